@@ -1,0 +1,353 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# pcce: one non-recursive Makefile for everything.  `make help` lists the targets.
+#
+#   O=DIR      put all output into DIR (default: build)
+#   V=1        show commands
+#   DEBUG=1    tools and tests without optimisation
+#   SAN=1      tools and unit tests with AddressSanitizer and UBSan
+#   WERROR=    do not treat warnings as errors
+#   CC=gcc-11  the compiler; the plugin is built for exactly this one
+#
+# Output looks like an installed tree, and everything in it finds its parts relative
+# to its own place, so that $(O)/bin/pcce-record works without installation:
+#
+#   $(O)/bin/pcce-*                 from tools/pcce-*.c, tools/pcce-*.in
+#   $(O)/lib/pcce/pcce_plugin.so    from plugin/*.c
+#   $(O)/lib/pcce/libpcce*          from userlib/ (rules: userlib/build.mk)
+#   $(O)/lib/pcce/*.specs           from tools/*.specs.in, tools/*.specs
+#   $(O)/lib/pcce/ld/ld{,.bfd,...}  from tools/pcce-ld.c
+#   $(O)/obj/                       objects, libpcce-tools.a, sampler.skel.h
+#   $(O)/tests/unit/                from tests/unit/test_*.c
+#
+# In *.in files these words are replaced: @VERSION@ @CC@ @LIBDIR@ (directory of
+# pcce_plugin.so, absolute) @BINDIR@ (directory of pcce-encode, absolute); `make
+# install` replaces them once more, with the directories under PREFIX.
+
+MAKEFLAGS += --no-builtin-rules --no-builtin-variables
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.DEFAULT_GOAL := all
+
+O       ?= build
+# However it is spelled, it is one directory, and dependency files know it by one name.
+override O := $(patsubst $(CURDIR)/%,%,$(O:/=))
+PREFIX  ?= /usr/local
+DESTDIR ?=
+VERSION := $(shell cat VERSION)
+
+ifeq ($(filter-out undefined default,$(origin CC)),)
+CC := gcc
+endif
+ifeq ($(filter-out undefined default,$(origin CXX)),)
+CXX := $(subst gcc,g++,$(CC))
+endif
+ifeq ($(filter-out undefined default,$(origin AR)),)
+AR := ar
+endif
+CLANG        ?= clang
+CLANG_FORMAT ?= clang-format
+# Debian puts bpftool into /usr/sbin, which is not on every user's PATH.
+BPFTOOL      ?= $(firstword $(shell PATH="$$PATH:/usr/sbin:/sbin" command -v bpftool) bpftool)
+INSTALL      ?= install
+export CC CXX AR O
+
+V ?= 0
+ifeq ($(V),0)
+Q   := @
+say  = @printf '  %-8s %s\n' $(1) '$(2)'
+else
+Q   :=
+say  = @:
+endif
+
+# ---- flags ---------------------------------------------------------------------
+
+WERROR   ?= -Werror
+WARN     := -Wall -Wextra $(WERROR)
+ifeq ($(DEBUG),1)
+CFLAGS   ?= -O0 -g3
+else
+CFLAGS   ?= -O2 -g
+endif
+ifeq ($(SAN),1)
+SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+endif
+CPPFLAGS_ALL := -Iinclude -I. -I$(O)/obj -DPCCE_VERSION='"$(VERSION)"' $(CPPFLAGS)
+CFLAGS_TOOLS := -std=gnu11 $(WARN) $(CFLAGS) $(SANFLAGS) -pthread
+LIBS_TOOLS   := -Wl,--as-needed -ldw -lelf -lbpf -lz -ljansson -lurcu-bp -liberty -lm
+
+GCC_MAJOR  = $(firstword $(subst ., ,$(shell $(CC) -dumpversion 2>/dev/null)))
+PLUGIN_DIR = $(shell $(CC) -print-file-name=plugin 2>/dev/null)
+MULTIARCH  = $(shell $(CC) -print-multiarch 2>/dev/null)
+DEPFLAGS   = -MMD -MP -MF $@.d
+
+# ---- what is there -------------------------------------------------------------
+
+PLUGIN_SRC  := $(wildcard plugin/*.c)
+LIB_SRC     := $(wildcard tools/lib/*.c)
+CMD_SRC     := $(filter-out tools/pcce-ld.c,$(wildcard tools/pcce-*.c))
+LD_SRC      := $(wildcard tools/pcce-ld.c)
+BIN_IN      := $(wildcard tools/pcce-*.in)
+BIN_SH      := $(wildcard tools/pcce-*.sh)
+SPECS_IN    := $(wildcard tools/*.specs.in)
+SPECS_RAW   := $(wildcard tools/*.specs)
+BPF_SRC     := $(wildcard tools/bpf/*.bpf.c)
+UNIT_SRC    := $(wildcard tests/unit/test_*.c)
+# what unit tests share: tests/unit/NAME.c that is not a test itself
+UNIT_COMMON := $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
+MAN         := $(wildcard docs/man/*.[1-8])
+
+LIBDIR  := $(O)/lib/pcce
+PLUGIN  := $(if $(PLUGIN_SRC),$(LIBDIR)/pcce_plugin.so)
+TOOLLIB := $(if $(LIB_SRC),$(O)/obj/libpcce-tools.a)
+CMDS    := $(CMD_SRC:tools/%.c=$(O)/bin/%)
+SCRIPTS := $(BIN_IN:tools/%.in=$(O)/bin/%) $(BIN_SH:tools/%.sh=$(O)/bin/%)
+SPECS   := $(SPECS_IN:tools/%.in=$(LIBDIR)/%) $(SPECS_RAW:tools/%=$(LIBDIR)/%)
+LDS     := $(if $(LD_SRC),$(addprefix $(LIBDIR)/ld/,ld ld.bfd ld.gold ld.lld ld.mold))
+SKELS   := $(BPF_SRC:tools/bpf/%.bpf.c=$(O)/obj/%.skel.h)
+UNITS   := $(UNIT_SRC:tests/unit/%.c=$(O)/tests/unit/%)
+
+# userlib/build.mk sets USERLIB_TARGETS (files in $(LIBDIR)) and gives their rules. It may use
+# O LIBDIR Q say CC AR WARN CFLAGS CPPFLAGS_ALL DEPFLAGS, and $(O)/obj/.flags to depend on.
+USERLIB_TARGETS :=
+-include userlib/build.mk
+
+# ---- targets -------------------------------------------------------------------
+
+.PHONY: all plugin userlib tools bpf specs ld units check check-verify demo install uninstall clean style bench fuzz \
+	setup help gcc-ok FORCE
+
+all: plugin userlib tools bpf specs ld          ## build everything (default)
+plugin: $(PLUGIN)                               ## the GCC plugin
+userlib: $(USERLIB_TARGETS)                     ## the runtime library
+tools: $(CMDS) $(SCRIPTS)                       ## pcce-encode, pcce-record, pcce-report, pcce-config
+bpf: $(SKELS)                                   ## BPF programs and their skeletons
+specs: $(SPECS)                                 ## GCC specs files
+ld: $(LDS)                                      ## linker wrappers that encode
+units: $(UNITS)                                 ## unit test programs
+
+help:                                           ## this list
+	@echo 'targets:'
+	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' $(firstword $(MAKEFILE_LIST)) | \
+		awk -F'\t' '{ printf "  %-14s %s\n", $$1, $$2 }'
+	@echo 'variables:'
+	@sed -n '/^# *[A-Z]*=[^ ]* /s/^# */  /p' $(firstword $(MAKEFILE_LIST))
+	@echo '  PREFIX=DIR DESTDIR=DIR  for install and uninstall (PREFIX: $(PREFIX))'
+
+# A change of flags, of the compiler or of the version rebuilds what depends on it.
+FLAGS_NOW = $(CC) $(CXX) $(VERSION) $(CPPFLAGS_ALL) $(CFLAGS_TOOLS) $(LDFLAGS) $(shell $(CC) -dumpfullversion 2>/dev/null)
+$(O)/obj/.flags: FORCE
+	@mkdir -p $(@D)
+	@touch $(O)/.pcce-build
+	@printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' > $@
+
+# ---- plugin --------------------------------------------------------------------
+
+gcc-ok:
+	@case '$(GCC_MAJOR)' in \
+	11|12) ;; \
+	'') echo "pcce: cannot run the compiler '$(CC)'; run scripts/setup, or name one with CC=" >&2; exit 1;; \
+	*) echo "pcce: $(CC) is GCC $(GCC_MAJOR); the plugin supports GCC 11 and 12 only; name one with CC=gcc-12" >&2; exit 1;; \
+	esac
+	@test -f '$(PLUGIN_DIR)/include/gcc-plugin.h' || { \
+		echo "pcce: the plugin headers of $(CC) are missing; install them: apt-get install gcc-$(GCC_MAJOR)-plugin-dev" >&2; exit 1; }
+
+PLUGIN_FLAGS = -std=gnu++17 $(WARN) -O2 -g -fPIC -fno-rtti -fno-exceptions -isystem $(PLUGIN_DIR)/include $(CPPFLAGS_ALL)
+
+$(O)/obj/plugin/%.o: plugin/%.c $(O)/obj/.flags | gcc-ok
+	$(call say,CXX,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) $(PLUGIN_FLAGS) $(DEPFLAGS) -x c++ -c $< -o $@
+
+$(LIBDIR)/pcce_plugin.so: $(PLUGIN_SRC:%.c=$(O)/obj/%.o)
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) -shared -o $@.tmp $^ && mv -f $@.tmp $@
+
+# ---- BPF -----------------------------------------------------------------------
+
+BPF_FLAGS = -target bpf -D__TARGET_ARCH_x86 -O2 -g -Wall $(WERROR) -Iinclude -I. -Itools/bpf -I$(O)/obj \
+	    -idirafter /usr/include/$(MULTIARCH)
+
+$(O)/obj/%.bpf.o: tools/bpf/%.bpf.c $(O)/obj/.flags
+	$(call say,BPF,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_FLAGS) $(DEPFLAGS) -c $< -o $@.raw
+	$(Q)$(BPFTOOL) gen object $@ $@.raw
+
+$(O)/obj/%.skel.h: $(O)/obj/%.bpf.o
+	$(call say,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name $(subst -,_,$*)_bpf > $@
+
+.SECONDARY: $(BPF_SRC:tools/bpf/%.bpf.c=$(O)/obj/%.bpf.o)
+
+# ---- tools ---------------------------------------------------------------------
+
+# Skeletons come before any object that might include one; after the first build the
+# dependency files know exactly which.
+$(O)/obj/tools/%.o: tools/%.c $(O)/obj/.flags | $(SKELS)
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_TOOLS) $(CPPFLAGS_ALL) $(DEPFLAGS) -c $< -o $@
+
+$(O)/obj/tests/%.o: tests/%.c $(O)/obj/.flags | $(SKELS)
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_TOOLS) -Itests/unit $(CPPFLAGS_ALL) $(DEPFLAGS) -c $< -o $@
+
+# format_html.c takes this file in with .incbin, which -MMD does not see.
+$(O)/obj/tools/lib/format_html.o $(O)/obj/fuzz/tools/lib/format_html.o: $(wildcard tools/lib/*.html)
+
+$(O)/obj/libpcce-tools.a: $(LIB_SRC:%.c=$(O)/obj/%.o)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+# Moved into place, so that a running program or a parallel reader never sees half a file.
+define link_tool
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_TOOLS) $(LDFLAGS) -o $@.tmp $^ $(LIBS_TOOLS) && mv -f $@.tmp $@
+endef
+
+$(O)/bin/%: $(O)/obj/tools/%.o $(TOOLLIB)
+	$(link_tool)
+
+$(LIBDIR)/ld/ld: $(O)/obj/tools/pcce-ld.o $(TOOLLIB)
+	$(link_tool)
+
+$(LIBDIR)/ld/ld.%: $(LIBDIR)/ld/ld
+	$(Q)ln -sf ld $@
+
+$(O)/tests/unit/%: $(O)/obj/tests/unit/%.o $(UNIT_COMMON:%.c=$(O)/obj/%.o) $(TOOLLIB)
+	$(link_tool)
+
+.SECONDARY: $(CMD_SRC:%.c=$(O)/obj/%.o) $(LD_SRC:%.c=$(O)/obj/%.o) $(UNIT_SRC:%.c=$(O)/obj/%.o) \
+	$(UNIT_COMMON:%.c=$(O)/obj/%.o)
+
+# ---- files made from *.in --------------------------------------------------------
+
+# subst DIRECTORY-OF-LIB DIRECTORY-OF-BIN
+subst_in = sed -e 's|@VERSION@|$(VERSION)|g' -e 's|@CC@|$(CC)|g' -e 's|@LIBDIR@|$(1)|g' -e 's|@BINDIR@|$(2)|g'
+
+$(O)/bin/%: tools/%.in $(O)/obj/.flags
+	$(call say,GEN,$@)
+	@mkdir -p $(@D)
+	$(Q)$(call subst_in,$(abspath $(LIBDIR)),$(abspath $(O)/bin)) $< > $@.tmp && chmod +x $@.tmp && mv -f $@.tmp $@
+
+$(O)/bin/%: tools/%.sh $(O)/obj/.flags
+	$(call say,GEN,$@)
+	@mkdir -p $(@D)
+	$(Q)$(call subst_in,$(abspath $(LIBDIR)),$(abspath $(O)/bin)) $< > $@.tmp && chmod +x $@.tmp && mv -f $@.tmp $@
+
+$(LIBDIR)/%.specs: tools/%.specs.in $(O)/obj/.flags
+	$(call say,GEN,$@)
+	@mkdir -p $(@D)
+	$(Q)$(call subst_in,$(abspath $(LIBDIR)),$(abspath $(O)/bin)) $< > $@
+
+$(LIBDIR)/%.specs: tools/%.specs
+	$(call say,GEN,$@)
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+
+# ---- install ---------------------------------------------------------------------
+
+I_BIN := $(DESTDIR)$(PREFIX)/bin
+I_LIB := $(DESTDIR)$(PREFIX)/lib/pcce
+I_INC := $(DESTDIR)$(PREFIX)/include/pcce
+I_MAN := $(DESTDIR)$(PREFIX)/share/man
+PUBLIC_HEADERS := $(wildcard userlib/pcce.h include/pcce/abi.h include/pcce/assert.h)
+
+install: all                                    ## install under PREFIX (staged: DESTDIR)
+	$(call say,INSTALL,$(DESTDIR)$(PREFIX))
+	$(Q)$(INSTALL) -d $(I_BIN) $(I_LIB)/ld
+	$(Q)$(if $(CMDS),$(INSTALL) -m 755 $(CMDS) $(I_BIN))
+	$(Q)$(if $(PLUGIN),$(INSTALL) -m 644 $(PLUGIN) $(I_LIB))
+	$(Q)$(if $(USERLIB_TARGETS),cp -a $(USERLIB_TARGETS) $(I_LIB))
+	$(Q)$(if $(LDS),cp -a $(LDS) $(I_LIB)/ld)
+	$(Q)$(if $(SPECS_RAW),$(INSTALL) -m 644 $(SPECS_RAW) $(I_LIB))
+	$(Q)set -e; $(foreach f,$(SPECS_IN),\
+		$(call subst_in,$(PREFIX)/lib/pcce,$(PREFIX)/bin) $(f) > $(I_LIB)/$(notdir $(f:.in=));) :
+	$(Q)set -e; $(foreach f,$(BIN_IN) $(BIN_SH),\
+		$(call subst_in,$(PREFIX)/lib/pcce,$(PREFIX)/bin) $(f) > $(I_BIN)/$(basename $(notdir $(f))); \
+		chmod 755 $(I_BIN)/$(basename $(notdir $(f)));) :
+	$(Q)$(if $(PUBLIC_HEADERS),$(INSTALL) -d $(I_INC) && $(INSTALL) -m 644 $(PUBLIC_HEADERS) $(I_INC))
+	$(Q)set -e; $(foreach f,$(MAN),d=$(I_MAN)/man$(subst .,,$(suffix $(f)))/$(notdir $(f)); $(INSTALL) -d $$(dirname $$d); $(call subst_in,,) $(f) > $$d;) :
+
+uninstall:                                      ## remove what install put there
+	$(call say,REMOVE,$(DESTDIR)$(PREFIX))
+	$(Q)rm -f $(addprefix $(I_BIN)/,$(notdir $(CMDS) $(SCRIPTS)))
+	$(Q)rm -rf $(I_LIB)
+	$(Q)$(if $(PUBLIC_HEADERS),rm -rf $(I_INC))
+	$(Q)rm -f $(foreach f,$(MAN),$(I_MAN)/man$(subst .,,$(suffix $(f)))/$(notdir $(f)))
+
+# ---- running things ----------------------------------------------------------------
+
+setup:                                          ## install missing Debian packages (root), or say which
+	$(Q)scripts/setup
+
+# What these two need may only be there after scripts/setup, so they make again.
+check:                                          ## set up, build, run all tests
+	$(Q)scripts/setup
+	$(Q)+$(MAKE) --no-print-directory all units
+	$(Q)tests/run
+
+check-verify:                                   ## every real program against the real stack, full count
+	$(Q)scripts/setup
+	$(Q)+$(MAKE) --no-print-directory all
+	$(Q)tests/run --verify
+
+demo:                                           ## set up, build, profile Lua 5.4, write a flame graph
+	$(Q)scripts/demo.sh
+
+bench: all                                      ## measure overheads (takes long; see bench/README.md)
+	$(Q)bench/run
+
+style:                                          ## clang-format and simple checks
+	$(Q)CLANG_FORMAT='$(CLANG_FORMAT)' scripts/style
+
+clean:                                          ## remove all output
+	$(Q)if [ -e $(O)/.pcce-build ]; then rm -rf $(O); \
+	elif [ -e $(O) ]; then echo "make clean: $(O) was not made by this Makefile; left alone" >&2; exit 1; fi
+
+# ---- fuzzing -------------------------------------------------------------------------
+
+# tests/fuzz/fuzz_NAME.c holds LLVMFuzzerTestOneInput. Runs each for FUZZ_SECONDS, beginning with
+# tests/fuzz/corpus/NAME where there is one; findings are left in $(O)/fuzz/NAME.
+FUZZ_SECONDS ?= 60
+FUZZ_SRC  := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZERS   := $(FUZZ_SRC:tests/fuzz/%.c=$(O)/fuzz/%)
+FUZZ_FLAGS := -std=gnu11 -Wall -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
+
+.PHONY: fuzzers
+fuzzers: $(FUZZERS)
+
+fuzz: $(FUZZERS)                                ## fuzz the readers, FUZZ_SECONDS=60 each
+	$(Q)set -e; for f in $(FUZZERS); do \
+		n=$${f##*/fuzz_}; mkdir -p $(O)/fuzz/$$n; seeds=; \
+		if [ -d tests/fuzz/corpus/$$n ]; then seeds=tests/fuzz/corpus/$$n; fi; \
+		echo "  FUZZ     $$n ($(FUZZ_SECONDS) s)"; \
+		$$f -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(O)/fuzz/$$n/ -print_final_stats=1 $(O)/fuzz/$$n $$seeds \
+			> $(O)/fuzz/$$n.log 2>&1 || { tail -n 30 $(O)/fuzz/$$n.log; exit 1; }; \
+		sed -n 's/^stat::/    /p' $(O)/fuzz/$$n.log; \
+	done
+
+$(O)/obj/fuzz/%.o: %.c $(O)/obj/.flags | $(SKELS)
+	$(call say,CLANG,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(FUZZ_FLAGS) $(CPPFLAGS_ALL) $(DEPFLAGS) -c $< -o $@
+
+$(O)/obj/fuzz/libpcce-tools.a: $(LIB_SRC:%.c=$(O)/obj/fuzz/%.o)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(O)/fuzz/%: $(O)/obj/fuzz/tests/fuzz/%.o $(O)/obj/fuzz/libpcce-tools.a
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS_TOOLS)
+
+.SECONDARY: $(LIB_SRC:%.c=$(O)/obj/fuzz/%.o) $(FUZZ_SRC:%.c=$(O)/obj/fuzz/%.o)
+
+# ---- header dependencies -------------------------------------------------------------
+
+-include $(wildcard $(O)/obj/*.d $(O)/obj/*/*.d $(O)/obj/*/*/*.d $(O)/obj/*/*/*/*.d $(O)/obj/*/*/*/*/*.d)

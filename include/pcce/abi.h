@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The thread page and the sample: what instrumented code, the runtime, the BPF
+ * program, the kernel module and the tools agree on at run time.
+ *
+ * The encoding is Precise Calling Context Encoding (Sumner, Zheng, Weeratunge,
+ * Zhang: ICSE 2010, TSE 2012).  docs/design.md tells the whole story; here are
+ * the words that this file uses.
+ *
+ *   site     one call instruction in instrumented code, named by the address of
+ *            that instruction (the "call address").
+ *   slot     bytes that the plugin reserves directly before and directly after a
+ *            call instruction, and that pcce-encode fills.
+ *   id       number of the acyclic segment from the segment's root to the current
+ *            function.
+ *   push     at a call that may recurse or leave the module: the id is saved in an
+ *            entry, with the site, and a new segment begins with id 0.
+ *   ext      the site of a call into uninstrumented code that cannot call back.
+ *
+ * One writer, the thread itself, and readers that have interrupted that very
+ * thread (or that hold it stopped): stores in program order are enough, there is
+ * no atomic instruction.  A reader that looks from another CPU gets a page that
+ * may be torn and must mark what it read as not exact.
+ */
+#ifndef PCCE_ABI_H
+#define PCCE_ABI_H
+
+#ifndef __VMLINUX_H__
+#include <linux/types.h>
+#endif
+#include <pcce/assert.h>
+
+#define PCCE_PAGE_SIZE 4096
+#define PCCE_PAGE_MAGIC 0x65636370u /* "pcce" */
+#define PCCE_PAGE_VERSION 1
+
+/*
+ * An entry of the encoding stack.
+ *
+ * site: bits 0..47 hold the run-time address of the call instruction (user-space
+ * code lies below 2^47), bits 48..63 say how often this entry repeats: 0 means it
+ * was pushed once, n that it was pushed n + 1 times in a row with the same id and
+ * the same site.  PCCE_COUNT_MARK there marks the spill marker, see below;
+ * PCCE_COUNT_MAX is the highest real count, after which a new entry is begun.
+ * The values between are kinds of special entries: a handler that interrupts
+ * instrumented code runs on top of two of them,
+ *     { interrupted id,  PCCE_COUNT_SIGNAL << 48 | interrupted ip }
+ *     { interrupted ext, PCCE_COUNT_SIGNAL2 << 48 | interrupted r11 (low 48 bits) }
+ * so that the decoder can go on from the interrupted state as from a sample's.  A jump that is
+ * under way, up to __pcce_restore in the function that it enters, has two on top,
+ *     { id,                        PCCE_COUNT_JUMP << 48 | off }
+ *     { site of the top entry,     PCCE_COUNT_JUMP2 << 48 | ext of the setjmp }
+ * the state that __pcce_restore is going to bring about.  It holds as soon as ip is in the function of
+ * the site that ext names (the record has it too); until then the state is what is below the
+ * record, with ext 0.
+ */
+struct pcce_entry {
+	__u64 id;
+	__u64 site;
+};
+
+#define PCCE_SITE_BITS 48
+#define PCCE_SITE_MASK ((1ULL << PCCE_SITE_BITS) - 1)
+#define PCCE_COUNT_MARK 0xffffULL
+#define PCCE_COUNT_MAX 0xffefULL
+#define PCCE_COUNT_SIGNAL 0xfff0ULL
+#define PCCE_COUNT_SIGNAL2 0xfff1ULL
+#define PCCE_COUNT_JUMP 0xfff2ULL
+#define PCCE_COUNT_JUMP2 0xfff3ULL
+#define PCCE_MARK_WORD (PCCE_COUNT_MARK << PCCE_SITE_BITS)
+
+/* An id with the top bit set is not known: the entry that would have restored it
+ * was beyond the capacity of the spill area.  Slots go on adding to it and taking
+ * off again, so any id >= PCCE_ID_LOST_MIN counts as lost.  Encoded ids stay below
+ * 2^62. */
+#define PCCE_ID_LOST 0xc000000000000000ULL
+#define PCCE_ID_LOST_MIN 0x8000000000000000ULL
+#define PCCE_ID_LIMIT 0x4000000000000000ULL
+
+/* Entries that the page itself holds; entry[PCCE_PAGE_ENTRIES] is the spill marker. */
+#define PCCE_PAGE_ENTRIES 247
+#define PCCE_OFF_LIMIT (PCCE_PAGE_ENTRIES * 16)
+#define PCCE_OFF_SPILLED (PCCE_OFF_LIMIT + 16)
+
+/* Capacity of the spill area in entries (16 bytes each). Reserved by one mmap when
+ * a thread first needs it, and touched only as far as it is used. */
+#define PCCE_SPILL_ENTRIES (1u << 20)
+
+/* pcce_page.state */
+#define PCCE_STATE_LIVE 1u    /* between thread start and thread end */
+#define PCCE_STATE_RESTORE 2u /* the runtime is putting the state back after a non-local jump */
+
+/*
+ * The thread page: `__thread struct pcce_page pcce_page`, initial-exec TLS, aligned
+ * to its size.  It begins as zeros; slots work on it from a thread's first
+ * instruction, announced or not.
+ *
+ * The encoding stack is entry[0 .. off/16).  base, directly before it, lets
+ * code look at "the top entry" of an empty stack: its id is 0, and so is its site, except that the
+ * runtime sets base.site to PCCE_MARK_WORD when it announces the page, so that an inline pop on an
+ * empty stack (a bug) takes the slow path instead of making off negative.  When entry[0..246] are
+ * full, entry[247].site becomes the marker PCCE_MARK_WORD | n, off becomes
+ * PCCE_OFF_SPILLED, and further pushes go to spill[0 .. n), without compression.
+ * off == PCCE_OFF_SPILLED implies n >= 1; while off is less, the marker means nothing.
+ * n goes on counting past PCCE_SPILL_ENTRIES (or past 0 where no area could be
+ * had): those entries are not stored, and the sample is marked truncated.
+ *
+ * Order of a push (so that a signal handler that pushes in between, and a sampler
+ * that looks in between, find a consistent stack): claim the entry (off += 16, or
+ * count += 1, or n += 1), fill it, then id = 0.  Order of a pop: id = entry.id,
+ * then release the entry.  Which of these steps have been done is told by the
+ * instruction pointer; see struct pcce_table_site.
+ */
+struct pcce_page {
+	__u32 magic;	   /* runtime, once per thread: PCCE_PAGE_MAGIC when announced */
+	__u16 version;	   /* runtime: PCCE_PAGE_VERSION */
+	__u16 size;	   /* runtime: PCCE_PAGE_SIZE */
+	__u32 tid;	   /* runtime: thread id in the initial pid namespace of the process */
+	__u32 state;	   /* runtime: PCCE_STATE_* */
+	__u64 id;	   /* slots, push/pop, restore */
+	__u64 ext;	   /* slots, push/pop, restore: below 2^32: link-time address of a site in
+			    * the main executable; else run-time address of a site; 0: none */
+	__u32 off;	   /* push/pop, restore: bytes used in entry[] */
+	__u32 reserved0;
+	__u64 spill;	   /* runtime: address of struct pcce_entry[PCCE_SPILL_ENTRIES], or 0 */
+	__u64 origin;	   /* runtime: reserved for the creating thread's context */
+	__u64 jumps;	   /* runtime: address of what it knows about this thread's setjmps, or 0 */
+	__u64 reserved1[6];
+	struct pcce_entry base;
+	struct pcce_entry entry[PCCE_PAGE_ENTRIES + 1];
+};
+
+PCCE_ASSERT_SIZE(pcce_entry, 16);
+PCCE_ASSERT_SIZE(pcce_page, PCCE_PAGE_SIZE);
+PCCE_ASSERT_OFFSET(pcce_page, magic, 0);
+PCCE_ASSERT_OFFSET(pcce_page, version, 4);
+PCCE_ASSERT_OFFSET(pcce_page, size, 6);
+PCCE_ASSERT_OFFSET(pcce_page, tid, 8);
+PCCE_ASSERT_OFFSET(pcce_page, state, 12);
+PCCE_ASSERT_OFFSET(pcce_page, id, 16);
+PCCE_ASSERT_OFFSET(pcce_page, ext, 24);
+PCCE_ASSERT_OFFSET(pcce_page, off, 32);
+PCCE_ASSERT_OFFSET(pcce_page, spill, 40);
+PCCE_ASSERT_OFFSET(pcce_page, origin, 48);
+PCCE_ASSERT_OFFSET(pcce_page, jumps, 56);
+PCCE_ASSERT_OFFSET(pcce_page, base, 112);
+PCCE_ASSERT_OFFSET(pcce_page, entry, 128);
+
+/* pcce_sample.flags */
+#define PCCE_SAMPLE_KERNEL 1u	  /* the thread was in the kernel; ip and r11 are its user registers at entry */
+#define PCCE_SAMPLE_OUTSIDE 2u	  /* no announced page: only ip is meaningful */
+#define PCCE_SAMPLE_TRUNCATED 4u  /* n_entries < n_total: the entries in between are missing */
+#define PCCE_SAMPLE_READ_FAULT 8u /* the page or the spill area could not be read */
+#define PCCE_SAMPLE_STACK 16u	  /* n_stack return addresses follow the entries (verify mode) */
+#define PCCE_SAMPLE_UNWIND_BAD 32u /* verify mode: the unwinder gave up before the outermost frame */
+
+/* Entries a sample holds at most: all of the page's and the newest of the spill area. */
+#define PCCE_SAMPLE_ENTRIES 1024
+
+/*
+ * One sample, as every sampler delivers it, and as it stands in pcce.data.
+ * n_entries entries follow, oldest first: all those in the page, then the newest
+ * ones of the spill area (the marker itself is not among them); then, with
+ * PCCE_SAMPLE_STACK, n_stack run-time addresses (u64), innermost first, beginning
+ * with ip itself.
+ */
+struct pcce_sample {
+	__u64 time;	   /* ns, CLOCK_MONOTONIC */
+	__u32 pid;	   /* process (tgid) and thread in the recorder's pid namespace */
+	__u32 tid;
+	__u64 ip;	   /* user-space instruction pointer */
+	__u64 r11;	   /* user-space r11: names the site while ip is in a push or pop helper */
+	__u64 id;
+	__u64 ext;
+	__u32 flags;	   /* PCCE_SAMPLE_* */
+	__u32 weight;	   /* how many events this sample stands for; at least 1 */
+	__u32 n_entries;   /* entries that follow */
+	__u32 n_total;	   /* entries on the encoding stack */
+	__u32 n_page;	   /* of n_entries, how many come from the page (a gap may follow them) */
+	__u32 n_stack;
+	__u32 event;	   /* index of the event that was sampled; 0 with one event */
+	__u32 cpu;
+	__u64 sp;	   /* user-space stack pointer */
+};
+
+PCCE_ASSERT_SIZE(pcce_sample, 88);
+PCCE_ASSERT_OFFSET(pcce_sample, ip, 16);
+PCCE_ASSERT_OFFSET(pcce_sample, id, 32);
+PCCE_ASSERT_OFFSET(pcce_sample, flags, 48);
+PCCE_ASSERT_OFFSET(pcce_sample, n_entries, 56);
+PCCE_ASSERT_OFFSET(pcce_sample, event, 72);
+PCCE_ASSERT_OFFSET(pcce_sample, sp, 80);
+
+#endif

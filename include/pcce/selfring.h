@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The ring between a process that samples itself and the recorder: a file in the
+ * recorder's private directory, mapped shared by both.  One ring per process image
+ * (a new one after fork and after exec), written by all its threads' signal
+ * handlers, read by the recorder.  What a process has written outlives it, however
+ * it ends.
+ *
+ * The process makes the file under a name that begins with PCCE_SELF_NEW, allocates
+ * all of it, fills the header, unlinks nothing, and renames it to one that begins with
+ * PCCE_SELF_RING, followed by 16 hex digits of its start time: sorted names are in
+ * order of creation, and the rings of one pid must be read in that order.
+ * The reader opens and unlinks it.
+ *
+ * Layout: header (PCCE_SELF_HEADER_SIZE bytes), then data_size bytes of data, a power of
+ * two.  Positions count bytes from the ring's beginning and never wrap; a record
+ * at position p begins at data[p % data_size] and may go round the end (both sides
+ * map the data twice, one after the other, and see every record in one piece).
+ *
+ * Writer (any number, in signal handlers, never waiting):
+ *     do {
+ *         p = head;
+ *         if (p + size - tail > data_size) { lost += 1; give up }
+ *     } while (!compare_and_swap(head, p, p + size));
+ *     fill the record but for its stamp;
+ *     store_release(record.stamp, p + 1);
+ *
+ * Reader (one):
+ *     while (tail < load_acquire(head)) {
+ *         if (load_acquire(record at tail).stamp != tail + 1)
+ *             break;          a writer is still at it, or was killed
+ *         copy record.size bytes, then check the copy, then use it
+ *         store_release(tail, tail + record.size);
+ *     }
+ * When the process is dead, a missing stamp stays missing: the reader then looks for
+ * the next multiple of 16 that bears its own position as a stamp and has
+ * a sensible size, goes on there, and counts one lost sample.
+ *
+ * Nothing in a ring can be trusted: the reader copies first and checks then.
+ */
+#ifndef PCCE_SELFRING_H
+#define PCCE_SELFRING_H
+
+#include <pcce/abi.h>
+
+/*
+ * The environment variable that switches the self sampler on:
+ * PCCE_SELF=<directory>:<nanoseconds of CPU time between samples>:<flags>
+ * flags: letters, in any order; unknown ones are ignored.
+ */
+#define PCCE_SELF_ENV "PCCE_SELF"
+#define PCCE_SELF_FLAG_VERIFY 'v'     /* samples carry the real stack */
+#define PCCE_SELF_FLAG_TASK_CLOCK 't' /* count task-clock, not cpu-clock */
+#define PCCE_SELF_FLAG_TIMER 'p'      /* use the POSIX timer even if perf_event_open works */
+
+#define PCCE_SELF_NEW "new-"
+#define PCCE_SELF_RING "ring-"
+
+#define PCCE_SELF_MAGIC 0x31474e5245434350ULL /* "PCCERNG1" */
+#define PCCE_SELF_VERSION 1
+#define PCCE_SELF_HEADER_SIZE 4096
+#define PCCE_SELF_DATA_MIN (256u << 10)
+#define PCCE_SELF_DATA_MAX (64u << 20)
+
+/* Pcs of a real stack at most. */
+#define PCCE_SELF_STACK 4096
+
+/* pcce_self_ring.flags, set by the process */
+#define PCCE_SELF_SHARED 1u /* a child could make no ring of its own and writes to this one */
+#define PCCE_SELF_TIMER                                                                                       \
+	2u			  /* perf_event_open was refused: a POSIX timer, which expires at ticks only; \
+				   * a sample's weight says how many periods it stands for */
+#define PCCE_SELF_USER_ONLY 4u	  /* time in the kernel is not counted */
+#define PCCE_SELF_SIGNAL_TAKEN 8u /* the program installed its own handler for our signal: sampling ended */
+#define PCCE_SELF_NO_MAPS 16u	  /* the process could not read its own mappings */
+#define PCCE_SELF_NO_UNWINDER 32u /* verify mode was asked for, but there is no unwinder (static program) */
+#define PCCE_SELF_NO_SOURCE 64u	  /* neither perf_event_open nor timer_create worked */
+
+struct pcce_self_ring {
+	__u64 magic; /* process, once */
+	__u32 version;
+	__u32 header_size;
+	__u64 data_size;
+	__u64 start_time; /* ns, CLOCK_MONOTONIC */
+	__u32 pid;	  /* in the process's own pid namespace */
+	__u32 flags;	  /* process, atomic or: PCCE_SELF_* */
+	__u64 pad0[3];
+	__u64 head; /* writers, compare and swap */
+	__u64 lost; /* writers, atomic add: samples that found no room */
+	__u64 pad1[6];
+	__u64 tail; /* reader */
+	__u32 stop; /* reader: no more samples are wanted */
+	__u32 pad2;
+	__u64 pad3[6];
+};
+
+enum pcce_self_type { PCCE_SELF_SAMPLE = 1, PCCE_SELF_PROCESS = 2, PCCE_SELF_THREAD = 3, PCCE_SELF_MAP = 4 };
+
+struct pcce_self_record {
+	__u64 stamp; /* position + 1, stored last */
+	__u32 size;  /* with this header; a multiple of 16 */
+	__u32 type;  /* enum pcce_self_type; unknown ones are skipped */
+};
+
+struct pcce_self_sample { /* entries, then the stack follow */
+	struct pcce_self_record rec;
+	struct pcce_sample sample;
+};
+
+struct pcce_self_process {
+	struct pcce_self_record rec;
+	__u64 time;
+	__u32 pid;
+	__u32 ppid;
+	__u32 flags; /* PCCE_PROCESS_* */
+	__u32 reserved;
+	char comm[16];
+	__u64 pad;
+};
+
+struct pcce_self_thread {
+	struct pcce_self_record rec;
+	__u64 time;
+	__u32 pid;
+	__u32 tid;
+	char comm[16];
+};
+
+struct pcce_self_map { /* path, NUL-terminated, follows */
+	struct pcce_self_record rec;
+	__u64 time;
+	__u64 start;
+	__u64 length;
+	__u64 pgoff;
+	__u32 pid;
+	__u32 path_size; /* with the NUL */
+	__u64 pad;
+};
+
+/* The largest well-formed record. */
+#define PCCE_SELF_RECORD_MAX \
+	(sizeof(struct pcce_self_sample) + PCCE_SAMPLE_ENTRIES * sizeof(struct pcce_entry) + PCCE_SELF_STACK * 8 + 16)
+
+PCCE_ASSERT_SIZE(pcce_self_ring, 192);
+PCCE_ASSERT_OFFSET(pcce_self_ring, data_size, 16);
+PCCE_ASSERT_OFFSET(pcce_self_ring, pid, 32);
+PCCE_ASSERT_OFFSET(pcce_self_ring, head, 64);
+PCCE_ASSERT_OFFSET(pcce_self_ring, lost, 72);
+PCCE_ASSERT_OFFSET(pcce_self_ring, tail, 128);
+PCCE_ASSERT_OFFSET(pcce_self_ring, stop, 136);
+PCCE_ASSERT_SIZE(pcce_self_record, 16);
+PCCE_ASSERT_SIZE(pcce_self_sample, 104);
+PCCE_ASSERT_SIZE(pcce_self_process, 64);
+PCCE_ASSERT_SIZE(pcce_self_thread, 48);
+PCCE_ASSERT_SIZE(pcce_self_map, 64);
+
+#endif

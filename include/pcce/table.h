@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The encoding table: what pcce-encode leaves in a module for the decoder, in the
+ * non-allocated section .pcce (strip keeps it), and what pcce.data carries for each
+ * module.  One table describes one ELF file.  All numbers are little-endian, all
+ * arrays are aligned to 8 bytes; addresses are link-time virtual addresses of that
+ * file.  The same input file always gives the same table, byte for byte.
+ *
+ * Layout: struct pcce_table, then at the offsets it gives: functions, parts, sites,
+ * in-edges, tail edges, helper ranges, strings.
+ */
+#ifndef PCCE_TABLE_H
+#define PCCE_TABLE_H
+
+#include <linux/types.h>
+#include <pcce/assert.h>
+
+#define PCCE_TABLE_SECTION ".pcce"
+#define PCCE_TABLE_MAGIC 0x3142415445434350ULL /* "PCCETAB1" */
+#define PCCE_TABLE_VERSION 1
+#define PCCE_NONE 0xffffffffu
+
+/* pcce_table.flags */
+#define PCCE_TABLE_EXEC 1u /* the module defines pcce_page: slots use the %fs:disp32 forms */
+
+struct pcce_table_array {
+	__u64 offset; /* from the start of the table */
+	__u64 count;  /* elements; for strings: bytes */
+};
+
+struct pcce_table {
+	__u64 magic;
+	__u32 version;
+	__u32 header_size;
+	__u64 size;	/* of the whole table */
+	__u32 crc;	/* zlib crc32 of the table with this field 0 */
+	__u32 flags;	/* PCCE_TABLE_* */
+	__u64 base;	/* vaddr of the first PT_LOAD, rounded down to its alignment: run-time
+			 * address = vaddr - base + load address */
+	__u64 largest_id;
+	__s64 tpoff;	/* PCCE_TABLE_EXEC: offset of pcce_page from %fs; else 0 */
+	__u64 got;	/* not PCCE_TABLE_EXEC: vaddr of the GOT slot that holds that offset at run time; else 0 */
+	struct pcce_table_array funcs;	 /* pcce_table_func, sorted by addr */
+	struct pcce_table_array parts;	 /* pcce_table_part, sorted by addr, disjoint */
+	struct pcce_table_array sites;	 /* pcce_table_site, sorted by key, unique */
+	struct pcce_table_array edges;	 /* pcce_table_edge, grouped by callee, sorted by value */
+	struct pcce_table_array tails;	 /* pcce_table_tail, sorted by (from, to) */
+	struct pcce_table_array helpers; /* pcce_table_helper, sorted by addr, disjoint */
+	struct pcce_table_array strings; /* NUL-terminated; offset 0 is "" */
+	__u32 n_back_edges;
+	__u32 n_cut_edges;
+	__u32 n_push_sites;
+	__u32 reserved;
+};
+
+/* pcce_table_func.flags */
+#define PCCE_FUNC_ROOT 1u	/* a segment can begin here: id 0 is the function itself */
+#define PCCE_FUNC_TAIL_OUT 2u	/* tail-calls through a pointer or out of the module, at least transitively */
+#define PCCE_FUNC_RESTORES 4u	/* restores the state after non-local entries */
+
+struct pcce_table_func {
+	__u64 addr;
+	__u64 num_cc;	    /* contexts: ids run from 0 to num_cc - 1 */
+	__u32 name;	    /* into strings: assembler name */
+	__u32 flags;
+	__u32 first_edge;   /* into edges */
+	__u32 n_edges;
+};
+
+struct pcce_table_part {
+	__u64 addr;
+	__u32 length;
+	__u32 func;
+};
+
+/* pcce_table_site.kind */
+enum pcce_site_kind {
+	PCCE_KIND_NONE = 0, /* acyclic edge of value 0 */
+	PCCE_KIND_ADD = 1,
+	PCCE_KIND_EXT = 2,
+	PCCE_KIND_PUSH = 3,
+	PCCE_KIND_TAIL = 4, /* a jump: no slots, no value */
+	PCCE_KIND_RESTORE = 5 /* not a call of the program: code in which the state is stale, because a
+			       * non-local jump has just ended there and __pcce_restore has not
+			       * run yet: [key, key + ret); all else is 0. If ext names a site of this
+			       * function that returns twice, the state is right, or is what the record on top of
+			       * the stack says (abi.h, PCCE_COUNT_JUMP) */
+};
+
+/*
+ * A site. before-slot: [before, key + restore_len); call instruction(s): up to
+ * ret; after-slot: [ret, ret + after_len).
+ *
+ * What an instruction pointer ip in there means (offsets from before, or from ret):
+ *   before-slot, ip - before <  claim    nothing done yet: the state is the caller's own
+ *   before-slot, claim <= . <  applied   push: the top entry is claimed but not filled: drop it, id is the caller's
+ *   before-slot, applied <= ., the call  the site's effect is in force: undo it (add: id -= value; push: id =
+ *                                        entry.id and drop one repetition; ext: nothing to undo)
+ *   after-slot,  ip - ret < undone       as above
+ *   after-slot,  undone <= .             the state is the caller's own
+ * For a kind other than push, claim == applied. "applied" is the offset of the
+ * first instruction after the one that applies; "undone" the same for the undo.
+ */
+struct pcce_table_site {
+	__u64 key;	   /* what entries and ext name: see docs/slots.md */
+	__u64 value;	   /* add: what is added to the id */
+	__u32 func;	   /* the caller: index into funcs */
+	__u32 callee;	   /* direct callee inside the module, else PCCE_NONE */
+	__u32 callee_name; /* direct callee outside the module: name in strings, else 0 */
+	__u32 before;	   /* key - start of the before-slot */
+	__u32 ret;	   /* return address - key */
+	__u16 flags;	   /* PCCE_SITE_* of the record */
+	__u8 kind;	   /* enum pcce_site_kind */
+	__u8 restore_len;  /* bytes between key and the call instruction: 0 or 10 */
+	__u8 claim;
+	__u8 applied;
+	__u8 undone;
+	__u8 after_len;
+	__u32 line;	   /* source line, 0 if unknown */
+};
+
+/* An acyclic edge into a function: contexts [value, value + num_cc(caller)) come
+ * through it. The caller is sites[site].func. */
+struct pcce_table_edge {
+	__u64 value;
+	__u32 site;
+	__u32 tail;	/* 1: the site calls another function, which tail-calls this one */
+};
+
+/* A direct tail call inside the module. */
+struct pcce_table_tail {
+	__u32 from; /* index into funcs */
+	__u32 to;
+};
+
+/* pcce_table_helper.state: while ip is in this part of a push or pop helper (or of
+ * its slow-path stub), the current function is the one that contains the key (push)
+ * or the slot end (pop) in r11, and its state is had by: */
+enum pcce_helper_state {
+	PCCE_HELPER_NOTHING = 0, /* nothing: push not begun, or pop finished */
+	PCCE_HELPER_CLAIMED = 1, /* dropping the top entry; id is the caller's */
+	PCCE_HELPER_PUSHED = 2,	 /* id = top entry's id, dropping one repetition */
+	PCCE_HELPER_RESTORING = 3, /* __pcce_restore: the state is being put back; not decodable, unless ext tells
+				    * that a setjmp has returned, for the first time or by a recorded jump */
+	PCCE_HELPER_JUMPING = 4 /* two entries are claimed and not filled: dropping these, as other code without
+				 * slots; r11 means nothing */
+};
+
+struct pcce_table_helper {
+	__u64 addr;
+	__u32 length;
+	__u32 state;
+};
+
+PCCE_ASSERT_SIZE(pcce_table, 192);
+PCCE_ASSERT_SIZE(pcce_table_func, 32);
+PCCE_ASSERT_SIZE(pcce_table_part, 16);
+PCCE_ASSERT_SIZE(pcce_table_site, 48);
+PCCE_ASSERT_SIZE(pcce_table_edge, 16);
+PCCE_ASSERT_SIZE(pcce_table_tail, 8);
+PCCE_ASSERT_SIZE(pcce_table_helper, 16);
+
+/*
+ * How the helpers describe themselves to encode: the section .pcce_helpers, not
+ * allocated, in whichever object defines them: an array of pcce_table_helper (addr
+ * by R_X86_64_64).  The helpers' entry points are found in the section
+ * .pcce_entries, one struct pcce_helper_entries, in the same way, so that encode
+ * needs no symbol table (programs may be linked with -s).
+ */
+#define PCCE_HELPERS_SECTION ".pcce_helpers"
+#define PCCE_ENTRIES_SECTION ".pcce_entries"
+#define PCCE_ENTRIES_MAGIC 0x31544e4545434350ULL /* "PCCEENT1" */
+
+struct pcce_helper_entries {
+	__u64 magic;
+	__u64 push;	 /* __pcce_push */
+	__u64 pop;
+	__u64 push_slow;
+	__u64 pop_slow;
+	__u64 tls_insn;	 /* a `mov pcce_page@gottpoff(%rip), %r11`: as the linker left it (4c 8b 1d disp32)
+			  * it names the GOT slot that slots of a shared library load; relaxed to
+			  * `mov $imm32, %r11` (49 c7 c3 imm32) it gives the offset from %fs, a constant,
+			  * of an executable's page */
+	__u64 text;	 /* the runtime's own code in this module: [text, text_end) */
+	__u64 text_end;
+};
+
+PCCE_ASSERT_SIZE(pcce_helper_entries, 64);
+
+#endif
