@@ -1,0 +1,299 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# pcce-encode and the linker wrapper on real links: kinds of ELF files, linkers, and all the ways in which an
+# encoding can fail, after which the linked file must be what it was.
+
+. "$(dirname "$0")/../lib.sh"
+here=$top/tests/encode
+cd "$scratch" || exit 1
+
+lib=$(pcce-config --libdir)
+cflags=$(pcce-config --cflags)
+ldflags=$(pcce-config --ldflags)
+for part in "$lib/pcce_plugin.so" "$lib/libpcce.a" "$lib/pcce.specs" "$lib/ld/ld"; do
+	if [ ! -e "$part" ]; then
+		skip "everything" "$part is not built"
+		done_testing
+		exit
+	fi
+done
+
+# shellcheck disable=SC2086
+build() { # OUTPUT FLAGS...: compiles and links prog.c; an encoding that fails is an error
+	local output=$1
+	shift
+	PCCE_ENCODE=${mode-strict} $CC -O2 -g $cflags "$@" "$here/prog.c" $ldflags -o "$output"
+}
+
+expected=$($CC -O2 "$here/prog.c" -o plain && ./plain argument)
+
+encoded() { # FILE: is it encoded, are just those functions roots that may be, and does it run?
+	pcce-encode --dump "$1" >dump.txt && [ "$(grep -cE ' (twice|compare|main|recurse) .* root' dump.txt)" = 4 ] &&
+		! grep -qE ' (jump|tail) .* root' dump.txt &&
+		grep -q '^encoded: yes' dump.txt && [ "$("./$1" argument)" = "$expected" ]
+}
+
+field() { # NAME FILE
+	pcce-encode --dump "$2" | sed -n "s/^$1: //p"
+}
+
+# ---- kinds of files and linkers --------------------------------------------------------
+
+for linker in bfd gold lld mold; do
+	if ! command -v ld.$linker >/dev/null; then
+		skip "$linker" "ld.$linker is not installed"
+		continue
+	fi
+	for kind in "-fPIE -pie" "-fno-pie -no-pie" "-fno-pie -static" "-fPIE -static-pie" "-fPIC -pie -rdynamic"; do
+		# gold does not know what GCC gives it for -static-pie.
+		if [ $linker = gold ] && [[ $kind = *static-pie* ]]; then
+			continue
+		fi
+		for more in "" "-ffunction-sections -Wl,--gc-sections" "-s"; do
+			# shellcheck disable=SC2086
+			if build prog -fuse-ld=$linker $kind $more 2>log; then
+				check "$linker $kind $more" encoded prog
+			else
+				not_ok "$linker $kind $more" log
+			fi
+		done
+	done
+done
+for level in -O0 -O1 -O3 -Os -flto; do
+	if build prog $level 2>log; then check "$level" encoded prog; else not_ok "$level" log; fi
+done
+
+build prog && cp prog pie
+is "numbers of sites" "$(field sites prog)" "$(pcce-encode --dump=json prog | sed -n 's/^ "sites": \([0-9]*\),$/\1/p')"
+is "one back edge, the recursion" "$(field 'back edges' prog)" 1
+is "one indirect site" "$(field 'indirect sites' prog)" 1
+check "something is a zero edge" test "$(field 'zero edges' prog)" -gt 0
+check "something is ext" test "$(field ext prog)" -gt 0
+
+# ---- what may happen to an encoded file ---------------------------------------------------
+
+cp prog again
+check "encoding again succeeds" pcce-encode again
+check "and changes nothing" cmp prog again
+cp prog stripped && strip stripped
+check "stripped" encoded stripped
+is "stripping keeps the table" "$(pcce-encode --dump -v stripped)" "$(pcce-encode --dump -v prog)"
+if command -v eu-strip >/dev/null; then
+	cp prog stripped && eu-strip stripped
+	check "stripped by elfutils" encoded stripped
+fi
+objcopy --only-keep-debug prog prog.debug && cp prog stripped && objcopy --strip-debug --add-gnu-debuglink=prog.debug stripped
+check "debug information split off" encoded stripped
+
+mode=off build linked
+cp linked one && cp linked two
+pcce-encode one && pcce-encode two
+check "the same input gives the same output" cmp one two
+check "as through the wrapper" cmp one prog
+sum=$(md5sum <linked)
+pcce-encode --dump linked >dump.linked
+is "--dump leaves the file alone" "$(md5sum <linked)" "$sum"
+is "--dump says the same before and after" "$(sed 1d dump.linked)" "$(pcce-encode --dump one | sed 1d)"
+check "without encoding it runs, too" test "$(./linked argument)" = "$expected"
+pcce-encode -o other linked
+is "-o leaves FILE alone" "$(md5sum <linked)" "$sum"
+check "-o writes OUT" cmp one other
+pcce-encode -o fresh plain 2>/dev/null
+is "-o writes nothing for a program that is not instrumented" "$? $(ls fresh 2>/dev/null)" "1 "
+chmod 751 linked && ln -s linked link && pcce-encode link
+is "the mode is kept" "$(stat -c %a linked)" 751
+check "a symbolic link stays one" test -L link
+check "and leads to the encoded file" cmp one linked
+
+# ---- shared libraries ------------------------------------------------------------------
+
+cat >lib.c <<'END'
+#include <stdio.h>
+static int __attribute__((noinline)) in(int x) { __asm__ volatile("" : "+r"(x)); return x + 1; }
+int __attribute__((noinline)) lib_b(int x) { return in(x) + in(x + 1); }
+int lib_a(int x, int (*cb)(int)) { puts("lib_a"); return lib_b(x) + cb(x) + in(3); }
+END
+cat >use.c <<'END'
+#include <stdio.h>
+int lib_a(int, int (*)(int));
+static int cb(int x) { return x * 2; }
+int main(void) { printf("%d\n", lib_a(5, cb)); return 0; }
+END
+for linker in bfd gold lld; do
+	command -v ld.$linker >/dev/null || continue
+	# shellcheck disable=SC2086
+	if PCCE_ENCODE=strict $CC -O2 -fPIC $cflags -shared lib.c $ldflags -fuse-ld=$linker -o liba.so 2>log &&
+		PCCE_ENCODE=strict $CC -O2 $cflags use.c $ldflags -fuse-ld=$linker ./liba.so -o use 2>>log &&
+		$CC -O2 use.c ./liba.so -o use-plain 2>>log; then
+		is "$linker: shared library, instrumented program" "$(./use)" "$(printf 'lib_a\n27')"
+		is "$linker: shared library, other program" "$(./use-plain)" "$(printf 'lib_a\n27')"
+		check "$linker: a call through the PLT is a push" grep -q 'push -> puts' <(pcce-encode --dump -v liba.so)
+	else
+		not_ok "$linker: shared library" log
+	fi
+done
+
+# ---- files that cannot be encoded ---------------------------------------------------------
+
+refused() { # NAME FILE TEXT: refuses with one line that has TEXT in it, and leaves the file alone
+	local before after status
+	before=$(md5sum "$2" 2>&1)
+	pcce-encode "$2" >out.txt 2>err.txt
+	status=$?
+	after=$(md5sum "$2" 2>&1)
+	if [ $status = 1 ] && [ "$(wc -l <err.txt)" = 1 ] && grep -q -- "$3" err.txt && [ "$before" = "$after" ]; then
+		ok "$1"
+	else
+		not_ok "$1" "status $status, wanted '$3'" err.txt
+	fi
+}
+
+poke() { # FILE OFFSET BYTES(octal escapes)
+	printf "$3" | dd of="$1" bs=1 seek=$(($2)) conv=notrunc status=none
+}
+
+section() { # FILE NAME COLUMN(offset 5, size 6): a number
+	echo $((0x$(readelf -SW "$1" | sed 's/\[ *//' | awk -v n="$2" -v c="$3" '$2 == n { print $c; exit }')))
+}
+
+mode=off build linked
+refused "no such file" ./missing "cannot be opened"
+refused "a directory" / "is not a regular file"
+refused "a device" /dev/null "is not a regular file"
+: >bad && refused "an empty file" bad "is not an ELF file"
+echo 'int main;' >bad && refused "a text" bad "is not an ELF file"
+head -c 40 linked >bad && refused "a header that is cut off" bad "is cut off after 40 bytes"
+head -c 3000 linked >bad && refused "a file that is cut off" bad "cut off\|headers"
+head -c $(($(wc -c <linked) - 100)) linked >bad && refused "section headers cut off" bad "section headers"
+cp linked bad && poke bad 4 '\001' && refused "a 32-bit file" bad "32-bit"
+cp linked bad && poke bad 18 '\267' && refused "another processor" bad "another processor"
+cp linked bad && poke bad 5 '\002' && refused "another byte order" bad "another processor"
+cp linked bad && poke bad 16 '\004' && refused "a core file" bad "neither a program nor"
+# shellcheck disable=SC2086
+$CC -O2 $cflags -c "$here/prog.c" -o prog.o && refused "an object file" prog.o "is an object file"
+refused "a program that is not instrumented" plain "is not instrumented"
+# shellcheck disable=SC2086
+$CC prog.o -o bad -nostdlib -Wl,--unresolved-symbols=ignore-all 2>/dev/null || $CC prog.o -o bad -Wl,--unresolved-symbols=ignore-all
+refused "linked without the runtime" bad "pcce-config --ldflags"
+# shellcheck disable=SC2086
+$CC -O2 -c "$here/prog.c" -o uninstrumented.o && $CC uninstrumented.o $ldflags -o bad 2>log
+refused "nothing was instrumented" bad "no site records"
+check "which the wrapper says, too" grep -q "^pcce-encode: 'bad' has the pcce runtime, but no site records" log
+
+at=$(section linked .pcce_sites 5)
+cp linked bad && poke bad "$at" 'x' && refused "a block that does not begin like one" bad "damaged site records"
+cp linked bad && poke bad "$at + 6" '\011' && refused "records of another version" bad "version 9"
+cp linked bad && poke bad "$at + 24" '\377\377\377\177' && refused "a block that is too large" bad "damaged site records"
+cp linked bad && poke bad "$at + 8" '\001\001\001\001\001' && refused "a block outside the code" bad "outside the code"
+cp linked bad && poke bad "$at + 32" '\377\377' && refused "a block with too many sites" bad "damaged site records"
+at=$(section linked .pcce_entries 5)
+cp linked bad && poke bad "$at" 'x' && refused "another runtime" bad "another version of the runtime"
+cp linked bad && poke bad "$at + 8" '\0\0\0\0\0\0' && refused "a runtime without push" bad "lost parts of the runtime"
+at=$(section linked .pcce_helpers 5)
+cp linked bad && poke bad "$at + 12" '\011' && refused "a helper in an unknown state" bad "damaged description"
+at=$(section one .pcce 5)
+size=$(section one .pcce 6)
+cp one bad && poke bad "$at + 500" 'x' && refused "a table that was changed" bad "checksum"
+cp one bad && poke bad "$at + 8" '\007' && refused "a table of another version" bad "has version 7"
+cp one bad && poke bad "$at + 32" '\377\377\377\377\377' && refused "a table with a wild offset" bad "has an encoding table that"
+head -c $((at + size / 2)) one >bad && refused "an encoded file that is cut off" bad "headers"
+
+as "$here/nonpic.s" -o ok.o && as --defsym FULL=1 "$here/nonpic.s" -o full.o
+echo 'int f(int); int main(void) { return f(1) != 2; }' >main.c
+# shellcheck disable=SC2086
+PCCE_ENCODE=strict $CC -O2 $cflags main.c ok.o $ldflags -o hand 2>log
+check "records made by hand" ./hand
+check "both slots are filled" test "$(objdump -d hand --disassemble=f | grep -c 'fs:')" -gt 0
+# shellcheck disable=SC2086
+PCCE_ENCODE=off $CC -O2 $cflags main.c full.o $ldflags -o bad && refused "a slot that is not empty" bad "is not empty"
+# shellcheck disable=SC2086
+PCCE_ENCODE=off $CC -shared ok.o $ldflags -o bad.so && refused "code without -fPIC in a shared library" bad.so "'f' (line 1); compile it with -fPIC"
+
+if [ "$(id -u)" != 0 ]; then
+	mkdir ro && cp linked ro/linked && chmod 555 ro
+	refused "a directory that cannot be written" ro/linked "cannot be replaced"
+	chmod 755 ro
+elif command -v setpriv >/dev/null; then
+	mkdir ro && cp linked ro/linked && chmod 755 "$scratch" ro
+	setpriv --reuid=65534 --clear-groups "$out/bin/pcce-encode" ro/linked 2>err.txt
+	is "a directory that cannot be written: status" $? 1
+	check "a directory that cannot be written: reason" grep -q "cannot be replaced" err.txt
+	check "and the file is what it was" cmp linked ro/linked
+else
+	skip "a directory that cannot be written" "this is root, and there is no setpriv"
+fi
+(ulimit -f 8; trap '' XFSZ; pcce-encode linked 2>err.txt)
+is "a full disk: status" $? 1
+check "a full disk: reason" grep -q "cannot be replaced: File too large" err.txt
+# shellcheck disable=SC2012
+is "no temporary file stays behind" "$(ls -A | grep -c pcce-encode-)" 0
+pcce-encode --dump one >/dev/full 2>err.txt
+is "--dump on a full device" $? 1
+
+# ---- the linker wrapper ----------------------------------------------------------------
+
+# shellcheck disable=SC2086
+link_() { $CC "$@" $ldflags; }
+: >empty.c && $CC -c empty.c -o empty.o
+$CC empty.o -o plain-fail 2>err.plain
+link_ empty.o -o fail 2>err.pcce
+is "a link that fails: status" $? 1
+check "a link that fails: the linker's message" grep -q 'undefined reference' err.pcce
+check "a link that fails: no output" test ! -e fail
+link_ prog.o -o /dev/null 2>err.txt
+is "output to /dev/null" "$? $(cat err.txt)" "0 "
+check "/dev/null is still a device" test -c /dev/null
+link_ -r prog.o -o partial.o 2>err.txt
+is "-r" "$? $(cat err.txt)" "0 "
+check "-r has no runtime in it" test "$(nm partial.o | grep -c " T __pcce_push")" = 0
+link_ -nostdlib -nostartfiles empty.o -o bare.so -shared 2>err.txt
+is "-nostdlib" "$? $(cat err.txt)" "0 "
+link_ prog.o -o bad -Wl,--unresolved-symbols=ignore-all -nodefaultlibs 2>err.txt
+is "an encoding that fails is a warning" "$?" 0
+check "with the reason" grep -q "^pcce-encode: 'bad' is instrumented, but" err.txt
+PCCE_ENCODE=strict link_ prog.o -o bad -Wl,--unresolved-symbols=ignore-all -nodefaultlibs 2>err.txt
+is "or an error if one wants" "$?" 1
+PCCE_ENCODE=off link_ prog.o -o off
+is "PCCE_ENCODE=off" "$(field encoded off)" no
+echo 'prog.o -o "with space"' >args && link_ @args
+is "a response file" "$(field encoded 'with space')" yes
+link_ prog.o
+is "a.out" "$(field encoded a.out)" yes
+cp off a.out && sum=$(md5sum <a.out) && "$lib/ld/ld" --version >version.txt
+is "ld --version: output" "$(cat version.txt)" "$(ld --version)"
+is "ld --version does not touch a.out" "$(md5sum <a.out)" "$sum"
+link_ prog.o -o raw -Wl,--oformat=binary 2>/dev/null
+check "output that is not ELF" test ! -s raw -o "$(head -c 4 raw 2>&1 | tr -d '\0')" != ELF
+mkdir path && printf '#!/bin/sh\nkill -9 $$\n' >path/ld.killed && printf '#!/bin/sh\necho out; echo err >&2; exit 42\n' >path/ld.status
+chmod +x path/* && ln -s "$lib/ld/ld" ld.killed && ln -s "$lib/ld/ld" ld.status
+out_=$(PATH=$PWD/path:$PATH COMPILER_PATH='' ./ld.status x 2>err.txt)
+is "the linker's status and output" "$? $out_ $(cat err.txt)" "42 out err"
+PATH=$PWD/path:$PATH COMPILER_PATH='' bash -c "./ld.killed x; exit \$?" 2>/dev/null
+is "a linker that is killed" $? 137
+ln -s "$lib/ld/ld" ld.none
+./ld.none 2>err.txt
+is "no such linker: status" $? 127
+check "no such linker: reason" grep -q "no other 'ld.none' was found" err.txt
+
+for name in $(cat "$lib/libpcce.exports" 2>/dev/null); do
+	check "programs export $name" grep -q -- "--export-dynamic-symbol=$name\b" "$lib/pcce.specs"
+done
+
+# ---- the command lines ------------------------------------------------------------------
+
+check "pcce-encode --help" pcce-encode --help
+check "pcce-encode --version" pcce-encode --version
+for wrong in "" "--nonsense x" "--dump=xml x" "a b" "--dump -o a b"; do
+	# shellcheck disable=SC2086
+	pcce-encode $wrong >/dev/null 2>err.txt
+	is "pcce-encode $wrong" $? 1
+done
+check "pcce-config --help" pcce-config --help
+check "pcce-config --version" pcce-config --version
+pcce-config --nonsense 2>/dev/null
+is "pcce-config --nonsense" $? 1
+mkdir -p elsewhere/bin && ln -s "$(command -v pcce-config)" elsewhere/bin/pcce-config
+is "pcce-config through a link" "$(elsewhere/bin/pcce-config --libdir)" "$lib"
+
+done_testing

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* pcce-encode: the command line of encoding. tools/lib/encode.h does the work. */
+#include <argp.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "tools/lib/dump.h"
+#include "tools/lib/encode.h"
+
+const char *argp_program_version = "pcce-encode (pcce) " PCCE_VERSION;
+
+struct arguments {
+	const char *file, *output;
+	bool verbose, dump;
+	enum dump_format format;
+};
+
+static const struct argp_option options[] = {
+	{"dump", 'd', "FORMAT", OPTION_ARG_OPTIONAL,
+	 "Print call graph and numbering instead of encoding; FORMAT is text (default) or json", 0},
+	{"output", 'o', "OUT", 0, "Write the encoded file to OUT and leave FILE as it is", 0},
+	{"verbose", 'v', NULL, 0, "Say what was done; with --dump, print sites and edges too", 0},
+	{0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case 'd':
+		a->dump = true;
+		if (!arg || !strcmp(arg, "text"))
+			a->format = DUMP_TEXT;
+		else if (!strcmp(arg, "json"))
+			a->format = DUMP_JSON;
+		else
+			argp_error(state, "unknown format '%s'; it must be text or json", arg);
+		return 0;
+	case 'o':
+		a->output = arg;
+		return 0;
+	case 'v':
+		a->verbose = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (a->file)
+			argp_error(state, "more than one FILE");
+		a->file = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!a->file)
+			argp_error(state, "no FILE");
+		if (a->dump && a->output)
+			argp_error(state, "--dump writes no file; leave --output out");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "FILE",
+	.doc = "Number the call graph of FILE, a program or shared library that was compiled and linked with the flags "
+	       "of "
+	       "pcce-config, and write the numbers into it. Linking with these flags does this by itself.\v"
+	       "FILE is replaced as a whole or not at all. A file that is encoded already stays as it is.",
+};
+
+static int failed(const char *file, const struct fail *why)
+{
+	fprintf(stderr, "pcce-encode: '%s' %s\n", file, why->text);
+	return EXIT_FAILURE;
+}
+
+static int finish_output(void)
+{
+	if (fflush(stdout) || ferror(stdout)) {
+		fprintf(stderr, "pcce-encode: cannot write to standard output: %s\n", strerror(errno));
+		return EXIT_FAILURE;
+	}
+	return EXIT_SUCCESS;
+}
+
+static int dump(const struct arguments *a)
+{
+	struct encoded e;
+	struct fail why;
+	uint8_t *image;
+	size_t size;
+	int err = encode_read_file(a->file, &image, &size, &why);
+
+	if (!err) {
+		err = encode_image(image, size, &e, &why);
+		free(image);
+	}
+	if (err)
+		return failed(a->file, &why);
+	if (e.result == ENCODE_NOT_FOR_US)
+		err = fail_set(&why, -EINVAL, "is not instrumented; compile and link it with the flags of pcce-config");
+	else
+		err = dump_table(e.table, e.table_size, e.result == ENCODE_ALREADY, a->format, a->verbose, stdout,
+				 &why);
+	encoded_free(&e);
+	return err ? failed(a->file, &why) : finish_output();
+}
+
+int main(int argc, char **argv)
+{
+	struct arguments a = {};
+	struct encoded e;
+	struct fail why;
+
+	argp_err_exit_status = EXIT_FAILURE;
+	argp_parse(&argp, argc, argv, 0, NULL, &a);
+	if (a.dump)
+		return dump(&a);
+	if (encode_file(a.file, a.output, &e, &why))
+		return failed(a.file, &why);
+	if (e.result == ENCODE_NOT_FOR_US) {
+		encoded_free(&e);
+		fail_set(&why, -EINVAL, "is not instrumented; compile and link it with the flags of pcce-config");
+		return failed(a.file, &why);
+	}
+	if (a.verbose)
+		printf("'%s' %s\n", a.file, e.result == ENCODE_ALREADY ? "is already encoded" : "was encoded");
+	encoded_free(&e);
+	return finish_output();
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The linker wrapper: stands as ld, ld.bfd, ld.gold, ld.lld and ld.mold in a directory
+ * that GCC searches first (pcce.specs), runs the real linker of the same name, and
+ * then encodes what came out.
+ *
+ * To a build it is the linker: same arguments, same output, same exit status.  A file
+ * that cannot be encoded is left as the linker made it, with the reason on stderr; it
+ * runs, only its contexts are unknown.
+ *
+ * Environment: PCCE_ENCODE=off does not encode; PCCE_ENCODE=strict makes a failed
+ * encoding fail the link (exit status 1), for those who want to be sure.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "tools/lib/encode.h"
+#include "tools/lib/ld_args.h"
+
+extern char **environ;
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* The first program of that name in a list of directories that is not this one. NULL: none. */
+static char *search(const char *path, const char *name, const struct stat *self)
+{
+	while (path && *path) {
+		size_t length = strcspn(path, ":");
+		struct stat st;
+		char *candidate;
+
+		/* An empty entry is the working directory. */
+		if (asprintf(&candidate, "%.*s/%s", length ? (int)length : 1, length ? path : ".", name) < 0)
+			return NULL;
+		if (!stat(candidate, &st) && S_ISREG(st.st_mode) && !same_file(&st, self) && !access(candidate, X_OK))
+			return candidate;
+		free(candidate);
+		path += length;
+		path += *path == ':';
+	}
+	return NULL;
+}
+
+static char *find_linker(const char *name)
+{
+	const char *path = getenv("PATH");
+	struct stat self;
+	char *found;
+
+	if (stat("/proc/self/exe", &self))
+		memset(&self, 0, sizeof(self));
+	found = search(getenv("COMPILER_PATH"), name, &self);
+	return found ? found : search(path ? path : "/usr/bin:/bin", name, &self);
+}
+
+/* The linker's wait status; it has this process' standard files. */
+static int run_linker(const char *linker, char **argv, int *status)
+{
+	pid_t pid;
+	int err;
+
+	err = posix_spawn(&pid, linker, NULL, NULL, argv, environ);
+	if (err)
+		return -err;
+	while (waitpid(pid, status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return 0;
+}
+
+/* Ends in the same way as the linker. */
+static int pass_on(int status)
+{
+	if (WIFSIGNALED(status)) {
+		signal(WTERMSIG(status), SIG_DFL);
+		raise(WTERMSIG(status));
+		return 128 + WTERMSIG(status);
+	}
+	return WEXITSTATUS(status);
+}
+
+static bool is_elf(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char magic[4] = "";
+	size_t n = f ? fread(magic, 1, sizeof(magic), f) : 0;
+
+	if (f)
+		fclose(f);
+	return n == sizeof(magic) && !memcmp(magic, "\177ELF", sizeof(magic));
+}
+
+/* Was the output written just now? `ld --version` must not touch an old a.out. */
+static bool is_new(const char *path, const struct stat *before, bool existed)
+{
+	struct stat st;
+
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return false;
+	return !existed || !same_file(&st, before) || st.st_size != before->st_size ||
+	       st.st_mtim.tv_sec != before->st_mtim.tv_sec || st.st_mtim.tv_nsec != before->st_mtim.tv_nsec;
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = getenv("PCCE_ENCODE");
+	const char *name = argc ? basename(argv[0]) : "ld";
+	struct ld_args args = {};
+	struct stat before;
+	struct fail why;
+	bool existed;
+	char *linker = find_linker(name);
+	int status, err;
+
+	if (!linker) {
+		fprintf(stderr, "pcce-ld: no other '%s' was found in COMPILER_PATH or PATH; install that linker\n",
+			name);
+		return 127;
+	}
+	/* Before the linker runs: GCC may remove a response file that the linker has read. */
+	if (ld_args_parse(argc, argv, &args)) {
+		fprintf(stderr, "pcce-ld: out of memory\n");
+		return 1;
+	}
+	existed = !stat(args.output, &before);
+	argv[0] = linker;
+	err = run_linker(linker, argv, &status);
+	if (err) {
+		fprintf(stderr, "pcce-ld: cannot run '%s': %s\n", linker, strerror(-err));
+		return 127;
+	}
+	if (status || args.relocatable || (mode && !strcmp(mode, "off")))
+		return pass_on(status);
+	if (!is_new(args.output, &before, existed) || !is_elf(args.output))
+		return 0;
+	err = encode_file(args.output, NULL, NULL, &why);
+	if (err)
+		fprintf(stderr, "pcce-encode: '%s' %s\n", args.output, why.text);
+	ld_args_free(&args);
+	free(linker);
+	return err && mode && !strcmp(mode, "strict");
+}
