@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * How often each call is executed per entry of its function, as the compiler
+ * estimates or a profile tells.  The slots are made after the control flow graph,
+ * which knows this, has been dropped; so this pass runs just before that and keeps
+ * the numbers by the calls' UIDs.
+ */
+#include "internal.h"
+
+#define ONCE 1024
+
+static unsigned int *freqs;
+static int n_freqs;
+static tree freqs_of;
+
+static unsigned int relative_count(profile_count count, profile_count entry)
+{
+	bool known;
+	sreal scale = count.to_sreal_scale(entry, &known);
+
+	if (!known)
+		return ONCE;
+	scale *= ONCE;
+	if (scale >= sreal(0x7fffffff))
+		return 0xffffffffu;
+	return (unsigned int)scale.to_int();
+}
+
+void freq_forget(void)
+{
+	free(freqs);
+	freqs = NULL;
+	n_freqs = 0;
+	freqs_of = NULL_TREE;
+}
+
+unsigned int freq_of(const rtx_insn *call)
+{
+	if (freqs_of != current_function_decl || INSN_UID(call) >= n_freqs)
+		return ONCE;
+	return freqs[INSN_UID(call)];
+}
+
+static unsigned int freq_execute(function *fun)
+{
+	profile_count entry = ENTRY_BLOCK_PTR_FOR_FN(fun)->count;
+	basic_block bb;
+	rtx_insn *insn;
+
+	freq_forget();
+	n_freqs = get_max_uid() + 1;
+	freqs = XCNEWVEC(unsigned int, n_freqs);
+	freqs_of = fun->decl;
+	FOR_EACH_BB_FN(bb, fun)
+	{
+		FOR_BB_INSNS(bb, insn)
+		{
+			if (CALL_P(insn))
+				freqs[INSN_UID(insn)] = relative_count(bb->count, entry);
+		}
+	}
+	return 0;
+}
+
+PCCE_PASS(freq, rtl, "pcce_freq", scope_instrumented, freq_execute);

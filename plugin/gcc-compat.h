@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * GCC's internals as this plugin sees them: the one list of includes, and every
+ * difference between the GCC versions that are supported (11 and 12, x86-64).
+ */
+#ifndef PCCE_GCC_COMPAT_H
+#define PCCE_GCC_COMPAT_H
+
+#include "gcc-plugin.h"
+#include "plugin-version.h"
+
+#if GCCPLUGIN_VERSION_MAJOR < 11 || GCCPLUGIN_VERSION_MAJOR > 12
+#error "the pcce plugin supports GCC 11 and GCC 12 only"
+#endif
+
+#include "tree.h"
+#include "memmodel.h"
+#include "tm_p.h"
+#include "rtl.h"
+#include "gimple.h"
+#include "tree-pass.h"
+#include "context.h"
+#include "ssa.h"
+#include "basic-block.h"
+#include "cfghooks.h"
+#include "cfganal.h"
+#include "gimple-iterator.h"
+#include "gimple-expr.h"
+#include "gimplify.h"
+#include "tree-cfg.h"
+#include "tree-eh.h"
+#include "tree-into-ssa.h"
+#include "except.h"
+#include "cgraph.h"
+#include "varasm.h"
+#include "output.h"
+#include "emit-rtl.h"
+#include "rtl-iter.h"
+#include "insn-config.h"
+#include "recog.h"
+#include "regs.h"
+#include "function-abi.h"
+#include "sreal.h"
+#include "stringpool.h"
+#include "attribs.h"
+#include "diagnostic-core.h"
+#include "target.h"
+#include "options.h"
+#include "calls.h"
+#include "fold-const.h"
+#include "builtins.h"
+
+/* GCC 12 models vzeroupper as a call; GCC 11 does not. */
+#ifdef FAKE_CALL_P
+#define pcce_fake_call_p(insn) FAKE_CALL_P(insn)
+#else
+#define pcce_fake_call_p(insn) ((void)(insn), false)
+#endif
+
+#if GCCPLUGIN_VERSION_MAJOR < 12
+static inline bool startswith(const char *string, const char *prefix)
+{
+	return !strncmp(string, prefix, strlen(prefix));
+}
+#else
+/* copy_warning(), which headers of GCC 12 call, does not exist in GCC 11.  Weak, so that a GCC 11 that is given
+ * this plugin gets as far as the version check and its message. */
+__asm__(".weak _Z12copy_warningjj");
+#endif
+
+/*
+ * A pass in C: PCCE_PASS(name, kind, "dump name", gate, execute) defines
+ * make_pass_<name>(). kind is gimple or rtl; bool gate(function *),
+ * unsigned int execute(function *).
+ */
+#define PCCE_PASS_TYPE_gimple GIMPLE_PASS
+#define PCCE_PASS_TYPE_rtl RTL_PASS
+#define PCCE_PASS(name, kind, dump_name, gate_fn, execute_fn)                            \
+	static const pass_data name##_pass_data = {                                      \
+		PCCE_PASS_TYPE_##kind, dump_name, OPTGROUP_NONE, TV_NONE, 0, 0, 0, 0, 0, \
+	};                                                                               \
+	namespace                                                                        \
+	{                                                                                \
+	class name##_pass : public kind##_opt_pass                                       \
+	{                                                                                \
+	      public:                                                                    \
+		name##_pass() : kind##_opt_pass(name##_pass_data, g)                     \
+		{                                                                        \
+		}                                                                        \
+		bool gate(function *fun) final override                                  \
+		{                                                                        \
+			return gate_fn(fun);                                             \
+		}                                                                        \
+		unsigned int execute(function *fun) final override                       \
+		{                                                                        \
+			return execute_fn(fun);                                          \
+		}                                                                        \
+	};                                                                               \
+	}                                                                                \
+	opt_pass *make_pass_##name(void)                                                 \
+	{                                                                                \
+		return new name##_pass();                                                \
+	}                                                                                \
+	struct pcce_pass_semicolon
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the plugin's files share.  In the order in which a function passes them:
+ *
+ *   scope.c      which functions are instrumented at all
+ *   tailcalls.c  GIMPLE: tail calls to leaf library functions become calls
+ *   restore.c    GIMPLE: saves and restores the state around non-local entries
+ *   freq.c       RTL: remembers how often each call is executed
+ *   slots.c      RTL: finds the calls, puts slots around them
+ *   callee.c         what a call calls; is it a leaf
+ *   stale.c          where the code lies in which the state is stale
+ *   sites.c          the records: collects, and writes a block for each part
+ */
+#ifndef PCCE_PLUGIN_INTERNAL_H
+#define PCCE_PLUGIN_INTERNAL_H
+
+#include "gcc-compat.h"
+#include <pcce/sites.h>
+
+#define PCCE_RESTORE_FUNCTION "__pcce_restore"
+
+/* scope.c */
+bool scope_instrumented(function *fun);
+
+/* callee.c */
+struct callee {
+	rtx symbol;	  /* SYMBOL_REF, or NULL if the call goes through a pointer */
+	tree decl;	  /* its declaration, or NULL (then it is one of GCC's own library routines) */
+	const char *name; /* assembler name, or NULL */
+	bool indirect;	  /* the instruction itself does not name the callee */
+	bool tls;	  /* a __tls_get_addr sequence */
+};
+void callee_of(rtx_insn *call, struct callee *out);
+/* Can the function call back into the program? decl may be NULL. */
+bool callee_is_leaf(tree decl, const char *name);
+const char *callee_assembler_name(tree decl);
+
+/* freq.c: executions of a call per 1,024 entries of the function. */
+unsigned int freq_of(const rtx_insn *call);
+void freq_forget(void);
+
+/* sites.c */
+struct site {
+	unsigned int label; /* number of its two labels */
+	bool cold;	    /* in the cold part */
+	unsigned int before_len, after_len;
+	unsigned int flags; /* PCCE_SITE_* */
+	unsigned int freq;
+	location_t location; /* with the inlined block */
+	const void *callee;  /* anything that is equal for equal callees */
+};
+void sites_begin(void);
+void sites_add(const struct site *site);
+unsigned int sites_new_label(void);
+/* Emits all blocks of the function; instructions must not be added after that. */
+void sites_finish(function *fun, unsigned int block_flags);
+
+/* Assembler text as an insn. text is copied. */
+rtx asm_text(const char *text);
+rtx_insn *asm_text_before(const char *text, rtx_insn *insn, location_t location);
+rtx_insn *asm_text_after(const char *text, rtx_insn *insn, location_t location);
+
+/* stale.c: stale_start() for code at which control may arrive with a stale state. */
+void stale_begin(void);
+void stale_start(rtx_insn *insn);
+/* Adds the records, if the function has calls of __pcce_restore at all. */
+void stale_finish(bool restores);
+bool stale_is_restore(const struct callee *callee);
+
+/* The passes. */
+opt_pass *make_pass_tailcalls(void);
+opt_pass *make_pass_restore(void);
+opt_pass *make_pass_freq(void);
+opt_pass *make_pass_slots(void);
+/* restore.c: keeps its declarations from the garbage collector. */
+void restore_register(const char *plugin_name);
+
+#endif

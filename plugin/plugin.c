@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * pcce_plugin.so: makes GCC leave room around each call and describe it.
+ *
+ *	gcc -fplugin=.../pcce_plugin.so -c file.c
+ *
+ * The object file contains, beside the usual things, a slot of nops before and
+ * after each call, and for each function a block in the section .pcce_sites that
+ * says where the slots are and what the compiler knew of the call (include/pcce/
+ * sites.h).  It runs like any other: the slots do nothing.  Numbers are not decided
+ * here but by pcce-encode, which sees the whole linked file.
+ *
+ * No option changes what the plugin does, and it has no arguments.
+ * With -flto it must be on the command lines of both compiler and linker.
+ */
+#include "internal.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+
+EXPORTED int plugin_is_GPL_compatible;
+
+static struct plugin_info info = {
+	"1",
+	"pcce: leaves a slot around each call and describes it in the section .pcce_sites.\n"
+	"There are no arguments.\n",
+};
+
+static bool check_version(const char *name, struct plugin_gcc_version *gcc)
+{
+	if (plugin_default_version_check(gcc, &gcc_version))
+		return true;
+	error("%s was built for GCC %s and cannot work in this GCC %s: build pcce again with this compiler "
+	      "(GCC 11 and 12 are supported)",
+	      name, gcc_version.basever, gcc->basever);
+	if (!strcmp(gcc->basever, gcc_version.basever))
+		inform(UNKNOWN_LOCATION, "the two have the same number but are different builds of GCC");
+	return false;
+}
+
+static bool check_arguments(const struct plugin_name_args *plugin)
+{
+	for (int i = 0; i < plugin->argc; i++)
+		error("unknown argument %<-fplugin-arg-%s-%s%>: %s takes no arguments", plugin->base_name,
+		      plugin->argv[i].key, plugin->base_name);
+	return !plugin->argc;
+}
+
+/* Only now are all options known. */
+static void start_unit(void *, void *)
+{
+	if (!TARGET_64BIT || TARGET_X32)
+		fatal_error(UNKNOWN_LOCATION, "pcce: only x86-64 code can be instrumented; leave out %qs or the plugin",
+			    TARGET_X32 ? "-mx32" : "-m32");
+	/* Functions may have been compiled with -fipa-ra in mind only if they say so themselves. */
+	flag_ipa_ra = 0;
+}
+
+static void add_pass(const char *plugin, opt_pass *pass, const char *reference, enum pass_positioning_ops where)
+{
+	struct register_pass_info pass_info = {pass, reference, 1, where};
+
+	register_callback(plugin, PLUGIN_PASS_MANAGER_SETUP, NULL, &pass_info);
+}
+
+extern "C" EXPORTED int plugin_init(struct plugin_name_args *plugin, struct plugin_gcc_version *gcc)
+{
+	const char *name = plugin->base_name;
+
+	if (!check_version(name, gcc) || !check_arguments(plugin))
+		return 1;
+
+	/*
+	 * A caller must not rely on which registers a callee leaves alone: slots
+	 * change r10 and r11.  Set as if by -fno-ipa-ra, so that it also holds for
+	 * functions with an optimize attribute.
+	 */
+	flag_ipa_ra = 0;
+	global_options_set.x_flag_ipa_ra = 1;
+
+	register_callback(name, PLUGIN_INFO, NULL, &info);
+	register_callback(name, PLUGIN_START_UNIT, start_unit, NULL);
+	restore_register(name);
+
+	/* "tailc" marks tail calls; what comes behind it only obeys the marks. */
+	add_pass(name, make_pass_tailcalls(), "tailc", PASS_POS_INSERT_AFTER);
+
+	/* "optimized" is the last clean-up of the flow graph before "expand": landing
+	 * pads that are unreachable or merged are gone, none will be added. */
+	add_pass(name, make_pass_restore(), "optimized", PASS_POS_INSERT_AFTER);
+
+	/* The last moment at which there is a flow graph with counts; from here on
+	 * calls are neither copied nor moved. */
+	add_pass(name, make_pass_freq(), "*free_cfg", PASS_POS_INSERT_BEFORE);
+
+	/* Behind the machine-dependent reorganisation, variable tracking, and the
+	 * conversion of exception regions to ranges, nothing separates a slot from
+	 * its call any more.  Before "shorten", which needs to see all bytes. */
+	add_pass(name, make_pass_slots(), "shorten", PASS_POS_INSERT_BEFORE);
+	return 0;
+}

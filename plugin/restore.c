@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Functions that control can come back to by another way than a return.
+ *
+ *	void f(void)                    void f(void)
+ *	{                               {
+ *	                                        u64 id = pcce_page.id;
+ *	                                        u32 off = pcce_page.off;
+ *	                                        u64 word = top entry's site;
+ *		struct guard g;                 struct guard g;
+ *		h();                            h();
+ *	}                                       return;
+ *	                                landing pad:
+ *	                                        __pcce_restore(id, off, word);
+ *	                                        pcce_page.ext = 0;
+ *	                                        g.~guard(); resume unwinding
+ *	                                }
+ *
+ * When an exception, longjmp or a non-local goto leaves functions without passing
+ * their after-slots, the thread's state is that of a function that is gone.  Where
+ * such a jump arrives, __pcce_restore puts back what was found at the function's
+ * entry: at landing pads, after calls that return twice, at labels that a nested
+ * function jumps to, and at __builtin_setjmp's receivers.  After the first return of
+ * setjmp this changes nothing, but for ext, which names the call of setjmp until then
+ * (docs/slots.md).
+ *
+ * The word with the top entry's site goes along since it contains the entry's
+ * repetition count.  All three are kept in volatile locals: they must be in memory,
+ * where no register restored by longjmp can replace them.
+ *
+ * A function without such places pays nothing.  The pass stands behind the last
+ * GIMPLE pass that changes the flow of control, so that all places that will ever
+ * be there are seen, and before "expand".
+ */
+#include "internal.h"
+#include <pcce/abi.h>
+
+/* Declarations, made when first needed. */
+static GTY(()) tree page_decl;
+static GTY(()) tree restore_decl;
+
+static const struct ggc_root_tab declaration_roots[] = {
+	{&page_decl, 1, sizeof(tree), &gt_ggc_mx_tree_node, &gt_pch_nx_tree_node},
+	{&restore_decl, 1, sizeof(tree), &gt_ggc_mx_tree_node, &gt_pch_nx_tree_node},
+	LAST_GGC_ROOT_TAB,
+};
+
+void restore_register(const char *plugin_name)
+{
+	register_callback(plugin_name, PLUGIN_REGISTER_GGC_ROOTS, NULL, (void *)declaration_roots);
+}
+
+/* extern __thread char pcce_page[4096] __attribute__((tls_model("initial-exec"))); */
+static tree get_page_decl(void)
+{
+	tree type;
+
+	if (page_decl)
+		return page_decl;
+	type = build_array_type_nelts(unsigned_char_type_node, PCCE_PAGE_SIZE);
+	page_decl = build_decl(UNKNOWN_LOCATION, VAR_DECL, get_identifier("pcce_page"), type);
+	TREE_PUBLIC(page_decl) = 1;
+	DECL_EXTERNAL(page_decl) = 1;
+	TREE_USED(page_decl) = 1;
+	TREE_ADDRESSABLE(page_decl) = 1;
+	TREE_THIS_VOLATILE(page_decl) = 1;
+	DECL_ARTIFICIAL(page_decl) = 1;
+	DECL_IGNORED_P(page_decl) = 1;
+	set_decl_tls_model(page_decl, TLS_MODEL_INITIAL_EXEC);
+	return page_decl;
+}
+
+/* extern void __pcce_restore(u64, u32, u64) __attribute__((sysv_abi, nothrow, leaf)); */
+static tree get_restore_decl(void)
+{
+	tree type, sysv;
+
+	if (restore_decl)
+		return restore_decl;
+	type = build_function_type_list(void_type_node, uint64_type_node, uint32_type_node, uint64_type_node,
+					NULL_TREE);
+	sysv = tree_cons(get_identifier("sysv_abi"), NULL_TREE, NULL_TREE);
+	restore_decl = build_fn_decl(PCCE_RESTORE_FUNCTION, build_type_attribute_variant(type, sysv));
+	TREE_NOTHROW(restore_decl) = 1;
+	DECL_ATTRIBUTES(restore_decl) = tree_cons(get_identifier("leaf"), NULL_TREE, DECL_ATTRIBUTES(restore_decl));
+	return restore_decl;
+}
+
+/* Where __pcce_restore has to be called. */
+struct places {
+	auto_vec<gimple *> after;     /* statements */
+	auto_vec<basic_block> labels; /* blocks that begin with such a label */
+};
+
+static bool begins_with_entry(basic_block bb)
+{
+	for (gimple_stmt_iterator gsi = gsi_start_bb(bb); !gsi_end_p(gsi); gsi_next(&gsi)) {
+		glabel *label = dyn_cast<glabel *>(gsi_stmt(gsi));
+		tree decl;
+
+		if (!label)
+			return false;
+		decl = gimple_label_label(label);
+		if (DECL_NONLOCAL(decl) || EH_LANDING_PAD_NR(decl) > 0)
+			return true;
+	}
+	return false;
+}
+
+static bool returns_again(gimple *stmt)
+{
+	if (!is_gimple_call(stmt))
+		return false;
+	return (gimple_call_flags(stmt) & ECF_RETURNS_TWICE) || gimple_call_builtin_p(stmt, BUILT_IN_SETJMP_RECEIVER);
+}
+
+static bool find_places(function *fun, struct places *places)
+{
+	basic_block bb;
+
+	FOR_EACH_BB_FN(bb, fun)
+	{
+		if (begins_with_entry(bb))
+			places->labels.safe_push(bb);
+		for (gimple_stmt_iterator gsi = gsi_start_bb(bb); !gsi_end_p(gsi); gsi_next(&gsi))
+			if (returns_again(gsi_stmt(gsi)))
+				places->after.safe_push(gsi_stmt(gsi));
+	}
+	return !places->labels.is_empty() || !places->after.is_empty();
+}
+
+struct saved {
+	tree id, off, word; /* volatile locals */
+};
+
+static tree new_local(tree type, const char *name)
+{
+	tree local = create_tmp_var(type, name);
+
+	TREE_THIS_VOLATILE(local) = 1;
+	TREE_SIDE_EFFECTS(local) = 1;
+	TREE_USED(local) = 1;
+	return local;
+}
+
+static tree page_field(tree type, tree address, HOST_WIDE_INT offset)
+{
+	tree pointer = build_pointer_type_for_mode(type, VOIDmode, true);
+	tree load = build2(MEM_REF, type, address, build_int_cst(pointer, offset));
+
+	TREE_THIS_VOLATILE(load) = 1;
+	TREE_SIDE_EFFECTS(load) = 1;
+	return load;
+}
+
+static tree append(gimple_seq *seq, tree type, tree value)
+{
+	tree name = make_ssa_name(type);
+
+	gimple_seq_add_stmt(seq, gimple_build_assign(name, value));
+	return name;
+}
+
+static tree append_op(gimple_seq *seq, enum tree_code code, tree type, tree a, tree b)
+{
+	tree name = make_ssa_name(type);
+
+	gimple_seq_add_stmt(seq, gimple_build_assign(name, code, a, b));
+	return name;
+}
+
+static void save_at_entry(function *fun, struct saved *saved)
+{
+	const HOST_WIDE_INT top_site = offsetof(struct pcce_page, base) + offsetof(struct pcce_entry, site);
+	gimple_seq seq = NULL;
+	tree page, id, off, word, top;
+
+	saved->id = new_local(uint64_type_node, "pcce_id");
+	saved->off = new_local(uint32_type_node, "pcce_off");
+	saved->word = new_local(uint64_type_node, "pcce_word");
+
+	page = append(&seq, ptr_type_node, build_fold_addr_expr_with_type(get_page_decl(), ptr_type_node));
+	id = append(&seq, uint64_type_node, page_field(uint64_type_node, page, offsetof(struct pcce_page, id)));
+	gimple_seq_add_stmt(&seq, gimple_build_assign(saved->id, id));
+	off = append(&seq, uint32_type_node, page_field(uint32_type_node, page, offsetof(struct pcce_page, off)));
+	gimple_seq_add_stmt(&seq, gimple_build_assign(saved->off, off));
+	top = make_ssa_name(sizetype);
+	gimple_seq_add_stmt(&seq, gimple_build_assign(top, NOP_EXPR, off));
+	top = append_op(&seq, POINTER_PLUS_EXPR, ptr_type_node, page, top);
+	word = append(&seq, uint64_type_node, page_field(uint64_type_node, top, top_site));
+	gimple_seq_add_stmt(&seq, gimple_build_assign(saved->word, word));
+	gsi_insert_seq_on_edge_immediate(single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(fun)), seq);
+}
+
+static gimple_seq restore_sequence(const struct saved *saved, location_t location)
+{
+	gimple_seq seq = NULL;
+	tree id = append(&seq, uint64_type_node, saved->id);
+	tree off = append(&seq, uint32_type_node, saved->off);
+	tree word = append(&seq, uint64_type_node, saved->word);
+	gcall *call = gimple_build_call(get_restore_decl(), 3, id, off, word);
+	tree page;
+
+	gimple_set_location(call, location);
+	gimple_seq_add_stmt(&seq, call);
+	page = append(&seq, ptr_type_node, build_fold_addr_expr_with_type(get_page_decl(), ptr_type_node));
+	gimple_seq_add_stmt(&seq, gimple_build_assign(page_field(uint64_type_node, page, offsetof(struct pcce_page, ext)),
+						      build_zero_cst(uint64_type_node)));
+	return seq;
+}
+
+static void restore_after(gimple *stmt, const struct saved *saved)
+{
+	gimple_stmt_iterator gsi = gsi_for_stmt(stmt);
+	gimple_seq seq;
+	edge e;
+
+	if (!stmt_ends_bb_p(stmt)) {
+		seq = restore_sequence(saved, gimple_location(stmt));
+		gsi_insert_seq_after(&gsi, seq, GSI_SAME_STMT);
+		return;
+	}
+	e = find_fallthru_edge(gimple_bb(stmt)->succs);
+	if (e) {
+		seq = restore_sequence(saved, gimple_location(stmt));
+		gsi_insert_seq_on_edge_immediate(e, seq);
+	}
+}
+
+static void restore_at_label(basic_block bb, const struct saved *saved)
+{
+	gimple_stmt_iterator gsi = gsi_after_labels(bb);
+	location_t location = gsi_end_p(gsi) ? UNKNOWN_LOCATION : gimple_location(gsi_stmt(gsi));
+
+	gsi_insert_seq_before(&gsi, restore_sequence(saved, location), GSI_SAME_STMT);
+}
+
+static unsigned int restore_execute(function *fun)
+{
+	struct places places;
+	struct saved saved;
+	unsigned int i;
+	gimple *stmt;
+	basic_block bb;
+
+	/* -fno-ipa-ra again: with LTO it comes with each function. */
+	flag_ipa_ra = 0;
+
+	if (!find_places(fun, &places))
+		return 0;
+	save_at_entry(fun, &saved);
+	FOR_EACH_VEC_ELT(places.labels, i, bb)
+	restore_at_label(bb, &saved);
+	FOR_EACH_VEC_ELT(places.after, i, stmt)
+	restore_after(stmt, &saved);
+	mark_virtual_operands_for_renaming(fun);
+	return TODO_update_ssa_only_virtuals;
+}
+
+PCCE_PASS(restore, gimple, "pcce_restore", scope_instrumented, restore_execute);

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Site records (include/pcce/sites.h): collected while the slots are made, written
+ * as one block for each part of the function.
+ *
+ * A block is assembler text in an insn at the very end of its part, where the
+ * current section is the part's own, whatever -ffunction-sections, COMDAT, LTO or
+ * the hot/cold split have made of it:
+ *
+ *	.set	.Lpcce_s4,function		the part's start
+ *	.Lpcce_e4:				its end
+ *	.pushsection .pcce_sites,"o?",@progbits,.Lpcce_s4
+ *	.balign	8
+ *	.quad	magic,.Lpcce_s4,.Lpcce_s4
+ *	.long	size,.Lpcce_e4-.Lpcce_s4,n_sites,flags
+ *	.long	.Lpcce_b7-.Lpcce_s4,.Lpcce_a7-.Lpcce_s4	one record
+ *	.byte	before_len,after_len
+ *	.value	flags
+ *	.long	freq,line,copy
+ *	...
+ *	.string	"function"
+ *	.balign	8
+ *	.popsection
+ *
+ * "o" ties the section to the one that holds .Lpcce_s4, "?" makes it a member of
+ * that section's group.  Each such section costs 128 bytes of headers, so functions
+ * that certainly share one section of code share one of records: they name the
+ * first one's label after "o".
+ *
+ * The start is the function's own symbol under a local name (a symbol that may be
+ * interposed or overridden would lead the relocation astray).  What comes between
+ * the symbol and the first insn, the call of __fentry__ or patchable nops, is
+ * therefore inside the part.  Where gas could misread the name in an expression,
+ * the start is the first insn instead.
+ */
+#include "internal.h"
+
+static struct site *sites;
+static unsigned int n_sites, sites_room;
+static unsigned int last_label;
+
+/* Which label stands for a section of code: see above. */
+struct shared_section {
+	section *code;
+	unsigned int label;
+};
+static struct shared_section *shared;
+static unsigned int n_shared;
+
+unsigned int sites_new_label(void)
+{
+	return ++last_label;
+}
+
+void sites_begin(void)
+{
+	n_sites = 0;
+}
+
+void sites_add(const struct site *site)
+{
+	if (n_sites == sites_room) {
+		sites_room = sites_room ? sites_room * 2 : 64;
+		sites = XRESIZEVEC(struct site, sites, sites_room);
+	}
+	sites[n_sites++] = *site;
+}
+
+/*
+ * The text of the insn.  Its length for branch shortening is 128 bytes per line,
+ * as for any asm: more than a line of a slot ever has, and too much for lines in
+ * other sections, which only makes the estimate of distances more careful.
+ */
+rtx asm_text(const char *text)
+{
+	/* final looks up the file of this location, which must have one. */
+	rtx body = gen_rtx_ASM_INPUT_loc(VOIDmode, ggc_strdup(text), BUILTINS_LOCATION);
+
+	MEM_VOLATILE_P(body) = 1;
+	return body;
+}
+
+static rtx_insn *finish_asm(rtx_insn *insn)
+{
+	/* Otherwise a volatile asm can throw, with -fnon-call-exceptions. */
+	make_reg_eh_region_note_nothrow_nononlocal(insn);
+	return insn;
+}
+
+rtx_insn *asm_text_before(const char *text, rtx_insn *insn, location_t location)
+{
+	return finish_asm(emit_insn_before_setloc(asm_text(text), insn, location));
+}
+
+rtx_insn *asm_text_after(const char *text, rtx_insn *insn, location_t location)
+{
+	return finish_asm(emit_insn_after_setloc(asm_text(text), insn, location));
+}
+
+/*
+ * Copies of one source call, made by unrolling or block duplication: the same
+ * location (the token and the inlined block it came in) and the same callee.
+ */
+static const struct site *sorted_base;
+
+static int compare_sites(const void *a, const void *b)
+{
+	const struct site *x = sorted_base + *(const unsigned int *)a, *y = sorted_base + *(const unsigned int *)b;
+
+	if (x->location != y->location)
+		return x->location < y->location ? -1 : 1;
+	if (x->callee != y->callee)
+		return (uintptr_t)x->callee < (uintptr_t)y->callee ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static bool can_have_copies(const struct site *site)
+{
+	return LOCATION_LOCUS(site->location) > BUILTINS_LOCATION &&
+	       !(site->flags & (PCCE_SITE_RESTORE | PCCE_SITE_TAIL));
+}
+
+/* copy[i]: 1 + the index of the first of the copies, 0 if there is only one. */
+static unsigned int *number_copies(void)
+{
+	unsigned int *copy = XCNEWVEC(unsigned int, n_sites + 1);
+	unsigned int *order = XNEWVEC(unsigned int, n_sites + 1);
+
+	for (unsigned int i = 0; i < n_sites; i++)
+		order[i] = i;
+	sorted_base = sites;
+	qsort(order, n_sites, sizeof(*order), compare_sites);
+	for (unsigned int i = 1; i < n_sites; i++) {
+		const struct site *last = sites + order[i - 1], *site = sites + order[i];
+
+		if (last->location != site->location || last->callee != site->callee || !can_have_copies(site))
+			continue;
+		if (!copy[order[i - 1]])
+			copy[order[i - 1]] = order[i - 1] + 1;
+		copy[order[i]] = copy[order[i - 1]];
+	}
+	free(order);
+	return copy;
+}
+
+static void grow_printf(struct obstack *text, const char *format, ...) ATTRIBUTE_PRINTF_2;
+
+static void grow_printf(struct obstack *text, const char *format, ...)
+{
+	char line[256];
+	va_list args;
+	int length;
+
+	va_start(args, format);
+	length = vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	gcc_assert(length >= 0 && (size_t)length < sizeof(line));
+	obstack_grow(text, line, length);
+}
+
+/* A .string directive; the escapes are those that every version of gas knows. */
+static void grow_string(struct obstack *text, const char *string)
+{
+	obstack_grow(text, "\t.string \"", strlen("\t.string \""));
+	for (; *string; string++) {
+		unsigned char c = *string;
+
+		if (c == '"' || c == '\\' || c < ' ' || c >= 127)
+			grow_printf(text, "\\%03o", c);
+		else
+			obstack_1grow(text, c);
+	}
+	obstack_grow(text, "\"\n", 2);
+}
+
+static unsigned int count_sites(bool cold)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < n_sites; i++)
+		n += sites[i].cold == cold;
+	return n;
+}
+
+static void grow_records(struct obstack *text, unsigned int start, bool cold, const unsigned int *copy)
+{
+	for (unsigned int i = 0; i < n_sites; i++) {
+		const struct site *site = sites + i;
+
+		if (site->cold != cold)
+			continue;
+		grow_printf(text, "\t.long .Lpcce_b%u-.Lpcce_s%u,.Lpcce_a%u-.Lpcce_s%u\n", site->label, start,
+			    site->label, start);
+		grow_printf(text, "\t.byte %u,%u\n\t.value %u\n", site->before_len, site->after_len, site->flags);
+		grow_printf(text, "\t.long %u,%u,%u\n", site->freq, LOCATION_LINE(site->location), copy[i]);
+	}
+}
+
+/* Can the name stand in an expression, in either syntax? */
+static bool is_plain_symbol(const char *name)
+{
+	if (ASSEMBLER_DIALECT == ASM_INTEL || !*name || ISDIGIT(*name))
+		return false;
+	for (; *name; name++)
+		if (!ISALNUM(*name) && *name != '_' && *name != '.' && *name != '$')
+			return false;
+	return true;
+}
+
+/* Blocks in shared sections keep their predecessors' alignment, so that the size is a constant. */
+static unsigned int block_size(unsigned int n, const char *name)
+{
+	size_t size = sizeof(struct pcce_site_block) + n * sizeof(struct pcce_site_record) + strlen(name) + 1;
+
+	return (size + 7) & ~(size_t)7;
+}
+
+/* The label to name after "o" for code that begins at label start. */
+static unsigned int section_label(function *fun, unsigned int start)
+{
+	section *code;
+
+	if (crtl->has_bb_partition || DECL_COMDAT_GROUP(fun->decl))
+		return start;
+	code = function_section(fun->decl);
+	for (unsigned int i = 0; i < n_shared; i++)
+		if (shared[i].code == code)
+			return shared[i].label;
+	shared = XRESIZEVEC(struct shared_section, shared, n_shared + 1);
+	shared[n_shared].code = code;
+	shared[n_shared++].label = start;
+	return start;
+}
+
+struct part {
+	unsigned int start; /* number of its labels */
+	unsigned int main;
+	bool cold;
+	bool by_symbol;
+	const char *symbol; /* of the function, for the assembler */
+	const char *name;
+	unsigned int flags;
+};
+
+static char *block_text(function *fun, const struct part *part, const unsigned int *copy)
+{
+	unsigned int n = count_sites(part->cold);
+	struct obstack text;
+	char *result;
+
+	obstack_init(&text);
+	if (part->by_symbol) {
+		grow_printf(&text, ".set .Lpcce_s%u,", part->start);
+		obstack_grow(&text, part->symbol, strlen(part->symbol));
+		obstack_1grow(&text, '\n');
+	}
+	grow_printf(&text, ".Lpcce_e%u:\n", part->start);
+	grow_printf(&text, "\t.pushsection " PCCE_SITES_SECTION ",\"o?\",@progbits,.Lpcce_s%u\n\t.balign 8\n",
+		    part->cold ? part->start : section_label(fun, part->start));
+	grow_printf(&text, "\t.quad %#llx,.Lpcce_s%u,.Lpcce_s%u\n",
+		    (unsigned long long)PCCE_BLOCK_MAGIC | (unsigned long long)PCCE_BLOCK_VERSION << 48, part->start,
+		    part->main);
+	grow_printf(&text, "\t.long %u,.Lpcce_e%u-.Lpcce_s%u,%u,%u\n", block_size(n, part->name), part->start,
+		    part->start, n, part->flags);
+	grow_records(&text, part->start, part->cold, copy);
+	grow_string(&text, part->name);
+	grow_printf(&text, "\t.balign 8\n\t.popsection");
+	obstack_1grow(&text, 0);
+	result = xstrdup((char *)obstack_finish(&text));
+	obstack_free(&text, NULL);
+	return result;
+}
+
+static void emit_block(function *fun, const struct part *part, const unsigned int *copy, rtx_insn *last)
+{
+	char *text = block_text(fun, part, copy);
+
+	asm_text_after(text, last, UNKNOWN_LOCATION);
+	free(text);
+}
+
+static void emit_start_label(unsigned int label, rtx_insn *after)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), ".Lpcce_s%u:", label);
+	asm_text_after(text, after, UNKNOWN_LOCATION);
+}
+
+static rtx_insn *find_section_switch(void)
+{
+	for (rtx_insn *insn = get_insns(); insn; insn = NEXT_INSN(insn))
+		if (NOTE_P(insn) && NOTE_KIND(insn) == NOTE_INSN_SWITCH_TEXT_SECTIONS)
+			return insn;
+	return NULL;
+}
+
+void sites_finish(function *fun, unsigned int block_flags)
+{
+	const char *symbol = XSTR(XEXP(DECL_RTL(fun->decl), 0), 0);
+	unsigned int *copy = number_copies();
+	rtx_insn *section_switch = find_section_switch();
+	struct part part;
+
+	memset(&part, 0, sizeof(part));
+	part.start = part.main = sites_new_label();
+	part.symbol = symbol[0] == '*' ? symbol + 1 : symbol;
+	part.name = callee_assembler_name(fun->decl);
+	part.by_symbol = is_plain_symbol(part.symbol) && (symbol[0] == '*' || !*user_label_prefix);
+	part.flags = block_flags;
+	if (!part.by_symbol)
+		emit_start_label(part.start, get_insns());
+	emit_block(fun, &part, copy, section_switch ? PREV_INSN(section_switch) : get_last_insn());
+	if (section_switch) {
+		part.start = sites_new_label();
+		part.by_symbol = false;
+		part.cold = true;
+		part.flags |= PCCE_BLOCK_COLD;
+		emit_start_label(part.start, section_switch);
+		emit_block(fun, &part, copy, get_last_insn());
+	}
+	free(copy);
+}

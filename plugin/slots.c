@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The slots: bytes that do nothing, directly before and directly after each call,
+ * for pcce-encode to fill.
+ *
+ *	int f(int x)              f:	subq	$8, %rsp
+ *	{                         .Lpcce_b1:	.byte 0x66,0xf,...	13 bytes of nops
+ *		return g(x) + 1;  	call	g
+ *	}                         .Lpcce_a1:	.byte 0x66,0xf,...	13 bytes of nops
+ *	                          	addl	$1, %eax
+ *	                          	...
+ *
+ * The pass stands so late that no other one can move, duplicate or separate what
+ * it puts there, yet before the lengths of branches are estimated.  It reads the
+ * insns in order; for each call
+ *
+ *  - callee_of() tells what is called,
+ *  - choose_flags() and choose_sizes() decide on the record,
+ *  - put_slots() emits the two slots, or bare labels where there is no slot.
+ *
+ * Flags are dead at both places, by the definition of a call; r10 and r11 are free
+ * before a call unless the call itself uses them, and after it in any case, since
+ * the plugin switches -fipa-ra off.
+ *
+ * Left alone are calls that are none (vzeroupper), the call of __morestack (it
+ * returns to the second instruction after itself, whose address it computes), and
+ * our own call of __pcce_restore.  To debug: look for Lpcce_ in the output of -S.
+ */
+#include "internal.h"
+
+#define MAX_SLOT (PCCE_SLOT_PUSH + PCCE_SLOT_SPILL_REGS)
+
+/* One slot's text: a label and nops.  The assembler's own .nops would jump over a
+ * long slot, and its choice of nops depends on -march. */
+static void print_slot(char *text, size_t size, char kind, unsigned int label, unsigned int bytes)
+{
+	static const char *const nops[] = {
+		"",
+		"0x90",
+		"0x66,0x90",
+		"0xf,0x1f,0",
+		"0xf,0x1f,0x40,0",
+		"0xf,0x1f,0x44,0,0",
+		"0x66,0xf,0x1f,0x44,0,0",
+		"0xf,0x1f,0x80,0,0,0,0",
+		"0xf,0x1f,0x84,0,0,0,0,0",
+		"0x66,0xf,0x1f,0x84,0,0,0,0,0",
+	};
+	const unsigned int longest = ARRAY_SIZE(nops) - 1;
+	int length = snprintf(text, size, ".Lpcce_%c%u:%s", kind, label, bytes ? " .byte " : "");
+
+	gcc_assert(bytes <= MAX_SLOT);
+	while (bytes) {
+		unsigned int n = MIN(bytes, longest);
+
+		bytes -= n;
+		length += snprintf(text + length, size - length, "%s%s", nops[n], bytes ? "," : "");
+		gcc_assert((size_t)length < size);
+	}
+}
+
+static bool mentions_scratch(const_rtx x)
+{
+	subrtx_iterator::array_type array;
+
+	FOR_EACH_SUBRTX(iter, array, x, NONCONST)
+	{
+		const_rtx part = *iter;
+
+		if (!part) /* the end of a list */
+			continue;
+		if (GET_CODE(part) == CLOBBER)
+			iter.skip_subrtxes();
+		else if (REG_P(part) && REGNO(part) <= R11_REG && END_REGNO(part) > R10_REG)
+			return true;
+	}
+	return false;
+}
+
+/* Does the call use r10 or r11: for its target, the static chain, an argument? */
+static bool uses_scratch(rtx_insn *insn)
+{
+	return mentions_scratch(PATTERN(insn)) ||
+	       (CALL_INSN_FUNCTION_USAGE(insn) && mentions_scratch(CALL_INSN_FUNCTION_USAGE(insn)));
+}
+
+static bool in_shared_library(void)
+{
+	return flag_pic && !flag_pie;
+}
+
+static unsigned int choose_flags(rtx_insn *insn, const struct callee *callee)
+{
+	unsigned int flags = 0;
+
+	if (callee->indirect)
+		flags |= PCCE_SITE_INDIRECT;
+	else if (callee->tls)
+		flags |= PCCE_SITE_TLS | PCCE_SITE_LEAF;
+	else if (callee_is_leaf(callee->decl, callee->name))
+		flags |= PCCE_SITE_LEAF;
+	if (SIBLING_CALL_P(insn))
+		flags |= PCCE_SITE_TAIL;
+	if (find_reg_note(insn, REG_NORETURN, NULL_RTX))
+		flags |= PCCE_SITE_NORETURN;
+	if (find_reg_note(insn, REG_SETJMP, NULL_RTX))
+		flags |= PCCE_SITE_RETURNS_TWICE;
+	if (uses_scratch(insn))
+		flags |= PCCE_SITE_SPILL_REGS;
+	if (in_shared_library())
+		flags |= PCCE_SITE_PIC;
+	return flags;
+}
+
+static void choose_sizes(struct site *site)
+{
+	bool pic = site->flags & PCCE_SITE_PIC;
+
+	if (site->flags & PCCE_SITE_TAIL)
+		return;
+	site->before_len = site->after_len = pic ? PCCE_SLOT_DIRECT_PIC : PCCE_SLOT_DIRECT;
+	if (!pic && (site->flags & PCCE_SITE_INDIRECT)) {
+		site->before_len = PCCE_SLOT_PUSH;
+		site->after_len = PCCE_SLOT_POP;
+	} else if (pic && (site->flags & PCCE_SITE_LEAF)) {
+		site->before_len = PCCE_SLOT_LEAF_PIC_BEFORE;
+	}
+	if (site->flags & PCCE_SITE_SPILL_REGS)
+		site->before_len += PCCE_SLOT_SPILL_REGS;
+	if (site->flags & PCCE_SITE_NORETURN)
+		site->after_len = 0;
+}
+
+/* What has to stay directly behind the call: notes about variables during the call,
+ * and the endbr64 at which a second return arrives. */
+static rtx_insn *last_of_call(rtx_insn *insn)
+{
+	rtx_insn *last = insn, *next;
+
+	while ((next = NEXT_INSN(last)) && NOTE_P(next) && NOTE_DURING_CALL_P(next))
+		last = next;
+	next = next_nonnote_nondebug_insn(last);
+	if (next && NONJUMP_INSN_P(next) && recog_memoized(next) == CODE_FOR_nop_endbr)
+		last = next;
+	return last;
+}
+
+static void put_slots(rtx_insn *insn, const struct site *site)
+{
+	char text[MAX_SLOT * 5 + 64];
+
+	print_slot(text, sizeof(text), 'b', site->label, site->before_len);
+	asm_text_before(text, insn, INSN_LOCATION(insn));
+	print_slot(text, sizeof(text), 'a', site->label, site->after_len);
+	rtx_insn *after = asm_text_after(text, last_of_call(insn), INSN_LOCATION(insn));
+
+	if (site->flags & PCCE_SITE_RETURNS_TWICE)
+		stale_start(after);
+}
+
+static void handle_call(rtx_insn *insn, bool cold)
+{
+	struct callee callee;
+	struct site site;
+
+	callee_of(insn, &callee);
+	if (stale_is_restore(&callee) || (callee.name && startswith(callee.name, "__morestack")))
+		return;
+	memset(&site, 0, sizeof(site));
+	site.label = sites_new_label();
+	site.cold = cold;
+	site.flags = choose_flags(insn, &callee);
+	site.freq = freq_of(insn);
+	site.location = INSN_LOCATION(insn);
+	site.callee = callee.decl ? (const void *)callee.decl : (const void *)callee.name;
+	choose_sizes(&site);
+	sites_add(&site);
+	put_slots(insn, &site);
+}
+
+/* __morestack through a register, in the large code model. */
+static bool is_morestack(rtx_insn *insn)
+{
+	rtx_insn *next = next_nonnote_nondebug_insn(insn);
+
+	return flag_split_stack && next && NONJUMP_INSN_P(next) && recog_memoized(next) == CODE_FOR_split_stack_return;
+}
+
+/* Landing pads and the labels of non-local jumps. */
+static void start_at_labels(function *fun)
+{
+	eh_landing_pad pad;
+	rtx_insn_list *handler;
+
+	if (fun->eh)
+		for (int i = 1; vec_safe_iterate(fun->eh->lp_array, i, &pad); i++)
+			if (pad && pad->landing_pad && LABEL_P(pad->landing_pad))
+				stale_start(pad->landing_pad);
+	for (handler = nonlocal_goto_handler_labels; handler; handler = handler->next())
+		if (LABEL_P(handler->insn()))
+			stale_start(handler->insn());
+}
+
+static unsigned int block_flags(tree decl)
+{
+	unsigned int flags = 0;
+
+	if (TREE_PUBLIC(decl) && DECL_VISIBILITY(decl) != VISIBILITY_HIDDEN &&
+	    DECL_VISIBILITY(decl) != VISIBILITY_INTERNAL)
+		flags |= PCCE_BLOCK_PUBLIC;
+	return flags;
+}
+
+static bool has_restore(void)
+{
+	struct callee callee;
+
+	for (rtx_insn *insn = get_insns(); insn; insn = NEXT_INSN(insn)) {
+		if (!CALL_P(insn) || pcce_fake_call_p(insn))
+			continue;
+		callee_of(insn, &callee);
+		if (stale_is_restore(&callee))
+			return true;
+	}
+	return false;
+}
+
+static unsigned int slots_execute(function *fun)
+{
+	unsigned int flags = block_flags(fun->decl);
+	bool cold = false, restores = has_restore();
+	rtx_insn *insn, *next;
+
+	sites_begin();
+	stale_begin();
+	for (insn = get_insns(); insn; insn = next) {
+		next = NEXT_INSN(insn);
+		if (NOTE_P(insn) && NOTE_KIND(insn) == NOTE_INSN_SWITCH_TEXT_SECTIONS)
+			cold = true;
+		if (CALL_P(insn) && !pcce_fake_call_p(insn) && !is_morestack(insn))
+			handle_call(insn, cold);
+	}
+	if (restores) {
+		start_at_labels(fun);
+		flags |= PCCE_BLOCK_RESTORES;
+	}
+	stale_finish(restores);
+	sites_finish(fun, flags);
+	freq_forget();
+	return 0;
+}
+
+PCCE_PASS(slots, rtl, "pcce_slots", scope_instrumented, slots_execute);

@@ -1,0 +1,426 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# Tests of the GCC plugin: compiles the programs in programs/ in many ways, checks
+# the records against the code (check_sites, and a disassembly for calls that have
+# none), and runs the results, which are not encoded, against builds without the
+# plugin.  Prints TAP.
+#
+#	PLUGIN=build/lib/pcce/pcce_plugin.so CC=gcc-12 CXX=g++-12 tests/plugin/run.sh [--all]
+#
+# --all combines every flag with every program.
+
+all=${1-}
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+CC=${CC:-gcc}
+CXX=${CXX:-g++}
+PLUGIN=$(readlink -f "${PLUGIN:-${O:-$top/build}/lib/pcce/pcce_plugin.so}")
+programs=$here/programs
+work=$(mktemp -d "${TMPDIR:-/tmp}/pcce-plugin-test.XXXXXX") || exit 2
+trap 'rm -rf "$work"' EXIT
+trap 'exit 2' HUP INT TERM
+cd "$work" || exit 2
+
+n=0
+failures=0
+
+# result STATUS NAME: the log of a failure is in ./log
+result()
+{
+	n=$((n + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $n - $2"
+	else
+		echo "not ok $n - $2"
+		failures=$((failures + 1))
+		sed 's/^/# /' log | head -n 40
+	fi
+}
+
+skip()
+{
+	n=$((n + 1))
+	echo "ok $n - $1 # SKIP $2"
+}
+
+bail()
+{
+	echo "Bail out! $1"
+	exit 2
+}
+
+[ -f "$PLUGIN" ] || bail "there is no plugin at '$PLUGIN'; name one with PLUGIN="
+"$CC" -O2 -Wall -I"$top/include" "$here/check_sites.c" -lelf -o check_sites || bail "check_sites does not compile"
+"$CC" -O2 -fPIC -I"$top/include" -c "$programs/page.c" -o page.o || bail "page.c does not compile"
+
+# calls FILE PARTS: fails if a call instruction inside an instrumented part has no record.
+calls()
+{
+	objdump -d --no-show-raw-insn -w "$1" | sed -n 's/^ *\([0-9a-f]*\):[ \t]*\(.*call.*\)/\1 \2/p' |
+		awk -v parts="$2" '
+		function pad(s) { return substr("0000000000000000" s, length(s) + 1) }
+		BEGIN {
+			while ((getline line < parts) > 0) {
+				split(line, f, " ")
+				if (f[1] == "part") { start[++p] = f[2] ""; end[p] = f[3] "" }
+				if (f[1] == "call") known[f[2] ""] = 1
+				if (f[1] == "range") { rstart[++r] = f[2] ""; rend[r] = f[3] "" }
+			}
+		}
+		/__pcce_restore|__fentry__|mcount|__morestack/ { next }
+		{
+			at = pad($1) ""
+			if (at in known) next
+			inside = 0
+			for (i = 1; i <= p; i++) if (at >= start[i] && at < end[i]) inside = 1
+			for (i = 1; i <= r; i++) if (at >= rstart[i] && at < rend[i]) inside = 0
+			if (ENVIRON["CHECK_THUNKS"] && /[+]0x[0-9a-f]*>/) next
+			if (inside) { print "no record: " $0; bad = 1 }
+		}
+		END { exit bad }'
+}
+
+# inspect FILE: records and code agree.
+inspect()
+{
+	./check_sites "$1" > "$1.sites" 2> log || return 1
+	calls "$1" "$1.sites" >> log 2>&1
+}
+
+# Builds $1 (a source) with and without the plugin, compares what the two print. Flags follow.
+build_and_compare()
+{
+	source=$1
+	shift
+	case $source in *.cc) compiler=$CXX ;; *) compiler=$CC ;; esac
+	"$compiler" "$@" "$programs/$source" page.o -o plain -lm -pthread > log 2>&1 || return 77
+	"$compiler" "$@" -fplugin="$PLUGIN" "$programs/$source" page.o -o tested -lm -pthread > log 2>&1 || return 1
+	inspect tested || return 1
+	run_and_compare
+}
+
+run_and_compare()
+{
+	./tested > tested.out 2> log || { echo "exit status $?" >> log; return 1; }
+	case $source in
+	shapes.c | tls_*.c)
+		./plain > plain.out 2> log || return 77
+		cmp plain.out tested.out > log 2>&1
+		;;
+	esac
+}
+
+# program SOURCE FLAGS...
+program()
+{
+	name="$*"
+	build_and_compare "$@"
+	status=$?
+	if [ $status = 77 ]; then
+		skip "$name" "does not work here without the plugin either"
+	else
+		result $status "$name"
+	fi
+}
+
+levels="-O0 -O1 -O2 -O3 -Os -Og"
+for level in $levels; do
+	program shapes.c $level
+	program restores.c $level
+	program exceptions.cc $level
+	program cleanups.c $level -fexceptions
+done
+
+# What changes the code around a call, or where code goes.
+for flags in -g -g3 -gsplit-dwarf -fno-plt "-fno-pie -no-pie" -fPIE -fcf-protection "-fPIC -fsemantic-interposition" \
+	-ffunction-sections -fnon-call-exceptions "-fno-plt -fPIC" -fomit-frame-pointer -fno-omit-frame-pointer \
+	-fsanitize=undefined -fstack-protector-all -mno-accumulate-outgoing-args -maccumulate-outgoing-args \
+	-fno-asynchronous-unwind-tables -fno-dwarf2-cfi-asm -mcmodel=large -mcmodel=medium -fpatchable-function-entry=8,3 \
+	"-fcf-protection -fpatchable-function-entry=4" "-pg -mfentry" -fsplit-stack -mavx2 \
+	"-fipa-ra -fno-inline" "-march=haswell -O3 -funroll-all-loops" -fno-toplevel-reorder -fprofile-arcs -fopenmp \
+	"-freorder-blocks-and-partition --param=hot-bb-count-ws-permille=1" -fno-function-cse -masm=intel -fverbose-asm \
+	-fstack-clash-protection -fno-jump-tables -fshrink-wrap -fcaller-saves -mharden-sls=all -fsched-pressure; do
+	program shapes.c -O2 $flags
+	case $all$flags in
+	*-mcmodel=large | *-fsplit-stack) ;;
+	--all* | -g | "-fPIC "* | *-fcf-prot* | -fnon-call* | -ffunction-s* | -freorder-bl* | "-fno-plt -fPIC" | -fsched*)
+		program exceptions.cc -O2 $flags
+		program restores.c -O2 $flags
+		;;
+	esac
+done
+
+for kind in thunk thunk-inline; do
+	CHECK_THUNKS=1
+	export CHECK_THUNKS
+	program shapes.c -O2 -fcf-protection=none -mindirect-branch=$kind
+	program shapes.c -O2 -fcf-protection=none -mindirect-branch=$kind -fno-plt
+	program exceptions.cc -O2 -fcf-protection=none -mindirect-branch=$kind
+	unset CHECK_THUNKS
+done
+
+# LTO needs the plugin on both lines; on one only, the result works and has no records.
+for flags in "-flto" "-flto -ffat-lto-objects" "-flto -fno-use-linker-plugin -ffat-lto-objects" "-flto=2 -flto-partition=max" \
+	"-flto -fwhole-program"; do
+	program shapes.c -O2 $flags
+	program exceptions.cc -O2 -g $flags
+	program restores.c -O1 $flags
+done
+"$CC" -O2 -flto -fplugin="$PLUGIN" -c "$programs/shapes.c" -o lto.o > log 2>&1 &&
+	"$CC" -O2 -flto lto.o -o tested -lm >> log 2>&1 && ./tested > tested.out && ! ./check_sites tested > tested.sites 2>&1
+result $? "-flto with the plugin on the compiler's line only instruments nothing"
+
+# Linkers, and what they throw away.
+cat > gc.c <<'END'
+#include <stdio.h>
+int helper(int x) { return puts("helper") + x; }
+int unused_one(int x) { return helper(x) + puts("unused"); }
+int used(int x) { return helper(x) + 1; }
+int unused_two(int x) { return unused_one(x) * 2; }
+int main(void) { return used(-8) > 1000; }
+END
+for ld in bfd gold lld; do
+	if ! "$CC" -fuse-ld=$ld "$programs/page.c" -I"$top/include" -shared -fPIC -o probe.so > log 2>&1; then
+		skip "linker $ld" "$ld is not installed"
+		continue
+	fi
+	source=shapes.c
+	"$CC" -O2 "$programs/shapes.c" page.o -o plain -lm &&
+		"$CC" -O2 -g -fplugin="$PLUGIN" -fuse-ld=$ld -Wl,-z,execstack "$programs/shapes.c" page.o -o tested -lm > log 2>&1 &&
+		inspect tested && run_and_compare
+	result $? "linker $ld"
+	"$CXX" -O2 -g -fplugin="$PLUGIN" -fuse-ld=$ld "$programs/exceptions.cc" page.o -o tested > log 2>&1 &&
+		inspect tested && ./tested > tested.out
+	result $? "linker $ld, C++"
+	[ $ld = gold ] && continue # drops all records then; pcce-config's ld wrapper refuses the pair
+	"$CC" -O2 -fno-inline -fno-ipa-icf -ffunction-sections -fplugin="$PLUGIN" -fuse-ld=$ld -Wl,--gc-sections gc.c -o tested > log 2>&1 &&
+		inspect tested && ./tested > tested.out &&
+		[ "$(sed -n 's/^part [^ ]* [^ ]* \([^ ]*\) .*/\1/p' tested.sites | sort | tr '\n' ' ')" = "helper main used " ]
+	result $? "linker $ld, --gc-sections keeps the blocks of live functions and no others"
+	"$CXX" -O2 -g -ffunction-sections -fplugin="$PLUGIN" -fuse-ld=$ld -Wl,--gc-sections "$programs/exceptions.cc" page.o \
+		-o tested > log 2>&1 && inspect tested && ./tested > tested.out
+	result $? "linker $ld, C++, --gc-sections"
+done
+
+# ld -r keeps them, too.
+"$CC" -O2 -ffunction-sections -fplugin="$PLUGIN" -c gc.c -o gc.o > log 2>&1 && ld -r gc.o -o gc-r.o >> log 2>&1 &&
+	"$CC" gc-r.o -o tested >> log 2>&1 && inspect tested && [ "$(grep -c '^part' tested.sites)" = 5 ]
+result $? "ld -r"
+
+# One copy of a COMDAT function, one block.
+cat > comdat.h <<'END'
+extern "C" int puts(const char *);
+template <int N> __attribute__((noinline)) int instance(int x) { return puts("instance") + x * N; }
+inline __attribute__((noinline)) int shared(int x) { return instance<3>(x) + instance<4>(x); }
+END
+printf '#include "comdat.h"\nint other(int x) { return shared(x); }\n' > comdat1.cc
+printf '#include "comdat.h"\nint other(int x); int main() { return shared(1) + other(2) > 9999; }\n' > comdat2.cc
+"$CXX" -O1 -I. -fplugin="$PLUGIN" comdat1.cc comdat2.cc -o tested > log 2>&1 && inspect tested && ./tested > tested.out &&
+	[ "$(grep -c '^part' tested.sites)" = 5 ]
+result $? "a COMDAT function has one block"
+
+# A weak function that another one replaces keeps its own block.
+printf '__attribute__((weak)) int w(int x) { return x; }\nint a(int x) { return w(x) + 1; }\n' > weak1.c
+printf 'int a(int); int w(int x) { return x * 2; }\nint main(void) { return a(0) != 1; }\n' > weak2.c
+"$CC" -O1 -fno-inline -fplugin="$PLUGIN" weak1.c weak2.c -o tested > log 2>&1 && inspect tested && ./tested &&
+	[ "$(grep '^part' tested.sites | cut -d' ' -f2 | sort -u | wc -l)" = 4 ]
+result $? "a weak function and the one that replaces it have different starts"
+
+# Shared libraries with thread-local variables, and relaxation of them.
+source=tls_main.c
+for flags in "-fPIC" "-fPIC -fno-plt" "-fpic -O0"; do
+	"$CC" -O2 $flags -shared "$programs/tls_lib.c" -o libplain.so > log 2>&1 &&
+		"$CC" -O2 "$programs/tls_main.c" ./libplain.so -o plain > log 2>&1 &&
+		"$CC" -O2 $flags -fplugin="$PLUGIN" -shared "$programs/tls_lib.c" -o libtested.so > log 2>&1 &&
+		inspect libtested.so &&
+		"$CC" -O2 $flags -fplugin="$PLUGIN" "$programs/tls_main.c" ./libtested.so -o tested > log 2>&1 &&
+		inspect tested && run_and_compare
+	result $? "shared library with thread-local variables, $flags"
+	"$CC" -O2 $flags -fplugin="$PLUGIN" "$programs/tls_main.c" "$programs/tls_lib.c" -o tested > log 2>&1 &&
+		inspect tested && run_and_compare
+	result $? "the same linked into a program, $flags"
+done
+
+# What the records say.
+cat > facts.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <signal.h>
+#include <setjmp.h>
+extern int outside(int), (*volatile pointer)(int);
+__attribute__((leaf)) extern int own_leaf(int);
+extern void never(void) __attribute__((noreturn));
+__attribute__((noinline)) static int inside(int x) { return outside(x) + 1; }
+jmp_buf env;
+int f_direct(int x) { return inside(x) + 1; }
+int f_indirect(int x) { return pointer(x) + 1; }
+size_t f_leaf(const char *s) { return strlen(s) + 1; }
+size_t f_leaf_tail(const char *s) { return strlen(s); }
+int f_own_leaf(int x) { return own_leaf(x) + 1; }
+int f_raise(int x) { return raise(x) + 1; }
+void f_noreturn(int x) { if (x) never(); }
+void f_exit(int x) { if (x) exit(x); }
+int f_tail(int x) { return outside(x); }
+int f_tail_pointer(int x) { return pointer(x); }
+int f_twice(void) { return setjmp(env) ? 1 : outside(2); }
+int f_loop(int n) { int t = 0; for (int i = 0; i < n; i++) t += outside(i); return t; }
+int f_chain(int n) { int g(int x) { return outside(x + n) + n; } pointer = g; return g(n); }
+int f_none(int x) { return x; }
+__attribute__((no_instrument_function)) int f_omitted(int x) { return outside(x) + 1; }
+__attribute__((visibility("hidden"))) int f_hidden(int x) { return x + 2; }
+END
+printf 'int outside(int x) { return x; } int (*volatile pointer)(int); int own_leaf(int x) { return x; } void never(void) { for (;;); }\n' > facts2.c
+# fact NAME FUNCTION FLAGS BEFORE AFTER: one of the function's sites is like that
+fact()
+{
+	grep -Eq "^site $2 [0-9]+ $3 $4 $5 " facts.x.sites
+	status=$?
+	grep "^site $2 " facts.x.sites > log
+	result $status "$1"
+}
+"$CC" -O2 -fpie -fplugin="$PLUGIN" -c facts.c -o facts.o > log 2>&1 && printf 'int main(void){return 0;}\n' > facts3.c &&
+	"$CC" -fpie -O2 facts3.c facts.o facts2.c page.o -o facts.x > log 2>&1 && inspect facts.x
+result $? "records of a position-independent program"
+fact "a direct call has 13 and 13 bytes" f_direct 0 13 13
+fact "an indirect call has room for a push and a pop" f_indirect 0x1 89 58
+fact "a call of strlen is a leaf" f_leaf 0x2 13 13
+fact "a tail call of strlen has become a call" f_leaf_tail 0x2 13 13
+fact "a leaf attribute outside of system headers is not believed" f_own_leaf 0 13 13
+fact "raise() is no leaf" f_raise 0 13 13
+grep -Eq "^site f_noreturn [0-9]+ 0x(4 13|14 0) 0 " facts.x.sites
+result $? "a noreturn call has no after-slot"
+grep -Eq "^site f_exit [0-9]+ 0x4 13 0 " facts.x.sites
+result $? "exit() is no leaf and has no after-slot"
+fact "a tail call stays one" f_tail 0x10 0 0
+fact "so does one through a pointer" f_tail_pointer 0x11 0 0
+fact "setjmp returns twice and is a leaf" f_twice 0xa 13 13
+grep -Eq "^site f_twice [0-9]+ 0x80 0 0 " facts.x.sites
+result $? "and what follows it is stale until the state is restored"
+[ "$(sed -n 's/^site f_loop [0-9]* 0 13 13 \([0-9]*\) .*/\1/p' facts.x.sites)" -gt 2000 ] 2> log
+result $? "a call in a loop is more frequent than the function"
+grep -Eq "^part [^ ]* [^ ]* f_none " facts.x.sites && ! grep -q "^site f_none" facts.x.sites
+result $? "a function without calls has an empty block"
+! grep -Eq "^part [^ ]* [^ ]* f_omitted " facts.x.sites
+result $? "no_instrument_function leaves a function alone"
+grep -Eq "^part [^ ]* [^ ]* f_hidden 0$" facts.x.sites && grep -Eq "^part [^ ]* [^ ]* f_none 0x4$" facts.x.sites &&
+	grep -Eq "^part [^ ]* [^ ]* f_twice 0x6$" facts.x.sites
+result $? "blocks tell public functions and those that restore"
+grep -Eq "^site f_direct 10 " facts.x.sites
+result $? "records have source lines"
+
+"$CC" -O2 -fPIC -fplugin="$PLUGIN" -shared facts.c facts2.c page.o -o facts.x > log 2>&1 && inspect facts.x
+result $? "records of a shared library"
+fact "-fPIC: a direct call has 16 and 16 bytes" f_direct 0x40 16 16
+fact "-fPIC: a leaf has 19 and 16 bytes" f_leaf 0x42 19 16
+fact "-fPIC: an indirect call is left to helpers" f_indirect 0x41 16 16
+
+# Functions that are left alone.
+cat > scope.c <<'END'
+extern int outside(int);
+static int one(void) { return 1; }
+void *resolve(void) { return outside(0) ? one : one; }
+int chosen(void) __attribute__((ifunc("resolve")));
+__attribute__((naked)) void bare(void) { __asm__("ret"); }
+__attribute__((target_clones("avx2", "default"))) int cloned(int x) { return outside(x) + 1; }
+int outside(int x) { return x; }
+int main(void) { bare(); return chosen() + cloned(1) != 3; }
+END
+"$CC" -O2 -fplugin="$PLUGIN" scope.c -o facts.x > log 2>&1 && inspect facts.x && ./facts.x &&
+	! grep -Eq "^part [^ ]* [^ ]* (resolve|bare|cloned.resolver) " facts.x.sites && grep -Eq "^part [^ ]* [^ ]* cloned.avx2" facts.x.sites ||
+	{ cat facts.x.sites >> log; false; }
+result $? "IFUNC resolvers and naked functions are left alone"
+printf 'extern int g(int);\nint f(int x) { return g(x) + 1; }\n' > taken.c
+"$CC" -O2 -Werror -ffixed-r11 -fplugin="$PLUGIN" -c taken.c -o taken.o > log 2>&1 && grep -q "r11.* is reserved" log &&
+	! readelf -SW taken.o | grep -q pcce_sites
+result $? "a unit that reserves r11 is left alone, with a note"
+printf '__attribute__((noinline)) int deep(unsigned int n);\nint other(unsigned int n) { return n ? deep(n - 1) : 0; }\n%s\n' \
+	'int deep(unsigned int n) { return n ? other(n - 1) : 0; } int main(void) { return deep(50000000); }' > stack.c
+"$CC" -O2 -fno-optimize-sibling-calls -fplugin="$PLUGIN" -c stack.c -o stack.o > log 2>&1 &&
+	"$CC" -O2 -fno-inline -foptimize-sibling-calls -fplugin="$PLUGIN" stack.c -o tested >> log 2>&1 && inspect tested &&
+	./tested >> log 2>&1
+result $? "tail calls use no stack"
+
+# r10 and r11 in use.
+cat > regs.c <<'END'
+extern int outside(int);
+int run(int (*f)(int), int x) { return f(x) + 1; }
+int chain(int n) { __attribute__((noinline)) int g(int x) { return outside(x + n) + n; } return g(n) + g(n + 1) + run(g, 1); }
+int target(int x)
+{
+	register int (*f)(int) __asm__("r11") = outside;
+	__asm__("" : "+r"(f));
+	return f(x) + 1;
+}
+int outside(int x) { return x; }
+int main(void) { return chain(0) + target(1) != 5; }
+END
+"$CC" -O2 -fno-inline -fno-ipa-cp -fno-ipa-sra -fplugin="$PLUGIN" regs.c -o facts.x > log 2>&1 && inspect facts.x && ./facts.x
+result $? "calls that use r10 or r11"
+fact "the static chain" chain 0x20 33 13
+fact "a target in r11" target 0x21 109 58
+
+# Copies of one source call are numbered alike, different ones are not.
+cat > copies.c <<'END'
+extern int a(int), b(int);
+int unrolled(void)
+{
+	int t = 0;
+#pragma GCC unroll 8
+	for (int i = 0; i < 4; i++)
+		t += a(t);
+	return t;
+}
+int different(int x)
+{
+	return a(x) + b(x) + a(x + 1);
+}
+int a(int x) { return x + 1; }
+int b(int x) { return x + 2; }
+int main(void) { return unrolled() + different(0) != 8; }
+END
+"$CC" -O3 -fno-inline -fno-ipa-pure-const -fno-ipa-modref -g -fplugin="$PLUGIN" copies.c -o facts.x > log 2>&1 && inspect facts.x
+result $? "copies of a call"
+[ "$(grep '^site unrolled ' facts.x.sites | cut -d' ' -f8 | sort -u | wc -l)" = 1 ] &&
+	[ "$(grep '^site unrolled ' facts.x.sites | grep -vc ' 0 [0-9a-f]*$')" = 4 ] &&
+	[ "$(grep '^site different ' facts.x.sites | cut -d' ' -f8 | sort -u)" = 0 ]
+status=$?
+grep '^site' facts.x.sites > log
+result $status "unrolled copies have one number, other calls none"
+
+# Code apart from the slots is the same, with and without debug information.
+for flags in "" -g -g3; do
+	"$CC" -O2 $flags -fplugin="$PLUGIN" -c "$programs/shapes.c" -o debug.o > log 2>&1
+	objcopy -O binary -j .text -j .text.unlikely -j .text.startup debug.o "debug$flags.bin" >> log 2>&1
+done
+cmp debug.bin debug-g.bin > log 2>&1 && cmp debug.bin debug-g3.bin >> log 2>&1
+result $? "debug information changes no code"
+"$CC" -O2 -fplugin="$PLUGIN" -c "$programs/shapes.c" -o again1.o && "$CC" -O2 -fplugin="$PLUGIN" -c "$programs/shapes.c" -o again2.o &&
+	cmp again1.o again2.o > log 2>&1
+result $? "the same source gives the same object file"
+
+# Errors.
+: > empty.c
+refused()
+{
+	name=$1
+	expect=$2
+	shift 2
+	! "$@" > log 2>&1 && grep -q -- "$expect" log
+	result $? "$name"
+}
+refused "an unknown argument is refused by its full name" "-fplugin-arg-$(basename "$PLUGIN" .so)-foo" \
+	"$CC" -fplugin="$PLUGIN" "-fplugin-arg-$(basename "$PLUGIN" .so)-foo=1" -S empty.c -o empty.s
+refused "-m32 is refused" "only x86-64" "$CC" -m32 -fplugin="$PLUGIN" -S empty.c -o empty.s
+refused "-mx32 is refused" "only x86-64" "$CC" -mx32 -fplugin="$PLUGIN" -S empty.c -o empty.s
+other=
+for candidate in gcc-11 gcc-12 gcc-10; do
+	command -v $candidate > log 2>&1 && [ "$($candidate -dumpfullversion)" != "$("$CC" -dumpfullversion)" ] && other=$candidate
+done
+if [ -n "$other" ]; then
+	refused "another version of GCC is refused" "was built for GCC" "$other" -fplugin="$PLUGIN" -S empty.c -o empty.s
+else
+	skip "another version of GCC is refused" "only one GCC is installed"
+fi
+
+echo "1..$n"
+[ $failures = 0 ]
