@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Calls of the push and pop helpers as slots make them, with all registers under control,
+ * and a model of the encoding stack to compare with.
+ */
+#ifndef TESTS_RUNTIME_HELPERS_H
+#define TESTS_RUNTIME_HELPERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <pcce/abi.h>
+#include "tap.h"
+
+extern __thread struct pcce_page pcce_page;
+
+struct regs {
+	uint64_t rax, rbx, rcx, rdx, rsi, rdi, rbp, r8, r9, r10, r11, r12, r13, r14, r15;
+	uint64_t red_zone[2]; /* at -128(%rsp) */
+};
+
+/* Set before, and found after, a call. */
+extern struct regs regs_in, regs_out;
+/* Sites for pushes; any address will do. */
+#define SITE(n) (0x550000001000ULL + (uint64_t)(n))
+
+enum op { OP_PUSH, OP_POP, OP_PUSH_SLOW, OP_POP_SLOW };
+
+/* A call of a helper with r11 = word (for the slow ones, which jump there, r11 is the return
+ * address). misalign: 0 or 8, taken off the stack pointer. */
+void call_helper(enum op op, uint64_t word, uint64_t misalign);
+
+void __pcce_push(void);
+void __pcce_restore(uint64_t id, uint32_t off, uint64_t word);
+
+/* One push of the model: entries without compression. */
+struct pushed {
+	uint64_t id, site;
+};
+
+/* Writes out the thread's stack (page: a copy; spill: its spill area or NULL) without compression,
+ * oldest first; returns the number, at most max.  Lost entries have id PCCE_ID_LOST and site 0. */
+size_t expand(const struct pcce_page *page, const struct pcce_entry *spill, struct pushed *out, size_t max);
+
+#endif

@@ -1,0 +1,109 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# The runtime library and the self sampler. The programs here push by hand: neither the plugin nor
+# pcce-encode is needed.
+
+. "$(dirname "$0")/../lib.sh"
+
+here=$top/tests/runtime
+lib=$out/lib/pcce
+runtime="-Wl,-u,__pcce_push $lib/libpcce.a"
+flags="-std=gnu11 -O1 -g -Wall -Wextra -Werror -I$top/include -pthread"
+
+# NAME FLAGS SOURCES...: builds and runs a TAP program; one line of ours per line of its
+tap_program() {
+	local name=$1 extra=$2 line good
+	shift 2
+	if ! $CC $flags $extra "$@" -o "$scratch/$name" $runtime 2>"$scratch/$name.err"; then
+		not_ok "$name $extra: builds" "$scratch/$name.err"
+		return
+	fi
+	run_tap "$name $extra" "$scratch/$name"
+}
+
+run_tap() { # NAME COMMAND...
+	local name=$1 line
+	shift
+	timeout 300 "$@" >"$scratch/tap" 2>"$scratch/tap.err"
+	local status=$?
+	while IFS= read -r line; do
+		case $line in
+		'ok '*) ok "$name: ${line#ok * - }" ;;
+		'not ok '*) not_ok "$name: ${line#not ok * - }" "$(grep '^#' "$scratch/tap" | tail -n 20)" ;;
+		esac
+	done <"$scratch/tap"
+	grep -q '^1\.\.' "$scratch/tap" || not_ok "$name: runs to its end (status $status)" "$scratch/tap" "$scratch/tap.err"
+}
+
+for kind in -pie -no-pie -static; do
+	tap_program test_pushpop $kind "$here"/{test_pushpop,helpers,entries,tap}.c
+	tap_program test_threads $kind "$here"/{test_threads,helpers,entries,tap}.c
+done
+tap_program test_step -pie "$here"/{test_step,helpers,entries,tap}.c
+
+# ---- the sections that pcce-encode needs, through all linkers ---------------------------------------
+
+cat >"$scratch/empty.c" <<'END'
+int main(void) { return 0; }
+END
+for linker in bfd gold lld mold; do
+	if ! command -v ld.$linker >/dev/null; then
+		skip "ld.$linker: the runtime's sections survive" "ld.$linker is not installed"
+		continue
+	fi
+	for kind in -static -static-pie -pie -no-pie -shared; do
+		for gc in "" -Wl,--gc-sections; do
+			name="ld.$linker $kind $gc: .pcce_entries and .pcce_helpers survive"
+			if [ $linker = gold ] && [ $kind = -static-pie ]; then
+				skip "$name" "gold knows no -static-pie"
+				continue
+			fi
+			archive=$lib/libpcce.a
+			[ $kind = -shared ] && archive="-fPIC $lib/libpcce_dso.a -L$lib -lpcce"
+			if $CC -fuse-ld=$linker $kind $gc -ffunction-sections "$scratch/empty.c" -o "$scratch/linked" -s \
+				-Wl,-u,__pcce_push $archive 2>"$scratch/link.err" &&
+				readelf -SW "$scratch/linked" >"$scratch/sections" && grep -q '\.pcce_entries' "$scratch/sections" &&
+				grep -q '\.pcce_helpers' "$scratch/sections"; then
+				ok "$name"
+			else
+				not_ok "$name" "$scratch/link.err"
+			fi
+		done
+	done
+done
+
+# ---- executables and libraries together ----------------------------------------------------------
+
+exports=$(sed 's/^/-Wl,--export-dynamic-symbol=/' "$lib/libpcce.exports" | tr '\n' ' ')
+$CC $flags -fPIC -shared "$here/modules_lib.c" -o "$scratch/libmod.so" -Wl,-u,__pcce_push "$lib/libpcce_dso.a" \
+	-L"$lib" -lpcce -Wl,-rpath,"$lib" || not_ok "a shared library links"
+$CC $flags -DWITH_RUNTIME -DLINKED "$here/modules_main.c" -o "$scratch/m1" $runtime $exports -L"$scratch" -lmod -Wl,-rpath,"$scratch"
+$CC $flags -DWITH_RUNTIME "$here/modules_main.c" -o "$scratch/m2" $runtime $exports
+$CC $flags -DLINKED "$here/modules_main.c" -o "$scratch/m3" -L"$scratch" -lmod -L"$lib" -Wl,-rpath,"$scratch:$lib" -Wl,--no-as-needed -lpcce
+check "a program and a library it is linked with share one page" "$scratch/m1"
+check "a program and a library that it loads share one page" "$scratch/m2" "$scratch/libmod.so"
+check "a library in a program without instrumentation" "$scratch/m3"
+
+# ---- the self sampler ----------------------------------------------------------------------------
+
+if $CC $flags -O2 "$here/self_target.c" -o "$scratch/self_target" $runtime 2>"$scratch/err" &&
+	$CC $flags -fsanitize=address,undefined "$here"/{test_self,tap}.c "$top/tools/lib/sampler_self.c" -o "$scratch/test_self" \
+		2>>"$scratch/err"; then
+	run_tap test_self "$scratch/test_self" "$scratch" "$lib/libpcce-verify.so"
+else
+	not_ok "test_self builds" "$scratch/err"
+fi
+
+# A set-uid program does not listen to the environment.
+if [ "$(id -u)" = 0 ] && cp "$scratch/self_target" "$scratch/suid" && chown 65534 "$scratch/suid" && chmod 4755 "$scratch/suid" &&
+	chmod 755 "$scratch" && mkdir -m 777 "$scratch/rings"; then
+	PCCE_SELF="$scratch/rings:1000000:" "$scratch/suid" threads 50
+	is "a set-uid program leaves no ring" "$(ls "$scratch/rings")" ""
+	PCCE_SELF="$scratch/rings:1000000:" "$scratch/self_target" threads 50
+	is "another one does" "$(ls "$scratch/rings" | grep -c '^ring-')" 1
+else
+	skip "set-uid" "needs root"
+fi
+
+done_testing

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The self sampler from end to end: sampler_self (tools/lib) drives self_target, and what comes out is compared
+ * with what the target is known to do.
+ *
+ * test_self DIRECTORY-OF-SELF_TARGET LIBPCCE-VERIFY.SO
+ */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <pcce/selfring.h>
+#include "../../tools/lib/sampler.h"
+#include "tap.h"
+#include "self_target.h"
+
+#define MAPS_MAX 2000
+
+struct found {
+	uint64_t samples, weight, lost, wrong, known, unmapped, bad_stack, stacks;
+	int pids, forks, execs, threads;
+	pid_t pid[4096];
+	struct {
+		pid_t pid;
+		uint64_t start, end;
+	} map[MAPS_MAX];
+	int n_maps;
+	bool libm;
+	uint32_t max_entries;
+	uint64_t truncated;
+};
+
+static struct found found;
+static unsigned int depth; /* of the context that is expected */
+static const char *directory, *verify_library;
+
+static int on_process(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_t flags, const char *comm)
+{
+	(void)ctx;
+	(void)time;
+	(void)ppid;
+	(void)comm;
+	if (found.pids < 4096)
+		found.pid[found.pids++] = pid;
+	found.forks += !!(flags & PCCE_PROCESS_FORK);
+	found.execs += !!(flags & PCCE_PROCESS_EXEC);
+	return 0;
+}
+
+static int on_thread(void *ctx, uint64_t time, pid_t pid, pid_t tid, const char *comm)
+{
+	(void)ctx;
+	(void)time;
+	(void)pid;
+	(void)tid;
+	(void)comm;
+	found.threads++;
+	return 0;
+}
+
+static int on_map(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_t length, uint64_t pgoff,
+		  const char *path)
+{
+	(void)ctx;
+	(void)time;
+	(void)pgoff;
+	if (found.n_maps < MAPS_MAX) {
+		found.map[found.n_maps].pid = pid;
+		found.map[found.n_maps].start = start;
+		found.map[found.n_maps++].end = start + length;
+	}
+	found.libm |= strstr(path, "libm.so") != NULL;
+	return 0;
+}
+
+static bool mapped(pid_t pid, uint64_t ip)
+{
+	for (int i = 0; i < found.n_maps; i++)
+		if (found.map[i].pid == pid && ip >= found.map[i].start && ip < found.map[i].end)
+			return true;
+	return false;
+}
+
+/* In the middle of enter(), anything between the empty stack and the full one is right. */
+static bool right_context(const struct pcce_sample *s, const struct pcce_entry *e)
+{
+	if (s->id != TARGET_TOP)
+		return true;
+	found.known++;
+	if (s->n_total != depth)
+		return false;
+	for (uint32_t i = 0; i < s->n_entries; i++) {
+		uint32_t at = i < s->n_page ? i : s->n_total - s->n_entries + i;
+
+		if (e[i].id != TARGET_ID(at) || e[i].site != TARGET_SITE(at))
+			return false;
+	}
+	return true;
+}
+
+static int on_sample(void *ctx, const struct pcce_sample *s, const struct pcce_entry *entries, const uint64_t *stack)
+{
+	(void)ctx;
+	found.samples++;
+	found.weight += s->weight;
+	if (depth && (!right_context(s, entries) || s->flags & PCCE_SAMPLE_OUTSIDE))
+		found.wrong++;
+	if (s->n_entries > found.max_entries)
+		found.max_entries = s->n_entries;
+	found.truncated += !!(s->flags & PCCE_SAMPLE_TRUNCATED);
+	found.unmapped += !mapped((pid_t)s->pid, s->ip);
+	if (s->flags & PCCE_SAMPLE_STACK) {
+		found.stacks++;
+		found.bad_stack += (s->flags & PCCE_SAMPLE_UNWIND_BAD) || s->n_stack < 4 || stack[0] != s->ip;
+	}
+	return 0;
+}
+
+static int on_lost(void *ctx, uint64_t time, uint32_t reason, uint64_t count)
+{
+	(void)ctx;
+	(void)time;
+	(void)reason;
+	found.lost += count;
+	return 0;
+}
+
+static const struct sampler_sink sink = {
+	.sample = on_sample, .process = on_process, .thread = on_thread, .map = on_map, .lost = on_lost};
+
+/* Returns the wait status; *cpu: seconds of CPU time. flags: more letters for PCCE_SELF. */
+static int record(uint64_t hz, const char *flags, unsigned int expected_depth, double *cpu, const char *what,
+		  const char *ms)
+{
+	struct sampler_config config = {.frequency = hz, .event = "cpu-clock"};
+	char why[512] = "", env[PATH_MAX + 64], program[PATH_MAX], *value;
+	struct sampler *s;
+	struct rusage usage;
+	int status = -1, ret;
+	struct stat st;
+	pid_t pid;
+
+	memset(&found, 0, sizeof(found));
+	depth = expected_depth;
+	if (sampler_self.probe(&config, why, sizeof(why)) != 0 ||
+	    sampler_self.prepare(&config, &s, why, sizeof(why)) != 0) {
+		printf("# %s\n", why);
+		return -1;
+	}
+	value = getenv(PCCE_SELF_ENV);
+	snprintf(env, sizeof(env), "%s%s", value, flags);
+	snprintf(program, sizeof(program), "%s/self_target", directory);
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		setenv(PCCE_SELF_ENV, env, 1);
+		if (strchr(flags, 'v'))
+			setenv("LD_PRELOAD", verify_library, 1);
+		execl(program, program, what, ms, NULL);
+		_exit(127);
+	}
+	sampler_self.start(s, pid, why, sizeof(why));
+	do {
+		if (sampler_self.poll(s, &sink, 50) < 0)
+			break;
+		ret = wait4(pid, &status, WNOHANG, &usage);
+	} while (ret == 0);
+	sampler_self.stop(s, &sink);
+	*strchr(env, ':') = 0;
+	sampler_self.destroy(s);
+	if (stat(env, &st) == 0)
+		printf("# %s was left behind\n", env);
+	*cpu = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+	printf("# %s %s: status %d, %.2f s, %" PRIu64 " samples, weight %" PRIu64 ", lost %" PRIu64 ", known %" PRIu64
+	       ", wrong %" PRIu64 ", unmapped %" PRIu64 "\n",
+	       what, ms, status, *cpu, found.samples, found.weight, found.lost, found.known, found.wrong,
+	       found.unmapped);
+	return status;
+}
+
+/* Sampling must be neither far too rare nor too frequent; clocks differ in what they count. */
+static bool plausible(uint64_t weight, double cpu, double hz)
+{
+	return (double)weight > cpu * hz * 0.5 && (double)weight < cpu * hz * 1.3 + 20;
+}
+
+int main(int argc, char **argv)
+{
+	double cpu;
+	int status;
+
+	if (argc != 3) {
+		printf("Bail out! usage: test_self DIRECTORY LIBRARY\n");
+		return 2;
+	}
+	directory = argv[1];
+	verify_library = argv[2];
+
+	status = record(10000, "", 5, &cpu, "threads", "1000");
+	ok(status == 0 && found.lost == 0 && plausible(found.weight, cpu, 10000),
+	   "10 kHz on two threads, nothing lost");
+	ok(found.wrong == 0 && found.known > found.samples / 2 &&
+		   found.unmapped < found.samples / 10, /* the vdso has no file */
+	   "every sample shows the context");
+	ok(found.execs == 1 && found.forks == 0 && found.threads >= 2 && found.n_maps >= 2,
+	   "process, threads and mappings came");
+
+	status = record(1000, "", TARGET_DEEP, &cpu, "deep", "500");
+	ok(status == 0 && found.lost == 0 && found.wrong == 0 && found.known > 100 &&
+		   found.max_entries == PCCE_SAMPLE_ENTRIES && found.truncated > 100,
+	   "a stack of 2,000 entries: the page's and the newest");
+
+	status = record(1000, "p", 5, &cpu, "threads", "1000");
+	ok(status == 0 && found.lost == 0 && found.wrong == 0 && found.known > 20 && plausible(found.weight, cpu, 1000),
+	   "the POSIX timer: weights make up for the ticks");
+
+	status = record(1000, "", 3, &cpu, "killed", "500");
+	ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && plausible(found.weight, cpu, 1000) && found.wrong == 0,
+	   "what was written before a SIGKILL is there");
+
+	status = record(1000, "", 2, &cpu, "forks", "400");
+	ok(status == 0 && found.forks == 1 && found.pids == 2 && found.wrong == 0 && plausible(found.weight, cpu, 1000),
+	   "a forked child goes on");
+
+	status = record(10000, "", 0, &cpu, "execs", "200");
+	ok(status == 0 && found.execs == 201 && found.samples > 500, "200 times exec at 10 kHz: not killed, all seen");
+
+	status = record(1000, "", 2, &cpu, "masked", "400");
+	ok(status == 0 && plausible(found.weight, cpu, 1000) && found.wrong == 0, "threads that block all signals");
+
+	status = record(1000, "", 2, &cpu, "closes", "300");
+	ok(status == 0 && found.weight > 400 && found.wrong == 0,
+	   "all descriptors closed, root changed, privileges dropped; its child as well");
+	rmdir("/tmp/pcce-test-root");
+
+	status = record(1000, "", 2, &cpu, "loads", "300");
+	ok(status == 0 && found.libm && found.wrong == 0 && found.unmapped < 20, "a library that is loaded later");
+
+	status = record(1000, "", 2, &cpu, "takes", "300");
+	ok(status == 0 && found.samples > 100, "a program that wants SIGURG for itself gets it");
+
+	status = record(10000, "", 2, &cpu, "errno", "500");
+	ok(status == 0 && found.wrong == 0, "errno and floating point are not disturbed");
+
+	status = record(2000, "v", 0, &cpu, "recurse", "500");
+	ok(status == 0 && found.stacks > 300 && found.bad_stack == 0,
+	   "verify: real stacks (%" PRIu64 ", %" PRIu64 " bad)", found.stacks, found.bad_stack);
+	status = record(2000, "v", 0, &cpu, "threads", "500");
+	ok(status == 0 && found.stacks > 300 && found.bad_stack * 100 < found.stacks,
+	   "verify: with threads (%" PRIu64 ", %" PRIu64 " bad)", found.stacks, found.bad_stack);
+
+	status = record(10000, "v", 0, &cpu, "sorts", "2000");
+	ok(status == 0 && found.stacks > 3000 && found.bad_stack * 100 < found.stacks,
+	   "verify: at 10 kHz through libc (%" PRIu64 ", %" PRIu64 " bad)", found.stacks, found.bad_stack);
+
+	struct sampler_config pid = {.frequency = 99, .target = 1}, event = {.frequency = 99, .event = "page-faults"};
+	char why[512] = "", why2[512] = "";
+
+	ok(sampler_self.probe(&pid, why, sizeof(why)) < 0 && sampler_self.probe(&event, why2, sizeof(why2)) < 0 &&
+		   *why && *why2,
+	   "a running process and other events are refused");
+	return done_testing();
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Every instruction of the helpers, single-stepped under ptrace: what its range says the
+ * state is must decode to the caller's id and encoding stack, and r11 must be the key or the slot's end.
+ *
+ * The child runs operations, and before each that is to be watched publishes what must be decoded and
+ * raises a breakpoint.  The parent steps from there to the next breakpoint.  Outside the ranges, ext must name
+ * the site (the detour to reserve the spill area).
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "entries.h"
+
+#define STACK_MAX 1200
+
+/* Shared by both processes. */
+static struct watch {
+	bool watching;
+	bool is_pop;
+	uint64_t word; /* what r11 must be; 0: any (slow stubs) */
+	uint64_t id;   /* the caller's: before a push, after a pop */
+	size_t n;      /* its stack */
+	struct pushed stack[STACK_MAX];
+	bool last_lost; /* an entry that is not stored: its id cannot be had */
+} * watch;
+
+static struct pushed model[STACK_MAX];
+static size_t n_model;
+static bool stored = true;
+
+static void trap(void)
+{
+	__asm__ volatile("int3" ::: "memory");
+}
+
+static void watched(enum op op, uint64_t word)
+{
+	bool is_pop = op == OP_POP || op == OP_POP_SLOW;
+
+	watch->is_pop = is_pop;
+	watch->word = op == OP_PUSH || op == OP_POP ? word : 0;
+	watch->last_lost = false;
+	if (is_pop) {
+		watch->id = model[--n_model].id;
+		watch->last_lost = !stored && n_model >= PCCE_PAGE_ENTRIES;
+	} else {
+		watch->id = pcce_page.id;
+		watch->last_lost = !stored && n_model >= PCCE_PAGE_ENTRIES;
+	}
+	watch->n = n_model;
+	memcpy(watch->stack, model, n_model * sizeof(*model));
+	watch->watching = true;
+	trap();
+	call_helper(op, word, 0);
+	trap();
+	watch->watching = false;
+	if (!is_pop) {
+		uint64_t site = op == OP_PUSH_SLOW ? regs_out.r11 : word;
+
+		model[n_model++] = (struct pushed){watch->id, site};
+		if (!stored && n_model > PCCE_PAGE_ENTRIES)
+			model[n_model - 1] = (struct pushed){PCCE_ID_LOST, 0};
+	}
+}
+
+static void fill_to(size_t n)
+{
+	while (n_model < n) {
+		pcce_page.id = n_model + 1;
+		model[n_model] = (struct pushed){n_model + 1, SITE(n_model)};
+		call_helper(OP_PUSH, SITE(n_model), 0);
+		n_model++;
+	}
+}
+
+static void scenario(void)
+{
+	/* Stale counts above the top: what is claimed but not filled must not be taken for repetitions. */
+	for (int i = 0; i < 300; i++)
+		call_helper(OP_PUSH, SITE(9), 0);
+	for (int i = 0; i < 300; i++)
+		call_helper(OP_POP, 1, 0);
+	for (int round = 0; round < 2; round++) {
+		pcce_page.id = 3;
+		pcce_page.ext = 8;
+		watched(OP_PUSH, SITE(1));
+		watched(OP_PUSH, SITE(1)); /* id 0: a new entry */
+		watched(OP_PUSH, SITE(1)); /* repetition */
+		watched(OP_PUSH_SLOW, 0);
+		watched(OP_PUSH, SITE(2));
+		watched(OP_PUSH, SITE(2));
+		while (n_model)
+			watched(n_model & 1 ? OP_POP : OP_POP_SLOW, 77);
+	}
+	fill_to(PCCE_PAGE_ENTRIES - 2);
+	for (int i = 0; i < 6; i++) {
+		pcce_page.id = 500;
+		watched(i & 1 ? OP_PUSH_SLOW : OP_PUSH, SITE(3));
+	}
+	for (int i = 0; i < 4; i++)
+		watched(i & 1 ? OP_POP_SLOW : OP_POP, 5);
+	for (int i = 0; i < 6; i++) {
+		pcce_page.id = 600;
+		watched(OP_PUSH, SITE(4));
+	}
+	while (n_model)
+		watched(OP_POP, 5);
+}
+
+static int child(bool area)
+{
+	struct rlimit none = {1 << 20, 1 << 20};
+
+	stored = area;
+	if (!area)
+		setrlimit(RLIMIT_AS, &none);
+	ptrace(PTRACE_TRACEME, 0, 0, 0);
+	raise(SIGSTOP);
+	scenario();
+	_exit(0);
+}
+
+static bool read_child(pid_t pid, uint64_t address, void *to, size_t size)
+{
+	struct iovec local = {to, size}, remote = {(void *)(uintptr_t)address, size};
+
+	return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
+}
+
+/* The oracle: applies a range's rule to the page. */
+static bool decodes(pid_t pid, const struct user_regs_struct *regs, unsigned int state, bool outside)
+{
+	static struct pushed stack[STACK_MAX + 8];
+	static struct pcce_entry area[STACK_MAX];
+	struct pcce_page page;
+	uint64_t id;
+	size_t n, drop = 0;
+
+	if (!read_child(pid, regs->fs_base + ((uintptr_t)&pcce_page - (uintptr_t)__builtin_thread_pointer()), &page,
+			sizeof(page)))
+		return false;
+	if (page.spill && !read_child(pid, page.spill, area, sizeof(area)))
+		return false;
+	id = page.id;
+	if (outside)
+		state = PCCE_HELPER_NOTHING;
+	/* Claimed: the top entry, whatever its words are, goes as a whole. */
+	if (state == PCCE_HELPER_CLAIMED) {
+		if (page.off == PCCE_OFF_SPILLED)
+			drop = 1;
+		else
+			page.off -= 16;
+	}
+	n = expand(&page, page.spill ? area : NULL, stack, STACK_MAX + 8);
+	if (n < drop)
+		return false;
+	n -= drop;
+	if (state == PCCE_HELPER_PUSHED) {
+		if (n == 0)
+			return false;
+		id = stack[--n].id;
+		if (watch->last_lost)
+			id = watch->id;
+	}
+	if (watch->last_lost && state == PCCE_HELPER_NOTHING && id == PCCE_ID_LOST)
+		id = watch->id;
+	return id == watch->id && n == watch->n && memcmp(stack, watch->stack, n * sizeof(*stack)) == 0;
+}
+
+static void run(bool area)
+{
+	unsigned long steps = 0, bad = 0, detour = 0;
+	bool seen[PCCE_HELPER_RESTORING] = {false};
+	struct user_regs_struct regs;
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		child(area);
+	waitpid(pid, &status, 0);
+	if (WIFEXITED(status)) {
+		ok(false, "cannot trace the child");
+		return;
+	}
+	ptrace(PTRACE_CONT, pid, 0, 0);
+	while (waitpid(pid, &status, 0) == pid && WIFSTOPPED(status)) {
+		const struct pcce_table_helper *h;
+		bool outside;
+
+		if (WSTOPSIG(status) != SIGTRAP) {
+			ptrace(PTRACE_KILL, pid, 0, 0);
+			break;
+		}
+		ptrace(PTRACE_GETREGS, pid, 0, &regs);
+		if (!watch->watching) {
+			ptrace(PTRACE_CONT, pid, 0, 0);
+			continue;
+		}
+		h = helper_at(regs.rip);
+		outside = !h && regs.rip >= entries.text && regs.rip < entries.text_end;
+		if (outside) {
+			/* The state is the caller's own, and ext names it. */
+			struct pcce_page page;
+
+			read_child(pid, regs.fs_base + ((uintptr_t)&pcce_page - (uintptr_t)__builtin_thread_pointer()),
+				   &page, sizeof(page));
+			detour++;
+			bad += watch->word ? page.ext != watch->word : page.ext == 0;
+		}
+		if (h || outside) {
+			steps++;
+			if (!decodes(pid, &regs, h ? h->state : 0, outside) ||
+			    (h && watch->word && regs.r11 != watch->word)) {
+				if (bad++ < 10)
+					printf("# at text+0x%llx, state %d: wrong\n", regs.rip - entries.text,
+					       h ? (int)h->state : -1);
+			}
+			if (h)
+				seen[h->state] = true;
+		}
+		/* The second breakpoint ends the watch. */
+		ptrace(h || outside || watch->watching ? PTRACE_SINGLESTEP : PTRACE_CONT, pid, 0, 0);
+	}
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ran to its end%s", area ? "" : " without an area");
+	ok(steps > 2000 && seen[0] && seen[1] && seen[2], "%lu instruction boundaries seen, in all states", steps);
+	ok(detour > 20, "%lu of them on the way to the area", detour);
+	ok(bad == 0, "%lu decode to another state than the caller's", bad);
+}
+
+int main(void)
+{
+	watch = mmap(NULL, sizeof(*watch), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	run(true);
+	run(false);
+	return done_testing();
+}

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# The runtime library.  Included by the top Makefile, which gives O, LIBDIR, CC, AR and the flags.
+#
+#   libpcce.a          for executables of any kind (static, PIE or not). One relocatable object, so that its
+#                      code is one range of addresses and all of it is there or nothing; all names but
+#                      those of libpcce.map are local in it, so they cannot clash with the program's.  An
+#                      executable must be linked with
+#                          -u __pcce_push LIBDIR/libpcce.a
+#                      before the C library, and, unless it is static, must export the names in
+#                      libpcce.exports (--export-dynamic-symbol=NAME or a dynamic list), so that shared
+#                      libraries, now or by dlopen(), use its page.
+#   libpcce_jump.a     for executables that are not static: setjmp and longjmp.  Linked with -u __pcce_jump.
+#   libpcce_dso.a      push and pop for one shared library, which must be linked with
+#                          -u __pcce_push LIBDIR/libpcce_dso.a -lpcce
+#   libpcce.so.0       the same runtime for shared libraries whose executable has none; idle if it has one.
+#   libpcce-verify.so  the unwinder of pcce-record --verify.
+#
+# -mgeneral-regs-only where code runs inside a push; no stack protector, since code runs before a thread
+# is set up; no splitting of functions into hot, cold and start-up sections, so that the code stays in one piece.
+
+USERLIB_DIR := userlib
+USERLIB_OBJ := $(O)/obj/userlib
+USERLIB_C   := spill thread_page registry interpose_thread interpose_signal interpose_handler interpose_dl self_sampler self_ring self_maps
+USERLIB_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden -fno-stack-protector -fcf-protection \
+	-fno-reorder-functions -fno-reorder-blocks-and-partition -fno-exceptions -fasynchronous-unwind-tables \
+	-fno-lto -U_FORTIFY_SOURCE
+
+USERLIB_TARGETS := $(LIBDIR)/libpcce.a $(LIBDIR)/libpcce_jump.a $(LIBDIR)/libpcce_dso.a $(LIBDIR)/libpcce.so.0 $(LIBDIR)/libpcce.so \
+	$(LIBDIR)/libpcce.exports $(LIBDIR)/libpcce-verify.so
+
+$(USERLIB_OBJ)/%.o: $(USERLIB_DIR)/%.c $(O)/obj/.flags
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(USERLIB_CFLAGS) $(WARN) -Iinclude $(DEPFLAGS) -c -o $@ $<
+
+$(USERLIB_OBJ)/spill.o $(USERLIB_OBJ)/interpose_jump.o: USERLIB_CFLAGS += -mgeneral-regs-only
+
+$(USERLIB_OBJ)/%.o: $(USERLIB_DIR)/%.S $(O)/obj/.flags
+	@mkdir -p $(@D)
+	$(call say,AS,$@)
+	$(Q)$(CC) -fPIC -fcf-protection -g $(DEPFLAGS) -c -o $@ $<
+
+USERLIB_KEEP := --keep-global-symbol=__pcce_push --keep-global-symbol=__pcce_restore \
+	--keep-global-symbols=$(USERLIB_DIR)/libpcce.exports
+# For executables, which define the page themselves (page_offset.h).
+$(USERLIB_OBJ)/%-exec.o: $(USERLIB_DIR)/%.S $(O)/obj/.flags
+	@mkdir -p $(@D)
+	$(call say,AS,$@)
+	$(Q)$(CC) -fPIC -fcf-protection -g -DPCCE_EXEC $(DEPFLAGS) -c -o $@ $<
+
+USERLIB_LINK := $(USERLIB_OBJ)/pushpop.o $(USERLIB_OBJ)/signal_entry.o $(USERLIB_OBJ)/jump_stubs.o $(USERLIB_OBJ)/interpose_jump.o $(USERLIB_C:%=$(USERLIB_OBJ)/%.o) $(USERLIB_OBJ)/text_end.o
+USERLIB_EXEC := $(USERLIB_OBJ)/pushpop-exec.o $(USERLIB_OBJ)/signal_entry-exec.o $(USERLIB_C:%=$(USERLIB_OBJ)/%.o) $(USERLIB_OBJ)/text_end.o
+
+$(USERLIB_OBJ)/pcce.o: $(USERLIB_EXEC) $(USERLIB_DIR)/libpcce.exports $(USERLIB_DIR)/build.mk
+	$(call say,LD -r,$@)
+	$(Q)$(CC) -nostdlib -r -o $@ $(USERLIB_EXEC)
+	$(Q)objcopy $(USERLIB_KEEP) $@
+
+$(USERLIB_OBJ)/pcce_dso.o: $(USERLIB_OBJ)/pushpop.o $(USERLIB_OBJ)/spill.o $(USERLIB_OBJ)/text_end.o $(USERLIB_DIR)/build.mk
+	$(call say,LD -r,$@)
+	$(Q)$(CC) -nostdlib -r -o $@ $(filter %.o,$^)
+	$(Q)objcopy --keep-global-symbol=__pcce_push --keep-global-symbol=__pcce_restore $@
+
+$(USERLIB_OBJ)/pcce_jump.o: $(USERLIB_OBJ)/jump_stubs-exec.o $(USERLIB_OBJ)/interpose_jump.o $(USERLIB_DIR)/libpcce.exports $(USERLIB_DIR)/build.mk
+	$(call say,LD -r,$@)
+	$(Q)$(CC) -nostdlib -r -o $@ $(filter %.o,$^)
+	$(Q)objcopy --keep-global-symbol=__pcce_jump --keep-global-symbols=$(USERLIB_DIR)/libpcce.exports $@
+
+$(LIBDIR)/libpcce.a: $(USERLIB_OBJ)/pcce.o
+$(LIBDIR)/libpcce_dso.a: $(USERLIB_OBJ)/pcce_dso.o
+$(LIBDIR)/libpcce_jump.a: $(USERLIB_OBJ)/pcce_jump.o
+$(LIBDIR)/libpcce.a $(LIBDIR)/libpcce_dso.a $(LIBDIR)/libpcce_jump.a:
+	@mkdir -p $(@D)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcsD $@ $<
+
+$(LIBDIR)/libpcce.so.0: $(USERLIB_LINK) $(USERLIB_DIR)/libpcce.map
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared -Wl,-soname,libpcce.so.0 -Wl,--version-script=$(USERLIB_DIR)/libpcce.map -Wl,-z,relro,-z,now \
+		-Wl,-z,defs -Wl,-z,nodelete -o $@ $(USERLIB_LINK)
+
+$(LIBDIR)/libpcce.so: $(LIBDIR)/libpcce.so.0
+	$(Q)ln -sf libpcce.so.0 $@
+
+$(LIBDIR)/libpcce.exports: $(USERLIB_DIR)/libpcce.exports
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+
+$(LIBDIR)/libpcce-verify.so: $(USERLIB_DIR)/verify.c $(O)/obj/.flags
+	@mkdir -p $(@D) $(USERLIB_OBJ)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(USERLIB_CFLAGS) $(WARN) -Iinclude -MMD -MP -MF $(USERLIB_OBJ)/verify.d -shared -Wl,-soname,libpcce-verify.so \
+		-Wl,-z,defs -o $@ $< -lunwind
+
+-include $(wildcard $(USERLIB_OBJ)/*.d)

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What the runtime's files share.  Rules for all of them:
+ *
+ *  - never end the program, never print unless PCCE_DEBUG is set, leave errno alone;
+ *  - no file descriptor stays open (programs close those they do not know);
+ *  - whatever can run in a signal handler, or before a thread's start is
+ *    finished, uses raw system calls and its own memory only;
+ *  - nothing here is instrumented, and all but the public names is hidden.
+ */
+#ifndef PCCE_USERLIB_INTERNAL_H
+#define PCCE_USERLIB_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <pcce/abi.h>
+#include "pcce.h"
+
+/* liburcu's list is used as a header.  Its licence, LGPL-2.1, lets small inline
+ * functions of a header go into an object file without conditions (its section 5),
+ * and the header offers them under this macro; nothing of the library is linked, so a
+ * program that contains the runtime has no obligation from it. */
+#define URCU_INLINE_SMALL_FUNCTIONS
+#include <urcu/rculist.h>
+
+#pragma GCC visibility push(hidden)
+
+/* A thread as the registry knows it: thread-local, so it lives as long as its page. */
+struct pcce_thread {
+	struct cds_list_head node;
+	struct pcce_page *page;
+	bool listed;
+	bool sampled;	/* the self sampler's source is armed */
+	bool in_handler;     /* of the self sampler, at work for this thread */
+	bool has_timer; /* it is this POSIX timer, else the mapping perf_page */
+	int timer;
+	void *perf_page;
+	uint64_t *stack;    /* verify mode: room for PCCE_SELF_STACK pcs */
+	uint64_t outermost; /* verify mode: the pc of the thread's first frame, 0 if not known */
+};
+
+/* errno is kept in every function that the program (or a signal) enters through. */
+#define KEEP_ERRNO_BEGIN int saved_errno__ = errno
+#define KEEP_ERRNO_END (errno = saved_errno__)
+
+/* thread_page.c */
+extern bool pcce_active; /* this runtime, of those in the process, is the one at work */
+bool pcce_runtime_init(void);
+void pcce_thread_begin(void);
+void pcce_thread_end(void);
+struct pcce_thread *pcce_thread_self(void);
+void pcce_debug(const char *text, long value);
+
+/* registry.c */
+void registry_add(struct pcce_thread *t);
+void registry_remove(struct pcce_thread *t);
+void registry_lock(void);
+void registry_unlock(void);
+void registry_each(void (*visit)(struct pcce_thread *t, void *arg), void *arg);
+void registry_after_fork(struct pcce_thread *self, void (*dead)(struct pcce_thread *t));
+
+/* spill.c */
+#define SPILL_BYTES ((unsigned long)PCCE_SPILL_ENTRIES * sizeof(struct pcce_entry))
+
+/* interpose_jump.c: the area that pcce_page.jumps points to */
+#define JUMPS_BYTES 69632UL
+
+/* self_sampler.c */
+void self_start(void);
+void self_thread_begin(struct pcce_thread *t);
+void self_thread_end(struct pcce_thread *t);
+void self_after_fork(struct pcce_thread *t);
+bool self_signal_taken(int signo); /* the program installs a handler of its own for it */
+bool self_active(void);
+void self_rescan(void);
+extern int self_signal;
+
+static inline unsigned int count_bits(uint64_t bits)
+{
+	unsigned int n = 0;
+
+	for (; bits; bits &= bits - 1)
+		n++;
+	return n;
+}
+
+#pragma GCC visibility pop
+
+#endif

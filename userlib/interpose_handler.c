@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * sigaction and its relatives, so that the program's handlers run on top of a push of
+ * the whole interrupted state (signal_entry.S).
+ *
+ * The kernel is told __pcce_signal_entry where the program named a handler of its
+ * own; the program's handler stands in a table and is what sigaction reports back.
+ * Mask and flags are the program's, unchanged.  Order: a new handler enters the
+ * table before the kernel learns of it; one that is taken away stays in the table.
+ * So a signal at any moment, in any thread, finds a handler that was, or is about
+ * to be, the right one, as with the system call itself.
+ *
+ * __sigaction is the real thing in static programs (where there is no RTLD_NEXT) as
+ * well as in dynamic ones.  A handler of the program's own for the self sampler's
+ * signal ends sampling, and is installed.
+ *
+ * Handlers set by a raw system call, or before the runtime was there, are not seen;
+ * samples in them fail the decoder's checks where the difference can be told.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include "internal.h"
+
+#define PUBLIC __attribute__((visibility("default")))
+#define ALIAS(name) __attribute__((alias(name), visibility("default"), nothrow, leaf))
+
+extern int __sigaction(int sig, const struct sigaction *act, struct sigaction *old);
+extern void __pcce_signal_entry(int sig, siginfo_t *info, void *context) __attribute__((visibility("hidden")));
+
+/* Written by sigaction, read by signal_entry.S: aligned words, no lock. */
+void (*volatile __pcce_signal_handlers[NSIG])(int) __attribute__((visibility("hidden")));
+
+/* siginterrupt's word on a signal, for signal(). */
+static volatile bool interrupts[NSIG];
+
+static bool is_function(void (*handler)(int))
+{
+	return handler != SIG_DFL && handler != SIG_IGN && handler != SIG_ERR;
+}
+
+PUBLIC int sigaction(int sig, const struct sigaction *restrict act, struct sigaction *restrict old)
+{
+	struct sigaction ours, before;
+	void (*handler_before)(int);
+	int ret;
+
+	if (sig <= 0 || sig >= NSIG)
+		return __sigaction(sig, act, old);
+	handler_before = __pcce_signal_handlers[sig];
+	if (act && is_function(act->sa_handler)) {
+		self_signal_taken(sig);
+		ours = *act;
+		ours.sa_sigaction = __pcce_signal_entry;
+		if (act->sa_sigaction != __pcce_signal_entry)
+			__pcce_signal_handlers[sig] = act->sa_handler;
+		act = &ours;
+	}
+	ret = __sigaction(sig, act, &before);
+	if (ret) {
+		__pcce_signal_handlers[sig] = handler_before;
+		return ret;
+	}
+	if (old) {
+		*old = before;
+		if (before.sa_sigaction == __pcce_signal_entry)
+			old->sa_handler = handler_before;
+	}
+	return 0;
+}
+
+static void (*install(int sig, void (*handler)(int), int flags, bool masked))(int)
+{
+	struct sigaction act = {.sa_handler = handler, .sa_flags = flags}, old;
+
+	if (handler == SIG_ERR || sig <= 0 || sig >= NSIG) {
+		errno = EINVAL;
+		return SIG_ERR;
+	}
+	sigemptyset(&act.sa_mask);
+	if (masked)
+		sigaddset(&act.sa_mask, sig);
+	return sigaction(sig, &act, &old) ? SIG_ERR : old.sa_handler;
+}
+
+/* BSD semantics, glibc's default; SA_RESTART unless siginterrupt(sig, 1) was called. */
+PUBLIC void (*signal(int sig, void (*handler)(int)))(int)
+{
+	bool restart = sig > 0 && sig < NSIG && !interrupts[sig];
+
+	return install(sig, handler, restart ? SA_RESTART : 0, true);
+}
+
+void (*bsd_signal(int sig, void (*handler)(int)))(int) ALIAS("signal");
+void (*ssignal(int sig, void (*handler)(int)))(int) ALIAS("signal");
+
+/* System V semantics: one shot, not masked. */
+PUBLIC void (*__sysv_signal(int sig, void (*handler)(int)))(int)
+{
+	return install(sig, handler, (int)(SA_RESETHAND | SA_NODEFER | SA_INTERRUPT), false);
+}
+
+void (*sysv_signal(int sig, void (*handler)(int)))(int) ALIAS("__sysv_signal");
+
+PUBLIC int siginterrupt(int sig, int interrupt)
+{
+	struct sigaction act;
+
+	if (sigaction(sig, NULL, &act))
+		return -1;
+	interrupts[sig] = interrupt;
+	if (interrupt)
+		act.sa_flags &= ~SA_RESTART;
+	else
+		act.sa_flags |= SA_RESTART;
+	return sigaction(sig, &act, NULL);
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * setjmp and longjmp: what the thread page said at each setjmp, so that a longjmp can
+ * say so again.  jump_stubs.S is what the program calls; this is its memory.
+ *
+ * Found by (stack pointer, return address) of the setjmp and not by the address of its
+ * jmp_buf, since programs copy jmp_bufs: these two the jmp_buf holds itself, and the
+ * state of an activation of a function is the same at each of its setjmps.  An entry that
+ * belongs to a function that has returned is harmless: before such a pair can be
+ * used again, a setjmp there has renewed it.  How libc hides the two in a jmp_buf is not
+ * a promise; if it changes, nothing is found any more, and what a jump enters is
+ * undecodable up to __pcce_restore, as in a static program.  The jump itself does not depend on
+ * any of this.
+ *
+ * Per thread, in an area that the first setjmp reserves: sets of entries, of which the least
+ * recent is replaced.  No lock: only the thread itself and its signal handlers come here.
+ * A handler that interrupts a writer may take the same entry.  So the writer first makes
+ * it nobody's, with a mark that no other writer uses, and publishes it only if the
+ * mark still stands; else it begins again.  What it has spoilt is the handler's,
+ * whose functions have returned by then.
+ */
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <stdint.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include "internal.h"
+#include "syscall.h"
+
+#ifndef RTLD_NEXT
+#define RTLD_NEXT ((void *)-1L)
+#endif
+
+#define HIDDEN __attribute__((visibility("hidden")))
+
+extern __thread struct pcce_page pcce_page __attribute__((tls_model("initial-exec")));
+extern void *dlsym(void *, const char *) __attribute__((weak));
+
+/* As in jump_stubs.S. */
+enum { JUMP_NOTHING, JUMP_RECORD, JUMP_DIRECT };
+
+struct jump_state {
+	uint64_t id, ext, word, top_id, off;
+};
+
+struct jump {
+	uint64_t sp; /* 0: free; odd: being written */
+	uint64_t pc;
+	uint64_t id, ext, word, top_id;
+	uint32_t off;
+	uint32_t how;
+	uint64_t used;
+};
+
+#define WAYS 4
+#define SETS 256
+
+struct jumps {
+	uint64_t clock;
+	uint64_t reserved[7];
+	struct jump set[SETS][WAYS];
+};
+
+_Static_assert(sizeof(struct jumps) <= JUMPS_BYTES, "thread_page.c unmaps JUMPS_BYTES");
+
+/* In the order of jump_stubs.S. */
+static const char *const names[] = {"_setjmp",	"setjmp",     "__sigsetjmp",  "longjmp",
+				    "_longjmp", "siglongjmp", "__longjmp_chk"};
+#define N_NAMES (sizeof(names) / sizeof(*names))
+
+HIDDEN void *__pcce_jump_real[N_NAMES];
+HIDDEN void *__pcce_jump_resolve(unsigned int i);
+HIDDEN void __pcce_jump_keep(uint64_t sp, uint64_t pc);
+HIDDEN int __pcce_jump_find(const uint64_t *jmp_buf, struct jump_state *out);
+
+static uint64_t load_bias; /* of the executable, in whose file the addresses are that ext holds in 32 bits */
+
+HIDDEN void *__pcce_jump_resolve(unsigned int i)
+{
+	int saved_errno = errno;
+	void *real = dlsym ? dlsym(RTLD_NEXT, names[i]) : NULL;
+
+	__atomic_store_n(&__pcce_jump_real[i], real, __ATOMIC_RELAXED);
+	errno = saved_errno;
+	return real;
+}
+
+__attribute__((constructor(101))) static void construct(void)
+{
+	const Elf64_Phdr *ph = (const Elf64_Phdr *)getauxval(AT_PHDR);
+	unsigned long n = getauxval(AT_PHNUM);
+
+	for (unsigned long i = 0; ph && i < n; i++)
+		if (ph[i].p_type == PT_PHDR)
+			load_bias = (uint64_t)ph - ph[i].p_vaddr;
+	for (unsigned int i = 0; i < N_NAMES; i++)
+		__pcce_jump_resolve(i);
+}
+
+/* One instruction, for the thread's own handlers; no other thread writes there. */
+static uint64_t compare_exchange(uint64_t *at, uint64_t expected, uint64_t value)
+{
+	__asm__ volatile("cmpxchgq %2, %0" : "+m"(*at), "+a"(expected) : "r"(value) : "cc", "memory");
+	return expected;
+}
+
+static struct jumps *area(void)
+{
+	struct jumps *jumps = (struct jumps *)(uintptr_t)pcce_page.jumps;
+	void *fresh;
+
+	if (jumps || !(pcce_page.state & PCCE_STATE_LIVE))
+		return jumps;
+	fresh = raw_mmap(NULL, JUMPS_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (raw_failed(fresh))
+		return NULL;
+	if (compare_exchange((uint64_t *)&pcce_page.jumps, 0, (uint64_t)fresh))
+		raw_syscall2(SYS_munmap, fresh, JUMPS_BYTES);
+	return (struct jumps *)(uintptr_t)pcce_page.jumps;
+}
+
+static struct jump *set_of(struct jumps *jumps, uint64_t sp, uint64_t pc)
+{
+	uint64_t hash = ((sp >> 3) ^ pc << 13) * 0x9e3779b97f4a7c15ULL;
+
+	return jumps->set[hash >> 56];
+}
+
+static struct jump *to_replace(struct jumps *jumps, uint64_t sp, uint64_t pc)
+{
+	struct jump *set = set_of(jumps, sp, pc), *oldest = set;
+
+	for (struct jump *j = set; j < set + WAYS; j++) {
+		if (j->sp == sp && j->pc == pc)
+			return j;
+		if (j->used < oldest->used)
+			oldest = j;
+	}
+	return oldest;
+}
+
+/* Is it instrumented code that calls, through a site that ext names? Then __pcce_restore will follow a jump. */
+static bool from_site(uint64_t ext, uint64_t pc)
+{
+	uint64_t site = ext >> 32 ? ext : ext + load_bias;
+
+	return ext && pc - site - 1 < 64;
+}
+
+HIDDEN void __pcce_jump_keep(uint64_t sp, uint64_t pc)
+{
+	const struct pcce_page *page = &pcce_page;
+	struct jumps *jumps = area();
+	uint32_t off = page->off;
+	const struct pcce_entry *top = (const struct pcce_entry *)((const char *)&page->base + off);
+	uint64_t mark;
+
+	if (!jumps || off > PCCE_OFF_SPILLED)
+		return;
+	mark = (uint64_t)&mark | 1;
+	for (int tries = 0; tries < 3; tries++) {
+		volatile struct jump *j = to_replace(jumps, sp, pc);
+
+		j->sp = mark;
+		j->pc = pc;
+		j->id = page->id;
+		j->ext = page->ext;
+		j->word = top->site;
+		j->top_id = top->id;
+		j->off = off;
+		j->how = from_site(page->ext, pc) ? JUMP_RECORD : JUMP_DIRECT;
+		j->used = ++jumps->clock;
+		if (compare_exchange((uint64_t *)&j->sp, mark, sp) == mark)
+			return;
+	}
+}
+
+/* A register as setjmp hides it: glibc's PTR_MANGLE, with the guard of its TCB. */
+static uint64_t reveal(uint64_t hidden)
+{
+	uint64_t guard;
+
+	__asm__("movq %%fs:0x30, %0" : "=r"(guard));
+	return (hidden >> 17 | hidden << 47) ^ guard;
+}
+
+HIDDEN int __pcce_jump_find(const uint64_t *jmp_buf, struct jump_state *out)
+{
+	struct jumps *jumps = (struct jumps *)(uintptr_t)pcce_page.jumps;
+	uint64_t sp, pc;
+
+	if (!jumps)
+		return JUMP_NOTHING;
+	sp = reveal(jmp_buf[6]);
+	pc = reveal(jmp_buf[7]);
+	for (volatile struct jump *j = set_of(jumps, sp, pc), *end = j + WAYS; j < end; j++) {
+		uint64_t used = j->used;
+		int how;
+
+		if (j->sp != sp || j->pc != pc)
+			continue;
+		*out = (struct jump_state){j->id, j->ext, j->word, j->top_id, j->off};
+		how = (int)j->how;
+		if (j->sp != sp || j->pc != pc || j->used != used)
+			return JUMP_NOTHING;
+		j->used = ++jumps->clock;
+		/* The record hides ext from the decoder: not where ext says where we are. */
+		return how == JUMP_RECORD && pcce_page.ext ? JUMP_NOTHING : how;
+	}
+	return JUMP_NOTHING;
+}

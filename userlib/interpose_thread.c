@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * pthread_create() and thrd_create(): the new thread announces its page before it
+ * enters the program's start routine.
+ *
+ * Where the real pthread_create() is.  In a dynamic program dlsym(RTLD_NEXT) finds it
+ * (a static one may contain dlsym() as well, but it finds nothing there).
+ * In a static one the C library defines pthread_create as a weak name for
+ * __pthread_create, so ours takes its place without conflict and __pthread_create
+ * is still there, provided that its archive member is linked.  Both are weak
+ * references, since neither exists everywhere, and a weak reference does not pull
+ * a member out of an archive; mq_notify() does: its own member needs
+ * __pthread_create in libc.a, and in libc.so it is a name like any other.
+ *
+ * Stacks.  A thread's TLS lies on its stack, and the page with its alignment
+ * takes 8 KB of it. pthread_create() refuses stacks that TLS would fill, and a stack
+ * that was just large enough no longer is.  So a size that the program chose is
+ * increased; a stack that the program provides is taken as it is.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <threads.h>
+#include "internal.h"
+
+#ifndef RTLD_NEXT
+#define RTLD_NEXT ((void *)-1L)
+#endif
+
+/* Only to bring __pthread_create along. */
+extern int mq_notify();
+__attribute__((used)) static int (*const wanted)() = mq_notify;
+
+#define STACK_EXTRA (3 * PCCE_PAGE_SIZE)
+
+typedef int create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+extern create_fn __pthread_create __attribute__((weak));
+extern void *dlsym(void *, const char *) __attribute__((weak));
+
+struct start {
+	union {
+		void *(*posix)(void *);
+		int (*c11)(void *);
+	} routine;
+	bool c11;
+	void *arg;
+};
+
+static create_fn *real_create(void)
+{
+	static create_fn *found;
+
+	/* Several threads may come here at once; all find the same. */
+	create_fn *real = __atomic_load_n(&found, __ATOMIC_RELAXED);
+
+	if (!real) {
+		real = __pthread_create ? __pthread_create
+		       : dlsym		? (create_fn *)(uintptr_t)dlsym(RTLD_NEXT, "pthread_create")
+					: NULL;
+		__atomic_store_n(&found, real, __ATOMIC_RELAXED);
+	}
+	return real;
+}
+
+static void *start_thread(void *p)
+{
+	struct start start = *(struct start *)p;
+	int saved_errno = errno;
+
+	free(p);
+	pcce_thread_begin();
+	errno = saved_errno;
+	if (start.c11)
+		return (void *)(intptr_t)start.routine.c11(start.arg);
+	return start.routine.posix(start.arg);
+}
+
+/* Into *copy, attr with a larger stack; or attr itself where there is nothing to enlarge.  The
+ * copy shares what attr points to and must not be destroyed. */
+static const pthread_attr_t *larger_stack(const pthread_attr_t *attr, pthread_attr_t *copy)
+{
+	void *stack;
+	size_t size;
+
+	if (!attr || pthread_attr_getstack(attr, &stack, &size) != 0)
+		return attr;
+	/* With no stack of the program's own, glibc gives NULL minus size. */
+	if ((uintptr_t)stack + size != 0)
+		return attr;
+	*copy = *attr;
+	if (pthread_attr_setstacksize(copy, size + STACK_EXTRA) != 0)
+		return attr;
+	return copy;
+}
+
+static int create(pthread_t *thread, const pthread_attr_t *attr, const struct start *start)
+{
+	create_fn *real = real_create();
+	pthread_attr_t copy;
+	struct start *passed;
+	int ret;
+
+	if (!real)
+		return EAGAIN;
+	passed = malloc(sizeof(*passed));
+	if (!passed)
+		return EAGAIN;
+	*passed = *start;
+	ret = real(thread, larger_stack(attr, &copy), start_thread, passed);
+	if (ret != 0)
+		free(passed);
+	return ret;
+}
+
+__attribute__((visibility("default"))) int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
+							  void *(*routine)(void *), void *arg)
+{
+	struct start start = {.routine.posix = routine, .arg = arg};
+	int saved_errno = errno;
+	int ret;
+
+	if (!pcce_runtime_init()) {
+		create_fn *real = real_create();
+
+		return real ? real(thread, attr, routine, arg) : EAGAIN;
+	}
+	ret = create(thread, attr, &start);
+	errno = saved_errno;
+	return ret;
+}
+
+/* glibc's own C11 threads are POSIX threads whose int result is widened, and thrd_join() and
+ * thrd_exit() rely on just that. */
+__attribute__((visibility("default"))) int thrd_create(thrd_t *thread, thrd_start_t routine, void *arg)
+{
+	struct start start = {.routine.c11 = routine, .c11 = true, .arg = arg};
+	int saved_errno = errno;
+	int ret;
+
+	pcce_runtime_init();
+	ret = create(thread, NULL, &start);
+	errno = saved_errno;
+	switch (ret) {
+	case 0:
+		return thrd_success;
+	case ENOMEM:
+		return thrd_nomem;
+	default:
+		return thrd_error;
+	}
+}

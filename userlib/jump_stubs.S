@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What a program calls as setjmp and longjmp.  interpose_jump.c keeps the states.
+ *
+ * A setjmp notes the page's state and goes on in the real one with all that matters as it
+ * was: the arguments, the stack pointer and the return address.
+ *
+ * A longjmp to a setjmp of instrumented code puts a record of the state that is to come on
+ * the encoding stack (include/pcce/abi.h, PCCE_COUNT_JUMP) and names the setjmp's site in
+ * ext.  Nothing else changes, so in here and in libc the decoder goes by what is below the
+ * record, and where the jump ends by the record, until __pcce_restore has brought the
+ * same state about.  There is no instruction at which the state is not known: the record is claimed
+ * in one, and while it is being filled PCCE_HELPER_JUMPING tells.  Where no room is left for it
+ * (two entries at the page's end, an exhausted spill area), and in static programs, which do
+ * without this file, the state is stale from the jump's end up to __pcce_restore.
+ *
+ * A longjmp to a setjmp of other code, which has no __pcce_restore, must put the state
+ * back by itself.  What remains to be done of the jump then happens in the state of
+ * the code that is jumped to.
+ *
+ * Weak, for programs that have a setjmp of their own.
+ */
+#include <cet.h>
+#include "page_offset.h"
+
+#define PAGE_ID 16
+#define PAGE_EXT 24
+#define PAGE_OFF 32
+#define PAGE_SPILL 40
+#define TOP_ID 112
+#define TOP_SITE 120
+#define NEW_ID 128
+#define OFF_LIMIT 3952
+#define OFF_SPILLED 3968
+#define MARKER (136 + OFF_LIMIT)
+#define SPILL_ENTRIES (1 << 20)
+#define KIND_JUMP 0xfff2000000000000
+#define KIND_JUMP2 0xfff3000000000000
+
+#define JUMP_RECORD 1
+#define JUMP_DIRECT 2
+
+#define RESTORING 3
+#define JUMPING 4
+
+.macro RANGE from, to, state
+	.pushsection .pcce_helpers, "R", @progbits
+	.quad \from
+	.long \to - \from
+	.long \state
+	.popsection
+.endm
+
+.macro SAVE reg
+	pushq %\reg
+	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset %\reg, 0
+.endm
+
+.macro UNSAVE reg
+	popq %\reg
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore %\reg
+.endm
+
+.macro GROW bytes
+	subq $\bytes, %rsp
+	.cfi_adjust_cfa_offset \bytes
+.endm
+
+.macro SHRINK bytes
+	addq $\bytes, %rsp
+	.cfi_adjust_cfa_offset -\bytes
+.endm
+
+.macro GO_ON number
+	movq __pcce_jump_real + 8 * \number(%rip), %rax
+	testq %rax, %rax
+	jnz 1f
+	SAVE rdi
+	SAVE rsi
+	GROW 8
+	movl $\number, %edi
+	call __pcce_jump_resolve
+	SHRINK 8
+	UNSAVE rsi
+	UNSAVE rdi
+1:	jmp *%rax
+.endm
+
+.macro STUB name, number, work
+	.p2align 4
+	.weak \name
+	.type \name, @function
+\name:
+	.cfi_startproc
+	_CET_ENDBR
+	GROW 8
+	call \work
+	SHRINK 8
+	GO_ON \number
+	.cfi_endproc
+	.size \name, . - \name
+.endm
+
+	.text
+	.globl __pcce_jump
+	.hidden __pcce_jump
+__pcce_jump:
+
+	STUB _setjmp, 0, keep
+	STUB setjmp, 1, keep
+	STUB __sigsetjmp, 2, keep
+	STUB longjmp, 3, announce
+	STUB _longjmp, 4, announce
+	STUB siglongjmp, 5, announce
+	STUB __longjmp_chk, 6, announce
+
+/* From a setjmp's stub: below it are our return address, 8 bytes, and the setjmp's return address. */
+	.p2align 4
+	.type keep, @function
+keep:
+	.cfi_startproc
+	SAVE rdi
+	SAVE rsi
+	GROW 8
+	leaq 48(%rsp), %rdi	/* the stack pointer after the return */
+	movq 40(%rsp), %rsi
+	call __pcce_jump_keep
+	SHRINK 8
+	UNSAVE rsi
+	UNSAVE rdi
+	ret
+	.cfi_endproc
+	.size keep, . - keep
+
+	.p2align 4
+	.type announce, @function
+announce:
+	.cfi_startproc
+	SAVE rdi
+	SAVE rsi
+	GROW 56
+	movq %rsp, %rsi
+	call __pcce_jump_find
+	movq (%rsp), %r8	/* id */
+	movq 8(%rsp), %rdx	/* ext */
+	movq 16(%rsp), %r10	/* the top entry's site word */
+	movq 24(%rsp), %r9	/* its id */
+	movq 32(%rsp), %rcx	/* off */
+	SHRINK 56
+	UNSAVE rsi
+	UNSAVE rdi
+	PAGE_OFFSET %r11
+	cmpl $JUMP_DIRECT, %eax
+	je .Ldirect
+	cmpl $JUMP_RECORD, %eax
+	jne .Ldone
+
+	movq $KIND_JUMP, %rax
+	orq %rax, %rcx
+	movq $KIND_JUMP2, %r9
+	orq %rdx, %r9
+	movl %fs:PAGE_OFF(%r11), %eax
+	cmpl $OFF_LIMIT - 32, %eax
+	ja .Lspilled
+	addl $32, %fs:PAGE_OFF(%r11)
+.Lclaimed:
+	addq %r11, %rax
+	movq %r8, %fs:NEW_ID(%rax)
+	movq %rcx, %fs:NEW_ID + 8(%rax)
+	movq %r10, %fs:NEW_ID + 16(%rax)
+	movq %r9, %fs:NEW_ID + 24(%rax)
+.Lfilled:
+	movq %rdx, %fs:PAGE_EXT(%r11)
+.Ldone:
+	ret
+
+.Lspilled:
+	cmpl $OFF_SPILLED, %eax
+	jne .Ldone
+	movq %fs:MARKER(%r11), %rax
+	shlq $16, %rax
+	shrq $16, %rax
+	cmpq $SPILL_ENTRIES - 2, %rax
+	ja .Ldone
+	cmpq $0, %fs:PAGE_SPILL(%r11)
+	je .Ldone
+	shlq $4, %rax
+	addq %fs:PAGE_SPILL(%r11), %rax
+	addq $2, %fs:MARKER(%r11)
+.Lspill_claimed:
+	movq %r8, (%rax)
+	movq %rcx, 8(%rax)
+	movq %r10, 16(%rax)
+	movq %r9, 24(%rax)
+.Lspill_filled:
+	jmp .Lfilled
+
+.Ldirect:
+	testl %ecx, %ecx
+	jz .Ldirect_off
+	movq %r9, %fs:TOP_ID(%r11, %rcx)
+	movq %r10, %fs:TOP_SITE(%r11, %rcx)
+.Ldirect_off:
+	movl %ecx, %fs:PAGE_OFF(%r11)
+	movq %r8, %fs:PAGE_ID(%r11)
+	movq %rdx, %fs:PAGE_EXT(%r11)
+.Ldirect_done:
+	ret
+	.cfi_endproc
+	.size announce, . - announce
+
+	RANGE .Lclaimed, .Lfilled, JUMPING
+	RANGE .Lspill_claimed, .Lspill_filled, JUMPING
+	RANGE .Ldirect, .Ldirect_done, RESTORING
+
+	.section .note.GNU-stack, "", @progbits

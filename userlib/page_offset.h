@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Assembly: PAGE_OFFSET loads the offset of pcce_page from %fs.
+ *
+ * With PCCE_EXEC, for the runtime that an executable defines its page with, it is a
+ * constant.  It has to be written as one: ld.bfd does not relax a load from the GOT when
+ * the symbol is exported, which the page is.  Both forms have 7 bytes; encode tells them
+ * apart at pcce_helper_entries.tls_insn.
+ */
+#ifdef PCCE_EXEC
+.macro PAGE_OFFSET reg
+	movq $pcce_page@tpoff, \reg
+.endm
+#else
+.macro PAGE_OFFSET reg
+	movq pcce_page@gottpoff(%rip), \reg
+.endm
+#endif

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The registry of threads: a liburcu list, and the grace period that lets a thread's
+ * page disappear.
+ *
+ * Readers (pcce_threads_walk) may be signal handlers, crash handlers or collectors
+ * in threads that the runtime has never heard of.  The flavours of liburcu want
+ * either that every reader thread registers or, like urcu-bp, do so behind its
+ * back, with a lock, a thread-specific key and a thread-local variable each. Walks are
+ * rare and threads' ends are not frequent, so the reader's mark is a counter
+ * common to all, of which there are two that take turns:
+ *
+ *   reader   i = turn; ++readers[i]; walk; --readers[i]
+ *   writer   unlink; twice: { i = turn; turn = !i; wait for readers[i] == 0 }
+ *
+ * Why that is right.  All of these are sequentially consistent.  A reader whose
+ * increment of readers[i] comes before the writer's last look at that counter is
+ * waited for.  One whose increment comes after it reads the list after the unlinking,
+ * so it cannot meet the element, whichever counter it has chosen.  Turns keep new
+ * readers from delaying a writer for ever.
+ *
+ * Two locks: list_lock for a change of the list, held for a few instructions, and
+ * grace_lock for one grace period at a time. A thread that begins never waits for a
+ * walk. Readers take neither.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <time.h>
+#include "internal.h"
+#include "syscall.h"
+
+static CDS_LIST_HEAD(threads);
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t grace_lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned int turn;
+static unsigned long readers[2];
+
+static unsigned int read_lock(void)
+{
+	unsigned int i = __atomic_load_n(&turn, __ATOMIC_SEQ_CST);
+
+	__atomic_add_fetch(&readers[i], 1, __ATOMIC_SEQ_CST);
+	return i;
+}
+
+static void read_unlock(unsigned int i)
+{
+	__atomic_sub_fetch(&readers[i], 1, __ATOMIC_SEQ_CST);
+}
+
+static void wait_for_readers(void)
+{
+	const struct timespec pause = {.tv_nsec = 50000};
+
+	pthread_mutex_lock(&grace_lock);
+	for (int round = 0; round < 2; round++) {
+		unsigned int i = turn;
+
+		__atomic_store_n(&turn, !i, __ATOMIC_SEQ_CST);
+		while (__atomic_load_n(&readers[i], __ATOMIC_SEQ_CST))
+			raw_syscall2(SYS_nanosleep, &pause, NULL);
+	}
+	pthread_mutex_unlock(&grace_lock);
+}
+
+void registry_add(struct pcce_thread *t)
+{
+	pthread_mutex_lock(&list_lock);
+	cds_list_add_rcu(&t->node, &threads);
+	t->listed = true;
+	pthread_mutex_unlock(&list_lock);
+}
+
+void registry_remove(struct pcce_thread *t)
+{
+	if (!t->listed)
+		return;
+	pthread_mutex_lock(&list_lock);
+	cds_list_del_rcu(&t->node);
+	t->listed = false;
+	pthread_mutex_unlock(&list_lock);
+	wait_for_readers();
+}
+
+/* Around fork(): the child must find the list whole. */
+void registry_lock(void)
+{
+	pthread_mutex_lock(&list_lock);
+}
+
+void registry_unlock(void)
+{
+	pthread_mutex_unlock(&list_lock);
+}
+
+/* Under the lock: no thread begins or ends meanwhile. */
+void registry_each(void (*visit)(struct pcce_thread *t, void *arg), void *arg)
+{
+	struct pcce_thread *t;
+
+	pthread_mutex_lock(&list_lock);
+	cds_list_for_each_entry (t, &threads, node) {
+		visit(t, arg);
+	}
+	pthread_mutex_unlock(&list_lock);
+}
+
+/* In the child, where only self lives on.  dead() is called for all others; their
+ * pages are still mapped. */
+void registry_after_fork(struct pcce_thread *self, void (*dead)(struct pcce_thread *t))
+{
+	struct pcce_thread *t, *next;
+
+	cds_list_for_each_entry_safe(t, next, &threads, node)
+	{
+		if (t != self)
+			dead(t);
+	}
+	CDS_INIT_LIST_HEAD(&threads);
+	if (self->listed)
+		cds_list_add_rcu(&self->node, &threads);
+	pthread_mutex_init(&list_lock, NULL);
+	pthread_mutex_init(&grace_lock, NULL);
+	turn = 0;
+	readers[0] = 0;
+	readers[1] = 0;
+}
+
+__attribute__((visibility("default"))) int pcce_threads_walk(int (*callback)(const struct pcce_page *page, void *arg),
+							     void *arg)
+{
+	int saved_errno = errno;
+	unsigned int i = read_lock();
+	struct pcce_thread *t;
+	int ret = 0;
+
+	cds_list_for_each_entry_rcu (t, &threads, node) {
+		ret = callback(t->page, arg);
+		if (ret)
+			break;
+	}
+	read_unlock(i);
+	errno = saved_errno;
+	return ret;
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The writer's side of the ring; include/pcce/selfring.h describes both.
+ *
+ * The file is allocated in full before it is mapped: a store to a page for which a
+ * full file system has no room would be a SIGBUS in the program.  If there is not
+ * enough, a smaller ring is tried.  No descriptor stays open.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/vfs.h>
+#include "self.h"
+#include "syscall.h"
+
+static size_t append(char *to, size_t at, const char *text)
+{
+	while (*text && at < PATH_MAX - 1)
+		to[at++] = *text++;
+	to[at] = 0;
+	return at;
+}
+
+static size_t append_hex(char *to, size_t at, uint64_t value)
+{
+	for (int shift = 60; shift >= 0 && at < PATH_MAX - 1; shift -= 4)
+		to[at++] = "0123456789abcdef"[value >> shift & 15];
+	to[at] = 0;
+	return at;
+}
+
+static void name(char *path, const char *directory, const char *prefix, uint64_t now, uint32_t pid)
+{
+	size_t n = append(path, 0, directory);
+
+	n = append(path, n, "/");
+	n = append(path, n, prefix);
+	n = append_hex(path, n, now);
+	n = append(path, n, "-");
+	append_hex(path, n, pid);
+}
+
+static int allocate(int fd, uint64_t size)
+{
+	long ret = raw_syscall4(SYS_fallocate, fd, 0, 0, size);
+	char zero = 0;
+
+	if (ret != -EOPNOTSUPP && ret != -ENOSYS)
+		return (int)ret;
+	for (uint64_t at = 0; at < size; at += PCCE_PAGE_SIZE) {
+		ret = raw_syscall4(SYS_pwrite64, fd, &zero, 1, at);
+		if (ret < 0)
+			return (int)ret;
+	}
+	return (int)raw_syscall2(SYS_ftruncate, fd, size);
+}
+
+/* A sixteenth of what is free at most, so that a thousand processes do not fill memory. */
+static uint64_t affordable(int fd, uint64_t size)
+{
+	struct statfs fs;
+
+	if (raw_syscall2(SYS_fstatfs, fd, &fs) < 0)
+		return size;
+	while (size > PCCE_SELF_DATA_MIN && size > (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize / 16)
+		size /= 2;
+	return size;
+}
+
+static int map(struct ring *ring, int fd, uint64_t data_size)
+{
+	uint64_t file_size = PCCE_SELF_HEADER_SIZE + data_size;
+	char *base =
+		raw_mmap(NULL, file_size + data_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *first, *second;
+
+	if (raw_failed(base))
+		return -ENOMEM;
+	first = raw_mmap(base, file_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+	second = raw_mmap(base + file_size, data_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+			  PCCE_SELF_HEADER_SIZE);
+	if (raw_failed(first) || raw_failed(second)) {
+		raw_syscall2(SYS_munmap, base, file_size + data_size);
+		return -ENOMEM;
+	}
+	ring->head = (struct pcce_self_ring *)base;
+	ring->data = base + PCCE_SELF_HEADER_SIZE;
+	ring->mask = data_size - 1;
+	return 0;
+}
+
+int ring_open(struct ring *ring, const char *directory, uint64_t data_size, uint64_t now, uint32_t pid)
+{
+	char path[PATH_MAX], final[PATH_MAX];
+	long fd, ret;
+
+	name(path, directory, PCCE_SELF_NEW, now, pid);
+	name(final, directory, PCCE_SELF_RING, now, pid);
+	fd = raw_syscall4(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return (int)fd;
+	data_size = affordable((int)fd, data_size);
+	for (;; data_size /= 2) {
+		ret = allocate((int)fd, PCCE_SELF_HEADER_SIZE + data_size);
+		if (ret == 0)
+			break;
+		raw_syscall2(SYS_ftruncate, fd, 0);
+		if (data_size <= PCCE_SELF_DATA_MIN)
+			goto out;
+	}
+	ret = map(ring, (int)fd, data_size);
+	if (ret < 0)
+		goto out;
+	ring->head->version = PCCE_SELF_VERSION;
+	ring->head->header_size = PCCE_SELF_HEADER_SIZE;
+	ring->head->data_size = data_size;
+	ring->head->start_time = now;
+	ring->head->pid = pid;
+	__atomic_store_n(&ring->head->magic, PCCE_SELF_MAGIC, __ATOMIC_RELEASE);
+	ret = raw_syscall2(SYS_rename, path, final);
+	if (ret < 0)
+		ring_close(ring);
+out:
+	if (ret < 0)
+		raw_syscall1(SYS_unlink, path);
+	raw_syscall1(SYS_close, fd);
+	return (int)ret;
+}
+
+void ring_close(struct ring *ring)
+{
+	uint64_t data_size = ring->mask + 1;
+
+	if (ring->head)
+		raw_syscall2(SYS_munmap, ring->head, PCCE_SELF_HEADER_SIZE + 2 * data_size);
+	ring->head = NULL;
+}
+
+void *ring_reserve(struct ring *ring, size_t size, uint32_t type)
+{
+	struct pcce_self_ring *head = ring->head;
+	struct pcce_self_record *record;
+	uint64_t at, tail;
+
+	size = (size + 15) & ~(size_t)15;
+	at = __atomic_load_n(&head->head, __ATOMIC_RELAXED);
+	do {
+		tail = __atomic_load_n(&head->tail, __ATOMIC_ACQUIRE);
+		/* An at older than tail fails the exchange. */
+		if (at + size - tail > ring->mask + 1 && at >= tail)
+			return NULL;
+	} while (!__atomic_compare_exchange_n(&head->head, &at, at + size, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+	record = (struct pcce_self_record *)(ring->data + (at & ring->mask));
+	/* Not the right stamp, whatever lay here before; and where the record is, until commit. */
+	record->stamp = at;
+	record->size = (uint32_t)size;
+	record->type = type;
+	return record;
+}
+
+void ring_commit(struct ring *ring, void *p)
+{
+	struct pcce_self_record *record = p;
+
+	(void)ring;
+	__atomic_store_n(&record->stamp, record->stamp + 1, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,518 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The self sampler: each thread gets a signal every so many nanoseconds of its own CPU
+ * time, and the handler copies the thread's context into the ring (self_ring.c).  It
+ * sleeps unless PCCE_SELF is set, which pcce-record does; include/pcce/selfring.h says how.
+ * A set-uid program ignores the variable.
+ *
+ * Two sources, tried in this order for each thread:
+ *
+ *   perf    perf_event_open() on cpu-clock, which sends the signal at each overflow. Precise
+ *	     up to 100 kHz.  If the kernel does not let us count kernel time, user time only.
+ *	     The event is kept alive by a mapping of its first page and the descriptor is
+ *	     closed at once, so that no descriptor of ours is in the program's
+ *	     way, and none is lost when it closes all; fork does not copy the mapping.
+ *   timer   timer_create() on the thread's CPU clock: works under perf_event_paranoid 4 and in
+ *	     containers that refuse perf_event_open.  Linux looks at such timers at clock
+ *	     ticks only; a sample's weight says how many periods have passed.
+ *
+ * The signal is SIGURG.  Whichever signal is taken may be pending while the
+ * program is in execve(); the new image then starts with that signal and the default
+ * action, and a default that is to die would kill it, at high rates nearly always.
+ * So it must be one that is ignored by default, which no real-time signal is.  Of
+ * those SIGURG is the one that programs use least, and, unlike real-time signals, it is
+ * not queued: a program that blocks it for long loses samples, nothing else.  Sockets'
+ * own SIGURG come with another si_code and are ignored as they were before.
+ * When the program installs a handler of its own, sampling ends with a mark in the ring.
+ *
+ * What the program can see of it: SA_RESTART restarts interrupted calls, and a CPU-time
+ * clock does not run while a thread sleeps; but a signal that comes just when
+ * a call goes to sleep makes those that are never restarted (poll, nanosleep and others,
+ * see signal(7)) return EINTR.
+ *
+ * The handler takes no lock, allocates nothing and makes no system call, but for one scan of
+ * the mappings when code appears at an unknown address (self_maps.c).
+ */
+#include <errno.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <linux/perf_event.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <ucontext.h>
+#include "self.h"
+#include "syscall.h"
+
+#ifndef RTLD_DEFAULT
+#define RTLD_DEFAULT ((void *)0)
+#endif
+
+extern __thread struct pcce_page pcce_page __attribute__((tls_model("initial-exec")));
+extern void *dlsym(void *, const char *) __attribute__((weak));
+extern int __pthread_create(void) __attribute__((weak));
+extern int __sigaction(int, const struct sigaction *, struct sigaction *);
+
+int self_signal = SIGURG;
+
+static bool active;
+static struct ring ring;
+static char directory[PATH_MAX];
+static uint64_t interval;
+static uint64_t ring_size;
+static bool want_verify, want_task_clock, want_timer;
+static uint32_t self_pid;
+static verify_unwind_fn *unwind;
+static uint64_t entry_point; /* of the executable: the main thread's outermost frame is there */
+
+uint64_t self_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts); /* vdso: no system call */
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+bool self_active(void)
+{
+	return active;
+}
+
+static void set_flag(uint32_t flag)
+{
+	__atomic_or_fetch(&ring.head->flags, flag, __ATOMIC_RELAXED);
+}
+
+/* ---- the sample ----------------------------------------------------------------- */
+
+struct gathered {
+	unsigned int n_page, n_spill;
+	const struct pcce_entry *spill;
+	unsigned int n_total;
+};
+
+/* Which entries the sample gets: all of the page's, then the newest of the spill area; if the newest
+ * were never stored, none of the area's, so that the gap is where the missing ones are. */
+static void gather(struct gathered *g)
+{
+	const struct pcce_page *page = &pcce_page;
+	uint64_t n = 0;
+
+	memset(g, 0, sizeof(*g));
+	if (page->off <= PCCE_OFF_LIMIT) {
+		g->n_page = page->off / sizeof(struct pcce_entry);
+	} else if (page->off == PCCE_OFF_SPILLED) {
+		g->n_page = PCCE_PAGE_ENTRIES;
+		n = page->entry[PCCE_PAGE_ENTRIES].site & PCCE_SITE_MASK;
+		if (n && n <= PCCE_SPILL_ENTRIES && page->spill) {
+			g->n_spill = n < PCCE_SAMPLE_ENTRIES - PCCE_PAGE_ENTRIES
+					     ? (unsigned int)n
+					     : PCCE_SAMPLE_ENTRIES - PCCE_PAGE_ENTRIES;
+			g->spill = (const struct pcce_entry *)(uintptr_t)page->spill + n - g->n_spill;
+		}
+	}
+	n += g->n_page;
+	g->n_total = n > UINT32_MAX ? UINT32_MAX : (unsigned int)n;
+}
+
+static bool is_outermost(const struct pcce_thread *t, uint64_t pc)
+{
+	return pc == t->outermost || (pc >= entry_point && pc < entry_point + 64);
+}
+
+static void take_sample(struct pcce_thread *t, ucontext_t *uc, uint32_t weight)
+{
+	const greg_t *regs = uc->uc_mcontext.gregs;
+	const struct pcce_page *page = &pcce_page;
+	struct pcce_self_sample *s;
+	struct pcce_entry *entries;
+	struct gathered g;
+	uint32_t flags = 0;
+	int n_stack = 0;
+	uint64_t now = self_now();
+
+	gather(&g);
+	if (g.n_page + g.n_spill < g.n_total)
+		flags |= PCCE_SAMPLE_TRUNCATED;
+	if (page->magic != PCCE_PAGE_MAGIC || !(page->state & PCCE_STATE_LIVE))
+		flags |= PCCE_SAMPLE_OUTSIDE;
+	if (!maps_know((uint64_t)regs[REG_RIP]) || !maps_know_sites(page->entry, g.n_page) ||
+	    !maps_know_sites(g.spill, g.n_spill))
+		maps_scan(&ring, now, self_pid, MAPS_IN_HANDLER);
+	if (unwind && t->stack) {
+		int complete = 0;
+
+		n_stack = unwind(uc, t->stack, PCCE_SELF_STACK, &complete);
+		flags |= PCCE_SAMPLE_STACK;
+		if (n_stack <= 0 || !complete || !is_outermost(t, t->stack[n_stack - 1]))
+			flags |= PCCE_SAMPLE_UNWIND_BAD;
+		if (n_stack < 0)
+			n_stack = 0;
+	}
+	s = ring_reserve(&ring, sizeof(*s) + (g.n_page + g.n_spill) * sizeof(*entries) + (size_t)n_stack * 8,
+			 PCCE_SELF_SAMPLE);
+	if (!s) {
+		__atomic_add_fetch(&ring.head->lost, 1, __ATOMIC_RELAXED);
+		return;
+	}
+	s->sample = (struct pcce_sample){
+		.time = now,
+		.pid = self_pid,
+		.tid = page->tid,
+		.ip = (uint64_t)regs[REG_RIP],
+		.r11 = (uint64_t)regs[REG_R11],
+		.id = page->id,
+		.ext = page->ext,
+		.flags = flags,
+		.weight = weight,
+		.n_entries = g.n_page + g.n_spill,
+		.n_total = g.n_total,
+		.n_page = g.n_page,
+		.n_stack = (uint32_t)n_stack,
+		.cpu = (uint32_t)sched_getcpu(),
+		.sp = (uint64_t)regs[REG_RSP],
+	};
+	entries = (struct pcce_entry *)(s + 1);
+	memcpy(entries, page->entry, g.n_page * sizeof(*entries));
+	if (g.n_spill)
+		memcpy(entries + g.n_page, g.spill, g.n_spill * sizeof(*entries));
+	if (n_stack)
+		memcpy(entries + g.n_page + g.n_spill, t->stack, (size_t)n_stack * 8);
+	ring_commit(&ring, s);
+}
+
+static void disarm(struct pcce_thread *t)
+{
+	if (!t->sampled)
+		return;
+	t->sampled = false;
+	if (t->has_timer)
+		raw_syscall1(SYS_timer_delete, t->timer);
+	else
+		raw_syscall2(SYS_munmap, t->perf_page, PCCE_PAGE_SIZE);
+}
+
+static void on_signal(int signo, siginfo_t *info, void *context)
+{
+	struct pcce_thread *t = pcce_thread_self();
+	uint32_t weight = 1;
+	int saved_errno;
+
+	(void)signo;
+	if (!t->sampled || !ring.head || t->in_handler)
+		return;
+	if (t->has_timer) {
+		if (info->si_code != SI_TIMER)
+			return;
+		if (info->si_overrun > 0)
+			weight += (uint32_t)info->si_overrun;
+	} else if (info->si_code != POLL_IN) {
+		return;
+	}
+	if (__atomic_load_n(&ring.head->stop, __ATOMIC_RELAXED)) {
+		disarm(t);
+		return;
+	}
+	saved_errno = errno; /* for the unwinder in verify mode */
+	t->in_handler = true;
+	take_sample(t, context, weight);
+	t->in_handler = false;
+	errno = saved_errno;
+}
+
+/* ---- sources -------------------------------------------------------------------- */
+
+static bool arm_perf(struct pcce_thread *t)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = want_task_clock ? PERF_COUNT_SW_TASK_CLOCK : PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = interval,
+		.disabled = 1,
+		.exclude_hv = 1,
+		.wakeup_events = 1,
+	};
+	struct f_owner_ex owner = {.type = F_OWNER_TID, .pid = (pid_t)t->page->tid};
+	void *page;
+	long fd;
+
+	fd = raw_syscall5(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd == -EACCES || fd == -EPERM) {
+		attr.exclude_kernel = 1;
+		fd = raw_syscall5(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+		if (fd >= 0)
+			set_flag(PCCE_SELF_USER_ONLY);
+	}
+	if (fd < 0) {
+		pcce_debug("perf_event_open failed:", fd);
+		return false;
+	}
+	page = raw_mmap(NULL, PCCE_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, (int)fd, 0);
+	if (raw_failed(page) || raw_syscall3(SYS_fcntl, fd, F_SETSIG, self_signal) < 0 ||
+	    raw_syscall3(SYS_fcntl, fd, F_SETOWN_EX, &owner) < 0 ||
+	    raw_syscall3(SYS_fcntl, fd, F_SETFL, O_RDWR | O_ASYNC | O_NONBLOCK) < 0) {
+		if (!raw_failed(page))
+			raw_syscall2(SYS_munmap, page, PCCE_PAGE_SIZE);
+		raw_syscall1(SYS_close, fd);
+		return false;
+	}
+	t->has_timer = false;
+	t->perf_page = page;
+	t->sampled = true;
+	raw_syscall3(SYS_ioctl, fd, PERF_EVENT_IOC_ENABLE, 0);
+	raw_syscall1(SYS_close, fd);
+	return true;
+}
+
+static bool arm_timer(struct pcce_thread *t)
+{
+	struct itimerspec spec = {
+		.it_interval = {.tv_sec = (time_t)(interval / 1000000000), .tv_nsec = (long)(interval % 1000000000)},
+	};
+	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = self_signal};
+	int timer;
+
+	spec.it_value = spec.it_interval;
+	event._sigev_un._tid = (pid_t)t->page->tid;
+	if (raw_syscall3(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &timer) < 0)
+		return false;
+	t->has_timer = true;
+	t->timer = timer;
+	t->sampled = true;
+	if (raw_syscall4(SYS_timer_settime, timer, 0, &spec, NULL) < 0) {
+		disarm(t);
+		return false;
+	}
+	set_flag(PCCE_SELF_TIMER);
+	return true;
+}
+
+static void arm(struct pcce_thread *t)
+{
+	uint64_t set = 1ULL << (self_signal - 1);
+
+	raw_syscall4(SYS_rt_sigprocmask, SIG_UNBLOCK, &set, NULL, sizeof(set));
+	if ((!want_timer && arm_perf(t)) || arm_timer(t))
+		return;
+	set_flag(PCCE_SELF_NO_SOURCE);
+}
+
+/* ---- threads and processes -------------------------------------------------------- */
+
+static void report_process(uint32_t flags)
+{
+	struct pcce_self_process *p = ring_reserve(&ring, sizeof(*p), PCCE_SELF_PROCESS);
+
+	if (!p)
+		return;
+	p->time = self_now();
+	p->pid = self_pid;
+	p->ppid = (uint32_t)raw_syscall0(SYS_getppid);
+	p->flags = flags;
+	p->reserved = 0;
+	p->pad = 0;
+	memset(p->comm, 0, sizeof(p->comm));
+	raw_syscall2(SYS_prctl, PR_GET_NAME, p->comm);
+	ring_commit(&ring, p);
+}
+
+static void report_thread(uint32_t tid)
+{
+	struct pcce_self_thread *p = ring_reserve(&ring, sizeof(*p), PCCE_SELF_THREAD);
+
+	if (!p)
+		return;
+	p->time = self_now();
+	p->pid = self_pid;
+	p->tid = tid;
+	memset(p->comm, 0, sizeof(p->comm));
+	raw_syscall2(SYS_prctl, PR_GET_NAME, p->comm);
+	ring_commit(&ring, p);
+}
+
+static void prepare_verify(struct pcce_thread *t)
+{
+	uint64_t *stack;
+	int complete = 0, n;
+
+	stack = raw_mmap(NULL, PCCE_SELF_STACK * sizeof(*stack), PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (raw_failed(stack))
+		return;
+	n = unwind(NULL, stack, PCCE_SELF_STACK, &complete);
+	t->outermost = n > 0 && complete ? stack[n - 1] : 0;
+	__atomic_store_n(&t->stack, stack, __ATOMIC_RELEASE);
+}
+
+void self_thread_begin(struct pcce_thread *t)
+{
+	if (!active)
+		return;
+	report_thread(t->page->tid);
+	if (unwind)
+		prepare_verify(t);
+	arm(t);
+}
+
+void self_thread_end(struct pcce_thread *t)
+{
+	uint64_t *stack = t->stack;
+
+	disarm(t);
+	t->stack = NULL;
+	if (stack)
+		raw_syscall2(SYS_munmap, stack, PCCE_SELF_STACK * sizeof(*stack));
+	if (active)
+		report_thread(t->page->tid); /* it may have got a name meanwhile */
+}
+
+/* POSIX timers and the perf event's mapping are not inherited: the child arms anew. */
+void self_after_fork(struct pcce_thread *t)
+{
+	struct ring parent = ring, own = {0};
+
+	if (!active)
+		return;
+	t->sampled = false;
+	maps_after_fork();
+	self_pid = (uint32_t)raw_syscall0(SYS_getpid);
+	if (ring_open(&own, directory, ring_size, self_now(), self_pid) == 0) {
+		ring = own;
+		ring_close(&parent);
+	} else {
+		/* Privileges dropped, another root directory, or no space: the parent's ring serves both. */
+		set_flag(PCCE_SELF_SHARED);
+	}
+	report_process(PCCE_PROCESS_FORK);
+	/* If it cannot read its mappings (chroot), they are still its parent's. */
+	maps_scan(&ring, self_now(), self_pid, MAPS_ALL);
+	report_thread(t->page->tid);
+	if (!__atomic_load_n(&ring.head->stop, __ATOMIC_RELAXED))
+		arm(t);
+}
+
+static void disarm_listed(struct pcce_thread *t, void *arg)
+{
+	(void)arg;
+	disarm(t);
+}
+
+/* The program wants the signal for itself. */
+bool self_signal_taken(int signo)
+{
+	if (!active || signo != self_signal)
+		return false;
+	active = false;
+	set_flag(PCCE_SELF_SIGNAL_TAKEN);
+	registry_each(disarm_listed, NULL);
+	pcce_debug("the program uses the sampling signal itself; sampling ends. Signal", signo);
+	return true;
+}
+
+/* ---- activation ------------------------------------------------------------------ */
+
+/* <directory>:<interval>:<flags>, seen from its end, as a directory may hold colons. */
+static bool parse(const char *text)
+{
+	const char *flags = strrchr(text, ':'), *number;
+
+	if (!flags || flags == text)
+		return false;
+	for (number = flags; number > text && number[-1] != ':'; number--)
+		;
+	if (number == text || (size_t)(number - 1 - text) >= sizeof(directory))
+		return false;
+	interval = 0;
+	for (const char *c = number; c < flags; c++) {
+		if (*c < '0' || *c > '9' || interval > UINT64_MAX / 16)
+			return false;
+		interval = interval * 10 + (uint64_t)(*c - '0');
+	}
+	if (interval < 10000)
+		interval = 10000;
+	memcpy(directory, text, (size_t)(number - 1 - text));
+	directory[number - 1 - text] = 0;
+	want_verify = strchr(flags, PCCE_SELF_FLAG_VERIFY) != NULL;
+	want_task_clock = strchr(flags, PCCE_SELF_FLAG_TASK_CLOCK) != NULL;
+	want_timer = strchr(flags, PCCE_SELF_FLAG_TIMER) != NULL;
+	return true;
+}
+
+/* A second of samples of 1 KB (4 KB with a real stack) on all CPUs, which is a sixteenth of a second of the
+ * largest ones. */
+static uint64_t choose_ring_size(void)
+{
+	uint64_t mask[128] = {0}, cpus = 0, bytes, size = 4 * PCCE_SELF_DATA_MIN;
+	long n = raw_syscall3(SYS_sched_getaffinity, 0, sizeof(mask), mask);
+
+	for (long i = 0; i < n / 8; i++)
+		cpus += count_bits(mask[i]);
+	bytes = 1000000000 / interval * (cpus ? cpus : 1) * (want_verify ? 4096 : 1024);
+	while (size < bytes && size < PCCE_SELF_DATA_MAX)
+		size *= 2;
+	return size;
+}
+
+static bool install_handler(void)
+{
+	struct sigaction action = {.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK}, old;
+
+	action.sa_sigaction = on_signal;
+	/* The program's handlers wait, except for those of the signals that an instruction raises. */
+	sigfillset(&action.sa_mask);
+	sigdelset(&action.sa_mask, SIGSEGV);
+	sigdelset(&action.sa_mask, SIGBUS);
+	sigdelset(&action.sa_mask, SIGILL);
+	sigdelset(&action.sa_mask, SIGFPE);
+	sigdelset(&action.sa_mask, SIGTRAP);
+	sigdelset(&action.sa_mask, SIGABRT);
+	if (__sigaction(self_signal, NULL, &old) != 0)
+		return false;
+	if (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN)
+		return false;
+	return __sigaction(self_signal, &action, NULL) == 0;
+}
+
+void self_start(void)
+{
+	const char *text = getauxval(AT_SECURE) ? NULL : getenv(PCCE_SELF_ENV);
+	int ret;
+
+	if (!text || !parse(text))
+		return;
+	self_pid = (uint32_t)raw_syscall0(SYS_getpid);
+	ring_size = choose_ring_size();
+	ret = ring_open(&ring, directory, ring_size, self_now(), self_pid);
+	if (ret < 0) {
+		pcce_debug("cannot make a ring for the self sampler:", ret);
+		return;
+	}
+	entry_point = getauxval(AT_ENTRY);
+	if (want_verify) {
+		if (dlsym && !__pthread_create) /* not in a static program */
+			unwind = (verify_unwind_fn *)(uintptr_t)dlsym(RTLD_DEFAULT, VERIFY_UNWIND);
+		if (!unwind)
+			set_flag(PCCE_SELF_NO_UNWINDER);
+	}
+	report_process(PCCE_PROCESS_EXEC);
+	if (!maps_scan(&ring, self_now(), self_pid, MAPS_ALL))
+		set_flag(PCCE_SELF_NO_MAPS);
+	if (!install_handler()) {
+		set_flag(PCCE_SELF_SIGNAL_TAKEN);
+		return;
+	}
+	active = true;
+}
+
+/* After dlclose(): what lay there is not known any more. */
+void self_rescan(void)
+{
+	if (active)
+		maps_scan(&ring, self_now(), self_pid, MAPS_NEW);
+}

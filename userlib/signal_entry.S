@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The entry of every signal handler that the program installs.
+ *
+ * A signal arrives at any instruction, so the page describes the interrupted code,
+ * whose id means nothing in the handler.  This entry puts two special entries on the
+ * encoding stack (include/pcce/abi.h, PCCE_COUNT_SIGNAL) that keep the interrupted
+ * id, ext, ip and r11, begins a new segment, calls the program's handler and takes
+ * all back.  A push claims its entry before it fills it, so what lies above off is
+ * free whatever was interrupted.
+ *
+ * It returns through its own rt_sigreturn and not through libc's restorer: while the
+ * instruction pointer is in this file's marked ranges the state is not decodable and
+ * is said to be so, whereas in libc it would look like a call from the interrupted
+ * function.  The kernel's frame is left as it was built, restorer included, so
+ * debuggers and unwinders see a usual signal frame.
+ *
+ * When the page has no room for two entries, the handler runs with an unknown id
+ * (PCCE_ID_LOST), so that its samples are marked.
+ *
+ * void __pcce_signal_entry(int sig, siginfo_t *info, void *ucontext);
+ * x86-64 passes all three whether or not SA_SIGINFO is set (arch/x86/kernel/signal).
+ */
+#include "page_offset.h"
+
+#define PAGE_ID 16
+#define PAGE_EXT 24
+#define PAGE_OFF 32
+#define PAGE_ENTRY 128
+#define OFF_LIMIT (247 * 16)
+#define UC_R11 64  /* offsetof(ucontext_t, uc_mcontext.gregs[REG_R11]) */
+#define UC_RIP 168 /* ... [REG_RIP] */
+#define NR_rt_sigreturn 15
+
+	.text
+	.p2align 4
+	.globl	__pcce_signal_entry
+	.hidden	__pcce_signal_entry
+	.type	__pcce_signal_entry, @function
+__pcce_signal_entry:
+	.cfi_startproc
+.Lenter:
+	push	%rbx
+	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset %rbx, 0
+	push	%r12
+	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset %r12, 0
+	push	%r13
+	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset %r13, 0
+	push	%r14
+	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset %r14, 0
+	sub	$8, %rsp
+	.cfi_adjust_cfa_offset 8
+	PAGE_OFFSET %rbx
+	mov	%fs:PAGE_ID(%rbx), %r12
+	mov	%fs:PAGE_EXT(%rbx), %r13
+	mov	%fs:PAGE_OFF(%rbx), %r14d
+	mov	$0xc000000000000000, %r10	/* PCCE_ID_LOST */
+	cmp	$(OFF_LIMIT - 32), %r14d
+	ja	1f
+	addl	$32, %fs:PAGE_OFF(%rbx)
+	lea	(%rbx, %r14), %rcx
+	mov	%r12, %fs:PAGE_ENTRY(%rcx)
+	mov	$0xfff0000000000000, %rax	/* PCCE_COUNT_SIGNAL */
+	or	UC_RIP(%rdx), %rax
+	mov	%rax, %fs:PAGE_ENTRY+8(%rcx)
+	mov	%r13, %fs:PAGE_ENTRY+16(%rcx)
+	mov	UC_R11(%rdx), %rax
+	shl	$16, %rax
+	shr	$16, %rax
+	mov	$0xfff1000000000000, %r8	/* PCCE_COUNT_SIGNAL2 */
+	or	%r8, %rax
+	mov	%rax, %fs:PAGE_ENTRY+24(%rcx)
+	xor	%r10d, %r10d
+1:	movq	$0, %fs:PAGE_EXT(%rbx)
+	lea	__pcce_signal_handlers(%rip), %rax
+	movslq	%edi, %rcx
+	mov	(%rax, %rcx, 8), %rax
+	mov	%r10, %fs:PAGE_ID(%rbx)
+.Lentered:
+	call	*%rax
+.Lleave:
+	mov	%r14d, %fs:PAGE_OFF(%rbx)
+	mov	%r13, %fs:PAGE_EXT(%rbx)
+	mov	%r12, %fs:PAGE_ID(%rbx)
+	add	$8, %rsp
+	.cfi_adjust_cfa_offset -8
+	pop	%r14
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore %r14
+	pop	%r13
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore %r13
+	pop	%r12
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore %r12
+	pop	%rbx
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore %rbx
+	add	$8, %rsp
+	.cfi_adjust_cfa_offset -8
+	mov	$NR_rt_sigreturn, %eax
+	syscall
+	ud2
+.Lend:
+	.cfi_endproc
+	.size	__pcce_signal_entry, . - __pcce_signal_entry
+
+	/* struct pcce_table_helper[]: where the state is not decodable (PCCE_HELPER_RESTORING). */
+	.section .pcce_helpers, "R", @progbits
+	.quad	.Lenter
+	.long	.Lentered - .Lenter, 3
+	.quad	.Lleave
+	.long	.Lend - .Lleave, 3
+
+	.section .note.GNU-stack, "", @progbits

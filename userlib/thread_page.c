@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The thread page, and how it is announced at a thread's start and withdrawn at its end.
+ *
+ * A page is initial-exec TLS: every thread has one from its first instruction,
+ * and slots work on it whether or not it was announced.  Announcing it means: tid
+ * and state are set, then magic, in this order, so that whoever finds the magic finds
+ * the rest; and the registry holds it.
+ *
+ *   begin   the constructor for the main thread, the start wrapper in
+ *	     interpose_thread.c for all others
+ *   end     the destructor of a thread-specific key: after a return from the start
+ *	     routine, pthread_exit() and cancellation alike.  It asks to be called
+ *	     again until the last round, so that the program's own destructors still
+ *	     run under an announced page.
+ *   fork    the child's one thread keeps its context; its tid and the registry are
+ *	     made right.  After _Fork() and vfork() nothing is done: such a child
+ *	     may call nothing but async-signal-safe functions until its exec.
+ *
+ * Two runtimes in a process: an executable that contains libpcce.a, and libpcce.so.0,
+ * which an instrumented shared library asks for.  The executable exports
+ * pcce_page, so that all modules use its page.  The library notices that pcce_page is
+ * not its own, and stays idle.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include "internal.h"
+#include "syscall.h"
+
+__attribute__((visibility("default"), tls_model("initial-exec"),
+	       aligned(PCCE_PAGE_SIZE))) __thread struct pcce_page pcce_page;
+
+/* The page of this module, whatever pcce_page is bound to. Global-dynamic: a use as
+ * initial-exec would take up static TLS, of which dlopen() has far less than a page. */
+extern __thread struct pcce_page own_page
+	__attribute__((alias("pcce_page"), visibility("hidden"), tls_model("global-dynamic")));
+
+static __thread struct pcce_thread this_thread;
+
+bool pcce_active;
+static bool debug;
+static pthread_key_t end_key;
+static bool end_key_valid;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+struct pcce_thread *pcce_thread_self(void)
+{
+	return &this_thread;
+}
+
+void pcce_debug(const char *text, long value)
+{
+	char line[160], digits[24];
+	size_t n = 0, d = sizeof(digits);
+	unsigned long rest = value < 0 ? -(unsigned long)value : (unsigned long)value;
+
+	if (!debug)
+		return;
+	for (const char *p = "pcce: "; *p; p++)
+		line[n++] = *p;
+	for (const char *p = text; *p && n < 120; p++)
+		line[n++] = *p;
+	do
+		digits[--d] = (char)('0' + rest % 10);
+	while (rest /= 10);
+	if (value < 0)
+		digits[--d] = '-';
+	line[n++] = ' ';
+	while (d < sizeof(digits))
+		line[n++] = digits[d++];
+	line[n++] = '\n';
+	raw_syscall3(SYS_write, 2, line, n);
+}
+
+void pcce_thread_begin(void)
+{
+	struct pcce_thread *t = &this_thread;
+	struct pcce_page *page = &pcce_page;
+
+	if (!pcce_active || t->listed)
+		return;
+	t->page = page;
+	page->version = PCCE_PAGE_VERSION;
+	page->size = PCCE_PAGE_SIZE;
+	page->tid = (uint32_t)raw_syscall0(SYS_gettid);
+	page->state |= PCCE_STATE_LIVE;
+	/* An inline pop on an empty stack ends up in __pcce_pop_slow: see pushpop.S. */
+	page->base.site = PCCE_MARK_WORD;
+	__atomic_store_n(&page->magic, PCCE_PAGE_MAGIC, __ATOMIC_RELEASE);
+	registry_add(t);
+	if (end_key_valid)
+		pthread_setspecific(end_key, (void *)1L);
+	self_thread_begin(t);
+}
+
+void pcce_thread_end(void)
+{
+	struct pcce_thread *t = &this_thread;
+	struct pcce_page *page = &pcce_page;
+	void *spill, *jumps;
+
+	if (!t->listed)
+		return;
+	self_thread_end(t);
+	page->state &= ~PCCE_STATE_LIVE;
+	registry_remove(t);
+	/* What is on the encoding stack belongs to frames that are gone. Order: nothing may refer
+	 * to the area when it goes. */
+	page->id = 0;
+	page->ext = 0;
+	page->off = 0;
+	spill = (void *)(uintptr_t)page->spill;
+	jumps = (void *)(uintptr_t)page->jumps;
+	__asm__ volatile("" ::: "memory");
+	page->spill = 0;
+	page->jumps = 0;
+	__asm__ volatile("" ::: "memory");
+	if (spill)
+		raw_syscall2(SYS_munmap, spill, SPILL_BYTES);
+	if (jumps)
+		raw_syscall2(SYS_munmap, jumps, JUMPS_BYTES);
+}
+
+static void on_thread_end(void *round)
+{
+	int saved_errno = errno;
+	long n = (long)round;
+
+	if (n < PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(end_key, (void *)(n + 1)) == 0) {
+		errno = saved_errno;
+		return;
+	}
+	pcce_thread_end();
+	errno = saved_errno;
+}
+
+static void fork_prepare(void)
+{
+	registry_lock();
+}
+
+static void fork_parent(void)
+{
+	registry_unlock();
+}
+
+static void forget_thread(struct pcce_thread *t)
+{
+	struct pcce_page *page = t->page;
+
+	page->state = 0;
+	page->magic = 0;
+	if (page->spill)
+		raw_syscall2(SYS_munmap, (void *)(uintptr_t)page->spill, SPILL_BYTES);
+	page->spill = 0;
+	if (page->jumps)
+		raw_syscall2(SYS_munmap, (void *)(uintptr_t)page->jumps, JUMPS_BYTES);
+	page->jumps = 0;
+}
+
+static void fork_child(void)
+{
+	int saved_errno = errno;
+
+	registry_after_fork(&this_thread, forget_thread);
+	pcce_page.tid = (uint32_t)raw_syscall0(SYS_gettid);
+	self_after_fork(&this_thread);
+	errno = saved_errno;
+}
+
+static void init(void)
+{
+	if (&own_page != &pcce_page)
+		return;
+	pcce_active = true;
+	debug = !getauxval(AT_SECURE) && getenv("PCCE_DEBUG") != NULL;
+	end_key_valid = pthread_key_create(&end_key, on_thread_end) == 0;
+	if (!end_key_valid)
+		pcce_debug("no thread-specific key left: ended threads stay in the registry", 0);
+	pthread_atfork(fork_prepare, fork_parent, fork_child);
+	self_start();
+}
+
+/* True if this runtime is the one at work. */
+bool pcce_runtime_init(void)
+{
+	pthread_once(&once, init);
+	return pcce_active;
+}
+
+__attribute__((constructor(101))) static void construct(void)
+{
+	int saved_errno = errno;
+
+	/* Not the main thread: dlopen() from a thread that a runtime elsewhere has not seen. */
+	if (pcce_runtime_init())
+		pcce_thread_begin();
+	errno = saved_errno;
+}

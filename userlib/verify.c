@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * libpcce-verify.so: the unwinder of verify mode.  The recorder puts it into
+ * LD_PRELOAD, the self sampler finds it by name, and so programs need no unwinder
+ * unless they are verified.
+ *
+ * libunwind works from a signal handler: it allocates with mmap, and its only lock is the
+ * loader's in dl_iterate_phdr(), which is recursive.  Caching per thread keeps even
+ * that rare.
+ */
+#define UNW_LOCAL_ONLY
+#include <libunwind.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "self.h"
+
+__attribute__((visibility("default"))) verify_unwind_fn pcce_verify_unwind;
+
+__attribute__((constructor)) static void choose_caching(void)
+{
+	unw_set_caching_policy(unw_local_addr_space, UNW_CACHE_PER_THREAD);
+}
+
+int pcce_verify_unwind(void *context, uint64_t *pcs, int max, int *complete)
+{
+	unw_context_t here;
+	unw_cursor_t cursor;
+	unw_word_t pc;
+	int n = 0, ret;
+
+	*complete = 0;
+	if (context) {
+		ret = unw_init_local2(&cursor, context, UNW_INIT_SIGNAL_FRAME);
+	} else {
+		unw_getcontext(&here);
+		ret = unw_init_local(&cursor, &here);
+	}
+	if (ret < 0)
+		return 0;
+	do {
+		if (unw_get_reg(&cursor, UNW_REG_IP, &pc) < 0 || pc == 0)
+			break;
+		if (n == max)
+			return n;
+		pcs[n++] = pc;
+		ret = unw_step(&cursor);
+	} while (ret > 0);
+	*complete = ret == 0;
+	return n;
+}
