@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * damage GOOD DIRECTORY: damaged copies of a good recording.
+ *
+ * Each case is a line of the table below; it becomes DIRECTORY/NAME.data, and its name and
+ * what a reader must do go to standard output: "error" (one sentence, non-zero exit) or
+ * "cut" (succeed, and tell of the incomplete end).  Where it says so the record's checksum is put
+ * right again, so that the damage is met by the check that is meant.
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include <pcce/datafile.h>
+
+struct file {
+	uint8_t *bytes;
+	size_t size;
+};
+
+static struct pcce_record *record_at(const struct file *f, size_t at)
+{
+	return (struct pcce_record *)(f->bytes + at);
+}
+
+/* Position of the n-th record of a type (0: the first); 0 if there is none. */
+static size_t find(const struct file *f, uint32_t type, int n)
+{
+	size_t at;
+
+	for (at = sizeof(struct pcce_file_header); at + sizeof(struct pcce_record) <= f->size;
+	     at += record_at(f, at)->size)
+		if (record_at(f, at)->type == type && !n--)
+			return at;
+	fprintf(stderr, "damage: the good file has no record of type %u\n", type);
+	exit(2);
+}
+
+static void reseal(struct file *f, size_t at)
+{
+	struct pcce_record *rec = record_at(f, at);
+
+	rec->crc = 0;
+	rec->crc = (uint32_t)crc32(0, (const Bytef *)rec, rec->size);
+}
+
+static struct pcce_file_header *header(struct file *f)
+{
+	return (struct pcce_file_header *)f->bytes;
+}
+
+static void cut_to(struct file *f, size_t size)
+{
+	f->size = size;
+}
+
+/* Takes n bytes out. */
+static void cut_out(struct file *f, size_t at, size_t n)
+{
+	memmove(f->bytes + at, f->bytes + at + n, f->size - at - n);
+	f->size -= n;
+}
+
+/* Puts n bytes in; there is room for them. */
+static void put_in(struct file *f, size_t at, const void *bytes, size_t n)
+{
+	memmove(f->bytes + at + n, f->bytes + at, f->size - at);
+	memcpy(f->bytes + at, bytes, n);
+	f->size += n;
+}
+
+#define CASE(name) static void name(struct file *f)
+#define FIRST(type) find(f, PCCE_REC_##type, 0)
+#define REC(type, at) ((struct pcce_rec_##type *)(f->bytes + (at)))
+
+CASE(empty_file)
+{
+	cut_to(f, 0);
+}
+CASE(one_byte)
+{
+	cut_to(f, 1);
+}
+CASE(half_magic)
+{
+	cut_to(f, 4);
+}
+CASE(half_header)
+{
+	cut_to(f, 20);
+}
+CASE(header_less_one)
+{
+	cut_to(f, sizeof(struct pcce_file_header) - 1);
+}
+CASE(wrong_magic)
+{
+	header(f)->magic ^= 1;
+}
+CASE(swapped_magic)
+{
+	header(f)->magic = __builtin_bswap64(header(f)->magic);
+}
+CASE(newer_version)
+{
+	header(f)->version++;
+}
+CASE(version_zero)
+{
+	header(f)->version = 0;
+}
+CASE(wrong_byte_order)
+{
+	header(f)->byte_order = 0x04030201;
+}
+CASE(unknown_feature)
+{
+	header(f)->features = 1ULL << 40;
+}
+CASE(header_size_small)
+{
+	header(f)->header_size = 8;
+}
+CASE(header_size_odd)
+{
+	header(f)->header_size = 33;
+}
+CASE(header_size_huge)
+{
+	header(f)->header_size = 0xfffffff8;
+}
+CASE(perf_data)
+{
+	memcpy(f->bytes, "PERFILE2", 8);
+}
+CASE(elf_file)
+{
+	memcpy(f->bytes, "\177ELF\2\1\1", 8);
+}
+CASE(text_file)
+{
+	memset(f->bytes, 'x', f->size);
+}
+CASE(wrong_crc)
+{
+	record_at(f, FIRST(SAMPLE))->crc ^= 1;
+}
+CASE(flipped_bit)
+{
+	f->bytes[FIRST(SAMPLE) + 40] ^= 4;
+}
+CASE(flipped_bit_in_table)
+{
+	f->bytes[FIRST(TABLE) + 300] ^= 4;
+}
+CASE(size_zero)
+{
+	record_at(f, FIRST(SAMPLE))->size = 0;
+}
+CASE(size_below_header)
+{
+	record_at(f, FIRST(SAMPLE))->size = 8;
+}
+CASE(size_not_multiple)
+{
+	record_at(f, FIRST(SAMPLE))->size += 4;
+}
+CASE(size_huge)
+{
+	record_at(f, FIRST(SAMPLE))->size = 0xfffffff8;
+}
+CASE(size_beyond_type)
+{
+	record_at(f, FIRST(MAP))->size += 8;
+}
+CASE(size_less_than_struct)
+{
+	record_at(f, FIRST(MAP))->size -= 8;
+}
+CASE(unknown_type_huge)
+{
+	record_at(f, FIRST(SAMPLE))->type = 77, record_at(f, FIRST(PROCESS))->size = 0x20000000;
+}
+CASE(no_info)
+{
+	cut_out(f, sizeof(struct pcce_file_header), record_at(f, sizeof(struct pcce_file_header))->size);
+}
+CASE(second_info)
+{
+	size_t at = FIRST(INFO), size = record_at(f, at)->size;
+	void *copy = malloc(size);
+
+	memcpy(copy, f->bytes + at, size);
+	put_in(f, at + size, copy, size);
+	free(copy);
+}
+CASE(string_without_end)
+{
+	size_t at = FIRST(PROCESS), size = record_at(f, at)->size, i;
+
+	for (i = sizeof(struct pcce_rec_process); i < size; i++)
+		f->bytes[at + i] = 'x';
+	reseal(f, at);
+}
+CASE(one_string_missing)
+{
+	size_t at = FIRST(INFO), i;
+
+	/* The last of its strings has no end any more. */
+	for (i = record_at(f, at)->size; i-- > sizeof(struct pcce_rec_info);)
+		if (f->bytes[at + i])
+			break;
+	for (i++; i < record_at(f, at)->size; i++)
+		f->bytes[at + i] = 'x';
+	reseal(f, at);
+}
+CASE(garbage_after_string)
+{
+	size_t at = FIRST(MODULE), size = record_at(f, at)->size;
+	static const uint8_t more[8];
+
+	put_in(f, at + size, more, 8);
+	record_at(f, at)->size += 8;
+	f->bytes[at + size + 7] = 1;
+	reseal(f, at);
+}
+CASE(module_out_of_order)
+{
+	REC(module, FIRST(MODULE))->module = 5, reseal(f, FIRST(MODULE));
+}
+CASE(module_build_id_size)
+{
+	REC(module, FIRST(MODULE))->build_id_size = 33, reseal(f, FIRST(MODULE));
+}
+CASE(map_without_module)
+{
+	REC(map, FIRST(MAP))->module = 1000, reseal(f, FIRST(MAP));
+}
+CASE(map_overflows)
+{
+	REC(map, FIRST(MAP))->length = ~0ULL, reseal(f, FIRST(MAP));
+}
+CASE(table_without_module)
+{
+	REC(table, FIRST(TABLE))->module = 1000, reseal(f, FIRST(TABLE));
+}
+CASE(table_of_no_module)
+{
+	REC(table, FIRST(TABLE))->module = PCCE_MODULE_NONE, reseal(f, FIRST(TABLE));
+}
+CASE(symbol_without_module)
+{
+	REC(symbol, FIRST(SYMBOL))->module = 1000, reseal(f, FIRST(SYMBOL));
+}
+CASE(symbol_string)
+{
+	memset(f->bytes + FIRST(SYMBOL) + sizeof(struct pcce_rec_symbol), 'x',
+	       record_at(f, FIRST(SYMBOL))->size - sizeof(struct pcce_rec_symbol)),
+		reseal(f, FIRST(SYMBOL));
+}
+CASE(sample_entries_more)
+{
+	REC(sample, FIRST(SAMPLE))->sample.n_entries += 1, reseal(f, FIRST(SAMPLE));
+}
+CASE(sample_entries_huge)
+{
+	REC(sample, FIRST(SAMPLE))->sample.n_entries = 0x10000001, reseal(f, FIRST(SAMPLE));
+}
+CASE(sample_total_less)
+{
+	struct pcce_sample *s = &REC(sample, FIRST(SAMPLE))->sample;
+
+	s->n_total = s->n_entries - 1; /* also from 0: then the page's are more than all */
+	s->n_page = s->n_total + 1;
+	if (s->n_entries == 0)
+		s->n_total = 0, s->n_page = 1;
+	reseal(f, FIRST(SAMPLE));
+}
+CASE(sample_page_more)
+{
+	REC(sample, FIRST(SAMPLE))->sample.n_page = 0xffffffff, reseal(f, FIRST(SAMPLE));
+}
+CASE(sample_stack_unsaid)
+{
+	struct pcce_sample *s = &REC(sample, FIRST(SAMPLE))->sample;
+
+	s->flags &= ~PCCE_SAMPLE_STACK;
+	s->n_stack = 1;
+	reseal(f, FIRST(SAMPLE));
+}
+CASE(sample_stack_huge)
+{
+	struct pcce_sample *s = &REC(sample, FIRST(SAMPLE))->sample;
+
+	s->flags |= PCCE_SAMPLE_STACK;
+	s->n_stack = 0x20000000;
+	reseal(f, FIRST(SAMPLE));
+}
+CASE(after_the_end)
+{
+	size_t at = FIRST(INFO), size = record_at(f, at)->size;
+	void *copy = malloc(size);
+
+	memcpy(copy, f->bytes + at, size);
+	put_in(f, f->size, copy, size);
+	free(copy);
+}
+CASE(record_taken_out_halfway)
+{
+	cut_out(f, FIRST(SAMPLE) + 24, 8);
+}
+CASE(bytes_put_in)
+{
+	put_in(f, FIRST(SAMPLE), "garbage", 8);
+}
+CASE(zeros_in_the_middle)
+{
+	memset(f->bytes + FIRST(SAMPLE), 0, 64);
+}
+
+CASE(cut_after_header)
+{
+	cut_to(f, sizeof(struct pcce_file_header) + 8);
+}
+CASE(cut_in_info)
+{
+	cut_to(f, FIRST(INFO) + 40);
+}
+CASE(cut_in_record_header)
+{
+	cut_to(f, FIRST(SAMPLE) + 12);
+}
+CASE(cut_in_sample)
+{
+	cut_to(f, find(f, PCCE_REC_SAMPLE, 1) + 50);
+}
+CASE(cut_in_table)
+{
+	cut_to(f, FIRST(TABLE) + 100);
+}
+CASE(cut_in_symbol)
+{
+	cut_to(f, FIRST(SYMBOL) + 44);
+}
+CASE(cut_one_byte)
+{
+	cut_to(f, f->size - 1);
+}
+CASE(cut_without_end)
+{
+	cut_to(f, FIRST(END));
+}
+CASE(zeros_at_the_end)
+{
+	memset(f->bytes + FIRST(END), 0, record_at(f, FIRST(END))->size);
+}
+CASE(more_zeros_at_the_end)
+{
+	cut_to(f, FIRST(END));
+	memset(f->bytes + f->size, 0, 4000);
+	f->size += 4000;
+}
+
+#define ERROR(name)                  \
+	{                            \
+#name, "error", name \
+	}
+#define CUT(name)                  \
+	{                          \
+#name, "cut", name \
+	}
+
+static const struct {
+	const char *name, *wanted;
+	void (*apply)(struct file *f);
+} cases[] = {
+	ERROR(empty_file),
+	ERROR(one_byte),
+	ERROR(half_magic),
+	ERROR(half_header),
+	ERROR(header_less_one),
+	ERROR(wrong_magic),
+	ERROR(swapped_magic),
+	ERROR(newer_version),
+	ERROR(version_zero),
+	ERROR(wrong_byte_order),
+	ERROR(unknown_feature),
+	ERROR(header_size_small),
+	ERROR(header_size_odd),
+	ERROR(header_size_huge),
+	ERROR(perf_data),
+	ERROR(elf_file),
+	ERROR(text_file),
+	ERROR(wrong_crc),
+	ERROR(flipped_bit),
+	ERROR(flipped_bit_in_table),
+	ERROR(size_zero),
+	ERROR(size_below_header),
+	ERROR(size_not_multiple),
+	ERROR(size_huge),
+	ERROR(size_beyond_type),
+	ERROR(size_less_than_struct),
+	ERROR(unknown_type_huge),
+	ERROR(no_info),
+	ERROR(second_info),
+	ERROR(string_without_end),
+	ERROR(one_string_missing),
+	ERROR(garbage_after_string),
+	ERROR(module_out_of_order),
+	ERROR(module_build_id_size),
+	ERROR(map_without_module),
+	ERROR(map_overflows),
+	ERROR(table_without_module),
+	ERROR(table_of_no_module),
+	ERROR(symbol_without_module),
+	ERROR(symbol_string),
+	ERROR(sample_entries_more),
+	ERROR(sample_entries_huge),
+	ERROR(sample_total_less),
+	ERROR(sample_page_more),
+	ERROR(sample_stack_unsaid),
+	ERROR(sample_stack_huge),
+	ERROR(after_the_end),
+	ERROR(record_taken_out_halfway),
+	ERROR(bytes_put_in),
+	ERROR(zeros_in_the_middle),
+	CUT(cut_after_header),
+	CUT(cut_in_info),
+	CUT(cut_in_record_header),
+	CUT(cut_in_sample),
+	CUT(cut_in_table),
+	CUT(cut_in_symbol),
+	CUT(cut_one_byte),
+	CUT(cut_without_end),
+	CUT(zeros_at_the_end),
+	CUT(more_zeros_at_the_end),
+};
+
+static void *read_file(const char *path, size_t *size)
+{
+	FILE *f = fopen(path, "rb");
+	uint8_t *bytes = malloc(64 << 20);
+
+	if (!f || !bytes) {
+		fprintf(stderr, "damage: %s: %s\n", path, strerror(errno));
+		exit(2);
+	}
+	*size = fread(bytes, 1, 64 << 20, f);
+	fclose(f);
+	return bytes;
+}
+
+int main(int argc, char **argv)
+{
+	struct file original, copy;
+	size_t i;
+
+	if (argc != 3) {
+		fputs("usage: damage GOOD DIRECTORY\n", stderr);
+		return 2;
+	}
+	original.bytes = read_file(argv[1], &original.size);
+	copy.bytes = malloc(original.size + (1 << 20));
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char path[4096];
+		FILE *out;
+
+		memcpy(copy.bytes, original.bytes, original.size);
+		copy.size = original.size;
+		cases[i].apply(&copy);
+		snprintf(path, sizeof(path), "%s/%s.data", argv[2], cases[i].name);
+		out = fopen(path, "wb");
+		if (!out || fwrite(copy.bytes, 1, copy.size, out) != copy.size || fclose(out)) {
+			fprintf(stderr, "damage: %s: %s\n", path, strerror(errno));
+			return 2;
+		}
+		printf("%s %s\n", cases[i].name, cases[i].wanted);
+	}
+	return 0;
+}

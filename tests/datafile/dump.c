@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * dump FILE: reads a recording to its end and prints what is in it, one `name: value` a line; exit
+ * status 1 and the reader's sentence on stderr if it is not in order.
+ *
+ * dump --page FILE: also checks that every sample with a page holds what page_program.c puts
+ * into its page, and prints how many do not.
+ */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/lib/datafile_read.h"
+
+struct totals {
+	uint64_t records[16], outside, kernel, truncated, fault, wrong, close, lost, backwards, last_time, deepest,
+		inside;
+	int exit_status;
+	uint64_t period, last_of[65536]; /* by thread */
+};
+
+/* page_program.c: ids count up from 100, id is 4242, ext is 7. */
+static bool wrong_page(const struct pcce_rec_sample *rec)
+{
+	const struct pcce_sample *s = &rec->sample;
+	const struct pcce_entry *e = datafile_entries(rec);
+	uint32_t i;
+
+	if (s->id != 4242 || s->ext != 7)
+		return true;
+	for (i = 0; i < s->n_entries; i++) {
+		/* Oldest first; what is missing is missing after the page's. */
+		uint64_t want = 100 + i + (i >= s->n_page ? s->n_total - s->n_entries : 0);
+
+		if (e[i].id != want)
+			return true;
+	}
+	return false;
+}
+
+static void take_sample(struct totals *t, const struct pcce_rec_sample *rec)
+{
+	uint32_t flags = rec->sample.flags;
+	uint64_t *last;
+
+	t->kernel += !!(flags & PCCE_SAMPLE_KERNEL);
+	t->truncated += !!(flags & PCCE_SAMPLE_TRUNCATED);
+	t->fault += !!(flags & PCCE_SAMPLE_READ_FAULT);
+	if (rec->sample.time < t->last_time)
+		t->backwards++;
+	t->last_time = rec->sample.time;
+	/* A thread that is sampled by two events has samples that follow each other closely. */
+	last = &t->last_of[rec->sample.tid % 65536];
+	t->close += *last && rec->sample.time - *last < t->period / 2;
+	*last = rec->sample.time;
+	if (flags & PCCE_SAMPLE_OUTSIDE) {
+		t->outside++;
+		return;
+	}
+	t->inside++;
+	t->wrong += wrong_page(rec);
+	if (rec->sample.n_total > t->deepest)
+		t->deepest = rec->sample.n_total;
+}
+
+static void take(struct totals *t, const struct pcce_record *rec, bool list)
+{
+	t->records[rec->type]++;
+	switch (rec->type) {
+	case PCCE_REC_INFO:
+		if (((const struct pcce_rec_info *)rec)->frequency)
+			t->period = 1000000000 / ((const struct pcce_rec_info *)rec)->frequency;
+		break;
+	case PCCE_REC_SAMPLE:
+		take_sample(t, (const struct pcce_rec_sample *)rec);
+		break;
+	case PCCE_REC_LOST:
+		t->lost += ((const struct pcce_rec_lost *)rec)->count;
+		break;
+	case PCCE_REC_END:
+		t->exit_status = ((const struct pcce_rec_end *)rec)->exit_status;
+		break;
+	case PCCE_REC_MODULE:
+		if (list)
+			printf("module: %s\n", datafile_string(rec, 0));
+		break;
+	case PCCE_REC_PROCESS:
+		if (list)
+			printf("process: %s\n", datafile_string(rec, 0));
+		break;
+	case PCCE_REC_SYMBOL:
+		if (list)
+			printf("symbol: %s %s:%" PRIu32 "\n", datafile_string(rec, 0), datafile_string(rec, 1),
+			       ((const struct pcce_rec_symbol *)rec)->line);
+		break;
+	}
+}
+
+int main(int argc, char **argv)
+{
+	bool page = argc > 2 && !strcmp(argv[1], "--page"), list = argc > 2 && !strcmp(argv[1], "--list");
+	const struct pcce_record *rec;
+	static struct totals t = {.exit_status = -1};
+	struct datafile_reader *r;
+	char why[512];
+	int got;
+
+	if (argc < 2) {
+		fputs("usage: dump [--page|--list] FILE\n", stderr);
+		return 2;
+	}
+	if (datafile_open(argv[argc - 1], &r, why, sizeof(why))) {
+		fprintf(stderr, "%s\n", why);
+		return 1;
+	}
+	while ((got = datafile_next(r, &rec)) > 0)
+		take(&t, rec, list);
+	if (got < 0) {
+		fprintf(stderr, "%s\n", datafile_error(r));
+		datafile_close(r);
+		return 1;
+	}
+	printf("samples: %" PRIu64 "\noutside: %" PRIu64 "\ninside: %" PRIu64 "\nkernel: %" PRIu64
+	       "\ntruncated: %" PRIu64 "\nfault: %" PRIu64 "\nlost: %" PRIu64 "\nbackwards: %" PRIu64
+	       "\ndeepest: %" PRIu64 "\nclose: %" PRIu64 "\n",
+	       t.records[PCCE_REC_SAMPLE], t.outside, t.inside, t.kernel, t.truncated, t.fault, t.lost, t.backwards,
+	       t.deepest, t.close);
+	printf("processes: %" PRIu64 "\nthreads: %" PRIu64 "\nmodules: %" PRIu64 "\ntables: %" PRIu64 "\nmaps: %" PRIu64
+	       "\nsymbols: %" PRIu64 "\n",
+	       t.records[PCCE_REC_PROCESS], t.records[PCCE_REC_THREAD], t.records[PCCE_REC_MODULE],
+	       t.records[PCCE_REC_TABLE], t.records[PCCE_REC_MAP], t.records[PCCE_REC_SYMBOL]);
+	printf("exit: %d\ncomplete: %d\ndropped: %" PRIu64 "\nunknown: %" PRIu64 "\n", t.exit_status,
+	       datafile_complete(r), datafile_dropped(r), datafile_unknown(r));
+	if (page)
+		printf("wrong: %" PRIu64 "\n", t.wrong);
+	datafile_close(r);
+	return 0;
+}

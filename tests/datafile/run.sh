@@ -1,0 +1,287 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# The data file, damaged in all ways, and pcce-record itself: what a recording holds, and how
+# it behaves when things go wrong.  The BPF sampler is tested with a program that keeps a
+# thread page by itself, so that nothing else of pcce is needed.
+
+. "$(dirname "$0")/../lib.sh"
+
+here=$top/tests/datafile
+cd "$scratch" || exit 1
+
+build() { # NAME SOURCE...
+	local name=$1
+	shift
+	if ! "$CC" -std=gnu11 -O2 -g -I"$top/include" -I"$top" -I"$out/obj" "$@" "$out/obj/libpcce-tools.a" -Wl,--as-needed -ldw -lelf \
+		-lbpf -lz -ljansson -lurcu-bp -liberty -lm -pthread -o "$name" 2>build.log; then
+		not_ok "build $name" build.log
+		done_testing
+	fi
+}
+build generate "$top/tests/report/generate.c" "$top/tests/unit/table_builder.c"
+build damage "$here/damage.c"
+build dump "$here/dump.c"
+build page_program "$here/page_program.c"
+
+# ---- damaged files -----------------------------------------------------------------------
+
+mkdir damaged
+./generate small good.data && ./damage good.data damaged >cases || not_ok "damage the recording"
+check "the good file is good" ./dump good.data
+
+# rejected NAME FILE: by each reader with one sentence that names the file, and failure
+rejected() {
+	local name=$1 file=$2 reader status
+	for reader in "./dump $file" "pcce-report -i $file --stats" "pcce-report -i $file --format=folded"; do
+		timeout 20 $reader >out.log 2>err.log
+		status=$?
+		if [ $status != 1 ] || [ "$(wc -l <err.log)" != 1 ] || ! grep -qF "$file" err.log || [ -s out.log ]; then
+			not_ok "$name" "$reader: exit status $status" err.log out.log
+			return
+		fi
+	done
+	ok "$name"
+}
+
+# accepted_with_note NAME FILE: read up to where it was cut off
+accepted_with_note() {
+	local name=$1 file=$2 status
+	if ! timeout 20 ./dump "$file" >out.log 2>err.log || grep -q '^complete: 1' out.log; then
+		not_ok "$name" out.log err.log
+		return
+	fi
+	timeout 20 pcce-report -i "$file" --stats >out.log 2>err.log
+	status=$?
+	if [ $status != 0 ] || ! grep -q incomplete out.log err.log; then
+		not_ok "$name" "pcce-report: exit status $status; wanted 0 and a note" out.log err.log
+	else
+		ok "$name"
+	fi
+}
+
+while read -r name wanted; do
+	if [ "$wanted" = error ]; then
+		rejected "damaged: $name" "damaged/$name.data"
+	else
+		accepted_with_note "damaged: $name" "damaged/$name.data"
+	fi
+done <cases
+[ "$(wc -l <cases)" -ge 50 ] || not_ok "there are enough damaged files" "$(wc -l <cases)"
+
+mkdir directory
+rejected "damaged: a directory" directory
+rejected "damaged: /dev/zero" /dev/zero
+rejected "damaged: /dev/null" /dev/null
+rejected "damaged: a program" "$(command -v bash)"
+rejected "damaged: not there" no-such.data
+ln -s loop loop
+rejected "damaged: a link to itself" loop
+cat good.data good.data >twice.data
+rejected "damaged: two recordings in one file" twice.data
+is "a recording can come through a pipe" "$(./dump <(cat good.data) | md5sum)" "$(./dump good.data | md5sum)"
+
+# ---- the command line --------------------------------------------------------------------
+
+exits() { # NAME WANTED-STATUS PATTERN COMMAND...
+	local name=$1 wanted=$2 pattern=$3 status
+	shift 3
+	timeout 60 "$@" >out.log 2>err.log
+	status=$?
+	if [ $status = "$wanted" ] && grep -q -- "$pattern" err.log out.log; then
+		ok "$name"
+	else
+		not_ok "$name" "exit status $status, wanted $wanted and /$pattern/" err.log out.log
+	fi
+}
+
+exits "--help" 0 "Usage: pcce-record" pcce-record --help
+exits "--version" 0 "pcce-record [0-9]" pcce-record --version
+exits "no command" 64 "a command is missing" pcce-record
+exits "a command and -p" 64 "not both" pcce-record -p 1 -- true
+exits "a frequency that is none" 64 "must be a number" pcce-record -F often -- true
+exits "an option that is none" 64 "unrecognized option" pcce-record --frobnicate -- true
+exits "a sampler that is none" 1 "there is no sampler" pcce-record -b magic -- true
+exits "an event that is none" 1 "there is no event \"lunch\"" pcce-record -e lunch -- true
+exits "a command that is not there" 127 "cannot run no-such-command: No such file" pcce-record -- no-such-command
+exits "a path that is not there" 127 "cannot run ./no/such: No such file" pcce-record -- ./no/such
+echo true >plain-file
+exits "a command that is not executable" 126 "Permission denied" pcce-record -- ./plain-file
+exits "a process that is not there" 1 "no process" pcce-record -p 4194000
+exits "an output that cannot be made" 1 "cannot be created" pcce-record -o no/such/dir/x.data -- true
+exits "an output that is a directory" 1 "Is a directory" pcce-record -o directory -- true
+
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	exits "bpf without privilege says what it needs" 1 "CAP_BPF and CAP_PERFMON" \
+		setpriv --bounding-set=-all --inh-caps=-all --reuid=65534 --regid=65534 --clear-groups \
+		"$out/bin/pcce-record" -b bpf -o /dev/null -- true
+else
+	skip "bpf without privilege says what it needs" "not root, or no setpriv"
+fi
+
+# ---- recordings with BPF -------------------------------------------------------------------
+
+if ! has_bpf; then
+	skip "recordings with the bpf sampler" "$bpf_reason"
+	done_testing
+fi
+
+value() { # NAME: from the last dump
+	sed -n "s/^$1: //p" dump.log
+}
+
+bpf() { # ARGUMENTS of pcce-record...
+	timeout 120 pcce-record -q -b bpf -o x.data "$@" >out.log 2>err.log
+	status=$?
+	./dump --page x.data >dump.log 2>>err.log
+}
+
+# right NAME ENTRIES MINIMUM: all samples have what the pages hold, and nothing is missing
+# (up to ${may_lose-0} samples excepted)
+right() {
+	if [ "$(value wrong)" = 0 ] && [ "$(value fault)" = 0 ] && [ "$(value lost)" -le ${may_lose-0} ] && [ "$(value complete)" = 1 ] &&
+		[ "$(value backwards)" = 0 ] && [ "$(value deepest)" = "$2" ] && [ "$(value inside)" -ge "$3" ]; then
+		ok "$1"
+	else
+		not_ok "$1" "exit status $status" dump.log err.log
+	fi
+}
+
+for entries in 0 1 12 13 100 247 248 1000 1024 1025 50000; do
+	# 16 kB a sample, 320 MB/s: a busy machine may not keep up; then it must say so.
+	if [ $entries -ge 1000 ]; then may_lose=10000; else may_lose=0; fi
+	bpf -F 10000 -- ./page_program 2 $entries 0.4
+	right "pages with $entries entries, 2 threads at 10 kHz" $entries 500
+	if [ $entries -le 1024 ]; then wanted=0; else wanted=$(value inside); fi
+	is "  truncated only what is larger than a sample" "$(value truncated)" "$wanted"
+done
+may_lose=0
+is "the command's exit status is passed on" $status 3
+is "  and recorded" "$(value exit)" 768
+
+bpf -F 10000 -- ./page_program 4 5 2
+right "no loss with both CPUs busy at 10 kHz" 5 5000
+
+bpf -F 100 -- ./page_program 1000 3 2
+right "1,000 threads" 3 20
+is "  each is recorded" "$(($(value threads) >= 999))" 1
+bpf -F 10000 -- ./page_program 1 5 0.02 fork
+right "50 children" 5 100
+is "  each is recorded" "$(($(value processes) >= 51))" 1
+bpf -F 10000 -- ./page_program 1 5 0.3 exec
+right "a program that executes itself" 5 500
+is "  both are recorded" "$(value processes)" 3
+bpf -- ./page_program 1 5 0 exit
+is "a program that exits at once" "$status $(value complete)" "3 1"
+bpf -F 10000 -- ./page_program 1 5 0.2 kill
+is "a program that is killed" "$status $(value complete) $(value exit)" "137 1 9"
+bpf -F 10000 -- sh -c './page_program 2 5 0.3; exit 7'
+right "a program started by a shell" 5 100
+is "  and the shell's exit status" $status 7
+
+# ---- events --------------------------------------------------------------------------------
+
+bpf -e task-clock -F 2000 -- ./page_program 1 5 0.3
+right "-e task-clock" 5 100
+bpf -e context-switches -c 1 -- ./page_program 4 5 0.4
+right "-e context-switches" 5 1
+bpf -e page-faults -c 1 -- ./page_program 2 50000 0.1
+right "-e page-faults" "$(value deepest)" 0
+is "  there are many" "$(($(value samples) > 50))" 1
+bpf -c 1000000 -- ./page_program 1 5 0.3
+right "a period instead of a frequency" 5 50
+exits "a frequency above what the kernel allows" 1 "more than the kernel allows" pcce-record -b bpf -F 1000000 -o x.data -- true
+if [ -d /sys/kernel/tracing/events ] || { [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; }; then
+	# Without a tracefs, in a mount namespace of our own.
+	unshare -m sh -c 'mountpoint -q /sys/kernel/tracing || mount -t tracefs nodev /sys/kernel/tracing
+		exec "$@"' sh timeout 60 pcce-record -q -b bpf -o x.data -e sched:sched_switch -- \
+		./page_program 4 5 0.3 >out.log 2>err.log
+	status=$?
+	./dump --page x.data >dump.log 2>>err.log
+	if grep -q "needs tracefs" err.log; then skip "a tracepoint" "no tracefs"; else right "a tracepoint" 5 3; fi
+	unshare -m sh -c 'mountpoint -q /sys/kernel/tracing || mount -t tracefs nodev /sys/kernel/tracing
+		exec "$@"' sh pcce-record -b bpf -o x.data -e sched:no_such_thing -- true >out.log 2>err.log
+	if grep -q "needs tracefs" err.log; then
+		skip "a tracepoint that is none" "no tracefs"
+	else
+		check "a tracepoint that is none" grep "there is no tracepoint" err.log
+	fi
+else
+	skip "a tracepoint" "no tracefs"
+fi
+
+# ---- running processes -----------------------------------------------------------------------
+
+./page_program 8 5 60 &
+pid=$!
+sleep 0.5
+(sleep 2.5; kill $pid) &
+bpf -F 2000 -p $pid
+right "-p, a process with 8 threads, until it ends" 5 500
+is "  exit status" $status 0
+is "  its threads are recorded" "$(value threads)" 7
+is "  no thread is sampled twice" "$(($(value close) * 5 < $(value samples)))" 1
+wait 2>/dev/null
+./page_program 2 5 60 &
+pid=$!
+sleep 0.5
+timeout -s INT 2 pcce-record -q -b bpf -F 2000 -o x.data -p $pid 2>err.log
+status=$?
+./dump --page x.data >dump.log
+right "-p ends with SIGINT" 5 100
+check "  and the process goes on" kill -0 $pid
+kill $pid
+wait $pid 2>/dev/null
+
+# ---- ends ------------------------------------------------------------------------------------
+
+# A job in the background ignores SIGINT; so the recorder is started with its default action.
+pcce-record -q -b bpf -F 2000 -o x.data -- ./page_program 1 5 60 2>err.log &
+pid=$!
+sleep 1.5
+kill -TERM $pid
+wait $pid
+status=$?
+./dump --page x.data >dump.log
+right "SIGTERM to the recorder ends the recording" 5 100
+is "  and the command" $status 143
+pcce-record -q -b bpf -F 2000 -o x.data -- ./page_program 1 5 5 2>err.log &
+pid=$!
+sleep 2
+kill -KILL $pid
+wait $pid 2>/dev/null
+./dump --page x.data >dump.log
+is "a recorder that is killed leaves a readable file" "$(($(value inside) > 100)) $(value wrong) $(value complete)" "1 0 0"
+
+exits "a full disk is told" 3 "No space left on device; the .* saved" \
+	pcce-record -b bpf -F 10000 -o /dev/full -- ./page_program 1 200 0.5
+(ulimit -f 300; trap '' XFSZ; pcce-record -q -b bpf -F 10000 -o x.data -- ./page_program 1 200 0.5) >out.log 2>err.log
+status=$?
+./dump --page x.data >dump.log
+is "  and what was recorded can be read" "$(($(value inside) > 10)) $(value wrong) $(value dropped)" "1 0 0"
+rm -f x.data x.data.old
+bpf -- true
+cp x.data first.data
+bpf -- true
+check "an older recording is kept" cmp first.data x.data.old
+pcce-record -q -o x.data -- no-such-command 2>/dev/null
+check "a command that cannot be run destroys nothing" test -s x.data
+is "  and leaves nothing" "$(ls x.data.part 2>/dev/null)" ""
+
+# ---- symbols -----------------------------------------------------------------------------------
+
+bpf -F 5000 -- ./page_program 1 5 0.3
+./dump --list x.data >dump.log
+check "samples have names and lines" grep -q '^symbol: compute .*page_program.c:[1-9]' dump.log
+check "modules are recorded" grep -q '^module: .*/page_program$' dump.log
+cp page_program vanishing
+bpf -F 5000 -- sh -c './vanishing 1 5 0.3 & sleep 0.1; rm vanishing; wait'
+./dump --list x.data >dump.log
+check "a program that was deleted meanwhile has names, too" grep -q '^symbol: compute .*page_program.c:[1-9]' dump.log
+strip page_program -o stripped
+bpf -F 5000 -- ./stripped 1 5 0.3
+right "a stripped program" 5 100
+
+check "a program without pcce is told of" sh -c 'pcce-record -b bpf -o x.data -- sleep 0.01 2>&1 | grep "sleep was not built with pcce"'
+
+done_testing

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# The smallest module with a site of most kinds: the source of the seeds in corpus/elf and
+# corpus/table.  To make them again:
+#
+#	as seed_elf.s -o s.o; echo 'void ext(void) {}' | gcc -nostdlib -shared -fPIC -x c - -o libe.so
+#	o="-s -z noseparate-code -z max-page-size=16 -z common-page-size=16 --hash-style=gnu"
+#	ld $o -pie s.o libe.so -o corpus/elf/pie
+#	ld $o -Bstatic --unresolved-symbols=ignore-all s.o -o corpus/elf/fixed
+#	pcce-encode -o corpus/elf/encoded corpus/elf/pie
+#	(printf '\1'; objcopy -O binary --only-section=.pcce --set-section-flags .pcce=alloc corpus/elf/encoded /dev/stdout) > corpus/table/small
+	.text
+	.globl _start
+_start: 
+	.fill 13, 1, 0x90
+.Lc0:	call *g@GOTPCREL(%rip)
+.Lr0:	.fill 13, 1, 0x90
+	.fill 13, 1, 0x90
+	call ext@PLT
+.Lr1:	.fill 13, 1, 0x90
+	.fill 89, 1, 0x90
+	call *%rax
+.Lr2:	.fill 58, 1, 0x90
+.Lt:	jmp h
+.Le0:
+g:	.fill 13, 1, 0x90
+	call h
+.Lr3:	.fill 13, 1, 0x90
+	ret
+.Le1:
+h:	ret
+.Le2:
+rt:	
+push: ret
+pop: ret
+tls:	mov $-4096, %r11
+rt_end:
+	lea g(%rip), %rax
+	.section .pcce_sites,"o",@progbits,.text
+	.balign 8
+	.quad 0x000142454343504c, _start, _start
+	.long 40+4*24+8, .Le0-_start, 4, 0
+	.long 0, .Lr0-_start
+	.byte 13,13
+	.value 0
+	.long 1024,1,0
+	.long .Lr0-_start+13, .Lr1-_start
+	.byte 13,13
+	.value 2
+	.long 1024,2,0
+	.long .Lr1-_start+13, .Lr2-_start
+	.byte 89,58
+	.value 1
+	.long 1024,3,0
+	.long .Lt-_start, .Le0-_start
+	.byte 0,0
+	.value 16
+	.long 1024,4,0
+	.string "main"
+	.balign 8
+	.quad 0x000142454343504c, g, g
+	.long 40+24+8, .Le1-g, 1, 0
+	.long 0, .Lr3-g
+	.byte 13,13
+	.value 0
+	.long 1024,5,0
+	.string "g"
+	.balign 8
+	.quad 0x000142454343504c, h, h
+	.long 48, .Le2-h, 0, 0
+	.string "h"
+	.balign 8
+	.section .pcce_entries,"",@progbits
+	.quad 0x31544e4545434350, push, pop, push, pop, tls, rt, rt_end
+	.section .pcce_helpers,"",@progbits
+	.quad push
+	.long 1,0

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The writer and the reader of pcce.data against each other. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "tap.h"
+#include "tools/lib/datafile_read.h"
+#include "tools/lib/datafile_write.h"
+
+#define SAMPLES 3000
+
+static struct pcce_entry entries[PCCE_SAMPLE_ENTRIES];
+static uint64_t stack[100];
+
+static struct pcce_rec_sample make_sample(uint32_t i)
+{
+	struct pcce_rec_sample s = {
+		.sample = {.time = i, .pid = 7, .tid = 8, .ip = i * 3, .id = i * 5ULL << 30, .weight = 1}};
+
+	s.sample.n_entries = i % 7 ? i % 20 : i % PCCE_SAMPLE_ENTRIES;
+	s.sample.n_total = s.sample.n_entries + i % 3;
+	s.sample.n_page = s.sample.n_entries / 2;
+	if (i % 5 == 0) {
+		s.sample.flags = PCCE_SAMPLE_STACK;
+		s.sample.n_stack = i % 100;
+	}
+	return s;
+}
+
+static int put_sample(struct datafile_writer *w, uint32_t i)
+{
+	struct pcce_rec_sample s = make_sample(i);
+	struct iovec parts[2] = {{entries, s.sample.n_entries * sizeof(*entries)},
+				 {stack, s.sample.n_stack * sizeof(*stack)}};
+
+	return datafile_put(w, PCCE_REC_SAMPLE, &s, sizeof(s), parts, 2);
+}
+
+/* A whole recording; 0 or the first error. */
+static int write_all(struct datafile_writer *w)
+{
+	struct pcce_rec_info info = {.start_time = 1, .frequency = 999};
+	struct pcce_rec_module module = {.module = 0, .build_id_size = 20, .build_id = {1, 2, 3}};
+	struct pcce_rec_map map = {.start = 0x1000, .length = 0x2000, .vaddr = 0x40, .pid = 7, .module = 0};
+	struct pcce_rec_table table = {.module = 0};
+	struct pcce_rec_end end = {.samples = SAMPLES, .exit_status = 5};
+	static uint8_t big[3 << 20];
+	struct iovec part = {big, sizeof(big)};
+	const char *strings[] = {"bpf", "cpu-clock", "./program with arguments", "", "6.1"}, *path = "/bin/x";
+	uint32_t i;
+	int err;
+
+	for (i = 0; i < sizeof(big); i++)
+		big[i] = (uint8_t)(i * 7);
+	err = datafile_put_strings(w, PCCE_REC_INFO, &info, sizeof(info), strings, 5);
+	err = err ? err : datafile_put_strings(w, PCCE_REC_MODULE, &module, sizeof(module), &path, 1);
+	err = err ? err : datafile_put(w, PCCE_REC_MAP, &map, sizeof(map), NULL, 0);
+	err = err ? err : datafile_put(w, PCCE_REC_TABLE, &table, sizeof(table), &part, 1);
+	for (i = 0; i < SAMPLES && !err; i++)
+		err = put_sample(w, i);
+	return err ? err : datafile_put(w, PCCE_REC_END, &end, sizeof(end), NULL, 0);
+}
+
+static void check_sample(const struct pcce_rec_sample *got, uint32_t i, bool *good)
+{
+	struct pcce_rec_sample want = make_sample(i);
+
+	want.rec = got->rec;
+	*good &= !memcmp(got, &want, sizeof(want)) &&
+		 !memcmp(datafile_entries(got), entries, want.sample.n_entries * sizeof(*entries)) &&
+		 !memcmp(datafile_stack(got), stack, want.sample.n_stack * sizeof(*stack));
+}
+
+static void test_round_trip(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), err, got;
+	const struct pcce_record *rec;
+	struct datafile_writer *w;
+	struct datafile_reader *r;
+	uint32_t samples = 0;
+	bool good = true, strings = false, table = false;
+	char why[512];
+
+	datafile_writer_new(fd, path, &w);
+	err = write_all(w);
+	tap_ok(!err && !datafile_writer_close(w), "write a recording", "error %d", err);
+	if (!tap_ok(!datafile_open(path, &r, why, sizeof(why)), "open it", "%s", why))
+		return;
+	while ((got = datafile_next(r, &rec)) > 0) {
+		size_t size;
+
+		if (rec->type == PCCE_REC_SAMPLE)
+			check_sample((const struct pcce_rec_sample *)rec, samples++, &good);
+		if (rec->type == PCCE_REC_INFO)
+			strings = !strcmp(datafile_string(rec, 0), "bpf") &&
+				  !strcmp(datafile_string(rec, 2), "./program with arguments") &&
+				  !strcmp(datafile_string(rec, 3), "") && !strcmp(datafile_string(rec, 4), "6.1");
+		if (rec->type == PCCE_REC_TABLE)
+			table = ((const uint8_t *)datafile_table((const struct pcce_rec_table *)rec, &size))[1000] ==
+					(uint8_t)7000 &&
+				size == 3 << 20;
+	}
+	tap_ok(!got, "read it", "%s", datafile_error(r));
+	tap_ok(samples == SAMPLES && good, "its samples are what was written", "%u samples", samples);
+	tap_ok(strings, "its strings, too", "they differ");
+	tap_ok(table, "and its table", "it differs");
+	tap_ok(datafile_complete(r) && !datafile_dropped(r) && !datafile_unknown(r), "it is complete", "it is not");
+	datafile_close(r);
+}
+
+/* A file that ends anywhere is read up to there. */
+static void test_every_end(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	static uint8_t bytes[8 << 20];
+	ssize_t size = read(fd, bytes, sizeof(bytes)), end;
+	uint64_t wrong = 0, tried = 0;
+
+	close(fd);
+	for (end = 32; end < size; end += end < 400 || end > size - 3000 ? 1 : 20011) {
+		const struct pcce_record *rec;
+		struct datafile_reader *r;
+		uint64_t sum = 32;
+		char why[512];
+		int got;
+
+		tried++;
+		if (datafile_open_memory(bytes, (size_t)end, "memory", &r, why, sizeof(why))) {
+			wrong++;
+			continue;
+		}
+		while ((got = datafile_next(r, &rec)) > 0)
+			sum += rec->size;
+		wrong += got || sum + datafile_dropped(r) != (uint64_t)end || datafile_complete(r);
+		datafile_close(r);
+	}
+	tap_ok(!wrong && tried > 500, "a file that was cut off anywhere is read up to there", "%llu of %llu were not",
+	       (unsigned long long)wrong, (unsigned long long)tried);
+}
+
+/* A disk that is full after limit bytes. */
+static void test_full_disk(const char *path, rlim_t limit)
+{
+	struct rlimit old, low;
+	const struct pcce_record *rec;
+	struct datafile_writer *w;
+	struct datafile_reader *r;
+	int fd, err, got, again;
+	uint64_t records = 0;
+	char why[512], name[128], message[512];
+
+	getrlimit(RLIMIT_FSIZE, &old);
+	low = old;
+	low.rlim_cur = limit;
+	signal(SIGXFSZ, SIG_IGN);
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	datafile_writer_new(fd, path, &w);
+	setrlimit(RLIMIT_FSIZE, &low);
+	err = write_all(w);
+	if (!err)
+		err = datafile_flush(w);
+	again = put_sample(w, 1);
+	snprintf(message, sizeof(message), "%s", datafile_writer_error(w));
+	datafile_writer_close(w);
+	setrlimit(RLIMIT_FSIZE, &old);
+	snprintf(name, sizeof(name), "a disk that is full after %llu bytes is an error", (unsigned long long)limit);
+	tap_ok(err == -EFBIG && again == err && strstr(message, "saved"), name, "%d, %d, %s", err, again, message);
+
+	err = datafile_open(path, &r, why, sizeof(why));
+	if (err) {
+		tap_ok(limit < 200, "what was written before can be read", "%s", why);
+		return;
+	}
+	while ((got = datafile_next(r, &rec)) > 0)
+		records++;
+	tap_ok(!got && !datafile_dropped(r) && !datafile_complete(r) && (records > 0 || limit < 200),
+	       "what was written before can be read", "%s: %llu records, %llu bytes dropped", datafile_error(r),
+	       (unsigned long long)records, (unsigned long long)datafile_dropped(r));
+	datafile_close(r);
+}
+
+static void test_full_device(void)
+{
+	struct datafile_writer *w;
+	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC), err;
+
+	if (fd < 0) {
+		printf("ok %d - a full device # SKIP there is no /dev/full\n", ++tap_tests);
+		return;
+	}
+	datafile_writer_new(fd, "/dev/full", &w);
+	err = write_all(w);
+	tap_ok(err == -ENOSPC && strstr(datafile_writer_error(w), "No space left"), "a full device is an error",
+	       "%d, %s", err, datafile_writer_error(w));
+	datafile_writer_close(w);
+}
+
+/* Records that a later version might add. */
+static void test_unknown(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), got;
+	struct pcce_rec_info info = {.frequency = 1};
+	struct pcce_rec_end end = {.samples = 0}, new = {.samples = 1};
+	const char *strings[] = {"", "", "", "", ""};
+	const struct pcce_record *rec;
+	struct datafile_writer *w;
+	struct datafile_reader *r;
+	uint64_t records = 0;
+	char why[512];
+
+	datafile_writer_new(fd, path, &w);
+	datafile_put_strings(w, PCCE_REC_INFO, &info, sizeof(info), strings, 5);
+	datafile_put(w, 99, &new, sizeof(new), NULL, 0);
+	datafile_put(w, PCCE_REC_END, &end, sizeof(end), NULL, 0);
+	datafile_writer_close(w);
+	if (!tap_ok(!datafile_open(path, &r, why, sizeof(why)), "a file with a new type of record opens", "%s", why))
+		return;
+	while ((got = datafile_next(r, &rec)) > 0)
+		records++;
+	tap_ok(!got && records == 2 && datafile_unknown(r) == 1, "it is skipped and counted", "%s", datafile_error(r));
+	datafile_close(r);
+}
+
+int main(void)
+{
+	static const rlim_t limits[] = {20, 100, 1000, 3 << 20, (3 << 20) + 300000, (3 << 20) + 500001};
+	const char *dir = getenv("TMPDIR");
+	char path[512];
+	size_t i;
+	int fd;
+
+	for (i = 0; i < PCCE_SAMPLE_ENTRIES; i++)
+		entries[i] = (struct pcce_entry){.id = i * 11, .site = i * 13};
+	for (i = 0; i < 100; i++)
+		stack[i] = i * 17;
+	snprintf(path, sizeof(path), "%s/pcce-datafile.XXXXXX", dir ? dir : "/tmp");
+	fd = mkstemp(path);
+	if (fd < 0) {
+		perror(path);
+		return 1;
+	}
+	close(fd);
+	test_round_trip(path);
+	test_every_end(path);
+	for (i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
+		test_full_disk(path, limits[i]);
+	test_full_device();
+	test_unknown(path);
+	unlink(path);
+	return tap_done();
+}

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The BPF sampler: copies a thread's calling context out of its thread page.
+ *
+ * On each event, in the context of the thread that it interrupted:
+ *   1. The page is at the thread pointer (task->thread.fsbase) plus an offset that
+ *      is a constant of the program.  offsets[] holds the candidates; the one that
+ *      was right last time on this CPU is tried first, and the page's magic decides.
+ *   2. One read takes the page's header and as many entries as there were last time on
+ *      this CPU, and a few more: what a read costs hardly depends on its size, so the
+ *      depth of the calls does not matter.  Only a stack that has grown a lot since needs
+ *      a second one, and a spilled one another for the spill area.
+ *   3. The user registers come from the event's context if it interrupted user
+ *      code, else from where the kernel's entry code saved them.
+ *   4. The page is read directly into the CPU's ring (sampler.h), and the sample
+ *      written over the page's header, whose fields are in registers by then:
+ *
+ *      0      40                128
+ *      | head of the page        | entries ...        as it is read
+ *      | (skip) | struct pcce_sample | entries ...    as it stays
+ *
+ * The program may run in an NMI (hardware events): it creates no map entries there, and
+ * takes no lock.  The kernel's bpf_prog_active sees to it that it does not run twice at
+ * once on a CPU, for perf events as for tracepoints, so the ring has one writer.
+ *
+ * Tracepoints: a program on a tracepoint runs for every task in the system, so it
+ * looks its process up in a map, which programs on fork, exec and exit keep; these
+ * never run in an NMI.
+ *
+ * All types of the kernel that are needed are declared here, with CO-RE offsets;
+ * no kernel headers or BTF are needed to build.
+ */
+#include <linux/bpf.h>
+#include <linux/types.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+
+#include <pcce/abi.h>
+#include "sampler.h"
+
+extern void *bpf_cast_to_kern_ctx(void *ctx) __ksym __weak;
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+struct thread_struct {
+	unsigned long fsbase;
+} __attribute__((preserve_access_index));
+
+typedef struct {
+	int counter;
+} __attribute__((preserve_access_index)) atomic_t;
+
+struct signal_struct {
+	atomic_t live;
+} __attribute__((preserve_access_index));
+
+struct task_struct {
+	int pid;
+	int tgid;
+	struct signal_struct *signal;
+	struct thread_struct thread;
+} __attribute__((preserve_access_index));
+
+typedef struct {
+	__s64 counter;
+} __attribute__((preserve_access_index)) local64_t; /* the innermost of its three layers */
+
+struct hw_perf_event {
+	local64_t prev_count;
+} __attribute__((preserve_access_index));
+
+struct perf_event {
+	struct hw_perf_event hw;
+} __attribute__((preserve_access_index));
+
+struct bpf_perf_event_data_kern {
+	struct perf_event *event;
+} __attribute__((preserve_access_index));
+
+struct pt_regs {
+	unsigned long r11;
+	unsigned long ip;
+	unsigned long sp;
+} __attribute__((preserve_access_index));
+
+/* The context of a perf_event program, as user space's bpf_perf_event_data has it: an ABI, hence without CO-RE. */
+struct event_context {
+	__u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
+	__u64 sample_period;
+	__u64 addr;
+};
+
+/* Set before loading. */
+const volatile __u64 pidns_dev, pidns_ino; /* the recorder's pid namespace; 0: the initial one */
+const volatile __u32 weighted;		   /* a sample's weight is the event's period */
+const volatile __u32 event_clock;	   /* the event is cpu-clock, and bpf_cast_to_kern_ctx is there */
+const volatile __u32 segment_shift = SAMPLER_SEGMENT_SHIFT_MAX; /* SIZE of sampler.h: 1 << segment_shift */
+
+/* Set at any time. */
+__s64 offsets[SAMPLER_OFFSETS];
+__u32 n_offsets;
+
+#define HEAD __builtin_offsetof(struct pcce_page, entry)
+#define FEW 8  /* entries that most stacks have at most */
+#define MORE 8 /* entries that are read in addition to those that there were last time */
+#define FROM_SPILL (PCCE_SAMPLE_ENTRIES - PCCE_PAGE_ENTRIES)
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* the recorder sets it: CPUs */
+	__type(key, __u32);
+	__type(value, struct sampler_control);
+} controls SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* the recorder sets both: CPUs * SAMPLER_SEGMENTS */
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, SAMPLER_SEGMENT_MAX + SAMPLER_RECORD_MAX);
+} rings SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, SAMPLER_PROCESSES);
+	__type(key, __u32);
+	__type(value, struct sampler_process);
+} processes SEC(".maps");
+
+/* Keeps the compiler from removing or moving a check that only the verifier needs. */
+#define opaque(x) asm volatile("" : "+r"(x))
+
+static __always_inline int read_page(__u8 *to, __u64 page, __u64 entries)
+{
+	const struct pcce_page *head = (const struct pcce_page *)to;
+	__u64 size = HEAD + entries * sizeof(struct pcce_entry);
+
+	opaque(size);
+	if (size > PCCE_PAGE_SIZE)
+		return 0;
+	return !bpf_probe_read_user(to, size, (const void *)page) && head->magic == PCCE_PAGE_MAGIC &&
+	       head->version == PCCE_PAGE_VERSION;
+}
+
+/* The slow way to the page: not where it was last time. */
+static __noinline __u64 search_page(__u64 fsbase, struct sampler_control *control)
+{
+	__u32 i, n = n_offsets;
+
+	if (!control)
+		return 0;
+	for (i = 0; i < SAMPLER_OFFSETS; i++) {
+		__u64 word;
+
+		if (i >= n)
+			break;
+		if (!bpf_probe_read_user(&word, sizeof(word), (const void *)(fsbase + (__u64)offsets[i])) &&
+		    (__u32)word == PCCE_PAGE_MAGIC) {
+			control->offset = offsets[i];
+			return fsbase + (__u64)offsets[i];
+		}
+	}
+	return 0;
+}
+
+struct stack { /* the encoding stack as it is in the thread page, and what of it has been read */
+	__u64 page, spill;
+	__u64 have; /* entries in place */
+	__u32 off;
+	__u32 n_page, n_entries, n_total;
+};
+
+/* The newest entries of the spill area. */
+static __always_inline __u32 read_spill(__u8 *to, struct stack *s)
+{
+	const struct pcce_entry *marker = (const struct pcce_entry *)(to + HEAD + PCCE_OFF_LIMIT);
+	__u64 site = marker->site, n = site & PCCE_SITE_MASK, stored = n;
+
+	/* Claimed, but the marker is not written yet: nothing has been spilled. */
+	if (site >> PCCE_SITE_BITS != PCCE_COUNT_MARK || !n)
+		return 0;
+	if (n > 0x7fffffff)
+		return PCCE_SAMPLE_READ_FAULT;
+	s->n_total += n;
+	/* Entries beyond the area's capacity are nowhere, and then the newest of the area are not the newest. */
+	if (!s->spill || n > PCCE_SPILL_ENTRIES)
+		return PCCE_SAMPLE_TRUNCATED;
+	if (stored > FROM_SPILL)
+		stored = FROM_SPILL;
+	s->n_entries += stored;
+	s->spill += (n - stored) * sizeof(struct pcce_entry);
+	stored *= sizeof(struct pcce_entry);
+	opaque(stored);
+	if (stored > FROM_SPILL * sizeof(struct pcce_entry) ||
+	    bpf_probe_read_user(to + HEAD + PCCE_OFF_LIMIT, stored, (const void *)s->spill))
+		return PCCE_SAMPLE_READ_FAULT;
+	return n > FROM_SPILL ? PCCE_SAMPLE_TRUNCATED : 0;
+}
+
+/* The entries that the first read did not take. */
+static __noinline __u32 read_rest(__u8 *to, struct stack *s)
+{
+	__u64 from, rest;
+	__u32 flags = 0;
+
+	if (s->off > PCCE_OFF_SPILLED || s->off % sizeof(struct pcce_entry))
+		goto fault;
+	/* With the marker, if it is there. */
+	if (s->off > s->have * sizeof(struct pcce_entry)) {
+		from = s->have * sizeof(struct pcce_entry);
+		rest = s->off - from;
+		opaque(from);
+		if (from > PCCE_OFF_LIMIT)
+			goto fault;
+		opaque(rest);
+		if (rest > PCCE_OFF_SPILLED)
+			goto fault;
+		if (bpf_probe_read_user(to + HEAD + from, rest, (const void *)(s->page + HEAD + from)))
+			goto fault;
+	}
+	s->n_page = (s->off > PCCE_OFF_LIMIT ? PCCE_OFF_LIMIT : s->off) / sizeof(struct pcce_entry);
+	s->n_entries = s->n_total = s->n_page;
+	if (s->off == PCCE_OFF_SPILLED)
+		flags = read_spill(to, s);
+	if (!(flags & PCCE_SAMPLE_READ_FAULT))
+		return flags;
+fault:
+	s->n_page = s->n_entries = s->n_total = 0;
+	return PCCE_SAMPLE_READ_FAULT;
+}
+
+static __always_inline void identify(struct pcce_sample *out, struct task_struct *task)
+{
+	if (pidns_ino) {
+		struct bpf_pidns_info ns = {};
+
+		bpf_get_ns_current_pid_tgid(pidns_dev, pidns_ino, &ns, sizeof(ns));
+		out->pid = ns.tgid;
+		out->tid = ns.pid;
+		return;
+	}
+	out->pid = task->tgid;
+	out->tid = task->pid;
+}
+
+#define CLOCK_EVERY (1 << 24) /* ns */
+#define CLOCK_SLACK 1000      /* ns */
+
+/*
+ * The time.  Asking for it costs a quarter of the whole sample (rdtsc waits for all loads
+ * before it).  But the handler of a cpu-clock event has just read the scheduler's clock, and
+ * left it in the event.  That clock has another zero, and drifts by the millionth part
+ * at most; so the two are compared now and then.  Some time passes between the two
+ * readings, much if the machine itself was not running: therefore the offset
+ * may grow only slowly.
+ */
+static __always_inline __u64 time_of(struct event_context *event, struct sampler_control *control)
+{
+	struct bpf_perf_event_data_kern *kernel;
+	__u64 clock, offset;
+
+	if (!event || !event_clock)
+		return bpf_ktime_get_ns();
+	kernel = bpf_cast_to_kern_ctx(event);
+	clock = *(__u64 *)&kernel->event->hw.prev_count;
+	if (clock - control->clock_at > CLOCK_EVERY) {
+		offset = bpf_ktime_get_ns() - clock;
+		if (control->clock_at && (__s64)(offset - control->clock_offset) > CLOCK_SLACK &&
+		    (__s64)(offset - control->clock_offset) < 1000000000)
+			offset = control->clock_offset + CLOCK_SLACK;
+		control->clock_offset = offset;
+		control->clock_at = clock;
+	}
+	return clock + control->clock_offset;
+}
+
+static __always_inline int sample(struct event_context *event)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 ip, sp, r11, id = 0, ext = 0, fsbase = task->thread.fsbase, pos, size, at;
+	__u64 segment_size = 1ULL << segment_shift, segment;
+	__u32 cpu = bpf_get_smp_processor_id(), index, flags = 0;
+	struct sampler_control *control;
+	struct stack stack = {};
+	struct pcce_sample *out;
+	__u8 *to;
+
+	control = bpf_map_lookup_elem(&controls, &cpu);
+	if (!control)
+		return 0;
+	pos = control->head;
+	segment = pos >> segment_shift;
+	if (segment + 1 == *(volatile __u64 *)&control->leave && pos & (segment_size - 1)) {
+		control->left = pos;
+		pos = ++segment << segment_shift;
+	}
+	if (pos + SAMPLER_RECORD_MAX - *(volatile __u64 *)&control->tail > SAMPLER_SEGMENTS * segment_size) {
+		control->dropped++;
+		return 0;
+	}
+	index = cpu * SAMPLER_SEGMENTS + (__u32)segment % SAMPLER_SEGMENTS;
+	to = bpf_map_lookup_elem(&rings, &index);
+	if (!to)
+		return 0;
+	at = pos & (segment_size - 1);
+	to += at;
+	out = (struct pcce_sample *)(to + SAMPLER_SKIP);
+
+	if (event && event->cs & 3) {
+		ip = event->ip;
+		sp = event->sp;
+		r11 = event->r11;
+		/* Or the compiler merges these loads with those below, through a pointer that the verifier refuses. */
+		opaque(ip);
+		opaque(sp);
+		opaque(r11);
+	} else {
+		struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+		ip = regs->ip;
+		sp = regs->sp;
+		r11 = regs->r11;
+		flags = PCCE_SAMPLE_KERNEL;
+	}
+
+	/* A branch can be predicted; a size that has to be loaded first would delay the read. */
+	stack.have = FEW + MORE / 2;
+	if (control->entries > FEW)
+		stack.have = control->entries > PCCE_PAGE_ENTRIES + 1 - MORE ? PCCE_PAGE_ENTRIES + 1
+									     : control->entries + MORE;
+	stack.page = fsbase + (__u64)control->offset;
+	if (!read_page(to, stack.page, stack.have)) {
+		stack.page = search_page(fsbase, control);
+		if (stack.page && !read_page(to, stack.page, stack.have))
+			stack.page = 0;
+	}
+	if (stack.page) {
+		const struct pcce_page *head = (const struct pcce_page *)to;
+
+		id = head->id;
+		ext = head->ext;
+		stack.off = head->off;
+		stack.spill = head->spill;
+		control->entries = stack.off / sizeof(struct pcce_entry);
+		if (stack.off <= PCCE_OFF_LIMIT && stack.off % sizeof(struct pcce_entry) == 0 &&
+		    stack.off <= stack.have * sizeof(struct pcce_entry)) {
+			stack.n_page = stack.off / sizeof(struct pcce_entry);
+			stack.n_entries = stack.n_total = stack.n_page;
+		} else {
+			flags |= read_rest(to, &stack);
+		}
+	} else {
+		flags |= PCCE_SAMPLE_OUTSIDE;
+	}
+
+	out->time = time_of(event, control);
+	identify(out, task);
+	out->ip = ip;
+	out->r11 = r11;
+	out->id = id;
+	out->ext = ext;
+	out->flags = flags;
+	out->weight = 1;
+	if (weighted && event) {
+		__u64 period = event->sample_period;
+
+		out->weight = period > 0xffffffff ? 0xffffffff : period ? period : 1;
+	}
+	out->n_entries = stack.n_entries;
+	out->n_total = stack.n_total;
+	out->n_page = stack.n_page;
+	out->n_stack = 0;
+	out->event = 0;
+	out->cpu = cpu;
+	out->sp = sp;
+
+	size = SAMPLER_RECORD((__u64)stack.n_entries);
+	if (at + size >= segment_size)
+		size = segment_size - at;
+	barrier();
+	*(volatile __u64 *)&control->head = pos + size;
+	return 0;
+}
+
+SEC("perf_event")
+int on_event(struct event_context *event)
+{
+	return sample(event);
+}
+
+static __always_inline int followed(void)
+{
+	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
+	struct sampler_process *p = bpf_map_lookup_elem(&processes, &tgid);
+
+	return p && p->armed;
+}
+
+SEC("tracepoint")
+int on_tracepoint(void *args)
+{
+	(void)args;
+	return followed() ? sample(NULL) : 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int on_fork(__u64 *args)
+{
+	struct task_struct *parent = (struct task_struct *)args[0], *child = (struct task_struct *)args[1];
+	__u32 from = parent->tgid, to = child->tgid;
+	struct sampler_process *p;
+
+	if (from == to)
+		return 0;
+	p = bpf_map_lookup_elem(&processes, &from);
+	if (p) {
+		struct sampler_process copy = *p;
+
+		bpf_map_update_elem(&processes, &to, &copy, BPF_ANY);
+	} else {
+		bpf_map_delete_elem(&processes, &to);
+	}
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int on_exec(__u64 *args)
+{
+	struct task_struct *task = (struct task_struct *)args[0];
+	__u32 tgid = task->tgid;
+	struct sampler_process *p = bpf_map_lookup_elem(&processes, &tgid);
+
+	if (p)
+		p->armed = 1;
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int on_exit(__u64 *args)
+{
+	struct task_struct *task = (struct task_struct *)args[0];
+	__u32 tgid = task->tgid;
+
+	if (!task->signal->live.counter)
+		bpf_map_delete_elem(&processes, &tgid);
+	return 0;
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Symbols and lines for many addresses of one file, in time proportional to the debug
+ * information that concerns them.
+ *
+ * 1. Symbols: the function symbols of .symtab, else .dynsym, sorted; each address by
+ *    binary search.
+ * 2. DWARF (symbolize_dwarf.c): compilation units are visited once each; those that hold
+ *    none of the addresses are passed over.  In the others, the tree of functions and
+ *    inlined functions is walked once, and hands each of its ranges the addresses in it.
+ * 3. Per address: the inline chain, outermost first as the walk found it, is turned into
+ *    frames.  The innermost has the line-table's line; each other one the line of the
+ *    call that was inlined into it.
+ */
+#define _GNU_SOURCE
+#include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "symbolize.h"
+#include "symbolize_dwarf.h"
+
+struct symbol {
+	uint64_t addr, size;
+	const char *name;
+	int rank; /* among several at one address, the highest is taken */
+};
+
+struct symbols {
+	struct symbol *all;
+	size_t n, capacity;
+};
+
+static int rank_of(const GElf_Sym *sym, const char *name)
+{
+	int rank = 0;
+
+	if (GELF_ST_BIND(sym->st_info) == STB_GLOBAL)
+		rank = 20;
+	else if (GELF_ST_BIND(sym->st_info) == STB_WEAK)
+		rank = 10;
+	if (sym->st_size)
+		rank += 40;
+	/* open rather than __open64 */
+	while (*name == '_' && rank % 10 > -5) {
+		rank--;
+		name++;
+	}
+	return rank;
+}
+
+static int add_symbols(struct symbols *s, Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	size_t i, n = sh->sh_entsize ? sh->sh_size / sh->sh_entsize : 0;
+
+	for (i = 1; data && i < n; i++) {
+		GElf_Sym sym;
+		const char *name;
+		int type;
+
+		if (!gelf_getsym(data, (int)i, &sym) || sym.st_shndx == SHN_UNDEF || sym.st_shndx == SHN_ABS)
+			continue;
+		type = GELF_ST_TYPE(sym.st_info);
+		if (type != STT_FUNC && type != STT_GNU_IFUNC)
+			continue;
+		name = elf_strptr(elf, sh->sh_link, sym.st_name);
+		if (!name || !*name)
+			continue;
+		if (s->n == s->capacity) {
+			size_t larger = s->capacity ? s->capacity * 2 : 1024;
+			struct symbol *grown = realloc(s->all, larger * sizeof(*grown));
+
+			if (!grown)
+				return -ENOMEM;
+			s->all = grown;
+			s->capacity = larger;
+		}
+		s->all[s->n++] = (struct symbol){sym.st_value, sym.st_size, name, rank_of(&sym, name)};
+	}
+	return 0;
+}
+
+static int read_symbols(struct symbols *s, Elf *elf, GElf_Word type)
+{
+	Elf_Scn *scn = NULL;
+	int err;
+
+	while ((scn = elf_nextscn(elf, scn))) {
+		GElf_Shdr sh;
+
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != type)
+			continue;
+		err = add_symbols(s, elf, scn, &sh);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct symbol *x = a, *y = b;
+	int diff;
+
+	if (x->addr != y->addr)
+		return x->addr < y->addr ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank > y->rank ? -1 : 1;
+	diff = strcmp(x->name, y->name);
+	return diff;
+}
+
+/* Sorted, one symbol for each address. */
+static void sort_symbols(struct symbols *s)
+{
+	size_t i, kept = 0;
+
+	if (!s->n)
+		return;
+	qsort(s->all, s->n, sizeof(*s->all), by_address);
+	for (i = 0; i < s->n; i++)
+		if (!kept || s->all[kept - 1].addr != s->all[i].addr)
+			s->all[kept++] = s->all[i];
+	s->n = kept;
+}
+
+static const struct symbol *find_symbol(const struct symbols *s, uint64_t vaddr)
+{
+	size_t low = 0, high = s->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (s->all[mid].addr <= vaddr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!low)
+		return NULL;
+	low--;
+	/* A symbol without a size (assembler code) reaches to the next one; but not across half the file. */
+	if (s->all[low].size ? vaddr - s->all[low].addr >= s->all[low].size : vaddr - s->all[low].addr > 65536)
+		return NULL;
+	return &s->all[low];
+}
+
+struct work {
+	const uint64_t *vaddrs;
+	size_t n;
+	struct symbols symbols;
+	struct dwarf_chains *chains;
+	int (*frame)(void *ctx, const struct symbolize_frame *f);
+	void *ctx;
+};
+
+static int give(const struct work *w, size_t i)
+{
+	const struct symbol *symbol = find_symbol(&w->symbols, w->vaddrs[i]);
+	struct symbolize_frame f = {.vaddr = w->vaddrs[i], .symbol = symbol ? symbol->addr : 0, .file = ""};
+	size_t n = dwarf_chain_length(w->chains, i), k;
+	int err;
+
+	for (k = 0; k < (n ? n : 1); k++) {
+		const char *function = NULL;
+
+		f.depth = (uint32_t)k;
+		f.inlined = k + 1 < n;
+		f.file = "";
+		f.line = 0;
+		if (n)
+			dwarf_chain_frame(w->chains, i, k, &function, &f.file, &f.line);
+		else
+			dwarf_chain_line(w->chains, i, &f.file, &f.line);
+		/* The outermost is a function with a symbol, whose name says more (clones, parts). */
+		if (!f.inlined && symbol)
+			function = symbol->name;
+		if (!function) {
+			if (!n)
+				return 0;
+			function = "??";
+		}
+		f.function = function;
+		err = w->frame(w->ctx, &f);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static bool same_build_id(Elf *elf, const uint8_t *id, size_t size)
+{
+	const void *have;
+	ssize_t n = dwelf_elf_gnu_build_id(elf, &have);
+
+	return n > 0 && (size_t)n == size && !memcmp(have, id, size);
+}
+
+/* The separate debug file, if it is there and belongs to this very build. */
+static Elf *open_debug(const uint8_t *id, size_t size, int *fd)
+{
+	char path[256];
+	size_t i;
+	int at;
+	Elf *elf;
+
+	if (size < 2)
+		return NULL;
+	at = snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%02x/", id[0]);
+	for (i = 1; i < size; i++)
+		at += snprintf(path + at, sizeof(path) - (size_t)at, "%02x", id[i]);
+	snprintf(path + at, sizeof(path) - (size_t)at, ".debug");
+	*fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (*fd < 0)
+		return NULL;
+	elf = elf_begin(*fd, ELF_C_READ, NULL);
+	if (elf && same_build_id(elf, id, size))
+		return elf;
+	if (elf)
+		elf_end(elf);
+	close(*fd);
+	return NULL;
+}
+
+static int run(struct work *w, Elf *elf, Elf *debug, const char **why)
+{
+	Dwarf *dwarf;
+	size_t i;
+	int err;
+
+	err = read_symbols(&w->symbols, elf, SHT_SYMTAB);
+	if (!err && !w->symbols.n && debug)
+		err = read_symbols(&w->symbols, debug, SHT_SYMTAB);
+	if (!err && !w->symbols.n)
+		err = read_symbols(&w->symbols, elf, SHT_DYNSYM);
+	sort_symbols(&w->symbols);
+	dwarf = err ? NULL : dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+	if (!dwarf && !err && debug)
+		dwarf = dwarf_begin_elf(debug, DWARF_C_READ, NULL);
+	if (!err)
+		err = dwarf_chains_new(dwarf, w->vaddrs, w->n, &w->chains);
+	if (err)
+		*why = "needs more memory than there is";
+	for (i = 0; i < w->n && !err; i++)
+		err = give(w, i);
+	dwarf_chains_free(w->chains);
+	if (dwarf)
+		dwarf_end(dwarf);
+	free(w->symbols.all);
+	return err;
+}
+
+int symbolize_file(int fd, const uint8_t *build_id, size_t build_id_size, const uint64_t *vaddrs, size_t n,
+		   int (*frame)(void *ctx, const struct symbolize_frame *f), void *ctx, const char **why)
+{
+	struct work w = {.vaddrs = vaddrs, .n = n, .frame = frame, .ctx = ctx};
+	Elf *elf, *debug = NULL;
+	int err, debug_fd = -1;
+
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (!elf || elf_kind(elf) != ELF_K_ELF) {
+		if (elf)
+			elf_end(elf);
+		*why = "is not an ELF file";
+		return -ENOEXEC;
+	}
+	if (build_id_size && !same_build_id(elf, build_id, build_id_size)) {
+		elf_end(elf);
+		*why = "was replaced while it was recorded";
+		return -ESTALE;
+	}
+	if (build_id_size)
+		debug = open_debug(build_id, build_id_size, &debug_fd);
+	err = run(&w, elf, debug, why);
+	if (debug) {
+		elf_end(debug);
+		close(debug_fd);
+	}
+	elf_end(elf);
+	return err;
+}
+
+int symbolize_vdso(const uint64_t *vaddrs, size_t n, int (*frame)(void *ctx, const struct symbolize_frame *f),
+		   void *ctx, const char **why)
+{
+	struct work w = {.vaddrs = vaddrs, .n = n, .frame = frame, .ctx = ctx};
+	const Elf64_Ehdr *head = (const Elf64_Ehdr *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
+	size_t size;
+	Elf *elf;
+	int err;
+
+	*why = "cannot be read";
+	if (!head)
+		return -ENOENT;
+	elf_version(EV_CURRENT);
+	/* The section headers stand at its end. */
+	size = head->e_shoff + (size_t)head->e_shentsize * head->e_shnum;
+	elf = elf_memory((char *)(uintptr_t)head, size);
+	if (!elf)
+		return -EINVAL;
+	err = run(&w, elf, NULL, why);
+	elf_end(elf);
+	return err;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* pcce-record: the command line; tools/lib/record.c does the work. */
+#define _GNU_SOURCE
+#include <argp.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/lib/record.h"
+
+#ifndef PCCE_VERSION
+#define PCCE_VERSION "unknown"
+#endif
+
+const char *argp_program_version = "pcce-record " PCCE_VERSION;
+
+enum { OPT_VERIFY = 256 };
+
+static const struct argp_option options[] = {
+	{"frequency", 'F', "HZ", 0, "samples per second and thread (default: 999)", 0},
+	{"count", 'c', "N", 0, "take a sample every N events, instead of -F (for the clocks: every N ns)", 0},
+	{"event", 'e', "EVENT", 0,
+	 "what to sample on: cpu-clock (default), task-clock, page-faults, context-switches, cpu-migrations, cycles "
+	 "and "
+	 "other events of the kernel, or a tracepoint as SYSTEM:NAME",
+	 0},
+	{"sampler", 'b', "NAME", 0,
+	 "auto (default: the best that works), bpf (in the kernel; needs privilege) or self (in the program itself)",
+	 0},
+	{"output", 'o', "FILE", 0, "where to write (default: pcce.data); an existing file is kept as FILE.old", 0},
+	{"pid", 'p', "PID", 0, "record a running process, all its threads and new children", 0},
+	{"verify", OPT_VERIFY, 0, 0, "also unwind the stack at each sample, for pcce-report --stats to compare (self)",
+	 0},
+	{"quiet", 'q', 0, 0, "only warnings and errors", 0},
+	{"verbose", 'v', 0, 0, "say more", 0},
+	{0},
+};
+
+static const char doc[] = "Record the calling contexts of a program that was built with pcce.\v"
+			  "Runs COMMAND, or attaches to process PID, until it ends or an interrupt comes.  The exit "
+			  "status is the command's "
+			  "own (128 + N if signal N ended it), 127 if it was not found, 126 if it could not be run, 1 "
+			  "if recording failed.\n\n"
+			  "pcce-report shows the result.";
+
+static unsigned long long number(struct argp_state *state, const char *what, const char *arg, unsigned long long max)
+{
+	unsigned long long n;
+	char *end;
+
+	errno = 0;
+	n = strtoull(arg, &end, 10);
+	if (errno || end == arg || *end || *arg == '-' || !n || n > max)
+		argp_error(state, "%s must be a number from 1 to %llu, not \"%s\"", what, max, arg);
+	return n;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct record_options *o = state->input;
+
+	switch (key) {
+	case 'F':
+		o->frequency = number(state, "the frequency", arg, 1000000);
+		break;
+	case 'c':
+		o->period = number(state, "the count", arg, ULLONG_MAX >> 1);
+		break;
+	case 'e':
+		o->event = arg;
+		break;
+	case 'b':
+		o->sampler = arg;
+		break;
+	case 'o':
+		o->output = arg;
+		break;
+	case 'p':
+		o->target = (pid_t)number(state, "the process id", arg, INT_MAX);
+		break;
+	case OPT_VERIFY:
+		o->verify = true;
+		break;
+	case 'q':
+		o->quiet = true;
+		break;
+	case 'v':
+		o->verbose = true;
+		break;
+	case ARGP_KEY_ARGS:
+		o->command = state->argv + state->next;
+		break;
+	case ARGP_KEY_END:
+		if (o->target && o->command)
+			argp_error(state, "either a command or -p, not both");
+		if (!o->target && !o->command)
+			argp_error(state, "a command is missing, or -p PID");
+		if (!*o->output)
+			argp_error(state, "the name of the output file is empty");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp argp = {options, parse, "-- COMMAND [ARGUMENT...]\n-p PID", doc, NULL, NULL, NULL};
+	struct record_options o = {.event = "cpu-clock", .sampler = "auto", .output = "pcce.data"};
+
+	/* The command's own options are not ours. */
+	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o))
+		return 1;
+	if (!o.frequency && !o.period)
+		o.frequency = 999;
+	if (o.period)
+		o.frequency = 0;
+	return record_run(&o);
+}
