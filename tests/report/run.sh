@@ -1,0 +1,147 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# pcce-report on recordings that generate.c makes: every format against golden output,
+# options, damaged input, and the page in a browser if there is one.
+#
+# UPDATE=1 tests/report/run.sh writes the golden files anew: read the difference.
+
+. "$(dirname "$0")/../lib.sh"
+
+here=$top/tests/report
+golden=$here/golden
+cd "$scratch" || exit 1
+
+if ! "$CC" -std=gnu11 -O1 -g -I"$top/include" -I"$top" "$here/generate.c" "$top/tests/unit/table_builder.c" \
+	"$out/obj/libpcce-tools.a" -Wl,--as-needed -ldw -lelf -lbpf -lz -ljansson -lurcu-bp -liberty -lm -pthread -o generate 2>build.log; then
+	not_ok "build the generator" build.log
+	done_testing
+fi
+for kind in small verify badtable empty; do
+	./generate $kind $kind.data || not_ok "generate $kind"
+done
+
+# golden NAME ARGUMENTS...: standard output, and success
+golden() {
+	local name=$1 want=$golden/$1
+	shift
+	if ! pcce-report "$@" >"$name" 2>"$name.err"; then
+		not_ok "golden $name" "pcce-report $* failed:" "$name.err"
+		return
+	fi
+	[ "${UPDATE-0}" = 1 ] && cp "$name" "$want"
+	if diff -u "$want" "$name" >diff.log 2>&1; then ok "golden $name"; else not_ok "golden $name" diff.log; fi
+}
+
+golden tree -i small.data
+is "warnings" "$(cat tree.err)" "pcce-report: 3 samples were lost while recording
+pcce-report: 2 of 87 samples do not decode; --stats says why"
+golden tree-no-inline -i small.data --format=tree --no-inline
+golden tree-min-percent -i small.data --min-percent=10
+golden tree-max-depth -i small.data --max-depth=2
+golden flat -i small.data --format=flat
+golden folded -i small.data --format=folded
+golden folded-no-inline -i small.data --format=folded --no-inline
+golden json -i small.data --format=json
+golden stats -i small.data --stats
+golden stats-verify -i verify.data --stats
+golden stats-verbose -i verify.data --stats -v
+golden empty-tree -i empty.data
+golden empty-flat -i empty.data --format=flat
+golden empty-folded -i empty.data --format=folded
+golden empty-json -i empty.data --format=json
+golden empty-stats -i empty.data --stats
+
+# ---- the same numbers in every format --------------------------------------------------
+
+is "folded lines add up to all samples" "$(awk '{ n += $NF } END { print n }' folded)" 87
+is "no frame has a space in it" "$(awk 'NF != 2' folded)" ""
+if command -v node >/dev/null; then
+	is "json is JSON" "$(node -e 'const r = JSON.parse(require("fs").readFileSync("json")); let self = 0;
+		for (const n of r.nodes) self += n.self;
+		console.log(self, r.nodes[0].total, r.stats.samples, r.nodes.every((n, i) => n.id === i && (i ? n.parent < i : 1)))' 2>&1)" \
+		"87 87 87 true"
+else
+	skip "json is JSON" "node is not installed"
+fi
+pcce-report -i small.data --format=html -o page.html 2>err.log
+check "html refers to nothing outside" bash -c '! grep -E "(src|href)=|url\(|https?://|@import" page.html'
+check "html is whole" grep -q '^</html>$' page.html
+is "html holds no bare end of a script element" "$(grep -c '</script>' page.html)" 2
+cp small.data pcce.data
+check "pcce.data is the default input" bash -c 'pcce-report 2>/dev/null | cmp - <(pcce-report -i small.data 2>/dev/null)'
+check "standard input" bash -c 'pcce-report -i - <small.data 2>/dev/null | cmp - <(pcce-report -i small.data 2>/dev/null)'
+
+# ---- what is wrong is said in one sentence, with a status -------------------------------
+
+# refuses NAME WORDS ARGUMENTS...: status 1, nothing on standard output, one line with these words
+refuses() {
+	local name=$1 words=$2 status
+	shift 2
+	pcce-report "$@" >out.log 2>err.log
+	status=$?
+	if [ $status = 1 ] && ! [ -s out.log ] && [ "$(wc -l <err.log)" = 1 ] && grep -q -- "$words" err.log; then
+		ok "refuses $name"
+	else
+		not_ok "refuses $name" "status $status, wanted one line with: $words" err.log out.log
+	fi
+}
+
+# poke FILE OFFSET BYTES
+poke() { printf "$3" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none; }
+
+refuses "a missing file" "no-such.data" -i no-such.data
+refuses "a folder" "$PWD" -i "$PWD"
+: >bad.data
+refuses "an empty file" "bad.data" -i bad.data
+head -c 20 small.data >bad.data
+refuses "half a header" "bad.data" -i bad.data
+cp "$(command -v bash)" bad.data
+refuses "a program" "bad.data" -i bad.data
+cp small.data bad.data && poke bad.data 8 '\011'
+refuses "another version" "version 9" -i bad.data
+cp small.data bad.data && poke bad.data 16 '\0'
+refuses "another byte order" "bad.data" -i bad.data
+cp small.data bad.data && poke bad.data 24 '\1'
+refuses "a feature it does not know" "bad.data" -i bad.data
+cp small.data bad.data && poke bad.data 60 '\377'
+refuses "a flipped byte" "bad.data" -i bad.data
+refuses "a damaged encoding table" "encoding table of /usr/bin/demo" -i badtable.data
+refuses "an output that cannot be made" "no-such-folder/x" -i small.data -o no-such-folder/x --stats
+if [ -e /dev/full ]; then
+	refuses "a full disk" "No space left" -i small.data -o /dev/full --stats
+fi
+
+size=$(stat -c %s small.data)
+bad=0
+for ((cut = 33; cut < size; cut += 397)); do
+	head -c "$cut" small.data >cut.data
+	pcce-report -i cut.data --stats >cut.log 2>cut.err
+	case $? in
+	0) grep -q '^incomplete: 1$' cut.log || bad=$cut ;;
+	1) [ "$(wc -l <cut.err)" = 1 ] || bad=$cut ;;
+	*) bad=$cut ;;
+	esac
+done
+is "a file that is cut off anywhere is read up to there, and said to be" "$bad" 0
+
+for arguments in --format=xml --min-percent=200 --min-percent=x --max-depth=0 --max-depth=-1 --no-such-option stray; do
+	pcce-report -i small.data "$arguments" >out.log 2>err.log
+	is "$arguments is an error of usage" "$? $(wc -c <out.log)" "2 0"
+done
+check "--help" bash -c 'pcce-report --help | grep -q -- --min-percent'
+is "--version" "$(pcce-report --version)" "pcce-report $(cat "$top/VERSION")"
+
+# ---- in a browser ------------------------------------------------------------------------
+
+browser=$(command -v chromium || true)
+if [ -n "$browser" ]; then
+	timeout 120 "$browser" --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking \
+		--disable-component-update --disable-sync --user-data-dir="$scratch/browser" --virtual-time-budget=5000 \
+		--dump-dom "file://$scratch/page.html" >dom.html 2>browser.log
+	check "the page draws itself in a browser" grep -q '87 samples of cpu-clock · 94.25% exact · 11 different contexts' dom.html
+else
+	skip "the page draws itself in a browser" "chromium is not installed"
+fi
+
+done_testing

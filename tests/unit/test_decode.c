@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The decoder's rules, one by one, on the process of decode_fixture.c; every window at
+ * every byte. test_decode_random.c goes on from here.
+ */
+#include <stdio.h>
+#include <string.h>
+#include "tests/unit/decode_fixture.h"
+#include "tests/unit/tap.h"
+
+static bool decodes(const char *want, enum decode_status status, enum decode_reason reason, char *got, size_t size)
+{
+	struct context ctx = {0};
+	bool good;
+
+	if (decode_context(&fx.as, &sample, entries, false, &ctx)) {
+		snprintf(got, size, "no memory");
+		return false;
+	}
+	render(&ctx);
+	good = !strcmp(text, want) && ctx.status == status && ctx.reason == reason;
+	snprintf(got, size, "wanted \"%s\" (%d, %s), got \"%.700s\" (%d, %s)", want, status, decode_reason_name(reason),
+		 text, ctx.status, decode_reason_name(ctx.reason));
+	context_free(&ctx);
+	return good;
+}
+
+static void expect_as(const char *name, const char *want, enum decode_status status, enum decode_reason reason)
+{
+	char got[1024];
+	bool good = decodes(want, status, reason, got, sizeof(got));
+
+	tap_ok(good, name, "%s", got);
+}
+
+static void expect(const char *name, const char *want)
+{
+	expect_as(name, want, DECODE_EXACT, REASON_NONE);
+}
+
+static void expect_bad(const char *name, const char *want, enum decode_reason reason)
+{
+	expect_as(name, want, DECODE_UNDECODABLE, reason);
+}
+
+static void call_from_c(uint32_t site)
+{
+	push_exe(1, site, 0); /* c, called by b */
+}
+
+/* ---- windows --------------------------------------------------------------------- */
+
+/* Every byte offset of a site's slots and call: before [claim, applied) the id is the caller's, in force up to
+ * undone. state(phase) sets the sample up: 0 not done, 1 claimed, 2 in force. */
+static void each_offset(const char *name, const struct pcce_table_site *s, uint64_t base, void (*state)(int phase),
+			const char *want)
+{
+	uint64_t start = s->key - s->before, ret = s->key + s->ret, end = ret + s->after_len;
+	char got[1024] = "";
+	bool good = true;
+	uint64_t at;
+
+	for (at = start; at < end && good; at++) {
+		int phase = at >= ret		      ? (at - ret < s->undone ? 2 : 0)
+			    : at - start < s->claim   ? 0
+			    : at - start < s->applied ? 1
+						      : 2;
+
+		begin(base + at, 0);
+		state(phase);
+		good = decodes(want, DECODE_EXACT, REASON_NONE, got, sizeof(got));
+	}
+	tap_ok(good, name, "at offset %llu: %s", (unsigned long long)(at - 1 - start), got);
+}
+
+static void state_plain(int phase)
+{
+	(void)phase;
+	sample.id = 0;
+}
+
+static void state_add(int phase)
+{
+	sample.id = phase == 2 ? 1 : 0;
+}
+
+static void state_ext(int phase)
+{
+	sample.id = 1;
+	sample.ext = phase == 2 ? exe_site(S_C_EXT)->key : 0;
+}
+
+static void state_push(int phase)
+{
+	push_exe(1, S_C_REC, 0);
+	sample.id = 0;
+	if (phase == 2)
+		push_exe(0, S_REC_REC, 0);
+}
+
+static void state_push_repeated(int phase)
+{
+	push_exe(1, S_C_REC, 0);
+	push_exe(0, S_REC_REC, phase == 2 ? 5 : 4);
+	sample.id = 0;
+}
+
+static void state_inline(int phase)
+{
+	push_exe(1, S_C_REC, 0);
+	sample.id = 0;
+	if (phase == 1)
+		push(0xdeadbeef, 0x12345, 77); /* claimed, not filled: whatever was there before */
+	if (phase == 2)
+		push_exe(0, S_REC_WORK, 0);
+}
+
+static void state_leaf(int phase)
+{
+	sample.id = 1 + (phase == 2 ? 1ULL << 32 : 0);
+}
+
+static void state_lib_ext(int phase)
+{
+	sample.id = 7;
+	call_from_c(S_C_LIB);
+	sample.ext = phase == 2 ? lib(fx.lib.sites[LS_INNER_EXT].key) : 0;
+}
+
+static void test_windows(void)
+{
+	each_offset("window: none", exe_site(S_MAIN_A), EXE_BASE, state_plain, "main");
+	each_offset("window: add", exe_site(S_B_C), EXE_BASE, state_add, "b main");
+	each_offset("window: add to the upper half", exe_site(S_C_LEAF), EXE_BASE, state_leaf, "c b main");
+	each_offset("window: ext", exe_site(S_C_EXT), EXE_BASE, state_ext, "c b main");
+	each_offset("window: ext in a library", &fx.lib.sites[LS_INNER_EXT], LIB_BASE, state_lib_ext,
+		    "lib_inner lib_tail lib_entry~ c b main");
+	each_offset("window: push by a helper", exe_site(S_REC_REC), EXE_BASE, state_push, "rec c b main");
+	each_offset("window: push that is a repetition", exe_site(S_REC_REC), EXE_BASE, state_push_repeated,
+		    "rec rec*5/1 c b main");
+	each_offset("window: inline push", exe_site(S_REC_WORK), EXE_BASE, state_inline, "rec c b main");
+
+	begin(exe(exe_site(S_C_RESTORE)->key), 1);
+	expect_bad("window: restore", "c ?", REASON_RESTORING);
+	begin(exe(exe_site(S_C_RESTORE)->key + 15), 1);
+	expect_bad("window: restore, its last byte", "c ?", REASON_RESTORING);
+	begin(exe(exe_site(S_C_RESTORE)->key + 16), 1);
+	expect("after a restore window", "c b main");
+	begin(exe(exe_site(S_T1_TAIL)->key), 2);
+	expect("the jump of a tail call", "t1 c b main");
+
+	begin(exe(exe_site(S_REC_REC)->key), 0);
+	push_exe(1, S_C_REC, 0);
+	expect_bad("push in force, but another site on top", "rec ?", REASON_UNKNOWN_SITE);
+	begin(exe(exe_site(S_REC_REC)->key), 0);
+	expect_bad("push in force, but nothing on the stack", "rec ?", REASON_UNKNOWN_SITE);
+	begin(exe(exe_site(S_B_C)->key), 0);
+	expect_bad("add in force, but the id is less", "b ?", REASON_NO_EDGE);
+}
+
+/* ---- helpers --------------------------------------------------------------------- */
+
+/* In rec, called by c, pushing for rec -> rec; r11 as in a push or in a pop. */
+static void in_helper(uint64_t base, uint64_t ip, uint32_t site, bool pop)
+{
+	const struct pcce_table_site *s = exe_site(site);
+
+	begin(base + ip, 0);
+	sample.r11 = exe(pop ? s->key + s->ret + s->after_len : s->key);
+	push_exe(1, S_C_REC, 0);
+}
+
+static void test_helpers(void)
+{
+	/* A library has helpers of its own; which ones are used makes no difference. */
+	static const uint64_t bases[] = {EXE_BASE, LIB_BASE};
+
+	for (int i = 0; i < 2; i++) {
+		uint64_t base = bases[i];
+
+		in_helper(base, PUSH_BEFORE + 3, S_REC_REC, false);
+		expect("helper: push not begun", "rec c b main");
+		in_helper(base, PUSH_CLAIMED, S_REC_REC, false);
+		push(0x1234, 0x777, 3);
+		expect("helper: push has claimed", "rec c b main");
+		in_helper(base, PUSH_DONE, S_REC_REC, false);
+		push_exe(0, S_REC_REC, 0);
+		expect("helper: pushed", "rec c b main");
+		in_helper(base, PUSH_DONE, S_REC_REC, false);
+		push_exe(0, S_REC_REC, 2);
+		expect("helper: pushed a repetition", "rec rec*2/1 c b main");
+		in_helper(base, POP_BEFORE, S_REC_REC, true);
+		push_exe(0, S_REC_REC, 0);
+		expect("helper: pop not done", "rec c b main");
+		in_helper(base, POP_DONE, S_REC_REC, true);
+		expect("helper: pop done", "rec c b main");
+		in_helper(base, PUSH_BEFORE, S_REC_WORK, false);
+		expect("helper: slow path of an inline push", "rec c b main");
+		in_helper(base, RESTORING, S_REC_REC, false);
+		expect_bad("helper: restoring", base == EXE_BASE ? "[exe] ?" : "[lib] ?", REASON_RESTORING);
+	}
+	in_helper(EXE_BASE, PUSH_BEFORE, S_REC_REC, false);
+	sample.r11 += 1;
+	expect_bad("helper: r11 names no site", "?", REASON_UNKNOWN_SITE);
+	in_helper(EXE_BASE, PUSH_BEFORE, S_REC_REC, false);
+	sample.r11 = 0;
+	expect_bad("helper: r11 is 0", "?", REASON_UNKNOWN_SITE);
+	in_helper(EXE_BASE, PUSH_BEFORE, S_B_C, false);
+	expect_bad("helper: r11 names a site that does not push", "?", REASON_UNKNOWN_SITE);
+	in_helper(EXE_BASE, PUSH_DONE, S_REC_REC, false);
+	expect_bad("helper: the top entry is another site's", "rec ?", REASON_UNKNOWN_SITE);
+	in_helper(EXE_BASE, PUSH_BEFORE, S_REC_REC, false);
+	sample.ext = exe_site(S_C_EXT)->key;
+	expect_bad("helper: ext is set", "rec ?", REASON_STALE_EXT);
+}
+
+/* ---- foreign code and ext -------------------------------------------------------- */
+
+static void test_foreign(void)
+{
+	begin(LIBC_BASE + 5, 0);
+	expect("before main", "[libc]");
+	begin(0x1234, 0);
+	expect("code that is mapped from no file", "[]");
+	begin(exe(0xe000), 0);
+	expect("startup code of the executable", "[exe]");
+	begin(LIBC_BASE + 5, 1);
+	sample.ext = exe_site(S_C_EXT)->key;
+	expect("ext, link-time address", "[libc] c b main");
+	begin(exe(0xe000), 1);
+	sample.ext = exe_site(S_C_EXT)->key;
+	expect("ext, ip in a PLT stub", "[exe] c b main");
+	begin(LIBC_BASE + 5, 7);
+	call_from_c(S_C_LIB);
+	sample.ext = lib(fx.lib.sites[LS_INNER_EXT].key);
+	expect("ext, run-time address in a library", "[libc] lib_inner lib_tail lib_entry~ c b main");
+	begin(LIBC_BASE + 5, 0);
+	call_from_c(S_C_QSORT);
+	expect("pushed and outside", "[libc] c b main");
+	begin(LIBC_BASE + 5, 0);
+	call_from_c(S_C_OUT);
+	expect("outside by a tail call", "[libc] out~ c b main");
+	begin(LIBC_BASE + 5, 3);
+	expect_bad("outside with an id", "[libc] ?", REASON_NO_EDGE);
+	begin(LIBC_BASE + 5, 1);
+	sample.ext = exe_site(S_C_REC)->key;
+	expect_bad("ext names a push", "[libc] ?", REASON_UNKNOWN_SITE);
+	begin(LIBC_BASE + 5, 1);
+	sample.ext = 0x99;
+	expect_bad("ext names nothing", "[libc] ?", REASON_UNKNOWN_SITE);
+	begin(exe(0x4800 - 1), 1);
+	sample.ext = exe_site(S_C_EXT)->key;
+	expect_bad("ext is stale", "c ?", REASON_STALE_EXT);
+	begin(exe(exe_site(S_C_REC)->key), 1);
+	sample.ext = exe_site(S_C_EXT)->key;
+	expect_bad("ext is another site's", "c ?", REASON_STALE_EXT);
+	begin(lib(fx.lib.sites[LS_INNER_EXT].key), 7);
+	sample.ext = fx.lib.sites[LS_INNER_EXT].key;
+	expect_bad("a short ext is the executable's", "lib_inner ?", REASON_STALE_EXT);
+}
+
+/* ---- segments -------------------------------------------------------------------- */
+
+static void test_segments(void)
+{
+	begin(exe(0x4001), 0);
+	expect("id 0", "c a main");
+	begin(exe(0x4001), 1);
+	expect("id 1", "c b main");
+	begin(exe(0x4001), 2);
+	push_exe(1, S_C_REC, 0);
+	push_exe(0, S_REC_WORK, 0);
+	expect("two pushes", "c work rec c b main");
+	begin(exe(0x4001), 3);
+	expect_bad("no such id", "c ?", REASON_NO_EDGE);
+	begin(exe(0x2001), 1ULL << 40);
+	expect_bad("an id far too large", "a ?", REASON_NO_EDGE);
+	begin(exe(0x4001), PCCE_ID_LOST + 1);
+	expect_bad("a lost id", "c ?", REASON_LOST_ID);
+	begin(LIBC_BASE, PCCE_ID_LOST);
+	expect_bad("a lost id, outside", "[libc] ?", REASON_LOST_ID);
+	begin(exe(0x5001), 0);
+	push_exe(2, S_C_REC, 0);
+	expect("the stack ends in a root", "rec c work");
+	begin(exe(0x5001), 0);
+	push_exe(0, S_C_RESTORE, 0);
+	expect_bad("an entry's site does not push", "rec ?", REASON_UNKNOWN_SITE);
+	begin(exe(0x5001), 0);
+	push(0, LIBC_BASE, 0);
+	expect_bad("an entry's site is in foreign code", "rec ?", REASON_UNKNOWN_SITE);
+	begin(exe(0x5001), 0);
+	push(0, 0, 0);
+	expect_bad("an entry's site is 0", "rec ?", REASON_UNKNOWN_SITE);
+	begin(exe(0x6001), 0);
+	call_from_c(S_C_REC);
+	expect_bad("a direct push leads elsewhere", "work ?", REASON_WRONG_CALLEE);
+	begin(exe(0x9001), 0);
+	call_from_c(S_C_OUT);
+	expect("a direct push leads to its callee", "out c b main");
+	begin(exe(0x6001), 0);
+	call_from_c(S_C_OUT);
+	expect("a direct push, then a tail call through a pointer", "work out~ c b main");
+	begin(exe(0xa001), 0);
+	call_from_c(S_C_QSORT);
+	expect("a callback", "cb [] c b main");
+	begin(lib(0x1001), 0);
+	call_from_c(S_C_LIB);
+	expect("a call into a library", "lib_entry c b main");
+	begin(lib(0x2001), 0);
+	call_from_c(S_C_LIB);
+	expect("a call into a library, and a tail call there", "lib_tail lib_entry~ c b main");
+	begin(exe(0xa001), 0);
+	call_from_c(S_C_LIB);
+	push(7, lib(fx.lib.sites[LS_INNER_CALL].key), 0);
+	expect("a library calls back", "cb lib_inner lib_tail lib_entry~ c b main");
+	begin(exe(0x7001), 2);
+	expect("before a tail call", "t1 c b main");
+	begin(exe(0x8001), 2);
+	expect("after a tail call", "t2 t1~ c b main");
+	begin(exe(0x8001), 0);
+	push_exe(0, S_CB_T1, 0);
+	expect("a direct push, then a tail call", "t2 t1~ cb");
+	begin(exe(0xd001), 0);
+	push_exe(0, S_CB_G, 0);
+	expect("a direct push, then either of two chains of tail calls", "g4 g1~ cb");
+	begin(exe(0x8001), 0);
+	push_exe(0, S_CB_G, 0);
+	expect_bad("a direct push, and no tail call leads here", "t2 ?", REASON_WRONG_CALLEE);
+	begin(exe(0x3001), 0);
+	sample.flags = PCCE_SAMPLE_OUTSIDE;
+	expect_as("no page", "b", DECODE_OUTSIDE, REASON_NONE);
+	begin(exe(0x3001), 0);
+	sample.flags = PCCE_SAMPLE_READ_FAULT;
+	expect_bad("the page could not be read", "b ?", REASON_READ_FAULT);
+	begin(LIBC_BASE, 0);
+	sample.flags = PCCE_SAMPLE_KERNEL;
+	call_from_c(S_C_QSORT);
+	expect("in the kernel", "[libc] c b main");
+}
+
+static void test_repeats(void)
+{
+	begin(exe(0x5001), 0);
+	call_from_c(S_C_REC);
+	push_exe(0, S_REC_REC, 9);
+	expect("recursion", "rec rec*10/1 c b main");
+	begin(exe(0x4001), 2);
+	call_from_c(S_C_REC);
+	push_exe(0, S_REC_REC, PCCE_COUNT_MAX);
+	push_exe(0, S_REC_REC, 1);
+	push_exe(0, S_REC_WORK, 0);
+	expect("recursion beyond one entry's count", "c work rec rec*2/1 rec*65520/1 c b main");
+	begin(exe(0xa001), 0);
+	push_exe(0, S_MAIN_QSORT, 2);
+	expect("repetition through foreign code", "cb [] main*3/2");
+	begin(exe(0x9001), 0);
+	push_exe(2, S_C_OUT, 2);
+	expect("the first repetition hangs on something else", "out c work out~ c work*2/3");
+	begin(exe(0x5001), 0);
+	push_exe(1, S_C_REC, 1);
+	expect_bad("a repetition that the site cannot reach", "rec c b main ?", REASON_WRONG_CALLEE);
+}
+
+static void test_signals(void)
+{
+	begin(exe(0xa001), 0);
+	push_exe(1, S_C_REC, 0);
+	push(0, exe(0x5001), PCCE_COUNT_SIGNAL);
+	push(0, 0, PCCE_COUNT_SIGNAL2);
+	expect("a handler", "cb ! rec c b main");
+	begin(exe(0xa001), 0);
+	push(1, LIBC_BASE + 9, PCCE_COUNT_SIGNAL);
+	push(exe_site(S_C_EXT)->key, 0, PCCE_COUNT_SIGNAL2);
+	expect("a handler that interrupted a leaf function", "cb ! [libc] c b main");
+	begin(exe(0xa001), 0);
+	push_exe(1, S_C_REC, 0);
+	push(0xbad, 0xbad, 0);
+	push(0, exe(PUSH_CLAIMED), PCCE_COUNT_SIGNAL);
+	push(0, exe(exe_site(S_REC_REC)->key), PCCE_COUNT_SIGNAL2);
+	expect("a handler that interrupted a push helper", "cb ! rec c b main");
+	begin(exe(0xa001), 0);
+	push(0, exe(0x5001), PCCE_COUNT_SIGNAL);
+	expect_bad("half of a signal", "cb ! ?", REASON_UNKNOWN_SITE);
+	begin(exe(0xa001), 0);
+	push(0, 0, PCCE_COUNT_SIGNAL2);
+	expect_bad("the other half of a signal", "cb ! ?", REASON_UNKNOWN_SITE);
+	begin(exe(0xa001), 0);
+	push(0, 0, PCCE_COUNT_MARK);
+	expect_bad("a spill marker among the entries", "cb ! ?", REASON_UNKNOWN_SITE);
+}
+
+static void test_truncated(void)
+{
+	/* Two entries in the page, then many, then the two newest. */
+	begin(exe(0x5001), 0);
+	push_exe(1, S_C_REC, 0);
+	push_exe(0, S_REC_REC, 0);
+	push_exe(0, S_REC_REC, 0);
+	push_exe(0, S_REC_REC, 0);
+	sample.n_page = 2;
+	sample.n_total = 1000;
+	sample.flags = PCCE_SAMPLE_TRUNCATED;
+	expect_as("entries are missing in the middle", "rec rec rec ? rec c b main", DECODE_TRUNCATED, REASON_NONE);
+	sample.n_entries = sample.n_page;
+	expect_as("all spilled entries are missing", "rec ? rec c b main", DECODE_TRUNCATED, REASON_NONE);
+	sample.n_entries = 4;
+	sample.n_total = 2 + PCCE_SPILL_ENTRIES + 7;
+	expect_as("the newest are missing, too", "rec ? rec rec ? rec c b main", DECODE_TRUNCATED, REASON_NONE);
+	sample.ip = exe(exe_site(S_REC_REC)->key + 5);
+	expect_as("the entry with the id is missing", "rec ? rec rec ? rec c b main", DECODE_TRUNCATED, REASON_NONE);
+	sample.ip = exe(0x5001);
+	sample.n_page = 5;
+	expect_bad("counts that cannot be", "rec ?", REASON_READ_FAULT);
+	begin(exe(0x5001), 0);
+	push_exe(1, S_C_REC, 0);
+	push(0, exe(0x5001), PCCE_COUNT_SIGNAL);
+	push(0, 0, PCCE_COUNT_SIGNAL2);
+	push_exe(0, S_REC_REC, 0);
+	sample.n_page = 2;
+	sample.n_total = 9;
+	expect_as("a gap in the middle of a signal", "rec rec ! ? ! ? c b main", DECODE_TRUNCATED, REASON_NONE);
+}
+
+int main(void)
+{
+	fixture_init(&fx);
+	test_windows();
+	test_helpers();
+	test_foreign();
+	test_segments();
+	test_repeats();
+	test_signals();
+	test_truncated();
+	fixture_free(&fx);
+	return tap_done();
+}

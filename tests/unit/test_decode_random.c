@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Random runs of the process of decode_fixture.c, decoded at every step and compared
+ * with the truth; contexts of a million frames; and random samples, which need not
+ * decode but must do no harm (PCCE_FUZZ_ROUNDS of them, for use under a sanitizer).
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "tests/unit/decode_fixture.h"
+#include "tests/unit/tap.h"
+
+/* ---- random runs ----------------------------------------------------------------- */
+
+static uint64_t seed = 88172645463325252ULL;
+
+static uint32_t random_below(uint32_t n)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return (seed >> 16) % n;
+}
+
+#define RUN_DEPTH 400
+
+/* One call that is in progress: what it did, and what the truth was before it. */
+struct run_call {
+	uint32_t module, func; /* of the caller */
+	uint32_t site;
+	size_t n_words;
+};
+
+static struct {
+	uint64_t id, ext;
+	struct pcce_entry entry[PCCE_PAGE_ENTRIES];
+	uint32_t n;
+	uint32_t module, func; /* UINT32_MAX: outside */
+	struct run_call calls[RUN_DEPTH];
+	size_t depth;
+	const char *words[RUN_DEPTH * 3]; /* the truth, outermost first */
+	size_t n_words;
+} run;
+
+static void word(const char *w)
+{
+	run.words[run.n_words++] = w;
+}
+
+static void run_enter(uint32_t module, uint32_t func)
+{
+	run.module = module;
+	run.func = func;
+	if (module < 2)
+		word(table_string(table_of(module), table_of(module)->funcs[func].name));
+	else
+		word("[libc]");
+}
+
+static uint64_t base_of(uint32_t module)
+{
+	return module == 0 ? EXE_BASE : LIB_BASE;
+}
+
+/* Any function in which a segment can begin. */
+static void enter_any_root(void)
+{
+	static const uint32_t roots[] = {F_MAIN, F_REC, F_WORK, F_CB, F_OUT};
+	uint32_t i = random_below(7);
+
+	if (i < 5)
+		run_enter(0, roots[i]);
+	else
+		run_enter(1, i == 5 ? L_ENTRY : L_TAIL);
+}
+
+static void enter_callee(uint32_t module, uint32_t site)
+{
+	const struct pcce_table_site *s = &table_of(module)->sites[site];
+
+	if (module == 1) {
+		if (site == LS_TAIL_INNER)
+			run_enter(1, L_INNER);
+		else if (site == LS_INNER_EXT)
+			run_enter(2, 0);
+		else
+			enter_any_root();
+		return;
+	}
+	switch (site) {
+	case S_C_EXT:
+		run_enter(2, 0);
+		return;
+	case S_MAIN_QSORT:
+	case S_C_QSORT:
+		if (random_below(3)) {
+			word("[]");
+			enter_any_root();
+		} else {
+			run_enter(2, 0);
+		}
+		return;
+	case S_C_T1:
+	case S_CB_T1:
+		if (random_below(2)) {
+			word("t1~");
+			run_enter(0, F_T2);
+		} else {
+			run_enter(0, F_T1);
+		}
+		return;
+	case S_CB_G:
+		if (random_below(2))
+			word("g1~");
+		run_enter(0, !strcmp(run.words[run.n_words - 1], "g1~") ? F_G4 : F_G1);
+		return;
+	case S_C_OUT:
+		switch (random_below(3)) {
+		case 0:
+			run_enter(0, F_OUT);
+			return;
+		case 1:
+			word("out~");
+			run_enter(0, F_WORK);
+			return;
+		default:
+			word("out~");
+			run_enter(2, 0);
+			return;
+		}
+	case S_C_LIB:
+		if (random_below(2))
+			word("lib_entry~");
+		run_enter(1, !strcmp(run.words[run.n_words - 1], "lib_entry~") ? L_TAIL : L_ENTRY);
+		return;
+	case S_REC_WORK:
+		enter_any_root();
+		return;
+	default:
+		run_enter(0, s->callee);
+	}
+}
+
+static void run_call(uint32_t site)
+{
+	const struct pcce_table_site *s = &table_of(run.module)->sites[site];
+	uint64_t address = base_of(run.module) + s->key;
+	struct pcce_entry *top = run.n ? &run.entry[run.n - 1] : NULL;
+
+	run.calls[run.depth++] = (struct run_call){run.module, run.func, site, run.n_words};
+	switch (s->kind) {
+	case PCCE_KIND_ADD:
+		run.id += s->value;
+		break;
+	case PCCE_KIND_EXT:
+		run.ext = run.module == 0 ? s->key : address;
+		break;
+	case PCCE_KIND_PUSH:
+		if (top && top->id == run.id && (top->site & PCCE_SITE_MASK) == address)
+			top->site += 1ULL << PCCE_SITE_BITS;
+		else
+			run.entry[run.n++] = (struct pcce_entry){run.id, address};
+		run.id = 0;
+		break;
+	default:
+		break;
+	}
+	enter_callee(run.module, site);
+}
+
+static void run_return(void)
+{
+	struct run_call c = run.calls[--run.depth];
+	const struct pcce_table_site *s = &table_of(c.module)->sites[c.site];
+
+	run.module = c.module;
+	run.func = c.func;
+	run.n_words = c.n_words;
+	switch (s->kind) {
+	case PCCE_KIND_ADD:
+		run.id -= s->value;
+		break;
+	case PCCE_KIND_EXT:
+		run.ext = 0;
+		break;
+	case PCCE_KIND_PUSH:
+		run.id = run.entry[run.n - 1].id;
+		if (run.entry[run.n - 1].site >> PCCE_SITE_BITS)
+			run.entry[run.n - 1].site -= 1ULL << PCCE_SITE_BITS;
+		else
+			run.n--;
+		break;
+	default:
+		break;
+	}
+}
+
+/* A call site of the current function, or PCCE_NONE. */
+static uint32_t random_site(void)
+{
+	const struct table *t = table_of(run.module);
+	uint32_t candidates[16], n = 0;
+
+	if (!t)
+		return PCCE_NONE;
+	for (uint32_t i = 0; i < t->head->sites.count; i++)
+		if (t->sites[i].func == run.func && t->sites[i].kind < PCCE_KIND_TAIL)
+			candidates[n++] = i;
+	return n ? candidates[random_below(n)] : PCCE_NONE;
+}
+
+static bool run_agrees(void)
+{
+	static char want[1 << 16];
+	struct context ctx = {0};
+	uint64_t ip = run.module > 1 ? LIBC_BASE + 1 : base_of(run.module) + table_of(run.module)->funcs[run.func].addr;
+	size_t at = 0, frames = 0;
+	bool good;
+
+	begin(ip, run.id);
+	sample.ext = run.ext;
+	for (uint32_t i = 0; i < run.n; i++)
+		push(run.entry[i].id, run.entry[i].site & PCCE_SITE_MASK, run.entry[i].site >> PCCE_SITE_BITS);
+	for (size_t i = run.n_words; i-- > 0;)
+		at += sprintf(want + at, "%s%s", frames++ ? " " : "", run.words[i]);
+	good = !decode_context(&fx.as, &sample, entries, true, &ctx) && ctx.status == DECODE_EXACT &&
+	       !strcmp(render(&ctx), want) && ctx.depth == frames;
+	if (!good)
+		printf("# wanted %s\n# got    %s (%s)\n", want, text, decode_reason_name(ctx.reason));
+	/* Not expanded, the depth must be the same. */
+	if (good && (decode_context(&fx.as, &sample, entries, false, &ctx) || ctx.depth != frames)) {
+		printf("# depth %llu instead of %zu for %s\n", (unsigned long long)ctx.depth, frames, want);
+		good = false;
+	}
+	context_free(&ctx);
+	return good;
+}
+
+static void test_runs(void)
+{
+	int steps = 200000, checked = 0;
+	uint32_t longest = 0, target = 0;
+	bool good = true;
+
+	run_enter(0, F_MAIN);
+	for (int i = 0; i < steps && good; i++) {
+		uint32_t site = random_site();
+
+		if (i % 500 == 0)
+			target = random_below(RUN_DEPTH - 2);
+		if (run.depth && (site == PCCE_NONE || random_below(100) < (run.depth > target ? 60u : 30u) ||
+				  run.depth == RUN_DEPTH - 1 || run.n == PCCE_PAGE_ENTRIES))
+			run_return();
+		else
+			run_call(site);
+		if (run.depth > longest)
+			longest = run.depth;
+		if (i % 7 == 0 || run.depth < 8) {
+			good = run_agrees();
+			checked++;
+		}
+	}
+	tap_ok(good && checked > 20000 && longest > 200, "random runs decode to the truth", "%d checked, %u deep",
+	       checked, longest);
+}
+
+/* ---- size and harm --------------------------------------------------------------- */
+
+static void test_deep(void)
+{
+	struct context ctx = {0};
+	int r;
+
+	/* 16 entries of 65,520 repetitions: more than a million frames. */
+	begin(exe(0x5001), 0);
+	push_exe(1, S_C_REC, 0);
+	for (int i = 0; i < 16; i++)
+		push_exe(0, S_REC_REC, PCCE_COUNT_MAX);
+	r = decode_context(&fx.as, &sample, entries, true, &ctx);
+	tap_ok(!r && ctx.status == DECODE_EXACT && ctx.n == 16 * (PCCE_COUNT_MAX + 1) + 4 && ctx.depth == ctx.n,
+	       "a million frames", "%d, %zu frames", r, ctx.n);
+	r = decode_context(&fx.as, &sample, entries, false, &ctx);
+	tap_ok(!r && ctx.n == 20 && ctx.depth == 16 * (PCCE_COUNT_MAX + 1) + 4, "a million frames, not written out",
+	       "%d, %zu frames, depth %llu", r, ctx.n, (unsigned long long)ctx.depth);
+	context_free(&ctx);
+}
+
+static uint64_t random_address(void)
+{
+	const struct table *t = random_below(4) ? &fx.exe : &fx.lib;
+	uint64_t base = t == &fx.exe ? EXE_BASE : LIB_BASE;
+	const struct pcce_table_site *s = &t->sites[random_below(t->head->sites.count)];
+
+	switch (random_below(8)) {
+	case 0:
+		return base + random_below(MODULE_BYTES);
+	case 1:
+		return LIBC_BASE + random_below(16);
+	case 2:
+		return base + PUSH_BEFORE + random_below(0x60);
+	case 3:
+		return base + s->key - s->before + random_below(s->before + s->ret + s->after_len + 1);
+	case 4:
+		return seed;
+	default:
+		return base + s->key;
+	}
+}
+
+static uint64_t random_id(void)
+{
+	static const uint64_t ids[] = {0, 0, 0, 1, 2, 7, 1ULL << 32, (1ULL << 32) + 1, PCCE_ID_LOST, UINT64_MAX};
+
+	return ids[random_below(sizeof(ids) / sizeof(ids[0]))];
+}
+
+static void test_random_samples(void)
+{
+	const char *env = getenv("PCCE_FUZZ_ROUNDS");
+	long rounds = env ? atol(env) : 200000, counts[4] = {0};
+	struct context ctx = {0};
+	bool good = true;
+
+	for (long i = 0; i < rounds && good; i++) {
+		uint32_t n = random_below(12);
+
+		begin(random_address(), random_id());
+		sample.r11 = random_address();
+		sample.ext = random_below(4) ? 0 : random_below(2) ? random_address() : exe_site(S_C_EXT)->key;
+		for (uint32_t k = 0; k < n; k++)
+			push(random_id(), random_address() & PCCE_SITE_MASK,
+			     random_below(3)   ? 0
+			     : random_below(8) ? random_below(300)
+					       : 0xffec + random_below(20));
+		if (!random_below(4)) {
+			sample.n_page = random_below(n + 2);
+			sample.n_total = random_below(2) ? n + random_below(3) : seed;
+		}
+		sample.flags = random_below(10) ? 0 : random_below(32);
+		good = !decode_context(&fx.as, &sample, entries, false, &ctx) && ctx.n > 0 && ctx.n < 100000 &&
+		       (ctx.status == DECODE_UNDECODABLE) == (ctx.reason != REASON_NONE) && ctx.depth >= ctx.n;
+		counts[ctx.status]++;
+	}
+	context_free(&ctx);
+	tap_ok(good && counts[DECODE_EXACT] && counts[DECODE_UNDECODABLE], "random samples do no harm",
+	       "of %ld: %ld exact, %ld truncated, %ld outside, %ld undecodable", rounds, counts[0], counts[1],
+	       counts[2], counts[3]);
+}
+
+int main(void)
+{
+	fixture_init(&fx);
+	test_runs();
+	test_deep();
+	test_random_samples();
+	fixture_free(&fx);
+	return tap_done();
+}

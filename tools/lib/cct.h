@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * A calling context tree with weights.  Node 0 is the root, "all"; a child always
+ * has a higher number than its parent.
+ */
+#ifndef PCCE_CCT_H
+#define PCCE_CCT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "tools/lib/decode.h"
+#include "tools/lib/names.h"
+
+/* What makes a node under its parent. No padding: keys are compared as bytes. */
+struct cct_key {
+	uint32_t kind;	 /* enum frame_kind */
+	uint32_t flags;	 /* CCT_* */
+	uint32_t module; /* UINT32_MAX: none */
+	uint32_t func;	 /* into the module's table, or PCCE_NONE */
+	uint32_t name;	 /* strings of struct names */
+	uint32_t file;	 /* where the parent calls this, 0: unknown */
+	uint32_t line;
+	uint32_t repeat; /* this node and the span - 1 below it, one child each, stand repeat + 1 times in a row */
+	uint32_t span;
+	uint32_t reserved;
+	uint64_t call; /* link-time address of the call in the parent's module; 0: unknown, or inlined */
+};
+
+#define CCT_INLINED 1u /* inlined into its parent */
+#define CCT_KERNEL 2u
+
+struct cct_node {
+	struct cct_key key;
+	uint32_t parent;
+	uint32_t child, next;		 /* 0: none; in order of total weight once cct_finish() has run */
+	uint32_t repeat_min, repeat_max; /* they differ in a merged node only */
+	uint64_t self, total;		 /* weights */
+	uint64_t samples;		 /* that ended here */
+};
+
+struct cct_slot {
+	uint32_t tag;  /* upper half of the hash */
+	uint32_t node; /* 0: free */
+};
+
+struct cct {
+	struct cct_node *nodes;
+	size_t n, capacity;
+	struct cct_slot *slots;
+	size_t n_slots;
+};
+
+int cct_init(struct cct *t); /* 0 or -ENOMEM */
+void cct_free(struct cct *t);
+
+/* The child of this key, made if need be; UINT32_MAX: no memory. */
+uint32_t cct_child(struct cct *t, uint32_t parent, const struct cct_key *key);
+
+/* Sums up the totals and orders children: heaviest first, then by name. */
+int cct_finish(struct cct *t, const struct names *names);
+
+/*
+ * The same weights with like siblings merged.  CCT_MERGE_LINES: calls from the same line, and repetitions
+ * whatever their number.  CCT_MERGE_NAMES: calls of the same name, repeated equally often.
+ */
+enum cct_merge { CCT_MERGE_LINES, CCT_MERGE_NAMES };
+int cct_merge(const struct cct *from, enum cct_merge how, struct cct *to);
+
+#endif

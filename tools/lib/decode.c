@@ -1,0 +1,831 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * From a sample to the chain of calls.
+ *
+ * Three questions are answered in turn, innermost first:
+ *
+ *   locate()  what do the registers say?  ip gives the current function and which
+ *             steps of a slot or of a push or pop helper have been done; undoing
+ *             them gives the id of the current function in its segment.  Code
+ *             without slots is a foreign frame, under the site in ext or under the
+ *             top entry.
+ *   climb()   from a function and its id to the root of its segment, one in-edge at
+ *             a time (Algorithm 2 of the paper; the table's sorted in-edges make
+ *             each step a binary search).
+ *   pop()     from a root to the caller that pushed (Algorithm 4), with what lies
+ *             between: tail calls and foreign code.
+ *
+ * A special pair of entries stands for a signal: there the interrupted registers
+ * are in the entries, and locate() starts again with them.
+ *
+ * Nothing here recurses, and every loop is bounded by the sample or by the table,
+ * whatever these hold: samples come from memory that the sampled program can write.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <pcce/sites.h>
+#include "tools/lib/decode.h"
+#include "tools/lib/table_read.h"
+
+/* Inner functions of a chain of tail calls that are looked for. */
+#define TAIL_PATH_MAX 64
+
+/* What the segment that was just finished hangs under. */
+enum inner_kind {
+	INNER_ROOT,    /* func is a root; the caller pushed */
+	INNER_FOREIGN, /* code without slots */
+	INNER_UNKNOWN  /* a gap: anything may have been here */
+};
+
+struct walk {
+	const struct address_space *as;
+	const struct pcce_entry *entries;
+	struct context *ctx;
+	bool expand;
+
+	uint64_t id, ext;  /* the state, at the point that was reached */
+	bool first_return; /* ext names a call of this function that returns twice: the state is known */
+	const struct mapped_module *m;
+	uint32_t func;
+	enum inner_kind inner;
+
+	uint32_t n_page;  /* of the sample */
+	uint32_t deeper;  /* entries of the spill area below those that the sample holds */
+	uint32_t top;	  /* entries[0 .. top) are left */
+	uint32_t used;	  /* repetitions of entries[top - 1] that are consumed */
+	uint64_t missing; /* entries above those that the sample holds */
+	uint32_t gap;	  /* entries are missing below entries[gap]; UINT32_MAX: none */
+	bool truncated;
+	bool no_memory;
+};
+
+static bool reserve(struct context *ctx, size_t more)
+{
+	size_t need, capacity = ctx->capacity ? ctx->capacity : 64;
+	struct frame *frames;
+
+	if (__builtin_add_overflow(ctx->n, more, &need) || need > SIZE_MAX / 2 / sizeof(*frames))
+		return false;
+	if (need <= ctx->capacity)
+		return true;
+	while (capacity < need)
+		capacity *= 2;
+	frames = realloc(ctx->frames, capacity * sizeof(*frames));
+	if (!frames)
+		return false;
+	ctx->frames = frames;
+	ctx->capacity = capacity;
+	return true;
+}
+
+static void emit(struct walk *w, enum frame_kind kind, const struct mapped_module *m, uint32_t func, uint32_t site,
+		 uint64_t address)
+{
+	struct context *ctx = w->ctx;
+
+	if (!reserve(ctx, 1)) {
+		w->no_memory = true;
+		return;
+	}
+	ctx->frames[ctx->n++] = (struct frame){
+		.kind = kind,
+		.module = m ? m->module : UINT32_MAX,
+		.func = func,
+		.site = site,
+		.address = address,
+	};
+}
+
+static uint64_t run_time(const struct mapped_module *m, uint64_t vaddr)
+{
+	return vaddr - m->vaddr + m->start;
+}
+
+static uint64_t link_time(const struct mapped_module *m, uint64_t address)
+{
+	return address - m->start + m->vaddr;
+}
+
+static void emit_call(struct walk *w, const struct mapped_module *m, uint32_t site)
+{
+	const struct pcce_table_site *s = &m->table->sites[site];
+
+	emit(w, FRAME_CALL, m, s->func, site, run_time(m, s->key + s->restore_len));
+}
+
+/* ---- the encoding stack ---------------------------------------------------------- */
+
+enum top { TOP_ENTRY, TOP_SIGNAL, TOP_GAP, TOP_EMPTY };
+
+static uint64_t entry_count(const struct pcce_entry *e)
+{
+	return e->site >> PCCE_SITE_BITS;
+}
+
+static enum top top_kind(const struct walk *w)
+{
+	if (w->missing || w->top == w->gap)
+		return TOP_GAP;
+	if (!w->top)
+		return TOP_EMPTY;
+	return entry_count(&w->entries[w->top - 1]) > PCCE_COUNT_MAX ? TOP_SIGNAL : TOP_ENTRY;
+}
+
+/* The record of a jump under way is on top: see PCCE_COUNT_JUMP. */
+static bool has_record(const struct walk *w)
+{
+	return top_kind(w) == TOP_SIGNAL && entry_count(&w->entries[w->top - 1]) == PCCE_COUNT_JUMP2 && w->top > 1 &&
+	       w->top - 1 != w->gap && entry_count(&w->entries[w->top - 2]) == PCCE_COUNT_JUMP;
+}
+
+/* A push that claimed an entry and has not filled it: forget it, whatever it holds. */
+static void drop_entry(struct walk *w)
+{
+	if (w->missing) {
+		w->missing--;
+	} else if (w->top && w->top != w->gap) {
+		w->top--;
+		w->used = 0;
+	}
+}
+
+static void drop_repetition(struct walk *w)
+{
+	if (w->used < entry_count(&w->entries[w->top - 1]))
+		w->used++;
+	else
+		drop_entry(w);
+}
+
+static const struct mapped_module *find_instrumented(const struct walk *w, uint64_t address)
+{
+	const struct mapped_module *m = w->as->find(w->as, address);
+
+	return m && m->table ? m : NULL;
+}
+
+/* The site that an entry or ext names at run time; NULL if there is none of that kind. */
+static const struct mapped_module *find_site(const struct walk *w, uint64_t address, uint8_t kind, uint32_t *site)
+{
+	const struct mapped_module *m = find_instrumented(w, address);
+
+	if (!m)
+		return NULL;
+	*site = table_site_by_key(m->table, link_time(m, address));
+	return *site != PCCE_NONE && m->table->sites[*site].kind == kind ? m : NULL;
+}
+
+static const struct mapped_module *find_ext(const struct walk *w, uint32_t *site)
+{
+	const struct mapped_module *m = w->as->main_module(w->as);
+
+	if (w->ext >> 32 || !m || !m->table)
+		return find_site(w, w->ext, PCCE_KIND_EXT, site);
+	*site = table_site_by_key(m->table, w->ext);
+	return *site != PCCE_NONE && m->table->sites[*site].kind == PCCE_KIND_EXT ? m : NULL;
+}
+
+/* ---- locate: what the registers say ---------------------------------------------- */
+
+/* The push of this site is in force: go back to before it. */
+static enum decode_reason undo_push(struct walk *w, const struct mapped_module *m, uint32_t site)
+{
+	const struct pcce_entry *e;
+
+	switch (top_kind(w)) {
+	case TOP_GAP:
+		/* The entry that holds the id is not in the sample; the gap that follows tells so. */
+		w->inner = INNER_UNKNOWN;
+		return REASON_NONE;
+	case TOP_ENTRY:
+		break;
+	default:
+		return REASON_UNKNOWN_SITE;
+	}
+	e = &w->entries[w->top - 1];
+	if ((e->site & PCCE_SITE_MASK) != run_time(m, m->table->sites[site].key))
+		return REASON_UNKNOWN_SITE;
+	w->id = e->id;
+	drop_repetition(w);
+	return REASON_NONE;
+}
+
+/* ip is in the slots or the call of a site: the rule of struct pcce_table_site. */
+static enum decode_reason window(struct walk *w, const struct mapped_module *m, uint32_t site, uint64_t vaddr)
+{
+	const struct pcce_table_site *s = &m->table->sites[site];
+	uint64_t start = s->key - s->before, ret = s->key + s->ret;
+
+	if (s->kind == PCCE_KIND_RESTORE)
+		return w->first_return ? REASON_NONE : REASON_RESTORING;
+	if (vaddr >= ret ? vaddr - ret >= s->undone : vaddr - start < s->claim)
+		return REASON_NONE;
+	switch (s->kind) {
+	case PCCE_KIND_ADD:
+		if (vaddr < ret && vaddr - start < s->applied)
+			return REASON_NONE;
+		if (w->id < s->value)
+			return REASON_NO_EDGE;
+		w->id -= s->value;
+		return REASON_NONE;
+	case PCCE_KIND_PUSH:
+		if (vaddr < ret && vaddr - start < s->applied) {
+			drop_entry(w);
+			return REASON_NONE;
+		}
+		return undo_push(w, m, site);
+	default:
+		return REASON_NONE;
+	}
+}
+
+/* ip is in a push or pop helper, and r11 names the site it works for: the key for a
+ * push, the end of the after-slot for a pop. */
+static enum decode_reason helper(struct walk *w, uint32_t state, uint64_t r11)
+{
+	const struct mapped_module *m = find_instrumented(w, r11 - 1);
+	const struct pcce_table_site *s;
+	uint64_t vaddr;
+	uint32_t site;
+
+	if (!m)
+		return REASON_UNKNOWN_SITE;
+	vaddr = link_time(m, r11);
+	site = table_site_by_key(m->table, vaddr);
+	if (site == PCCE_NONE) {
+		site = table_site_around(m->table, vaddr - 1);
+		if (site == PCCE_NONE)
+			return REASON_UNKNOWN_SITE;
+		s = &m->table->sites[site];
+		if (s->key + s->ret + s->after_len != vaddr)
+			return REASON_UNKNOWN_SITE;
+	}
+	s = &m->table->sites[site];
+	if (s->kind != PCCE_KIND_PUSH)
+		return REASON_UNKNOWN_SITE;
+	w->m = m;
+	w->func = s->func;
+	emit(w, FRAME_CALL, m, s->func, PCCE_NONE, run_time(m, s->key + s->restore_len));
+	/* The helper itself names its site in ext while it reserves the spill area. */
+	if (w->ext && w->ext != r11)
+		return REASON_STALE_EXT;
+	switch (state) {
+	case PCCE_HELPER_CLAIMED:
+		drop_entry(w);
+		return REASON_NONE;
+	case PCCE_HELPER_PUSHED:
+		return undo_push(w, m, site);
+	default:
+		return REASON_NONE;
+	}
+}
+
+static enum decode_reason foreign(struct walk *w, const struct mapped_module *m, uint64_t ip)
+{
+	uint32_t site;
+
+	emit(w, FRAME_FOREIGN, m, PCCE_NONE, PCCE_NONE, ip);
+	if (has_record(w)) {
+		/* Not there yet. */
+		w->top -= 2;
+		w->ext = 0;
+	}
+	if (!w->ext) {
+		/* A call out of the module is a push or ext: there is no other way here with an id. */
+		w->inner = INNER_FOREIGN;
+		if (!w->id)
+			return REASON_NONE;
+		return w->id >= PCCE_ID_LOST_MIN ? REASON_LOST_ID : REASON_NO_EDGE;
+	}
+	m = find_ext(w, &site);
+	if (!m) /* a push that is reserving the spill area */
+		m = find_site(w, w->ext, PCCE_KIND_PUSH, &site);
+	if (!m)
+		return REASON_UNKNOWN_SITE;
+	w->m = m;
+	w->func = m->table->sites[site].func;
+	emit_call(w, m, site);
+	return REASON_NONE;
+}
+
+/* A jump has ended where ext says: the state is what the record says. */
+static enum decode_reason apply_record(struct walk *w)
+{
+	const struct pcce_entry *record = &w->entries[w->top - 2];
+	uint64_t off = record[0].site & PCCE_SITE_MASK, word = record[1].id, n = word & PCCE_SITE_MASK;
+	uint32_t target;
+
+	if ((record[1].site & PCCE_SITE_MASK) != w->ext)
+		return REASON_STALE_EXT;
+	w->id = record[0].id;
+	if (off == PCCE_OFF_SPILLED) {
+		/* n entries of the spill area */
+		target = w->n_page + (n > w->deeper ? n - w->deeper : 0);
+		if (n > PCCE_SPILL_ENTRIES || target > w->top)
+			return REASON_UNKNOWN_SITE;
+		w->top = target;
+		return REASON_NONE;
+	}
+	target = off / sizeof(*record);
+	if (off > PCCE_OFF_LIMIT || target > w->n_page || target > w->top)
+		return REASON_UNKNOWN_SITE;
+	w->top = target;
+	w->gap = UINT32_MAX;
+	if (target) {
+		uint64_t now = w->entries[target - 1].site;
+
+		/* The top entry may have been repeated since. */
+		if (now < word || (now ^ word) & PCCE_SITE_MASK ||
+		    (now != word && now >> PCCE_SITE_BITS > PCCE_COUNT_MAX))
+			return REASON_UNKNOWN_SITE;
+		w->used = (now - word) >> PCCE_SITE_BITS;
+	}
+	return REASON_NONE;
+}
+
+/* ext names a call of setjmp or the like that is returning, or has: see docs/slots.md. */
+static bool ext_returns_twice(const struct walk *w, const struct mapped_module **m, uint32_t *site)
+{
+	if (!w->ext)
+		return false;
+	*m = find_ext(w, site);
+	return *m && (*m)->table->sites[*site].flags & PCCE_SITE_RETURNS_TWICE;
+}
+
+/* Sets the state at the innermost function, and w->inner: INNER_ROOT means that there is a
+ * segment to climb. */
+static enum decode_reason locate(struct walk *w, uint64_t ip, uint64_t r11)
+{
+	const struct mapped_module *m = w->as->find(w->as, ip);
+	const struct pcce_table_helper *h;
+	const struct mapped_module *ext_module;
+	uint32_t site, ext_site = PCCE_NONE;
+	uint64_t vaddr;
+
+	w->inner = INNER_ROOT;
+	w->first_return = false;
+	if (!m || !m->table)
+		return foreign(w, m, ip);
+	vaddr = link_time(m, ip);
+	h = table_helper_at(m->table, vaddr);
+	if (h && h->state == PCCE_HELPER_RESTORING) {
+		if (ext_returns_twice(w, &ext_module, &ext_site)) {
+			const struct pcce_table_site *s = &ext_module->table->sites[ext_site];
+
+			w->m = ext_module;
+			w->func = s->func;
+			emit(w, FRAME_CALL, w->m, w->func, PCCE_NONE, run_time(w->m, s->key + s->restore_len));
+			return has_record(w) ? apply_record(w) : REASON_NONE;
+		}
+		emit(w, FRAME_FOREIGN, m, PCCE_NONE, PCCE_NONE, ip);
+		return REASON_RESTORING;
+	}
+	if (h && h->state == PCCE_HELPER_JUMPING) {
+		drop_entry(w);
+		drop_entry(w);
+		return foreign(w, m, ip);
+	}
+	if (h)
+		return helper(w, h->state, r11);
+	w->func = table_func_at(m->table, vaddr);
+	if (w->func == PCCE_NONE)
+		return foreign(w, m, ip);
+	w->m = m;
+	emit(w, FRAME_CALL, m, w->func, PCCE_NONE, ip);
+	site = table_site_around(m->table, vaddr);
+	if (ext_returns_twice(w, &ext_module, &ext_site) && ext_module->table == m->table &&
+	    m->table->sites[ext_site].func == w->func) {
+		w->first_return = true;
+		if (has_record(w)) {
+			enum decode_reason r = apply_record(w);
+
+			if (r)
+				return r;
+		}
+	} else if (w->ext) {
+		ext_module = find_ext(w, &ext_site);
+		if (!ext_module || ext_module->table != m->table || ext_site != site)
+			return REASON_STALE_EXT;
+	}
+	return site == PCCE_NONE ? REASON_NONE : window(w, m, site, vaddr);
+}
+
+/* ---- tail calls ------------------------------------------------------------------ */
+
+/* Frames of a call of `callee` that has reached `reached` by tail calls; reached is
+ * PCCE_NONE where the way led out of the module. */
+static void emit_tail(struct walk *w, const struct mapped_module *m, uint32_t callee, uint32_t reached)
+{
+	uint32_t path[TAIL_PATH_MAX];
+	int n = reached == PCCE_NONE ? 0 : table_tail_path(m->table, callee, reached, path, TAIL_PATH_MAX);
+
+	while (n > 0)
+		emit(w, FRAME_TAIL, m, path[--n], PCCE_NONE, 0);
+	emit(w, FRAME_TAIL, m, callee, PCCE_NONE, 0);
+}
+
+/* tails[] is sorted by from: the first index whose from is not below. */
+static uint64_t first_tail(const struct table *t, uint32_t from)
+{
+	uint64_t lo = 0, hi = t->head->tails.count;
+
+	while (lo < hi) {
+		uint64_t mid = lo + (hi - lo) / 2;
+
+		if (t->tails[mid].from < from)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Can a call of `from` be in `to` by direct tail calls? Breadth first; needed only where
+ * there is not exactly one way. */
+static bool tail_reaches(struct walk *w, const struct table *t, uint32_t from, uint32_t to)
+{
+	size_t n_funcs = t->head->funcs.count, words = (n_funcs + 31) / 32, need = n_funcs + words;
+	uint32_t *queue, *seen, head = 0, tail = 0;
+	struct context *ctx = w->ctx;
+
+	if (ctx->n_scratch < need) {
+		queue = realloc(ctx->scratch, need * sizeof(*queue));
+		if (!queue) {
+			w->no_memory = true;
+			return false;
+		}
+		ctx->scratch = queue;
+		ctx->n_scratch = need;
+	}
+	queue = ctx->scratch;
+	seen = queue + n_funcs;
+	memset(seen, 0, words * sizeof(*seen));
+	seen[from / 32] |= 1u << from % 32;
+	queue[tail++] = from;
+	while (head < tail) {
+		uint32_t f = queue[head++];
+
+		for (uint64_t i = first_tail(t, f); i < t->head->tails.count && t->tails[i].from == f; i++) {
+			uint32_t g = t->tails[i].to;
+
+			if (g == to)
+				return true;
+			if (seen[g / 32] & 1u << g % 32)
+				continue;
+			seen[g / 32] |= 1u << g % 32;
+			queue[tail++] = g;
+		}
+	}
+	return false;
+}
+
+/* ---- climb: from a function to the root of its segment --------------------------- */
+
+static enum decode_reason climb(struct walk *w)
+{
+	const struct table *t = w->m->table;
+	uint64_t steps = t->head->funcs.count;
+
+	if (w->id >= PCCE_ID_LOST_MIN)
+		return REASON_LOST_ID;
+	for (;;) {
+		const struct pcce_table_edge *e;
+		const struct pcce_table_site *s;
+		uint32_t i = table_in_edge(t, w->func, w->id);
+
+		if (i == PCCE_NONE) {
+			if (w->id)
+				return REASON_NO_EDGE;
+			return t->funcs[w->func].flags & PCCE_FUNC_ROOT ? REASON_NONE : REASON_NOT_ROOT;
+		}
+		if (!steps--)
+			return REASON_NO_EDGE; /* a table whose edges run in a circle */
+		e = &t->edges[i];
+		s = &t->sites[e->site];
+		if (s->callee != PCCE_NONE && s->callee != w->func)
+			emit_tail(w, w->m, s->callee, w->func);
+		emit_call(w, w->m, e->site);
+		w->id -= e->value;
+		w->func = s->func;
+	}
+}
+
+/* ---- pop: from a root to who pushed ---------------------------------------------- */
+
+/* What the site calls by name is the root, or, in another module, tail-calls it. */
+static bool named_callee(struct walk *w, const char *name, bool other)
+{
+	const struct table *t = w->m->table;
+	uint32_t path[TAIL_PATH_MAX];
+
+	if (!strcmp(table_string(t, t->funcs[w->func].name), name))
+		return true;
+	for (uint64_t i = 0; other && i < t->head->tails.count; i++) {
+		uint32_t from = t->tails[i].from;
+
+		/* Only direct tail calls, and chains that are unique, are worth a look here. */
+		if (strcmp(table_string(t, t->funcs[from].name), name))
+			continue;
+		if (table_tail_path(t, from, w->func, path, TAIL_PATH_MAX) < 0)
+			continue;
+		emit_tail(w, w->m, from, w->func);
+		return true;
+	}
+	return false;
+}
+
+/* What lies between the call of a push site and the segment that was reached from it. */
+static enum decode_reason between(struct walk *w, const struct mapped_module *m, uint32_t site)
+{
+	const struct pcce_table_site *s = &m->table->sites[site];
+	bool tail_out = s->callee != PCCE_NONE && m->table->funcs[s->callee].flags & PCCE_FUNC_TAIL_OUT;
+
+	if (w->inner == INNER_UNKNOWN)
+		return REASON_NONE;
+	if (w->inner == INNER_FOREIGN) {
+		if (tail_out)
+			emit_tail(w, m, s->callee, PCCE_NONE);
+		return REASON_NONE;
+	}
+	if (s->callee != PCCE_NONE) {
+		bool same = m->table == w->m->table;
+
+		if (same && s->callee == w->func)
+			return REASON_NONE;
+		if (tail_out)
+			emit_tail(w, m, s->callee, PCCE_NONE);
+		else if (same && tail_reaches(w, m->table, s->callee, w->func))
+			emit_tail(w, m, s->callee, w->func);
+		else
+			return REASON_WRONG_CALLEE;
+		return REASON_NONE;
+	}
+	if (s->flags & PCCE_SITE_INDIRECT ||
+	    named_callee(w, table_string(m->table, s->callee_name), m->table != w->m->table))
+		return REASON_NONE;
+	emit(w, FRAME_FOREIGN, NULL, PCCE_NONE, PCCE_NONE, 0);
+	return REASON_NONE;
+}
+
+static bool same_frames(const struct frame *a, const struct frame *b, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (a[i].kind != b[i].kind || a[i].module != b[i].module || a[i].func != b[i].func ||
+		    a[i].site != b[i].site || a[i].address != b[i].address)
+			return false;
+	return true;
+}
+
+static void append_copies(struct walk *w, size_t start, size_t n, uint64_t times)
+{
+	struct context *ctx = w->ctx;
+	size_t all;
+
+	if (__builtin_mul_overflow(n, (size_t)times, &all) || !reserve(ctx, all)) {
+		w->no_memory = true;
+		return;
+	}
+	for (; times; times--) {
+		memcpy(&ctx->frames[ctx->n], &ctx->frames[start], n * sizeof(*ctx->frames));
+		ctx->n += n;
+	}
+}
+
+/* The segment frames[segment .. n), with frames[glue .. segment) between it and what it
+ * called, was pushed `more` times more in a row. */
+static enum decode_reason repeat(struct walk *w, const struct mapped_module *m, uint32_t site, size_t glue,
+				 size_t segment, uint32_t more)
+{
+	struct context *ctx = w->ctx;
+	size_t end = ctx->n, glue2, start = segment;
+	enum decode_reason r;
+
+	r = between(w, m, site);
+	if (r || w->no_memory)
+		return r;
+	glue2 = ctx->n - end;
+	if (glue2 == segment - glue && same_frames(&ctx->frames[glue], &ctx->frames[end], glue2)) {
+		ctx->n = end;
+		start = glue;
+	} else if (glue2) {
+		/* The innermost repetition hangs on something else than the others: it stands alone. */
+		append_copies(w, segment, end - segment, 1);
+		start = end;
+		more--;
+	}
+	if (w->no_memory || !more)
+		return REASON_NONE;
+	if (w->expand) {
+		append_copies(w, start, ctx->n - start, more);
+		return REASON_NONE;
+	}
+	ctx->frames[ctx->n - 1].repeat = more;
+	ctx->frames[ctx->n - 1].span = ctx->n - start;
+	ctx->depth += (uint64_t)more * (ctx->n - start);
+	return REASON_NONE;
+}
+
+static enum decode_reason pop(struct walk *w)
+{
+	const struct pcce_entry *e = &w->entries[w->top - 1];
+	uint32_t more = entry_count(e) - w->used, site;
+	const struct mapped_module *m = find_site(w, e->site & PCCE_SITE_MASK, PCCE_KIND_PUSH, &site);
+	size_t glue = w->ctx->n, segment;
+	enum decode_reason r;
+
+	if (!m)
+		return REASON_UNKNOWN_SITE;
+	r = between(w, m, site);
+	if (r)
+		return r;
+	drop_entry(w);
+	segment = w->ctx->n;
+	emit_call(w, m, site);
+	w->m = m;
+	w->func = m->table->sites[site].func;
+	w->id = e->id;
+	w->inner = INNER_ROOT;
+	r = climb(w);
+	if (r || !more || w->no_memory)
+		return r;
+	return repeat(w, m, site, glue, segment, more);
+}
+
+/* A handler ran here: take up the interrupted state. */
+static enum decode_reason interrupted(struct walk *w)
+{
+	const struct pcce_entry *second = &w->entries[w->top - 1], *first;
+	uint64_t ip;
+
+	if (has_record(w)) {
+		/* longjmp itself has called the program, a clean-up handler perhaps. */
+		w->top -= 2;
+		w->inner = INNER_FOREIGN;
+		return REASON_NONE;
+	}
+	emit(w, FRAME_SIGNAL, NULL, PCCE_NONE, PCCE_NONE, 0);
+	if (w->inner == INNER_UNKNOWN && entry_count(second) == PCCE_COUNT_SIGNAL) {
+		/* The other half is in the gap above: ip alone does not tell the state. */
+		drop_entry(w);
+		emit(w, FRAME_GAP, NULL, PCCE_NONE, PCCE_NONE, 0);
+		return REASON_NONE;
+	}
+	if (entry_count(second) != PCCE_COUNT_SIGNAL2)
+		return REASON_UNKNOWN_SITE;
+	w->top--;
+	w->used = 0;
+	if (w->top == w->gap) {
+		w->inner = INNER_UNKNOWN;
+		return REASON_NONE;
+	}
+	if (!w->top)
+		return REASON_UNKNOWN_SITE;
+	first = second - 1;
+	if (entry_count(first) != PCCE_COUNT_SIGNAL)
+		return REASON_UNKNOWN_SITE;
+	w->top--;
+	ip = first->site & PCCE_SITE_MASK;
+	w->id = first->id;
+	w->ext = second->id;
+	return locate(w, ip, second->site & PCCE_SITE_MASK);
+}
+
+/* ---- all together ---------------------------------------------------------------- */
+
+static enum decode_reason walk(struct walk *w, const struct pcce_sample *s)
+{
+	enum decode_reason r = locate(w, s->ip, s->r11);
+
+	for (;;) {
+		if (r || w->no_memory)
+			return r;
+		if (w->inner == INNER_ROOT) {
+			r = climb(w);
+			if (r)
+				return r;
+		}
+		/* Down to the next state that has to be climbed from. */
+		for (;;) {
+			enum top top = top_kind(w);
+
+			if (w->no_memory || top == TOP_EMPTY)
+				return REASON_NONE;
+			if (top == TOP_SIGNAL) {
+				r = interrupted(w);
+				break;
+			}
+			if (top == TOP_GAP) {
+				emit(w, FRAME_GAP, NULL, PCCE_NONE, PCCE_NONE, 0);
+				w->truncated = true;
+				if (w->missing)
+					w->missing = 0;
+				else
+					w->gap = UINT32_MAX;
+				w->inner = INNER_UNKNOWN;
+				continue;
+			}
+			r = pop(w);
+			if (r)
+				return r;
+		}
+	}
+}
+
+/* No page: only ip is known. */
+static void outside(struct walk *w, uint64_t ip)
+{
+	const struct mapped_module *m = w->as->find(w->as, ip);
+	uint32_t func = m && m->table ? table_func_at(m->table, link_time(m, ip)) : PCCE_NONE;
+
+	emit(w, func == PCCE_NONE ? FRAME_FOREIGN : FRAME_CALL, m, func, PCCE_NONE, ip);
+}
+
+/* Where entries are missing: in the middle, between the newest of the spill area and the page's,
+ * and also on top, if there were more than the spill area holds. */
+static bool place_gaps(struct walk *w, const struct pcce_sample *s)
+{
+	uint32_t spilled, held;
+
+	if (s->n_page > s->n_entries || s->n_entries > s->n_total || s->n_entries > PCCE_SAMPLE_ENTRIES)
+		return false;
+	spilled = s->n_total - s->n_page;
+	held = s->n_entries - s->n_page;
+	if (spilled > PCCE_SPILL_ENTRIES) {
+		w->missing = spilled - PCCE_SPILL_ENTRIES;
+		spilled = PCCE_SPILL_ENTRIES;
+	}
+	if (held < spilled)
+		w->gap = s->n_page;
+	w->n_page = s->n_page;
+	w->deeper = spilled - held;
+	return true;
+}
+
+int decode_context(const struct address_space *as, const struct pcce_sample *sample, const struct pcce_entry *entries,
+		   bool expand, struct context *ctx)
+{
+	struct walk w = {
+		.as = as,
+		.entries = entries,
+		.ctx = ctx,
+		.expand = expand,
+		.id = sample->id,
+		.ext = sample->ext,
+		.top = sample->n_entries,
+		.gap = UINT32_MAX,
+	};
+
+	ctx->n = 0;
+	ctx->depth = 0;
+	ctx->status = DECODE_EXACT;
+	ctx->reason = REASON_NONE;
+	if (sample->flags & PCCE_SAMPLE_OUTSIDE) {
+		outside(&w, sample->ip);
+		ctx->status = DECODE_OUTSIDE;
+	} else if (sample->flags & PCCE_SAMPLE_READ_FAULT || !place_gaps(&w, sample)) {
+		outside(&w, sample->ip);
+		ctx->reason = REASON_READ_FAULT;
+	} else {
+		ctx->reason = walk(&w, sample);
+		if (w.truncated)
+			ctx->status = DECODE_TRUNCATED;
+	}
+	if (ctx->reason) {
+		emit(&w, FRAME_GAP, NULL, PCCE_NONE, PCCE_NONE, 0);
+		ctx->status = DECODE_UNDECODABLE;
+	}
+	ctx->depth += ctx->n;
+	return w.no_memory ? -ENOMEM : 0;
+}
+
+bool decode_needs_r11(const struct address_space *as, uint64_t ip)
+{
+	const struct mapped_module *m = as->find(as, ip);
+
+	return m && m->table && table_helper_at(m->table, link_time(m, ip));
+}
+
+void context_free(struct context *ctx)
+{
+	free(ctx->frames);
+	free(ctx->scratch);
+	*ctx = (struct context){0};
+}
+
+const char *decode_reason_name(enum decode_reason reason)
+{
+	static const char *const names[REASON_COUNT] = {
+		[REASON_NONE] = "none",
+		[REASON_READ_FAULT] = "read_fault",
+		[REASON_LOST_ID] = "lost_id",
+		[REASON_NO_EDGE] = "no_edge",
+		[REASON_NOT_ROOT] = "not_root",
+		[REASON_UNKNOWN_SITE] = "unknown_site",
+		[REASON_WRONG_CALLEE] = "wrong_callee",
+		[REASON_STALE_EXT] = "stale_ext",
+		[REASON_RESTORING] = "restoring",
+	};
+
+	return (unsigned int)reason < REASON_COUNT ? names[reason] : "unknown";
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The output formats of pcce-report, one function each.  They return 0 or -ENOMEM;
+ * the caller looks whether the stream took it all.
+ */
+#ifndef PCCE_FORMAT_H
+#define PCCE_FORMAT_H
+
+#include <stdio.h>
+#include "tools/lib/profile.h"
+
+struct format_options {
+	double min_percent;	/* branches and functions with less of the total are left out */
+	unsigned int max_depth; /* frames; 0: all */
+};
+
+int format_tree(const struct profile *p, const struct format_options *o, FILE *out);
+int format_flat(const struct profile *p, const struct format_options *o, FILE *out);
+int format_folded(const struct profile *p, const struct format_options *o, FILE *out);
+int format_json(const struct profile *p, const struct format_options *o, FILE *out);
+int format_html(const struct profile *p, const struct format_options *o, FILE *out);
+int format_stats(const struct profile *p, FILE *out);
+
+/* Shared by the formats: */
+
+/* The next node in preorder within the whole tree, 0 after the last; *depth goes along. Children of a node
+ * are passed over with skip. */
+uint32_t format_next(const struct cct *t, uint32_t node, bool skip, unsigned int *depth);
+double format_percent(uint64_t part, uint64_t all);
+const char *format_base(const char *path);
+/* Text as valid UTF-8 without control characters; in buffer if it had to be changed. */
+const char *format_clean(const char *text, char *buffer, size_t size);
+
+#endif

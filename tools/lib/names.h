@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What addresses and functions are called: the MODULE and SYMBOL records and the
+ * tables of a recording, demangled.  Strings are numbered; equal strings have equal
+ * numbers, and 0 is "".
+ */
+#ifndef PCCE_NAMES_H
+#define PCCE_NAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <pcce/datafile.h>
+#include "tools/lib/table_read.h"
+
+struct names;
+
+/* One level of inlining at an address. */
+struct symbol {
+	uint64_t vaddr;
+	uint32_t module, depth;	 /* innermost: 0 */
+	uint32_t function, file; /* strings */
+	uint32_t line;
+	uint32_t flags;
+};
+
+struct names *names_new(void);
+void names_free(struct names *n);
+
+/* All return 0 or -ENOMEM; the table and its data must outlive the names. */
+int names_add_module(struct names *n, const struct pcce_rec_module *rec, const char *path);
+int names_add_symbol(struct names *n, const struct pcce_rec_symbol *rec, const char *function, const char *file);
+int names_set_table(struct names *n, uint32_t module, const struct table *t);
+/* After the last symbol, before the first lookup. */
+int names_finish(struct names *n);
+
+uint32_t names_intern(struct names *n, const char *string); /* UINT32_MAX: no memory */
+const char *names_string(const struct names *n, uint32_t string);
+uint32_t names_modules(const struct names *n);
+const char *names_path(const struct names *n, uint32_t module); /* "" if unknown */
+const char *names_base(const struct names *n, uint32_t module); /* its last component */
+const struct table *names_table(const struct names *n, uint32_t module);
+
+/* The inline chain at an address, innermost first: its length, 0 if nothing is known. */
+size_t names_at(const struct names *n, uint32_t module, uint64_t vaddr, const struct symbol **chain);
+/* An instrumented function's own name. */
+uint32_t names_function(struct names *n, uint32_t module, uint32_t func);
+uint32_t names_demangled(struct names *n, const char *mangled);
+
+#endif

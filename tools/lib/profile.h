@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * A recording, read, decoded and summed up: what pcce-report prints.
+ */
+#ifndef PCCE_PROFILE_H
+#define PCCE_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include "tools/lib/cct.h"
+#include "tools/lib/decode.h"
+#include "tools/lib/names.h"
+
+struct profile_stats {
+	uint64_t samples; /* = exact + truncated + undecodable + outside */
+	uint64_t exact, truncated, undecodable, outside;
+	uint64_t lost;
+	uint64_t unique_contexts; /* different chains of calls, whatever the instruction in the innermost function */
+	uint64_t max_depth;
+	uint64_t max_encoding_stack;
+	uint64_t sample_bytes; /* of all sample records in the file */
+	uint64_t reasons[REASON_COUNT];
+	bool verify;
+	uint64_t verified, mismatches, unverifiable;
+};
+
+struct profile {
+	struct names *names;
+	struct cct tree;
+	struct profile_stats stats;
+	char *event, *command, *sampler; /* from the recording; "" if unknown */
+	uint64_t frequency;
+	bool complete;	      /* the recording has its end record */
+	uint64_t cut_off;     /* bytes of a record that was cut off at its end */
+	uint64_t unknown;     /* records of unknown types */
+	struct internals *in; /* profile.c's own */
+};
+
+struct profile_options {
+	bool tree;     /* build the tree; without it there are the statistics only */
+	bool inlining; /* functions that the compiler inlined get frames of their own */
+};
+
+/* 0, or -errno with one sentence in why. */
+int profile_load(const char *path, const struct profile_options *o, struct profile **out, char *why, size_t why_size);
+int profile_load_memory(const void *data, size_t size, const char *name, const struct profile_options *o,
+			struct profile **out, char *why, size_t why_size);
+void profile_free(struct profile *p);
+
+/* Prints the first `max` samples whose context and real stack differ, and as many that do not decode, in full. */
+void profile_print_failures(const struct profile *p, FILE *out, size_t max);
+
+#endif
