@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * depth N MILLISECONDS: N calls deep (irregularly, so that repetition does not compress
+ * it), then busy for that long.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static volatile unsigned int sink;
+
+static unsigned long long now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (unsigned long long)t.tv_sec * 1000 + (unsigned long long)t.tv_nsec / 1000000;
+}
+
+static __attribute__((noinline)) void busy(unsigned long long milliseconds)
+{
+	unsigned long long end = now() + milliseconds;
+
+	while (now() < end)
+		for (int i = 0; i < 100000; i++)
+			sink++;
+}
+
+static __attribute__((noinline)) void down(unsigned int n, unsigned int state, unsigned long long milliseconds)
+{
+	state = state * 1664525u + 1013904223u;
+	if (n == 0)
+		busy(milliseconds);
+	else if (state >> 30 == 0)
+		down(n - 1, state, milliseconds);
+	else if (state >> 31)
+		down(n - 1, state + 1, milliseconds);
+	else
+		down(n - 1, state + 2, milliseconds);
+	sink++;
+}
+
+int main(int argc, char **argv)
+{
+	down(argc > 1 ? (unsigned int)atoi(argv[1]) : 10, 1, argc > 2 ? (unsigned long long)atoi(argv[2]) : 1000);
+	printf("%u\n", sink > 0);
+	return 0;
+}

@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# What every command promises: --help, --version, a manual page, one sentence for a wrong
+# option; and `make install` into a staging directory and out of it again.
+
+. "$(dirname "$0")/../lib.sh"
+version=$(cat "$top/VERSION")
+cd "$scratch" || exit 1
+
+for c in pcce-encode pcce-record pcce-report pcce-config; do
+	check "$c --help" $c --help
+	check "$c --help describes options" sh -c "$c --help | grep -q -e '--version'"
+	is "$c --version names $version" "$($c --version 2>&1 | grep -c -F -- "$version")" 1
+	$c --no-such-option >log 2>&1
+	status=$?
+	check "$c --no-such-option fails and says so" sh -c "[ $status != 0 ] && grep -q no-such-option log"
+	check "$c has a manual page" test -s "$top/docs/man/$c.1"
+	# Options that --help shows and the manual page does not know.
+	unknown=$($c --help | grep -o -e '--[a-z][a-z-]*' | sort -u | while read -r o; do
+		sed 's/\\-/-/g' "$top/docs/man/$c.1" | grep -q -e "$o\\>" || echo "$o"
+	done)
+	is "$c: the manual page tells of every option" "${unknown//$'\n'/ }" ""
+done
+if command -v man >/dev/null; then
+	for page in "$top"/docs/man/*.[1-8]; do
+		is "$(basename "$page") is well formed" "$(MANROFFSEQ='' MANWIDTH=100 man --warnings -E UTF-8 -l -Tutf8 "$page" 2>&1 >/dev/null)" ""
+	done
+else
+	skip "manual pages are well formed" "man is not installed"
+fi
+
+for f in pcce-encode pcce-report pcce-record; do
+	$f ${f:+$([ $f = pcce-report ] && echo -i)} /nonexistent >log 2>&1 </dev/null
+	status=$?
+	[ $f = pcce-record ] && continue
+	check "$f of a missing file fails and names it" sh -c "[ $status != 0 ] && grep -q /nonexistent log"
+done
+
+# A command that cannot be run ends as the shell would have it; its status is passed on.
+pcce-record -b self -o x.data -- /nonexistent >log 2>&1
+is "pcce-record of a missing command" $? 127
+check "... says which" grep -q /nonexistent log
+pcce-record -b self -o x.data -- sh -c 'exit 42' >log 2>&1
+is "the command's exit status is passed on" $? 42
+
+# Installation: staged, then moved to where it says it is.
+prefix=$scratch/usr
+if make -s -C "$top" O="$out" install DESTDIR="$scratch/stage" PREFIX="$prefix" >log 2>&1; then
+	ok "make install with DESTDIR"
+	check "nothing was installed outside DESTDIR" [ ! -e "$prefix" ]
+	check "installed files do not name the build directory" \
+		sh -c "! grep -rIl -F '$out' '$scratch/stage$prefix/bin' '$scratch/stage$prefix/lib'"
+	mv "$scratch/stage$prefix" "$prefix"
+	PATH=$prefix/bin:$PATH
+	hash -r
+	cp "$top/tests/workloads/recursion.c" "$top/tests/workloads/burn.h" .
+	# shellcheck disable=SC2046
+	check "the installed tree builds a program" $CC -O2 -g $(pcce-config --cflags) recursion.c $(pcce-config --ldflags) -o recursion
+	case $(pcce-config --cflags) in
+	*"$prefix"*) ok "the installed pcce-config names the installed files" ;;
+	*) not_ok "the installed pcce-config names the installed files" "$(pcce-config --cflags)" ;;
+	esac
+	if record self i.data ./recursion; then
+		recording_is_exact "the installed tools record and report it" i.data 50
+	else
+		not_ok "the installed tools record and report it" i.data.err
+	fi
+	mkdir -p "$(dirname "$scratch/stage$prefix")"
+	mv "$prefix" "$scratch/stage$prefix"
+	make -s -C "$top" O="$out" uninstall DESTDIR="$scratch/stage" PREFIX="$prefix" >log 2>&1
+	is "make uninstall leaves no file" "$(find "$scratch/stage" ! -type d)" ""
+else
+	not_ok "make install with DESTDIR" log
+fi
+done_testing

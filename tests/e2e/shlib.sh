@@ -1,0 +1,59 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Contexts that cross modules: a program, a library it is linked with, and the same library
+# opened again by dlopen under another name, calling each other.
+
+. "$(dirname "$0")/../lib.sh"
+frequency=4000
+cd "$scratch" || exit 1
+w=$top/tests/workloads
+cflags="-O2 -g $(pcce-config --cflags)"
+ldflags=$(pcce-config --ldflags)
+
+build() { # CFLAGS LDFLAGS DIR
+	mkdir "$3" &&
+		$CC $1 -fPIC -shared "$w/shlib.c" $2 -o "$3/libshlib.so" &&
+		cp "$3/libshlib.so" "$3/libopened.so" &&
+		$CC $1 "$w/shlib_main.c" $2 -L"$3" -lshlib -Wl,-rpath,"$PWD/$3" -ldl -o "$3/main"
+}
+
+build "-O2 -g" "" plain || exit 1
+check "builds with a shared library" build "$cflags" "$ldflags" pcce
+check "the library is encoded" is_encoded pcce/libshlib.so
+want=$(plain/main plain/libopened.so)
+is "output" "$(pcce/main pcce/libopened.so)" "$want"
+
+for sampler in bpf self; do
+	if [ $sampler = bpf ] && ! has_bpf; then
+		skip "recorded by bpf" "pcce-record cannot use BPF: $bpf_reason"
+		continue
+	fi
+	if ! record $sampler $sampler.data pcce/main pcce/libopened.so; then
+		not_ok "recorded by $sampler" $sampler.data.err
+		continue
+	fi
+	is "output while recorded by $sampler" "$(cat $sampler.data.out)" "$want"
+	recording_is_exact "$sampler: all samples exact" $sampler.data 300
+	pcce-report -i $sampler.data --format=folded >$sampler.folded
+	check "$sampler: program, library, program, opened library, program" \
+		grep -Eq '(^|;)main;drive;shlib_work;.*inner;callback;shlib_work;.*inner;leaf_callback;burn( |;)' $sampler.folded
+done
+if record_options=--verify record self verify.data pcce/main pcce/libopened.so; then
+	recording_is_verified "agrees with the real stack" verify.data 100
+else
+	not_ok "agrees with the real stack" verify.data.err
+fi
+
+# The mixed cases: only one of the two is built with the plugin.
+mkdir mixed
+cp plain/libshlib.so plain/libopened.so mixed
+check "program instrumented, libraries not: builds" \
+	$CC $cflags "$w/shlib_main.c" $ldflags -Lmixed -lshlib -Wl,-rpath,"$PWD/mixed" -ldl -o mixed/main
+if record self mixed.data mixed/main mixed/libopened.so; then
+	is "program instrumented, libraries not: output" "$(cat mixed.data.out)" "$want"
+	recording_is_exact "program instrumented, libraries not: all samples exact" mixed.data 300
+else
+	not_ok "program instrumented, libraries not: recorded" mixed.data.err
+fi
+done_testing

@@ -1,0 +1,92 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Every workload in tests/workloads: same output as without pcce; recorded with BPF and
+# with the self sampler, every sample decodes exactly, the expected chains of calls are
+# there; and the self sampler's check against the real stack finds no mismatch.
+#
+#   tests/e2e/workloads.sh [NAME...]
+
+. "$(dirname "$0")/../lib.sh"
+frequency=4000
+minimum=300
+cd "$scratch" || exit 1
+
+# words FILE KEY: what the header says after KEY, one a line
+words() {
+	sed -n "s/^ \* $2: *//p" "$1"
+}
+
+# expected_chains NAME SOURCE DATA
+expected_chains() {
+	local pattern
+	pcce-report -i "$3" --format=folded >"$3.folded" 2>"$3.folded.err" || {
+		not_ok "$1: folded report" "$3.folded.err"
+		return
+	}
+	while IFS= read -r pattern; do
+		if grep -Eq -e "$pattern" "$3.folded"; then
+			ok "$1: chain $pattern"
+		else
+			not_ok "$1: chain $pattern" "the first lines were:" "$(head -n 8 "$3.folded" | cut -c 1-200)"
+		fi
+	done < <(words "$2" expect)
+	local depth
+	depth=$(words "$2" min-depth)
+	[ -z "$depth" ] || check "$1: depth $depth is seen" [ "$(stat_of "$3" max_depth)" -ge "$depth" ]
+}
+
+workload() {
+	local source=$1 name=$2 compiler=$CC flags cflags ldflags reason hz least
+	case $source in *.cc) compiler=$CXX ;; esac
+	flags=$(words "$source" flags)
+	cflags="-g $(pcce-config --cflags)"
+	ldflags=$(pcce-config --ldflags)
+	# shellcheck disable=SC2086 # lists of flags
+	if ! $compiler ${flags:--O2} -g "$source" -o "$name.plain" >"$name.log" 2>&1 ||
+		! $compiler ${flags:--O2} $cflags "$source" $ldflags -o "$name" >"$name.log" 2>&1; then
+		not_ok "$name: builds" "$name.log"
+		return
+	fi
+	ok "$name: builds"
+	"./$name.plain" >"$name.want" 2>&1
+	timeout 60 "./$name" >"$name.got" 2>&1
+	echo "status $?" >>"$name.got"
+	is "$name: output without recording" "$(cat "$name.got")" "$(cat "$name.want"; echo "status 0")"
+
+	allow_truncated=0 allow_marked=0
+	[ "$(words "$source" marked)" != yes ] || allow_marked=1
+	[ "$(words "$source" truncated)" != yes ] || allow_truncated=1
+
+	local sampler
+	for sampler in bpf self; do
+		if [ $sampler = bpf ] && ! has_bpf; then
+			skip "$name: recorded by bpf" "pcce-record cannot use BPF: $bpf_reason"
+			continue
+		fi
+		if record $sampler "$name.$sampler" "./$name"; then
+			is "$name: output while recorded by $sampler" "$(cat "$name.$sampler.out")" "$(cat "$name.want")"
+			recording_is_exact "$name: $sampler: all samples exact" "$name.$sampler" $minimum
+			expected_chains "$name: $sampler" "$source" "$name.$sampler"
+		else
+			not_ok "$name: recorded by $sampler" "$name.$sampler.err"
+		fi
+	done
+
+	reason=$(words "$source" no-verify)
+	read -r hz least < <(words "$source" verify | grep . || echo 4000 100)
+	if [ -n "$reason" ]; then
+		return
+	elif frequency=$hz record_options=--verify record self "$name.verify" "./$name"; then
+		recording_is_verified "$name: agrees with the real stack" "$name.verify" "$least"
+	else
+		not_ok "$name: agrees with the real stack" "$name.verify.err"
+	fi
+}
+
+for source in "$top"/tests/workloads/*.c "$top"/tests/workloads/*.cc; do
+	name=$(basename "${source%.*}")
+	case $name in shlib*) continue ;; esac
+	case " ${*:-$name} " in *" $name "*) workload "$source" "$name" ;; esac
+done
+done_testing

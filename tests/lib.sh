@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# shellcheck shell=bash
+#
+# What all test scripts share.  Source it first:
+#
+#   . "$(dirname "$0")/../lib.sh"
+#
+# It sets top (the source tree), out (the build directory), scratch (an empty directory
+# that is removed at exit), puts $out/bin on PATH, and gives functions that print TAP.
+
+set -u
+export LC_ALL=C
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+out=${O:-build}
+case $out in /*) ;; *) out=$top/$out ;; esac
+export PATH=$out/bin:$PATH
+: "${CC:=gcc}" "${CXX:=g++}" "${CFLAGS:=}"
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/pcce-test.XXXXXX") || exit 1
+trap 'rm -rf "$scratch"' EXIT
+
+# ---- TAP -----------------------------------------------------------------------------
+
+tap_count=0
+tap_failed=0
+
+ok() { # NAME
+	tap_count=$((tap_count + 1))
+	echo "ok $tap_count - $1"
+}
+
+not_ok() { # NAME [FILE-OR-TEXT...]: what explains the failure, as comment lines
+	tap_count=$((tap_count + 1))
+	tap_failed=$((tap_failed + 1))
+	echo "not ok $tap_count - $1"
+	shift
+	local what
+	for what in "$@"; do
+		if [ -f "$what" ]; then tail -n 25 "$what"; else printf '%s\n' "$what"; fi | sed 's/^/#   /'
+	done
+}
+
+skip() { # NAME REASON
+	tap_count=$((tap_count + 1))
+	echo "ok $tap_count - $1 # SKIP $2"
+}
+
+check() { # NAME COMMAND...: passes if the command does
+	local name=$1
+	shift
+	if "$@" >"$scratch/check.log" 2>&1; then ok "$name"; else not_ok "$name" "$* (exit status $?)" "$scratch/check.log"; fi
+}
+
+is() { # NAME GOT WANTED
+	if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1" "got:    $2" "wanted: $3"; fi
+}
+
+done_testing() {
+	echo "1..$tap_count"
+	[ "$tap_failed" = 0 ]
+	exit
+}
+
+skip_all() { # REASON
+	echo "1..0 # SKIP $1"
+	exit 0
+}
+
+# ---- recordings ----------------------------------------------------------------------
+
+# stat_of DATA NAME: one value from pcce-report --stats; empty if it is not there.
+stat_of() {
+	[ "$1.stats" -nt "$1" ] || pcce-report -i "$1" --stats >"$1.stats" 2>"$1.stats.err" || cat "$1.stats.err" >&2
+	sed -n "s/^$2: *//p" "$1.stats"
+}
+
+# has_bpf: can pcce-record sample with BPF here? If not, bpf_reason says why.
+bpf_reason=
+has_bpf() {
+	local cached=$out/tests/has-bpf.$(id -u)
+	if ! [ -e "$cached" ] || ! [ "$cached" -nt "$out/bin/pcce-record" ]; then
+		mkdir -p "$out/tests"
+		if pcce-record -b bpf -F 1000 -o "$scratch/probe.data" -- true >"$scratch/probe.log" 2>&1; then
+			: >"$cached"
+		else
+			tail -n 1 "$scratch/probe.log" >"$cached"
+		fi
+	fi
+	bpf_reason=$(cat "$cached")
+	[ -z "$bpf_reason" ]
+}
+
+# record SAMPLER DATA COMMAND...: at ${frequency:-1000} Hz; the command's output goes to $DATA.out.
+# Ends with status 124 after ${record_seconds:-60} seconds.
+record() {
+	local sampler=$1 data=$2
+	shift 2
+	timeout -k 5 "${record_seconds:-60}" pcce-record -b "$sampler" -F "${frequency:-1000}" ${record_options-} -o "$data" -- "$@" >"$data.out" 2>"$data.err"
+}
+
+# recording_is_exact NAME DATA MINIMUM: every sample of an instrumented thread decoded
+# exactly, nothing was lost, and at least MINIMUM samples say so.  With allow_truncated=1
+# samples that are marked as truncated are allowed; with allow_marked=1, for what
+# jumps or takes signals all the time, up to 2% of undecodable ones: taken between a jump
+# (or a signal's arrival) and the end of the runtime's work on it.
+recording_is_exact() {
+	local name=$1 data=$2 minimum=$3 samples exact outside truncated undecodable lost
+	if ! pcce-report -i "$data" --stats >"$data.stats" 2>"$data.stats.err"; then
+		not_ok "$name" "pcce-report failed:" "$data.stats.err"
+		return
+	fi
+	samples=$(stat_of "$data" samples) exact=$(stat_of "$data" exact) outside=$(stat_of "$data" outside)
+	truncated=$(stat_of "$data" truncated) undecodable=$(stat_of "$data" undecodable) lost=$(stat_of "$data" lost)
+	[ "${allow_truncated-0}" = 1 ] && exact=$((exact + truncated))
+	if [ "${allow_marked-0}" = 1 ] && [ $((undecodable * 50)) -le "$samples" ]; then
+		outside=$((outside + undecodable)) undecodable=0
+	fi
+	if [ "$undecodable" = 0 ] && [ "$lost" = 0 ] && [ -z "$(stat_of "$data" incomplete)" ] && [ "$exact" = $((samples - outside)) ] && [ "$exact" -ge "$minimum" ]; then
+		ok "$name"
+	else
+		not_ok "$name" "wanted at least $minimum samples, all exact" "$data.stats"
+	fi
+}
+
+# recording_is_verified NAME DATA MINIMUM: of a recording made with --verify.
+recording_is_verified() {
+	local name=$1 data=$2 minimum=$3 undecodable
+	if ! pcce-report -i "$data" --stats >"$data.stats" 2>"$data.stats.err"; then
+		not_ok "$name" "pcce-report failed:" "$data.stats.err"
+		return
+	fi
+	undecodable=$(stat_of "$data" undecodable)
+	if [ "${allow_marked-0}" = 1 ] && [ $((undecodable * 50)) -le "$(stat_of "$data" samples)" ]; then undecodable=0; fi
+	if [ "$(stat_of "$data" mismatches)" = 0 ] && [ "$undecodable" = 0 ] &&
+		[ "$(stat_of "$data" verified)" -ge "$minimum" ]; then
+		ok "$name"
+	else
+		not_ok "$name" "wanted at least $minimum verified samples and no mismatch" "$data.stats"
+	fi
+}
+
+# is_encoded FILE: does the ELF file hold an encoding table with sites?
+is_encoded() {
+	readelf -SW "$1" 2>/dev/null | grep -q ' \.pcce  *PROGBITS'
+}

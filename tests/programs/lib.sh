@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# shellcheck shell=bash
+#
+# Real programs, built from Debian's source packages with pcce through flags only.  Each
+# tests/programs/NAME.sh describes one and then calls program_main "$@".  It sets
+#
+#   name      its name here
+#   package   the Debian source package
+#   elf       the executable, relative to the source
+#   input     what it works on: functions of this file that make it, see below (may be empty)
+#   command   the workload: a shell command that runs "$prog", may use "$inputs" and "$here",
+#             some seconds long, same output on each run
+# and defines
+#   build     builds it; the working directory is its own copy of the source; uses $flags_c
+#             and $flags_ld and nothing else that has to do with pcce
+#
+# and then:
+#   NAME.sh              TAP: builds it both ways, compares, records, verifies
+#   NAME.sh --build      only builds, plain and with pcce
+#   NAME.sh --command plain|pcce     prints the workload as one line for sh
+#   NAME.sh --verify N   TAP: only the check against the real stack, at least N samples
+#
+# Builds are kept in $out/programs and done again when the plugin, the runtime or the
+# encoder has changed.
+
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+
+here=$top/tests/programs
+programs=$out/programs
+inputs=$programs/inputs
+minimum=200
+
+# ---- inputs ----------------------------------------------------------------------------
+
+# make_once FILE COMMAND...: FILE is what the command prints; safe among parallel makers.
+make_once() {
+	[ ! -e "$inputs/$1" ] || return 0
+	mkdir -p "$inputs"
+	local file=$1
+	shift
+	"$@" >"$inputs/$file.$$" && mv "$inputs/$file.$$" "$inputs/$file"
+}
+
+# Some 20 MB of text with the statistics of a language that does not exist.
+text() {
+	awk 'BEGIN {
+		s = 42
+		for (w = 0; w < 3000; w++) {
+			l = 2 + w % 9; word[w] = ""
+			for (i = 0; i < l; i++) {
+				s = (s * 16807) % 2147483647
+				word[w] = word[w] substr("etaoinshrdlucmfwypvbgkjqxz", 1 + int((s % 26) * (s % 17) / 17), 1)
+			}
+		}
+		for (line = 0; line < 320000; line++) {
+			out = ""
+			for (i = 0; i < 11; i++) {
+				s = (s * 16807) % 2147483647
+				out = out word[int((s % 3000) * (int(s / 3000) % 100) / 100)] " "
+			}
+			print out line % 97
+		}
+	}'
+}
+input_text() { make_once text text; }
+
+# The same text with a line changed, gone or new here and there.
+input_text2() {
+	input_text
+	make_once text2 awk 'NR % 37 == 5 { next } NR % 23 == 7 { $3 = "changed" NR % 11 } NR % 41 == 9 { print "new " NR } { print }' "$inputs/text"
+}
+
+# 20,000 small files in 400 directories.
+input_tree() {
+	[ ! -e "$inputs/tree" ] || return 0
+	local t=$inputs/tree.$$ d
+	for ((d = 0; d < 400; d++)); do mkdir -p "$t/d$((d % 20))/e$d"; done
+	awk -v t="$t" 'BEGIN {
+		for (i = 0; i < 20000; i++) {
+			f = t "/d" (i % 400) % 20 "/e" i % 400 "/file" i (i % 3 ? ".c" : ".txt")
+			printf "%s %d\n", "content of file number", i > f
+			close(f)
+		}
+	}'
+	find "$t" -exec touch -h -d '2020-01-01 00:00:00 UTC' {} +
+	mv "$t" "$inputs/tree"
+}
+
+make_inputs() {
+	local i
+	mkdir -p "$inputs"
+	exec 8>"$inputs/.lock"
+	flock 8
+	# shellcheck disable=SC2154,SC2086 # set by the program's script
+	for i in $input; do input_$i || return 1; done
+	exec 8>&-
+}
+
+# ---- building --------------------------------------------------------------------------
+
+fingerprint() { # VARIANT
+	if [ "$1" = pcce ]; then
+		# shellcheck disable=SC2046
+		cat "$out"/lib/pcce/*.* "$out/lib/pcce/ld/ld" "$out/bin/pcce-encode" $(command -v "$CC") 2>/dev/null | cksum
+	else
+		$CC --version | cksum
+	fi
+	cksum <"$here/$name.sh"
+}
+
+# build_variant plain|pcce: one at a time, also among several test runs.
+build_variant() {
+	mkdir -p "$programs"
+	(
+		flock 7
+		build_locked "$1"
+	) 7>"$programs/$name-$1.lock"
+}
+
+build_locked() {
+	local variant=$1 dir=$programs/$name-$1 now flags_c="-O2 -g" flags_ld=""
+	now=$(fingerprint "$variant")
+	if [ "$(cat "$dir/.built" 2>/dev/null)" = "$now" ]; then return 0; fi
+	if [ "$variant" = pcce ]; then
+		flags_c="$flags_c $(pcce-config --cflags)"
+		flags_ld=$(pcce-config --ldflags)
+	fi
+	mkdir -p "$programs"
+	"$top/scripts/fetch-source" "$package" "$programs/source-$package" || return 1
+	rm -rf "$dir"
+	cp -a "$programs/source-$package" "$dir" || return 1
+	flags_c=$flags_c flags_ld=$flags_ld bash "$here/$name.sh" --compile "$dir" >"$dir.log" 2>&1 </dev/null || return 1
+	if [ ! -x "$dir/$elf" ]; then
+		echo "$elf was not built" >>"$dir.log"
+		return 1
+	fi
+	echo "$now" >"$dir/.built"
+}
+
+# For packages whose configure script is ready made. Files in a Debian source may be newer
+# than those made from them; nothing is to be made again for that.
+configure_and_make() { # [CONFIGURE-OPTION...]
+	find . '(' -name '*.1' -o -name '*.info' -o -name configure -o -name 'Makefile.in' -o -name 'aclocal.m4' -o -name '*.h.in' -o -name '*.hin' ')' -exec touch {} +
+	./configure --disable-dependency-tracking --disable-nls "$@" CC="$CC" CFLAGS="$flags_c" LDFLAGS="$flags_ld"
+	make -j2 MAKEINFO=true AUTOCONF=: AUTOMAKE=: ACLOCAL=: AUTOHEADER=: HELP2MAN=true
+}
+
+# ---- running -----------------------------------------------------------------------------
+
+command_of() { # VARIANT
+	local prog=$programs/$name-$1/$elf
+	local c=$command
+	c=${c//\$prog/$prog}
+	c=${c//\$inputs/$inputs}
+	echo "${c//\$here/$here}"
+}
+
+# workload VARIANT OUTPUT [PREFIX...]: runs the command, its program under PREFIX.
+workload() {
+	local prog=$programs/$name-$1/$elf output=$2 run
+	shift 2
+	run=${command/\"\$prog\"/\"\$@\" \"\$prog\"}
+	(cd "$scratch" && eval "$run") >"$output" 2>"$output.err"
+}
+
+recorder() { # SAMPLER DATA FREQUENCY [OPTION...]
+	local sampler=$1 data=$2 f=$3
+	shift 3
+	workload pcce "$data.out" pcce-record -b "$sampler" -F "$f" "$@" -o "$data" --
+}
+
+# verify_at_least NAME N: records until N samples have been compared with the real stack.
+verify_at_least() {
+	local sum=0 round=0 n f=1000
+	[ "$2" -le 3000 ] || f=5000
+	while [ $sum -lt "$2" ]; do
+		round=$((round + 1))
+		recorder self "$scratch/verify" $f --verify || {
+			not_ok "$1" "$scratch/verify.out.err"
+			return
+		}
+		cmp -s "$scratch/verify.out" "$scratch/want" || {
+			not_ok "$1" "the output differs under --verify"
+			return
+		}
+		pcce-report -i "$scratch/verify" --stats >"$scratch/verify.stats" 2>&1
+		n=$(stat_of "$scratch/verify" verified)
+		if [ "$(stat_of "$scratch/verify" mismatches)" != 0 ] || [ "$(stat_of "$scratch/verify" undecodable)" != 0 ] || [ "${n:-0}" -lt 50 ]; then
+			not_ok "$1" "round $round, after $sum verified samples:" "$scratch/verify.stats"
+			return
+		fi
+		sum=$((sum + n))
+	done
+	ok "$1 ($sum samples)"
+}
+
+program_main() {
+	local sampler variant
+	case ${1-} in
+	--compile)
+		# A process of its own, since set -e means nothing inside a condition.
+		cd "$2" || exit 1
+		set -e
+		build
+		exit 0
+		;;
+	--build)
+		make_inputs || exit 1
+		build_variant plain && build_variant pcce
+		exit
+		;;
+	--command)
+		make_inputs && build_variant "$2" && command_of "$2"
+		exit
+		;;
+	esac
+
+	make_inputs
+	for variant in plain pcce; do
+		if build_variant $variant 2>"$scratch/err"; then
+			ok "$name: builds ($variant)"
+		else
+			not_ok "$name: builds ($variant)" "$scratch/err" "$programs/$name-$variant.log"
+			done_testing
+		fi
+	done
+	workload plain "$scratch/want"
+	[ -s "$scratch/want" ] || not_ok "$name: has output to compare" "$scratch/want.err"
+
+	if [ "${1-}" = --verify ]; then
+		verify_at_least "$name: agrees with the real stack" "$2"
+		done_testing
+	fi
+
+	check "$name: is encoded" is_encoded "$programs/$name-pcce/$elf"
+	workload pcce "$scratch/got"
+	check "$name: same output" cmp "$scratch/want" "$scratch/got"
+	for sampler in bpf self; do
+		if [ $sampler = bpf ] && ! has_bpf; then
+			skip "$name: recorded by bpf" "pcce-record cannot use BPF: $bpf_reason"
+			continue
+		fi
+		if recorder $sampler "$scratch/$sampler" 1000; then
+			check "$name: $sampler: same output" cmp "$scratch/want" "$scratch/$sampler.out"
+			recording_is_exact "$name: $sampler: all samples exact" "$scratch/$sampler" $minimum
+		else
+			not_ok "$name: recorded by $sampler" "$scratch/$sampler.out.err"
+		fi
+	done
+	verify_at_least "$name: agrees with the real stack" 500
+	done_testing
+}

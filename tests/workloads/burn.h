@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What the workloads share.  Each is one small program of one shape that spends some
+ * tenths of a second of CPU time where its header says, and prints a number that depends
+ * on all of its work.  tests/e2e/workloads.sh reads these words from their headers:
+ *
+ *   flags: ...          compiler and linker flags (default: -O2)
+ *   expect: REGEX       a line of `pcce-report --format=folded` must match; repeatable
+ *   min-depth: N        max_depth of the report is at least N
+ *   truncated: yes      samples may be marked as truncated
+ *   no-verify: REASON   the check against the real stack is left out
+ *   verify: HZ MINIMUM  for that check: samples per second, least number (default: 4000 100)
+ */
+#ifndef BURN_H
+#define BURN_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static volatile unsigned int burnt;
+
+/* Some hundred nanoseconds of work in a function that no compiler removes or inlines. */
+__attribute__((noinline, noclone, unused)) static void burn(unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		burnt += i;
+}
+
+/* A fixed sequence of numbers, the same on every machine. */
+__attribute__((unused)) static unsigned int next_random(unsigned int *state)
+{
+	*state = *state * 1664525u + 1013904223u;
+	return *state >> 16;
+}
+
+#define NOINLINE __attribute__((noinline, noclone))
+
+#endif

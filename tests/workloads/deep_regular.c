@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * 50,000 calls deep from one site: repetition is compressed, every sample is exact.
+ *
+ * expect: (^|;)main;down;
+ * min-depth: 50000
+ * no-verify: the real stack is deeper than what is kept of it
+ */
+#include "burn.h"
+
+static NOINLINE unsigned int down(unsigned int depth)
+{
+	unsigned int r;
+
+	if (depth == 0) {
+		burn(10000000);
+		return 1;
+	}
+	r = down(depth - 1);
+	burn(20);
+	return r + depth;
+}
+
+int main(void)
+{
+	unsigned int sum = 0;
+
+	for (int i = 0; i < 90; i++)
+		sum += down(50000);
+	printf("%u\n", sum);
+	return 0;
+}

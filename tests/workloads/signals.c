@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * A timer signal interrupts a recursion; the handler works and calls through a pointer,
+ * and another signal nests inside it.
+ *
+ * marked: yes
+ * expect: (^|;)main;.*recurse;.*burn( |;)
+ * expect: on_timer;handle;burn( |;)
+ */
+#include <signal.h>
+#include <sys/time.h>
+#include "burn.h"
+
+static volatile sig_atomic_t ticks, nested;
+
+static void handle(int n)
+{
+	burn(20000 + (unsigned int)n);
+	burnt++;
+}
+
+static void (*volatile handle_pointer)(int) = handle;
+
+static void on_usr1(int sig)
+{
+	(void)sig;
+	nested++;
+	burn(5000);
+}
+
+static void on_timer(int sig)
+{
+	ticks++;
+	handle_pointer(sig);
+	if (ticks % 3 == 0)
+		raise(SIGUSR1);
+	burn(100);
+}
+
+static NOINLINE unsigned int recurse(unsigned int depth)
+{
+	unsigned int r;
+
+	burn(50);
+	if (depth == 0)
+		return 1;
+	r = recurse(depth - 1);
+	burn(1);
+	return r + 1;
+}
+
+int main(void)
+{
+	struct sigaction sa = {.sa_handler = on_timer, .sa_flags = SA_RESTART};
+	struct itimerval often = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
+	unsigned int sum = 0;
+
+	sigaction(SIGALRM, &sa, NULL);
+	signal(SIGUSR1, on_usr1);
+	setitimer(ITIMER_REAL, &often, NULL);
+	for (unsigned int i = 0; i < 1000000; i++)
+		sum += recurse(i % 30);
+	setitimer(ITIMER_REAL, &never, NULL);
+	printf("%u %s\n", sum, ticks > 10 && nested > 3 ? "interrupted" : "never interrupted");
+	return 0;
+}
