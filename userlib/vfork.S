@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * vfork, so that the parent finds its state again.
+ *
+ * The child runs in the parent's memory and as the parent's thread: it calls, pushes,
+ * and is gone by exec or _exit without popping.  What the page said is kept in registers,
+ * which the child cannot reach: of them a system call changes rax, rcx and r11 only.
+ * The return address goes into one, too, as the child overwrites its place on
+ * the stack (the same trick as in the C library).
+ *
+ * From the return of the system call to the last store the state may be the child's:
+ * marked as not decodable.
+ */
+#include "page_offset.h"
+
+#define PAGE_ID 16
+#define PAGE_EXT 24
+#define PAGE_OFF 32
+#define TOP_SITE 120
+#define NR_vfork 58
+
+	.text
+	.p2align 4
+	.globl	vfork
+	.type	vfork, @function
+vfork:
+	.cfi_startproc
+	PAGE_OFFSET %rsi
+	mov	%fs:PAGE_ID(%rsi), %r8
+	mov	%fs:PAGE_EXT(%rsi), %r9
+	mov	%fs:PAGE_OFF(%rsi), %r10d
+	mov	%fs:TOP_SITE(%rsi, %r10), %rdx
+	pop	%rdi
+	.cfi_adjust_cfa_offset -8
+	.cfi_register %rip, %rdi
+	mov	$NR_vfork, %eax
+	syscall
+.Lback:
+	push	%rdi
+	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset %rip, 0
+	test	%eax, %eax
+	jz	.Ldone
+	mov	%rdx, %fs:TOP_SITE(%rsi, %r10)
+	mov	%r10d, %fs:PAGE_OFF(%rsi)
+	mov	%r8, %fs:PAGE_ID(%rsi)
+	mov	%r9, %fs:PAGE_EXT(%rsi)
+.Ldone:
+	cmp	$-4095, %rax
+	jae	1f
+	ret
+1:	neg	%eax
+	push	%rax
+	.cfi_adjust_cfa_offset 8
+	call	__errno_location@PLT
+	pop	%rcx
+	.cfi_adjust_cfa_offset -8
+	mov	%ecx, (%rax)
+	mov	$-1, %rax
+	ret
+	.cfi_endproc
+	.size	vfork, . - vfork
+
+	.section .pcce_helpers, "R", @progbits
+	.quad	.Lback
+	.long	.Ldone - .Lback, 3
+
+	.section .note.GNU-stack, "", @progbits
