@@ -3,7 +3,8 @@
 #
 # What a sample costs inside the BPF program, by the kernel's own statistics
 # (kernel.bpf_stats_enabled), at call depth 10, 1,000 and 50,000, beside a program that does
-# nothing.  Needs root.  The last line is the largest ratio.
+# nothing: in recursion that the encoding compresses, and in one that it cannot.  Needs root.  The
+# last line is the largest ratio of the former.
 #
 #   bench/bpf-cost.sh      HZ=10000  SECONDS_EACH=3  ROUNDS=3
 
@@ -36,14 +37,19 @@ cost() {
 
 median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 
-printf '%8s %10s %10s %7s\n' depth 'empty ns' 'pcce ns' ratio
-for depth in 10 1000 50000; do
+measure() { # DEPTH WAY
+	local depth=$1 way=$2 a b i
 	for ((i = 0; i < ROUNDS; i++)); do
-		cost "$out/bench/attach_empty" "$out/bench/empty.bpf.o" "$HZ" -- "$out/bench/depth" $depth $((SECONDS_EACH * 1000)) >>"$scratch/empty.$depth"
-		cost pcce-record -q -b bpf -F "$HZ" -o "$scratch/data" -- "$out/bench/depth" $depth $((SECONDS_EACH * 1000)) >>"$scratch/pcce.$depth"
+		cost "$out/bench/attach_empty" "$out/bench/empty.bpf.o" "$HZ" -- "$out/bench/depth" $depth $((SECONDS_EACH * 1000)) $way >>"$scratch/empty.$way.$depth"
+		cost pcce-record -q -b bpf -F "$HZ" -o "$scratch/data" -- "$out/bench/depth" $depth $((SECONDS_EACH * 1000)) $way >>"$scratch/pcce.$way.$depth"
 	done
-	a=$(median <"$scratch/empty.$depth") b=$(median <"$scratch/pcce.$depth")
+	a=$(median <"$scratch/empty.$way.$depth") b=$(median <"$scratch/pcce.$way.$depth")
 	[ -n "$a" ] && [ -n "$b" ] || { echo "bpf-cost: the kernel gave no statistics" >&2; exit 1; }
-	awk -v d=$depth -v a="$a" -v b="$b" 'BEGIN { printf "%8d %10.0f %10.0f %7.2f\n", d, a, b, b / a }' | tee -a "$scratch/table"
+	awk -v d=$depth -v a="$a" -v b="$b" 'BEGIN { printf "%8d %10.0f %10.0f %7.2f\n", d, a, b, b / a }' | tee -a "$scratch/$way"
+}
+
+for way in same mixed; do
+	printf "recursion from %s\n%8s %10s %10s %7s\n" "$([ $way = same ] && echo "one site" || echo "three sites, nothing to compress")" depth "empty ns" "pcce ns" ratio
+	for depth in 10 1000 50000; do measure $depth $way; done
 done
-awk '$4 > m { m = $4 } END { printf "largest ratio: %.2f\n", m }' "$scratch/table"
+awk '$4 > m { m = $4 } END { printf "largest ratio, one site: %.2f\n", m }' "$scratch/same"

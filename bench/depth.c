@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * depth N MILLISECONDS: N calls deep (irregularly, so that repetition does not compress
- * it), then busy for that long.
+ * depth N MILLISECONDS WAY: N calls deep, then busy for that long. WAY "same": all from one
+ * site, which the encoding compresses; "mixed": from three sites in no order, which it cannot.
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static volatile unsigned int sink;
@@ -26,12 +27,14 @@ static __attribute__((noinline)) void busy(unsigned long long milliseconds)
 			sink++;
 }
 
+static int mixed;
+
 static __attribute__((noinline)) void down(unsigned int n, unsigned int state, unsigned long long milliseconds)
 {
 	state = state * 1664525u + 1013904223u;
 	if (n == 0)
 		busy(milliseconds);
-	else if (state >> 30 == 0)
+	else if (!mixed || state >> 30 == 0)
 		down(n - 1, state, milliseconds);
 	else if (state >> 31)
 		down(n - 1, state + 1, milliseconds);
@@ -42,6 +45,7 @@ static __attribute__((noinline)) void down(unsigned int n, unsigned int state, u
 
 int main(int argc, char **argv)
 {
+	mixed = argc > 3 && !strcmp(argv[3], "mixed");
 	down(argc > 1 ? (unsigned int)atoi(argv[1]) : 10, 1, argc > 2 ? (unsigned long long)atoi(argv[2]) : 1000);
 	printf("%u\n", sink > 0);
 	return 0;

@@ -100,9 +100,9 @@ record() {
 
 # recording_is_exact NAME DATA MINIMUM: every sample of an instrumented thread decoded
 # exactly, nothing was lost, and at least MINIMUM samples say so.  With allow_truncated=1
-# samples that are marked as truncated are allowed; with allow_marked=1, for what
-# jumps or takes signals all the time, up to 2% of undecodable ones: taken between a jump
-# (or a signal's arrival) and the end of the runtime's work on it.
+# samples that are marked as truncated are allowed; with allow_marked=N, for what
+# jumps or takes signals all the time, up to N percent of undecodable ones: taken between
+# a jump (or a signal's arrival) and the end of the runtime's work on it.
 recording_is_exact() {
 	local name=$1 data=$2 minimum=$3 samples exact outside truncated undecodable lost
 	if ! pcce-report -i "$data" --stats >"$data.stats" 2>"$data.stats.err"; then
@@ -112,7 +112,7 @@ recording_is_exact() {
 	samples=$(stat_of "$data" samples) exact=$(stat_of "$data" exact) outside=$(stat_of "$data" outside)
 	truncated=$(stat_of "$data" truncated) undecodable=$(stat_of "$data" undecodable) lost=$(stat_of "$data" lost)
 	[ "${allow_truncated-0}" = 1 ] && exact=$((exact + truncated))
-	if [ "${allow_marked-0}" = 1 ] && [ $((undecodable * 50)) -le "$samples" ]; then
+	if [ $((undecodable * 100)) -le $((samples * ${allow_marked-0})) ]; then
 		outside=$((outside + undecodable)) undecodable=0
 	fi
 	if [ "$undecodable" = 0 ] && [ "$lost" = 0 ] && [ -z "$(stat_of "$data" incomplete)" ] && [ "$exact" = $((samples - outside)) ] && [ "$exact" -ge "$minimum" ]; then
@@ -130,7 +130,7 @@ recording_is_verified() {
 		return
 	fi
 	undecodable=$(stat_of "$data" undecodable)
-	if [ "${allow_marked-0}" = 1 ] && [ $((undecodable * 50)) -le "$(stat_of "$data" samples)" ]; then undecodable=0; fi
+	if [ $((undecodable * 100)) -le $(($(stat_of "$data" samples) * ${allow_marked-0})) ]; then undecodable=0; fi
 	if [ "$(stat_of "$data" mismatches)" = 0 ] && [ "$undecodable" = 0 ] &&
 		[ "$(stat_of "$data" verified)" -ge "$minimum" ]; then
 		ok "$name"

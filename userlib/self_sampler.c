@@ -125,6 +125,17 @@ static bool is_outermost(const struct pcce_thread *t, uint64_t pc)
 	return pc == t->outermost || (pc >= entry_point && pc < entry_point + 64);
 }
 
+extern char __pcce_signal_entry[] __attribute__((visibility("hidden")));
+
+/* A handler of the program that is about to begin, which is where our signal arrives when both are pending, as after each
+ * raise() in which the period ended: then the code that both interrupt is meant.  Nothing has been done yet. */
+static ucontext_t *interrupted_code(ucontext_t *uc)
+{
+	if (uc->uc_mcontext.gregs[REG_RIP] == (greg_t)__pcce_signal_entry)
+		uc = (ucontext_t *)uc->uc_mcontext.gregs[REG_RDX];
+	return uc;
+}
+
 static void take_sample(struct pcce_thread *t, ucontext_t *uc, uint32_t weight)
 {
 	const greg_t *regs = uc->uc_mcontext.gregs;
@@ -220,7 +231,7 @@ static void on_signal(int signo, siginfo_t *info, void *context)
 	}
 	saved_errno = errno; /* for the unwinder in verify mode */
 	t->in_handler = true;
-	take_sample(t, context, weight);
+	take_sample(t, interrupted_code(context), weight);
 	t->in_handler = false;
 	errno = saved_errno;
 }

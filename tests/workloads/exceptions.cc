@@ -3,7 +3,7 @@
  * C++: exceptions thrown through frames with and without destructors, rethrown, and caught
  * at different depths; virtual calls; a catch-all in a recursion.
  *
- * marked: yes
+ * marked: 2
  * no-verify: a sample at the moment at which the unwinder jumps can be wrong
  * expect: main;.*attempt.*;.*descend.*burn\(unsigned_int\)( |;)
  * expect: main;.*cleanup.*;burn\(unsigned_int\)( |;)

@@ -3,7 +3,7 @@
  * fork in the middle of a recursion: parent and child go on, both with the whole context.
  * vfork and exec too.
  *
- * marked: yes
+ * marked: 2
  * expect: (^|;)main;dive;.*dive;in_child;burn( |;)
  * expect: (^|;)main;dive;.*dive;in_parent;burn( |;)
  */

@@ -3,7 +3,7 @@
  * longjmp out of a recursion of varying depth, over and over, with calls of every kind in
  * progress; sigsetjmp too.
  *
- * marked: yes
+ * marked: 2
  * expect: (^|;)main;attempt;parse;.*burn( |;)
  * expect: (^|;)main;after_jump;burn( |;)
  */

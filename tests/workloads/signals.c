@@ -3,7 +3,7 @@
  * A timer signal interrupts a recursion; the handler works and calls through a pointer,
  * and another signal nests inside it.
  *
- * marked: yes
+ * marked: 2
  * expect: (^|;)main;.*recurse;.*burn( |;)
  * expect: on_timer;handle;burn( |;)
  */
