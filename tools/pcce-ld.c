@@ -112,6 +112,28 @@ static bool is_new(const char *path, const struct stat *before, bool existed)
 	       st.st_mtim.tv_sec != before->st_mtim.tv_sec || st.st_mtim.tv_nsec != before->st_mtim.tv_nsec;
 }
 
+/* By the name of the file that a link like ld or ld.gold leads to. */
+static bool is_gold(const char *linker)
+{
+	char *real = realpath(linker, NULL);
+	bool gold = real && strstr(basename(real), "gold");
+
+	free(real);
+	return gold;
+}
+
+/* A copy of argv with one more argument, the last, which overrides earlier ones. */
+static char **with_argument(int argc, char **argv, char *last)
+{
+	char **more = calloc((size_t)argc + 2, sizeof(*more));
+
+	if (!more)
+		return NULL;
+	memcpy(more, argv, (size_t)argc * sizeof(*more));
+	more[argc] = last;
+	return more;
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = getenv("PCCE_ENCODE");
@@ -135,6 +157,15 @@ int main(int argc, char **argv)
 	}
 	existed = !stat(args.output, &before);
 	argv[0] = linker;
+	if (args.gc_sections && is_gold(linker)) {
+		fprintf(stderr, "pcce-ld: gold cannot keep the site records with --gc-sections; linking without it "
+				"(ld.bfd and ld.lld can: -fuse-ld=bfd)\n");
+		argv = with_argument(argc, argv, "--no-gc-sections");
+		if (!argv) {
+			fprintf(stderr, "pcce-ld: out of memory\n");
+			return 1;
+		}
+	}
 	err = run_linker(linker, argv, &status);
 	if (err) {
 		fprintf(stderr, "pcce-ld: cannot run '%s': %s\n", linker, strerror(-err));

@@ -201,6 +201,7 @@ announce:
 	testl %ecx, %ecx
 	jz .Ldirect_off
 	movq %r9, %fs:TOP_ID(%r11, %rcx)
+.Ldirect_begun:
 	movq %r10, %fs:TOP_SITE(%r11, %rcx)
 .Ldirect_off:
 	movl %ecx, %fs:PAGE_OFF(%r11)
@@ -213,6 +214,6 @@ announce:
 
 	RANGE .Lclaimed, .Lfilled, JUMPING
 	RANGE .Lspill_claimed, .Lspill_filled, JUMPING
-	RANGE .Ldirect, .Ldirect_done, RESTORING
+	RANGE .Ldirect_begun, .Ldirect_done, RESTORING
 
 	.section .note.GNU-stack, "", @progbits

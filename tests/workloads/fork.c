@@ -4,6 +4,7 @@
  * vfork and exec too.
  *
  * marked: 2
+ * no-verify: the unwinder may wait for a lock that fork holds
  * expect: (^|;)main;dive;.*dive;in_child;burn( |;)
  * expect: (^|;)main;dive;.*dive;in_parent;burn( |;)
  */

@@ -90,7 +90,7 @@ static void on_signal(int signo)
 	(void)signo;
 	if (setjmp(own) == 0)
 		leap(own, 1);
-	burn(5000);
+	burn(50000);
 	handler_leaps(sum++ % 3);
 }
 
@@ -105,7 +105,7 @@ static NOINLINE void raises(unsigned int depth)
 
 static NOINLINE void after_signal(void)
 {
-	burn(20000);
+	burn(1000000);
 }
 
 static NOINLINE void out_of_handler(unsigned int depth)
@@ -203,8 +203,8 @@ int main(void)
 			saved(6);
 		}
 		/* Seldom: the entry of a handler is marked as not decodable. */
-		if (i % 100 == 0)
-			out_of_handler(i / 100 % 9);
+		if (i % 1000 == 0)
+			out_of_handler(i / 1000 + 3);
 		nested(0, 300 + i % 90);
 		beyond_the_page(270 + i % 300, &state);
 	}

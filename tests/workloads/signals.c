@@ -52,7 +52,8 @@ static NOINLINE unsigned int recurse(unsigned int depth)
 int main(void)
 {
 	struct sigaction sa = {.sa_handler = on_timer, .sa_flags = SA_RESTART};
-	struct itimerval often = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
+	/* no multiple of a sampling period */
+	struct itimerval often = {{0, 1037}, {0, 1037}}, never = {{0, 0}, {0, 0}};
 	unsigned int sum = 0;
 
 	sigaction(SIGALRM, &sa, NULL);

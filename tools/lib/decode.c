@@ -26,6 +26,7 @@
 #include <string.h>
 #include <pcce/sites.h>
 #include "tools/lib/decode.h"
+#include "tools/lib/decode_tails.h"
 #include "tools/lib/table_read.h"
 
 /* Inner functions of a chain of tail calls that are looked for. */
@@ -425,61 +426,6 @@ static void emit_tail(struct walk *w, const struct mapped_module *m, uint32_t ca
 	emit(w, FRAME_TAIL, m, callee, PCCE_NONE, 0);
 }
 
-/* tails[] is sorted by from: the first index whose from is not below. */
-static uint64_t first_tail(const struct table *t, uint32_t from)
-{
-	uint64_t lo = 0, hi = t->head->tails.count;
-
-	while (lo < hi) {
-		uint64_t mid = lo + (hi - lo) / 2;
-
-		if (t->tails[mid].from < from)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
-/* Can a call of `from` be in `to` by direct tail calls? Breadth first; needed only where
- * there is not exactly one way. */
-static bool tail_reaches(struct walk *w, const struct table *t, uint32_t from, uint32_t to)
-{
-	size_t n_funcs = t->head->funcs.count, words = (n_funcs + 31) / 32, need = n_funcs + words;
-	uint32_t *queue, *seen, head = 0, tail = 0;
-	struct context *ctx = w->ctx;
-
-	if (ctx->n_scratch < need) {
-		queue = realloc(ctx->scratch, need * sizeof(*queue));
-		if (!queue) {
-			w->no_memory = true;
-			return false;
-		}
-		ctx->scratch = queue;
-		ctx->n_scratch = need;
-	}
-	queue = ctx->scratch;
-	seen = queue + n_funcs;
-	memset(seen, 0, words * sizeof(*seen));
-	seen[from / 32] |= 1u << from % 32;
-	queue[tail++] = from;
-	while (head < tail) {
-		uint32_t f = queue[head++];
-
-		for (uint64_t i = first_tail(t, f); i < t->head->tails.count && t->tails[i].from == f; i++) {
-			uint32_t g = t->tails[i].to;
-
-			if (g == to)
-				return true;
-			if (seen[g / 32] & 1u << g % 32)
-				continue;
-			seen[g / 32] |= 1u << g % 32;
-			queue[tail++] = g;
-		}
-	}
-	return false;
-}
-
 /* ---- climb: from a function to the root of its segment --------------------------- */
 
 static enum decode_reason climb(struct walk *w)
@@ -555,7 +501,7 @@ static enum decode_reason between(struct walk *w, const struct mapped_module *m,
 			return REASON_NONE;
 		if (tail_out)
 			emit_tail(w, m, s->callee, PCCE_NONE);
-		else if (same && tail_reaches(w, m->table, s->callee, w->func))
+		else if (same && tails_reach(w->ctx, m->table, s->callee, w->func, &w->no_memory))
 			emit_tail(w, m, s->callee, w->func);
 		else
 			return REASON_WRONG_CALLEE;

@@ -105,6 +105,10 @@ static int parse_argument(struct parser *p, const char *arg, int depth)
 	else if (!strcmp(arg, "-r") || !strcmp(arg, "-i") || !strcmp(arg, "-Ur") || !strcmp(arg, "--relocatable") ||
 		 !strcmp(arg, "-relocatable") || !strcmp(arg, "--relocateable"))
 		p->out->relocatable = true;
+	else if (!strcmp(arg, "--gc-sections") || !strcmp(arg, "-gc-sections"))
+		p->out->gc_sections = true;
+	else if (!strcmp(arg, "--no-gc-sections") || !strcmp(arg, "-no-gc-sections"))
+		p->out->gc_sections = false;
 	else if (takes_argument(arg))
 		p->skip = true;
 	else if (!strncmp(arg, "-o", 2) && strncmp(arg, "-omagic", 7) && strncmp(arg, "-oformat", 8))

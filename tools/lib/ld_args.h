@@ -8,6 +8,7 @@
 struct ld_args {
 	char *output;	  /* malloc'ed */
 	bool relocatable; /* -r and its like: the result is an object file */
+	bool gc_sections;
 };
 
 /* 0 or -ENOMEM. Response files (@file) are read; one that cannot be read is left to the linker's complaint. */

@@ -127,6 +127,23 @@ static bool ended_early(const struct pcce_sample *sample, struct stack s)
 }
 
 /*
+ * In longjmp's last instructions the unwinder takes the setjmp that ext names for the caller: its return address is
+ * where the next frame is said to be, which no frame of the call of longjmp can have.  What it finds behind that, it finds with
+ * registers that are half loaded.  The context is the one below the record of the jump (decode.c).
+ */
+static bool jump_announced(const struct pcce_sample *sample, const struct stack *s)
+{
+	const struct mapped_module *m = sample->ext >> 32 ? s->as->find(s->as, sample->ext) : s->as->main_module(s->as);
+	uint32_t site;
+
+	if (!sample->ext || !m || m->table != s->m->table)
+		return false;
+	site = table_site_by_key(m->table, sample->ext >> 32 ? sample->ext - m->start + m->vaddr : sample->ext);
+	return site != PCCE_NONE && m->table->sites[site].flags & PCCE_SITE_RETURNS_TWICE &&
+	       s->vaddr == m->table->sites[site].key + m->table->sites[site].ret;
+}
+
+/*
  * Inside longjmp and its like, and at the end of a throw, the unwind information describes the frame that is about to
  * be jumped to, while the context is still that of the call, which never returns.  Then the stack must be the outer
  * part of the context, and only the target's own pc is not known.  s: at the target.
@@ -139,7 +156,11 @@ static bool jump_in_flight(const struct pcce_sample *sample, const struct contex
 	size_t calls = count_calls(c), have = count_pcs(s) + 1;
 	bool target = true;
 
-	if (f->site == PCCE_NONE || !m || !m->table || !(m->table->sites[f->site].flags & PCCE_SITE_NORETURN))
+	if (f->site == PCCE_NONE || !m || !m->table)
+		return false;
+	if (jump_announced(sample, &s))
+		return true;
+	if (!(m->table->sites[f->site].flags & PCCE_SITE_NORETURN))
 		return false;
 	if (sample->flags & PCCE_SAMPLE_UNWIND_BAD)
 		return true;
