@@ -22,7 +22,7 @@
  * entry: at landing pads, after calls that return twice, at labels that a nested
  * function jumps to, and at __builtin_setjmp's receivers.  After the first return of
  * setjmp this changes nothing, but for ext, which names the call of setjmp until then
- * (docs/slots.md).
+ * (docs/slots.md); after a longjmp it brings about what longjmp has announced.
  *
  * The word with the top entry's site goes along since it contains the entry's
  * repetition count.  All three are kept in volatile locals: they must be in memory,

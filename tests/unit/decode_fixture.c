@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <pcce/sites.h>
 #include "tests/unit/decode_fixture.h"
 #include "tests/unit/table_builder.h"
 
@@ -28,6 +29,7 @@ static void add_helpers(struct table_builder *b)
 	tb_helper(b, POP_BEFORE, 16, PCCE_HELPER_PUSHED);
 	tb_helper(b, POP_DONE, 16, PCCE_HELPER_NOTHING);
 	tb_helper(b, RESTORING, 16, PCCE_HELPER_RESTORING);
+	tb_helper(b, JUMPING, 16, PCCE_HELPER_JUMPING);
 }
 
 static void open_or_die(const void *data, size_t size, struct table *t)
@@ -82,6 +84,7 @@ static void *build_exe(size_t *size)
 	tb_site(&b, 0x4150, F_C, PCCE_KIND_PUSH, PCCE_NONE);
 	tb_site(&b, 0x4190, F_C, PCCE_KIND_ADD, F_LEAF);
 	tb_site(&b, 0x41c0, F_C, PCCE_KIND_RESTORE, PCCE_NONE);
+	tb_site(&b, 0x4200, F_C, PCCE_KIND_EXT, PCCE_NONE);
 	tb_site(&b, 0x5010, F_REC, PCCE_KIND_PUSH, F_REC);
 	tb_indirect(&b, 0x5050, F_REC);
 	tb_site(&b, 0x6010, F_WORK, PCCE_KIND_ADD, F_C);
@@ -90,6 +93,7 @@ static void *build_exe(size_t *size)
 	tb_site(&b, 0xa050, F_CB, PCCE_KIND_PUSH, F_T1);
 	tb_site(&b, 0xa090, F_CB, PCCE_KIND_PUSH, F_G1);
 	b.sites[S_MAIN_QSORT].callee_name = b.sites[S_C_QSORT].callee_name = tb_string(&b, "qsort");
+	b.sites[S_C_SETJMP].flags = PCCE_SITE_RETURNS_TWICE;
 	b.sites[S_C_LIB].callee_name = tb_string(&b, "lib_entry");
 	b.sites[S_C_EXT].callee_name = tb_string(&b, "strlen");
 	tb_edge(&b, F_A, S_MAIN_A, 0, 0);

@@ -55,6 +55,7 @@ enum fixture_site {
 	S_C_LIB,
 	S_C_LEAF,
 	S_C_RESTORE,
+	S_C_SETJMP,
 	S_REC_REC,
 	S_REC_WORK,
 	S_WORK_C,
@@ -76,6 +77,7 @@ enum fixture_site {
 #define POP_BEFORE 0xf030
 #define POP_DONE 0xf040
 #define RESTORING 0xf050
+#define JUMPING 0xf060
 
 struct fixture {
 	struct address_space as; /* first */

@@ -389,6 +389,107 @@ static void test_signals(void)
 	expect_bad("a spill marker among the entries", "cb ! ?", REASON_UNKNOWN_SITE);
 }
 
+/* c, called by work, has jumped to its own setjmp from far inside; ip is anywhere. Its state was id 2 above the entry of
+ * rec -> work, which has since been repeated. */
+static void jumping(uint64_t ip, uint64_t repeated)
+{
+	begin(ip, 0);
+	push_exe(1, S_C_REC, 0);
+	push_exe(0, S_REC_REC, 2);
+	push_exe(0, S_REC_WORK, repeated);
+	push_exe(2, S_C_QSORT, 0);
+}
+
+static void push_record(uint64_t off, uint64_t word)
+{
+	push(2, off, PCCE_COUNT_JUMP);
+	push(word, exe_site(S_C_SETJMP)->key, PCCE_COUNT_JUMP2);
+	sample.ext = exe_site(S_C_SETJMP)->key;
+}
+
+static void test_jumps(void)
+{
+	const uint64_t work = exe(exe_site(S_REC_WORK)->key), window = exe(exe_site(S_C_RESTORE)->key);
+	static const char target[] = "c work rec rec*3/1 c b main";
+
+	begin(window, 1);
+	sample.ext = exe_site(S_C_SETJMP)->key;
+	expect("jump: the first return", "c b main");
+	sample.ip = exe(RESTORING);
+	expect("jump: restoring after the first return", "c b main");
+
+	jumping(LIBC_BASE, 0);
+	push_record(48, work);
+	expect("jump: still in longjmp", "[libc] c work rec rec*3/1 c b main");
+	jumping(exe(JUMPING + 3), 0);
+	push(0xdead, 0xbeef, 3);
+	push(0xdead, 0xbeef, 4);
+	expect("jump: the record is claimed", "[exe] c work rec rec*3/1 c b main");
+	sample.ip = exe(JUMPING + 16);
+	expect_bad("jump: not claimed, but there", "[exe] ?", REASON_UNKNOWN_SITE);
+
+	jumping(window, 0);
+	push_record(48, work);
+	expect("jump: it has ended", target);
+	sample.ip = exe(RESTORING + 5);
+	expect("jump: restoring", target);
+	jumping(window, 3);
+	push_record(48, work);
+	expect("jump: a repetition more is forgotten", target);
+	jumping(window, 0);
+	push_record(48, work | 1ULL << PCCE_SITE_BITS);
+	expect_bad("jump: fewer repetitions than there were", "c ?", REASON_UNKNOWN_SITE);
+	jumping(window, 0);
+	push_record(48, work + 1);
+	expect_bad("jump: another entry than there was", "c ?", REASON_UNKNOWN_SITE);
+	jumping(window, 0);
+	push_record(112, work);
+	expect_bad("jump: upwards", "c ?", REASON_UNKNOWN_SITE);
+	jumping(window, 0);
+	push_record(48, work);
+	sample.ext = exe_site(S_C_EXT)->key;
+	expect_bad("jump: ext names another site", "c ?", REASON_STALE_EXT);
+	jumping(window, 0);
+	push_record(48, work);
+	sample.ext = 0;
+	expect_bad("jump: ext names none", "c ?", REASON_RESTORING);
+
+	/* Three entries in the page, or two and one spilled; then some that are missing. */
+	jumping(window, 0);
+	push_record(48, work);
+	sample.n_page = 3;
+	sample.n_total = 1000;
+	expect("jump: out of the spill area, of which some is missing", target);
+	jumping(window, 0);
+	push_record(PCCE_OFF_SPILLED, PCCE_MARK_WORD | 1);
+	sample.n_page = 2;
+	expect("jump: within the spill area", target);
+	jumping(window, 0);
+	push_record(PCCE_OFF_SPILLED, PCCE_MARK_WORD | 8);
+	sample.n_page = 2;
+	sample.n_total += 7;
+	expect_as("jump: to an entry behind those that are missing", "c work rec ? rec*3/1 c b main", DECODE_TRUNCATED, REASON_NONE);
+	jumping(window, 0);
+	push_record(PCCE_OFF_SPILLED, PCCE_MARK_WORD | 7);
+	sample.n_page = 2;
+	sample.n_total += 7;
+	expect_as("jump: to an entry that is missing", "c work ? rec*3/1 c b main", DECODE_TRUNCATED, REASON_NONE);
+
+	jumping(LIBC_BASE, 0);
+	push_record(48, work);
+	push(0, LIBC_BASE + 9, PCCE_COUNT_SIGNAL);
+	push(sample.ext, 0, PCCE_COUNT_SIGNAL2);
+	sample.ip = exe(0xa001);
+	sample.ext = 0;
+	expect("jump: a handler while longjmp runs", "cb ! [libc] c work rec rec*3/1 c b main");
+	entries[sample.n_entries - 2].site = window | PCCE_COUNT_SIGNAL << PCCE_SITE_BITS;
+	expect("jump: a handler where it ends", "cb ! c work rec rec*3/1 c b main");
+	jumping(exe(0xa001), 0);
+	push_record(48, work);
+	sample.ext = 0;
+	expect("jump: what longjmp calls", "cb c work rec rec*3/1 c b main");
+}
+
 static void test_truncated(void)
 {
 	/* Two entries in the page, then many, then the two newest. */
@@ -430,6 +531,7 @@ int main(void)
 	test_segments();
 	test_repeats();
 	test_signals();
+	test_jumps();
 	test_truncated();
 	fixture_free(&fx);
 	return tap_done();

@@ -88,6 +88,7 @@ static void enter_callee(uint32_t module, uint32_t site)
 	}
 	switch (site) {
 	case S_C_EXT:
+	case S_C_SETJMP:
 		run_enter(2, 0);
 		return;
 	case S_MAIN_QSORT:

@@ -5,7 +5,7 @@
  * full; with a jmp_buf that is saved and put back.
  *
  * verify: 400 100
- * marked: 50
+ * marked: 2
  * truncated: yes
  * expect: (^|;)main;tight;leap( |;)
  * expect: (^|;)main;over_repetitions;down;.*down;burn( |;)
