@@ -38,6 +38,8 @@ struct pcce_thread {
 	int timer;
 	void *perf_page;
 	uint64_t *stack;    /* verify mode: room for PCCE_SELF_STACK pcs */
+	uint64_t quiet_until; /* verify mode: no sample before this time */
+	uint32_t skipped;     /* verify mode: periods that passed meanwhile */
 	uint64_t outermost; /* verify mode: the pc of the thread's first frame, 0 if not known */
 };
 

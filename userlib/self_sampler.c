@@ -212,6 +212,7 @@ static void on_signal(int signo, siginfo_t *info, void *context)
 {
 	struct pcce_thread *t = pcce_thread_self();
 	uint32_t weight = 1;
+	uint64_t start = 0, end;
 	int saved_errno;
 
 	(void)signo;
@@ -229,11 +230,26 @@ static void on_signal(int signo, siginfo_t *info, void *context)
 		disarm(t);
 		return;
 	}
+	/* Unwinding a deep stack may take longer than a period: the program gets as much time as the last
+	 * sample took, or it would never come forward. */
+	if (unwind) {
+		start = self_now();
+		if (start < t->quiet_until) {
+			t->skipped += weight;
+			return;
+		}
+		weight += t->skipped;
+		t->skipped = 0;
+	}
 	saved_errno = errno; /* for the unwinder in verify mode */
 	t->in_handler = true;
 	take_sample(t, interrupted_code(context), weight);
 	t->in_handler = false;
 	errno = saved_errno;
+	if (unwind) {
+		end = self_now();
+		t->quiet_until = end + (end - start);
+	}
 }
 
 /* ---- sources -------------------------------------------------------------------- */
