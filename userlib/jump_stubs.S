@@ -21,17 +21,9 @@
  * Weak, for programs that have a setjmp of their own.
  */
 #include <cet.h>
-#include "page_offset.h"
+#include "asm.h"
 
-#define PAGE_ID 16
-#define PAGE_EXT 24
-#define PAGE_OFF 32
-#define PAGE_SPILL 40
-#define TOP_ID 112
-#define TOP_SITE 120
 #define NEW_ID 128
-#define OFF_LIMIT 3952
-#define OFF_SPILLED 3968
 #define MARKER (136 + OFF_LIMIT)
 #define SPILL_ENTRIES (1 << 20)
 #define KIND_JUMP 0xfff2000000000000
@@ -43,25 +35,6 @@
 #define RESTORING 3
 #define JUMPING 4
 
-.macro RANGE from, to, state
-	.pushsection .pcce_helpers, "R", @progbits
-	.quad \from
-	.long \to - \from
-	.long \state
-	.popsection
-.endm
-
-.macro SAVE reg
-	pushq %\reg
-	.cfi_adjust_cfa_offset 8
-	.cfi_rel_offset %\reg, 0
-.endm
-
-.macro UNSAVE reg
-	popq %\reg
-	.cfi_adjust_cfa_offset -8
-	.cfi_restore %\reg
-.endm
 
 .macro GROW bytes
 	subq $\bytes, %rsp

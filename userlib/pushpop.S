@@ -32,20 +32,11 @@
  * PCCE_ID_LOST and nothing else happens.
  */
 #include <cet.h>
-#include "page_offset.h"
+#include "asm.h"
 
 /* As in abi.h; tests/runtime/test_pushpop.c fails where these differ. */
-#define PAGE_ID 16
-#define PAGE_EXT 24
-#define PAGE_OFF 32
-#define PAGE_SPILL 40
-#define TOP_ID 112 /* of the entry below off */
-#define TOP_SITE 120
-#define TOP_COUNT 126
 #define NEW_ID 128 /* of the entry at off */
 #define NEW_SITE 136
-#define OFF_LIMIT 3952
-#define OFF_SPILLED 3968
 #define MARKER (NEW_SITE + OFF_LIMIT)
 #define SPILL_ENTRIES (1 << 20)
 #define COUNT_MAX 0xffef
@@ -57,26 +48,6 @@
 #define PUSHED 2
 #define RESTORING 3
 
-/* [from, to) means state: see enum pcce_helper_state.  "R": --gc-sections keeps it. */
-.macro RANGE from, to, state
-	.pushsection .pcce_helpers, "R", @progbits
-	.quad \from
-	.long \to - \from
-	.long \state
-	.popsection
-.endm
-
-.macro SAVE reg
-	pushq %\reg
-	.cfi_adjust_cfa_offset 8
-	.cfi_rel_offset %\reg, 0
-.endm
-
-.macro UNSAVE reg
-	popq %\reg
-	.cfi_adjust_cfa_offset -8
-	.cfi_restore %\reg
-.endm
 
 .macro FUNCTION name
 	.globl \name

@@ -21,13 +21,9 @@
  * void __pcce_signal_entry(int sig, siginfo_t *info, void *ucontext);
  * x86-64 passes all three whether or not SA_SIGINFO is set (arch/x86/kernel/signal).
  */
-#include "page_offset.h"
+#include "asm.h"
 
-#define PAGE_ID 16
-#define PAGE_EXT 24
-#define PAGE_OFF 32
 #define PAGE_ENTRY 128
-#define OFF_LIMIT (247 * 16)
 #define UC_R11 64  /* offsetof(ucontext_t, uc_mcontext.gregs[REG_R11]) */
 #define UC_RIP 168 /* ... [REG_RIP] */
 #define NR_rt_sigreturn 15

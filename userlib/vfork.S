@@ -11,12 +11,8 @@
  * From the return of the system call to the last store the state may be the child's:
  * marked as not decodable.
  */
-#include "page_offset.h"
+#include "asm.h"
 
-#define PAGE_ID 16
-#define PAGE_EXT 24
-#define PAGE_OFF 32
-#define TOP_SITE 120
 #define NR_vfork 58
 
 	.text
