@@ -20,6 +20,7 @@ seconds() { # COMMAND...: median of five
 bash "$top/tests/programs/sqlite.sh" --build || exit 1
 sqlite=$out/programs/sqlite-pcce
 (
+	# shellcheck disable=SC2046 # several flags
 	cd "$sqlite" && rm -f unencoded &&
 		$CC -O2 -g $(pcce-config --cflags) -DSQLITE_THREADSAFE=1 shell.c sqlite3.c -lm -ldl -lpthread -o unencoded \
 			-Wl,-u,__pcce_push "$out/lib/pcce/libpcce.a"

@@ -18,6 +18,8 @@
 #define OFF_LIMIT 3952
 #define OFF_SPILLED 3968
 
+/* clang-format off */
+
 /* [from, to) means state: see enum pcce_helper_state.  "R": --gc-sections keeps it. */
 .macro RANGE from, to, state
 	.pushsection .pcce_helpers, "R", @progbits
@@ -38,5 +40,7 @@
 	.cfi_adjust_cfa_offset -8
 	.cfi_restore %\reg
 .endm
+
+/* clang-format on */
 
 #endif

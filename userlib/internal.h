@@ -32,15 +32,15 @@ struct pcce_thread {
 	struct cds_list_head node;
 	struct pcce_page *page;
 	bool listed;
-	bool sampled;	/* the self sampler's source is armed */
-	bool in_handler;     /* of the self sampler, at work for this thread */
-	bool has_timer; /* it is this POSIX timer, else the mapping perf_page */
+	bool sampled;	 /* the self sampler's source is armed */
+	bool in_handler; /* of the self sampler, at work for this thread */
+	bool has_timer;	 /* it is this POSIX timer, else the mapping perf_page */
 	int timer;
 	void *perf_page;
-	uint64_t *stack;    /* verify mode: room for PCCE_SELF_STACK pcs */
+	uint64_t *stack;      /* verify mode: room for PCCE_SELF_STACK pcs */
 	uint64_t quiet_until; /* verify mode: no sample before this time */
 	uint32_t skipped;     /* verify mode: periods that passed meanwhile */
-	uint64_t outermost; /* verify mode: the pc of the thread's first frame, 0 if not known */
+	uint64_t outermost;   /* verify mode: the pc of the thread's first frame, 0 if not known */
 };
 
 /* errno is kept in every function that the program (or a signal) enters through. */

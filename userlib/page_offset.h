@@ -7,6 +7,10 @@
  * the symbol is exported, which the page is.  Both forms have 7 bytes; encode tells them
  * apart at pcce_helper_entries.tls_insn.
  */
+#ifndef PCCE_USERLIB_PAGE_OFFSET_H
+#define PCCE_USERLIB_PAGE_OFFSET_H
+
+/* clang-format off */
 #ifdef PCCE_EXEC
 .macro PAGE_OFFSET reg
 	movq $pcce_page@tpoff, \reg
@@ -15,4 +19,7 @@
 .macro PAGE_OFFSET reg
 	movq pcce_page@gottpoff(%rip), \reg
 .endm
+#endif
+/* clang-format on */
+
 #endif

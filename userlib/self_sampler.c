@@ -127,8 +127,8 @@ static bool is_outermost(const struct pcce_thread *t, uint64_t pc)
 
 extern char __pcce_signal_entry[] __attribute__((visibility("hidden")));
 
-/* A handler of the program that is about to begin, which is where our signal arrives when both are pending, as after each
- * raise() in which the period ended: then the code that both interrupt is meant.  Nothing has been done yet. */
+/* A handler of the program that is about to begin, which is where our signal arrives when both are pending, as after
+ * each raise() in which the period ended: then the code that both interrupt is meant.  Nothing has been done yet. */
 static ucontext_t *interrupted_code(ucontext_t *uc)
 {
 	if (uc->uc_mcontext.gregs[REG_RIP] == (greg_t)__pcce_signal_entry)

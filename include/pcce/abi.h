@@ -112,19 +112,19 @@ struct pcce_entry {
  * instruction pointer; see struct pcce_table_site.
  */
 struct pcce_page {
-	__u32 magic;	   /* runtime, once per thread: PCCE_PAGE_MAGIC when announced */
-	__u16 version;	   /* runtime: PCCE_PAGE_VERSION */
-	__u16 size;	   /* runtime: PCCE_PAGE_SIZE */
-	__u32 tid;	   /* runtime: thread id in the initial pid namespace of the process */
-	__u32 state;	   /* runtime: PCCE_STATE_* */
-	__u64 id;	   /* slots, push/pop, restore */
-	__u64 ext;	   /* slots, push/pop, restore: below 2^32: link-time address of a site in
-			    * the main executable; else run-time address of a site; 0: none */
-	__u32 off;	   /* push/pop, restore: bytes used in entry[] */
+	__u32 magic;   /* runtime, once per thread: PCCE_PAGE_MAGIC when announced */
+	__u16 version; /* runtime: PCCE_PAGE_VERSION */
+	__u16 size;    /* runtime: PCCE_PAGE_SIZE */
+	__u32 tid;     /* runtime: thread id in the initial pid namespace of the process */
+	__u32 state;   /* runtime: PCCE_STATE_* */
+	__u64 id;      /* slots, push/pop, restore */
+	__u64 ext;     /* slots, push/pop, restore: below 2^32: link-time address of a site in
+			* the main executable; else run-time address of a site; 0: none */
+	__u32 off;     /* push/pop, restore: bytes used in entry[] */
 	__u32 reserved0;
-	__u64 spill;	   /* runtime: address of struct pcce_entry[PCCE_SPILL_ENTRIES], or 0 */
-	__u64 origin;	   /* runtime: reserved for the creating thread's context */
-	__u64 jumps;	   /* runtime: address of what it knows about this thread's setjmps, or 0 */
+	__u64 spill;  /* runtime: address of struct pcce_entry[PCCE_SPILL_ENTRIES], or 0 */
+	__u64 origin; /* runtime: reserved for the creating thread's context */
+	__u64 jumps;  /* runtime: address of what it knows about this thread's setjmps, or 0 */
 	__u64 reserved1[6];
 	struct pcce_entry base;
 	struct pcce_entry entry[PCCE_PAGE_ENTRIES + 1];
@@ -147,11 +147,11 @@ PCCE_ASSERT_OFFSET(pcce_page, base, 112);
 PCCE_ASSERT_OFFSET(pcce_page, entry, 128);
 
 /* pcce_sample.flags */
-#define PCCE_SAMPLE_KERNEL 1u	  /* the thread was in the kernel; ip and r11 are its user registers at entry */
-#define PCCE_SAMPLE_OUTSIDE 2u	  /* no announced page: only ip is meaningful */
-#define PCCE_SAMPLE_TRUNCATED 4u  /* n_entries < n_total: the entries in between are missing */
-#define PCCE_SAMPLE_READ_FAULT 8u /* the page or the spill area could not be read */
-#define PCCE_SAMPLE_STACK 16u	  /* n_stack return addresses follow the entries (verify mode) */
+#define PCCE_SAMPLE_KERNEL 1u	   /* the thread was in the kernel; ip and r11 are its user registers at entry */
+#define PCCE_SAMPLE_OUTSIDE 2u	   /* no announced page: only ip is meaningful */
+#define PCCE_SAMPLE_TRUNCATED 4u   /* n_entries < n_total: the entries in between are missing */
+#define PCCE_SAMPLE_READ_FAULT 8u  /* the page or the spill area could not be read */
+#define PCCE_SAMPLE_STACK 16u	   /* n_stack return addresses follow the entries (verify mode) */
 #define PCCE_SAMPLE_UNWIND_BAD 32u /* verify mode: the unwinder gave up before the outermost frame */
 
 /* Entries a sample holds at most: all of the page's and the newest of the spill area. */
@@ -165,22 +165,22 @@ PCCE_ASSERT_OFFSET(pcce_page, entry, 128);
  * with ip itself.
  */
 struct pcce_sample {
-	__u64 time;	   /* ns, CLOCK_MONOTONIC */
-	__u32 pid;	   /* process (tgid) and thread in the recorder's pid namespace */
+	__u64 time; /* ns, CLOCK_MONOTONIC */
+	__u32 pid;  /* process (tgid) and thread in the recorder's pid namespace */
 	__u32 tid;
-	__u64 ip;	   /* user-space instruction pointer */
-	__u64 r11;	   /* user-space r11: names the site while ip is in a push or pop helper */
+	__u64 ip;  /* user-space instruction pointer */
+	__u64 r11; /* user-space r11: names the site while ip is in a push or pop helper */
 	__u64 id;
 	__u64 ext;
-	__u32 flags;	   /* PCCE_SAMPLE_* */
-	__u32 weight;	   /* how many events this sample stands for; at least 1 */
-	__u32 n_entries;   /* entries that follow */
-	__u32 n_total;	   /* entries on the encoding stack */
-	__u32 n_page;	   /* of n_entries, how many come from the page (a gap may follow them) */
+	__u32 flags;	 /* PCCE_SAMPLE_* */
+	__u32 weight;	 /* how many events this sample stands for; at least 1 */
+	__u32 n_entries; /* entries that follow */
+	__u32 n_total;	 /* entries on the encoding stack */
+	__u32 n_page;	 /* of n_entries, how many come from the page (a gap may follow them) */
 	__u32 n_stack;
-	__u32 event;	   /* index of the event that was sampled; 0 with one event */
+	__u32 event; /* index of the event that was sampled; 0 with one event */
 	__u32 cpu;
-	__u64 sp;	   /* user-space stack pointer */
+	__u64 sp; /* user-space stack pointer */
 };
 
 PCCE_ASSERT_SIZE(pcce_sample, 88);

@@ -25,7 +25,7 @@ struct pcce_file_header {
 	__u32 header_size; /* records begin here */
 	__u32 byte_order;  /* PCCE_FILE_BYTE_ORDER as the writer stores it */
 	__u32 reserved;
-	__u64 features;	   /* bits a reader must understand; none so far */
+	__u64 features; /* bits a reader must understand; none so far */
 };
 
 enum pcce_record_type {
@@ -55,7 +55,7 @@ struct pcce_rec_info { /* first record. strings: sampler, event, command line, h
 	__u64 wall_time;  /* ns since 1970 at start_time */
 	__u64 frequency;  /* Hz, 0 if period */
 	__u64 period;
-	__u32 flags;      /* PCCE_INFO_* */
+	__u32 flags; /* PCCE_INFO_* */
 	__u32 reserved;
 };
 #define PCCE_INFO_VERIFY 1u
@@ -88,9 +88,9 @@ struct pcce_rec_module { /* an ELF file. strings: path */
 struct pcce_rec_map { /* executable memory of a module. */
 	struct pcce_record rec;
 	__u64 time;
-	__u64 start;  /* run-time address */
+	__u64 start; /* run-time address */
 	__u64 length;
-	__u64 vaddr;  /* link-time virtual address that start corresponds to */
+	__u64 vaddr; /* link-time virtual address that start corresponds to */
 	__u32 pid;
 	__u32 module; /* PCCE_MODULE_NONE: unmapped, or not a file */
 };
@@ -129,9 +129,9 @@ struct pcce_rec_symbol {
 	__u64 vaddr;  /* link-time address in the module: a sample's ip, or a call instruction */
 	__u64 symbol; /* link-time start of the function's symbol, 0 if unknown */
 	__u32 module;
-	__u32 line;   /* 0 if unknown */
-	__u32 depth;  /* 0 for the innermost */
-	__u32 flags;  /* PCCE_SYMBOL_* */
+	__u32 line;  /* 0 if unknown */
+	__u32 depth; /* 0 for the innermost */
+	__u32 flags; /* PCCE_SYMBOL_* */
 };
 #define PCCE_SYMBOL_INLINED 1u /* this frame was inlined into the next record's */
 

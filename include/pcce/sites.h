@@ -23,20 +23,20 @@
 #define PCCE_BLOCK_VERSION 1
 
 /* pcce_site_block.flags */
-#define PCCE_BLOCK_COLD 1u  /* the cold part of a function; main is the hot part's start */
+#define PCCE_BLOCK_COLD 1u     /* the cold part of a function; main is the hot part's start */
 #define PCCE_BLOCK_RESTORES 2u /* the function restores id and off after non-local entries */
-#define PCCE_BLOCK_PUBLIC 4u /* TREE_PUBLIC and of default visibility: others may call it */
+#define PCCE_BLOCK_PUBLIC 4u   /* TREE_PUBLIC and of default visibility: others may call it */
 
 struct pcce_site_block {
-	__u64 magic;	/* PCCE_BLOCK_MAGIC | (u64)PCCE_BLOCK_VERSION << 48 */
-	__u64 start;	/* R_X86_64_64: the part's first instruction (the function's own label for
-			 * the hot part: endbr64 and patchable nops may come between the symbol
-			 * and this address) */
-	__u64 main;	/* R_X86_64_64: start of the hot part; == start unless PCCE_BLOCK_COLD */
-	__u32 size;	/* bytes of the whole block, a multiple of 8 */
-	__u32 length;	/* bytes of code from start to the end of the part's last instruction */
+	__u64 magic;  /* PCCE_BLOCK_MAGIC | (u64)PCCE_BLOCK_VERSION << 48 */
+	__u64 start;  /* R_X86_64_64: the part's first instruction (the function's own label for
+		       * the hot part: endbr64 and patchable nops may come between the symbol
+		       * and this address) */
+	__u64 main;   /* R_X86_64_64: start of the hot part; == start unless PCCE_BLOCK_COLD */
+	__u32 size;   /* bytes of the whole block, a multiple of 8 */
+	__u32 length; /* bytes of code from start to the end of the part's last instruction */
 	__u32 n_sites;
-	__u32 flags;	/* PCCE_BLOCK_* */
+	__u32 flags; /* PCCE_BLOCK_* */
 };
 
 /* pcce_site_record.flags */
@@ -46,24 +46,26 @@ struct pcce_site_block {
 #define PCCE_SITE_RETURNS_TWICE 8u /* setjmp and the like */
 #define PCCE_SITE_TAIL 16u	   /* a tail call: a jump, no slots; before is the jump itself */
 #define PCCE_SITE_SPILL_REGS 32u   /* r10 or r11 is in use at the call: the push must save both in the red zone */
-#define PCCE_SITE_PIC 64u	   /* compiled with -fPIC: slots are large enough for the forms that a
-				    * shared library needs */
-#define PCCE_SITE_RESTORE 128u	   /* not a site: [before, after) is code in which the state is stale, up to the
-				    * return of a call of __pcce_restore; no slots */
-#define PCCE_SITE_TLS 256u	   /* a call of __tls_get_addr with the instructions that belong to it: the linker may
-				    * have rewritten it all to a sequence without a call. Always a leaf */
+/* Compiled with -fPIC: slots are large enough for the forms that a shared library needs. */
+#define PCCE_SITE_PIC 64u
+/* Not a site: [before, after) is code in which the state is stale, up to the return of a call of __pcce_restore; no
+ * slots. */
+#define PCCE_SITE_RESTORE 128u
+/* A call of __tls_get_addr with the instructions that belong to it: the linker may have rewritten it all to a sequence
+ * without a call. Always a leaf. */
+#define PCCE_SITE_TLS 256u
 
 /* Offsets are from pcce_site_block.start.  The call instruction(s) lie between
  * before + before_len and after; for thunk-expanded calls that is more than one. */
 struct pcce_site_record {
-	__u32 before;	   /* the before-slot, or the jump of a tail call */
-	__u32 after;	   /* end of the call instruction = return address = the after-slot */
-	__u8 before_len;   /* bytes */
+	__u32 before;	 /* the before-slot, or the jump of a tail call */
+	__u32 after;	 /* end of the call instruction = return address = the after-slot */
+	__u8 before_len; /* bytes */
 	__u8 after_len;
-	__u16 flags;	   /* PCCE_SITE_* */
-	__u32 freq;	   /* estimated executions per 1,024 entries of the function; saturates */
-	__u32 line;	   /* source line of the call, 0 if unknown */
-	__u32 copy;	   /* sites of one block with equal, non-zero copy are copies of one source call */
+	__u16 flags; /* PCCE_SITE_* */
+	__u32 freq;  /* estimated executions per 1,024 entries of the function; saturates */
+	__u32 line;  /* source line of the call, 0 if unknown */
+	__u32 copy;  /* sites of one block with equal, non-zero copy are copies of one source call */
 };
 
 /*

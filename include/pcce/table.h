@@ -32,14 +32,14 @@ struct pcce_table {
 	__u64 magic;
 	__u32 version;
 	__u32 header_size;
-	__u64 size;	/* of the whole table */
-	__u32 crc;	/* zlib crc32 of the table with this field 0 */
-	__u32 flags;	/* PCCE_TABLE_* */
-	__u64 base;	/* vaddr of the first PT_LOAD, rounded down to its alignment: run-time
-			 * address = vaddr - base + load address */
+	__u64 size;  /* of the whole table */
+	__u32 crc;   /* zlib crc32 of the table with this field 0 */
+	__u32 flags; /* PCCE_TABLE_* */
+	__u64 base;  /* vaddr of the first PT_LOAD, rounded down to its alignment: run-time
+		      * address = vaddr - base + load address */
 	__u64 largest_id;
-	__s64 tpoff;	/* PCCE_TABLE_EXEC: offset of pcce_page from %fs; else 0 */
-	__u64 got;	/* not PCCE_TABLE_EXEC: vaddr of the GOT slot that holds that offset at run time; else 0 */
+	__s64 tpoff; /* PCCE_TABLE_EXEC: offset of pcce_page from %fs; else 0 */
+	__u64 got;   /* not PCCE_TABLE_EXEC: vaddr of the GOT slot that holds that offset at run time; else 0 */
 	struct pcce_table_array funcs;	 /* pcce_table_func, sorted by addr */
 	struct pcce_table_array parts;	 /* pcce_table_part, sorted by addr, disjoint */
 	struct pcce_table_array sites;	 /* pcce_table_site, sorted by key, unique */
@@ -54,16 +54,16 @@ struct pcce_table {
 };
 
 /* pcce_table_func.flags */
-#define PCCE_FUNC_ROOT 1u	/* a segment can begin here: id 0 is the function itself */
-#define PCCE_FUNC_TAIL_OUT 2u	/* tail-calls through a pointer or out of the module, at least transitively */
-#define PCCE_FUNC_RESTORES 4u	/* restores the state after non-local entries */
+#define PCCE_FUNC_ROOT 1u     /* a segment can begin here: id 0 is the function itself */
+#define PCCE_FUNC_TAIL_OUT 2u /* tail-calls through a pointer or out of the module, at least transitively */
+#define PCCE_FUNC_RESTORES 4u /* restores the state after non-local entries */
 
 struct pcce_table_func {
 	__u64 addr;
-	__u64 num_cc;	    /* contexts: ids run from 0 to num_cc - 1 */
-	__u32 name;	    /* into strings: assembler name */
+	__u64 num_cc; /* contexts: ids run from 0 to num_cc - 1 */
+	__u32 name;   /* into strings: assembler name */
 	__u32 flags;
-	__u32 first_edge;   /* into edges */
+	__u32 first_edge; /* into edges */
 	__u32 n_edges;
 };
 
@@ -79,7 +79,7 @@ enum pcce_site_kind {
 	PCCE_KIND_ADD = 1,
 	PCCE_KIND_EXT = 2,
 	PCCE_KIND_PUSH = 3,
-	PCCE_KIND_TAIL = 4, /* a jump: no slots, no value */
+	PCCE_KIND_TAIL = 4,   /* a jump: no slots, no value */
 	PCCE_KIND_RESTORE = 5 /* not a call of the program: code in which the state is stale, because a
 			       * non-local jump has just ended there and __pcce_restore has not
 			       * run yet: [key, key + ret); all else is 0. If ext names a site of this
@@ -116,7 +116,7 @@ struct pcce_table_site {
 	__u8 applied;
 	__u8 undone;
 	__u8 after_len;
-	__u32 line;	   /* source line, 0 if unknown */
+	__u32 line; /* source line, 0 if unknown */
 };
 
 /* An acyclic edge into a function: contexts [value, value + num_cc(caller)) come
@@ -124,7 +124,7 @@ struct pcce_table_site {
 struct pcce_table_edge {
 	__u64 value;
 	__u32 site;
-	__u32 tail;	/* 1: the site calls another function, which tail-calls this one */
+	__u32 tail; /* 1: the site calls another function, which tail-calls this one */
 };
 
 /* A direct tail call inside the module. */
@@ -137,13 +137,13 @@ struct pcce_table_tail {
  * its slow-path stub), the current function is the one that contains the key (push)
  * or the slot end (pop) in r11, and its state is had by: */
 enum pcce_helper_state {
-	PCCE_HELPER_NOTHING = 0, /* nothing: push not begun, or pop finished */
-	PCCE_HELPER_CLAIMED = 1, /* dropping the top entry; id is the caller's */
-	PCCE_HELPER_PUSHED = 2,	 /* id = top entry's id, dropping one repetition */
+	PCCE_HELPER_NOTHING = 0,   /* nothing: push not begun, or pop finished */
+	PCCE_HELPER_CLAIMED = 1,   /* dropping the top entry; id is the caller's */
+	PCCE_HELPER_PUSHED = 2,	   /* id = top entry's id, dropping one repetition */
 	PCCE_HELPER_RESTORING = 3, /* __pcce_restore: the state is being put back; not decodable, unless ext tells
 				    * that a setjmp has returned, for the first time or by a recorded jump */
-	PCCE_HELPER_JUMPING = 4 /* two entries are claimed and not filled: dropping these, as other code without
-				 * slots; r11 means nothing */
+	PCCE_HELPER_JUMPING = 4	   /* two entries are claimed and not filled: dropping these, as other code without
+				    * slots; r11 means nothing */
 };
 
 struct pcce_table_helper {
@@ -173,15 +173,15 @@ PCCE_ASSERT_SIZE(pcce_table_helper, 16);
 
 struct pcce_helper_entries {
 	__u64 magic;
-	__u64 push;	 /* __pcce_push */
+	__u64 push; /* __pcce_push */
 	__u64 pop;
 	__u64 push_slow;
 	__u64 pop_slow;
-	__u64 tls_insn;	 /* a `mov pcce_page@gottpoff(%rip), %r11`: as the linker left it (4c 8b 1d disp32)
-			  * it names the GOT slot that slots of a shared library load; relaxed to
-			  * `mov $imm32, %r11` (49 c7 c3 imm32) it gives the offset from %fs, a constant,
-			  * of an executable's page */
-	__u64 text;	 /* the runtime's own code in this module: [text, text_end) */
+	__u64 tls_insn; /* a `mov pcce_page@gottpoff(%rip), %r11`: as the linker left it (4c 8b 1d disp32)
+			 * it names the GOT slot that slots of a shared library load; relaxed to
+			 * `mov $imm32, %r11` (49 c7 c3 imm32) it gives the offset from %fs, a constant,
+			 * of an executable's page */
+	__u64 text;	/* the runtime's own code in this module: [text, text_end) */
 	__u64 text_end;
 };
 

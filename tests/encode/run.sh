@@ -150,7 +150,7 @@ refused() { # NAME FILE TEXT: refuses with one line that has TEXT in it, and lea
 }
 
 poke() { # FILE OFFSET BYTES(octal escapes)
-	printf "$3" | dd of="$1" bs=1 seek=$(($2)) conv=notrunc status=none
+	printf '%b' "$3" | dd of="$1" bs=1 seek=$(($2)) conv=notrunc status=none
 }
 
 section() { # FILE NAME COLUMN(offset 5, size 6): a number
@@ -226,8 +226,7 @@ fi
 (ulimit -f 8; trap '' XFSZ; pcce-encode linked 2>err.txt)
 is "a full disk: status" $? 1
 check "a full disk: reason" grep -q "cannot be replaced: File too large" err.txt
-# shellcheck disable=SC2012
-is "no temporary file stays behind" "$(ls -A | grep -c pcce-encode-)" 0
+is "no temporary file stays behind" "$(find . -name "*pcce-encode-*")" ""
 pcce-encode --dump one >/dev/full 2>err.txt
 is "--dump on a full device" $? 1
 
@@ -276,9 +275,9 @@ ln -s "$lib/ld/ld" ld.none
 is "no such linker: status" $? 127
 check "no such linker: reason" grep -q "no other 'ld.none' was found" err.txt
 
-for name in $(cat "$lib/libpcce.exports" 2>/dev/null); do
+while read -r name; do
 	check "programs export $name" grep -q -- "--export-dynamic-symbol=$name\b" "$lib/pcce.specs"
-done
+done <"$lib/libpcce.exports"
 
 # ---- the command lines ------------------------------------------------------------------
 

@@ -88,7 +88,7 @@ refuses() {
 }
 
 # poke FILE OFFSET BYTES
-poke() { printf "$3" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none; }
+poke() { printf '%b' "$3" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none; }
 
 refuses "a missing file" "no-such.data" -i no-such.data
 refuses "a folder" "$PWD" -i "$PWD"

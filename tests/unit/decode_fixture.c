@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,6 +160,19 @@ void fixture_free(struct fixture *f)
 struct fixture fx;
 char text[1 << 20];
 
+size_t append(char *to, size_t size, size_t at, const char *format, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(to + at, size - at, format, args);
+	va_end(args);
+	if (n < 0 || (size_t)n >= size - at)
+		abort();
+	return (size_t)n;
+}
+
 const struct table *table_of(uint32_t module)
 {
 	return module == 0 ? &fx.exe : module == 1 ? &fx.lib : NULL;
@@ -179,21 +193,21 @@ const char *render(const struct context *ctx)
 		switch (f->kind) {
 		case FRAME_CALL:
 		case FRAME_TAIL:
-			at += sprintf(text + at, "%s%s", table_string(t, t->funcs[f->func].name),
-				      f->kind == FRAME_TAIL ? "~" : "");
+			at += append(text, sizeof(text), at, "%s%s", table_string(t, t->funcs[f->func].name),
+				     f->kind == FRAME_TAIL ? "~" : "");
 			break;
 		case FRAME_FOREIGN:
-			at += sprintf(text + at, "[%s]", f->module < 3 ? modules[f->module] : "");
+			at += append(text, sizeof(text), at, "[%s]", f->module < 3 ? modules[f->module] : "");
 			break;
 		case FRAME_GAP:
-			at += sprintf(text + at, "?");
+			at += append(text, sizeof(text), at, "?");
 			break;
 		case FRAME_SIGNAL:
-			at += sprintf(text + at, "!");
+			at += append(text, sizeof(text), at, "!");
 			break;
 		}
 		if (f->repeat)
-			at += sprintf(text + at, "*%u/%u", f->repeat + 1, f->span);
+			at += append(text, sizeof(text), at, "*%u/%u", f->repeat + 1, f->span);
 	}
 	return text;
 }

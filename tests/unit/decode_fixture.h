@@ -113,6 +113,9 @@ const struct pcce_table_site *exe_site(uint32_t site);
 extern char text[1 << 20];
 const char *render(const struct context *ctx);
 
+/* Writes at to[at], or aborts where there is no room. The number of characters. */
+size_t append(char *to, size_t size, size_t at, const char *format, ...) __attribute__((format(printf, 4, 5)));
+
 /* A sample that is being put together. */
 extern struct pcce_sample sample;
 extern struct pcce_entry entries[PCCE_SAMPLE_ENTRIES + 1];

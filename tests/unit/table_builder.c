@@ -17,7 +17,7 @@ uint32_t tb_string(struct table_builder *b, const char *s)
 
 	if (at + strlen(s) + 1 > sizeof(b->strings))
 		abort();
-	strcpy(b->strings + at, s);
+	memcpy(b->strings + at, s, strlen(s) + 1);
 	b->n_strings += strlen(s) + 1;
 	return at;
 }

@@ -389,8 +389,8 @@ static void test_signals(void)
 	expect_bad("a spill marker among the entries", "cb ! ?", REASON_UNKNOWN_SITE);
 }
 
-/* c, called by work, has jumped to its own setjmp from far inside; ip is anywhere. Its state was id 2 above the entry of
- * rec -> work, which has since been repeated. */
+/* c, called by work, has jumped to its own setjmp from far inside; ip is anywhere. Its state was id 2 above the entry
+ * of rec -> work, which has since been repeated. */
 static void jumping(uint64_t ip, uint64_t repeated)
 {
 	begin(ip, 0);
@@ -468,7 +468,8 @@ static void test_jumps(void)
 	push_record(PCCE_OFF_SPILLED, PCCE_MARK_WORD | 8);
 	sample.n_page = 2;
 	sample.n_total += 7;
-	expect_as("jump: to an entry behind those that are missing", "c work rec ? rec*3/1 c b main", DECODE_TRUNCATED, REASON_NONE);
+	expect_as("jump: to an entry behind those that are missing", "c work rec ? rec*3/1 c b main", DECODE_TRUNCATED,
+		  REASON_NONE);
 	jumping(window, 0);
 	push_record(PCCE_OFF_SPILLED, PCCE_MARK_WORD | 7);
 	sample.n_page = 2;

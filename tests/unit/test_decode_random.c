@@ -222,7 +222,7 @@ static bool run_agrees(void)
 	for (uint32_t i = 0; i < run.n; i++)
 		push(run.entry[i].id, run.entry[i].site & PCCE_SITE_MASK, run.entry[i].site >> PCCE_SITE_BITS);
 	for (size_t i = run.n_words; i-- > 0;)
-		at += sprintf(want + at, "%s%s", frames++ ? " " : "", run.words[i]);
+		at += append(want, sizeof(want), at, "%s%s", frames++ ? " " : "", run.words[i]);
 	good = !decode_context(&fx.as, &sample, entries, true, &ctx) && ctx.status == DECODE_EXACT &&
 	       !strcmp(render(&ctx), want) && ctx.depth == frames;
 	if (!good)

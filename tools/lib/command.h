@@ -9,8 +9,8 @@
 
 struct command {
 	pid_t pid;
-	int go;	    /* close to let it go */
-	int result; /* the error of its exec comes here, or the end of the file */
+	int go;				    /* close to let it go */
+	int result;			    /* the error of its exec comes here, or the end of the file */
 	struct sigaction old_int, old_term; /* before the recorder caught them: what is ignored stays so */
 };
 

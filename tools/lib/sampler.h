@@ -17,11 +17,11 @@
 #include <pcce/datafile.h>
 
 struct sampler_config {
-	uint64_t frequency;	/* Hz; 0: use period */
+	uint64_t frequency; /* Hz; 0: use period */
 	uint64_t period;
-	const char *event;	/* as -e gives it, e.g. "cpu-clock", "page-faults", "sched:sched_switch" */
-	pid_t target;		/* with -p: the running process; else 0 */
-	const char *program;	/* the command's file, if there is a command and it was found; else NULL */
+	const char *event;   /* as -e gives it, e.g. "cpu-clock", "page-faults", "sched:sched_switch" */
+	pid_t target;	     /* with -p: the running process; else 0 */
+	const char *program; /* the command's file, if there is a command and it was found; else NULL */
 	bool verify;
 };
 
@@ -34,7 +34,8 @@ struct sampler_sink {
 	int (*process)(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_t flags, const char *comm);
 	int (*thread)(void *ctx, uint64_t time, pid_t pid, pid_t tid, const char *comm);
 	/* executable mapping of a file; pgoff: file offset of start */
-	int (*map)(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_t length, uint64_t pgoff, const char *path);
+	int (*map)(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_t length, uint64_t pgoff,
+		   const char *path);
 	int (*lost)(void *ctx, uint64_t time, uint32_t reason, uint64_t count);
 };
 

@@ -128,8 +128,8 @@ static bool ended_early(const struct pcce_sample *sample, struct stack s)
 
 /*
  * In longjmp's last instructions the unwinder takes the setjmp that ext names for the caller: its return address is
- * where the next frame is said to be, which no frame of the call of longjmp can have.  What it finds behind that, it finds with
- * registers that are half loaded.  The context is the one below the record of the jump (decode.c).
+ * where the next frame is said to be, which no frame of the call of longjmp can have.  What it finds behind that, it
+ * finds with registers that are half loaded.  The context is the one below the record of the jump (decode.c).
  */
 static bool jump_announced(const struct pcce_sample *sample, const struct stack *s)
 {

@@ -38,7 +38,7 @@ noinline static void thrower(int n)
 
 noinline static int cleanup_only(int n)
 {
-	guard g{ "cleanup" };
+	guard g{"cleanup"};
 
 	thrower(n);
 	return 0;
@@ -46,9 +46,9 @@ noinline static int cleanup_only(int n)
 
 noinline static int catches(int n)
 {
-	guard outer{ "outer" };
+	guard outer{"outer"};
 	try {
-		guard g{ "inner" };
+		guard g{"inner"};
 		cleanup_only(n);
 	} catch (const std::exception &e) {
 		page_expect(expected_id, expected_off, "catch exception");

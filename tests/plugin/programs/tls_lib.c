@@ -16,8 +16,10 @@ int library_count(int (*f)(int), int n)
 
 char *library_text(const char *s)
 {
-	char *p = malloc(strlen(s) + 2);
+	size_t n = strlen(s);
+	char *p = malloc(n + 2);
 
-	strcpy(p, s);
-	return strcat(p, "!");
+	memcpy(p, s, n);
+	memcpy(p + n, "!", 2);
+	return p;
 }
