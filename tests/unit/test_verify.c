@@ -130,6 +130,19 @@ static void test_passes_over(void)
 	returns_to(S_MAIN_B);
 	outermost();
 	expect("a push helper", VERIFY_AGREES);
+	for (int helper = 1; helper >= 0; helper--) {
+		start(exe(0xef00), 0); /* the runtime, which reserves the spill area for a push */
+		sample.ext = exe(exe_site(S_REC_REC)->key);
+		push_exe(1, S_C_REC, 0);
+		on_stack(exe(helper ? PUSH_BEFORE + 8 : 0xef08));
+		on_stack(exe(exe_site(S_REC_REC)->key));
+		returns_to(S_C_REC);
+		returns_to(S_B_C);
+		returns_to(S_MAIN_B);
+		outermost();
+		expect(helper ? "a push helper that called the runtime" : "... which not everyone does before the call",
+		       helper ? VERIFY_AGREES : VERIFY_MISMATCH);
+	}
 	start(exe(0xa001), 0);
 	push_exe(1, S_C_REC, 0);
 	push(0, exe(0x5000), PCCE_COUNT_SIGNAL); /* rec was interrupted at its first instruction */

@@ -51,12 +51,14 @@ struct stack {
 	const struct mapped_module *m; /* of the address that next_pc() found */
 	uint64_t vaddr;		       /* its link-time address */
 	uint32_t func;
+	bool from_helper; /* it called a helper */
 };
 
 /* The next address in an instrumented function. A return address belongs to the
  * call before it; ip, and the pc that a signal interrupted, to themselves. */
 static bool next_pc(struct stack *s, bool exact)
 {
+	s->from_helper = false;
 	for (; s->at < s->n; s->at++) {
 		uint64_t back = s->at == 0 || exact ? 0 : 1, pc = s->pc[s->at];
 		const struct mapped_module *m = s->as->find(s->as, pc - back);
@@ -65,8 +67,10 @@ static bool next_pc(struct stack *s, bool exact)
 			continue;
 		s->m = m;
 		s->vaddr = pc - m->start + m->vaddr;
-		if (table_helper_at(m->table, s->vaddr - back))
+		if (table_helper_at(m->table, s->vaddr - back)) {
+			s->from_helper = true;
 			continue;
+		}
 		s->func = table_func_at(m->table, s->vaddr - back);
 		if (s->func == PCCE_NONE)
 			continue;
@@ -113,6 +117,9 @@ static bool agrees(const struct frame *f, const struct stack *s)
 	if (f->site == PCCE_NONE)
 		return true;
 	site = &s->m->table->sites[f->site];
+	/* In a push: the helper has called the runtime to reserve the spill area, and ext names the site. */
+	if (s->from_helper && s->vaddr == site->key)
+		return true;
 	return returns_to(site, s->vaddr) || copy_returns_to(s->m->table, site, s->vaddr);
 }
 
