@@ -104,6 +104,8 @@ struct pcce_entry {
  * off == PCCE_OFF_SPILLED implies n >= 1; while off is less, the marker means nothing.
  * n goes on counting past PCCE_SPILL_ENTRIES (or past 0 where no area could be
  * had): those entries are not stored, and the sample is marked truncated.
+ * A page of the area comes into being when the thread first writes to it, which is after the entry there was claimed: a
+ * reader that cannot make it come takes the claimed entries on it for zeros, as the thread itself would find them.
  *
  * Order of a push (so that a signal handler that pushes in between, and a sampler
  * that looks in between, find a consistent stack): claim the entry (off += 16, or

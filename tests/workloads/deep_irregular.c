@@ -3,7 +3,6 @@
  * 50,000 calls deep through three sites in no regular order: nothing to compress, more
  * entries than a sample holds.  Such samples are marked as truncated, never wrong.
  *
- * marked: 2
  * expect: burn( |;)
  * truncated: yes
  * no-verify: the real stack is deeper than what is kept of it

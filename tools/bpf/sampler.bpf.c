@@ -104,6 +104,7 @@ __u32 n_offsets;
 #define FEW 8  /* entries that most stacks have at most */
 #define MORE 8 /* entries that are read in addition to those that there were last time */
 #define FROM_SPILL (PCCE_SAMPLE_ENTRIES - PCCE_PAGE_ENTRIES)
+#define CLAIMED 8 /* entries that may be claimed and not written */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -171,6 +172,31 @@ struct stack { /* the encoding stack as it is in the thread page, and what of it
 	__u32 n_page, n_entries, n_total;
 };
 
+/*
+ * The newest entries may lie on a page of the area that does not exist yet: they are claimed before they are written,
+ * by a push, a jump, and what interrupts these.  Nothing was ever written to that page, so they are zeros, as for the
+ * thread itself.  If it exists but is swapped out, a zero that is not merely claimed does not decode.
+ */
+static __always_inline long read_present(__u8 *to, __u64 from, __u64 size)
+{
+	__u64 absent = (from + size) & (PCCE_PAGE_SIZE - 1), there = size - absent, i;
+
+	if (absent > CLAIMED * sizeof(struct pcce_entry) || absent > size)
+		return -1;
+	to += HEAD + PCCE_OFF_LIMIT;
+	opaque(there);
+	if (there > FROM_SPILL * sizeof(struct pcce_entry) || bpf_probe_read_user(to, there, (const void *)from))
+		return -1;
+	for (i = 0; i < CLAIMED * sizeof(struct pcce_entry) / sizeof(__u64) && there < size; i++) {
+		opaque(there);
+		if (there > FROM_SPILL * sizeof(struct pcce_entry) - sizeof(__u64))
+			return -1;
+		*(__u64 *)(to + there) = 0;
+		there += sizeof(__u64);
+	}
+	return 0;
+}
+
 /* The newest entries of the spill area. */
 static __always_inline __u32 read_spill(__u8 *to, struct stack *s)
 {
@@ -192,8 +218,10 @@ static __always_inline __u32 read_spill(__u8 *to, struct stack *s)
 	s->spill += (n - stored) * sizeof(struct pcce_entry);
 	stored *= sizeof(struct pcce_entry);
 	opaque(stored);
-	if (stored > FROM_SPILL * sizeof(struct pcce_entry) ||
-	    bpf_probe_read_user(to + HEAD + PCCE_OFF_LIMIT, stored, (const void *)s->spill))
+	if (stored > FROM_SPILL * sizeof(struct pcce_entry))
+		return PCCE_SAMPLE_READ_FAULT;
+	if (bpf_probe_read_user(to + HEAD + PCCE_OFF_LIMIT, stored, (const void *)s->spill) &&
+	    read_present(to, s->spill, stored))
 		return PCCE_SAMPLE_READ_FAULT;
 	return n > FROM_SPILL ? PCCE_SAMPLE_TRUNCATED : 0;
 }

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Encoding stacks that grow beyond the thread page, one entry at a time: by pushes only, and by jumps whose
+ * records come to lie on a fresh page of the spill area, with one entry or with both.  Each thread has an area of its
+ * own, and each of its pages is there only after something was written to it.
+ *
+ * marked: 2
+ * truncated: yes
+ * expect: leaf;burn( |;)
+ * expect: jump;back;burn( |;)
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include "burn.h"
+
+#define DEEPEST 1300
+
+static NOINLINE unsigned int down(unsigned int depth, unsigned int (*end)(void));
+
+static NOINLINE unsigned int leaf(void)
+{
+	burn(300);
+	return 1;
+}
+
+static NOINLINE void back(jmp_buf env)
+{
+	burn(300);
+	longjmp(env, 1);
+}
+
+static NOINLINE unsigned int jump(void)
+{
+	jmp_buf env;
+
+	if (!setjmp(env))
+		back(env);
+	burn(5);
+	return 2;
+}
+
+static NOINLINE unsigned int other(unsigned int depth, unsigned int (*end)(void))
+{
+	return down(depth, end) + 1;
+}
+
+/* Two ways in turn, so that no entry equals the one below it. */
+static NOINLINE unsigned int down(unsigned int depth, unsigned int (*end)(void))
+{
+	unsigned int r;
+
+	if (depth == 0)
+		r = end();
+	else if (depth % 2)
+		r = down(depth - 1, end);
+	else
+		r = other(depth - 1, end);
+	burn(1);
+	return r;
+}
+
+static void *run(void *arg)
+{
+	int way = *(int *)arg;
+	unsigned int sum = 0;
+
+	for (int round = 0; round < 8; round++)
+		for (unsigned int depth = way == 2; depth < DEEPEST; depth += way ? 2 : 1)
+			sum += down(depth, way ? jump : leaf);
+	return (void *)(unsigned long)sum;
+}
+
+int main(void)
+{
+	for (int way = 0; way < 3; way++) {
+		pthread_t thread;
+		void *sum;
+
+		if (pthread_create(&thread, NULL, run, &way) || pthread_join(thread, &sum))
+			return 1;
+		printf("%lu\n", (unsigned long)sum);
+	}
+	return 0;
+}
