@@ -1,18 +1,51 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Where samplers meet the kernel's limits: memory that is not there yet.
+# Where samplers meet the kernel's limits: memory that is not there yet, throttled events.
 
 . "$(dirname "$0")/../lib.sh"
 cd "$scratch" || exit 1
+cflags=$(pcce-config --cflags)
+ldflags=$(pcce-config --ldflags)
 has_bpf || skip_all "pcce-record cannot use BPF: $bpf_reason"
 
 # The page-faults event comes while the faulting instruction has not been done: at the first
 # write to each page of a spill area, when the entry that it fills is claimed already.
-check "spill builds" $CC -O2 -g $(pcce-config --cflags) "$top/tests/workloads/spill.c" $(pcce-config --ldflags) -o spill
+check "spill builds" $CC -O2 -g $cflags "$top/tests/workloads/spill.c" $ldflags -o spill
 pcce-record -q -b bpf -e page-faults -c 1 -o faults.data -- ./spill >faults.out 2>faults.err
 is "page faults: output" "$(cat faults.out)" "$(./spill)"
 allow_truncated=1 recording_is_exact "page faults: all samples exact" faults.data 12
 deep=$(pcce-report -i faults.data --format=folded | awk -F ";" "NF > 300" | wc -l)
 check "page faults: some are deep ($deep)" [ "$deep" -ge 12 ]
+
+# A limit that is lowered during the recording throttles the event.
+limit=/proc/sys/kernel/perf_event_max_sample_rate
+old=$(cat $limit)
+cat >endless.c <<'END'
+#include "burn.h"
+int main(void)
+{
+	for (;;)
+		burn(1000);
+}
+END
+check "endless builds" $CC -O2 -g -I"$top/tests/workloads" $cflags endless.c $ldflags -o endless
+if [ "$old" -ge 5000 ] && echo "$old" 2>/dev/null >$limit; then
+	trap 'echo $old >$limit; rm -rf "$scratch"' EXIT
+	timeout 60 pcce-record -b bpf -F 5000 -o throttle.data -- ./endless 2>throttle.err &
+	recorder=$!
+	until [ "$(stat -c %s throttle.data 2>/dev/null || echo 0)" -gt 100000 ]; do sleep 0.1; done
+	echo 500 >$limit
+	sleep 0.3
+	echo "$old" >$limit
+	kill -INT $recorder
+	wait $recorder
+	throttled=$(stat_of throttle.data lost_throttle)
+	check "throttled: --stats has what is missing (${throttled:-none})" [ "${throttled:-0}" -ge 100 ]
+	is "throttled: it is part of what was lost" "$(stat_of throttle.data lost)" "$((throttled + 0$(stat_of throttle.data lost_ring)))"
+	check "throttled: pcce-record warns once" [ "$(grep -c 'warning: the kernel throttled the event.*lower -F' throttle.err)" = 1 ]
+	check "throttled: what has come is exact" [ "$(stat_of throttle.data exact)" = "$(($(stat_of throttle.data samples) - $(stat_of throttle.data outside)))" ]
+else
+	skip "throttled events" "needs the right to change kernel.perf_event_max_sample_rate, and a limit of at least 5,000"
+fi
 done_testing

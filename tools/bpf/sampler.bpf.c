@@ -67,6 +67,7 @@ typedef struct {
 
 struct hw_perf_event {
 	local64_t prev_count;
+	__u64 interrupts;
 } __attribute__((preserve_access_index));
 
 struct perf_event {
@@ -93,7 +94,8 @@ struct event_context {
 /* Set before loading. */
 const volatile __u64 pidns_dev, pidns_ino; /* the recorder's pid namespace; 0: the initial one */
 const volatile __u32 weighted;		   /* a sample's weight is the event's period */
-const volatile __u32 event_clock;	   /* the event is cpu-clock, and bpf_cast_to_kern_ctx is there */
+const volatile __u32 event_known;	   /* bpf_cast_to_kern_ctx is there, and the event is no tracepoint */
+const volatile __u32 event_clock;	   /* ... and it is cpu-clock */
 const volatile __u32 segment_shift = SAMPLER_SEGMENT_SHIFT_MAX; /* SIZE of sampler.h: 1 << segment_shift */
 
 /* Set at any time. */
@@ -303,6 +305,19 @@ static __always_inline __u64 time_of(struct event_context *event, struct sampler
 	return clock + control->clock_offset;
 }
 
+/* Of hw_perf_event.interrupts: the kernel has just stopped the event, until the CPU's next clock tick. */
+#define MAX_INTERRUPTS (~0ULL)
+
+static __always_inline int is_throttled(struct event_context *event)
+{
+	struct bpf_perf_event_data_kern *kernel;
+
+	if (!event || !event_known)
+		return 0;
+	kernel = bpf_cast_to_kern_ctx(event);
+	return kernel->event->hw.interrupts == MAX_INTERRUPTS;
+}
+
 static __always_inline int sample(struct event_context *event)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -383,6 +398,8 @@ static __always_inline int sample(struct event_context *event)
 	}
 
 	out->time = time_of(event, control);
+	if (is_throttled(event))
+		control->throttled++;
 	identify(out, task);
 	out->ip = ip;
 	out->r11 = r11;

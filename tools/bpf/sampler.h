@@ -54,9 +54,9 @@ struct sampler_control {    /* of one CPU's ring */
 	__u64 entries;	    /* writer: entries that there were last time */
 	__u64 clock_at;	    /* writer: the event's own clock, when it was last compared with CLOCK_MONOTONIC ... */
 	__u64 clock_offset; /* ... and what was to be added */
-	__u64 reserved0;
-	__u64 tail;  /* reader; in another cache line */
-	__u64 leave; /* reader: 1 + number (position / SIZE) of the segment to be left */
+	__u64 throttled;    /* writer: samples after which the kernel stopped the event for the rest of a clock tick */
+	__u64 tail;	    /* reader; in another cache line */
+	__u64 leave;	    /* reader: 1 + number (position / SIZE) of the segment to be left */
 	__u64 reserved1[6];
 };
 

@@ -9,6 +9,12 @@ static void line(FILE *out, const char *name, uint64_t value)
 
 int format_stats(const struct profile *p, FILE *out)
 {
+	static const char *const losses[] = {
+		"otherwise",
+		[PCCE_LOSS_RING] = "ring",
+		[PCCE_LOSS_THROTTLE] = "throttle",
+		[PCCE_LOSS_SHAPE] = "shape",
+	};
 	const struct profile_stats *s = &p->stats;
 
 	line(out, "samples", s->samples);
@@ -30,6 +36,9 @@ int format_stats(const struct profile *p, FILE *out)
 		if (s->reasons[i])
 			fprintf(out, "undecodable_%s: %llu\n", decode_reason_name(i),
 				(unsigned long long)s->reasons[i]);
+	for (int i = 0; i <= PCCE_LOSS_SHAPE; i++)
+		if (s->lost_reasons[i])
+			fprintf(out, "lost_%s: %llu\n", losses[i], (unsigned long long)s->lost_reasons[i]);
 	if (!p->complete)
 		line(out, "incomplete", 1);
 	if (p->cut_off)

@@ -111,6 +111,12 @@ static int add_table(struct profile *p, const struct pcce_rec_table *rec, const 
 	return 0;
 }
 
+static void add_lost(struct profile_stats *s, const struct pcce_rec_lost *rec)
+{
+	s->lost += rec->count;
+	s->lost_reasons[rec->reason <= PCCE_LOSS_SHAPE ? rec->reason : 0] += rec->count;
+}
+
 static int copy_string(char **to, const char *from)
 {
 	free(*to);
@@ -148,7 +154,7 @@ static int read_record(struct profile *p, const struct pcce_record *rec, const c
 		p->stats.sample_bytes += rec->size;
 		return samples_add(&in->samples, &((const struct pcce_rec_sample *)rec)->sample);
 	case PCCE_REC_LOST:
-		p->stats.lost += ((const struct pcce_rec_lost *)rec)->count;
+		add_lost(&p->stats, (const void *)rec);
 		return 0;
 	default:
 		return 0;

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <pcce/datafile.h>
 #include "tools/lib/cct.h"
 #include "tools/lib/decode.h"
 #include "tools/lib/names.h"
@@ -16,7 +17,7 @@
 struct profile_stats {
 	uint64_t samples; /* = exact + truncated + undecodable + outside */
 	uint64_t exact, truncated, undecodable, outside;
-	uint64_t lost;
+	uint64_t lost, lost_reasons[PCCE_LOSS_SHAPE + 1]; /* [0]: for other reasons */
 	uint64_t unique_contexts; /* different chains of calls, whatever the instruction in the innermost function */
 	uint64_t max_depth;
 	uint64_t max_encoding_stack;

@@ -53,7 +53,7 @@ struct recording {
 	struct output output;
 	struct datafile_writer *writer;
 	struct modules *modules;
-	uint64_t samples, lost, outside, truncated;
+	uint64_t samples, lost, throttled, outside, truncated;
 	const struct module *main_module; /* of the process that was asked for */
 	pid_t main_pid;
 	bool any_instrumented;
@@ -185,6 +185,7 @@ static int sink_lost(void *ctx, uint64_t time, uint32_t reason, uint64_t count)
 	struct pcce_rec_lost rec = {.time = time, .count = count, .reason = reason};
 
 	r->lost += count;
+	r->throttled += reason == PCCE_LOSS_THROTTLE ? count : 0;
 	return datafile_put(r->writer, PCCE_REC_LOST, &rec, sizeof(rec), NULL, 0);
 }
 
@@ -453,8 +454,14 @@ static void summary(const struct recording *r)
 	if (r->main_module && !r->main_module->instrumented)
 		say("warning: %s was not built with pcce: samples in it have no contexts%s", r->main_module->path,
 		    r->any_instrumented ? "; other programs or libraries that ran have them" : "");
-	if (r->lost) {
-		thousands(n, sizeof(n), r->lost);
+	if (r->throttled) {
+		thousands(n, sizeof(n), r->throttled);
+		say("warning: the kernel throttled the event, which cost %s samples: use a lower -F, or raise "
+		    "kernel.perf_event_max_sample_rate",
+		    n);
+	}
+	if (r->lost > r->throttled) {
+		thousands(n, sizeof(n), r->lost - r->throttled);
 		say("warning: %s samples were lost: the machine was too busy; use a lower -F", n);
 	}
 	if (be_quiet)

@@ -120,12 +120,23 @@ int rings_busy(const struct rings *r)
 	return r->busy;
 }
 
-uint64_t rings_dropped(const struct rings *r)
+static uint64_t sum(const struct rings *r, size_t counter)
 {
 	uint64_t total = 0;
 	int cpu;
 
 	for (cpu = 0; cpu < r->cpus; cpu++)
-		total += __atomic_load_n(&r->controls[cpu].dropped, __ATOMIC_RELAXED);
+		total += __atomic_load_n((const uint64_t *)((const char *)&r->controls[cpu] + counter),
+					 __ATOMIC_RELAXED);
 	return total;
+}
+
+uint64_t rings_dropped(const struct rings *r)
+{
+	return sum(r, offsetof(struct sampler_control, dropped));
+}
+
+uint64_t rings_throttled(const struct rings *r)
+{
+	return sum(r, offsetof(struct sampler_control, throttled));
 }

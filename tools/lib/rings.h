@@ -27,4 +27,7 @@ int rings_busy(const struct rings *r);
 /* Samples that were dropped since the beginning. */
 uint64_t rings_dropped(const struct rings *r);
 
+/* How often an event was throttled. */
+uint64_t rings_throttled(const struct rings *r);
+
 #endif

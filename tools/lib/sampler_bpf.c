@@ -84,7 +84,8 @@ struct sampler {
 	pid_t pid;
 	uint64_t start;
 	bool snapshot_due;
-	uint64_t drops;
+	uint64_t taken, drops;
+	uint64_t throttled;		 /* samples that throttling has cost, as far as the sink knows */
 	const struct sampler_sink *sink; /* during poll and stop */
 };
 
@@ -139,18 +140,26 @@ static int open_event(const struct perf_event_attr *attr, pid_t tid, int cpu)
 	return (int)syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
+/* Samples a second and CPU that the kernel allows; 0: not known. */
+static unsigned int sample_rate_limit(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/perf_event_max_sample_rate", "re");
+	unsigned int limit;
+
+	if (!f || fscanf(f, "%u", &limit) != 1)
+		limit = 0;
+	if (f)
+		fclose(f);
+	return limit;
+}
+
 static int explain_event(const struct sampler_config *config, int err, char *why, size_t why_size)
 {
-	unsigned int limit = 0;
-	FILE *f;
+	unsigned int limit;
 
 	switch (-err) {
 	case EINVAL:
-		f = fopen("/proc/sys/kernel/perf_event_max_sample_rate", "re");
-		if (f && fscanf(f, "%u", &limit) != 1)
-			limit = 0;
-		if (f)
-			fclose(f);
+		limit = sample_rate_limit();
 		if (limit && config->frequency > limit) {
 			snprintf(why, why_size,
 				 "%llu samples a second are more than the kernel allows, %u; use a lower -F, or raise "
@@ -197,6 +206,7 @@ static int set_up_attr(const struct sampler_config *config, struct perf_event_at
 	attr->inherit = 1;
 	attr->exclude_hv = 1;
 	attr->exclude_guest = 1;
+	attr->read_format = PERF_FORMAT_TOTAL_TIME_RUNNING;
 	if (config->frequency) {
 		attr->freq = 1;
 		attr->sample_freq = config->frequency;
@@ -252,7 +262,8 @@ static int load(enum event_kind kind, bool cpu_clock, struct sampler_bpf **out, 
 	}
 	set_pid_namespace(skel);
 	skel->rodata->weighted = kind == EVENT_COUNT;
-	skel->rodata->event_clock = cpu_clock && kernel_has("bpf_cast_to_kern_ctx");
+	skel->rodata->event_known = !tracepoint && kernel_has("bpf_cast_to_kern_ctx");
+	skel->rodata->event_clock = skel->rodata->event_known && cpu_clock;
 	skel->rodata->segment_shift = rings_shift(cpus);
 	bpf_map__set_max_entries(skel->maps.controls, (uint32_t)cpus);
 	bpf_map__set_max_entries(skel->maps.rings, (uint32_t)cpus * SAMPLER_SEGMENTS);
@@ -365,6 +376,7 @@ static int on_sample(void *ctx, const struct pcce_sample *sample, size_t size)
 	if (!blob)
 		return -ENOMEM;
 	memcpy(blob, sample, size);
+	s->taken++;
 	return 0;
 }
 
@@ -660,6 +672,49 @@ static int count_drops(struct sampler *s)
 	return fresh ? s->sink->lost(s->sink->ctx, now(), PCCE_LOSS_RING, fresh) : 0;
 }
 
+static int throttled(struct sampler *s, uint64_t total)
+{
+	uint64_t fresh = total - s->throttled;
+
+	s->throttled = total;
+	return fresh ? s->sink->lost(s->sink->ctx, now(), PCCE_LOSS_THROTTLE, fresh) : 0;
+}
+
+/* Each time that the kernel throttles an event costs a sample at least. */
+static int count_throttlings(struct sampler *s)
+{
+	return throttled(s, rings_throttled(s->rings));
+}
+
+/*
+ * How many samples throttling has cost in all is known of clocks: as many as the time that the events were on a CPU
+ * is worth, less those that there are.  (Without throttling, some are missing too, as when a virtual machine's CPU was
+ * taken away: that is not counted.)  A kernel that does not tell the program that it throttles (before 6.2) does so to
+ * a clock only if the limit is too low for it.
+ */
+static int count_throttled(struct sampler *s)
+{
+	struct {
+		uint64_t count, running;
+	} value;
+	uint64_t running = 0, period = s->attr.freq ? 1000000000 / s->attr.sample_freq : s->attr.sample_period, due;
+	size_t i;
+
+	if (s->kind != EVENT_CLOCK)
+		return 0;
+	if (!s->throttled) {
+		unsigned int limit = s->skel->rodata->event_known ? 0 : sample_rate_limit();
+
+		if (!limit || limit >= 1000000000 / period)
+			return 0;
+	}
+	for (i = 0; i < s->n_events; i++)
+		if (read(s->events[i], &value, sizeof(value)) == sizeof(value))
+			running += value.running;
+	due = running / period;
+	return due > s->taken + s->drops + s->throttled ? throttled(s, due - s->taken - s->drops) : 0;
+}
+
 /* The first thing the sink hears: what the process is, before anything happens to it. */
 static int introduce(struct sampler *s)
 {
@@ -693,6 +748,10 @@ static int turn(struct sampler *s, const struct sampler_sink *sink, bool last)
 		err = reorder_flush(&s->queue, last ? UINT64_MAX : limit, deliver, s);
 	if (!err)
 		err = count_drops(s);
+	if (!err)
+		err = count_throttlings(s);
+	if (!err && last)
+		err = count_throttled(s);
 	places_retry(s->places);
 	s->sink = NULL;
 	return err;
