@@ -54,9 +54,29 @@ struct signal_struct {
 	atomic_t live;
 } __attribute__((preserve_access_index));
 
+struct ns_common {
+	unsigned int inum;
+} __attribute__((preserve_access_index));
+
+struct pid_namespace {
+	struct ns_common ns;
+} __attribute__((preserve_access_index));
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+} __attribute__((preserve_access_index));
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1]; /* level + 1 of them */
+} __attribute__((preserve_access_index));
+
 struct task_struct {
 	int pid;
 	int tgid;
+	struct task_struct *group_leader;
+	struct pid *thread_pid;
 	struct signal_struct *signal;
 	struct thread_struct thread;
 } __attribute__((preserve_access_index));
@@ -101,6 +121,7 @@ const volatile __u32 segment_shift = SAMPLER_SEGMENT_SHIFT_MAX; /* SIZE of sampl
 /* Set at any time. */
 __s64 offsets[SAMPLER_OFFSETS];
 __u32 n_offsets;
+__u32 wanted, wanted_armed; /* in a pid namespace, for tracepoints: the process to follow, by the recorder's number */
 
 #define HEAD __builtin_offsetof(struct pcce_page, entry)
 #define FEW 8  /* entries that most stacks have at most */
@@ -260,12 +281,36 @@ fault:
 	return PCCE_SAMPLE_READ_FAULT;
 }
 
+#define NAMESPACES 33 /* 1 + the kernel's MAX_PID_NS_LEVEL */
+
+/* What the recorder calls a thread that is in a pid namespace below the recorder's. */
+static __noinline __u32 number_of(struct pid *pid)
+{
+	__u32 i, level;
+	__u64 upids;
+
+	if (!pid)
+		return 0;
+	level = BPF_CORE_READ(pid, level);
+	upids = (__u64)__builtin_preserve_access_index(&pid->numbers[0]);
+	for (i = 0; i < NAMESPACES && i <= level; i++) {
+		struct upid *u = (struct upid *)(upids + i * bpf_core_type_size(struct upid));
+
+		if (BPF_CORE_READ(u, ns, ns.inum) == (__u32)pidns_ino)
+			return BPF_CORE_READ(u, nr);
+	}
+	return 0;
+}
+
 static __always_inline void identify(struct pcce_sample *out, struct task_struct *task)
 {
 	if (pidns_ino) {
 		struct bpf_pidns_info ns = {};
 
-		bpf_get_ns_current_pid_tgid(pidns_dev, pidns_ino, &ns, sizeof(ns));
+		if (bpf_get_ns_current_pid_tgid(pidns_dev, pidns_ino, &ns, sizeof(ns))) {
+			ns.tgid = number_of(task->group_leader->thread_pid);
+			ns.pid = number_of(task->thread_pid);
+		}
 		out->pid = ns.tgid;
 		out->tid = ns.pid;
 		return;
@@ -434,31 +479,41 @@ int on_event(struct event_context *event)
 	return sample(event);
 }
 
-static __always_inline int followed(void)
+static __always_inline struct sampler_process *find_process(struct task_struct *task)
 {
-	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
-	struct sampler_process *p = bpf_map_lookup_elem(&processes, &tgid);
+	struct sampler_process fresh = {.armed = wanted_armed}, *p;
+	__u32 tgid;
 
-	return p && p->armed;
+	if (!task)
+		return NULL;
+	tgid = task->tgid;
+	p = bpf_map_lookup_elem(&processes, &tgid);
+	if (p || !wanted || number_of(task->group_leader->thread_pid) != wanted)
+		return p;
+	bpf_map_update_elem(&processes, &tgid, &fresh, BPF_ANY);
+	wanted = 0;
+	return bpf_map_lookup_elem(&processes, &tgid);
 }
 
 SEC("tracepoint")
 int on_tracepoint(void *args)
 {
+	struct sampler_process *p = find_process(bpf_get_current_task_btf());
+
 	(void)args;
-	return followed() ? sample(NULL) : 0;
+	return p && p->armed ? sample(NULL) : 0;
 }
 
 SEC("tp_btf/sched_process_fork")
 int on_fork(__u64 *args)
 {
 	struct task_struct *parent = (struct task_struct *)args[0], *child = (struct task_struct *)args[1];
-	__u32 from = parent->tgid, to = child->tgid;
+	__u32 to = child->tgid;
 	struct sampler_process *p;
 
-	if (from == to)
+	if (parent->tgid == to)
 		return 0;
-	p = bpf_map_lookup_elem(&processes, &from);
+	p = find_process(parent);
 	if (p) {
 		struct sampler_process copy = *p;
 
@@ -473,8 +528,7 @@ SEC("tp_btf/sched_process_exec")
 int on_exec(__u64 *args)
 {
 	struct task_struct *task = (struct task_struct *)args[0];
-	__u32 tgid = task->tgid;
-	struct sampler_process *p = bpf_map_lookup_elem(&processes, &tgid);
+	struct sampler_process *p = find_process(task);
 
 	if (p)
 		p->armed = 1;

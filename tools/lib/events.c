@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Names of events: the kernel's generic ones by table, tracepoints through tracefs. */
+/* Names of events: the kernel's generic ones by table, tracepoints through tracefs. How they are opened, and why not.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -7,6 +8,8 @@
 #include <string.h>
 #include <sys/vfs.h>
 #include <linux/magic.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "events.h"
 
@@ -114,4 +117,80 @@ int event_parse(const char *name, struct perf_event_attr *attr, enum event_kind 
 		 "cycles, instructions, cache-misses and their like, and tracepoints as SYSTEM:NAME",
 		 name);
 	return -EINVAL;
+}
+
+int event_attr(const struct sampler_config *config, struct perf_event_attr *attr, enum event_kind *kind, char *why,
+	       size_t why_size)
+{
+	memset(attr, 0, sizeof(*attr));
+	attr->size = sizeof(*attr);
+	attr->disabled = 1;
+	attr->inherit = 1;
+	attr->exclude_hv = 1;
+	attr->exclude_guest = 1;
+	attr->read_format = PERF_FORMAT_TOTAL_TIME_RUNNING;
+	if (config->frequency) {
+		attr->freq = 1;
+		attr->sample_freq = config->frequency;
+	} else {
+		attr->sample_period = config->period ? config->period : 1;
+	}
+	return event_parse(config->event, attr, kind, why, why_size);
+}
+
+int event_open(const struct perf_event_attr *attr, pid_t tid, int cpu)
+{
+	return (int)syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+unsigned int event_rate_limit(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/perf_event_max_sample_rate", "re");
+	unsigned int limit;
+
+	if (!f || fscanf(f, "%u", &limit) != 1)
+		limit = 0;
+	if (f)
+		fclose(f);
+	return limit;
+}
+
+int event_explain(const struct sampler_config *config, int err, char *why, size_t why_size)
+{
+	unsigned int limit;
+
+	switch (-err) {
+	case EINVAL:
+		limit = event_rate_limit();
+		if (limit && config->frequency > limit) {
+			snprintf(why, why_size,
+				 "%llu samples a second are more than the kernel allows, %u; use a lower -F, or raise "
+				 "kernel.perf_event_max_sample_rate",
+				 (unsigned long long)config->frequency, limit);
+			break;
+		}
+		/* fallthrough */
+	default:
+		snprintf(why, why_size, "the kernel refuses the event %s (perf_event_open: %s)", config->event,
+			 strerror(-err));
+		break;
+	case ENOENT:
+	case EOPNOTSUPP:
+		snprintf(why, why_size, "this machine does not have the event %s", config->event);
+		break;
+	case EPERM:
+	case EACCES:
+	case ENOSYS:
+		snprintf(why, why_size,
+			 "perf_event_open is refused (%s): a container's seccomp filter, a security module or "
+			 "kernel.perf_event_paranoid forbids it",
+			 strerror(-err));
+		break;
+	case EMFILE:
+	case ENFILE:
+		snprintf(why, why_size,
+			 "more threads than this process may have open files; raise the limit (ulimit -n)");
+		break;
+	}
+	return err;
 }

@@ -21,10 +21,10 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -33,11 +33,11 @@
 #include <time.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <uthash.h>
 
 #include "tools/bpf/sampler.h"
+#include "bpf_program.h"
 #include "events.h"
 #include "follow.h"
 #include "places.h"
@@ -45,7 +45,6 @@
 #include "rings.h"
 #include "sampler.h"
 #include "sideband.h"
-#include "sampler.skel.h"
 
 #define MARGIN 1000000 /* ns between a sample's time and its arrival in the ring, at most */
 #define TURN 10	       /* ms: how long things wait in the buffers */
@@ -83,7 +82,7 @@ struct sampler {
 	size_t n_births;
 	pid_t pid;
 	uint64_t start;
-	bool snapshot_due;
+	bool snapshot_due, reattached;
 	uint64_t taken, drops;
 	uint64_t throttled;		 /* samples that throttling has cost, as far as the sink knows */
 	const struct sampler_sink *sink; /* during poll and stop */
@@ -98,18 +97,6 @@ static uint64_t now(void)
 }
 
 /* ---- can it work ---------------------------------------------------------------- */
-
-static char libbpf_says[256];
-
-/* Keeps the first complaint, which is the cause of those that follow. */
-static int keep_complaint(enum libbpf_print_level level, const char *format, va_list args)
-{
-	if (level == LIBBPF_WARN && !libbpf_says[0]) {
-		vsnprintf(libbpf_says, sizeof(libbpf_says), format, args);
-		libbpf_says[strcspn(libbpf_says, "\n")] = 0;
-	}
-	return 0;
-}
 
 static bool has_capability(unsigned int bit)
 {
@@ -135,173 +122,6 @@ static int check_privilege(char *why, size_t why_size)
 	return -EPERM;
 }
 
-static int open_event(const struct perf_event_attr *attr, pid_t tid, int cpu)
-{
-	return (int)syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-}
-
-/* Samples a second and CPU that the kernel allows; 0: not known. */
-static unsigned int sample_rate_limit(void)
-{
-	FILE *f = fopen("/proc/sys/kernel/perf_event_max_sample_rate", "re");
-	unsigned int limit;
-
-	if (!f || fscanf(f, "%u", &limit) != 1)
-		limit = 0;
-	if (f)
-		fclose(f);
-	return limit;
-}
-
-static int explain_event(const struct sampler_config *config, int err, char *why, size_t why_size)
-{
-	unsigned int limit;
-
-	switch (-err) {
-	case EINVAL:
-		limit = sample_rate_limit();
-		if (limit && config->frequency > limit) {
-			snprintf(why, why_size,
-				 "%llu samples a second are more than the kernel allows, %u; use a lower -F, or raise "
-				 "kernel.perf_event_max_sample_rate",
-				 (unsigned long long)config->frequency, limit);
-			break;
-		}
-		/* fallthrough */
-	default:
-		snprintf(why, why_size, "the kernel refuses the event %s (perf_event_open: %s)", config->event,
-			 strerror(-err));
-		break;
-	case ENOENT:
-	case EOPNOTSUPP:
-		snprintf(why, why_size, "this machine does not have the event %s", config->event);
-		break;
-	case EPERM:
-	case EACCES:
-	case ENOSYS:
-		snprintf(why, why_size,
-			 "perf_event_open is refused (%s): a container's seccomp filter, a security module or "
-			 "kernel.perf_event_paranoid forbids it",
-			 strerror(-err));
-		break;
-	case EMFILE:
-	case ENFILE:
-		snprintf(why, why_size,
-			 "more threads than this process may have open files; raise the limit (ulimit -n)");
-		break;
-	}
-	return err;
-}
-
-static int set_up_attr(const struct sampler_config *config, struct perf_event_attr *attr, enum event_kind *kind,
-		       char *why, size_t why_size)
-{
-	memset(attr, 0, sizeof(*attr));
-	attr->size = sizeof(*attr);
-	if (config->verify) {
-		snprintf(why, why_size, "it cannot look at the real stack, which --verify needs");
-		return -EOPNOTSUPP;
-	}
-	attr->disabled = 1;
-	attr->inherit = 1;
-	attr->exclude_hv = 1;
-	attr->exclude_guest = 1;
-	attr->read_format = PERF_FORMAT_TOTAL_TIME_RUNNING;
-	if (config->frequency) {
-		attr->freq = 1;
-		attr->sample_freq = config->frequency;
-	} else {
-		attr->sample_period = config->period ? config->period : 1;
-	}
-	return event_parse(config->event, attr, kind, why, why_size);
-}
-
-/* In which pid namespace are we? Not the initial one: the BPF program must translate. */
-static void set_pid_namespace(struct sampler_bpf *skel)
-{
-	const ino_t initial = 0xeffffffc; /* PROC_PID_INIT_INO */
-	struct stat st;
-
-	if (stat("/proc/self/ns/pid", &st) || st.st_ino == initial)
-		return;
-	skel->rodata->pidns_dev = st.st_dev;
-	skel->rodata->pidns_ino = st.st_ino;
-}
-
-static bool kernel_has(const char *function)
-{
-	struct btf *btf = btf__load_vmlinux_btf();
-	bool has = btf && btf__find_by_name_kind(btf, function, BTF_KIND_FUNC) > 0;
-
-	btf__free(btf);
-	return has;
-}
-
-static bool is_cpu_clock(const struct perf_event_attr *attr)
-{
-	return attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_CPU_CLOCK;
-}
-
-static int load(enum event_kind kind, bool cpu_clock, struct sampler_bpf **out, char *why, size_t why_size)
-{
-	bool tracepoint = kind == EVENT_TRACEPOINT;
-	struct sampler_bpf *skel;
-	int cpus = libbpf_num_possible_cpus(), err;
-
-	if (cpus <= 0) {
-		snprintf(why, why_size, "the number of CPUs cannot be read: %s", strerror(-cpus));
-		return -EINVAL;
-	}
-	libbpf_says[0] = 0;
-	libbpf_set_print(keep_complaint);
-	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
-	skel = sampler_bpf__open();
-	if (!skel) {
-		snprintf(why, why_size, "the BPF program cannot be opened: %s", strerror(errno));
-		return -errno;
-	}
-	set_pid_namespace(skel);
-	skel->rodata->weighted = kind == EVENT_COUNT;
-	skel->rodata->event_known = !tracepoint && kernel_has("bpf_cast_to_kern_ctx");
-	skel->rodata->event_clock = skel->rodata->event_known && cpu_clock;
-	skel->rodata->segment_shift = rings_shift(cpus);
-	bpf_map__set_max_entries(skel->maps.controls, (uint32_t)cpus);
-	bpf_map__set_max_entries(skel->maps.rings, (uint32_t)cpus * SAMPLER_SEGMENTS);
-	bpf_map__set_value_size(skel->maps.rings, rings_element(cpus));
-	bpf_program__set_autoload(skel->progs.on_event, !tracepoint);
-	bpf_program__set_autoload(skel->progs.on_tracepoint, tracepoint);
-	bpf_program__set_autoload(skel->progs.on_fork, tracepoint);
-	bpf_program__set_autoload(skel->progs.on_exec, tracepoint);
-	bpf_program__set_autoload(skel->progs.on_exit, tracepoint);
-	err = sampler_bpf__load(skel);
-	if (err) {
-		if (err == -EPERM || err == -EACCES)
-			snprintf(why, why_size,
-				 "the kernel refuses the BPF program (%s): a container's seccomp filter or a security "
-				 "module "
-				 "forbids it",
-				 strerror(-err));
-		else if (err == -ENOSYS)
-			snprintf(why, why_size, "this kernel has no BPF");
-		else if (access("/sys/kernel/btf/vmlinux", R_OK))
-			snprintf(why, why_size, "this kernel does not describe its types (no /sys/kernel/btf/vmlinux)");
-		else
-			snprintf(why, why_size, "the kernel does not take the BPF program (%s%s%s)", strerror(-err),
-				 libbpf_says[0] ? "; " : "", libbpf_says);
-		sampler_bpf__destroy(skel);
-		return err;
-	}
-	*out = skel;
-	return 0;
-}
-
-static int attach_program(const struct sampler_bpf *skel, enum event_kind kind, int event)
-{
-	int program = bpf_program__fd(kind == EVENT_TRACEPOINT ? skel->progs.on_tracepoint : skel->progs.on_event);
-
-	return ioctl(event, PERF_EVENT_IOC_SET_BPF, program) ? -errno : 0;
-}
-
 static int bpf_probe(const struct sampler_config *config, char *why, size_t why_size)
 {
 	struct perf_event_attr attr;
@@ -309,17 +129,21 @@ static int bpf_probe(const struct sampler_config *config, char *why, size_t why_
 	enum event_kind kind;
 	int err, event;
 
-	err = set_up_attr(config, &attr, &kind, why, why_size);
+	if (config->verify) {
+		snprintf(why, why_size, "it cannot look at the real stack, which --verify needs");
+		return -EOPNOTSUPP;
+	}
+	err = event_attr(config, &attr, &kind, why, why_size);
 	if (!err)
 		err = check_privilege(why, why_size);
 	if (err)
 		return err;
-	event = open_event(&attr, 0, -1);
+	event = event_open(&attr, 0, -1);
 	if (event < 0)
-		return explain_event(config, -errno, why, why_size);
-	err = load(kind, is_cpu_clock(&attr), &skel, why, why_size);
+		return event_explain(config, -errno, why, why_size);
+	err = bpf_program_load(kind, &attr, &skel, why, why_size);
 	if (!err) {
-		err = attach_program(skel, kind, event);
+		err = bpf_program_attach(skel, kind, event);
 		if (err)
 			snprintf(why, why_size, "the kernel does not let a BPF program handle the event %s: %s",
 				 config->event, strerror(-err));
@@ -390,9 +214,9 @@ static int bpf_prepare(const struct sampler_config *config, struct sampler **out
 		return -ENOMEM;
 	s->config = *config;
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
-	err = s->epoll < 0 ? -errno : set_up_attr(config, &s->attr, &s->kind, why, why_size);
+	err = s->epoll < 0 ? -errno : event_attr(config, &s->attr, &s->kind, why, why_size);
 	if (!err)
-		err = load(s->kind, is_cpu_clock(&s->attr), &s->skel, why, why_size);
+		err = bpf_program_load(s->kind, &s->attr, &s->skel, why, why_size);
 	if (!err)
 		err = sideband_open(&s->sideband, why, why_size);
 	if (err)
@@ -425,10 +249,10 @@ static int add_event(struct sampler *s, pid_t tid, int cpu)
 {
 	int event, err, *grown;
 
-	event = open_event(&s->attr, tid, cpu);
+	event = event_open(&s->attr, tid, cpu);
 	if (event < 0)
 		return -errno;
-	err = attach_program(s->skel, s->kind, event);
+	err = bpf_program_attach(s->skel, s->kind, event);
 	grown = err ? NULL : realloc(s->events, (s->n_events + 1) * sizeof(*grown));
 	if (!grown) {
 		close(event);
@@ -557,12 +381,18 @@ static int start_tracepoint(struct sampler *s, char *why, size_t why_size)
 			 strerror(errno));
 		return -errno;
 	}
-	err = follow_by_map(s, s->pid, s->config.target);
+	err = 0;
+	if (s->skel->rodata->pidns_ino) { /* our number is not the kernel's own */
+		s->skel->bss->wanted_armed = s->config.target != 0;
+		s->skel->bss->wanted = (uint32_t)s->pid;
+	} else {
+		err = follow_by_map(s, s->pid, s->config.target);
+	}
 	if (!err)
 		err = add_event(s, -1, 0);
 	if (!err && ioctl(s->events[0], PERF_EVENT_IOC_ENABLE, 0))
 		err = -errno;
-	return err ? explain_event(&s->config, err, why, why_size) : 0;
+	return err ? event_explain(&s->config, err, why, why_size) : 0;
 }
 
 static int start_command(struct sampler *s, char *why, size_t why_size)
@@ -571,7 +401,7 @@ static int start_command(struct sampler *s, char *why, size_t why_size)
 
 	s->attr.enable_on_exec = 1;
 	err = add_event(s, s->pid, -1);
-	return err ? explain_event(&s->config, err, why, why_size) : 0;
+	return err ? event_explain(&s->config, err, why, why_size) : 0;
 }
 
 static int start_running(struct sampler *s, char *why, size_t why_size)
@@ -586,12 +416,12 @@ static int start_running(struct sampler *s, char *why, size_t why_size)
 		if (fresh == -ESRCH)
 			snprintf(why, why_size, "process %d has ended", (int)s->pid);
 		else
-			explain_event(&s->config, fresh, why, why_size);
+			event_explain(&s->config, fresh, why, why_size);
 		return fresh;
 	}
 	for (i = 0; i < s->n_events; i++)
 		if (ioctl(s->events[i], PERF_EVENT_IOC_ENABLE, 0))
-			return explain_event(&s->config, -errno, why, why_size);
+			return event_explain(&s->config, -errno, why, why_size);
 	return 0;
 }
 
@@ -613,6 +443,82 @@ static int bpf_start(struct sampler *s, pid_t pid, char *why, size_t why_size)
 	if (s->kind == EVENT_TRACEPOINT)
 		return start_tracepoint(s, why, why_size);
 	return s->config.target ? start_running(s, why, why_size) : start_command(s, why, why_size);
+}
+
+/* ---- set-uid programs --------------------------------------------------------------- */
+
+/* Does the kernel take all events from a process that does such an exec? It does if the real and the effective ids then
+ * differ, as the process can read in its auxiliary vector ever after; but not with fs.suid_dumpable = 1. */
+static bool exec_takes_events(pid_t pid)
+{
+	uint64_t pair[2], uid[2] = {0}, gid[2] = {0};
+	int dumpable = 0;
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/auxv", (int)pid);
+	f = fopen(path, "re");
+	while (f && fread(pair, sizeof(pair), 1, f) == 1) {
+		if (pair[0] == AT_UID || pair[0] == AT_EUID)
+			uid[pair[0] == AT_EUID] = pair[1];
+		if (pair[0] == AT_GID || pair[0] == AT_EGID)
+			gid[pair[0] == AT_EGID] = pair[1];
+	}
+	if (f)
+		fclose(f);
+	if (uid[0] == uid[1] && gid[0] == gid[1])
+		return false;
+	f = fopen("/proc/sys/fs/suid_dumpable", "re");
+	if (f && fscanf(f, "%d", &dumpable) != 1)
+		dumpable = 0;
+	if (f)
+		fclose(f);
+	return dumpable != 1;
+}
+
+/* Gives it new ones: as in start_running(), but here some milliseconds are missing anyway, so one look at its threads
+ * is enough. None may get two: threads that are born from now on inherit theirs. */
+static int reattach(struct sampler *s, const struct sideband_event *exec)
+{
+	struct watched *w = watched(s, exec->pid);
+	pid_t tids[64];
+	size_t n = 0, i;
+	char path[64];
+	struct dirent *entry;
+	DIR *d;
+
+	if (w && w->since >= exec->time) /* done already, after another exec that came later */
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)exec->pid);
+	d = opendir(path);
+	while (d && n < sizeof(tids) / sizeof(tids[0]) && (entry = readdir(d)))
+		if (entry->d_name[0] != '.')
+			tids[n++] = (pid_t)atoi(entry->d_name);
+	if (d)
+		closedir(d);
+	for (i = 0; i < n; i++)
+		if (!add_event(s, tids[i], -1))
+			ioctl(s->events[s->n_events - 1], PERF_EVENT_IOC_ENABLE, 0);
+	if (!s->reattached)
+		fprintf(stderr,
+			"%s: %s is set-uid or set-gid, which makes the kernel take its events away; its first %.0f ms "
+			"are "
+			"not sampled\n",
+			program_invocation_short_name, exec->name, (double)(now() - exec->time) / 1e6);
+	s->reattached = true;
+	if (w)
+		w->since = now();
+	return w ? 0 : watch(s, exec->pid, now());
+}
+
+static int after_exec(struct sampler *s, const struct sideband_event *exec)
+{
+	if (!exec_takes_events(exec->pid))
+		return 0;
+	/* The side band then has an end that is none, and that it must survive. */
+	if (follow_add(s->follow, exec->pid, 2, exec->name, exec->time))
+		return -ENOMEM;
+	return s->kind == EVENT_TRACEPOINT ? 0 : reattach(s, exec);
 }
 
 /* ---- delivery ------------------------------------------------------------------- */
@@ -655,13 +561,17 @@ static int deliver(void *ctx, uint32_t kind, const void *blob, size_t size)
 	struct sampler_sink ears = {
 		.ctx = s, .process = process_heard, .thread = thread_heard, .map = map_heard, .lost = lost_heard};
 	struct sideband_event e;
+	int err;
 
 	(void)size;
 	if (kind == BLOB_SAMPLE)
 		return s->sink->sample(s->sink->ctx, sample, (const struct pcce_entry *)(sample + 1), NULL);
 	memcpy(&e, blob, sizeof(e));
 	e.name = (const char *)blob + sizeof(e);
-	return follow_event(s->follow, &e, &ears);
+	err = follow_event(s->follow, &e, &ears);
+	if (!err && e.type == SIDEBAND_EXEC && follow_has(s->follow, e.pid))
+		err = after_exec(s, &e);
+	return err;
 }
 
 static int count_drops(struct sampler *s)
@@ -703,7 +613,7 @@ static int count_throttled(struct sampler *s)
 	if (s->kind != EVENT_CLOCK)
 		return 0;
 	if (!s->throttled) {
-		unsigned int limit = s->skel->rodata->event_known ? 0 : sample_rate_limit();
+		unsigned int limit = s->skel->rodata->event_known ? 0 : event_rate_limit();
 
 		if (!limit || limit >= 1000000000 / period)
 			return 0;
