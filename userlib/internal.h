@@ -75,6 +75,7 @@ void self_thread_begin(struct pcce_thread *t);
 void self_thread_end(struct pcce_thread *t);
 void self_after_fork(struct pcce_thread *t);
 bool self_signal_taken(int signo); /* the program installs a handler of its own for it */
+void self_clock_forbidden(void);   /* the program is about to forbid itself the time-stamp counter */
 bool self_active(void);
 void self_rescan(void);
 extern int self_signal;

@@ -4,11 +4,13 @@
  *
  * The file is allocated in full before it is mapped: a store to a page for which a
  * full file system has no room would be a SIGBUS in the program.  If there is not
- * enough, a smaller ring is tried.  No descriptor stays open.
+ * enough, a smaller ring is tried.  No descriptor stays open; a flock lasts without.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include "self.h"
 #include "syscall.h"
@@ -89,11 +91,36 @@ static int map(struct ring *ring, int fd, uint64_t data_size)
 	return 0;
 }
 
+/* Has the recorder ended without a word? It holds a lock as long as it lives. */
+static bool is_abandoned(const char *directory)
+{
+	char path[PATH_MAX];
+	size_t n = append(path, 0, directory);
+	long fd, ret;
+
+	append(path, append(path, n, "/"), PCCE_SELF_OWNER);
+	fd = raw_syscall4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+	if (fd < 0)
+		return false;
+	ret = raw_syscall2(SYS_flock, fd, LOCK_SH | LOCK_NB);
+	raw_syscall1(SYS_close, fd);
+	return ret == 0;
+}
+
+static uint64_t pid_namespace(void)
+{
+	struct stat st;
+
+	return raw_syscall4(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/pid", &st, 0) < 0 ? 0 : st.st_ino;
+}
+
 int ring_open(struct ring *ring, const char *directory, uint64_t data_size, uint64_t now, uint32_t pid)
 {
 	char path[PATH_MAX], final[PATH_MAX];
 	long fd, ret;
 
+	if (is_abandoned(directory))
+		return -ESRCH;
 	name(path, directory, PCCE_SELF_NEW, now, pid);
 	name(final, directory, PCCE_SELF_RING, now, pid);
 	fd = raw_syscall4(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -116,6 +143,9 @@ int ring_open(struct ring *ring, const char *directory, uint64_t data_size, uint
 	ring->head->data_size = data_size;
 	ring->head->start_time = now;
 	ring->head->pid = pid;
+	ring->head->pid_ns = pid_namespace();
+	if (raw_syscall2(SYS_flock, fd, LOCK_SH | LOCK_NB) == 0)
+		ring->head->flags = PCCE_SELF_LOCKED;
 	__atomic_store_n(&ring->head->magic, PCCE_SELF_MAGIC, __ATOMIC_RELEASE);
 	ret = raw_syscall2(SYS_rename, path, final);
 	if (ret < 0)

@@ -136,6 +136,20 @@ static ucontext_t *interrupted_code(ucontext_t *uc)
 	return uc;
 }
 
+/* The ring is full: because the recorder is slow, or gone. */
+static void no_room(uint64_t now)
+{
+	uint64_t read_at = __atomic_load_n(&ring.head->read_at, __ATOMIC_RELAXED);
+
+	__atomic_add_fetch(&ring.head->lost, 1, __ATOMIC_RELAXED);
+	if (!read_at)
+		read_at = ring.head->start_time;
+	if (now > read_at && now - read_at > PCCE_SELF_PATIENCE) {
+		set_flag(PCCE_SELF_GAVE_UP);
+		__atomic_store_n(&ring.head->stop, 1, __ATOMIC_RELAXED);
+	}
+}
+
 static void take_sample(struct pcce_thread *t, ucontext_t *uc, uint32_t weight)
 {
 	const greg_t *regs = uc->uc_mcontext.gregs;
@@ -168,7 +182,7 @@ static void take_sample(struct pcce_thread *t, ucontext_t *uc, uint32_t weight)
 	s = ring_reserve(&ring, sizeof(*s) + (g.n_page + g.n_spill) * sizeof(*entries) + (size_t)n_stack * 8,
 			 PCCE_SELF_SAMPLE);
 	if (!s) {
-		__atomic_add_fetch(&ring.head->lost, 1, __ATOMIC_RELAXED);
+		no_room(now);
 		return;
 	}
 	s->sample = (struct pcce_sample){
@@ -412,10 +426,9 @@ void self_after_fork(struct pcce_thread *t)
 	if (ring_open(&own, directory, ring_size, self_now(), self_pid) == 0) {
 		ring = own;
 		ring_close(&parent);
-	} else {
-		/* Privileges dropped, another root directory, or no space: the parent's ring serves both. */
-		set_flag(PCCE_SELF_SHARED);
 	}
+	/* Else privileges were dropped, the root directory changed, or there is no space: the parent's ring serves
+	 * both. */
 	report_process(PCCE_PROCESS_FORK);
 	/* If it cannot read its mappings (chroot), they are still its parent's. */
 	maps_scan(&ring, self_now(), self_pid, MAPS_ALL);
@@ -430,16 +443,28 @@ static void disarm_listed(struct pcce_thread *t, void *arg)
 	disarm(t);
 }
 
+static void end_sampling(uint32_t reason)
+{
+	active = false;
+	set_flag(reason);
+	registry_each(disarm_listed, NULL);
+}
+
 /* The program wants the signal for itself. */
 bool self_signal_taken(int signo)
 {
 	if (!active || signo != self_signal)
 		return false;
-	active = false;
-	set_flag(PCCE_SELF_SIGNAL_TAKEN);
-	registry_each(disarm_listed, NULL);
+	end_sampling(PCCE_SELF_SIGNAL_TAKEN);
 	pcce_debug("the program uses the sampling signal itself; sampling ends. Signal", signo);
 	return true;
+}
+
+/* The program is about to make reading the clock a deadly act. */
+void self_clock_forbidden(void)
+{
+	if (active)
+		end_sampling(PCCE_SELF_NO_CLOCK);
 }
 
 /* ---- activation ------------------------------------------------------------------ */

@@ -168,7 +168,8 @@ PCCE_ASSERT_OFFSET(pcce_page, entry, 128);
  */
 struct pcce_sample {
 	__u64 time; /* ns, CLOCK_MONOTONIC */
-	__u32 pid;  /* process (tgid) and thread in the recorder's pid namespace */
+	__u32 pid;  /* process (tgid) and thread in the recorder's pid namespace; from the self sampler, tid is
+		     * the process's own number */
 	__u32 tid;
 	__u64 ip;  /* user-space instruction pointer */
 	__u64 r11; /* user-space r11: names the site while ip is in a push or pop helper */

@@ -12,6 +12,12 @@
  * order of creation, and the rings of one pid must be read in that order.
  * The reader opens and unlinks it.
  *
+ * Who is still there.  Before the process closes its descriptor it takes a shared flock() on the file, which lasts as
+ * long as anyone has that open file mapped (PCCE_SELF_LOCKED): when the reader gets an exclusive one, nobody will write
+ * any more, whatever the process was called in its pid namespace.  The other way round, the reader holds an exclusive
+ * flock() on the file PCCE_SELF_OWNER in the directory: a process that gets a shared one makes no ring.  And when the
+ * ring is full and the reader has not looked at it for PCCE_SELF_PATIENCE, its writers give up.
+ *
  * Layout: header (PCCE_SELF_HEADER_SIZE bytes), then data_size bytes of data, a power of
  * two.  Positions count bytes from the ring's beginning and never wrap; a record
  * at position p begins at data[p % data_size] and may go round the end (both sides
@@ -55,6 +61,7 @@
 
 #define PCCE_SELF_NEW "new-"
 #define PCCE_SELF_RING "ring-"
+#define PCCE_SELF_OWNER "owner"
 
 #define PCCE_SELF_MAGIC 0x31474e5245434350ULL /* "PCCERNG1" */
 #define PCCE_SELF_VERSION 1
@@ -62,11 +69,12 @@
 #define PCCE_SELF_DATA_MIN (256u << 10)
 #define PCCE_SELF_DATA_MAX (64u << 20)
 
+#define PCCE_SELF_PATIENCE 10000000000ULL /* ns */
+
 /* Pcs of a real stack at most. */
 #define PCCE_SELF_STACK 4096
 
 /* pcce_self_ring.flags, set by the process */
-#define PCCE_SELF_SHARED 1u /* a child could make no ring of its own and writes to this one */
 #define PCCE_SELF_TIMER                                                                                       \
 	2u			  /* perf_event_open was refused: a POSIX timer, which expires at ticks only; \
 				   * a sample's weight says how many periods it stands for */
@@ -75,6 +83,9 @@
 #define PCCE_SELF_NO_MAPS 16u	  /* the process could not read its own mappings */
 #define PCCE_SELF_NO_UNWINDER 32u /* verify mode was asked for, but there is no unwinder (static program) */
 #define PCCE_SELF_NO_SOURCE 64u	  /* neither perf_event_open nor timer_create worked */
+#define PCCE_SELF_LOCKED 128u	  /* the file is locked as long as it is mapped by a writer */
+#define PCCE_SELF_GAVE_UP 256u	  /* the ring was full, and was not read */
+#define PCCE_SELF_NO_CLOCK 512u	  /* the program forbade itself to read the clock: sampling ended */
 
 struct pcce_self_ring {
 	__u64 magic; /* process, once */
@@ -84,14 +95,16 @@ struct pcce_self_ring {
 	__u64 start_time; /* ns, CLOCK_MONOTONIC */
 	__u32 pid;	  /* in the process's own pid namespace */
 	__u32 flags;	  /* process, atomic or: PCCE_SELF_* */
-	__u64 pad0[3];
+	__u64 pid_ns;	  /* process, once: inode number of its pid namespace; 0: not known */
+	__u64 pad0[2];
 	__u64 head; /* writers, compare and swap */
 	__u64 lost; /* writers, atomic add: samples that found no room */
 	__u64 pad1[6];
 	__u64 tail; /* reader */
-	__u32 stop; /* reader: no more samples are wanted */
+	__u32 stop; /* reader, or a writer that gives up: no more samples are wanted */
 	__u32 pad2;
-	__u64 pad3[6];
+	__u64 read_at; /* reader: when it last looked, ns, CLOCK_MONOTONIC */
+	__u64 pad3[5];
 };
 
 enum pcce_self_type { PCCE_SELF_SAMPLE = 1, PCCE_SELF_PROCESS = 2, PCCE_SELF_THREAD = 3, PCCE_SELF_MAP = 4 };
@@ -144,10 +157,12 @@ struct pcce_self_map { /* path, NUL-terminated, follows */
 PCCE_ASSERT_SIZE(pcce_self_ring, 192);
 PCCE_ASSERT_OFFSET(pcce_self_ring, data_size, 16);
 PCCE_ASSERT_OFFSET(pcce_self_ring, pid, 32);
+PCCE_ASSERT_OFFSET(pcce_self_ring, pid_ns, 40);
 PCCE_ASSERT_OFFSET(pcce_self_ring, head, 64);
 PCCE_ASSERT_OFFSET(pcce_self_ring, lost, 72);
 PCCE_ASSERT_OFFSET(pcce_self_ring, tail, 128);
 PCCE_ASSERT_OFFSET(pcce_self_ring, stop, 136);
+PCCE_ASSERT_OFFSET(pcce_self_ring, read_at, 144);
 PCCE_ASSERT_SIZE(pcce_self_record, 16);
 PCCE_ASSERT_SIZE(pcce_self_sample, 104);
 PCCE_ASSERT_SIZE(pcce_self_process, 64);

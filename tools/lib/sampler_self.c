@@ -8,13 +8,11 @@
  *   poll      looks for new rings (inotify), takes what they hold, waits for more
  *   stop      tells all processes to stop, takes the rest
  *
- * A ring is unlinked as soon as it is open.  It is given up when its process has
- * ended (pidfd) or has made a newer ring (exec), after its last record.  When one
- * pid has several rings, the oldest is read to its end first, so that the
- * sink hears of mappings and samples in the order in which they were.
+ * A ring is unlinked as soon as it is open.  It is given up when nobody has it mapped any more (its lock tells, see
+ * selfring.h): the process has ended or done an exec.  Rings are read in the order of their creation, so the
+ * sink hears of mappings and samples of one process in the order in which they were.
  *
- * A process in a pid namespace of its own has pids that mean nothing here; its ring is
- * kept until stop().
+ * A process may be in a pid namespace of its own: pidns.c finds out what it is called in ours.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -28,14 +26,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 #include <pcce/selfring.h>
+#include "pidns.h"
 #include "sampler.h"
+#include "self_directory.h"
 
 /* A ring has room for a sixteenth of a second of the largest samples. */
 #define POLL_SLICE_MS 10
@@ -44,14 +44,15 @@ struct ring {
 	struct pcce_self_ring *head; /* mapped, not to be trusted */
 	const char *data;	     /* twice in a row */
 	uint64_t size, tail, lost_seen;
-	uint64_t start_time;
-	pid_t pid;
-	int pidfd; /* -1: not known here */
+	uint64_t start_time, pid_ns;
+	pid_t pid, pid_here; /* of the process that made it: in its own namespace, and in ours */
+	int fd;
 	bool finished;
 };
 
 struct sampler {
-	char directory[PATH_MAX];
+	struct self_directory directory;
+	struct pidns *pidns;
 	int inotify;
 	struct ring *rings; /* ordered by start_time */
 	size_t n, capacity;
@@ -89,22 +90,6 @@ static int self_probe(const struct sampler_config *config, char *why, size_t why
 		return -EINVAL;
 	}
 	return 0;
-}
-
-static bool make_directory(struct sampler *s)
-{
-	const char *tmpdir = getenv("TMPDIR");
-	const char *candidates[] = {"/dev/shm", tmpdir && tmpdir[0] == '/' ? tmpdir : "/tmp", "/tmp"};
-
-	/* Memory first: rings on a disk are written back all the time. */
-	for (size_t i = 0; i < sizeof(candidates) / sizeof(candidates[0]); i++) {
-		int n = snprintf(s->directory, sizeof(s->directory), "%s/pcce-self-XXXXXX", candidates[i]);
-
-		if (n > 0 && (size_t)n < sizeof(s->directory) && mkdtemp(s->directory))
-			return true;
-	}
-	s->directory[0] = 0;
-	return false;
 }
 
 /* libpcce-verify.so goes to the front of LD_PRELOAD. */
@@ -145,20 +130,24 @@ static int self_prepare(const struct sampler_config *config, struct sampler **ou
 	if (!s)
 		return -ENOMEM;
 	s->inotify = -1;
-	if (!make_directory(s)) {
-		ret = -errno;
+	ret = -ENOMEM;
+	s->pidns = pidns_new();
+	if (!s->pidns)
+		goto fail;
+	ret = self_directory_make(&s->directory);
+	if (ret < 0) {
 		snprintf(why, why_size, "cannot make a private directory in /dev/shm, $TMPDIR or /tmp: %s",
 			 strerror(-ret));
 		goto fail;
 	}
 	s->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	if (s->inotify < 0 || inotify_add_watch(s->inotify, s->directory, IN_MOVED_TO) < 0) {
+	if (s->inotify < 0 || inotify_add_watch(s->inotify, s->directory.path, IN_MOVED_TO) < 0) {
 		/* Without it, every poll looks into the directory. */
 		if (s->inotify >= 0)
 			close(s->inotify);
 		s->inotify = -1;
 	}
-	if (asprintf(&value, "%s:%" PRIu64 ":%s%s", s->directory, interval, config->verify ? "v" : "",
+	if (asprintf(&value, "%s:%" PRIu64 ":%s%s", s->directory.path, interval, config->verify ? "v" : "",
 		     config->event && strcmp(config->event, "task-clock") == 0 ? "t" : "") < 0) {
 		ret = -ENOMEM;
 		goto fail;
@@ -191,15 +180,16 @@ static void close_ring(struct ring *ring)
 {
 	if (ring->head)
 		munmap(ring->head, PCCE_SELF_HEADER_SIZE + 2 * ring->size);
-	if (ring->pidfd >= 0)
-		close(ring->pidfd);
+	if (ring->fd >= 0)
+		close(ring->fd);
 	ring->head = NULL;
-	ring->pidfd = -1;
+	ring->fd = -1;
 }
 
 /* Maps the ring; false if the file is not one. */
-static bool map_ring(int fd, struct ring *ring)
+static bool map_ring(struct ring *ring)
 {
+	int fd = ring->fd;
 	struct pcce_self_ring header;
 	struct stat st;
 	char *base;
@@ -223,28 +213,27 @@ static bool map_ring(int fd, struct ring *ring)
 	ring->head = (struct pcce_self_ring *)base;
 	ring->data = base + PCCE_SELF_HEADER_SIZE;
 	ring->start_time = header.start_time;
+	ring->pid_ns = header.pid_ns;
 	ring->pid = (pid_t)header.pid;
-	ring->pidfd = (int)syscall(SYS_pidfd_open, ring->pid, 0);
 	return true;
 }
 
 static int open_ring(struct sampler *s, const char *name)
 {
-	struct ring ring = {.pidfd = -1};
+	struct ring ring = {0};
 	char path[2 * PATH_MAX];
 	size_t at;
-	int fd;
 
-	snprintf(path, sizeof(path), "%s/%s", s->directory, name);
-	fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0)
+	snprintf(path, sizeof(path), "%s/%s", s->directory.path, name);
+	ring.fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (ring.fd < 0)
 		return errno == ENOENT ? 0 : -errno;
 	unlink(path);
-	if (!map_ring(fd, &ring)) {
-		close(fd);
+	if (!map_ring(&ring)) {
+		close_ring(&ring);
 		return 0;
 	}
-	close(fd);
+	ring.pid_here = pidns_translate(s->pidns, ring.pid_ns, ring.pid, 1);
 	if (s->n == s->capacity) {
 		size_t capacity = s->capacity ? 2 * s->capacity : 16;
 		struct ring *more = realloc(s->rings, capacity * sizeof(*more));
@@ -266,7 +255,7 @@ static int open_ring(struct sampler *s, const char *name)
 /* Opens all rings there are. */
 static int find_rings(struct sampler *s)
 {
-	DIR *dir = opendir(s->directory);
+	DIR *dir = opendir(s->directory.path);
 	struct dirent *entry;
 	int ret = 0;
 
@@ -296,9 +285,16 @@ static int bad_record(const struct sampler_sink *sink)
 	return sink->lost(sink->ctx, now_ns(), PCCE_LOSS_SHAPE, 1);
 }
 
-static int take_sample(struct sampler *s, const struct sampler_sink *sink, size_t size)
+static uint32_t translate(struct sampler *s, const struct ring *ring, uint32_t pid)
 {
-	const struct pcce_self_sample *r = (const void *)s->record;
+	if ((pid_t)pid == ring->pid)
+		return (uint32_t)ring->pid_here;
+	return (uint32_t)pidns_translate(s->pidns, ring->pid_ns, (pid_t)pid, 0);
+}
+
+static int take_sample(struct sampler *s, const struct ring *ring, const struct sampler_sink *sink, size_t size)
+{
+	struct pcce_self_sample *r = (void *)s->record;
 	const struct pcce_entry *entries = (const void *)(r + 1);
 
 	if (size < sizeof(*r) || r->sample.n_entries > PCCE_SAMPLE_ENTRIES || r->sample.n_stack > PCCE_SELF_STACK ||
@@ -306,23 +302,25 @@ static int take_sample(struct sampler *s, const struct sampler_sink *sink, size_
 	    r->sample.weight == 0 ||
 	    sizeof(*r) + r->sample.n_entries * sizeof(*entries) + r->sample.n_stack * 8ULL > size)
 		return bad_record(sink);
+	r->sample.pid = translate(s, ring, r->sample.pid);
 	return sink->sample(sink->ctx, &r->sample, entries, (const uint64_t *)(entries + r->sample.n_entries));
 }
 
-static int take_record(struct sampler *s, const struct sampler_sink *sink, size_t size)
+static int take_record(struct sampler *s, const struct ring *ring, const struct sampler_sink *sink, size_t size)
 {
 	struct pcce_self_record *rec = (void *)s->record;
 
 	switch (rec->type) {
 	case PCCE_SELF_SAMPLE:
-		return take_sample(s, sink, size);
+		return take_sample(s, ring, sink, size);
 	case PCCE_SELF_PROCESS: {
 		struct pcce_self_process *p = (void *)s->record;
 
 		if (size < sizeof(*p))
 			return bad_record(sink);
 		p->comm[sizeof(p->comm) - 1] = 0;
-		return sink->process(sink->ctx, p->time, (pid_t)p->pid, (pid_t)p->ppid, p->flags, p->comm);
+		return sink->process(sink->ctx, p->time, (pid_t)translate(s, ring, p->pid),
+				     p->ppid ? (pid_t)translate(s, ring, p->ppid) : 0, p->flags, p->comm);
 	}
 	case PCCE_SELF_THREAD: {
 		struct pcce_self_thread *t = (void *)s->record;
@@ -330,7 +328,7 @@ static int take_record(struct sampler *s, const struct sampler_sink *sink, size_
 		if (size < sizeof(*t))
 			return bad_record(sink);
 		t->comm[sizeof(t->comm) - 1] = 0;
-		return sink->thread(sink->ctx, t->time, (pid_t)t->pid, (pid_t)t->tid, t->comm);
+		return sink->thread(sink->ctx, t->time, (pid_t)translate(s, ring, t->pid), (pid_t)t->tid, t->comm);
 	}
 	case PCCE_SELF_MAP: {
 		const struct pcce_self_map *m = (const void *)s->record;
@@ -340,7 +338,8 @@ static int take_record(struct sampler *s, const struct sampler_sink *sink, size_
 		    sizeof(*m) + m->path_size > size || path[m->path_size - 1] != 0 || m->length == 0 ||
 		    m->start + m->length < m->start)
 			return bad_record(sink);
-		return sink->map(sink->ctx, m->time, (pid_t)m->pid, m->start, m->length, m->pgoff, path);
+		return sink->map(sink->ctx, m->time, (pid_t)translate(s, ring, m->pid), m->start, m->length, m->pgoff,
+				 path);
 	}
 	default:
 		return 0;
@@ -371,6 +370,7 @@ static int drain(struct sampler *s, struct ring *ring, const struct sampler_sink
 	uint64_t lost, size;
 	int ret = 0;
 
+	__atomic_store_n(&ring->head->read_at, now_ns(), __ATOMIC_RELAXED);
 	if (head < ring->tail || head - ring->tail > ring->size || head % 16) {
 		/* The process has written over it. What it says cannot be read any more. */
 		ring->finished = true;
@@ -388,7 +388,7 @@ static int drain(struct sampler *s, struct ring *ring, const struct sampler_sink
 			continue;
 		}
 		memcpy(s->record, ring->data + (ring->tail & (ring->size - 1)), size);
-		ret = take_record(s, sink, size);
+		ret = take_record(s, ring, sink, size);
 		ring->tail += size;
 		*any = true;
 		__atomic_store_n(&ring->head->tail, ring->tail, __ATOMIC_RELEASE);
@@ -416,6 +416,11 @@ static void tell(struct sampler *s, uint32_t flags)
 		{PCCE_SELF_NO_MAPS, "a process could not read /proc/self/maps; its samples cannot be decoded"},
 		{PCCE_SELF_NO_UNWINDER, "a process has no unwinder (is it static?); its samples are not verified"},
 		{PCCE_SELF_NO_SOURCE, "a thread got neither a perf event nor a timer; it is not sampled"},
+		{PCCE_SELF_NO_CLOCK, "a process forbade itself to read the clock (PR_SET_TSC, or seccomp's strict "
+				     "mode); it is sampled until then "
+				     "only"},
+		{PCCE_SELF_GAVE_UP,
+		 "a process found its ring full and not read for too long; it is not sampled any more"},
 	};
 
 	for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++)
@@ -424,19 +429,15 @@ static void tell(struct sampler *s, uint32_t flags)
 	s->flags_told |= flags;
 }
 
-static bool has_ended(const struct ring *ring)
+static bool is_locked(const struct ring *ring)
 {
-	struct pollfd p = {.fd = ring->pidfd, .events = POLLIN};
-
-	return ring->pidfd >= 0 && poll(&p, 1, 0) == 1 && !(ring->head->flags & PCCE_SELF_SHARED);
+	return ring->head->flags & PCCE_SELF_LOCKED;
 }
 
-static bool has_newer(const struct sampler *s, size_t i)
+/* Nobody writes to it any more. */
+static bool has_ended(const struct ring *ring)
 {
-	for (size_t k = i + 1; k < s->n; k++)
-		if (s->rings[k].pid == s->rings[i].pid)
-			return !(s->rings[i].head->flags & PCCE_SELF_SHARED);
-	return false;
+	return is_locked(ring) && flock(ring->fd, LOCK_EX | LOCK_NB) == 0;
 }
 
 static int drain_all(struct sampler *s, const struct sampler_sink *sink, bool *any)
@@ -447,7 +448,7 @@ static int drain_all(struct sampler *s, const struct sampler_sink *sink, bool *a
 	for (size_t i = 0; i < s->n; i++) {
 		struct ring *ring = &s->rings[i];
 		/* Looked at before the drain: what was written before the end is then there. */
-		bool last = has_ended(ring) || has_newer(s, i);
+		bool last = has_ended(ring);
 
 		if (ret == 0)
 			ret = drain(s, ring, sink, last, any);
@@ -503,22 +504,10 @@ static int self_stop(struct sampler *s, const struct sampler_sink *sink)
 		ret = drain_all(s, sink, &any);
 		nanosleep(&pause, NULL);
 	}
+	/* A record that a living process is still writing is one of after the end. */
 	for (size_t i = 0; i < s->n && ret == 0; i++)
-		ret = drain(s, &s->rings[i], sink, s->rings[i].pidfd < 0, &any);
+		ret = drain(s, &s->rings[i], sink, !is_locked(&s->rings[i]) || has_ended(&s->rings[i]), &any);
 	return ret;
-}
-
-static void remove_directory(const char *path)
-{
-	DIR *dir = opendir(path);
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.')
-			unlinkat(dirfd(dir), entry->d_name, 0);
-	if (dir)
-		closedir(dir);
-	rmdir(path);
 }
 
 static void self_destroy(struct sampler *s)
@@ -530,8 +519,8 @@ static void self_destroy(struct sampler *s)
 	free(s->rings);
 	if (s->inotify >= 0)
 		close(s->inotify);
-	if (s->directory[0])
-		remove_directory(s->directory);
+	self_directory_remove(&s->directory);
+	pidns_free(s->pidns);
 	unsetenv(PCCE_SELF_ENV);
 	if (s->preload_changed && s->preload_before)
 		setenv("LD_PRELOAD", s->preload_before, 1);
