@@ -98,6 +98,17 @@ record() {
 	timeout -k 5 "${record_seconds:-60}" pcce-record -b "$sampler" -F "${frequency:-1000}" ${record_options-} -o "$data" -- "$@" >"$data.out" 2>"$data.err"
 }
 
+# wait_for_samples DATA N: until a recording that is being made holds about so many samples.
+wait_for_samples() {
+	local i
+	for ((i = 0; i < 600; i++)); do
+		[ "$(stat -c %s "$1" 2>/dev/null || echo 0)" -lt $((20000 + $2 * 140)) ] || return 0
+		sleep 0.1
+	done
+	echo "# $1 did not get $2 samples within a minute" >&2
+	return 1
+}
+
 # recording_is_exact NAME DATA MINIMUM: every sample of an instrumented thread decoded
 # exactly, nothing was lost, and at least MINIMUM samples say so.  With allow_truncated=1
 # samples that are marked as truncated are allowed; with allow_marked=N, for what
