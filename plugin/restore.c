@@ -5,13 +5,13 @@
  *	void f(void)                    void f(void)
  *	{                               {
  *	                                        u64 id = pcce_page.id;
- *	                                        u32 off = pcce_page.off;
+ *	                                        u64 position = pcce_page.off and .place;
  *	                                        u64 word = top entry's site;
  *		struct guard g;                 struct guard g;
  *		h();                            h();
  *	}                                       return;
  *	                                landing pad:
- *	                                        __pcce_restore(id, off, word);
+ *	                                        __pcce_restore(id, position, word);
  *	                                        pcce_page.ext = 0;
  *	                                        g.~guard(); resume unwinding
  *	                                }
@@ -70,14 +70,14 @@ static tree get_page_decl(void)
 	return page_decl;
 }
 
-/* extern void __pcce_restore(u64, u32, u64) __attribute__((sysv_abi, nothrow, leaf)); */
+/* extern void __pcce_restore(u64, u64, u64) __attribute__((sysv_abi, nothrow, leaf)); */
 static tree get_restore_decl(void)
 {
 	tree type, sysv;
 
 	if (restore_decl)
 		return restore_decl;
-	type = build_function_type_list(void_type_node, uint64_type_node, uint32_type_node, uint64_type_node,
+	type = build_function_type_list(void_type_node, uint64_type_node, uint64_type_node, uint64_type_node,
 					NULL_TREE);
 	sysv = tree_cons(get_identifier("sysv_abi"), NULL_TREE, NULL_TREE);
 	restore_decl = build_fn_decl(PCCE_RESTORE_FUNCTION, build_type_attribute_variant(type, sysv));
@@ -130,7 +130,7 @@ static bool find_places(function *fun, struct places *places)
 }
 
 struct saved {
-	tree id, off, word; /* volatile locals */
+	tree id, position, word; /* volatile locals */
 };
 
 static tree new_local(tree type, const char *name)
@@ -173,17 +173,20 @@ static void save_at_entry(function *fun, struct saved *saved)
 {
 	const HOST_WIDE_INT top_site = offsetof(struct pcce_page, base) + offsetof(struct pcce_entry, site);
 	gimple_seq seq = NULL;
-	tree page, id, off, word, top;
+	tree page, id, position, off, word, top;
 
 	saved->id = new_local(uint64_type_node, "pcce_id");
-	saved->off = new_local(uint32_type_node, "pcce_off");
+	saved->position = new_local(uint64_type_node, "pcce_position");
 	saved->word = new_local(uint64_type_node, "pcce_word");
 
 	page = append(&seq, ptr_type_node, build_fold_addr_expr_with_type(get_page_decl(), ptr_type_node));
 	id = append(&seq, uint64_type_node, page_field(uint64_type_node, page, offsetof(struct pcce_page, id)));
 	gimple_seq_add_stmt(&seq, gimple_build_assign(saved->id, id));
-	off = append(&seq, uint32_type_node, page_field(uint32_type_node, page, offsetof(struct pcce_page, off)));
-	gimple_seq_add_stmt(&seq, gimple_build_assign(saved->off, off));
+	position = append(&seq, uint64_type_node, page_field(uint64_type_node, page, offsetof(struct pcce_page, off)));
+	gimple_seq_add_stmt(&seq, gimple_build_assign(saved->position, position));
+	/* off is its lower half */
+	off = make_ssa_name(uint32_type_node);
+	gimple_seq_add_stmt(&seq, gimple_build_assign(off, NOP_EXPR, position));
 	top = make_ssa_name(sizetype);
 	gimple_seq_add_stmt(&seq, gimple_build_assign(top, NOP_EXPR, off));
 	top = append_op(&seq, POINTER_PLUS_EXPR, ptr_type_node, page, top);
@@ -196,9 +199,9 @@ static gimple_seq restore_sequence(const struct saved *saved, location_t locatio
 {
 	gimple_seq seq = NULL;
 	tree id = append(&seq, uint64_type_node, saved->id);
-	tree off = append(&seq, uint32_type_node, saved->off);
+	tree position = append(&seq, uint64_type_node, saved->position);
 	tree word = append(&seq, uint64_type_node, saved->word);
-	gcall *call = gimple_build_call(get_restore_decl(), 3, id, off, word);
+	gcall *call = gimple_build_call(get_restore_decl(), 3, id, position, word);
 	tree page;
 
 	gimple_set_location(call, location);

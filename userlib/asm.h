@@ -11,12 +11,14 @@
 #define PAGE_ID 16
 #define PAGE_EXT 24
 #define PAGE_OFF 32
-#define PAGE_SPILL 40
+#define PAGE_PLACE 36
 #define TOP_ID 112 /* of the entry below off */
 #define TOP_SITE 120
 #define TOP_COUNT 126
-#define OFF_LIMIT 3952
-#define OFF_SPILLED 3968
+#define OFF_FULL 1024
+#define OFF_HALF 2048
+#define OFF_USED 2047
+#define PLACE_SHIFT 2
 
 /* clang-format off */
 

@@ -21,7 +21,7 @@
 
 USERLIB_DIR := userlib
 USERLIB_OBJ := $(O)/obj/userlib
-USERLIB_C   := spill thread_page registry interpose_thread interpose_signal interpose_handler interpose_dl interpose_prctl self_sampler self_ring self_maps
+USERLIB_C   := segments thread_page registry interpose_thread interpose_signal interpose_handler interpose_dl interpose_prctl self_sampler self_ring self_maps
 USERLIB_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden -fno-stack-protector -fcf-protection \
 	-fno-reorder-functions -fno-reorder-blocks-and-partition -fno-exceptions -fasynchronous-unwind-tables \
 	-fno-lto -U_FORTIFY_SOURCE
@@ -34,7 +34,7 @@ $(USERLIB_OBJ)/%.o: $(USERLIB_DIR)/%.c $(O)/obj/.flags
 	$(call say,CC,$@)
 	$(Q)$(CC) $(USERLIB_CFLAGS) $(WARN) -Iinclude $(DEPFLAGS) -c -o $@ $<
 
-$(USERLIB_OBJ)/spill.o $(USERLIB_OBJ)/interpose_jump.o: USERLIB_CFLAGS += -mgeneral-regs-only
+$(USERLIB_OBJ)/segments.o $(USERLIB_OBJ)/interpose_jump.o: USERLIB_CFLAGS += -mgeneral-regs-only
 
 $(USERLIB_OBJ)/%.o: $(USERLIB_DIR)/%.S $(O)/obj/.flags
 	@mkdir -p $(@D)
@@ -42,6 +42,7 @@ $(USERLIB_OBJ)/%.o: $(USERLIB_DIR)/%.S $(O)/obj/.flags
 	$(Q)$(CC) -fPIC -fcf-protection -g $(DEPFLAGS) -c -o $@ $<
 
 USERLIB_KEEP := --keep-global-symbol=__pcce_push --keep-global-symbol=__pcce_restore \
+	--keep-global-symbol=__pcce_segment_room --keep-global-symbol=__pcce_segment_return \
 	--keep-global-symbols=$(USERLIB_DIR)/libpcce.exports
 # For executables, which define the page themselves (page_offset.h).
 $(USERLIB_OBJ)/%-exec.o: $(USERLIB_DIR)/%.S $(O)/obj/.flags
@@ -57,7 +58,7 @@ $(USERLIB_OBJ)/pcce.o: $(USERLIB_EXEC) $(USERLIB_DIR)/libpcce.exports $(USERLIB_
 	$(Q)$(CC) -nostdlib -r -o $@ $(USERLIB_EXEC)
 	$(Q)objcopy $(USERLIB_KEEP) $@
 
-$(USERLIB_OBJ)/pcce_dso.o: $(USERLIB_OBJ)/pushpop.o $(USERLIB_OBJ)/spill.o $(USERLIB_OBJ)/text_end.o $(USERLIB_DIR)/build.mk
+$(USERLIB_OBJ)/pcce_dso.o: $(USERLIB_OBJ)/pushpop.o $(USERLIB_OBJ)/segments.o $(USERLIB_OBJ)/text_end.o $(USERLIB_DIR)/build.mk
 	$(call say,LD -r,$@)
 	$(Q)$(CC) -nostdlib -r -o $@ $(filter %.o,$^)
 	$(Q)objcopy --keep-global-symbol=__pcce_push --keep-global-symbol=__pcce_restore $@

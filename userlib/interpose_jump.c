@@ -41,15 +41,15 @@ extern void *dlsym(void *, const char *) __attribute__((weak));
 enum { JUMP_NOTHING, JUMP_RECORD, JUMP_DIRECT };
 
 struct jump_state {
-	uint64_t id, ext, word, top_id, off;
+	uint64_t id, ext, word, top_id, position;
 };
 
 struct jump {
 	uint64_t sp; /* 0: free; odd: being written */
 	uint64_t pc;
 	uint64_t id, ext, word, top_id;
-	uint32_t off;
-	uint32_t how;
+	uint64_t position;
+	uint64_t how; /* JUMP_* */
 	uint64_t used;
 };
 
@@ -152,11 +152,10 @@ HIDDEN void __pcce_jump_keep(uint64_t sp, uint64_t pc)
 {
 	const struct pcce_page *page = &pcce_page;
 	struct jumps *jumps = area();
-	uint32_t off = page->off;
-	const struct pcce_entry *top = (const struct pcce_entry *)((const char *)&page->base + off);
+	const struct pcce_entry *top = (const struct pcce_entry *)((const char *)&page->base + page->off);
 	uint64_t mark;
 
-	if (!jumps || off > PCCE_OFF_SPILLED)
+	if (!jumps || (page->off & ~(uint32_t)PCCE_OFF_HALF) > PCCE_OFF_FULL)
 		return;
 	mark = (uint64_t)&mark | 1;
 	for (int tries = 0; tries < 3; tries++) {
@@ -168,7 +167,7 @@ HIDDEN void __pcce_jump_keep(uint64_t sp, uint64_t pc)
 		j->ext = page->ext;
 		j->word = top->site;
 		j->top_id = top->id;
-		j->off = off;
+		j->position = *(const volatile __u64 *)&page->position;
 		j->how = from_site(page->ext, pc) ? JUMP_RECORD : JUMP_DIRECT;
 		j->used = ++jumps->clock;
 		if (compare_exchange((uint64_t *)&j->sp, mark, sp) == mark)
@@ -200,7 +199,7 @@ HIDDEN int __pcce_jump_find(const uint64_t *jmp_buf, struct jump_state *out)
 
 		if (j->sp != sp || j->pc != pc)
 			continue;
-		*out = (struct jump_state){j->id, j->ext, j->word, j->top_id, j->off};
+		*out = (struct jump_state){j->id, j->ext, j->word, j->top_id, j->position};
 		how = (int)j->how;
 		if (j->sp != sp || j->pc != pc || j->used != used)
 			return JUMP_NOTHING;

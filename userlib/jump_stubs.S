@@ -10,8 +10,7 @@
  * ext.  Nothing else changes, so in here and in libc the decoder goes by what is below the
  * record, and where the jump ends by the record, until __pcce_restore has brought the
  * same state about.  There is no instruction at which the state is not known: the record is claimed
- * in one, and while it is being filled PCCE_HELPER_JUMPING tells.  Where no room is left for it
- * (two entries at the page's end, an exhausted spill area), and in static programs, which do
+ * in one, and while it is being filled PCCE_HELPER_JUMPING tells.  In static programs, which do
  * without this file, the state is stale from the jump's end up to __pcce_restore.
  *
  * A longjmp to a setjmp of other code, which has no __pcce_restore, must put the state
@@ -24,8 +23,6 @@
 #include "asm.h"
 
 #define NEW_ID 128
-#define MARKER (136 + OFF_LIMIT)
-#define SPILL_ENTRIES (1 << 20)
 #define KIND_JUMP 0xfff2000000000000
 #define KIND_JUMP2 0xfff3000000000000
 
@@ -116,11 +113,17 @@ announce:
 	GROW 56
 	movq %rsp, %rsi
 	call __pcce_jump_find
+	cmpl $JUMP_RECORD, %eax
+	jne 1f
+	movl %eax, 48(%rsp)
+	call __pcce_segment_room
+	movl 48(%rsp), %eax
+1:
 	movq (%rsp), %r8	/* id */
 	movq 8(%rsp), %rdx	/* ext */
 	movq 16(%rsp), %r10	/* the top entry's site word */
 	movq 24(%rsp), %r9	/* its id */
-	movq 32(%rsp), %rcx	/* off */
+	movq 32(%rsp), %rcx	/* position */
 	SHRINK 56
 	UNSAVE rsi
 	UNSAVE rdi
@@ -130,13 +133,17 @@ announce:
 	cmpl $JUMP_RECORD, %eax
 	jne .Ldone
 
+	/* off and the number, in 48 bits */
+	movq %rcx, %rax
+	shrq $32 + PLACE_SHIFT, %rax
+	shlq $16, %rax
+	movzwl %cx, %ecx
+	orq %rax, %rcx
 	movq $KIND_JUMP, %rax
 	orq %rax, %rcx
 	movq $KIND_JUMP2, %r9
 	orq %rdx, %r9
 	movl %fs:PAGE_OFF(%r11), %eax
-	cmpl $OFF_LIMIT - 32, %eax
-	ja .Lspilled
 	addl $32, %fs:PAGE_OFF(%r11)
 .Lclaimed:
 	addq %r11, %rax
@@ -149,29 +156,17 @@ announce:
 .Ldone:
 	ret
 
-.Lspilled:
-	cmpl $OFF_SPILLED, %eax
-	jne .Ldone
-	movq %fs:MARKER(%r11), %rax
-	shlq $16, %rax
-	shrq $16, %rax
-	cmpq $SPILL_ENTRIES - 2, %rax
-	ja .Ldone
-	cmpq $0, %fs:PAGE_SPILL(%r11)
-	je .Ldone
-	shlq $4, %rax
-	addq %fs:PAGE_SPILL(%r11), %rax
-	addq $2, %fs:MARKER(%r11)
-.Lspill_claimed:
-	movq %r8, (%rax)
-	movq %rcx, 8(%rax)
-	movq %r10, 16(%rax)
-	movq %r9, 24(%rax)
-.Lspill_filled:
-	jmp .Lfilled
-
 .Ldirect:
-	testl %ecx, %ecx
+	/* The same number, whatever is held? */
+	movq %rcx, %rax
+	shrq $32 + PLACE_SHIFT, %rax
+	shll $PLACE_SHIFT, %eax
+	xorl %fs:PAGE_PLACE(%r11), %eax
+	shrl $PLACE_SHIFT, %eax
+	jnz .Ldirect_far
+.Ldirect_near:
+	movl %ecx, %ecx
+	testl $OFF_USED, %ecx
 	jz .Ldirect_off
 	movq %r9, %fs:TOP_ID(%r11, %rcx)
 .Ldirect_begun:
@@ -182,11 +177,31 @@ announce:
 	movq %rdx, %fs:PAGE_EXT(%r11)
 .Ldirect_done:
 	ret
+	/* From another segment: not decodable meanwhile. */
+.Ldirect_far:
+	SAVE rdi
+	SAVE rsi
+	SAVE r8
+	SAVE rdx
+	SAVE r10
+	SAVE r9
+	SAVE rcx
+	movq $1, %fs:PAGE_EXT(%r11)
+	movq %rcx, %rdi
+	call __pcce_segment_return
+	UNSAVE rcx
+	UNSAVE r9
+	UNSAVE r10
+	UNSAVE rdx
+	UNSAVE r8
+	UNSAVE rsi
+	UNSAVE rdi
+	PAGE_OFFSET %r11
+	jmp .Ldirect_near
 	.cfi_endproc
 	.size announce, . - announce
 
 	RANGE .Lclaimed, .Lfilled, JUMPING
-	RANGE .Lspill_claimed, .Lspill_filled, JUMPING
 	RANGE .Ldirect_begun, .Ldirect_done, RESTORING
 
 	.section .note.GNU-stack, "", @progbits

@@ -21,15 +21,13 @@
  *  3. All registers keep their values, and the 16 bytes at -128(%rsp) of the caller
  *     stay untouched: at most 14 words may be pushed here.  Flags are free.
  *
- * The marker, entry[PCCE_PAGE_ENTRIES], is written before off moves onto it, in
- * one instruction with n = 1 already in it; and the pop of the last spilled entry
- * moves off back and leaves the marker alone.  So off == PCCE_OFF_SPILLED always
- * means n >= 1, and a handler between the two finds either the one state or the other.
+ * A push onto a full segment and a pop from an empty one first go to another segment, in C (segments.c). What is current
+ * there changes in one store, and means the same stack before and after; so this is repeatable, and
+ * the state remains that of the helper's beginning. %r11 cannot be kept in C; ext names the slot instead.
  *
  * An inline pop on an empty stack (that is a bug, or coroutines that migrate
- * between threads) would make off negative: the runtime puts a count into
- * page.base, which leads such a pop to __pcce_pop_slow, where the id becomes
- * PCCE_ID_LOST and nothing else happens.
+ * between threads) would make off negative: the count in the base leads such a pop to
+ * __pcce_pop_slow, where the id becomes PCCE_ID_LOST and nothing else happens.
  */
 #include <cet.h>
 #include "asm.h"
@@ -37,10 +35,7 @@
 /* As in abi.h; tests/runtime/test_pushpop.c fails where these differ. */
 #define NEW_ID 128 /* of the entry at off */
 #define NEW_SITE 136
-#define MARKER (NEW_SITE + OFF_LIMIT)
-#define SPILL_ENTRIES (1 << 20)
 #define COUNT_MAX 0xffef
-#define MARK_WORD 0xffff000000000000
 #define ID_LOST 0xc000000000000000
 
 #define NOTHING 0
@@ -76,14 +71,16 @@ __pcce_text:
 	PAGE_OFFSET %rax
 .Lpush_again:
 	movl %fs:PAGE_OFF(%rax), %ecx
-	cmpl $OFF_LIMIT, %ecx
-	ja .Lpush_spilled
+	movl %ecx, %edx
+	andl $~OFF_HALF, %edx
+	cmpl $OFF_FULL, %edx
+	ja .Lpush_bad
 	movq %fs:PAGE_ID(%rax), %rdx
 	cmpq %fs:TOP_ID(%rax, %rcx), %rdx
 	je .Lpush_repeated
 .Lpush_new:
-	cmpl $OFF_LIMIT, %ecx
-	je .Lpush_first_spill
+	testl $OFF_FULL, %ecx
+	jnz .Lpush_full
 	addl $16, %fs:PAGE_OFF(%rax)
 .Lpush_claimed:
 	movq %r11, %fs:NEW_SITE(%rax, %rcx)
@@ -117,41 +114,16 @@ __pcce_text:
 	movq %fs:PAGE_ID(%rax), %rdx
 	jmp .Lpush_new
 
-	/* The page is full. The area is asked for here only, while n is 0: whether there is one
-	 * does not change while entries are beyond the page. */
-.Lpush_first_spill:
-	cmpq $0, %fs:PAGE_SPILL(%rax)
-	jne .Lpush_reserved
+.Lpush_full:
 	movq %r11, %fs:PAGE_EXT(%rax)
-	jmp __pcce_reserve_detour
-.Lpush_reserved:
+	jmp __pcce_up_detour
+.Lpush_higher:
 	movq $0, %fs:PAGE_EXT(%rax)
-	movabsq $MARK_WORD + 1, %rcx
-	movq %rcx, %fs:MARKER(%rax)
-	movl $OFF_SPILLED, %fs:PAGE_OFF(%rax)
-.Lpush_spill_claimed:
-	movq %fs:MARKER(%rax), %rcx
-	shlq $16, %rcx
-	shrq $16, %rcx
-	cmpq $SPILL_ENTRIES, %rcx
-	ja .Lpush_done
-	cmpq $0, %fs:PAGE_SPILL(%rax)
-	je .Lpush_done
-	shlq $4, %rcx
-	addq %fs:PAGE_SPILL(%rax), %rcx
-	movq %r11, -8(%rcx)
-	movq %rdx, -16(%rcx)
-	jmp .Lpush_done
-.Lpush_spilled:
-	cmpl $OFF_SPILLED, %ecx
-	jne .Lpush_bad
-	movq %fs:PAGE_ID(%rax), %rdx
-	incq %fs:MARKER(%rax)
-.Lpush_spill_counted:
-	jmp .Lpush_spill_claimed
+	jmp .Lpush_again
 	/* No off of ours: begin again with an empty stack rather than write outside the page. */
 .Lpush_bad:
-	movl $0, %fs:PAGE_OFF(%rax)
+	movq $0, %fs:PAGE_OFF(%rax)
+	movq $0, %fs:TOP_ID(%rax)
 	jmp .Lpush_again
 	ENDFUNCTION __pcce_push
 .Lpush_end:
@@ -161,11 +133,7 @@ __pcce_text:
 	RANGE .Lpush_pushed, .Lpush_repeated_start, PUSHED
 	RANGE .Lpush_repeated_start, .Lpush_counted, NOTHING
 	RANGE .Lpush_counted, .Lpush_differs, PUSHED
-	RANGE .Lpush_differs, .Lpush_spill_claimed, NOTHING
-	RANGE .Lpush_spill_claimed, .Lpush_spilled, CLAIMED
-	RANGE .Lpush_spilled, .Lpush_spill_counted, NOTHING
-	RANGE .Lpush_spill_counted, .Lpush_bad, CLAIMED
-	RANGE .Lpush_bad, .Lpush_end, NOTHING
+	RANGE .Lpush_differs, .Lpush_end, NOTHING
 
 /*
  * The inverse.  id first (harmless to repeat: the top entry still stands), then one
@@ -179,10 +147,11 @@ __pcce_text:
 	movq $0, %fs:PAGE_EXT(%rax)
 .Lpop_again:
 	movl %fs:PAGE_OFF(%rax), %ecx
-	cmpl $OFF_LIMIT, %ecx
-	ja .Lpop_spilled
-	testl %ecx, %ecx
-	jz .Lpop_empty
+	movl %ecx, %edx
+	andl $~OFF_HALF, %edx
+	jz .Lpop_bottom
+	cmpl $OFF_FULL, %edx
+	ja .Lpop_empty
 	movq %fs:TOP_ID(%rax, %rcx), %rdx
 	movq %rdx, %fs:PAGE_ID(%rax)
 	cmpw $0, %fs:TOP_COUNT(%rax, %rcx)
@@ -200,38 +169,13 @@ __pcce_text:
 .Lpop_uncounted:
 	jmp .Lpop_released
 
-.Lpop_spilled:
-	cmpl $OFF_SPILLED, %ecx
-	jne .Lpop_empty
-	movq %fs:MARKER(%rax), %rcx
-	shlq $16, %rcx
-	shrq $16, %rcx
-	jz .Lpop_no_spill
-	movabsq $ID_LOST, %rdx
-	cmpq $SPILL_ENTRIES, %rcx
-	ja .Lpop_lost
-	cmpq $0, %fs:PAGE_SPILL(%rax)
-	je .Lpop_lost
-	shlq $4, %rcx
-	addq %fs:PAGE_SPILL(%rax), %rcx
-	movq -16(%rcx), %rdx
-	subq %fs:PAGE_SPILL(%rax), %rcx
-	shrq $4, %rcx
-.Lpop_lost:
-	movq %rdx, %fs:PAGE_ID(%rax)
-	cmpq $1, %rcx
-	je .Lpop_last_spilled
-	decq %fs:MARKER(%rax)
-.Lpop_spill_released:
-	jmp .Lpop_released
-.Lpop_last_spilled:
-	movl $OFF_LIMIT, %fs:PAGE_OFF(%rax)
-.Lpop_last_released:
-	jmp .Lpop_released
-
-	/* Not a state of ours, but one to survive. */
-.Lpop_no_spill:
-	movl $OFF_LIMIT, %fs:PAGE_OFF(%rax)
+.Lpop_bottom:
+	cmpl $1 << PLACE_SHIFT, %fs:PAGE_PLACE(%rax)
+	jb .Lpop_empty
+	movq %r11, %fs:PAGE_EXT(%rax)
+	jmp __pcce_down_detour
+.Lpop_lower:
+	movq $0, %fs:PAGE_EXT(%rax)
 	jmp .Lpop_again
 
 .Lpop_empty:
@@ -245,12 +189,8 @@ __pcce_text:
 	RANGE __pcce_pop, .Lpop_released, PUSHED
 	RANGE .Lpop_released, .Lpop_repeated, NOTHING
 	RANGE .Lpop_repeated, .Lpop_uncounted, PUSHED
-	RANGE .Lpop_uncounted, .Lpop_spilled, NOTHING
-	RANGE .Lpop_spilled, .Lpop_spill_released, PUSHED
-	RANGE .Lpop_spill_released, .Lpop_last_spilled, NOTHING
-	RANGE .Lpop_last_spilled, .Lpop_last_released, PUSHED
-	RANGE .Lpop_last_released, .Lpop_no_spill, NOTHING
-	RANGE .Lpop_no_spill, .Lpop_emptied, PUSHED
+	RANGE .Lpop_uncounted, .Lpop_bottom, NOTHING
+	RANGE .Lpop_bottom, .Lpop_emptied, PUSHED
 	RANGE .Lpop_emptied, .Lpop_end, NOTHING
 
 /*
@@ -288,38 +228,46 @@ __pcce_pop_slow:
 	RANGE .Lpop_slow_done, .Lpop_slow_end, NOTHING
 
 /*
- * void __pcce_restore(u64 id, u32 off, u64 word): an ordinary function.  Makes {id,
- * off, site word of the top entry} what they were when the caller was entered; the
- * caller clears ext itself when this is done.  The
- * stack has only grown since, so all entries below are intact; the word is
+ * void __pcce_restore(u64 id, u64 position, u64 site): an ordinary function.  Makes {id,
+ * position, site word of the top entry} what they were when the caller was entered; the
+ * caller clears ext itself when this is done.  position is the page's word of off and place.  The
+ * stack has only grown since, so all entries below are intact; the site is
  * restored because its count may have grown.  While it is written, what it belongs to is an
  * inner entry or the top one, so a signal handler in between changes nothing of it.
- * page.base is never written.
+ * The base of a segment is never written.
  *
- * off last, or, where entries stay beyond the page, the word with their number: this takes
- * the record of a jump away (PCCE_COUNT_JUMP), which says the same until then.
+ * off last: this takes the record of a jump away (PCCE_COUNT_JUMP), which says the same until then.
  */
 	FUNCTION __pcce_restore
 	PAGE_OFFSET %rax
+	movq %rsi, %rcx
+	shrq $32 + PLACE_SHIFT, %rcx
+	movl %fs:PAGE_PLACE(%rax), %r8d
+	shrl $PLACE_SHIFT, %r8d
+	cmpl %ecx, %r8d
+	jne .Lrestore_far
 	movq %rdi, %fs:PAGE_ID(%rax)
-	testl %esi, %esi
+	movl %esi, %ecx
+	testl $OFF_USED, %ecx
 	jz .Lrestore_off
-	movq %rdx, %fs:TOP_SITE(%rax, %rsi)
+	movq %rdx, %fs:TOP_SITE(%rax, %rcx)
 .Lrestore_off:
-	movl %esi, %fs:PAGE_OFF(%rax)
+	movl %ecx, %fs:PAGE_OFF(%rax)
 	ret
+.Lrestore_far:
+	jmp __pcce_restore_far
 	ENDFUNCTION __pcce_restore
 .Lrestore_end:
 	RANGE __pcce_restore, .Lrestore_end, RESTORING
 __pcce_ranges_end:
 
 /*
- * Not part of a range: a first spill's detour through C, in which %r11 cannot be kept.
- * ext names the site instead, as for any call into code without slots; the state is
- * still the caller's own.  From inside __pcce_push, with rax, rcx and rdx saved.
+ * Not part of a range: the ways through C, in which %r11 cannot be kept.
+ * ext names the slot instead, by what %r11 holds.  From inside the helpers, with rax, rcx and rdx saved.
  */
-	.type __pcce_reserve_detour, @function
-__pcce_reserve_detour:
+.macro DETOUR name, function, back
+	.type \name, @function
+\name:
 	.cfi_startproc
 	.cfi_def_cfa_offset 32
 	.cfi_offset %rax, -16
@@ -336,7 +284,7 @@ __pcce_reserve_detour:
 	.cfi_def_cfa_register %rbp
 	subq $256, %rsp
 	andq $-16, %rsp
-	call __pcce_spill_reserve
+	call \function
 	movq %rbp, %rsp
 	.cfi_def_cfa_register %rsp
 	UNSAVE rbp
@@ -347,9 +295,12 @@ __pcce_reserve_detour:
 	UNSAVE rsi
 	UNSAVE r11
 	PAGE_OFFSET %rax
-	movq %fs:PAGE_ID(%rax), %rdx
-	jmp .Lpush_reserved
-	ENDFUNCTION __pcce_reserve_detour
+	jmp \back
+	ENDFUNCTION \name
+.endm
+
+	DETOUR __pcce_up_detour, __pcce_segment_up, .Lpush_higher
+	DETOUR __pcce_down_detour, __pcce_segment_down, .Lpop_lower
 
 /* Never run: encode reads from it where the page is. */
 __pcce_tls_insn:

@@ -90,34 +90,83 @@ static void set_flag(uint32_t flag)
 
 /* ---- the sample ----------------------------------------------------------------- */
 
+/* Which parts of the encoding stack a sample gets: the current segment, and what lies below it and was not sent. */
 struct gathered {
-	unsigned int n_page, n_spill;
-	const struct pcce_entry *spill;
-	unsigned int n_total;
+	const struct pcce_entry *entries;
+	unsigned int n_entries, n_below, n_segments, n_stored;
+	const struct pcce_segment *stored; /* the first n_stored of the n_segments are there */
+	const struct pcce_entry *kept;	   /* the last is there (base and entries), unless that is NULL */
+	uint64_t below, sent;
+	uint32_t flags;
 };
 
-/* Which entries the sample gets: all of the page's, then the newest of the spill area; if the newest
- * were never stored, none of the area's, so that the gap is where the missing ones are. */
-static void gather(struct gathered *g)
+static void gather(struct gathered *g, uint64_t sent)
 {
 	const struct pcce_page *page = &pcce_page;
-	uint64_t n = 0;
+	uint32_t half = page->off & PCCE_OFF_HALF, used = page->off & PCCE_OFF_USED, from;
+	const struct pcce_segment *area = (const struct pcce_segment *)(uintptr_t)page->area;
+	const struct pcce_entry *bases = &page->base;
 
-	memset(g, 0, sizeof(*g));
-	if (page->off <= PCCE_OFF_LIMIT) {
-		g->n_page = page->off / sizeof(struct pcce_entry);
-	} else if (page->off == PCCE_OFF_SPILLED) {
-		g->n_page = PCCE_PAGE_ENTRIES;
-		n = page->entry[PCCE_PAGE_ENTRIES].site & PCCE_SITE_MASK;
-		if (n && n <= PCCE_SPILL_ENTRIES && page->spill) {
-			g->n_spill = n < PCCE_SAMPLE_ENTRIES - PCCE_PAGE_ENTRIES
-					     ? (unsigned int)n
-					     : PCCE_SAMPLE_ENTRIES - PCCE_PAGE_ENTRIES;
-			g->spill = (const struct pcce_entry *)(uintptr_t)page->spill + n - g->n_spill;
-		}
+	*g = (struct gathered){.sent = sent};
+	if ((page->off & ~(uint32_t)PCCE_OFF_HALF) > PCCE_OFF_FULL) {
+		g->flags = PCCE_SAMPLE_READ_FAULT; /* no off of ours */
+		return;
 	}
-	n += g->n_page;
-	g->n_total = n > UINT32_MAX ? UINT32_MAX : (unsigned int)n;
+	g->entries = bases + half / sizeof(*bases) + 1;
+	g->n_entries = used / sizeof(*bases);
+	g->n_below = page->place >> PCCE_PLACE_SHIFT;
+	if (!g->n_below)
+		return;
+	g->below = g->entries[-1].id;
+	if ((int64_t)(g->below - sent) <= 0)
+		return;
+	if (!area || g->n_below > PCCE_AREA_SEGMENTS) {
+		g->flags = PCCE_SAMPLE_TRUNCATED;
+		return;
+	}
+	if ((page->place & PCCE_PLACE_HELD) == PCCE_PLACE_KEPT)
+		g->kept = bases + (half ^ PCCE_OFF_HALF) / sizeof(*bases);
+	for (from = g->n_below - 1; from && (int64_t)(area[from - 1].generation - sent) > 0; from--)
+		;
+	g->stored = area + from;
+	g->n_segments = g->n_below - from;
+	if (g->n_segments > PCCE_SAMPLE_SEGMENTS) {
+		/* The rest comes with the next samples. */
+		g->n_segments = PCCE_SAMPLE_SEGMENTS;
+		g->kept = NULL;
+		g->flags = PCCE_SAMPLE_TRUNCATED;
+	}
+	g->n_stored = g->n_segments - (g->kept != NULL);
+	g->sent = g->kept ? g->below : g->stored[g->n_stored - 1].generation;
+}
+
+static bool know_sites(const struct gathered *g)
+{
+	for (unsigned int i = 0; i < g->n_stored; i++)
+		if (!maps_know_sites(g->stored[i].entry, PCCE_SEGMENT_ENTRIES))
+			return false;
+	return (!g->kept || maps_know_sites(g->kept + 1, PCCE_SEGMENT_ENTRIES)) && maps_know_sites(g->entries, g->n_entries);
+}
+
+static void put_parts(const struct gathered *g, void *to, const uint64_t *stack, size_t n_stack)
+{
+	struct pcce_entry *entries = to;
+	struct pcce_segment *segments;
+
+	if (g->n_entries)
+		memcpy(entries, g->entries, g->n_entries * sizeof(*entries));
+	segments = (struct pcce_segment *)(entries + g->n_entries);
+	if (g->n_stored)
+		memcpy(segments, g->stored, g->n_stored * sizeof(*segments));
+	segments += g->n_stored;
+	if (g->kept) {
+		segments->generation = g->below;
+		segments->index = g->n_below - 1;
+		memcpy(&segments->base, g->kept, (PCCE_SEGMENT_ENTRIES + 1) * sizeof(*entries));
+		segments++;
+	}
+	if (n_stack)
+		memcpy(segments, stack, n_stack * sizeof(*stack));
 }
 
 static bool is_outermost(const struct pcce_thread *t, uint64_t pc)
@@ -155,19 +204,16 @@ static void take_sample(struct pcce_thread *t, ucontext_t *uc, uint32_t weight)
 	const greg_t *regs = uc->uc_mcontext.gregs;
 	const struct pcce_page *page = &pcce_page;
 	struct pcce_self_sample *s;
-	struct pcce_entry *entries;
 	struct gathered g;
-	uint32_t flags = 0;
+	uint32_t flags;
 	int n_stack = 0;
 	uint64_t now = self_now();
 
-	gather(&g);
-	if (g.n_page + g.n_spill < g.n_total)
-		flags |= PCCE_SAMPLE_TRUNCATED;
+	gather(&g, t->sent);
+	flags = g.flags;
 	if (page->magic != PCCE_PAGE_MAGIC || !(page->state & PCCE_STATE_LIVE))
 		flags |= PCCE_SAMPLE_OUTSIDE;
-	if (!maps_know((uint64_t)regs[REG_RIP]) || !maps_know_sites(page->entry, g.n_page) ||
-	    !maps_know_sites(g.spill, g.n_spill))
+	if (!maps_know((uint64_t)regs[REG_RIP]) || !know_sites(&g))
 		maps_scan(&ring, now, self_pid, MAPS_IN_HANDLER);
 	if (unwind && t->stack) {
 		int complete = 0;
@@ -179,7 +225,9 @@ static void take_sample(struct pcce_thread *t, ucontext_t *uc, uint32_t weight)
 		if (n_stack < 0)
 			n_stack = 0;
 	}
-	s = ring_reserve(&ring, sizeof(*s) + (g.n_page + g.n_spill) * sizeof(*entries) + (size_t)n_stack * 8,
+	s = ring_reserve(&ring,
+			 sizeof(*s) + g.n_entries * sizeof(struct pcce_entry) + g.n_segments * sizeof(struct pcce_segment) +
+				 (size_t)n_stack * 8,
 			 PCCE_SELF_SAMPLE);
 	if (!s) {
 		no_room(now);
@@ -195,20 +243,17 @@ static void take_sample(struct pcce_thread *t, ucontext_t *uc, uint32_t weight)
 		.ext = page->ext,
 		.flags = flags,
 		.weight = weight,
-		.n_entries = g.n_page + g.n_spill,
-		.n_total = g.n_total,
-		.n_page = g.n_page,
+		.n_entries = g.n_entries,
+		.n_segments = g.n_segments,
+		.n_below = g.n_below,
 		.n_stack = (uint32_t)n_stack,
 		.cpu = (uint32_t)sched_getcpu(),
 		.sp = (uint64_t)regs[REG_RSP],
+		.below = g.below,
 	};
-	entries = (struct pcce_entry *)(s + 1);
-	memcpy(entries, page->entry, g.n_page * sizeof(*entries));
-	if (g.n_spill)
-		memcpy(entries + g.n_page, g.spill, g.n_spill * sizeof(*entries));
-	if (n_stack)
-		memcpy(entries + g.n_page + g.n_spill, t->stack, (size_t)n_stack * 8);
+	put_parts(&g, s + 1, t->stack, (size_t)n_stack);
 	ring_commit(&ring, s);
+	t->sent = g.sent;
 }
 
 static void disarm(struct pcce_thread *t)
@@ -421,6 +466,7 @@ void self_after_fork(struct pcce_thread *t)
 	if (!active)
 		return;
 	t->sampled = false;
+	t->sent = 0;
 	maps_after_fork();
 	self_pid = (uint32_t)raw_syscall0(SYS_getpid);
 	if (ring_open(&own, directory, ring_size, self_now(), self_pid) == 0) {

@@ -15,8 +15,8 @@
  * function.  The kernel's frame is left as it was built, restorer included, so
  * debuggers and unwinders see a usual signal frame.
  *
- * When the page has no room for two entries, the handler runs with an unknown id
- * (PCCE_ID_LOST), so that its samples are marked.
+ * Where there is no room for two entries side by side, segments.c makes some; ext then names nothing, so that no sample
+ * decodes meanwhile.
  *
  * void __pcce_signal_entry(int sig, siginfo_t *info, void *ucontext);
  * x86-64 passes all three whether or not SA_SIGINFO is set (arch/x86/kernel/signal).
@@ -53,12 +53,15 @@ __pcce_signal_entry:
 	PAGE_OFFSET %rbx
 	mov	%fs:PAGE_ID(%rbx), %r12
 	mov	%fs:PAGE_EXT(%rbx), %r13
-	mov	%fs:PAGE_OFF(%rbx), %r14d
-	mov	$0xc000000000000000, %r10	/* PCCE_ID_LOST */
-	cmp	$(OFF_LIMIT - 32), %r14d
-	ja	1f
+	mov	%fs:PAGE_OFF(%rbx), %r14	/* and place */
+	mov	%r14d, %ecx
+	and	$OFF_USED, %ecx
+	cmp	$(OFF_FULL - 32), %ecx
+	ja	.Lroom
+.Lhas_room:
+	mov	%fs:PAGE_OFF(%rbx), %ecx
 	addl	$32, %fs:PAGE_OFF(%rbx)
-	lea	(%rbx, %r14), %rcx
+	add	%rbx, %rcx
 	mov	%r12, %fs:PAGE_ENTRY(%rcx)
 	mov	$0xfff0000000000000, %rax	/* PCCE_COUNT_SIGNAL */
 	or	UC_RIP(%rdx), %rax
@@ -70,18 +73,25 @@ __pcce_signal_entry:
 	mov	$0xfff1000000000000, %r8	/* PCCE_COUNT_SIGNAL2 */
 	or	%r8, %rax
 	mov	%rax, %fs:PAGE_ENTRY+24(%rcx)
-	xor	%r10d, %r10d
-1:	movq	$0, %fs:PAGE_EXT(%rbx)
+	movq	$0, %fs:PAGE_EXT(%rbx)
 	lea	__pcce_signal_handlers(%rip), %rax
 	movslq	%edi, %rcx
 	mov	(%rax, %rcx, 8), %rax
-	mov	%r10, %fs:PAGE_ID(%rbx)
+	movq	$0, %fs:PAGE_ID(%rbx)
 .Lentered:
 	call	*%rax
 .Lleave:
+	mov	%fs:PAGE_PLACE(%rbx), %eax
+	shr	$PLACE_SHIFT, %eax
+	mov	%r14, %rdi
+	shr	$(32 + PLACE_SHIFT), %rdi
+	cmp	%edi, %eax
+	jne	.Lfar
 	mov	%r14d, %fs:PAGE_OFF(%rbx)
+.Lnear:
 	mov	%r13, %fs:PAGE_EXT(%rbx)
 	mov	%r12, %fs:PAGE_ID(%rbx)
+	.cfi_remember_state
 	add	$8, %rsp
 	.cfi_adjust_cfa_offset -8
 	pop	%r14
@@ -101,6 +111,32 @@ __pcce_signal_entry:
 	mov	$NR_rt_sigreturn, %eax
 	syscall
 	ud2
+.Lroom:
+	.cfi_restore_state
+	push	%rdi
+	.cfi_adjust_cfa_offset 8
+	push	%rsi
+	.cfi_adjust_cfa_offset 8
+	push	%rdx
+	.cfi_adjust_cfa_offset 8
+	sub	$8, %rsp
+	.cfi_adjust_cfa_offset 8
+	movq	$1, %fs:PAGE_EXT(%rbx)
+	call	__pcce_segment_room
+	add	$8, %rsp
+	.cfi_adjust_cfa_offset -8
+	pop	%rdx
+	.cfi_adjust_cfa_offset -8
+	pop	%rsi
+	.cfi_adjust_cfa_offset -8
+	pop	%rdi
+	.cfi_adjust_cfa_offset -8
+	jmp	.Lhas_room
+.Lfar:
+	movq	$1, %fs:PAGE_EXT(%rbx)
+	mov	%r14, %rdi
+	call	__pcce_segment_return
+	jmp	.Lnear
 .Lend:
 	.cfi_endproc
 	.size	__pcce_signal_entry, . - __pcce_signal_entry

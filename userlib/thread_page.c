@@ -31,6 +31,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include "internal.h"
+#include "segments.h"
 #include "syscall.h"
 
 __attribute__((visibility("default"), tls_model("initial-exec"),
@@ -103,7 +104,7 @@ void pcce_thread_end(void)
 {
 	struct pcce_thread *t = &this_thread;
 	struct pcce_page *page = &pcce_page;
-	void *spill, *jumps;
+	void *area, *jumps;
 
 	if (!t->listed)
 		return;
@@ -114,15 +115,16 @@ void pcce_thread_end(void)
 	 * to the area when it goes. */
 	page->id = 0;
 	page->ext = 0;
-	page->off = 0;
-	spill = (void *)(uintptr_t)page->spill;
+	*(volatile __u64 *)&page->position = 0;
+	page->base.id = 0;
+	area = (void *)(uintptr_t)page->area;
 	jumps = (void *)(uintptr_t)page->jumps;
 	__asm__ volatile("" ::: "memory");
-	page->spill = 0;
+	page->area = 0;
 	page->jumps = 0;
 	__asm__ volatile("" ::: "memory");
-	if (spill)
-		raw_syscall2(SYS_munmap, spill, SPILL_BYTES);
+	if (area)
+		raw_syscall2(SYS_munmap, area, AREA_BYTES);
 	if (jumps)
 		raw_syscall2(SYS_munmap, jumps, JUMPS_BYTES);
 }
@@ -156,9 +158,9 @@ static void forget_thread(struct pcce_thread *t)
 
 	page->state = 0;
 	page->magic = 0;
-	if (page->spill)
-		raw_syscall2(SYS_munmap, (void *)(uintptr_t)page->spill, SPILL_BYTES);
-	page->spill = 0;
+	if (page->area)
+		raw_syscall2(SYS_munmap, (void *)(uintptr_t)page->area, AREA_BYTES);
+	page->area = 0;
 	if (page->jumps)
 		raw_syscall2(SYS_munmap, (void *)(uintptr_t)page->jumps, JUMPS_BYTES);
 	page->jumps = 0;

@@ -21,11 +21,12 @@
 	.type	vfork, @function
 vfork:
 	.cfi_startproc
-	PAGE_OFFSET %rsi
-	mov	%fs:PAGE_ID(%rsi), %r8
-	mov	%fs:PAGE_EXT(%rsi), %r9
-	mov	%fs:PAGE_OFF(%rsi), %r10d
-	mov	%fs:TOP_SITE(%rsi, %r10), %rdx
+	PAGE_OFFSET %rax
+	mov	%fs:PAGE_ID(%rax), %r8
+	mov	%fs:PAGE_EXT(%rax), %r9
+	mov	%fs:PAGE_OFF(%rax), %rsi	/* and place */
+	mov	%esi, %ecx
+	mov	%fs:TOP_SITE(%rax, %rcx), %rdx
 	pop	%rdi
 	.cfi_adjust_cfa_offset -8
 	.cfi_register %rip, %rdi
@@ -37,9 +38,21 @@ vfork:
 	.cfi_rel_offset %rip, 0
 	test	%eax, %eax
 	jz	.Ldone
-	mov	%rdx, %fs:TOP_SITE(%rsi, %r10)
-	mov	%r10d, %fs:PAGE_OFF(%rsi)
-	mov	%r8, %fs:PAGE_ID(%rsi)
+	push	%rax
+	.cfi_adjust_cfa_offset 8
+	push	%r9
+	.cfi_adjust_cfa_offset 8
+	sub	$8, %rsp
+	.cfi_adjust_cfa_offset 8
+	mov	%r8, %rdi
+	call	__pcce_restore
+	add	$8, %rsp
+	.cfi_adjust_cfa_offset -8
+	pop	%r9
+	.cfi_adjust_cfa_offset -8
+	pop	%rax
+	.cfi_adjust_cfa_offset -8
+	PAGE_OFFSET %rsi
 	mov	%r9, %fs:PAGE_EXT(%rsi)
 .Ldone:
 	cmp	$-4095, %rax

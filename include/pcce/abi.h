@@ -32,7 +32,7 @@
 
 #define PCCE_PAGE_SIZE 4096
 #define PCCE_PAGE_MAGIC 0x65636370u /* "pcce" */
-#define PCCE_PAGE_VERSION 1
+#define PCCE_PAGE_VERSION 2
 
 /*
  * An entry of the encoding stack.
@@ -48,7 +48,7 @@
  *     { interrupted ext, PCCE_COUNT_SIGNAL2 << 48 | interrupted r11 (low 48 bits) }
  * so that the decoder can go on from the interrupted state as from a sample's.  A jump that is
  * under way, up to __pcce_restore in the function that it enters, has two on top,
- *     { id,                        PCCE_COUNT_JUMP << 48 | off }
+ *     { id,                        PCCE_COUNT_JUMP << 48 | number of its segment << 16 | off }
  *     { site of the top entry,     PCCE_COUNT_JUMP2 << 48 | ext of the setjmp }
  * the state that __pcce_restore is going to bring about.  It holds as soon as ip is in the function of
  * the site that ext names (the record has it too); until then the state is what is below the
@@ -67,24 +67,44 @@ struct pcce_entry {
 #define PCCE_COUNT_SIGNAL2 0xfff1ULL
 #define PCCE_COUNT_JUMP 0xfff2ULL
 #define PCCE_COUNT_JUMP2 0xfff3ULL
+#define PCCE_COUNT_FILL 0xfff4ULL /* means nothing: makes room for two entries side by side */
 #define PCCE_MARK_WORD (PCCE_COUNT_MARK << PCCE_SITE_BITS)
 
 /* An id with the top bit set is not known: the entry that would have restored it
- * was beyond the capacity of the spill area.  Slots go on adding to it and taking
+ * could not be kept.  Slots go on adding to it and taking
  * off again, so any id >= PCCE_ID_LOST_MIN counts as lost.  Encoded ids stay below
  * 2^62. */
 #define PCCE_ID_LOST 0xc000000000000000ULL
 #define PCCE_ID_LOST_MIN 0x8000000000000000ULL
 #define PCCE_ID_LIMIT 0x4000000000000000ULL
 
-/* Entries that the page itself holds; entry[PCCE_PAGE_ENTRIES] is the spill marker. */
-#define PCCE_PAGE_ENTRIES 247
-#define PCCE_OFF_LIMIT (PCCE_PAGE_ENTRIES * 16)
-#define PCCE_OFF_SPILLED (PCCE_OFF_LIMIT + 16)
+/* Entries of a segment of the encoding stack. */
+#define PCCE_SEGMENT_ENTRIES 64
+#define PCCE_OFF_FULL (PCCE_SEGMENT_ENTRIES * 16)
+#define PCCE_OFF_HALF 2048
+#define PCCE_OFF_USED (PCCE_OFF_HALF - 1) /* mask: bytes that are used in the half */
+#define PCCE_OFF_SLOW 0xfffff400u	  /* any of these bits in off: the segment is full (or off is no off of ours) */
 
-/* Capacity of the spill area in entries (16 bytes each). Reserved by one mmap when
- * a thread first needs it, and touched only as far as it is used. */
-#define PCCE_SPILL_ENTRIES (1u << 20)
+/* Segments that the area outside the page has room for. Reserved by one mmap when a thread
+ * first needs it, and touched only as far as it is used. */
+#define PCCE_AREA_SEGMENTS (1u << 14)
+
+/*
+ * A segment that is complete, outside the page. base.id is the generation of the segment
+ * below it, 0 if there is none or it is not known; base.site is PCCE_MARK_WORD.
+ */
+struct pcce_segment {
+	__u64 generation; /* 0: nothing is here */
+	__u64 index;	  /* segments below it */
+	struct pcce_entry base;
+	struct pcce_entry entry[PCCE_SEGMENT_ENTRIES];
+};
+
+/* pcce_page.place: the number of segments below the current one, shifted, and what the page's other half holds. */
+#define PCCE_PLACE_SHIFT 2
+#define PCCE_PLACE_KEPT 1u    /* the segment directly below the current one; its place in the area is not written yet */
+#define PCCE_PLACE_FILLING 2u /* is being filled with it */
+#define PCCE_PLACE_HELD 3u    /* mask */
 
 /* pcce_page.state */
 #define PCCE_STATE_LIVE 1u    /* between thread start and thread end */
@@ -95,44 +115,57 @@ struct pcce_entry {
  * to its size.  It begins as zeros; slots work on it from a thread's first
  * instruction, announced or not.
  *
- * The encoding stack is entry[0 .. off/16).  base, directly before it, lets
- * code look at "the top entry" of an empty stack: its id is 0, and so is its site, except that the
- * runtime sets base.site to PCCE_MARK_WORD when it announces the page, so that an inline pop on an
- * empty stack (a bug) takes the slow path instead of making off negative.  When entry[0..246] are
- * full, entry[247].site becomes the marker PCCE_MARK_WORD | n, off becomes
- * PCCE_OFF_SPILLED, and further pushes go to spill[0 .. n), without compression.
- * off == PCCE_OFF_SPILLED implies n >= 1; while off is less, the marker means nothing.
- * n goes on counting past PCCE_SPILL_ENTRIES (or past 0 where no area could be
- * had): those entries are not stored, and the sample is marked truncated.
- * A page of the area comes into being when the thread first writes to it, which is after the entry there was claimed: a
- * reader that cannot make it come takes the claimed entries on it for zeros, as the thread itself would find them.
+ * The encoding stack is a sequence of segments of PCCE_SEGMENT_ENTRIES entries.  The page has room
+ * for two, in its halves: the newest, which is the current one, and one other.  The lower half's begins with base, directly
+ * before entry[0]; the upper half's with entry[127] (PCCE_OFF_HALF bytes further).  The segment with an even number is in the
+ * lower half.  The current segment's entries are those from the half's start up to off.  "The top entry", 16 bytes
+ * below off, may be the base: its count is PCCE_COUNT_MARK, so that a pop there takes the slow path.
+ *
+ * A push onto a full segment begins the next one in the other half; what that half holds goes to the area first
+ * (area[index], if place says KEPT).  A pop from an empty segment goes back to the one below, which is in the other half
+ * or comes back from the area.  A segment that is left upwards is complete and does not change until it is
+ * the current one again: it gets a generation, a number that this thread never uses again, which the next
+ * segment's base names.  So one number, current base.id, names everything below the current
+ * segment, and whoever has it already needs not read it again: that makes the price of a
+ * sample independent of depth.  Is an area not to be had, or exhausted, what should go there is not
+ * kept: its entries come back with id PCCE_ID_LOST and site 0.
+ *
+ * off and place change together, in one store of 8 bytes.  A signal handler that goes up and comes down again leaves
+ * both and all live entries as they were, but that KEPT may be gone, and FILLING.
  *
  * Order of a push (so that a signal handler that pushes in between, and a sampler
  * that looks in between, find a consistent stack): claim the entry (off += 16, or
- * count += 1, or n += 1), fill it, then id = 0.  Order of a pop: id = entry.id,
+ * count += 1), fill it, then id = 0.  Order of a pop: id = entry.id,
  * then release the entry.  Which of these steps have been done is told by the
  * instruction pointer; see struct pcce_table_site.
  */
 struct pcce_page {
-	__u32 magic;   /* runtime, once per thread: PCCE_PAGE_MAGIC when announced */
-	__u16 version; /* runtime: PCCE_PAGE_VERSION */
-	__u16 size;    /* runtime: PCCE_PAGE_SIZE */
-	__u32 tid;     /* runtime: thread id in the initial pid namespace of the process */
-	__u32 state;   /* runtime: PCCE_STATE_* */
-	__u64 id;      /* slots, push/pop, restore */
-	__u64 ext;     /* slots, push/pop, restore: below 2^32: link-time address of a site in
-			* the main executable; else run-time address of a site; 0: none */
-	__u32 off;     /* push/pop, restore: bytes used in entry[] */
-	__u32 reserved0;
-	__u64 spill;  /* runtime: address of struct pcce_entry[PCCE_SPILL_ENTRIES], or 0 */
-	__u64 origin; /* runtime: reserved for the creating thread's context */
-	__u64 jumps;  /* runtime: address of what it knows about this thread's setjmps, or 0 */
-	__u64 reserved1[6];
+	__u32 magic;	   /* runtime, once per thread: PCCE_PAGE_MAGIC when announced */
+	__u16 version;	   /* runtime: PCCE_PAGE_VERSION */
+	__u16 size;	   /* runtime: PCCE_PAGE_SIZE */
+	__u32 tid;	   /* runtime: thread id in the initial pid namespace of the process */
+	__u32 state;	   /* runtime: PCCE_STATE_* */
+	__u64 id;	   /* slots, push/pop, restore */
+	__u64 ext;	   /* slots, push/pop, restore: below 2^32: link-time address of a site in
+			    * the main executable; else run-time address of a site; 0: none */
+	union {
+		__u64 position; /* both */
+		struct {
+			__u32 off;   /* push/pop, restore: end of the current segment, in bytes from entry[] */
+			__u32 place; /* runtime: see PCCE_PLACE_* */
+		};
+	};
+	__u64 area;	   /* runtime: address of struct pcce_segment[PCCE_AREA_SEGMENTS], or 0 */
+	__u64 origin;	   /* runtime: reserved for the creating thread's context */
+	__u64 jumps;	   /* runtime: address of what it knows about this thread's setjmps, or 0 */
+	__u64 generation;  /* runtime: the last one given */
+	__u64 reserved1[5];
 	struct pcce_entry base;
-	struct pcce_entry entry[PCCE_PAGE_ENTRIES + 1];
+	struct pcce_entry entry[(PCCE_PAGE_SIZE - 128) / 16];
 };
 
 PCCE_ASSERT_SIZE(pcce_entry, 16);
+PCCE_ASSERT_SIZE(pcce_segment, 1056);
 PCCE_ASSERT_SIZE(pcce_page, PCCE_PAGE_SIZE);
 PCCE_ASSERT_OFFSET(pcce_page, magic, 0);
 PCCE_ASSERT_OFFSET(pcce_page, version, 4);
@@ -142,29 +175,33 @@ PCCE_ASSERT_OFFSET(pcce_page, state, 12);
 PCCE_ASSERT_OFFSET(pcce_page, id, 16);
 PCCE_ASSERT_OFFSET(pcce_page, ext, 24);
 PCCE_ASSERT_OFFSET(pcce_page, off, 32);
-PCCE_ASSERT_OFFSET(pcce_page, spill, 40);
+PCCE_ASSERT_OFFSET(pcce_page, place, 36);
+PCCE_ASSERT_OFFSET(pcce_page, area, 40);
 PCCE_ASSERT_OFFSET(pcce_page, origin, 48);
 PCCE_ASSERT_OFFSET(pcce_page, jumps, 56);
+PCCE_ASSERT_OFFSET(pcce_page, generation, 64);
 PCCE_ASSERT_OFFSET(pcce_page, base, 112);
 PCCE_ASSERT_OFFSET(pcce_page, entry, 128);
 
 /* pcce_sample.flags */
-#define PCCE_SAMPLE_KERNEL 1u	   /* the thread was in the kernel; ip and r11 are its user registers at entry */
-#define PCCE_SAMPLE_OUTSIDE 2u	   /* no announced page: only ip is meaningful */
-#define PCCE_SAMPLE_TRUNCATED 4u   /* n_entries < n_total: the entries in between are missing */
-#define PCCE_SAMPLE_READ_FAULT 8u  /* the page or the spill area could not be read */
-#define PCCE_SAMPLE_STACK 16u	   /* n_stack return addresses follow the entries (verify mode) */
+#define PCCE_SAMPLE_KERNEL 1u	  /* the thread was in the kernel; ip and r11 are its user registers at entry */
+#define PCCE_SAMPLE_OUTSIDE 2u	  /* no announced page: only ip is meaningful */
+#define PCCE_SAMPLE_TRUNCATED 4u	  /* not all segments below the sampled ones could be read, or were sent, so far */
+#define PCCE_SAMPLE_READ_FAULT 8u /* the page could not be read */
+#define PCCE_SAMPLE_STACK 16u	  /* n_stack return addresses follow the entries (verify mode) */
 #define PCCE_SAMPLE_UNWIND_BAD 32u /* verify mode: the unwinder gave up before the outermost frame */
 
-/* Entries a sample holds at most: all of the page's and the newest of the spill area. */
-#define PCCE_SAMPLE_ENTRIES 1024
+/* Segments that come with a sample at most. */
+#define PCCE_SAMPLE_SEGMENTS 128
 
 /*
  * One sample, as every sampler delivers it, and as it stands in pcce.data.
- * n_entries entries follow, oldest first: all those in the page, then the newest
- * ones of the spill area (the marker itself is not among them); then, with
- * PCCE_SAMPLE_STACK, n_stack run-time addresses (u64), innermost first, beginning
- * with ip itself.
+ * Then follow: n_entries entries of the current segment, oldest first; n_segments of struct pcce_segment, oldest first; and,
+ * with PCCE_SAMPLE_STACK, n_stack run-time addresses (u64), innermost first, beginning with ip itself.
+ *
+ * The segments are those below the current one that no earlier sample of this thread has brought. A reader keeps
+ * them: those of index 0 .. n_below - 1 that it has are the whole stack if below is the generation of the last one, and each
+ * one's base.id that of the one before.
  */
 struct pcce_sample {
 	__u64 time; /* ns, CLOCK_MONOTONIC */
@@ -175,23 +212,25 @@ struct pcce_sample {
 	__u64 r11; /* user-space r11: names the site while ip is in a push or pop helper */
 	__u64 id;
 	__u64 ext;
-	__u32 flags;	 /* PCCE_SAMPLE_* */
-	__u32 weight;	 /* how many events this sample stands for; at least 1 */
-	__u32 n_entries; /* entries that follow */
-	__u32 n_total;	 /* entries on the encoding stack */
-	__u32 n_page;	 /* of n_entries, how many come from the page (a gap may follow them) */
+	__u32 flags;	   /* PCCE_SAMPLE_* */
+	__u32 weight;	   /* how many events this sample stands for; at least 1 */
+	__u32 n_entries;   /* entries that follow: at most PCCE_SEGMENT_ENTRIES */
+	__u32 n_segments;  /* segments that follow: at most PCCE_SAMPLE_SEGMENTS */
+	__u32 n_below;	   /* complete segments below the current one */
 	__u32 n_stack;
 	__u32 event; /* index of the event that was sampled; 0 with one event */
 	__u32 cpu;
-	__u64 sp; /* user-space stack pointer */
+	__u64 sp;	   /* user-space stack pointer */
+	__u64 below;	   /* generation of the segment below the current one; 0 with n_below */
 };
 
-PCCE_ASSERT_SIZE(pcce_sample, 88);
+PCCE_ASSERT_SIZE(pcce_sample, 96);
 PCCE_ASSERT_OFFSET(pcce_sample, ip, 16);
 PCCE_ASSERT_OFFSET(pcce_sample, id, 32);
 PCCE_ASSERT_OFFSET(pcce_sample, flags, 48);
 PCCE_ASSERT_OFFSET(pcce_sample, n_entries, 56);
 PCCE_ASSERT_OFFSET(pcce_sample, event, 72);
 PCCE_ASSERT_OFFSET(pcce_sample, sp, 80);
+PCCE_ASSERT_OFFSET(pcce_sample, below, 88);
 
 #endif

@@ -16,7 +16,7 @@
 #include <pcce/abi.h>
 
 #define PCCE_FILE_MAGIC 0x4154414445434350ULL /* "PCCEDATA" */
-#define PCCE_FILE_VERSION 1
+#define PCCE_FILE_VERSION 2
 #define PCCE_FILE_BYTE_ORDER 0x01020304u
 
 struct pcce_file_header {
@@ -102,7 +102,7 @@ struct pcce_rec_table { /* the module's .pcce section follows */
 	__u32 reserved;
 };
 
-struct pcce_rec_sample { /* the sample's entries and stack follow */
+struct pcce_rec_sample { /* what follows a sample (struct pcce_sample) follows */
 	struct pcce_record rec;
 	struct pcce_sample sample;
 };
@@ -152,7 +152,7 @@ PCCE_ASSERT_SIZE(pcce_rec_thread, 32);
 PCCE_ASSERT_SIZE(pcce_rec_module, 56);
 PCCE_ASSERT_SIZE(pcce_rec_map, 56);
 PCCE_ASSERT_SIZE(pcce_rec_table, 24);
-PCCE_ASSERT_SIZE(pcce_rec_sample, 104);
+PCCE_ASSERT_SIZE(pcce_rec_sample, 112);
 PCCE_ASSERT_SIZE(pcce_rec_lost, 40);
 PCCE_ASSERT_SIZE(pcce_rec_symbol, 48);
 PCCE_ASSERT_SIZE(pcce_rec_end, 48);

@@ -64,7 +64,7 @@
 #define PCCE_SELF_OWNER "owner"
 
 #define PCCE_SELF_MAGIC 0x31474e5245434350ULL /* "PCCERNG1" */
-#define PCCE_SELF_VERSION 1
+#define PCCE_SELF_VERSION 2
 #define PCCE_SELF_HEADER_SIZE 4096
 #define PCCE_SELF_DATA_MIN (256u << 10)
 #define PCCE_SELF_DATA_MAX (64u << 20)
@@ -115,7 +115,7 @@ struct pcce_self_record {
 	__u32 type;  /* enum pcce_self_type; unknown ones are skipped */
 };
 
-struct pcce_self_sample { /* entries, then the stack follow */
+struct pcce_self_sample { /* what follows a sample follows */
 	struct pcce_self_record rec;
 	struct pcce_sample sample;
 };
@@ -152,7 +152,8 @@ struct pcce_self_map { /* path, NUL-terminated, follows */
 
 /* The largest well-formed record. */
 #define PCCE_SELF_RECORD_MAX \
-	(sizeof(struct pcce_self_sample) + PCCE_SAMPLE_ENTRIES * sizeof(struct pcce_entry) + PCCE_SELF_STACK * 8 + 16)
+	(sizeof(struct pcce_self_sample) + PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) + \
+	 PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment) + PCCE_SELF_STACK * 8 + 16)
 
 PCCE_ASSERT_SIZE(pcce_self_ring, 192);
 PCCE_ASSERT_OFFSET(pcce_self_ring, data_size, 16);
@@ -164,7 +165,7 @@ PCCE_ASSERT_OFFSET(pcce_self_ring, tail, 128);
 PCCE_ASSERT_OFFSET(pcce_self_ring, stop, 136);
 PCCE_ASSERT_OFFSET(pcce_self_ring, read_at, 144);
 PCCE_ASSERT_SIZE(pcce_self_record, 16);
-PCCE_ASSERT_SIZE(pcce_self_sample, 104);
+PCCE_ASSERT_SIZE(pcce_self_sample, 112);
 PCCE_ASSERT_SIZE(pcce_self_process, 64);
 PCCE_ASSERT_SIZE(pcce_self_thread, 48);
 PCCE_ASSERT_SIZE(pcce_self_map, 64);

@@ -269,19 +269,17 @@ CASE(sample_entries_huge)
 {
 	REC(sample, FIRST(SAMPLE))->sample.n_entries = 0x10000001, reseal(f, FIRST(SAMPLE));
 }
-CASE(sample_total_less)
+CASE(sample_below_less)
 {
 	struct pcce_sample *s = &REC(sample, FIRST(SAMPLE))->sample;
 
-	s->n_total = s->n_entries - 1; /* also from 0: then the page's are more than all */
-	s->n_page = s->n_total + 1;
-	if (s->n_entries == 0)
-		s->n_total = 0, s->n_page = 1;
+	s->n_below = 0;
+	s->below = 5;
 	reseal(f, FIRST(SAMPLE));
 }
-CASE(sample_page_more)
+CASE(sample_segments_more)
 {
-	REC(sample, FIRST(SAMPLE))->sample.n_page = 0xffffffff, reseal(f, FIRST(SAMPLE));
+	REC(sample, FIRST(SAMPLE))->sample.n_segments = 0xffffffff, reseal(f, FIRST(SAMPLE));
 }
 CASE(sample_stack_unsaid)
 {
@@ -419,8 +417,8 @@ static const struct {
 	ERROR(symbol_string),
 	ERROR(sample_entries_more),
 	ERROR(sample_entries_huge),
-	ERROR(sample_total_less),
-	ERROR(sample_page_more),
+	ERROR(sample_below_less),
+	ERROR(sample_segments_more),
 	ERROR(sample_stack_unsaid),
 	ERROR(sample_stack_huge),
 	ERROR(after_the_end),

@@ -12,10 +12,11 @@
 #include <string.h>
 
 #include "tools/lib/datafile_read.h"
+#include "tools/lib/sample.h"
 
 struct totals {
 	uint64_t records[16], outside, kernel, truncated, fault, wrong, close, lost, backwards, last_time, deepest,
-		inside;
+		inside, segments;
 	int exit_status;
 	uint64_t period, last_of[65536]; /* by thread */
 };
@@ -24,25 +25,30 @@ struct totals {
 static bool wrong_page(const struct pcce_rec_sample *rec)
 {
 	const struct pcce_sample *s = &rec->sample;
-	const struct pcce_entry *e = datafile_entries(rec);
-	uint32_t i;
+	const struct pcce_entry *e = sample_entries(s);
+	const struct pcce_segment *below = sample_segments(s);
+	uint64_t want = 100;
+	uint32_t i, j;
 
 	if (s->id != 4242 || s->ext != 7)
 		return true;
-	for (i = 0; i < s->n_entries; i++) {
-		/* Oldest first; what is missing is missing after the page's. */
-		uint64_t want = 100 + i + (i >= s->n_page ? s->n_total - s->n_entries : 0);
-
-		if (e[i].id != want)
+	/* The segments come once, and in order. */
+	for (i = 0; i < s->n_segments; i++)
+		for (j = 0; j < PCCE_SEGMENT_ENTRIES; j++)
+			if (below[i].entry[j].id != 100 + below[i].index * PCCE_SEGMENT_ENTRIES + j ||
+			    below[i].base.id + !!below[i].index != below[i].generation - !below[i].index)
+				return true;
+	want += s->n_below * PCCE_SEGMENT_ENTRIES;
+	for (i = 0; i < s->n_entries; i++)
+		if (e[i].id != want + i)
 			return true;
-	}
-	return false;
+	return s->n_below && s->below != s->n_below;
 }
 
 static void take_sample(struct totals *t, const struct pcce_rec_sample *rec)
 {
 	uint32_t flags = rec->sample.flags;
-	uint64_t *last;
+	uint64_t *last, total;
 
 	t->kernel += !!(flags & PCCE_SAMPLE_KERNEL);
 	t->truncated += !!(flags & PCCE_SAMPLE_TRUNCATED);
@@ -60,8 +66,10 @@ static void take_sample(struct totals *t, const struct pcce_rec_sample *rec)
 	}
 	t->inside++;
 	t->wrong += wrong_page(rec);
-	if (rec->sample.n_total > t->deepest)
-		t->deepest = rec->sample.n_total;
+	total = (uint64_t)rec->sample.n_below * PCCE_SEGMENT_ENTRIES + rec->sample.n_entries;
+	if (total > t->deepest)
+		t->deepest = total;
+	t->segments += rec->sample.n_segments;
 }
 
 static void take(struct totals *t, const struct pcce_record *rec, bool list)
@@ -123,9 +131,9 @@ int main(int argc, char **argv)
 	}
 	printf("samples: %" PRIu64 "\noutside: %" PRIu64 "\ninside: %" PRIu64 "\nkernel: %" PRIu64
 	       "\ntruncated: %" PRIu64 "\nfault: %" PRIu64 "\nlost: %" PRIu64 "\nbackwards: %" PRIu64
-	       "\ndeepest: %" PRIu64 "\nclose: %" PRIu64 "\n",
+	       "\ndeepest: %" PRIu64 "\nclose: %" PRIu64 "\nsegments: %" PRIu64 "\n",
 	       t.records[PCCE_REC_SAMPLE], t.outside, t.inside, t.kernel, t.truncated, t.fault, t.lost, t.backwards,
-	       t.deepest, t.close);
+	       t.deepest, t.close, t.segments);
 	printf("processes: %" PRIu64 "\nthreads: %" PRIu64 "\nmodules: %" PRIu64 "\ntables: %" PRIu64 "\nmaps: %" PRIu64
 	       "\nsymbols: %" PRIu64 "\n",
 	       t.records[PCCE_REC_PROCESS], t.records[PCCE_REC_THREAD], t.records[PCCE_REC_MODULE],

@@ -41,18 +41,25 @@ static void fill(struct pcce_entry *e, unsigned int from, unsigned int to)
 static void announce(void)
 {
 	struct pcce_page *p = &pcce_page;
-	unsigned int here = entries < PCCE_PAGE_ENTRIES ? entries : PCCE_PAGE_ENTRIES;
+	unsigned int n = entries / PCCE_SEGMENT_ENTRIES, half = n & 1 ? PCCE_OFF_HALF : 0;
+	struct pcce_segment *area = n ? calloc(n, sizeof(*area)) : NULL;
 
-	fill(p->entry, 0, here);
-	p->off = here * 16;
-	if (entries > here) {
-		struct pcce_entry *spill = malloc((entries - here) * sizeof(*spill));
+	/* The newest complete one is in the page only, as it is when the stack has just grown. */
+	for (unsigned int i = 0; i < n; i++) {
+		struct pcce_entry *at = i == n - 1 ? &p->base + (half ^ PCCE_OFF_HALF) / 16 : &area[i].base;
 
-		fill(spill, here, entries);
-		p->spill = (uintptr_t)spill;
-		p->entry[PCCE_PAGE_ENTRIES].site = PCCE_MARK_WORD | (entries - here);
-		p->off = PCCE_OFF_SPILLED;
+		if (i < n - 1) {
+			area[i].generation = i + 1;
+			area[i].index = i;
+		}
+		*at = (struct pcce_entry){i, PCCE_MARK_WORD};
+		fill(at + 1, i * PCCE_SEGMENT_ENTRIES, (i + 1) * PCCE_SEGMENT_ENTRIES);
 	}
+	(&p->base)[half / 16] = (struct pcce_entry){n, PCCE_MARK_WORD};
+	fill(p->entry + half / 16, n * PCCE_SEGMENT_ENTRIES, entries);
+	p->area = (uintptr_t)area;
+	p->place = n << PCCE_PLACE_SHIFT | (n ? PCCE_PLACE_KEPT : 0);
+	p->off = half + entries % PCCE_SEGMENT_ENTRIES * 16;
 	p->id = 4242;
 	p->ext = 7;
 	p->version = PCCE_PAGE_VERSION;

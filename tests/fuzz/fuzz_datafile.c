@@ -13,6 +13,7 @@
 #include "tools/lib/address_space.h"
 #include "tools/lib/datafile_read.h"
 #include "tools/lib/decode.h"
+#include "tools/lib/segments.h"
 #include "tools/lib/table_read.h"
 
 #define MODULES 64
@@ -22,6 +23,8 @@ struct state {
 	void *bytes[MODULES];
 	bool open[MODULES];
 	struct spaces *spaces;
+	struct segments *segments;
+	struct flat_stack stack;
 	struct context context;
 };
 
@@ -71,9 +74,12 @@ static void take_table(struct state *s, const struct pcce_rec_table *rec)
 static void decode(struct state *s, const struct pcce_rec_sample *rec)
 {
 	uint32_t space = spaces_at(s->spaces, rec->sample.pid, rec->sample.time);
+	const struct segment_node *below;
 
-	if (space != UINT32_MAX)
-		decode_context(spaces_get(s->spaces, space), &rec->sample, datafile_entries(rec), false, &s->context);
+	if (!segments_take(s->segments, &rec->sample, &below) && space != UINT32_MAX)
+		if (!segments_flatten(below, &rec->sample, &s->stack))
+			decode_context(spaces_get(s->spaces, space), &rec->sample, s->stack.entries, s->stack.n, false,
+				       &s->context);
 }
 
 static void pass(struct state *s, const uint8_t *data, size_t size, bool samples)
@@ -109,11 +115,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(copy, data, size);
 	seal(copy, size);
 	s.spaces = spaces_new(table_of, &s);
+	s.segments = segments_new();
 	pass(&s, copy, size, false);
 	if (!spaces_finish(s.spaces))
 		pass(&s, copy, size, true);
 	spaces_free(s.spaces);
 	context_free(&s.context);
+	segments_free(s.segments);
+	free(s.stack.entries);
 	for (i = 0; i < MODULES; i++) {
 		if (s.open[i])
 			table_close(&s.tables[i]);

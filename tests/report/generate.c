@@ -151,7 +151,7 @@ static void put_end(uint64_t samples)
 /* ---- samples --------------------------------------------------------------------- */
 
 static struct pcce_rec_sample s;
-static struct pcce_entry entries[PCCE_SAMPLE_ENTRIES];
+static struct pcce_entry entries[PCCE_SEGMENT_ENTRIES];
 static uint64_t stack[64];
 static uint64_t n_put;
 
@@ -163,7 +163,6 @@ static void begin(uint64_t ip, uint64_t id)
 static void push(uint64_t id, uint32_t site, uint64_t count)
 {
 	entries[s.sample.n_entries++] = (struct pcce_entry){id, (BASE + b.sites[site].key) | count << PCCE_SITE_BITS};
-	s.sample.n_total = s.sample.n_page = s.sample.n_entries;
 }
 
 static void put_samples(unsigned int times)
@@ -221,10 +220,9 @@ static void put_small(void)
 	s.sample.flags = PCCE_SAMPLE_KERNEL;
 	put_samples(2);
 	begin(BASE + 0x3008, 0); /* entries are missing */
-	push(0, S_MAIN_EVAL, 0);
 	push(0, S_EVAL_EVAL, 0);
-	s.sample.n_total = 500;
-	s.sample.n_page = 1;
+	s.sample.n_below = 7;
+	s.sample.below = 12345;
 	s.sample.flags = PCCE_SAMPLE_TRUNCATED;
 	put_samples(1);
 	begin(BASE + 0x2005, 55); /* no such id */

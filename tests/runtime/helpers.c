@@ -64,21 +64,29 @@ static size_t expand_one(const struct pcce_entry *e, struct pushed *out, size_t 
 	return n;
 }
 
-size_t expand(const struct pcce_page *page, const struct pcce_entry *spill, struct pushed *out, size_t max)
+static size_t expand_segment(const struct pcce_entry *first, uint32_t entries, struct pushed *out, size_t n, size_t max)
 {
-	uint32_t entries = page->off <= PCCE_OFF_LIMIT ? page->off / 16 : PCCE_PAGE_ENTRIES;
-	uint64_t n_spill = 0;
+	for (uint32_t i = 0; i < entries; i++)
+		n = expand_one(&first[i], out, n, max);
+	return n;
+}
+
+/* As a sampler does it: the current segment, the other half if it is said to keep something, else the area. */
+size_t expand(const struct pcce_page *page, const struct pcce_segment *area, struct pushed *out, size_t max)
+{
+	static const struct pcce_entry lost = {PCCE_ID_LOST, 0};
+	uint32_t below = page->place >> PCCE_PLACE_SHIFT, half = page->off & PCCE_OFF_HALF;
+	bool kept = (page->place & PCCE_PLACE_HELD) == PCCE_PLACE_KEPT;
 	size_t n = 0;
 
-	for (uint32_t i = 0; i < entries; i++)
-		n = expand_one(&page->entry[i], out, n, max);
-	if (page->off == PCCE_OFF_SPILLED)
-		n_spill = page->entry[PCCE_PAGE_ENTRIES].site & PCCE_SITE_MASK;
-	for (uint64_t i = 0; i < n_spill && n < max; i++) {
-		if (spill && i < PCCE_SPILL_ENTRIES)
-			n = expand_one(&spill[i], out, n, max);
+	for (uint32_t i = 0; i < below; i++) {
+		if (i == below - 1 && kept)
+			n = expand_segment(page->entry + (half ^ PCCE_OFF_HALF) / 16, PCCE_SEGMENT_ENTRIES, out, n, max);
+		else if (area && i < PCCE_AREA_SEGMENTS)
+			n = expand_segment(area[i].entry, PCCE_SEGMENT_ENTRIES, out, n, max);
 		else
-			out[n++] = (struct pushed){PCCE_ID_LOST, 0};
+			for (int k = 0; k < PCCE_SEGMENT_ENTRIES; k++)
+				n = expand_one(&lost, out, n, max);
 	}
-	return n;
+	return expand_segment(page->entry + half / 16, (page->off & PCCE_OFF_USED) / 16, out, n, max);
 }

@@ -31,15 +31,15 @@ enum op { OP_PUSH, OP_POP, OP_PUSH_SLOW, OP_POP_SLOW };
 void call_helper(enum op op, uint64_t word, uint64_t misalign);
 
 void __pcce_push(void);
-void __pcce_restore(uint64_t id, uint32_t off, uint64_t word);
+void __pcce_restore(uint64_t id, uint64_t position, uint64_t word);
 
 /* One push of the model: entries without compression. */
 struct pushed {
 	uint64_t id, site;
 };
 
-/* Writes out the thread's stack (page: a copy; spill: its spill area or NULL) without compression,
+/* Writes out the thread's stack (page: a copy; area: its area or NULL) without compression,
  * oldest first; returns the number, at most max.  Lost entries have id PCCE_ID_LOST and site 0. */
-size_t expand(const struct pcce_page *page, const struct pcce_entry *spill, struct pushed *out, size_t max);
+size_t expand(const struct pcce_page *page, const struct pcce_segment *area, struct pushed *out, size_t max);
 
 #endif

@@ -39,13 +39,14 @@ static void reset(void)
 {
 	pcce_page.id = 0;
 	pcce_page.ext = 0;
-	pcce_page.off = 0;
+	pcce_page.position = 0;
+	pcce_page.base = (struct pcce_entry){0, PCCE_MARK_WORD};
 	n_model = 0;
 }
 
 static bool matches(uint64_t id)
 {
-	size_t n = expand(&pcce_page, (const struct pcce_entry *)(uintptr_t)pcce_page.spill, seen, MODEL_MAX);
+	size_t n = expand(&pcce_page, (const struct pcce_segment *)(uintptr_t)pcce_page.area, seen, MODEL_MAX);
 
 	return pcce_page.id == id && n == n_model && memcmp(seen, model, n * sizeof(*seen)) == 0;
 }
@@ -124,57 +125,67 @@ static void test_compression(void)
 	ok(pcce_page.off == 0 && pcce_page.id == 0, "and is popped again");
 }
 
-static void fill_page(void)
+static void fill(uint64_t n)
 {
-	for (unsigned int i = 0; i < PCCE_PAGE_ENTRIES; i++) {
+	for (uint64_t i = 0; i < n; i++) {
 		pcce_page.id = i + 1;
-		model[n_model++] = (struct pushed){i + 1, SITE(i)};
+		if (n_model < MODEL_MAX)
+			model[n_model++] = (struct pushed){i + 1, SITE(i)};
 		call_helper(OP_PUSH, SITE(i), 0);
 	}
 }
 
-static void test_spill(void)
+static uint32_t below(void)
 {
+	return pcce_page.place >> PCCE_PLACE_SHIFT;
+}
+
+static void test_segments(void)
+{
+	uint64_t generation, above;
 	bool good;
 
 	reset();
-	fill_page();
-	ok(matches(0) && pcce_page.off == PCCE_OFF_LIMIT && !pcce_page.spill,
-	   "the page holds PCCE_PAGE_ENTRIES entries");
+	fill(PCCE_SEGMENT_ENTRIES);
+	ok(matches(0) && pcce_page.off == PCCE_OFF_FULL && !pcce_page.area, "the first segment needs no area");
 	pcce_page.id = 1000;
 	good = push(SITE(1000), false, 8);
-	good &= pcce_page.off == PCCE_OFF_SPILLED && pcce_page.spill != 0 &&
-		pcce_page.entry[PCCE_PAGE_ENTRIES].site == (PCCE_MARK_WORD | 1);
-	ok(good, "the next one goes to the spill area, and the marker says so");
+	generation = pcce_page.entry[PCCE_OFF_HALF / 16 - 1].id;
+	good &= pcce_page.off == PCCE_OFF_HALF + 16 && pcce_page.area && below() == 1 && generation &&
+		(pcce_page.place & PCCE_PLACE_HELD) == PCCE_PLACE_KEPT;
+	ok(good, "the next entry begins a segment in the upper half, whose base names the one below");
+	good = pop(false, 0) && pop(false, 0) && below() == 0 && pcce_page.off == PCCE_OFF_FULL - 16;
+	pcce_page.id = 5;
+	good &= push(SITE(5), false, 0) && push(SITE(6), false, 0);
+	above = pcce_page.entry[PCCE_OFF_HALF / 16 - 1].id;
+	ok(good && above > generation, "down and up again: another generation");
 	good = true;
-	for (int i = 0; i < 100; i++) {
-		pcce_page.id = 1000;
-		good &= push(SITE(1000), i & 1, 0);
+	for (int i = 0; i < 1000; i++) {
+		pcce_page.id = 2000 + (uint64_t)i;
+		good &= push(SITE(i), i & 1, 0);
 	}
-	good &= pcce_page.entry[PCCE_PAGE_ENTRIES].site == (PCCE_MARK_WORD | 101);
-	ok(good, "spilled entries are not compressed");
+	ok(good && below() == n_model / PCCE_SEGMENT_ENTRIES, "many segments");
 	while (n_model)
 		good &= pop(n_model & 1, 0);
-	ok(good && pcce_page.off == 0, "and all are popped");
+	ok(good && pcce_page.position == 0 && pcce_page.base.id == 0, "and all are popped");
 }
 
 static void test_capacity(void)
 {
-	uint64_t n = PCCE_SPILL_ENTRIES + 10;
+	uint64_t most = (uint64_t)PCCE_AREA_SEGMENTS * PCCE_SEGMENT_ENTRIES, n = most + 3 * PCCE_SEGMENT_ENTRIES + 10;
+	uint64_t lost = 0;
 	bool good = true;
 
 	reset();
-	fill_page();
-	for (uint64_t i = 0; i < n; i++) {
-		pcce_page.id = i + 5;
-		call_helper(OP_PUSH, SITE(i), 0);
-	}
-	ok((pcce_page.entry[PCCE_PAGE_ENTRIES].site & PCCE_SITE_MASK) == n, "n counts on beyond the capacity");
+	fill(n);
+	ok(below() == PCCE_AREA_SEGMENTS + 3, "the segments count on beyond the capacity");
 	for (uint64_t i = n; i-- > 0;) {
 		call_helper(OP_POP, 1, 0);
-		good &= pcce_page.id == (i >= PCCE_SPILL_ENTRIES ? PCCE_ID_LOST : i + 5);
+		lost += pcce_page.id == PCCE_ID_LOST;
+		good &= pcce_page.id == (pcce_page.id == PCCE_ID_LOST && i >= most ? PCCE_ID_LOST : i + 1);
 	}
-	ok(good && pcce_page.off == PCCE_OFF_LIMIT, "ids beyond it are lost, those within it are not");
+	/* The two newest were in the page. */
+	ok(good && lost == 2 * PCCE_SEGMENT_ENTRIES && pcce_page.off == 0, "ids beyond it are lost, those within it are not");
 }
 
 /* In a child, which has no area yet and may not have one. */
@@ -186,31 +197,26 @@ static void test_refused(void)
 	if (fork() == 0) {
 		bool good = true;
 
-		pcce_page.spill = 0;
+		pcce_page.area = 0;
 		setrlimit(RLIMIT_AS, &none);
 		reset();
-		fill_page();
-		for (int i = 0; i < 50; i++) {
-			pcce_page.id = 17;
+		for (unsigned int i = 0; i < 3 * PCCE_SEGMENT_ENTRIES; i++) {
+			pcce_page.id = i + 1;
 			patterns();
 			call_helper(OP_PUSH, SITE(i), i & 8);
 			good &= kept(SITE(i)) && pcce_page.id == 0 && pcce_page.ext == 0;
 		}
-		good &= !pcce_page.spill && pcce_page.entry[PCCE_PAGE_ENTRIES].site == (PCCE_MARK_WORD | 50);
-		for (int i = 0; i < 50; i++) {
+		good &= !pcce_page.area && below() == 2;
+		for (unsigned int i = 3 * PCCE_SEGMENT_ENTRIES; i-- > 0;) {
 			patterns();
 			call_helper(OP_POP, 1, 0);
-			good &= kept(1) && pcce_page.id == PCCE_ID_LOST;
+			good &= kept(1) && pcce_page.id == (i < PCCE_SEGMENT_ENTRIES ? PCCE_ID_LOST : i + 1) &&
+				pcce_page.ext == 0;
 		}
-		good &= pcce_page.off == PCCE_OFF_LIMIT;
-		for (unsigned int i = PCCE_PAGE_ENTRIES; i-- > 0;) {
-			call_helper(OP_POP, 1, 0);
-			good &= pcce_page.id == i + 1;
-		}
-		_exit(good ? 0 : 1);
+		_exit(good && pcce_page.position == 0 ? 0 : 1);
 	}
 	wait(&status);
-	ok(status == 0, "without an area n counts, ids are lost, and the page's entries stay right");
+	ok(status == 0, "without an area segments count, and what does not fit into the page is lost");
 }
 
 static void test_empty(void)
@@ -220,15 +226,22 @@ static void test_empty(void)
 	call_helper(OP_POP, 1, 0);
 	ok(pcce_page.off == 0 && pcce_page.id == PCCE_ID_LOST, "a pop too many loses the id and nothing else");
 	ok(pcce_page.base.site >> PCCE_SITE_BITS != 0, "an inline pop on an empty stack takes the slow path");
-	reset();
-	pcce_page.off = 0xfffffff0;
-	call_helper(OP_PUSH, SITE(1), 0);
-	ok(pcce_page.off == 16 && pcce_page.entry[0].site == SITE(1), "a push onto no stack of ours begins a new one");
+	for (uint64_t bits = 4; bits < 32; bits++) {
+		bool good = true;
+
+		if (1u << bits == PCCE_OFF_HALF || 1u << bits <= PCCE_OFF_FULL)
+			continue;
+		reset();
+		pcce_page.off = 1u << bits;
+		call_helper(OP_PUSH, SITE(1), 0);
+		good = pcce_page.off == 16 && pcce_page.entry[0].site == SITE(1);
+		ok(good && 1u << bits & PCCE_OFF_SLOW, "a push onto no stack of ours (off 2^%d) begins a new one", (int)bits);
+	}
 }
 
 static void test_restore(void)
 {
-	uint64_t word;
+	uint64_t word, position;
 	uint32_t off;
 	bool good;
 
@@ -238,36 +251,44 @@ static void test_restore(void)
 	push(SITE(2), false, 0);
 	push(SITE(2), false, 0);
 	off = pcce_page.off;
+	position = pcce_page.position;
 	word = pcce_page.entry[off / 16 - 1].site;
 	for (int i = 0; i < 30; i++)
 		call_helper(OP_PUSH, SITE(2), 0);
 	pcce_page.id = 77;
 	call_helper(OP_PUSH, SITE(3), 0);
 	pcce_page.ext = 9;
-	__pcce_restore(42, off, word);
+	__pcce_restore(42, position, word);
 	ok(matches(42) && pcce_page.ext == 9, "restore takes back counts and entries");
 
-	reset();
-	fill_page();
-	for (int i = 0; i < 10; i++) {
-		pcce_page.id = 1000 + (uint64_t)i;
-		push(SITE(1000 + i), false, 0);
-	}
-	off = pcce_page.off;
-	word = pcce_page.entry[PCCE_PAGE_ENTRIES].site;
-	for (int i = 0; i < 100; i++)
-		call_helper(OP_PUSH, SITE(i), 0);
-	__pcce_restore(43, off, word);
-	good = matches(43);
-	for (int i = 0; i < 100; i++)
-		call_helper(OP_PUSH, SITE(i), 0);
-	__pcce_restore(44, 32, pcce_page.entry[1].site);
-	n_model = 2;
-	good &= matches(44);
-	n_model = 0;
-	__pcce_restore(45, 0, 0);
-	good &= matches(45) && pcce_page.base.site != 0;
-	ok(good, "restore from a spilled state to a spilled, a shorter and an empty one");
+	/* To each segment from each that is above it, with the top entry repeated meanwhile; and to a full and an empty one. */
+	good = true;
+	for (unsigned int target = 0; target < 5; target++)
+		for (unsigned int from = target; from < target + 5; from++)
+			for (unsigned int used = 0; used <= PCCE_SEGMENT_ENTRIES; used += 16) {
+				unsigned int n = target * PCCE_SEGMENT_ENTRIES + used;
+
+				reset();
+				fill(n);
+				position = pcce_page.position;
+				word = (&pcce_page.base)[pcce_page.off / 16].site;
+				if (used) {
+					pcce_page.id = n;
+					call_helper(OP_PUSH, SITE(n - 1), 0);
+				}
+				for (unsigned int i = n; i < from * PCCE_SEGMENT_ENTRIES + 40; i++) {
+					pcce_page.id = i;
+					call_helper(OP_PUSH, SITE(i + 7), 0);
+				}
+				pcce_page.ext = 9;
+				__pcce_restore(43, position, word);
+				good &= matches(43) && pcce_page.ext == 9;
+				pcce_page.ext = 0;
+				good &= push(SITE(3), false, 0) && pop(false, 0);
+				while (n_model)
+					good &= pop(false, 0);
+			}
+	ok(good, "restore from any segment to any below it");
 }
 
 static void test_random(void)
@@ -330,7 +351,7 @@ int main(void)
 	test_ranges();
 	test_simple();
 	test_compression();
-	test_spill();
+	test_segments();
 	test_capacity();
 	test_refused();
 	test_empty();

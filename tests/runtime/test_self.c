@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <pcce/selfring.h>
+#include "../../tools/lib/sample.h"
 #include "../../tools/lib/sampler.h"
 #include "tap.h"
 #include "self_target.h"
@@ -32,7 +33,7 @@ struct found {
 	} map[MAPS_MAX];
 	int n_maps;
 	bool libm;
-	uint32_t max_entries;
+	uint32_t segments;
 	uint64_t truncated;
 };
 
@@ -93,26 +94,34 @@ static bool right_context(const struct pcce_sample *s, const struct pcce_entry *
 	if (s->id != TARGET_TOP)
 		return true;
 	found.known++;
-	if (s->n_total != depth)
+	if (s->n_below * PCCE_SEGMENT_ENTRIES + s->n_entries != depth)
 		return false;
 	for (uint32_t i = 0; i < s->n_entries; i++) {
-		uint32_t at = i < s->n_page ? i : s->n_total - s->n_entries + i;
+		uint32_t at = s->n_below * PCCE_SEGMENT_ENTRIES + i;
 
 		if (e[i].id != TARGET_ID(at) || e[i].site != TARGET_SITE(at))
 			return false;
 	}
+	for (const struct pcce_segment *below = sample_segments(s); below < sample_segments(s) + s->n_segments; below++)
+		for (uint32_t i = 0; i < PCCE_SEGMENT_ENTRIES; i++) {
+			uint32_t at = (uint32_t)below->index * PCCE_SEGMENT_ENTRIES + i;
+
+			if (below->entry[i].id != TARGET_ID(at) || below->entry[i].site != TARGET_SITE(at))
+				return false;
+		}
 	return true;
 }
 
-static int on_sample(void *ctx, const struct pcce_sample *s, const struct pcce_entry *entries, const uint64_t *stack)
+static int on_sample(void *ctx, const struct pcce_sample *s)
 {
+	const uint64_t *stack = sample_stack(s);
+
 	(void)ctx;
 	found.samples++;
 	found.weight += s->weight;
-	if (depth && (!right_context(s, entries) || s->flags & PCCE_SAMPLE_OUTSIDE))
+	if (depth && (!right_context(s, sample_entries(s)) || s->flags & PCCE_SAMPLE_OUTSIDE))
 		found.wrong++;
-	if (s->n_entries > found.max_entries)
-		found.max_entries = s->n_entries;
+	found.segments += s->n_segments;
 	found.truncated += !!(s->flags & PCCE_SAMPLE_TRUNCATED);
 	found.unmapped += !mapped((pid_t)s->pid, s->ip);
 	if (s->flags & PCCE_SAMPLE_STACK) {
@@ -214,8 +223,8 @@ int main(int argc, char **argv)
 
 	status = record(1000, "", TARGET_DEEP, &cpu, "deep", "500");
 	ok(status == 0 && found.lost == 0 && found.wrong == 0 && found.known > 100 &&
-		   found.max_entries == PCCE_SAMPLE_ENTRIES && found.truncated > 100,
-	   "a stack of 2,000 entries: the page's and the newest");
+		   found.segments == 2 * (TARGET_DEEP / PCCE_SEGMENT_ENTRIES) && found.truncated == 0,
+	   "a stack of 2,000 entries: each complete segment comes once a thread");
 
 	status = record(1000, "p", 5, &cpu, "threads", "1000");
 	ok(status == 0 && found.lost == 0 && found.wrong == 0 && found.known > 20 && plausible(found.weight, cpu, 1000),

@@ -3,9 +3,12 @@
  * Every instruction of the helpers, single-stepped under ptrace: what its range says the
  * state is must decode to the caller's id and encoding stack, and r11 must be the key or the slot's end.
  *
+ * In one run a signal handler comes in before each of these instructions, pushes and pops across several segments, and leaves: all must be
+ * as if it had not been there.
+ *
  * The child runs operations, and before each that is to be watched publishes what must be decoded and
  * raises a breakpoint.  The parent steps from there to the next breakpoint.  Outside the ranges, ext must name
- * the site (the detour to reserve the spill area).
+ * the site (the detour to go to another segment).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,6 +26,7 @@
 #include "entries.h"
 
 #define STACK_MAX 1200
+#define VISITS 65536
 
 /* Shared by both processes. */
 static struct watch {
@@ -32,7 +36,6 @@ static struct watch {
 	uint64_t id;   /* the caller's: before a push, after a pop */
 	size_t n;      /* its stack */
 	struct pushed stack[STACK_MAX];
-	bool last_lost; /* an entry that is not stored: its id cannot be had */
 } * watch;
 
 static struct pushed model[STACK_MAX];
@@ -50,13 +53,10 @@ static void watched(enum op op, uint64_t word)
 
 	watch->is_pop = is_pop;
 	watch->word = op == OP_PUSH || op == OP_POP ? word : 0;
-	watch->last_lost = false;
 	if (is_pop) {
 		watch->id = model[--n_model].id;
-		watch->last_lost = !stored && n_model >= PCCE_PAGE_ENTRIES;
 	} else {
 		watch->id = pcce_page.id;
-		watch->last_lost = !stored && n_model >= PCCE_PAGE_ENTRIES;
 	}
 	watch->n = n_model;
 	memcpy(watch->stack, model, n_model * sizeof(*model));
@@ -69,8 +69,6 @@ static void watched(enum op op, uint64_t word)
 		uint64_t site = op == OP_PUSH_SLOW ? regs_out.r11 : word;
 
 		model[n_model++] = (struct pushed){watch->id, site};
-		if (!stored && n_model > PCCE_PAGE_ENTRIES)
-			model[n_model - 1] = (struct pushed){PCCE_ID_LOST, 0};
 	}
 }
 
@@ -103,7 +101,10 @@ static void scenario(void)
 		while (n_model)
 			watched(n_model & 1 ? OP_POP : OP_POP_SLOW, 77);
 	}
-	fill_to(PCCE_PAGE_ENTRIES - 2);
+	/* Across a boundary for the first time, with the way to the area; later with a segment to store, and one to fetch back.
+	 * Without an area only as far as the page reaches. */
+	for (unsigned int boundary = 1; boundary <= (stored ? 4u : 1u); boundary++) {
+	fill_to(boundary * PCCE_SEGMENT_ENTRIES - 2);
 	for (int i = 0; i < 6; i++) {
 		pcce_page.id = 500;
 		watched(i & 1 ? OP_PUSH_SLOW : OP_PUSH, SITE(3));
@@ -114,17 +115,49 @@ static void scenario(void)
 		pcce_page.id = 600;
 		watched(OP_PUSH, SITE(4));
 	}
+	}
 	while (n_model)
 		watched(OP_POP, 5);
 }
 
+/* Not call_helper(), which keeps what it needs in static memory. */
+static void call_in_handler(enum op op, uint64_t word)
+{
+	register uint64_t r11 __asm__("r11") = word;
+
+	__asm__ volatile("subq $128, %%rsp\n call *%1\n addq $128, %%rsp"
+			 : "+r"(r11)
+			 : "r"(helper_address(op))
+			 : "memory", "cc");
+}
+
+/* Three segments up and down again. */
+static void handler(int sig)
+{
+	uint64_t id = pcce_page.id, ext = pcce_page.ext;
+
+	(void)sig;
+	for (unsigned int i = 0; i < 3 * PCCE_SEGMENT_ENTRIES; i++) {
+		pcce_page.id = 1000000 + i;
+		call_in_handler(OP_PUSH, SITE(500 + i));
+	}
+	for (unsigned int i = 0; i < 3 * PCCE_SEGMENT_ENTRIES; i++)
+		call_in_handler(OP_POP, 9);
+	pcce_page.id = id;
+	pcce_page.ext = ext;
+	trap();
+}
+
 static int child(bool area)
 {
+	struct sigaction interrupt = {.sa_handler = handler};
+
 	struct rlimit none = {1 << 20, 1 << 20};
 
 	stored = area;
 	if (!area)
 		setrlimit(RLIMIT_AS, &none);
+	sigaction(SIGUSR1, &interrupt, NULL);
 	ptrace(PTRACE_TRACEME, 0, 0, 0);
 	raise(SIGSTOP);
 	scenario();
@@ -142,45 +175,56 @@ static bool read_child(pid_t pid, uint64_t address, void *to, size_t size)
 static bool decodes(pid_t pid, const struct user_regs_struct *regs, unsigned int state, bool outside)
 {
 	static struct pushed stack[STACK_MAX + 8];
-	static struct pcce_entry area[STACK_MAX];
+	static struct pcce_segment area[STACK_MAX / PCCE_SEGMENT_ENTRIES];
 	struct pcce_page page;
 	uint64_t id;
-	size_t n, drop = 0;
+	size_t n;
 
 	if (!read_child(pid, regs->fs_base + ((uintptr_t)&pcce_page - (uintptr_t)__builtin_thread_pointer()), &page,
 			sizeof(page)))
 		return false;
-	if (page.spill && !read_child(pid, page.spill, area, sizeof(area)))
+	if (page.area && !read_child(pid, page.area, area, sizeof(area)))
 		return false;
 	id = page.id;
+	/* A pop on the way: the entry is still there. */
 	if (outside)
-		state = PCCE_HELPER_NOTHING;
+		state = watch->is_pop ? PCCE_HELPER_PUSHED : PCCE_HELPER_NOTHING;
 	/* Claimed: the top entry, whatever its words are, goes as a whole. */
-	if (state == PCCE_HELPER_CLAIMED) {
-		if (page.off == PCCE_OFF_SPILLED)
-			drop = 1;
-		else
-			page.off -= 16;
-	}
-	n = expand(&page, page.spill ? area : NULL, stack, STACK_MAX + 8);
-	if (n < drop)
-		return false;
-	n -= drop;
+	if (state == PCCE_HELPER_CLAIMED)
+		page.off -= 16;
+	n = expand(&page, page.area ? area : NULL, stack, STACK_MAX + 8);
 	if (state == PCCE_HELPER_PUSHED) {
 		if (n == 0)
 			return false;
 		id = stack[--n].id;
-		if (watch->last_lost)
-			id = watch->id;
 	}
-	if (watch->last_lost && state == PCCE_HELPER_NOTHING && id == PCCE_ID_LOST)
-		id = watch->id;
 	return id == watch->id && n == watch->n && memcmp(stack, watch->stack, n * sizeof(*stack)) == 0;
 }
 
-static void run(bool area)
+/* Runs the handler, up to the instruction that was interrupted. */
+static bool interrupted(pid_t pid, uint64_t rip)
 {
-	unsigned long steps = 0, bad = 0, detour = 0;
+	struct user_regs_struct regs;
+	int status;
+
+	ptrace(PTRACE_CONT, pid, 0, SIGUSR1);
+	if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP)
+		return false;
+	for (int i = 0; i < 1000; i++) {
+		ptrace(PTRACE_SINGLESTEP, pid, 0, 0);
+		if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP)
+			return false;
+		ptrace(PTRACE_GETREGS, pid, 0, &regs);
+		if (regs.rip == rip)
+			return true;
+	}
+	return false;
+}
+
+static void run(bool area, bool interrupt)
+{
+	static unsigned char visits[VISITS];
+	unsigned long steps = 0, bad = 0, detour = 0, handlers = 0;
 	bool seen[PCCE_HELPER_RESTORING] = {false};
 	struct user_regs_struct regs;
 	int status;
@@ -218,6 +262,14 @@ static void run(bool area)
 			detour++;
 			bad += watch->word ? page.ext != watch->word : page.ext == 0;
 		}
+		/* Twice at each place: a segment that is being fetched back has to be fetched again. */
+		if (interrupt && (h || outside) && visits[(regs.rip - entries.text) % VISITS]++ < 2) {
+			if (!interrupted(pid, regs.rip)) {
+				ptrace(PTRACE_KILL, pid, 0, 0);
+				break;
+			}
+			handlers++;
+		}
 		if (h || outside) {
 			steps++;
 			if (!decodes(pid, &regs, h ? h->state : 0, outside) ||
@@ -232,16 +284,19 @@ static void run(bool area)
 		/* The second breakpoint ends the watch. */
 		ptrace(h || outside || watch->watching ? PTRACE_SINGLESTEP : PTRACE_CONT, pid, 0, 0);
 	}
-	ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ran to its end%s", area ? "" : " without an area");
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ran to its end%s%s", area ? "" : " without an area",
+	   interrupt ? ", interrupted everywhere" : "");
 	ok(steps > 2000 && seen[0] && seen[1] && seen[2], "%lu instruction boundaries seen, in all states", steps);
 	ok(detour > 20, "%lu of them on the way to the area", detour);
+	ok(!interrupt || handlers > 300, "%lu handlers", handlers);
 	ok(bad == 0, "%lu decode to another state than the caller's", bad);
 }
 
 int main(void)
 {
 	watch = mmap(NULL, sizeof(*watch), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	run(true);
-	run(false);
+	run(true, false);
+	run(false, false);
+	run(true, true);
 	return done_testing();
 }

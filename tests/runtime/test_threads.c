@@ -75,7 +75,7 @@ static void *routine(void *how)
 	case 1:
 		pthread_exit((void *)5);
 	case 2:
-		spills[running] = pcce_page.spill;
+		spills[running] = pcce_page.area;
 		running++;
 		for (;;)
 			pause();

@@ -215,7 +215,7 @@ const char *render(const struct context *ctx)
 /* ---- samples --------------------------------------------------------------------- */
 
 struct pcce_sample sample;
-struct pcce_entry entries[PCCE_SAMPLE_ENTRIES + 1];
+struct pcce_entry entries[FIXTURE_ENTRIES];
 
 void begin(uint64_t ip, uint64_t id)
 {
@@ -230,8 +230,6 @@ const struct pcce_table_site *exe_site(uint32_t site)
 void push(uint64_t id, uint64_t address, uint64_t count)
 {
 	entries[sample.n_entries++] = (struct pcce_entry){id, address | count << PCCE_SITE_BITS};
-	sample.n_total = sample.n_entries;
-	sample.n_page = sample.n_entries < PCCE_PAGE_ENTRIES ? sample.n_entries : PCCE_PAGE_ENTRIES;
 }
 
 void push_exe(uint64_t id, uint32_t site, uint64_t count)

@@ -118,7 +118,9 @@ size_t append(char *to, size_t size, size_t at, const char *format, ...) __attri
 
 /* A sample that is being put together. */
 extern struct pcce_sample sample;
-extern struct pcce_entry entries[PCCE_SAMPLE_ENTRIES + 1];
+/* As decode_context() takes them: sample.n_entries are known, and sample.n_below segments below them are not. */
+#define FIXTURE_ENTRIES 1024
+extern struct pcce_entry entries[FIXTURE_ENTRIES];
 
 void begin(uint64_t ip, uint64_t id);
 void push(uint64_t id, uint64_t address, uint64_t count);

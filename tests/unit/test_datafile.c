@@ -12,10 +12,12 @@
 #include "tap.h"
 #include "tools/lib/datafile_read.h"
 #include "tools/lib/datafile_write.h"
+#include "tools/lib/sample.h"
 
 #define SAMPLES 3000
 
-static struct pcce_entry entries[PCCE_SAMPLE_ENTRIES];
+static struct pcce_entry entries[PCCE_SEGMENT_ENTRIES];
+static struct pcce_segment segments[7];
 static uint64_t stack[100];
 
 static struct pcce_rec_sample make_sample(uint32_t i)
@@ -23,9 +25,10 @@ static struct pcce_rec_sample make_sample(uint32_t i)
 	struct pcce_rec_sample s = {
 		.sample = {.time = i, .pid = 7, .tid = 8, .ip = i * 3, .id = i * 5ULL << 30, .weight = 1}};
 
-	s.sample.n_entries = i % 7 ? i % 20 : i % PCCE_SAMPLE_ENTRIES;
-	s.sample.n_total = s.sample.n_entries + i % 3;
-	s.sample.n_page = s.sample.n_entries / 2;
+	s.sample.n_entries = i % (PCCE_SEGMENT_ENTRIES + 1);
+	s.sample.n_segments = i % 11 ? 0 : i % 7;
+	s.sample.n_below = s.sample.n_segments + i % 3;
+	s.sample.below = s.sample.n_below ? 1 + i : 0;
 	if (i % 5 == 0) {
 		s.sample.flags = PCCE_SAMPLE_STACK;
 		s.sample.n_stack = i % 100;
@@ -36,10 +39,11 @@ static struct pcce_rec_sample make_sample(uint32_t i)
 static int put_sample(struct datafile_writer *w, uint32_t i)
 {
 	struct pcce_rec_sample s = make_sample(i);
-	struct iovec parts[2] = {{entries, s.sample.n_entries * sizeof(*entries)},
+	struct iovec parts[3] = {{entries, s.sample.n_entries * sizeof(*entries)},
+				 {segments, s.sample.n_segments * sizeof(*segments)},
 				 {stack, s.sample.n_stack * sizeof(*stack)}};
 
-	return datafile_put(w, PCCE_REC_SAMPLE, &s, sizeof(s), parts, 2);
+	return datafile_put(w, PCCE_REC_SAMPLE, &s, sizeof(s), parts, 3);
 }
 
 /* A whole recording; 0 or the first error. */
@@ -73,8 +77,9 @@ static void check_sample(const struct pcce_rec_sample *got, uint32_t i, bool *go
 
 	want.rec = got->rec;
 	*good &= !memcmp(got, &want, sizeof(want)) &&
-		 !memcmp(datafile_entries(got), entries, want.sample.n_entries * sizeof(*entries)) &&
-		 !memcmp(datafile_stack(got), stack, want.sample.n_stack * sizeof(*stack));
+		 !memcmp(sample_entries(&got->sample), entries, want.sample.n_entries * sizeof(*entries)) &&
+		 !memcmp(sample_segments(&got->sample), segments, want.sample.n_segments * sizeof(*segments)) &&
+		 !memcmp(sample_stack(&got->sample), stack, want.sample.n_stack * sizeof(*stack));
 }
 
 static void test_round_trip(const char *path)
@@ -235,7 +240,8 @@ int main(void)
 	size_t i;
 	int fd;
 
-	for (i = 0; i < PCCE_SAMPLE_ENTRIES; i++)
+	memset(segments, 0x5a, sizeof(segments));
+	for (i = 0; i < PCCE_SEGMENT_ENTRIES; i++)
 		entries[i] = (struct pcce_entry){.id = i * 11, .site = i * 13};
 	for (i = 0; i < 100; i++)
 		stack[i] = i * 17;

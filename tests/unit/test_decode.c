@@ -13,7 +13,7 @@ static bool decodes(const char *want, enum decode_status status, enum decode_rea
 	struct context ctx = {0};
 	bool good;
 
-	if (decode_context(&fx.as, &sample, entries, false, &ctx)) {
+	if (decode_context(&fx.as, &sample, entries, sample.n_entries, false, &ctx)) {
 		snprintf(got, size, "no memory");
 		return false;
 	}
@@ -386,7 +386,7 @@ static void test_signals(void)
 	expect_bad("the other half of a signal", "cb ! ?", REASON_UNKNOWN_SITE);
 	begin(exe(0xa001), 0);
 	push(0, 0, PCCE_COUNT_MARK);
-	expect_bad("a spill marker among the entries", "cb ! ?", REASON_UNKNOWN_SITE);
+	expect_bad("a base among the entries", "cb ! ?", REASON_UNKNOWN_SITE);
 }
 
 /* c, called by work, has jumped to its own setjmp from far inside; ip is anywhere. Its state was id 2 above the entry
@@ -402,7 +402,7 @@ static void jumping(uint64_t ip, uint64_t repeated)
 
 static void push_record(uint64_t off, uint64_t word)
 {
-	push(2, off, PCCE_COUNT_JUMP);
+	push(2, (uint64_t)sample.n_below << 16 | off, PCCE_COUNT_JUMP);
 	push(word, exe_site(S_C_SETJMP)->key, PCCE_COUNT_JUMP2);
 	sample.ext = exe_site(S_C_SETJMP)->key;
 }
@@ -454,27 +454,22 @@ static void test_jumps(void)
 	sample.ext = 0;
 	expect_bad("jump: ext names none", "c ?", REASON_RESTORING);
 
-	/* Three entries in the page, or two and one spilled; then some that are missing. */
 	jumping(window, 0);
+	sample.n_below = 3;
 	push_record(48, work);
-	sample.n_page = 3;
-	sample.n_total = 1000;
-	expect("jump: out of the spill area, of which some is missing", target);
+	expect_as("jump: below it entries are missing", "c work rec rec*3/1 c b main ?", DECODE_TRUNCATED, REASON_NONE);
 	jumping(window, 0);
-	push_record(PCCE_OFF_SPILLED, PCCE_MARK_WORD | 1);
-	sample.n_page = 2;
-	expect("jump: within the spill area", target);
+	sample.n_below = 3;
+	push_record(0, work);
+	sample.n_below = 4;
+	expect_as("jump: to an entry that is missing", "c work rec ?", DECODE_TRUNCATED, REASON_NONE);
 	jumping(window, 0);
-	push_record(PCCE_OFF_SPILLED, PCCE_MARK_WORD | 8);
-	sample.n_page = 2;
-	sample.n_total += 7;
-	expect_as("jump: to an entry behind those that are missing", "c work rec ? rec*3/1 c b main", DECODE_TRUNCATED,
-		  REASON_NONE);
+	push_record(PCCE_OFF_HALF + 48, work);
+	expect("jump: within the upper half", target);
 	jumping(window, 0);
-	push_record(PCCE_OFF_SPILLED, PCCE_MARK_WORD | 7);
-	sample.n_page = 2;
-	sample.n_total += 7;
-	expect_as("jump: to an entry that is missing", "c work ? rec*3/1 c b main", DECODE_TRUNCATED, REASON_NONE);
+	entries[0] = entries[1];
+	push_record(0, 0xdead);
+	expect_as("jump: to an empty segment, whose base has no site", "c b main", DECODE_EXACT, REASON_NONE);
 
 	jumping(LIBC_BASE, 0);
 	push_record(48, work);
@@ -493,34 +488,27 @@ static void test_jumps(void)
 
 static void test_truncated(void)
 {
-	/* Two entries in the page, then many, then the two newest. */
 	begin(exe(0x5001), 0);
-	push_exe(1, S_C_REC, 0);
 	push_exe(0, S_REC_REC, 0);
 	push_exe(0, S_REC_REC, 0);
-	push_exe(0, S_REC_REC, 0);
-	sample.n_page = 2;
-	sample.n_total = 1000;
+	sample.n_below = 3;
 	sample.flags = PCCE_SAMPLE_TRUNCATED;
-	expect_as("entries are missing in the middle", "rec rec rec ? rec c b main", DECODE_TRUNCATED, REASON_NONE);
-	sample.n_entries = sample.n_page;
-	expect_as("all spilled entries are missing", "rec ? rec c b main", DECODE_TRUNCATED, REASON_NONE);
-	sample.n_entries = 4;
-	sample.n_total = 2 + PCCE_SPILL_ENTRIES + 7;
-	expect_as("the newest are missing, too", "rec ? rec rec ? rec c b main", DECODE_TRUNCATED, REASON_NONE);
+	expect_as("the oldest entries are missing", "rec rec rec ?", DECODE_TRUNCATED, REASON_NONE);
+	begin(exe(0x5001), 0);
+	sample.n_below = 1;
+	expect_as("all are missing", "rec ?", DECODE_TRUNCATED, REASON_NONE);
 	sample.ip = exe(exe_site(S_REC_REC)->key + 5);
-	expect_as("the entry with the id is missing", "rec ? rec rec ? rec c b main", DECODE_TRUNCATED, REASON_NONE);
-	sample.ip = exe(0x5001);
-	sample.n_page = 5;
-	expect_bad("counts that cannot be", "rec ?", REASON_READ_FAULT);
+	expect_as("the entry with the id is missing", "rec ?", DECODE_TRUNCATED, REASON_NONE);
 	begin(exe(0x5001), 0);
 	push_exe(1, S_C_REC, 0);
-	push(0, exe(0x5001), PCCE_COUNT_SIGNAL);
-	push(0, 0, PCCE_COUNT_SIGNAL2);
+	push(0, 0, PCCE_COUNT_FILL);
 	push_exe(0, S_REC_REC, 0);
-	sample.n_page = 2;
-	sample.n_total = 9;
-	expect_as("a gap in the middle of a signal", "rec rec ! ? ! ? c b main", DECODE_TRUNCATED, REASON_NONE);
+	push(0, 0, PCCE_COUNT_FILL);
+	expect("what fills a segment means nothing", "rec rec c b main");
+	begin(exe(0x5001), 0);
+	push(PCCE_ID_LOST, 0, 0);
+	push_exe(0, S_REC_REC, 0);
+	expect_bad("an entry that was not kept", "rec rec ?", REASON_LOST_ID);
 }
 
 int main(void)

@@ -22,6 +22,7 @@ static uint32_t random_below(uint32_t n)
 }
 
 #define RUN_DEPTH 400
+#define RUN_ENTRIES 247
 
 /* One call that is in progress: what it did, and what the truth was before it. */
 struct run_call {
@@ -32,7 +33,7 @@ struct run_call {
 
 static struct {
 	uint64_t id, ext;
-	struct pcce_entry entry[PCCE_PAGE_ENTRIES];
+	struct pcce_entry entry[RUN_ENTRIES];
 	uint32_t n;
 	uint32_t module, func; /* UINT32_MAX: outside */
 	struct run_call calls[RUN_DEPTH];
@@ -223,12 +224,12 @@ static bool run_agrees(void)
 		push(run.entry[i].id, run.entry[i].site & PCCE_SITE_MASK, run.entry[i].site >> PCCE_SITE_BITS);
 	for (size_t i = run.n_words; i-- > 0;)
 		at += append(want, sizeof(want), at, "%s%s", frames++ ? " " : "", run.words[i]);
-	good = !decode_context(&fx.as, &sample, entries, true, &ctx) && ctx.status == DECODE_EXACT &&
+	good = !decode_context(&fx.as, &sample, entries, sample.n_entries, true, &ctx) && ctx.status == DECODE_EXACT &&
 	       !strcmp(render(&ctx), want) && ctx.depth == frames;
 	if (!good)
 		printf("# wanted %s\n# got    %s (%s)\n", want, text, decode_reason_name(ctx.reason));
 	/* Not expanded, the depth must be the same. */
-	if (good && (decode_context(&fx.as, &sample, entries, false, &ctx) || ctx.depth != frames)) {
+	if (good && (decode_context(&fx.as, &sample, entries, sample.n_entries, false, &ctx) || ctx.depth != frames)) {
 		printf("# depth %llu instead of %zu for %s\n", (unsigned long long)ctx.depth, frames, want);
 		good = false;
 	}
@@ -249,7 +250,7 @@ static void test_runs(void)
 		if (i % 500 == 0)
 			target = random_below(RUN_DEPTH - 2);
 		if (run.depth && (site == PCCE_NONE || random_below(100) < (run.depth > target ? 60u : 30u) ||
-				  run.depth == RUN_DEPTH - 1 || run.n == PCCE_PAGE_ENTRIES))
+				  run.depth == RUN_DEPTH - 1 || run.n == RUN_ENTRIES))
 			run_return();
 		else
 			run_call(site);
@@ -276,10 +277,10 @@ static void test_deep(void)
 	push_exe(1, S_C_REC, 0);
 	for (int i = 0; i < 16; i++)
 		push_exe(0, S_REC_REC, PCCE_COUNT_MAX);
-	r = decode_context(&fx.as, &sample, entries, true, &ctx);
+	r = decode_context(&fx.as, &sample, entries, sample.n_entries, true, &ctx);
 	tap_ok(!r && ctx.status == DECODE_EXACT && ctx.n == 16 * (PCCE_COUNT_MAX + 1) + 4 && ctx.depth == ctx.n,
 	       "a million frames", "%d, %zu frames", r, ctx.n);
-	r = decode_context(&fx.as, &sample, entries, false, &ctx);
+	r = decode_context(&fx.as, &sample, entries, sample.n_entries, false, &ctx);
 	tap_ok(!r && ctx.n == 20 && ctx.depth == 16 * (PCCE_COUNT_MAX + 1) + 4, "a million frames, not written out",
 	       "%d, %zu frames, depth %llu", r, ctx.n, (unsigned long long)ctx.depth);
 	context_free(&ctx);
@@ -333,11 +334,10 @@ static void test_random_samples(void)
 			     : random_below(8) ? random_below(300)
 					       : 0xffec + random_below(20));
 		if (!random_below(4)) {
-			sample.n_page = random_below(n + 2);
-			sample.n_total = random_below(2) ? n + random_below(3) : seed;
+			sample.n_below = random_below(2) ? random_below(3) : seed;
 		}
 		sample.flags = random_below(10) ? 0 : random_below(32);
-		good = !decode_context(&fx.as, &sample, entries, false, &ctx) && ctx.n > 0 && ctx.n < 100000 &&
+		good = !decode_context(&fx.as, &sample, entries, sample.n_entries, false, &ctx) && ctx.n > 0 && ctx.n < 100000 &&
 		       (ctx.status == DECODE_UNDECODABLE) == (ctx.reason != REASON_NONE) && ctx.depth >= ctx.n;
 		counts[ctx.status]++;
 	}

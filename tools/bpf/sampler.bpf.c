@@ -8,8 +8,10 @@
  *      was right last time on this CPU is tried first, and the page's magic decides.
  *   2. One read takes the page's header and as many entries as there were last time on
  *      this CPU, and a few more: what a read costs hardly depends on its size, so the
- *      depth of the calls does not matter.  Only a stack that has grown a lot since needs
- *      a second one, and a spilled one another for the spill area.
+ *      number of entries does not matter.  A second one is needed if the stack has grown a lot since, or if the
+ *      current segment is in the upper half.
+ *      Of the segments below it (include/pcce/abi.h), only those go along that were not sent
+ *      with this thread's earlier samples: mostly none.  So the depth of the stack does not matter either.
  *   3. The user registers come from the event's context if it interrupted user
  *      code, else from where the kernel's entry code saved them.
  *   4. The page is read directly into the CPU's ring (sampler.h), and the sample
@@ -126,8 +128,6 @@ __u32 wanted, wanted_armed; /* in a pid namespace, for tracepoints: the process 
 #define HEAD __builtin_offsetof(struct pcce_page, entry)
 #define FEW 8  /* entries that most stacks have at most */
 #define MORE 8 /* entries that are read in addition to those that there were last time */
-#define FROM_SPILL (PCCE_SAMPLE_ENTRIES - PCCE_PAGE_ENTRIES)
-#define CLAIMED 8 /* entries that may be claimed and not written */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -144,6 +144,13 @@ struct {
 	__uint(key_size, sizeof(__u32));
 	__uint(value_size, SAMPLER_SEGMENT_MAX + SAMPLER_RECORD_MAX);
 } rings SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SAMPLER_SENT);
+	__type(key, __u32);
+	__type(value, struct sampler_sent);
+} sent SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -189,96 +196,113 @@ static __noinline __u64 search_page(__u64 fsbase, struct sampler_control *contro
 }
 
 struct stack { /* the encoding stack as it is in the thread page, and what of it has been read */
-	__u64 page, spill;
+	__u64 page, area;
 	__u64 have; /* entries in place */
-	__u32 off;
-	__u32 n_page, n_entries, n_total;
+	__u64 below; /* generation of the segment below the current one */
+	__u64 tid;
+	__u32 off, place;
+	__u32 n_entries, n_below, n_segments;
 };
 
+#define BASE __builtin_offsetof(struct pcce_page, base)
+#define BASE_AND_ENTRIES (sizeof(struct pcce_entry) * (1 + PCCE_SEGMENT_ENTRIES))
+
+/* The current segment, if the first read did not take all of it. */
+static __noinline int read_entries(__u8 *to, struct stack *s)
+{
+	__u64 size = (s->off & PCCE_OFF_USED) + sizeof(struct pcce_entry);
+
+	opaque(size);
+	if (size > BASE_AND_ENTRIES)
+		return -1;
+	return bpf_probe_read_user(to + BASE, size, (const void *)(s->page + BASE + (s->off & PCCE_OFF_HALF)));
+}
+
+static __always_inline __u64 generation_of(const struct stack *s, __u64 index)
+{
+	__u64 generation = 0;
+
+	bpf_probe_read_user(&generation, sizeof(generation), (const void *)(s->area + index * sizeof(struct pcce_segment)));
+	return generation;
+}
+
+/* Of segments 0 .. n - 2, the first that was not sent; generations grow with the index. */
+static __always_inline __u64 first_unsent(const struct stack *s, __u64 n, __u64 sent)
+{
+	__u64 low = 0, high = n - 1;
+	int i;
+
+	/* Mostly the newest alone. */
+	if (!high || (__s64)(generation_of(s, high - 1) - sent) <= 0)
+		return high;
+	high--;
+	for (i = 0; i < 15 && low < high; i++) {
+		__u64 middle = (low + high) / 2;
+
+		if ((__s64)(generation_of(s, middle) - sent) > 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return high;
+}
+
 /*
- * The newest entries may lie on a page of the area that does not exist yet: they are claimed before they are written,
- * by a push, a jump, and what interrupts these.  Nothing was ever written to that page, so they are zeros, as for the
- * thread itself.  If it exists but is swapped out, a zero that is not merely claimed does not decode.
+ * The segments that have not been sent, behind the entries. All of them but the newest are in the area; that one
+ * is there or in the page's other half.
  */
-static __always_inline long read_present(__u8 *to, __u64 from, __u64 size)
+static __noinline __u32 read_segments(__u8 *to, struct stack *s)
 {
-	__u64 absent = (from + size) & (PCCE_PAGE_SIZE - 1), there = size - absent, i;
+	__u32 index = (__u32)s->tid % SAMPLER_SENT, flags = 0;
+	struct sampler_sent *known = bpf_map_lookup_elem(&sent, &index);
+	__u64 first, all, stored, size, at = HEAD + (__u64)s->n_entries * sizeof(struct pcce_entry), last = s->below;
+	__u64 kept = (s->place & PCCE_PLACE_HELD) == PCCE_PLACE_KEPT;
+	__u64 before;
 
-	if (absent > CLAIMED * sizeof(struct pcce_entry) || absent > size)
-		return -1;
-	to += HEAD + PCCE_OFF_LIMIT;
-	opaque(there);
-	if (there > FROM_SPILL * sizeof(struct pcce_entry) || bpf_probe_read_user(to, there, (const void *)from))
-		return -1;
-	for (i = 0; i < CLAIMED * sizeof(struct pcce_entry) / sizeof(__u64) && there < size; i++) {
-		opaque(there);
-		if (there > FROM_SPILL * sizeof(struct pcce_entry) - sizeof(__u64))
-			return -1;
-		*(__u64 *)(to + there) = 0;
-		there += sizeof(__u64);
-	}
-	return 0;
-}
-
-/* The newest entries of the spill area. */
-static __always_inline __u32 read_spill(__u8 *to, struct stack *s)
-{
-	const struct pcce_entry *marker = (const struct pcce_entry *)(to + HEAD + PCCE_OFF_LIMIT);
-	__u64 site = marker->site, n = site & PCCE_SITE_MASK, stored = n;
-
-	/* Claimed, but the marker is not written yet: nothing has been spilled. */
-	if (site >> PCCE_SITE_BITS != PCCE_COUNT_MARK || !n)
-		return 0;
-	if (n > 0x7fffffff)
-		return PCCE_SAMPLE_READ_FAULT;
-	s->n_total += n;
-	/* Entries beyond the area's capacity are nowhere, and then the newest of the area are not the newest. */
-	if (!s->spill || n > PCCE_SPILL_ENTRIES)
+	if (!known)
 		return PCCE_SAMPLE_TRUNCATED;
-	if (stored > FROM_SPILL)
-		stored = FROM_SPILL;
-	s->n_entries += stored;
-	s->spill += (n - stored) * sizeof(struct pcce_entry);
-	stored *= sizeof(struct pcce_entry);
-	opaque(stored);
-	if (stored > FROM_SPILL * sizeof(struct pcce_entry))
-		return PCCE_SAMPLE_READ_FAULT;
-	if (bpf_probe_read_user(to + HEAD + PCCE_OFF_LIMIT, stored, (const void *)s->spill) &&
-	    read_present(to, s->spill, stored))
-		return PCCE_SAMPLE_READ_FAULT;
-	return n > FROM_SPILL ? PCCE_SAMPLE_TRUNCATED : 0;
-}
-
-/* The entries that the first read did not take. */
-static __noinline __u32 read_rest(__u8 *to, struct stack *s)
-{
-	__u64 from, rest;
-	__u32 flags = 0;
-
-	if (s->off > PCCE_OFF_SPILLED || s->off % sizeof(struct pcce_entry))
-		goto fault;
-	/* With the marker, if it is there. */
-	if (s->off > s->have * sizeof(struct pcce_entry)) {
-		from = s->have * sizeof(struct pcce_entry);
-		rest = s->off - from;
-		opaque(from);
-		if (from > PCCE_OFF_LIMIT)
-			goto fault;
-		opaque(rest);
-		if (rest > PCCE_OFF_SPILLED)
-			goto fault;
-		if (bpf_probe_read_user(to + HEAD + from, rest, (const void *)(s->page + HEAD + from)))
-			goto fault;
+	before = known->tid == s->tid ? known->generation : 0;
+	if ((__s64)(s->below - before) <= 0)
+		return 0;
+	if (!s->area || s->n_below > PCCE_AREA_SEGMENTS)
+		return PCCE_SAMPLE_TRUNCATED;
+	first = first_unsent(s, s->n_below, before);
+	all = s->n_below - first;
+	if (all > PCCE_SAMPLE_SEGMENTS) {
+		/* The rest comes with the next samples. */
+		all = PCCE_SAMPLE_SEGMENTS;
+		kept = 0;
+		last = generation_of(s, first + all - 1);
+		flags = PCCE_SAMPLE_TRUNCATED;
 	}
-	s->n_page = (s->off > PCCE_OFF_LIMIT ? PCCE_OFF_LIMIT : s->off) / sizeof(struct pcce_entry);
-	s->n_entries = s->n_total = s->n_page;
-	if (s->off == PCCE_OFF_SPILLED)
-		flags = read_spill(to, s);
-	if (!(flags & PCCE_SAMPLE_READ_FAULT))
-		return flags;
-fault:
-	s->n_page = s->n_entries = s->n_total = 0;
-	return PCCE_SAMPLE_READ_FAULT;
+	stored = all - kept;
+	size = stored * sizeof(struct pcce_segment);
+	opaque(at);
+	if (at > HEAD + PCCE_OFF_FULL)
+		return PCCE_SAMPLE_TRUNCATED;
+	opaque(size);
+	if (size > PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment))
+		return PCCE_SAMPLE_TRUNCATED;
+	if (size && bpf_probe_read_user(to + at, size, (const void *)(s->area + first * sizeof(struct pcce_segment))))
+		return PCCE_SAMPLE_TRUNCATED;
+	if (kept) {
+		struct pcce_segment *newest;
+
+		at += size;
+		opaque(at);
+		if (at > HEAD + PCCE_OFF_FULL + (PCCE_SAMPLE_SEGMENTS - 1) * sizeof(struct pcce_segment))
+			return PCCE_SAMPLE_TRUNCATED;
+		newest = (struct pcce_segment *)(to + at);
+		newest->generation = s->below;
+		newest->index = s->n_below - 1;
+		if (bpf_probe_read_user(&newest->base, BASE_AND_ENTRIES,
+					(const void *)(s->page + BASE + (~s->off & PCCE_OFF_HALF))))
+			return PCCE_SAMPLE_TRUNCATED;
+	}
+	s->n_segments = (__u32)all;
+	known->tid = s->tid;
+	known->generation = last;
+	return flags;
 }
 
 #define NAMESPACES 33 /* 1 + the kernel's MAX_PID_NS_LEVEL */
@@ -415,8 +439,8 @@ static __always_inline int sample(struct event_context *event)
 	/* A branch can be predicted; a size that has to be loaded first would delay the read. */
 	stack.have = FEW + MORE / 2;
 	if (control->entries > FEW)
-		stack.have = control->entries > PCCE_PAGE_ENTRIES + 1 - MORE ? PCCE_PAGE_ENTRIES + 1
-									     : control->entries + MORE;
+		stack.have = control->entries > PCCE_SEGMENT_ENTRIES - MORE ? PCCE_SEGMENT_ENTRIES
+								     : control->entries + MORE;
 	stack.page = fsbase + (__u64)control->offset;
 	if (!read_page(to, stack.page, stack.have)) {
 		stack.page = search_page(fsbase, control);
@@ -429,14 +453,20 @@ static __always_inline int sample(struct event_context *event)
 		id = head->id;
 		ext = head->ext;
 		stack.off = head->off;
-		stack.spill = head->spill;
-		control->entries = stack.off / sizeof(struct pcce_entry);
-		if (stack.off <= PCCE_OFF_LIMIT && stack.off % sizeof(struct pcce_entry) == 0 &&
-		    stack.off <= stack.have * sizeof(struct pcce_entry)) {
-			stack.n_page = stack.off / sizeof(struct pcce_entry);
-			stack.n_entries = stack.n_total = stack.n_page;
-		} else {
-			flags |= read_rest(to, &stack);
+		stack.place = head->place;
+		stack.area = head->area;
+		stack.n_entries = (stack.off & PCCE_OFF_USED) / sizeof(struct pcce_entry);
+		stack.n_below = stack.place >> PCCE_PLACE_SHIFT;
+		control->entries = stack.n_entries;
+		if (stack.off > stack.have * sizeof(struct pcce_entry) &&
+		    ((stack.off & ~(__u32)PCCE_OFF_HALF) > PCCE_OFF_FULL || read_entries(to, &stack))) {
+			flags |= PCCE_SAMPLE_READ_FAULT;
+			stack.n_entries = stack.n_below = 0;
+		}
+		if (stack.n_below) {
+			stack.below = head->base.id;
+			stack.tid = (__u32)task->pid;
+			flags |= read_segments(to, &stack);
 		}
 	} else {
 		flags |= PCCE_SAMPLE_OUTSIDE;
@@ -458,14 +488,16 @@ static __always_inline int sample(struct event_context *event)
 		out->weight = period > 0xffffffff ? 0xffffffff : period ? period : 1;
 	}
 	out->n_entries = stack.n_entries;
-	out->n_total = stack.n_total;
-	out->n_page = stack.n_page;
+	out->n_segments = stack.n_segments;
+	out->n_below = stack.n_below;
 	out->n_stack = 0;
 	out->event = 0;
 	out->cpu = cpu;
 	out->sp = sp;
+	out->below = stack.below;
 
-	size = SAMPLER_RECORD((__u64)stack.n_entries);
+	size = SAMPLER_SKIP + sizeof(*out) + (__u64)stack.n_entries * sizeof(struct pcce_entry) +
+	       (__u64)stack.n_segments * sizeof(struct pcce_segment);
 	if (at + size >= segment_size)
 		size = segment_size - at;
 	barrier();

@@ -18,7 +18,7 @@
  * deep stack that is copied to cold memory costs twice as much.
  *
  * A record begins with SAMPLER_SKIP bytes that mean nothing (the head of the thread page
- * was read over them), then struct pcce_sample and its entries.
+ * was read over them), then struct pcce_sample and what follows it.
  *
  * The writer: if leave names the segment of head, left = head, and head goes on at the
  * start of the next segment.  Is there no room for the largest record before tail + 2
@@ -42,9 +42,10 @@
 #define SAMPLER_SEGMENTS 2
 #define SAMPLER_SEGMENT_SHIFT_MAX 21 /* with room for the largest record still below 4 MB */
 #define SAMPLER_SEGMENT_MAX (1u << SAMPLER_SEGMENT_SHIFT_MAX)
-#define SAMPLER_SKIP 40u
-#define SAMPLER_RECORD(n_entries) (SAMPLER_SKIP + sizeof(struct pcce_sample) + (n_entries) * sizeof(struct pcce_entry))
-#define SAMPLER_RECORD_MAX SAMPLER_RECORD(PCCE_SAMPLE_ENTRIES)
+#define SAMPLER_SKIP 32u
+#define SAMPLER_RECORD_MAX                                                                                  \
+	(SAMPLER_SKIP + sizeof(struct pcce_sample) + PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) +     \
+	 PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment))
 
 struct sampler_control {    /* of one CPU's ring */
 	__u64 head;	    /* writer */
@@ -65,6 +66,17 @@ PCCE_ASSERT_OFFSET(sampler_control, tail, 64);
 
 PCCE_STATIC_ASSERT(SAMPLER_SKIP + sizeof(struct pcce_sample) == __builtin_offsetof(struct pcce_page, entry),
 		   "the sample's entries no longer stand where the page's are read");
+
+/*
+ * Which of a thread's segments have been sent: all up to this generation.  In a table that is indexed by
+ * the thread's number, so two threads may take it from each other, even mixed up: then segments are sent again, or
+ * are missing in the file, and the reader sees that they are.
+ */
+#define SAMPLER_SENT 4096
+struct sampler_sent {
+	__u64 tid;
+	__u64 generation;
+};
 
 /* A process that a tracepoint recording follows. */
 struct sampler_process {

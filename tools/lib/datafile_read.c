@@ -26,6 +26,7 @@
 #include <zlib.h>
 
 #include "datafile_read.h"
+#include "tools/lib/sample.h"
 
 #define WINDOW (1u << 20)
 #define SMALL_MAX (1u << 20) /* records that hold only fields and strings */
@@ -241,8 +242,8 @@ static const struct shape shapes[] = {
 	[PCCE_REC_MAP] = {"map", sizeof(struct pcce_rec_map), sizeof(struct pcce_rec_map), 0},
 	[PCCE_REC_TABLE] = {"table", sizeof(struct pcce_rec_table), PCCE_RECORD_MAX, 0},
 	[PCCE_REC_SAMPLE] = {"sample", sizeof(struct pcce_rec_sample),
-			     sizeof(struct pcce_rec_sample) + PCCE_SAMPLE_ENTRIES * sizeof(struct pcce_entry) +
-				     STACK_MAX * 8,
+			     sizeof(struct pcce_rec_sample) + PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) +
+				     PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment) + STACK_MAX * 8,
 			     0},
 	[PCCE_REC_LOST] = {"loss", sizeof(struct pcce_rec_lost), sizeof(struct pcce_rec_lost), 0},
 	[PCCE_REC_SYMBOL] = {"symbol", sizeof(struct pcce_rec_symbol), SMALL_MAX, 2},
@@ -300,13 +301,9 @@ static int check_sample(struct datafile_reader *r, const struct shape *shape, co
 {
 	const struct pcce_sample *s = &((const struct pcce_rec_sample *)rec)->sample;
 
-	if (s->n_entries > PCCE_SAMPLE_ENTRIES || s->n_stack > STACK_MAX)
-		return bad(r, shape, "has more entries than a sample can have");
-	if (s->n_page > s->n_entries || s->n_entries > s->n_total)
-		return bad(r, shape, "has counts that contradict each other");
-	if (!(s->flags & PCCE_SAMPLE_STACK) && s->n_stack)
-		return bad(r, shape, "has a stack but does not say so");
-	if (rec->size != sizeof(struct pcce_rec_sample) + s->n_entries * sizeof(struct pcce_entry) + s->n_stack * 8ULL)
+	if (!sample_counts_are_possible(s, STACK_MAX))
+		return bad(r, shape, "has counts that no sample can have");
+	if (rec->size != sizeof(struct pcce_rec_sample) - sizeof(*s) + sample_size(s))
 		return bad(r, shape, "has another size than its counts say");
 	return 0;
 }

@@ -41,15 +41,6 @@ uint64_t datafile_unknown(const struct datafile_reader *r); /* records of unknow
 /* The i-th string of a record of a type that has strings. */
 const char *datafile_string(const struct pcce_record *rec, unsigned int i);
 
-static inline const struct pcce_entry *datafile_entries(const struct pcce_rec_sample *s)
-{
-	return (const struct pcce_entry *)(s + 1);
-}
-
-static inline const uint64_t *datafile_stack(const struct pcce_rec_sample *s)
-{
-	return (const uint64_t *)(datafile_entries(s) + s->sample.n_entries);
-}
 
 static inline const void *datafile_table(const struct pcce_rec_table *t, size_t *size)
 {

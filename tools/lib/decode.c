@@ -51,11 +51,9 @@ struct walk {
 	uint32_t func;
 	enum inner_kind inner;
 
-	uint32_t n_page;  /* of the sample */
-	uint32_t deeper;  /* entries of the spill area below those that the sample holds */
+	uint64_t deeper;  /* entries below entries[0] that are not known */
 	uint32_t top;	  /* entries[0 .. top) are left */
 	uint32_t used;	  /* repetitions of entries[top - 1] that are consumed */
-	uint64_t missing; /* entries above those that the sample holds */
 	uint32_t gap;	  /* entries are missing below entries[gap]; UINT32_MAX: none */
 	bool truncated;
 	bool no_memory;
@@ -124,9 +122,11 @@ static uint64_t entry_count(const struct pcce_entry *e)
 	return e->site >> PCCE_SITE_BITS;
 }
 
-static enum top top_kind(const struct walk *w)
+static enum top top_kind(struct walk *w)
 {
-	if (w->missing || w->top == w->gap)
+	while (w->top && w->top != w->gap && entry_count(&w->entries[w->top - 1]) == PCCE_COUNT_FILL)
+		w->top--;
+	if (w->top == w->gap)
 		return TOP_GAP;
 	if (!w->top)
 		return TOP_EMPTY;
@@ -134,7 +134,7 @@ static enum top top_kind(const struct walk *w)
 }
 
 /* The record of a jump under way is on top: see PCCE_COUNT_JUMP. */
-static bool has_record(const struct walk *w)
+static bool has_record(struct walk *w)
 {
 	return top_kind(w) == TOP_SIGNAL && entry_count(&w->entries[w->top - 1]) == PCCE_COUNT_JUMP2 && w->top > 1 &&
 	       w->top - 1 != w->gap && entry_count(&w->entries[w->top - 2]) == PCCE_COUNT_JUMP;
@@ -143,9 +143,7 @@ static bool has_record(const struct walk *w)
 /* A push that claimed an entry and has not filled it: forget it, whatever it holds. */
 static void drop_entry(struct walk *w)
 {
-	if (w->missing) {
-		w->missing--;
-	} else if (w->top && w->top != w->gap) {
+	if (w->top && w->top != w->gap) {
 		w->top--;
 		w->used = 0;
 	}
@@ -241,34 +239,46 @@ static enum decode_reason window(struct walk *w, const struct mapped_module *m, 
 	}
 }
 
-/* ip is in a push or pop helper, and r11 names the site it works for: the key for a
- * push, the end of the after-slot for a pop. */
-static enum decode_reason helper(struct walk *w, uint32_t state, uint64_t r11)
+/* The site of a slot with a push or pop, which is named by the key for a push, by the end of the after-slot for a pop. */
+static const struct mapped_module *find_slot(const struct walk *w, uint64_t address, uint32_t *site, bool *pop)
 {
-	const struct mapped_module *m = find_instrumented(w, r11 - 1);
+	const struct mapped_module *m = find_instrumented(w, address - 1);
 	const struct pcce_table_site *s;
 	uint64_t vaddr;
-	uint32_t site;
 
 	if (!m)
-		return REASON_UNKNOWN_SITE;
-	vaddr = link_time(m, r11);
-	site = table_site_by_key(m->table, vaddr);
-	if (site == PCCE_NONE) {
-		site = table_site_around(m->table, vaddr - 1);
-		if (site == PCCE_NONE)
-			return REASON_UNKNOWN_SITE;
-		s = &m->table->sites[site];
+		return NULL;
+	vaddr = link_time(m, address);
+	*pop = false;
+	*site = table_site_by_key(m->table, vaddr);
+	if (*site == PCCE_NONE) {
+		*pop = true;
+		*site = table_site_around(m->table, vaddr - 1);
+		if (*site == PCCE_NONE)
+			return NULL;
+		s = &m->table->sites[*site];
 		if (s->key + s->ret + s->after_len != vaddr)
-			return REASON_UNKNOWN_SITE;
+			return NULL;
 	}
-	s = &m->table->sites[site];
-	if (s->kind != PCCE_KIND_PUSH)
+	return m->table->sites[*site].kind == PCCE_KIND_PUSH ? m : NULL;
+}
+
+/* ip is in a push or pop helper, and r11 names the slot that it works for. */
+static enum decode_reason helper(struct walk *w, uint32_t state, uint64_t r11)
+{
+	const struct pcce_table_site *s;
+	const struct mapped_module *m;
+	uint32_t site;
+	bool pop;
+
+	m = find_slot(w, r11, &site, &pop);
+	if (!m)
 		return REASON_UNKNOWN_SITE;
+	s = &m->table->sites[site];
 	w->m = m;
 	w->func = s->func;
 	emit(w, FRAME_CALL, m, s->func, PCCE_NONE, run_time(m, s->key + s->restore_len));
-	/* The helper itself names its site in ext while it reserves the spill area. */
+	/* The helper itself says it in ext while it goes to another segment. */
 	if (w->ext && w->ext != r11)
 		return REASON_STALE_EXT;
 	switch (state) {
@@ -285,6 +295,7 @@ static enum decode_reason helper(struct walk *w, uint32_t state, uint64_t r11)
 static enum decode_reason foreign(struct walk *w, const struct mapped_module *m, uint64_t ip)
 {
 	uint32_t site;
+	bool pop = false;
 
 	emit(w, FRAME_FOREIGN, m, PCCE_NONE, PCCE_NONE, ip);
 	if (has_record(w)) {
@@ -300,40 +311,42 @@ static enum decode_reason foreign(struct walk *w, const struct mapped_module *m,
 		return w->id >= PCCE_ID_LOST_MIN ? REASON_LOST_ID : REASON_NO_EDGE;
 	}
 	m = find_ext(w, &site);
-	if (!m) /* a push that is reserving the spill area */
-		m = find_site(w, w->ext, PCCE_KIND_PUSH, &site);
+	if (m) {
+		w->m = m;
+		w->func = m->table->sites[site].func;
+		emit_call(w, m, site);
+		return REASON_NONE;
+	}
+	/* Or a push or pop that is going to another segment: there is no call yet, or none any more. */
+	m = find_slot(w, w->ext, &site, &pop);
 	if (!m)
 		return REASON_UNKNOWN_SITE;
 	w->m = m;
 	w->func = m->table->sites[site].func;
-	emit_call(w, m, site);
-	return REASON_NONE;
+	emit(w, FRAME_CALL, m, w->func, PCCE_NONE, run_time(m, m->table->sites[site].key + m->table->sites[site].restore_len));
+	return pop ? undo_push(w, m, site) : REASON_NONE;
 }
 
 /* A jump has ended where ext says: the state is what the record says. */
 static enum decode_reason apply_record(struct walk *w)
 {
 	const struct pcce_entry *record = &w->entries[w->top - 2];
-	uint64_t off = record[0].site & PCCE_SITE_MASK, word = record[1].id, n = word & PCCE_SITE_MASK;
-	uint32_t target;
+	uint64_t position = record[0].site & PCCE_SITE_MASK, word = record[1].id, target;
+	uint32_t used = position & PCCE_OFF_USED;
 
 	if ((record[1].site & PCCE_SITE_MASK) != w->ext)
 		return REASON_STALE_EXT;
 	w->id = record[0].id;
-	if (off == PCCE_OFF_SPILLED) {
-		/* n entries of the spill area */
-		target = w->n_page + (n > w->deeper ? n - w->deeper : 0);
-		if (n > PCCE_SPILL_ENTRIES || target > w->top)
-			return REASON_UNKNOWN_SITE;
-		w->top = target;
+	target = (position >> 16) * PCCE_SEGMENT_ENTRIES + used / sizeof(*record);
+	if (target < w->deeper) {
+		w->top = 0; /* in the gap */
 		return REASON_NONE;
 	}
-	target = off / sizeof(*record);
-	if (off > PCCE_OFF_LIMIT || target > w->n_page || target > w->top)
+	target -= w->deeper;
+	if (used > PCCE_OFF_FULL || target > w->top)
 		return REASON_UNKNOWN_SITE;
 	w->top = target;
-	w->gap = UINT32_MAX;
-	if (target) {
+	if (target && used) {
 		uint64_t now = w->entries[target - 1].site;
 
 		/* The top entry may have been repeated since. */
@@ -581,7 +594,7 @@ static enum decode_reason pop(struct walk *w)
 	enum decode_reason r;
 
 	if (!m)
-		return REASON_UNKNOWN_SITE;
+		return e->id >= PCCE_ID_LOST_MIN && !e->site ? REASON_LOST_ID : REASON_UNKNOWN_SITE;
 	r = between(w, m, site);
 	if (r)
 		return r;
@@ -611,21 +624,11 @@ static enum decode_reason interrupted(struct walk *w)
 		return REASON_NONE;
 	}
 	emit(w, FRAME_SIGNAL, NULL, PCCE_NONE, PCCE_NONE, 0);
-	if (w->inner == INNER_UNKNOWN && entry_count(second) == PCCE_COUNT_SIGNAL) {
-		/* The other half is in the gap above: ip alone does not tell the state. */
-		drop_entry(w);
-		emit(w, FRAME_GAP, NULL, PCCE_NONE, PCCE_NONE, 0);
-		return REASON_NONE;
-	}
 	if (entry_count(second) != PCCE_COUNT_SIGNAL2)
 		return REASON_UNKNOWN_SITE;
 	w->top--;
 	w->used = 0;
-	if (w->top == w->gap) {
-		w->inner = INNER_UNKNOWN;
-		return REASON_NONE;
-	}
-	if (!w->top)
+	if (!w->top || w->top == w->gap)
 		return REASON_UNKNOWN_SITE;
 	first = second - 1;
 	if (entry_count(first) != PCCE_COUNT_SIGNAL)
@@ -664,10 +667,7 @@ static enum decode_reason walk(struct walk *w, const struct pcce_sample *s)
 			if (top == TOP_GAP) {
 				emit(w, FRAME_GAP, NULL, PCCE_NONE, PCCE_NONE, 0);
 				w->truncated = true;
-				if (w->missing)
-					w->missing = 0;
-				else
-					w->gap = UINT32_MAX;
+				w->gap = UINT32_MAX;
 				w->inner = INNER_UNKNOWN;
 				continue;
 			}
@@ -687,29 +687,8 @@ static void outside(struct walk *w, uint64_t ip)
 	emit(w, func == PCCE_NONE ? FRAME_FOREIGN : FRAME_CALL, m, func, PCCE_NONE, ip);
 }
 
-/* Where entries are missing: in the middle, between the newest of the spill area and the page's,
- * and also on top, if there were more than the spill area holds. */
-static bool place_gaps(struct walk *w, const struct pcce_sample *s)
-{
-	uint32_t spilled, held;
-
-	if (s->n_page > s->n_entries || s->n_entries > s->n_total || s->n_entries > PCCE_SAMPLE_ENTRIES)
-		return false;
-	spilled = s->n_total - s->n_page;
-	held = s->n_entries - s->n_page;
-	if (spilled > PCCE_SPILL_ENTRIES) {
-		w->missing = spilled - PCCE_SPILL_ENTRIES;
-		spilled = PCCE_SPILL_ENTRIES;
-	}
-	if (held < spilled)
-		w->gap = s->n_page;
-	w->n_page = s->n_page;
-	w->deeper = spilled - held;
-	return true;
-}
-
 int decode_context(const struct address_space *as, const struct pcce_sample *sample, const struct pcce_entry *entries,
-		   bool expand, struct context *ctx)
+		   uint32_t n_entries, bool expand, struct context *ctx)
 {
 	struct walk w = {
 		.as = as,
@@ -718,9 +697,10 @@ int decode_context(const struct address_space *as, const struct pcce_sample *sam
 		.expand = expand,
 		.id = sample->id,
 		.ext = sample->ext,
-		.top = sample->n_entries,
+		.top = n_entries,
 		.gap = UINT32_MAX,
 	};
+	uint64_t total = (uint64_t)sample->n_below * PCCE_SEGMENT_ENTRIES + sample->n_entries;
 
 	ctx->n = 0;
 	ctx->depth = 0;
@@ -729,10 +709,13 @@ int decode_context(const struct address_space *as, const struct pcce_sample *sam
 	if (sample->flags & PCCE_SAMPLE_OUTSIDE) {
 		outside(&w, sample->ip);
 		ctx->status = DECODE_OUTSIDE;
-	} else if (sample->flags & PCCE_SAMPLE_READ_FAULT || !place_gaps(&w, sample)) {
+	} else if (sample->flags & PCCE_SAMPLE_READ_FAULT || n_entries > total) {
 		outside(&w, sample->ip);
 		ctx->reason = REASON_READ_FAULT;
 	} else {
+		w.deeper = total - n_entries;
+		if (w.deeper)
+			w.gap = 0;
 		ctx->reason = walk(&w, sample);
 		if (w.truncated)
 			ctx->status = DECODE_TRUNCATED;

@@ -34,7 +34,7 @@ struct address_space {
 
 enum decode_status {
 	DECODE_EXACT,
-	DECODE_TRUNCATED,   /* exact but for entries that the sample does not hold: see frame kind GAP */
+	DECODE_TRUNCATED,   /* exact but for entries that are not known: see frame kind GAP */
 	DECODE_OUTSIDE,	    /* the thread has no page */
 	DECODE_UNDECODABLE, /* reason says why; the frames found before are given, a GAP follows them */
 };
@@ -42,7 +42,7 @@ enum decode_status {
 enum decode_reason {
 	REASON_NONE,
 	REASON_READ_FAULT,   /* the sampler could not read the page */
-	REASON_LOST_ID,	     /* the id was lost beyond the spill area */
+	REASON_LOST_ID,	     /* the id was lost: no memory for so deep a stack */
 	REASON_NO_EDGE,	     /* no in-edge of the function holds the id */
 	REASON_NOT_ROOT,     /* id 0 in a function in which no segment can begin */
 	REASON_UNKNOWN_SITE, /* an entry or ext names no site */
@@ -89,10 +89,14 @@ struct context {
  * root to the function of that site) occurs c + 1 times.  With expand, these are
  * written out; otherwise they stand once, with frame.repeat = c, or twice, with frame.repeat = c - 1 on the outer ones,
  * where what lies between two repetitions differs from what lies before the first.
+ *
+ * entries: the newest n_entries of the whole encoding stack, oldest first; those below are not known. See
+ * segments.h for putting them together.
+ *
  * 0, or -ENOMEM. A sample that does not decode is not an error: see ctx->status.
  */
 int decode_context(const struct address_space *as, const struct pcce_sample *sample, const struct pcce_entry *entries,
-		   bool expand, struct context *ctx);
+		   uint32_t n_entries, bool expand, struct context *ctx);
 void context_free(struct context *ctx);
 
 /* Does the meaning of a sample at this ip depend on r11? */

@@ -175,9 +175,9 @@ static void put_inline_push(struct code *c, struct fixups *f, const struct page_
 	put32(c, d + TOP + 8);
 	PUT(c, 0x0f, 0x84); /* je push_slow */
 	put_target(c, f, page->push_slow, false);
-	PUT(c, 0x41, 0x81, 0xfa); /* cmp $limit, %r10d */
-	put32(c, PCCE_OFF_LIMIT);
-	PUT(c, 0x0f, 0x83); /* jae push_slow */
+	PUT(c, 0x41, 0xf7, 0xc2); /* test $slow, %r10d */
+	put32(c, PCCE_OFF_SLOW);
+	PUT(c, 0x0f, 0x85); /* jne push_slow */
 	put_target(c, f, page->push_slow, false);
 	PUT(c, 0x64, 0x83, 0x04, 0x25); /* addl $16, %fs:D+off */
 	put32(c, d + PAGE_OFF);

@@ -11,6 +11,7 @@
 #include "tools/lib/address_space.h"
 #include "tools/lib/datafile_read.h"
 #include "tools/lib/profile.h"
+#include "tools/lib/sample.h"
 #include "tools/lib/samples.h"
 #include "tools/lib/tree_build.h"
 #include "tools/lib/verify.h"
@@ -35,6 +36,7 @@ struct loaded_table {
 struct internals {
 	struct spaces *spaces;
 	struct samples samples;
+	struct flat_stack stack; /* of the sample that is being decoded */
 	struct loaded_table **tables;
 	size_t n_tables, tables_capacity;
 	struct decoded *decoded; /* in the order in which they were met */
@@ -230,14 +232,18 @@ static int decode_raw(const struct profile *p, const struct raw_sample *raw, uin
 {
 	struct pcce_sample s = raw->sample;
 
+	struct flat_stack *stack = &p->in->stack;
+	int err = segments_flatten(raw->below, &raw->sample, stack);
+
 	s.r11 = r11;
-	return decode_context(spaces_get(p->in->spaces, space), &s, raw_entries(raw), false, ctx);
+	return err ? err : decode_context(spaces_get(p->in->spaces, space), &s, stack->entries, stack->n, false, ctx);
 }
 
 /* Decodes a raw sample in a space in which it was not met before. */
 static int meet(struct profile *p, struct tree_builder *b, struct context *ctx, const struct sample *s, uint32_t space)
 {
 	struct internals *in = p->in;
+	uint64_t entries;
 	const struct address_space *as = spaces_get(in->spaces, space);
 	struct decoded *d = &in->decoded[in->n_decoded];
 	int r = decode_raw(p, s->raw, s->r11, space, ctx);
@@ -251,7 +257,7 @@ static int meet(struct profile *p, struct tree_builder *b, struct context *ctx, 
 		.space = space,
 		.status = ctx->status,
 		.reason = ctx->reason,
-		.verify = verify_context(as, &s->raw->sample, raw_stack(s->raw), ctx),
+		.verify = verify_context(as, &s->raw->sample, sample_stack(&s->raw->sample), ctx),
 		.needs_r11 = decode_needs_r11(as, s->raw->sample.ip),
 	};
 	if (b)
@@ -264,8 +270,9 @@ static int meet(struct profile *p, struct tree_builder *b, struct context *ctx, 
 		return 0;
 	if (ctx->depth > p->stats.max_depth)
 		p->stats.max_depth = ctx->depth;
-	if (s->raw->sample.n_total > p->stats.max_encoding_stack)
-		p->stats.max_encoding_stack = s->raw->sample.n_total;
+	entries = (uint64_t)s->raw->sample.n_below * PCCE_SEGMENT_ENTRIES + s->raw->sample.n_entries;
+	if (entries > p->stats.max_encoding_stack)
+		p->stats.max_encoding_stack = entries;
 	return ctx->status == DECODE_UNDECODABLE ? 0 : count_unique(p, ctx);
 }
 
@@ -408,6 +415,7 @@ void profile_free(struct profile *p)
 		}
 		spaces_free(in->spaces);
 		samples_free(&in->samples);
+		free(in->stack.entries);
 		free(in->tables);
 		free(in->decoded);
 		free(in->seen);
@@ -495,15 +503,15 @@ void profile_print_failures(const struct profile *p, FILE *out, size_t max)
 			continue;
 		if (decode_raw(p, d->raw, d->r11, d->space, &ctx))
 			break;
-		fprintf(out, " id %#llx ext %#llx r11 %#llx flags %#x entries %u of %u (%u in the page)\n  ip ",
+		fprintf(out, " id %#llx ext %#llx r11 %#llx flags %#x entries %u and %u segments below\n  ip ",
 			(unsigned long long)s->id, (unsigned long long)s->ext, (unsigned long long)d->r11, s->flags,
-			s->n_entries, s->n_total, s->n_page);
+			s->n_entries, s->n_below);
 		print_address(p, as, s->ip, out);
 		fprintf(out, "  decoded:\n");
 		print_decoded(p, as, &ctx, out);
 		fprintf(out, "  entries, newest first:\n");
 		for (uint32_t j = s->n_entries; j-- > 0;) {
-			const struct pcce_entry *e = &raw_entries(d->raw)[j];
+			const struct pcce_entry *e = &sample_entries(s)[j];
 
 			fprintf(out, "    id %#llx count %llu site ", (unsigned long long)e->id,
 				(unsigned long long)(e->site >> PCCE_SITE_BITS));
@@ -514,7 +522,7 @@ void profile_print_failures(const struct profile *p, FILE *out, size_t max)
 				s->flags & PCCE_SAMPLE_UNWIND_BAD ? " (the unwinder gave up)" : "");
 		for (uint32_t j = 0; s->flags & PCCE_SAMPLE_STACK && j < s->n_stack; j++) {
 			fprintf(out, "    ");
-			print_address(p, as, raw_stack(d->raw)[j], out);
+			print_address(p, as, sample_stack(s)[j], out);
 		}
 	}
 	context_free(&ctx);

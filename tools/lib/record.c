@@ -34,6 +34,7 @@
 #include "output.h"
 #include "record.h"
 #include "sampler.h"
+#include "tools/lib/sample.h"
 #include "symbols_write.h"
 
 #define POLL_MS 100
@@ -122,18 +123,15 @@ static void amount(char *to, size_t size, uint64_t bytes)
 
 /* ---- the sink ------------------------------------------------------------------- */
 
-static int sink_sample(void *ctx, const struct pcce_sample *s, const struct pcce_entry *entries, const uint64_t *stack)
+static int sink_sample(void *ctx, const struct pcce_sample *s)
 {
 	struct recording *r = ctx;
 	struct pcce_rec_sample rec = {.sample = *s};
-	struct iovec parts[2] = {
-		{(void *)(uintptr_t)entries, s->n_entries * sizeof(*entries)},
-		{(void *)(uintptr_t)stack, s->n_stack * sizeof(*stack)},
-	};
+	struct iovec rest = {(void *)(uintptr_t)(s + 1), sample_size(s) - sizeof(*s)};
 
 	r->samples++;
 	r->outside += !!(s->flags & PCCE_SAMPLE_OUTSIDE);
-	return datafile_put(r->writer, PCCE_REC_SAMPLE, &rec, sizeof(rec), parts, 2);
+	return datafile_put(r->writer, PCCE_REC_SAMPLE, &rec, sizeof(rec), &rest, 1);
 }
 
 static int sink_process(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_t flags, const char *comm)

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "tools/bpf/sampler.h"
+#include "tools/lib/sample.h"
 #include "rings.h"
 
 #define ALL_MAX (256ull << 20) /* of all CPUs' rings together, roughly */
@@ -24,7 +25,7 @@ uint32_t rings_shift(int cpus)
 {
 	uint32_t shift = SAMPLER_SEGMENT_SHIFT_MAX;
 
-	while (shift > 17 && ((uint64_t)cpus * SAMPLER_SEGMENTS << shift) > ALL_MAX)
+	while (shift > 18 && ((uint64_t)cpus * SAMPLER_SEGMENTS << shift) > ALL_MAX)
 		shift--;
 	return shift;
 }
@@ -91,11 +92,11 @@ static int read_one(struct rings *r, int cpu, int (*sample)(void *ctx, const str
 			continue;
 		}
 		s = (const struct pcce_sample *)(r->segments + slot * r->element + at + SAMPLER_SKIP);
-		if (s->n_entries > PCCE_SAMPLE_ENTRIES) { /* cannot be: the writer never does that */
+		if (!sample_counts_are_possible(s, 0)) { /* cannot be: the writer never does that */
 			tail = head;
 			break;
 		}
-		size = SAMPLER_RECORD(s->n_entries);
+		size = SAMPLER_SKIP + sample_size(s);
 		err = sample(ctx, s, size - SAMPLER_SKIP);
 		tail = at + size >= r->size ? (segment + 1) * r->size : tail + size;
 	}

@@ -29,8 +29,8 @@ struct sampler_config {
  * function returns 0, or -errno when the recording must end (disk full). */
 struct sampler_sink {
 	void *ctx;
-	/* entries: s->n_entries; stack: s->n_stack return addresses */
-	int (*sample)(void *ctx, const struct pcce_sample *s, const struct pcce_entry *entries, const uint64_t *stack);
+	/* With its entries, segments and stack behind it: sample.h */
+	int (*sample)(void *ctx, const struct pcce_sample *s);
 	int (*process)(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_t flags, const char *comm);
 	int (*thread)(void *ctx, uint64_t time, pid_t pid, pid_t tid, const char *comm);
 	/* executable mapping of a file; pgoff: file offset of start */

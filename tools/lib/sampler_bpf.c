@@ -565,7 +565,7 @@ static int deliver(void *ctx, uint32_t kind, const void *blob, size_t size)
 
 	(void)size;
 	if (kind == BLOB_SAMPLE)
-		return s->sink->sample(s->sink->ctx, sample, (const struct pcce_entry *)(sample + 1), NULL);
+		return s->sink->sample(s->sink->ctx, sample);
 	memcpy(&e, blob, sizeof(e));
 	e.name = (const char *)blob + sizeof(e);
 	err = follow_event(s->follow, &e, &ears);

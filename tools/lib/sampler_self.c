@@ -34,6 +34,7 @@
 #include <unistd.h>
 #include <pcce/selfring.h>
 #include "pidns.h"
+#include "sample.h"
 #include "sampler.h"
 #include "self_directory.h"
 
@@ -295,15 +296,12 @@ static uint32_t translate(struct sampler *s, const struct ring *ring, uint32_t p
 static int take_sample(struct sampler *s, const struct ring *ring, const struct sampler_sink *sink, size_t size)
 {
 	struct pcce_self_sample *r = (void *)s->record;
-	const struct pcce_entry *entries = (const void *)(r + 1);
 
-	if (size < sizeof(*r) || r->sample.n_entries > PCCE_SAMPLE_ENTRIES || r->sample.n_stack > PCCE_SELF_STACK ||
-	    r->sample.n_page > r->sample.n_entries || r->sample.n_entries > r->sample.n_total ||
-	    r->sample.weight == 0 ||
-	    sizeof(*r) + r->sample.n_entries * sizeof(*entries) + r->sample.n_stack * 8ULL > size)
+	if (size < sizeof(*r) || !sample_counts_are_possible(&r->sample, PCCE_SELF_STACK) || r->sample.weight == 0 ||
+	    sizeof(*r) - sizeof(r->sample) + sample_size(&r->sample) > size)
 		return bad_record(sink);
 	r->sample.pid = translate(s, ring, r->sample.pid);
-	return sink->sample(sink->ctx, &r->sample, entries, (const uint64_t *)(entries + r->sample.n_entries));
+	return sink->sample(sink->ctx, &r->sample);
 }
 
 static int take_record(struct sampler *s, const struct ring *ring, const struct sampler_sink *sink, size_t size)

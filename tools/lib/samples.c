@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "tools/lib/sample.h"
 #include "tools/lib/samples.h"
 
 #define BLOCK_BYTES (1u << 20)
@@ -73,26 +74,32 @@ static int rehash(struct samples *all)
 	return 0;
 }
 
-static struct raw_sample *intern(struct samples *all, const struct pcce_sample *key, const void *rest, size_t rest_size)
+/* key: what follows it is at entries (key->n_entries) and at stack (key->n_stack). */
+static struct raw_sample *intern(struct samples *all, const struct pcce_sample *key, const struct segment_node *below,
+				 const struct pcce_entry *entries, const uint64_t *stack)
 {
-	uint64_t hash = hash_bytes(key, sizeof(*key)) * 31 + hash_bytes(rest, rest_size);
-	size_t size = sizeof(*key) + rest_size, at;
+	size_t entries_size = key->n_entries * sizeof(*entries), stack_size = key->n_stack * sizeof(*stack);
+	size_t size = sizeof(*key) + entries_size + stack_size, at;
+	uint64_t hash = hash_bytes(key, sizeof(*key)) * 31 + hash_bytes(entries, entries_size);
 	struct raw_sample *r;
 
+	hash = hash * 31 + hash_bytes(stack, stack_size) + segments_hash(below);
 	hash ^= hash >> 29;
 	if (all->n_raw * 2 >= all->n_slots && rehash(all))
 		return NULL;
 	for (at = hash & (all->n_slots - 1); all->slots[at]; at = (at + 1) & (all->n_slots - 1)) {
 		r = all->slots[at];
-		if (r->hash == hash && r->size == size && !memcmp(&r->sample, key, sizeof(*key)) &&
-		    !memcmp(&r->sample + 1, rest, rest_size))
+		if (r->hash == hash && r->size == size && r->below == below && !memcmp(&r->sample, key, sizeof(*key)) &&
+		    !memcmp(sample_entries(&r->sample), entries, entries_size) &&
+		    !memcmp(sample_stack(&r->sample), stack, stack_size))
 			return r;
 	}
-	r = allocate(all, sizeof(*r) + rest_size);
+	r = allocate(all, sizeof(*r) + entries_size + stack_size);
 	if (!r)
 		return NULL;
-	*r = (struct raw_sample){.hash = hash, .size = size, .sample = *key};
-	memcpy(r + 1, rest, rest_size);
+	*r = (struct raw_sample){.hash = hash, .size = size, .below = below, .sample = *key};
+	memcpy(r + 1, entries, entries_size);
+	memcpy((char *)(r + 1) + entries_size, stack, stack_size);
 	all->slots[at] = r;
 	all->n_raw++;
 	return r;
@@ -100,12 +107,14 @@ static struct raw_sample *intern(struct samples *all, const struct pcce_sample *
 
 int samples_add(struct samples *all, const struct pcce_sample *s)
 {
-	size_t rest = s->n_entries * sizeof(struct pcce_entry);
 	struct pcce_sample key = *s;
+	const struct segment_node *below;
 	struct sample *more;
 
-	if (s->flags & PCCE_SAMPLE_STACK)
-		rest += s->n_stack * sizeof(uint64_t);
+	if (!all->segments)
+		all->segments = segments_new();
+	if (!all->segments || segments_take(all->segments, s, &below))
+		return -ENOMEM;
 	if (all->n == all->capacity) {
 		size_t want = all->capacity ? all->capacity * 2 : 4096;
 
@@ -117,9 +126,11 @@ int samples_add(struct samples *all, const struct pcce_sample *s)
 	}
 	key.time = 0;
 	key.pid = key.tid = key.weight = key.event = key.cpu = 0;
-	key.sp = key.r11 = 0;
+	key.sp = key.r11 = key.below = 0;
+	key.n_segments = 0;
+	key.flags &= ~PCCE_SAMPLE_TRUNCATED;
 	all->list[all->n] = (struct sample){
-		.raw = intern(all, &key, s + 1, rest),
+		.raw = intern(all, &key, below, sample_entries(s), sample_stack(s)),
 		.time = s->time,
 		.r11 = s->r11,
 		.pid = s->pid,
@@ -141,5 +152,6 @@ void samples_free(struct samples *all)
 	}
 	free(all->list);
 	free(all->slots);
+	segments_free(all->segments);
 	*all = (struct samples){0};
 }

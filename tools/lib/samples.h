@@ -10,16 +10,19 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <pcce/abi.h>
+#include "tools/lib/segments.h"
 
 struct decoded;
 
-/* sample's time, pid, tid, weight, event, cpu, sp and r11 are 0 here (r11 matters in the helpers only). */
+/* sample's time, pid, tid, weight, event, cpu, sp, below and r11 are 0 here (r11 matters in the helpers only), and it has
+ * no segments: these are in the node. */
 struct raw_sample {
 	uint64_t hash;
 	struct decoded *decoded; /* one for each address space it was met in */
 	uint32_t size;		 /* bytes of sample with what follows it */
 	uint32_t reserved;
-	struct pcce_sample sample; /* then the entries, then the real stack */
+	const struct segment_node *below;
+	struct pcce_sample sample; /* then the entries, then the real stack: sample.h */
 };
 
 struct sample {
@@ -35,20 +38,11 @@ struct samples {
 	struct raw_sample **slots;
 	size_t n_slots, n_raw;
 	struct block *blocks;
+	struct segments *segments;
 };
 
-/* s: with its entries and stack behind it. 0 or -ENOMEM. */
+/* s: with what follows it; the samples of a thread in the order of time. 0 or -ENOMEM. */
 int samples_add(struct samples *all, const struct pcce_sample *s);
 void samples_free(struct samples *all);
-
-static inline const struct pcce_entry *raw_entries(const struct raw_sample *r)
-{
-	return (const struct pcce_entry *)(&r->sample + 1);
-}
-
-static inline const uint64_t *raw_stack(const struct raw_sample *r)
-{
-	return (const uint64_t *)(raw_entries(r) + r->sample.n_entries);
-}
 
 #endif

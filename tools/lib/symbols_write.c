@@ -15,6 +15,8 @@
 #include "address_space.h"
 #include "datafile_read.h"
 #include "decode.h"
+#include "sample.h"
+#include "segments.h"
 #include "symbolize.h"
 #include "symbols_write.h"
 
@@ -34,6 +36,8 @@ struct job {
 	struct addresses *addresses;
 	struct hash_set seen;
 	struct spaces *spaces;
+	struct segments *segments;
+	struct flat_stack stack;
 	struct context context;
 	uint32_t module; /* that is being symbolized */
 };
@@ -53,15 +57,17 @@ static uint64_t mix(uint64_t h, uint64_t word)
 	return h ^ h >> 29;
 }
 
-static uint64_t hash_sample(uint32_t space, const struct pcce_sample *s, const struct pcce_entry *entries)
+static uint64_t hash_sample(uint32_t space, const struct pcce_sample *s, const struct segment_node *below)
 {
+	const struct pcce_entry *entries = sample_entries(s);
 	uint64_t h = mix(space, s->ip);
 	uint32_t i;
 
 	h = mix(h, s->r11);
 	h = mix(h, s->id);
 	h = mix(h, s->ext);
-	h = mix(h, (uint64_t)s->flags << 32 | s->n_page);
+	h = mix(h, (uint64_t)s->flags << 32 | s->n_below);
+	h = mix(h, segments_hash(below));
 	for (i = 0; i < s->n_entries; i++) {
 		h = mix(h, entries[i].id);
 		/* Counts do not change which functions there are. */
@@ -148,19 +154,23 @@ static int add_run_time(struct job *j, const struct address_space *as, uint64_t 
 static int take_sample(struct job *j, const struct pcce_rec_sample *rec)
 {
 	uint32_t space = spaces_at(j->spaces, rec->sample.pid, rec->sample.time);
+	const struct segment_node *below;
 	const struct address_space *as;
 	size_t i;
 	int err;
 
-	if (space == UINT32_MAX)
-		return 0;
-	err = set_add(&j->seen, hash_sample(space, &rec->sample, datafile_entries(rec)));
+	err = segments_take(j->segments, &rec->sample, &below);
+	if (err || space == UINT32_MAX)
+		return err;
+	err = set_add(&j->seen, hash_sample(space, &rec->sample, below));
 	if (err <= 0)
 		return err;
 	as = spaces_get(j->spaces, space);
 	err = add_run_time(j, as, rec->sample.ip);
 	if (!err)
-		err = decode_context(as, &rec->sample, datafile_entries(rec), false, &j->context);
+		err = segments_flatten(below, &rec->sample, &j->stack);
+	if (!err)
+		err = decode_context(as, &rec->sample, j->stack.entries, j->stack.n, false, &j->context);
 	for (i = 0; i < j->context.n && !err; i++)
 		if (j->context.frames[i].kind != FRAME_GAP && j->context.frames[i].address)
 			err = add_run_time(j, as, j->context.frames[i].address);
@@ -252,7 +262,8 @@ int symbols_write(const char *path, struct datafile_writer *w, const struct modu
 	snprintf(why, why_size, "out of memory");
 	j.addresses = calloc(n ? n : 1, sizeof(*j.addresses));
 	j.spaces = spaces_new(table_of, (void *)(uintptr_t)m);
-	if (j.addresses && j.spaces)
+	j.segments = segments_new();
+	if (j.addresses && j.spaces && j.segments)
 		err = read_back(&j, path, false, why, why_size);
 	if (!err)
 		err = spaces_finish(j.spaces);
@@ -265,6 +276,8 @@ int symbols_write(const char *path, struct datafile_writer *w, const struct modu
 	free(j.addresses);
 	free(j.seen.slots);
 	context_free(&j.context);
+	free(j.stack.entries);
+	segments_free(j.segments);
 	if (j.spaces)
 		spaces_free(j.spaces);
 	return err;

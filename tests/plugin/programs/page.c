@@ -14,10 +14,10 @@ static struct pcce_entry *top(void)
 	return (struct pcce_entry *)((char *)&pcce_page.base + pcce_page.off);
 }
 
-void __pcce_restore(__u64 id, __u32 off, __u64 word)
+void __pcce_restore(__u64 id, __u64 position, __u64 word)
 {
 	pcce_page.id = id;
-	pcce_page.off = off;
+	pcce_page.position = position;
 	top()->site = word;
 	page_restores++;
 	/* Everything that a function may change is changed. */

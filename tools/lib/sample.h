@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What follows a struct pcce_sample in memory: see there. */
+#ifndef PCCE_SAMPLE_H
+#define PCCE_SAMPLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <pcce/abi.h>
+
+static inline const struct pcce_entry *sample_entries(const struct pcce_sample *s)
+{
+	return (const struct pcce_entry *)(s + 1);
+}
+
+static inline const struct pcce_segment *sample_segments(const struct pcce_sample *s)
+{
+	return (const struct pcce_segment *)(sample_entries(s) + s->n_entries);
+}
+
+static inline const uint64_t *sample_stack(const struct pcce_sample *s)
+{
+	return (const uint64_t *)(sample_segments(s) + s->n_segments);
+}
+
+/* Bytes, with all that follows. */
+static inline size_t sample_size(const struct pcce_sample *s)
+{
+	return sizeof(*s) + s->n_entries * sizeof(struct pcce_entry) + s->n_segments * sizeof(struct pcce_segment) +
+	       s->n_stack * sizeof(uint64_t);
+}
+
+/* Could a sampler have written these numbers? (Not: is all that they count there?) */
+static inline bool sample_counts_are_possible(const struct pcce_sample *s, uint32_t stack_max)
+{
+	return s->n_entries <= PCCE_SEGMENT_ENTRIES && s->n_segments <= PCCE_SAMPLE_SEGMENTS &&
+	       s->n_segments <= s->n_below && s->n_stack <= stack_max && (s->n_below || !s->below) &&
+	       (s->flags & PCCE_SAMPLE_STACK || !s->n_stack);
+}
+
+#endif
