@@ -201,8 +201,8 @@ static bool decodes(pid_t pid, const struct user_regs_struct *regs, unsigned int
 	return id == watch->id && n == watch->n && memcmp(stack, watch->stack, n * sizeof(*stack)) == 0;
 }
 
-/* Runs the handler, up to the instruction that was interrupted. */
-static bool interrupted(pid_t pid, uint64_t rip)
+/* Runs the handler, up to the instruction that was interrupted: that one, not the same on the way back, which is stepped too. */
+static bool interrupted(pid_t pid, const struct user_regs_struct *at)
 {
 	struct user_regs_struct regs;
 	int status;
@@ -210,15 +210,21 @@ static bool interrupted(pid_t pid, uint64_t rip)
 	ptrace(PTRACE_CONT, pid, 0, SIGUSR1);
 	if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP)
 		return false;
-	for (int i = 0; i < 1000; i++) {
+	for (int i = 0; i < 20000; i++) {
 		ptrace(PTRACE_SINGLESTEP, pid, 0, 0);
 		if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP)
 			return false;
 		ptrace(PTRACE_GETREGS, pid, 0, &regs);
-		if (regs.rip == rip)
+		if (regs.rip == at->rip && regs.rsp == at->rsp)
 			return true;
 	}
 	return false;
+}
+
+static void wrong(unsigned long *bad, uint64_t rip, int state, const char *what)
+{
+	if ((*bad)++ < 10)
+		printf("# at text+0x%llx, state %d: %s\n", (unsigned long long)(rip - entries.text), state, what);
 }
 
 static void run(bool area, bool interrupt)
@@ -243,6 +249,7 @@ static void run(bool area, bool interrupt)
 		bool outside;
 
 		if (WSTOPSIG(status) != SIGTRAP) {
+			printf("# signal %d\n", WSTOPSIG(status));
 			ptrace(PTRACE_KILL, pid, 0, 0);
 			break;
 		}
@@ -260,11 +267,13 @@ static void run(bool area, bool interrupt)
 			read_child(pid, regs.fs_base + ((uintptr_t)&pcce_page - (uintptr_t)__builtin_thread_pointer()),
 				   &page, sizeof(page));
 			detour++;
-			bad += watch->word ? page.ext != watch->word : page.ext == 0;
+			if (watch->word ? page.ext != watch->word : page.ext == 0)
+				wrong(&bad, regs.rip, -1, "ext names another slot");
 		}
 		/* Twice at each place: a segment that is being fetched back has to be fetched again. */
 		if (interrupt && (h || outside) && visits[(regs.rip - entries.text) % VISITS]++ < 2) {
-			if (!interrupted(pid, regs.rip)) {
+			if (!interrupted(pid, &regs)) {
+				wrong(&bad, regs.rip, h ? (int)h->state : -1, "the handler did not come back");
 				ptrace(PTRACE_KILL, pid, 0, 0);
 				break;
 			}
@@ -274,9 +283,7 @@ static void run(bool area, bool interrupt)
 			steps++;
 			if (!decodes(pid, &regs, h ? h->state : 0, outside) ||
 			    (h && watch->word && regs.r11 != watch->word)) {
-				if (bad++ < 10)
-					printf("# at text+0x%llx, state %d: wrong\n", regs.rip - entries.text,
-					       h ? (int)h->state : -1);
+				wrong(&bad, regs.rip, h ? (int)h->state : -1, "decodes to another state");
 			}
 			if (h)
 				seen[h->state] = true;
