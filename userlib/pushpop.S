@@ -15,7 +15,7 @@
  *     the stretches cover all bytes from __pcce_text to __pcce_ranges_end.  %r11
  *     holds the key (push) or the slot's end (pop) at each of them.
  *  2. Any instruction may be interrupted by a signal handler that pushes and pops
- *     in turn.  Such a handler leaves off, the spill count and the live entries
+ *     in turn.  Such a handler leaves off and the live entries
  *     as they were, but it overwrites what is above them.  So: claim, then fill;
  *     and restore the id, then release.
  *  3. All registers keep their values, and the 16 bytes at -128(%rsp) of the caller

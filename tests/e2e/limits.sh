@@ -10,11 +10,11 @@ ldflags=$(pcce-config --ldflags)
 has_bpf || skip_all "pcce-record cannot use BPF: $bpf_reason"
 
 # The page-faults event comes while the faulting instruction has not been done: at the first
-# write to each page of a spill area, when the entry that it fills is claimed already.
-check "spill builds" $CC -O2 -g $cflags "$top/tests/workloads/spill.c" $ldflags -o spill
-pcce-record -q -b bpf -e page-faults -c 1 -o faults.data -- ./spill >faults.out 2>faults.err
-is "page faults: output" "$(cat faults.out)" "$(./spill)"
-allow_truncated=1 recording_is_exact "page faults: all samples exact" faults.data 12
+# write to each page of the area, in the middle of a copy.
+check "segments builds" $CC -O2 -g $cflags "$top/tests/workloads/segments.c" $ldflags -o segments
+pcce-record -q -b bpf -e page-faults -c 1 -o faults.data -- ./segments >faults.out 2>faults.err
+is "page faults: output" "$(cat faults.out)" "$(./segments)"
+recording_is_exact "page faults: all samples exact" faults.data 12
 deep=$(pcce-report -i faults.data --format=folded | awk -F ";" "NF > 300" | wc -l)
 check "page faults: some are deep ($deep)" [ "$deep" -ge 12 ]
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * The push and pop helpers against a model: registers and the red zone, compression, the full page,
- * the spill area and its capacity, a refused area, restoration, random sequences.
+ * segments, the area and its capacity, a refused area, restoration, random sequences.
  */
 #include <stdio.h>
 #include <stdlib.h>

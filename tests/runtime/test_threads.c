@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Threads begin, end and are walked: joined and detached ones, pthread_exit, cancellation, C11 threads, fork,
- * the smallest stacks, spill areas, walks from a signal handler while threads come and go.
+ * the smallest stacks, areas, walks from a signal handler while threads come and go.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,7 +23,7 @@
 static atomic_int good_pages, bad_pages, running;
 static pthread_key_t key;
 static atomic_int key_seen_live;
-static _Atomic uint64_t spills[64]; /* of threads that wait to be cancelled */
+static _Atomic uint64_t areas[64]; /* of threads that wait to be cancelled */
 
 static int count_one(const struct pcce_page *page, void *arg)
 {
@@ -75,7 +75,7 @@ static void *routine(void *how)
 	case 1:
 		pthread_exit((void *)5);
 	case 2:
-		spills[running] = pcce_page.area;
+		areas[running] = pcce_page.area;
 		running++;
 		for (;;)
 			pause();
@@ -259,9 +259,9 @@ static void test_fork(void)
 		pthread_create(&t[i], NULL, routine, (void *)2);
 		while (running <= i)
 			usleep(100);
-		good += is_mapped(spills[i]);
+		good += is_mapped(areas[i]);
 	}
-	ok(good == 8, "eight threads have spill areas");
+	ok(good == 8, "eight threads have areas");
 	good = 0;
 	pcce_page.id = 99;
 	for (int i = 0; i < 20; i++) {
@@ -272,7 +272,7 @@ static void test_fork(void)
 			pthread_t again;
 
 			for (int k = 0; k < 8; k++)
-				fine &= !is_mapped(spills[k]);
+				fine &= !is_mapped(areas[k]);
 			good_pages = 0;
 			fine &= pthread_create(&again, NULL, routine, NULL) == 0 && pthread_join(again, NULL) == 0 &&
 				good_pages == 1 && listed() == 1;
@@ -313,6 +313,6 @@ int main(void)
 	test_fork();
 	test_errno();
 	/* 1,200 of them would take 19 GB. */
-	ok(vm_size() < 4 << 20, "spill areas of ended threads are gone (%lu MB in use)", vm_size() >> 10);
+	ok(vm_size() < 4 << 20, "areas of ended threads are gone (%lu MB in use)", vm_size() >> 10);
 	return done_testing();
 }

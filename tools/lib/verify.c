@@ -117,7 +117,7 @@ static bool agrees(const struct frame *f, const struct stack *s)
 	if (f->site == PCCE_NONE)
 		return true;
 	site = &s->m->table->sites[f->site];
-	/* In a push: the helper has called the runtime to reserve the spill area, and ext names the site. */
+	/* In a push or pop: the helper is on the way to another segment, and ext names the slot. */
 	if (s->from_helper && s->vaddr == site->key)
 		return true;
 	return returns_to(site, s->vaddr) || copy_returns_to(s->m->table, site, s->vaddr);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Encoding stacks that grow beyond the thread page, one entry at a time: by pushes only, and by jumps whose
- * records come to lie on a fresh page of the spill area, with one entry or with both.  Each thread has an area of its
+ * Encoding stacks that grow beyond what the thread page holds, one entry at a time: by pushes only, and by jumps whose
+ * records come to lie in a fresh segment, with one entry or with both.  Each thread has an area of its
  * own, and each of its pages is there only after something was written to it.
  *
  * marked: 2
- * truncated: yes
  * expect: leaf;burn( |;)
  * expect: jump;back;burn( |;)
  */
