@@ -15,9 +15,9 @@
 #define TOP_ID 112 /* of the entry below off */
 #define TOP_SITE 120
 #define TOP_COUNT 126
-#define OFF_FULL 1024
-#define OFF_HALF 2048
-#define OFF_USED 2047
+#define OFF_FULL 512
+#define OFF_HALF 1024
+#define OFF_USED 1023
 #define PLACE_SHIFT 2
 
 /* clang-format off */

@@ -79,15 +79,15 @@ struct pcce_entry {
 #define PCCE_ID_LIMIT 0x4000000000000000ULL
 
 /* Entries of a segment of the encoding stack. */
-#define PCCE_SEGMENT_ENTRIES 64
+#define PCCE_SEGMENT_ENTRIES 32
 #define PCCE_OFF_FULL (PCCE_SEGMENT_ENTRIES * 16)
-#define PCCE_OFF_HALF 2048
+#define PCCE_OFF_HALF 1024
 #define PCCE_OFF_USED (PCCE_OFF_HALF - 1) /* mask: bytes that are used in the half */
-#define PCCE_OFF_SLOW 0xfffff400u	  /* any of these bits in off: the segment is full (or off is no off of ours) */
+#define PCCE_OFF_SLOW 0xfffffa00u	  /* any of these bits in off: the segment is full (or off is no off of ours) */
 
 /* Segments that the area outside the page has room for. Reserved by one mmap when a thread
  * first needs it, and touched only as far as it is used. */
-#define PCCE_AREA_SEGMENTS (1u << 14)
+#define PCCE_AREA_SEGMENTS (1u << 15)
 
 /*
  * A segment that is complete, outside the page. base.id is the generation of the segment
@@ -117,7 +117,7 @@ struct pcce_segment {
  *
  * The encoding stack is a sequence of segments of PCCE_SEGMENT_ENTRIES entries.  The page has room
  * for two, in its halves: the newest, which is the current one, and one other.  The lower half's begins with base, directly
- * before entry[0]; the upper half's with entry[127] (PCCE_OFF_HALF bytes further).  The segment with an even number is in the
+ * before entry[0]; the upper half's with entry[63] (PCCE_OFF_HALF bytes further).  The segment with an even number is in the
  * lower half.  The current segment's entries are those from the half's start up to off.  "The top entry", 16 bytes
  * below off, may be the base: its count is PCCE_COUNT_MARK, so that a pop there takes the slow path.
  *
@@ -165,7 +165,7 @@ struct pcce_page {
 };
 
 PCCE_ASSERT_SIZE(pcce_entry, 16);
-PCCE_ASSERT_SIZE(pcce_segment, 1056);
+PCCE_ASSERT_SIZE(pcce_segment, 544);
 PCCE_ASSERT_SIZE(pcce_page, PCCE_PAGE_SIZE);
 PCCE_ASSERT_OFFSET(pcce_page, magic, 0);
 PCCE_ASSERT_OFFSET(pcce_page, version, 4);
@@ -192,7 +192,7 @@ PCCE_ASSERT_OFFSET(pcce_page, entry, 128);
 #define PCCE_SAMPLE_UNWIND_BAD 32u /* verify mode: the unwinder gave up before the outermost frame */
 
 /* Segments that come with a sample at most. */
-#define PCCE_SAMPLE_SEGMENTS 128
+#define PCCE_SAMPLE_SEGMENTS 256
 
 /*
  * One sample, as every sampler delivers it, and as it stands in pcce.data.

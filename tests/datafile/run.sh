@@ -146,12 +146,12 @@ right() {
 	fi
 }
 
-for entries in 0 1 12 13 63 64 65 127 128 1000 8191 8192 8256 50000; do
+for entries in 0 1 12 13 31 32 33 63 64 1000 8191 8192 8224 50000; do
 	bpf -F 10000 -- ./page_program 2 $entries 0.4
 	right "pages with $entries entries, 2 threads at 10 kHz" $entries 500
-	# 128 segments of 64 entries come with a sample.
-	is "  truncated until all of them were sent" "$(value truncated)" $((2 * ($entries / 64 > 128 ? ($entries / 64 - 1) / 128 : 0)))
-	is "  each complete segment is sent once" "$(value segments)" $((2 * ($entries / 64)))
+	# 256 segments of 32 entries come with a sample.
+	is "  truncated until all of them were sent" "$(value truncated)" $((2 * ($entries / 32 > 256 ? ($entries / 32 - 1) / 256 : 0)))
+	is "  each complete segment is sent once" "$(value segments)" $((2 * ($entries / 32)))
 done
 is "the command's exit status is passed on" $status 3
 is "  and recorded" "$(value exit)" 768
@@ -209,10 +209,10 @@ fi
 
 # ---- running processes -----------------------------------------------------------------------
 
+rm -f x.data
 ./page_program 8 5 60 &
 pid=$!
-sleep 0.5
-(sleep 2.5; kill $pid) &
+(until [ "$(stat -c %s x.data 2>/dev/null || echo 0)" -gt 500000 ]; do sleep 0.1; done; sleep 0.5; kill $pid) &
 bpf -F 2000 -p $pid
 right "-p, a process with 8 threads, until it ends" 5 500
 is "  exit status" $status 0

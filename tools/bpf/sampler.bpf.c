@@ -128,6 +128,7 @@ __u32 wanted, wanted_armed; /* in a pid namespace, for tracepoints: the process 
 #define HEAD __builtin_offsetof(struct pcce_page, entry)
 #define FEW 8  /* entries that most stacks have at most */
 #define MORE 8 /* entries that are read in addition to those that there were last time */
+#define UPPER (~0ULL)
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -236,7 +237,7 @@ static __always_inline __u64 first_unsent(const struct stack *s, __u64 n, __u64 
 	if (!high || (__s64)(generation_of(s, high - 1) - sent) <= 0)
 		return high;
 	high--;
-	for (i = 0; i < 15 && low < high; i++) {
+	for (i = 0; i < 16 && low < high; i++) {
 		__u64 middle = (low + high) / 2;
 
 		if ((__s64)(generation_of(s, middle) - sent) > 0)
@@ -438,7 +439,9 @@ static __always_inline int sample(struct event_context *event)
 
 	/* A branch can be predicted; a size that has to be loaded first would delay the read. */
 	stack.have = FEW + MORE / 2;
-	if (control->entries > FEW)
+	if (control->entries == UPPER)
+		stack.have = 0; /* two reads: of the head, and of what the head says */
+	else if (control->entries > FEW)
 		stack.have = control->entries > PCCE_SEGMENT_ENTRIES - MORE ? PCCE_SEGMENT_ENTRIES
 								     : control->entries + MORE;
 	stack.page = fsbase + (__u64)control->offset;
@@ -457,7 +460,7 @@ static __always_inline int sample(struct event_context *event)
 		stack.area = head->area;
 		stack.n_entries = (stack.off & PCCE_OFF_USED) / sizeof(struct pcce_entry);
 		stack.n_below = stack.place >> PCCE_PLACE_SHIFT;
-		control->entries = stack.n_entries;
+		control->entries = stack.off & PCCE_OFF_HALF ? UPPER : stack.n_entries;
 		if (stack.off > stack.have * sizeof(struct pcce_entry) &&
 		    ((stack.off & ~(__u32)PCCE_OFF_HALF) > PCCE_OFF_FULL || read_entries(to, &stack))) {
 			flags |= PCCE_SAMPLE_READ_FAULT;

@@ -52,7 +52,7 @@ struct sampler_control {    /* of one CPU's ring */
 	__u64 left;	    /* writer: where it left a segment early, the last time */
 	__u64 dropped;	    /* writer: samples for which there was no room */
 	__s64 offset;	    /* writer: of the page, as it was right last time */
-	__u64 entries;	    /* writer: entries that there were last time */
+	__u64 entries;	    /* writer: entries that there were last time in the lower half; all ones: they were in the upper one */
 	__u64 clock_at;	    /* writer: the event's own clock, when it was last compared with CLOCK_MONOTONIC ... */
 	__u64 clock_offset; /* ... and what was to be added */
 	__u64 throttled;    /* writer: samples after which the kernel stopped the event for the rest of a clock tick */
