@@ -207,8 +207,9 @@ static gimple_seq restore_sequence(const struct saved *saved, location_t locatio
 	gimple_set_location(call, location);
 	gimple_seq_add_stmt(&seq, call);
 	page = append(&seq, ptr_type_node, build_fold_addr_expr_with_type(get_page_decl(), ptr_type_node));
-	gimple_seq_add_stmt(&seq, gimple_build_assign(page_field(uint64_type_node, page, offsetof(struct pcce_page, ext)),
-						      build_zero_cst(uint64_type_node)));
+	gimple_seq_add_stmt(&seq,
+			    gimple_build_assign(page_field(uint64_type_node, page, offsetof(struct pcce_page, ext)),
+						build_zero_cst(uint64_type_node)));
 	return seq;
 }
 

@@ -37,8 +37,8 @@ struct pcce_thread {
 	bool has_timer;	 /* it is this POSIX timer, else the mapping perf_page */
 	int timer;
 	void *perf_page;
-	uint64_t sent; /* self sampler: up to this generation, the ring has got all segments of the encoding stack */
-	uint64_t *stack;    /* verify mode: room for PCCE_SELF_STACK pcs */
+	uint64_t sent;	 /* self sampler: up to this generation, the ring has got all segments of the encoding stack */
+	uint64_t *stack; /* verify mode: room for PCCE_SELF_STACK pcs */
 	uint64_t quiet_until; /* verify mode: no sample before this time */
 	uint32_t skipped;     /* verify mode: periods that passed meanwhile */
 	uint64_t outermost;   /* verify mode: the pc of the thread's first frame, 0 if not known */

@@ -145,7 +145,8 @@ static bool know_sites(const struct gathered *g)
 	for (unsigned int i = 0; i < g->n_stored; i++)
 		if (!maps_know_sites(g->stored[i].entry, PCCE_SEGMENT_ENTRIES))
 			return false;
-	return (!g->kept || maps_know_sites(g->kept + 1, PCCE_SEGMENT_ENTRIES)) && maps_know_sites(g->entries, g->n_entries);
+	return (!g->kept || maps_know_sites(g->kept + 1, PCCE_SEGMENT_ENTRIES)) &&
+	       maps_know_sites(g->entries, g->n_entries);
 }
 
 static void put_parts(const struct gathered *g, void *to, const uint64_t *stack, size_t n_stack)
@@ -226,8 +227,8 @@ static void take_sample(struct pcce_thread *t, ucontext_t *uc, uint32_t weight)
 			n_stack = 0;
 	}
 	s = ring_reserve(&ring,
-			 sizeof(*s) + g.n_entries * sizeof(struct pcce_entry) + g.n_segments * sizeof(struct pcce_segment) +
-				 (size_t)n_stack * 8,
+			 sizeof(*s) + g.n_entries * sizeof(struct pcce_entry) +
+				 g.n_segments * sizeof(struct pcce_segment) + (size_t)n_stack * 8,
 			 PCCE_SELF_SAMPLE);
 	if (!s) {
 		no_room(now);

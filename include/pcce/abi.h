@@ -116,19 +116,18 @@ struct pcce_segment {
  * instruction, announced or not.
  *
  * The encoding stack is a sequence of segments of PCCE_SEGMENT_ENTRIES entries.  The page has room
- * for two, in its halves: the newest, which is the current one, and one other.  The lower half's begins with base, directly
- * before entry[0]; the upper half's with entry[63] (PCCE_OFF_HALF bytes further).  The segment with an even number is in the
- * lower half.  The current segment's entries are those from the half's start up to off.  "The top entry", 16 bytes
- * below off, may be the base: its count is PCCE_COUNT_MARK, so that a pop there takes the slow path.
+ * for two, in its halves: the newest, which is the current one, and one other.  The lower half's begins with base,
+ * directly before entry[0]; the upper half's with entry[63] (PCCE_OFF_HALF bytes further).  The segment with an even
+ * number is in the lower half.  The current segment's entries are those from the half's start up to off.  "The top
+ * entry", 16 bytes below off, may be the base: its count is PCCE_COUNT_MARK, so that a pop there takes the slow path.
  *
  * A push onto a full segment begins the next one in the other half; what that half holds goes to the area first
- * (area[index], if place says KEPT).  A pop from an empty segment goes back to the one below, which is in the other half
- * or comes back from the area.  A segment that is left upwards is complete and does not change until it is
- * the current one again: it gets a generation, a number that this thread never uses again, which the next
- * segment's base names.  So one number, current base.id, names everything below the current
- * segment, and whoever has it already needs not read it again: that makes the price of a
- * sample independent of depth.  Is an area not to be had, or exhausted, what should go there is not
- * kept: its entries come back with id PCCE_ID_LOST and site 0.
+ * (area[index], if place says KEPT).  A pop from an empty segment goes back to the one below, which is in the other
+ * half or comes back from the area.  A segment that is left upwards is complete and does not change until it is the
+ * current one again: it gets a generation, a number that this thread never uses again, which the next segment's base
+ * names.  So one number, current base.id, names everything below the current segment, and whoever has it already needs
+ * not read it again: that makes the price of a sample independent of depth.  Is an area not to be had, or exhausted,
+ * what should go there is not kept: its entries come back with id PCCE_ID_LOST and site 0.
  *
  * off and place change together, in one store of 8 bytes.  A signal handler that goes up and comes down again leaves
  * both and all live entries as they were, but that KEPT may be gone, and FILLING.
@@ -140,14 +139,14 @@ struct pcce_segment {
  * instruction pointer; see struct pcce_table_site.
  */
 struct pcce_page {
-	__u32 magic;	   /* runtime, once per thread: PCCE_PAGE_MAGIC when announced */
-	__u16 version;	   /* runtime: PCCE_PAGE_VERSION */
-	__u16 size;	   /* runtime: PCCE_PAGE_SIZE */
-	__u32 tid;	   /* runtime: thread id in the initial pid namespace of the process */
-	__u32 state;	   /* runtime: PCCE_STATE_* */
-	__u64 id;	   /* slots, push/pop, restore */
-	__u64 ext;	   /* slots, push/pop, restore: below 2^32: link-time address of a site in
-			    * the main executable; else run-time address of a site; 0: none */
+	__u32 magic;   /* runtime, once per thread: PCCE_PAGE_MAGIC when announced */
+	__u16 version; /* runtime: PCCE_PAGE_VERSION */
+	__u16 size;    /* runtime: PCCE_PAGE_SIZE */
+	__u32 tid;     /* runtime: thread id in the initial pid namespace of the process */
+	__u32 state;   /* runtime: PCCE_STATE_* */
+	__u64 id;      /* slots, push/pop, restore */
+	__u64 ext;     /* slots, push/pop, restore: below 2^32: link-time address of a site in
+			* the main executable; else run-time address of a site; 0: none */
 	union {
 		__u64 position; /* both */
 		struct {
@@ -155,10 +154,10 @@ struct pcce_page {
 			__u32 place; /* runtime: see PCCE_PLACE_* */
 		};
 	};
-	__u64 area;	   /* runtime: address of struct pcce_segment[PCCE_AREA_SEGMENTS], or 0 */
-	__u64 origin;	   /* runtime: reserved for the creating thread's context */
-	__u64 jumps;	   /* runtime: address of what it knows about this thread's setjmps, or 0 */
-	__u64 generation;  /* runtime: the last one given */
+	__u64 area;	  /* runtime: address of struct pcce_segment[PCCE_AREA_SEGMENTS], or 0 */
+	__u64 origin;	  /* runtime: reserved for the creating thread's context */
+	__u64 jumps;	  /* runtime: address of what it knows about this thread's setjmps, or 0 */
+	__u64 generation; /* runtime: the last one given */
 	__u64 reserved1[5];
 	struct pcce_entry base;
 	struct pcce_entry entry[(PCCE_PAGE_SIZE - 128) / 16];
@@ -184,11 +183,11 @@ PCCE_ASSERT_OFFSET(pcce_page, base, 112);
 PCCE_ASSERT_OFFSET(pcce_page, entry, 128);
 
 /* pcce_sample.flags */
-#define PCCE_SAMPLE_KERNEL 1u	  /* the thread was in the kernel; ip and r11 are its user registers at entry */
-#define PCCE_SAMPLE_OUTSIDE 2u	  /* no announced page: only ip is meaningful */
-#define PCCE_SAMPLE_TRUNCATED 4u	  /* not all segments below the sampled ones could be read, or were sent, so far */
-#define PCCE_SAMPLE_READ_FAULT 8u /* the page could not be read */
-#define PCCE_SAMPLE_STACK 16u	  /* n_stack return addresses follow the entries (verify mode) */
+#define PCCE_SAMPLE_KERNEL 1u	   /* the thread was in the kernel; ip and r11 are its user registers at entry */
+#define PCCE_SAMPLE_OUTSIDE 2u	   /* no announced page: only ip is meaningful */
+#define PCCE_SAMPLE_TRUNCATED 4u   /* not all segments below the sampled ones could be read, or were sent, so far */
+#define PCCE_SAMPLE_READ_FAULT 8u  /* the page could not be read */
+#define PCCE_SAMPLE_STACK 16u	   /* n_stack return addresses follow the entries (verify mode) */
 #define PCCE_SAMPLE_UNWIND_BAD 32u /* verify mode: the unwinder gave up before the outermost frame */
 
 /* Segments that come with a sample at most. */
@@ -196,12 +195,12 @@ PCCE_ASSERT_OFFSET(pcce_page, entry, 128);
 
 /*
  * One sample, as every sampler delivers it, and as it stands in pcce.data.
- * Then follow: n_entries entries of the current segment, oldest first; n_segments of struct pcce_segment, oldest first; and,
- * with PCCE_SAMPLE_STACK, n_stack run-time addresses (u64), innermost first, beginning with ip itself.
+ * Then follow: n_entries entries of the current segment, oldest first; n_segments of struct pcce_segment, oldest first;
+ * and, with PCCE_SAMPLE_STACK, n_stack run-time addresses (u64), innermost first, beginning with ip itself.
  *
  * The segments are those below the current one that no earlier sample of this thread has brought. A reader keeps
- * them: those of index 0 .. n_below - 1 that it has are the whole stack if below is the generation of the last one, and each
- * one's base.id that of the one before.
+ * them: those of index 0 .. n_below - 1 that it has are the whole stack if below is the generation of the last one, and
+ * each one's base.id that of the one before.
  */
 struct pcce_sample {
 	__u64 time; /* ns, CLOCK_MONOTONIC */
@@ -212,16 +211,16 @@ struct pcce_sample {
 	__u64 r11; /* user-space r11: names the site while ip is in a push or pop helper */
 	__u64 id;
 	__u64 ext;
-	__u32 flags;	   /* PCCE_SAMPLE_* */
-	__u32 weight;	   /* how many events this sample stands for; at least 1 */
-	__u32 n_entries;   /* entries that follow: at most PCCE_SEGMENT_ENTRIES */
-	__u32 n_segments;  /* segments that follow: at most PCCE_SAMPLE_SEGMENTS */
-	__u32 n_below;	   /* complete segments below the current one */
+	__u32 flags;	  /* PCCE_SAMPLE_* */
+	__u32 weight;	  /* how many events this sample stands for; at least 1 */
+	__u32 n_entries;  /* entries that follow: at most PCCE_SEGMENT_ENTRIES */
+	__u32 n_segments; /* segments that follow: at most PCCE_SAMPLE_SEGMENTS */
+	__u32 n_below;	  /* complete segments below the current one */
 	__u32 n_stack;
 	__u32 event; /* index of the event that was sampled; 0 with one event */
 	__u32 cpu;
-	__u64 sp;	   /* user-space stack pointer */
-	__u64 below;	   /* generation of the segment below the current one; 0 with n_below */
+	__u64 sp;    /* user-space stack pointer */
+	__u64 below; /* generation of the segment below the current one; 0 with n_below */
 };
 
 PCCE_ASSERT_SIZE(pcce_sample, 96);

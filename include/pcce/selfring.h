@@ -151,7 +151,7 @@ struct pcce_self_map { /* path, NUL-terminated, follows */
 };
 
 /* The largest well-formed record. */
-#define PCCE_SELF_RECORD_MAX \
+#define PCCE_SELF_RECORD_MAX                                                                  \
 	(sizeof(struct pcce_self_sample) + PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) + \
 	 PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment) + PCCE_SELF_STACK * 8 + 16)
 

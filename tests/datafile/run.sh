@@ -150,8 +150,8 @@ for entries in 0 1 12 13 31 32 33 63 64 1000 8191 8192 8224 50000; do
 	bpf -F 10000 -- ./page_program 2 $entries 0.4
 	right "pages with $entries entries, 2 threads at 10 kHz" $entries 500
 	# 256 segments of 32 entries come with a sample.
-	is "  truncated until all of them were sent" "$(value truncated)" $((2 * ($entries / 32 > 256 ? ($entries / 32 - 1) / 256 : 0)))
-	is "  each complete segment is sent once" "$(value segments)" $((2 * ($entries / 32)))
+	is "  truncated until all of them were sent" "$(value truncated)" $((2 * (entries / 32 > 256 ? (entries / 32 - 1) / 256 : 0)))
+	is "  each complete segment is sent once" "$(value segments)" $((2 * (entries / 32)))
 done
 is "the command's exit status is passed on" $status 3
 is "  and recorded" "$(value exit)" 768

@@ -81,7 +81,8 @@ size_t expand(const struct pcce_page *page, const struct pcce_segment *area, str
 
 	for (uint32_t i = 0; i < below; i++) {
 		if (i == below - 1 && kept)
-			n = expand_segment(page->entry + (half ^ PCCE_OFF_HALF) / 16, PCCE_SEGMENT_ENTRIES, out, n, max);
+			n = expand_segment(page->entry + (half ^ PCCE_OFF_HALF) / 16, PCCE_SEGMENT_ENTRIES, out, n,
+					   max);
 		else if (area && i < PCCE_AREA_SEGMENTS)
 			n = expand_segment(area[i].entry, PCCE_SEGMENT_ENTRIES, out, n, max);
 		else

@@ -185,7 +185,8 @@ static void test_capacity(void)
 		good &= pcce_page.id == (pcce_page.id == PCCE_ID_LOST && i >= most ? PCCE_ID_LOST : i + 1);
 	}
 	/* The two newest were in the page. */
-	ok(good && lost == 2 * PCCE_SEGMENT_ENTRIES && pcce_page.off == 0, "ids beyond it are lost, those within it are not");
+	ok(good && lost == 2 * PCCE_SEGMENT_ENTRIES && pcce_page.off == 0,
+	   "ids beyond it are lost, those within it are not");
 }
 
 /* In a child, which has no area yet and may not have one. */
@@ -235,7 +236,8 @@ static void test_empty(void)
 		pcce_page.off = 1u << bits;
 		call_helper(OP_PUSH, SITE(1), 0);
 		good = pcce_page.off == 16 && pcce_page.entry[0].site == SITE(1);
-		ok(good && 1u << bits & PCCE_OFF_SLOW, "a push onto no stack of ours (off 2^%d) begins a new one", (int)bits);
+		ok(good && 1u << bits & PCCE_OFF_SLOW, "a push onto no stack of ours (off 2^%d) begins a new one",
+		   (int)bits);
 	}
 }
 
@@ -261,7 +263,8 @@ static void test_restore(void)
 	__pcce_restore(42, position, word);
 	ok(matches(42) && pcce_page.ext == 9, "restore takes back counts and entries");
 
-	/* To each segment from each that is above it, with the top entry repeated meanwhile; and to a full and an empty one. */
+	/* To each segment from each that is above it, with the top entry repeated meanwhile; and to a full and an empty
+	 * one. */
 	good = true;
 	for (unsigned int target = 0; target < 5; target++)
 		for (unsigned int from = target; from < target + 5; from++)

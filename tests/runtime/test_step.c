@@ -3,8 +3,8 @@
  * Every instruction of the helpers, single-stepped under ptrace: what its range says the
  * state is must decode to the caller's id and encoding stack, and r11 must be the key or the slot's end.
  *
- * In one run a signal handler comes in before each of these instructions, pushes and pops across several segments, and leaves: all must be
- * as if it had not been there.
+ * In one run a signal handler comes in before each of these instructions, pushes and pops across several segments, and
+ * leaves: all must be as if it had not been there.
  *
  * The child runs operations, and before each that is to be watched publishes what must be decoded and
  * raises a breakpoint.  The parent steps from there to the next breakpoint.  Outside the ranges, ext must name
@@ -101,20 +101,20 @@ static void scenario(void)
 		while (n_model)
 			watched(n_model & 1 ? OP_POP : OP_POP_SLOW, 77);
 	}
-	/* Across a boundary for the first time, with the way to the area; later with a segment to store, and one to fetch back.
-	 * Without an area only as far as the page reaches. */
+	/* Across a boundary for the first time, with the way to the area; later with a segment to store, and one to
+	 * fetch back. Without an area only as far as the page reaches. */
 	for (unsigned int boundary = 1; boundary <= (stored ? 4u : 1u); boundary++) {
-	fill_to(boundary * PCCE_SEGMENT_ENTRIES - 2);
-	for (int i = 0; i < 6; i++) {
-		pcce_page.id = 500;
-		watched(i & 1 ? OP_PUSH_SLOW : OP_PUSH, SITE(3));
-	}
-	for (int i = 0; i < 4; i++)
-		watched(i & 1 ? OP_POP_SLOW : OP_POP, 5);
-	for (int i = 0; i < 6; i++) {
-		pcce_page.id = 600;
-		watched(OP_PUSH, SITE(4));
-	}
+		fill_to(boundary * PCCE_SEGMENT_ENTRIES - 2);
+		for (int i = 0; i < 6; i++) {
+			pcce_page.id = 500;
+			watched(i & 1 ? OP_PUSH_SLOW : OP_PUSH, SITE(3));
+		}
+		for (int i = 0; i < 4; i++)
+			watched(i & 1 ? OP_POP_SLOW : OP_POP, 5);
+		for (int i = 0; i < 6; i++) {
+			pcce_page.id = 600;
+			watched(OP_PUSH, SITE(4));
+		}
 	}
 	while (n_model)
 		watched(OP_POP, 5);
@@ -201,7 +201,8 @@ static bool decodes(pid_t pid, const struct user_regs_struct *regs, unsigned int
 	return id == watch->id && n == watch->n && memcmp(stack, watch->stack, n * sizeof(*stack)) == 0;
 }
 
-/* Runs the handler, up to the instruction that was interrupted: that one, not the same on the way back, which is stepped too. */
+/* Runs the handler, up to the instruction that was interrupted: that one, not the same on the way back, which is
+ * stepped too. */
 static bool interrupted(pid_t pid, const struct user_regs_struct *at)
 {
 	struct user_regs_struct regs;
@@ -291,8 +292,8 @@ static void run(bool area, bool interrupt)
 		/* The second breakpoint ends the watch. */
 		ptrace(h || outside || watch->watching ? PTRACE_SINGLESTEP : PTRACE_CONT, pid, 0, 0);
 	}
-	ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ran to its end%s%s", area ? "" : " without an area",
-	   interrupt ? ", interrupted everywhere" : "");
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ran to its end%s%s",
+	   area ? "" : " without an area", interrupt ? ", interrupted everywhere" : "");
 	ok(steps > 1500 && seen[0] && seen[1] && seen[2], "%lu instruction boundaries seen, in all states", steps);
 	ok(detour > 20, "%lu of them on the way to the area", detour);
 	ok(!interrupt || handlers > 300, "%lu handlers", handlers);

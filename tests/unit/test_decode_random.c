@@ -337,8 +337,9 @@ static void test_random_samples(void)
 			sample.n_below = random_below(2) ? random_below(3) : seed;
 		}
 		sample.flags = random_below(10) ? 0 : random_below(32);
-		good = !decode_context(&fx.as, &sample, entries, sample.n_entries, false, &ctx) && ctx.n > 0 && ctx.n < 100000 &&
-		       (ctx.status == DECODE_UNDECODABLE) == (ctx.reason != REASON_NONE) && ctx.depth >= ctx.n;
+		good = !decode_context(&fx.as, &sample, entries, sample.n_entries, false, &ctx) && ctx.n > 0 &&
+		       ctx.n < 100000 && (ctx.status == DECODE_UNDECODABLE) == (ctx.reason != REASON_NONE) &&
+		       ctx.depth >= ctx.n;
 		counts[ctx.status]++;
 	}
 	context_free(&ctx);

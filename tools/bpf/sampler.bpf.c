@@ -198,7 +198,7 @@ static __noinline __u64 search_page(__u64 fsbase, struct sampler_control *contro
 
 struct stack { /* the encoding stack as it is in the thread page, and what of it has been read */
 	__u64 page, area;
-	__u64 have; /* entries in place */
+	__u64 have;  /* entries in place */
 	__u64 below; /* generation of the segment below the current one */
 	__u64 tid;
 	__u32 off, place;
@@ -223,7 +223,8 @@ static __always_inline __u64 generation_of(const struct stack *s, __u64 index)
 {
 	__u64 generation = 0;
 
-	bpf_probe_read_user(&generation, sizeof(generation), (const void *)(s->area + index * sizeof(struct pcce_segment)));
+	bpf_probe_read_user(&generation, sizeof(generation),
+			    (const void *)(s->area + index * sizeof(struct pcce_segment)));
 	return generation;
 }
 
@@ -442,8 +443,8 @@ static __always_inline int sample(struct event_context *event)
 	if (control->entries == UPPER)
 		stack.have = 0; /* two reads: of the head, and of what the head says */
 	else if (control->entries > FEW)
-		stack.have = control->entries > PCCE_SEGMENT_ENTRIES - MORE ? PCCE_SEGMENT_ENTRIES
-								     : control->entries + MORE;
+		stack.have =
+			control->entries > PCCE_SEGMENT_ENTRIES - MORE ? PCCE_SEGMENT_ENTRIES : control->entries + MORE;
 	stack.page = fsbase + (__u64)control->offset;
 	if (!read_page(to, stack.page, stack.have)) {
 		stack.page = search_page(fsbase, control);

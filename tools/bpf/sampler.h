@@ -43,17 +43,18 @@
 #define SAMPLER_SEGMENT_SHIFT_MAX 21 /* with room for the largest record still below 4 MB */
 #define SAMPLER_SEGMENT_MAX (1u << SAMPLER_SEGMENT_SHIFT_MAX)
 #define SAMPLER_SKIP 32u
-#define SAMPLER_RECORD_MAX                                                                                  \
-	(SAMPLER_SKIP + sizeof(struct pcce_sample) + PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) +     \
+#define SAMPLER_RECORD_MAX                                                                              \
+	(SAMPLER_SKIP + sizeof(struct pcce_sample) + PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) + \
 	 PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment))
 
-struct sampler_control {    /* of one CPU's ring */
-	__u64 head;	    /* writer */
-	__u64 left;	    /* writer: where it left a segment early, the last time */
-	__u64 dropped;	    /* writer: samples for which there was no room */
-	__s64 offset;	    /* writer: of the page, as it was right last time */
-	__u64 entries;	    /* writer: entries that there were last time in the lower half; all ones: they were in the upper one */
-	__u64 clock_at;	    /* writer: the event's own clock, when it was last compared with CLOCK_MONOTONIC ... */
+struct sampler_control { /* of one CPU's ring */
+	__u64 head;	 /* writer */
+	__u64 left;	 /* writer: where it left a segment early, the last time */
+	__u64 dropped;	 /* writer: samples for which there was no room */
+	__s64 offset;	 /* writer: of the page, as it was right last time */
+	__u64 entries;	/* writer: entries that there were last time in the lower half; all ones: they were in the upper
+			   one */
+	__u64 clock_at; /* writer: the event's own clock, when it was last compared with CLOCK_MONOTONIC ... */
 	__u64 clock_offset; /* ... and what was to be added */
 	__u64 throttled;    /* writer: samples after which the kernel stopped the event for the rest of a clock tick */
 	__u64 tail;	    /* reader; in another cache line */

@@ -41,7 +41,6 @@ uint64_t datafile_unknown(const struct datafile_reader *r); /* records of unknow
 /* The i-th string of a record of a type that has strings. */
 const char *datafile_string(const struct pcce_record *rec, unsigned int i);
 
-
 static inline const void *datafile_table(const struct pcce_rec_table *t, size_t *size)
 {
 	*size = t->rec.size - sizeof(*t);

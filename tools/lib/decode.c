@@ -51,10 +51,10 @@ struct walk {
 	uint32_t func;
 	enum inner_kind inner;
 
-	uint64_t deeper;  /* entries below entries[0] that are not known */
-	uint32_t top;	  /* entries[0 .. top) are left */
-	uint32_t used;	  /* repetitions of entries[top - 1] that are consumed */
-	uint32_t gap;	  /* entries are missing below entries[gap]; UINT32_MAX: none */
+	uint64_t deeper; /* entries below entries[0] that are not known */
+	uint32_t top;	 /* entries[0 .. top) are left */
+	uint32_t used;	 /* repetitions of entries[top - 1] that are consumed */
+	uint32_t gap;	 /* entries are missing below entries[gap]; UINT32_MAX: none */
 	bool truncated;
 	bool no_memory;
 };
@@ -239,7 +239,8 @@ static enum decode_reason window(struct walk *w, const struct mapped_module *m, 
 	}
 }
 
-/* The site of a slot with a push or pop, which is named by the key for a push, by the end of the after-slot for a pop. */
+/* The site of a slot with a push or pop, which is named by the key for a push, by the end of the after-slot for a pop.
+ */
 static const struct mapped_module *find_slot(const struct walk *w, uint64_t address, uint32_t *site, bool *pop)
 {
 	const struct mapped_module *m = find_instrumented(w, address - 1);
@@ -323,7 +324,8 @@ static enum decode_reason foreign(struct walk *w, const struct mapped_module *m,
 		return REASON_UNKNOWN_SITE;
 	w->m = m;
 	w->func = m->table->sites[site].func;
-	emit(w, FRAME_CALL, m, w->func, PCCE_NONE, run_time(m, m->table->sites[site].key + m->table->sites[site].restore_len));
+	emit(w, FRAME_CALL, m, w->func, PCCE_NONE,
+	     run_time(m, m->table->sites[site].key + m->table->sites[site].restore_len));
 	return pop ? undo_push(w, m, site) : REASON_NONE;
 }
 

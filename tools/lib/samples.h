@@ -14,8 +14,8 @@
 
 struct decoded;
 
-/* sample's time, pid, tid, weight, event, cpu, sp, below and r11 are 0 here (r11 matters in the helpers only), and it has
- * no segments: these are in the node. */
+/* sample's time, pid, tid, weight, event, cpu, sp, below and r11 are 0 here (r11 matters in the helpers only), and it
+ * has no segments: these are in the node. */
 struct raw_sample {
 	uint64_t hash;
 	struct decoded *decoded; /* one for each address space it was met in */

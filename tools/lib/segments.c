@@ -51,14 +51,12 @@ void segments_free(struct segments *all)
 
 	if (!all)
 		return;
-	HASH_ITER(hh, all->threads, t, next)
-	{
+	HASH_ITER (hh, all->threads, t, next) {
 		HASH_DEL(all->threads, t);
 		free(t->levels);
 		free(t);
 	}
-	HASH_ITER(hh, all->nodes, node, next_node)
-	{
+	HASH_ITER (hh, all->nodes, node, next_node) {
 		HASH_DEL(all->nodes, node);
 		free(node);
 	}
