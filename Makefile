@@ -196,8 +196,16 @@ $(O)/obj/tests/%.o: tests/%.c $(O)/obj/.flags | $(SKELS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_TOOLS) -Itests/unit $(CPPFLAGS_ALL) $(DEPFLAGS) -c $< -o $@
 
-# format_html.c takes this file in with .incbin, which -MMD does not see.
-$(O)/obj/tools/lib/format_html.o $(O)/obj/fuzz/tools/lib/format_html.o: $(wildcard tools/lib/*.html)
+# format_html.c takes this file in with .incbin, which -MMD does not see. A line @NAME@ in page.html, where NAME is
+# a style sheet or a script, stands for that file.
+$(O)/obj/tools/lib/format_html.o $(O)/obj/fuzz/tools/lib/format_html.o: $(O)/obj/page.html
+$(O)/obj/page.html: $(wildcard tools/html/*)
+	$(call say,PAGE,$@)
+	@mkdir -p $(@D)
+	$(Q)awk '!/^@.*\.(css|js)@$$/ { print; next } \
+		{ part = "tools/html/" substr($$0, 2, length($$0) - 2); \
+		  while ((more = (getline line < part)) > 0) print line; \
+		  if (more < 0) { print part ": cannot be read" > "/dev/stderr"; exit 1 } close(part) }' tools/html/page.html > $@
 
 $(O)/obj/libpcce-tools.a: $(LIB_SRC:%.c=$(O)/obj/%.o)
 	$(call say,AR,$@)

@@ -27,7 +27,7 @@ static const struct format {
 	double min_percent; /* unless told otherwise */
 } formats[] = {
 	{"tree", format_tree, 0.5}, {"flat", format_flat, 0.0},	 {"folded", format_folded, 0.0},
-	{"json", format_json, 0.0}, {"html", format_html, 0.01},
+	{"json", format_json, 0.0}, {"html", format_html, 0.0},
 };
 
 struct arguments {
@@ -51,7 +51,7 @@ static const struct argp_option options[] = {
 	 "With --stats: also the first ten samples that do not decode or that differ from the real stack, in full", 0},
 	{"no-inline", OPT_NO_INLINE, NULL, 0, "No frames for functions that the compiler inlined", 0},
 	{"min-percent", OPT_MIN_PERCENT, "P", 0,
-	 "Leave out what is less than P percent of all (default: 0.5 for tree, 0.01 for html, else 0; folded prints "
+	 "Leave out what is less than P percent of all (default: 0.5 for tree, else 0; folded prints "
 	 "all)",
 	 0},
 	{"max-depth", OPT_MAX_DEPTH, "N", 0, "Leave out what is deeper than N frames (tree, json, html)", 0},

@@ -147,6 +147,16 @@ int cct_finish(struct cct *t, const struct names *names)
 
 int cct_merge(const struct cct *from, enum cct_merge how, struct cct *to)
 {
+	uint32_t *map;
+	int r = cct_merge_map(from, how, to, &map);
+
+	if (!r)
+		free(map);
+	return r;
+}
+
+int cct_merge_map(const struct cct *from, enum cct_merge how, struct cct *to, uint32_t **where)
+{
 	uint32_t *map = malloc(from->n * sizeof(*map));
 
 	if (!map || cct_init(to)) {
@@ -185,6 +195,6 @@ int cct_merge(const struct cct *from, enum cct_merge how, struct cct *to)
 		if (fresh || n->repeat_min < m->repeat_min)
 			m->repeat_min = n->repeat_min;
 	}
-	free(map);
+	*where = map;
 	return 0;
 }

@@ -65,5 +65,7 @@ int cct_finish(struct cct *t, const struct names *names);
  */
 enum cct_merge { CCT_MERGE_LINES, CCT_MERGE_NAMES };
 int cct_merge(const struct cct *from, enum cct_merge how, struct cct *to);
+/* The same, and which node each became, in an array to be freed. */
+int cct_merge_map(const struct cct *from, enum cct_merge how, struct cct *to, uint32_t **map);
 
 #endif

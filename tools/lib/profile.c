@@ -23,6 +23,7 @@ struct decoded {
 	uint64_t r11;
 	uint32_t space;
 	uint32_t node;
+	uint32_t depth;			/* UINT32_MAX: that or more */
 	uint8_t status, reason, verify; /* enum decode_status, decode_reason, verify_result */
 	bool needs_r11;
 };
@@ -135,15 +136,28 @@ static int read_record(struct profile *p, const struct pcce_record *rec, const c
 		const struct pcce_rec_info *r = (const void *)rec;
 
 		p->frequency = r->frequency;
+		p->start_time = r->start_time;
+		p->wall_time = r->wall_time;
 		p->stats.verify = r->flags & PCCE_INFO_VERIFY;
 		if (copy_string(&p->sampler, datafile_string(rec, 0)) ||
 		    copy_string(&p->event, datafile_string(rec, 1)) ||
-		    copy_string(&p->command, datafile_string(rec, 2)))
+		    copy_string(&p->command, datafile_string(rec, 2)) ||
+		    copy_string(&p->host, datafile_string(rec, 3)) || copy_string(&p->kernel, datafile_string(rec, 4)))
 			return -ENOMEM;
 		return 0;
 	}
-	case PCCE_REC_PROCESS:
-		return spaces_add_process(in->spaces, (const void *)rec);
+	case PCCE_REC_PROCESS: {
+		const struct pcce_rec_process *r = (const void *)rec;
+
+		if (threads_name(&p->threads, r->pid, r->pid, datafile_string(rec, 0)))
+			return -ENOMEM;
+		return spaces_add_process(in->spaces, r);
+	}
+	case PCCE_REC_THREAD: {
+		const struct pcce_rec_thread *r = (const void *)rec;
+
+		return threads_name(&p->threads, r->pid, r->tid, datafile_string(rec, 0));
+	}
 	case PCCE_REC_MAP:
 		return spaces_add_map(in->spaces, (const void *)rec);
 	case PCCE_REC_MODULE:
@@ -152,9 +166,13 @@ static int read_record(struct profile *p, const struct pcce_record *rec, const c
 		return names_add_symbol(p->names, (const void *)rec, datafile_string(rec, 0), datafile_string(rec, 1));
 	case PCCE_REC_TABLE:
 		return add_table(p, (const void *)rec, name, why, why_size);
-	case PCCE_REC_SAMPLE:
+	case PCCE_REC_SAMPLE: {
+		const struct pcce_sample *s = &((const struct pcce_rec_sample *)rec)->sample;
+		uint32_t thread = threads_number(&p->threads, s->pid, s->tid);
+
 		p->stats.sample_bytes += rec->size;
-		return samples_add(&in->samples, &((const struct pcce_rec_sample *)rec)->sample);
+		return thread == UINT32_MAX ? -ENOMEM : samples_add(&in->samples, s, thread);
+	}
 	case PCCE_REC_LOST:
 		add_lost(&p->stats, (const void *)rec);
 		return 0;
@@ -239,6 +257,12 @@ static int decode_raw(const struct profile *p, const struct raw_sample *raw, uin
 	return err ? err : decode_context(spaces_get(p->in->spaces, space), &s, stack->entries, stack->n, false, ctx);
 }
 
+/* On the encoding stack, also those that the sampler could not bring. */
+static uint64_t stack_entries(const struct raw_sample *raw)
+{
+	return (uint64_t)raw->sample.n_below * PCCE_SEGMENT_ENTRIES + raw->sample.n_entries;
+}
+
 /* Decodes a raw sample in a space in which it was not met before. */
 static int meet(struct profile *p, struct tree_builder *b, struct context *ctx, const struct sample *s, uint32_t space)
 {
@@ -251,6 +275,7 @@ static int meet(struct profile *p, struct tree_builder *b, struct context *ctx, 
 	if (r)
 		return r;
 	*d = (struct decoded){
+		.depth = ctx->depth < UINT32_MAX ? ctx->depth : UINT32_MAX,
 		.next = s->raw->decoded,
 		.raw = s->raw,
 		.r11 = s->r11,
@@ -270,7 +295,7 @@ static int meet(struct profile *p, struct tree_builder *b, struct context *ctx, 
 		return 0;
 	if (ctx->depth > p->stats.max_depth)
 		p->stats.max_depth = ctx->depth;
-	entries = (uint64_t)s->raw->sample.n_below * PCCE_SEGMENT_ENTRIES + s->raw->sample.n_entries;
+	entries = stack_entries(s->raw);
 	if (entries > p->stats.max_encoding_stack)
 		p->stats.max_encoding_stack = entries;
 	return ctx->status == DECODE_UNDECODABLE ? 0 : count_unique(p, ctx);
@@ -315,8 +340,8 @@ static int decode_all(struct profile *p, const struct profile_options *o)
 	if ((!b && o->tree) || !in->decoded)
 		r = -ENOMEM;
 	for (size_t i = 0; i < in->samples.n && !r; i++) {
-		const struct sample *s = &in->samples.list[i];
-		uint32_t space = spaces_at(in->spaces, s->pid, s->time);
+		struct sample *s = &in->samples.list[i];
+		uint32_t space = spaces_at(in->spaces, p->threads.list[s->thread].pid, s->time);
 		struct decoded *d;
 
 		if (space == UINT32_MAX) {
@@ -330,12 +355,37 @@ static int decode_all(struct profile *p, const struct profile_options *o)
 			r = meet(p, b, &ctx, s, space);
 			d = s->raw->decoded;
 		}
-		if (!r)
+		if (!r) {
 			count(p, d, s->weight);
+			s->decoded = d;
+		}
 	}
 	context_free(&ctx);
 	tree_builder_free(b);
 	return r;
+}
+
+size_t profile_samples(const struct profile *p)
+{
+	return p->in->samples.n;
+}
+
+struct profile_sample profile_sample(const struct profile *p, size_t i)
+{
+	const struct sample *s = &p->in->samples.list[i];
+	const struct decoded *d = s->decoded;
+	uint64_t entries = stack_entries(d->raw);
+
+	return (struct profile_sample){
+		.time = s->time,
+		.depth = d->depth,
+		.thread = s->thread,
+		.node = d->node,
+		.weight = s->weight,
+		.entries = entries < UINT32_MAX ? entries : UINT32_MAX,
+		.status = d->status,
+		.reason = d->reason,
+	};
 }
 
 /* ---- all together ---------------------------------------------------------------- */
@@ -350,7 +400,10 @@ static int load(struct profile *p, struct datafile_reader *reader, const char *n
 	p->sampler = strdup("");
 	p->event = strdup("");
 	p->command = strdup("");
-	if (!p->in || !p->names || !p->sampler || !p->event || !p->command || cct_init(&p->tree))
+	p->host = strdup("");
+	p->kernel = strdup("");
+	if (!p->in || !p->names || !p->sampler || !p->event || !p->command || !p->host || !p->kernel ||
+	    cct_init(&p->tree))
 		return -ENOMEM;
 	p->in->spaces = spaces_new(table_of, p);
 	if (!p->in->spaces)
@@ -358,7 +411,7 @@ static int load(struct profile *p, struct datafile_reader *reader, const char *n
 	r = read_all(p, reader, name, why, why_size);
 	if (r)
 		return r;
-	if (names_finish(p->names) || spaces_finish(p->in->spaces))
+	if (names_finish(p->names) || spaces_finish(p->in->spaces) || threads_finish(&p->threads))
 		return -ENOMEM;
 	r = decode_all(p, o);
 	return r ? r : cct_finish(&p->tree, p->names);
@@ -422,10 +475,13 @@ void profile_free(struct profile *p)
 	}
 	free(in);
 	names_free(p->names);
+	threads_free(&p->threads);
 	cct_free(&p->tree);
 	free(p->sampler);
 	free(p->event);
 	free(p->command);
+	free(p->host);
+	free(p->kernel);
 	free(p);
 }
 

@@ -13,6 +13,7 @@
 #include "tools/lib/cct.h"
 #include "tools/lib/decode.h"
 #include "tools/lib/names.h"
+#include "tools/lib/threads.h"
 
 struct profile_stats {
 	uint64_t samples; /* = exact + truncated + undecodable + outside */
@@ -31,12 +32,14 @@ struct profile {
 	struct names *names;
 	struct cct tree;
 	struct profile_stats stats;
-	char *event, *command, *sampler; /* from the recording; "" if unknown */
+	struct threads threads;
+	char *event, *command, *sampler, *host, *kernel; /* from the recording; "" if unknown */
 	uint64_t frequency;
-	bool complete;	      /* the recording has its end record */
-	uint64_t cut_off;     /* bytes of a record that was cut off at its end */
-	uint64_t unknown;     /* records of unknown types */
-	struct internals *in; /* profile.c's own */
+	uint64_t start_time, wall_time; /* when it began: CLOCK_MONOTONIC, and ns since 1970 */
+	bool complete;			/* the recording has its end record */
+	uint64_t cut_off;		/* bytes of a record that was cut off at its end */
+	uint64_t unknown;		/* records of unknown types */
+	struct internals *in;		/* profile.c's own */
 };
 
 struct profile_options {
@@ -49,6 +52,21 @@ int profile_load(const char *path, const struct profile_options *o, struct profi
 int profile_load_memory(const void *data, size_t size, const char *name, const struct profile_options *o,
 			struct profile **out, char *why, size_t why_size);
 void profile_free(struct profile *p);
+
+/* One sample, in the order of the file. Only if the tree was built. */
+struct profile_sample {
+	uint64_t time;	 /* ns, CLOCK_MONOTONIC */
+	uint64_t depth;	 /* frames, repetitions counted */
+	uint32_t thread; /* of profile.threads */
+	uint32_t node;	 /* of profile.tree, where its context ends */
+	uint32_t weight;
+	uint32_t entries; /* on the encoding stack; UINT32_MAX: that or more */
+	enum decode_status status;
+	enum decode_reason reason;
+};
+
+size_t profile_samples(const struct profile *p);
+struct profile_sample profile_sample(const struct profile *p, size_t i);
 
 /* Prints the first `max` samples whose context and real stack differ, and as many that do not decode, in full. */
 void profile_print_failures(const struct profile *p, FILE *out, size_t max);

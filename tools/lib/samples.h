@@ -26,10 +26,14 @@ struct raw_sample {
 };
 
 struct sample {
-	struct raw_sample *raw;
+	union {
+		struct raw_sample *raw;
+		const struct decoded *decoded; /* once decoded; it knows the raw sample */
+	};
 	uint64_t time;
 	uint64_t r11;
-	uint32_t pid, weight;
+	uint32_t thread; /* the caller's number for it */
+	uint32_t weight;
 };
 
 struct samples {
@@ -42,7 +46,7 @@ struct samples {
 };
 
 /* s: with what follows it; the samples of a thread in the order of time. 0 or -ENOMEM. */
-int samples_add(struct samples *all, const struct pcce_sample *s);
+int samples_add(struct samples *all, const struct pcce_sample *s, uint32_t thread);
 void samples_free(struct samples *all);
 
 #endif

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Colours.  A frame's hue says what it is (or its module, or how its call is encoded, or how it changed); its shade
+ * varies with its name, so that neighbours can be told apart and a function looks the same everywhere.
+ */
+const systemDark = matchMedia('(prefers-color-scheme: dark)');
+let theme = 'system';
+const isDark = () => theme === 'dark' || theme === 'system' && systemDark.matches;
+
+function hashText(s) {
+	let h = 2166136261;
+	for (let i = 0; i < s.length; i++) h = Math.imul(h ^ s.charCodeAt(i), 16777619);
+	h = Math.imul(h ^ h >>> 15, 0x85ebca6b);
+	return (h ^ h >>> 13) >>> 0;
+}
+
+/* hue, how far it varies, saturation, lightness in light and in dark */
+const KINDS = {
+	code: [28, 20, 88, 70, 35], inlined: [62, 10, 68, 68, 32], foreign: [208, 14, 34, 75, 38], kernel: [268, 12, 42, 77, 42],
+	gap: [352, 0, 68, 52, 42], signal: [326, 0, 58, 72, 40], rest: [40, 0, 4, 80, 28],
+};
+const kindOf = flags => flags & GAP ? 'gap' : flags & LEFT_OUT ? 'rest' : flags & KERNEL ? 'kernel' : flags & FOREIGN ? 'foreign' :
+	flags & SIGNAL ? 'signal' : flags & INLINED ? 'inlined' : 'code';
+const KIND_NAMES = { code: 'instrumented', inlined: 'inlined', foreign: 'not instrumented', kernel: 'kernel', gap: 'missing', signal: 'signal', rest: 'left out' };
+const CALL_HUES = { '': null, none: 145, add: 95, ext: 205, push: 20, tail: 285 };
+
+function shade([hue, spread, saturation, light, darkLight], h) {
+	const a = (h % 1000) / 1000 - 0.5, b = ((h >>> 10) % 1000) / 1000 - 0.5, dark = isDark();
+	return `hsl(${Math.round(hue + a * 2 * spread)} ${Math.round(saturation * (dark ? 0.62 : 1))}% ${((dark ? darkLight : light) + b * (spread ? 9 : 0)).toFixed(1)}%)`;
+}
+
+/* red: more, blue: less; pale: chance could have done it */
+function deltaColour(d) {
+	const size = Math.max(d.after, d.before), dark = isDark();
+	if (!size || !d.change) return dark ? 'hsl(0 0% 30%)' : 'hsl(0 0% 86%)';
+	let strength = Math.sqrt(Math.min(1, Math.abs(d.change) / size));
+	if (Math.abs(d.z) < 2) strength = Math.min(0.16, strength * 0.3);
+	const hue = d.change > 0 ? 8 : 216;
+	return dark ? `hsl(${hue} ${Math.round(8 + 62 * strength)}% ${(30 + 14 * strength).toFixed(1)}%)`
+		: `hsl(${hue} ${Math.round(15 + 75 * strength)}% ${(88 - 26 * strength).toFixed(1)}%)`;
+}
+
+/* A function of a node: its fill. Most are the same for all nodes of one frame. */
+function painter(tree, mode) {
+	const p = tree.profile;
+	if (mode === 'change' && tree.totalBefore) return i => deltaColour(deltaOf(tree, i));
+	const known = new Array(p.frameName.length), hashes = p.funcs.map(f => hashText(f.name));
+	const modules = new Map();
+	const ofFrame = f => {
+		const flags = p.frameFlags[f], kind = kindOf(flags), func = p.func[f], h = hashes[func];
+		if (kind === 'gap' || kind === 'rest') return shade(KINDS[kind], h);
+		if (mode === 'module') {
+			const name = p.funcs[func].module;
+			if (!name) return shade(KINDS.rest, h);
+			if (!modules.has(name)) modules.set(name, (modules.size * 137 + 28) % 360);
+			return shade([modules.get(name), 6, 55, 74, 36], h);
+		}
+		if (mode === 'call') {
+			const hue = CALL_HUES[CALLS[flags >> 8] || ''];
+			return hue === null ? shade(KINDS.rest, h) : shade([hue, 5, 55, 74, 36], h);
+		}
+		return shade(KINDS[kind], h);
+	};
+	return i => known[tree.frame[i]] || (known[tree.frame[i]] = ofFrame(tree.frame[i]));
+}
+
+/* What the colours mean: [colour, text] */
+function legendOf(p, mode) {
+	if (mode === 'change') return [[deltaColour({ change: 1, after: 1, before: 0, z: 9 }), 'more'], [deltaColour({ change: -1, after: 0, before: 1, z: 9 }), 'less'],
+		[deltaColour({ change: 0.5, after: 1, before: 0.5, z: 0 }), 'not sure']];
+	if (mode === 'call') return [['none', 'adds nothing'], ['add', 'adds to the id'], ['push', 'pushes'], ['ext', 'marks a call outwards'], ['tail', 'tail call']]
+		.map(([k, text]) => [shade([CALL_HUES[k], 0, 55, 74, 36], 500500), text]).concat([[shade(KINDS.rest, 0), 'no call']]);
+	if (mode === 'module') return [];
+	let seen = 0;
+	for (let f = 1; f < p.frameFlags.length; f++) seen |= 1 << Object.keys(KINDS).indexOf(kindOf(p.frameFlags[f]));
+	return Object.keys(KINDS).filter((_, k) => seen >> k & 1).map(k => [shade(KINDS[k], 500500), KIND_NAMES[k]]);
+}
+
+const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();

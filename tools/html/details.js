@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* The pane beside a view: everything about the selected frame, and what can be done with it. */
+
+/* The nodes of the recording's own tree that a node stands for. */
+function nodesWithin(tree, i) {
+	if (!tree.map) return [i];
+	const nodes = [];
+	tree.map.forEach((m, k) => { if (m === i) nodes.push(k); });
+	return nodes;
+}
+
+/* From where a node is called: by place, with weights. */
+function callPlaces(tree, i) {
+	const base = tree.source || tree, places = new Map();
+	for (const k of nodesWithin(tree, i)) {
+		const f = base.frame[k], text = placeOf(base.profile, f) || 'unknown place', old = places.get(text) || { weight: 0, calls: new Set() };
+		old.weight += base.total[k];
+		old.calls.add(callOf(base, k));
+		places.set(text, old);
+	}
+	return [...places].sort((a, b) => b[1].weight - a[1].weight);
+}
+
+/* What goes on below a node that only pcce knows. */
+function encodingOf(tree, i) {
+	const base = tree.source || tree, { entries } = base.profile;
+	let most = -1, pushes = 0;
+	for (const k of nodesWithin(tree, i)) {
+		if (base.self[k] && entries) most = Math.max(most, entries[k]);
+	}
+	for (let k = i; k > 0; k = tree.parent[k]) if (CALLS[base.profile.frameFlags[tree.frame[k]] >> 8] === 'push') pushes++;
+	return { most, pushes };
+}
+
+class Details {
+	/* options: zoom(i), functions(func), search(name), status */
+	constructor(host, options) {
+		this.host = host;
+		this.options = options;
+	}
+	show(tree, i, hasZoom) {
+		const p = tree.profile, { options } = this, func = funcOf(tree, i), out = [], all = tree.total[0];
+		const block = (title, ...content) => out.push(el('section', {}, el('h3', {}, title), ...content));
+		const facts = rows => el('dl', {}, ...rows.filter(r => r[1] !== '' && r[1] !== null).flatMap(([k, v]) => [el('dt', {}, k), el('dd', {}, v)]));
+		if (!i) {
+			this.host.replaceChildren(el('h2', {}, 'All'), nodeNumbers(tree, 0, 0), el('p', { class: 'soft' }, 'Select a frame to see where it is called and how sure its context is.'));
+			return;
+		}
+		out.push(el('h2', {}, labelOf(tree, i)), el('div', { class: 'soft' }, [p.funcs[func].module, ...marksOf(tree, i)].filter(Boolean).join(' · ')));
+		out.push(el('div', { class: 'buttons' },
+			hasZoom ? el('button', { onclick: () => options.zoom(i) }, 'Zoom here') : null,
+			el('button', { onclick: () => options.functions(func) }, 'Callers and callees'),
+			el('button', { onclick: () => options.search('^' + nameOf(tree, i).replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&') + '$') }, 'Find all'),
+			el('button', { onclick: e => this.copy(tree, i, e.target) }, 'Copy chain')));
+		out.push(nodeNumbers(tree, i, 0));
+		const places = callPlaces(tree, i), { most, pushes } = encodingOf(tree, i);
+		if (places.length && !(places.length === 1 && places[0][0] === 'unknown place')) {
+			block('Called at', el('table', { class: 'places' }, ...places.slice(0, 12).map(([text, { weight, calls }]) => el('tr', {},
+				el('td', { title: [...calls].filter(Boolean).join('; ') }, text), el('td', {}, percent(weight, all))))),
+			places.length > 12 ? el('div', { class: 'soft' }, plural(places.length - 12, 'more place')) : '');
+		}
+		const path = pathOf(tree, i), marked = path.filter(k => flagsOf(tree, k) & GAP), call = callOf(tree, i);
+		block('Context', facts([
+			['exactness', marked.length ? 'not exact: ' + nameOf(tree, marked[0]) : 'exact'],
+			['call', call],
+			['frames', count(path.length) + (path.some(k => repeatText(tree, k)) ? ', repetitions not counted' : '')],
+			['calls that push', pushes ? count(pushes) : '0'],
+			['encoding stack', most >= 0 ? 'up to ' + plural(most, 'entry', 'entries') : ''],
+		]));
+		const threads = options.threads(tree, i);
+		if (threads.length > 1 || threads.some(t => t.origin)) {
+			block('Threads', el('table', { class: 'places' }, ...threads.slice(0, 12).map(t => el('tr', {}, el('td', {}, t.label,
+				t.origin ? el('div', { class: 'soft' }, 'created by ' + pathOf(p.tree, t.origin).reverse().slice(0, 4).map(k => nameOf(p.tree, k)).join(' ← ')) : ''), el('td', {}, percent(t.weight, all))))),
+			threads.length > 12 ? el('div', { class: 'soft' }, plural(threads.length - 12, 'more thread')) : '');
+		}
+		/* Innermost first, as in a debugger; of very long chains the two ends. */
+		const chain = path.slice().reverse(), cut = chain.length > 200 ? [...chain.slice(0, 100), -1, ...chain.slice(-100)] : chain;
+		block('Chain of calls', el('ol', { class: 'chain' }, ...cut.map(k => k < 0 ? el('li', { class: 'soft' }, plural(chain.length - 200, 'frame') + ' between') :
+			el('li', {}, el('button', { class: 'link', onclick: () => options.zoom(k) }, labelOf(tree, k)), !tree.map && placeOf(p, tree.frame[k]) ? el('span', { class: 'soft' }, ' ' + placeOf(p, tree.frame[k])) : ''))));
+		this.host.replaceChildren(...out);
+	}
+	copy(tree, i, button) {
+		const text = pathOf(tree, i).reverse().map(k => labelOf(tree, k) + (!tree.map && placeOf(tree.profile, tree.frame[k]) ? '  called at ' + placeOf(tree.profile, tree.frame[k]) : '')).join('\n');
+		const done = ok => { button.textContent = ok ? 'Copied' : 'Not allowed'; setTimeout(() => { button.textContent = 'Copy chain'; }, 1500); };
+		if (navigator.clipboard) { navigator.clipboard.writeText(text).then(() => done(true), () => done(copyOldWay(text))); } else done(copyOldWay(text));
+	}
+}
+
+function copyOldWay(text) {
+	const area = el('textarea', { value: text });
+	document.body.append(area);
+	area.select();
+	const ok = document.execCommand('copy');
+	area.remove();
+	return ok;
+}

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Lists of rows of one height of which only those in sight exist as elements: the call tree, its inverse,
+ * and the table of functions.  The list has the focus, and aria-activedescendant tells which row is current.
+ */
+const LINE = 23;
+let listNumber = 0;
+
+class RowList {
+	/* options: label, role, columns [{title, class, key, sort}], cells(row) -> elements, select(row), enter(row), key(e) */
+	constructor(host, options) {
+		this.options = options;
+		this.id = 'list' + listNumber++;
+		this.rows = [];
+		this.current = 0;
+		this.header = el('div', { class: 'line header', role: 'row' });
+		this.body = el('div', { class: 'rows' });
+		this.tall = el('div', { class: 'tall', role: 'presentation' }, this.body);
+		this.scroll = el('div', { class: 'scroll list', tabIndex: 0, role: options.role, 'aria-label': options.label }, this.header, this.tall);
+		host.append(this.scroll);
+		this.observer = new ResizeObserver(() => this.paint());
+		this.observer.observe(this.scroll);
+		this.scroll.addEventListener('scroll', () => { hideTip(); this.paint(); });
+		this.scroll.addEventListener('focus', () => this.paint());
+		this.scroll.addEventListener('keydown', e => this.key(e));
+		this.body.addEventListener('click', e => {
+			const line = e.target.closest('.line');
+			if (!line) return;
+			this.scroll.focus({ preventScroll: true });
+			this.go(+line.dataset.at, e.target.closest('.twist') !== null);
+		});
+		this.body.addEventListener('dblclick', e => {
+			const line = e.target.closest('.line');
+			if (line && !e.target.closest('.twist')) this.options.enter(this.rows[+line.dataset.at]);
+		});
+		this.heads();
+	}
+	close() { this.observer.disconnect(); }
+	heads(sort, down) {
+		this.header.replaceChildren(...this.options.columns.map(c => {
+			const sorted = c.key && c.key === sort;
+			const head = el('div', { class: 'cell ' + (c.class || ''), role: 'columnheader', title: c.hint || '' });
+			if (c.key && this.options.sort) head.append(el('button', { class: 'sort', onclick: () => this.options.sort(c.key) }, c.title + (sorted ? down ? ' ▾' : ' ▴' : '')));
+			else head.append(c.title);
+			if (sorted) head.setAttribute('aria-sort', down ? 'descending' : 'ascending');
+			return head;
+		}));
+	}
+	show(rows, current = 0) {
+		this.rows = rows;
+		this.current = Math.max(0, Math.min(current, rows.length - 1));
+		this.tall.style.height = rows.length * LINE + 'px';
+		this.paint();
+	}
+	paint() {
+		const top = this.scroll.scrollTop, height = this.scroll.clientHeight;
+		const from = Math.max(0, Math.floor(top / LINE) - 4), to = Math.min(this.rows.length, Math.ceil((top + height) / LINE) + 4);
+		const lines = [];
+		for (let i = from; i < to; i++) {
+			const row = this.rows[i], line = el('div', { class: 'line' + (i === this.current ? ' current' : ''), id: this.id + '-' + i, role: 'row' },
+				...this.options.cells(row));
+			line.dataset.at = i;
+			line.setAttribute('aria-selected', i === this.current);
+			if (this.options.role === 'treegrid') {
+				line.setAttribute('aria-level', row.level + 1);
+				if (row.has) line.setAttribute('aria-expanded', !!row.open);
+			}
+			lines.push(line);
+		}
+		this.body.style.transform = `translateY(${from * LINE}px)`;
+		this.body.replaceChildren(...lines);
+		this.scroll.setAttribute('aria-rowcount', this.rows.length);
+		if (this.rows.length) this.scroll.setAttribute('aria-activedescendant', this.id + '-' + this.current);
+	}
+	go(i, twist) {
+		if (!this.rows.length) return;
+		this.current = Math.max(0, Math.min(i, this.rows.length - 1));
+		const y = this.current * LINE, seen = this.scroll.clientHeight - LINE;
+		if (y < this.scroll.scrollTop) this.scroll.scrollTop = y;
+		else if (y + LINE > this.scroll.scrollTop + seen) this.scroll.scrollTop = y + LINE - seen;
+		if (twist && this.options.twist) this.options.twist(this.current);
+		this.options.select(this.rows[this.current]);
+		this.paint();
+	}
+	key(e) {
+		const page = Math.max(1, Math.floor(this.scroll.clientHeight / LINE) - 2);
+		const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity, j: 1, k: -1 };
+		if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest('button')) return;
+		if (e.key in steps) this.go(Math.max(0, Math.min(this.rows.length - 1, this.current + steps[e.key])));
+		else if (e.key === 'Enter') { if (this.rows.length) this.options.enter(this.rows[this.current]); } else if (!(this.options.key && this.options.key(e))) return;
+		e.preventDefault();
+		e.stopPropagation();
+	}
+}
+
+const cell = (kind, ...content) => el('div', { class: 'cell ' + kind, role: 'gridcell' }, ...content);
+function barCell(value, whole, colour) {
+	const c = cell('bar', el('span', {}, percent(value, whole)));
+	c.style.setProperty('--part', Math.min(100, share(value, whole)) + '%');
+	c.style.setProperty('--fill', colour);
+	return c;
+}
+function changeCells(a, b, allA, allB) {
+	const d = delta(a, b, allA, allB), c = cell('number change', points(d.change));
+	c.style.setProperty('--fill', deltaColour(d));
+	return [cell('number', percent(b, allB)), cell('number', percent(a, allA)), c, cell('number soft', d.z.toFixed(1))];
+}
+const changeColumns = what => [{ title: 'before', class: 'number', key: what + 'Before', hint: 'share before' }, { title: 'after', class: 'number', key: what, hint: 'share now' },
+	{ title: 'change', class: 'number change', key: what + 'Change', hint: 'percentage points' }, { title: 'z', class: 'number', key: what + 'Z', hint: 'how sure: beyond ±2 it is hardly chance' }];
+
+/* ---- trees ---- */
+
+/*
+ * source: roots() and kids(item) -> items {func, flags, label, place, total, self, totalBefore, before, has, node}.
+ * Items are kept, with what is open in them.
+ */
+class TreeList {
+	/* options: label, select(item), enter(item), matched(func), colour(item), totals() -> [all, all before] */
+	constructor(host, options) {
+		this.options = options;
+		const comparing = options.comparing;
+		this.list = new RowList(host, {
+			label: options.label, role: 'treegrid',
+			columns: [...comparing ? changeColumns('total') : [{ title: 'total', class: 'bar' }, { title: 'weight', class: 'number' }, { title: 'self', class: 'number' }],
+				{ title: options.title, class: 'name' }, { title: options.placeTitle, class: 'place' }],
+			cells: item => this.cells(item), select: item => options.select(item), enter: item => options.enter(item),
+			twist: at => this.toggle(at), key: e => this.key(e),
+		});
+	}
+	cells(item) {
+		const [all, allBefore] = this.options.totals(), twist = el('span', { class: 'twist' + (item.has ? '' : ' leaf') }, item.has ? item.open ? '▾' : '▸' : '');
+		const name = cell('name', twist, el('i', { class: 'chip' }), el('span', { class: this.options.matched(item.func) ? 'text hit' : 'text', title: item.label }, item.label));
+		name.style.paddingLeft = Math.min(item.level, 60) * 14 + 'px';
+		name.querySelector('.chip').style.background = this.options.colour(item);
+		if (item.level > 60) twist.before(el('span', { class: 'soft' }, item.level + ' '));
+		return [...this.options.comparing ? changeCells(item.total, item.totalBefore, all, allBefore) :
+			[barCell(item.total, all, this.options.colour(item)), cell('number', count(item.total)), cell('number', item.self ? percent(item.self, all) : '')],
+		name, cell('place', el('span', { title: item.place }, item.place))];
+	}
+	show(source) {
+		this.source = source;
+		const rows = source.roots().map(item => Object.assign(item, { level: 0 }));
+		this.list.show(rows);
+		/* Where nearly all goes one way, nobody wants to open each step. */
+		for (let at = 0, steps = 0; at < rows.length && steps < 40; at++, steps++) {
+			const item = rows[at], top = item.total + (item.totalBefore || 0);
+			if (!item.has || top < rows[0].total * 0.5) break;
+			this.open(at);
+		}
+		this.list.show(this.list.rows);
+	}
+	open(at) {
+		const { rows } = this.list, item = rows[at];
+		if (!item.has || item.open) return;
+		item.open = true;
+		if (!item.kids) item.kids = this.source.kids(item).map(k => Object.assign(k, { level: item.level + 1, parent: item }));
+		const add = [];
+		/* Those that were open before stay so; without recursion, as trees are deep. */
+		const walk = [[item.kids, 0]];
+		while (walk.length) {
+			const top = walk[walk.length - 1];
+			if (top[1] >= top[0].length) { walk.pop(); continue; }
+			const k = top[0][top[1]++];
+			add.push(k);
+			if (k.open) walk.push([k.kids, 0]);
+		}
+		this.list.rows = rows.slice(0, at + 1).concat(add, rows.slice(at + 1));
+		this.list.tall.style.height = this.list.rows.length * LINE + 'px';
+	}
+	shut(at) {
+		const { rows } = this.list, item = rows[at];
+		if (!item.open) return;
+		item.open = false;
+		let to = at + 1;
+		while (to < rows.length && rows[to].level > item.level) to++;
+		this.list.rows = rows.slice(0, at + 1).concat(rows.slice(to));
+		this.list.tall.style.height = this.list.rows.length * LINE + 'px';
+	}
+	toggle(at) { if (this.list.rows[at].open) this.shut(at); else this.open(at); }
+	/* Everything below, or as much as a list can hold. */
+	openAll(at) {
+		const level = this.list.rows[at].level;
+		for (let i = at; i < this.list.rows.length && (i === at || this.list.rows[i].level > level) && this.list.rows.length < 20000; i++) this.open(i);
+	}
+	/* From here down to where it parts. */
+	openHot(at) {
+		for (let steps = 0; steps < 500; steps++) {
+			const item = this.list.rows[at];
+			if (!item.has) break;
+			this.open(at);
+			if (!item.kids.length) break;
+			const best = item.kids.reduce((a, b) => b.total > a.total ? b : a);
+			if (best.total < item.total * 0.5) break;
+			at = this.list.rows.indexOf(best, at);
+		}
+		this.list.go(at);
+	}
+	key(e) {
+		const { list } = this, at = list.current, item = list.rows[at];
+		if (!item) return false;
+		if (e.key === 'ArrowRight') { if (item.has && !item.open) this.open(at); else if (item.open) list.go(at + 1); } else if (e.key === 'ArrowLeft') {
+			if (item.open) this.shut(at);
+			else if (item.parent) list.go(list.rows.indexOf(item.parent));
+		} else if (e.key === ' ') this.toggle(at);
+		else if (e.key === '*') this.openAll(at);
+		else if (e.key === 'x') this.openHot(at);
+		else return false;
+		list.paint();
+		return true;
+	}
+	/* Opens the way to an item: ways of choosing among kids, from the roots on. */
+	reach(choices) {
+		let at = -1;
+		for (const choose of choices) {
+			if (at >= 0) this.open(at);
+			const kids = at < 0 ? this.list.rows.filter(r => r.level === 0) : this.list.rows[at].kids || [];
+			const item = kids.find(choose);
+			if (!item) break;
+			at = this.list.rows.indexOf(item, Math.max(at, 0));
+		}
+		if (at >= 0) this.list.go(at);
+	}
+	close() { this.list.close(); }
+}
+
+function topDown(tree) {
+	const p = tree.profile;
+	const item = i => ({
+		node: i, func: funcOf(tree, i), label: labelOf(tree, i), place: tree.map ? p.funcs[funcOf(tree, i)].module : placeOf(p, tree.frame[i]),
+		total: tree.total[i], self: tree.self[i], totalBefore: tree.totalBefore ? tree.totalBefore[i] : 0,
+		has: hasKids(tree, i),
+	});
+	return { roots: () => kidsOf(tree, 0).map(item), kids: parent => kidsOf(tree, parent.node).map(item) };
+}
+function kidsOf(tree, i) {
+	const kids = [];
+	for (let c = i + 1; c < tree.end[i]; c = tree.end[c]) if (tree.total[c] || tree.totalBefore && tree.totalBefore[c]) kids.push(c);
+	return kids.sort((a, b) => tree.total[b] - tree.total[a] || a - b);
+}
+function hasKids(tree, i) {
+	for (let c = i + 1; c < tree.end[i]; c = tree.end[c]) if (tree.total[c] || tree.totalBefore && tree.totalBefore[c]) return true;
+	return false;
+}
+
+function bottomUp(tree) {
+	const p = tree.profile;
+	const item = g => ({
+		group: g, node: g.nodes[0], func: g.func, label: p.funcs[g.func].name, place: p.funcs[g.func].module, total: g.total, totalBefore: g.totalBefore,
+		self: 0, has: g.nodes.some(i => tree.parent[i] > 0),
+	});
+	return { roots: () => leafGroups(tree).map(item), kids: parent => callersOf(tree, parent.group).map(item) };
+}
+
+/* ---- functions ---- */
+
+class FunctionTable {
+	/* options: select(func), enter(func), matched, colour(func), totals, comparing */
+	constructor(host, options) {
+		this.options = options;
+		this.sort = options.comparing ? 'totalChange' : 'self';
+		this.down = true;
+		const plain = [{ title: 'self', class: 'bar', key: 'self' }, { title: 'total', class: 'bar', key: 'total' }];
+		this.list = new RowList(host, {
+			label: options.label, role: 'grid',
+			columns: [...options.comparing ? changeColumns('total') : plain, { title: 'function', class: 'name', key: 'name' }, { title: 'module', class: 'place', key: 'module' }],
+			cells: row => this.cells(row), select: row => options.select(row.func), enter: row => options.enter(row.func),
+			sort: key => this.by(key),
+		});
+	}
+	cells(row) {
+		const [all, allBefore] = this.options.totals(), colour = this.options.colour(row.func);
+		const name = cell('name', el('i', { class: 'chip' }), el('span', { class: this.options.matched(row.func) ? 'text hit' : 'text', title: row.name }, row.name));
+		name.querySelector('.chip').style.background = colour;
+		return [...this.options.comparing ? changeCells(row.total, row.totalBefore, all, allBefore) : [barCell(row.self, all, colour), barCell(row.total, all, colour)],
+			name, cell('place', row.module)];
+	}
+	by(key) {
+		this.down = key === this.sort ? !this.down : key !== 'name' && key !== 'module';
+		this.sort = key;
+		this.order();
+	}
+	show(tree, sums, filter) {
+		const p = tree.profile, [all, allBefore] = this.options.totals();
+		this.rows = [];
+		p.funcs.forEach((f, func) => {
+			const total = sums.total[func], totalBefore = sums.totalBefore ? sums.totalBefore[func] : 0;
+			if (!func || !total && !totalBefore || filter && !filter[func]) return;
+			const row = { func, name: f.name, module: f.module, self: sums.self[func], total, totalBefore };
+			if (sums.totalBefore) {
+				const d = delta(total, totalBefore, all, allBefore);
+				row.totalChange = Math.abs(d.change);
+				row.totalZ = Math.abs(d.z);
+			}
+			this.rows.push(row);
+		});
+		this.order();
+	}
+	order() {
+		const { sort, down } = this, sign = down ? -1 : 1, current = this.list.rows[this.list.current];
+		this.rows.sort((a, b) => (typeof a[sort] === 'string' ? (a[sort] < b[sort] ? -1 : a[sort] > b[sort] ? 1 : 0) : a[sort] - b[sort]) * sign || a.func - b.func);
+		this.list.heads(sort, down);
+		const at = current ? this.rows.findIndex(r => r.func === current.func) : 0;
+		this.list.show(this.rows, at);
+	}
+	reach(func) {
+		const at = this.rows.findIndex(r => r.func === func);
+		if (at >= 0) this.list.go(at);
+	}
+	close() { this.list.close(); }
+}

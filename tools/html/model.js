@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Trees as columns, and what is made of them.
+ *
+ * A tree has, by node, in preorder: parent, depth, end (of its subtree, exclusive), frame (a frame that stands
+ * for it), self and total, and, in a comparison, before and totalBefore.  origin says which nodes of the
+ * recording's own tree are in a node: absent in that tree itself.  Weights change with the selection of threads, time and
+ * matches; the structure does not.
+ */
+
+function makeTree(p, parent, depth, frame, self, before) {
+	const n = parent.length, end = new Int32Array(n);
+	for (let i = n - 1; i >= 0; i--) {
+		if (end[i] <= i) end[i] = i + 1;
+		if (i && end[parent[i]] < end[i]) end[parent[i]] = end[i];
+	}
+	const tree = { profile: p, n, parent, depth, end, frame, self, before, total: null, totalBefore: null, x: null, width: null };
+	sumUp(tree);
+	return tree;
+}
+
+function sums(tree, self) {
+	const total = Float64Array.from(self), { parent } = tree;
+	for (let i = tree.n - 1; i > 0; i--) total[parent[i]] += total[i];
+	return total;
+}
+
+function sumUp(tree) {
+	tree.total = sums(tree, tree.self);
+	tree.totalBefore = tree.before ? sums(tree, tree.before) : null;
+	tree.x = null;
+}
+
+/*
+ * Where each node begins and how wide it is, in units of weight. In a comparison `how` tells whose
+ * weight counts: 'after', 'before' or 'both' (the recordings weigh alike then).
+ */
+function layOut(tree, how) {
+	if (tree.x && tree.how === how) return;
+	const { n, parent, total, totalBefore } = tree;
+	let width = total;
+	if (totalBefore && how !== 'after') {
+		const a = how === 'both' ? 0.5 / (total[0] || 1) : 0, b = (how === 'both' ? 0.5 : 1) / (totalBefore[0] || 1);
+		width = total.map((w, i) => w * a + totalBefore[i] * b);
+	}
+	const x = new Float64Array(n), filled = new Float64Array(n);
+	for (let i = 1; i < n; i++) {
+		const p = parent[i];
+		x[i] = x[p] + filled[p];
+		filled[p] += width[i];
+	}
+	tree.x = x;
+	tree.width = width;
+	tree.how = how;
+}
+
+const funcOf = (tree, i) => tree.profile.func[tree.frame[i]];
+const flagsOf = (tree, i) => tree.profile.frameFlags[tree.frame[i]] & 0x7f;
+const nameOf = (tree, i) => tree.profile.funcs[tree.profile.func[tree.frame[i]]].name;
+const placeOf = (p, frame) => {
+	const file = p.strings[p.frameFile[frame]], line = p.frameLine[frame];
+	return file ? file + (line ? ':' + line : '') : line ? 'line ' + line : '';
+};
+
+/* ---- a change and how sure it is ---- */
+
+/*
+ * The change of a share from b of allB to a of allA. z is that of the two-proportion test: beyond ±2 chance
+ * alone would bring it about in fewer than one case in twenty.
+ */
+function delta(a, b, allA, allB) {
+	const pa = allA ? a / allA : 0, pb = allB ? b / allB : 0, pooled = (a + b) / ((allA + allB) || 1);
+	const error = allA && allB ? Math.sqrt(pooled * (1 - pooled) * (1 / allA + 1 / allB)) : 0;
+	return { change: pa - pb, after: pa, before: pb, z: error ? (pa - pb) / error : 0 };
+}
+const deltaOf = (tree, i) => delta(tree.total[i], tree.totalBefore[i], tree.total[0], tree.totalBefore[0]);
+
+/* ---- merging ---- */
+
+/* Finds (a, b) -> number, for millions of pairs. */
+class PairTable {
+	constructor(expected) {
+		let size = 1024;
+		while (size < expected * 2) size *= 2;
+		this.reset(size);
+	}
+	reset(size) {
+		this.mask = size - 1;
+		this.a = new Int32Array(size);
+		this.b = new Int32Array(size);
+		this.value = new Int32Array(size).fill(-1);
+		this.used = 0;
+	}
+	slot(a, b) {
+		let h = Math.imul(a, 0x9e3779b1) ^ Math.imul(b, 0x85ebca6b);
+		h ^= h >>> 15;
+		for (let s = h & this.mask; ; s = (s + 1) & this.mask)
+			if (this.value[s] < 0 || (this.a[s] === a && this.b[s] === b)) return s;
+	}
+	get(a, b) { return this.value[this.slot(a, b)]; }
+	set(a, b, value) {
+		if (this.used * 2 > this.mask) {
+			const { a: oa, b: ob, value: ov } = this;
+			this.reset((this.mask + 1) * 2);
+			for (let i = 0; i < ov.length; i++) if (ov[i] >= 0) this.set(oa[i], ob[i], ov[i]);
+		}
+		const s = this.slot(a, b);
+		if (this.value[s] < 0) this.used++;
+		this.a[s] = a;
+		this.b[s] = b;
+		this.value[s] = value;
+	}
+}
+
+/* Nodes in the order in which they were made, brought into preorder, children heaviest first. */
+function inPreorder(count, parent, weight) {
+	const order = new Int32Array(count), number = new Int32Array(count);
+	const first = new Int32Array(count).fill(-1), next = new Int32Array(count).fill(-1);
+	for (let i = count - 1; i > 0; i--) {
+		next[i] = first[parent[i]];
+		first[parent[i]] = i;
+	}
+	const siblings = [];
+	for (let p = 0; p < count; p++) {
+		if (first[p] < 0 || next[first[p]] < 0) continue;
+		siblings.length = 0;
+		for (let i = first[p]; i >= 0; i = next[i]) siblings.push(i);
+		siblings.sort((a, b) => weight[b] - weight[a] || a - b);
+		first[p] = siblings[0];
+		for (let k = 0; k < siblings.length; k++) next[siblings[k]] = k + 1 < siblings.length ? siblings[k + 1] : -1;
+	}
+	let i = 0, at = 0;
+	for (;;) {
+		number[i] = at;
+		order[at++] = i;
+		if (first[i] >= 0) { i = first[i]; continue; }
+		while (i && next[i] < 0) i = parent[i];
+		if (!i) break;
+		i = next[i];
+	}
+	return { order, number };
+}
+
+/*
+ * The tree with the calls of one function from one function merged, wherever in it they stand.  With fold, a function
+ * that is called again below itself is not deeper: its node is the one further out.
+ */
+function mergeCalls(tree, fold) {
+	const p = tree.profile, { n, parent, frame } = tree;
+	const map = new Int32Array(n), up = [-1], kind = [0], sample = [0];
+	const known = new PairTable(n / 4 | 0);
+	/* What stands for a frame: its function and whether it was inlined, left by a tail call, and so on. */
+	const kinds = new Int32Array(p.func.length), numbers = new Map();
+	for (let f = 0; f < kinds.length; f++) {
+		const key = p.func[f] * 128 + (p.frameFlags[f] & 0x7f);
+		if (!numbers.has(key)) numbers.set(key, numbers.size);
+		kinds[f] = numbers.get(key);
+	}
+	for (let i = 1; i < n; i++) {
+		const under = map[parent[i]], k = kinds[frame[i]];
+		if (fold) {
+			let same = under;
+			const func = p.func[frame[i]];
+			while (same > 0 && p.func[frame[sample[same]]] !== func) same = up[same];
+			if (same > 0) { map[i] = same; continue; }
+		}
+		let m = known.get(under, k);
+		if (m < 0) {
+			m = up.length;
+			known.set(under, k, m);
+			up.push(under);
+			kind.push(k);
+			sample.push(i);
+		}
+		map[i] = m;
+	}
+	const count = up.length, weight = new Float64Array(count);
+	for (let i = 0; i < n; i++) weight[map[i]] += tree.self[i] + (tree.before ? tree.before[i] : 0);
+	for (let m = count - 1; m > 0; m--) weight[up[m]] += weight[m];
+	/* What stands for things left out of the page comes last. */
+	for (let m = 1; m < count; m++) if (p.frameFlags[frame[sample[m]]] & LEFT_OUT) weight[m] = -1;
+	const { order, number } = inPreorder(count, up, weight);
+	const newParent = new Int32Array(count), depth = new Int32Array(count), newFrame = new Uint32Array(count);
+	newParent[0] = -1;
+	for (let at = 0; at < count; at++) {
+		const m = order[at];
+		if (m) {
+			newParent[at] = number[up[m]];
+			depth[at] = depth[newParent[at]] + 1;
+		}
+		newFrame[at] = frame[sample[m]];
+	}
+	for (let i = 0; i < n; i++) map[i] = number[map[i]];
+	const merged = makeTree(p, newParent, depth, newFrame, gather(tree.self, map, count), tree.before && gather(tree.before, map, count));
+	merged.map = map;
+	merged.source = tree;
+	return merged;
+}
+
+function gather(weights, map, count) {
+	const out = new Float64Array(count);
+	for (let i = 0; i < weights.length; i++) out[map[i]] += weights[i];
+	return out;
+}
+
+/* Takes over changed weights of the tree it was merged from. */
+function refresh(merged) {
+	merged.self = gather(merged.source.self, merged.map, merged.n);
+	if (merged.before) merged.before = gather(merged.source.before, merged.map, merged.n);
+	sumUp(merged);
+}
+
+/* ---- selecting ---- */
+
+/* The nodes' own weights in these threads (null: all), between these times (null: always). */
+function weightsOf(p, threads, range) {
+	const self = new Float64Array(p.tree.n), { sampleTime: time, sampleNode: node, sampleWeight: weight } = p;
+	for (const t of p.threads) {
+		if (threads && !threads.has(t.number)) continue;
+		let i = t.first, last = t.last;
+		if (range) {
+			i = lowerBound(time, range[0], t.first, t.last);
+			last = lowerBound(time, range[1], i, t.last);
+		}
+		for (; i < last; i++) self[node[i]] += weight ? weight[i] : 1;
+	}
+	return self;
+}
+
+function lowerBound(array, value, from, to) {
+	while (from < to) {
+		const mid = (from + to) >> 1;
+		if (array[mid] < value) from = mid + 1; else to = mid;
+	}
+	return from;
+}
+
+/* Leaves out every context that holds no function that matched. */
+function keepMatches(tree, self, matched) {
+	const out = new Float64Array(tree.n);
+	for (let i = 0; i < tree.n; ) {
+		if (!matched[funcOf(tree, i)]) { i++; continue; }
+		for (const end = tree.end[i]; i < end; i++) out[i] = self[i];
+	}
+	return out;
+}
+
+/* How much lies in frames that match, and how many there are. */
+function countMatches(tree, matched) {
+	let frames = 0, weight = 0, covered = 0;
+	for (let i = 1; i < tree.n; i++) {
+		if (!matched[funcOf(tree, i)] || !(tree.total[i] || tree.totalBefore && tree.totalBefore[i])) continue;
+		frames++;
+		if (i >= covered) { weight += tree.total[i]; covered = tree.end[i]; }
+	}
+	return { frames, weight };
+}
+
+/* ---- functions ---- */
+
+/* By function: own weight, and that of all contexts it is part of, each counted once. */
+function sumFunctions(tree) {
+	const p = tree.profile, count = p.funcs.length, { n, end, total, totalBefore, self, before } = tree;
+	const out = {
+		self: new Float64Array(count), total: new Float64Array(count), calls: new Uint32Array(count),
+		selfBefore: before && new Float64Array(count), totalBefore: before && new Float64Array(count),
+	};
+	const covered = new Int32Array(count);
+	for (let i = 1; i < n; i++) {
+		const f = funcOf(tree, i);
+		out.self[f] += self[i];
+		if (before) out.selfBefore[f] += before[i];
+		if (total[i]) out.calls[f]++;
+		if (i < covered[f]) continue;
+		covered[f] = end[i];
+		out.total[f] += total[i];
+		if (before) out.totalBefore[f] += totalBefore[i];
+	}
+	return out;
+}
+
+/* The outermost nodes of a function. */
+function nodesOf(tree, func) {
+	const nodes = [];
+	for (let i = 1; i < tree.n; ) {
+		if (funcOf(tree, i) !== func) { i++; continue; }
+		nodes.push(i);
+		i = tree.end[i];
+	}
+	return nodes;
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Small things that all views use: elements, numbers as text, the tooltip. */
+const $ = id => document.getElementById(id);
+
+function el(tag, properties = {}, ...children) {
+	const e = document.createElement(tag);
+	for (const [key, value] of Object.entries(properties)) {
+		if (key === 'class') e.className = value;
+		else if (key.startsWith('on')) e.addEventListener(key.slice(2), value);
+		else if (key in e && key !== 'role') e[key] = value;
+		else e.setAttribute(key, value);
+	}
+	e.append(...children.filter(c => c !== null && c !== undefined && c !== ''));
+	return e;
+}
+
+/* Names come from a program and may hold anything: they are only ever set as text. */
+const count = v => Number.isInteger(v) ? v.toLocaleString('en') : v.toLocaleString('en', { maximumFractionDigits: 1 });
+const share = (part, whole) => whole ? 100 * part / whole : 0;
+function percent(part, whole) {
+	const v = share(part, whole);
+	return (v >= 99.95 || v === 0 ? v.toFixed(0) : v >= 9.995 ? v.toFixed(1) : v >= 0.0095 ? v.toFixed(2) : '<0.01') + '%';
+}
+function points(change) {
+	const v = 100 * change;
+	return (v > 0 ? '+' : v < 0 ? '−' : '') + Math.abs(v).toFixed(2);
+}
+function seconds(s) {
+	const a = Math.abs(s);
+	return a >= 100 ? s.toFixed(0) + ' s' : a >= 1 ? s.toFixed(2) + ' s' : a >= 1e-3 ? (s * 1e3).toFixed(a >= 0.1 ? 0 : 2) + ' ms' :
+		a >= 1e-6 ? (s * 1e6).toFixed(a >= 1e-4 ? 0 : 1) + ' µs' : a ? (s * 1e9).toFixed(0) + ' ns' : '0 s';
+}
+const plural = (n, one, many = one + 's') => count(n) + ' ' + (n === 1 ? one : many);
+
+/* A C++ name without template arguments and parameters, for where there is no room. */
+const shortNames = new Map();
+function shortName(name) {
+	let short = shortNames.get(name);
+	if (short !== undefined) return short;
+	short = '';
+	let level = 0;
+	for (let i = 0; i < name.length; i++) {
+		const c = name[i];
+		const operator = (c === '<' || c === '>') && (/operator[<>=-]*$/.test(name.slice(Math.max(0, i - 11), i)) || name[i - 1] === '-');
+		if (operator) { if (!level) short += c; continue; }
+		if (c === '<') level++;
+		else if (c === '>') level = Math.max(0, level - 1);
+		else if (c === '(' && !level && short && !name.startsWith('(anonymous', i)) break;
+		else if (!level) short += c;
+	}
+	if (!short.trim() || name[0] === '[') short = name;
+	shortNames.set(name, short);
+	return short;
+}
+
+/* What there is to say of a node besides numbers. */
+function repeatText(tree, i) {
+	const p = tree.profile, r = tree === p.tree ? p.repeatOf.get(i) : undefined;
+	if (r === undefined) return '';
+	const least = p.repeatLeast[r] + 1, most = p.repeatMost[r] + 1;
+	return ' × ' + (least === most ? count(most) : count(least) + '–' + count(most));
+}
+const labelOf = (tree, i) => nameOf(tree, i) + repeatText(tree, i);
+
+function marksOf(tree, i) {
+	const f = flagsOf(tree, i), p = tree.profile, r = tree === p.tree ? p.repeatOf.get(i) : undefined, marks = [];
+	if (f & INLINED) marks.push('inlined into its caller');
+	if (f & TAIL) marks.push('left by a tail call');
+	if (f & KERNEL) marks.push('in the kernel');
+	else if (f & FOREIGN) marks.push('not instrumented');
+	if (f & GAP) marks.push('frames are missing here');
+	if (f & SIGNAL) marks.push('a signal interrupted its caller here');
+	if (f & LEFT_OUT) marks.push('too light or too deep to be in this page');
+	if (r !== undefined) marks.push(p.repeatSpan[r] > 1 ? 'recursion: this frame and the ' + (p.repeatSpan[r] - 1) + ' inside it repeat' : 'recursion');
+	return marks;
+}
+const CALL_TEXTS = {
+	none: 'this call leaves the id as it is', add: 'this call adds to the id', push: 'this call pushes on the encoding stack',
+	ext: 'this call only marks that the program is in code without instrumentation', tail: 'tail call',
+};
+const callOf = (tree, i) => CALL_TEXTS[CALLS[tree.profile.frameFlags[tree.frame[i]] >> 8]] || '';
+
+/* From the outermost frame to this one, without the root. */
+function pathOf(tree, i) {
+	const path = [];
+	for (; i > 0; i = tree.parent[i]) path.push(i);
+	return path.reverse();
+}
+
+/* ---- tooltip ---- */
+
+function hideTip() { $('tip').style.visibility = 'hidden'; }
+
+function showTip(x, y, ...content) {
+	const tip = $('tip');
+	tip.replaceChildren(...content);
+	const r = tip.getBoundingClientRect();
+	tip.style.left = Math.max(4, Math.min(x + 14, innerWidth - r.width - 8)) + 'px';
+	tip.style.top = (y + 20 + r.height > innerHeight ? Math.max(4, y - r.height - 10) : y + 18) + 'px';
+	tip.style.visibility = 'visible';
+}
+
+function nodeNumbers(tree, i, view) {
+	const all = tree.total[0], table = el('table');
+	const row = (...cells) => table.append(el('tr', {}, ...cells.map(c => el('td', {}, c))));
+	if (tree.totalBefore) {
+		const d = deltaOf(tree, i), allBefore = tree.totalBefore[0];
+		row('', 'before', 'after', 'points');
+		row('with callees', percent(tree.totalBefore[i], allBefore), percent(tree.total[i], all), points(d.change));
+		row('itself', percent(tree.before[i], allBefore), percent(tree.self[i], all), points(share(tree.self[i], all) / 100 - share(tree.before[i], allBefore) / 100));
+		row('samples', count(tree.totalBefore[i]), count(tree.total[i]), 'z ' + d.z.toFixed(1));
+		return table;
+	}
+	row('with callees', count(tree.total[i]), percent(tree.total[i], all));
+	row('itself', count(tree.self[i]), percent(tree.self[i], all));
+	if (i) row('of its caller', '', percent(tree.total[i], tree.total[tree.parent[i]]));
+	if (view && i > view) row('of this view', '', percent(tree.total[i], tree.total[view]));
+	return table;
+}
+
+function nodeTip(tree, i, view, x, y) {
+	const p = tree.profile, place = i && placeOf(p, tree.frame[i]), module = i && p.funcs[funcOf(tree, i)].module;
+	showTip(x, y, el('b', {}, labelOf(tree, i)), ...[!tree.map && place && 'called at ' + place, module, ...marksOf(tree, i)].filter(Boolean).map(t => el('div', {}, t)),
+		nodeNumbers(tree, i, view));
+}
+
+function describe(tree, i) {
+	const p = tree.profile, all = tree.total[0], place = i && !tree.map && placeOf(p, tree.frame[i]);
+	const change = tree.totalBefore ? points(deltaOf(tree, i).change) + ' points' : '';
+	return [labelOf(tree, i), place, count(tree.total[i]) + ' (' + percent(tree.total[i], all) + ')', 'self ' + percent(tree.self[i], all), change,
+		...marksOf(tree, i)].filter(Boolean).join(' · ');
+}
+
+/* ---- drawing surfaces ---- */
+
+/* A canvas as large as its place: calls draw(context, width, height) in the next frame after touch(). */
+class Surface {
+	constructor(canvas, place, draw) {
+		this.canvas = canvas;
+		this.context = canvas.getContext('2d');
+		this.draw = draw;
+		this.pending = false;
+		this.observer = new ResizeObserver(() => this.resize(place.clientWidth, place.clientHeight));
+		this.observer.observe(place);
+	}
+	resize(width, height) {
+		const ratio = window.devicePixelRatio || 1;
+		this.width = width;
+		this.height = height;
+		this.canvas.width = Math.round(width * ratio);
+		this.canvas.height = Math.round(height * ratio);
+		this.canvas.style.width = width + 'px';
+		this.canvas.style.height = height + 'px';
+		this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+		this.paint();
+	}
+	touch() {
+		if (this.pending) return;
+		this.pending = true;
+		requestAnimationFrame(() => { this.pending = false; this.paint(); });
+	}
+	paint() {
+		if (!this.width || !this.height) return;
+		this.context.clearRect(0, 0, this.width, this.height);
+		this.draw(this.context, this.width, this.height);
+	}
+	close() { this.observer.disconnect(); }
+}
+
+/* The widths of texts in the graphs' font. */
+const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
+const textWidths = new Map();
+function textWidth(ctx, text) {
+	let w = textWidths.get(text);
+	if (w === undefined) textWidths.set(text, w = ctx.measureText(text).width);
+	return w;
+}
+function fitText(ctx, text, room, short) {
+	if (textWidth(ctx, text) <= room) return text;
+	if (short && short !== text) {
+		text = short;
+		if (textWidth(ctx, text) <= room) return text;
+	}
+	const n = Math.floor(text.length * (room - 8) / textWidth(ctx, text));
+	return n >= 2 ? text.slice(0, n) + '…' : '';
+}
