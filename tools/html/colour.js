@@ -16,7 +16,7 @@ function hashText(s) {
 
 /* hue, how far it varies, saturation, lightness in light and in dark */
 const KINDS = {
-	code: [28, 20, 88, 70, 35], inlined: [62, 10, 68, 68, 32], foreign: [208, 14, 34, 75, 38], kernel: [268, 12, 42, 77, 42],
+	code: [32, 15, 86, 71, 36], inlined: [76, 12, 52, 70, 33], foreign: [208, 14, 34, 75, 38], kernel: [268, 12, 42, 77, 42],
 	gap: [352, 0, 68, 52, 42], signal: [326, 0, 58, 72, 40], rest: [40, 0, 4, 80, 28],
 };
 const kindOf = flags => flags & GAP ? 'gap' : flags & LEFT_OUT ? 'rest' : flags & KERNEL ? 'kernel' : flags & FOREIGN ? 'foreign' :

@@ -14,19 +14,24 @@ function fromBase64(text) {
 }
 
 async function inflate(bytes) {
-	const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
-	return new Uint8Array(await new Response(stream).arrayBuffer());
+	const stream = new DecompressionStream('deflate'), writer = stream.writable.getWriter();
+	/* A failure shows in what is read. */
+	writer.write(bytes).catch(() => {});
+	writer.close().catch(() => {});
+	return new Uint8Array(await new Response(stream.readable).arrayBuffer());
 }
 
 function decodeColumn(bytes, at, out) {
-	for (let i = 0; i < out.length; i++) {
+	for (let i = 0, n = out.length; i < n; i++) {
 		let b = bytes[at++];
 		if (b < 0x80) { out[i] = b; continue; }
-		let value = b & 0x7f, scale = 128;
+		let value = b & 0x7f, shift = 7;
 		do {
 			b = bytes[at++];
-			value += (b & 0x7f) * scale;
-			scale *= 128;
+			/* Numbers beyond 2^28 are beyond bit operations. */
+			if (shift < 28) value |= (b & 0x7f) << shift;
+			else value += (b & 0x7f) * 2 ** shift;
+			shift += 7;
 		} while (b >= 0x80);
 		out[i] = value;
 	}
@@ -106,13 +111,15 @@ async function readProfile(text) {
 		frameName: column('frame.name'), frameFile: column('frame.file'), frameLine: column('frame.line'),
 		frameModule: column('frame.module'), frameFlags: column('frame.flags'),
 		entries: columns['node.entries'] || null,
+		/* node -> how often it stands in a row besides the first time, at least and at most; and of how many nodes */
 		repeatOf: new Map(),
-		repeatLeast: column('repeat.least'), repeatMost: column('repeat.most'), repeatSpan: column('repeat.span'),
 	};
+	/* What a sample stands for, in seconds, where that is a time. */
+	p.sampleSeconds = /^(cpu|task)-clock/.test(p.facts.event || '') && p.facts.frequency ? 1 / p.facts.frequency : 0;
 	nameFunctions(p);
 	placeSamples(p, columns, head.tick);
 	let node = 0;
-	column('repeat.node').forEach((d, i) => { node += d; p.repeatOf.set(node, i); });
+	column('repeat.node').forEach((d, i) => { node += d; p.repeatOf.set(node, [column('repeat.least')[i], column('repeat.most')[i], column('repeat.span')[i]]); });
 	const parent = new Int32Array(n), depth = new Int32Array(n), at = [];
 	parent[0] = -1;
 	at[0] = 0;
@@ -124,5 +131,6 @@ async function readProfile(text) {
 	}
 	const self = columns['node.self'] || new Float64Array(1);
 	p.tree = makeTree(p, parent, depth, column('node.frame'), self, columns['node.before'] || null);
+	p.tree.repeatOf = p.repeatOf;
 	return p;
 }

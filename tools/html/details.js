@@ -4,31 +4,41 @@
 /* The nodes of the recording's own tree that a node stands for. */
 function nodesWithin(tree, i) {
 	if (!tree.map) return [i];
-	const nodes = [];
-	tree.map.forEach((m, k) => { if (m === i) nodes.push(k); });
-	return nodes;
+	if (!tree.members) {
+		const { map, n } = tree, begin = new Int32Array(n + 1), members = new Int32Array(map.length);
+		for (let k = 0; k < map.length; k++) begin[map[k] + 1]++;
+		for (let m = 0; m < n; m++) begin[m + 1] += begin[m];
+		const at = begin.slice();
+		for (let k = 0; k < map.length; k++) members[at[map[k]]++] = k;
+		tree.begin = begin;
+		tree.members = members;
+	}
+	return tree.members.subarray(tree.begin[i], tree.begin[i + 1]);
 }
+
+/* Does a node of this tree stand for nodes of the recording's? Not so in trees of callers. */
+const baseOf = tree => tree === tree.profile.tree || tree.source === tree.profile.tree ? tree.profile.tree : null;
 
 /* From where a node is called: by place, with weights. */
 function callPlaces(tree, i) {
-	const base = tree.source || tree, places = new Map();
+	const base = baseOf(tree), places = new Map();
+	if (!base) return [];
 	for (const k of nodesWithin(tree, i)) {
-		const f = base.frame[k], text = placeOf(base.profile, f) || 'unknown place', old = places.get(text) || { weight: 0, calls: new Set() };
+		const f = base.frame[k], full = fullPlaceOf(base.profile, f) || 'unknown place';
+		const old = places.get(full) || { text: placeOf(base.profile, f) || 'unknown place', weight: 0, calls: new Set([full]) };
 		old.weight += base.total[k];
 		old.calls.add(callOf(base, k));
-		places.set(text, old);
+		places.set(full, old);
 	}
-	return [...places].sort((a, b) => b[1].weight - a[1].weight);
+	return [...places.values()].sort((a, b) => b.weight - a.weight);
 }
 
 /* What goes on below a node that only pcce knows. */
 function encodingOf(tree, i) {
-	const base = tree.source || tree, { entries } = base.profile;
-	let most = -1, pushes = 0;
-	for (const k of nodesWithin(tree, i)) {
-		if (base.self[k] && entries) most = Math.max(most, entries[k]);
-	}
-	for (let k = i; k > 0; k = tree.parent[k]) if (CALLS[base.profile.frameFlags[tree.frame[k]] >> 8] === 'push') pushes++;
+	const base = baseOf(tree), { entries, frameFlags } = tree.profile;
+	let most = -1, pushes = base && frameFlags.some(f => f >> 8) ? 0 : -1;
+	for (const k of base && entries ? nodesWithin(tree, i) : []) if (base.self[k]) most = Math.max(most, entries[k]);
+	for (let k = i; k > 0 && pushes >= 0; k = tree.parent[k]) if (CALLS[frameFlags[tree.frame[k]] >> 8] === 'push') pushes++;
 	return { most, pushes };
 }
 
@@ -54,17 +64,17 @@ class Details {
 			el('button', { onclick: e => this.copy(tree, i, e.target) }, 'Copy chain')));
 		out.push(nodeNumbers(tree, i, 0));
 		const places = callPlaces(tree, i), { most, pushes } = encodingOf(tree, i);
-		if (places.length && !(places.length === 1 && places[0][0] === 'unknown place')) {
-			block('Called at', el('table', { class: 'places' }, ...places.slice(0, 12).map(([text, { weight, calls }]) => el('tr', {},
-				el('td', { title: [...calls].filter(Boolean).join('; ') }, text), el('td', {}, percent(weight, all))))),
+		if (places.some(p => p.text !== 'unknown place')) {
+			block('Called at', el('table', { class: 'places' }, ...places.slice(0, 12).map(({ text, weight, calls }) => el('tr', {},
+				el('td', { title: [...calls].filter(Boolean).join('\n') }, text), el('td', {}, percent(weight, all))))),
 			places.length > 12 ? el('div', { class: 'soft' }, plural(places.length - 12, 'more place')) : '');
 		}
-		const path = pathOf(tree, i), marked = path.filter(k => flagsOf(tree, k) & GAP), call = callOf(tree, i);
-		block('Context', facts([
+		const path = pathOf(tree, i), marked = path.filter(k => flagsOf(tree, k) & GAP), call = baseOf(tree) ? callOf(tree, i) : '';
+		if (baseOf(tree)) block('Context', facts([
 			['exactness', marked.length ? 'not exact: ' + nameOf(tree, marked[0]) : 'exact'],
 			['call', call],
 			['frames', count(path.length) + (path.some(k => repeatText(tree, k)) ? ', repetitions not counted' : '')],
-			['calls that push', pushes ? count(pushes) : '0'],
+			['calls that push', pushes >= 0 ? count(pushes) : ''],
 			['encoding stack', most >= 0 ? 'up to ' + plural(most, 'entry', 'entries') : ''],
 		]));
 		const threads = options.threads(tree, i);
@@ -74,13 +84,14 @@ class Details {
 			threads.length > 12 ? el('div', { class: 'soft' }, plural(threads.length - 12, 'more thread')) : '');
 		}
 		/* Innermost first, as in a debugger; of very long chains the two ends. */
-		const chain = path.slice().reverse(), cut = chain.length > 200 ? [...chain.slice(0, 100), -1, ...chain.slice(-100)] : chain;
+		const chain = tree.inverted ? path : path.slice().reverse(), cut = chain.length > 200 ? [...chain.slice(0, 100), -1, ...chain.slice(-100)] : chain;
 		block('Chain of calls', el('ol', { class: 'chain' }, ...cut.map(k => k < 0 ? el('li', { class: 'soft' }, plural(chain.length - 200, 'frame') + ' between') :
-			el('li', {}, el('button', { class: 'link', onclick: () => options.zoom(k) }, labelOf(tree, k)), !tree.map && placeOf(p, tree.frame[k]) ? el('span', { class: 'soft' }, ' ' + placeOf(p, tree.frame[k])) : ''))));
+			el('li', {}, el('button', { class: 'link', onclick: () => options.zoom(k) }, labelOf(tree, k)), tree === p.tree && placeOf(p, tree.frame[k]) ? el('span', { class: 'soft', title: fullPlaceOf(p, tree.frame[k]) }, ' ' + placeOf(p, tree.frame[k])) : ''))));
 		this.host.replaceChildren(...out);
 	}
 	copy(tree, i, button) {
-		const text = pathOf(tree, i).reverse().map(k => labelOf(tree, k) + (!tree.map && placeOf(tree.profile, tree.frame[k]) ? '  called at ' + placeOf(tree.profile, tree.frame[k]) : '')).join('\n');
+		const path = tree.inverted ? pathOf(tree, i) : pathOf(tree, i).reverse();
+		const text = path.map(k => labelOf(tree, k) + (tree === tree.profile.tree && fullPlaceOf(tree.profile, tree.frame[k]) ? '  called at ' + fullPlaceOf(tree.profile, tree.frame[k]) : '')).join('\n');
 		const done = ok => { button.textContent = ok ? 'Copied' : 'Not allowed'; setTimeout(() => { button.textContent = 'Copy chain'; }, 1500); };
 		if (navigator.clipboard) { navigator.clipboard.writeText(text).then(() => done(true), () => done(copyOldWay(text))); } else done(copyOldWay(text));
 	}

@@ -10,7 +10,7 @@
 const ROW = 20, TINY = 0.7;
 
 class FlameView {
-	/* options: label, up (a function: do frames grow upwards?), select(i), zoom(i), rootLabel */
+	/* options: label, up (a function: do frames grow upwards?), select(i), zoom(i), rootless */
 	constructor(host, options) {
 		this.options = options;
 		this.canvas = el('canvas', { tabIndex: 0, class: 'graph', role: 'application', 'aria-describedby': 'status',
@@ -44,11 +44,15 @@ class FlameView {
 
 	get up() { return this.options.up(); }
 	get all() { return Math.max(this.tree.width[0], 1e-12); }
+	get above() { return this.options.rootless ? 1 : 0; }
 	height() { return Math.max(this.rows * ROW + 2, this.scroll.clientHeight); }
-	yOf(depth) { return (this.up ? this.height() - (depth + 1) * ROW - 1 : depth * ROW) - this.scroll.scrollTop; }
+	yOf(depth) {
+		depth -= this.above;
+		return (this.up ? this.height() - (depth + 1) * ROW - 1 : depth * ROW) - this.scroll.scrollTop;
+	}
 	rowAt(y) {
 		const at = y + this.scroll.scrollTop;
-		return Math.floor(this.up ? (this.height() - at - 1) / ROW : at / ROW);
+		return Math.floor(this.up ? (this.height() - at - 1) / ROW : at / ROW) + this.above;
 	}
 	nodeAt(px, py) {
 		const { tree } = this, depth = this.rowAt(py), at = this.v0 + px / this.surface.width * (this.v1 - this.v0);
@@ -75,8 +79,9 @@ class FlameView {
 			i++;
 		}
 		const bottom = this.tall.offsetHeight - this.scroll.scrollTop;
-		this.rows = deepest + 1;
+		this.rows = deepest + 1 - this.above;
 		this.tall.style.height = this.height() + 'px';
+		if (this.options.measured) this.options.measured(this.rows);
 		if (this.up) this.scroll.scrollTop = this.tall.offsetHeight - bottom;
 	}
 
@@ -85,6 +90,23 @@ class FlameView {
 		if (top && (y < space - ROW || y > height * 0.6)) this.scroll.scrollTop += this.up ? y - height + space + ROW : y - space;
 		else if (y < 0) this.scroll.scrollTop += y;
 		else if (y + ROW > height) this.scroll.scrollTop += y + ROW - height;
+	}
+
+	/* From the selected frame down the heaviest way, to where it parts. */
+	toParting() {
+		const { tree } = this;
+		let i = this.focus;
+		for (;;) {
+			let best = -1;
+			for (let c = i + 1; c < tree.end[i]; c = tree.end[c]) if (best < 0 || tree.width[c] > tree.width[best]) best = c;
+			if (best < 0 || !tree.width[best]) break;
+			const parts = tree.width[best] < tree.width[i] * 0.9;
+			i = best;
+			if (parts) break;
+		}
+		if (i === this.focus) return;
+		this.select(i);
+		this.options.zoom(i);
 	}
 
 	/* ---- moving ---- */
@@ -170,12 +192,12 @@ class FlameView {
 		const { tree } = this, y = this.yOf(tree.depth[i]);
 		if (y <= -ROW || y >= height) return;
 		const w = to - from, gap = w > 3 ? 1 : 0, hit = this.matched && i && this.matched[funcOf(tree, i)];
-		const aside = this.matched && !hit || this.zoom && i < this.zoom && tree.end[i] > this.zoom;
+		const aside = !hit && (this.matched || i < this.zoom && tree.end[i] > this.zoom);
 		ctx.globalAlpha = aside ? 0.5 : 1;
 		ctx.fillStyle = hit ? style.hit : i ? this.colours(i) : style.rest;
 		ctx.fillRect(from, y, w - gap, ROW - 1);
 		if (w > 20) {
-			const name = i ? nameOf(tree, i) : this.options.rootLabel || 'all', repeat = repeatText(tree, i);
+			const name = nameOf(tree, i), repeat = repeatText(tree, i);
 			const text = fitText(ctx, name + repeat, w - 9, shortName(name) + repeat);
 			if (text) {
 				ctx.globalAlpha = aside ? 0.75 : 1;
@@ -270,6 +292,7 @@ class FlameView {
 		else if (e.key === into) for (let c = f + 1; c < tree.end[f] && to < 0; c = tree.end[c]) to = tree.width[c] ? c : -1;
 		else if (e.key === 'ArrowRight') to = f ? this.sibling(f, 1) : -1;
 		else if (e.key === 'ArrowLeft') to = f ? this.sibling(f, -1) : -1;
+		else if (e.key === 'x') this.toParting();
 		else if (e.key === 'Home') to = this.zoom;
 		else if (e.key === 'PageDown' || e.key === 'PageUp') this.scroll.scrollTop += (e.key === 'PageDown' ? 1 : -1) * (this.scroll.clientHeight - 2 * ROW);
 		else if (e.key === 'Enter' || e.key === ' ') this.options.zoom(f);

@@ -68,18 +68,21 @@ function growInverted(tree, roots, total, totalBefore) {
 		if (before) { before.push(g.totalBefore); before[under] -= g.totalBefore; }
 		push(callersOf(tree, g), i);
 	}
-	return makeTree(tree.profile, Int32Array.from(parent), Int32Array.from(depth), Uint32Array.from(frame),
+	const made = makeTree(tree.profile, Int32Array.from(parent), Int32Array.from(depth), Uint32Array.from(frame),
 		Float64Array.from(self), before && Float64Array.from(before));
+	made.inverted = true;
+	return made;
 }
 
 const invertAll = tree => growInverted(tree, leafGroups(tree), tree.total[0], tree.totalBefore ? tree.totalBefore[0] : 0);
+const partOf = (tree, part) => Object.assign(part, { whole: wholeOf(tree) });
 
 /* The contexts of one function, from it outwards. */
 function invertAt(tree, nodes) {
 	const weights = nodes.map(i => tree.total[i]), before = tree.before && nodes.map(i => tree.totalBefore[i]);
 	const roots = groupBy(tree, nodes, weights, before);
 	const sum = list => list ? list.reduce((a, b) => a + b, 0) : 0;
-	return growInverted(tree, roots, sum(weights), sum(before));
+	return partOf(tree, growInverted(tree, roots, sum(weights), sum(before)));
 }
 
 /* What the function at these nodes calls, merged. */
@@ -102,5 +105,5 @@ function calleesAt(tree, nodes) {
 			depth[at] = depth[parent[at]] + 1;
 		}
 	}
-	return mergeCalls(makeTree(tree.profile, Int32Array.from(parent), depth, Uint32Array.from(frame), self, before), false);
+	return partOf(tree, mergeCalls(makeTree(tree.profile, Int32Array.from(parent), depth, Uint32Array.from(frame), self, before), false));
 }

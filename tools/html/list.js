@@ -121,33 +121,40 @@ class TreeList {
 		const comparing = options.comparing;
 		this.list = new RowList(host, {
 			label: options.label, role: 'treegrid',
-			columns: [...comparing ? changeColumns('total') : [{ title: 'total', class: 'bar' }, { title: 'weight', class: 'number' }, { title: 'self', class: 'number' }],
-				{ title: options.title, class: 'name' }, { title: options.placeTitle, class: 'place' }],
+			columns: [...comparing ? changeColumns('total') : [{ title: 'total', class: 'bar' }, { title: 'samples', class: 'number' }, { title: 'self', class: 'number' }],
+				{ title: options.title, class: 'name' }, { title: options.placeTitle, class: 'place' }].filter(c => c.title !== 'self' || !options.inverted),
 			cells: item => this.cells(item), select: item => options.select(item), enter: item => options.enter(item),
 			twist: at => this.toggle(at), key: e => this.key(e),
 		});
 	}
 	cells(item) {
 		const [all, allBefore] = this.options.totals(), twist = el('span', { class: 'twist' + (item.has ? '' : ' leaf') }, item.has ? item.open ? '▾' : '▸' : '');
+		if (item.places) {
+			/* Looked up only for rows that come into sight. */
+			const places = item.places();
+			item.places = null;
+			item.place = places.length ? places[0].text + (places.length > 1 ? ` and ${places.length - 1} more` : '') : '';
+			item.fullPlace = places.slice(0, 20).map(c => [...c.calls][0] + '  ' + count(c.weight)).join('\n');
+		}
 		const name = cell('name', twist, el('i', { class: 'chip' }), el('span', { class: this.options.matched(item.func) ? 'text hit' : 'text', title: item.label }, item.label));
 		name.style.paddingLeft = Math.min(item.level, 60) * 14 + 'px';
 		name.querySelector('.chip').style.background = this.options.colour(item);
 		if (item.level > 60) twist.before(el('span', { class: 'soft' }, item.level + ' '));
 		return [...this.options.comparing ? changeCells(item.total, item.totalBefore, all, allBefore) :
-			[barCell(item.total, all, this.options.colour(item)), cell('number', count(item.total)), cell('number', item.self ? percent(item.self, all) : '')],
-		name, cell('place', el('span', { title: item.place }, item.place))];
+			[barCell(item.total, all, this.options.colour(item)), cell('number', count(item.total)), this.options.inverted ? null : cell('number', item.self ? percent(item.self, all) : '')],
+		name, cell('place', el('span', { title: item.fullPlace || item.place }, item.place))].filter(Boolean);
 	}
 	show(source) {
 		this.source = source;
 		const rows = source.roots().map(item => Object.assign(item, { level: 0 }));
 		this.list.show(rows);
 		/* Where nearly all goes one way, nobody wants to open each step. */
-		for (let at = 0, steps = 0; at < rows.length && steps < 40; at++, steps++) {
-			const item = rows[at], top = item.total + (item.totalBefore || 0);
-			if (!item.has || top < rows[0].total * 0.5) break;
+		for (let at = 0; at < this.list.rows.length && at < 40 && !this.options.inverted; at++) {
+			const item = this.list.rows[at], most = i => i.total + (i.totalBefore || 0);
+			if (!item.has || most(item) < most(rows[0]) * 0.5) break;
 			this.open(at);
 		}
-		this.list.show(this.list.rows);
+		this.list.paint();
 	}
 	open(at) {
 		const { rows } = this.list, item = rows[at];
@@ -224,9 +231,8 @@ class TreeList {
 }
 
 function topDown(tree) {
-	const p = tree.profile;
 	const item = i => ({
-		node: i, func: funcOf(tree, i), label: labelOf(tree, i), place: tree.map ? p.funcs[funcOf(tree, i)].module : placeOf(p, tree.frame[i]),
+		node: i, func: funcOf(tree, i), label: labelOf(tree, i), places: () => callPlaces(tree, i).filter(c => c.weight && c.text !== 'unknown place'),
 		total: tree.total[i], self: tree.self[i], totalBefore: tree.totalBefore ? tree.totalBefore[i] : 0,
 		has: hasKids(tree, i),
 	});

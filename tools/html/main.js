@@ -4,8 +4,8 @@
  * bookmarked), and what follows from it.  Everything that changes goes through update().
  */
 const VIEWS = [['flame', 'Flame graph'], ['tree', 'Call tree'], ['bottom', 'Bottom-up'], ['functions', 'Functions'], ['time', 'Over time'], ['recording', 'Recording']];
-const FIRST = { view: 'flame', lines: false, fold: false, invert: false, up: false, zoom: 0, query: '', only: false, threads: null, range: null, colour: 'kind', width: 'both', func: -1 };
-const SHORT = { view: 'v', lines: 'l', fold: 'f', invert: 'i', up: 'u', zoom: 'z', query: 'q', only: 'o', threads: 't', range: 'r', colour: 'c', width: 'w', func: 'fn' };
+const FIRST = { view: 'flame', lines: false, fold: false, invert: false, up: false, zoom: 0, query: '', only: false, threads: null, range: null, colour: 'kind', width: 'both', func: -1, busy: false };
+const SHORT = { view: 'v', lines: 'l', fold: 'f', invert: 'i', up: 'u', zoom: 'z', query: 'q', only: 'o', threads: 't', range: 'r', colour: 'c', width: 'w', func: 'fn', busy: 'b' };
 
 let p, state = { ...FIRST }, full, fullBefore, matched = null, view = null, tracks = null, details = null, selected = 0, current = null, detailsOpen = false;
 const trees = new Map();
@@ -129,11 +129,16 @@ function render(before) {
 		view = VIEW_MAKERS[state.view]($('view'));
 		view.refresh(true);
 	} else {
-		view.refresh(['lines', 'fold', 'invert', 'up', 'threads', 'range', 'only', 'colour', 'width'].some(changed) || state.only && changed('query'), changed);
+		view.refresh(['lines', 'fold', 'invert', 'up', 'threads', 'range', 'only', 'colour', 'width', 'busy'].some(changed) || state.only && changed('query'), changed);
 	}
 	if (['lines', 'fold', 'invert', 'threads', 'range', 'only', 'view'].some(changed)) showDetails();
 	paintLegend();
+	placeDetails();
+}
+
+function placeDetails() {
 	$('details').hidden = !detailsOpen || state.view === 'recording';
+	$('details-toggle').hidden = state.view === 'recording';
 	$('details-toggle').setAttribute('aria-pressed', detailsOpen);
 }
 
@@ -220,9 +225,10 @@ function flameMaker(host) {
 		el('span', { class: 'group' }, el('button', { title: 'Outermost frames at the top (u)', onclick: () => update({ up: false }) }, 'Icicle'), el('button', { title: 'Outermost frames at the bottom (u)', onclick: () => update({ up: true }) }, 'Flame')),
 		toggle('Invert', 'invert', 'Begin with the functions in which time was spent, then their callers (v)'), ...treeTools(),
 		choice('colour', 'colour', colours), comparing() ? choice('width', 'width', [['both', 'mean of both'], ['after', p.facts.after || 'after'], ['before', p.facts.before || 'before']]) : null);
-	const place = el('div', { class: 'fill' });
+	const place = el('div', { class: 'fill' }), rows = el('span', { class: 'end' });
+	tools.append(rows);
 	host.append(tools, place);
-	const flame = new FlameView(place, { label: 'Flame graph', up: () => state.up, select: i => select(flame.tree, i), zoom: i => { if (i !== state.zoom) update({ zoom: i }); } });
+	const flame = new FlameView(place, { label: 'Flame graph', measured: n => { rows.textContent = n > 60 ? plural(n, 'row') + '; x: down to where the way parts' : ''; }, up: () => state.up, select: i => select(flame.tree, i), zoom: i => { if (i !== state.zoom) update({ zoom: i }); } });
 	return {
 		flame,
 		refresh(all, changed) {
@@ -275,8 +281,8 @@ function treeMaker(inverted) {
 		host.append(tools, place);
 		let tree = current;
 		const list = new TreeList(place, {
-			label: inverted ? 'Bottom-up: functions and their callers' : 'Call tree', title: inverted ? 'function, then its callers' : 'function', placeTitle: inverted ? 'module' : state.lines && !state.fold ? 'called at' : 'module',
-			comparing: comparing(), select: item => select(tree, item.node), matched: f => matched && matched[f], colour: item => colourOfFunc(item.func), totals: () => totalsOf(tree)(),
+			label: inverted ? 'Bottom-up: functions and their callers' : 'Call tree', title: inverted ? 'function, then its callers' : 'function', placeTitle: inverted ? 'module' : 'called at',
+			comparing: comparing(), inverted, select: item => select(tree, item.node), matched: f => matched && matched[f], colour: item => colourOfFunc(item.func), totals: () => totalsOf(tree)(),
 			enter: item => inverted ? update({ view: 'functions', func: item.func }) : update({ view: 'flame', invert: false, zoom: item.node }),
 		});
 		return {
@@ -322,8 +328,8 @@ function functionsMaker(host) {
 	});
 	/* In these a click leads on to the function clicked. */
 	const lead = flame => i => { const f = i ? funcOf(flame.tree, i) : -1; if (f > 0 && f !== state.func) update({ func: f }); };
-	const up = new FlameView(callers, { label: 'Callers', up: () => true, select: () => {}, zoom: i => lead(up)(i), rootLabel: 'all' });
-	const down = new FlameView(callees, { label: 'Callees', up: () => false, select: () => {}, zoom: i => lead(down)(i), rootLabel: 'all' });
+	const up = new FlameView(callers, { label: 'Callers', up: () => true, select: () => {}, zoom: i => lead(up)(i), rootless: true });
+	const down = new FlameView(callees, { label: 'Callees', up: () => false, select: () => {}, zoom: i => lead(down)(i), rootless: true });
 	return {
 		table,
 		refresh(all, changed) {
@@ -361,7 +367,7 @@ function timeMaker(host) {
 		host.append(message(comparing() ? 'A comparison has no times.' : 'The recording holds no samples.'));
 		return { refresh() {}, next() {}, focus() {} };
 	}
-	const tools = el('div', { class: 'tools' }, el('label', {}, 'thread', which), ...treeTools(), el('button', { title: 'Show the whole time (Escape)', onclick: () => chart.reset() }, 'Reset zoom'),
+	const tools = el('div', { class: 'tools' }, el('label', {}, 'thread', which), toggle('Without gaps', 'busy', 'Leave out the time in which the thread did not run'), ...treeTools(), el('button', { title: 'Show the whole time (Escape)', onclick: () => chart.reset() }, 'Reset zoom'),
 		el('span', { class: 'end' }, 'Ctrl and wheel zoom, drag moves, click fits a box'));
 	host.append(tools, place);
 	const chart = new ChartView(place, { select: i => select(chart.tree, i) });
@@ -372,7 +378,7 @@ function timeMaker(host) {
 			const thread = (state.threads && busy.find(t => state.threads.has(t.number))) || busy[0];
 			which.value = thread.number;
 			chart.matched = matched;
-			if (all) chart.show(current, thread, state.range, painter(current, comparing() ? 'kind' : state.colour)); else chart.surface.touch();
+			if (all) chart.show(current, thread, state.range, state.busy, painter(current, comparing() ? 'kind' : state.colour)); else chart.surface.touch();
 		},
 		next() {},
 		focus: () => chart.canvas.focus(),
@@ -393,7 +399,7 @@ const VIEW_MAKERS = {
 const KEYS = {
 	'Everywhere': [['1 – 6', 'the views'], ['/', 'search'], ['n  N', 'next, previous match'], ['o', 'only samples with a match'], ['i', 'details of the selected frame'], ['l', 'calls by line'], ['r', 'fold recursion'],
 		['z', 'zoom the time to the selected span'], ['t', 'light, dark'], ['Backspace', 'the view before'], ['Escape', 'show everything'], ['?', 'this help']],
-	'Flame graph': [['arrows', 'to the caller, a callee, the neighbours'], ['Enter', 'zoom to the frame'], ['+  −  w  s', 'closer, further'], ['a  d', 'left, right'], ['u', 'frames grow downwards or upwards'], ['v', 'invert: begin with the innermost'], ['click', 'zoom to the frame'],
+	'Flame graph': [['arrows', 'to the caller, a callee, the neighbours'], ['Enter', 'zoom to the frame'], ['x', 'down the heaviest way to where it parts'], ['+  −  w  s', 'closer, further'], ['a  d', 'left, right'], ['u', 'frames grow downwards or upwards'], ['v', 'invert: begin with the innermost'], ['click', 'zoom to the frame'],
 		['Ctrl + wheel', 'closer, further'], ['drag', 'move']],
 	'Trees and tables': [['↑ ↓ PgUp PgDn', 'move'], ['→ ←', 'open, close'], ['*', 'open all below'], ['x', 'open the heaviest way'], ['Enter', 'show in the flame graph, or callers']],
 	'Threads and time': [['drag', 'select a span of time'], ['click', 'select the frame of that moment'], ['double click', 'all the time'], ['Ctrl + wheel', 'closer, further'], ['← →', 'move the span'], ['Shift + ← →', 'longer, shorter']],
@@ -484,7 +490,7 @@ function start(profile) {
 	let timer = 0;
 	$('search').addEventListener('input', e => { clearTimeout(timer); timer = setTimeout(() => update({ query: e.target.value, only: state.only && !!e.target.value }, false), p.tree.n > 200000 ? 150 : 0); });
 	$('only').addEventListener('click', () => update({ only: !state.only }));
-	$('details-toggle').addEventListener('click', () => { detailsOpen = !detailsOpen; $('details').hidden = !detailsOpen; $('details-toggle').setAttribute('aria-pressed', detailsOpen); showDetails(); });
+	$('details-toggle').addEventListener('click', () => { detailsOpen = !detailsOpen; placeDetails(); showDetails(); });
 	$('theme').addEventListener('click', nextTheme);
 	$('help').addEventListener('click', showHelp);
 	addEventListener('keydown', onKey);

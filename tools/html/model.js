@@ -57,10 +57,12 @@ function layOut(tree, how) {
 const funcOf = (tree, i) => tree.profile.func[tree.frame[i]];
 const flagsOf = (tree, i) => tree.profile.frameFlags[tree.frame[i]] & 0x7f;
 const nameOf = (tree, i) => tree.profile.funcs[tree.profile.func[tree.frame[i]]].name;
-const placeOf = (p, frame) => {
+/* Where a frame is called: the whole path, or its end. */
+const fullPlaceOf = (p, frame) => {
 	const file = p.strings[p.frameFile[frame]], line = p.frameLine[frame];
 	return file ? file + (line ? ':' + line : '') : line ? 'line ' + line : '';
 };
+const placeOf = (p, frame) => fullPlaceOf(p, frame).split('/').slice(-2).join('/');
 
 /* ---- a change and how sure it is ---- */
 
@@ -73,7 +75,9 @@ function delta(a, b, allA, allB) {
 	const error = allA && allB ? Math.sqrt(pooled * (1 - pooled) * (1 / allA + 1 / allB)) : 0;
 	return { change: pa - pb, after: pa, before: pb, z: error ? (pa - pb) / error : 0 };
 }
-const deltaOf = (tree, i) => delta(tree.total[i], tree.totalBefore[i], tree.total[0], tree.totalBefore[0]);
+/* What is 100 percent, now and before: of a tree of part of the profile, the whole profile. */
+const wholeOf = tree => tree.whole || [tree.total[0], tree.totalBefore ? tree.totalBefore[0] : 0];
+const deltaOf = (tree, i) => delta(tree.total[i], tree.totalBefore[i], ...wholeOf(tree));
 
 /* ---- merging ---- */
 
@@ -142,13 +146,62 @@ function inPreorder(count, parent, weight) {
 }
 
 /*
- * The tree with the calls of one function from one function merged, wherever in it they stand.  With fold, a function
- * that is called again below itself is not deeper: its node is the one further out.
+ * These two number merged nodes, parents first: which one a node is in (map), which one that is under (up),
+ * and a node in it (sample). They return how many there are.
+ */
+function groupCalls(tree, kinds, map, up, sample) {
+	const { n, end, frame } = tree, next = new Int32Array(n), last = new Int32Array(n);
+	/* By kind: the merged node last seen to have a child of it, and that child. */
+	const seenUnder = new Int32Array(kinds.length).fill(-1), child = new Int32Array(kinds.length);
+	const todo = [0];
+	let count = 1;
+	while (todo.length) {
+		const m = todo.pop();
+		for (let i = sample[m]; ; i = next[i]) {
+			for (let c = i + 1, to = end[i]; c < to; c = end[c]) {
+				const k = kinds[frame[c]];
+				if (seenUnder[k] !== m) {
+					seenUnder[k] = m;
+					child[k] = count;
+					todo.push(count);
+					up[count] = m;
+					sample[count++] = c;
+				} else next[last[child[k]]] = c;
+				last[child[k]] = c;
+				map[c] = child[k];
+			}
+			if (i === last[m]) break;
+		}
+	}
+	return count;
+}
+
+function groupFolded(tree, kinds, map, up, sample) {
+	const { n, parent, frame, profile: p } = tree, known = new PairTable(n / 4 | 0);
+	let count = 1;
+	for (let i = 1; i < n; i++) {
+		const k = kinds[frame[i]], func = p.func[frame[i]], under = map[parent[i]];
+		let same = under;
+		while (same > 0 && p.func[frame[sample[same]]] !== func) same = up[same];
+		if (same > 0) { map[i] = same; continue; }
+		let m = known.get(under, k);
+		if (m < 0) {
+			m = count++;
+			known.set(under, k, m);
+			up[m] = under;
+			sample[m] = i;
+		}
+		map[i] = m;
+	}
+	return count;
+}
+
+/*
+ * The tree with the calls of one function from one function merged, wherever in it they stand.  With fold, a function that
+ * is called again below itself is not deeper: its node is the one further out.
  */
 function mergeCalls(tree, fold) {
-	const p = tree.profile, { n, parent, frame } = tree;
-	const map = new Int32Array(n), up = [-1], kind = [0], sample = [0];
-	const known = new PairTable(n / 4 | 0);
+	const p = tree.profile, { n, frame } = tree, map = new Int32Array(n), up = new Int32Array(n), sample = new Int32Array(n);
 	/* What stands for a frame: its function and whether it was inlined, left by a tail call, and so on. */
 	const kinds = new Int32Array(p.func.length), numbers = new Map();
 	for (let f = 0; f < kinds.length; f++) {
@@ -156,25 +209,8 @@ function mergeCalls(tree, fold) {
 		if (!numbers.has(key)) numbers.set(key, numbers.size);
 		kinds[f] = numbers.get(key);
 	}
-	for (let i = 1; i < n; i++) {
-		const under = map[parent[i]], k = kinds[frame[i]];
-		if (fold) {
-			let same = under;
-			const func = p.func[frame[i]];
-			while (same > 0 && p.func[frame[sample[same]]] !== func) same = up[same];
-			if (same > 0) { map[i] = same; continue; }
-		}
-		let m = known.get(under, k);
-		if (m < 0) {
-			m = up.length;
-			known.set(under, k, m);
-			up.push(under);
-			kind.push(k);
-			sample.push(i);
-		}
-		map[i] = m;
-	}
-	const count = up.length, weight = new Float64Array(count);
+	up[0] = -1;
+	const count = (fold ? groupFolded : groupCalls)(tree, kinds, map, up, sample), weight = new Float64Array(count);
 	for (let i = 0; i < n; i++) weight[map[i]] += tree.self[i] + (tree.before ? tree.before[i] : 0);
 	for (let m = count - 1; m > 0; m--) weight[up[m]] += weight[m];
 	/* What stands for things left out of the page comes last. */
@@ -194,7 +230,23 @@ function mergeCalls(tree, fold) {
 	const merged = makeTree(p, newParent, depth, newFrame, gather(tree.self, map, count), tree.before && gather(tree.before, map, count));
 	merged.map = map;
 	merged.source = tree;
+	merged.repeatOf = fold ? null : mergeRepeats(tree, map);
 	return merged;
+}
+
+function mergeRepeats(tree, map) {
+	const repeats = new Map(), parts = new Map();
+	if (!tree.repeatOf || !tree.repeatOf.size) return repeats;
+	for (const [i, [least, most, span]] of tree.repeatOf) {
+		const r = repeats.get(map[i]) || [Infinity, 0, 0];
+		repeats.set(map[i], [Math.min(r[0], least), Math.max(r[1], most), Math.max(r[2], span)]);
+		parts.set(map[i], (parts.get(map[i]) || 0) + 1);
+	}
+	/* Where some of what was merged does not repeat, the least is no repetition. */
+	const all = new Int32Array(tree.n);
+	for (let i = 0; i < tree.n; i++) all[map[i]]++;
+	for (const [m, r] of repeats) if (all[m] > parts.get(m)) r[0] = 0;
+	return repeats;
 }
 
 function gather(weights, map, count) {

@@ -260,17 +260,23 @@ class ChartView {
 		this.view = [0, 1];
 		this.listen();
 	}
-	show(tree, thread, span, colours) {
-		const p = tree.profile;
+	/* span: of time, or null; busy: only the time in which the thread ran, so that its samples follow upon each other */
+	show(tree, thread, span, busy, colours) {
+		const p = tree.profile, same = this.tree && this.tree.parent === tree.parent && this.thread === thread && this.busy === busy && String(this.wanted) === String(span);
 		this.tree = tree;
 		this.thread = thread;
+		this.busy = busy;
+		this.wanted = span;
 		this.colours = colours;
-		this.span = span || [p.firstTime, Math.max(p.lastTime, p.firstTime + 1e-6)];
 		this.step = usualStep(p, thread);
+		this.first = span ? lowerBound(p.sampleTime, span[0], thread.first, thread.last) : thread.first;
+		this.last = span ? lowerBound(p.sampleTime, span[1], this.first, thread.last) : thread.last;
+		this.times = busy ? Float64Array.from({ length: this.last - this.first }, (_, k) => k * this.step) : p.sampleTime.subarray(this.first, this.last);
+		this.span = busy ? [0, Math.max(1, this.last - this.first) * this.step] : span || [p.firstTime, Math.max(p.lastTime, p.firstTime + 1e-6)];
 		this.deepest = 0;
-		for (let i = thread.first; i < thread.last; i++) this.deepest = Math.max(this.deepest, tree.depth[this.nodeOf(i)]);
+		for (let i = this.first; i < this.last; i++) this.deepest = Math.max(this.deepest, tree.depth[this.nodeOf(i)]);
 		this.tall.style.height = Math.max(this.deepest * ROW + 2, 1) + 'px';
-		this.look(this.span);
+		this.look(same ? this.view : this.span);
 	}
 	mark(matched) { this.matched = matched; this.surface.touch(); }
 	recolour(colours) { this.colours = colours; this.surface.touch(); }
@@ -284,19 +290,22 @@ class ChartView {
 	}
 	reset() { this.look(this.span); }
 	yOf(depth) { return (depth - 1) * ROW - this.scroll.scrollTop; }
-	/* The sample that stands for a time, or -1 where the thread did not run. */
-	sampleAt(t) {
-		const { sampleTime: time } = this.tree.profile, i = lowerBound(time, t + 1e-12, this.thread.first, this.thread.last) - 1;
-		return i >= this.thread.first && t - time[i] <= this.step * 1.8 ? i : -1;
+	timeOf(i) { return this.times[i - this.first]; }
+	/* The sample that stands for a stripe of time, or -1 where the thread did not run. */
+	sampleAt(t, wide) {
+		const { times } = this, k = lowerBound(times, t + wide / 2 + 1e-12, 0, times.length) - 1;
+		if (k < 0) return -1;
+		const next = k + 1 < times.length && times[k + 1] - t < t - times[k] && times[k + 1] <= t + wide / 2 ? k + 1 : k;
+		return times[next] >= t - wide / 2 || this.endOf(next + this.first) > t ? next + this.first : -1;
 	}
 	endOf(i) {
-		const { sampleTime: time } = this.tree.profile;
-		return i + 1 < this.thread.last && time[i + 1] - time[i] <= this.step * 1.8 ? time[i + 1] : time[i] + this.step;
+		const t = this.timeOf(i), next = i + 1 < this.last ? this.timeOf(i + 1) : Infinity;
+		return next - t <= this.step * 1.8 ? next : t + this.step;
 	}
 
 	draw(ctx, width, height) {
 		if (!this.tree) return;
-		const { tree } = this, [v0, v1] = this.view, scale = width / (v1 - v0), { sampleTime: time } = tree.profile;
+		const { tree } = this, [v0, v1] = this.view, scale = width / (v1 - v0);
 		const style = { text: css('--frame-text'), light: css('--gap-text'), hit: css('--hit') };
 		let open = [];
 		ctx.font = FONT;
@@ -305,10 +314,10 @@ class ChartView {
 		let last = -2, at = 0;
 		const close = (depth, x) => { for (let d = depth; d < open.length; d++) this.box(ctx, open[d][0], open[d][1], x, height, style); open.length = Math.min(open.length, depth); };
 		while (at < width) {
-			const sample = this.sampleAt(v0 + (at + 0.5) / scale);
+			const sample = this.sampleAt(v0 + (at + 0.5) / scale, 1 / scale);
 			if (sample !== last) {
 				const path = sample < 0 ? [] : pathOf(tree, this.nodeOf(sample));
-				const x = sample >= 0 && last >= 0 ? Math.max(at, (time[sample] - v0) * scale) : at;
+				const x = sample >= 0 && last >= 0 ? Math.max(at, (this.timeOf(sample) - v0) * scale) : at;
 				let common = 0;
 				while (common < path.length && common < open.length && open[common][0] === path[common]) common++;
 				close(common, x);
@@ -344,16 +353,16 @@ class ChartView {
 	/* The node at a place, and from when to when it lasted. */
 	spanAt(px, py) {
 		const { tree } = this, depth = Math.floor((py + this.scroll.scrollTop) / ROW) + 1;
-		const sample = this.sampleAt(this.view[0] + (px + 0.5) / this.surface.width * (this.view[1] - this.view[0]));
+		const wide = (this.view[1] - this.view[0]) / this.surface.width, sample = this.sampleAt(this.view[0] + (px + 0.5) * wide, wide);
 		if (sample < 0) return null;
 		const ancestor = i => { while (i > 0 && tree.depth[i] > depth) i = tree.parent[i]; return tree.depth[i] === depth ? i : -1; };
 		const node = ancestor(this.nodeOf(sample));
 		if (node <= 0) return null;
-		const { sampleTime: time } = tree.profile;
+		const near = i => this.endOf(i) === this.timeOf(i + 1);
 		let a = sample, b = sample;
-		while (a > this.thread.first && time[a] - time[a - 1] <= this.step * 1.8 && ancestor(this.nodeOf(a - 1)) === node && sample - a < 200000) a--;
-		while (b + 1 < this.thread.last && time[b + 1] - time[b] <= this.step * 1.8 && ancestor(this.nodeOf(b + 1)) === node && b - sample < 200000) b++;
-		return { node, from: time[a], to: this.endOf(b), samples: b - a + 1, x: px };
+		while (a > this.first && near(a - 1) && ancestor(this.nodeOf(a - 1)) === node && sample - a < 200000) a--;
+		while (b + 1 < this.last && near(b) && ancestor(this.nodeOf(b + 1)) === node && b - sample < 200000) b++;
+		return { node, from: this.timeOf(a), to: this.endOf(b), samples: b - a + 1, x: px };
 	}
 	listen() {
 		const { canvas } = this, at = e => { const r = canvas.getBoundingClientRect(); return [e.clientX - r.left, e.clientY - r.top]; };
@@ -374,8 +383,8 @@ class ChartView {
 			this.surface.touch();
 			canvas.style.cursor = h ? 'pointer' : 'default';
 			if (!h) { hideTip(); return; }
-			const place = placeOf(this.tree.profile, this.tree.frame[h.node]);
-			showTip(e.clientX, e.clientY, el('b', {}, labelOf(this.tree, h.node)), !this.tree.map && place ? el('div', {}, 'called at ' + place) : '', ...marksOf(this.tree, h.node).map(t => el('div', {}, t)),
+			const place = fullPlaceOf(this.tree.profile, this.tree.frame[h.node]);
+			showTip(e.clientX, e.clientY, el('b', {}, labelOf(this.tree, h.node)), this.tree === this.tree.profile.tree && place ? el('div', {}, 'called at ' + place) : '', ...marksOf(this.tree, h.node).map(t => el('div', {}, t)),
 				el('div', {}, `${seconds(h.from)} to ${seconds(h.to)}: ${seconds(h.to - h.from)}, ${plural(h.samples, 'sample')}`));
 		});
 		canvas.addEventListener('pointerleave', () => { this.hover = null; hideTip(); this.surface.touch(); });

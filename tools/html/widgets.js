@@ -48,22 +48,20 @@ function shortName(name) {
 		else if (c === '(' && !level && short && !name.startsWith('(anonymous', i)) break;
 		else if (!level) short += c;
 	}
-	if (!short.trim() || name[0] === '[') short = name;
+	if (!short.trim() || !/^[\w(~]/.test(name)) short = name;
 	shortNames.set(name, short);
 	return short;
 }
 
 /* What there is to say of a node besides numbers. */
 function repeatText(tree, i) {
-	const p = tree.profile, r = tree === p.tree ? p.repeatOf.get(i) : undefined;
-	if (r === undefined) return '';
-	const least = p.repeatLeast[r] + 1, most = p.repeatMost[r] + 1;
-	return ' × ' + (least === most ? count(most) : count(least) + '–' + count(most));
+	const r = tree.repeatOf && tree.repeatOf.get(i);
+	return !r ? '' : ' × ' + (r[0] === r[1] ? count(r[1] + 1) : count(r[0] + 1) + '–' + count(r[1] + 1));
 }
 const labelOf = (tree, i) => nameOf(tree, i) + repeatText(tree, i);
 
 function marksOf(tree, i) {
-	const f = flagsOf(tree, i), p = tree.profile, r = tree === p.tree ? p.repeatOf.get(i) : undefined, marks = [];
+	const f = flagsOf(tree, i), r = tree.repeatOf && tree.repeatOf.get(i), marks = [];
 	if (f & INLINED) marks.push('inlined into its caller');
 	if (f & TAIL) marks.push('left by a tail call');
 	if (f & KERNEL) marks.push('in the kernel');
@@ -71,7 +69,7 @@ function marksOf(tree, i) {
 	if (f & GAP) marks.push('frames are missing here');
 	if (f & SIGNAL) marks.push('a signal interrupted its caller here');
 	if (f & LEFT_OUT) marks.push('too light or too deep to be in this page');
-	if (r !== undefined) marks.push(p.repeatSpan[r] > 1 ? 'recursion: this frame and the ' + (p.repeatSpan[r] - 1) + ' inside it repeat' : 'recursion');
+	if (r) marks.push(r[2] > 1 ? 'recursion: this frame and the ' + (r[2] - 1) + ' inside it repeat' : 'recursion');
 	return marks;
 }
 const CALL_TEXTS = {
@@ -101,33 +99,39 @@ function showTip(x, y, ...content) {
 }
 
 function nodeNumbers(tree, i, view) {
-	const all = tree.total[0], table = el('table');
+	const [all, allBefore] = wholeOf(tree), table = el('table');
 	const row = (...cells) => table.append(el('tr', {}, ...cells.map(c => el('td', {}, c))));
 	if (tree.totalBefore) {
-		const d = deltaOf(tree, i), allBefore = tree.totalBefore[0];
+		const d = deltaOf(tree, i);
 		row('', 'before', 'after', 'points');
 		row('with callees', percent(tree.totalBefore[i], allBefore), percent(tree.total[i], all), points(d.change));
 		row('itself', percent(tree.before[i], allBefore), percent(tree.self[i], all), points(share(tree.self[i], all) / 100 - share(tree.before[i], allBefore) / 100));
 		row('samples', count(tree.totalBefore[i]), count(tree.total[i]), 'z ' + d.z.toFixed(1));
 		return table;
 	}
-	row('with callees', count(tree.total[i]), percent(tree.total[i], all));
-	row('itself', count(tree.self[i]), percent(tree.self[i], all));
-	if (i) row('of its caller', '', percent(tree.total[i], tree.total[tree.parent[i]]));
-	if (view && i > view) row('of this view', '', percent(tree.total[i], tree.total[view]));
+	const times = w => tree.profile.sampleSeconds ? [seconds(w * tree.profile.sampleSeconds)] : [];
+	if (tree.inverted) {
+		row('in this way', percent(tree.total[i], all), count(tree.total[i]), ...times(tree.total[i]));
+		if (i && tree.depth[i] > 1) row('of its callee', percent(tree.total[i], tree.total[tree.parent[i]]));
+		return table;
+	}
+	row('with callees', percent(tree.total[i], all), count(tree.total[i]), ...times(tree.total[i]));
+	row('itself', percent(tree.self[i], all), count(tree.self[i]), ...times(tree.self[i]));
+	if (i) row('of its caller', percent(tree.total[i], tree.total[tree.parent[i]]));
+	if (view && i > view) row('of this view', percent(tree.total[i], tree.total[view]));
 	return table;
 }
 
 function nodeTip(tree, i, view, x, y) {
 	const p = tree.profile, place = i && placeOf(p, tree.frame[i]), module = i && p.funcs[funcOf(tree, i)].module;
-	showTip(x, y, el('b', {}, labelOf(tree, i)), ...[!tree.map && place && 'called at ' + place, module, ...marksOf(tree, i)].filter(Boolean).map(t => el('div', {}, t)),
+	showTip(x, y, el('b', {}, labelOf(tree, i)), ...[tree === p.tree && place && 'called at ' + place, module, ...marksOf(tree, i)].filter(Boolean).map(t => el('div', {}, t)),
 		nodeNumbers(tree, i, view));
 }
 
 function describe(tree, i) {
-	const p = tree.profile, all = tree.total[0], place = i && !tree.map && placeOf(p, tree.frame[i]);
+	const p = tree.profile, [all] = wholeOf(tree), place = i && tree === p.tree && placeOf(p, tree.frame[i]);
 	const change = tree.totalBefore ? points(deltaOf(tree, i).change) + ' points' : '';
-	return [labelOf(tree, i), place, count(tree.total[i]) + ' (' + percent(tree.total[i], all) + ')', 'self ' + percent(tree.self[i], all), change,
+	return [labelOf(tree, i), place, count(tree.total[i]) + ' (' + percent(tree.total[i], all) + ')', tree.inverted ? '' : 'self ' + percent(tree.self[i], all), change,
 		...marksOf(tree, i)].filter(Boolean).join(' · ');
 }
 
@@ -181,6 +185,7 @@ function fitText(ctx, text, room, short) {
 		text = short;
 		if (textWidth(ctx, text) <= room) return text;
 	}
-	const n = Math.floor(text.length * (room - 8) / textWidth(ctx, text));
+	let n = Math.floor(text.length * (room - 4) / textWidth(ctx, text));
+	while (n >= 2 && ctx.measureText(text.slice(0, n) + '…').width > room) n--;
 	return n >= 2 ? text.slice(0, n) + '…' : '';
 }
