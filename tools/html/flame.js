@@ -18,7 +18,7 @@ class FlameView {
 		this.tall = el('div', { class: 'tall' }, this.canvas);
 		this.scroll = el('div', { class: 'scroll' }, this.tall);
 		host.append(this.scroll);
-		this.surface = new Surface(this.canvas, this.scroll, (...a) => this.draw(...a));
+		this.surface = new Surface(this.canvas, this.scroll, (...a) => this.draw(...a), () => { if (this.tree) this.measure(); });
 		this.zoom = this.focus = 0;
 		this.hover = -1;
 		this.v0 = 0;
@@ -71,7 +71,7 @@ class FlameView {
 
 	/* How deep what can be seen goes. */
 	measure() {
-		const { tree, v0, v1 } = this, least = (v1 - v0) / (this.surface.width || 1) * TINY;
+		const { tree, v0, v1 } = this, least = (v1 - v0) / (this.surface.width || 1000) * TINY;
 		let deepest = 0;
 		for (let i = 0; i < tree.n; ) {
 			if (tree.x[i] >= v1 || tree.x[i] + tree.width[i] <= v0 || tree.width[i] < least) { i = tree.end[i]; continue; }

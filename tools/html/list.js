@@ -21,7 +21,6 @@ class RowList {
 		this.observer = new ResizeObserver(() => this.paint());
 		this.observer.observe(this.scroll);
 		this.scroll.addEventListener('scroll', () => { hideTip(); this.paint(); });
-		this.scroll.addEventListener('focus', () => this.paint());
 		this.scroll.addEventListener('keydown', e => this.key(e));
 		this.body.addEventListener('click', e => {
 			const line = e.target.closest('.line');

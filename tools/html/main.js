@@ -290,7 +290,6 @@ function treeMaker(inverted) {
 			refresh(all) {
 				refreshTools(tools);
 				tree = current;
-				list.list.header.lastChild.textContent = !inverted && state.lines && !state.fold ? 'called at' : 'module';
 				if (all) list.show(inverted ? bottomUp(tree) : topDown(tree)); else list.list.paint();
 				place.querySelectorAll('.message').forEach(m => m.remove());
 				if (!list.list.rows.length) place.append(message('No sample is selected.'));

@@ -139,7 +139,8 @@ function describe(tree, i) {
 
 /* A canvas as large as its place: calls draw(context, width, height) in the next frame after touch(). */
 class Surface {
-	constructor(canvas, place, draw) {
+	constructor(canvas, place, draw, resized = () => {}) {
+		this.resized = resized;
 		this.canvas = canvas;
 		this.context = canvas.getContext('2d');
 		this.draw = draw;
@@ -156,6 +157,7 @@ class Surface {
 		this.canvas.style.width = width + 'px';
 		this.canvas.style.height = height + 'px';
 		this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+		this.resized();
 		this.paint();
 	}
 	touch() {

@@ -52,7 +52,7 @@
  *   verify {verified, mismatches, unverifiable}
  *   depths, entries: [[from, to, samples], ...], how long chains of calls and encoding stacks were
  *   hidden         nodes that are left out of the page
- *   thinned        every how manieth sample the columns hold, if not all; weights make up for the others
+ *   thinned        the columns hold only every nth sample: n; weights make up for the others
  *   before, after  names of the two recordings that are compared
  *
  * Comparing

@@ -56,7 +56,7 @@ static int by_time(const void *a, const void *b)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* A thread's samples, of which every so manieth is kept, weighing as much as all. */
+/* A thread's samples, of which every nth is kept, weighing as much as n. */
 struct queue {
 	uint64_t seen, weight;
 	size_t next;

@@ -1,0 +1,80 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# The page of pcce-report --format=html in headless Chromium, with real clicks and keys: what
+# browse.mjs does on recordings of tests/report/generate.c and on pages of make_page.c.
+#
+# The library that drives the browser comes from npm once, into $O/tests/html.
+
+. "$(dirname "$0")/../lib.sh"
+
+here=$top/tests/html
+modules=$out/tests/html
+driver=playwright-core@1.57.0
+browser=$(command -v chromium || true)
+libraries="-Wl,--as-needed -ldw -lelf -lbpf -lz -ljansson -lurcu-bp -liberty -lm -pthread"
+cd "$scratch" || exit 1
+
+# What the build joins is one piece, and of the size that we allow.
+is "no part of the page is over 800 lines" "$(wc -l "$top"/tools/html/* | awk '$2 != "total" && $1 > 800')" ""
+check "the page is joined from all its parts" bash -c '
+	for f in "$1"/tools/html/*; do
+		name=${f##*/}
+		[ "$name" = page.html ] || grep -qx "@$name@" "$1/tools/html/page.html" || { echo "$name is not in it"; exit 1; }
+	done
+	! grep -x "@.*@" "$2/obj/page.html"' - "$top" "$out"
+
+compile() { # PROGRAM SOURCE...
+	"$CC" -std=gnu11 -O1 -g -I"$top/include" -I"$top" "${@:2}" "$out/obj/libpcce-tools.a" $libraries -o "$1" 2>build.log
+}
+if ! compile generate "$top/tests/report/generate.c" "$top/tests/unit/table_builder.c" || ! compile make_page "$here/make_page.c"; then
+	not_ok "build what makes the pages" build.log
+	done_testing
+fi
+for kind in small verify empty; do
+	./generate $kind $kind.data && pcce-report -i $kind.data --format=html -o $kind.html 2>err.log || not_ok "page of $kind.data" err.log
+done
+for kind in contexts deep names threads compare one; do
+	./make_page $kind >$kind.html 2>err.log || not_ok "page of $kind" err.log
+done
+check "a page refers to nothing outside" bash -c '! grep -E "(src|href)=|url\(|https?://|@import" names.html'
+is "a page holds no bare end of a script element" "$(grep -c '</script>' names.html)" 2
+pcce-report -i small.data --format=html >again.html 2>err.log
+check "equal recordings give equal pages" cmp small.html again.html
+
+if [ -z "$browser" ]; then
+	skip "the page in a browser" "chromium is not installed"
+	done_testing
+elif ! command -v node >/dev/null; then
+	skip "the page in a browser" "node is not installed"
+	done_testing
+fi
+if [ "$(cat "$modules/driver" 2>/dev/null)" != "$driver" ]; then
+	if ! command -v npm >/dev/null; then
+		skip "the page in a browser" "npm is not installed"
+		done_testing
+	fi
+	mkdir -p "$modules"
+	if ! timeout 300 npm install --no-audit --no-fund --no-save --prefix "$modules" "$driver" >npm.log 2>&1; then
+		skip "the page in a browser" "npm cannot install $driver: $(tail -n 1 npm.log)"
+		done_testing
+	fi
+	echo "$driver" >"$modules/driver"
+fi
+
+# A module is looked for beside the file that wants it.
+cp "$here"/*.mjs "$modules"
+timeout -k 10 600 node "$modules/browse.mjs" "$browser" "$scratch" >browse.log 2>browse.err
+status=$?
+while IFS=$'\t' read -r verdict name detail; do
+	case $verdict in
+	pass) ok "$name" ;;
+	fail) not_ok "$name" "$detail" ;;
+	esac
+done <browse.log
+if [ $status = 0 ] && [ "$(tail -n 1 browse.log)" = end ]; then
+	ok "the browser was driven to the end"
+else
+	not_ok "the browser was driven to the end" "exit status $status" browse.err
+fi
+done_testing
