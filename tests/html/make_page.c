@@ -69,7 +69,8 @@ static int by_time(const void *a, const void *b)
 static void contexts(struct html_page *page, size_t n)
 {
 	enum { FUNCTIONS = 5000, THREADS = 8, SAMPLES = 1000000 };
-	static const char *const parts[] = {"parse", "eval", "read", "write", "find", "insert", "hash", "copy", "open", "step"};
+	static const char *const parts[] = {"parse",  "eval", "read", "write", "find",
+					    "insert", "hash", "copy", "open",  "step"};
 	static struct html_thread threads[THREADS];
 	struct html_sample *samples = calloc(SAMPLES, sizeof(*samples));
 	uint32_t *leaves = calloc(n, sizeof(*leaves));
@@ -100,11 +101,14 @@ static void contexts(struct html_page *page, size_t n)
 		/* Some leaves far more often than others. */
 		uint64_t r = next_random(&x), which = (r % found) * ((r >> 32) % 1000 + 1) / 1000;
 
-		samples[i] = (struct html_sample){.time = i / THREADS * 100000 + r % 50000, .node = leaves[which], .weight = 1};
+		samples[i] = (struct html_sample){
+			.time = i / THREADS * 100000 + r % 50000, .node = leaves[which], .weight = 1};
 		add(leaves[which], 1);
 	}
 	for (uint32_t t = 0; t < THREADS; t++) {
-		threads[t] = (struct html_thread){.pid = 100, .tid = 100 + t, .name = "worker",
+		threads[t] = (struct html_thread){.pid = 100,
+						  .tid = 100 + t,
+						  .name = "worker",
 						  .first = (uint64_t)SAMPLES / THREADS * t,
 						  .last = (uint64_t)SAMPLES / THREADS * (t + 1)};
 		for (uint64_t i = threads[t].first; i < threads[t].last; i++)
@@ -149,18 +153,22 @@ static void odd_names(void)
 		"constructor",
 		"toString",
 	};
-	char *longest = malloc(9000);
+	char *longest = NULL;
+	size_t size;
+	FILE *out = open_memstream(&longest, &size);
 	uint32_t top = child(0, "main", "/src/main.c", 1);
 
-	if (!longest)
+	if (!out)
 		check(-ENOMEM);
-	strcpy(longest, "ns::");
+	fputs("ns::", out);
 	for (int i = 0; i < 200; i++)
-		strcat(longest, "template_class<int, ");
-	strcat(longest, "char");
+		fputs("template_class<int, ", out);
+	fputs("char", out);
 	for (int i = 0; i < 200; i++)
-		strcat(longest, ">");
-	strcat(longest, "::method(unsigned long, std::basic_string<char> const&)");
+		fputc('>', out);
+	fputs("::method(unsigned long, std::basic_string<char> const&)", out);
+	if (fclose(out))
+		check(-ENOMEM);
 	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
 		add(child(top, odd[i], i ? "/src/<b>odd</b> & \"file\".c" : "", i), 10);
 	add(child(top, longest, "/src/long.cc", 7), 200);
@@ -170,7 +178,8 @@ static void odd_names(void)
 static struct html_sample thread_samples[300];
 static struct html_thread three[3];
 
-/* The main thread in wait() during the first second, then one thread after the other in work(); the last was created in start_threads(). */
+/* The main thread in wait() during the first second, then one thread after the other in work(); the last was created in
+ * start_threads(). */
 static void threads(struct html_page *page)
 {
 	uint32_t top = child(0, "main", "/src/main.c", 1), start = child(top, "start_threads", "/src/main.c", 5);
@@ -183,8 +192,12 @@ static void threads(struct html_page *page)
 		add(nodes[i / 100], 1);
 	}
 	for (uint32_t t = 0; t < 3; t++)
-		three[t] = (struct html_thread){.pid = 200, .tid = 200 + t, .name = t ? "pool" : "main",
-						.first = t * 100, .last = t * 100 + 100, .origin = t == 2 ? start : 0};
+		three[t] = (struct html_thread){.pid = 200,
+						.tid = 200 + t,
+						.name = t ? "pool" : "main",
+						.first = t * 100,
+						.last = t * 100 + 100,
+						.origin = t == 2 ? start : 0};
 	page->samples = thread_samples;
 	page->n_samples = 300;
 	page->threads = three;
@@ -199,7 +212,8 @@ static void compare(struct html_page *page)
 	static const struct {
 		const char *name;
 		uint64_t before, after;
-	} cases[] = {{"grows", 100, 400}, {"shrinks", 500, 200}, {"steady", 300, 295}, {"gone", 100, 0}, {"fresh", 0, 105}};
+	} cases[] = {
+		{"grows", 100, 400}, {"shrinks", 500, 200}, {"steady", 300, 295}, {"gone", 100, 0}, {"fresh", 0, 105}};
 	uint32_t top = child(0, "main", "/src/main.c", 1);
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -3,15 +3,11 @@
 #
 # The page of pcce-report --format=html in headless Chromium, with real clicks and keys: what
 # browse.mjs does on recordings of tests/report/generate.c and on pages of make_page.c.
-#
-# The library that drives the browser comes from npm once, into $O/tests/html.
 
 . "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/driver.sh"
 
 here=$top/tests/html
-modules=$out/tests/html
-driver=playwright-core@1.57.0
-browser=$(command -v chromium || true)
 libraries="-Wl,--as-needed -ldw -lelf -lbpf -lz -ljansson -lurcu-bp -liberty -lm -pthread"
 cd "$scratch" || exit 1
 
@@ -42,28 +38,10 @@ is "a page holds no bare end of a script element" "$(grep -c '</script>' names.h
 pcce-report -i small.data --format=html >again.html 2>err.log
 check "equal recordings give equal pages" cmp small.html again.html
 
-if [ -z "$browser" ]; then
-	skip "the page in a browser" "chromium is not installed"
-	done_testing
-elif ! command -v node >/dev/null; then
-	skip "the page in a browser" "node is not installed"
+if ! get_driver; then
+	skip "the page in a browser" "$why"
 	done_testing
 fi
-if [ "$(cat "$modules/driver" 2>/dev/null)" != "$driver" ]; then
-	if ! command -v npm >/dev/null; then
-		skip "the page in a browser" "npm is not installed"
-		done_testing
-	fi
-	mkdir -p "$modules"
-	if ! timeout 300 npm install --no-audit --no-fund --no-save --prefix "$modules" "$driver" >npm.log 2>&1; then
-		skip "the page in a browser" "npm cannot install $driver: $(tail -n 1 npm.log)"
-		done_testing
-	fi
-	echo "$driver" >"$modules/driver"
-fi
-
-# A module is looked for beside the file that wants it.
-cp "$here"/*.mjs "$modules"
 timeout -k 10 600 node "$modules/browse.mjs" "$browser" "$scratch" >browse.log 2>browse.err
 status=$?
 while IFS=$'\t' read -r verdict name detail; do

@@ -522,6 +522,8 @@ readProfile($('data').textContent.trim()).then(profile => {
 	start(profile);
 	document.documentElement.dataset.ready = '1';
 	performance.mark('pcce-ready');
+	/* Sizes are known, and what is drawn for them shown, in the second frame from here. */
+	requestAnimationFrame(() => requestAnimationFrame(() => performance.mark('pcce-drawn')));
 }).catch(e => {
 	$('view').append(message('This page cannot be shown: ' + (typeof DecompressionStream === 'undefined' ? 'the browser is too old to unpack it; use one of 2023 or later.' : e.message)));
 	document.documentElement.dataset.ready = 'failed';
