@@ -152,10 +152,26 @@ await test('details tell where a frame is called, how sure it is and how it is e
 	const details = await page.locator('#details').innerText();
 	like(details, /Called at\s+demo\/step\.h:5/);
 	like(details, /exactness\s+exact/);
+	like(details, /encoding stack\s+here and in callees up to \d entr/);
 	like(details, /this call adds to the id/);
 	like(details, /Chain of calls\s+eval\s+step\s+parse\s+main/);
 	await page.locator('#details').getByText('Callers and callees').click();
 	like(await text(page, '.half h3'), /^Callers of eval$/);
+}));
+
+await test('colours show how deep the encoding stack is, or how calls are encoded', () => with_('small.html', '', async page => {
+	const box = () => pixel(page, 0.2, 4);
+	const kind = await box();
+	await page.getByLabel('colour', { exact: true }).selectOption('depth');
+	await until(page, /nothing pushed[^]*1 entry[^]*21 entries[^]*449 entries/, () => text(page, '#legend'));
+	await until(page, false, async () => String(await box()) === String(kind));
+	const depth = await box();
+	/* Below [truncated], at the far right, the stack is deepest: the colour is stronger there. */
+	const deepest = await pixel(page, 0.995, 2);
+	is(deepest[0] < depth[0] - 20, true, `${deepest} ${depth}`);
+	await page.getByLabel('colour', { exact: true }).selectOption('call');
+	await until(page, /adds to the id[^]*pushes/, () => text(page, '#legend'));
+	await until(page, false, async () => String(await box()) === String(depth));
 }));
 
 await test('the call tree opens, closes and follows the heaviest way', () => with_('small.html', '', async page => {

@@ -40,10 +40,19 @@ function deltaColour(d) {
 		: `hsl(${hue} ${Math.round(15 + 75 * strength)}% ${(88 - 26 * strength).toFixed(1)}%)`;
 }
 
+/* Stronger: more entries on the encoding stack, by powers of two. */
+function depthColour(entries, most) {
+	const part = most ? Math.log2(1 + entries) / Math.log2(1 + most) : 0;
+	return isDark() ? `hsl(${Math.round(215 - 30 * part)} ${Math.round(14 + 52 * part)}% ${Math.round(23 + 13 * part)}%)`
+		: `hsl(${Math.round(215 - 30 * part)} ${Math.round(28 + 42 * part)}% ${Math.round(92 - 36 * part)}%)`;
+}
+
 /* A function of a node: its fill. Most are the same for all nodes of one frame. */
 function painter(tree, mode) {
 	const p = tree.profile;
 	if (mode === 'change' && tree.totalBefore) return i => deltaColour(deltaOf(tree, i));
+	const depths = mode === 'depth' && stackDepths(tree);
+	if (depths) return i => flagsOf(tree, i) & (GAP | LEFT_OUT) ? shade(KINDS[kindOf(flagsOf(tree, i))], 0) : depthColour(depths[i], depths[0]);
 	const known = new Array(p.frameName.length), hashes = p.funcs.map(f => hashText(f.name));
 	const modules = new Map();
 	const ofFrame = f => {
@@ -70,6 +79,10 @@ function legendOf(p, mode) {
 		[deltaColour({ change: 0.5, after: 1, before: 0.5, z: 0 }), 'not sure']];
 	if (mode === 'call') return [['none', 'adds nothing'], ['add', 'adds to the id'], ['push', 'pushes'], ['ext', 'marks a call outwards'], ['tail', 'tail call']]
 		.map(([k, text]) => [shade([CALL_HUES[k], 0, 55, 74, 36], 500500), text]).concat([[shade(KINDS.rest, 0), 'no call']]);
+	if (mode === 'depth' && p.entries) {
+		const most = stackDepths(p.tree)[0];
+		return [...new Set([0, 1, Math.round(Math.sqrt(most)), most])].filter(n => n <= most).map(n => [depthColour(n, most), n ? plural(n, 'entry', 'entries') : 'nothing pushed']);
+	}
 	if (mode === 'module') return [];
 	let seen = 0;
 	for (let f = 1; f < p.frameFlags.length; f++) seen |= 1 << Object.keys(KINDS).indexOf(kindOf(p.frameFlags[f]));

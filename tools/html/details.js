@@ -16,9 +16,6 @@ function nodesWithin(tree, i) {
 	return tree.members.subarray(tree.begin[i], tree.begin[i + 1]);
 }
 
-/* Does a node of this tree stand for nodes of the recording's? Not so in trees of callers. */
-const baseOf = tree => tree === tree.profile.tree || tree.source === tree.profile.tree ? tree.profile.tree : null;
-
 /* From where a node is called: by place, with weights. */
 function callPlaces(tree, i) {
 	const base = baseOf(tree), places = new Map();
@@ -35,11 +32,10 @@ function callPlaces(tree, i) {
 
 /* What goes on below a node that only pcce knows. */
 function encodingOf(tree, i) {
-	const base = baseOf(tree), { entries, frameFlags } = tree.profile;
-	let most = -1, pushes = base && frameFlags.some(f => f >> 8) ? 0 : -1;
-	for (const k of base && entries ? nodesWithin(tree, i) : []) if (base.self[k]) most = Math.max(most, entries[k]);
+	const base = baseOf(tree), { frameFlags } = tree.profile, depths = stackDepths(tree);
+	let pushes = base && frameFlags.some(f => f >> 8) ? 0 : -1;
 	for (let k = i; k > 0 && pushes >= 0; k = tree.parent[k]) if (CALLS[frameFlags[tree.frame[k]] >> 8] === 'push') pushes++;
-	return { most, pushes };
+	return { most: depths ? depths[i] : -1, pushes };
 }
 
 class Details {
@@ -75,7 +71,7 @@ class Details {
 			['call', call],
 			['frames', count(path.length) + (path.some(k => repeatText(tree, k)) ? ', repetitions not counted' : '')],
 			['calls that push', pushes >= 0 ? count(pushes) : ''],
-			['encoding stack', most >= 0 ? 'up to ' + plural(most, 'entry', 'entries') : ''],
+			['encoding stack', most >= 0 ? 'here and in callees up to ' + plural(most, 'entry', 'entries') : ''],
 		]));
 		const threads = options.threads(tree, i);
 		if (threads.length > 1 || threads.some(t => t.origin)) {

@@ -218,6 +218,7 @@ const colourOfFunc = func => { const kind = kindOf(p.funcs[func].flags); return 
 
 function flameMaker(host) {
 	const colours = [['kind', 'kind of code'], ['module', 'module'], ['call', 'encoding of calls']];
+	if (p.entries) colours.push(['depth', 'encoding stack']);
 	if (comparing()) colours.unshift(['change', 'change']);
 	const back = el('button', { title: 'Back to the view before (Backspace)', onclick: () => history.back() }, '← Back');
 	const reset = el('button', { title: 'Show everything (Escape)', onclick: () => update({ zoom: 0 }) }, 'Reset zoom');

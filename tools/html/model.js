@@ -64,6 +64,23 @@ const fullPlaceOf = (p, frame) => {
 };
 const placeOf = (p, frame) => fullPlaceOf(p, frame).split('/').slice(-2).join('/');
 
+/* Does a node of this tree stand for nodes of the recording's? Not so in trees of callers. */
+const baseOf = tree => tree === tree.profile.tree || tree.source === tree.profile.tree ? tree.profile.tree : null;
+
+/* By node: the most entries that the encoding stack had in a sample of it or of what it called, whatever is selected; null: not known. */
+function stackDepths(tree) {
+	const base = baseOf(tree), { entries } = tree.profile;
+	if (!base || !entries) return null;
+	if (tree.stackDepths) return tree.stackDepths;
+	const most = new Uint32Array(tree.n), { map } = tree;
+	for (let k = 0; k < base.n; k++) {
+		const i = map ? map[k] : k;
+		if (entries[k] > most[i]) most[i] = entries[k];
+	}
+	for (let i = tree.n - 1; i > 0; i--) if (most[i] > most[tree.parent[i]]) most[tree.parent[i]] = most[i];
+	return tree.stackDepths = most;
+}
+
 /* ---- a change and how sure it is ---- */
 
 /*

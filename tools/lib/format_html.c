@@ -287,12 +287,14 @@ static uint32_t flags_of(const struct html_page *page, uint32_t node)
 
 struct left_out {
 	uint64_t total, before, nodes;
+	uint32_t entries;
 	uint32_t number; /* the page's node for it */
 };
 
 struct choice {
 	uint32_t *depth;	   /* UINT32_MAX: left out */
 	uint64_t *total_before;	   /* NULL without before */
+	uint32_t *entries;	   /* most of the node and of those below it; NULL without entries */
 	struct left_out *left_out; /* by node: of its children */
 };
 
@@ -337,6 +339,15 @@ static int choose(struct writer *w, struct choice *c)
 		for (size_t i = t->n; i-- > 1;)
 			c->total_before[t->nodes[i].parent] += c->total_before[i];
 	}
+	if (page->entries) {
+		c->entries = malloc(t->n * sizeof(*c->entries));
+		if (!c->entries)
+			return -ENOMEM;
+		memcpy(c->entries, page->entries, t->n * sizeof(*c->entries));
+		for (size_t i = t->n; i-- > 1;)
+			if (c->entries[i] > c->entries[t->nodes[i].parent])
+				c->entries[t->nodes[i].parent] = c->entries[i];
+	}
 	if (!c->depth || !c->left_out)
 		return -ENOMEM;
 	least = threshold(page, c);
@@ -351,6 +362,8 @@ static int choose(struct writer *w, struct choice *c)
 			c->left_out[parent].nodes++;
 			c->left_out[parent].total += t->nodes[i].total;
 			c->left_out[parent].before += c->total_before ? c->total_before[i] : 0;
+			if (c->entries && c->entries[i] > c->left_out[parent].entries)
+				c->left_out[parent].entries = c->entries[i];
 			w->hidden++;
 		}
 	}
@@ -361,6 +374,7 @@ static void choice_free(struct choice *c)
 {
 	free(c->depth);
 	free(c->total_before);
+	free(c->entries);
 	free(c->left_out);
 }
 
@@ -426,7 +440,7 @@ static void put_nodes(struct writer *w, struct choice *c)
 			struct left_out *l = &c->left_out[node];
 
 			if (l->total || l->before) {
-				l->number = put_node(w, up, &rest, l->total, l->before, 0);
+				l->number = put_node(w, up, &rest, l->total, l->before, l->entries);
 				up = 1;
 			}
 			if (!node)
