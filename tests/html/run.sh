@@ -42,7 +42,7 @@ if ! get_driver; then
 	skip "the page in a browser" "$why"
 	done_testing
 fi
-timeout -k 10 600 node "$modules/browse.mjs" "$browser" "$scratch" >browse.log 2>browse.err
+timeout -k 10 600 node "$modules/browse.mjs" "$browser" "$scratch" "$(stat_of small.data max_encoding_stack)" >browse.log 2>browse.err
 status=$?
 while IFS=$'\t' read -r verdict name detail; do
 	case $verdict in

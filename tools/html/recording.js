@@ -3,7 +3,7 @@
 
 const SURE = [
 	['exact', 'exact', 'the chain of calls is certain, frame by frame'],
-	['truncated', 'truncated', 'exact but for a marked gap: the encoding stack was larger than a sample'],
+	['truncated', 'truncated', 'exact but for a marked gap: part of the encoding stack could not be read or sent'],
 	['undecodable', 'undecodable', 'not decoded, and not guessed; the reason is given'],
 	['outside', 'outside', 'taken in a thread that pcce does not know'],
 ];
@@ -76,7 +76,7 @@ function showRecording(host, p, options) {
 	}
 	if (f.depths && f.depths.length) {
 		section('How deep', el('p', {}, `Chains of calls have up to ${count(f.max_depth)} frames, encoding stacks up to ${plural(f.max_encoding_stack, 'entry', 'entries')}. `,
-			`In nine of ten samples it is at most ${count(quantile(f.depths, 0.9))} and ${count(quantile(f.entries, 0.9))}: that is all that a sample has to copy.`), depthChart(f.depths, f.entries));
+			`In nine of ten samples it is at most ${count(quantile(f.depths, 0.9))} and ${count(quantile(f.entries, 0.9))}. A sample copies only the newest entries, and each older one once.`), depthChart(f.depths, f.entries));
 	}
 	const about = [];
 	const fact = (name, value) => { if (value !== undefined && value !== '' && value !== null) about.push(el('dt', {}, name), el('dd', {}, value)); };
