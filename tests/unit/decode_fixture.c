@@ -87,6 +87,8 @@ static void *build_exe(size_t *size)
 	tb_site(&b, 0x41c0, F_C, PCCE_KIND_RESTORE, PCCE_NONE);
 	tb_site(&b, 0x4200, F_C, PCCE_KIND_EXT, PCCE_NONE);
 	tb_site(&b, 0x5010, F_REC, PCCE_KIND_PUSH, F_REC);
+	/* From the end of that slot: what a pop names in r11. */
+	tb_site(&b, 0x502f, F_REC, PCCE_KIND_RESTORE, PCCE_NONE);
 	tb_indirect(&b, 0x5050, F_REC);
 	tb_site(&b, 0x6010, F_WORK, PCCE_KIND_ADD, F_C);
 	tb_site(&b, 0x7010, F_T1, PCCE_KIND_TAIL, F_T2);

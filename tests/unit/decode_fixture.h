@@ -57,6 +57,7 @@ enum fixture_site {
 	S_C_RESTORE,
 	S_C_SETJMP,
 	S_REC_REC,
+	S_REC_RESTORE,
 	S_REC_WORK,
 	S_WORK_C,
 	S_T1_TAIL,

@@ -252,7 +252,8 @@ static const struct mapped_module *find_slot(const struct walk *w, uint64_t addr
 	vaddr = link_time(m, address);
 	*pop = false;
 	*site = table_site_by_key(m->table, vaddr);
-	if (*site == PCCE_NONE) {
+	/* What begins at a slot's end, a restore window perhaps, is not what the pop works for. */
+	if (*site == PCCE_NONE || m->table->sites[*site].kind != PCCE_KIND_PUSH) {
 		*pop = true;
 		*site = table_site_around(m->table, vaddr - 1);
 		if (*site == PCCE_NONE)
