@@ -19,6 +19,7 @@
 #   $(O)/lib/pcce/ld/ld{,.bfd,...}  from tools/pcce-ld.c
 #   $(O)/obj/                       objects, libpcce-tools.a, sampler.skel.h
 #   $(O)/tests/unit/                from tests/unit/test_*.c
+#   $(O)/tests/oracle/              step from tests/oracle/*.c, damage from tests/oracle/damage/*.c
 #
 # In *.in files these words are replaced: @VERSION@ @CC@ @LIBDIR@ (directory of
 # pcce_plugin.so, absolute) @BINDIR@ (directory of pcce-encode, absolute); `make
@@ -96,6 +97,8 @@ BPF_SRC     := $(wildcard tools/bpf/*.bpf.c)
 UNIT_SRC    := $(wildcard tests/unit/test_*.c)
 # what unit tests share: tests/unit/NAME.c that is not a test itself
 UNIT_COMMON := $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
+ORACLE_SRC  := $(wildcard tests/oracle/*.c)
+DAMAGE_SRC  := $(wildcard tests/oracle/damage/*.c)
 MAN         := $(wildcard docs/man/*.[1-8])
 
 LIBDIR  := $(O)/lib/pcce
@@ -107,6 +110,7 @@ SPECS   := $(SPECS_IN:tools/%.in=$(LIBDIR)/%) $(SPECS_RAW:tools/%=$(LIBDIR)/%)
 LDS     := $(if $(LD_SRC),$(addprefix $(LIBDIR)/ld/,ld ld.bfd ld.gold ld.lld ld.mold))
 SKELS   := $(BPF_SRC:tools/bpf/%.bpf.c=$(O)/obj/%.skel.h)
 UNITS   := $(UNIT_SRC:tests/unit/%.c=$(O)/tests/unit/%)
+ORACLES := $(if $(ORACLE_SRC),$(O)/tests/oracle/step) $(if $(DAMAGE_SRC),$(O)/tests/oracle/damage)
 
 # userlib/build.mk sets USERLIB_TARGETS (files in $(LIBDIR)) and gives their rules. It may use
 # O LIBDIR Q say CC AR WARN CFLAGS CPPFLAGS_ALL DEPFLAGS, and $(O)/obj/.flags to depend on.
@@ -115,7 +119,7 @@ USERLIB_TARGETS :=
 
 # ---- targets -------------------------------------------------------------------
 
-.PHONY: all plugin userlib tools bpf specs ld units check check-verify demo install uninstall clean style bench fuzz \
+.PHONY: all plugin userlib tools bpf specs ld units oracle check check-verify check-oracle demo install uninstall clean style bench fuzz \
 	setup help gcc-ok FORCE
 
 all: plugin userlib tools bpf specs ld          ## build everything (default)
@@ -126,6 +130,7 @@ bpf: $(SKELS)                                   ## BPF programs and their skelet
 specs: $(SPECS)                                 ## GCC specs files
 ld: $(LDS)                                      ## linker wrappers that encode
 units: $(UNITS)                                 ## unit test programs
+oracle: $(ORACLES)                              ## the single-stepper
 
 help:                                           ## this list
 	@echo 'targets:'
@@ -230,6 +235,12 @@ $(LIBDIR)/ld/ld.%: $(LIBDIR)/ld/ld
 $(O)/tests/unit/%: $(O)/obj/tests/unit/%.o $(UNIT_COMMON:%.c=$(O)/obj/%.o) $(TOOLLIB)
 	$(link_tool)
 
+$(O)/tests/oracle/step: $(ORACLE_SRC:%.c=$(O)/obj/%.o) $(TOOLLIB)
+	$(link_tool)
+
+$(O)/tests/oracle/damage: $(DAMAGE_SRC:%.c=$(O)/obj/%.o) $(TOOLLIB)
+	$(link_tool)
+
 .SECONDARY: $(CMD_SRC:%.c=$(O)/obj/%.o) $(LD_SRC:%.c=$(O)/obj/%.o) $(UNIT_SRC:%.c=$(O)/obj/%.o) \
 	$(UNIT_COMMON:%.c=$(O)/obj/%.o)
 
@@ -297,13 +308,18 @@ setup:                                          ## install missing Debian packag
 # What these two need may only be there after scripts/setup, so they make again.
 check:                                          ## set up, build, run all tests
 	$(Q)scripts/setup
-	$(Q)+$(MAKE) --no-print-directory all units
+	$(Q)+$(MAKE) --no-print-directory all units oracle
 	$(Q)tests/run
 
 check-verify:                                   ## every real program against the real stack, full count
 	$(Q)scripts/setup
 	$(Q)+$(MAKE) --no-print-directory all
 	$(Q)tests/run --verify
+
+check-oracle:                                   ## every workload and real programs, one instruction at a time
+	$(Q)scripts/setup
+	$(Q)+$(MAKE) --no-print-directory all oracle
+	$(Q)tests/run --oracle
 
 demo:                                           ## set up, build, profile Lua 5.4, write a flame graph
 	$(Q)scripts/demo.sh

@@ -10,6 +10,7 @@
  *   truncated: yes      samples may be marked as truncated
  *   no-verify: REASON   the check against the real stack is left out
  *   verify: HZ MINIMUM  for that check: samples per second, least number (default: 4000 100)
+ *   step: OPTIONS       for tests/oracle/step
  */
 #ifndef BURN_H
 #define BURN_H
@@ -19,10 +20,18 @@
 
 static volatile unsigned int burnt;
 
+/* How often a loop runs.  tests/oracle runs the workloads one instruction at a time, some 10,000 times slower,
+ * and compiles them with -DPCCE_STEPPED: then as often as it takes to be in all states once. */
+#ifdef PCCE_STEPPED
+#define ROUNDS(all, stepped) (stepped)
+#else
+#define ROUNDS(all, stepped) (all)
+#endif
+
 /* Some hundred nanoseconds of work in a function that no compiler removes or inlines. */
 __attribute__((noinline, noclone, unused)) static void burn(unsigned int n)
 {
-	for (unsigned int i = 0; i < n; i++)
+	for (unsigned int i = 0; i < ROUNDS(n, n % 3); i++)
 		burnt += i;
 }
 

@@ -53,8 +53,8 @@ int main(void)
 {
 	unsigned int state = 5, sum = 0;
 
-	for (int i = 0; i < 60; i++)
-		sum += down(i % 3 ? 300 : 30000, &state);
+	for (int i = 0; i < ROUNDS(60, 2); i++)
+		sum += down(i % 3 ? 300 : ROUNDS(30000, 1400), &state);
 	printf("%u\n", sum);
 	return 0;
 }

@@ -25,8 +25,8 @@ int main(void)
 {
 	unsigned int sum = 0;
 
-	for (int i = 0; i < 90; i++)
-		sum += down(50000);
+	for (int i = 0; i < ROUNDS(90, 1); i++)
+		sum += down(ROUNDS(50000, 2000));
 	printf("%u\n", sum);
 	return 0;
 }

@@ -86,7 +86,7 @@ int main()
 {
 	unsigned int state = 9, sum = 0;
 
-	for (unsigned int i = 0; i < 160000; i++)
+	for (unsigned int i = 0; i < ROUNDS(160000, 12); i++)
 		sum = sum * 3 + attempt(i % 16, &state);
 	printf("%u\n", sum);
 	return 0;

@@ -58,7 +58,7 @@ int main(void)
 {
 	int sum = 0;
 
-	for (int i = 0; i < 20; i++)
+	for (int i = 0; i < ROUNDS(20, 2); i++)
 		sum += dive(10 + i % 4);
 	printf("%d\n", sum);
 	return 0;

@@ -54,7 +54,7 @@ int main(void)
 {
 	unsigned int state = 7, sum = 0;
 
-	for (unsigned int i = 0; i < 3000000; i++)
+	for (unsigned int i = 0; i < ROUNDS(3000000, 60); i++)
 		sum += dispatch(i % 12, &state);
 	printf("%u\n", sum);
 	return 0;

@@ -195,9 +195,9 @@ int main(void)
 	unsigned int state = 5;
 
 	signal(SIGUSR1, on_signal);
-	for (unsigned int i = 0; i < 3000; i++) {
-		tight(5000);
-		for (unsigned int k = 0; k < 40; k++) {
+	for (unsigned int i = 0; i < ROUNDS(3000, 1); i++) {
+		tight(ROUNDS(5000, 20));
+		for (unsigned int k = 0; k < ROUNDS(40, 14); k++) {
 			over_repetitions(k);
 			saved(6);
 		}

@@ -28,23 +28,24 @@ static void *brief(void *arg)
 
 int main(void)
 {
-	static unsigned int n[1000];
-	static pthread_t t[1000];
+	enum { ALL = ROUNDS(1000, 12), AT_ONCE = ROUNDS(100, 5) };
+	static unsigned int n[ALL];
+	static pthread_t t[ALL];
 	pthread_attr_t attr;
 	unsigned int sum = 0;
 
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 64 * 1024);
-	for (unsigned int i = 0; i < 1000; i++) {
-		n[i] = i;
-		if (i >= 100)
-			pthread_join(t[i - 100], NULL);
+	for (unsigned int i = 0; i < ALL; i++) {
+		n[i] = i * ROUNDS(1, 5);
+		if (i >= AT_ONCE)
+			pthread_join(t[i - AT_ONCE], NULL);
 		if (pthread_create(&t[i], &attr, brief, &n[i]))
 			abort();
 	}
-	for (unsigned int i = 900; i < 1000; i++)
+	for (unsigned int i = ALL - AT_ONCE; i < ALL; i++)
 		pthread_join(t[i], NULL);
-	for (unsigned int i = 0; i < 1000; i++)
+	for (unsigned int i = 0; i < ALL; i++)
 		sum += n[i];
 	printf("%u\n", sum);
 	return 0;

@@ -56,7 +56,7 @@ int main(void)
 {
 	unsigned int sum = 0;
 
-	for (unsigned int i = 0; i < 300000; i++) {
+	for (unsigned int i = 0; i < ROUNDS(300000, 64); i++) {
 		sum += a(i % 64);
 		sum += enter_b(i % 48);
 	}

@@ -43,14 +43,15 @@ static NOINLINE void sort_rows(int (*rows)[COLUMNS], size_t n)
 
 int main(void)
 {
-	static int rows[20000][COLUMNS];
+	enum { ROWS = ROUNDS(20000, 10) };
+	static int rows[ROWS][COLUMNS];
 	unsigned int state = 3, sum = 0;
 
-	for (size_t i = 0; i < 20000; i++)
+	for (size_t i = 0; i < ROWS; i++)
 		for (size_t j = 0; j < COLUMNS; j++)
 			rows[i][j] = (int)(next_random(&state) % 10000);
-	sort_rows(rows, 20000);
-	for (size_t i = 0; i < 20000; i += 100)
+	sort_rows(rows, ROWS);
+	for (size_t i = 0; i < ROWS; i += ROUNDS(100, 1))
 		sum = sum * 31 + (unsigned int)rows[i][0];
 	printf("%u\n", sum);
 	return 0;

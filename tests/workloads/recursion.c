@@ -29,7 +29,7 @@ int main(void)
 {
 	unsigned int state = 1, sum = 0;
 
-	for (int i = 0; i < 500000; i++) {
+	for (int i = 0; i < ROUNDS(500000, 60); i++) {
 		sum += walk(i % 40, &state);
 		if (i % 2)
 			sum += start_again(i % 30, &state);

@@ -59,7 +59,7 @@ int main(void)
 {
 	unsigned int state = 11, sum = 0;
 
-	for (unsigned int i = 0; i < 300000; i++) {
+	for (unsigned int i = 0; i < ROUNDS(300000, 40); i++) {
 		sum = sum * 3 + attempt(i % 40, &state);
 		after_jump();
 	}

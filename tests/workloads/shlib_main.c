@@ -45,7 +45,7 @@ int main(int argc, char **argv)
 	*(void **)&opened_work = dlsym(handle, "shlib_work");
 	if (!opened_work)
 		return 1;
-	for (unsigned int i = 0; i < 400000; i++)
+	for (unsigned int i = 0; i < ROUNDS(400000, 31); i++)
 		sum += drive(i % 30);
 	printf("%u\n", sum);
 	return 0;

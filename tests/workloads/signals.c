@@ -4,6 +4,7 @@
  * and another signal nests inside it.
  *
  * marked: 2
+ * step: --signal=ALRM,97
  * expect: (^|;)main;.*recurse;.*burn( |;)
  * expect: on_timer;handle;burn( |;)
  */
@@ -53,13 +54,13 @@ int main(void)
 {
 	struct sigaction sa = {.sa_handler = on_timer, .sa_flags = SA_RESTART};
 	/* no multiple of a sampling period */
-	struct itimerval often = {{0, 1037}, {0, 1037}}, never = {{0, 0}, {0, 0}};
+	struct itimerval often = {{0, ROUNDS(1037, 0)}, {0, 1037}}, never = {{0, 0}, {0, 0}};
 	unsigned int sum = 0;
 
-	sigaction(SIGALRM, &sa, NULL);
 	signal(SIGUSR1, on_usr1);
+	sigaction(SIGALRM, &sa, NULL);
 	setitimer(ITIMER_REAL, &often, NULL);
-	for (unsigned int i = 0; i < 1000000; i++)
+	for (unsigned int i = 0; i < ROUNDS(1000000, 30); i++)
 		sum += recurse(i % 30);
 	setitimer(ITIMER_REAL, &never, NULL);
 	printf("%u %s\n", sum, ticks > 10 && nested > 3 ? "interrupted" : "never interrupted");

@@ -33,7 +33,7 @@ int main(void)
 	unsigned int state = 2;
 	int sum = 0;
 
-	for (int i = 0; i < 50000; i++)
+	for (int i = 0; i < ROUNDS(50000, 12); i++)
 		sum += descend(i % 20, &state);
 	printf("%d\n", sum);
 	return 0;

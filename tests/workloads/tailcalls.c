@@ -73,11 +73,11 @@ int main(void)
 {
 	unsigned int sum = 0;
 
-	for (unsigned int i = 0; i < 1500000; i++) {
+	for (unsigned int i = 0; i < ROUNDS(1500000, 60); i++) {
 		sum += first(i);
 		sum += jump(i);
 		if (i % 150000 == 0)
-			sum += even(1000000);
+			sum += even(ROUNDS(1000000, 300));
 	}
 	printf("%u\n", sum);
 	return 0;

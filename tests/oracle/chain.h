@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The witness: the true chain of calls of one thread, kept by looking at each instruction
+ * as it is executed.  It knows nothing of ids, slots or the thread page, and it never unwinds.
+ *
+ * The chain is a list of activations.  What makes and ends them:
+ *
+ *   call       A call instruction makes an activation, from the moment at which it has been executed, that is,
+ *		before the first instruction of the callee.  It is known by the place of its return address on
+ *		the stack.
+ *   return     A return ends the activation whose return address it takes.  At the instruction after
+ *		the call the activation is gone.
+ *   jump       within the code of a function: nothing.  To another function's code: a tail call.  The
+ *		activation stays, and is the other function's from then on; which instrumented functions it has
+ *		left in this way is remembered, in order and without detours (a -> b -> a -> c is a -> c).
+ *		The same if control falls from one function into the next.
+ *   longjmp, unwinding   A return, a call, a far jump, or a jump to another function's code ends all
+ *		activations whose return addresses the stack pointer has gone past, before anything else.
+ *		Raising the stack pointer as such ends nothing: inside longjmp and the unwinder the
+ *		context is that of their callers, up to the instruction that jumps.
+ *   signal     When the kernel has built the frame of a handler, an activation of kind SIGNAL stands
+ *		for it, and on top of that one of the handler, at its first instruction.  rt_sigreturn ends all of it.
+ *		A handler on an alternate stack has a stack of its own: a jump to elsewhere ends what is on it.
+ *   thread     A new thread's chain is empty, a forked child's is its parent's; that of a child that shares
+ *		memory and thread pointer (vfork, posix_spawn) too.
+ *   stack switching   A stack pointer that is on none of the chain's stacks when control is transferred: the
+ *		thread goes on with the chain that was left on that stack, or with an empty one.
+ *
+ * An activation belongs to an instrumented function or is "foreign": code without
+ * slots, that is, C library, dynamic linker, PLT stubs, the runtime, uninstrumented files.  The context that is
+ * expected of a sample consists of
+ *
+ *   - for each activation of an instrumented function, from the outermost inwards, the function and the
+ *     call instruction in it that is in progress; the innermost one has no call;
+ *   - SIGNAL where a signal came; before it stands the interrupted function as if it was innermost;
+ *   - nothing for foreign activations, whether one or more in a row: they belong to their caller, and
+ *     the decoder shows at most one mark for them.  A call of a PLT stub, of the dynamic linker's resolver behind
+ *     it and of what it finds is one activation that is passed on by jumps.
+ *
+ * The runtime's push and pop are not functions of the program, but parts of slots: while they run,
+ * the function whose slot it is counts as innermost, whether they were called or jumped to.
+ *
+ * Where the truth needs the table: which code belongs to which instrumented function, which bytes
+ * belong to which site, and where push and pop are.  All else is seen.
+ */
+#ifndef ORACLE_CHAIN_H
+#define ORACLE_CHAIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "tests/oracle/digest.h"
+#include "tests/oracle/insn.h"
+#include "tests/oracle/space.h"
+
+enum activation_kind { ACTIVATION_CALL, ACTIVATION_SIGNAL };
+
+struct activation {
+	enum activation_kind kind;
+	uint64_t ret_slot; /* where its return address is; the signal frame */
+	uint64_t stack_lo, stack_hi;
+	const struct file *file; /* what it is in now */
+	uint32_t func;		 /* PCCE_NONE: foreign */
+	bool was_foreign;	 /* it has come here through foreign code */
+	uint64_t calls;		 /* address of the call instruction in progress, or of the jump to a helper */
+	uint32_t site;		 /* canonical site of that, or PCCE_NONE */
+	size_t first_left;	 /* functions left by tail calls: left[first_left ..), up to the next activation's */
+	uint64_t digest, n;	 /* of all frames outside of this activation */
+	uint64_t notes;		 /* a hash of all that these frames' digests leave out */
+};
+
+struct moment { /* registers, as far as they matter */
+	uint64_t ip, sp;
+};
+
+struct chain {
+	struct activation *a;
+	size_t n, capacity;
+	size_t n_signals; /* activations of kind SIGNAL */
+	uint64_t *left;	  /* left_name() of each */
+	size_t n_left, left_capacity;
+	uint64_t lo, hi;       /* ip in here: nothing to find out */
+	bool in_helper;	       /* jumped to push or pop; a[n - 1] stays what it was */
+	struct chain *resting; /* chains of this thread that are on other stacks */
+	uint64_t sp;	       /* where a resting chain was left */
+};
+
+/* What is expected of a sample at this moment. */
+struct expected {
+	uint64_t digest, n; /* frames of kind CALL and SIGNAL */
+	uint64_t notes;
+	bool foreign; /* ip is in foreign code other than a helper */
+};
+
+void chain_begin(struct chain *c, struct space *s, struct moment now);
+/* A child that shares memory and thread pointer begins on a stack of its own: its chain is that of its parent. */
+void chain_other_stack(struct chain *c, struct space *s, struct moment now);
+void chain_copy(struct chain *to, const struct chain *from);
+void chain_free(struct chain *c);
+
+/* An instruction of this kind at `before` has been executed; for a call, its return address is at now.sp. */
+void chain_step(struct chain *c, struct space *s, enum insn insn, struct moment before, struct moment now);
+/* The kernel has put a signal frame on the stack [lo, hi), or on the one that was in use (0, 0). */
+void chain_signal(struct chain *c, struct space *s, struct moment before, struct moment now, uint64_t lo, uint64_t hi);
+void chain_sigreturn(struct chain *c, struct space *s, struct moment now);
+
+struct expected chain_expected(struct chain *c, struct space *s, uint64_t ip);
+
+uint64_t frame_element(uint32_t module, uint32_t func, uint32_t site);
+
+static inline uint64_t left_name(uint32_t module, uint32_t func)
+{
+	return (uint64_t)module << 32 | func;
+}
+
+#define SIGNAL_ELEMENT 0x51971a1ULL
+
+#endif

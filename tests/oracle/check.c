@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* See check.h. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <pcce/sites.h>
+#include "tests/oracle/check.h"
+#include "tests/oracle/report.h"
+#include "tests/oracle/walk.h"
+
+/* Frames whose neighbours are looked at. */
+#define NEAR 48
+
+#define CACHE_BITS 20
+#define CACHE_SIZE (1u << CACHE_BITS)
+
+static struct {
+	uint64_t key;
+	uint8_t outcome;
+} * cache;
+
+void check_init(struct checker *c, FILE *out)
+{
+	*c = (struct checker){
+		.allowed = 1ULL << REASON_RESTORING | 1ULL << REASON_LOST_ID,
+		.reports_max = 8,
+		.out = out,
+	};
+	if (!cache)
+		cache = calloc(CACHE_SIZE, sizeof(*cache));
+	if (!cache) {
+		fprintf(stderr, "step: no memory left\n");
+		exit(2);
+	}
+}
+
+/* ---- digests ----------------------------------------------------------------------- */
+
+struct sections { /* of a context, parted by its gaps */
+	struct digest outermost, innermost;
+	unsigned int gaps;
+};
+
+static struct digest digest_frame(const struct frame *f)
+{
+	if (f->kind == FRAME_SIGNAL)
+		return digest_one(SIGNAL_ELEMENT);
+	if (f->kind != FRAME_CALL)
+		return digest_empty;
+	return digest_one(frame_element(f->module, f->func, site_canonical(space_file(f->module), f->site)));
+}
+
+static struct sections digest_context(const struct context *ctx)
+{
+	struct sections s = {digest_empty, digest_empty, 0};
+
+	for (size_t i = ctx->n; i > 0;) {
+		const struct frame *f = &ctx->frames[i - 1];
+		struct digest d = digest_empty;
+
+		if (f->kind == FRAME_GAP) {
+			if (!s.gaps++)
+				s.outermost = s.innermost;
+			s.innermost = digest_empty;
+			i--;
+			continue;
+		}
+		if (f->repeat) {
+			for (uint32_t k = 0; k < f->span && i > 0; k++)
+				d = digest_join(d, digest_frame(&ctx->frames[--i]));
+			d = digest_repeat(d, (uint64_t)f->repeat + 1);
+		} else {
+			d = digest_frame(f);
+			i--;
+		}
+		s.innermost = digest_join(s.innermost, d);
+	}
+	if (!s.gaps)
+		s.outermost = s.innermost;
+	return s;
+}
+
+/* The digest of the n outermost frames of the chain. */
+static bool digest_prefix(const struct chain *c, const struct expected *e, uint64_t n, uint64_t *digest)
+{
+	size_t lo = 0, hi = c->n;
+
+	if (n == e->n) {
+		*digest = e->digest;
+		return true;
+	}
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (c->a[mid].n < n)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == c->n || c->a[lo].n != n)
+		return false;
+	*digest = c->a[lo].digest;
+	return true;
+}
+
+static bool digests_agree(const struct chain *c, const struct expected *e, const struct context *ctx)
+{
+	struct sections s = digest_context(ctx);
+	uint64_t prefix;
+
+	if (!s.gaps)
+		return s.outermost.n == e->n && s.outermost.add == e->digest;
+	if (s.outermost.n + s.innermost.n > e->n)
+		return false;
+	if (!digest_prefix(c, e, s.outermost.n, &prefix) || prefix != s.outermost.add)
+		return false;
+	return digest_prefix(c, e, e->n - s.innermost.n, &prefix) &&
+	       digest_add(digest_mul(prefix, s.innermost.mul), s.innermost.add) == e->digest;
+}
+
+/* ---- neighbours ---------------------------------------------------------------------- */
+
+/* Is a a subsequence of b? */
+static bool in_order(const struct between *a, const struct between *b)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < a->n; i++, at++) {
+		while (at < b->n && b->left[at] != a->left[i])
+			at++;
+		if (at == b->n)
+			return false;
+	}
+	return true;
+}
+
+static bool between_agrees(const struct between *claimed, const struct between *seen, const struct frame *inner,
+			   const struct frame *outer)
+{
+	const struct pcce_table_site *site;
+	const struct table *t;
+
+	if (claimed->overflow || seen->overflow)
+		return true;
+	if (!in_order(claimed, seen))
+		return false;
+	if (claimed->foreign && !seen->foreign && !seen->passed_foreign)
+		return false;
+	if (!outer || outer->site == PCCE_NONE || outer->kind != FRAME_CALL || !inner || inner->kind != FRAME_CALL)
+		return true;
+	t = &space_file(outer->module)->table;
+	site = &t->sites[outer->site];
+	if (seen->foreign && !claimed->foreign && !(site->flags & PCCE_SITE_INDIRECT))
+		return site->callee != PCCE_NONE && t->funcs[site->callee].flags & PCCE_FUNC_TAIL_OUT;
+	if (site->callee != PCCE_NONE && (site->callee != inner->func || outer->module != inner->module))
+		return claimed->n && claimed->left[claimed->n - 1] == left_name(outer->module, site->callee);
+	return true;
+}
+
+static bool neighbours_agree(const struct chain *c, const struct context *ctx)
+{
+	struct walk_context claimed = {.ctx = ctx};
+	struct walk_chain seen;
+	const struct frame *inner = NULL, *outer;
+	struct between a, b;
+
+	walk_chain_begin(&seen, c);
+	for (int i = 0; i < NEAR; i++) {
+		outer = walk_context_next(&claimed, &a);
+		if (!walk_chain_next(&seen, &b, NULL) || !outer || outer->kind == FRAME_GAP)
+			return true;
+		if (!between_agrees(&a, &b, inner, outer))
+			return false;
+		inner = outer;
+	}
+	return true;
+}
+
+/* ---- one sample ------------------------------------------------------------------------- */
+
+static enum outcome judge(struct chain *c, const struct expected *e, const struct context *ctx)
+{
+	switch (ctx->status) {
+	case DECODE_OUTSIDE:
+		return OUTCOME_OUTSIDE;
+	case DECODE_UNDECODABLE:
+		return OUTCOME_MARKED + ctx->reason;
+	default:
+		break;
+	}
+	if (!ctx->n || (ctx->frames[0].kind == FRAME_FOREIGN) != e->foreign || !digests_agree(c, e, ctx) ||
+	    !neighbours_agree(c, ctx))
+		return OUTCOME_MISMATCH;
+	return ctx->status == DECODE_TRUNCATED ? OUTCOME_TRUNCATED : OUTCOME_EXACT;
+}
+
+static bool is_failure(const struct checker *c, enum outcome o)
+{
+	return o == OUTCOME_MISMATCH || (o > OUTCOME_MARKED && !(c->allowed & 1ULL << (o - OUTCOME_MARKED)));
+}
+
+enum outcome check(struct checker *c, struct chain *chain, struct space *s, const struct sample *sample)
+{
+	static struct context ctx;
+	struct expected e = chain_expected(chain, s, sample->s.ip);
+	bool with_r11 = decode_needs_r11(&s->as, sample->s.ip);
+	uint64_t key = mix64(sample->hash ^ mix64(sample->s.ip + s->generation));
+	enum outcome o;
+	size_t slot;
+
+	key = mix64(key ^ mix64(e.digest * 2 + e.foreign) ^ e.notes);
+	key = mix64(key ^ (with_r11 ? mix64(sample->s.r11) : 0)) | 1;
+	slot = key >> (64 - CACHE_BITS);
+	if (cache[slot].key == key) {
+		o = cache[slot].outcome;
+	} else {
+		c->decoded++;
+		if (decode_context(&s->as, &sample->s, sample->entries, false, &ctx)) {
+			fprintf(stderr, "step: no memory left\n");
+			exit(2);
+		}
+		o = judge(chain, &e, &ctx);
+		cache[slot].key = key;
+		cache[slot].outcome = (uint8_t)o;
+		if (is_failure(c, o) && c->reports++ < c->reports_max)
+			report(c->out, o == OUTCOME_MISMATCH ? "mismatch" : decode_reason_name(ctx.reason), chain, s,
+			       sample, &ctx);
+	}
+	c->count[o]++;
+	return o;
+}
+
+bool check_failed(const struct checker *c)
+{
+	if (!c->count[OUTCOME_EXACT])
+		return true;
+	for (enum outcome o = 0; o < OUTCOME_COUNT; o++)
+		if (c->count[o] && is_failure(c, o))
+			return true;
+	return false;
+}
+
+void check_print(const struct checker *c)
+{
+	uint64_t sum = 0;
+
+	for (enum outcome o = 0; o < OUTCOME_COUNT; o++)
+		sum += c->count[o];
+	fprintf(c->out, "samples: %" PRIu64 "\nexact: %" PRIu64 "\nmismatches: %" PRIu64 "\n", sum,
+		c->count[OUTCOME_EXACT], c->count[OUTCOME_MISMATCH]);
+	fprintf(c->out, "truncated: %" PRIu64 "\noutside: %" PRIu64 "\n", c->count[OUTCOME_TRUNCATED],
+		c->count[OUTCOME_OUTSIDE]);
+	for (enum decode_reason r = REASON_NONE + 1; r < REASON_COUNT; r++)
+		fprintf(c->out, "undecodable_%s: %" PRIu64 "%s\n", decode_reason_name(r), c->count[OUTCOME_MARKED + r],
+			c->count[OUTCOME_MARKED + r] && is_failure(c, OUTCOME_MARKED + r) ? " (failure)" : "");
+	fprintf(c->out, "distinct_states: %" PRIu64 "\n", c->decoded);
+}

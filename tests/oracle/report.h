@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Shows both sides of a disagreement. */
+#ifndef ORACLE_REPORT_H
+#define ORACLE_REPORT_H
+
+#include <stdio.h>
+#include "tests/oracle/chain.h"
+#include "tests/oracle/sample.h"
+
+void report(FILE *out, const char *what, const struct chain *c, struct space *s, const struct sample *sample,
+	    const struct context *ctx);
+
+#endif

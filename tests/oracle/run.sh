@@ -1,0 +1,255 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Programs run one instruction at a time by tests/oracle/step, which compares the decoded context with the
+# true chain of calls after each of them; and damaged programs, to show that it sees mistakes.
+#
+#   run.sh              each workload once, a part of a real program, the damaged ones
+#   run.sh --full       each workload at each optimisation level, PIE and not; real programs, 20 million
+#                       instructions of them at least; the damaged ones
+#   run.sh [--full] WORD...     only what contains one of the words
+#
+# Workloads are compiled with -DPCCE_STEPPED, which makes their loops short (tests/workloads/burn.h); the word
+# "step:" in their headers gives options for step.  The results of each run stay in $out/tests/oracle/results.
+#
+# A run passes if step found no mismatch and no mark but those of states in the making, compared something, and if the program
+# ended with status 0.
+
+. "$(dirname "$0")/../lib.sh"
+
+here=$top/tests/oracle
+step=$out/tests/oracle/step
+damage=$out/tests/oracle/damage
+results=$out/tests/oracle/results
+programs=$out/programs
+least_real=20000000
+limit=3000000 # of a workload; few come near it
+
+# ---- one run -----------------------------------------------------------------------------
+
+words_of() { # SOURCE KEY
+	sed -n "s/^ \* $2: *//p" "$1"
+}
+
+number() { # RESULTS KEY
+	sed -n "s/^$2: *\([0-9]*\).*/\1/p" "$1"
+}
+
+summary() { # RESULTS
+	local r
+	echo "$(number "$1" instructions) instructions, $(number "$1" exact) exact$(
+		for r in truncated $(sed -n 's/^\(undecodable_[a-z_]*\): .*/\1/p' "$1"); do
+			[ "$(number "$1" "$r")" = 0 ] || echo -n ", $(number "$1" "$r") ${r#undecodable_}"
+		done
+	)"
+}
+
+# stepped NAME [STEP-OPTION...] PROGRAM [ARGUMENT...]: prints a result as collect() reads it
+stepped() {
+	local name=$1 file status
+	shift
+	file=$results/${name//[^a-zA-Z0-9_=.+-]/_}
+	timeout -k 5 3000 "$step" -o "$file" "$@" >"$scratch/stdout" 2>"$scratch/stderr" </dev/null
+	status=$?
+	if [ $status = 0 ] && grep -q '^status: \(0\|not ended.*\)$' "$file"; then
+		echo "ok $name: $(summary "$file")"
+	else
+		echo "not ok $name: step ended with $status"
+		echo "$*"
+		head -n 60 "$file"
+		tail -n 20 "$file" | grep -v ': 0$'
+		tail -n 5 "$scratch/stderr"
+	fi
+}
+
+build_workload() { # SOURCE FLAGS OUTPUT
+	local compiler=$CC flags
+	case $1 in *.cc) compiler=$CXX ;; esac
+	flags=$(words_of "$1" flags | sed 's/-O[0-9s]//g')
+	# shellcheck disable=SC2046,SC2086 # lists of flags
+	$compiler $flags $2 -DPCCE_STEPPED -g $(pcce-config --cflags) "$1" $(pcce-config --ldflags) -o "$3"
+}
+
+job_workload() { # SOURCE FLAGS
+	local name
+	name=$(basename "${1%.*}")
+	if build_workload "$1" "$2" "$scratch/$name" 2>"$scratch/log"; then
+		# shellcheck disable=SC2046 # a list of options
+		stepped "$name $2" --limit=$limit $(words_of "$1" step) "$scratch/$name"
+	else
+		echo "not ok $name $2: builds"
+		cat "$scratch/log"
+	fi
+}
+
+# A program, a library it is linked with and one that it opens, calling each other.
+job_shlib() { # FLAGS
+	local w=$top/tests/workloads dir=$scratch flags
+	flags="$1 -DPCCE_STEPPED -g $(pcce-config --cflags)"
+	# shellcheck disable=SC2046,SC2086
+	if $CC $flags -fPIC -shared "$w/shlib.c" $(pcce-config --ldflags) -o "$dir/libshlib.so" 2>"$dir/log" &&
+		cp "$dir/libshlib.so" "$dir/libopened.so" &&
+		$CC $flags "$w/shlib_main.c" $(pcce-config --ldflags) -L"$dir" -lshlib -Wl,-rpath,"$dir" -ldl -o "$dir/shlib_main" 2>"$dir/log"; then
+		stepped "shlib $1" --limit=$limit "$dir/shlib_main" "$dir/libopened.so"
+	else
+		echo "not ok shlib $1: builds"
+		cat "$dir/log"
+	fi
+}
+
+# The library is instrumented, the program is not.
+job_library() { # FLAGS
+	local w=$top/tests/workloads dir=$scratch
+	# shellcheck disable=SC2046,SC2086
+	if $CC $1 -DPCCE_STEPPED -g $(pcce-config --cflags) -fPIC -shared "$w/shlib.c" $(pcce-config --ldflags) -o "$dir/libshlib.so" 2>"$dir/log" &&
+		cp "$dir/libshlib.so" "$dir/libopened.so" &&
+		$CC $1 -DPCCE_STEPPED -g "$w/shlib_main.c" -L"$dir" -lshlib -Wl,-rpath,"$dir" -ldl -o "$dir/main" 2>"$dir/log"; then
+		stepped "library only $1" --limit=$limit "$dir/main" "$dir/libopened.so"
+	else
+		echo "not ok library only $1: builds"
+		cat "$dir/log"
+	fi
+}
+
+# Real programs, as tests/programs builds them. The command may use $prog and $here.
+job_program() { # NAME LIMIT COMMAND
+	local name=$1 n=$2 prog argv
+	if ! bash "$top/tests/programs/$name.sh" --build >"$scratch/log" 2>&1; then
+		echo "not ok $name: builds"
+		tail -n 20 "$scratch/log"
+		return
+	fi
+	prog=$programs/$name-pcce/$(sed -n 's/^elf=//p' "$top/tests/programs/$name.sh")
+	cp -r "$here/programs" "$scratch/in"
+	head -n 120 "$programs/inputs/text" >"$scratch/in/text" 2>/dev/null
+	cd "$scratch/in" || return
+	eval "argv=($3)"
+	stepped "program $name" --limit="$n" "${argv[@]}"
+}
+
+# A mistake must be seen, and the same program without it must pass.
+job_damaged() { # KIND FUNCTION WORKLOAD PATTERN [LIMIT]
+	local name="damaged: $1 in $2 of $3" file=$results/damaged-$1-$2-$3 n=${5-60000} status
+	if ! build_workload "$top/tests/workloads/$3" -O2 "$scratch/good" 2>"$scratch/log" ||
+		! "$damage" "$1" "$2" "$scratch/good" "$scratch/bad" 2>"$scratch/log"; then
+		echo "not ok $name: builds"
+		cat "$scratch/log"
+		return
+	fi
+	"$step" -o "$file.good" --limit="$n" "$scratch/good" >/dev/null 2>"$scratch/log" </dev/null || {
+		echo "not ok $name: passes before it"
+		tail -n 30 "$file.good"
+		return
+	}
+	timeout 600 "$step" -o "$file" --limit="$n" "$scratch/bad" >/dev/null 2>"$scratch/log" </dev/null
+	status=$?
+	if [ $status = 1 ] && [ "$(number "$file" exact)" -gt 0 ] && grep -q "$4" "$file"; then
+		echo "ok $name is seen: $(grep "$4" "$file" | head -n 1)"
+	else
+		echo "not ok $name is seen (step ended with $status)"
+		tail -n 25 "$file"
+	fi
+}
+
+if [ "${1-}" = --job ]; then
+	shift
+	file=$1
+	shift
+	function=job_$1
+	shift
+	"$function" "$@" >"$file.part" 2>&1
+	mv "$file.part" "$file"
+	exit 0
+fi
+
+# ---- what is to be run -----------------------------------------------------------------------
+
+full=0
+if [ "${1-}" = --full ]; then
+	full=1
+	shift
+fi
+wanted=("$@")
+jobs=()
+
+add() { # FUNCTION ARGUMENT...
+	local word text="$*"
+	for word in "${wanted[@]-}"; do
+		case $text in *"$word"*)
+			jobs+=("$(printf '%q ' "$@")")
+			return
+			;;
+		esac
+	done
+}
+
+if [ $full = 1 ]; then
+	levels="-O0 -O1 -O2 -O3 -Os" kinds="-pie -no-pie"
+else
+	levels=-O2 kinds=-pie
+fi
+for source in "$top"/tests/workloads/*.c "$top"/tests/workloads/*.cc; do
+	case $(basename "$source") in shlib*) continue ;; esac
+	for level in $levels; do
+		for kind in $kinds; do
+			case " $(words_of "$source" flags) " in *" -static "*) [ "$kind" = -pie ] && kind=-static ;; esac
+			case $kind in
+			-pie) add workload "$source" "$level -fPIE -pie" ;;
+			-static) add workload "$source" "$level" ;;
+			-no-pie) add workload "$source" "$level -fno-pie -no-pie" ;;
+			esac
+		done
+	done
+done
+for level in $levels; do
+	add shlib "$level"
+	add library "$level"
+done
+
+add damaged window main mutual.c '^mismatches: [1-9]' 400000
+add damaged value main recursion.c '^mismatches: [1-9]'
+add damaged restore attempt setjmp.c '^mismatches: [1-9]'
+add damaged window attempt setjmp.c '^undecodable_no_edge: [1-9]'
+add damaged value b mutual.c '^undecodable_wrong_callee: [1-9]'
+add damaged restore _ZL7attemptjPj exceptions.cc '^mismatches: [1-9]'
+
+if [ $full = 1 ]; then
+	add program lua 20000000 '"$prog" script.lua'
+	add program sqlite 20000000 '"$prog" -batch :memory: ".read query.sql"'
+	add program grep 20000000 '"$prog" -E -n "(([a-z]+)e )+.* \2[a-z]* .*[0-4]$" text'
+	add program make 20000000 '"$prog" -s -r -f work.mk'
+else
+	add program lua 300000 '"$prog" script.lua'
+fi
+
+# ---- run, and tell -----------------------------------------------------------------------------
+
+mkdir -p "$results"
+rm -f "$results"/*
+at_once=$(nproc)
+[ "$at_once" -le 4 ] || at_once=4
+mkdir "$scratch/jobs"
+for i in "${!jobs[@]}"; do
+	echo "bash $(printf '%q' "$0") --job $scratch/jobs/$i ${jobs[$i]}"
+done | xargs -d '\n' -P "$at_once" --process-slot-var=SLOT -I{} bash -c 'taskset -c $((SLOT % $(nproc))) {}'
+
+real=0 all=0
+for i in "${!jobs[@]}"; do
+	if [ ! -e "$scratch/jobs/$i" ]; then
+		not_ok "${jobs[$i]}" "came to no end"
+		continue
+	fi
+	read -r line <"$scratch/jobs/$i"
+	case $line in
+	'ok '*) ok "${line#ok }" ;;
+	*) not_ok "${line#not ok }" "$(tail -n +2 "$scratch/jobs/$i" | head -n 100)" ;;
+	esac
+	n=$(sed -n '1s/.*: \([0-9]*\) instructions.*/\1/p' "$scratch/jobs/$i")
+	all=$((all + ${n:-0}))
+	case $line in 'ok program '*) real=$((real + n)) ;; esac
+done
+echo "# $all instructions in all, $real of them of real programs"
+if [ $full = 1 ] && [ ${#wanted[@]} = 0 ]; then
+	check "$real instructions of real programs, at least $least_real" [ $real -ge $least_real ]
+fi
+done_testing
