@@ -19,6 +19,7 @@
 #define OFF_HALF 1024
 #define OFF_USED 1023
 #define PLACE_SHIFT 2
+#define EXT_CHANGING 1
 
 /* clang-format off */
 

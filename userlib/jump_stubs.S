@@ -186,7 +186,7 @@ announce:
 	SAVE r10
 	SAVE r9
 	SAVE rcx
-	movq $1, %fs:PAGE_EXT(%r11)
+	movq $EXT_CHANGING, %fs:PAGE_EXT(%r11)
 	movq %rcx, %rdi
 	call __pcce_segment_return
 	UNSAVE rcx

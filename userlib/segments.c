@@ -216,13 +216,9 @@ void __pcce_segment_return(uint64_t position)
 void __pcce_restore_far(uint64_t id, uint64_t position, uint64_t site)
 {
 	struct pcce_page *page = &pcce_page;
-	uint64_t ext = page->ext;
 
-	/* No site: the state cannot be decoded until all is done. */
-	*(volatile __u64 *)&page->ext = 1;
 	__pcce_segment_return(position);
 	*(volatile __u64 *)&page->id = id;
 	if (page->off & PCCE_OFF_USED)
 		*(volatile __u64 *)((char *)&page->base.site + page->off) = site;
-	*(volatile __u64 *)&page->ext = ext;
 }

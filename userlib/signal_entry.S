@@ -121,7 +121,7 @@ __pcce_signal_entry:
 	.cfi_adjust_cfa_offset 8
 	sub	$8, %rsp
 	.cfi_adjust_cfa_offset 8
-	movq	$1, %fs:PAGE_EXT(%rbx)
+	movq	$EXT_CHANGING, %fs:PAGE_EXT(%rbx)
 	call	__pcce_segment_room
 	add	$8, %rsp
 	.cfi_adjust_cfa_offset -8
@@ -133,7 +133,7 @@ __pcce_signal_entry:
 	.cfi_adjust_cfa_offset -8
 	jmp	.Lhas_room
 .Lfar:
-	movq	$1, %fs:PAGE_EXT(%rbx)
+	movq	$EXT_CHANGING, %fs:PAGE_EXT(%rbx)
 	mov	%r14, %rdi
 	call	__pcce_segment_return
 	jmp	.Lnear

@@ -78,6 +78,9 @@ struct pcce_entry {
 #define PCCE_ID_LOST_MIN 0x8000000000000000ULL
 #define PCCE_ID_LIMIT 0x4000000000000000ULL
 
+/* ext while the runtime moves from one segment to another on behalf of no slot: the state cannot be decoded. */
+#define PCCE_EXT_CHANGING 1
+
 /* Entries of a segment of the encoding stack. */
 #define PCCE_SEGMENT_ENTRIES 32
 #define PCCE_OFF_FULL (PCCE_SEGMENT_ENTRIES * 16)
@@ -146,7 +149,8 @@ struct pcce_page {
 	__u32 state;   /* runtime: PCCE_STATE_* */
 	__u64 id;      /* slots, push/pop, restore */
 	__u64 ext;     /* slots, push/pop, restore: below 2^32: link-time address of a site in
-			* the main executable; else run-time address of a site; 0: none */
+			* the main executable; else run-time address of a site; 0: none;
+			* or PCCE_EXT_CHANGING */
 	union {
 		__u64 position; /* both */
 		struct {

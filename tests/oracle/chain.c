@@ -206,6 +206,18 @@ static uint64_t notes_of(const struct chain *c, const struct activation *t)
 	return mix64(t->notes ^ mix64(hash_left(c, t) * 31 + t->func + 7));
 }
 
+/* A call from a slot itself is none of the program's. */
+static uint32_t calling_site(const struct file *f, uint64_t vaddr)
+{
+	uint32_t site = table_site_around(&f->table, vaddr);
+	const struct pcce_table_site *s;
+
+	if (site == PCCE_NONE)
+		return site;
+	s = &f->table.sites[site];
+	return vaddr >= s->key && vaddr < s->key + s->ret ? site : PCCE_NONE;
+}
+
 static void begin_call(struct chain *c, struct space *s, struct moment before, struct moment now)
 {
 	struct activation *t = top_of(c);
@@ -227,8 +239,7 @@ static void begin_call(struct chain *c, struct space *s, struct moment before, s
 	t->site = PCCE_NONE;
 	if (t->func != PCCE_NONE) {
 		p = space_place(s, t->calls);
-		t->site = table_site_around(&t->file->table, t->calls - p.bias);
-		t->site = site_canonical(t->file, t->site);
+		t->site = site_canonical(t->file, calling_site(t->file, t->calls - p.bias));
 		fresh.digest = digest_step(t->digest, frame_element(t->file->index, t->func, t->site));
 		fresh.n = t->n + 1;
 	}

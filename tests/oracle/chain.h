@@ -38,7 +38,8 @@
  *     it and of what it finds is one activation that is passed on by jumps.
  *
  * The runtime's push and pop are not functions of the program, but parts of slots: while they run,
- * the function whose slot it is counts as innermost, whether they were called or jumped to.
+ * the function whose slot it is counts as innermost, whether they were called or jumped to; and in what they
+ * call, the function is not at any call of its own.
  *
  * Where the truth needs the table: which code belongs to which instrumented function, which bytes
  * belong to which site, and where push and pop are.  All else is seen.

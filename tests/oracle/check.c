@@ -202,6 +202,7 @@ static bool is_failure(const struct checker *c, enum outcome o)
 enum outcome check(struct checker *c, struct chain *chain, struct space *s, const struct sample *sample)
 {
 	static struct context ctx;
+	static struct flat_stack flat;
 	struct expected e = chain_expected(chain, s, sample->s.ip);
 	bool with_r11 = decode_needs_r11(&s->as, sample->s.ip);
 	uint64_t key = mix64(sample->hash ^ mix64(sample->s.ip + s->generation));
@@ -215,7 +216,8 @@ enum outcome check(struct checker *c, struct chain *chain, struct space *s, cons
 		o = cache[slot].outcome;
 	} else {
 		c->decoded++;
-		if (decode_context(&s->as, &sample->s, sample->entries, false, &ctx)) {
+		if (segments_flatten(sample->below, &sample->s, &flat) ||
+		    decode_context(&s->as, &sample->s, flat.entries, flat.n, false, &ctx)) {
 			fprintf(stderr, "step: no memory left\n");
 			exit(2);
 		}
@@ -224,7 +226,7 @@ enum outcome check(struct checker *c, struct chain *chain, struct space *s, cons
 		cache[slot].outcome = (uint8_t)o;
 		if (is_failure(c, o) && c->reports++ < c->reports_max)
 			report(c->out, o == OUTCOME_MISMATCH ? "mismatch" : decode_reason_name(ctx.reason), chain, s,
-			       sample, &ctx);
+			       sample, &flat, &ctx);
 	}
 	c->count[o]++;
 	return o;

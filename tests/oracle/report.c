@@ -77,17 +77,17 @@ static void show_chain(FILE *out, const struct chain *c)
 }
 
 void report(FILE *out, const char *what, const struct chain *c, struct space *s, const struct sample *sample,
-	    const struct context *ctx)
+	    const struct flat_stack *stack, const struct context *ctx)
 {
 	const struct pcce_sample *p = &sample->s;
 
 	fprintf(out, "%s: thread %u at %s\n", what, p->tid, space_name(s, p->ip));
 	fprintf(out, "  ip 0x%llx sp 0x%llx r11 0x%llx (%s) id %llu ext 0x%llx (%s)\n", p->ip, p->sp, p->r11,
 		space_name(s, p->r11), p->id, p->ext, space_name(s, p->ext));
-	fprintf(out, "  %u entries (%u in the page, %u in all), innermost first:\n", p->n_entries, p->n_page,
-		p->n_total);
-	for (uint32_t i = 0; i < p->n_entries && i < 8; i++) {
-		const struct pcce_entry *e = &sample->entries[p->n_entries - 1 - i];
+	fprintf(out, "  %u entries (%u in the current segment, %u segments below), innermost first:\n", stack->n,
+		p->n_entries, p->n_below);
+	for (uint32_t i = 0; i < stack->n && i < 8; i++) {
+		const struct pcce_entry *e = &stack->entries[stack->n - 1 - i];
 
 		fprintf(out, "    id %llu count 0x%llx site %s\n", e->id, e->site >> PCCE_SITE_BITS,
 			space_name(s, e->site & PCCE_SITE_MASK));

@@ -1,48 +1,88 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* See sample.h. */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "tests/oracle/digest.h"
 #include "tests/oracle/sample.h"
+#include "tools/lib/sample.h"
 
-#define FROM_SPILL (PCCE_SAMPLE_ENTRIES - PCCE_PAGE_ENTRIES)
 #define OFFSETS 4
+#define BASE offsetof(struct pcce_page, base)
+#define BASE_AND_ENTRIES (sizeof(struct pcce_entry) * (1 + PCCE_SEGMENT_ENTRIES))
 
-/* The page of the thread: the first candidate that has its magic. Most stacks are small. */
-static bool read_page(struct pcce_page *page, const struct space *s, uint64_t fs_base)
+/* Where the thread's page is, and its head with the lower half's first entries; most stacks are small. 0: it has none. */
+static uint64_t read_page(struct pcce_page *page, const struct space *s, uint64_t fs_base)
 {
-	const size_t head = offsetof(struct pcce_page, entry), few = 24 * sizeof(struct pcce_entry);
+	const size_t size = offsetof(struct pcce_page, entry) + 24 * sizeof(struct pcce_entry);
 	int64_t offsets[OFFSETS];
 	size_t n = space_page_offsets(s, offsets, OFFSETS);
 
 	for (size_t i = 0; fs_base && i < n; i++) {
 		uint64_t address = fs_base + (uint64_t)offsets[i];
 
-		if (memory_read(s->pid, address, page, head + few) != head + few || page->magic != PCCE_PAGE_MAGIC ||
-		    page->version != PCCE_PAGE_VERSION)
-			continue;
-		return page->off <= few || memory_read(s->pid, address, page, sizeof(*page)) == sizeof(*page);
+		if (memory_read(s->pid, address, page, size) == size && page->magic == PCCE_PAGE_MAGIC &&
+		    page->version == PCCE_PAGE_VERSION)
+			return address;
 	}
-	return false;
+	return 0;
 }
 
-static uint32_t take_spill(struct sample *out, const struct pcce_page *page, const struct space *s)
+/* Base and entries of the current segment. */
+static bool read_current(struct pcce_entry *to, const struct space *s, uint64_t address, const struct pcce_page *page)
 {
-	uint64_t site = page->entry[PCCE_PAGE_ENTRIES].site, n = site & PCCE_SITE_MASK, held, size;
+	uint32_t used = page->off & PCCE_OFF_USED, half = page->off & PCCE_OFF_HALF;
+	size_t size = used + sizeof(struct pcce_entry);
 
-	if (site >> PCCE_SITE_BITS != PCCE_COUNT_MARK || !n)
+	if (!half && used <= 24 * sizeof(struct pcce_entry)) {
+		memcpy(to, &page->base, size);
+		return true;
+	}
+	return memory_read(s->pid, address + BASE + half, to, size) == size;
+}
+
+static uint64_t generation_of(const struct space *s, const struct pcce_page *page, uint64_t index)
+{
+	uint64_t generation = 0;
+
+	memory_read(s->pid, page->area + index * sizeof(struct pcce_segment), &generation, sizeof(generation));
+	return generation;
+}
+
+/* The complete segments that have not been sent. */
+static uint32_t read_segments(struct pcce_segment *to, struct pcce_sample *sample, const struct space *s,
+			      uint64_t address, const struct pcce_page *page, uint64_t *sent)
+{
+	bool kept = (page->place & PCCE_PLACE_HELD) == PCCE_PLACE_KEPT;
+	uint64_t first = sample->n_below - 1, all, stored, last = sample->below;
+	uint32_t flags = 0;
+
+	if ((int64_t)(sample->below - *sent) <= 0)
 		return 0;
-	if (n > 0x7fffffff)
-		return PCCE_SAMPLE_READ_FAULT;
-	out->s.n_total += (uint32_t)n;
-	if (!page->spill || n > PCCE_SPILL_ENTRIES)
+	if (!page->area || sample->n_below > PCCE_AREA_SEGMENTS)
 		return PCCE_SAMPLE_TRUNCATED;
-	held = n < FROM_SPILL ? n : FROM_SPILL;
-	out->s.n_entries += (uint32_t)held;
-	size = held * sizeof(struct pcce_entry);
-	if (memory_read(s->pid, page->spill + (n - held) * sizeof(struct pcce_entry), out->entries + out->s.n_page,
-			size) != size)
-		return PCCE_SAMPLE_READ_FAULT;
-	return n > FROM_SPILL ? PCCE_SAMPLE_TRUNCATED : 0;
+	while (first && (int64_t)(generation_of(s, page, first - 1) - *sent) > 0)
+		first--;
+	all = sample->n_below - first;
+	if (all > PCCE_SAMPLE_SEGMENTS) {
+		all = PCCE_SAMPLE_SEGMENTS;
+		kept = false;
+		last = generation_of(s, page, first + all - 1);
+		flags = PCCE_SAMPLE_TRUNCATED;
+	}
+	stored = all - kept;
+	if (stored && memory_read(s->pid, page->area + first * sizeof(*to), to, stored * sizeof(*to)) != stored * sizeof(*to))
+		return PCCE_SAMPLE_TRUNCATED;
+	if (kept) {
+		to[stored].generation = sample->below;
+		to[stored].index = sample->n_below - 1;
+		if (memory_read(s->pid, address + BASE + (~page->off & PCCE_OFF_HALF), &to[stored].base,
+				BASE_AND_ENTRIES) != BASE_AND_ENTRIES)
+			return PCCE_SAMPLE_TRUNCATED;
+	}
+	sample->n_segments = (uint32_t)all;
+	*sent = last;
+	return flags;
 }
 
 static uint64_t hash_words(uint64_t h, const void *from, size_t size)
@@ -59,11 +99,38 @@ static uint64_t hash_words(uint64_t h, const void *from, size_t size)
 	return mix64(a ^ mix64(b));
 }
 
-void sample_take(struct sample *out, const struct space *s, pid_t tid, const struct user_regs_struct *regs)
+static void read_stack(struct sample *out, const struct space *s, uint64_t address, const struct pcce_page *page,
+		       uint64_t *sent)
 {
-	static struct pcce_page page;
+	struct pcce_entry current[1 + PCCE_SEGMENT_ENTRIES];
 	struct pcce_sample *sample = &out->s;
 
+	if ((page->off & ~(uint32_t)PCCE_OFF_HALF) > PCCE_OFF_FULL || page->off % sizeof(struct pcce_entry) ||
+	    !read_current(current, s, address, page)) {
+		sample->flags = PCCE_SAMPLE_READ_FAULT;
+		return;
+	}
+	sample->id = page->id;
+	sample->ext = page->ext;
+	sample->n_entries = (page->off & PCCE_OFF_USED) / sizeof(struct pcce_entry);
+	sample->n_below = page->place >> PCCE_PLACE_SHIFT;
+	memcpy(out->rest, current + 1, sample->n_entries * sizeof(*current));
+	if (!sample->n_below)
+		return;
+	sample->below = current[0].id;
+	sample->flags = read_segments((struct pcce_segment *)(out->rest + sample->n_entries * sizeof(*current)), sample,
+				      s, address, page, sent);
+}
+
+void sample_take(struct sample *out, const struct space *s, pid_t tid, const struct user_regs_struct *regs,
+		 uint64_t *sent)
+{
+	static struct segments *segments;
+	static struct pcce_page page;
+	struct pcce_sample *sample = &out->s;
+	uint64_t address;
+
+	_Static_assert(offsetof(struct sample, rest) == sizeof(struct pcce_sample), "as a sampler writes it");
 	*sample = (struct pcce_sample){
 		.pid = (uint32_t)s->pid,
 		.tid = (uint32_t)tid,
@@ -72,22 +139,18 @@ void sample_take(struct sample *out, const struct space *s, pid_t tid, const str
 		.sp = regs->rsp,
 		.weight = 1,
 	};
-	if (!read_page(&page, s, regs->fs_base)) {
+	address = read_page(&page, s, regs->fs_base);
+	if (address)
+		read_stack(out, s, address, &page, sent);
+	else
 		sample->flags = PCCE_SAMPLE_OUTSIDE;
-	} else if (page.off > PCCE_OFF_SPILLED || page.off % sizeof(struct pcce_entry)) {
-		sample->flags = PCCE_SAMPLE_READ_FAULT;
-	} else {
-		sample->id = page.id;
-		sample->ext = page.ext;
-		sample->n_page = (page.off > PCCE_OFF_LIMIT ? PCCE_OFF_LIMIT : page.off) / sizeof(struct pcce_entry);
-		sample->n_entries = sample->n_total = sample->n_page;
-		memcpy(out->entries, page.entry, sample->n_page * sizeof(struct pcce_entry));
-		if (page.off == PCCE_OFF_SPILLED)
-			sample->flags = take_spill(out, &page, s);
-		if (sample->flags & PCCE_SAMPLE_READ_FAULT)
-			sample->n_page = sample->n_entries = sample->n_total = 0;
+	if (!segments)
+		segments = segments_new();
+	if (!segments || segments_take(segments, sample, &out->below)) {
+		fprintf(stderr, "step: no memory left\n");
+		exit(2);
 	}
 	out->hash = mix64(sample->id ^ mix64(sample->ext + sample->flags));
-	out->hash = mix64(out->hash ^ ((uint64_t)sample->n_total << 32 | sample->n_entries));
-	out->hash = hash_words(out->hash, out->entries, sample->n_entries * sizeof(struct pcce_entry));
+	out->hash = mix64(out->hash ^ ((uint64_t)sample->n_below << 32 | sample->n_entries) ^ segments_hash(out->below));
+	out->hash = hash_words(out->hash, out->rest, sample->n_entries * sizeof(struct pcce_entry));
 }

@@ -59,6 +59,7 @@ struct thread {
 	struct chain chain;
 	struct user_regs_struct regs; /* before the instruction that is being executed */
 	enum insn insn;		      /* its kind */
+	uint64_t sent;		      /* see sample_take() */
 	bool running;		      /* regs are known */
 	bool signalled;		      /* a signal was passed on with the last step */
 	bool expects_parent;	      /* it has stopped before its parent's event told of it */
@@ -230,7 +231,7 @@ static void take_and_check(struct thread *t)
 {
 	static struct sample sample;
 
-	sample_take(&sample, &t->process->space, t->tid, &t->regs);
+	sample_take(&sample, &t->process->space, t->tid, &t->regs, &t->sent);
 	check(&checker, &t->chain, &t->process->space, &sample);
 }
 

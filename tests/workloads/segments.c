@@ -12,7 +12,7 @@
 #include <setjmp.h>
 #include "burn.h"
 
-#define DEEPEST 1300
+#define DEEPEST ROUNDS(1300u, 72u)
 
 static NOINLINE unsigned int down(unsigned int depth, unsigned int (*end)(void));
 
@@ -63,9 +63,13 @@ static void *run(void *arg)
 	int way = *(int *)arg;
 	unsigned int sum = 0;
 
-	for (int round = 0; round < 8; round++)
-		for (unsigned int depth = way == 2; depth < DEEPEST; depth += way ? 2 : 1)
+	for (int round = 0; round < ROUNDS(8, 1); round++)
+		for (unsigned int depth = way == 2; depth < DEEPEST; depth += way ? 2 : 1) {
+			/* Near the ends of segments, of 32 entries, something happens. */
+			if (ROUNDS(0, 1) && depth % 32 > 5 && depth % 32 < 27)
+				continue;
 			sum += down(depth, way ? jump : leaf);
+		}
 	return (void *)(unsigned long)sum;
 }
 

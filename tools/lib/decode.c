@@ -300,6 +300,8 @@ static enum decode_reason foreign(struct walk *w, const struct mapped_module *m,
 	bool pop = false;
 
 	emit(w, FRAME_FOREIGN, m, PCCE_NONE, PCCE_NONE, ip);
+	if (w->ext == PCCE_EXT_CHANGING)
+		return REASON_RESTORING;
 	if (has_record(w)) {
 		/* Not there yet. */
 		w->top -= 2;

@@ -48,7 +48,7 @@ enum decode_reason {
 	REASON_UNKNOWN_SITE, /* an entry or ext names no site */
 	REASON_WRONG_CALLEE, /* a push of a direct call leads to another function than its callee */
 	REASON_STALE_EXT,    /* ext is set while the ip is in instrumented code outside that site */
-	REASON_RESTORING,    /* between a non-local jump and the restoration of the state */
+	REASON_RESTORING,    /* the runtime is putting the state back, after a non-local jump for instance */
 	REASON_COUNT
 };
 
