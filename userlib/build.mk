@@ -50,8 +50,8 @@ $(USERLIB_OBJ)/%-exec.o: $(USERLIB_DIR)/%.S $(O)/obj/.flags
 	$(call say,AS,$@)
 	$(Q)$(CC) -fPIC -fcf-protection -g -DPCCE_EXEC $(DEPFLAGS) -c -o $@ $<
 
-USERLIB_LINK := $(USERLIB_OBJ)/pushpop.o $(USERLIB_OBJ)/signal_entry.o $(USERLIB_OBJ)/vfork.o $(USERLIB_OBJ)/jump_stubs.o $(USERLIB_OBJ)/interpose_jump.o $(USERLIB_C:%=$(USERLIB_OBJ)/%.o) $(USERLIB_OBJ)/text_end.o
-USERLIB_EXEC := $(USERLIB_OBJ)/pushpop-exec.o $(USERLIB_OBJ)/signal_entry-exec.o $(USERLIB_OBJ)/vfork-exec.o $(USERLIB_C:%=$(USERLIB_OBJ)/%.o) $(USERLIB_OBJ)/text_end.o
+USERLIB_LINK := $(USERLIB_OBJ)/pushpop.o $(USERLIB_OBJ)/signal_entry.o $(USERLIB_OBJ)/vfork.o $(USERLIB_OBJ)/thread_body.o $(USERLIB_OBJ)/jump_stubs.o $(USERLIB_OBJ)/interpose_jump.o $(USERLIB_C:%=$(USERLIB_OBJ)/%.o) $(USERLIB_OBJ)/text_end.o
+USERLIB_EXEC := $(USERLIB_OBJ)/pushpop-exec.o $(USERLIB_OBJ)/signal_entry-exec.o $(USERLIB_OBJ)/vfork-exec.o $(USERLIB_OBJ)/thread_body-exec.o $(USERLIB_C:%=$(USERLIB_OBJ)/%.o) $(USERLIB_OBJ)/text_end.o
 
 $(USERLIB_OBJ)/pcce.o: $(USERLIB_EXEC) $(USERLIB_DIR)/libpcce.exports $(USERLIB_DIR)/build.mk
 	$(call say,LD -r,$@)

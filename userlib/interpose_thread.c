@@ -39,6 +39,24 @@ typedef int create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), vo
 extern create_fn __pthread_create __attribute__((weak));
 extern void *dlsym(void *, const char *) __attribute__((weak));
 
+/* What pthread_cleanup_push() and pthread_cleanup_pop() of <pthread.h> call; strong references, so that a static
+ * program has them. */
+extern void __pthread_register_cancel(__pthread_unwind_buf_t *);
+extern void __pthread_unregister_cancel(__pthread_unwind_buf_t *);
+extern void __pthread_unwind_next(__pthread_unwind_buf_t *) __attribute__((noreturn));
+extern int __sigsetjmp();
+
+/* thread_body.S */
+struct thread_unwind {
+	int (*real_setjmp)();
+	void (*add)(__pthread_unwind_buf_t *);
+	void (*remove)(__pthread_unwind_buf_t *);
+	void (*next)(__pthread_unwind_buf_t *) __attribute__((noreturn));
+};
+_Static_assert(sizeof(__pthread_unwind_buf_t) == 104, "as thread_body.S has it");
+extern void *__pcce_thread_body(void *(*routine)(void *), void *arg, const struct thread_unwind *libc)
+	__attribute__((visibility("hidden")));
+
 struct start {
 	union {
 		void *(*posix)(void *);
@@ -64,17 +82,41 @@ static create_fn *real_create(void)
 	return real;
 }
 
+/* As __pcce_thread_body() calls it. */
+static void *run_c11(void *p)
+{
+	const struct start *start = p;
+
+	return (void *)(intptr_t)start->routine.c11(start->arg);
+}
+
 static void *start_thread(void *p)
 {
+	/* A setjmp of our own (jump_stubs.S) is not meant; in a static program there is none. */
+	static int (*found)();
+	int (*real_setjmp)() = __atomic_load_n(&found, __ATOMIC_RELAXED);
+	struct thread_unwind libc = {
+		.add = __pthread_register_cancel,
+		.remove = __pthread_unregister_cancel,
+		.next = __pthread_unwind_next,
+	};
 	struct start start = *(struct start *)p;
 	int saved_errno = errno;
+
+	if (!real_setjmp) {
+		real_setjmp = dlsym ? (int (*)())(uintptr_t)dlsym(RTLD_NEXT, "__sigsetjmp") : NULL;
+		if (!real_setjmp)
+			real_setjmp = __sigsetjmp;
+		__atomic_store_n(&found, real_setjmp, __ATOMIC_RELAXED);
+	}
+	libc.real_setjmp = real_setjmp;
 
 	free(p);
 	pcce_thread_begin();
 	errno = saved_errno;
 	if (start.c11)
-		return (void *)(intptr_t)start.routine.c11(start.arg);
-	return start.routine.posix(start.arg);
+		return __pcce_thread_body(run_c11, &start, &libc);
+	return __pcce_thread_body(start.routine.posix, start.arg, &libc);
 }
 
 /* Into *copy, attr with a larger stack; or attr itself where there is nothing to enlarge.  The
