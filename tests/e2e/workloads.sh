@@ -86,7 +86,8 @@ workload() {
 
 for source in "$top"/tests/workloads/*.c "$top"/tests/workloads/*.cc; do
 	name=$(basename "${source%.*}")
-	case $name in shlib*) continue ;; esac
+	case $name in shlib* | module*) continue ;; esac
+	[ "$(words "$source" sampled)" != no ] || continue
 	case " ${*:-$name} " in *" $name "*) workload "$source" "$name" ;; esac
 done
 done_testing

@@ -139,8 +139,10 @@ static void find_stack(struct space *s, uint64_t sp, uint64_t *lo, uint64_t *hi)
 	bool grows;
 
 	/* At its beginning, a thread's sp may be the very end of the mapping. */
-	if (!memory_region(s->pid, sp, lo, hi, &grows) && memory_region(s->pid, sp - 1, lo, hi, &grows))
+	if (sp % 4096 == 0 && memory_region(s->pid, sp - 1, lo, hi, &grows))
 		++*hi;
+	else
+		memory_region(s->pid, sp, lo, hi, &grows);
 	if (grows && !prlimit(s->pid, RLIMIT_STACK, NULL, &limit)) {
 		uint64_t most = limit.rlim_cur < GROWTH_MAX ? limit.rlim_cur : GROWTH_MAX;
 
@@ -303,8 +305,14 @@ void chain_signal(struct chain *c, struct space *s, struct moment before, struct
 		.n = e.n + 1,
 		.notes = mix64(e.notes + 3),
 	};
-	struct place p;
+	struct place p = space_place(s, now.ip);
 
+	/* The runtime's entry, to which all handlers of the program are tied, is in a range of its own. */
+	fresh.hidden = e.foreign && p.func == PCCE_NONE && space_helper(s, now.ip) < 0;
+	if (fresh.hidden) {
+		fresh.digest = e.digest;
+		fresh.n = e.n;
+	}
 	if (!c->in_helper)
 		t->calls = before.ip;
 	t->site = PCCE_NONE;
@@ -312,8 +320,8 @@ void chain_signal(struct chain *c, struct space *s, struct moment before, struct
 	*push(c) = fresh;
 	c->n_signals++;
 	fresh.kind = ACTIVATION_CALL;
+	fresh.hidden = false;
 	*push(c) = fresh;
-	p = space_place(s, now.ip);
 	set_place(c, &p);
 }
 

@@ -20,11 +20,11 @@
  *		context is that of their callers, up to the instruction that jumps.
  *   signal     When the kernel has built the frame of a handler, an activation of kind SIGNAL stands
  *		for it, and on top of that one of the handler, at its first instruction.  rt_sigreturn ends all of it.
- *		A handler on an alternate stack has a stack of its own: a jump to elsewhere ends what is on it.
- *   thread     A new thread's chain is empty, a forked child's is its parent's; that of a child that shares
- *		memory and thread pointer (vfork, posix_spawn) too.
- *   stack switching   A stack pointer that is on none of the chain's stacks when control is transferred: the
- *		thread goes on with the chain that was left on that stack, or with an empty one.
+ *		A handler that the C library has installed for itself, and that interrupts foreign code, is foreign code
+ *too. A handler on an alternate stack has a stack of its own: a jump to elsewhere ends what is on it. thread     A new
+ *thread's chain is empty, a forked child's is its parent's; that of a child that shares memory and thread pointer
+ *(vfork, posix_spawn) too. stack switching   A stack pointer that is on none of the chain's stacks when control is
+ *transferred: the thread goes on with the chain that was left on that stack, or with an empty one.
  *
  * An activation belongs to an instrumented function or is "foreign": code without
  * slots, that is, C library, dynamic linker, PLT stubs, the runtime, uninstrumented files.  The context that is
@@ -63,6 +63,7 @@ struct activation {
 	const struct file *file; /* what it is in now */
 	uint32_t func;		 /* PCCE_NONE: foreign */
 	bool was_foreign;	 /* it has come here through foreign code */
+	bool hidden;		 /* a SIGNAL that counts as foreign code */
 	uint64_t calls;		 /* address of the call instruction in progress, or of the jump to a helper */
 	uint32_t site;		 /* canonical site of that, or PCCE_NONE */
 	size_t first_left;	 /* functions left by tail calls: left[first_left ..), up to the next activation's */

@@ -111,6 +111,27 @@ job_library() { # FLAGS
 	fi
 }
 
+# built NAME COMMAND: false, and the result is said, if it cannot be built
+built() {
+	local name=$1
+	shift
+	if ! (set -e; eval "$*") >"$scratch/log" 2>&1; then
+		echo "not ok $name: builds"
+		cat "$scratch/log"
+		return 1
+	fi
+}
+
+# A library that is closed and opened again elsewhere.
+job_reopen() { # FLAGS
+	local w=$top/tests/workloads flags
+	flags="$1 -DPCCE_STEPPED -g $(pcce-config --cflags)"
+	built "reopen $1" '
+		$CC $flags -fPIC -shared "$w/module.c" $(pcce-config --ldflags) -o "$scratch/module.so"
+		$CC $flags "$w/module_reopen.c" $(pcce-config --ldflags) -Wl,--export-dynamic-symbol=module_hook -ldl -o "$scratch/reopen"' &&
+		stepped "reopen $1" --limit=$limit "$scratch/reopen" "$scratch/module.so"
+}
+
 # Real programs, as tests/programs builds them. The command may use $prog and $here.
 job_program() { # NAME LIMIT COMMAND
 	local name=$1 n=$2 prog argv
@@ -189,7 +210,7 @@ else
 	levels=-O2 kinds=-pie
 fi
 for source in "$top"/tests/workloads/*.c "$top"/tests/workloads/*.cc; do
-	case $(basename "$source") in shlib*) continue ;; esac
+	case $(basename "$source") in shlib* | module*) continue ;; esac
 	for level in $levels; do
 		for kind in $kinds; do
 			case " $(words_of "$source" flags) " in *" -static "*) [ "$kind" = -pie ] && kind=-static ;; esac
@@ -204,6 +225,17 @@ done
 for level in $levels; do
 	add shlib "$level"
 	add library "$level"
+	add reopen "$level"
+done
+
+# Ways to compile that change what a call looks like, or what surrounds it.
+of="cxx.cc exceptions_more.cc odd.c split.c tailcalls.c"
+for source in $of; do
+	for flags in -flto '-fPIE -static-pie' -fcf-protection=full '-fno-plt -fPIE -pie' '-fPIC -pie' -fnon-call-exceptions \
+		'-mno-red-zone -mavx2' -fno-omit-frame-pointer; do
+		[ $full = 1 ] || [ "$source$flags" = odd.c-flto ] || [ "$source$flags" = "odd.c-fPIE -static-pie" ] || continue
+		add workload "$top/tests/workloads/$source" "-O2 $flags"
+	done
 done
 
 add damaged window main mutual.c '^mismatches: [1-9]' 400000

@@ -11,7 +11,8 @@
 #define BASE offsetof(struct pcce_page, base)
 #define BASE_AND_ENTRIES (sizeof(struct pcce_entry) * (1 + PCCE_SEGMENT_ENTRIES))
 
-/* Where the thread's page is, and its head with the lower half's first entries; most stacks are small. 0: it has none. */
+/* Where the thread's page is, and its head with the lower half's first entries; most stacks are small. 0: it has none.
+ */
 static uint64_t read_page(struct pcce_page *page, const struct space *s, uint64_t fs_base)
 {
 	const size_t size = offsetof(struct pcce_page, entry) + 24 * sizeof(struct pcce_entry);
@@ -71,7 +72,8 @@ static uint32_t read_segments(struct pcce_segment *to, struct pcce_sample *sampl
 		flags = PCCE_SAMPLE_TRUNCATED;
 	}
 	stored = all - kept;
-	if (stored && memory_read(s->pid, page->area + first * sizeof(*to), to, stored * sizeof(*to)) != stored * sizeof(*to))
+	if (stored &&
+	    memory_read(s->pid, page->area + first * sizeof(*to), to, stored * sizeof(*to)) != stored * sizeof(*to))
 		return PCCE_SAMPLE_TRUNCATED;
 	if (kept) {
 		to[stored].generation = sample->below;
@@ -151,6 +153,7 @@ void sample_take(struct sample *out, const struct space *s, pid_t tid, const str
 		exit(2);
 	}
 	out->hash = mix64(sample->id ^ mix64(sample->ext + sample->flags));
-	out->hash = mix64(out->hash ^ ((uint64_t)sample->n_below << 32 | sample->n_entries) ^ segments_hash(out->below));
+	out->hash =
+		mix64(out->hash ^ ((uint64_t)sample->n_below << 32 | sample->n_entries) ^ segments_hash(out->below));
 	out->hash = hash_words(out->hash, out->rest, sample->n_entries * sizeof(struct pcce_entry));
 }

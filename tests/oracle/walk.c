@@ -73,7 +73,7 @@ bool walk_chain_next(struct walk_chain *w, struct between *before, struct seen_f
 		const struct activation *a = &c->a[--w->at];
 		size_t end = w->at + 1 < c->n ? c->a[w->at + 1].first_left : c->n_left;
 
-		found = a->kind == ACTIVATION_SIGNAL || a->func != PCCE_NONE;
+		found = a->kind == ACTIVATION_SIGNAL ? !a->hidden : a->func != PCCE_NONE;
 		if (found) {
 			if (frame)
 				*frame = (struct seen_frame){a->kind == ACTIVATION_SIGNAL, a};

@@ -10,6 +10,7 @@
  *   truncated: yes      samples may be marked as truncated
  *   no-verify: REASON   the check against the real stack is left out
  *   verify: HZ MINIMUM  for that check: samples per second, least number (default: 4000 100)
+ *   sampled: no         it is over too soon for that: tests/oracle only
  *   step: OPTIONS       for tests/oracle/step
  */
 #ifndef BURN_H
