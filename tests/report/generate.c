@@ -7,6 +7,7 @@
  *   generate big FILE SAMPLES    many different contexts, for measuring
  *   generate badtable FILE       an encoding table that is damaged within a record that is not
  *   generate empty FILE          no samples
+ *   generate threads FILE        several threads and processes that change their names, two events
  *
  * The program: main calls parse (inlined: next), eval by two ways, sort (qsort of cmp), and strlen;
  * eval recurses; finish tail-calls report.
@@ -98,11 +99,11 @@ static void put_strings(uint32_t type, const void *fixed, size_t size, const cha
 	check(datafile_put_strings(w, type, fixed, size, strings, n));
 }
 
-static void put_start(uint32_t flags)
+static void put_start(uint32_t flags, const char *event)
 {
 	struct pcce_rec_info info = {.start_time = 1000, .wall_time = 1, .frequency = 1000, .flags = flags};
 	struct pcce_rec_process process = {.time = 1000, .pid = PID};
-	const char *words[] = {"self", "cpu-clock", "demo --fast <input>", "host", "6.1.0"};
+	const char *words[] = {"self", event, "demo --fast <input>", "host", "6.1.0"};
 	const char *comm[] = {"demo"};
 
 	put_strings(PCCE_REC_INFO, &info, sizeof(info), words, 5);
@@ -252,6 +253,61 @@ static void put_symbols(void)
 	put_symbol(1, 0x1234, 0, "__strlen_avx2", "", 0, 0);
 }
 
+static void put_process(uint64_t time, uint32_t pid, uint32_t ppid, uint32_t flags, const char *comm)
+{
+	struct pcce_rec_process p = {.time = time, .pid = pid, .ppid = ppid, .flags = flags};
+
+	put_strings(PCCE_REC_PROCESS, &p, sizeof(p), &comm, 1);
+}
+
+static void put_thread(uint64_t time, uint32_t tid, const char *comm)
+{
+	struct pcce_rec_thread t = {.time = time, .pid = PID, .tid = tid};
+
+	put_strings(PCCE_REC_THREAD, &t, sizeof(t), &comm, 1);
+}
+
+static void put_from(uint32_t pid, uint32_t tid, uint64_t time, uint32_t event, unsigned int times)
+{
+	s.sample.pid = pid;
+	s.sample.tid = tid;
+	s.sample.event = event;
+	while (times--) {
+		s.sample.time = time - 1;
+		put_samples(1);
+		time += 1000;
+	}
+}
+
+/* 1 ms to 101 ms: seconds are of some use then. */
+static void put_threads(void)
+{
+	const uint64_t ms = 1000000;
+
+	put_thread(1 * ms, PID + 1, "worker");
+	put_thread(1 * ms, PID + 2, "pool");
+	begin(BASE + 0x1005, 0);
+	put_from(PID, PID, 1 * ms, 0, 4);
+	in_eval(0);
+	put_from(PID, PID + 1, 11 * ms, 0, 10);
+	in_eval(4);
+	put_from(PID, PID + 1, 51 * ms, 1, 6);
+	begin(BASE + 0x6004, 0);
+	put_from(PID, PID + 2, 21 * ms, 0, 5);
+	put_from(PID, PID + 2, 81 * ms, 0, 3);
+	begin(BASE + 0x4004, 0);
+	push(0, S_MAIN_SORT, 0);
+	put_from(200, 200, 61 * ms, 0, 7);
+	begin(BASE + 0x7004, 0);
+	put_from(200, 200, 101 * ms, 1, 2);
+	/* A thread that nobody told of. */
+	put_from(200, 203, 71 * ms, 0, 1);
+	/* Told late, and not in order. */
+	put_thread(70 * ms, PID + 2, "pool-idle");
+	put_process(60 * ms, 200, PID, PCCE_PROCESS_FORK, "demo");
+	put_process(65 * ms, 200, PID, 0, "helper");
+}
+
 static void put_verify(void)
 {
 	/* eval, called four times over, from parse, from main, from the C library */
@@ -309,7 +365,7 @@ int main(int argc, char **argv)
 	int fd;
 
 	if (argc < 3) {
-		fprintf(stderr, "usage: generate small|verify|big|badtable|empty FILE [SAMPLES]\n");
+		fprintf(stderr, "usage: generate small|verify|big|badtable|empty|threads FILE [SAMPLES]\n");
 		return 2;
 	}
 	fd = open(argv[2], O_RDWR | O_CREAT | O_TRUNC, 0666);
@@ -317,7 +373,7 @@ int main(int argc, char **argv)
 		check(-errno);
 	build_program();
 	check(datafile_writer_new(fd, argv[2], &w));
-	put_start(verify ? PCCE_INFO_VERIFY : 0);
+	put_start(verify ? PCCE_INFO_VERIFY : 0, strcmp(what, "threads") ? "cpu-clock" : "cpu-clock,page-faults");
 	/* The library's mapping is told late, after samples in it. */
 	put_module(0, "/usr/bin/demo", BASE, 1000);
 	put_module(1, "/lib/x86_64-linux-gnu/libc.so.6", LIBC, 5000);
@@ -326,6 +382,8 @@ int main(int argc, char **argv)
 		put_small();
 	else if (verify)
 		put_verify();
+	else if (!strcmp(what, "threads"))
+		put_threads();
 	else if (!strcmp(what, "big"))
 		put_big(argc > 3 ? strtoul(argv[3], NULL, 10) : 1000000);
 	put_symbols();

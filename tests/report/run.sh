@@ -17,7 +17,7 @@ if ! "$CC" -std=gnu11 -O1 -g -I"$top/include" -I"$top" "$here/generate.c" "$top/
 	not_ok "build the generator" build.log
 	done_testing
 fi
-for kind in small verify badtable empty; do
+for kind in small verify badtable empty threads; do
 	./generate $kind $kind.data || not_ok "generate $kind"
 done
 
@@ -36,6 +36,8 @@ golden() {
 golden tree -i small.data
 is "warnings" "$(cat tree.err)" "pcce-report: 3 samples were lost while recording
 pcce-report: 2 of 87 samples do not decode; --stats says why"
+golden callees -i small.data --format=callees
+golden callees-by-line -i small.data --format=callees --by=line --min-percent=5 --max-depth=3
 golden tree-no-inline -i small.data --format=tree --no-inline
 golden tree-min-percent -i small.data --min-percent=10
 golden tree-max-depth -i small.data --max-depth=2
@@ -51,6 +53,80 @@ golden empty-flat -i empty.data --format=flat
 golden empty-folded -i empty.data --format=folded
 golden empty-json -i empty.data --format=json
 golden empty-stats -i empty.data --stats
+
+# ---- selecting ---------------------------------------------------------------------------
+
+golden under -i small.data --under=parse
+golden under-several -i small.data --under='foo::bar,f*ish' --format=folded
+golden focus -i small.data --focus='^eval$' --ignore='next|trunc' --format=folded
+golden by-line -i small.data --by=line
+golden by-line-flat -i small.data --by=line --format=flat
+golden by-file -i small.data --by=file --min-percent=5
+golden by-module -i small.data --by=module --recursion=direct
+golden recursion-direct -i small.data --recursion=direct --format=folded
+golden call-sites-none -i small.data --call-sites=none
+golden demangle-simple -i small.data --demangle=simple --format=folded --under='foo*'
+golden demangle-none -i small.data --no-demangle --format=folded --under='_Z*'
+golden sort-tree -i small.data --sort=name --min-percent=0
+golden sort-flat -i small.data --format=flat --sort=module,name
+golden colors -i small.data --color --max-depth=3
+
+# selected WANTED ARGUMENTS...: the number of samples, in --stats, --format=folded and --format=flat alike
+selected() {
+	local want=$1 got
+	shift
+	got=$(pcce-report -q -i threads.data --stats "$@" | sed -n 's/^samples: //p')
+	got+=" $(pcce-report -q -i threads.data --format=folded "$@" | awk '{ n += $NF } END { print n + 0 }')"
+	got+=" $(pcce-report -q -i threads.data --format=flat "$@" | awk 'NR > 1 { n += $3 } END { print n + 0 }')"
+	is "samples selected by $*" "$got" "$want $want $want"
+}
+
+selected 38
+selected 4 --tid=100
+selected 4 --comm=demo --pid=100
+selected 16 --comm=worker
+selected 5 --comm=pool
+selected 3 --comm=pool-*
+selected 8 --comm='pool*'
+selected 24 --comm=worker,pool --comm=pool-idle
+selected 7 --comm=demo --pid=200
+selected 3 --comm=helper
+selected 10 --pid=200
+selected 28 --pid=100
+selected 17 --tid=101,203
+selected 8 --event=page-faults
+selected 8 --event=1
+selected 38 --event=cpu-clock,page-faults
+selected 30 --event='cpu*'
+selected 6 --event=1 --tid=101
+selected 4 --time=,5ms
+selected 10 --time=5ms,15ms
+selected 10 --time=5%,15%
+selected 5 --time=80ms,
+selected 14 --time=,0.005 --time=5ms,15ms
+selected 16 --focus=eval
+selected 22 --ignore=eval
+selected 16 --under=parse
+selected 6 --under=parse --event=page-faults
+selected 6 --under=cmp --time=60%,
+
+pcce-report -i threads.data --comm=nobody >out.log 2>err.log
+is "nothing selected has a status of its own" "$?" 3
+is "... and is told" "$(cat err.log)" "pcce-report: none of the 38 samples in threads.data is selected"
+pcce-report -q -i threads.data --under=nothing --format=folded >out.log 2>err.log
+is "... quietly with --quiet" "$? $(cat out.log err.log)" "3 "
+pcce-report -q -i small.data >out.log 2>err.log
+is "--quiet: no warnings" "$? $(wc -c <err.log)" "0 0"
+pcce-report -q -i no-such.data >out.log 2>err.log
+is "--quiet: errors are told" "$? $(wc -l <err.log)" "1 1"
+if command -v script >/dev/null; then
+	script -qec "pcce-report -q -i small.data --stdio" /dev/null >out.log </dev/null
+	check "colours on a terminal" grep -q "$(printf '\033')" out.log
+	NO_COLOR=1 script -qec "pcce-report -q -i small.data --stdio" /dev/null >out.log </dev/null
+	check "no colours on a terminal with NO_COLOR" sh -c "grep -q main out.log && ! grep -q '$(printf '\033')' out.log"
+else
+	skip "colours on a terminal" "script is not installed"
+fi
 
 # ---- the same numbers in every format --------------------------------------------------
 
@@ -125,7 +201,8 @@ for ((cut = 33; cut < size; cut += 397)); do
 done
 is "a file that is cut off anywhere is read up to there, and said to be" "$bad" 0
 
-for arguments in --format=xml --min-percent=200 --min-percent=x --max-depth=0 --max-depth=-1 --no-such-option stray; do
+for arguments in --format=xml --pid=x --pid= --comm= --time=1 --time=2,1 --focus='a(b' --by=word --sort=size --recursion= --tid=1,, \
+	--call-sites=x --demangle=y --color=z --min-percent=200 --min-percent=x --max-depth=0 --max-depth=-1 --no-such-option stray; do
 	pcce-report -i small.data "$arguments" >out.log 2>err.log
 	is "$arguments is an error of usage" "$? $(wc -c <out.log)" "2 0"
 done

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,49 +101,102 @@ struct order {
 	const char *name;
 };
 
-static int by_total(const void *a, const void *b)
-{
-	const struct order *x = a, *y = b;
-	int c;
+struct order_rules {
+	const struct names *names;
+	const struct sort_order *keys;
+};
 
-	if (x->n->parent != y->n->parent)
-		return x->n->parent < y->n->parent ? -1 : 1;
-	if (x->n->total != y->n->total)
-		return x->n->total > y->n->total ? -1 : 1;
-	c = strcmp(x->name, y->name);
-	if (c)
-		return c;
+static int larger(uint64_t x, uint64_t y)
+{
+	return x > y ? -1 : x < y;
+}
+
+static int smaller(uint64_t x, uint64_t y)
+{
+	return x < y ? -1 : x > y;
+}
+
+static int by_key(const struct order *x, const struct order *y, enum sort_key key, const struct names *names)
+{
+	switch (key) {
+	case SORT_TOTAL:
+		return larger(x->n->total, y->n->total);
+	case SORT_SELF:
+		return larger(x->n->self, y->n->self);
+	case SORT_SAMPLES:
+		return larger(x->n->samples, y->n->samples);
+	case SORT_NAME:
+		return strcmp(x->name, y->name);
+	case SORT_MODULE:
+		return strcmp(names_base(names, x->n->key.module), names_base(names, y->n->key.module));
+	case SORT_LINE:
+		return smaller(x->n->key.line, y->n->key.line);
+	default:
+		return 0;
+	}
+}
+
+static int in_order(const void *a, const void *b, void *ctx)
+{
+	static const enum sort_key always[] = {SORT_TOTAL, SORT_NAME, SORT_LINE};
+	const struct order *x = a, *y = b;
+	const struct order_rules *rules = ctx;
+	int c = smaller(x->n->parent, y->n->parent);
+
+	for (size_t i = 0; i < rules->keys->n && !c; i++)
+		c = by_key(x, y, rules->keys->keys[i], rules->names);
+	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]) && !c; i++)
+		c = by_key(x, y, always[i], rules->names);
 	/* Nothing that depends on the order of the samples, so that equal profiles print alike. */
-	if (x->n->key.line != y->n->key.line)
-		return x->n->key.line < y->n->key.line ? -1 : 1;
-	if (x->n->key.call != y->n->key.call)
-		return x->n->key.call < y->n->key.call ? -1 : 1;
-	if (x->n->key.repeat != y->n->key.repeat)
-		return x->n->key.repeat < y->n->key.repeat ? -1 : 1;
-	return x->node < y->node ? -1 : x->node > y->node;
+	if (!c)
+		c = smaller(x->n->key.call, y->n->key.call);
+	if (!c)
+		c = smaller(x->n->key.repeat, y->n->key.repeat);
+	return c ? c : smaller(x->node, y->node);
+}
+
+int cct_sort_children(struct cct *t, uint32_t parent, uint32_t first, const struct names *names,
+		      const struct sort_order *keys)
+{
+	struct order_rules rules = {names, keys};
+	size_t n = t->n - first;
+	struct order *order = malloc(n * sizeof(*order) + 1);
+
+	if (!order)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t node = first + i;
+
+		t->nodes[node].child = 0;
+		order[i] = (struct order){node, &t->nodes[node], names_string(names, t->nodes[node].key.name)};
+	}
+	if (n)
+		qsort_r(order, n, sizeof(*order), in_order, &rules);
+	t->nodes[parent].child = 0;
+	for (size_t i = n; i-- > 0;) {
+		struct cct_node *above = &t->nodes[order[i].n->parent];
+
+		t->nodes[order[i].node].next = above->child;
+		above->child = order[i].node;
+	}
+	free(order);
+	return 0;
+}
+
+int cct_sort(struct cct *t, const struct names *names, const struct sort_order *order)
+{
+	return cct_sort_children(t, 0, 1, names, order);
 }
 
 int cct_finish(struct cct *t, const struct names *names)
 {
-	struct order *order = malloc(t->n * sizeof(*order));
+	static const struct sort_order heaviest;
 
-	if (!order)
-		return -ENOMEM;
 	for (size_t i = 0; i < t->n; i++)
 		t->nodes[i].total = t->nodes[i].self;
 	for (size_t i = t->n - 1; i > 0; i--)
 		t->nodes[t->nodes[i].parent].total += t->nodes[i].total;
-	for (size_t i = 1; i < t->n; i++)
-		order[i] = (struct order){i, &t->nodes[i], names_string(names, t->nodes[i].key.name)};
-	qsort(order + 1, t->n - 1, sizeof(*order), by_total);
-	for (size_t i = t->n - 1; i > 0; i--) {
-		struct cct_node *parent = &t->nodes[order[i].n->parent];
-
-		t->nodes[order[i].node].next = parent->child;
-		parent->child = order[i].node;
-	}
-	free(order);
-	return 0;
+	return cct_sort(t, names, &heaviest);
 }
 
 int cct_merge(const struct cct *from, enum cct_merge how, struct cct *to)

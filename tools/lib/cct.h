@@ -56,8 +56,21 @@ void cct_free(struct cct *t);
 /* The child of this key, made if need be; UINT32_MAX: no memory. */
 uint32_t cct_child(struct cct *t, uint32_t parent, const struct cct_key *key);
 
+/* What children, and rows of lists, are ordered by. Numbers: the largest first. */
+enum sort_key { SORT_TOTAL, SORT_SELF, SORT_SAMPLES, SORT_NAME, SORT_MODULE, SORT_LINE, SORT_KEYS };
+
+struct sort_order {
+	enum sort_key keys[SORT_KEYS];
+	size_t n; /* 0: as the format likes it */
+};
+
 /* Sums up the totals and orders children: heaviest first, then by name. */
 int cct_finish(struct cct *t, const struct names *names);
+/* Orders children again; the totals are known. */
+int cct_sort(struct cct *t, const struct names *names, const struct sort_order *order);
+/* Links the nodes from number first on, which are all new children of one node, in order. */
+int cct_sort_children(struct cct *t, uint32_t parent, uint32_t first, const struct names *names,
+		      const struct sort_order *order);
 
 /*
  * The same weights with like siblings merged.  CCT_MERGE_LINES: calls from the same line, and repetitions

@@ -456,6 +456,13 @@ uint64_t datafile_position(const struct datafile_reader *r)
 	return r->last;
 }
 
+uint64_t datafile_total(const struct datafile_reader *r)
+{
+	struct stat st;
+
+	return r->fd >= 0 && !fstat(r->fd, &st) && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+}
+
 bool datafile_complete(const struct datafile_reader *r)
 {
 	return r->complete;

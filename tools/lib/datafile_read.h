@@ -32,6 +32,8 @@ const char *datafile_error(const struct datafile_reader *r);
 
 /* Position in the file of the record that next() gave last. */
 uint64_t datafile_position(const struct datafile_reader *r);
+/* Bytes in the file, 0 if that is not known (a pipe). */
+uint64_t datafile_total(const struct datafile_reader *r);
 
 /* After next() returned 0. */
 bool datafile_complete(const struct datafile_reader *r);    /* the recording has its end record */

@@ -12,9 +12,12 @@
 struct format_options {
 	double min_percent;	/* branches and functions with less of the total are left out */
 	unsigned int max_depth; /* frames; 0: all */
+	struct sort_order sort; /* of siblings in trees, and of rows */
+	bool colors;
 };
 
 int format_tree(const struct profile *p, const struct format_options *o, FILE *out);
+int format_callees(const struct profile *p, const struct format_options *o, FILE *out);
 int format_flat(const struct profile *p, const struct format_options *o, FILE *out);
 int format_folded(const struct profile *p, const struct format_options *o, FILE *out);
 int format_json(const struct profile *p, const struct format_options *o, FILE *out);

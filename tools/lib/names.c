@@ -22,6 +22,7 @@ struct module {
 };
 
 struct names {
+	enum names_style style;
 	struct string *strings;
 	size_t n_strings, strings_capacity;
 	uint32_t *slots; /* index of a string + 1, or 0 */
@@ -32,10 +33,12 @@ struct names {
 	uint32_t n_modules;
 };
 
-struct names *names_new(void)
+struct names *names_new(enum names_style style)
 {
 	struct names *n = calloc(1, sizeof(*n));
 
+	if (n)
+		n->style = style;
 	if (n && names_intern(n, "") != 0) {
 		names_free(n);
 		return NULL;
@@ -126,16 +129,21 @@ const char *names_string(const struct names *n, uint32_t string)
 	return string < n->n_strings ? n->strings[string].text : "";
 }
 
+size_t names_count(const struct names *n)
+{
+	return n->n_strings;
+}
+
 uint32_t names_demangled(struct names *n, const char *mangled)
 {
 	uint32_t raw = names_intern(n, mangled), plain;
 	char *text;
 
-	if (raw == UINT32_MAX || strncmp(mangled, "_Z", 2))
+	if (raw == UINT32_MAX || n->style == NAMES_RAW || strncmp(mangled, "_Z", 2))
 		return raw;
 	if (n->strings[raw].demangled)
 		return n->strings[raw].demangled;
-	text = cplus_demangle_v3(mangled, DMGL_PARAMS | DMGL_ANSI);
+	text = cplus_demangle_v3(mangled, n->style == NAMES_SIMPLE ? DMGL_ANSI : DMGL_PARAMS | DMGL_ANSI);
 	plain = text ? names_intern(n, text) : raw;
 	free(text);
 	if (plain != UINT32_MAX)

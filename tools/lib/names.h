@@ -23,7 +23,14 @@ struct symbol {
 	uint32_t flags;
 };
 
-struct names *names_new(void);
+/* How C++ names are shown. */
+enum names_style {
+	NAMES_FULL,   /* with parameters */
+	NAMES_SIMPLE, /* without */
+	NAMES_RAW,    /* as the linker knows them */
+};
+
+struct names *names_new(enum names_style style);
 void names_free(struct names *n);
 
 /* All return 0 or -ENOMEM; the table and its data must outlive the names. */
@@ -35,6 +42,7 @@ int names_finish(struct names *n);
 
 uint32_t names_intern(struct names *n, const char *string); /* UINT32_MAX: no memory */
 const char *names_string(const struct names *n, uint32_t string);
+size_t names_count(const struct names *n); /* of strings */
 uint32_t names_modules(const struct names *n);
 const char *names_path(const struct names *n, uint32_t module); /* "" if unknown */
 const char *names_base(const struct names *n, uint32_t module); /* its last component */

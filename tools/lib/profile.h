@@ -13,9 +13,12 @@
 #include "tools/lib/cct.h"
 #include "tools/lib/decode.h"
 #include "tools/lib/names.h"
+#include "tools/lib/select.h"
+#include "tools/lib/select_tree.h"
+#include "tools/lib/streams.h"
 #include "tools/lib/threads.h"
 
-struct profile_stats {
+struct profile_stats {	  /* of what is selected; lost and sample_bytes: of the whole recording */
 	uint64_t samples; /* = exact + truncated + undecodable + outside */
 	uint64_t exact, truncated, undecodable, outside;
 	uint64_t lost, lost_reasons[PCCE_LOSS_SHAPE + 1]; /* [0]: for other reasons */
@@ -30,21 +33,32 @@ struct profile_stats {
 
 struct profile {
 	struct names *names;
-	struct cct tree;
+	struct cct tree; /* of what is selected */
 	struct profile_stats stats;
+	uint64_t all_samples;	  /* selected or not */
+	uint64_t first, last;	  /* times of the first and the last sample */
+	struct streams *streams;  /* threads and their names */
+	uint64_t *stream_samples; /* selected samples of each stream */
+	struct leaf *leaves;	  /* lines in innermost functions; with options.lines only they tell lines apart */
+	size_t n_leaves;
 	struct threads threads;
 	char *event, *command, *sampler, *host, *kernel; /* from the recording; "" if unknown */
 	uint64_t frequency;
 	uint64_t start_time, wall_time; /* when it began: CLOCK_MONOTONIC, and ns since 1970 */
+	bool own_lines;			/* frames have lines of their own, not those of the calls of them (BY_LINE) */
 	bool complete;			/* the recording has its end record */
 	uint64_t cut_off;		/* bytes of a record that was cut off at its end */
 	uint64_t unknown;		/* records of unknown types */
-	struct internals *in;		/* profile.c's own */
+	struct internals *in;		/* profile_internal.h */
 };
 
 struct profile_options {
 	bool tree;     /* build the tree; without it there are the statistics only */
 	bool inlining; /* functions that the compiler inlined get frames of their own */
+	bool lines;    /* tell the lines of innermost functions apart */
+	bool again;    /* profile_select() will be called */
+	enum names_style names;
+	const struct selection *select; /* NULL: everything */
 };
 
 /* 0, or -errno with one sentence in why. */
@@ -53,12 +67,19 @@ int profile_load_memory(const void *data, size_t size, const char *name, const s
 			struct profile **out, char *why, size_t why_size);
 void profile_free(struct profile *p);
 
-/* One sample, in the order of the file. Only if the tree was built. */
+/* Selects something else, of a profile that was loaded with options.again. 0 or -ENOMEM. */
+int profile_select(struct profile *p, const struct selection *s);
+
+/* The name of an event by its number; several stand in p->event, separated by commas. In buffer. */
+const char *profile_event(const struct profile *p, uint32_t event, char *buffer, size_t size);
+
+/* A sample that is selected, in the order of the file. */
 struct profile_sample {
 	uint64_t time;	 /* ns, CLOCK_MONOTONIC */
 	uint64_t depth;	 /* frames, repetitions counted */
+	uint32_t stream; /* of profile.streams */
 	uint32_t thread; /* of profile.threads */
-	uint32_t node;	 /* of profile.tree, where its context ends */
+	uint32_t node;	 /* of profile.tree, where its context ends; 0 without a tree */
 	uint32_t weight;
 	uint32_t entries; /* on the encoding stack; UINT32_MAX: that or more */
 	enum decode_status status;

@@ -105,7 +105,7 @@ static struct raw_sample *intern(struct samples *all, const struct pcce_sample *
 	return r;
 }
 
-int samples_add(struct samples *all, const struct pcce_sample *s, uint32_t thread)
+int samples_add(struct samples *all, const struct pcce_sample *s, uint32_t stream)
 {
 	struct pcce_sample key = *s;
 	const struct segment_node *below;
@@ -133,7 +133,7 @@ int samples_add(struct samples *all, const struct pcce_sample *s, uint32_t threa
 		.raw = intern(all, &key, below, sample_entries(s), sample_stack(s)),
 		.time = s->time,
 		.r11 = s->r11,
-		.thread = thread,
+		.stream = stream,
 		.weight = s->weight ? s->weight : 1,
 	};
 	if (!all->list[all->n].raw)

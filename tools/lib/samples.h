@@ -28,12 +28,11 @@ struct raw_sample {
 struct sample {
 	union {
 		struct raw_sample *raw;
-		const struct decoded *decoded; /* once decoded; it knows the raw sample */
+		struct decoded *decoded; /* once profile_decode.c has been here */
 	};
 	uint64_t time;
 	uint64_t r11;
-	uint32_t thread; /* the caller's number for it */
-	uint32_t weight;
+	uint32_t stream, weight;
 };
 
 struct samples {
@@ -45,8 +44,9 @@ struct samples {
 	struct segments *segments;
 };
 
-/* s: with what follows it; the samples of a thread in the order of time. 0 or -ENOMEM. */
-int samples_add(struct samples *all, const struct pcce_sample *s, uint32_t thread);
+/* s: with what follows it; the samples of a thread in the order of time; stream: where it comes from (streams.h). 0 or
+ * -ENOMEM. */
+int samples_add(struct samples *all, const struct pcce_sample *s, uint32_t stream);
 void samples_free(struct samples *all);
 
 #endif

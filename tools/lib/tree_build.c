@@ -328,10 +328,24 @@ static uint32_t special(struct tree_builder *b, uint32_t parent, enum frame_kind
 	return key.name == UINT32_MAX || parent == UINT32_MAX ? UINT32_MAX : cct_child(b->tree, parent, &key);
 }
 
-uint32_t tree_builder_add(struct tree_builder *b, const struct address_space *as, const struct context *ctx,
-			  bool in_kernel)
+static void set_line(const struct tree_builder *b, struct place p, struct tree_line *line)
 {
-	struct place outer = {.module = UINT32_MAX};
+	const struct symbol *chain;
+	size_t n = chain_at(b, p, &chain);
+
+	*line = (struct tree_line){0};
+	if (!n)
+		return;
+	if (!b->inlining)
+		chain += n - 1;
+	if (chain->line)
+		*line = (struct tree_line){chain->file, chain->line};
+}
+
+uint32_t tree_builder_add(struct tree_builder *b, const struct address_space *as, const struct context *ctx,
+			  bool in_kernel, struct tree_line *line)
+{
+	struct place outer = {.module = UINT32_MAX}, innermost = outer;
 	uint32_t node = 0;
 
 	if (ctx->status == DECODE_OUTSIDE)
@@ -366,10 +380,14 @@ uint32_t tree_builder_add(struct tree_builder *b, const struct address_space *as
 			if (node != UINT32_MAX && add_step(b, s, &key, hash, node))
 				node = UINT32_MAX;
 		}
+		innermost = p;
 		/* Where a tail call jumped from is not known. */
 		outer = p;
 		if (f->kind != FRAME_CALL || f->site == PCCE_NONE)
 			outer = (struct place){.module = UINT32_MAX};
 	}
-	return in_kernel ? special(b, node, FRAME_FOREIGN, CCT_KERNEL, "[kernel]") : node;
+	if (in_kernel)
+		return special(b, node, FRAME_FOREIGN, CCT_KERNEL, "[kernel]");
+	set_line(b, innermost, line);
+	return node;
 }

@@ -16,8 +16,12 @@ struct tree_builder;
 struct tree_builder *tree_builder_new(struct cct *tree, struct names *names, bool inlining);
 void tree_builder_free(struct tree_builder *b);
 
-/* The node in which this context ends; UINT32_MAX: no memory. */
+struct tree_line { /* 0: unknown */
+	uint32_t file, line;
+};
+
+/* The node in which this context ends, and the line in it; UINT32_MAX: no memory. */
 uint32_t tree_builder_add(struct tree_builder *b, const struct address_space *as, const struct context *ctx,
-			  bool in_kernel);
+			  bool in_kernel, struct tree_line *line);
 
 #endif
