@@ -225,9 +225,10 @@ struct pcce_sample {
 	__u32 cpu;
 	__u64 sp;    /* user-space stack pointer */
 	__u64 below; /* generation of the segment below the current one; 0 with n_below */
+	__u64 kip;   /* the kernel's instruction pointer if the thread was in it; 0: unknown, or not in the kernel */
 };
 
-PCCE_ASSERT_SIZE(pcce_sample, 96);
+PCCE_ASSERT_SIZE(pcce_sample, 104);
 PCCE_ASSERT_OFFSET(pcce_sample, ip, 16);
 PCCE_ASSERT_OFFSET(pcce_sample, id, 32);
 PCCE_ASSERT_OFFSET(pcce_sample, flags, 48);
@@ -235,5 +236,6 @@ PCCE_ASSERT_OFFSET(pcce_sample, n_entries, 56);
 PCCE_ASSERT_OFFSET(pcce_sample, event, 72);
 PCCE_ASSERT_OFFSET(pcce_sample, sp, 80);
 PCCE_ASSERT_OFFSET(pcce_sample, below, 88);
+PCCE_ASSERT_OFFSET(pcce_sample, kip, 96);
 
 #endif

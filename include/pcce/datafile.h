@@ -16,7 +16,7 @@
 #include <pcce/abi.h>
 
 #define PCCE_FILE_MAGIC 0x4154414445434350ULL /* "PCCEDATA" */
-#define PCCE_FILE_VERSION 2
+#define PCCE_FILE_VERSION 3
 #define PCCE_FILE_BYTE_ORDER 0x01020304u
 
 struct pcce_file_header {
@@ -78,7 +78,7 @@ struct pcce_rec_thread { /* a thread began or was named. strings: comm */
 	__u32 tid;
 };
 
-struct pcce_rec_module { /* an ELF file. strings: path */
+struct pcce_rec_module { /* an ELF file, or PCCE_MODULE_KERNEL. strings: path */
 	struct pcce_record rec;
 	__u32 module;	     /* index, from 0 upwards */
 	__u32 build_id_size; /* 0 if it has none */
@@ -95,6 +95,8 @@ struct pcce_rec_map { /* executable memory of a module. */
 	__u32 module; /* PCCE_MODULE_NONE: unmapped, or not a file */
 };
 #define PCCE_MODULE_NONE 0xffffffffu
+/* The path of the module that stands for the kernel: its symbols' addresses are samples' kip. It is mapped nowhere. */
+#define PCCE_MODULE_KERNEL "[kernel]"
 
 struct pcce_rec_table { /* the module's .pcce section follows */
 	struct pcce_record rec;
@@ -152,7 +154,7 @@ PCCE_ASSERT_SIZE(pcce_rec_thread, 32);
 PCCE_ASSERT_SIZE(pcce_rec_module, 56);
 PCCE_ASSERT_SIZE(pcce_rec_map, 56);
 PCCE_ASSERT_SIZE(pcce_rec_table, 24);
-PCCE_ASSERT_SIZE(pcce_rec_sample, 112);
+PCCE_ASSERT_SIZE(pcce_rec_sample, 120);
 PCCE_ASSERT_SIZE(pcce_rec_lost, 40);
 PCCE_ASSERT_SIZE(pcce_rec_symbol, 48);
 PCCE_ASSERT_SIZE(pcce_rec_end, 48);

@@ -64,7 +64,7 @@
 #define PCCE_SELF_OWNER "owner"
 
 #define PCCE_SELF_MAGIC 0x31474e5245434350ULL /* "PCCERNG1" */
-#define PCCE_SELF_VERSION 2
+#define PCCE_SELF_VERSION 3
 #define PCCE_SELF_HEADER_SIZE 4096
 #define PCCE_SELF_DATA_MIN (256u << 10)
 #define PCCE_SELF_DATA_MAX (64u << 20)
@@ -165,7 +165,7 @@ PCCE_ASSERT_OFFSET(pcce_self_ring, tail, 128);
 PCCE_ASSERT_OFFSET(pcce_self_ring, stop, 136);
 PCCE_ASSERT_OFFSET(pcce_self_ring, read_at, 144);
 PCCE_ASSERT_SIZE(pcce_self_record, 16);
-PCCE_ASSERT_SIZE(pcce_self_sample, 112);
+PCCE_ASSERT_SIZE(pcce_self_sample, 120);
 PCCE_ASSERT_SIZE(pcce_self_process, 64);
 PCCE_ASSERT_SIZE(pcce_self_thread, 48);
 PCCE_ASSERT_SIZE(pcce_self_map, 64);

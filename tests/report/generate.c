@@ -24,6 +24,7 @@
 
 #define BASE 0x555555554000ULL
 #define LIBC 0x7f0000000000ULL
+#define KERNEL 0xffffffff81000000ULL
 #define PID 100
 
 enum {
@@ -282,6 +283,7 @@ static void put_from(uint32_t pid, uint32_t tid, uint64_t time, uint32_t event, 
 /* 1 ms to 101 ms: seconds are of some use then. */
 static void put_threads(void)
 {
+	const struct pcce_rec_module kernel = {.module = 2};
 	const uint64_t ms = 1000000;
 
 	put_thread(1 * ms, PID + 1, "worker");
@@ -300,12 +302,22 @@ static void put_threads(void)
 	put_from(200, 200, 61 * ms, 0, 7);
 	begin(BASE + 0x7004, 0);
 	put_from(200, 200, 101 * ms, 1, 2);
+	/* In the kernel, where its functions have names and where not. */
+	begin(BASE + 0x7004, 0);
+	s.sample.flags = PCCE_SAMPLE_KERNEL;
+	s.sample.kip = KERNEL + 0x1234;
+	put_from(200, 200, 91 * ms, 0, 2);
+	s.sample.kip = KERNEL + 0x99999;
+	put_from(200, 200, 93 * ms, 0, 1);
 	/* A thread that nobody told of. */
+	begin(BASE + 0x7004, 0);
 	put_from(200, 203, 71 * ms, 0, 1);
 	/* Told late, and not in order. */
 	put_thread(70 * ms, PID + 2, "pool-idle");
 	put_process(60 * ms, 200, PID, PCCE_PROCESS_FORK, "demo");
 	put_process(65 * ms, 200, PID, 0, "helper");
+	put_strings(PCCE_REC_MODULE, &kernel, sizeof(kernel), (const char *const[]){PCCE_MODULE_KERNEL}, 1);
+	put_symbol(2, KERNEL + 0x1234, 0, "vfs_read", "", 0, 0);
 }
 
 static void put_verify(void)

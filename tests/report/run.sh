@@ -71,6 +71,8 @@ golden sort-tree -i small.data --sort=name --min-percent=0
 golden sort-flat -i small.data --format=flat --sort=module,name
 golden colors -i small.data --color --max-depth=3
 
+golden kernel -i threads.data --format=folded --pid=200
+
 # selected WANTED ARGUMENTS...: the number of samples, in --stats, --format=folded and --format=flat alike
 selected() {
 	local want=$1 got
@@ -81,7 +83,7 @@ selected() {
 	is "samples selected by $*" "$got" "$want $want $want"
 }
 
-selected 38
+selected 41
 selected 4 --tid=100
 selected 4 --comm=demo --pid=100
 selected 16 --comm=worker
@@ -90,29 +92,29 @@ selected 3 --comm=pool-*
 selected 8 --comm='pool*'
 selected 24 --comm=worker,pool --comm=pool-idle
 selected 7 --comm=demo --pid=200
-selected 3 --comm=helper
-selected 10 --pid=200
+selected 6 --comm=helper
+selected 13 --pid=200
 selected 28 --pid=100
 selected 17 --tid=101,203
 selected 8 --event=page-faults
 selected 8 --event=1
-selected 38 --event=cpu-clock,page-faults
-selected 30 --event='cpu*'
+selected 41 --event=cpu-clock,page-faults
+selected 33 --event='cpu*'
 selected 6 --event=1 --tid=101
 selected 4 --time=,5ms
 selected 10 --time=5ms,15ms
 selected 10 --time=5%,15%
-selected 5 --time=80ms,
+selected 8 --time=80ms,
 selected 14 --time=,0.005 --time=5ms,15ms
 selected 16 --focus=eval
-selected 22 --ignore=eval
+selected 25 --ignore=eval
 selected 16 --under=parse
 selected 6 --under=parse --event=page-faults
 selected 6 --under=cmp --time=60%,
 
 pcce-report -i threads.data --comm=nobody >out.log 2>err.log
 is "nothing selected has a status of its own" "$?" 3
-is "... and is told" "$(cat err.log)" "pcce-report: none of the 38 samples in threads.data is selected"
+is "... and is told" "$(cat err.log)" "pcce-report: none of the 41 samples in threads.data is selected"
 pcce-report -q -i threads.data --under=nothing --format=folded >out.log 2>err.log
 is "... quietly with --quiet" "$? $(cat out.log err.log)" "3 "
 pcce-report -q -i small.data >out.log 2>err.log

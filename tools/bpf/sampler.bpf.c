@@ -17,7 +17,7 @@
  *   4. The page is read directly into the CPU's ring (sampler.h), and the sample
  *      written over the page's header, whose fields are in registers by then:
  *
- *      0      40                128
+ *      0      24                128
  *      | head of the page        | entries ...        as it is read
  *      | (skip) | struct pcce_sample | entries ...    as it stays
  *
@@ -392,7 +392,7 @@ static __always_inline int is_throttled(struct event_context *event)
 static __always_inline int sample(struct event_context *event)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 ip, sp, r11, id = 0, ext = 0, fsbase = task->thread.fsbase, pos, size, at;
+	__u64 ip, sp, r11, kip = 0, id = 0, ext = 0, fsbase = task->thread.fsbase, pos, size, at;
 	__u64 segment_size = 1ULL << segment_shift, segment;
 	__u32 cpu = bpf_get_smp_processor_id(), index, flags = 0;
 	struct sampler_control *control;
@@ -436,6 +436,8 @@ static __always_inline int sample(struct event_context *event)
 		sp = regs->sp;
 		r11 = regs->r11;
 		flags = PCCE_SAMPLE_KERNEL;
+		if (event)
+			kip = event->ip;
 	}
 
 	/* A branch can be predicted; a size that has to be loaded first would delay the read. */
@@ -499,6 +501,7 @@ static __always_inline int sample(struct event_context *event)
 	out->cpu = cpu;
 	out->sp = sp;
 	out->below = stack.below;
+	out->kip = kip;
 
 	size = SAMPLER_SKIP + sizeof(*out) + (__u64)stack.n_entries * sizeof(struct pcce_entry) +
 	       (__u64)stack.n_segments * sizeof(struct pcce_segment);

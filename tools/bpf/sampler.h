@@ -42,7 +42,7 @@
 #define SAMPLER_SEGMENTS 2
 #define SAMPLER_SEGMENT_SHIFT_MAX 21 /* with room for the largest record still below 4 MB */
 #define SAMPLER_SEGMENT_MAX (1u << SAMPLER_SEGMENT_SHIFT_MAX)
-#define SAMPLER_SKIP 32u
+#define SAMPLER_SKIP 24u
 #define SAMPLER_RECORD_MAX                                                                              \
 	(SAMPLER_SKIP + sizeof(struct pcce_sample) + PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) + \
 	 PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment))

@@ -17,6 +17,8 @@ struct string {
 
 struct module {
 	char *path;
+	uint8_t build_id[32];
+	uint32_t build_id_size;
 	const struct table *table;
 	uint32_t *functions; /* name of each, UINT32_MAX: not asked yet */
 };
@@ -174,6 +176,8 @@ int names_add_module(struct names *n, const struct pcce_rec_module *rec, const c
 		return -ENOMEM;
 	free(n->modules[rec->module].path);
 	n->modules[rec->module].path = strdup(path);
+	memcpy(n->modules[rec->module].build_id, rec->build_id, sizeof(rec->build_id));
+	n->modules[rec->module].build_id_size = rec->build_id_size;
 	return n->modules[rec->module].path ? 0 : -ENOMEM;
 }
 
@@ -198,6 +202,14 @@ uint32_t names_modules(const struct names *n)
 	return n->n_modules;
 }
 
+uint32_t names_module(const struct names *n, const char *path)
+{
+	for (uint32_t i = 0; i < n->n_modules; i++)
+		if (n->modules[i].path && !strcmp(n->modules[i].path, path))
+			return i;
+	return UINT32_MAX;
+}
+
 const char *names_path(const struct names *n, uint32_t module)
 {
 	return module < n->n_modules && n->modules[module].path ? n->modules[module].path : "";
@@ -208,6 +220,14 @@ const char *names_base(const struct names *n, uint32_t module)
 	const char *path = names_path(n, module), *slash = strrchr(path, '/');
 
 	return slash && slash[1] ? slash + 1 : path;
+}
+
+size_t names_build_id(const struct names *n, uint32_t module, const uint8_t **id)
+{
+	if (module >= n->n_modules)
+		return 0;
+	*id = n->modules[module].build_id;
+	return n->modules[module].build_id_size;
 }
 
 const struct table *names_table(const struct names *n, uint32_t module)
@@ -281,6 +301,35 @@ int names_finish(struct names *n)
 			n->symbols[out++] = n->symbols[i];
 	n->n_symbols = out;
 	return 0;
+}
+
+size_t names_symbols(const struct names *n)
+{
+	return n->n_symbols;
+}
+
+size_t names_known(const struct names *n, uint32_t module, size_t *with_line)
+{
+	size_t known = 0;
+
+	*with_line = 0;
+	for (size_t i = 0; i < n->n_symbols; i++) {
+		if (n->symbols[i].module != module || n->symbols[i].depth)
+			continue;
+		known++;
+		*with_line += n->symbols[i].line != 0;
+	}
+	return known;
+}
+
+void names_drop_symbols(struct names *n, uint32_t module)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n->n_symbols; i++)
+		if (n->symbols[i].module != module)
+			n->symbols[kept++] = n->symbols[i];
+	n->n_symbols = kept;
 }
 
 size_t names_at(const struct names *n, uint32_t module, uint64_t vaddr, const struct symbol **chain)

@@ -44,12 +44,20 @@ uint32_t names_intern(struct names *n, const char *string); /* UINT32_MAX: no me
 const char *names_string(const struct names *n, uint32_t string);
 size_t names_count(const struct names *n); /* of strings */
 uint32_t names_modules(const struct names *n);
+uint32_t names_module(const struct names *n, const char *path); /* UINT32_MAX: none */
 const char *names_path(const struct names *n, uint32_t module); /* "" if unknown */
+/* Its build id: the size, 0 if it has none. */
+size_t names_build_id(const struct names *n, uint32_t module, const uint8_t **id);
 const char *names_base(const struct names *n, uint32_t module); /* its last component */
 const struct table *names_table(const struct names *n, uint32_t module);
 
 /* The inline chain at an address, innermost first: its length, 0 if nothing is known. */
 size_t names_at(const struct names *n, uint32_t module, uint64_t vaddr, const struct symbol **chain);
+size_t names_symbols(const struct names *n); /* how many there are */
+/* How many addresses of a module have a name, and how many of them a line. */
+size_t names_known(const struct names *n, uint32_t module, size_t *with_line);
+/* Forgets the symbols of a module: others will be added, and then names_finish() is called again. */
+void names_drop_symbols(struct names *n, uint32_t module);
 /* An instrumented function's own name. */
 uint32_t names_function(struct names *n, uint32_t module, uint32_t func);
 uint32_t names_demangled(struct names *n, const char *mangled);

@@ -252,6 +252,8 @@ static int load(struct profile *p, struct datafile_reader *reader, const char *n
 	if (!p->in->spaces)
 		return -ENOMEM;
 	r = profile_read(p, reader, name, why, why_size);
+	if (!r && o->tree)
+		r = profile_late_symbols(p);
 	if (!r)
 		r = profile_decode(p, o);
 	return r ? r : profile_select(p, o->select ? o->select : &everything);

@@ -180,7 +180,7 @@ static int meet(struct decoder *d, const struct sample *s, uint32_t space)
 		.needs_r11 = decode_needs_r11(as, raw->ip),
 	};
 	if (d->builder) {
-		node = tree_builder_add(d->builder, as, &d->context, raw->flags & PCCE_SAMPLE_KERNEL, &line);
+		node = tree_builder_add(d->builder, as, &d->context, raw->flags & PCCE_SAMPLE_KERNEL, raw->kip, &line);
 		if (node == UINT32_MAX)
 			return -ENOMEM;
 		if (!d->options->lines)

@@ -52,6 +52,9 @@ int profile_fail(int code, char *why, size_t size, const char *format, ...) __at
 /* profile_read.c: reads all records. 0, or -errno: -ENOMEM without a sentence. */
 int profile_read(struct profile *p, struct datafile_reader *reader, const char *name, char *why, size_t why_size);
 
+/* late_symbols.c: adds symbols that this machine has and the recording has not. 0 or -ENOMEM. */
+int profile_late_symbols(struct profile *p);
+
 /* profile_decode.c: decodes each different sample once, and makes in->all. 0 or -ENOMEM. */
 int profile_decode(struct profile *p, const struct profile_options *o);
 int profile_decode_raw(const struct profile *p, const struct raw_sample *raw, uint64_t r11, uint32_t space,

@@ -20,7 +20,7 @@ struct raw_sample {
 	uint64_t hash;
 	struct decoded *decoded; /* one for each address space it was met in */
 	uint32_t size;		 /* bytes of sample with what follows it */
-	uint32_t reserved;
+	uint32_t visited;	 /* late_symbols.c: 0: not yet; 1: looked at; 2 + a space: decoded there */
 	const struct segment_node *below;
 	struct pcce_sample sample; /* then the entries, then the real stack: sample.h */
 };

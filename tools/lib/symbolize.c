@@ -14,9 +14,7 @@
  */
 #define _GNU_SOURCE
 #include <elfutils/libdw.h>
-#include <elfutils/libdwelf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +22,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "debuginfo.h"
 #include "symbolize.h"
 #include "symbolize_dwarf.h"
 
@@ -196,40 +195,6 @@ static int give(const struct work *w, size_t i)
 	return 0;
 }
 
-static bool same_build_id(Elf *elf, const uint8_t *id, size_t size)
-{
-	const void *have;
-	ssize_t n = dwelf_elf_gnu_build_id(elf, &have);
-
-	return n > 0 && (size_t)n == size && !memcmp(have, id, size);
-}
-
-/* The separate debug file, if it is there and belongs to this very build. */
-static Elf *open_debug(const uint8_t *id, size_t size, int *fd)
-{
-	char path[256];
-	size_t i;
-	int at;
-	Elf *elf;
-
-	if (size < 2)
-		return NULL;
-	at = snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%02x/", id[0]);
-	for (i = 1; i < size; i++)
-		at += snprintf(path + at, sizeof(path) - (size_t)at, "%02x", id[i]);
-	snprintf(path + at, sizeof(path) - (size_t)at, ".debug");
-	*fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (*fd < 0)
-		return NULL;
-	elf = elf_begin(*fd, ELF_C_READ, NULL);
-	if (elf && same_build_id(elf, id, size))
-		return elf;
-	if (elf)
-		elf_end(elf);
-	close(*fd);
-	return NULL;
-}
-
 static int run(struct work *w, Elf *elf, Elf *debug, const char **why)
 {
 	Dwarf *dwarf;
@@ -263,7 +228,7 @@ int symbolize_file(int fd, const uint8_t *build_id, size_t build_id_size, const 
 {
 	struct work w = {.vaddrs = vaddrs, .n = n, .frame = frame, .ctx = ctx};
 	Elf *elf, *debug = NULL;
-	int err, debug_fd = -1;
+	int err, debug_fd;
 
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ, NULL);
@@ -273,15 +238,14 @@ int symbolize_file(int fd, const uint8_t *build_id, size_t build_id_size, const 
 		*why = "is not an ELF file";
 		return -ENOEXEC;
 	}
-	if (build_id_size && !same_build_id(elf, build_id, build_id_size)) {
+	if (build_id_size && !debuginfo_same_build_id(elf, build_id, build_id_size)) {
 		elf_end(elf);
 		*why = "was replaced while it was recorded";
 		return -ESTALE;
 	}
-	if (build_id_size)
-		debug = open_debug(build_id, build_id_size, &debug_fd);
+	debug_fd = debuginfo_open(build_id, build_id_size, &debug);
 	err = run(&w, elf, debug, why);
-	if (debug) {
+	if (debug_fd >= 0) {
 		elf_end(debug);
 		close(debug_fd);
 	}

@@ -20,7 +20,7 @@ struct symbolize_frame {
 /*
  * Calls frame for each frame of each address, addresses in order, innermost frames first; an
  * address of which nothing is known is left out.  vaddrs are sorted and unique link-time addresses. fd is the
- * module's file; debug information comes from it, or from its own file under /usr/lib/debug. The build id that
+ * module's file; debug information comes from it, or from its own file (debuginfo.h). The build id that
  * the module had when it was recorded guards against a file that was replaced since.
  *
  * 0; a non-zero result of frame; or -errno with a sentence fragment in why (a file that was replaced: -ESTALE).

@@ -15,6 +15,7 @@
 #include "address_space.h"
 #include "datafile_read.h"
 #include "decode.h"
+#include "kallsyms.h"
 #include "sample.h"
 #include "segments.h"
 #include "symbolize.h"
@@ -33,7 +34,7 @@ struct hash_set {
 struct job {
 	struct datafile_writer *w;
 	const struct modules *modules;
-	struct addresses *addresses;
+	struct addresses *addresses, kernel;
 	struct hash_set seen;
 	struct spaces *spaces;
 	struct segments *segments;
@@ -66,6 +67,7 @@ static uint64_t hash_sample(uint32_t space, const struct pcce_sample *s, const s
 	h = mix(h, s->r11);
 	h = mix(h, s->id);
 	h = mix(h, s->ext);
+	h = mix(h, s->kip);
 	h = mix(h, (uint64_t)s->flags << 32 | s->n_below);
 	h = mix(h, segments_hash(below));
 	for (i = 0; i < s->n_entries; i++) {
@@ -166,7 +168,9 @@ static int take_sample(struct job *j, const struct pcce_rec_sample *rec)
 	if (err <= 0)
 		return err;
 	as = spaces_get(j->spaces, space);
-	err = add_run_time(j, as, rec->sample.ip);
+	err = rec->sample.kip ? add_address(&j->kernel, rec->sample.kip) : 0;
+	if (!err)
+		err = add_run_time(j, as, rec->sample.ip);
 	if (!err)
 		err = segments_flatten(below, &rec->sample, &j->stack);
 	if (!err)
@@ -252,6 +256,36 @@ static int symbolize_module(struct job *j, const struct module *m, void (*note)(
 	return 0;
 }
 
+static int put_kernel_symbol(void *ctx, uint64_t address, uint64_t symbol, const char *function)
+{
+	const struct job *j = ctx;
+	struct pcce_rec_symbol rec = {.vaddr = address, .symbol = symbol, .module = j->module};
+
+	return datafile_put_strings(j->w, PCCE_REC_SYMBOL, &rec, sizeof(rec), (const char *const[]){function, ""}, 2);
+}
+
+static int symbolize_kernel(struct job *j, void (*note)(const char *text))
+{
+	struct pcce_rec_module rec = {.module = (uint32_t)modules_count(j->modules)};
+	const char *why = "";
+	char text[256];
+	int err;
+
+	sort_unique(&j->kernel);
+	if (!j->kernel.n)
+		return 0;
+	j->module = rec.module;
+	err = datafile_put_strings(j->w, PCCE_REC_MODULE, &rec, sizeof(rec), (const char *const[]){PCCE_MODULE_KERNEL},
+				   1);
+	if (!err)
+		err = kallsyms_lookup(j->kernel.all, j->kernel.n, put_kernel_symbol, j, &why);
+	if (!err || datafile_writer_error(j->w)[0])
+		return err;
+	snprintf(text, sizeof(text), "the kernel's symbols %s: its functions have no names", why);
+	note(text);
+	return 0;
+}
+
 int symbols_write(const char *path, struct datafile_writer *w, const struct modules *m, void (*note)(const char *text),
 		  char *why, size_t why_size)
 {
@@ -271,9 +305,12 @@ int symbols_write(const char *path, struct datafile_writer *w, const struct modu
 		err = read_back(&j, path, true, why, why_size);
 	for (i = 0; i < n && !err; i++)
 		err = symbolize_module(&j, modules_get(m, (uint32_t)i), note);
+	if (!err)
+		err = symbolize_kernel(&j, note);
 	for (i = 0; j.addresses && i < n; i++)
 		free(j.addresses[i].all);
 	free(j.addresses);
+	free(j.kernel.all);
 	free(j.seen.slots);
 	context_free(&j.context);
 	free(j.stack.entries);

@@ -37,6 +37,7 @@ struct step_slot {
 struct tree_builder {
 	struct cct *tree;
 	struct names *names;
+	uint32_t kernel; /* its module; UINT32_MAX: none */
 	bool inlining;
 	struct step *steps;
 	size_t n, capacity;
@@ -59,6 +60,7 @@ struct tree_builder *tree_builder_new(struct cct *tree, struct names *names, boo
 	b->tree = tree;
 	b->names = names;
 	b->inlining = inlining;
+	b->kernel = names_module(names, PCCE_MODULE_KERNEL);
 	b->n_slots = 4096;
 	b->slots = calloc(b->n_slots, sizeof(*b->slots));
 	if (!b->slots) {
@@ -342,8 +344,28 @@ static void set_line(const struct tree_builder *b, struct place p, struct tree_l
 		*line = (struct tree_line){chain->file, chain->line};
 }
 
+/* The kernel below what called it, or faulted; user: where that is. */
+static uint32_t add_kernel(struct tree_builder *b, uint32_t parent, uint64_t kip, struct place user)
+{
+	const struct symbol *chain;
+	struct place p = {b->kernel, kip};
+	struct tree_line line;
+	struct cct_key key = {.kind = FRAME_FOREIGN, .flags = CCT_KERNEL, .module = UINT32_MAX, .func = PCCE_NONE};
+
+	set_line(b, user, &line);
+	key.file = line.file;
+	key.line = line.line;
+	if (chain_at(b, p, &chain)) {
+		key.module = b->kernel;
+		key.name = chain->function;
+	} else {
+		key.name = names_intern(b->names, PCCE_MODULE_KERNEL);
+	}
+	return key.name == UINT32_MAX ? UINT32_MAX : cct_child(b->tree, parent, &key);
+}
+
 uint32_t tree_builder_add(struct tree_builder *b, const struct address_space *as, const struct context *ctx,
-			  bool in_kernel, struct tree_line *line)
+			  bool in_kernel, uint64_t kip, struct tree_line *line)
 {
 	struct place outer = {.module = UINT32_MAX}, innermost = outer;
 	uint32_t node = 0;
@@ -387,7 +409,7 @@ uint32_t tree_builder_add(struct tree_builder *b, const struct address_space *as
 			outer = (struct place){.module = UINT32_MAX};
 	}
 	if (in_kernel)
-		return special(b, node, FRAME_FOREIGN, CCT_KERNEL, "[kernel]");
+		return node == UINT32_MAX ? node : add_kernel(b, node, kip, innermost);
 	set_line(b, innermost, line);
 	return node;
 }

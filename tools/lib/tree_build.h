@@ -20,8 +20,8 @@ struct tree_line { /* 0: unknown */
 	uint32_t file, line;
 };
 
-/* The node in which this context ends, and the line in it; UINT32_MAX: no memory. */
+/* The node in which this context ends, and the line in it; UINT32_MAX: no memory. kip: where the kernel was. */
 uint32_t tree_builder_add(struct tree_builder *b, const struct address_space *as, const struct context *ctx,
-			  bool in_kernel, struct tree_line *line);
+			  bool in_kernel, uint64_t kip, struct tree_line *line);
 
 #endif

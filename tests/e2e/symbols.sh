@@ -1,0 +1,110 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Names of what is not instrumented: functions of a library by its symbol table, by debug
+# information that stands elsewhere (found by build id, when recording or when reporting),
+# and the kernel's.
+
+. "$(dirname "$0")/../lib.sh"
+cd "$scratch" || exit 1
+export HOME=$scratch/home
+unset XDG_CACHE_HOME DEBUGINFOD_CACHE_PATH
+
+cat >library.c <<'END'
+static int __attribute__((noinline)) hidden(int n)
+{
+	volatile int x = 0;
+
+	for (int i = 0; i < n; i++)
+		x += i;
+	return x;
+}
+
+int __attribute__((noinline)) shown(int n)
+{
+	volatile int x = 0;
+
+	for (int i = 0; i < n; i++)
+		x += i;
+	return x;
+}
+
+int work(int n)
+{
+	return hidden(n) + shown(n) + 1;
+}
+END
+cat >program.c <<'END'
+int work(int n);
+
+int main(void)
+{
+	int sum = 0;
+
+	for (int i = 0; i < 100; i++)
+		sum += work(1000000);
+	return sum & 1;
+}
+END
+$CC -O2 -g -fPIC -shared -Wl,--build-id -o libwork.so library.c &&
+	objcopy --only-keep-debug libwork.so work.debug && strip libwork.so &&
+	$CC -O2 -g $(pcce-config --cflags) program.c $(pcce-config --ldflags) -L. -lwork -Wl,-rpath,"$scratch" -o program 2>build.log || {
+	not_ok "build the program" build.log
+	done_testing
+}
+id=$(readelf -n libwork.so | sed -n 's/.*Build ID: //p')
+mkdir -p "home/.cache/debuginfod_client/$id" elsewhere/wrong
+
+# leaves DATA: the functions of the library in which samples were taken
+leaves() {
+	pcce-report -q -i "$1" --format=flat --call-sites=none | awk 'NR > 1 && $3 > 0 && /libwork/ { print $4 }' | sort -u | tr '\n' ' '
+}
+
+if ! record self plain.data ./program; then
+	not_ok "record" plain.data.err
+	done_testing
+fi
+is "without debug information: what the dynamic symbol table knows" "$(leaves plain.data)" "[libwork.so] shown "
+cp work.debug "home/.cache/debuginfod_client/$id/debuginfo"
+is "a recording gets names when debug information is there later" "$(leaves plain.data)" "hidden shown "
+check "... and lines" sh -c "pcce-report -q -i plain.data --by=line --format=flat | grep -q 'hidden  library.c:[67] '"
+check "... and calls of the library are where they were" sh -c "pcce-report -q -i plain.data --under=main | grep -q 'hidden  program.c:8 '"
+record self known.data ./program
+rm -r home
+is "a recording has names when debug information was there" "$(leaves known.data)" "hidden shown "
+is "debuginfod's folder can be elsewhere" "$(
+	mkdir -p elsewhere/"$id" && cp work.debug elsewhere/"$id"/debuginfo
+	DEBUGINFOD_CACHE_PATH=$PWD/elsewhere leaves plain.data
+)" "hidden shown "
+$CC -O2 -g -DOTHER -fPIC -shared -Wl,--build-id -o other.so library.c -Wl,-soname,other && objcopy --only-keep-debug other.so elsewhere/"$id"/debuginfo
+is "debug information of another build is not taken" "$(DEBUGINFOD_CACHE_PATH=$PWD/elsewhere leaves plain.data)" "[libwork.so] shown "
+
+# No regular file: the recorder cannot read back what it wrote, and leaves symbols out.
+timeout 60 pcce-record -q -b self -F 1000 -o /dev/stdout -- ./program 2>pipe.err | cat >pipe.data
+check "a recording that went through a pipe gets names when it is read" sh -c "pcce-report -q -i pipe.data --under=main | grep -q 'shown  program.c:8 '"
+
+if ! has_bpf; then
+	skip "names of kernel functions" "$bpf_reason"
+elif ! grep -q '^0*[1-9a-f]' /proc/kallsyms; then
+	skip "names of kernel functions" "/proc/kallsyms hides addresses"
+else
+	cat >reader.c <<'END'
+#include <fcntl.h>
+#include <unistd.h>
+
+int main(void)
+{
+	char buffer[4096];
+	int fd = open("/proc/self/exe", O_RDONLY), n = 0;
+
+	for (int i = 0; i < 400000; i++)
+		n += pread(fd, buffer, sizeof(buffer), 0);
+	return n & 1;
+}
+END
+	$CC -O2 -g $(pcce-config --cflags) reader.c $(pcce-config --ldflags) -o reader
+	record bpf kernel.data ./reader
+	check "names of kernel functions" sh -c "pcce-report -q -i kernel.data --format=flat | grep -q 'vfs_read  (\[kernel\])'"
+	check "... under what called the kernel" sh -c "pcce-report -q -i kernel.data --focus=vfs_read --format=folded | grep -q '^main;.*pread.*;vfs_read '"
+fi
+done_testing
