@@ -76,7 +76,7 @@ SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-om
 endif
 CPPFLAGS_ALL := -Iinclude -I. -I$(O)/obj -DPCCE_VERSION='"$(VERSION)"' $(CPPFLAGS)
 CFLAGS_TOOLS := -std=gnu11 $(WARN) $(CFLAGS) $(SANFLAGS) -pthread
-LIBS_TOOLS   := -Wl,--as-needed -ldw -lelf -lbpf -lz -ljansson -lurcu-bp -liberty -lm
+LIBS_TOOLS   := -Wl,--as-needed -ldw -lelf -lbpf -lz -ljansson -lurcu-bp -liberty -lncursesw -ltinfo -lm
 
 GCC_MAJOR  = $(firstword $(subst ., ,$(shell $(CC) -dumpversion 2>/dev/null)))
 PLUGIN_DIR = $(shell $(CC) -print-file-name=plugin 2>/dev/null)

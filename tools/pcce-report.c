@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "tools/lib/progress.h"
 #include "tools/lib/report_options.h"
+#include "tools/lib/view.h"
 
 const char *argp_program_version = "pcce-report " PCCE_VERSION;
 
@@ -82,12 +83,60 @@ static int print_to_output(const struct report_options *o, const struct profile 
 	return 0;
 }
 
+/* Is this for a person at a terminal? */
+static enum report_where where_to(const struct report_options *o)
+{
+	const char *term = getenv("TERM");
+
+	if (o->where != REPORT_AUTO)
+		return o->where;
+	if (o->format || o->stats || o->output || !isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO))
+		return REPORT_TEXT;
+	return term && *term && strcmp(term, "dumb") ? REPORT_VIEW : REPORT_TEXT;
+}
+
+/* False: there is no terminal for it, and text will do. */
+static bool view(const struct report_options *o, struct profile *p, int *status)
+{
+	const char *term = getenv("TERM");
+	int r = view_run(p, o, use_colors(o));
+
+	if (r == -ENOTTY && o->where == REPORT_AUTO)
+		return false;
+	if (r == -ENOTTY)
+		fprintf(stderr,
+			"pcce-report: no interactive view on this terminal (TERM=%s); --stdio prints text instead\n",
+			term ? term : "");
+	else if (r)
+		fprintf(stderr, "pcce-report: %s: %s\n", o->input, strerror(-r));
+	*status = r ? REPORT_FAILED : 0;
+	return true;
+}
+
+/* Prints, and says what has to be said beside it. The exit status. */
+static int print_report(const struct report_options *o, const struct profile *p)
+{
+	int status;
+
+	if (!o->stats && !o->quiet)
+		warn_about(p, o->input);
+	status = print_to_output(o, p);
+	if (status || !p->all_samples || p->stats.samples)
+		return status;
+	if (!o->quiet)
+		fprintf(stderr, "pcce-report: none of the %llu samples in %s is selected\n",
+			(unsigned long long)p->all_samples, o->input);
+	return REPORT_NOTHING;
+}
+
 static int report(const struct report_options *o)
 {
+	enum report_where where = where_to(o);
 	struct profile_options load = {
 		.tree = !o->stats || selection_has_contexts(&o->select),
 		.inlining = o->inlining,
-		.lines = o->select.by == BY_LINE || o->select.by == BY_FILE,
+		.lines = where == REPORT_VIEW || o->select.by == BY_LINE || o->select.by == BY_FILE,
+		.again = where == REPORT_VIEW,
 		.names = o->names,
 		.select = &o->select,
 	};
@@ -101,15 +150,8 @@ static int report(const struct report_options *o)
 		fprintf(stderr, "pcce-report: %s\n", why);
 		return REPORT_FAILED;
 	}
-	if (!o->stats && !o->quiet)
-		warn_about(p, o->input);
-	status = print_to_output(o, p);
-	if (!status && p->all_samples && !p->stats.samples) {
-		if (!o->quiet)
-			fprintf(stderr, "pcce-report: none of the %llu samples in %s is selected\n",
-				(unsigned long long)p->all_samples, o->input);
-		status = REPORT_NOTHING;
-	}
+	if (where != REPORT_VIEW || !view(o, p, &status))
+		status = print_report(o, p);
 	profile_free(p);
 	return status;
 }

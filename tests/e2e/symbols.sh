@@ -46,6 +46,7 @@ int main(void)
 	return sum & 1;
 }
 END
+# shellcheck disable=SC2046
 $CC -O2 -g -fPIC -shared -Wl,--build-id -o libwork.so library.c &&
 	objcopy --only-keep-debug libwork.so work.debug && strip libwork.so &&
 	$CC -O2 -g $(pcce-config --cflags) program.c $(pcce-config --ldflags) -L. -lwork -Wl,-rpath,"$scratch" -o program 2>build.log || {
@@ -102,6 +103,7 @@ int main(void)
 	return n & 1;
 }
 END
+	# shellcheck disable=SC2046
 	$CC -O2 -g $(pcce-config --cflags) reader.c $(pcce-config --ldflags) -o reader
 	record bpf kernel.data ./reader
 	check "names of kernel functions" sh -c "pcce-report -q -i kernel.data --format=flat | grep -q 'vfs_read  (\[kernel\])'"

@@ -203,7 +203,7 @@ for ((cut = 33; cut < size; cut += 397)); do
 done
 is "a file that is cut off anywhere is read up to there, and said to be" "$bad" 0
 
-for arguments in --format=xml --pid=x --pid= --comm= --time=1 --time=2,1 --focus='a(b' --by=word --sort=size --recursion= --tid=1,, \
+for arguments in --format=xml --pid=x --pid= --comm= --time=1 --time=2,1 --focus='a(b' --by=word --sort=size --recursion= '--tid=1,,' \
 	--call-sites=x --demangle=y --color=z --min-percent=200 --min-percent=x --max-depth=0 --max-depth=-1 --no-such-option stray; do
 	pcce-report -i small.data "$arguments" >out.log 2>err.log
 	is "$arguments is an error of usage" "$? $(wc -c <out.log)" "2 0"

@@ -29,7 +29,7 @@ static bool under(const char *text, const char *name)
 {
 	struct selection s = {0};
 	char why[256];
-	bool passes = !select_add_words(&s.under, text, why, sizeof(why)) && select_function(&s.under, name);
+	bool passes = !select_add_words(&s.under, text, why, sizeof(why)) && select_function(&s, name);
 
 	selection_free(&s);
 	return passes;

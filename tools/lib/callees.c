@@ -45,6 +45,9 @@ static struct cct_key key_of(const struct callees *c, uint32_t node, uint32_t in
 	struct cct_key key = c->from->nodes[node].key;
 
 	key.call = 0;
+	/* Of an inlined function it is the one that it was inlined into. */
+	if (key.flags & CCT_INLINED)
+		key.func = PCCE_NONE;
 	if (!c->lines) {
 		key.file = inner ? c->from->nodes[inner].key.file : 0;
 		key.line = inner ? c->from->nodes[inner].key.line : 0;
@@ -109,6 +112,11 @@ int callees_begin(struct callees *c, const struct cct *from, const struct names 
 			continue;
 		key = key_of(c, i, 0);
 		key.repeat = key.span = 0; /* a context ends in its last repetition */
+		/* At the top stands a function, however it was entered. */
+		if (key.flags & CCT_INLINED || key.kind == FRAME_TAIL)
+			key.func = PCCE_NONE;
+		key.flags &= CCT_KERNEL;
+		key.kind = key.kind == FRAME_TAIL ? FRAME_CALL : key.kind;
 		paths[n] = (struct path){.at = i, .weight = from->nodes[i].self, .samples = from->nodes[i].samples};
 		paths[n].to = add(c, 0, &key, &from->nodes[i], &paths[n]);
 		if (paths[n++].to == UINT32_MAX)

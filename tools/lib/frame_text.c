@@ -20,11 +20,8 @@ static void print_place(const struct frame_text *f, const struct cct_node *n, FI
 		fprintf(out, "  line %u", n->key.line);
 }
 
-void frame_text_print(const struct frame_text *f, const struct cct_node *n, FILE *out)
+void frame_text_more(const struct frame_text *f, const struct cct_node *n, FILE *out)
 {
-	char buffer[4096];
-
-	fputs(format_clean(names_string(f->names, n->key.name), buffer, sizeof(buffer)), out);
 	if (f->colors)
 		fputs(DIM, out);
 	print_place(f, n, out);
@@ -45,6 +42,14 @@ void frame_text_print(const struct frame_text *f, const struct cct_node *n, FILE
 		fprintf(out, "–%u", n->repeat_max + 1);
 	if (n->key.span > 1)
 		fprintf(out, ", with the %u %s", n->key.span - 1, f->upwards ? "above" : "below");
+}
+
+void frame_text_print(const struct frame_text *f, const struct cct_node *n, FILE *out)
+{
+	char buffer[4096];
+
+	fputs(format_clean(names_string(f->names, n->key.name), buffer, sizeof(buffer)), out);
+	frame_text_more(f, n, out);
 }
 
 void frame_text_percent(bool colors, int width, int digits, double percent, FILE *out)

@@ -15,6 +15,8 @@ struct frame_text {
 };
 
 void frame_text_print(const struct frame_text *f, const struct cct_node *n, FILE *out);
+/* What stands behind the name only. */
+void frame_text_more(const struct frame_text *f, const struct cct_node *n, FILE *out);
 
 /* A percentage as wide as "%*.*f%%" makes it, in the colour of its weight. */
 void frame_text_percent(bool colors, int width, int digits, double percent, FILE *out);

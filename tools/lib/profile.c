@@ -227,6 +227,22 @@ int profile_select(struct profile *p, const struct selection *s)
 	return r ? r : cct_finish(&p->tree, p->names);
 }
 
+int profile_detail(const struct profile *p, const struct selection *s, struct cct *to)
+{
+	struct leaf *leaves = malloc(p->n_leaves * sizeof(*leaves) + 1);
+	int r = -ENOMEM;
+
+	if (leaves) {
+		for (size_t i = 0; i < p->n_leaves; i++) {
+			leaves[i] = p->leaves[i];
+			leaves[i].node = leaves[i].base;
+		}
+		r = select_tree(&p->in->all, p->names, s, leaves, p->n_leaves, to);
+	}
+	free(leaves);
+	return r ? r : cct_finish(to, p->names);
+}
+
 /* ---- all together ---------------------------------------------------------------- */
 
 static int load(struct profile *p, struct datafile_reader *reader, const char *name, const struct profile_options *o,

@@ -35,11 +35,11 @@ struct profile {
 	struct names *names;
 	struct cct tree; /* of what is selected */
 	struct profile_stats stats;
-	uint64_t all_samples;	  /* selected or not */
-	uint64_t first, last;	  /* times of the first and the last sample */
-	struct streams *streams;  /* threads and their names */
-	uint64_t *stream_samples; /* selected samples of each stream */
-	struct leaf *leaves;	  /* lines in innermost functions; with options.lines only they tell lines apart */
+	uint64_t all_samples, all_weight; /* selected or not */
+	uint64_t first, last;		  /* times of the first and the last sample */
+	struct streams *streams;	  /* threads and their names */
+	uint64_t *stream_samples;	  /* selected samples of each stream */
+	struct leaf *leaves; /* lines in innermost functions; with options.lines only they tell lines apart */
 	size_t n_leaves;
 	struct threads threads;
 	char *event, *command, *sampler, *host, *kernel; /* from the recording; "" if unknown */
@@ -69,6 +69,10 @@ void profile_free(struct profile *p);
 
 /* Selects something else, of a profile that was loaded with options.again. 0 or -ENOMEM. */
 int profile_select(struct profile *p, const struct selection *s);
+
+/* Another tree of the samples that are selected now, with the detail that s asks for: s selects no samples, and not
+ * other contexts. Of a profile that was loaded with options.again. 0 or -ENOMEM. */
+int profile_detail(const struct profile *p, const struct selection *s, struct cct *to);
 
 /* The name of an event by its number; several stand in p->event, separated by commas. In buffer. */
 const char *profile_event(const struct profile *p, uint32_t event, char *buffer, size_t size);

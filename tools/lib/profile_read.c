@@ -107,6 +107,7 @@ static int add_sample(struct profile *p, const struct pcce_rec_sample *rec)
 	const struct pcce_sample *s = &rec->sample;
 	uint32_t stream = streams_of(p->streams, s->pid, s->tid, s->event);
 
+	p->all_weight += s->weight ? s->weight : 1;
 	if (!p->all_samples++)
 		p->first = p->last = s->time;
 	if (s->time < p->first)

@@ -12,6 +12,7 @@ enum {
 	OPT_STDIO,
 	OPT_TUI,
 	OPT_COLOR,
+	OPT_SOURCE,
 	OPT_COMM,
 	OPT_PID,
 	OPT_TID,
@@ -40,6 +41,9 @@ static const struct argp_option options[] = {
 	 "With --stats: also the first ten samples that do not decode or that differ from the real stack, in full", 1},
 	{"quiet", 'q', NULL, 0, "No warnings and no progress; errors only", 1},
 	{"stdio", OPT_STDIO, NULL, 0, "Print text even to a terminal, where an interactive view is the default", 1},
+	{"tui", OPT_TUI, NULL, 0, "The interactive view, or an error if it is not possible", 1},
+	{"source", OPT_SOURCE, "DIR", 0,
+	 "Look for source files here, too; may be given more than once (interactive view)", 1},
 	{"color", OPT_COLOR, "WHEN", OPTION_ARG_OPTIONAL,
 	 "always, never, or auto: on terminals unless NO_COLOR is set (default)", 1},
 
@@ -201,6 +205,19 @@ static void parse_max_depth(struct argp_state *state, const char *arg, unsigned 
 	*to = n;
 }
 
+static error_t add_source(struct argp_state *state, const char *arg, struct source_dirs *to)
+{
+	const char **more = reallocarray(to->list, to->n + 1, sizeof(*more));
+
+	if (!more) {
+		argp_failure(state, REPORT_FAILED, ENOMEM, "--source");
+		return ENOMEM;
+	}
+	to->list = more;
+	more[to->n++] = arg;
+	return 0;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct report_options *o = state->input;
@@ -238,6 +255,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (o->colors == 2)
 			o->colors = -1;
 		return 0;
+	case OPT_SOURCE:
+		return add_source(state, arg, &o->source);
 	case OPT_NO_INLINE:
 		o->inlining = false;
 		return 0;
@@ -315,4 +334,5 @@ void report_options_parse(int argc, char **argv, struct report_options *o)
 void report_options_free(struct report_options *o)
 {
 	selection_free(&o->select);
+	free(o->source.list);
 }

@@ -5,6 +5,7 @@
 
 #include "tools/lib/formats.h"
 #include "tools/lib/profile.h"
+#include "tools/lib/source_file.h"
 
 /* Exit statuses, beside 0. */
 #define REPORT_FAILED 1	 /* the recording cannot be read, or the output not be written */
@@ -22,6 +23,7 @@ struct report_options {
 	enum names_style names;
 	struct selection select;
 	struct format_options print; /* min_percent below 0: the format's own */
+	struct source_dirs source;   /* for the view */
 	int colors;		     /* 1 always, 0 never, -1 on terminals */
 };
 

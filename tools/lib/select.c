@@ -233,15 +233,20 @@ static size_t without_parameters(const char *name)
 	return n;
 }
 
-bool select_function(const struct select_words *words, const char *name)
+bool select_function(const struct selection *s, const char *name)
 {
+	const struct select_words *words = &s->under;
 	size_t length = words->n ? without_parameters(name) : 0;
 
 	for (size_t i = 0; i < words->n; i++) {
 		const char *w = words->list[i];
 
-		/* Exactly first: operator* and a[1] are names, too. */
-		if (!strcmp(w, name) || (strlen(w) == length && !strncmp(w, name, length)) || !fnmatch(w, name, 0))
+		/* As a whole first: operator* is a name, too. */
+		if (!strcmp(w, name))
+			return true;
+		if (s->exact)
+			continue;
+		if ((strlen(w) == length && !strncmp(w, name, length)) || !fnmatch(w, name, 0))
 			return true;
 	}
 	return false;

@@ -72,6 +72,7 @@ struct selection {
 	struct select_numbers pids, tids;
 	struct select_ranges times;
 	struct select_words under; /* functions: names with or without parameters, or with *, ?, [] */
+	bool exact;		   /* names under it are whole names, and no patterns */
 	struct select_patterns focus, ignore;
 	enum select_by by;
 	enum select_calls calls;
@@ -93,10 +94,10 @@ bool selection_has_samples(const struct selection *s);
 bool selection_has_contexts(const struct selection *s);
 bool selection_has_frames(const struct selection *s);
 
-bool select_word(const struct select_words *words, const char *text);	  /* true if there are no words */
-bool select_number(const struct select_numbers *numbers, uint32_t n);	  /* true if there are no numbers */
-bool select_pattern(const struct select_patterns *p, const char *text);	  /* false if there are no patterns */
-bool select_function(const struct select_words *words, const char *name); /* false if there are no words */
+bool select_word(const struct select_words *words, const char *text);	/* true if there are no words */
+bool select_number(const struct select_numbers *numbers, uint32_t n);	/* true if there are no numbers */
+bool select_pattern(const struct select_patterns *p, const char *text); /* false if there are no patterns */
+bool select_function(const struct selection *s, const char *name);	/* is it one of --under? */
 
 /* Does a time pass? Of a recording from first to last, in nanoseconds. */
 bool select_time(const struct select_ranges *ranges, uint64_t time, uint64_t first, uint64_t last);

@@ -46,7 +46,7 @@ static int judge_names(const struct cct *t, const struct names *names, const str
 		if (j->of[name] == NOT_ASKED)
 			j->of[name] = (select_pattern(&s->focus, text) ? FOCUSED : 0) |
 				      (select_pattern(&s->ignore, text) ? IGNORED : 0) |
-				      (select_function(&s->under, text) ? UNDER : 0);
+				      (select_function(s, text) ? UNDER : 0);
 	}
 	return 0;
 }

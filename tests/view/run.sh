@@ -1,0 +1,307 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# The interactive view of pcce-report, in a terminal of 80 columns and 24 lines that tmux
+# makes: keys go in, and the screen is compared.  Nothing waits for a fixed time: a
+# screen is looked at until it is as it should be, or for ten seconds.
+#
+# UPDATE=1 tests/view/run.sh writes the golden screens anew: look at the difference.
+
+. "$(dirname "$0")/../lib.sh"
+
+here=$top/tests/view
+golden=$here/golden
+cd "$scratch" || exit 1
+command -v tmux >/dev/null || skip_all "tmux is not installed"
+export LC_ALL=C.UTF-8
+unset NO_COLOR TMUX
+
+if ! "$CC" -std=gnu11 -O1 -g -I"$top/include" -I"$top" "$top/tests/report/generate.c" "$top/tests/unit/table_builder.c" \
+	"$out/obj/libpcce-tools.a" -Wl,--as-needed -ldw -lelf -lbpf -lz -ljansson -lurcu-bp -liberty -lm -pthread -o generate 2>build.log; then
+	not_ok "build the generator" build.log
+	done_testing
+fi
+for kind in small threads empty; do
+	./generate $kind $kind.data || not_ok "generate $kind"
+done
+mkdir -p source/demo
+for f in main parse eval; do
+	for ((i = 1; i <= 60; i++)); do printf '\tstep_%d(%s);\n' $i $f; done >source/demo/$f.c
+done
+
+n_servers=0
+trap 'stop; rm -rf "$scratch"' EXIT
+
+# Each terminal has a server of its own: one that is ending takes no new session.
+stop() { [ $n_servers = 0 ] || "${tmux[@]}" kill-server 2>/dev/null; }
+
+# start COMMAND [COLUMNS LINES]: in a new terminal; its exit status will be in the file `status`
+start() {
+	stop
+	n_servers=$((n_servers + 1))
+	tmux=(tmux -L "pcce-test-$$-$n_servers" -f /dev/null -u)
+	rm -f status
+	"${tmux[@]}" new-session -d -s view -x "${2:-80}" -y "${3:-24}" "trap : INT; $1; echo \$? >status; exec sleep 1000"
+}
+
+# keys KEY...: names as tmux knows them, or single characters
+keys() { "${tmux[@]}" send-keys -t view "$@"; }
+type_text() { "${tmux[@]}" send-keys -t view -l "$1"; }
+
+capture() { "${tmux[@]}" capture-pane -t view -p "$@" >screen 2>capture.err; }
+
+# until_true COMMAND...: for ten seconds
+until_true() {
+	local i
+	for ((i = 0; i < 200; i++)); do
+		capture
+		"$@" && return 0
+		sleep 0.05
+	done
+	return 1
+}
+
+# screen NAME: the screen is the golden one
+screen() {
+	if [ "${UPDATE-0}" = 1 ]; then
+		sleep 1
+		capture
+		cp screen "$golden/$1"
+	fi
+	if until_true cmp -s screen "$golden/$1"; then
+		ok "screen $1"
+	else
+		diff -u "$golden/$1" screen >diff.log
+		not_ok "screen $1" diff.log
+	fi
+}
+
+# shows NAME PATTERN: a line of the screen matches
+shows() {
+	if until_true grep -q -e "$2" screen; then ok "$1"; else not_ok "$1" "wanted: $2" "$(cat screen)"; fi
+}
+hides() {
+	if until_true sh -c "! grep -q -e '$2' screen"; then ok "$1"; else not_ok "$1" "not wanted: $2" "$(cat screen)"; fi
+}
+# ends NAME STATUS
+ends() {
+	if until_true test -s status; then is "$1" "$(cat status)" "$2"; else not_ok "$1" "it has not ended"; fi
+}
+
+view="pcce-report -i small.data --source=source"
+
+# ---- the views -------------------------------------------------------------------------
+
+start "$view"
+screen callers
+keys Down Down Down
+shows "the current row is told in full" '^eval  /src/demo/step.h:5  /usr/bin/demo  *4/19'
+keys Tab
+screen callees
+keys Enter Down Right Right
+screen callees-open
+keys 3 j
+screen functions
+keys Enter
+shows "a function is found among the callers" '^next<char>; really  /src/demo/step.h:4 .*8/19'
+keys 1 g a
+screen source
+keys Down Down
+shows "a line below" '^/src/demo/main.c  *12/60'
+keys Enter
+shows "the heaviest call of a line is followed" 'parse, in this context'
+keys a
+shows "a function in all contexts" 'parse, in all contexts'
+keys q
+shows "back in the caller" 'main, in this context'
+keys q
+shows "back in the tree" '▾ main'
+keys '?'
+screen help
+keys Space
+shows "the end of the help" 'By line\|by line'
+keys q
+keys i
+screen numbers
+keys q
+shows "back again" '▾ main'
+keys q
+ends "q ends it" 0
+
+# ---- folding and moving -----------------------------------------------------------------
+
+start "$view"
+shows "open first" '▾ parse'
+keys C
+screen closed
+keys Enter
+shows "one level" '├─ ▸ parse'
+keys Down e
+shows "all below" '│  │    eval'
+keys Left
+shows "closed again" '├─ ▸ parse'
+keys Left
+shows "out to the caller" '^main  /usr/bin/demo  *1/'
+keys E G
+shows "everything open, at the end" '20/2[0-9]\|2[0-9]/2[0-9]'
+keys g
+shows "the beginning" ' 1/2[0-9]'
+keys PgDn
+shows "a page down" ' 20/2[0-9]'
+keys k
+shows "a row up" ' 19/2[0-9]'
+keys C-c
+ends "Ctrl-C ends it at once" 130
+
+start "pcce-report -i small.data --min-percent=5"
+shows "light branches are one row" '▸ … 3 lighter'
+keys 2
+shows "... bottom-up, too" '▸ … [0-9]* lighter'
+keys G Enter
+shows "... which opens" '\[kernel\]'
+keys q
+
+# ---- searching and selecting ---------------------------------------------------------------
+
+start "$view"
+shows "begins" '▾ main'
+keys /
+type_text 'next<'
+keys Enter
+shows "found" '^next<char>; really .* 8/19'
+keys n
+shows "found further on, in a branch that was closed" '^next<char>; really .* 2[0-9]/2[0-9]'
+keys N
+shows "found backwards" '^next<char>; really .* 8/2[0-9]'
+keys /
+type_text 'nothing like it'
+keys Enter
+shows "not found" 'Not found: nothing like it'
+keys /
+type_text '(('
+keys Enter
+shows "no expression" '((: '
+keys '&'
+type_text 'EVAL'
+keys Enter
+shows "capitals count" '^0 of 87 samples'
+keys '&' C-u
+type_text 'eval'
+keys Enter
+screen focus
+keys '&' C-u Enter
+shows "all contexts again" '^87 samples'
+keys x
+type_text 'eval'
+keys Enter
+shows "contexts without" '^48 of 87 samples'
+shows "... it says so" 'without eval'
+keys x C-u Enter g Down z
+screen zoom
+keys F
+shows "percentages of all" '^   66.7%    0.0%  ▾ parse'
+keys F Z
+shows "back from zooming" '^87 samples'
+keys p
+shows "numbers" '^      82       4  ▾ main'
+keys p r
+screen recursion
+keys r r c
+hides "no call sites" 'main.c:12'
+keys c l
+screen by-line
+keys l s s s
+screen sorted
+keys w C-u
+type_text written.txt
+keys Enter
+shows "written" 'Written to written.txt'
+is "the same as printed" "$(diff written.txt <(pcce-report -q -i small.data --call-sites=line --sort=name))" ""
+keys w C-u
+type_text written.txt
+keys Enter
+shows "no file is written over" 'Cannot write written.txt: File exists'
+keys q
+ends "the end" 0
+
+start "pcce-report -i threads.data"
+shows "all threads" '^41 samples'
+keys t
+screen threads
+keys j Enter
+shows "one thread" '^16 of 41 samples'
+keys v
+screen events
+keys G Enter
+shows "one event" '^6 of 41 samples'
+keys t Enter v Enter
+shows "all again" '^41 samples'
+keys q
+start "pcce-report -i threads.data --comm=worker --time=,30ms"
+shows "what the command line selects" '^10 of 41 samples'
+keys q
+
+# ---- source --------------------------------------------------------------------------------------
+
+start "pcce-report -i small.data"
+keys a
+shows "without the file, where to look for it is told" 'main.c is not here; --source=DIR'
+shows "... and costs are shown by line" '^   64.4%    0.0%    12'
+keys Tab
+shows "the next hottest line" ' 12/15'
+keys q Down Down Down Down Down a
+keys q 3 j j a
+shows "no lines, and why" 'no source line of __strlen_avx2 is known'
+keys q
+
+# ---- terminals -------------------------------------------------------------------------------------
+
+start "$view" 40 8
+shows "a small terminal" '^   64.4%    0.0%  ├─ ▾ parse  main.c:12'
+"${tmux[@]}" resize-window -t view -x 100 -y 30 2>/dev/null
+shows "made larger" '19 *? help\|^ *2.3% .*undecodable'
+keys q
+start "$view" 10 2
+keys j j '?' q 2 3 a q q
+ends "a terminal that is much too small" 0
+start "LC_ALL=C $view"
+shows "ASCII without UTF-8" '^   64.4%    0.0%  |- - parse  main.c:12'
+shows "... for repetitions, too" 'eval  eval.c:9  x 3-8'
+keys q
+start "$view"
+shows "begins" '▾ main'
+capture -e
+check "colours" grep -q "$(printf '\033\\[[0-9;]*3[0-7]m')" screen
+keys q
+start "NO_COLOR=1 $view"
+shows "begins" '▾ main'
+capture -e
+check "no colours with NO_COLOR" sh -c "! grep -q '$(printf '\033')\\[[0-9;]*[34][0-7]m' screen"
+keys q
+text='^   9.2%     9.2%  │  └─ __strlen_avx2'
+start "TERM=dumb $view"
+shows "text on a dumb terminal" "$text"
+start "TERM=no-such-terminal $view"
+shows "text on an unknown terminal" "$text"
+ends "... is no failure" 0
+start "TERM=no-such-terminal $view --tui"
+ends "--tui on an unknown terminal" 1
+shows "... says why" 'no interactive view on this terminal (TERM=no-such-terminal)'
+start "$view --stdio"
+shows "--stdio" "$text"
+start "$view --format=flat"
+shows "a format that is named is printed" '^ 44.83%   44.83%        39  eval'
+start "pcce-report -i empty.data"
+shows "an empty recording" 'No sample is selected'
+keys a Enter n z E C t Enter 2 Enter 3 Enter a
+shows "... harms nobody" 'No sample is selected'
+keys q
+ends "... and ends" 0
+start "pcce-report -i no-such.data"
+ends "a file that is not there" 1
+pcce-report -i small.data --tui >out.log 2>err.log </dev/null
+is "--tui without a terminal" $? 1
+check "... says why" grep -q "no interactive view" err.log
+pcce-report -i small.data --tui --stats >out.log 2>err.log
+is "--tui goes without --stats" $? 2
+done_testing
