@@ -17,12 +17,13 @@
 #   $(O)/lib/pcce/libpcce*          from userlib/ (rules: userlib/build.mk)
 #   $(O)/lib/pcce/*.specs           from tools/*.specs.in, tools/*.specs
 #   $(O)/lib/pcce/ld/ld{,.bfd,...}  from tools/pcce-ld.c
+#   $(O)/lib/{pkgconfig,cmake}/    from tools/pcce.pc.in, tools/cmake/
 #   $(O)/obj/                       objects, libpcce-tools.a, sampler.skel.h
 #   $(O)/tests/unit/                from tests/unit/test_*.c
 #   $(O)/tests/oracle/              step from tests/oracle/*.c, damage from tests/oracle/damage/*.c
 #
 # In *.in files these words are replaced: @VERSION@ @CC@ @LIBDIR@ (directory of
-# pcce_plugin.so, absolute) @BINDIR@ (directory of pcce-encode, absolute); `make
+# pcce_plugin.so, absolute) @BINDIR@ (directory of pcce-encode, absolute) @INCLUDEDIR@; `make
 # install` replaces them once more, with the directories under PREFIX.
 
 MAKEFLAGS += --no-builtin-rules --no-builtin-variables
@@ -34,6 +35,10 @@ O       ?= build
 # However it is spelled, it is one directory, and dependency files know it by one name.
 override O := $(patsubst $(CURDIR)/%,%,$(O:/=))
 PREFIX  ?= /usr/local
+# Where other programs look for what we give them.
+BASH_COMPLETIONS ?= $(PREFIX)/share/bash-completion/completions
+ZSH_COMPLETIONS  ?= $(PREFIX)/share/zsh/site-functions
+PKGCONFIG_DIR    ?= $(PREFIX)/lib/pkgconfig
 DESTDIR ?=
 VERSION := $(shell cat VERSION)
 
@@ -100,6 +105,9 @@ UNIT_COMMON := $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
 ORACLE_SRC  := $(wildcard tests/oracle/*.c)
 DAMAGE_SRC  := $(wildcard tests/oracle/damage/*.c)
 MAN         := $(wildcard docs/man/*.[1-8])
+# files that find what they need relative to their own place, and that are templates
+CMAKE_SRC   := $(wildcard tools/cmake/*.cmake)
+CMAKE_IN    := $(wildcard tools/cmake/*.cmake.in)
 
 LIBDIR  := $(O)/lib/pcce
 PLUGIN  := $(if $(PLUGIN_SRC),$(LIBDIR)/pcce_plugin.so)
@@ -111,6 +119,8 @@ LDS     := $(if $(LD_SRC),$(addprefix $(LIBDIR)/ld/,ld ld.bfd ld.gold ld.lld ld.
 SKELS   := $(BPF_SRC:tools/bpf/%.bpf.c=$(O)/obj/%.skel.h)
 UNITS   := $(UNIT_SRC:tests/unit/%.c=$(O)/tests/unit/%)
 ORACLES := $(if $(ORACLE_SRC),$(O)/tests/oracle/step) $(if $(DAMAGE_SRC),$(O)/tests/oracle/damage)
+FLAGS_FOR := $(O)/lib/pkgconfig/pcce.pc $(CMAKE_SRC:tools/cmake/%=$(O)/lib/cmake/Pcce/%) \
+	$(CMAKE_IN:tools/cmake/%.in=$(O)/lib/cmake/Pcce/%)
 
 # userlib/build.mk sets USERLIB_TARGETS (files in $(LIBDIR)) and gives their rules. It may use
 # O LIBDIR Q say CC AR WARN CFLAGS CPPFLAGS_ALL DEPFLAGS, and $(O)/obj/.flags to depend on.
@@ -119,16 +129,17 @@ USERLIB_TARGETS :=
 
 # ---- targets -------------------------------------------------------------------
 
-.PHONY: all plugin userlib tools bpf specs ld units oracle check check-verify check-oracle demo install uninstall clean style bench fuzz \
+.PHONY: all plugin userlib tools bpf specs ld flags deb units oracle check check-verify check-oracle demo install uninstall clean style bench fuzz \
 	setup help gcc-ok FORCE
 
-all: plugin userlib tools bpf specs ld          ## build everything (default)
+all: plugin userlib tools bpf specs ld flags    ## build everything (default)
 plugin: $(PLUGIN)                               ## the GCC plugin
 userlib: $(USERLIB_TARGETS)                     ## the runtime library
 tools: $(CMDS) $(SCRIPTS)                       ## pcce-encode, pcce-record, pcce-report, pcce-config
 bpf: $(SKELS)                                   ## BPF programs and their skeletons
 specs: $(SPECS)                                 ## GCC specs files
 ld: $(LDS)                                      ## linker wrappers that encode
+flags: $(FLAGS_FOR)                            ## for pkg-config and CMake
 units: $(UNITS)                                 ## unit test programs
 oracle: $(ORACLES)                              ## the single-stepper
 
@@ -246,8 +257,8 @@ $(O)/tests/oracle/damage: $(DAMAGE_SRC:%.c=$(O)/obj/%.o) $(TOOLLIB)
 
 # ---- files made from *.in --------------------------------------------------------
 
-# subst DIRECTORY-OF-LIB DIRECTORY-OF-BIN
-subst_in = sed -e 's|@VERSION@|$(VERSION)|g' -e 's|@CC@|$(CC)|g' -e 's|@LIBDIR@|$(1)|g' -e 's|@BINDIR@|$(2)|g'
+# subst DIRECTORY-OF-LIB DIRECTORY-OF-BIN DIRECTORY-OF-HEADERS
+subst_in = sed -e 's|@VERSION@|$(VERSION)|g' -e 's|@CC@|$(CC)|g' -e 's|@LIBDIR@|$(1)|g' -e 's|@BINDIR@|$(2)|g' -e 's|@INCLUDEDIR@|$(3)|g'
 
 $(O)/bin/%: tools/%.in $(O)/obj/.flags
 	$(call say,GEN,$@)
@@ -269,12 +280,29 @@ $(LIBDIR)/%.specs: tools/%.specs
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
+$(O)/lib/pkgconfig/%.pc: tools/%.pc.in $(O)/obj/.flags
+	$(call say,GEN,$@)
+	@mkdir -p $(@D)
+	$(Q)$(call subst_in,$(abspath $(LIBDIR)),,$(abspath include)) $< > $@
+
+$(O)/lib/cmake/Pcce/%: tools/cmake/%.in $(O)/obj/.flags
+	$(call say,GEN,$@)
+	@mkdir -p $(@D)
+	$(Q)$(subst_in) $< > $@
+
+$(O)/lib/cmake/Pcce/%: tools/cmake/%
+	$(call say,GEN,$@)
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+
 # ---- install ---------------------------------------------------------------------
 
 I_BIN := $(DESTDIR)$(PREFIX)/bin
 I_LIB := $(DESTDIR)$(PREFIX)/lib/pcce
 I_INC := $(DESTDIR)$(PREFIX)/include/pcce
 I_MAN := $(DESTDIR)$(PREFIX)/share/man
+I_CMAKE := $(DESTDIR)$(PREFIX)/lib/cmake/Pcce
+COMPLETED := $(sort $(notdir $(CMDS) $(SCRIPTS)))
 PUBLIC_HEADERS := $(wildcard userlib/pcce.h include/pcce/abi.h include/pcce/assert.h)
 
 install: all                                    ## install under PREFIX (staged: DESTDIR)
@@ -292,13 +320,24 @@ install: all                                    ## install under PREFIX (staged:
 		chmod 755 $(I_BIN)/$(basename $(notdir $(f)));) :
 	$(Q)$(if $(PUBLIC_HEADERS),$(INSTALL) -d $(I_INC) && $(INSTALL) -m 644 $(PUBLIC_HEADERS) $(I_INC))
 	$(Q)set -e; $(foreach f,$(MAN),d=$(I_MAN)/man$(subst .,,$(suffix $(f)))/$(notdir $(f)); $(INSTALL) -d $$(dirname $$d); $(call subst_in,,) $(f) > $$d;) :
+	$(Q)$(INSTALL) -d $(DESTDIR)$(PKGCONFIG_DIR) $(I_CMAKE) $(DESTDIR)$(BASH_COMPLETIONS) $(DESTDIR)$(ZSH_COMPLETIONS)
+	$(Q)$(call subst_in,$(PREFIX)/lib/pcce,,$(PREFIX)/include) tools/pcce.pc.in > $(DESTDIR)$(PKGCONFIG_DIR)/pcce.pc
+	$(Q)$(INSTALL) -m 644 $(filter %.cmake,$(FLAGS_FOR)) $(I_CMAKE)
+	$(Q)$(INSTALL) -m 644 tools/completions/_pcce $(DESTDIR)$(ZSH_COMPLETIONS)
+	$(Q)$(INSTALL) -m 644 tools/completions/pcce.bash $(DESTDIR)$(BASH_COMPLETIONS)/$(firstword $(COMPLETED))
+	$(Q)$(foreach c,$(wordlist 2,99,$(COMPLETED)),ln -sf $(firstword $(COMPLETED)) $(DESTDIR)$(BASH_COMPLETIONS)/$(c);)
 
 uninstall:                                      ## remove what install put there
 	$(call say,REMOVE,$(DESTDIR)$(PREFIX))
 	$(Q)rm -f $(addprefix $(I_BIN)/,$(notdir $(CMDS) $(SCRIPTS)))
-	$(Q)rm -rf $(I_LIB)
+	$(Q)rm -rf $(I_LIB) $(I_CMAKE)
+	$(Q)rm -f $(DESTDIR)$(PKGCONFIG_DIR)/pcce.pc $(DESTDIR)$(ZSH_COMPLETIONS)/_pcce \
+		$(addprefix $(DESTDIR)$(BASH_COMPLETIONS)/,$(COMPLETED))
 	$(Q)$(if $(PUBLIC_HEADERS),rm -rf $(I_INC))
 	$(Q)rm -f $(foreach f,$(MAN),$(I_MAN)/man$(subst .,,$(suffix $(f)))/$(notdir $(f)))
+
+deb:                                            ## a Debian package in $(O)/deb; lintian must find no error
+	$(Q)scripts/deb
 
 # ---- running things ----------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 #
 # The interactive view of pcce-report, in a terminal of 80 columns and 24 lines that tmux
 # makes: keys go in, and the screen is compared.  Nothing waits for a fixed time: a
-# screen is looked at until it is as it should be, or for ten seconds.
+# screen is looked at until it is as it should be, or for half a minute.
 #
 # UPDATE=1 tests/view/run.sh writes the golden screens anew: look at the difference.
 
@@ -50,10 +50,10 @@ type_text() { "${tmux[@]}" send-keys -t view -l "$1"; }
 
 capture() { "${tmux[@]}" capture-pane -t view -p "$@" >screen 2>capture.err; }
 
-# until_true COMMAND...: for ten seconds
+# until_true COMMAND...: for half a minute
 until_true() {
 	local i
-	for ((i = 0; i < 200; i++)); do
+	for ((i = 0; i < 600; i++)); do
 		capture
 		"$@" && return 0
 		sleep 0.05

@@ -1,0 +1,96 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Completion in bash and zsh: every option that --help tells of is offered, with the values it can take.  Typed
+# into real shells, in a terminal that tmux makes.
+
+. "$(dirname "$0")/../lib.sh"
+cd "$scratch" || exit 1
+command -v tmux >/dev/null || skip_all "tmux is not installed"
+mkdir dir
+: >some.data
+mkdir home
+cat >home/bashrc <<END
+PS1='> '
+bind 'set bell-style none' 'set completion-query-items 0' 'set page-completions off' 'set show-all-if-ambiguous on' \
+	'set completion-display-width 1'
+. "$top/tools/completions/pcce.bash"
+END
+cat >home/.zshrc <<END
+PS1='> '
+fpath=("$top/tools/completions" \$fpath)
+zstyle ':completion:*' verbose no
+zstyle ':completion:*' menu no
+autoload -Uz compinit && compinit -u -D
+setopt NO_BEEP NO_AUTO_MENU
+LISTMAX=0
+END
+
+n_servers=0
+trap 'stop; rm -rf "$scratch"' EXIT
+stop() { [ $n_servers = 0 ] || "${tmux[@]}" kill-server 2>/dev/null; }
+# start SHELL: bash or zsh
+start() {
+	stop
+	n_servers=$((n_servers + 1))
+	tmux=(tmux -L "pcce-test-$$-$n_servers" -f /dev/null -u)
+	case $1 in
+	bash) "${tmux[@]}" new-session -d -s shell -x 120 -y 100 "bash --noprofile --rcfile home/bashrc -i" ;;
+	zsh) "${tmux[@]}" new-session -d -s shell -x 120 -y 100 "ZDOTDIR='$scratch/home' zsh -d -i" ;;
+	esac
+	until_screen '^> *$'
+}
+# until_screen PATTERN: for half a minute
+until_screen() {
+	local i
+	for ((i = 0; i < 600; i++)); do
+		"${tmux[@]}" capture-pane -t shell -p >screen 2>/dev/null
+		grep -q -e "$1" screen && return 0
+		sleep 0.05
+	done
+	return 1
+}
+# typed LINE PATTERN: the line and a tab; then the screen
+typed() {
+	"${tmux[@]}" send-keys -t shell C-u C-l
+	until_screen '^> *$' || return 1
+	"${tmux[@]}" send-keys -t shell -l -- "$1"
+	"${tmux[@]}" send-keys -t shell Tab
+	until_screen "$2"
+}
+# completes NAME LINE PATTERN
+completes() { if typed "$2" "$3"; then ok "$1"; else not_ok "$1" "wanted: $3" screen; fi; }
+
+for shell in bash zsh; do
+	if ! command -v $shell >/dev/null; then
+		skip "$shell" "$shell is not installed"
+		continue
+	fi
+	start $shell
+	for c in pcce-record pcce-report pcce-encode pcce-config; do
+		$c --help | grep -o -e '^ *\(-., \)\?--[a-z-]*' | grep -o -e '--[a-z-]*' | sort -u >wanted
+		# The last one is there when all are.
+		typed "$c --" "\(^\| \)$(tail -n 1 wanted)\\>"
+		grep -o -e '--[a-z-]*' screen | grep -v -x -e -- | sort -u >offered
+		is "$shell: all options of $c" "$(comm -23 wanted offered | tr '\n' ' ')" ""
+		is "$shell: ... and no others" "$(comm -13 wanted offered | tr '\n' ' ')" ""
+	done
+	completes "$shell: an option" "pcce-report --min-p" '^> pcce-report --min-percent='
+	pcce-report --help | sed -n '/^Formats:/,/^$/s/^  \([a-z][a-z-]*\) .*/\1/p' | sort >wanted
+	typed "pcce-report --format=" "^.*$(tail -n 1 wanted)\\>"
+	grep -v '^>' screen | tr -s ' ' '\n' | grep . | sed 's/^--format=//' | sort >offered
+	is "$shell: formats" "$(comm -3 wanted offered)" ""
+	completes "$shell: a format" "pcce-report --format=fol" '^> pcce-report --format=folded'
+	completes "$shell: a format as a word" "pcce-report --format fol" '^> pcce-report --format folded'
+	completes "$shell: a list of keys" "pcce-report --sort=self,tot" '^> pcce-report --sort=self,total'
+	completes "$shell: a file" "pcce-report -i som" '^> pcce-report -i some.data'
+	completes "$shell: a file with =" "pcce-report --input=som" '^> pcce-report --input=some.data'
+	completes "$shell: a folder" "pcce-report --source=d" '^> pcce-report --source=dir/'
+	completes "$shell: a value that can be left out" "pcce-encode --dump=js" '^> pcce-encode --dump=json'
+	completes "$shell: a program" "pcce-encode som" '^> pcce-encode some.data'
+	completes "$shell: an event" "pcce-record -e page" '^> pcce-record -e page-faults'
+	completes "$shell: a process" "pcce-record -p $$" "^> pcce-record -p $$"
+	completes "$shell: the command that is recorded" "pcce-record -F 99 -- pcce-conf" '^> pcce-record -F 99 -- pcce-config'
+	completes "$shell: ... and its files" "pcce-record -F 99 -- cat som" '^> pcce-record -F 99 -- cat some.data'
+done
+done_testing

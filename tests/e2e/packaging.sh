@@ -1,0 +1,147 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# What other build systems are given: pkg-config, CMake's find_package; and the Debian package: lintian, what it
+# depends on, installing it (into a copy of this system that exists in memory only), using it, removing it.
+
+. "$(dirname "$0")/../lib.sh"
+cd "$scratch" || exit 1
+cp "$top/tests/workloads/recursion.c" "$top/tests/workloads/burn.h" .
+
+# ---- pkg-config --------------------------------------------------------------------------
+
+if command -v pkg-config >/dev/null; then
+	export PKG_CONFIG_PATH=$out/lib/pkgconfig
+	is "pkg-config knows the version" "$(pkg-config --modversion pcce)" "$(cat "$top/VERSION")"
+	# shellcheck disable=SC2046
+	check "pkg-config: builds a program" $CC -O2 -g $(pkg-config --cflags pcce) recursion.c $(pkg-config --libs pcce) -o with-pc
+	check "pkg-config: it is encoded" is_encoded with-pc
+	if record self pc.data ./with-pc; then
+		recording_is_exact "pkg-config: its contexts are exact" pc.data 50
+	else
+		not_ok "pkg-config: its contexts are exact" pc.data.err
+	fi
+else
+	skip "pkg-config" "pkg-config is not installed"
+fi
+
+# ---- CMake -------------------------------------------------------------------------------
+
+# A program, a shared and a static library, and one target without.
+mkdir -p cm
+cat >cm/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.15)
+project(tiny C)
+find_package(Pcce 0.1 REQUIRED)
+set(P ${PROJECT})
+add_library(util SHARED ${P}/lib/util/work.c ${P}/lib/util/each.c)
+add_library(shape STATIC ${P}/lib/shape/tree.c)
+target_link_libraries(shape util)
+add_executable(tiny ${P}/src/main.c)
+target_link_libraries(tiny shape)
+pcce_instrument(util shape tiny)
+add_executable(plain ${P}/src/main.c)
+target_link_libraries(plain shape)
+END
+configure() { cmake -S cm -B "$@" -DCMAKE_PREFIX_PATH="$out" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPROJECT="$top/tests/e2e/project"; }
+if command -v cmake >/dev/null; then
+	if configure cb -DCMAKE_C_COMPILER="$CC" >cm.log 2>&1 && cmake --build cb -j2 >>cm.log 2>&1; then
+		ok "CMake: builds"
+		check "CMake: the program is encoded" is_encoded cb/tiny
+		check "CMake: the shared library is encoded" is_encoded cb/libutil.so
+		check "CMake: what was not named runs, too" cb/plain 3
+		if record self cm.data cb/tiny; then
+			recording_is_exact "CMake: its contexts are exact" cm.data 1
+		else
+			not_ok "CMake: its contexts are exact" cm.data.err
+		fi
+	else
+		not_ok "CMake: builds" cm.log
+	fi
+	if command -v clang >/dev/null; then
+		configure cc -DCMAKE_C_COMPILER=clang >clang.log 2>&1
+		is "CMake: another compiler is refused" "$?" 1
+		check "... by a sentence that names it" sh -c "tr -s ' \n' ' ' <clang.log | grep -q 'plugin of GCC, and the C compiler is Clang'"
+	else
+		skip "CMake: another compiler is refused" "clang is not installed"
+	fi
+	sed -i 's/Pcce 0.1/Pcce 99/' cm/CMakeLists.txt
+	configure c9 >version.log 2>&1
+	is "CMake: a later version is not found" "$?" 1
+else
+	skip "CMake" "cmake is not installed"
+fi
+
+# ---- the Debian package ------------------------------------------------------------------
+
+if ! command -v dh >/dev/null || ! command -v lintian >/dev/null; then
+	skip "make deb" "debhelper or lintian is not installed"
+	done_testing
+fi
+if ! make -s -C "$top" O="$out" deb >deb.log 2>&1; then
+	not_ok "make deb, lintian finds no error" deb.log
+	done_testing
+fi
+ok "make deb, lintian finds no error"
+deb=$(tail -n 1 deb.log)
+check "the package is where make says" test -s "$deb"
+is "its version is ours" "$(dpkg-deb -f "$deb" Version)" "$(cat "$top/VERSION")"
+# The plugin refuses any other build of GCC, so dpkg must.
+gcc=$(dpkg-query -W -f '${Version}' gcc-12 2>/dev/null)
+check "it depends on the GCC that its plugin is for" sh -c "dpkg-deb -f '$deb' Depends | grep -qF 'gcc-12 (= $gcc)'"
+mkdir x
+dpkg-deb -x "$deb" x
+# Libraries that what is installed needs, whose packages are not among the dependencies.
+dpkg-deb -f "$deb" Depends | tr ',' '\n' | sed -e 's|^ *||' -e 's| .*||' >depends
+missing=
+for f in x/usr/bin/pcce-record x/usr/bin/pcce-report x/usr/bin/pcce-encode x/usr/lib/pcce/*.so x/usr/lib/pcce/ld/ld; do
+	for lib in $(readelf -d "$f" | sed -n 's|.*NEEDED.*\[\(.*\)\]|\1|p'); do
+		dpkg-query -S "*/$lib" 2>/dev/null | sed 's|:.*||' | grep -qxF -f depends || missing="$missing $lib"
+	done
+done
+is "it depends on all libraries it needs" "$missing" ""
+check "no file names the build directory" sh -c "! grep -rIl -F '$out' x"
+
+cat >inside.sh <<'END'
+set -eu
+cd "$1"
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
+find /usr /etc -xdev | sort >before
+dpkg -i pcce.deb
+test "$(command -v pcce-report)" = /usr/bin/pcce-report
+gcc-12 -O2 -g $(pcce-config --cflags) recursion.c $(pcce-config --ldflags) -o program
+readelf -d program | grep -q build && exit 1
+gcc-12 -O2 -g $(pkg-config --cflags pcce) recursion.c $(pkg-config --libs pcce) -o with-pc
+pcce-record -b self --verify -F 1000 -o x.data -- ./program
+pcce-report -i x.data --stats | tee stats
+pcce-report -i x.data >/dev/null
+man -w pcce-report
+bash -c '. /usr/share/bash-completion/completions/pcce-report && complete -p pcce-report'
+dpkg -P pcce
+find /usr /etc -xdev | sort >after
+diff before after
+END
+cp "$deb" pcce.deb
+rm -rf x
+cat >outside.sh <<'END'
+set -e
+mount -t tmpfs none "$1/memory"
+mkdir "$1/memory/up" "$1/memory/work" "$1/memory/root"
+mount -t overlay overlay -o "lowerdir=/,upperdir=$1/memory/up,workdir=$1/memory/work" "$1/memory/root"
+for d in proc sys dev; do mount --rbind /$d "$1/memory/root/$d"; done
+mkdir -p "$1/memory/root$1"
+mount --bind "$1" "$1/memory/root$1"
+: >"$1/mounted"
+exec chroot "$1/memory/root" bash "$1/inside.sh" "$1"
+END
+mkdir memory
+timeout 300 unshare -m bash outside.sh "$scratch" >install.log 2>&1
+status=$?
+if [ -e mounted ]; then
+	is "it installs, works and leaves nothing behind" "$status" 0
+	[ "$status" = 0 ] || sed 's/^/#   /' install.log | tail -n 30
+	check "... its recordings agree with the real stack" sh -c "grep -q '^mismatches: 0' stats && grep -q '^undecodable: 0' stats && [ \$(sed -n 's/^verified: //p' stats) -ge 50 ]"
+else
+	skip "it installs, works and leaves nothing behind" "no mounts here: $(tail -n 1 install.log)"
+fi
+done_testing

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# shellcheck shell=bash
+#
+# Completion for bash of pcce-record, pcce-report, pcce-encode and pcce-config. Needs nothing but bash.
+# Options and formats are asked of the command's own --help, so that they are those of the command
+# that is there; what can stand behind an option is here.
+
+_pcce_options() {
+	"$1" --help 2>/dev/null | sed -n -e 's/^ *\(-[A-Za-z?], \)\{0,1\}\(--[a-z-]*=\{0,1\}\).*/\2/p'
+}
+
+_pcce_formats() {
+	"$1" --help 2>/dev/null | sed -n -e '/^Formats:/,/^$/s/^  \([a-z][a-z0-9-]*\)  *.*/\1/p'
+}
+
+# Words separated by commas: the last of them.
+_pcce_list() {
+	local before=
+	case $cur in *,*) before=${cur%,*}, ;; esac
+	mapfile -t COMPREPLY < <(compgen -P "$before" -W "$1" -- "${cur##*,}")
+	compopt -o nospace
+}
+
+_pcce_words() { mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur"); }
+
+_pcce_files() {
+	compopt -o filenames
+	mapfile -t COMPREPLY < <(compgen "$@" -- "$cur")
+}
+
+# What the option takes; false: nothing that is known here.
+_pcce_value() {
+	case $command$1 in
+	*--format) _pcce_words "$(_pcce_formats "$path")" ;;
+	*--input | *-i | *--output | *-o) _pcce_files -f ;;
+	*--source) _pcce_files -d ;;
+	*--color) _pcce_words "always never auto" ;;
+	*--by) _pcce_words "function line file module" ;;
+	*--call-sites) _pcce_words "address line none" ;;
+	*--recursion) _pcce_words "keep direct all" ;;
+	*--demangle) _pcce_words "full simple none" ;;
+	*--sort) _pcce_list "self total samples name module line" ;;
+	*--dump | *encode-d) _pcce_words "text json" ;;
+	*--sampler | *record-b) _pcce_words "auto bpf self" ;;
+	*record--event | *record-e) _pcce_words "cpu-clock task-clock page-faults context-switches cpu-migrations cycles instructions" ;;
+	*record--pid | *record-p) _pcce_words "$(cd /proc && printf '%s\n' [0-9]*)" ;;
+	*--pid | *--tid | *--comm | *--event | *--time | *--focus | *--ignore | *--under | *--min-percent | *--max-depth | \
+		*--count | *record-c | *--frequency | *record-F) ;;
+	*) return 1 ;;
+	esac
+}
+
+# pcce-record: where the recorded command begins in COMP_WORDS, if the cursor is not before it.
+_pcce_command_at() {
+	local i
+	for ((i = 1; i <= COMP_CWORD; i++)); do
+		case ${COMP_WORDS[i]} in
+		--)
+			[ "$i" -lt "$COMP_CWORD" ] && echo $((i + 1))
+			return
+			;;
+		-[ceFobp] | =) i=$((i + 1)) ;;
+		-*) [ "${COMP_WORDS[i + 1]-}" = = ] || case ${COMP_WORDS[i]} in
+			--sampler | --count | --event | --frequency | --output | --pid) i=$((i + 1)) ;;
+			esac ;;
+		*)
+			[ -n "${COMP_WORDS[i]}" ] && echo "$i"
+			return
+			;;
+		esac
+	done
+}
+
+_pcce() {
+	local path=$1 command=${1##*/} cur=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} at
+	COMPREPLY=()
+	if [ "$command" = pcce-record ]; then
+		at=$(_pcce_command_at)
+		if [ -n "$at" ] && declare -F _command_offset >/dev/null; then
+			_command_offset "$at"
+			return
+		elif [ -n "$at" ]; then
+			if [ "$at" = "$COMP_CWORD" ]; then _pcce_files -c -f; else _pcce_files -f; fi
+			return
+		fi
+	fi
+	# `=' is a word of its own, unless COMP_WORDBREAKS was changed.
+	case $cur in
+	=)
+		cur=
+		_pcce_value "$before"
+		return
+		;;
+	--*=*)
+		before=${cur%%=*}
+		cur=${cur#*=}
+		_pcce_value "$before"
+		mapfile -t COMPREPLY < <(printf '%s\n' "${COMPREPLY[@]/#/$before=}")
+		return
+		;;
+	esac
+	if [ "$before" = = ]; then
+		_pcce_value "${COMP_WORDS[COMP_CWORD - 2]}"
+	elif [[ $before == -* && $before != -- && $before != --color && $before != --dump && $before != -d ]] && _pcce_value "$before"; then
+		:
+	elif [[ $cur == -* ]]; then
+		_pcce_words "$(_pcce_options "$path")"
+		case ${COMPREPLY[*]-} in *=) compopt -o nospace ;; esac
+	elif [ "$command" = pcce-encode ]; then
+		_pcce_files -f
+	elif [ "$command" = pcce-record ]; then
+		_pcce_files -c -f
+	fi
+}
+
+complete -F _pcce pcce-record pcce-report pcce-encode pcce-config
