@@ -233,7 +233,7 @@ int main(int argc, char **argv)
 	size_t n = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
 	struct html_page page = {.title = "made for tests", .tree = &tree, .facts = json_object()};
 
-	names = names_new();
+	names = names_new(NAMES_FULL);
 	if (!names || !page.facts)
 		check(-ENOMEM);
 	check(cct_init(&tree));
