@@ -131,7 +131,7 @@ static void test_passes_over(void)
 	outermost();
 	expect("a push helper", VERIFY_AGREES);
 	for (int helper = 1; helper >= 0; helper--) {
-		start(exe(0xef00), 0); /* the runtime, which reserves the spill area for a push */
+		start(exe(0xef00), 0); /* the runtime, on the way to another segment for a push */
 		sample.ext = exe(exe_site(S_REC_REC)->key);
 		push_exe(1, S_C_REC, 0);
 		on_stack(exe(helper ? PUSH_BEFORE + 8 : 0xef08));
