@@ -10,7 +10,8 @@
 #                      before the C library, and, unless it is static, must export the names in
 #                      libpcce.exports (--export-dynamic-symbol=NAME or a dynamic list), so that shared
 #                      libraries, now or by dlopen(), use its page.
-#   libpcce_jump.a     for executables that are not static: setjmp and longjmp.  Linked with -u __pcce_jump.
+#   libpcce_jump.a     for executables that are not static: setjmp, longjmp, getcontext and their kin.  Linked with -u __pcce_jump.
+#   libpcce_context.a  getcontext and its kin for static executables: linked if they use one of them.
 #   libpcce_dso.a      push and pop for one shared library, which must be linked with
 #                          -u __pcce_push LIBDIR/libpcce_dso.a -lpcce
 #   libpcce.so.0       the same runtime for shared libraries whose executable has none; idle if it has one.
@@ -26,7 +27,7 @@ USERLIB_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden -fno
 	-fno-reorder-functions -fno-reorder-blocks-and-partition -fno-exceptions -fasynchronous-unwind-tables \
 	-fno-lto -U_FORTIFY_SOURCE
 
-USERLIB_TARGETS := $(LIBDIR)/libpcce.a $(LIBDIR)/libpcce_jump.a $(LIBDIR)/libpcce_dso.a $(LIBDIR)/libpcce.so.0 $(LIBDIR)/libpcce.so \
+USERLIB_TARGETS := $(LIBDIR)/libpcce.a $(LIBDIR)/libpcce_jump.a $(LIBDIR)/libpcce_context.a $(LIBDIR)/libpcce_dso.a $(LIBDIR)/libpcce.so.0 $(LIBDIR)/libpcce.so \
 	$(LIBDIR)/libpcce.exports $(LIBDIR)/libpcce-verify.so
 
 $(USERLIB_OBJ)/%.o: $(USERLIB_DIR)/%.c $(O)/obj/.flags
@@ -34,7 +35,13 @@ $(USERLIB_OBJ)/%.o: $(USERLIB_DIR)/%.c $(O)/obj/.flags
 	$(call say,CC,$@)
 	$(Q)$(CC) $(USERLIB_CFLAGS) $(WARN) -Iinclude $(DEPFLAGS) -c -o $@ $<
 
-$(USERLIB_OBJ)/segments.o $(USERLIB_OBJ)/interpose_jump.o: USERLIB_CFLAGS += -mgeneral-regs-only
+$(USERLIB_OBJ)/segments.o $(USERLIB_OBJ)/interpose_jump.o $(USERLIB_OBJ)/contexts.o \
+	$(USERLIB_OBJ)/contexts-static.o $(USERLIB_OBJ)/site.o: USERLIB_CFLAGS += -mgeneral-regs-only
+
+$(USERLIB_OBJ)/%-static.o: $(USERLIB_DIR)/%.c $(O)/obj/.flags
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(USERLIB_CFLAGS) $(WARN) -DPCCE_STATIC -Iinclude $(DEPFLAGS) -c -o $@ $<
 
 $(USERLIB_OBJ)/%.o: $(USERLIB_DIR)/%.S $(O)/obj/.flags
 	@mkdir -p $(@D)
@@ -50,7 +57,7 @@ $(USERLIB_OBJ)/%-exec.o: $(USERLIB_DIR)/%.S $(O)/obj/.flags
 	$(call say,AS,$@)
 	$(Q)$(CC) -fPIC -fcf-protection -g -DPCCE_EXEC $(DEPFLAGS) -c -o $@ $<
 
-USERLIB_LINK := $(USERLIB_OBJ)/pushpop.o $(USERLIB_OBJ)/signal_entry.o $(USERLIB_OBJ)/vfork.o $(USERLIB_OBJ)/thread_body.o $(USERLIB_OBJ)/jump_stubs.o $(USERLIB_OBJ)/interpose_jump.o $(USERLIB_C:%=$(USERLIB_OBJ)/%.o) $(USERLIB_OBJ)/text_end.o
+USERLIB_LINK := $(USERLIB_OBJ)/pushpop.o $(USERLIB_OBJ)/signal_entry.o $(USERLIB_OBJ)/vfork.o $(USERLIB_OBJ)/thread_body.o $(USERLIB_OBJ)/jump_stubs.o $(USERLIB_OBJ)/interpose_jump.o $(USERLIB_OBJ)/context_stubs.o $(USERLIB_OBJ)/contexts.o $(USERLIB_OBJ)/site.o $(USERLIB_C:%=$(USERLIB_OBJ)/%.o) $(USERLIB_OBJ)/text_end.o
 USERLIB_EXEC := $(USERLIB_OBJ)/pushpop-exec.o $(USERLIB_OBJ)/signal_entry-exec.o $(USERLIB_OBJ)/vfork-exec.o $(USERLIB_OBJ)/thread_body-exec.o $(USERLIB_C:%=$(USERLIB_OBJ)/%.o) $(USERLIB_OBJ)/text_end.o
 
 $(USERLIB_OBJ)/pcce.o: $(USERLIB_EXEC) $(USERLIB_DIR)/libpcce.exports $(USERLIB_DIR)/build.mk
@@ -63,15 +70,21 @@ $(USERLIB_OBJ)/pcce_dso.o: $(USERLIB_OBJ)/pushpop.o $(USERLIB_OBJ)/segments.o $(
 	$(Q)$(CC) -nostdlib -r -o $@ $(filter %.o,$^)
 	$(Q)objcopy --keep-global-symbol=__pcce_push --keep-global-symbol=__pcce_restore $@
 
-$(USERLIB_OBJ)/pcce_jump.o: $(USERLIB_OBJ)/jump_stubs-exec.o $(USERLIB_OBJ)/interpose_jump.o $(USERLIB_DIR)/libpcce.exports $(USERLIB_DIR)/build.mk
+$(USERLIB_OBJ)/pcce_jump.o: $(USERLIB_OBJ)/jump_stubs-exec.o $(USERLIB_OBJ)/interpose_jump.o $(USERLIB_OBJ)/context_stubs-exec.o $(USERLIB_OBJ)/contexts.o $(USERLIB_OBJ)/site.o $(USERLIB_DIR)/libpcce.exports $(USERLIB_DIR)/build.mk
 	$(call say,LD -r,$@)
 	$(Q)$(CC) -nostdlib -r -o $@ $(filter %.o,$^)
 	$(Q)objcopy --keep-global-symbol=__pcce_jump --keep-global-symbols=$(USERLIB_DIR)/libpcce.exports $@
 
+$(USERLIB_OBJ)/pcce_context.o: $(USERLIB_OBJ)/context_stubs-exec.o $(USERLIB_OBJ)/contexts-static.o $(USERLIB_OBJ)/site.o $(USERLIB_DIR)/libpcce.exports $(USERLIB_DIR)/build.mk
+	$(call say,LD -r,$@)
+	$(Q)$(CC) -nostdlib -r -o $@ $(filter %.o,$^)
+	$(Q)objcopy --keep-global-symbols=$(USERLIB_DIR)/libpcce.exports $@
+
 $(LIBDIR)/libpcce.a: $(USERLIB_OBJ)/pcce.o
 $(LIBDIR)/libpcce_dso.a: $(USERLIB_OBJ)/pcce_dso.o
 $(LIBDIR)/libpcce_jump.a: $(USERLIB_OBJ)/pcce_jump.o
-$(LIBDIR)/libpcce.a $(LIBDIR)/libpcce_dso.a $(LIBDIR)/libpcce_jump.a:
+$(LIBDIR)/libpcce_context.a: $(USERLIB_OBJ)/pcce_context.o
+$(LIBDIR)/libpcce.a $(LIBDIR)/libpcce_dso.a $(LIBDIR)/libpcce_jump.a $(LIBDIR)/libpcce_context.a:
 	@mkdir -p $(@D)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcsD $@ $<

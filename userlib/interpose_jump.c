@@ -20,10 +20,8 @@
  * whose functions have returned by then.
  */
 #include <dlfcn.h>
-#include <elf.h>
 #include <errno.h>
 #include <stdint.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include "internal.h"
 #include "syscall.h"
@@ -74,8 +72,6 @@ HIDDEN void *__pcce_jump_resolve(unsigned int i);
 HIDDEN void __pcce_jump_keep(uint64_t sp, uint64_t pc);
 HIDDEN int __pcce_jump_find(const uint64_t *jmp_buf, struct jump_state *out);
 
-static uint64_t load_bias; /* of the executable, in whose file the addresses are that ext holds in 32 bits */
-
 HIDDEN void *__pcce_jump_resolve(unsigned int i)
 {
 	int saved_errno = errno;
@@ -88,12 +84,6 @@ HIDDEN void *__pcce_jump_resolve(unsigned int i)
 
 __attribute__((constructor(101))) static void construct(void)
 {
-	const Elf64_Phdr *ph = (const Elf64_Phdr *)getauxval(AT_PHDR);
-	unsigned long n = getauxval(AT_PHNUM);
-
-	for (unsigned long i = 0; ph && i < n; i++)
-		if (ph[i].p_type == PT_PHDR)
-			load_bias = (uint64_t)ph - ph[i].p_vaddr;
 	for (unsigned int i = 0; i < N_NAMES; i++)
 		__pcce_jump_resolve(i);
 }
@@ -140,14 +130,6 @@ static struct jump *to_replace(struct jumps *jumps, uint64_t sp, uint64_t pc)
 	return oldest;
 }
 
-/* Is it instrumented code that calls, through a site that ext names? Then __pcce_restore will follow a jump. */
-static bool from_site(uint64_t ext, uint64_t pc)
-{
-	uint64_t site = ext >> 32 ? ext : ext + load_bias;
-
-	return ext && pc - site - 1 < 64;
-}
-
 HIDDEN void __pcce_jump_keep(uint64_t sp, uint64_t pc)
 {
 	const struct pcce_page *page = &pcce_page;
@@ -168,7 +150,7 @@ HIDDEN void __pcce_jump_keep(uint64_t sp, uint64_t pc)
 		j->word = top->site;
 		j->top_id = top->id;
 		j->position = *(const volatile __u64 *)&page->position;
-		j->how = from_site(page->ext, pc) ? JUMP_RECORD : JUMP_DIRECT;
+		j->how = __pcce_from_site(page->ext, pc) ? JUMP_RECORD : JUMP_DIRECT;
 		j->used = ++jumps->clock;
 		if (compare_exchange((uint64_t *)&j->sp, mark, sp) == mark)
 			return;

@@ -422,6 +422,8 @@ static enum decode_reason locate(struct walk *w, uint64_t ip, uint64_t r11)
 			if (r)
 				return r;
 		}
+	} else if (w->ext == PCCE_EXT_CHANGING) {
+		return REASON_RESTORING;
 	} else if (w->ext) {
 		ext_module = find_ext(w, &ext_site);
 		if (!ext_module || ext_module->table != m->table || ext_site != site)

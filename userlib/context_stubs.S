@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What a program calls as getcontext, setcontext, swapcontext and makecontext, and where
+ * the contexts that it enters begin: contexts.c says how, and moves the states.
+ *
+ * The stubs go on in the real ones with all that these save as it was: the stack pointer, the
+ * return address, and the registers that calls preserve.
+ *
+ * Weak, for programs that have such functions of their own.
+ */
+#include <cet.h>
+#include "asm.h"
+
+.macro GROW bytes
+	subq $\bytes, %rsp
+	.cfi_adjust_cfa_offset \bytes
+.endm
+
+.macro SHRINK bytes
+	addq $\bytes, %rsp
+	.cfi_adjust_cfa_offset -\bytes
+.endm
+
+/* Begins with rdi and rsi saved. */
+.macro GO_ON number
+	movq __pcce_context_real + 8 * \number(%rip), %rax
+	testq %rax, %rax
+	jnz 1f
+	GROW 8
+	movl $\number, %edi
+	call __pcce_context_resolve
+	SHRINK 8
+1:	UNSAVE rsi
+	UNSAVE rdi
+	jmp *%rax
+	.cfi_endproc
+.endm
+
+.macro BEGIN name
+	.p2align 4
+	.weak \name
+	.type \name, @function
+\name:
+	.cfi_startproc
+	_CET_ENDBR
+	SAVE rdi
+	SAVE rsi
+.endm
+
+	.text
+	BEGIN getcontext
+	leaq 24(%rsp), %rsi	/* the stack pointer after the return */
+	movq 16(%rsp), %rdx
+	GROW 8
+	call __pcce_context_get
+	SHRINK 8
+	GO_ON 0
+	.size getcontext, . - getcontext
+
+	BEGIN setcontext
+	GROW 8
+	call __pcce_context_enter
+	SHRINK 8
+	movq %rax, 8(%rsp)
+	GO_ON 1
+	.size setcontext, . - setcontext
+
+	BEGIN swapcontext
+	leaq 24(%rsp), %rdx
+	movq 16(%rsp), %rcx
+	GROW 8
+	call __pcce_context_swap
+	SHRINK 8
+	movq %rax, (%rsp)
+	GO_ON 2
+	.size swapcontext, . - swapcontext
+
+/* The arguments of the function stay where they are, in registers and on the stack. */
+	.p2align 4
+	.weak makecontext
+	.type makecontext, @function
+makecontext:
+	.cfi_startproc
+	_CET_ENDBR
+	SAVE rdx
+	SAVE rcx
+	SAVE r8
+	SAVE r9
+	SAVE rdi
+	SAVE rsi
+	GROW 8
+	call __pcce_context_made
+	movq __pcce_context_real + 24(%rip), %rax
+	testq %rax, %rax
+	jnz 1f
+	movl $3, %edi
+	call __pcce_context_resolve
+1:	SHRINK 8
+	UNSAVE rsi
+	UNSAVE rdi
+	UNSAVE r9
+	UNSAVE r8
+	UNSAVE rcx
+	UNSAVE rdx
+	movq %rax, %r11
+	xorl %eax, %eax
+	jmp *%r11
+	.cfi_endproc
+	.size makecontext, . - makecontext
+
+/* A context that was saved: rdi is its record, which begins with where it goes on. The stack has room
+ * for a return address, as if the function that the state was saved in were about to return. */
+	.p2align 4
+	.globl __pcce_context_landed
+	.hidden __pcce_context_landed
+	.type __pcce_context_landed, @function
+__pcce_context_landed:
+	.cfi_startproc
+	_CET_ENDBR
+	movq (%rdi), %rax
+	movq %rax, (%rsp)
+	GROW 8
+	call __pcce_context_load
+	SHRINK 8
+	xorl %eax, %eax
+	ret
+	.cfi_endproc
+	.size __pcce_context_landed, . - __pcce_context_landed
+
+/* A context that was made: r12 is its function. */
+	.p2align 4
+	.globl __pcce_context_start
+	.hidden __pcce_context_start
+	.type __pcce_context_start, @function
+__pcce_context_start:
+	.cfi_startproc
+	_CET_ENDBR
+	SAVE rdi
+	SAVE rsi
+	SAVE rdx
+	SAVE rcx
+	SAVE r8
+	SAVE r9
+	GROW 8
+	call __pcce_context_begin
+	SHRINK 8
+	UNSAVE r9
+	UNSAVE r8
+	UNSAVE rcx
+	UNSAVE rdx
+	UNSAVE rsi
+	UNSAVE rdi
+	jmp *%r12
+	.cfi_endproc
+	.size __pcce_context_start, . - __pcce_context_start
+
+/* Where it returns to: on in the C library, which finds at rbx what it is to enter. A debugger and an unwinder stop here. */
+	.p2align 4
+	.cfi_startproc
+	.cfi_undefined %rip
+	nop
+	.globl __pcce_context_end
+	.hidden __pcce_context_end
+	.type __pcce_context_end, @function
+__pcce_context_end:
+	_CET_ENDBR
+	movq (%rbx), %rdi
+	movq %rsp, %r12
+	andq $-16, %rsp
+	call __pcce_context_leave
+	movq %r12, %rsp
+	movq %rax, (%rbx)
+	jmp *__pcce_context_libc_end(%rip)
+	.cfi_endproc
+	.size __pcce_context_end, . - __pcce_context_end
+
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * getcontext and its kin: each stack of the program has an encoding stack of its own.
+ * context_stubs.S is what the program calls; this moves the state.
+ *
+ * A context is saved where the C library saves it, in getcontext and swapcontext: what the page says, the entries
+ * in its halves, and the address of the area, which from then on is that stack's.  A context that makecontext makes
+ * begins with an empty encoding stack.  To enter a context the C library is given a copy of it that leads to us first
+ * (context_stubs.S), on the stack that is entered, where the state is put into the page.  On the way ext is
+ * PCCE_EXT_CHANGING, so a sample is marked; before and after, it is exact.  What the program can see, the contexts that
+ * it holds and the frames on its stacks, is as without us.
+ *
+ * Known by the address of the ucontext_t, and valid as long as stack pointer and instruction pointer in it
+ * are those that were saved.  A context that is not known (a copy, one that a signal handler was given, one that was
+ * put together by hand) is entered with PCCE_ID_LOST on an empty stack, the segments below which cannot be had, so that
+ * __pcce_restore in what is entered finds lost entries only: all is marked there.  Nothing is ever removed, as
+ * nobody says when a ucontext_t is gone: the records of a process are limited, and what exceeds them is not known.
+ *
+ * A handler may come in everywhere: segments.c says what it leaves alone.  While a state is put into the page, it runs
+ * on top of nothing, and what it spoils is written again.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <ucontext.h>
+#include "internal.h"
+#include "segments.h"
+#include "syscall.h"
+
+#ifndef RTLD_NEXT
+#define RTLD_NEXT ((void *)-1L)
+#endif
+
+#define HIDDEN __attribute__((visibility("hidden")))
+
+extern __thread struct pcce_page pcce_page __attribute__((tls_model("initial-exec")));
+#ifdef PCCE_STATIC
+extern void __getcontext(void), __setcontext(void), __swapcontext(void), __makecontext(void);
+#else
+extern void *dlsym(void *, const char *) __attribute__((weak));
+#endif
+
+#define HALF_WORDS ((PCCE_SEGMENT_ENTRIES + 1) * 2)
+#define BUCKETS 1024
+#define RECORDS_MAX (1u << 16)
+#define RECORDS_BYTES (RECORDS_MAX * sizeof(struct record))
+
+/* An even number of segments below the current one that no stack reaches. */
+#define NUMBER_LOST (1u << 29)
+
+enum { KIND_NONE, KIND_SAVED, KIND_GOT, KIND_MADE };
+
+struct record {
+	uint64_t pc; /* first: context_stubs.S */
+	struct record *next;
+	const ucontext_t *ucp;
+	uint64_t sp;
+	uint64_t id, ext, position, area;
+	uint32_t kind;
+	__u64 half[2][HALF_WORDS];
+	ucontext_t copy;
+};
+
+static struct record *buckets[BUCKETS];
+
+/* In the order of context_stubs.S. A static program has them under a second name. */
+#ifdef PCCE_STATIC
+static void (*const functions[])(void) = {__getcontext, __setcontext, __swapcontext, __makecontext};
+#define N_NAMES (sizeof(functions) / sizeof(*functions))
+#else
+static const char *const names[] = {"getcontext", "setcontext", "swapcontext", "makecontext"};
+#define N_NAMES (sizeof(names) / sizeof(*names))
+#endif
+
+HIDDEN void *__pcce_context_real[N_NAMES];
+HIDDEN uint64_t __pcce_context_libc_end; /* where the C library has a context's function return to */
+HIDDEN void *__pcce_context_resolve(unsigned int i);
+HIDDEN void __pcce_context_get(const ucontext_t *ucp, uint64_t sp, uint64_t pc);
+HIDDEN const ucontext_t *__pcce_context_enter(const ucontext_t *ucp);
+HIDDEN const ucontext_t *__pcce_context_swap(const ucontext_t *from, const ucontext_t *to, uint64_t sp, uint64_t pc);
+HIDDEN void __pcce_context_made(const ucontext_t *ucp);
+HIDDEN void __pcce_context_begin(void);
+HIDDEN const ucontext_t *__pcce_context_leave(const ucontext_t *link);
+HIDDEN void __pcce_context_load(struct record *r);
+extern HIDDEN const char __pcce_context_landed[], __pcce_context_start[], __pcce_context_end[];
+
+HIDDEN void *__pcce_context_resolve(unsigned int i)
+{
+	int saved_errno = errno;
+#ifdef PCCE_STATIC
+	void *real = (void *)functions[i];
+#else
+	void *real = dlsym ? dlsym(RTLD_NEXT, names[i]) : NULL;
+#endif
+
+	__atomic_store_n(&__pcce_context_real[i], real, __ATOMIC_RELAXED);
+	errno = saved_errno;
+	return real;
+}
+
+/* ---- records --------------------------------------------------------------------------- */
+
+static struct record **bucket_of(const ucontext_t *ucp)
+{
+	return &buckets[((uint64_t)ucp >> 3) * 0x9e3779b97f4a7c15ULL >> 54];
+}
+
+static struct record *find(const ucontext_t *ucp)
+{
+	struct record *r = __atomic_load_n(bucket_of(ucp), __ATOMIC_ACQUIRE);
+
+	while (r && r->ucp != ucp)
+		r = r->next;
+	return r;
+}
+
+static struct record *allocate(void)
+{
+	static struct record *all;
+	static uint32_t given;
+	struct record *have = __atomic_load_n(&all, __ATOMIC_ACQUIRE);
+	uint32_t i;
+
+	if (!have) {
+		struct record *fresh = raw_mmap(NULL, RECORDS_BYTES, PROT_READ | PROT_WRITE,
+						MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+		if (raw_failed(fresh))
+			return NULL;
+		if (__atomic_compare_exchange_n(&all, &have, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+			have = fresh;
+		else
+			raw_syscall2(SYS_munmap, fresh, RECORDS_BYTES);
+	}
+	i = __atomic_load_n(&given, __ATOMIC_RELAXED);
+	while (i < RECORDS_MAX)
+		if (__atomic_compare_exchange_n(&given, &i, i + 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			return have + i;
+	return NULL;
+}
+
+static struct record *find_or_add(const ucontext_t *ucp)
+{
+	struct record **bucket = bucket_of(ucp), *r = find(ucp);
+
+	if (r)
+		return r;
+	r = allocate();
+	if (!r)
+		return NULL;
+	r->ucp = ucp;
+	r->next = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
+	while (!__atomic_compare_exchange_n(bucket, &r->next, r, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		;
+	return r;
+}
+
+/* ---- the page -------------------------------------------------------------------------- */
+
+static volatile __u64 *current(void)
+{
+	return (volatile __u64 *)&pcce_page.position;
+}
+
+static uint32_t number_of(uint64_t position)
+{
+	return (uint32_t)(position >> 32) >> PCCE_PLACE_SHIFT;
+}
+
+static uint32_t held(uint64_t position)
+{
+	return (uint32_t)(position >> 32) & PCCE_PLACE_HELD;
+}
+
+static uint64_t word_of(uint32_t used, uint32_t number)
+{
+	return ((number & 1 ? PCCE_OFF_HALF : 0) + used) | (uint64_t)(number << PCCE_PLACE_SHIFT) << 32;
+}
+
+static volatile __u64 *half(uint32_t number)
+{
+	return (volatile __u64 *)((char *)&pcce_page.base + (number & 1 ? PCCE_OFF_HALF : 0));
+}
+
+/* Words of the current segment that are in use, with its base. */
+static unsigned int words_of(uint64_t position)
+{
+	return ((uint32_t)position & PCCE_OFF_USED) / sizeof(uint64_t) + 2;
+}
+
+static void copy_half(volatile __u64 *to, const volatile __u64 *from, unsigned int words)
+{
+	for (unsigned int i = 0; i < words; i++)
+		to[i] = from[i];
+}
+
+static bool same_half(const __u64 *as, const volatile __u64 *is, unsigned int words)
+{
+	for (unsigned int i = 0; i < words; i++)
+		if (as[i] != is[i])
+			return false;
+	return true;
+}
+
+/* A handler in between takes nothing away but KEPT, and then what was kept is in the area. */
+static bool keep(struct record *r)
+{
+	uint64_t position;
+
+	do {
+		position = *current();
+		if (words_of(position) > HALF_WORDS)
+			return false;
+		copy_half(r->half[number_of(position) & 1], half(number_of(position)), words_of(position));
+		if (held(position) == PCCE_PLACE_KEPT)
+			copy_half(r->half[~number_of(position) & 1], half(~number_of(position)), HALF_WORDS);
+		r->area = pcce_page.area;
+	} while (*current() != position);
+	r->position = position;
+	r->id = pcce_page.id;
+	r->ext = pcce_page.ext;
+	return true;
+}
+
+/*
+ * The segments below get new generations: a sampler that has seen them may have seen others in their places
+ * since, and in another thread.
+ */
+static void renumber(struct record *r)
+{
+	uint32_t number = number_of(r->position);
+	struct pcce_segment *area = (struct pcce_segment *)(uintptr_t)r->area;
+	uint64_t below = 0;
+
+	if (number >= PCCE_AREA_SEGMENTS)
+		return;
+	for (uint32_t i = 0; i < number; i++) {
+		uint64_t generation = 1;
+		bool kept = i + 1 == number && held(r->position) == PCCE_PLACE_KEPT;
+
+		if (!kept && !(area && area[i].generation)) {
+			below = 0;
+			continue;
+		}
+		if (!pcce_page.generation) {
+			struct timespec now;
+
+			if (raw_syscall2(SYS_clock_gettime, CLOCK_MONOTONIC, &now) == 0)
+				pcce_page.generation = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+		}
+		__asm__ volatile("xaddq %1, %0" : "+m"(pcce_page.generation), "+r"(generation) : : "cc", "memory");
+		generation++;
+		if (kept) {
+			r->half[i & 1][0] = below;
+		} else {
+			area[i].base.id = below;
+			area[i].generation = generation;
+		}
+		below = generation;
+	}
+	r->half[number & 1][0] = below;
+}
+
+static void free_area(uint64_t area)
+{
+	if (area)
+		raw_syscall2(SYS_munmap, area, AREA_BYTES);
+}
+
+static uint64_t exchange(volatile __u64 *at, uint64_t value)
+{
+	__asm__ volatile("xchgq %1, %0" : "+m"(*at), "+r"(value) : : "memory");
+	return value;
+}
+
+/* An empty encoding stack with this number of segments below; the area that there was is another context's. */
+static void begin_stack(uint32_t number, uint64_t area)
+{
+	volatile __u64 *base = half(number);
+
+	*(volatile __u64 *)&pcce_page.area = 0;
+	base[0] = 0;
+	base[1] = PCCE_MARK_WORD;
+	*current() = word_of(0, number);
+	/* A handler may have reserved one. */
+	free_area(exchange((volatile __u64 *)&pcce_page.area, area));
+}
+
+static void changing(void)
+{
+	*(volatile __u64 *)&pcce_page.ext = PCCE_EXT_CHANGING;
+}
+
+static void now_in(uint64_t id, uint64_t ext)
+{
+	*(volatile __u64 *)&pcce_page.id = id;
+	*(volatile __u64 *)&pcce_page.ext = ext;
+}
+
+/*
+ * On the stack that was entered. A handler leaves what it comes upon as soon as position says that it is there. The
+ * generation of what is below comes last: a sampler that sees it takes everything below as it is.
+ */
+HIDDEN void __pcce_context_load(struct record *r)
+{
+	uint32_t number = number_of(r->position);
+	unsigned int words = words_of(r->position);
+	bool kept = held(r->position) == PCCE_PLACE_KEPT;
+	volatile __u64 *entries = half(number) + 1; /* with the base's second word, but not the first */
+
+	begin_stack(number, r->area);
+	renumber(r);
+	for (;;) {
+		copy_half(entries, r->half[number & 1] + 1, words - 1);
+		if (kept)
+			copy_half(half(~number), r->half[~number & 1], HALF_WORDS);
+		*current() = r->position;
+		if (same_half(r->half[number & 1] + 1, entries, words - 1) &&
+		    (!kept || same_half(r->half[~number & 1], half(~number), HALF_WORDS))) {
+			entries[-1] = r->half[number & 1][0];
+			if (*current() == r->position)
+				break;
+			entries[-1] = 0;
+		}
+		*current() = word_of(0, number);
+	}
+	/* After a getcontext of instrumented code there is a __pcce_restore, and then ext is cleared. */
+	if (r->kind == KIND_GOT && __pcce_from_site(r->ext, r->pc))
+		now_in(r->id, PCCE_EXT_CHANGING);
+	else
+		now_in(r->id, r->ext);
+}
+
+/* ---- what the stubs call ----------------------------------------------------------------- */
+
+/* A shadow stack knows where a context goes on; then we cannot lead it elsewhere. */
+static bool shadow_stack(void)
+{
+	uint64_t pointer = 0;
+
+	__asm__ volatile("rdsspq %0" : "+r"(pointer));
+	return pointer != 0;
+}
+
+static void save(const ucontext_t *ucp, uint64_t sp, uint64_t pc, uint32_t kind)
+{
+	struct record *r = find_or_add(ucp);
+
+	if (!r)
+		return;
+	r->kind = KIND_NONE;
+	r->sp = sp;
+	r->pc = pc;
+	if (keep(r))
+		r->kind = kind;
+}
+
+HIDDEN void __pcce_context_get(const ucontext_t *ucp, uint64_t sp, uint64_t pc)
+{
+	save(ucp, sp, pc, KIND_GOT);
+}
+
+HIDDEN void __pcce_context_made(const ucontext_t *ucp)
+{
+	static uint64_t stack[64];
+	struct record *r = find_or_add(ucp);
+
+	if (!__pcce_context_libc_end && __pcce_context_resolve(3)) {
+		void (*make)(ucontext_t *, void (*)(void), int, ...) = __pcce_context_real[3];
+		ucontext_t c = {.uc_stack = {.ss_sp = stack, .ss_size = sizeof(stack)}};
+
+		make(&c, (void (*)(void))__pcce_context_start, 0);
+		__atomic_store_n(&__pcce_context_libc_end, *(uint64_t *)c.uc_mcontext.gregs[REG_RSP], __ATOMIC_RELAXED);
+	}
+	if (r)
+		r->kind = KIND_MADE;
+}
+
+/* What glibc leaves at the top of a made context's stack: the return address, and at rbx its uc_link. */
+static bool lead_end(const ucontext_t *c)
+{
+	uint64_t *ret = (uint64_t *)c->uc_mcontext.gregs[REG_RSP];
+
+	if (!__pcce_context_libc_end || (*ret != __pcce_context_libc_end && *ret != (uint64_t)__pcce_context_end) ||
+	    *(const ucontext_t **)c->uc_mcontext.gregs[REG_RBX] != c->uc_link)
+		return false;
+	*ret = (uint64_t)__pcce_context_end;
+	return true;
+}
+
+HIDDEN const ucontext_t *__pcce_context_enter(const ucontext_t *ucp)
+{
+	struct record *r = find(ucp);
+	const greg_t *regs = ucp->uc_mcontext.gregs;
+	greg_t *lead;
+
+	changing();
+	if (r && !shadow_stack()) {
+		lead = r->copy.uc_mcontext.gregs;
+		if (r->kind == KIND_MADE && lead_end(ucp)) {
+			r->copy = *ucp;
+			lead[REG_R12] = regs[REG_RIP];
+			lead[REG_RIP] = (greg_t)__pcce_context_start;
+			return &r->copy;
+		}
+		if ((r->kind == KIND_SAVED || r->kind == KIND_GOT) && r->sp == (uint64_t)regs[REG_RSP] &&
+		    r->pc == (uint64_t)regs[REG_RIP]) {
+			r->copy = *ucp;
+			lead[REG_RDI] = (greg_t)r;
+			lead[REG_RSP] -= sizeof(r->pc);
+			lead[REG_RIP] = (greg_t)__pcce_context_landed;
+			return &r->copy;
+		}
+	}
+	begin_stack(NUMBER_LOST, 0);
+	now_in(PCCE_ID_LOST, 0);
+	return ucp;
+}
+
+HIDDEN const ucontext_t *__pcce_context_swap(const ucontext_t *from, const ucontext_t *to, uint64_t sp, uint64_t pc)
+{
+	if (from == to)
+		return to;
+	save(from, sp, pc, KIND_SAVED);
+	return __pcce_context_enter(to);
+}
+
+/* On the stack of a context that was made. */
+HIDDEN void __pcce_context_begin(void)
+{
+	begin_stack(0, 0);
+	now_in(0, 0);
+}
+
+/* Its function has returned: what it needed room for is not needed any more. */
+HIDDEN const ucontext_t *__pcce_context_leave(const ucontext_t *link)
+{
+	uint64_t area;
+
+	if (!link)
+		return NULL;
+	area = pcce_page.area;
+	link = __pcce_context_enter(link);
+	if (pcce_page.ext == PCCE_EXT_CHANGING)
+		begin_stack(0, 0);
+	free_area(area);
+	return link;
+}

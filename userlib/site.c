@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * What ext names: is it the call that returns here?  For the functions that return twice, which have a
+ * __pcce_restore after them only where instrumented code calls them.
+ */
+#include <elf.h>
+#include <sys/auxv.h>
+#include "internal.h"
+
+static uint64_t load_bias; /* of the executable, in whose file the addresses are that ext holds in 32 bits */
+
+/* The program headers stand behind the ELF header, at the file's beginning: static PIE has no PT_PHDR. */
+__attribute__((constructor(101))) static void construct(void)
+{
+	const Elf64_Phdr *ph = (const Elf64_Phdr *)getauxval(AT_PHDR);
+	unsigned long n = getauxval(AT_PHNUM);
+
+	for (unsigned long i = 0; ph && i < n; i++)
+		if (ph[i].p_type == PT_LOAD && ph[i].p_offset == 0)
+			load_bias = (uint64_t)ph - sizeof(Elf64_Ehdr) - ph[i].p_vaddr;
+}
+
+bool __pcce_from_site(uint64_t ext, uint64_t pc)
+{
+	uint64_t site = ext >> 32 ? ext : ext + load_bias;
+
+	return ext && pc - site - 1 < 64;
+}
