@@ -141,11 +141,11 @@ __pcce_signal_entry:
 	.cfi_endproc
 	.size	__pcce_signal_entry, . - __pcce_signal_entry
 
-	/* struct pcce_table_helper[]: where the state is not decodable (PCCE_HELPER_RESTORING). */
+	/* struct pcce_table_helper[]: where the state is not decodable (PCCE_HELPER_HANDLER). */
 	.section .pcce_helpers, "R", @progbits
 	.quad	.Lenter
-	.long	.Lentered - .Lenter, 3
+	.long	.Lentered - .Lenter, 5
 	.quad	.Lleave
-	.long	.Lend - .Lleave, 3
+	.long	.Lend - .Lleave, 5
 
 	.section .note.GNU-stack, "", @progbits

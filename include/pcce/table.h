@@ -142,8 +142,9 @@ enum pcce_helper_state {
 	PCCE_HELPER_PUSHED = 2,	   /* id = top entry's id, dropping one repetition */
 	PCCE_HELPER_RESTORING = 3, /* __pcce_restore: the state is being put back; not decodable, unless ext tells
 				    * that a setjmp has returned, for the first time or by a recorded jump */
-	PCCE_HELPER_JUMPING = 4	   /* two entries are claimed and not filled: dropping these, as other code without
+	PCCE_HELPER_JUMPING = 4,   /* two entries are claimed and not filled: dropping these, as other code without
 				    * slots; r11 means nothing */
+	PCCE_HELPER_HANDLER = 5	   /* where a signal handler begins or ends: not decodable, whatever ext says */
 };
 
 struct pcce_table_helper {

@@ -292,9 +292,17 @@ void chain_step(struct chain *c, struct space *s, enum insn insn, struct moment 
 
 void chain_signal(struct chain *c, struct space *s, struct moment before, struct moment now, uint64_t lo, uint64_t hi)
 {
-	struct expected e = chain_expected(c, s, before.ip);
-	struct activation *t = top_of(c);
-	struct activation fresh = {
+	struct expected e;
+	struct activation *t;
+	struct activation fresh;
+	struct place p = space_place(s, now.ip);
+
+	/* Amid a change of stacks, which ends with a jump or a return. */
+	if (!on_stack(top_of(c), before.sp))
+		settle(c, s, before);
+	e = chain_expected(c, s, before.ip);
+	t = top_of(c);
+	fresh = (struct activation){
 		.kind = ACTIVATION_SIGNAL,
 		.ret_slot = now.sp,
 		.stack_lo = lo < hi ? lo : t->stack_lo,
@@ -305,7 +313,6 @@ void chain_signal(struct chain *c, struct space *s, struct moment before, struct
 		.n = e.n + 1,
 		.notes = mix64(e.notes + 3),
 	};
-	struct place p = space_place(s, now.ip);
 
 	/* The runtime's entry, to which all handlers of the program are tied, is in a range of its own. */
 	fresh.hidden = e.foreign && p.func == PCCE_NONE && space_helper(s, now.ip) < 0;

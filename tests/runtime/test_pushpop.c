@@ -330,7 +330,7 @@ static void test_ranges(void)
 		if (in_helpers)
 			contiguous &= h->addr == end && h->state <= PCCE_HELPER_RESTORING;
 		else
-			contiguous &= h->addr >= end && h->state == PCCE_HELPER_RESTORING;
+			contiguous &= h->addr >= end && h->state >= PCCE_HELPER_RESTORING;
 		contiguous &= h->length > 0 && h->addr + h->length <= entries.text_end;
 		in_helpers &= h->state != PCCE_HELPER_RESTORING;
 		end = h->addr + h->length;

@@ -5,6 +5,7 @@
  * setcontext, on the same stack, on another one, and twice; with signals in between.
  *
  * sampled: no
+ * step: --signal=USR1,331
  */
 #include <signal.h>
 #include <sys/mman.h>

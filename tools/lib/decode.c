@@ -400,6 +400,10 @@ static enum decode_reason locate(struct walk *w, uint64_t ip, uint64_t r11)
 		emit(w, FRAME_FOREIGN, m, PCCE_NONE, PCCE_NONE, ip);
 		return REASON_RESTORING;
 	}
+	if (h && h->state == PCCE_HELPER_HANDLER) {
+		emit(w, FRAME_FOREIGN, m, PCCE_NONE, PCCE_NONE, ip);
+		return REASON_RESTORING;
+	}
 	if (h && h->state == PCCE_HELPER_JUMPING) {
 		drop_entry(w);
 		drop_entry(w);

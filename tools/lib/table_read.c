@@ -124,7 +124,7 @@ static int check_functions(const struct table *t, const char **why)
 	for (uint64_t i = 0; i < h->helpers.count; i++) {
 		const struct pcce_table_helper *p = &t->helpers[i];
 
-		if (p->state > PCCE_HELPER_JUMPING || p->addr + p->length < p->addr ||
+		if (p->state > PCCE_HELPER_HANDLER || p->addr + p->length < p->addr ||
 		    (i && p->addr < t->helpers[i - 1].addr + t->helpers[i - 1].length))
 			REFUSE("is damaged: its helpers are not in order");
 	}
