@@ -56,6 +56,7 @@ CLANG_FORMAT ?= clang-format
 # Debian puts bpftool into /usr/sbin, which is not on every user's PATH.
 BPFTOOL      ?= $(firstword $(shell PATH="$$PATH:/usr/sbin:/sbin" command -v bpftool) bpftool)
 INSTALL      ?= install
+PROTOC_C     ?= protoc-c
 export CC CXX AR O
 
 V ?= 0
@@ -81,7 +82,7 @@ SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-om
 endif
 CPPFLAGS_ALL := -Iinclude -I. -I$(O)/obj -DPCCE_VERSION='"$(VERSION)"' $(CPPFLAGS)
 CFLAGS_TOOLS := -std=gnu11 $(WARN) $(CFLAGS) $(SANFLAGS) -pthread
-LIBS_TOOLS   := -Wl,--as-needed -ldw -lelf -lbpf -lz -ljansson -lurcu-bp -liberty -lncursesw -ltinfo -lm
+LIBS_TOOLS   := -Wl,--as-needed -ldw -lelf -lbpf -lz -ldeflate -lprotobuf-c -ljansson -lurcu-bp -liberty -lncursesw -ltinfo -lm
 
 GCC_MAJOR  = $(firstword $(subst ., ,$(shell $(CC) -dumpversion 2>/dev/null)))
 PLUGIN_DIR = $(shell $(CC) -print-file-name=plugin 2>/dev/null)
@@ -99,6 +100,7 @@ BIN_SH      := $(wildcard tools/pcce-*.sh)
 SPECS_IN    := $(wildcard tools/*.specs.in)
 SPECS_RAW   := $(wildcard tools/*.specs)
 BPF_SRC     := $(wildcard tools/bpf/*.bpf.c)
+PROTO_SRC   := $(wildcard tools/lib/*.proto)
 UNIT_SRC    := $(wildcard tests/unit/test_*.c)
 # what unit tests share: tests/unit/NAME.c that is not a test itself
 UNIT_COMMON := $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
@@ -117,6 +119,7 @@ SCRIPTS := $(BIN_IN:tools/%.in=$(O)/bin/%) $(BIN_SH:tools/%.sh=$(O)/bin/%)
 SPECS   := $(SPECS_IN:tools/%.in=$(LIBDIR)/%) $(SPECS_RAW:tools/%=$(LIBDIR)/%)
 LDS     := $(if $(LD_SRC),$(addprefix $(LIBDIR)/ld/,ld ld.bfd ld.gold ld.lld ld.mold))
 SKELS   := $(BPF_SRC:tools/bpf/%.bpf.c=$(O)/obj/%.skel.h)
+PROTOS  := $(PROTO_SRC:tools/lib/%.proto=$(O)/obj/%.pb-c.h)
 UNITS   := $(UNIT_SRC:tests/unit/%.c=$(O)/tests/unit/%)
 ORACLES := $(if $(ORACLE_SRC),$(O)/tests/oracle/step) $(if $(DAMAGE_SRC),$(O)/tests/oracle/damage)
 FLAGS_FOR := $(O)/lib/pkgconfig/pcce.pc $(CMAKE_SRC:tools/cmake/%=$(O)/lib/cmake/Pcce/%) \
@@ -135,7 +138,7 @@ USERLIB_TARGETS :=
 all: plugin userlib tools bpf specs ld flags    ## build everything (default)
 plugin: $(PLUGIN)                               ## the GCC plugin
 userlib: $(USERLIB_TARGETS)                     ## the runtime library
-tools: $(CMDS) $(SCRIPTS)                       ## pcce-encode, pcce-record, pcce-report, pcce-config
+tools: $(CMDS) $(SCRIPTS)                       ## pcce-encode, pcce-record, pcce-report, pcce-merge, pcce-diff, pcce-config
 bpf: $(SKELS)                                   ## BPF programs and their skeletons
 specs: $(SPECS)                                 ## GCC specs files
 ld: $(LDS)                                      ## linker wrappers that encode
@@ -198,11 +201,26 @@ $(O)/obj/%.skel.h: $(O)/obj/%.bpf.o
 
 .SECONDARY: $(BPF_SRC:tools/bpf/%.bpf.c=$(O)/obj/%.bpf.o)
 
+# ---- protocol buffers ------------------------------------------------------------
+
+$(O)/obj/%.pb-c.c: tools/lib/%.proto
+	$(call say,PROTOC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(PROTOC_C) --proto_path=tools/lib --c_out=$(O)/obj $<
+
+$(O)/obj/%.pb-c.h: $(O)/obj/%.pb-c.c ;
+
+$(O)/obj/%.pb-c.o: $(O)/obj/%.pb-c.c $(O)/obj/.flags
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CFLAGS_TOOLS) $(CPPFLAGS_ALL) $(DEPFLAGS) -c $< -o $@
+
+.SECONDARY: $(PROTO_SRC:tools/lib/%.proto=$(O)/obj/%.pb-c.c)
+
 # ---- tools ---------------------------------------------------------------------
 
-# Skeletons come before any object that might include one; after the first build the
+# Skeletons and generated headers come before any object that might include one; after the first build the
 # dependency files know exactly which.
-$(O)/obj/tools/%.o: tools/%.c $(O)/obj/.flags | $(SKELS)
+$(O)/obj/tools/%.o: tools/%.c $(O)/obj/.flags | $(SKELS) $(PROTOS)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_TOOLS) $(CPPFLAGS_ALL) $(DEPFLAGS) -c $< -o $@
@@ -223,7 +241,7 @@ $(O)/obj/page.html: $(wildcard tools/html/*)
 		  while ((more = (getline line < part)) > 0) print line; \
 		  if (more < 0) { print part ": cannot be read" > "/dev/stderr"; exit 1 } close(part) }' tools/html/page.html > $@
 
-$(O)/obj/libpcce-tools.a: $(LIB_SRC:%.c=$(O)/obj/%.o)
+$(O)/obj/libpcce-tools.a: $(LIB_SRC:%.c=$(O)/obj/%.o) $(PROTO_SRC:tools/lib/%.proto=$(O)/obj/%.pb-c.o)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
@@ -395,12 +413,12 @@ fuzz: $(FUZZERS)                                ## fuzz the readers, FUZZ_SECOND
 		sed -n 's/^stat::/    /p' $(O)/fuzz/$$n.log; \
 	done
 
-$(O)/obj/fuzz/%.o: %.c $(O)/obj/.flags | $(SKELS)
+$(O)/obj/fuzz/%.o: %.c $(O)/obj/.flags | $(SKELS) $(PROTOS)
 	$(call say,CLANG,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(FUZZ_FLAGS) $(CPPFLAGS_ALL) $(DEPFLAGS) -c $< -o $@
 
-$(O)/obj/fuzz/libpcce-tools.a: $(LIB_SRC:%.c=$(O)/obj/fuzz/%.o)
+$(O)/obj/fuzz/libpcce-tools.a: $(LIB_SRC:%.c=$(O)/obj/fuzz/%.o) $(PROTO_SRC:tools/lib/%.proto=$(O)/obj/%.pb-c.o)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 

@@ -131,10 +131,12 @@ static int print_report(const struct report_options *o, const struct profile *p)
 
 static int report(const struct report_options *o)
 {
+	const struct format *format = o->format ? o->format : &formats[0];
 	enum report_where where = where_to(o);
 	struct profile_options load = {
 		.tree = !o->stats || selection_has_contexts(&o->select),
 		.inlining = o->inlining,
+		.samples = !o->stats && format->samples,
 		.lines = where == REPORT_VIEW || o->select.by == BY_LINE || o->select.by == BY_FILE,
 		.again = where == REPORT_VIEW,
 		.names = o->names,
@@ -144,6 +146,10 @@ static int report(const struct report_options *o)
 	char why[1024];
 	int status;
 
+	if (where == REPORT_TEXT && !o->stats && !o->output && format->binary && isatty(STDOUT_FILENO)) {
+		fprintf(stderr, "pcce-report: %s is not for terminals; name a file with -o\n", format->name);
+		return REPORT_USAGE;
+	}
 	if (!o->quiet)
 		progress_enable("pcce-report");
 	if (profile_load(o->input, &load, &p, why, sizeof(why))) {

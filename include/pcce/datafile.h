@@ -38,7 +38,8 @@ enum pcce_record_type {
 	PCCE_REC_SAMPLE = 7,
 	PCCE_REC_LOST = 8,
 	PCCE_REC_SYMBOL = 9,
-	PCCE_REC_END = 10
+	PCCE_REC_END = 10,
+	PCCE_REC_SUM = 11
 };
 
 struct pcce_record {
@@ -137,6 +138,14 @@ struct pcce_rec_symbol {
 };
 #define PCCE_SYMBOL_INLINED 1u /* this frame was inlined into the next record's */
 
+struct pcce_rec_sum { /* samples that are alike, added up; pcce-merge writes them. what follows a sample follows, with
+			 any number of segments */
+	struct pcce_record rec;
+	__u64 samples;
+	__u64 weight;		   /* of all of them; the sample's own is 0 */
+	struct pcce_sample sample; /* time: of the first */
+};
+
 struct pcce_rec_end {
 	struct pcce_record rec;
 	__u64 time;
@@ -158,5 +167,6 @@ PCCE_ASSERT_SIZE(pcce_rec_sample, 120);
 PCCE_ASSERT_SIZE(pcce_rec_lost, 40);
 PCCE_ASSERT_SIZE(pcce_rec_symbol, 48);
 PCCE_ASSERT_SIZE(pcce_rec_end, 48);
+PCCE_ASSERT_SIZE(pcce_rec_sum, 136);
 
 #endif

@@ -8,7 +8,7 @@
 . "$(dirname "$0")/driver.sh"
 
 here=$top/tests/html
-libraries="-Wl,--as-needed -ldw -lelf -lbpf -lz -ljansson -lurcu-bp -liberty -lm -pthread"
+libraries="-Wl,--as-needed -ldw -lelf -lbpf -lz -ldeflate -ljansson -lurcu-bp -liberty -lm -pthread"
 cd "$scratch" || exit 1
 
 # What the build joins is one piece, and of the size that we allow.

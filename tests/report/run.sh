@@ -13,7 +13,7 @@ golden=$here/golden
 cd "$scratch" || exit 1
 
 if ! "$CC" -std=gnu11 -O1 -g -I"$top/include" -I"$top" "$here/generate.c" "$top/tests/unit/table_builder.c" \
-	"$out/obj/libpcce-tools.a" -Wl,--as-needed -ldw -lelf -lbpf -lz -ljansson -lurcu-bp -liberty -lm -pthread -o generate 2>build.log; then
+	"$out/obj/libpcce-tools.a" -Wl,--as-needed -ldw -lelf -lbpf -lz -ldeflate -lprotobuf-c -ljansson -lurcu-bp -liberty -lm -pthread -o generate 2>build.log; then
 	not_ok "build the generator" build.log
 	done_testing
 fi
@@ -154,6 +154,7 @@ is "html holds the selected samples only" "$(grep -a -o '"threads":\[[^]]*\]' pa
 cp small.data pcce.data
 check "pcce.data is the default input" bash -c 'pcce-report 2>/dev/null | cmp - <(pcce-report -i small.data 2>/dev/null)'
 check "standard input" bash -c 'pcce-report -i - <small.data 2>/dev/null | cmp - <(pcce-report -i small.data 2>/dev/null)'
+check "a pipe" bash -c 'cat small.data | pcce-report -i - 2>/dev/null | cmp - <(pcce-report -i small.data 2>/dev/null)'
 
 # ---- what is wrong is said in one sentence, with a status -------------------------------
 

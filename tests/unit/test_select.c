@@ -162,12 +162,12 @@ static void write_out(const struct cct *t, uint32_t node, bool lines, struct cha
 	for (; node; node = t->nodes[node].parent)
 		path[n++] = node;
 	for (size_t i = n; i > 0;) {
-		const struct cct_key *head = &t->nodes[path[i - 1]].key;
+		const struct cct_key *head = t->nodes[path[i - 1]].key;
 		size_t span = head->repeat ? head->span : 1;
 
 		for (uint32_t k = 0; k <= head->repeat; k++)
 			for (size_t j = 0; j < span; j++) {
-				const struct cct_key *key = &t->nodes[path[i - 1 - j]].key;
+				const struct cct_key *key = t->nodes[path[i - 1 - j]].key;
 
 				to->f[to->n] = key->func;
 				to->line[to->n++] = lines ? key->line : 0;
@@ -353,7 +353,7 @@ static bool test_sums(void)
 			size_t length = 0;
 
 			for (uint32_t up = i; up; up = c.tree.nodes[up].parent)
-				path[length++] = c.tree.nodes[up].key.func;
+				path[length++] = c.tree.nodes[up].key->func;
 			if (length <= chains[k].n && !memcmp(chains[k].f + chains[k].n - length, path, length))
 				sum += weights[k];
 		}

@@ -42,15 +42,15 @@ static int reserve_paths(struct callees *c)
 /* What a node of the tree of contexts is called here; inner: the frame that it called last, 0: it is innermost. */
 static struct cct_key key_of(const struct callees *c, uint32_t node, uint32_t inner)
 {
-	struct cct_key key = c->from->nodes[node].key;
+	struct cct_key key = *c->from->nodes[node].key;
 
 	key.call = 0;
 	/* Of an inlined function it is the one that it was inlined into. */
 	if (key.flags & CCT_INLINED)
 		key.func = PCCE_NONE;
 	if (!c->lines) {
-		key.file = inner ? c->from->nodes[inner].key.file : 0;
-		key.line = inner ? c->from->nodes[inner].key.line : 0;
+		key.file = inner ? c->from->nodes[inner].key->file : 0;
+		key.line = inner ? c->from->nodes[inner].key->line : 0;
 	}
 	/* How often differs from path to path. */
 	key.repeat = key.repeat != 0;

@@ -11,8 +11,9 @@
 #include "tools/lib/decode.h"
 #include "tools/lib/names.h"
 
-/* What makes a node under its parent. No padding: keys are compared as bytes. */
+/* What makes a node under its parent. No padding before number: keys are compared as bytes. */
 struct cct_key {
+	uint64_t call;	 /* link-time address of the call in the parent's module; 0: unknown, or inlined */
 	uint32_t kind;	 /* enum frame_kind */
 	uint32_t flags;	 /* CCT_* */
 	uint32_t module; /* UINT32_MAX: none */
@@ -22,32 +23,32 @@ struct cct_key {
 	uint32_t line;
 	uint32_t repeat; /* this node and the span - 1 below it, one child each, stand repeat + 1 times in a row */
 	uint32_t span;
-	uint32_t reserved;
-	uint64_t call; /* link-time address of the call in the parent's module; 0: unknown, or inlined */
+	uint32_t number; /* of the key in its tree; set by the tree */
 };
 
 #define CCT_INLINED 1u /* inlined into its parent */
 #define CCT_KERNEL 2u
 
 struct cct_node {
-	struct cct_key key;
+	const struct cct_key *key; /* shared by all nodes of the tree that have an equal one */
+	uint64_t self, total;	   /* weights */
+	uint64_t samples;	   /* that ended here */
 	uint32_t parent;
 	uint32_t child, next;		 /* 0: none; in order of total weight once cct_finish() has run */
 	uint32_t repeat_min, repeat_max; /* they differ in a merged node only */
-	uint64_t self, total;		 /* weights */
-	uint64_t samples;		 /* that ended here */
 };
 
 struct cct_slot {
-	uint32_t tag;  /* upper half of the hash */
-	uint32_t node; /* 0: free */
+	uint32_t parent, key; /* its number */
+	uint32_t node;	      /* 0: free */
 };
 
 struct cct {
 	struct cct_node *nodes;
 	size_t n, capacity;
-	struct cct_slot *slots;
+	struct cct_slot *slots; /* children by parent and key; made again when needed */
 	size_t n_slots;
+	struct cct_keys *keys;
 };
 
 int cct_init(struct cct *t); /* 0 or -ENOMEM */
@@ -55,6 +56,16 @@ void cct_free(struct cct *t);
 
 /* The child of this key, made if need be; UINT32_MAX: no memory. */
 uint32_t cct_child(struct cct *t, uint32_t parent, const struct cct_key *key);
+/* The same in two steps, for a key that is used often. NULL: no memory. */
+const struct cct_key *cct_intern(struct cct *t, const struct cct_key *key);
+uint32_t cct_child_of(struct cct *t, uint32_t parent, const struct cct_key *interned);
+/* Such a call is coming: the memory that it needs is asked for. */
+void cct_expect(const struct cct *t, uint32_t parent, const struct cct_key *interned);
+/* Gives back the memory that only cct_child() needs. */
+void cct_settle(struct cct *t);
+/* Different keys: their numbers are below this. */
+uint32_t cct_key_count(const struct cct *t);
+const struct cct_key *cct_key(const struct cct *t, uint32_t number);
 
 /* What children, and rows of lists, are ordered by. Numbers: the largest first. */
 enum sort_key { SORT_TOTAL, SORT_SELF, SORT_SAMPLES, SORT_NAME, SORT_MODULE, SORT_LINE, SORT_KEYS };

@@ -23,12 +23,16 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
+#include <libdeflate.h>
 
 #include "datafile_read.h"
 #include "tools/lib/sample.h"
 
 #define WINDOW (1u << 20)
+/* A sum brings all segments that it needs. */
+#define SUM_MAX                                                                                      \
+	((uint32_t)(sizeof(struct pcce_rec_sum) + PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) + \
+		    PCCE_AREA_SEGMENTS * sizeof(struct pcce_segment)))
 #define SMALL_MAX (1u << 20) /* records that hold only fields and strings */
 #define INFO_MAX (4u << 20)  /* a command line may be long */
 #define STACK_MAX 65536u     /* return addresses in one sample */
@@ -171,6 +175,11 @@ static int open_common(struct datafile_reader *r, const char *name, struct dataf
 
 int datafile_open(const char *path, struct datafile_reader **out, char *why, size_t why_size)
 {
+	return datafile_open_as(path, path, out, why, why_size);
+}
+
+int datafile_open_as(const char *path, const char *name, struct datafile_reader **out, char *why, size_t why_size)
+{
 	struct datafile_reader *r = calloc(1, sizeof(*r));
 	struct stat st;
 	int err;
@@ -180,13 +189,13 @@ int datafile_open(const char *path, struct datafile_reader **out, char *why, siz
 	r->fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (r->fd < 0) {
 		err = -errno;
-		snprintf(why, why_size, "%s: cannot be opened: %s%s", path, strerror(-err),
+		snprintf(why, why_size, "%s: cannot be opened: %s%s", name, strerror(-err),
 			 err == -ENOENT ? "; record one with pcce-record" : "");
 		free(r);
 		return err;
 	}
 	if (!fstat(r->fd, &st) && S_ISDIR(st.st_mode)) {
-		snprintf(why, why_size, "%s: is a directory, not a recording", path);
+		snprintf(why, why_size, "%s: is a directory, not a recording", name);
 		datafile_close(r);
 		return -EISDIR;
 	}
@@ -196,9 +205,9 @@ int datafile_open(const char *path, struct datafile_reader **out, char *why, siz
 		datafile_close(r);
 		goto no_memory;
 	}
-	return open_common(r, path, out, why, why_size);
+	return open_common(r, name, out, why, why_size);
 no_memory:
-	snprintf(why, why_size, "%s: out of memory", path);
+	snprintf(why, why_size, "%s: out of memory", name);
 	return -ENOMEM;
 }
 
@@ -248,6 +257,7 @@ static const struct shape shapes[] = {
 	[PCCE_REC_LOST] = {"loss", sizeof(struct pcce_rec_lost), sizeof(struct pcce_rec_lost), 0},
 	[PCCE_REC_SYMBOL] = {"symbol", sizeof(struct pcce_rec_symbol), SMALL_MAX, 2},
 	[PCCE_REC_END] = {"end", sizeof(struct pcce_rec_end), sizeof(struct pcce_rec_end), 0},
+	[PCCE_REC_SUM] = {"sum", sizeof(struct pcce_rec_sum), SUM_MAX, 0},
 };
 
 static const struct shape *shape_of(uint32_t type)
@@ -308,6 +318,19 @@ static int check_sample(struct datafile_reader *r, const struct shape *shape, co
 	return 0;
 }
 
+static int check_sum(struct datafile_reader *r, const struct shape *shape, const struct pcce_record *rec)
+{
+	const struct pcce_rec_sum *sum = (const struct pcce_rec_sum *)rec;
+
+	if (!sum->samples)
+		return bad(r, shape, "is of no samples");
+	if (!sample_counts_agree(&sum->sample, PCCE_AREA_SEGMENTS, 0))
+		return bad(r, shape, "has counts that no sample can have");
+	if (rec->size != sizeof(*sum) - sizeof(sum->sample) + sample_size(&sum->sample))
+		return bad(r, shape, "has another size than its counts say");
+	return 0;
+}
+
 static int check_record(struct datafile_reader *r, const struct shape *shape, const struct pcce_record *rec)
 {
 	uint32_t module = PCCE_MODULE_NONE;
@@ -341,6 +364,8 @@ static int check_record(struct datafile_reader *r, const struct shape *shape, co
 		break;
 	case PCCE_REC_SAMPLE:
 		return check_sample(r, shape, rec);
+	case PCCE_REC_SUM:
+		return check_sum(r, shape, rec);
 	case PCCE_REC_SYMBOL:
 		module = ((const struct pcce_rec_symbol *)rec)->module;
 		if (module == PCCE_MODULE_NONE)
@@ -377,11 +402,11 @@ static int cut_off(struct datafile_reader *r)
 static uint32_t crc_of(const struct pcce_record *rec)
 {
 	struct pcce_record head = *rec;
-	uLong crc;
+	uint32_t crc;
 
 	head.crc = 0;
-	crc = crc32(0, (const Bytef *)&head, sizeof(head));
-	return (uint32_t)crc32(crc, (const Bytef *)(rec + 1), (uInt)(rec->size - sizeof(head)));
+	crc = libdeflate_crc32(0, &head, sizeof(head));
+	return libdeflate_crc32(crc, rec + 1, rec->size - sizeof(head));
 }
 
 int datafile_next(struct datafile_reader *r, const struct pcce_record **out)
@@ -476,4 +501,21 @@ uint64_t datafile_dropped(const struct datafile_reader *r)
 uint64_t datafile_unknown(const struct datafile_reader *r)
 {
 	return r->unknown;
+}
+
+bool datafile_sample(const struct pcce_record *rec, struct datafile_sample *out)
+{
+	if (rec->type == PCCE_REC_SAMPLE) {
+		const struct pcce_sample *s = &((const struct pcce_rec_sample *)rec)->sample;
+
+		*out = (struct datafile_sample){s, 1, s->weight ? s->weight : 1};
+		return true;
+	}
+	if (rec->type == PCCE_REC_SUM) {
+		const struct pcce_rec_sum *sum = (const struct pcce_rec_sum *)rec;
+
+		*out = (struct datafile_sample){&sum->sample, sum->samples, sum->weight};
+		return true;
+	}
+	return false;
 }

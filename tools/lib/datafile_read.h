@@ -19,6 +19,8 @@ struct datafile_reader;
 
 /* Opens and checks the header. 0, or -errno with a whole sentence, naming the file, in why. */
 int datafile_open(const char *path, struct datafile_reader **out, char *why, size_t why_size);
+/* The same of a file that messages call by another name. */
+int datafile_open_as(const char *path, const char *name, struct datafile_reader **out, char *why, size_t why_size);
 /* The same on memory that stays valid and is aligned to 8; name is for messages. */
 int datafile_open_memory(const void *data, size_t size, const char *name, struct datafile_reader **out, char *why,
 			 size_t why_size);
@@ -42,6 +44,15 @@ uint64_t datafile_unknown(const struct datafile_reader *r); /* records of unknow
 
 /* The i-th string of a record of a type that has strings. */
 const char *datafile_string(const struct pcce_record *rec, unsigned int i);
+
+/* One sample, or several that are alike. */
+struct datafile_sample {
+	const struct pcce_sample *sample;
+	uint64_t samples, weight;
+};
+
+/* Of SAMPLE and SUM records; false of others. */
+bool datafile_sample(const struct pcce_record *rec, struct datafile_sample *out);
 
 static inline const void *datafile_table(const struct pcce_rec_table *t, size_t *size)
 {

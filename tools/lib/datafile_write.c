@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <zlib.h>
+#include <libdeflate.h>
 
 #include "datafile_write.h"
 
@@ -158,7 +158,7 @@ int datafile_put(struct datafile_writer *w, uint32_t type, const void *fixed, si
 	rec->size = (uint32_t)padded;
 	rec->reserved = 0;
 	rec->crc = 0;
-	rec->crc = (uint32_t)crc32(0, (const Bytef *)rec, (uInt)padded);
+	rec->crc = libdeflate_crc32(0, rec, padded);
 	w->used += padded;
 	return 0;
 }

@@ -34,12 +34,12 @@ static void number_rows(struct builder *b)
 	for (size_t i = 1; i < b->tree->n; i++) {
 		const struct cct_node *n = &b->tree->nodes[i];
 		struct flat_row row = {
-			.module = n->key.module,
-			.name = n->key.name,
-			.file = b->lines ? n->key.file : 0,
-			.line = b->lines ? n->key.line : 0,
-			.kind = n->key.kind,
-			.flags = n->key.flags,
+			.module = n->key->module,
+			.name = n->key->name,
+			.file = b->lines ? n->key->file : 0,
+			.line = b->lines ? n->key->line : 0,
+			.kind = n->key->kind,
+			.flags = n->key->flags,
 		};
 		uint32_t *slot = find_slot(b, &row);
 

@@ -24,7 +24,27 @@ int format_json(const struct profile *p, const struct format_options *o, FILE *o
 int format_html(const struct profile *p, const struct format_options *o, FILE *out);
 int format_stats(const struct profile *p, FILE *out);
 
+int format_pprof(const struct profile *p, const struct format_options *o, FILE *out);
+/* Both in one file, in which what was before counts as less than nothing, as go tool pprof -diff_base has it; before
+ * may be NULL. */
+int format_pprof_difference(const struct profile *now, const struct profile *before, FILE *out);
+int format_perf(const struct profile *p, const struct format_options *o, FILE *out);
+int format_speedscope(const struct profile *p, const struct format_options *o, FILE *out);
+int format_jsonl(const struct profile *p, const struct format_options *o, FILE *out);
+int format_callgrind(const struct profile *p, const struct format_options *o, FILE *out);
+int format_dot(const struct profile *p, const struct format_options *o, FILE *out);
+int format_firefox(const struct profile *p, const struct format_options *o, FILE *out);
+int format_trace(const struct profile *p, const struct format_options *o, FILE *out);
+
 /* Shared by the formats: */
+
+/* What weights are of. */
+struct format_unit {
+	const char *type, *unit; /* as pprof calls them */
+	uint64_t scale;		 /* of one unit of weight */
+	bool clock;		 /* it is time, in nanoseconds */
+};
+struct format_unit format_unit(const struct profile *p);
 
 /* The next node in preorder within the whole tree, 0 after the last; *depth goes along. Children of a node
  * are passed over with skip. */
@@ -33,5 +53,7 @@ double format_percent(uint64_t part, uint64_t all);
 const char *format_base(const char *path);
 /* Text as valid UTF-8 without control characters; in buffer if it had to be changed. */
 const char *format_clean(const char *text, char *buffer, size_t size);
+/* A frame of a folded line: without blanks and semicolons. */
+void format_folded_name(const char *name, FILE *out);
 
 #endif

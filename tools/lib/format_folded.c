@@ -8,7 +8,7 @@
 #include <string.h>
 #include "tools/lib/format.h"
 
-static void print_name(const char *name, FILE *out)
+void format_folded_name(const char *name, FILE *out)
 {
 	for (; *name; name++) {
 		unsigned char c = *name;
@@ -21,14 +21,14 @@ static void print_name(const char *name, FILE *out)
 static void print_path(const struct profile *p, const struct cct *t, const uint32_t *path, size_t n, FILE *out)
 {
 	for (size_t i = 0; i < n;) {
-		const struct cct_key *first = &t->nodes[path[i]].key;
+		const struct cct_key *first = t->nodes[path[i]].key;
 		size_t span = first->repeat ? first->span : 1;
 
 		for (uint64_t times = 0; times <= first->repeat; times++) {
 			for (size_t j = i; j < i + span && j < n; j++) {
 				if (j || times)
 					fputc(';', out);
-				print_name(names_string(p->names, t->nodes[path[j]].key.name), out);
+				format_folded_name(names_string(p->names, t->nodes[path[j]].key->name), out);
 			}
 		}
 		i += span;

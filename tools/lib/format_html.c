@@ -259,7 +259,7 @@ static uint32_t frame_number(struct writer *w, const struct frame_key *key)
 
 static uint32_t flags_of(const struct html_page *page, uint32_t node)
 {
-	const struct cct_key *key = &page->tree->nodes[node].key;
+	const struct cct_key *key = page->tree->nodes[node].key;
 	uint32_t flags = key->flags & CCT_INLINED ? FLAG_INLINED : 0;
 
 	switch (key->kind) {
@@ -398,10 +398,10 @@ static void put_tree_node(struct writer *w, uint32_t node, uint32_t up)
 	const struct html_page *page = w->page;
 	const struct cct_node *n = &page->tree->nodes[node];
 	struct frame_key key = {
-		.name = n->key.name,
-		.file = n->key.file,
-		.line = n->key.line,
-		.module = n->key.module,
+		.name = n->key->name,
+		.file = n->key->file,
+		.line = n->key->line,
+		.module = n->key->module,
 		.flags = flags_of(page, node),
 	};
 
@@ -411,7 +411,7 @@ static void put_tree_node(struct writer *w, uint32_t node, uint32_t up)
 		put(w, REPEAT_NODE, w->map[node] - w->last_repeat);
 		put(w, REPEAT_LEAST, n->repeat_min);
 		put(w, REPEAT_MOST, n->repeat_max);
-		put(w, REPEAT_SPAN, n->key.span);
+		put(w, REPEAT_SPAN, n->key->span);
 		w->last_repeat = w->map[node];
 	}
 }

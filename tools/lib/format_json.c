@@ -81,32 +81,32 @@ static json_t *node_object(const struct profile *p, uint32_t node, uint32_t id, 
 
 	r |= json_object_set_new(o, "id", json_integer(id));
 	r |= json_object_set_new(o, "parent", parent < 0 ? json_null() : json_integer(parent));
-	r |= json_object_set_new(o, "name", text(node ? names_string(p->names, n->key.name) : "all"));
+	r |= json_object_set_new(o, "name", text(node ? names_string(p->names, n->key->name) : "all"));
 	r |= json_object_set_new(o, "self", json_integer(n->self));
 	r |= json_object_set_new(o, "total", json_integer(n->total));
 	r |= json_object_set_new(o, "samples", json_integer(n->samples));
 	if (node) {
 		r |= json_object_set_new(o, "kind",
-					 json_string(n->key.flags & CCT_KERNEL ? "kernel" : kinds[n->key.kind]));
-		r |= json_object_set_new(o, "inlined", json_boolean(n->key.flags & CCT_INLINED));
+					 json_string(n->key->flags & CCT_KERNEL ? "kernel" : kinds[n->key->kind]));
+		r |= json_object_set_new(o, "inlined", json_boolean(n->key->flags & CCT_INLINED));
 	}
-	if (n->key.module != UINT32_MAX)
-		r |= json_object_set_new(o, "module", json_integer(n->key.module));
-	if (n->key.func != PCCE_NONE) {
-		const struct table *t = names_table(p->names, n->key.module);
+	if (n->key->module != UINT32_MAX)
+		r |= json_object_set_new(o, "module", json_integer(n->key->module));
+	if (n->key->func != PCCE_NONE) {
+		const struct table *t = names_table(p->names, n->key->module);
 
 		if (t)
-			r |= json_object_set_new(o, "function", text(table_string(t, t->funcs[n->key.func].name)));
+			r |= json_object_set_new(o, "function", text(table_string(t, t->funcs[n->key->func].name)));
 	}
-	if (n->key.call)
-		r |= json_object_set_new(o, "call", json_integer(n->key.call));
-	if (n->key.file)
-		r |= json_object_set_new(o, "file", text(names_string(p->names, n->key.file)));
-	if (n->key.line)
-		r |= json_object_set_new(o, "line", json_integer(n->key.line));
-	if (n->key.repeat) {
-		r |= json_object_set_new(o, "repeat", json_integer((json_int_t)n->key.repeat + 1));
-		r |= json_object_set_new(o, "span", json_integer(n->key.span));
+	if (n->key->call)
+		r |= json_object_set_new(o, "call", json_integer(n->key->call));
+	if (n->key->file)
+		r |= json_object_set_new(o, "file", text(names_string(p->names, n->key->file)));
+	if (n->key->line)
+		r |= json_object_set_new(o, "line", json_integer(n->key->line));
+	if (n->key->repeat) {
+		r |= json_object_set_new(o, "repeat", json_integer((json_int_t)n->key->repeat + 1));
+		r |= json_object_set_new(o, "span", json_integer(n->key->span));
 	}
 	if (r) {
 		json_decref(o);

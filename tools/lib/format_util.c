@@ -69,3 +69,19 @@ const char *format_clean(const char *text, char *buffer, size_t size)
 	buffer[out] = 0;
 	return buffer;
 }
+
+struct format_unit format_unit(const struct profile *p)
+{
+	struct format_unit u = {.type = *p->event ? p->event : "events", .unit = "count", .scale = 1};
+
+	/* One period of a clock is so many nanoseconds, whether it was given or follows from the frequency. */
+	if (strcmp(p->event, "cpu-clock") && strcmp(p->event, "task-clock"))
+		return u;
+	if (!p->frequency && !p->period)
+		return u;
+	u.clock = true;
+	u.type = "cpu";
+	u.unit = "nanoseconds";
+	u.scale = p->frequency ? 1000000000 / p->frequency : p->period;
+	return u;
+}

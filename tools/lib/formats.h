@@ -10,6 +10,8 @@ struct format {
 	const char *what; /* for --help */
 	int (*print)(const struct profile *p, const struct format_options *o, FILE *out);
 	double min_percent; /* unless told otherwise */
+	bool samples;	    /* it wants single samples (profile_options.samples) */
+	bool binary;	    /* not for terminals */
 };
 
 extern const struct format formats[]; /* the default first; the last has no name */

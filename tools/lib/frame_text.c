@@ -12,12 +12,12 @@ static void print_place(const struct frame_text *f, const struct cct_node *n, FI
 {
 	char buffer[1024];
 
-	if (n->key.file)
+	if (n->key->file)
 		fprintf(out, "  %s:%u",
-			format_clean(format_base(names_string(f->names, n->key.file)), buffer, sizeof(buffer)),
-			n->key.line);
-	else if (n->key.line)
-		fprintf(out, "  line %u", n->key.line);
+			format_clean(format_base(names_string(f->names, n->key->file)), buffer, sizeof(buffer)),
+			n->key->line);
+	else if (n->key->line)
+		fprintf(out, "  line %u", n->key->line);
 }
 
 void frame_text_more(const struct frame_text *f, const struct cct_node *n, FILE *out)
@@ -25,30 +25,30 @@ void frame_text_more(const struct frame_text *f, const struct cct_node *n, FILE 
 	if (f->colors)
 		fputs(DIM, out);
 	print_place(f, n, out);
-	if (n->key.flags & CCT_INLINED)
+	if (n->key->flags & CCT_INLINED)
 		fputs("  (inlined)", out);
-	if (n->key.kind == FRAME_TAIL)
+	if (n->key->kind == FRAME_TAIL)
 		fputs("  (left by a tail call)", out);
-	if (n->key.kind == FRAME_FOREIGN && !(n->key.flags & CCT_KERNEL))
+	if (n->key->kind == FRAME_FOREIGN && !(n->key->flags & CCT_KERNEL))
 		fputs("  (not instrumented)", out);
-	if (n->key.flags & CCT_KERNEL && n->key.module != UINT32_MAX)
+	if (n->key->flags & CCT_KERNEL && n->key->module != UINT32_MAX)
 		fputs("  (kernel)", out);
 	if (f->colors)
 		fputs(OFF, out);
-	if (!n->key.repeat)
+	if (!n->key->repeat)
 		return;
 	fprintf(out, "  × %u", n->repeat_min + 1);
 	if (n->repeat_max != n->repeat_min)
 		fprintf(out, "–%u", n->repeat_max + 1);
-	if (n->key.span > 1)
-		fprintf(out, ", with the %u %s", n->key.span - 1, f->upwards ? "above" : "below");
+	if (n->key->span > 1)
+		fprintf(out, ", with the %u %s", n->key->span - 1, f->upwards ? "above" : "below");
 }
 
 void frame_text_print(const struct frame_text *f, const struct cct_node *n, FILE *out)
 {
 	char buffer[4096];
 
-	fputs(format_clean(names_string(f->names, n->key.name), buffer, sizeof(buffer)), out);
+	fputs(format_clean(names_string(f->names, n->key->name), buffer, sizeof(buffer)), out);
 	frame_text_more(f, n, out);
 }
 

@@ -34,12 +34,12 @@ static enum html_call call_of(const struct profile *p, const struct cct_node *n)
 		[PCCE_KIND_NONE] = HTML_CALL_NONE, [PCCE_KIND_ADD] = HTML_CALL_ADD,   [PCCE_KIND_EXT] = HTML_CALL_EXT,
 		[PCCE_KIND_PUSH] = HTML_CALL_PUSH, [PCCE_KIND_TAIL] = HTML_CALL_TAIL,
 	};
-	uint32_t module = p->tree.nodes[n->parent].key.module, site;
+	uint32_t module = p->tree.nodes[n->parent].key->module, site;
 	const struct table *t = module == UINT32_MAX ? NULL : names_table(p->names, module);
 
-	if (!t || !n->key.call)
+	if (!t || !n->key->call)
 		return HTML_CALL_UNKNOWN;
-	site = table_site_around(t, n->key.call);
+	site = table_site_around(t, n->key->call);
 	if (site == PCCE_NONE || t->sites[site].kind >= sizeof(calls) / sizeof(calls[0]))
 		return HTML_CALL_UNKNOWN;
 	return calls[t->sites[site].kind];
@@ -65,7 +65,7 @@ struct queue {
 
 static int add_samples(const struct profile *p, struct parts *parts)
 {
-	size_t n = profile_samples(p), n_threads = p->threads.n;
+	size_t n = profile_samples(p), n_threads = threads_count(p->threads);
 	struct queue *queues = calloc(n_threads + 1, sizeof(*queues));
 	uint64_t step = n / MAX_SAMPLES + (n % MAX_SAMPLES != 0);
 
@@ -82,14 +82,17 @@ static int add_samples(const struct profile *p, struct parts *parts)
 	for (size_t i = 0; i < n; i++)
 		queues[profile_sample(p, i).thread].seen++;
 	for (size_t t = 0; t < n_threads; t++) {
-		const struct thread *thread = &p->threads.list[t];
+		const struct thread *thread = threads_get(p->threads, t);
 
 		if (!queues[t].seen)
 			continue;
 		queues[t].next = parts->n_samples;
 		queues[t].number = parts->n_threads;
-		parts->threads[parts->n_threads++] = (struct html_thread){
-			.pid = thread->pid, .tid = thread->tid, .name = thread->name, .first = parts->n_samples};
+		parts->threads[parts->n_threads++] =
+			(struct html_thread){.pid = thread->pid,
+					     .tid = thread->tid,
+					     .name = thread->name ? names_string(p->names, thread->name) : NULL,
+					     .first = parts->n_samples};
 		parts->n_samples += (queues[t].seen + step - 1) / step;
 		parts->threads[parts->n_threads - 1].last = parts->n_samples;
 		queues[t].seen = 0;

@@ -5,7 +5,7 @@
  * all.  A file counts only if its build id is the recorded module's.
  *
  * Which addresses need names is known only from decoded samples, so where there is such
- * a module all different samples are decoded once more, before the tree is made.
+ * a module all samples are decoded once more, before the tree is made.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,12 +14,11 @@
 #include <unistd.h>
 #include "tools/lib/debuginfo.h"
 #include "tools/lib/profile_internal.h"
-#include "tools/lib/progress.h"
 #include "tools/lib/symbolize.h"
 
 struct candidate {
-	int fd;	   /* -1: it is none */
-	bool seen; /* samples were taken in it */
+	int fd;	     /* -1: it is none */
+	bool always; /* else: only if samples were taken in it */
 	uint64_t *addresses;
 	size_t n, capacity;
 };
@@ -51,28 +50,7 @@ static int open_module(const char *path, const uint8_t *id, size_t size)
 	return -1;
 }
 
-/* In which modules samples were taken: a library of which nothing is known may just not have been used. */
-static void see_modules(struct late *l)
-{
-	const struct internals *in = l->p->in;
-
-	for (size_t i = 0; i < in->samples.n; i++) {
-		const struct sample *s = &in->samples.list[i];
-		uint32_t space;
-		const struct mapped_module *m;
-
-		if (s->raw->visited)
-			continue;
-		s->raw->visited = 1;
-		space = spaces_at(in->spaces, streams_get(l->p->streams, s->stream)->pid, s->time);
-		if (space == UINT32_MAX)
-			continue;
-		m = spaces_get(in->spaces, space)->find(spaces_get(in->spaces, space), s->raw->sample.ip);
-		if (m && m->module < l->n)
-			l->modules[m->module].seen = true;
-	}
-}
-
+/* A library of which nothing is known may just not have been used: that will be known later. */
 static size_t find_candidates(struct late *l)
 {
 	const struct names *names = l->p->names;
@@ -85,7 +63,8 @@ static size_t find_candidates(struct late *l)
 		Elf *elf;
 
 		l->modules[i].fd = -1;
-		if (!size || lines || (!known && !none && !l->modules[i].seen))
+		l->modules[i].always = known || none;
+		if (!size || lines)
 			continue;
 		l->modules[i].fd = debuginfo_open(id, size, &elf);
 		if (l->modules[i].fd >= 0)
@@ -143,33 +122,47 @@ static int add_run_time(struct late *l, const struct address_space *as, uint64_t
 	return add_address(&l->modules[m->module], address - m->start + m->vaddr);
 }
 
-static int collect(struct late *l)
+/* A state is met: the frames around the innermost one, of which there may be more than one instruction. */
+static int meet(void *ctx, const struct stacked_sample *s, uint32_t space, const struct meaning *m,
+		const struct context *context)
 {
-	struct internals *in = l->p->in;
-	struct context ctx = {0};
+	struct late *l = ctx;
+	const struct address_space *as = spaces_get(l->p->in->spaces, space);
 	int r = 0;
 
-	for (size_t i = 0; i < in->samples.n && !r; i++) {
-		const struct sample *s = &in->samples.list[i];
-		uint32_t space = spaces_at(in->spaces, streams_get(l->p->streams, s->stream)->pid, s->time);
-		const struct address_space *as;
+	(void)s;
+	(void)m;
+	for (size_t i = 0; i < context->n && !r; i++)
+		r = add_run_time(l, as, context->frames[i].address);
+	return r;
+}
 
-		progress("looking for symbols", i, in->samples.n);
-		if (space == UINT32_MAX) {
-			r = -ENOMEM;
-			break;
-		}
-		if (s->raw->visited == space + 2)
+static int take(void *ctx, const struct datafile_sample *s, const struct meaning *m)
+{
+	(void)ctx;
+	(void)s;
+	(void)m;
+	return 0;
+}
+
+const struct decoding_sink late_sink = {.met = meet, .sample = take};
+
+/* The instructions of samples. */
+static int add_places(struct late *l, const struct place *places, size_t n)
+{
+	bool *seen = calloc(l->n + 1, sizeof(*seen));
+	int r = seen ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < n && !r; i++) {
+		if (places[i].module >= l->n || l->modules[places[i].module].fd < 0)
 			continue;
-		s->raw->visited = space + 2;
-		as = spaces_get(in->spaces, space);
-		r = add_run_time(l, as, s->raw->sample.ip);
-		if (!r)
-			r = profile_decode_raw(l->p, s->raw, s->r11, space, &ctx);
-		for (size_t k = 0; k < ctx.n && !r; k++)
-			r = add_run_time(l, as, ctx.frames[k].address);
+		seen[places[i].module] = true;
+		r = add_address(&l->modules[places[i].module], places[i].vaddr);
 	}
-	context_free(&ctx);
+	for (uint32_t i = 0; i < l->n && !r; i++)
+		if (!seen[i] && !l->modules[i].always)
+			l->modules[i].n = 0;
+	free(seen);
 	return r;
 }
 
@@ -212,25 +205,44 @@ static int symbolize(struct late *l)
 	return r ? r : names_finish(l->p->names);
 }
 
-int profile_late_symbols(struct profile *p)
+static void forget(struct late *l)
 {
-	struct late l = {.p = p, .n = names_modules(p->names)};
-	int r = 0;
+	for (uint32_t i = 0; l->modules && i < l->n; i++) {
+		if (l->modules[i].fd >= 0)
+			close(l->modules[i].fd);
+		free(l->modules[i].addresses);
+	}
+	free(l->modules);
+	free(l);
+}
 
-	l.modules = calloc(l.n + 1, sizeof(*l.modules));
-	if (!l.modules)
+int late_begin(struct profile *p, struct late **late)
+{
+	struct late *l = calloc(1, sizeof(*l));
+
+	*late = NULL;
+	if (!l)
 		return -ENOMEM;
-	see_modules(&l);
-	if (find_candidates(&l)) {
-		r = collect(&l);
-		if (!r)
-			r = symbolize(&l);
+	l->p = p;
+	l->n = names_modules(p->names);
+	l->modules = calloc(l->n + 1, sizeof(*l->modules));
+	if (!l->modules) {
+		free(l);
+		return -ENOMEM;
 	}
-	for (uint32_t i = 0; i < l.n; i++) {
-		if (l.modules[i].fd >= 0)
-			close(l.modules[i].fd);
-		free(l.modules[i].addresses);
-	}
-	free(l.modules);
+	if (find_candidates(l))
+		*late = l;
+	else
+		forget(l);
+	return 0;
+}
+
+int late_end(struct late *l, const struct place *places, size_t n_places)
+{
+	int r = add_places(l, places, n_places);
+
+	if (!r)
+		r = symbolize(l);
+	forget(l);
 	return r;
 }

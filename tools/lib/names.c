@@ -4,6 +4,7 @@
  * few names in a great many records; symbols are a sorted array.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <libiberty/demangle.h>
@@ -19,6 +20,7 @@ struct module {
 	char *path;
 	uint8_t build_id[32];
 	uint32_t build_id_size;
+	uint64_t low, high; /* of its mapped code */
 	const struct table *table;
 	uint32_t *functions; /* name of each, UINT32_MAX: not asked yet */
 };
@@ -181,6 +183,23 @@ int names_add_module(struct names *n, const struct pcce_rec_module *rec, const c
 	return n->modules[rec->module].path ? 0 : -ENOMEM;
 }
 
+int names_add_map(struct names *n, const struct pcce_rec_map *rec)
+{
+	uint64_t end = rec->vaddr + rec->length;
+	struct module *m;
+
+	if (rec->module == PCCE_MODULE_NONE || end <= rec->vaddr)
+		return 0;
+	if (reserve_module(n, rec->module))
+		return -ENOMEM;
+	m = &n->modules[rec->module];
+	if (!m->high || rec->vaddr < m->low)
+		m->low = rec->vaddr;
+	if (end > m->high)
+		m->high = end;
+	return 0;
+}
+
 int names_set_table(struct names *n, uint32_t module, const struct table *t)
 {
 	size_t bytes = t->head->funcs.count * sizeof(uint32_t);
@@ -220,6 +239,26 @@ const char *names_base(const struct names *n, uint32_t module)
 	const char *path = names_path(n, module), *slash = strrchr(path, '/');
 
 	return slash && slash[1] ? slash + 1 : path;
+}
+
+const char *names_build_id_text(const struct names *n, uint32_t module, char text[NAMES_BUILD_ID])
+{
+	const uint8_t *id;
+	size_t size = names_build_id(n, module, &id);
+
+	*text = 0;
+	for (size_t i = 0; i < size; i++)
+		snprintf(text + 2 * i, 3, "%02x", id[i]);
+	return text;
+}
+
+bool names_code(const struct names *n, uint32_t module, uint64_t *low, uint64_t *high)
+{
+	if (module >= n->n_modules || !n->modules[module].high)
+		return false;
+	*low = n->modules[module].low;
+	*high = n->modules[module].high;
+	return true;
 }
 
 size_t names_build_id(const struct names *n, uint32_t module, const uint8_t **id)

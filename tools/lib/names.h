@@ -7,6 +7,7 @@
 #ifndef PCCE_NAMES_H
 #define PCCE_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <pcce/datafile.h>
@@ -35,6 +36,7 @@ void names_free(struct names *n);
 
 /* All return 0 or -ENOMEM; the table and its data must outlive the names. */
 int names_add_module(struct names *n, const struct pcce_rec_module *rec, const char *path);
+int names_add_map(struct names *n, const struct pcce_rec_map *rec);
 int names_add_symbol(struct names *n, const struct pcce_rec_symbol *rec, const char *function, const char *file);
 int names_set_table(struct names *n, uint32_t module, const struct table *t);
 /* After the last symbol, before the first lookup. */
@@ -49,6 +51,11 @@ const char *names_path(const struct names *n, uint32_t module); /* "" if unknown
 /* Its build id: the size, 0 if it has none. */
 size_t names_build_id(const struct names *n, uint32_t module, const uint8_t **id);
 const char *names_base(const struct names *n, uint32_t module); /* its last component */
+/* In hexadecimal; "" if it has none. Returns text. */
+#define NAMES_BUILD_ID 65
+const char *names_build_id_text(const struct names *n, uint32_t module, char text[NAMES_BUILD_ID]);
+/* Link-time addresses of its code that was mapped; false: none was. */
+bool names_code(const struct names *n, uint32_t module, uint64_t *low, uint64_t *high);
 const struct table *names_table(const struct names *n, uint32_t module);
 
 /* The inline chain at an address, innermost first: its length, 0 if nothing is known. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Three steps: first the whole file is read, since mappings, tables and symbols may
- * stand behind the samples that need them (profile_read.c); then samples are decoded
- * (profile_decode.c); then those that are selected are counted, and the tree of their
- * contexts is made.  The last can be done again with another selection.
+ * The file is read twice, first for all but the samples, since mappings, tables and symbols may
+ * stand behind the samples that need them (profile_read.c); then for the samples, which
+ * are decoded as they come (decoding.c).  Where everything is shown, and once, they are counted then, and
+ * need not be kept.  Otherwise they are (profile_samples.c), and those that are selected are counted, and the tree of
+ * their contexts is made, when all contexts are known (profile_select.c).
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include "tools/lib/profile_internal.h"
 #include "tools/lib/progress.h"
+#include "tools/lib/spool.h"
 #include "tools/lib/verify.h"
 
 int profile_fail(int code, char *why, size_t size, const char *format, ...)
@@ -46,211 +48,106 @@ const char *profile_event(const struct profile *p, uint32_t event, char *buffer,
 	return buffer;
 }
 
-/* ---- selecting ------------------------------------------------------------------- */
+/* ---- samples --------------------------------------------------------------------- */
 
-/* Which streams pass. NULL: no memory. */
-static bool *select_streams(const struct profile *p, const struct selection *s)
+struct taking {
+	struct profile *p;
+	struct decoding *lines; /* NULL: lines of innermost functions are not told apart */
+};
+
+static int met(void *ctx, const struct stacked_sample *s, uint32_t space, const struct meaning *m,
+	       const struct context *context)
 {
-	size_t n = streams_count(p->streams);
-	bool *passes = calloc(n + 1, sizeof(*passes));
-	char event[256], number[16];
+	struct profile *p = ((struct taking *)ctx)->p;
 
-	for (size_t i = 0; i < n && passes; i++) {
-		const struct stream *t = streams_get(p->streams, i);
-
-		snprintf(number, sizeof(number), "%u", t->event);
-		passes[i] = select_number(&s->pids, t->pid) && select_number(&s->tids, t->tid) &&
-			    select_word(&s->comms, names_string(p->names, t->comm)) &&
-			    (select_word(&s->events, profile_event(p, t->event, event, sizeof(event))) ||
-			     select_word(&s->events, number));
+	if (m->status != DECODE_OUTSIDE && !p->in->kept) {
+		if (context->depth > p->stats.max_depth)
+			p->stats.max_depth = context->depth;
+		if (m->entries > p->stats.max_encoding_stack)
+			p->stats.max_encoding_stack = m->entries;
 	}
-	return passes;
+	if (m->verify != VERIFY_MISMATCH && m->status != DECODE_UNDECODABLE)
+		return 0;
+	return profile_keep_failure(p->in, s, space, m->verify == VERIFY_MISMATCH, m->reason);
 }
 
-/* On the encoding stack, also those that the sampler could not bring. */
-static uint64_t stack_entries(const struct raw_sample *raw)
+static int take(void *ctx, const struct datafile_sample *of, const struct meaning *m)
 {
-	return (uint64_t)raw->sample.n_below * PCCE_SEGMENT_ENTRIES + raw->sample.n_entries;
-}
+	const struct taking *t = ctx;
+	const struct pcce_sample *s = of->sample;
+	struct profile *p = t->p;
+	uint32_t stream;
 
-static void count_decoded(struct profile *p, struct decoded *d)
-{
-	struct profile_stats *s = &p->stats;
-	uint64_t entries;
-
-	s->samples++;
-	switch ((enum decode_status)d->status) {
-	case DECODE_EXACT:
-		s->exact++;
-		break;
-	case DECODE_TRUNCATED:
-		s->truncated++;
-		break;
-	case DECODE_OUTSIDE:
-		s->outside++;
-		break;
-	case DECODE_UNDECODABLE:
-		s->undecodable++;
-		s->reasons[d->reason]++;
-		break;
+	if (p->in->kept) {
+		stream = streams_at(p->streams, streams_of(p->streams, s->pid, s->tid, s->event), s->time);
+		return profile_keep(p, m, stream, of, t->lines);
 	}
-	s->verified += d->verify == VERIFY_AGREES;
-	s->mismatches += d->verify == VERIFY_MISMATCH;
-	s->unverifiable += d->verify == VERIFY_UNVERIFIABLE;
-	if (d->marked == p->in->selections || d->status == DECODE_OUTSIDE)
-		return;
-	d->marked = p->in->selections;
-	if (d->depth > s->max_depth)
-		s->max_depth = d->depth;
-	entries = stack_entries(d->raw);
-	if (entries > s->max_encoding_stack)
-		s->max_encoding_stack = entries;
-}
-
-/* Forgets what was counted before. */
-static int begin_count(struct profile *p)
-{
-	struct profile_stats *s = &p->stats;
-	uint64_t lost[PCCE_LOSS_SHAPE + 1];
-
-	memcpy(lost, s->lost_reasons, sizeof(lost));
-	*s = (struct profile_stats){.lost = s->lost, .sample_bytes = s->sample_bytes, .verify = s->verify};
-	memcpy(s->lost_reasons, lost, sizeof(lost));
-	for (size_t i = 0; i < p->n_leaves; i++)
-		p->leaves[i].weight = p->leaves[i].samples = 0;
-	free(p->stream_samples);
-	p->stream_samples = calloc(streams_count(p->streams) + 1, sizeof(*p->stream_samples));
-	p->in->selections++;
-	return p->stream_samples ? 0 : -ENOMEM;
-}
-
-/* some: not all may be selected. */
-static int count_samples(struct profile *p, const struct selection *s, bool some, const uint8_t *keep)
-{
-	struct internals *in = p->in;
-	const struct samples *all = &in->samples;
-	bool *contexts = calloc((size_t)p->in->n_contexts + 1, 1), *passes = select_streams(p, s);
-	int r = contexts && passes ? begin_count(p) : -ENOMEM;
-
-	free(in->selected);
-	in->selected = some ? malloc(all->n * sizeof(*in->selected) + 1) : NULL;
-	in->n_selected = 0;
-	if (some && !in->selected)
-		r = -ENOMEM;
-	for (size_t i = 0; i < all->n && !r; i++) {
-		const struct sample *sample = &all->list[i];
-		struct decoded *d = sample->decoded;
-		struct leaf *leaf = &p->leaves[d->leaf];
-
-		if (!passes[sample->stream] || (keep && !keep[leaf->base]) ||
-		    (s->times.n && !select_time(&s->times, sample->time, p->first, p->last)))
-			continue;
-		if (some)
-			in->selected[in->n_selected++] = i;
-		leaf->weight += sample->weight;
-		leaf->samples++;
-		p->stream_samples[sample->stream]++;
-		count_decoded(p, d);
-		if (d->context && !contexts[d->context]) {
-			contexts[d->context] = true;
-			p->stats.unique_contexts++;
-		}
-	}
-	free(contexts);
-	free(passes);
-	return r;
-}
-
-size_t profile_samples(const struct profile *p)
-{
-	return p->in->selected ? p->in->n_selected : p->in->samples.n;
-}
-
-struct profile_sample profile_sample(const struct profile *p, size_t i)
-{
-	const struct sample *s = &p->in->samples.list[p->in->selected ? p->in->selected[i] : i];
-	const struct decoded *d = s->decoded;
-	uint64_t entries = stack_entries(d->raw);
-
-	return (struct profile_sample){
-		.time = s->time,
-		.depth = d->depth,
-		.stream = s->stream,
-		.thread = p->in->thread_of[s->stream],
-		.node = p->leaves[d->leaf].node,
-		.weight = s->weight,
-		.entries = entries < UINT32_MAX ? entries : UINT32_MAX,
-		.status = d->status,
-		.reason = d->reason,
-	};
-}
-
-/* The tree of all contexts becomes the profile's. */
-static int take_all(struct profile *p)
-{
-	p->tree = p->in->all;
-	p->in->all = (struct cct){0};
-	for (size_t i = 0; i < p->n_leaves; i++) {
-		p->tree.nodes[p->leaves[i].node].self += p->leaves[i].weight;
-		p->tree.nodes[p->leaves[i].node].samples += p->leaves[i].samples;
+	profile_count(&p->stats, m->status, m->reason, m->verify, of->samples);
+	if (p->in->has_tree) {
+		p->in->all.nodes[m->node].self += of->weight;
+		p->in->all.nodes[m->node].samples += of->samples;
 	}
 	return 0;
 }
 
-int profile_select(struct profile *p, const struct selection *s)
+void profile_count(struct profile_stats *s, uint8_t status, uint8_t reason, uint8_t verify, uint64_t samples)
 {
-	struct internals *in = p->in;
-	bool filtered = selection_has_samples(s) || selection_has_contexts(s);
-	uint8_t *keep = NULL;
-	int r = 0;
-
-	if (in->has_tree && selection_has_contexts(s)) {
-		keep = malloc(in->all.n);
-		r = keep ? select_contexts(&in->all, p->names, s, keep) : -ENOMEM;
+	s->samples += samples;
+	switch ((enum decode_status)status) {
+	case DECODE_EXACT:
+		s->exact += samples;
+		break;
+	case DECODE_TRUNCATED:
+		s->truncated += samples;
+		break;
+	case DECODE_OUTSIDE:
+		s->outside += samples;
+		break;
+	case DECODE_UNDECODABLE:
+		s->undecodable += samples;
+		s->reasons[reason] += samples;
+		break;
 	}
-	if (!r)
-		r = count_samples(p, s, filtered, keep);
-	free(keep);
-	if (r || !in->has_tree)
-		return r;
-	cct_free(&p->tree);
-	for (size_t i = 0; i < p->n_leaves; i++)
-		p->leaves[i].node = p->leaves[i].base;
-	if (in->again || filtered || selection_has_frames(s))
-		r = select_tree(&in->all, p->names, s, p->leaves, p->n_leaves, &p->tree);
-	else
-		r = take_all(p);
-	for (size_t i = 0; i < p->n_leaves; i++)
-		if (!p->leaves[i].samples)
-			p->leaves[i].node = UINT32_MAX;
-	p->own_lines = s->by == BY_LINE;
-	return r ? r : cct_finish(&p->tree, p->names);
+	s->verified += verify == VERIFY_AGREES ? samples : 0;
+	s->mismatches += verify == VERIFY_MISMATCH ? samples : 0;
+	s->unverifiable += verify == VERIFY_UNVERIFIABLE ? samples : 0;
 }
 
-int profile_detail(const struct profile *p, const struct selection *s, struct cct *to)
+/* Numbers of threads are not those of streams: a thread has several, and is renamed. */
+static int number_threads(struct profile *p)
 {
-	struct leaf *leaves = malloc(p->n_leaves * sizeof(*leaves) + 1);
-	int r = -ENOMEM;
+	size_t n = streams_count(p->streams);
 
-	if (leaves) {
-		for (size_t i = 0; i < p->n_leaves; i++) {
-			leaves[i] = p->leaves[i];
-			leaves[i].node = leaves[i].base;
-		}
-		r = select_tree(&p->in->all, p->names, s, leaves, p->n_leaves, to);
+	p->in->thread_of = malloc(n * sizeof(*p->in->thread_of) + 1);
+	if (!p->in->thread_of)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		const struct stream *s = streams_get(p->streams, i);
+
+		p->in->thread_of[i] = threads_number(p->threads, s->pid, s->tid);
 	}
-	free(leaves);
-	return r ? r : cct_finish(to, p->names);
+	return 0;
 }
 
 /* ---- all together ---------------------------------------------------------------- */
 
-static int load(struct profile *p, struct datafile_reader *reader, const char *name, const struct profile_options *o,
-		char *why, size_t why_size)
-{
-	static const struct selection everything;
-	int r;
+/* The file is opened once for each pass. */
+struct source {
+	const char *path; /* NULL: memory */
+	const void *data;
+	size_t size;
+	const char *name;
+};
 
+static int open_source(const struct source *s, struct datafile_reader **reader, char *why, size_t why_size)
+{
+	if (s->path)
+		return datafile_open_as(s->path, s->name, reader, why, why_size);
+	return datafile_open_memory(s->data, s->size, s->name, reader, why, why_size);
+}
+
+static int prepare(struct profile *p, const struct profile_options *o, const struct selection *s)
+{
 	p->in = calloc(1, sizeof(*p->in));
 	p->names = names_new(o->names);
 	p->streams = streams_new();
@@ -264,31 +161,95 @@ static int load(struct profile *p, struct datafile_reader *reader, const char *n
 		return -ENOMEM;
 	p->in->has_tree = o->tree;
 	p->in->again = o->again;
+	p->in->kept = o->again || o->samples || o->lines || selection_has_samples(s) || selection_has_contexts(s) ||
+		      selection_has_frames(s);
+	p->threads = threads_new(p->names);
 	p->in->spaces = spaces_new(table_of, p);
-	if (!p->in->spaces)
-		return -ENOMEM;
-	r = profile_read(p, reader, name, why, why_size);
-	if (!r && o->tree)
-		r = profile_late_symbols(p);
-	if (!r)
-		r = profile_decode(p, o);
-	return r ? r : profile_select(p, o->select ? o->select : &everything);
+	return p->threads && p->in->spaces ? 0 : -ENOMEM;
 }
 
-static int load_and_close(struct datafile_reader *reader, const char *name, const struct profile_options *o,
-			  struct profile **out, char *why, size_t why_size)
+/* What this machine knows of addresses that the recording does not. */
+static int find_late_symbols(struct profile *p, const struct source *s, char *why, size_t why_size)
+{
+	struct decoding_sink sink = late_sink;
+	struct datafile_reader *reader;
+	struct late *late;
+	size_t n = 0;
+	int r = late_begin(p, &late), end;
+
+	if (r || !late)
+		return r;
+	sink.ctx = late;
+	r = open_source(s, &reader, why, why_size);
+	if (!r) {
+		r = profile_decode(p, reader, NULL, &sink, &n, "looking for symbols", why, why_size);
+		datafile_close(reader);
+	}
+	end = late_end(late, p->in->places, r ? 0 : n);
+	return r ? r : end;
+}
+
+static int read_samples(struct profile *p, const struct source *s, const struct profile_options *o, char *why,
+			size_t why_size)
+{
+	struct taking taking = {.p = p};
+	struct decoding_sink sink = {.met = met, .sample = take, .ctx = &taking};
+	struct tree_builder *b = o->tree ? tree_builder_new(&p->in->all, p->names, o->inlining) : NULL;
+	struct datafile_reader *reader;
+	size_t n_places;
+	int r = o->tree && !b ? -ENOMEM : open_source(s, &reader, why, why_size);
+
+	if (!r) {
+		if (o->lines && o->tree)
+			sink.decoding = &taking.lines;
+		r = profile_decode(p, reader, b, &sink, &n_places, "decoding", why, why_size);
+		datafile_close(reader);
+	}
+	tree_builder_free(b);
+	cct_settle(&p->in->all);
+	profile_settle(p->in);
+	p->stats.unique_contexts = p->in->n_contexts;
+	return r;
+}
+
+static int load(struct profile *p, const struct source *s, const struct profile_options *o, char *why, size_t why_size)
+{
+	static const struct selection everything;
+	const struct selection *selection = o->select ? o->select : &everything;
+	struct datafile_reader *reader;
+	int r = prepare(p, o, selection);
+
+	r = r ? r : open_source(s, &reader, why, why_size);
+	if (r)
+		return r;
+	r = profile_read(p, reader, s->name, why, why_size);
+	datafile_close(reader);
+	if (!r && o->tree)
+		r = find_late_symbols(p, s, why, why_size);
+	r = r ? r : read_samples(p, s, o, why, why_size);
+	r = r ? r : number_threads(p);
+	if (r)
+		return r;
+	if (p->in->kept)
+		return profile_select(p, selection);
+	p->tree = p->in->all;
+	p->in->all = (struct cct){0};
+	return o->tree ? cct_finish(&p->tree, p->names) : 0;
+}
+
+static int load_source(const struct source *s, const struct profile_options *o, struct profile **out, char *why,
+		       size_t why_size)
 {
 	struct profile *p = calloc(1, sizeof(*p));
 	int r;
 
 	*why = 0;
-	r = p ? load(p, reader, name, o, why, why_size) : -ENOMEM;
+	r = p ? load(p, s, o, why, why_size) : -ENOMEM;
 	progress_end();
-	datafile_close(reader);
 	if (r) {
 		profile_free(p);
 		if (r == -ENOMEM)
-			profile_fail(r, why, why_size, "%s: out of memory while reading it", name);
+			profile_fail(r, why, why_size, "%s: out of memory while reading it", s->name);
 		return r;
 	}
 	*out = p;
@@ -297,19 +258,24 @@ static int load_and_close(struct datafile_reader *reader, const char *name, cons
 
 int profile_load(const char *path, const struct profile_options *o, struct profile **out, char *why, size_t why_size)
 {
-	struct datafile_reader *reader;
-	int r = datafile_open(path, &reader, why, why_size);
+	struct source s = {.path = path, .name = path};
+	struct spool spool;
+	int r = spool_open(path, &spool, why, why_size);
 
-	return r ? r : load_and_close(reader, path, o, out, why, why_size);
+	if (r)
+		return r;
+	s.path = spool.path;
+	r = load_source(&s, o, out, why, why_size);
+	spool_close(&spool);
+	return r;
 }
 
 int profile_load_memory(const void *data, size_t size, const char *name, const struct profile_options *o,
 			struct profile **out, char *why, size_t why_size)
 {
-	struct datafile_reader *reader;
-	int r = datafile_open_memory(data, size, name, &reader, why, why_size);
+	struct source s = {.data = data, .size = size, .name = name};
 
-	return r ? r : load_and_close(reader, name, o, out, why, why_size);
+	return load_source(&s, o, out, why, why_size);
 }
 
 void profile_free(struct profile *p)
@@ -325,19 +291,18 @@ void profile_free(struct profile *p)
 			free(in->tables[i]->data);
 			free(in->tables[i]);
 		}
+		for (size_t i = 0; i < in->n_failures; i++)
+			free(in->failures[i].sample);
 		spaces_free(in->spaces);
-		samples_free(&in->samples);
+		segments_free(in->segments);
 		cct_free(&in->all);
-		free(in->stack.entries);
+		profile_forget(in);
 		free(in->tables);
-		free(in->decoded);
-		free(in->thread_of);
-		free(in->selected);
 	}
 	free(in);
+	threads_free(p->threads);
 	names_free(p->names);
 	streams_free(p->streams);
-	threads_free(&p->threads);
 	cct_free(&p->tree);
 	free(p->stream_samples);
 	free(p->leaves);

@@ -17,6 +17,7 @@
 #include "tools/lib/select_tree.h"
 #include "tools/lib/streams.h"
 #include "tools/lib/threads.h"
+#include "tools/lib/tree_build.h"
 
 struct profile_stats {	  /* of what is selected; lost and sample_bytes: of the whole recording */
 	uint64_t samples; /* = exact + truncated + undecodable + outside */
@@ -38,18 +39,18 @@ struct profile {
 	uint64_t all_samples, all_weight; /* selected or not */
 	uint64_t first, last;		  /* times of the first and the last sample */
 	struct streams *streams;	  /* threads and their names */
-	uint64_t *stream_samples;	  /* selected samples of each stream */
+	uint64_t *stream_samples;	  /* selected samples of each stream; NULL: not counted */
 	struct leaf *leaves; /* lines in innermost functions; with options.lines only they tell lines apart */
 	size_t n_leaves;
-	struct threads threads;
+	struct threads *threads;
 	char *event, *command, *sampler, *host, *kernel; /* from the recording; "" if unknown */
-	uint64_t frequency;
-	uint64_t start_time, wall_time; /* when it began: CLOCK_MONOTONIC, and ns since 1970 */
-	bool own_lines;			/* frames have lines of their own, not those of the calls of them (BY_LINE) */
-	bool complete;			/* the recording has its end record */
-	uint64_t cut_off;		/* bytes of a record that was cut off at its end */
-	uint64_t unknown;		/* records of unknown types */
-	struct internals *in;		/* profile_internal.h */
+	uint64_t frequency, period;			 /* of the event; one of them is 0 */
+	uint64_t start_time, wall_time;			 /* when it began: CLOCK_MONOTONIC, and ns since 1970 */
+	bool own_lines;	      /* frames have lines of their own, not those of the calls of them (BY_LINE) */
+	bool complete;	      /* the recording has its end record */
+	uint64_t cut_off;     /* bytes of a record that was cut off at its end */
+	uint64_t unknown;     /* records of unknown types */
+	struct internals *in; /* profile_internal.h */
 };
 
 struct profile_options {
@@ -57,6 +58,7 @@ struct profile_options {
 	bool inlining; /* functions that the compiler inlined get frames of their own */
 	bool lines;    /* tell the lines of innermost functions apart */
 	bool again;    /* profile_select() will be called */
+	bool samples;  /* keep single samples, in the order of the file */
 	enum names_style names;
 	const struct selection *select; /* NULL: everything */
 };
@@ -77,15 +79,17 @@ int profile_detail(const struct profile *p, const struct selection *s, struct cc
 /* The name of an event by its number; several stand in p->event, separated by commas. In buffer. */
 const char *profile_event(const struct profile *p, uint32_t event, char *buffer, size_t size);
 
-/* A sample that is selected, in the order of the file. */
+/* A sample that is selected, or several alike that were added up, in the order of the file. Of a profile that was
+ * loaded with options.samples. */
 struct profile_sample {
-	uint64_t time;	 /* ns, CLOCK_MONOTONIC */
-	uint64_t depth;	 /* frames, repetitions counted */
-	uint32_t stream; /* of profile.streams */
-	uint32_t thread; /* of profile.threads */
-	uint32_t node;	 /* of profile.tree, where its context ends; 0 without a tree */
-	uint32_t weight;
-	uint32_t entries; /* on the encoding stack; UINT32_MAX: that or more */
+	uint64_t time;	  /* ns, CLOCK_MONOTONIC */
+	uint32_t depth;	  /* frames, repetitions counted */
+	uint32_t entries; /* on the encoding stack; of both, UINT32_MAX: that or more */
+	uint32_t stream;  /* of profile.streams */
+	uint32_t thread;  /* number of one of profile.threads */
+	uint32_t node;	  /* of profile.tree, where its context ends */
+	uint64_t samples, weight;
+	struct place place; /* the innermost frame */
 	enum decode_status status;
 	enum decode_reason reason;
 };
@@ -93,7 +97,25 @@ struct profile_sample {
 size_t profile_samples(const struct profile *p);
 struct profile_sample profile_sample(const struct profile *p, size_t i);
 
-/* Prints the first `max` samples whose context and real stack differ, and as many that do not decode, in full. */
+/* What samples at one instruction of one context in one thread add up to. */
+struct profile_cell {
+	uint32_t node, thread;
+	struct place place;
+	uint64_t weight, samples;
+};
+
+/* Calls for each cell, in order of node, place and thread. Stops at the first result that is not 0; 0 or -ENOMEM. */
+int profile_cells(const struct profile *p, int (*each)(void *ctx, const struct profile_cell *cell), void *ctx);
+
+/* Calls for each different instruction of a context, in no order; weights are 0. */
+int profile_instructions(const struct profile *p, int (*each)(void *ctx, const struct profile_cell *cell), void *ctx);
+
+/* The samples of each thread, in the order of time: those of thread t are samples[first[t]] up to, but without,
+ * samples[first[t + 1]]. Both are to be freed. 0 or -ENOMEM. */
+int profile_by_thread(const struct profile *p, uint32_t **first, uint32_t **samples);
+
+/* Prints the first `max` samples whose context and real stack differ, and as many that do not decode, in full:
+ * ten of each are known. */
 void profile_print_failures(const struct profile *p, FILE *out, size_t max);
 
 #endif

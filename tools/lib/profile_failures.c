@@ -1,7 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Samples that do not decode, or that differ from the real stack, in full: for whoever looks for the reason. */
+/* What went wrong, in full: the first samples that do not decode, or differ from the real stack. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include "tools/lib/profile_internal.h"
-#include "tools/lib/verify.h"
+#include "tools/lib/sample.h"
+
+int profile_keep_failure(struct internals *in, const struct stacked_sample *s, uint32_t space, bool mismatch,
+			 uint8_t reason)
+{
+	size_t size = sample_size(s->sample);
+	struct failure *f = &in->failures[in->n_failures];
+
+	if (mismatch ? in->n_mismatches == FAILURES : in->n_failures - in->n_mismatches == FAILURES)
+		return 0;
+	*f = (struct failure){
+		.mismatch = mismatch,
+		.reason = reason,
+		.space = space,
+		.sample = malloc(size),
+		.below = s->below,
+	};
+	if (!f->sample)
+		return -ENOMEM;
+	memcpy(f->sample, s->sample, size);
+	in->n_failures++;
+	in->n_mismatches += mismatch;
+	return 0;
+}
 
 static void print_address(const struct profile *p, const struct address_space *as, uint64_t address, FILE *out)
 {
@@ -60,34 +86,34 @@ static void print_decoded(const struct profile *p, const struct address_space *a
 void profile_print_failures(const struct profile *p, FILE *out, size_t max)
 {
 	size_t mismatches = 0, undecodable = 0;
+	struct flat_stack flat = {0};
 	struct context ctx = {0};
 
-	for (size_t i = 0; i < p->in->n_decoded; i++) {
-		const struct decoded *d = &p->in->decoded[i];
-		const struct pcce_sample *s = &d->raw->sample;
+	for (size_t i = 0; i < p->in->n_failures; i++) {
+		const struct failure *d = &p->in->failures[i];
+		const struct pcce_sample *s = d->sample;
+		const struct pcce_entry *entries = sample_entries(s);
 		const struct address_space *as = spaces_get(p->in->spaces, d->space);
 
-		if (d->verify == VERIFY_MISMATCH && mismatches < max)
+		if (d->mismatch && mismatches < max)
 			fprintf(out, "mismatch %zu:", ++mismatches);
-		else if (d->status == DECODE_UNDECODABLE && undecodable < max)
+		else if (!d->mismatch && undecodable < max)
 			fprintf(out, "undecodable %zu (%s):", ++undecodable, decode_reason_name(d->reason));
 		else
 			continue;
-		if (profile_decode_raw(p, d->raw, d->r11, d->space, &ctx))
+		if (segments_flatten(d->below, s, &flat) || decode_context(as, s, flat.entries, flat.n, false, &ctx))
 			break;
 		fprintf(out, " id %#llx ext %#llx r11 %#llx flags %#x entries %u and %u segments below\n  ip ",
-			(unsigned long long)s->id, (unsigned long long)s->ext, (unsigned long long)d->r11, s->flags,
+			(unsigned long long)s->id, (unsigned long long)s->ext, (unsigned long long)s->r11, s->flags,
 			s->n_entries, s->n_below);
 		print_address(p, as, s->ip, out);
 		fprintf(out, "  decoded:\n");
 		print_decoded(p, as, &ctx, out);
 		fprintf(out, "  entries, newest first:\n");
 		for (uint32_t j = s->n_entries; j-- > 0;) {
-			const struct pcce_entry *e = &sample_entries(s)[j];
-
-			fprintf(out, "    id %#llx count %llu site ", (unsigned long long)e->id,
-				(unsigned long long)(e->site >> PCCE_SITE_BITS));
-			print_address(p, as, e->site & PCCE_SITE_MASK, out);
+			fprintf(out, "    id %#llx count %llu site ", (unsigned long long)entries[j].id,
+				(unsigned long long)(entries[j].site >> PCCE_SITE_BITS));
+			print_address(p, as, entries[j].site & PCCE_SITE_MASK, out);
 		}
 		if (s->flags & PCCE_SAMPLE_STACK)
 			fprintf(out, "  real stack%s:\n",
@@ -98,4 +124,5 @@ void profile_print_failures(const struct profile *p, FILE *out, size_t max)
 		}
 	}
 	context_free(&ctx);
+	free(flat.entries);
 }

@@ -5,23 +5,11 @@
 
 #include "tools/lib/address_space.h"
 #include "tools/lib/datafile_read.h"
+#include "tools/lib/decoding.h"
 #include "tools/lib/profile.h"
-#include "tools/lib/sample.h"
-#include "tools/lib/samples.h"
+#include "tools/lib/segments.h"
 
-/* What a raw sample means in one address space. */
-struct decoded {
-	struct decoded *next;
-	const struct raw_sample *raw;
-	uint64_t r11;
-	uint64_t depth; /* frames, repetitions counted */
-	uint32_t space;
-	uint32_t leaf;			/* of the profile */
-	uint32_t context;		/* number of the chain of calls, from 1; 0: not counted */
-	uint32_t marked;		/* the selection in which it was counted last */
-	uint8_t status, reason, verify; /* enum decode_status, decode_reason, verify_result */
-	bool needs_r11;
-};
+#define FAILURES 10
 
 struct loaded_table {
 	void *data;
@@ -29,35 +17,90 @@ struct loaded_table {
 	uint32_t module;
 };
 
+/* A sample that is to be shown in full. */
+struct failure {
+	bool mismatch; /* else: it does not decode */
+	uint8_t reason;
+	uint32_t space;
+	struct pcce_sample *sample; /* with all that follows it */
+	const struct segment_node *below;
+};
+
+/* What samples have in common that are at one instruction of one context. No padding. */
+struct instruction {
+	uint32_t node; /* of the tree of all contexts; this and what follows as in struct meaning */
+	uint32_t place, context, depth, entries;
+	uint8_t status, reason, verify, reserved;
+	uint32_t leaf; /* of the profile: it follows from the others */
+};
+
+struct sum {
+	uint64_t samples, weight;
+};
+
 struct internals {
 	struct spaces *spaces;
-	struct samples samples;
-	struct flat_stack stack; /* of the sample that is being decoded */
-	struct cct all;		 /* all contexts, without weights; empty if it has become the profile's tree */
+	struct segments *segments;
+	struct cct all; /* all contexts, without weights; empty if it has become the profile's tree */
 	struct loaded_table **tables;
 	size_t n_tables, tables_capacity;
-	struct decoded *decoded; /* in the order in which they were met */
-	size_t n_decoded;
-	uint32_t *thread_of; /* of each stream: its number in profile.threads */
-	size_t *selected;    /* the samples that are selected; NULL: all */
-	size_t n_selected;
-	uint32_t n_contexts;
-	uint32_t selections; /* how often something was selected */
+	struct failure failures[2 * FAILURES];
+	size_t n_failures, n_mismatches;
+	struct place *places;
 	bool has_tree, again;
+	bool kept; /* there are single samples: */
+	struct instruction *instructions;
+	size_t n_instructions, instructions_capacity;
+	uint32_t *slots; /* of instructions, index + 1; 0: free */
+	size_t n_slots;
+	uint32_t *leaf_slots; /* of the profile's leaves, the same */
+	size_t n_leaf_slots;
+	uint32_t *instruction, *stream;
+	uint32_t *weight; /* of one sample; or SUM | index into sums */
+	uint64_t *time;
+	size_t n_samples, samples_capacity;
+	struct sum *sums;
+	size_t n_sums;
+	uint32_t n_contexts;
+	uint32_t *thread_of; /* of each stream: its number in profile.threads */
+	uint32_t *selected;  /* the samples that are selected; NULL: all */
+	size_t n_selected;
 };
+
+#define SUM 0x80000000u
 
 /* One sentence in why; returns code. */
 int profile_fail(int code, char *why, size_t size, const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* profile_read.c: reads all records. 0, or -errno: -ENOMEM without a sentence. */
+/* profile_read.c: reads all records but samples, of which it sees where they come from. 0, or -errno: -ENOMEM without a
+ * sentence. */
 int profile_read(struct profile *p, struct datafile_reader *reader, const char *name, char *why, size_t why_size);
 
-/* late_symbols.c: adds symbols that this machine has and the recording has not. 0 or -ENOMEM. */
-int profile_late_symbols(struct profile *p);
+/* profile_decode.c: decodes all samples, into sink. The same. */
+int profile_decode(struct profile *p, struct datafile_reader *reader, struct tree_builder *b,
+		   const struct decoding_sink *sink, size_t *n_places, const char *what, char *why, size_t why_size);
 
-/* profile_decode.c: decodes each different sample once, and makes in->all. 0 or -ENOMEM. */
-int profile_decode(struct profile *p, const struct profile_options *o);
-int profile_decode_raw(const struct profile *p, const struct raw_sample *raw, uint64_t r11, uint32_t space,
-		       struct context *ctx);
+/* late_symbols.c: adds symbols that this machine has and the recording has not. Which addresses need names is known
+ * only when all samples have been decoded: begin gives NULL if there is nothing to be found. */
+struct late;
+int late_begin(struct profile *p, struct late **late);
+extern const struct decoding_sink late_sink; /* its ctx: the struct late */
+/* With the places that the decoding met. Frees. */
+int late_end(struct late *late, const struct place *places, size_t n_places);
+
+/* profile.c: adds samples that mean the same to the statistics. */
+void profile_count(struct profile_stats *s, uint8_t status, uint8_t reason, uint8_t verify, uint64_t samples);
+
+/* profile_samples.c: keeps a sample. lines: tells lines apart; NULL: that is not wanted. 0 or -ENOMEM. */
+int profile_keep(struct profile *p, const struct meaning *m, uint32_t stream, const struct datafile_sample *s,
+		 const struct decoding *lines);
+struct sum profile_sum(const struct internals *in, size_t sample);
+/* Gives back what only profile_keep() needs. */
+void profile_settle(struct internals *in);
+void profile_forget(struct internals *in);
+
+/* profile_failures.c: keeps a sample that is to be shown in full. */
+int profile_keep_failure(struct internals *in, const struct stacked_sample *s, uint32_t space, bool mismatch,
+			 uint8_t reason);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The records of a recording, into memory. */
+/* The records of a recording, into memory: all but the samples. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +63,7 @@ static int copy_string(char **to, const char *from)
 static int add_info(struct profile *p, const struct pcce_rec_info *rec)
 {
 	p->frequency = rec->frequency;
+	p->period = rec->period;
 	p->start_time = rec->start_time;
 	p->wall_time = rec->wall_time;
 	p->stats.verify = rec->flags & PCCE_INFO_VERIFY;
@@ -87,7 +88,7 @@ static int add_process(struct profile *p, const struct pcce_rec_process *rec)
 	uint32_t comm = names_intern(p->names, name);
 
 	if (comm == UINT32_MAX || streams_add_process(p->streams, rec, comm) ||
-	    threads_name(&p->threads, rec->pid, rec->pid, name))
+	    threads_add_process(p->threads, rec, name))
 		return -ENOMEM;
 	return spaces_add_process(p->in->spaces, rec);
 }
@@ -99,25 +100,30 @@ static int add_thread(struct profile *p, const struct pcce_rec_thread *rec)
 
 	if (comm == UINT32_MAX || streams_add_thread(p->streams, rec, comm))
 		return -ENOMEM;
-	return threads_name(&p->threads, rec->pid, rec->tid, name);
+	return threads_add_thread(p->threads, rec, name);
 }
 
-static int add_sample(struct profile *p, const struct pcce_rec_sample *rec)
+/* Streams and threads are those of samples. */
+static int see_sample(struct profile *p, const struct pcce_record *rec)
 {
-	const struct pcce_sample *s = &rec->sample;
-	uint32_t stream = streams_of(p->streams, s->pid, s->tid, s->event);
+	struct datafile_sample of;
+	const struct pcce_sample *s;
 
-	p->all_weight += s->weight ? s->weight : 1;
-	if (!p->all_samples++)
+	datafile_sample(rec, &of);
+	s = of.sample;
+	p->all_weight += of.weight;
+	if (!p->all_samples)
 		p->first = p->last = s->time;
+	p->all_samples += of.samples;
 	if (s->time < p->first)
 		p->first = s->time;
 	if (s->time > p->last)
 		p->last = s->time;
-	p->stats.sample_bytes += rec->rec.size;
-	if (stream == UINT32_MAX || threads_number(&p->threads, s->pid, s->tid) == UINT32_MAX)
+	p->stats.sample_bytes += rec->size;
+	if (streams_of(p->streams, s->pid, s->tid, s->event) == UINT32_MAX ||
+	    threads_number(p->threads, s->pid, s->tid) == UINT32_MAX)
 		return -ENOMEM;
-	return samples_add(&p->in->samples, s, stream);
+	return 0;
 }
 
 static int read_record(struct profile *p, const struct pcce_record *rec, const char *name, char *why, size_t why_size)
@@ -132,6 +138,8 @@ static int read_record(struct profile *p, const struct pcce_record *rec, const c
 	case PCCE_REC_THREAD:
 		return add_thread(p, (const void *)rec);
 	case PCCE_REC_MAP:
+		if (names_add_map(p->names, (const void *)rec))
+			return -ENOMEM;
 		return spaces_add_map(in->spaces, (const void *)rec);
 	case PCCE_REC_MODULE:
 		return names_add_module(p->names, (const void *)rec, datafile_string(rec, 0));
@@ -140,7 +148,8 @@ static int read_record(struct profile *p, const struct pcce_record *rec, const c
 	case PCCE_REC_TABLE:
 		return add_table(p, (const void *)rec, name, why, why_size);
 	case PCCE_REC_SAMPLE:
-		return add_sample(p, (const void *)rec);
+	case PCCE_REC_SUM:
+		return see_sample(p, rec);
 	case PCCE_REC_LOST:
 		add_lost(&p->stats, (const void *)rec);
 		return 0;
@@ -165,8 +174,8 @@ int profile_read(struct profile *p, struct datafile_reader *reader, const char *
 	p->complete = datafile_complete(reader);
 	p->cut_off = datafile_dropped(reader);
 	p->unknown = datafile_unknown(reader);
-	if (names_finish(p->names) || spaces_finish(p->in->spaces) || streams_finish(p->streams) ||
-	    threads_finish(&p->threads))
+	if (names_finish(p->names) || spaces_finish(p->in->spaces) || streams_finish(p->streams))
 		return -ENOMEM;
+	threads_finish(p->threads);
 	return 0;
 }

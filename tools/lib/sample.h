@@ -30,12 +30,17 @@ static inline size_t sample_size(const struct pcce_sample *s)
 	       s->n_stack * sizeof(uint64_t);
 }
 
-/* Could a sampler have written these numbers? (Not: is all that they count there?) */
+/* Do these numbers agree with each other? (Not: is all that they count there?) */
+static inline bool sample_counts_agree(const struct pcce_sample *s, uint32_t segments_max, uint32_t stack_max)
+{
+	return s->n_entries <= PCCE_SEGMENT_ENTRIES && s->n_segments <= segments_max && s->n_segments <= s->n_below &&
+	       s->n_stack <= stack_max && (s->n_below || !s->below) && (s->flags & PCCE_SAMPLE_STACK || !s->n_stack);
+}
+
+/* Could a sampler have written them? */
 static inline bool sample_counts_are_possible(const struct pcce_sample *s, uint32_t stack_max)
 {
-	return s->n_entries <= PCCE_SEGMENT_ENTRIES && s->n_segments <= PCCE_SAMPLE_SEGMENTS &&
-	       s->n_segments <= s->n_below && s->n_stack <= stack_max && (s->n_below || !s->below) &&
-	       (s->flags & PCCE_SAMPLE_STACK || !s->n_stack);
+	return sample_counts_agree(s, PCCE_SAMPLE_SEGMENTS, stack_max);
 }
 
 #endif

@@ -68,8 +68,8 @@ uint64_t segments_hash(const struct segment_node *below)
 	return below ? below->hash : 0;
 }
 
-static const struct segment_node *intern(struct segments *all, const struct segment_node *below,
-					 const struct pcce_entry *entries)
+const struct segment_node *segments_intern(struct segments *all, const struct segment_node *below,
+					   const struct pcce_entry *entries)
 {
 	struct segment_node *node, *found = NULL, *added;
 	uint64_t h = segments_hash(below);
@@ -98,6 +98,16 @@ static const struct segment_node *intern(struct segments *all, const struct segm
 		return NULL;
 	}
 	return node;
+}
+
+const struct segment_node *segments_below(const struct segment_node *node)
+{
+	return node->content.below;
+}
+
+const struct pcce_entry *segments_entries(const struct segment_node *node)
+{
+	return node->content.entry;
 }
 
 static struct thread *thread_of(struct segments *all, const struct pcce_sample *s)
@@ -166,7 +176,7 @@ int segments_take(struct segments *all, const struct pcce_sample *s, const struc
 		if (reach(t, (uint32_t)segment->index))
 			return -ENOMEM;
 		node = segment->index ? lookup(t, segment->index - 1, segment->base.id) : NULL;
-		node = intern(all, node, segment->entry);
+		node = segments_intern(all, node, segment->entry);
 		if (!node)
 			return -ENOMEM;
 		t->levels[segment->index] = (struct level){segment->generation, node};

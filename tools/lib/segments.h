@@ -33,6 +33,12 @@ struct flat_stack {
 	uint32_t n, capacity;
 };
 
+/* For those who make stacks themselves. A segment with all that is below it; NULL: no memory. */
+const struct segment_node *segments_intern(struct segments *all, const struct segment_node *below,
+					   const struct pcce_entry *entries);
+const struct segment_node *segments_below(const struct segment_node *node); /* NULL: it is the lowest that is known */
+const struct pcce_entry *segments_entries(const struct segment_node *node); /* PCCE_SEGMENT_ENTRIES */
+
 /* The known entries, oldest first, with the sample's own ones last. The buffer grows, and is reused. 0 or -ENOMEM. */
 int segments_flatten(const struct segment_node *below, const struct pcce_sample *s, struct flat_stack *out);
 

@@ -40,7 +40,7 @@ static int judge_names(const struct cct *t, const struct names *names, const str
 		return -ENOMEM;
 	memset(j->of, NOT_ASKED, j->n + 1);
 	for (size_t i = 1; i < t->n; i++) {
-		uint32_t name = t->nodes[i].key.name;
+		uint32_t name = t->nodes[i].key->name;
 		const char *text = names_string(names, name);
 
 		if (j->of[name] == NOT_ASKED)
@@ -60,7 +60,7 @@ int select_contexts(const struct cct *all, const struct names *names, const stru
 		return -ENOMEM;
 	keep[0] = 0;
 	for (size_t i = 1; i < all->n; i++)
-		keep[i] = keep[all->nodes[i].parent] | judged.of[all->nodes[i].key.name];
+		keep[i] = keep[all->nodes[i].parent] | judged.of[all->nodes[i].key->name];
 	for (size_t i = 0; i < all->n; i++)
 		keep[i] = (keep[i] & wanted) == wanted && !(keep[i] & IGNORED);
 	free(judged.of);
@@ -114,8 +114,8 @@ static struct place_in_group place_in(const struct pass *p, uint32_t n)
 	const struct cct_node *node = &p->from->nodes[n];
 	struct place_in_group g = p->groups[node->parent];
 
-	if (node->key.repeat)
-		return (struct place_in_group){.head = n, .left = node->key.span - 1};
+	if (node->key->repeat)
+		return (struct place_in_group){.head = n, .left = node->key->span - 1};
 	if (!g.left)
 		return (struct place_in_group){0};
 	g.left--;
@@ -134,11 +134,11 @@ static void blur_call(enum select_calls calls, struct cct_key *key)
 static uint32_t repeat_rest(struct pass *p, uint32_t last, uint32_t at)
 {
 	const struct cct_node *nodes = p->from->nodes;
-	uint32_t head = p->groups[last].head, span = nodes[head].key.span;
+	uint32_t head = p->groups[last].head, span = nodes[head].key->span;
 
 	for (uint32_t i = span; i-- > 0 && at != UINT32_MAX;) {
 		uint32_t n = group_node(p, last, i);
-		struct cct_key key = nodes[n].key;
+		struct cct_key key = *nodes[n].key;
 
 		if (n == head && --key.repeat == 0)
 			key.span = 0;
@@ -152,7 +152,7 @@ static uint32_t cut_node(struct pass *p, uint32_t n)
 {
 	const struct cct_node *node = &p->from->nodes[n];
 	struct place_in_group *g = &p->groups[n];
-	struct cct_key key = node->key;
+	struct cct_key key = *node->key;
 	uint32_t at;
 
 	blur_call(p->selection->calls, &key);
@@ -180,7 +180,7 @@ static bool same_function(const struct cct_key *a, const struct cct_key *b)
 static uint32_t fold_into(const struct pass *p, uint32_t at, const struct cct_key *key)
 {
 	for (; at; at = p->to->nodes[at].parent) {
-		if (same_function(&p->to->nodes[at].key, key))
+		if (same_function(p->to->nodes[at].key, key))
 			return at;
 		if (p->selection->recursion == RECURSION_DIRECT)
 			return 0;
@@ -205,29 +205,29 @@ static uint32_t fold_plain(struct pass *p, uint32_t at, struct cct_key key)
 static uint32_t fold_group(struct pass *p, uint32_t last)
 {
 	const struct cct_node *nodes = p->from->nodes;
-	uint32_t head = p->groups[last].head, repeat = nodes[head].key.repeat, at = p->image[nodes[head].parent];
-	const struct cct_key *before = &nodes[last].key;
+	uint32_t head = p->groups[last].head, repeat = nodes[head].key->repeat, at = p->image[nodes[head].parent];
+	const struct cct_key *before = nodes[last].key;
 	uint32_t kept = 0;
 	bool first_differs;
 
-	first_differs = same_function(before, &nodes[head].key) != !!fold_into(p, at, &nodes[head].key);
-	for (uint32_t i = nodes[head].key.span; i-- > 0;) {
-		const struct cct_key *key = &nodes[group_node(p, last, i)].key;
+	first_differs = same_function(before, nodes[head].key) != !!fold_into(p, at, nodes[head].key);
+	for (uint32_t i = nodes[head].key->span; i-- > 0;) {
+		const struct cct_key *key = nodes[group_node(p, last, i)].key;
 
 		kept += !same_function(before, key);
 		before = key;
 	}
 	if (first_differs || !kept) {
-		for (uint32_t i = nodes[head].key.span; i-- > 0 && at != UINT32_MAX;)
-			at = fold_plain(p, at, nodes[group_node(p, last, i)].key);
+		for (uint32_t i = nodes[head].key->span; i-- > 0 && at != UINT32_MAX;)
+			at = fold_plain(p, at, *nodes[group_node(p, last, i)].key);
 		repeat--;
 	}
-	before = &nodes[last].key;
-	for (uint32_t i = nodes[head].key.span, begun = 0; kept && i-- > 0 && at != UINT32_MAX;) {
-		struct cct_key key = nodes[group_node(p, last, i)].key;
+	before = nodes[last].key;
+	for (uint32_t i = nodes[head].key->span, begun = 0; kept && i-- > 0 && at != UINT32_MAX;) {
+		struct cct_key key = *nodes[group_node(p, last, i)].key;
 
 		if (!same_function(before, &key)) {
-			before = &nodes[group_node(p, last, i)].key;
+			before = nodes[group_node(p, last, i)].key;
 			key.repeat = begun ? 0 : repeat;
 			key.span = begun || !repeat ? 0 : kept;
 			begun = 1;
@@ -243,7 +243,7 @@ static uint32_t fold_node(struct pass *p, uint32_t n)
 	uint32_t parent = p->image[p->from->nodes[n].parent];
 
 	if (!g->head || p->selection->recursion == RECURSION_ALL)
-		return fold_plain(p, parent, p->from->nodes[n].key);
+		return fold_plain(p, parent, *p->from->nodes[n].key);
 	/* A group is folded as a whole, and no context ends within it. */
 	return g->left ? parent : fold_group(p, n);
 }
@@ -327,8 +327,8 @@ static int split(struct pass *p, struct leaf *leaves, size_t n_leaves)
 
 		if (!p->needed[n] || !parent)
 			continue;
-		key = nodes[parent].key;
-		rename_frame(p, &key, nodes[n].key.file, nodes[n].key.line);
+		key = *nodes[parent].key;
+		rename_frame(p, &key, nodes[n].key->file, nodes[n].key->line);
 		p->image[n] = cct_child(p->to, p->image[parent], &key);
 		if (p->image[n] == UINT32_MAX)
 			r = -ENOMEM;
@@ -336,7 +336,7 @@ static int split(struct pass *p, struct leaf *leaves, size_t n_leaves)
 	for (size_t i = 0; i < n_leaves && !r; i++) {
 		if (!leaves[i].samples)
 			continue;
-		key = nodes[leaves[i].node].key;
+		key = *nodes[leaves[i].node].key;
 		rename_frame(p, &key, leaves[i].file, leaves[i].line);
 		leaves[i].node = cct_child(p->to, p->image[leaves[i].node], &key);
 		if (leaves[i].node == UINT32_MAX)

@@ -1,99 +1,156 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See threads.h. */
+/*
+ * Numbers are given in the order in which threads are first sampled; names come from
+ * records that may stand before or after.
+ */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 #include "tools/lib/threads.h"
 
-struct thread_slot {
-	uint32_t id[2]; /* pid, tid */
+struct named {
+	uint64_t id; /* pid << 32 | tid; tid 0: the process */
+	uint64_t time;
+	uint32_t name;
+	UT_hash_handle hh;
+};
+
+struct numbered {
+	uint64_t id;
 	uint32_t number;
 	UT_hash_handle hh;
 };
 
-static const struct thread *find(const struct threads *t, uint32_t pid, uint32_t tid)
+struct threads {
+	struct names *names;
+	struct named *named;
+	struct numbered *numbered, *last;
+	struct thread *list;
+	size_t n, capacity;
+};
+
+struct threads *threads_new(struct names *names)
 {
-	uint32_t id[2] = {pid, tid};
-	struct thread_slot *slot;
+	struct threads *t = calloc(1, sizeof(*t));
 
-	HASH_FIND(hh, t->by_id, id, sizeof(id), slot);
-	return slot ? &t->list[slot->number] : NULL;
-}
-
-uint32_t threads_number(struct threads *t, uint32_t pid, uint32_t tid)
-{
-	const struct thread *known;
-	struct thread_slot *slot;
-
-	if (t->last < t->n && t->list[t->last].pid == pid && t->list[t->last].tid == tid)
-		return t->last;
-	known = find(t, pid, tid);
-	if (known)
-		return t->last = known - t->list;
-	if (t->n == t->capacity) {
-		size_t want = t->capacity ? t->capacity * 2 : 64;
-		struct thread *more = reallocarray(t->list, want, sizeof(*more));
-
-		if (!more)
-			return UINT32_MAX;
-		t->list = more;
-		t->capacity = want;
-	}
-	slot = calloc(1, sizeof(*slot));
-	if (!slot)
-		return UINT32_MAX;
-	slot->id[0] = pid;
-	slot->id[1] = tid;
-	slot->number = t->n;
-	HASH_ADD(hh, t->by_id, id, sizeof(slot->id), slot);
-	if (!slot->hh.tbl) {
-		free(slot);
-		return UINT32_MAX;
-	}
-	t->list[t->n] = (struct thread){.pid = pid, .tid = tid};
-	return t->n++;
-}
-
-int threads_name(struct threads *t, uint32_t pid, uint32_t tid, const char *name)
-{
-	uint32_t number = threads_number(t, pid, tid);
-	char *copy = strdup(name);
-
-	if (number == UINT32_MAX || !copy) {
-		free(copy);
-		return -ENOMEM;
-	}
-	free(t->list[number].name);
-	t->list[number].name = copy;
-	return 0;
-}
-
-int threads_finish(struct threads *t)
-{
-	for (size_t i = 0; i < t->n; i++) {
-		const struct thread *main = find(t, t->list[i].pid, t->list[i].pid);
-
-		if (t->list[i].name || !main || !main->name)
-			continue;
-		t->list[i].name = strdup(main->name);
-		if (!t->list[i].name)
-			return -ENOMEM;
-	}
-	return 0;
+	if (t)
+		t->names = names;
+	return t;
 }
 
 void threads_free(struct threads *t)
 {
-	struct thread_slot *slot, *next;
+	struct named *n, *next_named;
+	struct numbered *i, *next;
 
-	HASH_ITER (hh, t->by_id, slot, next) {
-		HASH_DEL(t->by_id, slot);
-		free(slot);
+	if (!t)
+		return;
+	HASH_ITER (hh, t->named, n, next_named) {
+		HASH_DEL(t->named, n);
+		free(n);
 	}
-	for (size_t i = 0; i < t->n; i++)
-		free(t->list[i].name);
+	HASH_ITER (hh, t->numbered, i, next) {
+		HASH_DEL(t->numbered, i);
+		free(i);
+	}
 	free(t->list);
-	*t = (struct threads){0};
+	free(t);
+}
+
+static int add_name(struct threads *t, uint64_t id, uint64_t time, const char *text)
+{
+	uint32_t name = names_intern(t->names, text);
+	struct named *n;
+
+	if (name == UINT32_MAX)
+		return -ENOMEM;
+	HASH_FIND(hh, t->named, &id, sizeof(id), n);
+	if (!n) {
+		n = calloc(1, sizeof(*n));
+		if (!n)
+			return -ENOMEM;
+		n->id = id;
+		HASH_ADD(hh, t->named, id, sizeof(n->id), n);
+	}
+	if (time >= n->time && *text) {
+		n->time = time;
+		n->name = name;
+	}
+	return 0;
+}
+
+int threads_add_process(struct threads *t, const struct pcce_rec_process *rec, const char *name)
+{
+	uint64_t id = (uint64_t)rec->pid << 32;
+	int r = add_name(t, id, rec->time, name);
+
+	return r ? r : add_name(t, id | rec->pid, rec->time, name);
+}
+
+int threads_add_thread(struct threads *t, const struct pcce_rec_thread *rec, const char *name)
+{
+	uint64_t id = (uint64_t)rec->pid << 32;
+	int r = rec->tid == rec->pid ? add_name(t, id, rec->time, name) : 0;
+
+	return r ? r : add_name(t, id | rec->tid, rec->time, name);
+}
+
+uint32_t threads_number(struct threads *t, uint32_t pid, uint32_t tid)
+{
+	uint64_t id = (uint64_t)pid << 32 | tid;
+	struct numbered *i;
+
+	if (t->last && t->last->id == id)
+		return t->last->number;
+	HASH_FIND(hh, t->numbered, &id, sizeof(id), i);
+	if (!i) {
+		if (t->n == t->capacity) {
+			size_t want = t->capacity ? t->capacity * 2 : 64;
+			struct thread *more = reallocarray(t->list, want, sizeof(*more));
+
+			if (!more)
+				return UINT32_MAX;
+			t->list = more;
+			t->capacity = want;
+		}
+		i = calloc(1, sizeof(*i));
+		if (!i)
+			return UINT32_MAX;
+		i->id = id;
+		i->number = t->n;
+		t->list[t->n++] = (struct thread){.pid = pid, .tid = tid};
+		HASH_ADD(hh, t->numbered, id, sizeof(i->id), i);
+	}
+	t->last = i;
+	return i->number;
+}
+
+static uint32_t name_of(const struct threads *t, uint64_t id)
+{
+	struct named *n;
+
+	HASH_FIND(hh, t->named, &id, sizeof(id), n);
+	return n ? n->name : 0;
+}
+
+void threads_finish(struct threads *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		struct thread *th = &t->list[i];
+
+		th->process = name_of(t, (uint64_t)th->pid << 32);
+		th->name = name_of(t, (uint64_t)th->pid << 32 | th->tid);
+		if (!th->name)
+			th->name = th->process;
+	}
+}
+
+size_t threads_count(const struct threads *t)
+{
+	return t->n;
+}
+
+const struct thread *threads_get(const struct threads *t, uint32_t number)
+{
+	return &t->list[number];
 }

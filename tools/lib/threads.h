@@ -1,32 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The threads of a recording: those that samples or THREAD records speak of, numbered
- * from 0 upwards in the order in which they are met.
+ * The threads of a recording, numbered, with their names: of several that a thread had, the
+ * last one.
  */
 #ifndef PCCE_THREADS_H
 #define PCCE_THREADS_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <pcce/datafile.h>
+#include "tools/lib/names.h"
 
 struct thread {
 	uint32_t pid, tid;
-	char *name; /* its last, or its process's; NULL: unknown */
+	uint32_t name;	  /* strings of struct names; 0: none is known */
+	uint32_t process; /* name of its process */
 };
 
-struct threads {
-	struct thread *list;
-	size_t n, capacity;
-	uint32_t last; /* found last: samples of one thread come in rows */
-	struct thread_slot *by_id;
-};
+struct threads;
 
-/* The number of a thread; UINT32_MAX: no memory. */
-uint32_t threads_number(struct threads *t, uint32_t pid, uint32_t tid);
-/* 0 or -ENOMEM. */
-int threads_name(struct threads *t, uint32_t pid, uint32_t tid, const char *name);
-/* After the last name: a thread without one has its process's. */
-int threads_finish(struct threads *t);
+struct threads *threads_new(struct names *names);
 void threads_free(struct threads *t);
+
+/* All return 0 or -ENOMEM. */
+int threads_add_process(struct threads *t, const struct pcce_rec_process *rec, const char *name);
+int threads_add_thread(struct threads *t, const struct pcce_rec_thread *rec, const char *name);
+/* The number of a thread that has a sample; UINT32_MAX: no memory. */
+uint32_t threads_number(struct threads *t, uint32_t pid, uint32_t tid);
+/* After the last record, before the first threads_get(). */
+void threads_finish(struct threads *t);
+
+size_t threads_count(const struct threads *t);
+const struct thread *threads_get(const struct threads *t, uint32_t number);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * A context is added from its outermost frame inwards.  One decoded frame can be
  * several nodes: the function, and within it those that were inlined at the place
- * of the next call.  Names are looked up only when a frame comes for the first time
- * under its parent: a table of steps, (node, frame) -> node, remembers the outcome, so
- * that the common case costs one hash lookup a frame.
+ * of the next call.  Names are looked up only when a frame is called from a place for the
+ * first time: what a frame is and from where it is called is a "link", and each link
+ * knows the keys of its nodes.  There are as many links as the program has calls.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,25 +13,19 @@
 #include "tools/lib/tree_build.h"
 
 /* Compared as bytes: no padding. */
-struct step_key {
-	uint32_t node; /* the next outer frame's innermost node */
-	uint32_t outer_module;
-	uint64_t outer_vaddr; /* where that frame calls this one, link-time; 0: unknown */
+struct link {
+	uint64_t outer_vaddr; /* where the next outer frame calls this one, link-time; 0: unknown */
 	uint64_t vaddr;	      /* where this one calls on, or ip; 0: unknown */
+	uint32_t outer_module;
 	uint32_t kind, module, func, site;
 	uint32_t repeat, span_nodes;
-	uint32_t name; /* of a frame without an address */
-	uint32_t reserved;
+	uint32_t extra; /* GAP: 0: truncated, else 1 + enum decode_reason; FOREIGN: 0: it has an address, 1: not,
+			 * else 2 + the site that calls it by name */
 };
 
-struct step {
-	struct step_key key;
-	uint64_t node;
-};
-
-struct step_slot {
-	uint32_t tag;  /* upper half of the hash */
-	uint32_t step; /* index + 1; 0: free */
+/* Keys of the nodes of a link: keys[first .. first + n), outermost first. */
+struct link_keys {
+	uint32_t first, n;
 };
 
 struct tree_builder {
@@ -39,16 +33,13 @@ struct tree_builder {
 	struct names *names;
 	uint32_t kernel; /* its module; UINT32_MAX: none */
 	bool inlining;
-	struct step *steps;
-	size_t n, capacity;
-	struct step_slot *slots;
-	size_t n_slots;
-};
-
-/* Where a frame stands in its module. */
-struct place {
-	uint32_t module;
-	uint64_t vaddr;
+	struct link *links;
+	struct link_keys *of_link;
+	size_t n_links, links_capacity;
+	uint32_t *link_slots; /* index + 1; 0: free */
+	size_t n_link_slots;
+	const struct cct_key **keys;
+	size_t n_keys, keys_capacity;
 };
 
 struct tree_builder *tree_builder_new(struct cct *tree, struct names *names, bool inlining)
@@ -61,84 +52,56 @@ struct tree_builder *tree_builder_new(struct cct *tree, struct names *names, boo
 	b->names = names;
 	b->inlining = inlining;
 	b->kernel = names_module(names, PCCE_MODULE_KERNEL);
-	b->n_slots = 4096;
-	b->slots = calloc(b->n_slots, sizeof(*b->slots));
-	if (!b->slots) {
-		free(b);
-		return NULL;
-	}
-	return b;
+	b->n_link_slots = 4096;
+	b->link_slots = calloc(b->n_link_slots, sizeof(*b->link_slots));
+	if (b->link_slots)
+		return b;
+	tree_builder_free(b);
+	return NULL;
 }
 
 void tree_builder_free(struct tree_builder *b)
 {
 	if (b) {
-		free(b->steps);
-		free(b->slots);
+		free(b->links);
+		free(b->link_slots);
+		free(b->of_link);
+		free(b->keys);
 	}
 	free(b);
 }
 
-static uint64_t hash_step(const struct step_key *key)
+/* ---- links ----------------------------------------------------------------------- */
+
+static uint64_t hash_link(const struct link *l)
 {
 	uint64_t h = 0, w;
 
-	for (size_t i = 0; i < sizeof(*key) / 8; i++) {
-		memcpy(&w, (const char *)key + i * 8, 8);
+	for (size_t i = 0; i < sizeof(*l) / 8; i++) {
+		memcpy(&w, (const char *)l + i * 8, 8);
 		h = (h ^ w) * 0xff51afd7ed558ccdULL;
 		h ^= h >> 31;
 	}
 	return h;
 }
 
-/* The slot of a step, or the free one where it belongs. */
-static struct step_slot *find_step(struct tree_builder *b, const struct step_key *key, uint64_t hash)
+static int rehash_links(struct tree_builder *b)
 {
-	size_t at = hash & (b->n_slots - 1);
-	struct step_slot *s;
+	size_t want = b->n_link_slots * 2;
+	uint32_t *slots = calloc(want, sizeof(*slots));
 
-	for (s = &b->slots[at]; s->step; s = &b->slots[at]) {
-		if (s->tag == (uint32_t)(hash >> 32) && !memcmp(&b->steps[s->step - 1].key, key, sizeof(*key)))
-			break;
-		at = (at + 1) & (b->n_slots - 1);
-	}
-	return s;
-}
-
-static int add_step(struct tree_builder *b, struct step_slot *slot, const struct step_key *key, uint64_t hash,
-		    uint32_t node)
-{
-	struct step_slot *slots;
-	struct step *more;
-	size_t want;
-
-	if (b->n == b->capacity) {
-		want = b->capacity ? b->capacity * 2 : 1024;
-		more = reallocarray(b->steps, want, sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		b->steps = more;
-		b->capacity = want;
-	}
-	b->steps[b->n++] = (struct step){.key = *key, .node = node};
-	*slot = (struct step_slot){hash >> 32, b->n};
-	if (b->n * 2 <= b->n_slots)
-		return 0;
-	want = b->n_slots * 2;
-	slots = calloc(want, sizeof(*slots));
 	if (!slots)
 		return -ENOMEM;
-	for (size_t i = 0; i < b->n; i++) {
-		size_t at;
+	for (size_t i = 0; i < b->n_links; i++) {
+		size_t at = hash_link(&b->links[i]) & (want - 1);
 
-		hash = hash_step(&b->steps[i].key);
-		for (at = hash & (want - 1); slots[at].step; at = (at + 1) & (want - 1))
-			;
-		slots[at] = (struct step_slot){hash >> 32, i + 1};
+		while (slots[at])
+			at = (at + 1) & (want - 1);
+		slots[at] = i + 1;
 	}
-	free(b->slots);
-	b->slots = slots;
-	b->n_slots = want;
+	free(b->link_slots);
+	b->link_slots = slots;
+	b->n_link_slots = want;
 	return 0;
 }
 
@@ -161,17 +124,18 @@ static struct place place_of(const struct tree_builder *b, const struct address_
 	return p;
 }
 
-/* The inline chain at a place; without inlining, its innermost line alone counts. */
-static size_t chain_at(const struct tree_builder *b, struct place p, const struct symbol **chain)
+/* The inline chain at a place. */
+static size_t chain_at(const struct tree_builder *b, uint32_t module, uint64_t vaddr, const struct symbol **chain)
 {
 	*chain = NULL;
-	return p.module == UINT32_MAX || !p.vaddr ? 0 : names_at(b->names, p.module, p.vaddr, chain);
+	return module == UINT32_MAX || !vaddr ? 0 : names_at(b->names, module, vaddr, chain);
 }
 
 static size_t levels_of(const struct tree_builder *b, const struct address_space *as, const struct frame *f)
 {
+	struct place p = place_of(b, as, f);
 	const struct symbol *chain;
-	size_t n = b->inlining && f->kind == FRAME_CALL ? chain_at(b, place_of(b, as, f), &chain) : 1;
+	size_t n = b->inlining && f->kind == FRAME_CALL ? chain_at(b, p.module, p.vaddr, &chain) : 1;
 
 	return n ? n : 1;
 }
@@ -185,14 +149,14 @@ static uint32_t bracketed(struct tree_builder *b, const char *text)
 }
 
 /* The file and line of a call: the innermost inline level at the call instruction. */
-static void set_call_place(const struct tree_builder *b, struct place outer, struct cct_key *key)
+static void set_call_place(const struct tree_builder *b, const struct link *l, struct cct_key *key)
 {
 	const struct symbol *chain;
-	size_t n = chain_at(b, outer, &chain);
-	const struct table *t = names_table(b->names, outer.module);
+	size_t n = chain_at(b, l->outer_module, l->outer_vaddr, &chain);
+	const struct table *t = names_table(b->names, l->outer_module);
 	uint32_t site;
 
-	key->call = outer.vaddr;
+	key->call = l->outer_vaddr;
 	if (n && !b->inlining)
 		chain += n - 1; /* as seen from the function itself */
 	if (n && chain->line) {
@@ -200,108 +164,173 @@ static void set_call_place(const struct tree_builder *b, struct place outer, str
 		key->line = chain->line;
 		return;
 	}
-	if (!t || !outer.vaddr)
+	if (!t || !l->outer_vaddr)
 		return;
-	site = table_site_around(t, outer.vaddr);
+	site = table_site_around(t, l->outer_vaddr);
 	if (site != PCCE_NONE)
 		key->line = t->sites[site].line;
 }
 
-static uint32_t foreign_name(struct tree_builder *b, struct place p, uint32_t between)
+/* What is called by name, for a frame without an address. */
+static uint32_t callee_name(struct tree_builder *b, const struct link *l)
+{
+	const struct table *t = names_table(b->names, l->outer_module);
+	char text[256];
+	char *at;
+
+	if (!t || l->extra < 2 || !t->sites[l->extra - 2].callee_name)
+		return names_intern(b->names, "[foreign]");
+	snprintf(text, sizeof(text), "%s", table_string(t, t->sites[l->extra - 2].callee_name));
+	at = strchr(text, '@');
+	if (at && at != text)
+		*at = 0;
+	return names_demangled(b->names, text);
+}
+
+static uint32_t foreign_name(struct tree_builder *b, const struct link *l)
 {
 	const struct symbol *chain;
-	size_t n = chain_at(b, p, &chain);
-	const char *base = names_base(b->names, p.module);
+	size_t n = chain_at(b, l->module, l->vaddr, &chain);
+	const char *base = names_base(b->names, l->module);
 
-	if (between)
-		return between;
 	if (n && chain[n - 1].function)
 		return chain[n - 1].function;
 	return bracketed(b, *base ? base : "unknown");
 }
 
-/* The nodes of one frame under `parent`, which was left at `outer`. */
-static uint32_t add_frame(struct tree_builder *b, const struct step_key *s, struct place outer)
+static uint32_t gap_name(struct tree_builder *b, const struct link *l)
 {
-	struct place p = {.module = s->module, .vaddr = s->vaddr};
+	char text[256];
+
+	if (!l->extra)
+		return names_intern(b->names, "[truncated]");
+	snprintf(text, sizeof(text), "[undecodable: %s]", decode_reason_name(l->extra - 1));
+	return names_intern(b->names, text);
+}
+
+/* ---- nodes ----------------------------------------------------------------------- */
+
+static int add_key(struct tree_builder *b, const struct cct_key *key)
+{
+	if (b->n_keys == b->keys_capacity) {
+		size_t want = b->keys_capacity ? b->keys_capacity * 2 : 1024;
+		const struct cct_key **more = reallocarray(b->keys, want, sizeof(const struct cct_key *));
+
+		if (!more)
+			return -ENOMEM;
+		b->keys = more;
+		b->keys_capacity = want;
+	}
+	b->keys[b->n_keys] = cct_intern(b->tree, key);
+	return b->keys[b->n_keys++] ? 0 : -ENOMEM;
+}
+
+static int make_keys(struct tree_builder *b, const struct link *l)
+{
 	struct cct_key key = {
-		.kind = s->kind,
-		.module = s->module,
-		.func = s->func,
-		.repeat = s->repeat,
-		.span = s->span_nodes,
+		.kind = l->kind,
+		.module = l->module,
+		.func = l->func,
+		.repeat = l->repeat,
+		.span = l->span_nodes,
 	};
 	const struct symbol *chain;
 	size_t n = 0;
-	uint32_t node;
+	int r;
 
-	set_call_place(b, outer, &key);
-	switch (s->kind) {
+	set_call_place(b, l, &key);
+	switch (l->kind) {
 	case FRAME_CALL:
-		n = chain_at(b, p, &chain);
+		n = chain_at(b, l->module, l->vaddr, &chain);
 		key.name = n && chain[n - 1].function ? chain[n - 1].function
-						      : names_function(b->names, s->module, s->func);
+						      : names_function(b->names, l->module, l->func);
 		break;
 	case FRAME_TAIL:
-		key.name = names_function(b->names, s->module, s->func);
+		key.name = names_function(b->names, l->module, l->func);
 		break;
 	case FRAME_FOREIGN:
-		key.name = foreign_name(b, p, s->name);
+		key.name = l->extra ? callee_name(b, l) : foreign_name(b, l);
+		break;
+	case FRAME_SIGNAL:
+		key.name = names_intern(b->names, "[signal]");
 		break;
 	default:
-		key.name = s->name;
+		key.name = gap_name(b, l);
 	}
 	if (key.name == UINT32_MAX)
-		return UINT32_MAX;
-	node = cct_child(b->tree, s->node, &key);
-	if (!b->inlining)
-		return node;
-	for (; n > 1 && node != UINT32_MAX; n--) {
+		return -ENOMEM;
+	r = add_key(b, &key);
+	for (; n > 1 && b->inlining && !r; n--) {
 		struct cct_key inlined = {
 			.kind = FRAME_CALL,
 			.flags = CCT_INLINED,
-			.module = s->module,
-			.func = s->func,
+			.module = l->module,
+			.func = l->func,
 			.name = chain[n - 2].function,
 			.file = chain[n - 1].file,
 			.line = chain[n - 1].line,
 		};
 
-		node = cct_child(b->tree, node, &inlined);
+		r = add_key(b, &inlined);
 	}
+	return r;
+}
+
+/* The number of a link; UINT32_MAX: no memory. */
+static uint32_t link_of(struct tree_builder *b, const struct link *l)
+{
+	uint32_t first = b->n_keys;
+	size_t at;
+
+	if (b->n_links * 2 >= b->n_link_slots && rehash_links(b))
+		return UINT32_MAX;
+	for (at = hash_link(l) & (b->n_link_slots - 1); b->link_slots[at]; at = (at + 1) & (b->n_link_slots - 1))
+		if (!memcmp(&b->links[b->link_slots[at] - 1], l, sizeof(*l)))
+			return b->link_slots[at] - 1;
+	if (b->n_links == b->links_capacity) {
+		size_t want = b->links_capacity ? b->links_capacity * 2 : 1024;
+		struct link *more = reallocarray(b->links, want, sizeof(*more));
+		struct link_keys *of = reallocarray(b->of_link, want, sizeof(*of));
+
+		if (more)
+			b->links = more;
+		if (of)
+			b->of_link = of;
+		if (!more || !of)
+			return UINT32_MAX;
+		b->links_capacity = want;
+	}
+	if (make_keys(b, l))
+		return UINT32_MAX;
+	b->links[b->n_links] = *l;
+	b->of_link[b->n_links] = (struct link_keys){first, b->n_keys - first};
+	b->link_slots[at] = ++b->n_links;
+	return b->n_links - 1;
+}
+
+uint32_t tree_builder_end(struct tree_builder *b, uint32_t parent, uint32_t link)
+{
+	struct link_keys k = b->of_link[link];
+	uint32_t node = parent;
+
+	for (uint32_t i = 0; i < k.n && node != UINT32_MAX; i++)
+		node = cct_child_of(b->tree, node, b->keys[k.first + i]);
+	if (node != UINT32_MAX)
+		tree_builder_expect(b, node);
 	return node;
 }
 
-/* A name for frames that have no address. */
-static uint32_t name_of(struct tree_builder *b, const struct context *ctx, size_t i)
+void tree_builder_expect(const struct tree_builder *b, uint32_t node)
 {
-	const struct frame *f = &ctx->frames[i], *outer = i + 1 < ctx->n ? f + 1 : NULL;
-	const struct table *t;
-	char text[256];
-	char *at;
+	__builtin_prefetch(&b->tree->nodes[node].self, 1);
+}
 
-	switch (f->kind) {
-	case FRAME_GAP:
-		if (ctx->status != DECODE_UNDECODABLE || outer)
-			return names_intern(b->names, "[truncated]");
-		snprintf(text, sizeof(text), "[undecodable: %s]", decode_reason_name(ctx->reason));
-		return names_intern(b->names, text);
-	case FRAME_SIGNAL:
-		return names_intern(b->names, "[signal]");
-	case FRAME_FOREIGN:
-		if (f->address)
-			return 0;
-		t = outer && outer->site != PCCE_NONE ? names_table(b->names, outer->module) : NULL;
-		if (!t || !t->sites[outer->site].callee_name)
-			return names_intern(b->names, "[foreign]");
-		snprintf(text, sizeof(text), "%s", table_string(t, t->sites[outer->site].callee_name));
-		at = strchr(text, '@');
-		if (at && at != text)
-			*at = 0;
-		return names_demangled(b->names, text);
-	default:
-		return 0;
-	}
+/* The innermost node of one frame under `parent`; UINT32_MAX: no memory. */
+static uint32_t step(struct tree_builder *b, uint32_t parent, const struct link *l)
+{
+	uint32_t link = link_of(b, l);
+
+	return link == UINT32_MAX ? UINT32_MAX : tree_builder_end(b, parent, link);
 }
 
 /* Nodes of a repeated group: its frames and what is inlined in them. */
@@ -310,8 +339,6 @@ static uint32_t span_nodes(const struct tree_builder *b, const struct address_sp
 {
 	size_t n = 0;
 
-	if (!ctx->frames[i].repeat)
-		return 0;
 	for (size_t j = i + 1 - ctx->frames[i].span; j <= i; j++)
 		n += levels_of(b, as, &ctx->frames[j]);
 	return n;
@@ -330,10 +357,10 @@ static uint32_t special(struct tree_builder *b, uint32_t parent, enum frame_kind
 	return key.name == UINT32_MAX || parent == UINT32_MAX ? UINT32_MAX : cct_child(b->tree, parent, &key);
 }
 
-static void set_line(const struct tree_builder *b, struct place p, struct tree_line *line)
+void tree_builder_line(const struct tree_builder *b, struct place p, struct tree_line *line)
 {
 	const struct symbol *chain;
-	size_t n = chain_at(b, p, &chain);
+	size_t n = chain_at(b, p.module, p.vaddr, &chain);
 
 	*line = (struct tree_line){0};
 	if (!n)
@@ -344,18 +371,17 @@ static void set_line(const struct tree_builder *b, struct place p, struct tree_l
 		*line = (struct tree_line){chain->file, chain->line};
 }
 
-/* The kernel below what called it, or faulted; user: where that is. */
-static uint32_t add_kernel(struct tree_builder *b, uint32_t parent, uint64_t kip, struct place user)
+uint32_t tree_builder_kernel(struct tree_builder *b, uint32_t parent, uint64_t kip, struct place user)
 {
 	const struct symbol *chain;
-	struct place p = {b->kernel, kip};
+	struct place p = {.module = b->kernel, .vaddr = kip};
 	struct tree_line line;
 	struct cct_key key = {.kind = FRAME_FOREIGN, .flags = CCT_KERNEL, .module = UINT32_MAX, .func = PCCE_NONE};
 
-	set_line(b, user, &line);
+	tree_builder_line(b, user, &line);
 	key.file = line.file;
 	key.line = line.line;
-	if (chain_at(b, p, &chain)) {
+	if (chain_at(b, p.module, p.vaddr, &chain)) {
 		key.module = b->kernel;
 		key.name = chain->function;
 	} else {
@@ -364,21 +390,20 @@ static uint32_t add_kernel(struct tree_builder *b, uint32_t parent, uint64_t kip
 	return key.name == UINT32_MAX ? UINT32_MAX : cct_child(b->tree, parent, &key);
 }
 
-uint32_t tree_builder_add(struct tree_builder *b, const struct address_space *as, const struct context *ctx,
-			  bool in_kernel, uint64_t kip, struct tree_line *line)
+int tree_builder_add(struct tree_builder *b, const struct address_space *as, const struct context *ctx, size_t without,
+		     struct tree_spot *spot)
 {
 	struct place outer = {.module = UINT32_MAX}, innermost = outer;
 	uint32_t node = 0;
 
 	if (ctx->status == DECODE_OUTSIDE)
 		node = special(b, 0, FRAME_GAP, 0, "[no thread page]");
-	for (size_t i = ctx->n; i-- > 0 && node != UINT32_MAX;) {
+	for (size_t i = ctx->n; i-- > without && node != UINT32_MAX;) {
 		const struct frame *f = &ctx->frames[i];
 		struct place p = place_of(b, as, f);
-		struct step_key key = {
-			.node = node,
-			.outer_module = outer.module,
+		struct link l = {
 			.outer_vaddr = outer.vaddr,
+			.outer_module = outer.module,
 			.vaddr = p.vaddr,
 			.kind = f->kind,
 			.module = f->module,
@@ -386,30 +411,41 @@ uint32_t tree_builder_add(struct tree_builder *b, const struct address_space *as
 			.site = f->site,
 			.repeat = f->repeat,
 		};
-		struct step_slot *s;
-		uint64_t hash;
 
-		if (f->kind != FRAME_CALL)
-			key.name = name_of(b, ctx, i);
+		/* The one that ends an undecodable context is its outermost. */
+		if (f->kind == FRAME_GAP && i + 1 == ctx->n && ctx->status == DECODE_UNDECODABLE)
+			l.extra = 1 + ctx->reason;
+		else if (f->kind == FRAME_FOREIGN && !f->address)
+			l.extra = i + 1 < ctx->n && f[1].site != PCCE_NONE ? 2 + f[1].site : 1;
 		if (f->repeat)
-			key.span_nodes = span_nodes(b, as, ctx, i);
-		hash = hash_step(&key);
-		s = find_step(b, &key, hash);
-		if (s->step) {
-			node = b->steps[s->step - 1].node;
-		} else {
-			node = add_frame(b, &key, outer);
-			if (node != UINT32_MAX && add_step(b, s, &key, hash, node))
-				node = UINT32_MAX;
-		}
+			l.span_nodes = span_nodes(b, as, ctx, i);
+		node = step(b, node, &l);
 		innermost = p;
 		/* Where a tail call jumped from is not known. */
 		outer = p;
 		if (f->kind != FRAME_CALL || f->site == PCCE_NONE)
 			outer = (struct place){.module = UINT32_MAX};
 	}
-	if (in_kernel)
-		return node == UINT32_MAX ? node : add_kernel(b, node, kip, innermost);
-	set_line(b, innermost, line);
-	return node;
+	*spot = (struct tree_spot){node, outer, innermost};
+	return node == UINT32_MAX ? -ENOMEM : 0;
+}
+
+int tree_builder_begin(struct tree_builder *b, const struct tree_spot *spot, enum frame_kind kind, uint32_t func,
+		       struct place p, uint32_t *link)
+{
+	struct link l = {
+		.outer_vaddr = spot->call.vaddr,
+		.outer_module = spot->call.module,
+		.vaddr = p.vaddr,
+		.kind = kind,
+		.module = p.module,
+		.func = func,
+		.site = PCCE_NONE,
+	};
+
+	*link = link_of(b, &l);
+	if (*link == UINT32_MAX)
+		return -ENOMEM;
+	cct_expect(b->tree, spot->node, b->keys[b->of_link[*link].first]);
+	return 0;
 }

@@ -56,7 +56,7 @@ static int follow_path(struct view *v, const uint32_t *path, size_t n)
 	while (n--) {
 		uint32_t child = v->m.callers.nodes[node].child;
 
-		while (child && v->m.callers.nodes[child].key.name != path[n])
+		while (child && v->m.callers.nodes[child].key->name != path[n])
 			child = v->m.callers.nodes[child].next;
 		if (!child)
 			break;
@@ -73,7 +73,7 @@ static int update(struct view *v)
 	int r = path ? 0 : -ENOMEM;
 
 	for (; path && node && n < PATH_MAX_FRAMES; node = v->m.callers.nodes[node].parent)
-		path[n++] = v->m.callers.nodes[node].key.name;
+		path[n++] = v->m.callers.nodes[node].key->name;
 	free_trees(v);
 	if (!r)
 		r = view_model_update(&v->m);
@@ -316,7 +316,7 @@ static int go_to_function(struct view *v)
 	const struct cct *t = &v->m.callers;
 
 	for (uint32_t i = 1; i < t->n && name != UINT32_MAX; i++)
-		if (t->nodes[i].key.name == name && t->nodes[i].key.module == module &&
+		if (t->nodes[i].key->name == name && t->nodes[i].key->module == module &&
 		    (!best || t->nodes[i].total > t->nodes[best].total))
 			best = i;
 	if (!best)

@@ -95,8 +95,8 @@ uint32_t view_current_name(const struct view *v, uint32_t *module)
 		*module = v->m.functions.rows[v->functions.at].module;
 		return v->m.functions.rows[v->functions.at].name;
 	}
-	*module = n ? n->key.module : UINT32_MAX;
-	return n ? n->key.name : UINT32_MAX;
+	*module = n ? n->key->module : UINT32_MAX;
+	return n ? n->key->name : UINT32_MAX;
 }
 
 /* The last line: a message, or the whole name of the current row, with its file. */
@@ -120,9 +120,9 @@ static void draw_foot(const struct view *v)
 	if (name == UINT32_MAX)
 		return;
 	x = screen_put(y, 0, end, LOOK_PLAIN, format_clean(names_string(names, name), buffer, sizeof(buffer)));
-	if (n && n->key.file) {
+	if (n && n->key->file) {
 		snprintf(file, sizeof(file), "  %s:%u",
-			 format_clean(names_string(names, n->key.file), buffer, sizeof(buffer)), n->key.line);
+			 format_clean(names_string(names, n->key->file), buffer, sizeof(buffer)), n->key->line);
 		x = screen_put(y, x, end, LOOK_DIM, file);
 	}
 	if (*names_path(names, module)) {

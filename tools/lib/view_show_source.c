@@ -129,7 +129,7 @@ int view_show_source(struct view *v)
 		}
 		if (was != context || at != node) {
 			struct view_source other;
-			const struct cct_key *key = &v->m.callers.nodes[node].key;
+			const struct cct_key *key = v->m.callers.nodes[node].key;
 
 			r = load_source(v, &other, context, node, node ? key->module : module, node ? key->name : name);
 			if (!r) {

@@ -131,7 +131,7 @@ int view_source_context(struct view_source *v, const struct profile *p, const st
 	struct found_list l = {0};
 	int r = 0;
 
-	*v = (struct view_source){.name = n->key.name};
+	*v = (struct view_source){.name = n->key->name};
 	for (size_t i = 0; i < p->n_leaves && !r; i++) {
 		const struct leaf *leaf = &p->leaves[i];
 
@@ -142,10 +142,10 @@ int view_source_context(struct view_source *v, const struct profile *p, const st
 	for (uint32_t c = n->child; c && !r; c = tree->nodes[c].next) {
 		const struct cct_node *child = &tree->nodes[c];
 
-		r = add(&l, &(struct found){child->key.file, child->key.line, 0, child->total, c});
+		r = add(&l, &(struct found){child->key->file, child->key->line, 0, child->total, c});
 	}
 	if (!r)
-		r = show(v, p, &l, n->key.module, dirs, why, size);
+		r = show(v, p, &l, n->key->module, dirs, why, size);
 	free(l.list);
 	if (r)
 		view_source_free(v);

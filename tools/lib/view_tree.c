@@ -336,7 +336,7 @@ int view_tree_search(struct view_tree *v, const struct view_share *s, bool backw
 	 * the last of all. */
 	*found = false;
 	while ((node = format_next(v->tree, node, false, &depth))) {
-		bool good = view_share_found(s, names_string(s->names, v->tree->nodes[node].key.name));
+		bool good = view_share_found(s, names_string(s->names, v->tree->nodes[node].key->name));
 
 		if (node == current) {
 			passed = true;
@@ -391,7 +391,7 @@ static int draw_margin(const struct view_tree *v, const struct view_row *row, in
 static int draw_frame(const struct view_share *s, const struct cct_node *n, int y, int x)
 {
 	struct frame_text text = {.names = s->names, .upwards = s->upwards};
-	const char *name = names_string(s->names, n->key.name);
+	const char *name = names_string(s->names, n->key->name);
 	char buffer[4096], *more = NULL;
 	int skip = s->scroll;
 	size_t size;

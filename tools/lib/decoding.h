@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Decoding with a memory: each different state is decoded once, however often it was
+ * sampled.  Nothing of a sample is kept but 128 bits of hash and what it meant.
+ */
+#ifndef PCCE_DECODING_H
+#define PCCE_DECODING_H
+
+#include <stdbool.h>
+#include "tools/lib/address_space.h"
+#include "tools/lib/datafile_read.h"
+#include "tools/lib/segments.h"
+#include "tools/lib/tree_build.h"
+#include "tools/lib/verify.h"
+
+struct decoding;
+
+/* What a sample means. */
+struct meaning {
+	uint32_t node;	  /* of the tree, if there is one */
+	uint32_t place;	  /* of the innermost instruction: see decoding_take_places() */
+	uint32_t context; /* number of the chain of calls, from 1; 0: it does not decode */
+	uint32_t depth;	  /* frames, repetitions counted; UINT32_MAX: that or more */
+	uint32_t entries; /* on the encoding stack, also those that are not known; the same */
+	uint8_t status;	  /* enum decode_status */
+	uint8_t reason;	  /* enum decode_reason */
+	uint8_t verify;	  /* enum verify_result */
+};
+
+/* A sample with the stack below it. */
+struct stacked_sample {
+	const struct pcce_sample *sample;
+	const struct segment_node *below;
+};
+
+/* Where samples go. Functions return 0, or what ends the decoding. */
+struct decoding_sink {
+	/* A state is met for the first time; the context is valid during the call. */
+	int (*met)(void *ctx, const struct stacked_sample *s, uint32_t space, const struct meaning *m,
+		   const struct context *context);
+	/* Each sample or sum, in order; without its segments. */
+	int (*sample)(void *ctx, const struct datafile_sample *s, const struct meaning *m);
+	void *ctx;
+	struct decoding **decoding; /* if not NULL: where to put the decoding, for decoding_line() */
+};
+
+/* Segments must outlive what the sink keeps. The builder may be NULL: then there are statuses and no nodes. */
+struct decoding *decoding_new(struct spaces *spaces, struct segments *segments, struct tree_builder *b,
+			      const struct decoding_sink *sink);
+void decoding_free(struct decoding *d);
+
+/* 0, -ENOMEM, or what the sink returned. The last samples reach the sink at the end only. */
+int decoding_push(struct decoding *d, const struct datafile_sample *s);
+int decoding_end(struct decoding *d);
+
+/* Different chains of calls so far. */
+size_t decoding_unique(const struct decoding *d);
+
+/* The line of one; only with a builder. */
+void decoding_line(const struct decoding *d, uint32_t place, struct tree_line *line);
+
+/* The places that meanings speak of, for the caller to free, and how many those are. */
+struct place *decoding_take_places(struct decoding *d, size_t *n);
+
+#endif

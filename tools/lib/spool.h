@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Input that is read more than once: what comes from a pipe is copied to a temporary file first. */
+#ifndef PCCE_SPOOL_H
+#define PCCE_SPOOL_H
+
+#include <stddef.h>
+
+struct spool {
+	const char *path; /* can be opened as often as needed */
+	int fd;		  /* of the temporary file, or -1 */
+	char own[32];
+};
+
+/* 0, or -errno with one sentence in why. A path that cannot be opened is not looked at here. */
+int spool_open(const char *path, struct spool *s, char *why, size_t why_size);
+void spool_close(struct spool *s);
+
+#endif
