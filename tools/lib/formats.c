@@ -10,7 +10,15 @@ const struct format formats[] = {
 	{"flat", "functions by own and by total share", format_flat, 0, false, false},
 	{"folded", "one line a context, for flame graph tools", format_folded, 0, false, false},
 	{"json", "everything, for programs", format_json, 0, false, false},
+	{"jsonl", "JSON lines: a context in a thread a line", format_jsonl, 0, true, false},
 	{"html", "one page for a browser: flame graph, tables, threads over time", format_html, 0, true, false},
+	{"pprof", "for go tool pprof and what reads its files", format_pprof, 0, true, true},
+	{"speedscope", "for speedscope", format_speedscope, 0, true, false},
+	{"firefox", "for the Firefox profiler", format_firefox, 0, true, false},
+	{"trace", "timelines for Perfetto and chrome://tracing", format_trace, 0, true, false},
+	{"perf-script", "as perf script prints samples, for what reads that", format_perf, 0, true, false},
+	{"callgrind", "for callgrind_annotate and KCachegrind", format_callgrind, 0, true, false},
+	{"dot", "the graph of functions and calls, for Graphviz", format_dot, 0.5, false, false},
 	{0},
 };
 

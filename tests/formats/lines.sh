@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# shellcheck shell=bash disable=SC2154 # from run.sh
+#
+# Formats of lines: folded, jsonl, perf-script.
+
+# ---- folded: flamegraph.pl, which libdevel-nytprof-perl brings along ---------------------
+
+flamegraph=/usr/share/perl5/Devel/NYTProf/flamegraph.pl
+report folded small.data small.folded
+if [ -r "$flamegraph" ]; then
+	check "flamegraph.pl reads folded" bash -c "perl $flamegraph --countname=samples small.folded >small.svg && grep -q '<title>main (82 samples, 94.25%)</title>' small.svg &&
+		grep -q '<title>all (87 samples, 100%)</title>' small.svg"
+else
+	skip "flamegraph.pl reads folded" "libdevel-nytprof-perl is not installed"
+fi
+
+# ---- jsonl: jq -----------------------------------------------------------------------------
+
+report jsonl small.data small.jsonl
+same small.jsonl
+report jsonl huge.data huge.jsonl
+report folded huge.data huge.folded
+if command -v jq >/dev/null; then
+	is "jq adds up the weights of jsonl" "$(jq -s 'map(select(.stack).weight) | add' small.jsonl)" 87
+	is "each call of jsonl is one between two frames" \
+		"$(jq -c 'select(.stack and (.calls | length) != (.stack | length) - 1)' small.jsonl huge.jsonl)" ""
+	jq -r 'select(.stack) | "\(.stack | join(";")) \(.weight)"' huge.jsonl |
+		awk '{ n[$1] += $2 } END { for (i in n) print i, n[i] }' | sort >huge.got
+	sort huge.folded >huge.wanted
+	check "jsonl has the contexts of folded" bash -c '[ -s huge.got ] && diff huge.wanted huge.got'
+else
+	skip "jsonl" "jq is not installed"
+fi
+report jsonl empty.data empty.jsonl
+is "jsonl of no samples is its head" "$(wc -l <empty.jsonl)" 1
+
+# ---- perf-script: collapsed as tools for it do -----------------------------------------------
+
+report perf-script small.data small.perf
+sed -n '/next/,/^$/p' small.perf | sed '/^$/q' >perf-sample
+same perf-sample
+report perf-script huge.data huge.perf
+collapse() {
+	awk '/^[^\t]/ { stack = "" } /^\t/ { stack = $2 (stack == "" ? "" : ";" stack) } /^$/ { n[stack]++ }
+		END { for (i in n) print i, n[i] }' "$1" | sort
+}
+collapse huge.perf >huge.got
+check "perf-script has the contexts of folded" bash -c '[ -s huge.got ] && diff huge.wanted huge.got'
+is "perf-script is in the order of time" "$(grep -v '^$' huge.perf | grep -v '^	' | awk '{ print $3 }' | sort -c -n 2>&1)" ""

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# shellcheck shell=bash disable=SC2154 # from run.sh
+
+export PPROF_TMPDIR=$scratch HOME=$scratch PPROF_BINARY_PATH=$scratch/none
+
+if ! command -v go >/dev/null; then
+	skip "pprof" "golang-go is not installed"
+	return
+fi
+
+# read_with ARGUMENTS...: what go tool pprof says of them
+read_with() {
+	go tool pprof "$@" 2>pprof.err || not_ok "go tool pprof $*" pprof.err
+}
+
+report pprof small.data small.pb.gz
+read_with -top small.pb.gz >pprof-top
+same pprof-top
+read_with -traces small.pb.gz >pprof-traces
+same pprof-traces
+read_with -raw small.pb.gz >pprof-raw
+same pprof-raw
+read_with -tags small.pb.gz >pprof-tags
+same pprof-tags
+is "pprof: the difference to itself is nothing" "$(read_with -top -base small.pb.gz small.pb.gz | grep -c '[1-9]ms')" 0
+
+report pprof small.data flat.pb.gz --no-inline
+is "pprof: --no-inline leaves no inlined frames" "$(read_with -raw flat.pb.gz | grep -c 'step')" 0
+
+report pprof empty.data empty.pb.gz
+check "pprof: no samples" bash -c 'go tool pprof -raw empty.pb.gz | grep -q "^Samples:"'
+
+# Sums by function of many contexts, as the flat report has them.
+report pprof huge.data huge.pb.gz
+read_with -top -sample_index=samples -nodecount=100000 huge.pb.gz | awk 'seen && $1 { print $1, $NF } $1 == "flat" { seen = 1 }' | sort >got
+pcce-report -i huge.data --format=flat 2>/dev/null | awk '/%/ && $3 { print $3, $4 }' | sort >wanted
+check "pprof: the numbers of the flat report" bash -c '[ -s got ] && diff wanted got'
+check "pprof: equal recordings give equal files" bash -c 'pcce-report -i huge.data --format=pprof 2>/dev/null | cmp - huge.pb.gz'
+if command -v script >/dev/null; then
+	script -qec "pcce-report -i small.data --format=pprof" /dev/null >terminal.log 2>&1
+	check "pprof does not go to a terminal" grep -q 'pprof is not for terminals; name a file with -o' terminal.log
+fi

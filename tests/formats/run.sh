@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# The formats of pcce-report that other programs read: each is opened by such a program,
+# and what that says is compared with golden output or with another format.  The
+# recordings are made by tests/report/generate.c.
+#
+# UPDATE=1 tests/formats/run.sh writes the golden files anew: read the difference.
+
+. "$(dirname "$0")/../lib.sh"
+
+here=$top/tests/formats
+golden=$here/golden
+libraries="-Wl,--as-needed -ldw -lelf -lbpf -lz -ldeflate -lprotobuf-c -ljansson -lurcu-bp -liberty -lm -pthread"
+cd "$scratch" || exit 1
+
+for source in generate generate_huge; do
+	# shellcheck disable=SC2086 # several words
+	if ! "$CC" -std=gnu11 -O1 -g -I"$top/include" -I"$top" "$top/tests/report/$source.c" "$top/tests/unit/table_builder.c" \
+		"$out/obj/libpcce-tools.a" $libraries -o $source 2>build.log; then
+		not_ok "build $source" build.log
+		done_testing
+	fi
+done
+for kind in small empty; do
+	./generate $kind $kind.data || not_ok "generate $kind"
+done
+./generate_huge huge.data 3000 1000 || not_ok "generate huge"
+
+same() { # NAME: the file of this name as in the golden one
+	[ "${UPDATE-0}" = 1 ] && cp "$1" "$golden/$1"
+	if diff -u "$golden/$1" "$1" >diff.log 2>&1; then ok "golden $1"; else not_ok "golden $1" diff.log; fi
+}
+
+# report FORMAT DATA FILE [ARGUMENTS...]
+report() {
+	local format=$1 data=$2 file=$3
+	shift 3
+	pcce-report -i "$data" --format="$format" "$@" -o "$file" 2>report.err || not_ok "$format of $data" report.err
+}
+
+# Later ones use what earlier ones made.
+for part in lines graphs pprof viewers; do
+	# shellcheck disable=SC1090 # several
+	. "$here/$part.sh"
+done
+done_testing

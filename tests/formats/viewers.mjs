@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Reads profiles for viewers that cannot be run here, and checks what their formats demand: viewers.mjs FOLDER */
+import { readFileSync } from 'node:fs';
+import { test, is, yes } from './verdict.mjs';
+
+const folder = process.argv[2];
+const text = file => readFileSync(`${folder}/${file}`, 'utf8');
+const json = file => JSON.parse(text(file));
+
+/* Contexts and their weights: "a;b" to a number. */
+function folded(file) {
+	const sums = {};
+	for (const line of text(file).split('\n').filter(Boolean)) {
+		const at = line.lastIndexOf(' ');
+		sums[line.slice(0, at)] = (sums[line.slice(0, at)] || 0) + Number(line.slice(at + 1));
+	}
+	return sums;
+}
+const sorted = sums => Object.entries(sums).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+const clean = name => name.replace(/;/g, ':').replace(/[\0-\x20\x7f]/g, '_');
+
+/* ---- the Firefox profiler: processed profile format, version 60 ---------------------- */
+
+function columns(table, name) {
+	for (const [column, values] of Object.entries(table))
+		if (Array.isArray(values)) is(values.length, table.length, `${name}.${column}.length`);
+}
+function below(values, n, name) {
+	for (const v of values) yes(v === null || v === -1 || (Number.isInteger(v) && v >= 0 && v < n), `${name}: ${v} of ${n}`);
+}
+function firefox(profile) {
+	const s = profile.shared;
+
+	is(profile.meta.preprocessedProfileVersion, 60);
+	for (const name of ['stackTable', 'frameTable', 'funcTable', 'resourceTable', 'sources', 'nativeSymbols']) columns(s[name], name);
+	s.stackTable.prefix.forEach((p, i) => yes(p === null || p < i, `stack ${i} after its prefix ${p}`));
+	below(s.stackTable.frame, s.frameTable.length, 'frames of stacks');
+	below(s.frameTable.func, s.funcTable.length, 'functions of frames');
+	below(s.frameTable.category, profile.meta.categories.length, 'categories');
+	below(s.funcTable.name, s.stringArray.length, 'names');
+	below(s.funcTable.resource, s.resourceTable.length, 'resources');
+	below(s.funcTable.source, s.sources.length, 'sources');
+	below(s.sources.filename, s.stringArray.length, 'names of sources');
+	below(s.resourceTable.lib, profile.libs.length, 'libraries');
+	for (const t of profile.threads) {
+		columns(t.samples, 'samples');
+		columns(t.markers, 'markers');
+		below(t.samples.stack, s.stackTable.length, 'stacks of samples');
+		t.samples.time.forEach((time, i) => yes(!i || time >= t.samples.time[i - 1], 'samples in the order of time'));
+	}
+	const sums = {};
+	for (const t of profile.threads)
+		t.samples.stack.forEach((stack, i) => {
+			const names = [];
+			for (; stack !== null; stack = s.stackTable.prefix[stack]) names.unshift(clean(s.stringArray[s.funcTable.name[s.frameTable.func[s.stackTable.frame[stack]]]]));
+			sums[names.join(';')] = (sums[names.join(';')] || 0) + (t.samples.weight ? t.samples.weight[i] : 1);
+		});
+	return sums;
+}
+await test('firefox: the contexts of folded', () => is(sorted(firefox(json('small.firefox.json'))), sorted(folded('small.folded'))));
+await test('firefox: those of many threads', () => {
+	const profile = json('huge.firefox.json');
+	is(sorted(firefox(profile)), sorted(folded('huge.folded')));
+	is(profile.threads.length, 4);
+});
+await test('firefox: lines, addresses and inlining of frames', () => {
+	const { shared: s } = json('small.firefox.json');
+	const frames = s.frameTable.func.map((f, i) => [s.stringArray[s.funcTable.name[f]], s.frameTable.address[i], s.frameTable.inlineDepth[i], s.frameTable.line[i], s.stringArray[s.sources.filename[s.funcTable.source[f]]]]);
+	for (const wanted of [['parse', 0x2005, 0, 30, '/src/demo/parse.c'], ['step', 0x2005, 1, 4, '/src/demo/step.h'], ['next<char>; really', 0x2005, 2, 3, '/src/demo/next.h']])
+		yes(frames.some(f => JSON.stringify(f) === JSON.stringify(wanted)), JSON.stringify(wanted));
+});
+await test('firefox: no samples', () => is(firefox(json('empty.firefox.json')), {}));
+
+/* ---- trace events: slices begin and end in turn, in the order of time ----------------- */
+
+function trace(file, deepest = Infinity) {
+	const threads = new Map();
+	let slices = 0;
+
+	for (const e of json(file).traceEvents) {
+		if (e.ph === 'M') continue;
+		const t = threads.get(e.tid) || { time: 0, open: [] };
+		threads.set(e.tid, t);
+		yes(e.ts >= t.time, `${e.ts} not before ${t.time}`);
+		t.time = e.ts;
+		if (e.ph === 'B') t.open.push(e.name), slices++;
+		else yes(e.ph === 'E' && t.open.length, 'an end has its beginning');
+		if (e.ph === 'E') t.open.pop();
+		yes(t.open.length <= deepest, 'depth');
+	}
+	for (const t of threads.values()) is(t.open, []);
+	return { slices, threads: threads.size };
+}
+await test('trace: slices', () => yes(trace('small.trace.json').slices > 16, 'there are some'));
+await test('trace: threads', () => is(trace('huge.trace.json').threads, 4));
+await test('trace: --max-depth', () => yes(trace('huge3.trace.json', 3).slices > 100, 'there are some'));
+await test('trace: no samples', () => is(trace('empty.trace.json'), { slices: 0, threads: 0 }));
+
+/* ---- the speedscope file, where there is no browser ------------------------------------- */
+
+await test('speedscope: the contexts of folded', () => {
+	const p = json('huge.speedscope.json'), sums = {};
+	for (const one of p.profiles) {
+		is(one.weights.length, one.samples.length);
+		is(one.weights.reduce((a, b) => a + b, 0), one.endValue);
+		one.samples.forEach((s, i) => {
+			const path = s.map(f => clean(p.shared.frames[f].name)).join(';');
+			sums[path] = (sums[path] || 0) + one.weights[i] / 100000;
+		});
+	}
+	is(sorted(sums), sorted(folded('huge.folded')));
+});
+await test('speedscope: no samples', () => is(json('empty.speedscope.json').profiles, []));
+console.log('end');

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* See json_text.h. */
+#include <string.h>
+#include "tools/lib/format.h"
+#include "tools/lib/json_text.h"
+
+void json_text(const char *s, FILE *out)
+{
+	char buffer[4096];
+
+	s = format_clean(s, buffer, sizeof(buffer)); /* there are no control characters then */
+	putc_unlocked('"', out);
+	while (*s) {
+		size_t n = strcspn(s, "\"\\");
+
+		fwrite_unlocked(s, 1, n, out);
+		s += n;
+		if (*s) {
+			putc_unlocked('\\', out);
+			putc_unlocked(*s++, out);
+		}
+	}
+	putc_unlocked('"', out);
+}
+
+void json_number(uint64_t n, FILE *out)
+{
+	char digits[20], *at = digits + sizeof(digits);
+
+	do
+		*--at = '0' + n % 10;
+	while (n /= 10);
+	fwrite_unlocked(at, 1, digits + sizeof(digits) - at, out);
+}

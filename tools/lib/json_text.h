@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* JSON of which there is so much that making objects of it first would take too long. One thread writes. */
+#ifndef PCCE_JSON_TEXT_H
+#define PCCE_JSON_TEXT_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+/* The string with its quotes, as valid UTF-8. */
+void json_text(const char *s, FILE *out);
+void json_number(uint64_t n, FILE *out);
+
+#endif

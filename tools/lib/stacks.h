@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Contexts as stacks of locations, with recursion written out: as long as that is not
+ * long.  A group of frames that stands there many times is written twice, with a remark
+ * between that says how many are left out.
+ */
+#ifndef PCCE_STACKS_H
+#define PCCE_STACKS_H
+
+#include "tools/lib/locations.h"
+
+/* A repeated group is written out up to so many frames. */
+#define STACKS_REPEAT 128
+
+struct stacks {
+	const struct cct *tree;
+	struct locations *locations;
+	uint32_t *frames; /* of the stack given last: locations, outermost first */
+	size_t n, capacity;
+	uint32_t node; /* whose stack it is; 0: none */
+	uint32_t *path;
+	size_t path_capacity;
+};
+
+void stacks_init(struct stacks *s, const struct profile *p, struct locations *l);
+void stacks_free(struct stacks *s);
+
+/* Fills frames with the stack of a context that ends at place in node. 0 or -ENOMEM. */
+int stacks_get(struct stacks *s, uint32_t node, struct place place);
+
+#endif
