@@ -40,7 +40,7 @@ report() {
 }
 
 # Later ones use what earlier ones made.
-for part in lines graphs pprof viewers; do
+for part in lines graphs pprof viewers merge; do
 	# shellcheck disable=SC1090 # several
 	. "$here/$part.sh"
 done

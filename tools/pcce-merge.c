@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* pcce-merge: the command line; tools/lib/merge.c does the work. */
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include "tools/lib/merge.h"
+#include "tools/lib/output.h"
+
+const char *argp_program_version = "pcce-merge " PCCE_VERSION;
+
+struct arguments {
+	const char *output;
+	char **inputs;
+	bool quiet;
+};
+
+static const struct argp_option options[] = {
+	{"output", 'o', "FILE", 0,
+	 "Write to this file (default: pcce.merged.data); an existing file is kept as FILE.old", 0},
+	{"quiet", 'q', NULL, 0, "Only warnings and errors", 0},
+	{0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case 'o':
+		a->output = arg;
+		return 0;
+	case 'q':
+		a->quiet = true;
+		return 0;
+	case ARGP_KEY_ARGS:
+		a->inputs = state->argv + state->next;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "name the recordings to merge");
+		return EINVAL;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "RECORDING...",
+	.doc = "Join recordings of pcce-record, of many runs, processes and machines, into one."
+	       "\vSamples of one context at one instruction are added up: the result, and the memory that merging "
+	       "takes, grows with the number of different contexts. Processes of one program and name become one, and "
+	       "so do their threads of one name. A recording named - is standard input.",
+};
+
+static void note(const char *text)
+{
+	fprintf(stderr, "pcce-merge: %s\n", text);
+}
+
+static int fail(const char *what)
+{
+	fprintf(stderr, "pcce-merge: %s\n", what);
+	return 1;
+}
+
+static int cannot_write(const char *path, int error)
+{
+	fprintf(stderr, "pcce-merge: cannot write %s: %s\n", path, strerror(-error));
+	return 1;
+}
+
+static int write_all(const struct merge *m, const char *path)
+{
+	struct datafile_writer *w;
+	struct output out;
+	char why[512] = "";
+	int r = output_create(&out, path);
+
+	if (r)
+		return cannot_write(path, r);
+	r = datafile_writer_new(out.fd, path, &w);
+	if (!r) {
+		int closed;
+
+		r = merge_write(m, w);
+		closed = datafile_flush(w);
+		snprintf(why, sizeof(why), "%s", datafile_writer_error(w));
+		r = r ? r : closed;
+		closed = datafile_writer_close(w);
+		r = r ? r : closed;
+	}
+	r = r ? r : output_commit(&out);
+	if (r) {
+		output_discard(&out);
+		return *why ? fail(why) : cannot_write(path, r);
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct arguments a = {.output = "pcce.merged.data"};
+	struct merge_counts counts;
+	struct merge *m;
+	char why[1024];
+	int status;
+
+	argp_err_exit_status = 2;
+	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
+		return 2;
+	m = merge_new();
+	if (!m)
+		return fail("out of memory");
+	for (char **input = a.inputs; *input; input++) {
+		if (merge_add(m, strcmp(*input, "-") ? *input : "/dev/stdin", note, why, sizeof(why))) {
+			merge_free(m);
+			return fail(why);
+		}
+	}
+	status = write_all(m, a.output);
+	counts = merge_counts(m);
+	if (!status && !a.quiet)
+		fprintf(stderr,
+			"pcce-merge: %" PRIu64 " samples of %" PRIu64 " recordings in %s, as %" PRIu64 " sums\n",
+			counts.samples, counts.files, a.output, counts.sums);
+	merge_free(m);
+	return status;
+}
