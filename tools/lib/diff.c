@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* See diff.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "tools/lib/diff.h"
+
+/* ---- is it one build? ------------------------------------------------------------ */
+
+static bool same_bytes(const struct table *a, const struct table *b)
+{
+	return a->head->size == b->head->size && a->head->crc == b->head->crc;
+}
+
+/* The module of `now` that is this one of `before`; UINT32_MAX: none. */
+static uint32_t counterpart(const struct diff *d, uint32_t module)
+{
+	const struct names *was = d->before->names, *is = d->now->names;
+	char id[NAMES_BUILD_ID], other[NAMES_BUILD_ID];
+
+	names_build_id_text(was, module, id);
+	for (uint32_t i = 0; i < names_modules(is); i++) {
+		names_build_id_text(is, i, other);
+		if (!strcmp(id, other) && (*id || !strcmp(names_path(was, module), names_path(is, i))))
+			return i;
+	}
+	return UINT32_MAX;
+}
+
+/* The modules with contexts must all be there, and encoded alike. */
+static void compare_builds(struct diff *d)
+{
+	const struct names *was = d->before->names;
+	bool any = false;
+
+	for (uint32_t i = 0; i < names_modules(was); i++) {
+		const struct table *t = names_table(was, i), *other;
+		uint32_t now = t ? counterpart(d, i) : UINT32_MAX;
+
+		if (!t)
+			continue;
+		other = now == UINT32_MAX ? NULL : names_table(d->now->names, now);
+		if (!other || !same_bytes(t, other)) {
+			snprintf(d->other, sizeof(d->other), "%s is another build", names_base(was, i));
+			return;
+		}
+		any = true;
+	}
+	if (!any)
+		snprintf(d->other, sizeof(d->other), "no encoded program is in both");
+}
+
+/* ---- one tree -------------------------------------------------------------------- */
+
+static const struct cct_key *joint_key(struct diff *d, const struct profile *p, const struct cct_key *from)
+{
+	struct cct_key key = *from;
+
+	key.repeat = key.repeat != 0;
+	if (p != d->now) {
+		key.name = names_intern(d->names, names_string(p->names, key.name));
+		key.file = names_intern(d->names, names_string(p->names, key.file));
+		if (key.module != UINT32_MAX)
+			key.module = counterpart(d, key.module);
+	}
+	if (d->by_names) {
+		key.call = key.line = key.file = key.func = 0;
+		key.kind = key.flags = 0;
+		key.module = UINT32_MAX;
+	}
+	return key.name == UINT32_MAX || key.file == UINT32_MAX ? NULL : cct_intern(&d->tree, &key);
+}
+
+static int add(struct diff *d, const struct profile *p, const struct cct_key **keys, uint32_t *map, size_t *capacity)
+{
+	map[0] = 0;
+	for (size_t i = 0; i < p->tree.n; i++) {
+		const struct cct_node *n = &p->tree.nodes[i];
+		const struct cct_key **key = &keys[n->key->number];
+
+		if (i) {
+			if (!*key)
+				*key = joint_key(d, p, n->key);
+			map[i] = *key ? cct_child_of(&d->tree, map[n->parent], *key) : UINT32_MAX;
+			if (map[i] == UINT32_MAX)
+				return -ENOMEM;
+		}
+		if (d->tree.n > *capacity) {
+			size_t want = d->tree.n * 2;
+			struct diff_counts *more = reallocarray(d->was, want, sizeof(*more));
+
+			if (!more)
+				return -ENOMEM;
+			memset(more + *capacity, 0, (want - *capacity) * sizeof(*more));
+			d->was = more;
+			*capacity = want;
+		}
+		if (p == d->now)
+			d->tree.nodes[map[i]].self += n->samples;
+		else
+			d->was[map[i]].self += n->samples;
+	}
+	return 0;
+}
+
+static int add_profile(struct diff *d, const struct profile *p, size_t *capacity)
+{
+	const struct cct_key **keys = calloc(cct_key_count(&p->tree), sizeof(*keys));
+	uint32_t *map = malloc(p->tree.n * sizeof(*map));
+	int r = keys && map ? add(d, p, keys, map, capacity) : -ENOMEM;
+
+	free(keys);
+	free(map);
+	return r;
+}
+
+int diff_new(const struct profile *before, const struct profile *now, enum diff_by by, struct diff *d)
+{
+	size_t capacity = 0;
+	int r;
+
+	*d = (struct diff){.before = before, .now = now, .names = now->names};
+	compare_builds(d);
+	d->by_names = by == DIFF_BY_NAMES || (by == DIFF_BY_BUILD && *d->other);
+	r = cct_init(&d->tree);
+	r = r ? r : add_profile(d, now, &capacity);
+	r = r ? r : add_profile(d, before, &capacity);
+	for (size_t i = 0; i < d->tree.n && !r; i++)
+		d->was[i].total = d->was[i].self;
+	for (size_t i = d->tree.n; i-- > 1 && !r;)
+		d->was[d->tree.nodes[i].parent].total += d->was[i].total;
+	r = r ? r : cct_finish(&d->tree, d->names);
+	if (r)
+		diff_free(d);
+	return r;
+}
+
+void diff_free(struct diff *d)
+{
+	cct_free(&d->tree);
+	free(d->was);
+	*d = (struct diff){0};
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* pcce-diff: what changed between two recordings. tools/lib/diff*.c do the work. */
+#include <argp.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "tools/lib/diff.h"
+
+const char *argp_program_version = "pcce-diff " PCCE_VERSION;
+
+enum {
+	OPT_FORMAT = 256,
+	OPT_BY,
+	OPT_MIN_PERCENT,
+	OPT_NO_INLINE,
+};
+
+static const struct format {
+	const char *name;
+	int (*print)(const struct diff *d, const struct diff_options *o, FILE *out);
+	bool samples, binary;
+} formats[] = {
+	{"text", diff_text, false, false},     {"html", diff_html, false, false}, {"pprof", diff_pprof, true, true},
+	{"folded", diff_folded, false, false}, {"json", diff_json, false, false},
+};
+
+struct arguments {
+	const char *inputs[2], *output;
+	int n;
+	const struct format *format;
+	enum diff_by by;
+	bool all, inlining, rows_given;
+	double min_percent;
+	size_t max_rows;
+};
+
+static const struct argp_option options[] = {
+	{"output", 'o', "FILE", 0, "Write to this file (default: standard output)", 0},
+	{"format", OPT_FORMAT, "FORMAT", 0,
+	 "text: tables of what changed (default); html: a page with a difference flame graph; pprof: for go tool "
+	 "pprof; "
+	 "folded: for flamegraph.pl; json: the tables, for programs",
+	 0},
+	{"by", OPT_BY, "WHAT", 0,
+	 "Tell contexts apart by their `calls' or by the `names' of functions (default: calls if both recordings are "
+	 "of "
+	 "one build, else names)",
+	 0},
+	{"all", 'a', NULL, 0, "Also changes that may be due to chance (text, json)", 0},
+	{"lines", 'n', "N", 0, "So many lines of each table (text, json; default: 20 for text, 0: all)", 0},
+	{"min-percent", OPT_MIN_PERCENT, "P", 0, "Only changes of P percentage points or more (text, json)", 0},
+	{"no-inline", OPT_NO_INLINE, NULL, 0, "No frames for functions that the compiler inlined", 0},
+	{0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+	char *end;
+
+	switch (key) {
+	case 'o':
+		a->output = arg;
+		return 0;
+	case 'a':
+		a->all = true;
+		return 0;
+	case 'n':
+		errno = 0;
+		a->max_rows = strtoul(arg, &end, 10);
+		a->rows_given = true;
+		if (errno || end == arg || *end || *arg == '-')
+			argp_error(state, "--lines wants a number, not '%s'", arg);
+		return 0;
+	case OPT_FORMAT:
+		for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+			if (!strcmp(arg, formats[i].name)) {
+				a->format = &formats[i];
+				return 0;
+			}
+		}
+		argp_error(state, "unknown format '%s': use text, html, pprof, folded or json", arg);
+		return EINVAL;
+	case OPT_BY:
+		if (strcmp(arg, "calls") && strcmp(arg, "names"))
+			argp_error(state, "--by wants `calls' or `names', not '%s'", arg);
+		a->by = *arg == 'c' ? DIFF_BY_CALLS : DIFF_BY_NAMES;
+		return 0;
+	case OPT_MIN_PERCENT:
+		errno = 0;
+		a->min_percent = strtod(arg, &end);
+		if (errno || end == arg || *end || !(a->min_percent >= 0 && a->min_percent <= 100))
+			argp_error(state, "--min-percent wants a number from 0 to 100, not '%s'", arg);
+		return 0;
+	case OPT_NO_INLINE:
+		a->inlining = false;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (a->n == 2)
+			argp_error(state, "two recordings are compared; pcce-merge joins several to one");
+		a->inputs[a->n++] = strcmp(arg, "-") ? arg : "/dev/stdin";
+		return 0;
+	case ARGP_KEY_END:
+		if (a->n < 2)
+			argp_error(state, "name two recordings: what was before, and what is now");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "BEFORE NOW",
+	.doc = "Print what changed from one recording to another, and how sure that is."
+	       "\vShares are of each recording's own samples. Only what is sure is shown: of all changes shown, at "
+	       "most 5% "
+	       "are due to chance. That is the chance of sampling; what differs from run to run of the same program "
+	       "only "
+	       "several runs of each can show, joined by pcce-merge.",
+};
+
+static int load(const struct arguments *a, int i, struct profile **p)
+{
+	struct profile_options o = {.tree = true, .samples = a->format->samples, .inlining = a->inlining};
+	char why[1024];
+
+	if (profile_load(a->inputs[i], &o, p, why, sizeof(why))) {
+		fprintf(stderr, "pcce-diff: %s\n", why);
+		return 1;
+	}
+	if (!(*p)->complete)
+		fprintf(stderr,
+			"pcce-diff: %s has no end record: the recording was cut off, and what it holds up to there is "
+			"compared\n",
+			a->inputs[i]);
+	return 0;
+}
+
+static int compare(const struct arguments *a, const struct profile *before, const struct profile *now)
+{
+	struct diff_options o = {
+		.max_q = a->all ? 1 : 0.05,
+		.min_percent = a->min_percent,
+		.max_rows = a->rows_given || a->format->print != diff_text ? a->max_rows : 20,
+		.names = {a->inputs[0], a->inputs[1]},
+	};
+	FILE *out = stdout;
+	struct diff d;
+	int r;
+
+	if (strcmp(before->event, now->event)) {
+		fprintf(stderr, "pcce-diff: %s counts %s and %s counts %s: they cannot be compared\n", a->inputs[0],
+			before->event, a->inputs[1], now->event);
+		return 1;
+	}
+	if (a->output) {
+		out = fopen(a->output, "w");
+		if (!out) {
+			fprintf(stderr, "pcce-diff: cannot write %s: %s\n", a->output, strerror(errno));
+			return 1;
+		}
+	}
+	r = diff_new(before, now, a->by, &d);
+	if (!r) {
+		if (a->by == DIFF_BY_CALLS && *d.other)
+			fprintf(stderr, "pcce-diff: %s: contexts whose calls moved differ\n", d.other);
+		r = a->format->print(&d, &o, out);
+		diff_free(&d);
+	}
+	errno = 0;
+	if (r || fflush(out) || ferror(out) || (a->output && fclose(out))) {
+		fprintf(stderr, "pcce-diff: cannot write %s: %s\n", a->output ? a->output : "standard output",
+			strerror(r	 ? -r
+				 : errno ? errno
+					 : EIO));
+		return 1;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct arguments a = {.format = &formats[0], .inlining = true};
+	struct profile *before, *now;
+	int status;
+
+	argp_err_exit_status = 2;
+	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
+		return 2;
+	if (!a.output && a.format->binary && isatty(STDOUT_FILENO)) {
+		fprintf(stderr, "pcce-diff: %s is not for terminals; name a file with -o\n", a.format->name);
+		return 2;
+	}
+	if (load(&a, 0, &before))
+		return 1;
+	if (load(&a, 1, &now)) {
+		profile_free(before);
+		return 1;
+	}
+	status = compare(&a, before, now);
+	profile_free(before);
+	profile_free(now);
+	return status;
+}
