@@ -203,18 +203,18 @@ $(O)/obj/%.skel.h: $(O)/obj/%.bpf.o
 
 # ---- protocol buffers ------------------------------------------------------------
 
-$(O)/obj/%.pb-c.c: tools/lib/%.proto
+# Both files come from one call. Not pattern rules: make would remove what they make.
+$(PROTOS:.h=.c): $(O)/obj/%.pb-c.c: tools/lib/%.proto
 	$(call say,PROTOC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(PROTOC_C) --proto_path=tools/lib --c_out=$(O)/obj $<
 
-$(O)/obj/%.pb-c.h: $(O)/obj/%.pb-c.c ;
+$(PROTOS): %.h: %.c
+	@test -e $@ || { rm -f $< && $(MAKE) --no-print-directory $<; }
 
 $(O)/obj/%.pb-c.o: $(O)/obj/%.pb-c.c $(O)/obj/.flags
 	$(call say,CC,$<)
 	$(Q)$(CC) $(CFLAGS_TOOLS) $(CPPFLAGS_ALL) $(DEPFLAGS) -c $< -o $@
-
-.SECONDARY: $(PROTO_SRC:tools/lib/%.proto=$(O)/obj/%.pb-c.c)
 
 # ---- tools ---------------------------------------------------------------------
 

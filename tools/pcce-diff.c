@@ -18,12 +18,15 @@ enum {
 };
 
 static const struct format {
-	const char *name;
+	const char *name, *what;
 	int (*print)(const struct diff *d, const struct diff_options *o, FILE *out);
 	bool samples, binary;
 } formats[] = {
-	{"text", diff_text, false, false},     {"html", diff_html, false, false}, {"pprof", diff_pprof, true, true},
-	{"folded", diff_folded, false, false}, {"json", diff_json, false, false},
+	{"text", "tables of what changed (default)", diff_text, false, false},
+	{"html", "one page for a browser: a difference flame graph, tables", diff_html, false, false},
+	{"pprof", "for go tool pprof: as its -diff_base makes it", diff_pprof, true, true},
+	{"folded", "one line a context with both counts, for flamegraph.pl", diff_folded, false, false},
+	{"json", "the tables, for programs", diff_json, false, false},
 };
 
 struct arguments {
@@ -38,11 +41,7 @@ struct arguments {
 
 static const struct argp_option options[] = {
 	{"output", 'o', "FILE", 0, "Write to this file (default: standard output)", 0},
-	{"format", OPT_FORMAT, "FORMAT", 0,
-	 "text: tables of what changed (default); html: a page with a difference flame graph; pprof: for go tool "
-	 "pprof; "
-	 "folded: for flamegraph.pl; json: the tables, for programs",
-	 0},
+	{"format", OPT_FORMAT, "FORMAT", 0, "How to print it, see below (default: text)", 0},
 	{"by", OPT_BY, "WHAT", 0,
 	 "Tell contexts apart by their `calls' or by the `names' of functions (default: calls if both recordings are "
 	 "of "
@@ -111,9 +110,31 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
+/* The list of formats, behind the options. */
+static char *help(int key, const char *text, void *input)
+{
+	char *list = NULL;
+	size_t size;
+	FILE *f;
+
+	(void)input;
+	if (key != ARGP_KEY_HELP_POST_DOC)
+		return (char *)text;
+	f = open_memstream(&list, &size);
+	if (!f)
+		return (char *)text;
+	fputs("Formats:\n", f);
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		fprintf(f, "  %-12s %s\n", formats[i].name, formats[i].what);
+	fprintf(f, "\n%s", text);
+	fclose(f);
+	return list;
+}
+
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
+	.help_filter = help,
 	.args_doc = "BEFORE NOW",
 	.doc = "Print what changed from one recording to another, and how sure that is."
 	       "\vShares are of each recording's own samples. Only what is sure is shown: of all changes shown, at "

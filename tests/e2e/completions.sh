@@ -67,7 +67,7 @@ for shell in bash zsh; do
 		continue
 	fi
 	start $shell
-	for c in pcce-record pcce-report pcce-encode pcce-config; do
+	for c in pcce-record pcce-report pcce-merge pcce-diff pcce-encode pcce-config; do
 		$c --help | grep -o -e '^ *\(-., \)\?--[a-z-]*' | grep -o -e '--[a-z-]*' | sort -u >wanted
 		# The last one is there when all are.
 		typed "$c --" "\(^\| \)$(tail -n 1 wanted)\\>"
@@ -83,6 +83,8 @@ for shell in bash zsh; do
 	completes "$shell: a format" "pcce-report --format=fol" '^> pcce-report --format=folded'
 	completes "$shell: a format as a word" "pcce-report --format fol" '^> pcce-report --format folded'
 	completes "$shell: a list of keys" "pcce-report --sort=self,tot" '^> pcce-report --sort=self,total'
+	completes "$shell: a format of pcce-diff" "pcce-diff --format=fol" "^> pcce-diff --format=folded"
+	completes "$shell: a recording" "pcce-merge som" "^> pcce-merge some.data"
 	completes "$shell: a file" "pcce-report -i som" '^> pcce-report -i some.data'
 	completes "$shell: a file with =" "pcce-report --input=som" '^> pcce-report --input=some.data'
 	completes "$shell: a folder" "pcce-report --source=d" '^> pcce-report --source=dir/'

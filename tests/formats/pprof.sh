@@ -40,3 +40,9 @@ if command -v script >/dev/null; then
 	script -qec "pcce-report -i small.data --format=pprof" /dev/null >terminal.log 2>&1
 	check "pprof does not go to a terminal" grep -q 'pprof is not for terminals; name a file with -o' terminal.log
 fi
+
+# Selections come before the formats.
+report pprof huge.data part.pb.gz --focus='^layer5_1$' --tid=101
+read_with -top -sample_index=samples -nodecount=100000 part.pb.gz | awk 'seen && $1 { print $1, $NF } $1 == "flat" { seen = 1 }' | sort >got
+pcce-report -i huge.data --format=flat --focus='^layer5_1$' --tid=101 2>/dev/null | awk '/%/ && $3 { print $3, $4 }' | sort >wanted
+check "pprof: of what is selected" bash -c '[ -s got ] && diff wanted got'

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# Completion for bash of pcce-record, pcce-report, pcce-encode and pcce-config. Needs nothing but bash.
+# Completion for bash of pcce-record, pcce-report, pcce-merge, pcce-diff, pcce-encode and pcce-config. Needs nothing but bash.
 # Options and formats are asked of the command's own --help, so that they are those of the command
 # that is there; what can stand behind an option is here.
 
@@ -35,6 +35,7 @@ _pcce_value() {
 	*--input | *-i | *--output | *-o) _pcce_files -f ;;
 	*--source) _pcce_files -d ;;
 	*--color) _pcce_words "always never auto" ;;
+	*diff--by) _pcce_words "calls names" ;;
 	*--by) _pcce_words "function line file module" ;;
 	*--call-sites) _pcce_words "address line none" ;;
 	*--recursion) _pcce_words "keep direct all" ;;
@@ -44,7 +45,7 @@ _pcce_value() {
 	*--sampler | *record-b) _pcce_words "auto bpf self" ;;
 	*record--event | *record-e) _pcce_words "cpu-clock task-clock page-faults context-switches cpu-migrations cycles instructions" ;;
 	*record--pid | *record-p) _pcce_words "$(cd /proc && printf '%s\n' [0-9]*)" ;;
-	*--pid | *--tid | *--comm | *--event | *--time | *--focus | *--ignore | *--under | *--min-percent | *--max-depth | \
+	*--pid | *--tid | *--comm | *--event | *--time | *--focus | *--ignore | *--under | *--min-percent | *--max-depth | *diff--lines | *diff-n | \
 		*--count | *record-c | *--frequency | *record-F) ;;
 	*) return 1 ;;
 	esac
@@ -106,11 +107,11 @@ _pcce() {
 	elif [[ $cur == -* ]]; then
 		_pcce_words "$(_pcce_options "$path")"
 		case ${COMPREPLY[*]-} in *=) compopt -o nospace ;; esac
-	elif [ "$command" = pcce-encode ]; then
+	elif [[ $command == pcce-encode || $command == pcce-merge || $command == pcce-diff ]]; then
 		_pcce_files -f
 	elif [ "$command" = pcce-record ]; then
 		_pcce_files -c -f
 	fi
 }
 
-complete -F _pcce pcce-record pcce-report pcce-encode pcce-config
+complete -F _pcce pcce-record pcce-report pcce-merge pcce-diff pcce-encode pcce-config
