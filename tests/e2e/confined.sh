@@ -164,7 +164,7 @@ if [ "$(./strict)" = "done" ]; then
 		[ $s = self ] || has_bpf || continue
 		record $s strict.data ./strict
 		is "$s: seccomp's strict mode: not killed" "$? $(cat strict.data.out)" "0 done"
-		recording_is_exact "$s: seccomp's strict mode: all samples exact" strict.data 30
+		recording_is_exact "$s: seccomp's strict mode: all samples exact" strict.data 10
 		[ $s = bpf ] || check "$s: seccomp's strict mode: says how far it was sampled" grep -q "forbade itself to read the clock" strict.data.err
 	done
 else
