@@ -196,10 +196,8 @@ enum verify_result verify_context(const struct address_space *as, const struct p
 	if (!(sample->flags & PCCE_SAMPLE_STACK) || ctx->status == DECODE_OUTSIDE || ctx->status == DECODE_UNDECODABLE)
 		return VERIFY_NONE;
 	while ((f = next_frame(&c))) {
-		if (f->kind == FRAME_SIGNAL) {
+		if (f->kind == FRAME_SIGNAL)
 			exact = true;
-			in_foreign = false;
-		}
 		if (f->kind == FRAME_GAP) {
 			size_t want = count_calls(c), have = count_pcs(s);
 
@@ -217,9 +215,6 @@ enum verify_result verify_context(const struct address_space *as, const struct p
 		if (!next_pc(&s, exact))
 			return ended_early(sample, s) ? VERIFY_UNVERIFIABLE : VERIFY_MISMATCH;
 		exact = false;
-		/* Code of ours that goes on to foreign code without a call: only through a helper. */
-		if (in_foreign && f->site == PCCE_NONE && !s.from_helper)
-			return VERIFY_MISMATCH;
 		if (!agrees(f, &s))
 			return in_foreign && jump_in_flight(sample, ctx, f, s) ? VERIFY_UNVERIFIABLE : VERIFY_MISMATCH;
 		in_foreign = false;
