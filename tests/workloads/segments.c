@@ -18,13 +18,13 @@ static NOINLINE unsigned int down(unsigned int depth, unsigned int (*end)(void))
 
 static NOINLINE unsigned int leaf(void)
 {
-	burn(300);
+	burn(ROUNDS(2000u, 300u));
 	return 1;
 }
 
 static NOINLINE void back(jmp_buf env)
 {
-	burn(300);
+	burn(ROUNDS(2000u, 300u));
 	longjmp(env, 1);
 }
 
