@@ -18,6 +18,7 @@
 #   $(O)/lib/pcce/*.specs           from tools/*.specs.in, tools/*.specs
 #   $(O)/lib/pcce/ld/ld{,.bfd,...}  from tools/pcce-ld.c
 #   $(O)/lib/{pkgconfig,cmake}/    from tools/pcce.pc.in, tools/cmake/
+#   $(O)/kmod/pcce_sampler.ko        from kmod/*.c, Kbuild
 #   $(O)/obj/                       objects, libpcce-tools.a, sampler.skel.h
 #   $(O)/tests/unit/                from tests/unit/test_*.c
 #   $(O)/tests/oracle/              step from tests/oracle/*.c, damage from tests/oracle/damage/*.c
@@ -132,8 +133,8 @@ USERLIB_TARGETS :=
 
 # ---- targets -------------------------------------------------------------------
 
-.PHONY: all plugin userlib tools bpf specs ld flags deb units oracle check check-verify check-oracle demo install uninstall clean style bench fuzz \
-	setup help gcc-ok FORCE
+.PHONY: all plugin userlib tools bpf kmod specs ld flags deb units oracle check check-verify check-oracle check-vm check-vm-debug demo \
+	install install-dkms uninstall clean style bench fuzz setup help gcc-ok FORCE
 
 all: plugin userlib tools bpf specs ld flags    ## build everything (default)
 plugin: $(PLUGIN)                               ## the GCC plugin
@@ -183,6 +184,13 @@ $(LIBDIR)/pcce_plugin.so: $(PLUGIN_SRC:%.c=$(O)/obj/%.o)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CXX) -shared -o $@.tmp $^ && mv -f $@.tmp $@
+
+# ---- kernel module --------------------------------------------------------------
+
+# In a directory of its own, since the kernel's build writes beside the sources.
+kmod:                                           ## the kernel module; KDIR=DIR: for which kernel; W=1 C=2: more checks
+	$(call say,KMOD,$(O)/kmod/pcce_sampler.ko)
+	$(Q)scripts/build-kmod $(O)/kmod $(if $(KDIR),KDIR=$(KDIR)) $(if $(W),W=$(W)) $(if $(C),C=$(C)) V=$(V)
 
 # ---- BPF -----------------------------------------------------------------------
 
@@ -345,6 +353,16 @@ install: all                                    ## install under PREFIX (staged:
 	$(Q)$(INSTALL) -m 644 tools/completions/pcce.bash $(DESTDIR)$(BASH_COMPLETIONS)/$(firstword $(COMPLETED))
 	$(Q)$(foreach c,$(wordlist 2,99,$(COMPLETED)),ln -sf $(firstword $(COMPLETED)) $(DESTDIR)$(BASH_COMPLETIONS)/$(c);)
 
+# The source of the kernel module, where DKMS looks for it.
+DKMS_DIR = $(DESTDIR)/usr/src/pcce-$(VERSION)
+install-dkms:                                   ## the kernel module's source, for DKMS
+	$(call say,INSTALL,$(DKMS_DIR))
+	$(Q)$(INSTALL) -d $(DKMS_DIR)/kmod $(DKMS_DIR)/include/pcce
+	$(Q)$(INSTALL) -m 644 Kbuild VERSION COPYING $(DKMS_DIR)
+	$(Q)$(INSTALL) -m 644 $(wildcard kmod/*.[ch]) $(DKMS_DIR)/kmod
+	$(Q)$(INSTALL) -m 644 include/pcce/abi.h include/pcce/assert.h include/pcce/kmod.h $(DKMS_DIR)/include/pcce
+	$(Q)$(call subst_in,,) kmod/install/dkms.conf.in > $(DKMS_DIR)/dkms.conf
+
 uninstall:                                      ## remove what install put there
 	$(call say,REMOVE,$(DESTDIR)$(PREFIX))
 	$(Q)rm -f $(addprefix $(I_BIN)/,$(notdir $(CMDS) $(SCRIPTS)))
@@ -354,7 +372,7 @@ uninstall:                                      ## remove what install put there
 	$(Q)$(if $(PUBLIC_HEADERS),rm -rf $(I_INC))
 	$(Q)rm -f $(foreach f,$(MAN),$(I_MAN)/man$(subst .,,$(suffix $(f)))/$(notdir $(f)))
 
-deb:                                            ## a Debian package in $(O)/deb; lintian must find no error
+deb:                                            ## Debian packages in $(O)/deb; lintian must find no error
 	$(Q)scripts/deb
 
 # ---- running things ----------------------------------------------------------------
@@ -367,6 +385,16 @@ check:                                          ## set up, build, run all tests
 	$(Q)scripts/setup
 	$(Q)+$(MAKE) --no-print-directory all units oracle
 	$(Q)tests/run
+
+check-vm:                                       ## the kernel module in an emulated machine
+	$(Q)scripts/setup
+	$(Q)+$(MAKE) --no-print-directory all
+	$(Q)tests/run vm
+
+check-vm-debug:                                 ## ... in a kernel with KASAN, lockdep, kmemleak (an hour or more)
+	$(Q)scripts/setup
+	$(Q)+$(MAKE) --no-print-directory all
+	$(Q)tests/run --vm-debug
 
 check-verify:                                   ## every real program against the real stack, full count
 	$(Q)scripts/setup

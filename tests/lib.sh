@@ -150,6 +150,32 @@ recording_is_verified() {
 	fi
 }
 
+# ---- workloads: what the headers of tests/workloads/* say (burn.h) --------------------
+
+# words FILE KEY: what the header says after KEY, one a line
+words() {
+	sed -n "s/^ \* $2: *//p" "$1"
+}
+
+# expected_chains NAME SOURCE DATA
+expected_chains() {
+	local pattern
+	pcce-report -i "$3" --format=folded >"$3.folded" 2>"$3.folded.err" || {
+		not_ok "$1: folded report" "$3.folded.err"
+		return
+	}
+	while IFS= read -r pattern; do
+		if grep -Eq -e "$pattern" "$3.folded"; then
+			ok "$1: chain $pattern"
+		else
+			not_ok "$1: chain $pattern" "the first lines were:" "$(head -n 8 "$3.folded" | cut -c 1-200)"
+		fi
+	done < <(words "$2" expect)
+	local depth
+	depth=$(words "$2" min-depth)
+	[ -z "$depth" ] || check "$1: depth $depth is seen" [ "$(stat_of "$3" max_depth)" -ge "$depth" ]
+}
+
 # is_encoded FILE: does the ELF file hold an encoding table with sites?
 is_encoded() {
 	readelf -SW "$1" 2>/dev/null | grep -q ' \.pcce  *PROGBITS'

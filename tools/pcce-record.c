@@ -15,7 +15,7 @@
 
 const char *argp_program_version = "pcce-record " PCCE_VERSION;
 
-enum { OPT_VERIFY = 256 };
+enum { OPT_VERIFY = 256, OPT_AGGREGATE };
 
 static const struct argp_option options[] = {
 	{"frequency", 'F', "HZ", 0, "samples per second and thread (default: 999)", 0},
@@ -26,12 +26,14 @@ static const struct argp_option options[] = {
 	 "other events of the kernel, or a tracepoint as SYSTEM:NAME",
 	 0},
 	{"sampler", 'b', "NAME", 0,
-	 "auto (default: the best that works), bpf (in the kernel; needs privilege) or self (in the program itself)",
+	 "auto (default: the best that works), kmod (the kernel module), bpf (in the kernel; needs privilege) or self "
+	 "(in the program itself)",
 	 0},
 	{"output", 'o', "FILE", 0, "where to write (default: pcce.data); an existing file is kept as FILE.old", 0},
 	{"pid", 'p', "PID", 0, "record a running process, all its threads and new children", 0},
 	{"verify", OPT_VERIFY, 0, 0, "also unwind the stack at each sample, for pcce-report --stats to compare (self)",
 	 0},
+	{"aggregate", OPT_AGGREGATE, 0, 0, "count equal samples in the kernel, and record the counts (kmod)", 0},
 	{"quiet", 'q', 0, 0, "only warnings and errors", 0},
 	{"verbose", 'v', 0, 0, "say more", 0},
 	{0},
@@ -81,6 +83,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_VERIFY:
 		o->verify = true;
+		break;
+	case OPT_AGGREGATE:
+		o->aggregate = true;
 		break;
 	case 'q':
 		o->quiet = true;

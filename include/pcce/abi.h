@@ -53,6 +53,9 @@
  * the state that __pcce_restore is going to bring about.  It holds as soon as ip is in the function of
  * the site that ext names (the record has it too); until then the state is what is below the
  * record, with ext 0.
+ * An instrumented function that was called as a leaf runs on top of two more,
+ *     { caller's id, PCCE_COUNT_LEAF << 48 | caller's ext }
+ *     { 0,           PCCE_COUNT_FILL << 48 }
  */
 struct pcce_entry {
 	__u64 id;
@@ -68,6 +71,7 @@ struct pcce_entry {
 #define PCCE_COUNT_JUMP 0xfff2ULL
 #define PCCE_COUNT_JUMP2 0xfff3ULL
 #define PCCE_COUNT_FILL 0xfff4ULL /* means nothing: makes room for two entries side by side */
+#define PCCE_COUNT_LEAF 0xfff5ULL
 #define PCCE_MARK_WORD (PCCE_COUNT_MARK << PCCE_SITE_BITS)
 
 /* An id with the top bit set is not known: the entry that would have restored it
@@ -80,6 +84,10 @@ struct pcce_entry {
 
 /* ext while the runtime moves from one segment to another on behalf of no slot: the state cannot be decoded. */
 #define PCCE_EXT_CHANGING 1
+
+/* How a landing pad of instrumented code begins, after its endbr64 if it has one: nopl 0x65636370(%rax), as bytes. The
+ * runtime need not look after an exception that lands there. */
+#define PCCE_LANDING_MARK 0x0f, 0x1f, 0x80, 0x70, 0x63, 0x63, 0x65
 
 /* Entries of a segment of the encoding stack. */
 #define PCCE_SEGMENT_ENTRIES 32
@@ -187,12 +195,16 @@ PCCE_ASSERT_OFFSET(pcce_page, base, 112);
 PCCE_ASSERT_OFFSET(pcce_page, entry, 128);
 
 /* pcce_sample.flags */
-#define PCCE_SAMPLE_KERNEL 1u	   /* the thread was in the kernel; ip and r11 are its user registers at entry */
-#define PCCE_SAMPLE_OUTSIDE 2u	   /* no announced page: only ip is meaningful */
-#define PCCE_SAMPLE_TRUNCATED 4u   /* not all segments below the sampled ones could be read, or were sent, so far */
-#define PCCE_SAMPLE_READ_FAULT 8u  /* the page could not be read */
-#define PCCE_SAMPLE_STACK 16u	   /* n_stack return addresses follow the entries (verify mode) */
-#define PCCE_SAMPLE_UNWIND_BAD 32u /* verify mode: the unwinder gave up before the outermost frame */
+#define PCCE_SAMPLE_KERNEL 1u	    /* the thread was in the kernel; ip and r11 are its user registers at entry */
+#define PCCE_SAMPLE_OUTSIDE 2u	    /* no announced page: only ip is meaningful */
+#define PCCE_SAMPLE_TRUNCATED 4u    /* not all segments below the sampled ones could be read, or were sent, so far */
+#define PCCE_SAMPLE_READ_FAULT 8u   /* the page could not be read */
+#define PCCE_SAMPLE_STACK 16u	    /* n_stack return addresses follow the entries (verify mode) */
+#define PCCE_SAMPLE_UNWIND_BAD 32u  /* verify mode: the unwinder gave up before the outermost frame */
+#define PCCE_SAMPLE_COUNTED 64u	    /* stands for several samples, see struct pcce_sample; in a file: PCCE_REC_SUM */
+#define PCCE_SAMPLE_R11_MIXED 128u  /* ... and r11 differs, too */
+#define PCCE_SAMPLE_MIXED 256u	    /* ... between which the meaning of their addresses has changed: not decodable */
+#define PCCE_SAMPLE_BY_CONTENT 512u /* generations are names of contents, see struct pcce_sample */
 
 /* Segments that come with a sample at most. */
 #define PCCE_SAMPLE_SEGMENTS 256
@@ -205,6 +217,13 @@ PCCE_ASSERT_OFFSET(pcce_page, entry, 128);
  * The segments are those below the current one that no earlier sample of this thread has brought. A reader keeps
  * them: those of index 0 .. n_below - 1 that it has are the whole stack if below is the generation of the last one, and
  * each one's base.id that of the one before.
+ * With PCCE_SAMPLE_BY_CONTENT it is the same, but the generations (below, and those in the segments) are not a thread's
+ * own numbers: each stands for what a segment and all below it hold, whatever thread it belongs to, and the segments
+ * are those that no earlier sample of the recording has brought.  0 stands for what is not known.
+ *
+ * With PCCE_SAMPLE_COUNTED it stands for several that were equal but for the thread, the CPU, the time, and
+ * sp: sp says how many, weight is the sum of their weights, tid is 0 if they are of several threads, and the others are
+ * those of the first.
  */
 struct pcce_sample {
 	__u64 time; /* ns, CLOCK_MONOTONIC */
@@ -223,7 +242,7 @@ struct pcce_sample {
 	__u32 n_stack;
 	__u32 event; /* index of the event that was sampled; 0 with one event */
 	__u32 cpu;
-	__u64 sp;    /* user-space stack pointer */
+	__u64 sp;    /* user-space stack pointer; with PCCE_SAMPLE_COUNTED, how many samples these are */
 	__u64 below; /* generation of the segment below the current one; 0 with n_below */
 	__u64 kip;   /* the kernel's instruction pointer if the thread was in it; 0: unknown, or not in the kernel */
 };

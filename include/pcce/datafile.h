@@ -138,8 +138,8 @@ struct pcce_rec_symbol {
 };
 #define PCCE_SYMBOL_INLINED 1u /* this frame was inlined into the next record's */
 
-struct pcce_rec_sum { /* samples that are alike, added up; pcce-merge writes them. what follows a sample follows, with
-			 any number of segments */
+struct pcce_rec_sum { /* samples that are alike, added up, by pcce-merge or in the kernel. what follows a sample
+			 follows, with any number of segments */
 	struct pcce_record rec;
 	__u64 samples;
 	__u64 weight;		   /* of all of them; the sample's own is 0 */

@@ -83,6 +83,10 @@ if ! make -s -C "$top" O="$out" deb >deb.log 2>&1; then
 	done_testing
 fi
 ok "make deb, lintian finds no error"
+dkms=$(printf %s "$out"/deb/pcce-dkms_*_all.deb)
+dpkg-deb -c "$dkms" >dkms.list
+check "... and there is a package with the source of the kernel module" grep -q "/usr/src/pcce-$(cat "$top/VERSION")/Kbuild$" dkms.list
+is "... with all of it" "$(grep -c "/usr/src/.*/kmod/.*[.][ch]$" dkms.list)" "$(find "$top/kmod" -name "*.[ch]" | wc -l)"
 deb=$(tail -n 1 deb.log)
 check "the package is where make says" test -s "$deb"
 is "its version is ours" "$(dpkg-deb -f "$deb" Version)" "$(cat "$top/VERSION")"

@@ -8,8 +8,8 @@
  *      was right last time on this CPU is tried first, and the page's magic decides.
  *   2. One read takes the page's header and as many entries as there were last time on
  *      this CPU, and a few more: what a read costs hardly depends on its size, so the
- *      number of entries does not matter.  A second one is needed if the stack has grown a lot since, or if the
- *      current segment is in the upper half.
+ *      number of entries does not matter.  If they were in the upper half, there are two reads, which do
+ *      not wait for each other.  Another one is needed if the stack has grown a lot since, or changed halves.
  *      Of the segments below it (include/pcce/abi.h), only those go along that were not sent
  *      with this thread's earlier samples: mostly none.  So the depth of the stack does not matter either.
  *   3. The user registers come from the event's context if it interrupted user
@@ -128,7 +128,6 @@ __u32 wanted, wanted_armed; /* in a pid namespace, for tracepoints: the process 
 #define HEAD __builtin_offsetof(struct pcce_page, entry)
 #define FEW 8  /* entries that most stacks have at most */
 #define MORE 8 /* entries that are read in addition to those that there were last time */
-#define UPPER (~0ULL)
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -163,16 +162,24 @@ struct {
 /* Keeps the compiler from removing or moving a check that only the verifier needs. */
 #define opaque(x) asm volatile("" : "+r"(x))
 
-static __always_inline int read_page(__u8 *to, __u64 page, __u64 entries)
+#define BASE __builtin_offsetof(struct pcce_page, base)
+#define BASE_AND_ENTRIES (sizeof(struct pcce_entry) * (1 + PCCE_SEGMENT_ENTRIES))
+
+/* The head, and so many entries of one half, with the base in front of them in its place. */
+static __always_inline int read_page(__u8 *to, __u64 page, __u64 entries, __u64 upper)
 {
 	const struct pcce_page *head = (const struct pcce_page *)to;
-	__u64 size = HEAD + entries * sizeof(struct pcce_entry);
+	__u64 size = entries * sizeof(struct pcce_entry);
 
 	opaque(size);
-	if (size > PCCE_PAGE_SIZE)
+	if (size > PCCE_OFF_FULL)
 		return 0;
-	return !bpf_probe_read_user(to, size, (const void *)page) && head->magic == PCCE_PAGE_MAGIC &&
-	       head->version == PCCE_PAGE_VERSION;
+	if (bpf_probe_read_user(to, upper ? HEAD : HEAD + size, (const void *)page))
+		return 0;
+	if (upper && bpf_probe_read_user(to + BASE, sizeof(struct pcce_entry) + size,
+					 (const void *)(page + BASE + PCCE_OFF_HALF)))
+		return 0;
+	return head->magic == PCCE_PAGE_MAGIC && head->version == PCCE_PAGE_VERSION;
 }
 
 /* The slow way to the page: not where it was last time. */
@@ -205,10 +212,7 @@ struct stack { /* the encoding stack as it is in the thread page, and what of it
 	__u32 n_entries, n_below, n_segments;
 };
 
-#define BASE __builtin_offsetof(struct pcce_page, base)
-#define BASE_AND_ENTRIES (sizeof(struct pcce_entry) * (1 + PCCE_SEGMENT_ENTRIES))
-
-/* The current segment, if the first read did not take all of it. */
+/* The current segment, if all of it has not been read. */
 static __noinline int read_entries(__u8 *to, struct stack *s)
 {
 	__u64 size = (s->off & PCCE_OFF_USED) + sizeof(struct pcce_entry);
@@ -253,7 +257,7 @@ static __always_inline __u64 first_unsent(const struct stack *s, __u64 n, __u64 
  * The segments that have not been sent, behind the entries. All of them but the newest are in the area; that one
  * is there or in the page's other half.
  */
-static __noinline __u32 read_segments(__u8 *to, struct stack *s)
+static __noinline __u32 read_segments(__u8 *to, struct stack *s, struct sampler_control *control)
 {
 	__u32 index = (__u32)s->tid % SAMPLER_SENT, flags = 0;
 	struct sampler_sent *known = bpf_map_lookup_elem(&sent, &index);
@@ -261,11 +265,14 @@ static __noinline __u32 read_segments(__u8 *to, struct stack *s)
 	__u64 kept = (s->place & PCCE_PLACE_HELD) == PCCE_PLACE_KEPT;
 	__u64 before;
 
-	if (!known)
+	if (!known || !control)
 		return PCCE_SAMPLE_TRUNCATED;
 	before = known->tid == s->tid ? known->generation : 0;
-	if ((__s64)(s->below - before) <= 0)
+	if ((__s64)(s->below - before) <= 0) {
+		control->tid = s->tid;
+		control->generation = before;
 		return 0;
+	}
 	if (!s->area || s->n_below > PCCE_AREA_SEGMENTS)
 		return PCCE_SAMPLE_TRUNCATED;
 	first = first_unsent(s, s->n_below, before);
@@ -393,7 +400,7 @@ static __always_inline int sample(struct event_context *event)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 ip, sp, r11, kip = 0, id = 0, ext = 0, fsbase = task->thread.fsbase, pos, size, at;
-	__u64 segment_size = 1ULL << segment_shift, segment;
+	__u64 segment_size = 1ULL << segment_shift, segment, upper;
 	__u32 cpu = bpf_get_smp_processor_id(), index, flags = 0;
 	struct sampler_control *control;
 	struct stack stack = {};
@@ -442,15 +449,14 @@ static __always_inline int sample(struct event_context *event)
 
 	/* A branch can be predicted; a size that has to be loaded first would delay the read. */
 	stack.have = FEW + MORE / 2;
-	if (control->entries == UPPER)
-		stack.have = 0; /* two reads: of the head, and of what the head says */
-	else if (control->entries > FEW)
-		stack.have =
-			control->entries > PCCE_SEGMENT_ENTRIES - MORE ? PCCE_SEGMENT_ENTRIES : control->entries + MORE;
+	upper = control->entries & SAMPLER_UPPER;
+	if ((__u32)control->entries > FEW)
+		stack.have = (__u32)control->entries > PCCE_SEGMENT_ENTRIES - MORE ? PCCE_SEGMENT_ENTRIES :
+										     (__u32)control->entries + MORE;
 	stack.page = fsbase + (__u64)control->offset;
-	if (!read_page(to, stack.page, stack.have)) {
+	if (!read_page(to, stack.page, stack.have, upper)) {
 		stack.page = search_page(fsbase, control);
-		if (stack.page && !read_page(to, stack.page, stack.have))
+		if (stack.page && !read_page(to, stack.page, stack.have, upper))
 			stack.page = 0;
 	}
 	if (stack.page) {
@@ -463,16 +469,20 @@ static __always_inline int sample(struct event_context *event)
 		stack.area = head->area;
 		stack.n_entries = (stack.off & PCCE_OFF_USED) / sizeof(struct pcce_entry);
 		stack.n_below = stack.place >> PCCE_PLACE_SHIFT;
-		control->entries = stack.off & PCCE_OFF_HALF ? UPPER : stack.n_entries;
-		if (stack.off > stack.have * sizeof(struct pcce_entry) &&
-		    ((stack.off & ~(__u32)PCCE_OFF_HALF) > PCCE_OFF_FULL || read_entries(to, &stack))) {
+		control->entries = stack.n_entries | (stack.off & PCCE_OFF_HALF ? SAMPLER_UPPER : 0);
+		/* Not what was expected? */
+		if ((stack.off & ~(__u32)PCCE_OFF_HALF) > PCCE_OFF_FULL ||
+		    ((!upper != !(stack.off & PCCE_OFF_HALF) || stack.n_entries > stack.have) &&
+		     read_entries(to, &stack))) {
 			flags |= PCCE_SAMPLE_READ_FAULT;
 			stack.n_entries = stack.n_below = 0;
 		}
 		if (stack.n_below) {
 			stack.below = head->base.id;
 			stack.tid = (__u32)task->pid;
-			flags |= read_segments(to, &stack);
+			/* As mostly, all have been sent. */
+			if (control->tid != stack.tid || (__s64)(stack.below - control->generation) > 0)
+				flags |= read_segments(to, &stack, control);
 		}
 	} else {
 		flags |= PCCE_SAMPLE_OUTSIDE;

@@ -42,10 +42,10 @@ _pcce_value() {
 	*--demangle) _pcce_words "full simple none" ;;
 	*--sort) _pcce_list "self total samples name module line" ;;
 	*--dump | *encode-d) _pcce_words "text json" ;;
-	*--sampler | *record-b) _pcce_words "auto bpf self" ;;
+	*--sampler | *record-b) _pcce_words "auto kmod bpf self" ;;
 	*record--event | *record-e) _pcce_words "cpu-clock task-clock page-faults context-switches cpu-migrations cycles instructions" ;;
 	*record--pid | *record-p) _pcce_words "$(cd /proc && printf '%s\n' [0-9]*)" ;;
-	*--pid | *--tid | *--comm | *--event | *--time | *--focus | *--ignore | *--under | *--min-percent | *--max-depth | *diff--lines | *diff-n | \
+	*--pid | *--tid | *--comm | *--event | *--time | *--focus | *--ignore | *--under | *--min-percent | *--max-depth | *--max-rows | *diff--lines | *diff-n | \
 		*--count | *record-c | *--frequency | *record-F) ;;
 	*) return 1 ;;
 	esac

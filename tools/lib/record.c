@@ -41,7 +41,7 @@
 #define GRACE_NS 500000000ULL	 /* between a signal and the end of the recording */
 #define PROGRESS_NS 200000000ULL /* between two progress lines */
 
-static const struct sampler_ops *const samplers[] = {&sampler_bpf, &sampler_self}; /* the best first */
+static const struct sampler_ops *const samplers[] = {&sampler_kmod, &sampler_bpf, &sampler_self}; /* the best first */
 
 struct recording {
 	const struct record_options *options;
@@ -123,14 +123,29 @@ static void amount(char *to, size_t size, uint64_t bytes)
 
 /* ---- the sink ------------------------------------------------------------------- */
 
+/* Of samples that were counted in the kernel: the file has a record for such. */
+static int write_sum(struct recording *r, const struct pcce_sample *s, const struct iovec *rest)
+{
+	struct pcce_rec_sum rec = {.samples = s->sp, .weight = s->weight, .sample = *s};
+
+	rec.sample.flags &= ~PCCE_SAMPLE_COUNTED;
+	rec.sample.weight = 0;
+	rec.sample.sp = 0;
+	r->samples += rec.samples;
+	return datafile_put(r->writer, PCCE_REC_SUM, &rec, sizeof(rec), rest, 1);
+}
+
 static int sink_sample(void *ctx, const struct pcce_sample *s)
 {
 	struct recording *r = ctx;
 	struct pcce_rec_sample rec = {.sample = *s};
 	struct iovec rest = {(void *)(uintptr_t)(s + 1), sample_size(s) - sizeof(*s)};
 
+	if (s->flags & PCCE_SAMPLE_OUTSIDE)
+		r->outside += s->flags & PCCE_SAMPLE_COUNTED ? s->sp : 1;
+	if (s->flags & PCCE_SAMPLE_COUNTED)
+		return write_sum(r, s, &rest);
 	r->samples++;
-	r->outside += !!(s->flags & PCCE_SAMPLE_OUTSIDE);
 	return datafile_put(r->writer, PCCE_REC_SAMPLE, &rec, sizeof(rec), &rest, 1);
 }
 
@@ -193,16 +208,18 @@ static int choose(struct recording *r, const struct sampler_config *config)
 {
 	const char *wanted = r->options->sampler;
 	size_t n = sizeof(samplers) / sizeof(samplers[0]), i;
-	char why[1024], refusals[2 * sizeof(why)] = "";
+	char why[1024], refusals[3 * sizeof(why)] = "";
 	bool automatic = !strcmp(wanted, "auto");
+	int err;
 
 	for (i = 0; i < n; i++) {
 		if (!automatic && strcmp(wanted, samplers[i]->name))
 			continue;
-		if (!samplers[i]->probe(config, why, sizeof(why))) {
+		err = samplers[i]->probe(config, why, sizeof(why));
+		if (!err) {
 			r->ops = samplers[i];
 			/* Say which was chosen only where there was a reason to take another. */
-			if (refusals[0] && !be_quiet && !config->verify)
+			if (refusals[0] && !be_quiet && !config->verify && !config->aggregate)
 				say("using the %s sampler; not %s", r->ops->name, refusals);
 			else if (be_verbose)
 				say("using the %s sampler", r->ops->name);
@@ -212,6 +229,9 @@ static int choose(struct recording *r, const struct sampler_config *config)
 			say("the %s sampler cannot be used: %s", wanted, why);
 			return -ENOTSUP;
 		}
+		/* Most machines have no such module: that is no reason to speak. */
+		if (err == -ENODEV && !be_verbose)
+			continue;
 		if (refusals[0])
 			strncat(refusals, "; and not ", sizeof(refusals) - strlen(refusals) - 1);
 		snprintf(refusals + strlen(refusals), sizeof(refusals) - strlen(refusals), "%s: %s", samplers[i]->name,
@@ -220,7 +240,7 @@ static int choose(struct recording *r, const struct sampler_config *config)
 	if (automatic)
 		say("no sampler can be used: not %s", refusals);
 	else
-		say("there is no sampler \"%s\"; there are auto, bpf and self", wanted);
+		say("there is no sampler \"%s\"; there are auto, kmod, bpf and self", wanted);
 	return -ENOTSUP;
 }
 
@@ -532,6 +552,7 @@ int record_run(const struct record_options *o)
 		.event = o->event,
 		.target = o->target,
 		.verify = o->verify,
+		.aggregate = o->aggregate,
 	};
 	char *program = NULL;
 	int status = 1, err = 0;

@@ -14,7 +14,7 @@ struct record_options {
 	const char *output;
 	pid_t target; /* a running process; 0: run command */
 	char **command;
-	bool verify, quiet, verbose;
+	bool verify, aggregate, quiet, verbose;
 };
 
 /* The exit status for main(): the command's own, if it ran (128 + signal if it was killed); 127 or 126 if it could

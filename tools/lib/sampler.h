@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The one interface behind which all samplers stand: bpf, self, and later the
- * kernel module.  record.c drives it; a sampler never writes the file itself.
+ * The one interface behind which all samplers stand: kmod, bpf, self.  record.c drives it; a
+ * sampler never writes the file itself.
  *
  * Not thread-safe: one thread makes all calls, and sink functions are called only
  * from within poll() and stop().
@@ -23,6 +23,7 @@ struct sampler_config {
 	pid_t target;	     /* with -p: the running process; else 0 */
 	const char *program; /* the command's file, if there is a command and it was found; else NULL */
 	bool verify;
+	bool aggregate; /* count equal samples where they are taken */
 };
 
 /* What a sampler delivers.  All pointers are valid during the call only.  Every
@@ -56,6 +57,7 @@ struct sampler_ops {
 	void (*destroy)(struct sampler *s);
 };
 
+extern const struct sampler_ops sampler_kmod;
 extern const struct sampler_ops sampler_bpf;
 extern const struct sampler_ops sampler_self;
 

@@ -8,10 +8,7 @@
  * and cost one descriptor each.  Tracepoints are different: a BPF program on a tracepoint
  * runs for the whole system; it is attached once, and asks a map of processes.
  *
- * Order.  Samples come through the rings (tools/bpf/sampler.h), all else through the side band (one
- * buffer per CPU).  Both go through a queue that sorts by time, and what is younger than
- * the moment at which the buffers were last emptied waits for the next turn: so the sink
- * gets everything in order of time.
+ * Order.  See delivery.h.
  *
  * Attaching to a running process.  Threads are created while their brothers are given
  * events.  A thread is born with its creator's event if that was ready by then, so one
@@ -24,11 +21,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -39,18 +33,12 @@
 #include "tools/bpf/sampler.h"
 #include "bpf_program.h"
 #include "events.h"
-#include "follow.h"
-#include "places.h"
-#include "reorder.h"
 #include "rings.h"
 #include "sampler.h"
-#include "sideband.h"
+#include "delivery.h"
 
-#define MARGIN 1000000 /* ns between a sample's time and its arrival in the ring, at most */
-#define TURN 10	       /* ms: how long things wait in the buffers */
-#define BUSY_TURN 2    /* the same, when they fill quickly */
-
-enum blob { BLOB_SAMPLE, BLOB_SIDEBAND };
+#define TURN 10	    /* ms: how long things wait in the buffers */
+#define BUSY_TURN 2 /* the same, when they fill quickly */
 
 /* A thread that has an event: its own, or one inherited. */
 struct watched {
@@ -70,31 +58,16 @@ struct sampler {
 	enum event_kind kind;
 	struct sampler_bpf *skel;
 	struct rings *rings;
-	struct sideband *sideband;
-	struct follow *follow;
-	struct places *places;
-	struct reorder queue;
-	int epoll;
+	struct delivery *delivery;
 	int *events;
 	size_t n_events;
 	struct watched *watched;
 	struct birth *births;
 	size_t n_births;
 	pid_t pid;
-	uint64_t start;
-	bool snapshot_due, reattached;
 	uint64_t taken, drops;
-	uint64_t throttled;		 /* samples that throttling has cost, as far as the sink knows */
-	const struct sampler_sink *sink; /* during poll and stop */
+	uint64_t throttled; /* samples that throttling has cost, as far as the sink knows */
 };
-
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 /* ---- can it work ---------------------------------------------------------------- */
 
@@ -131,6 +104,10 @@ static int bpf_probe(const struct sampler_config *config, char *why, size_t why_
 
 	if (config->verify) {
 		snprintf(why, why_size, "it cannot look at the real stack, which --verify needs");
+		return -EOPNOTSUPP;
+	}
+	if (config->aggregate) {
+		snprintf(why, why_size, "it cannot count equal samples, which --aggregate asks for; use -b kmod");
 		return -EOPNOTSUPP;
 	}
 	err = event_attr(config, &attr, &kind, why, why_size);
@@ -181,25 +158,18 @@ static void bpf_destroy(struct sampler *s)
 	}
 	free(s->births);
 	rings_close(s->rings);
-	sideband_close(s->sideband);
-	follow_free(s->follow);
-	places_free(s->places);
-	reorder_free(&s->queue);
+	delivery_close(s->delivery);
 	if (s->skel)
 		sampler_bpf__destroy(s->skel);
-	if (s->epoll >= 0)
-		close(s->epoll);
 	free(s);
 }
 
 static int on_sample(void *ctx, const struct pcce_sample *sample, size_t size)
 {
 	struct sampler *s = ctx;
-	void *blob = reorder_add(&s->queue, sample->time, BLOB_SAMPLE, size);
 
-	if (!blob)
+	if (!delivery_add(s->delivery, sample, size))
 		return -ENOMEM;
-	memcpy(blob, sample, size);
 	s->taken++;
 	return 0;
 }
@@ -213,27 +183,17 @@ static int bpf_prepare(const struct sampler_config *config, struct sampler **out
 	if (!s)
 		return -ENOMEM;
 	s->config = *config;
-	s->epoll = epoll_create1(EPOLL_CLOEXEC);
-	err = s->epoll < 0 ? -errno : event_attr(config, &s->attr, &s->kind, why, why_size);
+	err = event_attr(config, &s->attr, &s->kind, why, why_size);
 	if (!err)
 		err = bpf_program_load(s->kind, &s->attr, &s->skel, why, why_size);
 	if (!err)
-		err = sideband_open(&s->sideband, why, why_size);
+		err = delivery_open((int64_t *)s->skel->bss->offsets, &s->skel->bss->n_offsets, SAMPLER_OFFSETS,
+				    config->program, &s->delivery, why, why_size);
 	if (err)
 		goto fail;
 	raise_file_limit();
-	err = -ENOMEM;
-	snprintf(why, why_size, "out of memory");
-	s->follow = follow_new();
-	s->places = places_new((int64_t *)s->skel->bss->offsets, &s->skel->bss->n_offsets, SAMPLER_OFFSETS);
-	if (!s->follow || !s->places)
-		goto fail;
-	if (config->program)
-		places_program(s->places, config->program);
 	err = rings_open(bpf_map__fd(s->skel->maps.controls), bpf_map__fd(s->skel->maps.rings),
 			 libbpf_num_possible_cpus(), &s->rings);
-	if (!err)
-		err = sideband_watch(s->sideband, s->epoll);
 	if (err) {
 		snprintf(why, why_size, "the rings cannot be mapped: %s", strerror(-err));
 		goto fail;
@@ -283,19 +243,13 @@ static struct watched *watched(const struct sampler *s, pid_t tid)
 	return w;
 }
 
-/* The side band, while events are being opened: it is kept for the sink, and births are noted. */
-static int on_sideband(void *ctx, const struct sideband_event *e)
+/* The side band, while events are being opened: births are noted. */
+static int on_birth(void *ctx, const struct sideband_event *e)
 {
 	struct sampler *s = ctx;
-	size_t name = strlen(e->name) + 1;
-	char *blob = reorder_add(&s->queue, e->time, BLOB_SIDEBAND, sizeof(*e) + name);
 	struct birth *grown;
 
-	if (!blob)
-		return -ENOMEM;
-	memcpy(blob, e, sizeof(*e));
-	memcpy(blob + sizeof(*e), e->name, name);
-	if (!s->config.target || !s->snapshot_due || e->type != SIDEBAND_FORK || e->pid != s->pid)
+	if (e->type != SIDEBAND_FORK || e->pid != s->pid)
 		return 0;
 	grown = realloc(s->births, (s->n_births + 1) * sizeof(*grown));
 	if (!grown)
@@ -341,7 +295,7 @@ static int watch_threads(struct sampler *s)
 
 		if (tid <= 0 || watched(s, tid))
 			continue;
-		err = sideband_read(s->sideband, on_sideband, s);
+		err = delivery_listen(s->delivery, on_birth, s);
 		if (err)
 			break;
 		if (!inherited(s, tid, &since)) {
@@ -350,7 +304,7 @@ static int watch_threads(struct sampler *s)
 				err = 0;
 				continue;
 			}
-			since = now();
+			since = delivery_now();
 		}
 		if (!err)
 			err = watch(s, tid, since);
@@ -425,61 +379,11 @@ static int start_running(struct sampler *s, char *why, size_t why_size)
 	return 0;
 }
 
-static int bpf_start(struct sampler *s, pid_t pid, char *why, size_t why_size)
+/* After an exec of a set-uid program: new events, as in start_running(); but here some milliseconds are missing anyway,
+ * so one look at its threads is enough. None may get two: threads that are born from now on inherit theirs. */
+static int reattach(void *ctx, const struct sideband_event *exec)
 {
-	int err;
-
-	/* The rings must be read in time even if everything that is recorded keeps the CPUs busy. Without the right to
-	 * do that, it has to work as it is. */
-	setpriority(PRIO_PROCESS, 0, -10);
-	s->pid = pid;
-	s->start = now();
-	s->snapshot_due = true;
-	err = follow_add(s->follow, pid, 1, "", s->start);
-	if (err) {
-		snprintf(why, why_size, "out of memory");
-		return err;
-	}
-	if (s->kind == EVENT_TRACEPOINT)
-		return start_tracepoint(s, why, why_size);
-	return s->config.target ? start_running(s, why, why_size) : start_command(s, why, why_size);
-}
-
-/* ---- set-uid programs --------------------------------------------------------------- */
-
-/* Does the kernel take all events from a process that does such an exec? It does if the real and the effective ids then
- * differ, as the process can read in its auxiliary vector ever after; but not with fs.suid_dumpable = 1. */
-static bool exec_takes_events(pid_t pid)
-{
-	uint64_t pair[2], uid[2] = {0}, gid[2] = {0};
-	int dumpable = 0;
-	char path[64];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/auxv", (int)pid);
-	f = fopen(path, "re");
-	while (f && fread(pair, sizeof(pair), 1, f) == 1) {
-		if (pair[0] == AT_UID || pair[0] == AT_EUID)
-			uid[pair[0] == AT_EUID] = pair[1];
-		if (pair[0] == AT_GID || pair[0] == AT_EGID)
-			gid[pair[0] == AT_EGID] = pair[1];
-	}
-	if (f)
-		fclose(f);
-	if (uid[0] == uid[1] && gid[0] == gid[1])
-		return false;
-	f = fopen("/proc/sys/fs/suid_dumpable", "re");
-	if (f && fscanf(f, "%d", &dumpable) != 1)
-		dumpable = 0;
-	if (f)
-		fclose(f);
-	return dumpable != 1;
-}
-
-/* Gives it new ones: as in start_running(), but here some milliseconds are missing anyway, so one look at its threads
- * is enough. None may get two: threads that are born from now on inherit theirs. */
-static int reattach(struct sampler *s, const struct sideband_event *exec)
-{
+	struct sampler *s = ctx;
 	struct watched *w = watched(s, exec->pid);
 	pid_t tids[64];
 	size_t n = 0, i;
@@ -499,101 +403,51 @@ static int reattach(struct sampler *s, const struct sideband_event *exec)
 	for (i = 0; i < n; i++)
 		if (!add_event(s, tids[i], -1))
 			ioctl(s->events[s->n_events - 1], PERF_EVENT_IOC_ENABLE, 0);
-	if (!s->reattached)
-		fprintf(stderr,
-			"%s: %s is set-uid or set-gid, which makes the kernel take its events away; its first %.0f ms "
-			"are "
-			"not sampled\n",
-			program_invocation_short_name, exec->name, (double)(now() - exec->time) / 1e6);
-	s->reattached = true;
 	if (w)
-		w->since = now();
-	return w ? 0 : watch(s, exec->pid, now());
+		w->since = delivery_now();
+	return w ? 0 : watch(s, exec->pid, delivery_now());
 }
 
-static int after_exec(struct sampler *s, const struct sideband_event *exec)
+static int bpf_start(struct sampler *s, pid_t pid, char *why, size_t why_size)
 {
-	if (!exec_takes_events(exec->pid))
-		return 0;
-	/* The side band then has an end that is none, and that it must survive. */
-	if (follow_add(s->follow, exec->pid, 2, exec->name, exec->time))
-		return -ENOMEM;
-	return s->kind == EVENT_TRACEPOINT ? 0 : reattach(s, exec);
+	int err;
+
+	/* The rings must be read in time even if everything that is recorded keeps the CPUs busy. Without the right to
+	 * do that, it has to work as it is. */
+	setpriority(PRIO_PROCESS, 0, -10);
+	s->pid = pid;
+	err = delivery_begin(s->delivery, pid, s->config.target, s->kind == EVENT_TRACEPOINT ? NULL : reattach, s);
+	if (err) {
+		snprintf(why, why_size, "out of memory");
+		return err;
+	}
+	if (s->kind == EVENT_TRACEPOINT)
+		return start_tracepoint(s, why, why_size);
+	return s->config.target ? start_running(s, why, why_size) : start_command(s, why, why_size);
 }
 
 /* ---- delivery ------------------------------------------------------------------- */
 
-/* The sink with one more ear: what is mapped may tell where pages are. */
-static int map_heard(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_t length, uint64_t pgoff,
-		     const char *path)
-{
-	struct sampler *s = ctx;
-
-	places_map(s->places, pid, start, length, pgoff, path);
-	return s->sink->map(s->sink->ctx, time, pid, start, length, pgoff, path);
-}
-
-static int process_heard(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_t flags, const char *comm)
-{
-	struct sampler *s = ctx;
-
-	return s->sink->process(s->sink->ctx, time, pid, ppid, flags, comm);
-}
-
-static int thread_heard(void *ctx, uint64_t time, pid_t pid, pid_t tid, const char *comm)
-{
-	struct sampler *s = ctx;
-
-	return s->sink->thread(s->sink->ctx, time, pid, tid, comm);
-}
-
-static int lost_heard(void *ctx, uint64_t time, uint32_t reason, uint64_t count)
-{
-	struct sampler *s = ctx;
-
-	return s->sink->lost(s->sink->ctx, time, reason, count);
-}
-
-static int deliver(void *ctx, uint32_t kind, const void *blob, size_t size)
-{
-	struct sampler *s = ctx;
-	const struct pcce_sample *sample = blob;
-	struct sampler_sink ears = {
-		.ctx = s, .process = process_heard, .thread = thread_heard, .map = map_heard, .lost = lost_heard};
-	struct sideband_event e;
-	int err;
-
-	(void)size;
-	if (kind == BLOB_SAMPLE)
-		return s->sink->sample(s->sink->ctx, sample);
-	memcpy(&e, blob, sizeof(e));
-	e.name = (const char *)blob + sizeof(e);
-	err = follow_event(s->follow, &e, &ears);
-	if (!err && e.type == SIDEBAND_EXEC && follow_has(s->follow, e.pid))
-		err = after_exec(s, &e);
-	return err;
-}
-
-static int count_drops(struct sampler *s)
+static int count_drops(struct sampler *s, const struct sampler_sink *sink)
 {
 	uint64_t total = rings_dropped(s->rings), fresh = total - s->drops;
 
 	s->drops = total;
-	return fresh ? s->sink->lost(s->sink->ctx, now(), PCCE_LOSS_RING, fresh) : 0;
+	return fresh ? sink->lost(sink->ctx, delivery_now(), PCCE_LOSS_RING, fresh) : 0;
 }
 
-static int throttled(struct sampler *s, uint64_t total)
+static int throttled(struct sampler *s, const struct sampler_sink *sink, uint64_t total)
 {
 	uint64_t fresh = total - s->throttled;
 
 	s->throttled = total;
-	return fresh ? s->sink->lost(s->sink->ctx, now(), PCCE_LOSS_THROTTLE, fresh) : 0;
+	return fresh ? sink->lost(sink->ctx, delivery_now(), PCCE_LOSS_THROTTLE, fresh) : 0;
 }
 
 /* Each time that the kernel throttles an event costs a sample at least. */
-static int count_throttlings(struct sampler *s)
+static int count_throttlings(struct sampler *s, const struct sampler_sink *sink)
 {
-	return throttled(s, rings_throttled(s->rings));
+	return throttled(s, sink, rings_throttled(s->rings));
 }
 
 /*
@@ -602,7 +456,7 @@ static int count_throttlings(struct sampler *s)
  * taken away: that is not counted.)  A kernel that does not tell the program that it throttles (before 6.2) does so to
  * a clock only if the limit is too low for it.
  */
-static int count_throttled(struct sampler *s)
+static int count_throttled(struct sampler *s, const struct sampler_sink *sink)
 {
 	struct {
 		uint64_t count, running;
@@ -622,60 +476,33 @@ static int count_throttled(struct sampler *s)
 		if (read(s->events[i], &value, sizeof(value)) == sizeof(value))
 			running += value.running;
 	due = running / period;
-	return due > s->taken + s->drops + s->throttled ? throttled(s, due - s->taken - s->drops) : 0;
-}
-
-/* The first thing the sink hears: what the process is, before anything happens to it. */
-static int introduce(struct sampler *s)
-{
-	struct sampler_sink ears = {
-		.ctx = s, .process = process_heard, .thread = thread_heard, .map = map_heard, .lost = lost_heard};
-	char path[64];
-	struct stat st;
-
-	s->snapshot_due = false;
-	if (!s->config.target)
-		return s->sink->process(s->sink->ctx, s->start, s->pid, getpid(), 0, "pcce-record");
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)s->pid);
-	if (!stat(path, &st) && st.st_nlink > 2)
-		follow_add(s->follow, s->pid, (unsigned int)st.st_nlink - 2, "", s->start);
-	return follow_snapshot(s->pid, s->start, &ears);
+	return due > s->taken + s->drops + s->throttled ? throttled(s, sink, due - s->taken - s->drops) : 0;
 }
 
 static int turn(struct sampler *s, const struct sampler_sink *sink, bool last)
 {
-	uint64_t limit = now() - MARGIN;
-	int err = 0;
+	uint64_t limit = delivery_now() - DELIVERY_MARGIN;
+	int err = rings_read(s->rings, on_sample, s);
 
-	s->sink = sink;
-	if (s->snapshot_due)
-		err = introduce(s);
 	if (!err)
-		err = rings_read(s->rings, on_sample, s);
+		err = delivery_listen(s->delivery, NULL, NULL);
 	if (!err)
-		err = sideband_read(s->sideband, on_sideband, s);
+		err = delivery_flush(s->delivery, sink, last ? UINT64_MAX : limit);
 	if (!err)
-		err = reorder_flush(&s->queue, last ? UINT64_MAX : limit, deliver, s);
+		err = count_drops(s, sink);
 	if (!err)
-		err = count_drops(s);
-	if (!err)
-		err = count_throttlings(s);
-	if (!err && last)
-		err = count_throttled(s);
-	places_retry(s->places);
-	s->sink = NULL;
-	return err;
+		err = count_throttlings(s, sink);
+	return err || !last ? err : count_throttled(s, sink);
 }
 
 static int bpf_poll(struct sampler *s, const struct sampler_sink *sink, int timeout_ms)
 {
 	int turn_ms = rings_busy(s->rings) ? BUSY_TURN : TURN;
-	struct epoll_event event;
+	int err;
 
 	/* Nothing wakes us for samples: they wait in the rings for a turn. */
-	if (epoll_wait(s->epoll, &event, 1, timeout_ms < turn_ms ? timeout_ms : turn_ms) < 0 && errno != EINTR)
-		return -errno;
-	return turn(s, sink, false);
+	err = delivery_wait(s->delivery, timeout_ms < turn_ms ? timeout_ms : turn_ms);
+	return err ? err : turn(s, sink, false);
 }
 
 static int bpf_stop(struct sampler *s, const struct sampler_sink *sink)

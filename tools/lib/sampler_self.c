@@ -73,6 +73,12 @@ static uint64_t now_ns(void)
 
 static int self_probe(const struct sampler_config *config, char *why, size_t why_size)
 {
+	if (config->aggregate) {
+		snprintf(
+			why, why_size,
+			"the self sampler cannot count equal samples, which --aggregate asks for; use -b kmod as root");
+		return -EOPNOTSUPP;
+	}
 	if (config->target) {
 		snprintf(why, why_size,
 			 "the self sampler works in the program itself and must be switched on at its start: it cannot "

@@ -34,9 +34,17 @@ struct thread {
 	uint32_t n;
 };
 
+/* PCCE_SAMPLE_BY_CONTENT: what a recording's names stand for. */
+struct named {
+	UT_hash_handle hh;
+	uint64_t name;
+	const struct segment_node *node;
+};
+
 struct segments {
 	struct segment_node *nodes;
 	struct thread *threads;
+	struct named *names;
 };
 
 struct segments *segments_new(void)
@@ -47,6 +55,7 @@ struct segments *segments_new(void)
 void segments_free(struct segments *all)
 {
 	struct segment_node *node, *next_node;
+	struct named *name, *next_name;
 	struct thread *t, *next;
 
 	if (!all)
@@ -55,6 +64,10 @@ void segments_free(struct segments *all)
 		HASH_DEL(all->threads, t);
 		free(t->levels);
 		free(t);
+	}
+	HASH_ITER (hh, all->names, name, next_name) {
+		HASH_DEL(all->names, name);
+		free(name);
 	}
 	HASH_ITER (hh, all->nodes, node, next_node) {
 		HASH_DEL(all->nodes, node);
@@ -156,6 +169,36 @@ static const struct segment_node *lookup(const struct thread *t, uint64_t index,
 	return t->levels[index].node;
 }
 
+static const struct segment_node *lookup_name(const struct segments *all, uint64_t name)
+{
+	struct named *found = NULL;
+
+	if (name)
+		HASH_FIND(hh, all->names, &name, sizeof(name), found);
+	return found ? found->node : NULL;
+}
+
+static int take_named(struct segments *all, const struct pcce_segment *segment)
+{
+	struct named *entry;
+	const struct segment_node *node;
+
+	if (!segment->generation || lookup_name(all, segment->generation))
+		return 0;
+	node = segments_intern(all, segment->index ? lookup_name(all, segment->base.id) : NULL, segment->entry);
+	entry = node ? calloc(1, sizeof(*entry)) : NULL;
+	if (!entry)
+		return -ENOMEM;
+	entry->name = segment->generation;
+	entry->node = node;
+	HASH_ADD(hh, all->names, name, sizeof(entry->name), entry);
+	if (!entry->hh.tbl) {
+		free(entry);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
 int segments_take(struct segments *all, const struct pcce_sample *s, const struct segment_node **below)
 {
 	const struct pcce_segment *segment = sample_segments(s), *end = segment + s->n_segments;
@@ -164,6 +207,13 @@ int segments_take(struct segments *all, const struct pcce_sample *s, const struc
 	*below = NULL;
 	if (!s->n_below)
 		return 0;
+	if (s->flags & PCCE_SAMPLE_BY_CONTENT) {
+		for (; segment < end; segment++)
+			if (take_named(all, segment))
+				return -ENOMEM;
+		*below = lookup_name(all, s->below);
+		return 0;
+	}
 	t = thread_of(all, s);
 	if (!t)
 		return -ENOMEM;

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who may sample what.
+ *
+ * With CAP_PERFMON: everything, as perf.  Without: nothing, unless the administrator has set the
+ * parameter `unprivileged`.  Then a process may sample its own threads, a child that it has
+ * forked and that has not done an exec yet, and what these create; in user space only, on
+ * hardware and software events.  That is what perf allows at perf_event_paranoid = 2, but for other
+ * processes of the same user: whether one may look into another process is for
+ * ptrace_may_access() and the security modules behind it to say, and it is not exported; so the
+ * module permits less rather than guess.
+ *
+ * What happens later needs no check here: when a task executes a program that its user may
+ * not look into (set-uid), the kernel removes the events from it (perf_event_exit_task in
+ * begin_new_exec), and children inherit nothing then.
+ */
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/perf_event.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/coredump.h>
+#include <linux/sched/signal.h>
+
+#include "session.h"
+
+/* Both run with the same rights, and the second one may be looked into. */
+static bool same_rights(struct task_struct *task)
+{
+	const struct cred *a = current_cred(), *b;
+	bool same;
+
+	rcu_read_lock();
+	b = __task_cred(task);
+	same = a->user_ns == b->user_ns && uid_eq(a->euid, b->uid) && uid_eq(a->euid, b->euid) &&
+	       uid_eq(a->euid, b->suid) && gid_eq(a->egid, b->gid) && gid_eq(a->egid, b->egid) &&
+	       gid_eq(a->egid, b->sgid) && cap_issubset(b->cap_permitted, a->cap_permitted);
+	rcu_read_unlock();
+	/* mm does not change: exec_update_lock is held; and it is looked at under the lock against its end. */
+	task_lock(task);
+	same = same && task->mm && get_dumpable(task->mm) == SUID_DUMP_USER;
+	task_unlock(task);
+	return same;
+}
+
+int pcce_may_sample_task(struct task_struct *task)
+{
+	bool child;
+
+	if (perfmon_capable())
+		return 0;
+	if (!pcce_unprivileged)
+		return -EPERM;
+	if (same_thread_group(task, current))
+		return 0;
+	rcu_read_lock();
+	child = (task->flags & PF_FORKNOEXEC) && same_thread_group(rcu_dereference(task->real_parent), current);
+	rcu_read_unlock();
+	return child && same_rights(task) ? 0 : -EPERM;
+}
+
+int pcce_may_sample(const struct pcce_kmod_setup *config)
+{
+	if (perfmon_capable())
+		return 0;
+	if (!pcce_unprivileged)
+		return -EPERM;
+	if (config->scope != PCCE_KMOD_TASK && config->scope != PCCE_KMOD_PROCESS)
+		return -EPERM;
+	if (!(config->flags & PCCE_KMOD_EXCLUDE_KERNEL))
+		return -EPERM;
+	if (config->type != PERF_TYPE_SOFTWARE && config->type != PERF_TYPE_HARDWARE &&
+	    config->type != PERF_TYPE_HW_CACHE)
+		return -EPERM;
+	return 0;
+}

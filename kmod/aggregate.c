@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Counting equal samples.
+ *
+ * A ring of a session that aggregates is two segments.  Samples are written to the end of the
+ * one that is being filled, as to a ring; then an index tells whether an equal one is there
+ * already.  If so, that one is counted up, and the new one is forgotten: its place is taken by
+ * the next sample.  So each distinct context is kept once, with its stack, and the comparison
+ * is exact: the hash only finds the place.
+ *
+ * The index is a hash table with open addressing.  A chain is followed for PROBES places at most, so
+ * that a program cannot make it long by choosing its contexts; what finds no place in it is kept
+ * as a record that is not found again, which costs room, but loses nothing.
+ *
+ * ROTATE (process context) empties the other segment, makes it the current one, and waits
+ * until no handler works on the old one any more: handlers run with preemption disabled or in
+ * interrupts, which are what synchronize_rcu() waits for.
+ */
+#include <linux/jhash.h>
+#include <linux/overflow.h>
+#include <linux/rcupdate.h>
+#include <linux/string.h>
+#include <linux/ktime.h>
+#include <linux/vmalloc.h>
+
+#include "aggregate.h"
+#include "page.h"
+
+#define PROBES 16
+#define R11_VARIANTS 4
+#define SLOT_EVERY 64 /* bytes of a segment: records are at least twice that long */
+
+struct slot {
+	u32 hash;
+	u32 at; /* 1 + the record's offset in the segment; 0: free */
+};
+
+static u32 slots(const struct pcce_session *s)
+{
+	return s->config.ring_bytes / SLOT_EVERY;
+}
+
+int pcce_aggregate_make(struct pcce_session *s)
+{
+	size_t bytes = array_size(s->config.n_rings * 2, slots(s) * sizeof(struct slot));
+	struct slot *index = __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
+	unsigned int cpu;
+
+	if (!index)
+		return -ENOMEM;
+	s->indexes = index;
+	for_each_possible_cpu (cpu) {
+		struct pcce_cpu *c = per_cpu_ptr(s->cpus, cpu);
+
+		if (!c->writer)
+			continue;
+		c->index[0] = index;
+		c->index[1] = index + slots(s);
+		index += 2 * slots(s);
+	}
+	return 0;
+}
+
+void pcce_aggregate_free(struct pcce_session *s)
+{
+	vfree(s->indexes);
+	s->indexes = NULL;
+}
+
+void pcce_aggregate_rotate(struct pcce_session *s, struct pcce_kmod_rotate *rotate)
+{
+	u32 old = s->generation, new = !old;
+	unsigned int cpu;
+
+	for_each_possible_cpu (cpu) {
+		struct pcce_cpu *c = per_cpu_ptr(s->cpus, cpu);
+
+		if (!c->writer)
+			continue;
+		memset(c->index[new], 0, slots(s) * sizeof(struct slot));
+		c->used[new] = 0;
+		WRITE_ONCE(c->writer->used[new], 0);
+	}
+	rotate->segment = old;
+	rotate->time = ktime_get_mono_fast_ns();
+	/* Pairs with the acquire in the handler: it finds the segment empty, and its clock later than that. */
+	smp_store_release(&s->generation, new);
+	synchronize_rcu();
+}
+
+static char *segment_data(const struct pcce_session *s, const struct pcce_cpu *c, u32 segment)
+{
+	return c->data + segment * s->config.segment_stride;
+}
+
+static struct pcce_sample *sample_of(struct pcce_kmod_record *r)
+{
+	return (struct pcce_sample *)(r + 1);
+}
+
+static u32 hash_of(struct pcce_kmod_record *r)
+{
+	struct pcce_sample *s = sample_of(r);
+	u64 head[] = {r->image, s->ip, s->id, s->ext, ((u64)s->pid << 32) | s->n_below, s->below, s->kip};
+	u32 h = jhash2((u32 *)head, ARRAY_SIZE(head) * 2, 0);
+
+	return jhash2((u32 *)(s + 1), s->n_entries * (sizeof(struct pcce_entry) / sizeof(u32)), h);
+}
+
+/* All but r11. */
+static bool same(struct pcce_kmod_record *x, struct pcce_kmod_record *y)
+{
+	struct pcce_sample *a = sample_of(x), *b = sample_of(y);
+
+	return x->image == y->image && a->pid == b->pid && a->ip == b->ip && a->id == b->id && a->ext == b->ext &&
+	       (a->flags & ~PCCE_SAMPLE_R11_MIXED) == b->flags && a->n_below == b->n_below && a->below == b->below &&
+	       a->kip == b->kip && a->n_entries == b->n_entries &&
+	       !memcmp(a + 1, b + 1, a->n_entries * sizeof(struct pcce_entry));
+}
+
+/* False: the weight would be more than the sample's field can hold. */
+static bool add(struct pcce_kmod_record *to, struct pcce_kmod_record *one)
+{
+	u32 weight;
+
+	if (check_add_overflow(sample_of(to)->weight, sample_of(one)->weight, &weight))
+		return false;
+	sample_of(to)->weight = weight;
+	if (sample_of(to)->tid != sample_of(one)->tid)
+		sample_of(to)->tid = 0;
+	sample_of(to)->sp++;
+	to->last = one->last;
+	return true;
+}
+
+/*
+ * The record that counts this one, if there is one.  r11 matters only while ip is in a push or pop
+ * helper, which the kernel cannot tell; elsewhere it is any number.  So a few values are kept apart,
+ * and more are counted together and marked.
+ */
+static bool count_up(struct pcce_session *s, struct pcce_cpu *c, u32 segment, struct pcce_kmod_record *new, bool stays)
+{
+	u32 hash = hash_of(new), mask = slots(s) - 1, variants = 0, i;
+	struct slot *index = (struct slot *)c->index[segment], *slot = NULL;
+	struct pcce_kmod_record *old, *mixed = NULL;
+
+	for (i = 0; i < PROBES; i++) {
+		slot = &index[(hash + i) & mask];
+		if (!slot->at)
+			break;
+		if (slot->hash != hash)
+			continue;
+		old = (void *)segment_data(s, c, segment) + slot->at - 1;
+		if (stays || !same(old, new))
+			continue;
+		if (sample_of(old)->flags & PCCE_SAMPLE_R11_MIXED)
+			mixed = old;
+		else if (sample_of(old)->r11 != sample_of(new)->r11)
+			variants++;
+		else if (add(old, new))
+			return true;
+	}
+	if (variants >= R11_VARIANTS) {
+		if (mixed && add(mixed, new))
+			return true;
+		sample_of(new)->flags |= PCCE_SAMPLE_R11_MIXED;
+	}
+	if (i < PROBES)
+		*slot = (struct slot){hash, c->used[segment] + 1};
+	return false;
+}
+
+void *pcce_aggregate_reserve(struct pcce_session *s, struct pcce_cpu *c, u32 segment, size_t *room)
+{
+	/* Then there is room for one more, whatever its size. */
+	if (c->used[segment] < s->config.ring_bytes) {
+		*room = PCCE_KMOD_RECORD_MAX;
+		return segment_data(s, c, segment) + c->used[segment];
+	}
+	c->dropped[PCCE_KMOD_DROP_FULL]++;
+	return NULL;
+}
+
+void pcce_aggregate_commit(struct pcce_session *s, struct pcce_cpu *c, u32 segment)
+{
+	u32 before = c->used[segment], after;
+	struct pcce_kmod_record *new = (void *)segment_data(s, c, segment) + before;
+
+	c->samples++;
+	/* It stays if it brings segments: no other one does. */
+	if (count_up(s, c, segment, new, sample_of(new)->n_segments))
+		return;
+	after = before + new->size;
+	WRITE_ONCE(c->used[segment], after);
+	WRITE_ONCE(c->writer->used[segment], after);
+	if (after >= s->config.watermark && before < s->config.watermark)
+		irq_work_queue(&c->wake);
+}

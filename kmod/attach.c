@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Perf events for what a session samples.
+ *
+ * A CPU, or all of them: one event each.  A task: one, not inherited.  A process: one for each
+ * of its threads; threads and processes that these create inherit it.
+ *
+ * Threads are created while their brothers are being given events.  One that is born
+ * to a thread with an event has it inherited, and must not get another; one that was born just
+ * before must get its own.  The kernel decides at one moment of clone(), and the thread shows up
+ * in the list of threads later.  So: each thread in the list is given an event; if there is then
+ * another one of this session in the same context (struct perf_event_context: a task's
+ * events), it had inherited that, and the new one is released, with all that was inherited from it meanwhile.  Nothing
+ * that it counts is a sample before it is accepted.  If the thread has ended by then, nobody can tell, and the event is
+ * released as well: the next look finds those to whom it has been handed down.  Contexts may be exchanged between tasks
+ * that have equal ones when the scheduler switches between these, but only as a whole.
+ *
+ * This is repeated until nobody was without an event, twice, with a pause between: what was
+ * in the middle of clone() at the first look is in the list at the second.  Where a CPU can be taken away for longer
+ * than that (by the scheduler, or by a hypervisor), so can clone() take longer; ATTACH finds such a thread later.
+ *
+ * An event is kept until the session stops even if its thread ends, since others may have inherited it.
+ *
+ * A task that does an exec of a set-uid program loses its events; ATTACH with AGAIN gives it new ones: then a thread is
+ * given an event even if it once had one, unless it still has.
+ *
+ * Events count from their creation on, but for ON_EXEC; the session's flag active holds the
+ * samples back until all are there.
+ */
+#include <linux/cpumask.h>
+#include <linux/jiffies.h>
+#include <linux/mm.h>
+#include <linux/pid.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+
+#include "compat.h"
+#include "session.h"
+
+#define LOOK_AGAIN_MS 5
+#define SPARE_THREADS 16 /* may be born between counting threads and listing them */
+
+static struct pcce_watched *watched_new(struct pcce_session *s)
+{
+	struct pcce_watched *w = kzalloc(sizeof(*w), GFP_KERNEL_ACCOUNT);
+
+	if (w)
+		w->session = s;
+	return w;
+}
+
+static void release(struct pcce_watched *w)
+{
+	if (w->event)
+		perf_event_release_kernel(w->event);
+	put_pid(w->pid);
+	/* A handler may just be looking at it. */
+	kfree_rcu(w, rcu);
+}
+
+/* Takes over w; to be found by index: a CPU's number, or the address of a thread's struct pid, which w holds. */
+static int accept(struct pcce_session *s, struct pcce_watched *w, unsigned long index)
+{
+	int err;
+
+	w->older = xa_load(&s->events, index);
+	err = xa_err(xa_store(&s->events, index, w, GFP_KERNEL_ACCOUNT));
+	if (err) {
+		release(w);
+		return err;
+	}
+	if (w->event)
+		s->n_events++;
+	WRITE_ONCE(w->accepted, true);
+	return 0;
+}
+
+static int attach_cpu(struct pcce_session *s, int cpu)
+{
+	struct pcce_watched *w = watched_new(s);
+	struct perf_event *event;
+
+	if (!w)
+		return -ENOMEM;
+	event = perf_event_create_kernel_counter(&s->attr, cpu, NULL, pcce_on_event, w);
+	if (IS_ERR(event)) {
+		release(w);
+		return PTR_ERR(event);
+	}
+	w->event = event;
+	return accept(s, w, cpu);
+}
+
+static int attach_system(struct pcce_session *s)
+{
+	int cpu, err, any = 0;
+
+	/* Without the lock of CPU hotplug, which the creation of an event may take itself. */
+	for_each_online_cpu (cpu) {
+		err = attach_cpu(s, cpu);
+		if (err && err != -ENODEV) /* it has just gone off line */
+			return err;
+		any |= !err;
+	}
+	return any ? 0 : -ENODEV;
+}
+
+enum company { ALONE, ANOTHER, GONE };
+
+/* Has the task that this event was created for got another one of the session? GONE: it has ended. */
+static enum company look_around(const struct pcce_session *s, struct perf_event *event)
+{
+	struct perf_event_context *ctx = event->ctx;
+	bool own = false, another = false;
+	struct perf_event *other;
+
+	/* The list of a context's events does not change now; and what is in the list has not been released. */
+	mutex_lock(&ctx->mutex);
+	list_for_each_entry (other, &ctx->event_list, event_entry) {
+		const struct pcce_watched *w = other->overflow_handler_context;
+
+		if (other == event)
+			own = true;
+		else if (other->overflow_handler == pcce_on_event && w->session == s)
+			another = true;
+	}
+	mutex_unlock(&ctx->mutex);
+	return !own ? GONE : another ? ANOTHER : ALONE;
+}
+
+static int create(struct pcce_watched *w, struct perf_event_attr *attr, struct task_struct *task)
+{
+	/* As in perf_event_open(): the task's rights do not change between the check and the creation. */
+	struct rw_semaphore *lock = &task->signal->exec_update_lock;
+	struct perf_event *event;
+	int err = down_read_killable(lock);
+
+	if (err)
+		return err;
+	err = task->flags & PF_KTHREAD ? -EINVAL : pcce_may_sample_task(task);
+	event = err ? ERR_PTR(err) : perf_event_create_kernel_counter(attr, -1, task, pcce_on_event, w);
+	up_read(lock);
+	if (IS_ERR(event))
+		return PTR_ERR(event);
+	w->event = event;
+	return 0;
+}
+
+/* 1: look again; 0: the thread has an event already, or has ended; or -errno. */
+static int attach_thread(struct pcce_session *s, struct perf_event_attr *attr, struct pid *pid, bool again)
+{
+	unsigned long index = (unsigned long)pid;
+	bool known = xa_load(&s->events, index);
+	enum company company = ALONE;
+	struct task_struct *task;
+	struct pcce_watched *w;
+	int err;
+
+	if (known && !again)
+		return 0;
+	task = get_pid_task(pid, PIDTYPE_PID);
+	if (!task)
+		return 0;
+	w = watched_new(s);
+	err = w ? create(w, attr, task) : -ENOMEM;
+	put_task_struct(task);
+	if (err) {
+		if (w)
+			release(w);
+		return err == -ESRCH ? 0 : err;
+	}
+	w->pid = get_pid(pid);
+	if (attr->inherit)
+		company = look_around(s, w->event);
+	if (company == GONE || (company == ANOTHER && known)) {
+		release(w);
+		return company == GONE;
+	}
+	if (company == ANOTHER) {
+		/* What remains says that it is known. */
+		perf_event_release_kernel(w->event);
+		w->event = NULL;
+	}
+	err = accept(s, w, index);
+	return err ? err : company == ALONE;
+}
+
+static int attach_task(struct pcce_session *s)
+{
+	int err = attach_thread(s, &s->attr, s->target, false);
+
+	if (err < 0)
+		return err;
+	return s->n_events ? 0 : -ESRCH;
+}
+
+/* 1 if there were threads without an event, 0, or -errno. */
+static int attach_threads(struct pcce_session *s, struct perf_event_attr *attr, struct pid *process, bool again)
+{
+	int i, n = 0, room, fresh = 0, err = 0;
+	struct task_struct *leader, *t;
+	struct pid **pids;
+
+	leader = get_pid_task(process, PIDTYPE_TGID);
+	if (!leader)
+		return -ESRCH;
+	room = get_nr_threads(leader) + SPARE_THREADS;
+	pids = kvmalloc_array(room, sizeof(*pids), GFP_KERNEL_ACCOUNT);
+	if (!pids) {
+		put_task_struct(leader);
+		return -ENOMEM;
+	}
+	rcu_read_lock();
+	for_each_thread (leader, t) {
+		if (n < room)
+			pids[n++] = get_pid(task_pid(t));
+		else
+			fresh = 1; /* at least; the next look will find it */
+	}
+	rcu_read_unlock();
+	put_task_struct(leader);
+	for (i = 0; i < n; i++) {
+		if (err >= 0 && pids[i])
+			err = attach_thread(s, attr, pids[i], again);
+		if (err > 0)
+			fresh = 1;
+		put_pid(pids[i]);
+	}
+	kvfree(pids);
+	return err < 0 ? err : fresh;
+}
+
+static int attach_process(struct pcce_session *s, struct perf_event_attr *attr, struct pid *process, bool again)
+{
+	int quiet = 0, fresh;
+
+	/* A command that waits for its exec has one thread, and creates none. */
+	if (attr->enable_on_exec)
+		quiet = 1;
+	for (;;) {
+		fresh = attach_threads(s, attr, process, again);
+		if (fresh < 0)
+			return fresh;
+		quiet = fresh ? quiet : quiet + 1;
+		if (quiet >= 2)
+			return s->n_events ? 0 : -ESRCH;
+		if (!fresh)
+			schedule_timeout_killable(msecs_to_jiffies(LOOK_AGAIN_MS));
+		if (fatal_signal_pending(current))
+			return -EINTR;
+	}
+}
+
+int pcce_attach(struct pcce_session *s)
+{
+	switch (s->config.scope) {
+	case PCCE_KMOD_TASK:
+		return attach_task(s);
+	case PCCE_KMOD_PROCESS:
+		return attach_process(s, &s->attr, s->target, false);
+	case PCCE_KMOD_CPU:
+		return attach_cpu(s, s->config.cpu);
+	default:
+		return attach_system(s);
+	}
+}
+
+int pcce_attach_more(struct pcce_session *s, struct pid *process, bool again)
+{
+	struct perf_event_attr attr = s->attr;
+
+	attr.disabled = 0;
+	attr.enable_on_exec = 0;
+	return attach_process(s, &attr, process, again);
+}
+
+void pcce_detach(struct pcce_session *s)
+{
+	struct pcce_watched *w, *older;
+	unsigned long index;
+
+	/* With an event go those that tasks have inherited from it. */
+	xa_for_each (&s->events, index, w)
+		for (; w; w = older) {
+			older = w->older;
+			release(w);
+		}
+	xa_destroy(&s->events);
+	s->n_events = 0;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* All that differs between kernel versions, 6.1 and later.  No other file asks for the version. */
+#ifndef PCCE_COMPAT_H
+#define PCCE_COMPAT_H
+
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/version.h>
+
+/*
+ * Before 6.1.26, copy_from_user_nofault() could take a lock (vmap_area_lock, in the checks of
+ * hardened user copies) when it copied to vmalloc memory: a deadlock in an interrupt.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 26)
+#error "pcce_sampler needs Linux 6.1.26 or later"
+#endif
+
+/* Threads that share a program's memory but never run its code: their registers mean nothing. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+#define PCCE_NO_USER (PF_KTHREAD | PF_USER_WORKER | PF_IO_WORKER)
+#else
+#define PCCE_NO_USER (PF_KTHREAD | PF_IO_WORKER)
+#endif
+
+/* vm_flags may not be written directly any more. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+static inline void vm_flags_mod(struct vm_area_struct *vma, vm_flags_t set, vm_flags_t clear)
+{
+	vma->vm_flags = (vma->vm_flags | set) & ~clear;
+}
+#endif
+
+/* What kernel/events/core.c sets hw.interrupts to when it throttles an event; it is not in a header. */
+#define PCCE_MAX_INTERRUPTS (~0ULL)
+
+#endif

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The overflow handler of a session's perf events: takes one sample.
+ *
+ * Where it runs: in the interrupt of a timer (clocks), in an NMI (hardware events), or in the
+ * interrupted task itself with preemption disabled (software events, tracepoints), perhaps
+ * with locks of the scheduler or of anything else held.  So it sleeps never, takes no
+ * lock, allocates nothing, prints nothing, and does a bounded amount of work:
+ * at most PCCE_KMOD_OFFSETS + 3 reads of user memory of a kilobyte at most, to find a page and read it; then, if
+ * the encoding stack has grown by more than a segment since the last sample, PCCE_SAMPLE_SEGMENTS + 16 of a word, to
+ * find out which segments are new, and these, of which one sample takes PCCE_SAMPLE_SEGMENTS at most (140 KB, which are
+ * copied and hashed: that is less than a tenth of a millisecond).  A session that aggregates hashes the entries, and
+ * makes PROBES comparisons.  In the usual case: one read of user memory, and a few dozen stores.
+ *
+ * It cannot run twice at once on one CPU for one session, but an NMI may come while a software event
+ * is being handled: busy makes that one a counted drop.  Whoever sets busy clears it before
+ * what it has interrupted goes on, so a plain variable will do.
+ *
+ * What it calls, and why that is allowed in an NMI:
+ *   READ_ONCE, smp_load_acquire, ...   loads and stores
+ *   task_pt_regs                       address arithmetic on current's own stack
+ *   __task_pid_nr_ns                   RCU reads; perf's own handlers call it (perf_event_pid)
+ *   ktime_get_mono_fast_ns             made for NMIs: a latch in place of a lock
+ *   copy_from_user_nofault             see page.c
+ *   rdfsbase, rdmsr                    instructions
+ *   jhash2, siphash, memcmp, memset    arithmetic
+ *   irq_work_queue                     made for NMIs: the work runs in an interrupt of its own, later
+ */
+#include <linux/percpu.h>
+#include <linux/pid.h>
+#include <linux/ptrace.h>
+#include <linux/sched.h>
+#include <linux/ktime.h>
+
+#include "aggregate.h"
+#include "compat.h"
+#include "page.h"
+#include "ring.h"
+
+static u32 weight_of(const struct pcce_session *s, const struct perf_sample_data *data)
+{
+	if (!(s->config.flags & PCCE_KMOD_WEIGHT_PERIOD))
+		return 1;
+	return clamp_t(u64, data->period, 1, U32_MAX);
+}
+
+static void write_record(void *to, const struct pcce_sample *sample, u32 size)
+{
+	struct pcce_kmod_record *record = to;
+
+	record->size = size;
+	record->type = PCCE_KMOD_SAMPLE;
+	record->last = sample->time;
+	/* A process number is not used again within as many nanoseconds as its last user did execs. */
+	record->image = current->group_leader->start_time + current->self_exec_id;
+	*(struct pcce_sample *)(record + 1) = *sample;
+}
+
+static_assert(sizeof(struct pcce_kmod_record) + sizeof(struct pcce_sample) == PCCE_HEAD,
+	      "a record's entries no longer stand where the page's are read");
+
+/* The current task's thread and process number, as the session's owner knows them; 0: it does not. */
+static void take(struct pcce_session *s, struct pcce_cpu *c, const struct perf_sample_data *data, struct pt_regs *regs,
+		 pid_t pid)
+{
+	bool aggregate = s->config.flags & PCCE_KMOD_AGGREGATE;
+	/* Pairs with the release in pcce_aggregate_rotate(). */
+	u32 segment = smp_load_acquire(&s->generation);
+	struct pcce_reading reading = {};
+	struct pcce_sample sample;
+	u64 kip = 0;
+	size_t room;
+	void *to;
+
+	to = aggregate ? pcce_aggregate_reserve(s, c, segment, &room) : pcce_ring_reserve(s, c, &room);
+	if (!to)
+		return;
+	if (!regs || !user_mode(regs)) {
+		/* What the entry code has saved when this task entered the kernel. */
+		if (regs && s->attr.type != PERF_TYPE_TRACEPOINT)
+			kip = regs->ip;
+		regs = task_pt_regs(current);
+		reading.flags = PCCE_SAMPLE_KERNEL;
+	}
+	pcce_read_page(s, c, to, room, &reading);
+	sample = (struct pcce_sample){
+		.time = reading.time ? reading.time : ktime_get_mono_fast_ns(),
+		.pid = pid,
+		.tid = task_pid_nr_ns(current, s->ns),
+		.ip = regs->ip,
+		.r11 = regs->r11,
+		.id = reading.id,
+		.ext = reading.ext,
+		.flags = reading.flags,
+		.weight = weight_of(s, data),
+		.n_entries = reading.n_entries,
+		.n_segments = reading.n_segments,
+		.n_below = reading.n_below,
+		.cpu = smp_processor_id(),
+		.sp = regs->sp,
+		.below = reading.below,
+		.kip = kip,
+	};
+	if (aggregate) {
+		sample.flags |= PCCE_SAMPLE_COUNTED;
+		sample.sp = 1;
+	}
+	write_record(to, &sample, pcce_record_size(&reading));
+	if (aggregate)
+		pcce_aggregate_commit(s, c, segment);
+	else
+		pcce_ring_commit(s, c, pcce_record_size(&reading));
+}
+
+void pcce_on_event(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs)
+{
+	const struct pcce_watched *w = event->overflow_handler_context;
+	struct pcce_session *s = w->session;
+	struct pcce_cpu *c;
+	pid_t pid;
+
+	if (!READ_ONCE(s->active) || !READ_ONCE(w->accepted))
+		return;
+	c = this_cpu_ptr(s->cpus);
+	if (!c->writer)
+		return;
+	if (READ_ONCE(c->busy)) {
+		c->dropped[PCCE_KMOD_DROP_NESTED]++;
+		return;
+	}
+	WRITE_ONCE(c->busy, 1);
+	barrier();
+	if (event->hw.interrupts == PCCE_MAX_INTERRUPTS)
+		c->throttled++;
+	/* No mm: a kernel thread, or a task whose end has come so far that its memory is gone. */
+	pid = current->flags & PCCE_NO_USER || !current->mm ? 0 : task_tgid_nr_ns(current, s->ns);
+	if (pid)
+		take(s, c, data, regs, pid);
+	else
+		c->no_user++;
+	barrier();
+	WRITE_ONCE(c->busy, 0);
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Requests: from user space's structs, of whatever age, to the session's functions and back.
+ *
+ * A request number carries its struct's size.  It is told apart by all else (type, number,
+ * direction); the size is the caller's, and may be another than ours.  See pcce/kmod.h.
+ */
+#include <linux/capability.h>
+#include <linux/cpumask.h>
+#include <linux/fs.h>
+#include <linux/ioctl.h>
+#include <linux/uaccess.h>
+
+#include "ioctl.h"
+#include "session.h"
+
+/* A request without its struct's size. */
+#define KIND(request) ((request) & ~_IOC(0, 0, 0, _IOC_SIZEMASK))
+
+/* The largest struct that any caller may bring. */
+#define STRUCT_MAX PAGE_SIZE
+
+static int take(void *to, size_t ours, size_t first, const void __user *from, size_t theirs)
+{
+	if (theirs < first)
+		return -EINVAL;
+	if (theirs > STRUCT_MAX)
+		return -E2BIG;
+	return copy_struct_from_user(to, ours, from, theirs);
+}
+
+/* What the caller has room for; what he knows and we do not is 0. */
+static int give(void __user *to, size_t theirs, size_t first, const void *from, size_t ours)
+{
+	size_t both = min(theirs, ours);
+
+	if (theirs < first)
+		return -EINVAL;
+	if (theirs > STRUCT_MAX)
+		return -E2BIG;
+	if (copy_to_user(to, from, both) || clear_user(to + both, theirs - both))
+		return -EFAULT;
+	return 0;
+}
+
+static int info(void __user *argument, size_t size)
+{
+	struct pcce_kmod_info i = {
+		.version = PCCE_KMOD_VERSION,
+		.page_version = PCCE_PAGE_VERSION,
+		.sample_size = sizeof(struct pcce_sample),
+		.record_max = PCCE_KMOD_RECORD_MAX,
+		.flags = PCCE_KMOD_FLAGS,
+		.max_frequency = READ_ONCE(pcce_max_frequency),
+		.n_cpus = nr_cpu_ids,
+		.privileged = perfmon_capable(),
+	};
+
+	return give(argument, size, PCCE_KMOD_INFO_VER0, &i, sizeof(i));
+}
+
+static int setup(struct pcce_session *s, void __user *argument, size_t size)
+{
+	struct pcce_kmod_setup config;
+	int err = take(&config, sizeof(config), PCCE_KMOD_SETUP_VER0, argument, size);
+
+	if (!err)
+		err = pcce_session_setup(s, &config);
+	/* If that fails the session is set up all the same, and the caller has a wrong pointer to think about. */
+	return err ? err : give(argument, size, PCCE_KMOD_SETUP_VER0, &config, sizeof(config));
+}
+
+static int places(struct pcce_session *s, const void __user *argument, size_t size)
+{
+	struct pcce_kmod_places p;
+	int err = take(&p, sizeof(p), PCCE_KMOD_PLACES_VER0, argument, size);
+
+	return err ? err : pcce_session_places(s, &p);
+}
+
+static int attach(struct pcce_session *s, const void __user *argument, size_t size)
+{
+	struct pcce_kmod_attach a;
+	int err = take(&a, sizeof(a), PCCE_KMOD_ATTACH_VER0, argument, size);
+
+	return err ? err : pcce_session_attach(s, &a);
+}
+
+static int rotate(struct pcce_session *s, void __user *argument, size_t size)
+{
+	struct pcce_kmod_rotate r = {};
+	int err;
+
+	/* Before anything changes. */
+	if (size < PCCE_KMOD_ROTATE_VER0)
+		return -EINVAL;
+	if (size > STRUCT_MAX)
+		return -E2BIG;
+	err = pcce_session_rotate(s, &r);
+	return err ? err : give(argument, size, PCCE_KMOD_ROTATE_VER0, &r, sizeof(r));
+}
+
+static int stats(struct pcce_session *s, void __user *argument, size_t size)
+{
+	struct pcce_kmod_stats st = {};
+	int err = pcce_session_stats(s, &st);
+
+	return err ? err : give(argument, size, PCCE_KMOD_STATS_VER0, &st, sizeof(st));
+}
+
+long pcce_ioctl(struct file *file, unsigned int request, unsigned long argument)
+{
+	struct pcce_session *s = file->private_data;
+	void __user *pointer = (void __user *)argument;
+	size_t size = _IOC_SIZE(request);
+
+	switch (KIND(request)) {
+	case KIND(PCCE_KMOD_IOC_INFO):
+		return info(pointer, size);
+	case KIND(PCCE_KMOD_IOC_SETUP):
+		return setup(s, pointer, size);
+	case KIND(PCCE_KMOD_IOC_PLACES):
+		return places(s, pointer, size);
+	case KIND(PCCE_KMOD_IOC_START):
+		return size || argument ? -EINVAL : pcce_session_start(s);
+	case KIND(PCCE_KMOD_IOC_STOP):
+		return size || argument ? -EINVAL : pcce_session_stop(s);
+	case KIND(PCCE_KMOD_IOC_ATTACH):
+		return attach(s, pointer, size);
+	case KIND(PCCE_KMOD_IOC_ROTATE):
+		return rotate(s, pointer, size);
+	case KIND(PCCE_KMOD_IOC_STATS):
+		return stats(s, pointer, size);
+	default:
+		return -ENOTTY;
+	}
+}

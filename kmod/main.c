@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * pcce_sampler: samples calling contexts that instrumented programs keep in their thread pages.
+ *
+ * /dev/pcce is all that it adds; include/pcce/kmod.h specifies it.  In the order of the data:
+ *
+ *   main.c       the device, the parameters
+ *   ioctl.c      requests
+ *   session.c    what an open file samples, from SETUP to close
+ *   access.c     who may sample what
+ *   attach.c     perf events on tasks and CPUs
+ *   handler.c    an event has occurred: one sample
+ *   page.c       the interrupted thread's page
+ *   segments.c   what it does not hold of the encoding stack
+ *   ring.c       the memory that user space maps
+ *   aggregate.c  counting equal samples
+ *   compat.h     differences between kernel versions
+ *
+ * An open file keeps the module loaded, and a mapping keeps the file open, so it cannot be removed
+ * while anything of it is in use.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/fs.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/poll.h>
+
+#include "ioctl.h"
+#include "ring.h"
+#include "session.h"
+
+unsigned long pcce_max_frequency = 100000;
+module_param_named(max_frequency, pcce_max_frequency, ulong, 0644);
+MODULE_PARM_DESC(max_frequency, "the highest sampling frequency that a session may ask for, in Hz (100000)");
+
+bool pcce_unprivileged;
+module_param_named(unprivileged, pcce_unprivileged, bool, 0644);
+MODULE_PARM_DESC(unprivileged, "without CAP_PERFMON a process may sample itself and what it starts (N)");
+
+static int device_open(struct inode *inode, struct file *file)
+{
+	struct pcce_session *s = pcce_session_new();
+
+	if (!s)
+		return -ENOMEM;
+	file->private_data = s;
+	return stream_open(inode, file);
+}
+
+static int device_release(struct inode *inode, struct file *file)
+{
+	pcce_session_free(file->private_data);
+	return 0;
+}
+
+static int device_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	return pcce_rings_map(file->private_data, vma);
+}
+
+static __poll_t device_poll(struct file *file, poll_table *table)
+{
+	struct pcce_session *s = file->private_data;
+
+	poll_wait(file, &s->wait, table);
+	return pcce_rings_ready(s) ? EPOLLIN | EPOLLRDNORM : 0;
+}
+
+static const struct file_operations operations = {
+	.owner = THIS_MODULE,
+	.open = device_open,
+	.release = device_release,
+	.unlocked_ioctl = pcce_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.mmap = device_mmap,
+	.poll = device_poll,
+};
+
+static struct miscdevice device = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = "pcce",
+	.fops = &operations,
+	.mode = 0600,
+};
+
+static int __init pcce_init(void)
+{
+	int err = misc_register(&device);
+
+	if (err)
+		pr_err("cannot register the device /dev/%s: error %d\n", device.name, err);
+	return err;
+}
+
+static void __exit pcce_exit(void)
+{
+	misc_deregister(&device);
+}
+
+module_init(pcce_init);
+module_exit(pcce_exit);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Sampler of precise calling contexts");
+MODULE_VERSION(PCCE_VERSION);

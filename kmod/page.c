@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reading the current thread's page.
+ *
+ * One read takes the page's header and as many entries as the last sample on this CPU
+ * had, and a few more: what a read costs hardly depends on its size.  A second one is needed if the stack
+ * has grown a lot since, or if its current segment is in the upper half of the page.  What lies below that
+ * segment is for segments.c.
+ *
+ * What is read is the program's own and may hold anything, and another thread may change it at any
+ * moment.  Therefore each byte is read once; sizes and addresses are checked after they
+ * have been copied; a read begins in the page that the thread pointer names and stays in it,
+ * but for the segments that the page says are in its area, of which there are at most PCCE_SAMPLE_SEGMENTS.
+ *
+ * Why this may run in a hard interrupt or an NMI: copy_from_user_nofault() refuses addresses that
+ * are not user space's, refuses to run while another address space than current's is
+ * loaded (nmi_uaccess_okay), and disables page faults, so that what is not present is
+ * an error rather than a sleep.  Memory that was unmapped, protected or given back gives
+ * an error, too; no page is pinned and none can go stale.
+ */
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <asm/fsgsbase.h>
+
+#include "page.h"
+#include "segments.h"
+
+#define FEW 8  /* entries that most stacks have at most */
+#define MORE 8 /* entries that are read in addition to those that there were last time */
+#define UPPER (~0u)
+
+/* The header and n entries. What turns out to be no page leaves no trace in the ring, which others can see. */
+static bool read_head(void *to, u64 page, u32 n)
+{
+	const struct pcce_page *head = to;
+	size_t bytes = PCCE_HEAD + n * sizeof(struct pcce_entry);
+
+	if (!PAGE_ALIGNED(page))
+		return false;
+	if (pcce_read_user(to, page, bytes) && head->magic == PCCE_PAGE_MAGIC && head->version == PCCE_PAGE_VERSION)
+		return true;
+	memset(to, 0, bytes);
+	return false;
+}
+
+/* Tries all places where the page may be. */
+static u64 search(const struct pcce_session *s, struct pcce_cpu *c, u64 thread_pointer)
+{
+	/* Pairs with the release in pcce_session_places(): the offsets that are counted are there. */
+	u32 n = smp_load_acquire(&s->n_offsets), i;
+	u32 magic;
+
+	for (i = 0; i < n && i < PCCE_KMOD_OFFSETS; i++) {
+		s64 offset = READ_ONCE(s->offsets[i]);
+
+		if (pcce_read_user(&magic, thread_pointer + offset, sizeof(magic)) && magic == PCCE_PAGE_MAGIC) {
+			c->offset = offset;
+			c->found = true;
+			return thread_pointer + offset;
+		}
+	}
+	return 0;
+}
+
+/* The current segment with its base; the first have entries of the lower half are in place. */
+static bool read_entries(void *to, const struct pcce_stack *stack, u32 have)
+{
+	u32 half = stack->off & PCCE_OFF_HALF, used = stack->off & PCCE_OFF_USED;
+	size_t base = offsetof(struct pcce_page, base);
+
+	if (stack->off <= have * sizeof(struct pcce_entry))
+		return true;
+	if (stack->off - half > PCCE_OFF_FULL || used % sizeof(struct pcce_entry))
+		return false;
+	return pcce_read_user(to + base, stack->page + base + half, sizeof(struct pcce_entry) + used);
+}
+
+/*
+ * The thread pointer.  The register holds the current thread's while this runs: the kernel
+ * does not use FS.  But for the middle of a context switch, where an NMI finds the
+ * next thread's already in the register; then it differs from the one that is saved in current.
+ * (It also differs when the program has written the register itself, without a system call,
+ * since it was last scheduled.  If an NMI then finds it in the kernel, that sample is marked, too.)
+ */
+static bool thread_pointer(u64 *out, bool in_kernel)
+{
+	*out = x86_fsbase_read_cpu();
+	return !(in_kernel && in_nmi() && *out != current->thread.fsbase);
+}
+
+void pcce_read_page(const struct pcce_session *s, struct pcce_cpu *c, void *to, size_t room, struct pcce_reading *r)
+{
+	const struct pcce_page *head = to;
+	struct pcce_stack stack = {};
+	u32 have = FEW + MORE / 2;
+	u64 base;
+
+	if (!thread_pointer(&base, r->flags & PCCE_SAMPLE_KERNEL)) {
+		r->flags |= PCCE_SAMPLE_READ_FAULT;
+		return;
+	}
+	if (c->entries == UPPER)
+		have = 0; /* two reads: of the head, and of what the head says */
+	else if (c->entries > FEW)
+		have = min_t(u32, c->entries + MORE, PCCE_SEGMENT_ENTRIES);
+	stack.page = c->found ? base + c->offset : 0;
+	if (!stack.page || !read_head(to, stack.page, have)) {
+		stack.page = search(s, c, base);
+		if (!stack.page || !read_head(to, stack.page, have)) {
+			r->flags |= PCCE_SAMPLE_OUTSIDE;
+			return;
+		}
+	}
+	r->id = head->id;
+	r->ext = head->ext;
+	stack.off = head->off;
+	stack.place = head->place;
+	stack.area = head->area;
+	if (!read_entries(to, &stack, have)) {
+		r->flags |= PCCE_SAMPLE_READ_FAULT;
+		return;
+	}
+	r->n_entries = (stack.off & PCCE_OFF_USED) / sizeof(struct pcce_entry);
+	r->n_below = stack.place >> PCCE_PLACE_SHIFT;
+	c->entries = stack.off & PCCE_OFF_HALF ? UPPER : r->n_entries;
+	if (r->n_below) {
+		stack.below = head->base.id;
+		pcce_read_segments(s, &stack, to, room, r);
+	}
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Rings: one for each CPU, in one piece of vmalloc memory.
+ *
+ *      | readers | writers | data of ring 0 | data of ring 1 | ...
+ *
+ * One writer, the handler on that CPU; one reader, user space.  The writer never waits: without
+ * room it drops the sample and counts it.  User space can write to the readers only, and
+ * the writer believes nothing that stands there.
+ *
+ * Each ring has room for one record beyond its end, so that none is ever split.
+ */
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "aggregate.h"
+#include "compat.h"
+#include "page.h"
+#include "ring.h"
+#include "segments.h"
+
+#define MEMORY_MAX SZ_1G /* of a session */
+
+static u32 segment_bytes(const struct pcce_kmod_setup *config)
+{
+	return PAGE_ALIGN(config->ring_bytes + PCCE_KMOD_RECORD_MAX);
+}
+
+static void lay_out(struct pcce_kmod_setup *config)
+{
+	bool aggregate = config->flags & PCCE_KMOD_AGGREGATE;
+
+	config->n_rings = config->scope == PCCE_KMOD_CPU ? 1 : nr_cpu_ids;
+	config->reader_offset = 0;
+	config->reader_bytes = PAGE_ALIGN(config->n_rings * sizeof(struct pcce_kmod_reader));
+	config->writer_offset = config->reader_bytes;
+	config->writer_bytes = PAGE_ALIGN(config->n_rings * sizeof(struct pcce_kmod_writer));
+	config->data_offset = config->writer_offset + config->writer_bytes;
+	config->segment_stride = aggregate ? segment_bytes(config) : 0;
+	config->data_stride = (aggregate ? 2 : 1) * (u64)segment_bytes(config);
+}
+
+/* Locked memory is limited for who has no right to lock as much as he likes. */
+static int charge(struct pcce_session *s)
+{
+	int err = account_locked_vm(current->mm, s->memory_bytes >> PAGE_SHIFT, true);
+
+	if (err)
+		return err;
+	s->charged = current->mm;
+	mmgrab(s->charged);
+	return 0;
+}
+
+static void uncharge(struct pcce_session *s)
+{
+	if (!s->charged)
+		return;
+	account_locked_vm(s->charged, s->memory_bytes >> PAGE_SHIFT, false);
+	mmdrop(s->charged);
+	s->charged = NULL;
+}
+
+/* An irq_work rather than a wake-up in the handler: that would take locks of the scheduler, which it may hold. */
+static void wake(struct irq_work *work)
+{
+	struct pcce_cpu *c = container_of(work, struct pcce_cpu, wake);
+
+	wake_up_interruptible(&c->session->wait);
+}
+
+static void hand_out(struct pcce_session *s, char *memory)
+{
+	const struct pcce_kmod_setup *config = &s->config;
+	struct pcce_kmod_reader *readers = (void *)memory + config->reader_offset;
+	struct pcce_kmod_writer *writers = (void *)memory + config->writer_offset;
+	unsigned int cpu;
+
+	for_each_possible_cpu (cpu) {
+		struct pcce_cpu *c = per_cpu_ptr(s->cpus, cpu);
+		u32 ring = config->scope == PCCE_KMOD_CPU ? 0 : cpu;
+
+		c->session = s;
+		init_irq_work(&c->wake, wake);
+		if (config->scope == PCCE_KMOD_CPU && cpu != config->cpu)
+			continue;
+		c->reader = &readers[ring];
+		c->writer = &writers[ring];
+		c->data = memory + config->data_offset + ring * config->data_stride;
+	}
+}
+
+int pcce_rings_make(struct pcce_session *s)
+{
+	struct pcce_kmod_setup *config = &s->config;
+	char *memory;
+	u64 bytes;
+	int err;
+
+	lay_out(config);
+	bytes = config->data_offset + config->n_rings * config->data_stride;
+	if (bytes > MEMORY_MAX)
+		return -ENOMEM;
+	s->memory_bytes = bytes;
+	err = charge(s);
+	if (err)
+		return err;
+	err = -ENOMEM;
+	s->cpus = alloc_percpu_gfp(struct pcce_cpu, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
+	memory = __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
+	if (!s->cpus || !memory)
+		goto fail;
+	hand_out(s, memory);
+	err = pcce_segments_make(s);
+	if (!err && config->flags & PCCE_KMOD_AGGREGATE)
+		err = pcce_aggregate_make(s);
+	if (err)
+		goto fail;
+	/* Pairs with the acquires in pcce_rings_map() and pcce_rings_ready(): who sees memory sees config and cpus. */
+	smp_store_release(&s->memory, memory);
+	return 0;
+fail:
+	pcce_segments_free(s);
+	vfree(memory);
+	free_percpu(s->cpus);
+	s->cpus = NULL;
+	uncharge(s);
+	return err;
+}
+
+void pcce_rings_free(struct pcce_session *s)
+{
+	unsigned int cpu;
+
+	if (!s->memory)
+		return;
+	for_each_possible_cpu (cpu)
+		irq_work_sync(&per_cpu_ptr(s->cpus, cpu)->wake);
+	pcce_aggregate_free(s);
+	pcce_segments_free(s);
+	vfree(s->memory);
+	free_percpu(s->cpus);
+	s->memory = NULL;
+	s->cpus = NULL;
+	uncharge(s);
+}
+
+/* ---- user space's view ----------------------------------------------------------- */
+
+static vm_fault_t fault(struct vm_fault *vmf)
+{
+	struct pcce_session *s = vmf->vma->vm_file->private_data;
+	u64 at = (u64)vmf->pgoff << PAGE_SHIFT;
+
+	/* pcce_rings_map() has checked the range; but mremap() can ask for more than was mapped. */
+	if (at >= s->memory_bytes)
+		return VM_FAULT_SIGBUS;
+	vmf->page = vmalloc_to_page(s->memory + at);
+	get_page(vmf->page);
+	return 0;
+}
+
+static const struct vm_operations_struct vm_ops = {.fault = fault};
+
+int pcce_rings_map(struct pcce_session *s, struct vm_area_struct *vma)
+{
+	u64 from = (u64)vma->vm_pgoff << PAGE_SHIFT, bytes = vma->vm_end - vma->vm_start;
+
+	if (!smp_load_acquire(&s->memory))
+		return -ENXIO;
+	if (!(vma->vm_flags & VM_SHARED))
+		return -EINVAL;
+	if (vma->vm_pgoff > s->memory_bytes >> PAGE_SHIFT || bytes > s->memory_bytes - from)
+		return -EINVAL;
+	if (vma->vm_flags & VM_EXEC)
+		return -EPERM;
+	if (from + bytes > s->config.reader_bytes) {
+		if (vma->vm_flags & VM_WRITE)
+			return -EPERM;
+		vm_flags_mod(vma, 0, VM_MAYWRITE);
+	}
+	/* A child has no use for it, a core file neither; and it does not grow. */
+	vm_flags_mod(vma, VM_DONTCOPY | VM_DONTDUMP | VM_DONTEXPAND, VM_MAYEXEC);
+	vma->vm_ops = &vm_ops;
+	return 0;
+}
+
+bool pcce_rings_ready(const struct pcce_session *s)
+{
+	unsigned int cpu;
+
+	if (!smp_load_acquire(&s->memory))
+		return false;
+	for_each_possible_cpu (cpu) {
+		const struct pcce_cpu *c = per_cpu_ptr(s->cpus, cpu);
+
+		if (!c->writer)
+			continue;
+		if (s->config.flags & PCCE_KMOD_AGGREGATE) {
+			if (READ_ONCE(c->used[READ_ONCE(s->generation)]) >= s->config.watermark)
+				return true;
+		} else if (READ_ONCE(c->head) - READ_ONCE(c->reader->tail) >= s->config.watermark) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- the handler's view ----------------------------------------------------------- */
+
+void *pcce_ring_reserve(struct pcce_session *s, struct pcce_cpu *c, size_t *room)
+{
+	/* Pairs with the reader's release of tail: what it has read may be written over from here on. */
+	u64 tail = smp_load_acquire(&c->reader->tail), used = c->head - tail;
+
+	if (used > s->config.ring_bytes - PCCE_SHORT) {
+		c->dropped[PCCE_KMOD_DROP_FULL]++;
+		return NULL;
+	}
+	*room = min_t(size_t, s->config.ring_bytes - used, PCCE_KMOD_RECORD_MAX);
+	return c->data + (c->head & (s->config.ring_bytes - 1));
+}
+
+void pcce_ring_commit(struct pcce_session *s, struct pcce_cpu *c, u32 size)
+{
+	u64 before = c->head, at = before & (s->config.ring_bytes - 1), tail = READ_ONCE(c->reader->tail);
+	u64 after = at + size >= s->config.ring_bytes ? before - at + s->config.ring_bytes : before + size;
+
+	WRITE_ONCE(c->head, after);
+	/* Pairs with the reader's acquire of head: the record is complete. */
+	smp_store_release(&c->writer->head, after);
+	c->samples++;
+	/* Once for each time that the watermark is passed. */
+	if (after - tail >= s->config.watermark && before - tail < s->config.watermark)
+		irq_work_queue(&c->wake);
+}

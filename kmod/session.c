@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0
+/* A session's life; see session.h. */
+#include <linux/log2.h>
+#include <linux/pid.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "aggregate.h"
+#include "ring.h"
+#include "session.h"
+
+struct pcce_session *pcce_session_new(void)
+{
+	struct pcce_session *s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
+
+	if (!s)
+		return NULL;
+	mutex_init(&s->lock);
+	init_waitqueue_head(&s->wait);
+	xa_init(&s->events);
+	return s;
+}
+
+static bool is_sized(const struct pcce_kmod_setup *c)
+{
+	return is_power_of_2(c->ring_bytes) && c->ring_bytes >= PCCE_KMOD_RING_MIN &&
+	       c->ring_bytes <= PCCE_KMOD_RING_MAX && c->watermark <= c->ring_bytes;
+}
+
+/* What perf_event_open() would refuse, and perf_event_create_kernel_counter() takes as it is. */
+static int check_event(const struct pcce_kmod_setup *c)
+{
+	if (c->type == PERF_TYPE_BREAKPOINT)
+		return -EOPNOTSUPP;
+	/* Neither of them ever occurs. */
+	if (c->type == PERF_TYPE_SOFTWARE &&
+	    (c->config == PERF_COUNT_SW_DUMMY || c->config == PERF_COUNT_SW_BPF_OUTPUT))
+		return -EINVAL;
+	if (!c->rate || c->rate & (1ULL << 63))
+		return -EINVAL;
+	if (c->flags & PCCE_KMOD_FREQUENCY && c->rate > READ_ONCE(pcce_max_frequency))
+		return -EINVAL;
+	return 0;
+}
+
+static int check(const struct pcce_kmod_setup *c)
+{
+	bool task = c->scope == PCCE_KMOD_TASK || c->scope == PCCE_KMOD_PROCESS;
+
+	if (c->flags & ~PCCE_KMOD_FLAGS || c->reserved0 || c->reserved1)
+		return -EINVAL;
+	if (!task && c->scope != PCCE_KMOD_CPU && c->scope != PCCE_KMOD_SYSTEM)
+		return -EINVAL;
+	if (task ? c->pid < 0 : c->pid)
+		return -EINVAL;
+	if (c->scope == PCCE_KMOD_CPU ? c->cpu < 0 || c->cpu >= nr_cpu_ids || !cpu_possible(c->cpu) : c->cpu != -1)
+		return -EINVAL;
+	if (!task && c->flags & PCCE_KMOD_ON_EXEC)
+		return -EINVAL;
+	/* The kernel says where. */
+	if (c->n_rings || c->reader_offset || c->reader_bytes || c->writer_offset || c->writer_bytes ||
+	    c->data_offset || c->data_stride || c->segment_stride)
+		return -EINVAL;
+	return is_sized(c) ? check_event(c) : -EINVAL;
+}
+
+static void set_up_attr(struct pcce_session *s)
+{
+	const struct pcce_kmod_setup *c = &s->config;
+
+	s->attr = (struct perf_event_attr){
+		.type = c->type,
+		.size = sizeof(s->attr),
+		.config = c->config,
+		.config1 = c->config1,
+		.config2 = c->config2,
+		.sample_period = c->rate, /* or sample_freq, in the same place */
+		.freq = !!(c->flags & PCCE_KMOD_FREQUENCY),
+		.inherit = c->scope == PCCE_KMOD_PROCESS,
+		.exclude_kernel = !!(c->flags & PCCE_KMOD_EXCLUDE_KERNEL),
+		.exclude_hv = 1,
+		.exclude_guest = 1,
+		.disabled = !!(c->flags & PCCE_KMOD_ON_EXEC),
+		.enable_on_exec = !!(c->flags & PCCE_KMOD_ON_EXEC),
+	};
+}
+
+static int find_target(struct pcce_session *s)
+{
+	enum pid_type type = s->config.scope == PCCE_KMOD_TASK ? PIDTYPE_PID : PIDTYPE_TGID;
+	struct task_struct *task;
+
+	if (s->config.scope != PCCE_KMOD_TASK && s->config.scope != PCCE_KMOD_PROCESS)
+		return 0;
+	s->target = s->config.pid ? find_get_pid(s->config.pid) : get_task_pid(current, type);
+	rcu_read_lock();
+	task = pid_task(s->target, type);
+	rcu_read_unlock();
+	if (task)
+		return 0;
+	put_pid(s->target);
+	s->target = NULL;
+	return -ESRCH;
+}
+
+/* config: with what user space has to know, afterwards. */
+int pcce_session_setup(struct pcce_session *s, struct pcce_kmod_setup *config)
+{
+	struct pcce_kmod_setup c = *config;
+	int err;
+
+	if (!c.ring_bytes)
+		c.ring_bytes = PCCE_KMOD_RING_DEFAULT;
+	if (!c.watermark)
+		c.watermark = c.ring_bytes / 4;
+	err = check(&c);
+	if (!err)
+		err = pcce_may_sample(&c);
+	if (err)
+		return err;
+	if (mutex_lock_killable(&s->lock))
+		return -EINTR;
+	if (s->state != PCCE_NEW) {
+		err = -EBUSY;
+		goto out;
+	}
+	s->config = c;
+	err = find_target(s);
+	if (err)
+		goto out;
+	err = pcce_rings_make(s);
+	if (err) {
+		put_pid(s->target);
+		s->target = NULL;
+		goto out;
+	}
+	set_up_attr(s);
+	s->ns = get_pid_ns(task_active_pid_ns(current));
+	s->state = PCCE_READY;
+	*config = s->config;
+out:
+	mutex_unlock(&s->lock);
+	return err;
+}
+
+int pcce_session_start(struct pcce_session *s)
+{
+	int err;
+
+	if (mutex_lock_killable(&s->lock))
+		return -EINTR;
+	if (s->state != PCCE_READY) {
+		err = s->state == PCCE_NEW ? -ENXIO : -EBUSY;
+		goto out;
+	}
+	/* Again: the file may have been passed on. */
+	err = pcce_may_sample(&s->config);
+	if (err)
+		goto out;
+	/* Events that begin at an exec are not there to be waited for. */
+	WRITE_ONCE(s->active, !!(s->config.flags & PCCE_KMOD_ON_EXEC));
+	err = pcce_attach(s);
+	if (err) {
+		WRITE_ONCE(s->active, false);
+		pcce_detach(s);
+		goto out;
+	}
+	WRITE_ONCE(s->active, true);
+	s->state = PCCE_RUNNING;
+out:
+	mutex_unlock(&s->lock);
+	return err;
+}
+
+int pcce_session_attach(struct pcce_session *s, const struct pcce_kmod_attach *attach)
+{
+	struct task_struct *task;
+	struct pid *pid;
+	int err;
+
+	if (attach->pid <= 0 || attach->flags & ~PCCE_KMOD_ATTACH_AGAIN)
+		return -EINVAL;
+	if (mutex_lock_killable(&s->lock))
+		return -EINTR;
+	err = -ENXIO;
+	if (s->state != PCCE_RUNNING)
+		goto out;
+	err = -EINVAL;
+	if (s->config.scope != PCCE_KMOD_PROCESS)
+		goto out;
+	err = -ESRCH;
+	pid = find_get_pid(attach->pid);
+	rcu_read_lock();
+	task = pid_task(pid, PIDTYPE_TGID);
+	rcu_read_unlock();
+	if (task)
+		err = pcce_attach_more(s, pid, attach->flags & PCCE_KMOD_ATTACH_AGAIN);
+	put_pid(pid);
+out:
+	mutex_unlock(&s->lock);
+	return err;
+}
+
+static void stop(struct pcce_session *s)
+{
+	WRITE_ONCE(s->active, false);
+	pcce_detach(s);
+	/*
+	 * An event has been taken from its CPU by an interrupt, perhaps in the middle of a handler that
+	 * runs in a task: that one ends later.  It runs with preemption disabled.
+	 */
+	synchronize_rcu();
+	s->state = PCCE_READY;
+}
+
+int pcce_session_stop(struct pcce_session *s)
+{
+	int err = 0;
+
+	if (mutex_lock_killable(&s->lock))
+		return -EINTR;
+	if (s->state == PCCE_RUNNING)
+		stop(s);
+	else if (s->state == PCCE_NEW)
+		err = -ENXIO;
+	mutex_unlock(&s->lock);
+	return err;
+}
+
+int pcce_session_rotate(struct pcce_session *s, struct pcce_kmod_rotate *rotate)
+{
+	int err = 0;
+
+	if (mutex_lock_killable(&s->lock))
+		return -EINTR;
+	if (s->state == PCCE_NEW)
+		err = -ENXIO;
+	else if (!(s->config.flags & PCCE_KMOD_AGGREGATE))
+		err = -EINVAL;
+	else
+		pcce_aggregate_rotate(s, rotate);
+	mutex_unlock(&s->lock);
+	return err;
+}
+
+int pcce_session_stats(struct pcce_session *s, struct pcce_kmod_stats *stats)
+{
+	unsigned int cpu;
+	int i;
+
+	if (mutex_lock_killable(&s->lock))
+		return -EINTR;
+	stats->events = s->n_events;
+	if (s->cpus)
+		for_each_possible_cpu (cpu) {
+			const struct pcce_cpu *c = per_cpu_ptr(s->cpus, cpu);
+
+			stats->samples += READ_ONCE(c->samples);
+			stats->throttled += READ_ONCE(c->throttled);
+			stats->no_user += READ_ONCE(c->no_user);
+			for (i = 0; i < PCCE_KMOD_DROP_REASONS; i++)
+				stats->dropped[i] += READ_ONCE(c->dropped[i]);
+		}
+	mutex_unlock(&s->lock);
+	return 0;
+}
+
+int pcce_session_places(struct pcce_session *s, const struct pcce_kmod_places *places)
+{
+	u32 i;
+
+	if (places->reserved || places->n > PCCE_KMOD_OFFSETS)
+		return -EINVAL;
+	for (i = 0; i < PCCE_KMOD_OFFSETS; i++)
+		if (places->offsets[i] % PCCE_PAGE_SIZE || (i >= places->n && places->offsets[i]))
+			return -EINVAL;
+	if (mutex_lock_killable(&s->lock))
+		return -EINTR;
+	for (i = 0; i < places->n; i++)
+		WRITE_ONCE(s->offsets[i], places->offsets[i]);
+	/* Pairs with the acquire in page.c. */
+	smp_store_release(&s->n_offsets, places->n);
+	mutex_unlock(&s->lock);
+	return 0;
+}
+
+/* Nobody else has the file any more. */
+void pcce_session_free(struct pcce_session *s)
+{
+	mutex_lock(&s->lock);
+	if (s->state == PCCE_RUNNING)
+		stop(s);
+	mutex_unlock(&s->lock);
+	pcce_rings_free(s);
+	put_pid(s->target);
+	if (s->ns)
+		put_pid_ns(s->ns);
+	kfree(s);
+}

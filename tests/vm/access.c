@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Who may sample what: pcce/kmod.h and kmod/access.c.  Root opens the device and gives the descriptor away, since
+ * otherwise nobody else gets as far as to ask; requests are judged by who makes them.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "guest.h"
+
+#define USER 1000
+#define OTHER 1001
+
+static void become(uid_t uid)
+{
+	if (setgroups(0, NULL) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid))
+		abort();
+}
+
+/* A process of that user that sleeps until it is killed. program: it does an exec first. */
+static pid_t sleeper(uid_t uid, bool program, bool dumpable)
+{
+	int pipes[2];
+	pid_t pid;
+	char byte;
+
+	if (pipe2(pipes, O_CLOEXEC))
+		abort();
+	pid = fork();
+	if (pid == 0) {
+		if (getuid() != uid)
+			become(uid);
+		/* A change of the user has taken that away. */
+		prctl(PR_SET_DUMPABLE, dumpable);
+		if (program)
+			execl("/bin/sleep", "sleep", "1000", NULL);
+		close(pipes[0]);
+		close(pipes[1]);
+		for (;;)
+			pause();
+	}
+	close(pipes[1]);
+	/* It ends when the exec, or the close, has been done. */
+	if (read(pipes[0], &byte, 1))
+		abort();
+	close(pipes[0]);
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void allow(bool yes)
+{
+	int fd = open("/sys/module/pcce_sampler/parameters/unprivileged", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, yes ? "Y" : "N", 1) != 1)
+		abort();
+	close(fd);
+}
+
+/* What SETUP and START say to that; on one of the descriptors that root has opened. */
+static int spare[64], n_spare;
+
+static long try(struct pcce_kmod_setup c)
+{
+	int fd = spare[--n_spare];
+	long r = request(fd, PCCE_KMOD_IOC_SETUP, &c);
+
+	if (!r)
+		r = request(fd, PCCE_KMOD_IOC_START, NULL);
+	close(fd);
+	return r;
+}
+
+/* Runs a test as that user, with fresh descriptors. */
+static void as(uid_t uid, void (*test)(void))
+{
+	pid_t pid;
+	int status;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		for (n_spare = 0; n_spare < 64; n_spare++)
+			spare[n_spare] = device();
+		become(uid);
+		test();
+		fflush(stdout);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	if (status)
+		result(false, "a test as user %u ends well (%d)", uid, status);
+}
+
+static pid_t of_user, of_other, of_root;
+
+static struct pcce_kmod_setup own(void)
+{
+	struct pcce_kmod_setup c = usual_setup();
+
+	c.flags |= PCCE_KMOD_EXCLUDE_KERNEL;
+	return c;
+}
+
+static void nothing(void)
+{
+	struct pcce_kmod_setup c = own();
+	struct pcce_kmod_info info;
+
+	expect("without privilege: open", open(PCCE_KMOD_DEVICE, O_RDWR) < 0 ? -errno : 0, -EACCES);
+	expect("without privilege: itself", try(c), -EPERM);
+	c.pid = of_root;
+	expect("without privilege: root", try(c), -EPERM);
+	request(spare[0], PCCE_KMOD_IOC_INFO, &info);
+	result(info.privileged == 0, "without privilege: INFO says so");
+}
+
+static void a_little(void)
+{
+	struct pcce_kmod_setup c = own();
+	struct pcce_kmod_attach a = {0};
+	struct rlimit limit = {.rlim_cur = 64 << 10, .rlim_max = 64 << 10};
+	pid_t child;
+	int fd;
+
+	expect("unprivileged=Y: itself", try(c), 0);
+	c.flags &= ~PCCE_KMOD_EXCLUDE_KERNEL;
+	expect("unprivileged=Y: itself, also in the kernel", try(c), -EPERM);
+	c = own();
+	c.type = PERF_TYPE_TRACEPOINT;
+	expect("unprivileged=Y: a tracepoint", try(c), -EPERM);
+	c = own();
+	c.type = PERF_TYPE_RAW;
+	expect("unprivileged=Y: a raw event", try(c), -EPERM);
+	c = own();
+	c.scope = PCCE_KMOD_SYSTEM;
+	expect("unprivileged=Y: the system", try(c), -EPERM);
+	c.scope = PCCE_KMOD_CPU;
+	c.cpu = 0;
+	expect("unprivileged=Y: a CPU", try(c), -EPERM);
+	c = own();
+	c.pid = of_root;
+	expect("unprivileged=Y: a process of root", try(c), -EPERM);
+	c.pid = of_other;
+	expect("unprivileged=Y: a process of another user", try(c), -EPERM);
+	c.pid = of_user;
+	expect("unprivileged=Y: an unrelated process of the same user", try(c), -EPERM);
+	child = sleeper(getuid(), false, true);
+	c.pid = child;
+	expect("unprivileged=Y: a child", try(c), 0);
+	end(child);
+	child = sleeper(getuid(), false, false);
+	c.pid = child;
+	expect("unprivileged=Y: a child that must not be looked into", try(c), -EPERM);
+	end(child);
+	child = sleeper(getuid(), true, true);
+	c.pid = child;
+	expect("unprivileged=Y: a child that has done an exec", try(c), -EPERM);
+	end(child);
+
+	fd = spare[--n_spare];
+	c = own();
+	expect("unprivileged=Y: SETUP", request(fd, PCCE_KMOD_IOC_SETUP, &c), 0);
+	expect("unprivileged=Y: START", request(fd, PCCE_KMOD_IOC_START, NULL), 0);
+	a.pid = of_user;
+	expect("unprivileged=Y: ATTACH to an unrelated process", request(fd, PCCE_KMOD_IOC_ATTACH, &a), -EPERM);
+	a.pid = of_root;
+	expect("unprivileged=Y: ATTACH to root's", request(fd, PCCE_KMOD_IOC_ATTACH, &a), -EPERM);
+	close(fd);
+
+	setrlimit(RLIMIT_MEMLOCK, &limit);
+	c = own();
+	expect("unprivileged=Y: more memory than may be locked", try(c), -ENOMEM);
+}
+
+/* A session that root has set up is not a way for others to more than that. */
+static void inherited(void)
+{
+	struct pcce_kmod_attach a = {.pid = of_root};
+
+	expect("root's session, in another user's hands: ATTACH", request(spare[0], PCCE_KMOD_IOC_ATTACH, &a), -EPERM);
+}
+
+static void everything(void)
+{
+	struct pcce_kmod_setup c = usual_setup();
+
+	c.pid = of_user;
+	expect("root: a process of a user", try(c), 0);
+	c.pid = 0;
+	c.scope = PCCE_KMOD_SYSTEM;
+	expect("root: the system", try(c), 0);
+}
+
+int main(void)
+{
+	struct pcce_kmod_setup c = usual_setup();
+	pid_t pid;
+
+	of_user = sleeper(USER, true, true);
+	of_other = sleeper(OTHER, true, true);
+	of_root = sleeper(0, true, true);
+	as(USER, nothing);
+	allow(true);
+	as(USER, a_little);
+	allow(false);
+	as(0, everything);
+	spare[0] = device();
+	request(spare[0], PCCE_KMOD_IOC_SETUP, &c);
+	request(spare[0], PCCE_KMOD_IOC_START, NULL);
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		become(USER);
+		inherited();
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+	end(of_user);
+	end(of_other);
+	end(of_root);
+	return 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What the test programs that run in the guest share: results, requests, and something to sample. */
+#ifndef PCCE_VM_GUEST_H
+#define PCCE_VM_GUEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+#include <pcce/kmod.h>
+
+/* A line of TAP without a number. */
+void result(bool good, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* got and wanted: results of a system call, -errno if it failed. */
+void expect(const char *name, long got, long wanted);
+
+int device(void); /* an open /dev/pcce, or the program ends */
+long request(int fd, unsigned long number, void *argument);
+
+/* cpu-clock at 1,000 Hz on the caller's process; the smallest rings. */
+struct pcce_kmod_setup usual_setup(void);
+
+/* The config of an event, "system/name". */
+uint64_t tracepoint(const char *name);
+
+/* Keeps a CPU busy for that long. */
+void burn_ms(unsigned int ms);
+
+#endif

@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# shellcheck shell=sh
+# The device itself: what it refuses, who may use it, what sessions deliver. The programs print their own results.
+
+for program in requests access sessions reads; do
+	check "$program ends well" sh -c "$program >$program.out"
+	cat $program.out
+done

@@ -1,0 +1,113 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# `make check-vm`: the kernel module, in Debian's kernel, in an emulated machine.
+#
+# Here the module and the programs are built, the machine is started (lib.sh), and what it leaves is
+# looked at; guest.sh and parts/* is what runs inside.
+
+. "$(dirname "$0")/../lib.sh"
+. "$top/tests/vm/lib.sh"
+cd "$scratch" || exit 1
+
+# ---- what is needed ---------------------------------------------------------------------
+
+vm_needs
+kdir=$(printf '%s\n' /usr/src/linux-headers-6.1.*-amd64 | grep -v -e -cloud- -e -rt- | sort -V | tail -n 1)
+[ -e "$kdir/Module.symvers" ] || skip_all "the headers of Debian's kernel 6.1 are missing (package linux-headers-amd64)"
+release=${kdir#/usr/src/linux-headers-}
+kernel=$out/vm/$release
+mkdir -p "$out/vm"
+"$top/scripts/fetch-kernel" "$release" "$kernel" 2>fetch.log ||
+	skip_all "Debian's kernel $release cannot be had: $(tail -n 1 fetch.log)"
+
+# ---- the module ----------------------------------------------------------------------------
+
+sparse=
+if command -v sparse >/dev/null; then sparse=C=2; else skip "sparse" "sparse is missing (package sparse)"; fi
+if "$top/scripts/build-kmod" "$scratch/kmod" KDIR="$kdir" W=1 $sparse >kmod.log 2>&1; then
+	is "the module builds without a warning (W=1 $sparse)" "$(cat kmod.log)" ""
+else
+	not_ok "the module builds" kmod.log
+	done_testing
+fi
+
+# As DKMS would.
+make -s -C "$top" install-dkms DESTDIR="$scratch/dkms" >dkms.log 2>&1
+dkms_tree=$scratch/dkms-tree kernel_source_dir=$kdir
+# shellcheck disable=SC1090
+. "$scratch"/dkms/usr/src/pcce-*/dkms.conf
+mkdir -p "$dkms_tree/$PACKAGE_NAME/$PACKAGE_VERSION"
+cp -r "$scratch"/dkms/usr/src/pcce-* "$dkms_tree/$PACKAGE_NAME/$PACKAGE_VERSION/build"
+check "the installed source builds by its DKMS configuration" \
+	env -u MAKEFLAGS -u MAKELEVEL -u CC sh -c "$MAKE CONFIG_DEBUG_INFO_BTF_MODULES="
+check "... ${BUILT_MODULE_NAME}.ko" [ -s "$dkms_tree/$PACKAGE_NAME/$PACKAGE_VERSION/build/$BUILT_MODULE_NAME.ko" ]
+unset MAKE
+
+# ---- the guest -------------------------------------------------------------------------
+
+# Others take too long here, and show nothing more about a sampler in the kernel than these and truth.c.
+workloads="recursion threads many_threads fork deep_regular deep_irregular signals setjmp static"
+by_bpf="recursion threads fork"
+counted="recursion threads deep_irregular"
+reloads=${PCCE_VM_RELOADS:-50} # 1,000 take two minutes
+
+vm_new
+vm_instrumented "$top/tests/vm/truth.c" truth -pthread
+for name in requests sessions access reads hostile reload; do vm_program $name; done
+for name in $workloads; do
+	case $name in # what makes about 500 samples
+	signals | static) divisor=40 ;;
+	threads | deep_irregular) divisor=10 ;;
+	*) divisor=20 ;;
+	esac
+	# shellcheck disable=SC2046
+	vm_instrumented "$top/tests/workloads/$name.c" "$name" $(words "$top/tests/workloads/$name.c" flags) -DBURN_DIVISOR=$divisor
+done
+vm_instrumented "$top/tests/workloads/threads.c" long -pthread
+for name in $workloads; do echo "$name kmod"; done >all
+for name in $by_bpf; do echo "$name bpf"; done >>all
+for name in $counted; do echo "$name counted"; done >>all
+awk 'NR % 2' all >workloads.1
+awk 'NR % 2 == 0' all >workloads.2
+
+vm_add "$out/bin/pcce-record"
+vm_add "$scratch/kmod/pcce_sampler.ko" /t/pcce_sampler.ko
+vm_add "$top/tests/vm/guest.sh" /t/main
+for f in "$top"/tests/vm/parts/*.sh; do vm_add "$f" "/t/parts/$(basename "$f")"; done
+echo "$reloads" >reloads
+vm_add reloads /t/reloads
+for f in workloads.1 workloads.2; do vm_add $f /t/$f; done
+
+if vm_boot "$kernel/vmlinux" "$kernel/modules" 600; then
+	ok "the guest runs to its end"
+else
+	not_ok "the guest runs to its end" "$vm_out/console" "$vm_out/log" "$vm_out/qemu"
+fi
+splat=$(vm_splat)
+is "the kernel has no complaints" "$splat" ""
+vm_results
+
+# ---- what has been recorded -----------------------------------------------------------------
+
+for sampler in kmod counted bpf; do vm_truth $sampler; done
+
+size() { stat -c %s "$vm_out/$1" 2>/dev/null || echo 0; }
+check "counted samples take less room" [ "$(size truth.counted)" -lt "$(size truth.kmod)" ]
+recording_is_exact "a running process: all samples exact" "$vm_out/attached.kmod" 10
+recording_is_exact "a set-uid program: all samples exact" "$vm_out/set-uid.kmod" 10
+
+while read -r name sampler; do
+	source=$top/tests/workloads/$name.c data=$vm_out/$name.$sampler
+	allow_truncated=0 allow_marked=$(words "$source" marked)
+	: "${allow_marked:=0}"
+	# In the emulator a signal's arrival takes a larger part of the time.
+	[ "$allow_marked" = 0 ] || allow_marked=20
+	[ "$(words "$source" truncated)" != yes ] || allow_truncated=1
+	recording_is_exact "$name: $sampler: all samples exact" "$data" 50
+	echo "# $(stat_of "$data" samples) samples"
+	# Too slow a machine for the handler to be met in its own work.
+	[ "$name" = signals ] ||
+		expected_chains "$name: $sampler" "$source" "$data"
+done <all
+done_testing
