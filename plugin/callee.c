@@ -259,6 +259,21 @@ bool callee_is_leaf(tree decl, const char *name)
 	return (flags & ECF_LEAF) || is_listed(always_leaf, ARRAY_SIZE(always_leaf), name);
 }
 
+bool callee_is_library(tree decl)
+{
+	return !defined_here(decl) && from_system(decl);
+}
+
+bool callee_replaces_leaf(tree decl, const char *name)
+{
+	/* Allocators that GCC does not know by themselves. */
+	static const char *const allocators[] = {"malloc_usable_size", "memalign", "pvalloc", "reallocarray", "valloc"};
+
+	return (flags_from_decl_or_type(decl) & ECF_LEAF) || fndecl_built_in_p(decl) ||
+	       is_listed(always_leaf, ARRAY_SIZE(always_leaf), name) ||
+	       is_listed(allocators, ARRAY_SIZE(allocators), name);
+}
+
 /* A leading star means "exactly this name"; on x86-64 no other prefix is added. */
 static const char *plain_name(const char *name)
 {

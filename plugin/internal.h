@@ -8,6 +8,7 @@
  *   freq.c       RTL: remembers how often each call is executed
  *   slots.c      RTL: finds the calls, puts slots around them
  *   callee.c         what a call calls; is it a leaf
+ *   entry.c          the slot at a function's entry
  *   stale.c          where the code lies in which the state is stale
  *   sites.c          the records: collects, and writes a block for each part
  */
@@ -33,11 +34,24 @@ struct callee {
 void callee_of(rtx_insn *call, struct callee *out);
 /* Can the function call back into the program? decl may be NULL. */
 bool callee_is_leaf(tree decl, const char *name);
+/* Is the function part of the system, and not of the program? */
+bool callee_is_library(tree decl);
+/* May others take the function of this unit for a leaf: because a library has one of that name? */
+bool callee_replaces_leaf(tree decl, const char *name);
 const char *callee_assembler_name(tree decl);
 
 /* freq.c: executions of a call per 1,024 entries of the function. */
 unsigned int freq_of(const rtx_insn *call);
 void freq_forget(void);
+
+/* slots.c: a slot's text: .Lpcce_<kind><label>, and bytes of nops; size: room in text. */
+void slot_print(char *text, size_t size, char kind, unsigned int label, unsigned int bytes);
+
+/* entry.c: the size of the function's entry slot, or 0, and PCCE_BLOCK_* for it. Emits it, labelled .Lpcce_n<label>. */
+unsigned int entry_length(function *fun, unsigned int *block_flags);
+void entry_emit(unsigned int label, unsigned int length);
+/* From restore.c: the function asks for its return address, or for its frame. */
+void entry_looks_back(function *fun);
 
 /* sites.c */
 struct site {

@@ -122,9 +122,13 @@ static bool find_places(function *fun, struct places *places)
 	{
 		if (begins_with_entry(bb))
 			places->labels.safe_push(bb);
-		for (gimple_stmt_iterator gsi = gsi_start_bb(bb); !gsi_end_p(gsi); gsi_next(&gsi))
+		for (gimple_stmt_iterator gsi = gsi_start_bb(bb); !gsi_end_p(gsi); gsi_next(&gsi)) {
 			if (returns_again(gsi_stmt(gsi)))
 				places->after.safe_push(gsi_stmt(gsi));
+			if (gimple_call_builtin_p(gsi_stmt(gsi), BUILT_IN_RETURN_ADDRESS) ||
+			    gimple_call_builtin_p(gsi_stmt(gsi), BUILT_IN_FRAME_ADDRESS))
+				entry_looks_back(fun);
+		}
 	}
 	return !places->labels.is_empty() || !places->after.is_empty();
 }

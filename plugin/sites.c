@@ -13,6 +13,7 @@
  *	.balign	8
  *	.quad	magic,.Lpcce_s4,.Lpcce_s4
  *	.long	size,.Lpcce_e4-.Lpcce_s4,n_sites,flags
+ *	.long	.Lpcce_n4-.Lpcce_s4,entry_len
  *	.long	.Lpcce_b7-.Lpcce_s4,.Lpcce_a7-.Lpcce_s4	one record
  *	.byte	before_len,after_len
  *	.value	flags
@@ -235,6 +236,7 @@ static unsigned int section_label(function *fun, unsigned int start)
 struct part {
 	unsigned int start; /* number of its labels */
 	unsigned int main;
+	unsigned int entry; /* bytes of the entry slot, with label n */
 	bool cold;
 	bool by_symbol;
 	const char *symbol; /* of the function, for the assembler */
@@ -262,6 +264,10 @@ static char *block_text(function *fun, const struct part *part, const unsigned i
 		    part->main);
 	grow_printf(&text, "\t.long %u,.Lpcce_e%u-.Lpcce_s%u,%u,%u\n", block_size(n, part->name), part->start,
 		    part->start, n, part->flags);
+	if (part->entry)
+		grow_printf(&text, "\t.long .Lpcce_n%u-.Lpcce_s%u,%u\n", part->start, part->start, part->entry);
+	else
+		grow_printf(&text, "\t.long 0,0\n");
 	grow_records(&text, part->start, part->cold, copy);
 	grow_string(&text, part->name);
 	grow_printf(&text, "\t.balign 8\n\t.popsection");
@@ -308,6 +314,9 @@ void sites_finish(function *fun, unsigned int block_flags)
 	part.name = callee_assembler_name(fun->decl);
 	part.by_symbol = is_plain_symbol(part.symbol) && (symbol[0] == '*' || !*user_label_prefix);
 	part.flags = block_flags;
+	part.entry = entry_length(fun, &part.flags);
+	if (part.entry)
+		entry_emit(part.start, part.entry);
 	if (!part.by_symbol)
 		emit_start_label(part.start, get_insns());
 	emit_block(fun, &part, copy, section_switch ? PREV_INSN(section_switch) : get_last_insn());
@@ -315,6 +324,7 @@ void sites_finish(function *fun, unsigned int block_flags)
 		part.start = sites_new_label();
 		part.by_symbol = false;
 		part.cold = true;
+		part.entry = 0;
 		part.flags |= PCCE_BLOCK_COLD;
 		emit_start_label(part.start, section_switch);
 		emit_block(fun, &part, copy, get_last_insn());

@@ -27,12 +27,19 @@
  * our own call of __pcce_restore.  To debug: look for Lpcce_ in the output of -S.
  */
 #include "internal.h"
+#include <pcce/abi.h>
 
-#define MAX_SLOT (PCCE_SLOT_PUSH + PCCE_SLOT_SPILL_REGS)
+#define MAX_SLOT (PCCE_SLOT_PUSH_CLEAR + PCCE_SLOT_SPILL_REGS)
+#define AS_TEXT(...) AS_TEXT_(__VA_ARGS__)
+#define AS_TEXT_(...) #__VA_ARGS__
 
-/* One slot's text: a label and nops.  The assembler's own .nops would jump over a
- * long slot, and its choice of nops depends on -march. */
-static void print_slot(char *text, size_t size, char kind, unsigned int label, unsigned int bytes)
+/* Functions of this unit that tail-call through a pointer, directly or by tail calls of each other: by DECL_UID. A call
+ * of one is always a push. Callees are compiled before their callers, but for cycles. */
+static bitmap_obstack tail_out_memory;
+static bitmap tail_out;
+
+/* The assembler's own .nops would jump over a long slot, and its choice of nops depends on -march. */
+void slot_print(char *text, size_t size, char kind, unsigned int label, unsigned int bytes)
 {
 	static const char *const nops[] = {
 		"",
@@ -112,7 +119,25 @@ static unsigned int choose_flags(rtx_insn *insn, const struct callee *callee)
 	return flags;
 }
 
-static void choose_sizes(struct site *site)
+static void note_tail_call(const struct callee *callee)
+{
+	if (!callee->indirect && !(callee->decl && tail_out && bitmap_bit_p(tail_out, DECL_UID(callee->decl))))
+		return;
+	if (!tail_out) {
+		bitmap_obstack_initialize(&tail_out_memory);
+		tail_out = BITMAP_ALLOC(&tail_out_memory);
+	}
+	bitmap_set_bit(tail_out, DECL_UID(current_function_decl));
+}
+
+/* A direct call that can be nothing but a push; it is no leaf. */
+static bool surely_push(const struct callee *callee)
+{
+	return callee->decl && (callee->decl == current_function_decl || callee_is_library(callee->decl) ||
+				(tail_out && bitmap_bit_p(tail_out, DECL_UID(callee->decl))));
+}
+
+static void choose_sizes(struct site *site, const struct callee *callee)
 {
 	bool pic = site->flags & PCCE_SITE_PIC;
 
@@ -121,6 +146,9 @@ static void choose_sizes(struct site *site)
 	site->before_len = site->after_len = pic ? PCCE_SLOT_DIRECT_PIC : PCCE_SLOT_DIRECT;
 	if (!pic && (site->flags & PCCE_SITE_INDIRECT)) {
 		site->before_len = PCCE_SLOT_PUSH;
+		site->after_len = PCCE_SLOT_POP;
+	} else if (!pic && !(site->flags & PCCE_SITE_LEAF) && surely_push(callee)) {
+		site->before_len = PCCE_SLOT_PUSH_CLEAR;
 		site->after_len = PCCE_SLOT_POP;
 	} else if (pic && (site->flags & PCCE_SITE_LEAF)) {
 		site->before_len = PCCE_SLOT_LEAF_PIC_BEFORE;
@@ -149,9 +177,9 @@ static void put_slots(rtx_insn *insn, const struct site *site)
 {
 	char text[MAX_SLOT * 5 + 64];
 
-	print_slot(text, sizeof(text), 'b', site->label, site->before_len);
+	slot_print(text, sizeof(text), 'b', site->label, site->before_len);
 	asm_text_before(text, insn, INSN_LOCATION(insn));
-	print_slot(text, sizeof(text), 'a', site->label, site->after_len);
+	slot_print(text, sizeof(text), 'a', site->label, site->after_len);
 	rtx_insn *after = asm_text_after(text, last_of_call(insn), INSN_LOCATION(insn));
 
 	if (site->flags & PCCE_SITE_RETURNS_TWICE)
@@ -173,7 +201,9 @@ static void handle_call(rtx_insn *insn, bool cold)
 	site.freq = freq_of(insn);
 	site.location = INSN_LOCATION(insn);
 	site.callee = callee.decl ? (const void *)callee.decl : (const void *)callee.name;
-	choose_sizes(&site);
+	if (site.flags & PCCE_SITE_TAIL)
+		note_tail_call(&callee);
+	choose_sizes(&site, &callee);
 	sites_add(&site);
 	put_slots(insn, &site);
 }
@@ -194,8 +224,10 @@ static void start_at_labels(function *fun)
 
 	if (fun->eh)
 		for (int i = 1; vec_safe_iterate(fun->eh->lp_array, i, &pad); i++)
-			if (pad && pad->landing_pad && LABEL_P(pad->landing_pad))
+			if (pad && pad->landing_pad && LABEL_P(pad->landing_pad)) {
+				asm_text_after(".byte " AS_TEXT(PCCE_LANDING_MARK), pad->landing_pad, UNKNOWN_LOCATION);
 				stale_start(pad->landing_pad);
+			}
 	for (handler = nonlocal_goto_handler_labels; handler; handler = handler->next())
 		if (LABEL_P(handler->insn()))
 			stale_start(handler->insn());

@@ -12,6 +12,8 @@
 #                      libraries, now or by dlopen(), use its page.
 #   libpcce_jump.a     for executables that are not static: setjmp, longjmp, getcontext and their kin.  Linked with -u __pcce_jump.
 #   libpcce_context.a  getcontext and its kin for static executables: linked if they use one of them.
+#   libpcce_landing.a  exceptions that land in uninstrumented code, for static executables.  Linked with -u __wrap__Unwind_SetIP --wrap=_Unwind_SetIP
+#                      (dynamic ones have it in libpcce_jump.a).
 #   libpcce_dso.a      push and pop for one shared library, which must be linked with
 #                          -u __pcce_push LIBDIR/libpcce_dso.a -lpcce
 #   libpcce.so.0       the same runtime for shared libraries whose executable has none; idle if it has one.
@@ -22,12 +24,12 @@
 
 USERLIB_DIR := userlib
 USERLIB_OBJ := $(O)/obj/userlib
-USERLIB_C   := segments thread_page registry interpose_thread interpose_signal interpose_handler interpose_dl interpose_prctl self_sampler self_ring self_maps
+USERLIB_C   := segments thread_page registry interpose_thread main_exit interpose_signal interpose_handler interpose_dl interpose_prctl self_sampler self_ring self_maps
 USERLIB_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden -fno-stack-protector -fcf-protection \
 	-fno-reorder-functions -fno-reorder-blocks-and-partition -fno-exceptions -fasynchronous-unwind-tables \
 	-fno-lto -U_FORTIFY_SOURCE
 
-USERLIB_TARGETS := $(LIBDIR)/libpcce.a $(LIBDIR)/libpcce_jump.a $(LIBDIR)/libpcce_context.a $(LIBDIR)/libpcce_dso.a $(LIBDIR)/libpcce.so.0 $(LIBDIR)/libpcce.so \
+USERLIB_TARGETS := $(LIBDIR)/libpcce.a $(LIBDIR)/libpcce_jump.a $(LIBDIR)/libpcce_context.a $(LIBDIR)/libpcce_landing.a $(LIBDIR)/libpcce_dso.a $(LIBDIR)/libpcce.so.0 $(LIBDIR)/libpcce.so \
 	$(LIBDIR)/libpcce.exports $(LIBDIR)/libpcce-verify.so
 
 $(USERLIB_OBJ)/%.o: $(USERLIB_DIR)/%.c $(O)/obj/.flags
@@ -49,7 +51,9 @@ $(USERLIB_OBJ)/%.o: $(USERLIB_DIR)/%.S $(O)/obj/.flags
 	$(Q)$(CC) -fPIC -fcf-protection -g $(DEPFLAGS) -c -o $@ $<
 
 USERLIB_KEEP := --keep-global-symbol=__pcce_push --keep-global-symbol=__pcce_restore \
-	--keep-global-symbol=__pcce_segment_room --keep-global-symbol=__pcce_segment_return \
+	--keep-global-symbol=__pcce_segment_room --keep-global-symbol=__pcce_segment_return --keep-global-symbol=__pcce_segment_lost \
+	--keep-global-symbol=pcce_active \
+	--keep-global-symbol=__pcce_signal_entry \
 	--keep-global-symbols=$(USERLIB_DIR)/libpcce.exports
 # For executables, which define the page themselves (page_offset.h).
 $(USERLIB_OBJ)/%-exec.o: $(USERLIB_DIR)/%.S $(O)/obj/.flags
@@ -57,20 +61,20 @@ $(USERLIB_OBJ)/%-exec.o: $(USERLIB_DIR)/%.S $(O)/obj/.flags
 	$(call say,AS,$@)
 	$(Q)$(CC) -fPIC -fcf-protection -g -DPCCE_EXEC $(DEPFLAGS) -c -o $@ $<
 
-USERLIB_LINK := $(USERLIB_OBJ)/pushpop.o $(USERLIB_OBJ)/signal_entry.o $(USERLIB_OBJ)/vfork.o $(USERLIB_OBJ)/thread_body.o $(USERLIB_OBJ)/jump_stubs.o $(USERLIB_OBJ)/interpose_jump.o $(USERLIB_OBJ)/context_stubs.o $(USERLIB_OBJ)/contexts.o $(USERLIB_OBJ)/site.o $(USERLIB_C:%=$(USERLIB_OBJ)/%.o) $(USERLIB_OBJ)/text_end.o
-USERLIB_EXEC := $(USERLIB_OBJ)/pushpop-exec.o $(USERLIB_OBJ)/signal_entry-exec.o $(USERLIB_OBJ)/vfork-exec.o $(USERLIB_OBJ)/thread_body-exec.o $(USERLIB_C:%=$(USERLIB_OBJ)/%.o) $(USERLIB_OBJ)/text_end.o
+USERLIB_LINK := $(USERLIB_OBJ)/pushpop.o $(USERLIB_OBJ)/leaf_entry.o $(USERLIB_OBJ)/signal_entry.o $(USERLIB_OBJ)/vfork.o $(USERLIB_OBJ)/thread_body.o $(USERLIB_OBJ)/main_stub.o $(USERLIB_OBJ)/jump_stubs.o $(USERLIB_OBJ)/interpose_jump.o $(USERLIB_OBJ)/context_stubs.o $(USERLIB_OBJ)/contexts.o $(USERLIB_OBJ)/landing_stubs.o $(USERLIB_OBJ)/landing.o $(USERLIB_OBJ)/site.o $(USERLIB_C:%=$(USERLIB_OBJ)/%.o) $(USERLIB_OBJ)/text_end.o
+USERLIB_EXEC := $(USERLIB_OBJ)/pushpop-exec.o $(USERLIB_OBJ)/leaf_entry-exec.o $(USERLIB_OBJ)/signal_entry-exec.o $(USERLIB_OBJ)/vfork-exec.o $(USERLIB_OBJ)/thread_body-exec.o $(USERLIB_OBJ)/main_stub-exec.o $(USERLIB_C:%=$(USERLIB_OBJ)/%.o) $(USERLIB_OBJ)/text_end.o
 
 $(USERLIB_OBJ)/pcce.o: $(USERLIB_EXEC) $(USERLIB_DIR)/libpcce.exports $(USERLIB_DIR)/build.mk
 	$(call say,LD -r,$@)
 	$(Q)$(CC) -nostdlib -r -o $@ $(USERLIB_EXEC)
 	$(Q)objcopy $(USERLIB_KEEP) $@
 
-$(USERLIB_OBJ)/pcce_dso.o: $(USERLIB_OBJ)/pushpop.o $(USERLIB_OBJ)/segments.o $(USERLIB_OBJ)/text_end.o $(USERLIB_DIR)/build.mk
+$(USERLIB_OBJ)/pcce_dso.o: $(USERLIB_OBJ)/pushpop.o $(USERLIB_OBJ)/leaf_entry.o $(USERLIB_OBJ)/segments.o $(USERLIB_OBJ)/text_end.o $(USERLIB_DIR)/build.mk
 	$(call say,LD -r,$@)
 	$(Q)$(CC) -nostdlib -r -o $@ $(filter %.o,$^)
 	$(Q)objcopy --keep-global-symbol=__pcce_push --keep-global-symbol=__pcce_restore $@
 
-$(USERLIB_OBJ)/pcce_jump.o: $(USERLIB_OBJ)/jump_stubs-exec.o $(USERLIB_OBJ)/interpose_jump.o $(USERLIB_OBJ)/context_stubs-exec.o $(USERLIB_OBJ)/contexts.o $(USERLIB_OBJ)/site.o $(USERLIB_DIR)/libpcce.exports $(USERLIB_DIR)/build.mk
+$(USERLIB_OBJ)/pcce_jump.o: $(USERLIB_OBJ)/jump_stubs-exec.o $(USERLIB_OBJ)/interpose_jump.o $(USERLIB_OBJ)/context_stubs-exec.o $(USERLIB_OBJ)/contexts.o $(USERLIB_OBJ)/landing_stubs-exec.o $(USERLIB_OBJ)/landing.o $(USERLIB_OBJ)/site.o $(USERLIB_DIR)/libpcce.exports $(USERLIB_DIR)/build.mk
 	$(call say,LD -r,$@)
 	$(Q)$(CC) -nostdlib -r -o $@ $(filter %.o,$^)
 	$(Q)objcopy --keep-global-symbol=__pcce_jump --keep-global-symbols=$(USERLIB_DIR)/libpcce.exports $@
@@ -80,11 +84,17 @@ $(USERLIB_OBJ)/pcce_context.o: $(USERLIB_OBJ)/context_stubs-exec.o $(USERLIB_OBJ
 	$(Q)$(CC) -nostdlib -r -o $@ $(filter %.o,$^)
 	$(Q)objcopy --keep-global-symbols=$(USERLIB_DIR)/libpcce.exports $@
 
+$(USERLIB_OBJ)/pcce_landing.o: $(USERLIB_OBJ)/landing_stubs-exec.o $(USERLIB_OBJ)/landing-static.o $(USERLIB_OBJ)/site.o $(USERLIB_DIR)/build.mk
+	$(call say,LD -r,$@)
+	$(Q)$(CC) -nostdlib -r -o $@ $(filter %.o,$^)
+	$(Q)objcopy --keep-global-symbol=__wrap__Unwind_SetIP $@
+
 $(LIBDIR)/libpcce.a: $(USERLIB_OBJ)/pcce.o
 $(LIBDIR)/libpcce_dso.a: $(USERLIB_OBJ)/pcce_dso.o
 $(LIBDIR)/libpcce_jump.a: $(USERLIB_OBJ)/pcce_jump.o
 $(LIBDIR)/libpcce_context.a: $(USERLIB_OBJ)/pcce_context.o
-$(LIBDIR)/libpcce.a $(LIBDIR)/libpcce_dso.a $(LIBDIR)/libpcce_jump.a $(LIBDIR)/libpcce_context.a:
+$(LIBDIR)/libpcce_landing.a: $(USERLIB_OBJ)/pcce_landing.o
+$(LIBDIR)/libpcce.a $(LIBDIR)/libpcce_dso.a $(LIBDIR)/libpcce_jump.a $(LIBDIR)/libpcce_context.a $(LIBDIR)/libpcce_landing.a:
 	@mkdir -p $(@D)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcsD $@ $<

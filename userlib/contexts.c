@@ -47,9 +47,6 @@ extern void *dlsym(void *, const char *) __attribute__((weak));
 #define RECORDS_MAX (1u << 16)
 #define RECORDS_BYTES (RECORDS_MAX * sizeof(struct record))
 
-/* An even number of segments below the current one that no stack reaches. */
-#define NUMBER_LOST (1u << 29)
-
 enum { KIND_NONE, KIND_SAVED, KIND_GOT, KIND_MADE };
 
 struct record {
@@ -414,8 +411,7 @@ HIDDEN const ucontext_t *__pcce_context_enter(const ucontext_t *ucp)
 			return &r->copy;
 		}
 	}
-	begin_stack(NUMBER_LOST, 0);
-	now_in(PCCE_ID_LOST, 0);
+	__pcce_segment_lost();
 	return ucp;
 }
 

@@ -64,7 +64,12 @@ void registry_unlock(void);
 void registry_each(void (*visit)(struct pcce_thread *t, void *arg), void *arg);
 void registry_after_fork(struct pcce_thread *self, void (*dead)(struct pcce_thread *t));
 
-/* site.c: was it instrumented code that called what returns to pc, through the site that ext names? */
+/* main_exit.c */
+void main_exit_prepare(void);
+
+/* site.c: the run-time address of the site that ext names */
+uint64_t __pcce_site_address(uint64_t ext);
+/* was it instrumented code that called what returns to pc, through the site that ext names? */
 bool __pcce_from_site(uint64_t ext, uint64_t pc);
 
 /* interpose_jump.c: the area that pcce_page.jumps points to */

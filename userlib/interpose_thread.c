@@ -146,6 +146,7 @@ static int create(pthread_t *thread, const pthread_attr_t *attr, const struct st
 
 	if (!real)
 		return EAGAIN;
+	main_exit_prepare();
 	passed = malloc(sizeof(*passed));
 	if (!passed)
 		return EAGAIN;

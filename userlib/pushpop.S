@@ -315,12 +315,13 @@ __pcce_tls_insn:
 	ret
 
 	.pushsection .pcce_entries, "R", @progbits
-	.quad 0x31544e4545434350
+	.quad 0x32544e4545434350
 	.quad __pcce_push
 	.quad __pcce_pop
 	.quad __pcce_push_slow
 	.quad __pcce_pop_slow
 	.quad __pcce_tls_insn
+	.quad __pcce_leaf
 	.quad __pcce_text
 	.quad __pcce_runtime_text_end
 	.popsection

@@ -26,6 +26,9 @@ extern __thread struct pcce_page pcce_page __attribute__((tls_model("initial-exe
 
 #define BASE_AND_ENTRIES ((PCCE_SEGMENT_ENTRIES + 1) * 2) /* words */
 
+/* An even number of segments below the current one that no stack reaches. */
+#define NUMBER_LOST (1u << 29)
+
 static uint64_t word_of(uint32_t off, uint32_t number, uint32_t held)
 {
 	return off | (uint64_t)(number << PCCE_PLACE_SHIFT | held) << 32;
@@ -221,4 +224,19 @@ void __pcce_restore_far(uint64_t id, uint64_t position, uint64_t site)
 	*(volatile __u64 *)&page->id = id;
 	if (page->off & PCCE_OFF_USED)
 		*(volatile __u64 *)((char *)&page->base.site + page->off) = site;
+}
+
+/* The area that there was may be another stack's (contexts.c). One that a handler reserves meanwhile holds nothing. */
+void __pcce_segment_lost(void)
+{
+	volatile __u64 *base = half(start_of_half(NUMBER_LOST));
+
+	*(volatile __u64 *)&pcce_page.ext = PCCE_EXT_CHANGING;
+	*(volatile __u64 *)&pcce_page.area = 0;
+	base[0] = 0;
+	base[1] = PCCE_MARK_WORD;
+	*current() = word_of(start_of_half(NUMBER_LOST), NUMBER_LOST, 0);
+	*(volatile __u64 *)&pcce_page.area = 0;
+	*(volatile __u64 *)&pcce_page.id = PCCE_ID_LOST;
+	*(volatile __u64 *)&pcce_page.ext = 0;
 }

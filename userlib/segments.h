@@ -25,6 +25,9 @@ void __pcce_segment_return(uint64_t position);
 /* __pcce_restore, from another segment; ext is PCCE_EXT_CHANGING. */
 void __pcce_restore_far(uint64_t id, uint64_t position, uint64_t site);
 
+/* Nothing is known of the stack any more, not even of what is below: id and all entries are lost. */
+void __pcce_segment_lost(void);
+
 #pragma GCC visibility pop
 
 #endif

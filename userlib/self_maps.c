@@ -100,10 +100,10 @@ bool maps_know_sites(const struct pcce_entry *entries, unsigned int n)
 		return true;
 	t = table();
 	for (unsigned int i = 0; i < n; i++) {
-		uint64_t site = entries[i].site & PCCE_SITE_MASK;
+		uint64_t site = entries[i].site & PCCE_SITE_MASK, kind = entries[i].site >> PCCE_SITE_BITS;
 
-		/* What these hold is no address, but for the ip of a signal. */
-		if (entries[i].site >> PCCE_SITE_BITS > PCCE_COUNT_SIGNAL)
+		/* What these hold is no address, but for the ip of a signal, and an ext that is one. */
+		if (kind > PCCE_COUNT_SIGNAL && !(kind == PCCE_COUNT_LEAF && site >> 32))
 			continue;
 		if (last && holds(last, site))
 			continue;

@@ -20,9 +20,12 @@ __attribute__((constructor(101))) static void construct(void)
 			load_bias = (uint64_t)ph - sizeof(Elf64_Ehdr) - ph[i].p_vaddr;
 }
 
+uint64_t __pcce_site_address(uint64_t ext)
+{
+	return ext >> 32 ? ext : ext + load_bias;
+}
+
 bool __pcce_from_site(uint64_t ext, uint64_t pc)
 {
-	uint64_t site = ext >> 32 ? ext : ext + load_bias;
-
-	return ext && pc - site - 1 < 64;
+	return ext && pc - __pcce_site_address(ext) - 1 < 64;
 }

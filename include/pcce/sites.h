@@ -20,12 +20,15 @@
 
 #define PCCE_SITES_SECTION ".pcce_sites"
 #define PCCE_BLOCK_MAGIC 0x42454343504cULL /* reads "LPCCEB" */
-#define PCCE_BLOCK_VERSION 1
+#define PCCE_BLOCK_VERSION 2
 
 /* pcce_site_block.flags */
 #define PCCE_BLOCK_COLD 1u     /* the cold part of a function; main is the hot part's start */
 #define PCCE_BLOCK_RESTORES 2u /* the function restores id and off after non-local entries */
 #define PCCE_BLOCK_PUBLIC 4u   /* TREE_PUBLIC and of default visibility: others may call it */
+#define PCCE_BLOCK_FIXED 8u    /* something else stands at the entry, too: calls must not lead behind the slot */
+#define PCCE_BLOCK_LEAF 16u    /* others may call it as a leaf: with ext, and with an id that it must not change */
+#define PCCE_BLOCK_STACK 32u   /* looks at its caller's frame (arguments, return address): none can be put between */
 
 struct pcce_site_block {
 	__u64 magic;  /* PCCE_BLOCK_MAGIC | (u64)PCCE_BLOCK_VERSION << 48 */
@@ -37,6 +40,8 @@ struct pcce_site_block {
 	__u32 length; /* bytes of code from start to the end of the part's last instruction */
 	__u32 n_sites;
 	__u32 flags; /* PCCE_BLOCK_* */
+	__u32 entry; /* the entry slot: an offset from start; nothing before it but endbr64 */
+	__u32 entry_len; /* 0: there is none; always so in a cold part */
 };
 
 /* pcce_site_record.flags */
@@ -76,21 +81,29 @@ struct pcce_site_record {
  *   direct            13           13      addq $imm32,%fs:disp32 is the longest; 12 for a helper call
  *   direct, -fPIC     16           16      mov gottpoff(%rip),%r11; addq $imm32,%fs:16(%r11)
  *   leaf, -fPIC       19           16      only with PCCE_SITE_LEAF
- *   indirect          89           58      inline push and pop
+ *   indirect          77           58      inline push and pop
+ *   direct, a push    90           58      the same, and clearing the id: where the compiler knows that it must be a push
+ *                                          (a library function that is no leaf, itself, what tail-calls through a pointer)
  *   indirect, -fPIC   16           16      helper calls
  *   and with PCCE_SITE_SPILL_REGS 20 more before
  *
  * Every direct slot, before and after, is large enough for a helper call, so that
  * encode may choose a push for any site.
+ *
+ * The entry slot has 16 bytes, or 48, so that what follows is aligned as the function is. Every function has one that
+ * may be entered by other ways than calls which the compiler knows.
  */
+#define PCCE_SLOT_ENTRY 16
+#define PCCE_SLOT_ENTRY_LEAF 48 /* with PCCE_BLOCK_LEAF */
 #define PCCE_SLOT_DIRECT 13
 #define PCCE_SLOT_DIRECT_PIC 16
 #define PCCE_SLOT_LEAF_PIC_BEFORE 19
-#define PCCE_SLOT_PUSH 89
+#define PCCE_SLOT_PUSH 77
+#define PCCE_SLOT_PUSH_CLEAR 90
 #define PCCE_SLOT_POP 58
 #define PCCE_SLOT_SPILL_REGS 20
 
-PCCE_ASSERT_SIZE(pcce_site_block, 40);
+PCCE_ASSERT_SIZE(pcce_site_block, 48);
 PCCE_ASSERT_SIZE(pcce_site_record, 24);
 
 #endif

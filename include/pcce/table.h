@@ -17,7 +17,7 @@
 
 #define PCCE_TABLE_SECTION ".pcce"
 #define PCCE_TABLE_MAGIC 0x3142415445434350ULL /* "PCCETAB1" */
-#define PCCE_TABLE_VERSION 1
+#define PCCE_TABLE_VERSION 2
 #define PCCE_NONE 0xffffffffu
 
 /* pcce_table.flags */
@@ -54,9 +54,10 @@ struct pcce_table {
 };
 
 /* pcce_table_func.flags */
-#define PCCE_FUNC_ROOT 1u     /* a segment can begin here: id 0 is the function itself */
+#define PCCE_FUNC_ROOT 1u     /* a segment can begin here, or get here by tail calls, with id 0 */
 #define PCCE_FUNC_TAIL_OUT 2u /* tail-calls through a pointer or out of the module, at least transitively */
 #define PCCE_FUNC_RESTORES 4u /* restores the state after non-local entries */
+#define PCCE_FUNC_ENTERED 8u  /* a segment can begin here with an id of its own, for which there is an edge */
 
 struct pcce_table_func {
 	__u64 addr;
@@ -65,6 +66,10 @@ struct pcce_table_func {
 	__u32 flags;
 	__u32 first_edge; /* into edges */
 	__u32 n_edges;
+	/* The first `entry` bytes set the id with which a segment begins here: while ip is in them, it is not set, and
+	 * one begins here in any case. Calls that have a value lead behind them. 0: nothing is set. */
+	__u32 entry;
+	__u32 reserved;
 };
 
 struct pcce_table_part {
@@ -120,11 +125,12 @@ struct pcce_table_site {
 };
 
 /* An acyclic edge into a function: contexts [value, value + num_cc(caller)) come
- * through it. The caller is sites[site].func. */
+ * through it. The caller is sites[site].func. Or, with site PCCE_NONE: a segment begins, with the one id value. */
 struct pcce_table_edge {
 	__u64 value;
 	__u32 site;
-	__u32 tail; /* 1: the site calls another function, which tail-calls this one */
+	__u32 tail; /* 1: the site calls another function, which tail-calls this one. site PCCE_NONE: index into funcs:
+		     * where the segment begins; that function is this one, or tail-calls it */
 };
 
 /* A direct tail call inside the module. */
@@ -154,7 +160,7 @@ struct pcce_table_helper {
 };
 
 PCCE_ASSERT_SIZE(pcce_table, 192);
-PCCE_ASSERT_SIZE(pcce_table_func, 32);
+PCCE_ASSERT_SIZE(pcce_table_func, 40);
 PCCE_ASSERT_SIZE(pcce_table_part, 16);
 PCCE_ASSERT_SIZE(pcce_table_site, 48);
 PCCE_ASSERT_SIZE(pcce_table_edge, 16);
@@ -170,7 +176,7 @@ PCCE_ASSERT_SIZE(pcce_table_helper, 16);
  */
 #define PCCE_HELPERS_SECTION ".pcce_helpers"
 #define PCCE_ENTRIES_SECTION ".pcce_entries"
-#define PCCE_ENTRIES_MAGIC 0x31544e4545434350ULL /* "PCCEENT1" */
+#define PCCE_ENTRIES_MAGIC 0x32544e4545434350ULL /* "PCCEENT2" */
 
 struct pcce_helper_entries {
 	__u64 magic;
@@ -182,10 +188,11 @@ struct pcce_helper_entries {
 			 * it names the GOT slot that slots of a shared library load; relaxed to
 			 * `mov $imm32, %r11` (49 c7 c3 imm32) it gives the offset from %fs, a constant,
 			 * of an executable's page */
+	__u64 leaf;	/* __pcce_leaf: where functions go that were called as leaves */
 	__u64 text;	/* the runtime's own code in this module: [text, text_end) */
 	__u64 text_end;
 };
 
-PCCE_ASSERT_SIZE(pcce_helper_entries, 64);
+PCCE_ASSERT_SIZE(pcce_helper_entries, 72);
 
 #endif

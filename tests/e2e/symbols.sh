@@ -80,6 +80,11 @@ is "debuginfod's folder can be elsewhere" "$(
 $CC -O2 -g -DOTHER -fPIC -shared -Wl,--build-id -o other.so library.c -Wl,-soname,other && objcopy --only-keep-debug other.so elsewhere/"$id"/debuginfo
 is "debug information of another build is not taken" "$(DEBUGINFOD_CACHE_PATH=$PWD/elsewhere leaves plain.data)" "[libwork.so] shown "
 
+# A symbolic link is written through: /dev/stdout is one, and may lead to a file.
+ln -s linked.data link.data
+timeout 60 pcce-record -q -b self -F 1000 -o link.data -- ./program >/dev/null 2>&1
+check "a symbolic link is written through, and stays" sh -c "test -L link.data && pcce-report -q -i linked.data --under=main | grep -q 'shown  program.c:8 '"
+
 # No regular file: the recorder cannot read back what it wrote, and leaves symbols out.
 timeout 60 pcce-record -q -b self -F 1000 -o /dev/stdout -- ./program 2>pipe.err | cat >pipe.data
 check "a recording that went through a pipe gets names when it is read" sh -c "pcce-report -q -i pipe.data --under=main | grep -q 'shown  program.c:8 '"

@@ -12,30 +12,6 @@ frequency=4000
 minimum=300
 cd "$scratch" || exit 1
 
-# words FILE KEY: what the header says after KEY, one a line
-words() {
-	sed -n "s/^ \* $2: *//p" "$1"
-}
-
-# expected_chains NAME SOURCE DATA
-expected_chains() {
-	local pattern
-	pcce-report -i "$3" --format=folded >"$3.folded" 2>"$3.folded.err" || {
-		not_ok "$1: folded report" "$3.folded.err"
-		return
-	}
-	while IFS= read -r pattern; do
-		if grep -Eq -e "$pattern" "$3.folded"; then
-			ok "$1: chain $pattern"
-		else
-			not_ok "$1: chain $pattern" "the first lines were:" "$(head -n 8 "$3.folded" | cut -c 1-200)"
-		fi
-	done < <(words "$2" expect)
-	local depth
-	depth=$(words "$2" min-depth)
-	[ -z "$depth" ] || check "$1: depth $depth is seen" [ "$(stat_of "$3" max_depth)" -ge "$depth" ]
-}
-
 workload() {
 	local source=$1 name=$2 compiler=$CC flags cflags ldflags reason hz least
 	case $source in *.cc) compiler=$CXX ;; esac
@@ -86,7 +62,7 @@ workload() {
 
 for source in "$top"/tests/workloads/*.c "$top"/tests/workloads/*.cc; do
 	name=$(basename "${source%.*}")
-	case $name in shlib* | module*) continue ;; esac
+	case $name in shlib* | module* | foreign* | preload*) continue ;; esac
 	[ "$(words "$source" sampled)" != no ] || continue
 	case " ${*:-$name} " in *" $name "*) workload "$source" "$name" ;; esac
 done

@@ -40,8 +40,9 @@ g:
 
 	.section .pcce_sites, "o", @progbits, .text
 	.balign 8
-	.quad 0x000142454343504c, f, f
-	.long 40 + 201 * 24 + 8, .Le1 - f, 201, 0
+	.quad 0x000242454343504c, f, f
+	.long 48 + 201 * 24 + 8, .Le1 - f, 201, 0
+	.long 0, 0
 	.set n, 0
 	.rept 200
 	.macro RECORD number
@@ -60,8 +61,9 @@ g:
 	.long 1024, 2, 0
 	.string "f"
 	.balign 8
-	.quad 0x000142454343504c, g, g
-	.long 48, .Le2 - g, 0, 0
+	.quad 0x000242454343504c, g, g
+	.long 56, .Le2 - g, 0, 0
+	.long 0, 0
 	.string "g"
 	.balign 8
 	.section .note.GNU-stack, "", @progbits

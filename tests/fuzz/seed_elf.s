@@ -37,8 +37,9 @@ rt_end:
 	lea g(%rip), %rax
 	.section .pcce_sites,"o",@progbits,.text
 	.balign 8
-	.quad 0x000142454343504c, _start, _start
-	.long 40+4*24+8, .Le0-_start, 4, 0
+	.quad 0x000242454343504c, _start, _start
+	.long 48+4*24+8, .Le0-_start, 4, 0
+	.long 0, 0
 	.long 0, .Lr0-_start
 	.byte 13,13
 	.value 0
@@ -57,20 +58,22 @@ rt_end:
 	.long 1024,4,0
 	.string "main"
 	.balign 8
-	.quad 0x000142454343504c, g, g
-	.long 40+24+8, .Le1-g, 1, 0
+	.quad 0x000242454343504c, g, g
+	.long 48+24+8, .Le1-g, 1, 0
+	.long 0, 0
 	.long 0, .Lr3-g
 	.byte 13,13
 	.value 0
 	.long 1024,5,0
 	.string "g"
 	.balign 8
-	.quad 0x000142454343504c, h, h
-	.long 48, .Le2-h, 0, 0
+	.quad 0x000242454343504c, h, h
+	.long 56, .Le2-h, 0, 0
+	.long 0, 0
 	.string "h"
 	.balign 8
 	.section .pcce_entries,"",@progbits
-	.quad 0x31544e4545434350, push, pop, push, pop, tls, rt, rt_end
+	.quad 0x32544e4545434350, push, pop, push, pop, tls, push, rt, rt_end
 	.section .pcce_helpers,"",@progbits
 	.quad push
 	.long 1,0

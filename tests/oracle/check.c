@@ -134,6 +134,20 @@ static bool in_order(const struct between *a, const struct between *b)
 	return true;
 }
 
+/* The runtime has come between the function and its caller (userlib/leaf_entry.S): it was left by a jump, and
+ * called again, and may have been left by a tail call since. */
+static bool came_between(const struct between *seen, const struct frame *inner)
+{
+	for (size_t i = 0; i < seen->n; i++) {
+		if (seen->left[i] == left_name(inner->module, inner->func))
+			return true;
+		for (size_t k = 0; k < i; k++)
+			if (seen->left[k] == seen->left[i])
+				return true;
+	}
+	return false;
+}
+
 static bool between_agrees(const struct between *claimed, const struct between *seen, const struct frame *inner,
 			   const struct frame *outer)
 {
@@ -150,7 +164,7 @@ static bool between_agrees(const struct between *claimed, const struct between *
 		return true;
 	t = &space_file(outer->module)->table;
 	site = &t->sites[outer->site];
-	if (seen->foreign && !claimed->foreign && !(site->flags & PCCE_SITE_INDIRECT))
+	if (seen->foreign && !claimed->foreign && !(site->flags & PCCE_SITE_INDIRECT) && !came_between(seen, inner))
 		return site->callee != PCCE_NONE && t->funcs[site->callee].flags & PCCE_FUNC_TAIL_OUT;
 	if (site->callee != PCCE_NONE && (site->callee != inner->func || outer->module != inner->module))
 		return claimed->n && claimed->left[claimed->n - 1] == left_name(outer->module, site->callee);

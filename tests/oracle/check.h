@@ -9,7 +9,8 @@
  *   - Functions that the decoder gives as left by tail calls were left in this order; and where a direct call within
  *     the module leads to another function than its callee, the callee is among them.
  *   - Where the decoder shows foreign code, there was some; and where there was some, the decoder shows it,
- *     unless the call was indirect or may have left the module by a tail call: then no table can tell.
+ *     unless the runtime has come between a function that was called as a leaf and its caller, the call was indirect,
+ *     or it may have left the module by a tail call: then no table can tell.
  *
  * Since each frame was among the innermost when it was made, all are looked at.
  *

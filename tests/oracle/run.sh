@@ -132,6 +132,44 @@ job_reopen() { # FLAGS
 		stepped "reopen $1" --limit=$limit "$scratch/reopen" "$scratch/module.so"
 }
 
+# An instrumented malloc in front of the C library's, in a program with slots and in one without.
+job_preload() { # FLAGS
+	local w=$top/tests/workloads plain=$1 flags
+	flags="$1 -DPCCE_STEPPED -g $(pcce-config --cflags)"
+	built "preload $1" '
+		$CC $flags -fPIC -shared -fno-builtin "$w/preload_malloc.c" $(pcce-config --ldflags) -o "$scratch/malloc.so"
+		$CC $flags -fno-builtin -pthread "$w/preload_main.c" $(pcce-config --ldflags) -o "$scratch/with"' &&
+		stepped "preload $1" --limit=$limit --preload="$scratch/malloc.so" "$scratch/with"
+}
+
+job_preload_plain() { # FLAGS
+	local w=$top/tests/workloads plain=$1 flags
+	flags="$1 -DPCCE_STEPPED -g $(pcce-config --cflags)"
+	built "preload, program without slots $1" '
+		$CC $flags -fPIC -shared -fno-builtin "$w/preload_malloc.c" $(pcce-config --ldflags) -o "$scratch/malloc.so"
+		$CC $plain -DPCCE_STEPPED -fno-builtin -pthread "$w/preload_main.c" -o "$scratch/without"' &&
+		stepped "preload, program without slots $1" --limit=$limit --preload="$scratch/malloc.so" "$scratch/without"
+}
+
+# Exceptions that land in a library without slots, or in such a part of a static program.
+job_foreign() { # WORKLOAD FLAGS
+	local w=$top/tests/workloads plain=$2 flags
+	flags="$2 -DPCCE_STEPPED -g $(words_of "$w/$1.cc" flags) $(pcce-config --cflags)"
+	built "$1 $2" '
+		$CXX $plain -fPIC -shared "$w/foreign_eh_lib.cc" -o "$scratch/libforeign.so"
+		$CXX $flags "$w/'"$1"'.cc" $(pcce-config --ldflags) -L"$scratch" -lforeign -Wl,-rpath,"$scratch" -o "$scratch/eh"' &&
+		stepped "$1 $2" --limit=$limit "$scratch/eh"
+}
+
+job_foreign_static() { # FLAGS LIMIT
+	local w=$top/tests/workloads plain=$1 flags
+	flags="$1 -DPCCE_STEPPED -g $(pcce-config --cflags)"
+	built "foreign_eh $1" '
+		$CXX $plain -c "$w/foreign_eh_lib.cc" -o "$scratch/foreign.o"
+		$CXX $flags "$w/foreign_eh.cc" "$scratch/foreign.o" $(pcce-config --ldflags) -o "$scratch/eh"' &&
+		stepped "foreign_eh $1" --limit="$2" "$scratch/eh"
+}
+
 # Real programs, as tests/programs builds them. The command may use $prog and $here.
 job_program() { # NAME LIMIT COMMAND
 	local name=$1 n=$2 prog argv
@@ -212,7 +250,7 @@ else
 	levels=-O2 kinds=-pie
 fi
 for source in "$top"/tests/workloads/*.c "$top"/tests/workloads/*.cc; do
-	case $(basename "$source") in shlib* | module*) continue ;; esac
+	case $(basename "$source") in shlib* | module* | foreign* | preload*) continue ;; esac
 	for level in $levels; do
 		for kind in $kinds; do
 			case " $(words_of "$source" flags) " in *" -static "*) [ "$kind" = -pie ] && kind=-static ;; esac
@@ -228,7 +266,17 @@ for level in $levels; do
 	add shlib "$level"
 	add library "$level"
 	add reopen "$level"
+	add preload "$level"
+	add preload_plain "$level"
+	add foreign foreign_eh "$level"
+	add foreign foreign_lost "$level"
 done
+if [ $full = 1 ]; then
+	# Looking up the first frame takes a static program 12 million instructions.
+	for flags in -static "-static-libgcc -static-libstdc++"; do
+		add foreign_static "-O2 -fPIE $flags" 20000000
+	done
+fi
 
 # Ways to compile that change what a call looks like, or what surrounds it.
 of="cxx.cc exceptions_more.cc odd.c split.c tailcalls.c"
@@ -241,7 +289,7 @@ for source in $of; do
 done
 
 add damaged window main mutual.c '^mismatches: [1-9]' 400000
-add damaged value main recursion.c '^mismatches: [1-9]'
+add damaged value start_again recursion.c '^mismatches: [1-9]'
 add damaged restore attempt setjmp.c '^mismatches: [1-9]'
 add damaged window attempt setjmp.c '^undecodable_no_edge: [1-9]'
 add damaged value b mutual.c '^undecodable_wrong_callee: [1-9]'

@@ -68,6 +68,7 @@ struct thread {
 
 static struct thread *threads;
 static struct checker checker;
+static const char *preload;
 static uint64_t limit = UINT64_MAX, steps, n_threads, n_signals;
 static bool from_start;
 static int exit_status = -1;
@@ -491,6 +492,8 @@ static pid_t launch(char **argv)
 		personality(ADDR_NO_RANDOMIZE);
 		ptrace(PTRACE_TRACEME, 0, 0, 0);
 		raise(SIGSTOP);
+		if (preload)
+			setenv("LD_PRELOAD", preload, 1);
 		execvp(argv[0], argv);
 		fprintf(stderr, "step: cannot run %s: %s\n", argv[0], strerror(errno));
 		_exit(127);
@@ -588,6 +591,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!parse_signal(arg))
 			argp_error(state, "--signal wants NAME,N, for example ALRM,97");
 		return 0;
+	case 'p':
+		preload = arg;
+		return 0;
 	case 's':
 		from_start = true;
 		return 0;
@@ -606,6 +612,7 @@ static const struct argp_option options[] = {
 	{"limit", 'n', "N", 0, "Kill the program after N instructions", 0},
 	{"output", 'o', "FILE", 0, "Write the results to FILE", 0},
 	{"signal", 'g', "NAME,N", 0, "Send the program a signal that it catches after every N instructions", 0},
+	{"preload", 'p', "FILE", 0, "Run the program with this library in LD_PRELOAD", 0},
 	{"from-start", 's', NULL, 0, "Also step what comes before the entry point", 0},
 	{0},
 };

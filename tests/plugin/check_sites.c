@@ -237,6 +237,10 @@ static void check_sizes(const struct block *b, const struct pcce_site_record *r,
 	if (indirect && !pic) {
 		before = PCCE_SLOT_PUSH;
 		after = PCCE_SLOT_POP;
+	} else if (!pic && !(r->flags & PCCE_SITE_LEAF) && r->before_len >= PCCE_SLOT_PUSH_CLEAR) {
+		/* The compiler knows that it must be a push. */
+		before = PCCE_SLOT_PUSH_CLEAR;
+		after = PCCE_SLOT_POP;
 	} else if (pic && r->flags & PCCE_SITE_LEAF) {
 		before = PCCE_SLOT_LEAF_PIC_BEFORE;
 	}
@@ -298,6 +302,8 @@ static void check_block(const struct block *b)
 		bad("%s: main is not start", b->name);
 	if (!code_at(h->start, h->length))
 		bad("%s: no code at %#" PRIx64 ", %u bytes", b->name, (uint64_t)h->start, h->length);
+	else if (h->entry_len && !all_nops(code_at(h->start + h->entry, h->entry_len), h->entry_len))
+		bad("%s: the entry slot is not all nops", b->name);
 	printf("part " HEX " " HEX " %s %#x\n", (uint64_t)h->start, (uint64_t)h->start + h->length, b->name, h->flags);
 	for (unsigned int i = 0; i < h->n_sites; i++)
 		check_record(b, b->records + i);

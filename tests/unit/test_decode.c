@@ -241,7 +241,7 @@ static void test_foreign(void)
 	call_from_c(S_C_OUT);
 	expect("outside by a tail call", "[libc] out~ c b main");
 	begin(LIBC_BASE + 5, 3);
-	expect_bad("outside with an id", "[libc] ?", REASON_NO_EDGE);
+	expect("outside, with what a callback has left in the id", "[libc]");
 	begin(LIBC_BASE + 5, 1);
 	sample.ext = exe_site(S_C_REC)->key;
 	expect_bad("ext names a push", "[libc] ?", REASON_UNKNOWN_SITE);
@@ -389,6 +389,33 @@ static void test_signals(void)
 	expect_bad("a base among the entries", "cb ! ?", REASON_UNKNOWN_SITE);
 }
 
+static void test_called_as_leaf(void)
+{
+	begin(exe(0xa001), 0);
+	push(1, exe_site(S_C_EXT)->key, PCCE_COUNT_LEAF);
+	push(0, 0, PCCE_COUNT_FILL);
+	expect("a function in place of a leaf, or called by one", "cb [] c b main");
+	begin(exe(0x5001), 0);
+	push(1, exe_site(S_C_EXT)->key, PCCE_COUNT_LEAF);
+	push(0, 0, PCCE_COUNT_FILL);
+	push_exe(0, S_REC_REC, 2);
+	expect("and what that calls", "rec rec*3/1 [] c b main");
+	begin(LIBC_BASE + 9, 0);
+	push(1, exe_site(S_C_EXT)->key, PCCE_COUNT_LEAF);
+	push(0, 0, PCCE_COUNT_FILL);
+	expect("on the way to it", "[libc] c b main");
+	begin(exe(0xa001), 0);
+	push(1, PCCE_EXT_CHANGING, PCCE_COUNT_LEAF);
+	push(0, 0, PCCE_COUNT_FILL);
+	expect_bad("called by the runtime at work", "cb [] ?", REASON_RESTORING);
+	begin(exe(0xa001), 0);
+	push(1, 0, PCCE_COUNT_LEAF);
+	expect_bad("called as a leaf by nobody", "cb ?", REASON_UNKNOWN_SITE);
+	begin(exe(0xa001), 0);
+	push(1, exe(0xa001), PCCE_COUNT_LEAF);
+	expect_bad("called as a leaf by what is no site", "cb [] ?", REASON_UNKNOWN_SITE);
+}
+
 /* c, called by work, has jumped to its own setjmp from far inside; ip is anywhere. Its state was id 2 above the entry
  * of rec -> work, which has since been repeated. */
 static void jumping(uint64_t ip, uint64_t repeated)
@@ -520,6 +547,7 @@ int main(void)
 	test_segments();
 	test_repeats();
 	test_signals();
+	test_called_as_leaf();
 	test_jumps();
 	test_truncated();
 	fixture_free(&fx);

@@ -21,21 +21,25 @@
 struct random_graph {
 	struct numbering_graph graph;
 	struct numbering_site *sites;
-	uint8_t *root;
+	uint8_t *root, *can_enter;
 };
 
 struct shape {
 	uint32_t funcs, sites;
 	uint32_t percent_tail, percent_push, percent_root, percent_forward; /* forward: callee > caller */
 	bool tail_out;
+	uint32_t percent_can_enter;
 };
 
 static void make_graph(struct random_graph *g, const struct shape *shape, uint64_t *seed)
 {
 	g->sites = calloc(shape->sites + 1, sizeof(*g->sites));
 	g->root = calloc(shape->funcs + 1, 1);
-	for (uint32_t f = 0; f < shape->funcs; f++)
+	g->can_enter = calloc(shape->funcs + 1, 1);
+	for (uint32_t f = 0; f < shape->funcs; f++) {
 		g->root[f] = f == 0 || tap_random(seed) % 100 < shape->percent_root;
+		g->can_enter[f] = tap_random(seed) % 100 < shape->percent_can_enter;
+	}
 	for (uint32_t i = 0; i < shape->sites; i++) {
 		struct numbering_site *s = &g->sites[i];
 
@@ -58,13 +62,14 @@ static void make_graph(struct random_graph *g, const struct shape *shape, uint64
 				s->callee = NUMBERING_NO_CALLEE;
 		}
 	}
-	g->graph = (struct numbering_graph){shape->funcs, shape->sites, g->root, g->sites};
+	g->graph = (struct numbering_graph){shape->funcs, shape->sites, g->root, g->sites, g->can_enter};
 }
 
 static void free_graph(struct random_graph *g)
 {
 	free(g->sites);
 	free(g->root);
+	free(g->can_enter);
 }
 
 static char problem[200];
@@ -83,12 +88,13 @@ static bool check_ranges(const struct numbering_graph *g, const struct numbering
 		if (s->flags & NUMBERING_TAIL) {
 			if (n->kind[i] != NUMBERED_TAIL)
 				FAIL("tail site %u has kind %u", i, n->kind[i]);
-			if (n->root[s->caller] && s->callee != NUMBERING_NO_CALLEE && !n->root[s->callee])
+			if (n->root[s->caller] && s->callee != NUMBERING_NO_CALLEE && !n->root[s->callee] &&
+			    !(n->tail_out[s->caller] && g->can_enter[s->callee]))
 				FAIL("tail site %u leads from a root to %u, which is none", i, s->callee);
 			continue;
 		}
 		if (n->kind[i] == NUMBERED_PUSH) {
-			if (s->callee != NUMBERING_NO_CALLEE && !n->root[s->callee])
+			if (s->callee != NUMBERING_NO_CALLEE && !n->root[s->callee] && !n->entered[s->callee])
 				FAIL("push %u leads to %u, which is no root", i, s->callee);
 			continue;
 		}
@@ -102,16 +108,25 @@ static bool check_ranges(const struct numbering_graph *g, const struct numbering
 	for (uint32_t f = 0; f < g->n_funcs; f++) {
 		uint64_t end = n->root[f] ? 1 : 0;
 
-		if (g->root[f] && !n->root[f])
+		if (g->root[f] && !n->root[f] && !n->entered[f])
 			FAIL("root %u was forgotten", f);
+		if (n->entered[f] && (n->root[f] || n->tail_out[f] || !g->can_enter[f]))
+			FAIL("%u cannot be entered", f);
+		if (n->start[f] >> 31)
+			FAIL("segments begin in %u with %llx", f, (unsigned long long)n->start[f]);
 		if (!n->num_cc[f] || n->num_cc[f] > limit || n->num_cc[f] - 1 > n->largest_id)
 			FAIL("function %u has %llu contexts", f, (unsigned long long)n->num_cc[f]);
 		for (uint32_t e = n->first_edge[f]; e < n->first_edge[f + 1]; e++) {
 			const struct numbering_edge *edge = &n->edges[e];
 
-			if (edge->callee != f || edge->value != n->value[edge->site] || edge->value < end)
+			bool entry = edge->site == NUMBERING_NO_SITE;
+
+			if (entry && !n->entered[edge->start])
+				FAIL("edge %u into %u comes from %u, which is not entered", e, f, edge->start);
+			if (edge->callee != f || edge->value < end ||
+			    edge->value != (entry ? n->start[edge->start] : n->value[edge->site]))
 				FAIL("edge %u into %u overlaps", e, f);
-			end = edge->value + n->num_cc[g->sites[edge->site].caller];
+			end = edge->value + (entry ? 1 : n->num_cc[g->sites[edge->site].caller]);
 			if (end > n->num_cc[f])
 				FAIL("edge %u into %u leaves its range", e, f);
 		}
@@ -126,9 +141,13 @@ static int64_t find_edge(const struct numbering_graph *g, const struct numbering
 {
 	int64_t found = -1;
 
-	for (uint32_t e = n->first_edge[func]; e < n->first_edge[func + 1]; e++)
-		if (id >= n->edges[e].value && id - n->edges[e].value < n->num_cc[g->sites[n->edges[e].site].caller])
+	for (uint32_t e = n->first_edge[func]; e < n->first_edge[func + 1]; e++) {
+		uint32_t site = n->edges[e].site;
+		uint64_t count = site == NUMBERING_NO_SITE ? 1 : n->num_cc[g->sites[site].caller];
+
+		if (id >= n->edges[e].value && id - n->edges[e].value < count)
 			found = found == -1 ? (int64_t)e : -2;
+	}
 	return found;
 }
 
@@ -154,8 +173,8 @@ static bool decode(const struct numbering_graph *g, const struct numbering *n, c
 		int64_t edge = find_edge(g, n, func, id);
 		uint32_t site;
 
-		if (edge == -1) {
-			if (id || !n->root[func])
+		if (edge == -1 || (edge >= 0 && n->edges[edge].site == NUMBERING_NO_SITE)) {
+			if (edge == -1 && (id || !n->root[func]))
 				FAIL("id %llu in %u does not decode", (unsigned long long)id, func);
 			if (!top)
 				return at == 0 ? true
@@ -187,8 +206,11 @@ static void step(const struct numbering_graph *g, const struct numbering *n, str
 		const struct numbering_site *s = &g->sites[site];
 
 		if (n->kind[site] == NUMBERED_TAIL) {
-			if (s->callee != NUMBERING_NO_CALLEE)
-				p->func = s->callee;
+			if (s->callee == NUMBERING_NO_CALLEE)
+				return;
+			if (n->tail_out[p->func] && n->entered[s->callee])
+				p->id = n->start[s->callee];
+			p->func = s->callee;
 			return;
 		}
 		if (s->callee == NUMBERING_NO_CALLEE)
@@ -198,7 +220,7 @@ static void step(const struct numbering_graph *g, const struct numbering *n, str
 		if (n->kind[site] == NUMBERED_PUSH) {
 			p->entry[p->n_entries].id = p->id;
 			p->entry[p->n_entries++].site = site;
-			p->id = 0;
+			p->id = n->start[s->callee];
 		} else {
 			p->id += n->value[site];
 		}
@@ -226,7 +248,7 @@ static bool play(const struct numbering_graph *g, const struct numbering *n, int
 	for (uint32_t i = 0; i < g->n_sites; i++)
 		out[first[g->sites[i].caller + 1]++] = i;
 	for (uint32_t start = 0; start < g->n_funcs && good; start++) {
-		struct play p = {.func = start};
+		struct play p = {.func = start, .id = n->start[start]};
 
 		if (!g->root[start])
 			continue;
@@ -289,9 +311,12 @@ static void test_random(const char *name, int graphs, const struct shape *base, 
 
 static void all_random(void)
 {
-	static const struct shape acyclic = {40, 120, 0, 0, 10, 100, false}, cyclic = {40, 120, 0, 10, 10, 0, false},
-				  tails = {40, 120, 15, 10, 10, 60, true}, many_tails = {30, 90, 50, 5, 5, 30, false},
-				  dense = {12, 300, 5, 3, 10, 50, true}, deep = {80, 600, 3, 3, 5, 95, false};
+	static const struct shape acyclic = {40, 120, 0, 0, 10, 100, false, 0}, cyclic = {40, 120, 0, 10, 10, 0, false, 70},
+				  tails = {40, 120, 15, 10, 10, 60, true, 70},
+				  many_tails = {30, 90, 50, 5, 5, 30, false, 90},
+				  plain_tails = {40, 120, 15, 10, 10, 60, true, 0},
+				  roots = {30, 120, 20, 10, 70, 60, true, 100},
+				  dense = {12, 300, 5, 3, 10, 50, true, 50}, deep = {80, 600, 3, 3, 5, 95, false, 50};
 	static const struct numbering_options plain = {}, given = {.given_order = true}, small = {.limit = 40},
 					      tiny = {.limit = 4}, poor = {.limit = 40, .effort = 200},
 					      poorest = {.limit = 1000, .effort = 1};
@@ -299,6 +324,8 @@ static void all_random(void)
 	test_random("acyclic graphs", 1500, &acyclic, &plain);
 	test_random("cyclic graphs", 1500, &cyclic, &plain);
 	test_random("tail calls", 1500, &tails, &plain);
+	test_random("tail calls, no function can be entered", 1500, &plain_tails, &plain);
+	test_random("mostly roots", 1500, &roots, &plain);
 	test_random("mostly tail calls", 1500, &many_tails, &plain);
 	test_random("dense graphs", 1000, &dense, &plain);
 	test_random("deep graphs", 500, &deep, &plain);
@@ -306,6 +333,8 @@ static void all_random(void)
 	test_random("given order with tail calls", 1000, &tails, &given);
 	test_random("overflow", 1000, &deep, &small);
 	test_random("overflow with tail calls", 1000, &tails, &small);
+	test_random("overflow with mostly roots", 1000, &roots, &small);
+	test_random("overflow of a tiny limit with mostly roots", 1000, &roots, &tiny);
 	test_random("overflow with mostly tail calls", 1000, &many_tails, &small);
 	test_random("overflow of a tiny limit", 1000, &dense, &tiny);
 	test_random("overflow, little effort", 1000, &deep, &poor);
@@ -321,7 +350,7 @@ static bool number(uint32_t n_funcs, uint32_t n_sites, const struct numbering_si
 		   struct numbering *out)
 {
 	static uint8_t root[64] = {1};
-	struct numbering_graph g = {n_funcs, n_sites, root, sites};
+	struct numbering_graph g = {n_funcs, n_sites, root, sites, NULL};
 	struct numbering_options options = {.given_order = given};
 
 	return !numbering_compute(&g, &options, out) && check_ranges(&g, out, PCCE_ID_LIMIT);
@@ -430,7 +459,7 @@ static void test_ladder(uint32_t levels, uint32_t most_cuts, const char *name)
 {
 	struct numbering_site *sites = calloc(2 * levels, sizeof(*sites));
 	uint8_t *root = calloc(levels + 1, 1);
-	struct numbering_graph g = {levels + 1, 2 * levels, root, sites};
+	struct numbering_graph g = {levels + 1, 2 * levels, root, sites, NULL};
 	struct numbering n;
 	bool good;
 
@@ -467,7 +496,7 @@ static void test_large(uint32_t funcs, uint32_t sites_per_func, double most_seco
 	uint32_t n_sites = funcs * sites_per_func;
 	struct numbering_site *sites = calloc(n_sites, sizeof(*sites));
 	uint8_t *root = calloc(funcs, 1);
-	struct numbering_graph g = {funcs, n_sites, root, sites};
+	struct numbering_graph g = {funcs, n_sites, root, sites, NULL};
 	struct numbering n;
 	uint64_t seed = 42;
 	double begin;

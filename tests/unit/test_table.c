@@ -16,8 +16,8 @@
 enum { MAIN, A, B, LEAF, TAIL1, TAIL2, N_FUNCS };
 
 static struct cg_func funcs[N_FUNCS] = {
-	{0x1000, "main", 0, true},  {0x1100, "a", 0, false},	 {0x1200, "b", PCCE_BLOCK_RESTORES, false},
-	{0x1300, "leaf", 0, false}, {0x1400, "tail1", 0, false}, {0x1500, "tail2", 0, false},
+	{.addr = 0x1000, .name = "main", .block_flags = 0, .root = true},  {.addr = 0x1100, .name = "a", .block_flags = 0, .root = false},	 {.addr = 0x1200, .name = "b", .block_flags = PCCE_BLOCK_RESTORES, .root = false},
+	{.addr = 0x1300, .name = "leaf", .block_flags = 0, .root = false}, {.addr = 0x1400, .name = "tail1", .block_flags = 0, .root = false}, {.addr = 0x1500, .name = "tail2", .block_flags = 0, .root = false},
 };
 static struct cg_part parts[] = {
 	{0x900, 0x40, MAIN},  {0x1000, 0x80, MAIN},  {0x1100, 0x80, A},	    {0x1200, 0x80, B},
@@ -316,7 +316,7 @@ int main(void)
 		return tap_done();
 	test_damage();
 	expect("a foreign file", change_magic, "is not an encoding table");
-	expect("another version", change_version, "has version 7, this is version 1");
+	expect("another version", change_version, "has version 7, this is version 2");
 	expect("a changed byte", change_text, "checksum");
 	expect("edges in a circle", make_circle, "circle");
 	free(table);

@@ -91,7 +91,15 @@ static int add_functions(struct callgraph *cg, const struct records *r, struct f
 
 		n_sites += b->head.n_sites;
 		if (!(b->head.flags & PCCE_BLOCK_COLD))
-			cg->funcs[cg->n_funcs++] = (struct cg_func){b->head.start, b->name, b->head.flags, false};
+			cg->funcs[cg->n_funcs++] = (struct cg_func){
+				.addr = b->head.start,
+				.name = b->name,
+				.block_flags = b->head.flags,
+				.fixed_entry = b->head.flags & PCCE_BLOCK_FIXED,
+				.entry = b->head.entry,
+				/* Without code behind it, what leads there would lead into another function. */
+				.entry_len = b->head.entry + b->head.entry_len < b->head.length ? b->head.entry_len : 0,
+			};
 	}
 	for (size_t i = 0; i < r->n_blocks; i++) {
 		const struct block *b = &r->blocks[i];
@@ -162,10 +170,12 @@ static int resolve_site(const struct callgraph *cg, const struct elf_module *m, 
 	const uint8_t *code = elf_module_at(m, at, s->after - at);
 
 	branch = code ? x86_decode_branch(code, s->after - at, at, s->flags & PCCE_SITE_TAIL)
-		      : (struct x86_branch){X86_NO_BRANCH, 0};
+		      : (struct x86_branch){};
 	switch (branch.kind) {
 	case X86_TO_ADDRESS:
 		resolve_address(cg, m, l, s, branch.target);
+		if (branch.field_bytes == 4 && callgraph_entered_at(cg, m, branch.target) != NONE)
+			s->distance = at + branch.field;
 		return 0;
 	case X86_THROUGH_SLOT:
 		s->target = CG_OUTSIDE;
@@ -256,16 +266,26 @@ static int compare_copies(const void *pa, const void *pb)
 	return *a < *b ? -1 : *a > *b;
 }
 
+static bool is_fixed(const struct callgraph *cg, uint32_t func)
+{
+	return cg->funcs[func].entry_len && cg->funcs[func].fixed_entry;
+}
+
 static void add_edge(struct callgraph *cg, struct cg_site *s)
 {
 	struct numbering_site *e = &cg->graph_sites[cg->graph.n_sites];
 
+	bool inside = s->target == CG_INSIDE, fixed = inside && is_fixed(cg, s->callee);
+
 	s->edge = cg->graph.n_sites++;
-	*e = (struct numbering_site){s->func, s->target == CG_INSIDE ? s->callee : NONE, 0, s->freq};
-	if (s->flags & PCCE_SITE_TAIL)
+	*e = (struct numbering_site){s->func, inside ? s->callee : NONE, 0, s->freq};
+	if (s->flags & PCCE_SITE_TAIL) {
 		e->flags |= NUMBERING_TAIL;
-	else if (s->target != CG_INSIDE || s->flags & PCCE_SITE_INDIRECT)
+		if (fixed)
+			e->callee = NONE;
+	} else if (!inside || fixed || s->flags & PCCE_SITE_INDIRECT) {
 		e->flags |= NUMBERING_PUSH;
+	}
 }
 
 static int add_edges(struct callgraph *cg, bool (*ext_fits)(const struct cg_site *s, const void *ctx), const void *ctx,
@@ -310,6 +330,38 @@ static int add_edges(struct callgraph *cg, bool (*ext_fits)(const struct cg_site
 	return 0;
 }
 
+/* What leads to a function through a slot, or by a short jump, cannot be made to lead elsewhere. */
+static void find_fixed(struct callgraph *cg)
+{
+	for (uint32_t i = 0; i < cg->n_sites; i++) {
+		const struct cg_site *s = &cg->sites[i];
+
+		if (s->target == CG_INSIDE && !s->distance && !(s->flags & PCCE_SITE_INDIRECT))
+			cg->funcs[s->callee].fixed_entry = true;
+	}
+}
+
+/* What numbering has to know of the functions. */
+static int add_nodes(struct callgraph *cg, struct fail *why)
+{
+	cg->graph_roots = calloc((size_t)cg->n_funcs + 1, 1);
+	cg->graph_can_enter = calloc((size_t)cg->n_funcs + 1, 1);
+	if (!cg->graph_roots || !cg->graph_can_enter)
+		return fail_memory(why);
+	for (uint32_t f = 0; f < cg->n_funcs; f++) {
+		const struct cg_func *func = &cg->funcs[f];
+
+		cg->graph_roots[f] = func->root;
+		/* A leaf's entry sets the id only if it was not called as one. */
+		cg->graph_can_enter[f] = func->entry_len && !func->fixed_entry && !func->stray &&
+					 !(func->block_flags & PCCE_BLOCK_LEAF && !func->root);
+	}
+	cg->graph.n_funcs = cg->n_funcs;
+	cg->graph.root = cg->graph_roots;
+	cg->graph.can_enter = cg->graph_can_enter;
+	return 0;
+}
+
 int callgraph_build(const struct elf_module *m, const struct records *r, const struct elf_links *l,
 		    bool (*ext_fits)(const struct cg_site *s, const void *ctx), const void *ctx, struct callgraph *out,
 		    struct fail *why)
@@ -321,23 +373,16 @@ int callgraph_build(const struct elf_module *m, const struct records *r, const s
 	if (!err)
 		err = add_sites(out, m, r, l, why);
 	if (!err)
-		err = add_edges(out, ext_fits, ctx, why);
-	if (!err)
 		err = callgraph_find_roots(out, m, r, l, why);
-	if (err) {
-		callgraph_free(out);
-		return err;
+	if (!err) {
+		find_fixed(out);
+		err = add_edges(out, ext_fits, ctx, why);
 	}
-	out->graph_roots = calloc((size_t)out->n_funcs + 1, 1);
-	if (!out->graph_roots) {
+	if (!err)
+		err = add_nodes(out, why);
+	if (err)
 		callgraph_free(out);
-		return fail_memory(why);
-	}
-	for (uint32_t f = 0; f < out->n_funcs; f++)
-		out->graph_roots[f] = out->funcs[f].root;
-	out->graph.n_funcs = out->n_funcs;
-	out->graph.root = out->graph_roots;
-	return 0;
+	return err;
 }
 
 void callgraph_free(struct callgraph *cg)
@@ -346,6 +391,7 @@ void callgraph_free(struct callgraph *cg)
 	free(cg->parts);
 	free(cg->sites);
 	free(cg->graph_roots);
+	free(cg->graph_can_enter);
 	free(cg->graph_sites);
 	memset(cg, 0, sizeof(*cg));
 }

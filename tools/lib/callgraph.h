@@ -12,6 +12,12 @@ struct cg_func {
 	const char *name;
 	uint32_t block_flags; /* PCCE_BLOCK_* of the hot part */
 	bool root;	      /* may be entered by ways that are not sites of this module */
+	bool fixed_entry;     /* something that leads here cannot be made to lead behind the entry slot: all come as if from
+			       * outside */
+	bool stray;	      /* called by what is no site, inline assembly probably, which does not save the id */
+	bool sets_id;	      /* when it is entered; encode decides that */
+	uint32_t entry;	      /* the entry slot, from addr */
+	uint32_t entry_len;   /* 0: none */
 };
 
 struct cg_part {
@@ -39,6 +45,8 @@ struct cg_site {
 	const char *callee_name; /* CG_OUTSIDE: imported symbol, or NULL */
 	bool ext;		 /* calls a leaf outside */
 	uint32_t edge;		 /* its site in graph; NUMBERING_NO_CALLEE: it has none */
+	bool clears;		 /* a push: nobody else sets the callee's id; encode decides that */
+	uint64_t distance;	 /* where the four bytes stand that lead to callee; 0: none do */
 };
 
 struct callgraph {
@@ -50,7 +58,7 @@ struct callgraph {
 	uint32_t n_sites;
 	/* What numbering works on. Copies of one call are one site of it. */
 	struct numbering_graph graph;
-	uint8_t *graph_roots;
+	uint8_t *graph_roots, *graph_can_enter;
 	struct numbering_site *graph_sites;
 };
 

@@ -34,7 +34,8 @@
 
 /* What the segment that was just finished hangs under. */
 enum inner_kind {
-	INNER_ROOT,    /* func is a root; the caller pushed */
+	INNER_ROOT,    /* func is a root; the caller pushed. Or it is to be climbed from */
+	INNER_ENTERED, /* func is a root that has just been entered */
 	INNER_FOREIGN, /* code without slots */
 	INNER_UNKNOWN  /* a gap: anything may have been here */
 };
@@ -203,6 +204,8 @@ static enum decode_reason undo_push(struct walk *w, const struct mapped_module *
 		return REASON_UNKNOWN_SITE;
 	}
 	e = &w->entries[w->top - 1];
+	if (e->id >= PCCE_ID_LOST_MIN && !e->site)
+		return REASON_LOST_ID;
 	if ((e->site & PCCE_SITE_MASK) != run_time(m, m->table->sites[site].key))
 		return REASON_UNKNOWN_SITE;
 	w->id = e->id;
@@ -294,12 +297,13 @@ static enum decode_reason helper(struct walk *w, uint32_t state, uint64_t r11)
 	}
 }
 
-static enum decode_reason foreign(struct walk *w, const struct mapped_module *m, uint64_t ip)
+/* Who called the code without slots that has just been reached from within, or in which the sample was taken. */
+static enum decode_reason caller_of_foreign(struct walk *w)
 {
+	const struct mapped_module *m;
 	uint32_t site;
 	bool pop = false;
 
-	emit(w, FRAME_FOREIGN, m, PCCE_NONE, PCCE_NONE, ip);
 	if (w->ext == PCCE_EXT_CHANGING)
 		return REASON_RESTORING;
 	if (has_record(w)) {
@@ -308,11 +312,9 @@ static enum decode_reason foreign(struct walk *w, const struct mapped_module *m,
 		w->ext = 0;
 	}
 	if (!w->ext) {
-		/* A call out of the module is a push or ext: there is no other way here with an id. */
+		/* A call out of the module is a push or ext. The id is what the caller or a callback has left. */
 		w->inner = INNER_FOREIGN;
-		if (!w->id)
-			return REASON_NONE;
-		return w->id >= PCCE_ID_LOST_MIN ? REASON_LOST_ID : REASON_NO_EDGE;
+		return w->id >= PCCE_ID_LOST_MIN ? REASON_LOST_ID : REASON_NONE;
 	}
 	m = find_ext(w, &site);
 	if (m) {
@@ -330,6 +332,29 @@ static enum decode_reason foreign(struct walk *w, const struct mapped_module *m,
 	emit(w, FRAME_CALL, m, w->func, PCCE_NONE,
 	     run_time(m, m->table->sites[site].key + m->table->sites[site].restore_len));
 	return pop ? undo_push(w, m, site) : REASON_NONE;
+}
+
+static enum decode_reason foreign(struct walk *w, const struct mapped_module *m, uint64_t ip)
+{
+	emit(w, FRAME_FOREIGN, m, PCCE_NONE, PCCE_NONE, ip);
+	return caller_of_foreign(w);
+}
+
+/* The segment was entered while ext named the call of a leaf: by that call itself, or from what it calls. */
+static enum decode_reason called_as_leaf(struct walk *w)
+{
+	const struct mapped_module *m;
+	uint32_t site;
+
+	if (!w->ext)
+		return REASON_UNKNOWN_SITE;
+	m = find_ext(w, &site);
+	if ((w->inner == INNER_ROOT || w->inner == INNER_ENTERED) &&
+	    !(m && !strcmp(table_string(m->table, m->table->sites[site].callee_name),
+			   table_string(w->m->table, w->m->table->funcs[w->func].name))))
+		emit(w, FRAME_FOREIGN, NULL, PCCE_NONE, PCCE_NONE, 0);
+	w->inner = INNER_ROOT;
+	return caller_of_foreign(w);
 }
 
 /* A jump has ended where ext says: the state is what the record says. */
@@ -416,6 +441,8 @@ static enum decode_reason locate(struct walk *w, uint64_t ip, uint64_t r11)
 		return foreign(w, m, ip);
 	w->m = m;
 	emit(w, FRAME_CALL, m, w->func, PCCE_NONE, ip);
+	if (vaddr - m->table->funcs[w->func].addr < m->table->funcs[w->func].entry)
+		w->inner = INNER_ENTERED;
 	site = table_site_around(m->table, vaddr);
 	if (ext_returns_twice(w, &ext_module, &ext_site) && ext_module->table == m->table &&
 	    m->table->sites[ext_site].func == w->func) {
@@ -428,6 +455,8 @@ static enum decode_reason locate(struct walk *w, uint64_t ip, uint64_t r11)
 		}
 	} else if (w->ext == PCCE_EXT_CHANGING) {
 		return REASON_RESTORING;
+	} else if (w->ext && w->inner == INNER_ENTERED) {
+		return called_as_leaf(w);
 	} else if (w->ext) {
 		ext_module = find_ext(w, &ext_site);
 		if (!ext_module || ext_module->table != m->table || ext_site != site)
@@ -472,6 +501,12 @@ static enum decode_reason climb(struct walk *w)
 		if (!steps--)
 			return REASON_NO_EDGE; /* a table whose edges run in a circle */
 		e = &t->edges[i];
+		if (e->site == PCCE_NONE) {
+			if (e->tail != w->func)
+				emit_tail(w, w->m, e->tail, w->func);
+			w->func = e->tail;
+			return REASON_NONE;
+		}
 		s = &t->sites[e->site];
 		if (s->callee != PCCE_NONE && s->callee != w->func)
 			emit_tail(w, w->m, s->callee, w->func);
@@ -622,7 +657,7 @@ static enum decode_reason pop(struct walk *w)
 	return repeat(w, m, site, glue, segment, more);
 }
 
-/* A handler ran here: take up the interrupted state. */
+/* A handler ran here: take up the interrupted state. Or something else that keeps a state in special entries. */
 static enum decode_reason interrupted(struct walk *w)
 {
 	const struct pcce_entry *second = &w->entries[w->top - 1], *first;
@@ -633,6 +668,13 @@ static enum decode_reason interrupted(struct walk *w)
 		w->top -= 2;
 		w->inner = INNER_FOREIGN;
 		return REASON_NONE;
+	}
+	if (entry_count(second) == PCCE_COUNT_LEAF) {
+		w->top--;
+		w->used = 0;
+		w->id = second->id;
+		w->ext = second->site & PCCE_SITE_MASK;
+		return called_as_leaf(w);
 	}
 	emit(w, FRAME_SIGNAL, NULL, PCCE_NONE, PCCE_NONE, 0);
 	if (entry_count(second) != PCCE_COUNT_SIGNAL2)
@@ -723,6 +765,10 @@ int decode_context(const struct address_space *as, const struct pcce_sample *sam
 	} else if (sample->flags & PCCE_SAMPLE_READ_FAULT || n_entries > total) {
 		outside(&w, sample->ip);
 		ctx->reason = REASON_READ_FAULT;
+	} else if (sample->flags & PCCE_SAMPLE_MIXED ||
+		   (sample->flags & PCCE_SAMPLE_R11_MIXED && decode_needs_r11(as, sample->ip))) {
+		outside(&w, sample->ip);
+		ctx->reason = REASON_MIXED;
 	} else {
 		w.deeper = total - n_entries;
 		if (w.deeper)
@@ -744,28 +790,4 @@ bool decode_needs_r11(const struct address_space *as, uint64_t ip)
 	const struct mapped_module *m = as->find(as, ip);
 
 	return m && m->table && table_helper_at(m->table, link_time(m, ip));
-}
-
-void context_free(struct context *ctx)
-{
-	free(ctx->frames);
-	free(ctx->scratch);
-	*ctx = (struct context){0};
-}
-
-const char *decode_reason_name(enum decode_reason reason)
-{
-	static const char *const names[REASON_COUNT] = {
-		[REASON_NONE] = "none",
-		[REASON_READ_FAULT] = "read_fault",
-		[REASON_LOST_ID] = "lost_id",
-		[REASON_NO_EDGE] = "no_edge",
-		[REASON_NOT_ROOT] = "not_root",
-		[REASON_UNKNOWN_SITE] = "unknown_site",
-		[REASON_WRONG_CALLEE] = "wrong_callee",
-		[REASON_STALE_EXT] = "stale_ext",
-		[REASON_RESTORING] = "restoring",
-	};
-
-	return (unsigned int)reason < REASON_COUNT ? names[reason] : "unknown";
 }

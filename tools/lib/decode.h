@@ -49,6 +49,7 @@ enum decode_reason {
 	REASON_WRONG_CALLEE, /* a push of a direct call leads to another function than its callee */
 	REASON_STALE_EXT,    /* ext is set while the ip is in instrumented code outside that site */
 	REASON_RESTORING,    /* the runtime is putting the state back, after a non-local jump for instance */
+	REASON_MIXED,	     /* samples were counted together, and not all of them need mean the same */
 	REASON_COUNT
 };
 

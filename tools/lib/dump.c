@@ -10,11 +10,17 @@
 #include "tools/lib/table_read.h"
 
 struct summary {
-	uint64_t functions, roots, tail_out, sites, indirect, add, zero, push, ext, tail, restore, edges, back, cut,
+	uint64_t functions, roots, entered, tail_out, sites, indirect, add, zero, push, ext, tail, restore, edges, back, cut,
 		largest_id;
 };
 
 static const char *const kind_names[] = {"none", "add", "ext", "push", "tail", "restore"};
+
+/* A segment can begin there. */
+static bool is_root(const struct pcce_table_func *f)
+{
+	return f->flags & (PCCE_FUNC_ROOT | PCCE_FUNC_ENTERED);
+}
 
 static struct summary summarize(const struct table *t)
 {
@@ -27,7 +33,8 @@ static struct summary summarize(const struct table *t)
 	};
 
 	for (uint64_t i = 0; i < t->head->funcs.count; i++) {
-		s.roots += !!(t->funcs[i].flags & PCCE_FUNC_ROOT);
+		s.roots += is_root(&t->funcs[i]);
+		s.entered += t->funcs[i].entry != 0;
 		s.tail_out += !!(t->funcs[i].flags & PCCE_FUNC_TAIL_OUT);
 	}
 	for (uint64_t i = 0; i < t->head->sites.count; i++) {
@@ -97,7 +104,8 @@ static int dump_text(const struct table *t, bool encoded, bool details, FILE *ou
 	if (group_sites(t, &first, &order))
 		return -ENOMEM;
 	fprintf(out, "encoded: %s\n", encoded ? "yes" : "no");
-	fprintf(out, "functions: %" PRIu64 "\nroots: %" PRIu64 "\nsites: %" PRIu64 "\n", s.functions, s.roots, s.sites);
+	fprintf(out, "functions: %" PRIu64 "\nroots: %" PRIu64 "\nentries: %" PRIu64 "\nsites: %" PRIu64 "\n",
+		s.functions, s.roots, s.entered, s.sites);
 	fprintf(out, "edges: %" PRIu64 "\nback edges: %" PRIu64 "\nindirect sites: %" PRIu64 "\n", s.edges, s.back,
 		s.indirect);
 	fprintf(out, "pushes: %" PRIu64 "\next: %" PRIu64 "\nzero edges: %" PRIu64 "\nadded edges: %" PRIu64 "\n",
@@ -109,13 +117,19 @@ static int dump_text(const struct table *t, bool encoded, bool details, FILE *ou
 
 		fprintf(out, "%#" PRIx64 " %s contexts=%" PRIu64 " edges=%u sites=%u%s%s%s\n", (uint64_t)f->addr,
 			table_string(t, f->name), (uint64_t)f->num_cc, f->n_edges, first[i + 1] - first[i],
-			f->flags & PCCE_FUNC_ROOT ? " root" : "", f->flags & PCCE_FUNC_TAIL_OUT ? " tail-out" : "",
+			is_root(f) ? " root" : "", f->flags & PCCE_FUNC_TAIL_OUT ? " tail-out" : "",
 			f->flags & PCCE_FUNC_RESTORES ? " restores" : "");
 		if (!details)
 			continue;
 		for (uint32_t k = f->first_edge; k < f->first_edge + f->n_edges; k++) {
-			const struct pcce_table_site *site = &t->sites[t->edges[k].site];
+			const struct pcce_table_site *site;
 
+			if (t->edges[k].site == PCCE_NONE) {
+				fprintf(out, "    at %" PRIu64 ": entered at %s\n", (uint64_t)t->edges[k].value,
+					table_string(t, t->funcs[t->edges[k].tail].name));
+				continue;
+			}
+			site = &t->sites[t->edges[k].site];
 			fprintf(out, "    from %" PRIu64 ": %s at %#" PRIx64 "%s\n", (uint64_t)t->edges[k].value,
 				table_string(t, t->funcs[site->func].name), (uint64_t)site->key,
 				t->edges[k].tail ? " by tail calls" : "");
@@ -140,12 +154,20 @@ static json_t *json_summary(const struct table *t, bool encoded)
 {
 	struct summary s = summarize(t);
 
-	return json_pack("{s:b,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:I}", "encoded", encoded, "functions",
-			 (json_int_t)s.functions, "roots", (json_int_t)s.roots, "sites", (json_int_t)s.sites, "edges",
+	return json_pack("{s:b,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:I}", "encoded", encoded, "functions",
+			 (json_int_t)s.functions, "roots", (json_int_t)s.roots, "entries", (json_int_t)s.entered, "sites", (json_int_t)s.sites, "edges",
 			 (json_int_t)s.edges, "back_edges", (json_int_t)s.back, "indirect_sites",
 			 (json_int_t)s.indirect, "pushes", (json_int_t)s.push, "ext", (json_int_t)s.ext, "zero_edges",
 			 (json_int_t)s.zero, "added_edges", (json_int_t)s.add, "tail_calls", (json_int_t)s.tail,
 			 "largest_id", json_id(s.largest_id), "edges_cut", (json_int_t)s.cut);
+}
+
+static json_t *json_edge(const struct pcce_table_edge *e)
+{
+	if (e->site == PCCE_NONE)
+		return json_pack("{s:o,s:I}", "value", json_id(e->value), "entered", (json_int_t)e->tail);
+	return json_pack("{s:I,s:o,s:b}", "site", (json_int_t)e->site, "value", json_id(e->value), "tail",
+			 (int)e->tail);
 }
 
 static json_t *json_function(const struct table *t, const struct pcce_table_func *f)
@@ -153,11 +175,10 @@ static json_t *json_function(const struct table *t, const struct pcce_table_func
 	json_t *edges = json_array();
 
 	for (uint32_t k = f->first_edge; k < f->first_edge + f->n_edges; k++)
-		json_array_append_new(edges, json_pack("{s:I,s:o,s:b}", "site", (json_int_t)t->edges[k].site, "value",
-						       json_id(t->edges[k].value), "tail", (int)t->edges[k].tail));
+		json_array_append_new(edges, json_edge(&t->edges[k]));
 	return json_pack("{s:s%,s:I,s:o,s:b,s:b,s:b,s:o}", "name", table_string(t, f->name),
 			 strlen(table_string(t, f->name)), "address", (json_int_t)f->addr, "contexts",
-			 json_id(f->num_cc), "root", !!(f->flags & PCCE_FUNC_ROOT), "tail_out",
+			 json_id(f->num_cc), "root", is_root(f), "tail_out",
 			 !!(f->flags & PCCE_FUNC_TAIL_OUT), "restores", !!(f->flags & PCCE_FUNC_RESTORES), "edges",
 			 edges);
 }

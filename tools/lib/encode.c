@@ -78,6 +78,23 @@ static enum pcce_site_kind kind_of(const struct state *s, const struct cg_site *
 	}
 }
 
+/* Who sets the id with which a segment begins: the function itself, when it is entered from outside, where the
+ * id means nothing; else who pushes. */
+static void find_setters(struct state *s)
+{
+	for (uint32_t f = 0; f < s->graph.n_funcs; f++) {
+		struct cg_func *func = &s->graph.funcs[f];
+
+		func->sets_id = func->entry_len && (func->root || s->numbering.entered[f]);
+	}
+	for (uint32_t i = 0; i < s->graph.n_sites; i++) {
+		struct cg_site *site = &s->graph.sites[i];
+
+		site->clears = site->target == CG_INSIDE &&
+			       (site->flags & PCCE_SITE_INDIRECT || !s->graph.funcs[site->callee].sets_id);
+	}
+}
+
 static int patch_sites(struct state *s, struct fail *why)
 {
 	s->patched = malloc(s->module.size + 1);
@@ -103,6 +120,39 @@ static int patch_sites(struct state *s, struct fail *why)
 	return 0;
 }
 
+/* A tail call out of a function that only pushes lead to goes through the entry, as pushes do. */
+static bool leads_behind_entry(const struct state *s, const struct cg_site *site)
+{
+	if (site->target != CG_INSIDE || site->edge == NUMBERING_NO_CALLEE ||
+	    !s->graph.funcs[site->callee].sets_id)
+		return false;
+	switch (s->numbering.kind[site->edge]) {
+	case NUMBERED_VALUE:
+		return true;
+	case NUMBERED_TAIL:
+		return !s->numbering.tail_out[site->func];
+	default:
+		return false;
+	}
+}
+
+static int patch_entries(struct state *s, struct fail *why)
+{
+	int err = 0;
+
+	for (uint32_t f = 0; !err && f < s->graph.n_funcs; f++)
+		if (s->graph.funcs[f].sets_id)
+			err = patch_entry(&s->page, &s->module, &s->graph.funcs[f], s->numbering.start[f], s->patched,
+					  why);
+	for (uint32_t i = 0; !err && i < s->graph.n_sites; i++) {
+		const struct cg_site *site = &s->graph.sites[i];
+
+		if (leads_behind_entry(s, site))
+			err = patch_distance(&s->module, site, &s->graph.funcs[site->callee], s->patched, why);
+	}
+	return err;
+}
+
 static int run_steps(struct state *s, struct encoded *out, struct fail *why)
 {
 	int err;
@@ -116,7 +166,10 @@ static int run_steps(struct state *s, struct encoded *out, struct fail *why)
 		return err;
 	if (numbering_compute(&s->graph.graph, NULL, &s->numbering))
 		return fail_memory(why);
+	find_setters(s);
 	err = patch_sites(s, why);
+	if (!err)
+		err = patch_entries(s, why);
 	if (!err)
 		err = table_write(&s->module, &s->graph, &s->numbering, &s->records, &s->page, s->sites, &out->table,
 				  &out->table_size, why);

@@ -361,6 +361,9 @@ static struct pcce_entry move_entry(struct mover *v, struct pcce_entry e)
 		e.id = e.id >> PCCE_SITE_BITS <= PCCE_COUNT_MAX ? move_word(v, e.id) : e.id;
 		e.site = (e.site & ~PCCE_SITE_MASK) | move_ext(v, e.site & PCCE_SITE_MASK);
 		return e;
+	case PCCE_COUNT_LEAF:
+		e.site = (e.site & ~PCCE_SITE_MASK) | move_ext(v, e.site & PCCE_SITE_MASK);
+		return e;
 	case PCCE_COUNT_SIGNAL2:
 		e.id = move_ext(v, e.id);
 		e.site = move_word(v, e.site);
@@ -450,7 +453,8 @@ static int take_sample(struct file *f, const struct datafile_sample *of)
 	key.r11 = decode_needs_r11(v.as, s->ip) ? move(&v, s->r11) : 0;
 	key.ip = move(&v, s->ip);
 	key.ext = move_ext(&v, s->ext);
-	key.flags = s->flags & (PCCE_SAMPLE_KERNEL | PCCE_SAMPLE_OUTSIDE | PCCE_SAMPLE_READ_FAULT);
+	key.flags = s->flags & (PCCE_SAMPLE_KERNEL | PCCE_SAMPLE_OUTSIDE | PCCE_SAMPLE_READ_FAULT | PCCE_SAMPLE_MIXED |
+				PCCE_SAMPLE_R11_MIXED);
 	for (uint32_t i = 0; i < s->n_entries; i++)
 		entries[i] = move_entry(&v, sample_entries(s)[i]);
 	below = move_stack(&v, below);

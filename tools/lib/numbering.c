@@ -75,6 +75,16 @@ static bool edge_tail_reverse(const void *ctx, uint32_t i, uint32_t *from, uint3
 	return edge_tail(ctx, i, item, from);
 }
 
+/* A tail call out of a function that only pushes lead to: it may go through its callee's entry, since there is
+ * no id to be kept. So it does not make a root of one that can be entered. */
+static bool edge_tail_keeping(const void *ctx, uint32_t i, uint32_t *from, uint32_t *item)
+{
+	const struct numbering_work *w = ctx;
+
+	return edge_tail(w->graph, i, from, item) &&
+	       !(w->out->tail_out[*from] && numbering_can_enter(w, *item));
+}
+
 /* Spreads a flag along adjacency lists, from all nodes that have it. */
 static int spread(uint8_t *flag, uint32_t n, const struct adjacency *a)
 {
@@ -104,7 +114,27 @@ static int spread(uint8_t *flag, uint32_t n, const struct adjacency *a)
 
 int numbering_close_roots(struct numbering_work *w)
 {
-	return spread(w->out->root, w->graph->n_funcs, &w->tails);
+	int err = spread(w->out->root, w->graph->n_funcs, &w->root_tails);
+
+	for (uint32_t f = 0; f < w->graph->n_funcs; f++)
+		if (w->out->root[f])
+			numbering_make_root(w, f);
+	return err;
+}
+
+void numbering_make_root(const struct numbering_work *w, uint32_t func)
+{
+	w->out->root[func] = 1;
+	w->out->entered[func] = 0;
+	w->out->start[func] = 0;
+}
+
+void numbering_begin_in(const struct numbering_work *w, uint32_t func)
+{
+	if (!w->out->root[func] && numbering_can_enter(w, func))
+		w->out->entered[func] = 1;
+	else
+		w->out->root[func] = 1;
 }
 
 static int find_tail_out(struct numbering_work *w)
@@ -194,14 +224,33 @@ static void choose_kinds(struct numbering_work *w)
 	}
 }
 
-/* Roots: as given, callees of pushes, functions that nothing calls, and their tail closures. */
+/* What it saves that a function is entered rather than a root: adding to the id and back at each execution of the hottest
+ * site, less setting the id at each direct push. What other ways lead there how often is not known. */
+static void find_gains(const struct numbering_work *w, double *gain)
+{
+	const struct numbering_graph *g = w->graph;
+
+	for (uint32_t i = 0; i < g->n_sites; i++)
+		if (site_has_value(w, i) && 2 * w->weight[i] > gain[g->sites[i].callee])
+			gain[g->sites[i].callee] = 2 * w->weight[i];
+	for (uint32_t i = 0; i < g->n_sites; i++)
+		if (w->out->kind[i] == NUMBERED_PUSH && g->sites[i].callee != NUMBERING_NO_CALLEE)
+			gain[g->sites[i].callee] -= w->weight[i];
+}
+
+/* Where segments begin: as given, callees of pushes, functions that nothing calls; and the roots' tail closures. */
 static int find_roots(struct numbering_work *w)
 {
 	const struct numbering_graph *g = w->graph;
 	uint8_t *called = calloc((size_t)g->n_funcs + 1, 1);
+	double *gain = calloc((size_t)g->n_funcs + 1, sizeof(*gain));
 
-	if (!called)
+	if (!called || !gain) {
+		free(called);
+		free(gain);
 		return -ENOMEM;
+	}
+	find_gains(w, gain);
 	for (uint32_t i = 0; i < g->n_sites; i++) {
 		uint32_t callee = g->sites[i].callee;
 
@@ -214,13 +263,19 @@ static int find_roots(struct numbering_work *w)
 			while (n)
 				called[t[--n]] = 1;
 		} else if (w->out->kind[i] == NUMBERED_PUSH) {
-			w->out->root[callee] = 1;
+			if (gain[callee] > 0)
+				numbering_begin_in(w, callee);
+			else
+				w->out->root[callee] = 1;
+		} else if (w->out->tail_out[g->sites[i].caller]) {
+			numbering_begin_in(w, callee);
 		}
 	}
 	for (uint32_t f = 0; f < g->n_funcs; f++)
 		if (g->root[f] || !called[f])
-			w->out->root[f] = 1;
+			numbering_begin_in(w, f);
 	free(called);
+	free(gain);
 	return numbering_close_roots(w);
 }
 
@@ -235,13 +290,13 @@ static int collect_edges(struct numbering_work *w)
 {
 	const struct numbering_graph *g = w->graph;
 	struct numbering *out = w->out;
-	uint32_t self, n;
+	uint32_t self, n, n_all = g->n_sites + g->n_funcs;
 	size_t total = 0;
 
-	for (uint32_t i = 0; i < g->n_sites; i++) {
-		if (!site_has_value(w, i))
+	for (uint32_t i = 0; i < n_all; i++) {
+		if (!edge_has_value(w, i))
 			continue;
-		const uint32_t *t = closure_of(w, g->sites[i].callee, &self, &n);
+		const uint32_t *t = closure_of(w, edge_callee(w, i), &self, &n);
 
 		total += n;
 		while (n)
@@ -259,18 +314,18 @@ static int collect_edges(struct numbering_work *w)
 		out->first_edge[f + 1] += out->first_edge[f];
 		at[f] = out->first_edge[f];
 	}
-	for (uint32_t i = 0; i < g->n_sites; i++) {
-		if (!site_has_value(w, i))
+	for (uint32_t i = 0; i < n_all; i++) {
+		if (!edge_has_value(w, i))
 			continue;
-		const uint32_t *t = closure_of(w, g->sites[i].callee, &self, &n);
+		const uint32_t *t = closure_of(w, edge_callee(w, i), &self, &n);
 
-		while (n--) {
-			struct numbering_edge *e = &out->edges[at[t[n]]++];
-
-			e->value = out->value[i];
-			e->callee = t[n];
-			e->site = i;
-		}
+		while (n--)
+			out->edges[at[t[n]]++] = (struct numbering_edge){
+				.value = *edge_value(w, i),
+				.callee = t[n],
+				.site = is_entry(w, i) ? NUMBERING_NO_SITE : i,
+				.start = is_entry(w, i) ? i - g->n_sites : NUMBERING_NO_SITE,
+			};
 	}
 	free(at);
 	for (uint32_t f = 0; f < g->n_funcs; f++) {
@@ -292,6 +347,8 @@ static int run_steps(struct numbering_work *w)
 		err = adjacency_build(&w->tails, g->n_funcs, g->n_sites, edge_tail, g);
 	if (!err)
 		err = find_tail_out(w);
+	if (!err)
+		err = adjacency_build(&w->root_tails, g->n_funcs, g->n_sites, edge_tail_keeping, w);
 	if (!err)
 		err = find_closures(w);
 	if (err)
@@ -332,14 +389,18 @@ int numbering_compute(const struct numbering_graph *graph, const struct numberin
 	out->value = calloc(s + 1, sizeof(*out->value));
 	out->num_cc = calloc(n + 1, sizeof(*out->num_cc));
 	out->root = calloc(n + 1, 1);
+	out->entered = calloc(n + 1, 1);
+	out->start = calloc(n + 1, sizeof(*out->start));
 	out->tail_out = calloc(n + 1, 1);
 	out->first_edge = calloc(n + 2, sizeof(*out->first_edge));
 	w.weight = calloc(s + 1, sizeof(*w.weight));
-	if (out->kind && out->value && out->num_cc && out->root && out->tail_out && out->first_edge && w.weight)
+	if (out->kind && out->value && out->num_cc && out->root && out->entered && out->start && out->tail_out &&
+	    out->first_edge && w.weight && s < UINT32_MAX - n)
 		err = run_steps(&w);
 	free(w.weight);
 	adjacency_free(&w.out_sites);
 	adjacency_free(&w.tails);
+	adjacency_free(&w.root_tails);
 	adjacency_free(&w.closure);
 	if (err)
 		numbering_free(out);
@@ -352,6 +413,8 @@ void numbering_free(struct numbering *n)
 	free(n->value);
 	free(n->num_cc);
 	free(n->root);
+	free(n->entered);
+	free(n->start);
 	free(n->tail_out);
 	free(n->edges);
 	free(n->first_edge);

@@ -10,10 +10,14 @@
  * contexts owns the ids [v, v + n) in every function of T(site), and nobody else
  * does.  num_cc(f) is one more than the highest id in f.
  *
- * A site that cannot have a value is a push: the id is saved and begins again with
- * 0 in its callee.  A function in which that can happen is a root; id 0 is then the
- * root itself, and no edge into it owns 0.  Since a tail call keeps the id, what a
- * root can reach by tail calls is a root as well.
+ * A site that cannot have a value is a push: the id is saved and begins again in its
+ * callee.  A segment of the context begins there, with one of two ids:
+ *
+ *   root     0; no edge into the function owns 0 then.  Since a tail call keeps the id,
+ *            what a root can reach by tail calls is a root as well.
+ *   entered  one of its own, start(f), which the function itself sets when it is entered by
+ *            other ways than the sites that have values.  In T(f) nobody else owns it.  So
+ *            the hottest edge into the function can own 0.
  */
 #ifndef PCCE_NUMBERING_H
 #define PCCE_NUMBERING_H
@@ -39,6 +43,7 @@ struct numbering_graph {
 	uint32_t n_funcs, n_sites;
 	const uint8_t *root; /* for each function: may a segment begin here for reasons outside the graph? */
 	const struct numbering_site *sites;
+	const uint8_t *can_enter; /* for each function: can it be entered, in the sense above? NULL, or the paper's order: none */
 };
 
 struct numbering_options {
@@ -54,17 +59,22 @@ enum numbering_kind {
 	NUMBERED_TAIL
 };
 
+#define NUMBERING_NO_SITE 0xffffffffu
+
 struct numbering_edge {
 	uint64_t value;
 	uint32_t callee;
-	uint32_t site;
+	uint32_t site;	/* NUMBERING_NO_SITE: no call, but a segment that begins */
+	uint32_t start; /* NUMBERING_NO_SITE: in this function, which has tail-called callee or is it */
 };
 
 struct numbering {
 	uint8_t *kind;	   /* for each site: enum numbering_kind */
 	uint64_t *value;   /* for each site: below 2^31, or a multiple of 2^32 */
 	uint64_t *num_cc;  /* for each function: at least 1 */
-	uint8_t *root;	   /* for each function */
+	uint8_t *root;	   /* for each function: segments begin here with id 0, or get here by tail calls */
+	uint8_t *entered;  /* for each function: segments begin here with id start, for which it has an edge */
+	uint64_t *start;   /* for each function: below 2^31; 0 if it is not entered */
 	uint8_t *tail_out; /* for each function: tail-calls out of the graph, at least transitively, so that every
 			    * site that calls it is a push */
 	struct numbering_edge *edges; /* sorted by (callee, value); callee is any function of T(site) */

@@ -27,6 +27,7 @@ struct numbering_work {
 	double *weight;		    /* of each site: executions in a run, relative */
 	struct adjacency out_sites; /* per function: all its sites, in the order given */
 	struct adjacency tails;	    /* per function: functions that it tail-calls directly */
+	struct adjacency root_tails; /* the same, where a root makes a root of its callee */
 	/* T of each function that may be the callee of a site with a value: itself first. Of a function
 	 * without tail calls, the list is not stored. */
 	struct adjacency closure;
@@ -47,9 +48,44 @@ static inline const uint32_t *closure_of(const struct numbering_work *w, uint32_
 	return self;
 }
 
+static inline bool numbering_can_enter(const struct numbering_work *w, uint32_t func)
+{
+	return w->graph->can_enter && w->graph->can_enter[func] && !w->out->tail_out[func] && !w->given_order;
+}
+
 static inline bool site_has_value(const struct numbering_work *w, uint32_t site)
 {
 	return w->out->kind[site] == NUMBERED_VALUE;
+}
+
+/*
+ * What owns ids is a site with a value, or the entry of a function.  Both are called an edge here: the
+ * entry of f has the number n_sites + f, and f for its callee.
+ */
+static inline bool is_entry(const struct numbering_work *w, uint32_t edge)
+{
+	return edge >= w->graph->n_sites;
+}
+
+static inline uint32_t edge_callee(const struct numbering_work *w, uint32_t edge)
+{
+	return is_entry(w, edge) ? edge - w->graph->n_sites : w->graph->sites[edge].callee;
+}
+
+static inline bool edge_has_value(const struct numbering_work *w, uint32_t edge)
+{
+	return is_entry(w, edge) ? w->out->entered[edge - w->graph->n_sites] : site_has_value(w, edge);
+}
+
+/* Contexts that come through it. */
+static inline uint64_t edge_count(const struct numbering_work *w, uint32_t edge)
+{
+	return is_entry(w, edge) ? 1 : w->out->num_cc[w->graph->sites[edge].caller];
+}
+
+static inline uint64_t *edge_value(const struct numbering_work *w, uint32_t edge)
+{
+	return is_entry(w, edge) ? &w->out->start[edge - w->graph->n_sites] : &w->out->value[edge];
 }
 
 /* Takes steps of effort; false when there is none left. */
@@ -65,8 +101,11 @@ static inline bool take_steps(struct numbering_work *w, uint64_t n)
 
 int numbering_weigh(struct numbering_work *w);
 int numbering_break_cycles(struct numbering_work *w);
-/* Marks every function a root that a root reaches by tail calls. */
+/* Marks every function a root that a root reaches by tail calls; a root is not entered. */
 int numbering_close_roots(struct numbering_work *w);
+void numbering_make_root(const struct numbering_work *w, uint32_t func);
+/* Segments begin in the function, which is entered if it can be. */
+void numbering_begin_in(const struct numbering_work *w, uint32_t func);
 int numbering_ranges(struct numbering_work *w);
 
 #endif

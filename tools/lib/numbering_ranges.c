@@ -13,8 +13,8 @@
  *
  * Values.  v = max over T(site) of next[t], then next[t] = v + num_cc(caller) for all
  * of T(site).  v below 2^31, or a multiple of 2^32: one instruction can add it.  The
- * hottest site goes first (it gets 0 if nothing in T(site) is a root); after it, sites
- * with few contexts, because a range that begins beyond 2^31 costs 2^32 ids at least.
+ * hottest site goes first (it gets 0 if nothing in T(site) is a root); then the entries of functions, which
+ * have one context each; then sites with few contexts, because a range that begins beyond 2^31 costs 2^32 ids at least.
  *
  * Overflow.  When a range would go past the limit in t, some function x on the way to t is
  * chosen, x or t itself, and the sites into x that carry many contexts become pushes:
@@ -32,7 +32,7 @@
 #include <string.h>
 #include "tools/lib/numbering_internal.h"
 
-#define SMALL_VALUES (1ull << 31) /* values below are added to the whole id */
+#define SMALL_VALUES (1ull << 31) /* values below are added to the whole id, ids below are set */
 #define LARGE_STEP (1ull << 32)	  /* others to its upper half */
 #define BITS_MIN 4		  /* a cut that brings less is not worth it */
 #define NO_WEIGHT 1e-3		  /* what a site costs that is never executed, as far as we know */
@@ -45,7 +45,7 @@ struct candidate {
 
 struct ranges {
 	struct numbering_work *w;
-	struct adjacency in; /* per function: sites with t in T(site) */
+	struct adjacency in; /* per function: sites and entries with t in their T */
 	uint64_t n_in;
 	uint32_t *group;	  /* of each function: its representative */
 	struct adjacency members; /* per representative */
@@ -80,24 +80,30 @@ static bool edge_member(const void *ctx, uint32_t i, uint32_t *from, uint32_t *i
 	return true;
 }
 
-/* Groups, and the lists of sites into each function, for all sites that have values now. */
+/* Now, or after some cuts. */
+static bool may_have_value(const struct numbering_work *w, uint32_t edge)
+{
+	return is_entry(w, edge) ? numbering_can_enter(w, edge_callee(w, edge)) : site_has_value(w, edge);
+}
+
+/* Groups, and the lists of edges into each function. */
 static int build_lists(struct ranges *r)
 {
 	const struct numbering_work *w = r->w;
 	const struct numbering_graph *g = w->graph;
-	uint32_t self, n;
+	uint32_t self, n, n_all = g->n_sites + g->n_funcs;
 	size_t total = 0;
 
 	for (uint32_t f = 0; f < g->n_funcs; f++)
 		r->group[f] = f;
-	for (uint32_t i = 0; i < g->n_sites; i++) {
-		if (!site_has_value(w, i))
+	for (uint32_t i = 0; i < n_all; i++) {
+		if (!may_have_value(w, i))
 			continue;
-		const uint32_t *t = closure_of(w, g->sites[i].callee, &self, &n);
+		const uint32_t *t = closure_of(w, edge_callee(w, i), &self, &n);
 
 		total += n;
 		while (n--) {
-			uint32_t a = find_group(r->group, t[n]), b = find_group(r->group, g->sites[i].callee);
+			uint32_t a = find_group(r->group, t[n]), b = find_group(r->group, edge_callee(w, i));
 
 			r->in.first[t[n] + 2]++;
 			if (a < b)
@@ -115,10 +121,10 @@ static int build_lists(struct ranges *r)
 	r->candidates = malloc((total + 1) * sizeof(*r->candidates));
 	if (total > UINT32_MAX || !r->in.item || !r->candidates)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < g->n_sites; i++) {
-		if (!site_has_value(w, i))
+	for (uint32_t i = 0; i < n_all; i++) {
+		if (!may_have_value(w, i))
 			continue;
-		const uint32_t *t = closure_of(w, g->sites[i].callee, &self, &n);
+		const uint32_t *t = closure_of(w, edge_callee(w, i), &self, &n);
 
 		while (n--)
 			r->in.item[r->in.first[t[n] + 1]++] = i;
@@ -168,10 +174,15 @@ static int compare_site(const void *pa, const void *pb)
 static void cut_site(struct ranges *r, uint32_t site)
 {
 	struct numbering *out = r->w->out;
+	uint32_t callee = r->w->graph->sites[site].callee;
 
 	out->kind[site] = NUMBERED_PUSH;
 	out->n_cut++;
-	out->root[r->w->graph->sites[site].callee] = 1;
+	/* The last pass has kept id 0 free, and no place for an entry. */
+	if (r->last)
+		numbering_make_root(r->w, callee);
+	else
+		numbering_begin_in(r->w, callee);
 	r->again = true;
 }
 
@@ -199,9 +210,9 @@ static uint32_t cut_function(struct ranges *r, uint32_t x, uint64_t keep, bool d
 	for (uint32_t i = r->in.first[x]; i < r->in.first[x + 1]; i++) {
 		uint32_t site = r->in.item[i];
 
-		if (!site_has_value(w, site))
+		if (is_entry(w, site) || !site_has_value(w, site))
 			continue;
-		uint64_t count = w->out->num_cc[w->graph->sites[site].caller];
+		uint64_t count = edge_count(w, site);
 		double weight = w->weight[site] + NO_WEIGHT;
 
 		if (!dry) {
@@ -235,8 +246,8 @@ static uint32_t choose_cut(struct ranges *r, uint32_t t, uint64_t *keep_out)
 	memset(r->paths, 0, w->graph->n_funcs * sizeof(*r->paths));
 	r->paths[t] = 1;
 	for (uint32_t i = r->in.first[t]; i < r->in.first[t + 1]; i++)
-		if (site_has_value(w, r->in.item[i]))
-			total += w->out->num_cc[w->graph->sites[r->in.item[i]].caller];
+		if (edge_has_value(w, r->in.item[i]))
+			total += edge_count(w, r->in.item[i]);
 	/* t first, then what became final before it, backward. */
 	for (uint32_t at = last + 1; at-- > 0;) {
 		uint32_t x = at == last ? t : r->order[at];
@@ -248,7 +259,7 @@ static uint32_t choose_cut(struct ranges *r, uint32_t t, uint64_t *keep_out)
 		if (!take_steps(w, 2 + r->in.first[x + 1] - r->in.first[x]))
 			break;
 		for (uint32_t i = r->in.first[x]; i < r->in.first[x + 1]; i++)
-			if (site_has_value(w, r->in.item[i]))
+			if (!is_entry(w, r->in.item[i]) && site_has_value(w, r->in.item[i]))
 				r->paths[w->graph->sites[r->in.item[i]].caller] += r->paths[x];
 		uint64_t keep = keep_of(r, count);
 		double share = count * r->paths[x] / total, cost = 0, score;
@@ -287,7 +298,7 @@ static void handle_overflow(struct ranges *r, uint32_t site, const uint32_t *t, 
 			cut_site(r, site);
 }
 
-/* Sites into a set of functions which have no range yet. */
+/* Edges into a set of functions which have no range yet: hottest first, entries last. */
 static uint32_t gather(struct ranges *r, const uint32_t *set, uint32_t n_set)
 {
 	const struct numbering_work *w = r->w;
@@ -297,30 +308,21 @@ static uint32_t gather(struct ranges *r, const uint32_t *set, uint32_t n_set)
 		for (uint32_t i = r->in.first[set[k]]; i < r->in.first[set[k] + 1]; i++) {
 			uint32_t site = r->in.item[i];
 
-			if (!site_has_value(w, site) || r->assigned[site])
+			if (!edge_has_value(w, site) || r->assigned[site])
 				continue;
 			r->assigned[site] = 1;
-			r->candidates[n++] = (struct candidate){w->weight[site], 0,
-								w->out->num_cc[w->graph->sites[site].caller], site};
+			r->candidates[n++] = (struct candidate){is_entry(w, site) ? -1 : w->weight[site], 0,
+								edge_count(w, site), site};
 		}
 	}
-	if (w->given_order) {
-		qsort(r->candidates, n, sizeof(*r->candidates), compare_site);
-	} else {
-		qsort(r->candidates, n, sizeof(*r->candidates), compare_hot);
-		if (n_set == 1 && n > 1) {
-			uint32_t first = w->out->root[set[0]] ? 0 : 1;
-
-			qsort(r->candidates + first, n - first, sizeof(*r->candidates), compare_count);
-		}
-	}
+	qsort(r->candidates, n, sizeof(*r->candidates), w->given_order ? compare_site : compare_hot);
 	return n;
 }
 
-/* In the last pass: would the sites into one function fit? They are the candidates. */
-static bool would_fit(const struct ranges *r, uint32_t n, uint64_t next)
+/* In the last pass: would the edges into one function fit? They are the candidates from first on. */
+static bool would_fit(const struct ranges *r, uint32_t first, uint32_t n, uint64_t next)
 {
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = first; i < n; i++) {
 		uint64_t v = round_value(next);
 
 		if (v > r->w->limit || r->candidates[i].count > r->w->limit - v)
@@ -330,46 +332,114 @@ static bool would_fit(const struct ranges *r, uint32_t n, uint64_t next)
 	return true;
 }
 
+/* The first id that is free in all of T(edge). fullest: the function that has least room. */
+static uint64_t next_value(const struct ranges *r, const uint32_t *t, uint32_t n_t, uint32_t *fullest)
+{
+	uint64_t v = 0;
+
+	*fullest = t[0];
+	for (uint32_t k = 0; k < n_t; k++) {
+		if (r->next[t[k]] > v) {
+			v = r->next[t[k]];
+			*fullest = t[k];
+		}
+	}
+	return round_value(v);
+}
+
+static void assign_value(struct ranges *r, const struct candidate *c, uint64_t v, const uint32_t *t, uint32_t n_t)
+{
+	*edge_value(r->w, c->site) = v;
+	for (uint32_t k = 0; k < n_t; k++)
+		r->next[t[k]] = v + c->count;
+}
+
+/* Those that have 0, entries, others. */
+static int compare_key_count(const void *pa, const void *pb)
+{
+	const struct candidate *a = pa, *b = pb;
+
+	if (a->key != b->key)
+		return a->key < b->key ? -1 : 1;
+	return compare_count(pa, pb);
+}
+
+/*
+ * Gives 0 to as many of the candidates as can have it, hottest first, and brings them into the order in which
+ * the others are to follow. Returns the number of those that have 0.
+ */
+static uint32_t assign_zeros(struct ranges *r, uint32_t n, uint32_t n_set)
+{
+	uint32_t zeros = 0, entries = 0;
+	uint64_t most = r->w->limit;
+
+	for (uint32_t i = n; i-- > 0 && is_entry(r->w, r->candidates[i].site);)
+		entries++;
+	/* Entries have to find a place behind it. */
+	if (entries)
+		most = most < SMALL_VALUES ? most : SMALL_VALUES;
+	most = most > entries ? most - entries : 0;
+	for (uint32_t i = 0; i < n; i++) {
+		struct candidate *c = &r->candidates[i];
+		uint32_t self, n_t, fullest;
+		const uint32_t *t = closure_of(r->w, edge_callee(r->w, c->site), &self, &n_t);
+
+		c->key = is_entry(r->w, c->site) ? 1 : 2;
+		if (c->key == 1 || c->count > most || next_value(r, t, n_t, &fullest))
+			continue;
+		assign_value(r, c, 0, t, n_t);
+		c->key = 0;
+		zeros++;
+	}
+	qsort(r->candidates, n, sizeof(*r->candidates), n_set == 1 ? compare_key_count : compare_key);
+	return zeros;
+}
+
+/* A range did not fit into all of T(edge). */
+static void give_up(struct ranges *r, uint32_t edge, const uint32_t *t, uint32_t n_t, uint32_t fullest)
+{
+	if (is_entry(r->w, edge)) {
+		numbering_make_root(r->w, edge_callee(r->w, edge));
+		r->again = true;
+		return;
+	}
+	handle_overflow(r, edge, t, n_t, fullest);
+	if (r->last)
+		return;
+	for (uint32_t k = 0; k < n_t; k++) {
+		r->next[t[k]] = r->keep;
+		r->provisional[t[k]] = 1;
+	}
+}
+
 static void assign_ranges(struct ranges *r, const uint32_t *set, uint32_t n_set)
 {
 	struct numbering_work *w = r->w;
-	uint32_t n = gather(r, set, n_set);
+	uint32_t n = gather(r, set, n_set), zeros = w->given_order ? 0 : assign_zeros(r, n, n_set);
 
-	if (r->last && n_set == 1 && !would_fit(r, n, r->next[set[0]]) &&
+	if (r->last && n_set == 1 && !would_fit(r, zeros, n, r->next[set[0]]) &&
 	    r->members.first[r->group[set[0]]] + 1 == r->members.first[r->group[set[0]] + 1]) {
 		for (uint32_t i = 0; i < n; i++)
 			r->assigned[r->candidates[i].site] = 0;
 		cut_function(r, set[0], r->keep, false, NULL);
 		r->next[set[0]] = 1;
 		n = gather(r, set, n_set);
+		zeros = w->given_order ? 0 : assign_zeros(r, n, n_set);
 	}
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t site = r->candidates[i].site, self, n_t, fullest;
-		uint64_t count = r->candidates[i].count, v = 0;
-		const uint32_t *t = closure_of(w, w->graph->sites[site].callee, &self, &n_t);
+	for (uint32_t i = zeros; i < n; i++) {
+		const struct candidate c = r->candidates[i];
+		uint32_t self, n_t, fullest;
+		const uint32_t *t = closure_of(w, edge_callee(w, c.site), &self, &n_t);
+		uint64_t v = next_value(r, t, n_t, &fullest);
 
-		fullest = t[0];
-		for (uint32_t k = 0; k < n_t; k++) {
-			if (r->next[t[k]] > v) {
-				v = r->next[t[k]];
-				fullest = t[k];
-			}
+		if (v <= w->limit && c.count <= w->limit - v && !(is_entry(w, c.site) && v >= SMALL_VALUES)) {
+			assign_value(r, &c, v, t, n_t);
+			continue;
 		}
-		v = round_value(v);
-		if (v > w->limit || count > w->limit - v) {
-			/* The cuts may concern sites that are still to come here; this pass does not count. */
-			handle_overflow(r, site, t, n_t, fullest);
-			if (r->last)
-				continue;
-			for (uint32_t k = 0; k < n_t; k++) {
-				r->next[t[k]] = r->keep;
-				r->provisional[t[k]] = 1;
-			}
+		/* The cuts may concern sites that are still to come here; this pass does not count. */
+		give_up(r, c.site, t, n_t, fullest);
+		if (!r->last)
 			break;
-		}
-		w->out->value[site] = v;
-		for (uint32_t k = 0; k < n_t; k++)
-			r->next[t[k]] = v + count;
 	}
 }
 
@@ -407,7 +477,7 @@ static void run_pass(struct ranges *r)
 	r->n_order = 0;
 	memset(r->final, 0, n);
 	memset(r->provisional, 0, n);
-	memset(r->assigned, 0, w->graph->n_sites);
+	memset(r->assigned, 0, (size_t)w->graph->n_sites + w->graph->n_funcs);
 	memset(r->pending, 0, n * sizeof(*r->pending));
 	memset(r->group_pending, 0, n * sizeof(*r->group_pending));
 	for (uint32_t f = 0; f < n; f++) {
@@ -415,10 +485,10 @@ static void run_pass(struct ranges *r)
 		bool shared = r->members.first[group + 1] - r->members.first[group] > 1;
 
 		if (r->last && shared)
-			w->out->root[f] = 1;
+			numbering_make_root(w, f);
 		r->next[f] = w->out->root[f] ? 1 : 0;
 		for (uint32_t i = r->in.first[f]; i < r->in.first[f + 1]; i++) {
-			if (site_has_value(w, r->in.item[i])) {
+			if (!is_entry(w, r->in.item[i]) && site_has_value(w, r->in.item[i])) {
 				r->pending[f]++;
 				r->group_pending[group]++;
 			}
@@ -482,7 +552,7 @@ int numbering_ranges(struct numbering_work *w)
 	r.next = malloc(n * sizeof(uint64_t));
 	r.final = malloc(n);
 	r.provisional = malloc(n);
-	r.assigned = malloc((size_t)w->graph->n_sites + 1);
+	r.assigned = malloc((size_t)w->graph->n_sites + n);
 	r.order = malloc(n * sizeof(uint32_t));
 	r.ready = malloc(n * sizeof(uint32_t));
 	r.deferred = malloc(n * sizeof(uint32_t));

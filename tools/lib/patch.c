@@ -20,6 +20,8 @@
 #define PAGE_ENTRY ((int)__builtin_offsetof(struct pcce_page, entry))
 #define TOP (PAGE_ENTRY - 16) /* the top entry, relative to off */
 #define RESTORE_LEN 10
+#define REX 0x40 /* without an effect */
+#define REX_W 0x48
 
 /* Code under construction; its last byte but one will stand before `end`. */
 struct code {
@@ -86,6 +88,7 @@ int page_access_read(const struct elf_module *m, const struct pcce_helper_entrie
 	out->pop = e->pop;
 	out->push_slow = e->push_slow;
 	out->pop_slow = e->pop_slow;
+	out->leaf = e->leaf;
 	if (p && p[0] == 0x49 && p[1] == 0xc7 && p[2] == 0xc3) {
 		out->executable = true;
 		out->offset = (int32_t)x86_load32(p + 3);
@@ -102,35 +105,29 @@ int page_access_read(const struct elf_module *m, const struct pcce_helper_entrie
 
 /* ---- forms ----------------------------------------------------------------------- */
 
-/* add or subtract value; sub: 0x28 in the modrm's reg field, 0 for add. */
+/* Add or subtract value; sub: 0x28 in the modrm's reg field, 0 for add. Constants and prefixes are longer than they need
+ * be: the slot has the room, and each nop less is one instruction less. */
 static void put_arith(struct code *c, struct fixups *f, const struct page_access *page, uint64_t value, uint8_t sub)
 {
 	bool upper = value >> 31;
 	uint32_t imm = upper ? value >> 32 : value;
-	bool is_short = imm < 0x80;
-	uint8_t opcode = is_short ? 0x83 : 0x81, at = PAGE_ID + (upper ? 4 : 0);
+	uint8_t at = PAGE_ID + (upper ? 4 : 0);
 
 	if (page->executable) {
-		PUT(c, 0x64);
-		if (!upper)
-			PUT(c, 0x48);
-		PUT(c, opcode, 0x04 | sub, 0x25); /* add/sub imm, %fs:D+id */
+		PUT(c, 0x64, upper ? REX : REX_W, 0x81, 0x04 | sub, 0x25); /* add/sub imm, %fs:D+id */
 		put32(c, page->offset + at);
 	} else {
 		PUT(c, 0x4c, 0x8b, 0x1d); /* mov G(%rip), %r11 */
 		put_target(c, f, page->got, false);
-		PUT(c, 0x64, upper ? 0x41 : 0x49, opcode, 0x43 | sub, at); /* add/sub imm, %fs:id(%r11) */
+		PUT(c, 0x64, upper ? 0x41 : 0x49, 0x81, 0x43 | sub, at); /* add/sub imm, %fs:id(%r11) */
 	}
-	if (is_short)
-		PUT(c, imm);
-	else
-		put32(c, imm);
+	put32(c, imm);
 }
 
 static void put_ext_before(struct code *c, struct fixups *f, const struct page_access *page, uint64_t key)
 {
 	if (page->executable) {
-		PUT(c, 0x64, 0xc7, 0x04, 0x25); /* movl $key, %fs:D+ext */
+		PUT(c, 0x64, REX, 0xc7, 0x04, 0x25); /* movl $key, %fs:D+ext */
 		put32(c, page->offset + PAGE_EXT);
 		put32(c, key);
 		return;
@@ -145,7 +142,7 @@ static void put_ext_before(struct code *c, struct fixups *f, const struct page_a
 static void put_ext_after(struct code *c, struct fixups *f, const struct page_access *page)
 {
 	if (page->executable) {
-		PUT(c, 0x64, 0xc7, 0x04, 0x25); /* movl $0, %fs:D+ext */
+		PUT(c, 0x64, REX, 0xc7, 0x04, 0x25); /* movl $0, %fs:D+ext */
 		put32(c, page->offset + PAGE_EXT);
 	} else {
 		PUT(c, 0x4c, 0x8b, 0x1d); /* mov G(%rip), %r11 */
@@ -163,7 +160,7 @@ static void put_helper(struct code *c, struct fixups *f, uint64_t helper)
 	put_target(c, f, helper, false);
 }
 
-static void put_inline_push(struct code *c, struct fixups *f, const struct page_access *page)
+static void put_inline_push(struct code *c, struct fixups *f, const struct page_access *page, bool clear)
 {
 	int32_t d = page->offset;
 
@@ -189,9 +186,11 @@ static void put_inline_push(struct code *c, struct fixups *f, const struct page_
 	put32(c, d + PAGE_ID);
 	PUT(c, 0x64, 0x4d, 0x89, 0x9a); /* mov %r11, %fs:D+new.id(%r10) */
 	put32(c, d + PAGE_ENTRY);
-	PUT(c, 0x45, 0x31, 0xd2);	      /* xor %r10d, %r10d */
-	PUT(c, 0x64, 0x4c, 0x89, 0x14, 0x25); /* mov %r10, %fs:D+id */
+	if (!clear)
+		return;
+	PUT(c, 0x64, REX_W, 0xc7, 0x04, 0x25); /* movq $0, %fs:D+id */
 	put32(c, d + PAGE_ID);
+	put32(c, 0);
 }
 
 static void put_inline_pop(struct code *c, struct fixups *f, const struct page_access *page)
@@ -214,6 +213,43 @@ static void put_inline_pop(struct code *c, struct fixups *f, const struct page_a
 	PUT(c, 0x64, 0x83, 0x2c, 0x25); /* subl $16, %fs:D+off */
 	put32(c, d + PAGE_OFF);
 	PUT(c, 16);
+}
+
+static void put_set_id(struct code *c, struct fixups *f, const struct page_access *page, uint32_t id)
+{
+	if (page->executable) {
+		PUT(c, 0x64, REX_W, 0xc7, 0x04, 0x25); /* movq $id, %fs:D+id */
+		put32(c, page->offset + PAGE_ID);
+	} else {
+		PUT(c, 0x4c, 0x8b, 0x1d); /* mov G(%rip), %r11 */
+		put_target(c, f, page->got, false);
+		PUT(c, 0x64, 0x49, 0xc7, 0x43, PAGE_ID); /* movq $id, %fs:id(%r11) */
+	}
+	put32(c, id);
+}
+
+/* A function that was called as a leaf, with ext set, takes the way through __pcce_leaf; or,
+ * where that cannot be, leaves the id alone. */
+static void put_leaf_check(struct code *c, struct fixups *f, const struct page_access *page, bool stack)
+{
+	const uint8_t set_length = page->executable ? 13 : 16;
+
+	if (page->executable) {
+		PUT(c, 0x64, REX_W, 0x83, 0x3c, 0x25); /* cmpq $0, %fs:D+ext */
+		put32(c, page->offset + PAGE_EXT);
+		PUT(c, 0);
+	} else {
+		PUT(c, 0x4c, 0x8b, 0x1d); /* mov G(%rip), %r11 */
+		put_target(c, f, page->got, false);
+		PUT(c, 0x64, 0x49, 0x83, 0x7b, PAGE_EXT, 0); /* cmpq $0, %fs:ext(%r11) */
+	}
+	if (stack) {
+		PUT(c, 0x75, set_length); /* jne behind */
+		return;
+	}
+	PUT(c, 0x4c, 0x8d, 0x1d, 6, 0, 0, 0); /* lea 1f(%rip), %r11 */
+	PUT(c, 0x0f, 0x85);		      /* jne __pcce_leaf; 1: */
+	put_target(c, f, page->leaf, false);
 }
 
 /* ---- slots ----------------------------------------------------------------------- */
@@ -259,8 +295,9 @@ static int make_before(const struct page_access *page, const struct cg_site *s, 
 		put_ext_before(c, &f, page, key);
 		break;
 	case PCCE_KIND_PUSH:
-		if (page->executable && s->before_len >= PCCE_SLOT_PUSH + (spill ? PCCE_SLOT_SPILL_REGS : 0))
-			put_inline_push(c, &f, page);
+		if (page->executable && s->before_len >= (s->clears ? PCCE_SLOT_PUSH_CLEAR : PCCE_SLOT_PUSH) +
+								 (spill ? PCCE_SLOT_SPILL_REGS : 0))
+			put_inline_push(c, &f, page, s->clears);
 		else
 			put_helper(c, &f, page->push);
 		break;
@@ -334,7 +371,7 @@ bool patch_ext_fits(const struct cg_site *s, const void *ctx)
 	bool has_after = !(s->flags & PCCE_SITE_NORETURN);
 
 	if (page->executable)
-		return s->before_len >= 12 && (!has_after || s->after_len >= 12) &&
+		return s->before_len >= PCCE_SLOT_DIRECT && (!has_after || s->after_len >= PCCE_SLOT_DIRECT) &&
 		       !((s->before + s->before_len) >> 32);
 	return s->before_len >= PCCE_SLOT_LEAF_PIC_BEFORE + spill &&
 	       (!has_after || s->after_len >= PCCE_SLOT_DIRECT_PIC);
@@ -387,5 +424,49 @@ int patch_apply(const struct elf_module *m, const struct cg_site *s, const char 
 				func, s->line, (unsigned long long)s->before);
 	memcpy(image + (before - m->image), patch->before, s->before_len);
 	memcpy(image + (after - m->image), patch->after, s->after_len);
+	return 0;
+}
+
+/* ---- entries --------------------------------------------------------------------- */
+
+uint64_t patch_behind_entry(const struct cg_func *f)
+{
+	return f->addr + f->entry + f->entry_len;
+}
+
+int patch_entry(const struct page_access *page, const struct elf_module *m, const struct cg_func *f, uint32_t start,
+		uint8_t *image, struct fail *why)
+{
+	const uint8_t *slot = elf_module_at(m, f->addr + f->entry, f->entry_len);
+	struct fixups fixups = {};
+	struct code c = {};
+	size_t pad;
+
+	if (f->block_flags & PCCE_BLOCK_LEAF)
+		put_leaf_check(&c, &fixups, page, f->block_flags & PCCE_BLOCK_STACK);
+	put_set_id(&c, &fixups, page, start);
+	if (!slot || c.n > f->entry_len || !x86_only_nops(slot, f->entry_len))
+		return fail_set(why, -EINVAL,
+				"has an entry slot in '%s' that is not empty, or too small: its site records are damaged, or it "
+				"was encoded and lost its table",
+				f->name);
+	pad = f->entry_len - c.n;
+	if (fix(&c, &fixups, f->addr + f->entry + pad, 0))
+		return fail_set(why, -EINVAL, "is too large: '%s' is more than 2 GiB away from its data", f->name);
+	x86_fill_nops(image + (slot - m->image), pad);
+	memcpy(image + (slot - m->image) + pad, c.bytes, c.n);
+	return 0;
+}
+
+int patch_distance(const struct elf_module *m, const struct cg_site *s, const struct cg_func *callee, uint8_t *image,
+		   struct fail *why)
+{
+	const uint8_t *field = elf_module_at(m, s->distance, 4);
+	int64_t distance = (int64_t)(patch_behind_entry(callee) - (s->distance + 4));
+	int32_t rel = (int32_t)distance;
+
+	if (!field || rel != distance)
+		return fail_set(why, -EINVAL, "is too large: '%s' is 2 GiB away from a call of it", callee->name);
+	memcpy(image + (field - m->image), &rel, 4);
 	return 0;
 }

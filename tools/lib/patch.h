@@ -11,7 +11,7 @@ struct page_access {
 	bool executable; /* by a constant offset from %fs */
 	int32_t offset;
 	uint64_t got; /* otherwise: vaddr of the GOT slot that holds the offset */
-	uint64_t push, pop, push_slow, pop_slow;
+	uint64_t push, pop, push_slow, pop_slow, leaf;
 };
 
 int page_access_read(const struct elf_module *m, const struct pcce_helper_entries *e, struct page_access *out,
@@ -29,6 +29,15 @@ bool patch_ext_fits(const struct cg_site *s, const void *ctx);
 /* kind: enum pcce_site_kind; value: with ADD. out->kind may differ from kind in nothing. */
 int patch_make(const struct page_access *page, const struct cg_site *s, const char *func, enum pcce_site_kind kind,
 	       uint64_t value, struct slot_patch *patch, struct pcce_table_site *out, struct fail *why);
+
+/* Fills a function's entry slot so that it sets the id to start; makes what leads to the function by this
+ * site lead behind the slot. In a copy of the image. */
+int patch_entry(const struct page_access *page, const struct elf_module *m, const struct cg_func *f, uint32_t start,
+		uint8_t *image, struct fail *why);
+int patch_distance(const struct elf_module *m, const struct cg_site *s, const struct cg_func *callee, uint8_t *image,
+		   struct fail *why);
+/* The first address behind the entry slot. */
+uint64_t patch_behind_entry(const struct cg_func *f);
 
 /* Writes both slots into a copy of the image. Refuses a slot that does not consist of nops. */
 int patch_apply(const struct elf_module *m, const struct cg_site *s, const char *func, const struct slot_patch *patch,

@@ -63,6 +63,8 @@ static int read_block(const struct elf_module *m, const uint8_t *data, size_t si
 
 	if (!segment || !segment->executable || !elf_module_at(m, b->head.start, b->head.length))
 		return damaged(why, at, "lies outside the code");
+	if (b->head.entry_len && (uint64_t)b->head.entry + b->head.entry_len > b->head.length)
+		return damaged(why, at, "has an entry slot outside its function");
 	return check_sites(b, at, why);
 }
 
@@ -208,7 +210,7 @@ static int read_entries(const struct elf_module *m, const struct elf_section *se
 				"contains another version of the runtime: link it with the flags of this installation");
 	if (e->text_end < e->text || !elf_module_at(m, e->text, e->text_end - e->text) || !inside(e, e->push, 1) ||
 	    !inside(e, e->pop, 1) || !inside(e, e->push_slow, 1) || !inside(e, e->pop_slow, 1) ||
-	    !inside(e, e->tls_insn, 7))
+	    !inside(e, e->tls_insn, 7) || !inside(e, e->leaf, 1))
 		return fail_set(
 			why, -EINVAL,
 			"has lost parts of the runtime (--gc-sections without the flags of `pcce-config --ldflags`?)");

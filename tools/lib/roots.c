@@ -10,7 +10,8 @@
  *   3. At a fixed address, pointers are plain numbers: any four bytes of any segment
  *      that equal a function's address (a small code model's pointers have zeros above).
  *   4. In code, position-independent or not: a lea of a function's address.
- *   5. In code that is not instrumented: any call or jump to a function.
+ *   5. In code that is not instrumented: any call or jump to a function. In code that is, but outside of sites (inline
+ *      assembly), only that it exists is noted.
  *   6. In code: any eight bytes that are the distance of a function from the GOT: how the
  *      large code model makes addresses in position-independent code.
  *
@@ -34,14 +35,19 @@ struct scan {
 	uint8_t *entry;	    /* a bit for each address: may be a function's */
 };
 
-static void mark(const struct scan *s, uint64_t vaddr)
+static uint32_t find_func(const struct scan *s, uint64_t vaddr)
 {
 	uint64_t bit = vaddr - s->low;
-	uint32_t func;
 
 	if (vaddr < s->low || vaddr >= s->high || !(s->entry[bit / 8] >> bit % 8 & 1))
-		return;
-	func = callgraph_entered_at(s->cg, s->m, vaddr);
+		return NONE;
+	return callgraph_entered_at(s->cg, s->m, vaddr);
+}
+
+static void mark(const struct scan *s, uint64_t vaddr)
+{
+	uint32_t func = find_func(s, vaddr);
+
 	if (func != NONE)
 		s->cg->funcs[func].root = true;
 }
@@ -105,6 +111,7 @@ static void scan_code(const struct scan *s, const struct elf_segment *segment, c
 {
 	const uint8_t *p = elf_module_at(s->m, segment->vaddr, segment->file_size);
 	const struct cg_part *part = s->cg->parts, *end = part + s->cg->n_parts;
+	const struct cg_site *site = s->cg->sites, *sites_end = site + s->cg->n_sites;
 
 	for (uint64_t i = 1; p && i + 4 <= segment->file_size; i++) {
 		uint64_t at = segment->vaddr + i;
@@ -121,8 +128,17 @@ static void scan_code(const struct scan *s, const struct elf_segment *segment, c
 			bool instrumented = part < end && at - 1 >= part->addr;
 			bool runtime = r->has_entries && at - 1 >= r->entries.text && at - 1 < r->entries.text_end;
 
-			if (instrumented || runtime)
+			if (runtime)
 				continue;
+			if (instrumented) {
+				uint32_t func = find_func(s, at + 4 + (uint64_t)x86_load_rel32(p + i));
+
+				while (site < sites_end && site->distance < at)
+					site++;
+				if (func != NONE && !(site < sites_end && site->distance == at))
+					s->cg->funcs[func].stray = true;
+				continue;
+			}
 		}
 		mark(s, at + 4 + (uint64_t)x86_load_rel32(p + i));
 	}

@@ -171,8 +171,17 @@ static int check_edges(const struct table *t, const char **why)
 		for (uint32_t k = f->first_edge; k < f->first_edge + f->n_edges; k++) {
 			const struct pcce_table_edge *e = &t->edges[k];
 
-			if (e->site >= t->head->sites.count || e->value >= PCCE_ID_LIMIT || e->value < end)
+			if (e->value >= PCCE_ID_LIMIT || e->value < end)
 				REFUSE("is damaged: ids of a function overlap");
+			end = e->value + 1;
+			if (e->site == PCCE_NONE) {
+				if (e->tail >= t->head->funcs.count || !(t->funcs[e->tail].flags & PCCE_FUNC_ENTERED) ||
+				    end > f->num_cc)
+					REFUSE("is damaged: an edge begins nowhere");
+				continue;
+			}
+			if (e->site >= t->head->sites.count)
+				REFUSE("is damaged: an edge belongs to no site");
 			const struct pcce_table_site *s = &t->sites[e->site];
 
 			if (s->kind != (e->value ? PCCE_KIND_ADD : PCCE_KIND_NONE) || s->value != e->value)
@@ -197,17 +206,22 @@ static int check_acyclic(const struct table *t, const char **why)
 		goto out;
 	}
 	for (uint64_t i = 0; i < t->head->edges.count; i++)
-		first[t->sites[t->edges[i].site].func + 2]++;
+		if (t->edges[i].site != PCCE_NONE)
+			first[t->sites[t->edges[i].site].func + 2]++;
 	for (uint64_t i = 0; i < n; i++)
 		first[i + 2] += first[i + 1];
 	for (uint64_t i = 0; i < n; i++) {
 		const struct pcce_table_func *f = &t->funcs[i];
 
-		left[i] = f->n_edges;
+		left[i] = 0;
+		for (uint32_t k = f->first_edge; k < f->first_edge + f->n_edges; k++) {
+			if (t->edges[k].site == PCCE_NONE)
+				continue;
+			callee[first[t->sites[t->edges[k].site].func + 1]++] = i;
+			left[i]++;
+		}
 		if (!left[i])
 			queue[ready++] = i;
-		for (uint32_t k = f->first_edge; k < f->first_edge + f->n_edges; k++)
-			callee[first[t->sites[t->edges[k].site].func + 1]++] = i;
 	}
 	for (; done < ready; done++)
 		for (uint32_t k = first[queue[done]]; k < first[queue[done] + 1]; k++)
@@ -380,7 +394,7 @@ uint32_t table_in_edge(const struct table *t, uint32_t func, uint64_t id)
 	int64_t at;
 
 	LAST_AT_MOST(at, f->n_edges, id, e[i].value);
-	if (at < 0 || id - e[at].value >= t->funcs[t->sites[e[at].site].func].num_cc)
+	if (at < 0 || id - e[at].value >= (e[at].site == PCCE_NONE ? 1 : t->funcs[t->sites[e[at].site].func].num_cc))
 		return PCCE_NONE;
 	return f->first_edge + (uint32_t)at;
 }

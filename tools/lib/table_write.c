@@ -107,10 +107,13 @@ static int build_functions(struct builder *b)
 		*out = (struct pcce_table_func){.addr = func->addr, .num_cc = n->num_cc[f]};
 		if (strings_add(&b->strings, func->name, &out->name))
 			return -ENOMEM;
-		out->flags = (n->root[f] ? PCCE_FUNC_ROOT : 0) | (n->tail_out[f] ? PCCE_FUNC_TAIL_OUT : 0) |
+		out->flags = (n->root[f] ? PCCE_FUNC_ROOT : 0) | (n->entered[f] ? PCCE_FUNC_ENTERED : 0) |
+			     (n->tail_out[f] ? PCCE_FUNC_TAIL_OUT : 0) |
 			     (func->block_flags & PCCE_BLOCK_RESTORES ? PCCE_FUNC_RESTORES : 0);
 		out->first_edge = n->first_edge[f];
 		out->n_edges = n->first_edge[f + 1] - n->first_edge[f];
+		if (func->sets_id)
+			out->entry = patch_behind_entry(func) - func->addr;
 	}
 	for (uint32_t p = 0; p < b->cg->n_parts; p++)
 		b->parts[p] =
@@ -178,9 +181,12 @@ static int build_edges(struct builder *b, const struct pcce_table_site *sites, c
 	}
 	for (size_t i = 0; i < b->n->n_edges; i++) {
 		const struct numbering_edge *e = &b->n->edges[i];
-		uint32_t callee = b->cg->graph_sites[e->site].callee;
 
-		b->edges[i] = (struct pcce_table_edge){e->value, first[e->site], e->callee != callee};
+		if (e->site == NUMBERING_NO_SITE)
+			b->edges[i] = (struct pcce_table_edge){e->value, PCCE_NONE, e->start};
+		else
+			b->edges[i] = (struct pcce_table_edge){e->value, first[e->site],
+							       e->callee != b->cg->graph_sites[e->site].callee};
 	}
 	free(first);
 	return 0;

@@ -14,9 +14,11 @@
 #include <string.h>
 #include "tools/lib/x86.h"
 
-#define NOP_MAX 9
+/* An instruction has 15 bytes at most. Processors that take long over many prefixes are long gone: Silvermont, Bulldozer. */
+#define NOP_MAX 15
+#define NOP_PLAIN 9
 
-static const uint8_t nops[NOP_MAX + 1][NOP_MAX] = {
+static const uint8_t nops[NOP_PLAIN + 1][NOP_PLAIN] = {
 	{0},
 	{0x90},
 	{0x66, 0x90},
@@ -105,8 +107,10 @@ void x86_fill_nops(uint8_t *code, size_t n)
 	while (n) {
 		/* As few as possible, and of about equal length. */
 		size_t count = (n + NOP_MAX - 1) / NOP_MAX, length = (n + count - 1) / count;
+		size_t prefixes = length > NOP_PLAIN ? length - NOP_PLAIN : 0;
 
-		memcpy(code, nops[length], length);
+		memset(code, 0x66, prefixes);
+		memcpy(code + prefixes, nops[length - prefixes], length - prefixes);
 		code += length;
 		n -= length;
 	}
@@ -125,11 +129,11 @@ static bool only_filler(const uint8_t *code, size_t n)
 static struct x86_branch branch_at(const uint8_t *code, size_t n, size_t at, size_t length, uint64_t vaddr,
 				   enum x86_branch_kind kind, int64_t displacement)
 {
-	struct x86_branch none = {X86_NO_BRANCH, 0};
+	size_t bytes = length > 2 ? 4 : 1;
 
 	if (!only_filler(code + at + length, n - at - length))
-		return none;
-	return (struct x86_branch){kind, vaddr + at + length + (uint64_t)displacement};
+		return (struct x86_branch){};
+	return (struct x86_branch){kind, vaddr + at + length + (uint64_t)displacement, at + length - bytes, bytes};
 }
 
 static bool is_prefix(uint8_t byte)
@@ -140,7 +144,7 @@ static bool is_prefix(uint8_t byte)
 
 struct x86_branch x86_decode_branch(const uint8_t *code, size_t n, uint64_t vaddr, bool jump)
 {
-	struct x86_branch none = {X86_NO_BRANCH, 0};
+	struct x86_branch none = {};
 	size_t at = 0;
 
 	/* lea x@tlsgd(%rip), %rdi */

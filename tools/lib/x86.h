@@ -19,6 +19,8 @@ enum x86_branch_kind {
 struct x86_branch {
 	enum x86_branch_kind kind;
 	uint64_t target;
+	size_t field;	    /* X86_TO_ADDRESS: where in the code the distance stands, */
+	size_t field_bytes; /* 4 or 1, and is its end: the distance counts from there */
 };
 
 /* What the code of one site, n bytes at vaddr, calls (or, for a tail call, jumps to). Besides one

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The entry slot: bytes that do nothing at the beginning of a function, for
+ * pcce-encode to fill.
+ *
+ *	f:			all others come here
+ *		[endbr64]
+ *	.Lpcce_n1: .byte ...	16 bytes of nops
+ *		...		encode sends direct calls here
+ *
+ * A function that callers outside the call graph may enter (through a pointer, from
+ * code that is not instrumented) sets the id there itself: whoever called it has an
+ * id that means nothing here, and this one can be told from those that direct calls bring.
+ *
+ * The slot stands before every label of the function, so that no loop comes through
+ * it, and brings no line number: debuggers take a second one for the prologue's end.
+ */
+#include "internal.h"
+
+static bool calls_itself(function *fun)
+{
+	struct callee callee;
+
+	for (rtx_insn *insn = get_insns(); insn; insn = NEXT_INSN(insn)) {
+		if (!CALL_P(insn) || pcce_fake_call_p(insn))
+			continue;
+		callee_of(insn, &callee);
+		if (callee.decl == fun->decl)
+			return true;
+	}
+	return false;
+}
+
+static bool is_endbr(rtx_insn *insn)
+{
+	return insn && NONJUMP_INSN_P(insn) && recog_memoized(insn) == CODE_FOR_nop_endbr;
+}
+
+static unsigned int looks_back; /* of the functions, which are compiled one by one, the last that does: its DECL_UID */
+
+void entry_looks_back(function *fun)
+{
+	looks_back = DECL_UID(fun->decl);
+}
+
+unsigned int entry_length(function *fun, unsigned int *block_flags)
+{
+	cgraph_node *node = cgraph_node::get(fun->decl);
+
+	if (node && node->local && !calls_itself(fun))
+		return 0;
+	if ((crtl->profile && flag_fentry) || crtl->patch_area_size ||
+	    lookup_attribute("ms_hook_prologue", DECL_ATTRIBUTES(fun->decl)))
+		*block_flags |= PCCE_BLOCK_FIXED;
+	if (!callee_replaces_leaf(fun->decl, callee_assembler_name(fun->decl)))
+		return PCCE_SLOT_ENTRY;
+	*block_flags |= PCCE_BLOCK_LEAF;
+	if (fun->stdarg || maybe_ne(crtl->args.size, 0) || looks_back == DECL_UID(fun->decl))
+		*block_flags |= PCCE_BLOCK_STACK;
+	return PCCE_SLOT_ENTRY_LEAF;
+}
+
+void entry_emit(unsigned int label, unsigned int length)
+{
+	rtx_insn *first = next_nonnote_nondebug_insn(get_insns());
+	char text[PCCE_SLOT_ENTRY_LEAF * 5 + 64];
+
+	gcc_assert(NOTE_P(get_insns()) || is_endbr(get_insns()));
+	slot_print(text, sizeof(text), 'n', label, length);
+	asm_text_after(text, is_endbr(first) ? first : get_insns(), UNKNOWN_LOCATION);
+}

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Where an exception lands in code that is not instrumented: in a catch or a clean-up of a library.
+ *
+ * Instrumented code restores its state at its landing pads (__pcce_restore).  Other code has no such call, and what the
+ * functions that the exception has left have pushed would stay behind.  A personality routine, of whichever language,
+ * says where a frame is to be entered by _Unwind_SetIP, and it is there that we come in:
+ *
+ *  1. A landing pad of instrumented code begins with PCCE_LANDING_MARK.  That is all that happens in programs without
+ *     other landing pads: a comparison.
+ *  2. Else the stack is walked.  An entry belongs to the frame that goes on behind the call that the entry names.  From
+ *     the innermost frame outwards, those before the landing one take their entries away; the frame of what
+ *     remains on top must be found at the landing one or outside of it, or we have misunderstood something.
+ *  3. If frames of ours go, the unwinder is given one of our stubs (landing_stubs.S) to enter, with all
+ *     registers as the landing pad is to find them.  There the entries are dropped and the landing pad is jumped
+ *     to.  From here to there ext is PCCE_EXT_CHANGING, so a sample is marked.
+ *  4. What cannot be established is not guessed: the state becomes PCCE_ID_LOST, as after a change of stacks that we
+ * know nothing of (contexts.c).
+ *
+ * The price is a walk as long as the unwinder's own.  A stub and its record are in use from 3 to the jump; what
+ * a handler does in between has another one.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <unwind.h>
+#include "internal.h"
+#include "landing.h"
+#include "segments.h"
+
+#ifndef RTLD_NEXT
+#define RTLD_NEXT ((void *)-1L)
+#endif
+
+#define HIDDEN __attribute__((visibility("hidden")))
+
+extern __thread struct pcce_page pcce_page __attribute__((tls_model("initial-exec")));
+
+HIDDEN uint64_t __pcce_landing_finish(unsigned int i);
+HIDDEN void __pcce_set_ip(struct _Unwind_Context *frame, uint64_t ip);
+
+/* landing_stubs.S */
+extern HIDDEN const char __pcce_landing_stubs[];
+extern HIDDEN void __pcce_signal_entry(int sig, void *info, void *context);
+
+/* The functions of one unwinder: they agree on what struct _Unwind_Context is. */
+struct unwinder {
+	void (*set_ip)(struct _Unwind_Context *, _Unwind_Ptr);
+	_Unwind_Ptr (*get_ip)(struct _Unwind_Context *);
+	_Unwind_Ptr (*region_start)(struct _Unwind_Context *);
+	_Unwind_Word (*get_cfa)(struct _Unwind_Context *);
+	_Unwind_Reason_Code (*backtrace)(_Unwind_Trace_Fn, void *);
+};
+
+/* Read by landing_stubs.S. */
+HIDDEN struct landing __pcce_landings[LANDINGS];
+
+/* ---- the unwinder that was called ------------------------------------------------------- */
+
+#ifdef PCCE_STATIC
+extern void __real__Unwind_SetIP(struct _Unwind_Context *frame, _Unwind_Ptr ip);
+
+static bool find_unwinder(struct unwinder *u, const void *caller)
+{
+	(void)caller;
+	*u = (struct unwinder){__real__Unwind_SetIP, _Unwind_GetIP, _Unwind_GetRegionStart, _Unwind_GetCFA,
+			       _Unwind_Backtrace};
+	return true;
+}
+#else
+extern void *dlsym(void *, const char *) __attribute__((weak));
+extern void *dlopen(const char *, int) __attribute__((weak));
+extern int dlclose(void *) __attribute__((weak));
+extern int dladdr(const void *, Dl_info *) __attribute__((weak));
+
+/* The object that holds this address; it stays loaded, since it is being run. */
+static void *object_of(const void *address)
+{
+	Dl_info info;
+	void *handle;
+
+	if (!dladdr || !dlopen || !dlclose || !dladdr(address, &info) || !info.dli_fname)
+		return NULL;
+	handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	if (handle)
+		dlclose(handle);
+	return handle;
+}
+
+static bool find_in(struct unwinder *u, void *object)
+{
+	u->set_ip = dlsym(object, "_Unwind_SetIP");
+	u->get_ip = dlsym(object, "_Unwind_GetIP");
+	u->region_start = dlsym(object, "_Unwind_GetRegionStart");
+	u->get_cfa = dlsym(object, "_Unwind_GetCFA");
+	u->backtrace = dlsym(object, "_Unwind_Backtrace");
+	return u->set_ip;
+}
+
+/*
+ * What the caller would have been bound to without us: the next one of the global scope, or, for a library with a scope
+ * of its own, the first one there.
+ */
+static bool find_unwinder(struct unwinder *u, const void *caller)
+{
+	static struct unwinder next;
+	static uint32_t state; /* of next */
+	uint32_t expected = 0;
+	void *object;
+
+	if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == 2) {
+		*u = next;
+		return true;
+	}
+	if (!dlsym)
+		return false;
+	if (find_in(u, RTLD_NEXT)) {
+		if (__atomic_compare_exchange_n(&state, &expected, 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+			next = *u;
+			__atomic_store_n(&state, 2, __ATOMIC_RELEASE);
+		}
+		return true;
+	}
+	object = object_of(caller);
+	return object && find_in(u, object);
+}
+#endif
+
+/* ---- calls ------------------------------------------------------------------------------- */
+
+/* Bytes of a ModRM operand with what follows it. */
+static unsigned int operand_length(const unsigned char *modrm)
+{
+	unsigned int mod = *modrm >> 6, rm = *modrm & 7, length = 1;
+
+	if (mod == 3)
+		return length;
+	if (rm == 4) {
+		length++;
+		if (mod == 0 && (modrm[1] & 7) == 5)
+			length += 4;
+	} else if (mod == 0 && rm == 5) {
+		length += 4;
+	}
+	return length + (mod == 1 ? 1 : mod == 2 ? 4 : 0);
+}
+
+/* Where the call of a site returns to; 0 if it is not a single instruction. */
+static uint64_t return_of(uint64_t site)
+{
+	static const unsigned char restore[] = {0x4c, 0x8b, 0x5c, 0x24, 0x80, 0x4c, 0x8b, 0x54, 0x24, 0x88};
+	const unsigned char *p = (const unsigned char *)site;
+
+	if (!site)
+		return 0;
+	if (!memcmp(p, restore, sizeof(restore))) /* see PCCE_SITE_SPILL_REGS in docs/slots.md */
+		p += sizeof(restore);
+	while (*p == 0x67 || *p == 0xf2 || *p == 0x3e || *p >> 4 == 4)
+		p++;
+	if (*p == 0xe8)
+		return (uint64_t)p + 5;
+	if (*p == 0xff && (p[1] >> 3 & 7) == 2)
+		return (uint64_t)p + 1 + operand_length(p + 1);
+	return 0;
+}
+
+/* ---- the encoding stack, from the top ------------------------------------------------------ */
+
+struct cursor {
+	uint32_t number, left; /* segment, and entries of it that are left */
+	struct pcce_entry top; /* the entry below, its count lowered by what was taken */
+	uint64_t returns;      /* where its call returns to; 0: not known */
+	bool empty, special, unknown;
+};
+
+static uint64_t position_now(void)
+{
+	return *(const volatile __u64 *)&pcce_page.position;
+}
+
+static const struct pcce_segment *stored(uint32_t number)
+{
+	const struct pcce_segment *area = (const struct pcce_segment *)(uintptr_t)pcce_page.area;
+
+	return area && number < PCCE_AREA_SEGMENTS && area[number].generation ? area + number : NULL;
+}
+
+static bool read_entry(uint32_t number, uint32_t index, struct pcce_entry *out)
+{
+	uint64_t position;
+
+	/* A handler in between may have moved what the other half holds. */
+	do {
+		uint32_t current, place;
+		const volatile struct pcce_entry *e;
+		const struct pcce_segment *s;
+
+		position = position_now();
+		place = (uint32_t)(position >> 32);
+		current = place >> PCCE_PLACE_SHIFT;
+		if (number == current || (number + 1 == current && (place & PCCE_PLACE_HELD) == PCCE_PLACE_KEPT)) {
+			e = (const volatile struct pcce_entry *)((const char *)pcce_page.entry +
+								 (number & 1 ? PCCE_OFF_HALF : 0));
+		} else {
+			s = stored(number);
+			if (!s)
+				return false;
+			e = s->entry;
+		}
+		out->id = e[index].id;
+		out->site = e[index].site;
+	} while (position != position_now());
+	return true;
+}
+
+static void look(struct cursor *c)
+{
+	c->returns = 0;
+	c->special = false;
+	for (;;) {
+		while (!c->left && c->number) {
+			c->number--;
+			c->left = PCCE_SEGMENT_ENTRIES;
+		}
+		if (!c->left) {
+			c->empty = true;
+			return;
+		}
+		if (!read_entry(c->number, c->left - 1, &c->top)) {
+			c->unknown = true;
+			return;
+		}
+		if (c->top.site >> PCCE_SITE_BITS != PCCE_COUNT_FILL)
+			break;
+		c->left--;
+	}
+	if (c->top.site >> PCCE_SITE_BITS > PCCE_COUNT_MAX) {
+		c->special = true;
+	} else {
+		c->returns = return_of(c->top.site & PCCE_SITE_MASK);
+		c->unknown = !c->returns;
+	}
+}
+
+static void take(struct cursor *c)
+{
+	if (c->top.site >> PCCE_SITE_BITS) {
+		c->top.site -= 1ULL << PCCE_SITE_BITS;
+		return;
+	}
+	c->left--;
+	look(c);
+}
+
+static bool cursor_begin(struct cursor *c)
+{
+	uint64_t position = position_now();
+	uint32_t used = (uint32_t)position & PCCE_OFF_USED;
+
+	*c = (struct cursor){
+		.number = (uint32_t)(position >> 32) >> PCCE_PLACE_SHIFT,
+		.left = used / sizeof(struct pcce_entry),
+	};
+	if (used > PCCE_OFF_FULL)
+		return false;
+	look(c);
+	return true;
+}
+
+/* ---- the walk ------------------------------------------------------------------------------ */
+
+struct walk {
+	const struct unwinder *unwinder;
+	uint64_t cfa, ip; /* of the frame that is entered */
+	struct cursor stack;
+	uint64_t ext_returns; /* 0: ext names nothing, or nothing any more */
+	bool landed, gone, certain;
+};
+
+/* Whose frame is it: that of what is on top? */
+static bool owns_top(const struct walk *w, struct _Unwind_Context *frame, uint64_t ip)
+{
+	if (w->ext_returns)
+		return ip == w->ext_returns;
+	if (w->stack.special)
+		return w->stack.top.site >> PCCE_SITE_BITS == PCCE_COUNT_SIGNAL2 &&
+		       w->unwinder->region_start(frame) == (uint64_t)__pcce_signal_entry;
+	return ip == w->stack.returns;
+}
+
+static _Unwind_Reason_Code visit(struct _Unwind_Context *frame, void *arg)
+{
+	struct walk *w = arg;
+	uint64_t ip = w->unwinder->get_ip(frame);
+
+	if (!w->landed && ip == w->ip && w->unwinder->get_cfa(frame) == w->cfa)
+		w->landed = true;
+	if (w->stack.unknown)
+		return _URC_NORMAL_STOP;
+	if (w->landed) {
+		w->certain = (w->stack.empty && !w->ext_returns) || owns_top(w, frame, ip);
+		return w->certain ? _URC_NORMAL_STOP : _URC_NO_REASON;
+	}
+	if (!owns_top(w, frame, ip))
+		return _URC_NO_REASON;
+	w->gone = true;
+	if (w->ext_returns)
+		w->ext_returns = 0;
+	else if (w->stack.special)
+		return _URC_NORMAL_STOP; /* the handler of a signal is left: who knows what it interrupted */
+	else
+		take(&w->stack);
+	return _URC_NO_REASON;
+}
+
+static bool walk(struct walk *w)
+{
+	uint64_t ext = pcce_page.ext;
+
+	if (ext == PCCE_EXT_CHANGING || !w->unwinder->backtrace || !w->unwinder->region_start)
+		return false;
+	if (ext) {
+		w->ext_returns = return_of(__pcce_site_address(ext));
+		if (!w->ext_returns)
+			return false;
+	}
+	if (!cursor_begin(&w->stack))
+		return false;
+	w->unwinder->backtrace(visit, w);
+	return w->certain;
+}
+
+/* ---- landing --------------------------------------------------------------------------------- */
+
+static bool is_marked(uint64_t pad)
+{
+	static const unsigned char mark[] = {PCCE_LANDING_MARK}, endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	const unsigned char *p = (const unsigned char *)pad;
+
+	if (!memcmp(p, endbr64, sizeof(endbr64)))
+		p += sizeof(endbr64);
+	return !memcmp(p, mark, sizeof(mark));
+}
+
+static struct landing *claim(void)
+{
+	for (unsigned int i = 0; i < LANDINGS; i++) {
+		uint32_t expected = 0;
+
+		if (__atomic_compare_exchange_n(&__pcce_landings[i].used, &expected, 1, false, __ATOMIC_ACQ_REL,
+						__ATOMIC_RELAXED))
+			return &__pcce_landings[i];
+	}
+	return NULL;
+}
+
+/* What is to be entered instead of the landing pad. */
+static uint64_t lead(const struct unwinder *u, struct _Unwind_Context *frame, uint64_t pad)
+{
+	struct walk w = {.unwinder = u};
+	struct landing *l;
+
+	if (!pcce_active || is_marked(pad))
+		return pad;
+	if (u->get_ip && u->get_cfa) {
+		w.cfa = u->get_cfa(frame);
+		w.ip = u->get_ip(frame);
+		if (walk(&w)) {
+			if (!w.gone)
+				return pad;
+			l = claim();
+			if (l) {
+				l->pad = pad;
+				l->call = w.ip;
+				l->position = w.stack.left * sizeof(struct pcce_entry) |
+					      (w.stack.number & 1 ? PCCE_OFF_HALF : 0) |
+					      (uint64_t)w.stack.number << (32 + PCCE_PLACE_SHIFT);
+				l->word = w.stack.top.site;
+				*(volatile __u64 *)&pcce_page.ext = PCCE_EXT_CHANGING;
+				return (uint64_t)__pcce_landing_stubs + (uint64_t)(l - __pcce_landings) * LANDING_STUB;
+			}
+		}
+	}
+	__pcce_segment_lost();
+	return pad;
+}
+
+/* From a stub. */
+HIDDEN uint64_t __pcce_landing_finish(unsigned int i)
+{
+	struct landing *l = &__pcce_landings[i];
+	uint64_t pad = l->pad;
+
+	__pcce_segment_return(l->position);
+	if (pcce_page.off & PCCE_OFF_USED)
+		*(volatile __u64 *)((char *)&pcce_page.base.site + pcce_page.off) = l->word;
+	*(volatile __u64 *)&pcce_page.id = 0;
+	__atomic_store_n(&l->used, 0, __ATOMIC_RELEASE);
+	return pad;
+}
+
+#ifdef PCCE_STATIC
+__attribute__((visibility("default"))) void __wrap__Unwind_SetIP(struct _Unwind_Context *frame, _Unwind_Ptr ip);
+__attribute__((visibility("default"))) void __wrap__Unwind_SetIP(struct _Unwind_Context *frame, _Unwind_Ptr ip)
+#else
+__attribute__((weak, visibility("default"))) void _Unwind_SetIP(struct _Unwind_Context *frame, _Unwind_Ptr ip)
+#endif
+{
+	int saved_errno = errno;
+	struct unwinder u;
+
+	if (find_unwinder(&u, __builtin_return_address(0)))
+		u.set_ip(frame, lead(&u, frame, ip));
+	errno = saved_errno;
+}

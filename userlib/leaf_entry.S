@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Where an instrumented function goes that was called as a leaf: a malloc of the program's own that strdup() calls, or one
+ * that was preloaded.
+ *
+ * Its caller has named a site in ext and goes on using the id, and believes that nothing changes them.  So
+ * the function's entry slot (docs/slots.md) leads here if ext is not 0, with %r11 where to go on.  Both are put into
+ * two entries (include/pcce/abi.h, PCCE_COUNT_LEAF), ext becomes 0, the function is called with a segment
+ * of its own, and at its return all is put back.  Only here, and only then, there is a frame of ours between caller
+ * and callee; functions that get arguments on the stack cannot have it.
+ *
+ * At each instruction the state means: foreign code, called by the site in ext; or, while ext is 0, by what the
+ * entries hold.  Between the entries' claim and that, PCCE_HELPER_JUMPING says that they do not count.
+ *
+ * All registers that may hold arguments are kept on the way in, those that may hold a result on the way out.  The
+ * way to another segment is C, compiled for general registers only.
+ */
+#include "asm.h"
+
+#define NEW_ID 128
+#define KIND_LEAF 0xfff5000000000000
+#define KIND_FILL 0xfff4000000000000
+
+#define JUMPING 4
+
+#define FRAME 24
+#define ID 0
+#define EXT 8
+#define POSITION 16
+
+.macro GROW bytes
+	subq $\bytes, %rsp
+	.cfi_adjust_cfa_offset \bytes
+.endm
+
+.macro SHRINK bytes
+	addq $\bytes, %rsp
+	.cfi_adjust_cfa_offset -\bytes
+.endm
+
+	.text
+	.p2align 4
+	.globl __pcce_leaf
+	.hidden __pcce_leaf
+	.type __pcce_leaf, @function
+__pcce_leaf:
+	.cfi_startproc
+	GROW FRAME
+	SAVE rax
+	SAVE rcx
+	SAVE rdx
+	PAGE_OFFSET %rax
+	movq %fs:PAGE_OFF(%rax), %rcx
+	movq %rcx, 24 + POSITION(%rsp)
+	andl $OFF_USED, %ecx
+	cmpl $(OFF_FULL - 32), %ecx
+	ja .Lroom
+.Lhas_room:
+	movq %fs:PAGE_ID(%rax), %rdx
+	movq %rdx, 24 + ID(%rsp)
+	movl %fs:PAGE_OFF(%rax), %ecx
+	addl $32, %fs:PAGE_OFF(%rax)
+.Lclaimed:
+	movq %rdx, %fs:NEW_ID(%rax, %rcx)
+	movabsq $KIND_LEAF, %rdx
+	addq %fs:PAGE_EXT(%rax), %rdx
+	movq %rdx, %fs:NEW_ID + 8(%rax, %rcx)
+	movq $0, %fs:NEW_ID + 16(%rax, %rcx)
+	movabsq $KIND_FILL, %rdx
+	movq %rdx, %fs:NEW_ID + 24(%rax, %rcx)
+	movq %fs:PAGE_EXT(%rax), %rdx
+	movq %rdx, 24 + EXT(%rsp)
+	movq $0, %fs:PAGE_EXT(%rax)
+.Lfilled:
+	UNSAVE rdx
+	UNSAVE rcx
+	UNSAVE rax
+	notrack call *%r11
+
+	PAGE_OFFSET %rcx
+	movl %fs:PAGE_PLACE(%rcx), %esi
+	shrl $PLACE_SHIFT, %esi
+	movq POSITION(%rsp), %rdi
+	movq %rdi, %r8
+	shrq $(32 + PLACE_SHIFT), %r8
+	cmpl %r8d, %esi
+	jne .Lfar
+	movq ID(%rsp), %rsi
+	movq %rsi, %fs:PAGE_ID(%rcx)
+	movq EXT(%rsp), %rsi
+	movq %rsi, %fs:PAGE_EXT(%rcx)
+.Lnamed:
+	movl %edi, %fs:PAGE_OFF(%rcx)
+.Lreleased:
+	.cfi_remember_state
+	SHRINK FRAME
+	ret
+	.cfi_restore_state
+
+.Lfar:
+	movq $EXT_CHANGING, %fs:PAGE_EXT(%rcx)
+	SAVE rax
+	SAVE rdx
+	call __pcce_segment_return
+	UNSAVE rdx
+	UNSAVE rax
+	PAGE_OFFSET %rcx
+	movq ID(%rsp), %rsi
+	movq %rsi, %fs:PAGE_ID(%rcx)
+	movq EXT(%rsp), %rsi
+	movq %rsi, %fs:PAGE_EXT(%rcx)
+	jmp .Lreleased
+
+.Lroom:
+	.cfi_adjust_cfa_offset 24
+	.cfi_rel_offset %rax, 16
+	.cfi_rel_offset %rcx, 8
+	.cfi_rel_offset %rdx, 0
+	SAVE rdi
+	SAVE rsi
+	SAVE r8
+	SAVE r9
+	SAVE r10
+	SAVE r11
+	GROW 8
+	call __pcce_segment_room
+	SHRINK 8
+	UNSAVE r11
+	UNSAVE r10
+	UNSAVE r9
+	UNSAVE r8
+	UNSAVE rsi
+	UNSAVE rdi
+	PAGE_OFFSET %rax
+	jmp .Lhas_room
+	.cfi_endproc
+	.size __pcce_leaf, . - __pcce_leaf
+
+	RANGE .Lclaimed, .Lfilled, JUMPING
+	RANGE .Lnamed, .Lreleased, JUMPING
+
+	.section .note.GNU-stack, "", @progbits

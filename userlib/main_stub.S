@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Where the C library jumps to when the main thread's stack has been unwound (main_exit.c): no call of the program is left,
+ * so the encoding stack becomes empty.  Registers are those of a second return of setjmp, and stay so.
+ */
+#include <cet.h>
+#include "asm.h"
+
+#define PAGE_BASE 112
+#define MARK 0xffff000000000000
+#define RESTORING 3
+
+	.text
+	.p2align 4
+	.globl __pcce_main_unwound
+	.hidden __pcce_main_unwound
+	.type __pcce_main_unwound, @function
+__pcce_main_unwound:
+	.cfi_startproc
+	.cfi_undefined %rip
+	_CET_ENDBR
+	PAGE_OFFSET %rcx
+	movq $0, %fs:PAGE_OFF(%rcx) /* and place */
+	movq $0, %fs:PAGE_BASE(%rcx)
+	movabsq $MARK, %rdx
+	movq %rdx, %fs:PAGE_BASE + 8(%rcx)
+	movq $0, %fs:PAGE_ID(%rcx)
+	movq $0, %fs:PAGE_EXT(%rcx)
+	notrack jmp *__pcce_main_landing(%rip)
+.Lend:
+	.cfi_endproc
+	.size __pcce_main_unwound, . - __pcce_main_unwound
+
+	RANGE __pcce_main_unwound, .Lend, RESTORING
+
+	.section .note.GNU-stack, "", @progbits
