@@ -10,7 +10,7 @@
 . "$(dirname "$0")/lib.sh"
 : "${BLOCKS:=12}"
 programs=("$@")
-[ ${#programs[@]} != 0 ] || programs=(lua sqlite gzip bzip2 grep diff make mawk)
+[ ${#programs[@]} != 0 ] || programs=(lua sqlite gzip bzip2 grep diff make mawk find tar)
 
 compile_tool ratio
 printf '%-10s %7s  %s\n' program ratio '95% interval, seconds without'

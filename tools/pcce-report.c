@@ -53,6 +53,7 @@ static int print(const struct report_options *o, const struct profile *p, FILE *
 	if (print.min_percent < 0)
 		print.min_percent = format->min_percent;
 	print.colors = use_colors(o);
+	print.quiet = o->quiet;
 	if (!o->stats)
 		return format->print(p, &print, out);
 	r = format_stats(p, out);
@@ -67,6 +68,9 @@ static int print_to_output(const struct report_options *o, const struct profile 
 	FILE *out = o->output ? fopen(o->output, "w") : stdout;
 	int r;
 
+	/* Some formats are gigabytes. */
+	if (out && o->output)
+		setvbuf(out, NULL, _IOFBF, 1 << 20);
 	if (!out) {
 		fprintf(stderr, "pcce-report: cannot write %s: %s\n", o->output, strerror(errno));
 		return REPORT_FAILED;

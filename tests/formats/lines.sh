@@ -47,3 +47,14 @@ collapse() {
 collapse huge.perf >huge.got
 check "perf-script has the contexts of folded" bash -c '[ -s huge.got ] && diff huge.wanted huge.got'
 is "perf-script is in the order of time" "$(grep -v '^$' huge.perf | grep -v '^	' | awk '{ print $3 }' | sort -c -n 2>&1)" ""
+
+# Of more samples than are wanted, groups of successive ones of a thread become one, and nothing of the weight is lost.
+report perf-script huge.data few.perf --max-rows=100
+check "--max-rows says so" grep -q '^pcce-report: 3000 samples are too many .* one of 30 is written' report.err
+is "--max-rows: so many stacks, and all the weight" "$(awk '/^[^\t]/ { n++; w += $4 } END { print (n >= 100 && n <= 104), w }' few.perf)" "1 3000"
+collapse few.perf | cut -d ' ' -f 1 >few.got
+is "--max-rows: stacks that there are" "$(cut -d ' ' -f 1 huge.wanted | LC_ALL=C sort -u | LC_ALL=C comm -13 - <(LC_ALL=C sort -u few.got) | head -n 3)" ""
+pcce-report -q -i huge.data --format=perf-script --max-rows=100 -o /dev/null 2>quiet.err
+is "--quiet keeps it to itself" "$(cat quiet.err)" ""
+report perf-script huge.data all.perf --max-rows=0
+check "--max-rows=0 is all" cmp huge.perf all.perf

@@ -40,7 +40,7 @@ report() {
 }
 
 # Later ones use what earlier ones made.
-for part in lines graphs pprof viewers merge diff; do
+for part in lines graphs pprof viewers otlp merge diff; do
 	# shellcheck disable=SC1090 # several
 	. "$here/$part.sh"
 done

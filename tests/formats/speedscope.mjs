@@ -40,5 +40,32 @@ await test('speedscope opens perf-script', async () => {
 	const { rows } = await functions('huge.perf.txt', 20);
 	yes(rows.some(r => r[2] === 'root' && r[0].includes('(100%)')), 'all is below root: ' + JSON.stringify(rows.slice(0, 5)));
 });
+/* Milliseconds in a function, by itself and in all, of the slices of one thread in a trace. */
+function slices(file, thread) {
+	const sums = {}, open = [];
+	let last = 0;
+	for (const e of JSON.parse(readFileSync(`${folder}/${file}`, 'utf8')).traceEvents) {
+		if (e.ph === 'M' || e.tid !== thread) continue;
+		for (const name of new Set(open)) (sums[name] ||= { total: 0, self: 0 }).total += (e.ts - last) / 1000;
+		if (open.length) sums[open.at(-1)].self += (e.ts - last) / 1000;
+		if (e.ph === 'B') open.push(e.name);
+		else open.pop();
+		last = e.ts;
+	}
+	return sums;
+}
+const milliseconds = text => {
+	const [, n, unit] = text.match(/^([0-9.]+)(ns|µs|ms|s) /) || [];
+	return Number(n) * { ns: 1e-6, µs: 1e-3, ms: 1, s: 1e3 }[unit];
+};
+await test('speedscope opens a trace', async () => {
+	/* Other tables are of contexts. */
+	const rows = (await functions('huge.trace.json', 20)).rows.filter(r => / \(.*%\)$/.test(r[0]));
+	const wanted = slices('huge.trace.json', 100);
+	is(rows.map(r => r[2]).sort(), Object.keys(wanted).sort(), 'functions');
+	for (const [total, self, name] of rows)
+		for (const [text, n] of [[total, wanted[name].total], [self, wanted[name].self]])
+			yes(Math.abs(milliseconds(text) - n) <= n / 100 + 0.01, `${text} of ${name} is ${n}`);
+});
 await browser.close();
 console.log('end');

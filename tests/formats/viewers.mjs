@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Reads profiles for viewers that cannot be run here, and checks what their formats demand: viewers.mjs FOLDER */
+/* Reads profiles for viewers, and checks what their formats demand: viewers.mjs FOLDER */
 import { readFileSync } from 'node:fs';
 import { test, is, yes } from './verdict.mjs';
 
@@ -85,7 +85,7 @@ function trace(file, deepest = Infinity) {
 		t.time = e.ts;
 		if (e.ph === 'B') t.open.push(e.name), slices++;
 		else yes(e.ph === 'E' && t.open.length, 'an end has its beginning');
-		if (e.ph === 'E') t.open.pop();
+		if (e.ph === 'E') is(e.name, t.open.pop(), 'name of an end');
 		yes(t.open.length <= deepest, 'depth');
 	}
 	for (const t of threads.values()) is(t.open, []);
@@ -94,6 +94,37 @@ function trace(file, deepest = Infinity) {
 await test('trace: slices', () => yes(trace('small.trace.json').slices > 16, 'there are some'));
 await test('trace: threads', () => is(trace('huge.trace.json').threads, 4));
 await test('trace: --max-depth', () => yes(trace('huge3.trace.json', 3).slices > 100, 'there are some'));
+/* At each time at which something begins in the trace of all samples, by thread: what is open. */
+function stacks(file) {
+	const open = {}, at = [];
+	const events = json(file).traceEvents.filter(e => e.ph !== 'M');
+	const mark = e => at.push([e.tid, e.ts, (open[e.tid] ||= []).join(';')]);
+	events.forEach((e, i) => {
+		open[e.tid] ||= [];
+		if (e.ph === 'B') open[e.tid].push(e.name);
+		else open[e.tid].pop();
+		const next = events[i + 1];
+		if (!next || next.tid !== e.tid || next.ts !== e.ts) mark(e);
+	});
+	return at;
+}
+await test('trace: --max-rows shows what samples have in common, and little else', () => {
+	const all = stacks('huge.trace.json'), few = stacks('few.trace.json');
+	const { slices, threads } = trace('few.trace.json');
+	let i = 0, shown = 0;
+
+	yes(slices <= 2000, `${slices} slices`);
+	is(threads, 4);
+	/* Both are in the order of threads and of time. */
+	for (const [tid, ts, stack] of all) {
+		if (!stack) continue;
+		while (i + 1 < few.length && (few[i][0] !== tid || (few[i + 1][0] === tid && few[i + 1][1] <= ts))) i++;
+		yes(few[i][0] === tid && few[i][1] <= ts, `something is open in ${tid} at ${ts}`);
+		yes(few[i][2] === '' || stack === few[i][2] || stack.startsWith(few[i][2] + ';'), `${tid} at ${ts}: ${few[i][2]} is not in ${stack}`);
+		shown += few[i][2] !== '';
+	}
+	yes(shown > all.length / 2, `${shown} of ${all.length} shown`);
+});
 await test('trace: no samples', () => is(trace('empty.trace.json'), { slices: 0, threads: 0 }));
 
 /* ---- the speedscope file, where there is no browser ------------------------------------- */

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash disable=SC2154 # from run.sh
 #
-# Formats of viewers: speedscope, which comes from npm, in headless Chromium; firefox and trace, whose
-# viewers are not to be had as packages, against what their formats say (viewers.mjs).
+# Formats of viewers: speedscope in headless Chromium, which opens traces too, and the Firefox profiler's own code in its
+# command line, both from npm; firefox and trace, besides, against what their formats say (viewers.mjs).
 
 report speedscope small.data small.speedscope.json
 report speedscope huge.data huge.speedscope.json
@@ -13,6 +13,8 @@ report firefox empty.data empty.firefox.json
 report trace small.data small.trace.json
 report trace huge.data huge.trace.json
 report trace huge.data huge3.trace.json --max-depth=3
+report trace huge.data few.trace.json --max-rows=2000
+check "trace --max-rows says so" grep -q '^pcce-report: 3000 samples are too many for a trace: it shows, in steps of' report.err
 report trace empty.data empty.trace.json
 
 verdicts() { # NAME LOG STATUS: what a script with node says
@@ -34,23 +36,38 @@ node "$here/viewers.mjs" "$scratch" >viewers.log 2>viewers.log.err
 verdicts "the formats of viewers were read" viewers.log $?
 
 modules=$out/tests/formats
-packages="playwright-core@1.57.0 speedscope@1.25.0"
+# npm_modules NAME FOLDER PACKAGE...: puts packages there, once; what needs them is skipped if it cannot.
+npm_modules() {
+	local name=$1 folder=$2
+	shift 2
+	[ "$(cat "$folder/packages" 2>/dev/null)" = "$*" ] && return
+	mkdir -p "$folder"
+	if ! command -v npm >/dev/null; then
+		skip "$name" "npm is not installed"
+		return 1
+	elif ! timeout 300 npm install --fetch-retries=1 --fetch-timeout=60000 --no-audit --no-fund --no-save --prefix "$folder" "$@" >npm.log 2>&1; then
+		skip "$name" "npm cannot install $*: $(grep -m 1 'npm ERR! [^c]\|npm error [^c]' npm.log || tail -n 1 npm.log)"
+		return 1
+	fi
+	echo "$*" >"$folder/packages"
+}
+
+cli=$modules/firefox/node_modules/@firefox-devtools/profiler-cli/dist/profiler-cli.js
+if npm_modules "the Firefox profiler" "$modules/firefox" @firefox-devtools/profiler-cli@0.10.0; then
+	# It asks for a newer node than it needs; a much older one does not do.
+	if timeout 60 node "$cli" --version >version.log 2>&1; then
+		timeout -k 10 300 node "$here/firefox.mjs" "$cli" "$scratch" >firefox.log 2>firefox.log.err
+		verdicts "the Firefox profiler was driven to the end" firefox.log $?
+	else
+		skip "the Firefox profiler" "its command line does not run with node $(node --version)"
+	fi
+fi
+
 if ! command -v chromium >/dev/null; then
 	skip "speedscope" "chromium is not installed"
 	return
 fi
-if [ "$(cat "$modules/packages" 2>/dev/null)" != "$packages" ]; then
-	mkdir -p "$modules"
-	# shellcheck disable=SC2086 # several words
-	if ! command -v npm >/dev/null; then
-		skip "speedscope" "npm is not installed"
-		return
-	elif ! timeout 300 npm install --no-audit --no-fund --no-save --prefix "$modules" $packages >npm.log 2>&1; then
-		skip "speedscope" "npm cannot install $packages: $(tail -n 1 npm.log)"
-		return
-	fi
-	echo "$packages" >"$modules/packages"
-fi
+npm_modules "speedscope" "$modules" playwright-core@1.57.0 speedscope@1.25.0 || return
 # A module is looked for beside the file that wants it.
 cp "$here/speedscope.mjs" "$here/verdict.mjs" "$modules"
 cp huge.perf huge.perf.txt

@@ -373,6 +373,47 @@ int cct_finish(struct cct *t, const struct names *names)
 	return cct_sort(t, names, &heaviest);
 }
 
+static uint32_t after(const struct cct *t, uint32_t node)
+{
+	if (t->nodes[node].child)
+		return t->nodes[node].child;
+	while (node && !t->nodes[node].next)
+		node = t->nodes[node].parent;
+	return node ? t->nodes[node].next : 0;
+}
+
+int cct_preorder(struct cct *t, uint32_t **map)
+{
+	struct cct_node *nodes = malloc(t->n * sizeof(*nodes));
+	uint32_t *to = malloc(t->n * sizeof(*to)), node = 0, n = 0;
+
+	if (!nodes || !to) {
+		free(nodes);
+		free(to);
+		return -ENOMEM;
+	}
+	do {
+		to[node] = n;
+		nodes[n] = t->nodes[node];
+		nodes[n].parent = to[nodes[n].parent];
+		n++;
+		node = after(t, node);
+	} while (node);
+	/* Links lead to what has its number later. */
+	for (uint32_t i = 0; i < n; i++) {
+		nodes[i].child = nodes[i].child ? i + 1 : 0;
+		nodes[i].next = nodes[i].next ? to[nodes[i].next] : 0;
+	}
+	free(t->nodes);
+	t->nodes = nodes;
+	t->capacity = t->n;
+	free(t->slots); /* they know old numbers */
+	t->slots = NULL;
+	t->n_slots = 0;
+	*map = to;
+	return 0;
+}
+
 /* ---- merging --------------------------------------------------------------------- */
 
 static const struct cct_key *merged_key(const struct cct_key *from, enum cct_merge how, struct cct *to)

@@ -77,6 +77,10 @@ struct sort_order {
 
 /* Sums up the totals and orders children: heaviest first, then by name. */
 int cct_finish(struct cct *t, const struct names *names);
+/* Numbers the nodes in the order in which children are linked, each before what is under it: a walk of the tree, and of
+ * the way to one node after the other, then goes through memory in order. map: from old numbers to new ones, for the
+ * caller to free. 0 or -ENOMEM. */
+int cct_preorder(struct cct *t, uint32_t **map);
 /* Orders children again; the totals are known. */
 int cct_sort(struct cct *t, const struct names *names, const struct sort_order *order);
 /* Links the nodes from number first on, which are all new children of one node, in order. */

@@ -10,11 +10,11 @@
  * through four stages, a few samples apart, and each stage asks for the memory that the
  * next one needs:
  *
- *   begin()    what does the state depend on?        its hash
- *   remember() has it been met before?               where the context ends, or the call of the
- *                                                    innermost frame
- *   finish()   the innermost frame                   the node
- *   deliver()                                        nothing
+ *   begin()    what does the state depend on?         its hash
+ *   remember() has it been met before?                where the context ends, or the call of the
+ *                                                     innermost frame
+ *   finish()   has it been met at this instruction?   the meaning; if it is new, the innermost frame
+ *   deliver()  the node of a new one
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -34,9 +34,17 @@ struct state {
 	uint32_t place;	  /* of the innermost frame; not whole: that this frame is called from */
 	uint32_t depth, entries;
 	uint32_t context; /* number */
+	uint32_t number;  /* from 1 */
 	uint8_t status, reason, verify;
 	bool whole;
 	bool exact; /* the instruction matters after all: look again, with it */
+};
+
+/* A state at an instruction. */
+struct spot {
+	uint32_t state; /* number; 0: free */
+	uint32_t place; /* of the instruction; 0 where that does not matter */
+	uint32_t meaning;
 };
 
 /* A sample under way. */
@@ -47,8 +55,11 @@ struct pending {
 	size_t capacity;
 	struct point point;
 	XXH128_hash_t hash;
-	struct meaning meaning;
-	uint32_t innermost; /* link to be added under meaning.node; UINT32_MAX: nothing */
+	struct spot spot;
+	uint64_t spot_hash;
+	struct meaning meaning; /* if it is new */
+	uint32_t call;		/* place of the call of the innermost frame; UINT32_MAX: the node is known */
+	uint32_t innermost;	/* link to be added under meaning.node; UINT32_MAX: nothing */
 };
 
 struct seen {
@@ -66,6 +77,8 @@ struct decoding {
 	struct context context;
 	struct state *states;
 	size_t n_states, n_state_slots;
+	struct spot *spots;
+	size_t n_meanings, n_spot_slots;
 	struct seen *seen; /* contexts */
 	size_t n_seen, n_seen_slots;
 	struct pending ring[RING];
@@ -86,10 +99,11 @@ struct decoding *decoding_new(struct spaces *spaces, struct segments *segments, 
 	if (sink->decoding)
 		*sink->decoding = d;
 	d->points = points_new(spaces);
-	d->n_state_slots = d->n_seen_slots = 4096;
+	d->n_state_slots = d->n_seen_slots = d->n_spot_slots = 4096;
 	d->states = calloc(d->n_state_slots, sizeof(*d->states));
 	d->seen = calloc(d->n_seen_slots, sizeof(*d->seen));
-	if (d->points && d->states && d->seen)
+	d->spots = calloc(d->n_spot_slots, sizeof(*d->spots));
+	if (d->points && d->states && d->seen && d->spots)
 		return d;
 	decoding_free(d);
 	return NULL;
@@ -103,6 +117,7 @@ void decoding_free(struct decoding *d)
 		points_free(d->points);
 		free(d->states);
 		free(d->seen);
+		free(d->spots);
 		free(d->stack.entries);
 		context_free(&d->context);
 	}
@@ -196,7 +211,7 @@ static XXH128_hash_t hash_state(const struct pending *pending)
 		.kind = p->kind,
 		.kip = s->kip,
 		.below = pending->below,
-		.flags = s->flags & ~PCCE_SAMPLE_TRUNCATED,
+		.flags = s->flags & ~(PCCE_SAMPLE_TRUNCATED | PCCE_SAMPLE_BY_CONTENT),
 		.n_entries = s->n_entries,
 		.n_below = s->n_below,
 		.n_stack = s->n_stack,
@@ -344,8 +359,63 @@ static int state_of(struct decoding *d, const struct pending *p, const struct st
 		return r;
 	state->hash[0] = p->hash.low64;
 	state->hash[1] = p->hash.high64;
-	d->n_states++;
+	state->number = ++d->n_states;
 	return 0;
+}
+
+/* ---- meanings -------------------------------------------------------------------- */
+
+static uint64_t hash_spot(const struct spot *s)
+{
+	uint64_t h = ((uint64_t)s->state << 32 | s->place) * 0x9e3779b97f4a7c15ULL;
+
+	return (h ^ h >> 32) * 0xff51afd7ed558ccdULL >> 20;
+}
+
+static int rehash_spots(struct decoding *d)
+{
+	size_t want = d->n_spot_slots * 2;
+	struct spot *more = calloc(want, sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	for (size_t i = 0; i < d->n_spot_slots; i++) {
+		size_t at = hash_spot(&d->spots[i]) & (want - 1);
+
+		if (!d->spots[i].state)
+			continue;
+		while (more[at].state)
+			at = (at + 1) & (want - 1);
+		more[at] = d->spots[i];
+	}
+	free(d->spots);
+	d->spots = more;
+	d->n_spot_slots = want;
+	return 0;
+}
+
+/* It, or where it is to be. */
+static struct spot *find_spot(const struct decoding *d, const struct pending *p)
+{
+	size_t at = p->spot_hash & (d->n_spot_slots - 1);
+
+	for (; d->spots[at].state; at = (at + 1) & (d->n_spot_slots - 1))
+		if (d->spots[at].state == p->spot.state && d->spots[at].place == p->spot.place)
+			break;
+	return &d->spots[at];
+}
+
+static int add_meaning(struct decoding *d, struct pending *p)
+{
+	if (p->innermost != UINT32_MAX)
+		p->meaning.node = tree_builder_end(d->builder, p->meaning.node, p->innermost);
+	if (p->meaning.node == UINT32_MAX || d->n_meanings == UINT32_MAX)
+		return -ENOMEM;
+	p->spot.meaning = d->n_meanings++;
+	*find_spot(d, p) = p->spot;
+	if (d->n_meanings * 4 >= d->n_spot_slots * 3 && rehash_spots(d))
+		return -ENOMEM;
+	return d->sink.meaning ? d->sink.meaning(d->sink.ctx, &p->meaning) : 0;
 }
 
 /* ---- the stages ------------------------------------------------------------ */
@@ -390,7 +460,6 @@ static int begin(struct decoding *d, struct pending *p, const struct datafile_sa
 
 static int remember(struct decoding *d, struct pending *p)
 {
-	struct tree_spot spot;
 	const struct state *state;
 	int r = state_of(d, p, &state);
 
@@ -411,31 +480,36 @@ static int remember(struct decoding *d, struct pending *p)
 		.reason = state->reason,
 		.verify = state->verify,
 	};
-	p->innermost = UINT32_MAX;
-	if (!d->builder)
-		return 0;
-	if (state->whole) {
-		tree_builder_expect(d->builder, state->node);
-		return 0;
-	}
-	spot = (struct tree_spot){.node = state->node, .call = points_place(d->points, state->place)};
-	return tree_builder_begin(d->builder, &spot, frame_kind_of(&p->point), p->point.func,
-				  points_place(d->points, p->point.place), &p->innermost);
+	p->call = state->whole || !d->builder ? UINT32_MAX : state->place;
+	p->spot = (struct spot){.state = state->number, .place = d->builder ? p->meaning.place : 0};
+	p->spot_hash = hash_spot(&p->spot);
+	__builtin_prefetch(&d->spots[p->spot_hash & (d->n_spot_slots - 1)]);
+	return 0;
 }
 
 static int finish(struct decoding *d, struct pending *p)
 {
-	if (p->innermost == UINT32_MAX)
+	struct tree_spot spot = {.node = p->meaning.node};
+
+	p->innermost = UINT32_MAX;
+	if (p->call == UINT32_MAX || find_spot(d, p)->state)
 		return 0;
-	p->meaning.node = tree_builder_end(d->builder, p->meaning.node, p->innermost);
-	return p->meaning.node == UINT32_MAX ? -ENOMEM : 0;
+	spot.call = points_place(d->points, p->call);
+	return tree_builder_begin(d->builder, &spot, frame_kind_of(&p->point), p->point.func,
+				  points_place(d->points, p->point.place), &p->innermost);
 }
 
-static int deliver(struct decoding *d, const struct pending *p)
+static int deliver(struct decoding *d, struct pending *p)
 {
 	struct datafile_sample s = {p->sample, p->samples, p->weight};
+	const struct spot *known = find_spot(d, p);
+	int r = 0;
 
-	return d->sink.sample(d->sink.ctx, &s, &p->meaning);
+	if (known->state)
+		p->spot.meaning = known->meaning;
+	else
+		r = add_meaning(d, p);
+	return r ? r : d->sink.sample(d->sink.ctx, &s, p->spot.meaning);
 }
 
 int decoding_push(struct decoding *d, const struct datafile_sample *s)
@@ -462,5 +536,5 @@ int decoding_end(struct decoding *d)
 		r = finish(d, &d->ring[d->finished++ % RING]);
 	while (!r && d->delivered < d->begun)
 		r = deliver(d, &d->ring[d->delivered++ % RING]);
-	return r;
+	return r || !d->sink.end ? r : d->sink.end(d->sink.ctx);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Decoding with a memory: each different state is decoded once, however often it was
- * sampled.  Nothing of a sample is kept but 128 bits of hash and what it meant.
+ * sampled.  Nothing of a sample is kept but 128 bits of hash and what it meant: what samples mean is numbered from 0.
  */
 #ifndef PCCE_DECODING_H
 #define PCCE_DECODING_H
@@ -38,8 +38,12 @@ struct decoding_sink {
 	/* A state is met for the first time; the context is valid during the call. */
 	int (*met)(void *ctx, const struct stacked_sample *s, uint32_t space, const struct meaning *m,
 		   const struct context *context);
+	/* What a sample means that follows, with the next number. */
+	int (*meaning)(void *ctx, const struct meaning *m);
 	/* Each sample or sum, in order; without its segments. */
-	int (*sample)(void *ctx, const struct datafile_sample *s, const struct meaning *m);
+	int (*sample)(void *ctx, const struct datafile_sample *s, uint32_t meaning);
+	/* After the last of them; may be NULL. */
+	int (*end)(void *ctx);
 	void *ctx;
 	struct decoding **decoding; /* if not NULL: where to put the decoding, for decoding_line() */
 };

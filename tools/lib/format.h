@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The output formats of pcce-report, one function each.  They return 0 or -ENOMEM;
- * the caller looks whether the stream took it all.
+ * The output formats of pcce-report, one function each.  They return 0 or -ENOMEM, or
+ * another -errno if there is no temporary file; the caller looks whether the stream took it all.
  */
 #ifndef PCCE_FORMAT_H
 #define PCCE_FORMAT_H
@@ -9,11 +9,16 @@
 #include <stdio.h>
 #include "tools/lib/profile.h"
 
+#define FORMAT_ROWS UINT64_MAX
+
 struct format_options {
 	double min_percent;	/* branches and functions with less of the total are left out */
 	unsigned int max_depth; /* frames; 0: all */
+	uint64_t max_rows; /* of what grows with the number of samples; 0: all; FORMAT_ROWS: as many as its readers bear
+			    */
 	struct sort_order sort; /* of siblings in trees, and of rows */
 	bool colors;
+	bool quiet; /* nothing is said on stderr */
 };
 
 int format_tree(const struct profile *p, const struct format_options *o, FILE *out);
@@ -35,6 +40,7 @@ int format_callgrind(const struct profile *p, const struct format_options *o, FI
 int format_dot(const struct profile *p, const struct format_options *o, FILE *out);
 int format_firefox(const struct profile *p, const struct format_options *o, FILE *out);
 int format_trace(const struct profile *p, const struct format_options *o, FILE *out);
+int format_otlp(const struct profile *p, const struct format_options *o, FILE *out);
 
 /* Shared by the formats: */
 
@@ -53,6 +59,8 @@ double format_percent(uint64_t part, uint64_t all);
 const char *format_base(const char *path);
 /* Text as valid UTF-8 without control characters; in buffer if it had to be changed. */
 const char *format_clean(const char *text, char *buffer, size_t size);
+/* Says on stderr that not everything is in the output. */
+void format_remark(const struct format_options *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A frame of a folded line: without blanks and semicolons. */
 void format_folded_name(const char *name, FILE *out);
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include "tools/lib/format.h"
 #include "tools/lib/json_text.h"
+#include "tools/lib/numbers.h"
 #include "tools/lib/stack_table.h"
 
 #define VERSION 60
@@ -36,7 +37,7 @@ struct writer {
 	size_t n_sources;
 	uint32_t *source_of;	   /* by function; UINT32_MAX: none */
 	uint32_t *first, *samples; /* by thread */
-	uint32_t *stack;	   /* by sample */
+	uint32_t *stack;	   /* by instruction */
 	bool separate;		   /* a comma is due */
 	FILE *out;
 };
@@ -285,10 +286,10 @@ static void put_shared(struct writer *w)
 /* Milliseconds since the first sample. */
 static void put_time(struct writer *w, uint64_t time)
 {
-	char text[40];
-
-	snprintf(text, sizeof(text), "%.6f", (time - w->p->first) / 1e6);
-	put_word(w, text);
+	if (w->separate)
+		putc_unlocked(',', w->out);
+	w->separate = true;
+	json_decimal(time - w->p->first, 6, w->out);
 }
 
 static void put_samples(struct writer *w, const uint32_t *samples, size_t n)
@@ -298,18 +299,18 @@ static void put_samples(struct writer *w, const uint32_t *samples, size_t n)
 	begin_table(w, "samples", n);
 	begin(w, "stack");
 	for (size_t i = 0; i < n; i++)
-		put_or(w, w->stack[samples[i]], STACK_NONE, "null");
+		put_or(w, w->stack[profile_moment(w->p, samples[i]).instruction], STACK_NONE, "null");
 	end(w);
 	begin(w, "time");
 	for (size_t i = 0; i < n; i++)
-		put_time(w, profile_sample(w->p, samples[i]).time);
+		put_time(w, profile_moment(w->p, samples[i]).time);
 	end(w);
 	for (size_t i = 0; i < n && !weighted; i++)
-		weighted = profile_sample(w->p, samples[i]).weight != 1;
+		weighted = profile_moment(w->p, samples[i]).weight != 1;
 	if (weighted) {
 		begin(w, "weight");
 		for (size_t i = 0; i < n; i++)
-			put(w, profile_sample(w->p, samples[i]).weight);
+			put(w, profile_moment(w->p, samples[i]).weight);
 		end(w);
 	} else {
 		fputs(",\n\"weight\":null", w->out);
@@ -396,21 +397,18 @@ static void put_meta(struct writer *w)
 	putc(']', w->out);
 }
 
-/* The stack of each sample, and with them all that they need. */
+static int find_stack(void *ctx, const struct profile_cell *at)
+{
+	struct writer *w = ctx;
+
+	return stack_table_get(&w->stacks, at->node, at->place, &w->stack[at->instruction]);
+}
+
+/* The stack of each instruction, and with them all that they need. */
 static int find_stacks(struct writer *w)
 {
-	size_t n = profile_samples(w->p);
-
-	w->stack = malloc((n + 1) * sizeof(*w->stack));
-	if (!w->stack)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		struct profile_sample s = profile_sample(w->p, i);
-
-		if (stack_table_get(&w->stacks, s.node, s.place, &w->stack[i]))
-			return -ENOMEM;
-	}
-	return 0;
+	w->stack = malloc((profile_instruction_count(w->p) + 1) * sizeof(*w->stack));
+	return w->stack ? profile_instructions(w->p, find_stack, w) : -ENOMEM;
 }
 
 static int find_sources(struct writer *w)

@@ -10,11 +10,15 @@
  *       { "id": 0, "parent": null, "name": "all", "total": N, ... },
  *       ...
  *     ] }
+ *
+ * There can be millions of nodes: they are written without making objects of them.
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include "tools/lib/format.h"
+#include "tools/lib/json_text.h"
 
 static json_t *text(const char *s)
 {
@@ -69,50 +73,60 @@ static json_t *stats_object(const struct profile *p)
 	return o;
 }
 
-static json_t *node_object(const struct profile *p, uint32_t node, uint32_t id, int64_t parent)
+static void put_number(const char *field, uint64_t n, FILE *out)
+{
+	fputs_unlocked(field, out);
+	json_number(n, out);
+}
+
+static void put_text(const char *field, const char *s, FILE *out)
+{
+	fputs_unlocked(field, out);
+	json_text(s, out);
+}
+
+static void put_key(const struct profile *p, const struct cct_key *key, FILE *out)
 {
 	static const char *const kinds[] = {
 		[FRAME_CALL] = "call", [FRAME_TAIL] = "tail",	  [FRAME_FOREIGN] = "foreign",
 		[FRAME_GAP] = "gap",   [FRAME_SIGNAL] = "signal",
 	};
+	const struct table *t = key->func == PCCE_NONE ? NULL : names_table(p->names, key->module);
+
+	put_text(",\"kind\":", key->flags & CCT_KERNEL ? "kernel" : kinds[key->kind], out);
+	fputs_unlocked(key->flags & CCT_INLINED ? ",\"inlined\":true" : ",\"inlined\":false", out);
+	if (key->module != UINT32_MAX)
+		put_number(",\"module\":", key->module, out);
+	if (t)
+		put_text(",\"function\":", table_string(t, t->funcs[key->func].name), out);
+	if (key->call)
+		put_number(",\"call\":", key->call, out);
+	if (key->file)
+		put_text(",\"file\":", names_string(p->names, key->file), out);
+	if (key->line)
+		put_number(",\"line\":", key->line, out);
+	if (key->repeat) {
+		put_number(",\"repeat\":", (uint64_t)key->repeat + 1, out);
+		put_number(",\"span\":", key->span, out);
+	}
+}
+
+static void put_node(const struct profile *p, uint32_t node, uint32_t id, uint32_t parent, FILE *out)
+{
 	const struct cct_node *n = &p->tree.nodes[node];
-	json_t *o = json_object();
-	int r = 0;
 
-	r |= json_object_set_new(o, "id", json_integer(id));
-	r |= json_object_set_new(o, "parent", parent < 0 ? json_null() : json_integer(parent));
-	r |= json_object_set_new(o, "name", text(node ? names_string(p->names, n->key->name) : "all"));
-	r |= json_object_set_new(o, "self", json_integer(n->self));
-	r |= json_object_set_new(o, "total", json_integer(n->total));
-	r |= json_object_set_new(o, "samples", json_integer(n->samples));
-	if (node) {
-		r |= json_object_set_new(o, "kind",
-					 json_string(n->key->flags & CCT_KERNEL ? "kernel" : kinds[n->key->kind]));
-		r |= json_object_set_new(o, "inlined", json_boolean(n->key->flags & CCT_INLINED));
-	}
-	if (n->key->module != UINT32_MAX)
-		r |= json_object_set_new(o, "module", json_integer(n->key->module));
-	if (n->key->func != PCCE_NONE) {
-		const struct table *t = names_table(p->names, n->key->module);
-
-		if (t)
-			r |= json_object_set_new(o, "function", text(table_string(t, t->funcs[n->key->func].name)));
-	}
-	if (n->key->call)
-		r |= json_object_set_new(o, "call", json_integer(n->key->call));
-	if (n->key->file)
-		r |= json_object_set_new(o, "file", text(names_string(p->names, n->key->file)));
-	if (n->key->line)
-		r |= json_object_set_new(o, "line", json_integer(n->key->line));
-	if (n->key->repeat) {
-		r |= json_object_set_new(o, "repeat", json_integer((json_int_t)n->key->repeat + 1));
-		r |= json_object_set_new(o, "span", json_integer(n->key->span));
-	}
-	if (r) {
-		json_decref(o);
-		return NULL;
-	}
-	return o;
+	put_number("{\"id\":", id, out);
+	if (node)
+		put_number(",\"parent\":", parent, out);
+	else
+		fputs_unlocked(",\"parent\":null", out);
+	put_text(",\"name\":", node ? names_string(p->names, n->key->name) : "all", out);
+	put_number(",\"self\":", n->self, out);
+	put_number(",\"total\":", n->total, out);
+	put_number(",\"samples\":", n->samples, out);
+	if (node)
+		put_key(p, n->key, out);
+	putc_unlocked('}', out);
 }
 
 static int print_nodes(const struct profile *p, const struct format_options *o, FILE *out)
@@ -122,22 +136,21 @@ static int print_nodes(const struct profile *p, const struct format_options *o, 
 	uint32_t *ids = malloc(t->n * sizeof(*ids)), node = 0, id = 0;
 	unsigned int depth = 0;
 	bool skip;
-	int r;
 
 	if (!ids)
 		return -ENOMEM;
 	ids[0] = 0;
-	r = print(node_object(p, 0, 0, -1), out);
-	for (skip = false; !r && (node = format_next(t, node, skip, &depth));) {
+	put_node(p, 0, 0, 0, out);
+	for (skip = false; (node = format_next(t, node, skip, &depth));) {
 		skip = t->nodes[node].total < least || (o->max_depth && depth > o->max_depth);
 		if (skip)
 			continue;
 		ids[node] = ++id;
 		fputs(",\n", out);
-		r = print(node_object(p, node, id, ids[t->nodes[node].parent]), out);
+		put_node(p, node, id, ids[t->nodes[node].parent], out);
 	}
 	free(ids);
-	return r;
+	return 0;
 }
 
 int format_json(const struct profile *p, const struct format_options *o, FILE *out)

@@ -14,20 +14,17 @@
 #include <stdlib.h>
 #include "tools/lib/format.h"
 #include "tools/lib/json_text.h"
+#include "tools/lib/listing.h"
 #include "tools/lib/paths.h"
 #include "tools/lib/texts.h"
-
-struct sum {
-	uint64_t samples, weight;
-};
 
 struct writer {
 	const struct profile *p;
 	struct functions functions;
 	struct paths paths;
 	struct texts names, calls; /* by function; by number of a key */
-	uint32_t *first, *samples; /* by thread */
-	struct sum *sums;	   /* of a thread, by node */
+	struct listing stack, called;
+	struct thread_sums sums;
 	FILE *out;
 };
 
@@ -60,19 +57,17 @@ static int put_stack(struct writer *w, uint32_t node)
 	const struct paths *paths = &w->paths;
 	int r = paths_get(&w->paths, node);
 
+	listing_cut(&w->stack, paths->same);
+	for (size_t i = paths->same; i < paths->n && !r; i++)
+		r = listing_add(&w->stack, &w->names, paths->list[i]);
+	/* The first frame has no call. A remark has the root's key, which tells nothing. */
+	listing_cut(&w->called, paths->same ? paths->same - 1 : 0);
+	for (size_t i = paths->same ? paths->same : 1; i < paths->n && !r; i++)
+		r = listing_add(&w->called, &w->calls, w->p->tree.nodes[paths->nodes[i]].key->number);
 	fputs_unlocked(",\"stack\":[", w->out);
-	for (size_t i = 0; i < paths->n && !r; i++) {
-		if (i)
-			putc_unlocked(',', w->out);
-		r = texts_put(&w->names, paths->list[i], w->out);
-	}
+	listing_put(&w->stack, w->out);
 	fputs_unlocked("],\"calls\":[", w->out);
-	for (size_t i = 1; i < paths->n && !r; i++) {
-		if (i > 1)
-			putc_unlocked(',', w->out);
-		/* A remark has the root's key, which tells nothing. */
-		r = texts_put(&w->calls, w->p->tree.nodes[paths->nodes[i]].key->number, w->out);
-	}
+	listing_put(&w->called, w->out);
 	fputs_unlocked("]}\n", w->out);
 	return r;
 }
@@ -80,19 +75,12 @@ static int put_stack(struct writer *w, uint32_t node)
 static int put_thread(struct writer *w, uint32_t thread)
 {
 	const struct thread *t = threads_get(w->p->threads, thread);
-	uint32_t *samples = w->samples + w->first[thread], n = w->first[thread + 1] - w->first[thread], nodes = 0;
 	int r = 0;
 
-	for (uint32_t i = 0; i < n; i++) {
-		struct profile_sample s = profile_sample(w->p, samples[i]);
-
-		if (!w->sums[s.node].samples)
-			samples[nodes++] = s.node;
-		w->sums[s.node].samples += s.samples;
-		w->sums[s.node].weight += s.weight;
-	}
-	for (uint32_t i = 0; i < nodes && !r; i++) {
-		struct sum *sum = &w->sums[samples[i]];
+	thread_sums_go(&w->sums, thread);
+	for (size_t i = 0; i < w->sums.n && !r; i++) {
+		uint32_t node = w->sums.nodes[i];
+		const struct sum *sum = &w->sums.sum[node];
 
 		put_field("{\"samples\":", sum->samples, w->out);
 		put_field(",\"weight\":", sum->weight, w->out);
@@ -100,8 +88,7 @@ static int put_thread(struct writer *w, uint32_t thread)
 		put_field(",\"tid\":", t->tid, w->out);
 		fputs_unlocked(",\"comm\":", w->out);
 		json_text(names_string(w->p->names, t->name), w->out);
-		r = put_stack(w, samples[i]);
-		*sum = (struct sum){0};
+		r = put_stack(w, node);
 	}
 	return r;
 }
@@ -134,17 +121,14 @@ int format_jsonl(const struct profile *p, const struct format_options *o, FILE *
 	paths_init(&w.paths, &p->tree, &w.functions);
 	texts_init(&w.names, make_name, &w);
 	texts_init(&w.calls, make_call, &w);
-	w.sums = calloc(p->tree.n, sizeof(*w.sums));
-	if (!w.sums)
-		r = -ENOMEM;
 	if (!r)
-		r = profile_by_thread(p, &w.first, &w.samples);
+		r = thread_sums_new(p, &w.sums);
 	put_head(p, out);
 	for (uint32_t i = 0; i < threads_count(p->threads) && !r; i++)
 		r = put_thread(&w, i);
-	free(w.first);
-	free(w.samples);
-	free(w.sums);
+	thread_sums_free(&w.sums);
+	listing_free(&w.stack);
+	listing_free(&w.called);
 	texts_free(&w.names);
 	texts_free(&w.calls);
 	paths_free(&w.paths);

@@ -6,6 +6,10 @@
  *   demo   100/101       12.000345:          1 cpu-clock:
  *   	            1234 eval (/usr/bin/demo)
  *
+ * So each sample is written with its whole stack, and millions of them make a text that takes longer to write and to
+ * read than anything else here.  Of more than max_rows, one of a number of successive samples of a thread is written,
+ * with the weight of all: it is the period, in front of the event.
+ *
  * Addresses are link-time ones.  A frame that the compiler inlined has no address of its own, and "inlined" for its
  * file.
  */
@@ -17,12 +21,22 @@
 #include "tools/lib/stacks.h"
 #include "tools/lib/texts.h"
 
+#define MAX_STACKS 1000000 /* if nothing else is asked for */
+
+/* Successive samples of a thread, of which one is written. */
+struct group {
+	size_t seen, chosen; /* the second: of profile_sample() */
+	uint64_t weight;
+};
+
 struct writer {
 	const struct profile *p;
 	struct locations locations;
 	struct stacks stacks;
 	struct texts frames; /* by location */
 	struct texts threads;
+	size_t step;	      /* samples in a group */
+	struct group *groups; /* by thread */
 	const char *event;
 	FILE *out;
 };
@@ -82,20 +96,63 @@ static int put_sample(struct writer *w, const struct profile_sample *s)
 	return 0;
 }
 
+static int put_group(struct writer *w, struct group *g)
+{
+	struct profile_sample s = profile_sample(w->p, g->chosen);
+
+	s.weight = g->weight;
+	g->weight = 0;
+	return put_sample(w, &s);
+}
+
+/* The place of the chosen one varies from group to group, lest it beat with something periodic in the program. */
+static int add_sample(struct writer *w, size_t i)
+{
+	struct profile_sample s = profile_sample(w->p, i);
+	struct group *g = &w->groups[s.thread];
+	size_t place = g->seen % w->step, number = g->seen / w->step;
+
+	if (!place || place == (number * 2654435761u >> 8) % w->step)
+		g->chosen = i;
+	g->weight += s.weight;
+	g->seen++;
+	return place + 1 < w->step ? 0 : put_group(w, g);
+}
+
+static int put_all(struct writer *w, uint64_t max)
+{
+	size_t n = profile_samples(w->p), n_threads = threads_count(w->p->threads);
+	int r = 0;
+
+	max = max == FORMAT_ROWS ? MAX_STACKS : max ? max : n;
+	w->step = n ? n / max + (n % max != 0) : 1;
+	w->groups = calloc(n_threads + 1, sizeof(*w->groups));
+	if (!w->groups)
+		return -ENOMEM;
+	for (size_t i = 0; i < n && !r; i++)
+		r = add_sample(w, i);
+	for (size_t i = 0; i < n_threads && !r; i++)
+		if (w->groups[i].seen % w->step)
+			r = put_group(w, &w->groups[i]);
+	free(w->groups);
+	return r;
+}
+
 int format_perf(const struct profile *p, const struct format_options *o, FILE *out)
 {
 	struct writer w = {.p = p, .event = *p->event ? p->event : "event", .out = out};
 	int r = locations_new(p, &w.locations);
 
-	(void)o;
 	stacks_init(&w.stacks, p, &w.locations);
 	texts_init(&w.frames, make_frame, &w);
 	texts_init(&w.threads, make_thread, &w);
-	for (size_t i = 0; i < profile_samples(p) && !r; i++) {
-		struct profile_sample s = profile_sample(p, i);
-
-		r = put_sample(&w, &s);
-	}
+	r = r ? r : put_all(&w, o->max_rows);
+	if (!r && w.step > 1)
+		format_remark(
+			o,
+			"%zu samples are too many for perf-script: one of %zu is written, with the weight of all of "
+			"them as its period; --max-rows=0 writes all of them, --time or --tid a part",
+			profile_samples(p), w.step);
 	texts_free(&w.frames);
 	texts_free(&w.threads);
 	stacks_free(&w.stacks);

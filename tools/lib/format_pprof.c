@@ -14,76 +14,83 @@
 #include "tools/lib/format.h"
 #include "tools/lib/gzip_out.h"
 #include "tools/lib/stacks.h"
+#include "tools/lib/used_strings.h"
+
+#define PPROF_SAMPLE_FIELD 2 /* of Pprof: sample */
 
 struct sink {
-	ProtobufCBuffer base;
 	struct gzip_out *gzip;
+	bool failed; /* no memory */
 };
 
-/* pprof's string table: strings are numbered as they are used. */
-struct strings {
-	const struct names *names;
-	uint32_t *number; /* of strings of the names; 0: not used yet */
-	size_t capacity;
-	uint32_t *used; /* strings of the names, by number */
-	size_t n, used_capacity;
+/* A packed message. */
+struct packed {
+	uint8_t *bytes;
+	size_t size, capacity;
 };
 
 struct writer {
 	const struct profile *p;
 	struct sink sink;
-	struct strings strings;
+	struct used_strings strings;
 	struct locations locations;
 	struct stacks stacks;
 	struct format_unit unit;
 	uint32_t key_thread, key_tid, key_pid, key_process, key_base, base;   /* base: not 0 in what is compared with */
 	uint32_t first_string, first_location, first_function, first_mapping; /* numbers of what the file has already */
-	uint64_t *ids;							      /* of a sample's locations */
+	struct packed *labels;		  /* of samples, by thread; without bytes: not made yet */
+	struct packed stack, values, one; /* of the sample written last; any other message */
+	uint32_t instruction;		  /* whose stack it is */
+	uint64_t *ids;			  /* of a sample's locations */
 	size_t ids_capacity;
 };
 
-static void append(ProtobufCBuffer *buffer, size_t size, const uint8_t *data)
+/* As a whole: piece by piece, as the library can do it too, takes several times as long. */
+static void pack(struct writer *w, const ProtobufCMessage *message, struct packed *to)
 {
-	gzip_out_put(((struct sink *)buffer)->gzip, data, size);
+	to->size = protobuf_c_message_get_packed_size(message);
+	if (to->size > to->capacity || !to->bytes) {
+		free(to->bytes);
+		to->capacity = to->size * 2 + 1;
+		to->bytes = malloc(to->capacity);
+		if (!to->bytes) {
+			*to = (struct packed){0};
+			w->sink.failed = true;
+			return;
+		}
+	}
+	protobuf_c_message_pack(message, to->bytes);
 }
 
 static void put(struct writer *w, const Pprof *piece)
 {
-	protobuf_c_message_pack_to_buffer(&piece->base, &w->sink.base);
+	pack(w, &piece->base, &w->one);
+	gzip_out_put(w->sink.gzip, w->one.bytes, w->one.size);
 }
 
-static int grow(uint32_t **list, size_t *capacity, size_t need)
+/* Parts of one message, put one behind the other, are the message: so what samples share is packed once. */
+static void put_parts(struct writer *w, unsigned int field, const struct packed *const *parts, size_t n)
 {
-	size_t want = *capacity ? *capacity : 1024;
-	uint32_t *more;
+	uint8_t head[16];
+	size_t size = 0, at = 0;
 
-	if (need < *capacity)
-		return 0;
-	while (want <= need)
-		want *= 2;
-	more = reallocarray(*list, want, sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	memset(more + *capacity, 0, (want - *capacity) * sizeof(*more));
-	*list = more;
-	*capacity = want;
-	return 0;
+	for (size_t i = 0; i < n; i++)
+		size += parts[i]->size;
+	head[at++] = field << 3 | 2;
+	for (; size >= 0x80; size >>= 7)
+		head[at++] = 0x80 | (size & 0x7f);
+	head[at++] = size;
+	gzip_out_put(w->sink.gzip, head, at);
+	for (size_t i = 0; i < n; i++)
+		gzip_out_put(w->sink.gzip, parts[i]->bytes, parts[i]->size);
 }
 
 /* The number in the file's table of a string of the names; -1: no memory. */
 static int64_t string(struct writer *w, uint32_t s)
 {
-	struct strings *t = &w->strings;
+	int64_t number = used_strings_number(&w->strings, s);
 
-	if (!s)
-		return 0;
-	if (s == UINT32_MAX || grow(&t->number, &t->capacity, s) || grow(&t->used, &t->used_capacity, t->n + 1))
-		return -1;
-	if (!t->number[s]) {
-		t->used[++t->n] = s;
-		t->number[s] = t->n;
-	}
-	return w->first_string + t->number[s];
+	return number > 0 ? w->first_string + number : number;
 }
 
 static int64_t text(struct writer *w, const char *s)
@@ -93,31 +100,18 @@ static int64_t text(struct writer *w, const char *s)
 
 /* ---- samples --------------------------------------------------------------------- */
 
-static int put_sample(void *ctx, const struct profile_cell *cell)
+static int pack_labels(struct writer *w, uint32_t thread)
 {
-	struct writer *w = ctx;
-	const struct thread *t = threads_get(w->p->threads, cell->thread);
-	int64_t value[2] = {cell->samples, cell->weight * w->unit.scale};
+	const struct thread *t = threads_get(w->p->threads, thread);
 	PprofLabel labels[5] = {PPROF_LABEL__INIT, PPROF_LABEL__INIT, PPROF_LABEL__INIT, PPROF_LABEL__INIT,
 				PPROF_LABEL__INIT};
 	PprofLabel *label[5];
-	PprofSample sample = PPROF_SAMPLE__INIT, *one = &sample;
-	Pprof piece = PPROF__INIT;
+	PprofSample sample = PPROF_SAMPLE__INIT;
 	int64_t name = string(w, t->name), process = string(w, t->process);
 	size_t n = 0;
 
-	if (name < 0 || process < 0 || stacks_get(&w->stacks, cell->node, cell->place))
+	if (name < 0 || process < 0)
 		return -ENOMEM;
-	if (w->stacks.n > w->ids_capacity) {
-		uint64_t *more = reallocarray(w->ids, w->stacks.n * 2, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		w->ids = more;
-		w->ids_capacity = w->stacks.n * 2;
-	}
-	for (size_t i = 0; i < w->stacks.n; i++)
-		w->ids[i] = w->first_location + w->stacks.frames[w->stacks.n - 1 - i] + 1;
 	if (name) {
 		labels[n].key = w->key_thread;
 		labels[n++].str = name;
@@ -133,20 +127,56 @@ static int put_sample(void *ctx, const struct profile_cell *cell)
 	if (w->base) {
 		labels[n].key = w->key_base;
 		labels[n++].str = w->base;
-		value[0] = -value[0];
-		value[1] = -value[1];
 	}
 	for (size_t i = 0; i < n; i++)
 		label[i] = &labels[i];
-	sample.n_location_id = w->stacks.n;
-	sample.location_id = w->ids;
-	sample.n_value = 2;
-	sample.value = value;
 	sample.n_label = n;
 	sample.label = label;
-	piece.n_sample = 1;
-	piece.sample = &one;
-	put(w, &piece);
+	pack(w, &sample.base, &w->labels[thread]);
+	return 0;
+}
+
+static int pack_stack(struct writer *w, const struct profile_cell *cell)
+{
+	PprofSample sample = PPROF_SAMPLE__INIT;
+
+	if (stacks_get(&w->stacks, cell->node, cell->place))
+		return -ENOMEM;
+	if (w->stacks.n > w->ids_capacity) {
+		uint64_t *more = reallocarray(w->ids, w->stacks.n * 2, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		w->ids = more;
+		w->ids_capacity = w->stacks.n * 2;
+	}
+	for (size_t i = 0; i < w->stacks.n; i++)
+		w->ids[i] = w->first_location + w->stacks.frames[w->stacks.n - 1 - i] + 1;
+	sample.n_location_id = w->stacks.n;
+	sample.location_id = w->ids;
+	pack(w, &sample.base, &w->stack);
+	w->instruction = cell->instruction;
+	return 0;
+}
+
+static int put_sample(void *ctx, const struct profile_cell *cell)
+{
+	struct writer *w = ctx;
+	int64_t sign = w->base ? -1 : 1;
+	int64_t value[2] = {sign * (int64_t)cell->samples, sign * (int64_t)(cell->weight * w->unit.scale)};
+	const struct packed *const parts[] = {&w->stack, &w->values, &w->labels[cell->thread]};
+	PprofSample sample = PPROF_SAMPLE__INIT;
+
+	if (!w->labels[cell->thread].bytes && pack_labels(w, cell->thread))
+		return -ENOMEM;
+	if ((!w->stack.bytes || w->instruction != cell->instruction) && pack_stack(w, cell))
+		return -ENOMEM;
+	sample.n_value = 2;
+	sample.value = value;
+	pack(w, &sample.base, &w->values);
+	if (w->sink.failed)
+		return -ENOMEM;
+	put_parts(w, PPROF_SAMPLE_FIELD, parts, 3);
 	return 0;
 }
 
@@ -315,7 +345,7 @@ static int put_body(struct writer *w, bool head)
 	if (head)
 		put_string(w, "");
 	for (size_t i = 1; i <= w->strings.n && !r; i++)
-		put_string(w, names_string(w->p->names, w->strings.used[i]));
+		put_string(w, names_string(w->p->names, w->strings.list[i]));
 	return r;
 }
 
@@ -325,6 +355,9 @@ static int put_profile(struct writer *w, const struct profile *p, const struct w
 	int r = locations_new(p, &w->locations);
 
 	w->p = p;
+	w->labels = calloc(threads_count(p->threads) + 1, sizeof(*w->labels));
+	if (!w->labels)
+		r = -ENOMEM;
 	w->unit = format_unit(p);
 	stacks_init(&w->stacks, p, &w->locations);
 	if (after) {
@@ -333,23 +366,29 @@ static int put_profile(struct writer *w, const struct profile *p, const struct w
 		w->first_function = after->locations.n_functions;
 		w->first_mapping = names_modules(after->p->names);
 	}
-	return r ? r : put_body(w, !after);
+	r = r ? r : put_body(w, !after);
+	return !r && w->sink.failed ? -ENOMEM : r;
 }
 
 static void forget(struct writer *w)
 {
 	stacks_free(&w->stacks);
 	locations_free(&w->locations);
-	free(w->strings.number);
-	free(w->strings.used);
+	used_strings_free(&w->strings);
 	free(w->ids);
+	for (size_t i = 0; w->labels && i < threads_count(w->p->threads); i++)
+		free(w->labels[i].bytes);
+	free(w->labels);
+	free(w->stack.bytes);
+	free(w->values.bytes);
+	free(w->one.bytes);
 }
 
 int format_pprof_difference(const struct profile *now, const struct profile *before, FILE *out)
 {
 	struct gzip_out *gzip = gzip_out_new(out);
-	struct writer first = {.sink = {.base = {append}, .gzip = gzip}};
-	struct writer second = {.sink = {.base = {append}, .gzip = gzip}};
+	struct writer first = {.sink = {.gzip = gzip}};
+	struct writer second = {.sink = {.gzip = gzip}};
 	int r = gzip ? put_profile(&first, now, NULL) : -ENOMEM, end;
 
 	if (!r && before)

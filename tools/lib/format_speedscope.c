@@ -14,7 +14,7 @@
 #include "tools/lib/json_text.h"
 #include "tools/lib/paths.h"
 
-#define ORDERED 500000
+#define ORDERED 500000 /* if nothing else is asked for */
 
 struct writer {
 	const struct profile *p;
@@ -22,8 +22,8 @@ struct writer {
 	struct paths paths;
 	struct format_unit unit;
 	bool ordered;
-	uint32_t *first, *samples; /* by thread */
-	uint64_t *weights;	   /* by node, unless ordered */
+	uint32_t *first, *samples; /* by thread, if ordered */
+	struct thread_sums sums;   /* if not */
 	FILE *out;
 };
 
@@ -39,8 +39,8 @@ static bool next_run(const struct writer *w, struct run *run)
 	if (run->at == run->end)
 		return false;
 	if (!w->ordered) {
-		run->node = w->samples[run->at++];
-		run->weight = w->weights[run->node];
+		run->node = w->sums.nodes[run->at++];
+		run->weight = w->sums.sum[run->node].weight;
 		return true;
 	}
 	run->node = profile_sample(w->p, w->samples[run->at]).node;
@@ -52,21 +52,6 @@ static bool next_run(const struct writer *w, struct run *run)
 		run->weight += s.weight;
 	}
 	return true;
-}
-
-/* Puts the nodes of a thread's samples, once each, into their place in w->samples; returns how many. */
-static size_t add_up(struct writer *w, size_t begin, size_t end)
-{
-	size_t n = 0;
-
-	for (size_t i = begin; i < end; i++) {
-		struct profile_sample s = profile_sample(w->p, w->samples[i]);
-
-		if (!w->weights[s.node])
-			w->samples[begin + n++] = s.node;
-		w->weights[s.node] += s.weight;
-	}
-	return n;
 }
 
 static int put_stacks(struct writer *w, struct run run, uint64_t *total)
@@ -93,8 +78,6 @@ static void put_weights(struct writer *w, struct run run)
 		if (!first)
 			putc_unlocked(',', w->out);
 		json_number(run.weight * w->unit.scale, w->out);
-		if (!w->ordered)
-			w->weights[run.node] = 0;
 	}
 }
 
@@ -102,12 +85,17 @@ static int put_thread(struct writer *w, uint32_t thread)
 {
 	const struct thread *t = threads_get(w->p->threads, thread);
 	const char *name = names_string(w->p->names, t->name);
-	struct run all = {.at = w->first[thread], .end = w->first[thread + 1]};
+	struct run all = {0};
 	uint64_t total;
 	char title[512];
 
-	if (!w->ordered)
-		all.end = all.at + add_up(w, all.at, all.end);
+	if (w->ordered) {
+		all.at = w->first[thread];
+		all.end = w->first[thread + 1];
+	} else {
+		thread_sums_go(&w->sums, thread);
+		all.end = w->sums.n;
+	}
 	snprintf(title, sizeof(title), "%s (%s %u)%s", *name ? name : "thread", t->tid == t->pid ? "process" : "thread",
 		 t->tid, w->ordered ? "" : ", not in the order of time");
 	fprintf(w->out, "%s\n{\"type\":\"sampled\",\"name\":", thread ? "," : "");
@@ -152,22 +140,18 @@ static int put_all(struct writer *w)
 
 int format_speedscope(const struct profile *p, const struct format_options *o, FILE *out)
 {
-	struct writer w = {.p = p, .unit = format_unit(p), .ordered = profile_samples(p) <= ORDERED, .out = out};
+	uint64_t max = o->max_rows == FORMAT_ROWS ? ORDERED : o->max_rows;
+	struct writer w = {.p = p, .unit = format_unit(p), .ordered = !max || profile_samples(p) <= max, .out = out};
 	int r = functions_new(p, &p->tree, &w.functions);
 
-	(void)o;
 	paths_init(&w.paths, &p->tree, &w.functions);
-	if (!w.ordered)
-		w.weights = calloc(p->tree.n, sizeof(*w.weights));
-	if (!w.ordered && !w.weights)
-		r = -ENOMEM;
 	if (!r)
-		r = profile_by_thread(p, &w.first, &w.samples);
+		r = w.ordered ? profile_by_thread(p, &w.first, &w.samples) : thread_sums_new(p, &w.sums);
 	if (!r)
 		r = put_all(&w);
 	free(w.first);
 	free(w.samples);
-	free(w.weights);
+	thread_sums_free(&w.sums);
 	paths_free(&w.paths);
 	functions_free(&w.functions);
 	return r;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
 #include "tools/lib/format.h"
@@ -84,4 +85,17 @@ struct format_unit format_unit(const struct profile *p)
 	u.unit = "nanoseconds";
 	u.scale = p->frequency ? 1000000000 / p->frequency : p->period;
 	return u;
+}
+
+void format_remark(const struct format_options *o, const char *format, ...)
+{
+	va_list args;
+
+	if (o->quiet)
+		return;
+	va_start(args, format);
+	fputs("pcce-report: ", stderr);
+	vfprintf(stderr, format, args);
+	fputs("\n", stderr);
+	va_end(args);
 }

@@ -32,3 +32,16 @@ void json_number(uint64_t n, FILE *out)
 	while (n /= 10);
 	fwrite_unlocked(at, 1, digits + sizeof(digits) - at, out);
 }
+
+void json_decimal(uint64_t n, unsigned int decimals, FILE *out)
+{
+	char digits[24], *at = digits + sizeof(digits);
+
+	for (unsigned int i = 0; n || i <= decimals; i++) {
+		if (i == decimals && decimals)
+			*--at = '.';
+		*--at = '0' + n % 10;
+		n /= 10;
+	}
+	fwrite_unlocked(at, 1, digits + sizeof(digits) - at, out);
+}

@@ -137,11 +137,11 @@ static int meet(void *ctx, const struct stacked_sample *s, uint32_t space, const
 	return r;
 }
 
-static int take(void *ctx, const struct datafile_sample *s, const struct meaning *m)
+static int take(void *ctx, const struct datafile_sample *s, uint32_t meaning)
 {
 	(void)ctx;
 	(void)s;
-	(void)m;
+	(void)meaning;
 	return 0;
 }
 

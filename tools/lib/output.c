@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -13,6 +14,7 @@
 int output_create(struct output *o, const char *path)
 {
 	struct stat st;
+	bool link = !lstat(path, &st) && S_ISLNK(st.st_mode);
 
 	o->path = path;
 	o->part = NULL;
@@ -20,6 +22,11 @@ int output_create(struct output *o, const char *path)
 		if (S_ISDIR(st.st_mode))
 			return -EISDIR;
 		o->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+		return o->fd < 0 ? -errno : 0;
+	}
+	/* Written through, not replaced: it may be /dev/stdout. */
+	if (link) {
+		o->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 		return o->fd < 0 ? -errno : 0;
 	}
 	if (asprintf(&o->part, "%s.part", path) < 0) {

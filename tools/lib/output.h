@@ -13,7 +13,7 @@ struct output {
 	int fd;
 };
 
-/* 0 or -errno. Something that is no regular file (a device, a pipe) is opened as it is. */
+/* 0 or -errno. Something that is no regular file (a device, a pipe, a symbolic link) is opened as it is. */
 int output_create(struct output *o, const char *path);
 int output_commit(struct output *o);
 /* Removes what is not committed; does not close fd. */

@@ -7,40 +7,26 @@
 
 void paths_init(struct paths *p, const struct cct *t, struct functions *f)
 {
-	*p = (struct paths){.tree = t, .functions = f};
+	*p = (struct paths){.functions = f};
+	way_init(&p->way, t);
 }
 
 void paths_free(struct paths *p)
 {
 	free(p->list);
 	free(p->nodes);
-	free(p->way);
+	free(p->begin);
+	free(p->group);
+	way_free(&p->way);
 	*p = (struct paths){0};
-}
-
-static int reserve(uint32_t **list, size_t *capacity, size_t n)
-{
-	size_t want = *capacity ? *capacity : 256;
-	uint32_t *more;
-
-	if (n <= *capacity)
-		return 0;
-	while (want < n)
-		want *= 2;
-	more = reallocarray(*list, want, sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	*list = more;
-	*capacity = want;
-	return 0;
 }
 
 static int push(struct paths *p, uint32_t function, uint32_t node)
 {
 	size_t capacity = p->capacity;
 
-	if (function == UINT32_MAX || reserve(&p->nodes, &capacity, p->n + 1) ||
-	    reserve(&p->list, &p->capacity, p->n + 1))
+	if (function == UINT32_MAX || way_reserve(&p->nodes, &capacity, p->n + 1) ||
+	    way_reserve(&p->list, &p->capacity, p->n + 1))
 		return -ENOMEM;
 	p->list[p->n] = function;
 	p->nodes[p->n++] = node;
@@ -66,45 +52,57 @@ static int repeat(struct paths *p, size_t n, uint64_t times)
 	return 0;
 }
 
-static int way_to(struct paths *p, uint32_t node, size_t *n)
+/* The first node whose frames are to be made anew. */
+static size_t restart(const struct paths *p, size_t same)
 {
-	*n = 0;
-	for (uint32_t i = node; i; i = p->tree->nodes[i].parent)
-		++*n;
-	if (reserve(&p->way, &p->way_capacity, *n))
-		return -ENOMEM;
-	for (size_t i = *n; i > 0; node = p->tree->nodes[node].parent)
-		p->way[--i] = node;
-	return 0;
+	const struct cct_key *key;
+	size_t group;
+
+	if (!same)
+		return 0;
+	group = p->group[same - 1];
+	key = p->way.tree->nodes[p->way.nodes[group]].key;
+	return key->repeat && group + key->span > same ? group : same;
 }
 
 int paths_get(struct paths *p, uint32_t node)
 {
-	size_t n, group_end = 0, group_begin = 0;
-	uint64_t times = 0;
+	size_t i, same, group = 0, end = 0;
 
-	if (node == p->node && node)
+	if (node == p->node && node) {
+		p->same = p->n;
 		return 0;
-	p->node = 0;
-	p->n = 0;
-	if (way_to(p, node, &n))
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		const struct cct_key *key = p->tree->nodes[p->way[i]].key;
-
-		if (key->repeat && !times) {
-			group_end = i + key->span;
-			group_begin = p->n;
-			times = key->repeat;
-		}
-		if (push(p, p->functions->of_node[p->way[i]], p->way[i]))
-			return -ENOMEM;
-		if (times && (i + 1 == group_end || i + 1 == n)) {
-			if (repeat(p, p->n - group_begin, times))
-				return -ENOMEM;
-			times = 0;
-		}
 	}
+	if (way_to(&p->way, node, &same))
+		return -ENOMEM;
+	if (way_reserve(&p->begin, &p->begin_capacity, p->way.n) ||
+	    way_reserve(&p->group, &p->group_capacity, p->way.n))
+		return -ENOMEM;
+	i = p->node ? restart(p, same) : 0;
+	if (!i)
+		p->n = 0;
+	else if (i < p->length)
+		p->n = p->begin[i];
+	p->same = p->n;
+	p->node = 0;
+	for (; i < p->way.n; i++) {
+		uint32_t at = p->way.nodes[i];
+		const struct cct_key *key = p->way.tree->nodes[at].key;
+
+		if (i >= end) {
+			group = i;
+			end = i + (key->repeat ? key->span : 1);
+		}
+		p->begin[i] = p->n;
+		p->group[i] = group;
+		if (push(p, p->functions->of_node[at], at))
+			return -ENOMEM;
+		key = p->way.tree->nodes[p->way.nodes[group]].key;
+		if (key->repeat && (i + 1 == end || i + 1 == p->way.n) &&
+		    repeat(p, p->n - p->begin[group], key->repeat))
+			return -ENOMEM;
+	}
+	p->length = p->way.n;
 	p->node = node;
 	return 0;
 }

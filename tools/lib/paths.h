@@ -8,19 +8,23 @@
 #define PCCE_PATHS_H
 
 #include "tools/lib/functions.h"
+#include "tools/lib/way.h"
 
 /* A repeated group is written out up to so many frames. */
 #define PATHS_REPEAT 128
 
 struct paths {
-	const struct cct *tree;
 	struct functions *functions;
 	uint32_t *list;	 /* of the path given last: functions, outermost first */
 	uint32_t *nodes; /* and their nodes; 0: a remark */
 	size_t n, capacity;
-	uint32_t node; /* whose path it is; 0: none */
-	uint32_t *way; /* nodes, without repetitions */
-	size_t way_capacity;
+	size_t same;	 /* so many of the first ones are those of the path given before */
+	uint32_t node;	 /* whose path it is; 0: none, and the list is empty */
+	struct way way;	 /* nodes, without repetitions */
+	uint32_t *begin; /* of each of these: length of the list before it */
+	uint32_t *group; /* the first one of its group, or itself: indices */
+	size_t length;	 /* of these */
+	size_t begin_capacity, group_capacity;
 };
 
 void paths_init(struct paths *p, const struct cct *t, struct functions *f);

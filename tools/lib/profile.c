@@ -53,6 +53,11 @@ const char *profile_event(const struct profile *p, uint32_t event, char *buffer,
 struct taking {
 	struct profile *p;
 	struct decoding *lines; /* NULL: lines of innermost functions are not told apart */
+	struct due {		/* to be added to totals */
+		uint32_t instruction;
+		struct sum sum;
+	} due[AHEAD];
+	size_t n_due;
 };
 
 static int met(void *ctx, const struct stacked_sample *s, uint32_t space, const struct meaning *m,
@@ -71,22 +76,65 @@ static int met(void *ctx, const struct stacked_sample *s, uint32_t space, const 
 	return profile_keep_failure(p->in, s, space, m->verify == VERIFY_MISMATCH, m->reason);
 }
 
-static int take(void *ctx, const struct datafile_sample *of, const struct meaning *m)
+static int add_instruction(void *ctx, const struct meaning *m)
 {
 	const struct taking *t = ctx;
+
+	return profile_keep_instruction(t->p, m, t->lines);
+}
+
+/* A total is asked for some samples before it is needed: most are not in the cache. */
+static void add_due(struct taking *t, struct due *due)
+{
+	struct sum *total = &t->p->in->totals[due->instruction];
+
+	total->samples += due->sum.samples;
+	total->weight += due->sum.weight;
+}
+
+static int take(void *ctx, const struct datafile_sample *of, uint32_t instruction)
+{
+	struct taking *t = ctx;
 	const struct pcce_sample *s = of->sample;
 	struct profile *p = t->p;
+	struct due *due = &t->due[t->n_due % AHEAD];
 	uint32_t stream;
 
 	if (p->in->kept) {
 		stream = streams_at(p->streams, streams_of(p->streams, s->pid, s->tid, s->event), s->time);
-		return profile_keep(p, m, stream, of, t->lines);
+		return profile_keep(p->in, instruction, stream, of);
 	}
-	profile_count(&p->stats, m->status, m->reason, m->verify, of->samples);
-	if (p->in->has_tree) {
-		p->in->all.nodes[m->node].self += of->weight;
-		p->in->all.nodes[m->node].samples += of->samples;
+	if (t->n_due++ >= AHEAD)
+		add_due(t, due);
+	*due = (struct due){instruction, {of->samples, of->weight}};
+	__builtin_prefetch(&p->in->totals[instruction], 1);
+	return 0;
+}
+
+/* Without single samples, the totals say all. */
+static int end(void *ctx)
+{
+	struct taking *t = ctx;
+	struct internals *in = t->p->in;
+
+	if (in->kept)
+		return 0;
+	for (size_t i = 0; i < AHEAD && i < t->n_due; i++)
+		add_due(t, &t->due[i]);
+	for (size_t i = 0; i < in->n_instructions; i++) {
+		const struct instruction *at = &in->instructions[i];
+
+		profile_count(&t->p->stats, at->status, at->reason, at->verify, in->totals[i].samples);
+		if (in->has_tree) {
+			in->all.nodes[at->node].self += in->totals[i].weight;
+			in->all.nodes[at->node].samples += in->totals[i].samples;
+		}
 	}
+	free(in->instructions);
+	free(in->totals);
+	in->instructions = NULL;
+	in->totals = NULL;
+	in->n_instructions = 0;
 	return 0;
 }
 
@@ -193,7 +241,8 @@ static int read_samples(struct profile *p, const struct source *s, const struct 
 			size_t why_size)
 {
 	struct taking taking = {.p = p};
-	struct decoding_sink sink = {.met = met, .sample = take, .ctx = &taking};
+	struct decoding_sink sink = {
+		.met = met, .meaning = add_instruction, .sample = take, .end = end, .ctx = &taking};
 	struct tree_builder *b = o->tree ? tree_builder_new(&p->in->all, p->names, o->inlining) : NULL;
 	struct datafile_reader *reader;
 	size_t n_places;
@@ -234,7 +283,7 @@ static int load(struct profile *p, const struct source *s, const struct profile_
 		return profile_select(p, selection);
 	p->tree = p->in->all;
 	p->in->all = (struct cct){0};
-	return o->tree ? cct_finish(&p->tree, p->names) : 0;
+	return o->tree ? profile_finish_tree(p) : 0;
 }
 
 static int load_source(const struct source *s, const struct profile_options *o, struct profile **out, char *why,

@@ -89,7 +89,8 @@ struct profile_sample {
 	uint32_t thread;  /* number of one of profile.threads */
 	uint32_t node;	  /* of profile.tree, where its context ends */
 	uint64_t samples, weight;
-	struct place place; /* the innermost frame */
+	struct place place;   /* the innermost frame */
+	uint32_t instruction; /* number: what it stands at, in its context */
 	enum decode_status status;
 	enum decode_reason reason;
 };
@@ -97,18 +98,48 @@ struct profile_sample {
 size_t profile_samples(const struct profile *p);
 struct profile_sample profile_sample(const struct profile *p, size_t i);
 
+/* The part of it that is near at hand: for formats that look at millions. */
+struct profile_moment {
+	uint64_t time, samples, weight;
+	uint32_t instruction;
+};
+
+struct profile_moment profile_moment(const struct profile *p, size_t i);
+uint32_t profile_instruction_node(const struct profile *p, uint32_t instruction);
+
 /* What samples at one instruction of one context in one thread add up to. */
 struct profile_cell {
 	uint32_t node, thread;
 	struct place place;
+	uint32_t instruction; /* number of one that is there */
 	uint64_t weight, samples;
 };
 
 /* Calls for each cell, in order of node, place and thread. Stops at the first result that is not 0; 0 or -ENOMEM. */
 int profile_cells(const struct profile *p, int (*each)(void *ctx, const struct profile_cell *cell), void *ctx);
 
-/* Calls for each different instruction of a context, in no order; weights are 0. */
+/* Calls for each instruction that samples were taken at, in the order of nodes; weights are 0. */
+/* Their numbers are below this. */
+size_t profile_instruction_count(const struct profile *p);
 int profile_instructions(const struct profile *p, int (*each)(void *ctx, const struct profile_cell *cell), void *ctx);
+
+struct sum {
+	uint64_t samples, weight;
+};
+
+/* What the samples of one thread add up to, by context. */
+struct thread_sums {
+	const struct profile *p;
+	uint32_t *first, *samples; /* as of profile_by_thread() */
+	struct sum *sum;	   /* by node, of the thread gone to last */
+	uint32_t *nodes;	   /* those that have a sum, in order */
+	size_t n;
+};
+
+/* 0 or -ENOMEM. Then, for each thread, thread_sums_go(). */
+int thread_sums_new(const struct profile *p, struct thread_sums *s);
+void thread_sums_free(struct thread_sums *s);
+void thread_sums_go(struct thread_sums *s, uint32_t thread);
 
 /* The samples of each thread, in the order of time: those of thread t are samples[first[t]] up to, but without,
  * samples[first[t + 1]]. Both are to be freed. 0 or -ENOMEM. */

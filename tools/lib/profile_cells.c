@@ -1,23 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Samples in other orders: by node, place and thread, added up; and by thread and time. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
 #include "tools/lib/profile_internal.h"
-
-int profile_instructions(const struct profile *p, int (*each)(void *ctx, const struct profile_cell *cell), void *ctx)
-{
-	const struct internals *in = p->in;
-	int r = 0;
-
-	for (size_t i = 0; i < in->n_instructions && !r; i++) {
-		const struct instruction *at = &in->instructions[i];
-		struct profile_cell cell = {.node = p->leaves[at->leaf].node, .place = in->places[at->place]};
-
-		if (cell.node != UINT32_MAX)
-			r = each(ctx, &cell);
-	}
-	return r;
-}
 
 /* Positions of the elements ordered by their key, which is below n_keys - 1: a counting sort. first, of
  * n_keys + 1, says where each key's begin. */
@@ -35,106 +21,185 @@ static void order(const uint32_t *key, size_t n, uint32_t *first, size_t n_keys,
 
 /* ---- cells ----------------------------------------------------------------------- */
 
+/* A sample at the instruction that is summed up. */
 struct member {
-	uint32_t place, thread, sample;
+	uint32_t thread, weight;
 };
 
+/*
+ * Instructions are put in order, those at one place of one node have one rank, and samples are brought, by rank, where
+ * they are added up.
+ */
 struct cells {
 	const struct profile *p;
-	struct member *group; /* samples that end in one node */
-	size_t n, capacity;
+	uint32_t *rank;	   /* of each instruction */
+	uint32_t *ordered; /* an instruction of each rank */
+	size_t n_ranks;
+	uint32_t *first; /* member of each rank, and one more */
+	struct member *members;
 	int (*each)(void *ctx, const struct profile_cell *cell);
 	void *ctx;
 };
 
-static int in_order(const void *a, const void *b)
+static int by_place(const void *a, const void *b, void *ctx)
 {
-	const struct member *x = a, *y = b;
+	const struct internals *in = ctx;
+	uint32_t x = in->instructions[*(const uint32_t *)a].place, y = in->instructions[*(const uint32_t *)b].place;
 
-	if (x->place != y->place)
-		return x->place < y->place ? -1 : 1;
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return x->sample < y->sample ? -1 : x->sample > y->sample;
+	return x < y ? -1 : x > y;
 }
 
-static int flush(struct cells *c, uint32_t node)
+static bool equal(const struct internals *in, uint32_t a, uint32_t b)
 {
-	const struct internals *in = c->p->in;
-	int r = 0;
+	return in->node_of[a] == in->node_of[b] && in->instructions[a].place == in->instructions[b].place;
+}
 
-	if (c->n > 1)
-		qsort(c->group, c->n, sizeof(*c->group), in_order);
-	for (size_t i = 0; i < c->n && !r;) {
-		uint32_t place = c->group[i].place;
-		struct profile_cell cell = {.node = node, .thread = c->group[i].thread, .place = in->places[place]};
+/* Instructions in the order of their nodes, those first[node] up to first[node + 1]; then those not selected. Both are
+ * to be freed. */
+static int by_node(const struct profile *p, uint32_t **first, uint32_t **ordered)
+{
+	const struct internals *in = p->in;
+	size_t n = in->n_instructions, nodes = p->tree.n;
+	uint32_t *key = calloc(n + 1, sizeof(*key));
 
-		for (; i < c->n && c->group[i].place == place && c->group[i].thread == cell.thread; i++) {
-			struct sum sum = profile_sum(in, c->group[i].sample);
-
-			cell.weight += sum.weight;
-			cell.samples += sum.samples;
-		}
-		r = c->each(c->ctx, &cell);
+	*first = malloc((nodes + 3) * sizeof(**first));
+	*ordered = malloc((n + 1) * sizeof(**ordered));
+	if (key && *first && *ordered) {
+		for (size_t i = 0; i < n; i++)
+			key[i] = in->node_of[i] == UINT32_MAX ? nodes : in->node_of[i];
+		order(key, n, *first, nodes + 2, *ordered);
+		free(key);
+		return 0;
 	}
-	c->n = 0;
+	free(key);
+	free(*first);
+	free(*ordered);
+	*first = *ordered = NULL;
+	return -ENOMEM;
+}
+
+size_t profile_instruction_count(const struct profile *p)
+{
+	return p->in->n_instructions;
+}
+
+int profile_instructions(const struct profile *p, int (*each)(void *ctx, const struct profile_cell *cell), void *ctx)
+{
+	const struct internals *in = p->in;
+	uint32_t *first, *ordered;
+	int r = by_node(p, &first, &ordered);
+
+	for (size_t i = 0; !r && i < first[p->tree.n]; i++) {
+		const struct instruction *at = &in->instructions[ordered[i]];
+		struct profile_cell cell = {
+			.node = in->node_of[ordered[i]], .place = in->places[at->place], .instruction = ordered[i]};
+
+		r = each(ctx, &cell);
+	}
+	free(first);
+	free(ordered);
 	return r;
 }
 
-/* nodes: of each selected sample. */
-static int walk(struct cells *c, const uint32_t *nodes, const uint32_t *ordered, size_t n)
+/* What is not selected comes last, with ranks that no sample has. */
+static int rank_instructions(struct cells *c)
+{
+	struct internals *in = c->p->in;
+	size_t n = in->n_instructions;
+	uint32_t *first, before = 0;
+	int r = by_node(c->p, &first, &c->ordered);
+
+	c->rank = malloc((n + 1) * sizeof(*c->rank));
+	if (r || !c->rank) {
+		free(first);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < c->p->tree.n; i++)
+		if (first[i + 1] - first[i] > 1)
+			qsort_r(c->ordered + first[i], first[i + 1] - first[i], sizeof(*c->ordered), by_place, in);
+	for (size_t i = 0; i < n; i++) {
+		uint32_t instruction = c->ordered[i];
+
+		if (!i || !equal(in, before, instruction))
+			c->ordered[c->n_ranks++] = instruction;
+		c->rank[instruction] = c->n_ranks - 1;
+		before = instruction;
+	}
+	free(first);
+	return 0;
+}
+
+static int gather(struct cells *c)
+{
+	const struct internals *in = c->p->in;
+	size_t n = profile_samples(c->p);
+
+	c->first = calloc(c->n_ranks + 2, sizeof(*c->first));
+	c->members = malloc((n + 1) * sizeof(*c->members));
+	if (!c->first || !c->members)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		c->first[c->rank[in->instruction[in->selected ? in->selected[i] : i]] + 2]++;
+	for (size_t i = 2; i < c->n_ranks + 2; i++)
+		c->first[i] += c->first[i - 1];
+	for (size_t i = 0; i < n; i++) {
+		size_t sample = in->selected ? in->selected[i] : i;
+
+		c->members[c->first[c->rank[in->instruction[sample]] + 1]++] =
+			(struct member){in->thread_of[in->stream[sample]], in->weight[sample]};
+	}
+	return 0;
+}
+
+static int by_thread(const void *a, const void *b)
+{
+	const struct member *x = a, *y = b;
+
+	return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+static int give(const struct cells *c)
 {
 	const struct internals *in = c->p->in;
 	int r = 0;
 
-	for (size_t i = 0; i < n && !r; i++) {
-		size_t sample = in->selected ? in->selected[ordered[i]] : ordered[i];
+	for (size_t rank = 0; rank < c->n_ranks && !r; rank++) {
+		struct member *m = c->members + c->first[rank], *end = c->members + c->first[rank + 1];
+		uint32_t instruction = c->ordered[rank];
 
-		if (c->n == c->capacity) {
-			size_t want = c->capacity ? c->capacity * 2 : 1024;
-			struct member *more = reallocarray(c->group, want, sizeof(*more));
+		if (end - m > 1)
+			qsort(m, end - m, sizeof(*m), by_thread);
+		while (m < end && !r) {
+			struct profile_cell cell = {.node = in->node_of[instruction],
+						    .thread = m->thread,
+						    .instruction = instruction,
+						    .place = in->places[in->instructions[instruction].place]};
 
-			if (!more)
-				return -ENOMEM;
-			c->group = more;
-			c->capacity = want;
+			for (; m < end && m->thread == cell.thread; m++) {
+				struct sum sum = profile_unpack(in, m->weight);
+
+				cell.weight += sum.weight;
+				cell.samples += sum.samples;
+			}
+			r = c->each(c->ctx, &cell);
 		}
-		c->group[c->n++] = (struct member){
-			.place = in->instructions[in->instruction[sample]].place,
-			.thread = in->thread_of[in->stream[sample]],
-			.sample = sample,
-		};
-		if (i + 1 == n || nodes[ordered[i + 1]] != nodes[ordered[i]])
-			r = flush(c, nodes[ordered[i]]);
 	}
 	return r;
 }
 
 int profile_cells(const struct profile *p, int (*each)(void *ctx, const struct profile_cell *cell), void *ctx)
 {
-	const struct internals *in = p->in;
-	size_t n = profile_samples(p);
-	uint32_t *first = malloc((p->tree.n + 2) * sizeof(*first));
-	uint32_t *ordered = malloc((n + 1) * sizeof(*ordered));
-	uint32_t *nodes = calloc(n + 1, sizeof(*nodes));
 	struct cells c = {.p = p, .each = each, .ctx = ctx};
-	int r = -ENOMEM;
+	int r = rank_instructions(&c);
 
-	if (first && ordered && nodes) {
-		for (size_t i = 0; i < n; i++) {
-			size_t sample = in->selected ? in->selected[i] : i;
-
-			nodes[i] = p->leaves[in->instructions[in->instruction[sample]].leaf].node;
-		}
-		order(nodes, n, first, p->tree.n + 1, ordered);
-		free(first);
-		first = NULL;
-		r = walk(&c, nodes, ordered, n);
-	}
-	free(first);
-	free(ordered);
-	free(nodes);
-	free(c.group);
+	r = r ? r : gather(&c);
+	free(c.rank);
+	c.rank = NULL;
+	r = r ? r : give(&c);
+	free(c.rank);
+	free(c.ordered);
+	free(c.first);
+	free(c.members);
 	return r;
 }
 

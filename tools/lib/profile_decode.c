@@ -7,6 +7,7 @@
 
 static int push_all(struct decoding *d, struct datafile_reader *reader, const char *what, char *why, size_t why_size)
 {
+	uint64_t total = datafile_total(reader);
 	const struct pcce_record *rec;
 	struct datafile_sample s;
 	int r, error;
@@ -14,7 +15,7 @@ static int push_all(struct decoding *d, struct datafile_reader *reader, const ch
 	while ((r = datafile_next(reader, &rec)) > 0) {
 		if (!datafile_sample(rec, &s))
 			continue;
-		progress(what, datafile_position(reader), datafile_total(reader));
+		progress(what, datafile_position(reader), total);
 		error = decoding_push(d, &s);
 		if (error)
 			return error;

@@ -10,6 +10,7 @@
 #include "tools/lib/segments.h"
 
 #define FAILURES 10
+#define AHEAD 16 /* samples from where a sum is asked for to where it changes */
 
 struct loaded_table {
 	void *data;
@@ -26,16 +27,12 @@ struct failure {
 	const struct segment_node *below;
 };
 
-/* What samples have in common that are at one instruction of one context. No padding. */
+/* What samples have in common that are at one instruction of one context: by number of their meaning. */
 struct instruction {
-	uint32_t node; /* of the tree of all contexts; this and what follows as in struct meaning */
+	uint32_t node; /* of the tree of all contexts */
 	uint32_t place, context, depth, entries;
-	uint8_t status, reason, verify, reserved;
-	uint32_t leaf; /* of the profile: it follows from the others */
-};
-
-struct sum {
-	uint64_t samples, weight;
+	uint8_t status, reason, verify;
+	uint32_t leaf; /* of the profile, if samples are kept */
 };
 
 struct internals {
@@ -51,9 +48,8 @@ struct internals {
 	bool kept; /* there are single samples: */
 	struct instruction *instructions;
 	size_t n_instructions, instructions_capacity;
-	uint32_t *slots; /* of instructions, index + 1; 0: free */
-	size_t n_slots;
-	uint32_t *leaf_slots; /* of the profile's leaves, the same */
+	struct sum *totals;   /* of instructions, if no samples are kept */
+	uint32_t *leaf_slots; /* of the profile's leaves, index + 1; by node, if lines are not told apart */
 	size_t n_leaf_slots;
 	uint32_t *instruction, *stream;
 	uint32_t *weight; /* of one sample; or SUM | index into sums */
@@ -62,6 +58,7 @@ struct internals {
 	struct sum *sums;
 	size_t n_sums;
 	uint32_t n_contexts;
+	uint32_t *node_of;   /* of each instruction: its node in the tree that is shown; UINT32_MAX: not selected */
 	uint32_t *thread_of; /* of each stream: its number in profile.threads */
 	uint32_t *selected;  /* the samples that are selected; NULL: all */
 	size_t n_selected;
@@ -91,12 +88,17 @@ int late_end(struct late *late, const struct place *places, size_t n_places);
 /* profile.c: adds samples that mean the same to the statistics. */
 void profile_count(struct profile_stats *s, uint8_t status, uint8_t reason, uint8_t verify, uint64_t samples);
 
-/* profile_samples.c: keeps a sample. lines: tells lines apart; NULL: that is not wanted. 0 or -ENOMEM. */
-int profile_keep(struct profile *p, const struct meaning *m, uint32_t stream, const struct datafile_sample *s,
-		 const struct decoding *lines);
+/* profile_samples.c: keeps the next instruction; lines: tells lines apart; NULL: that is not wanted. 0 or -ENOMEM. */
+int profile_keep_instruction(struct profile *p, const struct meaning *m, const struct decoding *lines);
+/* Keeps a sample. 0 or -ENOMEM. */
+int profile_keep(struct internals *in, uint32_t instruction, uint32_t stream, const struct datafile_sample *s);
 struct sum profile_sum(const struct internals *in, size_t sample);
+/* Of what stands in internals.weight. */
+struct sum profile_unpack(const struct internals *in, uint32_t weight);
 /* Gives back what only profile_keep() needs. */
 void profile_settle(struct internals *in);
+/* profile_select.c: the profile's tree is complete but for totals and order. 0 or -ENOMEM. */
+int profile_finish_tree(struct profile *p);
 void profile_forget(struct internals *in);
 
 /* profile_failures.c: keeps a sample that is to be shown in full. */

@@ -160,11 +160,12 @@ static int read_record(struct profile *p, const struct pcce_record *rec, const c
 
 int profile_read(struct profile *p, struct datafile_reader *reader, const char *name, char *why, size_t why_size)
 {
+	uint64_t total = datafile_total(reader);
 	const struct pcce_record *rec;
 	int r;
 
 	while ((r = datafile_next(reader, &rec)) > 0) {
-		progress("reading", datafile_position(reader), datafile_total(reader));
+		progress("reading", datafile_position(reader), total);
 		r = read_record(p, rec, name, why, why_size);
 		if (r)
 			return r;

@@ -10,8 +10,6 @@
 #include "tools/lib/numbers.h"
 #include "tools/lib/profile_internal.h"
 
-#define KEY_BYTES offsetof(struct instruction, leaf)
-
 /* ---- leaves ---------------------------------------------------------------------- */
 
 static uint64_t hash_leaf(const struct leaf *l)
@@ -42,6 +40,30 @@ static int rehash_leaves(struct profile *p)
 	return 0;
 }
 
+/* Where one leaf is all that a node has. */
+static uint32_t only_leaf(struct profile *p, uint32_t node)
+{
+	struct internals *in = p->in;
+
+	if (node >= in->n_leaf_slots) {
+		size_t want = (size_t)node + node / 2 + 4096;
+		uint32_t *more = reallocarray(in->leaf_slots, want, sizeof(*more));
+
+		if (!more)
+			return UINT32_MAX;
+		memset(more + in->n_leaf_slots, 0, (want - in->n_leaf_slots) * sizeof(*more));
+		in->leaf_slots = more;
+		in->n_leaf_slots = want;
+	}
+	if (in->leaf_slots[node])
+		return in->leaf_slots[node] - 1;
+	if (numbers_grow(&p->leaves, p->n_leaves, sizeof(*p->leaves)))
+		return UINT32_MAX;
+	p->leaves[p->n_leaves] = (struct leaf){.base = node, .node = node};
+	in->leaf_slots[node] = ++p->n_leaves;
+	return p->n_leaves - 1;
+}
+
 /* UINT32_MAX: no memory. */
 static uint32_t leaf_number(struct profile *p, uint32_t node, const struct tree_line *line)
 {
@@ -67,34 +89,6 @@ static uint32_t leaf_number(struct profile *p, uint32_t node, const struct tree_
 
 /* ---- instructions ---------------------------------------------------------------- */
 
-static uint64_t hash(const struct instruction *i)
-{
-	uint64_t h = ((uint64_t)i->node << 32 | i->place) * 0x9e3779b97f4a7c15ULL;
-
-	h = (h ^ h >> 32 ^ ((uint64_t)i->context << 32 | i->entries)) * 0xc4ceb9fe1a85ec53ULL;
-	return (h ^ h >> 32) * 0xff51afd7ed558ccdULL >> 20;
-}
-
-static int rehash(struct internals *in)
-{
-	size_t want = in->n_slots ? in->n_slots * 2 : 4096;
-	uint32_t *slots = calloc(want, sizeof(*slots));
-
-	if (!slots)
-		return -ENOMEM;
-	for (size_t i = 0; i < in->n_instructions; i++) {
-		size_t at = hash(&in->instructions[i]) & (want - 1);
-
-		while (slots[at])
-			at = (at + 1) & (want - 1);
-		slots[at] = i + 1;
-	}
-	free(in->slots);
-	in->slots = slots;
-	in->n_slots = want;
-	return 0;
-}
-
 static int grow(void *array, size_t n, size_t size)
 {
 	void **p = array, *more = reallocarray(*p, n, size);
@@ -105,11 +99,23 @@ static int grow(void *array, size_t n, size_t size)
 	return 0;
 }
 
-/* UINT32_MAX: no memory. */
-static uint32_t instruction_number(struct profile *p, const struct meaning *m, const struct decoding *lines)
+int profile_keep_instruction(struct profile *p, const struct meaning *m, const struct decoding *lines)
 {
 	struct internals *in = p->in;
-	struct instruction new = {
+	struct tree_line line = {0};
+	struct instruction *new;
+
+	if (in->n_instructions == in->instructions_capacity) {
+		/* By half: these can be most of all memory. */
+		size_t want = in->instructions_capacity + in->instructions_capacity / 2 + 4096;
+
+		if (grow(&in->instructions, want, sizeof(*new)) ||
+		    (!in->kept && grow(&in->totals, want, sizeof(*in->totals))))
+			return -ENOMEM;
+		in->instructions_capacity = want;
+	}
+	new = &in->instructions[in->n_instructions];
+	*new = (struct instruction){
 		.node = m->node,
 		.place = m->place,
 		.context = m->context,
@@ -119,32 +125,16 @@ static uint32_t instruction_number(struct profile *p, const struct meaning *m, c
 		.reason = m->reason,
 		.verify = m->verify,
 	};
-	struct tree_line line = {0};
-	size_t at;
-
-	if (in->n_instructions * 4 >= in->n_slots * 3 && rehash(in))
-		return UINT32_MAX;
-	at = hash(&new) & (in->n_slots - 1);
-	for (; in->slots[at]; at = (at + 1) & (in->n_slots - 1))
-		if (!memcmp(&in->instructions[in->slots[at] - 1], &new, KEY_BYTES))
-			return in->slots[at] - 1;
-	if (in->n_instructions == in->instructions_capacity) {
-		/* By half: these can be most of all memory. */
-		size_t want = in->instructions_capacity + in->instructions_capacity / 2 + 4096;
-
-		if (grow(&in->instructions, want, sizeof(new)))
-			return UINT32_MAX;
-		in->instructions_capacity = want;
+	if (!in->kept) {
+		in->totals[in->n_instructions++] = (struct sum){0};
+		return 0;
 	}
 	/* The kernel has no lines. */
 	if (lines && !(in->all.nodes[m->node].key->flags & CCT_KERNEL))
 		decoding_line(lines, m->place, &line);
-	new.leaf = leaf_number(p, m->node, &line);
-	if (new.leaf == UINT32_MAX)
-		return UINT32_MAX;
-	in->instructions[in->n_instructions] = new;
-	in->slots[at] = ++in->n_instructions;
-	return in->n_instructions - 1;
+	new->leaf = lines ? leaf_number(p, m->node, &line) : only_leaf(p, m->node);
+	in->n_instructions++;
+	return new->leaf == UINT32_MAX ? -ENOMEM : 0;
 }
 
 /* ---- samples --------------------------------------------------------------------- */
@@ -160,20 +150,21 @@ static uint32_t pack(struct internals *in, const struct datafile_sample *s)
 	return SUM | in->n_sums++;
 }
 
-struct sum profile_sum(const struct internals *in, size_t sample)
+struct sum profile_unpack(const struct internals *in, uint32_t weight)
 {
-	uint32_t weight = in->weight[sample];
-
 	return weight & SUM ? in->sums[weight & ~SUM] : (struct sum){1, weight};
 }
 
-int profile_keep(struct profile *p, const struct meaning *m, uint32_t stream, const struct datafile_sample *s,
-		 const struct decoding *lines)
+struct sum profile_sum(const struct internals *in, size_t sample)
 {
-	struct internals *in = p->in;
-	uint32_t instruction = instruction_number(p, m, lines), weight = pack(in, s);
+	return profile_unpack(in, in->weight[sample]);
+}
 
-	if (instruction == UINT32_MAX || weight == UINT32_MAX || in->n_samples == UINT32_MAX)
+int profile_keep(struct internals *in, uint32_t instruction, uint32_t stream, const struct datafile_sample *s)
+{
+	uint32_t weight = pack(in, s);
+
+	if (weight == UINT32_MAX || in->n_samples == UINT32_MAX)
 		return -ENOMEM;
 	if (in->n_samples == in->samples_capacity) {
 		size_t want = in->samples_capacity + in->samples_capacity / 2 + 4096;
@@ -193,10 +184,9 @@ int profile_keep(struct profile *p, const struct meaning *m, uint32_t stream, co
 
 void profile_settle(struct internals *in)
 {
-	free(in->slots);
 	free(in->leaf_slots);
-	in->slots = in->leaf_slots = NULL;
-	in->n_slots = in->n_leaf_slots = 0;
+	in->leaf_slots = NULL;
+	in->n_leaf_slots = 0;
 }
 
 void profile_forget(struct internals *in)
@@ -204,11 +194,13 @@ void profile_forget(struct internals *in)
 	profile_settle(in);
 	free(in->places);
 	free(in->instructions);
+	free(in->totals);
 	free(in->instruction);
 	free(in->stream);
 	free(in->weight);
 	free(in->time);
 	free(in->sums);
+	free(in->node_of);
 	free(in->thread_of);
 	free(in->selected);
 }
@@ -231,11 +223,31 @@ struct profile_sample profile_sample(const struct profile *p, size_t i)
 		.entries = at->entries,
 		.stream = in->stream[sample],
 		.thread = in->thread_of[in->stream[sample]],
-		.node = p->leaves[at->leaf].node,
+		.node = in->node_of[in->instruction[sample]],
 		.samples = sum.samples,
 		.weight = sum.weight,
 		.place = in->places[at->place],
+		.instruction = in->instruction[sample],
 		.status = at->status,
 		.reason = at->reason,
 	};
+}
+
+struct profile_moment profile_moment(const struct profile *p, size_t i)
+{
+	const struct internals *in = p->in;
+	size_t sample = in->selected ? in->selected[i] : i;
+	struct sum sum = profile_sum(in, sample);
+
+	return (struct profile_moment){
+		.time = in->time[sample],
+		.samples = sum.samples,
+		.weight = sum.weight,
+		.instruction = in->instruction[sample],
+	};
+}
+
+uint32_t profile_instruction_node(const struct profile *p, uint32_t instruction)
+{
+	return p->in->node_of[instruction];
 }

@@ -42,11 +42,13 @@ static int begin_count(struct profile *p)
 }
 
 /* What the samples at one instruction say of the whole; contexts: those that were counted already. */
-static void count_instruction(struct profile *p, const struct instruction *at, uint64_t samples, bool *contexts)
+static void count_instruction(struct profile *p, const struct instruction *at, const struct sum *sum, bool *contexts)
 {
 	struct profile_stats *s = &p->stats;
 
-	profile_count(s, at->status, at->reason, at->verify, samples);
+	p->leaves[at->leaf].weight += sum->weight;
+	p->leaves[at->leaf].samples += sum->samples;
+	profile_count(s, at->status, at->reason, at->verify, sum->samples);
 	if (at->status == DECODE_OUTSIDE)
 		return;
 	if (at->depth > s->max_depth)
@@ -59,25 +61,32 @@ static void count_instruction(struct profile *p, const struct instruction *at, u
 	}
 }
 
-/* some: not all may be selected. samples: zeros, by instruction. */
-static void count(struct profile *p, const struct selection *s, bool some, const bool *passes, const uint8_t *keep,
-		  uint64_t *samples)
+/* Instructions that no sample may be selected of have UINT64_MAX samples; all others, zeros. */
+static void begin_sums(const struct profile *p, const uint8_t *keep, struct sum *sums)
+{
+	const struct internals *in = p->in;
+
+	for (size_t i = 0; i < in->n_instructions && keep; i++)
+		if (!keep[p->leaves[in->instructions[i].leaf].base])
+			sums[i].samples = UINT64_MAX;
+}
+
+/* some: not all may be selected. sums: by instruction. */
+static void count(struct profile *p, const struct selection *s, bool some, const bool *passes, struct sum *sums)
 {
 	struct internals *in = p->in;
 
 	for (size_t i = 0; i < in->n_samples; i++) {
-		struct leaf *leaf = &p->leaves[in->instructions[in->instruction[i]].leaf];
-		struct sum sum = profile_sum(in, i);
+		struct sum sum = profile_sum(in, i), *to = &sums[in->instruction[i]];
 
-		if (!passes[in->stream[i]] || (keep && !keep[leaf->base]) ||
+		if (to->samples == UINT64_MAX || !passes[in->stream[i]] ||
 		    (s->times.n && !select_time(&s->times, in->time[i], p->first, p->last)))
 			continue;
 		if (some)
 			in->selected[in->n_selected++] = i;
-		leaf->weight += sum.weight;
-		leaf->samples += sum.samples;
 		p->stream_samples[in->stream[i]] += sum.samples;
-		samples[in->instruction[i]] += sum.samples;
+		to->samples += sum.samples;
+		to->weight += sum.weight;
 	}
 }
 
@@ -85,22 +94,24 @@ static int count_samples(struct profile *p, const struct selection *s, bool some
 {
 	struct internals *in = p->in;
 	bool *contexts = calloc((size_t)in->n_contexts + 1, 1), *passes = select_streams(p, s);
-	uint64_t *samples = calloc(in->n_instructions + 1, sizeof(*samples));
-	int r = contexts && passes && samples ? begin_count(p) : -ENOMEM;
+	struct sum *sums = calloc(in->n_instructions + 1, sizeof(*sums));
+	int r = contexts && passes && sums ? begin_count(p) : -ENOMEM;
 
 	free(in->selected);
 	in->selected = some ? malloc(in->n_samples * sizeof(*in->selected) + 1) : NULL;
 	in->n_selected = 0;
 	if (some && !in->selected)
 		r = -ENOMEM;
-	if (!r)
-		count(p, s, some, passes, keep, samples);
+	if (!r) {
+		begin_sums(p, keep, sums);
+		count(p, s, some, passes, sums);
+	}
 	for (size_t i = 0; i < in->n_instructions && !r; i++)
-		if (samples[i])
-			count_instruction(p, &in->instructions[i], samples[i], contexts);
+		if (sums[i].samples && sums[i].samples != UINT64_MAX)
+			count_instruction(p, &in->instructions[i], &sums[i], contexts);
 	free(contexts);
 	free(passes);
-	free(samples);
+	free(sums);
 	return r;
 }
 
@@ -113,6 +124,39 @@ static void take_all(struct profile *p)
 		p->tree.nodes[p->leaves[i].node].self += p->leaves[i].weight;
 		p->tree.nodes[p->leaves[i].node].samples += p->leaves[i].samples;
 	}
+}
+
+static int find_nodes(const struct profile *p)
+{
+	struct internals *in = p->in;
+
+	free(in->node_of);
+	in->node_of = malloc(in->n_instructions * sizeof(*in->node_of) + 1);
+	for (size_t i = 0; i < in->n_instructions && in->node_of; i++)
+		in->node_of[i] = p->leaves[in->instructions[i].leaf].node;
+	return in->node_of ? 0 : -ENOMEM;
+}
+
+int profile_finish_tree(struct profile *p)
+{
+	uint32_t *map;
+	int r = cct_finish(&p->tree, p->names);
+
+	r = r ? r : cct_preorder(&p->tree, &map);
+	if (r)
+		return r;
+	for (size_t i = 0; i < p->n_leaves; i++)
+		if (p->leaves[i].node != UINT32_MAX)
+			p->leaves[i].node = map[p->leaves[i].node];
+	free(map);
+	if (find_nodes(p))
+		return -ENOMEM;
+	if (!p->in->again) {
+		free(p->leaves);
+		p->leaves = NULL;
+		p->n_leaves = 0;
+	}
+	return 0;
 }
 
 int profile_select(struct profile *p, const struct selection *s)
@@ -142,7 +186,7 @@ int profile_select(struct profile *p, const struct selection *s)
 		if (!p->leaves[i].samples)
 			p->leaves[i].node = UINT32_MAX;
 	p->own_lines = s->by == BY_LINE;
-	return r ? r : cct_finish(&p->tree, p->names);
+	return r ? r : profile_finish_tree(p);
 }
 
 int profile_detail(const struct profile *p, const struct selection *s, struct cct *to)

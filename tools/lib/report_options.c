@@ -29,6 +29,7 @@ enum {
 	OPT_NO_DEMANGLE,
 	OPT_MIN_PERCENT,
 	OPT_MAX_DEPTH,
+	OPT_MAX_ROWS,
 	OPT_SORT,
 };
 
@@ -81,6 +82,11 @@ static const struct argp_option options[] = {
 	 "folded prints all)",
 	 4},
 	{"max-depth", OPT_MAX_DEPTH, "N", 0, "Leave out what is deeper than N frames (tree, callees, json, html)", 4},
+	{"max-rows", OPT_MAX_ROWS, "N", 0,
+	 "At most so many stacks (perf-script, default 1000000), spans (trace, 1000000) or samples in the order of "
+	 "time "
+	 "(speedscope, 500000); 0: all",
+	 4},
 	{"sort", OPT_SORT, "KEY,...", 0,
 	 "Order of rows and siblings: self, total, samples, name, module, line (tree, callees, flat)", 4},
 	{0},
@@ -193,16 +199,16 @@ static void parse_min_percent(struct argp_state *state, const char *arg, double 
 		argp_error(state, "--min-percent wants a number from 0 to 100, not '%s'", arg);
 }
 
-static void parse_max_depth(struct argp_state *state, const char *arg, unsigned int *to)
+static uint64_t parse_count(struct argp_state *state, const char *option, const char *arg, uint64_t least)
 {
 	unsigned long n;
 	char *end;
 
 	errno = 0;
 	n = strtoul(arg, &end, 10);
-	if (errno || end == arg || *end || *arg == '-' || !n || n > UINT32_MAX / 2)
-		argp_error(state, "--max-depth wants a number of frames, not '%s'", arg);
-	*to = n;
+	if (errno || end == arg || *end || *arg == '-' || n < least || n > UINT32_MAX / 2)
+		argp_error(state, "--%s wants a number%s, not '%s'", option, least ? " of frames" : "", arg);
+	return n;
 }
 
 static error_t add_source(struct argp_state *state, const char *arg, struct source_dirs *to)
@@ -270,7 +276,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		parse_min_percent(state, arg, &o->print.min_percent);
 		return 0;
 	case OPT_MAX_DEPTH:
-		parse_max_depth(state, arg, &o->print.max_depth);
+		o->print.max_depth = parse_count(state, "max-depth", arg, 1);
+		return 0;
+	case OPT_MAX_ROWS:
+		o->print.max_rows = parse_count(state, "max-rows", arg, 0);
 		return 0;
 	case OPT_SORT:
 		parse_sort(state, arg, &o->print.sort);
@@ -324,6 +333,7 @@ void report_options_parse(int argc, char **argv, struct report_options *o)
 		.input = "pcce.data",
 		.inlining = true,
 		.print.min_percent = -1,
+		.print.max_rows = FORMAT_ROWS,
 		.colors = -1,
 	};
 	argp_err_exit_status = REPORT_USAGE;

@@ -13,6 +13,13 @@
 #include <pcce/datafile.h>
 #include "tools/lib/spool.h"
 
+static const char *temporary_folder(void)
+{
+	const char *folder = getenv("TMPDIR");
+
+	return folder && *folder ? folder : "/tmp";
+}
+
 static int temporary(const char *folder)
 {
 	char name[4096];
@@ -76,7 +83,7 @@ static int copy(int from, int to)
 
 int spool_open(const char *path, struct spool *s, char *why, size_t why_size)
 {
-	const char *folder = getenv("TMPDIR");
+	const char *folder = temporary_folder();
 	int fd = open(path, O_RDONLY | O_CLOEXEC), r;
 	struct stat st;
 
@@ -88,7 +95,6 @@ int spool_open(const char *path, struct spool *s, char *why, size_t why_size)
 		close(fd);
 		return 0;
 	}
-	folder = folder && *folder ? folder : "/tmp";
 	s->fd = temporary(folder);
 	r = s->fd < 0 ? -errno : copy(fd, s->fd);
 	close(fd);
@@ -109,4 +115,14 @@ void spool_close(struct spool *s)
 	if (s->fd >= 0)
 		close(s->fd);
 	s->fd = -1;
+}
+
+FILE *spool_stream(void)
+{
+	int fd = temporary(temporary_folder());
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "w+");
+
+	if (fd >= 0 && !f)
+		close(fd);
+	return f;
 }

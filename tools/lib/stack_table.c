@@ -2,6 +2,7 @@
 /* See stack_table.h. */
 #include <errno.h>
 #include <stdlib.h>
+#include "tools/lib/numbers.h"
 #include "tools/lib/stack_table.h"
 
 int stack_table_new(const struct profile *p, struct locations *l, struct stack_table *t)
@@ -13,29 +14,60 @@ int stack_table_new(const struct profile *p, struct locations *l, struct stack_t
 
 void stack_table_free(struct stack_table *t)
 {
-	numbers_free(&t->rows);
+	free(t->slots);
 	stacks_free(&t->stacks);
 	free(t->list);
 	free(t->outer);
 	*t = (struct stack_table){0};
 }
 
+static uint64_t hash(const struct stack_row *row)
+{
+	uint64_t h = ((uint64_t)row->prefix << 32 | row->line) * 0x9e3779b97f4a7c15ULL;
+
+	return (h ^ h >> 32) * 0xff51afd7ed558ccdULL >> 20;
+}
+
+static int rehash(struct stack_table *t)
+{
+	size_t want = t->n_slots ? t->n_slots * 2 : 1024;
+	uint32_t *slots = calloc(want, sizeof(*slots));
+
+	if (!slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->n; i++) {
+		size_t at = hash(&t->list[i]) & (want - 1);
+
+		while (slots[at])
+			at = (at + 1) & (want - 1);
+		slots[at] = i + 1;
+	}
+	free(t->slots);
+	t->slots = slots;
+	t->n_slots = want;
+	return 0;
+}
+
 static int add_row(struct stack_table *t, uint32_t prefix, uint32_t line, uint32_t *stack)
 {
-	uint64_t words[NUMBERS_WORDS] = {(uint64_t)prefix << 32 | line};
-	struct numbers_entry *e = numbers_find(&t->rows, words);
+	struct stack_row row = {prefix, line};
+	size_t at;
 
-	if (!e)
+	if (t->n * 4 >= t->n_slots * 3 && rehash(t))
 		return -ENOMEM;
-	if (e->number) {
-		*stack = e->number - 1;
-		return 0;
+	for (at = hash(&row) & (t->n_slots - 1); t->slots[at]; at = (at + 1) & (t->n_slots - 1)) {
+		const struct stack_row *known = &t->list[t->slots[at] - 1];
+
+		if (known->prefix == prefix && known->line == line) {
+			*stack = t->slots[at] - 1;
+			return 0;
+		}
 	}
 	if (numbers_grow(&t->list, t->n, sizeof(*t->list)))
 		return -ENOMEM;
-	t->list[t->n] = (struct stack_row){prefix, line};
-	numbers_fill(&t->rows, e, words, t->n);
+	t->list[t->n] = row;
 	*stack = t->n++;
+	t->slots[at] = t->n;
 	return 0;
 }
 

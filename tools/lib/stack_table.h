@@ -6,7 +6,6 @@
 #ifndef PCCE_STACK_TABLE_H
 #define PCCE_STACK_TABLE_H
 
-#include "tools/lib/numbers.h"
 #include "tools/lib/stacks.h"
 
 #define STACK_NONE UINT32_MAX
@@ -17,7 +16,8 @@ struct stack_table {
 		uint32_t line;	 /* index into the lines of the locations */
 	} * list;
 	size_t n;
-	struct numbers rows;
+	uint32_t *slots; /* rows by content, + 1; 0: free */
+	size_t n_slots;
 	uint32_t *outer; /* by node: the stack without its innermost location, + 2, so that STACK_NONE is 1; 0: not
 			    known yet */
 	struct stacks stacks;

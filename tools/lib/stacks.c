@@ -10,31 +10,17 @@
 
 void stacks_init(struct stacks *s, const struct profile *p, struct locations *l)
 {
-	*s = (struct stacks){.tree = &p->tree, .locations = l};
+	*s = (struct stacks){.locations = l};
+	way_init(&s->way, &p->tree);
 }
 
 void stacks_free(struct stacks *s)
 {
 	free(s->frames);
-	free(s->path);
+	free(s->begin);
+	free(s->group);
+	way_free(&s->way);
 	*s = (struct stacks){0};
-}
-
-static int reserve(uint32_t **list, size_t *capacity, size_t n)
-{
-	size_t want = *capacity ? *capacity : 256;
-	uint32_t *more;
-
-	if (n <= *capacity)
-		return 0;
-	while (want < n)
-		want *= 2;
-	more = reallocarray(*list, want, sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	*list = more;
-	*capacity = want;
-	return 0;
 }
 
 /* The last n frames once more, `times` times, or so many that it can be read. */
@@ -49,72 +35,83 @@ static int repeat(struct stacks *s, size_t n, uint64_t times)
 		snprintf(text, sizeof(text), "[%llu more of %s]", (unsigned long long)times - 1,
 			 n == 1 ? "the same" : "these");
 		remark = locations_remark(s->locations, text);
-		if (remark == LOCATION_NONE || reserve(&s->frames, &s->capacity, s->n + 1))
+		if (remark == LOCATION_NONE || way_reserve(&s->frames, &s->capacity, s->n + 1))
 			return -ENOMEM;
 		s->frames[s->n++] = remark;
 		copies = 1;
 	}
-	if (reserve(&s->frames, &s->capacity, s->n + copies * n))
+	if (way_reserve(&s->frames, &s->capacity, s->n + copies * n))
 		return -ENOMEM;
 	for (size_t i = 0; i < copies * n; i++)
 		s->frames[s->n++] = s->frames[from + i % n];
 	return 0;
 }
 
-/* Nodes from the outermost to this one; returns how many, 0: no memory. */
-static size_t path_to(struct stacks *s, uint32_t node)
+/* The first node whose frames are to be made anew.  A frame needs the node after it, too. */
+static size_t restart(const struct stacks *s, size_t same)
 {
-	size_t n = 0;
+	const struct cct_key *key;
+	size_t group;
 
-	for (uint32_t i = node; i; i = s->tree->nodes[i].parent)
-		n++;
-	if (reserve(&s->path, &s->path_capacity, n))
+	if (same < 2)
 		return 0;
-	for (size_t i = n; i > 0; node = s->tree->nodes[node].parent)
-		s->path[--i] = node;
-	return n;
+	group = s->group[same - 2];
+	key = s->way.tree->nodes[s->way.nodes[group]].key;
+	return key->repeat && group + key->span > same - 1 ? group : same - 1;
 }
 
-static int fill(struct stacks *s, size_t n)
+static int fill(struct stacks *s, size_t from)
 {
-	size_t group_end = 0, group_frames = 0; /* in the path; frames before the group */
-	uint64_t times = 0;
+	const struct way *way = &s->way;
+	size_t group = 0, end = 0;
 
-	s->n = 0;
-	for (size_t i = 0; i < n; i++) {
-		const struct cct_key *key = s->tree->nodes[s->path[i]].key;
+	for (size_t i = from; i < way->n; i++) {
+		const struct cct_key *key = way->tree->nodes[way->nodes[i]].key;
+		uint32_t caller = i + 1 < way->n ? s->locations->caller[way->nodes[i + 1]] : LOCATION_NONE;
 
-		if (key->repeat && !times) {
-			group_end = i + key->span;
-			group_frames = s->n;
-			times = key->repeat;
+		if (i >= end) {
+			group = i;
+			end = i + (key->repeat ? key->span : 1);
 		}
+		s->begin[i] = s->n;
+		s->group[i] = group;
 		/* A frame ends where another one is called. */
-		if (i + 1 == n || s->locations->caller[s->path[i + 1]] != LOCATION_NONE) {
-			if (reserve(&s->frames, &s->capacity, s->n + 1))
+		if (i + 1 == way->n || caller != LOCATION_NONE) {
+			if (way_reserve(&s->frames, &s->capacity, s->n + 1))
 				return -ENOMEM;
-			s->frames[s->n++] = i + 1 < n ? s->locations->caller[s->path[i + 1]] : LOCATION_NONE;
+			s->frames[s->n++] = caller;
 		}
-		if (times && i + 1 >= group_end) {
-			if (repeat(s, s->n - group_frames, times))
-				return -ENOMEM;
-			times = 0;
-		}
+		key = way->tree->nodes[way->nodes[group]].key;
+		if (key->repeat && i + 1 == end && repeat(s, s->n - s->begin[group], key->repeat))
+			return -ENOMEM;
 	}
+	s->length = way->n;
+	return 0;
+}
+
+static int go_to(struct stacks *s, uint32_t node)
+{
+	size_t same, from;
+
+	if (way_to(&s->way, node, &same) || way_reserve(&s->begin, &s->begin_capacity, s->way.n) ||
+	    way_reserve(&s->group, &s->group_capacity, s->way.n))
+		return -ENOMEM;
+	from = s->node ? restart(s, same) : 0;
+	if (!from)
+		s->n = 0;
+	else if (from < s->length)
+		s->n = s->begin[from];
+	s->node = 0;
+	if (fill(s, from))
+		return -ENOMEM;
+	s->node = node;
 	return 0;
 }
 
 int stacks_get(struct stacks *s, uint32_t node, struct place place)
 {
-	size_t n;
-
-	if (node != s->node || !node) {
-		n = node ? path_to(s, node) : 0;
-		s->node = 0;
-		if ((node && !n) || fill(s, n))
-			return -ENOMEM;
-		s->node = node;
-	}
+	if (node != s->node && go_to(s, node))
+		return -ENOMEM;
 	if (!node) {
 		s->n = 0;
 		return 0;

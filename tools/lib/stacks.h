@@ -8,18 +8,21 @@
 #define PCCE_STACKS_H
 
 #include "tools/lib/locations.h"
+#include "tools/lib/way.h"
 
 /* A repeated group is written out up to so many frames. */
 #define STACKS_REPEAT 128
 
 struct stacks {
-	const struct cct *tree;
 	struct locations *locations;
 	uint32_t *frames; /* of the stack given last: locations, outermost first */
 	size_t n, capacity;
-	uint32_t node; /* whose stack it is; 0: none */
-	uint32_t *path;
-	size_t path_capacity;
+	uint32_t node;	 /* whose stack it is; 0: none */
+	struct way way;	 /* the nodes of this stack, without repetitions */
+	uint32_t *begin; /* of each of them: number of frames before it */
+	uint32_t *group; /* the first one of its group, or itself: indices */
+	size_t length;	 /* of these */
+	size_t begin_capacity, group_capacity;
 };
 
 void stacks_init(struct stacks *s, const struct profile *p, struct locations *l);

@@ -45,10 +45,21 @@ static int make(struct texts *t, uint32_t number)
 	return -ENOMEM;
 }
 
-int texts_put(struct texts *t, uint32_t number, FILE *out)
+const char *texts_get(struct texts *t, uint32_t number, size_t *size)
 {
 	if ((number >= t->capacity || !t->list[number].text) && make(t, number))
+		return NULL;
+	*size = t->list[number].size;
+	return t->list[number].text;
+}
+
+int texts_put(struct texts *t, uint32_t number, FILE *out)
+{
+	size_t size;
+	const char *text = texts_get(t, number, &size);
+
+	if (!text)
 		return -ENOMEM;
-	fwrite_unlocked(t->list[number].text, 1, t->list[number].size, out);
+	fwrite_unlocked(text, 1, size, out);
 	return 0;
 }

@@ -22,5 +22,7 @@ void texts_free(struct texts *t);
 
 /* Writes the text of a number. 0 or -ENOMEM. */
 int texts_put(struct texts *t, uint32_t number, FILE *out);
+/* The text; NULL: no memory. */
+const char *texts_get(struct texts *t, uint32_t number, size_t *size);
 
 #endif

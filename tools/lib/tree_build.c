@@ -315,14 +315,7 @@ uint32_t tree_builder_end(struct tree_builder *b, uint32_t parent, uint32_t link
 
 	for (uint32_t i = 0; i < k.n && node != UINT32_MAX; i++)
 		node = cct_child_of(b->tree, node, b->keys[k.first + i]);
-	if (node != UINT32_MAX)
-		tree_builder_expect(b, node);
 	return node;
-}
-
-void tree_builder_expect(const struct tree_builder *b, uint32_t node)
-{
-	__builtin_prefetch(&b->tree->nodes[node].self, 1);
 }
 
 /* The innermost node of one frame under `parent`; UINT32_MAX: no memory. */

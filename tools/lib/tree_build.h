@@ -36,8 +36,6 @@ int tree_builder_begin(struct tree_builder *b, const struct tree_spot *spot, enu
 		       struct place p, uint32_t *link);
 /* The innermost node; UINT32_MAX: no memory. */
 uint32_t tree_builder_end(struct tree_builder *b, uint32_t parent, uint32_t link);
-/* This node is going to be counted. */
-void tree_builder_expect(const struct tree_builder *b, uint32_t node);
 /* Adds the kernel below what called it, or faulted, at a place of user code; kip: where in the kernel, 0: unknown. */
 uint32_t tree_builder_kernel(struct tree_builder *b, uint32_t parent, uint64_t kip, struct place user);
 

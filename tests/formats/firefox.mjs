@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Opens profiles with the Firefox profiler's own code, in the shape of its command line: firefox.mjs PROGRAM FOLDER
+ *
+ * The program asks a server of its own for a profile, and gives that half a second to begin, which is not enough on a
+ * busy machine. So the server is started here, and ended in any case.
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { test, is, yes } from './verdict.mjs';
+
+const [program, folder] = process.argv.slice(2);
+process.env.PROFILER_CLI_SESSION_DIR = `${folder}/firefox-sessions`;
+mkdirSync(process.env.PROFILER_CLI_SESSION_DIR);
+
+const clean = name => name.replace(/;/g, ':').replace(/[\0-\x20\x7f]/g, '_');
+const sorted = sums => Object.entries(sums).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+function folded(file) {
+	const sums = {};
+	for (const line of readFileSync(`${folder}/${file}`, 'utf8').split('\n').filter(Boolean)) {
+		const at = line.lastIndexOf(' ');
+		sums[line.slice(0, at)] = (sums[line.slice(0, at)] || 0) + Number(line.slice(at + 1));
+	}
+	return sums;
+}
+
+const run = (...words) => execFileSync(process.execPath, [program, ...words], { encoding: 'utf8', maxBuffer: 1 << 28, timeout: 60000, stdio: ['ignore', 'pipe', 'pipe'] });
+
+/* Loads a profile, and gives body what asks for something about it. */
+async function opened(name, body) {
+	const session = ['--session', name];
+	const ask = (...words) => JSON.parse(run(...words, ...session, '--json'));
+	const server = spawn(process.execPath, [program, '--daemon', `${folder}/${name}.firefox.json`, ...session], { stdio: 'ignore' });
+	let ended = false;
+
+	server.on('exit', () => (ended = true));
+	try {
+		for (let tries = 0; ; tries++) {
+			try {
+				ask('thread', 'list');
+				break;
+			} catch (e) {
+				if (ended || tries === 100 || /load failed/.test(e.message)) throw e;
+			}
+			await sleep(200);
+		}
+		await body(ask);
+	} finally {
+		server.kill();
+	}
+}
+
+/* The call trees of all threads, as folded lines. */
+function contexts(ask) {
+	const sums = {};
+	const walk = (node, path) => {
+		is(node.childrenTruncated, undefined, 'left out');
+		if (node.selfSamples) sums[path.join(';')] = (sums[path.join(';')] || 0) + node.selfSamples;
+		for (const child of node.children || []) walk(child, [...path, clean(child.name)]);
+	};
+	for (const t of ask('thread', 'list').threads) {
+		const tree = ask('thread', 'samples-top-down', '--thread', t.threadHandle, '--include-idle', '--max-lines', '1000000');
+		walk(tree.regularCallTree, []);
+	}
+	return sums;
+}
+
+await test('firefox profiler: a profile', () => opened('small', ask => {
+	is(sorted(contexts(ask)), sorted(folded('small.folded')), 'contexts');
+	is(ask('thread', 'list').threads.map(t => [t.name, t.pid, t.tid]), [['demo', '100', 100]], 'threads');
+	/* What pcce-report says of this function is "13.79% 13.79% 12 next<char>; really (demo)". */
+	const all = ask('thread', 'functions', '--thread', 't-0', '--include-idle').functions;
+	const next = all.find(f => f.name === 'next<char>; really');
+	is([next.selfSamples, next.totalSamples, next.library], [12, 12, 'demo'], 'function');
+	const info = ask('function', 'info', next.functionHandle);
+	is(info.library.path, '/usr/bin/demo', 'module');
+	is(info.categoryBreakdown.self.categories.map(c => c.name), ['Instrumented'], 'category');
+}));
+await test('firefox profiler: many contexts and threads', () => opened('huge', ask => {
+	is(ask('thread', 'list').threads.map(t => t.tid).sort(), [...new Set(readFileSync(`${folder}/huge.jsonl`, 'utf8').split('\n').filter(Boolean)
+		.map(line => JSON.parse(line).tid).filter(Boolean))].sort(), 'threads');
+	is(sorted(contexts(ask)), sorted(folded('huge.folded')), 'contexts');
+}));
+console.log('end');
