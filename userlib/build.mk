@@ -24,7 +24,7 @@
 
 USERLIB_DIR := userlib
 USERLIB_OBJ := $(O)/obj/userlib
-USERLIB_C   := segments thread_page registry interpose_thread main_exit interpose_signal interpose_handler interpose_dl interpose_prctl self_sampler self_ring self_maps
+USERLIB_C   := segments restore_far thread_page registry interpose_thread main_exit interpose_signal interpose_handler interpose_dl interpose_prctl self_sampler self_ring self_maps
 USERLIB_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden -fno-stack-protector -fcf-protection \
 	-fno-reorder-functions -fno-reorder-blocks-and-partition -fno-exceptions -fasynchronous-unwind-tables \
 	-fno-lto -U_FORTIFY_SOURCE
@@ -37,8 +37,9 @@ $(USERLIB_OBJ)/%.o: $(USERLIB_DIR)/%.c $(O)/obj/.flags
 	$(call say,CC,$@)
 	$(Q)$(CC) $(USERLIB_CFLAGS) $(WARN) -Iinclude $(DEPFLAGS) -c -o $@ $<
 
-$(USERLIB_OBJ)/segments.o $(USERLIB_OBJ)/interpose_jump.o $(USERLIB_OBJ)/contexts.o \
+$(USERLIB_OBJ)/segments.o $(USERLIB_OBJ)/restore_far.o $(USERLIB_OBJ)/interpose_jump.o $(USERLIB_OBJ)/contexts.o \
 	$(USERLIB_OBJ)/contexts-static.o $(USERLIB_OBJ)/site.o: USERLIB_CFLAGS += -mgeneral-regs-only
+$(USERLIB_OBJ)/restore_far.o: USERLIB_CFLAGS += -fno-toplevel-reorder
 
 $(USERLIB_OBJ)/%-static.o: $(USERLIB_DIR)/%.c $(O)/obj/.flags
 	@mkdir -p $(@D)
@@ -69,7 +70,7 @@ $(USERLIB_OBJ)/pcce.o: $(USERLIB_EXEC) $(USERLIB_DIR)/libpcce.exports $(USERLIB_
 	$(Q)$(CC) -nostdlib -r -o $@ $(USERLIB_EXEC)
 	$(Q)objcopy $(USERLIB_KEEP) $@
 
-$(USERLIB_OBJ)/pcce_dso.o: $(USERLIB_OBJ)/pushpop.o $(USERLIB_OBJ)/leaf_entry.o $(USERLIB_OBJ)/segments.o $(USERLIB_OBJ)/text_end.o $(USERLIB_DIR)/build.mk
+$(USERLIB_OBJ)/pcce_dso.o: $(USERLIB_OBJ)/pushpop.o $(USERLIB_OBJ)/leaf_entry.o $(USERLIB_OBJ)/segments.o $(USERLIB_OBJ)/restore_far.o $(USERLIB_OBJ)/text_end.o $(USERLIB_DIR)/build.mk
 	$(call say,LD -r,$@)
 	$(Q)$(CC) -nostdlib -r -o $@ $(filter %.o,$^)
 	$(Q)objcopy --keep-global-symbol=__pcce_push --keep-global-symbol=__pcce_restore $@

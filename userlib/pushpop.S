@@ -255,14 +255,7 @@ __pcce_pop_slow:
 	movl %ecx, %fs:PAGE_OFF(%rax)
 	ret
 .Lrestore_far:
-	SAVE rbx
-	movq %fs:PAGE_EXT(%rax), %rbx
-	movq $EXT_CHANGING, %fs:PAGE_EXT(%rax)
-	call __pcce_restore_far
-	PAGE_OFFSET %rax
-	movq %rbx, %fs:PAGE_EXT(%rax)
-	UNSAVE rbx
-	ret
+	jmp __pcce_restore_far
 	ENDFUNCTION __pcce_restore
 .Lrestore_end:
 	RANGE __pcce_restore, .Lrestore_end, RESTORING

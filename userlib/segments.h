@@ -22,7 +22,7 @@ void __pcce_segment_down(void);
 void __pcce_segment_room(void);
 /* Cuts the stack down to a position that it was at, and that still stands. */
 void __pcce_segment_return(uint64_t position);
-/* __pcce_restore, from another segment; ext is PCCE_EXT_CHANGING. */
+/* __pcce_restore, from another segment. */
 void __pcce_restore_far(uint64_t id, uint64_t position, uint64_t site);
 
 /* Nothing is known of the stack any more, not even of what is below: id and all entries are lost. */

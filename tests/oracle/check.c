@@ -23,6 +23,7 @@ void check_init(struct checker *c, FILE *out)
 {
 	*c = (struct checker){
 		.allowed = 1ULL << REASON_RESTORING | 1ULL << REASON_LOST_ID,
+		.restoring_max = UINT64_MAX,
 		.reports_max = 8,
 		.out = out,
 	};
@@ -248,7 +249,7 @@ enum outcome check(struct checker *c, struct chain *chain, struct space *s, cons
 
 bool check_failed(const struct checker *c)
 {
-	if (!c->count[OUTCOME_EXACT])
+	if (!c->count[OUTCOME_EXACT] || c->count[OUTCOME_MARKED + REASON_RESTORING] > c->restoring_max)
 		return true;
 	for (enum outcome o = 0; o < OUTCOME_COUNT; o++)
 		if (c->count[o] && is_failure(c, o))

@@ -41,6 +41,7 @@ enum outcome {
 struct checker {
 	uint64_t count[OUTCOME_COUNT];
 	uint64_t allowed; /* bit set of marks' reasons that are no failure */
+	uint64_t restoring_max;
 	uint64_t decoded; /* states that were not known yet */
 	unsigned int reports, reports_max;
 	FILE *out;

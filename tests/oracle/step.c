@@ -69,7 +69,7 @@ struct thread {
 static struct thread *threads;
 static struct checker checker;
 static const char *preload;
-static uint64_t limit = UINT64_MAX, steps, n_threads, n_signals;
+static uint64_t limit = UINT64_MAX, restoring_max = UINT64_MAX, steps, n_threads, n_signals;
 static bool from_start;
 static int exit_status = -1;
 static struct {
@@ -582,8 +582,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'n':
+	case 'r':
 		errno = 0;
-		limit = strtoull(arg, &end, 10);
+		*(key == 'n' ? &limit : &restoring_max) = strtoull(arg, &end, 10);
 		if (errno || *end || end == arg)
 			argp_error(state, "'%s' is not a number of instructions", arg);
 		return 0;
@@ -611,6 +612,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp_option options[] = {
 	{"limit", 'n', "N", 0, "Kill the program after N instructions", 0},
 	{"output", 'o', "FILE", 0, "Write the results to FILE", 0},
+	{"restoring", 'r', "N", 0, "More than N states in the making that cannot be decoded are a failure", 0},
 	{"signal", 'g', "NAME,N", 0, "Send the program a signal that it catches after every N instructions", 0},
 	{"preload", 'p', "FILE", 0, "Run the program with this library in LD_PRELOAD", 0},
 	{"from-start", 's', NULL, 0, "Also step what comes before the entry point", 0},
@@ -634,6 +636,7 @@ int main(int argc, char **argv)
 	if (!out)
 		die(results);
 	check_init(&checker, out);
+	checker.restoring_max = restoring_max;
 	stay_here();
 	run(argv + first);
 	print_results();

@@ -5,6 +5,7 @@
  * own, and each of its pages is there only after something was written to it.
  *
  * marked: 2
+ * step: --restoring=20
  * expect: leaf;burn( |;)
  * expect: jump;back;burn( |;)
  */

@@ -4,6 +4,7 @@
  * progress; sigsetjmp too.
  *
  * marked: 2
+ * step: --restoring=0
  * expect: (^|;)main;attempt;parse;.*burn( |;)
  * expect: (^|;)main;after_jump;burn( |;)
  */
