@@ -136,6 +136,12 @@ bpf() { # ARGUMENTS of pcce-record...
 	./dump --page x.data >dump.log 2>>err.log
 }
 
+# until_recorded BYTES: x.data has so many
+until_recorded() {
+	local left=600
+	until [ "$(stat -c %s x.data 2>/dev/null || echo 0)" -gt "$1" ] || [ $((left--)) = 0 ]; do sleep 0.1; done
+}
+
 # right NAME ENTRIES MINIMUM: all samples have what the pages hold, and nothing is missing
 right() {
 	if [ "$(value wrong)" = 0 ] && [ "$(value fault)" = 0 ] && [ "$(value lost)" = 0 ] && [ "$(value complete)" = 1 ] &&
@@ -179,7 +185,7 @@ is "  and the shell's exit status" $status 7
 # ---- events --------------------------------------------------------------------------------
 
 bpf -e task-clock -F 2000 -- ./page_program 1 5 0.3
-right "-e task-clock" 5 100
+right "-e task-clock" 5 30
 bpf -e context-switches -c 1 -- ./page_program 4 5 0.4
 right "-e context-switches" 5 1
 bpf -e page-faults -c 1 -- ./page_program 2 50000 0.1
@@ -212,17 +218,20 @@ fi
 rm -f x.data
 ./page_program 8 5 60 &
 pid=$!
-(until [ "$(stat -c %s x.data 2>/dev/null || echo 0)" -gt 500000 ]; do sleep 0.1; done; sleep 0.5; kill $pid) &
+rm -f x.data
+(until_recorded 500000; sleep 0.5; kill $pid) &
 bpf -F 2000 -p $pid
 right "-p, a process with 8 threads, until it ends" 5 500
 is "  exit status" $status 0
 is "  its threads are recorded" "$(value threads)" 7
 is "  no thread is sampled twice" "$(($(value close) * 5 < $(value samples)))" 1
 wait 2>/dev/null
-./page_program 2 5 60 &
+./page_program 2 5 300 &
 pid=$!
 sleep 0.5
-timeout -s INT 2 pcce-record -q -b bpf -F 2000 -o x.data -p $pid 2>err.log
+rm -f x.data
+(until_recorded 100000; kill -INT "$(cat recorder)") &
+sh -c 'echo $$ >recorder; exec pcce-record -q -b bpf -F 2000 -o x.data -p '$pid 2>err.log
 status=$?
 ./dump --page x.data >dump.log
 right "-p ends with SIGINT" 5 100
@@ -233,18 +242,20 @@ wait $pid 2>/dev/null
 # ---- ends ------------------------------------------------------------------------------------
 
 # A job in the background ignores SIGINT; so the recorder is started with its default action.
-pcce-record -q -b bpf -F 2000 -o x.data -- ./page_program 1 5 60 2>err.log &
+rm -f x.data
+pcce-record -q -b bpf -F 2000 -o x.data -- ./page_program 1 5 300 2>err.log &
 pid=$!
-sleep 1.5
+until_recorded 100000
 kill -TERM $pid
 wait $pid
 status=$?
 ./dump --page x.data >dump.log
 right "SIGTERM to the recorder ends the recording" 5 100
 is "  and the command" $status 143
-pcce-record -q -b bpf -F 2000 -o x.data -- ./page_program 1 5 5 2>err.log &
+rm -f x.data
+pcce-record -q -b bpf -F 2000 -o x.data -- ./page_program 1 5 20 2>err.log &
 pid=$!
-sleep 2
+until_recorded 100000
 kill -KILL $pid
 wait $pid 2>/dev/null
 ./dump --page x.data >dump.log
