@@ -4,9 +4,13 @@
  *
  * The program asks a server of its own for a profile, and gives that half a second to begin, which is not enough on a
  * busy machine. So the server is started here, and ended in any case.
+ *
+ * A question to a server that has not yet written who it is, or is writing it, makes the program remove that server's socket and
+ * description: then it is never found. So nobody asks before the description is whole, and the server accepts connections
+ * by then.
  */
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test, is, yes } from './verdict.mjs';
 
@@ -25,26 +29,49 @@ function folded(file) {
 	return sums;
 }
 
-const run = (...words) => execFileSync(process.execPath, [program, ...words], { encoding: 'utf8', maxBuffer: 1 << 28, timeout: 60000, stdio: ['ignore', 'pipe', 'pipe'] });
+const patience = 300; /* seconds, for what takes three on an idle machine */
+const run = (...words) => execFileSync(process.execPath, [program, ...words], { encoding: 'utf8', maxBuffer: 1 << 28, timeout: patience * 1000, stdio: ['ignore', 'pipe', 'pipe'] });
+
+const is_json = file => {
+	try {
+		return !!JSON.parse(readFileSync(file, 'utf8'));
+	} catch {
+		return false;
+	}
+};
 
 /* Loads a profile, and gives body what asks for something about it. */
 async function opened(name, body) {
-	const session = ['--session', name];
+	const session = ['--session', name], stem = `${process.env.PROFILER_CLI_SESSION_DIR}/${name}`;
 	const ask = (...words) => JSON.parse(run(...words, ...session, '--json'));
-	const server = spawn(process.execPath, [program, '--daemon', `${folder}/${name}.firefox.json`, ...session], { stdio: 'ignore' });
-	let ended = false;
+	const server = spawn(process.execPath, [program, '--daemon', `${folder}/${name}.firefox.json`, ...session], { stdio: ['ignore', 'pipe', 'pipe'] });
+	const until = Date.now() + patience * 1000;
+	let said = '', ended;
+	const failure = what => new Error(`${what}; it said: ${said}; its log: ${existsSync(stem + '.log') ? readFileSync(stem + '.log', 'utf8').slice(-1000) : 'none'}`);
+	const ready = async (what, test) => {
+		for (;;) {
+			const refusal = test();
 
-	server.on('exit', () => (ended = true));
+			if (!refusal) return;
+			if (ended) throw failure(`the server ended (${ended}) ${what}`);
+			if (Date.now() > until) throw failure(`the server is there, but after ${patience} s still ${what}: ${refusal}`);
+			await sleep(100);
+		}
+	};
+
+	for (const stream of [server.stdout, server.stderr]) stream.on('data', data => (said += data));
+	server.on('error', e => (ended = String(e)));
+	server.on('exit', (status, signal) => (ended = signal || `exit status ${status}`));
 	try {
-		for (let tries = 0; ; tries++) {
+		await ready('before it listened', () => is_json(stem + '.json') ? '' : 'no description');
+		await ready('before it had loaded the profile', () => {
 			try {
 				ask('thread', 'list');
-				break;
 			} catch (e) {
-				if (ended || tries === 100 || /load failed/.test(e.message)) throw e;
+				if (!/still loading/.test(e.message)) throw failure(e.message);
+				return 'loading';
 			}
-			await sleep(200);
-		}
+		});
 		await body(ask);
 	} finally {
 		server.kill();

@@ -56,7 +56,7 @@ cli=$modules/firefox/node_modules/@firefox-devtools/profiler-cli/dist/profiler-c
 if npm_modules "the Firefox profiler" "$modules/firefox" @firefox-devtools/profiler-cli@0.10.0; then
 	# It asks for a newer node than it needs; a much older one does not do.
 	if timeout 60 node "$cli" --version >version.log 2>&1; then
-		timeout -k 10 300 node "$here/firefox.mjs" "$cli" "$scratch" >firefox.log 2>firefox.log.err
+		timeout -k 10 900 node "$here/firefox.mjs" "$cli" "$scratch" >firefox.log 2>firefox.log.err
 		verdicts "the Firefox profiler was driven to the end" firefox.log $?
 	else
 		skip "the Firefox profiler" "its command line does not run with node $(node --version)"
