@@ -24,7 +24,7 @@
 
 USERLIB_DIR := userlib
 USERLIB_OBJ := $(O)/obj/userlib
-USERLIB_C   := segments restore_far thread_page registry interpose_thread main_exit interpose_signal interpose_handler interpose_dl interpose_prctl self_sampler self_ring self_maps
+USERLIB_C   := segments restore_far stack_state stack_switch thread_page registry interpose_thread main_exit interpose_signal interpose_handler interpose_dl interpose_prctl self_sampler self_ring self_maps
 USERLIB_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden -fno-stack-protector -fcf-protection \
 	-fno-reorder-functions -fno-reorder-blocks-and-partition -fno-exceptions -fasynchronous-unwind-tables \
 	-fno-lto -U_FORTIFY_SOURCE
@@ -37,7 +37,7 @@ $(USERLIB_OBJ)/%.o: $(USERLIB_DIR)/%.c $(O)/obj/.flags
 	$(call say,CC,$@)
 	$(Q)$(CC) $(USERLIB_CFLAGS) $(WARN) -Iinclude $(DEPFLAGS) -c -o $@ $<
 
-$(USERLIB_OBJ)/segments.o $(USERLIB_OBJ)/restore_far.o $(USERLIB_OBJ)/interpose_jump.o $(USERLIB_OBJ)/contexts.o \
+$(USERLIB_OBJ)/segments.o $(USERLIB_OBJ)/restore_far.o $(USERLIB_OBJ)/stack_state.o $(USERLIB_OBJ)/stack_switch.o $(USERLIB_OBJ)/interpose_jump.o $(USERLIB_OBJ)/contexts.o \
 	$(USERLIB_OBJ)/contexts-static.o $(USERLIB_OBJ)/site.o: USERLIB_CFLAGS += -mgeneral-regs-only
 $(USERLIB_OBJ)/restore_far.o: USERLIB_CFLAGS += -fno-toplevel-reorder
 
@@ -53,6 +53,8 @@ $(USERLIB_OBJ)/%.o: $(USERLIB_DIR)/%.S $(O)/obj/.flags
 
 USERLIB_KEEP := --keep-global-symbol=__pcce_push --keep-global-symbol=__pcce_restore \
 	--keep-global-symbol=__pcce_segment_room --keep-global-symbol=__pcce_segment_return --keep-global-symbol=__pcce_segment_lost \
+	--keep-global-symbol=__pcce_stack_keep --keep-global-symbol=__pcce_stack_load --keep-global-symbol=__pcce_stack_empty \
+	--keep-global-symbol=__pcce_stack_free_area \
 	--keep-global-symbol=pcce_active \
 	--keep-global-symbol=__pcce_signal_entry \
 	--keep-global-symbols=$(USERLIB_DIR)/libpcce.exports

@@ -16,17 +16,16 @@
  * __pcce_restore in what is entered finds lost entries only: all is marked there.  Nothing is ever removed, as
  * nobody says when a ucontext_t is gone: the records of a process are limited, and what exceeds them is not known.
  *
- * A handler may come in everywhere: segments.c says what it leaves alone.  While a state is put into the page, it runs
- * on top of nothing, and what it spoils is written again.
+ * stack_state.c says what a signal handler may do meanwhile.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdint.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <ucontext.h>
 #include "internal.h"
 #include "segments.h"
+#include "stack_state.h"
 #include "syscall.h"
 
 #ifndef RTLD_NEXT
@@ -42,7 +41,6 @@ extern void __getcontext(void), __setcontext(void), __swapcontext(void), __makec
 extern void *dlsym(void *, const char *) __attribute__((weak));
 #endif
 
-#define HALF_WORDS ((PCCE_SEGMENT_ENTRIES + 1) * 2)
 #define BUCKETS 1024
 #define RECORDS_MAX (1u << 16)
 #define RECORDS_BYTES (RECORDS_MAX * sizeof(struct record))
@@ -54,9 +52,8 @@ struct record {
 	struct record *next;
 	const ucontext_t *ucp;
 	uint64_t sp;
-	uint64_t id, ext, position, area;
 	uint32_t kind;
-	__u64 half[2][HALF_WORDS];
+	struct stack_state state;
 	ucontext_t copy;
 };
 
@@ -156,178 +153,17 @@ static struct record *find_or_add(const ucontext_t *ucp)
 
 /* ---- the page -------------------------------------------------------------------------- */
 
-static volatile __u64 *current(void)
-{
-	return (volatile __u64 *)&pcce_page.position;
-}
-
-static uint32_t number_of(uint64_t position)
-{
-	return (uint32_t)(position >> 32) >> PCCE_PLACE_SHIFT;
-}
-
-static uint32_t held(uint64_t position)
-{
-	return (uint32_t)(position >> 32) & PCCE_PLACE_HELD;
-}
-
-static uint64_t word_of(uint32_t used, uint32_t number)
-{
-	return ((number & 1 ? PCCE_OFF_HALF : 0) + used) | (uint64_t)(number << PCCE_PLACE_SHIFT) << 32;
-}
-
-static volatile __u64 *half(uint32_t number)
-{
-	return (volatile __u64 *)((char *)&pcce_page.base + (number & 1 ? PCCE_OFF_HALF : 0));
-}
-
-/* Words of the current segment that are in use, with its base. */
-static unsigned int words_of(uint64_t position)
-{
-	return ((uint32_t)position & PCCE_OFF_USED) / sizeof(uint64_t) + 2;
-}
-
-static void copy_half(volatile __u64 *to, const volatile __u64 *from, unsigned int words)
-{
-	for (unsigned int i = 0; i < words; i++)
-		to[i] = from[i];
-}
-
-static bool same_half(const __u64 *as, const volatile __u64 *is, unsigned int words)
-{
-	for (unsigned int i = 0; i < words; i++)
-		if (as[i] != is[i])
-			return false;
-	return true;
-}
-
-/* A handler in between takes nothing away but KEPT, and then what was kept is in the area. */
-static bool keep(struct record *r)
-{
-	uint64_t position;
-
-	do {
-		position = *current();
-		if (words_of(position) > HALF_WORDS)
-			return false;
-		copy_half(r->half[number_of(position) & 1], half(number_of(position)), words_of(position));
-		if (held(position) == PCCE_PLACE_KEPT)
-			copy_half(r->half[~number_of(position) & 1], half(~number_of(position)), HALF_WORDS);
-		r->area = pcce_page.area;
-	} while (*current() != position);
-	r->position = position;
-	r->id = pcce_page.id;
-	r->ext = pcce_page.ext;
-	return true;
-}
-
-/*
- * The segments below get new generations: a sampler that has seen them may have seen others in their places
- * since, and in another thread.
- */
-static void renumber(struct record *r)
-{
-	uint32_t number = number_of(r->position);
-	struct pcce_segment *area = (struct pcce_segment *)(uintptr_t)r->area;
-	uint64_t below = 0;
-
-	if (number >= PCCE_AREA_SEGMENTS)
-		return;
-	for (uint32_t i = 0; i < number; i++) {
-		uint64_t generation = 1;
-		bool kept = i + 1 == number && held(r->position) == PCCE_PLACE_KEPT;
-
-		if (!kept && !(area && area[i].generation)) {
-			below = 0;
-			continue;
-		}
-		if (!pcce_page.generation) {
-			struct timespec now;
-
-			if (raw_syscall2(SYS_clock_gettime, CLOCK_MONOTONIC, &now) == 0)
-				pcce_page.generation = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-		}
-		__asm__ volatile("xaddq %1, %0" : "+m"(pcce_page.generation), "+r"(generation) : : "cc", "memory");
-		generation++;
-		if (kept) {
-			r->half[i & 1][0] = below;
-		} else {
-			area[i].base.id = below;
-			area[i].generation = generation;
-		}
-		below = generation;
-	}
-	r->half[number & 1][0] = below;
-}
-
-static void free_area(uint64_t area)
-{
-	if (area)
-		raw_syscall2(SYS_munmap, area, AREA_BYTES);
-}
-
-static uint64_t exchange(volatile __u64 *at, uint64_t value)
-{
-	__asm__ volatile("xchgq %1, %0" : "+m"(*at), "+r"(value) : : "memory");
-	return value;
-}
-
-/* An empty encoding stack with this number of segments below; the area that there was is another context's. */
-static void begin_stack(uint32_t number, uint64_t area)
-{
-	volatile __u64 *base = half(number);
-
-	*(volatile __u64 *)&pcce_page.area = 0;
-	base[0] = 0;
-	base[1] = PCCE_MARK_WORD;
-	*current() = word_of(0, number);
-	/* A handler may have reserved one. */
-	free_area(exchange((volatile __u64 *)&pcce_page.area, area));
-}
-
 static void changing(void)
 {
 	*(volatile __u64 *)&pcce_page.ext = PCCE_EXT_CHANGING;
 }
 
-static void now_in(uint64_t id, uint64_t ext)
-{
-	*(volatile __u64 *)&pcce_page.id = id;
-	*(volatile __u64 *)&pcce_page.ext = ext;
-}
-
-/*
- * On the stack that was entered. A handler leaves what it comes upon as soon as position says that it is there. The
- * generation of what is below comes last: a sampler that sees it takes everything below as it is.
- */
+/* On the stack that was entered. After a getcontext of instrumented code there is a __pcce_restore, and then ext is cleared. */
 HIDDEN void __pcce_context_load(struct record *r)
 {
-	uint32_t number = number_of(r->position);
-	unsigned int words = words_of(r->position);
-	bool kept = held(r->position) == PCCE_PLACE_KEPT;
-	volatile __u64 *entries = half(number) + 1; /* with the base's second word, but not the first */
+	bool restored = r->kind == KIND_GOT && __pcce_from_site(r->state.ext, r->pc);
 
-	begin_stack(number, r->area);
-	renumber(r);
-	for (;;) {
-		copy_half(entries, r->half[number & 1] + 1, words - 1);
-		if (kept)
-			copy_half(half(~number), r->half[~number & 1], HALF_WORDS);
-		*current() = r->position;
-		if (same_half(r->half[number & 1] + 1, entries, words - 1) &&
-		    (!kept || same_half(r->half[~number & 1], half(~number), HALF_WORDS))) {
-			entries[-1] = r->half[number & 1][0];
-			if (*current() == r->position)
-				break;
-			entries[-1] = 0;
-		}
-		*current() = word_of(0, number);
-	}
-	/* After a getcontext of instrumented code there is a __pcce_restore, and then ext is cleared. */
-	if (r->kind == KIND_GOT && __pcce_from_site(r->ext, r->pc))
-		now_in(r->id, PCCE_EXT_CHANGING);
-	else
-		now_in(r->id, r->ext);
+	__pcce_stack_load(&r->state, restored ? PCCE_EXT_CHANGING : r->state.ext);
 }
 
 /* ---- what the stubs call ----------------------------------------------------------------- */
@@ -350,7 +186,7 @@ static void save(const ucontext_t *ucp, uint64_t sp, uint64_t pc, uint32_t kind)
 	r->kind = KIND_NONE;
 	r->sp = sp;
 	r->pc = pc;
-	if (keep(r))
+	if (__pcce_stack_keep(&r->state))
 		r->kind = kind;
 }
 
@@ -426,8 +262,9 @@ HIDDEN const ucontext_t *__pcce_context_swap(const ucontext_t *from, const ucont
 /* On the stack of a context that was made. */
 HIDDEN void __pcce_context_begin(void)
 {
-	begin_stack(0, 0);
-	now_in(0, 0);
+	__pcce_stack_empty();
+	*(volatile __u64 *)&pcce_page.id = 0;
+	*(volatile __u64 *)&pcce_page.ext = 0;
 }
 
 /* Its function has returned: what it needed room for is not needed any more. */
@@ -440,7 +277,7 @@ HIDDEN const ucontext_t *__pcce_context_leave(const ucontext_t *link)
 	area = pcce_page.area;
 	link = __pcce_context_enter(link);
 	if (pcce_page.ext == PCCE_EXT_CHANGING)
-		begin_stack(0, 0);
-	free_area(area);
+		__pcce_stack_empty();
+	__pcce_stack_free_area(area);
 	return link;
 }

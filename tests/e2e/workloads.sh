@@ -19,8 +19,8 @@ workload() {
 	cflags="-g $(pcce-config --cflags)"
 	ldflags=$(pcce-config --ldflags)
 	# shellcheck disable=SC2086 # lists of flags
-	if ! $compiler ${flags:--O2} -g "$source" -o "$name.plain" >"$name.log" 2>&1 ||
-		! $compiler ${flags:--O2} $cflags "$source" $ldflags -o "$name" >"$name.log" 2>&1; then
+	if ! $compiler ${flags:--O2} -I"$top/include" -I"$top/userlib" -g "$source" -o "$name.plain" >"$name.log" 2>&1 ||
+		! $compiler ${flags:--O2} -I"$top/include" -I"$top/userlib" $cflags "$source" $ldflags -o "$name" >"$name.log" 2>&1; then
 		not_ok "$name: builds" "$name.log"
 		return
 	fi

@@ -53,6 +53,7 @@ struct walk {
 	enum inner_kind inner;
 
 	uint64_t deeper; /* entries below entries[0] that are not known */
+	uint32_t n_entries;
 	uint32_t top;	 /* entries[0 .. top) are left */
 	uint32_t used;	 /* repetitions of entries[top - 1] that are consumed */
 	uint32_t gap;	 /* entries are missing below entries[gap]; UINT32_MAX: none */
@@ -141,13 +142,23 @@ static bool has_record(struct walk *w)
 	       w->top - 1 != w->gap && entry_count(&w->entries[w->top - 2]) == PCCE_COUNT_JUMP;
 }
 
-/* A push that claimed an entry and has not filled it: forget it, whatever it holds. */
 static void drop_entry(struct walk *w)
 {
 	if (w->top && w->top != w->gap) {
 		w->top--;
 		w->used = 0;
 	}
+}
+
+/* A push that claimed an entry and has not filled it: forget it, whatever it holds. If that was at a segment's end and
+ * a handler came in between, this may be what made room for the handler, or the entry. */
+static enum decode_reason drop_claimed(struct walk *w)
+{
+	if (w->top && w->top < w->n_entries && (w->deeper + w->top) % PCCE_SEGMENT_ENTRIES == 0 &&
+	    entry_count(&w->entries[w->top - 1]) == PCCE_COUNT_FILL)
+		return REASON_RESTORING;
+	drop_entry(w);
+	return REASON_NONE;
 }
 
 static void drop_repetition(struct walk *w)
@@ -204,10 +215,8 @@ static enum decode_reason undo_push(struct walk *w, const struct mapped_module *
 		return REASON_UNKNOWN_SITE;
 	}
 	e = &w->entries[w->top - 1];
-	if (e->id >= PCCE_ID_LOST_MIN && !e->site)
-		return REASON_LOST_ID;
 	if ((e->site & PCCE_SITE_MASK) != run_time(m, m->table->sites[site].key))
-		return REASON_UNKNOWN_SITE;
+		return e->id >= PCCE_ID_LOST_MIN ? REASON_LOST_ID : REASON_UNKNOWN_SITE;
 	w->id = e->id;
 	drop_repetition(w);
 	return REASON_NONE;
@@ -232,10 +241,8 @@ static enum decode_reason window(struct walk *w, const struct mapped_module *m, 
 		w->id -= s->value;
 		return REASON_NONE;
 	case PCCE_KIND_PUSH:
-		if (vaddr < ret && vaddr - start < s->applied) {
-			drop_entry(w);
-			return REASON_NONE;
-		}
+		if (vaddr < ret && vaddr - start < s->applied)
+			return drop_claimed(w);
 		return undo_push(w, m, site);
 	default:
 		return REASON_NONE;
@@ -288,8 +295,7 @@ static enum decode_reason helper(struct walk *w, uint32_t state, uint64_t r11)
 		return REASON_STALE_EXT;
 	switch (state) {
 	case PCCE_HELPER_CLAIMED:
-		drop_entry(w);
-		return REASON_NONE;
+		return drop_claimed(w);
 	case PCCE_HELPER_PUSHED:
 		return undo_push(w, m, site);
 	default:
@@ -750,6 +756,7 @@ int decode_context(const struct address_space *as, const struct pcce_sample *sam
 		.expand = expand,
 		.id = sample->id,
 		.ext = sample->ext,
+		.n_entries = n_entries,
 		.top = n_entries,
 		.gap = UINT32_MAX,
 	};

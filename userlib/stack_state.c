@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* See stack_state.h. */
+#include <sys/mman.h>
+#include <time.h>
+#include "segment_moves.h"
+#include "stack_state.h"
+#include "syscall.h"
+
+_Static_assert(HALF_WORDS == BASE_AND_ENTRIES, "a half is a base and a segment's entries");
+
+static volatile __u64 *half_of(uint32_t number)
+{
+	return half(start_of_half(number));
+}
+
+/* Words of the current segment that are in use, with its base. */
+static unsigned int words_of(uint64_t position)
+{
+	return ((uint32_t)position & PCCE_OFF_USED) / sizeof(uint64_t) + 2;
+}
+
+static void copy_half(volatile __u64 *to, const volatile __u64 *from, unsigned int words)
+{
+	for (unsigned int i = 0; i < words; i++)
+		to[i] = from[i];
+}
+
+/* A handler in between takes nothing away but KEPT, and then what was kept is in the area. */
+bool __pcce_stack_keep(struct stack_state *s)
+{
+	uint64_t position;
+
+	do {
+		position = *current();
+		if (words_of(position) > HALF_WORDS)
+			return false;
+		copy_half(s->half[number_of(position) & 1], half_of(number_of(position)), words_of(position));
+		if (held(position) == PCCE_PLACE_KEPT)
+			copy_half(s->half[~number_of(position) & 1], half_of(~number_of(position)), HALF_WORDS);
+		s->area = pcce_page.area;
+	} while (*current() != position);
+	s->position = position;
+	s->id = pcce_page.id;
+	s->ext = pcce_page.ext;
+	return true;
+}
+
+/* What was held in the page's other half goes where all other segments below are. */
+static void store_held(struct stack_state *s)
+{
+	uint32_t number = number_of(s->position) - 1;
+	struct pcce_segment *area = (struct pcce_segment *)(uintptr_t)s->area;
+
+	if (held(s->position) != PCCE_PLACE_KEPT || !area || number >= PCCE_AREA_SEGMENTS)
+		return;
+	copy_half((volatile __u64 *)&area[number].base, s->half[number & 1], HALF_WORDS);
+	area[number].index = number;
+	area[number].generation = 1;
+}
+
+/*
+ * The segments below get new generations: a sampler that has seen them may have seen others in their places
+ * since, and in another thread. The newest one is what the current segment's base has to name.
+ */
+static uint64_t renumber(struct stack_state *s)
+{
+	uint32_t number = number_of(s->position);
+	struct pcce_segment *area = (struct pcce_segment *)(uintptr_t)s->area;
+	uint64_t below = 0;
+
+	for (uint32_t i = 0; area && i < number && i < PCCE_AREA_SEGMENTS; i++) {
+		uint64_t generation = 1;
+
+		if (!area[i].generation) {
+			below = 0;
+			continue;
+		}
+		if (!pcce_page.generation) {
+			struct timespec now;
+
+			if (raw_syscall2(SYS_clock_gettime, CLOCK_MONOTONIC, &now) == 0)
+				pcce_page.generation = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+		}
+		__asm__ volatile("xaddq %1, %0" : "+m"(pcce_page.generation), "+r"(generation) : : "cc", "memory");
+		area[i].base.id = below;
+		area[i].generation = below = generation + 1;
+	}
+	return number <= PCCE_AREA_SEGMENTS ? below : 0;
+}
+
+void __pcce_stack_free_area(uint64_t area)
+{
+	if (area)
+		raw_syscall2(SYS_munmap, area, AREA_BYTES);
+}
+
+static uint64_t exchange(volatile __u64 *at, uint64_t value)
+{
+	__asm__ volatile("xchgq %1, %0" : "+m"(*at), "+r"(value) : : "memory");
+	return value;
+}
+
+/* An empty encoding stack with this number of segments below; the area that there was is another stack's. */
+static void begin(uint32_t number, uint64_t area)
+{
+	volatile __u64 *base = half_of(number);
+
+	*(volatile __u64 *)&pcce_page.area = 0;
+	base[0] = 0;
+	base[1] = PCCE_MARK_WORD;
+	*current() = word_of(start_of_half(number), number, 0);
+	/* A handler may have reserved one. */
+	__pcce_stack_free_area(exchange((volatile __u64 *)&pcce_page.area, area));
+}
+
+void __pcce_stack_empty(void)
+{
+	begin(0, 0);
+}
+
+/*
+ * A handler writes above what is in use, so that is claimed first, and what it comes upon until then does not matter: ext says so.
+ * The generation of what is below comes last: a sampler that sees it takes everything below as it is.
+ */
+void __pcce_stack_load(struct stack_state *s, uint64_t ext)
+{
+	uint32_t number = number_of(s->position);
+	volatile __u64 *base = half_of(number);
+	uint64_t below;
+
+	store_held(s);
+	begin(number, s->area);
+	below = renumber(s);
+	*current() = word_of((uint32_t)s->position, number, 0);
+	copy_half(base + 1, s->half[number & 1] + 1, words_of(s->position) - 1);
+	base[0] = below;
+	*(volatile __u64 *)&pcce_page.id = s->id;
+	*(volatile __u64 *)&pcce_page.ext = ext;
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Programs that switch stacks by means of their own say so: pcce_switch_begin and its kin in pcce.h.
+ *
+ * The plugin takes the two calls for those of leaves, so ext names the call, and nothing was pushed. What is left is kept as
+ * it is then; what is entered is as it was at its own call, but that ext names the call that returns now. In between, id and all
+ * entries are lost, so that whatever is instrumented on the way is marked.
+ */
+#include "internal.h"
+#include "segments.h"
+#include "stack_state.h"
+
+extern __thread struct pcce_page pcce_page __attribute__((tls_model("initial-exec")));
+
+struct kept {
+	uint64_t magic;
+	struct stack_state state;
+};
+
+_Static_assert(sizeof(struct kept) <= sizeof(struct pcce_switch), "a kept stack fits into the program's struct");
+
+#define MAGIC 0x6863746977736370 /* "pcswitch" */
+
+static struct kept *kept_in(struct pcce_switch *mine)
+{
+	return (struct kept *)mine;
+}
+
+static void set_ext(uint64_t ext)
+{
+	*(volatile __u64 *)&pcce_page.ext = ext;
+}
+
+void pcce_stack_leave(struct pcce_switch *mine)
+{
+	struct kept *k = kept_in(mine);
+	uint64_t area = pcce_page.area;
+
+	if (k)
+		k->magic = pcce_page.ext && __pcce_stack_keep(&k->state) ? MAGIC : 0;
+	__pcce_segment_lost();
+	if (!k || !k->magic)
+		__pcce_stack_free_area(area);
+}
+
+void pcce_stack_enter(struct pcce_switch *mine)
+{
+	struct kept *k = kept_in(mine);
+	uint64_t ext = pcce_page.ext, area = pcce_page.area;
+
+	if (!ext || (k && k->magic != MAGIC))
+		return;
+	set_ext(PCCE_EXT_CHANGING);
+	/* What was reserved on the way is nobody's. */
+	if (k) {
+		k->magic = 0;
+		__pcce_stack_load(&k->state, ext);
+	} else {
+		__pcce_stack_empty();
+		set_ext(ext);
+	}
+	__pcce_stack_free_area(area);
+}
+
+void pcce_stack_forget(struct pcce_switch *mine)
+{
+	struct kept *k = kept_in(mine);
+
+	if (k->magic == MAGIC)
+		__pcce_stack_free_area(k->state.area);
+	k->magic = 0;
+}
