@@ -220,9 +220,10 @@ void pcce_read_segments(const struct pcce_session *s, const struct pcce_stack *s
 		return;
 	r->flags |= PCCE_SAMPLE_TRUNCATED;
 	/* Without a generation it never was there to be read: what is below is lost. */
-	if (!stack->below || !stack->area || r->n_below > PCCE_AREA_SEGMENTS)
+	if (!stack->below || (!stack->area && !kept) || r->n_below > PCCE_AREA_SEGMENTS)
 		return;
-	l = find_lowest(g, stack, r->n_below);
+	/* Without an area there is the one that is kept, and no other. */
+	l = stack->area ? find_lowest(g, stack, r->n_below) : (struct lowest){.index = r->n_below - 1};
 	n = min_t(size_t, (room - at) / sizeof(*segments), PCCE_SAMPLE_SEGMENTS);
 	if (n < r->n_below - l.index)
 		kept = false;

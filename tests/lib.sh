@@ -160,10 +160,11 @@ words() {
 # expected_chains NAME SOURCE DATA
 expected_chains() {
 	local pattern
-	pcce-report -i "$3" --format=folded >"$3.folded" 2>"$3.folded.err" || {
+	if ! pcce-report -i "$3" --format=folded >"$3.folded" 2>"$3.folded.err" ||
+		! pcce-report -i "$3" --format=folded --origins >"$3.origins" 2>"$3.folded.err"; then
 		not_ok "$1: folded report" "$3.folded.err"
 		return
-	}
+	fi
 	while IFS= read -r pattern; do
 		if grep -Eq -e "$pattern" "$3.folded"; then
 			ok "$1: chain $pattern"
@@ -171,6 +172,16 @@ expected_chains() {
 			not_ok "$1: chain $pattern" "the first lines were:" "$(head -n 8 "$3.folded" | cut -c 1-200)"
 		fi
 	done < <(words "$2" expect)
+	while IFS= read -r pattern; do
+		if grep -Eq -e "$pattern" "$3.origins"; then
+			ok "$1: origin $pattern"
+		else
+			not_ok "$1: origin $pattern" "the first lines were:" "$(head -n 20 "$3.origins" | cut -c 1-200)"
+		fi
+	done < <(words "$2" origin)
+	while IFS= read -r pattern; do
+		is "$1: no origin $pattern" "$(grep -E -m 1 -e "$pattern" "$3.origins" | cut -c 1-200)" ""
+	done < <(words "$2" no-origin)
 	local depth
 	depth=$(words "$2" min-depth)
 	[ -z "$depth" ] || check "$1: depth $depth is seen" [ "$(stat_of "$3" max_depth)" -ge "$depth" ]

@@ -140,6 +140,7 @@ static int report(const struct report_options *o)
 	struct profile_options load = {
 		.tree = !o->stats || selection_has_contexts(&o->select),
 		.inlining = o->inlining,
+		.origins = o->origins,
 		.samples = !o->stats && format->samples,
 		.lines = where == REPORT_VIEW || o->select.by == BY_LINE || o->select.by == BY_FILE,
 		.again = where == REPORT_VIEW,

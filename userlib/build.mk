@@ -24,7 +24,7 @@
 
 USERLIB_DIR := userlib
 USERLIB_OBJ := $(O)/obj/userlib
-USERLIB_C   := segments restore_far stack_state stack_switch thread_page registry interpose_thread main_exit interpose_signal interpose_handler interpose_dl interpose_prctl self_sampler self_ring self_maps
+USERLIB_C   := segments restore_far stack_state stack_switch thread_page registry origin interpose_thread main_exit interpose_signal interpose_handler interpose_dl interpose_prctl self_sampler self_ring self_maps
 USERLIB_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden -fno-stack-protector -fcf-protection \
 	-fno-reorder-functions -fno-reorder-blocks-and-partition -fno-exceptions -fasynchronous-unwind-tables \
 	-fno-lto -U_FORTIFY_SOURCE

@@ -12,6 +12,8 @@
  * a member out of an archive; mq_notify() does: its own member needs
  * __pthread_create in libc.a, and in libc.so it is a name like any other.
  *
+ * The creator's context goes to the new thread with its arguments (origin.c).
+ *
  * Stacks.  A thread's TLS lies on its stack, and the page with its alignment
  * takes 8 KB of it. pthread_create() refuses stacks that TLS would fill, and a stack
  * that was just large enough no longer is.  So a size that the program chose is
@@ -23,6 +25,7 @@
 #include <stdlib.h>
 #include <threads.h>
 #include "internal.h"
+#include "origin.h"
 
 #ifndef RTLD_NEXT
 #define RTLD_NEXT ((void *)-1L)
@@ -64,6 +67,8 @@ struct start {
 	} routine;
 	bool c11;
 	void *arg;
+	struct origin origin;
+	struct pcce_entry entries[]; /* of the origin */
 };
 
 static create_fn *real_create(void)
@@ -111,6 +116,8 @@ static void *start_thread(void *p)
 	}
 	libc.real_setjmp = real_setjmp;
 
+	if (pcce_active)
+		origin_enter(&start.origin);
 	free(p);
 	pcce_thread_begin();
 	errno = saved_errno;
@@ -141,16 +148,19 @@ static int create(pthread_t *thread, const pthread_attr_t *attr, const struct st
 {
 	create_fn *real = real_create();
 	pthread_attr_t copy;
+	uint32_t room = pcce_active ? origin_room() : 0;
 	struct start *passed;
 	int ret;
 
 	if (!real)
 		return EAGAIN;
 	main_exit_prepare();
-	passed = malloc(sizeof(*passed));
+	passed = malloc(sizeof(*passed) + room * sizeof(*passed->entries));
 	if (!passed)
 		return EAGAIN;
 	*passed = *start;
+	if (pcce_active)
+		origin_take(&passed->origin, passed->entries, room);
 	ret = real(thread, larger_stack(attr, &copy), start_thread, passed);
 	if (ret != 0)
 		free(passed);

@@ -231,6 +231,13 @@ static void look(struct cursor *c)
 			c->unknown = true;
 			return;
 		}
+		if (c->top.site >> PCCE_SITE_BITS == PCCE_COUNT_ORIGIN2) {
+			/* Here the thread's own stack begins. */
+			c->number++;
+			c->left = 0;
+			c->empty = true;
+			return;
+		}
 		if (c->top.site >> PCCE_SITE_BITS != PCCE_COUNT_FILL)
 			break;
 		c->left--;

@@ -103,7 +103,7 @@ bool maps_know_sites(const struct pcce_entry *entries, unsigned int n)
 		uint64_t site = entries[i].site & PCCE_SITE_MASK, kind = entries[i].site >> PCCE_SITE_BITS;
 
 		/* What these hold is no address, but for the ip of a signal, and an ext that is one. */
-		if (kind > PCCE_COUNT_SIGNAL && !(kind == PCCE_COUNT_LEAF && site >> 32))
+		if (kind > PCCE_COUNT_SIGNAL && !((kind == PCCE_COUNT_LEAF || kind == PCCE_COUNT_ORIGIN) && site >> 32))
 			continue;
 		if (last && holds(last, site))
 			continue;

@@ -120,13 +120,14 @@ static void gather(struct gathered *g, uint64_t sent)
 	g->below = g->entries[-1].id;
 	if ((int64_t)(g->below - sent) <= 0)
 		return;
-	if (!area || g->n_below > PCCE_AREA_SEGMENTS) {
+	if ((page->place & PCCE_PLACE_HELD) == PCCE_PLACE_KEPT)
+		g->kept = bases + (half ^ PCCE_OFF_HALF) / sizeof(*bases);
+	if ((!area && !g->kept) || g->n_below > PCCE_AREA_SEGMENTS) {
+		g->kept = NULL;
 		g->flags = PCCE_SAMPLE_TRUNCATED;
 		return;
 	}
-	if ((page->place & PCCE_PLACE_HELD) == PCCE_PLACE_KEPT)
-		g->kept = bases + (half ^ PCCE_OFF_HALF) / sizeof(*bases);
-	for (from = g->n_below - 1; from && (int64_t)(area[from - 1].generation - sent) > 0; from--)
+	for (from = g->n_below - 1; area && from && (int64_t)(area[from - 1].generation - sent) > 0; from--)
 		;
 	g->stored = area + from;
 	g->n_segments = g->n_below - from;

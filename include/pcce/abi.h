@@ -32,7 +32,7 @@
 
 #define PCCE_PAGE_SIZE 4096
 #define PCCE_PAGE_MAGIC 0x65636370u /* "pcce" */
-#define PCCE_PAGE_VERSION 2
+#define PCCE_PAGE_VERSION 3
 
 /*
  * An entry of the encoding stack.
@@ -56,6 +56,14 @@
  * An instrumented function that was called as a leaf runs on top of two more,
  *     { caller's id, PCCE_COUNT_LEAF << 48 | caller's ext }
  *     { 0,           PCCE_COUNT_FILL << 48 }
+ * Below the stack of a thread that pthread_create() or thrd_create() has made there is a copy of its creator's, without
+ * those that fill, and on top of that
+ *     { creator's id, PCCE_COUNT_ORIGIN << 48 | creator's ext }
+ *     { n,            PCCE_COUNT_ORIGIN2 << 48 }
+ * the state in which it called.  The n entries below these two, not counting those that fill, are its stack, down to
+ * the next such pair at least; are there fewer, the outer ones were not copied.  The second of the pair is the last
+ * entry of a segment that is complete as long as the thread lives, and the thread's own stack begins with the segment
+ * after it.
  */
 struct pcce_entry {
 	__u64 id;
@@ -72,6 +80,8 @@ struct pcce_entry {
 #define PCCE_COUNT_JUMP2 0xfff3ULL
 #define PCCE_COUNT_FILL 0xfff4ULL /* means nothing: makes room for two entries side by side */
 #define PCCE_COUNT_LEAF 0xfff5ULL
+#define PCCE_COUNT_ORIGIN 0xfff6ULL
+#define PCCE_COUNT_ORIGIN2 0xfff7ULL
 #define PCCE_MARK_WORD (PCCE_COUNT_MARK << PCCE_SITE_BITS)
 
 /* An id with the top bit set is not known: the entry that would have restored it
@@ -99,6 +109,9 @@ struct pcce_entry {
 /* Segments that the area outside the page has room for. Reserved by one mmap when a thread
  * first needs it, and touched only as far as it is used. */
 #define PCCE_AREA_SEGMENTS (1u << 15)
+
+/* Of its creator's stack, so many at most are below a thread's own; a power of two. */
+#define PCCE_ORIGIN_SEGMENTS 64
 
 /*
  * A segment that is complete, outside the page. base.id is the generation of the segment
@@ -138,7 +151,8 @@ struct pcce_segment {
  * current one again: it gets a generation, a number that this thread never uses again, which the next segment's base
  * names.  So one number, current base.id, names everything below the current segment, and whoever has it already needs
  * not read it again: that makes the price of a sample independent of depth.  Is an area not to be had, or exhausted,
- * what should go there is not kept: its entries come back with id PCCE_ID_LOST and site 0.
+ * what should go there is not kept: its entries come back with id PCCE_ID_LOST and site 0.  There may be no area as
+ * long as only one segment is below, and is kept; place 0 of the area may be one that never was in use.
  *
  * off and place change together, in one store of 8 bytes.  A signal handler that goes up and comes down again leaves
  * both and all live entries as they were, but that KEPT may be gone, and FILLING.
@@ -166,8 +180,8 @@ struct pcce_page {
 			__u32 place; /* runtime: see PCCE_PLACE_* */
 		};
 	};
-	__u64 area;	  /* runtime: address of struct pcce_segment[PCCE_AREA_SEGMENTS], or 0 */
-	__u64 origin;	  /* runtime: reserved for the creating thread's context */
+	__u64 area; /* runtime: address of struct pcce_segment[PCCE_AREA_SEGMENTS], or 0 */
+	__u64 reserved0;
 	__u64 jumps;	  /* runtime: address of what it knows about this thread's setjmps, or 0 */
 	__u64 generation; /* runtime: the last one given */
 	__u64 reserved1[5];
@@ -188,7 +202,6 @@ PCCE_ASSERT_OFFSET(pcce_page, ext, 24);
 PCCE_ASSERT_OFFSET(pcce_page, off, 32);
 PCCE_ASSERT_OFFSET(pcce_page, place, 36);
 PCCE_ASSERT_OFFSET(pcce_page, area, 40);
-PCCE_ASSERT_OFFSET(pcce_page, origin, 48);
 PCCE_ASSERT_OFFSET(pcce_page, jumps, 56);
 PCCE_ASSERT_OFFSET(pcce_page, generation, 64);
 PCCE_ASSERT_OFFSET(pcce_page, base, 112);

@@ -16,7 +16,8 @@
 #include <pcce/abi.h>
 
 #define PCCE_FILE_MAGIC 0x4154414445434350ULL /* "PCCEDATA" */
-#define PCCE_FILE_VERSION 3
+#define PCCE_FILE_VERSION 4
+#define PCCE_FILE_VERSION_OLDEST 3 /* that can still be read: stacks tell of no origins (PCCE_COUNT_ORIGIN) */
 #define PCCE_FILE_BYTE_ORDER 0x01020304u
 
 struct pcce_file_header {

@@ -79,9 +79,9 @@ static void *compute(void *arg)
 	while (now() < end)
 		for (i = 0; i < 100000; i++) {
 			/* As slots do: the page is used all the time. */
-			*(volatile __u64 *)&pcce_page.origin += 5;
+			*(volatile __u64 *)&pcce_page.reserved0 += 5;
 			x += (unsigned long)i;
-			*(volatile __u64 *)&pcce_page.origin -= 5;
+			*(volatile __u64 *)&pcce_page.reserved0 -= 5;
 		}
 	return arg;
 }

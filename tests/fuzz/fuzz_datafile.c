@@ -79,7 +79,7 @@ static void decode(struct state *s, const struct pcce_rec_sample *rec)
 	if (!segments_take(s->segments, &rec->sample, &below) && space != UINT32_MAX)
 		if (!segments_flatten(below, &rec->sample, &s->stack))
 			decode_context(spaces_get(s->spaces, space), &rec->sample, s->stack.entries, s->stack.n, false,
-				       &s->context);
+				       true, &s->context);
 }
 
 static void pass(struct state *s, const uint8_t *data, size_t size, bool samples)

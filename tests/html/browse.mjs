@@ -285,12 +285,12 @@ await test('threads and spans of time are chosen, and everything shows them alon
 }));
 
 await test('a thread says in which context it was created', () => with_('threads.html', 'v=recording', async page => {
-	like(await page.locator('.recording').innerText(), /pool\s+200\s+202\s+100\s+start_threads ← main/);
+	like(await page.locator('.recording').innerText(), /pool\s+200\s+201\s+100\s+not known\s+pool\s+200\s+202\s+100\s+main > start_threads {1,2}main\.c:5/);
 	await tab(page, 'Flame graph');
 	await page.locator('.track', { hasText: 'pool 200/202' }).click();
 	await page.click('#details-toggle');
 	await clickGraph(page, 0.5, 2);
-	like(await page.locator('#details').innerText(), /Threads\s+pool 200\/202\s+created by start_threads ← main\s+100%/);
+	like(await page.locator('#details').innerText(), /Threads\s+pool 200\/202\s+created by main > start_threads {1,2}main\.c:5\s+100%/);
 }));
 
 await test("a thread's chains of calls over time", () => with_('threads.html', 'v=time', async page => {

@@ -183,6 +183,7 @@ static struct html_thread three[3];
 static void threads(struct html_page *page)
 {
 	uint32_t top = child(0, "main", "/src/main.c", 1), start = child(top, "start_threads", "/src/main.c", 5);
+	static char created[] = "main > start_threads  main.c:5";
 	uint32_t work = child(child(0, "thread_start", "/src/thread.c", 2), "work", "/src/thread.c", 11);
 	uint32_t wait = child(start, "wait", "/src/main.c", 9);
 	uint32_t nodes[] = {wait, work, work};
@@ -197,7 +198,7 @@ static void threads(struct html_page *page)
 						.name = t ? "pool" : "main",
 						.first = t * 100,
 						.last = t * 100 + 100,
-						.origin = t == 2 ? start : 0};
+						.origin = t == 2 ? created : NULL};
 	page->samples = thread_samples;
 	page->n_samples = 300;
 	page->threads = three;

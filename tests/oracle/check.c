@@ -232,7 +232,7 @@ enum outcome check(struct checker *c, struct chain *chain, struct space *s, cons
 	} else {
 		c->decoded++;
 		if (segments_flatten(sample->below, &sample->s, &flat) ||
-		    decode_context(&s->as, &sample->s, flat.entries, flat.n, false, &ctx)) {
+		    decode_context(&s->as, &sample->s, flat.entries, flat.n, false, false, &ctx)) {
 			fprintf(stderr, "step: no memory left\n");
 			exit(2);
 		}

@@ -60,9 +60,9 @@ static uint32_t read_segments(struct pcce_segment *to, struct pcce_sample *sampl
 
 	if ((int64_t)(sample->below - *sent) <= 0)
 		return 0;
-	if (!page->area || sample->n_below > PCCE_AREA_SEGMENTS)
+	if ((!page->area && !kept) || sample->n_below > PCCE_AREA_SEGMENTS)
 		return PCCE_SAMPLE_TRUNCATED;
-	while (first && (int64_t)(generation_of(s, page, first - 1) - *sent) > 0)
+	while (page->area && first && (int64_t)(generation_of(s, page, first - 1) - *sent) > 0)
 		first--;
 	all = sample->n_below - first;
 	if (all > PCCE_SAMPLE_SEGMENTS) {

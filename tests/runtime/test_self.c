@@ -33,7 +33,7 @@ struct found {
 	} map[MAPS_MAX];
 	int n_maps;
 	bool libm;
-	uint32_t segments;
+	uint32_t segments, origins;
 	uint64_t truncated;
 };
 
@@ -88,27 +88,49 @@ static bool mapped(pid_t pid, uint64_t ip)
 	return false;
 }
 
+/* Below the stack of a thread, whose creator's was empty. */
+static bool is_origin(const struct pcce_segment *s)
+{
+	const struct pcce_entry *pair = &s->entry[PCCE_SEGMENT_ENTRIES - 2];
+
+	found.origins++;
+	for (uint32_t i = 0; i < PCCE_SEGMENT_ENTRIES - 2; i++)
+		if (s->entry[i].site != PCCE_COUNT_FILL << PCCE_SITE_BITS)
+			return false;
+	return s->index == 1 && !s->base.id && !pair[0].id && pair[0].site == PCCE_COUNT_ORIGIN << PCCE_SITE_BITS &&
+	       !pair[1].id && pair[1].site == PCCE_COUNT_ORIGIN2 << PCCE_SITE_BITS;
+}
+
 /* In the middle of enter(), anything between the empty stack and the full one is right. */
 static bool right_context(const struct pcce_sample *s, const struct pcce_entry *e)
 {
+	uint32_t below_own = s->tid == s->pid ? 0 : 2, own = s->n_below - below_own;
+
 	if (s->id != TARGET_TOP)
 		return true;
 	found.known++;
-	if (s->n_below * PCCE_SEGMENT_ENTRIES + s->n_entries != depth)
+	if (s->n_below < below_own || own * PCCE_SEGMENT_ENTRIES + s->n_entries != depth)
 		return false;
 	for (uint32_t i = 0; i < s->n_entries; i++) {
-		uint32_t at = s->n_below * PCCE_SEGMENT_ENTRIES + i;
+		uint32_t at = own * PCCE_SEGMENT_ENTRIES + i;
 
 		if (e[i].id != TARGET_ID(at) || e[i].site != TARGET_SITE(at))
 			return false;
 	}
-	for (const struct pcce_segment *below = sample_segments(s); below < sample_segments(s) + s->n_segments; below++)
+	for (const struct pcce_segment *below = sample_segments(s); below < sample_segments(s) + s->n_segments;
+	     below++) {
+		if (below->index < below_own) {
+			if (!is_origin(below))
+				return false;
+			continue;
+		}
 		for (uint32_t i = 0; i < PCCE_SEGMENT_ENTRIES; i++) {
-			uint32_t at = (uint32_t)below->index * PCCE_SEGMENT_ENTRIES + i;
+			uint32_t at = ((uint32_t)below->index - below_own) * PCCE_SEGMENT_ENTRIES + i;
 
 			if (below->entry[i].id != TARGET_ID(at) || below->entry[i].site != TARGET_SITE(at))
 				return false;
 		}
+	}
 	return true;
 }
 
@@ -223,8 +245,9 @@ int main(int argc, char **argv)
 
 	status = record(1000, "", TARGET_DEEP, &cpu, "deep", "500");
 	ok(status == 0 && found.lost == 0 && found.wrong == 0 && found.known > 100 &&
-		   found.segments == 2 * (TARGET_DEEP / PCCE_SEGMENT_ENTRIES) && found.truncated == 0,
-	   "a stack of 2,000 entries: each complete segment comes once a thread");
+		   found.segments == 2 * (TARGET_DEEP / PCCE_SEGMENT_ENTRIES) + found.origins && found.origins == 1 &&
+		   found.truncated == 0,
+	   "a stack of 2,000 entries: each complete segment comes once a thread, with its origin");
 
 	status = record(1000, "p", 5, &cpu, "threads", "1000");
 	ok(status == 0 && found.lost == 0 && found.wrong == 0 && found.known > 20 && plausible(found.weight, cpu, 1000),

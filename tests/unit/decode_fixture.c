@@ -207,6 +207,9 @@ const char *render(const struct context *ctx)
 		case FRAME_SIGNAL:
 			at += append(text, sizeof(text), at, "!");
 			break;
+		case FRAME_ORIGIN:
+			at += append(text, sizeof(text), at, "@");
+			break;
 		}
 		if (f->repeat)
 			at += append(text, sizeof(text), at, "*%u/%u", f->repeat + 1, f->span);

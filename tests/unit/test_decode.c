@@ -8,12 +8,14 @@
 #include "tests/unit/decode_fixture.h"
 #include "tests/unit/tap.h"
 
+static bool origins; /* contexts go on where the thread was created */
+
 static bool decodes(const char *want, enum decode_status status, enum decode_reason reason, char *got, size_t size)
 {
 	struct context ctx = {0};
 	bool good;
 
-	if (decode_context(&fx.as, &sample, entries, sample.n_entries, false, &ctx)) {
+	if (decode_context(&fx.as, &sample, entries, sample.n_entries, false, origins, &ctx)) {
 		snprintf(got, size, "no memory");
 		return false;
 	}
@@ -538,6 +540,78 @@ static void test_truncated(void)
 	expect_bad("an entry that was not kept", "rec rec ?", REASON_LOST_ID);
 }
 
+/* In the thread's own stack a push of rec by c, above a call of create by c. */
+static void own_stack(uint64_t id, uint64_t needed)
+{
+	push(id, exe_site(S_C_EXT)->key, PCCE_COUNT_ORIGIN);
+	push(needed, 0, PCCE_COUNT_ORIGIN2);
+	push_exe(1, S_C_REC, 0);
+}
+
+static void expect_origin(const char *name, uint32_t n, const char *want, enum decode_status status,
+			  enum decode_reason reason)
+{
+	struct context ctx = {0};
+	char got[1024] = "no memory";
+	bool good = false;
+
+	if (!decode_origin(&fx.as, entries, n, false, &ctx)) {
+		render(&ctx);
+		good = !strcmp(text, want) && ctx.status == status && ctx.reason == reason;
+		snprintf(got, sizeof(got), "wanted \"%s\", got \"%.700s\" (%d, %s)", want, text, ctx.status,
+			 decode_reason_name(ctx.reason));
+	}
+	context_free(&ctx);
+	tap_ok(good, name, "%s", got);
+}
+
+static void test_origins(void)
+{
+	begin(exe(0x5001), 0);
+	own_stack(1, 0);
+	expect("a thread's own stack", "rec c b main");
+	expect_origin("what created it", 2, "@ c b main", DECODE_EXACT, REASON_NONE);
+	sample.n_below = 1;
+	expect("nothing is missing if the outermost place is free", "rec c b main");
+	origins = true;
+	expect("both", "rec c b main @ c b main");
+	begin(exe(0x5001), 0);
+	push(0, 0, PCCE_COUNT_FILL);
+	push_exe(1, S_C_REC, 0);
+	push(0, 0, PCCE_COUNT_FILL);
+	push_exe(0, S_REC_REC, 1);
+	push_exe(0, S_REC_WORK, 0);
+	own_stack(2, 3);
+	expect("a creator with entries", "rec c b main @ c work rec rec*2/1 c b main");
+	push_exe(0, S_REC_WORK, 0);
+	own_stack(2, 7);
+	expect("one that was created, too", "rec c b main @ c work rec c b main @ c work rec rec*2/1 c b main");
+	origins = false;
+	expect("without them", "rec c b main");
+	origins = true;
+	begin(exe(0x5001), 0);
+	push_exe(0, S_REC_REC, 1);
+	push_exe(0, S_REC_WORK, 0);
+	own_stack(2, 3);
+	expect_as("its outer entries were not copied", "rec c b main @ c work rec rec*2/1 ?", DECODE_TRUNCATED,
+		  REASON_NONE);
+	expect_origin("the same, alone", 4, "@ c work rec rec*2/1 ?", DECODE_TRUNCATED, REASON_NONE);
+	begin(exe(0x5001), 0);
+	push(0, exe(0x5001), PCCE_COUNT_SIGNAL);
+	push(0, 0, PCCE_COUNT_SIGNAL2);
+	push(0, exe(0x5001), PCCE_COUNT_ORIGIN);
+	push(2, 0, PCCE_COUNT_ORIGIN2);
+	expect_bad("a creator that called at no site", "rec @ ?", REASON_UNKNOWN_SITE);
+	origins = false;
+	expect("which says nothing about the thread", "rec");
+	begin(exe(0x5001), 0);
+	push(0, 0, PCCE_COUNT_ORIGIN2);
+	expect_bad("half of an origin", "rec ?", REASON_UNKNOWN_SITE);
+	push(0, 0, PCCE_COUNT_ORIGIN);
+	expect_bad("the other half", "rec ! ?", REASON_UNKNOWN_SITE);
+	expect_origin("no entries", 0, "?", DECODE_UNDECODABLE, REASON_UNKNOWN_SITE);
+}
+
 int main(void)
 {
 	fixture_init(&fx);
@@ -550,6 +624,7 @@ int main(void)
 	test_called_as_leaf();
 	test_jumps();
 	test_truncated();
+	test_origins();
 	fixture_free(&fx);
 	return tap_done();
 }

@@ -224,12 +224,13 @@ static bool run_agrees(void)
 		push(run.entry[i].id, run.entry[i].site & PCCE_SITE_MASK, run.entry[i].site >> PCCE_SITE_BITS);
 	for (size_t i = run.n_words; i-- > 0;)
 		at += append(want, sizeof(want), at, "%s%s", frames++ ? " " : "", run.words[i]);
-	good = !decode_context(&fx.as, &sample, entries, sample.n_entries, true, &ctx) && ctx.status == DECODE_EXACT &&
-	       !strcmp(render(&ctx), want) && ctx.depth == frames;
+	good = !decode_context(&fx.as, &sample, entries, sample.n_entries, true, false, &ctx) &&
+	       ctx.status == DECODE_EXACT && !strcmp(render(&ctx), want) && ctx.depth == frames;
 	if (!good)
 		printf("# wanted %s\n# got    %s (%s)\n", want, text, decode_reason_name(ctx.reason));
 	/* Not expanded, the depth must be the same. */
-	if (good && (decode_context(&fx.as, &sample, entries, sample.n_entries, false, &ctx) || ctx.depth != frames)) {
+	if (good &&
+	    (decode_context(&fx.as, &sample, entries, sample.n_entries, false, false, &ctx) || ctx.depth != frames)) {
 		printf("# depth %llu instead of %zu for %s\n", (unsigned long long)ctx.depth, frames, want);
 		good = false;
 	}
@@ -277,10 +278,10 @@ static void test_deep(void)
 	push_exe(1, S_C_REC, 0);
 	for (int i = 0; i < 16; i++)
 		push_exe(0, S_REC_REC, PCCE_COUNT_MAX);
-	r = decode_context(&fx.as, &sample, entries, sample.n_entries, true, &ctx);
+	r = decode_context(&fx.as, &sample, entries, sample.n_entries, true, false, &ctx);
 	tap_ok(!r && ctx.status == DECODE_EXACT && ctx.n == 16 * (PCCE_COUNT_MAX + 1) + 4 && ctx.depth == ctx.n,
 	       "a million frames", "%d, %zu frames", r, ctx.n);
-	r = decode_context(&fx.as, &sample, entries, sample.n_entries, false, &ctx);
+	r = decode_context(&fx.as, &sample, entries, sample.n_entries, false, false, &ctx);
 	tap_ok(!r && ctx.n == 20 && ctx.depth == 16 * (PCCE_COUNT_MAX + 1) + 4, "a million frames, not written out",
 	       "%d, %zu frames, depth %llu", r, ctx.n, (unsigned long long)ctx.depth);
 	context_free(&ctx);
@@ -337,7 +338,7 @@ static void test_random_samples(void)
 			sample.n_below = random_below(2) ? random_below(3) : seed;
 		}
 		sample.flags = random_below(10) ? 0 : random_below(32);
-		good = !decode_context(&fx.as, &sample, entries, sample.n_entries, false, &ctx) && ctx.n > 0 &&
+		good = !decode_context(&fx.as, &sample, entries, sample.n_entries, false, false, &ctx) && ctx.n > 0 &&
 		       ctx.n < 100000 && (ctx.status == DECODE_UNDECODABLE) == (ctx.reason != REASON_NONE) &&
 		       ctx.depth >= ctx.n;
 		counts[ctx.status]++;

@@ -39,7 +39,7 @@ static void expect(const char *name, enum verify_result want)
 	struct context ctx = {0};
 	enum verify_result got;
 
-	decode_context(&fx.as, &sample, entries, sample.n_entries, false, &ctx);
+	decode_context(&fx.as, &sample, entries, sample.n_entries, false, false, &ctx);
 	got = verify_context(&fx.as, &sample, stack, &ctx);
 	tap_ok(got == want, name, "wanted %d, got %d for \"%s\"", want, got, render(&ctx));
 	context_free(&ctx);

@@ -47,7 +47,7 @@ unset MAKE
 # ---- the guest -------------------------------------------------------------------------
 
 # Others take too long here, and show nothing more about a sampler in the kernel than these and truth.c.
-workloads="recursion threads many_threads fork deep_regular deep_irregular signals setjmp static"
+workloads="recursion threads origins many_threads fork deep_regular deep_irregular signals setjmp static"
 by_bpf="recursion threads fork"
 counted="recursion threads deep_irregular"
 reloads=${PCCE_VM_RELOADS:-50} # 1,000 take two minutes

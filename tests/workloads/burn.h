@@ -6,6 +6,7 @@
  *
  *   flags: ...          compiler and linker flags (default: -O2)
  *   expect: REGEX       a line of `pcce-report --format=folded` must match; repeatable
+ *   origin: REGEX       ... of `pcce-report --origins --format=folded`; no-origin: and no line may match that
  *   min-depth: N        max_depth of the report is at least N
  *   truncated: yes      samples may be marked as truncated
  *   no-verify: REASON   the check against the real stack is left out

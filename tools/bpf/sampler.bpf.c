@@ -254,8 +254,8 @@ static __always_inline __u64 first_unsent(const struct stack *s, __u64 n, __u64 
 }
 
 /*
- * The segments that have not been sent, behind the entries. All of them but the newest are in the area; that one
- * is there or in the page's other half.
+ * The segments that have not been sent, behind the entries. All of them but the newest are in the area, if there is
+ * one; that one is there or in the page's other half.
  */
 static __noinline __u32 read_segments(__u8 *to, struct stack *s, struct sampler_control *control)
 {
@@ -273,9 +273,10 @@ static __noinline __u32 read_segments(__u8 *to, struct stack *s, struct sampler_
 		control->generation = before;
 		return 0;
 	}
-	if (!s->area || s->n_below > PCCE_AREA_SEGMENTS)
+	if ((!s->area && !kept) || s->n_below > PCCE_AREA_SEGMENTS)
 		return PCCE_SAMPLE_TRUNCATED;
-	first = first_unsent(s, s->n_below, before);
+	/* Without an area there is the one that is kept, and no other. */
+	first = s->area ? first_unsent(s, s->n_below, before) : s->n_below - 1;
 	all = s->n_below - first;
 	if (all > PCCE_SAMPLE_SEGMENTS) {
 		/* The rest comes with the next samples. */
@@ -451,8 +452,8 @@ static __always_inline int sample(struct event_context *event)
 	stack.have = FEW + MORE / 2;
 	upper = control->entries & SAMPLER_UPPER;
 	if ((__u32)control->entries > FEW)
-		stack.have = (__u32)control->entries > PCCE_SEGMENT_ENTRIES - MORE ? PCCE_SEGMENT_ENTRIES :
-										     (__u32)control->entries + MORE;
+		stack.have = (__u32)control->entries > PCCE_SEGMENT_ENTRIES - MORE ? PCCE_SEGMENT_ENTRIES
+										   : (__u32)control->entries + MORE;
 	stack.page = fsbase + (__u64)control->offset;
 	if (!read_page(to, stack.page, stack.have, upper)) {
 		stack.page = search_page(fsbase, control);

@@ -76,7 +76,7 @@ class Details {
 		const threads = options.threads(tree, i);
 		if (threads.length > 1 || threads.some(t => t.origin)) {
 			block('Threads', el('table', { class: 'places' }, ...threads.slice(0, 12).map(t => el('tr', {}, el('td', {}, t.label,
-				t.origin ? el('div', { class: 'soft' }, 'created by ' + pathOf(p.tree, t.origin).reverse().slice(0, 4).map(k => nameOf(p.tree, k)).join(' ← ')) : ''), el('td', {}, percent(t.weight, all))))),
+				t.origin ? el('div', { class: 'soft' }, 'created by ' + t.origin) : ''), el('td', {}, percent(t.weight, all))))),
 			threads.length > 12 ? el('div', { class: 'soft' }, plural(threads.length - 12, 'more thread')) : '');
 		}
 		/* Innermost first, as in a debugger; of very long chains the two ends. */

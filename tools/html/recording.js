@@ -99,7 +99,7 @@ function showRecording(host, p, options) {
 		section('Threads', el('table', { class: 'sure' }, el('tr', {}, ...['thread', 'process', 'thread id', 'samples', 'created by'].map(t => el('th', {}, t))),
 			...threads.slice(0, 500).map(t => el('tr', {}, el('td', {}, el('button', { class: 'link', onclick: () => options.thread(t) }, t.name || 'thread')), el('td', { class: 'number' }, t.pid),
 				el('td', { class: 'number' }, t.tid), el('td', { class: 'number' }, count(t.samples)),
-				el('td', {}, t.origin ? pathOf(p.tree, t.origin).reverse().map(k => nameOf(p.tree, k)).slice(0, 8).join(' ← ') : '')))),
+				el('td', {}, t.origin || (t.tid === t.pid ? '' : el('span', { class: 'soft' }, 'not known')))))),
 		threads.length > 500 ? el('p', { class: 'soft' }, plural(threads.length - 500, 'more thread')) : '');
 	}
 	host.replaceChildren(el('div', { class: 'recording', tabIndex: 0 }, ...out));

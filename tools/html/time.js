@@ -49,7 +49,7 @@ class Tracks {
 		this.labels = el('div', { class: 'labels' }, ...this.tracks.map(track => {
 			let sum = 0;
 			for (const t of track.threads) for (let i = t.first; i < t.last; i++) sum += weigh ? weigh[i] : 1;
-			const b = el('button', { class: 'track', title: track.label + ': ' + plural(sum, 'sample') + '; Ctrl and click for several', 'aria-pressed': 'false',
+			const b = el('button', { class: 'track', title: track.label + ': ' + plural(sum, 'sample') + (track.threads.length === 1 && track.threads[0].origin ? '; created by ' + track.threads[0].origin : '') + '; Ctrl and click for several', 'aria-pressed': 'false',
 				onclick: e => this.choose(track, e.ctrlKey || e.metaKey || e.shiftKey) }, el('span', { class: 'text' }, track.label), el('span', { class: 'soft' }, count(sum)));
 			track.button = b;
 			return b;

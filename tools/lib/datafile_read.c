@@ -138,9 +138,9 @@ static int check_header(struct datafile_reader *r)
 	if (h.byte_order != PCCE_FILE_BYTE_ORDER)
 		return fail(r, -EINVAL, "has the byte order mark %#" PRIx32 ", which this pcce does not read",
 			    h.byte_order);
-	if (h.version != PCCE_FILE_VERSION)
-		return fail(r, -EINVAL, "has format version %" PRIu32 ", this pcce reads version %d", h.version,
-			    PCCE_FILE_VERSION);
+	if (h.version < PCCE_FILE_VERSION_OLDEST || h.version > PCCE_FILE_VERSION)
+		return fail(r, -EINVAL, "has format version %" PRIu32 ", this pcce reads versions %d to %d", h.version,
+			    PCCE_FILE_VERSION_OLDEST, PCCE_FILE_VERSION);
 	if (h.features)
 		return fail(r, -EINVAL, "needs features %#" PRIx64 " that this pcce does not have; use a newer one",
 			    (uint64_t)h.features);

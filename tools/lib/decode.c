@@ -16,16 +16,16 @@
  *             between: tail calls and foreign code.
  *
  * A special pair of entries stands for a signal: there the interrupted registers
- * are in the entries, and locate() starts again with them.
+ * are in the entries, and locate() starts again with them.  Another one stands for the beginning of a thread.
  *
  * Nothing here recurses, and every loop is bounded by the sample or by the table,
  * whatever these hold: samples come from memory that the sampled program can write.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <pcce/sites.h>
 #include "tools/lib/decode.h"
+#include "tools/lib/decode_frames.h"
 #include "tools/lib/decode_tails.h"
 #include "tools/lib/table_read.h"
 
@@ -44,7 +44,7 @@ struct walk {
 	const struct address_space *as;
 	const struct pcce_entry *entries;
 	struct context *ctx;
-	bool expand;
+	bool expand, origins;
 
 	uint64_t id, ext;  /* the state, at the point that was reached */
 	bool first_return; /* ext names a call of this function that returns twice: the state is known */
@@ -61,41 +61,18 @@ struct walk {
 	bool no_memory;
 };
 
-static bool reserve(struct context *ctx, size_t more)
-{
-	size_t need, capacity = ctx->capacity ? ctx->capacity : 64;
-	struct frame *frames;
-
-	if (__builtin_add_overflow(ctx->n, more, &need) || need > SIZE_MAX / 2 / sizeof(*frames))
-		return false;
-	if (need <= ctx->capacity)
-		return true;
-	while (capacity < need)
-		capacity *= 2;
-	frames = realloc(ctx->frames, capacity * sizeof(*frames));
-	if (!frames)
-		return false;
-	ctx->frames = frames;
-	ctx->capacity = capacity;
-	return true;
-}
-
 static void emit(struct walk *w, enum frame_kind kind, const struct mapped_module *m, uint32_t func, uint32_t site,
 		 uint64_t address)
 {
-	struct context *ctx = w->ctx;
-
-	if (!reserve(ctx, 1)) {
-		w->no_memory = true;
-		return;
-	}
-	ctx->frames[ctx->n++] = (struct frame){
+	struct frame f = {
 		.kind = kind,
 		.module = m ? m->module : UINT32_MAX,
 		.func = func,
 		.site = site,
 		.address = address,
 	};
+
+	w->no_memory |= !frames_add(w->ctx, &f);
 }
 
 static uint64_t run_time(const struct mapped_module *m, uint64_t vaddr)
@@ -579,30 +556,6 @@ static enum decode_reason between(struct walk *w, const struct mapped_module *m,
 	return REASON_NONE;
 }
 
-static bool same_frames(const struct frame *a, const struct frame *b, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (a[i].kind != b[i].kind || a[i].module != b[i].module || a[i].func != b[i].func ||
-		    a[i].site != b[i].site || a[i].address != b[i].address)
-			return false;
-	return true;
-}
-
-static void append_copies(struct walk *w, size_t start, size_t n, uint64_t times)
-{
-	struct context *ctx = w->ctx;
-	size_t all;
-
-	if (__builtin_mul_overflow(n, (size_t)times, &all) || !reserve(ctx, all)) {
-		w->no_memory = true;
-		return;
-	}
-	for (; times; times--) {
-		memcpy(&ctx->frames[ctx->n], &ctx->frames[start], n * sizeof(*ctx->frames));
-		ctx->n += n;
-	}
-}
-
 /* The segment frames[segment .. n), with frames[glue .. segment) between it and what it
  * called, was pushed `more` times more in a row. */
 static enum decode_reason repeat(struct walk *w, const struct mapped_module *m, uint32_t site, size_t glue,
@@ -616,19 +569,19 @@ static enum decode_reason repeat(struct walk *w, const struct mapped_module *m, 
 	if (r || w->no_memory)
 		return r;
 	glue2 = ctx->n - end;
-	if (glue2 == segment - glue && same_frames(&ctx->frames[glue], &ctx->frames[end], glue2)) {
+	if (glue2 == segment - glue && frames_same(&ctx->frames[glue], &ctx->frames[end], glue2)) {
 		ctx->n = end;
 		start = glue;
 	} else if (glue2) {
 		/* The innermost repetition hangs on something else than the others: it stands alone. */
-		append_copies(w, segment, end - segment, 1);
+		w->no_memory |= !frames_copy(ctx, segment, end - segment, 1);
 		start = end;
 		more--;
 	}
 	if (w->no_memory || !more)
 		return REASON_NONE;
 	if (w->expand) {
-		append_copies(w, start, ctx->n - start, more);
+		w->no_memory |= !frames_copy(ctx, start, ctx->n - start, more);
 		return REASON_NONE;
 	}
 	ctx->frames[ctx->n - 1].repeat = more;
@@ -663,6 +616,36 @@ static enum decode_reason pop(struct walk *w)
 	return repeat(w, m, site, glue, segment, more);
 }
 
+/* The thread's own stack ends here; below is its creator's. */
+static enum decode_reason thread_began(struct walk *w)
+{
+	const struct pcce_entry *second = &w->entries[w->top - 1], *first = second - 1;
+	uint64_t need = second->id;
+	uint32_t bottom;
+
+	if (w->top < 2 || w->top - 1 == w->gap || entry_count(first) != PCCE_COUNT_ORIGIN)
+		return REASON_UNKNOWN_SITE;
+	if (!w->ctx->origin)
+		w->ctx->origin = w->top;
+	w->used = 0;
+	w->inner = INNER_FOREIGN;
+	w->top -= 2;
+	for (bottom = w->top; bottom && need; bottom--)
+		need -= entry_count(&w->entries[bottom - 1]) != PCCE_COUNT_FILL;
+	w->gap = need && w->origins ? 0 : UINT32_MAX;
+	w->top -= w->origins ? bottom : w->top;
+	if (!w->origins)
+		return REASON_NONE;
+	/* Nothing is below the creator's entries but what fills. */
+	w->deeper = 0;
+	w->entries += bottom;
+	emit(w, FRAME_ORIGIN, NULL, PCCE_NONE, PCCE_NONE, 0);
+	w->id = first->id;
+	w->ext = first->site & PCCE_SITE_MASK;
+	w->inner = INNER_ROOT;
+	return caller_of_foreign(w);
+}
+
 /* A handler ran here: take up the interrupted state. Or something else that keeps a state in special entries. */
 static enum decode_reason interrupted(struct walk *w)
 {
@@ -682,6 +665,8 @@ static enum decode_reason interrupted(struct walk *w)
 		w->ext = second->site & PCCE_SITE_MASK;
 		return called_as_leaf(w);
 	}
+	if (entry_count(second) == PCCE_COUNT_ORIGIN2)
+		return thread_began(w);
 	emit(w, FRAME_SIGNAL, NULL, PCCE_NONE, PCCE_NONE, 0);
 	if (entry_count(second) != PCCE_COUNT_SIGNAL2)
 		return REASON_UNKNOWN_SITE;
@@ -701,10 +686,9 @@ static enum decode_reason interrupted(struct walk *w)
 
 /* ---- all together ---------------------------------------------------------------- */
 
-static enum decode_reason walk(struct walk *w, const struct pcce_sample *s)
+/* r: what came of the beginning. */
+static enum decode_reason walk(struct walk *w, enum decode_reason r)
 {
-	enum decode_reason r = locate(w, s->ip, s->r11);
-
 	for (;;) {
 		if (r || w->no_memory)
 			return r;
@@ -746,14 +730,29 @@ static void outside(struct walk *w, uint64_t ip)
 	emit(w, func == PCCE_NONE ? FRAME_FOREIGN : FRAME_CALL, m, func, PCCE_NONE, ip);
 }
 
+static int finish(struct walk *w)
+{
+	struct context *ctx = w->ctx;
+
+	if (w->truncated)
+		ctx->status = DECODE_TRUNCATED;
+	if (ctx->reason) {
+		emit(w, FRAME_GAP, NULL, PCCE_NONE, PCCE_NONE, 0);
+		ctx->status = DECODE_UNDECODABLE;
+	}
+	ctx->depth += ctx->n;
+	return w->no_memory ? -ENOMEM : 0;
+}
+
 int decode_context(const struct address_space *as, const struct pcce_sample *sample, const struct pcce_entry *entries,
-		   uint32_t n_entries, bool expand, struct context *ctx)
+		   uint32_t n_entries, bool expand, bool origins, struct context *ctx)
 {
 	struct walk w = {
 		.as = as,
 		.entries = entries,
 		.ctx = ctx,
 		.expand = expand,
+		.origins = origins,
 		.id = sample->id,
 		.ext = sample->ext,
 		.n_entries = n_entries,
@@ -762,10 +761,7 @@ int decode_context(const struct address_space *as, const struct pcce_sample *sam
 	};
 	uint64_t total = (uint64_t)sample->n_below * PCCE_SEGMENT_ENTRIES + sample->n_entries;
 
-	ctx->n = 0;
-	ctx->depth = 0;
-	ctx->status = DECODE_EXACT;
-	ctx->reason = REASON_NONE;
+	frames_clear(ctx);
 	if (sample->flags & PCCE_SAMPLE_OUTSIDE) {
 		outside(&w, sample->ip);
 		ctx->status = DECODE_OUTSIDE;
@@ -780,16 +776,27 @@ int decode_context(const struct address_space *as, const struct pcce_sample *sam
 		w.deeper = total - n_entries;
 		if (w.deeper)
 			w.gap = 0;
-		ctx->reason = walk(&w, sample);
-		if (w.truncated)
-			ctx->status = DECODE_TRUNCATED;
+		ctx->reason = walk(&w, locate(&w, sample->ip, sample->r11));
 	}
-	if (ctx->reason) {
-		emit(&w, FRAME_GAP, NULL, PCCE_NONE, PCCE_NONE, 0);
-		ctx->status = DECODE_UNDECODABLE;
-	}
-	ctx->depth += ctx->n;
-	return w.no_memory ? -ENOMEM : 0;
+	return finish(&w);
+}
+
+int decode_origin(const struct address_space *as, const struct pcce_entry *entries, uint32_t n_entries, bool expand,
+		  struct context *ctx)
+{
+	struct walk w = {
+		.as = as,
+		.entries = entries,
+		.ctx = ctx,
+		.expand = expand,
+		.origins = true,
+		.top = n_entries,
+		.gap = UINT32_MAX,
+	};
+
+	frames_clear(ctx);
+	ctx->reason = walk(&w, n_entries ? thread_began(&w) : REASON_UNKNOWN_SITE);
+	return finish(&w);
 }
 
 bool decode_needs_r11(const struct address_space *as, uint64_t ip)

@@ -58,7 +58,8 @@ enum frame_kind {
 	FRAME_TAIL,    /* the same, left by a tail call: key is 0 */
 	FRAME_FOREIGN, /* code that is not instrumented, found from ip alone; only innermost, or between segments */
 	FRAME_GAP,     /* frames are missing here */
-	FRAME_SIGNAL   /* a signal came here: the next outer frame is what it interrupted */
+	FRAME_SIGNAL,  /* a signal came here: the next outer frame is what it interrupted */
+	FRAME_ORIGIN   /* the thread begins here: the next outer frame is what created it, in another one */
 };
 
 struct frame {
@@ -77,7 +78,9 @@ struct frame {
 struct context {
 	struct frame *frames;
 	size_t n, capacity;
-	uint64_t depth; /* frames with all repetitions counted */
+	uint64_t depth;	 /* frames with all repetitions counted */
+	uint32_t origin; /* entries, of those that were given, up to where the thread's own stack begins; 0: it is not
+			  * known where the thread comes from */
 	enum decode_status status;
 	enum decode_reason reason;
 	uint32_t *scratch; /* private to the decoder */
@@ -94,10 +97,16 @@ struct context {
  * entries: the newest n_entries of the whole encoding stack, oldest first; those below are not known. See
  * segments.h for putting them together.
  *
+ * origins: the context goes on where the thread was created, and where that one was, after a frame of the kind ORIGIN.
+ *
  * 0, or -ENOMEM. A sample that does not decode is not an error: see ctx->status.
  */
 int decode_context(const struct address_space *as, const struct pcce_sample *sample, const struct pcce_entry *entries,
-		   uint32_t n_entries, bool expand, struct context *ctx);
+		   uint32_t n_entries, bool expand, bool origins, struct context *ctx);
+/* Only where the thread comes from: the first n_entries of them are up to ctx->origin. The innermost frame is that of
+ * the kind ORIGIN. 0, or -ENOMEM. */
+int decode_origin(const struct address_space *as, const struct pcce_entry *entries, uint32_t n_entries, bool expand,
+		  struct context *ctx);
 void context_free(struct context *ctx);
 
 /* Does the meaning of a sample at this ip depend on r11? */

@@ -34,7 +34,8 @@ struct state {
 	uint32_t place;	  /* of the innermost frame; not whole: that this frame is called from */
 	uint32_t depth, entries;
 	uint32_t context; /* number */
-	uint32_t number;  /* from 1 */
+	uint32_t origin;
+	uint32_t number; /* from 1 */
 	uint8_t status, reason, verify;
 	bool whole;
 	bool exact; /* the instruction matters after all: look again, with it */
@@ -71,6 +72,8 @@ struct decoding {
 	struct spaces *spaces;
 	struct segments *segments;
 	struct tree_builder *builder;
+	struct origins *origins;
+	bool below;
 	struct points *points;
 	struct decoding_sink sink;
 	struct flat_stack stack; /* of the sample that is being decoded */
@@ -86,7 +89,7 @@ struct decoding {
 };
 
 struct decoding *decoding_new(struct spaces *spaces, struct segments *segments, struct tree_builder *b,
-			      const struct decoding_sink *sink)
+			      struct origins *origins, bool below, const struct decoding_sink *sink)
 {
 	struct decoding *d = calloc(1, sizeof(*d));
 
@@ -95,6 +98,8 @@ struct decoding *decoding_new(struct spaces *spaces, struct segments *segments, 
 	d->spaces = spaces;
 	d->segments = segments;
 	d->builder = b;
+	d->origins = origins;
+	d->below = below;
 	d->sink = *sink;
 	if (sink->decoding)
 		*sink->decoding = d;
@@ -313,10 +318,17 @@ static int decode(struct decoding *d, const struct pending *pending, struct stat
 	int r = segments_flatten(pending->below, s, &d->stack);
 
 	if (!r)
-		r = decode_context(as, s, d->stack.entries, d->stack.n, false, &d->context);
+		r = decode_context(as, s, d->stack.entries, d->stack.n, false, d->below, &d->context);
 
 	if (r)
 		return r;
+	if (d->context.origin) {
+		state->origin = origins_number(d->origins, as, p->space, d->stack.entries, d->context.origin);
+		if (state->origin == UINT32_MAX)
+			return -ENOMEM;
+		/* What is not known is further out. */
+		entries = d->stack.n - d->context.origin;
+	}
 	state->whole = p->kind == POINT_EXACT;
 	state->exact = !state->whole && !can_split(&d->context, p);
 	if (state->exact)
@@ -476,6 +488,7 @@ static int remember(struct decoding *d, struct pending *p)
 		.context = state->context,
 		.depth = state->depth,
 		.entries = state->entries,
+		.origin = state->origin,
 		.status = state->status,
 		.reason = state->reason,
 		.verify = state->verify,

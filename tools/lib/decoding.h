@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include "tools/lib/address_space.h"
 #include "tools/lib/datafile_read.h"
+#include "tools/lib/origins.h"
 #include "tools/lib/segments.h"
 #include "tools/lib/tree_build.h"
 #include "tools/lib/verify.h"
@@ -21,7 +22,8 @@ struct meaning {
 	uint32_t place;	  /* of the innermost instruction: see decoding_take_places() */
 	uint32_t context; /* number of the chain of calls, from 1; 0: it does not decode */
 	uint32_t depth;	  /* frames, repetitions counted; UINT32_MAX: that or more */
-	uint32_t entries; /* on the encoding stack, also those that are not known; the same */
+	uint32_t entries; /* on the thread's own encoding stack, also those that are not known; the same */
+	uint32_t origin;  /* number of the chain of calls that created the thread; 0: not known */
 	uint8_t status;	  /* enum decode_status */
 	uint8_t reason;	  /* enum decode_reason */
 	uint8_t verify;	  /* enum verify_result */
@@ -48,9 +50,10 @@ struct decoding_sink {
 	struct decoding **decoding; /* if not NULL: where to put the decoding, for decoding_line() */
 };
 
-/* Segments must outlive what the sink keeps. The builder may be NULL: then there are statuses and no nodes. */
+/* Segments must outlive what the sink keeps. The builder may be NULL: then there are statuses and no nodes. Where
+ * threads come from goes to origins. below: contexts go on there (decode_context(), origins). */
 struct decoding *decoding_new(struct spaces *spaces, struct segments *segments, struct tree_builder *b,
-			      const struct decoding_sink *sink);
+			      struct origins *origins, bool below, const struct decoding_sink *sink);
 void decoding_free(struct decoding *d);
 
 /* 0, -ENOMEM, or what the sink returned. The last samples reach the sink at the end only. */

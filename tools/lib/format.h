@@ -25,6 +25,8 @@ int format_tree(const struct profile *p, const struct format_options *o, FILE *o
 int format_callees(const struct profile *p, const struct format_options *o, FILE *out);
 int format_flat(const struct profile *p, const struct format_options *o, FILE *out);
 int format_folded(const struct profile *p, const struct format_options *o, FILE *out);
+/* The threads, and what created them. */
+int format_threads(const struct profile *p, const struct format_options *o, FILE *out);
 int format_json(const struct profile *p, const struct format_options *o, FILE *out);
 int format_html(const struct profile *p, const struct format_options *o, FILE *out);
 int format_stats(const struct profile *p, FILE *out);
@@ -59,6 +61,9 @@ double format_percent(uint64_t part, uint64_t all);
 const char *format_base(const char *path);
 /* Text as valid UTF-8 without control characters; in buffer if it had to be changed. */
 const char *format_clean(const char *text, char *buffer, size_t size);
+/* The chain of calls that created a thread, in words (origins_text()); [several]; or "" if it is not known. To be
+ * freed; NULL: no memory. */
+char *format_origin(const struct profile *p, const struct thread *t);
 /* Says on stderr that not everything is in the output. */
 void format_remark(const struct format_options *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A frame of a folded line: without blanks and semicolons. */

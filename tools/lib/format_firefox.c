@@ -319,17 +319,36 @@ static void put_samples(struct writer *w, const uint32_t *samples, size_t n)
 	end_table(w);
 }
 
-static void put_thread(struct writer *w, uint32_t thread)
+/* The format has no field for what created a thread: it goes into the name. */
+static int put_thread_name(struct writer *w, const struct thread *t)
+{
+	const char *name = names_string(w->p->names, t->name);
+	char *origin = format_origin(w->p, t), *both;
+	int n;
+
+	if (!origin)
+		return -ENOMEM;
+	n = asprintf(&both, *origin ? "%s (created by %s)" : "%s", *name ? name : "thread", origin);
+	free(origin);
+	if (n < 0)
+		return -ENOMEM;
+	json_text(both, w->out);
+	free(both);
+	return 0;
+}
+
+static int put_thread(struct writer *w, uint32_t thread)
 {
 	const struct thread *t = threads_get(w->p->threads, thread);
-	const char *name = names_string(w->p->names, t->name), *process = names_string(w->p->names, t->process);
+	const char *process = names_string(w->p->names, t->process);
 
 	fprintf(w->out,
 		"%s\n{\"processType\":\"default\",\"processStartupTime\":0,\"processShutdownTime\":null,"
 		"\"registerTime\":0,\"unregisterTime\":null,\"pausedRanges\":[],\"showMarkersInTimeline\":false,"
 		"\"isMainThread\":%s,\"pid\":\"%u\",\"tid\":%u,\"name\":",
 		thread ? "," : "", t->tid == t->pid ? "true" : "false", t->pid, t->tid);
-	json_text(*name ? name : "thread", w->out);
+	if (put_thread_name(w, t))
+		return -ENOMEM;
 	fputs(",\"processName\":", w->out);
 	json_text(*process ? process : "process", w->out);
 	w->separate = true;
@@ -337,6 +356,7 @@ static void put_thread(struct writer *w, uint32_t thread)
 	fputs(",\n\"markers\":{\"length\":0,\"data\":[],\"name\":[],\"startTime\":[],\"endTime\":[],\"phase\":[],"
 	      "\"category\":[]}}",
 	      w->out);
+	return 0;
 }
 
 /* ---- the rest -------------------------------------------------------------------- */
@@ -462,7 +482,7 @@ int format_firefox(const struct profile *p, const struct format_options *o, FILE
 		put_meta(&w);
 		fputs(",\n\"threads\":[", out);
 		for (uint32_t i = 0; i < threads_count(p->threads); i++)
-			put_thread(&w, i);
+			r = r ? r : put_thread(&w, i);
 		putc(']', out);
 		put_shared(&w);
 		fputs("}\n", out);

@@ -14,8 +14,8 @@
  *   head.title     what the page is about: a command line
  *   head.facts     what is known about the recording, see below
  *   head.modules   [name, ...]
- *   head.threads   [{pid, tid, name, samples, origin}, ...]: samples of it in the columns; the node in
- *                  whose context it was created, if known
+ *   head.threads   [{pid, tid, name, samples, origin}, ...]: samples of it in the columns; what created it,
+ *                  in words, if known
  *   head.tick      ns that one step of the column sample.time stands for
  *   head.columns   [[name, number of values, bytes], ...] in their order; a reader skips names that
  *                  it does not know
@@ -524,8 +524,8 @@ static json_t *threads_array(const struct writer *w)
 		r |= json_object_set_new(o, "samples", json_integer(t->last - t->first));
 		if (t->name)
 			r |= json_object_set_new(o, "name", text(t->name));
-		if (t->origin)
-			r |= json_object_set_new(o, "origin", json_integer(w->map[t->origin]));
+		if (t->origin && *t->origin)
+			r |= json_object_set_new(o, "origin", text(t->origin));
 		r |= json_array_append_new(list, o);
 	}
 	if (r) {

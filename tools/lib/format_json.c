@@ -89,7 +89,7 @@ static void put_key(const struct profile *p, const struct cct_key *key, FILE *ou
 {
 	static const char *const kinds[] = {
 		[FRAME_CALL] = "call", [FRAME_TAIL] = "tail",	  [FRAME_FOREIGN] = "foreign",
-		[FRAME_GAP] = "gap",   [FRAME_SIGNAL] = "signal",
+		[FRAME_GAP] = "gap",   [FRAME_SIGNAL] = "signal", [FRAME_ORIGIN] = "thread",
 	};
 	const struct table *t = key->func == PCCE_NONE ? NULL : names_table(p->names, key->module);
 

@@ -77,6 +77,10 @@ static int put_thread(struct writer *w, uint32_t thread)
 	const struct thread *t = threads_get(w->p->threads, thread);
 	int r = 0;
 
+	char *origin = format_origin(w->p, t);
+
+	if (!origin)
+		return -ENOMEM;
 	thread_sums_go(&w->sums, thread);
 	for (size_t i = 0; i < w->sums.n && !r; i++) {
 		uint32_t node = w->sums.nodes[i];
@@ -88,8 +92,13 @@ static int put_thread(struct writer *w, uint32_t thread)
 		put_field(",\"tid\":", t->tid, w->out);
 		fputs_unlocked(",\"comm\":", w->out);
 		json_text(names_string(w->p->names, t->name), w->out);
+		if (*origin) {
+			fputs_unlocked(",\"origin\":", w->out);
+			json_text(origin, w->out);
+		}
 		r = put_stack(w, node);
 	}
+	free(origin);
 	return r;
 }
 

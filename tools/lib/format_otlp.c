@@ -25,7 +25,7 @@ enum { SCOPE_SCOPE = 1, SCOPE_PROFILES = 2 };
 enum { PROFILE_SAMPLES = 2 };
 enum { TABLE_MAPPING = 1, TABLE_LOCATION, TABLE_FUNCTION, TABLE_LINK, TABLE_STRING, TABLE_ATTRIBUTE, TABLE_STACK };
 
-#define THREAD_ATTRIBUTES 4
+#define THREAD_ATTRIBUTES 5
 
 /* One that is in its table, by its bytes. */
 struct attribute {
@@ -171,8 +171,14 @@ static int add_thread(struct writer *w, uint32_t thread)
 {
 	const struct thread *t = threads_get(w->p->threads, thread);
 	int32_t *to = w->threads + (size_t)thread * (THREAD_ATTRIBUTES + 1);
+	char *origin = format_origin(w->p, t);
 	int32_t n = 0;
 
+	if (!origin)
+		return -ENOMEM;
+	if (*origin)
+		to[n++] = attribute(w, "pcce.thread.origin", origin, 0, "");
+	free(origin);
 	to[n++] = attribute(w, "thread.id", NULL, t->tid, "");
 	to[n++] = attribute(w, "process.pid", NULL, t->pid, "");
 	if (t->name)

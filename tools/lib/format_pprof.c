@@ -36,7 +36,8 @@ struct writer {
 	struct locations locations;
 	struct stacks stacks;
 	struct format_unit unit;
-	uint32_t key_thread, key_tid, key_pid, key_process, key_base, base;   /* base: not 0 in what is compared with */
+	uint32_t key_thread, key_tid, key_pid, key_process, key_base, key_origin,
+		base;							      /* base: not 0 in what is compared with */
 	uint32_t first_string, first_location, first_function, first_mapping; /* numbers of what the file has already */
 	struct packed *labels;		  /* of samples, by thread; without bytes: not made yet */
 	struct packed stack, values, one; /* of the sample written last; any other message */
@@ -103,15 +104,22 @@ static int64_t text(struct writer *w, const char *s)
 static int pack_labels(struct writer *w, uint32_t thread)
 {
 	const struct thread *t = threads_get(w->p->threads, thread);
-	PprofLabel labels[5] = {PPROF_LABEL__INIT, PPROF_LABEL__INIT, PPROF_LABEL__INIT, PPROF_LABEL__INIT,
-				PPROF_LABEL__INIT};
-	PprofLabel *label[5];
+	PprofLabel labels[6] = {PPROF_LABEL__INIT, PPROF_LABEL__INIT, PPROF_LABEL__INIT,
+				PPROF_LABEL__INIT, PPROF_LABEL__INIT, PPROF_LABEL__INIT};
+	PprofLabel *label[6];
 	PprofSample sample = PPROF_SAMPLE__INIT;
-	int64_t name = string(w, t->name), process = string(w, t->process);
+	int64_t name = string(w, t->name), process = string(w, t->process), origin;
+	char *created = format_origin(w->p, t);
 	size_t n = 0;
 
-	if (name < 0 || process < 0)
+	origin = created ? text(w, created) : -1;
+	free(created);
+	if (name < 0 || process < 0 || origin < 0)
 		return -ENOMEM;
+	if (origin) {
+		labels[n].key = w->key_origin;
+		labels[n++].str = origin;
+	}
 	if (name) {
 		labels[n].key = w->key_thread;
 		labels[n++].str = name;
@@ -325,13 +333,15 @@ static int put_head(struct writer *w)
 
 static int put_body(struct writer *w, bool head)
 {
-	int64_t thread = text(w, "thread"), tid = text(w, "tid"), pid = text(w, "pid"), process = text(w, "process");
+	int64_t thread = text(w, "thread"), tid = text(w, "tid"), pid = text(w, "pid"), process = text(w, "process"),
+		origin = text(w, "origin");
 	int64_t base = head ? 0 : text(w, "pprof::base"), truth = head ? 0 : text(w, "true");
 	int r;
 
-	if (thread < 0 || tid < 0 || pid < 0 || process < 0 || base < 0 || truth < 0)
+	if (thread < 0 || tid < 0 || pid < 0 || process < 0 || origin < 0 || base < 0 || truth < 0)
 		return -ENOMEM;
 	w->key_thread = thread;
+	w->key_origin = origin;
 	w->key_tid = tid;
 	w->key_pid = pid;
 	w->key_process = process;

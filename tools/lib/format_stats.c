@@ -16,7 +16,13 @@ int format_stats(const struct profile *p, FILE *out)
 		[PCCE_LOSS_SHAPE] = "shape",
 	};
 	const struct profile_stats *s = &p->stats;
+	uint64_t unknown = 0;
 
+	for (size_t i = 0; i < threads_count(p->threads); i++) {
+		const struct thread *t = threads_get(p->threads, i);
+
+		unknown += !t->origin && t->tid != t->pid;
+	}
 	line(out, "samples", s->samples);
 	line(out, "exact", s->exact);
 	line(out, "truncated", s->truncated);
@@ -26,6 +32,9 @@ int format_stats(const struct profile *p, FILE *out)
 	line(out, "unique_contexts", s->unique_contexts);
 	line(out, "max_depth", s->max_depth);
 	line(out, "max_encoding_stack", s->max_encoding_stack);
+	line(out, "threads", threads_count(p->threads));
+	line(out, "thread_origins", origins_count(p->origins));
+	line(out, "threads_of_unknown_origin", unknown);
 	fprintf(out, "bytes_per_sample: %.1f\n", s->samples ? (double)s->sample_bytes / s->samples : 0.0);
 	if (s->verify) {
 		line(out, "verified", s->verified);

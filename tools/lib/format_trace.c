@@ -120,13 +120,18 @@ static int change_to(struct writer *w, uint32_t node, uint64_t time)
 	return 0;
 }
 
-static void put_name(struct writer *w, const char *what, const struct thread *t, uint32_t name)
+/* origin: "", or what else is to be said. */
+static void put_name(struct writer *w, const char *what, const struct thread *t, uint32_t name, const char *origin)
 {
 	if (!name)
 		return;
 	fprintf(w->out, ",\n{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":", what, t->pid,
 		t->tid);
 	json_text(names_string(w->p->names, name), w->out);
+	if (*origin) {
+		fputs(",\"origin\":", w->out);
+		json_text(origin, w->out);
+	}
 	fputs("}}", w->out);
 }
 
@@ -205,8 +210,13 @@ static int put_thread(struct writer *w, uint32_t thread)
 	const struct thread *t = threads_get(w->p->threads, thread);
 
 	if (!w->counting) {
-		put_name(w, "process_name", t, t->process);
-		put_name(w, "thread_name", t, t->name);
+		char *origin = format_origin(w->p, t);
+
+		if (!origin)
+			return -ENOMEM;
+		put_name(w, "process_name", t, t->process, "");
+		put_name(w, "thread_name", t, t->name, origin);
+		free(origin);
 	}
 	w->begun = 0;
 	snprintf(w->thread, sizeof(w->thread), ",\"pid\":%u,\"tid\":%u}", t->pid, t->tid);

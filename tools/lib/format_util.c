@@ -17,6 +17,13 @@ uint32_t format_next(const struct cct *t, uint32_t node, bool skip, unsigned int
 	return node ? t->nodes[node].next : 0;
 }
 
+char *format_origin(const struct profile *p, const struct thread *t)
+{
+	if (!t->origin)
+		return strdup("");
+	return t->origin == THREAD_ORIGINS ? strdup("[several]") : origins_text(p->origins, t->origin);
+}
+
 double format_percent(uint64_t part, uint64_t all)
 {
 	return all ? 100.0 * part / all : 0.0;

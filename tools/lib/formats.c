@@ -8,6 +8,7 @@ const struct format formats[] = {
 	{"tree", "readable calling context tree, callers first", format_tree, 0.5, false, false},
 	{"callees", "functions in which samples were taken, and who called them", format_callees, 0.5, false, false},
 	{"flat", "functions by own and by total share", format_flat, 0, false, false},
+	{"threads", "threads by total share, and what created them", format_threads, 0, true, false},
 	{"folded", "one line a context, for flame graph tools", format_folded, 0, false, false},
 	{"json", "everything, for programs", format_json, 0, false, false},
 	{"jsonl", "JSON lines: a context in a thread a line", format_jsonl, 0, true, false},

@@ -25,7 +25,7 @@ enum html_call {
 struct html_thread {
 	uint32_t pid, tid;
 	const char *name;     /* NULL: unknown */
-	uint32_t origin;      /* the node in whose context it was created, 0: unknown */
+	char *origin;	      /* the chain of calls that created it; NULL or "": unknown */
 	uint64_t first, last; /* its samples, in html_page.samples: first <= i < last */
 };
 

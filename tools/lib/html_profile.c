@@ -92,7 +92,12 @@ static int add_samples(const struct profile *p, struct parts *parts)
 			(struct html_thread){.pid = thread->pid,
 					     .tid = thread->tid,
 					     .name = thread->name ? names_string(p->names, thread->name) : NULL,
+					     .origin = format_origin(p, thread),
 					     .first = parts->n_samples};
+		if (!parts->threads[parts->n_threads - 1].origin) {
+			free(queues);
+			return -ENOMEM;
+		}
 		parts->n_samples += (queues[t].seen + step - 1) / step;
 		parts->threads[parts->n_threads - 1].last = parts->n_samples;
 		queues[t].seen = 0;
@@ -252,6 +257,8 @@ int format_html(const struct profile *p, const struct format_options *o, FILE *o
 		free(parts->map);
 		free(parts->entries);
 		free(parts->calls);
+		for (size_t i = 0; i < parts->n_threads; i++)
+			free(parts->threads[i].origin);
 		free(parts->threads);
 		free(parts->samples);
 	}

@@ -356,12 +356,14 @@ static struct pcce_entry move_entry(struct mover *v, struct pcce_entry e)
 	case PCCE_COUNT_MARK:
 	case PCCE_COUNT_FILL:
 	case PCCE_COUNT_JUMP:
+	case PCCE_COUNT_ORIGIN2:
 		return e;
 	case PCCE_COUNT_JUMP2:
 		e.id = e.id >> PCCE_SITE_BITS <= PCCE_COUNT_MAX ? move_word(v, e.id) : e.id;
 		e.site = (e.site & ~PCCE_SITE_MASK) | move_ext(v, e.site & PCCE_SITE_MASK);
 		return e;
 	case PCCE_COUNT_LEAF:
+	case PCCE_COUNT_ORIGIN:
 		e.site = (e.site & ~PCCE_SITE_MASK) | move_ext(v, e.site & PCCE_SITE_MASK);
 		return e;
 	case PCCE_COUNT_SIGNAL2:

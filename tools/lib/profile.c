@@ -58,6 +58,7 @@ struct taking {
 		struct sum sum;
 	} due[AHEAD];
 	size_t n_due;
+	uint32_t pid, tid, origin; /* whose origin was noted last */
 };
 
 static int met(void *ctx, const struct stacked_sample *s, uint32_t space, const struct meaning *m,
@@ -92,6 +93,23 @@ static void add_due(struct taking *t, struct due *due)
 	total->weight += due->sum.weight;
 }
 
+/* Most samples are of the thread of the one before. */
+static int note_origin(struct taking *t, const struct pcce_sample *s, uint32_t origin)
+{
+	uint32_t thread;
+
+	if (!origin || (t->pid == s->pid && t->tid == s->tid && t->origin == origin))
+		return 0;
+	t->pid = s->pid;
+	t->tid = s->tid;
+	t->origin = origin;
+	thread = threads_number(t->p->threads, s->pid, s->tid);
+	if (thread == UINT32_MAX)
+		return -ENOMEM;
+	threads_set_origin(t->p->threads, thread, origin);
+	return 0;
+}
+
 static int take(void *ctx, const struct datafile_sample *of, uint32_t instruction)
 {
 	struct taking *t = ctx;
@@ -100,6 +118,8 @@ static int take(void *ctx, const struct datafile_sample *of, uint32_t instructio
 	struct due *due = &t->due[t->n_due % AHEAD];
 	uint32_t stream;
 
+	if (origins_count(p->origins) && note_origin(t, s, p->in->instructions[instruction].origin))
+		return -ENOMEM;
 	if (p->in->kept) {
 		stream = streams_at(p->streams, streams_of(p->streams, s->pid, s->tid, s->event), s->time);
 		return profile_keep(p->in, instruction, stream, of);
@@ -209,6 +229,7 @@ static int prepare(struct profile *p, const struct profile_options *o, const str
 		return -ENOMEM;
 	p->in->has_tree = o->tree;
 	p->in->again = o->again;
+	p->in->inlining = o->inlining;
 	p->in->kept = o->again || o->samples || o->lines || selection_has_samples(s) || selection_has_contexts(s) ||
 		      selection_has_frames(s);
 	p->threads = threads_new(p->names);
@@ -230,7 +251,7 @@ static int find_late_symbols(struct profile *p, const struct source *s, char *wh
 	sink.ctx = late;
 	r = open_source(s, &reader, why, why_size);
 	if (!r) {
-		r = profile_decode(p, reader, NULL, &sink, &n, "looking for symbols", why, why_size);
+		r = profile_decode(p, reader, NULL, true, &sink, &n, "looking for symbols", why, why_size);
 		datafile_close(reader);
 	}
 	end = late_end(late, p->in->places, r ? 0 : n);
@@ -251,7 +272,7 @@ static int read_samples(struct profile *p, const struct source *s, const struct 
 	if (!r) {
 		if (o->lines && o->tree)
 			sink.decoding = &taking.lines;
-		r = profile_decode(p, reader, b, &sink, &n_places, "decoding", why, why_size);
+		r = profile_decode(p, reader, b, o->origins, &sink, &n_places, "decoding", why, why_size);
 		datafile_close(reader);
 	}
 	tree_builder_free(b);
@@ -350,6 +371,7 @@ void profile_free(struct profile *p)
 	}
 	free(in);
 	threads_free(p->threads);
+	origins_free(p->origins);
 	names_free(p->names);
 	streams_free(p->streams);
 	cct_free(&p->tree);

@@ -13,6 +13,7 @@
 #include "tools/lib/cct.h"
 #include "tools/lib/decode.h"
 #include "tools/lib/names.h"
+#include "tools/lib/origins.h"
 #include "tools/lib/select.h"
 #include "tools/lib/select_tree.h"
 #include "tools/lib/streams.h"
@@ -43,6 +44,7 @@ struct profile {
 	struct leaf *leaves; /* lines in innermost functions; with options.lines only they tell lines apart */
 	size_t n_leaves;
 	struct threads *threads;
+	struct origins *origins;			 /* of threads */
 	char *event, *command, *sampler, *host, *kernel; /* from the recording; "" if unknown */
 	uint64_t frequency, period;			 /* of the event; one of them is 0 */
 	uint64_t start_time, wall_time;			 /* when it began: CLOCK_MONOTONIC, and ns since 1970 */
@@ -58,6 +60,7 @@ struct profile_options {
 	bool inlining; /* functions that the compiler inlined get frames of their own */
 	bool lines;    /* tell the lines of innermost functions apart */
 	bool again;    /* profile_select() will be called */
+	bool origins;  /* contexts go on where their threads were created */
 	bool samples;  /* keep single samples, in the order of the file */
 	enum names_style names;
 	const struct selection *select; /* NULL: everything */

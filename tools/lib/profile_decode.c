@@ -25,7 +25,7 @@ static int push_all(struct decoding *d, struct datafile_reader *reader, const ch
 	return decoding_end(d);
 }
 
-int profile_decode(struct profile *p, struct datafile_reader *reader, struct tree_builder *b,
+int profile_decode(struct profile *p, struct datafile_reader *reader, struct tree_builder *b, bool below,
 		   const struct decoding_sink *sink, size_t *n_places, const char *what, char *why, size_t why_size)
 {
 	struct internals *in = p->in;
@@ -35,7 +35,9 @@ int profile_decode(struct profile *p, struct datafile_reader *reader, struct tre
 	/* A thread's stack is put together anew. */
 	segments_free(in->segments);
 	in->segments = segments_new();
-	d = in->segments ? decoding_new(in->spaces, in->segments, b, sink) : NULL;
+	origins_free(p->origins);
+	p->origins = origins_new(b ? p->names : NULL, in->inlining);
+	d = in->segments && p->origins ? decoding_new(in->spaces, in->segments, b, p->origins, below, sink) : NULL;
 	r = d ? push_all(d, reader, what, why, why_size) : -ENOMEM;
 	if (d) {
 		in->n_contexts = decoding_unique(d);

@@ -64,7 +64,7 @@ static void print_decoded(const struct profile *p, const struct address_space *a
 {
 	static const char *const kinds[] = {
 		[FRAME_CALL] = "call", [FRAME_TAIL] = "tail",	  [FRAME_FOREIGN] = "foreign",
-		[FRAME_GAP] = "gap",   [FRAME_SIGNAL] = "signal",
+		[FRAME_GAP] = "gap",   [FRAME_SIGNAL] = "signal", [FRAME_ORIGIN] = "thread",
 	};
 
 	for (size_t i = 0; i < ctx->n; i++) {
@@ -101,7 +101,8 @@ void profile_print_failures(const struct profile *p, FILE *out, size_t max)
 			fprintf(out, "undecodable %zu (%s):", ++undecodable, decode_reason_name(d->reason));
 		else
 			continue;
-		if (segments_flatten(d->below, s, &flat) || decode_context(as, s, flat.entries, flat.n, false, &ctx))
+		if (segments_flatten(d->below, s, &flat) ||
+		    decode_context(as, s, flat.entries, flat.n, false, false, &ctx))
 			break;
 		fprintf(out, " id %#llx ext %#llx r11 %#llx flags %#x entries %u and %u segments below\n  ip ",
 			(unsigned long long)s->id, (unsigned long long)s->ext, (unsigned long long)s->r11, s->flags,

@@ -31,6 +31,7 @@ struct failure {
 struct instruction {
 	uint32_t node; /* of the tree of all contexts */
 	uint32_t place, context, depth, entries;
+	uint32_t origin; /* of profile.origins */
 	uint8_t status, reason, verify;
 	uint32_t leaf; /* of the profile, if samples are kept */
 };
@@ -44,7 +45,7 @@ struct internals {
 	struct failure failures[2 * FAILURES];
 	size_t n_failures, n_mismatches;
 	struct place *places;
-	bool has_tree, again;
+	bool has_tree, again, inlining;
 	bool kept; /* there are single samples: */
 	struct instruction *instructions;
 	size_t n_instructions, instructions_capacity;
@@ -73,8 +74,8 @@ int profile_fail(int code, char *why, size_t size, const char *format, ...) __at
  * sentence. */
 int profile_read(struct profile *p, struct datafile_reader *reader, const char *name, char *why, size_t why_size);
 
-/* profile_decode.c: decodes all samples, into sink. The same. */
-int profile_decode(struct profile *p, struct datafile_reader *reader, struct tree_builder *b,
+/* profile_decode.c: decodes all samples, into sink; below: with what created their threads. The same. */
+int profile_decode(struct profile *p, struct datafile_reader *reader, struct tree_builder *b, bool below,
 		   const struct decoding_sink *sink, size_t *n_places, const char *what, char *why, size_t why_size);
 
 /* late_symbols.c: adds symbols that this machine has and the recording has not. Which addresses need names is known

@@ -121,6 +121,7 @@ int profile_keep_instruction(struct profile *p, const struct meaning *m, const s
 		.context = m->context,
 		.depth = m->depth,
 		.entries = m->entries,
+		.origin = m->origin,
 		.status = m->status,
 		.reason = m->reason,
 		.verify = m->verify,

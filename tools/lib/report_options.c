@@ -24,6 +24,7 @@ enum {
 	OPT_BY,
 	OPT_CALL_SITES,
 	OPT_RECURSION,
+	OPT_ORIGINS,
 	OPT_NO_INLINE,
 	OPT_DEMANGLE,
 	OPT_NO_DEMANGLE,
@@ -74,6 +75,8 @@ static const struct argp_option options[] = {
 	 "keep it (default); direct: a function that calls itself is one frame; all: also leave out what lies between "
 	 "two frames of one function",
 	 4},
+	{"origins", OPT_ORIGINS, NULL, 0,
+	 "Contexts of a thread go on below where it was created, after a frame [thread]", 4},
 	{"no-inline", OPT_NO_INLINE, NULL, 0, "No frames for functions that the compiler inlined", 4},
 	{"demangle", OPT_DEMANGLE, "HOW", 0, "C++ names: full (default), simple: without parameters, none", 4},
 	{"no-demangle", OPT_NO_DEMANGLE, NULL, 0, "The same as --demangle=none", 4},
@@ -263,6 +266,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_SOURCE:
 		return add_source(state, arg, &o->source);
+	case OPT_ORIGINS:
+		o->origins = true;
+		return 0;
 	case OPT_NO_INLINE:
 		o->inlining = false;
 		return 0;

@@ -18,7 +18,7 @@ struct report_options {
 	const char *input, *output;  /* output NULL: standard output */
 	const struct format *format; /* NULL: none was named */
 	enum report_where where;     /* text, or the interactive view */
-	bool stats, quiet, inlining;
+	bool stats, quiet, inlining, origins;
 	unsigned int verbose;
 	enum names_style names;
 	struct selection select;

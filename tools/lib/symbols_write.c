@@ -174,7 +174,7 @@ static int take_sample(struct job *j, const struct pcce_rec_sample *rec)
 	if (!err)
 		err = segments_flatten(below, &rec->sample, &j->stack);
 	if (!err)
-		err = decode_context(as, &rec->sample, j->stack.entries, j->stack.n, false, &j->context);
+		err = decode_context(as, &rec->sample, j->stack.entries, j->stack.n, false, true, &j->context);
 	for (i = 0; i < j->context.n && !err; i++)
 		if (j->context.frames[i].kind != FRAME_GAP && j->context.frames[i].address)
 			err = add_run_time(j, as, j->context.frames[i].address);

@@ -125,6 +125,13 @@ uint32_t threads_number(struct threads *t, uint32_t pid, uint32_t tid)
 	return i->number;
 }
 
+void threads_set_origin(struct threads *t, uint32_t number, uint32_t origin)
+{
+	struct thread *th = &t->list[number];
+
+	th->origin = th->origin && th->origin != origin ? THREAD_ORIGINS : origin;
+}
+
 static uint32_t name_of(const struct threads *t, uint64_t id)
 {
 	struct named *n;

@@ -15,7 +15,11 @@ struct thread {
 	uint32_t pid, tid;
 	uint32_t name;	  /* strings of struct names; 0: none is known */
 	uint32_t process; /* name of its process */
+	uint32_t origin;  /* which of profile.origins created it; 0: not known; THREAD_ORIGINS: several did */
 };
+
+/* Of threads that had one number after the other, or were joined by pcce-merge. */
+#define THREAD_ORIGINS UINT32_MAX
 
 struct threads;
 
@@ -27,6 +31,7 @@ int threads_add_process(struct threads *t, const struct pcce_rec_process *rec, c
 int threads_add_thread(struct threads *t, const struct pcce_rec_thread *rec, const char *name);
 /* The number of a thread that has a sample; UINT32_MAX: no memory. */
 uint32_t threads_number(struct threads *t, uint32_t pid, uint32_t tid);
+void threads_set_origin(struct threads *t, uint32_t number, uint32_t origin);
 /* After the last record, before the first threads_get(). */
 void threads_finish(struct threads *t);
 

@@ -254,6 +254,9 @@ static int make_keys(struct tree_builder *b, const struct link *l)
 	case FRAME_SIGNAL:
 		key.name = names_intern(b->names, "[signal]");
 		break;
+	case FRAME_ORIGIN:
+		key.name = names_intern(b->names, "[thread]");
+		break;
 	default:
 		key.name = gap_name(b, l);
 	}

@@ -1,0 +1,184 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# What created a thread, beyond the workload `origins`: attached to when it has run for long, told in each
+# format, merged, and not known.
+
+. "$(dirname "$0")/../lib.sh"
+cd "$scratch" || exit 1
+set -m
+cflags=$(pcce-config --cflags)
+ldflags=$(pcce-config --ldflags)
+
+cat >program.c <<'END_OF_C'
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include "burn.h"
+
+static volatile int endless;
+
+static NOINLINE void *worker(void *arg)
+{
+	for (int i = 0; i < 40 || endless; i++) {
+		burn(4000000);
+		burn(1);
+	}
+	return arg;
+}
+
+static NOINLINE void *manager(void *arg)
+{
+	pthread_t t;
+
+	if (pthread_create(&t, NULL, worker, NULL))
+		abort();
+	pthread_join(t, NULL);
+	burn(1);
+	return arg;
+}
+
+static NOINLINE void start_all(void)
+{
+	pthread_t t[2];
+
+	if (pthread_create(&t[0], NULL, worker, NULL) || pthread_create(&t[1], NULL, manager, NULL))
+		abort();
+	pthread_join(t[0], NULL);
+	pthread_join(t[1], NULL);
+	burn(1);
+}
+
+int main(int argc, char **argv)
+{
+	FILE *f = argc > 1 ? fopen(argv[1], "w") : NULL;
+
+	endless = argc > 1;
+	if (endless && (!f || fprintf(f, "ready\n") < 0 || fclose(f)))
+		return 1;
+	start_all();
+	return 0;
+}
+END_OF_C
+# shellcheck disable=SC2086 # lists of flags
+check "builds" $CC -O2 -g -pthread $cflags -I"$top/tests/workloads" program.c $ldflags -o program
+
+create_1='main > start_all  program\.c:33'
+create_2='main > start_all > \[thread\] > manager  program\.c:22'
+
+knows() { # NAME DATA
+	pcce-report -q -i "$2" --format=threads >"$2.threads" 2>&1
+	check "$1: by its creator" grep -Eq " $create_1$" "$2.threads"
+	check "$1: by one that was created itself" grep -Eq " $create_2$" "$2.threads"
+	is "$1: no thread of unknown origin" "$(stat_of "$2" threads_of_unknown_origin)" 0
+}
+
+frequency=2000
+if record self self.data ./program; then knows "self" self.data; else not_ok "recorded by self" self.data.err; fi
+if has_bpf; then
+	if record bpf bpf.data ./program; then knows "bpf" bpf.data; else not_ok "recorded by bpf" bpf.data.err; fi
+	./program ready &
+	pid=$!
+	for _ in $(seq 300); do
+		[ ! -s ready ] || [ "$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 | wc -l)" -lt 4 ] || break
+		sleep 0.1
+	done
+	pcce-record -q -b bpf -F 2000 -o attached.data -p $pid 2>attached.err &
+	recorder=$!
+	# Until both threads must have been sampled.
+	ticks() { cat "/proc/$pid"/task/*/stat | awk '$14 > 30' | wc -l; }
+	for _ in $(seq 600); do
+		[ "$(ticks)" -lt 2 ] || break
+		sleep 0.1
+	done
+	sleep 2
+	kill -INT $recorder
+	wait $recorder
+	kill $pid
+	wait $pid 2>/dev/null
+	knows "-p" attached.data
+else
+	skip "by bpf, and attached" "pcce-record cannot use BPF: $bpf_reason"
+fi
+
+# ---- formats -----------------------------------------------------------------------------
+
+data=self.data
+pcce-report -q -i $data --origins --format=folded >folded
+check "--origins: the contexts go on" grep -q '^main;start_all;\[thread\];manager;\[thread\];worker;burn' folded
+is "  and none begins with a thread" "$(grep -c '^\(worker\|manager\)' folded)" 0
+pcce-report -q -i $data --format=folded >folded
+check "without it they begin with the thread" grep -q '^worker;burn' folded
+pcce-report -q -i $data --origins --under=start_all --stats >under
+pcce-report -q -i $data --origins --stats >all
+is "--under selects through it" "$(sed -n 's/^samples: //p' under)" "$(sed -n 's/^samples: //p' all)"
+pcce-report -q -i $data --format=jsonl >lines
+check "jsonl" grep -Eq "\"origin\":\"$create_2\"" lines
+pcce-report -q -i $data --format=trace >trace
+check "trace" grep -Eq "\"thread_name\".*\"origin\":\"$create_1\"" trace
+pcce-report -q -i $data --format=firefox >firefox
+check "firefox" grep -Eq "\"name\":\"program \(created by $create_1\)\"" firefox
+pcce-report -q -i $data --format=pprof -o pprof
+pcce-report -q -i $data --format=otlp -o otlp
+check "otlp" bash -c "grep -aq 'main > start_all  program.c:33' otlp && grep -aq pcce.thread.origin otlp"
+if command -v go >/dev/null; then
+	go tool pprof -tags pprof >tags 2>/dev/null
+	check "pprof's tags" grep -Eq ": $create_1$" tags
+	# shellcheck disable=SC2016 # of the expression
+	go tool pprof -traces -tagfocus 'origin=manager' pprof >traces 2>/dev/null
+	check "pprof selects by it" grep -Eq "origin: *$create_2$" traces
+	is "  and nothing else" "$(grep 'origin:' traces | grep -cv manager)" 0
+else
+	skip "pprof's tags" "go is not installed"
+fi
+
+check "pcce-merge keeps it" pcce-merge -q -o merged.data $data $data
+pcce-report -q -i merged.data --origins --format=folded >merged
+check "  contexts" grep -q '^main;start_all;\[thread\];manager;\[thread\];worker;burn' merged
+pcce-report -q -i merged.data --format=threads >merged
+check "  a thread that stands for several" grep -q ' \[several\]$' merged
+
+# ---- not known -----------------------------------------------------------------------------
+
+# What runs after pthread_exit() has a context of its own, below which there is nothing any more.
+cat >late.c <<'END_OF_C'
+#include <pthread.h>
+#include "burn.h"
+
+static NOINLINE void at_end(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < 40; i++) {
+		burn(4000000);
+		burn(1);
+	}
+}
+
+static NOINLINE void *work(void *key)
+{
+	pthread_setspecific(*(pthread_key_t *)key, key);
+	pthread_exit(NULL);
+}
+
+int main(void)
+{
+	pthread_key_t key;
+	pthread_t t;
+
+	if (pthread_key_create(&key, at_end) || pthread_create(&t, NULL, work, &key))
+		return 1;
+	return pthread_join(t, NULL);
+}
+END_OF_C
+# shellcheck disable=SC2086 # lists of flags
+check "builds" $CC -O2 -g -pthread $cflags -I"$top/tests/workloads" late.c $ldflags -o late
+if record self late.data ./late; then
+	pcce-report -q -i late.data --tid="$(pcce-report -q -i late.data --format=jsonl | sed -n 's/.*"tid":\([0-9]*\).*at_end.*/\1/p' | head -n 1)" \
+		--format=threads >late.threads
+	check "a thread of which it is not known" grep -q ' \[unknown\]$' late.threads
+	is "  is counted" "$(stat_of late.data threads_of_unknown_origin)" 1
+else
+	not_ok "recorded" late.data.err
+fi
+done_testing

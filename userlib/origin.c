@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Where a thread comes from: a copy of its creator's encoding stack stands below its own, in complete segments, and
+ * ends in the two entries of PCCE_COUNT_ORIGIN.
+ *
+ * So nobody has to ask for it.  A sampler brings what is below the current segment once for each thread and
+ * never again; it needs not know what that is, it works for whoever attaches to threads that have run for hours, and
+ * an origin is lost only where a thread's other segments would be.  A creator's own origin is part of its
+ * stack, so it comes along.
+ *
+ * Price: the creator's entries are copied twice at the creation of a thread.  Mostly they fit in one segment, which
+ * stays in the page's other half, so that no area has to be reserved.  The number of segments below is even, which puts
+ * the thread's own first segment in the lower half: one read is enough for a sampler there.  If that leaves a place
+ * free, it is the outermost (place 0), where nothing is then.
+ *
+ * Of a deep stack the newest PCCE_ORIGIN_SEGMENTS are taken; the number of entries that there were tells that some
+ * are missing.
+ */
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include "internal.h"
+#include "origin.h"
+#include "segments.h"
+#include "syscall.h"
+
+extern __thread struct pcce_page pcce_page __attribute__((tls_model("initial-exec")));
+
+#define PER_SEGMENT PCCE_SEGMENT_ENTRIES
+#define ENTRIES_MAX (PCCE_ORIGIN_SEGMENTS * PER_SEGMENT - 2)
+#define WORDS ((PER_SEGMENT + 1) * 2) /* of a half: base and entries */
+
+static uint64_t position(void)
+{
+	return *(volatile __u64 *)&pcce_page.position;
+}
+
+static uint32_t number_of(uint64_t word)
+{
+	return (uint32_t)(word >> 32) >> PCCE_PLACE_SHIFT;
+}
+
+static struct pcce_entry *half(uint32_t number)
+{
+	return (struct pcce_entry *)((char *)&pcce_page.base + (number & 1 ? PCCE_OFF_HALF : 0));
+}
+
+static uint64_t entries_at(uint64_t word)
+{
+	return (uint64_t)number_of(word) * PER_SEGMENT + ((uint32_t)word & PCCE_OFF_USED) / sizeof(struct pcce_entry);
+}
+
+/* ---- the creator ------------------------------------------------------------------------- */
+
+uint32_t origin_room(void)
+{
+	uint64_t n = entries_at(position());
+
+	return n < ENTRIES_MAX ? (uint32_t)n : ENTRIES_MAX;
+}
+
+/* The segment below the current one. A handler may bring it from the half to the area meanwhile, and leaves it there.
+ */
+static bool read_segment(struct pcce_segment *to, uint32_t index, uint64_t generation)
+{
+	const struct pcce_segment *area = (const struct pcce_segment *)(uintptr_t)pcce_page.area;
+	uint64_t word = position();
+
+	if (index + 1 == number_of(word) && (word >> 32 & PCCE_PLACE_HELD) == PCCE_PLACE_KEPT) {
+		memcpy(&to->base, half(index), WORDS * sizeof(uint64_t));
+		__asm__ volatile("" ::: "memory");
+		if (position() == word)
+			return true;
+		area = (const struct pcce_segment *)(uintptr_t)pcce_page.area;
+	}
+	if (!area || index >= PCCE_AREA_SEGMENTS || area[index].generation != generation)
+		return false;
+	memcpy(&to->base, &area[index].base, WORDS * sizeof(uint64_t));
+	return true;
+}
+
+/* From the newest backwards, without those that only fill. */
+struct filling {
+	struct pcce_entry *at;
+	uint32_t room;
+	bool origin; /* that of the creator has been reached: what may be missing in it, it says itself */
+};
+
+static uint32_t prepend(struct filling *f, const struct pcce_entry *entries, uint32_t n)
+{
+	while (n && f->room) {
+		const struct pcce_entry *e = &entries[--n];
+		uint64_t kind = e->site >> PCCE_SITE_BITS;
+
+		if (kind == PCCE_COUNT_FILL)
+			continue;
+		f->origin |= kind == PCCE_COUNT_ORIGIN;
+		*--f->at = *e;
+		f->room--;
+	}
+	return n;
+}
+
+void origin_take(struct origin *o, struct pcce_entry *entries, uint32_t room)
+{
+	struct filling f = {entries + room, room, false};
+	uint64_t word = position(), generation;
+	uint32_t number = number_of(word), left = ((uint32_t)word & PCCE_OFF_USED) / sizeof(*entries);
+	struct pcce_segment segment;
+
+	*o = (struct origin){.id = pcce_page.id, .ext = pcce_page.ext, .known = left <= PER_SEGMENT};
+	if (!o->known)
+		return; /* no off of ours */
+	left = prepend(&f, half(number) + 1, left);
+	generation = half(number)->id;
+	while (!left && number && generation && f.room && read_segment(&segment, number - 1, generation)) {
+		left = prepend(&f, segment.entry, PER_SEGMENT);
+		generation = segment.base.id;
+		number--;
+	}
+	o->n = room - f.room;
+	o->entries = f.at;
+	o->total = o->n + (f.origin ? 0 : (uint64_t)number * PER_SEGMENT + left);
+}
+
+/* ---- the thread -------------------------------------------------------------------------- */
+
+static uint64_t next_generation(void)
+{
+	uint64_t generation = 1;
+	struct timespec now;
+
+	if (!pcce_page.generation && clock_gettime(CLOCK_MONOTONIC, &now) == 0)
+		pcce_page.generation = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	__asm__ volatile("xaddq %1, %0" : "+m"(pcce_page.generation), "+r"(generation) : : "cc", "memory");
+	return generation + 1;
+}
+
+/* The entry that stands at a place of the segments: first those that fill, then the creator's, then the pair. */
+static struct pcce_entry entry_at(const struct origin *o, uint32_t place, uint32_t fill)
+{
+	if (place < fill)
+		return (struct pcce_entry){0, PCCE_COUNT_FILL << PCCE_SITE_BITS};
+	place -= fill;
+	if (place < o->n)
+		return o->entries[place];
+	if (place == o->n)
+		return (struct pcce_entry){o->id, PCCE_COUNT_ORIGIN << PCCE_SITE_BITS | o->ext};
+	return (struct pcce_entry){o->total, PCCE_COUNT_ORIGIN2 << PCCE_SITE_BITS};
+}
+
+static void lay_segment(const struct origin *o, struct pcce_entry *base, uint64_t below, uint32_t place, uint32_t fill)
+{
+	base->id = below;
+	base->site = PCCE_MARK_WORD;
+	for (uint32_t i = 0; i < PER_SEGMENT; i++)
+		base[i + 1] = entry_at(o, place + i, fill);
+}
+
+static struct pcce_segment *reserve(void)
+{
+	void *area;
+
+	if (pcce_page.area)
+		return (struct pcce_segment *)(uintptr_t)pcce_page.area;
+	area = raw_mmap(NULL, AREA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (raw_failed(area))
+		return NULL;
+	pcce_page.area = (uint64_t)(uintptr_t)area;
+	return area;
+}
+
+void origin_enter(const struct origin *whole)
+{
+	struct origin o = *whole;
+	uint32_t segments = (o.n + 2 + PER_SEGMENT - 1) / PER_SEGMENT, fill, top, i;
+	struct pcce_segment *area = NULL;
+	uint64_t below = 0, generation;
+	struct pcce_entry *kept = half(1), *own = half(0), copy[PER_SEGMENT + 1];
+
+	if (!o.known || o.ext > PCCE_SITE_MASK || entries_at(position()))
+		return;
+	if (segments > 1) {
+		area = reserve();
+		if (!area) {
+			o.entries += o.n - (PER_SEGMENT - 2);
+			o.n = PER_SEGMENT - 2;
+			segments = 1;
+		}
+	}
+	fill = segments * PER_SEGMENT - o.n - 2;
+	top = segments - 1 + (segments & 1);
+	for (i = 0; i + 1 < segments; i++) {
+		struct pcce_segment *s = &area[top + 1 - segments + i];
+
+		generation = next_generation();
+		lay_segment(&o, &s->base, below, i * PER_SEGMENT, fill);
+		s->index = top + 1 - segments + i;
+		s->generation = generation;
+		below = generation;
+	}
+	generation = next_generation();
+	lay_segment(&o, copy, below, i * PER_SEGMENT, fill);
+	/* A signal handler may spoil the halves until that store says that they are in use; then all is done again. */
+	for (;;) {
+		memcpy(kept, copy, sizeof(copy));
+		own->id = generation;
+		own->site = PCCE_MARK_WORD;
+		__asm__ volatile("" ::: "memory");
+		*(volatile __u64 *)&pcce_page.position = (uint64_t)((top + 1) << PCCE_PLACE_SHIFT | PCCE_PLACE_KEPT)
+							 << 32;
+		__asm__ volatile("" ::: "memory");
+		if (!memcmp(kept, copy, sizeof(copy)) && own->id == generation &&
+		    (position() >> 32 & PCCE_PLACE_HELD) == PCCE_PLACE_KEPT)
+			return;
+		*(volatile __u64 *)&pcce_page.position = 0;
+	}
+}
