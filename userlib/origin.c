@@ -17,32 +17,16 @@
  * are missing.
  */
 #include <string.h>
-#include <sys/mman.h>
-#include <time.h>
 #include "internal.h"
 #include "origin.h"
-#include "segments.h"
-#include "syscall.h"
-
-extern __thread struct pcce_page pcce_page __attribute__((tls_model("initial-exec")));
+#include "segment_moves.h"
 
 #define PER_SEGMENT PCCE_SEGMENT_ENTRIES
 #define ENTRIES_MAX (PCCE_ORIGIN_SEGMENTS * PER_SEGMENT - 2)
-#define WORDS ((PER_SEGMENT + 1) * 2) /* of a half: base and entries */
 
-static uint64_t position(void)
+static struct pcce_entry *base_of(uint32_t number)
 {
-	return *(volatile __u64 *)&pcce_page.position;
-}
-
-static uint32_t number_of(uint64_t word)
-{
-	return (uint32_t)(word >> 32) >> PCCE_PLACE_SHIFT;
-}
-
-static struct pcce_entry *half(uint32_t number)
-{
-	return (struct pcce_entry *)((char *)&pcce_page.base + (number & 1 ? PCCE_OFF_HALF : 0));
+	return (struct pcce_entry *)half(start_of_half(number));
 }
 
 static uint64_t entries_at(uint64_t word)
@@ -54,7 +38,7 @@ static uint64_t entries_at(uint64_t word)
 
 uint32_t origin_room(void)
 {
-	uint64_t n = entries_at(position());
+	uint64_t n = entries_at(*current());
 
 	return n < ENTRIES_MAX ? (uint32_t)n : ENTRIES_MAX;
 }
@@ -64,18 +48,18 @@ uint32_t origin_room(void)
 static bool read_segment(struct pcce_segment *to, uint32_t index, uint64_t generation)
 {
 	const struct pcce_segment *area = (const struct pcce_segment *)(uintptr_t)pcce_page.area;
-	uint64_t word = position();
+	uint64_t word = *current();
 
-	if (index + 1 == number_of(word) && (word >> 32 & PCCE_PLACE_HELD) == PCCE_PLACE_KEPT) {
-		memcpy(&to->base, half(index), WORDS * sizeof(uint64_t));
+	if (index + 1 == number_of(word) && held(word) == PCCE_PLACE_KEPT) {
+		memcpy(&to->base, base_of(index), BASE_AND_ENTRIES * sizeof(uint64_t));
 		__asm__ volatile("" ::: "memory");
-		if (position() == word)
+		if (*current() == word)
 			return true;
 		area = (const struct pcce_segment *)(uintptr_t)pcce_page.area;
 	}
 	if (!area || index >= PCCE_AREA_SEGMENTS || area[index].generation != generation)
 		return false;
-	memcpy(&to->base, &area[index].base, WORDS * sizeof(uint64_t));
+	memcpy(&to->base, &area[index].base, BASE_AND_ENTRIES * sizeof(uint64_t));
 	return true;
 }
 
@@ -104,15 +88,15 @@ static uint32_t prepend(struct filling *f, const struct pcce_entry *entries, uin
 void origin_take(struct origin *o, struct pcce_entry *entries, uint32_t room)
 {
 	struct filling f = {entries + room, room, false};
-	uint64_t word = position(), generation;
+	uint64_t word = *current(), generation;
 	uint32_t number = number_of(word), left = ((uint32_t)word & PCCE_OFF_USED) / sizeof(*entries);
 	struct pcce_segment segment;
 
 	*o = (struct origin){.id = pcce_page.id, .ext = pcce_page.ext, .known = left <= PER_SEGMENT};
 	if (!o->known)
 		return; /* no off of ours */
-	left = prepend(&f, half(number) + 1, left);
-	generation = half(number)->id;
+	left = prepend(&f, base_of(number) + 1, left);
+	generation = base_of(number)->id;
 	while (!left && number && generation && f.room && read_segment(&segment, number - 1, generation)) {
 		left = prepend(&f, segment.entry, PER_SEGMENT);
 		generation = segment.base.id;
@@ -124,17 +108,6 @@ void origin_take(struct origin *o, struct pcce_entry *entries, uint32_t room)
 }
 
 /* ---- the thread -------------------------------------------------------------------------- */
-
-static uint64_t next_generation(void)
-{
-	uint64_t generation = 1;
-	struct timespec now;
-
-	if (!pcce_page.generation && clock_gettime(CLOCK_MONOTONIC, &now) == 0)
-		pcce_page.generation = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-	__asm__ volatile("xaddq %1, %0" : "+m"(pcce_page.generation), "+r"(generation) : : "cc", "memory");
-	return generation + 1;
-}
 
 /* The entry that stands at a place of the segments: first those that fill, then the creator's, then the pair. */
 static struct pcce_entry entry_at(const struct origin *o, uint32_t place, uint32_t fill)
@@ -157,31 +130,20 @@ static void lay_segment(const struct origin *o, struct pcce_entry *base, uint64_
 		base[i + 1] = entry_at(o, place + i, fill);
 }
 
-static struct pcce_segment *reserve(void)
-{
-	void *area;
-
-	if (pcce_page.area)
-		return (struct pcce_segment *)(uintptr_t)pcce_page.area;
-	area = raw_mmap(NULL, AREA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (raw_failed(area))
-		return NULL;
-	pcce_page.area = (uint64_t)(uintptr_t)area;
-	return area;
-}
-
 void origin_enter(const struct origin *whole)
 {
 	struct origin o = *whole;
 	uint32_t segments = (o.n + 2 + PER_SEGMENT - 1) / PER_SEGMENT, fill, top, i;
 	struct pcce_segment *area = NULL;
 	uint64_t below = 0, generation;
-	struct pcce_entry *kept = half(1), *own = half(0), copy[PER_SEGMENT + 1];
+	struct pcce_entry *kept = base_of(1), *own = base_of(0), copy[PER_SEGMENT + 1];
 
-	if (!o.known || o.ext > PCCE_SITE_MASK || entries_at(position()))
+	if (!o.known || o.ext > PCCE_SITE_MASK || entries_at(*current()))
 		return;
 	if (segments > 1) {
-		area = reserve();
+		if (!pcce_page.area)
+			pcce_page.area = (uint64_t)(uintptr_t)new_area();
+		area = (struct pcce_segment *)(uintptr_t)pcce_page.area;
 		if (!area) {
 			o.entries += o.n - (PER_SEGMENT - 2);
 			o.n = PER_SEGMENT - 2;
@@ -207,12 +169,11 @@ void origin_enter(const struct origin *whole)
 		own->id = generation;
 		own->site = PCCE_MARK_WORD;
 		__asm__ volatile("" ::: "memory");
-		*(volatile __u64 *)&pcce_page.position = (uint64_t)((top + 1) << PCCE_PLACE_SHIFT | PCCE_PLACE_KEPT)
-							 << 32;
+		*current() = word_of(0, top + 1, PCCE_PLACE_KEPT);
 		__asm__ volatile("" ::: "memory");
 		if (!memcmp(kept, copy, sizeof(copy)) && own->id == generation &&
-		    (position() >> 32 & PCCE_PLACE_HELD) == PCCE_PLACE_KEPT)
+		    held(*current()) == PCCE_PLACE_KEPT)
 			return;
-		*(volatile __u64 *)&pcce_page.position = 0;
+		*current() = 0;
 	}
 }

@@ -20,7 +20,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/mman.h>
+#include <time.h>
 #include "segments.h"
+#include "syscall.h"
 
 #define MOVE static inline __attribute__((always_inline, unused))
 
@@ -68,6 +71,27 @@ MOVE uint32_t number_of(uint64_t word)
 MOVE uint32_t held(uint64_t word)
 {
 	return (uint32_t)(word >> 32) & PCCE_PLACE_HELD;
+}
+
+/* Room for all segments, untouched; NULL: none is to be had. */
+MOVE struct pcce_segment *new_area(void)
+{
+	void *area = raw_mmap(NULL, AREA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+			      -1, 0);
+
+	return raw_failed(area) ? NULL : area;
+}
+
+/* Generations begin with the time, so that they differ from those of an earlier thread with the same number. */
+MOVE uint64_t next_generation(void)
+{
+	uint64_t generation = 1;
+	struct timespec now;
+
+	if (!pcce_page.generation && raw_syscall2(SYS_clock_gettime, CLOCK_MONOTONIC, &now) == 0)
+		pcce_page.generation = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	__asm__ volatile("xaddq %1, %0" : "+m"(pcce_page.generation), "+r"(generation) : : "cc", "memory");
+	return generation + 1;
 }
 
 /* The place in the area; NULL if there is none. */

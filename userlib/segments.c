@@ -9,26 +9,18 @@
  *
  * segment_moves.h says what samplers and signal handlers may see meanwhile.
  */
-#include <sys/mman.h>
-#include <time.h>
 #include "segment_moves.h"
-#include "syscall.h"
 
 /* An even number of segments below the current one that no stack reaches. */
 #define NUMBER_LOST (1u << 29)
 
-/* Generations begin with the time, so that they differ from those of an earlier thread with the same number. */
 static void reserve(void)
 {
+	struct pcce_segment *area = new_area();
 	uint64_t expected = 0;
-	struct timespec now;
-	void *area;
 
-	area = raw_mmap(NULL, AREA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (raw_failed(area))
+	if (!area)
 		return;
-	if (!pcce_page.generation && raw_syscall2(SYS_clock_gettime, CLOCK_MONOTONIC, &now) == 0)
-		pcce_page.generation = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 	__asm__ volatile("cmpxchgq %2, %0"
 			 : "+m"(pcce_page.area), "+a"(expected)
 			 : "r"((uint64_t)(unsigned long)area)
@@ -39,7 +31,7 @@ static void reserve(void)
 
 void __pcce_segment_up(void)
 {
-	uint64_t word = *current(), generation = 1;
+	uint64_t word = *current();
 	uint32_t number = number_of(word), off = (uint32_t)word;
 	uint32_t above = start_of_half(number + 1);
 	volatile __u64 *base = half(above);
@@ -49,8 +41,7 @@ void __pcce_segment_up(void)
 	if (held(word) == PCCE_PLACE_KEPT)
 		store_kept(word);
 	*current() = word_of(off, number, 0);
-	__asm__ volatile("xaddq %1, %0" : "+m"(pcce_page.generation), "+r"(generation) : : "cc", "memory");
-	base[0] = generation + 1;
+	base[0] = next_generation();
 	base[1] = PCCE_MARK_WORD;
 	*current() = word_of(above, number + 1, PCCE_PLACE_KEPT);
 }

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* See stack_state.h. */
-#include <sys/mman.h>
-#include <time.h>
 #include "segment_moves.h"
 #include "stack_state.h"
-#include "syscall.h"
 
 _Static_assert(HALF_WORDS == BASE_AND_ENTRIES, "a half is a base and a segment's entries");
 
@@ -45,14 +42,19 @@ bool __pcce_stack_keep(struct stack_state *s)
 	return true;
 }
 
-/* What was held in the page's other half goes where all other segments below are. */
+/* What was held in the page's other half goes where all other segments below are. It may be the only one. */
 static void store_held(struct stack_state *s)
 {
 	uint32_t number = number_of(s->position) - 1;
 	struct pcce_segment *area = (struct pcce_segment *)(uintptr_t)s->area;
 
-	if (held(s->position) != PCCE_PLACE_KEPT || !area || number >= PCCE_AREA_SEGMENTS)
+	if (held(s->position) != PCCE_PLACE_KEPT || number >= PCCE_AREA_SEGMENTS)
 		return;
+	if (!area)
+		area = new_area();
+	if (!area)
+		return;
+	s->area = (uint64_t)(uintptr_t)area;
 	copy_half((volatile __u64 *)&area[number].base, s->half[number & 1], HALF_WORDS);
 	area[number].index = number;
 	area[number].generation = 1;
@@ -69,21 +71,12 @@ static uint64_t renumber(struct stack_state *s)
 	uint64_t below = 0;
 
 	for (uint32_t i = 0; area && i < number && i < PCCE_AREA_SEGMENTS; i++) {
-		uint64_t generation = 1;
-
 		if (!area[i].generation) {
 			below = 0;
 			continue;
 		}
-		if (!pcce_page.generation) {
-			struct timespec now;
-
-			if (raw_syscall2(SYS_clock_gettime, CLOCK_MONOTONIC, &now) == 0)
-				pcce_page.generation = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-		}
-		__asm__ volatile("xaddq %1, %0" : "+m"(pcce_page.generation), "+r"(generation) : : "cc", "memory");
 		area[i].base.id = below;
-		area[i].generation = below = generation + 1;
+		area[i].generation = below = next_generation();
 	}
 	return number <= PCCE_AREA_SEGMENTS ? below : 0;
 }
