@@ -17,7 +17,10 @@
 # and then:
 #   NAME.sh              TAP: builds it both ways, compares, records, verifies
 #   NAME.sh --build      only builds, plain and with pcce
-#   NAME.sh --command plain|pcce     prints the workload as one line for sh
+#   NAME.sh --command VARIANT        builds that variant and prints the workload as one line for sh; VARIANT is plain, pcce,
+#                                    or another name, built with the flags $variant_c and $variant_ld (bench/ does this)
+#   NAME.sh --directory VARIANT      where it is built
+#   NAME.sh --elf                    the executable in there
 #   NAME.sh --verify N   TAP: only the check against the real stack, at least N samples
 #
 # Builds are kept in $out/programs and done again when the plugin, the runtime or the
@@ -25,7 +28,7 @@
 
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
-here=$top/tests/programs
+here=$(cd "$(dirname "$0")" && pwd)
 programs=$out/programs
 inputs=$programs/inputs
 minimum=200
@@ -99,16 +102,17 @@ make_inputs() {
 # ---- building --------------------------------------------------------------------------
 
 fingerprint() { # VARIANT
-	if [ "$1" = pcce ]; then
+	if [ "$1" != plain ]; then
 		# shellcheck disable=SC2046
 		cat "$out"/lib/pcce/*.* "$out/lib/pcce/ld/ld" "$out/bin/pcce-encode" $(command -v "$CC") 2>/dev/null | cksum
 	else
 		$CC --version | cksum
 	fi
 	cksum <"$here/$name.sh"
+	[ -z "${variant_c-}" ] || echo "$variant_c $variant_ld"
 }
 
-# build_variant plain|pcce: one at a time, also among several test runs.
+# build_variant VARIANT: one at a time, also among several test runs.
 build_variant() {
 	mkdir -p "$programs"
 	(
@@ -124,6 +128,8 @@ build_locked() {
 	if [ "$variant" = pcce ]; then
 		flags_c="$flags_c $(pcce-config --cflags)"
 		flags_ld=$(pcce-config --ldflags)
+	elif [ "$variant" != plain ]; then
+		flags_c=$variant_c flags_ld=$variant_ld
 	fi
 	mkdir -p "$programs"
 	"$top/scripts/fetch-source" "$package" "$programs/source-$package" || return 1
@@ -211,6 +217,14 @@ program_main() {
 		;;
 	--command)
 		make_inputs && build_variant "$2" && command_of "$2"
+		exit
+		;;
+	--directory)
+		echo "$programs/$name-$2"
+		exit
+		;;
+	--elf)
+		echo "$elf"
 		exit
 		;;
 	esac

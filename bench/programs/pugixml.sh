@@ -1,0 +1,17 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# C++: an XML parser with XPath.
+
+. "$(dirname "$0")/lib.sh"
+
+name=pugixml
+package=pugixml
+elf=bench-main
+input=""
+command='"$prog"'
+
+build() {
+	$CXX $flags_c -Isrc "$here/pugixml/main.cc" src/pugixml.cpp $flags_ld -o bench-main
+}
+
+program_main "$@"

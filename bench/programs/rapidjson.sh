@@ -1,0 +1,17 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# C++: a JSON parser of templates, nearly all inlined.
+
+. "$(dirname "$0")/lib.sh"
+
+name=rapidjson
+package=rapidjson
+elf=bench-main
+input=""
+command='"$prog"'
+
+build() {
+	$CXX $flags_c -Iinclude "$here/rapidjson/main.cc"  $flags_ld -o bench-main
+}
+
+program_main "$@"
