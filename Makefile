@@ -409,8 +409,23 @@ check-oracle:                                   ## every workload and real progr
 demo:                                           ## set up, build, profile Lua 5.4, write a flame graph
 	$(Q)scripts/demo.sh
 
-bench: all                                      ## measure overheads (takes long; see bench/README.md)
+# As with check: what is needed may only be there after scripts/setup.
+BENCH_PARTS := bench-paper bench-scale bench-overhead bench-sample bench-tools
+bench:                                          ## measure everything (takes hours; see bench/README.md)
+	$(Q)scripts/setup bench/packages.txt
+	$(Q)+$(MAKE) --no-print-directory all bench-programs
 	$(Q)bench/run
+
+bench-paper:                                    ## the paper's tables, by exhaustive counting
+bench-scale:                                    ## encoding: time, memory, ids, against program size
+bench-overhead:                                 ## real programs: instrumentation, samplers, peers
+bench-sample:                                   ## one sample: cost, size, completeness
+bench-tools:                                    ## time of the tools
+
+$(BENCH_PARTS):
+	$(Q)scripts/setup bench/packages.txt
+	$(Q)+$(MAKE) --no-print-directory all bench-programs
+	$(Q)bench/run $(@:bench-%=%)
 
 style:                                          ## clang-format and simple checks
 	$(Q)CLANG_FORMAT='$(CLANG_FORMAT)' scripts/style
@@ -456,6 +471,38 @@ $(O)/fuzz/%: $(O)/obj/fuzz/tests/fuzz/%.o $(O)/obj/fuzz/libpcce-tools.a
 	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS_TOOLS)
 
 .SECONDARY: $(LIB_SRC:%.c=$(O)/obj/fuzz/%.o) $(FUZZ_SRC:%.c=$(O)/obj/fuzz/%.o)
+
+# ---- measuring -----------------------------------------------------------------------
+
+# What the scripts in bench/ need beside themselves. scripts/setup with bench/packages.txt installs the rest.
+BENCH_TOOLS := $(O)/bench/contexts $(O)/bench/count_patch $(O)/bench/count.o $(O)/bench/graph
+
+.PHONY: bench-programs $(BENCH_PARTS)
+bench-programs: $(BENCH_TOOLS)
+
+$(O)/obj/bench/%.o: bench/%.c $(O)/obj/.flags | $(SKELS)
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_TOOLS) $(CPPFLAGS_ALL) $(DEPFLAGS) -c $< -o $@
+
+$(O)/bench/contexts: $(patsubst %,$(O)/obj/bench/paper/%.o,contexts static lines replay program) $(TOOLLIB)
+	$(link_tool)
+
+$(O)/bench/graph: $(O)/obj/bench/scale/graph.o $(TOOLLIB)
+	$(link_tool)
+
+$(O)/bench/count_patch: $(patsubst %,$(O)/obj/bench/paper/%.o,count_patch program) $(TOOLLIB)
+	$(link_tool)
+
+# Linked into programs that are counted.
+$(O)/bench/count.o: bench/paper/count.c bench/paper/count_entry.S bench/paper/count.h $(O)/obj/.flags
+	$(call say,CC,$<)
+	@mkdir -p $(@D) $(O)/obj/bench/paper
+	$(Q)$(CC) -std=gnu11 $(WARN) -O2 -g -fPIC -mgeneral-regs-only -ftls-model=initial-exec -fno-stack-protector -U_FORTIFY_SOURCE -c -o $(O)/obj/bench/paper/count.o bench/paper/count.c
+	$(Q)$(CC) -fPIC -g -c -o $(O)/obj/bench/paper/count_entry.o bench/paper/count_entry.S
+	$(Q)ld -r -o $@ $(O)/obj/bench/paper/count.o $(O)/obj/bench/paper/count_entry.o
+
+.SECONDARY: $(patsubst bench/%.c,$(O)/obj/bench/%.o,$(wildcard bench/*.c bench/*/*.c))
 
 # ---- header dependencies -------------------------------------------------------------
 

@@ -1,24 +1,197 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# What instrumentation costs while nobody looks: user CPU time of each real program built
-# with pcce over that of the same program without, both at -O2, unsampled.  The last line is
-# the geometric mean.
+# What instrumentation and sampling cost in real programs, next to what else one would use: CPU time of each program in each
+# column over that of the same program without the plugin, on the same work.  The last line is the geometric mean of "encoded".
 #
-#   bench/overhead.sh [PROGRAM...]      BLOCKS=12: blocks of four runs for each
+#   bench/overhead.sh [PROGRAM...]
+#     BLOCKS=12 PEER_BLOCKS=4 SLOW_BLOCKS=1   blocks of: instrumentation alone; samplers; callgrind
+#     LAYOUTS=4                               random orders of the program's functions
+#     COLUMNS="..."                           only these columns (and the base)
+#
+# Columns:
+#   base again   without the plugin; `again` is the same once more, and shows the noise
+#   fp           frame pointers (-fno-omit-frame-pointer)
+#   nops         with the plugin, all slots left as nops
+#   encoded      ... encoded
+#   bpf-999 bpf-10000 self-999 self-10000 kmod-999 kmod-10000
+#                encoded, and recorded by this sampler at this rate (kmod where /dev/pcce is)
+#   perf-fp-R perf-dwarf-R       perf record, with frame pointers in a build that has them; with 8 KB of stack
+#   gperftools   its CPU profiler at 999 Hz
+#   gprof        -pg
+#   hooks        -finstrument-functions, hooks that return at once
+#   uftrace      -pg and uftrace record --nop: tracing without writing, a lower bound
+#   callgrind
+#
+# CPU time is that of the program itself (user and system, with what the kernel does in its name); `all` in the CSV also has what the profiler's process used.
+# measured.csv has each block, overhead.csv the ratios, text.csv the sizes.  Method: bench/README.md.
 
-. "$(dirname "$0")/lib.sh"
-: "${BLOCKS:=12}"
+. "$(dirname "$0")/programs.sh"
+: "${BLOCKS:=12}" "${PEER_BLOCKS:=4}" "${SLOW_BLOCKS:=1}" "${LAYOUTS:=4}"
 programs=("$@")
-[ ${#programs[@]} != 0 ] || programs=(lua sqlite gzip bzip2 grep diff make mawk find tar)
+[ ${#programs[@]} != 0 ] || mapfile -t programs < <(all_programs)
+results=$out/bench/overhead
+rm -rf "$results"
+mkdir -p "$results"
+measured=$results/measured.csv
+failed=0
+compile_tool own
+compile_tool measure
+compile_tool ratios -lm
+$CC -O2 -c -o "$out/bench/hook.o" "$top/bench/hook.c" || exit 1
+for profiler in /usr/lib/*/libprofiler.so.0; do :; done
 
-compile_tool ratio
-printf '%-10s %7s  %s\n' program ratio '95% interval, seconds without'
-for p in "${programs[@]}"; do
-	a=$(bash "$top/tests/programs/$p.sh" --command plain) && b=$(bash "$top/tests/programs/$p.sh" --command pcce) ||
-		{ echo "overhead: $p was not built (see build/programs/$p-*.log)" >&2; exit 1; }
-	read -r ratio low high seconds < <("$out/bench/ratio" "$BLOCKS" "$a" "$b") || exit 1
-	printf '%-10s %7.3f  [%.3f, %.3f]  %.2f s\n' "$p" "$ratio" "$low" "$high" "$seconds"
-	ratios+=("$ratio")
+fast="base again fp nops encoded"
+sampled="base"
+for r in 999 10000; do
+	has_bpf && sampled="$sampled bpf-$r"
+	sampled="$sampled self-$r"
+	[ ! -e /dev/pcce ] || sampled="$sampled kmod-$r"
+	sampled="$sampled perf-fp-$r perf-dwarf-$r"
 done
-printf '%s\n' "${ratios[@]}" | awk '{ s += log($1) } END { printf "%-10s %7.3f\n", "geo. mean", exp(s / NR) }'
+sampled="$sampled gperftools gprof hooks uftrace"
+slow="base callgrind"
+if [ -n "${COLUMNS-}" ]; then
+	only() { local c; for c; do case " base $COLUMNS " in *" $c "*) printf '%s ' "$c" ;; esac; done; }
+	# shellcheck disable=SC2086
+	fast=$(only $fast) sampled=$(only $sampled) slow=$(only $slow)
+fi
+
+common="-O2 -g -ffunction-sections -fcommon -w"
+lld=-fuse-ld=lld
+
+# variant_of COLUMN: which build it runs.
+variant_of() {
+	case $1 in
+	fp | perf-fp-*) echo fp ;;
+	nops) echo nops ;;
+	encoded | bpf-* | self-* | kmod-*) echo encoded ;;
+	gprof | uftrace) echo gprof ;;
+	hooks) echo hooks ;;
+	*) echo base ;;
+	esac
+}
+
+# build_layouts PROGRAM VARIANT: sets elf and command.
+build_layouts() {
+	local p=$1 variant=$2 n
+	export BENCH_LD_LAYOUTS=$LAYOUTS
+	unset BENCH_LD_ADD
+	case $variant in
+	base) build "$p" "bench-base" "$common" "$lld" ;;
+	fp) build "$p" "bench-fp" "$common -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer" "$lld" ;;
+	gprof) build "$p" "bench-gprof" "$common -pg" "$lld -pg" ;;
+	hooks) BENCH_LD_ADD=$out/bench/hook.o build "$p" "bench-hooks" "$common -finstrument-functions" "$lld" ;;
+	nops | encoded) PCCE_ENCODE=off build "$p" "bench-pcce" "$common $(pcce-config --cflags)" "$lld $(pcce-config --ldflags)" ;;
+	esac || return 1
+	for ((n = 1; n <= LAYOUTS; n++)); do
+		[ -x "$elf.layout$n" ] || { echo "overhead: $p has no layout $n in its build '$variant'; was it linked by bench/ld?" >&2; return 1; }
+		if [ "$variant" = encoded ] && [ ! "$elf.encoded.layout$n" -nt "$elf.layout$n" ]; then
+			pcce-encode -o "$elf.encoded.layout$n" "$elf.layout$n" || return 1
+			chmod +x "$elf.encoded.layout$n"
+		fi
+	done
+}
+
+# prefix COLUMN: what stands before the program on the command line. All profilers write to $scratch.
+prefix() {
+	local own="$out/bench/own $scratch/own"
+	case $1 in
+	bpf-* | self-* | kmod-*) echo "pcce-record -q -b ${1%-*} -F ${1##*-} -o $scratch/prof.data -- $own" ;;
+	perf-fp-*) echo "perf record -q -F ${1##*-} --call-graph fp -o $scratch/prof.data -- $own" ;;
+	perf-dwarf-*) echo "perf record -q -F ${1##*-} --call-graph dwarf -o $scratch/prof.data -- $own" ;;
+	gperftools) echo "$own /usr/bin/env LD_PRELOAD=$profiler CPUPROFILE=$scratch/prof.data CPUPROFILE_FREQUENCY=999" ;;
+	gprof) echo "$own /usr/bin/env GMON_OUT_PREFIX=$scratch/gmon" ;;
+	uftrace) echo "$own /usr/bin/uftrace record --nop --no-pager" ;;
+	callgrind) echo "$own /usr/bin/valgrind -q --tool=callgrind --callgrind-out-file=$scratch/callgrind.out" ;;
+	*) echo "$own" ;;
+	esac
+}
+
+text_size() { size -A "$1" | awk '/^\.text/ { s += $2 } END { print s }'; }
+
+# write_commands PROGRAM COLUMN...: for measure.
+write_commands() {
+	local p=$1 c n variant program line
+	shift
+	for c; do
+		variant=$(variant_of "$c")
+		build_layouts "$p" "$variant" || return 1
+		for ((n = 1; n <= LAYOUTS; n++)); do
+			program=$elf.layout$n
+			[ "$variant" != encoded ] || program=$elf.encoded.layout$n
+			line=${command/"\"$elf\""/"$(prefix "$c") \"$program\""}
+			printf '%s\t%s\tcd %s && { %s; }\n' "$c" "$n" "$scratch" "$line"
+			[ "$n" != 1 ] || echo "$p,$c,$(text_size "$program")" >>"$results/text.csv"
+		done
+	done
+}
+
+# group NUMBER BLOCKS PROGRAM COLUMN...
+group() {
+	local g=$1 blocks=$2 p=$3
+	shift 3
+	[ $# -gt 1 ] && [ "$blocks" -gt 0 ] || return 0
+	write_commands "$p" "$@" >"$scratch/commands" || return 1
+	"$out/bench/measure" "$blocks" "$scratch/own" <"$scratch/commands" >"$scratch/rows" || return 1
+	awk -F , -v OFS=, -v p="$p" -v g="$g" '{ $3 += g * 10000; print p, $0 }' "$scratch/rows" >>"$measured"
+}
+
+ulimit -c 0
+for p in "${programs[@]}"; do
+	# shellcheck disable=SC2086 # lists
+	group 0 "$BLOCKS" "$p" $fast && group 1 "$PEER_BLOCKS" "$p" $sampled && group 2 "$SLOW_BLOCKS" "$p" $slow || {
+		echo "overhead: $p was not measured in all columns" >&2
+		failed=1
+	}
+	rm -f "$scratch"/prof.data* "$scratch"/gmon* "$scratch"/callgrind*
+done
+[ -s "$measured" ] || exit 1
+"$out/bench/ratios" base <"$measured" >"$results/overhead.csv" || exit 1
+describe_machine >"$results/machine.txt"
+
+echo "CPU time of the program over that without the plugin, with 95% intervals where they are wider than 0.005"
+awk -F , 'NR > 1 {
+		if (!($1 in seen)) { seen[$1] = 1; if ($1 != "(geometric mean)") program[++n] = $1 }
+		if (!($2 in column)) { column[$2] = ++m; name[m] = $2 }
+		v[$1, $2] = sprintf($3 >= 10 ? "%.1f" : "%.3f", $3)
+		if ($5 - $4 > 0.01) v[$1, $2] = v[$1, $2] sprintf($3 >= 10 ? " %.0f-%.0f" : " %.2f-%.2f", $4, $5)
+	}
+	END {
+		program[++n] = "(geometric mean)"
+		for (from = 1; from <= m; from += 5) {
+			printf "\n%-17s", ""
+			for (c = from; c < from + 5 && c <= m; c++) printf " %17s", name[c]
+			print ""
+			for (p = 1; p <= n; p++) {
+				printf "%-17s", program[p]
+				for (c = from; c < from + 5 && c <= m; c++) printf " %17s", (program[p], name[c]) in v ? v[program[p], name[c]] : "-"
+				print ""
+			}
+		}
+	}' "$results/overhead.csv"
+echo
+awk -F , '!(($1, $2) in size) { size[$1, $2] = $3; if (!($1 in seen)) { seen[$1] = 1; program[++n] = $1 } }
+	END {
+		print "text size over that without the plugin"
+		for (p = 1; p <= n; p++) {
+			b = size[program[p], "base"]
+			if (!b || !size[program[p], "encoded"]) continue
+			printf "%-17s %.2f\n", program[p], size[program[p], "encoded"] / b
+			sum += log(size[program[p], "encoded"] / b); k++
+		}
+		if (k) printf "%-17s %.2f\n", "(geometric mean)", exp(sum / k)
+	}' "$results/text.csv"
+echo
+cat "$results/machine.txt"
+
+{
+	echo "set terminal svg size 1100,500 dynamic background 'white'; set output '$results/overhead.svg'; set logscale y; set grid y"
+	echo "set ylabel 'CPU time over that without the plugin'; set xtics rotate by -45; set boxwidth 0.7; set style fill solid 0.5; unset key"
+	echo "set yrange [0.9:*]; set datafile separator ','"
+	echo "plot '$scratch/means' using 0:2:3:4:xtic(1) with boxerrorbars"
+} >"$scratch/plot"
+awk -F , '$1 == "(geometric mean)" { print $2 "," $3 "," $4 "," $5 }' "$results/overhead.csv" >"$scratch/means"
+gnuplot "$scratch/plot" || { echo "overhead: gnuplot could not draw $results/overhead.svg" >&2; failed=1; }
+awk -F , '$1 == "(geometric mean)" && $2 == "encoded" { printf "geometric mean of encoded over no plugin: %.3f [%.3f, %.3f]\n", $3, $4, $5 }' "$results/overhead.csv"
+exit $failed

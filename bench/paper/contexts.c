@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * contexts NAME PROGRAM SOURCE TREE DEPTHS: what the paper's tables say of a program and of one counted run.
+ *
+ * PROGRAM has empty slots, SOURCE is its source directory, TREE what count.c wrote.  Prints a line of comma-separated
+ * values (without arguments: the names of the columns), and writes to DEPTHS, for each depth, how many instances had
+ * it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "bench/paper/replay.h"
+#include "bench/paper/static.h"
+
+static const char columns[] = "program,lines,files,nodes,edges,recursive,indirect,outside,"
+			      "id_ours,id_paper,id_ball_larus,back_ours,back_paper,cut_ours,cut_paper,"
+			      "instances,contexts,calls_max,calls_90,ours_max,ours_90,ours_plain_max,ours_plain_90,"
+			      "paper_max,paper_90,paper_plain_max,paper_plain_90,ours_nothing,ours_add,ours_push,paper_"
+			      "nothing,paper_add,paper_push,lost";
+
+/* NULL, with a message. */
+static const struct count_file *map_tree(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct count_file *f = MAP_FAILED;
+	struct stat st;
+
+	if (fd >= 0 && !fstat(fd, &st) && (size_t)st.st_size >= sizeof(*f))
+		f = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	if (fd >= 0)
+		close(fd);
+	if (f == MAP_FAILED) {
+		fprintf(stderr, "contexts: cannot read '%s': %s\n", path, strerror(errno));
+		return NULL;
+	}
+	if (f->magic != COUNT_MAGIC || f->n_nodes < 2 ||
+	    f->n_nodes > ((size_t)st.st_size - sizeof(*f)) / sizeof(f->nodes[0])) {
+		fprintf(stderr, "contexts: '%s' holds no counted run; was the program patched by count_patch?\n", path);
+		return NULL;
+	}
+	return f;
+}
+
+static uint64_t at(const struct depths *d, uint32_t depth)
+{
+	return depth < d->size ? d->n[depth] : 0;
+}
+
+static int write_depths(const char *path, const struct replay *ours, const struct replay *paper)
+{
+	FILE *f = fopen(path, "w");
+	uint32_t most = depths_quantile(&ours->calls, 1);
+
+	if (!f) {
+		fprintf(stderr, "contexts: cannot write '%s': %s\n", path, strerror(errno));
+		return -1;
+	}
+	fprintf(f, "depth,calls,ours,ours_plain,paper,paper_plain\n");
+	for (uint32_t i = 0; i <= most; i++) {
+		uint64_t a = at(&ours->calls, i), b = at(&ours->entries, i), c = at(&ours->pushes, i),
+			 d = at(&paper->entries, i), e = at(&paper->pushes, i);
+
+		if (a | b | c | d | e)
+			fprintf(f, "%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", i, a, b, c, d,
+				e);
+	}
+	if (fclose(f)) {
+		fprintf(stderr, "contexts: cannot write '%s': %s\n", path, strerror(errno));
+		return -1;
+	}
+	return 0;
+}
+
+static void print_stacks(const struct replay *r)
+{
+	printf("%u,%u,%u,%u,", depths_quantile(&r->entries, 1), depths_quantile(&r->entries, 0.9),
+	       depths_quantile(&r->pushes, 1), depths_quantile(&r->pushes, 0.9));
+}
+
+static void print_row(const char *name, const struct static_counts *c, const struct numbering *a,
+		      const struct numbering *b, const struct replay *ours, const struct replay *paper, uint64_t lost)
+{
+	printf("%s,%" PRIu64 ",%" PRIu64 ",%u,%u,%u,%u,%u,", name, c->lines, c->files, c->nodes, c->edges, c->recursive,
+	       c->indirect, c->outside);
+	printf("%" PRIu64 ",%.0Lf,%.0Lf,%u,%u,%u,%u,", a->largest_id, c->largest_context, c->largest_path, a->n_back,
+	       b->n_back, a->n_cut, b->n_cut);
+	printf("%" PRIu64 ",%" PRIu64 ",%u,%u,", ours->instances, ours->contexts, depths_quantile(&ours->calls, 1),
+	       depths_quantile(&ours->calls, 0.9));
+	print_stacks(ours);
+	print_stacks(paper);
+	printf("%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", ours->nothing, ours->adds, ours->pushed);
+	printf("%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", paper->nothing, paper->adds, paper->pushed, lost);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct numbering_options as_in_the_paper = {.given_order = true};
+	const struct count_file *tree;
+	struct numbering a, b;
+	struct static_counts counts;
+	struct replay ours, paper;
+	struct program p;
+	struct fail why;
+
+	if (argc == 1) {
+		puts(columns);
+		return EXIT_SUCCESS;
+	}
+	if (argc != 6) {
+		fprintf(stderr, "usage: contexts NAME PROGRAM SOURCE TREE DEPTHS\n");
+		return 2;
+	}
+	tree = map_tree(argv[4]);
+	if (!tree)
+		return EXIT_FAILURE;
+	if (program_open(argv[2], &p, &why) || static_count(&p, argv[2], argv[3], &counts, &why)) {
+		fprintf(stderr, "contexts: '%s' %s\n", argv[2], why.text);
+		return EXIT_FAILURE;
+	}
+	if (numbering_compute(&p.graph.graph, NULL, &a) || numbering_compute(&p.graph.graph, &as_in_the_paper, &b)) {
+		fprintf(stderr, "contexts: out of memory\n");
+		return EXIT_FAILURE;
+	}
+	if (replay_run(&p, &a, tree, &ours, &why) || replay_run(&p, &b, tree, &paper, &why)) {
+		fprintf(stderr, "contexts: '%s' %s\n", argv[4], why.text);
+		return EXIT_FAILURE;
+	}
+	if (write_depths(argv[5], &ours, &paper))
+		return EXIT_FAILURE;
+	print_row(argv[1], &counts, &a, &b, &ours, &paper, tree->lost);
+	replay_free(&ours);
+	replay_free(&paper);
+	numbering_free(&a);
+	numbering_free(&b);
+	program_close(&p);
+	return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
+}

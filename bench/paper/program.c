@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "bench/paper/program.h"
+#include "tools/lib/encode.h"
+
+int program_open(const char *path, struct program *p, struct fail *why)
+{
+	int err;
+
+	memset(p, 0, sizeof(*p));
+	err = encode_read_file(path, &p->image, &p->size, why);
+	if (!err)
+		err = elf_module_open(p->image, p->size, &p->module, why);
+	if (!err && elf_module_section(&p->module, PCCE_TABLE_SECTION, NULL))
+		err = fail_set(why, -EINVAL, "is encoded; link it with PCCE_ENCODE=off");
+	if (!err)
+		err = records_read(&p->module, &p->records, why);
+	if (!err && (!p->records.has_entries || !p->records.n_blocks))
+		err = fail_set(why, -EINVAL, "is not instrumented; compile and link it with the flags of pcce-config");
+	if (!err)
+		err = page_access_read(&p->module, &p->records.entries, &p->page, why);
+	if (!err)
+		err = elf_links_read(&p->module, &p->links, why);
+	if (!err)
+		err = callgraph_build(&p->module, &p->records, &p->links, patch_ext_fits, &p->page, &p->graph, why);
+	if (err)
+		program_close(p);
+	return err;
+}
+
+void program_close(struct program *p)
+{
+	callgraph_free(&p->graph);
+	elf_links_free(&p->links);
+	records_free(&p->records);
+	elf_module_close(&p->module);
+	free(p->image);
+	memset(p, 0, sizeof(*p));
+}
+
+uint64_t program_symbol(const struct program *p, const char *name)
+{
+	const struct elf_section *table = elf_module_section(&p->module, ".symtab", NULL);
+	const struct elf_section *strings = elf_module_section(&p->module, ".strtab", NULL);
+	const uint8_t *symbols = table ? elf_module_contents(&p->module, table) : NULL;
+	const char *text = strings ? (const char *)elf_module_contents(&p->module, strings) : NULL;
+	size_t length = strlen(name) + 1;
+
+	if (!symbols || !text)
+		return 0;
+	for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= table->size; at += sizeof(Elf64_Sym)) {
+		Elf64_Sym s;
+
+		memcpy(&s, symbols + at, sizeof(s));
+		if (s.st_name < strings->size && strings->size - s.st_name >= length &&
+		    !memcmp(text + s.st_name, name, length))
+			return s.st_value;
+	}
+	return 0;
+}
+
+const struct cg_site *program_site(const struct program *p, uint64_t address)
+{
+	const struct cg_site *sites = p->graph.sites;
+	uint32_t low = 0, high = p->graph.n_sites;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (sites[middle].after + sites[middle].after_len < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < p->graph.n_sites && sites[low].before <= address ? &sites[low] : NULL;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* A linked program whose slots are still empty, read as encode reads it. */
+#ifndef PCCE_BENCH_PROGRAM_H
+#define PCCE_BENCH_PROGRAM_H
+
+#include "tools/lib/callgraph.h"
+#include "tools/lib/patch.h"
+
+struct program {
+	uint8_t *image;
+	size_t size;
+	struct elf_module module;
+	struct records records;
+	struct elf_links links;
+	struct page_access page;
+	struct callgraph graph;
+};
+
+/* 0, or -errno with a sentence fragment that continues the file's name. */
+int program_open(const char *path, struct program *p, struct fail *why);
+void program_close(struct program *p);
+/* Address of a symbol of the static symbol table; 0: there is none. */
+uint64_t program_symbol(const struct program *p, const char *name);
+/* The site whose before-slot, call or after-slot holds the address, or NULL. */
+const struct cg_site *program_site(const struct program *p, uint64_t address);
+
+#endif
