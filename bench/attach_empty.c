@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * attach_empty OBJECT HZ -- COMMAND...: runs COMMAND with the first perf_event BPF program
- * of OBJECT on a cpu-clock event that its threads inherit, as pcce-record does with its own.
+ * of OBJECT on a cpu-clock event that its threads inherit, as pcce-record does with its own.  If the object counts
+ * samples (stack.bpf.c), they are printed to stderr at the end: samples, complete, bytes, lost.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -15,6 +16,16 @@
 #include <unistd.h>
 
 #define MAX_CPUS 1024
+
+static void print_counts(struct bpf_object *object)
+{
+	const struct bpf_map *map = bpf_object__find_map_by_name(object, ".bss");
+	unsigned long long counts[4]; /* in the order of their declarations */
+	int zero = 0;
+
+	if (map && bpf_map__value_size(map) == sizeof(counts) && !bpf_map_lookup_elem(bpf_map__fd(map), &zero, counts))
+		fprintf(stderr, "%llu %llu %llu %llu\n", counts[0], counts[1], counts[2], counts[3]);
+}
 
 int main(int argc, char **argv)
 {
@@ -62,5 +73,6 @@ int main(int argc, char **argv)
 	}
 	if (write(go[1], &c, 1) != 1 || waitpid(pid, &status, 0) != pid)
 		return 1;
+	print_counts(object);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
