@@ -4,7 +4,7 @@
 # What instrumentation and sampling cost in real programs, next to what else one would use: CPU time of each program in each
 # column over that of the same program without the plugin, on the same work.  The last line is the geometric mean of "encoded".
 #
-#   bench/overhead.sh [PROGRAM...]
+#   bench/overhead.sh [--build] [PROGRAM...]      --build: only builds all variants
 #     BLOCKS=12 PEER_BLOCKS=4 SLOW_BLOCKS=1   blocks of: instrumentation alone; samplers; callgrind
 #     LAYOUTS=4                               random orders of the program's functions
 #     COLUMNS="..."                           only these columns (and the base)
@@ -28,11 +28,14 @@
 
 . "$(dirname "$0")/programs.sh"
 : "${BLOCKS:=12}" "${PEER_BLOCKS:=4}" "${SLOW_BLOCKS:=1}" "${LAYOUTS:=4}"
+only_build=
+if [ "${1-}" = --build ]; then
+	only_build=1
+	shift
+fi
 programs=("$@")
 [ ${#programs[@]} != 0 ] || mapfile -t programs < <(all_programs)
 results=$out/bench/overhead
-rm -rf "$results"
-mkdir -p "$results"
 measured=$results/measured.csv
 failed=0
 compile_tool own
@@ -137,6 +140,16 @@ group() {
 	awk -F , -v OFS=, -v p="$p" -v g="$g" '{ $3 += g * 10000; print p, $0 }' "$scratch/rows" >>"$measured"
 }
 
+if [ -n "$only_build" ]; then
+	for p in "${programs[@]}"; do
+		for v in base fp encoded gprof hooks; do
+			build_layouts "$p" $v || failed=1
+		done
+	done
+	exit $failed
+fi
+rm -rf "$results"
+mkdir -p "$results"
 ulimit -c 0
 for p in "${programs[@]}"; do
 	# shellcheck disable=SC2086 # lists

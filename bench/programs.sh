@@ -36,7 +36,7 @@ linker_directory() {
 build() {
 	local script
 	script=$(script_of "$1") || return 1
-	command=$(variant_c=$3 variant_ld=$4 PATH=$(linker_directory):$PATH nice bash "$script" --command "$2") || {
+	command=$(variant_c=$3 variant_ld=$4 PATH=$(linker_directory):$PATH bash "$script" --command "$2") || {
 		echo "bench: $1 was not built ($out/programs/$1-$2.log)" >&2
 		return 1
 	}

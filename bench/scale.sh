@@ -5,17 +5,18 @@
 # from small to large; and of the numbering alone for synthetic call graphs of up to a million functions and ten million calls.
 #
 #   bench/scale.sh [PROGRAM...]     PROGRAM "none": only the synthetic graphs
-#     LARGE="python"                large programs (bench/programs/large), whose builds take long; LARGE= leaves them out
+#     LARGE="gdb"                   large programs (bench/programs/large), whose builds take long; LARGE= leaves them out
 #     GRAPHS="1000x10000 ..."       functions x calls
 #
 # To reach: the largest graph in 60 s and 4 GiB.  Tables to the terminal and to build/bench/scale/.
 
 . "$(dirname "$0")/programs.sh"
-: "${LARGE=python}" "${GRAPHS:=1000x10000 10000x100000 100000x1000000 1000000x10000000}"
+: "${LARGE=gdb}" "${GRAPHS:=1000x10000 10000x100000 100000x1000000 1000000x10000000}"
 programs=("$@")
 # shellcheck disable=SC2206 # a list
 [ ${#programs[@]} != 0 ] || { mapfile -t programs < <(all_programs); programs+=($LARGE); }
 [ "${programs[*]}" != none ] || programs=()
+compile_tool own
 results=$out/bench/scale
 mkdir -p "$results"
 csv=$results/programs.csv
@@ -26,9 +27,11 @@ value() { sed -n "s/^$1: *//p" "$scratch/dump"; }
 # Three times; the least, since other work can only add.
 encode_cost() { # FILE: seconds and MiB
 	local i
-	for i in 1 2 3; do /usr/bin/time -f '%U %S %M' -a -o "$scratch/times" pcce-encode -o "$scratch/encoded" "$1" || return 1; done
-	awk '{ t = $1 + $2; if (NR == 1 || t < best) best = t; if ($3 > most) most = $3 } END { printf "%.2f,%.0f", best, most / 1024 }' "$scratch/times"
-	rm "$scratch/times"
+	rm -f "$scratch"/cost.*
+	for i in 1 2 3; do
+		"$out/bench/own" "$scratch/cost.time" /usr/bin/time -f %M -a -o "$scratch/cost.memory" "$out/bin/pcce-encode" -o "$scratch/encoded" "$1" || return 1
+	done
+	printf '%.3f,%.0f' "$(sort -n "$scratch/cost.time" | head -n 1)" "$(sort -n "$scratch/cost.memory" | awk 'END { print $1 / 1024 }')"
 }
 
 one() { # PROGRAM
@@ -50,7 +53,7 @@ if [ -s "$scratch/rows" ]; then
 	} >"$csv"
 	awk -F , '
 		NR == 1 { printf "%-10s %9s %8s %8s %7s %7s %6s %20s %8s %7s %6s\n", "program", "text", "funcs", "sites", "back", "pushes", "cut", "largest id", "growth", "s", "MiB"; next }
-		{ printf "%-10s %9d %8d %8d %7d %7d %6d %20s %7.1f%% %7.2f %6d\n", $1, $2, $5, $6, $8, $10, $11, $12, 100 * ($4 / $3 - 1), $13, $14 }' "$csv"
+		{ printf "%-10s %9d %8d %8d %7d %7d %6d %20s %7.1f%% %7.3f %6d\n", $1, $2, $5, $6, $8, $10, $11, $12, 100 * ($4 / $3 - 1), $13, $14 }' "$csv"
 	echo
 fi
 
