@@ -173,7 +173,11 @@ int main(void)
 END_OF_C
 # shellcheck disable=SC2086 # lists of flags
 check "builds" $CC -O2 -g -pthread $cflags -I"$top/tests/workloads" late.c $ldflags -o late
-if record self late.data ./late; then
+# A sample may also have been taken before pthread_exit(): then its origin is known. That is rare.
+for _ in 1 2 3 4 5; do
+	record self late.data ./late && [ "$(stat_of late.data thread_origins)" = 0 ] && break
+done
+if [ -s late.data ]; then
 	pcce-report -q -i late.data --tid="$(pcce-report -q -i late.data --format=jsonl | sed -n 's/.*"tid":\([0-9]*\).*at_end.*/\1/p' | head -n 1)" \
 		--format=threads >late.threads
 	check "a thread of which it is not known" grep -q ' \[unknown\]$' late.threads

@@ -69,7 +69,7 @@ static int met(void *ctx, const struct stacked_sample *s, uint32_t space, const 
 	if (m->status != DECODE_OUTSIDE && !p->in->kept) {
 		if (context->depth > p->stats.max_depth)
 			p->stats.max_depth = context->depth;
-		if (m->entries > p->stats.max_encoding_stack)
+		if (m->status != DECODE_UNDECODABLE && m->entries > p->stats.max_encoding_stack)
 			p->stats.max_encoding_stack = m->entries;
 	}
 	if (m->verify != VERIFY_MISMATCH && m->status != DECODE_UNDECODABLE)

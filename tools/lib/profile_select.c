@@ -53,7 +53,7 @@ static void count_instruction(struct profile *p, const struct instruction *at, c
 		return;
 	if (at->depth > s->max_depth)
 		s->max_depth = at->depth;
-	if (at->entries > s->max_encoding_stack)
+	if (at->status != DECODE_UNDECODABLE && at->entries > s->max_encoding_stack)
 		s->max_encoding_stack = at->entries;
 	if (at->context && !contexts[at->context]) {
 		contexts[at->context] = true;
