@@ -80,6 +80,37 @@ is "debuginfod's folder can be elsewhere" "$(
 $CC -O2 -g -DOTHER -fPIC -shared -Wl,--build-id -o other.so library.c -Wl,-soname,other && objcopy --only-keep-debug other.so elsewhere/"$id"/debuginfo
 is "debug information of another build is not taken" "$(DEBUGINFOD_CACHE_PATH=$PWD/elsewhere leaves plain.data)" "[libwork.so] shown "
 
+# Stubs of a library's PLT, which have no symbols: of each kind that the linker makes.
+cat >stub.c <<'END'
+#ifdef INNER
+namespace n {
+__attribute__((visibility("default"))) void tiny(int) {}
+}
+#else
+namespace n {
+void tiny(int);
+}
+extern "C" int work(int n);
+int work(int n)
+{
+	for (int i = 0; i < n * 40; i++)
+		n::tiny(i);
+	return n;
+}
+#endif
+END
+for kind in "-fcf-protection=none -Wl,-z,lazy" "-fcf-protection=none -Wl,-z,now" "-fcf-protection -Wl,-z,ibtplt -Wl,-z,lazy" "-fcf-protection -Wl,-z,ibtplt -Wl,-z,now"; do
+	mkdir -p stubs
+	# shellcheck disable=SC2086 # lists of flags
+	if $CXX -x c++ -O1 -DINNER -fPIC -shared stub.c -o stubs/libtiny.so &&
+		$CXX -x c++ -O1 -fPIC -shared $kind stub.c -o stubs/libwork.so -Lstubs -ltiny -Wl,-rpath,"$scratch/stubs" && strip stubs/libwork.so &&
+		LD_LIBRARY_PATH=$scratch/stubs frequency=4000 record self stubs.data ./program; then
+		is "stubs ($kind) are called as what they lead to" "$(leaves stubs.data)" "n::tiny(int)@plt work "
+	else
+		not_ok "stubs ($kind)" stubs.data.err
+	fi
+done
+
 # A symbolic link is written through: /dev/stdout is one, and may lead to a file.
 ln -s linked.data link.data
 timeout 60 pcce-record -q -b self -F 1000 -o link.data -- ./program >/dev/null 2>&1

@@ -3,6 +3,7 @@
  * Strings are kept once, in a hash set of our own, since a recording holds the same
  * few names in a great many records; symbols are a sorted array.
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,6 +139,23 @@ size_t names_count(const struct names *n)
 	return n->n_strings;
 }
 
+/* A stub of the PLT keeps what tells so. */
+static char *demangle(const char *mangled, int options)
+{
+	size_t length = strlen(mangled), stub = strlen("@plt");
+	char *name, *text, *both = NULL;
+
+	if (length < stub || strcmp(mangled + length - stub, "@plt"))
+		return cplus_demangle_v3(mangled, options);
+	name = strndup(mangled, length - stub);
+	text = name ? cplus_demangle_v3(name, options) : NULL;
+	if (text && asprintf(&both, "%s@plt", text) < 0)
+		both = NULL;
+	free(name);
+	free(text);
+	return both;
+}
+
 uint32_t names_demangled(struct names *n, const char *mangled)
 {
 	uint32_t raw = names_intern(n, mangled), plain;
@@ -147,7 +165,7 @@ uint32_t names_demangled(struct names *n, const char *mangled)
 		return raw;
 	if (n->strings[raw].demangled)
 		return n->strings[raw].demangled;
-	text = cplus_demangle_v3(mangled, n->style == NAMES_SIMPLE ? DMGL_ANSI : DMGL_PARAMS | DMGL_ANSI);
+	text = demangle(mangled, n->style == NAMES_SIMPLE ? DMGL_ANSI : DMGL_PARAMS | DMGL_ANSI);
 	plain = text ? names_intern(n, text) : raw;
 	free(text);
 	if (plain != UINT32_MAX)

@@ -3,8 +3,8 @@
  * Symbols and lines for many addresses of one file, in time proportional to the debug
  * information that concerns them.
  *
- * 1. Symbols: the function symbols of .symtab, else .dynsym, sorted; each address by
- *    binary search.
+ * 1. Symbols: the function symbols of .symtab, else .dynsym, and the stubs of the PLT (symbolize_plt.c), sorted; each
+ *    address by binary search.
  * 2. DWARF (symbolize_dwarf.c): compilation units are visited once each; those that hold
  *    none of the addresses are passed over.  In the others, the tree of functions and
  *    inlined functions is walked once, and hands each of its ranges the addresses in it.
@@ -25,6 +25,7 @@
 #include "debuginfo.h"
 #include "symbolize.h"
 #include "symbolize_dwarf.h"
+#include "symbolize_plt.h"
 
 struct symbol {
 	uint64_t addr, size;
@@ -55,6 +56,21 @@ static int rank_of(const GElf_Sym *sym, const char *name)
 	return rank;
 }
 
+static int add_symbol(struct symbols *s, struct symbol symbol)
+{
+	if (s->n == s->capacity) {
+		size_t larger = s->capacity ? s->capacity * 2 : 1024;
+		struct symbol *grown = realloc(s->all, larger * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		s->all = grown;
+		s->capacity = larger;
+	}
+	s->all[s->n++] = symbol;
+	return 0;
+}
+
 static int add_symbols(struct symbols *s, Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
@@ -73,16 +89,8 @@ static int add_symbols(struct symbols *s, Elf *elf, Elf_Scn *scn, const GElf_Shd
 		name = elf_strptr(elf, sh->sh_link, sym.st_name);
 		if (!name || !*name)
 			continue;
-		if (s->n == s->capacity) {
-			size_t larger = s->capacity ? s->capacity * 2 : 1024;
-			struct symbol *grown = realloc(s->all, larger * sizeof(*grown));
-
-			if (!grown)
-				return -ENOMEM;
-			s->all = grown;
-			s->capacity = larger;
-		}
-		s->all[s->n++] = (struct symbol){sym.st_value, sym.st_size, name, rank_of(&sym, name)};
+		if (add_symbol(s, (struct symbol){sym.st_value, sym.st_size, name, rank_of(&sym, name)}))
+			return -ENOMEM;
 	}
 	return 0;
 }
@@ -152,10 +160,19 @@ static const struct symbol *find_symbol(const struct symbols *s, uint64_t vaddr)
 	return &s->all[low];
 }
 
+static const char *name_at(void *ctx, uint64_t addr)
+{
+	const struct symbol *symbol = find_symbol(ctx, addr);
+
+	return symbol && symbol->addr == addr ? symbol->name : NULL;
+}
+
 struct work {
 	const uint64_t *vaddrs;
 	size_t n;
 	struct symbols symbols;
+	struct plt_stub *stubs;
+	size_t n_stubs;
 	struct dwarf_chains *chains;
 	int (*frame)(void *ctx, const struct symbolize_frame *f);
 	void *ctx;
@@ -195,6 +212,17 @@ static int give(const struct work *w, size_t i)
 	return 0;
 }
 
+/* Stubs get symbols of their own, so that they are not taken for what stands before them (_init, as a rule). */
+static int add_stubs(struct work *w, Elf *elf)
+{
+	int err = plt_read(elf, name_at, &w->symbols, &w->stubs, &w->n_stubs);
+
+	for (size_t i = 0; i < w->n_stubs && !err; i++)
+		err = add_symbol(&w->symbols, (struct symbol){w->stubs[i].addr, w->stubs[i].size, w->stubs[i].name, 0});
+	sort_symbols(&w->symbols);
+	return err;
+}
+
 static int run(struct work *w, Elf *elf, Elf *debug, const char **why)
 {
 	Dwarf *dwarf;
@@ -207,6 +235,8 @@ static int run(struct work *w, Elf *elf, Elf *debug, const char **why)
 	if (!err && !w->symbols.n)
 		err = read_symbols(&w->symbols, elf, SHT_DYNSYM);
 	sort_symbols(&w->symbols);
+	if (!err)
+		err = add_stubs(w, elf);
 	dwarf = err ? NULL : dwarf_begin_elf(elf, DWARF_C_READ, NULL);
 	if (!dwarf && !err && debug)
 		dwarf = dwarf_begin_elf(debug, DWARF_C_READ, NULL);
@@ -220,6 +250,7 @@ static int run(struct work *w, Elf *elf, Elf *debug, const char **why)
 	if (dwarf)
 		dwarf_end(dwarf);
 	free(w->symbols.all);
+	plt_free(w->stubs, w->n_stubs);
 	return err;
 }
 
