@@ -133,7 +133,7 @@ USERLIB_TARGETS :=
 
 # ---- targets -------------------------------------------------------------------
 
-.PHONY: all plugin userlib tools bpf kmod specs ld flags deb units oracle check check-verify check-oracle check-vm check-vm-debug demo \
+.PHONY: all plugin userlib tools bpf kmod specs ld flags deb units oracle check check-verify check-oracle check-vm check-vm-debug check-install demo \
 	install install-dkms uninstall clean style bench fuzz setup help gcc-ok FORCE
 
 all: plugin userlib tools bpf specs ld flags    ## build everything (default)
@@ -395,6 +395,10 @@ check-vm-debug:                                 ## ... in a kernel with KASAN, l
 	$(Q)scripts/setup
 	$(Q)+$(MAKE) --no-print-directory all
 	$(Q)tests/run --vm-debug
+
+check-install:                                  ## the Debian package on a clean machine, from Debian's mirror
+	$(Q)scripts/setup
+	$(Q)O=$(O) tests/clean-install.sh
 
 check-verify:                                   ## every real program against the real stack, full count
 	$(Q)scripts/setup

@@ -290,6 +290,15 @@ await test('a thread says in which context it was created', () => with_('threads
 	await page.locator('.track', { hasText: 'pool 200/202' }).click();
 	await page.click('#details-toggle');
 	await clickGraph(page, 0.5, 2);
+	await tab(page, 'Over time');
+	await page.locator('.track', { hasText: 'pool 200/202' }).click();
+	await until(page, 'created by main > start_threads  main.c:5', () => page.locator('.origin').textContent());
+	await page.locator('.track', { hasText: 'pool 200/201' }).click();
+	await until(page, '', () => page.locator('.origin').textContent());
+	is(await page.locator('.origin').isVisible(), false);
+	await page.locator('.track', { hasText: 'pool 200/202' }).click();
+	await tab(page, 'Flame graph');
+	await clickGraph(page, 0.5, 2);
 	like(await page.locator('#details').innerText(), /Threads\s+pool 200\/202\s+created by main > start_threads {1,2}main\.c:5\s+100%/);
 }));
 

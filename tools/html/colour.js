@@ -17,11 +17,11 @@ function hashText(s) {
 /* hue, how far it varies, saturation, lightness in light and in dark */
 const KINDS = {
 	code: [32, 15, 86, 71, 36], inlined: [76, 12, 52, 70, 33], foreign: [208, 14, 34, 75, 38], kernel: [268, 12, 42, 77, 42],
-	gap: [352, 0, 68, 52, 42], signal: [326, 0, 58, 72, 40], rest: [40, 0, 4, 80, 28],
+	gap: [352, 0, 68, 52, 42], signal: [326, 0, 58, 72, 40], origin: [172, 0, 38, 70, 34], rest: [40, 0, 4, 80, 28],
 };
 const kindOf = flags => flags & GAP ? 'gap' : flags & LEFT_OUT ? 'rest' : flags & KERNEL ? 'kernel' : flags & FOREIGN ? 'foreign' :
-	flags & SIGNAL ? 'signal' : flags & INLINED ? 'inlined' : 'code';
-const KIND_NAMES = { code: 'instrumented', inlined: 'inlined', foreign: 'not instrumented', kernel: 'kernel', gap: 'missing', signal: 'signal', rest: 'left out' };
+	flags & SIGNAL ? 'signal' : flags & ORIGIN ? 'origin' : flags & INLINED ? 'inlined' : 'code';
+const KIND_NAMES = { code: 'instrumented', inlined: 'inlined', foreign: 'not instrumented', kernel: 'kernel', gap: 'missing', signal: 'signal', origin: 'beginning of a thread', rest: 'left out' };
 const CALL_HUES = { '': null, none: 145, add: 95, ext: 205, push: 20, tail: 285 };
 
 function shade([hue, spread, saturation, light, darkLight], h) {

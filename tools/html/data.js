@@ -3,7 +3,7 @@
  * Reads the data of the page; tools/lib/format_html.c says how they stand there.  What comes out
  * are columns, typed arrays, not objects: a profile may have a million nodes.
  */
-const INLINED = 1, TAIL = 2, FOREIGN = 4, KERNEL = 8, GAP = 16, SIGNAL = 32, LEFT_OUT = 64;
+const INLINED = 1, TAIL = 2, FOREIGN = 4, KERNEL = 8, GAP = 16, SIGNAL = 32, LEFT_OUT = 64, ORIGIN = 128;
 const CALLS = ['', 'none', 'add', 'ext', 'push', 'tail'];
 
 function fromBase64(text) {
@@ -65,7 +65,7 @@ function nameFunctions(p) {
 	p.func = new Uint32Array(n);
 	p.funcs = [];
 	for (let i = 0; i < n; i++) {
-		const flags = p.frameFlags[i], mark = flags & (KERNEL | GAP | SIGNAL | LEFT_OUT);
+		const flags = p.frameFlags[i], mark = flags & (KERNEL | GAP | SIGNAL | ORIGIN | LEFT_OUT);
 		const key = p.frameName[i] + ' ' + p.frameModule[i] + ' ' + mark;
 		let func = known.get(key);
 		if (func === undefined) {

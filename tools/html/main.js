@@ -369,7 +369,8 @@ function timeMaker(host) {
 	}
 	const tools = el('div', { class: 'tools' }, el('label', {}, 'thread', which), toggle('Without gaps', 'busy', 'Leave out the time in which the thread did not run'), ...treeTools(), el('button', { title: 'Show the whole time (Escape)', onclick: () => chart.reset() }, 'Reset zoom'),
 		el('span', { class: 'end' }, 'Ctrl and wheel zoom, drag moves, click fits a box'));
-	host.append(tools, place);
+	const origin = el('div', { class: 'origin soft' });
+	host.append(tools, origin, place);
 	const chart = new ChartView(place, { select: i => select(chart.tree, i) });
 	return {
 		chart,
@@ -377,6 +378,7 @@ function timeMaker(host) {
 			refreshTools(tools);
 			const thread = (state.threads && busy.find(t => state.threads.has(t.number))) || busy[0];
 			which.value = thread.number;
+			origin.textContent = origin.title = thread.origin ? 'created by ' + thread.origin : '';
 			chart.matched = matched;
 			if (all) chart.show(current, thread, state.range, state.busy, painter(current, comparing() ? 'kind' : state.colour)); else chart.surface.touch();
 		},

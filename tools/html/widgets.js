@@ -68,6 +68,7 @@ function marksOf(tree, i) {
 	else if (f & FOREIGN) marks.push('not instrumented');
 	if (f & GAP) marks.push('frames are missing here');
 	if (f & SIGNAL) marks.push('a signal interrupted its caller here');
+	if (f & ORIGIN) marks.push('its caller created a thread here');
 	if (f & LEFT_OUT) marks.push('too light or too deep to be in this page');
 	if (r) marks.push(r[2] > 1 ? 'recursion: this frame and the ' + (r[2] - 1) + ' inside it repeat' : 'recursion');
 	return marks;

@@ -37,7 +37,7 @@
  *   frame.line     0: unknown
  *   frame.module   number + 1, 0: none
  *   frame.flags    1 inlined, 2 left by a tail call, 4 foreign, 8 kernel, 16 frames are missing here, 32 signal,
- *                  64 stands for what was left out of the page; above: enum html_call << 8
+ *                  64 stands for what was left out of the page, 128 a thread begins; above: enum html_call << 8
  *   sample.time    by thread, then by time: ticks since the sample before, or, for a thread's first,
  *                  since the first of all
  *   sample.node    the node in which it ends
@@ -94,6 +94,7 @@ enum {
 	FLAG_GAP = 16,
 	FLAG_SIGNAL = 32,
 	FLAG_LEFT_OUT = 64,
+	FLAG_ORIGIN = 128,
 	FLAG_CALL_SHIFT = 8,
 };
 
@@ -274,6 +275,9 @@ static uint32_t flags_of(const struct html_page *page, uint32_t node)
 		break;
 	case FRAME_SIGNAL:
 		flags |= FLAG_SIGNAL;
+		break;
+	case FRAME_ORIGIN:
+		flags |= FLAG_ORIGIN;
 		break;
 	default:
 		break;
