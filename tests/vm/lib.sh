@@ -12,6 +12,8 @@
 #
 # The emulator translates (TCG); hardware virtualisation is not even looked for, so that a run is the
 # same everywhere.  Times in the guest mean nothing.
+#
+# vm_machine: other processors than two, and another emulation. vm_memory: MB. vm_append: more for the kernel's command line.
 
 vm_tree=$scratch/vm
 vm_out=$scratch/out
@@ -60,8 +62,9 @@ vm_boot() { # KERNEL MODULES SECONDS
 	for attempt in 1 2 3; do
 		rm -rf "$vm_out"
 		mkdir -p "$vm_out"
+		# shellcheck disable=SC2086 # options
 		timeout -k 5 $((seconds + 60)) qemu-system-x86_64 -nodefaults -no-user-config -display none -monitor none -no-reboot \
-			-accel tcg,thread=multi -cpu max -smp 2,sockets=2 -m "${vm_memory:-1024}" \
+			-cpu max ${vm_machine:--accel tcg,thread=multi -smp 2,sockets=2} -m "${vm_memory:-1024}" \
 			-device isa-debug-exit,iobase=0xf4,iosize=1 -serial "file:$vm_out/console" \
 			-virtfs "local,path=$vm_out,mount_tag=out,security_model=none" \
 			-kernel "$kernel" -initrd "$scratch/initrd" \

@@ -54,7 +54,7 @@ reloads=${PCCE_VM_RELOADS:-50} # 1,000 take two minutes
 
 vm_new
 vm_instrumented "$top/tests/vm/truth.c" truth -pthread
-for name in requests sessions access reads hostile reload; do vm_program $name; done
+for name in requests sessions access cost hostile reload; do vm_program $name; done
 for name in $workloads; do
 	case $name in # what makes about 500 samples
 	signals | static) divisor=40 ;;
@@ -110,4 +110,21 @@ while read -r name sampler; do
 	[ "$name" = signals ] ||
 		expected_chains "$name: $sampler" "$source" "$data"
 done <all
+
+# ---- what a sample costs -----------------------------------------------------------------------
+
+# Here the emulator counts: a nanosecond is an instruction. It has one processor then.
+vm_new
+vm_add cost
+vm_add "$scratch/kmod/pcce_sampler.ko" /t/pcce_sampler.ko
+echo "insmod /t/pcce_sampler.ko && cost instructions && rmmod pcce_sampler" >main
+vm_add main /t/main
+vm_machine="-accel tcg,thread=single -smp 1 -icount shift=0"
+if vm_boot "$kernel/vmlinux" "$kernel/modules" 300; then
+	ok "the guest that counts instructions runs to its end"
+else
+	not_ok "the guest that counts instructions runs to its end" "$vm_out/console" "$vm_out/log" "$vm_out/qemu"
+fi
+is "... without complaints" "$(vm_splat)" ""
+vm_results
 done_testing

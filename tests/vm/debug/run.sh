@@ -68,7 +68,7 @@ canary "the use of memory that has been freed" "KASAN: slab-use-after-free\|KASA
 : "${PCCE_VM_SEED:=$(od -An -tu4 -N4 /dev/urandom | tr -d ' ')}"
 vm_new
 vm_instrumented "$top/tests/vm/truth.c" truth -pthread
-for name in requests sessions access reads hostile reload everywhere faults fuzz; do vm_program $name; done
+for name in requests sessions access cost hostile reload everywhere faults fuzz; do vm_program $name; done
 vm_add "$out/bin/pcce-record"
 vm_add "$scratch/kmod/pcce_sampler.ko" /t/pcce_sampler.ko
 vm_add "$top/tests/vm/guest.sh" /t/main

@@ -2,7 +2,7 @@
 # shellcheck shell=sh
 # The device itself: what it refuses, who may use it, what sessions deliver. The programs print their own results.
 
-for program in requests access sessions reads; do
+for program in requests access sessions cost; do
 	check "$program ends well" sh -c "$program >$program.out"
 	cat $program.out
 done

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * cost [instructions]: what a sample costs, counted.  Each getppid() is a sample.
+ *
+ * Without an argument: how often the module reads user memory for it; a probe counts the calls of
+ * copy_from_user_nofault(). With it: how many instructions getppid() takes longer than with an event that never becomes
+ * a sample, so with all that perf does to deliver it.  That needs an emulator whose time is the number of instructions
+ * (qemu -icount shift=0).
+ *
+ * No instrumentation: the page is made by hand, so that it is known what there is to read.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <x86intrin.h>
+
+#include "guest.h"
+#include "tools/lib/kmod_session.h"
+
+#define SAMPLES 200
+#define SEGMENTS 300
+#define NEVER (1ULL << 40)
+#define TRACING "/sys/kernel/tracing/"
+
+static __thread struct pcce_page page __attribute__((aligned(4096), tls_model("initial-exec")));
+static struct pcce_segment *area;
+static uint64_t event;
+
+static const struct shape {
+	const char *name;
+	unsigned int entries, below;
+	bool upper;
+	uint32_t flags;
+	unsigned int reads; /* for each sample */
+} shapes[] = {
+	{"without an encoding stack", 0, 0, false, 0, 1},
+	{"with 32 entries", PCCE_SEGMENT_ENTRIES, 0, false, 0, 1},
+	{"with 3 segments below", PCCE_SEGMENT_ENTRIES / 2, 3, false, 0, 1},
+	{"with 300 segments below", PCCE_SEGMENT_ENTRIES / 2, SEGMENTS, false, 0, 1},
+	{"with 300 segments below, counted", PCCE_SEGMENT_ENTRIES / 2, SEGMENTS, false, PCCE_KMOD_AGGREGATE, 1},
+	{"in the page's upper half", PCCE_SEGMENT_ENTRIES / 2, SEGMENTS - 1, true, 0, 2},
+};
+#define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
+enum { SHALLOW = 2, DEEP = 3 };
+
+static void make_area(void)
+{
+	unsigned int i;
+
+	area = mmap(NULL, SEGMENTS * sizeof(*area), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
+		    -1, 0);
+	for (i = 0; i < SEGMENTS; i++) {
+		area[i].generation = 1000 + i;
+		area[i].index = i;
+		area[i].base = (struct pcce_entry){i ? 999 + i : 0, PCCE_MARK_WORD};
+	}
+}
+
+static void make_page(const struct shape *shape)
+{
+	unsigned int first = shape->upper ? PCCE_OFF_HALF / 16 : 0, below = shape->below, i;
+
+	memset(&page, 0, sizeof(page));
+	page.version = PCCE_PAGE_VERSION;
+	page.size = PCCE_PAGE_SIZE;
+	*(shape->upper ? &page.entry[first - 1] : &page.base) =
+		(struct pcce_entry){below ? area[below - 1].generation : 0, PCCE_MARK_WORD};
+	for (i = 0; i < shape->entries; i++)
+		page.entry[first + i] = (struct pcce_entry){i + 1, i + 1};
+	page.off = (first + shape->entries) * 16;
+	page.place = below << PCCE_PLACE_SHIFT;
+	page.area = (uint64_t)(uintptr_t)area;
+	page.magic = PCCE_PAGE_MAGIC;
+}
+
+/* Samples each rate-th call, from now on. */
+static struct kmod_session *begin(uint32_t flags, uint64_t rate)
+{
+	int64_t offset = (int64_t)((char *)&page - (char *)__builtin_thread_pointer());
+	struct pcce_kmod_setup c = usual_setup();
+	struct kmod_session *k;
+	char why[256];
+	unsigned int i;
+	long err = kmod_open(&k, why, sizeof(why));
+
+	c.type = PERF_TYPE_TRACEPOINT;
+	c.config = event;
+	c.flags = flags;
+	c.rate = rate;
+	c.ring_bytes = 1 << 20;
+	if (!err)
+		err = kmod_setup(k, &c);
+	if (!err)
+		err = kmod_places(k, &offset, 1);
+	if (!err)
+		err = kmod_start(k);
+	if (err) {
+		result(false, "a session can be started: %s", strerror((int)-err));
+		exit(1);
+	}
+	/* The first ones find out where the page is, and read what is below: SEGMENTS, up to PCCE_SAMPLE_SEGMENTS a
+	 * sample. */
+	for (i = 0; i < 10; i++)
+		syscall(SYS_getppid);
+	return k;
+}
+
+static int count_bad(void *ctx, const struct pcce_kmod_record *record, const struct pcce_sample *s, size_t size)
+{
+	unsigned int *bad = ctx;
+
+	(void)record;
+	(void)size;
+	*bad += !!(s->flags & (PCCE_SAMPLE_READ_FAULT | PCCE_SAMPLE_OUTSIDE));
+	return 0;
+}
+
+/* What the session has delivered must be that many samples, each with its page. */
+static void finish(struct kmod_session *k, uint32_t flags, unsigned int wanted)
+{
+	struct pcce_kmod_stats stats = {0};
+	unsigned int bad = 0;
+	uint64_t since;
+	long err = kmod_stats(k, &stats);
+
+	if (!err && flags & PCCE_KMOD_AGGREGATE)
+		err = kmod_rotate(k, &since) ?: kmod_read_counts(k, count_bad, &bad);
+	else if (!err)
+		err = kmod_read(k, count_bad, &bad);
+	if (err || bad || stats.samples != wanted) {
+		result(false, "%u samples are taken", wanted);
+		printf("#   error %ld, %llu samples, %u without a page\n", err, (unsigned long long)stats.samples, bad);
+	}
+	kmod_close(k);
+}
+
+/* ---- reads of user memory ---------------------------------------------------------- */
+
+static void write_to(const char *file, const char *text)
+{
+	int fd = open(file, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		result(false, "%s takes \"%s\"", file, text);
+	close(fd);
+}
+
+/* Reads of user memory up to now; what the probe missed must be nothing. */
+static unsigned long long reads(void)
+{
+	FILE *f = fopen(TRACING "kprobe_profile", "re");
+	unsigned long long hits = 0, missed = 1;
+
+	if (!f || fscanf(f, "%*s %llu %llu", &hits, &missed) != 2 || missed)
+		result(false, "the probe counts (%llu missed)", missed);
+	if (f)
+		fclose(f);
+	return hits;
+}
+
+static unsigned long long reads_for(const struct shape *shape)
+{
+	struct kmod_session *k = begin(shape->flags, 1);
+	unsigned long long n = reads();
+	unsigned int i;
+
+	for (i = 0; i < SAMPLES; i++)
+		syscall(SYS_getppid);
+	n = reads() - n;
+	finish(k, shape->flags, SAMPLES + 10);
+	return n;
+}
+
+static void count_reads(void)
+{
+	char name[128];
+	size_t i;
+
+	write_to(TRACING "kprobe_events", "p:pcce/read copy_from_user_nofault\n");
+	write_to(TRACING "events/pcce/read/enable", "1");
+	for (i = 0; i < SHAPES; i++) {
+		make_page(&shapes[i]);
+		snprintf(name, sizeof(name), "reads for %d samples %s", SAMPLES, shapes[i].name);
+		expect(name, (long)reads_for(&shapes[i]), (long)shapes[i].reads * SAMPLES);
+	}
+	write_to(TRACING "events/pcce/read/enable", "0");
+	write_to(TRACING "kprobe_events", "-:pcce/read\n");
+}
+
+/* ---- instructions --------------------------------------------------------------------- */
+
+/* Without what interrupts it: the least of many. */
+static unsigned long long instructions_of_a_call(void)
+{
+	unsigned long long least = ~0ULL, n;
+	unsigned int i;
+
+	for (i = 0; i < SAMPLES; i++) {
+		n = __rdtsc();
+		syscall(SYS_getppid);
+		n = __rdtsc() - n;
+		least = n < least ? n : least;
+	}
+	return least;
+}
+
+static unsigned long long instructions_for(const struct shape *shape)
+{
+	struct kmod_session *k = begin(shape->flags, 1);
+	unsigned long long with = instructions_of_a_call(), without;
+
+	finish(k, shape->flags, SAMPLES + 10);
+	k = begin(shape->flags, NEVER);
+	without = instructions_of_a_call();
+	finish(k, shape->flags, 0);
+	return with - without;
+}
+
+/* 2,000 instructions, and those around them. */
+static unsigned long long known_loop(void)
+{
+	unsigned long long n = __rdtsc();
+	unsigned int i = 1000;
+
+	__asm__ volatile("1: decl %0; jnz 1b" : "+r"(i) : : "cc");
+	return __rdtsc() - n;
+}
+
+static void count_instructions(void)
+{
+	unsigned long long n[SHAPES], loop = known_loop();
+	size_t i;
+
+	loop = known_loop();
+	result(loop >= 2000 && loop < 2050, "the emulator's time is the number of instructions (%llu)", loop);
+	for (i = 0; i < SHAPES; i++) {
+		make_page(&shapes[i]);
+		n[i] = instructions_for(&shapes[i]);
+		/* A kilobyte that is copied and hashed, not the stack: that would be 150,000 bytes here. */
+		result(n[i] > 100 && n[i] < 5000, "instructions for a sample %s: %llu", shapes[i].name, n[i]);
+	}
+	/* A table's set is searched for the newest segment's name, which may be in any of its places. */
+	result(n[DEEP] < n[SHALLOW] + 100 && n[SHALLOW] < n[DEEP] + 100, "a sample costs the same at any depth");
+}
+
+int main(int argc, char **argv)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	event = tracepoint("syscalls/sys_enter_getppid");
+	make_area();
+	if (argc > 1 && !strcmp(argv[1], "instructions"))
+		count_instructions();
+	else
+		count_reads();
+	return 0;
+}
