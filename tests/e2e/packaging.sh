@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # What other build systems are given: pkg-config, CMake's find_package; and the Debian package: lintian, what it
-# depends on, installing it (into a copy of this system that exists in memory only), using it, removing it.
+# depends on, installing it (into a copy of this system that exists in memory only), using it, removing it; and the package of the kernel
+# module, which DKMS builds there.
 
 . "$(dirname "$0")/../lib.sh"
 cd "$scratch" || exit 1
@@ -127,6 +128,7 @@ diff before after
 END
 cp "$deb" pcce.deb
 rm -rf x
+cp "$dkms" pcce-dkms.deb
 cat >outside.sh <<'END'
 set -e
 mount -t tmpfs none "$1/memory"
@@ -136,10 +138,14 @@ for d in proc sys dev; do mount --rbind /$d "$1/memory/root/$d"; done
 mkdir -p "$1/memory/root$1"
 mount --bind "$1" "$1/memory/root$1"
 : >"$1/mounted"
-exec chroot "$1/memory/root" bash "$1/inside.sh" "$1"
+exec chroot "$1/memory/root" bash "$1/$2" "$@"
 END
 mkdir memory
-timeout 300 unshare -m bash outside.sh "$scratch" >install.log 2>&1
+in_copy() { # SCRIPT [ARGUMENT...]: in a copy of this system, with $scratch, the script, the arguments
+	rm -f mounted
+	timeout 300 unshare -m bash outside.sh "$scratch" "$@" >install.log 2>&1
+}
+in_copy inside.sh
 status=$?
 if [ -e mounted ]; then
 	is "it installs, works and leaves nothing behind" "$status" 0
@@ -147,5 +153,50 @@ if [ -e mounted ]; then
 	check "... its recordings agree with the real stack" sh -c "grep -q '^mismatches: 0' stats && grep -q '^undecodable: 0' stats && [ \$(sed -n 's/^verified: //p' stats) -ge 50 ]"
 else
 	skip "it installs, works and leaves nothing behind" "no mounts here: $(tail -n 1 install.log)"
+fi
+
+# ---- the package of the kernel module --------------------------------------------------------
+
+# DKMS itself builds it, for the kernel whose headers are there; that kernel need not run, nor be installed.
+cat >inside-dkms.sh <<'END'
+set -eu
+cd "$1"
+kernel=$3 version=$4
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
+depmod "$kernel"
+find /usr /etc /var/lib/dkms -xdev ! -path '/var/lib/dkms/mok.*' | sort >before
+dpkg -i pcce-dkms.deb
+# The package does this by itself for the kernel that runs, or, in a chroot, for all.
+dkms status pcce/$version -k "$kernel" | grep -q ': installed' || dkms install pcce/$version -k "$kernel"
+dkms status
+modinfo -k "$kernel" -F vermagic pcce_sampler | grep "^$kernel "
+modinfo -k "$kernel" -F version pcce_sampler | grep -x "$version"
+getent group pcce
+grep '^KERNEL=="pcce".*GROUP="pcce"' /lib/udev/rules.d/60-pcce.rules
+grep '^options pcce_sampler ' /usr/share/doc/pcce-dkms/examples/pcce.conf
+# A kernel that is too old is passed over; a failure would stop the installation of that kernel.
+cp -r "/lib/modules/$kernel" /lib/modules/5.10.0-9-amd64
+dkms build pcce/$version -k 5.10.0-9-amd64 && exit 1
+rm -r /lib/modules/5.10.0-9-amd64
+dpkg -P pcce-dkms
+find /usr /etc /var/lib/dkms -xdev ! -path '/var/lib/dkms/mok.*' | sort >after
+diff before after
+END
+kernel=$(printf '%s\n' /lib/modules/6.*-amd64/build | sort -V | tail -n 1)
+kernel=$(basename "$(dirname "$kernel")")
+name="DKMS builds the module out of its package, and the package leaves nothing behind"
+if ! command -v dkms >/dev/null; then
+	skip "$name" "dkms is not installed"
+elif ! [ -e "/lib/modules/$kernel/build/Module.symvers" ]; then
+	skip "$name" "the headers of no Debian kernel are installed (package linux-headers-amd64)"
+else
+	in_copy inside-dkms.sh "$kernel" "$(cat "$top/VERSION")"
+	status=$?
+	if [ -e mounted ]; then
+		is "$name" "$status" 0
+		[ "$status" = 0 ] || sed 's/^/#   /' install.log | tail -n 30
+	else
+		skip "$name" "no mounts here: $(tail -n 1 install.log)"
+	fi
 fi
 done_testing
