@@ -9,9 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 #include <x86intrin.h>
 
 #define THRESHOLD 700 /* ns */
+#define PATIENCE 60   /* s */
 #define MAX_GAPS (1u << 20)
 
 static uint32_t gaps[MAX_GAPS]; /* in ticks of the time stamp counter */
@@ -82,6 +84,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: stall N MILLISECONDS\n");
 		return 2;
 	}
+	/* Where taking a sample takes longer than the time to the next one, the program would never end. */
+	alarm(PATIENCE);
 	calibrate();
 	down((unsigned int)atoi(argv[1]), 1, (unsigned int)atoi(argv[2]));
 	qsort(gaps, n_gaps, sizeof(gaps[0]), compare);
