@@ -73,7 +73,7 @@ static NOINLINE void yield(unsigned int n)
 static NOINLINE void dive(unsigned int depth)
 {
 	if (depth % 16 == 0)
-		yield(ROUNDS(200, 2));
+		yield(ROUNDS(300000, 2));
 	if (depth == 0)
 		return;
 	if (depth & 1)
@@ -104,11 +104,11 @@ static NOINLINE void first(void)
 static NOINLINE void resume(struct generator *g)
 {
 	running = g;
-	burn(ROUNDS(200000, 1));
+	burn(ROUNDS(1000000, 1));
 	pcce_switch_begin(&g->caller);
 	swap(&g->home, g->sp);
 	pcce_switch_end(&g->caller);
-	burn(ROUNDS(200000, 1));
+	burn(ROUNDS(1000000, 1));
 }
 
 static NOINLINE void resume_from(unsigned int depth, struct generator *g)
@@ -157,7 +157,7 @@ int main(void)
 	static struct generator g[3];
 
 	signal(SIGUSR1, on_signal);
-	for (unsigned int round = 0; round < ROUNDS(150u, 1u); round++) {
+	for (unsigned int round = 0; round < ROUNDS(30u, 1u); round++) {
 		pthread_t thread;
 
 		begin(&g[0], DEEP);
