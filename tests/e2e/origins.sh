@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # What created a thread, beyond the workload `origins`: attached to when it has run for long, told in each
-# format, merged, and not known.
+# format, merged, and after an exception that leaves its whole stack.
 
 . "$(dirname "$0")/../lib.sh"
 cd "$scratch" || exit 1
@@ -139,50 +139,71 @@ check "  contexts" grep -q '^main;start_all;\[thread\];manager;\[thread\];worker
 pcce-report -q -i merged.data --format=threads >merged
 check "  a thread that stands for several" grep -q ' \[several\]$' merged
 
-# ---- not known -----------------------------------------------------------------------------
+# ---- an exception that leaves all of a thread's own stack, and lands in code that is not instrumented ----
 
-# What runs after pthread_exit() has a context of its own, below which there is nothing any more.
-cat >late.c <<'END_OF_C'
+cat >lands.cc <<'END_OF_C'
+struct calls {
+	void (*throws)(int);
+	void (*after)(void);
+};
+
+extern "C" void *lands(void *p)
+{
+	const calls *c = static_cast<const calls *>(p);
+
+	for (int i = 0; i < 200; i++) {
+		try {
+			c->throws(i % 70);
+		} catch (int) {
+		}
+		c->after();
+	}
+	return p;
+}
+END_OF_C
+cat >throws.cc <<'END_OF_C'
 #include <pthread.h>
 #include "burn.h"
 
-static NOINLINE void at_end(void *arg)
+extern "C" void *lands(void *p);
+
+static NOINLINE void throws(int depth)
 {
-	(void)arg;
-	for (int i = 0; i < 40; i++) {
-		burn(4000000);
-		burn(1);
-	}
+	if (!depth)
+		throw 1;
+	throws(depth - 1);
+	burn(1);
 }
 
-static NOINLINE void *work(void *key)
+static NOINLINE void after()
 {
-	pthread_setspecific(*(pthread_key_t *)key, key);
-	pthread_exit(NULL);
+	burn(1000000);
+	burn(1);
 }
 
-int main(void)
+int main()
 {
-	pthread_key_t key;
+	struct {
+		void (*throws)(int);
+		void (*after)(void);
+	} calls = {throws, after};
 	pthread_t t;
 
-	if (pthread_key_create(&key, at_end) || pthread_create(&t, NULL, work, &key))
+	if (pthread_create(&t, nullptr, lands, &calls))
 		return 1;
-	return pthread_join(t, NULL);
+	return pthread_join(t, nullptr);
 }
 END_OF_C
 # shellcheck disable=SC2086 # lists of flags
-check "builds" $CC -O2 -g -pthread $cflags -I"$top/tests/workloads" late.c $ldflags -o late
-# A sample may also have been taken before pthread_exit(): then its origin is known. That is rare.
-for _ in 1 2 3 4 5; do
-	record self late.data ./late && [ "$(stat_of late.data thread_origins)" = 0 ] && break
-done
-if [ -s late.data ]; then
-	pcce-report -q -i late.data --tid="$(pcce-report -q -i late.data --format=jsonl | sed -n 's/.*"tid":\([0-9]*\).*at_end.*/\1/p' | head -n 1)" \
-		--format=threads >late.threads
-	check "a thread of which it is not known" grep -q ' \[unknown\]$' late.threads
-	is "  is counted" "$(stat_of late.data threads_of_unknown_origin)" 1
+if $CXX -O2 -c lands.cc -o lands.o && $CXX -O2 -g -pthread $cflags -I"$top/tests/workloads" throws.cc lands.o $ldflags -o throws &&
+	record_options=--verify record self throws.data ./throws; then
+	allow_marked=10
+	recording_is_verified "a landing on top of an origin: agrees with the real stack" throws.data 100
+	pcce-report -q -i throws.data --origins --format=folded >folded
+	check "  the origin is still there" grep -Eq '^main;\[thread\];after\(\);burn' folded
+	is "  always" "$(grep -c '^\(after\|throws\)' folded)" 0
 else
-	not_ok "recorded" late.data.err
+	not_ok "a landing on top of an origin" throws.data.err
 fi
+
 done_testing

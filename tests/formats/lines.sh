@@ -34,6 +34,16 @@ fi
 report jsonl empty.data empty.jsonl
 is "jsonl of no samples is its head" "$(wc -l <empty.jsonl)" 1
 
+# ---- threads: a line each; these recordings tell of no origins -----------------------------------
+
+report threads huge.data huge.threads
+if command -v jq >/dev/null; then
+	is "threads has the threads of jsonl, and says of which ones it does not know who created them" \
+		"$(awk 'NR > 1 { print $3, $4, $2, $NF }' huge.threads | sort)" \
+		"$(jq -r 'select(.stack) | "\(.pid) \(.tid) \(.samples)"' huge.jsonl |
+			awk '{ n[$1 " " $2] += $3 } END { for (t in n) { split(t, id, " "); print t, n[t], id[1] == id[2] ? "-" : "[unknown]" } }' | sort)"
+fi
+
 # ---- perf-script: collapsed as tools for it do -----------------------------------------------
 
 report perf-script small.data small.perf

@@ -291,7 +291,6 @@ await test('a thread says in which context it was created', () => with_('threads
 	await page.click('#details-toggle');
 	await clickGraph(page, 0.5, 2);
 	await tab(page, 'Over time');
-	await page.locator('.track', { hasText: 'pool 200/202' }).click();
 	await until(page, 'created by main > start_threads  main.c:5', () => page.locator('.origin').textContent());
 	await page.locator('.track', { hasText: 'pool 200/201' }).click();
 	await until(page, '', () => page.locator('.origin').textContent());
