@@ -302,11 +302,16 @@ static void losses(void)
 	p = (struct pollfd){.fd = fd, .events = POLLIN};
 	expect("poll: nothing yet", poll(&p, 1, 0), 0);
 	request(fd, PCCE_KMOD_IOC_START, NULL);
-	burn_ms(50);
+	for (i = 0; i < 600 && !poll(&p, 1, 0); i++)
+		burn_ms(50);
 	expect("poll: above the watermark", poll(&p, 1, 1000), 1);
 	/* Nobody reads: 64 KB hold about 500 samples. */
-	burn_ms(300);
-	request(fd, PCCE_KMOD_IOC_STATS, &stats);
+	for (i = 0; i < 600; i++) {
+		burn_ms(50);
+		request(fd, PCCE_KMOD_IOC_STATS, &stats);
+		if (stats.dropped[PCCE_KMOD_DROP_FULL])
+			break;
+	}
 	result(stats.dropped[PCCE_KMOD_DROP_FULL] > 0 && stats.samples > 200, "a full ring: drops are counted");
 	/* Tails that cannot be. */
 	for (i = 0; i < 200; i++) {
@@ -356,7 +361,7 @@ static void counting(void)
 	c.rate = 5000;
 	k = start(c);
 	for (i = 0; i < 5; i++) {
-		burn_ms(60);
+		until(k, 60 * (i + 1), some_work);
 		if (i == 4)
 			kmod_stop(k);
 		if (kmod_rotate(k, &since) || kmod_read_counts(k, look, &seen))
