@@ -581,13 +581,12 @@ int main(int argc, char **argv)
 {
 	unsigned int seconds = argc > 1 ? (unsigned int)atoi(argv[1]) : 10;
 	uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
-	struct timespec begin, now;
+	struct watch watch = watch_new(10000);
 	unsigned long never = 0, bad = 0;
 	int i, k, status;
 
 	counts = mmap(NULL, sizeof(*counts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	faults = argc > 3;
-	clock_gettime(CLOCK_MONOTONIC, &begin);
 	do {
 		pid_t child = fork();
 
@@ -601,8 +600,7 @@ int main(int argc, char **argv)
 		bad += !WIFEXITED(status) &&
 		       !(WIFSIGNALED(status) && (WTERMSIG(status) == SIGSEGV || WTERMSIG(status) == SIGBUS));
 		seed += THREADS;
-		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while (now.tv_sec - begin.tv_sec < (time_t)seconds);
+	} while (watch_ms(&watch) < seconds * 1000ULL);
 
 	printf("# %lu whole rounds; calls (and those that were granted):", counts->rounds);
 	for (i = 0; i < CALLS; i++) {

@@ -66,12 +66,10 @@ struct pcce_kmod_setup usual_setup(void)
 
 void burn_ms(unsigned int ms)
 {
-	struct timespec begin, now;
+	struct watch w = watch_new(100);
 
-	clock_gettime(CLOCK_MONOTONIC, &begin);
-	do {
-		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < ms);
+	while (watch_ms(&w) < ms)
+		;
 }
 
 uint64_t tracepoint(const char *name)
@@ -87,4 +85,26 @@ uint64_t tracepoint(const char *name)
 	if (f)
 		fclose(f);
 	return id;
+}
+
+struct watch watch_new(unsigned int step_ms)
+{
+	struct watch w = {.step_ms = step_ms};
+
+	clock_gettime(CLOCK_MONOTONIC, &w.last);
+	return w;
+}
+
+uint64_t watch_ms(struct watch *w)
+{
+	struct timespec now;
+	int64_t ms;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	ms = (now.tv_sec - w->last.tv_sec) * 1000 + (now.tv_nsec - w->last.tv_nsec) / 1000000;
+	if (ms > 0) {
+		w->ms += (uint64_t)(ms < w->step_ms ? ms : w->step_ms);
+		w->last = now;
+	}
+	return w->ms;
 }

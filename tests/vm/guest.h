@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
+#include <time.h>
 #include <pcce/kmod.h>
 
 /* A line of TAP without a number. */
@@ -25,5 +26,17 @@ uint64_t tracepoint(const char *name);
 
 /* Keeps a CPU busy for that long. */
 void burn_ms(unsigned int ms);
+
+/*
+ * Milliseconds that a test has run.  What passes between two looks counts as step_ms at most: the emulator may have
+ * been stopped meanwhile, for minutes, and the guest's clock goes on all the same.
+ */
+struct watch {
+	struct timespec last;
+	int64_t step_ms;
+	uint64_t ms;
+};
+struct watch watch_new(unsigned int step_ms);
+uint64_t watch_ms(struct watch *w);
 
 #endif

@@ -306,7 +306,7 @@ static void run(const char *name, void (*attack)(unsigned int round), uint32_t f
 {
 	struct verdict v = {0};
 	struct kmod_session *k;
-	struct timespec begin, now;
+	struct watch watch;
 	unsigned int round = 0;
 	uint64_t since;
 	pthread_t t;
@@ -323,15 +323,14 @@ static void run(const char *name, void (*attack)(unsigned int round), uint32_t f
 	pthread_create(&t, NULL, victim_thread, NULL);
 	while (!__atomic_load_n(&victim, __ATOMIC_ACQUIRE))
 		sched_yield();
-	clock_gettime(CLOCK_MONOTONIC, &begin);
+	watch = watch_new(1000);
 	do {
 		attack(round++);
 		if (round % 16 == 0 && flags & PCCE_KMOD_AGGREGATE && !err)
 			err = kmod_rotate(k, &since) ?: kmod_read_counts(k, judge, &v);
 		else if (round % 16 == 0 && !err)
 			err = kmod_read(k, judge, &v);
-		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < ms);
+	} while (watch_ms(&watch) < ms);
 	enough = true;
 	pthread_join(t, NULL);
 	kmod_stop(k);
@@ -362,10 +361,9 @@ static void *short_thread(void *arg)
 /* Processes that fork, exec and are killed under sessions that open and close. */
 static void churn(unsigned int ms)
 {
-	struct timespec begin, now;
+	struct watch watch = watch_new(1000);
 	unsigned int sessions = 0, processes = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &begin);
 	do {
 		struct kmod_session *k = start(sessions % 2 ? PCCE_KMOD_AGGREGATE : 0);
 
@@ -395,8 +393,7 @@ static void churn(unsigned int ms)
 		if (sessions % 3)
 			kmod_close(k);
 		sessions++;
-		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < ms);
+	} while (watch_ms(&watch) < ms);
 	result(sessions > 3, "processes and sessions that come and go (%u, %u)", processes, sessions);
 }
 

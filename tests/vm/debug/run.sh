@@ -34,15 +34,17 @@ build_module() { # NAME COMMAND...
 		done_testing
 	}
 }
-build_module pcce_sampler "$top/scripts/build-kmod" "$scratch/kmod" KDIR="$kdir" W=1
+build_module pcce_sampler "$top/scripts/build-kmod" "$scratch/kmod" KDIR="$kdir" W=1 UBSAN_SANITIZE=y
 is "the module builds without a warning" "$(cat pcce_sampler.log)" ""
 cp -r "$top/tests/vm/debug/canary" canary
-build_module canary make -s -C "$kdir" M="$scratch/canary" modules
+build_module canary make -s -C "$kdir" M="$scratch/canary" UBSAN_SANITIZE=y modules
 
 vm_memory=2048
-# What KASAN and lockdep say about several tasks is long. The watchdog of clocks finds the emulated one too slow now and then, and then
-# there is none but jiffies, which is too coarse to tell what came first.
-vm_append="log_buf_len=8M kasan.fault=report tsc=reliable"
+# What KASAN and lockdep say about several tasks is long. And the emulated clock follows the real one, also while nothing runs: the
+# emulator can be stopped for minutes, or get little of a busy machine. So nothing may judge by time: not the watchdog of
+# clocks (after it there is none but jiffies, which is too coarse to tell what came first), not that of RCU; those of tasks and CPUs are
+# not in this kernel.
+vm_append="log_buf_len=8M kasan.fault=report tsc=reliable rcupdate.rcu_cpu_stall_suppress=1"
 vm_patience=600
 
 # ---- does this kernel complain? -------------------------------------------------------------
@@ -50,7 +52,7 @@ vm_patience=600
 vm_new
 vm_add canary/canary.ko /t/canary.ko
 vm_add "$top/tests/vm/debug/canary/guest.sh" /t/main
-vm_append="$vm_append panic_on_warn=0" vm_boot "$kernel" "" 600 || not_ok "the guest that makes mistakes runs to its end" "$vm_out/console" "$vm_out/qemu"
+vm_append="$vm_append panic_on_warn=0 kasan_multi_shot" vm_boot "$kernel" "" 600 || not_ok "the guest that makes mistakes runs to its end" "$vm_out/console" "$vm_out/qemu"
 vm_splat >complaints
 canary() { # WHAT PATTERN
 	if grep -q "$2" complaints; then ok "this kernel finds $1"; else not_ok "this kernel finds $1" complaints "$vm_out/log" "$vm_out/console"; fi
@@ -59,8 +61,11 @@ found=$(sed -n '/^[0-9]*$/p' "$vm_out/log")
 check "this kernel finds forgotten memory" [ "${found:-0}" -gt 10 ]
 canary "what sleeps where it must not" "BUG: sleeping function called from invalid context"
 canary "what is not defined in C" "UBSAN: shift-out-of-bounds"
+canary "the number of a CPU that may change" "BUG: using smp_processor_id() in preemptible"
+canary "RCU pointers that are read without protection" "suspicious RCU usage"
 canary "locks that are taken in both orders" "possible circular locking"
 canary "the use of memory that has been freed" "KASAN: slab-use-after-free\|KASAN: use-after-free"
+canary "the use of memory behind what has been allocated" "KASAN: vmalloc-out-of-bounds"
 
 # ---- the module -------------------------------------------------------------------------------
 

@@ -5,9 +5,11 @@
 #include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
-#include <linux/random.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
+#include <linux/smp.h>
 #include <linux/spinlock.h>
+#include <linux/vmalloc.h>
 
 static char *mistake = "";
 module_param(mistake, charp, 0);
@@ -15,6 +17,7 @@ module_param(mistake, charp, 0);
 static DEFINE_MUTEX(first);
 static DEFINE_MUTEX(second);
 static DEFINE_SPINLOCK(held);
+static int __rcu *shared;
 
 static void leak(void)
 {
@@ -65,6 +68,28 @@ static void use_after_free(void)
 	p[10] = 1;
 }
 
+static void beyond_vmalloc(void)
+{
+	volatile char *p = vmalloc(PAGE_SIZE - 8);
+
+	if (!p)
+		return;
+	p[PAGE_SIZE - 8] = 1;
+	vfree((void *)p);
+}
+
+static void rcu_unlocked(void)
+{
+	if (rcu_dereference(shared))
+		pr_info("there is none\n");
+}
+
+static void unstable_cpu(void)
+{
+	if (smp_processor_id() >= nr_cpu_ids)
+		pr_info("there is none\n");
+}
+
 static int __init canary_init(void)
 {
 	if (!strcmp(mistake, "leak"))
@@ -75,6 +100,12 @@ static int __init canary_init(void)
 		order_of_locks();
 	else if (!strcmp(mistake, "shift"))
 		shift();
+	else if (!strcmp(mistake, "rcu"))
+		rcu_unlocked();
+	else if (!strcmp(mistake, "cpu"))
+		unstable_cpu();
+	else if (!strcmp(mistake, "vmalloc"))
+		beyond_vmalloc();
 	else if (!strcmp(mistake, "memory"))
 		use_after_free();
 	return -EINVAL;
