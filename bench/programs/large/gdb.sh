@@ -12,7 +12,7 @@ command='"$prog" -nx -batch -ex "maint expand-symtabs" -ex "info scope main" "$p
 
 build() {
 	mkdir -p out
-	cd out
+	cd out || exit
 	../configure --disable-werror --disable-nls --disable-sim --disable-gdbserver --disable-ld --disable-gas --disable-gold --disable-binutils \
 		--disable-gprof --disable-gprofng --disable-source-highlight --disable-inprocess-agent --without-python --without-guile --without-debuginfod \
 		--without-xxhash --with-system-zlib CC="$CC" CXX="$CXX" CFLAGS="$flags_c" CXXFLAGS="$flags_c" LDFLAGS="$flags_ld"
