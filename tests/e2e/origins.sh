@@ -86,13 +86,17 @@ if has_bpf; then
 	done
 	pcce-record -q -b bpf -F 2000 -o attached.data -p $pid 2>attached.err &
 	recorder=$!
-	# Until both threads must have been sampled.
-	ticks() { cat "/proc/$pid"/task/*/stat | awk '$14 > 30' | wc -l; }
 	for _ in $(seq 600); do
-		[ "$(ticks)" -lt 2 ] || break
+		[ ! -s attached.data ] || break
 		sleep 0.1
 	done
-	sleep 2
+	# Until both threads must have been sampled.
+	ticks() { cat "/proc/$pid"/task/*/stat | awk '{ print $14 }' | sort -n | tail -n 2 | head -n 1; }
+	enough=$(($(ticks) + 50))
+	for _ in $(seq 600); do
+		[ "$(ticks)" -lt $enough ] || break
+		sleep 0.1
+	done
 	kill -INT $recorder
 	wait $recorder
 	kill $pid
