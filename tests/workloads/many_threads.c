@@ -2,6 +2,7 @@
 /*
  * 1,000 threads, 100 at a time, each alive for a moment only.
  *
+ * marked: 2
  * flags: -O2 -pthread
  * expect: (^|;)brief;hop;.*burn( |;)
  */

@@ -4,6 +4,7 @@
  * threads that were created themselves, detached, as a pool, in a signal handler, as C11 threads, and by a process that
  * a thread has forked.  "origin:" are lines of `pcce-report --origins --format=folded`.
  *
+ * marked: 2
  * flags: -O2 -pthread
  * expect: (^|;)work_a;burn( |;)
  * expect: (^|;)work_inner;burn( |;)

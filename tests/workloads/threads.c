@@ -2,6 +2,7 @@
 /*
  * Eight threads at different depths; half of them are made by another thread.
  *
+ * marked: 2
  * flags: -O2 -pthread
  * expect: (^|;)worker;climb;.*burn( |;)
  * expect: (^|;)maker;
