@@ -55,7 +55,7 @@ static unsigned int freq_execute(function *fun)
 	{
 		FOR_BB_INSNS(bb, insn)
 		{
-			if (CALL_P(insn))
+			if (CALL_P(insn) || asm_is_site(insn))
 				freqs[INSN_UID(insn)] = relative_count(bb->count, entry);
 		}
 	}

@@ -5,6 +5,7 @@
  *   scope.c      which functions are instrumented at all
  *   tailcalls.c  GIMPLE: tail calls to leaf library functions become calls
  *   restore.c    GIMPLE: saves and restores the state around non-local entries
+ *   asm.c        RTL: inline assembly that calls
  *   freq.c       RTL: remembers how often each call is executed
  *   slots.c      RTL: finds the calls, puts slots around them
  *   callee.c         what a call calls; is it a leaf
@@ -39,6 +40,9 @@ bool callee_is_library(tree decl);
 /* May others take the function of this unit for a leaf: because a library has one of that name? */
 bool callee_replaces_leaf(tree decl, const char *name);
 const char *callee_assembler_name(tree decl);
+
+/* asm.c: is the insn inline assembly that calls, and around which there can be slots? */
+bool asm_is_site(rtx_insn *insn);
 
 /* freq.c: executions of a call per 1,024 entries of the function. */
 unsigned int freq_of(const rtx_insn *call);
@@ -84,6 +88,7 @@ bool stale_is_restore(const struct callee *callee);
 /* The passes. */
 opt_pass *make_pass_tailcalls(void);
 opt_pass *make_pass_restore(void);
+opt_pass *make_pass_asm(void);
 opt_pass *make_pass_freq(void);
 opt_pass *make_pass_slots(void);
 /* restore.c: keeps its declarations from the garbage collector. */

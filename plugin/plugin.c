@@ -88,6 +88,9 @@ extern "C" EXPORTED int plugin_init(struct plugin_name_args *plugin, struct plug
 	 * pads that are unreachable or merged are gone, none will be added. */
 	add_pass(name, make_pass_restore(), "optimized", PASS_POS_INSERT_AFTER);
 
+	/* Before anything asks whether the function is a leaf. */
+	add_pass(name, make_pass_asm(), "vregs", PASS_POS_INSERT_BEFORE);
+
 	/* The last moment at which there is a flow graph with counts; from here on
 	 * calls are neither copied nor moved. */
 	add_pass(name, make_pass_freq(), "*free_cfg", PASS_POS_INSERT_BEFORE);

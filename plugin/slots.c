@@ -88,7 +88,7 @@ static bool mentions_scratch(const_rtx x)
 static bool uses_scratch(rtx_insn *insn)
 {
 	return mentions_scratch(PATTERN(insn)) ||
-	       (CALL_INSN_FUNCTION_USAGE(insn) && mentions_scratch(CALL_INSN_FUNCTION_USAGE(insn)));
+	       (CALL_P(insn) && CALL_INSN_FUNCTION_USAGE(insn) && mentions_scratch(CALL_INSN_FUNCTION_USAGE(insn)));
 }
 
 static bool in_shared_library(void)
@@ -106,7 +106,7 @@ static unsigned int choose_flags(rtx_insn *insn, const struct callee *callee)
 		flags |= PCCE_SITE_TLS | PCCE_SITE_LEAF;
 	else if (callee_is_leaf(callee->decl, callee->name))
 		flags |= PCCE_SITE_LEAF;
-	if (SIBLING_CALL_P(insn))
+	if (CALL_P(insn) && SIBLING_CALL_P(insn))
 		flags |= PCCE_SITE_TAIL;
 	if (find_reg_note(insn, REG_NORETURN, NULL_RTX))
 		flags |= PCCE_SITE_NORETURN;
@@ -186,26 +186,41 @@ static void put_slots(rtx_insn *insn, const struct site *site)
 		stale_start(after);
 }
 
+static void add_site(rtx_insn *insn, const struct callee *callee, bool cold)
+{
+	struct site site;
+
+	memset(&site, 0, sizeof(site));
+	site.label = sites_new_label();
+	site.cold = cold;
+	site.flags = choose_flags(insn, callee);
+	site.freq = freq_of(insn);
+	site.location = INSN_LOCATION(insn);
+	site.callee = callee->decl ? (const void *)callee->decl : (const void *)callee->name;
+	if (site.flags & PCCE_SITE_TAIL)
+		note_tail_call(callee);
+	choose_sizes(&site, callee);
+	sites_add(&site);
+	put_slots(insn, &site);
+}
+
 static void handle_call(rtx_insn *insn, bool cold)
 {
 	struct callee callee;
-	struct site site;
 
 	callee_of(insn, &callee);
 	if (stale_is_restore(&callee) || (callee.name && startswith(callee.name, "__morestack")))
 		return;
-	memset(&site, 0, sizeof(site));
-	site.label = sites_new_label();
-	site.cold = cold;
-	site.flags = choose_flags(insn, &callee);
-	site.freq = freq_of(insn);
-	site.location = INSN_LOCATION(insn);
-	site.callee = callee.decl ? (const void *)callee.decl : (const void *)callee.name;
-	if (site.flags & PCCE_SITE_TAIL)
-		note_tail_call(&callee);
-	choose_sizes(&site, &callee);
-	sites_add(&site);
-	put_slots(insn, &site);
+	add_site(insn, &callee, cold);
+}
+
+static void handle_asm(rtx_insn *insn, bool cold)
+{
+	struct callee callee;
+
+	memset(&callee, 0, sizeof(callee));
+	callee.indirect = true;
+	add_site(insn, &callee, cold);
 }
 
 /* __morestack through a register, in the large code model. */
@@ -271,6 +286,8 @@ static unsigned int slots_execute(function *fun)
 			cold = true;
 		if (CALL_P(insn) && !pcce_fake_call_p(insn) && !is_morestack(insn))
 			handle_call(insn, cold);
+		else if (asm_is_site(insn))
+			handle_asm(insn, cold);
 	}
 	if (restores) {
 		start_at_labels(fun);

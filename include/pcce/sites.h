@@ -61,7 +61,8 @@ struct pcce_site_block {
 #define PCCE_SITE_TLS 256u
 
 /* Offsets are from pcce_site_block.start.  The call instruction(s) lie between
- * before + before_len and after; for thunk-expanded calls that is more than one. */
+ * before + before_len and after; for thunk-expanded calls that is more than one, and for inline assembly it is
+ * all of the statement. */
 struct pcce_site_record {
 	__u32 before;	 /* the before-slot, or the jump of a tail call */
 	__u32 after;	 /* end of the call instruction = return address = the after-slot */

@@ -67,7 +67,7 @@ calls()
 				if (f[1] == "range") { rstart[++r] = f[2] ""; rend[r] = f[3] "" }
 			}
 		}
-		/__pcce_restore|__fentry__|mcount|__morestack/ { next }
+		/syscall|__pcce_restore|__fentry__|mcount|__morestack/ { next }
 		{
 			at = pad($1) ""
 			if (at in known) next
@@ -363,6 +363,41 @@ END
 result $? "calls that use r10 or r11"
 fact "the static chain" chain 0x20 33 13
 fact "a target in r11" target 0x21 97 58
+
+# Inline assembly.
+cat > asm.c <<'END'
+#define CALL(text, ...) __asm__ volatile(text : : "r"(f) : "memory", "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", __VA_ARGS__)
+int calls(void (*f)(void)) { volatile int x[8] = {1}; CALL("# first\n1:\tnotrack call *%0", "r10", "r11"); return x[0]; }
+int several(void (*f)(void)) { volatile int x[8] = {1}; CALL(".Lx%=: callq *%0", "r10", "r11"); return x[0]; }
+int none(void (*f)(void)) { volatile int x[8] = {1}; CALL("nop # call", "r10", "r11"); CALL("mov $39, %%eax; syscall", "r10", "r11"); return x[0]; }
+END
+cp asm.c asm-bad.c
+cat >> asm-bad.c <<'END'
+int saves(void (*f)(void)) { CALL("call *%0", "r10"); return 1; }
+int flags(void (*f)(void))
+{
+	int zero;
+
+	__asm__("call *%1" : "=@ccz"(zero) : "r"(f) : "r10", "r11");
+	return zero;
+}
+END
+cat >> asm.c <<'END'
+static void nothing(void) { }
+int main(void) { return calls(nothing) + several(nothing) + none(nothing) - 3; }
+END
+"$CC" -O2 -fplugin="$PLUGIN" asm.c -o facts.x > log 2>&1 && [ ! -s log ] && inspect facts.x && ./facts.x
+result $? "inline assembly"
+fact "that calls" calls 0x1 77 58
+fact "behind a label" several 0x1 77 58
+! grep "^site none" facts.x.sites > log
+result $? "that does not call has no slot"
+# In a function with slots nothing may be kept below the stack pointer; in others GCC does so.
+"$CC" -O2 -S -fplugin="$PLUGIN" asm.c -o asm.s > log 2>&1 && sed -n '/^calls:/,/^\.LFE/p' asm.s > log && grep -q 'sub.*%rsp' log &&
+	sed -n '/^none:/,/^\.LFE/p' asm.s > log && ! grep -q 'sub.*%rsp' log
+result $? "it keeps nothing below the stack pointer"
+"$CC" -O2 -Werror -fplugin="$PLUGIN" -c asm-bad.c -o asm-bad.o > log 2>&1 && [ "$(grep -c 'note: pcce: contexts of what this' log)" = 2 ]
+result $? "a note says where slots cannot be"
 
 # Copies of one source call are numbered alike, different ones are not.
 cat > copies.c <<'END'
