@@ -355,6 +355,7 @@ static __always_inline void identify(struct pcce_sample *out, struct task_struct
 
 #define CLOCK_EVERY (1 << 24) /* ns */
 #define CLOCK_SLACK 1000      /* ns */
+#define CLOCK_FIRST 16	      /* samples */
 
 /*
  * The time.  Asking for it costs a quarter of the whole sample (rdtsc waits for all loads
@@ -362,7 +363,8 @@ static __always_inline void identify(struct pcce_sample *out, struct task_struct
  * left it in the event.  That clock has another zero, and drifts by the millionth part
  * at most; so the two are compared now and then.  Some time passes between the two
  * readings, much if the machine itself was not running: therefore the offset
- * may grow only slowly.
+ * may grow only slowly, and a CPU's first samples all ask, until the smallest offset is known; one that
+ * is found too large later would turn the time back.
  */
 static __always_inline __u64 time_of(struct event_context *event, struct sampler_control *control)
 {
@@ -373,9 +375,15 @@ static __always_inline __u64 time_of(struct event_context *event, struct sampler
 		return bpf_ktime_get_ns();
 	kernel = bpf_cast_to_kern_ctx(event);
 	clock = *(__u64 *)&kernel->event->hw.prev_count;
-	if (clock - control->clock_at > CLOCK_EVERY) {
+	if (clock - control->clock_at > CLOCK_EVERY || control->clock_asked < CLOCK_FIRST) {
 		offset = bpf_ktime_get_ns() - clock;
-		if (control->clock_at && (__s64)(offset - control->clock_offset) > CLOCK_SLACK &&
+		if (control->clock_asked < CLOCK_FIRST) {
+			if (!control->clock_asked++ || (__s64)(offset - control->clock_offset) < 0)
+				control->clock_offset = offset;
+			control->clock_at = clock;
+			return clock + offset;
+		}
+		if ((__s64)(offset - control->clock_offset) > CLOCK_SLACK &&
 		    (__s64)(offset - control->clock_offset) < 1000000000)
 			offset = control->clock_offset + CLOCK_SLACK;
 		control->clock_offset = offset;

@@ -63,7 +63,8 @@ struct sampler_control { /* of one CPU's ring */
 	__u64 reserved1[6];
 	__u64 tid;	  /* writer: the thread whose segments were looked after the last time, ... */
 	__u64 generation; /* ... and up to where they have been sent */
-	__u64 reserved2[6];
+	__u64 clock_asked; /* writer: how often the two clocks were compared, up to CLOCK_FIRST */
+	__u64 reserved2[5];
 };
 
 PCCE_ASSERT_SIZE(sampler_control, 192);
