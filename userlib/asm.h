@@ -12,14 +12,29 @@
 #define PAGE_EXT 24
 #define PAGE_OFF 32
 #define PAGE_PLACE 36
+#define PAGE_BASE 112
 #define TOP_ID 112 /* of the entry below off */
 #define TOP_SITE 120
 #define TOP_COUNT 126
+#define NEW_ID 128 /* of the entry at off */
+#define NEW_SITE 136
 #define OFF_FULL 512
 #define OFF_HALF 1024
 #define OFF_USED 1023
 #define PLACE_SHIFT 2
 #define EXT_CHANGING 1
+#define MARK_WORD 0xffff000000000000
+#define KIND_JUMP 0xfff2000000000000
+#define KIND_JUMP2 0xfff3000000000000
+#define KIND_FILL 0xfff4000000000000
+#define KIND_LEAF 0xfff5000000000000
+
+/* enum pcce_helper_state (include/pcce/table.h) */
+#define NOTHING 0
+#define CLAIMED 1
+#define PUSHED 2
+#define RESTORING 3
+#define JUMPING 4
 
 /* clang-format off */
 
@@ -42,6 +57,26 @@
 	popq %\reg
 	.cfi_adjust_cfa_offset -8
 	.cfi_restore %\reg
+.endm
+
+.macro GROW bytes
+	subq $\bytes, %rsp
+	.cfi_adjust_cfa_offset \bytes
+.endm
+
+.macro SHRINK bytes
+	addq $\bytes, %rsp
+	.cfi_adjust_cfa_offset -\bytes
+.endm
+
+/* No call of the program is left: the state of a thread that begins. %page holds the page's offset. */
+.macro EMPTY_STACK page, scratch
+	movq $0, %fs:PAGE_OFF(%\page) /* and place */
+	movq $0, %fs:PAGE_BASE(%\page)
+	movabsq $MARK_WORD, %\scratch
+	movq %\scratch, %fs:PAGE_BASE + 8(%\page)
+	movq $0, %fs:PAGE_ID(%\page)
+	movq $0, %fs:PAGE_EXT(%\page)
 .endm
 
 /* clang-format on */

@@ -11,16 +11,6 @@
 #include <cet.h>
 #include "asm.h"
 
-.macro GROW bytes
-	subq $\bytes, %rsp
-	.cfi_adjust_cfa_offset \bytes
-.endm
-
-.macro SHRINK bytes
-	addq $\bytes, %rsp
-	.cfi_adjust_cfa_offset -\bytes
-.endm
-
 /* Begins with rdi and rsi saved. */
 .macro GO_ON number
 	movq __pcce_context_real + 8 * \number(%rip), %rax

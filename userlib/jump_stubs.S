@@ -22,26 +22,11 @@
 #include <cet.h>
 #include "asm.h"
 
-#define NEW_ID 128
-#define KIND_JUMP 0xfff2000000000000
-#define KIND_JUMP2 0xfff3000000000000
 
 #define JUMP_RECORD 1
 #define JUMP_DIRECT 2
 
-#define RESTORING 3
-#define JUMPING 4
 
-
-.macro GROW bytes
-	subq $\bytes, %rsp
-	.cfi_adjust_cfa_offset \bytes
-.endm
-
-.macro SHRINK bytes
-	addq $\bytes, %rsp
-	.cfi_adjust_cfa_offset -\bytes
-.endm
 
 .macro GO_ON number
 	movq __pcce_jump_real + 8 * \number(%rip), %rax

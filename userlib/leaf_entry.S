@@ -17,26 +17,12 @@
  */
 #include "asm.h"
 
-#define NEW_ID 128
-#define KIND_LEAF 0xfff5000000000000
-#define KIND_FILL 0xfff4000000000000
 
-#define JUMPING 4
 
 #define FRAME 24
 #define ID 0
 #define EXT 8
 #define POSITION 16
-
-.macro GROW bytes
-	subq $\bytes, %rsp
-	.cfi_adjust_cfa_offset \bytes
-.endm
-
-.macro SHRINK bytes
-	addq $\bytes, %rsp
-	.cfi_adjust_cfa_offset -\bytes
-.endm
 
 	.text
 	.p2align 4

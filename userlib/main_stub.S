@@ -6,9 +6,6 @@
 #include <cet.h>
 #include "asm.h"
 
-#define PAGE_BASE 112
-#define MARK 0xffff000000000000
-#define RESTORING 3
 
 	.text
 	.p2align 4
@@ -20,12 +17,7 @@ __pcce_main_unwound:
 	.cfi_undefined %rip
 	_CET_ENDBR
 	PAGE_OFFSET %rcx
-	movq $0, %fs:PAGE_OFF(%rcx) /* and place */
-	movq $0, %fs:PAGE_BASE(%rcx)
-	movabsq $MARK, %rdx
-	movq %rdx, %fs:PAGE_BASE + 8(%rcx)
-	movq $0, %fs:PAGE_ID(%rcx)
-	movq $0, %fs:PAGE_EXT(%rcx)
+	EMPTY_STACK rcx, rdx
 	notrack jmp *__pcce_main_landing(%rip)
 .Lend:
 	.cfi_endproc

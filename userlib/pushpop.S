@@ -33,15 +33,9 @@
 #include "asm.h"
 
 /* As in abi.h; tests/runtime/test_pushpop.c fails where these differ. */
-#define NEW_ID 128 /* of the entry at off */
-#define NEW_SITE 136
 #define COUNT_MAX 0xffef
 #define ID_LOST 0xc000000000000000
 
-#define NOTHING 0
-#define CLAIMED 1
-#define PUSHED 2
-#define RESTORING 3
 
 
 .macro FUNCTION name

@@ -23,7 +23,6 @@
  */
 #include "asm.h"
 
-#define PAGE_ENTRY 128
 #define UC_R11 64  /* offsetof(ucontext_t, uc_mcontext.gregs[REG_R11]) */
 #define UC_RIP 168 /* ... [REG_RIP] */
 #define NR_rt_sigreturn 15
@@ -62,17 +61,17 @@ __pcce_signal_entry:
 	mov	%fs:PAGE_OFF(%rbx), %ecx
 	addl	$32, %fs:PAGE_OFF(%rbx)
 	add	%rbx, %rcx
-	mov	%r12, %fs:PAGE_ENTRY(%rcx)
+	mov	%r12, %fs:NEW_ID(%rcx)
 	mov	$0xfff0000000000000, %rax	/* PCCE_COUNT_SIGNAL */
 	or	UC_RIP(%rdx), %rax
-	mov	%rax, %fs:PAGE_ENTRY+8(%rcx)
-	mov	%r13, %fs:PAGE_ENTRY+16(%rcx)
+	mov	%rax, %fs:NEW_ID+8(%rcx)
+	mov	%r13, %fs:NEW_ID+16(%rcx)
 	mov	UC_R11(%rdx), %rax
 	shl	$16, %rax
 	shr	$16, %rax
 	mov	$0xfff1000000000000, %r8	/* PCCE_COUNT_SIGNAL2 */
 	or	%r8, %rax
-	mov	%rax, %fs:PAGE_ENTRY+24(%rcx)
+	mov	%rax, %fs:NEW_ID+24(%rcx)
 	movq	$0, %fs:PAGE_EXT(%rbx)
 	lea	__pcce_signal_handlers(%rip), %rax
 	movslq	%edi, %rcx

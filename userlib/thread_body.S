@@ -15,9 +15,6 @@
 #include <cet.h>
 #include "asm.h"
 
-#define RESTORING 3
-#define PAGE_BASE 112
-#define MARK 0xffff000000000000 /* PCCE_MARK_WORD */
 
 /* struct thread_unwind, in interpose_thread.c */
 #define REAL_SETJMP 0
@@ -68,12 +65,7 @@ __pcce_thread_body:
 	.cfi_restore_state
 .Lunwound:
 	PAGE_OFFSET %rax
-	movq $0, %fs:PAGE_OFF(%rax) /* and place */
-	movq $0, %fs:PAGE_BASE(%rax)
-	movabsq $MARK, %rcx
-	movq %rcx, %fs:PAGE_BASE + 8(%rax)
-	movq $0, %fs:PAGE_ID(%rax)
-	movq $0, %fs:PAGE_EXT(%rax)
+	EMPTY_STACK rax, rcx
 	movq %rsp, %rdi
 	call *NEXT(%rbx)
 .Lend:
