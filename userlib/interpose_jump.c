@@ -24,6 +24,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 #include "internal.h"
+#include "jmp_buf.h"
 #include "syscall.h"
 
 #ifndef RTLD_NEXT
@@ -157,15 +158,6 @@ HIDDEN void __pcce_jump_keep(uint64_t sp, uint64_t pc)
 	}
 }
 
-/* A register as setjmp hides it: glibc's PTR_MANGLE, with the guard of its TCB. */
-static uint64_t reveal(uint64_t hidden)
-{
-	uint64_t guard;
-
-	__asm__("movq %%fs:0x30, %0" : "=r"(guard));
-	return (hidden >> 17 | hidden << 47) ^ guard;
-}
-
 HIDDEN int __pcce_jump_find(const uint64_t *jmp_buf, struct jump_state *out)
 {
 	struct jumps *jumps = (struct jumps *)(uintptr_t)pcce_page.jumps;
@@ -173,8 +165,8 @@ HIDDEN int __pcce_jump_find(const uint64_t *jmp_buf, struct jump_state *out)
 
 	if (!jumps)
 		return JUMP_NOTHING;
-	sp = reveal(jmp_buf[6]);
-	pc = reveal(jmp_buf[7]);
+	sp = jmp_buf_reveal(jmp_buf[JMP_BUF_SP]);
+	pc = jmp_buf_reveal(jmp_buf[JMP_BUF_PC]);
 	for (volatile struct jump *j = set_of(jumps, sp, pc), *end = j + WAYS; j < end; j++) {
 		uint64_t used = j->used;
 		int how;

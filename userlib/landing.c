@@ -27,15 +27,13 @@
 #include <unwind.h>
 #include "internal.h"
 #include "landing.h"
-#include "segments.h"
+#include "segment_moves.h"
 
 #ifndef RTLD_NEXT
 #define RTLD_NEXT ((void *)-1L)
 #endif
 
 #define HIDDEN __attribute__((visibility("hidden")))
-
-extern __thread struct pcce_page pcce_page __attribute__((tls_model("initial-exec")));
 
 HIDDEN uint64_t __pcce_landing_finish(unsigned int i);
 HIDDEN void __pcce_set_ip(struct _Unwind_Context *frame, uint64_t ip);
@@ -174,43 +172,28 @@ struct cursor {
 	bool empty, special, unknown;
 };
 
-static uint64_t position_now(void)
-{
-	return *(const volatile __u64 *)&pcce_page.position;
-}
-
-static const struct pcce_segment *stored(uint32_t number)
-{
-	const struct pcce_segment *area = (const struct pcce_segment *)(uintptr_t)pcce_page.area;
-
-	return area && number < PCCE_AREA_SEGMENTS && area[number].generation ? area + number : NULL;
-}
-
 static bool read_entry(uint32_t number, uint32_t index, struct pcce_entry *out)
 {
 	uint64_t position;
 
 	/* A handler in between may have moved what the other half holds. */
 	do {
-		uint32_t current, place;
 		const volatile struct pcce_entry *e;
 		const struct pcce_segment *s;
 
-		position = position_now();
-		place = (uint32_t)(position >> 32);
-		current = place >> PCCE_PLACE_SHIFT;
-		if (number == current || (number + 1 == current && (place & PCCE_PLACE_HELD) == PCCE_PLACE_KEPT)) {
-			e = (const volatile struct pcce_entry *)((const char *)pcce_page.entry +
-								 (number & 1 ? PCCE_OFF_HALF : 0));
+		position = *current();
+		if (number == number_of(position) ||
+		    (number + 1 == number_of(position) && held(position) == PCCE_PLACE_KEPT)) {
+			e = (const volatile struct pcce_entry *)half(start_of_half(number)) + 1;
 		} else {
 			s = stored(number);
-			if (!s)
+			if (!s || !s->generation)
 				return false;
 			e = s->entry;
 		}
 		out->id = e[index].id;
 		out->site = e[index].site;
-	} while (position != position_now());
+	} while (position != *current());
 	return true;
 }
 
@@ -262,11 +245,11 @@ static void take(struct cursor *c)
 
 static bool cursor_begin(struct cursor *c)
 {
-	uint64_t position = position_now();
+	uint64_t position = *current();
 	uint32_t used = (uint32_t)position & PCCE_OFF_USED;
 
 	*c = (struct cursor){
-		.number = (uint32_t)(position >> 32) >> PCCE_PLACE_SHIFT,
+		.number = number_of(position),
 		.left = used / sizeof(struct pcce_entry),
 	};
 	if (used > PCCE_OFF_FULL)
@@ -380,9 +363,9 @@ static uint64_t lead(const struct unwinder *u, struct _Unwind_Context *frame, ui
 			if (l) {
 				l->pad = pad;
 				l->call = w.ip;
-				l->position = w.stack.left * sizeof(struct pcce_entry) |
-					      (w.stack.number & 1 ? PCCE_OFF_HALF : 0) |
-					      (uint64_t)w.stack.number << (32 + PCCE_PLACE_SHIFT);
+				l->position = word_of(start_of_half(w.stack.number) +
+							      w.stack.left * (uint32_t)sizeof(struct pcce_entry),
+						      w.stack.number, 0);
 				l->word = w.stack.top.site;
 				*(volatile __u64 *)&pcce_page.ext = PCCE_EXT_CHANGING;
 				return (uint64_t)__pcce_landing_stubs + (uint64_t)(l - __pcce_landings) * LANDING_STUB;

@@ -15,12 +15,11 @@
 #include <pthread.h>
 #include <unistd.h>
 #include "internal.h"
+#include "jmp_buf.h"
 #include "syscall.h"
 
 #define HIDDEN __attribute__((visibility("hidden")))
 
-#define JB_RSP 6
-#define JB_PC 7
 #define FRAME_MAX 4096
 
 extern void __pthread_register_cancel(__pthread_unwind_buf_t *);
@@ -28,25 +27,6 @@ extern void __pthread_unregister_cancel(__pthread_unwind_buf_t *);
 
 extern HIDDEN const char __pcce_main_unwound[];
 HIDDEN uint64_t __pcce_main_landing; /* read by main_stub.S */
-
-static uint64_t guard(void)
-{
-	uint64_t value;
-
-	__asm__("movq %%fs:0x30, %0" : "=r"(value));
-	return value;
-}
-
-static uint64_t plain(uint64_t word)
-{
-	return (word >> 17 | word << 47) ^ guard();
-}
-
-static uint64_t disguised(uint64_t word)
-{
-	word ^= guard();
-	return word << 17 | word >> 47;
-}
 
 static __pthread_unwind_buf_t *outer(const __pthread_unwind_buf_t *buf)
 {
@@ -70,8 +50,8 @@ void main_exit_prepare(void)
 		outermost = outer(outermost);
 	done = true;
 	words = (uint64_t *)outermost->__cancel_jmp_buf;
-	if ((uint64_t)outermost - plain(words[JB_RSP]) >= FRAME_MAX)
+	if ((uint64_t)outermost - jmp_buf_reveal(words[JMP_BUF_SP]) >= FRAME_MAX)
 		return;
-	__pcce_main_landing = plain(words[JB_PC]);
-	words[JB_PC] = disguised((uint64_t)__pcce_main_unwound);
+	__pcce_main_landing = jmp_buf_reveal(words[JMP_BUF_PC]);
+	words[JMP_BUF_PC] = jmp_buf_hide((uint64_t)__pcce_main_unwound);
 }
