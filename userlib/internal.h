@@ -56,7 +56,11 @@ void pcce_thread_end(void);
 struct pcce_thread *pcce_thread_self(void);
 void pcce_debug(const char *text, long value);
 
+/* There with ThreadSanitizer only. */
+extern void __tsan_init(void) __attribute__((weak, visibility("default")));
+
 /* registry.c */
+void registry_init(void);
 void registry_add(struct pcce_thread *t);
 void registry_remove(struct pcce_thread *t);
 void registry_lock(void);

@@ -14,19 +14,34 @@
  * well as in dynamic ones.  A handler of the program's own for the self sampler's
  * signal ends sampling, and is installed.
  *
+ * Another sigaction may stand between ours and the C library's: a sanitizer's or a preloaded library's.  It gets the
+ * program's call unchanged, and whatever it has told the kernel then is what our entry calls. So ours is the first to
+ * see a signal, and ThreadSanitizer, say, calls the program's handler when it finds it safe.  Between its work and ours
+ * the handler is the kernel's without our entry; the calling thread has its signals blocked meanwhile.
+ *
  * Handlers set by a raw system call, or before the runtime was there, are not seen;
  * samples in them fail the decoder's checks where the difference can be told.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include "internal.h"
+#include "syscall.h"
+
+#ifndef RTLD_NEXT
+#define RTLD_NEXT ((void *)-1L)
+#endif
 
 #define PUBLIC __attribute__((visibility("default")))
 #define ALIAS(name) __attribute__((alias(name), visibility("default"), nothrow, leaf))
 
-extern int __sigaction(int sig, const struct sigaction *act, struct sigaction *old);
+typedef int sigaction_fn(int sig, const struct sigaction *act, struct sigaction *old);
+
+extern sigaction_fn __sigaction;
+extern sigaction_fn __interceptor_sigaction __attribute__((weak)); /* a sanitizer's, which may be linked statically */
+extern void *dlsym(void *, const char *) __attribute__((weak));
 extern void __pcce_signal_entry(int sig, siginfo_t *info, void *context) __attribute__((visibility("hidden")));
 
 /* Written by sigaction, read by signal_entry.S: aligned words, no lock. */
@@ -40,6 +55,53 @@ static bool is_function(void (*handler)(int))
 	return handler != SIG_DFL && handler != SIG_IGN && handler != SIG_ERR;
 }
 
+/* The next sigaction behind ours: the C library's, but for an interposer's. */
+static sigaction_fn *next_sigaction(void)
+{
+	static sigaction_fn *found;
+	sigaction_fn *next = __atomic_load_n(&found, __ATOMIC_RELAXED);
+
+	if (!next) {
+		next = __interceptor_sigaction ? __interceptor_sigaction
+		       : dlsym		       ? (sigaction_fn *)(uintptr_t)dlsym(RTLD_NEXT, "sigaction")
+					       : NULL;
+		if (!next)
+			next = __sigaction;
+		__atomic_store_n(&found, next, __ATOMIC_RELAXED);
+	}
+	return next;
+}
+
+/* Early, since a program may call sigaction() in a handler, where dlsym() is not allowed. */
+__attribute__((constructor(101))) static void construct(void)
+{
+	int saved_errno = errno;
+
+	next_sigaction();
+	errno = saved_errno;
+}
+
+static int through_interposer(sigaction_fn *interposer, int sig, const struct sigaction *act, struct sigaction *old)
+{
+	struct sigaction installed;
+	void (*handler_before)(int) = __pcce_signal_handlers[sig];
+	uint64_t all = ~0ULL, mask;
+	int ret;
+
+	raw_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask, sizeof(mask));
+	ret = interposer(sig, act, old);
+	if (ret == 0 && act && __sigaction(sig, NULL, &installed) == 0 && is_function(installed.sa_handler) &&
+	    installed.sa_sigaction != __pcce_signal_entry) {
+		__pcce_signal_handlers[sig] = installed.sa_handler;
+		installed.sa_sigaction = __pcce_signal_entry;
+		__sigaction(sig, &installed, NULL);
+	}
+	raw_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
+	if (ret == 0 && old && old->sa_sigaction == __pcce_signal_entry)
+		old->sa_handler = handler_before;
+	return ret;
+}
+
 PUBLIC int sigaction(int sig, const struct sigaction *restrict act, struct sigaction *restrict old)
 {
 	struct sigaction ours, before;
@@ -47,10 +109,13 @@ PUBLIC int sigaction(int sig, const struct sigaction *restrict act, struct sigac
 	int ret;
 
 	if (sig <= 0 || sig >= NSIG)
-		return __sigaction(sig, act, old);
+		return next_sigaction()(sig, act, old);
+	if (act && is_function(act->sa_handler))
+		self_signal_taken(sig);
+	if (next_sigaction() != __sigaction)
+		return through_interposer(next_sigaction(), sig, act, old);
 	handler_before = __pcce_signal_handlers[sig];
 	if (act && is_function(act->sa_handler)) {
-		self_signal_taken(sig);
 		ours = *act;
 		ours.sa_sigaction = __pcce_signal_entry;
 		if (act->sa_sigaction != __pcce_signal_entry)

@@ -12,6 +12,9 @@
  * a member out of an archive; mq_notify() does: its own member needs
  * __pthread_create in libc.a, and in libc.so it is a name like any other.
  *
+ * A sanitizer's pthread_create() has a second name, which finds it also where it is linked statically
+ * (-static-libasan).
+ *
  * The creator's context goes to the new thread with its arguments (origin.c).
  *
  * Stacks.  A thread's TLS lies on its stack, and the page with its alignment
@@ -40,6 +43,11 @@ __attribute__((used)) static int (*const wanted)() = mq_notify;
 typedef int create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
 extern create_fn __pthread_create __attribute__((weak));
+extern create_fn __interceptor_pthread_create __attribute__((weak));
+
+/* ThreadSanitizer's own record of calls, in which our caller would be missing where a thread was created. */
+extern void __tsan_func_entry(void *caller) __attribute__((weak, visibility("default")));
+extern void __tsan_func_exit(void) __attribute__((weak, visibility("default")));
 extern void *dlsym(void *, const char *) __attribute__((weak));
 
 /* What pthread_cleanup_push() and pthread_cleanup_pop() of <pthread.h> call; strong references, so that a static
@@ -79,9 +87,10 @@ static create_fn *real_create(void)
 	create_fn *real = __atomic_load_n(&found, __ATOMIC_RELAXED);
 
 	if (!real) {
-		real = __pthread_create ? __pthread_create
-		       : dlsym		? (create_fn *)(uintptr_t)dlsym(RTLD_NEXT, "pthread_create")
-					: NULL;
+		real = __interceptor_pthread_create ? __interceptor_pthread_create
+		       : __pthread_create	    ? __pthread_create
+		       : dlsym			    ? (create_fn *)(uintptr_t)dlsym(RTLD_NEXT, "pthread_create")
+						    : NULL;
 		__atomic_store_n(&found, real, __ATOMIC_RELAXED);
 	}
 	return real;
@@ -95,26 +104,32 @@ static void *run_c11(void *p)
 	return (void *)(intptr_t)start->routine.c11(start->arg);
 }
 
+/* A setjmp of our own (jump_stubs.S) is not meant; in a static program there is none. */
+typedef int setjmp_fn();
+static setjmp_fn *real_setjmp(void)
+{
+	static setjmp_fn *found;
+	setjmp_fn *real = __atomic_load_n(&found, __ATOMIC_RELAXED);
+
+	if (!real) {
+		real = dlsym ? (setjmp_fn *)(uintptr_t)dlsym(RTLD_NEXT, "__sigsetjmp") : NULL;
+		if (!real)
+			real = __sigsetjmp;
+		__atomic_store_n(&found, real, __ATOMIC_RELAXED);
+	}
+	return real;
+}
+
 static void *start_thread(void *p)
 {
-	/* A setjmp of our own (jump_stubs.S) is not meant; in a static program there is none. */
-	static int (*found)();
-	int (*real_setjmp)() = __atomic_load_n(&found, __ATOMIC_RELAXED);
 	struct thread_unwind libc = {
+		.real_setjmp = real_setjmp(),
 		.add = __pthread_register_cancel,
 		.remove = __pthread_unregister_cancel,
 		.next = __pthread_unwind_next,
 	};
 	struct start start = *(struct start *)p;
 	int saved_errno = errno;
-
-	if (!real_setjmp) {
-		real_setjmp = dlsym ? (int (*)())(uintptr_t)dlsym(RTLD_NEXT, "__sigsetjmp") : NULL;
-		if (!real_setjmp)
-			real_setjmp = __sigsetjmp;
-		__atomic_store_n(&found, real_setjmp, __ATOMIC_RELAXED);
-	}
-	libc.real_setjmp = real_setjmp;
 
 	if (pcce_active)
 		origin_enter(&start.origin);
@@ -144,7 +159,7 @@ static const pthread_attr_t *larger_stack(const pthread_attr_t *attr, pthread_at
 	return copy;
 }
 
-static int create(pthread_t *thread, const pthread_attr_t *attr, const struct start *start)
+static int create(pthread_t *thread, const pthread_attr_t *attr, const struct start *start, void *caller)
 {
 	create_fn *real = real_create();
 	pthread_attr_t copy;
@@ -154,6 +169,8 @@ static int create(pthread_t *thread, const pthread_attr_t *attr, const struct st
 
 	if (!real)
 		return EAGAIN;
+	/* Before threads look for it: race detectors cannot know that their finding it together would not matter. */
+	real_setjmp();
 	main_exit_prepare();
 	passed = malloc(sizeof(*passed) + room * sizeof(*passed->entries));
 	if (!passed)
@@ -161,7 +178,11 @@ static int create(pthread_t *thread, const pthread_attr_t *attr, const struct st
 	*passed = *start;
 	if (pcce_active)
 		origin_take(&passed->origin, passed->entries, room);
+	if (__tsan_func_entry)
+		__tsan_func_entry(caller);
 	ret = real(thread, larger_stack(attr, &copy), start_thread, passed);
+	if (__tsan_func_exit)
+		__tsan_func_exit();
 	if (ret != 0)
 		free(passed);
 	return ret;
@@ -179,7 +200,7 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *thread, con
 
 		return real ? real(thread, attr, routine, arg) : EAGAIN;
 	}
-	ret = create(thread, attr, &start);
+	ret = create(thread, attr, &start, __builtin_return_address(0));
 	errno = saved_errno;
 	return ret;
 }
@@ -193,7 +214,7 @@ __attribute__((visibility("default"))) int thrd_create(thrd_t *thread, thrd_star
 	int ret;
 
 	pcce_runtime_init();
-	ret = create(thread, NULL, &start);
+	ret = create(thread, NULL, &start, __builtin_return_address(0));
 	errno = saved_errno;
 	switch (ret) {
 	case 0:

@@ -22,18 +22,26 @@
  * Two locks: list_lock for a change of the list, held for a few instructions, and
  * grace_lock for one grace period at a time. A thread that begins never waits for a
  * walk. Readers take neither.
+ *
+ * They are C11's, which the C library keeps to itself. What stands in front of pthread_mutex_lock() is not to see them: ThreadSanitizer
+ * would take it that all that a thread has done comes before all that later ones do, and find no race between them.
  */
 #include <errno.h>
-#include <pthread.h>
+#include <threads.h>
 #include <time.h>
 #include "internal.h"
 #include "syscall.h"
 
 static CDS_LIST_HEAD(threads);
-static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t grace_lock = PTHREAD_MUTEX_INITIALIZER;
+static mtx_t list_lock, grace_lock;
 static unsigned int turn;
 static unsigned long readers[2];
+
+void registry_init(void)
+{
+	mtx_init(&list_lock, mtx_plain);
+	mtx_init(&grace_lock, mtx_plain);
+}
 
 static unsigned int read_lock(void)
 {
@@ -52,7 +60,7 @@ static void wait_for_readers(void)
 {
 	const struct timespec pause = {.tv_nsec = 50000};
 
-	pthread_mutex_lock(&grace_lock);
+	mtx_lock(&grace_lock);
 	for (int round = 0; round < 2; round++) {
 		unsigned int i = turn;
 
@@ -60,37 +68,37 @@ static void wait_for_readers(void)
 		while (__atomic_load_n(&readers[i], __ATOMIC_SEQ_CST))
 			raw_syscall2(SYS_nanosleep, &pause, NULL);
 	}
-	pthread_mutex_unlock(&grace_lock);
+	mtx_unlock(&grace_lock);
 }
 
 void registry_add(struct pcce_thread *t)
 {
-	pthread_mutex_lock(&list_lock);
+	mtx_lock(&list_lock);
 	cds_list_add_rcu(&t->node, &threads);
 	t->listed = true;
-	pthread_mutex_unlock(&list_lock);
+	mtx_unlock(&list_lock);
 }
 
 void registry_remove(struct pcce_thread *t)
 {
 	if (!t->listed)
 		return;
-	pthread_mutex_lock(&list_lock);
+	mtx_lock(&list_lock);
 	cds_list_del_rcu(&t->node);
 	t->listed = false;
-	pthread_mutex_unlock(&list_lock);
+	mtx_unlock(&list_lock);
 	wait_for_readers();
 }
 
 /* Around fork(): the child must find the list whole. */
 void registry_lock(void)
 {
-	pthread_mutex_lock(&list_lock);
+	mtx_lock(&list_lock);
 }
 
 void registry_unlock(void)
 {
-	pthread_mutex_unlock(&list_lock);
+	mtx_unlock(&list_lock);
 }
 
 /* Under the lock: no thread begins or ends meanwhile. */
@@ -98,11 +106,11 @@ void registry_each(void (*visit)(struct pcce_thread *t, void *arg), void *arg)
 {
 	struct pcce_thread *t;
 
-	pthread_mutex_lock(&list_lock);
+	mtx_lock(&list_lock);
 	cds_list_for_each_entry (t, &threads, node) {
 		visit(t, arg);
 	}
-	pthread_mutex_unlock(&list_lock);
+	mtx_unlock(&list_lock);
 }
 
 /* In the child, where only self lives on.  dead() is called for all others; their
@@ -119,8 +127,7 @@ void registry_after_fork(struct pcce_thread *self, void (*dead)(struct pcce_thre
 	CDS_INIT_LIST_HEAD(&threads);
 	if (self->listed)
 		cds_list_add_rcu(&self->node, &threads);
-	pthread_mutex_init(&list_lock, NULL);
-	pthread_mutex_init(&grace_lock, NULL);
+	registry_init();
 	turn = 0;
 	readers[0] = 0;
 	readers[1] = 0;

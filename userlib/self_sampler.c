@@ -595,7 +595,9 @@ void self_start(void)
 	}
 	entry_point = getauxval(AT_ENTRY);
 	if (want_verify) {
-		if (dlsym && !__pthread_create) /* not in a static program */
+		/* Not in a static program; nor with ThreadSanitizer, whose view of the locks that an unwinder takes is
+		 * not for handlers. */
+		if (dlsym && !__pthread_create && !__tsan_init)
 			unwind = (verify_unwind_fn *)(uintptr_t)dlsym(RTLD_DEFAULT, VERIFY_UNWIND);
 		if (!unwind)
 			set_flag(PCCE_SELF_NO_UNWINDER);

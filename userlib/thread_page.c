@@ -12,7 +12,9 @@
  *   end     the destructor of a thread-specific key: after a return from the start
  *	     routine, pthread_exit() and cancellation alike.  It asks to be called
  *	     again until the last round, so that the program's own destructors still
- *	     run under an announced page.
+ *	     run under an announced page.  With ThreadSanitizer until the last but one:
+ *	     in the last it takes a thread for gone and fails if that thread, or a
+ *	     sample in it, calls anything that it watches, as clocks.
  *   fork    the child's one thread keeps its context; its tid and the registry are
  *	     made right.  After _Fork() and vfork() nothing is done: such a child
  *	     may call nothing but async-signal-safe functions until its exec.
@@ -132,9 +134,9 @@ void pcce_thread_end(void)
 static void on_thread_end(void *round)
 {
 	int saved_errno = errno;
-	long n = (long)round;
+	long n = (long)round, last = PTHREAD_DESTRUCTOR_ITERATIONS - (__tsan_init ? 1 : 0);
 
-	if (n < PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(end_key, (void *)(n + 1)) == 0) {
+	if (n < last && pthread_setspecific(end_key, (void *)(n + 1)) == 0) {
 		errno = saved_errno;
 		return;
 	}
@@ -182,6 +184,7 @@ static void init(void)
 		return;
 	pcce_active = true;
 	debug = !getauxval(AT_SECURE) && getenv("PCCE_DEBUG") != NULL;
+	registry_init();
 	end_key_valid = pthread_key_create(&end_key, on_thread_end) == 0;
 	if (!end_key_valid)
 		pcce_debug("no thread-specific key left: ended threads stay in the registry", 0);

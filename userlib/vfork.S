@@ -8,6 +8,9 @@
  * The return address goes into one, too, as the child overwrites its place on
  * the stack (the same trick as in the C library).
  *
+ * Sanitizers have a vfork of their own.  AddressSanitizer's cleans up what it has noted about the child's frames in the stack;
+ * we have it do that.  ThreadSanitizer's is fork(): a child in the memory of a process that it watches would confuse it.
+ *
  * From the return of the system call to the last store the state may be the child's:
  * marked as not decodable.
  */
@@ -15,12 +18,17 @@
 
 #define NR_vfork 58
 
+	.weak	__tsan_init
+	.weak	__asan_handle_vfork
+
 	.text
 	.p2align 4
 	.globl	vfork
 	.type	vfork, @function
 vfork:
 	.cfi_startproc
+	cmpq	$0, __tsan_init@GOTPCREL(%rip)
+	jne	fork@PLT
 	PAGE_OFFSET %rax
 	mov	%fs:PAGE_ID(%rax), %r8
 	mov	%fs:PAGE_EXT(%rax), %r9
@@ -55,6 +63,18 @@ vfork:
 	PAGE_OFFSET %rsi
 	mov	%r9, %fs:PAGE_EXT(%rsi)
 .Ldone:
+	mov	__asan_handle_vfork@GOTPCREL(%rip), %rdx
+	test	%rdx, %rdx
+	jz	2f
+	test	%rax, %rax
+	jz	2f
+	push	%rax
+	.cfi_adjust_cfa_offset 8
+	mov	%rsp, %rdi
+	call	*%rdx
+	pop	%rax
+	.cfi_adjust_cfa_offset -8
+2:
 	cmp	$-4095, %rax
 	jae	1f
 	ret
