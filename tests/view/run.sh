@@ -237,6 +237,26 @@ shows "one event" '^6 of 41 samples'
 keys t Enter v Enter
 shows "all again" '^41 samples'
 keys q
+cflags=$(pcce-config --cflags) ldflags=$(pcce-config --ldflags)
+# shellcheck disable=SC2086 # lists of flags
+check "threads with origins" sh -c "$CC -O2 -g -pthread $cflags '$top/tests/workloads/origins.c' $ldflags -o origins && pcce-record -q -b self -F 1000 -o origins.data -- ./origins"
+start "pcce-report -i origins.data" 100 30
+shows "their contexts" 'burn'
+keys t
+shows "what created a thread" 'origins  thread [0-9]* of process [0-9]* *main > start_a  origins.c:[0-9]*$'
+shows "of a long chain its end" ' …[^ ]* .* > create_inner  origins.c:[0-9]*$'
+keys q q
+start "pcce-report -i origins.data" 60 30
+shows "in a narrow terminal" 'burn'
+keys t
+shows "... the end of it" ' thread [0-9]* of process [0-9]* *….*:[0-9]*$'
+for ((i = 0; i < 30; i++)); do
+	keys j
+	capture
+	grep -q '^created by ' screen && break
+done
+shows "... and more of the current one's in the last line" '^created by .* > '
+keys q q
 start "pcce-report -i threads.data --comm=worker --time=,30ms"
 shows "what the command line selects" '^10 of 41 samples'
 keys q

@@ -86,28 +86,40 @@ static int update(struct view *v)
 	return r;
 }
 
+/* The user's choice; n: none. */
+static int choose(const struct view_choice *c, size_t n, const char *title, const char *note, size_t *at)
+{
+	struct view_item *items = malloc((n + 1) * sizeof(*items));
+
+	if (!items)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		items[i] = (struct view_item){c[i].text, c[i].origin};
+	*at = view_choose(title, note, items, n);
+	free(items);
+	return 0;
+}
+
 static int choose_thread(struct view *v)
 {
 	size_t n, at;
 	struct view_choice *c = view_model_threads(&v->m, &n);
-	char **items = c ? malloc((n + 1) * sizeof(*items)) : NULL;
-	int r = items ? 0 : -ENOMEM;
+	bool origins = false;
+	int r;
 
-	for (size_t i = 0; i < n && !r; i++)
-		items[i] = c[i].text;
-	if (!r) {
-		at = view_choose("   samples  of which threads?", items, n, 0);
-		if (at < n) {
-			v->m.has_thread = c[at].has_thread;
-			v->m.has_comm = c[at].has_comm;
-			v->m.comm = c[at].comm;
-			memcpy(v->m.thread, c[at].thread, sizeof(v->m.thread));
-			r = update(v);
-		}
+	if (!c)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		origins |= c[i].origin != NULL;
+	r = choose(c, n, "   samples  of which threads?", origins ? "created by" : NULL, &at);
+	if (!r && at < n) {
+		v->m.has_thread = c[at].has_thread;
+		v->m.has_comm = c[at].has_comm;
+		v->m.comm = c[at].comm;
+		memcpy(v->m.thread, c[at].thread, sizeof(v->m.thread));
+		r = update(v);
 	}
-	free(items);
-	if (c)
-		view_choices_free(c, n);
+	view_choices_free(c, n);
 	return r;
 }
 
@@ -115,24 +127,21 @@ static int choose_event(struct view *v)
 {
 	size_t n, at;
 	struct view_choice *c = view_model_events(&v->m, &n);
-	char **items = c ? malloc((n + 1) * sizeof(*items)) : NULL;
-	int r = items ? 0 : -ENOMEM;
+	int r = 0;
 
-	for (size_t i = 0; i < n && !r; i++)
-		items[i] = c[i].text;
-	if (!r && n <= 2) {
+	if (!c)
+		return -ENOMEM;
+	if (n <= 2) {
 		view_say(v, "There is one event only");
-	} else if (!r) {
-		at = view_choose("   samples  of which event?", items, n, 0);
-		if (at < n) {
+	} else {
+		r = choose(c, n, "   samples  of which event?", NULL, &at);
+		if (!r && at < n) {
 			v->m.has_event = c[at].has_event;
 			v->m.event = c[at].event;
 			r = update(v);
 		}
 	}
-	free(items);
-	if (c)
-		view_choices_free(c, n);
+	view_choices_free(c, n);
 	return r;
 }
 
@@ -258,8 +267,6 @@ static int ask_search(struct view *v)
 	view_set_search(v, v->search);
 	return search(v, false);
 }
-
-/* ---- source ------------------------------------------------------------------------------ */
 
 /* ---- other pages ----------------------------------------------------------------------- */
 

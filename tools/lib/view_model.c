@@ -235,8 +235,10 @@ static int by_samples(const void *a, const void *b)
 
 void view_choices_free(struct view_choice *c, size_t n)
 {
-	for (size_t i = 0; c && i < n; i++)
+	for (size_t i = 0; c && i < n; i++) {
 		free(c[i].text);
+		free(c[i].origin);
+	}
 	free(c);
 }
 
@@ -268,6 +270,22 @@ static bool is_first_event(const struct view_model *m, size_t stream)
 
 		if (x->comm == s->comm && x->pid == s->pid && x->tid == s->tid && m->stream_samples[i])
 			return false;
+	}
+	return true;
+}
+
+/* What created the thread of a choice, as pcce-report --format=threads tells it. */
+static bool find_origin(const struct profile *p, struct view_choice *c)
+{
+	for (size_t i = 0; i < threads_count(p->threads); i++) {
+		const struct thread *t = threads_get(p->threads, i);
+
+		if (t->pid != c->thread[0] || t->tid != c->thread[1])
+			continue;
+		if (!t->origin && t->tid == t->pid)
+			return true;
+		c->origin = t->origin ? format_origin(p, t) : strdup("[unknown]");
+		return c->origin != NULL;
 	}
 	return true;
 }
@@ -331,7 +349,8 @@ struct view_choice *view_model_threads(const struct view_model *m, size_t *n)
 		if (k < names)
 			good = name_choice(&c[k], "%s (%u threads)", comm, c[k].thread[0]);
 		else
-			good = name_choice(&c[k], "%s  thread %u of process %u", comm, c[k].thread[1], c[k].thread[0]);
+			good = name_choice(&c[k], "%s  thread %u of process %u", comm, c[k].thread[1], c[k].thread[0]) &&
+			       find_origin(p, &c[k]);
 	}
 	*n = threads;
 	if (good) {

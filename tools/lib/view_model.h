@@ -53,6 +53,7 @@ void view_model_describe(const struct view_model *m, char *buffer, size_t size);
 /* What can be chosen: threads and names, or events. Texts are malloc'ed; NULL: no memory. */
 struct view_choice {
 	char *text;
+	char *origin; /* of a thread: what created it; NULL: nothing did */
 	bool has_thread, has_comm, has_event;
 	uint32_t thread[2], comm, event;
 	uint64_t samples;

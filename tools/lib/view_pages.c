@@ -24,7 +24,7 @@ const char view_help[] = "Moving\n"
 			 "  x                    no contexts with a function that matches; empty: all\n"
 			 "  z  Z                 only what is under this function; back\n"
 			 "Which samples\n"
-			 "  t  v                 of one thread or name; of one event\n"
+			 "  t  v                 of one thread (and what created it) or name; of one event\n"
 			 "How it is shown\n"
 			 "  s                    order: total, self, name\n"
 			 "  p  F                 numbers or percentages; of what is selected or of all\n"
@@ -41,35 +41,95 @@ const char view_help[] = "Moving\n"
 			 "A line that stands beside a frame is where that frame is called (callers) or where\n"
 			 "it calls the one above it (callees); by line, where it is itself.\n";
 
-static void draw_page(const char *title, char *const *lines, struct view_list *l, bool cursor)
+static void draw_title(const char *title, struct view_list *l)
 {
-	int width = screen_width();
-
-	erase();
-	screen_rest(0, screen_put(0, 0, width, LOOK_BAR, title), LOOK_BAR);
+	screen_rest(0, screen_put(0, 0, screen_width(), LOOK_BAR, title), LOOK_BAR);
 	l->height = screen_height() > 2 ? (size_t)screen_height() - 2 : 1;
 	view_list_fit(l);
-	for (size_t i = 0; i < l->height && l->top + i < l->n; i++) {
-		bool heading = !cursor && *lines[l->top + i] != ' ';
-
-		screen_put((int)i + 1, 0, width, heading ? LOOK_BOLD : LOOK_PLAIN, lines[l->top + i]);
-		if (cursor && l->top + i == l->at)
-			screen_mark((int)i + 1);
-	}
-	screen_put(screen_height() - 1, 0, width, LOOK_DIM,
-		   cursor		       ? "Enter chooses, q gives up"
-		   : l->top + l->height < l->n ? "Space: more; q: back"
-					       : "q: back");
 }
 
-size_t view_choose(const char *title, char *const *items, size_t n, size_t current)
+static void draw_text(const char *title, char *const *lines, struct view_list *l)
 {
-	struct view_list l = {.n = n, .at = current, .height = 1};
+	erase();
+	draw_title(title, l);
+	for (size_t i = 0; i < l->height && l->top + i < l->n; i++) {
+		const char *line = lines[l->top + i];
+
+		screen_put((int)i + 1, 0, screen_width(), *line != ' ' ? LOOK_BOLD : LOOK_PLAIN, line);
+	}
+	screen_put(screen_height() - 1, 0, screen_width(), LOOK_DIM,
+		   l->top + l->height < l->n ? "Space: more; q: back" : "q: back");
+}
+
+/* ---- choices ----------------------------------------------------------------------- */
+
+#define NOTE_MIN 24 /* columns */
+
+/* Where the notes' column begins: behind the longest text, if that leaves room. */
+static int note_column(const char *title, const struct view_item *items, size_t n)
+{
+	size_t longest = strlen(title), most = screen_width() > NOTE_MIN ? screen_width() - NOTE_MIN : 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (items[i].note && strlen(items[i].text) > longest)
+			longest = strlen(items[i].text);
+	return (int)(longest + 2 < most ? longest + 2 : most);
+}
+
+/* What matters most of a chain of calls stands at its end. */
+static void put_end_of(int y, int x, enum look look, const char *text)
+{
+	int room = screen_width() - x;
+	const char *from = text;
+
+	if (screen_columns(text) > room) {
+		x = screen_put(y, x, screen_width(), look, "…");
+		while (*from && screen_columns(from) > room - 1)
+			do
+				from++;
+			while ((*from & 0xc0) == 0x80);
+	}
+	screen_put(y, x, screen_width(), look, from);
+}
+
+static void draw_choice(const char *title, const char *note, const struct view_item *items, struct view_list *l)
+{
+	int width = screen_width(), last = screen_height() - 1, column = note ? note_column(title, items, l->n) : 0, x;
+	const struct view_item *now = &items[l->at];
+	bool cut = false;
+
+	erase();
+	draw_title(title, l);
+	if (note)
+		screen_put(0, column, width, LOOK_BAR, note);
+	for (size_t i = 0; i < l->height && l->top + i < l->n; i++) {
+		const struct view_item *item = &items[l->top + i];
+
+		x = screen_put((int)i + 1, 0, width, LOOK_PLAIN, item->text);
+		if (item->note) {
+			x = x + 2 > column ? x + 2 : column;
+			put_end_of((int)i + 1, x, LOOK_DIM, item->note);
+			cut |= item == now && screen_columns(item->note) > width - x;
+		}
+		if (l->top + i == l->at)
+			screen_mark((int)i + 1);
+	}
+	if (cut) {
+		x = screen_put(last, 0, width, LOOK_DIM, note);
+		put_end_of(last, screen_put(last, x, width, LOOK_DIM, " "), LOOK_PLAIN, now->note);
+	} else {
+		screen_put(last, 0, width, LOOK_DIM, "Enter chooses, q gives up");
+	}
+}
+
+size_t view_choose(const char *title, const char *note, const struct view_item *items, size_t n)
+{
+	struct view_list l = {.n = n, .height = 1};
 
 	for (;;) {
 		int key;
 
-		draw_page(title, items, &l, true);
+		draw_choice(title, note, items, &l);
 		key = screen_key();
 		if (key == '\r' || key == '\n' || key == KEY_ENTER)
 			return l.at;
@@ -78,6 +138,8 @@ size_t view_choose(const char *title, char *const *items, size_t n, size_t curre
 		view_list_key(&l, key);
 	}
 }
+
+/* ---- texts ------------------------------------------------------------------------- */
 
 /* A text is moved through by its top line: there is no cursor in it. */
 static bool scroll_text(struct view_list *l, int key)
@@ -105,7 +167,7 @@ void view_read(const char *title, const char *text)
 		for (size_t i = 0; i < l.n; i++)
 			lines[i] = strsep(&at, "\n");
 		do {
-			draw_page(title, lines, &l, false);
+			draw_text(title, lines, &l);
 			key = screen_key();
 		} while (scroll_text(&l, key) || key == KEY_RESIZE);
 	}

@@ -5,8 +5,12 @@
 
 #include <stddef.h>
 
-/* The user's choice; n: none. current: where the cursor stands first. */
-size_t view_choose(const char *title, char *const *items, size_t n, size_t current);
+struct view_item {
+	const char *text, *note; /* the note stands in a column of its own, or in the last line if it is long */
+};
+
+/* The user's choice; n: none. The notes' column has the heading note; NULL: no item has one. */
+size_t view_choose(const char *title, const char *note, const struct view_item *items, size_t n);
 /* Until the user has read it. Lines end in newlines. */
 void view_read(const char *title, const char *text);
 

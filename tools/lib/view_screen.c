@@ -144,22 +144,29 @@ static wchar_t as_ascii(wchar_t c)
 	return c < 0x80 ? c : L'?';
 }
 
+/* The next character of a text, as the terminal can show it. */
+static wchar_t next_shown(const unsigned char **s, int *width)
+{
+	wchar_t c = next_character(s);
+
+	if (!state.utf8)
+		c = as_ascii(c);
+	*width = wcwidth(c);
+	if (*width >= 0)
+		return c;
+	*width = 1;
+	return L'?';
+}
+
 int screen_put(int y, int x, int end, enum look look, const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;
 
 	attrset(state.looks[look]);
 	while (*s && x < end && y < LINES) {
-		wchar_t c = next_character(&s);
 		int width;
+		wchar_t c = next_shown(&s, &width);
 
-		if (!state.utf8)
-			c = as_ascii(c);
-		width = wcwidth(c);
-		if (width < 0) {
-			c = L'?';
-			width = 1;
-		}
 		if (x + width > end)
 			break;
 		mvaddnwstr(y, x, &c, 1);
@@ -167,6 +174,18 @@ int screen_put(int y, int x, int end, enum look look, const char *text)
 	}
 	attrset(A_NORMAL);
 	return x;
+}
+
+int screen_columns(const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	int columns = 0, width;
+
+	while (*s) {
+		next_shown(&s, &width);
+		columns += width;
+	}
+	return columns;
 }
 
 void screen_rest(int y, int x, enum look look)

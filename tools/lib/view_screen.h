@@ -17,6 +17,8 @@ int screen_width(void);
 /* Writes text from column x on, up to column `end`; returns the column behind it. The text is UTF-8; on a
  * terminal without, lines and marks become ASCII. */
 int screen_put(int y, int x, int end, enum look look, const char *text);
+/* How many columns a text takes. */
+int screen_columns(const char *text);
 /* Blanks the rest of a line. */
 void screen_rest(int y, int x, enum look look);
 /* Marks a line as the current one. */
