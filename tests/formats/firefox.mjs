@@ -12,22 +12,11 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { test, is, yes } from './verdict.mjs';
+import { test, is, yes, clean, folded, sorted } from './verdict.mjs';
 
 const [program, folder] = process.argv.slice(2);
 process.env.PROFILER_CLI_SESSION_DIR = `${folder}/firefox-sessions`;
 mkdirSync(process.env.PROFILER_CLI_SESSION_DIR);
-
-const clean = name => name.replace(/;/g, ':').replace(/[\0-\x20\x7f]/g, '_');
-const sorted = sums => Object.entries(sums).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
-function folded(file) {
-	const sums = {};
-	for (const line of readFileSync(`${folder}/${file}`, 'utf8').split('\n').filter(Boolean)) {
-		const at = line.lastIndexOf(' ');
-		sums[line.slice(0, at)] = (sums[line.slice(0, at)] || 0) + Number(line.slice(at + 1));
-	}
-	return sums;
-}
 
 const patience = 300; /* seconds, for what takes three on an idle machine */
 const run = (...words) => execFileSync(process.execPath, [program, ...words], { encoding: 'utf8', maxBuffer: 1 << 28, timeout: patience * 1000, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -94,7 +83,7 @@ function contexts(ask) {
 }
 
 await test('firefox profiler: a profile', () => opened('small', ask => {
-	is(sorted(contexts(ask)), sorted(folded('small.folded')), 'contexts');
+	is(sorted(contexts(ask)), sorted(folded(`${folder}/small.folded`)), 'contexts');
 	is(ask('thread', 'list').threads.map(t => [t.name, t.pid, t.tid]), [['demo', '100', 100]], 'threads');
 	/* What pcce-report says of this function is "13.79% 13.79% 12 next<char>; really (demo)". */
 	const all = ask('thread', 'functions', '--thread', 't-0', '--include-idle').functions;
@@ -107,6 +96,6 @@ await test('firefox profiler: a profile', () => opened('small', ask => {
 await test('firefox profiler: many contexts and threads', () => opened('huge', ask => {
 	is(ask('thread', 'list').threads.map(t => t.tid).sort(), [...new Set(readFileSync(`${folder}/huge.jsonl`, 'utf8').split('\n').filter(Boolean)
 		.map(line => JSON.parse(line).tid).filter(Boolean))].sort(), 'threads');
-	is(sorted(contexts(ask)), sorted(folded('huge.folded')), 'contexts');
+	is(sorted(contexts(ask)), sorted(folded(`${folder}/huge.folded`)), 'contexts');
 }));
 console.log('end');

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Checks OpenTelemetry profiles that protoc has decoded to text, NAME.otlp.txt: otlp.mjs FOLDER */
 import { readFileSync } from 'node:fs';
-import { test, is, yes } from './verdict.mjs';
+import { test, is, yes, clean, folded, sorted } from './verdict.mjs';
 
 const folder = process.argv[2];
 const text = file => readFileSync(`${folder}/${file}`, 'utf8');
@@ -30,16 +30,6 @@ function decoded(name) {
 	return open[0];
 }
 const one = (list, what) => (is(list.length, 1, what), list[0]);
-const clean = name => name.replace(/;/g, ':').replace(/[\0-\x20\x7f]/g, '_');
-const sorted = sums => Object.entries(sums).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
-function folded(file) {
-	const sums = {};
-	for (const line of text(file).split('\n').filter(Boolean)) {
-		const at = line.lastIndexOf(' ');
-		sums[line.slice(0, at)] = (sums[line.slice(0, at)] || 0) + Number(line.slice(at + 1));
-	}
-	return sums;
-}
 
 const tables = ['mapping', 'location', 'function', 'link', 'string', 'attribute', 'stack'];
 const zeros = n => '\0'.repeat(n);
@@ -101,7 +91,7 @@ function contexts(profile, select = () => true) {
 	return sums;
 }
 
-await test('otlp: the contexts of folded', () => is(sorted(contexts(read('small'))), sorted(folded('small.folded'))));
+await test('otlp: the contexts of folded', () => is(sorted(contexts(read('small'))), sorted(folded(`${folder}/small.folded`))));
 await test('otlp: what it is of', () => {
 	const p = read('small');
 	is([p.scope, p.type, p.period], ['pcce', ['cpu', 'nanoseconds'], 1e6]);
@@ -117,7 +107,7 @@ await test('otlp: lines, addresses and inlining of frames', () => {
 });
 await test('otlp: many contexts and threads', () => {
 	const p = read('huge'), by = {};
-	is(sorted(contexts(p)), sorted(folded('huge.folded')));
+	is(sorted(contexts(p)), sorted(folded(`${folder}/huge.folded`)));
 	for (const s of p.samples) by[s.attributes['thread.id']] = (by[s.attributes['thread.id']] || 0) + s.value / p.period;
 	const wanted = {};
 	for (const line of text('huge.jsonl').split('\n').filter(Boolean).map(JSON.parse))

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Tests in scripts for node: a line for each, which viewers.sh reads. */
+/* Tests in scripts for node: a line for each, which viewers.sh reads; and what they compare with. */
+import { readFileSync } from 'node:fs';
+
 export async function test(name, body) {
 	try {
 		await body();
@@ -15,3 +17,16 @@ export function is(got, wanted, what = '') {
 export function yes(truth, what) {
 	if (!truth) throw new Error('not so: ' + what);
 }
+
+/* Contexts and their weights: "a;b" to a number. */
+export function folded(file) {
+	const sums = {};
+	for (const line of readFileSync(file, 'utf8').split('\n').filter(Boolean)) {
+		const at = line.lastIndexOf(' ');
+		sums[line.slice(0, at)] = (sums[line.slice(0, at)] || 0) + Number(line.slice(at + 1));
+	}
+	return sums;
+}
+/* A name as folded writes it. */
+export const clean = name => name.replace(/;/g, ':').replace(/[\0-\x20\x7f]/g, '_');
+export const sorted = sums => Object.entries(sums).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));

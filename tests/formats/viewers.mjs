@@ -1,23 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Reads profiles for viewers, and checks what their formats demand: viewers.mjs FOLDER */
 import { readFileSync } from 'node:fs';
-import { test, is, yes } from './verdict.mjs';
+import { test, is, yes, clean, folded, sorted } from './verdict.mjs';
 
 const folder = process.argv[2];
 const text = file => readFileSync(`${folder}/${file}`, 'utf8');
 const json = file => JSON.parse(text(file));
-
-/* Contexts and their weights: "a;b" to a number. */
-function folded(file) {
-	const sums = {};
-	for (const line of text(file).split('\n').filter(Boolean)) {
-		const at = line.lastIndexOf(' ');
-		sums[line.slice(0, at)] = (sums[line.slice(0, at)] || 0) + Number(line.slice(at + 1));
-	}
-	return sums;
-}
-const sorted = sums => Object.entries(sums).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
-const clean = name => name.replace(/;/g, ':').replace(/[\0-\x20\x7f]/g, '_');
 
 /* ---- the Firefox profiler: processed profile format, version 60 ---------------------- */
 
@@ -57,10 +45,10 @@ function firefox(profile) {
 		});
 	return sums;
 }
-await test('firefox: the contexts of folded', () => is(sorted(firefox(json('small.firefox.json'))), sorted(folded('small.folded'))));
+await test('firefox: the contexts of folded', () => is(sorted(firefox(json('small.firefox.json'))), sorted(folded(`${folder}/small.folded`))));
 await test('firefox: those of many threads', () => {
 	const profile = json('huge.firefox.json');
-	is(sorted(firefox(profile)), sorted(folded('huge.folded')));
+	is(sorted(firefox(profile)), sorted(folded(`${folder}/huge.folded`)));
 	is(profile.threads.length, 4);
 });
 await test('firefox: lines, addresses and inlining of frames', () => {
@@ -139,7 +127,7 @@ await test('speedscope: the contexts of folded', () => {
 			sums[path] = (sums[path] || 0) + one.weights[i] / 100000;
 		});
 	}
-	is(sorted(sums), sorted(folded('huge.folded')));
+	is(sorted(sums), sorted(folded(`${folder}/huge.folded`)));
 });
 await test('speedscope: no samples', () => is(json('empty.speedscope.json').profiles, []));
 console.log('end');
