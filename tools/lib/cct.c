@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tools/lib/cct.h"
+#include "tools/lib/slots.h"
 
 #define KEY_BYTES offsetof(struct cct_key, number)
 _Static_assert(KEY_BYTES == 44, "struct cct_key has padding");
@@ -43,7 +44,7 @@ static uint64_t hash_key(const struct cct_key *key)
 static int rehash_keys(struct cct_keys *k)
 {
 	size_t want = k->n_slots ? k->n_slots * 2 : 1024;
-	uint32_t *slots = calloc(want, sizeof(*slots));
+	uint32_t *slots = slots_new(want, sizeof(*slots));
 
 	if (!slots)
 		return -ENOMEM;
@@ -159,7 +160,7 @@ static int rehash(struct cct *t)
 
 	while (t->n * 4 >= want * 3)
 		want *= 2;
-	slots = calloc(want, sizeof(*slots));
+	slots = slots_new(want, sizeof(*slots));
 	if (!slots)
 		return -ENOMEM;
 	for (size_t i = 1; i < t->n; i++) {

@@ -24,6 +24,7 @@
 #include "tools/lib/decoding.h"
 #include "tools/lib/points.h"
 #include "tools/lib/sample.h"
+#include "tools/lib/slots.h"
 
 #define STAGE 8 /* samples from one stage to the next */
 #define RING (4 * STAGE)
@@ -149,7 +150,7 @@ struct place *decoding_take_places(struct decoding *d, size_t *n)
 static int rehash_seen(struct decoding *d)
 {
 	size_t want = d->n_seen_slots * 2;
-	struct seen *more = calloc(want, sizeof(*more));
+	struct seen *more = slots_new(want, sizeof(*more));
 
 	if (!more)
 		return -ENOMEM;
@@ -245,7 +246,7 @@ static XXH128_hash_t hash_state(const struct pending *pending)
 static int rehash_states(struct decoding *d)
 {
 	size_t want = d->n_state_slots * 2;
-	struct state *more = calloc(want, sizeof(*more));
+	struct state *more = slots_new(want, sizeof(*more));
 
 	if (!more)
 		return -ENOMEM;
@@ -387,7 +388,7 @@ static uint64_t hash_spot(const struct spot *s)
 static int rehash_spots(struct decoding *d)
 {
 	size_t want = d->n_spot_slots * 2;
-	struct spot *more = calloc(want, sizeof(*more));
+	struct spot *more = slots_new(want, sizeof(*more));
 
 	if (!more)
 		return -ENOMEM;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "tools/lib/points.h"
+#include "tools/lib/slots.h"
 #include "tools/lib/table_read.h"
 
 struct points {
@@ -71,7 +72,7 @@ static int grow(void *array, size_t n, size_t *capacity, size_t size)
 static int rehash_places(struct points *p)
 {
 	size_t want = p->n_place_slots * 2;
-	uint32_t *slots = calloc(want, sizeof(*slots));
+	uint32_t *slots = slots_new(want, sizeof(*slots));
 
 	if (!slots)
 		return -ENOMEM;
@@ -154,7 +155,7 @@ static int look(struct points *all, struct point *p)
 static int rehash(struct points *p)
 {
 	size_t want = p->n_slots * 2;
-	uint32_t *slots = calloc(want, sizeof(*slots));
+	uint32_t *slots = slots_new(want, sizeof(*slots));
 
 	if (!slots)
 		return -ENOMEM;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include "tools/lib/numbers.h"
 #include "tools/lib/profile_internal.h"
+#include "tools/lib/slots.h"
 
 /* ---- leaves ---------------------------------------------------------------------- */
 
@@ -23,7 +24,7 @@ static int rehash_leaves(struct profile *p)
 {
 	struct internals *in = p->in;
 	size_t want = in->n_leaf_slots ? in->n_leaf_slots * 2 : 4096;
-	uint32_t *slots = calloc(want, sizeof(*slots));
+	uint32_t *slots = slots_new(want, sizeof(*slots));
 
 	if (!slots)
 		return -ENOMEM;

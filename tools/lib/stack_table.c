@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "tools/lib/numbers.h"
+#include "tools/lib/slots.h"
 #include "tools/lib/stack_table.h"
 
 int stack_table_new(const struct profile *p, struct locations *l, struct stack_table *t)
@@ -31,7 +32,7 @@ static uint64_t hash(const struct stack_row *row)
 static int rehash(struct stack_table *t)
 {
 	size_t want = t->n_slots ? t->n_slots * 2 : 1024;
-	uint32_t *slots = calloc(want, sizeof(*slots));
+	uint32_t *slots = slots_new(want, sizeof(*slots));
 
 	if (!slots)
 		return -ENOMEM;

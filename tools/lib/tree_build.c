@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "tools/lib/slots.h"
 #include "tools/lib/tree_build.h"
 
 /* Compared as bytes: no padding. */
@@ -88,7 +89,7 @@ static uint64_t hash_link(const struct link *l)
 static int rehash_links(struct tree_builder *b)
 {
 	size_t want = b->n_link_slots * 2;
-	uint32_t *slots = calloc(want, sizeof(*slots));
+	uint32_t *slots = slots_new(want, sizeof(*slots));
 
 	if (!slots)
 		return -ENOMEM;
