@@ -117,6 +117,31 @@ static bool view(const struct report_options *o, struct profile *p, int *status)
 	return true;
 }
 
+/* ... and what there is to select. */
+static void say_nothing_selected(const struct report_options *o, const struct profile *p)
+{
+	const struct selection *s = &o->select;
+	const char *between = ": ";
+
+	fprintf(stderr, "pcce-report: none of the %llu samples in %s is selected", (unsigned long long)p->all_samples,
+		o->input);
+	if (s->times.n) {
+		fprintf(stderr, "%sit is %.5g s long", between, (double)(p->last - p->first) / 1e9);
+		between = ", ";
+	}
+	if (s->comms.n || s->pids.n || s->tids.n) {
+		fprintf(stderr, "%s--format=threads lists its threads", between);
+		between = ", ";
+	}
+	if (s->events.n) {
+		fprintf(stderr, "%sit is of %s", between, p->event);
+		between = ", ";
+	}
+	if (selection_has_contexts(s))
+		fprintf(stderr, "%s--format=flat lists its functions", between);
+	fputc('\n', stderr);
+}
+
 /* Prints, and says what has to be said beside it. The exit status. */
 static int print_report(const struct report_options *o, const struct profile *p)
 {
@@ -128,8 +153,7 @@ static int print_report(const struct report_options *o, const struct profile *p)
 	if (status || !p->all_samples || p->stats.samples)
 		return status;
 	if (!o->quiet)
-		fprintf(stderr, "pcce-report: none of the %llu samples in %s is selected\n",
-			(unsigned long long)p->all_samples, o->input);
+		say_nothing_selected(o, p);
 	return REPORT_NOTHING;
 }
 

@@ -8,7 +8,7 @@
 version=$(cat "$top/VERSION")
 cd "$scratch" || exit 1
 
-for c in pcce-encode pcce-record pcce-report pcce-config; do
+for c in pcce-encode pcce-record pcce-report pcce-merge pcce-diff pcce-config; do
 	check "$c --help" $c --help
 	check "$c --help describes options" sh -c "$c --help | grep -q -e '--version'"
 	is "$c --version names $version" "$($c --version 2>&1 | grep -c -F -- "$version")" 1
@@ -16,6 +16,7 @@ for c in pcce-encode pcce-record pcce-report pcce-config; do
 	status=$?
 	check "$c --no-such-option fails and says so" sh -c "[ $status != 0 ] && grep -q no-such-option log"
 	check "$c has a manual page" test -s "$top/docs/man/$c.1"
+	check "... with examples" grep -q '^\.SH EXAMPLE' "$top/docs/man/$c.1"
 	# Options that --help shows and the manual page does not know.
 	unknown=$($c --help | grep -o -e '--[a-z][a-z-]*' | sort -u | while read -r o; do
 		sed 's/\\-/-/g' "$top/docs/man/$c.1" | grep -q -e "$o\\>" || echo "$o"

@@ -114,7 +114,16 @@ selected 6 --under=cmp --time=60%,
 
 pcce-report -i threads.data --comm=nobody >out.log 2>err.log
 is "nothing selected has a status of its own" "$?" 3
-is "... and is told" "$(cat err.log)" "pcce-report: none of the 41 samples in threads.data is selected"
+is "... and is told" "$(cat err.log)" "pcce-report: none of the 41 samples in threads.data is selected: --format=threads lists its threads"
+for option in --comm=nobody,--time=1h, --event=nothing --under=nothing --focus=nothing; do
+	# shellcheck disable=SC2086 # several options
+	pcce-report -i threads.data ${option/,--/ --} >out.log 2>err.log
+	echo "$? $(sed 's/.* is selected//' err.log)"
+done >got.log
+is "... with what there is" "$(cat got.log)" "3 : it is 0.1 s long, --format=threads lists its threads
+3 : it is of cpu-clock,page-faults
+3 : --format=flat lists its functions
+3 : --format=flat lists its functions"
 pcce-report -q -i threads.data --under=nothing --format=folded >out.log 2>err.log
 is "... quietly with --quiet" "$? $(cat out.log err.log)" "3 "
 pcce-report -q -i small.data >out.log 2>err.log

@@ -81,10 +81,10 @@ static const struct argp_option options[] = {
 	{"demangle", OPT_DEMANGLE, "HOW", 0, "C++ names: full (default), simple: without parameters, none", 4},
 	{"no-demangle", OPT_NO_DEMANGLE, NULL, 0, "The same as --demangle=none", 4},
 	{"min-percent", OPT_MIN_PERCENT, "P", 0,
-	 "Leave out what is less than P percent of all (default: 0.5 for tree and callees, else 0; "
+	 "Leave out what is less than P percent of all (default: 0.5 for tree, callees and dot, else 0; "
 	 "folded prints all)",
 	 4},
-	{"max-depth", OPT_MAX_DEPTH, "N", 0, "Leave out what is deeper than N frames (tree, callees, json, html)", 4},
+	{"max-depth", OPT_MAX_DEPTH, "N", 0, "Leave out what is deeper than N frames (tree, callees, json, html, trace)", 4},
 	{"max-rows", OPT_MAX_ROWS, "N", 0,
 	 "At most so many stacks (perf-script, default 1000000), spans (trace, 1000000) or samples in the order of "
 	 "time "
