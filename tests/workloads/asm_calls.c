@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Inline assembly that calls: through a pointer, by name, twice in one statement, in a loop of its own, in a
- * function that is a leaf to the compiler and has locals below the stack pointer, in one that is inlined, and recursively.
+ * function that is a leaf to the compiler and has locals below the stack pointer, in one that is inlined, and
+ * recursively.
  *
  * flags: -O2 -fno-omit-frame-pointer
  * expect: (^|;)main;by_pointer;work;burn( |;)
@@ -10,15 +11,16 @@
  * expect: (^|;)main;twice;asm_calls_other;burn( |;)
  * expect: (^|;)main;in_leaf;work;burn( |;)
  * expect: (^|;)main;outer;(inlined;)?asm_calls_other;burn( |;)
+ * expect: (^|;)main;usual;asm_calls_other;burn( |;)
  * expect: (^|;)main;down;down;down;down;burn( |;)
  * min-depth: 10
  */
 #include "burn.h"
 
 /* All that a function may change, but for what a statement uses itself; and rbx keeps the stack pointer. */
-#define CHANGED                                                                                             \
-	"memory", "cc", "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "xmm0", "xmm1", "xmm2", "xmm3", \
-		"xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15"
+#define CHANGED                                                                                                       \
+	"memory", "cc", "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", \
+		"xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15"
 #define ENTER "mov %%rsp, %%rbx\n\tlea -128(%%rsp), %%rsp\n\tand $-16, %%rsp\n\t"
 #define LEAVE "\n\tmov %%rbx, %%rsp"
 
@@ -104,6 +106,13 @@ static NOINLINE int outer(int x)
 	return inlined(x) + inlined(x + 1);
 }
 
+/* The same function, called in the usual way. */
+static NOINLINE int usual(int x)
+{
+	burn(1);
+	return other(x) + 1;
+}
+
 static NOINLINE int down(int n)
 {
 	int (*f)(int) = down;
@@ -129,6 +138,7 @@ int main(void)
 		sum = sum * 31 + (unsigned int)twice(x);
 		sum = sum * 31 + in_leaf(x);
 		sum = sum * 31 + (unsigned int)outer(x);
+		sum = sum * 31 + (unsigned int)usual(x);
 		sum = sum * 31 + (unsigned int)(down(10) > 0);
 	}
 	printf("%u\n", sum);

@@ -107,11 +107,19 @@ static void scan_distances(const struct scan *s, const struct elf_segment *segme
 	}
 }
 
+/* Is what stands in [from, to) a part of inline assembly that is a site? The sites before it are passed by. */
+static bool in_assembly(const struct cg_site **site, const struct cg_site *end, uint64_t from, uint64_t to)
+{
+	while (*site < end && (*site)->after < to)
+		++*site;
+	return *site < end && (*site)->flags & PCCE_SITE_INDIRECT && (*site)->before + (*site)->before_len <= from;
+}
+
 static void scan_code(const struct scan *s, const struct elf_segment *segment, const struct records *r)
 {
 	const uint8_t *p = elf_module_at(s->m, segment->vaddr, segment->file_size);
 	const struct cg_part *part = s->cg->parts, *end = part + s->cg->n_parts;
-	const struct cg_site *site = s->cg->sites, *sites_end = site + s->cg->n_sites;
+	const struct cg_site *site = s->cg->sites, *assembly = site, *sites_end = site + s->cg->n_sites;
 
 	for (uint64_t i = 1; p && i + 4 <= segment->file_size; i++) {
 		uint64_t at = segment->vaddr + i;
@@ -130,7 +138,7 @@ static void scan_code(const struct scan *s, const struct elf_segment *segment, c
 
 			if (runtime)
 				continue;
-			if (instrumented) {
+			if (instrumented && !in_assembly(&assembly, sites_end, at - 1, at + 4)) {
 				uint32_t func = find_func(s, at + 4 + (uint64_t)x86_load_rel32(p + i));
 
 				while (site < sites_end && site->distance < at)
