@@ -272,7 +272,7 @@ size_t space_page_offsets(const struct space *s, int64_t *offsets, size_t max)
 		/* A GOT slot that the dynamic linker has filled, or will. */
 		if (!m->table || m->main_executable || !m->table->head->got)
 			continue;
-		if (memory_read(s->pid, m->table->head->got - m->vaddr + m->start, &offset, 8) == 8 && offset < 0 &&
+		if (memory_read(s->pid, run_time(m, m->table->head->got), &offset, 8) == 8 && offset < 0 &&
 		    offset % PCCE_PAGE_SIZE == 0)
 			offsets[n++] = offset;
 	}
@@ -361,7 +361,7 @@ int space_helper(struct space *s, uint64_t address)
 
 	if (!m || !m->table)
 		return -1;
-	h = table_helper_at(m->table, address - m->start + m->vaddr);
+	h = table_helper_at(m->table, link_time(m, address));
 	return h ? (int)h->state : -1;
 }
 

@@ -54,9 +54,9 @@ struct walk {
 
 	uint64_t deeper; /* entries below entries[0] that are not known */
 	uint32_t n_entries;
-	uint32_t top;	 /* entries[0 .. top) are left */
-	uint32_t used;	 /* repetitions of entries[top - 1] that are consumed */
-	uint32_t gap;	 /* entries are missing below entries[gap]; UINT32_MAX: none */
+	uint32_t top;  /* entries[0 .. top) are left */
+	uint32_t used; /* repetitions of entries[top - 1] that are consumed */
+	uint32_t gap;  /* entries are missing below entries[gap]; UINT32_MAX: none */
 	bool truncated;
 	bool no_memory;
 };
@@ -73,16 +73,6 @@ static void emit(struct walk *w, enum frame_kind kind, const struct mapped_modul
 	};
 
 	w->no_memory |= !frames_add(w->ctx, &f);
-}
-
-static uint64_t run_time(const struct mapped_module *m, uint64_t vaddr)
-{
-	return vaddr - m->vaddr + m->start;
-}
-
-static uint64_t link_time(const struct mapped_module *m, uint64_t address)
-{
-	return address - m->start + m->vaddr;
 }
 
 static void emit_call(struct walk *w, const struct mapped_module *m, uint32_t site)

@@ -26,6 +26,16 @@ struct mapped_module {
 	const struct table *table; /* NULL: not instrumented */
 };
 
+static inline uint64_t run_time(const struct mapped_module *m, uint64_t vaddr)
+{
+	return vaddr - m->vaddr + m->start;
+}
+
+static inline uint64_t link_time(const struct mapped_module *m, uint64_t address)
+{
+	return address - m->start + m->vaddr;
+}
+
 /* Finds the mapping that holds a run-time address, or NULL. */
 struct address_space {
 	const struct mapped_module *(*find)(const struct address_space *as, uint64_t address);

@@ -119,7 +119,7 @@ static int add_run_time(struct late *l, const struct address_space *as, uint64_t
 
 	if (!m || m->module >= l->n || l->modules[m->module].fd < 0)
 		return 0;
-	return add_address(&l->modules[m->module], address - m->start + m->vaddr);
+	return add_address(&l->modules[m->module], link_time(m, address));
 }
 
 /* A state is met: the frames around the innermost one, of which there may be more than one instruction. */

@@ -321,7 +321,7 @@ uint64_t merge_space_relocate(const struct merge_space *s, const struct address_
 	/* What names the end of a slot may be the end of the module. */
 	if (!m)
 		m = as->find(as, address - 1);
-	return m ? place_of(&s->modules[s->locals[m->module].number], address - m->start + m->vaddr) : 0;
+	return m ? place_of(&s->modules[s->locals[m->module].number], link_time(m, address)) : 0;
 }
 
 uint32_t merge_space_count(const struct merge_space *s)

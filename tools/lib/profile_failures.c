@@ -40,7 +40,7 @@ static void print_address(const struct profile *p, const struct address_space *a
 		fprintf(out, "  not mapped\n");
 		return;
 	}
-	vaddr = address - m->start + m->vaddr;
+	vaddr = link_time(m, address);
 	fprintf(out, "  %s+%#llx", names_base(p->names, m->module), (unsigned long long)vaddr);
 	if (m->table)
 		func = table_func_at(m->table, vaddr);

@@ -150,7 +150,7 @@ static int add_run_time(struct job *j, const struct address_space *as, uint64_t 
 
 	if (!m || m->module >= modules_count(j->modules))
 		return 0;
-	return add_address(&j->addresses[m->module], address - m->start + m->vaddr);
+	return add_address(&j->addresses[m->module], link_time(m, address));
 }
 
 static int take_sample(struct job *j, const struct pcce_rec_sample *rec)

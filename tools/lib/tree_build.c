@@ -120,7 +120,7 @@ static struct place place_of(const struct tree_builder *b, const struct address_
 	} else if (f->address) {
 		m = as->find(as, f->address);
 		if (m)
-			p.vaddr = f->address - m->start + m->vaddr;
+			p.vaddr = link_time(m, f->address);
 	}
 	return p;
 }

@@ -66,7 +66,7 @@ static bool next_pc(struct stack *s, bool exact)
 		if (!m || !m->table)
 			continue;
 		s->m = m;
-		s->vaddr = pc - m->start + m->vaddr;
+		s->vaddr = link_time(m, pc);
 		if (table_helper_at(m->table, s->vaddr - back)) {
 			s->from_helper = true;
 			continue;
@@ -145,7 +145,7 @@ static bool jump_announced(const struct pcce_sample *sample, const struct stack 
 
 	if (!sample->ext || !m || m->table != s->m->table)
 		return false;
-	site = table_site_by_key(m->table, sample->ext >> 32 ? sample->ext - m->start + m->vaddr : sample->ext);
+	site = table_site_by_key(m->table, sample->ext >> 32 ? link_time(m, sample->ext) : sample->ext);
 	return site != PCCE_NONE && m->table->sites[site].flags & PCCE_SITE_RETURNS_TWICE &&
 	       s->vaddr == m->table->sites[site].key + m->table->sites[site].ret;
 }
