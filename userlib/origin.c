@@ -171,8 +171,7 @@ void origin_enter(const struct origin *whole)
 		__asm__ volatile("" ::: "memory");
 		*current() = word_of(0, top + 1, PCCE_PLACE_KEPT);
 		__asm__ volatile("" ::: "memory");
-		if (!memcmp(kept, copy, sizeof(copy)) && own->id == generation &&
-		    held(*current()) == PCCE_PLACE_KEPT)
+		if (!memcmp(kept, copy, sizeof(copy)) && own->id == generation && held(*current()) == PCCE_PLACE_KEPT)
 			return;
 		*current() = 0;
 	}

@@ -23,8 +23,9 @@
  * grace_lock for one grace period at a time. A thread that begins never waits for a
  * walk. Readers take neither.
  *
- * They are C11's, which the C library keeps to itself. What stands in front of pthread_mutex_lock() is not to see them: ThreadSanitizer
- * would take it that all that a thread has done comes before all that later ones do, and find no race between them.
+ * They are C11's, which the C library keeps to itself. What stands in front of pthread_mutex_lock() is not to see them:
+ * ThreadSanitizer would take it that all that a thread has done comes before all that later ones do, and find no race
+ * between them.
  */
 #include <errno.h>
 #include <threads.h>

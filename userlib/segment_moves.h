@@ -9,8 +9,8 @@
  *  - what is current changes in one store, when all it leads to is in place;
  *  - a handler that went up and down again has written to the other half, and place then says that nothing
  *    is held there.  So a copy out of the other half asks after each load whether what was loaded had still been
- *    there, and what relies on the other half counts only if place still says the same of it at the end: one cmpxchg.  Neither
- *    instruction needs a lock prefix, since no other thread writes here.
+ *    there, and what relies on the other half counts only if place still says the same of it at the end: one cmpxchg.
+ * Neither instruction needs a lock prefix, since no other thread writes here.
  *
  * Inline, all of it: in restore_far.c the instruction pointer tells what is being done.
  */
@@ -76,8 +76,8 @@ MOVE uint32_t held(uint64_t word)
 /* Room for all segments, untouched; NULL: none is to be had. */
 MOVE struct pcce_segment *new_area(void)
 {
-	void *area = raw_mmap(NULL, AREA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-			      -1, 0);
+	void *area =
+		raw_mmap(NULL, AREA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	return raw_failed(area) ? NULL : area;
 }
@@ -153,8 +153,8 @@ MOVE void fill(volatile __u64 *to, uint32_t number)
 }
 
 /*
- * From the current segment to the one below, of which so many bytes of entries are left. site, if there is any: what the top entry's
- * has to be. The copy in the area goes by the name that it has, so this may change only the one in the
+ * From the current segment to the one below, of which so many bytes of entries are left. site, if there is any: what
+ * the top entry's has to be. The copy in the area goes by the name that it has, so this may change only the one in the
  * page, and only while nothing says that it is held there.
  */
 MOVE void move_down(uint32_t used, const uint64_t *site)
@@ -193,9 +193,9 @@ MOVE bool has_record(uint64_t word)
 }
 
 /*
- * From the current segment to one that is further down, at least two above the target, or the one above it: to the lowest of
- * these that the other half has room for, which must be below. It becomes empty, but for the record of a jump that is on top
- * here. Nothing that is left of the stack is in it.
+ * From the current segment to one that is further down, at least two above the target, or the one above it: to the
+ * lowest of these that the other half has room for, which must be below. It becomes empty, but for the record of a jump
+ * that is on top here. Nothing that is left of the stack is in it.
  */
 MOVE void move_far_down(uint32_t target)
 {
@@ -221,8 +221,8 @@ MOVE void move_far_down(uint32_t target)
 }
 
 /*
- * Cuts the stack down to a position in another segment that it was at, and that still stands; false if it does not. If there is
- * the record of a jump on top it stays there until the end.
+ * Cuts the stack down to a position in another segment that it was at, and that still stands; false if it does not. If
+ * there is the record of a jump on top it stays there until the end.
  */
 MOVE bool move_back(uint64_t position, const uint64_t *site)
 {

@@ -112,8 +112,8 @@ void __pcce_stack_empty(void)
 }
 
 /*
- * A handler writes above what is in use, so that is claimed first, and what it comes upon until then does not matter: ext says so.
- * The generation of what is below comes last: a sampler that sees it takes everything below as it is.
+ * A handler writes above what is in use, so that is claimed first, and what it comes upon until then does not matter:
+ * ext says so. The generation of what is below comes last: a sampler that sees it takes everything below as it is.
  */
 void __pcce_stack_load(struct stack_state *s, uint64_t ext)
 {

@@ -2,7 +2,8 @@
 /*
  * What the page says of one stack of the program, kept while another one is in use: for contexts.c and stack_switch.c.
  *
- * Signal handlers may come in everywhere: segment_moves.h says what they leave alone. Async-signal-safe; nothing is allocated.
+ * Signal handlers may come in everywhere: segment_moves.h says what they leave alone. Async-signal-safe; nothing is
+ * allocated.
  */
 #ifndef PCCE_USERLIB_STACK_STATE_H
 #define PCCE_USERLIB_STACK_STATE_H
@@ -17,7 +18,7 @@
 
 struct stack_state {
 	uint64_t id, ext, position;
-	uint64_t area;		     /* from now on it is this stack's */
+	uint64_t area;		   /* from now on it is this stack's */
 	__u64 half[2][HALF_WORDS]; /* bases and entries */
 };
 

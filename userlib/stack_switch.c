@@ -2,9 +2,9 @@
 /*
  * Programs that switch stacks by means of their own say so: pcce_switch_begin and its kin in pcce.h.
  *
- * The plugin takes the two calls for those of leaves, so ext names the call, and nothing was pushed. What is left is kept as
- * it is then; what is entered is as it was at its own call, but that ext names the call that returns now. In between, id and all
- * entries are lost, so that whatever is instrumented on the way is marked.
+ * The plugin takes the two calls for those of leaves, so ext names the call, and nothing was pushed. What is left is
+ * kept as it is then; what is entered is as it was at its own call, but that ext names the call that returns now. In
+ * between, id and all entries are lost, so that whatever is instrumented on the way is marked.
  */
 #include "internal.h"
 #include "segments.h"

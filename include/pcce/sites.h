@@ -39,8 +39,8 @@ struct pcce_site_block {
 	__u32 size;   /* bytes of the whole block, a multiple of 8 */
 	__u32 length; /* bytes of code from start to the end of the part's last instruction */
 	__u32 n_sites;
-	__u32 flags; /* PCCE_BLOCK_* */
-	__u32 entry; /* the entry slot: an offset from start; nothing before it but endbr64 */
+	__u32 flags;	 /* PCCE_BLOCK_* */
+	__u32 entry;	 /* the entry slot: an offset from start; nothing before it but endbr64 */
 	__u32 entry_len; /* 0: there is none; always so in a cold part */
 };
 
@@ -83,8 +83,9 @@ struct pcce_site_record {
  *   direct, -fPIC     16           16      mov gottpoff(%rip),%r11; addq $imm32,%fs:16(%r11)
  *   leaf, -fPIC       19           16      only with PCCE_SITE_LEAF
  *   indirect          77           58      inline push and pop
- *   direct, a push    90           58      the same, and clearing the id: where the compiler knows that it must be a push
- *                                          (a library function that is no leaf, itself, what tail-calls through a pointer)
+ *   direct, a push    90           58      the same, and clearing the id: where the compiler knows that it must be one
+ *                                          (library functions that are no leaves, itself, what tail-calls through a
+ *                                          pointer)
  *   indirect, -fPIC   16           16      helper calls
  *   and with PCCE_SITE_SPILL_REGS 20 more before
  *

@@ -311,7 +311,8 @@ static void test_random(const char *name, int graphs, const struct shape *base, 
 
 static void all_random(void)
 {
-	static const struct shape acyclic = {40, 120, 0, 0, 10, 100, false, 0}, cyclic = {40, 120, 0, 10, 10, 0, false, 70},
+	static const struct shape acyclic = {40, 120, 0, 0, 10, 100, false, 0},
+				  cyclic = {40, 120, 0, 10, 10, 0, false, 70},
 				  tails = {40, 120, 15, 10, 10, 60, true, 70},
 				  many_tails = {30, 90, 50, 5, 5, 30, false, 90},
 				  plain_tails = {40, 120, 15, 10, 10, 60, true, 0},

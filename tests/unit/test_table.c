@@ -16,8 +16,12 @@
 enum { MAIN, A, B, LEAF, TAIL1, TAIL2, N_FUNCS };
 
 static struct cg_func funcs[N_FUNCS] = {
-	{.addr = 0x1000, .name = "main", .block_flags = 0, .root = true},  {.addr = 0x1100, .name = "a", .block_flags = 0, .root = false},	 {.addr = 0x1200, .name = "b", .block_flags = PCCE_BLOCK_RESTORES, .root = false},
-	{.addr = 0x1300, .name = "leaf", .block_flags = 0, .root = false}, {.addr = 0x1400, .name = "tail1", .block_flags = 0, .root = false}, {.addr = 0x1500, .name = "tail2", .block_flags = 0, .root = false},
+	{.addr = 0x1000, .name = "main", .block_flags = 0, .root = true},
+	{.addr = 0x1100, .name = "a", .block_flags = 0, .root = false},
+	{.addr = 0x1200, .name = "b", .block_flags = PCCE_BLOCK_RESTORES, .root = false},
+	{.addr = 0x1300, .name = "leaf", .block_flags = 0, .root = false},
+	{.addr = 0x1400, .name = "tail1", .block_flags = 0, .root = false},
+	{.addr = 0x1500, .name = "tail2", .block_flags = 0, .root = false},
 };
 static struct cg_part parts[] = {
 	{0x900, 0x40, MAIN},  {0x1000, 0x80, MAIN},  {0x1100, 0x80, A},	    {0x1200, 0x80, B},

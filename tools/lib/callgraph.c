@@ -169,8 +169,7 @@ static int resolve_site(const struct callgraph *cg, const struct elf_module *m, 
 	}
 	const uint8_t *code = elf_module_at(m, at, s->after - at);
 
-	branch = code ? x86_decode_branch(code, s->after - at, at, s->flags & PCCE_SITE_TAIL)
-		      : (struct x86_branch){};
+	branch = code ? x86_decode_branch(code, s->after - at, at, s->flags & PCCE_SITE_TAIL) : (struct x86_branch){};
 	switch (branch.kind) {
 	case X86_TO_ADDRESS:
 		resolve_address(cg, m, l, s, branch.target);

@@ -10,8 +10,8 @@
 #include "tools/lib/table_read.h"
 
 struct summary {
-	uint64_t functions, roots, entered, tail_out, sites, indirect, add, zero, push, ext, tail, restore, edges, back, cut,
-		largest_id;
+	uint64_t functions, roots, entered, tail_out, sites, indirect, add, zero, push, ext, tail, restore, edges, back,
+		cut, largest_id;
 };
 
 static const char *const kind_names[] = {"none", "add", "ext", "push", "tail", "restore"};
@@ -154,12 +154,13 @@ static json_t *json_summary(const struct table *t, bool encoded)
 {
 	struct summary s = summarize(t);
 
-	return json_pack("{s:b,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:I}", "encoded", encoded, "functions",
-			 (json_int_t)s.functions, "roots", (json_int_t)s.roots, "entries", (json_int_t)s.entered, "sites", (json_int_t)s.sites, "edges",
-			 (json_int_t)s.edges, "back_edges", (json_int_t)s.back, "indirect_sites",
-			 (json_int_t)s.indirect, "pushes", (json_int_t)s.push, "ext", (json_int_t)s.ext, "zero_edges",
-			 (json_int_t)s.zero, "added_edges", (json_int_t)s.add, "tail_calls", (json_int_t)s.tail,
-			 "largest_id", json_id(s.largest_id), "edges_cut", (json_int_t)s.cut);
+	return json_pack("{s:b,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:I}", "encoded", encoded,
+			 "functions", (json_int_t)s.functions, "roots", (json_int_t)s.roots, "entries",
+			 (json_int_t)s.entered, "sites", (json_int_t)s.sites, "edges", (json_int_t)s.edges,
+			 "back_edges", (json_int_t)s.back, "indirect_sites", (json_int_t)s.indirect, "pushes",
+			 (json_int_t)s.push, "ext", (json_int_t)s.ext, "zero_edges", (json_int_t)s.zero, "added_edges",
+			 (json_int_t)s.add, "tail_calls", (json_int_t)s.tail, "largest_id", json_id(s.largest_id),
+			 "edges_cut", (json_int_t)s.cut);
 }
 
 static json_t *json_edge(const struct pcce_table_edge *e)
@@ -178,9 +179,8 @@ static json_t *json_function(const struct table *t, const struct pcce_table_func
 		json_array_append_new(edges, json_edge(&t->edges[k]));
 	return json_pack("{s:s%,s:I,s:o,s:b,s:b,s:b,s:o}", "name", table_string(t, f->name),
 			 strlen(table_string(t, f->name)), "address", (json_int_t)f->addr, "contexts",
-			 json_id(f->num_cc), "root", is_root(f), "tail_out",
-			 !!(f->flags & PCCE_FUNC_TAIL_OUT), "restores", !!(f->flags & PCCE_FUNC_RESTORES), "edges",
-			 edges);
+			 json_id(f->num_cc), "root", is_root(f), "tail_out", !!(f->flags & PCCE_FUNC_TAIL_OUT),
+			 "restores", !!(f->flags & PCCE_FUNC_RESTORES), "edges", edges);
 }
 
 static json_t *json_site(const struct table *t, const struct pcce_table_site *s)

@@ -123,8 +123,7 @@ static int patch_sites(struct state *s, struct fail *why)
 /* A tail call out of a function that only pushes lead to goes through the entry, as pushes do. */
 static bool leads_behind_entry(const struct state *s, const struct cg_site *site)
 {
-	if (site->target != CG_INSIDE || site->edge == NUMBERING_NO_CALLEE ||
-	    !s->graph.funcs[site->callee].sets_id)
+	if (site->target != CG_INSIDE || site->edge == NUMBERING_NO_CALLEE || !s->graph.funcs[site->callee].sets_id)
 		return false;
 	switch (s->numbering.kind[site->edge]) {
 	case NUMBERED_VALUE:

@@ -81,8 +81,7 @@ static bool edge_tail_keeping(const void *ctx, uint32_t i, uint32_t *from, uint3
 {
 	const struct numbering_work *w = ctx;
 
-	return edge_tail(w->graph, i, from, item) &&
-	       !(w->out->tail_out[*from] && numbering_can_enter(w, *item));
+	return edge_tail(w->graph, i, from, item) && !(w->out->tail_out[*from] && numbering_can_enter(w, *item));
 }
 
 /* Spreads a flag along adjacency lists, from all nodes that have it. */
@@ -224,8 +223,8 @@ static void choose_kinds(struct numbering_work *w)
 	}
 }
 
-/* What it saves that a function is entered rather than a root: adding to the id and back at each execution of the hottest
- * site, less setting the id at each direct push. What other ways lead there how often is not known. */
+/* What it saves that a function is entered rather than a root: adding to the id and back at each execution of the
+ * hottest site, less setting the id at each direct push. What other ways lead there how often is not known. */
 static void find_gains(const struct numbering_work *w, double *gain)
 {
 	const struct numbering_graph *g = w->graph;

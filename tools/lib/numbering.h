@@ -43,7 +43,8 @@ struct numbering_graph {
 	uint32_t n_funcs, n_sites;
 	const uint8_t *root; /* for each function: may a segment begin here for reasons outside the graph? */
 	const struct numbering_site *sites;
-	const uint8_t *can_enter; /* for each function: can it be entered, in the sense above? NULL, or the paper's order: none */
+	const uint8_t *can_enter; /* for each function: can it be entered, in the sense above? NULL, or the paper's
+				     order: none */
 };
 
 struct numbering_options {

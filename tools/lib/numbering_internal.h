@@ -23,10 +23,10 @@ struct numbering_work {
 	struct numbering *out;
 	bool given_order;
 	uint64_t limit;
-	uint64_t steps;		    /* of effort that are left */
-	double *weight;		    /* of each site: executions in a run, relative */
-	struct adjacency out_sites; /* per function: all its sites, in the order given */
-	struct adjacency tails;	    /* per function: functions that it tail-calls directly */
+	uint64_t steps;		     /* of effort that are left */
+	double *weight;		     /* of each site: executions in a run, relative */
+	struct adjacency out_sites;  /* per function: all its sites, in the order given */
+	struct adjacency tails;	     /* per function: functions that it tail-calls directly */
 	struct adjacency root_tails; /* the same, where a root makes a root of its callee */
 	/* T of each function that may be the callee of a site with a value: itself first. Of a function
 	 * without tail calls, the list is not stored. */

@@ -105,8 +105,8 @@ int page_access_read(const struct elf_module *m, const struct pcce_helper_entrie
 
 /* ---- forms ----------------------------------------------------------------------- */
 
-/* Add or subtract value; sub: 0x28 in the modrm's reg field, 0 for add. Constants and prefixes are longer than they need
- * be: the slot has the room, and each nop less is one instruction less. */
+/* Add or subtract value; sub: 0x28 in the modrm's reg field, 0 for add. Constants and prefixes are longer than they
+ * need be: the slot has the room, and each nop less is one instruction less. */
 static void put_arith(struct code *c, struct fixups *f, const struct page_access *page, uint64_t value, uint8_t sub)
 {
 	bool upper = value >> 31;
@@ -447,7 +447,8 @@ int patch_entry(const struct page_access *page, const struct elf_module *m, cons
 	put_set_id(&c, &fixups, page, start);
 	if (!slot || c.n > f->entry_len || !x86_only_nops(slot, f->entry_len))
 		return fail_set(why, -EINVAL,
-				"has an entry slot in '%s' that is not empty, or too small: its site records are damaged, or it "
+				"has an entry slot in '%s' that is not empty, or too small: its site records are "
+				"damaged, or it "
 				"was encoded and lost its table",
 				f->name);
 	pad = f->entry_len - c.n;

@@ -84,7 +84,8 @@ static const struct argp_option options[] = {
 	 "Leave out what is less than P percent of all (default: 0.5 for tree, callees and dot, else 0; "
 	 "folded prints all)",
 	 4},
-	{"max-depth", OPT_MAX_DEPTH, "N", 0, "Leave out what is deeper than N frames (tree, callees, json, html, trace)", 4},
+	{"max-depth", OPT_MAX_DEPTH, "N", 0,
+	 "Leave out what is deeper than N frames (tree, callees, json, html, trace)", 4},
 	{"max-rows", OPT_MAX_ROWS, "N", 0,
 	 "At most so many stacks (perf-script, default 1000000), spans (trace, 1000000) or samples in the order of "
 	 "time "

@@ -418,7 +418,8 @@ static void tell(struct sampler *s, uint32_t flags)
 		 "the kernel permits to count time in user space only; time in system calls is missing"},
 		{PCCE_SELF_SIGNAL_TAKEN, "a process uses signal SIGURG itself; it is sampled until then only"},
 		{PCCE_SELF_NO_MAPS, "a process could not read /proc/self/maps; its samples cannot be decoded"},
-		{PCCE_SELF_NO_UNWINDER, "a process has no unwinder (is it static, or has it ThreadSanitizer?); its samples are not verified"},
+		{PCCE_SELF_NO_UNWINDER,
+		 "a process has no unwinder (is it static, or has it ThreadSanitizer?); its samples are not verified"},
 		{PCCE_SELF_NO_SOURCE, "a thread got neither a perf event nor a timer; it is not sampled"},
 		{PCCE_SELF_NO_CLOCK, "a process forbade itself to read the clock (PR_SET_TSC, or seccomp's strict "
 				     "mode); it is sampled until then "

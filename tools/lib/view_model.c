@@ -349,7 +349,8 @@ struct view_choice *view_model_threads(const struct view_model *m, size_t *n)
 		if (k < names)
 			good = name_choice(&c[k], "%s (%u threads)", comm, c[k].thread[0]);
 		else
-			good = name_choice(&c[k], "%s  thread %u of process %u", comm, c[k].thread[1], c[k].thread[0]) &&
+			good = name_choice(&c[k], "%s  thread %u of process %u", comm, c[k].thread[1],
+					   c[k].thread[0]) &&
 			       find_origin(p, &c[k]);
 	}
 	*n = threads;

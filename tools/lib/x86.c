@@ -14,7 +14,8 @@
 #include <string.h>
 #include "tools/lib/x86.h"
 
-/* An instruction has 15 bytes at most. Processors that take long over many prefixes are long gone: Silvermont, Bulldozer. */
+/* An instruction has 15 bytes at most. Processors that take long over many prefixes are long gone: Silvermont,
+ * Bulldozer. */
 #define NOP_MAX 15
 #define NOP_PLAIN 9
 
