@@ -133,7 +133,7 @@ USERLIB_TARGETS :=
 
 # ---- targets -------------------------------------------------------------------
 
-.PHONY: all plugin userlib tools bpf kmod specs ld flags deb units oracle check check-verify check-oracle check-vm check-vm-debug check-install demo \
+.PHONY: all plugin userlib tools bpf kmod specs ld flags deb units oracle check check-verify check-oracle check-suites check-vm check-vm-debug check-install demo \
 	install install-dkms uninstall clean style bench fuzz setup help gcc-ok FORCE
 
 all: plugin userlib tools bpf specs ld flags    ## build everything (default)
@@ -409,6 +409,11 @@ check-oracle:                                   ## every workload and real progr
 	$(Q)scripts/setup
 	$(Q)+$(MAKE) --no-print-directory all oracle
 	$(Q)tests/run --oracle
+
+check-suites:                                   ## the test suites of real programs, without and with pcce (hours)
+	$(Q)scripts/setup tests/suites/packages.txt
+	$(Q)+$(MAKE) --no-print-directory all
+	$(Q)tests/run --suites
 
 demo:                                           ## set up, build, profile Lua 5.4, write a flame graph
 	$(Q)scripts/demo.sh

@@ -148,7 +148,7 @@ build_locked() {
 configure_and_make() { # [CONFIGURE-OPTION...]
 	find . '(' -name '*.1' -o -name '*.info' -o -name configure -o -name 'Makefile.in' -o -name 'aclocal.m4' -o -name '*.h.in' -o -name '*.hin' ')' -exec touch {} +
 	./configure --disable-dependency-tracking --disable-nls "$@" CC="$CC" CFLAGS="$flags_c" LDFLAGS="$flags_ld"
-	make -j2 MAKEINFO=true AUTOCONF=: AUTOMAKE=: ACLOCAL=: AUTOHEADER=: HELP2MAN=true
+	make -j2 MAKEINFO=true AUTOCONF=: AUTOMAKE=: ACLOCAL=: AUTOHEADER=: HELP2MAN="${help2man:-true}"
 }
 
 # ---- running -----------------------------------------------------------------------------

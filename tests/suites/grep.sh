@@ -1,0 +1,25 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# grep with its own regular expression code, and the tests of gnulib for what it takes from there.
+
+. "$(dirname "$0")/lib.sh"
+
+name=grep
+package=grep
+elf=src/grep
+minimum=200
+
+build() {
+	configure_and_make --disable-perl-regexp --with-included-regex
+}
+suite() {
+	check_with_make -j2 -k check
+}
+results() {
+	automake_results
+}
+again() {
+	automake_again "$@"
+}
+
+suite_main "$@"

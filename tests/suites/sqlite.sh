@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# sqlite: its tests are Tcl scripts, run by a program that has all of sqlite, and Tcl, in it.  "Veryquick" takes a quarter of an hour of
+# one processor; these files are the part of it that goes once through the language, its types, transactions and the file
+# format.  SQLITE_TESTS=veryquick runs all of that.
+
+. "$(dirname "$0")/lib.sh"
+
+name=sqlite
+package=sqlite3
+elf=testfixture
+minimum=10000
+: "${SQLITE_TESTS:=aggnested alter analyze attach auth autoinc autovacuum avtrans backup between bigrow bind blob boundary1 capi2 cast check collate1 \
+	collate2 colname conflict count createtab cursorhint date default delete descidx distinct e_expr e_select enc exists expr fkey func having1 hook in index insert \
+	intpkey join like limit lock memdb minmax misc1 misc2 notnull null orderby pager1 pragma printf quote rowid savepoint schema select shared sort \
+	subquery subselect table tempdb trans trigger types union unique update upsert vacuum view where window with without_rowid}"
+
+build() {
+	./configure --with-tcl=/usr/lib/tcl8.6 --disable-readline --disable-shared CC="$CC" CFLAGS="$flags_c" LDFLAGS="$flags_ld"
+	make -j2 testfixture
+}
+
+# Scripts whose name begins with one of the words and goes on with digits or not at all; not those about memory that runs out.
+files() {
+	local word f
+	for word in $SQLITE_TESTS; do
+		for f in test/"$word".test test/"$word"[0-9].test test/"$word"[A-Z].test test/"$word"[0-9][0-9].test; do
+			[ ! -e "$f" ] || echo "$f"
+		done
+	done | sort -u
+}
+one() { # FILE
+	local log=${1%.test}.log
+	./testfixture "$1" >"$log" 2>&1
+	echo "status $?" >>"$log"
+}
+suite() {
+	local f
+	mkdir -p tmp
+	rm -f test/*.log
+	[ "$SQLITE_TESTS" != veryquick ] || { one test/veryquick.test; return; }
+	for f in $(files); do
+		one "$f"
+	done
+}
+# A test may come more than once in a file. How a script ends is a result, too.
+results() {
+	local log
+	for log in test/*.log; do
+		awk -v script="$(basename "$log" .log)" '
+			/^! [^ ]+ (expected|got):/ { bad[$2] = 1; next }
+			/\.\.\. Ok$/ || /\.\.\.$/ || /^! / {
+				t = $1; sub(/\.\.\.$/, "", t)
+				if (/Ok$/) { print script "/" t (n[t]++ ? ":" n[t] : ""), "PASS" }
+			}
+			/^[0-9]+ errors out of [0-9]+ tests/ { print script "/errors", $1; print script "/tests", $5 }
+			/^status / { print script "/status", $2 }
+			END { for (t in bad) print script "/" t, "FAIL" }' "$log"
+	done
+}
+again() { # SCRIPT/TEST
+	local t
+	for t; do
+		one "test/${t%%/*}.test"
+	done
+}
+
+suite_main "$@"
