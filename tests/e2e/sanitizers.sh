@@ -108,6 +108,29 @@ if works clean-c-thread; then
 	reports "race" bugs-thread race touch
 fi
 
+# Sanitizers are not the only ones that stand in front of the C library.
+cat >front.c <<'EOF'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <unistd.h>
+int sigaction(int sig, const struct sigaction *act, struct sigaction *old)
+{
+	int (*real)(int, const struct sigaction *, struct sigaction *) = (int (*)(int, const struct sigaction *, struct sigaction *))dlsym(RTLD_NEXT, "sigaction");
+	if (write(2, "seen\n", 5) != 5)
+		_exit(3);
+	return real(sig, act, old);
+}
+EOF
+if $CC -shared -fPIC front.c -o front.so -ldl && both clean.c clean -O2 2>log; then
+	LD_PRELOAD=./front.so ./clean-plain >want 2>want.err
+	LD_PRELOAD=./front.so ./clean-pcce >got 2>got.err
+	check "a preloaded sigaction(): same output" cmp want got
+	check "a preloaded sigaction(): is called" grep -q seen got.err
+else
+	not_ok "a preloaded sigaction(): builds" log
+fi
+
 if ! command -v valgrind >/dev/null; then
 	skip "valgrind" "valgrind is missing; run scripts/setup"
 	done_testing
@@ -117,7 +140,6 @@ fib_calls() { # FILE
 	awk '/^c?fn=/ { split($1, a, "="); if ($2 != "") name[a[2]] = $2; called = name[a[2]] }
 		/^calls=/ && called ~ /^fib/ { split($1, a, "="); n += a[2] } END { print n + 0 }' "$1"
 }
-both clean.c clean -O2 2>log || not_ok "clean.c builds" log
 both clean.cc cleanxx -O2 2>log || not_ok "clean.cc builds" log
 both bugs.c bugs -O1 2>log || not_ok "bugs.c builds" log
 for program in clean cleanxx; do
