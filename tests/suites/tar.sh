@@ -16,9 +16,9 @@ build() {
 suite() {
 	check_with_make -k check TESTSUITEFLAGS=-j2
 }
-# Names may come twice: their numbers are a part of them.
+# A line for each test: "NUMBER. NAME (FILE:LINE): RESULT ...".
 results() {
-	sed -n 's/^ *\([0-9]*\)[:.] \(.*[^ ]\)  *\(ok\|skipped\|FAILED\|expected failure\|UNEXPECTED PASS\)\( (.*\|$\)/\1 \3/p' tests/testsuite.log |
+	sed -n 's/^ *\([0-9]*\)\. .* ([^ ]*): \(ok\|skipped\|FAILED\|expected failure\|UNEXPECTED PASS\).*/\1 \2/p' tests/testsuite.log |
 		sed -e 's/ ok$/ PASS/' -e 's/ skipped$/ SKIP/' -e 's/ FAILED$/ FAIL/' -e 's/ expected failure$/ XFAIL/' -e 's/ UNEXPECTED PASS$/ XPASS/'
 }
 again() {
