@@ -14,15 +14,17 @@ build() {
 	configure_and_make
 }
 suite() {
-	check_with_make -k check TESTSUITEFLAGS=-j2
+	check_with_make -k check TESTSUITEFLAGS=-j2 2>&1 | tee all.log
 }
-# A line for each test: "NUMBER. NAME (FILE:LINE): RESULT ...".
+# A line for each test: "NUMBER: NAME   RESULT ..."; of one that was run again, the last.
 results() {
-	sed -n 's/^ *\([0-9]*\)\. .* ([^ ]*): \(ok\|skipped\|FAILED\|expected failure\|UNEXPECTED PASS\).*/\1 \2/p' tests/testsuite.log |
-		sed -e 's/ ok$/ PASS/' -e 's/ skipped$/ SKIP/' -e 's/ FAILED$/ FAIL/' -e 's/ expected failure$/ XFAIL/' -e 's/ UNEXPECTED PASS$/ XPASS/'
+	awk 'match($0, / (ok|skipped|FAILED|expected failure|UNEXPECTED PASS)( *[(][^)]*[)])?$/) && match($0, /^ *[0-9]+: /) {
+			r = $0; sub(/ *[(][^)]*[)]$/, "", r); sub(/.* /, "", r)
+			result[$1 + 0] = r == "ok" ? "PASS" : r == "skipped" ? "SKIP" : r == "FAILED" ? "FAIL" : r == "failure" ? "XFAIL" : "XPASS" }
+		END { for (n in result) print n, result[n] }' all.log
 }
 again() {
-	check_with_make -k check TESTSUITEFLAGS="$*"
+	check_with_make -k check TESTSUITEFLAGS="$*" >>all.log 2>&1
 }
 
 suite_main "$@"
