@@ -402,6 +402,15 @@ await test('two recordings compared: red grew, blue shrank, pale is not sure', (
 	for (const name of ['Call tree', 'Bottom-up', 'Over time']) await tab(page, name);
 }));
 
+await test('two recordings compared by pcce-diff: how sure each is', () => with_('diff.html', '', async page => {
+	like(await text(page, '#facts'), /^small\.data → verify\.data · 87 → 10 samples of cpu-clock$/);
+	like(await text(page, '#quality'), /^[0-9.]+% exact$/);
+	for (const name of ['Call tree', 'Bottom-up', 'Functions', 'Over time', 'Recording']) await tab(page, name);
+	const all = await page.locator('.recording').innerText();
+	like(all, /How sure this is: small\.data\s[^]*exact\s+82\s+94\.3%[^]*How sure this is: verify\.data/);
+	like(all, /The recording: small\.data\s[^]*The recording: verify\.data[^]*nodes in this page/);
+}));
+
 await test('colours follow the system, and the button', async () => {
 	const dark = await launch(executable, { colorScheme: 'dark' });
 	try {

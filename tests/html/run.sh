@@ -30,6 +30,7 @@ fi
 for kind in small verify empty; do
 	./generate $kind $kind.data && pcce-report -i $kind.data --format=html -o $kind.html 2>err.log || not_ok "page of $kind.data" err.log
 done
+pcce-diff --format=html -o diff.html small.data verify.data 2>err.log || not_ok "page of two recordings" err.log
 for kind in contexts deep names threads compare one; do
 	./make_page $kind >$kind.html 2>err.log || not_ok "page of $kind" err.log
 done

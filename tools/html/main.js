@@ -466,11 +466,11 @@ function start(profile) {
 	const f = p.facts, title = p.title || 'profile', lasted = p.lastTime - p.firstTime;
 	$('title').textContent = $('title').title = title;
 	document.title = title + ' – pcce';
-	$('facts').textContent = [comparing() ? `${f.before || 'before'} → ${f.after || 'after'}` : '', f.samples !== undefined ? plural(f.samples, 'sample') + (f.event ? ' of ' + f.event : '') : '', lasted > 0 ? seconds(lasted) : '',
-		p.threads.length > 1 ? plural(p.threads.filter(t => t.samples).length, 'thread') : '', f.unique_contexts !== undefined ? plural(f.unique_contexts, 'different context') : '', f.max_depth ? 'up to ' + plural(f.max_depth, 'frame') + ' deep' : ''].filter(Boolean).join(' · ');
-	if (f.samples) {
-		const sure = f.exact / f.samples;
-		$('quality').replaceChildren(qualityBar(f), el('span', {}, (f.exact === f.samples ? '100' : Math.min(99.99, Math.floor(sure * 10000) / 100).toFixed(2)) + '% exact'));
+	$('facts').textContent = [comparing() ? `${f.before || 'before'} → ${f.after || 'after'}` : '', f.samples !== undefined ? (f.was ? count(f.was.samples) + ' → ' : '') + plural(f.samples, 'sample') + (f.event ? ' of ' + f.event : '') : '', lasted > 0 ? seconds(lasted) : '',
+		p.threads.length > 1 ? plural(p.threads.filter(t => t.samples).length, 'thread') : '', f.unique_contexts !== undefined && !f.was ? plural(f.unique_contexts, 'different context') : '', f.max_depth && !f.was ? 'up to ' + plural(f.max_depth, 'frame') + ' deep' : ''].filter(Boolean).join(' · ');
+	if (f.samples && f.exact !== undefined) {
+		const all = f.was ? joint(f, f.was) : f, sure = all.exact / all.samples;
+		$('quality').replaceChildren(qualityBar(all), el('span', {}, (all.exact === all.samples ? '100' : Math.min(99.99, Math.floor(sure * 10000) / 100).toFixed(2)) + '% exact'));
 	} else $('quality').hidden = true;
 	$('quality').addEventListener('click', () => update({ view: 'recording' }));
 	$('tabs').append(...VIEWS.map(([name, text], i) => {

@@ -40,9 +40,14 @@ function depthChart(depths, entries) {
 		...bins.map(([d, e], b) => el('tr', {}, el('th', {}, label(b)), bar('calls', d), bar('entries', e))));
 }
 
+const QUALITY = ['exact', 'truncated', 'undecodable', 'outside', 'lost'];
+
+/* Of two recordings together. */
+const joint = (a, b) => Object.fromEntries(['samples', ...QUALITY].map(key => [key, (a[key] || 0) + (b[key] || 0)]));
+
 function qualityBar(f) {
 	const all = f.samples + (f.lost || 0), bar = el('span', { class: 'quality-bar' });
-	for (const key of ['exact', 'truncated', 'undecodable', 'outside', 'lost']) {
+	for (const key of QUALITY) {
 		if (!f[key]) continue;
 		const part = el('i', { class: key });
 		part.style.flexGrow = f[key] / all;
@@ -51,10 +56,11 @@ function qualityBar(f) {
 	return bar;
 }
 
-function showRecording(host, p, options) {
-	const f = p.facts, out = [];
-	const section = (title, ...content) => out.push(el('section', {}, el('h2', {}, title), ...content));
-	if (f.samples !== undefined) {
+/* What the facts f say, as sections; which: of two recordings that are compared, this one. */
+function factsOf(p, f, which, options) {
+	const out = [];
+	const section = (title, ...content) => out.push(el('section', {}, el('h2', {}, title + (which ? ': ' + which : '')), ...content));
+	if (f.exact !== undefined) {
 		const rows = SURE.map(([key, name, text]) => [key, name, f[key], text]);
 		if (f.lost !== undefined) rows.push(['lost', 'lost', f.lost, 'never reached the file; not among the samples']);
 		section('How sure this is', qualityBar(f), el('table', { class: 'sure' },
@@ -80,9 +86,7 @@ function showRecording(host, p, options) {
 	}
 	const about = [];
 	const fact = (name, value) => { if (value !== undefined && value !== '' && value !== null) about.push(el('dt', {}, name), el('dd', {}, value)); };
-	fact('command', p.title);
-	fact('before', f.before);
-	fact('after', f.after);
+	fact('command', f.command || p.title);
 	fact('event', f.event && f.event + (f.frequency ? `, ${count(f.frequency)} times a second` : ''));
 	fact('sampler', f.sampler);
 	fact('host', [f.host, f.kernel].filter(Boolean).join(', '));
@@ -91,9 +95,17 @@ function showRecording(host, p, options) {
 	fact('samples', f.samples !== undefined ? count(f.samples) : '');
 	fact('different contexts', f.unique_contexts !== undefined ? count(f.unique_contexts) : '');
 	fact('bytes per sample', f.bytes_per_sample ? f.bytes_per_sample.toFixed(1) : '');
-	fact('nodes in this page', count(p.tree.n) + (f.hidden ? `; ${count(f.hidden)} lighter or deeper ones are left out, and shown as [left out]` : ''));
+	if (f === p.facts) fact('nodes in this page', count(p.tree.n) + (f.hidden ? `; ${count(f.hidden)} lighter or deeper ones are left out, and shown as [left out]` : ''));
 	fact('time views', f.thinned ? `hold every ${count(f.thinned)}th sample, which stands for as many; other figures are of all samples` : '');
 	section('The recording', el('dl', {}, ...about));
+	return out;
+}
+
+function showRecording(host, p, options) {
+	const f = p.facts, out = [];
+	const section = (title, ...content) => out.push(el('section', {}, el('h2', {}, title), ...content));
+	if (f.was) out.push(...factsOf(p, f.was, f.before, options));
+	out.push(...factsOf(p, f, f.after, options));
 	const threads = p.threads.filter(t => t.samples || t.origin);
 	if (threads.length > 1) {
 		section('Threads', el('table', { class: 'sure' }, el('tr', {}, ...['thread', 'process', 'thread id', 'samples', 'created by'].map(t => el('th', {}, t))),

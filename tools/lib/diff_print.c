@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tools/lib/diff.h"
+#include "tools/lib/facts.h"
 #include "tools/lib/format.h"
 #include "tools/lib/html_page.h"
 #include "tools/lib/json_text.h"
@@ -240,26 +241,22 @@ int diff_folded(const struct diff *d, const struct diff_options *o, FILE *out)
 
 /* ---- a page ---------------------------------------------------------------------- */
 
-static json_t *text(const char *s)
-{
-	char buffer[4096];
-
-	return json_string(format_clean(s, buffer, sizeof(buffer)));
-}
-
 int diff_html(const struct diff *d, const struct diff_options *o, FILE *out)
 {
-	struct html_page page = {.title = d->now->command, .names = d->names, .tree = &d->tree, .facts = json_object()};
+	struct html_page page = {
+		.title = d->now->command,
+		.names = d->names,
+		.tree = &d->tree,
+		.facts = facts_of_recording(d->now),
+	};
 	uint64_t *before = malloc(d->tree.n * sizeof(*before));
-	int r = 0;
+	int r = page.facts && before ? 0 : -ENOMEM;
 
-	r |= json_object_set_new(page.facts, "event", text(d->now->event));
-	r |= json_object_set_new(page.facts, "samples", json_integer(d->tree.nodes[0].total));
-	r |= json_object_set_new(page.facts, "before", text(o->names[0]));
-	r |= json_object_set_new(page.facts, "after", text(o->names[1]));
-	if (r || !before) {
+	if (!r && (json_object_set_new(page.facts, "was", facts_of_recording(d->before)) ||
+		   json_object_set_new(page.facts, "before", facts_text(o->names[0])) ||
+		   json_object_set_new(page.facts, "after", facts_text(o->names[1]))))
 		r = -ENOMEM;
-	} else {
+	if (!r) {
 		for (size_t i = 0; i < d->tree.n; i++)
 			before[i] = d->was[i].self;
 		page.before = before;

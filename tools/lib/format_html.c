@@ -46,7 +46,7 @@
  * Facts
  * -----
  * All of them are optional:
- *   event, sampler, host, kernel, frequency, wall_time (ms since 1970)
+ *   event, command, sampler, host, kernel, frequency, wall_time (ms since 1970)
  *   samples, exact, truncated, undecodable, outside, lost, reasons {name: count}, complete
  *   unique_contexts, max_depth, max_encoding_stack, bytes_per_sample
  *   verify {verified, mismatches, unverifiable}
@@ -54,6 +54,7 @@
  *   hidden         nodes that are left out of the page
  *   thinned        the columns hold only every nth sample: n; weights make up for the others
  *   before, after  names of the two recordings that are compared
+ *   was            an object of facts about the one before; the others are about the one after
  *
  * Comparing
  * ---------
@@ -68,6 +69,7 @@
 #include <string.h>
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
+#include "tools/lib/facts.h"
 #include "tools/lib/buckets.h"
 #include "tools/lib/format.h"
 #include "tools/lib/html_page.h"
@@ -507,13 +509,6 @@ static void put_samples(struct writer *w)
 	}
 }
 
-static json_t *text(const char *s)
-{
-	char buffer[4096];
-
-	return json_string(format_clean(s, buffer, sizeof(buffer)));
-}
-
 static json_t *threads_array(const struct writer *w)
 {
 	json_t *list = json_array();
@@ -527,9 +522,9 @@ static json_t *threads_array(const struct writer *w)
 		r |= json_object_set_new(o, "tid", json_integer(t->tid));
 		r |= json_object_set_new(o, "samples", json_integer(t->last - t->first));
 		if (t->name)
-			r |= json_object_set_new(o, "name", text(t->name));
+			r |= json_object_set_new(o, "name", facts_text(t->name));
 		if (t->origin && *t->origin)
-			r |= json_object_set_new(o, "origin", text(t->origin));
+			r |= json_object_set_new(o, "origin", facts_text(t->origin));
 		r |= json_array_append_new(list, o);
 	}
 	if (r) {
@@ -545,7 +540,7 @@ static json_t *head_object(const struct writer *w)
 	int r = 0;
 
 	for (uint32_t i = 0; i < names_modules(w->page->names); i++)
-		r |= json_array_append_new(modules, text(names_base(w->page->names, i)));
+		r |= json_array_append_new(modules, facts_text(names_base(w->page->names, i)));
 	for (int i = 0; i < COLUMNS; i++) {
 		const struct column *c = &w->columns[i];
 
@@ -556,7 +551,7 @@ static json_t *head_object(const struct writer *w)
 	if (w->hidden)
 		r |= json_object_set_new(w->page->facts, "hidden", json_integer(w->hidden));
 	r |= json_object_set_new(head, "version", json_integer(1));
-	r |= json_object_set_new(head, "title", text(w->page->title));
+	r |= json_object_set_new(head, "title", facts_text(w->page->title));
 	r |= json_object_set(head, "facts", w->page->facts);
 	r |= json_object_set_new(head, "modules", modules);
 	r |= json_object_set_new(head, "threads", threads_array(w));

@@ -17,15 +17,9 @@
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
+#include "tools/lib/facts.h"
 #include "tools/lib/format.h"
 #include "tools/lib/json_text.h"
-
-static json_t *text(const char *s)
-{
-	char buffer[4096];
-
-	return json_string(format_clean(s, buffer, sizeof(buffer)));
-}
 
 static int print(json_t *value, FILE *out)
 {
@@ -42,29 +36,16 @@ static int print(json_t *value, FILE *out)
 static json_t *stats_object(const struct profile *p)
 {
 	const struct profile_stats *s = &p->stats;
-	json_t *o = json_object(), *reasons = json_object();
+	json_t *o = json_object();
 	int r = 0;
 
-	r |= json_object_set_new(o, "samples", json_integer(s->samples));
-	r |= json_object_set_new(o, "exact", json_integer(s->exact));
-	r |= json_object_set_new(o, "truncated", json_integer(s->truncated));
-	r |= json_object_set_new(o, "undecodable", json_integer(s->undecodable));
-	r |= json_object_set_new(o, "outside", json_integer(s->outside));
-	r |= json_object_set_new(o, "lost", json_integer(s->lost));
-	r |= json_object_set_new(o, "unique_contexts", json_integer(s->unique_contexts));
-	r |= json_object_set_new(o, "max_depth", json_integer(s->max_depth));
-	r |= json_object_set_new(o, "max_encoding_stack", json_integer(s->max_encoding_stack));
-	r |= json_object_set_new(o, "bytes_per_sample",
-				 json_real(s->samples ? (double)s->sample_bytes / s->samples : 0.0));
+	r |= facts_of_samples(p, o);
 	if (s->verify) {
 		r |= json_object_set_new(o, "verified", json_integer(s->verified));
 		r |= json_object_set_new(o, "mismatches", json_integer(s->mismatches));
 		r |= json_object_set_new(o, "unverifiable", json_integer(s->unverifiable));
 	}
-	for (int i = REASON_NONE + 1; i < REASON_COUNT; i++)
-		if (s->reasons[i])
-			r |= json_object_set_new(reasons, decode_reason_name(i), json_integer(s->reasons[i]));
-	r |= json_object_set_new(o, "undecodable_reasons", reasons);
+	r |= json_object_set_new(o, "undecodable_reasons", facts_reasons(p));
 	r |= json_object_set_new(o, "complete", json_boolean(p->complete));
 	if (r) {
 		json_decref(o);
@@ -158,17 +139,17 @@ int format_json(const struct profile *p, const struct format_options *o, FILE *o
 	int r;
 
 	fputs("{\"format\":\"pcce-report\",\"version\":1,\n\"event\":", out);
-	r = print(text(p->event), out);
+	r = print(facts_text(p->event), out);
 	fputs(",\n\"command\":", out);
-	r = r ? r : print(text(p->command), out);
+	r = r ? r : print(facts_text(p->command), out);
 	fputs(",\n\"sampler\":", out);
-	r = r ? r : print(text(p->sampler), out);
+	r = r ? r : print(facts_text(p->sampler), out);
 	fprintf(out, ",\n\"frequency\":%llu,\n\"stats\":", (unsigned long long)p->frequency);
 	r = r ? r : print(stats_object(p), out);
 	fputs(",\n\"modules\":[", out);
 	for (uint32_t i = 0; !r && i < names_modules(p->names); i++) {
 		fputs(i ? "," : "", out);
-		r = print(text(names_path(p->names, i)), out);
+		r = print(facts_text(names_path(p->names, i)), out);
 	}
 	fputs("],\n\"nodes\":[\n", out);
 	r = r ? r : print_nodes(p, o, out);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tools/lib/buckets.h"
+#include "tools/lib/facts.h"
 #include "tools/lib/format.h"
 #include "tools/lib/html_page.h"
 
@@ -138,13 +139,6 @@ static int add_samples(const struct profile *p, struct parts *parts)
 
 /* ---- facts ----------------------------------------------------------------------- */
 
-static json_t *text(const char *s)
-{
-	char buffer[4096];
-
-	return json_string(format_clean(s, buffer, sizeof(buffer)));
-}
-
 static json_t *histogram(const uint64_t *counts)
 {
 	json_t *list = json_array();
@@ -164,37 +158,11 @@ static json_t *histogram(const uint64_t *counts)
 
 static json_t *facts_object(const struct profile *p, const struct parts *parts)
 {
-	const struct profile_stats *s = &p->stats;
-	json_t *o = json_object(), *reasons = json_object();
+	json_t *o = facts_of_recording(p);
 	int r = 0;
 
-	r |= json_object_set_new(o, "event", text(p->event));
-	r |= json_object_set_new(o, "sampler", text(p->sampler));
-	r |= json_object_set_new(o, "host", text(p->host));
-	r |= json_object_set_new(o, "kernel", text(p->kernel));
-	r |= json_object_set_new(o, "frequency", json_integer(p->frequency));
-	r |= json_object_set_new(o, "wall_time", json_integer(p->wall_time / 1000000));
-	r |= json_object_set_new(o, "samples", json_integer(s->samples));
-	r |= json_object_set_new(o, "exact", json_integer(s->exact));
-	r |= json_object_set_new(o, "truncated", json_integer(s->truncated));
-	r |= json_object_set_new(o, "undecodable", json_integer(s->undecodable));
-	r |= json_object_set_new(o, "outside", json_integer(s->outside));
-	r |= json_object_set_new(o, "lost", json_integer(s->lost));
-	r |= json_object_set_new(o, "unique_contexts", json_integer(s->unique_contexts));
-	r |= json_object_set_new(o, "max_depth", json_integer(s->max_depth));
-	r |= json_object_set_new(o, "max_encoding_stack", json_integer(s->max_encoding_stack));
-	r |= json_object_set_new(o, "bytes_per_sample",
-				 json_real(s->samples ? (double)s->sample_bytes / s->samples : 0.0));
-	r |= json_object_set_new(o, "complete", json_boolean(p->complete));
-	if (s->verify)
-		r |= json_object_set_new(o, "verify",
-					 json_pack("{sIsIsI}", "verified", (json_int_t)s->verified, "mismatches",
-						   (json_int_t)s->mismatches, "unverifiable",
-						   (json_int_t)s->unverifiable));
-	for (int i = REASON_NONE + 1; i < REASON_COUNT; i++)
-		if (s->reasons[i])
-			r |= json_object_set_new(reasons, decode_reason_name(i), json_integer(s->reasons[i]));
-	r |= json_object_set_new(o, "reasons", reasons);
+	if (!o)
+		return NULL;
 	r |= json_object_set_new(o, "depths", histogram(parts->depths));
 	r |= json_object_set_new(o, "entries", histogram(parts->stacks));
 	if (parts->thinned > 1)
