@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash disable=SC2154 # from run.sh
 #
-# Formats of viewers: speedscope in headless Chromium, which opens traces too, and the Firefox profiler's own code in its
-# command line, both from npm; firefox and trace, besides, against what their formats say (viewers.mjs).
+# Formats of viewers: speedscope in headless Chromium, which opens traces too, the Firefox profiler's own code in its
+# command line, and the code of DevTools that opens traces, all from npm; firefox and trace, besides, against what their formats say (viewers.mjs).
 
 report speedscope small.data small.speedscope.json
 report speedscope huge.data huge.speedscope.json
@@ -63,12 +63,18 @@ if npm_modules "the Firefox profiler" "$modules/firefox" @firefox-devtools/profi
 	fi
 fi
 
+if npm_modules "DevTools" "$modules/devtools" @paulirish/trace_engine@0.0.65; then
+	# A module is looked for beside the file that wants it.
+	cp "$here/devtools.mjs" "$here/verdict.mjs" "$modules/devtools"
+	timeout -k 10 300 node "$modules/devtools/devtools.mjs" "$scratch" >devtools.log 2>devtools.log.err
+	verdicts "the code of DevTools was driven to the end" devtools.log $?
+fi
+
 if ! command -v chromium >/dev/null; then
 	skip "speedscope" "chromium is not installed"
 	return
 fi
 npm_modules "speedscope" "$modules" playwright-core@1.57.0 speedscope@1.25.0 || return
-# A module is looked for beside the file that wants it.
 cp "$here/speedscope.mjs" "$here/verdict.mjs" "$modules"
 cp huge.perf huge.perf.txt
 timeout -k 10 300 node "$modules/speedscope.mjs" "$(command -v chromium)" "$scratch" >speedscope.log 2>speedscope.log.err

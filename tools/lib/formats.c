@@ -16,7 +16,7 @@ const struct format formats[] = {
 	{"pprof", "for go tool pprof and what reads its files", format_pprof, 0, true, true},
 	{"speedscope", "for speedscope", format_speedscope, 0, true, false},
 	{"firefox", "for the Firefox profiler", format_firefox, 0, true, false},
-	{"trace", "timelines for Perfetto and chrome://tracing", format_trace, 0, true, false},
+	{"trace", "timelines for Perfetto, chrome://tracing and DevTools", format_trace, 0, true, false},
 	{"otlp", "OpenTelemetry profiles", format_otlp, 0, true, true},
 	{"perf-script", "as perf script prints samples, for what reads that", format_perf, 0, true, false},
 	{"callgrind", "for callgrind_annotate and KCachegrind", format_callgrind, 0, true, false},
