@@ -29,6 +29,42 @@ if command -v jq >/dev/null; then
 	is "diff: intervals hold the change" "$(jq '[.contexts[], .totals[] | select(.low > .change or .high < .change)] | length' diff.json)" 0
 fi
 
+# ---- different builds: what GCC makes of a function is that function -----------------------------
+
+cat >clones.c <<'END_OF_C'
+#include "burn.h"
+NOINLINE void copied(void) __asm__("copied" COPY);
+NOINLINE void member(void) __asm__("_Z6memberi" COPY);
+NOINLINE void split(void);
+NOINLINE void rest(void) __asm__("split.part.0");
+void copied(void) { burn(60000000); }
+void member(void) { burn(60000000); }
+void rest(void) { burn(60000000); burn(1); }
+#ifdef SPLIT
+void split(void) { rest(); burn(1); }
+#else
+void split(void) { burn(60000000); burn(1); }
+#endif
+int main(void) { copied(); member(); split(); burn(1); return 0; }
+END_OF_C
+cflags=$(pcce-config --cflags) ldflags=$(pcce-config --ldflags)
+# shellcheck disable=SC2086 # lists of flags
+if "$CC" -O1 -g $cflags -I"$top/tests/workloads" -DCOPY='""' clones.c $ldflags -o plain >build.log 2>&1 &&
+	"$CC" -O1 -g $cflags -I"$top/tests/workloads" -DCOPY='".constprop.0.isra.1"' -DSPLIT clones.c $ldflags -o clones >build.log 2>&1 &&
+	record self plain.data ./plain && record self clones.data ./clones; then
+	pcce-report -q -i clones.data --format=folded >clones.folded
+	check "diff: there are clones" grep -q 'main;copied.constprop.0.isra.1;burn' clones.folded
+	check "diff: ... and parts" grep -q 'main;split;split.part.0;burn' clones.folded
+	pcce-diff --format=folded plain.data clones.data >diff.clones
+	for context in 'main;copied;burn' 'main;member(int);burn' 'main;split;burn'; do
+		check "diff: they are their functions: $context" grep -q "^$context [1-9][0-9]* [1-9][0-9]*$" diff.clones
+	done
+	is "diff: and nothing else" "$(grep -c 'constprop\|isra\|part\|clone' diff.clones)" 0
+	check "diff: by calls they stay what they are" bash -c 'pcce-diff --by=calls --format=folded plain.data clones.data 2>/dev/null | grep -q "constprop"'
+else
+	not_ok "diff: programs with clones are recorded" build.log plain.data.err clones.data.err
+fi
+
 # ---- other formats --------------------------------------------------------------------------
 
 pcce-diff --format=folded before.data now.data | sort >diff.folded

@@ -52,13 +52,65 @@ static void compare_builds(struct diff *d)
 
 /* ---- one tree -------------------------------------------------------------------- */
 
+/*
+ * What GCC made of a function is that function, whatever it made of it in the other build: copies of it (name.isra.0,
+ * name.constprop.0; of C++ "name() [clone .isra.0]"), and parts of it (name.part.0, name.cold). Returns how long the name
+ * is without that, and whether it is a part.
+ */
+static size_t without_clone(const char *name, bool *part)
+{
+	static const char *const words[] = {"isra", "constprop", "lto_priv", "part", "cold"};
+	const char *end = name + strlen(name);
+
+	*part = false;
+	for (const char *dot = strchr(name, '.'); dot && dot > name; dot = strchr(dot + 1, '.')) {
+		for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+			size_t n = strlen(words[i]);
+
+			if (strncmp(dot + 1, words[i], n) || (dot[n + 1] && !strchr(".]", dot[n + 1])))
+				continue;
+			*part |= i >= 3;
+			if (dot < end)
+				end = dot;
+		}
+	}
+	if (end - name > 8 && !strncmp(end - 8, " [clone ", 8) && *end)
+		end -= 8;
+	return end - name;
+}
+
+static uint32_t joint_name(struct diff *d, const struct profile *p, uint32_t name)
+{
+	const char *text = names_string(p->names, name);
+	bool part;
+	size_t n = d->by_names ? without_clone(text, &part) : strlen(text);
+	char *copy;
+
+	if (!text[n])
+		return p == d->now ? name : names_intern(d->names, text);
+	copy = strndup(text, n);
+	name = copy ? names_intern(d->names, copy) : UINT32_MAX;
+	free(copy);
+	return name;
+}
+
+/* Is this a part of the function that calls it? */
+static bool is_part_of(const struct profile *p, const struct cct_key *key, const struct cct_key *joint,
+		       const struct cct_node *caller)
+{
+	bool part;
+
+	without_clone(names_string(p->names, key->name), &part);
+	return part && joint->name == caller->key->name;
+}
+
 static const struct cct_key *joint_key(struct diff *d, const struct profile *p, const struct cct_key *from)
 {
 	struct cct_key key = *from;
 
 	key.repeat = key.repeat != 0;
+	key.name = joint_name(d, p, key.name);
 	if (p != d->now) {
-		key.name = names_intern(d->names, names_string(p->names, key.name));
 		key.file = names_intern(d->names, names_string(p->names, key.file));
 		if (key.module != UINT32_MAX)
 			key.module = counterpart(d, key.module);
@@ -81,7 +133,10 @@ static int add(struct diff *d, const struct profile *p, const struct cct_key **k
 		if (i) {
 			if (!*key)
 				*key = joint_key(d, p, n->key);
-			map[i] = *key ? cct_child_of(&d->tree, map[n->parent], *key) : UINT32_MAX;
+			if (*key && d->by_names && is_part_of(p, n->key, *key, &d->tree.nodes[map[n->parent]]))
+				map[i] = map[n->parent];
+			else
+				map[i] = *key ? cct_child_of(&d->tree, map[n->parent], *key) : UINT32_MAX;
 			if (map[i] == UINT32_MAX)
 				return -ENOMEM;
 		}

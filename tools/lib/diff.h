@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Two profiles in one tree: what was before, and what is now.  Contexts of one build are told apart
- * by their calls, those of different builds by the names of their functions.  How often a repetition
- * repeats does not matter.
+ * by their calls, those of different builds by the names of their functions, without what GCC adds to
+ * these.  How often a repetition repeats does not matter.
  *
  * Counts are samples, since only of these it is known how far chance moves them.
  */
