@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "tools/lib/diff.h"
+#include "tools/lib/progress.h"
 
 const char *argp_program_version = "pcce-diff " PCCE_VERSION;
 
@@ -185,11 +186,16 @@ static int compare(const struct arguments *a, const struct profile *before, cons
 			return 1;
 		}
 	}
+	progress_phase("comparing");
 	r = diff_new(before, now, a->by, &d);
+	progress_end();
 	if (!r) {
 		if (a->by == DIFF_BY_CALLS && *d.other)
 			fprintf(stderr, "pcce-diff: %s: contexts whose calls moved differ\n", d.other);
+		if (a->output || !isatty(STDOUT_FILENO))
+			progress_phase("writing");
 		r = a->format->print(&d, &o, out);
+		progress_end();
 		diff_free(&d);
 	}
 	errno = 0;
@@ -216,6 +222,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "pcce-diff: %s is not for terminals; name a file with -o\n", a.format->name);
 		return 2;
 	}
+	progress_enable("pcce-diff");
 	if (load(&a, 0, &before))
 		return 1;
 	if (load(&a, 1, &now)) {

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "tools/lib/merge.h"
 #include "tools/lib/output.h"
+#include "tools/lib/progress.h"
 
 const char *argp_program_version = "pcce-merge " PCCE_VERSION;
 
@@ -58,11 +59,13 @@ static const struct argp argp = {
 
 static void note(const char *text)
 {
+	progress_end();
 	fprintf(stderr, "pcce-merge: %s\n", text);
 }
 
 static int fail(const char *what)
 {
+	progress_end();
 	fprintf(stderr, "pcce-merge: %s\n", what);
 	return 1;
 }
@@ -82,6 +85,7 @@ static int write_all(const struct merge *m, const char *path)
 
 	if (r)
 		return cannot_write(path, r);
+	progress_phase("writing");
 	r = datafile_writer_new(out.fd, path, &w);
 	if (!r) {
 		int closed;
@@ -94,6 +98,7 @@ static int write_all(const struct merge *m, const char *path)
 		r = r ? r : closed;
 	}
 	r = r ? r : output_commit(&out);
+	progress_end();
 	if (r) {
 		output_discard(&out);
 		return *why ? fail(why) : cannot_write(path, r);
@@ -115,6 +120,8 @@ int main(int argc, char **argv)
 	m = merge_new();
 	if (!m)
 		return fail("out of memory");
+	if (!a.quiet)
+		progress_enable("pcce-merge");
 	for (char **input = a.inputs; *input; input++) {
 		if (merge_add(m, strcmp(*input, "-") ? *input : "/dev/stdin", note, why, sizeof(why))) {
 			merge_free(m);

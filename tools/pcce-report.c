@@ -75,7 +75,11 @@ static int print_to_output(const struct report_options *o, const struct profile 
 		fprintf(stderr, "pcce-report: cannot write %s: %s\n", o->output, strerror(errno));
 		return REPORT_FAILED;
 	}
+	/* Not into the middle of a text on the same terminal. */
+	if (o->output || !isatty(STDOUT_FILENO))
+		progress_phase("writing");
 	r = print(o, p, out);
+	progress_end();
 	errno = 0;
 	if (r || fflush(out) || ferror(out) || (o->output && fclose(out))) {
 		fprintf(stderr, "pcce-report: cannot write %s: %s\n", o->output ? o->output : "standard output",

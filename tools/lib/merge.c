@@ -15,6 +15,7 @@
 #include "tools/lib/merge_sums.h"
 #include "tools/lib/names.h"
 #include "tools/lib/numbers.h"
+#include "tools/lib/progress.h"
 #include "tools/lib/sample.h"
 #include "tools/lib/spool.h"
 #include "tools/lib/threads.h"
@@ -224,11 +225,13 @@ static int take_record(struct file *f, const struct pcce_record *rec)
 
 static int first_pass(struct file *f, struct datafile_reader *reader)
 {
+	uint64_t total = datafile_total(reader);
 	const struct pcce_record *rec;
 	char text[512], reason[256] = "";
 	int r;
 
 	while ((r = datafile_next(reader, &rec)) > 0) {
+		progress(f->name, datafile_position(reader), total);
 		r = take_record(f, rec);
 		if (r)
 			return r;
@@ -470,11 +473,13 @@ static int take_sample(struct file *f, const struct datafile_sample *of)
 
 static int second_pass(struct file *f, struct datafile_reader *reader)
 {
+	uint64_t total = datafile_total(reader);
 	const struct pcce_record *rec;
 	struct datafile_sample s;
 	int r;
 
 	while ((r = datafile_next(reader, &rec)) > 0) {
+		progress(f->name, datafile_position(reader), total);
 		if (!datafile_sample(rec, &s))
 			continue;
 		r = take_sample(f, &s);

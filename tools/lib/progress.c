@@ -32,13 +32,10 @@ void progress_enable(const char *program)
 	state.due = now() + FIRST_NS;
 }
 
-void progress(const char *what, uint64_t done, uint64_t all)
+static void show(const char *what, uint64_t done, uint64_t all)
 {
-	uint64_t t;
+	uint64_t t = now();
 
-	if (!state.program || state.calls++ % EVERY)
-		return;
-	t = now();
 	if (t < state.due)
 		return;
 	state.due = t + NEXT_NS;
@@ -48,6 +45,20 @@ void progress(const char *what, uint64_t done, uint64_t all)
 		fprintf(stderr, ", %.0f%%", 100.0 * (double)(done < all ? done : all) / (double)all);
 	fputs("\033[K", stderr);
 	fflush(stderr);
+}
+
+void progress(const char *what, uint64_t done, uint64_t all)
+{
+	if (state.program && state.calls++ % EVERY == 0)
+		show(what, done, all);
+}
+
+void progress_phase(const char *what)
+{
+	if (state.shown)
+		state.due = 0;
+	if (state.program)
+		show(what, 0, 0);
 }
 
 void progress_end(void)

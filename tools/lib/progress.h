@@ -14,6 +14,9 @@ void progress_enable(const char *program);
 /* Cheap: ask as often as you like. all: 0 if it is not known. */
 void progress(const char *what, uint64_t done, uint64_t all);
 
+/* Work of which nobody knows how far it is: shown from now on, if a second has passed already. */
+void progress_phase(const char *what);
+
 /* Before anything else is printed. */
 void progress_end(void);
 
