@@ -54,8 +54,8 @@ static void compare_builds(struct diff *d)
 
 /*
  * What GCC made of a function is that function, whatever it made of it in the other build: copies of it (name.isra.0,
- * name.constprop.0; of C++ "name() [clone .isra.0]"), and parts of it (name.part.0, name.cold). Returns how long the name
- * is without that, and whether it is a part.
+ * name.constprop.0; of C++ "name() [clone .isra.0]"), and parts of it (name.part.0, name.cold). Returns how long the
+ * name is without that, and whether it is a part.
  */
 static size_t without_clone(const char *name, bool *part)
 {
