@@ -8,7 +8,7 @@ name=sed
 package=sed
 elf=sed/sed
 minimum=150
-help2man=/dev/null # Perl runs it there
+help2man='$(top_srcdir)/build-aux/help2man' # true is no Perl
 
 build() {
 	configure_and_make
