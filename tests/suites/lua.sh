@@ -14,7 +14,6 @@ tests_package=golang-github-yuin-gopher-lua
 
 # Without Debian's libtool.
 build() {
-	"$top/scripts/fetch-source" $tests_package "$programs/source-$tests_package" || { echo "the tests could not be had"; exit 1; }
 	cp -r "$programs/source-$tests_package/_lua5.1-tests" tests
 	echo '#define DEB_HOST_MULTIARCH "x86_64-linux-gnu"' >src/lua5.1-deb-multiarch.h
 	# shellcheck disable=SC2086 # lists of flags
@@ -46,4 +45,8 @@ again() {
 	done
 }
 
+# The mirror does not always have all of that package.
+if [ $# = 0 ] && ! "$top/scripts/fetch-source" $tests_package "$programs/source-$tests_package" >"$scratch/log" 2>&1; then
+	skip_all "the tests of Lua cannot be had: $(tail -n 1 "$scratch/log")"
+fi
 suite_main "$@"
