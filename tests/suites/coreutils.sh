@@ -15,14 +15,5 @@ build() {
 	export FORCE_UNSAFE_CONFIGURE=1
 	configure_and_make
 }
-suite() {
-	check_with_make -j2 -k check
-}
-results() {
-	automake_results
-}
-again() {
-	automake_again "$@"
-}
 
 suite_main "$@"

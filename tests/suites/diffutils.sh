@@ -10,17 +10,4 @@ elf=src/diff
 elves="src/cmp src/diff3 src/sdiff"
 minimum=150
 
-build() {
-	configure_and_make
-}
-suite() {
-	check_with_make -j2 -k check
-}
-results() {
-	automake_results
-}
-again() {
-	automake_again "$@"
-}
-
 suite_main "$@"

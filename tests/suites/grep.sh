@@ -12,14 +12,5 @@ minimum=200
 build() {
 	configure_and_make --disable-perl-regexp --with-included-regex
 }
-suite() {
-	check_with_make -j2 -k check
-}
-results() {
-	automake_results
-}
-again() {
-	automake_again "$@"
-}
 
 suite_main "$@"

@@ -9,17 +9,4 @@ package=gzip
 elf=gzip
 minimum=15
 
-build() {
-	configure_and_make
-}
-suite() {
-	check_with_make -j2 -k check
-}
-results() {
-	automake_results
-}
-again() {
-	automake_again "$@"
-}
-
 suite_main "$@"

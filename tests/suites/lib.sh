@@ -8,7 +8,7 @@
 #   package   the Debian source package
 #   elf       an executable that has to be encoded, relative to the source; more of them in elves, if there are more
 #   minimum   so many tests must pass without pcce, so that a suite that does not run cannot pass
-# and defines
+# and defines, unless it is an automake project's (below)
 #   build     as in tests/programs/lib.sh, which does the building
 #   suite     runs all tests, in the directory of the build
 #   results   prints what came of them: a line for each test, its name without blanks, a blank, its result
@@ -28,21 +28,29 @@ programs=$out/suites
 elves=
 : "${TEST_SECONDS:=7200}" # for all of a suite, once
 
-# ---- automake's suites -----------------------------------------------------------------
+# ---- automake's suites: unless a program's script says otherwise -----------------------
 
 # Nothing that came ready made is to be made again.
 check_with_make() { # [MAKE-ARGUMENT...]
 	make MAKEINFO=true AUTOCONF=: AUTOMAKE=: ACLOCAL=: AUTOHEADER=: HELP2MAN="${help2man:-true}" "$@"
 }
 
-automake_results() {
+build() {
+	configure_and_make
+}
+
+suite() {
+	check_with_make -j2 -k check
+}
+
+results() {
 	find . -name '*.trs' | sort | while IFS= read -r f; do
 		sed -n "s|^:test-result: *\([A-Z]*\).*|${f#./} \1|p" "$f" | awk '{ print $1 (n++ ? ":" n : ""), $2 }'
 	done
 }
 
 # Each in the directory of the Makefile that knows it.
-automake_again() { # FILE.trs...
+again() { # FILE.trs...
 	local f dir
 	for f; do
 		f=${f%%:*}

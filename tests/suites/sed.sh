@@ -10,17 +10,4 @@ elf=sed/sed
 minimum=150
 help2man='$(top_srcdir)/build-aux/help2man' # true is no Perl
 
-build() {
-	configure_and_make
-}
-suite() {
-	check_with_make -j2 -k check
-}
-results() {
-	automake_results
-}
-again() {
-	automake_again "$@"
-}
-
 suite_main "$@"
