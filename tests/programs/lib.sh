@@ -200,8 +200,21 @@ verify_at_least() {
 	ok "$1 ($sum samples)"
 }
 
+# Ends the tests if one of them fails.
+build_both() {
+	local variant
+	for variant in plain pcce; do
+		if build_variant $variant 2>"$scratch/err"; then
+			ok "$name: builds ($variant)"
+		else
+			not_ok "$name: builds ($variant)" "$scratch/err" "$programs/$name-$variant.log"
+			done_testing
+		fi
+	done
+}
+
 program_main() {
-	local sampler variant
+	local sampler
 	case ${1-} in
 	--compile)
 		# A process of its own, since set -e means nothing inside a condition.
@@ -230,14 +243,7 @@ program_main() {
 	esac
 
 	make_inputs
-	for variant in plain pcce; do
-		if build_variant $variant 2>"$scratch/err"; then
-			ok "$name: builds ($variant)"
-		else
-			not_ok "$name: builds ($variant)" "$scratch/err" "$programs/$name-$variant.log"
-			done_testing
-		fi
-	done
+	build_both
 	workload plain "$scratch/want"
 	[ -s "$scratch/want" ] || not_ok "$name: has output to compare" "$scratch/want.err"
 

@@ -135,14 +135,7 @@ suite_main() {
 		;;
 	esac
 
-	for variant in plain pcce; do
-		if build_variant $variant 2>"$scratch/err"; then
-			ok "$name: builds ($variant)"
-		else
-			not_ok "$name: builds ($variant)" "$scratch/err" "$programs/$name-$variant.log"
-			done_testing
-		fi
-	done
+	build_both
 	for f in $elf $elves; do
 		check "$name: $f is encoded" is_encoded "$programs/$name-pcce/$f"
 		check "$name: $f, to compare with, is not" not_encoded "$programs/$name-plain/$f"
