@@ -18,27 +18,21 @@
  *
  * stack_state.c says what a signal handler may do meanwhile.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include "internal.h"
+#include "next.h"
 #include "segments.h"
 #include "stack_state.h"
 #include "syscall.h"
-
-#ifndef RTLD_NEXT
-#define RTLD_NEXT ((void *)-1L)
-#endif
 
 #define HIDDEN __attribute__((visibility("hidden")))
 
 extern __thread struct pcce_page pcce_page __attribute__((tls_model("initial-exec")));
 #ifdef PCCE_STATIC
 extern void __getcontext(void), __setcontext(void), __swapcontext(void), __makecontext(void);
-#else
-extern void *dlsym(void *, const char *) __attribute__((weak));
 #endif
 
 #define BUCKETS 1024

@@ -3,17 +3,15 @@
  * dlclose(): the self sampler forgets where the library was.  dlopen() is left alone; see
  * self_maps.c.
  */
-#include <dlfcn.h>
 #include "internal.h"
+#include "next.h"
 
-extern void *dlsym(void *, const char *) __attribute__((weak));
 extern int __dlclose(void *) __attribute__((weak));
 
 __attribute__((visibility("default"))) int dlclose(void *handle)
 {
-	int (*real)(void *) = __dlclose ? __dlclose
-			      : dlsym	? (int (*)(void *))(uintptr_t)dlsym((void *)-1L, "dlclose")
-					: NULL;
+	static void *found;
+	int (*real)(void *) = (int (*)(void *))next_function(&found, (void *)__dlclose, "dlclose", NULL);
 	int ret;
 
 	if (!real)

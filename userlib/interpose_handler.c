@@ -22,17 +22,13 @@
  * Handlers set by a raw system call, or before the runtime was there, are not seen;
  * samples in them fail the decoder's checks where the difference can be told.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include "internal.h"
+#include "next.h"
 #include "syscall.h"
-
-#ifndef RTLD_NEXT
-#define RTLD_NEXT ((void *)-1L)
-#endif
 
 #define PUBLIC __attribute__((visibility("default")))
 #define ALIAS(name) __attribute__((alias(name), visibility("default"), nothrow, leaf))
@@ -41,7 +37,6 @@ typedef int sigaction_fn(int sig, const struct sigaction *act, struct sigaction 
 
 extern sigaction_fn __sigaction;
 extern sigaction_fn __interceptor_sigaction __attribute__((weak)); /* a sanitizer's, which may be linked statically */
-extern void *dlsym(void *, const char *) __attribute__((weak));
 extern void __pcce_signal_entry(int sig, siginfo_t *info, void *context) __attribute__((visibility("hidden")));
 
 /* Written by sigaction, read by signal_entry.S: aligned words, no lock. */
@@ -58,18 +53,9 @@ static bool is_function(void (*handler)(int))
 /* The next sigaction behind ours: the C library's, but for an interposer's. */
 static sigaction_fn *next_sigaction(void)
 {
-	static sigaction_fn *found;
-	sigaction_fn *next = __atomic_load_n(&found, __ATOMIC_RELAXED);
+	static void *found;
 
-	if (!next) {
-		next = __interceptor_sigaction ? __interceptor_sigaction
-		       : dlsym		       ? (sigaction_fn *)(uintptr_t)dlsym(RTLD_NEXT, "sigaction")
-					       : NULL;
-		if (!next)
-			next = __sigaction;
-		__atomic_store_n(&found, next, __ATOMIC_RELAXED);
-	}
-	return next;
+	return (sigaction_fn *)next_function(&found, (void *)__interceptor_sigaction, "sigaction", (void *)__sigaction);
 }
 
 /* Early, since a program may call sigaction() in a handler, where dlsym() is not allowed. */

@@ -19,22 +19,17 @@
  * mark still stands; else it begins again.  What it has spoilt is the handler's,
  * whose functions have returned by then.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include "internal.h"
 #include "jmp_buf.h"
+#include "next.h"
 #include "syscall.h"
-
-#ifndef RTLD_NEXT
-#define RTLD_NEXT ((void *)-1L)
-#endif
 
 #define HIDDEN __attribute__((visibility("hidden")))
 
 extern __thread struct pcce_page pcce_page __attribute__((tls_model("initial-exec")));
-extern void *dlsym(void *, const char *) __attribute__((weak));
 
 /* As in jump_stubs.S. */
 enum { JUMP_NOTHING, JUMP_RECORD, JUMP_DIRECT };

@@ -22,17 +22,13 @@
  * that was just large enough no longer is.  So a size that the program chose is
  * increased; a stack that the program provides is taken as it is.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <threads.h>
 #include "internal.h"
+#include "next.h"
 #include "origin.h"
-
-#ifndef RTLD_NEXT
-#define RTLD_NEXT ((void *)-1L)
-#endif
 
 /* Only to bring __pthread_create along. */
 extern int mq_notify();
@@ -48,7 +44,6 @@ extern create_fn __interceptor_pthread_create __attribute__((weak));
 /* ThreadSanitizer's own record of calls, in which our caller would be missing where a thread was created. */
 extern void __tsan_func_entry(void *caller) __attribute__((weak, visibility("default")));
 extern void __tsan_func_exit(void) __attribute__((weak, visibility("default")));
-extern void *dlsym(void *, const char *) __attribute__((weak));
 
 /* What pthread_cleanup_push() and pthread_cleanup_pop() of <pthread.h> call; strong references, so that a static
  * program has them. */
@@ -81,19 +76,10 @@ struct start {
 
 static create_fn *real_create(void)
 {
-	static create_fn *found;
+	static void *found;
+	create_fn *known = __interceptor_pthread_create ? __interceptor_pthread_create : __pthread_create;
 
-	/* Several threads may come here at once; all find the same. */
-	create_fn *real = __atomic_load_n(&found, __ATOMIC_RELAXED);
-
-	if (!real) {
-		real = __interceptor_pthread_create ? __interceptor_pthread_create
-		       : __pthread_create	    ? __pthread_create
-		       : dlsym			    ? (create_fn *)(uintptr_t)dlsym(RTLD_NEXT, "pthread_create")
-						    : NULL;
-		__atomic_store_n(&found, real, __ATOMIC_RELAXED);
-	}
-	return real;
+	return (create_fn *)next_function(&found, (void *)known, "pthread_create", NULL);
 }
 
 /* As __pcce_thread_body() calls it. */
@@ -108,16 +94,9 @@ static void *run_c11(void *p)
 typedef int setjmp_fn();
 static setjmp_fn *real_setjmp(void)
 {
-	static setjmp_fn *found;
-	setjmp_fn *real = __atomic_load_n(&found, __ATOMIC_RELAXED);
+	static void *found;
 
-	if (!real) {
-		real = dlsym ? (setjmp_fn *)(uintptr_t)dlsym(RTLD_NEXT, "__sigsetjmp") : NULL;
-		if (!real)
-			real = __sigsetjmp;
-		__atomic_store_n(&found, real, __ATOMIC_RELAXED);
-	}
-	return real;
+	return (setjmp_fn *)next_function(&found, NULL, "__sigsetjmp", (void *)__sigsetjmp);
 }
 
 static void *start_thread(void *p)

@@ -20,18 +20,14 @@
  * The price is a walk as long as the unwinder's own.  A stub and its record are in use from 3 to the jump; what
  * a handler does in between has another one.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
 #include <unwind.h>
 #include "internal.h"
 #include "landing.h"
+#include "next.h"
 #include "segment_moves.h"
-
-#ifndef RTLD_NEXT
-#define RTLD_NEXT ((void *)-1L)
-#endif
 
 #define HIDDEN __attribute__((visibility("hidden")))
 
@@ -67,7 +63,6 @@ static bool find_unwinder(struct unwinder *u, const void *caller)
 	return true;
 }
 #else
-extern void *dlsym(void *, const char *) __attribute__((weak));
 extern void *dlopen(const char *, int) __attribute__((weak));
 extern int dlclose(void *) __attribute__((weak));
 extern int dladdr(const void *, Dl_info *) __attribute__((weak));
