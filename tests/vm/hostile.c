@@ -82,6 +82,7 @@ static void make_page(struct pcce_page *p)
 
 struct verdict {
 	unsigned int samples, with_page, with_segments, faults, malformed, strange;
+	uint64_t strange_word; /* the last one */
 };
 
 /* Small numbers are the area's, too: generations and indexes, if area is said to be a little off. 0 is memory that has
@@ -89,6 +90,14 @@ struct verdict {
 static bool is_allowed(uint64_t word)
 {
 	return (word & KIND) == OF_PAGE || (word & KIND) == OF_AREA || word >> 40 == 0 || word == PCCE_MARK_WORD;
+}
+
+static void judge_word(struct verdict *v, uint64_t word)
+{
+	if (is_allowed(word))
+		return;
+	v->strange++;
+	v->strange_word = word;
 }
 
 static int judge(void *ctx, const struct pcce_kmod_record *record, const struct pcce_sample *s, size_t size)
@@ -108,10 +117,10 @@ static int judge(void *ctx, const struct pcce_kmod_record *record, const struct 
 	v->with_page += !(s->flags & PCCE_SAMPLE_READ_FAULT);
 	v->with_segments += s->n_segments > 0;
 	for (i = 0; i < s->n_entries; i++)
-		v->strange += !is_allowed(e[i].id);
+		judge_word(v, e[i].id);
 	for (i = 0; i < s->n_segments; i++)
 		for (k = 0; k < PCCE_SEGMENT_ENTRIES; k++)
-			v->strange += !is_allowed(g[i].entry[k].id);
+			judge_word(v, g[i].entry[k].id);
 	return 0;
 }
 
@@ -208,13 +217,14 @@ static void lie(struct pcce_page *p)
 	}
 }
 
-/* New generations: nothing that has been read before counts. */
+/* New generations: nothing that has been read before counts. They stay small numbers, for is_allowed(), also after
+ * hours. */
 static void renew(void)
 {
 	struct pcce_segment *s = (struct pcce_segment *)area;
 
 	for (size_t i = 0; i < AREA_BYTES / sizeof(*s); i++) {
-		s[i].generation += 1000000;
+		s[i].generation += 1000;
 		s[i].base.id = i ? s[i - 1].generation : 0;
 	}
 }
@@ -343,7 +353,8 @@ static void run(const char *name, void (*attack)(unsigned int round), uint32_t f
 	       "%s: well formed, and nothing else is read (%u samples, %u with a page, %u with segments, %u faults)",
 	       name, v.samples, v.with_page, v.with_segments, v.faults);
 	if (err || v.malformed || v.strange)
-		printf("#   error %ld, %u malformed, %u strange words\n", err, v.malformed, v.strange);
+		printf("#   error %ld, %u malformed, %u strange words (%#llx), %u rounds\n", err, v.malformed,
+		       v.strange, (unsigned long long)v.strange_word, round);
 }
 
 /* ---- processes that come and go --------------------------------------------------- */
