@@ -235,11 +235,36 @@ static void restore_after(gimple *stmt, const struct saved *saved)
 	}
 }
 
+static bool arrives(edge e)
+{
+	return (e->flags & EDGE_EH) != 0;
+}
+
+/* Ordinary control, that of a clean-up before this one perhaps, goes past the restore: what is stale there is stale
+ * only after an exception then, and a decoder can tell that it is. */
+static basic_block without_ordinary(basic_block bb)
+{
+	bool ordinary = false;
+	edge_iterator ei;
+	edge e;
+
+	FOR_EACH_EDGE(e, ei, bb->preds)
+	{
+		if (e->flags & EDGE_ABNORMAL)
+			return bb;
+		ordinary |= !arrives(e);
+	}
+	return ordinary ? make_forwarder_block(bb, arrives, NULL)->src : bb;
+}
+
 static void restore_at_label(basic_block bb, const struct saved *saved)
 {
-	gimple_stmt_iterator gsi = gsi_after_labels(bb);
-	location_t location = gsi_end_p(gsi) ? UNKNOWN_LOCATION : gimple_location(gsi_stmt(gsi));
+	gimple_stmt_iterator gsi;
+	location_t location;
 
+	bb = without_ordinary(bb);
+	gsi = gsi_after_labels(bb);
+	location = gsi_end_p(gsi) ? UNKNOWN_LOCATION : gimple_location(gsi_stmt(gsi));
 	gsi_insert_seq_before(&gsi, restore_sequence(saved, location), GSI_SAME_STMT);
 }
 

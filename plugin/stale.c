@@ -6,7 +6,8 @@
  * The points are the code labels of landing pads and of receivers, and the
  * after-slots of returns_twice calls.  All code that can be reached from there
  * before a call of __pcce_restore is followed, through jumps, and each contiguous
- * stretch of it becomes a record with PCCE_SITE_RESTORE.
+ * stretch of it becomes a record with PCCE_SITE_RESTORE.  The call of __pcce_restore itself finds the stretch's
+ * beginning in r11, which no call keeps, so that it is known for whom it works.
  *
  * Not covered: what runs before the code gets there, in the unwinder or in
  * longjmp.  That is the library's code, and is reported under the state of the
@@ -62,7 +63,7 @@ static void follow(rtx_insn *insn)
 static void add_stretch(rtx_insn *first, rtx_insn *last, bool cold)
 {
 	struct site site;
-	char text[32];
+	char text[48];
 
 	memset(&site, 0, sizeof(site));
 	site.label = sites_new_label();
@@ -72,6 +73,10 @@ static void add_stretch(rtx_insn *first, rtx_insn *last, bool cold)
 	sites_add(&site);
 	snprintf(text, sizeof(text), ".Lpcce_b%u:", site.label);
 	asm_text_before(text, first, INSN_LOCATION(first));
+	if (is_restore_call(last)) {
+		snprintf(text, sizeof(text), "leaq .Lpcce_b%u(%%rip), %%r11", site.label);
+		asm_text_before(text, last, INSN_LOCATION(last));
+	}
 	snprintf(text, sizeof(text), ".Lpcce_a%u:", site.label);
 	asm_text_after(text, last, INSN_LOCATION(last));
 }

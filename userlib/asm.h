@@ -35,6 +35,8 @@
 #define PUSHED 2
 #define RESTORING 3
 #define JUMPING 4
+#define LANDING 6
+#define LANDED 7
 
 /* clang-format off */
 

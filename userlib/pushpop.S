@@ -231,6 +231,9 @@ __pcce_pop_slow:
  * The base of a segment is never written.
  *
  * off last: this takes the record of a jump away (PCCE_COUNT_JUMP), which says the same until then.
+ *
+ * r11 is the key of the restore site (plugin/stale.c).  After an exception the state is known up to where the site is
+ * written, since off still is what it was at the throw, and so up to the end where it is the same, as mostly.
  */
 	FUNCTION __pcce_restore
 	PAGE_OFFSET %rax
@@ -244,15 +247,27 @@ __pcce_pop_slow:
 	movl %esi, %ecx
 	testl $OFF_USED, %ecx
 	jz .Lrestore_off
-	movq %rdx, %fs:TOP_SITE(%rax, %rcx)
+	cmpq %rdx, %fs:TOP_SITE(%rax, %rcx)
+	jne .Lrestore_site
 .Lrestore_off:
 	movl %ecx, %fs:PAGE_OFF(%rax)
+.Lrestore_done:
 	ret
 .Lrestore_far:
 	jmp __pcce_restore_far
-	ENDFUNCTION __pcce_restore
+.Lrestore_site:
+	movq %rdx, %fs:TOP_SITE(%rax, %rcx)
+.Lrestore_written:
+	movl %ecx, %fs:PAGE_OFF(%rax)
 .Lrestore_end:
-	RANGE __pcce_restore, .Lrestore_end, RESTORING
+	ret
+	ENDFUNCTION __pcce_restore
+.Lrestore_last:
+	RANGE __pcce_restore, .Lrestore_done, LANDING
+	RANGE .Lrestore_done, .Lrestore_far, LANDED
+	RANGE .Lrestore_far, .Lrestore_written, LANDING
+	RANGE .Lrestore_written, .Lrestore_end, RESTORING
+	RANGE .Lrestore_end, .Lrestore_last, LANDED
 __pcce_ranges_end:
 
 /*

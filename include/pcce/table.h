@@ -17,7 +17,8 @@
 
 #define PCCE_TABLE_SECTION ".pcce"
 #define PCCE_TABLE_MAGIC 0x3142415445434350ULL /* "PCCETAB1" */
-#define PCCE_TABLE_VERSION 2
+#define PCCE_TABLE_VERSION 3
+#define PCCE_TABLE_VERSION_MIN 2 /* without PCCE_HELPER_LANDING and LANDED; else the same */
 #define PCCE_NONE 0xffffffffu
 
 /* pcce_table.flags */
@@ -89,7 +90,8 @@ enum pcce_site_kind {
 			       * non-local jump has just ended there and __pcce_restore has not
 			       * run yet: [key, key + ret); all else is 0. If ext names a site of this
 			       * function that returns twice, the state is right, or is what the record on top of
-			       * the stack says (abi.h, PCCE_COUNT_JUMP) */
+			       * the stack says (abi.h, PCCE_COUNT_JUMP). After an exception it is that of the call
+			       * into the unwinder. The call of __pcce_restore has the key in r11 */
 };
 
 /*
@@ -150,7 +152,11 @@ enum pcce_helper_state {
 				    * that a setjmp has returned, for the first time or by a recorded jump */
 	PCCE_HELPER_JUMPING = 4,   /* two entries are claimed and not filled: dropping these, as other code without
 				    * slots; r11 means nothing */
-	PCCE_HELPER_HANDLER = 5	   /* where a signal handler begins or ends: not decodable, whatever ext says */
+	PCCE_HELPER_HANDLER = 5,   /* where a signal handler begins or ends: not decodable, whatever ext says */
+	PCCE_HELPER_LANDING = 6,   /* __pcce_restore: nothing is put back yet that would be seen. r11 is the key of the
+				    * restore site from which it was called, and the state what it is there */
+	PCCE_HELPER_LANDED = 7,	   /* __pcce_restore: the state is that of the function that holds r11 */
+	PCCE_HELPER_LAST = PCCE_HELPER_LANDED
 };
 
 struct pcce_table_helper {

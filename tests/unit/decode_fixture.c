@@ -31,6 +31,8 @@ static void add_helpers(struct table_builder *b)
 	tb_helper(b, POP_DONE, 16, PCCE_HELPER_NOTHING);
 	tb_helper(b, RESTORING, 16, PCCE_HELPER_RESTORING);
 	tb_helper(b, JUMPING, 16, PCCE_HELPER_JUMPING);
+	tb_helper(b, LANDING, 16, PCCE_HELPER_LANDING);
+	tb_helper(b, LANDED, 16, PCCE_HELPER_LANDED);
 }
 
 static void open_or_die(const void *data, size_t size, struct table *t)
@@ -95,9 +97,11 @@ static void *build_exe(size_t *size)
 	tb_site(&b, 0xa010, F_CB, PCCE_KIND_PUSH, F_REC);
 	tb_site(&b, 0xa050, F_CB, PCCE_KIND_PUSH, F_T1);
 	tb_site(&b, 0xa090, F_CB, PCCE_KIND_PUSH, F_G1);
+	tb_site(&b, 0xb010, F_LEAF, PCCE_KIND_PUSH, PCCE_NONE);
 	b.sites[S_MAIN_QSORT].callee_name = b.sites[S_C_QSORT].callee_name = tb_string(&b, "qsort");
 	b.sites[S_C_SETJMP].flags = PCCE_SITE_RETURNS_TWICE;
 	b.sites[S_C_LIB].callee_name = tb_string(&b, "lib_entry");
+	b.sites[S_LEAF_THROW].callee_name = tb_string(&b, "__cxa_throw");
 	b.sites[S_C_EXT].callee_name = tb_string(&b, "strlen");
 	tb_edge(&b, F_A, S_MAIN_A, 0, 0);
 	tb_edge(&b, F_B, S_MAIN_B, 0, 0);

@@ -64,6 +64,7 @@ enum fixture_site {
 	S_CB_REC,
 	S_CB_T1,
 	S_CB_G,
+	S_LEAF_THROW,
 	N_SITES,
 	/* in the library */
 	LS_TAIL_INNER = 0,
@@ -79,6 +80,8 @@ enum fixture_site {
 #define POP_DONE 0xf040
 #define RESTORING 0xf050
 #define JUMPING 0xf060
+#define LANDING 0xf090
+#define LANDED 0xf0b0
 
 struct fixture {
 	struct address_space as; /* first */

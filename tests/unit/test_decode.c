@@ -477,7 +477,7 @@ static void test_jumps(void)
 	jumping(window, 0);
 	push_record(48, work);
 	sample.ext = exe_site(S_C_EXT)->key;
-	expect_bad("jump: ext names another site", "c ?", REASON_STALE_EXT);
+	expect_bad("jump: ext names another site", "c ?", REASON_RESTORING);
 	jumping(window, 0);
 	push_record(48, work);
 	sample.ext = 0;
@@ -513,6 +513,74 @@ static void test_jumps(void)
 	push_record(48, work);
 	sample.ext = 0;
 	expect("jump: what longjmp calls", "cb c work rec rec*3/1 c b main");
+}
+
+/* ---- exceptions ------------------------------------------------------------------ */
+
+/* leaf has thrown, called by c with this id; ip is there now. */
+static void thrown(uint64_t ip, uint64_t id)
+{
+	sample.ip = ip;
+	push_exe((1ULL << 32) + id, S_LEAF_THROW, 0);
+}
+
+static void test_landings(void)
+{
+	const uint64_t in_c = exe(exe_site(S_C_RESTORE)->key), in_rec = exe(exe_site(S_REC_RESTORE)->key);
+
+	begin(0, 77);
+	thrown(in_c, 1);
+	expect("landing: what was called since is gone", "c b main");
+	sample.ip = exe(LANDING);
+	sample.r11 = in_c;
+	expect("landing: in the restore helper", "c b main");
+	sample.r11++;
+	expect_bad("landing: r11 names none", "[exe] ?", REASON_RESTORING);
+	begin(exe(LANDED), 1);
+	sample.r11 = in_c;
+	expect("landing: all is restored", "c b main");
+
+	begin(0, 0);
+	push_exe(1, S_C_REC, 0);
+	push_exe(0, S_REC_WORK, 0);
+	thrown(in_rec, 2);
+	expect("landing: segments are gone", "rec c b main");
+	sample.n_below = 3;
+	expect_bad("landing: what is missing might be it", "rec ?", REASON_RESTORING);
+	sample.n_below = 0;
+	sample.ip = in_c;
+	expect_bad("landing: two calls of the function", "c ?", REASON_RESTORING);
+
+	begin(0, 0);
+	push_exe(1, S_C_REC, 0);
+	push_exe(0, S_REC_REC, 2);
+	push_exe(0, S_REC_WORK, 0);
+	thrown(in_rec, 2);
+	expect_bad("landing: repeated calls of the function", "rec ?", REASON_RESTORING);
+	begin(0, 0);
+	push_exe(0, S_CB_REC, 0);
+	push_exe(0, S_REC_REC, 3);
+	push_exe(0, S_REC_WORK, 0);
+	thrown(in_c, 2);
+	expect("landing: further in than repeated calls", "c work rec rec*4/1 cb");
+
+	begin(0, 0);
+	thrown(in_rec, 1);
+	expect_bad("landing: the function is not on the way", "rec ?", REASON_RESTORING);
+	begin(in_c, 0);
+	call_from_c(S_C_QSORT);
+	expect_bad("landing: nothing was thrown", "c ?", REASON_RESTORING);
+	begin(in_c, 0);
+	sample.ext = PCCE_EXT_CHANGING;
+	thrown(in_c, 1);
+	expect_bad("landing: on the way to another segment", "c ?", REASON_RESTORING);
+
+	/* A handler came in between: its frames stay. */
+	begin(exe(0x5001), 0);
+	push_exe((1ULL << 32) + 1, S_LEAF_THROW, 0);
+	push(0, in_c, PCCE_COUNT_SIGNAL);
+	push(0, 0, PCCE_COUNT_SIGNAL2);
+	expect("landing: a handler", "rec ! c b main");
 }
 
 static void test_truncated(void)
@@ -623,6 +691,7 @@ int main(void)
 	test_signals();
 	test_called_as_leaf();
 	test_jumps();
+	test_landings();
 	test_truncated();
 	test_origins();
 	fixture_free(&fx);

@@ -24,6 +24,7 @@
 #include <errno.h>
 #include <string.h>
 #include "tools/lib/decode_frames.h"
+#include "tools/lib/decode_landing.h"
 #include "tools/lib/decode_locate.h"
 #include "tools/lib/decode_tails.h"
 #include "tools/lib/table_read.h"
@@ -360,6 +361,8 @@ int decode_context(const struct address_space *as, const struct pcce_sample *sam
 		if (w.deeper)
 			w.gap = 0;
 		ctx->reason = walk(&w, locate(&w, sample->ip, sample->r11));
+		if (w.landing)
+			ctx->reason = landing_end(&w, ctx->reason);
 	}
 	return finish(&w);
 }

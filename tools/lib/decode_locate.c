@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* See decode_locate.h. */
 #include <string.h>
+#include "tools/lib/decode_landing.h"
 #include "tools/lib/decode_locate.h"
 #include "tools/lib/table_read.h"
 
@@ -44,8 +45,6 @@ static enum decode_reason window(struct walk *w, const struct mapped_module *m, 
 	const struct pcce_table_site *s = &m->table->sites[site];
 	uint64_t start = s->key - s->before, ret = s->key + s->ret;
 
-	if (s->kind == PCCE_KIND_RESTORE)
-		return w->first_return ? REASON_NONE : REASON_RESTORING;
 	if (vaddr >= ret ? vaddr - ret >= s->undone : vaddr - start < s->claim)
 		return REASON_NONE;
 	switch (s->kind) {
@@ -235,7 +234,8 @@ enum decode_reason locate(struct walk *w, uint64_t ip, uint64_t r11)
 		return foreign(w, m, ip);
 	vaddr = link_time(m, ip);
 	h = table_helper_at(m->table, vaddr);
-	if (h && h->state == PCCE_HELPER_RESTORING) {
+	if (h &&
+	    (h->state == PCCE_HELPER_RESTORING || h->state == PCCE_HELPER_LANDING || h->state == PCCE_HELPER_LANDED)) {
 		if (ext_returns_twice(w, &ext_module, &ext_site)) {
 			const struct pcce_table_site *s = &ext_module->table->sites[ext_site];
 
@@ -243,6 +243,12 @@ enum decode_reason locate(struct walk *w, uint64_t ip, uint64_t r11)
 			w->func = s->func;
 			walk_emit(w, FRAME_CALL, w->m, w->func, PCCE_NONE, run_time(w->m, s->key + s->restore_len));
 			return walk_has_record(w) ? apply_record(w) : REASON_NONE;
+		}
+		w->m = walk_find_site(w, r11, PCCE_KIND_RESTORE, &site);
+		if (w->m && h->state != PCCE_HELPER_RESTORING) {
+			w->func = w->m->table->sites[site].func;
+			walk_emit(w, FRAME_CALL, w->m, w->func, PCCE_NONE, r11);
+			return h->state == PCCE_HELPER_LANDED ? REASON_NONE : landing_begin(w);
 		}
 		walk_emit(w, FRAME_FOREIGN, m, PCCE_NONE, PCCE_NONE, ip);
 		return REASON_RESTORING;
@@ -277,6 +283,8 @@ enum decode_reason locate(struct walk *w, uint64_t ip, uint64_t r11)
 		}
 	} else if (w->ext == PCCE_EXT_CHANGING) {
 		return REASON_RESTORING;
+	} else if (site != PCCE_NONE && m->table->sites[site].kind == PCCE_KIND_RESTORE) {
+		return landing_begin(w);
 	} else if (w->ext && w->inner == INNER_ENTERED) {
 		return locate_called_as_leaf(w);
 	} else if (w->ext) {

@@ -29,9 +29,10 @@ struct walk {
 
 	uint64_t deeper; /* entries below entries[0] that are not known */
 	uint32_t n_entries;
-	uint32_t top;  /* entries[0 .. top) are left */
-	uint32_t used; /* repetitions of entries[top - 1] that are consumed */
-	uint32_t gap;  /* entries are missing below entries[gap]; UINT32_MAX: none */
+	uint32_t top;	/* entries[0 .. top) are left */
+	uint32_t used;	/* repetitions of entries[top - 1] that are consumed */
+	uint32_t gap;	/* entries are missing below entries[gap]; UINT32_MAX: none */
+	size_t landing; /* frames up to the one in which an exception has just arrived; 0: it has not */
 	bool truncated;
 	bool no_memory;
 };

@@ -210,5 +210,6 @@ void *image_table(int fd, const struct image *image, const char **why)
 bool image_table_head(int fd, const struct image *image, struct pcce_table *head)
 {
 	return image->table_size >= sizeof(*head) && read_all(fd, head, sizeof(*head), image->table_offset) &&
-	       head->magic == PCCE_TABLE_MAGIC && head->version == PCCE_TABLE_VERSION;
+	       head->magic == PCCE_TABLE_MAGIC && head->version >= PCCE_TABLE_VERSION_MIN &&
+	       head->version <= PCCE_TABLE_VERSION;
 }

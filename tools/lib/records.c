@@ -181,7 +181,7 @@ static int read_helpers(const struct elf_module *m, const struct elf_section *se
 	for (size_t i = 0; i < n; i++) {
 		const struct pcce_table_helper *h = &out->helpers[i];
 
-		if (h->state > PCCE_HELPER_HANDLER || !elf_module_at(m, h->addr, h->length) ||
+		if (h->state > PCCE_HELPER_LAST || !elf_module_at(m, h->addr, h->length) ||
 		    (i && h->addr < h[-1].addr + h[-1].length))
 			return fail_set(why, -EINVAL, "has damaged descriptions of the runtime's helpers");
 	}

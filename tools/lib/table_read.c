@@ -72,7 +72,7 @@ static int check_header(const void *data, size_t size, const char **why)
 		REFUSE("is cut off after %zu bytes", size);
 	if (h->magic != PCCE_TABLE_MAGIC)
 		REFUSE("is not an encoding table");
-	if (h->version != PCCE_TABLE_VERSION)
+	if (h->version < PCCE_TABLE_VERSION_MIN || h->version > PCCE_TABLE_VERSION)
 		REFUSE("has version %u, this is version %u", h->version, PCCE_TABLE_VERSION);
 	if (size < sizeof(*h))
 		REFUSE("is cut off after %zu bytes", size);
@@ -124,7 +124,7 @@ static int check_functions(const struct table *t, const char **why)
 	for (uint64_t i = 0; i < h->helpers.count; i++) {
 		const struct pcce_table_helper *p = &t->helpers[i];
 
-		if (p->state > PCCE_HELPER_HANDLER || p->addr + p->length < p->addr ||
+		if (p->state > PCCE_HELPER_LAST || p->addr + p->length < p->addr ||
 		    (i && p->addr < t->helpers[i - 1].addr + t->helpers[i - 1].length))
 			REFUSE("is damaged: its helpers are not in order");
 	}
