@@ -300,6 +300,7 @@ if [ $full = 1 ]; then
 	add program sqlite 20000000 '"$prog" -batch :memory: ".read query.sql"'
 	add program grep 20000000 '"$prog" -E -n "(([a-z]+)e )+.* \2[a-z]* .*[0-4]$" text'
 	add program make 20000000 '"$prog" -s -r -f work.mk'
+	add program jsoncpp 20000000 '"$prog"'
 else
 	add program lua 300000 '"$prog" script.lua'
 fi
