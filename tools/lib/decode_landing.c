@@ -17,9 +17,10 @@ static bool throws(const struct mapped_module *m, uint32_t site)
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (!strcmp(name, names[i]))
 			return true;
-	/* __cxa_throw, __cxa_throw_bad_array_new_length; __cxa_bad_cast; std::__throw_length_error(char const *) */
+	/* __cxa_throw, __cxa_throw_bad_array_new_length; __cxa_bad_cast; std::__throw_length_error(char const *),
+	 * std::rethrow_exception(std::exception_ptr) */
 	return !strncmp(name, "__cxa_throw", 11) || !strncmp(name, "__cxa_bad_", 10) ||
-	       (!strncmp(name, "_ZSt", 4) && strstr(name, "__throw_"));
+	       (!strncmp(name, "_ZSt", 4) && (strstr(name, "__throw_") || strstr(name, "rethrow_exception")));
 }
 
 enum decode_reason landing_begin(struct walk *w)
