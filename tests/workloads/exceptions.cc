@@ -4,7 +4,7 @@
  * at different depths; virtual calls; a catch-all in a recursion.
  *
  * marked: 2
- * no-verify: a sample at the moment at which the unwinder jumps can be wrong
+ * no-verify: while the C++ unwinder loads the registers, the unwinding library sees half a stack of the function to come
  * expect: main;.*attempt.*;.*descend.*burn\(unsigned_int\)( |;)
  * expect: main;.*cleanup.*;burn\(unsigned_int\)( |;)
  */
