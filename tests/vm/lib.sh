@@ -58,6 +58,7 @@ vm_boot() { # KERNEL MODULES SECONDS
 	token=$(od -An -tx8 -N8 /dev/urandom | tr -d ' ')
 	[ -z "$modules" ] || cp "$modules"/*.ko "$vm_tree/modules/"
 	(cd "$vm_tree" && find . | cpio -o -H newc -R 0:0 --quiet) >"$scratch/initrd"
+	$CC -O2 "$top/tests/vm/tsc.c" -o "$scratch/tsc" || return 1
 	local attempt qemu
 	for attempt in 1 2 3; do
 		rm -rf "$vm_out"
@@ -68,7 +69,7 @@ vm_boot() { # KERNEL MODULES SECONDS
 			-device isa-debug-exit,iobase=0xf4,iosize=1 -serial "file:$vm_out/console" \
 			-virtfs "local,path=$vm_out,mount_tag=out,security_model=none" \
 			-kernel "$kernel" -initrd "$scratch/initrd" \
-			-append "console=ttyS0 panic=-1 oops=panic panic_on_warn=1 quiet ${vm_append-} pcce_token=$token pcce_seconds=$seconds" \
+			-append "console=ttyS0 panic=-1 oops=panic panic_on_warn=1 quiet tsc_early_khz=$("$scratch/tsc") ${vm_append-} pcce_token=$token pcce_seconds=$seconds" \
 			>"$vm_out/qemu" 2>&1 </dev/null &
 		qemu=$!
 		# Now and then a guest does not even come up; nothing of ours has run then.
