@@ -4,7 +4,7 @@
  * at different depths; virtual calls; a catch-all in a recursion.
  *
  * marked: 2
- * no-verify: while the C++ unwinder loads the registers, the unwinding library sees half a stack of the function to come
+ * no-verify: while the C++ unwinder loads registers, the unwinding library finds parts of two stacks
  * expect: main;.*attempt.*;.*descend.*burn\(unsigned_int\)( |;)
  * expect: main;.*cleanup.*;burn\(unsigned_int\)( |;)
  */
