@@ -63,7 +63,7 @@ static void follow(rtx_insn *insn)
 static void add_stretch(rtx_insn *first, rtx_insn *last, bool cold)
 {
 	struct site site;
-	char text[48];
+	char text[64];
 
 	memset(&site, 0, sizeof(site));
 	site.label = sites_new_label();
@@ -74,7 +74,8 @@ static void add_stretch(rtx_insn *first, rtx_insn *last, bool cold)
 	snprintf(text, sizeof(text), ".Lpcce_b%u:", site.label);
 	asm_text_before(text, first, INSN_LOCATION(first));
 	if (is_restore_call(last)) {
-		snprintf(text, sizeof(text), "leaq .Lpcce_b%u(%%rip), %%r11", site.label);
+		/* lea .Lpcce_b(%rip), %r11, in whichever syntax the rest is */
+		snprintf(text, sizeof(text), ".byte 0x4c, 0x8d, 0x1d; .long .Lpcce_b%u - . - 4", site.label);
 		asm_text_before(text, last, INSN_LOCATION(last));
 	}
 	snprintf(text, sizeof(text), ".Lpcce_a%u:", site.label);

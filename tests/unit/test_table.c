@@ -320,7 +320,7 @@ int main(void)
 		return tap_done();
 	test_damage();
 	expect("a foreign file", change_magic, "is not an encoding table");
-	expect("another version", change_version, "has version 7, this is version 2");
+	expect("another version", change_version, "has version 7, this is version 3");
 	expect("a changed byte", change_text, "checksum");
 	expect("edges in a circle", make_circle, "circle");
 	free(table);
