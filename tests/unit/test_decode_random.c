@@ -90,6 +90,7 @@ static void enter_callee(uint32_t module, uint32_t site)
 	switch (site) {
 	case S_C_EXT:
 	case S_C_SETJMP:
+	case S_LEAF_THROW:
 		run_enter(2, 0);
 		return;
 	case S_MAIN_QSORT:

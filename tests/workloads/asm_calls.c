@@ -130,7 +130,7 @@ int main(void)
 {
 	unsigned int state = 7, sum = 0;
 
-	for (int i = 0; i < ROUNDS(150000, 3); i++) {
+	for (int i = 0; i < ROUNDS(400000, 3); i++) {
 		int x = (int)(next_random(&state) % 1000);
 
 		sum = sum * 31 + (unsigned int)(by_pointer(work, x) > 0);
