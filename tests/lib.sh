@@ -128,6 +128,7 @@ recording_is_exact() {
 	fi
 	if [ "$undecodable" = 0 ] && [ "$lost" = 0 ] && [ -z "$(stat_of "$data" incomplete)" ] && [ "$exact" = $((samples - outside)) ] && [ "$exact" -ge "$minimum" ]; then
 		ok "$name"
+		echo "#   $exact exact samples, at least $minimum"
 	else
 		not_ok "$name" "wanted at least $minimum samples, all exact" "$data.stats"
 	fi
@@ -145,6 +146,7 @@ recording_is_verified() {
 	if [ "$(stat_of "$data" mismatches)" = 0 ] && [ "$undecodable" = 0 ] &&
 		[ "$(stat_of "$data" verified)" -ge "$minimum" ]; then
 		ok "$name"
+		echo "#   $(stat_of "$data" verified) verified samples, at least $minimum"
 	else
 		not_ok "$name" "wanted at least $minimum verified samples and no mismatch" "$data.stats"
 	fi

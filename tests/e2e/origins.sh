@@ -181,7 +181,7 @@ static NOINLINE void throws(int depth)
 
 static NOINLINE void after()
 {
-	burn(1000000);
+	burn(3000000);
 	burn(1);
 }
 

@@ -80,7 +80,7 @@ for sanitizer in address,undefined thread; do
 		fi
 		as_without "$name" "$program"
 		for s in $samplers; do
-			if record "$s" rec "./$program-pcce" 150; then
+			if record "$s" rec "./$program-pcce" 400; then
 				is "$name, $s: same output" "$(sort -u rec.out)" "$(cat want)"
 				is "$name, $s: nothing is reported" "$(grep -v '^pcce-record: ' rec.err)" ""
 				# At the bpf sampler's samples between a jump and the end of the runtime's work on it.

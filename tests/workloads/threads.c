@@ -26,7 +26,7 @@ static void *worker(void *arg)
 {
 	unsigned int n = *(unsigned int *)arg, sum = 0;
 
-	for (unsigned int i = 0; i < ROUNDS(30000, 14); i++)
+	for (unsigned int i = 0; i < ROUNDS(60000, 14); i++)
 		sum += climb(i % n);
 	*(unsigned int *)arg = sum;
 	return NULL;
