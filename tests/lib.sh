@@ -136,17 +136,17 @@ recording_is_exact() {
 
 # recording_is_verified NAME DATA MINIMUM: of a recording made with --verify.
 recording_is_verified() {
-	local name=$1 data=$2 minimum=$3 undecodable
+	local name=$1 data=$2 minimum=$3 undecodable verified
 	if ! pcce-report -i "$data" --stats >"$data.stats" 2>"$data.stats.err"; then
 		not_ok "$name" "pcce-report failed:" "$data.stats.err"
 		return
 	fi
-	undecodable=$(stat_of "$data" undecodable)
+	undecodable=$(stat_of "$data" undecodable) verified=$(stat_of "$data" verified)
 	if [ $((undecodable * 100)) -le $(($(stat_of "$data" samples) * ${allow_marked-0})) ]; then undecodable=0; fi
 	if [ "$(stat_of "$data" mismatches)" = 0 ] && [ "$undecodable" = 0 ] &&
-		[ "$(stat_of "$data" verified)" -ge "$minimum" ]; then
+		[ "$verified" -ge "$minimum" ]; then
 		ok "$name"
-		echo "#   $(stat_of "$data" verified) verified samples, at least $minimum"
+		echo "#   $verified verified samples, at least $minimum"
 	else
 		not_ok "$name" "wanted at least $minimum verified samples and no mismatch" "$data.stats"
 	fi

@@ -52,7 +52,7 @@ static size_t only_call(const struct frame *frames, size_t n)
 				return n;
 			found = i;
 		}
-		if (found != n && frames[i].repeat && i - frames[i].span < found)
+		if (found != n && frames[i].repeat && i < found + frames[i].span)
 			return n;
 	}
 	return found;

@@ -218,6 +218,29 @@ static bool ext_returns_twice(const struct walk *w, const struct mapped_module *
 	return *m && (*m)->table->sites[*site].flags & PCCE_SITE_RETURNS_TWICE;
 }
 
+/* ip is in __pcce_restore, or in what does the same. */
+static enum decode_reason restoring(struct walk *w, const struct mapped_module *m, uint32_t state, uint64_t ip,
+				    uint64_t r11)
+{
+	const struct pcce_table_site *s;
+	uint32_t site;
+
+	if (ext_returns_twice(w, &w->m, &site)) {
+		s = &w->m->table->sites[site];
+		w->func = s->func;
+		walk_emit(w, FRAME_CALL, w->m, w->func, PCCE_NONE, run_time(w->m, s->key + s->restore_len));
+		return walk_has_record(w) ? apply_record(w) : REASON_NONE;
+	}
+	w->m = state == PCCE_HELPER_RESTORING ? NULL : walk_find_site(w, r11, PCCE_KIND_RESTORE, &site);
+	if (!w->m) {
+		walk_emit(w, FRAME_FOREIGN, m, PCCE_NONE, PCCE_NONE, ip);
+		return REASON_RESTORING;
+	}
+	w->func = w->m->table->sites[site].func;
+	walk_emit(w, FRAME_CALL, w->m, w->func, PCCE_NONE, r11);
+	return state == PCCE_HELPER_LANDED ? REASON_NONE : landing_begin(w);
+}
+
 /* Sets the state at the innermost function, and w->inner: INNER_ROOT means that there is a
  * segment to climb. */
 enum decode_reason locate(struct walk *w, uint64_t ip, uint64_t r11)
@@ -229,30 +252,13 @@ enum decode_reason locate(struct walk *w, uint64_t ip, uint64_t r11)
 	uint64_t vaddr;
 
 	w->inner = INNER_ROOT;
-	w->first_return = false;
 	if (!m || !m->table)
 		return foreign(w, m, ip);
 	vaddr = link_time(m, ip);
 	h = table_helper_at(m->table, vaddr);
 	if (h &&
-	    (h->state == PCCE_HELPER_RESTORING || h->state == PCCE_HELPER_LANDING || h->state == PCCE_HELPER_LANDED)) {
-		if (ext_returns_twice(w, &ext_module, &ext_site)) {
-			const struct pcce_table_site *s = &ext_module->table->sites[ext_site];
-
-			w->m = ext_module;
-			w->func = s->func;
-			walk_emit(w, FRAME_CALL, w->m, w->func, PCCE_NONE, run_time(w->m, s->key + s->restore_len));
-			return walk_has_record(w) ? apply_record(w) : REASON_NONE;
-		}
-		w->m = walk_find_site(w, r11, PCCE_KIND_RESTORE, &site);
-		if (w->m && h->state != PCCE_HELPER_RESTORING) {
-			w->func = w->m->table->sites[site].func;
-			walk_emit(w, FRAME_CALL, w->m, w->func, PCCE_NONE, r11);
-			return h->state == PCCE_HELPER_LANDED ? REASON_NONE : landing_begin(w);
-		}
-		walk_emit(w, FRAME_FOREIGN, m, PCCE_NONE, PCCE_NONE, ip);
-		return REASON_RESTORING;
-	}
+	    (h->state == PCCE_HELPER_RESTORING || h->state == PCCE_HELPER_LANDING || h->state == PCCE_HELPER_LANDED))
+		return restoring(w, m, h->state, ip, r11);
 	if (h && h->state == PCCE_HELPER_HANDLER) {
 		walk_emit(w, FRAME_FOREIGN, m, PCCE_NONE, PCCE_NONE, ip);
 		return REASON_RESTORING;
@@ -274,7 +280,6 @@ enum decode_reason locate(struct walk *w, uint64_t ip, uint64_t r11)
 	site = table_site_around(m->table, vaddr);
 	if (ext_returns_twice(w, &ext_module, &ext_site) && ext_module->table == m->table &&
 	    m->table->sites[ext_site].func == w->func) {
-		w->first_return = true;
 		if (walk_has_record(w)) {
 			enum decode_reason r = apply_record(w);
 

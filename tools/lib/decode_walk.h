@@ -21,8 +21,7 @@ struct walk {
 	struct context *ctx;
 	bool expand, origins;
 
-	uint64_t id, ext;  /* the state, at the point that was reached */
-	bool first_return; /* ext names a call of this function that returns twice: the state is known */
+	uint64_t id, ext; /* the state, at the point that was reached */
 	const struct mapped_module *m;
 	uint32_t func;
 	enum inner_kind inner;

@@ -13,6 +13,7 @@
 
 #include <pcce/datafile.h>
 #include "image.h"
+#include "table_read.h"
 
 int image_open(pid_t pid, uint64_t start, uint64_t length, const char *path)
 {
@@ -210,6 +211,5 @@ void *image_table(int fd, const struct image *image, const char **why)
 bool image_table_head(int fd, const struct image *image, struct pcce_table *head)
 {
 	return image->table_size >= sizeof(*head) && read_all(fd, head, sizeof(*head), image->table_offset) &&
-	       head->magic == PCCE_TABLE_MAGIC && head->version >= PCCE_TABLE_VERSION_MIN &&
-	       head->version <= PCCE_TABLE_VERSION;
+	       head->magic == PCCE_TABLE_MAGIC && table_version_is_known(head->version);
 }

@@ -72,7 +72,7 @@ static int check_header(const void *data, size_t size, const char **why)
 		REFUSE("is cut off after %zu bytes", size);
 	if (h->magic != PCCE_TABLE_MAGIC)
 		REFUSE("is not an encoding table");
-	if (h->version < PCCE_TABLE_VERSION_MIN || h->version > PCCE_TABLE_VERSION)
+	if (!table_version_is_known(h->version))
 		REFUSE("has version %u, this is version %u", h->version, PCCE_TABLE_VERSION);
 	if (size < sizeof(*h))
 		REFUSE("is cut off after %zu bytes", size);

@@ -26,6 +26,11 @@ struct table {
 	uint32_t n_by_before; /* without restore windows */
 };
 
+static inline bool table_version_is_known(uint32_t version)
+{
+	return version >= PCCE_TABLE_VERSION_MIN && version <= PCCE_TABLE_VERSION;
+}
+
 /* data must be 8-aligned and stay valid as long as the table is used. 0, or -EINVAL with one
  * sentence fragment in *why ("is cut off after 12 bytes", "has version 7, this is version 1"), or -ENOMEM. */
 int table_open(const void *data, size_t size, struct table *out, const char **why);
