@@ -31,6 +31,12 @@
 #define FORBIDDEN 0x7300000000000000ULL /* ... of what lies beside both */
 #define KIND 0xff00000000000000ULL
 #define AREA_BYTES (256 * sizeof(struct pcce_segment))
+/*
+ * The kernel's copy of a page is not made in one step: what it finds as area may be made of some bytes of an address
+ * and some of the one that was there before.  So all that are written are multiples of 8, and area lies where any
+ * such mixture is in it, or nowhere: far from all else, on a multiple of 16 MB.
+ */
+#define AREA ((unsigned char *)0x100000000000)
 /* All that a page can name: what lies behind is there, but not to be read. */
 #define RESERVED_BYTES ((PCCE_AREA_SEGMENTS + 1) * sizeof(struct pcce_segment) + 8192)
 
@@ -159,9 +165,9 @@ static uint64_t random_pointer(void)
 	case 3:
 		return 0xffffffffff600000ULL; /* vsyscall */
 	case 4:
-		return 0x7fffffffffffULL - random_word() % 8192; /* the last of user space */
+		return 0x7ffffffffff8ULL - random_word() % 1024 * 8; /* the last of user space */
 	case 5:
-		return random_word();
+		return random_word() & ~7ULL;
 	case 6:
 		return 0x0000800000000000ULL - 8; /* between */
 	default:
@@ -324,7 +330,12 @@ static void run(const char *name, void (*attack)(unsigned int round), uint32_t f
 
 	enough = false;
 	victim = NULL;
-	area = mmap(NULL, RESERVED_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	area = mmap(AREA - 4096, RESERVED_BYTES, PROT_NONE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	if (area == MAP_FAILED) {
+		result(false, "%s: memory at %p: %s", name, (void *)AREA, strerror(errno));
+		return;
+	}
 	mprotect(area, 4096 + AREA_BYTES, PROT_READ | PROT_WRITE);
 	fill(area, 4096 + AREA_BYTES, FORBIDDEN);
 	area += 4096;
