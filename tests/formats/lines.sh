@@ -22,6 +22,11 @@ report jsonl huge.data huge.jsonl
 report folded huge.data huge.folded
 if command -v jq >/dev/null; then
 	is "jq adds up the weights of jsonl" "$(jq -s 'map(select(.stack).weight) | add' small.jsonl)" 87
+	is "a context of jsonl has what its threads have" \
+		"$(jq -c 'select(.stack and ([.samples, .weight] != [(.threads | map(.samples) | add), (.threads | map(.weight) | add)]))' small.jsonl huge.jsonl)" ""
+	is "no context of jsonl is there twice, and no thread in it" \
+		"$(jq -c 'select(.stack) | [.stack, .calls]' huge.jsonl | sort | uniq -d | head -3;
+			jq -c 'select(.stack).threads | map([.pid, .tid]) | select(length != (unique | length))' huge.jsonl)" ""
 	is "each call of jsonl is one between two frames" \
 		"$(jq -c 'select(.stack and (.calls | length) != (.stack | length) - 1)' small.jsonl huge.jsonl)" ""
 	jq -r 'select(.stack) | "\(.stack | join(";")) \(.weight)"' huge.jsonl |
@@ -40,7 +45,7 @@ report threads huge.data huge.threads
 if command -v jq >/dev/null; then
 	is "threads has the threads of jsonl, and says of which ones it does not know who created them" \
 		"$(awk 'NR > 1 { print $3, $4, $2, $NF }' huge.threads | sort)" \
-		"$(jq -r 'select(.stack) | "\(.pid) \(.tid) \(.samples)"' huge.jsonl |
+		"$(jq -r 'select(.stack).threads[] | "\(.pid) \(.tid) \(.samples)"' huge.jsonl |
 			awk '{ n[$1 " " $2] += $3 } END { for (t in n) { split(t, id, " "); print t, n[t], id[1] == id[2] ? "-" : "[unknown]" } }' | sort)"
 fi
 

@@ -75,5 +75,6 @@ real mutual
 is "merge: deep stacks are whole" "$(stat_of deep_irregular.m truncated)" \
 	"$(($(stat_of deep_irregular.1.data truncated) + $(stat_of deep_irregular.2.data truncated) + $(stat_of deep_irregular.3.data truncated)))"
 is "merge: and as deep" "$(stat_of deep_irregular.m max_encoding_stack)" "$(for n in 1 2 3; do stat_of deep_irregular.$n.data max_encoding_stack; done | sort -n | tail -n 1)"
-check "merge: processes and threads of one name are one" [ "$(pcce-report -i fork.m --format=jsonl 2>/dev/null | jq .tid | sort -u | grep -vc null)" -le 3 ]
+check "merge: processes and threads of one name are one" bash -c "pcce-report -i fork.m --format=jsonl 2>/dev/null |
+	jq 'select(.stack).threads[].tid' | sort -u | wc -l | grep -qx '[1-3]'"
 merged "runs of several programs" all.m deep_irregular.?.data fork.?.data mutual.?.data

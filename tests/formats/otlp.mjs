@@ -111,7 +111,7 @@ await test('otlp: many contexts and threads', () => {
 	for (const s of p.samples) by[s.attributes['thread.id']] = (by[s.attributes['thread.id']] || 0) + s.value / p.period;
 	const wanted = {};
 	for (const line of text('huge.jsonl').split('\n').filter(Boolean).map(JSON.parse))
-		if (line.stack) wanted[line.tid] = (wanted[line.tid] || 0) + line.weight;
+		if (line.stack) for (const t of line.threads) wanted[t.tid] = (wanted[t.tid] || 0) + t.weight;
 	is(sorted(by), sorted(wanted), 'threads');
 });
 await test('otlp: modules have their build ids', () => {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * JSON lines: an object a line, for jq, databases and scripts.  The first line is about the
- * recording; then one for each context in each thread:
+ * recording; then one for each context, in which each thread that was there has its share:
  *
- *   {"samples": 3, "weight": 3, "pid": 100, "tid": 101, "comm": "demo",
- *    "stack": ["main", "parse", "eval"], "calls": ["main.c:12", "parse.c:31"]}
+ *   {"samples": 3, "weight": 3, "stack": ["main", "parse", "eval"], "calls": ["main.c:12", "parse.c:31"],
+ *    "threads": [{"pid": 100, "tid": 101, "comm": "demo", "samples": 3, "weight": 3}]}
  *
  * stack begins with the outermost function, and calls[i] is where stack[i] calls stack[i + 1] or has it
  * inlined; "" where that is not known.
@@ -22,9 +22,13 @@ struct writer {
 	const struct profile *p;
 	struct functions functions;
 	struct paths paths;
-	struct texts names, calls; /* by function; by number of a key */
+	struct texts names, calls, threads; /* by function; by number of a key; by thread */
 	struct listing stack, called;
-	struct thread_sums sums;
+	uint32_t node;	   /* whose line is next */
+	struct sum *sum;   /* its threads' */
+	uint32_t *present; /* threads that have one */
+	size_t n_present;
+	bool no_memory;
 	FILE *out;
 };
 
@@ -52,10 +56,28 @@ static void put_field(const char *name, uint64_t value, FILE *out)
 	json_number(value, out);
 }
 
-static int put_stack(struct writer *w, uint32_t node)
+static void make_thread(void *ctx, uint32_t thread, FILE *out)
+{
+	struct writer *w = ctx;
+	const struct thread *t = threads_get(w->p->threads, thread);
+	char *origin = format_origin(w->p, t);
+
+	w->no_memory |= !origin;
+	put_field("{\"pid\":", t->pid, out);
+	put_field(",\"tid\":", t->tid, out);
+	fputs(",\"comm\":", out);
+	json_text(names_string(w->p->names, t->name), out);
+	if (origin && *origin) {
+		fputs(",\"origin\":", out);
+		json_text(origin, out);
+	}
+	free(origin);
+}
+
+static int put_stack(struct writer *w)
 {
 	const struct paths *paths = &w->paths;
-	int r = paths_get(&w->paths, node);
+	int r = paths_get(&w->paths, w->node);
 
 	listing_cut(&w->stack, paths->same);
 	for (size_t i = paths->same; i < paths->n && !r; i++)
@@ -68,43 +90,74 @@ static int put_stack(struct writer *w, uint32_t node)
 	listing_put(&w->stack, w->out);
 	fputs_unlocked("],\"calls\":[", w->out);
 	listing_put(&w->called, w->out);
+	return r;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int put_threads(struct writer *w)
+{
+	int r = 0;
+
+	qsort(w->present, w->n_present, sizeof(*w->present), by_number);
+	for (size_t i = 0; i < w->n_present && !r; i++) {
+		struct sum *sum = &w->sum[w->present[i]];
+
+		if (i)
+			putc_unlocked(',', w->out);
+		r = texts_put(&w->threads, w->present[i], w->out);
+		put_field(",\"samples\":", sum->samples, w->out);
+		put_field(",\"weight\":", sum->weight, w->out);
+		putc_unlocked('}', w->out);
+		*sum = (struct sum){0};
+	}
+	w->n_present = 0;
+	return r ? r : w->no_memory ? -ENOMEM : 0;
+}
+
+static int put_context(struct writer *w)
+{
+	struct sum all = {0};
+	int r;
+
+	if (!w->n_present)
+		return 0;
+	for (size_t i = 0; i < w->n_present; i++) {
+		all.samples += w->sum[w->present[i]].samples;
+		all.weight += w->sum[w->present[i]].weight;
+	}
+	put_field("{\"samples\":", all.samples, w->out);
+	put_field(",\"weight\":", all.weight, w->out);
+	r = put_stack(w);
+	fputs_unlocked("],\"threads\":[", w->out);
+	if (!r)
+		r = put_threads(w);
 	fputs_unlocked("]}\n", w->out);
 	return r;
 }
 
-static int put_thread(struct writer *w, uint32_t thread)
+static int add_cell(void *ctx, const struct profile_cell *cell)
 {
-	const struct thread *t = threads_get(w->p->threads, thread);
-	int r = 0;
+	struct writer *w = ctx;
+	struct sum *sum = &w->sum[cell->thread];
+	int r = cell->node == w->node ? 0 : put_context(w);
 
-	char *origin = format_origin(w->p, t);
-
-	if (!origin)
-		return -ENOMEM;
-	thread_sums_go(&w->sums, thread);
-	for (size_t i = 0; i < w->sums.n && !r; i++) {
-		uint32_t node = w->sums.nodes[i];
-		const struct sum *sum = &w->sums.sum[node];
-
-		put_field("{\"samples\":", sum->samples, w->out);
-		put_field(",\"weight\":", sum->weight, w->out);
-		put_field(",\"pid\":", t->pid, w->out);
-		put_field(",\"tid\":", t->tid, w->out);
-		fputs_unlocked(",\"comm\":", w->out);
-		json_text(names_string(w->p->names, t->name), w->out);
-		if (*origin) {
-			fputs_unlocked(",\"origin\":", w->out);
-			json_text(origin, w->out);
-		}
-		r = put_stack(w, node);
-	}
-	free(origin);
+	w->node = cell->node;
+	if (!sum->samples)
+		w->present[w->n_present++] = cell->thread;
+	sum->samples += cell->samples;
+	sum->weight += cell->weight;
 	return r;
 }
 
 static void put_head(const struct profile *p, FILE *out)
 {
-	fputs("{\"format\":\"pcce-jsonl\",\"version\":1,\"command\":", out);
+	fputs("{\"format\":\"pcce-jsonl\",\"version\":2,\"command\":", out);
 	json_text(p->command, out);
 	fputs(",\"event\":", out);
 	json_text(p->event, out);
@@ -123,23 +176,30 @@ static void put_head(const struct profile *p, FILE *out)
 
 int format_jsonl(const struct profile *p, const struct format_options *o, FILE *out)
 {
-	struct writer w = {.p = p, .out = out};
+	size_t n = threads_count(p->threads) + 1;
+	struct writer w = {
+		.p = p, .sum = calloc(n, sizeof(*w.sum)), .present = calloc(n, sizeof(*w.present)), .out = out};
 	int r = functions_new(p, &p->tree, &w.functions);
 
 	(void)o;
 	paths_init(&w.paths, &p->tree, &w.functions);
 	texts_init(&w.names, make_name, &w);
 	texts_init(&w.calls, make_call, &w);
-	if (!r)
-		r = thread_sums_new(p, &w.sums);
+	texts_init(&w.threads, make_thread, &w);
+	if (!w.sum || !w.present)
+		r = -ENOMEM;
 	put_head(p, out);
-	for (uint32_t i = 0; i < threads_count(p->threads) && !r; i++)
-		r = put_thread(&w, i);
-	thread_sums_free(&w.sums);
+	if (!r)
+		r = profile_cells(p, add_cell, &w);
+	if (!r)
+		r = put_context(&w);
+	free(w.sum);
+	free(w.present);
 	listing_free(&w.stack);
 	listing_free(&w.called);
 	texts_free(&w.names);
 	texts_free(&w.calls);
+	texts_free(&w.threads);
 	paths_free(&w.paths);
 	functions_free(&w.functions);
 	return r;
