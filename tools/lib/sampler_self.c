@@ -71,6 +71,9 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
+#define SECOND 1000000000
+#define SHORTEST 20000 /* ns; a signal can take half of that */
+
 static int self_probe(const struct sampler_config *config, char *why, size_t why_size)
 {
 	if (config->aggregate) {
@@ -94,6 +97,13 @@ static int self_probe(const struct sampler_config *config, char *why, size_t why
 	}
 	if (!config->frequency && !config->period) {
 		snprintf(why, why_size, "the self sampler needs a frequency or a period");
+		return -EINVAL;
+	}
+	if ((config->frequency ? SECOND / config->frequency : config->period) < SHORTEST) {
+		snprintf(why, why_size,
+			 "the self sampler sends the program a signal for each sample: with more than %d a second it "
+			 "would not get on; use a lower -F, or -b bpf as root",
+			 SECOND / SHORTEST);
 		return -EINVAL;
 	}
 	return 0;
