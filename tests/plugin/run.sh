@@ -131,6 +131,22 @@ for level in $levels; do
 	program cleanups.c $level -fexceptions
 done
 
+# Who does not jump pays nothing for those who do: such an object needs nothing of the runtime.
+foreign() { nm -u "$1" | awk '{ print $2 }' | sort; }
+for level in $levels; do
+	for source in recursion.c indirect.c qsort.c signals.c threads.c setjmp.c; do
+		"$CC" $level -c "$here/../workloads/$source" -o plain.o > log 2>&1 &&
+			"$CC" $level -fplugin="$PLUGIN" -c "$here/../workloads/$source" -o tested.o >> log 2>&1 &&
+			foreign plain.o > plain.foreign && foreign tested.o > tested.foreign || bail "$source does not compile"
+		if [ $source = setjmp.c ]; then
+			grep -qx __pcce_restore tested.foreign > log
+		else
+			cmp plain.foreign tested.foreign > log 2>&1
+		fi
+		result $? "$source $level: what it needs of the runtime"
+	done
+done
+
 # What changes the code around a call, or where code goes.
 for flags in -g -g3 -gsplit-dwarf -fno-plt "-fno-pie -no-pie" -fPIE -fcf-protection "-fPIC -fsemantic-interposition" \
 	-ffunction-sections -fnon-call-exceptions "-fno-plt -fPIC" -fomit-frame-pointer -fno-omit-frame-pointer \

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* throws DEPTH COUNT: so many exceptions through so many frames, each of which has something to clean up. */
+#include <cstdlib>
+
+static volatile unsigned int work;
+
+struct guard {
+	~guard()
+	{
+		work = work + 1;
+	}
+};
+
+static __attribute__((noinline)) void thrower(int depth)
+{
+	guard g;
+
+	if (!depth)
+		throw depth;
+	thrower(depth - 1);
+	work = work + 1;
+}
+
+int main(int argc, char **argv)
+{
+	int depth = argc == 3 ? atoi(argv[1]) : 0;
+
+	for (long count = argc == 3 ? atol(argv[2]) : 0; count > 0; count--) {
+		try {
+			thrower(depth);
+		} catch (int) {
+			work = work + 1;
+		}
+	}
+	return 0;
+}
