@@ -6,10 +6,9 @@
  *   1. The page is at the thread pointer (task->thread.fsbase) plus an offset that
  *      is a constant of the program.  offsets[] holds the candidates; the one that
  *      was right last time on this CPU is tried first, and the page's magic decides.
- *   2. One read takes the page's header and as many entries as there were last time on
- *      this CPU, and a few more: what a read costs hardly depends on its size, so the
- *      number of entries does not matter.  If they were in the upper half, there are two reads, which do
- *      not wait for each other.  Another one is needed if the stack has grown a lot since, or changed halves.
+ *   2. One read takes the page's header and both halves of the encoding stack: what a read costs hardly depends on its
+ *      size, and a second one would cost as much again.  If the current segment is in the upper half, its entries are
+ *      moved down.
  *      Of the segments below it (include/pcce/abi.h), only those go along that were not sent
  *      with this thread's earlier samples: mostly none.  So the depth of the stack does not matter either.
  *   3. The user registers come from the event's context if it interrupted user
@@ -92,8 +91,13 @@ struct hw_perf_event {
 	__u64 interrupts;
 } __attribute__((preserve_access_index));
 
+struct perf_event_context {
+	struct task_struct *task;
+} __attribute__((preserve_access_index));
+
 struct perf_event {
 	struct hw_perf_event hw;
+	struct perf_event_context *ctx;
 } __attribute__((preserve_access_index));
 
 struct bpf_perf_event_data_kern {
@@ -126,8 +130,6 @@ __u32 n_offsets;
 __u32 wanted, wanted_armed; /* in a pid namespace, for tracepoints: the process to follow, by the recorder's number */
 
 #define HEAD __builtin_offsetof(struct pcce_page, entry)
-#define FEW 8  /* entries that most stacks have at most */
-#define MORE 8 /* entries that are read in addition to those that there were last time */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -165,21 +167,30 @@ struct {
 #define BASE __builtin_offsetof(struct pcce_page, base)
 #define BASE_AND_ENTRIES (sizeof(struct pcce_entry) * (1 + PCCE_SEGMENT_ENTRIES))
 
-/* The head, and so many entries of one half, with the base in front of them in its place. */
-static __always_inline int read_page(__u8 *to, __u64 page, __u64 entries, __u64 upper)
+/* The head and both halves. */
+static __always_inline int read_page(__u8 *to, __u64 page)
 {
 	const struct pcce_page *head = (const struct pcce_page *)to;
-	__u64 size = entries * sizeof(struct pcce_entry);
 
-	opaque(size);
-	if (size > PCCE_OFF_FULL)
-		return 0;
-	if (bpf_probe_read_user(to, upper ? HEAD : HEAD + size, (const void *)page))
-		return 0;
-	if (upper && bpf_probe_read_user(to + BASE, sizeof(struct pcce_entry) + size,
-					 (const void *)(page + BASE + PCCE_OFF_HALF)))
+	if (bpf_probe_read_user(to, HEAD + PCCE_OFF_HALF + PCCE_OFF_FULL, (const void *)page))
 		return 0;
 	return head->magic == PCCE_PAGE_MAGIC && head->version == PCCE_PAGE_VERSION;
+}
+
+/* n entries of the upper half, and their base, to where the lower half's are. */
+static __always_inline void take_upper(__u8 *to, __u32 n)
+{
+	struct pcce_page *page = (struct pcce_page *)to;
+	struct pcce_entry *upper = page->entry + PCCE_OFF_HALF / sizeof(struct pcce_entry);
+	__u32 i;
+
+	page->base = upper[-1];
+#pragma unroll
+	for (i = 0; i < PCCE_SEGMENT_ENTRIES; i += 4) {
+		if (i >= n)
+			break;
+		__builtin_memcpy(page->entry + i, upper + i, 4 * sizeof(struct pcce_entry));
+	}
 }
 
 /* The slow way to the page: not where it was last time. */
@@ -203,25 +214,13 @@ static __noinline __u64 search_page(__u64 fsbase, struct sampler_control *contro
 	return 0;
 }
 
-struct stack { /* the encoding stack as it is in the thread page, and what of it has been read */
+struct stack { /* the encoding stack as it is in the thread page */
 	__u64 page, area;
-	__u64 have;  /* entries in place */
 	__u64 below; /* generation of the segment below the current one */
 	__u64 tid;
 	__u32 off, place;
 	__u32 n_entries, n_below, n_segments;
 };
-
-/* The current segment, if all of it has not been read. */
-static __noinline int read_entries(__u8 *to, struct stack *s)
-{
-	__u64 size = (s->off & PCCE_OFF_USED) + sizeof(struct pcce_entry);
-
-	opaque(size);
-	if (size > BASE_AND_ENTRIES)
-		return -1;
-	return bpf_probe_read_user(to + BASE, size, (const void *)(s->page + BASE + (s->off & PCCE_OFF_HALF)));
-}
 
 static __always_inline __u64 generation_of(const struct stack *s, __u64 index)
 {
@@ -405,11 +404,24 @@ static __always_inline int is_throttled(struct event_context *event)
 	return kernel->event->hw.interrupts == MAX_INTERRUPTS;
 }
 
+/* A clock that follows a task knows which, which saves a call; one that follows a CPU has none. */
+static __always_inline struct task_struct *task_of(struct event_context *event)
+{
+	if (event && event_clock) {
+		struct bpf_perf_event_data_kern *kernel = bpf_cast_to_kern_ctx(event);
+		struct task_struct *task = kernel->event->ctx->task;
+
+		if (task)
+			return task;
+	}
+	return bpf_get_current_task_btf();
+}
+
 static __always_inline int sample(struct event_context *event)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = task_of(event);
 	__u64 ip, sp, r11, kip = 0, id = 0, ext = 0, fsbase = task->thread.fsbase, pos, size, at;
-	__u64 segment_size = 1ULL << segment_shift, segment, upper;
+	__u64 segment_size = 1ULL << segment_shift, segment;
 	__u32 cpu = bpf_get_smp_processor_id(), index, flags = 0;
 	struct sampler_control *control;
 	struct stack stack = {};
@@ -446,7 +458,7 @@ static __always_inline int sample(struct event_context *event)
 		opaque(sp);
 		opaque(r11);
 	} else {
-		struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+		struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 
 		ip = regs->ip;
 		sp = regs->sp;
@@ -456,16 +468,10 @@ static __always_inline int sample(struct event_context *event)
 			kip = event->ip;
 	}
 
-	/* A branch can be predicted; a size that has to be loaded first would delay the read. */
-	stack.have = FEW + MORE / 2;
-	upper = control->entries & SAMPLER_UPPER;
-	if ((__u32)control->entries > FEW)
-		stack.have = (__u32)control->entries > PCCE_SEGMENT_ENTRIES - MORE ? PCCE_SEGMENT_ENTRIES
-										   : (__u32)control->entries + MORE;
 	stack.page = fsbase + (__u64)control->offset;
-	if (!read_page(to, stack.page, stack.have, upper)) {
+	if (!read_page(to, stack.page)) {
 		stack.page = search_page(fsbase, control);
-		if (stack.page && !read_page(to, stack.page, stack.have, upper))
+		if (stack.page && !read_page(to, stack.page))
 			stack.page = 0;
 	}
 	if (stack.page) {
@@ -476,15 +482,13 @@ static __always_inline int sample(struct event_context *event)
 		stack.off = head->off;
 		stack.place = head->place;
 		stack.area = head->area;
-		stack.n_entries = (stack.off & PCCE_OFF_USED) / sizeof(struct pcce_entry);
-		stack.n_below = stack.place >> PCCE_PLACE_SHIFT;
-		control->entries = stack.n_entries | (stack.off & PCCE_OFF_HALF ? SAMPLER_UPPER : 0);
-		/* Not what was expected? */
-		if ((stack.off & ~(__u32)PCCE_OFF_HALF) > PCCE_OFF_FULL ||
-		    ((!upper != !(stack.off & PCCE_OFF_HALF) || stack.n_entries > stack.have) &&
-		     read_entries(to, &stack))) {
+		if ((stack.off & ~(__u32)PCCE_OFF_HALF) > PCCE_OFF_FULL) {
 			flags |= PCCE_SAMPLE_READ_FAULT;
-			stack.n_entries = stack.n_below = 0;
+		} else {
+			stack.n_entries = (stack.off & PCCE_OFF_USED) / sizeof(struct pcce_entry);
+			stack.n_below = stack.place >> PCCE_PLACE_SHIFT;
+			if (stack.off & PCCE_OFF_HALF)
+				take_upper(to, stack.n_entries);
 		}
 		if (stack.n_below) {
 			stack.below = head->base.id;

@@ -47,24 +47,24 @@
 	(SAMPLER_SKIP + sizeof(struct pcce_sample) + PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) + \
 	 PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment))
 
-#define SAMPLER_UPPER (1ULL << 32)
-
 struct sampler_control { /* of one CPU's ring */
-	__u64 head;	 /* writer */
-	__u64 left;	 /* writer: where it left a segment early, the last time */
-	__u64 dropped;	 /* writer: samples for which there was no room */
-	__s64 offset;	 /* writer: of the page, as it was right last time */
-	__u64 entries; /* writer: entries that there were last time, and SAMPLER_UPPER if they were in the upper half */
-	__u64 clock_at;	    /* writer: the event's own clock, when it was last compared with CLOCK_MONOTONIC ... */
+	/* The writer's, for each sample: */
+	__u64 head;
+	__u64 left;	    /* where it left a segment early, the last time */
+	__s64 offset;	    /* of the page, as it was right last time */
+	__u64 clock_at;	    /* the event's own clock, when it was last compared with CLOCK_MONOTONIC ... */
 	__u64 clock_offset; /* ... and what was to be added */
-	__u64 throttled;    /* writer: samples after which the kernel stopped the event for the rest of a clock tick */
-	__u64 tail;	    /* reader; in another cache line */
-	__u64 leave;	    /* reader: 1 + number (position / SIZE) of the segment to be left */
+	__u64 clock_asked;  /* how often the two were compared, up to CLOCK_FIRST */
+	__u64 tid;	    /* the thread whose segments were looked after the last time, ... */
+	__u64 generation;   /* ... and up to where they have been sent */
+	/* The reader's: */
+	__u64 tail;
+	__u64 leave; /* 1 + number (position / SIZE) of the segment to be left */
 	__u64 reserved1[6];
-	__u64 tid;	   /* writer: the thread whose segments were looked after the last time, ... */
-	__u64 generation;  /* ... and up to where they have been sent */
-	__u64 clock_asked; /* writer: how often the two clocks were compared, up to CLOCK_FIRST */
-	__u64 reserved2[5];
+	/* The writer's, which it seldom touches: */
+	__u64 dropped;	 /* samples for which there was no room */
+	__u64 throttled; /* samples after which the kernel stopped the event for the rest of a clock tick */
+	__u64 reserved2[6];
 };
 
 PCCE_ASSERT_SIZE(sampler_control, 192);
