@@ -59,6 +59,7 @@ for name in $workloads; do
 	case $name in # what makes about 500 samples
 	signals | static) divisor=40 ;;
 	threads | deep_irregular) divisor=10 ;;
+	many_threads) divisor=4 ;; # most of its time goes into making threads
 	*) divisor=20 ;;
 	esac
 	# shellcheck disable=SC2046

@@ -6,15 +6,15 @@ record() { # SAMPLER NAME
 	hz=1000
 	[ "$2" != deep_irregular ] || hz=500
 	since=$(cut -d. -f1 /proc/uptime)
-	$2 >$2.want 2>&1
+	$2 >$2.$1.want 2>&1
 	case $1 in counted) options='-b kmod --aggregate' ;; *) options="-b $1" ;; esac
 	pcce-record -q $options -F $hz -o $2.$1 -- $2 >$2.$1.out 2>$2.$1.err
 	status=$?
 	echo "# $2 by $1: $(($(cut -d. -f1 /proc/uptime) - since)) s"
-	if [ $status = 0 ] && [ ! -s $2.$1.err ] && cmp -s $2.want $2.$1.out; then
+	if [ $status = 0 ] && [ ! -s $2.$1.err ] && cmp -s $2.$1.want $2.$1.out; then
 		ok "$2: output while recorded by $1"
 	else
-		not_ok "$2: output while recorded by $1" "status $status" $2.$1.err $2.$1.out
+		not_ok "$2: output while recorded by $1" "status $status" $2.$1.err $2.$1.out $2.$1.want
 	fi
 	mv $2.$1 /out
 }
