@@ -42,7 +42,7 @@ static void use(const struct table *t)
 			uint64_t id = ids[k];
 
 			/* Ends, or the fuzzer reports a timeout: edges have no cycle. */
-			while ((edge = table_in_edge(t, func, id)) != PCCE_NONE) {
+			while ((edge = table_in_edge(t, func, id)) != PCCE_NONE && t->edges[edge].site != PCCE_NONE) {
 				id -= t->edges[edge].value;
 				func = t->sites[t->edges[edge].site].func;
 			}

@@ -251,7 +251,8 @@ int segments_flatten(const struct segment_node *below, const struct pcce_sample 
 		out->entries = grown;
 		out->capacity = (uint32_t)want;
 	}
-	memcpy(out->entries + n, sample_entries(s), s->n_entries * sizeof(*out->entries));
+	if (s->n_entries)
+		memcpy(out->entries + n, sample_entries(s), s->n_entries * sizeof(*out->entries));
 	for (; below; below = below->content.below) {
 		n -= PCCE_SEGMENT_ENTRIES;
 		memcpy(out->entries + n, below->content.entry, sizeof(below->content.entry));
