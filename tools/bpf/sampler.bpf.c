@@ -352,6 +352,14 @@ static __always_inline void identify(struct pcce_sample *out, struct task_struct
 	out->tid = task->pid;
 }
 
+/* Where event_known. */
+static __always_inline struct perf_event *kernel_event(struct event_context *event)
+{
+	struct bpf_perf_event_data_kern *kernel = bpf_cast_to_kern_ctx(event);
+
+	return kernel->event;
+}
+
 #define CLOCK_EVERY (1 << 24) /* ns */
 #define CLOCK_SLACK 1000      /* ns */
 #define CLOCK_FIRST 16	      /* samples */
@@ -367,13 +375,11 @@ static __always_inline void identify(struct pcce_sample *out, struct task_struct
  */
 static __always_inline __u64 time_of(struct event_context *event, struct sampler_control *control)
 {
-	struct bpf_perf_event_data_kern *kernel;
 	__u64 clock, offset;
 
 	if (!event || !event_clock)
 		return bpf_ktime_get_ns();
-	kernel = bpf_cast_to_kern_ctx(event);
-	clock = *(__u64 *)&kernel->event->hw.prev_count;
+	clock = *(__u64 *)&kernel_event(event)->hw.prev_count;
 	if (clock - control->clock_at > CLOCK_EVERY || control->clock_asked < CLOCK_FIRST) {
 		offset = bpf_ktime_get_ns() - clock;
 		if (control->clock_asked < CLOCK_FIRST) {
@@ -396,20 +402,14 @@ static __always_inline __u64 time_of(struct event_context *event, struct sampler
 
 static __always_inline int is_throttled(struct event_context *event)
 {
-	struct bpf_perf_event_data_kern *kernel;
-
-	if (!event || !event_known)
-		return 0;
-	kernel = bpf_cast_to_kern_ctx(event);
-	return kernel->event->hw.interrupts == MAX_INTERRUPTS;
+	return event && event_known && kernel_event(event)->hw.interrupts == MAX_INTERRUPTS;
 }
 
 /* A clock that follows a task knows which, which saves a call; one that follows a CPU has none. */
 static __always_inline struct task_struct *task_of(struct event_context *event)
 {
 	if (event && event_clock) {
-		struct bpf_perf_event_data_kern *kernel = bpf_cast_to_kern_ctx(event);
-		struct task_struct *task = kernel->event->ctx->task;
+		struct task_struct *task = kernel_event(event)->ctx->task;
 
 		if (task)
 			return task;

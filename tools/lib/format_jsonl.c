@@ -15,6 +15,7 @@
 #include "tools/lib/format.h"
 #include "tools/lib/json_text.h"
 #include "tools/lib/listing.h"
+#include "tools/lib/numbers.h"
 #include "tools/lib/paths.h"
 #include "tools/lib/texts.h"
 
@@ -93,18 +94,11 @@ static int put_stack(struct writer *w)
 	return r;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static int put_threads(struct writer *w)
 {
 	int r = 0;
 
-	qsort(w->present, w->n_present, sizeof(*w->present), by_number);
+	qsort(w->present, w->n_present, sizeof(*w->present), numbers_compare);
 	for (size_t i = 0; i < w->n_present && !r; i++) {
 		struct sum *sum = &w->sum[w->present[i]];
 
@@ -122,17 +116,13 @@ static int put_threads(struct writer *w)
 
 static int put_context(struct writer *w)
 {
-	struct sum all = {0};
+	const struct cct_node *node = &w->p->tree.nodes[w->node];
 	int r;
 
 	if (!w->n_present)
 		return 0;
-	for (size_t i = 0; i < w->n_present; i++) {
-		all.samples += w->sum[w->present[i]].samples;
-		all.weight += w->sum[w->present[i]].weight;
-	}
-	put_field("{\"samples\":", all.samples, w->out);
-	put_field(",\"weight\":", all.weight, w->out);
+	put_field("{\"samples\":", node->samples, w->out);
+	put_field(",\"weight\":", node->self, w->out);
 	r = put_stack(w);
 	fputs_unlocked("],\"threads\":[", w->out);
 	if (!r)

@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tools/lib/numbering_internal.h"
+#include "tools/lib/numbers.h"
 
 #define NIL 0xffffffffu
 
@@ -111,13 +112,6 @@ struct order {
 	uint32_t *forward, *backward, *places;
 };
 
-static int compare_u32(const void *pa, const void *pb)
-{
-	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
-
-	return a < b ? -1 : a > b;
-}
-
 static int compare_places(const void *pa, const void *pb, void *ctx)
 {
 	const uint32_t *place = ctx;
@@ -173,7 +167,7 @@ static bool keep_edge(struct order *o, uint32_t from, uint32_t to, bool limited)
 			o->places[n++] = o->place[o->backward[i]];
 		for (uint32_t i = 0; i < n_forward; i++)
 			o->places[n++] = o->place[o->forward[i]];
-		qsort(o->places, n, sizeof(uint32_t), compare_u32);
+		qsort(o->places, n, sizeof(uint32_t), numbers_compare);
 		n = 0;
 		for (uint32_t i = 0; i < n_backward; i++)
 			o->place[o->backward[i]] = o->places[n++];

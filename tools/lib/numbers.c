@@ -75,3 +75,10 @@ int numbers_grow(void *array, size_t n, size_t size)
 	*p = more;
 	return 0;
 }
+
+int numbers_compare(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}

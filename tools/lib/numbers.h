@@ -28,4 +28,7 @@ void numbers_free(struct numbers *t);
  */
 int numbers_grow(void *array, size_t n, size_t size);
 
+/* For qsort(), of uint32_t. */
+int numbers_compare(const void *a, const void *b);
+
 #endif

@@ -2,6 +2,7 @@
 /* The samples of one thread after the other, added up by context. */
 #include <errno.h>
 #include <stdlib.h>
+#include "tools/lib/numbers.h"
 #include "tools/lib/profile_internal.h"
 
 int thread_sums_new(const struct profile *p, struct thread_sums *s)
@@ -21,13 +22,6 @@ void thread_sums_free(struct thread_sums *s)
 	free(s->samples);
 	free(s->sum);
 	*s = (struct thread_sums){0};
-}
-
-static int by_number(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
 }
 
 void thread_sums_go(struct thread_sums *s, uint32_t thread)
@@ -50,7 +44,7 @@ void thread_sums_go(struct thread_sums *s, uint32_t thread)
 		sum->weight += one.weight;
 	}
 	if (s->n < nodes / 32) {
-		qsort(s->nodes, s->n, sizeof(*s->nodes), by_number);
+		qsort(s->nodes, s->n, sizeof(*s->nodes), numbers_compare);
 		return;
 	}
 	s->n = 0;

@@ -74,6 +74,12 @@ static uint64_t now_ns(void)
 #define SECOND 1000000000
 #define SHORTEST 20000 /* ns; a signal can take half of that */
 
+/* From sample to sample, in ns. */
+static uint64_t interval_of(const struct sampler_config *config)
+{
+	return config->frequency ? SECOND / config->frequency : config->period;
+}
+
 static int self_probe(const struct sampler_config *config, char *why, size_t why_size)
 {
 	if (config->aggregate) {
@@ -99,7 +105,7 @@ static int self_probe(const struct sampler_config *config, char *why, size_t why
 		snprintf(why, why_size, "the self sampler needs a frequency or a period");
 		return -EINVAL;
 	}
-	if ((config->frequency ? SECOND / config->frequency : config->period) < SHORTEST) {
+	if (interval_of(config) < SHORTEST) {
 		snprintf(why, why_size,
 			 "the self sampler sends the program a signal for each sample: with more than %d a second it "
 			 "would not get on; use a lower -F, or -b bpf as root",
@@ -139,7 +145,7 @@ static void self_destroy(struct sampler *s);
 
 static int self_prepare(const struct sampler_config *config, struct sampler **out, char *why, size_t why_size)
 {
-	uint64_t interval = config->frequency ? 1000000000 / config->frequency : config->period;
+	uint64_t interval = interval_of(config);
 	struct sampler *s = calloc(1, sizeof(*s));
 	char *value;
 	int ret;
