@@ -64,6 +64,8 @@ struct site {
 	unsigned int before_len, after_len;
 	unsigned int flags; /* PCCE_SITE_* */
 	unsigned int freq;
+	int pad;     /* where its exceptions land; of a stretch: the only landing pad that leads here; 0: none */
+	bool is_pad; /* the stretch begins with that landing pad */
 	location_t location; /* with the inlined block */
 	const void *callee;  /* anything that is equal for equal callees */
 };
@@ -78,9 +80,10 @@ rtx asm_text(const char *text);
 rtx_insn *asm_text_before(const char *text, rtx_insn *insn, location_t location);
 rtx_insn *asm_text_after(const char *text, rtx_insn *insn, location_t location);
 
-/* stale.c: stale_start() for code at which control may arrive with a stale state. */
+/* stale.c: stale_start() for code at which control may arrive with a stale state; pad: the number of the landing pad
+ * that insn begins, or 0. */
 void stale_begin(void);
-void stale_start(rtx_insn *insn);
+void stale_start(rtx_insn *insn, int pad);
 /* Adds the records, if the function has calls of __pcce_restore at all. */
 void stale_finish(bool restores);
 bool stale_is_restore(const struct callee *callee);

@@ -19,6 +19,8 @@
  *	.value	flags
  *	.long	freq,line,copy
  *	...
+ *	.long	.Lpcce_b7-.Lpcce_s4,.Lpcce_b9-.Lpcce_s4	its landing pad
+ *	...
  *	.string	"function"
  *	.balign	8
  *	.popsection
@@ -174,13 +176,54 @@ static void grow_string(struct obstack *text, const char *string)
 	obstack_grow(text, "\"\n", 2);
 }
 
-static unsigned int count_sites(bool cold)
+static bool elsewhere(const struct site *site, const unsigned int *pads)
+{
+	return site->pad && pads[site->pad] && sites[pads[site->pad] - 1].cold != site->cold;
+}
+
+/* By landing pad: 1 + the index of the stretch that begins with it, or 0. A call and its landing pad are in one part of
+ * the function, as the unwinder's tables have it; if they are not, nothing is told of that pad. */
+static unsigned int *find_pads(function *fun)
+{
+	unsigned int *pads = XCNEWVEC(unsigned int, (fun->eh ? vec_safe_length(fun->eh->lp_array) : 0) + 1);
+
+	for (unsigned int i = 0; i < n_sites; i++)
+		if (sites[i].is_pad && sites[i].pad)
+			pads[sites[i].pad] = i + 1;
+	for (unsigned int i = 0; i < n_sites; i++)
+		if (!(sites[i].flags & PCCE_SITE_RESTORE) && elsewhere(&sites[i], pads))
+			pads[sites[i].pad] = 0;
+	return pads;
+}
+
+/* The stretch that begins with the site's landing pad; NULL if there is none that can be named here. */
+static const struct site *landing_of(const struct site *site, const unsigned int *pads)
+{
+	return site->pad && pads[site->pad] && !elsewhere(site, pads) ? &sites[pads[site->pad] - 1] : NULL;
+}
+
+static unsigned int count_records(bool cold, const unsigned int *pads)
 {
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < n_sites; i++)
-		n += sites[i].cold == cold;
+		if (sites[i].cold == cold)
+			n += landing_of(&sites[i], pads) ? 2 : 1;
 	return n;
+}
+
+static void grow_landings(struct obstack *text, unsigned int start, bool cold, const unsigned int *pads)
+{
+	for (unsigned int i = 0; i < n_sites; i++) {
+		const struct site *site = sites + i, *pad = landing_of(site, pads);
+
+		if (site->cold != cold || !pad)
+			continue;
+		grow_printf(text, "\t.long .Lpcce_b%u-.Lpcce_s%u,.Lpcce_b%u-.Lpcce_s%u\n", site->label, start,
+			    pad->label, start);
+		grow_printf(text, "\t.byte 0,0\n\t.value %u\n\t.long 0,0,0\n",
+			    PCCE_SITE_LANDING | (site->flags & PCCE_SITE_RESTORE));
+	}
 }
 
 static void grow_records(struct obstack *text, unsigned int start, bool cold, const unsigned int *copy)
@@ -246,7 +289,7 @@ struct part {
 
 static char *block_text(function *fun, const struct part *part, const unsigned int *copy)
 {
-	unsigned int n = count_sites(part->cold);
+	unsigned int *pads = find_pads(fun), n = count_records(part->cold, pads);
 	struct obstack text;
 	char *result;
 
@@ -269,11 +312,13 @@ static char *block_text(function *fun, const struct part *part, const unsigned i
 	else
 		grow_printf(&text, "\t.long 0,0\n");
 	grow_records(&text, part->start, part->cold, copy);
+	grow_landings(&text, part->start, part->cold, pads);
 	grow_string(&text, part->name);
 	grow_printf(&text, "\t.balign 8\n\t.popsection");
 	obstack_1grow(&text, 0);
 	result = xstrdup((char *)obstack_finish(&text));
 	obstack_free(&text, NULL);
+	free(pads);
 	return result;
 }
 

@@ -183,7 +183,32 @@ static void put_slots(rtx_insn *insn, const struct site *site)
 	rtx_insn *after = asm_text_after(text, last_of_call(insn), INSN_LOCATION(insn));
 
 	if (site->flags & PCCE_SITE_RETURNS_TWICE)
-		stale_start(after);
+		stale_start(after, 0);
+}
+
+/* What the unwinder will find for the pad: its region and those around it. */
+static bool always_lands(eh_landing_pad pad)
+{
+	for (eh_region region = pad->region; region && region->type != ERT_MUST_NOT_THROW; region = region->outer) {
+		if (region->type == ERT_CLEANUP)
+			return true;
+		if (region->type != ERT_TRY)
+			continue;
+		for (eh_catch c = region->u.eh_try.first_catch; c; c = c->next_catch)
+			if (!c->type_list)
+				return true;
+	}
+	return false;
+}
+
+static void set_landing_pad(struct site *site, rtx_insn *insn)
+{
+	eh_landing_pad pad = get_eh_landing_pad_from_rtx(insn);
+
+	if (!pad)
+		return;
+	site->pad = pad->index;
+	site->flags |= PCCE_SITE_HAS_PAD | (always_lands(pad) ? PCCE_SITE_LANDS : 0);
 }
 
 static void add_site(rtx_insn *insn, const struct callee *callee, bool cold)
@@ -194,6 +219,7 @@ static void add_site(rtx_insn *insn, const struct callee *callee, bool cold)
 	site.label = sites_new_label();
 	site.cold = cold;
 	site.flags = choose_flags(insn, callee);
+	set_landing_pad(&site, insn);
 	site.freq = freq_of(insn);
 	site.location = INSN_LOCATION(insn);
 	site.callee = callee->decl ? (const void *)callee->decl : (const void *)callee->name;
@@ -240,12 +266,14 @@ static void start_at_labels(function *fun)
 	if (fun->eh)
 		for (int i = 1; vec_safe_iterate(fun->eh->lp_array, i, &pad); i++)
 			if (pad && pad->landing_pad && LABEL_P(pad->landing_pad)) {
-				asm_text_after(".byte " AS_TEXT(PCCE_LANDING_MARK), pad->landing_pad, UNKNOWN_LOCATION);
-				stale_start(pad->landing_pad);
+				rtx_insn *mark = asm_text_after(".byte " AS_TEXT(PCCE_LANDING_MARK), pad->landing_pad,
+								UNKNOWN_LOCATION);
+
+				stale_start(mark, i);
 			}
 	for (handler = nonlocal_goto_handler_labels; handler; handler = handler->next())
 		if (LABEL_P(handler->insn()))
-			stale_start(handler->insn());
+			stale_start(handler->insn(), 0);
 }
 
 static unsigned int block_flags(tree decl)

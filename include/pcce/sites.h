@@ -20,7 +20,7 @@
 
 #define PCCE_SITES_SECTION ".pcce_sites"
 #define PCCE_BLOCK_MAGIC 0x42454343504cULL /* reads "LPCCEB" */
-#define PCCE_BLOCK_VERSION 2
+#define PCCE_BLOCK_VERSION 3
 
 /* pcce_site_block.flags */
 #define PCCE_BLOCK_COLD 1u     /* the cold part of a function; main is the hot part's start */
@@ -59,6 +59,12 @@ struct pcce_site_block {
 /* A call of __tls_get_addr with the instructions that belong to it: the linker may have rewritten it all to a sequence
  * without a call. Always a leaf. */
 #define PCCE_SITE_TLS 256u
+/* Not a site: an exception in the site with this `before` lands at `after`, which begins a stretch with
+ * PCCE_SITE_RESTORE. Together with PCCE_SITE_RESTORE: to the stretch with this `before` control comes only from that
+ * landing pad, which is itself such a stretch. No slots. */
+#define PCCE_SITE_LANDING 512u
+#define PCCE_SITE_HAS_PAD 1024u /* exceptions in it may land in its function */
+#define PCCE_SITE_LANDS 2048u	/* all of them do: to clean up, or to be caught whatever they are */
 
 /* Offsets are from pcce_site_block.start.  The call instruction(s) lie between
  * before + before_len and after; for thunk-expanded calls that is more than one, and for inline assembly it is

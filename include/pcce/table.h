@@ -7,7 +7,7 @@
  * file.  The same input file always gives the same table, byte for byte.
  *
  * Layout: struct pcce_table, then at the offsets it gives: functions, parts, sites,
- * in-edges, tail edges, helper ranges, strings.
+ * in-edges, tail edges, helper ranges, landings, strings.
  */
 #ifndef PCCE_TABLE_H
 #define PCCE_TABLE_H
@@ -17,8 +17,9 @@
 
 #define PCCE_TABLE_SECTION ".pcce"
 #define PCCE_TABLE_MAGIC 0x3142415445434350ULL /* "PCCETAB1" */
-#define PCCE_TABLE_VERSION 3
-#define PCCE_TABLE_VERSION_MIN 2 /* without PCCE_HELPER_LANDING and LANDED; else the same */
+#define PCCE_TABLE_VERSION 4
+#define PCCE_TABLE_VERSION_MIN 2 /* without PCCE_HELPER_LANDING and LANDED; else as version 3 */
+#define PCCE_TABLE_HEADER_3 192	 /* bytes of the header up to version 3: there are no landings */
 #define PCCE_NONE 0xffffffffu
 
 /* pcce_table.flags */
@@ -52,6 +53,7 @@ struct pcce_table {
 	__u32 n_cut_edges;
 	__u32 n_push_sites;
 	__u32 reserved;
+	struct pcce_table_array landings; /* pcce_table_landing, sorted by site, unique */
 };
 
 /* pcce_table_func.flags */
@@ -141,6 +143,16 @@ struct pcce_table_tail {
 	__u32 to;
 };
 
+/*
+ * Where exceptions land. An exception that comes out of a call lands in a restore site; each landing pad with a call of
+ * __pcce_restore is one. Where site is itself a restore site: control comes there only from that landing pad, which may
+ * be the site itself.
+ */
+struct pcce_table_landing {
+	__u32 site; /* index into sites */
+	__u32 pad;  /* index into sites, of the same function */
+};
+
 /* pcce_table_helper.state: while ip is in this part of a push or pop helper (or of
  * its slow-path stub), the current function is the one that contains the key (push)
  * or the slot end (pop) in r11, and its state is had by: */
@@ -165,12 +177,13 @@ struct pcce_table_helper {
 	__u32 state;
 };
 
-PCCE_ASSERT_SIZE(pcce_table, 192);
+PCCE_ASSERT_SIZE(pcce_table, 208);
 PCCE_ASSERT_SIZE(pcce_table_func, 40);
 PCCE_ASSERT_SIZE(pcce_table_part, 16);
 PCCE_ASSERT_SIZE(pcce_table_site, 48);
 PCCE_ASSERT_SIZE(pcce_table_edge, 16);
 PCCE_ASSERT_SIZE(pcce_table_tail, 8);
+PCCE_ASSERT_SIZE(pcce_table_landing, 8);
 PCCE_ASSERT_SIZE(pcce_table_helper, 16);
 
 /*

@@ -40,7 +40,7 @@ g:
 
 	.section .pcce_sites, "o", @progbits, .text
 	.balign 8
-	.quad 0x000242454343504c, f, f
+	.quad 0x000342454343504c, f, f
 	.long 48 + 201 * 24 + 8, .Le1 - f, 201, 0
 	.long 0, 0
 	.set n, 0
@@ -61,7 +61,7 @@ g:
 	.long 1024, 2, 0
 	.string "f"
 	.balign 8
-	.quad 0x000242454343504c, g, g
+	.quad 0x000342454343504c, g, g
 	.long 56, .Le2 - g, 0, 0
 	.long 0, 0
 	.string "g"

@@ -29,6 +29,8 @@ static void use(const struct table *t)
 		look_up(t, s->key);
 		look_up(t, s->key + s->ret + s->after_len);
 		sink += strlen(table_string(t, s->callee_name));
+		if (table_landing(t, i) != PCCE_NONE)
+			sink += t->sites[table_landing(t, i)].key;
 	}
 	for (uint64_t i = 0; i < t->head->funcs.count; i++) {
 		const struct pcce_table_func *f = &t->funcs[i];

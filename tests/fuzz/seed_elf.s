@@ -7,7 +7,8 @@
 #	ld $o -pie s.o libe.so -o corpus/elf/pie
 #	ld $o -Bstatic --unresolved-symbols=ignore-all s.o -o corpus/elf/fixed
 #	pcce-encode -o corpus/elf/encoded corpus/elf/pie
-#	(printf '\1'; objcopy -O binary --only-section=.pcce --set-section-flags .pcce=alloc corpus/elf/encoded /dev/stdout) > corpus/table/small
+#	objcopy -O binary --only-section=.pcce --set-section-flags .pcce=alloc corpus/elf/encoded t
+#	(printf '\1'; cat t) > corpus/table/small
 	.text
 	.globl _start
 _start: 
@@ -25,7 +26,7 @@ _start:
 g:	.fill 13, 1, 0x90
 	call h
 .Lr3:	.fill 13, 1, 0x90
-	ret
+.Lp:	ret
 .Le1:
 h:	ret
 .Le2:
@@ -37,7 +38,7 @@ rt_end:
 	lea g(%rip), %rax
 	.section .pcce_sites,"o",@progbits,.text
 	.balign 8
-	.quad 0x000242454343504c, _start, _start
+	.quad 0x000342454343504c, _start, _start
 	.long 48+4*24+8, .Le0-_start, 4, 0
 	.long 0, 0
 	.long 0, .Lr0-_start
@@ -58,16 +59,28 @@ rt_end:
 	.long 1024,4,0
 	.string "main"
 	.balign 8
-	.quad 0x000242454343504c, g, g
-	.long 48+24+8, .Le1-g, 1, 0
+	.quad 0x000342454343504c, g, g
+	.long 48+4*24+8, .Le1-g, 4, 0
 	.long 0, 0
 	.long 0, .Lr3-g
 	.byte 13,13
-	.value 0
+	.value 0x400
 	.long 1024,5,0
+	.long .Lp-g, .Le1-g
+	.byte 0,0
+	.value 0x80
+	.long 0,5,0
+	.long 0, .Lp-g
+	.byte 0,0
+	.value 0x200
+	.long 0,0,0
+	.long .Lp-g, .Lp-g
+	.byte 0,0
+	.value 0x280
+	.long 0,0,0
 	.string "g"
 	.balign 8
-	.quad 0x000242454343504c, h, h
+	.quad 0x000342454343504c, h, h
 	.long 56, .Le2-h, 0, 0
 	.long 0, 0
 	.string "h"

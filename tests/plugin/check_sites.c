@@ -263,11 +263,35 @@ static void print_site(const struct block *b, const struct pcce_site_record *r)
 	       r->copy, p ? *p : 0);
 }
 
+/* From a site or a stretch of this block to a stretch of this block. */
+static void check_landing(const struct block *b, const struct pcce_site_record *r)
+{
+	bool from = false, to = false;
+
+	for (unsigned int i = 0; i < b->head.n_sites; i++) {
+		const struct pcce_site_record *other = b->records + i;
+
+		if (other->flags & PCCE_SITE_LANDING)
+			continue;
+		from |= other->before == r->before && !((other->flags ^ r->flags) & PCCE_SITE_RESTORE);
+		to |= other->before == r->after && other->flags & PCCE_SITE_RESTORE;
+	}
+	if (!from || !to || r->before_len || r->after_len || r->flags & ~(PCCE_SITE_LANDING | PCCE_SITE_RESTORE))
+		bad("%s: a landing from %#" PRIx64 " to %#" PRIx64 " that are no sites", b->name,
+		    (uint64_t)b->head.start + r->before, (uint64_t)b->head.start + r->after);
+	printf("landing " HEX " " HEX " %s\n", (uint64_t)b->head.start + r->before, (uint64_t)b->head.start + r->after,
+	       r->flags & PCCE_SITE_RESTORE ? "stretch" : "site");
+}
+
 static void check_record(const struct block *b, const struct pcce_site_record *r)
 {
 	uint64_t before = b->head.start + r->before, call = before + r->before_len, after = b->head.start + r->after;
 	const uint8_t *p;
 
+	if (r->flags & PCCE_SITE_LANDING) {
+		check_landing(b, r);
+		return;
+	}
 	if (r->after + r->after_len > b->head.length || call >= after) {
 		bad("%s: record for %#" PRIx64 " leaves its part or is empty", b->name, before);
 		return;

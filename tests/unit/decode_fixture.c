@@ -92,6 +92,7 @@ static void *build_exe(size_t *size)
 	/* From the end of that slot: what a pop names in r11. */
 	tb_site(&b, 0x502f, F_REC, PCCE_KIND_RESTORE, PCCE_NONE);
 	tb_indirect(&b, 0x5050, F_REC);
+	tb_site(&b, 0x50f0, F_REC, PCCE_KIND_RESTORE, PCCE_NONE);
 	tb_site(&b, 0x6010, F_WORK, PCCE_KIND_ADD, F_C);
 	tb_site(&b, 0x7010, F_T1, PCCE_KIND_TAIL, F_T2);
 	tb_site(&b, 0xa010, F_CB, PCCE_KIND_PUSH, F_REC);
@@ -103,6 +104,11 @@ static void *build_exe(size_t *size)
 	b.sites[S_C_LIB].callee_name = tb_string(&b, "lib_entry");
 	b.sites[S_LEAF_THROW].callee_name = tb_string(&b, "__cxa_throw");
 	b.sites[S_C_EXT].callee_name = tb_string(&b, "strlen");
+	/* The other restore sites are reached from several landing pads. */
+	b.sites[S_REC_REC].flags = b.sites[S_C_QSORT].flags = PCCE_SITE_HAS_PAD | PCCE_SITE_LANDS;
+	b.sites[S_C_LIB].flags = PCCE_SITE_HAS_PAD;
+	tb_landing(&b, S_REC_REC, S_REC_PAD);
+	tb_landing(&b, S_REC_PAD, S_REC_PAD);
 	tb_edge(&b, F_A, S_MAIN_A, 0, 0);
 	tb_edge(&b, F_B, S_MAIN_B, 0, 0);
 	tb_edge(&b, F_C, S_A_C, 0, 0);

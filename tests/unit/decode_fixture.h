@@ -59,6 +59,7 @@ enum fixture_site {
 	S_REC_REC,
 	S_REC_RESTORE,
 	S_REC_WORK,
+	S_REC_PAD,
 	S_WORK_C,
 	S_T1_TAIL,
 	S_CB_REC,

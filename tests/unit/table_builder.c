@@ -101,6 +101,11 @@ void tb_helper(struct table_builder *b, uint64_t addr, uint32_t length, uint32_t
 	b->helpers[b->n_helpers++] = (struct pcce_table_helper){addr, length, state};
 }
 
+void tb_landing(struct table_builder *b, uint32_t site, uint32_t pad)
+{
+	b->landings[b->n_landings++] = (struct pcce_table_landing){site, pad};
+}
+
 static void sort_edges(struct table_builder *b)
 {
 	for (uint32_t i = 1; i < b->n_edges; i++) {
@@ -167,6 +172,7 @@ void *tb_build(struct table_builder *b, uint32_t flags, size_t *size)
 	append(table, &at, &h->edges, b->edges, sizeof(b->edges[0]), b->n_edges);
 	append(table, &at, &h->tails, b->tails, sizeof(b->tails[0]), b->n_tails);
 	append(table, &at, &h->helpers, b->helpers, sizeof(b->helpers[0]), b->n_helpers);
+	append(table, &at, &h->landings, b->landings, sizeof(b->landings[0]), b->n_landings);
 	append(table, &at, &h->strings, b->strings, 1, b->n_strings);
 	h->magic = PCCE_TABLE_MAGIC;
 	h->version = PCCE_TABLE_VERSION;

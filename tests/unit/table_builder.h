@@ -17,7 +17,8 @@ struct table_builder {
 	uint32_t callees[TB_MAX]; /* of edges */
 	struct pcce_table_tail tails[TB_MAX];
 	struct pcce_table_helper helpers[TB_MAX];
-	uint32_t n_funcs, n_sites, n_edges, n_tails, n_helpers;
+	struct pcce_table_landing landings[TB_MAX];
+	uint32_t n_funcs, n_sites, n_edges, n_tails, n_helpers, n_landings;
 	char strings[8192];
 	uint32_t n_strings;
 };
@@ -33,6 +34,7 @@ uint32_t tb_indirect(struct table_builder *b, uint64_t start, uint32_t func);
 void tb_edge(struct table_builder *b, uint32_t callee, uint32_t site, uint64_t value, int tail);
 void tb_tail(struct table_builder *b, uint32_t from, uint32_t to);
 void tb_helper(struct table_builder *b, uint64_t addr, uint32_t length, uint32_t state);
+void tb_landing(struct table_builder *b, uint32_t site, uint32_t pad);
 
 /* The table, to be freed. Contexts are counted here. */
 void *tb_build(struct table_builder *b, uint32_t flags, size_t *size);

@@ -556,7 +556,7 @@ static void test_landings(void)
 	push_exe(0, S_REC_REC, 2);
 	push_exe(0, S_REC_WORK, 0);
 	thrown(in_rec, 2);
-	expect_bad("landing: repeated calls of the function", "rec ?", REASON_RESTORING);
+	expect("landing: repeated calls of the function", "rec rec*2/1 c b main");
 	begin(0, 0);
 	push_exe(0, S_CB_REC, 0);
 	push_exe(0, S_REC_REC, 3);
@@ -581,6 +581,63 @@ static void test_landings(void)
 	push(0, in_c, PCCE_COUNT_SIGNAL);
 	push(0, 0, PCCE_COUNT_SIGNAL2);
 	expect("landing: a handler", "rec ! c b main");
+}
+
+/* qsort() has called work, which called c, which called qsort(), `more` times more; leaf has thrown, called by c. */
+static void thrown_below_qsort(uint64_t ip, uint64_t more)
+{
+	begin(0, 0);
+	push_exe(1, S_C_QSORT, 0);
+	push_exe(2, S_C_QSORT, more);
+	thrown(ip, 2);
+}
+
+static void test_landing_pads(void)
+{
+	const uint64_t in_c = exe(exe_site(S_C_RESTORE)->key), in_pad = exe(exe_site(S_REC_PAD)->key);
+
+	begin(0, 0);
+	push_exe(1, S_C_REC, 0);
+	push_exe(0, S_REC_REC, 1);
+	push_exe(0, S_REC_WORK, 0);
+	thrown(in_pad, 2);
+	expect("landing pad: the innermost call that lands there", "rec rec c b main");
+	sample.ip = exe(LANDING);
+	sample.r11 = in_pad;
+	expect("landing pad: in the restore helper", "rec rec c b main");
+	entries[1].site -= 1ULL << PCCE_SITE_BITS;
+	expect("landing pad: it is the only one", "rec c b main");
+	sample.n_below = 3;
+	expect_as("landing pad: what is missing is further out", "rec c b main ?", DECODE_TRUNCATED, REASON_NONE);
+
+	begin(0, 0);
+	push_exe(1, S_C_REC, 0);
+	push_exe(0, S_REC_WORK, 0);
+	thrown(in_pad, 2);
+	expect_bad("landing pad: no call lands there", "rec ?", REASON_RESTORING);
+
+	/* A handler came between two instructions of rec, and calls it. */
+	begin(0, 0);
+	push_exe(1, S_C_REC, 0);
+	push_exe(0, S_REC_REC, 0);
+	push(0, exe(0x5001), PCCE_COUNT_SIGNAL);
+	push(0, 0, PCCE_COUNT_SIGNAL2);
+	push_exe(0, S_REC_WORK, 0);
+	thrown(in_pad, 2);
+	expect_bad("landing pad: a call without site might be it", "rec ?", REASON_RESTORING);
+
+	thrown_below_qsort(in_c, 0);
+	expect("joined pads: the innermost call that has one", "c work [] c b main");
+	thrown_below_qsort(in_c, 1);
+	expect("joined pads: the same in a repetition", "c work [] c work [] c b main");
+	thrown_below_qsort(in_c, 3);
+	expect("joined pads: and the other repetitions", "c work [] c work*3/3 [] c b main");
+	begin(0, 0);
+	push_exe(1, S_C_LIB, 0);
+	push_exe(2, S_C_QSORT, 0);
+	push_exe(2, S_C_LIB, 0);
+	thrown(in_c, 2);
+	expect_bad("joined pads: a call whose exceptions need not land", "c ?", REASON_RESTORING);
 }
 
 static void test_truncated(void)
@@ -692,6 +749,7 @@ int main(void)
 	test_called_as_leaf();
 	test_jumps();
 	test_landings();
+	test_landing_pads();
 	test_truncated();
 	test_origins();
 	fixture_free(&fx);

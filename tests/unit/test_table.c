@@ -52,6 +52,7 @@ static struct cg_site sites[] = {
 	 .flags = PCCE_SITE_RESTORE,
 	 .func = B,
 	 .target = CG_NONE,
+	 .landing = 0x1252,
 	 .callee = PCCE_NONE},
 };
 #define N_SITES (sizeof(sites) / sizeof(sites[0]))
@@ -86,6 +87,7 @@ static bool make_table(void)
 	cg.graph.root = root;
 	cg.graph.sites = graph_sites;
 	sites[5].callee_name = "qsort";
+	sites[5].landing = 0x1252;
 	for (size_t i = 0; i < N_SITES; i++) {
 		struct numbering_site *e = &graph_sites[cg.graph.n_sites];
 
@@ -152,6 +154,9 @@ static void test_round_trip(void)
 	tap_ok(site != PCCE_NONE && t.sites[site].kind == PCCE_KIND_RESTORE &&
 		       t.sites[table_site_around(&t, 0x1251)].kind == PCCE_KIND_PUSH,
 	       "a restore window goes before the slot it overlaps", " ");
+	tap_ok(table_landing(&t, site) == site && table_landing(&t, table_site_by_key(&t, 0x124d)) == site &&
+		       table_landing(&t, 0) == PCCE_NONE,
+	       "landings", " ");
 	tap_ok(table_helper_at(&t, 0x2017) == &t.helpers[1] && !table_helper_at(&t, 0x2018) &&
 		       !table_helper_at(&t, 0x1fff),
 	       "helpers", " ");
@@ -181,6 +186,9 @@ static uint64_t use_table(const struct table *t)
 
 		sum += table_func_at(t, a) + table_site_by_key(t, a) + table_site_around(t, a) + (h ? h->state : 0);
 	}
+	for (uint32_t s = 0; s < t->head->sites.count && s < 32; s++)
+		if (table_landing(t, s) != PCCE_NONE)
+			sum += t->sites[table_landing(t, s)].key;
 	for (uint32_t f = 0; f < t->head->funcs.count && f < 32; f++) {
 		sum += strlen(table_string(t, t->funcs[f].name));
 		for (uint64_t id = 0; id < 4; id++) {
@@ -189,6 +197,8 @@ static uint64_t use_table(const struct table *t)
 
 			while ((edge = table_in_edge(t, func, left)) != PCCE_NONE) {
 				left -= t->edges[edge].value;
+				if (t->edges[edge].site == PCCE_NONE)
+					break;
 				func = t->sites[t->edges[edge].site].func;
 				sum += table_string(t, t->sites[t->edges[edge].site].callee_name)[0];
 			}
@@ -313,15 +323,42 @@ static void make_circle(uint8_t *p)
 	fix_crc(p, table_size);
 }
 
+static void move_landing(uint8_t *p)
+{
+	struct pcce_table_landing *l = (void *)(p + head_of(p)->landings.offset);
+
+	l->pad = 0;
+	fix_crc(p, table_size);
+}
+
+static void test_version_3(void)
+{
+	struct pcce_table *h = malloc(table_size);
+	struct table t;
+
+	memcpy(h, table, table_size);
+	h->version = 3;
+	h->header_size = PCCE_TABLE_HEADER_3;
+	h->landings = (struct pcce_table_array){1, 1}; /* not part of that header */
+	fix_crc((uint8_t *)h, table_size);
+	if (tap_ok(!table_open(h, table_size, &t, &why), "a table of version 3", "%s", why)) {
+		tap_ok(table_landing(&t, table_site_by_key(&t, 0x124d)) == PCCE_NONE, "has no landings", " ");
+		table_close(&t);
+	}
+	free(h);
+}
+
 int main(void)
 {
 	test_round_trip();
 	if (!table)
 		return tap_done();
+	test_version_3();
 	test_damage();
 	expect("a foreign file", change_magic, "is not an encoding table");
-	expect("another version", change_version, "has version 7, this is version 3");
+	expect("another version", change_version, "has version 7, this is version 4");
 	expect("a changed byte", change_text, "checksum");
+	expect("a landing on a call", move_landing, "nothing is restored");
 	expect("edges in a circle", make_circle, "circle");
 	free(table);
 	return tap_done();

@@ -195,16 +195,43 @@ static int resolve_site(const struct callgraph *cg, const struct elf_module *m, 
 	}
 }
 
-static int compare_sites(const void *pa, const void *pb)
+/* Where a site begins: a stretch that is no call may begin where a call does. */
+static int compare_starts(const void *pa, const void *pb)
 {
 	const struct cg_site *a = pa, *b = pb;
 	int a_window = a->target == CG_NONE, b_window = b->target == CG_NONE;
 
 	if (a->before != b->before)
 		return a->before < b->before ? -1 : 1;
-	if (a_window != b_window)
-		return a_window - b_window;
-	return a->after < b->after ? -1 : a->after > b->after;
+	return a_window - b_window;
+}
+
+static int compare_sites(const void *pa, const void *pb)
+{
+	const struct cg_site *a = pa, *b = pb;
+	int order = compare_starts(a, b);
+
+	return order ? order : a->after < b->after ? -1 : a->after > b->after;
+}
+
+static void add_landings(struct callgraph *cg, const struct records *r)
+{
+	for (size_t i = 0; i < r->n_blocks; i++) {
+		const struct block *b = &r->blocks[i];
+
+		for (uint32_t k = 0; k < b->head.n_sites; k++) {
+			struct pcce_site_record record = block_site(b, k);
+			struct cg_site key = {.before = b->head.start + record.before,
+					      .target = record.flags & PCCE_SITE_RESTORE ? CG_NONE : CG_INSIDE};
+			struct cg_site *s;
+
+			if (!(record.flags & PCCE_SITE_LANDING))
+				continue;
+			s = bsearch(&key, cg->sites, cg->n_sites, sizeof(key), compare_starts);
+			if (s)
+				s->landing = b->head.start + record.after;
+		}
+	}
 }
 
 static int add_sites(struct callgraph *cg, const struct elf_module *m, const struct records *r,
@@ -217,9 +244,14 @@ static int add_sites(struct callgraph *cg, const struct elf_module *m, const str
 
 		for (uint32_t k = 0; k < b->head.n_sites; k++) {
 			struct pcce_site_record record = block_site(b, k);
-			struct cg_site *s = &cg->sites[cg->n_sites++];
+			struct cg_site *s = &cg->sites[cg->n_sites];
 			int err;
 
+			/* Stretches of no length hold no instruction. */
+			if (record.flags & PCCE_SITE_LANDING ||
+			    (record.flags & PCCE_SITE_RESTORE && record.before == record.after))
+				continue;
+			cg->n_sites++;
 			*s = (struct cg_site){.before = b->head.start + record.before,
 					      .after = b->head.start + record.after,
 					      .before_len = record.before_len,
@@ -238,6 +270,7 @@ static int add_sites(struct callgraph *cg, const struct elf_module *m, const str
 		}
 	}
 	qsort(cg->sites, cg->n_sites, sizeof(*cg->sites), compare_sites);
+	add_landings(cg, r);
 	for (uint32_t i = 0; i < cg->n_sites; i++) {
 		const struct cg_site *s = &cg->sites[i];
 

@@ -46,6 +46,7 @@ struct cg_site {
 	bool ext;		 /* calls a leaf outside */
 	uint32_t edge;		 /* its site in graph; NUMBERING_NO_CALLEE: it has none */
 	bool clears;		 /* a push: nobody else sets the callee's id; encode decides that */
+	uint64_t landing;	 /* begin of the CG_NONE where its exceptions land, or which leads here; 0: not known */
 	uint64_t distance;	 /* where the four bytes stand that lead to callee; 0: none do */
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* See decode_landing.h. */
 #include <string.h>
+#include "tools/lib/decode_frames.h"
 #include "tools/lib/decode_landing.h"
 #include "tools/lib/decode_locate.h"
 #include "tools/lib/table_read.h"
@@ -23,7 +24,7 @@ static bool throws(const struct mapped_module *m, uint32_t site)
 	       (!strncmp(name, "_ZSt", 4) && (strstr(name, "__throw_") || strstr(name, "rethrow_exception")));
 }
 
-enum decode_reason landing_begin(struct walk *w)
+enum decode_reason landing_begin(struct walk *w, uint32_t restore)
 {
 	const struct mapped_module *m = NULL;
 	uint32_t site;
@@ -37,7 +38,16 @@ enum decode_reason landing_begin(struct walk *w)
 	if (!m || !throws(m, site))
 		return REASON_RESTORING;
 	w->landing = w->ctx->n;
+	w->landing_table = w->m->table;
+	w->landing_pad = table_landing(w->m->table, restore);
 	return locate_caller_of_foreign(w);
+}
+
+/* A call of the function of frames[-1]. */
+static bool is_call(const struct frame *frames, size_t i)
+{
+	return frames[i].kind == FRAME_CALL && frames[i].module == frames[-1].module &&
+	       frames[i].func == frames[-1].func;
 }
 
 /* The only frame further out, in this thread, of the function of frames[-1]; n if there is none, or more than one. */
@@ -46,8 +56,7 @@ static size_t only_call(const struct frame *frames, size_t n)
 	size_t found = n;
 
 	for (size_t i = 0; i < n && frames[i].kind != FRAME_ORIGIN; i++) {
-		if (frames[i].kind == FRAME_CALL && frames[i].module == frames[-1].module &&
-		    frames[i].func == frames[-1].func) {
+		if (is_call(frames, i)) {
 			if (found != n)
 				return n;
 			found = i;
@@ -58,19 +67,73 @@ static size_t only_call(const struct frame *frames, size_t n)
 	return found;
 }
 
+/* The innermost frame whose call lets exceptions land here; n if it is not known. */
+static size_t innermost_call(const struct walk *w, const struct frame *frames, size_t n)
+{
+	const struct table *t = w->landing_table;
+	bool known = w->landing_pad != PCCE_NONE;
+
+	for (size_t i = 0; i < n && frames[i].kind != FRAME_ORIGIN && frames[i].kind != FRAME_GAP; i++) {
+		uint32_t site = frames[i].site;
+		bool lands;
+
+		if (!is_call(frames, i))
+			continue;
+		if (site == PCCE_NONE)
+			return n;
+		if (!(t->sites[site].flags & PCCE_SITE_HAS_PAD))
+			continue;
+		lands = t->sites[site].flags & PCCE_SITE_LANDS;
+		if (known ? table_landing(t, site) == w->landing_pad : lands)
+			return i;
+		if (!known || lands)
+			return n;
+	}
+	return n;
+}
+
+/* If frames[found] is in frames that are repeated, its repetition is written out: the others follow. */
+static void split_repetition(struct walk *w, size_t found)
+{
+	struct context *ctx = w->ctx;
+	struct frame *frames = &ctx->frames[w->landing];
+	size_t n = ctx->n - w->landing, end = found, start;
+
+	while (end < n && !frames[end].repeat)
+		end++;
+	if (end == n || end - found >= frames[end].span)
+		return;
+	start = end + 1 - frames[end].span;
+	if (!frames_copy(ctx, w->landing + start, n - start, 1)) {
+		w->no_memory = true;
+		return;
+	}
+	frames = &ctx->frames[w->landing];
+	ctx->depth -= frames[end].span;
+	if (!--frames[n + end - start].repeat)
+		frames[n + end - start].span = 0;
+	frames[end].repeat = frames[end].span = 0;
+	memmove(&frames[end + 1], &frames[n], (n - start) * sizeof(*frames));
+	ctx->n -= n - (end + 1);
+}
+
 enum decode_reason landing_end(struct walk *w, enum decode_reason r)
 {
 	struct context *ctx = w->ctx;
 	struct frame *frames = &ctx->frames[w->landing];
-	size_t n = ctx->n - w->landing, found = r || w->truncated ? n : only_call(frames, n);
+	size_t n = ctx->n - w->landing, found = innermost_call(w, frames, n);
 
+	if (found == n && w->landing_pad == PCCE_NONE && !r && !w->truncated)
+		found = only_call(frames, n);
 	if (found == n) {
 		ctx->n = w->landing;
 		return r ? r : REASON_RESTORING;
 	}
+	split_repetition(w, found);
+	frames = &ctx->frames[w->landing];
 	for (size_t i = 0; i < found; i++)
 		ctx->depth -= (uint64_t)frames[i].repeat * frames[i].span;
-	memmove(frames, frames + found + 1, (n - found - 1) * sizeof(*frames));
 	ctx->n -= found + 1;
-	return REASON_NONE;
+	memmove(frames, frames + found + 1, (ctx->n - w->landing) * sizeof(*frames));
+	return r;
 }

@@ -238,7 +238,7 @@ static enum decode_reason restoring(struct walk *w, const struct mapped_module *
 	}
 	w->func = w->m->table->sites[site].func;
 	walk_emit(w, FRAME_CALL, w->m, w->func, PCCE_NONE, r11);
-	return state == PCCE_HELPER_LANDED ? REASON_NONE : landing_begin(w);
+	return state == PCCE_HELPER_LANDED ? REASON_NONE : landing_begin(w, site);
 }
 
 /* Sets the state at the innermost function, and w->inner: INNER_ROOT means that there is a
@@ -289,7 +289,7 @@ enum decode_reason locate(struct walk *w, uint64_t ip, uint64_t r11)
 	} else if (w->ext == PCCE_EXT_CHANGING) {
 		return REASON_RESTORING;
 	} else if (site != PCCE_NONE && m->table->sites[site].kind == PCCE_KIND_RESTORE) {
-		return landing_begin(w);
+		return landing_begin(w, site);
 	} else if (w->ext && w->inner == INNER_ENTERED) {
 		return locate_called_as_leaf(w);
 	} else if (w->ext) {

@@ -32,6 +32,8 @@ struct walk {
 	uint32_t used;	/* repetitions of entries[top - 1] that are consumed */
 	uint32_t gap;	/* entries are missing below entries[gap]; UINT32_MAX: none */
 	size_t landing; /* frames up to the one in which an exception has just arrived; 0: it has not */
+	const struct table *landing_table; /* of that one's module */
+	uint32_t landing_pad;		   /* a site in it, or PCCE_NONE: not known */
 	bool truncated;
 	bool no_memory;
 };

@@ -29,7 +29,9 @@ static int check_sites(const struct block *b, size_t at, struct fail *why)
 	for (uint32_t i = 0; i < b->head.n_sites; i++) {
 		struct pcce_site_record r = block_site(b, i);
 
-		if ((uint64_t)r.before + r.before_len > r.after || (uint64_t)r.after + r.after_len > b->head.length)
+		bool ordered = r.flags & PCCE_SITE_LANDING || (uint64_t)r.before + r.before_len <= r.after;
+
+		if (!ordered || r.before > b->head.length || (uint64_t)r.after + r.after_len > b->head.length)
 			return damaged(why, at, "has a site outside its function");
 	}
 	return 0;

@@ -29,6 +29,16 @@ static _Thread_local char reason[160];
 		return -EINVAL;                                \
 	} while (0)
 
+static bool has_landings(const struct pcce_table *h)
+{
+	return h->version > 3;
+}
+
+static size_t header_size(const struct pcce_table *h)
+{
+	return has_landings(h) ? sizeof(*h) : PCCE_TABLE_HEADER_3;
+}
+
 struct layout_item {
 	const struct pcce_table_array *array;
 	size_t element;
@@ -39,6 +49,8 @@ struct layout_item {
 static int check_layout(const char *data, size_t size, struct table *t, const char **why)
 {
 	const struct pcce_table *h = (const void *)data;
+	static const struct pcce_table_array none = {.offset = PCCE_TABLE_HEADER_3};
+	const struct pcce_table_array *landings = has_landings(h) ? &h->landings : &none;
 	const struct layout_item items[] = {
 		{&h->funcs, sizeof(*t->funcs), "functions", (const void **)&t->funcs},
 		{&h->parts, sizeof(*t->parts), "parts", (const void **)&t->parts},
@@ -46,17 +58,19 @@ static int check_layout(const char *data, size_t size, struct table *t, const ch
 		{&h->edges, sizeof(*t->edges), "edges", (const void **)&t->edges},
 		{&h->tails, sizeof(*t->tails), "tail calls", (const void **)&t->tails},
 		{&h->helpers, sizeof(*t->helpers), "helpers", (const void **)&t->helpers},
+		{landings, sizeof(*t->landings), "landings", (const void **)&t->landings},
 		{&h->strings, 1, "strings", (const void **)&t->strings},
 	};
 
 	for (size_t i = 0; i < sizeof(items) / sizeof(items[0]); i++) {
 		uint64_t offset = items[i].array->offset, count = items[i].array->count;
 
-		if (count > COUNT_MAX || offset < sizeof(*h) || offset > size || offset % 8 ||
+		if (count > COUNT_MAX || offset < h->header_size || offset > size || offset % 8 ||
 		    count > (size - offset) / items[i].element)
 			REFUSE("is damaged: its %s lie outside", items[i].name);
 		*items[i].out = data + offset;
 	}
+	t->n_landings = landings->count;
 	if (!h->strings.count || t->strings[0] || t->strings[h->strings.count - 1])
 		REFUSE("is damaged: its strings do not end");
 	return 0;
@@ -74,13 +88,13 @@ static int check_header(const void *data, size_t size, const char **why)
 		REFUSE("is not an encoding table");
 	if (!table_version_is_known(h->version))
 		REFUSE("has version %u, this is version %u", h->version, PCCE_TABLE_VERSION);
-	if (size < sizeof(*h))
+	if (size < header_size(h))
 		REFUSE("is cut off after %zu bytes", size);
-	if (h->header_size != sizeof(*h))
+	if (h->header_size != header_size(h))
 		REFUSE("is damaged: its header has %u bytes", h->header_size);
 	if (h->size > size)
 		REFUSE("is cut off after %zu of %llu bytes", size, (unsigned long long)h->size);
-	if (h->size < sizeof(*h))
+	if (h->size < header_size(h))
 		REFUSE("is damaged: its size is %llu bytes", (unsigned long long)h->size);
 	uLong crc = crc32_z(0, data, field);
 
@@ -158,6 +172,20 @@ static int check_sites(const struct table *t, const char **why)
 			REFUSE("is damaged: a site has an impossible slot");
 		if (s->value >= PCCE_ID_LIMIT || (s->kind != PCCE_KIND_ADD && s->value))
 			REFUSE("is damaged: a site has an impossible value");
+	}
+	return 0;
+}
+
+static int check_landings(const struct table *t, const char **why)
+{
+	for (uint64_t i = 0; i < t->n_landings; i++) {
+		const struct pcce_table_landing *l = &t->landings[i];
+
+		if (l->site >= t->head->sites.count || (i && l->site <= l[-1].site))
+			REFUSE("is damaged: its landings are not in order");
+		if (l->pad >= t->head->sites.count || t->sites[l->pad].kind != PCCE_KIND_RESTORE ||
+		    t->sites[l->pad].func != t->sites[l->site].func)
+			REFUSE("is damaged: an exception lands where nothing is restored");
 	}
 	return 0;
 }
@@ -309,6 +337,8 @@ int table_open(const void *data, size_t size, struct table *out, const char **wh
 	if (!err)
 		err = check_sites(out, why);
 	if (!err)
+		err = check_landings(out, why);
+	if (!err)
 		err = check_edges(out, why);
 	if (!err)
 		err = check_acyclic(out, why);
@@ -385,6 +415,14 @@ const struct pcce_table_helper *table_helper_at(const struct table *t, uint64_t 
 const char *table_string(const struct table *t, uint32_t offset)
 {
 	return offset < t->head->strings.count ? t->strings + offset : "";
+}
+
+uint32_t table_landing(const struct table *t, uint32_t site)
+{
+	int64_t at;
+
+	LAST_AT_MOST(at, t->n_landings, site, t->landings[i].site);
+	return at < 0 || t->landings[at].site != site ? PCCE_NONE : t->landings[at].pad;
 }
 
 uint32_t table_in_edge(const struct table *t, uint32_t func, uint64_t id)

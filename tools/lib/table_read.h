@@ -20,6 +20,8 @@ struct table {
 	const struct pcce_table_edge *edges;
 	const struct pcce_table_tail *tails;
 	const struct pcce_table_helper *helpers;
+	const struct pcce_table_landing *landings;
+	uint64_t n_landings; /* 0 before version 4 */
 	const char *strings;
 	uint32_t *
 		by_before; /* sites ordered by the address of their before-slot, then restore windows likewise; owned */
@@ -43,6 +45,9 @@ uint32_t table_site_by_key(const struct table *t, uint64_t key);
 uint32_t table_site_around(const struct table *t, uint64_t vaddr);
 const struct pcce_table_helper *table_helper_at(const struct table *t, uint64_t vaddr);
 const char *table_string(const struct table *t, uint32_t offset);
+
+/* The landing pad of a site's exceptions, or, of a restore site, the only one that leads there: a restore site. */
+uint32_t table_landing(const struct table *t, uint32_t site);
 
 /* One step of decoding, outward: the in-edge of func that holds id, as an index into edges;
  * the caller is sites[edges[i].site].func with id - edges[i].value. PCCE_NONE: none, so func

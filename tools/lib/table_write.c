@@ -90,6 +90,7 @@ struct builder {
 	struct pcce_table_part *parts;
 	struct pcce_table_edge *edges;
 	struct pcce_table_tail *tails;
+	struct pcce_table_landing *landings;
 	struct strings strings;
 };
 
@@ -152,6 +153,47 @@ static int build_sites(struct builder *b, struct pcce_table_site *sites, struct 
 	return 0;
 }
 
+/* The last site whose key is at most that. */
+static uint32_t find_key(const struct pcce_table_site *sites, uint32_t n, uint64_t key)
+{
+	uint32_t low = 0, high = n;
+
+	while (high - low > 1) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (sites[middle].key <= key)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static int compare_landings(const void *pa, const void *pb)
+{
+	const struct pcce_table_landing *a = pa, *b = pb;
+
+	return a->site < b->site ? -1 : a->site > b->site;
+}
+
+static void build_landings(struct builder *b, const struct pcce_table_site *sites, const uint64_t *keys)
+{
+	uint32_t n = b->cg->n_sites;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t pad = b->cg->sites[i].landing;
+		struct pcce_table_landing l;
+
+		if (!pad)
+			continue;
+		l = (struct pcce_table_landing){find_key(sites, n, keys[i]), find_key(sites, n, pad)};
+		if (sites[l.pad].key == pad && sites[l.pad].kind == PCCE_KIND_RESTORE &&
+		    sites[l.pad].func == sites[l.site].func)
+			b->landings[b->head.landings.count++] = l;
+	}
+	qsort(b->landings, b->head.landings.count, sizeof(*b->landings), compare_landings);
+}
+
 /* Where a site of the graph has copies, its edges name the first one in the table. first: for each of the graph's
  * sites; keys: of each site of the call graph, before they were sorted. */
 static int build_edges(struct builder *b, const struct pcce_table_site *sites, const uint64_t *keys, struct fail *why)
@@ -163,21 +205,13 @@ static int build_edges(struct builder *b, const struct pcce_table_site *sites, c
 	memset(first, 0xff, (size_t)b->cg->graph.n_sites * sizeof(*first));
 	for (uint32_t i = 0; i < b->cg->n_sites; i++) {
 		uint32_t edge = b->cg->sites[i].edge;
-		struct pcce_table_site key = {.key = keys[i]};
-		uint32_t low = 0, high = b->cg->n_sites;
+		uint32_t site;
 
 		if (edge == NUMBERING_NO_CALLEE || b->n->kind[edge] != NUMBERED_VALUE)
 			continue;
-		while (high - low > 1) {
-			uint32_t middle = low + (high - low) / 2;
-
-			if (sites[middle].key <= key.key)
-				low = middle;
-			else
-				high = middle;
-		}
-		if (low < first[edge])
-			first[edge] = low;
+		site = find_key(sites, b->cg->n_sites, keys[i]);
+		if (site < first[edge])
+			first[edge] = site;
 	}
 	for (size_t i = 0; i < b->n->n_edges; i++) {
 		const struct numbering_edge *e = &b->n->edges[i];
@@ -212,6 +246,7 @@ static int assemble(struct builder *b, const struct pcce_table_site *sites, cons
 	at = place(&h->edges, at, b->n->n_edges, sizeof(*b->edges));
 	at = place(&h->tails, at, h->tails.count, sizeof(*b->tails));
 	at = place(&h->helpers, at, r->n_helpers, sizeof(*r->helpers));
+	at = place(&h->landings, at, h->landings.count, sizeof(*b->landings));
 	at = place(&h->strings, at, b->strings.n, 1);
 	h->size = at;
 	out = calloc(1, at);
@@ -224,6 +259,7 @@ static int assemble(struct builder *b, const struct pcce_table_site *sites, cons
 	memcpy(out + h->tails.offset, b->tails, h->tails.count * sizeof(*b->tails));
 	if (r->n_helpers)
 		memcpy(out + h->helpers.offset, r->helpers, h->helpers.count * sizeof(*r->helpers));
+	memcpy(out + h->landings.offset, b->landings, h->landings.count * sizeof(*b->landings));
 	memcpy(out + h->strings.offset, b->strings.bytes, h->strings.count);
 	memcpy(out, h, sizeof(*h));
 	((struct pcce_table *)out)->crc = crc32_z(0, (unsigned char *)out, at);
@@ -260,7 +296,8 @@ int table_write(const struct elf_module *m, const struct callgraph *cg, const st
 	b.parts = calloc((size_t)cg->n_parts + 1, sizeof(*b.parts));
 	b.edges = calloc(n->n_edges + 1, sizeof(*b.edges));
 	b.tails = calloc((size_t)cg->n_sites + 1, sizeof(*b.tails));
-	if (!keys || !b.funcs || !b.parts || !b.edges || !b.tails || build_functions(&b)) {
+	b.landings = calloc((size_t)cg->n_sites + 1, sizeof(*b.landings));
+	if (!keys || !b.funcs || !b.parts || !b.edges || !b.tails || !b.landings || build_functions(&b)) {
 		fail_memory(why);
 		goto out;
 	}
@@ -269,14 +306,17 @@ int table_write(const struct elf_module *m, const struct callgraph *cg, const st
 	err = build_sites(&b, sites, why);
 	if (!err)
 		err = build_edges(&b, sites, keys, why);
-	if (!err)
+	if (!err) {
+		build_landings(&b, sites, keys);
 		err = assemble(&b, sites, r, table, size, why);
+	}
 out:
 	free(keys);
 	free(b.funcs);
 	free(b.parts);
 	free(b.edges);
 	free(b.tails);
+	free(b.landings);
 	strings_free(&b.strings);
 	return err;
 }
