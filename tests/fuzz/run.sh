@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# The fuzzers, built and run for a moment, so that they go on to build and to run: the same inputs each time. `make fuzz`
+# is for finding something.
+
+. "$(dirname "$0")/../lib.sh"
+
+runs=20000
+
+cd "$scratch" || exit 1
+echo 'int LLVMFuzzerTestOneInput(const char *data, unsigned long size); int LLVMFuzzerTestOneInput(const char *data, unsigned long size) { return !data && size; }' >empty.c
+if ! ${CLANG:-clang} -fsanitize=fuzzer,address,undefined empty.c -o empty 2>log; then
+	skip_all "${CLANG:-clang} has no libFuzzer: $(tail -n 1 log)"
+fi
+
+if ! make -s -j2 -C "$top" O="$out" fuzzers >log 2>&1; then
+	not_ok "the fuzzers are built" log
+	done_testing
+fi
+ok "the fuzzers are built"
+for source in "$top"/tests/fuzz/fuzz_*.c; do
+	name=$(basename "$source" .c)
+	name=${name#fuzz_}
+	mkdir -p "$name"
+	check "$name: its seeds, and $runs inputs made from them" "$out/fuzz/fuzz_$name" -seed=1 -runs=$runs -artifact_prefix="$name/" \
+		"$name" "$top/tests/fuzz/corpus/$name"
+done
+done_testing
