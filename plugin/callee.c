@@ -259,6 +259,19 @@ bool callee_is_leaf(tree decl, const char *name)
 	return (flags & ECF_LEAF) || is_listed(always_leaf, ARRAY_SIZE(always_leaf), name);
 }
 
+bool callee_throws(const char *name)
+{
+	static const char *const names[] = {"_Unwind_Resume", "_Unwind_Resume_or_Rethrow", "__cxa_rethrow"};
+
+	if (!name)
+		return false;
+	/* __cxa_throw, __cxa_throw_bad_array_new_length; __cxa_bad_cast; std::__throw_length_error(char const *),
+	 * std::rethrow_exception(std::exception_ptr) */
+	return is_listed(names, ARRAY_SIZE(names), name) || startswith(name, "__cxa_throw") ||
+	       startswith(name, "__cxa_bad_") ||
+	       (startswith(name, "_ZSt") && (strstr(name, "__throw_") || strstr(name, "rethrow_exception")));
+}
+
 bool callee_is_library(tree decl)
 {
 	return !defined_here(decl) && from_system(decl);

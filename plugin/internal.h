@@ -35,6 +35,8 @@ struct callee {
 void callee_of(rtx_insn *call, struct callee *out);
 /* Can the function call back into the program? decl may be NULL. */
 bool callee_is_leaf(tree decl, const char *name);
+/* Is it one that throws or goes on throwing? name may be NULL. */
+bool callee_throws(const char *name);
 /* Is the function part of the system, and not of the program? */
 bool callee_is_library(tree decl);
 /* May others take the function of this unit for a leaf: because a library has one of that name? */

@@ -106,6 +106,8 @@ static unsigned int choose_flags(rtx_insn *insn, const struct callee *callee)
 		flags |= PCCE_SITE_TLS | PCCE_SITE_LEAF;
 	else if (callee_is_leaf(callee->decl, callee->name))
 		flags |= PCCE_SITE_LEAF;
+	if (callee_throws(callee->name))
+		flags |= PCCE_SITE_THROWS;
 	if (CALL_P(insn) && SIBLING_CALL_P(insn))
 		flags |= PCCE_SITE_TAIL;
 	if (find_reg_note(insn, REG_NORETURN, NULL_RTX))

@@ -65,6 +65,9 @@ struct pcce_site_block {
 #define PCCE_SITE_LANDING 512u
 #define PCCE_SITE_HAS_PAD 1024u /* exceptions in it may land in its function */
 #define PCCE_SITE_LANDS 2048u	/* all of them do: to clean up, or to be caught whatever they are */
+/* A call into the unwinder, or to what only calls that: it comes back to a landing pad if at all, and runs no function
+ * of the program meanwhile. */
+#define PCCE_SITE_THROWS 4096u
 
 /* Offsets are from pcce_site_block.start.  The call instruction(s) lie between
  * before + before_len and after; for thunk-expanded calls that is more than one, and for inline assembly it is

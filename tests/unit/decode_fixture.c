@@ -103,6 +103,7 @@ static void *build_exe(size_t *size)
 	b.sites[S_C_SETJMP].flags = PCCE_SITE_RETURNS_TWICE;
 	b.sites[S_C_LIB].callee_name = tb_string(&b, "lib_entry");
 	b.sites[S_LEAF_THROW].callee_name = tb_string(&b, "__cxa_throw");
+	b.sites[S_LEAF_THROW].flags = PCCE_SITE_THROWS;
 	b.sites[S_C_EXT].callee_name = tb_string(&b, "strlen");
 	/* The other restore sites are reached from several landing pads. */
 	b.sites[S_REC_REC].flags = b.sites[S_C_QSORT].flags = PCCE_SITE_HAS_PAD | PCCE_SITE_LANDS;

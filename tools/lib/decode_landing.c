@@ -6,24 +6,6 @@
 #include "tools/lib/decode_locate.h"
 #include "tools/lib/table_read.h"
 
-/* Calls that do not come back but to a landing pad, and in which no function of the program runs meanwhile. */
-static bool throws(const struct mapped_module *m, uint32_t site)
-{
-	static const char *const names[] = {"_Unwind_Resume", "_Unwind_Resume_or_Rethrow", "__cxa_rethrow"};
-	const struct pcce_table_site *s = &m->table->sites[site];
-	const char *name = table_string(m->table, s->callee_name);
-
-	if (s->callee != PCCE_NONE || s->flags & PCCE_SITE_INDIRECT)
-		return false;
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(name, names[i]))
-			return true;
-	/* __cxa_throw, __cxa_throw_bad_array_new_length; __cxa_bad_cast; std::__throw_length_error(char const *),
-	 * std::rethrow_exception(std::exception_ptr) */
-	return !strncmp(name, "__cxa_throw", 11) || !strncmp(name, "__cxa_bad_", 10) ||
-	       (!strncmp(name, "_ZSt", 4) && (strstr(name, "__throw_") || strstr(name, "rethrow_exception")));
-}
-
 enum decode_reason landing_begin(struct walk *w, uint32_t restore)
 {
 	const struct mapped_module *m = NULL;
@@ -35,7 +17,8 @@ enum decode_reason landing_begin(struct walk *w, uint32_t restore)
 		m = walk_find_ext(w, &site);
 	else if (walk_top(w) == TOP_ENTRY)
 		m = walk_find_site(w, w->entries[w->top - 1].site & PCCE_SITE_MASK, PCCE_KIND_PUSH, &site);
-	if (!m || !throws(m, site))
+	/* One that stays in the module leads to a function of the program that has the name of one that throws. */
+	if (!m || !(m->table->sites[site].flags & PCCE_SITE_THROWS) || m->table->sites[site].callee != PCCE_NONE)
 		return REASON_RESTORING;
 	w->landing = w->ctx->n;
 	w->landing_table = w->m->table;
