@@ -11,7 +11,7 @@
  *    (what runs before the end of exit() or abort() is the program's code), nor
  *    one that is defined in this unit;
  *  - a builtin or a function declared in a system header is a leaf if it has
- *    ECF_LEAF, or if its name is in always_leaf[];
+ *    ECF_LEAF, or if its name is known;
  *  - GCC's own library routines (calls without a declaration) are leaves.
  *
  * A mark in the program's own headers is not trusted: the function behind it may
@@ -69,16 +69,27 @@ static const char *const always_leaf[] = {
 	"_ZdlPvSt11align_val_tRKSt9nothrow_t",
 	"_ZdlPvm",
 	"_ZdlPvmSt11align_val_t",
+	"_Znam", /* operator new */
+	"_ZnamRKSt9nothrow_t",
+	"_ZnamSt11align_val_t",
+	"_ZnamSt11align_val_tRKSt9nothrow_t",
+	"_Znwm",
+	"_ZnwmRKSt9nothrow_t",
+	"_ZnwmSt11align_val_t",
+	"_ZnwmSt11align_val_tRKSt9nothrow_t",
 	"__ctype_b_loc",
 	"__ctype_get_mb_cur_max",
 	"__ctype_tolower_loc",
 	"__ctype_toupper_loc",
+	"__cxa_allocate_exception",
+	"__cxa_atexit",
 	"__cxa_begin_catch",
 	"__cxa_free_exception",
 	"__cxa_get_exception_ptr",
 	"__cxa_guard_abort",
 	"__cxa_guard_acquire",
 	"__cxa_guard_release",
+	"__cxa_thread_atexit",
 	"__dynamic_cast",
 	"__errno_location",
 	"__sigsetjmp",
@@ -217,11 +228,53 @@ static bool is_listed(const char *const *list, size_t n, const char *name)
 	return false;
 }
 
+/* Members of std::string that are no templates themselves: iterators may be the program's. */
+static bool is_string_member(const char *name)
+{
+	static const char of_string[] = "St7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE";
+	unsigned long length = 2; /* constructors, operators */
+
+	if (startswith(name, "_ZN"))
+		name += strlen("_ZN");
+	name += *name == 'K';
+	if (!startswith(name, of_string))
+		return false;
+	name += strlen(of_string);
+	if (ISDIGIT(*name))
+		length = strtoul(name, (char **)&name, 10);
+	return strlen(name) > length && name[length] != 'I';
+}
+
+/* What libstdc++ has of strings and containers. What it allocates it has from operator new, which may be the program's
+ * own, as malloc may be. */
+static bool is_leaf_of_containers(const char *name)
+{
+	static const char *const prefixes[] = {
+		"_ZSt18_Rb_tree_", /* increment, decrement */
+		"_ZSt28_Rb_tree_", /* rebalance_for_erase */
+		"_ZSt29_Rb_tree_", /* insert_and_rebalance */
+		"_ZNSt8__detail15_List_node_base",
+		"_ZNKSt8__detail20_Prime_rehash_policy",
+		"_ZSt11_Hash_bytes",
+		"_ZNSt6chrono3_V2", /* now() of the clocks */
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
+		if (startswith(name, prefixes[i]))
+			return true;
+	return is_string_member(name);
+}
+
+static bool is_known_leaf(const char *name)
+{
+	return is_listed(always_leaf, ARRAY_SIZE(always_leaf), name) || is_leaf_of_containers(name);
+}
+
 /* memcpy and the like, the arithmetic of libgcc, libm: what the compiler calls of
  * its own accord.  What unwinds or switches stacks is not among it. */
 static bool is_leaf_libcall(const char *name)
 {
-	if (is_listed(always_leaf, ARRAY_SIZE(always_leaf), name))
+	if (is_known_leaf(name))
 		return true;
 	if (startswith(name, "__morestack") || startswith(name, "__cxa_") || startswith(name, "__gcc_personality") ||
 	    startswith(name, "__gxx_personality"))
@@ -256,7 +309,7 @@ bool callee_is_leaf(tree decl, const char *name)
 	flags = flags_from_decl_or_type(decl);
 	if ((flags & ECF_NORETURN) || defined_here(decl) || !from_system(decl))
 		return false;
-	return (flags & ECF_LEAF) || is_listed(always_leaf, ARRAY_SIZE(always_leaf), name);
+	return (flags & ECF_LEAF) || is_known_leaf(name);
 }
 
 bool callee_throws(const char *name)
@@ -277,14 +330,22 @@ bool callee_is_library(tree decl)
 	return !defined_here(decl) && from_system(decl);
 }
 
+/* What std::set_new_handler() and std::set_terminate() take: operator new may call the one, the unwinder the other. */
+static bool may_be_handler(tree decl)
+{
+	tree type = TREE_TYPE(decl);
+
+	return VOID_TYPE_P(TREE_TYPE(type)) && TREE_CODE(type) == FUNCTION_TYPE &&
+	       (!prototype_p(type) || TYPE_ARG_TYPES(type) == void_list_node);
+}
+
 bool callee_replaces_leaf(tree decl, const char *name)
 {
 	/* Allocators that GCC does not know by themselves. */
 	static const char *const allocators[] = {"malloc_usable_size", "memalign", "pvalloc", "reallocarray", "valloc"};
 
-	return (flags_from_decl_or_type(decl) & ECF_LEAF) || fndecl_built_in_p(decl) ||
-	       is_listed(always_leaf, ARRAY_SIZE(always_leaf), name) ||
-	       is_listed(allocators, ARRAY_SIZE(allocators), name);
+	return (flags_from_decl_or_type(decl) & ECF_LEAF) || fndecl_built_in_p(decl) || may_be_handler(decl) ||
+	       is_known_leaf(name) || is_listed(allocators, ARRAY_SIZE(allocators), name);
 }
 
 /* A leading star means "exactly this name"; on x86-64 no other prefix is added. */

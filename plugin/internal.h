@@ -39,7 +39,8 @@ bool callee_is_leaf(tree decl, const char *name);
 bool callee_throws(const char *name);
 /* Is the function part of the system, and not of the program? */
 bool callee_is_library(tree decl);
-/* May others take the function of this unit for a leaf: because a library has one of that name? */
+/* May others take the function of this unit for a leaf: because a library has one of that name, or since what they take
+ * for one calls it? */
 bool callee_replaces_leaf(tree decl, const char *name);
 const char *callee_assembler_name(tree decl);
 

@@ -12,7 +12,6 @@
  *	}                                       return;
  *	                                landing pad:
  *	                                        __pcce_restore(id, position, word);
- *	                                        pcce_page.ext = 0;
  *	                                        g.~guard(); resume unwinding
  *	                                }
  *
@@ -206,14 +205,9 @@ static gimple_seq restore_sequence(const struct saved *saved, location_t locatio
 	tree position = append(&seq, uint64_type_node, saved->position);
 	tree word = append(&seq, uint64_type_node, saved->word);
 	gcall *call = gimple_build_call(get_restore_decl(), 3, id, position, word);
-	tree page;
 
 	gimple_set_location(call, location);
 	gimple_seq_add_stmt(&seq, call);
-	page = append(&seq, ptr_type_node, build_fold_addr_expr_with_type(get_page_decl(), ptr_type_node));
-	gimple_seq_add_stmt(&seq,
-			    gimple_build_assign(page_field(uint64_type_node, page, offsetof(struct pcce_page, ext)),
-						build_zero_cst(uint64_type_node)));
 	return seq;
 }
 

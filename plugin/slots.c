@@ -132,25 +132,30 @@ static void note_tail_call(const struct callee *callee)
 	bitmap_set_bit(tail_out, DECL_UID(current_function_decl));
 }
 
-/* A direct call that can be nothing but a push; it is no leaf. */
-static bool surely_push(const struct callee *callee)
+/* The before-slot of a call that can be nothing but a push, done inline; 0: of another one. */
+static unsigned int inline_push_size(const struct site *site, const struct callee *callee)
 {
-	return callee->decl && (callee->decl == current_function_decl || callee_is_library(callee->decl) ||
-				(tail_out && bitmap_bit_p(tail_out, DECL_UID(callee->decl))));
+	if (site->flags & (PCCE_SITE_PIC | PCCE_SITE_NORETURN) || site->cold)
+		return 0;
+	if (site->flags & PCCE_SITE_INDIRECT)
+		return PCCE_SLOT_PUSH;
+	if (site->flags & PCCE_SITE_LEAF || !callee->decl)
+		return 0;
+	if (callee->decl == current_function_decl || (tail_out && bitmap_bit_p(tail_out, DECL_UID(callee->decl))))
+		return PCCE_SLOT_PUSH_CLEAR;
+	return callee_is_library(callee->decl) ? PCCE_SLOT_PUSH : 0;
 }
 
 static void choose_sizes(struct site *site, const struct callee *callee)
 {
+	unsigned int push = inline_push_size(site, callee);
 	bool pic = site->flags & PCCE_SITE_PIC;
 
 	if (site->flags & PCCE_SITE_TAIL)
 		return;
 	site->before_len = site->after_len = pic ? PCCE_SLOT_DIRECT_PIC : PCCE_SLOT_DIRECT;
-	if (!pic && (site->flags & PCCE_SITE_INDIRECT)) {
-		site->before_len = PCCE_SLOT_PUSH;
-		site->after_len = PCCE_SLOT_POP;
-	} else if (!pic && !(site->flags & PCCE_SITE_LEAF) && surely_push(callee)) {
-		site->before_len = PCCE_SLOT_PUSH_CLEAR;
+	if (push) {
+		site->before_len = push;
 		site->after_len = PCCE_SLOT_POP;
 	} else if (pic && (site->flags & PCCE_SITE_LEAF)) {
 		site->before_len = PCCE_SLOT_LEAF_PIC_BEFORE;

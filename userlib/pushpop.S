@@ -223,14 +223,15 @@ __pcce_pop_slow:
 
 /*
  * void __pcce_restore(u64 id, u64 position, u64 site): an ordinary function.  Makes {id,
- * position, site word of the top entry} what they were when the caller was entered; the
- * caller clears ext itself when this is done.  position is the page's word of off and place.  The
+ * position, site word of the top entry} what they were when the caller was entered, and
+ * then clears ext.  position is the page's word of off and place.  The
  * stack has only grown since, so all entries below are intact; the site is
  * restored because its count may have grown.  While it is written, what it belongs to is an
  * inner entry or the top one, so a signal handler in between changes nothing of it.
  * The base of a segment is never written.
  *
- * off last: this takes the record of a jump away (PCCE_COUNT_JUMP), which says the same until then.
+ * off last: this takes the record of a jump away (PCCE_COUNT_JUMP), which says the same until then. From there on ext means
+ * nothing: it names a call of setjmp, with which the state is the function's own, or a leaf that an exception has left.
  *
  * r11 is the key of the restore site (plugin/stale.c).  After an exception the state is known up to where the site is
  * written, since off still is what it was at the throw, and so up to the end where it is the same, as mostly.
@@ -252,22 +253,34 @@ __pcce_pop_slow:
 .Lrestore_off:
 	movl %ecx, %fs:PAGE_OFF(%rax)
 .Lrestore_done:
+	movq $0, %fs:PAGE_EXT(%rax)
 	ret
-.Lrestore_far:
-	jmp __pcce_restore_far
 .Lrestore_site:
 	movq %rdx, %fs:TOP_SITE(%rax, %rcx)
 .Lrestore_written:
 	movl %ecx, %fs:PAGE_OFF(%rax)
 .Lrestore_end:
-	ret
+	jmp .Lrestore_done
+.Lrestore_far:
+	pushq %r11
+	.cfi_adjust_cfa_offset 8
+	call __pcce_restore_far
+.Lrestore_back:
+	popq %r11
+	.cfi_adjust_cfa_offset -8
+.Lrestore_found:
+	PAGE_OFFSET %rax
+	jmp .Lrestore_done
 	ENDFUNCTION __pcce_restore
 .Lrestore_last:
 	RANGE __pcce_restore, .Lrestore_done, LANDING
-	RANGE .Lrestore_done, .Lrestore_far, LANDED
-	RANGE .Lrestore_far, .Lrestore_written, LANDING
+	RANGE .Lrestore_done, .Lrestore_site, LANDED
+	RANGE .Lrestore_site, .Lrestore_written, LANDING
 	RANGE .Lrestore_written, .Lrestore_end, RESTORING
-	RANGE .Lrestore_end, .Lrestore_last, LANDED
+	RANGE .Lrestore_end, .Lrestore_far, LANDED
+	RANGE .Lrestore_far, .Lrestore_back, LANDING
+	RANGE .Lrestore_back, .Lrestore_found, RESTORING
+	RANGE .Lrestore_found, .Lrestore_last, LANDED
 __pcce_ranges_end:
 
 /*

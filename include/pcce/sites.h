@@ -93,11 +93,12 @@ struct pcce_site_record {
  *   leaf, -fPIC       19           16      only with PCCE_SITE_LEAF
  *   indirect          77           58      inline push and pop
  *   direct, a push    90           58      the same, and clearing the id: where the compiler knows that it must be one
- *                                          (library functions that are no leaves, itself, what tail-calls through a
- *                                          pointer)
+ *                                          (itself, what tail-calls through a pointer)
+ *   library function  77           58      that is no leaf
  *   indirect, -fPIC   16           16      helper calls
  *   and with PCCE_SITE_SPILL_REGS 20 more before
  *
+ * A call that does not return, or that the compiler has put into a function's cold part, has the slots of a direct one.
  * Every direct slot, before and after, is large enough for a helper call, so that
  * encode may choose a push for any site.
  *

@@ -231,15 +231,17 @@ static void check_tail(const struct block *b, uint64_t jump, unsigned int length
 
 static void check_sizes(const struct block *b, const struct pcce_site_record *r, uint64_t address)
 {
-	bool pic = r->flags & PCCE_SITE_PIC, indirect = r->flags & PCCE_SITE_INDIRECT;
+	bool pic = r->flags & PCCE_SITE_PIC, rare = r->flags & PCCE_SITE_NORETURN || b->head.flags & PCCE_BLOCK_COLD;
 	unsigned int before = pic ? PCCE_SLOT_DIRECT_PIC : PCCE_SLOT_DIRECT, after = before;
+	unsigned int found = r->before_len - (r->flags & PCCE_SITE_SPILL_REGS ? PCCE_SLOT_SPILL_REGS : 0);
 
-	if (indirect && !pic) {
+	if (!pic && !rare && r->flags & PCCE_SITE_INDIRECT) {
 		before = PCCE_SLOT_PUSH;
 		after = PCCE_SLOT_POP;
-	} else if (!pic && !(r->flags & PCCE_SITE_LEAF) && r->before_len >= PCCE_SLOT_PUSH_CLEAR) {
+	} else if (!pic && !rare && !(r->flags & PCCE_SITE_LEAF) &&
+		   (found == PCCE_SLOT_PUSH || found == PCCE_SLOT_PUSH_CLEAR)) {
 		/* The compiler knows that it must be a push. */
-		before = PCCE_SLOT_PUSH_CLEAR;
+		before = found;
 		after = PCCE_SLOT_POP;
 	} else if (pic && r->flags & PCCE_SITE_LEAF) {
 		before = PCCE_SLOT_LEAF_PIC_BEFORE;
