@@ -231,17 +231,19 @@ static bool is_listed(const char *const *list, size_t n, const char *name)
 /* Members of std::string that are no templates themselves: iterators may be the program's. */
 static bool is_string_member(const char *name)
 {
-	static const char of_string[] = "St7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE";
-	unsigned long length = 2; /* constructors, operators */
+	static const char string[] = "St7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE";
+	unsigned int length = 2; /* constructors, operators */
+	int digits = 0;
 
-	if (startswith(name, "_ZN"))
-		name += strlen("_ZN");
-	name += *name == 'K';
-	if (!startswith(name, of_string))
+	if (!startswith(name, "_ZN"))
 		return false;
-	name += strlen(of_string);
-	if (ISDIGIT(*name))
-		length = strtoul(name, (char **)&name, 10);
+	name += strlen("_ZN");
+	name += *name == 'K';
+	if (!startswith(name, string))
+		return false;
+	name += strlen(string);
+	sscanf(name, "%u%n", &length, &digits);
+	name += digits;
 	return strlen(name) > length && name[length] != 'I';
 }
 

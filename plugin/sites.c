@@ -176,53 +176,52 @@ static void grow_string(struct obstack *text, const char *string)
 	obstack_grow(text, "\"\n", 2);
 }
 
-static bool elsewhere(const struct site *site, const unsigned int *pads)
+/* landing[i]: 1 + the index of the stretch that begins with the site's landing pad, 0 if there is none that can be
+ * named. A call and its landing pad are in one part of the function, as the unwinder's tables have it; if they are not,
+ * nothing is told of that pad. */
+static unsigned int *number_landings(function *fun)
 {
-	return site->pad && pads[site->pad] && sites[pads[site->pad] - 1].cold != site->cold;
-}
-
-/* By landing pad: 1 + the index of the stretch that begins with it, or 0. A call and its landing pad are in one part of
- * the function, as the unwinder's tables have it; if they are not, nothing is told of that pad. */
-static unsigned int *find_pads(function *fun)
-{
+	unsigned int *landing = XCNEWVEC(unsigned int, n_sites + 1);
 	unsigned int *pads = XCNEWVEC(unsigned int, (fun->eh ? vec_safe_length(fun->eh->lp_array) : 0) + 1);
 
 	for (unsigned int i = 0; i < n_sites; i++)
 		if (sites[i].is_pad && sites[i].pad)
 			pads[sites[i].pad] = i + 1;
-	for (unsigned int i = 0; i < n_sites; i++)
-		if (!(sites[i].flags & PCCE_SITE_RESTORE) && elsewhere(&sites[i], pads))
-			pads[sites[i].pad] = 0;
-	return pads;
+	for (unsigned int i = 0; i < n_sites; i++) {
+		unsigned int *pad = &pads[sites[i].pad];
+
+		if (!(sites[i].flags & PCCE_SITE_RESTORE) && *pad && sites[*pad - 1].cold != sites[i].cold)
+			*pad = 0;
+	}
+	for (unsigned int i = 0; i < n_sites; i++) {
+		unsigned int pad = pads[sites[i].pad];
+
+		if (pad && sites[pad - 1].cold == sites[i].cold)
+			landing[i] = pad;
+	}
+	free(pads);
+	return landing;
 }
 
-/* The stretch that begins with the site's landing pad; NULL if there is none that can be named here. */
-static const struct site *landing_of(const struct site *site, const unsigned int *pads)
-{
-	return site->pad && pads[site->pad] && !elsewhere(site, pads) ? &sites[pads[site->pad] - 1] : NULL;
-}
-
-static unsigned int count_records(bool cold, const unsigned int *pads)
+static unsigned int count_records(bool cold, const unsigned int *landing)
 {
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < n_sites; i++)
 		if (sites[i].cold == cold)
-			n += landing_of(&sites[i], pads) ? 2 : 1;
+			n += landing[i] ? 2 : 1;
 	return n;
 }
 
-static void grow_landings(struct obstack *text, unsigned int start, bool cold, const unsigned int *pads)
+static void grow_landings(struct obstack *text, unsigned int start, bool cold, const unsigned int *landing)
 {
 	for (unsigned int i = 0; i < n_sites; i++) {
-		const struct site *site = sites + i, *pad = landing_of(site, pads);
-
-		if (site->cold != cold || !pad)
+		if (sites[i].cold != cold || !landing[i])
 			continue;
-		grow_printf(text, "\t.long .Lpcce_b%u-.Lpcce_s%u,.Lpcce_b%u-.Lpcce_s%u\n", site->label, start,
-			    pad->label, start);
+		grow_printf(text, "\t.long .Lpcce_b%u-.Lpcce_s%u,.Lpcce_b%u-.Lpcce_s%u\n", sites[i].label, start,
+			    sites[landing[i] - 1].label, start);
 		grow_printf(text, "\t.byte 0,0\n\t.value %u\n\t.long 0,0,0\n",
-			    PCCE_SITE_LANDING | (site->flags & PCCE_SITE_RESTORE));
+			    PCCE_SITE_LANDING | (sites[i].flags & PCCE_SITE_RESTORE));
 	}
 }
 
@@ -285,11 +284,12 @@ struct part {
 	const char *symbol; /* of the function, for the assembler */
 	const char *name;
 	unsigned int flags;
+	unsigned int *copy, *landing; /* of all sites */
 };
 
-static char *block_text(function *fun, const struct part *part, const unsigned int *copy)
+static char *block_text(function *fun, const struct part *part)
 {
-	unsigned int *pads = find_pads(fun), n = count_records(part->cold, pads);
+	unsigned int n = count_records(part->cold, part->landing);
 	struct obstack text;
 	char *result;
 
@@ -311,20 +311,19 @@ static char *block_text(function *fun, const struct part *part, const unsigned i
 		grow_printf(&text, "\t.long .Lpcce_n%u-.Lpcce_s%u,%u\n", part->start, part->start, part->entry);
 	else
 		grow_printf(&text, "\t.long 0,0\n");
-	grow_records(&text, part->start, part->cold, copy);
-	grow_landings(&text, part->start, part->cold, pads);
+	grow_records(&text, part->start, part->cold, part->copy);
+	grow_landings(&text, part->start, part->cold, part->landing);
 	grow_string(&text, part->name);
 	grow_printf(&text, "\t.balign 8\n\t.popsection");
 	obstack_1grow(&text, 0);
 	result = xstrdup((char *)obstack_finish(&text));
 	obstack_free(&text, NULL);
-	free(pads);
 	return result;
 }
 
-static void emit_block(function *fun, const struct part *part, const unsigned int *copy, rtx_insn *last)
+static void emit_block(function *fun, const struct part *part, rtx_insn *last)
 {
-	char *text = block_text(fun, part, copy);
+	char *text = block_text(fun, part);
 
 	asm_text_after(text, last, UNKNOWN_LOCATION);
 	free(text);
@@ -349,7 +348,6 @@ static rtx_insn *find_section_switch(void)
 void sites_finish(function *fun, unsigned int block_flags)
 {
 	const char *symbol = XSTR(XEXP(DECL_RTL(fun->decl), 0), 0);
-	unsigned int *copy = number_copies();
 	rtx_insn *section_switch = find_section_switch();
 	struct part part;
 
@@ -359,12 +357,14 @@ void sites_finish(function *fun, unsigned int block_flags)
 	part.name = callee_assembler_name(fun->decl);
 	part.by_symbol = is_plain_symbol(part.symbol) && (symbol[0] == '*' || !*user_label_prefix);
 	part.flags = block_flags;
+	part.copy = number_copies();
+	part.landing = number_landings(fun);
 	part.entry = entry_length(fun, &part.flags);
 	if (part.entry)
 		entry_emit(part.start, part.entry);
 	if (!part.by_symbol)
 		emit_start_label(part.start, get_insns());
-	emit_block(fun, &part, copy, section_switch ? PREV_INSN(section_switch) : get_last_insn());
+	emit_block(fun, &part, section_switch ? PREV_INSN(section_switch) : get_last_insn());
 	if (section_switch) {
 		part.start = sites_new_label();
 		part.by_symbol = false;
@@ -372,7 +372,8 @@ void sites_finish(function *fun, unsigned int block_flags)
 		part.entry = 0;
 		part.flags |= PCCE_BLOCK_COLD;
 		emit_start_label(part.start, section_switch);
-		emit_block(fun, &part, copy, get_last_insn());
+		emit_block(fun, &part, get_last_insn());
 	}
-	free(copy);
+	free(part.copy);
+	free(part.landing);
 }

@@ -152,8 +152,8 @@ static void changing(void)
 	*(volatile __u64 *)&pcce_page.ext = PCCE_EXT_CHANGING;
 }
 
-/* On the stack that was entered. After a getcontext of instrumented code there is a __pcce_restore, and then ext is
- * cleared. */
+/* On the stack that was entered. After a getcontext of instrumented code there is a __pcce_restore, which clears
+ * ext. */
 HIDDEN void __pcce_context_load(struct record *r)
 {
 	bool restored = r->kind == KIND_GOT && __pcce_from_site(r->state.ext, r->pc);

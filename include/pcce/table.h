@@ -19,7 +19,7 @@
 #define PCCE_TABLE_MAGIC 0x3142415445434350ULL /* "PCCETAB1" */
 #define PCCE_TABLE_VERSION 4
 #define PCCE_TABLE_VERSION_MIN 2 /* without PCCE_HELPER_LANDING and LANDED; else as version 3 */
-#define PCCE_TABLE_HEADER_3 192	 /* bytes of the header up to version 3: there are no landings */
+#define PCCE_TABLE_HEADER_3 192	 /* bytes of the header up to version 3: there are no landings, nor PCCE_SITE_THROWS */
 #define PCCE_NONE 0xffffffffu
 
 /* pcce_table.flags */

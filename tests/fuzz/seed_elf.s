@@ -36,48 +36,31 @@ pop: ret
 tls:	mov $-4096, %r11
 rt_end:
 	lea g(%rip), %rax
+	.macro site before, after, before_len, after_len, flags, freq, line
+	.long \before, \after
+	.byte \before_len, \after_len
+	.value \flags
+	.long \freq, \line, 0
+	.endm
+
 	.section .pcce_sites,"o",@progbits,.text
 	.balign 8
 	.quad 0x000342454343504c, _start, _start
 	.long 48+4*24+8, .Le0-_start, 4, 0
 	.long 0, 0
-	.long 0, .Lr0-_start
-	.byte 13,13
-	.value 0
-	.long 1024,1,0
-	.long .Lr0-_start+13, .Lr1-_start
-	.byte 13,13
-	.value 2
-	.long 1024,2,0
-	.long .Lr1-_start+13, .Lr2-_start
-	.byte 89,58
-	.value 1
-	.long 1024,3,0
-	.long .Lt-_start, .Le0-_start
-	.byte 0,0
-	.value 16
-	.long 1024,4,0
+	site 0, .Lr0-_start, 13, 13, 0, 1024, 1
+	site .Lr0-_start+13, .Lr1-_start, 13, 13, 2, 1024, 2
+	site .Lr1-_start+13, .Lr2-_start, 89, 58, 1, 1024, 3
+	site .Lt-_start, .Le0-_start, 0, 0, 16, 1024, 4
 	.string "main"
 	.balign 8
 	.quad 0x000342454343504c, g, g
 	.long 48+4*24+8, .Le1-g, 4, 0
 	.long 0, 0
-	.long 0, .Lr3-g
-	.byte 13,13
-	.value 0x400
-	.long 1024,5,0
-	.long .Lp-g, .Le1-g
-	.byte 0,0
-	.value 0x80
-	.long 0,5,0
-	.long 0, .Lp-g
-	.byte 0,0
-	.value 0x200
-	.long 0,0,0
-	.long .Lp-g, .Lp-g
-	.byte 0,0
-	.value 0x280
-	.long 0,0,0
+	site 0, .Lr3-g, 13, 13, 0x400, 1024, 5
+	site .Lp-g, .Le1-g, 0, 0, 0x80, 0, 5
+	site 0, .Lp-g, 0, 0, 0x200, 0, 0
+	site .Lp-g, .Lp-g, 0, 0, 0x280, 0, 0
 	.string "g"
 	.balign 8
 	.quad 0x000342454343504c, h, h

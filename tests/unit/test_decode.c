@@ -524,6 +524,17 @@ static void thrown(uint64_t ip, uint64_t id)
 	push_exe((1ULL << 32) + id, S_LEAF_THROW, 0);
 }
 
+/* c has called rec, which called itself so many times, then work, which called c, which called leaf. */
+static void thrown_below_rec(uint64_t ip, uint64_t times)
+{
+	begin(0, 0);
+	push_exe(1, S_C_REC, 0);
+	if (times)
+		push_exe(0, S_REC_REC, times - 1);
+	push_exe(0, S_REC_WORK, 0);
+	thrown(ip, 2);
+}
+
 static void test_landings(void)
 {
 	const uint64_t in_c = exe(exe_site(S_C_RESTORE)->key), in_rec = exe(exe_site(S_REC_RESTORE)->key);
@@ -540,10 +551,7 @@ static void test_landings(void)
 	sample.r11 = in_c;
 	expect("landing: all is restored", "c b main");
 
-	begin(0, 0);
-	push_exe(1, S_C_REC, 0);
-	push_exe(0, S_REC_WORK, 0);
-	thrown(in_rec, 2);
+	thrown_below_rec(in_rec, 0);
 	expect("landing: segments are gone", "rec c b main");
 	sample.n_below = 3;
 	expect_bad("landing: what is missing might be it", "rec ?", REASON_RESTORING);
@@ -551,11 +559,7 @@ static void test_landings(void)
 	sample.ip = in_c;
 	expect_bad("landing: two calls of the function", "c ?", REASON_RESTORING);
 
-	begin(0, 0);
-	push_exe(1, S_C_REC, 0);
-	push_exe(0, S_REC_REC, 2);
-	push_exe(0, S_REC_WORK, 0);
-	thrown(in_rec, 2);
+	thrown_below_rec(in_rec, 3);
 	expect("landing: repeated calls of the function", "rec rec*2/1 c b main");
 	begin(0, 0);
 	push_exe(0, S_CB_REC, 0);
@@ -596,11 +600,7 @@ static void test_landing_pads(void)
 {
 	const uint64_t in_c = exe(exe_site(S_C_RESTORE)->key), in_pad = exe(exe_site(S_REC_PAD)->key);
 
-	begin(0, 0);
-	push_exe(1, S_C_REC, 0);
-	push_exe(0, S_REC_REC, 1);
-	push_exe(0, S_REC_WORK, 0);
-	thrown(in_pad, 2);
+	thrown_below_rec(in_pad, 2);
 	expect("landing pad: the innermost call that lands there", "rec rec c b main");
 	sample.ip = exe(LANDING);
 	sample.r11 = in_pad;
@@ -610,10 +610,7 @@ static void test_landing_pads(void)
 	sample.n_below = 3;
 	expect_as("landing pad: what is missing is further out", "rec c b main ?", DECODE_TRUNCATED, REASON_NONE);
 
-	begin(0, 0);
-	push_exe(1, S_C_REC, 0);
-	push_exe(0, S_REC_WORK, 0);
-	thrown(in_pad, 2);
+	thrown_below_rec(in_pad, 0);
 	expect_bad("landing pad: no call lands there", "rec ?", REASON_RESTORING);
 
 	/* A handler came between two instructions of rec, and calls it. */

@@ -5,6 +5,7 @@
  * not. Some calls clean up, some catch what others let pass, one catches and throws again.
  *
  * sampled: no
+ * step: --restoring=60
  * flags: -O2
  */
 #include <string>
