@@ -8,6 +8,7 @@
 #include "internal.h"
 
 #define ONCE 1024
+#define UNKNOWN 64 /* a guess of nothing at all comes of paths that were joined or copied, and tells nothing */
 
 static unsigned int *freqs;
 static int n_freqs;
@@ -23,6 +24,8 @@ static unsigned int relative_count(profile_count count, profile_count entry)
 	scale *= ONCE;
 	if (scale >= sreal(0x7fffffff))
 		return 0xffffffffu;
+	if (!scale.to_int() && !count.reliable_p())
+		return UNKNOWN;
 	return (unsigned int)scale.to_int();
 }
 

@@ -32,6 +32,7 @@
 #include "tree-into-ssa.h"
 #include "except.h"
 #include "cgraph.h"
+#include "graphds.h"
 #include "varasm.h"
 #include "output.h"
 #include "emit-rtl.h"

@@ -9,6 +9,7 @@
  *   freq.c       RTL: remembers how often each call is executed
  *   slots.c      RTL: finds the calls, puts slots around them
  *   callee.c         what a call calls; is it a leaf
+ *   recursion.c      does it close a cycle of the unit's call graph
  *   entry.c          the slot at a function's entry
  *   stale.c          where the code lies in which the state is stale
  *   sites.c          the records: collects, and writes a block for each part
@@ -43,6 +44,10 @@ bool callee_is_library(tree decl);
  * for one calls it? */
 bool callee_replaces_leaf(tree decl, const char *name);
 const char *callee_assembler_name(tree decl);
+
+/* recursion.c: a callback for when all decisions on inlining have been made; and what comes of it. */
+void recursion_find(void *, void *);
+bool recursion_closes_cycle(tree caller, tree callee);
 
 /* asm.c: is the insn inline assembly that calls, and around which there can be slots? */
 bool asm_is_site(rtx_insn *insn);

@@ -132,7 +132,7 @@ static void note_tail_call(const struct callee *callee)
 	bitmap_set_bit(tail_out, DECL_UID(current_function_decl));
 }
 
-/* The before-slot of a call that can be nothing but a push, done inline; 0: of another one. */
+/* The before-slot of a call that is a push, or is likely to be, done inline; 0: of another one. */
 static unsigned int inline_push_size(const struct site *site, const struct callee *callee)
 {
 	if (site->flags & (PCCE_SITE_PIC | PCCE_SITE_NORETURN) || site->cold)
@@ -141,7 +141,8 @@ static unsigned int inline_push_size(const struct site *site, const struct calle
 		return PCCE_SLOT_PUSH;
 	if (site->flags & PCCE_SITE_LEAF || !callee->decl)
 		return 0;
-	if (callee->decl == current_function_decl || (tail_out && bitmap_bit_p(tail_out, DECL_UID(callee->decl))))
+	if ((tail_out && bitmap_bit_p(tail_out, DECL_UID(callee->decl))) ||
+	    recursion_closes_cycle(current_function_decl, callee->decl))
 		return PCCE_SLOT_PUSH_CLEAR;
 	return callee_is_library(callee->decl) ? PCCE_SLOT_PUSH : 0;
 }

@@ -93,7 +93,8 @@ struct pcce_site_record {
  *   leaf, -fPIC       19           16      only with PCCE_SITE_LEAF
  *   indirect          77           58      inline push and pop
  *   direct, a push    90           58      the same, and clearing the id: where the compiler knows that it must be one
- *                                          (itself, what tail-calls through a pointer)
+ *                                          (what tail-calls through a pointer), or expects it (the call closes a
+ *                                          cycle of this unit's call graph)
  *   library function  77           58      that is no leaf
  *   indirect, -fPIC   16           16      helper calls
  *   and with PCCE_SITE_SPILL_REGS 20 more before

@@ -208,6 +208,13 @@ PCCE_ENCODE=strict $CC -O2 $cflags main.c ok.o $ldflags -o hand 2>log
 check "records made by hand" ./hand
 check "both slots are filled" test "$(objdump -d hand --disassemble=f | grep -c 'fs:')" -gt 0
 # shellcheck disable=SC2086
+echo 'int f(int x) { return x * 3; }' >f.c && PCCE_ENCODE=strict $CC -O2 $cflags main.c f.c $ldflags -o behind 2>log
+check "a direct call is led past an entry slot that stays empty" grep -q 'call .*<f+0x10>' <(objdump -d behind --disassemble=main)
+check "which is of nops" test "$(objdump -d behind --disassemble=f | grep -c 'fs:')" = 0
+behind=0
+./behind || behind=$?
+is "and nothing else changes" $behind 1
+# shellcheck disable=SC2086
 PCCE_ENCODE=off $CC -O2 $cflags main.c full.o $ldflags -o bad && refused "a slot that is not empty" bad "is not empty"
 # shellcheck disable=SC2086
 PCCE_ENCODE=off $CC -shared ok.o $ldflags -o bad.so && refused "code without -fPIC in a shared library" bad.so "'f' (line 1); compile it with -fPIC"

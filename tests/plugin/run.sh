@@ -287,6 +287,9 @@ __attribute__((visibility("hidden"))) int f_hidden(int x) { return x + 2; }
 int f_self(int n) { return n ? f_self(n - 1) ^ n : 1; }
 __attribute__((noinline)) int jumps_out(int x) { return pointer(x + 1); }
 int f_to_jump(int x) { return jumps_out(x) + 1; }
+int f_back(int n);
+__attribute__((noinline)) int f_there(int n) { return n ? f_back(n - 1) ^ n : 1; }
+__attribute__((noinline)) int f_back(int n) { return n ? f_there(n - 1) + n : 2; }
 END
 printf 'int outside(int x) { return x; } int (*volatile pointer)(int); int own_leaf(int x) { return x; } void never(void) { for (;;); }\n' > facts2.c
 # fact NAME FUNCTION FLAGS BEFORE AFTER: one of the function's sites is like that
@@ -303,6 +306,9 @@ result $? "records of a position-independent program"
 fact "a direct call has 13 and 13 bytes" f_direct 0 13 13
 fact "an indirect call has room for a push and a pop" f_indirect 0x1 77 58
 fact "a call of itself has room for a push and a pop" f_self 0 90 58
+[ "$(grep -Ec "^site f_(there|back) [0-9]+ 0 90 58 " facts.x.sites)" = 1 ] &&
+	[ "$(grep -Ec "^site f_(there|back) [0-9]+ 0 13 13 " facts.x.sites)" = 1 ]
+result $? "so has one of two that call each other"
 fact "so has a call of what tail-calls through a pointer" f_to_jump 0 90 58
 fact "a call of strlen is a leaf" f_leaf 0x2 13 13
 fact "a tail call of strlen has become a call" f_leaf_tail 0x2 13 13

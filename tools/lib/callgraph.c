@@ -317,6 +317,8 @@ static void add_edge(struct callgraph *cg, struct cg_site *s)
 			e->callee = NONE;
 	} else if (!inside || fixed || s->flags & PCCE_SITE_INDIRECT) {
 		e->flags |= NUMBERING_PUSH;
+	} else if (s->before_len >= PCCE_SLOT_PUSH_CLEAR) {
+		e->flags |= NUMBERING_ROOM;
 	}
 }
 

@@ -31,6 +31,7 @@
 /* numbering_site.flags */
 #define NUMBERING_PUSH 1u /* must be a push: indirect, or to a function that may call back */
 #define NUMBERING_TAIL 2u /* a tail call: no value of its own. NO_CALLEE: leaves the graph */
+#define NUMBERING_ROOM 4u /* the slot has room for a push: the best place to break a cycle */
 
 struct numbering_site {
 	uint32_t caller;
