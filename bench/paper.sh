@@ -75,7 +75,7 @@ awk -F , '
 	NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 	function v(name) { return $column[name] }
 	function share(kind, who) { return 100 * v(who "_" kind) / (v(who "_nothing") + v(who "_add") + v(who "_push")) }
-	NR == 2 { printf "\nWhat each executed call costs, %% of calls (calls of leaves outside among them, which only note the site)\n%-10s | %8s %8s %8s | %8s %8s %8s\n", "program",
+	NR == 2 { printf "\nWhat each executed call costs, %% of calls (0: nothing, or noting the site, at calls of leaves outside and, in ours, of functions that call nothing)\n%-10s | %8s %8s %8s | %8s %8s %8s\n", "program",
 		"ours: 0", "add", "push", "paper: 0", "add", "push" }
 	{ printf "%-10s | %8.1f %8.1f %8.1f | %8.1f %8.1f %8.1f\n", v("program"), share("nothing", "ours"), share("add", "ours"), share("push", "ours"),
 		share("nothing", "paper"), share("add", "paper"), share("push", "paper") }' "$csv"

@@ -127,7 +127,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "contexts: out of memory\n");
 		return EXIT_FAILURE;
 	}
-	if (replay_run(&p, &a, tree, &ours, &why) || replay_run(&p, &b, tree, &paper, &why)) {
+	if (replay_run(&p, &a, true, tree, &ours, &why) || replay_run(&p, &b, false, tree, &paper, &why)) {
 		fprintf(stderr, "contexts: '%s' %s\n", argv[4], why.text);
 		return EXIT_FAILURE;
 	}

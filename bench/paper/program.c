@@ -6,6 +6,13 @@
 #include "bench/paper/program.h"
 #include "tools/lib/encode.h"
 
+/* The paper's graph has the calls of functions that call nothing, too. */
+static bool only_outside(const struct cg_site *s, const void *ctx)
+{
+	(void)ctx;
+	return s->target == CG_OUTSIDE;
+}
+
 int program_open(const char *path, struct program *p, struct fail *why)
 {
 	int err;
@@ -25,7 +32,7 @@ int program_open(const char *path, struct program *p, struct fail *why)
 	if (!err)
 		err = elf_links_read(&p->module, &p->links, why);
 	if (!err)
-		err = callgraph_build(&p->module, &p->records, &p->links, patch_ext_fits, &p->page, &p->graph, why);
+		err = callgraph_build(&p->module, &p->records, &p->links, only_outside, NULL, &p->graph, why);
 	if (err)
 		program_close(p);
 	return err;

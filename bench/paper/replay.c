@@ -24,6 +24,7 @@ struct state {
 struct run {
 	const struct program *p;
 	const struct numbering *n;
+	bool notes; /* calls of functions that call nothing note the site, and that is all */
 	const struct count_file *tree;
 	struct state *states; /* of each node */
 	struct entry *entries;
@@ -75,8 +76,10 @@ static int call(struct run *r, const struct count_node *node, struct state *s, s
 				(unsigned long long)(node->address - r->tree->base));
 	value = site->edge != NUMBERING_NO_CALLEE && r->n->kind[site->edge] == NUMBERED_VALUE;
 	if (value) {
+		bool adds = r->n->value[site->edge] && !(r->notes && !r->p->graph.funcs[site->callee].has_sites);
+
 		s->id += r->n->value[site->edge];
-		*(r->n->value[site->edge] ? &r->out->adds : &r->out->nothing) += node->count;
+		*(adds ? &r->out->adds : &r->out->nothing) += node->count;
 	} else {
 		push(r, s, site->before);
 		*(site->ext ? &r->out->nothing : &r->out->pushed) += node->count;
@@ -130,10 +133,10 @@ static int walk(struct run *r, struct fail *why)
 	return 0;
 }
 
-int replay_run(const struct program *p, const struct numbering *n, const struct count_file *tree, struct replay *out,
-	       struct fail *why)
+int replay_run(const struct program *p, const struct numbering *n, bool notes, const struct count_file *tree,
+	       struct replay *out, struct fail *why)
 {
-	struct run r = {.p = p, .n = n, .tree = tree, .out = out, .n_entries = 1};
+	struct run r = {.p = p, .n = n, .notes = notes, .tree = tree, .out = out, .n_entries = 1};
 	int err;
 
 	memset(out, 0, sizeof(*out));

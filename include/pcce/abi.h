@@ -15,7 +15,8 @@
  *            function.
  *   push     at a call that may recurse or leave the module: the id is saved in an
  *            entry, with the site, and a new segment begins with id 0.
- *   ext      the site of a call into uninstrumented code that cannot call back.
+ *   ext      the site of a call into uninstrumented code that cannot call back, or
+ *            of a function that calls nothing.
  *
  * One writer, the thread itself, and readers that have interrupted that very
  * thread (or that hold it stopped): stores in program order are enough, there is

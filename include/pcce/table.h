@@ -85,7 +85,7 @@ struct pcce_table_part {
 enum pcce_site_kind {
 	PCCE_KIND_NONE = 0, /* acyclic edge of value 0 */
 	PCCE_KIND_ADD = 1,
-	PCCE_KIND_EXT = 2,
+	PCCE_KIND_EXT = 2, /* of a leaf outside, or of callee, which calls nothing */
 	PCCE_KIND_PUSH = 3,
 	PCCE_KIND_TAIL = 4,   /* a jump: no slots, no value */
 	PCCE_KIND_RESTORE = 5 /* not a call of the program: code in which the state is stale, because a

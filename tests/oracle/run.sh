@@ -288,11 +288,11 @@ for source in $of; do
 	done
 done
 
-add damaged window main mutual.c '^mismatches: [1-9]' 400000
-add damaged value start_again recursion.c '^mismatches: [1-9]'
+add damaged window dispatch indirect.c '^mismatches: [1-9]'
+add damaged value twice indirect.c '^mismatches: [1-9]'
 add damaged restore attempt setjmp.c '^mismatches: [1-9]'
-add damaged window attempt setjmp.c '^undecodable_no_edge: [1-9]'
-add damaged value b mutual.c '^undecodable_wrong_callee: [1-9]'
+add damaged window again indirect.c '^undecodable_no_edge: [1-9]'
+add damaged value a mutual.c '^undecodable_wrong_callee: [1-9]'
 add damaged restore _ZL7attemptjPj exceptions.cc '^mismatches: [1-9]'
 
 if [ $full = 1 ]; then

@@ -66,13 +66,14 @@ static void *build_exe(size_t *size)
 		[F_G2] = {"g2", 0},
 		[F_G3] = {"g3", 0},
 		[F_G4] = {"g4", PCCE_FUNC_ROOT},
+		[F_BARE] = {"bare", 0},
 	};
 	static struct table_builder b;
 
 	tb_init(&b);
 	for (uint32_t i = 0; i <= F_LEAF; i++)
 		tb_func(&b, 0x1000 * (i + 1), 0x800, funcs[i].name, funcs[i].flags);
-	for (uint32_t i = F_G1; i <= F_G4; i++)
+	for (uint32_t i = F_G1; i <= F_BARE; i++)
 		tb_func(&b, 0xb800 + 0x800 * (i - F_G1), 0x800, funcs[i].name, funcs[i].flags);
 	tb_site(&b, 0x1010, F_MAIN, PCCE_KIND_NONE, F_A);
 	tb_site(&b, 0x1040, F_MAIN, PCCE_KIND_NONE, F_B);
@@ -88,6 +89,7 @@ static void *build_exe(size_t *size)
 	tb_site(&b, 0x4190, F_C, PCCE_KIND_ADD, F_LEAF);
 	tb_site(&b, 0x41c0, F_C, PCCE_KIND_RESTORE, PCCE_NONE);
 	tb_site(&b, 0x4200, F_C, PCCE_KIND_EXT, PCCE_NONE);
+	tb_site(&b, 0x4240, F_C, PCCE_KIND_EXT, F_BARE);
 	tb_site(&b, 0x5010, F_REC, PCCE_KIND_PUSH, F_REC);
 	/* From the end of that slot: what a pop names in r11. */
 	tb_site(&b, 0x502f, F_REC, PCCE_KIND_RESTORE, PCCE_NONE);

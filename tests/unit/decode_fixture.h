@@ -35,6 +35,7 @@ enum fixture_func {
 	F_G2,
 	F_G3,
 	F_G4,
+	F_BARE,
 	/* in the library */
 	L_ENTRY = 0,
 	L_TAIL,
@@ -56,6 +57,7 @@ enum fixture_site {
 	S_C_LEAF,
 	S_C_RESTORE,
 	S_C_SETJMP,
+	S_C_BARE,
 	S_REC_REC,
 	S_REC_RESTORE,
 	S_REC_WORK,

@@ -256,6 +256,15 @@ static void test_foreign(void)
 	begin(exe(exe_site(S_C_REC)->key), 1);
 	sample.ext = exe_site(S_C_EXT)->key;
 	expect_bad("ext is another site's", "c ?", REASON_STALE_EXT);
+	begin(exe(0xd810), 1);
+	sample.ext = exe_site(S_C_BARE)->key;
+	expect("ext names the call of a function that calls nothing", "bare c b main");
+	begin(exe(0xd810), 1);
+	sample.ext = exe_site(S_C_EXT)->key;
+	expect_bad("ext names the call of another one", "bare ?", REASON_STALE_EXT);
+	begin(LIBC_BASE + 5, 1);
+	sample.ext = exe_site(S_C_BARE)->key;
+	expect_bad("or that, outside of it", "[libc] ?", REASON_STALE_EXT);
 	begin(lib(fx.lib.sites[LS_INNER_EXT].key), 7);
 	sample.ext = fx.lib.sites[LS_INNER_EXT].key;
 	expect_bad("a short ext is the executable's", "lib_inner ?", REASON_STALE_EXT);

@@ -62,7 +62,7 @@ static void make_graph(struct random_graph *g, const struct shape *shape, uint64
 				s->callee = NUMBERING_NO_CALLEE;
 		}
 	}
-	g->graph = (struct numbering_graph){shape->funcs, shape->sites, g->root, g->sites, g->can_enter};
+	g->graph = (struct numbering_graph){shape->funcs, shape->sites, g->root, g->sites, g->can_enter, NULL};
 }
 
 static void free_graph(struct random_graph *g)
@@ -351,7 +351,7 @@ static bool number(uint32_t n_funcs, uint32_t n_sites, const struct numbering_si
 		   struct numbering *out)
 {
 	static uint8_t root[64] = {1};
-	struct numbering_graph g = {n_funcs, n_sites, root, sites, NULL};
+	struct numbering_graph g = {n_funcs, n_sites, root, sites, NULL, NULL};
 	struct numbering_options options = {.given_order = given};
 
 	return !numbering_compute(&g, &options, out) && check_ranges(&g, out, PCCE_ID_LIMIT);
@@ -468,7 +468,7 @@ static void test_ladder(uint32_t levels, uint32_t most_cuts, const char *name)
 {
 	struct numbering_site *sites = calloc(2 * levels, sizeof(*sites));
 	uint8_t *root = calloc(levels + 1, 1);
-	struct numbering_graph g = {levels + 1, 2 * levels, root, sites, NULL};
+	struct numbering_graph g = {levels + 1, 2 * levels, root, sites, NULL, NULL};
 	struct numbering n;
 	bool good;
 
@@ -505,7 +505,7 @@ static void test_large(uint32_t funcs, uint32_t sites_per_func, double most_seco
 	uint32_t n_sites = funcs * sites_per_func;
 	struct numbering_site *sites = calloc(n_sites, sizeof(*sites));
 	uint8_t *root = calloc(funcs, 1);
-	struct numbering_graph g = {funcs, n_sites, root, sites, NULL};
+	struct numbering_graph g = {funcs, n_sites, root, sites, NULL, NULL};
 	struct numbering n;
 	uint64_t seed = 42;
 	double begin;

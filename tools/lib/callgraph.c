@@ -322,6 +322,13 @@ static void add_edge(struct callgraph *cg, struct cg_site *s)
 	}
 }
 
+/* Does it call a function of the module that calls nothing? Then all that is to be known there is the site. */
+static bool calls_bare(const struct callgraph *cg, const struct cg_site *s)
+{
+	return s->target == CG_INSIDE && !(s->flags & (PCCE_SITE_INDIRECT | PCCE_SITE_RETURNS_TWICE)) &&
+	       !cg->funcs[s->callee].has_sites && !is_fixed(cg, s->callee);
+}
+
 static int add_edges(struct callgraph *cg, bool (*ext_fits)(const struct cg_site *s, const void *ctx), const void *ctx,
 		     struct fail *why)
 {
@@ -336,8 +343,8 @@ static int add_edges(struct callgraph *cg, bool (*ext_fits)(const struct cg_site
 	for (uint32_t i = 0; i < cg->n_sites; i++) {
 		struct cg_site *s = &cg->sites[i];
 
-		s->ext = s->target == CG_OUTSIDE && (s->flags & PCCE_SITE_LEAF) && !(s->flags & PCCE_SITE_TAIL) &&
-			 ext_fits(s, ctx);
+		s->ext = (s->target == CG_OUTSIDE ? s->flags & PCCE_SITE_LEAF : calls_bare(cg, s)) &&
+			 !(s->flags & PCCE_SITE_TAIL) && ext_fits(s, ctx);
 		if (s->ext || s->target == CG_NONE)
 			continue;
 		if (s->copy && s->target == CG_INSIDE && !(s->flags & (PCCE_SITE_TAIL | PCCE_SITE_INDIRECT)))
@@ -364,12 +371,14 @@ static int add_edges(struct callgraph *cg, bool (*ext_fits)(const struct cg_site
 	return 0;
 }
 
-/* What leads to a function through a slot, or by a short jump, cannot be made to lead elsewhere. */
-static void find_fixed(struct callgraph *cg)
+/* What leads to a function through a slot, or by a short jump, cannot be made to lead elsewhere. And which functions
+ * call nothing. */
+static void look_at_sites(struct callgraph *cg)
 {
 	for (uint32_t i = 0; i < cg->n_sites; i++) {
 		const struct cg_site *s = &cg->sites[i];
 
+		cg->funcs[s->func].has_sites = true;
 		if (s->target == CG_INSIDE && !s->distance && !(s->flags & PCCE_SITE_INDIRECT))
 			cg->funcs[s->callee].fixed_entry = true;
 	}
@@ -380,8 +389,12 @@ static int add_nodes(struct callgraph *cg, struct fail *why)
 {
 	cg->graph_roots = calloc((size_t)cg->n_funcs + 1, 1);
 	cg->graph_can_enter = calloc((size_t)cg->n_funcs + 1, 1);
-	if (!cg->graph_roots || !cg->graph_can_enter)
+	cg->graph_noted = calloc((size_t)cg->n_funcs + 1, 1);
+	if (!cg->graph_roots || !cg->graph_can_enter || !cg->graph_noted)
 		return fail_memory(why);
+	for (uint32_t i = 0; i < cg->n_sites; i++)
+		if (cg->sites[i].ext && cg->sites[i].target == CG_INSIDE)
+			cg->graph_noted[cg->sites[i].callee] = 1;
 	for (uint32_t f = 0; f < cg->n_funcs; f++) {
 		const struct cg_func *func = &cg->funcs[f];
 
@@ -393,6 +406,7 @@ static int add_nodes(struct callgraph *cg, struct fail *why)
 	cg->graph.n_funcs = cg->n_funcs;
 	cg->graph.root = cg->graph_roots;
 	cg->graph.can_enter = cg->graph_can_enter;
+	cg->graph.noted = cg->graph_noted;
 	return 0;
 }
 
@@ -409,7 +423,7 @@ int callgraph_build(const struct elf_module *m, const struct records *r, const s
 	if (!err)
 		err = callgraph_find_roots(out, m, r, l, why);
 	if (!err) {
-		find_fixed(out);
+		look_at_sites(out);
 		err = add_edges(out, ext_fits, ctx, why);
 	}
 	if (!err)
@@ -426,6 +440,7 @@ void callgraph_free(struct callgraph *cg)
 	free(cg->sites);
 	free(cg->graph_roots);
 	free(cg->graph_can_enter);
+	free(cg->graph_noted);
 	free(cg->graph_sites);
 	memset(cg, 0, sizeof(*cg));
 }

@@ -15,8 +15,9 @@ struct cg_func {
 	bool fixed_entry; /* something that leads here cannot be made to lead behind the entry slot: all come as if from
 			   * outside */
 	bool stray;	  /* called by what is no site, as some inline assembly, and so with an id that was not saved */
-	bool sets_id;	  /* when it is entered; encode decides that */
-	uint32_t entry;	  /* the entry slot, from addr */
+	bool has_sites;
+	bool sets_id;	    /* when it is entered; encode decides that */
+	uint32_t entry;	    /* the entry slot, from addr */
 	uint32_t entry_len; /* 0: none */
 };
 
@@ -43,7 +44,7 @@ struct cg_site {
 	enum cg_target target;
 	uint32_t callee;	 /* CG_INSIDE */
 	const char *callee_name; /* CG_OUTSIDE: imported symbol, or NULL */
-	bool ext;		 /* calls a leaf outside */
+	bool ext;		 /* calls a leaf outside, or a function of the module that calls nothing */
 	uint32_t edge;		 /* its site in graph; NUMBERING_NO_CALLEE: it has none */
 	bool clears;		 /* a push: nobody else sets the callee's id; encode decides that */
 	uint64_t landing;	 /* begin of the CG_NONE where its exceptions land, or which leads here; 0: not known */
@@ -59,7 +60,7 @@ struct callgraph {
 	uint32_t n_sites;
 	/* What numbering works on. Copies of one call are one site of it. */
 	struct numbering_graph graph;
-	uint8_t *graph_roots, *graph_can_enter;
+	uint8_t *graph_roots, *graph_can_enter, *graph_noted;
 	struct numbering_site *graph_sites;
 };
 

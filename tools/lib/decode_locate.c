@@ -138,6 +138,8 @@ enum decode_reason locate_caller_of_foreign(struct walk *w)
 		return w->id >= PCCE_ID_LOST_MIN ? REASON_LOST_ID : REASON_NONE;
 	}
 	m = walk_find_ext(w, &site);
+	if (m && m->table->sites[site].callee != PCCE_NONE)
+		return REASON_STALE_EXT; /* what is called there is not foreign */
 	if (m) {
 		w->m = m;
 		w->func = m->table->sites[site].func;
@@ -294,7 +296,15 @@ enum decode_reason locate(struct walk *w, uint64_t ip, uint64_t r11)
 		return locate_called_as_leaf(w);
 	} else if (w->ext) {
 		ext_module = walk_find_ext(w, &ext_site);
-		if (!ext_module || ext_module->table != m->table || ext_site != site)
+		if (!ext_module || ext_module->table != m->table)
+			return REASON_STALE_EXT;
+		if (m->table->sites[ext_site].callee == w->func) {
+			/* Called there; the id is the caller's. */
+			w->func = m->table->sites[ext_site].func;
+			walk_emit_call(w, m, ext_site);
+			return REASON_NONE;
+		}
+		if (ext_site != site)
 			return REASON_STALE_EXT;
 	}
 	return site == PCCE_NONE ? REASON_NONE : window(w, m, site, vaddr);

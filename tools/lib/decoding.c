@@ -462,9 +462,8 @@ static int begin(struct decoding *d, struct pending *p, const struct datafile_sa
 	p->samples = of->samples;
 	p->weight = of->weight;
 	p->point = *known;
-	/* What is special about a sample is decoded as a whole. With ext set, instrumented code is in or near a
-	 * call. */
-	if (s->flags & ~PCCE_SAMPLE_TRUNCATED || (p->point.kind == POINT_PLAIN && s->ext))
+	/* What is special about a sample is decoded as a whole. */
+	if (s->flags & ~PCCE_SAMPLE_TRUNCATED)
 		p->point.kind = POINT_EXACT;
 	p->hash = hash_state(p);
 	__builtin_prefetch(&d->states[p->hash.low64 & (d->n_state_slots - 1)], 1);

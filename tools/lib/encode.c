@@ -120,16 +120,16 @@ static int patch_sites(struct state *s, struct fail *why)
 	return 0;
 }
 
-/* An entry slot that stays empty is led past. A tail call out of a function that only pushes lead to goes through the
- * entry, as pushes do. */
+/* An entry slot that stays empty is led past, and so it is by ext, which leaves the id alone. A tail call out of a
+ * function that only pushes lead to goes through the entry, as pushes do. */
 static bool leads_behind_entry(const struct state *s, const struct cg_site *site)
 {
 	const struct cg_func *callee;
 
-	if (site->target != CG_INSIDE || site->edge == NUMBERING_NO_CALLEE)
+	if (site->target != CG_INSIDE)
 		return false;
 	callee = &s->graph.funcs[site->callee];
-	if (!callee->sets_id)
+	if (site->ext || !callee->sets_id)
 		return callee->entry_len && !callee->fixed_entry;
 	switch (s->numbering.kind[site->edge]) {
 	case NUMBERED_VALUE:

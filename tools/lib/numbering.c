@@ -271,7 +271,7 @@ static int find_roots(struct numbering_work *w)
 		}
 	}
 	for (uint32_t f = 0; f < g->n_funcs; f++)
-		if (g->root[f] || !called[f])
+		if (g->root[f] || !(called[f] || (g->noted && g->noted[f])))
 			numbering_begin_in(w, f);
 	free(called);
 	free(gain);

@@ -46,6 +46,8 @@ struct numbering_graph {
 	const struct numbering_site *sites;
 	const uint8_t *can_enter; /* for each function: can it be entered, in the sense above? NULL, or the paper's
 				     order: none */
+	const uint8_t *noted;	  /* for each function: is it called by what is no site of the graph, and yet no
+				     segment begins there? NULL: none */
 };
 
 struct numbering_options {

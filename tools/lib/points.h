@@ -11,7 +11,7 @@
 #include "tools/lib/tree_build.h"
 
 enum point_kind {
-	POINT_EXACT,   /* the instruction matters: it is in a slot or a helper */
+	POINT_EXACT,   /* the instruction matters: it is in a slot, an entry or a helper */
 	POINT_PLAIN,   /* instrumented code outside slots: only the function matters */
 	POINT_FOREIGN, /* code that is not instrumented: where in it does not matter */
 };
