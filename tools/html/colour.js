@@ -77,7 +77,7 @@ function painter(tree, mode) {
 function legendOf(p, mode) {
 	if (mode === 'change') return [[deltaColour({ change: 1, after: 1, before: 0, z: 9 }), 'more'], [deltaColour({ change: -1, after: 0, before: 1, z: 9 }), 'less'],
 		[deltaColour({ change: 0.5, after: 1, before: 0.5, z: 0 }), 'not sure']];
-	if (mode === 'call') return [['none', 'adds nothing'], ['add', 'adds to the id'], ['push', 'pushes'], ['ext', 'marks a call outwards'], ['tail', 'tail call']]
+	if (mode === 'call') return [['none', 'adds nothing'], ['add', 'adds to the id'], ['push', 'pushes'], ['ext', 'notes the site'], ['tail', 'tail call']]
 		.map(([k, text]) => [shade([CALL_HUES[k], 0, 55, 74, 36], 500500), text]).concat([[shade(KINDS.rest, 0), 'no call']]);
 	if (mode === 'depth' && p.entries) {
 		const most = stackDepths(p.tree)[0];
