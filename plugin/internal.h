@@ -45,7 +45,7 @@ bool callee_is_library(tree decl);
 bool callee_replaces_leaf(tree decl, const char *name);
 const char *callee_assembler_name(tree decl);
 
-/* recursion.c: a callback for when all decisions on inlining have been made; and what comes of it. */
+/* recursion.c: a callback for the beginning of each function's compilation; and what comes of it. */
 void recursion_find(void *, void *);
 bool recursion_closes_cycle(tree caller, tree callee);
 

@@ -79,7 +79,7 @@ extern "C" EXPORTED int plugin_init(struct plugin_name_args *plugin, struct plug
 
 	register_callback(name, PLUGIN_INFO, NULL, &info);
 	register_callback(name, PLUGIN_START_UNIT, start_unit, NULL);
-	register_callback(name, PLUGIN_ALL_IPA_PASSES_END, recursion_find, NULL);
+	register_callback(name, PLUGIN_ALL_PASSES_START, recursion_find, NULL);
 	restore_register(name);
 
 	/* "tailc" marks tail calls; what comes behind it only obeys the marks. */

@@ -7,8 +7,8 @@
  * calls are enough to break it, so there is room for a push at them, and pcce-encode prefers them.
  *
  * They are the back edges of a depth-first search from where the unit is entered: those that lead to a function which
- * is left no earlier than the caller.  The graph is that after all decisions on inlining, when no function has been
- * compiled yet.
+ * is left no earlier than the caller.  The graph is that after all decisions on inlining, when the first function is
+ * about to be compiled; with -flto too, where that is another process than the one that has decided.
  */
 #include "internal.h"
 
@@ -36,17 +36,21 @@ static int search_order(const graph *g, int *order)
 
 void recursion_find(void *, void *)
 {
-	graph *g = new_graph(symtab->cgraph_max_uid);
-	int *order = XNEWVEC(int, symtab->cgraph_max_uid);
 	cgraph_node *node;
+	graph *g;
+	int *order;
 
+	if (n_known)
+		return;
+	g = new_graph(symtab->cgraph_max_uid);
+	order = XNEWVEC(int, symtab->cgraph_max_uid);
 	FOR_EACH_FUNCTION(node)
 	for (cgraph_edge *e = node->callees; e; e = e->next_callee)
 		if (e->inline_failed)
 			add_edge(g, vertex_of(node), vertex_of(e->callee->ultimate_alias_target()));
 	graphds_dfs(g, order, search_order(g, order), NULL, true, NULL);
 	n_known = g->n_vertices;
-	left_at = XRESIZEVEC(int, left_at, n_known);
+	left_at = XNEWVEC(int, n_known);
 	for (int i = 0; i < n_known; i++)
 		left_at[i] = g->vertices[i].succ ? g->vertices[i].post : -1;
 	free(order);

@@ -309,6 +309,11 @@ fact "a call of itself has room for a push and a pop" f_self 0 90 58
 [ "$(grep -Ec "^site f_(there|back) [0-9]+ 0 90 58 " facts.x.sites)" = 1 ] &&
 	[ "$(grep -Ec "^site f_(there|back) [0-9]+ 0 13 13 " facts.x.sites)" = 1 ]
 result $? "so has one of two that call each other"
+grep -E "f_(self|there|back)" facts.c > cycles.c
+printf 'int main(int c, char **v) { (void)v; return f_self(c) + f_there(c); }\n' >> cycles.c
+"$CC" -O2 -flto -fpie -pie -fplugin="$PLUGIN" cycles.c page.o -o cycles > log 2>&1 && ./check_sites cycles 2>> log > cycles.sites &&
+	[ "$(grep -Ec "^site f_(there|back|self)[^ ]* [0-9]+ 0 90 58 " cycles.sites)" = 2 ]
+result $? "also where that is found at link time"
 fact "so has a call of what tail-calls through a pointer" f_to_jump 0 90 58
 fact "a call of strlen is a leaf" f_leaf 0x2 13 13
 fact "a tail call of strlen has become a call" f_leaf_tail 0x2 13 13
