@@ -17,8 +17,8 @@
  *
  * When an exception, longjmp or a non-local goto leaves functions without passing
  * their after-slots, the thread's state is that of a function that is gone.  Where
- * such a jump arrives, __pcce_restore puts back what was found at the function's
- * entry: at landing pads, after calls that return twice, at labels that a nested
+ * such a jump arrives, __pcce_restore puts back what was found on the way there
+ * (where_to_save): at landing pads, after calls that return twice, at labels that a nested
  * function jumps to, and at __builtin_setjmp's receivers.  After the first return of
  * setjmp this changes nothing, but for ext, which names the call of setjmp until then
  * (docs/slots.md); after a longjmp it brings about what longjmp has announced.
@@ -89,9 +89,11 @@ static tree get_restore_decl(void)
 struct places {
 	auto_vec<gimple *> after;     /* statements */
 	auto_vec<basic_block> labels; /* blocks that begin with such a label */
+	bool only_pads;		      /* there is nothing but landing pads */
 };
 
-static bool begins_with_entry(basic_block bb)
+/* *is_pad: of an exception. */
+static bool begins_with_entry(basic_block bb, bool *is_pad)
 {
 	for (gimple_stmt_iterator gsi = gsi_start_bb(bb); !gsi_end_p(gsi); gsi_next(&gsi)) {
 		glabel *label = dyn_cast<glabel *>(gsi_stmt(gsi));
@@ -100,6 +102,7 @@ static bool begins_with_entry(basic_block bb)
 		if (!label)
 			return false;
 		decl = gimple_label_label(label);
+		*is_pad = !DECL_NONLOCAL(decl);
 		if (DECL_NONLOCAL(decl) || EH_LANDING_PAD_NR(decl) > 0)
 			return true;
 	}
@@ -116,11 +119,15 @@ static bool returns_again(gimple *stmt)
 static bool find_places(function *fun, struct places *places)
 {
 	basic_block bb;
+	bool is_pad;
 
+	places->only_pads = true;
 	FOR_EACH_BB_FN(bb, fun)
 	{
-		if (begins_with_entry(bb))
+		if (begins_with_entry(bb, &is_pad)) {
 			places->labels.safe_push(bb);
+			places->only_pads &= is_pad;
+		}
 		for (gimple_stmt_iterator gsi = gsi_start_bb(bb); !gsi_end_p(gsi); gsi_next(&gsi)) {
 			if (returns_again(gsi_stmt(gsi)))
 				places->after.safe_push(gsi_stmt(gsi));
@@ -129,7 +136,38 @@ static bool find_places(function *fun, struct places *places)
 				entry_looks_back(fun);
 		}
 	}
+	places->only_pads &= places->after.is_empty();
 	return !places->labels.is_empty() || !places->after.is_empty();
+}
+
+/*
+ * The block at whose end the state is saved; NULL: at the entry.  The function's state is the same wherever control is
+ * in it, so any place will do that control passes before each statement from which it can get to a landing pad: of
+ * the blocks that dominate all these the one that is executed least.  Many functions throw on a way only that is
+ * seldom taken.
+ */
+static basic_block where_to_save(const struct places *places)
+{
+	basic_block all = NULL, best, bb;
+	edge_iterator ei;
+	unsigned int i;
+	edge e;
+
+	if (!places->only_pads)
+		return NULL;
+	calculate_dominance_info(CDI_DOMINATORS);
+	FOR_EACH_VEC_ELT(places->labels, i, bb)
+	FOR_EACH_EDGE(e, ei, bb->preds)
+	{
+		if (e->flags & (EDGE_EH | EDGE_ABNORMAL))
+			all = all ? nearest_common_dominator(CDI_DOMINATORS, all, e->src) : e->src;
+	}
+	best = all;
+	for (bb = all; bb && bb != ENTRY_BLOCK_PTR_FOR_FN(cfun); bb = get_immediate_dominator(CDI_DOMINATORS, bb))
+		if (bb->count < best->count)
+			best = bb;
+	free_dominance_info(CDI_DOMINATORS);
+	return best;
 }
 
 struct saved {
@@ -172,9 +210,11 @@ static tree append_op(gimple_seq *seq, enum tree_code code, tree type, tree a, t
 	return name;
 }
 
-static void save_at_entry(function *fun, struct saved *saved)
+/* bb: see where_to_save(). */
+static void save_state(basic_block bb, struct saved *saved)
 {
 	const HOST_WIDE_INT top_site = offsetof(struct pcce_page, base) + offsetof(struct pcce_entry, site);
+	gimple_stmt_iterator gsi;
 	gimple_seq seq = NULL;
 	tree page, id, position, off, word, top;
 
@@ -195,7 +235,15 @@ static void save_at_entry(function *fun, struct saved *saved)
 	top = append_op(&seq, POINTER_PLUS_EXPR, ptr_type_node, page, top);
 	word = append(&seq, uint64_type_node, page_field(uint64_type_node, top, top_site));
 	gimple_seq_add_stmt(&seq, gimple_build_assign(saved->word, word));
-	gsi_insert_seq_on_edge_immediate(single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(fun)), seq);
+	if (!bb) {
+		gsi_insert_seq_on_edge_immediate(single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(cfun)), seq);
+		return;
+	}
+	gsi = gsi_last_bb(bb);
+	if (!gsi_end_p(gsi) && stmt_ends_bb_p(gsi_stmt(gsi)))
+		gsi_insert_seq_before(&gsi, seq, GSI_SAME_STMT);
+	else
+		gsi_insert_seq_after(&gsi, seq, GSI_SAME_STMT);
 }
 
 static gimple_seq restore_sequence(const struct saved *saved, location_t location)
@@ -275,7 +323,7 @@ static unsigned int restore_execute(function *fun)
 
 	if (!find_places(fun, &places))
 		return 0;
-	save_at_entry(fun, &saved);
+	save_state(where_to_save(&places), &saved);
 	FOR_EACH_VEC_ELT(places.labels, i, bb)
 	restore_at_label(bb, &saved);
 	FOR_EACH_VEC_ELT(places.after, i, stmt)

@@ -147,6 +147,21 @@ for level in $levels; do
 	done
 done
 
+# And who may have to clean up pays on the way there only, once.
+cat > saves.cc <<'END'
+extern int outside(int);
+struct guard { ~guard() { outside(0); } };
+int f_seldom(int x) { if (__builtin_expect(x < 0, 0)) { guard g; return outside(x); } return x + 1; }
+int f_loop(int n) { int t = 0; for (int i = 0; i < n; i++) { guard g; t += outside(i); } return t; }
+END
+# order FUNCTION: what of these there is in it, up to the first call of its landing pad
+order() { awk -v f="$1" '$0 == f ":" { on = 1 } /call.*__pcce_restore/ { on = 0 } on && /pcce_page|\tcall|\tret/ { print $1 }
+	on && /^\.L[0-9]+:/ { print "label" }' saves.s | tr '\n' ' '; }
+"$CXX" -O2 -fpie -S -fplugin="$PLUGIN" saves.cc -o saves.s > log 2>&1 && order _Z8f_seldomi > log && grep -q '^ret label movq call ' log
+result $? "a function that seldom throws does not save its state on the other way"
+order _Z6f_loopi > log && grep -q '^movq label call ' log && ! grep -q 'call.*movq' log
+result $? "one that throws in a loop saves it before the loop"
+
 # What changes the code around a call, or where code goes.
 for flags in -g -g3 -gsplit-dwarf -fno-plt "-fno-pie -no-pie" -fPIE -fcf-protection "-fPIC -fsemantic-interposition" \
 	-ffunction-sections -fnon-call-exceptions "-fno-plt -fPIC" -fomit-frame-pointer -fno-omit-frame-pointer \
