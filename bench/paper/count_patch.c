@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "bench/paper/program.h"
+#include "tools/lib/patch.h"
 #include "tools/lib/x86.h"
 
 /* lea end(%rip), %r11; call target, at the end of the slot. */

@@ -28,8 +28,6 @@ int program_open(const char *path, struct program *p, struct fail *why)
 	if (!err && (!p->records.has_entries || !p->records.n_blocks))
 		err = fail_set(why, -EINVAL, "is not instrumented; compile and link it with the flags of pcce-config");
 	if (!err)
-		err = page_access_read(&p->module, &p->records.entries, &p->page, why);
-	if (!err)
 		err = elf_links_read(&p->module, &p->links, why);
 	if (!err)
 		err = callgraph_build(&p->module, &p->records, &p->links, only_outside, NULL, &p->graph, why);

@@ -4,7 +4,6 @@
 #define PCCE_BENCH_PROGRAM_H
 
 #include "tools/lib/callgraph.h"
-#include "tools/lib/patch.h"
 
 struct program {
 	uint8_t *image;
@@ -12,7 +11,6 @@ struct program {
 	struct elf_module module;
 	struct records records;
 	struct elf_links links;
-	struct page_access page;
 	struct callgraph graph;
 };
 

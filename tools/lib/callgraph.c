@@ -90,16 +90,19 @@ static int add_functions(struct callgraph *cg, const struct records *r, struct f
 		const struct block *b = &r->blocks[i];
 
 		n_sites += b->head.n_sites;
-		if (!(b->head.flags & PCCE_BLOCK_COLD))
-			cg->funcs[cg->n_funcs++] = (struct cg_func){
-				.addr = b->head.start,
-				.name = b->name,
-				.block_flags = b->head.flags,
-				.fixed_entry = b->head.flags & PCCE_BLOCK_FIXED,
-				.entry = b->head.entry,
-				/* Without code behind it, what leads there would lead into another function. */
-				.entry_len = b->head.entry + b->head.entry_len < b->head.length ? b->head.entry_len : 0,
-			};
+		if (b->head.flags & PCCE_BLOCK_COLD)
+			continue;
+		/* Without code behind it, what leads behind the slot would lead into another function. */
+		bool has_entry = b->head.entry_len && b->head.entry + b->head.entry_len < b->head.length;
+
+		cg->funcs[cg->n_funcs++] = (struct cg_func){
+			.addr = b->head.start,
+			.name = b->name,
+			.block_flags = b->head.flags,
+			.fixed_entry = has_entry && b->head.flags & PCCE_BLOCK_FIXED,
+			.entry = b->head.entry,
+			.entry_len = has_entry ? b->head.entry_len : 0,
+		};
 	}
 	for (size_t i = 0; i < r->n_blocks; i++) {
 		const struct block *b = &r->blocks[i];
@@ -264,6 +267,7 @@ static int add_sites(struct callgraph *cg, const struct elf_module *m, const str
 					      .part = i,
 					      .callee = NONE,
 					      .edge = NONE};
+			cg->funcs[s->func].has_sites = true;
 			err = resolve_site(cg, m, l, s, why);
 			if (err)
 				return err;
@@ -298,16 +302,10 @@ static int compare_copies(const void *pa, const void *pb)
 	return *a < *b ? -1 : *a > *b;
 }
 
-static bool is_fixed(const struct callgraph *cg, uint32_t func)
-{
-	return cg->funcs[func].entry_len && cg->funcs[func].fixed_entry;
-}
-
 static void add_edge(struct callgraph *cg, struct cg_site *s)
 {
 	struct numbering_site *e = &cg->graph_sites[cg->graph.n_sites];
-
-	bool inside = s->target == CG_INSIDE, fixed = inside && is_fixed(cg, s->callee);
+	bool inside = s->target == CG_INSIDE, fixed = inside && cg->funcs[s->callee].fixed_entry;
 
 	s->edge = cg->graph.n_sites++;
 	*e = (struct numbering_site){s->func, inside ? s->callee : NONE, 0, s->freq};
@@ -326,7 +324,7 @@ static void add_edge(struct callgraph *cg, struct cg_site *s)
 static bool calls_bare(const struct callgraph *cg, const struct cg_site *s)
 {
 	return s->target == CG_INSIDE && !(s->flags & (PCCE_SITE_INDIRECT | PCCE_SITE_RETURNS_TWICE)) &&
-	       !cg->funcs[s->callee].has_sites && !is_fixed(cg, s->callee);
+	       !cg->funcs[s->callee].has_sites && !cg->funcs[s->callee].fixed_entry;
 }
 
 static int add_edges(struct callgraph *cg, bool (*ext_fits)(const struct cg_site *s, const void *ctx), const void *ctx,
@@ -371,16 +369,14 @@ static int add_edges(struct callgraph *cg, bool (*ext_fits)(const struct cg_site
 	return 0;
 }
 
-/* What leads to a function through a slot, or by a short jump, cannot be made to lead elsewhere. And which functions
- * call nothing. */
-static void look_at_sites(struct callgraph *cg)
+/* What leads to a function through a slot, or by a short jump, cannot be made to lead elsewhere. */
+static void find_fixed_entries(struct callgraph *cg)
 {
 	for (uint32_t i = 0; i < cg->n_sites; i++) {
 		const struct cg_site *s = &cg->sites[i];
 
-		cg->funcs[s->func].has_sites = true;
 		if (s->target == CG_INSIDE && !s->distance && !(s->flags & PCCE_SITE_INDIRECT))
-			cg->funcs[s->callee].fixed_entry = true;
+			cg->funcs[s->callee].fixed_entry = cg->funcs[s->callee].entry_len;
 	}
 }
 
@@ -423,7 +419,7 @@ int callgraph_build(const struct elf_module *m, const struct records *r, const s
 	if (!err)
 		err = callgraph_find_roots(out, m, r, l, why);
 	if (!err) {
-		look_at_sites(out);
+		find_fixed_entries(out);
 		err = add_edges(out, ext_fits, ctx, why);
 	}
 	if (!err)

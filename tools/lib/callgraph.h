@@ -12,8 +12,8 @@ struct cg_func {
 	const char *name;
 	uint32_t block_flags; /* PCCE_BLOCK_* of the hot part */
 	bool root;	      /* may be entered by ways that are not sites of this module */
-	bool fixed_entry; /* something that leads here cannot be made to lead behind the entry slot: all come as if from
-			   * outside */
+	bool fixed_entry; /* of a function with an entry slot: something that leads here cannot be made to lead behind
+			   * the entry slot: all come as if from outside */
 	bool stray;	  /* called by what is no site, as some inline assembly, and so with an id that was not saved */
 	bool has_sites;
 	bool sets_id;	    /* when it is entered; encode decides that */

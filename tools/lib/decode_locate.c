@@ -277,7 +277,7 @@ enum decode_reason locate(struct walk *w, uint64_t ip, uint64_t r11)
 		return foreign(w, m, ip);
 	w->m = m;
 	walk_emit(w, FRAME_CALL, m, w->func, PCCE_NONE, ip);
-	if (vaddr - m->table->funcs[w->func].addr < m->table->funcs[w->func].entry)
+	if (table_in_entry(m->table, w->func, vaddr))
 		w->inner = INNER_ENTERED;
 	site = table_site_around(m->table, vaddr);
 	if (ext_returns_twice(w, &ext_module, &ext_site) && ext_module->table == m->table &&

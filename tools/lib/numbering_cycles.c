@@ -11,8 +11,8 @@
  *
  * Inside a component, calls are taken hottest first, all parallel ones together, and
  * each is kept if it closes no cycle with those kept before; so every cycle is broken
- * at a cold place.  A push in a slot with room for it
- * costs less than a third of one by helper, and the compiler's estimates are rough where functions call each other in a
+ * at a cold place.  A push in a slot with room for it costs less than a third of one by
+ * helper, and the compiler's estimates are rough where functions call each other in a
  * circle; so such a call may seem to be much hotter (ROOM_PRICE).  An order of the nodes that agrees with all kept
  * edges is maintained (Pearce and Kelly's dynamic topological sort): an edge that agrees with it costs nothing, another
  * one a search among the nodes between its two ends. When the effort is used up, edges that do not agree with the order

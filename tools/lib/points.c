@@ -126,11 +126,6 @@ struct place *points_take_places(struct points *p, size_t *n)
 
 /* ---- points ---------------------------------------------------------------------- */
 
-static bool in_entry(const struct table *t, uint32_t func, uint64_t vaddr)
-{
-	return vaddr - t->funcs[func].addr < t->funcs[func].entry;
-}
-
 static int look(struct points *all, struct point *p)
 {
 	const struct address_space *as = spaces_get(all->spaces, p->space);
@@ -149,7 +144,7 @@ static int look(struct points *all, struct point *p)
 		p->needs_r11 = table_helper_at(m->table, place.vaddr);
 		p->func = table_func_at(m->table, place.vaddr);
 		if (p->needs_r11 || (p->func != PCCE_NONE && (table_site_around(m->table, place.vaddr) != PCCE_NONE ||
-							      in_entry(m->table, p->func, place.vaddr))))
+							      table_in_entry(m->table, p->func, place.vaddr))))
 			p->kind = POINT_EXACT;
 		else if (p->func != PCCE_NONE)
 			p->kind = POINT_PLAIN;

@@ -381,6 +381,11 @@ uint32_t table_func_at(const struct table *t, uint64_t vaddr)
 	return t->parts[at].func;
 }
 
+bool table_in_entry(const struct table *t, uint32_t func, uint64_t vaddr)
+{
+	return vaddr - t->funcs[func].addr < t->funcs[func].entry;
+}
+
 uint32_t table_site_by_key(const struct table *t, uint64_t key)
 {
 	int64_t at;

@@ -40,6 +40,8 @@ void table_close(struct table *t);
 
 /* All addresses are link-time. PCCE_NONE where there is none. */
 uint32_t table_func_at(const struct table *t, uint64_t vaddr); /* function whose code holds vaddr */
+bool table_in_entry(const struct table *t, uint32_t func,
+		    uint64_t vaddr); /* not behind the entry slot yet? vaddr is func's */
 uint32_t table_site_by_key(const struct table *t, uint64_t key);
 /* Site whose slots or call hold vaddr; but a restore window takes precedence: there the state is stale. */
 uint32_t table_site_around(const struct table *t, uint64_t vaddr);
