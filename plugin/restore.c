@@ -243,7 +243,7 @@ static void save_state(basic_block bb, struct saved *saved)
 	if (!gsi_end_p(gsi) && stmt_ends_bb_p(gsi_stmt(gsi)))
 		gsi_insert_seq_before(&gsi, seq, GSI_SAME_STMT);
 	else
-		gsi_insert_seq_after(&gsi, seq, GSI_SAME_STMT);
+		gsi_insert_seq_after(&gsi, seq, GSI_NEW_STMT); /* there may be no statement in the block */
 }
 
 static gimple_seq restore_sequence(const struct saved *saved, location_t location)

@@ -153,6 +153,7 @@ extern int outside(int);
 struct guard { ~guard() { outside(0); } };
 int f_seldom(int x) { if (__builtin_expect(x < 0, 0)) { guard g; return outside(x); } return x + 1; }
 int f_loop(int n) { int t = 0; for (int i = 0; i < n; i++) { guard g; t += outside(i); } return t; }
+int f_merged(int n, int c) { int x = 1; if (c) x = outside(2); do { guard g; x = outside(x); } while (--n); return x; }
 END
 # order FUNCTION: what of these there is in it, up to the first call of its landing pad
 order() { awk -v f="$1" '$0 == f ":" { on = 1 } /call.*__pcce_restore/ { on = 0 } on && /pcce_page|\tcall|\tret/ { print $1 }
@@ -161,6 +162,8 @@ order() { awk -v f="$1" '$0 == f ":" { on = 1 } /call.*__pcce_restore/ { on = 0 
 result $? "a function that seldom throws does not save its state on the other way"
 order _Z6f_loopi > log && grep -q '^movq label call ' log && ! grep -q 'call.*movq' log
 result $? "one that throws in a loop saves it before the loop"
+order _Z8f_mergedii > log && grep -q 'movq label call' log
+result $? "also where two ways meet and nothing else happens"
 
 # What changes the code around a call, or where code goes.
 for flags in -g -g3 -gsplit-dwarf -fno-plt "-fno-pie -no-pie" -fPIE -fcf-protection "-fPIC -fsemantic-interposition" \
