@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * How often each call is executed per entry of its function, as the compiler
- * estimates or a profile tells.  The slots are made after the control flow graph,
+ * estimates or a profile tells; and, if there is a profile, how often the function
+ * was entered.  The slots are made after the control flow graph,
  * which knows this, has been dropped; so this pass runs just before that and keeps
  * the numbers by the calls' UIDs.
  */
@@ -12,6 +13,7 @@
 
 static unsigned int *freqs;
 static int n_freqs;
+static uint64_t entry_count; /* 0: not known; else 1 more */
 static tree freqs_of;
 
 static unsigned int relative_count(profile_count count, profile_count entry)
@@ -34,6 +36,7 @@ void freq_forget(void)
 	free(freqs);
 	freqs = NULL;
 	n_freqs = 0;
+	entry_count = 0;
 	freqs_of = NULL_TREE;
 }
 
@@ -42,6 +45,11 @@ unsigned int freq_of(const rtx_insn *call)
 	if (freqs_of != current_function_decl || INSN_UID(call) >= n_freqs)
 		return ONCE;
 	return freqs[INSN_UID(call)];
+}
+
+uint64_t freq_entry_count(void)
+{
+	return freqs_of == current_function_decl ? entry_count : 0;
 }
 
 static unsigned int freq_execute(function *fun)
@@ -54,6 +62,8 @@ static unsigned int freq_execute(function *fun)
 	n_freqs = get_max_uid() + 1;
 	freqs = XCNEWVEC(unsigned int, n_freqs);
 	freqs_of = fun->decl;
+	if (entry.reliable_p())
+		entry_count = 1 + (uint64_t)entry.to_gcov_type();
 	FOR_EACH_BB_FN(bb, fun)
 	{
 		FOR_BB_INSNS(bb, insn)

@@ -52,8 +52,9 @@ bool recursion_closes_cycle(tree caller, tree callee);
 /* asm.c: is the insn inline assembly that calls, and around which there can be slots? */
 bool asm_is_site(rtx_insn *insn);
 
-/* freq.c: executions of a call per 1,024 entries of the function. */
+/* freq.c: executions of a call per 1,024 entries of the function; struct pcce_site_block's entry_count. */
 unsigned int freq_of(const rtx_insn *call);
+uint64_t freq_entry_count(void);
 void freq_forget(void);
 
 /* slots.c: a slot's text: .Lpcce_<kind><label>, and bytes of nops; size: room in text. */

@@ -14,6 +14,7 @@
  *	.quad	magic,.Lpcce_s4,.Lpcce_s4
  *	.long	size,.Lpcce_e4-.Lpcce_s4,n_sites,flags
  *	.long	.Lpcce_n4-.Lpcce_s4,entry_len
+ *	.quad	entry_count
  *	.long	.Lpcce_b7-.Lpcce_s4,.Lpcce_a7-.Lpcce_s4	one record
  *	.byte	before_len,after_len
  *	.value	flags
@@ -311,6 +312,7 @@ static char *block_text(function *fun, const struct part *part)
 		grow_printf(&text, "\t.long .Lpcce_n%u-.Lpcce_s%u,%u\n", part->start, part->start, part->entry);
 	else
 		grow_printf(&text, "\t.long 0,0\n");
+	grow_printf(&text, "\t.quad %" PRIu64 "\n", part->cold ? 0 : freq_entry_count());
 	grow_records(&text, part->start, part->cold, part->copy);
 	grow_landings(&text, part->start, part->cold, part->landing);
 	grow_string(&text, part->name);

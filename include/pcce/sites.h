@@ -20,7 +20,7 @@
 
 #define PCCE_SITES_SECTION ".pcce_sites"
 #define PCCE_BLOCK_MAGIC 0x42454343504cULL /* reads "LPCCEB" */
-#define PCCE_BLOCK_VERSION 3
+#define PCCE_BLOCK_VERSION 4
 
 /* pcce_site_block.flags */
 #define PCCE_BLOCK_COLD 1u     /* the cold part of a function; main is the hot part's start */
@@ -39,9 +39,11 @@ struct pcce_site_block {
 	__u32 size;   /* bytes of the whole block, a multiple of 8 */
 	__u32 length; /* bytes of code from start to the end of the part's last instruction */
 	__u32 n_sites;
-	__u32 flags;	 /* PCCE_BLOCK_* */
-	__u32 entry;	 /* the entry slot: an offset from start; nothing before it but endbr64 */
-	__u32 entry_len; /* 0: there is none; always so in a cold part */
+	__u32 flags;	   /* PCCE_BLOCK_* */
+	__u32 entry;	   /* the entry slot: an offset from start; nothing before it but endbr64 */
+	__u32 entry_len;   /* 0: there is none; always so in a cold part */
+	__u64 entry_count; /* 1 + how often the function was entered in the run of a profile (-fprofile-use); 0: not
+			    * known; always so in a cold part */
 };
 
 /* pcce_site_record.flags */
@@ -116,7 +118,7 @@ struct pcce_site_record {
 #define PCCE_SLOT_POP 58
 #define PCCE_SLOT_SPILL_REGS 20
 
-PCCE_ASSERT_SIZE(pcce_site_block, 48);
+PCCE_ASSERT_SIZE(pcce_site_block, 56);
 PCCE_ASSERT_SIZE(pcce_site_record, 24);
 
 #endif

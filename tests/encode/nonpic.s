@@ -40,9 +40,10 @@ g:
 
 	.section .pcce_sites, "o", @progbits, .text
 	.balign 8
-	.quad 0x000342454343504c, f, f
-	.long 48 + 201 * 24 + 8, .Le1 - f, 201, 0
+	.quad 0x000442454343504c, f, f
+	.long 56 + 201 * 24 + 8, .Le1 - f, 201, 0
 	.long 0, 0
+	.quad 0
 	.set n, 0
 	.rept 200
 	.macro RECORD number
@@ -61,9 +62,10 @@ g:
 	.long 1024, 2, 0
 	.string "f"
 	.balign 8
-	.quad 0x000342454343504c, g, g
-	.long 56, .Le2 - g, 0, 0
+	.quad 0x000442454343504c, g, g
+	.long 64, .Le2 - g, 0, 0
 	.long 0, 0
+	.quad 0
 	.string "g"
 	.balign 8
 	.section .note.GNU-stack, "", @progbits

@@ -73,6 +73,27 @@ is "one indirect site" "$(field 'indirect sites' prog)" 1
 check "something is a zero edge" test "$(field 'zero edges' prog)" -gt 0
 check "something is ext" test "$(field ext prog)" -gt 0
 
+# ---- what is hot ---------------------------------------------------------------------------
+
+# The compiler cannot know how often pointers lead to a function; a profile does.
+cat > hot.c <<'END'
+__attribute__((noipa)) int leaf(int x) { return x + 1; }
+__attribute__((noipa)) int shared(int x) { return leaf(x) + 1; }
+__attribute__((noipa)) int seldom(int n) { int t = 0; while (n--) t += shared(n); return t; }
+__attribute__((noipa)) int often(int n) { return shared(n) + 1; }
+int (*volatile calls[])(int) = {seldom, often};
+int main(void) { calls[0](1); for (int i = 0; i < 1000; i++) calls[1](i); }
+END
+zero_edge() { pcce-encode --dump -v "$1" | awk '/^0x/ { f = $2 } /: none -> shared$/ { print f }'; }
+# shellcheck disable=SC2086
+{
+	$CC -O2 $cflags hot.c $ldflags -o guessed
+	$CC -O2 -fprofile-generate -c hot.c && $CC -fprofile-generate hot.o -o profiled && ./profiled
+	$CC -O2 -fprofile-use $cflags -c hot.c && $CC hot.o $ldflags -o known
+} >log 2>&1
+is "a call in a loop seems to be hotter" "$(zero_edge guessed)" seldom
+is "with -fprofile-use it is the one that is" "$(zero_edge known)" often
+
 # ---- what may happen to an encoded file ---------------------------------------------------
 
 cp prog again

@@ -62,7 +62,7 @@ static void make_graph(struct random_graph *g, const struct shape *shape, uint64
 				s->callee = NUMBERING_NO_CALLEE;
 		}
 	}
-	g->graph = (struct numbering_graph){shape->funcs, shape->sites, g->root, g->sites, g->can_enter, NULL};
+	g->graph = (struct numbering_graph){shape->funcs, shape->sites, g->root, g->sites, g->can_enter, NULL, NULL};
 }
 
 static void free_graph(struct random_graph *g)
@@ -351,7 +351,7 @@ static bool number(uint32_t n_funcs, uint32_t n_sites, const struct numbering_si
 		   struct numbering *out)
 {
 	static uint8_t root[64] = {1};
-	struct numbering_graph g = {n_funcs, n_sites, root, sites, NULL, NULL};
+	struct numbering_graph g = {n_funcs, n_sites, root, sites, NULL, NULL, NULL};
 	struct numbering_options options = {.given_order = given};
 
 	return !numbering_compute(&g, &options, out) && check_ranges(&g, out, PCCE_ID_LIMIT);
@@ -406,6 +406,20 @@ static void test_choices(void)
 
 	tap_ok(number(2, 3, hot, false, &n) && n.value[1] == 0 && n.value[0] && n.value[2],
 	       "the hottest in-edge has value 0", "%s", problem);
+	numbering_free(&n);
+
+	/* Both callers are entered through pointers; only a profile knows how often. */
+	static const struct numbering_site callers[] = {{1, 3, 0, 2048}, {2, 3, 0, 1024}};
+	static const uint8_t all_roots[] = {1, 1, 1, 0};
+	static const uint64_t entry_count[] = {2, 11, 101, 0};
+	struct numbering_graph profiled = {4, 2, all_roots, callers, NULL, NULL, NULL};
+
+	tap_ok(!numbering_compute(&profiled, NULL, &n) && n.value[0] == 0 && n.value[1],
+	       "callers that pointers lead to count alike", " ");
+	numbering_free(&n);
+	profiled.entry_count = entry_count;
+	tap_ok(!numbering_compute(&profiled, NULL, &n) && n.value[0] && n.value[1] == 0,
+	       "but as often as a profile says, if there is one", " ");
 	numbering_free(&n);
 
 	/* A parser: expression, term, factor, and rarely back. */
@@ -468,7 +482,7 @@ static void test_ladder(uint32_t levels, uint32_t most_cuts, const char *name)
 {
 	struct numbering_site *sites = calloc(2 * levels, sizeof(*sites));
 	uint8_t *root = calloc(levels + 1, 1);
-	struct numbering_graph g = {levels + 1, 2 * levels, root, sites, NULL, NULL};
+	struct numbering_graph g = {levels + 1, 2 * levels, root, sites, NULL, NULL, NULL};
 	struct numbering n;
 	bool good;
 
@@ -505,7 +519,7 @@ static void test_large(uint32_t funcs, uint32_t sites_per_func, double most_seco
 	uint32_t n_sites = funcs * sites_per_func;
 	struct numbering_site *sites = calloc(n_sites, sizeof(*sites));
 	uint8_t *root = calloc(funcs, 1);
-	struct numbering_graph g = {funcs, n_sites, root, sites, NULL, NULL};
+	struct numbering_graph g = {funcs, n_sites, root, sites, NULL, NULL, NULL};
 	struct numbering n;
 	uint64_t seed = 42;
 	double begin;

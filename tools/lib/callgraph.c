@@ -102,6 +102,7 @@ static int add_functions(struct callgraph *cg, const struct records *r, struct f
 			.fixed_entry = has_entry && b->head.flags & PCCE_BLOCK_FIXED,
 			.entry = b->head.entry,
 			.entry_len = has_entry ? b->head.entry_len : 0,
+			.entry_count = b->head.entry_count,
 		};
 	}
 	for (size_t i = 0; i < r->n_blocks; i++) {
@@ -386,7 +387,8 @@ static int add_nodes(struct callgraph *cg, struct fail *why)
 	cg->graph_roots = calloc((size_t)cg->n_funcs + 1, 1);
 	cg->graph_can_enter = calloc((size_t)cg->n_funcs + 1, 1);
 	cg->graph_noted = calloc((size_t)cg->n_funcs + 1, 1);
-	if (!cg->graph_roots || !cg->graph_can_enter || !cg->graph_noted)
+	cg->graph_entry_count = calloc((size_t)cg->n_funcs + 1, sizeof(*cg->graph_entry_count));
+	if (!cg->graph_roots || !cg->graph_can_enter || !cg->graph_noted || !cg->graph_entry_count)
 		return fail_memory(why);
 	for (uint32_t i = 0; i < cg->n_sites; i++)
 		if (cg->sites[i].ext && cg->sites[i].target == CG_INSIDE)
@@ -395,6 +397,7 @@ static int add_nodes(struct callgraph *cg, struct fail *why)
 		const struct cg_func *func = &cg->funcs[f];
 
 		cg->graph_roots[f] = func->root;
+		cg->graph_entry_count[f] = func->entry_count;
 		/* A leaf's entry sets the id only if it was not called as one. */
 		cg->graph_can_enter[f] = func->entry_len && !func->fixed_entry && !func->stray &&
 					 !(func->block_flags & PCCE_BLOCK_LEAF && !func->root);
@@ -403,6 +406,7 @@ static int add_nodes(struct callgraph *cg, struct fail *why)
 	cg->graph.root = cg->graph_roots;
 	cg->graph.can_enter = cg->graph_can_enter;
 	cg->graph.noted = cg->graph_noted;
+	cg->graph.entry_count = cg->graph_entry_count;
 	return 0;
 }
 
@@ -437,6 +441,7 @@ void callgraph_free(struct callgraph *cg)
 	free(cg->graph_roots);
 	free(cg->graph_can_enter);
 	free(cg->graph_noted);
+	free(cg->graph_entry_count);
 	free(cg->graph_sites);
 	memset(cg, 0, sizeof(*cg));
 }

@@ -16,9 +16,10 @@ struct cg_func {
 			   * the entry slot: all come as if from outside */
 	bool stray;	  /* called by what is no site, as some inline assembly, and so with an id that was not saved */
 	bool has_sites;
-	bool sets_id;	    /* when it is entered; encode decides that */
-	uint32_t entry;	    /* the entry slot, from addr */
-	uint32_t entry_len; /* 0: none */
+	bool sets_id;	      /* when it is entered; encode decides that */
+	uint32_t entry;	      /* the entry slot, from addr */
+	uint32_t entry_len;   /* 0: none */
+	uint64_t entry_count; /* as in struct pcce_site_block */
 };
 
 struct cg_part {
@@ -61,6 +62,7 @@ struct callgraph {
 	/* What numbering works on. Copies of one call are one site of it. */
 	struct numbering_graph graph;
 	uint8_t *graph_roots, *graph_can_enter, *graph_noted;
+	uint64_t *graph_entry_count;
 	struct numbering_site *graph_sites;
 };
 

@@ -44,10 +44,12 @@ struct numbering_graph {
 	uint32_t n_funcs, n_sites;
 	const uint8_t *root; /* for each function: may a segment begin here for reasons outside the graph? */
 	const struct numbering_site *sites;
-	const uint8_t *can_enter; /* for each function: can it be entered, in the sense above? NULL, or the paper's
-				     order: none */
-	const uint8_t *noted;	  /* for each function: is it called by what is no site of the graph, and yet no
-				     segment begins there? NULL: none */
+	const uint8_t *can_enter;    /* for each function: can it be entered, in the sense above? NULL, or the paper's
+					order: none */
+	const uint8_t *noted;	     /* for each function: is it called by what is no site of the graph, and yet no
+					segment begins there? NULL: none */
+	const uint64_t *entry_count; /* for each function: 1 + how often it is entered, from a profile; 0: not known.
+				     NULL: none is */
 };
 
 struct numbering_options {

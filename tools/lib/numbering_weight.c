@@ -9,6 +9,9 @@
  * sweeps in reverse postorder are made, in which edges that run against that order
  * count half at most.  Only the order of the weights matters, and it is the same on
  * every machine: sums are made in a fixed order, and with + and * alone.
+ *
+ * Where a profile tells how often a function was entered, that is taken instead:
+ * what calls through pointers bring about, no propagation can know.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -85,6 +88,8 @@ int numbering_weigh(struct numbering_work *w)
 		for (uint32_t at = 0; at < g->n_funcs; at++) {
 			uint32_t f = order[at];
 
+			if (g->entry_count && g->entry_count[f])
+				entries[f] = (double)(g->entry_count[f] - 1);
 			if (entries[f] > ENTRIES_MAX)
 				entries[f] = ENTRIES_MAX;
 			for (uint32_t i = w->out_sites.first[f]; i < w->out_sites.first[f + 1]; i++) {
