@@ -130,12 +130,26 @@ write_commands() {
 	done
 }
 
+# leave_out PROGRAM COLUMN...: drops columns in which the program does not do its work. Some end at the profiler's signal, or crash, and not every profiler says so.
+leave_out() {
+	local p=$1 c
+	shift
+	for c; do
+		sh -c "$(awk -F '\t' -v c="$c" '$1 == c { print $3; exit }' "$scratch/commands")" >"$scratch/did.$c" 2>/dev/null && cmp -s "$scratch/did.base" "$scratch/did.$c" && continue
+		echo "overhead: $p does not do its work in column '$c', which is left out" >&2
+		[ "$c" != base ] || return 1
+		awk -F '\t' -v c="$c" '$1 != c' "$scratch/commands" >"$scratch/commands.left" && mv "$scratch/commands.left" "$scratch/commands" || return 1
+	done
+	rm -f "$scratch"/did.*
+}
+
 # group NUMBER BLOCKS PROGRAM COLUMN...
 group() {
 	local g=$1 blocks=$2 p=$3
 	shift 3
 	[ $# -gt 1 ] && [ "$blocks" -gt 0 ] || return 0
 	write_commands "$p" "$@" >"$scratch/commands" || return 1
+	leave_out "$p" "$@" || return 1
 	"$out/bench/measure" "$blocks" "$scratch/own" <"$scratch/commands" >"$scratch/rows" || return 1
 	awk -F , -v OFS=, -v p="$p" -v g="$g" '{ $3 += g * 10000; print p, $0 }' "$scratch/rows" >>"$measured"
 }

@@ -8,7 +8,7 @@ name=vim
 package=vim
 elf=src/vim
 input="text"
-command='"$prog" -u NONE -i NONE -n -N -es -S "$here/vim/work.vim" "$inputs/text"; cksum <out.txt'
+command='rm -f out.txt; "$prog" -u NONE -i NONE -n -N -es -S "$here/vim/work.vim" "$inputs/text"; cksum <out.txt'
 
 build() {
 	./configure --with-features=normal --enable-gui=no --without-x --disable-nls --disable-gpm --disable-selinux --disable-acl \
