@@ -164,6 +164,19 @@ struct {
 /* Keeps the compiler from removing or moving a check that only the verifier needs. */
 #define opaque(x) asm volatile("" : "+r"(x))
 
+/*
+ * n < 64 as a number of its own to the verifier: what it learns of that in a loop, it does not learn of n, and so sees
+ * that what comes after the loop is the same however often that ran.  Otherwise it follows each number to the program's
+ * end.
+ */
+static __always_inline __u32 apart(__u32 n)
+{
+	opaque(n);
+	n &= 63;
+	opaque(n);
+	return n;
+}
+
 #define BASE __builtin_offsetof(struct pcce_page, base)
 #define BASE_AND_ENTRIES (sizeof(struct pcce_entry) * (1 + PCCE_SEGMENT_ENTRIES))
 
@@ -335,7 +348,7 @@ static __noinline __u32 number_of(struct pid *pid)
 	return 0;
 }
 
-static __always_inline void identify(struct pcce_sample *out, struct task_struct *task)
+static __always_inline void identify(struct task_struct *task, __u32 *pid, __u32 *tid)
 {
 	if (pidns_ino) {
 		struct bpf_pidns_info ns = {};
@@ -344,12 +357,12 @@ static __always_inline void identify(struct pcce_sample *out, struct task_struct
 			ns.tgid = number_of(task->group_leader->thread_pid);
 			ns.pid = number_of(task->thread_pid);
 		}
-		out->pid = ns.tgid;
-		out->tid = ns.pid;
+		*pid = ns.tgid;
+		*tid = ns.pid;
 		return;
 	}
-	out->pid = task->tgid;
-	out->tid = task->pid;
+	*pid = task->tgid;
+	*tid = task->pid;
 }
 
 /* Where event_known. */
@@ -422,12 +435,14 @@ static __always_inline int sample(struct event_context *event)
 	struct task_struct *task = task_of(event);
 	__u64 ip, sp, r11, kip = 0, id = 0, ext = 0, fsbase = task->thread.fsbase, pos, size, at;
 	__u64 segment_size = 1ULL << segment_shift, segment;
-	__u32 cpu = bpf_get_smp_processor_id(), index, flags = 0;
+	__u32 cpu = bpf_get_smp_processor_id(), index, flags = 0, pid, tid;
 	struct sampler_control *control;
 	struct stack stack = {};
 	struct pcce_sample *out;
 	__u8 *to;
 
+	/* Before the ways part: the verifier follows this search once for each way that leads to it. */
+	identify(task, &pid, &tid);
 	control = bpf_map_lookup_elem(&controls, &cpu);
 	if (!control)
 		return 0;
@@ -488,7 +503,7 @@ static __always_inline int sample(struct event_context *event)
 			stack.n_entries = (stack.off & PCCE_OFF_USED) / sizeof(struct pcce_entry);
 			stack.n_below = stack.place >> PCCE_PLACE_SHIFT;
 			if (stack.off & PCCE_OFF_HALF)
-				take_upper(to, stack.n_entries);
+				take_upper(to, apart(stack.n_entries));
 		}
 		if (stack.n_below) {
 			stack.below = head->base.id;
@@ -504,7 +519,8 @@ static __always_inline int sample(struct event_context *event)
 	out->time = time_of(event, control);
 	if (is_throttled(event))
 		control->throttled++;
-	identify(out, task);
+	out->pid = pid;
+	out->tid = tid;
 	out->ip = ip;
 	out->r11 = r11;
 	out->id = id;
