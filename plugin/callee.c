@@ -327,11 +327,6 @@ bool callee_throws(const char *name)
 	       (startswith(name, "_ZSt") && (strstr(name, "__throw_") || strstr(name, "rethrow_exception")));
 }
 
-bool callee_is_library(tree decl)
-{
-	return !defined_here(decl) && from_system(decl);
-}
-
 /* What std::set_new_handler() and std::set_terminate() take: operator new may call the one, the unwinder the other. */
 static bool may_be_handler(tree decl)
 {

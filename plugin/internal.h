@@ -38,8 +38,6 @@ void callee_of(rtx_insn *call, struct callee *out);
 bool callee_is_leaf(tree decl, const char *name);
 /* Is it one that throws or goes on throwing? name may be NULL. */
 bool callee_throws(const char *name);
-/* Is the function part of the system, and not of the program? */
-bool callee_is_library(tree decl);
 /* May others take the function of this unit for a leaf: because a library has one of that name, or since what they take
  * for one calls it? */
 bool callee_replaces_leaf(tree decl, const char *name);

@@ -141,10 +141,9 @@ static unsigned int inline_push_size(const struct site *site, const struct calle
 		return PCCE_SLOT_PUSH;
 	if (site->flags & PCCE_SITE_LEAF || !callee->decl)
 		return 0;
-	if ((tail_out && bitmap_bit_p(tail_out, DECL_UID(callee->decl))) ||
-	    recursion_closes_cycle(current_function_decl, callee->decl))
+	if (tail_out && bitmap_bit_p(tail_out, DECL_UID(callee->decl)))
 		return PCCE_SLOT_PUSH_CLEAR;
-	return callee_is_library(callee->decl) ? PCCE_SLOT_PUSH : 0;
+	return recursion_closes_cycle(current_function_decl, callee->decl) ? PCCE_SLOT_PUSH_CLEAR : 0;
 }
 
 static void choose_sizes(struct site *site, const struct callee *callee)

@@ -97,11 +97,11 @@ struct pcce_site_record {
  *   direct, a push    90           58      the same, and clearing the id: where the compiler knows that it must be one
  *                                          (what tail-calls through a pointer), or expects it (the call closes a
  *                                          cycle of this unit's call graph)
- *   library function  77           58      that is no leaf
  *   indirect, -fPIC   16           16      helper calls
  *   and with PCCE_SITE_SPILL_REGS 20 more before
  *
  * A call that does not return, or that the compiler has put into a function's cold part, has the slots of a direct one.
+ * So has one of a library function that is no leaf: it is a push, but takes so long that a helper does not matter.
  * Every direct slot, before and after, is large enough for a helper call, so that
  * encode may choose a push for any site.
  *

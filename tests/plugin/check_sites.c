@@ -238,9 +238,8 @@ static void check_sizes(const struct block *b, const struct pcce_site_record *r,
 	if (!pic && !rare && r->flags & PCCE_SITE_INDIRECT) {
 		before = PCCE_SLOT_PUSH;
 		after = PCCE_SLOT_POP;
-	} else if (!pic && !rare && !(r->flags & PCCE_SITE_LEAF) &&
-		   (found == PCCE_SLOT_PUSH || found == PCCE_SLOT_PUSH_CLEAR)) {
-		/* The compiler knows that it must be a push. */
+	} else if (!pic && !rare && !(r->flags & PCCE_SITE_LEAF) && found == PCCE_SLOT_PUSH_CLEAR) {
+		/* The compiler expects a push. */
 		before = found;
 		after = PCCE_SLOT_POP;
 	} else if (pic && r->flags & PCCE_SITE_LEAF) {

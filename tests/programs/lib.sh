@@ -189,7 +189,7 @@ verify_at_least() {
 			not_ok "$1" "the output differs under --verify"
 			return
 		}
-		pcce-report -i "$scratch/verify" --stats >"$scratch/verify.stats" 2>&1
+		pcce-report -i "$scratch/verify" --stats -v >"$scratch/verify.stats" 2>&1
 		n=$(stat_of "$scratch/verify" verified)
 		if [ "$(stat_of "$scratch/verify" mismatches)" != 0 ] || [ "$(stat_of "$scratch/verify" undecodable)" != 0 ] || [ "${n:-0}" -lt 50 ]; then
 			not_ok "$1" "round $round, after $sum verified samples:" "$scratch/verify.stats"
