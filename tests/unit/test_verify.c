@@ -182,6 +182,18 @@ static void jump(void)
 	outermost();
 }
 
+/* c throws: the walk has found a frame that is not there, then the real ones. */
+static void thrown(void)
+{
+	start(LIBC_BASE + 0x500, 0);
+	push_exe(1, S_C_QSORT, 0);
+	on_stack(exe(0x2100));
+	returns_to(S_MAIN_A);
+	returns_to(S_B_C);
+	returns_to(S_MAIN_B);
+	outermost();
+}
+
 static void test_jumps(void)
 {
 	struct pcce_table_site *s = (struct pcce_table_site *)exe_site(S_C_QSORT);
@@ -205,6 +217,12 @@ static void test_jumps(void)
 	sample.id = 1;
 	sample.n_entries = 0;
 	expect("no jump in instrumented code", VERIFY_MISMATCH);
+	thrown();
+	expect("a jump is not made of two frames", VERIFY_MISMATCH);
+	s->flags |= PCCE_SITE_THROWS;
+	expect("the end of a throw may be", VERIFY_UNVERIFIABLE);
+	stack[4] = exe(exe_site(S_MAIN_A)->key + 5);
+	expect("but its outermost frames are the context's", VERIFY_MISMATCH);
 	s->flags = flags;
 }
 

@@ -151,6 +151,26 @@ static bool jump_announced(const struct pcce_sample *sample, const struct stack 
 }
 
 /*
+ * In the unwinder's last instructions some registers are the target's already, and a walk finds frames that are made of
+ * both, until it comes upon the real ones further out: at least the two outermost.
+ */
+static bool ends_alike(const struct context *ctx, struct stack s)
+{
+	struct cursor c = {.ctx = ctx};
+	size_t calls = count_calls(c), have = count_pcs(s);
+	const struct frame *f;
+
+	if (calls < 2 || have < 2)
+		return false;
+	for (; have > 2; have--)
+		next_pc(&s, false);
+	while ((f = next_frame(&c)))
+		if (f->kind == FRAME_CALL && calls-- <= 2 && (!next_pc(&s, false) || !agrees(f, &s)))
+			return false;
+	return true;
+}
+
+/*
  * Inside longjmp and its like, and at the end of a throw, the unwind information describes the frame that is about to
  * be jumped to, while the context is still that of the call, which never returns.  Then the stack must be the outer
  * part of the context, and only the target's own pc is not known.  s: at the target.
@@ -170,6 +190,8 @@ static bool jump_in_flight(const struct pcce_sample *sample, const struct contex
 	if (!(m->table->sites[f->site].flags & PCCE_SITE_NORETURN))
 		return false;
 	if (sample->flags & PCCE_SAMPLE_UNWIND_BAD)
+		return true;
+	if (m->table->sites[f->site].flags & PCCE_SITE_THROWS && ends_alike(ctx, s))
 		return true;
 	if (have > calls)
 		return false;
