@@ -2,17 +2,19 @@
 /* pcce-encode: the command line of encoding. tools/lib/encode.h does the work. */
 #include <argp.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "tools/lib/call_counts.h"
 #include "tools/lib/dump.h"
 #include "tools/lib/encode.h"
 
 const char *argp_program_version = "pcce-encode (pcce) " PCCE_VERSION;
 
 struct arguments {
-	const char *file, *output;
+	const char *file, *output, *profile;
 	bool verbose, dump;
 	enum dump_format format;
 };
@@ -21,6 +23,9 @@ static const struct argp_option options[] = {
 	{"dump", 'd', "FORMAT", OPTION_ARG_OPTIONAL,
 	 "Print call graph and numbering instead of encoding; FORMAT is text (default) or json", 0},
 	{"output", 'o', "OUT", 0, "Write the encoded file to OUT and leave FILE as it is", 0},
+	{"profile", 'p', "DATA", 0,
+	 "Encode FILE so that the calls cost least that were hot in the recording DATA, also if it is encoded already",
+	 0},
 	{"verbose", 'v', NULL, 0, "Say what was done; with --dump, print sites and edges too", 0},
 	{0},
 };
@@ -41,6 +46,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'o':
 		a->output = arg;
+		return 0;
+	case 'p':
+		a->profile = arg;
 		return 0;
 	case 'v':
 		a->verbose = true;
@@ -68,7 +76,8 @@ static const struct argp argp = {
 	.doc = "Number the call graph of FILE, a program or shared library that was compiled and linked with the flags "
 	       "of "
 	       "pcce-config, and write the numbers into it. Linking with these flags does this by itself.\v"
-	       "FILE is replaced as a whole or not at all. A file that is encoded already stays as it is.",
+	       "FILE is replaced as a whole or not at all. A file that is encoded already stays as it is, unless there "
+	       "is a recording of it (--profile).",
 };
 
 static int failed(const char *file, const struct fail *why)
@@ -86,7 +95,7 @@ static int finish_output(void)
 	return EXIT_SUCCESS;
 }
 
-static int dump(const struct arguments *a)
+static int dump(const struct arguments *a, const struct call_counts *counts)
 {
 	struct encoded e;
 	struct fail why;
@@ -95,7 +104,7 @@ static int dump(const struct arguments *a)
 	int err = encode_read_file(a->file, &image, &size, &why);
 
 	if (!err) {
-		err = encode_image(image, size, &e, &why);
+		err = encode_image(image, size, counts, &e, &why);
 		free(image);
 	}
 	if (err)
@@ -109,25 +118,43 @@ static int dump(const struct arguments *a)
 	return err ? failed(a->file, &why) : finish_output();
 }
 
-int main(int argc, char **argv)
+static int encode(const struct arguments *a, const struct call_counts *counts)
 {
-	struct arguments a = {};
 	struct encoded e;
 	struct fail why;
 
-	argp_err_exit_status = EXIT_FAILURE;
-	argp_parse(&argp, argc, argv, 0, NULL, &a);
-	if (a.dump)
-		return dump(&a);
-	if (encode_file(a.file, a.output, &e, &why))
-		return failed(a.file, &why);
+	if (encode_file(a->file, a->output, counts, &e, &why))
+		return failed(a->file, &why);
 	if (e.result == ENCODE_NOT_FOR_US) {
 		encoded_free(&e);
 		fail_set(&why, -EINVAL, "is not instrumented; compile and link it with the flags of pcce-config");
-		return failed(a.file, &why);
+		return failed(a->file, &why);
 	}
-	if (a.verbose)
-		printf("'%s' %s\n", a.file, e.result == ENCODE_ALREADY ? "is already encoded" : "was encoded");
+	if (a->verbose && counts)
+		printf("'%s' was encoded by %" PRIu64 " samples of '%s'\n", a->file, counts->samples, a->profile);
+	else if (a->verbose)
+		printf("'%s' %s\n", a->file, e.result == ENCODE_ALREADY ? "is already encoded" : "was encoded");
 	encoded_free(&e);
 	return finish_output();
+}
+
+int main(int argc, char **argv)
+{
+	struct arguments a = {};
+	struct call_counts counts = {}, *known = NULL;
+	struct fail why;
+	int status;
+
+	argp_err_exit_status = EXIT_FAILURE;
+	argp_parse(&argp, argc, argv, 0, NULL, &a);
+	if (a.profile) {
+		if (call_counts_read(a.profile, a.file, &counts, &why)) {
+			fprintf(stderr, "pcce-encode: %s\n", why.text);
+			return EXIT_FAILURE;
+		}
+		known = &counts;
+	}
+	status = a.dump ? dump(&a, known) : encode(&a, known);
+	call_counts_free(&counts);
+	return status;
 }

@@ -175,7 +175,7 @@ int main(int argc, char **argv)
 		return pass_on(status);
 	if (!is_new(args.output, &before, existed) || !is_elf(args.output))
 		return 0;
-	err = encode_file(args.output, NULL, NULL, &why);
+	err = encode_file(args.output, NULL, NULL, NULL, &why);
 	if (err)
 		fprintf(stderr, "pcce-encode: '%s' %s\n", args.output, why.text);
 	ld_args_free(&args);

@@ -4,7 +4,7 @@
  * non-allocated section .pcce (strip keeps it), and what pcce.data carries for each
  * module.  One table describes one ELF file.  All numbers are little-endian, all
  * arrays are aligned to 8 bytes; addresses are link-time virtual addresses of that
- * file.  The same input file always gives the same table, byte for byte.
+ * file.  The same input (a file, and a recording if it is encoded by one) always gives the same table, byte for byte.
  *
  * Layout: struct pcce_table, then at the offsets it gives: functions, parts, sites,
  * in-edges, tail edges, helper ranges, landings, strings.

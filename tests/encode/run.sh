@@ -78,7 +78,7 @@ check "something is ext" test "$(field ext prog)" -gt 0
 # The compiler cannot know how often pointers lead to a function; a profile does.
 cat > hot.c <<'END'
 __attribute__((noipa)) int leaf(int x) { return x + 1; }
-__attribute__((noipa)) int shared(int x) { return leaf(x) + 1; }
+__attribute__((noipa)) int shared(int x) { for (int i = 0; i < 100000; i++) __asm__ volatile(""); return leaf(x) + 1; }
 __attribute__((noipa)) int seldom(int n) { int t = 0; while (n--) t += shared(n); return t; }
 __attribute__((noipa)) int often(int n) { return shared(n) + 1; }
 int (*volatile calls[])(int) = {seldom, often};
@@ -93,6 +93,54 @@ zero_edge() { pcce-encode --dump -v "$1" | awk '/^0x/ { f = $2 } /: none -> shar
 } >log 2>&1
 is "a call in a loop seems to be hotter" "$(zero_edge guessed)" seldom
 is "with -fprofile-use it is the one that is" "$(zero_edge known)" often
+
+# So does a recording, without compiling anew.
+pcce-record -q -b self -F 2000 -o hot.data -- ./guessed 2>log
+cp guessed again
+check "a recording lets an encoded file be encoded anew" pcce-encode --profile=hot.data again
+is "then the call that it knows as hot is" "$(zero_edge again)" often
+is "as the dump says before" "$(pcce-encode --dump -v -p hot.data guessed | sed 1d)" "$(pcce-encode --dump -v again | sed 1d)"
+pcce-record -q -b self -F 2000 --verify -o again.data -- ./again 2>>log
+pcce-report --stats -i again.data >stats 2>&1
+check "contexts are the real ones" test "$(sed -n 's/^verified: //p' stats)" -gt 20
+is "and all others, too" "$(sed -n 's/^mismatches: //p' stats)" 0
+check "the first recording is read as before" test "$(pcce-report -i hot.data --format=folded | grep -c 'main;often;shared')" -gt 0
+pcce-merge -q -o both.data hot.data again.data 2>>log
+contexts() { pcce-report --format=folded -i "$1" | awk '/main;/ { n = $NF; sub(/ [0-9]+$/, ""); sub(/^.*main;/, ""); sum[$0] += n } END { for (c in sum) print c, sum[c] }' | sort; }
+is "joined recordings of both encodings keep their contexts" "$(contexts both.data)" \
+	"$({ contexts hot.data; contexts again.data; } | awk '{ sum[$1] += $2 } END { for (c in sum) print c, sum[c] }' | sort)"
+pcce-diff hot.data again.data >diff.txt 2>&1
+check "differences of both are told by names" grep -q '(guessed was encoded anew)' diff.txt
+cp again twice && pcce-encode -p again.data twice
+check "encoding anew again leaves nothing of the old one" test "$(stat -c %s twice)" -le "$(($(stat -c %s again) + 64))"
+# shellcheck disable=SC2086
+PCCE_ENCODE=off $CC -O2 $cflags hot.c $ldflags -o loose
+pcce-encode -p hot.data loose
+is "the same from a file that is not encoded" "$(pcce-encode --dump -v loose | sed 1d)" "$(pcce-encode --dump -v again | sed 1d)"
+cp guessed again && strip again && objcopy -R .comment again && pcce-encode -p hot.data again
+is "and from one that other tools have rewritten" "$(pcce-encode --dump -v again | sed 1d)" "$(pcce-encode --dump -v loose | sed 1d)"
+check "which runs" ./again
+
+not_by() { # NAME DATA FILE TEXT: the recording is refused with one line, and the file left alone
+	local before
+	before=$(md5sum "$3")
+	if pcce-encode -p "$2" "$3" >out.txt 2>err.txt; then
+		not_ok "$1" "status 0"
+	elif [ "$(wc -l <err.txt)" = 1 ] && grep -q -- "$4" err.txt && [ "$before" = "$(md5sum "$3")" ]; then
+		ok "$1"
+	else
+		not_ok "$1" "wanted '$4'" err.txt
+	fi
+}
+not_by "a recording of another program" hot.data prog "no module there has its build id; record this very build"
+not_by "no recording" hot.c guessed "not a recording"
+not_by "a recording that is not there" nowhere guessed "cannot be opened"
+head -c 200 hot.data >short.data
+not_by "a recording that has nothing of the program" short.data guessed "no module there has its build id"
+cp guessed bare && objcopy -R .note.gnu.build-id bare
+not_by "a file without a build id" hot.data bare "link it with -Wl,--build-id"
+cp guessed bare && objcopy -R .pcce_sites bare
+not_by "a file without site records" hot.data bare "has lost its site records"
 
 # ---- what may happen to an encoded file ---------------------------------------------------
 

@@ -13,14 +13,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fail why;
 
 	memcpy(image, data, size);
-	if (!encode_image(image, size, &e, &why)) {
+	if (!encode_image(image, size, NULL, &e, &why)) {
 		/* What was encoded must be accepted as such. */
 		if (e.result == ENCODE_DONE) {
-			struct encoded again;
+			static const struct call_counts none;
+			struct encoded again, first, second;
 
-			if (encode_image(e.image, e.size, &again, &why) || again.result != ENCODE_ALREADY)
+			if (encode_image(e.image, e.size, NULL, &again, &why) || again.result != ENCODE_ALREADY)
 				abort();
 			encoded_free(&again);
+			/* And encoded by a recording it must be the same as if it had not been before. */
+			if (encode_image(image, size, &none, &first, &why) ||
+			    encode_image(e.image, e.size, &none, &second, &why) || second.result != ENCODE_DONE ||
+			    first.table_size != second.table_size ||
+			    memcmp(first.table, second.table, first.table_size))
+				abort();
+			encoded_free(&first);
+			encoded_free(&second);
 		}
 		encoded_free(&e);
 	}

@@ -62,7 +62,8 @@ static void make_graph(struct random_graph *g, const struct shape *shape, uint64
 				s->callee = NUMBERING_NO_CALLEE;
 		}
 	}
-	g->graph = (struct numbering_graph){shape->funcs, shape->sites, g->root, g->sites, g->can_enter, NULL, NULL};
+	g->graph =
+		(struct numbering_graph){shape->funcs, shape->sites, g->root, g->sites, g->can_enter, NULL, NULL, NULL};
 }
 
 static void free_graph(struct random_graph *g)
@@ -351,7 +352,7 @@ static bool number(uint32_t n_funcs, uint32_t n_sites, const struct numbering_si
 		   struct numbering *out)
 {
 	static uint8_t root[64] = {1};
-	struct numbering_graph g = {n_funcs, n_sites, root, sites, NULL, NULL, NULL};
+	struct numbering_graph g = {n_funcs, n_sites, root, sites, NULL, NULL, NULL, NULL};
 	struct numbering_options options = {.given_order = given};
 
 	return !numbering_compute(&g, &options, out) && check_ranges(&g, out, PCCE_ID_LIMIT);
@@ -412,7 +413,8 @@ static void test_choices(void)
 	static const struct numbering_site callers[] = {{1, 3, 0, 2048}, {2, 3, 0, 1024}};
 	static const uint8_t all_roots[] = {1, 1, 1, 0};
 	static const uint64_t entry_count[] = {2, 11, 101, 0};
-	struct numbering_graph profiled = {4, 2, all_roots, callers, NULL, NULL, NULL};
+	static uint64_t samples[] = {5, 3};
+	struct numbering_graph profiled = {4, 2, all_roots, callers, NULL, NULL, NULL, NULL};
 
 	tap_ok(!numbering_compute(&profiled, NULL, &n) && n.value[0] == 0 && n.value[1],
 	       "callers that pointers lead to count alike", " ");
@@ -420,6 +422,15 @@ static void test_choices(void)
 	profiled.entry_count = entry_count;
 	tap_ok(!numbering_compute(&profiled, NULL, &n) && n.value[0] && n.value[1] == 0,
 	       "but as often as a profile says, if there is one", " ");
+	numbering_free(&n);
+	profiled.samples = samples;
+	tap_ok(!numbering_compute(&profiled, NULL, &n) && n.value[0] == 0 && n.value[1],
+	       "and as hot as samples say, if there are any", " ");
+	numbering_free(&n);
+	samples[0] = 0;
+	samples[1] = 0;
+	tap_ok(!numbering_compute(&profiled, NULL, &n) && n.value[0] && n.value[1] == 0, "none of them is no answer",
+	       " ");
 	numbering_free(&n);
 
 	/* A parser: expression, term, factor, and rarely back. */
@@ -477,12 +488,38 @@ static void test_choices(void)
 	numbering_free(&n);
 }
 
-/* Each level calls the next one twice: contexts double. */
-static void test_ladder(uint32_t levels, uint32_t most_cuts, const char *name)
+/*
+ * The last function is called by one with 2^32 contexts, `times` as often as by one with one.  Values beyond 2^31 are
+ * dear, and all that comes behind the former has one.
+ */
+static void test_large_value(uint32_t times, bool small_first, const char *name)
 {
+	enum { LEVELS = 32, SMALL = 2 * LEVELS, LARGE };
+	struct numbering_site sites[2 * LEVELS + 2];
+	struct numbering n;
+	bool good;
+
+	for (uint32_t i = 0; i < 2 * LEVELS; i++)
+		sites[i] = (struct numbering_site){i / 2, i / 2 + 1, 0, 512};
+	sites[SMALL] = (struct numbering_site){0, LEVELS + 1, 0, 1024};
+	sites[LARGE] = (struct numbering_site){LEVELS, LEVELS + 1, 0, 1024 * times};
+	good = number(LEVELS + 2, 2 * LEVELS + 2, sites, false, &n);
+	if (small_first)
+		good = good && n.value[SMALL] == 0 && n.value[LARGE] == 1;
+	else
+		good = good && n.value[LARGE] == 0 && n.value[SMALL] >> 31;
+	tap_ok(good, name, "%s; values %llx and %llx", problem, (unsigned long long)n.value[SMALL],
+	       (unsigned long long)n.value[LARGE]);
+	numbering_free(&n);
+}
+
+/* Each level calls the next one twice: contexts double. */
+static void test_ladder(uint32_t levels, uint64_t limit, uint32_t most_cuts, uint64_t largest, const char *name)
+{
+	struct numbering_options options = {.limit = limit};
 	struct numbering_site *sites = calloc(2 * levels, sizeof(*sites));
 	uint8_t *root = calloc(levels + 1, 1);
-	struct numbering_graph g = {levels + 1, 2 * levels, root, sites, NULL, NULL, NULL};
+	struct numbering_graph g = {levels + 1, 2 * levels, root, sites, NULL, NULL, NULL, NULL};
 	struct numbering n;
 	bool good;
 
@@ -494,11 +531,12 @@ static void test_ladder(uint32_t levels, uint32_t most_cuts, const char *name)
 		sites[2 * i] = (struct numbering_site){i, i + 1, 0, freq};
 		sites[2 * i + 1] = (struct numbering_site){i, i + 1, 0, i % 20 == 14 ? 1024 * 500 : freq};
 	}
-	good = !numbering_compute(&g, NULL, &n) && check_ranges(&g, &n, PCCE_ID_LIMIT);
+	good = !numbering_compute(&g, &options, &n) && check_ranges(&g, &n, PCCE_ID_LIMIT);
 	for (uint32_t i = 0; good && i < 2 * levels; i++)
 		if (n.kind[i] == NUMBERED_PUSH && i / 2 % 20 != 13 && i / 2 > 60) /* the first levels are cold, too */
 			good = false;
-	tap_ok(good && n.n_cut <= most_cuts && (levels < 70 || n.n_cut), name, "%s; %u cuts", problem, n.n_cut);
+	tap_ok(good && n.n_cut <= most_cuts && (levels < 70 || n.n_cut) && n.largest_id < largest, name, "%s; %u cuts",
+	       problem, n.n_cut);
 	printf("# %u cuts, largest id %llx\n", n.n_cut, (unsigned long long)n.largest_id);
 	numbering_free(&n);
 	free(sites);
@@ -519,7 +557,7 @@ static void test_large(uint32_t funcs, uint32_t sites_per_func, double most_seco
 	uint32_t n_sites = funcs * sites_per_func;
 	struct numbering_site *sites = calloc(n_sites, sizeof(*sites));
 	uint8_t *root = calloc(funcs, 1);
-	struct numbering_graph g = {funcs, n_sites, root, sites, NULL, NULL, NULL};
+	struct numbering_graph g = {funcs, n_sites, root, sites, NULL, NULL, NULL, NULL};
 	struct numbering n;
 	uint64_t seed = 42;
 	double begin;
@@ -571,8 +609,12 @@ int main(void)
 	test_paper_recursive();
 	test_choices();
 	all_random();
-	test_ladder(40, 0, "40 doublings fit");
-	test_ladder(1000, 60, "1,000 doublings are cut where it is cold");
+	test_large_value(4, true, "a caller with very many contexts does not drive others to large values");
+	test_large_value(400, false, "but if it is far hotter than they are");
+	test_ladder(40, PCCE_ID_LIMIT, 0, PCCE_ID_LIMIT, "40 doublings fit");
+	test_ladder(1000, PCCE_ID_LIMIT, 60, PCCE_ID_LIMIT, "1,000 doublings are cut where it is cold");
+	test_ladder(45, 0, 8, 1ull << 39, "45 doublings are cut, for small ids");
+	test_ladder(1000, 0, 60, PCCE_ID_LIMIT, "but 1,000 only as far as they must be");
 	/* A bound against quadratic behaviour, not a measurement: the limit is many times what is needed. */
 	test_large(100000, 5, 60, "100,000 functions");
 	if (getenv("PCCE_TEST_LARGE"))

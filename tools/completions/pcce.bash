@@ -32,7 +32,7 @@ _pcce_files() {
 _pcce_value() {
 	case $command$1 in
 	*--format) _pcce_words "$(_pcce_formats "$path")" ;;
-	*--input | *-i | *--output | *-o) _pcce_files -f ;;
+	*--input | *-i | *--output | *-o | *--profile | *encode-p) _pcce_files -f ;;
 	*--source) _pcce_files -d ;;
 	*--color) _pcce_words "always never auto" ;;
 	*diff--by) _pcce_words "calls names" ;;

@@ -433,6 +433,28 @@ int callgraph_build(const struct elf_module *m, const struct records *r, const s
 	return err;
 }
 
+int callgraph_count(struct callgraph *cg, const struct call_counts *counts, struct fail *why)
+{
+	size_t at = 0;
+
+	cg->graph_samples = calloc((size_t)cg->graph.n_sites + 1, sizeof(*cg->graph_samples));
+	if (!cg->graph_samples)
+		return fail_memory(why);
+	/* Both are in order. A key lies in its site's before-slot, or where that ends. */
+	for (uint32_t i = 0; i < cg->n_sites; i++) {
+		const struct cg_site *s = &cg->sites[i];
+
+		if (s->edge == NONE)
+			continue;
+		while (at < counts->n && counts->all[at].key < s->before)
+			at++;
+		if (at < counts->n && counts->all[at].key < s->after)
+			cg->graph_samples[s->edge] += counts->all[at].samples;
+	}
+	cg->graph.samples = cg->graph_samples;
+	return 0;
+}
+
 void callgraph_free(struct callgraph *cg)
 {
 	free(cg->funcs);
@@ -442,6 +464,7 @@ void callgraph_free(struct callgraph *cg)
 	free(cg->graph_can_enter);
 	free(cg->graph_noted);
 	free(cg->graph_entry_count);
+	free(cg->graph_samples);
 	free(cg->graph_sites);
 	memset(cg, 0, sizeof(*cg));
 }

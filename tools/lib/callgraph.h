@@ -3,6 +3,7 @@
 #ifndef PCCE_CALLGRAPH_H
 #define PCCE_CALLGRAPH_H
 
+#include "tools/lib/call_counts.h"
 #include "tools/lib/elf_links.h"
 #include "tools/lib/numbering.h"
 #include "tools/lib/records.h"
@@ -62,7 +63,7 @@ struct callgraph {
 	/* What numbering works on. Copies of one call are one site of it. */
 	struct numbering_graph graph;
 	uint8_t *graph_roots, *graph_can_enter, *graph_noted;
-	uint64_t *graph_entry_count;
+	uint64_t *graph_entry_count, *graph_samples;
 	struct numbering_site *graph_sites;
 };
 
@@ -70,6 +71,8 @@ struct callgraph {
 int callgraph_build(const struct elf_module *m, const struct records *r, const struct elf_links *l,
 		    bool (*ext_fits)(const struct cg_site *s, const void *ctx), const void *ctx, struct callgraph *out,
 		    struct fail *why);
+/* Lets numbering know how many samples came through the sites. */
+int callgraph_count(struct callgraph *cg, const struct call_counts *counts, struct fail *why);
 void callgraph_free(struct callgraph *cg);
 
 /* Index of the part that holds the address, or NUMBERING_NO_CALLEE. */

@@ -41,7 +41,10 @@ static void compare_builds(struct diff *d)
 			continue;
 		other = now == UINT32_MAX ? NULL : names_table(d->now->names, now);
 		if (!other || !same_bytes(t, other)) {
-			snprintf(d->other, sizeof(d->other), "%s is another build", names_base(was, i));
+			const uint8_t *id;
+
+			snprintf(d->other, sizeof(d->other), "%s %s", names_base(was, i),
+				 other && names_build_id(was, i, &id) ? "was encoded anew" : "is another build");
 			return;
 		}
 		any = true;

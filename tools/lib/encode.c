@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tools/lib/callgraph.h"
-#include "tools/lib/elf_append.h"
+#include "tools/lib/elf_put.h"
 #include "tools/lib/encode.h"
+#include "tools/lib/encode_undo.h"
 #include "tools/lib/patch.h"
 #include "tools/lib/table_read.h"
 #include "tools/lib/table_write.h"
@@ -19,6 +20,7 @@ struct state {
 	struct page_access page;
 	struct pcce_table_site *sites;
 	uint8_t *patched;
+	uint8_t *undone; /* the image without its first encoding, if it has another one now */
 };
 
 static int find_table(const struct elf_module *m, struct encoded *out, bool *found, struct fail *why)
@@ -158,7 +160,7 @@ static int patch_entries(struct state *s, struct fail *why)
 	return err;
 }
 
-static int run_steps(struct state *s, struct encoded *out, struct fail *why)
+static int run_steps(struct state *s, const struct call_counts *counts, struct encoded *out, struct fail *why)
 {
 	int err;
 
@@ -167,6 +169,8 @@ static int run_steps(struct state *s, struct encoded *out, struct fail *why)
 		err = elf_links_read(&s->module, &s->links, why);
 	if (!err)
 		err = callgraph_build(&s->module, &s->records, &s->links, patch_ext_fits, &s->page, &s->graph, why);
+	if (!err && counts)
+		err = callgraph_count(&s->graph, counts, why);
 	if (err)
 		return err;
 	if (numbering_compute(&s->graph.graph, NULL, &s->numbering))
@@ -179,8 +183,8 @@ static int run_steps(struct state *s, struct encoded *out, struct fail *why)
 		err = table_write(&s->module, &s->graph, &s->numbering, &s->records, &s->page, s->sites, &out->table,
 				  &out->table_size, why);
 	if (!err)
-		err = elf_append_section(s->patched, s->module.size, PCCE_TABLE_SECTION, out->table, out->table_size,
-					 &out->image, &out->size, why);
+		err = elf_put_section(s->patched, s->module.size, PCCE_TABLE_SECTION, out->table, out->table_size,
+				      &out->image, &out->size, why);
 	return err;
 }
 
@@ -214,7 +218,41 @@ static int check_result(const struct encoded *e, struct fail *why)
 	return 0;
 }
 
-int encode_image(const uint8_t *image, size_t size, struct encoded *out, struct fail *why)
+static int encode_module(struct state *s, const struct call_counts *counts, struct encoded *out, struct fail *why)
+{
+	int err = records_read(&s->module, &s->records, why);
+
+	if (err)
+		return err;
+	if (!s->records.has_entries && !s->records.n_blocks) {
+		out->result = ENCODE_NOT_FOR_US;
+		return 0;
+	}
+	err = check_completeness(s, why);
+	if (!err)
+		err = run_steps(s, counts, out, why);
+	if (!err)
+		err = check_result(out, why);
+	out->result = ENCODE_DONE;
+	return err;
+}
+
+/* The module as it was before it was encoded. */
+static int open_undone(struct state *s, const uint8_t *image, size_t size, struct fail *why)
+{
+	int err;
+
+	elf_module_close(&s->module);
+	s->undone = malloc(size + 1);
+	if (!s->undone)
+		return fail_memory(why);
+	memcpy(s->undone, image, size);
+	err = encode_undo(s->undone, size, why);
+	return err ? err : elf_module_open(s->undone, size, &s->module, why);
+}
+
+int encode_image(const uint8_t *image, size_t size, const struct call_counts *counts, struct encoded *out,
+		 struct fail *why)
 {
 	struct state s = {};
 	bool found = false;
@@ -224,22 +262,15 @@ int encode_image(const uint8_t *image, size_t size, struct encoded *out, struct 
 	err = elf_module_open(image, size, &s.module, why);
 	if (!err)
 		err = find_table(&s.module, out, &found, why);
+	if (!err && found && counts) {
+		encoded_free(out);
+		found = false;
+		err = open_undone(&s, image, size, why);
+	}
 	if (!err && found)
 		out->result = ENCODE_ALREADY;
-	if (!err && !found) {
-		err = records_read(&s.module, &s.records, why);
-		if (!err && !s.records.has_entries && !s.records.n_blocks) {
-			out->result = ENCODE_NOT_FOR_US;
-		} else {
-			if (!err)
-				err = check_completeness(&s, why);
-			if (!err)
-				err = run_steps(&s, out, why);
-			if (!err)
-				err = check_result(out, why);
-			out->result = ENCODE_DONE;
-		}
-	}
+	else if (!err)
+		err = encode_module(&s, counts, out, why);
 	free(s.sites);
 	free(s.patched);
 	numbering_free(&s.numbering);
@@ -247,6 +278,7 @@ int encode_image(const uint8_t *image, size_t size, struct encoded *out, struct 
 	elf_links_free(&s.links);
 	records_free(&s.records);
 	elf_module_close(&s.module);
+	free(s.undone);
 	if (err)
 		encoded_free(out);
 	return err;

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "tools/lib/call_counts.h"
 #include "tools/lib/fail.h"
 
 enum encode_result {
@@ -22,14 +23,16 @@ struct encoded {
 	size_t table_size;
 };
 
-/* Encodes a file's image in memory; writes nothing. 0, or -errno with a sentence fragment that continues the file's
- * name. */
-int encode_image(const uint8_t *image, size_t size, struct encoded *out, struct fail *why);
+/* Encodes a file's image in memory; writes nothing. With counts (else NULL), hot calls cost least, and a file that is
+ * encoded already is encoded anew. 0, or -errno with a sentence fragment that continues the file's name. */
+int encode_image(const uint8_t *image, size_t size, const struct call_counts *counts, struct encoded *out,
+		 struct fail *why);
 void encoded_free(struct encoded *e);
 
 /* Reads a file; encodes it; replaces `output` (or, if NULL, the file) as a whole: on any failure it stays as it was. An
  * output of its own is written also when the file was encoded already. e may be NULL. */
-int encode_file(const char *path, const char *output, struct encoded *e, struct fail *why);
+int encode_file(const char *path, const char *output, const struct call_counts *counts, struct encoded *e,
+		struct fail *why);
 
 /* Reads a regular file into memory. */
 int encode_read_file(const char *path, uint8_t **data, size_t *size, struct fail *why);

@@ -103,7 +103,8 @@ static int replace_file(const char *path, const struct stat *like, const uint8_t
 	return err;
 }
 
-int encode_file(const char *path, const char *output, struct encoded *e, struct fail *why)
+int encode_file(const char *path, const char *output, const struct call_counts *counts, struct encoded *e,
+		struct fail *why)
 {
 	struct encoded local;
 	struct stat st;
@@ -117,7 +118,7 @@ int encode_file(const char *path, const char *output, struct encoded *e, struct 
 	err = encode_read_file(path, &image, &size, why);
 	if (err)
 		return err;
-	err = encode_image(image, size, e, why);
+	err = encode_image(image, size, counts, e, why);
 	if (!err && (e->result == ENCODE_DONE || (output && e->result == ENCODE_ALREADY))) {
 		/* Through a symbolic link: the file that it leads to, not the link. */
 		real = realpath(output ? output : path, NULL);

@@ -175,8 +175,10 @@ static void identity(const struct merge_space *s, const struct local *l, uint64_
 
 	memset(words, 0, NUMBERS_WORDS * sizeof(*words));
 	if (l->rec.build_id_size) {
+		/* One build may have been encoded in several ways, one after the other. */
 		h = XXH3_128bits(l->rec.build_id, l->rec.build_id_size);
 		words[0] = 1;
+		words[1] = l->table ? XXH3_64bits(l->table, l->table_size) : 0;
 	} else {
 		h = XXH3_128bits(l->path, strlen(l->path));
 		words[0] = 2;

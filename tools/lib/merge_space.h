@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The modules of a merged recording, and their places.  Two files' modules are one if they have one
- * build id; without build ids, if they have one path and one encoding table, and without tables
- * if they were recorded on one machine.
+ * build id and one encoding table; without build ids, if they have one path and one encoding table, and without
+ * either if they were recorded on one machine.
  *
  * A module that was ever mapped at its link-time addresses (a program that is not position
  * independent) stays there, since its sites may be named by short addresses; each other one gets a range that

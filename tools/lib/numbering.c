@@ -336,6 +336,47 @@ static int collect_edges(struct numbering_work *w)
 	return 0;
 }
 
+/*
+ * Beyond 2^31 contexts, values become dear (numbering_ranges.c), so that it pays to cut some cold sites, as long as
+ * what is taken for cold is so, and they are few.  Counted in tcc, Lua and SQLite, 2^38 to 2^40 contexts were best
+ * where the compiler guesses, and 2^36 where samples tell.
+ */
+static int choose_ranges(struct numbering_work *w)
+{
+	const struct numbering_graph *g = w->graph;
+	struct numbering *out = w->out;
+	size_t f = (size_t)g->n_funcs + 1, s = (size_t)g->n_sites + 1;
+	const uint64_t steps = w->steps, limit = w->limit;
+	uint8_t *kept;
+	int err;
+
+	if (!w->prefers_small)
+		return numbering_ranges(w);
+	kept = malloc(s + 2 * f);
+	if (!kept)
+		return -ENOMEM;
+	memcpy(kept, out->kind, s);
+	memcpy(kept + s, out->root, f);
+	memcpy(kept + s + f, out->entered, f);
+	w->limit = 1ull << (g->samples ? 36 : 39);
+	w->steps = steps / 8;
+	w->most_cuts = g->n_sites / (g->samples ? 10 : 50) + 16;
+	err = numbering_ranges(w);
+	if (err == -E2BIG) {
+		memcpy(out->kind, kept, s);
+		memcpy(out->root, kept + s, f);
+		memcpy(out->entered, kept + s + f, f);
+		memset(out->start, 0, f * sizeof(*out->start));
+		out->n_cut = 0;
+		w->limit = limit;
+		w->most_cuts = 0;
+		w->steps = steps;
+		err = numbering_ranges(w);
+	}
+	free(kept);
+	return err;
+}
+
 static int run_steps(struct numbering_work *w)
 {
 	const struct numbering_graph *g = w->graph;
@@ -364,7 +405,7 @@ static int run_steps(struct numbering_work *w)
 	if (!err)
 		err = find_roots(w);
 	if (!err)
-		err = numbering_ranges(w);
+		err = choose_ranges(w);
 	if (!err)
 		err = collect_edges(w);
 	return err;
@@ -378,6 +419,7 @@ int numbering_compute(const struct numbering_graph *graph, const struct numberin
 		.out = out,
 		.given_order = options && options->given_order,
 		.limit = options && options->limit ? options->limit : PCCE_ID_LIMIT,
+		.prefers_small = !options || (!options->limit && !options->given_order),
 		.steps = options && options->effort ? options->effort : DEFAULT_EFFORT,
 	};
 	size_t n = graph->n_funcs, s = graph->n_sites;

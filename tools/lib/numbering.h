@@ -50,12 +50,14 @@ struct numbering_graph {
 					segment begins there? NULL: none */
 	const uint64_t *entry_count; /* for each function: 1 + how often it is entered, from a profile; 0: not known.
 				     NULL: none is */
+	const uint64_t *samples; /* for each site: samples that were taken in its callee when it was called from here.
+				 NULL: none were */
 };
 
 struct numbering_options {
 	bool given_order; /* in-edges get their ranges in the order of the sites, back edges are those that a
 			   * depth-first search in that order finds: as in the paper */
-	uint64_t limit;	  /* num_cc stays at most this; 0: PCCE_ID_LIMIT */
+	uint64_t limit;	  /* num_cc stays at most this; 0: PCCE_ID_LIMIT, and by preference less, see numbering.c */
 	uint64_t effort;  /* steps that may be spent on choosing back edges and cuts well; 0: default */
 };
 

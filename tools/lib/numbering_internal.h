@@ -22,9 +22,11 @@ struct numbering_work {
 	const struct numbering_graph *graph;
 	struct numbering *out;
 	bool given_order;
+	bool prefers_small; /* ids, if they take few cuts */
 	uint64_t limit;
-	uint64_t steps;		     /* of effort that are left */
-	double *weight;		     /* of each site: executions in a run, relative */
+	uint32_t most_cuts; /* numbering_ranges() gives up with -E2BIG if it takes more, or all steps; 0: it does not */
+	uint64_t steps;	    /* of effort that are left */
+	double *weight;	    /* of each site: executions in a run, relative */
 	struct adjacency out_sites;  /* per function: all its sites, in the order given */
 	struct adjacency tails;	     /* per function: functions that it tail-calls directly */
 	struct adjacency root_tails; /* the same, where a root makes a root of its callee */

@@ -12,6 +12,11 @@
  *
  * Where a profile tells how often a function was entered, that is taken instead:
  * what calls through pointers bring about, no propagation can know.
+ *
+ * Where there are samples, they decide.  How many were taken in a function when it was called from a certain
+ * site tells how that site compares with the others that call it, and that is what numbering asks most; how
+ * it compares with sites that call other functions is told less exactly, since these may take longer or shorter.  The
+ * estimate has the weight of one sample for each function, so that it decides where there are none.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,6 +24,7 @@
 
 #define SWEEPS 3
 #define ENTRIES_MAX 1e15
+#define UNSAMPLED 1e-2 /* what a function is worth in which no sample was taken, in samples */
 
 struct dfs {
 	uint32_t func, next;
@@ -69,6 +75,33 @@ static int reverse_postorder(const struct numbering_work *w, uint32_t *position,
 	return 0;
 }
 
+/* estimated and sampled have a place for each function. */
+static void weigh_by_samples(struct numbering_work *w, double *estimated, double *sampled)
+{
+	const struct numbering_graph *g = w->graph;
+
+	for (uint32_t f = 0; f < g->n_funcs; f++)
+		estimated[f] = sampled[f] = 0;
+	for (uint32_t i = 0; i < g->n_sites; i++) {
+		uint32_t callee = g->sites[i].callee;
+
+		if (callee == NUMBERING_NO_CALLEE)
+			continue;
+		estimated[callee] += w->weight[i];
+		sampled[callee] += (double)g->samples[i];
+	}
+	for (uint32_t i = 0; i < g->n_sites; i++) {
+		uint32_t callee = g->sites[i].callee;
+		double share;
+
+		if (callee == NUMBERING_NO_CALLEE)
+			continue;
+		share = estimated[callee] > 0 ? w->weight[i] / estimated[callee] : 0;
+		share = ((double)g->samples[i] + share) / (sampled[callee] + 1);
+		w->weight[i] = share * (sampled[callee] + UNSAMPLED);
+	}
+}
+
 int numbering_weigh(struct numbering_work *w)
 {
 	const struct numbering_graph *g = w->graph;
@@ -106,6 +139,8 @@ int numbering_weigh(struct numbering_work *w)
 			}
 		}
 	}
+	if (!err && g->samples)
+		weigh_by_samples(w, entries, incoming);
 	free(position);
 	free(order);
 	free(entries);
