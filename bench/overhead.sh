@@ -14,6 +14,7 @@
 #   fp           frame pointers (-fno-omit-frame-pointer)
 #   nops         with the plugin, all slots left as nops
 #   encoded      ... encoded
+#   profiled     ... encoded by a recording of one run at 999 Hz of the same work (pcce-encode --profile)
 #   bpf-999 bpf-10000 self-999 self-10000 kmod-999 kmod-10000
 #                encoded, and recorded by this sampler at this rate (kmod where /dev/pcce is)
 #   perf-fp-R perf-dwarf-R       perf record, with frame pointers in a build that has them; with 8 KB of stack
@@ -44,7 +45,7 @@ compile_tool ratios -lm
 $CC -O2 -c -o "$out/bench/hook.o" "$top/bench/hook.c" || exit 1
 for profiler in /usr/lib/*/libprofiler.so.0; do :; done
 
-fast="base again fp nops encoded"
+fast="base again fp nops encoded profiled"
 sampled="base"
 for r in 999 10000; do
 	has_bpf && sampled="$sampled bpf-$r"
@@ -67,12 +68,30 @@ lld=-fuse-ld=lld
 variant_of() {
 	case $1 in
 	fp | perf-fp-*) echo fp ;;
-	nops) echo nops ;;
+	nops | profiled) echo "$1" ;;
 	encoded | bpf-* | self-* | kmod-*) echo encoded ;;
 	gprof | uftrace) echo gprof ;;
 	hooks) echo hooks ;;
 	*) echo base ;;
 	esac
+}
+
+# encode_layout N VARIANT OPTION...
+encode_layout() {
+	local from=$elf.layout$1 to=$elf.$2.layout$1
+	shift 2
+	[ "$to" -nt "$from" ] && [ $# = 0 ] && return
+	pcce-encode "$@" -o "$to" "$from" && chmod +x "$to"
+}
+
+# train N: records the encoded program at its work. Its output goes to a file: grep looks for nothing more than one line if that is /dev/null.
+train() {
+	local program=$elf.encoded.layout$1 line
+	line=${command/"\"$elf\""/"$(prefix self-999) \"$program\""}
+	(cd "$scratch" && sh -c "$line") >"$scratch/train.out" 2>"$scratch/train.err" && return
+	echo "overhead: $program cannot be recorded:" >&2
+	tail -n 3 "$scratch/train.err" >&2
+	return 1
 }
 
 # build_layouts PROGRAM VARIANT: sets elf and command.
@@ -85,14 +104,14 @@ build_layouts() {
 	fp) build "$p" "bench-fp" "$common -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer" "$lld" ;;
 	gprof) build "$p" "bench-gprof" "$common -pg" "$lld -pg" ;;
 	hooks) BENCH_LD_ADD=$out/bench/hook.o build "$p" "bench-hooks" "$common -finstrument-functions" "$lld" ;;
-	nops | encoded) PCCE_ENCODE=off build "$p" "bench-pcce" "$common $(pcce-config --cflags)" "$lld $(pcce-config --ldflags)" ;;
+	nops | encoded | profiled) PCCE_ENCODE=off build "$p" "bench-pcce" "$common $(pcce-config --cflags)" "$lld $(pcce-config --ldflags)" ;;
 	esac || return 1
 	for ((n = 1; n <= LAYOUTS; n++)); do
 		[ -x "$elf.layout$n" ] || { echo "overhead: $p has no layout $n in its build '$variant'; was it linked by bench/ld?" >&2; return 1; }
-		if [ "$variant" = encoded ] && [ ! "$elf.encoded.layout$n" -nt "$elf.layout$n" ]; then
-			pcce-encode -o "$elf.encoded.layout$n" "$elf.layout$n" || return 1
-			chmod +x "$elf.encoded.layout$n"
-		fi
+		case $variant in
+		encoded) encode_layout "$n" encoded ;;
+		profiled) encode_layout "$n" encoded && train "$n" && encode_layout "$n" profiled -p "$scratch/prof.data" ;;
+		esac || return 1
 	done
 }
 
@@ -122,7 +141,7 @@ write_commands() {
 		build_layouts "$p" "$variant" || return 1
 		for ((n = 1; n <= LAYOUTS; n++)); do
 			program=$elf.layout$n
-			[ "$variant" != encoded ] || program=$elf.encoded.layout$n
+			case $variant in encoded | profiled) program=$elf.$variant.layout$n ;; esac
 			line=${command/"\"$elf\""/"$(prefix "$c") \"$program\""}
 			printf '%s\t%s\tcd %s && { %s; }\n' "$c" "$n" "$scratch" "$line"
 			[ "$n" != 1 ] || echo "$p,$c,$(text_size "$program")" >>"$results/text.csv"
