@@ -36,6 +36,7 @@
 #include "compat.h"
 #include "page.h"
 #include "ring.h"
+#include "segments.h"
 
 static u32 weight_of(const struct pcce_session *s, const struct perf_sample_data *data)
 {
@@ -84,7 +85,7 @@ static void take(struct pcce_session *s, struct pcce_cpu *c, const struct perf_s
 	}
 	pcce_read_page(s, c, to, room, &reading);
 	sample = (struct pcce_sample){
-		.time = reading.time ? reading.time : ktime_get_mono_fast_ns(),
+		.time = ktime_get_mono_fast_ns(),
 		.pid = pid,
 		.tid = task_pid_nr_ns(current, s->ns),
 		.ip = regs->ip,
@@ -110,6 +111,7 @@ static void take(struct pcce_session *s, struct pcce_cpu *c, const struct perf_s
 		pcce_aggregate_commit(s, c, segment);
 	else
 		pcce_ring_commit(s, c, pcce_record_size(&reading));
+	pcce_segments_sent(s, c, to, &reading);
 }
 
 void pcce_on_event(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs)

@@ -125,6 +125,6 @@ void pcce_read_page(const struct pcce_session *s, struct pcce_cpu *c, void *to, 
 	c->entries = stack.off & PCCE_OFF_HALF ? UPPER : r->n_entries;
 	if (r->n_below) {
 		stack.below = head->base.id;
-		pcce_read_segments(s, &stack, to, room, r);
+		pcce_read_segments(s, c, &stack, to, room, r);
 	}
 }

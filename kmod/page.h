@@ -15,7 +15,6 @@
 
 struct pcce_reading {
 	u64 id, ext, below;
-	u64 time;  /* of a sample with segments: before others may name these; else 0 */
 	u32 flags; /* PCCE_SAMPLE_* */
 	u32 n_entries, n_segments, n_below;
 };
@@ -32,8 +31,7 @@ static inline bool pcce_read_user(void *to, u64 from, size_t bytes)
 }
 
 /*
- * to: room bytes, PCCE_SHORT at least. Afterwards entries and segments are at to + PCCE_HEAD. What has been read is
- * going to be delivered.
+ * to: room bytes, PCCE_SHORT at least. Afterwards entries and segments are at to + PCCE_HEAD.
  */
 void pcce_read_page(const struct pcce_session *s, struct pcce_cpu *c, void *to, size_t room, struct pcce_reading *r);
 

@@ -14,6 +14,8 @@
  *   known   from a task and a generation to a name. An entry is two words that only belong together if their
  *           exclusive or is the tag that is looked for; one that another CPU has written half is not found.
  *   sent    names that have been sent.
+ * A name enters them when the sample that carries its segment is in its ring, so that those that leave the segment out
+ * are later, for the reader, too: however long a handler is held up, as the CPU of a virtual machine may be.
  * Nobody else can make up two stacks with the same name, since the key is the session's secret.
  * A program can lie about its generations; it then confuses its own stacks and no others, because the tag
  * comes from the task as well.
@@ -23,7 +25,6 @@
  * the outermost, and from there on all are read, as many as one sample may carry.  The rest comes with the next ones.
  */
 #include <linux/limits.h>
-#include <linux/ktime.h>
 #include <linux/random.h>
 #include <linux/siphash.h>
 #include <linux/vmalloc.h>
@@ -171,10 +172,10 @@ static u64 hash(const struct pcce_segments *g, const struct pcce_segment *segmen
 }
 
 /*
- * Gives n segments from l.index on their names, and keeps those that have not been sent, in order, at the beginning.
- * The generation of the last one, and its name.
+ * Gives n segments from l.index on their names, and keeps those that have not been sent, in order, at the beginning:
+ * these have the generations `brings`. l becomes the generation of the last one, and its name.
  */
-static u32 name_all(struct pcce_segments *g, struct pcce_segment *segments, u32 n, struct lowest *l)
+static u32 name_all(struct pcce_segments *g, struct pcce_segment *segments, u32 n, u64 *brings, struct lowest *l)
 {
 	u32 i, kept = 0;
 
@@ -194,25 +195,26 @@ static u32 name_all(struct pcce_segments *g, struct pcce_segment *segments, u32 
 		l->generation = generation;
 		l->name = hash(g, segment);
 		segment->generation = l->name;
-		learn(g, generation, l->name);
-		if (READ_ONCE(g->sent[l->name % SENT]) == l->name)
+		if (READ_ONCE(g->sent[l->name % SENT]) == l->name) {
+			learn(g, generation, l->name);
 			continue;
+		}
 		if (kept != i)
 			segments[kept] = *segment;
-		kept++;
+		brings[kept++] = generation;
 	}
 	return kept;
 }
 
-void pcce_read_segments(const struct pcce_session *s, const struct pcce_stack *stack, void *to, size_t room,
-			struct pcce_reading *r)
+void pcce_read_segments(const struct pcce_session *s, struct pcce_cpu *c, const struct pcce_stack *stack, void *to,
+			size_t room, struct pcce_reading *r)
 {
 	struct pcce_segments *g = s->segments;
 	size_t at = PCCE_HEAD + r->n_entries * sizeof(struct pcce_entry);
 	struct pcce_segment *segments = to + at;
 	bool kept = (stack->place & PCCE_PLACE_HELD) == PCCE_PLACE_KEPT;
 	struct lowest l;
-	u32 n, i;
+	u32 n;
 
 	r->flags |= PCCE_SAMPLE_BY_CONTENT;
 	r->below = name_of(g, stack->below);
@@ -231,13 +233,24 @@ void pcce_read_segments(const struct pcce_session *s, const struct pcce_stack *s
 		n = r->n_below - l.index;
 	if (!n || !copy(segments, stack, l.index, n, kept))
 		return;
-	r->time = ktime_get_mono_fast_ns();
-	r->n_segments = name_all(g, segments, n, &l);
-	/* Others that name them from here on come later. */
-	for (i = 0; i < r->n_segments; i++)
-		WRITE_ONCE(g->sent[segments[i].generation % SENT], segments[i].generation);
+	r->n_segments = name_all(g, segments, n, c->brings, &l);
 	if (l.generation == stack->below) {
 		r->below = l.name;
 		r->flags &= ~PCCE_SAMPLE_TRUNCATED;
+	}
+}
+
+void pcce_segments_sent(const struct pcce_session *s, const struct pcce_cpu *c, const void *record,
+			const struct pcce_reading *r)
+{
+	struct pcce_segments *g = s->segments;
+	const struct pcce_segment *segments = record + PCCE_HEAD + r->n_entries * sizeof(struct pcce_entry);
+	u32 i;
+
+	for (i = 0; i < r->n_segments; i++) {
+		u64 name = segments[i].generation;
+
+		learn(g, c->brings[i], name);
+		WRITE_ONCE(g->sent[name % SENT], name);
 	}
 }

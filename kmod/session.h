@@ -51,6 +51,8 @@ struct pcce_cpu {
 	u32 entries;
 	bool found;
 
+	u64 brings[PCCE_SAMPLE_SEGMENTS]; /* generations of the segments that the sample being taken carries */
+
 	u64 samples, throttled, no_user;
 	u64 dropped[PCCE_KMOD_DROP_REASONS];
 };
