@@ -47,7 +47,9 @@
 #include "diagnostic-core.h"
 #include "target.h"
 #include "options.h"
+#include "df.h"
 #include "calls.h"
+#include "expr.h"
 #include "fold-const.h"
 #include "builtins.h"
 

@@ -6,6 +6,7 @@
  *   tailcalls.c  GIMPLE: tail calls to leaf library functions become calls
  *   restore.c    GIMPLE: saves and restores the state around non-local entries
  *   asm.c        RTL: inline assembly that calls
+ *   clobbers.c   RTL: says at each call which registers slots use
  *   freq.c       RTL: remembers how often each call is executed
  *   slots.c      RTL: finds the calls, puts slots around them
  *   callee.c         what a call calls; is it a leaf
@@ -100,6 +101,7 @@ opt_pass *make_pass_tailcalls(void);
 opt_pass *make_pass_restore(void);
 opt_pass *make_pass_asm(void);
 opt_pass *make_pass_freq(void);
+opt_pass *make_pass_clobbers(void);
 opt_pass *make_pass_slots(void);
 /* restore.c: keeps its declarations from the garbage collector. */
 void restore_register(const char *plugin_name);

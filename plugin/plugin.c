@@ -51,8 +51,6 @@ static void start_unit(void *, void *)
 	if (!TARGET_64BIT || TARGET_X32)
 		fatal_error(UNKNOWN_LOCATION, "pcce: only x86-64 code can be instrumented; leave out %qs or the plugin",
 			    TARGET_X32 ? "-mx32" : "-m32");
-	/* Functions may have been compiled with -fipa-ra in mind only if they say so themselves. */
-	flag_ipa_ra = 0;
 }
 
 static void add_pass(const char *plugin, opt_pass *pass, const char *reference, enum pass_positioning_ops where)
@@ -69,14 +67,6 @@ extern "C" EXPORTED int plugin_init(struct plugin_name_args *plugin, struct plug
 	if (!check_version(name, gcc) || !check_arguments(plugin))
 		return 1;
 
-	/*
-	 * A caller must not rely on which registers a callee leaves alone: slots
-	 * change r10 and r11.  Set as if by -fno-ipa-ra, so that it also holds for
-	 * functions with an optimize attribute.
-	 */
-	flag_ipa_ra = 0;
-	global_options_set.x_flag_ipa_ra = 1;
-
 	register_callback(name, PLUGIN_INFO, NULL, &info);
 	register_callback(name, PLUGIN_START_UNIT, start_unit, NULL);
 	register_callback(name, PLUGIN_ALL_PASSES_START, recursion_find, NULL);
@@ -91,6 +81,9 @@ extern "C" EXPORTED int plugin_init(struct plugin_name_args *plugin, struct plug
 
 	/* Before anything asks whether the function is a leaf. */
 	add_pass(name, make_pass_asm(), "vregs", PASS_POS_INSERT_BEFORE);
+
+	/* The first that asks which registers a call changes for more than one instruction's sake is the allocator. */
+	add_pass(name, make_pass_clobbers(), "ira", PASS_POS_INSERT_BEFORE);
 
 	/* The last moment at which there is a flow graph with counts; from here on
 	 * calls are neither copied nor moved. */

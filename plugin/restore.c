@@ -318,9 +318,6 @@ static unsigned int restore_execute(function *fun)
 	gimple *stmt;
 	basic_block bb;
 
-	/* -fno-ipa-ra again: with LTO it comes with each function. */
-	flag_ipa_ra = 0;
-
 	if (!find_places(fun, &places))
 		return 0;
 	save_state(where_to_save(&places), &saved);

@@ -19,8 +19,7 @@
  *  - put_slots() emits the two slots, or bare labels where there is no slot.
  *
  * Flags are dead at both places, by the definition of a call; r10 and r11 are free
- * before a call unless the call itself uses them, and after it in any case, since
- * the plugin switches -fipa-ra off.
+ * before a call unless the call itself uses them, and after it in any case (clobbers.c).
  *
  * Left alone are calls that are none (vzeroupper), the call of __morestack (it
  * returns to the second instruction after itself, whose address it computes), and

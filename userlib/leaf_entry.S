@@ -12,8 +12,8 @@
  * At each instruction the state means: foreign code, called by the site in ext; or, while ext is 0, by what the
  * entries hold.  Between the entries' claim and that, PCCE_HELPER_JUMPING says that they do not count.
  *
- * All registers that may hold arguments are kept on the way in, those that may hold a result on the way out.  The
- * way to another segment is C, compiled for general registers only.
+ * All registers but r10 and r11 are kept, on the way in and out: a caller may rely on what the function leaves alone
+ * (-fipa-ra).  The way to another segment is C, compiled for general registers only.
  */
 #include "asm.h"
 
@@ -63,22 +63,30 @@ __pcce_leaf:
 	UNSAVE rax
 	notrack call *%r11
 
+	SAVE rcx
+	SAVE rsi
+	SAVE rdi
+	SAVE r8
 	PAGE_OFFSET %rcx
 	movl %fs:PAGE_PLACE(%rcx), %esi
 	shrl $PLACE_SHIFT, %esi
-	movq POSITION(%rsp), %rdi
+	movq 32 + POSITION(%rsp), %rdi
 	movq %rdi, %r8
 	shrq $(32 + PLACE_SHIFT), %r8
 	cmpl %r8d, %esi
 	jne .Lfar
-	movq ID(%rsp), %rsi
+	movq 32 + ID(%rsp), %rsi
 	movq %rsi, %fs:PAGE_ID(%rcx)
-	movq EXT(%rsp), %rsi
+	movq 32 + EXT(%rsp), %rsi
 	movq %rsi, %fs:PAGE_EXT(%rcx)
 .Lnamed:
 	movl %edi, %fs:PAGE_OFF(%rcx)
 .Lreleased:
 	.cfi_remember_state
+	UNSAVE r8
+	UNSAVE rdi
+	UNSAVE rsi
+	UNSAVE rcx
 	SHRINK FRAME
 	ret
 	.cfi_restore_state
@@ -87,18 +95,25 @@ __pcce_leaf:
 	movq $EXT_CHANGING, %fs:PAGE_EXT(%rcx)
 	SAVE rax
 	SAVE rdx
+	SAVE r9
+	GROW 8
 	call __pcce_segment_return
+	SHRINK 8
+	UNSAVE r9
 	UNSAVE rdx
 	UNSAVE rax
 	PAGE_OFFSET %rcx
-	movq ID(%rsp), %rsi
+	movq 32 + ID(%rsp), %rsi
 	movq %rsi, %fs:PAGE_ID(%rcx)
-	movq EXT(%rsp), %rsi
+	movq 32 + EXT(%rsp), %rsi
 	movq %rsi, %fs:PAGE_EXT(%rcx)
 	jmp .Lreleased
 
 .Lroom:
-	.cfi_adjust_cfa_offset 24
+	.cfi_adjust_cfa_offset 24 - 32
+	.cfi_restore %r8
+	.cfi_restore %rdi
+	.cfi_restore %rsi
 	.cfi_rel_offset %rax, 16
 	.cfi_rel_offset %rcx, 8
 	.cfi_rel_offset %rdx, 0

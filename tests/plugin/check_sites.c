@@ -288,6 +288,7 @@ static void check_record(const struct block *b, const struct pcce_site_record *r
 {
 	uint64_t before = b->head.start + r->before, call = before + r->before_len, after = b->head.start + r->after;
 	const uint8_t *p;
+	bool indirect;
 
 	if (r->flags & PCCE_SITE_LANDING) {
 		check_landing(b, r);
@@ -301,6 +302,10 @@ static void check_record(const struct block *b, const struct pcce_site_record *r
 	check_sizes(b, r, before);
 	if (r->flags & PCCE_SITE_RESTORE) {
 		printf("stale " HEX " " HEX "\n", before, after);
+		/* Where its address is in a register, nothing else tells that it is the call of __pcce_restore. */
+		for (unsigned int n = 2; n < 8 && n < after - before; n++)
+			if (branch_length(code_at(after - n, n), n, false, &indirect) == n)
+				printf("call " HEX "\n", after - n);
 		return;
 	}
 	if (r->flags & PCCE_SITE_TAIL) {
