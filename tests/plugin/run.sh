@@ -418,13 +418,15 @@ int target(int x)
 	__asm__("" : "+r"(f));
 	return f(x) + 1;
 }
+int chained(int (*f)(int), void *p) { return __builtin_call_with_static_chain(f(1), p) + 1; }
 int outside(int x) { return x; }
-int main(void) { return chain(0) + target(1) != 5; }
+int main(void) { return chain(0) + target(1) + chained(outside, 0) != 7; }
 END
 "$CC" -O2 -fno-inline -fno-ipa-cp -fno-ipa-sra -fplugin="$PLUGIN" regs.c -o facts.x > log 2>&1 && inspect facts.x && ./facts.x
 result $? "calls that use r10 or r11"
 fact "the static chain" chain 0x20 33 13
 fact "a target in r11 goes elsewhere" target 0x1 77 58
+fact "the static chain of a call through a pointer" chained 0x21 97 58
 
 # Inline assembly.
 cat > asm.c <<'END'

@@ -10,7 +10,6 @@
  * No instrumentation: the page is made by hand, so that it is known what there is to read.
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -141,15 +140,6 @@ static void finish(struct kmod_session *k, uint32_t flags, unsigned int wanted)
 }
 
 /* ---- reads of user memory ---------------------------------------------------------- */
-
-static void write_to(const char *file, const char *text)
-{
-	int fd = open(file, O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
-		result(false, "%s takes \"%s\"", file, text);
-	close(fd);
-}
 
 /* Reads of user memory up to now; what the probe missed must be nothing. */
 static unsigned long long reads(void)

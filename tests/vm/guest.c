@@ -35,6 +35,15 @@ void expect(const char *name, long got, long wanted)
 	}
 }
 
+void write_to(const char *file, const char *text)
+{
+	int fd = open(file, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		result(false, "%s takes \"%s\"", file, text);
+	close(fd);
+}
+
 int device(void)
 {
 	int fd = open(PCCE_KMOD_DEVICE, O_RDWR | O_CLOEXEC);

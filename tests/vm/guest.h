@@ -15,6 +15,9 @@ void result(bool good, const char *format, ...) __attribute__((format(printf, 2,
 /* got and wanted: results of a system call, -errno if it failed. */
 void expect(const char *name, long got, long wanted);
 
+/* What the kernel is told through a file; that it does not take it is a failed test. */
+void write_to(const char *file, const char *text);
+
 int device(void); /* an open /dev/pcce, or the program ends */
 long request(int fd, unsigned long number, void *argument);
 

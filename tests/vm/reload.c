@@ -22,15 +22,6 @@
 #define BATCHES 5
 #define PER_TIME 256 /* bytes for each time, at most: less than anything that the module allocates for a session */
 
-static void write_to(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
-		abort();
-	close(fd);
-}
-
 /* One of the kernel's allocators, or of its caches of objects. */
 static struct source {
 	char name[64];
