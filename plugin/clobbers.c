@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Each call says that it changes r10 and r11.
+ * Each function says that it changes r10 and r11.
  *
- * Slots do, and what they call keeps all other registers.  With -fipa-ra a caller relies on what it knows of a callee
- * of the same unit: that it leaves alone some of the registers that calls may change.  Instead of switching that off,
- * which makes Lua execute 1.3% more instructions, the pass lets registers be allocated as if each call changed these
- * two.  In all functions of the unit, also those that are not instrumented: a callee's entry slot is not among the
- * instructions from which the compiler learns what it changes.
+ * Slots do, and what they call keeps all other registers.  With -fipa-ra a caller relies on what the compiler has seen
+ * of a callee of the same unit: that it leaves alone some of the registers that calls may change.  It looks at the
+ * callee's instructions when it prints them (collect_fn_hard_reg_usage() in GCC's final.c), among which slots are only
+ * text; so here are two that stand for no code.  In all functions of the unit, also those that are not instrumented,
+ * since it is the caller that has the slots around a call.
+ *
+ * Not at the calls, before registers are allocated: what a call names is closed to all that lives across it, while what
+ * calls change by convention can be saved around those that are rare.  Lua's interpreter keeps its stack's base so.
  */
 #include "internal.h"
 
@@ -15,23 +18,12 @@ static bool everywhere(function *)
 	return true;
 }
 
-static unsigned int clobbers_execute(function *fun)
+static unsigned int clobbers_execute(function *)
 {
-	basic_block bb;
-	rtx_insn *insn;
+	rtx_insn *first = get_insns();
 
-	FOR_EACH_BB_FN(bb, fun)
-	{
-		FOR_BB_INSNS(bb, insn)
-		{
-			/* Nothing lives beyond a tail call, and its address may be in one of these. */
-			if (!CALL_P(insn) || SIBLING_CALL_P(insn))
-				continue;
-			clobber_reg(&CALL_INSN_FUNCTION_USAGE(insn), gen_rtx_REG(DImode, R10_REG));
-			clobber_reg(&CALL_INSN_FUNCTION_USAGE(insn), gen_rtx_REG(DImode, R11_REG));
-			df_insn_rescan(insn);
-		}
-	}
+	emit_insn_after(gen_rtx_CLOBBER(VOIDmode, gen_rtx_REG(DImode, R10_REG)), first);
+	emit_insn_after(gen_rtx_CLOBBER(VOIDmode, gen_rtx_REG(DImode, R11_REG)), first);
 	return 0;
 }
 

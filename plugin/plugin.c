@@ -82,9 +82,6 @@ extern "C" EXPORTED int plugin_init(struct plugin_name_args *plugin, struct plug
 	/* Before anything asks whether the function is a leaf. */
 	add_pass(name, make_pass_asm(), "vregs", PASS_POS_INSERT_BEFORE);
 
-	/* The first that asks which registers a call changes for more than one instruction's sake is the allocator. */
-	add_pass(name, make_pass_clobbers(), "ira", PASS_POS_INSERT_BEFORE);
-
 	/* The last moment at which there is a flow graph with counts; from here on
 	 * calls are neither copied nor moved. */
 	add_pass(name, make_pass_freq(), "*free_cfg", PASS_POS_INSERT_BEFORE);
@@ -93,5 +90,8 @@ extern "C" EXPORTED int plugin_init(struct plugin_name_args *plugin, struct plug
 	 * conversion of exception regions to ranges, nothing separates a slot from
 	 * its call any more.  Before "shorten", which needs to see all bytes. */
 	add_pass(name, make_pass_slots(), "shorten", PASS_POS_INSERT_BEFORE);
+
+	/* Behind slots, which look for the function's first instruction. */
+	add_pass(name, make_pass_clobbers(), "shorten", PASS_POS_INSERT_BEFORE);
 	return 0;
 }
