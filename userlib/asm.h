@@ -21,6 +21,8 @@
 #define OFF_FULL 512
 #define OFF_HALF 1024
 #define OFF_USED 1023
+#define OFF_SLOW 0xfffffa00 /* no room in the segment, or no off of ours */
+#define OFF_BAD 0xfffff800  /* no off of ours */
 #define PLACE_SHIFT 2
 #define EXT_CHANGING 1
 #define MARK_WORD 0xffff000000000000

@@ -67,6 +67,7 @@ __pcce_leaf:
 	SAVE rsi
 	SAVE rdi
 	SAVE r8
+.Lreturned:
 	PAGE_OFFSET %rcx
 	movl %fs:PAGE_PLACE(%rcx), %esi
 	shrl $PLACE_SHIFT, %esi
@@ -91,23 +92,67 @@ __pcce_leaf:
 	ret
 	.cfi_restore_state
 
+	/* The entries are the first ones of the segment above. As soon as they say nothing any more, all is as it was, but for
+	 * the segment that is current, which a handler may delay. */
 .Lfar:
-	movq $EXT_CHANGING, %fs:PAGE_EXT(%rcx)
+	.cfi_remember_state
 	SAVE rax
 	SAVE rdx
 	SAVE r9
 	GROW 8
-	call __pcce_segment_return
+	movq 64 + POSITION(%rsp), %rdi
+	call __pcce_segment_below
+	PAGE_OFFSET %rcx
+	testq %rax, %rax
+	jz .Lsame
+	movl %fs:PAGE_OFF(%rcx), %r8d
+	movabsq $KIND_FILL, %r9
+	movq 64 + ID(%rsp), %rsi
+	movq %rsi, %fs:PAGE_ID(%rcx)
+	movq 64 + EXT(%rsp), %rsi
+	movq %rsi, %fs:PAGE_EXT(%rcx)
+.Lexpired:
+	movq %r9, %fs:TOP_SITE - 16(%rcx, %r8)
+.Lempty:
+	cmpxchgq %rdx, %fs:PAGE_OFF(%rcx)
+	je .Lback
+	movq 64 + POSITION(%rsp), %rdi
+	call __pcce_segment_below
+	PAGE_OFFSET %rcx
+	testq %rax, %rax
+	jnz .Lempty
+	jmp .Lelsewhere
+.Lback:
+	.cfi_remember_state
 	SHRINK 8
 	UNSAVE r9
 	UNSAVE rdx
 	UNSAVE rax
-	PAGE_OFFSET %rcx
-	movq 32 + ID(%rsp), %rsi
-	movq %rsi, %fs:PAGE_ID(%rcx)
-	movq 32 + EXT(%rsp), %rsi
-	movq %rsi, %fs:PAGE_EXT(%rcx)
 	jmp .Lreleased
+	.cfi_restore_state
+
+.Lsame:
+	testq %rdx, %rdx
+	jz .Lelsewhere
+	.cfi_remember_state
+	SHRINK 8
+	UNSAVE r9
+	UNSAVE rdx
+	UNSAVE rax
+	jmp .Lreturned
+	.cfi_restore_state
+	/* The function has left its stack in another state than it found it in. */
+.Lelsewhere:
+	movq $EXT_CHANGING, %fs:PAGE_EXT(%rcx)
+	movq 64 + POSITION(%rsp), %rdi
+	call __pcce_segment_return
+	PAGE_OFFSET %rcx
+	movq 64 + ID(%rsp), %rsi
+	movq %rsi, %fs:PAGE_ID(%rcx)
+	movq 64 + EXT(%rsp), %rsi
+	movq %rsi, %fs:PAGE_EXT(%rcx)
+	jmp .Lback
+	.cfi_restore_state
 
 .Lroom:
 	.cfi_adjust_cfa_offset 24 - 32
@@ -139,5 +184,6 @@ __pcce_leaf:
 
 	RANGE .Lclaimed, .Lfilled, JUMPING
 	RANGE .Lnamed, .Lreleased, JUMPING
+	RANGE .Lexpired, .Lempty, JUMPING
 
 	.section .note.GNU-stack, "", @progbits

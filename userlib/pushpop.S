@@ -18,7 +18,7 @@
  *     in turn.  Such a handler leaves off and the live entries
  *     as they were, but it overwrites what is above them.  So: claim, then fill;
  *     and restore the id, then release.
- *  3. All registers keep their values, and the 16 bytes at -128(%rsp) of the caller
+ *  3. All registers but %r10 keep their values, and the 16 bytes at -128(%rsp) of the caller
  *     stay untouched: at most 14 words may be pushed here.  Flags are free.
  *
  * A push onto a full segment and a pop from an empty one first go to another segment, in C (segments.c). What is current
@@ -55,14 +55,64 @@
 	.p2align 4
 __pcce_text:
 
-/*
- * Registers: rax the page's offset from %fs, rcx off, rdx scratch or the id.
- */
-	FUNCTION __pcce_push
+/* A field of the page, or of an entry of which r10 has the offset. An executable knows where its page is. */
+#ifdef PCCE_EXEC
+#define PAGE(field) %fs:pcce_page@tpoff + field
+#define ENTRY(field) %fs:pcce_page@tpoff + field(%r10)
+.macro PAGE_BEGIN
+.endm
+.macro PAGE_END
+.endm
+.macro PAGE_MORE
 	SAVE rax
 	SAVE rcx
 	SAVE rdx
 	PAGE_OFFSET %rax
+.endm
+#else
+#define PAGE(field) %fs:field(%rax)
+#define ENTRY(field) %fs:field(%rax, %r10)
+.macro PAGE_BEGIN
+	SAVE rax
+	PAGE_OFFSET %rax
+.endm
+.macro PAGE_END
+	UNSAVE rax
+.endm
+.macro PAGE_MORE
+	SAVE rcx
+	SAVE rdx
+.endm
+#endif
+
+/*
+ * Most pushes find room in the segment, and do no more than one in its slot. Where there is none, an entry that would equal
+ * the top one is counted there.
+ *
+ * Registers, in the longer ways: rax the page's offset from %fs, rcx off, rdx scratch or the id.
+ */
+	FUNCTION __pcce_push
+	PAGE_BEGIN
+	movl PAGE(PAGE_OFF), %r10d
+	testl $OFF_SLOW, %r10d
+	jnz .Lpush_more
+	addl $16, PAGE(PAGE_OFF)
+.Lpush_room:
+	movq %r11, ENTRY(NEW_SITE)
+	pushq PAGE(PAGE_ID)
+	.cfi_adjust_cfa_offset 8
+	popq ENTRY(NEW_ID)
+	.cfi_adjust_cfa_offset -8
+	movq $0, PAGE(PAGE_ID)
+.Lpush_filled:
+	movq $0, PAGE(PAGE_EXT)
+	.cfi_remember_state
+	PAGE_END
+	ret
+	.cfi_restore_state
+
+.Lpush_more:
+	PAGE_MORE
 .Lpush_again:
 	movl %fs:PAGE_OFF(%rax), %ecx
 	movl %ecx, %edx
@@ -122,7 +172,10 @@ __pcce_text:
 	ENDFUNCTION __pcce_push
 .Lpush_end:
 
-	RANGE __pcce_push, .Lpush_claimed, NOTHING
+	RANGE __pcce_push, .Lpush_room, NOTHING
+	RANGE .Lpush_room, .Lpush_filled, CLAIMED
+	RANGE .Lpush_filled, .Lpush_more, PUSHED
+	RANGE .Lpush_more, .Lpush_claimed, NOTHING
 	RANGE .Lpush_claimed, .Lpush_pushed, CLAIMED
 	RANGE .Lpush_pushed, .Lpush_repeated_start, PUSHED
 	RANGE .Lpush_repeated_start, .Lpush_counted, NOTHING
@@ -134,11 +187,24 @@ __pcce_text:
  * instruction releases.
  */
 	FUNCTION __pcce_pop
-	SAVE rax
-	SAVE rcx
-	SAVE rdx
-	PAGE_OFFSET %rax
-	movq $0, %fs:PAGE_EXT(%rax)
+	PAGE_BEGIN
+	movq $0, PAGE(PAGE_EXT)
+	movl PAGE(PAGE_OFF), %r10d
+	testl $OFF_BAD, %r10d
+	jnz .Lpop_more
+	cmpw $0, ENTRY(TOP_COUNT)
+	jne .Lpop_more
+	movq ENTRY(TOP_ID), %r10
+	movq %r10, PAGE(PAGE_ID)
+	subl $16, PAGE(PAGE_OFF)
+.Lpop_gone:
+	.cfi_remember_state
+	PAGE_END
+	ret
+	.cfi_restore_state
+
+.Lpop_more:
+	PAGE_MORE
 .Lpop_again:
 	movl %fs:PAGE_OFF(%rax), %ecx
 	movl %ecx, %edx
@@ -180,7 +246,9 @@ __pcce_text:
 	ENDFUNCTION __pcce_pop
 .Lpop_end:
 
-	RANGE __pcce_pop, .Lpop_released, PUSHED
+	RANGE __pcce_pop, .Lpop_gone, PUSHED
+	RANGE .Lpop_gone, .Lpop_more, NOTHING
+	RANGE .Lpop_more, .Lpop_released, PUSHED
 	RANGE .Lpop_released, .Lpop_repeated, NOTHING
 	RANGE .Lpop_repeated, .Lpop_uncounted, PUSHED
 	RANGE .Lpop_uncounted, .Lpop_bottom, NOTHING

@@ -69,6 +69,29 @@ void __pcce_segment_room(void)
 		__pcce_segment_up();
 }
 
+struct pcce_change __pcce_segment_below(uint64_t position)
+{
+	uint64_t word = *current();
+	uint32_t target = number_of(position), used = (uint32_t)position & PCCE_OFF_USED, above = word & PCCE_OFF_USED;
+	struct pcce_change change = {0, 0};
+
+	if (number_of(word) != target + 1 || used > PCCE_OFF_FULL)
+		return change;
+	if (above == 0) {
+		__pcce_segment_down();
+		change.to = *current();
+	} else if (above == 2 * sizeof(struct pcce_entry)) {
+		if (held(word) != PCCE_PLACE_KEPT) {
+			word = word_of((uint32_t)word, target + 1, PCCE_PLACE_FILLING);
+			*current() = word;
+			fill(half(start_of_half(target)), target);
+		}
+		change.from = word;
+		change.to = word_of(start_of_half(target) + used, target, 0);
+	}
+	return change;
+}
+
 void __pcce_segment_return(uint64_t position)
 {
 	uint32_t target = number_of(position), used = (uint32_t)position & PCCE_OFF_USED;

@@ -22,6 +22,16 @@ void __pcce_segment_down(void);
 void __pcce_segment_room(void);
 /* Cuts the stack down to a position that it was at, and that still stands. */
 void __pcce_segment_return(uint64_t position);
+/*
+ * Towards a position in the segment below, from two entries above it. If they are the first ones of their segment, the
+ * other half of the page holds the lower one from now on, and the caller replaces the page's word by `to` if it is
+ * `from` still; else it asks once more. from 0: they are in the lower segment, which is current now. Both 0: the
+ * current position is another.
+ */
+struct pcce_change {
+	uint64_t from, to;
+};
+struct pcce_change __pcce_segment_below(uint64_t position);
 /* __pcce_restore, from another segment. */
 void __pcce_restore_far(uint64_t id, uint64_t position, uint64_t site);
 

@@ -41,8 +41,9 @@
  * site: bits 0..47 hold the run-time address of the call instruction (user-space
  * code lies below 2^47), bits 48..63 say how often this entry repeats: 0 means it
  * was pushed once, n that it was pushed n + 1 times in a row with the same id and
- * the same site.  PCCE_COUNT_MARK there marks the base of a segment, see below;
- * PCCE_COUNT_MAX is the highest real count, after which a new entry is begun.
+ * the same site.  Such pushes are counted where the segment is full; else they are
+ * entries of their own.  PCCE_COUNT_MARK there marks the base of a segment, see below;
+ * PCCE_COUNT_MAX is the highest real count, after which a new segment is begun.
  * The values between are kinds of special entries: a handler that interrupts
  * instrumented code runs on top of two of them,
  *     { interrupted id,  PCCE_COUNT_SIGNAL << 48 | interrupted ip }

@@ -93,8 +93,8 @@ struct pcce_site_record {
  *   direct            13           13      addq $imm32,%fs:disp32 is the longest; 12 for a helper call
  *   direct, -fPIC     16           16      mov gottpoff(%rip),%r11; addq $imm32,%fs:16(%r11)
  *   leaf, -fPIC       19           16      only with PCCE_SITE_LEAF
- *   indirect          77           58      inline push and pop
- *   direct, a push    90           58      the same, and clearing the id: where the compiler knows that it must be one
+ *   indirect          63           58      inline push and pop
+ *   direct, a push    76           58      the same, and clearing the id: where the compiler knows that it must be one
  *                                          (what tail-calls through a pointer), or expects it (the call closes a
  *                                          cycle of this unit's call graph)
  *   indirect, -fPIC   16           16      helper calls
@@ -113,8 +113,8 @@ struct pcce_site_record {
 #define PCCE_SLOT_DIRECT 13
 #define PCCE_SLOT_DIRECT_PIC 16
 #define PCCE_SLOT_LEAF_PIC_BEFORE 19
-#define PCCE_SLOT_PUSH 77
-#define PCCE_SLOT_PUSH_CLEAR 90
+#define PCCE_SLOT_PUSH 63
+#define PCCE_SLOT_PUSH_CLEAR 76
 #define PCCE_SLOT_POP 58
 #define PCCE_SLOT_SPILL_REGS 20
 

@@ -19,6 +19,6 @@ int lib_push(void)
 
 	pcce_page.id = off + 1;
 	__asm__ volatile("leaq 1f(%%rip), %%r11\n subq $128, %%rsp\n call __pcce_push\n addq $128, %%rsp\n1:" ::
-				 : "r11", "memory", "cc");
+				 : "r10", "r11", "memory", "cc");
 	return pcce_page.off == off + 16 && pcce_page.id == 0;
 }

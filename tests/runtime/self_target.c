@@ -27,7 +27,7 @@ static void push(uint64_t site)
 {
 	register uint64_t r11 __asm__("r11") = site;
 
-	__asm__ volatile("subq $128, %%rsp\n call __pcce_push\n addq $128, %%rsp" : "+r"(r11)::"memory", "cc");
+	__asm__ volatile("subq $128, %%rsp\n call __pcce_push\n addq $128, %%rsp" : "+r"(r11)::"r10", "memory", "cc");
 }
 
 static uint64_t cpu_ns(void)

@@ -93,8 +93,8 @@ static void scenario(void)
 		pcce_page.id = 3;
 		pcce_page.ext = 8;
 		watched(OP_PUSH, SITE(1));
-		watched(OP_PUSH, SITE(1)); /* id 0: a new entry */
-		watched(OP_PUSH, SITE(1)); /* repetition */
+		watched(OP_PUSH, SITE(1));
+		watched(OP_PUSH, SITE(1));
 		watched(OP_PUSH_SLOW, 0);
 		watched(OP_PUSH, SITE(2));
 		watched(OP_PUSH, SITE(2));
@@ -105,11 +105,12 @@ static void scenario(void)
 	 * fetch back. Without an area only as far as the page reaches. */
 	for (unsigned int boundary = 1; boundary <= (stored ? 4u : 1u); boundary++) {
 		fill_to(boundary * PCCE_SEGMENT_ENTRIES - 2);
-		for (int i = 0; i < 6; i++) {
+		/* Two fill the segment, two are counted there. */
+		for (int i = 0; i < 8; i++) {
 			pcce_page.id = 500;
-			watched(i & 1 ? OP_PUSH_SLOW : OP_PUSH, SITE(3));
+			watched(i & 4 ? OP_PUSH_SLOW : OP_PUSH, SITE(3));
 		}
-		for (int i = 0; i < 4; i++)
+		for (int i = 0; i < 7; i++)
 			watched(i & 1 ? OP_POP_SLOW : OP_POP, 5);
 		for (int i = 0; i < 6; i++) {
 			pcce_page.id = 600;
@@ -128,7 +129,7 @@ static void call_in_handler(enum op op, uint64_t word)
 	__asm__ volatile("subq $128, %%rsp\n call *%1\n addq $128, %%rsp"
 			 : "+r"(r11)
 			 : "r"(helper_address(op))
-			 : "memory", "cc");
+			 : "r10", "memory", "cc");
 }
 
 /* Three segments up and down again. */
@@ -294,7 +295,7 @@ static void run(bool area, bool interrupt)
 	}
 	ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ran to its end%s%s",
 	   area ? "" : " without an area", interrupt ? ", interrupted everywhere" : "");
-	ok(steps > 1500 && seen[0] && seen[1] && seen[2], "%lu instruction boundaries seen, in all states", steps);
+	ok(steps > 1000 && seen[0] && seen[1] && seen[2], "%lu instruction boundaries seen, in all states", steps);
 	ok(detour > 20, "%lu of them on the way to the area", detour);
 	ok(!interrupt || handlers > 300, "%lu handlers", handlers);
 	ok(bad == 0, "%lu decode to another state than the caller's", bad);

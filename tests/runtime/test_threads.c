@@ -69,7 +69,7 @@ static void *routine(void *how)
 	for (int i = 0; i < 300; i++) {
 		pcce_page.id = (uint64_t)i;
 		__asm__ volatile("leaq 1f(%%rip), %%r11\n subq $128, %%rsp\n call __pcce_push\n addq $128, %%rsp\n1:" ::
-					 : "r11", "memory", "cc");
+					 : "r10", "r11", "memory", "cc");
 	}
 	switch ((intptr_t)how) {
 	case 1:

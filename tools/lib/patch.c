@@ -168,10 +168,6 @@ static void put_inline_push(struct code *c, struct fixups *f, const struct page_
 	put_target(c, f, 0, true);
 	PUT(c, 0x64, 0x44, 0x8b, 0x14, 0x25); /* mov %fs:D+off, %r10d */
 	put32(c, d + PAGE_OFF);
-	PUT(c, 0x64, 0x45, 0x39, 0x9a); /* cmp %r11d, %fs:D+top.site(%r10) */
-	put32(c, d + TOP + 8);
-	PUT(c, 0x0f, 0x84); /* je push_slow */
-	put_target(c, f, page->push_slow, false);
 	PUT(c, 0x41, 0xf7, 0xc2); /* test $slow, %r10d */
 	put32(c, PCCE_OFF_SLOW);
 	PUT(c, 0x0f, 0x85); /* jne push_slow */
