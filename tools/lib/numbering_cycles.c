@@ -26,7 +26,7 @@
 #include "tools/lib/numbers.h"
 
 #define NIL 0xffffffffu
-#define ROOM_PRICE (1.0 / 16)
+#define ROOM_PRICE (1.0 / 128)
 
 /* Tarjan's algorithm, iteratively. component[v]: numbered in reverse topological order. Returns their number, or
  * NIL without memory. postorder: if not NULL, gets nodes in the order in which they are left. */
