@@ -47,6 +47,7 @@
 #include "diagnostic-core.h"
 #include "target.h"
 #include "options.h"
+#include "opts.h"
 #include "df.h"
 #include "calls.h"
 #include "expr.h"

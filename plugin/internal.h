@@ -44,6 +44,9 @@ bool callee_throws(const char *name);
 bool callee_replaces_leaf(tree decl, const char *name);
 const char *callee_assembler_name(tree decl);
 
+/* inlining.c: before anything is compiled, once the options are known. */
+void inlining_raise_limits(void);
+
 /* recursion.c: a callback for the beginning of each function's compilation; and what comes of it. */
 void recursion_find(void *, void *);
 bool recursion_closes_cycle(tree caller, tree callee);

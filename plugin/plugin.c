@@ -67,6 +67,9 @@ extern "C" EXPORTED int plugin_init(struct plugin_name_args *plugin, struct plug
 	if (!check_version(name, gcc) || !check_arguments(plugin))
 		return 1;
 
+	/* Here, since GCC copies the limits for each function right after it has loaded plugins. */
+	inlining_raise_limits();
+
 	register_callback(name, PLUGIN_INFO, NULL, &info);
 	register_callback(name, PLUGIN_START_UNIT, start_unit, NULL);
 	register_callback(name, PLUGIN_ALL_PASSES_START, recursion_find, NULL);

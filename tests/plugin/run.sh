@@ -182,6 +182,43 @@ registers() { "$CC" -O2 -S "$@" live.c -o - | grep -Eo '%r(8|9|10|11)' | sort -u
 registers > log && grep -q 'r10.*r11' log && registers -fplugin="$PLUGIN" > log && [ "$(cat log)" = "%r8 %r9 " ]
 result $? "values live in registers across calls of a function that leaves them alone, but not in r10 and r11"
 
+# Calls are dearer with slots, so inlining goes as far as with -O3: a function that -O2 by itself does not inline.
+cat > inline.c <<'END'
+extern int outside(int);
+extern int table[64];
+static int medium(int a, int b)
+{
+	int x = table[a & 63] + b;
+	x ^= table[x & 63] * a + table[b & 63];
+	x += table[(x >> 3) & 63] * b - table[(x >> 9) & 63];
+	return x * table[(x >> 5) & 63];
+}
+int f_one(int a) { return medium(a, 2) + outside(a); }
+int f_two(int a) { int t = 0; for (int i = 0; i < a; i++) t += medium(i, a) ^ outside(t); return t; }
+int f_three(int a) { return outside(medium(a, a)) + 1; }
+END
+# left FLAGS...: how many calls of medium() there are
+left() { "$CC" "$@" -S inline.c -o inline.s > log 2>&1 && grep -c 'call.*medium' inline.s; }
+if [ "$(left -O2)" = 0 ] || [ "$(left -O3)" != 0 ]; then
+	skip "inlining" "this compiler inlines with -O2 what it inlines with -O3"
+else
+	[ "$(left -O2 -fplugin="$PLUGIN")" = 0 ]
+	result $? "-O2 inlines as much as -O3"
+	[ "$(left -O2 -fplugin="$PLUGIN" --param max-inline-insns-auto=15 --param inline-min-speedup=30)" = "$(left -O2)" ]
+	result $? "unless the user has said how much"
+	[ "$(left -Os -fplugin="$PLUGIN")" = "$(left -Os)" ] && [ "$(left -O1 -fplugin="$PLUGIN")" = "$(left -O1)" ]
+	result $? "-Os and -O1 inline as without the plugin"
+fi
+# A profile is read by the flow graphs that early inlining leaves: one of a build without the plugin is of use with it.
+cat > trained.c <<'END'
+int table[64];
+static int early(int a) { int x = table[a & 63] * a; x ^= x >> 3; x += a * 5; x ^= x << 2; if (x > a) x += table[x & 7]; return x; }
+int main(int c, char **v) { int t = 0; (void)v; for (int i = 0; i < c * 9; i++) t ^= early(i) + early(t); return t == 12345; }
+END
+"$CC" -O2 -fprofile-generate -c trained.c > log 2>&1 && "$CC" -fprofile-generate trained.o -o trained >> log 2>&1 && ./trained >> log 2>&1 &&
+	"$CC" -O2 -fprofile-use -Werror=coverage-mismatch -Werror=missing-profile -fplugin="$PLUGIN" -c trained.c >> log 2>&1
+result $? "a profile of a build without the plugin fits"
+
 # What changes the code around a call, or where code goes.
 for flags in -g -g3 -gsplit-dwarf -fno-plt "-fno-pie -no-pie" -fPIE -fcf-protection "-fPIC -fsemantic-interposition" \
 	-ffunction-sections -fnon-call-exceptions "-fno-plt -fPIC" -fomit-frame-pointer -fno-omit-frame-pointer \
