@@ -12,6 +12,7 @@
 # Columns:
 #   base again   without the plugin; `again` is the same once more, and shows the noise
 #   fp           frame pointers (-fno-omit-frame-pointer)
+#   inlined      no plugin, but the limits for inlining that the plugin sets (plugin/inlining.c)
 #   nops         with the plugin, all slots left as nops
 #   encoded      ... encoded
 #   profiled     ... encoded by a recording of one run at 999 Hz of the same work (pcce-encode --profile)
@@ -45,7 +46,7 @@ compile_tool ratios -lm
 $CC -O2 -c -o "$out/bench/hook.o" "$top/bench/hook.c" || exit 1
 for profiler in /usr/lib/*/libprofiler.so.0; do :; done
 
-fast="base again fp nops encoded profiled"
+fast="base again fp inlined nops encoded profiled"
 sampled="base"
 for r in 999 10000; do
 	has_bpf && sampled="$sampled bpf-$r"
@@ -62,13 +63,14 @@ if [ -n "${COLUMNS-}" ]; then
 fi
 
 common="-O2 -g -ffunction-sections -fcommon -w"
+limits="--param max-inline-insns-auto=30 --param max-inline-insns-single=200 --param early-inlining-insns=14 --param inline-min-speedup=15"
 lld=-fuse-ld=lld
 
 # variant_of COLUMN: which build it runs.
 variant_of() {
 	case $1 in
 	fp | perf-fp-*) echo fp ;;
-	nops | profiled) echo "$1" ;;
+	inlined | nops | profiled) echo "$1" ;;
 	encoded | bpf-* | self-* | kmod-*) echo encoded ;;
 	gprof | uftrace) echo gprof ;;
 	hooks) echo hooks ;;
@@ -102,6 +104,7 @@ build_layouts() {
 	case $variant in
 	base) build "$p" "bench-base" "$common" "$lld" ;;
 	fp) build "$p" "bench-fp" "$common -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer" "$lld" ;;
+	inlined) build "$p" "bench-inlined" "$common $limits" "$lld" ;;
 	gprof) build "$p" "bench-gprof" "$common -pg" "$lld -pg" ;;
 	hooks) BENCH_LD_ADD=$out/bench/hook.o build "$p" "bench-hooks" "$common -finstrument-functions" "$lld" ;;
 	nops | encoded | profiled) PCCE_ENCODE=off build "$p" "bench-pcce" "$common $(pcce-config --cflags)" "$lld $(pcce-config --ldflags)" ;;

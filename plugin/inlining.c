@@ -7,8 +7,8 @@
  * which -O3 sets; with the plugin -O2 has them, too.  Nothing else of -O3 is switched on, what the user has set
  * stays, and other levels, -Os among them, are as they were.
  *
- * A profile (-fprofile-use) belongs to the flow graphs that early inlining leaves.  It may come from a build without the
- * plugin, so there, and where one is made, early inlining is left alone.
+ * A profile (-fprofile-use) belongs to the flow graphs that early inlining leaves.  It may come from a build without
+ * the plugin, so there, and where one is made, early inlining is left alone.
  *
  * Figures: bench/README.md.  To see what is inlined: -fopt-info-inline.
  */

@@ -10,7 +10,7 @@
  * sites.h).  It runs like any other: the slots do nothing.  Numbers are not decided
  * here but by pcce-encode, which sees the whole linked file.
  *
- * No option changes what the plugin does, and it has no arguments.
+ * No option changes what the plugin does, and it has no arguments. It changes how far GCC inlines (inlining.c).
  * With -flto it must be on the command lines of both compiler and linker.
  */
 #include "internal.h"
