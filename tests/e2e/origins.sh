@@ -116,7 +116,7 @@ pcce-report -q -i $data --format=folded >folded
 check "without it they begin with the thread" grep -q '^worker;burn' folded
 pcce-report -q -i $data --origins --under=start_all --stats >under
 pcce-report -q -i $data --origins --format=folded >all
-is "--under selects through it" "$(sed -n 's/^samples: //p' under)" "$(awk '/^main;start_all;/ { n += $NF } END { print n }' all)"
+is "--under selects through it" "$(sed -n 's/^samples: //p' under)" "$(awk '/^main;start_all[; ]/ { n += $NF } END { print n }' all)"
 pcce-report -q -i $data --format=jsonl >lines
 check "jsonl" grep -Eq "\"origin\":\"$create_2\"" lines
 pcce-report -q -i $data --format=trace >trace
