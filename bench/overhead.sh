@@ -4,7 +4,7 @@
 # What instrumentation and sampling cost in real programs, next to what else one would use: CPU time of each program in each
 # column over that of the same program without the plugin, on the same work.  The last line is the geometric mean of "encoded".
 #
-#   bench/overhead.sh [--build] [PROGRAM...]      --build: only builds all variants
+#   bench/overhead.sh [--build] [PROGRAM...]      --build: only builds the columns' variants
 #     BLOCKS=12 PEER_BLOCKS=4 SLOW_BLOCKS=1   blocks of: instrumentation alone; samplers; callgrind
 #     LAYOUTS=4                               random orders of the program's functions
 #     COLUMNS="..."                           only these columns (and the base)
@@ -26,7 +26,7 @@
 #   callgrind
 #
 # CPU time is that of the program itself (user and system, with what the kernel does in its name); `all` in the CSV also has what the profiler's process used.
-# measured.csv has each block, overhead.csv the ratios, text.csv the sizes.  Method: bench/README.md.
+# measured.csv has each block, overhead.csv the ratios, text.csv the sizes; overhead.svg shows the means, programs.svg instrumentation program by program.  Method: bench/README.md.
 
 . "$(dirname "$0")/programs.sh"
 : "${BLOCKS:=12}" "${PEER_BLOCKS:=4}" "${SLOW_BLOCKS:=1}" "${LAYOUTS:=4}"
@@ -178,8 +178,9 @@ group() {
 
 if [ -n "$only_build" ]; then
 	for p in "${programs[@]}"; do
-		for v in base fp encoded gprof hooks; do
-			build_layouts "$p" $v || failed=1
+		# shellcheck disable=SC2086 # lists
+		for v in $(for c in $fast $sampled; do variant_of "$c"; done | sort -u); do
+			build_layouts "$p" "$v" || failed=1
 		done
 	done
 	exit $failed
@@ -234,13 +235,27 @@ awk -F , '!(($1, $2) in size) { size[$1, $2] = $3; if (!($1 in seen)) { seen[$1]
 echo
 cat "$results/machine.txt"
 
-{
-	echo "set terminal svg size 1100,500 dynamic background 'white'; set output '$results/overhead.svg'; set logscale y; set grid y"
-	echo "set ylabel 'CPU time over that without the plugin'; set xtics rotate by -45; set boxwidth 0.7; set style fill solid 0.5; unset key"
-	echo "set yrange [0.9:*]; set datafile separator ','"
-	echo "plot '$scratch/means' using 0:2:3:4:xtic(1) with boxerrorbars"
-} >"$scratch/plot"
-awk -F , '$1 == "(geometric mean)" { print $2 "," $3 "," $4 "," $5 }' "$results/overhead.csv" >"$scratch/means"
-gnuplot "$scratch/plot" || { echo "overhead: gnuplot could not draw $results/overhead.svg" >&2; failed=1; }
+# plot NAME WIDTH SETTINGS PLOT
+plot() {
+	{
+		echo "set terminal svg size $2,500 dynamic background 'white'; set output '$results/$1.svg'; set datafile separator ','"
+		echo "set ylabel 'CPU time over that without the plugin'; set xtics rotate by -45 nomirror; set grid y; set offsets 0.5,0.5,0,0; $3"
+		echo "plot 1 with lines linecolor 'gray' notitle, $4"
+	} >"$scratch/plot"
+	gnuplot "$scratch/plot" || { echo "overhead: gnuplot could not draw $results/$1.svg" >&2; failed=1; }
+}
+awk -F , -v OFS=, '$1 == "(geometric mean)" { print $2, $3, $4, $5 }' "$results/overhead.csv" >"$scratch/means"
+plot overhead 1100 "set logscale y 2; unset key" "'$scratch/means' using 0:2:3:4:xtic(1) with yerrorbars pointtype 7, '' using 0:2:(sprintf('%.2f', \$2)) with labels left offset 0.7,0"
+columns=
+beside=0
+label=':xtic(4)'
+for c in $fast; do
+	[ "$c" != base ] || continue
+	awk -F , -v OFS=, -v c="$c" '$2 == c { print $3, $4, $5, $1 }' "$results/overhead.csv" >"$scratch/column.$c"
+	columns="$columns, '$scratch/column.$c' using (\$0 + 0.$beside):1:2:3$label with yerrorbars pointtype 7 pointsize 0.5 title '$c'"
+	beside=$((beside + 1))
+	label=
+done
+[ -z "$columns" ] || plot programs 1100 "set key outside" "${columns#, }"
 awk -F , '$1 == "(geometric mean)" && $2 == "encoded" { printf "geometric mean of encoded over no plugin: %.3f [%.3f, %.3f]\n", $3, $4, $5 }' "$results/overhead.csv"
 exit $failed
