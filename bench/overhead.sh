@@ -223,29 +223,29 @@ awk -F , 'NR > 1 {
 echo
 awk -F , '!(($1, $2) in size) { size[$1, $2] = $3; if (!($1 in seen)) { seen[$1] = 1; program[++n] = $1 } }
 	END {
-		print "text size over that without the plugin"
 		for (p = 1; p <= n; p++) {
 			b = size[program[p], "base"]
 			if (!b || !size[program[p], "encoded"]) continue
+			if (!k++) print "text size over that without the plugin"
 			printf "%-17s %.2f\n", program[p], size[program[p], "encoded"] / b
-			sum += log(size[program[p], "encoded"] / b); k++
+			sum += log(size[program[p], "encoded"] / b)
 		}
 		if (k) printf "%-17s %.2f\n", "(geometric mean)", exp(sum / k)
 	}' "$results/text.csv"
 echo
 cat "$results/machine.txt"
 
-# plot NAME WIDTH SETTINGS PLOT
+# plot NAME SETTINGS PLOT
 plot() {
 	{
-		echo "set terminal svg size $2,500 dynamic background 'white'; set output '$results/$1.svg'; set datafile separator ','"
-		echo "set ylabel 'CPU time over that without the plugin'; set xtics rotate by -45 nomirror; set grid y; set offsets 0.5,0.5,0,0; $3"
-		echo "plot 1 with lines linecolor 'gray' notitle, $4"
+		echo "set terminal svg size 1100,500 dynamic background 'white'; set output '$results/$1.svg'; set datafile separator ','"
+		echo "set ylabel 'CPU time over that without the plugin'; set xtics rotate by -45 nomirror; set grid y; set offsets 0.5,0.5,0,0; $2"
+		echo "plot 1 with lines linecolor 'gray' notitle, $3"
 	} >"$scratch/plot"
 	gnuplot "$scratch/plot" || { echo "overhead: gnuplot could not draw $results/$1.svg" >&2; failed=1; }
 }
 awk -F , -v OFS=, '$1 == "(geometric mean)" { print $2, $3, $4, $5 }' "$results/overhead.csv" >"$scratch/means"
-plot overhead 1100 "set logscale y 2; unset key" "'$scratch/means' using 0:2:3:4:xtic(1) with yerrorbars pointtype 7, '' using 0:2:(sprintf('%.2f', \$2)) with labels left offset 0.7,0"
+plot overhead "set logscale y 2; unset key" "'$scratch/means' using 0:2:3:4:xtic(1) with yerrorbars pointtype 7, '' using 0:2:(sprintf('%.2f', \$2)) with labels left offset 0.7,0"
 columns=
 beside=0
 label=':xtic(4)'
@@ -256,6 +256,6 @@ for c in $fast; do
 	beside=$((beside + 1))
 	label=
 done
-[ -z "$columns" ] || plot programs 1100 "set key outside" "${columns#, }"
+[ -z "$columns" ] || plot programs "set key outside" "${columns#, }"
 awk -F , '$1 == "(geometric mean)" && $2 == "encoded" { printf "geometric mean of encoded over no plugin: %.3f [%.3f, %.3f]\n", $3, $4, $5 }' "$results/overhead.csv"
 exit $failed
