@@ -110,7 +110,7 @@ fingerprint() { # VARIANT
 		$CC --version | cksum
 	fi
 	cksum <"$here/$name.sh"
-	[ -z "${variant_c-}" ] || echo "$variant_c $variant_ld"
+	[ -z "${variant_c-}" ] || echo "$variant_c $variant_ld ${BENCH_LD_LAYOUTS-}"
 }
 
 # build_variant VARIANT: one at a time, also among several test runs.
