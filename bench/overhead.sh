@@ -178,8 +178,9 @@ group() {
 
 if [ -n "$only_build" ]; then
 	for p in "${programs[@]}"; do
+		# What `profiled` needs beside is a recording, not a build.
 		# shellcheck disable=SC2086 # lists
-		for v in $(for c in $fast $sampled; do variant_of "$c"; done | sort -u); do
+		for v in $(for c in ${fast/profiled/encoded} $sampled; do variant_of "$c"; done | sort -u); do
 			build_layouts "$p" "$v" || failed=1
 		done
 	done
@@ -248,11 +249,11 @@ awk -F , -v OFS=, '$1 == "(geometric mean)" { print $2, $3, $4, $5 }' "$results/
 plot overhead "set logscale y 2; unset key" "'$scratch/means' using 0:2:3:4:xtic(1) with yerrorbars pointtype 7, '' using 0:2:(sprintf('%.2f', \$2)) with labels left offset 0.7,0"
 columns=
 beside=0
-label=':xtic(4)'
+label=':xtic(5)'
 for c in $fast; do
 	[ "$c" != base ] || continue
-	awk -F , -v OFS=, -v c="$c" '$2 == c { print $3, $4, $5, $1 }' "$results/overhead.csv" >"$scratch/column.$c"
-	columns="$columns, '$scratch/column.$c' using (\$0 + 0.$beside):1:2:3$label with yerrorbars pointtype 7 pointsize 0.5 title '$c'"
+	awk -F , -v OFS=, -v c="$c" 'NR > 1 && !($1 in place) { place[$1] = n++ } $2 == c { print place[$1], $3, $4, $5, $1 }' "$results/overhead.csv" >"$scratch/column.$c"
+	columns="$columns, '$scratch/column.$c' using (\$1 + 0.$beside):2:3:4$label with yerrorbars pointtype 7 pointsize 0.5 title '$c'"
 	beside=$((beside + 1))
 	label=
 done
