@@ -81,7 +81,7 @@ endif
 ifeq ($(SAN),1)
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 endif
-CPPFLAGS_ALL := -Iinclude -I. -I$(O)/obj -DPCCE_VERSION='"$(VERSION)"' $(CPPFLAGS)
+CPPFLAGS_ALL := -Iinclude -Ilib -I. -I$(O)/obj -DPCCE_VERSION='"$(VERSION)"' $(CPPFLAGS)
 CFLAGS_TOOLS := -std=gnu11 $(WARN) $(CFLAGS) $(SANFLAGS) -pthread
 LIBS_TOOLS   := -Wl,--as-needed -ldw -lelf -lbpf -lz -ldeflate -lprotobuf-c -ljansson -lurcu-bp -liberty -lncursesw -ltinfo -lm
 
@@ -93,15 +93,15 @@ DEPFLAGS   = -MMD -MP -MF $@.d
 # ---- what is there -------------------------------------------------------------
 
 PLUGIN_SRC  := $(wildcard plugin/*.c)
-LIB_SRC     := $(wildcard tools/lib/*.c)
+LIB_SRC     := $(wildcard lib/*/*.c)
 CMD_SRC     := $(filter-out tools/pcce-ld.c,$(wildcard tools/pcce-*.c))
 LD_SRC      := $(wildcard tools/pcce-ld.c)
 BIN_IN      := $(wildcard tools/pcce-*.in)
 BIN_SH      := $(wildcard tools/pcce-*.sh)
 SPECS_IN    := $(wildcard tools/*.specs.in)
 SPECS_RAW   := $(wildcard tools/*.specs)
-BPF_SRC     := $(wildcard tools/bpf/*.bpf.c)
-PROTO_SRC   := $(wildcard tools/lib/*.proto)
+BPF_SRC     := $(wildcard bpf/*.bpf.c)
+PROTO_SRC   := $(wildcard lib/format/*.proto)
 UNIT_SRC    := $(wildcard tests/unit/test_*.c)
 # what unit tests share: tests/unit/NAME.c that is not a test itself
 UNIT_COMMON := $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
@@ -119,8 +119,8 @@ CMDS    := $(CMD_SRC:tools/%.c=$(O)/bin/%)
 SCRIPTS := $(BIN_IN:tools/%.in=$(O)/bin/%) $(BIN_SH:tools/%.sh=$(O)/bin/%)
 SPECS   := $(SPECS_IN:tools/%.in=$(LIBDIR)/%) $(SPECS_RAW:tools/%=$(LIBDIR)/%)
 LDS     := $(if $(LD_SRC),$(addprefix $(LIBDIR)/ld/,ld ld.bfd ld.gold ld.lld ld.mold))
-SKELS   := $(BPF_SRC:tools/bpf/%.bpf.c=$(O)/obj/%.skel.h)
-PROTOS  := $(PROTO_SRC:tools/lib/%.proto=$(O)/obj/%.pb-c.h)
+SKELS   := $(BPF_SRC:bpf/%.bpf.c=$(O)/obj/%.skel.h)
+PROTOS  := $(PROTO_SRC:lib/format/%.proto=$(O)/obj/%.pb-c.h)
 UNITS   := $(UNIT_SRC:tests/unit/%.c=$(O)/tests/unit/%)
 ORACLES := $(if $(ORACLE_SRC),$(O)/tests/oracle/step) $(if $(DAMAGE_SRC),$(O)/tests/oracle/damage)
 FLAGS_FOR := $(O)/lib/pkgconfig/pcce.pc $(CMAKE_SRC:tools/cmake/%=$(O)/lib/cmake/Pcce/%) \
@@ -194,10 +194,10 @@ kmod:                                           ## the kernel module; KDIR=DIR: 
 
 # ---- BPF -----------------------------------------------------------------------
 
-BPF_FLAGS = -target bpf -D__TARGET_ARCH_x86 -O2 -g -Wall $(WERROR) -Iinclude -I. -Itools/bpf -I$(O)/obj \
+BPF_FLAGS = -target bpf -D__TARGET_ARCH_x86 -O2 -g -Wall $(WERROR) -Iinclude -I. -I$(O)/obj \
 	    -idirafter /usr/include/$(MULTIARCH)
 
-$(O)/obj/%.bpf.o: tools/bpf/%.bpf.c $(O)/obj/.flags
+$(O)/obj/%.bpf.o: bpf/%.bpf.c $(O)/obj/.flags
 	$(call say,BPF,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(BPF_FLAGS) $(DEPFLAGS) -c $< -o $@.raw
@@ -207,15 +207,15 @@ $(O)/obj/%.skel.h: $(O)/obj/%.bpf.o
 	$(call say,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $(subst -,_,$*)_bpf > $@
 
-.SECONDARY: $(BPF_SRC:tools/bpf/%.bpf.c=$(O)/obj/%.bpf.o)
+.SECONDARY: $(BPF_SRC:bpf/%.bpf.c=$(O)/obj/%.bpf.o)
 
 # ---- protocol buffers ------------------------------------------------------------
 
 # Both files come from one call. Not pattern rules: make would remove what they make.
-$(PROTOS:.h=.c): $(O)/obj/%.pb-c.c: tools/lib/%.proto
+$(PROTOS:.h=.c): $(O)/obj/%.pb-c.c: lib/format/%.proto
 	$(call say,PROTOC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(PROTOC_C) --proto_path=tools/lib --c_out=$(O)/obj $<
+	$(Q)$(PROTOC_C) --proto_path=lib/format --c_out=$(O)/obj $<
 
 $(PROTOS): %.h: %.c
 	@test -e $@ || { rm -f $< && $(MAKE) --no-print-directory $<; }
@@ -228,7 +228,12 @@ $(O)/obj/%.pb-c.o: $(O)/obj/%.pb-c.c $(O)/obj/.flags
 
 # Skeletons and generated headers come before any object that might include one; after the first build the
 # dependency files know exactly which.
-$(O)/obj/tools/%.o: tools/%.c $(O)/obj/.flags | $(SKELS) $(PROTOS)
+$(O)/obj/lib/%.o: lib/%.c $(O)/obj/.flags | $(SKELS) $(PROTOS)
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_TOOLS) $(CPPFLAGS_ALL) $(DEPFLAGS) -c $< -o $@
+
+$(O)/obj/tools/%.o: tools/%.c $(O)/obj/.flags
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_TOOLS) $(CPPFLAGS_ALL) $(DEPFLAGS) -c $< -o $@
@@ -238,18 +243,18 @@ $(O)/obj/tests/%.o: tests/%.c $(O)/obj/.flags | $(SKELS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_TOOLS) -Itests/unit $(CPPFLAGS_ALL) $(DEPFLAGS) -c $< -o $@
 
-# format_html.c takes this file in with .incbin, which -MMD does not see. A line @NAME@ in page.html, where NAME is
+# html/page.c takes this file in with .incbin, which -MMD does not see. A line @NAME@ in page.html, where NAME is
 # a style sheet or a script, stands for that file.
-$(O)/obj/tools/lib/format_html.o $(O)/obj/fuzz/tools/lib/format_html.o: $(O)/obj/page.html
-$(O)/obj/page.html: $(wildcard tools/html/*)
+$(O)/obj/lib/html/page.o $(O)/obj/fuzz/lib/html/page.o: $(O)/obj/page.html
+$(O)/obj/page.html: $(wildcard lib/html/page/*)
 	$(call say,PAGE,$@)
 	@mkdir -p $(@D)
 	$(Q)awk '!/^@.*\.(css|js)@$$/ { print; next } \
-		{ part = "tools/html/" substr($$0, 2, length($$0) - 2); \
+		{ part = "lib/html/page/" substr($$0, 2, length($$0) - 2); \
 		  while ((more = (getline line < part)) > 0) print line; \
-		  if (more < 0) { print part ": cannot be read" > "/dev/stderr"; exit 1 } close(part) }' tools/html/page.html > $@
+		  if (more < 0) { print part ": cannot be read" > "/dev/stderr"; exit 1 } close(part) }' lib/html/page/page.html > $@
 
-$(O)/obj/libpcce-tools.a: $(LIB_SRC:%.c=$(O)/obj/%.o) $(PROTO_SRC:tools/lib/%.proto=$(O)/obj/%.pb-c.o)
+$(O)/obj/libpcce-tools.a: $(LIB_SRC:%.c=$(O)/obj/%.o) $(PROTO_SRC:lib/format/%.proto=$(O)/obj/%.pb-c.o)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
@@ -260,10 +265,12 @@ define link_tool
 	$(Q)$(CC) $(CFLAGS_TOOLS) $(LDFLAGS) -o $@.tmp $^ $(LIBS_TOOLS) && mv -f $@.tmp $@
 endef
 
+$(O)/bin/pcce-report: $(O)/obj/tools/report_options.o
+
 $(O)/bin/%: $(O)/obj/tools/%.o $(TOOLLIB)
 	$(link_tool)
 
-$(LIBDIR)/ld/ld: $(O)/obj/tools/pcce-ld.o $(TOOLLIB)
+$(LIBDIR)/ld/ld: $(O)/obj/tools/pcce-ld.o $(O)/obj/tools/ld_args.o $(TOOLLIB)
 	$(link_tool)
 
 $(LIBDIR)/ld/ld.%: $(LIBDIR)/ld/ld
@@ -470,7 +477,7 @@ $(O)/obj/fuzz/%.o: %.c $(O)/obj/.flags | $(SKELS) $(PROTOS)
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(FUZZ_FLAGS) $(CPPFLAGS_ALL) $(DEPFLAGS) -c $< -o $@
 
-$(O)/obj/fuzz/libpcce-tools.a: $(LIB_SRC:%.c=$(O)/obj/fuzz/%.o) $(PROTO_SRC:tools/lib/%.proto=$(O)/obj/%.pb-c.o)
+$(O)/obj/fuzz/libpcce-tools.a: $(LIB_SRC:%.c=$(O)/obj/fuzz/%.o) $(PROTO_SRC:lib/format/%.proto=$(O)/obj/%.pb-c.o)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 

@@ -16,7 +16,7 @@ if ! get_driver; then
 fi
 cp "$top"/bench/*.mjs "$modules"
 # shellcheck disable=SC2086 # several libraries
-$CC -std=gnu11 -O2 -I"$top/include" -I"$top" "$top/tests/html/make_page.c" "$out/obj/libpcce-tools.a" \
+$CC -std=gnu11 -O2 -I"$top/include" -I"$top/lib" -I"$top" "$top/tests/html/make_page.c" "$out/obj/libpcce-tools.a" \
 	-Wl,--as-needed -ldw -lelf -lbpf -lz -ldeflate -ljansson -lurcu-bp -liberty -lm -pthread -o make_page || exit 1
 ./make_page contexts 100000 >page.html 2>make_page.log || { cat make_page.log >&2; exit 1; }
 node "$modules/html-open.mjs" "$browser" "$scratch/page.html" "${ROUNDS:-7}" >seconds.txt || exit 1

@@ -12,7 +12,7 @@ cd "$scratch" || exit 1
 
 samples=${SAMPLES:-10000000} contexts=${CONTEXTS:-1000000}
 # shellcheck disable=SC2086 # several libraries
-$CC -std=gnu11 -O2 -I"$top/include" -I"$top" "$top/tests/report/generate_huge.c" "$top/tests/unit/table_builder.c" \
+$CC -std=gnu11 -O2 -I"$top/include" -I"$top/lib" -I"$top" "$top/tests/report/generate_huge.c" "$top/tests/unit/table_builder.c" \
 	"$out/obj/libpcce-tools.a" -Wl,--as-needed -ldw -lelf -lbpf -lz -ldeflate -lprotobuf-c -ljansson -lurcu-bp -liberty -lm \
 	-pthread -o generate_huge || exit 1
 ./generate_huge huge.data "$samples" "$contexts" || exit 1

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* pcce-diff: what changed between two recordings. tools/lib/diff*.c do the work. */
+/* pcce-diff: what changed between two recordings. lib/diff does the work. */
 #include <argp.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "tools/lib/diff.h"
-#include "tools/lib/progress.h"
+#include "diff/diff.h"
+#include "base/progress.h"
 
 const char *argp_program_version = "pcce-diff " PCCE_VERSION;
 

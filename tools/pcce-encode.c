@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* pcce-encode: the command line of encoding. tools/lib/encode.h does the work. */
+/* pcce-encode: the command line of encoding. lib/encode/encode.h does the work. */
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tools/lib/call_counts.h"
-#include "tools/lib/dump.h"
-#include "tools/lib/encode.h"
+#include "profile/call_counts.h"
+#include "elf/table_dump.h"
+#include "encode/encode.h"
 
 const char *argp_program_version = "pcce-encode (pcce) " PCCE_VERSION;
 

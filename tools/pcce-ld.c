@@ -22,8 +22,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "tools/lib/encode.h"
-#include "tools/lib/ld_args.h"
+#include "encode/encode.h"
+#include "tools/ld_args.h"
 
 extern char **environ;
 

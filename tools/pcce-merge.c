@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* pcce-merge: the command line; tools/lib/merge.c does the work. */
+/* pcce-merge: the command line; lib/merge/merge.c does the work. */
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tools/lib/merge.h"
-#include "tools/lib/output.h"
-#include "tools/lib/progress.h"
+#include "merge/merge.h"
+#include "base/output_file.h"
+#include "base/progress.h"
 
 const char *argp_program_version = "pcce-merge " PCCE_VERSION;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* pcce-record: the command line; tools/lib/record.c does the work. */
+/* pcce-record: the command line; lib/record/record.c does the work. */
 #define _GNU_SOURCE
 #include <argp.h>
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/lib/record.h"
+#include "record/record.h"
 
 #ifndef PCCE_VERSION
 #define PCCE_VERSION "unknown"

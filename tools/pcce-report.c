@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * pcce-report: what a recording says.  The work is done in tools/lib: report_options.c
+ * pcce-report: what a recording says.  The work is done in lib/: report_options.c
  * reads the command line, profile*.c read, decode and select, format_*.c print.
  */
 #include <argp.h>
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "tools/lib/progress.h"
-#include "tools/lib/report_options.h"
-#include "tools/lib/view.h"
+#include "base/progress.h"
+#include "tools/report_options.h"
+#include "view/view.h"
 
 const char *argp_program_version = "pcce-report " PCCE_VERSION;
 

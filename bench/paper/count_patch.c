@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "bench/paper/program.h"
-#include "tools/lib/patch.h"
-#include "tools/lib/x86.h"
+#include "encode/patch.h"
+#include "elf/x86.h"
 
 /* lea end(%rip), %r11; call target, at the end of the slot. */
 static int patch_entry_slot(const struct program *p, const struct cg_func *f, uint64_t target, uint8_t *image,

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "bench/paper/program.h"
-#include "tools/lib/encode.h"
+#include "encode/encode.h"
 
 /* The paper's graph has the calls of functions that call nothing, too. */
 static bool only_outside(const struct cg_site *s, const void *ctx)

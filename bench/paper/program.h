@@ -3,7 +3,7 @@
 #ifndef PCCE_BENCH_PROGRAM_H
 #define PCCE_BENCH_PROGRAM_H
 
-#include "tools/lib/callgraph.h"
+#include "encode/callgraph.h"
 
 struct program {
 	uint8_t *image;

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
-#include "tools/lib/numbering.h"
+#include "encode/numbering.h"
 
 #define LEVELS 24
 

@@ -19,8 +19,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "tools/bpf/sampler.h"
-#include "tools/lib/rings.h"
+#include "bpf/sampler.h"
+#include "sampler/bpf_ring.h"
 #include "sampler.skel.h"
 
 static int fail(const char *what)

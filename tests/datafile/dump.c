@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/lib/datafile_read.h"
-#include "tools/lib/sample.h"
+#include "recording/reader.h"
+#include <pcce/sample.h>
 
 struct totals {
 	uint64_t records[16], outside, kernel, truncated, fault, wrong, close, lost, backwards, last_time, deepest,

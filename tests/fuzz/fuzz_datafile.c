@@ -10,11 +10,11 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "tools/lib/address_space.h"
-#include "tools/lib/datafile_read.h"
-#include "tools/lib/decode.h"
-#include "tools/lib/segments.h"
-#include "tools/lib/table_read.h"
+#include "recording/address_space.h"
+#include "recording/reader.h"
+#include "decode/decode.h"
+#include "recording/stack_store.h"
+#include "elf/table.h"
 
 #define MODULES 64
 

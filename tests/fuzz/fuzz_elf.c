@@ -2,7 +2,7 @@
 /* The reader of ELF modules and site records, and all that encoding does with them. */
 #include <stdlib.h>
 #include <string.h>
-#include "tools/lib/encode.h"
+#include "encode/encode.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
-#include "tools/lib/table_read.h"
+#include "elf/table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

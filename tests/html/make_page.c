@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tools/lib/html_page.h"
+#include "html/page.h"
 
 static struct names *names;
 static struct cct tree;

@@ -12,16 +12,16 @@ libraries="-Wl,--as-needed -ldw -lelf -lbpf -lz -ldeflate -ljansson -lurcu-bp -l
 cd "$scratch" || exit 1
 
 # What the build joins is one piece, and of the size that we allow.
-is "no part of the page is over 800 lines" "$(wc -l "$top"/tools/html/* | awk '$2 != "total" && $1 > 800')" ""
+is "no part of the page is over 800 lines" "$(wc -l "$top"/lib/html/page/* | awk '$2 != "total" && $1 > 800')" ""
 check "the page is joined from all its parts" bash -c '
-	for f in "$1"/tools/html/*; do
+	for f in "$1"/lib/html/page/*; do
 		name=${f##*/}
-		[ "$name" = page.html ] || grep -qx "@$name@" "$1/tools/html/page.html" || { echo "$name is not in it"; exit 1; }
+		[ "$name" = page.html ] || grep -qx "@$name@" "$1/lib/html/page/page.html" || { echo "$name is not in it"; exit 1; }
 	done
 	! grep -x "@.*@" "$2/obj/page.html"' - "$top" "$out"
 
 compile() { # PROGRAM SOURCE...
-	"$CC" -std=gnu11 -O1 -g -I"$top/include" -I"$top" "${@:2}" "$out/obj/libpcce-tools.a" $libraries -o "$1" 2>build.log
+	"$CC" -std=gnu11 -O1 -g -I"$top/include" -I"$top/lib" -I"$top" "${@:2}" "$out/obj/libpcce-tools.a" $libraries -o "$1" 2>build.log
 }
 if ! compile generate "$top/tests/report/generate.c" "$top/tests/unit/table_builder.c" || ! compile make_page "$here/make_page.c"; then
 	not_ok "build what makes the pages" build.log

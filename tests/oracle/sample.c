@@ -5,7 +5,7 @@
 #include <string.h>
 #include "tests/oracle/digest.h"
 #include "tests/oracle/sample.h"
-#include "tools/lib/sample.h"
+#include <pcce/sample.h>
 
 #define OFFSETS 4
 #define BASE offsetof(struct pcce_page, base)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A sample of a stopped thread: what tools/bpf/sampler.bpf.c would copy at this moment, and the whole encoding
+ * A sample of a stopped thread: what bpf/sampler.bpf.c would copy at this moment, and the whole encoding
  * stack, as the tools put it together from this sample and the earlier ones of the thread.
  */
 #ifndef ORACLE_SAMPLE_H
@@ -9,11 +9,11 @@
 #include <sys/user.h>
 #include <pcce/abi.h>
 #include "tests/oracle/space.h"
-#include "tools/lib/segments.h"
+#include "recording/stack_store.h"
 
 struct sample {
 	struct pcce_sample s;
-	/* What follows it (tools/lib/sample.h). */
+	/* What follows it (include/pcce/sample.h). */
 	unsigned char rest[PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) +
 			   PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment)];
 	const struct segment_node *below;

@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include "tools/lib/decode.h"
-#include "tools/lib/image.h"
-#include "tools/lib/table_read.h"
+#include "decode/decode.h"
+#include "elf/mapped_file.h"
+#include "elf/table.h"
 
 struct file {
 	uint32_t index;

@@ -20,7 +20,7 @@
 #include <sys/uio.h>
 #include <pcce/sites.h>
 #include "tests/unit/table_builder.h"
-#include "tools/lib/datafile_write.h"
+#include "recording/writer.h"
 
 #define BASE 0x555555554000ULL
 #define LIBC 0x7f0000000000ULL

@@ -9,7 +9,7 @@
 here=$top/tests/runtime
 lib=$out/lib/pcce
 runtime="-Wl,-u,__pcce_push $lib/libpcce.a"
-flags="-std=gnu11 -O1 -g -Wall -Wextra -Werror -I$top/include -pthread"
+flags="-std=gnu11 -O1 -g -Wall -Wextra -Werror -I$top/include -I$top/lib -I$top -pthread"
 
 # NAME FLAGS SOURCES...: builds and runs a TAP program; one line of ours per line of its
 tap_program() {
@@ -90,7 +90,7 @@ check "a library in a program without instrumentation" "$scratch/m3"
 # ---- the self sampler ----------------------------------------------------------------------------
 
 if $CC $flags -O2 "$here/self_target.c" -o "$scratch/self_target" $runtime 2>"$scratch/err" &&
-	$CC $flags -fsanitize=address,undefined "$here"/{test_self,tap}.c "$top"/tools/lib/{sampler_self,self_directory,pidns}.c -o "$scratch/test_self" \
+	$CC $flags -fsanitize=address,undefined "$here"/{test_self,tap}.c "$top"/lib/sampler/{self,self_directory,pidns}.c -o "$scratch/test_self" \
 		2>>"$scratch/err"; then
 	run_tap test_self "$scratch/test_self" "$scratch" "$lib/libpcce-verify.so"
 else

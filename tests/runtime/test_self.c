@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The self sampler from end to end: sampler_self (tools/lib) drives self_target, and what comes out is compared
+ * The self sampler from end to end: lib/sampler/self.c drives self_target, and what comes out is compared
  * with what the target is known to do.
  *
  * test_self DIRECTORY-OF-SELF_TARGET LIBPCCE-VERIFY.SO
@@ -16,8 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <pcce/selfring.h>
-#include "../../tools/lib/sample.h"
-#include "../../tools/lib/sampler.h"
+#include <pcce/sample.h>
+#include "sampler/sampler.h"
 #include "tap.h"
 #include "self_target.h"
 

@@ -11,8 +11,8 @@
 #ifndef PCCE_DECODE_FIXTURE_H
 #define PCCE_DECODE_FIXTURE_H
 
-#include "tools/lib/decode.h"
-#include "tools/lib/table_read.h"
+#include "decode/decode.h"
+#include "elf/table.h"
 
 #define EXE_BASE 0x555555554000ULL
 #define LIB_BASE 0x7f1200000000ULL

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "tap.h"
-#include "tools/lib/datafile_read.h"
-#include "tools/lib/datafile_write.h"
-#include "tools/lib/sample.h"
+#include "recording/reader.h"
+#include "recording/writer.h"
+#include <pcce/sample.h>
 
 #define SAMPLES 3000
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 #include "tests/unit/tap.h"
-#include "tools/lib/diff.h"
+#include "diff/diff.h"
 
 static void near(double got, double wanted, double by, const char *name)
 {

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <pcce/abi.h>
 #include "tests/unit/tap.h"
-#include "tools/lib/numbering.h"
+#include "encode/numbering.h"
 
 #define MAX_DEPTH 200
 

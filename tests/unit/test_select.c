@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tests/unit/tap.h"
-#include "tools/lib/callees.h"
-#include "tools/lib/flat.h"
-#include "tools/lib/select.h"
-#include "tools/lib/select_tree.h"
+#include "tree/bottom_up.h"
+#include "tree/flat_profile.h"
+#include "tree/selection.h"
+#include "tree/select_tree.h"
 
 /* ---- what texts mean --------------------------------------------------------------- */
 

@@ -10,8 +10,8 @@
 #include <pcce/abi.h>
 #include <pcce/sites.h>
 #include "tests/unit/tap.h"
-#include "tools/lib/table_read.h"
-#include "tools/lib/table_write.h"
+#include "elf/table.h"
+#include "encode/table_write.h"
 
 enum { MAIN, A, B, LEAF, TAIL1, TAIL2, N_FUNCS };
 

@@ -7,7 +7,7 @@
 #include <pcce/sites.h>
 #include "tests/unit/decode_fixture.h"
 #include "tests/unit/tap.h"
-#include "tools/lib/verify.h"
+#include "decode/verify.h"
 
 static uint64_t stack[64];
 

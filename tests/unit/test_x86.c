@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tests/unit/tap.h"
-#include "tools/lib/x86.h"
+#include "elf/x86.h"
 
 #define AT 0x401000
 

@@ -20,7 +20,7 @@
 #include <x86intrin.h>
 
 #include "guest.h"
-#include "tools/lib/kmod_session.h"
+#include "sampler/kmod_session.h"
 
 #define SAMPLES 200
 #define SEGMENTS 300

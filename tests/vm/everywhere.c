@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "guest.h"
-#include "tools/lib/kmod_session.h"
+#include "sampler/kmod_session.h"
 
 #define EVENTS "/sys/kernel/tracing/events/"
 

@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #include "guest.h"
-#include "tools/lib/kmod_session.h"
+#include "sampler/kmod_session.h"
 
 #define THREADS 4
 #define FILES 6

@@ -23,8 +23,8 @@
 #include <unistd.h>
 
 #include "guest.h"
-#include "tools/lib/kmod_session.h"
-#include "tools/lib/sample.h"
+#include "sampler/kmod_session.h"
+#include <pcce/sample.h>
 
 #define OF_PAGE 0x7100000000000000ULL	/* words of the page's entries */
 #define OF_AREA 0x7200000000000000ULL	/* ... of the memory that area names */

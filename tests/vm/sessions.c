@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "guest.h"
-#include "tools/lib/kmod_session.h"
+#include "sampler/kmod_session.h"
 
 struct seen {
 	unsigned int samples, records, other_pids, tids, odd;

@@ -18,8 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
-#include "tools/lib/elf_module.h"
-#include "tools/lib/table_read.h"
+#include "elf/module.h"
+#include "elf/table.h"
 
 struct victim {
 	uint8_t *image;

@@ -1,0 +1,625 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The BPF sampler: copies a thread's calling context out of its thread page.
+ *
+ * On each event, in the context of the thread that it interrupted:
+ *   1. The page is at the thread pointer (task->thread.fsbase) plus an offset that
+ *      is a constant of the program.  offsets[] holds the candidates; the one that
+ *      was right last time on this CPU is tried first, and the page's magic decides.
+ *   2. One read takes the page's header and both halves of the encoding stack: what a read costs hardly depends on its
+ *      size, and a second one would cost as much again.  If the current segment is in the upper half, its entries are
+ *      moved down.
+ *      Of the segments below it (include/pcce/abi.h), only those go along that were not sent
+ *      with this thread's earlier samples: mostly none.  So the depth of the stack does not matter either.
+ *   3. The user registers come from the event's context if it interrupted user
+ *      code, else from where the kernel's entry code saved them.
+ *   4. The page is read directly into the CPU's ring (sampler.h), and the sample
+ *      written over the page's header, whose fields are in registers by then:
+ *
+ *      0      24                128
+ *      | head of the page        | entries ...        as it is read
+ *      | (skip) | struct pcce_sample | entries ...    as it stays
+ *
+ * The program may run in an NMI (hardware events): it creates no map entries there, and
+ * takes no lock.  The kernel's bpf_prog_active sees to it that it does not run twice at
+ * once on a CPU, for perf events as for tracepoints, so the ring has one writer.
+ *
+ * Tracepoints: a program on a tracepoint runs for every task in the system, so it
+ * looks its process up in a map, which programs on fork, exec and exit keep; these
+ * never run in an NMI.
+ *
+ * All types of the kernel that are needed are declared here, with CO-RE offsets;
+ * no kernel headers or BTF are needed to build.
+ */
+#include <linux/bpf.h>
+#include <linux/types.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+
+#include <pcce/abi.h>
+#include "bpf/sampler.h"
+
+extern void *bpf_cast_to_kern_ctx(void *ctx) __ksym __weak;
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+struct thread_struct {
+	unsigned long fsbase;
+} __attribute__((preserve_access_index));
+
+typedef struct {
+	int counter;
+} __attribute__((preserve_access_index)) atomic_t;
+
+struct signal_struct {
+	atomic_t live;
+} __attribute__((preserve_access_index));
+
+struct ns_common {
+	unsigned int inum;
+} __attribute__((preserve_access_index));
+
+struct pid_namespace {
+	struct ns_common ns;
+} __attribute__((preserve_access_index));
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+} __attribute__((preserve_access_index));
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1]; /* level + 1 of them */
+} __attribute__((preserve_access_index));
+
+struct task_struct {
+	int pid;
+	int tgid;
+	struct task_struct *group_leader;
+	struct pid *thread_pid;
+	struct signal_struct *signal;
+	struct thread_struct thread;
+} __attribute__((preserve_access_index));
+
+typedef struct {
+	__s64 counter;
+} __attribute__((preserve_access_index)) local64_t; /* the innermost of its three layers */
+
+struct hw_perf_event {
+	local64_t prev_count;
+	__u64 interrupts;
+} __attribute__((preserve_access_index));
+
+struct perf_event_context {
+	struct task_struct *task;
+} __attribute__((preserve_access_index));
+
+struct perf_event {
+	struct hw_perf_event hw;
+	struct perf_event_context *ctx;
+} __attribute__((preserve_access_index));
+
+struct bpf_perf_event_data_kern {
+	struct perf_event *event;
+} __attribute__((preserve_access_index));
+
+struct pt_regs {
+	unsigned long r11;
+	unsigned long ip;
+	unsigned long sp;
+} __attribute__((preserve_access_index));
+
+/* The context of a perf_event program, as user space's bpf_perf_event_data has it: an ABI, hence without CO-RE. */
+struct event_context {
+	__u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
+	__u64 sample_period;
+	__u64 addr;
+};
+
+/* Set before loading. */
+const volatile __u64 pidns_dev, pidns_ino; /* the recorder's pid namespace; 0: the initial one */
+const volatile __u32 weighted;		   /* a sample's weight is the event's period */
+const volatile __u32 event_known;	   /* bpf_cast_to_kern_ctx is there, and the event is no tracepoint */
+const volatile __u32 event_clock;	   /* ... and it is cpu-clock */
+const volatile __u32 segment_shift = SAMPLER_SEGMENT_SHIFT_MAX; /* SIZE of sampler.h: 1 << segment_shift */
+
+/* Set at any time. */
+__s64 offsets[SAMPLER_OFFSETS];
+__u32 n_offsets;
+__u32 wanted, wanted_armed; /* in a pid namespace, for tracepoints: the process to follow, by the recorder's number */
+
+#define HEAD __builtin_offsetof(struct pcce_page, entry)
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* the recorder sets it: CPUs */
+	__type(key, __u32);
+	__type(value, struct sampler_control);
+} controls SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1); /* the recorder sets both: CPUs * SAMPLER_SEGMENTS */
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, SAMPLER_SEGMENT_MAX + SAMPLER_RECORD_MAX);
+} rings SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SAMPLER_SENT);
+	__type(key, __u32);
+	__type(value, struct sampler_sent);
+} sent SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, SAMPLER_PROCESSES);
+	__type(key, __u32);
+	__type(value, struct sampler_process);
+} processes SEC(".maps");
+
+/* Keeps the compiler from removing or moving a check that only the verifier needs. */
+#define opaque(x) asm volatile("" : "+r"(x))
+
+/*
+ * n < 64 as a number of its own to the verifier: what it learns of that in a loop, it does not learn of n, and so sees
+ * that what comes after the loop is the same however often that ran.  Otherwise it follows each number to the program's
+ * end.
+ */
+static __always_inline __u32 apart(__u32 n)
+{
+	opaque(n);
+	n &= 63;
+	opaque(n);
+	return n;
+}
+
+#define BASE __builtin_offsetof(struct pcce_page, base)
+#define BASE_AND_ENTRIES (sizeof(struct pcce_entry) * (1 + PCCE_SEGMENT_ENTRIES))
+
+/* The head and both halves. */
+static __always_inline int read_page(__u8 *to, __u64 page)
+{
+	const struct pcce_page *head = (const struct pcce_page *)to;
+
+	if (bpf_probe_read_user(to, HEAD + PCCE_OFF_HALF + PCCE_OFF_FULL, (const void *)page))
+		return 0;
+	return head->magic == PCCE_PAGE_MAGIC && head->version == PCCE_PAGE_VERSION;
+}
+
+/* n entries of the upper half, and their base, to where the lower half's are. */
+static __always_inline void take_upper(__u8 *to, __u32 n)
+{
+	struct pcce_page *page = (struct pcce_page *)to;
+	struct pcce_entry *upper = page->entry + PCCE_OFF_HALF / sizeof(struct pcce_entry);
+	__u32 i;
+
+	page->base = upper[-1];
+#pragma unroll
+	for (i = 0; i < PCCE_SEGMENT_ENTRIES; i += 4) {
+		if (i >= n)
+			break;
+		__builtin_memcpy(page->entry + i, upper + i, 4 * sizeof(struct pcce_entry));
+	}
+}
+
+/* The slow way to the page: not where it was last time. */
+static __noinline __u64 search_page(__u64 fsbase, struct sampler_control *control)
+{
+	__u32 i, n = n_offsets;
+
+	if (!control)
+		return 0;
+	for (i = 0; i < SAMPLER_OFFSETS; i++) {
+		__u64 word;
+
+		if (i >= n)
+			break;
+		if (!bpf_probe_read_user(&word, sizeof(word), (const void *)(fsbase + (__u64)offsets[i])) &&
+		    (__u32)word == PCCE_PAGE_MAGIC) {
+			control->offset = offsets[i];
+			return fsbase + (__u64)offsets[i];
+		}
+	}
+	return 0;
+}
+
+struct stack { /* the encoding stack as it is in the thread page */
+	__u64 page, area;
+	__u64 below; /* generation of the segment below the current one */
+	__u64 tid;
+	__u32 off, place;
+	__u32 n_entries, n_below, n_segments;
+};
+
+static __always_inline __u64 generation_of(const struct stack *s, __u64 index)
+{
+	__u64 generation = 0;
+
+	bpf_probe_read_user(&generation, sizeof(generation),
+			    (const void *)(s->area + index * sizeof(struct pcce_segment)));
+	return generation;
+}
+
+/* Of segments 0 .. n - 2, the first that was not sent; generations grow with the index. */
+static __always_inline __u64 first_unsent(const struct stack *s, __u64 n, __u64 sent)
+{
+	__u64 low = 0, high = n - 1;
+	int i;
+
+	/* Mostly the newest alone. */
+	if (!high || (__s64)(generation_of(s, high - 1) - sent) <= 0)
+		return high;
+	high--;
+	for (i = 0; i < 16 && low < high; i++) {
+		__u64 middle = (low + high) / 2;
+
+		if ((__s64)(generation_of(s, middle) - sent) > 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return high;
+}
+
+/*
+ * The segments that have not been sent, behind the entries. All of them but the newest are in the area, if there is
+ * one; that one is there or in the page's other half.
+ */
+static __noinline __u32 read_segments(__u8 *to, struct stack *s, struct sampler_control *control)
+{
+	__u32 index = (__u32)s->tid % SAMPLER_SENT, flags = 0;
+	struct sampler_sent *known = bpf_map_lookup_elem(&sent, &index);
+	__u64 first, all, stored, size, at = HEAD + (__u64)s->n_entries * sizeof(struct pcce_entry), last = s->below;
+	__u64 kept = (s->place & PCCE_PLACE_HELD) == PCCE_PLACE_KEPT;
+	__u64 before;
+
+	if (!known || !control)
+		return PCCE_SAMPLE_TRUNCATED;
+	before = known->tid == s->tid ? known->generation : 0;
+	if ((__s64)(s->below - before) <= 0) {
+		control->tid = s->tid;
+		control->generation = before;
+		return 0;
+	}
+	if ((!s->area && !kept) || s->n_below > PCCE_AREA_SEGMENTS)
+		return PCCE_SAMPLE_TRUNCATED;
+	/* Without an area there is the one that is kept, and no other. */
+	first = s->area ? first_unsent(s, s->n_below, before) : s->n_below - 1;
+	all = s->n_below - first;
+	if (all > PCCE_SAMPLE_SEGMENTS) {
+		/* The rest comes with the next samples. */
+		all = PCCE_SAMPLE_SEGMENTS;
+		kept = 0;
+		last = generation_of(s, first + all - 1);
+		flags = PCCE_SAMPLE_TRUNCATED;
+	}
+	stored = all - kept;
+	size = stored * sizeof(struct pcce_segment);
+	opaque(at);
+	if (at > HEAD + PCCE_OFF_FULL)
+		return PCCE_SAMPLE_TRUNCATED;
+	opaque(size);
+	if (size > PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment))
+		return PCCE_SAMPLE_TRUNCATED;
+	if (size && bpf_probe_read_user(to + at, size, (const void *)(s->area + first * sizeof(struct pcce_segment))))
+		return PCCE_SAMPLE_TRUNCATED;
+	if (kept) {
+		struct pcce_segment *newest;
+
+		at += size;
+		opaque(at);
+		if (at > HEAD + PCCE_OFF_FULL + (PCCE_SAMPLE_SEGMENTS - 1) * sizeof(struct pcce_segment))
+			return PCCE_SAMPLE_TRUNCATED;
+		newest = (struct pcce_segment *)(to + at);
+		newest->generation = s->below;
+		newest->index = s->n_below - 1;
+		if (bpf_probe_read_user(&newest->base, BASE_AND_ENTRIES,
+					(const void *)(s->page + BASE + (~s->off & PCCE_OFF_HALF))))
+			return PCCE_SAMPLE_TRUNCATED;
+	}
+	s->n_segments = (__u32)all;
+	known->tid = s->tid;
+	known->generation = last;
+	return flags;
+}
+
+#define NAMESPACES 33 /* 1 + the kernel's MAX_PID_NS_LEVEL */
+
+/* What the recorder calls a thread that is in a pid namespace below the recorder's. */
+static __noinline __u32 number_of(struct pid *pid)
+{
+	__u32 i, level;
+	__u64 upids;
+
+	if (!pid)
+		return 0;
+	level = BPF_CORE_READ(pid, level);
+	upids = (__u64)__builtin_preserve_access_index(&pid->numbers[0]);
+	for (i = 0; i < NAMESPACES && i <= level; i++) {
+		struct upid *u = (struct upid *)(upids + i * bpf_core_type_size(struct upid));
+
+		if (BPF_CORE_READ(u, ns, ns.inum) == (__u32)pidns_ino)
+			return BPF_CORE_READ(u, nr);
+	}
+	return 0;
+}
+
+static __always_inline void identify(struct task_struct *task, __u32 *pid, __u32 *tid)
+{
+	if (pidns_ino) {
+		struct bpf_pidns_info ns = {};
+
+		if (bpf_get_ns_current_pid_tgid(pidns_dev, pidns_ino, &ns, sizeof(ns))) {
+			ns.tgid = number_of(task->group_leader->thread_pid);
+			ns.pid = number_of(task->thread_pid);
+		}
+		*pid = ns.tgid;
+		*tid = ns.pid;
+		return;
+	}
+	*pid = task->tgid;
+	*tid = task->pid;
+}
+
+/* Where event_known. */
+static __always_inline struct perf_event *kernel_event(struct event_context *event)
+{
+	struct bpf_perf_event_data_kern *kernel = bpf_cast_to_kern_ctx(event);
+
+	return kernel->event;
+}
+
+#define CLOCK_EVERY (1 << 24) /* ns */
+#define CLOCK_SLACK 1000      /* ns */
+#define CLOCK_FIRST 16	      /* samples */
+
+/*
+ * The time.  Asking for it costs a quarter of the whole sample (rdtsc waits for all loads
+ * before it).  But the handler of a cpu-clock event has just read the scheduler's clock, and
+ * left it in the event.  That clock has another zero, and drifts by the millionth part
+ * at most; so the two are compared now and then.  Some time passes between the two
+ * readings, much if the machine itself was not running: therefore the offset
+ * may grow only slowly, and a CPU's first samples all ask, until the smallest offset is known; one that
+ * is found too large later would turn the time back.
+ */
+static __always_inline __u64 time_of(struct event_context *event, struct sampler_control *control)
+{
+	__u64 clock, offset;
+
+	if (!event || !event_clock)
+		return bpf_ktime_get_ns();
+	clock = *(__u64 *)&kernel_event(event)->hw.prev_count;
+	if (clock - control->clock_at > CLOCK_EVERY || control->clock_asked < CLOCK_FIRST) {
+		offset = bpf_ktime_get_ns() - clock;
+		if (control->clock_asked < CLOCK_FIRST) {
+			if (!control->clock_asked++ || (__s64)(offset - control->clock_offset) < 0)
+				control->clock_offset = offset;
+			control->clock_at = clock;
+			return clock + offset;
+		}
+		if ((__s64)(offset - control->clock_offset) > CLOCK_SLACK &&
+		    (__s64)(offset - control->clock_offset) < 1000000000)
+			offset = control->clock_offset + CLOCK_SLACK;
+		control->clock_offset = offset;
+		control->clock_at = clock;
+	}
+	return clock + control->clock_offset;
+}
+
+/* Of hw_perf_event.interrupts: the kernel has just stopped the event, until the CPU's next clock tick. */
+#define MAX_INTERRUPTS (~0ULL)
+
+static __always_inline int is_throttled(struct event_context *event)
+{
+	return event && event_known && kernel_event(event)->hw.interrupts == MAX_INTERRUPTS;
+}
+
+/* A clock that follows a task knows which, which saves a call; one that follows a CPU has none. */
+static __always_inline struct task_struct *task_of(struct event_context *event)
+{
+	if (event && event_clock) {
+		struct task_struct *task = kernel_event(event)->ctx->task;
+
+		if (task)
+			return task;
+	}
+	return bpf_get_current_task_btf();
+}
+
+static __always_inline int sample(struct event_context *event)
+{
+	struct task_struct *task = task_of(event);
+	__u64 ip, sp, r11, kip = 0, id = 0, ext = 0, fsbase = task->thread.fsbase, pos, size, at;
+	__u64 segment_size = 1ULL << segment_shift, segment;
+	__u32 cpu = bpf_get_smp_processor_id(), index, flags = 0, pid, tid;
+	struct sampler_control *control;
+	struct stack stack = {};
+	struct pcce_sample *out;
+	__u8 *to;
+
+	/* Before the ways part: the verifier follows this search once for each way that leads to it. */
+	identify(task, &pid, &tid);
+	control = bpf_map_lookup_elem(&controls, &cpu);
+	if (!control)
+		return 0;
+	pos = control->head;
+	segment = pos >> segment_shift;
+	if (segment + 1 == *(volatile __u64 *)&control->leave && pos & (segment_size - 1)) {
+		control->left = pos;
+		pos = ++segment << segment_shift;
+	}
+	if (pos + SAMPLER_RECORD_MAX - *(volatile __u64 *)&control->tail > SAMPLER_SEGMENTS * segment_size) {
+		control->dropped++;
+		return 0;
+	}
+	index = cpu * SAMPLER_SEGMENTS + (__u32)segment % SAMPLER_SEGMENTS;
+	to = bpf_map_lookup_elem(&rings, &index);
+	if (!to)
+		return 0;
+	at = pos & (segment_size - 1);
+	to += at;
+	out = (struct pcce_sample *)(to + SAMPLER_SKIP);
+
+	if (event && event->cs & 3) {
+		ip = event->ip;
+		sp = event->sp;
+		r11 = event->r11;
+		/* Or the compiler merges these loads with those below, through a pointer that the verifier refuses. */
+		opaque(ip);
+		opaque(sp);
+		opaque(r11);
+	} else {
+		struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+
+		ip = regs->ip;
+		sp = regs->sp;
+		r11 = regs->r11;
+		flags = PCCE_SAMPLE_KERNEL;
+		if (event)
+			kip = event->ip;
+	}
+
+	stack.page = fsbase + (__u64)control->offset;
+	if (!read_page(to, stack.page)) {
+		stack.page = search_page(fsbase, control);
+		if (stack.page && !read_page(to, stack.page))
+			stack.page = 0;
+	}
+	if (stack.page) {
+		const struct pcce_page *head = (const struct pcce_page *)to;
+
+		id = head->id;
+		ext = head->ext;
+		stack.off = head->off;
+		stack.place = head->place;
+		stack.area = head->area;
+		if ((stack.off & ~(__u32)PCCE_OFF_HALF) > PCCE_OFF_FULL) {
+			flags |= PCCE_SAMPLE_READ_FAULT;
+		} else {
+			stack.n_entries = (stack.off & PCCE_OFF_USED) / sizeof(struct pcce_entry);
+			stack.n_below = stack.place >> PCCE_PLACE_SHIFT;
+			if (stack.off & PCCE_OFF_HALF)
+				take_upper(to, apart(stack.n_entries));
+		}
+		if (stack.n_below) {
+			stack.below = head->base.id;
+			stack.tid = (__u32)task->pid;
+			/* As mostly, all have been sent. */
+			if (control->tid != stack.tid || (__s64)(stack.below - control->generation) > 0)
+				flags |= read_segments(to, &stack, control);
+		}
+	} else {
+		flags |= PCCE_SAMPLE_OUTSIDE;
+	}
+
+	out->time = time_of(event, control);
+	if (is_throttled(event))
+		control->throttled++;
+	out->pid = pid;
+	out->tid = tid;
+	out->ip = ip;
+	out->r11 = r11;
+	out->id = id;
+	out->ext = ext;
+	out->flags = flags;
+	out->weight = 1;
+	if (weighted && event) {
+		__u64 period = event->sample_period;
+
+		out->weight = period > 0xffffffff ? 0xffffffff : period ? period : 1;
+	}
+	out->n_entries = stack.n_entries;
+	out->n_segments = stack.n_segments;
+	out->n_below = stack.n_below;
+	out->n_stack = 0;
+	out->event = 0;
+	out->cpu = cpu;
+	out->sp = sp;
+	out->below = stack.below;
+	out->kip = kip;
+
+	size = SAMPLER_SKIP + sizeof(*out) + (__u64)stack.n_entries * sizeof(struct pcce_entry) +
+	       (__u64)stack.n_segments * sizeof(struct pcce_segment);
+	if (at + size >= segment_size)
+		size = segment_size - at;
+	barrier();
+	*(volatile __u64 *)&control->head = pos + size;
+	return 0;
+}
+
+SEC("perf_event")
+int on_event(struct event_context *event)
+{
+	return sample(event);
+}
+
+static __always_inline struct sampler_process *find_process(struct task_struct *task)
+{
+	struct sampler_process fresh = {.armed = wanted_armed}, *p;
+	__u32 tgid;
+
+	if (!task)
+		return NULL;
+	tgid = task->tgid;
+	p = bpf_map_lookup_elem(&processes, &tgid);
+	if (p || !wanted || number_of(task->group_leader->thread_pid) != wanted)
+		return p;
+	bpf_map_update_elem(&processes, &tgid, &fresh, BPF_ANY);
+	wanted = 0;
+	return bpf_map_lookup_elem(&processes, &tgid);
+}
+
+SEC("tracepoint")
+int on_tracepoint(void *args)
+{
+	struct sampler_process *p = find_process(bpf_get_current_task_btf());
+
+	(void)args;
+	return p && p->armed ? sample(NULL) : 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int on_fork(__u64 *args)
+{
+	struct task_struct *parent = (struct task_struct *)args[0], *child = (struct task_struct *)args[1];
+	__u32 to = child->tgid;
+	struct sampler_process *p;
+
+	if (parent->tgid == to)
+		return 0;
+	p = find_process(parent);
+	if (p) {
+		struct sampler_process copy = *p;
+
+		bpf_map_update_elem(&processes, &to, &copy, BPF_ANY);
+	} else {
+		bpf_map_delete_elem(&processes, &to);
+	}
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int on_exec(__u64 *args)
+{
+	struct task_struct *task = (struct task_struct *)args[0];
+	struct sampler_process *p = find_process(task);
+
+	if (p)
+		p->armed = 1;
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int on_exit(__u64 *args)
+{
+	struct task_struct *task = (struct task_struct *)args[0];
+	__u32 tgid = task->tgid;
+
+	if (!task->signal->live.counter)
+		bpf_map_delete_elem(&processes, &tgid);
+	return 0;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Two pipes: the child waits for the end of the first, and reports through the second
+ * why it could not exec; that one is closed by a successful exec.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/child.h"
+
+char *command_find(const char *name, int *err)
+{
+	const char *path = getenv("PATH"), *end;
+	struct stat st;
+	char *full;
+
+	*err = -ENOENT;
+	if (strchr(name, '/')) {
+		if (!access(name, F_OK))
+			return strdup(name);
+		*err = -errno;
+		return NULL;
+	}
+	for (path = path ? path : "/bin:/usr/bin"; *name; path = end + 1) {
+		end = strchrnul(path, ':');
+		if (asprintf(&full, "%.*s%s%s", (int)(end - path), path, end > path ? "/" : "", name) < 0)
+			return NULL;
+		if (!stat(full, &st) && S_ISREG(st.st_mode)) {
+			if (!access(full, X_OK))
+				return full;
+			*err = -EACCES;
+		}
+		free(full);
+		if (!*end)
+			break;
+	}
+	return NULL;
+}
+
+static void child(const struct command *c, char **argv)
+{
+	sigset_t none;
+	char byte;
+	int err;
+
+	/* The recorder's handlers are not inherited through exec, but blocked signals are. */
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (c->old_int.sa_handler == SIG_IGN)
+		signal(SIGINT, SIG_IGN);
+	if (c->old_term.sa_handler == SIG_IGN)
+		signal(SIGTERM, SIG_IGN);
+	while (read(c->go, &byte, 1) < 0 && errno == EINTR)
+		;
+	execvp(argv[0], argv);
+	err = errno;
+	if (write(c->result, &err, sizeof(err)) != sizeof(err))
+		_exit(126);
+	_exit(127);
+}
+
+int command_fork(struct command *c, char **argv)
+{
+	int go[2], result[2], err;
+
+	if (pipe2(go, O_CLOEXEC))
+		return -errno;
+	if (pipe2(result, O_CLOEXEC)) {
+		err = -errno;
+		close(go[0]);
+		close(go[1]);
+		return err;
+	}
+	fflush(NULL);
+	c->pid = fork();
+	if (!c->pid) {
+		close(go[1]);
+		close(result[0]);
+		c->go = go[0];
+		c->result = result[1];
+		child(c, argv);
+	}
+	err = c->pid < 0 ? -errno : 0;
+	close(go[0]);
+	close(result[1]);
+	c->go = go[1];
+	c->result = result[0];
+	if (err) {
+		close(c->go);
+		close(c->result);
+	}
+	return err;
+}
+
+int command_release(struct command *c)
+{
+	int err = 0;
+	ssize_t n;
+
+	close(c->go);
+	do
+		n = read(c->result, &err, sizeof(err));
+	while (n < 0 && errno == EINTR);
+	close(c->result);
+	if (n != sizeof(err))
+		return 0;
+	while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return -err;
+}
+
+void command_cancel(struct command *c)
+{
+	kill(c->pid, SIGKILL);
+	close(c->go);
+	close(c->result);
+	while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Why something failed, in one sentence for the user, without the program's name in front. */
+#ifndef PCCE_BASE_ERROR_H
+#define PCCE_BASE_ERROR_H
+
+struct fail {
+	char text[1024];
+};
+
+/* Writes the sentence; returns code, so that a function can end with it. */
+int fail_set(struct fail *f, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int fail_memory(struct fail *f);
+
+#endif

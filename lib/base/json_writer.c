@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* See json_writer.h. */
+#include <string.h>
+#include "format/format.h"
+#include "base/json_writer.h"
+
+void json_text(const char *s, FILE *out)
+{
+	char buffer[4096];
+
+	s = format_clean(s, buffer, sizeof(buffer)); /* there are no control characters then */
+	putc_unlocked('"', out);
+	while (*s) {
+		size_t n = strcspn(s, "\"\\");
+
+		fwrite_unlocked(s, 1, n, out);
+		s += n;
+		if (*s) {
+			putc_unlocked('\\', out);
+			putc_unlocked(*s++, out);
+		}
+	}
+	putc_unlocked('"', out);
+}
+
+void json_number(uint64_t n, FILE *out)
+{
+	char digits[20], *at = digits + sizeof(digits);
+
+	do
+		*--at = '0' + n % 10;
+	while (n /= 10);
+	fwrite_unlocked(at, 1, digits + sizeof(digits) - at, out);
+}
+
+void json_decimal(uint64_t n, unsigned int decimals, FILE *out)
+{
+	char digits[24], *at = digits + sizeof(digits);
+
+	for (unsigned int i = 0; n || i <= decimals; i++) {
+		if (i == decimals && decimals)
+			*--at = '.';
+		*--at = '0' + n % 10;
+		n /= 10;
+	}
+	fwrite_unlocked(at, 1, digits + sizeof(digits) - at, out);
+}

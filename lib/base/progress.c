@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* See progress.h. The clock is looked at only every so many calls. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/progress.h"
+
+#define EVERY 1024
+#define FIRST_NS 1000000000ULL
+#define NEXT_NS 100000000ULL
+
+static struct {
+	const char *program;
+	uint64_t due; /* 0: nothing has begun */
+	unsigned int calls;
+	bool shown;
+} state;
+
+static uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000ULL + (uint64_t)t.tv_nsec;
+}
+
+void progress_enable(const char *program)
+{
+	if (isatty(STDERR_FILENO))
+		state.program = program;
+	state.due = now() + FIRST_NS;
+}
+
+static void show(const char *what, uint64_t done, uint64_t all)
+{
+	uint64_t t = now();
+
+	if (t < state.due)
+		return;
+	state.due = t + NEXT_NS;
+	state.shown = true;
+	fprintf(stderr, "\r%s: %s", state.program, what);
+	if (all)
+		fprintf(stderr, ", %.0f%%", 100.0 * (double)(done < all ? done : all) / (double)all);
+	fputs("\033[K", stderr);
+	fflush(stderr);
+}
+
+void progress(const char *what, uint64_t done, uint64_t all)
+{
+	if (state.program && state.calls++ % EVERY == 0)
+		show(what, done, all);
+}
+
+void progress_phase(const char *what)
+{
+	if (state.shown)
+		state.due = 0;
+	if (state.program)
+		show(what, 0, 0);
+}
+
+void progress_end(void)
+{
+	if (state.shown)
+		fputs("\r\033[K", stderr);
+	state.shown = false;
+	state.calls = 0;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The temporary file, in $TMPDIR or /tmp, has no name: nothing is left, whatever happens. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <pcce/datafile.h>
+#include "base/temp_file.h"
+
+static const char *temporary_folder(void)
+{
+	const char *folder = getenv("TMPDIR");
+
+	return folder && *folder ? folder : "/tmp";
+}
+
+static int temporary(const char *folder)
+{
+	char name[4096];
+	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
+		return fd;
+	/* Some file systems do not have this. */
+	if (snprintf(name, sizeof(name), "%s/pcce.XXXXXX", folder) >= (int)sizeof(name)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	fd = mkostemp(name, O_CLOEXEC);
+	if (fd >= 0)
+		unlink(name);
+	return fd;
+}
+
+static int write_all(int to, const char *at, size_t n)
+{
+	while (n) {
+		ssize_t put = write(to, at, n);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return -errno;
+		at += put;
+		n -= (size_t)put;
+	}
+	return 0;
+}
+
+/* Something that does not begin as a recording does may never end (/dev/zero); a little of it is enough to tell. */
+static int copy(int from, int to)
+{
+	static const uint64_t magic = PCCE_FILE_MAGIC;
+	static char buffer[1 << 16];
+	size_t have = 0;
+	bool begun = false;
+	int r = 0;
+
+	while (!r) {
+		ssize_t got = read(from, buffer + have, sizeof(buffer) - have);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		have += (size_t)got;
+		if (got && have < sizeof(magic))
+			continue;
+		r = write_all(to, buffer, have);
+		if (!got || (!begun && memcmp(buffer, &magic, sizeof(magic))))
+			break;
+		begun = true;
+		have = 0;
+	}
+	return r;
+}
+
+int spool_open(const char *path, struct spool *s, char *why, size_t why_size)
+{
+	const char *folder = temporary_folder();
+	int fd = open(path, O_RDONLY | O_CLOEXEC), r;
+	struct stat st;
+
+	*s = (struct spool){.path = path, .fd = -1};
+	if (fd < 0)
+		return 0;
+	/* A regular file on standard input may have been read in part: opened anew it begins at its start. */
+	if (fstat(fd, &st) || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) {
+		close(fd);
+		return 0;
+	}
+	s->fd = temporary(folder);
+	r = s->fd < 0 ? -errno : copy(fd, s->fd);
+	close(fd);
+	if (r) {
+		snprintf(why, why_size,
+			 "%s: cannot be copied to a temporary file in %s: %s; name a folder with room in TMPDIR", path,
+			 folder, strerror(-r));
+		spool_close(s);
+		return r;
+	}
+	snprintf(s->own, sizeof(s->own), "/proc/self/fd/%d", s->fd);
+	s->path = s->own;
+	return 0;
+}
+
+void spool_close(struct spool *s)
+{
+	if (s->fd >= 0)
+		close(s->fd);
+	s->fd = -1;
+}
+
+FILE *spool_stream(void)
+{
+	int fd = temporary(temporary_folder());
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "w+");
+
+	if (fd >= 0 && !f)
+		close(fd);
+	return f;
+}

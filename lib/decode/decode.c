@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * From a sample to the chain of calls.
+ *
+ * Three questions are answered in turn, innermost first:
+ *
+ *   locate()  what do the registers say?  ip gives the current function and which
+ *             steps of a slot or of a push or pop helper have been done; undoing
+ *             them gives the id of the current function in its segment.  Code
+ *             without slots is a foreign frame, under the site in ext or under the
+ *             top entry.
+ *   climb()   from a function and its id to the root of its segment, one in-edge at
+ *             a time (Algorithm 2 of the paper; the table's sorted in-edges make
+ *             each step a binary search).
+ *   pop()     from a root to the caller that pushed (Algorithm 4), with what lies
+ *             between: tail calls and foreign code.
+ *
+ * A special pair of entries stands for a signal: there the interrupted registers
+ * are in the entries, and locate() starts again with them.  Another one stands for the beginning of a thread.
+ *
+ * Nothing here recurses, and every loop is bounded by the sample or by the table,
+ * whatever these hold: samples come from memory that the sampled program can write.
+ */
+#include <errno.h>
+#include <string.h>
+#include "decode/frames.h"
+#include "decode/landing.h"
+#include "decode/locate.h"
+#include "decode/tail_calls.h"
+#include "elf/table.h"
+
+/* Inner functions of a chain of tail calls that are looked for. */
+#define TAIL_PATH_MAX 64
+
+/* ---- tail calls ------------------------------------------------------------------ */
+
+/* Frames of a call of `callee` that has reached `reached` by tail calls; reached is
+ * PCCE_NONE where the way led out of the module. */
+static void emit_tail(struct walk *w, const struct mapped_module *m, uint32_t callee, uint32_t reached)
+{
+	uint32_t path[TAIL_PATH_MAX];
+	int n = reached == PCCE_NONE ? 0 : table_tail_path(m->table, callee, reached, path, TAIL_PATH_MAX);
+
+	while (n > 0)
+		walk_emit(w, FRAME_TAIL, m, path[--n], PCCE_NONE, 0);
+	walk_emit(w, FRAME_TAIL, m, callee, PCCE_NONE, 0);
+}
+
+/* ---- climb: from a function to the root of its segment --------------------------- */
+
+static enum decode_reason climb(struct walk *w)
+{
+	const struct table *t = w->m->table;
+	uint64_t steps = t->head->funcs.count;
+
+	if (w->id >= PCCE_ID_LOST_MIN)
+		return REASON_LOST_ID;
+	for (;;) {
+		const struct pcce_table_edge *e;
+		const struct pcce_table_site *s;
+		uint32_t i = table_in_edge(t, w->func, w->id);
+
+		if (i == PCCE_NONE) {
+			if (w->id)
+				return REASON_NO_EDGE;
+			return t->funcs[w->func].flags & PCCE_FUNC_ROOT ? REASON_NONE : REASON_NOT_ROOT;
+		}
+		if (!steps--)
+			return REASON_NO_EDGE; /* a table whose edges run in a circle */
+		e = &t->edges[i];
+		if (e->site == PCCE_NONE) {
+			if (e->tail != w->func)
+				emit_tail(w, w->m, e->tail, w->func);
+			w->func = e->tail;
+			return REASON_NONE;
+		}
+		s = &t->sites[e->site];
+		if (s->callee != PCCE_NONE && s->callee != w->func)
+			emit_tail(w, w->m, s->callee, w->func);
+		walk_emit_call(w, w->m, e->site);
+		w->id -= e->value;
+		w->func = s->func;
+	}
+}
+
+/* ---- pop: from a root to who pushed ---------------------------------------------- */
+
+/* What the site calls by name is the root, or, in another module, tail-calls it. */
+static bool named_callee(struct walk *w, const char *name, bool other)
+{
+	const struct table *t = w->m->table;
+	uint32_t path[TAIL_PATH_MAX];
+
+	if (!strcmp(table_string(t, t->funcs[w->func].name), name))
+		return true;
+	for (uint64_t i = 0; other && i < t->head->tails.count; i++) {
+		uint32_t from = t->tails[i].from;
+
+		/* Only direct tail calls, and chains that are unique, are worth a look here. */
+		if (strcmp(table_string(t, t->funcs[from].name), name))
+			continue;
+		if (table_tail_path(t, from, w->func, path, TAIL_PATH_MAX) < 0)
+			continue;
+		emit_tail(w, w->m, from, w->func);
+		return true;
+	}
+	return false;
+}
+
+/* What lies between the call of a push site and the segment that was reached from it. */
+static enum decode_reason between(struct walk *w, const struct mapped_module *m, uint32_t site)
+{
+	const struct pcce_table_site *s = &m->table->sites[site];
+	bool tail_out = s->callee != PCCE_NONE && m->table->funcs[s->callee].flags & PCCE_FUNC_TAIL_OUT;
+
+	if (w->inner == INNER_UNKNOWN)
+		return REASON_NONE;
+	if (w->inner == INNER_FOREIGN) {
+		if (tail_out)
+			emit_tail(w, m, s->callee, PCCE_NONE);
+		return REASON_NONE;
+	}
+	if (s->callee != PCCE_NONE) {
+		bool same = m->table == w->m->table;
+
+		if (same && s->callee == w->func)
+			return REASON_NONE;
+		if (tail_out)
+			emit_tail(w, m, s->callee, PCCE_NONE);
+		else if (same && tails_reach(w->ctx, m->table, s->callee, w->func, &w->no_memory))
+			emit_tail(w, m, s->callee, w->func);
+		else
+			return REASON_WRONG_CALLEE;
+		return REASON_NONE;
+	}
+	if (s->flags & PCCE_SITE_INDIRECT ||
+	    named_callee(w, table_string(m->table, s->callee_name), m->table != w->m->table))
+		return REASON_NONE;
+	walk_emit(w, FRAME_FOREIGN, NULL, PCCE_NONE, PCCE_NONE, 0);
+	return REASON_NONE;
+}
+
+/* The segment frames[segment .. n), with frames[glue .. segment) between it and what it
+ * called, was pushed `more` times more in a row. */
+static enum decode_reason repeat(struct walk *w, const struct mapped_module *m, uint32_t site, size_t glue,
+				 size_t segment, uint32_t more)
+{
+	struct context *ctx = w->ctx;
+	size_t end = ctx->n, glue2, start = segment;
+	enum decode_reason r;
+
+	r = between(w, m, site);
+	if (r || w->no_memory)
+		return r;
+	glue2 = ctx->n - end;
+	if (glue2 == segment - glue && frames_same(&ctx->frames[glue], &ctx->frames[end], glue2)) {
+		ctx->n = end;
+		start = glue;
+	} else if (glue2) {
+		/* The innermost repetition hangs on something else than the others: it stands alone. */
+		w->no_memory |= !frames_copy(ctx, segment, end - segment, 1);
+		start = end;
+		more--;
+	}
+	if (w->no_memory || !more)
+		return REASON_NONE;
+	if (w->expand) {
+		w->no_memory |= !frames_copy(ctx, start, ctx->n - start, more);
+		return REASON_NONE;
+	}
+	ctx->frames[ctx->n - 1].repeat = more;
+	ctx->frames[ctx->n - 1].span = ctx->n - start;
+	ctx->depth += (uint64_t)more * (ctx->n - start);
+	return REASON_NONE;
+}
+
+static enum decode_reason pop(struct walk *w)
+{
+	const struct pcce_entry *e = &w->entries[w->top - 1];
+	uint32_t more = entry_count(e) - w->used, site;
+	const struct mapped_module *m = walk_find_site(w, e->site & PCCE_SITE_MASK, PCCE_KIND_PUSH, &site);
+	size_t glue = w->ctx->n, segment;
+	enum decode_reason r;
+
+	if (!m)
+		return e->id >= PCCE_ID_LOST_MIN && !e->site ? REASON_LOST_ID : REASON_UNKNOWN_SITE;
+	r = between(w, m, site);
+	if (r)
+		return r;
+	walk_drop_entry(w);
+	segment = w->ctx->n;
+	walk_emit_call(w, m, site);
+	w->m = m;
+	w->func = m->table->sites[site].func;
+	w->id = e->id;
+	w->inner = INNER_ROOT;
+	r = climb(w);
+	if (r || !more || w->no_memory)
+		return r;
+	return repeat(w, m, site, glue, segment, more);
+}
+
+/* The thread's own stack ends here; below is its creator's. */
+static enum decode_reason thread_began(struct walk *w)
+{
+	const struct pcce_entry *second = &w->entries[w->top - 1], *first = second - 1;
+	uint64_t need = second->id;
+	uint32_t bottom;
+
+	if (w->top < 2 || w->top - 1 == w->gap || entry_count(first) != PCCE_COUNT_ORIGIN)
+		return REASON_UNKNOWN_SITE;
+	if (!w->ctx->origin)
+		w->ctx->origin = w->top;
+	w->used = 0;
+	w->inner = INNER_FOREIGN;
+	w->top -= 2;
+	for (bottom = w->top; bottom && need; bottom--)
+		need -= entry_count(&w->entries[bottom - 1]) != PCCE_COUNT_FILL;
+	w->gap = need && w->origins ? 0 : UINT32_MAX;
+	w->top -= w->origins ? bottom : w->top;
+	if (!w->origins)
+		return REASON_NONE;
+	/* Nothing is below the creator's entries but what fills. */
+	w->deeper = 0;
+	w->entries += bottom;
+	walk_emit(w, FRAME_ORIGIN, NULL, PCCE_NONE, PCCE_NONE, 0);
+	w->id = first->id;
+	w->ext = first->site & PCCE_SITE_MASK;
+	w->inner = INNER_ROOT;
+	return locate_caller_of_foreign(w);
+}
+
+/* A handler ran here: take up the interrupted state. Or something else that keeps a state in special entries. */
+static enum decode_reason interrupted(struct walk *w)
+{
+	const struct pcce_entry *second = &w->entries[w->top - 1], *first;
+	uint64_t ip;
+
+	if (walk_has_record(w)) {
+		/* longjmp itself has called the program, a clean-up handler perhaps. */
+		w->top -= 2;
+		w->inner = INNER_FOREIGN;
+		return REASON_NONE;
+	}
+	if (entry_count(second) == PCCE_COUNT_LEAF) {
+		w->top--;
+		w->used = 0;
+		w->id = second->id;
+		w->ext = second->site & PCCE_SITE_MASK;
+		return locate_called_as_leaf(w);
+	}
+	if (entry_count(second) == PCCE_COUNT_ORIGIN2)
+		return thread_began(w);
+	walk_emit(w, FRAME_SIGNAL, NULL, PCCE_NONE, PCCE_NONE, 0);
+	if (entry_count(second) != PCCE_COUNT_SIGNAL2)
+		return REASON_UNKNOWN_SITE;
+	w->top--;
+	w->used = 0;
+	if (!w->top || w->top == w->gap)
+		return REASON_UNKNOWN_SITE;
+	first = second - 1;
+	if (entry_count(first) != PCCE_COUNT_SIGNAL)
+		return REASON_UNKNOWN_SITE;
+	w->top--;
+	ip = first->site & PCCE_SITE_MASK;
+	w->id = first->id;
+	w->ext = second->id;
+	return locate(w, ip, second->site & PCCE_SITE_MASK);
+}
+
+/* ---- all together ---------------------------------------------------------------- */
+
+/* r: what came of the beginning. */
+static enum decode_reason walk(struct walk *w, enum decode_reason r)
+{
+	for (;;) {
+		if (r || w->no_memory)
+			return r;
+		if (w->inner == INNER_ROOT) {
+			r = climb(w);
+			if (r)
+				return r;
+		}
+		/* Down to the next state that has to be climbed from. */
+		for (;;) {
+			enum top top = walk_top(w);
+
+			if (w->no_memory || top == TOP_EMPTY)
+				return REASON_NONE;
+			if (top == TOP_SIGNAL) {
+				r = interrupted(w);
+				break;
+			}
+			if (top == TOP_GAP) {
+				walk_emit(w, FRAME_GAP, NULL, PCCE_NONE, PCCE_NONE, 0);
+				w->truncated = true;
+				w->gap = UINT32_MAX;
+				w->inner = INNER_UNKNOWN;
+				continue;
+			}
+			r = pop(w);
+			if (r)
+				return r;
+		}
+	}
+}
+
+/* No page: only ip is known. */
+static void outside(struct walk *w, uint64_t ip)
+{
+	const struct mapped_module *m = w->as->find(w->as, ip);
+	uint32_t func = m && m->table ? table_func_at(m->table, link_time(m, ip)) : PCCE_NONE;
+
+	walk_emit(w, func == PCCE_NONE ? FRAME_FOREIGN : FRAME_CALL, m, func, PCCE_NONE, ip);
+}
+
+static int finish(struct walk *w)
+{
+	struct context *ctx = w->ctx;
+
+	if (w->truncated)
+		ctx->status = DECODE_TRUNCATED;
+	if (ctx->reason) {
+		walk_emit(w, FRAME_GAP, NULL, PCCE_NONE, PCCE_NONE, 0);
+		ctx->status = DECODE_UNDECODABLE;
+	}
+	ctx->depth += ctx->n;
+	return w->no_memory ? -ENOMEM : 0;
+}
+
+int decode_context(const struct address_space *as, const struct pcce_sample *sample, const struct pcce_entry *entries,
+		   uint32_t n_entries, bool expand, bool origins, struct context *ctx)
+{
+	struct walk w = {
+		.as = as,
+		.entries = entries,
+		.ctx = ctx,
+		.expand = expand,
+		.origins = origins,
+		.id = sample->id,
+		.ext = sample->ext,
+		.n_entries = n_entries,
+		.top = n_entries,
+		.gap = UINT32_MAX,
+	};
+	uint64_t total = (uint64_t)sample->n_below * PCCE_SEGMENT_ENTRIES + sample->n_entries;
+
+	frames_clear(ctx);
+	if (sample->flags & PCCE_SAMPLE_OUTSIDE) {
+		outside(&w, sample->ip);
+		ctx->status = DECODE_OUTSIDE;
+	} else if (sample->flags & PCCE_SAMPLE_READ_FAULT || n_entries > total) {
+		outside(&w, sample->ip);
+		ctx->reason = REASON_READ_FAULT;
+	} else if (sample->flags & PCCE_SAMPLE_MIXED ||
+		   (sample->flags & PCCE_SAMPLE_R11_MIXED && decode_needs_r11(as, sample->ip))) {
+		outside(&w, sample->ip);
+		ctx->reason = REASON_MIXED;
+	} else {
+		w.deeper = total - n_entries;
+		if (w.deeper)
+			w.gap = 0;
+		ctx->reason = walk(&w, locate(&w, sample->ip, sample->r11));
+		if (w.landing)
+			ctx->reason = landing_end(&w, ctx->reason);
+	}
+	return finish(&w);
+}
+
+int decode_origin(const struct address_space *as, const struct pcce_entry *entries, uint32_t n_entries, bool expand,
+		  struct context *ctx)
+{
+	struct walk w = {
+		.as = as,
+		.entries = entries,
+		.ctx = ctx,
+		.expand = expand,
+		.origins = true,
+		.top = n_entries,
+		.gap = UINT32_MAX,
+	};
+
+	frames_clear(ctx);
+	ctx->reason = walk(&w, n_entries ? thread_began(&w) : REASON_UNKNOWN_SITE);
+	return finish(&w);
+}
+
+bool decode_needs_r11(const struct address_space *as, uint64_t ip)
+{
+	const struct mapped_module *m = as->find(as, ip);
+
+	return m && m->table && table_helper_at(m->table, link_time(m, ip));
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * From a sample to the chain of calls: the inverse of the encoding (Sumner et al.,
+ * Algorithms 2 and 4, and section 4 of docs/design.md for what a sample means at each
+ * instruction).  Pure: no I/O, no global state; one decoder may be used from
+ * several threads once all tables are added.
+ */
+#ifndef PCCE_DECODE_DECODE_H
+#define PCCE_DECODE_DECODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <pcce/abi.h>
+#include <pcce/table.h>
+
+/* A checked view of an encoding table; see elf/table.h for making one. */
+struct table;
+
+/* A module at its place in a process's memory while the sample was taken. */
+struct mapped_module {
+	uint64_t start, end;	   /* run-time addresses of this executable mapping */
+	uint64_t vaddr;		   /* link-time address of start */
+	uint32_t module;	   /* the caller's number for it */
+	bool main_executable;	   /* short ext values are its link-time addresses */
+	const struct table *table; /* NULL: not instrumented */
+};
+
+static inline uint64_t run_time(const struct mapped_module *m, uint64_t vaddr)
+{
+	return vaddr - m->vaddr + m->start;
+}
+
+static inline uint64_t link_time(const struct mapped_module *m, uint64_t address)
+{
+	return address - m->start + m->vaddr;
+}
+
+/* Finds the mapping that holds a run-time address, or NULL. */
+struct address_space {
+	const struct mapped_module *(*find)(const struct address_space *as, uint64_t address);
+	const struct mapped_module *(*main_module)(const struct address_space *as);
+};
+
+enum decode_status {
+	DECODE_EXACT,
+	DECODE_TRUNCATED,   /* exact but for entries that are not known: see frame kind GAP */
+	DECODE_OUTSIDE,	    /* the thread has no page */
+	DECODE_UNDECODABLE, /* reason says why; the frames found before are given, a GAP follows them */
+};
+
+enum decode_reason {
+	REASON_NONE,
+	REASON_READ_FAULT,   /* the sampler could not read the page */
+	REASON_LOST_ID,	     /* the id was lost: no memory for so deep a stack */
+	REASON_NO_EDGE,	     /* no in-edge of the function holds the id */
+	REASON_NOT_ROOT,     /* id 0 in a function in which no segment can begin */
+	REASON_UNKNOWN_SITE, /* an entry or ext names no site */
+	REASON_WRONG_CALLEE, /* a push of a direct call leads to another function than its callee */
+	REASON_STALE_EXT,    /* ext is set while the ip is in instrumented code outside that site */
+	REASON_RESTORING,    /* the runtime is putting the state back, after a non-local jump for instance */
+	REASON_MIXED,	     /* samples were counted together, and not all of them need mean the same */
+	REASON_COUNT
+};
+
+enum frame_kind {
+	FRAME_CALL,    /* a function of an instrumented module */
+	FRAME_TAIL,    /* the same, left by a tail call: key is 0 */
+	FRAME_FOREIGN, /* code that is not instrumented, found from ip alone; only innermost, or between segments */
+	FRAME_GAP,     /* frames are missing here */
+	FRAME_SIGNAL,  /* a signal came here: the next outer frame is what it interrupted */
+	FRAME_ORIGIN   /* the thread begins here: the next outer frame is what created it, in another one */
+};
+
+struct frame {
+	enum frame_kind kind;
+	uint32_t module;  /* mapped_module.module; UINT32_MAX if unknown */
+	uint32_t func;	  /* index into the table's funcs; PCCE_NONE for FOREIGN and GAP */
+	uint32_t site;	  /* index into the table's sites: the call from here to the next inner frame; PCCE_NONE where
+			   * there is none: the innermost, an interrupted one, and every kind but CALL */
+	uint64_t address; /* run-time: the call instruction; for the innermost frame ip, unless that is in a push or
+			   * pop helper: then the call instruction it works for. 0 where unknown */
+	uint32_t repeat;  /* this frame and the span - 1 before it (further in) stand repeat + 1 times; else 0 */
+	uint32_t span;
+};
+
+/* Frames, innermost first. Reused between calls: decode_context grows it. */
+struct context {
+	struct frame *frames;
+	size_t n, capacity;
+	uint64_t depth;	 /* frames with all repetitions counted */
+	uint32_t origin; /* entries, of those that were given, up to where the thread's own stack begins; 0: it is not
+			  * known where the thread comes from */
+	enum decode_status status;
+	enum decode_reason reason;
+	uint32_t *scratch; /* private to the decoder */
+	size_t n_scratch;
+};
+
+/*
+ * Decodes one sample.  Repetition: an entry with count c stands for c + 1 pushes in
+ * a row from one site with one id, so the segment that this id describes (from its
+ * root to the function of that site) occurs c + 1 times.  With expand, these are
+ * written out; otherwise they stand once, with frame.repeat = c, or twice, with frame.repeat = c - 1 on the outer ones,
+ * where what lies between two repetitions differs from what lies before the first.
+ *
+ * entries: the newest n_entries of the whole encoding stack, oldest first; those below are not known. See
+ * recording/stack_store.h for putting them together.
+ *
+ * origins: the context goes on where the thread was created, and where that one was, after a frame of the kind ORIGIN.
+ *
+ * 0, or -ENOMEM. A sample that does not decode is not an error: see ctx->status.
+ */
+int decode_context(const struct address_space *as, const struct pcce_sample *sample, const struct pcce_entry *entries,
+		   uint32_t n_entries, bool expand, bool origins, struct context *ctx);
+/* Only where the thread comes from: the first n_entries of them are up to ctx->origin. The innermost frame is that of
+ * the kind ORIGIN. 0, or -ENOMEM. */
+int decode_origin(const struct address_space *as, const struct pcce_entry *entries, uint32_t n_entries, bool expand,
+		  struct context *ctx);
+void context_free(struct context *ctx);
+
+/* Does the meaning of a sample at this ip depend on r11? */
+bool decode_needs_r11(const struct address_space *as, uint64_t ip);
+
+const char *decode_reason_name(enum decode_reason reason);
+
+#endif

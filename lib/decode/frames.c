@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* See frames.h. */
+#include <stdlib.h>
+#include <string.h>
+#include "decode/frames.h"
+
+void frames_clear(struct context *ctx)
+{
+	ctx->n = 0;
+	ctx->depth = 0;
+	ctx->origin = 0;
+	ctx->status = DECODE_EXACT;
+	ctx->reason = REASON_NONE;
+}
+
+static bool reserve(struct context *ctx, size_t more)
+{
+	size_t need, capacity = ctx->capacity ? ctx->capacity : 64;
+	struct frame *frames;
+
+	if (__builtin_add_overflow(ctx->n, more, &need) || need > SIZE_MAX / 2 / sizeof(*frames))
+		return false;
+	if (need <= ctx->capacity)
+		return true;
+	while (capacity < need)
+		capacity *= 2;
+	frames = realloc(ctx->frames, capacity * sizeof(*frames));
+	if (!frames)
+		return false;
+	ctx->frames = frames;
+	ctx->capacity = capacity;
+	return true;
+}
+
+bool frames_add(struct context *ctx, const struct frame *f)
+{
+	if (!reserve(ctx, 1))
+		return false;
+	ctx->frames[ctx->n++] = *f;
+	return true;
+}
+
+bool frames_copy(struct context *ctx, size_t start, size_t n, uint64_t times)
+{
+	size_t all;
+
+	if (__builtin_mul_overflow(n, (size_t)times, &all) || !reserve(ctx, all))
+		return false;
+	for (; times; times--) {
+		memcpy(&ctx->frames[ctx->n], &ctx->frames[start], n * sizeof(*ctx->frames));
+		ctx->n += n;
+	}
+	return true;
+}
+
+bool frames_same(const struct frame *a, const struct frame *b, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (a[i].kind != b[i].kind || a[i].module != b[i].module || a[i].func != b[i].func ||
+		    a[i].site != b[i].site || a[i].address != b[i].address)
+			return false;
+	return true;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Where chains of direct tail calls lead. */
+#include <stdlib.h>
+#include <string.h>
+#include "decode/tail_calls.h"
+
+/* tails[] is sorted by from: the first index whose from is not below. */
+static uint64_t first_tail(const struct table *t, uint32_t from)
+{
+	uint64_t lo = 0, hi = t->head->tails.count;
+
+	while (lo < hi) {
+		uint64_t mid = lo + (hi - lo) / 2;
+
+		if (t->tails[mid].from < from)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+bool tails_reach(struct context *ctx, const struct table *t, uint32_t from, uint32_t to, bool *no_memory)
+{
+	size_t n_funcs = t->head->funcs.count, words = (n_funcs + 31) / 32, need = n_funcs + words;
+	uint32_t *queue, *seen, head = 0, tail = 0;
+
+	if (ctx->n_scratch < need) {
+		queue = realloc(ctx->scratch, need * sizeof(*queue));
+		if (!queue) {
+			*no_memory = true;
+			return false;
+		}
+		ctx->scratch = queue;
+		ctx->n_scratch = need;
+	}
+	queue = ctx->scratch;
+	seen = queue + n_funcs;
+	memset(seen, 0, words * sizeof(*seen));
+	seen[from / 32] |= 1u << from % 32;
+	queue[tail++] = from;
+	while (head < tail) {
+		uint32_t f = queue[head++];
+
+		for (uint64_t i = first_tail(t, f); i < t->head->tails.count && t->tails[i].from == f; i++) {
+			uint32_t g = t->tails[i].to;
+
+			if (g == to)
+				return true;
+			if (seen[g / 32] & 1u << g % 32)
+				continue;
+			seen[g / 32] |= 1u << g % 32;
+			queue[tail++] = g;
+		}
+	}
+	return false;
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Both chains are walked from the innermost frame outwards.  Of the stack, the
+ * addresses in instrumented functions count; the helpers, the runtime and foreign
+ * code do not.  Of the context, the CALL frames count.  Each of these must meet its
+ * counterpart: the innermost in its function, every other with the return address of
+ * its call.  Behind a gap, the outermost frames of both are compared.
+ */
+#include <pcce/sites.h>
+#include "elf/table.h"
+#include "decode/verify.h"
+
+struct cursor {
+	const struct context *ctx;
+	size_t at;
+	uint32_t done; /* repetitions of the group that ends next */
+};
+
+static const struct frame *next_frame(struct cursor *c)
+{
+	const struct frame *f;
+
+	if (c->at >= c->ctx->n)
+		return NULL;
+	f = &c->ctx->frames[c->at];
+	if (c->done < f->repeat) {
+		c->done++;
+		c->at -= f->span - 1;
+	} else {
+		if (f->repeat)
+			c->done = 0;
+		c->at++;
+	}
+	return f;
+}
+
+static size_t count_calls(struct cursor c)
+{
+	const struct frame *f;
+	size_t n = 0;
+
+	while ((f = next_frame(&c)))
+		n += f->kind == FRAME_CALL;
+	return n;
+}
+
+struct stack {
+	const struct address_space *as;
+	const uint64_t *pc;
+	uint32_t n, at;
+	const struct mapped_module *m; /* of the address that next_pc() found */
+	uint64_t vaddr;		       /* its link-time address */
+	uint32_t func;
+	bool from_helper; /* it called a helper */
+};
+
+/* The next address in an instrumented function. A return address belongs to the
+ * call before it; ip, and the pc that a signal interrupted, to themselves. */
+static bool next_pc(struct stack *s, bool exact)
+{
+	s->from_helper = false;
+	for (; s->at < s->n; s->at++) {
+		uint64_t back = s->at == 0 || exact ? 0 : 1, pc = s->pc[s->at];
+		const struct mapped_module *m = s->as->find(s->as, pc - back);
+
+		if (!m || !m->table)
+			continue;
+		s->m = m;
+		s->vaddr = link_time(m, pc);
+		if (table_helper_at(m->table, s->vaddr - back)) {
+			s->from_helper = true;
+			continue;
+		}
+		s->func = table_func_at(m->table, s->vaddr - back);
+		if (s->func == PCCE_NONE)
+			continue;
+		s->at++;
+		return true;
+	}
+	return false;
+}
+
+static size_t count_pcs(struct stack s)
+{
+	size_t n = 0;
+
+	while (next_pc(&s, false))
+		n++;
+	return n;
+}
+
+static bool returns_to(const struct pcce_table_site *site, uint64_t vaddr)
+{
+	return vaddr > site->key + site->restore_len && vaddr <= site->key + site->ret;
+}
+
+/* Copies of one source call (an unrolled loop's, say) share their value, and so the edge: the
+ * same caller, callee and value.  Which of them it was is not encoded. */
+static bool copy_returns_to(const struct table *t, const struct pcce_table_site *site, uint64_t vaddr)
+{
+	uint32_t at = table_site_around(t, vaddr - 1);
+	const struct pcce_table_site *other;
+
+	if (at == PCCE_NONE || site->kind > PCCE_KIND_ADD || site->callee == PCCE_NONE)
+		return false;
+	other = &t->sites[at];
+	return other->kind == site->kind && other->func == site->func && other->callee == site->callee &&
+	       other->value == site->value && returns_to(other, vaddr);
+}
+
+static bool agrees(const struct frame *f, const struct stack *s)
+{
+	const struct pcce_table_site *site;
+
+	if (f->module != s->m->module || f->func != s->func)
+		return false;
+	if (f->site == PCCE_NONE)
+		return true;
+	site = &s->m->table->sites[f->site];
+	/* In a push or pop: the helper is on the way to another segment, and ext names the slot. */
+	if (s->from_helper && s->vaddr == site->key)
+		return true;
+	return returns_to(site, s->vaddr) || copy_returns_to(s->m->table, site, s->vaddr);
+}
+
+/* Did the unwinder stop in the middle, whatever it said? The outermost frame of a thread is
+ * the startup code's or the C library's. */
+static bool ended_early(const struct pcce_sample *sample, struct stack s)
+{
+	if (sample->flags & PCCE_SAMPLE_UNWIND_BAD || !s.n)
+		return true;
+	s.at = s.n - 1;
+	return next_pc(&s, false);
+}
+
+/*
+ * In longjmp's last instructions the unwinder takes the setjmp that ext names for the caller: its return address is
+ * where the next frame is said to be, which no frame of the call of longjmp can have.  What it finds behind that, it
+ * finds with registers that are half loaded.  The context is the one below the record of the jump (decode.c).
+ */
+static bool jump_announced(const struct pcce_sample *sample, const struct stack *s)
+{
+	const struct mapped_module *m = sample->ext >> 32 ? s->as->find(s->as, sample->ext) : s->as->main_module(s->as);
+	uint32_t site;
+
+	if (!sample->ext || !m || m->table != s->m->table)
+		return false;
+	site = table_site_by_key(m->table, sample->ext >> 32 ? link_time(m, sample->ext) : sample->ext);
+	return site != PCCE_NONE && m->table->sites[site].flags & PCCE_SITE_RETURNS_TWICE &&
+	       s->vaddr == m->table->sites[site].key + m->table->sites[site].ret;
+}
+
+/*
+ * In the unwinder's last instructions some registers are the target's already, and a walk finds frames that are made of
+ * both, until it comes upon the real ones further out: at least the two outermost.
+ */
+static bool ends_alike(const struct context *ctx, struct stack s)
+{
+	struct cursor c = {.ctx = ctx};
+	size_t calls = count_calls(c), have = count_pcs(s);
+	const struct frame *f;
+
+	if (calls < 2 || have < 2)
+		return false;
+	for (; have > 2; have--)
+		next_pc(&s, false);
+	while ((f = next_frame(&c)))
+		if (f->kind == FRAME_CALL && calls-- <= 2 && (!next_pc(&s, false) || !agrees(f, &s)))
+			return false;
+	return true;
+}
+
+/*
+ * Inside longjmp and its like, and at the end of a throw, the unwind information describes the frame that is about to
+ * be jumped to, while the context is still that of the call, which never returns.  Then the stack must be the outer
+ * part of the context, and only the target's own pc is not known.  s: at the target.
+ */
+static bool jump_in_flight(const struct pcce_sample *sample, const struct context *ctx, const struct frame *f,
+			   struct stack s)
+{
+	const struct mapped_module *m = s.as->find(s.as, f->address);
+	struct cursor c = {.ctx = ctx};
+	size_t calls = count_calls(c), have = count_pcs(s) + 1;
+	bool target = true;
+
+	if (f->site == PCCE_NONE || !m || !m->table)
+		return false;
+	if (jump_announced(sample, &s))
+		return true;
+	if (!(m->table->sites[f->site].flags & PCCE_SITE_NORETURN))
+		return false;
+	if (sample->flags & PCCE_SAMPLE_UNWIND_BAD)
+		return true;
+	if (m->table->sites[f->site].flags & PCCE_SITE_THROWS && ends_alike(ctx, s))
+		return true;
+	if (have > calls)
+		return false;
+	for (size_t skip = calls - have; (f = next_frame(&c));) {
+		if (f->kind != FRAME_CALL || skip) {
+			skip -= f->kind == FRAME_CALL;
+			continue;
+		}
+		if (target ? f->module != s.m->module || f->func != s.func : !next_pc(&s, false) || !agrees(f, &s))
+			return false;
+		target = false;
+	}
+	return true;
+}
+
+enum verify_result verify_context(const struct address_space *as, const struct pcce_sample *sample,
+				  const uint64_t *stack, const struct context *ctx)
+{
+	struct stack s = {.as = as, .pc = stack, .n = sample->n_stack};
+	struct cursor c = {.ctx = ctx};
+	const struct frame *f;
+	bool exact = false, in_foreign = false;
+
+	if (!(sample->flags & PCCE_SAMPLE_STACK) || ctx->status == DECODE_OUTSIDE || ctx->status == DECODE_UNDECODABLE)
+		return VERIFY_NONE;
+	while ((f = next_frame(&c))) {
+		if (f->kind == FRAME_SIGNAL)
+			exact = true;
+		if (f->kind == FRAME_GAP) {
+			size_t want = count_calls(c), have = count_pcs(s);
+
+			if (ended_early(sample, s))
+				return VERIFY_UNVERIFIABLE;
+			if (have < want)
+				return VERIFY_MISMATCH;
+			for (; have > want; have--)
+				next_pc(&s, false);
+		}
+		if (f->kind == FRAME_FOREIGN && f == ctx->frames)
+			in_foreign = true;
+		if (f->kind != FRAME_CALL)
+			continue;
+		if (!next_pc(&s, exact))
+			return ended_early(sample, s) ? VERIFY_UNVERIFIABLE : VERIFY_MISMATCH;
+		exact = false;
+		if (!agrees(f, &s))
+			return in_foreign && jump_in_flight(sample, ctx, f, s) ? VERIFY_UNVERIFIABLE : VERIFY_MISMATCH;
+		in_foreign = false;
+	}
+	if (next_pc(&s, false))
+		return VERIFY_MISMATCH;
+	/* All of the context was found; what the unwinder did not give might have been more. */
+	return sample->flags & PCCE_SAMPLE_UNWIND_BAD ? VERIFY_UNVERIFIABLE : VERIFY_AGREES;
+}

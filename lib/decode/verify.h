@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The check against the truth: a decoded context and the real stack that was
+ * unwound at the same moment must name the same calls.
+ */
+#ifndef PCCE_DECODE_VERIFY_H
+#define PCCE_DECODE_VERIFY_H
+
+#include <pcce/abi.h>
+#include "decode/decode.h"
+
+enum verify_result {
+	VERIFY_NONE, /* no stack, or nothing decoded to compare with */
+	VERIFY_AGREES,
+	VERIFY_MISMATCH,
+	VERIFY_UNVERIFIABLE, /* the unwinder ended early; what it gave agrees */
+};
+
+/* stack: sample->n_stack run-time addresses, innermost (ip) first. ctx: not expanded. */
+enum verify_result verify_context(const struct address_space *as, const struct pcce_sample *sample,
+				  const uint64_t *stack, const struct context *ctx);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* See diff.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "diff/diff.h"
+
+/* ---- is it one build? ------------------------------------------------------------ */
+
+static bool same_bytes(const struct table *a, const struct table *b)
+{
+	return a->head->size == b->head->size && a->head->crc == b->head->crc;
+}
+
+/* The module of `now` that is this one of `before`; UINT32_MAX: none. */
+static uint32_t counterpart(const struct diff *d, uint32_t module)
+{
+	const struct names *was = d->before->names, *is = d->now->names;
+	char id[NAMES_BUILD_ID], other[NAMES_BUILD_ID];
+
+	names_build_id_text(was, module, id);
+	for (uint32_t i = 0; i < names_modules(is); i++) {
+		names_build_id_text(is, i, other);
+		if (!strcmp(id, other) && (*id || !strcmp(names_path(was, module), names_path(is, i))))
+			return i;
+	}
+	return UINT32_MAX;
+}
+
+/* The modules with contexts must all be there, and encoded alike. */
+static void compare_builds(struct diff *d)
+{
+	const struct names *was = d->before->names;
+	bool any = false;
+
+	for (uint32_t i = 0; i < names_modules(was); i++) {
+		const struct table *t = names_table(was, i), *other;
+		uint32_t now = t ? counterpart(d, i) : UINT32_MAX;
+
+		if (!t)
+			continue;
+		other = now == UINT32_MAX ? NULL : names_table(d->now->names, now);
+		if (!other || !same_bytes(t, other)) {
+			const uint8_t *id;
+
+			snprintf(d->other, sizeof(d->other), "%s %s", names_base(was, i),
+				 other && names_build_id(was, i, &id) ? "was encoded anew" : "is another build");
+			return;
+		}
+		any = true;
+	}
+	if (!any)
+		snprintf(d->other, sizeof(d->other), "no encoded program is in both");
+}
+
+/* ---- one tree -------------------------------------------------------------------- */
+
+/*
+ * What GCC made of a function is that function, whatever it made of it in the other build: copies of it (name.isra.0,
+ * name.constprop.0; of C++ "name() [clone .isra.0]"), and parts of it (name.part.0, name.cold). Returns how long the
+ * name is without that, and whether it is a part.
+ */
+static size_t without_clone(const char *name, bool *part)
+{
+	static const char *const words[] = {"isra", "constprop", "lto_priv", "part", "cold"};
+	const char *end = name + strlen(name);
+
+	*part = false;
+	for (const char *dot = strchr(name, '.'); dot && dot > name; dot = strchr(dot + 1, '.')) {
+		for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+			size_t n = strlen(words[i]);
+
+			if (strncmp(dot + 1, words[i], n) || (dot[n + 1] && !strchr(".]", dot[n + 1])))
+				continue;
+			*part |= i >= 3;
+			if (dot < end)
+				end = dot;
+		}
+	}
+	if (end - name > 8 && !strncmp(end - 8, " [clone ", 8) && *end)
+		end -= 8;
+	return end - name;
+}
+
+static uint32_t joint_name(struct diff *d, const struct profile *p, uint32_t name)
+{
+	const char *text = names_string(p->names, name);
+	bool part;
+	size_t n = d->by_names ? without_clone(text, &part) : strlen(text);
+	char *copy;
+
+	if (!text[n])
+		return p == d->now ? name : names_intern(d->names, text);
+	copy = strndup(text, n);
+	name = copy ? names_intern(d->names, copy) : UINT32_MAX;
+	free(copy);
+	return name;
+}
+
+/* Is this a part of the function that calls it? */
+static bool is_part_of(const struct profile *p, const struct cct_key *key, const struct cct_key *joint,
+		       const struct cct_node *caller)
+{
+	bool part;
+
+	without_clone(names_string(p->names, key->name), &part);
+	return part && joint->name == caller->key->name;
+}
+
+static const struct cct_key *joint_key(struct diff *d, const struct profile *p, const struct cct_key *from)
+{
+	struct cct_key key = *from;
+
+	key.repeat = key.repeat != 0;
+	key.name = joint_name(d, p, key.name);
+	if (p != d->now) {
+		key.file = names_intern(d->names, names_string(p->names, key.file));
+		if (key.module != UINT32_MAX)
+			key.module = counterpart(d, key.module);
+	}
+	if (d->by_names) {
+		key.call = key.line = key.file = key.func = 0;
+		key.kind = key.flags = 0;
+		key.module = UINT32_MAX;
+	}
+	return key.name == UINT32_MAX || key.file == UINT32_MAX ? NULL : cct_intern(&d->tree, &key);
+}
+
+static int add(struct diff *d, const struct profile *p, const struct cct_key **keys, uint32_t *map, size_t *capacity)
+{
+	map[0] = 0;
+	for (size_t i = 0; i < p->tree.n; i++) {
+		const struct cct_node *n = &p->tree.nodes[i];
+		const struct cct_key **key = &keys[n->key->number];
+
+		if (i) {
+			if (!*key)
+				*key = joint_key(d, p, n->key);
+			if (*key && d->by_names && is_part_of(p, n->key, *key, &d->tree.nodes[map[n->parent]]))
+				map[i] = map[n->parent];
+			else
+				map[i] = *key ? cct_child_of(&d->tree, map[n->parent], *key) : UINT32_MAX;
+			if (map[i] == UINT32_MAX)
+				return -ENOMEM;
+		}
+		if (d->tree.n > *capacity) {
+			size_t want = d->tree.n * 2;
+			struct diff_counts *more = reallocarray(d->was, want, sizeof(*more));
+
+			if (!more)
+				return -ENOMEM;
+			memset(more + *capacity, 0, (want - *capacity) * sizeof(*more));
+			d->was = more;
+			*capacity = want;
+		}
+		if (p == d->now)
+			d->tree.nodes[map[i]].self += n->samples;
+		else
+			d->was[map[i]].self += n->samples;
+	}
+	return 0;
+}
+
+static int add_profile(struct diff *d, const struct profile *p, size_t *capacity)
+{
+	const struct cct_key **keys = calloc(cct_key_count(&p->tree), sizeof(*keys));
+	uint32_t *map = malloc(p->tree.n * sizeof(*map));
+	int r = keys && map ? add(d, p, keys, map, capacity) : -ENOMEM;
+
+	free(keys);
+	free(map);
+	return r;
+}
+
+int diff_new(const struct profile *before, const struct profile *now, enum diff_by by, struct diff *d)
+{
+	size_t capacity = 0;
+	int r;
+
+	*d = (struct diff){.before = before, .now = now, .names = now->names};
+	compare_builds(d);
+	d->by_names = by == DIFF_BY_NAMES || (by == DIFF_BY_BUILD && *d->other);
+	r = cct_init(&d->tree);
+	r = r ? r : add_profile(d, now, &capacity);
+	r = r ? r : add_profile(d, before, &capacity);
+	for (size_t i = 0; i < d->tree.n && !r; i++)
+		d->was[i].total = d->was[i].self;
+	for (size_t i = d->tree.n; i-- > 1 && !r;)
+		d->was[d->tree.nodes[i].parent].total += d->was[i].total;
+	r = r ? r : cct_finish(&d->tree, d->names);
+	if (r)
+		diff_free(d);
+	return r;
+}
+
+void diff_free(struct diff *d)
+{
+	cct_free(&d->tree);
+	free(d->was);
+	*d = (struct diff){0};
+}

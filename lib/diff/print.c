@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Differences as text, as JSON, as folded lines, and as a page. */
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "diff/diff.h"
+#include "format/summary_json.h"
+#include "format/format.h"
+#include "html/page.h"
+#include "base/json_writer.h"
+
+/* ---- contexts as text ------------------------------------------------------------ */
+
+struct path {
+	uint32_t *list;
+	size_t n, capacity;
+};
+
+static int path_to(const struct cct *t, uint32_t node, struct path *p)
+{
+	p->n = 0;
+	for (uint32_t i = node; i; i = t->nodes[i].parent)
+		p->n++;
+	if (p->n > p->capacity) {
+		uint32_t *more = reallocarray(p->list, p->n * 2, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		p->list = more;
+		p->capacity = p->n * 2;
+	}
+	for (size_t i = p->n; i; node = t->nodes[node].parent)
+		p->list[--i] = node;
+	return 0;
+}
+
+/* ---- text ------------------------------------------------------------------------ */
+
+#define SHOWN 12 /* frames of a context: the rest is in the middle */
+
+static const char *stars(double q)
+{
+	return q < 0.001 ? "***" : q < 0.01 ? "**" : q < 0.05 ? "*" : "";
+}
+
+static void put_numbers(const struct diff_change *c, FILE *out)
+{
+	char between[40];
+
+	snprintf(between, sizeof(between), "%+.2f to %+.2f", c->low, c->high);
+	fprintf(out, "%7.2f%% %7.2f%% %+8.2f  %-17s %-3s  ", c->share_was, c->share_is, c->change, between,
+		stars(c->q));
+}
+
+static int put_context(const struct diff *d, uint32_t node, struct path *p, FILE *out)
+{
+	char buffer[4096];
+
+	if (path_to(&d->tree, node, p))
+		return -ENOMEM;
+	for (size_t i = 0; i < p->n; i++) {
+		const struct cct_key *key = d->tree.nodes[p->list[i]].key;
+
+		if (p->n > SHOWN + 1 && i == SHOWN / 2) {
+			fprintf(out, " > … %zu more …", p->n - SHOWN);
+			i = p->n - SHOWN / 2 - 1;
+			continue;
+		}
+		fprintf(out, "%s%s%s", i ? " > " : "",
+			format_clean(names_string(d->names, key->name), buffer, sizeof(buffer)),
+			key->repeat ? " ×N" : "");
+	}
+	fputs(p->n ? "\n" : "(no context)\n", out);
+	return 0;
+}
+
+static int put_table(const struct diff *d, enum diff_what what, const char *title, const struct diff_options *o,
+		     FILE *out)
+{
+	struct diff_row *rows;
+	struct path path = {0};
+	size_t n, left = 0, unsure = 0, shown = 0;
+	char buffer[4096];
+	int r = diff_rows(d, what, &rows, &n);
+
+	if (r)
+		return r;
+	fprintf(out, "\n%s\n  before      now   change  95%% interval      sure\n", title);
+	for (size_t i = 0; i < n && !r; i++) {
+		const struct diff_change *c = &rows[i].change;
+
+		if (c->q > o->max_q || fabs(c->change) < o->min_percent) {
+			unsure++;
+			continue;
+		}
+		if (o->max_rows && shown == o->max_rows) {
+			left++;
+			continue;
+		}
+		shown++;
+		put_numbers(c, out);
+		if (what == DIFF_CONTEXTS)
+			r = put_context(d, rows[i].node, &path, out);
+		else
+			fprintf(out, "%s\n",
+				format_clean(names_string(d->names, rows[i].name), buffer, sizeof(buffer)));
+	}
+	if (left)
+		fprintf(out, "  … %zu smaller changes\n", left);
+	if (unsure)
+		fprintf(out, "  … %zu that did not change, or that chance may have changed%s\n", unsure,
+			o->min_percent > 0 ? ", or not by much" : "");
+	free(path.list);
+	free(rows);
+	return r;
+}
+
+static void put_recording(const char *what, const char *name, const struct profile *p, FILE *out)
+{
+	char event[4096], command[4096];
+
+	fprintf(out, "%-7s %s: %llu samples of %s: %s\n", what, name, (unsigned long long)p->stats.samples,
+		format_clean(p->event, event, sizeof(event)), format_clean(p->command, command, sizeof(command)));
+}
+
+int diff_text(const struct diff *d, const struct diff_options *o, FILE *out)
+{
+	uint64_t was = d->was[0].total, is = d->tree.nodes[0].total;
+	int r;
+
+	put_recording("before:", o->names[0], d->before, out);
+	put_recording("now:", o->names[1], d->now, out);
+	if (was)
+		fprintf(out, "in all:  %+.1f%% samples; shares are of each one's own\n",
+			100.0 * ((double)is - was) / was);
+	fprintf(out, "contexts are told apart by %s%s%s%s\n", d->by_names ? "the names of functions" : "their calls",
+		*d->other ? " (" : "", d->other, *d->other ? ")" : "");
+	fprintf(out, "* ** ***: of all changes that are as sure, at most 5, 1, 0.1%% are due to chance\n");
+	r = put_table(d, DIFF_TOTALS, "Functions, with all they call", o, out);
+	r = r ? r : put_table(d, DIFF_SELVES, "Functions, themselves", o, out);
+	return r ? r : put_table(d, DIFF_CONTEXTS, "Contexts", o, out);
+}
+
+/* ---- JSON ------------------------------------------------------------------------ */
+
+static void put_change(const struct diff_change *c, FILE *out)
+{
+	fprintf(out,
+		"\"before\":%llu,\"now\":%llu,\"share_before\":%.6g,\"share_now\":%.6g,\"change\":%.6g,\"low\":%.6g,"
+		"\"high\":%.6g,\"p\":%.4g,\"q\":%.4g}",
+		(unsigned long long)c->was, (unsigned long long)c->is, c->share_was, c->share_is, c->change, c->low,
+		c->high, c->p, c->q);
+}
+
+static int put_array(const struct diff *d, enum diff_what what, const char *name, const struct diff_options *o,
+		     FILE *out)
+{
+	const char *between = "\n";
+	struct diff_row *rows;
+	struct path path = {0};
+	size_t n, shown = 0;
+	int r = diff_rows(d, what, &rows, &n);
+
+	if (r)
+		return r;
+	fprintf(out, ",\n\"%s\":[", name);
+	for (size_t i = 0; i < n && !r && (!o->max_rows || shown < o->max_rows); i++) {
+		const struct diff_change *c = &rows[i].change;
+
+		if (c->q > o->max_q || fabs(c->change) < o->min_percent)
+			continue;
+		shown++;
+		fputs(between, out);
+		between = ",\n";
+		if (what != DIFF_CONTEXTS) {
+			fputs("{\"name\":", out);
+			json_text(names_string(d->names, rows[i].name), out);
+		} else {
+			r = path_to(&d->tree, rows[i].node, &path);
+			fputs("{\"stack\":[", out);
+			for (size_t j = 0; j < path.n && !r; j++) {
+				if (j)
+					putc(',', out);
+				json_text(names_string(d->names, d->tree.nodes[path.list[j]].key->name), out);
+			}
+			putc(']', out);
+		}
+		putc(',', out);
+		put_change(c, out);
+	}
+	putc(']', out);
+	free(path.list);
+	free(rows);
+	return r;
+}
+
+int diff_json(const struct diff *d, const struct diff_options *o, FILE *out)
+{
+	int r;
+
+	fputs("{\"format\":\"pcce-diff\",\"version\":1,\n\"before\":", out);
+	json_text(o->names[0], out);
+	fputs(",\n\"now\":", out);
+	json_text(o->names[1], out);
+	fprintf(out, ",\n\"samples_before\":%llu,\"samples_now\":%llu,\n\"by\":\"%s\"",
+		(unsigned long long)d->was[0].total, (unsigned long long)d->tree.nodes[0].total,
+		d->by_names ? "names" : "calls");
+	r = put_array(d, DIFF_TOTALS, "totals", o, out);
+	r = r ? r : put_array(d, DIFF_SELVES, "selves", o, out);
+	r = r ? r : put_array(d, DIFF_CONTEXTS, "contexts", o, out);
+	fputs("}\n", out);
+	return r;
+}
+
+/* ---- folded ---------------------------------------------------------------------- */
+
+/* Two counts a line, as difffolded.pl writes and flamegraph.pl reads. A repetition stands twice. */
+int diff_folded(const struct diff *d, const struct diff_options *o, FILE *out)
+{
+	struct path path = {0};
+	int r = 0;
+
+	(void)o;
+	for (size_t i = 1; i < d->tree.n && !r; i++) {
+		if (!d->tree.nodes[i].self && !d->was[i].self)
+			continue;
+		r = path_to(&d->tree, i, &path);
+		for (size_t j = 0; j < path.n && !r; j++) {
+			if (j)
+				putc(';', out);
+			format_folded_name(names_string(d->names, d->tree.nodes[path.list[j]].key->name), out);
+		}
+		fprintf(out, " %llu %llu\n", (unsigned long long)d->was[i].self,
+			(unsigned long long)d->tree.nodes[i].self);
+	}
+	free(path.list);
+	return r;
+}
+
+/* ---- a page ---------------------------------------------------------------------- */
+
+int diff_html(const struct diff *d, const struct diff_options *o, FILE *out)
+{
+	struct html_page page = {
+		.title = d->now->command,
+		.names = d->names,
+		.tree = &d->tree,
+		.facts = facts_of_recording(d->now),
+	};
+	uint64_t *before = malloc(d->tree.n * sizeof(*before));
+	int r = page.facts && before ? 0 : -ENOMEM;
+
+	if (!r && (json_object_set_new(page.facts, "was", facts_of_recording(d->before)) ||
+		   json_object_set_new(page.facts, "before", facts_text(o->names[0])) ||
+		   json_object_set_new(page.facts, "after", facts_text(o->names[1]))))
+		r = -ENOMEM;
+	if (!r) {
+		for (size_t i = 0; i < d->tree.n; i++)
+			before[i] = d->was[i].self;
+		page.before = before;
+		r = html_page_write(&page, out);
+	}
+	json_decref(page.facts);
+	free(before);
+	return r;
+}
+
+int diff_pprof(const struct diff *d, const struct diff_options *o, FILE *out)
+{
+	(void)o;
+	return format_pprof_difference(d->now, d->before, out);
+}

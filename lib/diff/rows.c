@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Functions are told apart by name: those of another build have other addresses.  A function's total
+ * counts what is below the outermost of its frames in each context.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "diff/diff.h"
+#include "base/id_map.h"
+
+struct tables {
+	const struct diff *d;
+	enum diff_what what;
+	struct numbers numbers; /* of names */
+	struct diff_row *rows;
+	size_t n;
+	uint32_t *on_path; /* by row */
+};
+
+/* The row of a node's function; UINT32_MAX: no memory. */
+static uint32_t row_of(struct tables *t, uint32_t node)
+{
+	uint32_t name = t->d->tree.nodes[node].key->name;
+	uint64_t words[NUMBERS_WORDS] = {name};
+	struct numbers_entry *e = numbers_find(&t->numbers, words);
+
+	if (!e || e->number)
+		return e ? e->number - 1 : UINT32_MAX;
+	if (numbers_grow(&t->rows, t->n, sizeof(*t->rows)) || numbers_grow(&t->on_path, t->n, sizeof(*t->on_path)))
+		return UINT32_MAX;
+	t->rows[t->n] = (struct diff_row){.name = name};
+	t->on_path[t->n] = 0;
+	numbers_fill(&t->numbers, e, words, t->n);
+	return t->n++;
+}
+
+static int pass(struct tables *t, uint32_t node, int by)
+{
+	const struct cct_node *n = &t->d->tree.nodes[node];
+	uint32_t row = row_of(t, node);
+
+	if (row == UINT32_MAX)
+		return -ENOMEM;
+	if (by > 0 && t->what == DIFF_SELVES) {
+		t->rows[row].change.is += n->self;
+		t->rows[row].change.was += t->d->was[node].self;
+	} else if (by > 0 && !t->on_path[row]) {
+		t->rows[row].change.is += n->total;
+		t->rows[row].change.was += t->d->was[node].total;
+	}
+	t->on_path[row] += by;
+	return 0;
+}
+
+static int add_functions(struct tables *t)
+{
+	const struct cct_node *nodes = t->d->tree.nodes;
+	uint32_t node = nodes[0].child;
+	int r = 0;
+
+	while (node && !r) {
+		r = pass(t, node, 1);
+		if (!r && nodes[node].child) {
+			node = nodes[node].child;
+			continue;
+		}
+		while (node && !r) {
+			r = pass(t, node, -1);
+			if (nodes[node].next) {
+				node = nodes[node].next;
+				break;
+			}
+			node = nodes[node].parent;
+		}
+	}
+	return r;
+}
+
+static int add_contexts(struct tables *t)
+{
+	for (size_t i = 0; i < t->d->tree.n; i++) {
+		struct diff_row row = {.node = i};
+
+		row.change.is = t->d->tree.nodes[i].self;
+		row.change.was = t->d->was[i].self;
+		if (!row.change.is && !row.change.was)
+			continue;
+		if (numbers_grow(&t->rows, t->n, sizeof(*t->rows)))
+			return -ENOMEM;
+		t->rows[t->n++] = row;
+	}
+	return 0;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const struct diff_row *x = a, *y = b;
+	double cx = fabs(x->change.change), cy = fabs(y->change.change);
+
+	if (cx != cy)
+		return cx > cy ? -1 : 1;
+	if (x->name != y->name)
+		return x->name < y->name ? -1 : 1;
+	return x->node < y->node ? -1 : x->node > y->node;
+}
+
+static int judge(struct tables *t)
+{
+	struct diff_change *changes = malloc((t->n + 1) * sizeof(*changes));
+	int r;
+
+	if (!changes)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->n; i++)
+		changes[i] = diff_change(t->rows[i].change.was, t->d->was[0].total, t->rows[i].change.is,
+					 t->d->tree.nodes[0].total);
+	r = diff_judge(changes, t->n);
+	for (size_t i = 0; i < t->n; i++)
+		t->rows[i].change = changes[i];
+	free(changes);
+	if (!r && t->n)
+		qsort(t->rows, t->n, sizeof(*t->rows), by_size);
+	return r;
+}
+
+int diff_rows(const struct diff *d, enum diff_what what, struct diff_row **rows, size_t *n)
+{
+	struct tables t = {.d = d, .what = what};
+	int r = what == DIFF_CONTEXTS ? add_contexts(&t) : add_functions(&t);
+
+	r = r ? r : judge(&t);
+	numbers_free(&t.numbers);
+	free(t.on_path);
+	if (r) {
+		free(t.rows);
+		return r;
+	}
+	*rows = t.rows;
+	*n = t.n;
+	return 0;
+}

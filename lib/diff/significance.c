@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * How sure is a change, given the numbers of samples?  Each sample has the function, or has it not: two
+ * binomial shares.  The interval of their difference is Newcombe's, from Wilson's score
+ * intervals, which holds for few samples too; p is that of Fisher's exact test while counts are small,
+ * and of the two-proportion z-test where both agree.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include "diff/diff.h"
+
+#define Z95 1.959963984540054
+
+/* Wilson's score interval. */
+static void wilson(double k, double n, double *low, double *high)
+{
+	double p = n ? k / n : 0, z2 = Z95 * Z95, middle, half;
+
+	if (!n) {
+		*low = 0;
+		*high = 1;
+		return;
+	}
+	middle = (p + z2 / (2 * n)) / (1 + z2 / n);
+	half = Z95 / (1 + z2 / n) * sqrt(p * (1 - p) / n + z2 / (4 * n * n));
+	*low = middle - half;
+	*high = middle + half;
+}
+
+static double log_choose(double n, double k)
+{
+	return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
+}
+
+/* Two-sided: all tables with these margins that are not likelier. */
+static double fisher(uint64_t a, uint64_t n, uint64_t b, uint64_t m)
+{
+	uint64_t k = a + b, least = k > m ? k - m : 0, most = k < n ? k : n;
+	double all = log_choose(n + m, k), seen = log_choose(n, a) + log_choose(m, b) - all, p = 0;
+
+	for (uint64_t x = least; x <= most; x++) {
+		double one = log_choose(n, x) + log_choose(m, k - x) - all;
+
+		if (one <= seen + 1e-9)
+			p += exp(one);
+	}
+	return p < 1 ? p : 1;
+}
+
+#define EXACT 200 /* so many samples */
+
+static double p_of(uint64_t a, uint64_t n, uint64_t b, uint64_t m)
+{
+	double k = a + b, all = n + m, z;
+
+	if (!n || !m || !k || k >= all)
+		return 1;
+	if (k <= EXACT || all - k <= EXACT)
+		return fisher(a, n, b, m);
+	z = ((double)a / n - (double)b / m) / sqrt(k / all * (1 - k / all) * (1.0 / n + 1.0 / m));
+	return erfc(fabs(z) / sqrt(2));
+}
+
+struct diff_change diff_change(uint64_t was, uint64_t of_was, uint64_t is, uint64_t of_is)
+{
+	double a = of_was ? (double)was / of_was : 0, b = of_is ? (double)is / of_is : 0, la, ha, lb, hb;
+	struct diff_change c = {.was = was, .is = is, .share_was = 100 * a, .share_is = 100 * b, .q = 1};
+
+	wilson(was, of_was, &la, &ha);
+	wilson(is, of_is, &lb, &hb);
+	c.change = 100 * (b - a);
+	c.low = 100 * (b - a - sqrt((b - lb) * (b - lb) + (ha - a) * (ha - a)));
+	c.high = 100 * (b - a + sqrt((hb - b) * (hb - b) + (a - la) * (a - la)));
+	c.p = p_of(was, of_was, is, of_is);
+	return c;
+}
+
+static int by_p(const void *a, const void *b)
+{
+	const struct diff_change *x = *(struct diff_change *const *)a, *y = *(struct diff_change *const *)b;
+
+	return x->p < y->p ? -1 : x->p > y->p;
+}
+
+int diff_judge(struct diff_change *changes, size_t n)
+{
+	struct diff_change **order = malloc((n + 1) * sizeof(struct diff_change *));
+	double least = 1;
+
+	if (!order)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		order[i] = &changes[i];
+	qsort(order, n, sizeof(struct diff_change *), by_p);
+	for (size_t i = n; i-- > 0;) {
+		double q = order[i]->p * n / (i + 1);
+
+		if (q < least)
+			least = q;
+		order[i]->q = least;
+	}
+	free(order);
+	return 0;
+}

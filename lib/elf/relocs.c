@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Reads .dynsym, all allocated RELA sections, and RELR. */
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "elf/relocs.h"
+
+#ifndef SHT_RELR
+#define SHT_RELR 19
+#endif
+
+struct symbols {
+	const uint8_t *table, *strings;
+	size_t n, strings_size;
+};
+
+static const char *string_at(const uint8_t *strings, size_t size, uint64_t offset)
+{
+	if (offset >= size || !memchr(strings + offset, 0, size - offset))
+		return NULL;
+	return (const char *)strings + offset;
+}
+
+/* The symbol table that section number index is; an empty one if it is none. */
+static struct symbols read_symbols(const struct elf_module *m, uint32_t index)
+{
+	struct symbols s = {};
+	const struct elf_section *table, *strings;
+
+	if (!index || index >= m->n_sections)
+		return s;
+	table = &m->sections[index];
+	if ((table->type != SHT_DYNSYM && table->type != SHT_SYMTAB) || !table->link || table->link >= m->n_sections)
+		return s;
+	strings = &m->sections[table->link];
+	s.table = elf_module_contents(m, table);
+	s.strings = elf_module_contents(m, strings);
+	if (!s.table || !s.strings)
+		return (struct symbols){};
+	s.n = table->size / sizeof(Elf64_Sym);
+	s.strings_size = strings->size;
+	return s;
+}
+
+static bool symbol_at(const struct symbols *s, size_t i, Elf64_Sym *out)
+{
+	if (i >= s->n)
+		return false;
+	memcpy(out, s->table + i * sizeof(*out), sizeof(*out));
+	return true;
+}
+
+static bool add_address(uint64_t **array, size_t *n, uint64_t address)
+{
+	if ((*n & (*n - 1)) == 0) {
+		uint64_t *larger = realloc(*array, (*n ? *n * 2 : 1) * sizeof(*larger));
+
+		if (!larger)
+			return false;
+		*array = larger;
+	}
+	(*array)[(*n)++] = address;
+	return true;
+}
+
+static bool add_slot(struct elf_links *l, struct elf_slot slot)
+{
+	if ((l->n_slots & (l->n_slots - 1)) == 0) {
+		struct elf_slot *larger = realloc(l->slots, (l->n_slots ? l->n_slots * 2 : 1) * sizeof(*larger));
+
+		if (!larger)
+			return false;
+		l->slots = larger;
+	}
+	l->slots[l->n_slots++] = slot;
+	return true;
+}
+
+static bool read_rela(const struct elf_module *m, const struct elf_section *section, struct elf_links *out)
+{
+	const uint8_t *data = elf_module_contents(m, section);
+	struct symbols symbols = read_symbols(m, section->link);
+	size_t n = data ? section->size / sizeof(Elf64_Rela) : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		Elf64_Rela r;
+		Elf64_Sym sym;
+		bool ok = true;
+
+		memcpy(&r, data + i * sizeof(r), sizeof(r));
+		switch (ELF64_R_TYPE(r.r_info)) {
+		case R_X86_64_RELATIVE:
+			ok = add_slot(out, (struct elf_slot){r.r_offset, NULL, r.r_addend}) &&
+			     add_address(&out->taken, &out->n_taken, r.r_addend);
+			break;
+		case R_X86_64_IRELATIVE:
+			ok = add_slot(out, (struct elf_slot){r.r_offset, NULL, 0}) &&
+			     add_address(&out->taken, &out->n_taken, r.r_addend);
+			break;
+		case R_X86_64_GLOB_DAT:
+		case R_X86_64_JUMP_SLOT:
+		case R_X86_64_64:
+			if (!symbol_at(&symbols, ELF64_R_SYM(r.r_info), &sym))
+				break;
+			const char *name = string_at(symbols.strings, symbols.strings_size, sym.st_name);
+
+			ok = add_slot(out, (struct elf_slot){r.r_offset, name ? name : "", 0});
+			if (ok && sym.st_shndx != SHN_UNDEF)
+				ok = add_address(&out->taken, &out->n_taken, sym.st_value + r.r_addend);
+			break;
+		default:
+			break;
+		}
+		if (!ok)
+			return false;
+	}
+	return true;
+}
+
+static bool add_relative(const struct elf_module *m, uint64_t addr, struct elf_links *out)
+{
+	const uint8_t *p = elf_module_at(m, addr, 8);
+	uint64_t target;
+
+	if (!p)
+		return true;
+	memcpy(&target, p, sizeof(target));
+	return add_slot(out, (struct elf_slot){addr, NULL, target}) && add_address(&out->taken, &out->n_taken, target);
+}
+
+/* An even word is an address to relocate; an odd one a bitmap for the 63 words that follow. */
+static bool read_relr(const struct elf_module *m, const struct elf_section *section, struct elf_links *out)
+{
+	const uint8_t *data = elf_module_contents(m, section);
+	size_t n = data ? section->size / 8 : 0;
+	uint64_t where = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t word;
+
+		memcpy(&word, data + i * 8, sizeof(word));
+		if (!(word & 1)) {
+			if (!add_relative(m, word, out))
+				return false;
+			where = word + 8;
+			continue;
+		}
+		for (int bit = 1; bit < 64; bit++)
+			if (word >> bit & 1 && !add_relative(m, where + (bit - 1) * 8, out))
+				return false;
+		where += 63 * 8;
+	}
+	return true;
+}
+
+static bool read_exports(const struct elf_module *m, uint32_t index, struct elf_links *out)
+{
+	struct symbols s = read_symbols(m, index);
+	Elf64_Sym sym;
+
+	for (size_t i = 0; symbol_at(&s, i, &sym); i++)
+		if (sym.st_shndx != SHN_UNDEF && ELF64_ST_BIND(sym.st_info) != STB_LOCAL &&
+		    !add_address(&out->exports, &out->n_exports, sym.st_value))
+			return false;
+	return true;
+}
+
+static int compare_slots(const void *pa, const void *pb)
+{
+	const struct elf_slot *a = pa, *b = pb;
+
+	return a->addr < b->addr ? -1 : a->addr > b->addr;
+}
+
+int elf_links_read(const struct elf_module *m, struct elf_links *out, struct fail *why)
+{
+	memset(out, 0, sizeof(*out));
+	for (size_t i = 0; i < m->n_sections; i++) {
+		const struct elf_section *s = &m->sections[i];
+		bool ok = true;
+
+		if (s->type == SHT_DYNSYM)
+			ok = read_exports(m, i, out);
+		else if (s->type == SHT_RELA && s->flags & SHF_ALLOC)
+			ok = read_rela(m, s, out);
+		else if (s->type == SHT_RELR && s->flags & SHF_ALLOC)
+			ok = read_relr(m, s, out);
+		if (!ok) {
+			elf_links_free(out);
+			return fail_memory(why);
+		}
+	}
+	if (out->n_slots)
+		qsort(out->slots, out->n_slots, sizeof(*out->slots), compare_slots);
+	return 0;
+}
+
+void elf_links_free(struct elf_links *l)
+{
+	free(l->slots);
+	free(l->exports);
+	free(l->taken);
+	memset(l, 0, sizeof(*l));
+}
+
+bool elf_links_slot(const struct elf_links *l, const struct elf_module *m, uint64_t addr, struct elf_slot *out)
+{
+	size_t low = 0, high = l->n_slots;
+	const uint8_t *p;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (l->slots[middle].addr < addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < l->n_slots && l->slots[low].addr == addr) {
+		*out = l->slots[low];
+		return true;
+	}
+	/* Without relocation, what the file holds is final where addresses are. */
+	p = m->fixed_address ? elf_module_at(m, addr, 8) : NULL;
+	if (!p)
+		return false;
+	*out = (struct elf_slot){.addr = addr};
+	memcpy(&out->target, p, sizeof(out->target));
+	return true;
+}

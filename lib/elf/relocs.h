@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What a module's dynamic symbols and relocations say about its functions: what the
+ * pointers (GOT slots) hold that calls go through, which functions are exported, and
+ * which addresses the loader will write somewhere.
+ */
+#ifndef PCCE_ELF_RELOCS_H
+#define PCCE_ELF_RELOCS_H
+
+#include "elf/module.h"
+
+struct elf_slot {
+	uint64_t addr;
+	const char *name; /* symbol that the loader resolves; NULL: the slot holds target, or, with target 0,
+			   * what an ifunc resolver returns */
+	uint64_t target;
+};
+
+struct elf_links {
+	struct elf_slot *slots; /* ordered by address */
+	size_t n_slots;
+	uint64_t *exports; /* addresses of defined dynamic symbols */
+	size_t n_exports;
+	uint64_t *taken; /* addresses that relocations write, ifunc resolvers */
+	size_t n_taken;
+};
+
+int elf_links_read(const struct elf_module *m, struct elf_links *out, struct fail *why);
+void elf_links_free(struct elf_links *l);
+/* What the pointer at addr holds at run time; false if that is not known. */
+bool elf_links_slot(const struct elf_links *l, const struct elf_module *m, uint64_t addr, struct elf_slot *out);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What plugin and runtime left in a linked module for encode: include/pcce/sites.h, and the helpers' descriptions in
+ * include/pcce/table.h. */
+#ifndef PCCE_ELF_SITE_RECORDS_H
+#define PCCE_ELF_SITE_RECORDS_H
+
+#include <pcce/sites.h>
+#include <pcce/table.h>
+#include "elf/module.h"
+
+struct block {
+	struct pcce_site_block head;
+	const uint8_t *sites; /* head.n_sites records, not necessarily aligned */
+	const char *name;
+};
+
+struct records {
+	struct block *blocks; /* ordered by start; each start once */
+	size_t n_blocks;
+	bool has_entries;
+	struct pcce_helper_entries entries;
+	struct pcce_table_helper *helpers; /* ordered by address */
+	size_t n_helpers;
+};
+
+/* Absence is not an error here: see n_blocks and has_entries. */
+int records_read(const struct elf_module *m, struct records *out, struct fail *why);
+void records_free(struct records *r);
+struct pcce_site_record block_site(const struct block *b, uint32_t i);
+
+#endif

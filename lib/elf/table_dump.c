@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The text is for people; programs use the JSON, which has the same and more. */
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <pcce/sites.h>
+#include "elf/table_dump.h"
+#include "elf/table.h"
+
+struct summary {
+	uint64_t functions, roots, entered, tail_out, sites, indirect, add, zero, push, ext, tail, restore, edges, back,
+		cut, largest_id;
+};
+
+static const char *const kind_names[] = {"none", "add", "ext", "push", "tail", "restore"};
+
+/* A segment can begin there. */
+static bool is_root(const struct pcce_table_func *f)
+{
+	return f->flags & (PCCE_FUNC_ROOT | PCCE_FUNC_ENTERED);
+}
+
+static struct summary summarize(const struct table *t)
+{
+	struct summary s = {
+		.functions = t->head->funcs.count,
+		.edges = t->head->edges.count,
+		.back = t->head->n_back_edges,
+		.cut = t->head->n_cut_edges,
+		.largest_id = t->head->largest_id,
+	};
+
+	for (uint64_t i = 0; i < t->head->funcs.count; i++) {
+		s.roots += is_root(&t->funcs[i]);
+		s.entered += t->funcs[i].entry != 0;
+		s.tail_out += !!(t->funcs[i].flags & PCCE_FUNC_TAIL_OUT);
+	}
+	for (uint64_t i = 0; i < t->head->sites.count; i++) {
+		const struct pcce_table_site *site = &t->sites[i];
+
+		s.sites += site->kind != PCCE_KIND_RESTORE;
+		s.indirect += (site->flags & PCCE_SITE_INDIRECT) && site->kind == PCCE_KIND_PUSH;
+		s.zero += site->kind == PCCE_KIND_NONE;
+		s.add += site->kind == PCCE_KIND_ADD;
+		s.ext += site->kind == PCCE_KIND_EXT;
+		s.push += site->kind == PCCE_KIND_PUSH;
+		s.tail += site->kind == PCCE_KIND_TAIL;
+		s.restore += site->kind == PCCE_KIND_RESTORE;
+	}
+	return s;
+}
+
+static const char *callee_name(const struct table *t, const struct pcce_table_site *s)
+{
+	if (s->callee != PCCE_NONE)
+		return table_string(t, t->funcs[s->callee].name);
+	if (s->callee_name)
+		return table_string(t, s->callee_name);
+	return s->flags & PCCE_SITE_INDIRECT ? "(through a pointer)" : "(outside)";
+}
+
+static void print_sites(const struct table *t, uint32_t func, const uint32_t *first, const uint32_t *order, FILE *out)
+{
+	for (uint32_t i = first[func]; i < first[func + 1]; i++) {
+		const struct pcce_table_site *s = &t->sites[order[i]];
+
+		if (s->kind == PCCE_KIND_RESTORE)
+			continue;
+		fprintf(out, "    %#" PRIx64 " line %u: %s", (uint64_t)s->key, s->line, kind_names[s->kind]);
+		if (s->kind == PCCE_KIND_ADD)
+			fprintf(out, " %" PRIu64, (uint64_t)s->value);
+		fprintf(out, " -> %s\n", callee_name(t, s));
+	}
+}
+
+/* Sites grouped by function, each group by address. */
+static int group_sites(const struct table *t, uint32_t **first, uint32_t **order)
+{
+	uint64_t n = t->head->funcs.count, m = t->head->sites.count;
+
+	*first = calloc(n + 2, sizeof(**first));
+	*order = malloc((m + 1) * sizeof(**order));
+	if (!*first || !*order) {
+		free(*first);
+		free(*order);
+		return -ENOMEM;
+	}
+	for (uint64_t i = 0; i < m; i++)
+		(*first)[t->sites[i].func + 2]++;
+	for (uint64_t i = 0; i < n; i++)
+		(*first)[i + 2] += (*first)[i + 1];
+	for (uint64_t i = 0; i < m; i++)
+		(*order)[(*first)[t->sites[i].func + 1]++] = i;
+	return 0;
+}
+
+static int dump_text(const struct table *t, bool encoded, bool details, FILE *out)
+{
+	struct summary s = summarize(t);
+	uint32_t *first, *order;
+
+	if (group_sites(t, &first, &order))
+		return -ENOMEM;
+	fprintf(out, "encoded: %s\n", encoded ? "yes" : "no");
+	fprintf(out, "functions: %" PRIu64 "\nroots: %" PRIu64 "\nentries: %" PRIu64 "\nsites: %" PRIu64 "\n",
+		s.functions, s.roots, s.entered, s.sites);
+	fprintf(out, "edges: %" PRIu64 "\nback edges: %" PRIu64 "\nindirect sites: %" PRIu64 "\n", s.edges, s.back,
+		s.indirect);
+	fprintf(out, "pushes: %" PRIu64 "\next: %" PRIu64 "\nzero edges: %" PRIu64 "\nadded edges: %" PRIu64 "\n",
+		s.push, s.ext, s.zero, s.add);
+	fprintf(out, "tail calls: %" PRIu64 "\nlargest id: %" PRIu64 "\nedges cut: %" PRIu64 "\n\n", s.tail,
+		s.largest_id, s.cut);
+	for (uint64_t i = 0; i < t->head->funcs.count; i++) {
+		const struct pcce_table_func *f = &t->funcs[i];
+
+		fprintf(out, "%#" PRIx64 " %s contexts=%" PRIu64 " edges=%u sites=%u%s%s%s\n", (uint64_t)f->addr,
+			table_string(t, f->name), (uint64_t)f->num_cc, f->n_edges, first[i + 1] - first[i],
+			is_root(f) ? " root" : "", f->flags & PCCE_FUNC_TAIL_OUT ? " tail-out" : "",
+			f->flags & PCCE_FUNC_RESTORES ? " restores" : "");
+		if (!details)
+			continue;
+		for (uint32_t k = f->first_edge; k < f->first_edge + f->n_edges; k++) {
+			const struct pcce_table_site *site;
+
+			if (t->edges[k].site == PCCE_NONE) {
+				fprintf(out, "    at %" PRIu64 ": entered at %s\n", (uint64_t)t->edges[k].value,
+					table_string(t, t->funcs[t->edges[k].tail].name));
+				continue;
+			}
+			site = &t->sites[t->edges[k].site];
+			fprintf(out, "    from %" PRIu64 ": %s at %#" PRIx64 "%s\n", (uint64_t)t->edges[k].value,
+				table_string(t, t->funcs[site->func].name), (uint64_t)site->key,
+				t->edges[k].tail ? " by tail calls" : "");
+		}
+		print_sites(t, i, first, order, out);
+	}
+	free(first);
+	free(order);
+	return 0;
+}
+
+/* Ids can exceed what JSON readers keep exactly (2^53): decimal strings. */
+static json_t *json_id(uint64_t id)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, id);
+	return json_string(text);
+}
+
+static json_t *json_summary(const struct table *t, bool encoded)
+{
+	struct summary s = summarize(t);
+
+	return json_pack("{s:b,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:I}", "encoded", encoded,
+			 "functions", (json_int_t)s.functions, "roots", (json_int_t)s.roots, "entries",
+			 (json_int_t)s.entered, "sites", (json_int_t)s.sites, "edges", (json_int_t)s.edges,
+			 "back_edges", (json_int_t)s.back, "indirect_sites", (json_int_t)s.indirect, "pushes",
+			 (json_int_t)s.push, "ext", (json_int_t)s.ext, "zero_edges", (json_int_t)s.zero, "added_edges",
+			 (json_int_t)s.add, "tail_calls", (json_int_t)s.tail, "largest_id", json_id(s.largest_id),
+			 "edges_cut", (json_int_t)s.cut);
+}
+
+static json_t *json_edge(const struct pcce_table_edge *e)
+{
+	if (e->site == PCCE_NONE)
+		return json_pack("{s:o,s:I}", "value", json_id(e->value), "entered", (json_int_t)e->tail);
+	return json_pack("{s:I,s:o,s:b}", "site", (json_int_t)e->site, "value", json_id(e->value), "tail",
+			 (int)e->tail);
+}
+
+static json_t *json_function(const struct table *t, const struct pcce_table_func *f)
+{
+	json_t *edges = json_array();
+
+	for (uint32_t k = f->first_edge; k < f->first_edge + f->n_edges; k++)
+		json_array_append_new(edges, json_edge(&t->edges[k]));
+	return json_pack("{s:s%,s:I,s:o,s:b,s:b,s:b,s:o}", "name", table_string(t, f->name),
+			 strlen(table_string(t, f->name)), "address", (json_int_t)f->addr, "contexts",
+			 json_id(f->num_cc), "root", is_root(f), "tail_out", !!(f->flags & PCCE_FUNC_TAIL_OUT),
+			 "restores", !!(f->flags & PCCE_FUNC_RESTORES), "edges", edges);
+}
+
+static json_t *json_site(const struct table *t, const struct pcce_table_site *s)
+{
+	json_t *site = json_pack("{s:I,s:s,s:o,s:I,s:I,s:b}", "key", (json_int_t)s->key, "kind", kind_names[s->kind],
+				 "value", json_id(s->value), "function", (json_int_t)s->func, "line",
+				 (json_int_t)s->line, "indirect", !!(s->flags & PCCE_SITE_INDIRECT));
+
+	if (s->callee != PCCE_NONE)
+		json_object_set_new(site, "callee", json_integer(s->callee));
+	else if (s->callee_name)
+		json_object_set_new(site, "imported", json_string(table_string(t, s->callee_name)));
+	return site;
+}
+
+static int dump_json(const struct table *t, bool encoded, FILE *out)
+{
+	json_t *root = json_summary(t, encoded), *functions = json_array(), *sites = json_array();
+	int err;
+
+	for (uint64_t i = 0; i < t->head->funcs.count; i++)
+		json_array_append_new(functions, json_function(t, &t->funcs[i]));
+	for (uint64_t i = 0; i < t->head->sites.count; i++)
+		json_array_append_new(sites, json_site(t, &t->sites[i]));
+	json_object_set_new(root, "function_list", functions);
+	json_object_set_new(root, "site_list", sites);
+	err = json_dumpf(root, out, JSON_INDENT(1)) ? -EIO : 0;
+	fputc('\n', out);
+	json_decref(root);
+	return err;
+}
+
+int dump_table(const void *table, size_t size, bool encoded, enum dump_format format, bool details, FILE *out,
+	       struct fail *why)
+{
+	const char *reason;
+	struct table t;
+	int err = table_open(table, size, &t, &reason);
+
+	if (err)
+		return fail_set(why, err, "has an encoding table that %s", reason);
+	err = format == DUMP_JSON ? dump_json(&t, encoded, out) : dump_text(&t, encoded, details, out);
+	table_close(&t);
+	return err ? fail_set(why, err, "cannot be printed: %s", strerror(-err)) : 0;
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The steps of encoding, in order: see encode_image(). */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "encode/callgraph.h"
+#include "elf/add_section.h"
+#include "encode/encode.h"
+#include "encode/unpatch.h"
+#include "encode/patch.h"
+#include "elf/table.h"
+#include "encode/table_write.h"
+
+struct state {
+	struct elf_module module;
+	struct records records;
+	struct elf_links links;
+	struct callgraph graph;
+	struct numbering numbering;
+	struct page_access page;
+	struct pcce_table_site *sites;
+	uint8_t *patched;
+	uint8_t *undone; /* the image without its first encoding, if it has another one now */
+};
+
+static int find_table(const struct elf_module *m, struct encoded *out, bool *found, struct fail *why)
+{
+	const struct elf_section *s = elf_module_section(m, PCCE_TABLE_SECTION, NULL);
+	const uint8_t *data;
+	const char *reason;
+	struct table t;
+	int err;
+
+	*found = s != NULL;
+	if (!s)
+		return 0;
+	data = elf_module_contents(m, s);
+	if (!data)
+		return fail_set(why, -EINVAL, "is cut off: its encoding table lies beyond its end");
+	out->table = malloc(s->size + 1);
+	if (!out->table)
+		return fail_memory(why);
+	memcpy(out->table, data, s->size);
+	out->table_size = s->size;
+	err = table_open(out->table, s->size, &t, &reason);
+	if (err)
+		return fail_set(why, err, "has an encoding table that %s; link the file again", reason);
+	table_close(&t);
+	return 0;
+}
+
+static int check_completeness(const struct state *s, struct fail *why)
+{
+	if (!s->records.has_entries)
+		return fail_set(why, -EINVAL,
+				"is instrumented, but was linked without the pcce runtime; add `pcce-config --ldflags` "
+				"to the link");
+	if (!s->records.n_blocks)
+		return fail_set(why, -EINVAL,
+				"has the pcce runtime, but no site records: nothing in it was compiled with "
+				"`pcce-config --cflags`, or with "
+				"-flto the plugin is missing on the link line, or the linker has dropped the records "
+				"(gold does with --gc-sections)");
+	return 0;
+}
+
+static enum pcce_site_kind kind_of(const struct state *s, const struct cg_site *site)
+{
+	if (site->target == CG_NONE)
+		return PCCE_KIND_RESTORE;
+	if (site->ext)
+		return PCCE_KIND_EXT;
+	switch (s->numbering.kind[site->edge]) {
+	case NUMBERED_TAIL:
+		return PCCE_KIND_TAIL;
+	case NUMBERED_PUSH:
+		return PCCE_KIND_PUSH;
+	default:
+		return s->numbering.value[site->edge] ? PCCE_KIND_ADD : PCCE_KIND_NONE;
+	}
+}
+
+/* Who sets the id with which a segment begins: the function itself, when it is entered from outside, where the
+ * id means nothing; else who pushes. */
+static void find_setters(struct state *s)
+{
+	for (uint32_t f = 0; f < s->graph.n_funcs; f++) {
+		struct cg_func *func = &s->graph.funcs[f];
+
+		func->sets_id = func->entry_len && (func->root || s->numbering.entered[f]);
+	}
+	for (uint32_t i = 0; i < s->graph.n_sites; i++) {
+		struct cg_site *site = &s->graph.sites[i];
+
+		site->clears = site->target == CG_INSIDE &&
+			       (site->flags & PCCE_SITE_INDIRECT || !s->graph.funcs[site->callee].sets_id);
+	}
+}
+
+static int patch_sites(struct state *s, struct fail *why)
+{
+	s->patched = malloc(s->module.size + 1);
+	s->sites = calloc((size_t)s->graph.n_sites + 1, sizeof(*s->sites));
+	if (!s->patched || !s->sites)
+		return fail_memory(why);
+	memcpy(s->patched, s->module.image, s->module.size);
+	for (uint32_t i = 0; i < s->graph.n_sites; i++) {
+		const struct cg_site *site = &s->graph.sites[i];
+		struct pcce_table_site *out = &s->sites[i];
+		const char *name = s->graph.funcs[site->func].name;
+		struct slot_patch patch;
+		int err;
+
+		out->kind = kind_of(s, site);
+		out->value = out->kind == PCCE_KIND_ADD ? s->numbering.value[site->edge] : 0;
+		err = patch_make(&s->page, site, name, out->kind, out->value, &patch, out, why);
+		if (!err)
+			err = patch_apply(&s->module, site, name, &patch, s->patched, why);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* An entry slot that stays empty is led past, and so it is by ext, which leaves the id alone. A tail call out of a
+ * function that only pushes lead to goes through the entry, as pushes do. */
+static bool leads_behind_entry(const struct state *s, const struct cg_site *site)
+{
+	const struct cg_func *callee;
+
+	if (site->target != CG_INSIDE)
+		return false;
+	callee = &s->graph.funcs[site->callee];
+	if (site->ext || !callee->sets_id)
+		return callee->entry_len && !callee->fixed_entry;
+	switch (s->numbering.kind[site->edge]) {
+	case NUMBERED_VALUE:
+		return true;
+	case NUMBERED_TAIL:
+		return !s->numbering.tail_out[site->func];
+	default:
+		return false;
+	}
+}
+
+static int patch_entries(struct state *s, struct fail *why)
+{
+	int err = 0;
+
+	for (uint32_t f = 0; !err && f < s->graph.n_funcs; f++)
+		if (s->graph.funcs[f].sets_id)
+			err = patch_entry(&s->page, &s->module, &s->graph.funcs[f], s->numbering.start[f], s->patched,
+					  why);
+	for (uint32_t i = 0; !err && i < s->graph.n_sites; i++) {
+		const struct cg_site *site = &s->graph.sites[i];
+
+		if (leads_behind_entry(s, site))
+			err = patch_distance(&s->module, site, &s->graph.funcs[site->callee], s->patched, why);
+	}
+	return err;
+}
+
+static int run_steps(struct state *s, const struct call_counts *counts, struct encoded *out, struct fail *why)
+{
+	int err;
+
+	err = page_access_read(&s->module, &s->records.entries, &s->page, why);
+	if (!err)
+		err = elf_links_read(&s->module, &s->links, why);
+	if (!err)
+		err = callgraph_build(&s->module, &s->records, &s->links, patch_ext_fits, &s->page, &s->graph, why);
+	if (!err && counts)
+		err = callgraph_count(&s->graph, counts, why);
+	if (err)
+		return err;
+	if (numbering_compute(&s->graph.graph, NULL, &s->numbering))
+		return fail_memory(why);
+	find_setters(s);
+	err = patch_sites(s, why);
+	if (!err)
+		err = patch_entries(s, why);
+	if (!err)
+		err = table_write(&s->module, &s->graph, &s->numbering, &s->records, &s->page, s->sites, &out->table,
+				  &out->table_size, why);
+	if (!err)
+		err = elf_put_section(s->patched, s->module.size, PCCE_TABLE_SECTION, out->table, out->table_size,
+				      &out->image, &out->size, why);
+	return err;
+}
+
+/* What others will rely on is checked as they will read it. */
+static int check_result(const struct encoded *e, struct fail *why)
+{
+	const struct elf_section *s;
+	const uint8_t *data;
+	struct elf_module m;
+	const char *reason;
+	struct table t;
+	int err = elf_module_open(e->image, e->size, &m, why);
+
+	if (err)
+		return err;
+	s = elf_module_section(&m, PCCE_TABLE_SECTION, NULL);
+	data = s ? elf_module_contents(&m, s) : NULL;
+	if (!data || s->size != e->table_size || memcmp(data, e->table, s->size))
+		err = fail_set(why, -EINVAL, "has damaged section headers");
+	elf_module_close(&m);
+	if (err)
+		return err;
+	err = table_open(e->table, e->table_size, &t, &reason);
+
+	if (err)
+		return fail_set(
+			why, err,
+			"cannot be encoded: its table %s (this is a defect of pcce-encode, or damaged site records)",
+			reason);
+	table_close(&t);
+	return 0;
+}
+
+static int encode_module(struct state *s, const struct call_counts *counts, struct encoded *out, struct fail *why)
+{
+	int err = records_read(&s->module, &s->records, why);
+
+	if (err)
+		return err;
+	if (!s->records.has_entries && !s->records.n_blocks) {
+		out->result = ENCODE_NOT_FOR_US;
+		return 0;
+	}
+	err = check_completeness(s, why);
+	if (!err)
+		err = run_steps(s, counts, out, why);
+	if (!err)
+		err = check_result(out, why);
+	out->result = ENCODE_DONE;
+	return err;
+}
+
+/* The module as it was before it was encoded. */
+static int open_undone(struct state *s, const uint8_t *image, size_t size, struct fail *why)
+{
+	int err;
+
+	elf_module_close(&s->module);
+	s->undone = malloc(size + 1);
+	if (!s->undone)
+		return fail_memory(why);
+	memcpy(s->undone, image, size);
+	err = encode_undo(s->undone, size, why);
+	return err ? err : elf_module_open(s->undone, size, &s->module, why);
+}
+
+int encode_image(const uint8_t *image, size_t size, const struct call_counts *counts, struct encoded *out,
+		 struct fail *why)
+{
+	struct state s = {};
+	bool found = false;
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	err = elf_module_open(image, size, &s.module, why);
+	if (!err)
+		err = find_table(&s.module, out, &found, why);
+	if (!err && found && counts) {
+		encoded_free(out);
+		found = false;
+		err = open_undone(&s, image, size, why);
+	}
+	if (!err && found)
+		out->result = ENCODE_ALREADY;
+	else if (!err)
+		err = encode_module(&s, counts, out, why);
+	free(s.sites);
+	free(s.patched);
+	numbering_free(&s.numbering);
+	callgraph_free(&s.graph);
+	elf_links_free(&s.links);
+	records_free(&s.records);
+	elf_module_close(&s.module);
+	free(s.undone);
+	if (err)
+		encoded_free(out);
+	return err;
+}
+
+void encoded_free(struct encoded *e)
+{
+	free(e->image);
+	free(e->table);
+	memset(e, 0, sizeof(*e));
+}

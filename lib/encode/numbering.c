@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The numbering's outer shape: prepares the graph, runs the steps, and collects the
+ * edges for the decoder.  numbering.h has the terms.
+ *
+ * Tail calls.  A function that tail-calls through a pointer or out of the graph
+ * (tail_out) could hand its id to code that we do not know, so every site that
+ * calls it is a push: id 0, and the top entry names the site wherever the chain of
+ * tail calls leads.  The same is done to a function whose closure has more than
+ * CLOSURE_MAX members, so that the sum over all sites stays linear.
+ *
+ * A function that nothing calls is made a root: it costs nothing, since its num_cc
+ * is 1 either way, and should it be entered by a way that nobody foresaw, its
+ * contexts decode.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <pcce/abi.h>
+#include "encode/numbering_internal.h"
+
+#define CLOSURE_MAX 256
+#define DEFAULT_EFFORT 150000000ull
+
+int adjacency_build(struct adjacency *a, uint32_t n_nodes, uint32_t n_edges,
+		    bool (*edge)(const void *ctx, uint32_t i, uint32_t *from, uint32_t *item), const void *ctx)
+{
+	uint32_t from, item;
+
+	a->first = calloc((size_t)n_nodes + 2, sizeof(*a->first));
+	if (!a->first)
+		return -ENOMEM;
+	/* Counting sort; first[v + 1] is v's fill mark while the items are put in. */
+	for (uint32_t i = 0; i < n_edges; i++)
+		if (edge(ctx, i, &from, &item))
+			a->first[from + 2]++;
+	for (uint32_t v = 0; v < n_nodes; v++)
+		a->first[v + 2] += a->first[v + 1];
+	a->item = malloc(((size_t)a->first[n_nodes + 1] + 1) * sizeof(*a->item));
+	if (!a->item)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n_edges; i++)
+		if (edge(ctx, i, &from, &item))
+			a->item[a->first[from + 1]++] = item;
+	return 0;
+}
+
+void adjacency_free(struct adjacency *a)
+{
+	free(a->first);
+	free(a->item);
+	a->first = a->item = NULL;
+}
+
+static bool edge_out_site(const void *ctx, uint32_t i, uint32_t *from, uint32_t *item)
+{
+	const struct numbering_graph *g = ctx;
+
+	*from = g->sites[i].caller;
+	*item = i;
+	return true;
+}
+
+static bool edge_tail(const void *ctx, uint32_t i, uint32_t *from, uint32_t *item)
+{
+	const struct numbering_graph *g = ctx;
+
+	*from = g->sites[i].caller;
+	*item = g->sites[i].callee;
+	return (g->sites[i].flags & NUMBERING_TAIL) && g->sites[i].callee != NUMBERING_NO_CALLEE;
+}
+
+static bool edge_tail_reverse(const void *ctx, uint32_t i, uint32_t *from, uint32_t *item)
+{
+	return edge_tail(ctx, i, item, from);
+}
+
+/* A tail call out of a function that only pushes lead to: it may go through its callee's entry, since there is
+ * no id to be kept. So it does not make a root of one that can be entered. */
+static bool edge_tail_keeping(const void *ctx, uint32_t i, uint32_t *from, uint32_t *item)
+{
+	const struct numbering_work *w = ctx;
+
+	return edge_tail(w->graph, i, from, item) && !(w->out->tail_out[*from] && numbering_can_enter(w, *item));
+}
+
+/* Spreads a flag along adjacency lists, from all nodes that have it. */
+static int spread(uint8_t *flag, uint32_t n, const struct adjacency *a)
+{
+	uint32_t *queue = malloc(((size_t)n + 1) * sizeof(*queue));
+	size_t head = 0, tail = 0;
+
+	if (!queue)
+		return -ENOMEM;
+	for (uint32_t f = 0; f < n; f++)
+		if (flag[f])
+			queue[tail++] = f;
+	while (head < tail) {
+		uint32_t f = queue[head++];
+
+		for (uint32_t i = a->first[f]; i < a->first[f + 1]; i++) {
+			uint32_t to = a->item[i];
+
+			if (!flag[to]) {
+				flag[to] = 1;
+				queue[tail++] = to;
+			}
+		}
+	}
+	free(queue);
+	return 0;
+}
+
+int numbering_close_roots(struct numbering_work *w)
+{
+	int err = spread(w->out->root, w->graph->n_funcs, &w->root_tails);
+
+	for (uint32_t f = 0; f < w->graph->n_funcs; f++)
+		if (w->out->root[f])
+			numbering_make_root(w, f);
+	return err;
+}
+
+void numbering_make_root(const struct numbering_work *w, uint32_t func)
+{
+	w->out->root[func] = 1;
+	w->out->entered[func] = 0;
+	w->out->start[func] = 0;
+}
+
+void numbering_begin_in(const struct numbering_work *w, uint32_t func)
+{
+	if (!w->out->root[func] && numbering_can_enter(w, func))
+		w->out->entered[func] = 1;
+	else
+		w->out->root[func] = 1;
+}
+
+static int find_tail_out(struct numbering_work *w)
+{
+	const struct numbering_graph *g = w->graph;
+	struct adjacency reverse = {};
+	int err;
+
+	for (uint32_t i = 0; i < g->n_sites; i++)
+		if ((g->sites[i].flags & NUMBERING_TAIL) && g->sites[i].callee == NUMBERING_NO_CALLEE)
+			w->out->tail_out[g->sites[i].caller] = 1;
+	err = adjacency_build(&reverse, g->n_funcs, g->n_sites, edge_tail_reverse, g);
+	if (!err)
+		err = spread(w->out->tail_out, g->n_funcs, &reverse);
+	adjacency_free(&reverse);
+	return err;
+}
+
+/* T(f) of every function with tail calls, in breadth-first order. A function whose closure is too
+ * large gets tail_out; so do, by themselves, those that reach it, whose closures are larger still. */
+static int find_closures(struct numbering_work *w)
+{
+	uint32_t n = w->graph->n_funcs;
+	uint32_t *seen = calloc((size_t)n + 1, sizeof(*seen));
+	size_t used = 0, capacity = 1024;
+	uint32_t *item = malloc(capacity * sizeof(*item));
+	uint32_t *first = calloc((size_t)n + 2, sizeof(*first));
+
+	w->closure.first = first;
+	w->closure.item = item;
+	if (!seen || !item || !first) {
+		free(seen);
+		return -ENOMEM;
+	}
+	for (uint32_t f = 0; f < n; f++) {
+		uint32_t count = 0;
+
+		first[f] = used;
+		if (w->out->tail_out[f] || w->tails.first[f] == w->tails.first[f + 1])
+			continue;
+		if (capacity - used < CLOSURE_MAX + 1) {
+			capacity *= 2;
+			item = realloc(item, capacity * sizeof(*item));
+			if (!item) {
+				free(seen);
+				return -ENOMEM;
+			}
+			w->closure.item = item;
+		}
+		item[used + count++] = f;
+		seen[f] = f + 1;
+		for (uint32_t done = 0; done < count && count <= CLOSURE_MAX; done++) {
+			uint32_t v = item[used + done];
+
+			for (uint32_t i = w->tails.first[v]; i < w->tails.first[v + 1] && count <= CLOSURE_MAX; i++) {
+				uint32_t to = w->tails.item[i];
+
+				if (seen[to] == f + 1)
+					continue;
+				seen[to] = f + 1;
+				item[used + count++] = to;
+			}
+		}
+		if (count > CLOSURE_MAX)
+			w->out->tail_out[f] = 1;
+		else
+			used += count;
+	}
+	first[n] = used;
+	free(seen);
+	return 0;
+}
+
+static void choose_kinds(struct numbering_work *w)
+{
+	const struct numbering_graph *g = w->graph;
+
+	for (uint32_t i = 0; i < g->n_sites; i++) {
+		const struct numbering_site *s = &g->sites[i];
+
+		if (s->flags & NUMBERING_TAIL)
+			w->out->kind[i] = NUMBERED_TAIL;
+		else if (s->callee == NUMBERING_NO_CALLEE || (s->flags & NUMBERING_PUSH) || w->out->tail_out[s->callee])
+			w->out->kind[i] = NUMBERED_PUSH;
+		else
+			w->out->kind[i] = NUMBERED_VALUE;
+	}
+}
+
+/* What it saves that a function is entered rather than a root: adding to the id and back at each execution of the
+ * hottest site, less setting the id at each direct push. What other ways lead there how often is not known. */
+static void find_gains(const struct numbering_work *w, double *gain)
+{
+	const struct numbering_graph *g = w->graph;
+
+	for (uint32_t i = 0; i < g->n_sites; i++)
+		if (site_has_value(w, i) && 2 * w->weight[i] > gain[g->sites[i].callee])
+			gain[g->sites[i].callee] = 2 * w->weight[i];
+	for (uint32_t i = 0; i < g->n_sites; i++)
+		if (w->out->kind[i] == NUMBERED_PUSH && g->sites[i].callee != NUMBERING_NO_CALLEE)
+			gain[g->sites[i].callee] -= w->weight[i];
+}
+
+/* Where segments begin: as given, callees of pushes, functions that nothing calls; and the roots' tail closures. */
+static int find_roots(struct numbering_work *w)
+{
+	const struct numbering_graph *g = w->graph;
+	uint8_t *called = calloc((size_t)g->n_funcs + 1, 1);
+	double *gain = calloc((size_t)g->n_funcs + 1, sizeof(*gain));
+
+	if (!called || !gain) {
+		free(called);
+		free(gain);
+		return -ENOMEM;
+	}
+	find_gains(w, gain);
+	for (uint32_t i = 0; i < g->n_sites; i++) {
+		uint32_t callee = g->sites[i].callee;
+
+		if (callee == NUMBERING_NO_CALLEE)
+			continue;
+		if (site_has_value(w, i)) {
+			uint32_t self, n;
+			const uint32_t *t = closure_of(w, callee, &self, &n);
+
+			while (n)
+				called[t[--n]] = 1;
+		} else if (w->out->kind[i] == NUMBERED_PUSH) {
+			if (gain[callee] > 0)
+				numbering_begin_in(w, callee);
+			else
+				w->out->root[callee] = 1;
+		} else if (w->out->tail_out[g->sites[i].caller]) {
+			numbering_begin_in(w, callee);
+		}
+	}
+	for (uint32_t f = 0; f < g->n_funcs; f++)
+		if (g->root[f] || !(called[f] || (g->noted && g->noted[f])))
+			numbering_begin_in(w, f);
+	free(called);
+	free(gain);
+	return numbering_close_roots(w);
+}
+
+static int compare_edges(const void *pa, const void *pb)
+{
+	const struct numbering_edge *a = pa, *b = pb;
+
+	return a->value < b->value ? -1 : a->value > b->value;
+}
+
+static int collect_edges(struct numbering_work *w)
+{
+	const struct numbering_graph *g = w->graph;
+	struct numbering *out = w->out;
+	uint32_t self, n, n_all = g->n_sites + g->n_funcs;
+	size_t total = 0;
+
+	for (uint32_t i = 0; i < n_all; i++) {
+		if (!edge_has_value(w, i))
+			continue;
+		const uint32_t *t = closure_of(w, edge_callee(w, i), &self, &n);
+
+		total += n;
+		while (n)
+			out->first_edge[t[--n] + 1]++;
+	}
+	out->edges = malloc((total + 1) * sizeof(*out->edges));
+	uint32_t *at = calloc((size_t)g->n_funcs + 1, sizeof(*at));
+
+	if (!out->edges || !at) {
+		free(at);
+		return -ENOMEM;
+	}
+	out->n_edges = total;
+	for (uint32_t f = 0; f < g->n_funcs; f++) {
+		out->first_edge[f + 1] += out->first_edge[f];
+		at[f] = out->first_edge[f];
+	}
+	for (uint32_t i = 0; i < n_all; i++) {
+		if (!edge_has_value(w, i))
+			continue;
+		const uint32_t *t = closure_of(w, edge_callee(w, i), &self, &n);
+
+		while (n--)
+			out->edges[at[t[n]]++] = (struct numbering_edge){
+				.value = *edge_value(w, i),
+				.callee = t[n],
+				.site = is_entry(w, i) ? NUMBERING_NO_SITE : i,
+				.start = is_entry(w, i) ? i - g->n_sites : NUMBERING_NO_SITE,
+			};
+	}
+	free(at);
+	for (uint32_t f = 0; f < g->n_funcs; f++) {
+		qsort(out->edges + out->first_edge[f], out->first_edge[f + 1] - out->first_edge[f], sizeof(*out->edges),
+		      compare_edges);
+		if (out->num_cc[f] - 1 > out->largest_id)
+			out->largest_id = out->num_cc[f] - 1;
+	}
+	return 0;
+}
+
+/*
+ * Beyond 2^31 contexts, values become dear (numbering_ranges.c), so that it pays to cut some cold sites, as long as
+ * what is taken for cold is so, and they are few.  Counted in tcc, Lua and SQLite, 2^38 to 2^40 contexts were best
+ * where the compiler guesses, and 2^36 where samples tell.
+ */
+static int choose_ranges(struct numbering_work *w)
+{
+	const struct numbering_graph *g = w->graph;
+	struct numbering *out = w->out;
+	size_t f = (size_t)g->n_funcs + 1, s = (size_t)g->n_sites + 1;
+	const uint64_t steps = w->steps, limit = w->limit;
+	uint8_t *kept;
+	int err;
+
+	if (!w->prefers_small)
+		return numbering_ranges(w);
+	kept = malloc(s + 2 * f);
+	if (!kept)
+		return -ENOMEM;
+	memcpy(kept, out->kind, s);
+	memcpy(kept + s, out->root, f);
+	memcpy(kept + s + f, out->entered, f);
+	w->limit = 1ull << (g->samples ? 36 : 39);
+	w->steps = steps / 8;
+	w->most_cuts = g->n_sites / (g->samples ? 10 : 50) + 16;
+	err = numbering_ranges(w);
+	if (err == -E2BIG) {
+		memcpy(out->kind, kept, s);
+		memcpy(out->root, kept + s, f);
+		memcpy(out->entered, kept + s + f, f);
+		memset(out->start, 0, f * sizeof(*out->start));
+		out->n_cut = 0;
+		w->limit = limit;
+		w->most_cuts = 0;
+		w->steps = steps;
+		err = numbering_ranges(w);
+	}
+	free(kept);
+	return err;
+}
+
+static int run_steps(struct numbering_work *w)
+{
+	const struct numbering_graph *g = w->graph;
+	int err;
+
+	err = adjacency_build(&w->out_sites, g->n_funcs, g->n_sites, edge_out_site, g);
+	if (!err)
+		err = adjacency_build(&w->tails, g->n_funcs, g->n_sites, edge_tail, g);
+	if (!err)
+		err = find_tail_out(w);
+	if (!err)
+		err = adjacency_build(&w->root_tails, g->n_funcs, g->n_sites, edge_tail_keeping, w);
+	if (!err)
+		err = find_closures(w);
+	if (err)
+		return err;
+	choose_kinds(w);
+	err = numbering_weigh(w);
+	if (!err) {
+		uint64_t half = w->steps / 2;
+
+		w->steps -= half;
+		err = numbering_break_cycles(w);
+		w->steps += half;
+	}
+	if (!err)
+		err = find_roots(w);
+	if (!err)
+		err = choose_ranges(w);
+	if (!err)
+		err = collect_edges(w);
+	return err;
+}
+
+int numbering_compute(const struct numbering_graph *graph, const struct numbering_options *options,
+		      struct numbering *out)
+{
+	struct numbering_work w = {
+		.graph = graph,
+		.out = out,
+		.given_order = options && options->given_order,
+		.limit = options && options->limit ? options->limit : PCCE_ID_LIMIT,
+		.prefers_small = !options || (!options->limit && !options->given_order),
+		.steps = options && options->effort ? options->effort : DEFAULT_EFFORT,
+	};
+	size_t n = graph->n_funcs, s = graph->n_sites;
+	int err = -ENOMEM;
+
+	memset(out, 0, sizeof(*out));
+	out->kind = calloc(s + 1, 1);
+	out->value = calloc(s + 1, sizeof(*out->value));
+	out->num_cc = calloc(n + 1, sizeof(*out->num_cc));
+	out->root = calloc(n + 1, 1);
+	out->entered = calloc(n + 1, 1);
+	out->start = calloc(n + 1, sizeof(*out->start));
+	out->tail_out = calloc(n + 1, 1);
+	out->first_edge = calloc(n + 2, sizeof(*out->first_edge));
+	w.weight = calloc(s + 1, sizeof(*w.weight));
+	if (out->kind && out->value && out->num_cc && out->root && out->entered && out->start && out->tail_out &&
+	    out->first_edge && w.weight && s < UINT32_MAX - n)
+		err = run_steps(&w);
+	free(w.weight);
+	adjacency_free(&w.out_sites);
+	adjacency_free(&w.tails);
+	adjacency_free(&w.root_tails);
+	adjacency_free(&w.closure);
+	if (err)
+		numbering_free(out);
+	return err;
+}
+
+void numbering_free(struct numbering *n)
+{
+	free(n->kind);
+	free(n->value);
+	free(n->num_cc);
+	free(n->root);
+	free(n->entered);
+	free(n->start);
+	free(n->tail_out);
+	free(n->edges);
+	free(n->first_edge);
+	memset(n, 0, sizeof(*n));
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Estimated execution counts of all sites.
+ *
+ * The compiler estimates how often a call is executed per entry of its function;
+ * what we compare are calls of different functions, so entries are propagated over
+ * the graph: each root is entered once, and each site enters its callee as often as
+ * its caller is entered times its own estimate.  In cycles this has no end; a few
+ * sweeps in reverse postorder are made, in which edges that run against that order
+ * count half at most.  Only the order of the weights matters, and it is the same on
+ * every machine: sums are made in a fixed order, and with + and * alone.
+ *
+ * Where a profile tells how often a function was entered, that is taken instead:
+ * what calls through pointers bring about, no propagation can know.
+ *
+ * Where there are samples, they decide.  How many were taken in a function when it was called from a certain
+ * site tells how that site compares with the others that call it, and that is what numbering asks most; how
+ * it compares with sites that call other functions is told less exactly, since these may take longer or shorter.  The
+ * estimate has the weight of one sample for each function, so that it decides where there are none.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include "encode/numbering_internal.h"
+
+#define SWEEPS 3
+#define ENTRIES_MAX 1e15
+#define UNSAMPLED 1e-2 /* what a function is worth in which no sample was taken, in samples */
+
+struct dfs {
+	uint32_t func, next;
+};
+
+/* position[f]: place of f in the reverse postorder of a depth-first search from all roots, then from
+ * all functions that are left; order: its inverse. */
+static int reverse_postorder(const struct numbering_work *w, uint32_t *position, uint32_t *order)
+{
+	const struct numbering_graph *g = w->graph;
+	struct dfs *stack = malloc(((size_t)g->n_funcs + 1) * sizeof(*stack));
+	uint8_t *seen = calloc((size_t)g->n_funcs + 1, 1);
+	uint32_t left = g->n_funcs;
+
+	if (!stack || !seen) {
+		free(stack);
+		free(seen);
+		return -ENOMEM;
+	}
+	for (int roots = 1; roots >= 0; roots--) {
+		for (uint32_t start = g->n_funcs; start-- > 0;) {
+			size_t depth = 0;
+
+			if (seen[start] || (roots && !g->root[start]))
+				continue;
+			seen[start] = 1;
+			stack[depth++] = (struct dfs){start, w->out_sites.first[start]};
+			while (depth) {
+				struct dfs *top = &stack[depth - 1];
+
+				if (top->next == w->out_sites.first[top->func + 1]) {
+					position[top->func] = --left;
+					order[left] = top->func;
+					depth--;
+					continue;
+				}
+				uint32_t callee = g->sites[w->out_sites.item[top->next++]].callee;
+
+				if (callee == NUMBERING_NO_CALLEE || seen[callee])
+					continue;
+				seen[callee] = 1;
+				stack[depth++] = (struct dfs){callee, w->out_sites.first[callee]};
+			}
+		}
+	}
+	free(stack);
+	free(seen);
+	return 0;
+}
+
+/* estimated and sampled have a place for each function. */
+static void weigh_by_samples(struct numbering_work *w, double *estimated, double *sampled)
+{
+	const struct numbering_graph *g = w->graph;
+
+	for (uint32_t f = 0; f < g->n_funcs; f++)
+		estimated[f] = sampled[f] = 0;
+	for (uint32_t i = 0; i < g->n_sites; i++) {
+		uint32_t callee = g->sites[i].callee;
+
+		if (callee == NUMBERING_NO_CALLEE)
+			continue;
+		estimated[callee] += w->weight[i];
+		sampled[callee] += (double)g->samples[i];
+	}
+	for (uint32_t i = 0; i < g->n_sites; i++) {
+		uint32_t callee = g->sites[i].callee;
+		double share;
+
+		if (callee == NUMBERING_NO_CALLEE)
+			continue;
+		share = estimated[callee] > 0 ? w->weight[i] / estimated[callee] : 0;
+		share = ((double)g->samples[i] + share) / (sampled[callee] + 1);
+		w->weight[i] = share * (sampled[callee] + UNSAMPLED);
+	}
+}
+
+int numbering_weigh(struct numbering_work *w)
+{
+	const struct numbering_graph *g = w->graph;
+	size_t n = (size_t)g->n_funcs + 1;
+	uint32_t *position = malloc(n * sizeof(*position)), *order = malloc(n * sizeof(*order));
+	double *entries = calloc(n, sizeof(*entries)), *incoming = calloc(n, sizeof(*incoming));
+	int err = -ENOMEM;
+
+	if (position && order && entries && incoming)
+		err = reverse_postorder(w, position, order);
+	for (int sweep = 0; !err && sweep < SWEEPS; sweep++) {
+		/* incoming: what edges against the order brought in the last sweep. */
+		for (uint32_t f = 0; f < g->n_funcs; f++) {
+			entries[f] = incoming[f] + (g->root[f] ? 1.0 : 0.0);
+			incoming[f] = 0;
+		}
+		for (uint32_t at = 0; at < g->n_funcs; at++) {
+			uint32_t f = order[at];
+
+			if (g->entry_count && g->entry_count[f])
+				entries[f] = (double)(g->entry_count[f] - 1);
+			if (entries[f] > ENTRIES_MAX)
+				entries[f] = ENTRIES_MAX;
+			for (uint32_t i = w->out_sites.first[f]; i < w->out_sites.first[f + 1]; i++) {
+				uint32_t site = w->out_sites.item[i], callee = g->sites[site].callee;
+				double local = g->sites[site].freq * (1.0 / 1024);
+
+				w->weight[site] = entries[f] * local;
+				if (callee == NUMBERING_NO_CALLEE)
+					continue;
+				if (position[callee] > at)
+					entries[callee] += w->weight[site];
+				else
+					incoming[callee] += entries[f] * (local < 1.0 ? local : 1.0) * 0.5;
+			}
+		}
+	}
+	if (!err && g->samples)
+		weigh_by_samples(w, entries, incoming);
+	free(position);
+	free(order);
+	free(entries);
+	free(incoming);
+	return err;
+}

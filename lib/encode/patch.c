@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Fills slots.  docs/slots.md has the forms; each is built here instruction by
+ * instruction into a small buffer, so that its length, and the places at which its
+ * effect begins and ends, come from the same lines that write it.
+ *
+ * A before-slot is filled from its end (nops, then the work, then the call), an
+ * after-slot from its beginning.  The shortest form is taken that a slot can hold:
+ * inline for a push where the plugin left room, else the call of a helper.
+ */
+#include <errno.h>
+#include <string.h>
+#include <pcce/abi.h>
+#include "encode/patch.h"
+#include "elf/x86.h"
+
+#define PAGE_ID ((int)__builtin_offsetof(struct pcce_page, id))
+#define PAGE_EXT ((int)__builtin_offsetof(struct pcce_page, ext))
+#define PAGE_OFF ((int)__builtin_offsetof(struct pcce_page, off))
+#define PAGE_ENTRY ((int)__builtin_offsetof(struct pcce_page, entry))
+#define TOP (PAGE_ENTRY - 16) /* the top entry, relative to off */
+#define RESTORE_LEN 10
+#define REX 0x40 /* without an effect */
+#define REX_W 0x48
+
+/* Code under construction; its last byte but one will stand before `end`. */
+struct code {
+	uint8_t bytes[160];
+	size_t n;
+	size_t claim, applied; /* where the effect begins, and is complete */
+	size_t key_to_end;     /* bytes behind the key */
+};
+
+#define PUT(c, ...)                                                  \
+	do {                                                         \
+		const uint8_t bytes_[] = {__VA_ARGS__};              \
+		memcpy((c)->bytes + (c)->n, bytes_, sizeof(bytes_)); \
+		(c)->n += sizeof(bytes_);                            \
+	} while (0)
+
+static void put32(struct code *c, uint32_t v)
+{
+	memcpy(c->bytes + c->n, &v, 4);
+	c->n += 4;
+}
+
+/* A displacement to an address. The code's own address is not known yet, since it depends on the code's length:
+ * the position is kept, and the address put in at the end. */
+struct fixups {
+	struct {
+		size_t at;
+		uint64_t target;
+		bool to_key; /* to the code's own key, or slot end, instead */
+	} item[4];
+	int n;
+};
+
+static void put_target(struct code *c, struct fixups *f, uint64_t target, bool to_key)
+{
+	f->item[f->n].at = c->n;
+	f->item[f->n].target = target;
+	f->item[f->n++].to_key = to_key;
+	put32(c, 0);
+}
+
+/* start: address of the first byte; key: what to_key means. */
+static int fix(struct code *c, const struct fixups *f, uint64_t start, uint64_t key)
+{
+	for (int i = 0; i < f->n; i++) {
+		uint64_t target = f->item[i].to_key ? key : f->item[i].target;
+		int64_t distance = (int64_t)(target - (start + f->item[i].at + 4));
+		int32_t rel = (int32_t)distance;
+
+		if (rel != distance)
+			return -ERANGE;
+		memcpy(c->bytes + f->item[i].at, &rel, 4);
+	}
+	return 0;
+}
+
+int page_access_read(const struct elf_module *m, const struct pcce_helper_entries *e, struct page_access *out,
+		     struct fail *why)
+{
+	const uint8_t *p = elf_module_at(m, e->tls_insn, 7);
+
+	memset(out, 0, sizeof(*out));
+	out->push = e->push;
+	out->pop = e->pop;
+	out->push_slow = e->push_slow;
+	out->pop_slow = e->pop_slow;
+	out->leaf = e->leaf;
+	if (p && p[0] == 0x49 && p[1] == 0xc7 && p[2] == 0xc3) {
+		out->executable = true;
+		out->offset = (int32_t)x86_load32(p + 3);
+		return 0;
+	}
+	if (p && p[0] == 0x4c && p[1] == 0x8b && p[2] == 0x1d) {
+		out->got = e->tls_insn + 7 + (uint64_t)x86_load_rel32(p + 3);
+		if (elf_module_segment(m, out->got) && elf_module_segment(m, out->got + 7))
+			return 0;
+	}
+	return fail_set(why, -EINVAL,
+			"has a damaged description of the runtime: it does not say where the thread page is");
+}
+
+/* ---- forms ----------------------------------------------------------------------- */
+
+/* Add or subtract value; sub: 0x28 in the modrm's reg field, 0 for add. Constants and prefixes are longer than they
+ * need be: the slot has the room, and each nop less is one instruction less. */
+static void put_arith(struct code *c, struct fixups *f, const struct page_access *page, uint64_t value, uint8_t sub)
+{
+	bool upper = value >> 31;
+	uint32_t imm = upper ? value >> 32 : value;
+	uint8_t at = PAGE_ID + (upper ? 4 : 0);
+
+	if (page->executable) {
+		PUT(c, 0x64, upper ? REX : REX_W, 0x81, 0x04 | sub, 0x25); /* add/sub imm, %fs:D+id */
+		put32(c, page->offset + at);
+	} else {
+		PUT(c, 0x4c, 0x8b, 0x1d); /* mov G(%rip), %r11 */
+		put_target(c, f, page->got, false);
+		PUT(c, 0x64, upper ? 0x41 : 0x49, 0x81, 0x43 | sub, at); /* add/sub imm, %fs:id(%r11) */
+	}
+	put32(c, imm);
+}
+
+static void put_ext_before(struct code *c, struct fixups *f, const struct page_access *page, uint64_t key)
+{
+	if (page->executable) {
+		PUT(c, 0x64, REX, 0xc7, 0x04, 0x25); /* movl $key, %fs:D+ext */
+		put32(c, page->offset + PAGE_EXT);
+		put32(c, key);
+		return;
+	}
+	PUT(c, 0x4c, 0x8d, 0x1d); /* lea key(%rip), %r11 */
+	put_target(c, f, 0, true);
+	PUT(c, 0x4c, 0x8b, 0x15); /* mov G(%rip), %r10 */
+	put_target(c, f, page->got, false);
+	PUT(c, 0x64, 0x4d, 0x89, 0x5a, PAGE_EXT); /* mov %r11, %fs:ext(%r10) */
+}
+
+static void put_ext_after(struct code *c, struct fixups *f, const struct page_access *page)
+{
+	if (page->executable) {
+		PUT(c, 0x64, REX, 0xc7, 0x04, 0x25); /* movl $0, %fs:D+ext */
+		put32(c, page->offset + PAGE_EXT);
+	} else {
+		PUT(c, 0x4c, 0x8b, 0x1d); /* mov G(%rip), %r11 */
+		put_target(c, f, page->got, false);
+		PUT(c, 0x64, 0x49, 0xc7, 0x43, PAGE_EXT); /* movq $0, %fs:ext(%r11) */
+	}
+	put32(c, 0);
+}
+
+static void put_helper(struct code *c, struct fixups *f, uint64_t helper)
+{
+	PUT(c, 0x4c, 0x8d, 0x1d); /* lea key-or-end(%rip), %r11 */
+	put_target(c, f, 0, true);
+	PUT(c, 0xe8); /* call helper */
+	put_target(c, f, helper, false);
+}
+
+static void put_inline_push(struct code *c, struct fixups *f, const struct page_access *page, bool clear)
+{
+	int32_t d = page->offset;
+
+	PUT(c, 0x4c, 0x8d, 0x1d); /* lea key(%rip), %r11 */
+	put_target(c, f, 0, true);
+	PUT(c, 0x64, 0x44, 0x8b, 0x14, 0x25); /* mov %fs:D+off, %r10d */
+	put32(c, d + PAGE_OFF);
+	PUT(c, 0x41, 0xf7, 0xc2); /* test $slow, %r10d */
+	put32(c, PCCE_OFF_SLOW);
+	PUT(c, 0x0f, 0x85); /* jne push_slow */
+	put_target(c, f, page->push_slow, false);
+	PUT(c, 0x64, 0x83, 0x04, 0x25); /* addl $16, %fs:D+off */
+	put32(c, d + PAGE_OFF);
+	PUT(c, 16);
+	c->claim = c->n;
+	PUT(c, 0x64, 0x4d, 0x89, 0x9a); /* mov %r11, %fs:D+new.site(%r10) */
+	put32(c, d + PAGE_ENTRY + 8);
+	PUT(c, 0x64, 0x4c, 0x8b, 0x1c, 0x25); /* mov %fs:D+id, %r11 */
+	put32(c, d + PAGE_ID);
+	PUT(c, 0x64, 0x4d, 0x89, 0x9a); /* mov %r11, %fs:D+new.id(%r10) */
+	put32(c, d + PAGE_ENTRY);
+	if (!clear)
+		return;
+	PUT(c, 0x64, REX_W, 0xc7, 0x04, 0x25); /* movq $0, %fs:D+id */
+	put32(c, d + PAGE_ID);
+	put32(c, 0);
+}
+
+static void put_inline_pop(struct code *c, struct fixups *f, const struct page_access *page)
+{
+	int32_t d = page->offset;
+
+	PUT(c, 0x4c, 0x8d, 0x1d); /* lea end(%rip), %r11 */
+	put_target(c, f, 0, true);
+	PUT(c, 0x64, 0x44, 0x8b, 0x14, 0x25); /* mov %fs:D+off, %r10d */
+	put32(c, d + PAGE_OFF);
+	PUT(c, 0x64, 0x66, 0x41, 0x83, 0xba); /* cmpw $0, %fs:D+top.count(%r10) */
+	put32(c, d + TOP + 14);
+	PUT(c, 0);
+	PUT(c, 0x0f, 0x85); /* jne pop_slow */
+	put_target(c, f, page->pop_slow, false);
+	PUT(c, 0x64, 0x4d, 0x8b, 0x92); /* mov %fs:D+top.id(%r10), %r10 */
+	put32(c, d + TOP);
+	PUT(c, 0x64, 0x4c, 0x89, 0x14, 0x25); /* mov %r10, %fs:D+id */
+	put32(c, d + PAGE_ID);
+	PUT(c, 0x64, 0x83, 0x2c, 0x25); /* subl $16, %fs:D+off */
+	put32(c, d + PAGE_OFF);
+	PUT(c, 16);
+}
+
+static void put_set_id(struct code *c, struct fixups *f, const struct page_access *page, uint32_t id)
+{
+	if (page->executable) {
+		PUT(c, 0x64, REX_W, 0xc7, 0x04, 0x25); /* movq $id, %fs:D+id */
+		put32(c, page->offset + PAGE_ID);
+	} else {
+		PUT(c, 0x4c, 0x8b, 0x1d); /* mov G(%rip), %r11 */
+		put_target(c, f, page->got, false);
+		PUT(c, 0x64, 0x49, 0xc7, 0x43, PAGE_ID); /* movq $id, %fs:id(%r11) */
+	}
+	put32(c, id);
+}
+
+/* A function that was called as a leaf, with ext set, takes the way through __pcce_leaf; or,
+ * where that cannot be, leaves the id alone. */
+static void put_leaf_check(struct code *c, struct fixups *f, const struct page_access *page, bool stack)
+{
+	const uint8_t set_length = page->executable ? 13 : 16;
+
+	if (page->executable) {
+		PUT(c, 0x64, REX_W, 0x83, 0x3c, 0x25); /* cmpq $0, %fs:D+ext */
+		put32(c, page->offset + PAGE_EXT);
+		PUT(c, 0);
+	} else {
+		PUT(c, 0x4c, 0x8b, 0x1d); /* mov G(%rip), %r11 */
+		put_target(c, f, page->got, false);
+		PUT(c, 0x64, 0x49, 0x83, 0x7b, PAGE_EXT, 0); /* cmpq $0, %fs:ext(%r11) */
+	}
+	if (stack) {
+		PUT(c, 0x75, set_length); /* jne behind */
+		return;
+	}
+	PUT(c, 0x4c, 0x8d, 0x1d, 6, 0, 0, 0); /* lea 1f(%rip), %r11 */
+	PUT(c, 0x0f, 0x85);		      /* jne __pcce_leaf; 1: */
+	put_target(c, f, page->leaf, false);
+}
+
+/* ---- slots ----------------------------------------------------------------------- */
+
+static int too_small(const struct cg_site *s, const char *func, size_t need, size_t have, struct fail *why)
+{
+	if (s->flags & PCCE_SITE_PIC)
+		return fail_set(
+			why, -EINVAL,
+			"has a slot of %zu bytes in '%s' (line %u) where %zu are needed: its records are damaged", have,
+			func, s->line, need);
+	return fail_set(why, -EINVAL,
+			"has code that was not compiled for a shared library: '%s' (line %u); compile it with -fPIC",
+			func, s->line);
+}
+
+/* Which registers a form needs beside the flags. */
+static bool needs_registers(const struct page_access *page, enum pcce_site_kind kind)
+{
+	return kind == PCCE_KIND_PUSH || (!page->executable && (kind == PCCE_KIND_ADD || kind == PCCE_KIND_EXT));
+}
+
+static int make_before(const struct page_access *page, const struct cg_site *s, enum pcce_site_kind kind,
+		       uint64_t value, struct slot_patch *patch, struct pcce_table_site *out, struct code *c)
+{
+	uint64_t end = s->before + s->before_len, key;
+	bool spill = s->flags & PCCE_SITE_SPILL_REGS && needs_registers(page, kind);
+	struct fixups f = {};
+	size_t prologue;
+
+	out->restore_len = spill ? RESTORE_LEN : 0;
+	key = end - out->restore_len;
+	if (spill)
+		PUT(c, 0x4c, 0x89, 0x54, 0x24, 0x88, 0x4c, 0x89, 0x5c, 0x24, 0x80); /* r10, r11 to the red zone */
+	prologue = c->n;
+	switch (kind) {
+	case PCCE_KIND_ADD:
+		put_arith(c, &f, page, value, 0);
+		break;
+	case PCCE_KIND_EXT:
+		if (page->executable && key >> 32)
+			return -ERANGE;
+		put_ext_before(c, &f, page, key);
+		break;
+	case PCCE_KIND_PUSH:
+		if (page->executable && s->before_len >= (s->clears ? PCCE_SLOT_PUSH_CLEAR : PCCE_SLOT_PUSH) +
+								 (spill ? PCCE_SLOT_SPILL_REGS : 0))
+			put_inline_push(c, &f, page, s->clears);
+		else
+			put_helper(c, &f, page->push);
+		break;
+	default:
+		break;
+	}
+	c->applied = c->n;
+	if (c->claim == 0 || c->claim < prologue)
+		c->claim = c->applied;
+	if (spill)
+		PUT(c, 0x4c, 0x8b, 0x5c, 0x24, 0x80, 0x4c, 0x8b, 0x54, 0x24, 0x88); /* and back */
+	if (c->n > s->before_len)
+		return -ENOSPC;
+	size_t pad = s->before_len - c->n;
+
+	if (fix(c, &f, s->before + pad, key))
+		return -ERANGE;
+	x86_fill_nops(patch->before, pad);
+	memcpy(patch->before + pad, c->bytes, c->n);
+	out->key = key;
+	out->before = key - s->before;
+	out->ret = s->after - key;
+	if (kind != PCCE_KIND_NONE) {
+		out->claim = pad + c->claim;
+		out->applied = pad + c->applied;
+	}
+	return 0;
+}
+
+static int make_after(const struct page_access *page, const struct cg_site *s, enum pcce_site_kind kind, uint64_t value,
+		      struct slot_patch *patch, struct pcce_table_site *out, struct code *c)
+{
+	struct fixups f = {};
+
+	out->after_len = s->after_len;
+	if (s->after_len) {
+		switch (kind) {
+		case PCCE_KIND_ADD:
+			put_arith(c, &f, page, value, 0x28);
+			break;
+		case PCCE_KIND_EXT:
+			/* setjmp and its kind leave ext as it is: that it still names this site is
+			 * what tells a first return from a jump (docs/slots.md). */
+			if (!(s->flags & PCCE_SITE_RETURNS_TWICE))
+				put_ext_after(c, &f, page);
+			break;
+		case PCCE_KIND_PUSH:
+			if (page->executable && s->after_len >= PCCE_SLOT_POP)
+				put_inline_pop(c, &f, page);
+			else
+				put_helper(c, &f, page->pop);
+			break;
+		default:
+			break;
+		}
+	}
+	if (c->n > s->after_len)
+		return -ENOSPC;
+	if (fix(c, &f, s->after, s->after + s->after_len))
+		return -ERANGE;
+	memcpy(patch->after, c->bytes, c->n);
+	x86_fill_nops(patch->after + c->n, s->after_len - c->n);
+	out->undone = c->n;
+	return 0;
+}
+
+bool patch_ext_fits(const struct cg_site *s, const void *ctx)
+{
+	const struct page_access *page = ctx;
+	size_t spill = s->flags & PCCE_SITE_SPILL_REGS ? PCCE_SLOT_SPILL_REGS : 0;
+	bool has_after = !(s->flags & PCCE_SITE_NORETURN);
+
+	if (page->executable)
+		return s->before_len >= PCCE_SLOT_DIRECT && (!has_after || s->after_len >= PCCE_SLOT_DIRECT) &&
+		       !((s->before + s->before_len) >> 32);
+	return s->before_len >= PCCE_SLOT_LEAF_PIC_BEFORE + spill &&
+	       (!has_after || s->after_len >= PCCE_SLOT_DIRECT_PIC);
+}
+
+int patch_make(const struct page_access *page, const struct cg_site *s, const char *func, enum pcce_site_kind kind,
+	       uint64_t value, struct slot_patch *patch, struct pcce_table_site *out, struct fail *why)
+{
+	struct code before = {}, after = {};
+	int err;
+
+	if (kind == PCCE_KIND_TAIL || kind == PCCE_KIND_RESTORE) {
+		if (s->before_len || s->after_len)
+			return fail_set(why, -EINVAL, "has damaged site records: a jump in '%s' (line %u) has slots",
+					func, s->line);
+		out->key = s->before;
+		out->ret = s->after - s->before;
+		return 0;
+	}
+	if (!s->after_len && !(s->flags & PCCE_SITE_NORETURN))
+		return fail_set(why, -EINVAL, "has damaged site records: a call in '%s' (line %u) has one slot only",
+				func, s->line);
+	err = make_before(page, s, kind, value, patch, out, &before);
+	if (err == -ENOSPC)
+		return too_small(s, func, before.n, s->before_len, why);
+	if (!err)
+		err = make_after(page, s, kind, value, patch, out, &after);
+	if (err == -ENOSPC)
+		return too_small(s, func, after.n, s->after_len, why);
+	if (err)
+		return fail_set(why, -EINVAL, "is too large: code of '%s' is more than 2 GiB away from the runtime",
+				func);
+	return 0;
+}
+
+int patch_apply(const struct elf_module *m, const struct cg_site *s, const char *func, const struct slot_patch *patch,
+		uint8_t *image, struct fail *why)
+{
+	const uint8_t *before = elf_module_at(m, s->before, s->before_len);
+	const uint8_t *after = elf_module_at(m, s->after, s->after_len);
+
+	if (!s->before_len && !s->after_len)
+		return 0;
+	if (!before || !after)
+		return fail_set(why, -EINVAL, "has damaged site records: a slot in '%s' lies outside the code", func);
+	if (!x86_only_nops(before, s->before_len) || !x86_only_nops(after, s->after_len))
+		return fail_set(why, -EINVAL,
+				"has a slot in '%s' (line %u, address %#llx) that is not empty: it is damaged, or was "
+				"encoded and lost its table",
+				func, s->line, (unsigned long long)s->before);
+	memcpy(image + (before - m->image), patch->before, s->before_len);
+	memcpy(image + (after - m->image), patch->after, s->after_len);
+	return 0;
+}
+
+/* ---- entries --------------------------------------------------------------------- */
+
+uint64_t patch_behind_entry(const struct cg_func *f)
+{
+	return f->addr + f->entry + f->entry_len;
+}
+
+int patch_entry(const struct page_access *page, const struct elf_module *m, const struct cg_func *f, uint32_t start,
+		uint8_t *image, struct fail *why)
+{
+	const uint8_t *slot = elf_module_at(m, f->addr + f->entry, f->entry_len);
+	struct fixups fixups = {};
+	struct code c = {};
+	size_t pad;
+
+	if (f->block_flags & PCCE_BLOCK_LEAF)
+		put_leaf_check(&c, &fixups, page, f->block_flags & PCCE_BLOCK_STACK);
+	put_set_id(&c, &fixups, page, start);
+	if (!slot || c.n > f->entry_len || !x86_only_nops(slot, f->entry_len))
+		return fail_set(why, -EINVAL,
+				"has an entry slot in '%s' that is not empty, or too small: its site records are "
+				"damaged, or it "
+				"was encoded and lost its table",
+				f->name);
+	pad = f->entry_len - c.n;
+	if (fix(&c, &fixups, f->addr + f->entry + pad, 0))
+		return fail_set(why, -EINVAL, "is too large: '%s' is more than 2 GiB away from its data", f->name);
+	x86_fill_nops(image + (slot - m->image), pad);
+	memcpy(image + (slot - m->image) + pad, c.bytes, c.n);
+	return 0;
+}
+
+int patch_distance(const struct elf_module *m, const struct cg_site *s, const struct cg_func *callee, uint8_t *image,
+		   struct fail *why)
+{
+	const uint8_t *field = elf_module_at(m, s->distance, 4);
+	int64_t distance = (int64_t)(patch_behind_entry(callee) - (s->distance + 4));
+	int32_t rel = (int32_t)distance;
+
+	if (!field || rel != distance)
+		return fail_set(why, -EINVAL, "is too large: '%s' is 2 GiB away from a call of it", callee->name);
+	memcpy(image + (field - m->image), &rel, 4);
+	return 0;
+}

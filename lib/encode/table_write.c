@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Writes the encoding table.  Everything in it is in an order that the addresses
+ * alone determine, and padding is zero, so that equal input gives equal bytes.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+#include <zlib.h>
+#include "encode/table_write.h"
+
+struct interned {
+	const char *text;
+	uint32_t offset;
+	UT_hash_handle hh;
+};
+
+/* The table's strings, each once. */
+struct strings {
+	char *bytes;
+	size_t n, capacity;
+	struct interned *index;
+};
+
+static int strings_add(struct strings *s, const char *text, uint32_t *offset)
+{
+	size_t length = strlen(text) + 1;
+	struct interned *known;
+
+	HASH_FIND_STR(s->index, text, known);
+	if (known) {
+		*offset = known->offset;
+		return 0;
+	}
+	if (s->capacity - s->n < length) {
+		size_t capacity = (s->capacity + length) * 2;
+		char *larger = realloc(s->bytes, capacity);
+
+		if (!larger)
+			return -ENOMEM;
+		s->bytes = larger;
+		s->capacity = capacity;
+	}
+	known = malloc(sizeof(*known));
+	if (!known)
+		return -ENOMEM;
+	known->text = text;
+	known->offset = *offset = s->n;
+	memcpy(s->bytes + s->n, text, length);
+	s->n += length;
+	HASH_ADD_KEYPTR(hh, s->index, known->text, length - 1, known);
+	return s->n > INT32_MAX ? -ENOMEM : 0;
+}
+
+static void strings_free(struct strings *s)
+{
+	struct interned *item, *next;
+
+	HASH_ITER (hh, s->index, item, next) {
+		HASH_DEL(s->index, item);
+		free(item);
+	}
+	free(s->bytes);
+}
+
+static int compare_keys(const void *pa, const void *pb)
+{
+	const struct pcce_table_site *a = pa, *b = pb;
+
+	if (a->key != b->key)
+		return a->key < b->key ? -1 : 1;
+	return (int)a->kind - (int)b->kind;
+}
+
+static int compare_tails(const void *pa, const void *pb)
+{
+	const struct pcce_table_tail *a = pa, *b = pb;
+
+	if (a->from != b->from)
+		return a->from < b->from ? -1 : 1;
+	return a->to < b->to ? -1 : a->to > b->to;
+}
+
+struct builder {
+	const struct callgraph *cg;
+	const struct numbering *n;
+	struct pcce_table head;
+	struct pcce_table_func *funcs;
+	struct pcce_table_part *parts;
+	struct pcce_table_edge *edges;
+	struct pcce_table_tail *tails;
+	struct pcce_table_landing *landings;
+	struct strings strings;
+};
+
+static int build_functions(struct builder *b)
+{
+	const struct numbering *n = b->n;
+	uint32_t empty;
+
+	if (strings_add(&b->strings, "", &empty))
+		return -ENOMEM;
+	for (uint32_t f = 0; f < b->cg->n_funcs; f++) {
+		const struct cg_func *func = &b->cg->funcs[f];
+		struct pcce_table_func *out = &b->funcs[f];
+
+		*out = (struct pcce_table_func){.addr = func->addr, .num_cc = n->num_cc[f]};
+		if (strings_add(&b->strings, func->name, &out->name))
+			return -ENOMEM;
+		out->flags = (n->root[f] ? PCCE_FUNC_ROOT : 0) | (n->entered[f] ? PCCE_FUNC_ENTERED : 0) |
+			     (n->tail_out[f] ? PCCE_FUNC_TAIL_OUT : 0) |
+			     (func->block_flags & PCCE_BLOCK_RESTORES ? PCCE_FUNC_RESTORES : 0);
+		out->first_edge = n->first_edge[f];
+		out->n_edges = n->first_edge[f + 1] - n->first_edge[f];
+		if (func->sets_id)
+			out->entry = patch_behind_entry(func) - func->addr;
+	}
+	for (uint32_t p = 0; p < b->cg->n_parts; p++)
+		b->parts[p] =
+			(struct pcce_table_part){b->cg->parts[p].addr, b->cg->parts[p].length, b->cg->parts[p].func};
+	return 0;
+}
+
+static int build_sites(struct builder *b, struct pcce_table_site *sites, struct fail *why)
+{
+	uint32_t n_tails = 0;
+
+	for (uint32_t i = 0; i < b->cg->n_sites; i++) {
+		const struct cg_site *s = &b->cg->sites[i];
+		struct pcce_table_site *out = &sites[i];
+
+		out->func = s->func;
+		out->callee = s->target == CG_INSIDE ? s->callee : PCCE_NONE;
+		out->flags = s->flags;
+		out->line = s->line;
+		if (s->target == CG_OUTSIDE && s->callee_name &&
+		    strings_add(&b->strings, s->callee_name, &out->callee_name))
+			return fail_memory(why);
+		b->head.n_push_sites += out->kind == PCCE_KIND_PUSH;
+		if (out->kind == PCCE_KIND_TAIL && s->target == CG_INSIDE)
+			b->tails[n_tails++] = (struct pcce_table_tail){s->func, s->callee};
+	}
+	qsort(sites, b->cg->n_sites, sizeof(*sites), compare_keys);
+	for (uint32_t i = 1; i < b->cg->n_sites; i++)
+		if (sites[i].key == sites[i - 1].key)
+			return fail_set(why, -EINVAL, "has damaged site records: two sites of '%s' have one address",
+					b->cg->funcs[sites[i].func].name);
+	qsort(b->tails, n_tails, sizeof(*b->tails), compare_tails);
+	for (uint32_t i = 0; i < n_tails; i++)
+		if (!i || compare_tails(&b->tails[i], &b->tails[b->head.tails.count - 1]))
+			b->tails[b->head.tails.count++] = b->tails[i];
+	return 0;
+}
+
+/* The last site whose key is at most that. */
+static uint32_t find_key(const struct pcce_table_site *sites, uint32_t n, uint64_t key)
+{
+	uint32_t low = 0, high = n;
+
+	while (high - low > 1) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (sites[middle].key <= key)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static int compare_landings(const void *pa, const void *pb)
+{
+	const struct pcce_table_landing *a = pa, *b = pb;
+
+	return a->site < b->site ? -1 : a->site > b->site;
+}
+
+static void build_landings(struct builder *b, const struct pcce_table_site *sites, const uint64_t *keys)
+{
+	uint32_t n = b->cg->n_sites;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t pad = b->cg->sites[i].landing;
+		struct pcce_table_landing l;
+
+		if (!pad)
+			continue;
+		l = (struct pcce_table_landing){find_key(sites, n, keys[i]), find_key(sites, n, pad)};
+		if (sites[l.pad].key == pad && sites[l.pad].kind == PCCE_KIND_RESTORE &&
+		    sites[l.pad].func == sites[l.site].func)
+			b->landings[b->head.landings.count++] = l;
+	}
+	qsort(b->landings, b->head.landings.count, sizeof(*b->landings), compare_landings);
+}
+
+/* Where a site of the graph has copies, its edges name the first one in the table. first: for each of the graph's
+ * sites; keys: of each site of the call graph, before they were sorted. */
+static int build_edges(struct builder *b, const struct pcce_table_site *sites, const uint64_t *keys, struct fail *why)
+{
+	uint32_t *first = malloc(((size_t)b->cg->graph.n_sites + 1) * sizeof(*first));
+
+	if (!first)
+		return fail_memory(why);
+	memset(first, 0xff, (size_t)b->cg->graph.n_sites * sizeof(*first));
+	for (uint32_t i = 0; i < b->cg->n_sites; i++) {
+		uint32_t edge = b->cg->sites[i].edge;
+		uint32_t site;
+
+		if (edge == NUMBERING_NO_CALLEE || b->n->kind[edge] != NUMBERED_VALUE)
+			continue;
+		site = find_key(sites, b->cg->n_sites, keys[i]);
+		if (site < first[edge])
+			first[edge] = site;
+	}
+	for (size_t i = 0; i < b->n->n_edges; i++) {
+		const struct numbering_edge *e = &b->n->edges[i];
+
+		if (e->site == NUMBERING_NO_SITE)
+			b->edges[i] = (struct pcce_table_edge){e->value, PCCE_NONE, e->start};
+		else
+			b->edges[i] = (struct pcce_table_edge){e->value, first[e->site],
+							       e->callee != b->cg->graph_sites[e->site].callee};
+	}
+	free(first);
+	return 0;
+}
+
+static uint64_t place(struct pcce_table_array *a, uint64_t at, uint64_t count, size_t element)
+{
+	a->offset = at;
+	a->count = count;
+	return (at + count * element + 7) & ~7ull;
+}
+
+static int assemble(struct builder *b, const struct pcce_table_site *sites, const struct records *r, void **table,
+		    size_t *size, struct fail *why)
+{
+	struct pcce_table *h = &b->head;
+	uint64_t at = sizeof(*h);
+	char *out;
+
+	at = place(&h->funcs, at, b->cg->n_funcs, sizeof(*b->funcs));
+	at = place(&h->parts, at, b->cg->n_parts, sizeof(*b->parts));
+	at = place(&h->sites, at, b->cg->n_sites, sizeof(*sites));
+	at = place(&h->edges, at, b->n->n_edges, sizeof(*b->edges));
+	at = place(&h->tails, at, h->tails.count, sizeof(*b->tails));
+	at = place(&h->helpers, at, r->n_helpers, sizeof(*r->helpers));
+	at = place(&h->landings, at, h->landings.count, sizeof(*b->landings));
+	at = place(&h->strings, at, b->strings.n, 1);
+	h->size = at;
+	out = calloc(1, at);
+	if (!out)
+		return fail_memory(why);
+	memcpy(out + h->funcs.offset, b->funcs, h->funcs.count * sizeof(*b->funcs));
+	memcpy(out + h->parts.offset, b->parts, h->parts.count * sizeof(*b->parts));
+	memcpy(out + h->sites.offset, sites, h->sites.count * sizeof(*sites));
+	memcpy(out + h->edges.offset, b->edges, h->edges.count * sizeof(*b->edges));
+	memcpy(out + h->tails.offset, b->tails, h->tails.count * sizeof(*b->tails));
+	if (r->n_helpers)
+		memcpy(out + h->helpers.offset, r->helpers, h->helpers.count * sizeof(*r->helpers));
+	memcpy(out + h->landings.offset, b->landings, h->landings.count * sizeof(*b->landings));
+	memcpy(out + h->strings.offset, b->strings.bytes, h->strings.count);
+	memcpy(out, h, sizeof(*h));
+	((struct pcce_table *)out)->crc = crc32_z(0, (unsigned char *)out, at);
+	*table = out;
+	*size = at;
+	return 0;
+}
+
+int table_write(const struct elf_module *m, const struct callgraph *cg, const struct numbering *n,
+		const struct records *r, const struct page_access *page, struct pcce_table_site *sites, void **table,
+		size_t *size, struct fail *why)
+{
+	struct builder b = {
+		.cg = cg,
+		.n = n,
+		.head =
+			{
+				.magic = PCCE_TABLE_MAGIC,
+				.version = PCCE_TABLE_VERSION,
+				.header_size = sizeof(struct pcce_table),
+				.flags = page->executable ? PCCE_TABLE_EXEC : 0,
+				.base = m->base,
+				.largest_id = n->largest_id,
+				.tpoff = page->executable ? page->offset : 0,
+				.got = page->got,
+				.n_back_edges = n->n_back,
+				.n_cut_edges = n->n_cut,
+			},
+	};
+	uint64_t *keys = malloc(((size_t)cg->n_sites + 1) * sizeof(*keys));
+	int err = -ENOMEM;
+
+	b.funcs = calloc((size_t)cg->n_funcs + 1, sizeof(*b.funcs));
+	b.parts = calloc((size_t)cg->n_parts + 1, sizeof(*b.parts));
+	b.edges = calloc(n->n_edges + 1, sizeof(*b.edges));
+	b.tails = calloc((size_t)cg->n_sites + 1, sizeof(*b.tails));
+	b.landings = calloc((size_t)cg->n_sites + 1, sizeof(*b.landings));
+	if (!keys || !b.funcs || !b.parts || !b.edges || !b.tails || !b.landings || build_functions(&b)) {
+		fail_memory(why);
+		goto out;
+	}
+	for (uint32_t i = 0; i < cg->n_sites; i++)
+		keys[i] = sites[i].key;
+	err = build_sites(&b, sites, why);
+	if (!err)
+		err = build_edges(&b, sites, keys, why);
+	if (!err) {
+		build_landings(&b, sites, keys);
+		err = assemble(&b, sites, r, table, size, why);
+	}
+out:
+	free(keys);
+	free(b.funcs);
+	free(b.parts);
+	free(b.edges);
+	free(b.tails);
+	free(b.landings);
+	strings_free(&b.strings);
+	return err;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#ifndef PCCE_ENCODE_TABLE_WRITE_H
+#define PCCE_ENCODE_TABLE_WRITE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <pcce/table.h>
+#include "encode/callgraph.h"
+#include "base/error.h"
+#include "encode/numbering.h"
+#include "encode/patch.h"
+
+/* sites: one for each site of the call graph, in its order, with key, before, ret, kind, value and slot offsets set; it
+ * is put into the table's order. The table is malloc'ed. */
+int table_write(const struct elf_module *m, const struct callgraph *cg, const struct numbering *n,
+		const struct records *r, const struct page_access *page, struct pcce_table_site *sites, void **table,
+		size_t *size, struct fail *why);
+
+#endif

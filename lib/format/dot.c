@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The graph of functions and calls, for Graphviz: boxes are the larger the more their function
+ * costs itself, and redder the more it costs with all it calls; arrows are the thicker the more
+ * goes through them.  Functions and calls below min_percent are left out; how many, the graph's label
+ * says.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "format/format.h"
+#include "profile/function_sums.h"
+
+struct writer {
+	const struct profile *p;
+	struct function_sums sums;
+	uint64_t least;
+	FILE *out;
+};
+
+/* Within a quoted string. */
+static void put_text(const char *s, FILE *out)
+{
+	char buffer[4096];
+
+	for (s = format_clean(s, buffer, sizeof(buffer)); *s; s++) {
+		if (*s == '"' || *s == '\\')
+			fputc('\\', out);
+		fputc(*s, out);
+	}
+}
+
+static bool is_shown(const struct writer *w, uint32_t function)
+{
+	return w->sums.of[function].total >= w->least;
+}
+
+static void put_function(const struct writer *w, uint32_t function)
+{
+	const struct function *f = &w->sums.functions.list[function];
+	const struct function_sum *sum = &w->sums.of[function];
+	double self = format_percent(sum->self, w->sums.total), total = format_percent(sum->total, w->sums.total);
+
+	fprintf(w->out, "\tn%u [label=\"", function);
+	put_text(names_string(w->p->names, f->name), w->out);
+	if (f->module != UINT32_MAX && f->kind == FRAME_FOREIGN) {
+		fputs("\\n", w->out);
+		put_text(names_base(w->p->names, f->module), w->out);
+	}
+	fprintf(w->out, "\\n%.2f%% self\\n%.2f%% total\" tooltip=\"", self, total);
+	put_text(f->file		   ? names_string(w->p->names, f->file)
+		 : f->module == UINT32_MAX ? ""
+					   : names_path(w->p->names, f->module),
+		 w->out);
+	fprintf(w->out, "\" fontsize=%.1f fillcolor=\"0.05 %.3f 1.0\"%s];\n", 9 + 2.2 * sqrt(self), total / 100 * 0.7,
+		f->kind == FRAME_FOREIGN ? " style=\"filled,dashed\"" : "");
+}
+
+static void put_call(const struct writer *w, const struct call_sum *c)
+{
+	double percent = format_percent(c->weight, w->sums.total);
+
+	fprintf(w->out, "\tn%u -> n%u [label=\"%.2f%%\" weight=%u penwidth=%.2f%s];\n", c->caller, c->callee, percent,
+		1 + (unsigned int)percent, 0.5 + percent / 20, c->inlined ? " style=dotted tooltip=\"inlined\"" : "");
+}
+
+static void put_all(const struct writer *w)
+{
+	const struct function_sums *s = &w->sums;
+	size_t functions = 0, calls = 0;
+
+	fputs("digraph pcce {\n\tnode [shape=box style=filled fontname=\"sans-serif\"];\n"
+	      "\tedge [fontname=\"sans-serif\" fontsize=9];\n",
+	      w->out);
+	for (uint32_t i = 0; i < s->functions.n; i++) {
+		if (is_shown(w, i))
+			put_function(w, i);
+		else
+			functions++;
+	}
+	for (size_t i = 0; i < s->n_calls; i++) {
+		const struct call_sum *c = &s->calls[i];
+
+		if (is_shown(w, c->caller) && is_shown(w, c->callee) && c->weight >= w->least)
+			put_call(w, c);
+		else
+			calls++;
+	}
+	fputs("\tlabelloc=t;\n\tlabel=\"", w->out);
+	put_text(w->p->command, w->out);
+	fprintf(w->out, "\\n%llu samples of ", (unsigned long long)w->p->stats.samples);
+	put_text(w->p->event, w->out);
+	if (functions || calls)
+		fprintf(w->out, "\\nleft out as too light: %zu functions, %zu calls", functions, calls);
+	fputs("\";\n}\n", w->out);
+}
+
+int format_dot(const struct profile *p, const struct format_options *o, FILE *out)
+{
+	struct writer w = {.p = p, .out = out};
+	int r = function_sums_new(p, false, &w.sums);
+
+	if (r)
+		return r;
+	w.least = (uint64_t)ceil(w.sums.total * (o->min_percent / 100.0));
+	put_all(&w);
+	function_sums_free(&w.sums);
+	return 0;
+}

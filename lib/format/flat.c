@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* One line a function: what it used itself, and what it used with all that it called. */
+#include <string.h>
+#include "tree/flat_profile.h"
+#include "format/format.h"
+#include "format/frame_text.h"
+
+static void print_row(const struct profile *p, const struct format_options *o, const struct flat_row *row, FILE *out)
+{
+	const char *base = names_base(p->names, row->module);
+	uint64_t all = p->tree.nodes[0].total;
+	char buffer[4096];
+
+	frame_text_percent(o->colors, 6, 2, format_percent(row->self, all), out);
+	fputs("  ", out);
+	frame_text_percent(o->colors, 6, 2, format_percent(row->total, all), out);
+	fprintf(out, "  %8llu  %s", (unsigned long long)row->samples,
+		format_clean(names_string(p->names, row->name), buffer, sizeof(buffer)));
+	if (row->file)
+		fprintf(out, "  %s:%u",
+			format_clean(format_base(names_string(p->names, row->file)), buffer, sizeof(buffer)),
+			row->line);
+	if (*base && strcmp(names_string(p->names, row->name), names_path(p->names, row->module)))
+		fprintf(out, "  (%s)", format_clean(base, buffer, sizeof(buffer)));
+	fputc('\n', out);
+}
+
+int format_flat(const struct profile *p, const struct format_options *o, FILE *out)
+{
+	struct flat f;
+	int r = flat_build(&p->tree, p->own_lines, &f);
+
+	if (r)
+		return r;
+	flat_sort(&f, p->names, &o->sort);
+	fprintf(out, "   self    total   samples  function\n");
+	for (size_t i = 0; i < f.n; i++)
+		if (format_percent(f.rows[i].total, p->tree.nodes[0].total) >= o->min_percent)
+			print_row(p, o, &f.rows[i], out);
+	flat_free(&f);
+	return 0;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * One line a context: `frame;frame;...;leaf weight`, outermost first, as
+ * flamegraph.pl and its like read it.  Repetitions are written out.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "format/format.h"
+
+void format_folded_name(const char *name, FILE *out)
+{
+	for (; *name; name++) {
+		unsigned char c = *name;
+
+		fputc(c == ';' ? ':' : c <= ' ' || c == 0x7f ? '_' : c, out);
+	}
+}
+
+/* Repeated groups do not nest: each is written out as often as it stands. */
+static void print_path(const struct profile *p, const struct cct *t, const uint32_t *path, size_t n, FILE *out)
+{
+	for (size_t i = 0; i < n;) {
+		const struct cct_key *first = t->nodes[path[i]].key;
+		size_t span = first->repeat ? first->span : 1;
+
+		for (uint64_t times = 0; times <= first->repeat; times++) {
+			for (size_t j = i; j < i + span && j < n; j++) {
+				if (j || times)
+					fputc(';', out);
+				format_folded_name(names_string(p->names, t->nodes[path[j]].key->name), out);
+			}
+		}
+		i += span;
+	}
+}
+
+int format_folded(const struct profile *p, const struct format_options *o, FILE *out)
+{
+	unsigned int depth = 0;
+	uint32_t *path = NULL, node = 0;
+	size_t capacity = 0;
+	struct cct t;
+	int r = cct_merge(&p->tree, CCT_MERGE_NAMES, &t);
+
+	if (r)
+		return r;
+	r = cct_finish(&t, p->names);
+	(void)o;
+	while (!r && (node = format_next(&t, node, false, &depth))) {
+		if (depth >= capacity) {
+			size_t want = capacity ? capacity * 2 : 256;
+			uint32_t *more = reallocarray(path, want, sizeof(*more));
+
+			if (!more) {
+				r = -ENOMEM;
+				break;
+			}
+			path = more;
+			capacity = want;
+		}
+		path[depth - 1] = node;
+		if (!t.nodes[node].self)
+			continue;
+		print_path(p, &t, path, depth, out);
+		fprintf(out, " %llu\n", (unsigned long long)t.nodes[node].self);
+	}
+	free(path);
+	cct_free(&t);
+	return r;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* See frame_text.h. Colours as perf has them: red from 5 percent, green from a half. */
+#include "format/format.h"
+#include "format/frame_text.h"
+
+#define RED "\033[1;31m"
+#define GREEN "\033[32m"
+#define DIM "\033[2m"
+#define OFF "\033[0m"
+
+static void print_place(const struct frame_text *f, const struct cct_node *n, FILE *out)
+{
+	char buffer[1024];
+
+	if (n->key->file)
+		fprintf(out, "  %s:%u",
+			format_clean(format_base(names_string(f->names, n->key->file)), buffer, sizeof(buffer)),
+			n->key->line);
+	else if (n->key->line)
+		fprintf(out, "  line %u", n->key->line);
+}
+
+void frame_text_more(const struct frame_text *f, const struct cct_node *n, FILE *out)
+{
+	if (f->colors)
+		fputs(DIM, out);
+	print_place(f, n, out);
+	if (n->key->flags & CCT_INLINED)
+		fputs("  (inlined)", out);
+	if (n->key->kind == FRAME_TAIL)
+		fputs("  (left by a tail call)", out);
+	if (n->key->kind == FRAME_FOREIGN && !(n->key->flags & CCT_KERNEL))
+		fputs("  (not instrumented)", out);
+	if (n->key->flags & CCT_KERNEL && n->key->module != UINT32_MAX)
+		fputs("  (kernel)", out);
+	if (f->colors)
+		fputs(OFF, out);
+	if (!n->key->repeat)
+		return;
+	fprintf(out, "  × %u", n->repeat_min + 1);
+	if (n->repeat_max != n->repeat_min)
+		fprintf(out, "–%u", n->repeat_max + 1);
+	if (n->key->span > 1)
+		fprintf(out, ", with the %u %s", n->key->span - 1, f->upwards ? "above" : "below");
+}
+
+void frame_text_print(const struct frame_text *f, const struct cct_node *n, FILE *out)
+{
+	char buffer[4096];
+
+	fputs(format_clean(names_string(f->names, n->key->name), buffer, sizeof(buffer)), out);
+	frame_text_more(f, n, out);
+}
+
+void frame_text_percent(bool colors, int width, int digits, double percent, FILE *out)
+{
+	const char *color = percent >= 5 ? RED : percent >= 0.5 ? GREEN : "";
+
+	if (colors && *color)
+		fprintf(out, "%s%*.*f%%" OFF, color, width, digits, percent);
+	else
+		fprintf(out, "%*.*f%%", width, digits, percent);
+}
+
+void frame_text_head(const struct profile *p, FILE *out)
+{
+	char buffer[1024];
+
+	fprintf(out, "%llu ", (unsigned long long)p->stats.samples);
+	if (p->stats.samples != p->all_samples)
+		fprintf(out, "of %llu ", (unsigned long long)p->all_samples);
+	fputs("samples", out);
+	if (*p->event)
+		fprintf(out, " of %s", format_clean(p->event, buffer, sizeof(buffer)));
+	if (*p->command)
+		fprintf(out, ": %s", format_clean(p->command, buffer, sizeof(buffer)));
+	fputc('\n', out);
+}

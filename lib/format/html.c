@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * A recording as a page: what html/page.c needs, out of a profile.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "html/histogram.h"
+#include "format/summary_json.h"
+#include "format/format.h"
+#include "html/page.h"
+
+/* A page with more is slow to open and to use. */
+#define MAX_NODES 1000000
+#define MAX_SAMPLES 1000000
+
+struct parts {
+	struct cct tree;
+	uint32_t *map; /* node of the profile's tree -> node of this one */
+	uint32_t *entries;
+	uint8_t *calls;
+	struct html_thread *threads;
+	size_t n_threads;
+	struct html_sample *samples;
+	size_t n_samples;
+	uint64_t depths[BUCKETS], stacks[BUCKETS];
+	uint64_t thinned;
+};
+
+/* ---- how calls are encoded ------------------------------------------------------- */
+
+static enum html_call call_of(const struct profile *p, const struct cct_node *n)
+{
+	static const enum html_call calls[] = {
+		[PCCE_KIND_NONE] = HTML_CALL_NONE, [PCCE_KIND_ADD] = HTML_CALL_ADD,   [PCCE_KIND_EXT] = HTML_CALL_EXT,
+		[PCCE_KIND_PUSH] = HTML_CALL_PUSH, [PCCE_KIND_TAIL] = HTML_CALL_TAIL,
+	};
+	uint32_t module = p->tree.nodes[n->parent].key->module, site;
+	const struct table *t = module == UINT32_MAX ? NULL : names_table(p->names, module);
+
+	if (!t || !n->key->call)
+		return HTML_CALL_UNKNOWN;
+	site = table_site_around(t, n->key->call);
+	if (site == PCCE_NONE || t->sites[site].kind >= sizeof(calls) / sizeof(calls[0]))
+		return HTML_CALL_UNKNOWN;
+	return calls[t->sites[site].kind];
+}
+
+/* ---- samples, thread by thread --------------------------------------------------- */
+
+static int by_time(const void *a, const void *b)
+{
+	const struct html_sample *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return x->node < y->node ? -1 : x->node > y->node;
+}
+
+/* A thread's samples, of which every nth is kept, weighing as much as n. */
+struct queue {
+	uint64_t seen, weight;
+	size_t next;
+	uint32_t number; /* in the page */
+};
+
+static int add_samples(const struct profile *p, struct parts *parts)
+{
+	size_t n = profile_samples(p), n_threads = threads_count(p->threads);
+	struct queue *queues = calloc(n_threads + 1, sizeof(*queues));
+	uint64_t step = n / MAX_SAMPLES + (n % MAX_SAMPLES != 0);
+
+	if (!step)
+		step = 1;
+	parts->thinned = step;
+	parts->threads = calloc(n_threads + 1, sizeof(*parts->threads));
+	/* Each thread may have an incomplete group at its end. */
+	parts->samples = malloc((n / step + n_threads + 1) * sizeof(*parts->samples));
+	if (!queues || !parts->threads || !parts->samples) {
+		free(queues);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < n; i++)
+		queues[profile_sample(p, i).thread].seen++;
+	for (size_t t = 0; t < n_threads; t++) {
+		const struct thread *thread = threads_get(p->threads, t);
+
+		if (!queues[t].seen)
+			continue;
+		queues[t].next = parts->n_samples;
+		queues[t].number = parts->n_threads;
+		parts->threads[parts->n_threads++] =
+			(struct html_thread){.pid = thread->pid,
+					     .tid = thread->tid,
+					     .name = thread->name ? names_string(p->names, thread->name) : NULL,
+					     .origin = format_origin(p, thread),
+					     .first = parts->n_samples};
+		if (!parts->threads[parts->n_threads - 1].origin) {
+			free(queues);
+			return -ENOMEM;
+		}
+		parts->n_samples += (queues[t].seen + step - 1) / step;
+		parts->threads[parts->n_threads - 1].last = parts->n_samples;
+		queues[t].seen = 0;
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct profile_sample s = profile_sample(p, i);
+		uint32_t node = parts->map[s.node];
+		struct queue *q = &queues[s.thread];
+
+		parts->depths[bucket_of(s.depth)] += s.weight;
+		parts->stacks[bucket_of(s.entries)] += s.weight;
+		if (s.entries > parts->entries[node])
+			parts->entries[node] = s.entries;
+		/* The place within each group varies, lest it beat with something periodic in the program. */
+		if (q->seen % step == 0)
+			q->weight = 0;
+		q->weight += s.weight;
+		if (q->seen % step == (q->seen / step * 2654435761u >> 8) % step || q->seen % step == 0)
+			parts->samples[q->next] = (struct html_sample){.time = s.time, .node = node};
+		parts->samples[q->next].weight = q->weight < UINT32_MAX ? q->weight : UINT32_MAX;
+		if (++q->seen % step == 0)
+			q->next++;
+	}
+	free(queues);
+	for (size_t t = 0; t < parts->n_threads; t++) {
+		struct html_sample *first = parts->samples + parts->threads[t].first;
+		size_t count = parts->threads[t].last - parts->threads[t].first;
+
+		for (size_t i = 1; i < count; i++) {
+			if (first[i].time < first[i - 1].time) {
+				qsort(first, count, sizeof(*first), by_time);
+				break;
+			}
+		}
+	}
+	return 0;
+}
+
+/* ---- facts ----------------------------------------------------------------------- */
+
+static json_t *histogram(const uint64_t *counts)
+{
+	json_t *list = json_array();
+	int r = 0;
+
+	for (unsigned int b = 0; b < BUCKETS; b++)
+		if (counts[b])
+			r |= json_array_append_new(list, json_pack("[III]", (json_int_t)bucket_least(b),
+								   (json_int_t)(bucket_least(b + 1) - 1),
+								   (json_int_t)counts[b]));
+	if (r) {
+		json_decref(list);
+		return NULL;
+	}
+	return list;
+}
+
+static json_t *facts_object(const struct profile *p, const struct parts *parts)
+{
+	json_t *o = facts_of_recording(p);
+	int r = 0;
+
+	if (!o)
+		return NULL;
+	r |= json_object_set_new(o, "depths", histogram(parts->depths));
+	r |= json_object_set_new(o, "entries", histogram(parts->stacks));
+	if (parts->thinned > 1)
+		r |= json_object_set_new(o, "thinned", json_integer(parts->thinned));
+	if (r) {
+		json_decref(o);
+		return NULL;
+	}
+	return o;
+}
+
+/* ---- all together ---------------------------------------------------------------- */
+
+static int fill(const struct profile *p, struct parts *parts)
+{
+	int r = cct_merge_map(&p->tree, CCT_MERGE_LINES, &parts->tree, &parts->map);
+
+	if (r)
+		return r;
+	parts->entries = calloc(parts->tree.n, sizeof(*parts->entries));
+	parts->calls = calloc(parts->tree.n, sizeof(*parts->calls));
+	if (!parts->entries || !parts->calls || cct_finish(&parts->tree, p->names))
+		return -ENOMEM;
+	/* Of several calls on one line, the one that costs most tells. */
+	for (size_t i = 1; i < p->tree.n; i++) {
+		enum html_call call = call_of(p, &p->tree.nodes[i]);
+
+		if (call > parts->calls[parts->map[i]])
+			parts->calls[parts->map[i]] = call;
+	}
+	return add_samples(p, parts);
+}
+
+int format_html(const struct profile *p, const struct format_options *o, FILE *out)
+{
+	struct parts *parts = calloc(1, sizeof(*parts));
+	struct html_page page = {
+		.title = p->command,
+		.names = p->names,
+		.least = p->tree.nodes[0].total * (o->min_percent / 100.0),
+		.max_depth = o->max_depth,
+		.max_nodes = MAX_NODES,
+	};
+	int r = parts ? fill(p, parts) : -ENOMEM;
+
+	if (!r) {
+		page.tree = &parts->tree;
+		page.entries = parts->entries;
+		page.calls = parts->calls;
+		page.threads = parts->threads;
+		page.n_threads = parts->n_threads;
+		page.samples = parts->samples;
+		page.n_samples = parts->n_samples;
+		page.facts = facts_object(p, parts);
+		r = page.facts ? html_page_write(&page, out) : -ENOMEM;
+		json_decref(page.facts);
+	}
+	if (parts) {
+		cct_free(&parts->tree);
+		free(parts->map);
+		free(parts->entries);
+		free(parts->calls);
+		for (size_t i = 0; i < parts->n_threads; i++)
+			free(parts->threads[i].origin);
+		free(parts->threads);
+		free(parts->samples);
+	}
+	free(parts);
+	return r;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * JSON lines: an object a line, for jq, databases and scripts.  The first line is about the
+ * recording; then one for each context, in which each thread that was there has its share:
+ *
+ *   {"samples": 3, "weight": 3, "stack": ["main", "parse", "eval"], "calls": ["main.c:12", "parse.c:31"],
+ *    "threads": [{"pid": 100, "tid": 101, "comm": "demo", "samples": 3, "weight": 3}]}
+ *
+ * stack begins with the outermost function, and calls[i] is where stack[i] calls stack[i + 1] or has it
+ * inlined; "" where that is not known.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include "format/format.h"
+#include "base/json_writer.h"
+#include "format/frame_list.h"
+#include "base/id_map.h"
+#include "profile/function_paths.h"
+#include "format/text_cache.h"
+
+struct writer {
+	const struct profile *p;
+	struct functions functions;
+	struct paths paths;
+	struct texts names, calls, threads; /* by function; by number of a key; by thread */
+	struct listing stack, called;
+	uint32_t node;	   /* whose line is next */
+	struct sum *sum;   /* its threads' */
+	uint32_t *present; /* threads that have one */
+	size_t n_present;
+	bool no_memory;
+	FILE *out;
+};
+
+static void make_name(void *ctx, uint32_t function, FILE *out)
+{
+	const struct writer *w = ctx;
+
+	json_text(names_string(w->p->names, w->functions.list[function].name), out);
+}
+
+static void make_call(void *ctx, uint32_t key, FILE *out)
+{
+	const struct writer *w = ctx;
+	const struct cct_key *k = cct_key(&w->p->tree, key);
+	char line[4096] = "";
+
+	if (k->file)
+		snprintf(line, sizeof(line), "%s:%u", names_string(w->p->names, k->file), k->line);
+	json_text(line, out);
+}
+
+static void put_field(const char *name, uint64_t value, FILE *out)
+{
+	fputs_unlocked(name, out);
+	json_number(value, out);
+}
+
+static void make_thread(void *ctx, uint32_t thread, FILE *out)
+{
+	struct writer *w = ctx;
+	const struct thread *t = threads_get(w->p->threads, thread);
+	char *origin = format_origin(w->p, t);
+
+	w->no_memory |= !origin;
+	put_field("{\"pid\":", t->pid, out);
+	put_field(",\"tid\":", t->tid, out);
+	fputs(",\"comm\":", out);
+	json_text(names_string(w->p->names, t->name), out);
+	if (origin && *origin) {
+		fputs(",\"origin\":", out);
+		json_text(origin, out);
+	}
+	free(origin);
+}
+
+static int put_stack(struct writer *w)
+{
+	const struct paths *paths = &w->paths;
+	int r = paths_get(&w->paths, w->node);
+
+	listing_cut(&w->stack, paths->same);
+	for (size_t i = paths->same; i < paths->n && !r; i++)
+		r = listing_add(&w->stack, &w->names, paths->list[i]);
+	/* The first frame has no call. A remark has the root's key, which tells nothing. */
+	listing_cut(&w->called, paths->same ? paths->same - 1 : 0);
+	for (size_t i = paths->same ? paths->same : 1; i < paths->n && !r; i++)
+		r = listing_add(&w->called, &w->calls, w->p->tree.nodes[paths->nodes[i]].key->number);
+	fputs_unlocked(",\"stack\":[", w->out);
+	listing_put(&w->stack, w->out);
+	fputs_unlocked("],\"calls\":[", w->out);
+	listing_put(&w->called, w->out);
+	return r;
+}
+
+static int put_threads(struct writer *w)
+{
+	int r = 0;
+
+	qsort(w->present, w->n_present, sizeof(*w->present), numbers_compare);
+	for (size_t i = 0; i < w->n_present && !r; i++) {
+		struct sum *sum = &w->sum[w->present[i]];
+
+		if (i)
+			putc_unlocked(',', w->out);
+		r = texts_put(&w->threads, w->present[i], w->out);
+		put_field(",\"samples\":", sum->samples, w->out);
+		put_field(",\"weight\":", sum->weight, w->out);
+		putc_unlocked('}', w->out);
+		*sum = (struct sum){0};
+	}
+	w->n_present = 0;
+	return r ? r : w->no_memory ? -ENOMEM : 0;
+}
+
+static int put_context(struct writer *w)
+{
+	const struct cct_node *node = &w->p->tree.nodes[w->node];
+	int r;
+
+	if (!w->n_present)
+		return 0;
+	put_field("{\"samples\":", node->samples, w->out);
+	put_field(",\"weight\":", node->self, w->out);
+	r = put_stack(w);
+	fputs_unlocked("],\"threads\":[", w->out);
+	if (!r)
+		r = put_threads(w);
+	fputs_unlocked("]}\n", w->out);
+	return r;
+}
+
+static int add_cell(void *ctx, const struct profile_cell *cell)
+{
+	struct writer *w = ctx;
+	struct sum *sum = &w->sum[cell->thread];
+	int r = cell->node == w->node ? 0 : put_context(w);
+
+	w->node = cell->node;
+	if (!sum->samples)
+		w->present[w->n_present++] = cell->thread;
+	sum->samples += cell->samples;
+	sum->weight += cell->weight;
+	return r;
+}
+
+static void put_head(const struct profile *p, FILE *out)
+{
+	fputs("{\"format\":\"pcce-jsonl\",\"version\":2,\"command\":", out);
+	json_text(p->command, out);
+	fputs(",\"event\":", out);
+	json_text(p->event, out);
+	put_field(",\"frequency\":", p->frequency, out);
+	put_field(",\"period\":", p->period, out);
+	fputs(",\"host\":", out);
+	json_text(p->host, out);
+	put_field(",\"samples\":", p->stats.samples, out);
+	put_field(",\"exact\":", p->stats.exact, out);
+	put_field(",\"truncated\":", p->stats.truncated, out);
+	put_field(",\"undecodable\":", p->stats.undecodable, out);
+	put_field(",\"outside\":", p->stats.outside, out);
+	put_field(",\"lost\":", p->stats.lost, out);
+	fputs("}\n", out);
+}
+
+int format_jsonl(const struct profile *p, const struct format_options *o, FILE *out)
+{
+	size_t n = threads_count(p->threads) + 1;
+	struct writer w = {
+		.p = p, .sum = calloc(n, sizeof(*w.sum)), .present = calloc(n, sizeof(*w.present)), .out = out};
+	int r = functions_new(p, &p->tree, &w.functions);
+
+	(void)o;
+	paths_init(&w.paths, &p->tree, &w.functions);
+	texts_init(&w.names, make_name, &w);
+	texts_init(&w.calls, make_call, &w);
+	texts_init(&w.threads, make_thread, &w);
+	if (!w.sum || !w.present)
+		r = -ENOMEM;
+	put_head(p, out);
+	if (!r)
+		r = profile_cells(p, add_cell, &w);
+	if (!r)
+		r = put_context(&w);
+	free(w.sum);
+	free(w.present);
+	listing_free(&w.stack);
+	listing_free(&w.called);
+	texts_free(&w.names);
+	texts_free(&w.calls);
+	texts_free(&w.threads);
+	paths_free(&w.paths);
+	functions_free(&w.functions);
+	return r;
+}

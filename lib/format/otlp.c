@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * OpenTelemetry profiles (opentelemetry.proto.profiles.v1development): one ProfilesData message, as a protocol buffer.
+ *
+ * A sample is one context, at one instruction, in one thread; thread and process are attributes of it.  Addresses are
+ * link-time ones, in mappings that begin where a module's code is linked, as in pprof.c.
+ *
+ * A message is written behind its size, so the two large ones, the profile and the dictionary, are first put together
+ * in temporary files.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+#include "otlp.pb-c.h"
+#include "format/format.h"
+#include "base/temp_file.h"
+#include "profile/location_stacks.h"
+#include "format/string_index.h"
+
+/* Fields, for what is not written by the library. */
+enum { DATA_RESOURCE_PROFILES = 1, DATA_DICTIONARY = 2 };
+enum { RESOURCE_RESOURCE = 1, RESOURCE_SCOPES = 2 };
+enum { SCOPE_SCOPE = 1, SCOPE_PROFILES = 2 };
+enum { PROFILE_SAMPLES = 2 };
+enum { TABLE_MAPPING = 1, TABLE_LOCATION, TABLE_FUNCTION, TABLE_LINK, TABLE_STRING, TABLE_ATTRIBUTE, TABLE_STACK };
+
+#define THREAD_ATTRIBUTES 5
+
+/* One that is in its table, by its bytes. */
+struct attribute {
+	int32_t number;
+	UT_hash_handle hh;
+	uint8_t bytes[];
+};
+
+struct writer {
+	const struct profile *p;
+	struct used_strings strings;
+	struct locations locations;
+	struct stacks stacks;
+	struct format_unit unit;
+	FILE *dictionary, *profile;
+	uint8_t *packed;
+	size_t capacity;
+	struct attribute *attributes;
+	int32_t *threads; /* attributes of each thread, THREAD_ATTRIBUTES and how many there are; 0: not made yet */
+	int32_t n_attributes, n_stacks;
+	uint32_t instruction; /* whose stack is the last one */
+	int32_t *frames;
+	size_t frames_capacity;
+};
+
+static void put_varint(uint64_t value, FILE *to)
+{
+	for (; value >= 0x80; value >>= 7)
+		putc_unlocked(0x80 | (value & 0x7f), to);
+	putc_unlocked(value, to);
+}
+
+static void put_head(unsigned int field, size_t size, FILE *to)
+{
+	put_varint(field << 3 | 2, to);
+	put_varint(size, to);
+}
+
+static size_t head_size(size_t size)
+{
+	size_t n = 2;
+
+	for (; size >= 0x80; size >>= 7)
+		n++;
+	return n;
+}
+
+static void put_bytes(unsigned int field, const void *data, size_t size, FILE *to)
+{
+	put_head(field, size, to);
+	fwrite(data, 1, size, to);
+}
+
+/* In w->packed; its size, or SIZE_MAX: no memory. */
+static size_t pack(struct writer *w, const ProtobufCMessage *message)
+{
+	size_t size = protobuf_c_message_get_packed_size(message);
+
+	if (size > w->capacity) {
+		free(w->packed);
+		w->packed = malloc(size * 2);
+		w->capacity = w->packed ? size * 2 : 0;
+		if (!w->packed)
+			return SIZE_MAX;
+	}
+	return protobuf_c_message_pack(message, w->packed);
+}
+
+static int put(struct writer *w, unsigned int field, const ProtobufCMessage *message, FILE *to)
+{
+	size_t size = pack(w, message);
+
+	if (size == SIZE_MAX)
+		return -ENOMEM;
+	put_bytes(field, w->packed, size, to);
+	return 0;
+}
+
+static int64_t string(struct writer *w, uint32_t s)
+{
+	return used_strings_number(&w->strings, s);
+}
+
+static int64_t text(struct writer *w, const char *s)
+{
+	return string(w, names_intern(w->p->names, s));
+}
+
+/* ---- attributes ------------------------------------------------------------------ */
+
+/* The number of what is packed; 0: no memory. */
+static int32_t number_attribute(struct writer *w, size_t size)
+{
+	struct attribute *a;
+
+	HASH_FIND(hh, w->attributes, w->packed, size, a);
+	if (a)
+		return a->number;
+	a = malloc(sizeof(*a) + size);
+	if (!a)
+		return 0;
+	memcpy(a->bytes, w->packed, size);
+	a->number = ++w->n_attributes;
+	HASH_ADD_KEYPTR(hh, w->attributes, a->bytes, size, a);
+	put_bytes(TABLE_ATTRIBUTE, a->bytes, size, w->dictionary);
+	return a->number;
+}
+
+static void forget_attributes(struct writer *w)
+{
+	struct attribute *a, *next;
+
+	HASH_ITER (hh, w->attributes, a, next) {
+		HASH_DEL(w->attributes, a);
+		free(a);
+	}
+}
+
+/* The number in its table of one that says s, or n if s is NULL; 0: no memory. */
+static int32_t attribute(struct writer *w, const char *key, const char *s, int64_t n, const char *unit)
+{
+	OtlpAttribute a = OTLP_ATTRIBUTE__INIT;
+	OtlpValue value = OTLP_VALUE__INIT;
+	int64_t k = text(w, key), u = text(w, unit);
+	char buffer[4096];
+	size_t size;
+
+	if (s) {
+		value.value_case = OTLP_VALUE__VALUE_STRING_VALUE;
+		value.string_value = (char *)format_clean(s, buffer, sizeof(buffer));
+	} else {
+		value.value_case = OTLP_VALUE__VALUE_INT_VALUE;
+		value.int_value = n;
+	}
+	a.key_strindex = k;
+	a.unit_strindex = u;
+	a.value = &value;
+	size = k < 0 || u < 0 ? SIZE_MAX : pack(w, &a.base);
+	return size == SIZE_MAX ? 0 : number_attribute(w, size);
+}
+
+static int add_thread(struct writer *w, uint32_t thread)
+{
+	const struct thread *t = threads_get(w->p->threads, thread);
+	int32_t *to = w->threads + (size_t)thread * (THREAD_ATTRIBUTES + 1);
+	char *origin = format_origin(w->p, t);
+	int32_t n = 0;
+
+	if (!origin)
+		return -ENOMEM;
+	if (*origin)
+		to[n++] = attribute(w, "pcce.thread.origin", origin, 0, "");
+	free(origin);
+	to[n++] = attribute(w, "thread.id", NULL, t->tid, "");
+	to[n++] = attribute(w, "process.pid", NULL, t->pid, "");
+	if (t->name)
+		to[n++] = attribute(w, "thread.name", names_string(w->p->names, t->name), 0, "");
+	if (t->process)
+		to[n++] = attribute(w, "process.executable.name", names_string(w->p->names, t->process), 0, "");
+	for (int32_t k = 0; k < n; k++)
+		if (!to[k])
+			return -ENOMEM;
+	to[THREAD_ATTRIBUTES] = n;
+	return 0;
+}
+
+/* ---- samples --------------------------------------------------------------------- */
+
+static int put_stack(struct writer *w, const struct profile_cell *cell)
+{
+	OtlpStack stack = OTLP_STACK__INIT;
+
+	if (stacks_get(&w->stacks, cell->node, cell->place))
+		return -ENOMEM;
+	if (w->stacks.n > w->frames_capacity) {
+		int32_t *more = reallocarray(w->frames, w->stacks.n * 2, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		w->frames = more;
+		w->frames_capacity = w->stacks.n * 2;
+	}
+	for (size_t i = 0; i < w->stacks.n; i++)
+		w->frames[i] = w->stacks.frames[w->stacks.n - 1 - i] + 1;
+	stack.n_location_indices = w->stacks.n;
+	stack.location_indices = w->frames;
+	w->n_stacks++;
+	w->instruction = cell->instruction;
+	return put(w, TABLE_STACK, &stack.base, w->dictionary);
+}
+
+static int put_sample(void *ctx, const struct profile_cell *cell)
+{
+	struct writer *w = ctx;
+	int32_t *attributes = w->threads + (size_t)cell->thread * (THREAD_ATTRIBUTES + 1);
+	int64_t value = cell->weight * w->unit.scale;
+	OtlpSample sample = OTLP_SAMPLE__INIT;
+
+	if (!attributes[THREAD_ATTRIBUTES] && add_thread(w, cell->thread))
+		return -ENOMEM;
+	if ((!w->n_stacks || w->instruction != cell->instruction) && put_stack(w, cell))
+		return -ENOMEM;
+	sample.stack_index = w->n_stacks;
+	sample.n_attribute_indices = attributes[THREAD_ATTRIBUTES];
+	sample.attribute_indices = attributes;
+	sample.n_values = 1;
+	sample.values = &value;
+	return put(w, PROFILE_SAMPLES, &sample.base, w->profile);
+}
+
+/* ---- what samples refer to ------------------------------------------------------- */
+
+/* The first of each table. */
+static int put_empty_ones(struct writer *w)
+{
+	static uint8_t zeros[16];
+	OtlpLink link = OTLP_LINK__INIT;
+
+	link.trace_id = (ProtobufCBinaryData){16, zeros};
+	link.span_id = (ProtobufCBinaryData){8, zeros};
+	for (unsigned int table = TABLE_MAPPING; table <= TABLE_STACK; table++) {
+		if (table != TABLE_LINK)
+			put_bytes(table, zeros, 0, w->dictionary);
+		else if (put(w, TABLE_LINK, &link.base, w->dictionary))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int put_mappings(struct writer *w)
+{
+	const struct names *names = w->p->names;
+
+	for (uint32_t i = 0; i < names_modules(names); i++) {
+		OtlpMapping mapping = OTLP_MAPPING__INIT;
+		const struct table *t = names_table(names, i);
+		uint64_t low = 0, high = 0, base = t ? t->head->base : 0;
+		int64_t name = text(w, names_path(names, i));
+		char id[NAMES_BUILD_ID];
+		int32_t build_id = 0;
+
+		names_build_id_text(names, i, id);
+		if (*id)
+			build_id = attribute(w, "process.executable.build_id.gnu", id, 0, "");
+		names_code(names, i, &low, &high);
+		mapping.memory_start = low;
+		mapping.memory_limit = high;
+		mapping.file_offset = low >= base ? low - base : 0;
+		mapping.filename_strindex = name;
+		mapping.n_attribute_indices = *id != 0;
+		mapping.attribute_indices = &build_id;
+		if (name < 0 || (*id && !build_id) || put(w, TABLE_MAPPING, &mapping.base, w->dictionary))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int put_location(struct writer *w, const struct location *from)
+{
+	OtlpLine *lines = malloc(from->n * sizeof(*lines) + 1), **line = malloc((from->n + 1) * sizeof(*line));
+	OtlpLocation location = OTLP_LOCATION__INIT;
+	int r = -ENOMEM;
+
+	if (lines && line) {
+		for (uint32_t k = 0; k < from->n; k++) {
+			otlp_line__init(&lines[k]);
+			lines[k].function_index = w->locations.lines[from->first + k].function + 1;
+			lines[k].line = w->locations.lines[from->first + k].line;
+			line[k] = &lines[k];
+		}
+		location.mapping_index = from->place.module == UINT32_MAX ? 0 : from->place.module + 1;
+		location.address = from->place.vaddr;
+		location.n_lines = from->n;
+		location.lines = line;
+		r = put(w, TABLE_LOCATION, &location.base, w->dictionary);
+	}
+	free(lines);
+	free(line);
+	return r;
+}
+
+static int put_function(struct writer *w, size_t i)
+{
+	const struct location_function *f = &w->locations.functions[i];
+	int64_t name = string(w, f->name), file = string(w, f->file);
+	int64_t system_name = text(w, locations_system_name(&w->locations, i));
+	OtlpFunction function = OTLP_FUNCTION__INIT;
+
+	function.name_strindex = name;
+	function.system_name_strindex = system_name;
+	function.filename_strindex = file;
+	return name < 0 || file < 0 || system_name < 0 ? -ENOMEM
+						       : put(w, TABLE_FUNCTION, &function.base, w->dictionary);
+}
+
+static int put_tables(struct writer *w)
+{
+	int r = put_mappings(w);
+
+	for (size_t i = 0; i < w->locations.n && !r; i++)
+		r = put_location(w, &w->locations.list[i]);
+	for (size_t i = 0; i < w->locations.n_functions && !r; i++)
+		r = put_function(w, i);
+	for (size_t i = 1; i <= w->strings.n && !r; i++) {
+		char buffer[4096];
+		const char *s = format_clean(names_string(w->p->names, w->strings.list[i]), buffer, sizeof(buffer));
+
+		put_bytes(TABLE_STRING, s, strlen(s), w->dictionary);
+	}
+	return r;
+}
+
+/* All of the profile but its samples. */
+static int put_facts(struct writer *w)
+{
+	const struct profile *p = w->p;
+	const struct profile_stats *s = &p->stats;
+	int64_t type = text(w, w->unit.type), unit = text(w, w->unit.unit);
+	OtlpProfile profile = OTLP_PROFILE__INIT;
+	OtlpType types = OTLP_TYPE__INIT;
+	int32_t facts[] = {
+		attribute(w, "pcce.samples.exact", NULL, s->exact, "{sample}"),
+		attribute(w, "pcce.samples.truncated", NULL, s->truncated, "{sample}"),
+		attribute(w, "pcce.samples.undecodable", NULL, s->undecodable, "{sample}"),
+		attribute(w, "pcce.samples.outside", NULL, s->outside, "{sample}"),
+		attribute(w, "pcce.samples.lost", NULL, s->lost, "{sample}"),
+	};
+	size_t n = sizeof(facts) / sizeof(facts[0]), size;
+
+	for (size_t i = 0; i < n; i++)
+		if (!facts[i])
+			return -ENOMEM;
+	types.type_strindex = type;
+	types.unit_strindex = unit;
+	profile.sample_type = profile.period_type = &types;
+	profile.time_unix_nano = p->wall_time;
+	if (p->wall_time && p->first > p->start_time)
+		profile.time_unix_nano += p->first - p->start_time;
+	profile.duration_nano = p->last > p->first ? p->last - p->first + 1 : 0;
+	profile.period = p->period && !w->unit.clock ? p->period : w->unit.scale;
+	profile.n_attribute_indices = n;
+	profile.attribute_indices = facts;
+	size = type < 0 || unit < 0 ? SIZE_MAX : pack(w, &profile.base);
+	if (size == SIZE_MAX)
+		return -ENOMEM;
+	fwrite(w->packed, 1, size, w->profile);
+	return 0;
+}
+
+/* ---- all together ---------------------------------------------------------------- */
+
+static void set(OtlpKeyValue *to, OtlpValue *value, const char *key, const char *s, char *buffer, size_t size)
+{
+	otlp_key_value__init(to);
+	otlp_value__init(value);
+	to->key = (char *)key;
+	to->value = value;
+	value->value_case = OTLP_VALUE__VALUE_STRING_VALUE;
+	value->string_value = (char *)format_clean(s, buffer, size);
+}
+
+/* What was recorded, and where. */
+static int put_resource(struct writer *w, FILE *to)
+{
+	OtlpResource resource = OTLP_RESOURCE__INIT;
+	OtlpKeyValue pairs[2], *list[2];
+	OtlpValue values[2];
+	char buffers[2][4096];
+	size_t n = 0;
+
+	if (*w->p->command) {
+		set(&pairs[n], &values[n], "process.command_line", w->p->command, buffers[n], sizeof(buffers[n]));
+		n++;
+	}
+	if (*w->p->host) {
+		set(&pairs[n], &values[n], "host.name", w->p->host, buffers[n], sizeof(buffers[n]));
+		n++;
+	}
+	for (size_t i = 0; i < n; i++)
+		list[i] = &pairs[i];
+	resource.n_attributes = n;
+	resource.attributes = list;
+	return put(w, RESOURCE_RESOURCE, &resource.base, to);
+}
+
+/* -errno: the temporary file failed. */
+static int copy(FILE *from, FILE *to)
+{
+	static char buffer[1 << 16];
+	size_t n;
+
+	rewind(from);
+	errno = 0;
+	while ((n = fread(buffer, 1, sizeof(buffer), from)))
+		fwrite(buffer, 1, n, to);
+	return !ferror(from) ? 0 : errno ? -errno : -EIO;
+}
+
+/* How much was written, or -errno. */
+static long size_of(FILE *f)
+{
+	/* That an earlier write failed is known, but not why: there is no more room, most likely. */
+	if (ferror(f))
+		return -ENOSPC;
+	return fflush(f) ? -errno : ftell(f);
+}
+
+static void temporary_failed(int r)
+{
+	fprintf(stderr, "pcce-report: a temporary file cannot be written: %s; name a folder with room in TMPDIR\n",
+		strerror(-r));
+}
+
+static int put_data(struct writer *w, FILE *out)
+{
+	long profile = size_of(w->profile), dictionary = size_of(w->dictionary);
+	OtlpScope scope = OTLP_SCOPE__INIT;
+	char *resource = NULL;
+	size_t resource_size = 0, scope_size, in_scopes;
+	FILE *memory;
+	int r;
+
+	if (profile < 0 || dictionary < 0) {
+		r = profile < 0 ? (int)profile : (int)dictionary;
+		temporary_failed(r);
+		return r;
+	}
+	memory = open_memstream(&resource, &resource_size);
+	r = memory ? put_resource(w, memory) : -ENOMEM;
+	if (memory && fclose(memory))
+		r = -ENOMEM;
+	scope.name = "pcce";
+	scope.version = PCCE_VERSION;
+	scope_size = protobuf_c_message_get_packed_size(&scope.base);
+	in_scopes = head_size(scope_size) + scope_size + head_size(profile) + profile;
+	if (!r) {
+		put_head(DATA_RESOURCE_PROFILES, resource_size + head_size(in_scopes) + in_scopes, out);
+		fwrite(resource, 1, resource_size, out);
+		put_head(RESOURCE_SCOPES, in_scopes, out);
+		r = put(w, SCOPE_SCOPE, &scope.base, out);
+		put_head(SCOPE_PROFILES, profile, out);
+		r = r ? r : copy(w->profile, out);
+		put_head(DATA_DICTIONARY, dictionary, out);
+		r = r ? r : copy(w->dictionary, out);
+	}
+	free(resource);
+	return r;
+}
+
+int format_otlp(const struct profile *p, const struct format_options *o, FILE *out)
+{
+	struct writer w = {.p = p, .unit = format_unit(p)};
+	int r = locations_new(p, &w.locations);
+
+	(void)o;
+	stacks_init(&w.stacks, p, &w.locations);
+	w.threads = calloc(threads_count(p->threads) + 1, (THREAD_ATTRIBUTES + 1) * sizeof(*w.threads));
+	if (!w.threads)
+		r = -ENOMEM;
+	w.dictionary = spool_stream();
+	w.profile = w.dictionary ? spool_stream() : NULL;
+	if (!r && !w.profile) {
+		r = -errno;
+		temporary_failed(r);
+	}
+	r = r ? r : put_empty_ones(&w);
+	r = r ? r : put_facts(&w);
+	r = r ? r : profile_cells(p, put_sample, &w);
+	r = r ? r : put_tables(&w);
+	r = r ? r : put_data(&w, out);
+	if (w.dictionary)
+		fclose(w.dictionary);
+	if (w.profile)
+		fclose(w.profile);
+	stacks_free(&w.stacks);
+	locations_free(&w.locations);
+	used_strings_free(&w.strings);
+	forget_attributes(&w);
+	free(w.threads);
+	free(w.frames);
+	free(w.packed);
+	return r;
+}

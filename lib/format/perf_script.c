@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The text of `perf script`, which many tools read: each sample in the order of time, with its frames
+ * beneath, innermost first.
+ *
+ *   demo   100/101       12.000345:          1 cpu-clock:
+ *   	            1234 eval (/usr/bin/demo)
+ *
+ * So each sample is written with its whole stack, and millions of them make a text that takes longer to write and to
+ * read than anything else here.  Of more than max_rows, one of a number of successive samples of a thread is written,
+ * with the weight of all: it is the period, in front of the event.
+ *
+ * Addresses are link-time ones.  A frame that the compiler inlined has no address of its own, and "inlined" for its
+ * file.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "format/format.h"
+#include "profile/location_stacks.h"
+#include "format/text_cache.h"
+
+#define MAX_STACKS 1000000 /* if nothing else is asked for */
+
+/* Successive samples of a thread, of which one is written. */
+struct group {
+	size_t seen, chosen; /* the second: of profile_sample() */
+	uint64_t weight;
+};
+
+struct writer {
+	const struct profile *p;
+	struct locations locations;
+	struct stacks stacks;
+	struct texts frames; /* by location */
+	struct texts threads;
+	size_t step;	      /* samples in a group */
+	struct group *groups; /* by thread */
+	const char *event;
+	FILE *out;
+};
+
+/* A line that its readers can take apart: no line feeds; names may have blanks and parentheses. */
+static void put_clean(const char *s, FILE *out)
+{
+	char buffer[4096];
+
+	fputs(format_clean(s, buffer, sizeof(buffer)), out);
+}
+
+static void make_frame(void *ctx, uint32_t number, FILE *out)
+{
+	const struct writer *w = ctx;
+	const struct location *l = &w->locations.list[number];
+	const struct names *names = w->p->names;
+
+	for (uint32_t i = 0; i < l->n; i++) {
+		const struct location_function *f = &w->locations.functions[w->locations.lines[l->first + i].function];
+		const char *path = f->module == UINT32_MAX ? "unknown" : names_path(names, f->module);
+
+		fprintf(out, "\t%16llx ", (unsigned long long)l->place.vaddr);
+		put_clean(names_string(names, f->name), out);
+		fputs(" (", out);
+		put_clean(i + 1 < l->n ? "inlined" : f->flags & CCT_KERNEL ? "[kernel.kallsyms]" : path, out);
+		fputs(")\n", out);
+	}
+}
+
+static void make_thread(void *ctx, uint32_t number, FILE *out)
+{
+	const struct writer *w = ctx;
+	const struct thread *t = threads_get(w->p->threads, number);
+	const char *name = names_string(w->p->names, t->name);
+
+	put_clean(*name ? name : ":-1", out);
+	fprintf(out, " %5u/%-5u ", t->pid, t->tid);
+}
+
+static int put_sample(struct writer *w, const struct profile_sample *s)
+{
+	uint64_t us = s->time / 1000;
+	char text[64];
+
+	if (stacks_get(&w->stacks, s->node, s->place) || texts_put(&w->threads, s->thread, w->out))
+		return -ENOMEM;
+	snprintf(text, sizeof(text), "%5llu.%06llu: %10llu ", (unsigned long long)(us / 1000000),
+		 (unsigned long long)(us % 1000000), (unsigned long long)s->weight);
+	fputs_unlocked(text, w->out);
+	fputs_unlocked(w->event, w->out);
+	fputs_unlocked(": \n", w->out);
+	for (size_t i = w->stacks.n; i-- > 0;)
+		if (texts_put(&w->frames, w->stacks.frames[i], w->out))
+			return -ENOMEM;
+	putc_unlocked('\n', w->out);
+	return 0;
+}
+
+static int put_group(struct writer *w, struct group *g)
+{
+	struct profile_sample s = profile_sample(w->p, g->chosen);
+
+	s.weight = g->weight;
+	g->weight = 0;
+	return put_sample(w, &s);
+}
+
+/* The place of the chosen one varies from group to group, lest it beat with something periodic in the program. */
+static int add_sample(struct writer *w, size_t i)
+{
+	struct profile_sample s = profile_sample(w->p, i);
+	struct group *g = &w->groups[s.thread];
+	size_t place = g->seen % w->step, number = g->seen / w->step;
+
+	if (!place || place == (number * 2654435761u >> 8) % w->step)
+		g->chosen = i;
+	g->weight += s.weight;
+	g->seen++;
+	return place + 1 < w->step ? 0 : put_group(w, g);
+}
+
+static int put_all(struct writer *w, uint64_t max)
+{
+	size_t n = profile_samples(w->p), n_threads = threads_count(w->p->threads);
+	int r = 0;
+
+	max = max == FORMAT_ROWS ? MAX_STACKS : max ? max : n;
+	w->step = n ? n / max + (n % max != 0) : 1;
+	w->groups = calloc(n_threads + 1, sizeof(*w->groups));
+	if (!w->groups)
+		return -ENOMEM;
+	for (size_t i = 0; i < n && !r; i++)
+		r = add_sample(w, i);
+	for (size_t i = 0; i < n_threads && !r; i++)
+		if (w->groups[i].seen % w->step)
+			r = put_group(w, &w->groups[i]);
+	free(w->groups);
+	return r;
+}
+
+int format_perf(const struct profile *p, const struct format_options *o, FILE *out)
+{
+	struct writer w = {.p = p, .event = *p->event ? p->event : "event", .out = out};
+	int r = locations_new(p, &w.locations);
+
+	stacks_init(&w.stacks, p, &w.locations);
+	texts_init(&w.frames, make_frame, &w);
+	texts_init(&w.threads, make_thread, &w);
+	r = r ? r : put_all(&w, o->max_rows);
+	if (!r && w.step > 1)
+		format_remark(
+			o,
+			"%zu samples are too many for perf-script: one of %zu is written, with the weight of all of "
+			"them as its period; --max-rows=0 writes all of them, --time or --tid a part",
+			profile_samples(p), w.step);
+	texts_free(&w.frames);
+	texts_free(&w.threads);
+	stacks_free(&w.stacks);
+	locations_free(&w.locations);
+	return r;
+}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The format of pprof (`go tool pprof`, and many others read it): pprof.proto, gzip.
+ *
+ * A sample is one context, at one instruction, in one thread.  Addresses are link-time ones, in
+ * mappings that begin where a module's code is linked: equal for all runs of a program,
+ * so that profiles can be compared.  Functions and lines are all in the file; pprof needs
+ * the programs for disassembly only.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "pprof.pb-c.h"
+#include "format/format.h"
+#include "base/gzip.h"
+#include "profile/location_stacks.h"
+#include "format/string_index.h"
+
+#define PPROF_SAMPLE_FIELD 2 /* of Pprof: sample */
+
+struct sink {
+	struct gzip_out *gzip;
+	bool failed; /* no memory */
+};
+
+/* A packed message. */
+struct packed {
+	uint8_t *bytes;
+	size_t size, capacity;
+};
+
+struct writer {
+	const struct profile *p;
+	struct sink sink;
+	struct used_strings strings;
+	struct locations locations;
+	struct stacks stacks;
+	struct format_unit unit;
+	uint32_t key_thread, key_tid, key_pid, key_process, key_base, key_origin,
+		base;							      /* base: not 0 in what is compared with */
+	uint32_t first_string, first_location, first_function, first_mapping; /* numbers of what the file has already */
+	struct packed *labels;		  /* of samples, by thread; without bytes: not made yet */
+	struct packed stack, values, one; /* of the sample written last; any other message */
+	uint32_t instruction;		  /* whose stack it is */
+	uint64_t *ids;			  /* of a sample's locations */
+	size_t ids_capacity;
+};
+
+/* As a whole: piece by piece, as the library can do it too, takes several times as long. */
+static void pack(struct writer *w, const ProtobufCMessage *message, struct packed *to)
+{
+	to->size = protobuf_c_message_get_packed_size(message);
+	if (to->size > to->capacity || !to->bytes) {
+		free(to->bytes);
+		to->capacity = to->size * 2 + 1;
+		to->bytes = malloc(to->capacity);
+		if (!to->bytes) {
+			*to = (struct packed){0};
+			w->sink.failed = true;
+			return;
+		}
+	}
+	protobuf_c_message_pack(message, to->bytes);
+}
+
+static void put(struct writer *w, const Pprof *piece)
+{
+	pack(w, &piece->base, &w->one);
+	gzip_out_put(w->sink.gzip, w->one.bytes, w->one.size);
+}
+
+/* Parts of one message, put one behind the other, are the message: so what samples share is packed once. */
+static void put_parts(struct writer *w, unsigned int field, const struct packed *const *parts, size_t n)
+{
+	uint8_t head[16];
+	size_t size = 0, at = 0;
+
+	for (size_t i = 0; i < n; i++)
+		size += parts[i]->size;
+	head[at++] = field << 3 | 2;
+	for (; size >= 0x80; size >>= 7)
+		head[at++] = 0x80 | (size & 0x7f);
+	head[at++] = size;
+	gzip_out_put(w->sink.gzip, head, at);
+	for (size_t i = 0; i < n; i++)
+		gzip_out_put(w->sink.gzip, parts[i]->bytes, parts[i]->size);
+}
+
+/* The number in the file's table of a string of the names; -1: no memory. */
+static int64_t string(struct writer *w, uint32_t s)
+{
+	int64_t number = used_strings_number(&w->strings, s);
+
+	return number > 0 ? w->first_string + number : number;
+}
+
+static int64_t text(struct writer *w, const char *s)
+{
+	return string(w, names_intern(w->p->names, s));
+}
+
+/* ---- samples --------------------------------------------------------------------- */
+
+static int pack_labels(struct writer *w, uint32_t thread)
+{
+	const struct thread *t = threads_get(w->p->threads, thread);
+	PprofLabel labels[6] = {PPROF_LABEL__INIT, PPROF_LABEL__INIT, PPROF_LABEL__INIT,
+				PPROF_LABEL__INIT, PPROF_LABEL__INIT, PPROF_LABEL__INIT};
+	PprofLabel *label[6];
+	PprofSample sample = PPROF_SAMPLE__INIT;
+	int64_t name = string(w, t->name), process = string(w, t->process), origin;
+	char *created = format_origin(w->p, t);
+	size_t n = 0;
+
+	origin = created ? text(w, created) : -1;
+	free(created);
+	if (name < 0 || process < 0 || origin < 0)
+		return -ENOMEM;
+	if (origin) {
+		labels[n].key = w->key_origin;
+		labels[n++].str = origin;
+	}
+	if (name) {
+		labels[n].key = w->key_thread;
+		labels[n++].str = name;
+	}
+	if (process) {
+		labels[n].key = w->key_process;
+		labels[n++].str = process;
+	}
+	labels[n].key = w->key_tid;
+	labels[n++].num = t->tid;
+	labels[n].key = w->key_pid;
+	labels[n++].num = t->pid;
+	if (w->base) {
+		labels[n].key = w->key_base;
+		labels[n++].str = w->base;
+	}
+	for (size_t i = 0; i < n; i++)
+		label[i] = &labels[i];
+	sample.n_label = n;
+	sample.label = label;
+	pack(w, &sample.base, &w->labels[thread]);
+	return 0;
+}
+
+static int pack_stack(struct writer *w, const struct profile_cell *cell)
+{
+	PprofSample sample = PPROF_SAMPLE__INIT;
+
+	if (stacks_get(&w->stacks, cell->node, cell->place))
+		return -ENOMEM;
+	if (w->stacks.n > w->ids_capacity) {
+		uint64_t *more = reallocarray(w->ids, w->stacks.n * 2, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		w->ids = more;
+		w->ids_capacity = w->stacks.n * 2;
+	}
+	for (size_t i = 0; i < w->stacks.n; i++)
+		w->ids[i] = w->first_location + w->stacks.frames[w->stacks.n - 1 - i] + 1;
+	sample.n_location_id = w->stacks.n;
+	sample.location_id = w->ids;
+	pack(w, &sample.base, &w->stack);
+	w->instruction = cell->instruction;
+	return 0;
+}
+
+static int put_sample(void *ctx, const struct profile_cell *cell)
+{
+	struct writer *w = ctx;
+	int64_t sign = w->base ? -1 : 1;
+	int64_t value[2] = {sign * (int64_t)cell->samples, sign * (int64_t)(cell->weight * w->unit.scale)};
+	const struct packed *const parts[] = {&w->stack, &w->values, &w->labels[cell->thread]};
+	PprofSample sample = PPROF_SAMPLE__INIT;
+
+	if (!w->labels[cell->thread].bytes && pack_labels(w, cell->thread))
+		return -ENOMEM;
+	if ((!w->stack.bytes || w->instruction != cell->instruction) && pack_stack(w, cell))
+		return -ENOMEM;
+	sample.n_value = 2;
+	sample.value = value;
+	pack(w, &sample.base, &w->values);
+	if (w->sink.failed)
+		return -ENOMEM;
+	put_parts(w, PPROF_SAMPLE_FIELD, parts, 3);
+	return 0;
+}
+
+/* ---- what samples refer to ------------------------------------------------------- */
+
+static int put_mappings(struct writer *w)
+{
+	const struct names *names = w->p->names;
+
+	for (uint32_t i = 0; i < names_modules(names); i++) {
+		PprofMapping mapping = PPROF_MAPPING__INIT, *one = &mapping;
+		const struct table *t = names_table(names, i);
+		uint64_t low = 0, high = 0, base = t ? t->head->base : 0;
+		char id[NAMES_BUILD_ID];
+		Pprof piece = PPROF__INIT;
+
+		names_code(names, i, &low, &high);
+		mapping.id = w->first_mapping + i + 1;
+		mapping.memory_start = low;
+		mapping.memory_limit = high;
+		/* Where linkers put code in the file; the recording does not tell. */
+		mapping.file_offset = low >= base ? low - base : 0;
+		mapping.filename = text(w, names_path(names, i));
+		mapping.build_id = text(w, names_build_id_text(names, i, id));
+		mapping.has_functions = mapping.has_filenames = true;
+		mapping.has_line_numbers = mapping.has_inline_frames = true;
+		if (mapping.filename < 0 || mapping.build_id < 0)
+			return -ENOMEM;
+		piece.n_mapping = 1;
+		piece.mapping = &one;
+		put(w, &piece);
+	}
+	return 0;
+}
+
+static int put_locations(struct writer *w)
+{
+	const struct locations *l = &w->locations;
+	size_t capacity = 0;
+	PprofLine *lines = NULL, **line = NULL;
+	int r = 0;
+
+	for (size_t i = 0; i < l->n && !r; i++) {
+		PprofLocation location = PPROF_LOCATION__INIT, *one = &location;
+		const struct location *from = &l->list[i];
+		Pprof piece = PPROF__INIT;
+
+		if (from->n > capacity) {
+			capacity = from->n * 2;
+			free(lines);
+			free(line);
+			lines = malloc(capacity * sizeof(*lines));
+			line = malloc(capacity * sizeof(*line));
+			if (!lines || !line) {
+				r = -ENOMEM;
+				break;
+			}
+		}
+		for (uint32_t k = 0; k < from->n; k++) {
+			pprof_line__init(&lines[k]);
+			lines[k].function_id = w->first_function + l->lines[from->first + k].function + 1;
+			lines[k].line = l->lines[from->first + k].line;
+			line[k] = &lines[k];
+		}
+		location.id = w->first_location + i + 1;
+		location.mapping_id = from->place.module == UINT32_MAX ? 0 : w->first_mapping + from->place.module + 1;
+		location.address = from->place.vaddr;
+		location.n_line = from->n;
+		location.line = line;
+		piece.n_location = 1;
+		piece.location = &one;
+		put(w, &piece);
+	}
+	free(lines);
+	free(line);
+	return r;
+}
+
+static int put_functions(struct writer *w)
+{
+	for (size_t i = 0; i < w->locations.n_functions; i++) {
+		const struct location_function *f = &w->locations.functions[i];
+		PprofFunction function = PPROF_FUNCTION__INIT, *one = &function;
+		Pprof piece = PPROF__INIT;
+
+		function.id = w->first_function + i + 1;
+		function.name = string(w, f->name);
+		function.system_name = text(w, locations_system_name(&w->locations, i));
+		function.filename = string(w, f->file);
+		if (function.name < 0 || function.system_name < 0 || function.filename < 0)
+			return -ENOMEM;
+		piece.n_function = 1;
+		piece.function = &one;
+		put(w, &piece);
+	}
+	return 0;
+}
+
+static void put_string(struct writer *w, const char *s)
+{
+	char buffer[4096];
+	char *clean = (char *)format_clean(s, buffer, sizeof(buffer));
+	Pprof piece = PPROF__INIT;
+
+	piece.n_string_table = 1;
+	piece.string_table = &clean;
+	put(w, &piece);
+}
+
+static int put_head(struct writer *w)
+{
+	const struct profile *p = w->p;
+	PprofType samples = PPROF_TYPE__INIT, event = PPROF_TYPE__INIT, period = PPROF_TYPE__INIT;
+	PprofType *types[] = {&samples, &event};
+	Pprof piece = PPROF__INIT;
+	int64_t comments[2];
+	char facts[256];
+
+	samples.type = text(w, "samples");
+	samples.unit = text(w, "count");
+	event.type = text(w, w->unit.type);
+	event.unit = text(w, w->unit.unit);
+	period = event;
+	snprintf(facts, sizeof(facts),
+		 "pcce: %llu of %llu samples exact, %llu truncated, %llu undecodable, %llu outside, %llu lost",
+		 (unsigned long long)p->stats.exact, (unsigned long long)p->stats.samples,
+		 (unsigned long long)p->stats.truncated, (unsigned long long)p->stats.undecodable,
+		 (unsigned long long)p->stats.outside, (unsigned long long)p->stats.lost);
+	comments[0] = text(w, p->command);
+	comments[1] = text(w, facts);
+	if (samples.type < 0 || samples.unit < 0 || event.type < 0 || event.unit < 0 || comments[0] < 0 ||
+	    comments[1] < 0)
+		return -ENOMEM;
+	piece.n_sample_type = 2;
+	piece.sample_type = types;
+	piece.default_sample_type = event.type;
+	piece.time_nanos = p->wall_time;
+	piece.duration_nanos = p->last > p->first ? p->last - p->first : 0;
+	piece.period_type = &period;
+	piece.period = p->period && !w->unit.clock ? p->period : w->unit.scale;
+	piece.n_comment = 2;
+	piece.comment = comments;
+	put(w, &piece);
+	return 0;
+}
+
+static int put_body(struct writer *w, bool head)
+{
+	int64_t thread = text(w, "thread"), tid = text(w, "tid"), pid = text(w, "pid"), process = text(w, "process"),
+		origin = text(w, "origin");
+	int64_t base = head ? 0 : text(w, "pprof::base"), truth = head ? 0 : text(w, "true");
+	int r;
+
+	if (thread < 0 || tid < 0 || pid < 0 || process < 0 || origin < 0 || base < 0 || truth < 0)
+		return -ENOMEM;
+	w->key_thread = thread;
+	w->key_origin = origin;
+	w->key_tid = tid;
+	w->key_pid = pid;
+	w->key_process = process;
+	w->key_base = base;
+	w->base = truth;
+	r = head ? put_head(w) : 0;
+	r = r ? r : profile_cells(w->p, put_sample, w);
+	r = r ? r : put_mappings(w);
+	r = r ? r : put_locations(w);
+	r = r ? r : put_functions(w);
+	if (head)
+		put_string(w, "");
+	for (size_t i = 1; i <= w->strings.n && !r; i++)
+		put_string(w, names_string(w->p->names, w->strings.list[i]));
+	return r;
+}
+
+/* after: what the file has already; NULL: nothing. */
+static int put_profile(struct writer *w, const struct profile *p, const struct writer *after)
+{
+	int r = locations_new(p, &w->locations);
+
+	w->p = p;
+	w->labels = calloc(threads_count(p->threads) + 1, sizeof(*w->labels));
+	if (!w->labels)
+		r = -ENOMEM;
+	w->unit = format_unit(p);
+	stacks_init(&w->stacks, p, &w->locations);
+	if (after) {
+		w->first_string = after->strings.n;
+		w->first_location = after->locations.n;
+		w->first_function = after->locations.n_functions;
+		w->first_mapping = names_modules(after->p->names);
+	}
+	r = r ? r : put_body(w, !after);
+	return !r && w->sink.failed ? -ENOMEM : r;
+}
+
+static void forget(struct writer *w)
+{
+	stacks_free(&w->stacks);
+	locations_free(&w->locations);
+	used_strings_free(&w->strings);
+	free(w->ids);
+	for (size_t i = 0; w->labels && i < threads_count(w->p->threads); i++)
+		free(w->labels[i].bytes);
+	free(w->labels);
+	free(w->stack.bytes);
+	free(w->values.bytes);
+	free(w->one.bytes);
+}
+
+int format_pprof_difference(const struct profile *now, const struct profile *before, FILE *out)
+{
+	struct gzip_out *gzip = gzip_out_new(out);
+	struct writer first = {.sink = {.gzip = gzip}};
+	struct writer second = {.sink = {.gzip = gzip}};
+	int r = gzip ? put_profile(&first, now, NULL) : -ENOMEM, end;
+
+	if (!r && before)
+		r = put_profile(&second, before, &first);
+	forget(&first);
+	forget(&second);
+	end = gzip ? gzip_out_end(gzip) : 0;
+	return r ? r : end;
+}
+
+int format_pprof(const struct profile *p, const struct format_options *o, FILE *out)
+{
+	(void)o;
+	return format_pprof_difference(p, NULL, out);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The file format of speedscope (www.speedscope.app): a "sampled" profile for each thread, with
+ * frames that are functions.
+ *
+ * Its views over time need the samples in their order, and it reads everything into objects: so up to
+ * ORDERED samples are in the order of time; of more, equal ones are added up, and the
+ * profile's name says so.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include "format/format.h"
+#include "base/json_writer.h"
+#include "profile/function_paths.h"
+
+#define ORDERED 500000 /* if nothing else is asked for */
+
+struct writer {
+	const struct profile *p;
+	struct functions functions;
+	struct paths paths;
+	struct format_unit unit;
+	bool ordered;
+	uint32_t *first, *samples; /* by thread, if ordered */
+	struct thread_sums sums;   /* if not */
+	FILE *out;
+};
+
+/* Runs of samples of one context in a thread; or, not ordered, the contexts of a thread. */
+struct run {
+	size_t at, end; /* next in samples */
+	uint32_t node;
+	uint64_t weight;
+};
+
+static bool next_run(const struct writer *w, struct run *run)
+{
+	if (run->at == run->end)
+		return false;
+	if (!w->ordered) {
+		run->node = w->sums.nodes[run->at++];
+		run->weight = w->sums.sum[run->node].weight;
+		return true;
+	}
+	run->node = profile_sample(w->p, w->samples[run->at]).node;
+	for (run->weight = 0; run->at < run->end; run->at++) {
+		struct profile_sample s = profile_sample(w->p, w->samples[run->at]);
+
+		if (s.node != run->node)
+			break;
+		run->weight += s.weight;
+	}
+	return true;
+}
+
+static int put_stacks(struct writer *w, struct run run, uint64_t *total)
+{
+	*total = 0;
+	for (const char *between = "\n["; next_run(w, &run); between = ",\n[") {
+		if (paths_get(&w->paths, run.node))
+			return -ENOMEM;
+		fputs_unlocked(between, w->out);
+		for (size_t i = 0; i < w->paths.n; i++) {
+			if (i)
+				putc_unlocked(',', w->out);
+			json_number(w->paths.list[i], w->out);
+		}
+		putc_unlocked(']', w->out);
+		*total += run.weight * w->unit.scale;
+	}
+	return 0;
+}
+
+static void put_weights(struct writer *w, struct run run)
+{
+	for (bool first = true; next_run(w, &run); first = false) {
+		if (!first)
+			putc_unlocked(',', w->out);
+		json_number(run.weight * w->unit.scale, w->out);
+	}
+}
+
+static int put_thread(struct writer *w, uint32_t thread)
+{
+	const struct thread *t = threads_get(w->p->threads, thread);
+	const char *name = names_string(w->p->names, t->name);
+	struct run all = {0};
+	uint64_t total;
+	char title[512];
+
+	if (w->ordered) {
+		all.at = w->first[thread];
+		all.end = w->first[thread + 1];
+	} else {
+		thread_sums_go(&w->sums, thread);
+		all.end = w->sums.n;
+	}
+	snprintf(title, sizeof(title), "%s (%s %u)%s", *name ? name : "thread", t->tid == t->pid ? "process" : "thread",
+		 t->tid, w->ordered ? "" : ", not in the order of time");
+	fprintf(w->out, "%s\n{\"type\":\"sampled\",\"name\":", thread ? "," : "");
+	json_text(title, w->out);
+	fputs(",\"samples\":[", w->out);
+	if (put_stacks(w, all, &total))
+		return -ENOMEM;
+	fputs("],\n\"weights\":[", w->out);
+	put_weights(w, all);
+	fprintf(w->out, "],\n\"unit\":\"%s\",\"startValue\":0,\"endValue\":%llu}",
+		w->unit.clock ? "nanoseconds" : "none", (unsigned long long)total);
+	return 0;
+}
+
+static int put_all(struct writer *w)
+{
+	const struct names *names = w->p->names;
+	int r = 0;
+
+	fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\":\"pcce " PCCE_VERSION
+	      "\",\n\"name\":",
+	      w->out);
+	json_text(*w->p->command ? w->p->command : "pcce", w->out);
+	fputs(",\n\"profiles\":[", w->out);
+	for (uint32_t i = 0; i < threads_count(w->p->threads) && !r; i++)
+		r = put_thread(w, i);
+	fputs("],\n\"shared\":{\"frames\":[", w->out);
+	for (size_t i = 0; i < w->functions.n; i++) {
+		const struct function *f = &w->functions.list[i];
+
+		fputs(i ? ",\n{\"name\":" : "\n{\"name\":", w->out);
+		json_text(names_string(names, f->name), w->out);
+		if (f->file || f->module != UINT32_MAX) {
+			fputs(",\"file\":", w->out);
+			json_text(f->file ? names_string(names, f->file) : names_path(names, f->module), w->out);
+		}
+		putc('}', w->out);
+	}
+	fputs("]}}\n", w->out);
+	return r;
+}
+
+int format_speedscope(const struct profile *p, const struct format_options *o, FILE *out)
+{
+	uint64_t max = o->max_rows == FORMAT_ROWS ? ORDERED : o->max_rows;
+	struct writer w = {.p = p, .unit = format_unit(p), .ordered = !max || profile_samples(p) <= max, .out = out};
+	int r = functions_new(p, &p->tree, &w.functions);
+
+	paths_init(&w.paths, &p->tree, &w.functions);
+	if (!r)
+		r = w.ordered ? profile_by_thread(p, &w.first, &w.samples) : thread_sums_new(p, &w.sums);
+	if (!r)
+		r = put_all(&w);
+	free(w.first);
+	free(w.samples);
+	thread_sums_free(&w.sums);
+	paths_free(&w.paths);
+	functions_free(&w.functions);
+	return r;
+}

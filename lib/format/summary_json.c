@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* See summary_json.h. */
+#include "format/summary_json.h"
+#include "format/format.h"
+
+json_t *facts_text(const char *s)
+{
+	char buffer[4096];
+
+	return json_string(format_clean(s, buffer, sizeof(buffer)));
+}
+
+int facts_of_samples(const struct profile *p, json_t *o)
+{
+	const struct profile_stats *s = &p->stats;
+	int r = 0;
+
+	r |= json_object_set_new(o, "samples", json_integer(s->samples));
+	r |= json_object_set_new(o, "exact", json_integer(s->exact));
+	r |= json_object_set_new(o, "truncated", json_integer(s->truncated));
+	r |= json_object_set_new(o, "undecodable", json_integer(s->undecodable));
+	r |= json_object_set_new(o, "outside", json_integer(s->outside));
+	r |= json_object_set_new(o, "lost", json_integer(s->lost));
+	r |= json_object_set_new(o, "unique_contexts", json_integer(s->unique_contexts));
+	r |= json_object_set_new(o, "max_depth", json_integer(s->max_depth));
+	r |= json_object_set_new(o, "max_encoding_stack", json_integer(s->max_encoding_stack));
+	r |= json_object_set_new(o, "bytes_per_sample",
+				 json_real(s->samples ? (double)s->sample_bytes / s->samples : 0.0));
+	return r;
+}
+
+json_t *facts_reasons(const struct profile *p)
+{
+	json_t *reasons = json_object();
+	int r = 0;
+
+	for (int i = REASON_NONE + 1; i < REASON_COUNT; i++)
+		if (p->stats.reasons[i])
+			r |= json_object_set_new(reasons, decode_reason_name(i), json_integer(p->stats.reasons[i]));
+	if (!r)
+		return reasons;
+	json_decref(reasons);
+	return NULL;
+}
+
+json_t *facts_of_recording(const struct profile *p)
+{
+	const struct profile_stats *s = &p->stats;
+	json_t *o = json_object();
+	int r = 0;
+
+	r |= json_object_set_new(o, "event", facts_text(p->event));
+	r |= json_object_set_new(o, "command", facts_text(p->command));
+	r |= json_object_set_new(o, "sampler", facts_text(p->sampler));
+	r |= json_object_set_new(o, "host", facts_text(p->host));
+	r |= json_object_set_new(o, "kernel", facts_text(p->kernel));
+	r |= json_object_set_new(o, "frequency", json_integer(p->frequency));
+	r |= json_object_set_new(o, "wall_time", json_integer(p->wall_time / 1000000));
+	r |= facts_of_samples(p, o);
+	r |= json_object_set_new(o, "complete", json_boolean(p->complete));
+	if (s->verify)
+		r |= json_object_set_new(o, "verify",
+					 json_pack("{sIsIsI}", "verified", (json_int_t)s->verified, "mismatches",
+						   (json_int_t)s->mismatches, "unverifiable",
+						   (json_int_t)s->unverifiable));
+	r |= json_object_set_new(o, "reasons", facts_reasons(p));
+	if (!r)
+		return o;
+	json_decref(o);
+	return NULL;
+}

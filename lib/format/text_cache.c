@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* See text_cache.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "format/text_cache.h"
+
+void texts_init(struct texts *t, void (*make)(void *ctx, uint32_t number, FILE *out), void *ctx)
+{
+	*t = (struct texts){.make = make, .ctx = ctx};
+}
+
+void texts_free(struct texts *t)
+{
+	for (size_t i = 0; i < t->capacity; i++)
+		free(t->list[i].text);
+	free(t->list);
+	*t = (struct texts){0};
+}
+
+static int make(struct texts *t, uint32_t number)
+{
+	struct text *text;
+	FILE *out;
+
+	if (number >= t->capacity) {
+		size_t want = ((size_t)number + 1) * 2;
+		struct text *more = reallocarray(t->list, want, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		memset(more + t->capacity, 0, (want - t->capacity) * sizeof(*more));
+		t->list = more;
+		t->capacity = want;
+	}
+	text = &t->list[number];
+	out = open_memstream(&text->text, &text->size);
+	if (!out)
+		return -ENOMEM;
+	t->make(t->ctx, number, out);
+	if (!fclose(out))
+		return 0;
+	free(text->text);
+	text->text = NULL;
+	return -ENOMEM;
+}
+
+const char *texts_get(struct texts *t, uint32_t number, size_t *size)
+{
+	if ((number >= t->capacity || !t->list[number].text) && make(t, number))
+		return NULL;
+	*size = t->list[number].size;
+	return t->list[number].text;
+}
+
+int texts_put(struct texts *t, uint32_t number, FILE *out)
+{
+	size_t size;
+	const char *text = texts_get(t, number, &size);
+
+	if (!text)
+		return -ENOMEM;
+	fwrite_unlocked(text, 1, size, out);
+	return 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Pieces of output that are needed often, by number: each is made once. */
+#ifndef PCCE_FORMAT_TEXT_CACHE_H
+#define PCCE_FORMAT_TEXT_CACHE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct texts {
+	void (*make)(void *ctx, uint32_t number, FILE *out);
+	void *ctx;
+	struct text {
+		char *text; /* NULL: not made yet */
+		size_t size;
+	} * list;
+	size_t capacity;
+};
+
+void texts_init(struct texts *t, void (*make)(void *ctx, uint32_t number, FILE *out), void *ctx);
+void texts_free(struct texts *t);
+
+/* Writes the text of a number. 0 or -ENOMEM. */
+int texts_put(struct texts *t, uint32_t number, FILE *out);
+/* The text; NULL: no memory. */
+const char *texts_get(struct texts *t, uint32_t number, size_t *size);
+
+#endif

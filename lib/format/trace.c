@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The trace event format, as JSON: for Perfetto and for chrome://tracing.  A timeline
+ * of each thread, drawn from its samples: a function spans the time between the first of successive
+ * samples that have it in the same place of their contexts, and the first that has not.
+ *
+ * Where a thread has no sample for more than GAP intervals, it did not run (or samples were
+ * lost), and what it was doing ends one interval after the last sample.
+ *
+ * Its readers hold each span in memory, and give up at some millions.  Where there would be more than max_spans, time
+ * passes in steps: a function spans a step if all samples of the thread in this step have it in the same place of their
+ * contexts.  The steps are as short as the number of spans allows.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include "format/format.h"
+#include "base/json_writer.h"
+#include "profile/function_paths.h"
+#include "format/text_cache.h"
+
+#define GAP 2
+#define MAX_SPANS 1000000 /* if nothing else is asked for */
+#define LONGER 4	  /* is the next step that is tried */
+
+struct writer {
+	const struct profile *p;
+	struct functions functions;
+	struct paths paths;
+	struct texts names;	   /* by function: from the name up to the time */
+	uint32_t *first, *samples; /* by thread */
+	uint64_t interval;	   /* ns */
+	uint64_t step;		   /* ns; 0: from sample to sample */
+	uint32_t *last;		   /* by node, in steps: the last node below it */
+	size_t spans, max_spans;
+	uint64_t begun;	 /* when the last span was */
+	bool counting;	 /* spans, only */
+	char thread[64]; /* the fields that name it */
+	uint32_t *open;	 /* functions, outermost first */
+	size_t n_open, capacity;
+	unsigned int max_depth;
+	FILE *out;
+};
+
+static void make_name(void *ctx, uint32_t function, FILE *out)
+{
+	const struct writer *w = ctx;
+	const struct function *f = &w->functions.list[function];
+
+	fputs(",\"name\":", out);
+	json_text(names_string(w->p->names, f->name), out);
+	fputs(",\"cat\":", out);
+	json_text(f->flags & CCT_KERNEL	     ? "kernel"
+		  : f->kind == FRAME_FOREIGN ? "foreign"
+		  : f->module == UINT32_MAX  ? "remark"
+					     : names_base(w->p->names, f->module),
+		  out);
+}
+
+/* Microseconds since the recording's first sample. */
+static void put_time(const struct writer *w, uint64_t time)
+{
+	uint64_t ns = time - w->p->first;
+	char fraction[8];
+
+	fputs_unlocked(",\"ts\":", w->out);
+	json_number(ns / 1000, w->out);
+	snprintf(fraction, sizeof(fraction), ".%03u", (unsigned int)(ns % 1000));
+	fputs_unlocked(fraction, w->out);
+	fputs_unlocked(w->thread, w->out);
+}
+
+/*
+ * Ends all but the n outermost.  That ends have names is not demanded, but speedscope goes by them; and where one
+ * function ends when another call of it begins, it takes the beginning first.  So spans end a nanosecond before the
+ * next ones begin.
+ */
+static void end_from(struct writer *w, size_t n, uint64_t time)
+{
+	if (w->counting && w->n_open > n)
+		w->n_open = n;
+	if (time > w->begun + 1)
+		time--;
+	for (; w->n_open > n; w->n_open--) {
+		fputs_unlocked(",\n{\"ph\":\"E\"", w->out);
+		texts_put(&w->names, w->open[w->n_open - 1], w->out); /* was made at the beginning */
+		put_time(w, time);
+	}
+}
+
+static int change_to(struct writer *w, uint32_t node, uint64_t time)
+{
+	size_t n, same = 0;
+
+	if (paths_get(&w->paths, node))
+		return -ENOMEM;
+	n = w->max_depth && w->paths.n > w->max_depth ? w->max_depth : w->paths.n;
+	while (same < n && same < w->n_open && w->open[same] == w->paths.list[same])
+		same++;
+	end_from(w, same, time);
+	if (n > w->capacity) {
+		uint32_t *more = reallocarray(w->open, n * 2, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		w->open = more;
+		w->capacity = n * 2;
+	}
+	for (; w->n_open < n; w->n_open++) {
+		w->open[w->n_open] = w->paths.list[w->n_open];
+		w->spans++;
+		if (w->counting)
+			continue;
+		fputs_unlocked(",\n{\"ph\":\"B\"", w->out);
+		if (texts_put(&w->names, w->open[w->n_open], w->out))
+			return -ENOMEM;
+		put_time(w, time);
+		w->begun = time;
+	}
+	return 0;
+}
+
+/* origin: "", or what else is to be said. */
+static void put_name(struct writer *w, const char *what, const struct thread *t, uint32_t name, const char *origin)
+{
+	if (!name)
+		return;
+	fprintf(w->out, ",\n{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":", what, t->pid,
+		t->tid);
+	json_text(names_string(w->p->names, name), w->out);
+	if (*origin) {
+		fputs(",\"origin\":", w->out);
+		json_text(origin, w->out);
+	}
+	fputs("}}", w->out);
+}
+
+/* The outermost frame of the group in which the path to a node ends too early; 0: it does not. */
+static uint32_t cut_group(const struct writer *w, uint32_t node)
+{
+	const struct way *way = &w->paths.way;
+	size_t group = node ? w->paths.group[way->n - 1] : 0;
+	const struct cct_key *key = node ? way->tree->nodes[way->nodes[group]].key : NULL;
+
+	return key && key->repeat && group + key->span > way->n ? way->nodes[group] : 0;
+}
+
+struct moment {
+	uint64_t time;
+	uint32_t node;
+};
+
+static struct moment moment(const struct writer *w, uint32_t sample)
+{
+	struct profile_moment m = profile_moment(w->p, sample);
+
+	return (struct moment){m.time, profile_instruction_node(w->p, m.instruction)};
+}
+
+/* What a thread's samples from i up to the end of their step have in common. */
+static int common(struct writer *w, const uint32_t *samples, size_t n, size_t *i, struct moment *s)
+{
+	const struct cct *t = &w->p->tree;
+	uint64_t begin, now;
+	uint32_t cut;
+
+	*s = moment(w, samples[(*i)++]);
+	begin = s->time - (w->step ? s->time % w->step : 0);
+	while (w->step && *i < n) {
+		struct moment next = moment(w, samples[*i]);
+
+		now = next.time;
+		if (now - begin >= w->step || now - s->time > GAP * w->interval + w->step)
+			break;
+		while (s->node > next.node || next.node > w->last[s->node])
+			s->node = t->nodes[s->node].parent;
+		++*i;
+	}
+	if (!w->step)
+		return 0;
+	if (paths_get(&w->paths, s->node))
+		return -ENOMEM;
+	cut = cut_group(w, s->node);
+	if (cut)
+		s->node = t->nodes[cut].parent;
+	return 0;
+}
+
+static int put_samples(struct writer *w, const uint32_t *samples, size_t n)
+{
+	uint64_t last = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < n && !r && !(w->counting && w->spans > w->max_spans);) {
+		bool first = !i;
+		struct moment s;
+
+		r = common(w, samples, n, &i, &s);
+		if (!first && s.time - last > GAP * w->interval)
+			end_from(w, 0, last + w->interval);
+		r = r ? r : change_to(w, s.node, s.time);
+		last = profile_moment(w->p, samples[i - 1]).time;
+	}
+	end_from(w, 0, last + w->interval);
+	return r;
+}
+
+static int put_thread(struct writer *w, uint32_t thread)
+{
+	const struct thread *t = threads_get(w->p->threads, thread);
+
+	if (!w->counting) {
+		char *origin = format_origin(w->p, t);
+
+		if (!origin)
+			return -ENOMEM;
+		put_name(w, "process_name", t, t->process, "");
+		put_name(w, "thread_name", t, t->name, origin);
+		free(origin);
+	}
+	w->begun = 0;
+	snprintf(w->thread, sizeof(w->thread), ",\"pid\":%u,\"tid\":%u}", t->pid, t->tid);
+	return put_samples(w, w->samples + w->first[thread], w->first[thread + 1] - w->first[thread]);
+}
+
+static int count_spans(struct writer *w)
+{
+	int r = 0;
+
+	w->spans = 0;
+	w->counting = true;
+	for (uint32_t i = 0; i < threads_count(w->p->threads) && !r && w->spans <= w->max_spans; i++)
+		r = put_thread(w, i);
+	w->counting = false;
+	return r;
+}
+
+/* Nodes are numbered in preorder. */
+static int find_last(struct writer *w)
+{
+	const struct cct *t = &w->p->tree;
+
+	w->last = malloc(t->n * sizeof(*w->last));
+	if (!w->last)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->n; i++)
+		w->last[i] = i;
+	for (size_t i = t->n - 1; i > 0; i--)
+		if (w->last[t->nodes[i].parent] < w->last[i])
+			w->last[t->nodes[i].parent] = w->last[i];
+	return 0;
+}
+
+static int choose_step(struct writer *w, const struct format_options *o)
+{
+	int r;
+
+	w->max_spans = o->max_rows == FORMAT_ROWS ? MAX_SPANS : o->max_rows;
+	r = w->max_spans ? count_spans(w) : 0;
+	if (r || w->spans <= w->max_spans)
+		return r;
+	r = find_last(w);
+	/* In one step for all there is at most one context for each thread. */
+	for (w->step = w->interval; !r; w->step *= LONGER) {
+		r = count_spans(w);
+		if (w->spans <= w->max_spans || w->step > w->p->last - w->p->first)
+			break;
+	}
+	if (!r)
+		format_remark(
+			o,
+			"%zu samples are too many for a trace: it shows, in steps of %.6g ms, what a thread's samples "
+			"have in common; --max-rows=0 writes all of them, --time or --tid a part",
+			profile_samples(w->p), w->step / 1e6);
+	return r;
+}
+
+/* Of samples in a thread that runs all the time; for events that come as they like, on an average. */
+static uint64_t interval_of(const struct profile *p)
+{
+	struct format_unit unit = format_unit(p);
+	uint64_t span = p->last - p->first;
+
+	if (unit.clock)
+		return unit.scale;
+	if (p->frequency)
+		return 1000000000 / p->frequency;
+	return profile_samples(p) ? span * threads_count(p->threads) / profile_samples(p) + 1 : 1;
+}
+
+static int put_all(struct writer *w)
+{
+	int r = 0;
+
+	fputs("{\"displayTimeUnit\":\"ns\",\n\"otherData\":{\"creator\":\"pcce " PCCE_VERSION "\",\"command\":",
+	      w->out);
+	json_text(w->p->command, w->out);
+	fputs(",\"event\":", w->out);
+	json_text(w->p->event, w->out);
+	/* An event that means nothing, so that all others begin with a comma. */
+	fputs("},\n\"traceEvents\":[\n{\"ph\":\"M\",\"name\":\"trace\",\"pid\":0,\"tid\":0,\"args\":{}}", w->out);
+	for (uint32_t i = 0; i < threads_count(w->p->threads) && !r; i++)
+		r = put_thread(w, i);
+	fputs("\n]}\n", w->out);
+	return r;
+}
+
+int format_trace(const struct profile *p, const struct format_options *o, FILE *out)
+{
+	struct writer w = {.p = p, .interval = interval_of(p), .max_depth = o->max_depth, .out = out};
+	int r = functions_new(p, &p->tree, &w.functions);
+
+	paths_init(&w.paths, &p->tree, &w.functions);
+	texts_init(&w.names, make_name, &w);
+	if (!r)
+		r = profile_by_thread(p, &w.first, &w.samples);
+	if (!r)
+		r = choose_step(&w, o);
+	if (!r)
+		r = put_all(&w);
+	free(w.open);
+	free(w.last);
+	free(w.first);
+	free(w.samples);
+	texts_free(&w.names);
+	paths_free(&w.paths);
+	functions_free(&w.functions);
+	return r;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* See tree_print.h. Trees can be as deep as memory goes: nothing here recurses. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "format/frame_text.h"
+#include "format/tree_print.h"
+
+/* A node whose children are being printed. */
+struct level {
+	uint32_t next;	 /* child to be looked at next */
+	size_t shown;	 /* children still to be printed */
+	size_t n_hidden; /* others */
+	uint64_t hidden; /* their weight */
+	size_t column;	 /* of the children */
+	bool branches;	 /* a line leads to each of them */
+};
+
+struct printer {
+	const struct tree_print *o;
+	const struct cct *t;
+	struct frame_text text;
+	uint64_t all, least; /* branches lighter than least are left out */
+	struct level *levels;
+	char *lines; /* does a vertical line run through this column? */
+	size_t capacity;
+};
+
+static void print_margin(const struct printer *pr, const struct level *l, bool last)
+{
+	for (size_t i = 0; i + l->branches < l->column; i++)
+		fputs(pr->lines[i] ? "│  " : "   ", pr->o->out);
+	if (l->branches) {
+		fputs(last ? "└─ " : "├─ ", pr->o->out);
+		pr->lines[l->column - 1] = !last;
+	}
+}
+
+static struct level enter(const struct printer *pr, uint32_t node, size_t column)
+{
+	struct level l = {.next = pr->t->nodes[node].child};
+
+	for (uint32_t c = l.next; c; c = pr->t->nodes[c].next) {
+		if (pr->t->nodes[c].total >= pr->least) {
+			l.shown++;
+		} else {
+			l.n_hidden++;
+			l.hidden += pr->t->nodes[c].total;
+		}
+	}
+	/* Crumbs that are light even together are not worth a line. */
+	if (l.hidden < pr->least)
+		l.n_hidden = 0;
+	l.branches = node && l.shown + !!l.n_hidden > 1;
+	l.column = column + l.branches;
+	return l;
+}
+
+static void print_shares(const struct printer *pr, uint64_t total, const uint64_t *self)
+{
+	bool colors = pr->o->options->colors;
+
+	frame_text_percent(colors, 6, 1, format_percent(total, pr->all), pr->o->out);
+	fputs("  ", pr->o->out);
+	if (pr->o->upwards)
+		return;
+	if (self)
+		frame_text_percent(colors, 6, 1, format_percent(*self, pr->all), pr->o->out);
+	else
+		fputs("       ", pr->o->out);
+	fputs("  ", pr->o->out);
+}
+
+static void print_rest(const struct printer *pr, struct level *l, const char *what)
+{
+	if (!l->n_hidden)
+		return;
+	print_shares(pr, l->hidden, NULL);
+	print_margin(pr, l, true);
+	fprintf(pr->o->out, "… %zu %s\n", l->n_hidden, what);
+	l->n_hidden = 0;
+}
+
+static int reserve_levels(struct printer *pr, size_t depth)
+{
+	size_t want = pr->capacity ? pr->capacity * 2 : 256;
+	struct level *levels;
+	char *lines;
+
+	if (depth + 1 < pr->capacity)
+		return 0;
+	levels = reallocarray(pr->levels, want, sizeof(*levels));
+	if (levels)
+		pr->levels = levels;
+	lines = realloc(pr->lines, want + 1);
+	if (lines)
+		pr->lines = lines;
+	if (!levels || !lines)
+		return -ENOMEM;
+	pr->capacity = want;
+	return 0;
+}
+
+/* The next child that is shown. */
+static uint32_t next_child(const struct printer *pr, struct level *l)
+{
+	uint32_t node = l->next;
+
+	while (pr->t->nodes[node].total < pr->least)
+		node = pr->t->nodes[node].next;
+	l->next = pr->t->nodes[node].next;
+	l->shown--;
+	return node;
+}
+
+static void cut_off(const struct printer *pr, struct level *l, const struct cct_node *n)
+{
+	l->n_hidden += l->shown;
+	l->hidden = pr->o->upwards ? n->total : n->total - n->self;
+	l->shown = 0;
+	l->column -= l->branches;
+	l->branches = false;
+	print_rest(pr, l, "deeper");
+}
+
+static int print_all(struct printer *pr)
+{
+	unsigned int max_depth = pr->o->options->max_depth;
+	size_t depth = 0;
+
+	if (reserve_levels(pr, 0))
+		return -ENOMEM;
+	pr->levels[0] = enter(pr, 0, 0);
+	for (;;) {
+		struct level *l = &pr->levels[depth];
+		const struct cct_node *n;
+		uint32_t node;
+
+		if (!l->shown) {
+			print_rest(pr, l, "lighter");
+			if (!depth)
+				return 0;
+			depth--;
+			continue;
+		}
+		node = next_child(pr, l);
+		n = &pr->t->nodes[node];
+		if (!depth && node != pr->t->nodes[0].child)
+			fputc('\n', pr->o->out);
+		print_shares(pr, n->total, &n->self);
+		print_margin(pr, l, !l->shown && !l->n_hidden);
+		frame_text_print(&pr->text, n, pr->o->out);
+		fputc('\n', pr->o->out);
+		if (reserve_levels(pr, depth + 1))
+			return -ENOMEM;
+		pr->levels[depth + 1] = enter(pr, node, pr->levels[depth].column);
+		depth++;
+		if (max_depth && depth >= max_depth)
+			cut_off(pr, &pr->levels[depth], n);
+	}
+}
+
+int tree_print(const struct tree_print *o)
+{
+	struct printer pr = {
+		.o = o,
+		.t = o->tree,
+		.text = {.names = o->profile->names, .upwards = o->upwards, .colors = o->options->colors},
+		.all = o->tree->nodes[0].total,
+	};
+	int r;
+
+	pr.least = pr.all * (o->options->min_percent / 100.0);
+	pr.least += !pr.least;
+	fputs(o->upwards ? "\n  share\n" : "\n  total     self\n", o->out);
+	r = print_all(&pr);
+	free(pr.levels);
+	free(pr.lines);
+	return r;
+}

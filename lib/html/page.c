@@ -1,0 +1,620 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Writes a page that shows a calling context tree in a browser and needs nothing
+ * from outside.  Its source is in lib/html/page; the build joins it to one file with the
+ * word "@DATA@" where the data go.  pcce-report and pcce-diff fill struct html_page;
+ * lib/html/page/data.js reads what is written here.
+ *
+ * The data
+ * --------
+ * base64 of a zlib stream of: the length of the head as 4 bytes, little endian; the head,
+ * JSON; the columns, one behind the other.
+ *
+ *   head.version   1
+ *   head.title     what the page is about: a command line
+ *   head.facts     what is known about the recording, see below
+ *   head.modules   [name, ...]
+ *   head.threads   [{pid, tid, name, samples, origin}, ...]: samples of it in the columns; what created it,
+ *                  in words, if known
+ *   head.tick      ns that one step of the column sample.time stands for
+ *   head.columns   [[name, number of values, bytes], ...] in their order; a reader skips names that
+ *                  it does not know
+ *
+ * A column is a row of unsigned LEB128 numbers, but for "strings": UTF-8, each string
+ * followed by a newline; string 0 is empty.
+ *
+ *   node.up        nodes in preorder, children heaviest first: how many levels this one is further out than a child
+ *                  of the node before it.  Node 0 is the root.
+ *   node.frame     which frame it is
+ *   node.self      its own weight
+ *   node.before    (only in a comparison) its own weight in the other recording
+ *   node.entries   most entries on the encoding stack when a sample was taken there
+ *   repeat.node, repeat.least, repeat.most, repeat.span
+ *                  nodes that stand more than once in a row (difference from the one before in this column): how
+ *                  many times more, at least and at most, and of how many nodes a repetition consists
+ *   frame.name     strings
+ *   frame.file     where it is called, strings
+ *   frame.line     0: unknown
+ *   frame.module   number + 1, 0: none
+ *   frame.flags    1 inlined, 2 left by a tail call, 4 foreign, 8 kernel, 16 frames are missing here, 32 signal,
+ *                  64 stands for what was left out of the page, 128 a thread begins; above: enum html_call << 8
+ *   sample.time    by thread, then by time: ticks since the sample before, or, for a thread's first,
+ *                  since the first of all
+ *   sample.node    the node in which it ends
+ *   sample.weight  (absent if all are 1)
+ *
+ * Facts
+ * -----
+ * All of them are optional:
+ *   event, command, sampler, host, kernel, frequency, wall_time (ms since 1970)
+ *   samples, exact, truncated, undecodable, outside, lost, reasons {name: count}, complete
+ *   unique_contexts, max_depth, max_encoding_stack, bytes_per_sample
+ *   verify {verified, mismatches, unverifiable}
+ *   depths, entries: [[from, to, samples], ...], how long chains of calls and encoding stacks were
+ *   hidden         nodes that are left out of the page
+ *   thinned        the columns hold only every nth sample: n; weights make up for the others
+ *   before, after  names of the two recordings that are compared
+ *   was            an object of facts about the one before; the others are about the one after
+ *
+ * Comparing
+ * ---------
+ * With html_page.before the page is one of differences: frames are as wide as they are now (or were before, or both),
+ * and coloured by the change of their share of the whole, red for more and blue for less.  How sure a change is follows
+ * from the two weights (the two-proportion z-test; see delta() in lib/html/page/model.js), so weights ought to be
+ * numbers of samples.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+#include "format/summary_json.h"
+#include "html/histogram.h"
+#include "format/format.h"
+#include "html/page.h"
+#include "html/deflate_base64.h"
+
+extern const char html_page_text[];
+extern const char html_page_text_end[];
+
+asm(".pushsection .rodata\n"
+    "html_page_text:\n"
+    ".incbin \"page.html\"\n"
+    "html_page_text_end:\n"
+    ".byte 0\n"
+    ".popsection\n");
+
+#define MARK "@DATA@"
+#define TICK 1000
+
+enum {
+	FLAG_INLINED = 1,
+	FLAG_TAIL = 2,
+	FLAG_FOREIGN = 4,
+	FLAG_KERNEL = 8,
+	FLAG_GAP = 16,
+	FLAG_SIGNAL = 32,
+	FLAG_LEFT_OUT = 64,
+	FLAG_ORIGIN = 128,
+	FLAG_CALL_SHIFT = 8,
+};
+
+enum column_number {
+	NODE_UP,
+	NODE_FRAME,
+	NODE_SELF,
+	NODE_BEFORE,
+	NODE_ENTRIES,
+	REPEAT_NODE,
+	REPEAT_LEAST,
+	REPEAT_MOST,
+	REPEAT_SPAN,
+	FRAME_NAME,
+	FRAME_FILE,
+	FRAME_LINE,
+	FRAME_MODULE,
+	FRAME_FLAGS,
+	SAMPLE_TIME,
+	SAMPLE_NODE,
+	SAMPLE_WEIGHT,
+	STRINGS,
+	COLUMNS
+};
+
+static const char *const column_names[COLUMNS] = {
+	[NODE_UP] = "node.up",		 [NODE_FRAME] = "node.frame",	    [NODE_SELF] = "node.self",
+	[NODE_BEFORE] = "node.before",	 [NODE_ENTRIES] = "node.entries",   [REPEAT_NODE] = "repeat.node",
+	[REPEAT_LEAST] = "repeat.least", [REPEAT_MOST] = "repeat.most",	    [REPEAT_SPAN] = "repeat.span",
+	[FRAME_NAME] = "frame.name",	 [FRAME_FILE] = "frame.file",	    [FRAME_LINE] = "frame.line",
+	[FRAME_MODULE] = "frame.module", [FRAME_FLAGS] = "frame.flags",	    [SAMPLE_TIME] = "sample.time",
+	[SAMPLE_NODE] = "sample.node",	 [SAMPLE_WEIGHT] = "sample.weight", [STRINGS] = "strings",
+};
+
+struct column {
+	unsigned char *bytes;
+	size_t n, capacity;
+	uint64_t values;
+};
+
+struct frame_key {
+	uint32_t name, file, line, module, flags; /* no padding: compared as bytes */
+};
+
+struct frame_slot {
+	struct frame_key key;
+	uint32_t number;
+	UT_hash_handle hh;
+};
+
+struct writer {
+	const struct html_page *page;
+	struct column columns[COLUMNS];
+	struct frame_slot *frames;
+	uint32_t *string_numbers; /* by the names' number; 0: not used yet */
+	size_t n_string_numbers;
+	uint32_t n_frames, n_strings, n_nodes, last_repeat;
+	uint32_t *map; /* node of the tree -> node of the page; UINT32_MAX: left out */
+	uint64_t hidden;
+	bool no_memory;
+};
+
+/* ---- columns --------------------------------------------------------------------- */
+
+static void put_bytes(struct writer *w, struct column *c, const void *data, size_t size)
+{
+	if (c->capacity - c->n < size) {
+		size_t want = c->capacity ? c->capacity * 2 : 4096;
+		unsigned char *more;
+
+		while (want - c->n < size)
+			want *= 2;
+		more = realloc(c->bytes, want);
+		if (!more) {
+			w->no_memory = true;
+			return;
+		}
+		c->bytes = more;
+		c->capacity = want;
+	}
+	memcpy(c->bytes + c->n, data, size);
+	c->n += size;
+}
+
+static void put(struct writer *w, enum column_number column, uint64_t value)
+{
+	unsigned char bytes[10];
+	size_t n = 0;
+
+	for (; value >= 0x80; value >>= 7)
+		bytes[n++] = value | 0x80;
+	bytes[n++] = value;
+	put_bytes(w, &w->columns[column], bytes, n);
+	w->columns[column].values++;
+}
+
+static void put_text(struct writer *w, const char *text)
+{
+	char buffer[4096];
+	const char *clean = format_clean(text, buffer, sizeof(buffer));
+
+	put_bytes(w, &w->columns[STRINGS], clean, strlen(clean));
+	put_bytes(w, &w->columns[STRINGS], "\n", 1);
+	w->columns[STRINGS].values++;
+}
+
+/* Strings are numbered anew, in the order in which frames use them. */
+static uint32_t string_number(struct writer *w, uint32_t string)
+{
+	if (!string)
+		return 0;
+	if (string >= w->n_string_numbers) {
+		size_t want = w->n_string_numbers ? w->n_string_numbers : 1024;
+		uint32_t *more;
+
+		while (want <= string)
+			want *= 2;
+		more = reallocarray(w->string_numbers, want, sizeof(*more));
+		if (!more) {
+			w->no_memory = true;
+			return 0;
+		}
+		memset(more + w->n_string_numbers, 0, (want - w->n_string_numbers) * sizeof(*more));
+		w->string_numbers = more;
+		w->n_string_numbers = want;
+	}
+	if (!w->string_numbers[string]) {
+		put_text(w, names_string(w->page->names, string));
+		w->string_numbers[string] = ++w->n_strings;
+	}
+	return w->string_numbers[string];
+}
+
+/* ---- frames ---------------------------------------------------------------------- */
+
+static uint32_t frame_number(struct writer *w, const struct frame_key *key)
+{
+	struct frame_slot *slot;
+
+	HASH_FIND(hh, w->frames, key, sizeof(*key), slot);
+	if (slot)
+		return slot->number;
+	slot = calloc(1, sizeof(*slot));
+	if (!slot) {
+		w->no_memory = true;
+		return 0;
+	}
+	slot->key = *key;
+	slot->number = w->n_frames++;
+	HASH_ADD(hh, w->frames, key, sizeof(slot->key), slot);
+	if (!slot->hh.tbl) {
+		free(slot);
+		w->no_memory = true;
+		return 0;
+	}
+	put(w, FRAME_NAME, string_number(w, key->name));
+	put(w, FRAME_FILE, string_number(w, key->file));
+	put(w, FRAME_LINE, key->line);
+	put(w, FRAME_MODULE, (uint32_t)(key->module + 1));
+	put(w, FRAME_FLAGS, key->flags);
+	return slot->number;
+}
+
+static uint32_t flags_of(const struct html_page *page, uint32_t node)
+{
+	const struct cct_key *key = page->tree->nodes[node].key;
+	uint32_t flags = key->flags & CCT_INLINED ? FLAG_INLINED : 0;
+
+	switch (key->kind) {
+	case FRAME_TAIL:
+		flags |= FLAG_TAIL;
+		break;
+	case FRAME_FOREIGN:
+		flags |= key->flags & CCT_KERNEL ? FLAG_FOREIGN | FLAG_KERNEL : FLAG_FOREIGN;
+		break;
+	case FRAME_GAP:
+		flags |= FLAG_GAP;
+		break;
+	case FRAME_SIGNAL:
+		flags |= FLAG_SIGNAL;
+		break;
+	case FRAME_ORIGIN:
+		flags |= FLAG_ORIGIN;
+		break;
+	default:
+		break;
+	}
+	if (page->calls)
+		flags |= (uint32_t)page->calls[node] << FLAG_CALL_SHIFT;
+	return flags;
+}
+
+/* ---- what is left out ------------------------------------------------------------ */
+
+struct left_out {
+	uint64_t total, before, nodes;
+	uint32_t entries;
+	uint32_t number; /* the page's node for it */
+};
+
+struct choice {
+	uint32_t *depth;	   /* UINT32_MAX: left out */
+	uint64_t *total_before;	   /* NULL without before */
+	uint32_t *entries;	   /* most of the node and of those below it; NULL without entries */
+	struct left_out *left_out; /* by node: of its children */
+};
+
+static uint64_t heavy(const struct html_page *page, const struct choice *c, uint32_t node)
+{
+	return page->tree->nodes[node].total + (c->total_before ? c->total_before[node] : 0);
+}
+
+/* The least total with which no more than max_nodes remain. */
+static uint64_t threshold(const struct html_page *page, const struct choice *c)
+{
+	size_t counts[BUCKETS] = {0}, n = 0;
+
+	if (!page->max_nodes || page->tree->n <= page->max_nodes)
+		return page->least;
+	for (uint32_t i = 0; i < page->tree->n; i++)
+		counts[bucket_of(heavy(page, c, i))]++;
+	for (unsigned int b = BUCKETS; b-- > 0;) {
+		n += counts[b];
+		if (n > page->max_nodes) {
+			uint64_t least = b + 1 < BUCKETS ? bucket_least(b + 1) : UINT64_MAX;
+
+			return least > page->least ? least : page->least;
+		}
+	}
+	return page->least;
+}
+
+static int choose(struct writer *w, struct choice *c)
+{
+	const struct html_page *page = w->page;
+	const struct cct *t = page->tree;
+	uint64_t least;
+
+	c->depth = calloc(t->n, sizeof(*c->depth));
+	c->left_out = calloc(t->n, sizeof(*c->left_out));
+	if (page->before) {
+		c->total_before = malloc(t->n * sizeof(*c->total_before));
+		if (!c->total_before)
+			return -ENOMEM;
+		memcpy(c->total_before, page->before, t->n * sizeof(*c->total_before));
+		for (size_t i = t->n; i-- > 1;)
+			c->total_before[t->nodes[i].parent] += c->total_before[i];
+	}
+	if (page->entries) {
+		c->entries = malloc(t->n * sizeof(*c->entries));
+		if (!c->entries)
+			return -ENOMEM;
+		memcpy(c->entries, page->entries, t->n * sizeof(*c->entries));
+		for (size_t i = t->n; i-- > 1;)
+			if (c->entries[i] > c->entries[t->nodes[i].parent])
+				c->entries[t->nodes[i].parent] = c->entries[i];
+	}
+	if (!c->depth || !c->left_out)
+		return -ENOMEM;
+	least = threshold(page, c);
+	for (size_t i = 1; i < t->n; i++) {
+		uint32_t parent = t->nodes[i].parent, depth = c->depth[parent];
+
+		c->depth[i] = depth == UINT32_MAX ? UINT32_MAX : depth + 1;
+		if (depth == UINT32_MAX) {
+			w->hidden++;
+		} else if (heavy(page, c, i) < least || (page->max_depth && depth + 1 > page->max_depth)) {
+			c->depth[i] = UINT32_MAX;
+			c->left_out[parent].nodes++;
+			c->left_out[parent].total += t->nodes[i].total;
+			c->left_out[parent].before += c->total_before ? c->total_before[i] : 0;
+			if (c->entries && c->entries[i] > c->left_out[parent].entries)
+				c->left_out[parent].entries = c->entries[i];
+			w->hidden++;
+		}
+	}
+	return 0;
+}
+
+static void choice_free(struct choice *c)
+{
+	free(c->depth);
+	free(c->total_before);
+	free(c->entries);
+	free(c->left_out);
+}
+
+/* ---- nodes ----------------------------------------------------------------------- */
+
+static uint32_t put_node(struct writer *w, uint32_t up, const struct frame_key *key, uint64_t self, uint64_t before,
+			 uint32_t entries)
+{
+	put(w, NODE_UP, up);
+	put(w, NODE_FRAME, frame_number(w, key));
+	put(w, NODE_SELF, self);
+	if (w->page->before)
+		put(w, NODE_BEFORE, before);
+	if (w->page->entries)
+		put(w, NODE_ENTRIES, entries);
+	return w->n_nodes++;
+}
+
+static void put_tree_node(struct writer *w, uint32_t node, uint32_t up)
+{
+	const struct html_page *page = w->page;
+	const struct cct_node *n = &page->tree->nodes[node];
+	struct frame_key key = {
+		.name = n->key->name,
+		.file = n->key->file,
+		.line = n->key->line,
+		.module = n->key->module,
+		.flags = flags_of(page, node),
+	};
+
+	w->map[node] = put_node(w, up, &key, n->self, page->before ? page->before[node] : 0,
+				page->entries ? page->entries[node] : 0);
+	if (n->repeat_max) {
+		put(w, REPEAT_NODE, w->map[node] - w->last_repeat);
+		put(w, REPEAT_LEAST, n->repeat_min);
+		put(w, REPEAT_MOST, n->repeat_max);
+		put(w, REPEAT_SPAN, n->key->span);
+		w->last_repeat = w->map[node];
+	}
+}
+
+/* The first of this node and those behind it in its list that is shown; 0: none. */
+static uint32_t shown(const struct cct *t, const struct choice *c, uint32_t node)
+{
+	while (node && c->depth[node] == UINT32_MAX)
+		node = t->nodes[node].next;
+	return node;
+}
+
+static void put_nodes(struct writer *w, struct choice *c)
+{
+	static const struct frame_key rest = {.module = UINT32_MAX, .flags = FLAG_LEFT_OUT};
+	const struct cct *t = w->page->tree;
+	uint32_t node = 0, up = 0;
+
+	for (;;) {
+		uint32_t next;
+
+		put_tree_node(w, node, up);
+		up = 0;
+		next = shown(t, c, t->nodes[node].child);
+		while (!next) {
+			struct left_out *l = &c->left_out[node];
+
+			if (l->total || l->before) {
+				l->number = put_node(w, up, &rest, l->total, l->before, l->entries);
+				up = 1;
+			}
+			if (!node)
+				return;
+			up++;
+			next = shown(t, c, t->nodes[node].next);
+			node = t->nodes[node].parent;
+		}
+		node = next;
+	}
+}
+
+static int put_tree(struct writer *w)
+{
+	const struct cct *t = w->page->tree;
+	struct choice c = {0};
+	int r = choose(w, &c);
+
+	w->map = malloc(t->n * sizeof(*w->map));
+	if (r || !w->map) {
+		choice_free(&c);
+		return -ENOMEM;
+	}
+	put_nodes(w, &c);
+	for (size_t i = 1; i < t->n; i++) {
+		uint32_t parent = t->nodes[i].parent;
+
+		if (c.depth[i] == UINT32_MAX)
+			w->map[i] = c.depth[parent] == UINT32_MAX ? w->map[parent] : c.left_out[parent].number;
+	}
+	choice_free(&c);
+	return 0;
+}
+
+/* ---- samples and threads --------------------------------------------------------- */
+
+static void put_samples(struct writer *w)
+{
+	const struct html_page *page = w->page;
+	uint64_t first = UINT64_MAX;
+	bool weights = false;
+
+	for (size_t i = 0; i < page->n_samples; i++) {
+		first = page->samples[i].time < first ? page->samples[i].time : first;
+		weights |= page->samples[i].weight != 1;
+	}
+	for (size_t t = 0; t < page->n_threads; t++) {
+		uint64_t last = 0;
+
+		for (size_t i = page->threads[t].first; i < page->threads[t].last; i++) {
+			const struct html_sample *s = &page->samples[i];
+			uint64_t tick = (s->time - first) / TICK;
+
+			put(w, SAMPLE_TIME, tick - last);
+			put(w, SAMPLE_NODE, w->map[s->node]);
+			if (weights)
+				put(w, SAMPLE_WEIGHT, s->weight);
+			last = tick;
+		}
+	}
+}
+
+static json_t *threads_array(const struct writer *w)
+{
+	json_t *list = json_array();
+	int r = list ? 0 : -1;
+
+	for (size_t i = 0; i < w->page->n_threads && !r; i++) {
+		const struct html_thread *t = &w->page->threads[i];
+		json_t *o = json_object();
+
+		r |= json_object_set_new(o, "pid", json_integer(t->pid));
+		r |= json_object_set_new(o, "tid", json_integer(t->tid));
+		r |= json_object_set_new(o, "samples", json_integer(t->last - t->first));
+		if (t->name)
+			r |= json_object_set_new(o, "name", facts_text(t->name));
+		if (t->origin && *t->origin)
+			r |= json_object_set_new(o, "origin", facts_text(t->origin));
+		r |= json_array_append_new(list, o);
+	}
+	if (r) {
+		json_decref(list);
+		return NULL;
+	}
+	return list;
+}
+
+static json_t *head_object(const struct writer *w)
+{
+	json_t *head = json_object(), *modules = json_array(), *columns = json_array();
+	int r = 0;
+
+	for (uint32_t i = 0; i < names_modules(w->page->names); i++)
+		r |= json_array_append_new(modules, facts_text(names_base(w->page->names, i)));
+	for (int i = 0; i < COLUMNS; i++) {
+		const struct column *c = &w->columns[i];
+
+		if (c->values)
+			r |= json_array_append_new(
+				columns, json_pack("[sII]", column_names[i], (json_int_t)c->values, (json_int_t)c->n));
+	}
+	if (w->hidden)
+		r |= json_object_set_new(w->page->facts, "hidden", json_integer(w->hidden));
+	r |= json_object_set_new(head, "version", json_integer(1));
+	r |= json_object_set_new(head, "title", facts_text(w->page->title));
+	r |= json_object_set(head, "facts", w->page->facts);
+	r |= json_object_set_new(head, "modules", modules);
+	r |= json_object_set_new(head, "threads", threads_array(w));
+	r |= json_object_set_new(head, "tick", json_integer(TICK));
+	r |= json_object_set_new(head, "columns", columns);
+	if (r) {
+		json_decref(head);
+		return NULL;
+	}
+	return head;
+}
+
+/* ---- all together ---------------------------------------------------------------- */
+
+static int write_data(const struct writer *w, FILE *out)
+{
+	json_t *head = head_object(w);
+	char *json = head ? json_dumps(head, JSON_COMPACT) : NULL;
+	struct html_stream s;
+	int r = -ENOMEM;
+
+	json_decref(head);
+	if (json && !html_stream_begin(&s, out)) {
+		size_t n = strlen(json);
+		unsigned char length[4] = {n, n >> 8, n >> 16, n >> 24};
+
+		html_stream_put(&s, length, sizeof(length));
+		html_stream_put(&s, json, n);
+		for (int i = 0; i < COLUMNS; i++)
+			html_stream_put(&s, w->columns[i].bytes, w->columns[i].n);
+		html_stream_end(&s);
+		r = 0;
+	}
+	free(json);
+	return r;
+}
+
+int html_page_write(const struct html_page *page, FILE *out)
+{
+	const char *mark = strstr(html_page_text, MARK);
+	struct writer w = {.page = page};
+	struct frame_slot *slot, *next;
+	int r;
+
+	put_text(&w, "");
+	r = put_tree(&w);
+	if (!r)
+		put_samples(&w);
+	if (w.no_memory)
+		r = -ENOMEM;
+	if (!r) {
+		fwrite(html_page_text, 1, mark - html_page_text, out);
+		r = write_data(&w, out);
+		mark += strlen(MARK);
+		fwrite(mark, 1, html_page_text_end - mark, out);
+	}
+	HASH_ITER (hh, w.frames, slot, next) {
+		HASH_DEL(w.frames, slot);
+		free(slot);
+	}
+	for (int i = 0; i < COLUMNS; i++)
+		free(w.columns[i].bytes);
+	free(w.string_numbers);
+	free(w.map);
+	return r;
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Reads the data of the page; lib/html/page.c says how they stand there.  What comes out
+ * are columns, typed arrays, not objects: a profile may have a million nodes.
+ */
+const INLINED = 1, TAIL = 2, FOREIGN = 4, KERNEL = 8, GAP = 16, SIGNAL = 32, LEFT_OUT = 64, ORIGIN = 128;
+const CALLS = ['', 'none', 'add', 'ext', 'push', 'tail'];
+
+function fromBase64(text) {
+	if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+	const bits = atob(text), bytes = new Uint8Array(bits.length);
+	for (let i = 0; i < bits.length; i++) bytes[i] = bits.charCodeAt(i);
+	return bytes;
+}
+
+async function inflate(bytes) {
+	const stream = new DecompressionStream('deflate'), writer = stream.writable.getWriter();
+	/* A failure shows in what is read. */
+	writer.write(bytes).catch(() => {});
+	writer.close().catch(() => {});
+	return new Uint8Array(await new Response(stream.readable).arrayBuffer());
+}
+
+function decodeColumn(bytes, at, out) {
+	for (let i = 0, n = out.length; i < n; i++) {
+		let b = bytes[at++];
+		if (b < 0x80) { out[i] = b; continue; }
+		let value = b & 0x7f, shift = 7;
+		do {
+			b = bytes[at++];
+			/* Numbers beyond 2^28 are beyond bit operations. */
+			if (shift < 28) value |= (b & 0x7f) << shift;
+			else value += (b & 0x7f) * 2 ** shift;
+			shift += 7;
+		} while (b >= 0x80);
+		out[i] = value;
+	}
+	return out;
+}
+
+/* What numbers a column may hold. */
+const WIDE = { 'node.self': 1, 'node.before': 1, 'sample.time': 1, 'sample.weight': 1 };
+
+async function readData(text) {
+	const bytes = await inflate(fromBase64(text));
+	const length = new DataView(bytes.buffer).getUint32(0, true);
+	const utf8 = new TextDecoder();
+	const head = JSON.parse(utf8.decode(bytes.subarray(4, 4 + length)));
+	if (head.version !== 1) throw new Error('version ' + head.version + ' of the data');
+	const columns = {};
+	let at = 4 + length, strings = [''];
+	for (const [name, count, size] of head.columns) {
+		if (name === 'strings') strings = utf8.decode(bytes.subarray(at, at + size)).split('\n');
+		else columns[name] = decodeColumn(bytes, at, WIDE[name] ? new Float64Array(count) : new Uint32Array(count));
+		at += size;
+	}
+	return { head, columns, strings };
+}
+
+/* ---- the profile ---- */
+
+/* Functions are told apart by name and module, and marks ("[truncated]") from functions. */
+function nameFunctions(p) {
+	const n = p.frameName.length, known = new Map();
+	p.func = new Uint32Array(n);
+	p.funcs = [];
+	for (let i = 0; i < n; i++) {
+		const flags = p.frameFlags[i], mark = flags & (KERNEL | GAP | SIGNAL | ORIGIN | LEFT_OUT);
+		const key = p.frameName[i] + ' ' + p.frameModule[i] + ' ' + mark;
+		let func = known.get(key);
+		if (func === undefined) {
+			known.set(key, func = p.funcs.length);
+			const name = flags & LEFT_OUT ? '[left out]' : p.strings[p.frameName[i]] || (i ? '[no name]' : 'all');
+			p.funcs.push({ name, module: p.modules[p.frameModule[i] - 1] || '', flags: flags & 0x7f });
+		} else {
+			/* A function that is somewhere not inlined is not an inlined one. */
+			p.funcs[func].flags &= flags | ~INLINED;
+		}
+		p.func[i] = func;
+	}
+}
+
+function placeSamples(p, columns, tick) {
+	const time = columns['sample.time'] || new Float64Array(0);
+	let i = 0, first = 0, last = 0;
+	p.threads.forEach((t, number) => {
+		t.number = number;
+		t.first = i;
+		let now = 0;
+		for (const to = i + t.samples; i < to; i++) {
+			now += time[i];
+			time[i] = now * tick / 1e9;
+		}
+		t.last = i;
+		if (t.samples) last = Math.max(last, time[i - 1]);
+		t.label = (t.name || 'thread') + ' ' + (t.tid === t.pid ? t.pid : t.pid + '/' + t.tid);
+	});
+	p.sampleTime = time;
+	p.sampleNode = columns['sample.node'] || new Uint32Array(0);
+	p.sampleWeight = columns['sample.weight'] || null;
+	p.firstTime = first;
+	p.lastTime = last;
+}
+
+async function readProfile(text) {
+	const { head, columns, strings } = await readData(text);
+	const column = name => columns[name] || new Uint32Array(0);
+	const up = column('node.up'), n = up.length;
+	const p = {
+		title: head.title, facts: head.facts, modules: head.modules, threads: head.threads, strings,
+		frameName: column('frame.name'), frameFile: column('frame.file'), frameLine: column('frame.line'),
+		frameModule: column('frame.module'), frameFlags: column('frame.flags'),
+		entries: columns['node.entries'] || null,
+		/* node -> how often it stands in a row besides the first time, at least and at most; and of how many nodes */
+		repeatOf: new Map(),
+	};
+	/* What a sample stands for, in seconds, where that is a time. */
+	p.sampleSeconds = /^(cpu|task)-clock/.test(p.facts.event || '') && p.facts.frequency ? 1 / p.facts.frequency : 0;
+	nameFunctions(p);
+	placeSamples(p, columns, head.tick);
+	let node = 0;
+	column('repeat.node').forEach((d, i) => { node += d; p.repeatOf.set(node, [column('repeat.least')[i], column('repeat.most')[i], column('repeat.span')[i]]); });
+	const parent = new Int32Array(n), depth = new Int32Array(n), at = [];
+	parent[0] = -1;
+	at[0] = 0;
+	for (let i = 1; i < n; i++) {
+		const d = depth[i - 1] + 1 - up[i];
+		depth[i] = d;
+		parent[i] = at[d - 1];
+		at[d] = i;
+	}
+	const self = columns['node.self'] || new Float64Array(1);
+	p.tree = makeTree(p, parent, depth, column('node.frame'), self, columns['node.before'] || null);
+	p.tree.repeatOf = p.repeatOf;
+	return p;
+}

@@ -1,0 +1,606 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * A file is read twice, as a profile is: first for its modules, processes and names, then for its
+ * samples, each of which is moved to where its modules are in the merged recording.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include "recording/address_space.h"
+#include "recording/reader.h"
+#include "merge/merge.h"
+#include "merge/relocate.h"
+#include "merge/sums.h"
+#include "symbols/symbol_table.h"
+#include "base/id_map.h"
+#include "base/progress.h"
+#include <pcce/sample.h>
+#include "base/temp_file.h"
+#include "recording/threads.h"
+
+/* Processes that run one program under one name. */
+struct program {
+	uint32_t module; /* number of the executable; UINT32_MAX: none is known */
+	uint32_t name;	 /* string of merge.names */
+	uint32_t *modules;
+	size_t n_modules;
+};
+
+struct merged_thread {
+	uint32_t program;
+	uint32_t name;
+};
+
+struct merge {
+	struct merge_space *space;
+	struct merge_sums *sums;
+	struct names *names;
+	struct numbers by_program, by_thread, by_mapped;
+	struct program *programs;
+	size_t n_programs;
+	struct merged_thread *threads;
+	size_t n_threads;
+	/* The info record: */
+	char *sampler, *event, *command, *host, *kernel, *first_path;
+	uint64_t frequency, period, start; /* ns since 1970 */
+	uint64_t last;
+	uint64_t lost[PCCE_LOSS_SHAPE + 1];
+	uint64_t files, commands, samples;
+};
+
+/* The file that is being added. */
+struct file {
+	struct merge *m;
+	const char *name;
+	struct pcce_rec_info info;
+	struct spaces *spaces;
+	struct segments *segments;
+	struct threads *threads;
+	struct numbers moved; /* segments, by node and space */
+	const struct segment_node **moved_to;
+	size_t n_moved;
+	char *why;
+	size_t why_size;
+	void (*note)(const char *text);
+};
+
+static int fail(struct file *f, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static int fail(struct file *f, int code, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(f->why, f->why_size, format, args);
+	va_end(args);
+	return code;
+}
+
+struct merge *merge_new(void)
+{
+	struct merge *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->space = merge_space_new();
+	m->sums = merge_sums_new();
+	m->names = names_new(NAMES_RAW);
+	if (m->space && m->sums && m->names)
+		return m;
+	merge_free(m);
+	return NULL;
+}
+
+void merge_free(struct merge *m)
+{
+	if (!m)
+		return;
+	merge_space_free(m->space);
+	merge_sums_free(m->sums);
+	names_free(m->names);
+	numbers_free(&m->by_program);
+	numbers_free(&m->by_thread);
+	numbers_free(&m->by_mapped);
+	for (size_t i = 0; i < m->n_programs; i++)
+		free(m->programs[i].modules);
+	free(m->programs);
+	free(m->threads);
+	free(m->sampler);
+	free(m->event);
+	free(m->command);
+	free(m->host);
+	free(m->kernel);
+	free(m->first_path);
+	free(m);
+}
+
+struct merge_counts merge_counts(const struct merge *m)
+{
+	return (struct merge_counts){
+		.files = m->files,
+		.samples = m->samples,
+		.sums = merge_sums_count(m->sums),
+		.modules = merge_space_count(m->space),
+	};
+}
+
+/* ---- the info record ------------------------------------------------------------- */
+
+/* One string for all, or `several` once they differ. 0 or -ENOMEM. */
+static int join(char **all, const char *one)
+{
+	const char *now = !*all || !strcmp(*all, one) ? one : "several";
+	char *copy = strdup(now);
+
+	if (!copy)
+		return -ENOMEM;
+	free(*all);
+	*all = copy;
+	return 0;
+}
+
+static int take_info(struct file *f, const struct pcce_rec_info *info)
+{
+	struct merge *m = f->m;
+	const char *event = datafile_string(&info->rec, 1);
+
+	f->info = *info;
+	merge_space_begin(m->space, datafile_string(&info->rec, 3), datafile_string(&info->rec, 4));
+	if (m->files && strcmp(m->event, event))
+		return fail(f, -EINVAL,
+			    "%s counts %s and %s counts %s: they cannot be added up; merge those of one event",
+			    m->first_path, m->event, f->name, event);
+	if (m->files && (m->frequency != info->frequency || m->period != info->period))
+		return fail(f, -EINVAL,
+			    "%s was sampled at %" PRIu64 " %s and %s at %" PRIu64
+			    " %s: samples do not weigh the same; merge those of one frequency",
+			    m->first_path, m->frequency ? m->frequency : m->period, m->frequency ? "Hz" : "events",
+			    f->name, (uint64_t)(info->frequency ? info->frequency : info->period),
+			    info->frequency ? "Hz" : "events");
+	if (!m->files) {
+		m->frequency = info->frequency;
+		m->period = info->period;
+		m->first_path = strdup(f->name);
+		if (!m->first_path)
+			return -ENOMEM;
+	}
+	if (!m->files || info->wall_time < m->start)
+		m->start = info->wall_time;
+	if (join(&m->sampler, datafile_string(&info->rec, 0)) || join(&m->event, event) ||
+	    join(&m->host, datafile_string(&info->rec, 3)) || join(&m->kernel, datafile_string(&info->rec, 4)) ||
+	    join(&m->command, datafile_string(&info->rec, 2)))
+		return -ENOMEM;
+	return 0;
+}
+
+/* A time of the file, in ns since 1970. */
+static uint64_t wall(const struct file *f, uint64_t time)
+{
+	return time - f->info.start_time + f->info.wall_time;
+}
+
+/* ---- the first pass -------------------------------------------------------------- */
+
+static int take_record(struct file *f, const struct pcce_record *rec)
+{
+	struct merge *m = f->m;
+	const struct pcce_rec_lost *lost = (const void *)rec;
+
+	switch (rec->type) {
+	case PCCE_REC_INFO:
+		return take_info(f, (const void *)rec);
+	case PCCE_REC_PROCESS:
+		if (threads_add_process(f->threads, (const void *)rec, datafile_string(rec, 0)))
+			return -ENOMEM;
+		return spaces_add_process(f->spaces, (const void *)rec);
+	case PCCE_REC_THREAD:
+		return threads_add_thread(f->threads, (const void *)rec, datafile_string(rec, 0));
+	case PCCE_REC_MAP:
+		if (merge_space_map(m->space, (const void *)rec))
+			return -ENOMEM;
+		return spaces_add_map(f->spaces, (const void *)rec);
+	case PCCE_REC_MODULE:
+		return merge_space_module(m->space, (const void *)rec, datafile_string(rec, 0));
+	case PCCE_REC_TABLE:
+		return merge_space_table(m->space, (const void *)rec);
+	case PCCE_REC_SYMBOL:
+		return merge_space_symbol(m->space, (const void *)rec);
+	case PCCE_REC_LOST:
+		m->lost[lost->reason <= PCCE_LOSS_SHAPE ? lost->reason : 0] += lost->count;
+		return 0;
+	case PCCE_REC_SAMPLE:
+	case PCCE_REC_SUM: {
+		struct datafile_sample s;
+
+		/* Threads get their numbers before their names are asked for. */
+		datafile_sample(rec, &s);
+		return threads_number(f->threads, s.sample->pid, s.sample->tid) == UINT32_MAX ? -ENOMEM : 0;
+	}
+	default:
+		return 0;
+	}
+}
+
+static int first_pass(struct file *f, struct datafile_reader *reader)
+{
+	uint64_t total = datafile_total(reader);
+	const struct pcce_record *rec;
+	char text[512], reason[256] = "";
+	int r;
+
+	while ((r = datafile_next(reader, &rec)) > 0) {
+		progress(f->name, datafile_position(reader), total);
+		r = take_record(f, rec);
+		if (r)
+			return r;
+	}
+	if (r)
+		return fail(f, r, "%s", datafile_error(reader));
+	if (!f->m->event)
+		return fail(f, -EINVAL, "%s holds no recording: it ends after its header", f->name);
+	if (!datafile_complete(reader)) {
+		snprintf(text, sizeof(text),
+			 "%s has no end record: the recording was cut off, and what it holds up to there is merged",
+			 f->name);
+		f->note(text);
+	}
+	if (datafile_unknown(reader)) {
+		snprintf(text, sizeof(text),
+			 "%s holds %" PRIu64 " records of a kind that this version does not know; they are left out",
+			 f->name, datafile_unknown(reader));
+		f->note(text);
+	}
+	threads_finish(f->threads);
+	r = merge_space_finish(f->m->space, reason, sizeof(reason));
+	if (*reason)
+		return fail(f, r, "%s: %s", f->name, reason);
+	return r ? r : spaces_finish(f->spaces);
+}
+
+/* ---- programs and threads -------------------------------------------------------- */
+
+static uint32_t add_program(struct merge *m, uint32_t module, uint32_t name)
+{
+	uint64_t words[NUMBERS_WORDS] = {(uint64_t)module << 32 | name};
+	struct numbers_entry *e = numbers_find(&m->by_program, words);
+
+	if (!e || e->number)
+		return e ? e->number - 1 : UINT32_MAX;
+	if (numbers_grow(&m->programs, m->n_programs, sizeof(*m->programs)))
+		return UINT32_MAX;
+	m->programs[m->n_programs] = (struct program){.module = module, .name = name};
+	numbers_fill(&m->by_program, e, words, m->n_programs);
+	return m->n_programs++;
+}
+
+static uint32_t add_thread(struct merge *m, uint32_t program, uint32_t name)
+{
+	uint64_t words[NUMBERS_WORDS] = {(uint64_t)program << 32 | name};
+	struct numbers_entry *e = numbers_find(&m->by_thread, words);
+
+	if (!e || e->number)
+		return e ? e->number - 1 : UINT32_MAX;
+	if (numbers_grow(&m->threads, m->n_threads, sizeof(*m->threads)))
+		return UINT32_MAX;
+	m->threads[m->n_threads] = (struct merged_thread){program, name};
+	numbers_fill(&m->by_thread, e, words, m->n_threads);
+	return m->n_threads++;
+}
+
+/* The program has the module mapped. */
+static int add_module(struct merge *m, uint32_t program, uint32_t module)
+{
+	uint64_t words[NUMBERS_WORDS] = {(uint64_t)program << 32 | module};
+	struct numbers_entry *e = numbers_find(&m->by_mapped, words);
+	struct program *p = &m->programs[program];
+
+	if (!e)
+		return -ENOMEM;
+	if (e->number)
+		return 0;
+	if (numbers_grow(&p->modules, p->n_modules, sizeof(*p->modules)))
+		return -ENOMEM;
+	p->modules[p->n_modules++] = module;
+	numbers_fill(&m->by_mapped, e, words, 0);
+	return 0;
+}
+
+/* Numbers of processes and threads in the merged recording: the first process is 1. */
+static uint32_t pid_of(uint32_t program)
+{
+	return program + 1;
+}
+
+/* A process's thread of its own name is its first one. */
+static uint32_t tid_of(const struct merge *m, uint32_t thread)
+{
+	const struct merged_thread *t = &m->threads[thread];
+
+	return t->name == m->programs[t->program].name ? pid_of(t->program) : pid_of(m->n_programs) + thread;
+}
+
+/* ---- the second pass ------------------------------------------------------------- */
+
+struct mover {
+	struct file *f;
+	const struct address_space *as;
+	uint32_t space, program;
+	int error;
+};
+
+static uint64_t move(struct mover *v, uint64_t address)
+{
+	const struct mapped_module *m = v->as->find(v->as, address);
+
+	if (m && add_module(v->f->m, v->program, merge_space_number(v->f->m->space, m->module)))
+		v->error = -ENOMEM;
+	return merge_space_relocate(v->f->m->space, v->as, address);
+}
+
+/* Short ones are addresses of the link already. */
+static uint64_t move_ext(struct mover *v, uint64_t ext)
+{
+	return ext >> 32 ? move(v, ext) : ext;
+}
+
+static uint64_t move_word(struct mover *v, uint64_t word)
+{
+	uint64_t site = word & PCCE_SITE_MASK;
+
+	return (word & ~PCCE_SITE_MASK) | (site ? move(v, site) : 0);
+}
+
+/* See struct pcce_entry for what the words hold. */
+static struct pcce_entry move_entry(struct mover *v, struct pcce_entry e)
+{
+	switch (e.site >> PCCE_SITE_BITS) {
+	case PCCE_COUNT_MARK:
+	case PCCE_COUNT_FILL:
+	case PCCE_COUNT_JUMP:
+	case PCCE_COUNT_ORIGIN2:
+		return e;
+	case PCCE_COUNT_JUMP2:
+		e.id = e.id >> PCCE_SITE_BITS <= PCCE_COUNT_MAX ? move_word(v, e.id) : e.id;
+		e.site = (e.site & ~PCCE_SITE_MASK) | move_ext(v, e.site & PCCE_SITE_MASK);
+		return e;
+	case PCCE_COUNT_LEAF:
+	case PCCE_COUNT_ORIGIN:
+		e.site = (e.site & ~PCCE_SITE_MASK) | move_ext(v, e.site & PCCE_SITE_MASK);
+		return e;
+	case PCCE_COUNT_SIGNAL2:
+		e.id = move_ext(v, e.id);
+		e.site = move_word(v, e.site);
+		return e;
+	default:
+		e.site = move_word(v, e.site);
+		return e;
+	}
+}
+
+/* The segments of a stack, in the merged recording. */
+static const struct segment_node *move_stack(struct mover *v, const struct segment_node *node)
+{
+	struct file *f = v->f;
+	const struct segment_node **chain = NULL, *to = NULL;
+	struct pcce_entry entries[PCCE_SEGMENT_ENTRIES];
+	size_t n = 0;
+
+	for (; node && !v->error; node = segments_below(node)) {
+		uint64_t words[NUMBERS_WORDS] = {(uintptr_t)node, (uint64_t)v->space << 32 | v->program};
+		struct numbers_entry *e = numbers_find(&f->moved, words);
+
+		if (!e || numbers_grow(&chain, n, sizeof(const struct segment_node *)))
+			v->error = -ENOMEM;
+		else if (e->number)
+			to = f->moved_to[e->number - 1];
+		else
+			chain[n++] = node;
+		if (to)
+			break;
+	}
+	while (n && !v->error) {
+		const struct pcce_entry *from = segments_entries(chain[--n]);
+		uint64_t words[NUMBERS_WORDS] = {(uintptr_t)chain[n], (uint64_t)v->space << 32 | v->program};
+		struct numbers_entry *e;
+
+		for (unsigned int i = 0; i < PCCE_SEGMENT_ENTRIES; i++)
+			entries[i] = move_entry(v, from[i]);
+		to = segments_intern(merge_sums_segments(f->m->sums), to, entries);
+		e = numbers_find(&f->moved, words);
+		if (!to || !e || numbers_grow(&f->moved_to, f->n_moved, sizeof(const struct segment_node *))) {
+			v->error = -ENOMEM;
+			break;
+		}
+		f->moved_to[f->n_moved] = to;
+		numbers_fill(&f->moved, e, words, f->n_moved++);
+	}
+	free(chain);
+	return v->error ? NULL : to;
+}
+
+static int find_program(struct file *f, struct mover *v, const struct pcce_sample *s, uint32_t *thread)
+{
+	const struct mapped_module *main = v->as->main_module(v->as);
+	uint32_t number = threads_number(f->threads, s->pid, s->tid), name, process;
+	const struct thread *t = number == UINT32_MAX ? NULL : threads_get(f->threads, number);
+
+	if (!t)
+		return -ENOMEM;
+	process = t->process;
+	name = t->name;
+	v->program = add_program(f->m, main ? merge_space_number(f->m->space, main->module) : UINT32_MAX, process);
+	if (v->program == UINT32_MAX)
+		return -ENOMEM;
+	*thread = add_thread(f->m, v->program, name);
+	return *thread == UINT32_MAX ? -ENOMEM : 0;
+}
+
+static int take_sample(struct file *f, const struct datafile_sample *of)
+{
+	const struct pcce_sample *s = of->sample;
+	struct pcce_sample key = *s;
+	struct pcce_entry entries[PCCE_SEGMENT_ENTRIES];
+	const struct segment_node *below;
+	struct mover v = {.f = f, .space = spaces_at(f->spaces, s->pid, s->time)};
+	uint32_t thread;
+
+	if (v.space == UINT32_MAX || segments_take(f->segments, s, &below))
+		return -ENOMEM;
+	v.as = spaces_get(f->spaces, v.space);
+	if (find_program(f, &v, s, &thread))
+		return -ENOMEM;
+	key.time = wall(f, s->time);
+	/* The numbers of processes and threads are known when all have been read. */
+	key.pid = v.program;
+	key.tid = thread;
+	key.r11 = decode_needs_r11(v.as, s->ip) ? move(&v, s->r11) : 0;
+	key.ip = move(&v, s->ip);
+	key.ext = move_ext(&v, s->ext);
+	key.flags = s->flags & (PCCE_SAMPLE_KERNEL | PCCE_SAMPLE_OUTSIDE | PCCE_SAMPLE_READ_FAULT | PCCE_SAMPLE_MIXED |
+				PCCE_SAMPLE_R11_MIXED);
+	for (uint32_t i = 0; i < s->n_entries; i++)
+		entries[i] = move_entry(&v, sample_entries(s)[i]);
+	below = move_stack(&v, below);
+	if (v.error || merge_sums_add(f->m->sums, &key, entries, below, of->samples, of->weight))
+		return -ENOMEM;
+	f->m->samples += of->samples;
+	if (key.time > f->m->last)
+		f->m->last = key.time;
+	return 0;
+}
+
+static int second_pass(struct file *f, struct datafile_reader *reader)
+{
+	uint64_t total = datafile_total(reader);
+	const struct pcce_record *rec;
+	struct datafile_sample s;
+	int r;
+
+	while ((r = datafile_next(reader, &rec)) > 0) {
+		progress(f->name, datafile_position(reader), total);
+		if (!datafile_sample(rec, &s))
+			continue;
+		r = take_sample(f, &s);
+		if (r)
+			return r;
+	}
+	return r ? fail(f, r, "%s", datafile_error(reader)) : 0;
+}
+
+/* ---- a file ---------------------------------------------------------------------- */
+
+static const struct table *table_of(void *ctx, uint32_t module)
+{
+	const struct file *f = ctx;
+
+	return merge_space_table_of(f->m->space, module);
+}
+
+static int add_spooled(struct file *f, const char *path)
+{
+	struct datafile_reader *reader;
+	int r = datafile_open_as(path, f->name, &reader, f->why, f->why_size);
+
+	if (r)
+		return r;
+	r = first_pass(f, reader);
+	datafile_close(reader);
+	r = r ? r : datafile_open_as(path, f->name, &reader, f->why, f->why_size);
+	if (r)
+		return r;
+	r = second_pass(f, reader);
+	datafile_close(reader);
+	return r;
+}
+
+int merge_add(struct merge *m, const char *path, void (*note)(const char *text), char *why, size_t why_size)
+{
+	struct file f = {.m = m, .name = path, .why = why, .why_size = why_size, .note = note};
+	struct spool spool;
+	int r = spool_open(path, &spool, why, why_size);
+
+	if (r)
+		return r;
+	*why = 0;
+	f.spaces = spaces_new(table_of, &f);
+	f.segments = segments_new();
+	f.threads = threads_new(m->names);
+	r = f.spaces && f.segments && f.threads ? add_spooled(&f, spool.path) : -ENOMEM;
+	if (r == -ENOMEM && !*why)
+		fail(&f, r, "%s: out of memory while merging it", path);
+	if (f.spaces)
+		spaces_free(f.spaces);
+	segments_free(f.segments);
+	threads_free(f.threads);
+	numbers_free(&f.moved);
+	free(f.moved_to);
+	spool_close(&spool);
+	m->files += !r;
+	return r;
+}
+
+/* ---- writing --------------------------------------------------------------------- */
+
+static int write_info(const struct merge *m, struct datafile_writer *w)
+{
+	struct pcce_rec_info rec = {
+		.start_time = m->start,
+		.wall_time = m->start,
+		.frequency = m->frequency,
+		.period = m->period,
+	};
+	const char *strings[] = {m->sampler, m->event, m->command, m->host, m->kernel};
+
+	return datafile_put_strings(w, PCCE_REC_INFO, &rec, sizeof(rec), strings, 5);
+}
+
+static int write_programs(const struct merge *m, struct datafile_writer *w)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < m->n_programs && !r; i++) {
+		struct pcce_rec_process rec = {.pid = pid_of(i)};
+		const char *name = names_string(m->names, m->programs[i].name);
+
+		r = datafile_put_strings(w, PCCE_REC_PROCESS, &rec, sizeof(rec), &name, 1);
+		for (size_t j = 0; j < m->programs[i].n_modules && !r; j++)
+			r = merge_space_write_map(m->space, w, rec.pid, m->programs[i].modules[j]);
+	}
+	for (size_t i = 0; i < m->n_threads && !r; i++) {
+		struct pcce_rec_thread rec = {.pid = pid_of(m->threads[i].program), .tid = tid_of(m, i)};
+		const char *name = names_string(m->names, m->threads[i].name);
+
+		if (rec.tid != rec.pid)
+			r = datafile_put_strings(w, PCCE_REC_THREAD, &rec, sizeof(rec), &name, 1);
+	}
+	return r;
+}
+
+static void number_thread(const void *ctx, struct pcce_sample *s)
+{
+	const struct merge *m = ctx;
+
+	s->pid = pid_of(s->pid);
+	s->tid = tid_of(m, s->tid);
+}
+
+int merge_write(const struct merge *m, struct datafile_writer *w)
+{
+	struct pcce_rec_end end = {.time = m->last, .samples = m->samples, .exit_status = -1};
+	int r = write_info(m, w);
+
+	r = r ? r : merge_space_write_modules(m->space, w);
+	r = r ? r : write_programs(m, w);
+	r = r ? r : merge_sums_write(m->sums, w, number_thread, m);
+	for (uint32_t i = 0; i <= PCCE_LOSS_SHAPE && !r; i++) {
+		struct pcce_rec_lost lost = {.time = m->last, .count = m->lost[i], .reason = i};
+
+		end.lost += lost.count;
+		if (lost.count)
+			r = datafile_put(w, PCCE_REC_LOST, &lost, sizeof(lost), NULL, 0);
+	}
+	r = r ? r : merge_space_write_symbols(m->space, w);
+	return r ? r : datafile_put(w, PCCE_REC_END, &end, sizeof(end), NULL, 0);
+}

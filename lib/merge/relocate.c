@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* See relocate.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+#include "merge/relocate.h"
+#include "base/id_map.h"
+#include "elf/table.h"
+
+/* Places begin here and are so far apart; link-time addresses count from a multiple of ORIGIN. */
+#define FIRST (1ULL << 40)
+#define DISTANCE (1ULL << 33)
+#define ORIGIN (1ULL << 32)
+#define LAST ((1ULL << 47) - DISTANCE)
+
+/* One of all files. */
+struct module {
+	struct pcce_rec_module rec;
+	char *path;
+	void *data; /* the encoding table; NULL: none */
+	size_t data_size;
+	struct table *table; /* of it */
+	uint64_t low, high;  /* link-time addresses that were mapped; high 0: none were */
+	uint64_t place;	     /* of ORIGIN; 0: none yet */
+	uint64_t origin;
+	bool fixed;
+};
+
+/* One of the file that is being read. */
+struct local {
+	struct pcce_rec_module rec;
+	char *path;
+	void *table;
+	size_t table_size;
+	uint64_t low, high;
+	bool fixed;
+	uint32_t number; /* among all */
+};
+
+struct symbol_record {
+	uint32_t size;
+	char bytes[]; /* struct pcce_rec_symbol and its strings */
+};
+
+struct merge_space {
+	struct module *modules;
+	size_t n;
+	struct numbers by_identity;
+	uint64_t next; /* place */
+	struct local *locals;
+	size_t n_locals;
+	uint64_t machine; /* hash of host and kernel of this file */
+	struct symbol_record **symbols;
+	size_t n_symbols, n_old;   /* n_old: those of earlier files */
+	struct numbers by_address; /* the file, counted from 1, that gave the symbols of an address */
+	uint32_t file;
+};
+
+struct merge_space *merge_space_new(void)
+{
+	struct merge_space *s = calloc(1, sizeof(*s));
+
+	if (s)
+		s->next = FIRST;
+	return s;
+}
+
+static void forget_locals(struct merge_space *s)
+{
+	for (size_t i = 0; i < s->n_locals; i++) {
+		free(s->locals[i].path);
+		free(s->locals[i].table);
+	}
+	free(s->locals);
+	s->locals = NULL;
+	s->n_locals = 0;
+}
+
+void merge_space_free(struct merge_space *s)
+{
+	if (!s)
+		return;
+	forget_locals(s);
+	for (size_t i = 0; i < s->n; i++) {
+		free(s->modules[i].path);
+		if (s->modules[i].table)
+			table_close(s->modules[i].table);
+		free(s->modules[i].table);
+		free(s->modules[i].data);
+	}
+	for (size_t i = 0; i < s->n_symbols; i++)
+		free(s->symbols[i]);
+	free(s->modules);
+	free(s->symbols);
+	numbers_free(&s->by_identity);
+	numbers_free(&s->by_address);
+	free(s);
+}
+
+/* ---- reading a file -------------------------------------------------------------- */
+
+void merge_space_begin(struct merge_space *s, const char *host, const char *kernel)
+{
+	forget_locals(s);
+	s->machine = XXH3_64bits_withSeed(kernel, strlen(kernel), XXH3_64bits(host, strlen(host)));
+	s->file++;
+}
+
+int merge_space_module(struct merge_space *s, const struct pcce_rec_module *rec, const char *path)
+{
+	struct local *l;
+
+	if (numbers_grow(&s->locals, s->n_locals, sizeof(*s->locals)))
+		return -ENOMEM;
+	l = &s->locals[s->n_locals];
+	*l = (struct local){.rec = *rec, .path = strdup(path)};
+	if (!l->path)
+		return -ENOMEM;
+	s->n_locals++;
+	return 0;
+}
+
+int merge_space_table(struct merge_space *s, const struct pcce_rec_table *rec)
+{
+	struct local *l = &s->locals[rec->module];
+
+	if (l->table)
+		return 0;
+	l->table_size = rec->rec.size - sizeof(*rec);
+	l->table = malloc(l->table_size + 1);
+	if (!l->table)
+		return -ENOMEM;
+	memcpy(l->table, rec + 1, l->table_size);
+	return 0;
+}
+
+int merge_space_map(struct merge_space *s, const struct pcce_rec_map *rec)
+{
+	uint64_t end = rec->vaddr + rec->length;
+	struct local *l;
+
+	if (rec->module == PCCE_MODULE_NONE || end <= rec->vaddr)
+		return 0;
+	l = &s->locals[rec->module];
+	if (!l->high || rec->vaddr < l->low)
+		l->low = rec->vaddr;
+	if (end > l->high)
+		l->high = end;
+	if (rec->start == rec->vaddr)
+		l->fixed = true;
+	return 0;
+}
+
+/* Kept until the numbers of modules are known, which is at the end of the file. */
+int merge_space_symbol(struct merge_space *s, const struct pcce_rec_symbol *rec)
+{
+	struct symbol_record *copy = malloc(sizeof(*copy) + rec->rec.size);
+
+	if (!copy || numbers_grow(&s->symbols, s->n_symbols, sizeof(struct symbol_record *))) {
+		free(copy);
+		return -ENOMEM;
+	}
+	copy->size = rec->rec.size;
+	memcpy(copy->bytes, rec, rec->rec.size);
+	s->symbols[s->n_symbols++] = copy;
+	return 0;
+}
+
+static void identity(const struct merge_space *s, const struct local *l, uint64_t words[NUMBERS_WORDS])
+{
+	XXH128_hash_t h;
+
+	memset(words, 0, NUMBERS_WORDS * sizeof(*words));
+	if (l->rec.build_id_size) {
+		/* One build may have been encoded in several ways, one after the other. */
+		h = XXH3_128bits(l->rec.build_id, l->rec.build_id_size);
+		words[0] = 1;
+		words[1] = l->table ? XXH3_64bits(l->table, l->table_size) : 0;
+	} else {
+		h = XXH3_128bits(l->path, strlen(l->path));
+		words[0] = 2;
+		words[1] = l->table ? XXH3_64bits(l->table, l->table_size) : s->machine;
+	}
+	words[2] = h.low64;
+	words[3] = h.high64;
+}
+
+static int take_table(struct module *m, struct local *l, char *why, size_t why_size)
+{
+	const char *reason = "";
+	int r;
+
+	if (m->data || !l->table)
+		return 0;
+	m->table = calloc(1, sizeof(*m->table));
+	if (!m->table)
+		return -ENOMEM;
+	r = table_open(l->table, l->table_size, m->table, &reason);
+	if (r) {
+		free(m->table);
+		m->table = NULL;
+		snprintf(why, why_size, "the encoding table of %s in it %s; record again with a pcce of one version",
+			 m->path, reason);
+		return r;
+	}
+	m->data = l->table;
+	m->data_size = l->table_size;
+	l->table = NULL;
+	return 0;
+}
+
+static int number_local(struct merge_space *s, struct local *l, char *why, size_t why_size)
+{
+	uint64_t words[NUMBERS_WORDS];
+	struct numbers_entry *e;
+	struct module *m;
+	int r;
+
+	identity(s, l, words);
+	e = numbers_find(&s->by_identity, words);
+	if (!e)
+		return -ENOMEM;
+	if (!e->number) {
+		if (numbers_grow(&s->modules, s->n, sizeof(*s->modules)))
+			return -ENOMEM;
+		m = &s->modules[s->n];
+		*m = (struct module){.rec = l->rec, .path = l->path};
+		m->rec.module = s->n;
+		l->path = NULL;
+		numbers_fill(&s->by_identity, e, words, s->n);
+		l->number = s->n++;
+	} else {
+		l->number = e->number - 1;
+	}
+	m = &s->modules[l->number];
+	r = take_table(m, l, why, why_size);
+	if (r)
+		return r;
+	if (l->high && (!m->high || l->low < m->low))
+		m->low = l->low;
+	if (l->high > m->high)
+		m->high = l->high;
+	if (l->fixed && !m->place)
+		m->fixed = true;
+	if (m->place || !m->high)
+		return 0;
+	if (s->next > LAST) {
+		snprintf(why, why_size, "it and those before have more modules than there is room for");
+		return -EINVAL;
+	}
+	m->origin = m->low & ~(ORIGIN - 1);
+	m->place = s->next;
+	s->next += DISTANCE;
+	return 0;
+}
+
+/* The symbols of an address are those of the first file that has any. */
+static int number_symbols(struct merge_space *s)
+{
+	size_t n = s->n_old;
+
+	for (size_t i = s->n_old; i < s->n_symbols; i++) {
+		struct pcce_rec_symbol *rec = (void *)s->symbols[i]->bytes;
+		uint64_t words[NUMBERS_WORDS] = {rec->vaddr};
+		struct numbers_entry *e;
+
+		rec->module = s->locals[rec->module].number;
+		words[1] = rec->module;
+		e = numbers_find(&s->by_address, words);
+		if (!e)
+			return -ENOMEM;
+		if (e->number && e->number - 1 != s->file) {
+			free(s->symbols[i]);
+			s->symbols[i] = NULL;
+			continue;
+		}
+		if (!e->number)
+			numbers_fill(&s->by_address, e, words, s->file);
+		s->symbols[n] = s->symbols[i];
+		if (n != i)
+			s->symbols[i] = NULL;
+		n++;
+	}
+	s->n_symbols = s->n_old = n;
+	return 0;
+}
+
+int merge_space_finish(struct merge_space *s, char *why, size_t why_size)
+{
+	for (size_t i = 0; i < s->n_locals; i++) {
+		int r = number_local(s, &s->locals[i], why, why_size);
+
+		if (r)
+			return r;
+	}
+	return number_symbols(s);
+}
+
+/* ---- looking --------------------------------------------------------------------- */
+
+const struct table *merge_space_table_of(const struct merge_space *s, uint32_t module)
+{
+	return s->modules[s->locals[module].number].table;
+}
+
+uint32_t merge_space_number(const struct merge_space *s, uint32_t module)
+{
+	return s->locals[module].number;
+}
+
+static uint64_t place_of(const struct module *m, uint64_t vaddr)
+{
+	return m->fixed ? vaddr : m->place + (vaddr - m->origin);
+}
+
+uint64_t merge_space_relocate(const struct merge_space *s, const struct address_space *as, uint64_t address)
+{
+	const struct mapped_module *m = as->find(as, address);
+
+	/* What names the end of a slot may be the end of the module. */
+	if (!m)
+		m = as->find(as, address - 1);
+	return m ? place_of(&s->modules[s->locals[m->module].number], link_time(m, address)) : 0;
+}
+
+uint32_t merge_space_count(const struct merge_space *s)
+{
+	return s->n;
+}
+
+/* ---- writing --------------------------------------------------------------------- */
+
+int merge_space_write_modules(const struct merge_space *s, struct datafile_writer *w)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < s->n && !r; i++) {
+		const struct module *m = &s->modules[i];
+
+		r = datafile_put_strings(w, PCCE_REC_MODULE, &m->rec, sizeof(m->rec), (const char *const[]){m->path},
+					 1);
+	}
+	for (size_t i = 0; i < s->n && !r; i++) {
+		const struct module *m = &s->modules[i];
+		struct pcce_rec_table rec = {.module = i};
+		struct iovec part = {m->data, m->data_size};
+
+		if (m->data)
+			r = datafile_put(w, PCCE_REC_TABLE, &rec, sizeof(rec), &part, 1);
+	}
+	return r;
+}
+
+int merge_space_write_map(const struct merge_space *s, struct datafile_writer *w, uint32_t pid, uint32_t module)
+{
+	const struct module *m = &s->modules[module];
+	struct pcce_rec_map rec = {
+		.start = place_of(m, m->low),
+		.length = m->high - m->low,
+		.vaddr = m->low,
+		.pid = pid,
+		.module = module,
+	};
+
+	return m->high ? datafile_put(w, PCCE_REC_MAP, &rec, sizeof(rec), NULL, 0) : 0;
+}
+
+int merge_space_write_symbols(const struct merge_space *s, struct datafile_writer *w)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < s->n_symbols && !r; i++)
+		r = datafile_put(w, PCCE_REC_SYMBOL, s->symbols[i]->bytes, s->symbols[i]->size, NULL, 0);
+	return r;
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * A sum brings only those segments of its stack that its thread's last ones did not (struct
+ * pcce_sample).  So sums are written in an order in which stacks that have most in common follow each other:
+ * that of a walk through the tree of segments.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+#include "merge/sums.h"
+#include "base/id_map.h"
+
+#define BLOCK_BYTES (1u << 20)
+
+/* What tells sums apart, without padding; then the entries. */
+struct key {
+	uint64_t ip, r11, id, ext, kip;
+	const struct segment_node *below;
+	uint32_t pid, tid, flags, event, n_entries, n_below;
+};
+
+struct sum {
+	uint64_t samples, weight, time;
+	uint64_t hash;
+	struct key key;
+	struct pcce_entry entries[];
+};
+
+struct block {
+	struct block *next;
+	size_t used, size;
+	_Alignas(16) char bytes[];
+};
+
+struct merge_sums {
+	struct segments *segments;
+	struct block *blocks;
+	struct sum **list; /* in the order in which they came */
+	size_t n;
+	uint32_t *slots; /* index + 1; 0: free */
+	size_t n_slots;
+};
+
+struct merge_sums *merge_sums_new(void)
+{
+	struct merge_sums *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->segments = segments_new();
+	if (s->segments)
+		return s;
+	free(s);
+	return NULL;
+}
+
+void merge_sums_free(struct merge_sums *s)
+{
+	if (!s)
+		return;
+	while (s->blocks) {
+		struct block *b = s->blocks;
+
+		s->blocks = b->next;
+		free(b);
+	}
+	segments_free(s->segments);
+	free(s->list);
+	free(s->slots);
+	free(s);
+}
+
+struct segments *merge_sums_segments(struct merge_sums *s)
+{
+	return s->segments;
+}
+
+size_t merge_sums_count(const struct merge_sums *s)
+{
+	return s->n;
+}
+
+/* ---- adding ---------------------------------------------------------------------- */
+
+static void *allocate(struct merge_sums *s, size_t size)
+{
+	struct block *b = s->blocks;
+	void *p;
+
+	if (!b || b->size - b->used < size) {
+		size_t bytes = size > BLOCK_BYTES ? size : BLOCK_BYTES;
+
+		b = malloc(sizeof(*b) + bytes);
+		if (!b)
+			return NULL;
+		b->next = s->blocks;
+		b->used = 0;
+		b->size = bytes;
+		s->blocks = b;
+	}
+	p = b->bytes + b->used;
+	b->used += (size + 15) & ~(size_t)15;
+	if (b->used > b->size)
+		b->used = b->size;
+	return p;
+}
+
+static int rehash(struct merge_sums *s)
+{
+	size_t want = s->n_slots ? s->n_slots * 2 : 4096;
+	uint32_t *slots = calloc(want, sizeof(*slots));
+
+	if (!slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->n; i++) {
+		size_t at = s->list[i]->hash & (want - 1);
+
+		while (slots[at])
+			at = (at + 1) & (want - 1);
+		slots[at] = i + 1;
+	}
+	free(s->slots);
+	s->slots = slots;
+	s->n_slots = want;
+	return 0;
+}
+
+int merge_sums_add(struct merge_sums *s, const struct pcce_sample *from, const struct pcce_entry *entries,
+		   const struct segment_node *below, uint64_t samples, uint64_t weight)
+{
+	struct key key = {
+		.ip = from->ip,
+		.r11 = from->r11,
+		.id = from->id,
+		.ext = from->ext,
+		.kip = from->kip,
+		.below = below,
+		.pid = from->pid,
+		.tid = from->tid,
+		.flags = from->flags,
+		.event = from->event,
+		.n_entries = from->n_entries,
+		.n_below = from->n_below,
+	};
+	size_t size = key.n_entries * sizeof(*entries), at;
+	uint64_t hash = XXH3_64bits_withSeed(entries, size, XXH3_64bits(&key, sizeof(key)));
+	struct sum *sum;
+
+	if (s->n * 4 >= s->n_slots * 3 && rehash(s))
+		return -ENOMEM;
+	for (at = hash & (s->n_slots - 1); s->slots[at]; at = (at + 1) & (s->n_slots - 1)) {
+		sum = s->list[s->slots[at] - 1];
+		if (sum->hash != hash || memcmp(&sum->key, &key, sizeof(key)) || memcmp(sum->entries, entries, size))
+			continue;
+		sum->samples += samples;
+		sum->weight += weight;
+		if (from->time < sum->time)
+			sum->time = from->time;
+		return 0;
+	}
+	if (s->n >= UINT32_MAX - 1 || numbers_grow(&s->list, s->n, sizeof(struct sum *)))
+		return -ENOMEM;
+	sum = allocate(s, sizeof(*sum) + size);
+	if (!sum)
+		return -ENOMEM;
+	*sum = (struct sum){.samples = samples, .weight = weight, .time = from->time, .hash = hash, .key = key};
+	memcpy(sum->entries, entries, size);
+	s->list[s->n++] = sum;
+	s->slots[at] = s->n;
+	return 0;
+}
+
+/* ---- the order of stacks --------------------------------------------------------- */
+
+struct tree {
+	struct numbers numbers; /* of nodes, from 1; 0 is the root */
+	struct tree_node {
+		uint32_t child, next; /* 0: none */
+		uint32_t rank;	      /* in the walk */
+	} * nodes;
+	size_t n;
+};
+
+static uint32_t number_of(struct tree *t, const struct segment_node *node)
+{
+	uint64_t words[NUMBERS_WORDS] = {(uintptr_t)node};
+	struct numbers_entry *e;
+
+	if (!node)
+		return 0;
+	e = numbers_find(&t->numbers, words);
+	return e && e->number ? e->number - 1 : UINT32_MAX;
+}
+
+/* Adds a node below the ones that it stands on, outermost first. */
+static int add_chain(struct tree *t, const struct segment_node *node)
+{
+	const struct segment_node **chain = NULL;
+	size_t n = 0;
+	int r = 0;
+
+	for (; node && number_of(t, node) == UINT32_MAX && !r; node = segments_below(node)) {
+		r = numbers_grow(&chain, n, sizeof(const struct segment_node *));
+		if (!r)
+			chain[n++] = node;
+	}
+	while (n && !r) {
+		const struct segment_node *one = chain[--n];
+		uint64_t words[NUMBERS_WORDS] = {(uintptr_t)one};
+		uint32_t parent = number_of(t, segments_below(one));
+		struct numbers_entry *e = numbers_find(&t->numbers, words);
+
+		if (!e || numbers_grow(&t->nodes, t->n, sizeof(*t->nodes))) {
+			r = -ENOMEM;
+			break;
+		}
+		t->nodes[t->n] = (struct tree_node){.next = t->nodes[parent].child};
+		t->nodes[parent].child = t->n;
+		numbers_fill(&t->numbers, e, words, t->n);
+		t->n++;
+	}
+	free(chain);
+	return r;
+}
+
+static int rank(struct tree *t)
+{
+	uint32_t *stack = malloc((t->n + 1) * sizeof(*stack)), ranked = 0;
+	size_t n = 0;
+
+	if (!stack)
+		return -ENOMEM;
+	stack[n++] = 0;
+	while (n) {
+		uint32_t node = stack[--n];
+
+		t->nodes[node].rank = ranked++;
+		for (uint32_t c = t->nodes[node].child; c; c = t->nodes[c].next)
+			stack[n++] = c;
+	}
+	free(stack);
+	return 0;
+}
+
+struct order {
+	uint32_t pid, tid, rank, sum;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct order *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return x->sum < y->sum ? -1 : x->sum > y->sum;
+}
+
+static int put_in_order(const struct merge_sums *s, struct order *order)
+{
+	struct tree t = {.n = 1};
+	int r = numbers_grow(&t.nodes, 0, sizeof(*t.nodes));
+
+	if (!r)
+		t.nodes[0] = (struct tree_node){0};
+	for (size_t i = 0; i < s->n && !r; i++)
+		r = add_chain(&t, s->list[i]->key.below);
+	r = r ? r : rank(&t);
+	for (size_t i = 0; i < s->n && !r; i++) {
+		const struct key *k = &s->list[i]->key;
+
+		order[i] = (struct order){k->pid, k->tid, t.nodes[number_of(&t, k->below)].rank, i};
+	}
+	if (!r)
+		qsort(order, s->n, sizeof(*order), by_place);
+	numbers_free(&t.numbers);
+	free(t.nodes);
+	return r;
+}
+
+/* ---- writing --------------------------------------------------------------------- */
+
+/* What a reader knows of the stack of the thread that is being written. */
+struct level {
+	const struct segment_node *node;
+	uint64_t generation;
+};
+
+struct sending {
+	struct level levels[PCCE_AREA_SEGMENTS];
+	struct pcce_segment *segments; /* room for the new ones of a sum */
+	uint64_t generation;	       /* the last one given */
+	uint32_t pid, tid;	       /* as the keys have them */
+};
+
+/* Fills the end of segments with what a reader does not know yet; returns how many those are. */
+static uint32_t prepare(struct sending *out, const struct key *key)
+{
+	uint32_t index = key->n_below, first, n;
+
+	for (const struct segment_node *node = key->below; node && index; node = segments_below(node)) {
+		if (out->levels[index - 1].node == node)
+			break;
+		index--;
+		out->levels[index].node = node;
+		out->levels[index].generation = 0;
+	}
+	first = index;
+	n = key->below ? key->n_below - first : 0;
+	for (index = first; index < first + n; index++) {
+		struct pcce_segment *segment = &out->segments[index - first];
+		const struct segment_node *node = out->levels[index].node;
+
+		out->levels[index].generation = ++out->generation;
+		segment->generation = out->generation;
+		segment->index = index;
+		segment->base.id = segments_below(node) ? out->levels[index - 1].generation : 0;
+		segment->base.site = PCCE_MARK_WORD;
+		memcpy(segment->entry, segments_entries(node), sizeof(segment->entry));
+	}
+	return n;
+}
+
+static int put(struct sending *out, const struct sum *sum, struct datafile_writer *w,
+	       void (*number)(const void *ctx, struct pcce_sample *s), const void *ctx)
+{
+	const struct key *key = &sum->key;
+	struct pcce_rec_sum rec = {
+		.samples = sum->samples,
+		.weight = sum->weight,
+		.sample =
+			{
+				.time = sum->time,
+				.pid = key->pid,
+				.tid = key->tid,
+				.ip = key->ip,
+				.r11 = key->r11,
+				.id = key->id,
+				.ext = key->ext,
+				.kip = key->kip,
+				.flags = key->flags,
+				.n_entries = key->n_entries,
+				.n_below = key->n_below,
+				.event = key->event,
+			},
+	};
+	struct iovec parts[2] = {{(void *)sum->entries, key->n_entries * sizeof(*sum->entries)}, {out->segments, 0}};
+
+	if (key->pid != out->pid || key->tid != out->tid) { /* another thread */
+		memset(out->levels, 0, sizeof(out->levels));
+		out->pid = key->pid;
+		out->tid = key->tid;
+	}
+	rec.sample.n_segments = prepare(out, key);
+	rec.sample.below = key->below ? out->levels[key->n_below - 1].generation : 0;
+	number(ctx, &rec.sample);
+	parts[1].iov_len = rec.sample.n_segments * sizeof(*out->segments);
+	return datafile_put(w, PCCE_REC_SUM, &rec, sizeof(rec), parts, 2);
+}
+
+int merge_sums_write(const struct merge_sums *s, struct datafile_writer *w,
+		     void (*number)(const void *ctx, struct pcce_sample *s), const void *ctx)
+{
+	struct order *order = malloc((s->n + 1) * sizeof(*order));
+	struct sending *out = calloc(1, sizeof(*out));
+	int r = -ENOMEM;
+
+	if (out)
+		out->segments = calloc(PCCE_AREA_SEGMENTS, sizeof(*out->segments));
+	if (order && out && out->segments)
+		r = put_in_order(s, order);
+	for (size_t i = 0; i < s->n && !r; i++)
+		r = put(out, s->list[order[i].sum], w, number, ctx);
+	if (out)
+		free(out->segments);
+	free(out);
+	free(order);
+	return r;
+}

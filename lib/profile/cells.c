@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Samples in other orders: by node, place and thread, added up; and by thread and time. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include "profile/profile_internal.h"
+
+/* Positions of the elements ordered by their key, which is below n_keys - 1: a counting sort. first, of
+ * n_keys + 1, says where each key's begin. */
+static void order(const uint32_t *key, size_t n, uint32_t *first, size_t n_keys, uint32_t *ordered)
+{
+	for (size_t i = 0; i <= n_keys; i++)
+		first[i] = 0;
+	for (size_t i = 0; i < n; i++)
+		first[key[i] + 2]++;
+	for (size_t i = 2; i <= n_keys; i++)
+		first[i] += first[i - 1];
+	for (size_t i = 0; i < n; i++)
+		ordered[first[key[i] + 1]++] = i;
+}
+
+/* ---- cells ----------------------------------------------------------------------- */
+
+/* A sample at the instruction that is summed up. */
+struct member {
+	uint32_t thread, weight;
+};
+
+/*
+ * Instructions are put in order, those at one place of one node have one rank, and samples are brought, by rank, where
+ * they are added up.
+ */
+struct cells {
+	const struct profile *p;
+	uint32_t *rank;	   /* of each instruction */
+	uint32_t *ordered; /* an instruction of each rank */
+	size_t n_ranks;
+	uint32_t *first; /* member of each rank, and one more */
+	struct member *members;
+	int (*each)(void *ctx, const struct profile_cell *cell);
+	void *ctx;
+};
+
+static int by_place(const void *a, const void *b, void *ctx)
+{
+	const struct internals *in = ctx;
+	uint32_t x = in->instructions[*(const uint32_t *)a].place, y = in->instructions[*(const uint32_t *)b].place;
+
+	return x < y ? -1 : x > y;
+}
+
+static bool equal(const struct internals *in, uint32_t a, uint32_t b)
+{
+	return in->node_of[a] == in->node_of[b] && in->instructions[a].place == in->instructions[b].place;
+}
+
+/* Instructions in the order of their nodes, those first[node] up to first[node + 1]; then those not selected. Both are
+ * to be freed. */
+static int by_node(const struct profile *p, uint32_t **first, uint32_t **ordered)
+{
+	const struct internals *in = p->in;
+	size_t n = in->n_instructions, nodes = p->tree.n;
+	uint32_t *key = calloc(n + 1, sizeof(*key));
+
+	*first = malloc((nodes + 3) * sizeof(**first));
+	*ordered = malloc((n + 1) * sizeof(**ordered));
+	if (key && *first && *ordered) {
+		for (size_t i = 0; i < n; i++)
+			key[i] = in->node_of[i] == UINT32_MAX ? nodes : in->node_of[i];
+		order(key, n, *first, nodes + 2, *ordered);
+		free(key);
+		return 0;
+	}
+	free(key);
+	free(*first);
+	free(*ordered);
+	*first = *ordered = NULL;
+	return -ENOMEM;
+}
+
+size_t profile_instruction_count(const struct profile *p)
+{
+	return p->in->n_instructions;
+}
+
+int profile_instructions(const struct profile *p, int (*each)(void *ctx, const struct profile_cell *cell), void *ctx)
+{
+	const struct internals *in = p->in;
+	uint32_t *first, *ordered;
+	int r = by_node(p, &first, &ordered);
+
+	for (size_t i = 0; !r && i < first[p->tree.n]; i++) {
+		const struct instruction *at = &in->instructions[ordered[i]];
+		struct profile_cell cell = {
+			.node = in->node_of[ordered[i]], .place = in->places[at->place], .instruction = ordered[i]};
+
+		r = each(ctx, &cell);
+	}
+	free(first);
+	free(ordered);
+	return r;
+}
+
+/* What is not selected comes last, with ranks that no sample has. */
+static int rank_instructions(struct cells *c)
+{
+	struct internals *in = c->p->in;
+	size_t n = in->n_instructions;
+	uint32_t *first, before = 0;
+	int r = by_node(c->p, &first, &c->ordered);
+
+	c->rank = malloc((n + 1) * sizeof(*c->rank));
+	if (r || !c->rank) {
+		free(first);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < c->p->tree.n; i++)
+		if (first[i + 1] - first[i] > 1)
+			qsort_r(c->ordered + first[i], first[i + 1] - first[i], sizeof(*c->ordered), by_place, in);
+	for (size_t i = 0; i < n; i++) {
+		uint32_t instruction = c->ordered[i];
+
+		if (!i || !equal(in, before, instruction))
+			c->ordered[c->n_ranks++] = instruction;
+		c->rank[instruction] = c->n_ranks - 1;
+		before = instruction;
+	}
+	free(first);
+	return 0;
+}
+
+static int gather(struct cells *c)
+{
+	const struct internals *in = c->p->in;
+	size_t n = profile_samples(c->p);
+
+	c->first = calloc(c->n_ranks + 2, sizeof(*c->first));
+	c->members = malloc((n + 1) * sizeof(*c->members));
+	if (!c->first || !c->members)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		c->first[c->rank[in->instruction[in->selected ? in->selected[i] : i]] + 2]++;
+	for (size_t i = 2; i < c->n_ranks + 2; i++)
+		c->first[i] += c->first[i - 1];
+	for (size_t i = 0; i < n; i++) {
+		size_t sample = in->selected ? in->selected[i] : i;
+
+		c->members[c->first[c->rank[in->instruction[sample]] + 1]++] =
+			(struct member){in->thread_of[in->stream[sample]], in->weight[sample]};
+	}
+	return 0;
+}
+
+static int by_thread(const void *a, const void *b)
+{
+	const struct member *x = a, *y = b;
+
+	return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+static int give(const struct cells *c)
+{
+	const struct internals *in = c->p->in;
+	int r = 0;
+
+	for (size_t rank = 0; rank < c->n_ranks && !r; rank++) {
+		struct member *m = c->members + c->first[rank], *end = c->members + c->first[rank + 1];
+		uint32_t instruction = c->ordered[rank];
+
+		if (end - m > 1)
+			qsort(m, end - m, sizeof(*m), by_thread);
+		while (m < end && !r) {
+			struct profile_cell cell = {.node = in->node_of[instruction],
+						    .thread = m->thread,
+						    .instruction = instruction,
+						    .place = in->places[in->instructions[instruction].place]};
+
+			for (; m < end && m->thread == cell.thread; m++) {
+				struct sum sum = profile_unpack(in, m->weight);
+
+				cell.weight += sum.weight;
+				cell.samples += sum.samples;
+			}
+			r = c->each(c->ctx, &cell);
+		}
+	}
+	return r;
+}
+
+int profile_cells(const struct profile *p, int (*each)(void *ctx, const struct profile_cell *cell), void *ctx)
+{
+	struct cells c = {.p = p, .each = each, .ctx = ctx};
+	int r = rank_instructions(&c);
+
+	r = r ? r : gather(&c);
+	free(c.rank);
+	c.rank = NULL;
+	r = r ? r : give(&c);
+	free(c.rank);
+	free(c.ordered);
+	free(c.first);
+	free(c.members);
+	return r;
+}
+
+/* ---- threads --------------------------------------------------------------------- */
+
+struct moment {
+	uint64_t time;
+	uint32_t sample;
+};
+
+static int by_time(const void *a, const void *b)
+{
+	const struct moment *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return x->sample < y->sample ? -1 : x->sample > y->sample;
+}
+
+static uint64_t time_of(const struct internals *in, uint32_t i)
+{
+	return in->time[in->selected ? in->selected[i] : i];
+}
+
+/* Those of one thread; they nearly always are in order. */
+static int sort_by_time(const struct internals *in, uint32_t *samples, size_t n)
+{
+	struct moment *moments;
+	size_t i = 1;
+
+	while (i < n && time_of(in, samples[i - 1]) <= time_of(in, samples[i]))
+		i++;
+	if (i >= n)
+		return 0;
+	moments = malloc(n * sizeof(*moments));
+	if (!moments)
+		return -ENOMEM;
+	for (i = 0; i < n; i++)
+		moments[i] = (struct moment){time_of(in, samples[i]), samples[i]};
+	qsort(moments, n, sizeof(*moments), by_time);
+	for (i = 0; i < n; i++)
+		samples[i] = moments[i].sample;
+	free(moments);
+	return 0;
+}
+
+int profile_by_thread(const struct profile *p, uint32_t **first, uint32_t **samples)
+{
+	const struct internals *in = p->in;
+	size_t n = threads_count(p->threads), count = profile_samples(p);
+	uint32_t *key = malloc((count + 1) * sizeof(*key));
+	int r = 0;
+
+	*first = malloc((n + 2) * sizeof(**first));
+	*samples = malloc((count + 1) * sizeof(**samples));
+	if (!*first || !*samples || !key) {
+		r = -ENOMEM;
+	} else {
+		for (size_t i = 0; i < count; i++)
+			key[i] = in->thread_of[in->stream[in->selected ? in->selected[i] : i]];
+		order(key, count, *first, n + 1, *samples);
+	}
+	free(key);
+	for (size_t i = 0; i < n && !r; i++)
+		r = sort_by_time(in, *samples + (*first)[i], (*first)[i + 1] - (*first)[i]);
+	if (r) {
+		free(*first);
+		free(*samples);
+		*first = *samples = NULL;
+	}
+	return r;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What went wrong, in full: the first samples that do not decode, or differ from the real stack. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profile/profile_internal.h"
+#include <pcce/sample.h>
+
+int profile_keep_failure(struct internals *in, const struct stacked_sample *s, uint32_t space, bool mismatch,
+			 uint8_t reason)
+{
+	size_t size = sample_size(s->sample);
+	struct failure *f = &in->failures[in->n_failures];
+
+	if (mismatch ? in->n_mismatches == FAILURES : in->n_failures - in->n_mismatches == FAILURES)
+		return 0;
+	*f = (struct failure){
+		.mismatch = mismatch,
+		.reason = reason,
+		.space = space,
+		.sample = malloc(size),
+		.below = s->below,
+	};
+	if (!f->sample)
+		return -ENOMEM;
+	memcpy(f->sample, s->sample, size);
+	in->n_failures++;
+	in->n_mismatches += mismatch;
+	return 0;
+}
+
+static void print_address(const struct profile *p, const struct address_space *as, uint64_t address, FILE *out)
+{
+	const struct mapped_module *m = as->find(as, address);
+	uint64_t vaddr;
+	uint32_t func = PCCE_NONE;
+
+	fprintf(out, "%#18llx", (unsigned long long)address);
+	if (!m) {
+		fprintf(out, "  not mapped\n");
+		return;
+	}
+	vaddr = link_time(m, address);
+	fprintf(out, "  %s+%#llx", names_base(p->names, m->module), (unsigned long long)vaddr);
+	if (m->table)
+		func = table_func_at(m->table, vaddr);
+	if (func != PCCE_NONE)
+		fprintf(out, "  %s%+lld", names_string(p->names, names_function(p->names, m->module, func)),
+			(long long)(vaddr - m->table->funcs[func].addr));
+	else if (m->table && table_helper_at(m->table, vaddr))
+		fprintf(out, "  push or pop helper");
+	if (func != PCCE_NONE) {
+		static const char *const kinds[] = {"none", "add", "ext", "push", "tail", "restore"};
+		uint32_t site = table_site_around(m->table, vaddr);
+
+		if (site != PCCE_NONE && m->table->sites[site].kind < 6)
+			fprintf(out, "  in the slots of %s site %#llx", kinds[m->table->sites[site].kind],
+				(unsigned long long)m->table->sites[site].key);
+	}
+	fputc('\n', out);
+}
+
+static void print_decoded(const struct profile *p, const struct address_space *as, const struct context *ctx, FILE *out)
+{
+	static const char *const kinds[] = {
+		[FRAME_CALL] = "call", [FRAME_TAIL] = "tail",	  [FRAME_FOREIGN] = "foreign",
+		[FRAME_GAP] = "gap",   [FRAME_SIGNAL] = "signal", [FRAME_ORIGIN] = "thread",
+	};
+
+	for (size_t i = 0; i < ctx->n; i++) {
+		const struct frame *f = &ctx->frames[i];
+
+		fprintf(out, "    %-7s ", kinds[f->kind]);
+		if (f->address)
+			print_address(p, as, f->address, out);
+		else if (f->func != PCCE_NONE)
+			fprintf(out, "%18s  %s\n", "",
+				names_string(p->names, names_function(p->names, f->module, f->func)));
+		else
+			fputc('\n', out);
+		if (f->repeat)
+			fprintf(out, "            (the last %u frames %u times more)\n", f->span, f->repeat);
+	}
+}
+
+void profile_print_failures(const struct profile *p, FILE *out, size_t max)
+{
+	size_t mismatches = 0, undecodable = 0;
+	struct flat_stack flat = {0};
+	struct context ctx = {0};
+
+	for (size_t i = 0; i < p->in->n_failures; i++) {
+		const struct failure *d = &p->in->failures[i];
+		const struct pcce_sample *s = d->sample;
+		const struct pcce_entry *entries = sample_entries(s);
+		const struct address_space *as = spaces_get(p->in->spaces, d->space);
+
+		if (d->mismatch && mismatches < max)
+			fprintf(out, "mismatch %zu:", ++mismatches);
+		else if (!d->mismatch && undecodable < max)
+			fprintf(out, "undecodable %zu (%s):", ++undecodable, decode_reason_name(d->reason));
+		else
+			continue;
+		if (segments_flatten(d->below, s, &flat) ||
+		    decode_context(as, s, flat.entries, flat.n, false, false, &ctx))
+			break;
+		fprintf(out, " id %#llx ext %#llx r11 %#llx flags %#x entries %u and %u segments below\n  ip ",
+			(unsigned long long)s->id, (unsigned long long)s->ext, (unsigned long long)s->r11, s->flags,
+			s->n_entries, s->n_below);
+		print_address(p, as, s->ip, out);
+		fprintf(out, "  decoded:\n");
+		print_decoded(p, as, &ctx, out);
+		fprintf(out, "  entries, newest first:\n");
+		for (uint32_t j = s->n_entries; j-- > 0;) {
+			fprintf(out, "    id %#llx count %llu site ", (unsigned long long)entries[j].id,
+				(unsigned long long)(entries[j].site >> PCCE_SITE_BITS));
+			print_address(p, as, entries[j].site & PCCE_SITE_MASK, out);
+		}
+		if (s->flags & PCCE_SAMPLE_STACK)
+			fprintf(out, "  real stack%s:\n",
+				s->flags & PCCE_SAMPLE_UNWIND_BAD ? " (the unwinder gave up)" : "");
+		for (uint32_t j = 0; s->flags & PCCE_SAMPLE_STACK && j < s->n_stack; j++) {
+			fprintf(out, "    ");
+			print_address(p, as, sample_stack(s)[j], out);
+		}
+	}
+	context_free(&ctx);
+	free(flat.entries);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Nodes of one key are one function.  Where its source is, the calls tell that its nodes
+ * make, and the symbols of the samples in it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include "profile/functions.h"
+#include "base/id_map.h"
+
+struct functions_internals {
+	const struct profile *p;
+	struct numbers by_content;
+	uint32_t *of_key; /* + 1; 0: not asked yet */
+};
+
+static uint32_t add(struct functions *f, const struct function *function)
+{
+	uint64_t words[NUMBERS_WORDS] = {
+		function->name,
+		(uint64_t)function->module << 32 | function->func,
+		(uint64_t)function->kind << 32 | function->flags,
+	};
+	struct numbers_entry *e = numbers_find(&f->in->by_content, words);
+
+	if (!e || e->number)
+		return e ? e->number - 1 : UINT32_MAX;
+	if (numbers_grow(&f->list, f->n, sizeof(*f->list)))
+		return UINT32_MAX;
+	f->list[f->n] = *function;
+	numbers_fill(&f->in->by_content, e, words, f->n);
+	return f->n++;
+}
+
+static uint32_t of_key(struct functions *f, const struct cct_key *key)
+{
+	struct function function = {
+		.name = key->name,
+		.module = key->module,
+		.func = key->flags & CCT_INLINED ? PCCE_NONE : key->func,
+		/* Left by a tail call or not, it is the same function. */
+		.kind = key->kind == FRAME_TAIL ? FRAME_CALL : key->kind,
+		.flags = key->flags & CCT_KERNEL,
+	};
+	uint32_t *known = &f->in->of_key[key->number];
+
+	if (!*known)
+		*known = add(f, &function) + 1;
+	return *known - 1;
+}
+
+static int make(struct functions *f, const struct cct *t)
+{
+	for (size_t i = 1; i < t->n; i++) {
+		const struct cct_node *n = &t->nodes[i];
+
+		f->of_node[i] = of_key(f, n->key);
+		if (f->of_node[i] == UINT32_MAX)
+			return -ENOMEM;
+		if (n->parent && n->key->file && !f->list[f->of_node[n->parent]].file)
+			f->list[f->of_node[n->parent]].file = n->key->file;
+	}
+	return 0;
+}
+
+/* Files of functions that call nothing. */
+static int add_leaf_file(void *ctx, const struct profile_cell *cell)
+{
+	struct functions *f = ctx;
+	struct function *function = &f->list[f->of_node[cell->node]];
+	const struct symbol *chain;
+	size_t n;
+
+	if (!cell->node || function->file || function->flags || !cell->place.vaddr || function->kind > FRAME_FOREIGN)
+		return 0;
+	n = names_at(f->in->p->names, cell->place.module, cell->place.vaddr, &chain);
+	for (size_t i = 0; i < n; i++)
+		if (chain[i].function == function->name) {
+			function->file = chain[i].file;
+			break;
+		}
+	return 0;
+}
+
+int functions_new(const struct profile *p, const struct cct *t, struct functions *f)
+{
+	*f = (struct functions){.in = calloc(1, sizeof(*f->in))};
+	if (!f->in)
+		return -ENOMEM;
+	f->in->p = p;
+	f->in->of_key = calloc(cct_key_count(t), sizeof(*f->in->of_key));
+	f->of_node = malloc(t->n * sizeof(*f->of_node));
+	if (f->in->of_key && f->of_node) {
+		f->of_node[0] = UINT32_MAX;
+		if (!make(f, t) && (t != &p->tree || !profile_instructions(p, add_leaf_file, f)))
+			return 0;
+	}
+	functions_free(f);
+	return -ENOMEM;
+}
+
+void functions_free(struct functions *f)
+{
+	if (f->in) {
+		numbers_free(&f->in->by_content);
+		free(f->in->of_key);
+	}
+	free(f->in);
+	free(f->list);
+	free(f->of_node);
+	*f = (struct functions){0};
+}
+
+uint32_t functions_remark(struct functions *f, const char *text)
+{
+	struct function function = {
+		.name = names_intern(f->in->p->names, text),
+		.module = UINT32_MAX,
+		.func = PCCE_NONE,
+		.kind = FRAME_GAP,
+	};
+
+	return function.name == UINT32_MAX ? UINT32_MAX : add(f, &function);
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Symbols that a recording lacks, but that this machine has: debug information that was
+ * installed or fetched later, and everything if the recorder could write no symbols at
+ * all.  A file counts only if its build id is the recorded module's.
+ *
+ * Which addresses need names is known only from decoded samples, so where there is such
+ * a module all samples are decoded once more, before the tree is made.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "symbols/debuginfo.h"
+#include "profile/profile_internal.h"
+#include "symbols/symbolize.h"
+
+struct candidate {
+	int fd;	     /* -1: it is none */
+	bool always; /* else: only if samples were taken in it */
+	uint64_t *addresses;
+	size_t n, capacity;
+};
+
+struct late {
+	struct profile *p;
+	struct candidate *modules;
+	uint32_t n;
+	uint32_t current; /* whose symbols come */
+};
+
+static int open_module(const char *path, const uint8_t *id, size_t size)
+{
+	int fd = *path == '/' ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	bool same = false;
+	Elf *elf;
+
+	if (fd < 0)
+		return -1;
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (elf) {
+		same = debuginfo_same_build_id(elf, id, size);
+		elf_end(elf);
+	}
+	if (same)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* A library of which nothing is known may just not have been used: that will be known later. */
+static size_t find_candidates(struct late *l)
+{
+	const struct names *names = l->p->names;
+	bool none = !names_symbols(names);
+	size_t found = 0;
+
+	for (uint32_t i = 0; i < l->n; i++) {
+		const uint8_t *id;
+		size_t size = names_build_id(names, i, &id), lines, known = names_known(names, i, &lines);
+		Elf *elf;
+
+		l->modules[i].fd = -1;
+		l->modules[i].always = known || none;
+		if (!size || lines)
+			continue;
+		l->modules[i].fd = debuginfo_open(id, size, &elf);
+		if (l->modules[i].fd >= 0)
+			elf_end(elf);
+		else if (none)
+			l->modules[i].fd = open_module(names_path(names, i), id, size);
+		found += l->modules[i].fd >= 0;
+	}
+	return found;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void sort_unique(struct candidate *c)
+{
+	size_t kept = 0;
+
+	if (c->n)
+		qsort(c->addresses, c->n, sizeof(*c->addresses), by_value);
+	for (size_t i = 0; i < c->n; i++)
+		if (!kept || c->addresses[kept - 1] != c->addresses[i])
+			c->addresses[kept++] = c->addresses[i];
+	c->n = kept;
+}
+
+static int add_address(struct candidate *c, uint64_t vaddr)
+{
+	/* Most are there already: throw them out before asking for more memory. */
+	if (c->n == c->capacity)
+		sort_unique(c);
+	if (c->n * 2 >= c->capacity) {
+		size_t want = c->capacity ? c->capacity * 4 : 1024;
+		uint64_t *more = reallocarray(c->addresses, want, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		c->addresses = more;
+		c->capacity = want;
+	}
+	c->addresses[c->n++] = vaddr;
+	return 0;
+}
+
+static int add_run_time(struct late *l, const struct address_space *as, uint64_t address)
+{
+	const struct mapped_module *m = address ? as->find(as, address) : NULL;
+
+	if (!m || m->module >= l->n || l->modules[m->module].fd < 0)
+		return 0;
+	return add_address(&l->modules[m->module], link_time(m, address));
+}
+
+/* A state is met: the frames around the innermost one, of which there may be more than one instruction. */
+static int meet(void *ctx, const struct stacked_sample *s, uint32_t space, const struct meaning *m,
+		const struct context *context)
+{
+	struct late *l = ctx;
+	const struct address_space *as = spaces_get(l->p->in->spaces, space);
+	int r = 0;
+
+	(void)s;
+	(void)m;
+	for (size_t i = 0; i < context->n && !r; i++)
+		r = add_run_time(l, as, context->frames[i].address);
+	return r;
+}
+
+static int take(void *ctx, const struct datafile_sample *s, uint32_t meaning)
+{
+	(void)ctx;
+	(void)s;
+	(void)meaning;
+	return 0;
+}
+
+const struct decoding_sink late_sink = {.met = meet, .sample = take};
+
+/* The instructions of samples. */
+static int add_places(struct late *l, const struct place *places, size_t n)
+{
+	bool *seen = calloc(l->n + 1, sizeof(*seen));
+	int r = seen ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < n && !r; i++) {
+		if (places[i].module >= l->n || l->modules[places[i].module].fd < 0)
+			continue;
+		seen[places[i].module] = true;
+		r = add_address(&l->modules[places[i].module], places[i].vaddr);
+	}
+	for (uint32_t i = 0; i < l->n && !r; i++)
+		if (!seen[i] && !l->modules[i].always)
+			l->modules[i].n = 0;
+	free(seen);
+	return r;
+}
+
+static int add_symbol(void *ctx, const struct symbolize_frame *f)
+{
+	const struct late *l = ctx;
+	struct pcce_rec_symbol rec = {
+		.vaddr = f->vaddr,
+		.symbol = f->symbol,
+		.module = l->current,
+		.line = f->line,
+		.depth = f->depth,
+		.flags = f->inlined ? PCCE_SYMBOL_INLINED : 0,
+	};
+
+	return names_add_symbol(l->p->names, &rec, f->function, f->file);
+}
+
+/* A file that turns out to be of no use leaves what there is. */
+static int symbolize(struct late *l)
+{
+	int r = 0;
+
+	for (l->current = 0; l->current < l->n && !r; l->current++) {
+		struct candidate *c = &l->modules[l->current];
+		const uint8_t *id;
+		size_t size = names_build_id(l->p->names, l->current, &id);
+		const char *why;
+
+		if (c->fd < 0)
+			continue;
+		sort_unique(c);
+		if (!c->n)
+			continue;
+		names_drop_symbols(l->p->names, l->current);
+		r = symbolize_file(c->fd, id, size, c->addresses, c->n, add_symbol, l, &why);
+		if (r != -ENOMEM)
+			r = 0;
+	}
+	return r ? r : names_finish(l->p->names);
+}
+
+static void forget(struct late *l)
+{
+	for (uint32_t i = 0; l->modules && i < l->n; i++) {
+		if (l->modules[i].fd >= 0)
+			close(l->modules[i].fd);
+		free(l->modules[i].addresses);
+	}
+	free(l->modules);
+	free(l);
+}
+
+int late_begin(struct profile *p, struct late **late)
+{
+	struct late *l = calloc(1, sizeof(*l));
+
+	*late = NULL;
+	if (!l)
+		return -ENOMEM;
+	l->p = p;
+	l->n = names_modules(p->names);
+	l->modules = calloc(l->n + 1, sizeof(*l->modules));
+	if (!l->modules) {
+		free(l);
+		return -ENOMEM;
+	}
+	if (find_candidates(l))
+		*late = l;
+	else
+		forget(l);
+	return 0;
+}
+
+int late_end(struct late *l, const struct place *places, size_t n_places)
+{
+	int r = add_places(l, places, n_places);
+
+	if (!r)
+		r = symbolize(l);
+	forget(l);
+	return r;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The tree as other tools see a profile: functions, and locations in them.  A location is
+ * where one frame of the real stack stands: an instruction, and the functions that were inlined
+ * there, each with its line.  The nodes of the tree that are inlined into one frame are
+ * one location.
+ */
+#ifndef PCCE_PROFILE_LOCATIONS_H
+#define PCCE_PROFILE_LOCATIONS_H
+
+#include <stdint.h>
+#include "profile/profile.h"
+
+#define LOCATION_NONE UINT32_MAX
+
+struct location_function {
+	uint32_t name, file; /* strings of the names; file: 0 if unknown */
+	uint32_t module;     /* UINT32_MAX: none */
+	uint32_t func;	     /* of the module's table, or PCCE_NONE */
+	uint8_t kind;	     /* enum frame_kind */
+	uint8_t flags;	     /* CCT_* */
+};
+
+struct location_line {
+	uint32_t function; /* index into functions */
+	uint32_t line;	   /* 0: unknown */
+};
+
+struct location {
+	struct place place; /* vaddr 0: unknown */
+	uint32_t first, n;  /* lines[first .. first + n), innermost first: all but the last are inlined */
+};
+
+struct locations {
+	struct location_function *functions;
+	size_t n_functions;
+	struct location_line *lines;
+	size_t n_lines;
+	struct location *list;
+	size_t n;
+	uint32_t *caller; /* by node: the location from which it is called; LOCATION_NONE: none, or it is inlined */
+	struct locations_internals *in;
+};
+
+/* 0 or -ENOMEM. */
+int locations_new(const struct profile *p, struct locations *l);
+void locations_free(struct locations *l);
+
+/* Where the innermost frame of a context that ends in node stands; LOCATION_NONE: no memory. */
+uint32_t locations_leaf(struct locations *l, uint32_t node, struct place place);
+/* A location of a function that is none, for a remark. */
+uint32_t locations_remark(struct locations *l, const char *text);
+
+/* The name that the linker knows a function by, or its ordinary one. */
+const char *locations_system_name(const struct locations *l, uint32_t function);
+
+#endif

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The file is read twice, first for all but the samples, since mappings, tables and symbols may
+ * stand behind the samples that need them (read.c); then for the samples, which
+ * are decoded as they come (decode_cache.c).  Where everything is shown, and once, they are counted then, and
+ * need not be kept.  Otherwise they are (samples.c), and those that are selected are counted, and the tree of
+ * their contexts is made, when all contexts are known (select.c).
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profile/profile_internal.h"
+#include "base/progress.h"
+#include "base/temp_file.h"
+#include "decode/verify.h"
+
+int profile_fail(int code, char *why, size_t size, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(why, size, format, args);
+	va_end(args);
+	return code;
+}
+
+static const struct table *table_of(void *ctx, uint32_t module)
+{
+	const struct profile *p = ctx;
+
+	return names_table(p->names, module);
+}
+
+const char *profile_event(const struct profile *p, uint32_t event, char *buffer, size_t size)
+{
+	const char *at = p->event, *end;
+	int depth;
+
+	/* cpu/event=1,umask=2/ is one name */
+	for (;; at = end + 1) {
+		for (end = at, depth = 0; *end && (*end != ',' || depth); end++)
+			depth ^= *end == '/';
+		if (!event-- || !*end)
+			break;
+	}
+	snprintf(buffer, size, "%.*s", (int)(end - at), at);
+	return buffer;
+}
+
+/* ---- samples --------------------------------------------------------------------- */
+
+struct taking {
+	struct profile *p;
+	struct decoding *lines; /* NULL: lines of innermost functions are not told apart */
+	struct due {		/* to be added to totals */
+		uint32_t instruction;
+		struct sum sum;
+	} due[AHEAD];
+	size_t n_due;
+	uint32_t pid, tid, origin; /* whose origin was noted last */
+};
+
+static int met(void *ctx, const struct stacked_sample *s, uint32_t space, const struct meaning *m,
+	       const struct context *context)
+{
+	struct profile *p = ((struct taking *)ctx)->p;
+
+	if (m->status != DECODE_OUTSIDE && !p->in->kept) {
+		if (context->depth > p->stats.max_depth)
+			p->stats.max_depth = context->depth;
+		if (m->status != DECODE_UNDECODABLE && m->entries > p->stats.max_encoding_stack)
+			p->stats.max_encoding_stack = m->entries;
+	}
+	if (m->verify != VERIFY_MISMATCH && m->status != DECODE_UNDECODABLE)
+		return 0;
+	return profile_keep_failure(p->in, s, space, m->verify == VERIFY_MISMATCH, m->reason);
+}
+
+static int add_instruction(void *ctx, const struct meaning *m)
+{
+	const struct taking *t = ctx;
+
+	return profile_keep_instruction(t->p, m, t->lines);
+}
+
+/* A total is asked for some samples before it is needed: most are not in the cache. */
+static void add_due(struct taking *t, struct due *due)
+{
+	struct sum *total = &t->p->in->totals[due->instruction];
+
+	total->samples += due->sum.samples;
+	total->weight += due->sum.weight;
+}
+
+/* Most samples are of the thread of the one before. */
+static int note_origin(struct taking *t, const struct pcce_sample *s, uint32_t origin)
+{
+	uint32_t thread;
+
+	if (!origin || (t->pid == s->pid && t->tid == s->tid && t->origin == origin))
+		return 0;
+	t->pid = s->pid;
+	t->tid = s->tid;
+	t->origin = origin;
+	thread = threads_number(t->p->threads, s->pid, s->tid);
+	if (thread == UINT32_MAX)
+		return -ENOMEM;
+	threads_set_origin(t->p->threads, thread, origin);
+	return 0;
+}
+
+static int take(void *ctx, const struct datafile_sample *of, uint32_t instruction)
+{
+	struct taking *t = ctx;
+	const struct pcce_sample *s = of->sample;
+	struct profile *p = t->p;
+	struct due *due = &t->due[t->n_due % AHEAD];
+	uint32_t stream;
+
+	if (origins_count(p->origins) && note_origin(t, s, p->in->instructions[instruction].origin))
+		return -ENOMEM;
+	if (p->in->kept) {
+		stream = streams_at(p->streams, streams_of(p->streams, s->pid, s->tid, s->event), s->time);
+		return profile_keep(p->in, instruction, stream, of);
+	}
+	if (t->n_due++ >= AHEAD)
+		add_due(t, due);
+	*due = (struct due){instruction, {of->samples, of->weight}};
+	__builtin_prefetch(&p->in->totals[instruction], 1);
+	return 0;
+}
+
+/* Without single samples, the totals say all. */
+static int end(void *ctx)
+{
+	struct taking *t = ctx;
+	struct internals *in = t->p->in;
+
+	if (in->kept)
+		return 0;
+	for (size_t i = 0; i < AHEAD && i < t->n_due; i++)
+		add_due(t, &t->due[i]);
+	for (size_t i = 0; i < in->n_instructions; i++) {
+		const struct instruction *at = &in->instructions[i];
+
+		profile_count(&t->p->stats, at->status, at->reason, at->verify, in->totals[i].samples);
+		if (in->has_tree) {
+			in->all.nodes[at->node].self += in->totals[i].weight;
+			in->all.nodes[at->node].samples += in->totals[i].samples;
+		}
+	}
+	free(in->instructions);
+	free(in->totals);
+	in->instructions = NULL;
+	in->totals = NULL;
+	in->n_instructions = 0;
+	return 0;
+}
+
+void profile_count(struct profile_stats *s, uint8_t status, uint8_t reason, uint8_t verify, uint64_t samples)
+{
+	s->samples += samples;
+	switch ((enum decode_status)status) {
+	case DECODE_EXACT:
+		s->exact += samples;
+		break;
+	case DECODE_TRUNCATED:
+		s->truncated += samples;
+		break;
+	case DECODE_OUTSIDE:
+		s->outside += samples;
+		break;
+	case DECODE_UNDECODABLE:
+		s->undecodable += samples;
+		s->reasons[reason] += samples;
+		break;
+	}
+	s->verified += verify == VERIFY_AGREES ? samples : 0;
+	s->mismatches += verify == VERIFY_MISMATCH ? samples : 0;
+	s->unverifiable += verify == VERIFY_UNVERIFIABLE ? samples : 0;
+}
+
+/* Numbers of threads are not those of streams: a thread has several, and is renamed. */
+static int number_threads(struct profile *p)
+{
+	size_t n = streams_count(p->streams);
+
+	p->in->thread_of = malloc(n * sizeof(*p->in->thread_of) + 1);
+	if (!p->in->thread_of)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		const struct stream *s = streams_get(p->streams, i);
+
+		p->in->thread_of[i] = threads_number(p->threads, s->pid, s->tid);
+	}
+	return 0;
+}
+
+/* ---- all together ---------------------------------------------------------------- */
+
+/* The file is opened once for each pass. */
+struct source {
+	const char *path; /* NULL: memory */
+	const void *data;
+	size_t size;
+	const char *name;
+};
+
+static int open_source(const struct source *s, struct datafile_reader **reader, char *why, size_t why_size)
+{
+	if (s->path)
+		return datafile_open_as(s->path, s->name, reader, why, why_size);
+	return datafile_open_memory(s->data, s->size, s->name, reader, why, why_size);
+}
+
+static int prepare(struct profile *p, const struct profile_options *o, const struct selection *s)
+{
+	p->in = calloc(1, sizeof(*p->in));
+	p->names = names_new(o->names);
+	p->streams = streams_new();
+	p->sampler = strdup("");
+	p->event = strdup("");
+	p->command = strdup("");
+	p->host = strdup("");
+	p->kernel = strdup("");
+	if (!p->in || !p->names || !p->streams || !p->sampler || !p->event || !p->command || !p->host || !p->kernel ||
+	    cct_init(&p->in->all))
+		return -ENOMEM;
+	p->in->has_tree = o->tree;
+	p->in->again = o->again;
+	p->in->inlining = o->inlining;
+	p->in->kept = o->again || o->samples || o->lines || selection_has_samples(s) || selection_has_contexts(s) ||
+		      selection_has_frames(s);
+	p->threads = threads_new(p->names);
+	p->in->spaces = spaces_new(table_of, p);
+	return p->threads && p->in->spaces ? 0 : -ENOMEM;
+}
+
+/* What this machine knows of addresses that the recording does not. */
+static int find_late_symbols(struct profile *p, const struct source *s, char *why, size_t why_size)
+{
+	struct decoding_sink sink = late_sink;
+	struct datafile_reader *reader;
+	struct late *late;
+	size_t n = 0;
+	int r = late_begin(p, &late), end;
+
+	if (r || !late)
+		return r;
+	sink.ctx = late;
+	r = open_source(s, &reader, why, why_size);
+	if (!r) {
+		r = profile_decode(p, reader, NULL, true, &sink, &n, "looking for symbols", why, why_size);
+		datafile_close(reader);
+	}
+	end = late_end(late, p->in->places, r ? 0 : n);
+	return r ? r : end;
+}
+
+static int read_samples(struct profile *p, const struct source *s, const struct profile_options *o, char *why,
+			size_t why_size)
+{
+	struct taking taking = {.p = p};
+	struct decoding_sink sink = {
+		.met = met, .meaning = add_instruction, .sample = take, .end = end, .ctx = &taking};
+	struct tree_builder *b = o->tree ? tree_builder_new(&p->in->all, p->names, o->inlining) : NULL;
+	struct datafile_reader *reader;
+	size_t n_places;
+	int r = o->tree && !b ? -ENOMEM : open_source(s, &reader, why, why_size);
+
+	if (!r) {
+		if (o->lines && o->tree)
+			sink.decoding = &taking.lines;
+		r = profile_decode(p, reader, b, o->origins, &sink, &n_places, "decoding", why, why_size);
+		datafile_close(reader);
+	}
+	tree_builder_free(b);
+	cct_settle(&p->in->all);
+	profile_settle(p->in);
+	p->stats.unique_contexts = p->in->n_contexts;
+	return r;
+}
+
+static int load(struct profile *p, const struct source *s, const struct profile_options *o, char *why, size_t why_size)
+{
+	static const struct selection everything;
+	const struct selection *selection = o->select ? o->select : &everything;
+	struct datafile_reader *reader;
+	int r = prepare(p, o, selection);
+
+	r = r ? r : open_source(s, &reader, why, why_size);
+	if (r)
+		return r;
+	r = profile_read(p, reader, s->name, why, why_size);
+	datafile_close(reader);
+	if (!r && o->tree)
+		r = find_late_symbols(p, s, why, why_size);
+	r = r ? r : read_samples(p, s, o, why, why_size);
+	r = r ? r : number_threads(p);
+	if (r)
+		return r;
+	if (p->in->kept)
+		return profile_select(p, selection);
+	p->tree = p->in->all;
+	p->in->all = (struct cct){0};
+	return o->tree ? profile_finish_tree(p) : 0;
+}
+
+static int load_source(const struct source *s, const struct profile_options *o, struct profile **out, char *why,
+		       size_t why_size)
+{
+	struct profile *p = calloc(1, sizeof(*p));
+	int r;
+
+	*why = 0;
+	r = p ? load(p, s, o, why, why_size) : -ENOMEM;
+	progress_end();
+	if (r) {
+		profile_free(p);
+		if (r == -ENOMEM)
+			profile_fail(r, why, why_size, "%s: out of memory while reading it", s->name);
+		return r;
+	}
+	*out = p;
+	return 0;
+}
+
+int profile_load(const char *path, const struct profile_options *o, struct profile **out, char *why, size_t why_size)
+{
+	struct source s = {.path = path, .name = path};
+	struct spool spool;
+	int r = spool_open(path, &spool, why, why_size);
+
+	if (r)
+		return r;
+	s.path = spool.path;
+	r = load_source(&s, o, out, why, why_size);
+	spool_close(&spool);
+	return r;
+}
+
+int profile_load_memory(const void *data, size_t size, const char *name, const struct profile_options *o,
+			struct profile **out, char *why, size_t why_size)
+{
+	struct source s = {.data = data, .size = size, .name = name};
+
+	return load_source(&s, o, out, why, why_size);
+}
+
+void profile_free(struct profile *p)
+{
+	struct internals *in;
+
+	if (!p)
+		return;
+	in = p->in;
+	if (in) {
+		for (size_t i = 0; i < in->n_tables; i++) {
+			table_close(&in->tables[i]->table);
+			free(in->tables[i]->data);
+			free(in->tables[i]);
+		}
+		for (size_t i = 0; i < in->n_failures; i++)
+			free(in->failures[i].sample);
+		spaces_free(in->spaces);
+		segments_free(in->segments);
+		cct_free(&in->all);
+		profile_forget(in);
+		free(in->tables);
+	}
+	free(in);
+	threads_free(p->threads);
+	origins_free(p->origins);
+	names_free(p->names);
+	streams_free(p->streams);
+	cct_free(&p->tree);
+	free(p->stream_samples);
+	free(p->leaves);
+	free(p->sampler);
+	free(p->event);
+	free(p->command);
+	free(p->host);
+	free(p->kernel);
+	free(p);
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Single samples, twenty bytes each: as columns, since there can be many millions and
+ * most uses look at a few of the fields only.  What those at one instruction of one context have in
+ * common is kept once.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/id_map.h"
+#include "profile/profile_internal.h"
+#include "base/huge_alloc.h"
+
+/* ---- leaves ---------------------------------------------------------------------- */
+
+static uint64_t hash_leaf(const struct leaf *l)
+{
+	uint64_t h = ((uint64_t)l->base << 32 | l->line) * 0x9e3779b97f4a7c15ULL;
+
+	return (h ^ h >> 29 ^ l->file) * 0xff51afd7ed558ccdULL >> 16;
+}
+
+static int rehash_leaves(struct profile *p)
+{
+	struct internals *in = p->in;
+	size_t want = in->n_leaf_slots ? in->n_leaf_slots * 2 : 4096;
+	uint32_t *slots = slots_new(want, sizeof(*slots));
+
+	if (!slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->n_leaves; i++) {
+		size_t at = hash_leaf(&p->leaves[i]) & (want - 1);
+
+		while (slots[at])
+			at = (at + 1) & (want - 1);
+		slots[at] = i + 1;
+	}
+	free(in->leaf_slots);
+	in->leaf_slots = slots;
+	in->n_leaf_slots = want;
+	return 0;
+}
+
+/* Where one leaf is all that a node has. */
+static uint32_t only_leaf(struct profile *p, uint32_t node)
+{
+	struct internals *in = p->in;
+
+	if (node >= in->n_leaf_slots) {
+		size_t want = (size_t)node + node / 2 + 4096;
+		uint32_t *more = reallocarray(in->leaf_slots, want, sizeof(*more));
+
+		if (!more)
+			return UINT32_MAX;
+		memset(more + in->n_leaf_slots, 0, (want - in->n_leaf_slots) * sizeof(*more));
+		in->leaf_slots = more;
+		in->n_leaf_slots = want;
+	}
+	if (in->leaf_slots[node])
+		return in->leaf_slots[node] - 1;
+	if (numbers_grow(&p->leaves, p->n_leaves, sizeof(*p->leaves)))
+		return UINT32_MAX;
+	p->leaves[p->n_leaves] = (struct leaf){.base = node, .node = node};
+	in->leaf_slots[node] = ++p->n_leaves;
+	return p->n_leaves - 1;
+}
+
+/* UINT32_MAX: no memory. */
+static uint32_t leaf_number(struct profile *p, uint32_t node, const struct tree_line *line)
+{
+	struct leaf key = {.base = node, .node = node, .file = line->file, .line = line->line};
+	struct internals *in = p->in;
+	size_t at;
+
+	if (p->n_leaves * 4 >= in->n_leaf_slots * 3 && rehash_leaves(p))
+		return UINT32_MAX;
+	at = hash_leaf(&key) & (in->n_leaf_slots - 1);
+	for (; in->leaf_slots[at]; at = (at + 1) & (in->n_leaf_slots - 1)) {
+		const struct leaf *l = &p->leaves[in->leaf_slots[at] - 1];
+
+		if (l->base == node && l->file == key.file && l->line == key.line)
+			return in->leaf_slots[at] - 1;
+	}
+	if (numbers_grow(&p->leaves, p->n_leaves, sizeof(*p->leaves)))
+		return UINT32_MAX;
+	p->leaves[p->n_leaves] = key;
+	in->leaf_slots[at] = ++p->n_leaves;
+	return p->n_leaves - 1;
+}
+
+/* ---- instructions ---------------------------------------------------------------- */
+
+static int grow(void *array, size_t n, size_t size)
+{
+	void **p = array, *more = reallocarray(*p, n, size);
+
+	if (!more)
+		return -ENOMEM;
+	*p = more;
+	return 0;
+}
+
+int profile_keep_instruction(struct profile *p, const struct meaning *m, const struct decoding *lines)
+{
+	struct internals *in = p->in;
+	struct tree_line line = {0};
+	struct instruction *new;
+
+	if (in->n_instructions == in->instructions_capacity) {
+		/* By half: these can be most of all memory. */
+		size_t want = in->instructions_capacity + in->instructions_capacity / 2 + 4096;
+
+		if (grow(&in->instructions, want, sizeof(*new)) ||
+		    (!in->kept && grow(&in->totals, want, sizeof(*in->totals))))
+			return -ENOMEM;
+		in->instructions_capacity = want;
+	}
+	new = &in->instructions[in->n_instructions];
+	*new = (struct instruction){
+		.node = m->node,
+		.place = m->place,
+		.context = m->context,
+		.depth = m->depth,
+		.entries = m->entries,
+		.origin = m->origin,
+		.status = m->status,
+		.reason = m->reason,
+		.verify = m->verify,
+	};
+	if (!in->kept) {
+		in->totals[in->n_instructions++] = (struct sum){0};
+		return 0;
+	}
+	/* The kernel has no lines. */
+	if (lines && !(in->all.nodes[m->node].key->flags & CCT_KERNEL))
+		decoding_line(lines, m->place, &line);
+	new->leaf = lines ? leaf_number(p, m->node, &line) : only_leaf(p, m->node);
+	in->n_instructions++;
+	return new->leaf == UINT32_MAX ? -ENOMEM : 0;
+}
+
+/* ---- samples --------------------------------------------------------------------- */
+
+/* What weight says of these; UINT32_MAX: no memory. */
+static uint32_t pack(struct internals *in, const struct datafile_sample *s)
+{
+	if (s->samples == 1 && s->weight < SUM)
+		return s->weight;
+	if (in->n_sums >= SUM - 1 || numbers_grow(&in->sums, in->n_sums, sizeof(*in->sums)))
+		return UINT32_MAX;
+	in->sums[in->n_sums] = (struct sum){s->samples, s->weight};
+	return SUM | in->n_sums++;
+}
+
+struct sum profile_unpack(const struct internals *in, uint32_t weight)
+{
+	return weight & SUM ? in->sums[weight & ~SUM] : (struct sum){1, weight};
+}
+
+struct sum profile_sum(const struct internals *in, size_t sample)
+{
+	return profile_unpack(in, in->weight[sample]);
+}
+
+int profile_keep(struct internals *in, uint32_t instruction, uint32_t stream, const struct datafile_sample *s)
+{
+	uint32_t weight = pack(in, s);
+
+	if (weight == UINT32_MAX || in->n_samples == UINT32_MAX)
+		return -ENOMEM;
+	if (in->n_samples == in->samples_capacity) {
+		size_t want = in->samples_capacity + in->samples_capacity / 2 + 4096;
+
+		if (grow(&in->instruction, want, 4) || grow(&in->stream, want, 4) || grow(&in->weight, want, 4) ||
+		    grow(&in->time, want, 8))
+			return -ENOMEM;
+		in->samples_capacity = want;
+	}
+	in->instruction[in->n_samples] = instruction;
+	in->stream[in->n_samples] = stream;
+	in->weight[in->n_samples] = weight;
+	in->time[in->n_samples] = s->sample->time;
+	in->n_samples++;
+	return 0;
+}
+
+void profile_settle(struct internals *in)
+{
+	free(in->leaf_slots);
+	in->leaf_slots = NULL;
+	in->n_leaf_slots = 0;
+}
+
+void profile_forget(struct internals *in)
+{
+	profile_settle(in);
+	free(in->places);
+	free(in->instructions);
+	free(in->totals);
+	free(in->instruction);
+	free(in->stream);
+	free(in->weight);
+	free(in->time);
+	free(in->sums);
+	free(in->node_of);
+	free(in->thread_of);
+	free(in->selected);
+}
+
+size_t profile_samples(const struct profile *p)
+{
+	return p->in->selected ? p->in->n_selected : p->in->n_samples;
+}
+
+struct profile_sample profile_sample(const struct profile *p, size_t i)
+{
+	const struct internals *in = p->in;
+	size_t sample = in->selected ? in->selected[i] : i;
+	const struct instruction *at = &in->instructions[in->instruction[sample]];
+	struct sum sum = profile_sum(in, sample);
+
+	return (struct profile_sample){
+		.time = in->time[sample],
+		.depth = at->depth,
+		.entries = at->entries,
+		.stream = in->stream[sample],
+		.thread = in->thread_of[in->stream[sample]],
+		.node = in->node_of[in->instruction[sample]],
+		.samples = sum.samples,
+		.weight = sum.weight,
+		.place = in->places[at->place],
+		.instruction = in->instruction[sample],
+		.status = at->status,
+		.reason = at->reason,
+	};
+}
+
+struct profile_moment profile_moment(const struct profile *p, size_t i)
+{
+	const struct internals *in = p->in;
+	size_t sample = in->selected ? in->selected[i] : i;
+	struct sum sum = profile_sum(in, sample);
+
+	return (struct profile_moment){
+		.time = in->time[sample],
+		.samples = sum.samples,
+		.weight = sum.weight,
+		.instruction = in->instruction[sample],
+	};
+}
+
+uint32_t profile_instruction_node(const struct profile *p, uint32_t instruction)
+{
+	return p->in->node_of[instruction];
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Which samples count, what they add up to, and the tree of their contexts. Can be done again with another selection.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profile/profile_internal.h"
+
+/* Which streams pass. NULL: no memory. */
+static bool *select_streams(const struct profile *p, const struct selection *s)
+{
+	size_t n = streams_count(p->streams);
+	bool *passes = calloc(n + 1, sizeof(*passes));
+	char event[256], number[16];
+
+	for (size_t i = 0; i < n && passes; i++) {
+		const struct stream *t = streams_get(p->streams, i);
+
+		snprintf(number, sizeof(number), "%u", t->event);
+		passes[i] = select_number(&s->pids, t->pid) && select_number(&s->tids, t->tid) &&
+			    select_word(&s->comms, names_string(p->names, t->comm)) &&
+			    (select_word(&s->events, profile_event(p, t->event, event, sizeof(event))) ||
+			     select_word(&s->events, number));
+	}
+	return passes;
+}
+
+/* Forgets what was counted before. */
+static int begin_count(struct profile *p)
+{
+	struct profile_stats *s = &p->stats;
+	uint64_t lost[PCCE_LOSS_SHAPE + 1];
+
+	memcpy(lost, s->lost_reasons, sizeof(lost));
+	*s = (struct profile_stats){.lost = s->lost, .sample_bytes = s->sample_bytes, .verify = s->verify};
+	memcpy(s->lost_reasons, lost, sizeof(lost));
+	for (size_t i = 0; i < p->n_leaves; i++)
+		p->leaves[i].weight = p->leaves[i].samples = 0;
+	free(p->stream_samples);
+	p->stream_samples = calloc(streams_count(p->streams) + 1, sizeof(*p->stream_samples));
+	return p->stream_samples ? 0 : -ENOMEM;
+}
+
+/* What the samples at one instruction say of the whole; contexts: those that were counted already. */
+static void count_instruction(struct profile *p, const struct instruction *at, const struct sum *sum, bool *contexts)
+{
+	struct profile_stats *s = &p->stats;
+
+	p->leaves[at->leaf].weight += sum->weight;
+	p->leaves[at->leaf].samples += sum->samples;
+	profile_count(s, at->status, at->reason, at->verify, sum->samples);
+	if (at->status == DECODE_OUTSIDE)
+		return;
+	if (at->depth > s->max_depth)
+		s->max_depth = at->depth;
+	if (at->status != DECODE_UNDECODABLE && at->entries > s->max_encoding_stack)
+		s->max_encoding_stack = at->entries;
+	if (at->context && !contexts[at->context]) {
+		contexts[at->context] = true;
+		s->unique_contexts++;
+	}
+}
+
+/* Instructions that no sample may be selected of have UINT64_MAX samples; all others, zeros. */
+static void begin_sums(const struct profile *p, const uint8_t *keep, struct sum *sums)
+{
+	const struct internals *in = p->in;
+
+	for (size_t i = 0; i < in->n_instructions && keep; i++)
+		if (!keep[p->leaves[in->instructions[i].leaf].base])
+			sums[i].samples = UINT64_MAX;
+}
+
+/* some: not all may be selected. sums: by instruction. */
+static void count(struct profile *p, const struct selection *s, bool some, const bool *passes, struct sum *sums)
+{
+	struct internals *in = p->in;
+
+	for (size_t i = 0; i < in->n_samples; i++) {
+		struct sum sum = profile_sum(in, i), *to = &sums[in->instruction[i]];
+
+		if (to->samples == UINT64_MAX || !passes[in->stream[i]] ||
+		    (s->times.n && !select_time(&s->times, in->time[i], p->first, p->last)))
+			continue;
+		if (some)
+			in->selected[in->n_selected++] = i;
+		p->stream_samples[in->stream[i]] += sum.samples;
+		to->samples += sum.samples;
+		to->weight += sum.weight;
+	}
+}
+
+static int count_samples(struct profile *p, const struct selection *s, bool some, const uint8_t *keep)
+{
+	struct internals *in = p->in;
+	bool *contexts = calloc((size_t)in->n_contexts + 1, 1), *passes = select_streams(p, s);
+	struct sum *sums = calloc(in->n_instructions + 1, sizeof(*sums));
+	int r = contexts && passes && sums ? begin_count(p) : -ENOMEM;
+
+	free(in->selected);
+	in->selected = some ? malloc(in->n_samples * sizeof(*in->selected) + 1) : NULL;
+	in->n_selected = 0;
+	if (some && !in->selected)
+		r = -ENOMEM;
+	if (!r) {
+		begin_sums(p, keep, sums);
+		count(p, s, some, passes, sums);
+	}
+	for (size_t i = 0; i < in->n_instructions && !r; i++)
+		if (sums[i].samples && sums[i].samples != UINT64_MAX)
+			count_instruction(p, &in->instructions[i], &sums[i], contexts);
+	free(contexts);
+	free(passes);
+	free(sums);
+	return r;
+}
+
+/* The tree of all contexts becomes the profile's. */
+static void take_all(struct profile *p)
+{
+	p->tree = p->in->all;
+	p->in->all = (struct cct){0};
+	for (size_t i = 0; i < p->n_leaves; i++) {
+		p->tree.nodes[p->leaves[i].node].self += p->leaves[i].weight;
+		p->tree.nodes[p->leaves[i].node].samples += p->leaves[i].samples;
+	}
+}
+
+static int find_nodes(const struct profile *p)
+{
+	struct internals *in = p->in;
+
+	free(in->node_of);
+	in->node_of = malloc(in->n_instructions * sizeof(*in->node_of) + 1);
+	for (size_t i = 0; i < in->n_instructions && in->node_of; i++)
+		in->node_of[i] = p->leaves[in->instructions[i].leaf].node;
+	return in->node_of ? 0 : -ENOMEM;
+}
+
+int profile_finish_tree(struct profile *p)
+{
+	uint32_t *map;
+	int r = cct_finish(&p->tree, p->names);
+
+	r = r ? r : cct_preorder(&p->tree, &map);
+	if (r)
+		return r;
+	for (size_t i = 0; i < p->n_leaves; i++)
+		if (p->leaves[i].node != UINT32_MAX)
+			p->leaves[i].node = map[p->leaves[i].node];
+	free(map);
+	if (find_nodes(p))
+		return -ENOMEM;
+	if (!p->in->again) {
+		free(p->leaves);
+		p->leaves = NULL;
+		p->n_leaves = 0;
+	}
+	return 0;
+}
+
+int profile_select(struct profile *p, const struct selection *s)
+{
+	struct internals *in = p->in;
+	bool filtered = selection_has_samples(s) || selection_has_contexts(s);
+	uint8_t *keep = NULL;
+	int r = 0;
+
+	if (in->has_tree && selection_has_contexts(s)) {
+		keep = malloc(in->all.n);
+		r = keep ? select_contexts(&in->all, p->names, s, keep) : -ENOMEM;
+	}
+	if (!r)
+		r = count_samples(p, s, filtered, keep);
+	free(keep);
+	if (r || !in->has_tree)
+		return r;
+	cct_free(&p->tree);
+	for (size_t i = 0; i < p->n_leaves; i++)
+		p->leaves[i].node = p->leaves[i].base;
+	if (in->again || filtered || selection_has_frames(s))
+		r = select_tree(&in->all, p->names, s, p->leaves, p->n_leaves, &p->tree);
+	else
+		take_all(p);
+	for (size_t i = 0; i < p->n_leaves; i++)
+		if (!p->leaves[i].samples)
+			p->leaves[i].node = UINT32_MAX;
+	p->own_lines = s->by == BY_LINE;
+	return r ? r : profile_finish_tree(p);
+}
+
+int profile_detail(const struct profile *p, const struct selection *s, struct cct *to)
+{
+	struct leaf *leaves = malloc(p->n_leaves * sizeof(*leaves) + 1);
+	int r = -ENOMEM;
+
+	if (leaves) {
+		for (size_t i = 0; i < p->n_leaves; i++) {
+			leaves[i] = p->leaves[i];
+			leaves[i].node = leaves[i].base;
+		}
+		r = select_tree(&p->in->all, p->names, s, leaves, p->n_leaves, to);
+	}
+	free(leaves);
+	return r ? r : cct_finish(to, p->names);
+}

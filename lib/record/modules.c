@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* See modules.h. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <uthash.h>
+
+#include "elf/mapped_file.h"
+#include "record/modules.h"
+
+#define VDSO "[vdso]"
+#define DELETED " (deleted)"
+
+struct entry {
+	struct module module;
+	struct image image;
+	void *table;
+	char *path;
+	char *key; /* the path and the file's identity */
+	UT_hash_handle hh;
+};
+
+struct modules {
+	struct datafile_writer *writer;
+	void (*warn)(const char *text);
+	struct entry *by_key;
+	struct entry **all;
+	size_t n;
+};
+
+struct modules *modules_new(struct datafile_writer *w, void (*warn)(const char *text))
+{
+	struct modules *m = calloc(1, sizeof(*m));
+
+	if (m) {
+		m->writer = w;
+		m->warn = warn;
+	}
+	return m;
+}
+
+static void free_entry(struct entry *e)
+{
+	if (e->module.fd >= 0)
+		close(e->module.fd);
+	if (e->module.instrumented)
+		table_close(&e->module.table);
+	image_free(&e->image);
+	free(e->table);
+	free(e->path);
+	free(e->key);
+	free(e);
+}
+
+void modules_free(struct modules *m)
+{
+	size_t i;
+
+	if (!m)
+		return;
+	HASH_CLEAR(hh, m->by_key);
+	for (i = 0; i < m->n; i++)
+		free_entry(m->all[i]);
+	free(m->all);
+	free(m);
+}
+
+static void open_table(struct modules *m, struct entry *e)
+{
+	const char *why = "";
+	char text[4608];
+
+	e->table = image_table(e->module.fd, &e->image, &why);
+	if (e->table && !table_open(e->table, e->image.table_size, &e->module.table, &why)) {
+		e->module.instrumented = true;
+		return;
+	}
+	snprintf(text, sizeof(text),
+		 "%s: its encoding table %s; it counts as not built with pcce: link it again, or run pcce-encode on it",
+		 e->path, why);
+	m->warn(text);
+	free(e->table);
+	e->table = NULL;
+}
+
+static int write_module(struct modules *m, const struct entry *e)
+{
+	struct pcce_rec_module rec = {.module = e->module.index, .build_id_size = e->module.build_id_size};
+	struct pcce_rec_table table = {.module = e->module.index};
+	struct iovec part = {e->table, e->image.table_size};
+	int err;
+
+	memcpy(rec.build_id, e->module.build_id, sizeof(rec.build_id));
+	err = datafile_put_strings(m->writer, PCCE_REC_MODULE, &rec, sizeof(rec), (const char *const[]){e->path}, 1);
+	if (!err && e->module.instrumented)
+		err = datafile_put(m->writer, PCCE_REC_TABLE, &table, sizeof(table), &part, 1);
+	return err;
+}
+
+/* Takes fd and key over. */
+static int add(struct modules *m, const char *path, int fd, char *key, struct entry **out)
+{
+	struct entry *e = calloc(1, sizeof(*e)), **grown;
+	const char *why;
+	size_t length;
+
+	grown = e ? realloc(m->all, (m->n + 1) * sizeof(*grown)) : NULL;
+	if (!grown) {
+		free(e);
+		free(key);
+		if (fd >= 0)
+			close(fd);
+		return -ENOMEM;
+	}
+	m->all = grown;
+	m->all[m->n] = e;
+	e->key = key;
+	e->path = strdup(path);
+	e->module.fd = fd;
+	e->module.index = (uint32_t)m->n++;
+	if (!e->path)
+		return -ENOMEM;
+	length = strlen(path);
+	if (length > strlen(DELETED) && !strcmp(path + length - strlen(DELETED), DELETED))
+		e->path[length - strlen(DELETED)] = 0;
+	e->module.path = e->path;
+	e->module.vdso = !strcmp(path, VDSO);
+	if (fd >= 0 && !image_read(fd, &e->image, &why)) {
+		e->module.elf = true;
+		e->module.program = e->image.program;
+		e->module.build_id_size = e->image.build_id_size;
+		memcpy(e->module.build_id, e->image.build_id, sizeof(e->module.build_id));
+		if (e->image.table_size)
+			open_table(m, e);
+	}
+	HASH_ADD_KEYPTR(hh, m->by_key, e->key, strlen(e->key), e);
+	*out = e;
+	return write_module(m, e);
+}
+
+/* Is it a name in the file system? The kernel has others, too, for memory that is none. */
+static bool is_file(const char *path)
+{
+	return path[0] == '/' && path[1] != '/' && strncmp(path, "/anon_hugepage", 14) && strncmp(path, "/SYSV", 5) &&
+	       strncmp(path, "/dev/zero", 9);
+}
+
+int modules_map(struct modules *m, pid_t pid, uint64_t start, uint64_t length, uint64_t pgoff, const char *path,
+		const struct module **out, uint64_t *vaddr)
+{
+	bool vdso = !strcmp(path, VDSO);
+	struct entry *e = NULL;
+	struct stat st;
+	char *key;
+	int fd = -1, n, err = 0;
+
+	*out = NULL;
+	*vaddr = 0;
+	if (!vdso && !is_file(path))
+		return 0;
+	if (!vdso)
+		fd = image_open(pid, start, length, path);
+	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
+		close(fd);
+		fd = -1;
+	}
+	if (fd >= 0)
+		n = asprintf(&key, "%s|%llx|%llx|%lld.%09ld|%lld", path, (unsigned long long)st.st_dev,
+			     (unsigned long long)st.st_ino, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec,
+			     (long long)st.st_size);
+	else
+		n = asprintf(&key, "%s|", path);
+	if (n < 0) {
+		if (fd >= 0)
+			close(fd);
+		return -ENOMEM;
+	}
+	HASH_FIND_STR(m->by_key, key, e);
+	if (e) {
+		free(key);
+		if (fd >= 0)
+			close(fd);
+	} else {
+		err = add(m, path, fd, key, &e);
+	}
+	if (err)
+		return err;
+	*out = &e->module;
+	/* The vdso is linked at 0. Without program headers, the offset in the file is better than nothing. */
+	if (vdso)
+		*vaddr = 0;
+	else if (!image_vaddr(&e->image, pgoff, vaddr))
+		*vaddr = pgoff;
+	return 0;
+}
+
+size_t modules_count(const struct modules *m)
+{
+	return m->n;
+}
+
+const struct module *modules_get(const struct modules *m, uint32_t index)
+{
+	return &m->all[index]->module;
+}

@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * A recording.
+ *
+ * record_run() in order: choose a sampler; make the output; fork the command, which
+ * waits; prepare and start the sampler on it; let it go; poll until it ends or a signal
+ * comes; stop; symbols; end record.  The sampler delivers to the sink functions here,
+ * which write records.  Whatever goes wrong, what was recorded up to then stays
+ * readable, and the command is not harmed.
+ *
+ * Signals.  SIGINT from a terminal goes to the command, too.  One that was sent to the
+ * recorder alone is passed on.  The recording goes on for a moment, so that the
+ * command's end is in it, if that comes soon.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "recording/writer.h"
+#include "record/modules.h"
+#include "base/output_file.h"
+#include "record/record.h"
+#include "sampler/sampler.h"
+#include <pcce/sample.h>
+#include "record/write_symbols.h"
+
+#define POLL_MS 100
+#define GRACE_NS 500000000ULL	 /* between a signal and the end of the recording */
+#define PROGRESS_NS 200000000ULL /* between two progress lines */
+
+static const struct sampler_ops *const samplers[] = {&sampler_kmod, &sampler_bpf, &sampler_self}; /* the best first */
+
+struct recording {
+	const struct record_options *options;
+	const struct sampler_ops *ops;
+	struct sampler *sampler;
+	struct command command;
+	bool command_runs;
+	int status; /* of the command, from wait(2); -1: unknown */
+	int pidfd;
+	struct output output;
+	struct datafile_writer *writer;
+	struct modules *modules;
+	uint64_t samples, lost, throttled, outside, truncated;
+	const struct module *main_module; /* of the process that was asked for */
+	pid_t main_pid;
+	bool any_instrumented;
+	uint64_t progress_due;
+	bool progress_shown;
+};
+
+static volatile sig_atomic_t stop_signal, stop_sent;
+static bool be_quiet, be_verbose;
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static void say(const char *format, ...)
+{
+	va_list args;
+
+	fputs("pcce-record: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+static void warn(const char *text)
+{
+	say("warning: %s", text);
+}
+
+static void note(const char *text)
+{
+	if (be_verbose)
+		say("%s", text);
+}
+
+static void thousands(char *to, size_t size, uint64_t n)
+{
+	char digits[32];
+	int length = snprintf(digits, sizeof(digits), "%" PRIu64, n), i;
+	size_t at = 0;
+
+	for (i = 0; i < length && at + 2 < size; i++) {
+		if (i && (length - i) % 3 == 0)
+			to[at++] = ',';
+		to[at++] = digits[i];
+	}
+	to[at] = 0;
+}
+
+static void amount(char *to, size_t size, uint64_t bytes)
+{
+	if (bytes < 1000000)
+		snprintf(to, size, "%.1f kB", (double)bytes / 1e3);
+	else if (bytes < 1000000000)
+		snprintf(to, size, "%.1f MB", (double)bytes / 1e6);
+	else
+		snprintf(to, size, "%.2f GB", (double)bytes / 1e9);
+}
+
+/* ---- the sink ------------------------------------------------------------------- */
+
+/* Of samples that were counted in the kernel: the file has a record for such. */
+static int write_sum(struct recording *r, const struct pcce_sample *s, const struct iovec *rest)
+{
+	struct pcce_rec_sum rec = {.samples = s->sp, .weight = s->weight, .sample = *s};
+
+	rec.sample.flags &= ~PCCE_SAMPLE_COUNTED;
+	rec.sample.weight = 0;
+	rec.sample.sp = 0;
+	r->samples += rec.samples;
+	return datafile_put(r->writer, PCCE_REC_SUM, &rec, sizeof(rec), rest, 1);
+}
+
+static int sink_sample(void *ctx, const struct pcce_sample *s)
+{
+	struct recording *r = ctx;
+	struct pcce_rec_sample rec = {.sample = *s};
+	struct iovec rest = {(void *)(uintptr_t)(s + 1), sample_size(s) - sizeof(*s)};
+
+	if (s->flags & PCCE_SAMPLE_OUTSIDE)
+		r->outside += s->flags & PCCE_SAMPLE_COUNTED ? s->sp : 1;
+	if (s->flags & PCCE_SAMPLE_COUNTED)
+		return write_sum(r, s, &rest);
+	r->samples++;
+	return datafile_put(r->writer, PCCE_REC_SAMPLE, &rec, sizeof(rec), &rest, 1);
+}
+
+static int sink_process(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_t flags, const char *comm)
+{
+	struct recording *r = ctx;
+	struct pcce_rec_process rec = {.time = time, .pid = (uint32_t)pid, .ppid = (uint32_t)ppid, .flags = flags};
+
+	if (pid == r->main_pid)
+		r->main_module = NULL;
+	return datafile_put_strings(r->writer, PCCE_REC_PROCESS, &rec, sizeof(rec), (const char *const[]){comm}, 1);
+}
+
+static int sink_thread(void *ctx, uint64_t time, pid_t pid, pid_t tid, const char *comm)
+{
+	struct recording *r = ctx;
+	struct pcce_rec_thread rec = {.time = time, .pid = (uint32_t)pid, .tid = (uint32_t)tid};
+
+	return datafile_put_strings(r->writer, PCCE_REC_THREAD, &rec, sizeof(rec), (const char *const[]){comm}, 1);
+}
+
+static int sink_map(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_t length, uint64_t pgoff,
+		    const char *path)
+{
+	struct recording *r = ctx;
+	struct pcce_rec_map rec = {
+		.time = time, .start = start, .length = length, .pid = (uint32_t)pid, .module = PCCE_MODULE_NONE};
+	const struct module *module;
+	uint64_t vaddr;
+	int err;
+
+	if (start + length < start)
+		return 0;
+	err = modules_map(r->modules, pid, start, length, pgoff, path, &module, &vaddr);
+	if (err)
+		return err;
+	if (module) {
+		rec.module = module->index;
+		rec.vaddr = vaddr;
+		r->any_instrumented |= module->instrumented;
+		if (module->program && pid == r->main_pid && !r->main_module) /* libraries come later */
+			r->main_module = module;
+	}
+	return datafile_put(r->writer, PCCE_REC_MAP, &rec, sizeof(rec), NULL, 0);
+}
+
+static int sink_lost(void *ctx, uint64_t time, uint32_t reason, uint64_t count)
+{
+	struct recording *r = ctx;
+	struct pcce_rec_lost rec = {.time = time, .count = count, .reason = reason};
+
+	r->lost += count;
+	r->throttled += reason == PCCE_LOSS_THROTTLE ? count : 0;
+	return datafile_put(r->writer, PCCE_REC_LOST, &rec, sizeof(rec), NULL, 0);
+}
+
+/* ---- the beginning -------------------------------------------------------------- */
+
+static int choose(struct recording *r, const struct sampler_config *config)
+{
+	const char *wanted = r->options->sampler;
+	size_t n = sizeof(samplers) / sizeof(samplers[0]), i;
+	char why[1024], refusals[3 * sizeof(why)] = "";
+	bool automatic = !strcmp(wanted, "auto");
+	int err;
+
+	for (i = 0; i < n; i++) {
+		if (!automatic && strcmp(wanted, samplers[i]->name))
+			continue;
+		err = samplers[i]->probe(config, why, sizeof(why));
+		if (!err) {
+			r->ops = samplers[i];
+			/* Say which was chosen only where there was a reason to take another. */
+			if (refusals[0] && !be_quiet && !config->verify && !config->aggregate)
+				say("using the %s sampler; not %s", r->ops->name, refusals);
+			else if (be_verbose)
+				say("using the %s sampler", r->ops->name);
+			return 0;
+		}
+		if (!automatic) {
+			say("the %s sampler cannot be used: %s", wanted, why);
+			return -ENOTSUP;
+		}
+		/* Most machines have no such module: that is no reason to speak. */
+		if (err == -ENODEV && !be_verbose)
+			continue;
+		if (refusals[0])
+			strncat(refusals, "; and not ", sizeof(refusals) - strlen(refusals) - 1);
+		snprintf(refusals + strlen(refusals), sizeof(refusals) - strlen(refusals), "%s: %s", samplers[i]->name,
+			 why);
+	}
+	if (automatic)
+		say("no sampler can be used: not %s", refusals);
+	else
+		say("there is no sampler \"%s\"; there are auto, kmod, bpf and self", wanted);
+	return -ENOTSUP;
+}
+
+static char *command_line(char **argv)
+{
+	size_t size = 1, i;
+	char *line, *end;
+
+	for (i = 0; argv && argv[i]; i++)
+		size += strlen(argv[i]) + 1;
+	line = malloc(size);
+	if (!line)
+		return NULL;
+	end = line;
+	*end = 0;
+	for (i = 0; argv && argv[i]; i++) {
+		if (i)
+			*end++ = ' ';
+		end = stpcpy(end, argv[i]);
+	}
+	return line;
+}
+
+static int write_info(struct recording *r, const struct sampler_config *config)
+{
+	struct pcce_rec_info rec = {
+		.start_time = clock_ns(CLOCK_MONOTONIC),
+		.wall_time = clock_ns(CLOCK_REALTIME),
+		.frequency = config->frequency,
+		.period = config->period,
+		.flags = config->verify ? PCCE_INFO_VERIFY : 0,
+	};
+	char *line = command_line(r->options->command);
+	struct utsname u;
+	int err;
+
+	if (!line)
+		return -ENOMEM;
+	if (uname(&u))
+		memset(&u, 0, sizeof(u));
+	err = datafile_put_strings(r->writer, PCCE_REC_INFO, &rec, sizeof(rec),
+				   (const char *const[]){r->ops->name, config->event, line, u.nodename, u.release}, 5);
+	free(line);
+	return err;
+}
+
+static void on_signal(int sig, siginfo_t *info, void *context)
+{
+	(void)context;
+	stop_signal = sig;
+	stop_sent = info->si_code <= 0; /* by a process, to us; not by the terminal, to all of its group */
+}
+
+static void on_child(int sig)
+{
+	(void)sig; /* it only interrupts what waits */
+}
+
+static void catch_signals(struct recording *r)
+{
+	struct sigaction stop = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
+	struct sigaction child = {.sa_handler = on_child, .sa_flags = SA_NOCLDSTOP};
+
+	/* Also where a shell started us with SIGINT ignored (a background job in a script): it is
+	 * how a recording is ended. The command gets back what was (base/child.c). */
+	sigaction(SIGINT, &stop, &r->command.old_int);
+	sigaction(SIGTERM, &stop, &r->command.old_term);
+	sigaction(SIGCHLD, &child, NULL);
+	/* A handler, because the command would inherit that it is ignored. */
+	sigaction(SIGPIPE, &child, NULL);
+}
+
+static void warn_set_uid(const struct recording *r, const char *program)
+{
+	struct stat st;
+
+	if (r->ops == &sampler_self && program && !stat(program, &st) &&
+	    (((st.st_mode & S_ISUID) && st.st_uid != geteuid()) || ((st.st_mode & S_ISGID) && st.st_gid != getegid())))
+		say("warning: %s is set-uid or set-gid: the self sampler cannot sample it; use -b bpf as root",
+		    program);
+}
+
+static int cannot_run(const char *name, int err)
+{
+	say("cannot run %s: %s", name, strerror(-err));
+	return err == -ENOENT ? 127 : 126;
+}
+
+/* Forks the command, or finds the process, and starts the sampler. 0, or the exit status. */
+static int begin(struct recording *r, const struct sampler_config *config)
+{
+	char why[1024] = "";
+	int err;
+
+	r->pidfd = -1;
+	if (r->ops->prepare(config, &r->sampler, why, sizeof(why))) {
+		say("the %s sampler cannot be prepared: %s", r->ops->name, why);
+		return 1;
+	}
+	if (config->target) {
+		r->main_pid = config->target;
+		r->pidfd = (int)syscall(SYS_pidfd_open, config->target, 0);
+		if (r->pidfd < 0) {
+			say("cannot attach to process %d: %s", (int)config->target, strerror(errno));
+			return 1;
+		}
+	} else {
+		err = command_fork(&r->command, r->options->command);
+		if (err) {
+			say("cannot create a process: %s", strerror(-err));
+			return 1;
+		}
+		r->main_pid = r->command.pid;
+	}
+	if (r->ops->start(r->sampler, r->main_pid, why, sizeof(why))) {
+		say("the %s sampler cannot be started: %s", r->ops->name, why);
+		if (!config->target)
+			command_cancel(&r->command);
+		return 1;
+	}
+	if (config->target)
+		return 0;
+	err = command_release(&r->command);
+	if (err)
+		return cannot_run(r->options->command[0], err);
+	r->command_runs = true;
+	return 0;
+}
+
+/* ---- the loop ------------------------------------------------------------------- */
+
+static void progress(struct recording *r, bool end)
+{
+	uint64_t now;
+	char n[32], size[32];
+
+	if (end) {
+		if (r->progress_shown)
+			fputs("\r\033[K", stderr);
+		r->progress_shown = false;
+		return;
+	}
+	if (be_quiet || !isatty(STDERR_FILENO))
+		return;
+	now = clock_ns(CLOCK_MONOTONIC);
+	if (now < r->progress_due)
+		return;
+	r->progress_due = now + PROGRESS_NS;
+	thousands(n, sizeof(n), r->samples);
+	amount(size, sizeof(size), datafile_size(r->writer));
+	fprintf(stderr, "\rpcce-record: %s samples, %s\033[K", n, size);
+	r->progress_shown = true;
+}
+
+/* Has what we record ended? */
+static bool ended(struct recording *r)
+{
+	struct pollfd p = {.fd = r->pidfd, .events = POLLIN};
+
+	if (r->pidfd >= 0)
+		return poll(&p, 1, 0) > 0;
+	if (r->command_runs && waitpid(r->command.pid, &r->status, WNOHANG) == r->command.pid)
+		r->command_runs = false;
+	return !r->command_runs;
+}
+
+static int record_loop(struct recording *r, const struct sampler_sink *sink)
+{
+	uint64_t deadline = 0;
+	bool over;
+	int err;
+
+	for (;;) {
+		over = ended(r);
+		err = r->ops->poll(r->sampler, sink, over ? 0 : POLL_MS);
+		if (!err)
+			err = datafile_flush(r->writer);
+		if (err || over)
+			return err;
+		progress(r, false);
+		if (!stop_signal)
+			continue;
+		if (!r->command_runs)
+			return 0;
+		if (!deadline) {
+			deadline = clock_ns(CLOCK_MONOTONIC) + GRACE_NS;
+			if (stop_sent)
+				kill(r->command.pid, stop_signal);
+		} else if (clock_ns(CLOCK_MONOTONIC) > deadline) {
+			return 0;
+		}
+	}
+}
+
+/* ---- the end -------------------------------------------------------------------- */
+
+static bool is_regular(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode);
+}
+
+static int finish(struct recording *r)
+{
+	struct pcce_rec_end rec = {.samples = r->samples, .lost = r->lost, .exit_status = r->status};
+	char why[1024] = "";
+	int err;
+
+	err = datafile_flush(r->writer);
+	if (err)
+		return err;
+	if (!is_regular(r->output.path)) {
+		note("the output is not a regular file: it gets no source lines");
+	} else if (symbols_write(r->output.path, r->writer, r->modules, note, why, sizeof(why))) {
+		if (datafile_writer_error(r->writer)[0])
+			return -EIO;
+		say("warning: no source lines are recorded: %s", why);
+	}
+	rec.time = clock_ns(CLOCK_MONOTONIC);
+	err = datafile_put(r->writer, PCCE_REC_END, &rec, sizeof(rec), NULL, 0);
+	return err ? err : datafile_flush(r->writer);
+}
+
+static void summary(const struct recording *r)
+{
+	char n[32], size[32];
+
+	if (r->main_module && !r->main_module->instrumented)
+		say("warning: %s was not built with pcce: samples in it have no contexts%s", r->main_module->path,
+		    r->any_instrumented ? "; other programs or libraries that ran have them" : "");
+	if (r->throttled) {
+		thousands(n, sizeof(n), r->throttled);
+		say("warning: the kernel throttled the event, which cost %s samples: use a lower -F, or raise "
+		    "kernel.perf_event_max_sample_rate",
+		    n);
+	}
+	if (r->lost > r->throttled) {
+		thousands(n, sizeof(n), r->lost - r->throttled);
+		say("warning: %s samples were lost: the machine was too busy; use a lower -F", n);
+	}
+	if (be_quiet)
+		return;
+	thousands(n, sizeof(n), r->samples);
+	amount(size, sizeof(size), datafile_size(r->writer));
+	say("%s samples, %s to %s (%s)", n, size, r->output.path, r->ops->name);
+}
+
+/* The command's exit status, once it has one; a second signal ends the wait. */
+static int pass_on_status(struct recording *r)
+{
+	stop_signal = 0;
+	while (r->command_runs) {
+		if (waitpid(r->command.pid, &r->status, 0) == r->command.pid)
+			r->command_runs = false;
+		else if (errno != EINTR || stop_signal)
+			break;
+	}
+	if (r->command_runs)
+		return 128 + (stop_signal ? stop_signal : SIGTERM);
+	return WIFSIGNALED(r->status) ? 128 + WTERMSIG(r->status) : WEXITSTATUS(r->status);
+}
+
+static int run(struct recording *r, const struct sampler_config *config)
+{
+	struct sampler_sink sink = {.ctx = r,
+				    .sample = sink_sample,
+				    .process = sink_process,
+				    .thread = sink_thread,
+				    .map = sink_map,
+				    .lost = sink_lost};
+	int status, err, stop_err;
+
+	status = begin(r, config);
+	if (status)
+		return status;
+	err = output_commit(&r->output);
+	if (err)
+		say("%s: cannot be created: %s; the recording is in %s", r->output.path, strerror(-err),
+		    r->output.part);
+	if (!err)
+		err = write_info(r, config);
+	if (!err)
+		err = record_loop(r, &sink);
+	stop_err = r->ops->stop(r->sampler, &sink);
+	progress(r, true);
+	if (!err)
+		err = stop_err;
+	if (!err)
+		err = finish(r);
+	if (err && datafile_writer_error(r->writer)[0])
+		say("%s", datafile_writer_error(r->writer));
+	else if (err)
+		say("the recording ended early: %s", strerror(-err));
+	else
+		summary(r);
+	if (config->target)
+		return err ? 1 : 0;
+	status = pass_on_status(r);
+	return err && !status ? 1 : status;
+}
+
+int record_run(const struct record_options *o)
+{
+	struct recording r = {.options = o, .status = -1, .pidfd = -1};
+	struct sampler_config config = {
+		.frequency = o->frequency,
+		.period = o->period,
+		.event = o->event,
+		.target = o->target,
+		.verify = o->verify,
+		.aggregate = o->aggregate,
+	};
+	char *program = NULL;
+	int status = 1, err = 0;
+
+	be_quiet = o->quiet;
+	be_verbose = o->verbose;
+	if (!o->target) {
+		program = command_find(o->command[0], &err);
+		if (!program)
+			return cannot_run(o->command[0], err);
+		config.program = program;
+	} else if (kill(o->target, 0) && errno == ESRCH) {
+		say("there is no process %d", (int)o->target);
+		return 1;
+	}
+	catch_signals(&r);
+	err = choose(&r, &config);
+	if (err)
+		goto out;
+	warn_set_uid(&r, program);
+	err = output_create(&r.output, o->output);
+	if (err) {
+		say("%s: cannot be created: %s", o->output, strerror(-err));
+		goto out;
+	}
+	err = datafile_writer_new(r.output.fd, o->output, &r.writer);
+	if (!err) {
+		r.modules = modules_new(r.writer, warn);
+		if (r.modules)
+			status = run(&r, &config);
+	}
+	if (err || !r.modules)
+		say("out of memory");
+	if (r.sampler)
+		r.ops->destroy(r.sampler);
+	output_discard(&r.output);
+	modules_free(r.modules);
+	if (r.writer && datafile_writer_close(r.writer) && !status)
+		status = 1;
+out:
+	if (r.pidfd >= 0)
+		close(r.pidfd);
+	free(program);
+	return status;
+}

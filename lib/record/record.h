@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* A recording from beginning to end: what pcce-record does once its options are known. */
+#ifndef PCCE_RECORD_RECORD_H
+#define PCCE_RECORD_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct record_options {
+	uint64_t frequency, period;
+	const char *event;
+	const char *sampler; /* "auto", or the name of one */
+	const char *output;
+	pid_t target; /* a running process; 0: run command */
+	char **command;
+	bool verify, aggregate, quiet, verbose;
+};
+
+/* The exit status for main(): the command's own, if it ran (128 + signal if it was killed); 127 or 126 if it could
+ * not be run; 1 if recording failed. All messages have been printed. */
+int record_run(const struct record_options *options);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The end of a recording: SYMBOL records for all addresses that its contexts hold. */
+#ifndef PCCE_RECORD_WRITE_SYMBOLS_H
+#define PCCE_RECORD_WRITE_SYMBOLS_H
+
+#include "recording/writer.h"
+#include "record/modules.h"
+
+/*
+ * Reads the recording at path, which w has flushed and still writes, decodes its samples and appends the SYMBOL
+ * records. note is told, in one sentence, of each module that cannot be symbolized. 0, or -errno: the writer's,
+ * or with a sentence in why.
+ */
+int symbols_write(const char *path, struct datafile_writer *w, const struct modules *m, void (*note)(const char *text),
+		  char *why, size_t why_size);
+
+#endif

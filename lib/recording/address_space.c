@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The records are events, replayed once in order of time.  Of each process the
+ * replay keeps the mappings that are in force, and closes them into intervals:
+ *
+ *     mapping [start, end) of a module, in force during [from, until)
+ *
+ * A process's life falls into generations: a fork begins one with copies of the
+ * parent's mappings, an exec begins one with none.  A layout ("space") is built
+ * only for the moments that are asked for, and then serves up to the next change.
+ *
+ * A MAP record can bear a later time than the first samples in that memory (a
+ * sampler that reads /proc finds a library after it was mapped).  Code that ran was
+ * mapped, so an interval is taken to begin where nothing else is known to have been
+ * at its place: at the end of what was there before, or at the generation's start.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "recording/address_space.h"
+#include "elf/table.h"
+
+struct interval {
+	struct mapped_module map;
+	uint64_t from, until;
+	uint32_t sequence; /* later events win */
+};
+
+struct generation {
+	uint64_t from;
+	struct interval *intervals;
+	size_t n, capacity;
+	uint64_t
+		*changes; /* times at which the layout changes, sorted; spaces[i] serves [changes[i], changes[i + 1]) */
+	uint32_t *spaces; /* UINT32_MAX: not built yet */
+	size_t n_changes;
+};
+
+struct process {
+	uint32_t pid;
+	struct generation *generations;
+	size_t n, capacity;
+};
+
+struct event {
+	uint64_t time;
+	uint32_t sequence;
+	uint32_t pid, ppid;
+	uint32_t flags;
+	bool is_map;
+	struct mapped_module map;
+};
+
+struct space {
+	struct address_space as; /* first: find() gets back from it */
+	struct mapped_module *maps;
+	size_t n;
+	const struct mapped_module *main;
+};
+
+struct spaces {
+	const struct table *(*table_of)(void *ctx, uint32_t module);
+	void *ctx;
+	struct event *events;
+	size_t n_events, events_capacity;
+	struct process *processes; /* sorted by pid once finished */
+	size_t n_processes, processes_capacity;
+	struct space **spaces;
+	size_t n_spaces, spaces_capacity;
+	struct process *last; /* of spaces_at() */
+};
+
+static int grow(void *array, size_t n, size_t *capacity, size_t size)
+{
+	void **p = array, *more;
+	size_t want = *capacity ? *capacity * 2 : 16;
+
+	if (n < *capacity)
+		return 0;
+	more = reallocarray(*p, want, size);
+	if (!more)
+		return -ENOMEM;
+	*p = more;
+	*capacity = want;
+	return 0;
+}
+
+struct spaces *spaces_new(const struct table *(*table_of)(void *ctx, uint32_t module), void *ctx)
+{
+	struct spaces *s = calloc(1, sizeof(*s));
+
+	if (s) {
+		s->table_of = table_of;
+		s->ctx = ctx;
+	}
+	return s;
+}
+
+void spaces_free(struct spaces *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->n_processes; i++) {
+		for (size_t j = 0; j < s->processes[i].n; j++) {
+			free(s->processes[i].generations[j].intervals);
+			free(s->processes[i].generations[j].changes);
+			free(s->processes[i].generations[j].spaces);
+		}
+		free(s->processes[i].generations);
+	}
+	for (size_t i = 0; i < s->n_spaces; i++) {
+		free(s->spaces[i]->maps);
+		free(s->spaces[i]);
+	}
+	free(s->processes);
+	free(s->spaces);
+	free(s->events);
+	free(s);
+}
+
+static int add_event(struct spaces *s, const struct event *e)
+{
+	if (grow(&s->events, s->n_events, &s->events_capacity, sizeof(*s->events)))
+		return -ENOMEM;
+	s->events[s->n_events] = *e;
+	s->events[s->n_events].sequence = s->n_events;
+	s->n_events++;
+	return 0;
+}
+
+int spaces_add_process(struct spaces *s, const struct pcce_rec_process *rec)
+{
+	struct event e = {.time = rec->time, .pid = rec->pid, .ppid = rec->ppid, .flags = rec->flags};
+
+	return add_event(s, &e);
+}
+
+int spaces_add_map(struct spaces *s, const struct pcce_rec_map *rec)
+{
+	struct event e = {
+		.time = rec->time,
+		.pid = rec->pid,
+		.is_map = true,
+		.map = {.start = rec->start, .vaddr = rec->vaddr, .module = rec->module},
+	};
+
+	if (!rec->length || __builtin_add_overflow(rec->start, rec->length, &e.map.end))
+		return 0;
+	return add_event(s, &e);
+}
+
+/* ---- replay ---------------------------------------------------------------------- */
+
+static int by_time(const void *a, const void *b)
+{
+	const struct event *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct process *x = a, *y = b;
+
+	return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+static struct process *find_process(const struct spaces *s, uint32_t pid)
+{
+	struct process key = {.pid = pid};
+
+	return s->n_processes ? bsearch(&key, s->processes, s->n_processes, sizeof(key), by_pid) : NULL;
+}
+
+/* Every pid that occurs gets its place first, so that no process moves during the replay. */
+static int collect_processes(struct spaces *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_events; i++) {
+		if (grow(&s->processes, s->n_processes, &s->processes_capacity, sizeof(*s->processes)))
+			return -ENOMEM;
+		if (i && s->events[i].pid == s->events[i - 1].pid)
+			continue;
+		s->processes[s->n_processes++] = (struct process){.pid = s->events[i].pid};
+	}
+	if (!s->n_processes)
+		return 0;
+	qsort(s->processes, s->n_processes, sizeof(*s->processes), by_pid);
+	for (size_t i = 1; i < s->n_processes; i++)
+		if (s->processes[i].pid != s->processes[n].pid)
+			s->processes[++n] = s->processes[i];
+	s->n_processes = n + 1;
+	return 0;
+}
+
+static struct generation *begin_generation(struct process *p, uint64_t time)
+{
+	if (grow(&p->generations, p->n, &p->capacity, sizeof(*p->generations)))
+		return NULL;
+	p->generations[p->n] = (struct generation){.from = time};
+	return &p->generations[p->n++];
+}
+
+static struct generation *current(struct process *p)
+{
+	/* What is known of a process before its first event was so since the beginning. */
+	return p->n ? &p->generations[p->n - 1] : begin_generation(p, 0);
+}
+
+static int add_interval(struct generation *g, const struct mapped_module *map, uint64_t from, uint32_t sequence)
+{
+	if (grow(&g->intervals, g->n, &g->capacity, sizeof(*g->intervals)))
+		return -ENOMEM;
+	g->intervals[g->n++] = (struct interval){.map = *map, .from = from, .until = UINT64_MAX, .sequence = sequence};
+	return 0;
+}
+
+static struct mapped_module part_of(const struct mapped_module *map, uint64_t start, uint64_t end)
+{
+	struct mapped_module part = *map;
+
+	part.vaddr += start - map->start;
+	part.start = start;
+	part.end = end;
+	return part;
+}
+
+static int replay_map(struct generation *g, const struct event *e)
+{
+	uint64_t from = g->from;
+	size_t n = g->n;
+
+	for (size_t i = 0; i < n; i++) {
+		struct mapped_module old = g->intervals[i].map, part;
+
+		if (old.end <= e->map.start || old.start >= e->map.end)
+			continue;
+		if (g->intervals[i].until != UINT64_MAX) {
+			if (g->intervals[i].until > from)
+				from = g->intervals[i].until;
+			continue;
+		}
+		if (!memcmp(&old, &e->map, sizeof(old)))
+			return 0;
+		g->intervals[i].until = e->time;
+		from = e->time;
+		if (old.start < e->map.start) {
+			part = part_of(&old, old.start, e->map.start);
+			if (add_interval(g, &part, e->time, e->sequence))
+				return -ENOMEM;
+		}
+		if (old.end > e->map.end) {
+			part = part_of(&old, e->map.end, old.end);
+			if (add_interval(g, &part, e->time, e->sequence))
+				return -ENOMEM;
+		}
+	}
+	return e->map.module == PCCE_MODULE_NONE ? 0 : add_interval(g, &e->map, from, e->sequence);
+}
+
+static int replay_process(struct spaces *s, struct process *p, const struct event *e)
+{
+	const struct process *parent = e->flags & PCCE_PROCESS_FORK ? find_process(s, e->ppid) : NULL;
+	size_t from = parent ? parent->n : 0;
+	struct generation *g;
+	const struct generation *pg;
+
+	/* "Found" says nothing about mappings that are known already. */
+	if (p->n && !(e->flags & (PCCE_PROCESS_FORK | PCCE_PROCESS_EXEC)))
+		return 0;
+	g = begin_generation(p, p->n ? e->time : 0);
+	if (!g)
+		return -ENOMEM;
+	if (!from || e->flags & PCCE_PROCESS_EXEC)
+		return 0;
+	pg = &parent->generations[parent == p ? from - 1 : parent->n - 1];
+	for (size_t i = 0; i < pg->n; i++)
+		if (pg->intervals[i].until == UINT64_MAX &&
+		    add_interval(g, &pg->intervals[i].map, g->from, e->sequence))
+			return -ENOMEM;
+	return 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int list_changes(struct generation *g)
+{
+	size_t n = 0, out = 0;
+
+	g->changes = malloc((2 * g->n + 1) * sizeof(*g->changes));
+	if (!g->changes)
+		return -ENOMEM;
+	g->changes[n++] = g->from;
+	for (size_t i = 0; i < g->n; i++) {
+		g->changes[n++] = g->intervals[i].from;
+		if (g->intervals[i].until != UINT64_MAX)
+			g->changes[n++] = g->intervals[i].until;
+	}
+	qsort(g->changes, n, sizeof(*g->changes), by_value);
+	for (size_t i = 1; i < n; i++)
+		if (g->changes[i] != g->changes[out])
+			g->changes[++out] = g->changes[i];
+	g->n_changes = out + 1;
+	g->spaces = malloc(g->n_changes * sizeof(*g->spaces));
+	if (!g->spaces)
+		return -ENOMEM;
+	memset(g->spaces, 0xff, g->n_changes * sizeof(*g->spaces));
+	return 0;
+}
+
+int spaces_finish(struct spaces *s)
+{
+	if (s->n_events)
+		qsort(s->events, s->n_events, sizeof(*s->events), by_time);
+	if (collect_processes(s))
+		return -ENOMEM;
+	for (size_t i = 0; i < s->n_events; i++) {
+		const struct event *e = &s->events[i];
+		struct process *p = find_process(s, e->pid);
+		struct generation *g;
+		int r;
+
+		if (e->is_map) {
+			g = current(p);
+			r = g ? replay_map(g, e) : -ENOMEM;
+		} else {
+			r = replay_process(s, p, e);
+		}
+		if (r)
+			return r;
+	}
+	for (size_t i = 0; i < s->n_processes; i++)
+		for (size_t j = 0; j < s->processes[i].n; j++)
+			if (list_changes(&s->processes[i].generations[j]))
+				return -ENOMEM;
+	return 0;
+}
+
+/* ---- lookup ---------------------------------------------------------------------- */
+
+static const struct mapped_module *space_find(const struct address_space *as, uint64_t address)
+{
+	const struct space *s = (const struct space *)as;
+	size_t lo = 0, hi = s->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (s->maps[mid].end <= address)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < s->n && s->maps[lo].start <= address ? &s->maps[lo] : NULL;
+}
+
+static const struct mapped_module *space_main(const struct address_space *as)
+{
+	return ((const struct space *)as)->main;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct mapped_module *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* Takes maps over, whether it succeeds or not. */
+static uint32_t intern(struct spaces *s, struct mapped_module *maps, size_t n)
+{
+	struct space *space;
+
+	for (size_t i = s->n_spaces; i-- > 0;) {
+		if (s->spaces[i]->n == n && (!n || !memcmp(s->spaces[i]->maps, maps, n * sizeof(*maps)))) {
+			free(maps);
+			return i;
+		}
+	}
+	space = calloc(1, sizeof(*space));
+	if (!space || grow(&s->spaces, s->n_spaces, &s->spaces_capacity, sizeof(struct space *))) {
+		free(space);
+		free(maps);
+		return UINT32_MAX;
+	}
+	space->as.find = space_find;
+	space->as.main_module = space_main;
+	space->maps = maps;
+	space->n = n;
+	for (size_t i = 0; i < n; i++)
+		if (maps[i].main_executable && !space->main)
+			space->main = &maps[i];
+	s->spaces[s->n_spaces] = space;
+	return s->n_spaces++;
+}
+
+static uint32_t build(struct spaces *s, const struct generation *g, uint64_t time)
+{
+	struct mapped_module *maps = calloc(g->n + 1, sizeof(*maps));
+	size_t n = 0;
+
+	if (!maps)
+		return UINT32_MAX;
+	for (size_t i = 0; i < g->n; i++) {
+		const struct interval *v = &g->intervals[i];
+
+		if (v->from > time || v->until <= time)
+			continue;
+		maps[n] = v->map;
+		maps[n].table = s->table_of(s->ctx, v->map.module);
+		/* Only a main executable defines pcce_page itself. */
+		maps[n].main_executable = maps[n].table && maps[n].table->head->flags & PCCE_TABLE_EXEC;
+		n++;
+	}
+	qsort(maps, n, sizeof(*maps), by_start);
+	return intern(s, maps, n);
+}
+
+uint32_t spaces_at(struct spaces *s, uint32_t pid, uint64_t time)
+{
+	struct process *p = s->last && s->last->pid == pid ? s->last : find_process(s, pid);
+	struct generation *g;
+	size_t lo, hi;
+
+	if (!p || !p->n)
+		return intern(s, NULL, 0);
+	s->last = p;
+	lo = 0;
+	hi = p->n - 1;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo + 1) / 2;
+
+		if (p->generations[mid].from <= time)
+			lo = mid;
+		else
+			hi = mid - 1;
+	}
+	g = &p->generations[lo];
+	lo = 0;
+	hi = g->n_changes - 1;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo + 1) / 2;
+
+		if (g->changes[mid] <= time)
+			lo = mid;
+		else
+			hi = mid - 1;
+	}
+	if (g->spaces[lo] == UINT32_MAX)
+		g->spaces[lo] = build(s, g, g->changes[lo]);
+	return g->spaces[lo];
+}
+
+const struct address_space *spaces_get(const struct spaces *s, uint32_t space)
+{
+	return &s->spaces[space]->as;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Which module was mapped where, in which process, when: what the PROCESS and MAP
+ * records of a recording say, for any moment.
+ *
+ * Add all records first, in any order of their times, then finish(), then look up.
+ * Equal memory layouts (of a forked child and its parent, say) are one space, so
+ * that a caller can decode once for all of them.
+ */
+#ifndef PCCE_RECORDING_ADDRESS_SPACE_H
+#define PCCE_RECORDING_ADDRESS_SPACE_H
+
+#include <stdint.h>
+#include <pcce/datafile.h>
+#include "decode/decode.h"
+
+struct spaces;
+
+/* table_of gives a module's table, or NULL. */
+struct spaces *spaces_new(const struct table *(*table_of)(void *ctx, uint32_t module), void *ctx);
+void spaces_free(struct spaces *s);
+
+/* 0 or -ENOMEM. */
+int spaces_add_process(struct spaces *s, const struct pcce_rec_process *rec);
+int spaces_add_map(struct spaces *s, const struct pcce_rec_map *rec);
+int spaces_finish(struct spaces *s);
+
+/* The space of a process at a time: a number from 0 upwards, equal for equal layouts; UINT32_MAX without memory. */
+uint32_t spaces_at(struct spaces *s, uint32_t pid, uint64_t time);
+const struct address_space *spaces_get(const struct spaces *s, uint32_t space);
+
+#endif

@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The reader of pcce.data.
+ *
+ * A window of the file, [start, end) of buf, is kept in memory and slides on;
+ * it grows to the largest record met.  start is always a multiple of 8 from buf,
+ * so that records can be handed out in place.
+ *
+ * A record that the end of the file cuts off is dropped and counted: that is what
+ * a crash or a full disk leaves.  So is a tail of zeros, which some file systems
+ * leave after a power failure.  Everything else that is not well formed is an error:
+ * from there on nothing could be trusted.
+ *
+ * A size that was damaged could pass for a cut-off tail.  Therefore a record's
+ * size must be possible for its type before it is believed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <libdeflate.h>
+
+#include "recording/reader.h"
+#include <pcce/sample.h>
+
+#define WINDOW (1u << 20)
+/* A sum brings all segments that it needs. */
+#define SUM_MAX                                                                                      \
+	((uint32_t)(sizeof(struct pcce_rec_sum) + PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) + \
+		    PCCE_AREA_SEGMENTS * sizeof(struct pcce_segment)))
+#define SMALL_MAX (1u << 20) /* records that hold only fields and strings */
+#define INFO_MAX (4u << 20)  /* a command line may be long */
+#define STACK_MAX 65536u     /* return addresses in one sample */
+
+struct datafile_reader {
+	int fd; /* -1: memory */
+	char *name;
+	uint8_t *owned;
+	const uint8_t *buf;
+	size_t start, end, capacity;
+	uint64_t position; /* file offset of buf[start] */
+	uint64_t last;	   /* file offset of the record given last */
+	bool eof, complete;
+	uint64_t dropped, unknown, records;
+	uint32_t n_modules;
+	char error[512];
+};
+
+static int fail(struct datafile_reader *r, int err, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static int fail(struct datafile_reader *r, int err, const char *format, ...)
+{
+	va_list args;
+	int n = snprintf(r->error, sizeof(r->error), "%s: ", r->name);
+
+	if (n < 0 || (size_t)n >= sizeof(r->error))
+		return err;
+	va_start(args, format);
+	vsnprintf(r->error + n, sizeof(r->error) - (size_t)n, format, args);
+	va_end(args);
+	return err;
+}
+
+/* Makes at least need bytes available at buf[start], if the file has them. */
+static int fill(struct datafile_reader *r, size_t need)
+{
+	if (r->end - r->start >= need || r->eof)
+		return 0;
+	if (r->fd < 0) {
+		r->eof = true;
+		return 0;
+	}
+	if (r->start) {
+		memmove(r->owned, r->owned + r->start, r->end - r->start);
+		r->end -= r->start;
+		r->start = 0;
+	}
+	while (r->end < need) {
+		ssize_t got;
+
+		/* Double, rather than believe a size: a huge one must not cost memory that the file does not fill. */
+		if (r->end == r->capacity) {
+			size_t larger = r->capacity * 2;
+			uint8_t *grown = realloc(r->owned, larger);
+
+			if (!grown)
+				return fail(r, -ENOMEM, "out of memory for a record of %zu bytes", need);
+			r->buf = r->owned = grown;
+			r->capacity = larger;
+		}
+		got = read(r->fd, r->owned + r->end, r->capacity - r->end);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0) {
+			int err = -errno;
+
+			return fail(r, err, "cannot be read: %s", strerror(-err));
+		}
+		if (!got) {
+			r->eof = true;
+			break;
+		}
+		r->end += (size_t)got;
+	}
+	return 0;
+}
+
+static int check_header(struct datafile_reader *r)
+{
+	struct pcce_file_header h;
+	size_t have;
+	int err = fill(r, sizeof(h));
+
+	if (err)
+		return err;
+	have = r->end - r->start;
+	if (!have)
+		return fail(r, -EINVAL, "is empty: nothing was recorded into it");
+	memset(&h, 0, sizeof(h));
+	memcpy(&h, r->buf + r->start, have < sizeof(h) ? have : sizeof(h));
+	if (!memcmp(&h, "PERFILE2", 8) || !memcmp(&h, "2ELIFREP", 8))
+		return fail(r, -EINVAL, "is a perf.data file, not a recording of pcce-record; use perf report for it");
+	if (!memcmp(&h, "\177ELF", 4))
+		return fail(r, -EINVAL, "is a program (ELF file), not a recording; record one with pcce-record -- %s",
+			    r->name);
+	if (h.magic == __builtin_bswap64(PCCE_FILE_MAGIC))
+		return fail(r, -EINVAL,
+			    "was recorded on a big-endian machine; this pcce reads little-endian recordings");
+	if (h.magic != PCCE_FILE_MAGIC)
+		return fail(r, -EINVAL, "is not a recording of pcce-record: it does not begin with \"PCCEDATA\"");
+	if (have < sizeof(h))
+		return fail(r, -EINVAL, "is cut off in its header after %zu bytes: nothing was recorded into it", have);
+	if (h.byte_order != PCCE_FILE_BYTE_ORDER)
+		return fail(r, -EINVAL, "has the byte order mark %#" PRIx32 ", which this pcce does not read",
+			    h.byte_order);
+	if (h.version < PCCE_FILE_VERSION_OLDEST || h.version > PCCE_FILE_VERSION)
+		return fail(r, -EINVAL, "has format version %" PRIu32 ", this pcce reads versions %d to %d", h.version,
+			    PCCE_FILE_VERSION_OLDEST, PCCE_FILE_VERSION);
+	if (h.features)
+		return fail(r, -EINVAL, "needs features %#" PRIx64 " that this pcce does not have; use a newer one",
+			    (uint64_t)h.features);
+	if (h.header_size < sizeof(h) || h.header_size > 4096 || h.header_size % 8)
+		return fail(r, -EINVAL, "has an impossible header size of %" PRIu32 " bytes", h.header_size);
+	err = fill(r, h.header_size);
+	if (err)
+		return err;
+	if (r->end - r->start < h.header_size)
+		return fail(r, -EINVAL, "is cut off in its header after %zu bytes: nothing was recorded into it",
+			    r->end - r->start);
+	r->start += h.header_size;
+	r->position += h.header_size;
+	return 0;
+}
+
+static int open_common(struct datafile_reader *r, const char *name, struct datafile_reader **out, char *why,
+		       size_t why_size)
+{
+	int err;
+
+	r->name = strdup(name);
+	err = r->name ? check_header(r) : -ENOMEM;
+	if (err) {
+		snprintf(why, why_size, "%s", r->name ? r->error : "out of memory");
+		datafile_close(r);
+		return err;
+	}
+	*out = r;
+	return 0;
+}
+
+int datafile_open(const char *path, struct datafile_reader **out, char *why, size_t why_size)
+{
+	return datafile_open_as(path, path, out, why, why_size);
+}
+
+int datafile_open_as(const char *path, const char *name, struct datafile_reader **out, char *why, size_t why_size)
+{
+	struct datafile_reader *r = calloc(1, sizeof(*r));
+	struct stat st;
+	int err;
+
+	if (!r)
+		goto no_memory;
+	r->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (r->fd < 0) {
+		err = -errno;
+		snprintf(why, why_size, "%s: cannot be opened: %s%s", name, strerror(-err),
+			 err == -ENOENT ? "; record one with pcce-record" : "");
+		free(r);
+		return err;
+	}
+	if (!fstat(r->fd, &st) && S_ISDIR(st.st_mode)) {
+		snprintf(why, why_size, "%s: is a directory, not a recording", name);
+		datafile_close(r);
+		return -EISDIR;
+	}
+	r->capacity = WINDOW;
+	r->buf = r->owned = malloc(WINDOW);
+	if (!r->owned) {
+		datafile_close(r);
+		goto no_memory;
+	}
+	return open_common(r, name, out, why, why_size);
+no_memory:
+	snprintf(why, why_size, "%s: out of memory", name);
+	return -ENOMEM;
+}
+
+int datafile_open_memory(const void *data, size_t size, const char *name, struct datafile_reader **out, char *why,
+			 size_t why_size)
+{
+	struct datafile_reader *r = calloc(1, sizeof(*r));
+
+	if (!r) {
+		snprintf(why, why_size, "%s: out of memory", name);
+		return -ENOMEM;
+	}
+	r->fd = -1;
+	r->buf = data;
+	r->end = r->capacity = size;
+	return open_common(r, name, out, why, why_size);
+}
+
+void datafile_close(struct datafile_reader *r)
+{
+	if (!r)
+		return;
+	if (r->fd >= 0)
+		close(r->fd);
+	free(r->owned);
+	free(r->name);
+	free(r);
+}
+
+struct shape {
+	const char *name;
+	uint32_t fixed, max;
+	unsigned int n_strings;
+};
+
+static const struct shape shapes[] = {
+	[PCCE_REC_INFO] = {"info", sizeof(struct pcce_rec_info), INFO_MAX, 5},
+	[PCCE_REC_PROCESS] = {"process", sizeof(struct pcce_rec_process), SMALL_MAX, 1},
+	[PCCE_REC_THREAD] = {"thread", sizeof(struct pcce_rec_thread), SMALL_MAX, 1},
+	[PCCE_REC_MODULE] = {"module", sizeof(struct pcce_rec_module), SMALL_MAX, 1},
+	[PCCE_REC_MAP] = {"map", sizeof(struct pcce_rec_map), sizeof(struct pcce_rec_map), 0},
+	[PCCE_REC_TABLE] = {"table", sizeof(struct pcce_rec_table), PCCE_RECORD_MAX, 0},
+	[PCCE_REC_SAMPLE] = {"sample", sizeof(struct pcce_rec_sample),
+			     sizeof(struct pcce_rec_sample) + PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) +
+				     PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment) + STACK_MAX * 8,
+			     0},
+	[PCCE_REC_LOST] = {"loss", sizeof(struct pcce_rec_lost), sizeof(struct pcce_rec_lost), 0},
+	[PCCE_REC_SYMBOL] = {"symbol", sizeof(struct pcce_rec_symbol), SMALL_MAX, 2},
+	[PCCE_REC_END] = {"end", sizeof(struct pcce_rec_end), sizeof(struct pcce_rec_end), 0},
+	[PCCE_REC_SUM] = {"sum", sizeof(struct pcce_rec_sum), SUM_MAX, 0},
+};
+
+static const struct shape *shape_of(uint32_t type)
+{
+	if (type >= sizeof(shapes) / sizeof(shapes[0]) || !shapes[type].name)
+		return NULL;
+	return &shapes[type];
+}
+
+const char *datafile_string(const struct pcce_record *rec, unsigned int i)
+{
+	const struct shape *shape = shape_of(rec->type);
+	const char *s;
+
+	if (!shape || i >= shape->n_strings)
+		return "";
+	s = (const char *)rec + shape->fixed;
+	while (i--)
+		s += strlen(s) + 1;
+	return s;
+}
+
+static int bad(struct datafile_reader *r, const struct shape *shape, const char *what)
+{
+	return fail(r, -EINVAL, "the %s record at byte %" PRIu64 " %s: the file is damaged", shape->name, r->position,
+		    what);
+}
+
+static int check_strings(struct datafile_reader *r, const struct shape *shape, const struct pcce_record *rec)
+{
+	const char *s = (const char *)rec + shape->fixed;
+	const char *end = (const char *)rec + rec->size;
+	unsigned int i;
+
+	for (i = 0; i < shape->n_strings; i++) {
+		const char *nul = memchr(s, 0, (size_t)(end - s));
+
+		if (!nul)
+			return bad(r, shape, "has a string without an end");
+		s = nul + 1;
+	}
+	if (end - s >= 8)
+		return bad(r, shape, "is larger than its strings");
+	while (s < end)
+		if (*s++)
+			return bad(r, shape, "has no zeros after its strings");
+	return 0;
+}
+
+static int check_sample(struct datafile_reader *r, const struct shape *shape, const struct pcce_record *rec)
+{
+	const struct pcce_sample *s = &((const struct pcce_rec_sample *)rec)->sample;
+
+	if (!sample_counts_are_possible(s, STACK_MAX))
+		return bad(r, shape, "has counts that no sample can have");
+	if (rec->size != sizeof(struct pcce_rec_sample) - sizeof(*s) + sample_size(s))
+		return bad(r, shape, "has another size than its counts say");
+	return 0;
+}
+
+static int check_sum(struct datafile_reader *r, const struct shape *shape, const struct pcce_record *rec)
+{
+	const struct pcce_rec_sum *sum = (const struct pcce_rec_sum *)rec;
+
+	if (!sum->samples)
+		return bad(r, shape, "is of no samples");
+	if (!sample_counts_agree(&sum->sample, PCCE_AREA_SEGMENTS, 0))
+		return bad(r, shape, "has counts that no sample can have");
+	if (rec->size != sizeof(*sum) - sizeof(sum->sample) + sample_size(&sum->sample))
+		return bad(r, shape, "has another size than its counts say");
+	return 0;
+}
+
+static int check_record(struct datafile_reader *r, const struct shape *shape, const struct pcce_record *rec)
+{
+	uint32_t module = PCCE_MODULE_NONE;
+	const struct pcce_rec_module *m;
+	const struct pcce_rec_map *map;
+
+	if (!r->records && rec->type != PCCE_REC_INFO)
+		return bad(r, shape, "comes before the info record");
+	switch (rec->type) {
+	case PCCE_REC_INFO:
+		if (r->records)
+			return bad(r, shape, "is not the first");
+		break;
+	case PCCE_REC_MODULE:
+		m = (const struct pcce_rec_module *)rec;
+		if (m->module != r->n_modules)
+			return bad(r, shape, "is out of order");
+		if (m->build_id_size > sizeof(m->build_id))
+			return bad(r, shape, "has an impossible build id size");
+		break;
+	case PCCE_REC_MAP:
+		map = (const struct pcce_rec_map *)rec;
+		if (map->start + map->length < map->start)
+			return bad(r, shape, "reaches beyond the address space");
+		module = map->module;
+		break;
+	case PCCE_REC_TABLE:
+		module = ((const struct pcce_rec_table *)rec)->module;
+		if (module == PCCE_MODULE_NONE)
+			return bad(r, shape, "belongs to no module");
+		break;
+	case PCCE_REC_SAMPLE:
+		return check_sample(r, shape, rec);
+	case PCCE_REC_SUM:
+		return check_sum(r, shape, rec);
+	case PCCE_REC_SYMBOL:
+		module = ((const struct pcce_rec_symbol *)rec)->module;
+		if (module == PCCE_MODULE_NONE)
+			return bad(r, shape, "belongs to no module");
+		break;
+	}
+	if (module != PCCE_MODULE_NONE && module >= r->n_modules)
+		return bad(r, shape, "names a module that does not exist");
+	return shape->n_strings ? check_strings(r, shape, rec) : 0;
+}
+
+static bool only_zeros(struct datafile_reader *r, uint64_t *count)
+{
+	for (;;) {
+		size_t i;
+
+		for (i = r->start; i < r->end; i++)
+			if (r->buf[i])
+				return false;
+		*count += r->end - r->start;
+		r->start = r->end;
+		if (fill(r, 1) || r->start == r->end)
+			return r->eof;
+	}
+}
+
+static int cut_off(struct datafile_reader *r)
+{
+	r->dropped = r->end - r->start;
+	r->start = r->end;
+	return 0;
+}
+
+static uint32_t crc_of(const struct pcce_record *rec)
+{
+	struct pcce_record head = *rec;
+	uint32_t crc;
+
+	head.crc = 0;
+	crc = libdeflate_crc32(0, &head, sizeof(head));
+	return libdeflate_crc32(crc, rec + 1, rec->size - sizeof(head));
+}
+
+int datafile_next(struct datafile_reader *r, const struct pcce_record **out)
+{
+	for (;;) {
+		const struct pcce_record *rec;
+		const struct shape *shape;
+		int err = fill(r, sizeof(*rec));
+
+		if (err)
+			return err;
+		if (r->start == r->end)
+			return 0;
+		if (r->complete)
+			return fail(r, -EINVAL, "goes on after its end record at byte %" PRIu64 ": the file is damaged",
+				    r->position);
+		if (r->end - r->start < sizeof(*rec))
+			return cut_off(r);
+		rec = (const struct pcce_record *)(r->buf + r->start);
+		if (!rec->type && !rec->size && !rec->crc && !rec->reserved) {
+			if (only_zeros(r, &r->dropped))
+				return 0;
+			return fail(r, -EINVAL, "the record at byte %" PRIu64 " is empty: the file is damaged",
+				    r->position);
+		}
+		shape = shape_of(rec->type);
+		if (rec->size < sizeof(*rec) || rec->size > PCCE_RECORD_MAX || rec->size % 8 ||
+		    (shape && (rec->size < shape->fixed || rec->size > shape->max)))
+			return fail(r, -EINVAL,
+				    "the %s record at byte %" PRIu64 " has an impossible size of %" PRIu32
+				    " bytes: the file is damaged",
+				    shape ? shape->name : "unknown", r->position, rec->size);
+		err = fill(r, rec->size);
+		if (err)
+			return err;
+		rec = (const struct pcce_record *)(r->buf + r->start);
+		if (r->end - r->start < rec->size)
+			return cut_off(r);
+		if (crc_of(rec) != rec->crc)
+			return fail(r, -EINVAL,
+				    "the %s record at byte %" PRIu64 " has a wrong checksum: the file is damaged",
+				    shape ? shape->name : "unknown", r->position);
+		if (shape) {
+			err = check_record(r, shape, rec);
+			if (err)
+				return err;
+		}
+		r->last = r->position;
+		r->start += rec->size;
+		r->position += rec->size;
+		r->records++;
+		if (!shape) {
+			r->unknown++;
+			continue;
+		}
+		if (rec->type == PCCE_REC_MODULE)
+			r->n_modules++;
+		else if (rec->type == PCCE_REC_END)
+			r->complete = true;
+		*out = rec;
+		return 1;
+	}
+}
+
+const char *datafile_error(const struct datafile_reader *r)
+{
+	return r->error;
+}
+
+uint64_t datafile_position(const struct datafile_reader *r)
+{
+	return r->last;
+}
+
+uint64_t datafile_total(const struct datafile_reader *r)
+{
+	struct stat st;
+
+	return r->fd >= 0 && !fstat(r->fd, &st) && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+}
+
+bool datafile_complete(const struct datafile_reader *r)
+{
+	return r->complete;
+}
+
+uint64_t datafile_dropped(const struct datafile_reader *r)
+{
+	return r->dropped;
+}
+
+uint64_t datafile_unknown(const struct datafile_reader *r)
+{
+	return r->unknown;
+}
+
+bool datafile_sample(const struct pcce_record *rec, struct datafile_sample *out)
+{
+	if (rec->type == PCCE_REC_SAMPLE) {
+		const struct pcce_sample *s = &((const struct pcce_rec_sample *)rec)->sample;
+
+		*out = (struct datafile_sample){s, 1, s->weight ? s->weight : 1};
+		return true;
+	}
+	if (rec->type == PCCE_REC_SUM) {
+		const struct pcce_rec_sum *sum = (const struct pcce_rec_sum *)rec;
+
+		*out = (struct datafile_sample){&sum->sample, sum->samples, sum->weight};
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Where samples come from: one stream for each event in each thread under each name
+ * that the thread had.  Threads are renamed, and an exec renames its process, so the
+ * name depends on the time; records may stand in any order, so it is known only when
+ * all have been read.
+ */
+#ifndef PCCE_RECORDING_SAMPLE_STREAMS_H
+#define PCCE_RECORDING_SAMPLE_STREAMS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <pcce/datafile.h>
+
+struct streams;
+
+struct stream {
+	uint32_t pid, tid;
+	uint32_t event; /* index of the event that was sampled */
+	uint32_t comm;	/* the thread's name, a string of the names; 0 if unknown */
+};
+
+struct streams *streams_new(void);
+void streams_free(struct streams *s);
+
+/* Names of processes and threads: comm is a string of the names. 0 or -ENOMEM. */
+int streams_add_process(struct streams *s, const struct pcce_rec_process *rec, uint32_t comm);
+int streams_add_thread(struct streams *s, const struct pcce_rec_thread *rec, uint32_t comm);
+
+/* The stream of a sample while names are not known yet; UINT32_MAX: no memory. */
+uint32_t streams_of(struct streams *s, uint32_t pid, uint32_t tid, uint32_t event);
+
+/* After the last of these calls; then the stream that one from streams_of() is at a time. 0 or -ENOMEM. */
+int streams_finish(struct streams *s);
+uint32_t streams_at(const struct streams *s, uint32_t stream, uint64_t time);
+
+size_t streams_count(const struct streams *s);
+const struct stream *streams_get(const struct streams *s, uint32_t stream);
+
+#endif

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* See stack_store.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+/* An error inside uthash is an error here: the macros leave through it. */
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+#include <pcce/sample.h>
+#include "recording/stack_store.h"
+
+struct content {
+	const struct segment_node *below;
+	uint64_t depth; /* segments that are known below it */
+	struct pcce_entry entry[PCCE_SEGMENT_ENTRIES];
+};
+
+struct segment_node {
+	UT_hash_handle hh;
+	uint64_t hash;
+	struct content content;
+};
+
+/* What a thread's stack was made of when it was last seen. */
+struct level {
+	uint64_t generation;
+	const struct segment_node *node;
+};
+
+struct thread {
+	UT_hash_handle hh;
+	uint64_t key; /* pid and tid */
+	struct level *levels;
+	uint32_t n;
+};
+
+/* PCCE_SAMPLE_BY_CONTENT: what a recording's names stand for. */
+struct named {
+	UT_hash_handle hh;
+	uint64_t name;
+	const struct segment_node *node;
+};
+
+struct segments {
+	struct segment_node *nodes;
+	struct thread *threads;
+	struct named *names;
+};
+
+struct segments *segments_new(void)
+{
+	return calloc(1, sizeof(struct segments));
+}
+
+void segments_free(struct segments *all)
+{
+	struct segment_node *node, *next_node;
+	struct named *name, *next_name;
+	struct thread *t, *next;
+
+	if (!all)
+		return;
+	HASH_ITER (hh, all->threads, t, next) {
+		HASH_DEL(all->threads, t);
+		free(t->levels);
+		free(t);
+	}
+	HASH_ITER (hh, all->names, name, next_name) {
+		HASH_DEL(all->names, name);
+		free(name);
+	}
+	HASH_ITER (hh, all->nodes, node, next_node) {
+		HASH_DEL(all->nodes, node);
+		free(node);
+	}
+	free(all);
+}
+
+uint64_t segments_hash(const struct segment_node *below)
+{
+	return below ? below->hash : 0;
+}
+
+const struct segment_node *segments_intern(struct segments *all, const struct segment_node *below,
+					   const struct pcce_entry *entries)
+{
+	struct segment_node *node, *found = NULL, *added;
+	uint64_t h = segments_hash(below);
+
+	node = calloc(1, sizeof(*node));
+	if (!node)
+		return NULL;
+	node->content.below = below;
+	node->content.depth = below ? below->content.depth + 1 : 0;
+	memcpy(node->content.entry, entries, sizeof(node->content.entry));
+	HASH_FIND(hh, all->nodes, &node->content, sizeof(node->content), found);
+	if (found) {
+		free(node);
+		return found;
+	}
+	for (unsigned int i = 0; i < PCCE_SEGMENT_ENTRIES; i++) {
+		h = (h ^ entries[i].id) * 0x9e3779b97f4a7c15ULL;
+		h = (h ^ h >> 29 ^ entries[i].site) * 0xff51afd7ed558ccdULL;
+		h ^= h >> 32;
+	}
+	node->hash = h | 1;
+	added = node;
+	HASH_ADD(hh, all->nodes, content, sizeof(node->content), added);
+	if (!added || !node->hh.tbl) {
+		free(node);
+		return NULL;
+	}
+	return node;
+}
+
+const struct segment_node *segments_below(const struct segment_node *node)
+{
+	return node->content.below;
+}
+
+const struct pcce_entry *segments_entries(const struct segment_node *node)
+{
+	return node->content.entry;
+}
+
+static struct thread *thread_of(struct segments *all, const struct pcce_sample *s)
+{
+	uint64_t key = (uint64_t)s->pid << 32 | s->tid;
+	struct thread *t;
+
+	HASH_FIND(hh, all->threads, &key, sizeof(key), t);
+	if (t)
+		return t;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return NULL;
+	t->key = key;
+	HASH_ADD(hh, all->threads, key, sizeof(key), t);
+	if (!t->hh.tbl) {
+		free(t);
+		return NULL;
+	}
+	return t;
+}
+
+static int reach(struct thread *t, uint32_t index)
+{
+	struct level *grown;
+	uint32_t want = t->n ? t->n : 8;
+
+	while (want <= index)
+		want *= 2;
+	if (want == t->n)
+		return 0;
+	grown = reallocarray(t->levels, want, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	memset(grown + t->n, 0, (want - t->n) * sizeof(*grown));
+	t->levels = grown;
+	t->n = want;
+	return 0;
+}
+
+/* The node of a segment whose generation is known; NULL if it is another one's, or none's. */
+static const struct segment_node *lookup(const struct thread *t, uint64_t index, uint64_t generation)
+{
+	if (!generation || index >= t->n || t->levels[index].generation != generation)
+		return NULL;
+	return t->levels[index].node;
+}
+
+static const struct segment_node *lookup_name(const struct segments *all, uint64_t name)
+{
+	struct named *found = NULL;
+
+	if (name)
+		HASH_FIND(hh, all->names, &name, sizeof(name), found);
+	return found ? found->node : NULL;
+}
+
+static int take_named(struct segments *all, const struct pcce_segment *segment)
+{
+	struct named *entry;
+	const struct segment_node *node;
+
+	if (!segment->generation || lookup_name(all, segment->generation))
+		return 0;
+	node = segments_intern(all, segment->index ? lookup_name(all, segment->base.id) : NULL, segment->entry);
+	entry = node ? calloc(1, sizeof(*entry)) : NULL;
+	if (!entry)
+		return -ENOMEM;
+	entry->name = segment->generation;
+	entry->node = node;
+	HASH_ADD(hh, all->names, name, sizeof(entry->name), entry);
+	if (!entry->hh.tbl) {
+		free(entry);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+int segments_take(struct segments *all, const struct pcce_sample *s, const struct segment_node **below)
+{
+	const struct pcce_segment *segment = sample_segments(s), *end = segment + s->n_segments;
+	struct thread *t;
+
+	*below = NULL;
+	if (!s->n_below)
+		return 0;
+	if (s->flags & PCCE_SAMPLE_BY_CONTENT) {
+		for (; segment < end; segment++)
+			if (take_named(all, segment))
+				return -ENOMEM;
+		*below = lookup_name(all, s->below);
+		return 0;
+	}
+	t = thread_of(all, s);
+	if (!t)
+		return -ENOMEM;
+	for (; segment < end; segment++) {
+		const struct segment_node *node;
+
+		/* From a page that the program has written to: a place that there cannot be. */
+		if (segment->index >= PCCE_AREA_SEGMENTS || !segment->generation)
+			continue;
+		if (reach(t, (uint32_t)segment->index))
+			return -ENOMEM;
+		node = segment->index ? lookup(t, segment->index - 1, segment->base.id) : NULL;
+		node = segments_intern(all, node, segment->entry);
+		if (!node)
+			return -ENOMEM;
+		t->levels[segment->index] = (struct level){segment->generation, node};
+	}
+	*below = lookup(t, s->n_below - 1, s->below);
+	return 0;
+}
+
+int segments_flatten(const struct segment_node *below, const struct pcce_sample *s, struct flat_stack *out)
+{
+	uint64_t n = below ? (below->content.depth + 1) * PCCE_SEGMENT_ENTRIES : 0, total = n + s->n_entries;
+	struct pcce_entry *grown;
+
+	if (total > out->capacity) {
+		uint64_t want = out->capacity ? out->capacity : 1024;
+
+		while (want < total)
+			want *= 2;
+		grown = reallocarray(out->entries, want, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		out->entries = grown;
+		out->capacity = (uint32_t)want;
+	}
+	if (s->n_entries)
+		memcpy(out->entries + n, sample_entries(s), s->n_entries * sizeof(*out->entries));
+	for (; below; below = below->content.below) {
+		n -= PCCE_SEGMENT_ENTRIES;
+		memcpy(out->entries + n, below->content.entry, sizeof(below->content.entry));
+	}
+	out->n = (uint32_t)total;
+	return 0;
+}

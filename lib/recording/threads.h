@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The threads of a recording, numbered, with their names: of several that a thread had, the
+ * last one.
+ */
+#ifndef PCCE_RECORDING_THREADS_H
+#define PCCE_RECORDING_THREADS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <pcce/datafile.h>
+#include "symbols/symbol_table.h"
+
+struct thread {
+	uint32_t pid, tid;
+	uint32_t name;	  /* strings of struct names; 0: none is known */
+	uint32_t process; /* name of its process */
+	uint32_t origin;  /* which of profile.origins created it; 0: not known; THREAD_ORIGINS: several did */
+};
+
+/* Of threads that had one number after the other, or were joined by pcce-merge. */
+#define THREAD_ORIGINS UINT32_MAX
+
+struct threads;
+
+struct threads *threads_new(struct names *names);
+void threads_free(struct threads *t);
+
+/* All return 0 or -ENOMEM. */
+int threads_add_process(struct threads *t, const struct pcce_rec_process *rec, const char *name);
+int threads_add_thread(struct threads *t, const struct pcce_rec_thread *rec, const char *name);
+/* The number of a thread that has a sample; UINT32_MAX: no memory. */
+uint32_t threads_number(struct threads *t, uint32_t pid, uint32_t tid);
+void threads_set_origin(struct threads *t, uint32_t number, uint32_t origin);
+/* After the last record, before the first threads_get(). */
+void threads_finish(struct threads *t);
+
+size_t threads_count(const struct threads *t);
+const struct thread *threads_get(const struct threads *t, uint32_t number);
+
+#endif

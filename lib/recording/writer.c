@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The writer of pcce.data.
+ *
+ * Nothing is synced: the file is safe against a crash of the recorder, up to the
+ * last flush, and against a full disk; not against a power failure.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <libdeflate.h>
+
+#include "recording/writer.h"
+
+#define BUFFER (256u << 10)
+
+struct datafile_writer {
+	int fd;
+	char *name;
+	uint8_t *buf;
+	size_t used, capacity;
+	uint64_t written; /* bytes in the file */
+	int error;
+	char message[512];
+};
+
+/* The longest run of complete records within the first n bytes of the buffer. */
+static size_t complete_prefix(const struct datafile_writer *w, size_t n)
+{
+	size_t done = 0;
+
+	if (!w->written) /* the file header comes first */
+		done = sizeof(struct pcce_file_header);
+	while (done + sizeof(struct pcce_record) <= n) {
+		const struct pcce_record *rec = (const struct pcce_record *)(w->buf + done);
+
+		if (done + rec->size > n)
+			break;
+		done += rec->size;
+	}
+	return done <= n ? done : 0;
+}
+
+static int write_failed(struct datafile_writer *w, size_t done, int err)
+{
+	uint64_t keep = w->written + complete_prefix(w, done);
+
+	w->error = err;
+	/* Fails on a pipe, where nothing can be taken back; a reader drops the incomplete record. */
+	if (ftruncate(w->fd, (off_t)keep) || lseek(w->fd, (off_t)keep, SEEK_SET) < 0)
+		keep = w->written + done;
+	snprintf(w->message, sizeof(w->message),
+		 "%s: cannot be written: %s; the %" PRIu64 " bytes recorded so far are saved", w->name, strerror(-err),
+		 keep);
+	w->written = keep;
+	w->used = 0;
+	return err;
+}
+
+int datafile_flush(struct datafile_writer *w)
+{
+	size_t done = 0;
+
+	if (w->error)
+		return w->error;
+	while (done < w->used) {
+		ssize_t n = write(w->fd, w->buf + done, w->used - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return write_failed(w, done, n ? -errno : -EIO);
+		done += (size_t)n;
+	}
+	w->written += w->used;
+	w->used = 0;
+	return 0;
+}
+
+static int reserve(struct datafile_writer *w, size_t size)
+{
+	uint8_t *grown;
+	int err;
+
+	if (w->used + size <= w->capacity)
+		return 0;
+	err = datafile_flush(w);
+	if (err || size <= w->capacity)
+		return err;
+	grown = realloc(w->buf, size);
+	if (!grown) {
+		w->error = -ENOMEM;
+		snprintf(w->message, sizeof(w->message), "%s: out of memory for a record of %zu bytes", w->name, size);
+		return w->error;
+	}
+	w->buf = grown;
+	w->capacity = size;
+	return 0;
+}
+
+int datafile_writer_new(int fd, const char *name, struct datafile_writer **out)
+{
+	struct datafile_writer *w = calloc(1, sizeof(*w));
+	struct pcce_file_header head = {
+		.magic = PCCE_FILE_MAGIC,
+		.version = PCCE_FILE_VERSION,
+		.header_size = sizeof(head),
+		.byte_order = PCCE_FILE_BYTE_ORDER,
+	};
+
+	if (!w)
+		return -ENOMEM;
+	w->fd = fd;
+	w->name = strdup(name);
+	w->buf = malloc(BUFFER);
+	w->capacity = BUFFER;
+	if (!w->name || !w->buf) {
+		free(w->name);
+		free(w->buf);
+		free(w);
+		return -ENOMEM;
+	}
+	memcpy(w->buf, &head, sizeof(head));
+	w->used = sizeof(head);
+	*out = w;
+	return 0;
+}
+
+int datafile_put(struct datafile_writer *w, uint32_t type, const void *fixed, size_t fixed_size,
+		 const struct iovec *parts, int n_parts)
+{
+	struct pcce_record *rec;
+	size_t size = fixed_size, at = fixed_size, padded;
+	int i, err;
+
+	if (w->error)
+		return w->error;
+	for (i = 0; i < n_parts; i++)
+		size += parts[i].iov_len;
+	padded = (size + 7) & ~(size_t)7;
+	if (padded > PCCE_RECORD_MAX)
+		return -EMSGSIZE;
+	err = reserve(w, padded);
+	if (err)
+		return err;
+	rec = (struct pcce_record *)(w->buf + w->used);
+	memcpy(rec, fixed, fixed_size);
+	for (i = 0; i < n_parts; i++) {
+		if (parts[i].iov_len)
+			memcpy((uint8_t *)rec + at, parts[i].iov_base, parts[i].iov_len);
+		at += parts[i].iov_len;
+	}
+	memset((uint8_t *)rec + at, 0, padded - at);
+	rec->type = type;
+	rec->size = (uint32_t)padded;
+	rec->reserved = 0;
+	rec->crc = 0;
+	rec->crc = libdeflate_crc32(0, rec, padded);
+	w->used += padded;
+	return 0;
+}
+
+int datafile_put_strings(struct datafile_writer *w, uint32_t type, const void *fixed, size_t fixed_size,
+			 const char *const *strings, int n_strings)
+{
+	struct iovec parts[8];
+	int i;
+
+	if (n_strings > 8)
+		return -EINVAL;
+	for (i = 0; i < n_strings; i++) {
+		parts[i].iov_base = (void *)strings[i];
+		parts[i].iov_len = strlen(strings[i]) + 1;
+	}
+	return datafile_put(w, type, fixed, fixed_size, parts, n_strings);
+}
+
+uint64_t datafile_size(const struct datafile_writer *w)
+{
+	return w->written + w->used;
+}
+
+const char *datafile_writer_error(const struct datafile_writer *w)
+{
+	return w->message;
+}
+
+int datafile_writer_close(struct datafile_writer *w)
+{
+	int err = datafile_flush(w);
+
+	/* Some file systems tell of a full disk only here. */
+	if (close(w->fd) && !err)
+		err = -errno;
+	free(w->name);
+	free(w->buf);
+	free(w);
+	return err;
+}

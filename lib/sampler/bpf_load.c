@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Loading bpf/sampler.bpf.c, with its knobs set for this machine and kernel, and why it cannot be loaded. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "bpf/sampler.h"
+#include "sampler/bpf_load.h"
+#include "sampler/bpf_ring.h"
+
+static char libbpf_says[256];
+
+/* Keeps the first complaint, which is the cause of those that follow. */
+static int keep_complaint(enum libbpf_print_level level, const char *format, va_list args)
+{
+	if (level == LIBBPF_WARN && !libbpf_says[0]) {
+		vsnprintf(libbpf_says, sizeof(libbpf_says), format, args);
+		libbpf_says[strcspn(libbpf_says, "\n")] = 0;
+	}
+	return 0;
+}
+
+/* In which pid namespace are we? Not the initial one: the BPF program must translate. */
+static void set_pid_namespace(struct sampler_bpf *skel)
+{
+	const ino_t initial = 0xeffffffc; /* PROC_PID_INIT_INO */
+	struct stat st;
+
+	if (stat("/proc/self/ns/pid", &st) || st.st_ino == initial)
+		return;
+	skel->rodata->pidns_dev = st.st_dev;
+	skel->rodata->pidns_ino = st.st_ino;
+}
+
+static bool kernel_has(const char *function)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	bool has = btf && btf__find_by_name_kind(btf, function, BTF_KIND_FUNC) > 0;
+
+	btf__free(btf);
+	return has;
+}
+
+static bool is_cpu_clock(const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_CPU_CLOCK;
+}
+
+int bpf_program_load(enum event_kind kind, const struct perf_event_attr *attr, struct sampler_bpf **out, char *why,
+		     size_t why_size)
+{
+	bool tracepoint = kind == EVENT_TRACEPOINT;
+	struct sampler_bpf *skel;
+	int cpus = libbpf_num_possible_cpus(), err;
+
+	if (cpus <= 0) {
+		snprintf(why, why_size, "the number of CPUs cannot be read: %s", strerror(-cpus));
+		return -EINVAL;
+	}
+	libbpf_says[0] = 0;
+	libbpf_set_print(keep_complaint);
+	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
+	skel = sampler_bpf__open();
+	if (!skel) {
+		snprintf(why, why_size, "the BPF program cannot be opened: %s", strerror(errno));
+		return -errno;
+	}
+	set_pid_namespace(skel);
+	skel->rodata->weighted = kind == EVENT_COUNT;
+	skel->rodata->event_known = !tracepoint && kernel_has("bpf_cast_to_kern_ctx");
+	skel->rodata->event_clock = skel->rodata->event_known && is_cpu_clock(attr);
+	skel->rodata->segment_shift = rings_shift(cpus);
+	bpf_map__set_max_entries(skel->maps.controls, (uint32_t)cpus);
+	bpf_map__set_max_entries(skel->maps.rings, (uint32_t)cpus * SAMPLER_SEGMENTS);
+	bpf_map__set_value_size(skel->maps.rings, rings_element(cpus));
+	bpf_program__set_autoload(skel->progs.on_event, !tracepoint);
+	bpf_program__set_autoload(skel->progs.on_tracepoint, tracepoint);
+	bpf_program__set_autoload(skel->progs.on_fork, tracepoint);
+	bpf_program__set_autoload(skel->progs.on_exec, tracepoint);
+	bpf_program__set_autoload(skel->progs.on_exit, tracepoint);
+	err = sampler_bpf__load(skel);
+	if (err) {
+		if (err == -EPERM) /* EACCES is what the verifier says */
+			snprintf(why, why_size,
+				 "the kernel refuses the BPF program (%s): a container's seccomp filter or a security "
+				 "module forbids it",
+				 strerror(-err));
+		else if (err == -ENOSYS)
+			snprintf(why, why_size, "this kernel has no BPF");
+		else if (access("/sys/kernel/btf/vmlinux", R_OK))
+			snprintf(why, why_size, "this kernel does not describe its types (no /sys/kernel/btf/vmlinux)");
+		else
+			snprintf(why, why_size, "the kernel does not take the BPF program (%s%s%s)", strerror(-err),
+				 libbpf_says[0] ? "; " : "", libbpf_says);
+		sampler_bpf__destroy(skel);
+		return err;
+	}
+	*out = skel;
+	return 0;
+}
+
+int bpf_program_attach(const struct sampler_bpf *skel, enum event_kind kind, int event)
+{
+	int program = bpf_program__fd(kind == EVENT_TRACEPOINT ? skel->progs.on_tracepoint : skel->progs.on_event);
+
+	return ioctl(event, PERF_EVENT_IOC_SET_BPF, program) ? -errno : 0;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* See bpf/sampler.h for the protocol. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "bpf/sampler.h"
+#include <pcce/sample.h>
+#include "sampler/bpf_ring.h"
+
+#define ALL_MAX (256ull << 20) /* of all CPUs' rings together, roughly */
+#define PAGE 4096u
+
+struct rings {
+	int cpus, busy;
+	uint64_t size; /* of a segment */
+	size_t element;
+	struct sampler_control *controls;
+	size_t controls_bytes;
+	const uint8_t *segments;
+	size_t segments_bytes;
+};
+
+uint32_t rings_shift(int cpus)
+{
+	uint32_t shift = SAMPLER_SEGMENT_SHIFT_MAX;
+
+	while (shift > 18 && ((uint64_t)cpus * SAMPLER_SEGMENTS << shift) > ALL_MAX)
+		shift--;
+	return shift;
+}
+
+uint32_t rings_element(int cpus)
+{
+	return ((1u << rings_shift(cpus)) + (uint32_t)SAMPLER_RECORD_MAX + 7) & ~7u;
+}
+
+int rings_open(int controls_fd, int rings_fd, int cpus, struct rings **out)
+{
+	struct rings *r = calloc(1, sizeof(*r));
+	void *controls, *segments;
+
+	if (!r)
+		return -ENOMEM;
+	r->cpus = cpus;
+	r->size = 1ull << rings_shift(cpus);
+	r->element = rings_element(cpus);
+	r->controls_bytes = ((size_t)cpus * sizeof(*r->controls) + PAGE - 1) & ~(size_t)(PAGE - 1);
+	r->segments_bytes = ((size_t)cpus * SAMPLER_SEGMENTS * r->element + PAGE - 1) & ~(size_t)(PAGE - 1);
+	controls = mmap(NULL, r->controls_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, controls_fd, 0);
+	segments = mmap(NULL, r->segments_bytes, PROT_READ, MAP_SHARED, rings_fd, 0);
+	r->controls = controls == MAP_FAILED ? NULL : controls;
+	r->segments = segments == MAP_FAILED ? NULL : segments;
+	if (!r->controls || !r->segments) {
+		int err = -errno;
+
+		rings_close(r);
+		return err;
+	}
+	*out = r;
+	return 0;
+}
+
+void rings_close(struct rings *r)
+{
+	if (!r)
+		return;
+	if (r->controls)
+		munmap(r->controls, r->controls_bytes);
+	if (r->segments)
+		munmap((void *)(uintptr_t)r->segments, r->segments_bytes);
+	free(r);
+}
+
+static int read_one(struct rings *r, int cpu, int (*sample)(void *ctx, const struct pcce_sample *s, size_t size),
+		    void *ctx)
+{
+	struct sampler_control *c = &r->controls[cpu];
+	uint64_t tail = c->tail, head = __atomic_load_n(&c->head, __ATOMIC_ACQUIRE);
+	uint64_t left = __atomic_load_n(&c->left, __ATOMIC_RELAXED);
+	int err = 0;
+
+	if (head - tail > r->size / 4)
+		r->busy = 1;
+	while (tail < head && !err) {
+		uint64_t at = tail & (r->size - 1), segment = tail / r->size;
+		size_t slot = (size_t)cpu * SAMPLER_SEGMENTS + segment % SAMPLER_SEGMENTS, size;
+		const struct pcce_sample *s;
+
+		if (tail == left && at) {
+			tail = (segment + 1) * r->size;
+			continue;
+		}
+		s = (const struct pcce_sample *)(r->segments + slot * r->element + at + SAMPLER_SKIP);
+		if (!sample_counts_are_possible(s, 0)) { /* cannot be: the writer never does that */
+			tail = head;
+			break;
+		}
+		size = SAMPLER_SKIP + sample_size(s);
+		err = sample(ctx, s, size - SAMPLER_SKIP);
+		tail = at + size >= r->size ? (segment + 1) * r->size : tail + size;
+	}
+	__atomic_store_n(&c->tail, tail, __ATOMIC_RELEASE);
+	if (head & (r->size - 1))
+		__atomic_store_n(&c->leave, head / r->size + 1, __ATOMIC_RELAXED);
+	return err;
+}
+
+int rings_read(struct rings *r, int (*sample)(void *ctx, const struct pcce_sample *s, size_t size), void *ctx)
+{
+	int cpu, err = 0;
+
+	r->busy = 0;
+	for (cpu = 0; cpu < r->cpus && !err; cpu++)
+		err = read_one(r, cpu, sample, ctx);
+	return err;
+}
+
+int rings_busy(const struct rings *r)
+{
+	return r->busy;
+}
+
+static uint64_t sum(const struct rings *r, size_t counter)
+{
+	uint64_t total = 0;
+	int cpu;
+
+	for (cpu = 0; cpu < r->cpus; cpu++)
+		total += __atomic_load_n((const uint64_t *)((const char *)&r->controls[cpu] + counter),
+					 __ATOMIC_RELAXED);
+	return total;
+}
+
+uint64_t rings_dropped(const struct rings *r)
+{
+	return sum(r, offsetof(struct sampler_control, dropped));
+}
+
+uint64_t rings_throttled(const struct rings *r)
+{
+	return sum(r, offsetof(struct sampler_control, throttled));
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* See event_queue.h. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sampler/process_tracker.h"
+#include "sampler/tls_offsets.h"
+#include "sampler/time_queue.h"
+#include "sampler/event_queue.h"
+
+enum blob { BLOB_SAMPLE, BLOB_SIDEBAND };
+
+struct delivery {
+	struct sideband *sideband;
+	struct follow *follow;
+	struct places *places;
+	struct reorder queue;
+	int epoll;
+	pid_t pid;
+	bool attached;
+	uint64_t start;
+	bool introduction_due, reattached;
+	delivery_reattach *reattach;
+	void *reattach_ctx;
+	const struct sampler_sink *sink;			 /* during delivery_flush */
+	int (*heard)(void *ctx, const struct sideband_event *e); /* during delivery_listen */
+	void *heard_ctx;
+};
+
+uint64_t delivery_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+void delivery_close(struct delivery *s)
+{
+	if (!s)
+		return;
+	sideband_close(s->sideband);
+	follow_free(s->follow);
+	places_free(s->places);
+	reorder_free(&s->queue);
+	if (s->epoll >= 0)
+		close(s->epoll);
+	free(s);
+}
+
+int delivery_open(int64_t *offsets, uint32_t *n_offsets, uint32_t capacity, const char *program, struct delivery **out,
+		  char *why, size_t why_size)
+{
+	struct delivery *s = calloc(1, sizeof(*s));
+	int err;
+
+	snprintf(why, why_size, "out of memory");
+	if (!s)
+		return -ENOMEM;
+	err = -ENOMEM;
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	s->follow = follow_new();
+	s->places = places_new(offsets, n_offsets, capacity);
+	if (s->epoll < 0 || !s->follow || !s->places)
+		goto fail;
+	if (program)
+		places_program(s->places, program);
+	err = sideband_open(&s->sideband, why, why_size);
+	if (err)
+		goto fail;
+	err = sideband_watch(s->sideband, s->epoll);
+	if (err) {
+		snprintf(why, why_size, "the kernel's records of processes cannot be waited for: %s", strerror(-err));
+		goto fail;
+	}
+	*out = s;
+	return 0;
+fail:
+	delivery_close(s);
+	return err;
+}
+
+int delivery_begin(struct delivery *s, pid_t pid, bool attached, delivery_reattach *reattach, void *ctx)
+{
+	s->pid = pid;
+	s->attached = attached;
+	s->reattach = reattach;
+	s->reattach_ctx = ctx;
+	s->start = delivery_now();
+	s->introduction_due = true;
+	return follow_add(s->follow, pid, 1, "", s->start);
+}
+
+int delivery_watch(struct delivery *s, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+
+	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+int delivery_wait(struct delivery *s, int timeout_ms)
+{
+	struct epoll_event event;
+
+	return epoll_wait(s->epoll, &event, 1, timeout_ms) < 0 && errno != EINTR ? -errno : 0;
+}
+
+struct pcce_sample *delivery_add(struct delivery *s, const struct pcce_sample *sample, size_t size)
+{
+	void *blob = reorder_add(&s->queue, sample->time, BLOB_SAMPLE, size);
+
+	return blob ? memcpy(blob, sample, size) : NULL;
+}
+
+static int on_sideband(void *ctx, const struct sideband_event *e)
+{
+	struct delivery *s = ctx;
+	size_t name = strlen(e->name) + 1;
+	char *blob = reorder_add(&s->queue, e->time, BLOB_SIDEBAND, sizeof(*e) + name);
+
+	if (!blob)
+		return -ENOMEM;
+	memcpy(blob, e, sizeof(*e));
+	memcpy(blob + sizeof(*e), e->name, name);
+	return s->heard ? s->heard(s->heard_ctx, e) : 0;
+}
+
+int delivery_listen(struct delivery *s, int (*heard)(void *ctx, const struct sideband_event *e), void *ctx)
+{
+	s->heard = heard;
+	s->heard_ctx = ctx;
+	return sideband_read(s->sideband, on_sideband, s);
+}
+
+/* ---- the sink, with one more ear: what is mapped may tell where pages are --------------- */
+
+static int map_heard(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_t length, uint64_t pgoff,
+		     const char *path)
+{
+	struct delivery *s = ctx;
+
+	places_map(s->places, pid, start, length, pgoff, path);
+	return s->sink->map(s->sink->ctx, time, pid, start, length, pgoff, path);
+}
+
+static int process_heard(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_t flags, const char *comm)
+{
+	struct delivery *s = ctx;
+
+	return s->sink->process(s->sink->ctx, time, pid, ppid, flags, comm);
+}
+
+static int thread_heard(void *ctx, uint64_t time, pid_t pid, pid_t tid, const char *comm)
+{
+	struct delivery *s = ctx;
+
+	return s->sink->thread(s->sink->ctx, time, pid, tid, comm);
+}
+
+static int lost_heard(void *ctx, uint64_t time, uint32_t reason, uint64_t count)
+{
+	struct delivery *s = ctx;
+
+	return s->sink->lost(s->sink->ctx, time, reason, count);
+}
+
+/* ---- set-uid programs --------------------------------------------------------------- */
+
+/* Does the kernel take all events from a process that does such an exec? It does if the real and the effective ids then
+ * differ, as the process can read in its auxiliary vector ever after; but not with fs.suid_dumpable = 1. */
+static bool exec_takes_events(pid_t pid)
+{
+	uint64_t pair[2], uid[2] = {0}, gid[2] = {0};
+	int dumpable = 0;
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/auxv", (int)pid);
+	f = fopen(path, "re");
+	while (f && fread(pair, sizeof(pair), 1, f) == 1) {
+		if (pair[0] == AT_UID || pair[0] == AT_EUID)
+			uid[pair[0] == AT_EUID] = pair[1];
+		if (pair[0] == AT_GID || pair[0] == AT_EGID)
+			gid[pair[0] == AT_EGID] = pair[1];
+	}
+	if (f)
+		fclose(f);
+	if (uid[0] == uid[1] && gid[0] == gid[1])
+		return false;
+	f = fopen("/proc/sys/fs/suid_dumpable", "re");
+	if (f && fscanf(f, "%d", &dumpable) != 1)
+		dumpable = 0;
+	if (f)
+		fclose(f);
+	return dumpable != 1;
+}
+
+static int after_exec(struct delivery *s, const struct sideband_event *exec)
+{
+	int err;
+
+	if (!exec_takes_events(exec->pid))
+		return 0;
+	/* The side band then has an end that is none, and that it must survive. */
+	if (follow_add(s->follow, exec->pid, 2, exec->name, exec->time))
+		return -ENOMEM;
+	err = s->reattach ? s->reattach(s->reattach_ctx, exec) : 0;
+	if (s->reattach && !err && !s->reattached)
+		fprintf(stderr,
+			"%s: %s is set-uid or set-gid, which makes the kernel take its events away; its first %.0f ms "
+			"are not sampled\n",
+			program_invocation_short_name, exec->name, (double)(delivery_now() - exec->time) / 1e6);
+	s->reattached = true;
+	return err;
+}
+
+static int deliver(void *ctx, uint32_t kind, const void *blob, size_t size)
+{
+	struct delivery *s = ctx;
+	const struct pcce_sample *sample = blob;
+	struct sampler_sink ears = {
+		.ctx = s, .process = process_heard, .thread = thread_heard, .map = map_heard, .lost = lost_heard};
+	struct sideband_event e;
+	int err;
+
+	(void)size;
+	if (kind == BLOB_SAMPLE)
+		return s->sink->sample(s->sink->ctx, sample);
+	memcpy(&e, blob, sizeof(e));
+	e.name = (const char *)blob + sizeof(e);
+	err = follow_event(s->follow, &e, &ears);
+	if (!err && e.type == SIDEBAND_EXEC && follow_has(s->follow, e.pid))
+		err = after_exec(s, &e);
+	return err;
+}
+
+/* The first thing the sink hears: what the process is, before anything happens to it. */
+static int introduce(struct delivery *s)
+{
+	struct sampler_sink ears = {
+		.ctx = s, .process = process_heard, .thread = thread_heard, .map = map_heard, .lost = lost_heard};
+	char path[64];
+	struct stat st;
+
+	s->introduction_due = false;
+	if (!s->attached)
+		return s->sink->process(s->sink->ctx, s->start, s->pid, getpid(), 0, "pcce-record");
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)s->pid);
+	if (!stat(path, &st) && st.st_nlink > 2)
+		follow_add(s->follow, s->pid, (unsigned int)st.st_nlink - 2, "", s->start);
+	return follow_snapshot(s->pid, s->start, &ears);
+}
+
+int delivery_flush(struct delivery *s, const struct sampler_sink *sink, uint64_t limit)
+{
+	int err = 0;
+
+	s->sink = sink;
+	if (s->introduction_due)
+		err = introduce(s);
+	if (!err)
+		err = reorder_flush(&s->queue, limit, deliver, s);
+	places_retry(s->places);
+	s->sink = NULL;
+	return err;
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* See kmod_session.h. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "sampler/kmod_session.h"
+#include <pcce/sample.h>
+
+struct kmod_session {
+	int fd;
+	struct pcce_kmod_info info;
+	struct pcce_kmod_setup config;
+	struct pcce_kmod_reader *readers;
+	const uint8_t *rest; /* writers and data: what follows the readers */
+	size_t rest_bytes;
+	uint32_t segment; /* AGGREGATE: the one that may be read */
+};
+
+static int request(const struct kmod_session *k, unsigned long number, void *argument)
+{
+	return ioctl(k->fd, number, argument) ? -errno : 0;
+}
+
+static int explain_open(int err, char *why, size_t why_size)
+{
+	switch (err) {
+	case -ENOENT:
+	case -ENXIO:
+	case -ENODEV:
+		snprintf(why, why_size,
+			 "the kernel module pcce_sampler is not loaded (there is no " PCCE_KMOD_DEVICE
+			 "); load it: modprobe pcce_sampler, or insmod pcce_sampler.ko");
+		return -ENODEV;
+	case -EACCES:
+	case -EPERM:
+		snprintf(why, why_size, PCCE_KMOD_DEVICE " may not be opened by this user (%s)", strerror(-err));
+		return err;
+	default:
+		snprintf(why, why_size, PCCE_KMOD_DEVICE " cannot be opened: %s", strerror(-err));
+		return err;
+	}
+}
+
+int kmod_open(struct kmod_session **out, char *why, size_t why_size)
+{
+	struct kmod_session *k = calloc(1, sizeof(*k));
+	int err;
+
+	if (!k) {
+		snprintf(why, why_size, "out of memory");
+		return -ENOMEM;
+	}
+	k->fd = open(PCCE_KMOD_DEVICE, O_RDWR | O_CLOEXEC);
+	if (k->fd < 0) {
+		err = explain_open(-errno, why, why_size);
+		goto fail;
+	}
+	err = request(k, PCCE_KMOD_IOC_INFO, &k->info);
+	if (err) {
+		snprintf(why, why_size, PCCE_KMOD_DEVICE " is not that of pcce_sampler: %s", strerror(-err));
+		goto fail;
+	}
+	if (k->info.version != PCCE_KMOD_VERSION || k->info.page_version != PCCE_PAGE_VERSION ||
+	    k->info.sample_size != sizeof(struct pcce_sample) || k->info.record_max != PCCE_KMOD_RECORD_MAX) {
+		snprintf(why, why_size,
+			 "the module pcce_sampler that is loaded is that of another version of pcce (its interface is "
+			 "%u, this is %u); load the one that belongs to this",
+			 k->info.version, PCCE_KMOD_VERSION);
+		err = -EPROTONOSUPPORT;
+		goto fail;
+	}
+	*out = k;
+	return 0;
+fail:
+	kmod_close(k);
+	return err;
+}
+
+void kmod_close(struct kmod_session *k)
+{
+	if (!k)
+		return;
+	if (k->readers)
+		munmap(k->readers, k->config.reader_bytes);
+	if (k->rest)
+		munmap((void *)(uintptr_t)k->rest, k->rest_bytes);
+	if (k->fd >= 0)
+		close(k->fd);
+	free(k);
+}
+
+const struct pcce_kmod_info *kmod_info(const struct kmod_session *k)
+{
+	return &k->info;
+}
+
+int kmod_fd(const struct kmod_session *k)
+{
+	return k->fd;
+}
+
+int kmod_setup(struct kmod_session *k, struct pcce_kmod_setup *config)
+{
+	int err = request(k, PCCE_KMOD_IOC_SETUP, config);
+	void *readers, *rest;
+
+	if (err)
+		return err;
+	k->config = *config;
+	k->rest_bytes = config->data_offset + config->n_rings * config->data_stride - config->writer_offset;
+	readers = mmap(NULL, config->reader_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, k->fd,
+		       (off_t)config->reader_offset);
+	if (readers == MAP_FAILED)
+		return -errno;
+	k->readers = readers;
+	rest = mmap(NULL, k->rest_bytes, PROT_READ, MAP_SHARED, k->fd, (off_t)config->writer_offset);
+	if (rest == MAP_FAILED)
+		return -errno;
+	k->rest = rest;
+	return 0;
+}
+
+int kmod_places(struct kmod_session *k, const int64_t *offsets, uint32_t n)
+{
+	struct pcce_kmod_places p = {.n = n};
+	uint32_t i;
+
+	for (i = 0; i < n && i < PCCE_KMOD_OFFSETS; i++)
+		p.offsets[i] = offsets[i];
+	return request(k, PCCE_KMOD_IOC_PLACES, &p);
+}
+
+int kmod_start(struct kmod_session *k)
+{
+	return request(k, PCCE_KMOD_IOC_START, NULL);
+}
+
+int kmod_attach(struct kmod_session *k, int pid, uint32_t flags)
+{
+	struct pcce_kmod_attach a = {.pid = pid, .flags = flags};
+
+	return request(k, PCCE_KMOD_IOC_ATTACH, &a);
+}
+
+int kmod_stop(struct kmod_session *k)
+{
+	return request(k, PCCE_KMOD_IOC_STOP, NULL);
+}
+
+int kmod_stats(struct kmod_session *k, struct pcce_kmod_stats *stats)
+{
+	return request(k, PCCE_KMOD_IOC_STATS, stats);
+}
+
+static const struct pcce_kmod_writer *writer(const struct kmod_session *k, uint32_t ring)
+{
+	return (const struct pcce_kmod_writer *)k->rest + ring;
+}
+
+static const uint8_t *data(const struct kmod_session *k, uint32_t ring)
+{
+	return k->rest - k->config.writer_offset + k->config.data_offset + ring * k->config.data_stride;
+}
+
+/* Its size, or 0. */
+static size_t deliver(const uint8_t *at, kmod_sink *sink, void *ctx, int *err)
+{
+	const struct pcce_kmod_record *record = (const struct pcce_kmod_record *)at;
+	const struct pcce_sample *sample = (const struct pcce_sample *)(record + 1);
+	size_t size = record->size;
+
+	if (size < sizeof(*record) || size > PCCE_KMOD_RECORD_MAX || size % 8)
+		return 0;
+	if (record->type != PCCE_KMOD_SAMPLE)
+		return size;
+	if (size < sizeof(*record) + sizeof(*sample) || !sample_counts_are_possible(sample, 0) ||
+	    size != sizeof(*record) + sample_size(sample))
+		return 0;
+	*err = sink(ctx, record, sample, size - sizeof(*record));
+	return size;
+}
+
+static int read_ring(struct kmod_session *k, uint32_t ring, kmod_sink *sink, void *ctx)
+{
+	/* Pairs with the kernel's release: the records up to head are complete. */
+	uint64_t head = __atomic_load_n(&writer(k, ring)->head, __ATOMIC_ACQUIRE);
+	uint64_t tail = k->readers[ring].tail, bytes = k->config.ring_bytes;
+	int err = 0;
+
+	while (tail < head && !err) {
+		uint64_t at = tail & (bytes - 1);
+		size_t size = deliver(data(k, ring) + at, sink, ctx, &err);
+
+		if (!size) {
+			tail = head;
+			err = -EPROTO;
+			break;
+		}
+		tail = at + size >= bytes ? tail - at + bytes : tail + size;
+	}
+	/* Pairs with the kernel's acquire: what lies before tail has been read. */
+	__atomic_store_n(&k->readers[ring].tail, tail, __ATOMIC_RELEASE);
+	return err;
+}
+
+int kmod_read(struct kmod_session *k, kmod_sink *sink, void *ctx)
+{
+	uint32_t ring;
+	int err = 0;
+
+	for (ring = 0; ring < k->config.n_rings && !err; ring++)
+		err = read_ring(k, ring, sink, ctx);
+	return err;
+}
+
+int kmod_rotate(struct kmod_session *k, uint64_t *since)
+{
+	struct pcce_kmod_rotate rotate;
+	int err = request(k, PCCE_KMOD_IOC_ROTATE, &rotate);
+
+	if (err)
+		return err;
+	k->segment = rotate.segment;
+	*since = rotate.time;
+	return 0;
+}
+
+int kmod_read_counts(struct kmod_session *k, kmod_sink *sink, void *ctx)
+{
+	uint32_t ring;
+	int err = 0;
+
+	for (ring = 0; ring < k->config.n_rings && !err; ring++) {
+		const uint8_t *segment = data(k, ring) + k->segment * k->config.segment_stride;
+		uint64_t used = writer(k, ring)->used[k->segment], at = 0;
+
+		while (at < used && !err) {
+			size_t size = deliver(segment + at, sink, ctx, &err);
+
+			if (!size)
+				err = -EPROTO;
+			at += size;
+		}
+	}
+	return err;
+}

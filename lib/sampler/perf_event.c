@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Names of events: the kernel's generic ones by table, tracepoints through tracefs. How they are opened, and why not.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <linux/magic.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "sampler/perf_event.h"
+
+#define SW(name) PERF_TYPE_SOFTWARE, PERF_COUNT_SW_##name
+#define HW(name) PERF_TYPE_HARDWARE, PERF_COUNT_HW_##name
+
+static const struct {
+	const char *name, *alias;
+	unsigned int type, config;
+	enum event_kind kind;
+} events[] = {
+	{"cpu-clock", NULL, SW(CPU_CLOCK), EVENT_CLOCK},
+	{"task-clock", NULL, SW(TASK_CLOCK), EVENT_CLOCK},
+	{"page-faults", "faults", SW(PAGE_FAULTS), EVENT_COUNT},
+	{"minor-faults", NULL, SW(PAGE_FAULTS_MIN), EVENT_COUNT},
+	{"major-faults", NULL, SW(PAGE_FAULTS_MAJ), EVENT_COUNT},
+	{"context-switches", "cs", SW(CONTEXT_SWITCHES), EVENT_COUNT},
+	{"cpu-migrations", "migrations", SW(CPU_MIGRATIONS), EVENT_COUNT},
+	{"alignment-faults", NULL, SW(ALIGNMENT_FAULTS), EVENT_COUNT},
+	{"emulation-faults", NULL, SW(EMULATION_FAULTS), EVENT_COUNT},
+	{"cgroup-switches", NULL, SW(CGROUP_SWITCHES), EVENT_COUNT},
+	{"cycles", "cpu-cycles", HW(CPU_CYCLES), EVENT_COUNT},
+	{"instructions", NULL, HW(INSTRUCTIONS), EVENT_COUNT},
+	{"cache-references", NULL, HW(CACHE_REFERENCES), EVENT_COUNT},
+	{"cache-misses", NULL, HW(CACHE_MISSES), EVENT_COUNT},
+	{"branches", "branch-instructions", HW(BRANCH_INSTRUCTIONS), EVENT_COUNT},
+	{"branch-misses", NULL, HW(BRANCH_MISSES), EVENT_COUNT},
+	{"bus-cycles", NULL, HW(BUS_CYCLES), EVENT_COUNT},
+	{"stalled-cycles-frontend", NULL, HW(STALLED_CYCLES_FRONTEND), EVENT_COUNT},
+	{"stalled-cycles-backend", NULL, HW(STALLED_CYCLES_BACKEND), EVENT_COUNT},
+	{"ref-cycles", NULL, HW(REF_CPU_CYCLES), EVENT_COUNT},
+};
+
+static const char *tracefs(void)
+{
+	static const char *const places[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+	struct statfs fs;
+	size_t i;
+
+	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (!statfs(places[i], &fs) && fs.f_type == TRACEFS_MAGIC)
+			return places[i];
+	return NULL;
+}
+
+static int parse_tracepoint(const char *name, struct perf_event_attr *attr, char *why, size_t why_size)
+{
+	const char *colon = strchr(name, ':'), *dir = tracefs();
+	unsigned long long id;
+	char path[512];
+	FILE *f;
+	int n;
+
+	if (!dir) {
+		snprintf(why, why_size,
+			 "event %s is a tracepoint, which needs tracefs: mount -t tracefs nodev /sys/kernel/tracing",
+			 name);
+		return -ENOENT;
+	}
+	if (strchr(name, '/') || colon == name || !colon[1]) {
+		snprintf(why, why_size, "event %s is not of the form SYSTEM:NAME", name);
+		return -EINVAL;
+	}
+	snprintf(path, sizeof(path), "%s/events/%.*s/%s/id", dir, (int)(colon - name), name, colon + 1);
+	f = fopen(path, "re");
+	if (!f) {
+		int err = -errno;
+
+		if (err == -ENOENT)
+			snprintf(why, why_size, "there is no tracepoint %s; %s/available_events lists them", name, dir);
+		else
+			snprintf(why, why_size, "%s cannot be read: %s", path, strerror(-err));
+		return err;
+	}
+	n = fscanf(f, "%llu", &id);
+	fclose(f);
+	if (n != 1) {
+		snprintf(why, why_size, "%s does not hold a number", path);
+		return -EINVAL;
+	}
+	attr->type = PERF_TYPE_TRACEPOINT;
+	attr->config = id;
+	return 0;
+}
+
+int event_parse(const char *name, struct perf_event_attr *attr, enum event_kind *kind, char *why, size_t why_size)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+		if (strcmp(name, events[i].name) && (!events[i].alias || strcmp(name, events[i].alias)))
+			continue;
+		attr->type = events[i].type;
+		attr->config = events[i].config;
+		*kind = events[i].kind;
+		return 0;
+	}
+	if (strchr(name, ':')) {
+		*kind = EVENT_TRACEPOINT;
+		return parse_tracepoint(name, attr, why, why_size);
+	}
+	snprintf(why, why_size,
+		 "there is no event \"%s\"; known are cpu-clock, task-clock, page-faults, context-switches, "
+		 "cpu-migrations, "
+		 "cycles, instructions, cache-misses and their like, and tracepoints as SYSTEM:NAME",
+		 name);
+	return -EINVAL;
+}
+
+int event_attr(const struct sampler_config *config, struct perf_event_attr *attr, enum event_kind *kind, char *why,
+	       size_t why_size)
+{
+	memset(attr, 0, sizeof(*attr));
+	attr->size = sizeof(*attr);
+	attr->disabled = 1;
+	attr->inherit = 1;
+	attr->exclude_hv = 1;
+	attr->exclude_guest = 1;
+	attr->read_format = PERF_FORMAT_TOTAL_TIME_RUNNING;
+	if (config->frequency) {
+		attr->freq = 1;
+		attr->sample_freq = config->frequency;
+	} else {
+		attr->sample_period = config->period ? config->period : 1;
+	}
+	return event_parse(config->event, attr, kind, why, why_size);
+}
+
+int event_open(const struct perf_event_attr *attr, pid_t tid, int cpu)
+{
+	return (int)syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+unsigned int event_rate_limit(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/perf_event_max_sample_rate", "re");
+	unsigned int limit;
+
+	if (!f || fscanf(f, "%u", &limit) != 1)
+		limit = 0;
+	if (f)
+		fclose(f);
+	return limit;
+}
+
+int event_explain(const struct sampler_config *config, int err, char *why, size_t why_size)
+{
+	unsigned int limit;
+
+	switch (-err) {
+	case EINVAL:
+		limit = event_rate_limit();
+		if (limit && config->frequency > limit) {
+			snprintf(why, why_size,
+				 "%llu samples a second are more than the kernel allows, %u; use a lower -F, or raise "
+				 "kernel.perf_event_max_sample_rate",
+				 (unsigned long long)config->frequency, limit);
+			break;
+		}
+		/* fallthrough */
+	default:
+		snprintf(why, why_size, "the kernel refuses the event %s (perf_event_open: %s)", config->event,
+			 strerror(-err));
+		break;
+	case ENOENT:
+	case EOPNOTSUPP:
+		snprintf(why, why_size, "this machine does not have the event %s", config->event);
+		break;
+	case EPERM:
+	case EACCES:
+	case ENOSYS:
+		snprintf(why, why_size,
+			 "perf_event_open is refused (%s): a container's seccomp filter, a security module or "
+			 "kernel.perf_event_paranoid forbids it",
+			 strerror(-err));
+		break;
+	case EMFILE:
+	case ENFILE:
+		snprintf(why, why_size,
+			 "more threads than this process may have open files; raise the limit (ulimit -n)");
+		break;
+	}
+	return err;
+}

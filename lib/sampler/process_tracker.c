@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Following processes.  A process is forgotten when its last thread has ended, so that
+ * another one that gets its number is not taken for it.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "sampler/process_tracker.h"
+
+#define COMM 16
+
+struct process {
+	pid_t pid;
+	unsigned int threads;
+	uint64_t since;
+	char comm[COMM];
+	UT_hash_handle hh;
+};
+
+struct follow {
+	struct process *processes;
+};
+
+struct follow *follow_new(void)
+{
+	return calloc(1, sizeof(struct follow));
+}
+
+static struct process *find(const struct follow *f, pid_t pid)
+{
+	struct process *p;
+
+	HASH_FIND_INT(f->processes, &pid, p);
+	return p;
+}
+
+static void forget(struct follow *f, struct process *p)
+{
+	HASH_DEL(f->processes, p);
+	free(p);
+}
+
+void follow_free(struct follow *f)
+{
+	struct process *p, *next;
+
+	if (!f)
+		return;
+	HASH_ITER (hh, f->processes, p, next)
+		forget(f, p);
+	free(f);
+}
+
+int follow_add(struct follow *f, pid_t pid, unsigned int threads, const char *comm, uint64_t since)
+{
+	struct process *p = find(f, pid);
+
+	if (!p) {
+		p = calloc(1, sizeof(*p));
+		if (!p)
+			return -ENOMEM;
+		p->pid = pid;
+		HASH_ADD_INT(f->processes, pid, p);
+	}
+	p->threads = threads;
+	p->since = since;
+	snprintf(p->comm, sizeof(p->comm), "%s", comm);
+	return 0;
+}
+
+bool follow_has(const struct follow *f, pid_t pid)
+{
+	return find(f, pid);
+}
+
+static int forked(struct follow *f, const struct sideband_event *e, const struct sampler_sink *sink)
+{
+	struct process *p = find(f, e->pid), *parent = find(f, e->ppid);
+
+	if (p && e->time < p->since)
+		return 0;
+	if (e->pid == e->ppid) {
+		if (!p)
+			return 0;
+		p->threads++;
+		return sink->thread(sink->ctx, e->time, e->pid, e->tid, p->comm);
+	}
+	/* The number is being used again, and the end of its last user was missed. */
+	if (p && !parent)
+		forget(f, p);
+	if (!parent)
+		return 0;
+	if (follow_add(f, e->pid, 1, parent->comm, e->time))
+		return -ENOMEM;
+	return sink->process(sink->ctx, e->time, e->pid, e->ppid, PCCE_PROCESS_FORK, parent->comm);
+}
+
+int follow_event(struct follow *f, const struct sideband_event *e, const struct sampler_sink *sink)
+{
+	struct process *p;
+
+	if (e->type == SIDEBAND_LOST)
+		return sink->lost(sink->ctx, e->time, PCCE_LOSS_RING, e->count);
+	if (e->type == SIDEBAND_FORK)
+		return forked(f, e, sink);
+	p = find(f, e->pid);
+	if (!p || e->time < p->since)
+		return 0;
+	switch (e->type) {
+	case SIDEBAND_EXIT:
+		if (!--p->threads)
+			forget(f, p);
+		return 0;
+	case SIDEBAND_COMM:
+		if (e->tid == e->pid)
+			snprintf(p->comm, sizeof(p->comm), "%s", e->name);
+		return sink->thread(sink->ctx, e->time, e->pid, e->tid, e->name);
+	case SIDEBAND_EXEC:
+		snprintf(p->comm, sizeof(p->comm), "%s", e->name);
+		p->threads = 1;
+		return sink->process(sink->ctx, e->time, e->pid, 0, PCCE_PROCESS_EXEC, e->name);
+	case SIDEBAND_MAP:
+		return sink->map(sink->ctx, e->time, e->pid, e->start, e->length, e->pgoff, e->name);
+	default:
+		return 0;
+	}
+}
+
+static void read_comm(pid_t pid, pid_t tid, char comm[COMM])
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", (int)pid, (int)tid);
+	comm[0] = 0;
+	f = fopen(path, "re");
+	if (f) {
+		if (!fgets(comm, COMM, f))
+			comm[0] = 0;
+		fclose(f);
+	}
+	comm[strcspn(comm, "\n")] = 0;
+}
+
+static int snapshot_maps(pid_t pid, uint64_t time, const struct sampler_sink *sink)
+{
+	char path[64], *line = NULL;
+	size_t capacity = 0;
+	int err = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0; /* it has ended */
+	while (!err && getline(&line, &capacity, f) > 0) {
+		uint64_t start, end, offset;
+		char executable;
+		int at = 0;
+
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*c%*c%c%*c %" SCNx64 " %*s %*s %n", &start, &end,
+			   &executable, &offset, &at) < 4 ||
+		    !at || executable != 'x' || end <= start)
+			continue;
+		line[strcspn(line, "\n")] = 0;
+		err = sink->map(sink->ctx, time, pid, start, end - start, offset, line[at] ? line + at : "//anon");
+	}
+	free(line);
+	fclose(f);
+	return err;
+}
+
+int follow_snapshot(pid_t pid, uint64_t time, const struct sampler_sink *sink)
+{
+	char path[64], comm[COMM];
+	struct dirent *entry;
+	int err;
+	DIR *d;
+
+	read_comm(pid, pid, comm);
+	err = sink->process(sink->ctx, time, pid, 0, 0, comm);
+	if (err)
+		return err;
+	err = snapshot_maps(pid, time, sink);
+	if (err)
+		return err;
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	d = opendir(path);
+	while (d && !err && (entry = readdir(d))) {
+		pid_t tid = (pid_t)atoi(entry->d_name);
+
+		if (tid <= 0 || tid == pid)
+			continue;
+		read_comm(pid, tid, comm);
+		err = sink->thread(sink->ctx, time, pid, tid, comm);
+	}
+	if (d)
+		closedir(d);
+	return err;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The processes that a recording follows: from the side band's events of the whole system
+ * to a sink's calls for those processes.
+ */
+#ifndef PCCE_SAMPLER_PROCESS_TRACKER_H
+#define PCCE_SAMPLER_PROCESS_TRACKER_H
+
+#include <stdbool.h>
+#include "sampler/sampler.h"
+#include "sampler/perf_sideband.h"
+
+struct follow;
+
+struct follow *follow_new(void);
+void follow_free(struct follow *f);
+
+/* Follows a process; what happened before since is none of its business. 0 or -ENOMEM. */
+int follow_add(struct follow *f, pid_t pid, unsigned int threads, const char *comm, uint64_t since);
+bool follow_has(const struct follow *f, pid_t pid);
+
+/* One event, in order of time. 0, or the sink's error. */
+int follow_event(struct follow *f, const struct sideband_event *e, const struct sampler_sink *sink);
+
+/* Tells the sink what a running process is at this moment: its name, threads and executable mappings. */
+int follow_snapshot(pid_t pid, uint64_t time, const struct sampler_sink *sink);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* See remap_log.h. Two levels: processes by number, and for each its mappings in order of arrival. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "sampler/remap_log.h"
+#include <pcce/sample.h>
+
+struct remap {
+	uint64_t time, start, end;
+};
+
+struct process {
+	pid_t pid;
+	struct remap *list;
+	size_t n, capacity;
+	UT_hash_handle hh;
+};
+
+struct remaps {
+	struct process *processes;
+};
+
+struct remaps *remaps_new(void)
+{
+	return calloc(1, sizeof(struct remaps));
+}
+
+static void drop(struct remaps *r, struct process *p)
+{
+	HASH_DEL(r->processes, p);
+	free(p->list);
+	free(p);
+}
+
+void remaps_free(struct remaps *r)
+{
+	struct process *p, *next;
+
+	if (!r)
+		return;
+	HASH_ITER (hh, r->processes, p, next)
+		drop(r, p);
+	free(r);
+}
+
+int remaps_note(struct remaps *r, const struct sideband_event *e)
+{
+	struct process *p;
+	struct remap *more;
+
+	if (e->type != SIDEBAND_MAP)
+		return 0;
+	HASH_FIND_INT(r->processes, &e->pid, p);
+	if (!p) {
+		p = calloc(1, sizeof(*p));
+		if (!p)
+			return -ENOMEM;
+		p->pid = e->pid;
+		HASH_ADD_INT(r->processes, pid, p);
+	}
+	if (p->n == p->capacity) {
+		more = reallocarray(p->list, p->capacity ? 2 * p->capacity : 8, sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		p->list = more;
+		p->capacity = p->capacity ? 2 * p->capacity : 8;
+	}
+	p->list[p->n++] = (struct remap){e->time, e->start, e->start + e->length};
+	return 0;
+}
+
+static bool covers(const struct remap *m, uint64_t address)
+{
+	return address >= m->start && address < m->end;
+}
+
+bool remaps_concern(const struct remaps *r, const struct pcce_sample *sample, uint64_t last)
+{
+	const struct pcce_entry *entries = sample_entries(sample);
+	int pid = (int)sample->pid;
+	const struct process *p;
+	size_t i;
+	uint32_t k;
+
+	HASH_FIND_INT(r->processes, &pid, p);
+	for (i = 0; p && i < p->n; i++) {
+		const struct remap *m = &p->list[i];
+
+		if (m->time <= sample->time || m->time > last)
+			continue;
+		if (sample->n_below || covers(m, sample->ip) || covers(m, sample->ext))
+			return true;
+		for (k = 0; k < sample->n_entries; k++)
+			if (covers(m, entries[k].site & PCCE_SITE_MASK))
+				return true;
+	}
+	return false;
+}
+
+void remaps_forget(struct remaps *r, uint64_t before)
+{
+	struct process *p, *next;
+	size_t i, kept;
+
+	HASH_ITER (hh, r->processes, p, next) {
+		for (i = 0, kept = 0; i < p->n; i++)
+			if (p->list[i].time >= before)
+				p->list[kept++] = p->list[i];
+		p->n = kept;
+		if (!kept)
+			drop(r, p);
+	}
+}

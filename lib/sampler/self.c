@@ -1,0 +1,562 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The recorder's side of the self sampler: processes that were told by an environment
+ * variable to sample themselves (userlib/self_sampler.c) leave rings in our private
+ * directory (include/pcce/selfring.h), and we read them.
+ *
+ *   prepare   makes the directory and sets the environment that the command inherits
+ *   poll      looks for new rings (inotify), takes what they hold, waits for more
+ *   stop      tells all processes to stop, takes the rest
+ *
+ * A ring is unlinked as soon as it is open.  It is given up when nobody has it mapped any more (its lock tells, see
+ * selfring.h): the process has ended or done an exec.  Rings are read in the order of their creation, so the
+ * sink hears of mappings and samples of one process in the order in which they were.
+ *
+ * A process may be in a pid namespace of its own: pidns.c finds out what it is called in ours.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <pcce/selfring.h>
+#include "sampler/pidns.h"
+#include <pcce/sample.h>
+#include "sampler/sampler.h"
+#include "sampler/self_directory.h"
+
+/* A ring has room for a sixteenth of a second of the largest samples. */
+#define POLL_SLICE_MS 10
+
+struct ring {
+	struct pcce_self_ring *head; /* mapped, not to be trusted */
+	const char *data;	     /* twice in a row */
+	uint64_t size, tail, lost_seen;
+	uint64_t start_time, pid_ns;
+	pid_t pid, pid_here; /* of the process that made it: in its own namespace, and in ours */
+	int fd;
+	bool finished;
+};
+
+struct sampler {
+	struct self_directory directory;
+	struct pidns *pidns;
+	int inotify;
+	struct ring *rings; /* ordered by start_time */
+	size_t n, capacity;
+	uint32_t flags_told;
+	char *preload_before;
+	bool preload_changed;
+	_Alignas(16) char record[PCCE_SELF_RECORD_MAX + PATH_MAX];
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+#define SECOND 1000000000
+#define SHORTEST 20000 /* ns; a signal can take half of that */
+
+/* From sample to sample, in ns. */
+static uint64_t interval_of(const struct sampler_config *config)
+{
+	return config->frequency ? SECOND / config->frequency : config->period;
+}
+
+static int self_probe(const struct sampler_config *config, char *why, size_t why_size)
+{
+	if (config->aggregate) {
+		snprintf(
+			why, why_size,
+			"the self sampler cannot count equal samples, which --aggregate asks for; use -b kmod as root");
+		return -EOPNOTSUPP;
+	}
+	if (config->target) {
+		snprintf(why, why_size,
+			 "the self sampler works in the program itself and must be switched on at its start: it cannot "
+			 "attach to process %d; start the command with pcce-record, or use -b bpf as root",
+			 (int)config->target);
+		return -EOPNOTSUPP;
+	}
+	if (config->event && strcmp(config->event, "cpu-clock") != 0 && strcmp(config->event, "task-clock") != 0) {
+		snprintf(why, why_size,
+			 "the self sampler knows the events cpu-clock and task-clock, not '%s'; use -b bpf as root",
+			 config->event);
+		return -EOPNOTSUPP;
+	}
+	if (!config->frequency && !config->period) {
+		snprintf(why, why_size, "the self sampler needs a frequency or a period");
+		return -EINVAL;
+	}
+	if (interval_of(config) < SHORTEST) {
+		snprintf(why, why_size,
+			 "the self sampler sends the program a signal for each sample: with more than %d a second it "
+			 "would not get on; use a lower -F, or -b bpf as root",
+			 SECOND / SHORTEST);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* libpcce-verify.so goes to the front of LD_PRELOAD. */
+static int preload_unwinder(struct sampler *s, char *why, size_t why_size)
+{
+	char self[PATH_MAX], path[PATH_MAX + 64], *value;
+	const char *before = getenv("LD_PRELOAD");
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	self[n < 0 ? 0 : n] = 0;
+	for (int i = 0; i < 2 && (slash = strrchr(self, '/')); i++)
+		*slash = 0;
+	snprintf(path, sizeof(path), "%s/lib/pcce/libpcce-verify.so", self);
+	if (access(path, R_OK) != 0) {
+		snprintf(why, why_size, "cannot verify: %.200s: %s; build or install pcce with libunwind", path,
+			 strerror(errno));
+		return -ENOENT;
+	}
+	if (asprintf(&value, "%s%s%s", path, before && *before ? ":" : "", before ? before : "") < 0)
+		return -ENOMEM;
+	s->preload_before = before ? strdup(before) : NULL;
+	s->preload_changed = true;
+	setenv("LD_PRELOAD", value, 1);
+	free(value);
+	return 0;
+}
+
+static void self_destroy(struct sampler *s);
+
+static int self_prepare(const struct sampler_config *config, struct sampler **out, char *why, size_t why_size)
+{
+	uint64_t interval = interval_of(config);
+	struct sampler *s = calloc(1, sizeof(*s));
+	char *value;
+	int ret;
+
+	if (!s)
+		return -ENOMEM;
+	s->inotify = -1;
+	ret = -ENOMEM;
+	s->pidns = pidns_new();
+	if (!s->pidns)
+		goto fail;
+	ret = self_directory_make(&s->directory);
+	if (ret < 0) {
+		snprintf(why, why_size, "cannot make a private directory in /dev/shm, $TMPDIR or /tmp: %s",
+			 strerror(-ret));
+		goto fail;
+	}
+	s->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	if (s->inotify < 0 || inotify_add_watch(s->inotify, s->directory.path, IN_MOVED_TO) < 0) {
+		/* Without it, every poll looks into the directory. */
+		if (s->inotify >= 0)
+			close(s->inotify);
+		s->inotify = -1;
+	}
+	if (asprintf(&value, "%s:%" PRIu64 ":%s%s", s->directory.path, interval, config->verify ? "v" : "",
+		     config->event && strcmp(config->event, "task-clock") == 0 ? "t" : "") < 0) {
+		ret = -ENOMEM;
+		goto fail;
+	}
+	setenv(PCCE_SELF_ENV, value, 1);
+	free(value);
+	ret = config->verify ? preload_unwinder(s, why, why_size) : 0;
+	if (ret < 0)
+		goto fail;
+	*out = s;
+	return 0;
+fail:
+	self_destroy(s);
+	return ret;
+}
+
+static int self_start(struct sampler *s, pid_t pid, char *why, size_t why_size)
+{
+	/* Processes start sampling on their own, when their runtime is initialised. */
+	(void)s;
+	(void)pid;
+	(void)why;
+	(void)why_size;
+	return 0;
+}
+
+/* ---- rings ---------------------------------------------------------------------- */
+
+static void close_ring(struct ring *ring)
+{
+	if (ring->head)
+		munmap(ring->head, PCCE_SELF_HEADER_SIZE + 2 * ring->size);
+	if (ring->fd >= 0)
+		close(ring->fd);
+	ring->head = NULL;
+	ring->fd = -1;
+}
+
+/* Maps the ring; false if the file is not one. */
+static bool map_ring(struct ring *ring)
+{
+	int fd = ring->fd;
+	struct pcce_self_ring header;
+	struct stat st;
+	char *base;
+
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || pread(fd, &header, sizeof(header), 0) != sizeof(header))
+		return false;
+	ring->size = header.data_size;
+	if (header.magic != PCCE_SELF_MAGIC || header.version != PCCE_SELF_VERSION ||
+	    header.header_size != PCCE_SELF_HEADER_SIZE || ring->size < PCCE_SELF_DATA_MIN ||
+	    ring->size > PCCE_SELF_DATA_MAX || (ring->size & (ring->size - 1)) ||
+	    (uint64_t)st.st_size != PCCE_SELF_HEADER_SIZE + ring->size)
+		return false;
+	base = mmap(NULL, PCCE_SELF_HEADER_SIZE + 2 * ring->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (base == MAP_FAILED)
+		return false;
+	if (mmap(base + PCCE_SELF_HEADER_SIZE + ring->size, ring->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+		 fd, PCCE_SELF_HEADER_SIZE) == MAP_FAILED) {
+		munmap(base, PCCE_SELF_HEADER_SIZE + 2 * ring->size);
+		return false;
+	}
+	ring->head = (struct pcce_self_ring *)base;
+	ring->data = base + PCCE_SELF_HEADER_SIZE;
+	ring->start_time = header.start_time;
+	ring->pid_ns = header.pid_ns;
+	ring->pid = (pid_t)header.pid;
+	return true;
+}
+
+static int open_ring(struct sampler *s, const char *name)
+{
+	struct ring ring = {0};
+	char path[2 * PATH_MAX];
+	size_t at;
+
+	snprintf(path, sizeof(path), "%s/%s", s->directory.path, name);
+	ring.fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (ring.fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	unlink(path);
+	if (!map_ring(&ring)) {
+		close_ring(&ring);
+		return 0;
+	}
+	ring.pid_here = pidns_translate(s->pidns, ring.pid_ns, ring.pid, 1);
+	if (s->n == s->capacity) {
+		size_t capacity = s->capacity ? 2 * s->capacity : 16;
+		struct ring *more = realloc(s->rings, capacity * sizeof(*more));
+
+		if (!more) {
+			close_ring(&ring);
+			return -ENOMEM;
+		}
+		s->rings = more;
+		s->capacity = capacity;
+	}
+	for (at = s->n; at > 0 && s->rings[at - 1].start_time > ring.start_time; at--)
+		s->rings[at] = s->rings[at - 1];
+	s->rings[at] = ring;
+	s->n++;
+	return 0;
+}
+
+/* Opens all rings there are. */
+static int find_rings(struct sampler *s)
+{
+	DIR *dir = opendir(s->directory.path);
+	struct dirent *entry;
+	int ret = 0;
+
+	if (!dir)
+		return -errno;
+	while (ret == 0 && (entry = readdir(dir)))
+		if (strncmp(entry->d_name, PCCE_SELF_RING, strlen(PCCE_SELF_RING)) == 0)
+			ret = open_ring(s, entry->d_name);
+	closedir(dir);
+	return ret;
+}
+
+static bool has_news(struct sampler *s)
+{
+	char events[4096] __attribute__((aligned(8)));
+	bool any = s->inotify < 0;
+
+	while (s->inotify >= 0 && read(s->inotify, events, sizeof(events)) > 0)
+		any = true;
+	return any;
+}
+
+/* ---- records -------------------------------------------------------------------- */
+
+static int bad_record(const struct sampler_sink *sink)
+{
+	return sink->lost(sink->ctx, now_ns(), PCCE_LOSS_SHAPE, 1);
+}
+
+static uint32_t translate(struct sampler *s, const struct ring *ring, uint32_t pid)
+{
+	if ((pid_t)pid == ring->pid)
+		return (uint32_t)ring->pid_here;
+	return (uint32_t)pidns_translate(s->pidns, ring->pid_ns, (pid_t)pid, 0);
+}
+
+static int take_sample(struct sampler *s, const struct ring *ring, const struct sampler_sink *sink, size_t size)
+{
+	struct pcce_self_sample *r = (void *)s->record;
+
+	if (size < sizeof(*r) || !sample_counts_are_possible(&r->sample, PCCE_SELF_STACK) || r->sample.weight == 0 ||
+	    sizeof(*r) - sizeof(r->sample) + sample_size(&r->sample) > size)
+		return bad_record(sink);
+	r->sample.pid = translate(s, ring, r->sample.pid);
+	return sink->sample(sink->ctx, &r->sample);
+}
+
+static int take_record(struct sampler *s, const struct ring *ring, const struct sampler_sink *sink, size_t size)
+{
+	struct pcce_self_record *rec = (void *)s->record;
+
+	switch (rec->type) {
+	case PCCE_SELF_SAMPLE:
+		return take_sample(s, ring, sink, size);
+	case PCCE_SELF_PROCESS: {
+		struct pcce_self_process *p = (void *)s->record;
+
+		if (size < sizeof(*p))
+			return bad_record(sink);
+		p->comm[sizeof(p->comm) - 1] = 0;
+		return sink->process(sink->ctx, p->time, (pid_t)translate(s, ring, p->pid),
+				     p->ppid ? (pid_t)translate(s, ring, p->ppid) : 0, p->flags, p->comm);
+	}
+	case PCCE_SELF_THREAD: {
+		struct pcce_self_thread *t = (void *)s->record;
+
+		if (size < sizeof(*t))
+			return bad_record(sink);
+		t->comm[sizeof(t->comm) - 1] = 0;
+		return sink->thread(sink->ctx, t->time, (pid_t)translate(s, ring, t->pid), (pid_t)t->tid, t->comm);
+	}
+	case PCCE_SELF_MAP: {
+		const struct pcce_self_map *m = (const void *)s->record;
+		const char *path = (const char *)(m + 1);
+
+		if (size < sizeof(*m) || m->path_size == 0 || m->path_size > PATH_MAX ||
+		    sizeof(*m) + m->path_size > size || path[m->path_size - 1] != 0 || m->length == 0 ||
+		    m->start + m->length < m->start)
+			return bad_record(sink);
+		return sink->map(sink->ctx, m->time, (pid_t)translate(s, ring, m->pid), m->start, m->length, m->pgoff,
+				 path);
+	}
+	default:
+		return 0;
+	}
+}
+
+/* The size of the committed record at a position, or 0. */
+static uint64_t record_at(const struct sampler *s, const struct ring *ring, uint64_t at, uint64_t head)
+{
+	const struct pcce_self_record *rec = (const void *)(ring->data + (at & (ring->size - 1)));
+	uint64_t size;
+
+	if (__atomic_load_n(&rec->stamp, __ATOMIC_ACQUIRE) != at + 1)
+		return 0;
+	size = __atomic_load_n(&rec->size, __ATOMIC_RELAXED);
+	if (size < sizeof(*rec) || size % 16 || size > sizeof(s->record) || size > head - at)
+		return 0;
+	return size;
+}
+
+/*
+ * Delivers what the ring holds.  With last, its writers are dead: what they did not
+ * finish is skipped.
+ */
+static int drain(struct sampler *s, struct ring *ring, const struct sampler_sink *sink, bool last, bool *any)
+{
+	uint64_t head = __atomic_load_n(&ring->head->head, __ATOMIC_ACQUIRE);
+	uint64_t lost, size;
+	int ret = 0;
+
+	__atomic_store_n(&ring->head->read_at, now_ns(), __ATOMIC_RELAXED);
+	if (head < ring->tail || head - ring->tail > ring->size || head % 16) {
+		/* The process has written over it. What it says cannot be read any more. */
+		ring->finished = true;
+		return bad_record(sink);
+	}
+	while (ret == 0 && ring->tail < head) {
+		size = record_at(s, ring, ring->tail, head);
+		if (size == 0) {
+			if (!last)
+				break;
+			do
+				ring->tail += 16;
+			while (ring->tail < head && record_at(s, ring, ring->tail, head) == 0);
+			ret = sink->lost(sink->ctx, now_ns(), PCCE_LOSS_RING, 1);
+			continue;
+		}
+		memcpy(s->record, ring->data + (ring->tail & (ring->size - 1)), size);
+		ret = take_record(s, ring, sink, size);
+		ring->tail += size;
+		*any = true;
+		__atomic_store_n(&ring->head->tail, ring->tail, __ATOMIC_RELEASE);
+	}
+	lost = __atomic_load_n(&ring->head->lost, __ATOMIC_RELAXED);
+	if (ret == 0 && lost > ring->lost_seen) {
+		ret = sink->lost(sink->ctx, now_ns(), PCCE_LOSS_RING, lost - ring->lost_seen);
+		ring->lost_seen = lost;
+	}
+	return ret;
+}
+
+static void tell(struct sampler *s, uint32_t flags)
+{
+	static const struct {
+		uint32_t flag;
+		const char *text;
+	} notes[] = {
+		{PCCE_SELF_TIMER,
+		 "perf_event_open is not permitted: a timer is used, which ticks at the kernel's HZ only; "
+		 "samples are weighted accordingly"},
+		{PCCE_SELF_USER_ONLY,
+		 "the kernel permits to count time in user space only; time in system calls is missing"},
+		{PCCE_SELF_SIGNAL_TAKEN, "a process uses signal SIGURG itself; it is sampled until then only"},
+		{PCCE_SELF_NO_MAPS, "a process could not read /proc/self/maps; its samples cannot be decoded"},
+		{PCCE_SELF_NO_UNWINDER,
+		 "a process has no unwinder (is it static, or has it ThreadSanitizer?); its samples are not verified"},
+		{PCCE_SELF_NO_SOURCE, "a thread got neither a perf event nor a timer; it is not sampled"},
+		{PCCE_SELF_NO_CLOCK, "a process forbade itself to read the clock (PR_SET_TSC, or seccomp's strict "
+				     "mode); it is sampled until then "
+				     "only"},
+		{PCCE_SELF_GAVE_UP,
+		 "a process found its ring full and not read for too long; it is not sampled any more"},
+	};
+
+	for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++)
+		if (flags & ~s->flags_told & notes[i].flag)
+			fprintf(stderr, "%s: self sampler: %s\n", program_invocation_short_name, notes[i].text);
+	s->flags_told |= flags;
+}
+
+static bool is_locked(const struct ring *ring)
+{
+	return ring->head->flags & PCCE_SELF_LOCKED;
+}
+
+/* Nobody writes to it any more. */
+static bool has_ended(const struct ring *ring)
+{
+	return is_locked(ring) && flock(ring->fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+static int drain_all(struct sampler *s, const struct sampler_sink *sink, bool *any)
+{
+	size_t kept = 0;
+	int ret = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		struct ring *ring = &s->rings[i];
+		/* Looked at before the drain: what was written before the end is then there. */
+		bool last = has_ended(ring);
+
+		if (ret == 0)
+			ret = drain(s, ring, sink, last, any);
+		tell(s, __atomic_load_n(&ring->head->flags, __ATOMIC_RELAXED));
+		if (last && ret == 0)
+			ring->finished = true;
+	}
+	for (size_t i = 0; i < s->n; i++) {
+		if (s->rings[i].finished)
+			close_ring(&s->rings[i]);
+		else
+			s->rings[kept++] = s->rings[i];
+	}
+	s->n = kept;
+	return ret;
+}
+
+static int self_poll(struct sampler *s, const struct sampler_sink *sink, int timeout_ms)
+{
+	uint64_t end = now_ns() + (uint64_t)(timeout_ms > 0 ? timeout_ms : 0) * 1000000, now;
+	bool any = false;
+	int ret;
+
+	for (;;) {
+		ret = has_news(s) ? find_rings(s) : 0;
+		if (ret == 0)
+			ret = drain_all(s, sink, &any);
+		now = now_ns();
+		if (ret < 0 || any || now >= end)
+			return ret;
+
+		struct pollfd p = {.fd = s->inotify, .events = POLLIN};
+		uint64_t wait = (end - now + 999999) / 1000000;
+
+		if (poll(&p, 1, wait < POLL_SLICE_MS ? (int)wait : POLL_SLICE_MS) < 0) {
+			if (errno != EINTR)
+				return -errno;
+			end = now;
+		}
+	}
+}
+
+static int self_stop(struct sampler *s, const struct sampler_sink *sink)
+{
+	const struct timespec pause = {.tv_nsec = 2000000};
+	bool any = false;
+	int ret = find_rings(s);
+
+	for (size_t i = 0; i < s->n; i++)
+		__atomic_store_n(&s->rings[i].head->stop, 1, __ATOMIC_RELAXED);
+	/* Handlers that are at work get time to finish their record. */
+	for (int i = 0; i < 5 && ret == 0 && s->n; i++) {
+		ret = drain_all(s, sink, &any);
+		nanosleep(&pause, NULL);
+	}
+	/* A record that a living process is still writing is one of after the end. */
+	for (size_t i = 0; i < s->n && ret == 0; i++)
+		ret = drain(s, &s->rings[i], sink, !is_locked(&s->rings[i]) || has_ended(&s->rings[i]), &any);
+	return ret;
+}
+
+static void self_destroy(struct sampler *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->n; i++)
+		close_ring(&s->rings[i]);
+	free(s->rings);
+	if (s->inotify >= 0)
+		close(s->inotify);
+	self_directory_remove(&s->directory);
+	pidns_free(s->pidns);
+	unsetenv(PCCE_SELF_ENV);
+	if (s->preload_changed && s->preload_before)
+		setenv("LD_PRELOAD", s->preload_before, 1);
+	else if (s->preload_changed)
+		unsetenv("LD_PRELOAD");
+	free(s->preload_before);
+	free(s);
+}
+
+const struct sampler_ops sampler_self = {
+	.name = "self",
+	.probe = self_probe,
+	.prepare = self_prepare,
+	.start = self_start,
+	.poll = self_poll,
+	.stop = self_stop,
+	.destroy = self_destroy,
+};

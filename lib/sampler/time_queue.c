@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* See time_queue.h.  What is kept is moved to the front after each flush: it is little. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/time_queue.h"
+
+static int grow(void **array, size_t *capacity, size_t need, size_t element)
+{
+	size_t larger = *capacity ? *capacity : 1024;
+	void *grown;
+
+	while (larger < need)
+		larger *= 2;
+	if (larger == *capacity)
+		return 0;
+	grown = realloc(*array, larger * element);
+	if (!grown)
+		return -1;
+	*array = grown;
+	*capacity = larger;
+	return 0;
+}
+
+void *reorder_add(struct reorder *r, uint64_t time, uint32_t kind, size_t size)
+{
+	size_t padded = (size + 7) & ~(size_t)7;
+	struct reorder_item *item;
+
+	if (grow((void **)&r->items, &r->capacity, r->n + 1, sizeof(*r->items)) ||
+	    grow((void **)&r->bytes, &r->bytes_capacity, r->used + padded, 1))
+		return NULL;
+	item = &r->items[r->n];
+	*item = (struct reorder_item){.time = time, .order = (uint32_t)r->n, .kind = kind, .at = r->used, .size = size};
+	r->n++;
+	r->used += padded;
+	return r->bytes + item->at;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct reorder_item *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static int by_order(const void *a, const void *b)
+{
+	const struct reorder_item *x = a, *y = b;
+
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* Moves what is left to the front, in the order in which it came. */
+static void compact(struct reorder *r, size_t done)
+{
+	size_t i, at = 0;
+
+	r->n -= done;
+	memmove(r->items, r->items + done, r->n * sizeof(*r->items));
+	if (r->n)
+		qsort(r->items, r->n, sizeof(*r->items), by_order);
+	for (i = 0; i < r->n; i++) {
+		struct reorder_item *item = &r->items[i];
+
+		memmove(r->bytes + at, r->bytes + item->at, item->size);
+		item->at = at;
+		item->order = (uint32_t)i;
+		at += (item->size + 7) & ~(size_t)7;
+	}
+	r->used = at;
+}
+
+int reorder_flush(struct reorder *r, uint64_t limit,
+		  int (*out)(void *ctx, uint32_t kind, const void *blob, size_t size), void *ctx)
+{
+	size_t i;
+	int err = 0;
+
+	if (!r->n)
+		return 0;
+	qsort(r->items, r->n, sizeof(*r->items), by_time);
+	for (i = 0; i < r->n && r->items[i].time <= limit && !err; i++)
+		err = out(ctx, r->items[i].kind, r->bytes + r->items[i].at, r->items[i].size);
+	compact(r, i);
+	return err;
+}
+
+void reorder_free(struct reorder *r)
+{
+	free(r->items);
+	free(r->bytes);
+	memset(r, 0, sizeof(*r));
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* See tls_offsets.h. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include <uthash.h>
+
+#include "elf/mapped_file.h"
+#include "sampler/tls_offsets.h"
+
+#define GUESSES 4
+#define RETRIES 250 /* polls; then the process has not relocated it and will not */
+
+struct file_key {
+	uint64_t dev, ino, size, mtime;
+};
+
+/* A file that was looked at. */
+struct file {
+	struct file_key key;
+	bool table, program;
+	int64_t tpoff;
+	uint64_t got; /* vaddr */
+	struct image image;
+	UT_hash_handle hh;
+};
+
+struct slot { /* a GOT slot not relocated yet */
+	pid_t pid;
+	uint64_t address;
+	unsigned int tries;
+};
+
+struct places {
+	int64_t *offsets;
+	uint32_t *n, capacity, fixed;
+	uint32_t oldest; /* what the next new offset replaces when there is no room */
+	struct file *files;
+	struct slot *slots;
+	size_t n_slots;
+};
+
+static void add_offset(struct places *p, int64_t offset)
+{
+	uint32_t i, n = *p->n;
+
+	for (i = 0; i < n; i++)
+		if (p->offsets[i] == offset)
+			return;
+	if (n < p->capacity) {
+		__atomic_store_n(&p->offsets[n], offset, __ATOMIC_RELAXED);
+		__atomic_store_n(p->n, n + 1, __ATOMIC_RELEASE);
+		return;
+	}
+	i = p->fixed + p->oldest++ % (p->capacity - p->fixed);
+	__atomic_store_n(&p->offsets[i], offset, __ATOMIC_RELAXED);
+}
+
+struct places *places_new(int64_t *offsets, uint32_t *n, uint32_t capacity)
+{
+	struct places *p = calloc(1, sizeof(*p));
+	int i;
+
+	if (!p)
+		return NULL;
+	p->offsets = offsets;
+	p->n = n;
+	p->capacity = capacity;
+	for (i = 1; i <= GUESSES; i++)
+		add_offset(p, -(int64_t)4096 * i);
+	p->fixed = GUESSES;
+	return p;
+}
+
+void places_free(struct places *p)
+{
+	struct file *f, *next;
+
+	if (!p)
+		return;
+	HASH_ITER (hh, p->files, f, next) {
+		HASH_DEL(p->files, f);
+		image_free(&f->image);
+		free(f);
+	}
+	free(p->slots);
+	free(p);
+}
+
+static struct file *look(struct places *p, int fd)
+{
+	struct pcce_table head;
+	struct file_key key;
+	struct file *f;
+	struct stat st;
+	const char *why;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return NULL;
+	memset(&key, 0, sizeof(key));
+	key.dev = st.st_dev;
+	key.ino = st.st_ino;
+	key.size = (uint64_t)st.st_size;
+	key.mtime = (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
+	HASH_FIND(hh, p->files, &key, sizeof(key), f);
+	if (f)
+		return f;
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return NULL;
+	f->key = key;
+	if (!image_read(fd, &f->image, &why) && image_table_head(fd, &f->image, &head)) {
+		f->table = true;
+		f->program = head.flags & PCCE_TABLE_EXEC;
+		f->tpoff = head.tpoff;
+		f->got = head.got;
+	}
+	HASH_ADD(hh, p->files, key, sizeof(key), f);
+	return f;
+}
+
+/* True: nothing more to wait for. */
+static bool read_slot(struct places *p, const struct slot *slot)
+{
+	int64_t offset = 0;
+	struct iovec to = {&offset, sizeof(offset)}, from = {(void *)(uintptr_t)slot->address, sizeof(offset)};
+
+	if (process_vm_readv(slot->pid, &to, 1, &from, 1, 0) != sizeof(offset))
+		return true; /* it has ended, or has done an exec */
+	/* Not relocated: 0 or an addend, which is no negative multiple of the page's alignment. */
+	if (offset >= 0 || offset % 4096 || offset < -((int64_t)1 << 32))
+		return false;
+	add_offset(p, offset);
+	return true;
+}
+
+static void add_slot(struct places *p, pid_t pid, uint64_t address)
+{
+	struct slot slot = {pid, address, 0}, *grown;
+
+	if (read_slot(p, &slot))
+		return;
+	grown = realloc(p->slots, (p->n_slots + 1) * sizeof(*grown));
+	if (!grown)
+		return;
+	p->slots = grown;
+	p->slots[p->n_slots++] = slot;
+}
+
+void places_retry(struct places *p)
+{
+	size_t i, kept = 0;
+
+	for (i = 0; i < p->n_slots; i++)
+		if (!read_slot(p, &p->slots[i]) && ++p->slots[i].tries < RETRIES)
+			p->slots[kept++] = p->slots[i];
+	p->n_slots = kept;
+}
+
+void places_program(struct places *p, const char *path)
+{
+	int fd = image_open(0, 0, 0, path);
+	struct file *f;
+
+	if (fd < 0)
+		return;
+	f = look(p, fd);
+	close(fd);
+	if (f && f->table && f->program)
+		add_offset(p, f->tpoff);
+}
+
+void places_map(struct places *p, pid_t pid, uint64_t start, uint64_t length, uint64_t pgoff, const char *path)
+{
+	int fd = path[0] == '/' && path[1] != '/' ? image_open(pid, start, length, path) : -1;
+	uint64_t vaddr;
+	struct file *f;
+
+	if (fd < 0)
+		return;
+	f = look(p, fd);
+	close(fd);
+	if (!f || !f->table)
+		return;
+	if (f->program)
+		add_offset(p, f->tpoff);
+	else if (f->got && image_vaddr(&f->image, pgoff, &vaddr))
+		add_slot(p, pid, f->got - vaddr + start);
+}

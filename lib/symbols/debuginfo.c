@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Two layouts:
+ *
+ *   /usr/lib/debug/.build-id/ab/cdef....debug       packages of debug information
+ *   CACHE/abcdef.../debuginfo, CACHE/abcdef.../source#usr#src#x.c
+ *                                                   what debuginfod's clients (gdb, perf, valgrind,
+ *                                                   debuginfod-find) have fetched before
+ *
+ * CACHE as debuginfod_find_debuginfo(3) says: $DEBUGINFOD_CACHE_PATH, else
+ * $XDG_CACHE_HOME/debuginfod_client, else ~/.cache/debuginfod_client; before that was
+ * invented, ~/.debuginfod_client_cache.
+ */
+#define _GNU_SOURCE
+#include <elfutils/libdwelf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbols/debuginfo.h"
+
+#define ID_MAX 32
+
+bool debuginfo_same_build_id(Elf *elf, const uint8_t *id, size_t size)
+{
+	const void *have;
+	ssize_t n = dwelf_elf_gnu_build_id(elf, &have);
+
+	return n > 0 && (size_t)n == size && !memcmp(have, id, size);
+}
+
+static void to_hex(const uint8_t *id, size_t size, char hex[2 * ID_MAX + 1])
+{
+	hex[0] = 0;
+	for (size_t i = 0; i < size; i++)
+		snprintf(hex + 2 * i, 3, "%02x", id[i]);
+}
+
+static int open_elf(const char *path, const uint8_t *id, size_t size, Elf **elf)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -1;
+	elf_version(EV_CURRENT);
+	*elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (*elf && debuginfo_same_build_id(*elf, id, size))
+		return fd;
+	if (*elf)
+		elf_end(*elf);
+	close(fd);
+	return -1;
+}
+
+/* The i-th folder of debuginfod's clients, malloc'ed; NULL: this one is not set. */
+static char *cache(unsigned int i)
+{
+	static const struct {
+		const char *variable, *folder;
+	} places[] = {
+		{"DEBUGINFOD_CACHE_PATH", ""},
+		{"XDG_CACHE_HOME", "/debuginfod_client"},
+		{"HOME", "/.cache/debuginfod_client"},
+		{"HOME", "/.debuginfod_client_cache"},
+	};
+	const char *value = getenv(places[i].variable);
+	char *path;
+
+	if (!value || !*value || asprintf(&path, "%s%s", value, places[i].folder) < 0)
+		return NULL;
+	return path;
+}
+
+#define CACHES 4
+
+int debuginfo_open(const uint8_t *id, size_t size, Elf **elf)
+{
+	char hex[2 * ID_MAX + 1], path[4096];
+	int fd;
+
+	if (size < 2 || size > ID_MAX)
+		return -1;
+	to_hex(id, size, hex);
+	snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%.2s/%s.debug", hex, hex + 2);
+	fd = open_elf(path, id, size, elf);
+	for (unsigned int i = 0; i < CACHES && fd < 0; i++) {
+		char *dir = cache(i);
+
+		if (!dir)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s/debuginfo", dir, hex);
+		free(dir);
+		fd = open_elf(path, id, size, elf);
+	}
+	return fd;
+}
+
+char *debuginfo_source(const uint8_t *id, size_t size, const char *path)
+{
+	char hex[2 * ID_MAX + 1], *found = NULL;
+
+	if (size < 2 || size > ID_MAX)
+		return NULL;
+	to_hex(id, size, hex);
+	for (unsigned int i = 0; i < CACHES && !found; i++) {
+		char *dir = cache(i), *name;
+
+		if (!dir)
+			continue;
+		if (asprintf(&name, "%s/%s/source%s", dir, hex, path) < 0)
+			name = NULL;
+		/* A path is one name there. */
+		for (char *c = name ? name + strlen(dir) + strlen(hex) + 2 : NULL; c && *c; c++)
+			if (*c == '/')
+				*c = '#';
+		if (name && !access(name, R_OK))
+			found = name;
+		else
+			free(name);
+		free(dir);
+	}
+	return found;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * /proc/kallsyms has some 100,000 lines in no order that one could count on, and few
+ * addresses are looked for: so one pass is made over it, and each address keeps the
+ * nearest symbol below it that was met so far.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/kallsyms.h"
+
+#define FARTHEST (1u << 20) /* no function is larger */
+
+struct nearest {
+	uint64_t symbol;
+	char *function;
+};
+
+static size_t first_at(const uint64_t *addresses, size_t n, uint64_t from)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (addresses[mid] < from)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* The plainer of two names at one address: open rather than __x64_open. */
+static bool plainer(const char *a, const char *b)
+{
+	size_t x = strspn(a, "_"), y = strspn(b, "_");
+
+	return x != y ? x < y : strcmp(a, b) < 0;
+}
+
+static int take(const uint64_t *addresses, size_t n, struct nearest *nearest, uint64_t symbol, const char *function)
+{
+	for (size_t i = first_at(addresses, n, symbol); i < n && addresses[i] - symbol < FARTHEST; i++) {
+		struct nearest *x = &nearest[i];
+		char *copy;
+
+		if (x->function && (x->symbol > symbol || (x->symbol == symbol && !plainer(function, x->function))))
+			continue;
+		copy = strdup(function);
+		if (!copy)
+			return -ENOMEM;
+		free(x->function);
+		*x = (struct nearest){symbol, copy};
+	}
+	return 0;
+}
+
+static int read_all(FILE *f, const uint64_t *addresses, size_t n, struct nearest *nearest, bool *any)
+{
+	char *line = NULL;
+	size_t capacity = 0;
+	int err = 0;
+
+	while (!err && getline(&line, &capacity, f) > 0) {
+		uint64_t symbol;
+		char type, function[512];
+
+		if (sscanf(line, "%" SCNx64 " %c %511s", &symbol, &type, function) != 3 || !symbol)
+			continue;
+		*any = true;
+		if (strchr("tTwW", type))
+			err = take(addresses, n, nearest, symbol, function);
+	}
+	free(line);
+	return err;
+}
+
+int kallsyms_lookup(const uint64_t *addresses, size_t n,
+		    int (*name)(void *ctx, uint64_t address, uint64_t symbol, const char *function), void *ctx,
+		    const char **why)
+{
+	struct nearest *nearest = calloc(n + 1, sizeof(*nearest));
+	FILE *f = fopen("/proc/kallsyms", "re");
+	bool any = false;
+	int err = 0;
+
+	if (!f) {
+		err = -errno;
+		*why = "cannot be read from /proc/kallsyms";
+	} else if (!nearest) {
+		err = -ENOMEM;
+		*why = "need more memory than there is";
+	} else {
+		err = read_all(f, addresses, n, nearest, &any);
+		if (err) {
+			*why = "need more memory than there is";
+		} else if (!any) {
+			err = -EPERM;
+			*why = "are hidden: see kernel.kptr_restrict";
+		}
+	}
+	for (size_t i = 0; i < n && !err; i++)
+		if (nearest[i].function)
+			err = name(ctx, addresses[i], nearest[i].symbol, nearest[i].function);
+	for (size_t i = 0; nearest && i < n; i++)
+		free(nearest[i].function);
+	free(nearest);
+	if (f)
+		fclose(f);
+	return err;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* See source_file.h. The path comes from a recording, so only regular files of a sensible size are read. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "symbols/debuginfo.h"
+#include "symbols/source_file.h"
+
+#define LARGEST (64 << 20)
+
+/* A descriptor of a regular file, or -1. */
+static int open_source(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size <= LARGEST)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static int open_in(const char *dir, const char *path)
+{
+	int fd = -1;
+
+	for (const char *end = path; end && fd < 0; end = strchr(end, '/')) {
+		char *name;
+
+		while (*end == '/')
+			end++;
+		if (asprintf(&name, "%s/%s", dir, end) < 0)
+			return -1;
+		fd = open_source(name);
+		free(name);
+	}
+	return fd;
+}
+
+static int find(const char *path, const struct source_dirs *dirs, const uint8_t *id, size_t id_size)
+{
+	int fd = -1;
+
+	for (size_t i = 0; i < dirs->n && fd < 0; i++)
+		fd = open_in(dirs->list[i], path);
+	if (fd < 0 && *path)
+		fd = open_source(path);
+	if (fd < 0 && id_size) {
+		char *fetched = debuginfo_source(id, id_size, path);
+
+		fd = fetched ? open_source(fetched) : -1;
+		free(fetched);
+	}
+	return fd;
+}
+
+static int split(struct source_file *f)
+{
+	size_t capacity = 0;
+
+	for (char *at = f->text; *at;) {
+		char *end = strchrnul(at, '\n');
+
+		if (f->n == capacity) {
+			char **more = reallocarray(f->lines, capacity ? capacity * 2 : 256, sizeof(*more));
+
+			if (!more)
+				return -ENOMEM;
+			f->lines = more;
+			capacity = capacity ? capacity * 2 : 256;
+		}
+		f->lines[f->n++] = at;
+		if (!*end)
+			break;
+		*end = 0;
+		at = end + 1;
+	}
+	return 0;
+}
+
+int source_file_read(const char *path, const struct source_dirs *dirs, const uint8_t *build_id, size_t build_id_size,
+		     struct source_file *to, char *why, size_t why_size)
+{
+	int fd = find(path, dirs, build_id, build_id_size), r = 0;
+	struct stat st;
+	size_t n = 0;
+
+	*to = (struct source_file){0};
+	if (fd < 0) {
+		snprintf(why, why_size, "%s is not here; --source=DIR says where sources are", path);
+		return -ENOENT;
+	}
+	if (fstat(fd, &st))
+		st.st_size = 0;
+	to->text = malloc((size_t)st.st_size + 1);
+	while (to->text && n < (size_t)st.st_size) {
+		ssize_t got = read(fd, to->text + n, (size_t)st.st_size - n);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		n += (size_t)got;
+	}
+	close(fd);
+	if (to->text)
+		to->text[n] = 0;
+	if (!to->text || split(to))
+		r = -ENOMEM;
+	if (r) {
+		snprintf(why, why_size, "%s: out of memory", path);
+		source_file_free(to);
+	}
+	return r;
+}
+
+void source_file_free(struct source_file *f)
+{
+	free(f->text);
+	free(f->lines);
+	*f = (struct source_file){0};
+}

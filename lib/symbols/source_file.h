@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The text of a source file that a recording names. */
+#ifndef PCCE_SYMBOLS_SOURCE_FILE_H
+#define PCCE_SYMBOLS_SOURCE_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct source_dirs { /* where to look first */
+	const char **list;
+	size_t n;
+};
+
+struct source_file {
+	char *text;
+	char **lines; /* without their ends; lines[0] is line 1 */
+	size_t n;
+};
+
+/*
+ * Looks in each folder for the path and for its ends (a/b/c.c, b/c.c, c.c), then at the path itself, then for what
+ * debuginfod's clients have fetched for the build. 0, or -errno with a sentence in why.
+ */
+int source_file_read(const char *path, const struct source_dirs *dirs, const uint8_t *build_id, size_t build_id_size,
+		     struct source_file *to, char *why, size_t why_size);
+void source_file_free(struct source_file *f);
+
+#endif

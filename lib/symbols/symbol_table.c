@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Strings are kept once, in a hash set of our own, since a recording holds the same
+ * few names in a great many records; symbols are a sorted array.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <libiberty/demangle.h>
+#include "symbols/symbol_table.h"
+
+struct string {
+	char *text;
+	uint32_t hash;
+	uint32_t demangled; /* 0: not asked yet */
+};
+
+struct module {
+	char *path;
+	uint8_t build_id[32];
+	uint32_t build_id_size;
+	uint64_t low, high; /* of its mapped code */
+	const struct table *table;
+	uint32_t *functions; /* name of each, UINT32_MAX: not asked yet */
+};
+
+struct names {
+	enum names_style style;
+	struct string *strings;
+	size_t n_strings, strings_capacity;
+	uint32_t *slots; /* index of a string + 1, or 0 */
+	size_t n_slots;	 /* a power of two */
+	struct symbol *symbols;
+	size_t n_symbols, symbols_capacity;
+	struct module *modules;
+	uint32_t n_modules;
+};
+
+struct names *names_new(enum names_style style)
+{
+	struct names *n = calloc(1, sizeof(*n));
+
+	if (n)
+		n->style = style;
+	if (n && names_intern(n, "") != 0) {
+		names_free(n);
+		return NULL;
+	}
+	return n;
+}
+
+void names_free(struct names *n)
+{
+	if (!n)
+		return;
+	for (size_t i = 0; i < n->n_strings; i++)
+		free(n->strings[i].text);
+	for (uint32_t i = 0; i < n->n_modules; i++) {
+		free(n->modules[i].path);
+		free(n->modules[i].functions);
+	}
+	free(n->strings);
+	free(n->slots);
+	free(n->symbols);
+	free(n->modules);
+	free(n);
+}
+
+/* ---- strings --------------------------------------------------------------------- */
+
+static uint32_t hash_text(const char *s)
+{
+	uint32_t h = 2166136261u;
+
+	for (; *s; s++)
+		h = (h ^ (unsigned char)*s) * 16777619u;
+	return h;
+}
+
+static int rehash(struct names *n)
+{
+	size_t want = n->n_slots ? n->n_slots * 2 : 1024;
+	uint32_t *slots = calloc(want, sizeof(*slots));
+
+	if (!slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < n->n_strings; i++) {
+		size_t at = n->strings[i].hash & (want - 1);
+
+		while (slots[at])
+			at = (at + 1) & (want - 1);
+		slots[at] = i + 1;
+	}
+	free(n->slots);
+	n->slots = slots;
+	n->n_slots = want;
+	return 0;
+}
+
+uint32_t names_intern(struct names *n, const char *text)
+{
+	uint32_t hash = hash_text(text);
+	struct string *more;
+	size_t at;
+
+	if (n->n_strings * 2 >= n->n_slots && rehash(n))
+		return UINT32_MAX;
+	for (at = hash & (n->n_slots - 1); n->slots[at]; at = (at + 1) & (n->n_slots - 1)) {
+		const struct string *s = &n->strings[n->slots[at] - 1];
+
+		if (s->hash == hash && !strcmp(s->text, text))
+			return n->slots[at] - 1;
+	}
+	if (n->n_strings == n->strings_capacity) {
+		size_t want = n->strings_capacity ? n->strings_capacity * 2 : 512;
+
+		more = reallocarray(n->strings, want, sizeof(*more));
+		if (!more)
+			return UINT32_MAX;
+		n->strings = more;
+		n->strings_capacity = want;
+	}
+	n->strings[n->n_strings] = (struct string){.text = strdup(text), .hash = hash};
+	if (!n->strings[n->n_strings].text)
+		return UINT32_MAX;
+	n->slots[at] = ++n->n_strings;
+	return n->n_strings - 1;
+}
+
+const char *names_string(const struct names *n, uint32_t string)
+{
+	return string < n->n_strings ? n->strings[string].text : "";
+}
+
+size_t names_count(const struct names *n)
+{
+	return n->n_strings;
+}
+
+/* A stub of the PLT keeps what tells so. */
+static char *demangle(const char *mangled, int options)
+{
+	size_t length = strlen(mangled), stub = strlen("@plt");
+	char *name, *text, *both = NULL;
+
+	if (length < stub || strcmp(mangled + length - stub, "@plt"))
+		return cplus_demangle_v3(mangled, options);
+	name = strndup(mangled, length - stub);
+	text = name ? cplus_demangle_v3(name, options) : NULL;
+	if (text && asprintf(&both, "%s@plt", text) < 0)
+		both = NULL;
+	free(name);
+	free(text);
+	return both;
+}
+
+uint32_t names_demangled(struct names *n, const char *mangled)
+{
+	uint32_t raw = names_intern(n, mangled), plain;
+	char *text;
+
+	if (raw == UINT32_MAX || n->style == NAMES_RAW || strncmp(mangled, "_Z", 2))
+		return raw;
+	if (n->strings[raw].demangled)
+		return n->strings[raw].demangled;
+	text = demangle(mangled, n->style == NAMES_SIMPLE ? DMGL_ANSI : DMGL_PARAMS | DMGL_ANSI);
+	plain = text ? names_intern(n, text) : raw;
+	free(text);
+	if (plain != UINT32_MAX)
+		n->strings[raw].demangled = plain;
+	return plain;
+}
+
+/* ---- modules --------------------------------------------------------------------- */
+
+static int reserve_module(struct names *n, uint32_t module)
+{
+	struct module *more;
+
+	if (module < n->n_modules)
+		return 0;
+	more = reallocarray(n->modules, (size_t)module + 1, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	memset(more + n->n_modules, 0, (module + 1 - n->n_modules) * sizeof(*more));
+	n->modules = more;
+	n->n_modules = module + 1;
+	return 0;
+}
+
+int names_add_module(struct names *n, const struct pcce_rec_module *rec, const char *path)
+{
+	if (reserve_module(n, rec->module))
+		return -ENOMEM;
+	free(n->modules[rec->module].path);
+	n->modules[rec->module].path = strdup(path);
+	memcpy(n->modules[rec->module].build_id, rec->build_id, sizeof(rec->build_id));
+	n->modules[rec->module].build_id_size = rec->build_id_size;
+	return n->modules[rec->module].path ? 0 : -ENOMEM;
+}
+
+int names_add_map(struct names *n, const struct pcce_rec_map *rec)
+{
+	uint64_t end = rec->vaddr + rec->length;
+	struct module *m;
+
+	if (rec->module == PCCE_MODULE_NONE || end <= rec->vaddr)
+		return 0;
+	if (reserve_module(n, rec->module))
+		return -ENOMEM;
+	m = &n->modules[rec->module];
+	if (!m->high || rec->vaddr < m->low)
+		m->low = rec->vaddr;
+	if (end > m->high)
+		m->high = end;
+	return 0;
+}
+
+int names_set_table(struct names *n, uint32_t module, const struct table *t)
+{
+	size_t bytes = t->head->funcs.count * sizeof(uint32_t);
+	uint32_t *functions = malloc(bytes + 1);
+
+	if (!functions || reserve_module(n, module)) {
+		free(functions);
+		return -ENOMEM;
+	}
+	memset(functions, 0xff, bytes);
+	free(n->modules[module].functions);
+	n->modules[module].functions = functions;
+	n->modules[module].table = t;
+	return 0;
+}
+
+uint32_t names_modules(const struct names *n)
+{
+	return n->n_modules;
+}
+
+uint32_t names_module(const struct names *n, const char *path)
+{
+	for (uint32_t i = 0; i < n->n_modules; i++)
+		if (n->modules[i].path && !strcmp(n->modules[i].path, path))
+			return i;
+	return UINT32_MAX;
+}
+
+const char *names_path(const struct names *n, uint32_t module)
+{
+	return module < n->n_modules && n->modules[module].path ? n->modules[module].path : "";
+}
+
+const char *names_base(const struct names *n, uint32_t module)
+{
+	const char *path = names_path(n, module), *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+const char *names_build_id_text(const struct names *n, uint32_t module, char text[NAMES_BUILD_ID])
+{
+	const uint8_t *id;
+	size_t size = names_build_id(n, module, &id);
+
+	*text = 0;
+	for (size_t i = 0; i < size; i++)
+		snprintf(text + 2 * i, 3, "%02x", id[i]);
+	return text;
+}
+
+bool names_code(const struct names *n, uint32_t module, uint64_t *low, uint64_t *high)
+{
+	if (module >= n->n_modules || !n->modules[module].high)
+		return false;
+	*low = n->modules[module].low;
+	*high = n->modules[module].high;
+	return true;
+}
+
+size_t names_build_id(const struct names *n, uint32_t module, const uint8_t **id)
+{
+	if (module >= n->n_modules)
+		return 0;
+	*id = n->modules[module].build_id;
+	return n->modules[module].build_id_size;
+}
+
+const struct table *names_table(const struct names *n, uint32_t module)
+{
+	return module < n->n_modules ? n->modules[module].table : NULL;
+}
+
+uint32_t names_function(struct names *n, uint32_t module, uint32_t func)
+{
+	const struct table *t = names_table(n, module);
+	uint32_t *name;
+
+	if (!t || func >= t->head->funcs.count)
+		return 0;
+	name = &n->modules[module].functions[func];
+	if (*name == UINT32_MAX)
+		*name = names_demangled(n, table_string(t, t->funcs[func].name));
+	return *name;
+}
+
+/* ---- symbols --------------------------------------------------------------------- */
+
+int names_add_symbol(struct names *n, const struct pcce_rec_symbol *rec, const char *function, const char *file)
+{
+	struct symbol *s;
+
+	if (n->n_symbols == n->symbols_capacity) {
+		size_t want = n->symbols_capacity ? n->symbols_capacity * 2 : 1024;
+
+		s = reallocarray(n->symbols, want, sizeof(*s));
+		if (!s)
+			return -ENOMEM;
+		n->symbols = s;
+		n->symbols_capacity = want;
+	}
+	s = &n->symbols[n->n_symbols];
+	*s = (struct symbol){
+		.vaddr = rec->vaddr,
+		.module = rec->module,
+		.depth = rec->depth,
+		.line = rec->line,
+		.flags = rec->flags,
+		.function = names_demangled(n, function),
+		.file = names_intern(n, file),
+	};
+	if (s->function == UINT32_MAX || s->file == UINT32_MAX)
+		return -ENOMEM;
+	n->n_symbols++;
+	return 0;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct symbol *x = a, *y = b;
+
+	if (x->module != y->module)
+		return x->module < y->module ? -1 : 1;
+	if (x->vaddr != y->vaddr)
+		return x->vaddr < y->vaddr ? -1 : 1;
+	return x->depth < y->depth ? -1 : x->depth > y->depth;
+}
+
+int names_finish(struct names *n)
+{
+	size_t out = 0;
+
+	if (n->n_symbols)
+		qsort(n->symbols, n->n_symbols, sizeof(*n->symbols), by_address);
+	for (size_t i = 0; i < n->n_symbols; i++)
+		if (!out || by_address(&n->symbols[out - 1], &n->symbols[i]))
+			n->symbols[out++] = n->symbols[i];
+	n->n_symbols = out;
+	return 0;
+}
+
+size_t names_symbols(const struct names *n)
+{
+	return n->n_symbols;
+}
+
+size_t names_known(const struct names *n, uint32_t module, size_t *with_line)
+{
+	size_t known = 0;
+
+	*with_line = 0;
+	for (size_t i = 0; i < n->n_symbols; i++) {
+		if (n->symbols[i].module != module || n->symbols[i].depth)
+			continue;
+		known++;
+		*with_line += n->symbols[i].line != 0;
+	}
+	return known;
+}
+
+void names_drop_symbols(struct names *n, uint32_t module)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n->n_symbols; i++)
+		if (n->symbols[i].module != module)
+			n->symbols[kept++] = n->symbols[i];
+	n->n_symbols = kept;
+}
+
+size_t names_at(const struct names *n, uint32_t module, uint64_t vaddr, const struct symbol **chain)
+{
+	struct symbol key = {.vaddr = vaddr, .module = module};
+	size_t lo = 0, hi = n->n_symbols, end;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (by_address(&n->symbols[mid], &key) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (end = lo; end < n->n_symbols && n->symbols[end].module == module && n->symbols[end].vaddr == vaddr; end++)
+		;
+	*chain = n->symbols + lo;
+	return end - lo;
+}

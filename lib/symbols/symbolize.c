@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Symbols and lines for many addresses of one file, in time proportional to the debug
+ * information that concerns them.
+ *
+ * 1. Symbols: the function symbols of .symtab, else .dynsym, and the stubs of the PLT (plt.c), sorted; each
+ *    address by binary search.
+ * 2. DWARF (dwarf.c): compilation units are visited once each; those that hold
+ *    none of the addresses are passed over.  In the others, the tree of functions and
+ *    inlined functions is walked once, and hands each of its ranges the addresses in it.
+ * 3. Per address: the inline chain, outermost first as the walk found it, is turned into
+ *    frames.  The innermost has the line-table's line; each other one the line of the
+ *    call that was inlined into it.
+ */
+#define _GNU_SOURCE
+#include <elfutils/libdw.h>
+#include <errno.h>
+#include <gelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "symbols/debuginfo.h"
+#include "symbols/symbolize.h"
+#include "symbols/dwarf.h"
+#include "symbols/plt.h"
+
+struct symbol {
+	uint64_t addr, size;
+	const char *name;
+	int rank; /* among several at one address, the highest is taken */
+};
+
+struct symbols {
+	struct symbol *all;
+	size_t n, capacity;
+};
+
+static int rank_of(const GElf_Sym *sym, const char *name)
+{
+	int rank = 0;
+
+	if (GELF_ST_BIND(sym->st_info) == STB_GLOBAL)
+		rank = 20;
+	else if (GELF_ST_BIND(sym->st_info) == STB_WEAK)
+		rank = 10;
+	if (sym->st_size)
+		rank += 40;
+	/* open rather than __open64 */
+	while (*name == '_' && rank % 10 > -5) {
+		rank--;
+		name++;
+	}
+	return rank;
+}
+
+static int add_symbol(struct symbols *s, struct symbol symbol)
+{
+	if (s->n == s->capacity) {
+		size_t larger = s->capacity ? s->capacity * 2 : 1024;
+		struct symbol *grown = realloc(s->all, larger * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		s->all = grown;
+		s->capacity = larger;
+	}
+	s->all[s->n++] = symbol;
+	return 0;
+}
+
+static int add_symbols(struct symbols *s, Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	size_t i, n = sh->sh_entsize ? sh->sh_size / sh->sh_entsize : 0;
+
+	for (i = 1; data && i < n; i++) {
+		GElf_Sym sym;
+		const char *name;
+		int type;
+
+		if (!gelf_getsym(data, (int)i, &sym) || sym.st_shndx == SHN_UNDEF || sym.st_shndx == SHN_ABS)
+			continue;
+		type = GELF_ST_TYPE(sym.st_info);
+		if (type != STT_FUNC && type != STT_GNU_IFUNC)
+			continue;
+		name = elf_strptr(elf, sh->sh_link, sym.st_name);
+		if (!name || !*name)
+			continue;
+		if (add_symbol(s, (struct symbol){sym.st_value, sym.st_size, name, rank_of(&sym, name)}))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int read_symbols(struct symbols *s, Elf *elf, GElf_Word type)
+{
+	Elf_Scn *scn = NULL;
+	int err;
+
+	while ((scn = elf_nextscn(elf, scn))) {
+		GElf_Shdr sh;
+
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != type)
+			continue;
+		err = add_symbols(s, elf, scn, &sh);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct symbol *x = a, *y = b;
+	int diff;
+
+	if (x->addr != y->addr)
+		return x->addr < y->addr ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank > y->rank ? -1 : 1;
+	diff = strcmp(x->name, y->name);
+	return diff;
+}
+
+/* Sorted, one symbol for each address. */
+static void sort_symbols(struct symbols *s)
+{
+	size_t i, kept = 0;
+
+	if (!s->n)
+		return;
+	qsort(s->all, s->n, sizeof(*s->all), by_address);
+	for (i = 0; i < s->n; i++)
+		if (!kept || s->all[kept - 1].addr != s->all[i].addr)
+			s->all[kept++] = s->all[i];
+	s->n = kept;
+}
+
+static const struct symbol *find_symbol(const struct symbols *s, uint64_t vaddr)
+{
+	size_t low = 0, high = s->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (s->all[mid].addr <= vaddr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!low)
+		return NULL;
+	low--;
+	/* A symbol without a size (assembler code) reaches to the next one; but not across half the file. */
+	if (s->all[low].size ? vaddr - s->all[low].addr >= s->all[low].size : vaddr - s->all[low].addr > 65536)
+		return NULL;
+	return &s->all[low];
+}
+
+static const char *name_at(void *ctx, uint64_t addr)
+{
+	const struct symbol *symbol = find_symbol(ctx, addr);
+
+	return symbol && symbol->addr == addr ? symbol->name : NULL;
+}
+
+struct work {
+	const uint64_t *vaddrs;
+	size_t n;
+	struct symbols symbols;
+	struct plt_stub *stubs;
+	size_t n_stubs;
+	struct dwarf_chains *chains;
+	int (*frame)(void *ctx, const struct symbolize_frame *f);
+	void *ctx;
+};
+
+static int give(const struct work *w, size_t i)
+{
+	const struct symbol *symbol = find_symbol(&w->symbols, w->vaddrs[i]);
+	struct symbolize_frame f = {.vaddr = w->vaddrs[i], .symbol = symbol ? symbol->addr : 0, .file = ""};
+	size_t n = dwarf_chain_length(w->chains, i), k;
+	int err;
+
+	for (k = 0; k < (n ? n : 1); k++) {
+		const char *function = NULL;
+
+		f.depth = (uint32_t)k;
+		f.inlined = k + 1 < n;
+		f.file = "";
+		f.line = 0;
+		if (n)
+			dwarf_chain_frame(w->chains, i, k, &function, &f.file, &f.line);
+		else
+			dwarf_chain_line(w->chains, i, &f.file, &f.line);
+		/* The outermost is a function with a symbol, whose name says more (clones, parts). */
+		if (!f.inlined && symbol)
+			function = symbol->name;
+		if (!function) {
+			if (!n)
+				return 0;
+			function = "??";
+		}
+		f.function = function;
+		err = w->frame(w->ctx, &f);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Stubs get symbols of their own, so that they are not taken for what stands before them (_init, as a rule). */
+static int add_stubs(struct work *w, Elf *elf)
+{
+	int err = plt_read(elf, name_at, &w->symbols, &w->stubs, &w->n_stubs);
+
+	for (size_t i = 0; i < w->n_stubs && !err; i++)
+		err = add_symbol(&w->symbols, (struct symbol){w->stubs[i].addr, w->stubs[i].size, w->stubs[i].name, 0});
+	sort_symbols(&w->symbols);
+	return err;
+}
+
+static int run(struct work *w, Elf *elf, Elf *debug, const char **why)
+{
+	Dwarf *dwarf;
+	size_t i;
+	int err;
+
+	err = read_symbols(&w->symbols, elf, SHT_SYMTAB);
+	if (!err && !w->symbols.n && debug)
+		err = read_symbols(&w->symbols, debug, SHT_SYMTAB);
+	if (!err && !w->symbols.n)
+		err = read_symbols(&w->symbols, elf, SHT_DYNSYM);
+	sort_symbols(&w->symbols);
+	if (!err)
+		err = add_stubs(w, elf);
+	dwarf = err ? NULL : dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+	if (!dwarf && !err && debug)
+		dwarf = dwarf_begin_elf(debug, DWARF_C_READ, NULL);
+	if (!err)
+		err = dwarf_chains_new(dwarf, w->vaddrs, w->n, &w->chains);
+	if (err)
+		*why = "needs more memory than there is";
+	for (i = 0; i < w->n && !err; i++)
+		err = give(w, i);
+	dwarf_chains_free(w->chains);
+	if (dwarf)
+		dwarf_end(dwarf);
+	free(w->symbols.all);
+	plt_free(w->stubs, w->n_stubs);
+	return err;
+}
+
+int symbolize_file(int fd, const uint8_t *build_id, size_t build_id_size, const uint64_t *vaddrs, size_t n,
+		   int (*frame)(void *ctx, const struct symbolize_frame *f), void *ctx, const char **why)
+{
+	struct work w = {.vaddrs = vaddrs, .n = n, .frame = frame, .ctx = ctx};
+	Elf *elf, *debug = NULL;
+	int err, debug_fd;
+
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (!elf || elf_kind(elf) != ELF_K_ELF) {
+		if (elf)
+			elf_end(elf);
+		*why = "is not an ELF file";
+		return -ENOEXEC;
+	}
+	if (build_id_size && !debuginfo_same_build_id(elf, build_id, build_id_size)) {
+		elf_end(elf);
+		*why = "was replaced while it was recorded";
+		return -ESTALE;
+	}
+	debug_fd = debuginfo_open(build_id, build_id_size, &debug);
+	err = run(&w, elf, debug, why);
+	if (debug_fd >= 0) {
+		elf_end(debug);
+		close(debug_fd);
+	}
+	elf_end(elf);
+	return err;
+}
+
+int symbolize_vdso(const uint64_t *vaddrs, size_t n, int (*frame)(void *ctx, const struct symbolize_frame *f),
+		   void *ctx, const char **why)
+{
+	struct work w = {.vaddrs = vaddrs, .n = n, .frame = frame, .ctx = ctx};
+	const Elf64_Ehdr *head = (const Elf64_Ehdr *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
+	size_t size;
+	Elf *elf;
+	int err;
+
+	*why = "cannot be read";
+	if (!head)
+		return -ENOENT;
+	elf_version(EV_CURRENT);
+	/* The section headers stand at its end. */
+	size = head->e_shoff + (size_t)head->e_shentsize * head->e_shnum;
+	elf = elf_memory((char *)(uintptr_t)head, size);
+	if (!elf)
+		return -EINVAL;
+	err = run(&w, elf, NULL, why);
+	elf_end(elf);
+	return err;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * A node stands for a set of paths: for each context that comes through it, how far up
+ * that context we are (a node of the tree of contexts), and the samples at its end.  To
+ * expand a node is to go up one step on each of its paths, and to sort them by where that
+ * leads.  A path that has reached the outermost frame ends.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "tree/bottom_up.h"
+
+struct path {
+	uint32_t at; /* node of the tree of contexts */
+	uint32_t to; /* while a node is expanded: its child that the path goes on to */
+	uint64_t weight, samples;
+};
+
+struct callee_paths {
+	struct path *list;
+	size_t n;
+	bool expanded;
+};
+
+static int reserve_paths(struct callees *c)
+{
+	size_t want = c->tree.capacity;
+	struct callee_paths *more;
+
+	if (want <= c->n_paths)
+		return 0;
+	more = reallocarray(c->paths, want, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	memset(more + c->n_paths, 0, (want - c->n_paths) * sizeof(*more));
+	c->paths = more;
+	c->n_paths = want;
+	return 0;
+}
+
+/* What a node of the tree of contexts is called here; inner: the frame that it called last, 0: it is innermost. */
+static struct cct_key key_of(const struct callees *c, uint32_t node, uint32_t inner)
+{
+	struct cct_key key = *c->from->nodes[node].key;
+
+	key.call = 0;
+	/* Of an inlined function it is the one that it was inlined into. */
+	if (key.flags & CCT_INLINED)
+		key.func = PCCE_NONE;
+	if (!c->lines) {
+		key.file = inner ? c->from->nodes[inner].key->file : 0;
+		key.line = inner ? c->from->nodes[inner].key->line : 0;
+	}
+	/* How often differs from path to path. */
+	key.repeat = key.repeat != 0;
+	return key;
+}
+
+static uint32_t add(struct callees *c, uint32_t parent, const struct cct_key *key, const struct cct_node *from,
+		    const struct path *p)
+{
+	size_t before = c->tree.n;
+	uint32_t node = cct_child(&c->tree, parent, key);
+	struct cct_node *n;
+
+	if (node == UINT32_MAX || reserve_paths(c))
+		return UINT32_MAX;
+	n = &c->tree.nodes[node];
+	if (c->tree.n != before || from->repeat_min < n->repeat_min)
+		n->repeat_min = from->repeat_min;
+	if (c->tree.n != before || from->repeat_max > n->repeat_max)
+		n->repeat_max = from->repeat_max;
+	n->total += p->weight;
+	n->samples += p->samples;
+	c->paths[node].n++;
+	return node;
+}
+
+/* Gives each new child its paths. */
+static int deal_out(struct callees *c, const struct path *paths, size_t n, uint32_t first)
+{
+	for (uint32_t i = first; i < c->tree.n; i++) {
+		c->paths[i].list = malloc(c->paths[i].n * sizeof(*c->paths[i].list));
+		if (!c->paths[i].list)
+			return -ENOMEM;
+		c->paths[i].n = 0;
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct callee_paths *to = &c->paths[paths[i].to];
+
+		if (paths[i].to)
+			to->list[to->n++] = paths[i];
+	}
+	return 0;
+}
+
+int callees_begin(struct callees *c, const struct cct *from, const struct names *names, bool lines,
+		  const struct sort_order *order)
+{
+	struct path *paths = malloc(from->n * sizeof(*paths));
+	size_t n = 0;
+	int r = 0;
+
+	*c = (struct callees){.from = from, .names = names, .order = *order, .lines = lines};
+	if (!paths || cct_init(&c->tree) || reserve_paths(c))
+		r = -ENOMEM;
+	for (uint32_t i = 1; i < from->n && !r; i++) {
+		struct cct_key key;
+
+		if (!from->nodes[i].self && !from->nodes[i].samples)
+			continue;
+		key = key_of(c, i, 0);
+		key.repeat = key.span = 0; /* a context ends in its last repetition */
+		/* At the top stands a function, however it was entered. */
+		if (key.flags & CCT_INLINED || key.kind == FRAME_TAIL)
+			key.func = PCCE_NONE;
+		key.flags &= CCT_KERNEL;
+		key.kind = key.kind == FRAME_TAIL ? FRAME_CALL : key.kind;
+		paths[n] = (struct path){.at = i, .weight = from->nodes[i].self, .samples = from->nodes[i].samples};
+		paths[n].to = add(c, 0, &key, &from->nodes[i], &paths[n]);
+		if (paths[n++].to == UINT32_MAX)
+			r = -ENOMEM;
+	}
+	if (!r)
+		r = deal_out(c, paths, n, 1);
+	if (!r) {
+		c->tree.nodes[0].total = from->nodes[0].total;
+		c->paths[0].expanded = true;
+		r = cct_sort_children(&c->tree, 0, 1, c->names, &c->order);
+	}
+	free(paths);
+	if (r)
+		callees_free(c);
+	return r;
+}
+
+int callees_expand(struct callees *c, uint32_t node)
+{
+	struct callee_paths *p = &c->paths[node];
+	struct path *list = p->list;
+	size_t n = p->n;
+	uint32_t first = c->tree.n;
+	int r = 0;
+
+	if (p->expanded)
+		return 0;
+	for (size_t i = 0; i < n && !r; i++) {
+		uint32_t up = c->from->nodes[list[i].at].parent;
+		struct cct_key key;
+
+		list[i].to = 0;
+		if (!up)
+			continue;
+		key = key_of(c, up, list[i].at);
+		list[i].to = add(c, node, &key, &c->from->nodes[up], &list[i]);
+		if (list[i].to == UINT32_MAX)
+			r = -ENOMEM;
+		list[i].at = up;
+	}
+	if (!r)
+		r = deal_out(c, list, n, first);
+	if (!r)
+		r = cct_sort_children(&c->tree, node, first, c->names, &c->order);
+	c->paths[node] = (struct callee_paths){.expanded = true};
+	free(list);
+	return r;
+}
+
+bool callees_has_children(const struct callees *c, uint32_t node)
+{
+	const struct callee_paths *p = &c->paths[node];
+
+	for (size_t i = 0; i < p->n && !p->expanded; i++)
+		if (c->from->nodes[p->list[i].at].parent)
+			return true;
+	return p->expanded && c->tree.nodes[node].child;
+}
+
+void callees_free(struct callees *c)
+{
+	for (size_t i = 0; i < c->n_paths; i++)
+		free(c->paths[i].list);
+	free(c->paths);
+	cct_free(&c->tree);
+	*c = (struct callees){0};
+}

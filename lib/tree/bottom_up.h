@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The callee tree, or bottom-up tree: under each function in which samples were taken
+ * the functions that called it, under those their callers, and so on.  Made from a
+ * tree of contexts, and only as far as one looks into it: all of it would be as
+ * large as the sum of all contexts' depths.
+ */
+#ifndef PCCE_TREE_BOTTOM_UP_H
+#define PCCE_TREE_BOTTOM_UP_H
+
+#include <stdint.h>
+#include "tree/cct.h"
+
+struct callees {
+	const struct cct *from;
+	struct cct tree; /* totals: the weight of samples in the function at the top that came this way; no selfs.
+			  * A frame's line is its own: where it calls the one above it in the tree. */
+	struct callee_paths *paths; /* one for each node */
+	size_t n_paths;
+	const struct names *names;
+	struct sort_order order;
+	bool lines; /* from has frames with lines of their own */
+};
+
+/* The functions at the top; from must stay. 0 or -ENOMEM. */
+int callees_begin(struct callees *c, const struct cct *from, const struct names *names, bool lines,
+		  const struct sort_order *order);
+/* Makes a node's children, if that is still to be done. 0 or -ENOMEM. */
+int callees_expand(struct callees *c, uint32_t node);
+/* Would it have children? */
+bool callees_has_children(const struct callees *c, uint32_t node);
+void callees_free(struct callees *c);
+
+#endif

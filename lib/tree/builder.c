@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * A context is added from its outermost frame inwards.  One decoded frame can be
+ * several nodes: the function, and within it those that were inlined at the place
+ * of the next call.  Names are looked up only when a frame is called from a place for the
+ * first time: what a frame is and from where it is called is a "link", and each link
+ * knows the keys of its nodes.  There are as many links as the program has calls.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/huge_alloc.h"
+#include "tree/builder.h"
+
+/* Compared as bytes: no padding. */
+struct link {
+	uint64_t outer_vaddr; /* where the next outer frame calls this one, link-time; 0: unknown */
+	uint64_t vaddr;	      /* where this one calls on, or ip; 0: unknown */
+	uint32_t outer_module;
+	uint32_t kind, module, func, site;
+	uint32_t repeat, span_nodes;
+	uint32_t extra; /* GAP: 0: truncated, else 1 + enum decode_reason; FOREIGN: 0: it has an address, 1: not,
+			 * else 2 + the site that calls it by name */
+};
+
+/* Keys of the nodes of a link: keys[first .. first + n), outermost first. */
+struct link_keys {
+	uint32_t first, n;
+};
+
+struct tree_builder {
+	struct cct *tree;
+	struct names *names;
+	uint32_t kernel; /* its module; UINT32_MAX: none */
+	bool inlining;
+	struct link *links;
+	struct link_keys *of_link;
+	size_t n_links, links_capacity;
+	uint32_t *link_slots; /* index + 1; 0: free */
+	size_t n_link_slots;
+	const struct cct_key **keys;
+	size_t n_keys, keys_capacity;
+};
+
+struct tree_builder *tree_builder_new(struct cct *tree, struct names *names, bool inlining)
+{
+	struct tree_builder *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return NULL;
+	b->tree = tree;
+	b->names = names;
+	b->inlining = inlining;
+	b->kernel = names_module(names, PCCE_MODULE_KERNEL);
+	b->n_link_slots = 4096;
+	b->link_slots = calloc(b->n_link_slots, sizeof(*b->link_slots));
+	if (b->link_slots)
+		return b;
+	tree_builder_free(b);
+	return NULL;
+}
+
+void tree_builder_free(struct tree_builder *b)
+{
+	if (b) {
+		free(b->links);
+		free(b->link_slots);
+		free(b->of_link);
+		free(b->keys);
+	}
+	free(b);
+}
+
+/* ---- links ----------------------------------------------------------------------- */
+
+static uint64_t hash_link(const struct link *l)
+{
+	uint64_t h = 0, w;
+
+	for (size_t i = 0; i < sizeof(*l) / 8; i++) {
+		memcpy(&w, (const char *)l + i * 8, 8);
+		h = (h ^ w) * 0xff51afd7ed558ccdULL;
+		h ^= h >> 31;
+	}
+	return h;
+}
+
+static int rehash_links(struct tree_builder *b)
+{
+	size_t want = b->n_link_slots * 2;
+	uint32_t *slots = slots_new(want, sizeof(*slots));
+
+	if (!slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < b->n_links; i++) {
+		size_t at = hash_link(&b->links[i]) & (want - 1);
+
+		while (slots[at])
+			at = (at + 1) & (want - 1);
+		slots[at] = i + 1;
+	}
+	free(b->link_slots);
+	b->link_slots = slots;
+	b->n_link_slots = want;
+	return 0;
+}
+
+/* ---- names and places ------------------------------------------------------------ */
+
+static struct place place_of(const struct tree_builder *b, const struct address_space *as, const struct frame *f)
+{
+	struct place p = {.module = f->module};
+	const struct mapped_module *m;
+
+	if (f->site != PCCE_NONE) {
+		const struct pcce_table_site *s = &names_table(b->names, f->module)->sites[f->site];
+
+		p.vaddr = s->key + s->restore_len;
+	} else if (f->address) {
+		m = as->find(as, f->address);
+		if (m)
+			p.vaddr = link_time(m, f->address);
+	}
+	return p;
+}
+
+/* The inline chain at a place. */
+static size_t chain_at(const struct tree_builder *b, uint32_t module, uint64_t vaddr, const struct symbol **chain)
+{
+	*chain = NULL;
+	return module == UINT32_MAX || !vaddr ? 0 : names_at(b->names, module, vaddr, chain);
+}
+
+static size_t levels_of(const struct tree_builder *b, const struct address_space *as, const struct frame *f)
+{
+	struct place p = place_of(b, as, f);
+	const struct symbol *chain;
+	size_t n = b->inlining && f->kind == FRAME_CALL ? chain_at(b, p.module, p.vaddr, &chain) : 1;
+
+	return n ? n : 1;
+}
+
+static uint32_t bracketed(struct tree_builder *b, const char *text)
+{
+	char buffer[512];
+
+	snprintf(buffer, sizeof(buffer), "[%s]", text);
+	return names_intern(b->names, buffer);
+}
+
+/* The file and line of a call: the innermost inline level at the call instruction. */
+static void set_call_place(const struct tree_builder *b, const struct link *l, struct cct_key *key)
+{
+	const struct symbol *chain;
+	size_t n = chain_at(b, l->outer_module, l->outer_vaddr, &chain);
+	const struct table *t = names_table(b->names, l->outer_module);
+	uint32_t site;
+
+	key->call = l->outer_vaddr;
+	if (n && !b->inlining)
+		chain += n - 1; /* as seen from the function itself */
+	if (n && chain->line) {
+		key->file = chain->file;
+		key->line = chain->line;
+		return;
+	}
+	if (!t || !l->outer_vaddr)
+		return;
+	site = table_site_around(t, l->outer_vaddr);
+	if (site != PCCE_NONE)
+		key->line = t->sites[site].line;
+}
+
+/* What is called by name, for a frame without an address. */
+static uint32_t callee_name(struct tree_builder *b, const struct link *l)
+{
+	const struct table *t = names_table(b->names, l->outer_module);
+	char text[256];
+	char *at;
+
+	if (!t || l->extra < 2 || !t->sites[l->extra - 2].callee_name)
+		return names_intern(b->names, "[foreign]");
+	snprintf(text, sizeof(text), "%s", table_string(t, t->sites[l->extra - 2].callee_name));
+	at = strchr(text, '@');
+	if (at && at != text)
+		*at = 0;
+	return names_demangled(b->names, text);
+}
+
+static uint32_t foreign_name(struct tree_builder *b, const struct link *l)
+{
+	const struct symbol *chain;
+	size_t n = chain_at(b, l->module, l->vaddr, &chain);
+	const char *base = names_base(b->names, l->module);
+
+	if (n && chain[n - 1].function)
+		return chain[n - 1].function;
+	return bracketed(b, *base ? base : "unknown");
+}
+
+static uint32_t gap_name(struct tree_builder *b, const struct link *l)
+{
+	char text[256];
+
+	if (!l->extra)
+		return names_intern(b->names, "[truncated]");
+	snprintf(text, sizeof(text), "[undecodable: %s]", decode_reason_name(l->extra - 1));
+	return names_intern(b->names, text);
+}
+
+/* ---- nodes ----------------------------------------------------------------------- */
+
+static int add_key(struct tree_builder *b, const struct cct_key *key)
+{
+	if (b->n_keys == b->keys_capacity) {
+		size_t want = b->keys_capacity ? b->keys_capacity * 2 : 1024;
+		const struct cct_key **more = reallocarray(b->keys, want, sizeof(const struct cct_key *));
+
+		if (!more)
+			return -ENOMEM;
+		b->keys = more;
+		b->keys_capacity = want;
+	}
+	b->keys[b->n_keys] = cct_intern(b->tree, key);
+	return b->keys[b->n_keys++] ? 0 : -ENOMEM;
+}
+
+static int make_keys(struct tree_builder *b, const struct link *l)
+{
+	struct cct_key key = {
+		.kind = l->kind,
+		.module = l->module,
+		.func = l->func,
+		.repeat = l->repeat,
+		.span = l->span_nodes,
+	};
+	const struct symbol *chain;
+	size_t n = 0;
+	int r;
+
+	set_call_place(b, l, &key);
+	switch (l->kind) {
+	case FRAME_CALL:
+		n = chain_at(b, l->module, l->vaddr, &chain);
+		key.name = n && chain[n - 1].function ? chain[n - 1].function
+						      : names_function(b->names, l->module, l->func);
+		break;
+	case FRAME_TAIL:
+		key.name = names_function(b->names, l->module, l->func);
+		break;
+	case FRAME_FOREIGN:
+		key.name = l->extra ? callee_name(b, l) : foreign_name(b, l);
+		break;
+	case FRAME_SIGNAL:
+		key.name = names_intern(b->names, "[signal]");
+		break;
+	case FRAME_ORIGIN:
+		key.name = names_intern(b->names, "[thread]");
+		break;
+	default:
+		key.name = gap_name(b, l);
+	}
+	if (key.name == UINT32_MAX)
+		return -ENOMEM;
+	r = add_key(b, &key);
+	for (; n > 1 && b->inlining && !r; n--) {
+		struct cct_key inlined = {
+			.kind = FRAME_CALL,
+			.flags = CCT_INLINED,
+			.module = l->module,
+			.func = l->func,
+			.name = chain[n - 2].function,
+			.file = chain[n - 1].file,
+			.line = chain[n - 1].line,
+		};
+
+		r = add_key(b, &inlined);
+	}
+	return r;
+}
+
+/* The number of a link; UINT32_MAX: no memory. */
+static uint32_t link_of(struct tree_builder *b, const struct link *l)
+{
+	uint32_t first = b->n_keys;
+	size_t at;
+
+	if (b->n_links * 2 >= b->n_link_slots && rehash_links(b))
+		return UINT32_MAX;
+	for (at = hash_link(l) & (b->n_link_slots - 1); b->link_slots[at]; at = (at + 1) & (b->n_link_slots - 1))
+		if (!memcmp(&b->links[b->link_slots[at] - 1], l, sizeof(*l)))
+			return b->link_slots[at] - 1;
+	if (b->n_links == b->links_capacity) {
+		size_t want = b->links_capacity ? b->links_capacity * 2 : 1024;
+		struct link *more = reallocarray(b->links, want, sizeof(*more));
+		struct link_keys *of = reallocarray(b->of_link, want, sizeof(*of));
+
+		if (more)
+			b->links = more;
+		if (of)
+			b->of_link = of;
+		if (!more || !of)
+			return UINT32_MAX;
+		b->links_capacity = want;
+	}
+	if (make_keys(b, l))
+		return UINT32_MAX;
+	b->links[b->n_links] = *l;
+	b->of_link[b->n_links] = (struct link_keys){first, b->n_keys - first};
+	b->link_slots[at] = ++b->n_links;
+	return b->n_links - 1;
+}
+
+uint32_t tree_builder_end(struct tree_builder *b, uint32_t parent, uint32_t link)
+{
+	struct link_keys k = b->of_link[link];
+	uint32_t node = parent;
+
+	for (uint32_t i = 0; i < k.n && node != UINT32_MAX; i++)
+		node = cct_child_of(b->tree, node, b->keys[k.first + i]);
+	return node;
+}
+
+/* The innermost node of one frame under `parent`; UINT32_MAX: no memory. */
+static uint32_t step(struct tree_builder *b, uint32_t parent, const struct link *l)
+{
+	uint32_t link = link_of(b, l);
+
+	return link == UINT32_MAX ? UINT32_MAX : tree_builder_end(b, parent, link);
+}
+
+/* Nodes of a repeated group: its frames and what is inlined in them. */
+static uint32_t span_nodes(const struct tree_builder *b, const struct address_space *as, const struct context *ctx,
+			   size_t i)
+{
+	size_t n = 0;
+
+	for (size_t j = i + 1 - ctx->frames[i].span; j <= i; j++)
+		n += levels_of(b, as, &ctx->frames[j]);
+	return n;
+}
+
+static uint32_t special(struct tree_builder *b, uint32_t parent, enum frame_kind kind, uint32_t flags, const char *name)
+{
+	struct cct_key key = {
+		.kind = kind,
+		.flags = flags,
+		.module = UINT32_MAX,
+		.func = PCCE_NONE,
+		.name = names_intern(b->names, name),
+	};
+
+	return key.name == UINT32_MAX || parent == UINT32_MAX ? UINT32_MAX : cct_child(b->tree, parent, &key);
+}
+
+void tree_builder_line(const struct tree_builder *b, struct place p, struct tree_line *line)
+{
+	const struct symbol *chain;
+	size_t n = chain_at(b, p.module, p.vaddr, &chain);
+
+	*line = (struct tree_line){0};
+	if (!n)
+		return;
+	if (!b->inlining)
+		chain += n - 1;
+	if (chain->line)
+		*line = (struct tree_line){chain->file, chain->line};
+}
+
+uint32_t tree_builder_kernel(struct tree_builder *b, uint32_t parent, uint64_t kip, struct place user)
+{
+	const struct symbol *chain;
+	struct place p = {.module = b->kernel, .vaddr = kip};
+	struct tree_line line;
+	struct cct_key key = {.kind = FRAME_FOREIGN, .flags = CCT_KERNEL, .module = UINT32_MAX, .func = PCCE_NONE};
+
+	tree_builder_line(b, user, &line);
+	key.file = line.file;
+	key.line = line.line;
+	if (chain_at(b, p.module, p.vaddr, &chain)) {
+		key.module = b->kernel;
+		key.name = chain->function;
+	} else {
+		key.name = names_intern(b->names, PCCE_MODULE_KERNEL);
+	}
+	return key.name == UINT32_MAX ? UINT32_MAX : cct_child(b->tree, parent, &key);
+}
+
+int tree_builder_add(struct tree_builder *b, const struct address_space *as, const struct context *ctx, size_t without,
+		     struct tree_spot *spot)
+{
+	struct place outer = {.module = UINT32_MAX}, innermost = outer;
+	uint32_t node = 0;
+
+	if (ctx->status == DECODE_OUTSIDE)
+		node = special(b, 0, FRAME_GAP, 0, "[no thread page]");
+	for (size_t i = ctx->n; i-- > without && node != UINT32_MAX;) {
+		const struct frame *f = &ctx->frames[i];
+		struct place p = place_of(b, as, f);
+		struct link l = {
+			.outer_vaddr = outer.vaddr,
+			.outer_module = outer.module,
+			.vaddr = p.vaddr,
+			.kind = f->kind,
+			.module = f->module,
+			.func = f->func,
+			.site = f->site,
+			.repeat = f->repeat,
+		};
+
+		/* The one that ends an undecodable context is its outermost. */
+		if (f->kind == FRAME_GAP && i + 1 == ctx->n && ctx->status == DECODE_UNDECODABLE)
+			l.extra = 1 + ctx->reason;
+		else if (f->kind == FRAME_FOREIGN && !f->address)
+			l.extra = i + 1 < ctx->n && f[1].site != PCCE_NONE ? 2 + f[1].site : 1;
+		if (f->repeat)
+			l.span_nodes = span_nodes(b, as, ctx, i);
+		node = step(b, node, &l);
+		innermost = p;
+		/* Where a tail call jumped from is not known. */
+		outer = p;
+		if (f->kind != FRAME_CALL || f->site == PCCE_NONE)
+			outer = (struct place){.module = UINT32_MAX};
+	}
+	*spot = (struct tree_spot){node, outer, innermost};
+	return node == UINT32_MAX ? -ENOMEM : 0;
+}
+
+int tree_builder_begin(struct tree_builder *b, const struct tree_spot *spot, enum frame_kind kind, uint32_t func,
+		       struct place p, uint32_t *link)
+{
+	struct link l = {
+		.outer_vaddr = spot->call.vaddr,
+		.outer_module = spot->call.module,
+		.vaddr = p.vaddr,
+		.kind = kind,
+		.module = p.module,
+		.func = func,
+		.site = PCCE_NONE,
+	};
+
+	*link = link_of(b, &l);
+	if (*link == UINT32_MAX)
+		return -ENOMEM;
+	cct_expect(b->tree, spot->node, b->keys[b->of_link[*link].first]);
+	return 0;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* A node has a higher number than its parent: so numbers rise along a way, and tell where two of them part. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "tree/cursor.h"
+
+void way_init(struct way *w, const struct cct *t)
+{
+	*w = (struct way){.tree = t};
+}
+
+void way_free(struct way *w)
+{
+	free(w->nodes);
+	free(w->turned);
+	*w = (struct way){0};
+}
+
+int way_reserve(uint32_t **list, size_t *capacity, size_t n)
+{
+	size_t want = *capacity ? *capacity : 256;
+	uint32_t *more;
+
+	if (n <= *capacity)
+		return 0;
+	while (want < n)
+		want *= 2;
+	more = reallocarray(*list, want, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	*list = more;
+	*capacity = want;
+	return 0;
+}
+
+int way_to(struct way *w, uint32_t node, size_t *same)
+{
+	size_t n = 0;
+
+	for (; node; node = w->tree->nodes[node].parent) {
+		while (w->n && w->nodes[w->n - 1] > node)
+			w->n--;
+		if (w->n && w->nodes[w->n - 1] == node)
+			break;
+		if (way_reserve(&w->turned, &w->turned_capacity, n + 1))
+			return -ENOMEM;
+		w->turned[n++] = node;
+	}
+	if (!node)
+		w->n = 0;
+	*same = w->n;
+	if (way_reserve(&w->nodes, &w->capacity, w->n + n))
+		return -ENOMEM;
+	while (n)
+		w->nodes[w->n++] = w->turned[--n];
+	return 0;
+}

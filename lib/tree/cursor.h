@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The nodes on the way from the root to one node, and then to another: only where the two ways differ is a tree of
+ * millions of nodes looked at.  Fast where nodes come in their order, since those stand close to one another
+ * (cct_preorder()).
+ */
+#ifndef PCCE_TREE_CURSOR_H
+#define PCCE_TREE_CURSOR_H
+
+#include "tree/cct.h"
+
+struct way {
+	const struct cct *tree;
+	uint32_t *nodes; /* outermost first, without the root */
+	size_t n, capacity;
+	uint32_t *turned; /* the new ones, innermost first */
+	size_t turned_capacity;
+};
+
+void way_init(struct way *w, const struct cct *t);
+void way_free(struct way *w);
+
+/* Goes to a node. *same: so many of the first nodes are those of the way before. 0 or -ENOMEM. */
+int way_to(struct way *w, uint32_t node, size_t *same);
+
+/* A list of numbers gets room for n. 0 or -ENOMEM. */
+int way_reserve(uint32_t **list, size_t *capacity, size_t n);
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* See flat_profile.h. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "tree/flat_profile.h"
+
+struct builder {
+	const struct cct *tree;
+	struct flat *flat;
+	bool lines;
+	uint32_t *of;	 /* row of each node */
+	uint32_t *slots; /* row + 1; 0: free */
+	size_t n_slots;
+};
+
+static uint32_t *find_slot(const struct builder *b, const struct flat_row *key)
+{
+	uint64_t h = ((uint64_t)key->module << 32 | key->name) * 0x9e3779b97f4a7c15ULL;
+	size_t at = (h ^ ((uint64_t)key->file << 32 | key->line)) * 0xff51afd7ed558ccdULL >> 20;
+
+	for (at &= b->n_slots - 1; b->slots[at]; at = (at + 1) & (b->n_slots - 1)) {
+		const struct flat_row *r = &b->flat->rows[b->slots[at] - 1];
+
+		if (r->module == key->module && r->name == key->name && r->file == key->file && r->line == key->line)
+			break;
+	}
+	return &b->slots[at];
+}
+
+static void number_rows(struct builder *b)
+{
+	for (size_t i = 1; i < b->tree->n; i++) {
+		const struct cct_node *n = &b->tree->nodes[i];
+		struct flat_row row = {
+			.module = n->key->module,
+			.name = n->key->name,
+			.file = b->lines ? n->key->file : 0,
+			.line = b->lines ? n->key->line : 0,
+			.kind = n->key->kind,
+			.flags = n->key->flags,
+		};
+		uint32_t *slot = find_slot(b, &row);
+
+		if (!*slot) {
+			b->flat->rows[b->flat->n] = row;
+			*slot = ++b->flat->n;
+		}
+		b->of[i] = *slot - 1;
+		b->flat->rows[b->of[i]].self += n->self;
+		b->flat->rows[b->of[i]].samples += n->samples;
+	}
+}
+
+/* Walks the tree, down and up again, and adds a node's total where its function is not on the path yet. */
+static void sum_totals(const struct builder *b)
+{
+	const struct cct_node *nodes = b->tree->nodes;
+	uint32_t node = nodes[0].child;
+
+	while (node) {
+		struct flat_row *row = &b->flat->rows[b->of[node]];
+
+		if (!row->active++)
+			row->total += nodes[node].total;
+		if (nodes[node].child) {
+			node = nodes[node].child;
+			continue;
+		}
+		for (;;) {
+			b->flat->rows[b->of[node]].active--;
+			if (nodes[node].next) {
+				node = nodes[node].next;
+				break;
+			}
+			node = nodes[node].parent;
+			if (!node)
+				return;
+		}
+	}
+}
+
+int flat_build(const struct cct *t, bool lines, struct flat *out)
+{
+	struct builder b = {.tree = t, .flat = out, .lines = lines, .n_slots = 64};
+	int r = -ENOMEM;
+
+	while (b.n_slots < t->n * 2)
+		b.n_slots *= 2;
+	out->n = 0;
+	out->rows = malloc(t->n * sizeof(*out->rows));
+	b.of = malloc(t->n * sizeof(*b.of));
+	b.slots = calloc(b.n_slots, sizeof(*b.slots));
+	if (out->rows && b.of && b.slots) {
+		number_rows(&b);
+		sum_totals(&b);
+		r = 0;
+	} else {
+		flat_free(out);
+	}
+	free(b.of);
+	free(b.slots);
+	return r;
+}
+
+void flat_free(struct flat *f)
+{
+	free(f->rows);
+	*f = (struct flat){0};
+}
+
+/* ---- order ----------------------------------------------------------------------- */
+
+struct order_rules {
+	const struct names *names;
+	const struct sort_order *keys;
+};
+
+static int larger(uint64_t x, uint64_t y)
+{
+	return x > y ? -1 : x < y;
+}
+
+static int by_key(const struct flat_row *x, const struct flat_row *y, enum sort_key key, const struct names *names)
+{
+	int c;
+
+	switch (key) {
+	case SORT_SELF:
+		return larger(x->self, y->self);
+	case SORT_TOTAL:
+		return larger(x->total, y->total);
+	case SORT_SAMPLES:
+		return larger(x->samples, y->samples);
+	case SORT_NAME:
+		return strcmp(names_string(names, x->name), names_string(names, y->name));
+	case SORT_MODULE:
+		return strcmp(names_base(names, x->module), names_base(names, y->module));
+	case SORT_LINE:
+		c = strcmp(names_string(names, x->file), names_string(names, y->file));
+		return c ? c : larger(y->line, x->line);
+	default:
+		return 0;
+	}
+}
+
+static int in_order(const void *a, const void *b, void *ctx)
+{
+	static const enum sort_key always[] = {SORT_SELF, SORT_TOTAL, SORT_MODULE, SORT_NAME, SORT_LINE};
+	const struct flat_row *x = a, *y = b;
+	const struct order_rules *rules = ctx;
+	int c = 0;
+
+	for (size_t i = 0; i < rules->keys->n && !c; i++)
+		c = by_key(x, y, rules->keys->keys[i], rules->names);
+	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]) && !c; i++)
+		c = by_key(x, y, always[i], rules->names);
+	return c ? c : larger(y->module, x->module);
+}
+
+void flat_sort(struct flat *f, const struct names *names, const struct sort_order *order)
+{
+	struct order_rules rules = {names, order};
+
+	if (f->n)
+		qsort_r(f->rows, f->n, sizeof(*f->rows), in_order, &rules);
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* See selection.h: reading criteria, and asking them. */
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "tree/selection.h"
+
+static int invalid(char *why, size_t size, const char *text, const char *what)
+{
+	snprintf(why, size, "'%s' %s", text, what);
+	return -EINVAL;
+}
+
+/* ---- reading --------------------------------------------------------------------- */
+
+/* Room for one more element. */
+static int reserve(void **list, size_t n, size_t size)
+{
+	void *more;
+
+	if (n & (n - 1))
+		return 0;
+	more = reallocarray(*list, n ? n * 2 : 1, size);
+	if (!more)
+		return -ENOMEM;
+	*list = more;
+	return 0;
+}
+
+static int add_word(struct select_words *to, const char *from, size_t length)
+{
+	char *word = strndup(from, length);
+
+	if (!word || reserve((void **)&to->list, to->n, sizeof(*to->list))) {
+		free(word);
+		return -ENOMEM;
+	}
+	to->list[to->n++] = word;
+	return 0;
+}
+
+/* The end of a word: a comma outside of all brackets. f(int, int) is one word, and so is map<int, int>. */
+static const char *word_end(const char *s)
+{
+	int depth = 0;
+
+	for (; *s; s++) {
+		if (*s == '(' || *s == '<' || *s == '[')
+			depth++;
+		else if ((*s == ')' || *s == '>' || *s == ']') && depth)
+			depth--;
+		else if (*s == ',' && !depth)
+			break;
+	}
+	return s;
+}
+
+int select_add_words(struct select_words *to, const char *text, char *why, size_t why_size)
+{
+	for (const char *at = text;; at++) {
+		const char *end = word_end(at);
+
+		if (end == at)
+			return invalid(why, why_size, text, "has an empty name in it");
+		if (add_word(to, at, end - at))
+			return -ENOMEM;
+		at = end;
+		if (!*at)
+			return 0;
+	}
+}
+
+int select_add_numbers(struct select_numbers *to, const char *text, char *why, size_t why_size)
+{
+	for (const char *at = text;; at++) {
+		unsigned long long n;
+		char *end;
+
+		errno = 0;
+		n = strtoull(at, &end, 10);
+		if (end == at || errno || n > UINT32_MAX || *at < '0' || *at > '9' || (*end && *end != ','))
+			return invalid(why, why_size, text, "is not a list of numbers");
+		if (reserve((void **)&to->list, to->n, sizeof(*to->list)))
+			return -ENOMEM;
+		to->list[to->n++] = n;
+		at = end;
+		if (!*at)
+			return 0;
+	}
+}
+
+int select_add_pattern(struct select_patterns *to, const char *text, char *why, size_t why_size)
+{
+	char reason[256];
+	int r;
+
+	if (reserve((void **)&to->list, to->n, sizeof(*to->list)))
+		return -ENOMEM;
+	r = regcomp(&to->list[to->n], text, REG_EXTENDED | REG_NOSUB);
+	if (r == REG_ESPACE)
+		return -ENOMEM;
+	if (r) {
+		regerror(r, NULL, reason, sizeof(reason));
+		snprintf(why, why_size, "'%s' is not a regular expression: %s", text, reason);
+		return -EINVAL;
+	}
+	to->n++;
+	return 0;
+}
+
+/* One end of a range, up to end; false: it is none. */
+static bool read_time(const char *text, const char *end, struct select_time *to)
+{
+	static const struct {
+		const char *name;
+		double factor;
+	} units[] = {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}, {"m", 60e9}, {"h", 3600e9}};
+	char *unit;
+
+	if ((*text < '0' || *text > '9') && *text != '.')
+		return false;
+	to->value = strtod(text, &unit);
+	to->share = *unit == '%';
+	if (unit > end || !(to->value >= 0 && to->value < 1e15))
+		return false;
+	if (to->share)
+		return unit + 1 == end && to->value <= 100;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strlen(units[i].name) == (size_t)(end - unit) && !memcmp(units[i].name, unit, end - unit)) {
+			to->value *= units[i].factor;
+			return true;
+		}
+	}
+	return false;
+}
+
+int select_add_range(struct select_ranges *to, const char *text, char *why, size_t why_size)
+{
+	struct select_range range = {.from = {true, 0}, .to = {true, 100}};
+	const char *comma = strchr(text, ',');
+
+	if (!comma || strchr(comma + 1, ','))
+		return invalid(why, why_size, text, "is not a range FROM,TO");
+	if ((comma != text && !read_time(text, comma, &range.from)) ||
+	    (comma[1] && !read_time(comma + 1, comma + strlen(comma), &range.to)))
+		return invalid(why, why_size, text,
+			       "is not a range of times such as 0.5s,2s or 10%,20% or 300ms, (until the end)");
+	if (range.from.share == range.to.share && range.from.value > range.to.value)
+		return invalid(why, why_size, text, "ends before it begins");
+	if (reserve((void **)&to->list, to->n, sizeof(*to->list)))
+		return -ENOMEM;
+	to->list[to->n++] = range;
+	return 0;
+}
+
+void selection_free(struct selection *s)
+{
+	struct select_words *words[] = {&s->comms, &s->events, &s->under};
+	struct select_patterns *patterns[] = {&s->focus, &s->ignore};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		for (size_t j = 0; j < words[i]->n; j++)
+			free(words[i]->list[j]);
+		free(words[i]->list);
+	}
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+		for (size_t j = 0; j < patterns[i]->n; j++)
+			regfree(&patterns[i]->list[j]);
+		free(patterns[i]->list);
+	}
+	free(s->pids.list);
+	free(s->tids.list);
+	free(s->times.list);
+	*s = (struct selection){0};
+}
+
+/* ---- asking ---------------------------------------------------------------------- */
+
+bool selection_has_samples(const struct selection *s)
+{
+	return s->comms.n || s->events.n || s->pids.n || s->tids.n || s->times.n;
+}
+
+bool selection_has_contexts(const struct selection *s)
+{
+	return s->under.n || s->focus.n || s->ignore.n;
+}
+
+bool selection_has_frames(const struct selection *s)
+{
+	return s->by || s->calls || s->recursion;
+}
+
+bool select_word(const struct select_words *words, const char *text)
+{
+	for (size_t i = 0; i < words->n; i++)
+		if (!fnmatch(words->list[i], text, 0) || !strcmp(words->list[i], text))
+			return true;
+	return !words->n;
+}
+
+bool select_number(const struct select_numbers *numbers, uint32_t n)
+{
+	for (size_t i = 0; i < numbers->n; i++)
+		if (numbers->list[i] == n)
+			return true;
+	return !numbers->n;
+}
+
+bool select_pattern(const struct select_patterns *p, const char *text)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (!regexec(&p->list[i], text, 0, NULL, 0))
+			return true;
+	return false;
+}
+
+/* Where the parameters of a C++ function begin: the last bracket that is open at no other's expense. */
+static size_t without_parameters(const char *name)
+{
+	size_t n = strlen(name), at = n;
+	int depth = 0;
+
+	while (at > 0) {
+		at--;
+		if (name[at] == ')')
+			depth++;
+		else if (name[at] == '(' && --depth == 0)
+			return at;
+	}
+	return n;
+}
+
+bool select_function(const struct selection *s, const char *name)
+{
+	const struct select_words *words = &s->under;
+	size_t length = words->n ? without_parameters(name) : 0;
+
+	for (size_t i = 0; i < words->n; i++) {
+		const char *w = words->list[i];
+
+		/* As a whole first: operator* is a name, too. */
+		if (!strcmp(w, name))
+			return true;
+		if (s->exact)
+			continue;
+		if ((strlen(w) == length && !strncmp(w, name, length)) || !fnmatch(w, name, 0))
+			return true;
+	}
+	return false;
+}
+
+static double nanoseconds(const struct select_time *t, uint64_t first, uint64_t last)
+{
+	return t->share ? (double)(last - first) * t->value / 100 : t->value;
+}
+
+bool select_time(const struct select_ranges *ranges, uint64_t time, uint64_t first, uint64_t last)
+{
+	double at = (double)(time - first);
+
+	for (size_t i = 0; i < ranges->n; i++)
+		if (at >= nanoseconds(&ranges->list[i].from, first, last) &&
+		    at <= nanoseconds(&ranges->list[i].to, first, last))
+			return true;
+	return !ranges->n;
+}

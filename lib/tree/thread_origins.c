@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * A chain is decoded once for each different stack of a creator; equal chains of different processes are one.
+ * With names, a chain is a path in a tree of its own, which ends in a node for the thread, whose line is that of the
+ * call that created it.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+#include "format/format.h"
+#include "base/id_map.h"
+#include "tree/thread_origins.h"
+
+/* Of a longer chain, so many functions at either end. */
+#define ENDS 32
+
+struct origins {
+	struct names *names;
+	struct cct tree;
+	struct tree_builder *builder; /* NULL: without names */
+	struct context context;
+	struct numbers stacks, chains; /* by hash */
+	uint32_t *nodes;	       /* of each number - 1; with names */
+	uint32_t n;
+};
+
+struct origins *origins_new(struct names *names, bool inlining)
+{
+	struct origins *o = calloc(1, sizeof(*o));
+
+	if (!o || !names)
+		return o;
+	o->names = names;
+	if (!cct_init(&o->tree))
+		o->builder = tree_builder_new(&o->tree, names, inlining);
+	if (o->builder)
+		return o;
+	origins_free(o);
+	return NULL;
+}
+
+void origins_free(struct origins *o)
+{
+	if (!o)
+		return;
+	tree_builder_free(o->builder);
+	cct_free(&o->tree);
+	context_free(&o->context);
+	numbers_free(&o->stacks);
+	numbers_free(&o->chains);
+	free(o->nodes);
+	free(o);
+}
+
+static int add_chain(struct origins *o, const struct address_space *as, uint32_t *number)
+{
+	const struct context *ctx = &o->context;
+	uint64_t words[NUMBERS_WORDS] = {ctx->n, ctx->reason};
+	struct numbers_entry *e;
+	struct tree_spot spot;
+
+	for (size_t i = 0; i < ctx->n; i++) {
+		const struct frame *f = &ctx->frames[i];
+		uint64_t parts[] = {(uint64_t)f->kind << 32 | f->module, (uint64_t)f->func << 32 | f->site,
+				    (uint64_t)f->span << 32 | f->repeat};
+		XXH128_hash_t h = XXH3_128bits_withSeed(parts, sizeof(parts), words[2]);
+
+		words[2] = h.low64;
+		words[3] = (words[3] << 1 | words[3] >> 63) ^ h.high64;
+	}
+	e = numbers_find(&o->chains, words);
+	if (!e)
+		return -ENOMEM;
+	if (e->number) {
+		*number = e->number;
+		return 0;
+	}
+	if (o->builder) {
+		if (numbers_grow(&o->nodes, o->n, sizeof(*o->nodes)) || tree_builder_add(o->builder, as, ctx, 0, &spot))
+			return -ENOMEM;
+		o->nodes[o->n] = spot.node;
+	}
+	numbers_fill(&o->chains, e, words, o->n++);
+	*number = o->n;
+	return 0;
+}
+
+uint32_t origins_number(struct origins *o, const struct address_space *as, uint32_t space,
+			const struct pcce_entry *entries, uint32_t n)
+{
+	XXH128_hash_t h = XXH3_128bits(entries, n * sizeof(*entries));
+	uint64_t words[NUMBERS_WORDS] = {h.low64, h.high64, space, n};
+	struct numbers_entry *e = numbers_find(&o->stacks, words);
+	uint32_t number;
+
+	if (e && e->number)
+		return e->number;
+	if (!e || decode_origin(as, entries, n, false, &o->context) || add_chain(o, as, &number))
+		return UINT32_MAX;
+	numbers_fill(&o->stacks, e, words, number - 1);
+	return number;
+}
+
+uint32_t origins_count(const struct origins *o)
+{
+	return o->n;
+}
+
+/* ---- in words -------------------------------------------------------------------- */
+
+static int give(const struct origins *o, uint32_t node, int (*each)(void *ctx, const char *name), void *ctx)
+{
+	const struct cct_key *key = o->tree.nodes[node].key;
+	const char *name = names_string(o->names, key->name);
+	char *text;
+	int r;
+
+	if (!key->repeat)
+		return each(ctx, name);
+	if (asprintf(&text, "%s × %u", name, key->repeat + 1) < 0)
+		return -ENOMEM;
+	r = each(ctx, text);
+	free(text);
+	return r;
+}
+
+int origins_frames(const struct origins *o, uint32_t number, int (*each)(void *ctx, const char *name), void *ctx)
+{
+	const struct cct_node *nodes = o->tree.nodes;
+	uint32_t last = nodes[o->nodes[number - 1]].parent, depth = 0, *way, at;
+	char text[64];
+	int r = 0;
+
+	for (uint32_t i = last; i; i = nodes[i].parent)
+		depth++;
+	way = malloc(depth * sizeof(*way) + 1);
+	if (!way)
+		return -ENOMEM;
+	at = depth;
+	for (uint32_t i = last; i; i = nodes[i].parent)
+		way[--at] = i;
+	for (; at < depth && !r; at++) {
+		if (depth > 2 * ENDS && at == ENDS) {
+			snprintf(text, sizeof(text), "[%u more]", depth - 2 * ENDS);
+			r = each(ctx, text);
+			at = depth - ENDS;
+		}
+		if (!r)
+			r = give(o, way[at], each, ctx);
+	}
+	free(way);
+	return r;
+}
+
+struct printing {
+	FILE *out;
+	bool more;
+};
+
+static int print_frame(void *ctx, const char *name)
+{
+	struct printing *p = ctx;
+	char buffer[4096];
+
+	fprintf(p->out, "%s%s", p->more ? " > " : "", format_clean(name, buffer, sizeof(buffer)));
+	p->more = true;
+	return 0;
+}
+
+void origins_print(const struct origins *o, uint32_t number, FILE *out)
+{
+	const struct cct_key *key = o->tree.nodes[o->nodes[number - 1]].key;
+	struct printing p = {.out = out};
+	char buffer[1024];
+
+	origins_frames(o, number, print_frame, &p);
+	if (key->file)
+		fprintf(out, "  %s:%u",
+			format_clean(format_base(names_string(o->names, key->file)), buffer, sizeof(buffer)),
+			key->line);
+}
+
+char *origins_text(const struct origins *o, uint32_t number)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	origins_print(o, number, f);
+	if (!fclose(f))
+		return text;
+	free(text);
+	return NULL;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The interactive view as it stands on the screen: see view.c for the layout. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <curses.h>
+#include "format/format.h"
+#include "format/frame_text.h"
+#include "view/view_internal.h"
+#include "view/screen.h"
+
+int view_body_height(void)
+{
+	return screen_height() > VIEW_BODY + 1 ? screen_height() - VIEW_BODY - 1 : 1;
+}
+
+void view_draw_head(const struct view *v)
+{
+	static const char *const tabs[] = {" 1 Callers ", " 2 Callees ", " 3 Functions "};
+	char *text = NULL, selected[512];
+	int width = screen_width(), x = 0;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (f) {
+		frame_text_head(v->m.profile, f);
+		fclose(f);
+		text[strcspn(text, "\n")] = 0;
+		x = screen_put(0, 0, width, LOOK_BAR, text);
+		free(text);
+	}
+	screen_rest(0, x, LOOK_BAR);
+	x = 0;
+	for (int i = 0; i < TABS; i++)
+		x = screen_put(1, x, width, i == (int)v->tab ? LOOK_BAR : LOOK_PLAIN, tabs[i]);
+	view_model_describe(&v->m, selected, sizeof(selected));
+	screen_put(1, x, width, LOOK_WARM, selected);
+}
+
+static void draw_function(const struct view *v, const struct flat_row *row, int y)
+{
+	const struct names *names = v->m.profile->names;
+	const char *name = names_string(names, row->name), *base = names_base(names, row->module);
+	int x = 2 * SHARE_WIDTH, skip = v->share.scroll;
+	char buffer[4096], place[4200];
+
+	view_share_put(&v->share, y, 0, row->self);
+	view_share_put(&v->share, y, SHARE_WIDTH, row->total);
+	snprintf(place, sizeof(place), " %8llu  ", (unsigned long long)row->samples);
+	x = screen_put(y, x, screen_width(), LOOK_PLAIN, place);
+	x = view_share_text(y, x, view_share_found(&v->share, name) ? LOOK_FOUND : LOOK_PLAIN,
+			    format_clean(name, buffer, sizeof(buffer)), &skip);
+	if (row->file) {
+		snprintf(place, sizeof(place), "  %s:%u",
+			 format_clean(format_base(names_string(names, row->file)), buffer, sizeof(buffer)), row->line);
+		x = view_share_text(y, x, LOOK_DIM, place, &skip);
+	}
+	if (*base) {
+		snprintf(place, sizeof(place), "  (%s)", format_clean(base, buffer, sizeof(buffer)));
+		view_share_text(y, x, LOOK_DIM, place, &skip);
+	}
+}
+
+static void draw_functions(struct view *v)
+{
+	struct view_list *l = &v->functions;
+
+	l->n = v->m.functions.n;
+	l->height = view_body_height();
+	view_list_fit(l);
+	for (size_t i = 0; i < l->height && l->top + i < l->n; i++) {
+		draw_function(v, &v->m.functions.rows[l->top + i], VIEW_BODY + (int)i);
+		if (l->top + i == l->at)
+			screen_mark(VIEW_BODY + (int)i);
+	}
+}
+
+static const struct view_list *current_list(const struct view *v)
+{
+	return v->tab == FUNCTIONS ? &v->functions : &v->trees[v->tab].list;
+}
+
+const struct cct_node *view_current_node(const struct view *v)
+{
+	uint32_t node = v->tab == FUNCTIONS ? 0 : view_tree_current(&v->trees[v->tab]);
+
+	return node ? &v->trees[v->tab].tree->nodes[node] : NULL;
+}
+
+uint32_t view_current_name(const struct view *v, uint32_t *module)
+{
+	const struct cct_node *n = view_current_node(v);
+
+	if (v->tab == FUNCTIONS && v->functions.at < v->m.functions.n) {
+		*module = v->m.functions.rows[v->functions.at].module;
+		return v->m.functions.rows[v->functions.at].name;
+	}
+	*module = n ? n->key->module : UINT32_MAX;
+	return n ? n->key->name : UINT32_MAX;
+}
+
+/* The last line: a message, or the whole name of the current row, with its file. */
+static void draw_foot(const struct view *v)
+{
+	const struct names *names = v->m.profile->names;
+	const struct view_list *l = current_list(v);
+	int y = screen_height() - 1, width = screen_width(), end;
+	const struct cct_node *n = view_current_node(v);
+	char place[64], buffer[4096], file[4200];
+	uint32_t module, name = view_current_name(v, &module);
+	int x;
+
+	snprintf(place, sizeof(place), "  %zu/%zu  ? help", l->n ? l->at + 1 : 0, l->n);
+	end = width - (int)strlen(place);
+	screen_put(y, end > 0 ? end : 0, width, LOOK_DIM, place);
+	if (*v->message) {
+		screen_put(y, 0, end, LOOK_BOLD, v->message);
+		return;
+	}
+	if (name == UINT32_MAX)
+		return;
+	x = screen_put(y, 0, end, LOOK_PLAIN, format_clean(names_string(names, name), buffer, sizeof(buffer)));
+	if (n && n->key->file) {
+		snprintf(file, sizeof(file), "  %s:%u",
+			 format_clean(names_string(names, n->key->file), buffer, sizeof(buffer)), n->key->line);
+		x = screen_put(y, x, end, LOOK_DIM, file);
+	}
+	if (*names_path(names, module)) {
+		snprintf(file, sizeof(file), "  %s", format_clean(names_path(names, module), buffer, sizeof(buffer)));
+		screen_put(y, x, end, LOOK_DIM, file);
+	}
+}
+
+void view_draw(struct view *v)
+{
+	static const char *const headings[] = {
+		"   total    self  function, called at",
+		"   share  function, and what called it at",
+		"    self   total  samples  function",
+	};
+
+	erase();
+	v->share.all = view_model_all(&v->m);
+	v->share.upwards = v->tab == CALLEES;
+	view_draw_head(v);
+	screen_put(2, 0, screen_width(), LOOK_BOLD, headings[v->tab]);
+	if (v->tab == FUNCTIONS)
+		draw_functions(v);
+	else
+		view_tree_draw(&v->trees[v->tab], &v->share, VIEW_BODY, view_body_height());
+	if (!v->m.profile->stats.samples)
+		screen_put(VIEW_BODY, 2, screen_width(), LOOK_PLAIN, "No sample is selected.");
+	draw_foot(v);
+}

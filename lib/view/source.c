@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * A line's own weight is that of the samples that were taken in it; its total has that
+ * of what it called.  A function can have lines in more than one file (a macro, or
+ * #include): the one with the most weight is shown.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "tree/flat_profile.h"
+#include "format/format.h"
+#include "view/screen.h"
+#include "view/source.h"
+
+struct found { /* one line, as it was found */
+	uint32_t file, line;
+	uint64_t self, total;
+	uint32_t callee;
+};
+
+struct found_list {
+	struct found *list;
+	size_t n, capacity;
+};
+
+static int add(struct found_list *l, const struct found *f)
+{
+	if (l->n == l->capacity) {
+		size_t want = l->capacity ? l->capacity * 2 : 64;
+		struct found *more = reallocarray(l->list, want, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		l->list = more;
+		l->capacity = want;
+	}
+	l->list[l->n++] = *f;
+	return 0;
+}
+
+static int by_file(const void *a, const void *b)
+{
+	const struct found *x = a, *y = b;
+
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	return x->line < y->line ? -1 : x->line > y->line;
+}
+
+/* The file with the most weight; 0: no line is known. */
+static uint32_t main_file(struct found_list *l)
+{
+	uint32_t best = 0;
+	uint64_t most = 0;
+
+	if (l->n)
+		qsort(l->list, l->n, sizeof(*l->list), by_file);
+	for (size_t i = 0; i < l->n;) {
+		uint32_t file = l->list[i].file;
+		uint64_t weight = 0;
+
+		for (; i < l->n && l->list[i].file == file; i++)
+			weight += l->list[i].total;
+		if (file && (!best || weight > most)) {
+			best = file;
+			most = weight;
+		}
+	}
+	return best;
+}
+
+/* Lines that are damaged by a hostile recording must not cost memory. */
+#define LINE_MAX_NUMBER (1u << 22)
+
+static int take_lines(struct view_source *v, const struct found_list *l)
+{
+	size_t last = v->text.n;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (l->list[i].file == v->file && l->list[i].line > last && l->list[i].line <= LINE_MAX_NUMBER)
+			last = l->list[i].line;
+	v->lines = calloc(last + 1, sizeof(*v->lines));
+	if (!v->lines)
+		return -ENOMEM;
+	v->n = v->list.n = last;
+	for (size_t i = 0; i < l->n; i++) {
+		const struct found *f = &l->list[i];
+		struct view_line *line;
+
+		if (f->file != v->file || !f->line || f->line > last) {
+			v->elsewhere += f->self;
+			continue;
+		}
+		line = &v->lines[f->line - 1];
+		line->self += f->self;
+		line->total += f->total;
+		if (f->callee && !line->callee)
+			line->callee = f->callee;
+	}
+	return 0;
+}
+
+static int show(struct view_source *v, const struct profile *p, struct found_list *l, uint32_t module,
+		const struct source_dirs *dirs, char *why, size_t size)
+{
+	const uint8_t *id = NULL;
+	size_t id_size = names_build_id(p->names, module, &id);
+	int r;
+
+	v->file = main_file(l);
+	if (!v->file) {
+		snprintf(why, size, "no source line of %s is known", names_string(p->names, v->name));
+		return -ENOENT;
+	}
+	r = source_file_read(names_string(p->names, v->file), dirs, id, id_size, &v->text, v->why, sizeof(v->why));
+	if (r == -ENOMEM)
+		return r;
+	r = take_lines(v, l);
+	v->list.height = screen_height() > 4 ? (size_t)screen_height() - 4 : 1;
+	if (!r)
+		view_source_hottest(v, false);
+	return r;
+}
+
+int view_source_context(struct view_source *v, const struct profile *p, const struct cct *tree,
+			const uint32_t *leaf_node, uint32_t node, const struct source_dirs *dirs, char *why,
+			size_t size)
+{
+	const struct cct_node *n = &tree->nodes[node];
+	struct found_list l = {0};
+	int r = 0;
+
+	*v = (struct view_source){.name = n->key->name};
+	for (size_t i = 0; i < p->n_leaves && !r; i++) {
+		const struct leaf *leaf = &p->leaves[i];
+
+		if (leaf_node[i] == node)
+			r = add(&l, &(struct found){leaf->file, leaf->line, leaf->weight, leaf->weight, 0});
+	}
+	/* The heaviest first: a line's callee is the first that it has. */
+	for (uint32_t c = n->child; c && !r; c = tree->nodes[c].next) {
+		const struct cct_node *child = &tree->nodes[c];
+
+		r = add(&l, &(struct found){child->key->file, child->key->line, 0, child->total, c});
+	}
+	if (!r)
+		r = show(v, p, &l, n->key->module, dirs, why, size);
+	free(l.list);
+	if (r)
+		view_source_free(v);
+	return r;
+}
+
+int view_source_function(struct view_source *v, const struct profile *p, uint32_t module, uint32_t name,
+			 const struct source_dirs *dirs, char *why, size_t size)
+{
+	static const struct selection lines = {.by = BY_LINE};
+	struct found_list l = {0};
+	struct flat flat;
+	struct cct tree;
+	int r = profile_detail(p, &lines, &tree);
+
+	*v = (struct view_source){.name = name};
+	if (r)
+		return r;
+	r = flat_build(&tree, true, &flat);
+	cct_free(&tree);
+	if (r)
+		return r;
+	for (size_t i = 0; i < flat.n && !r; i++) {
+		const struct flat_row *row = &flat.rows[i];
+
+		if (row->name == name && row->module == module)
+			r = add(&l, &(struct found){row->file, row->line, row->self, row->total, 0});
+	}
+	flat_free(&flat);
+	if (!r)
+		r = show(v, p, &l, module, dirs, why, size);
+	free(l.list);
+	if (r)
+		view_source_free(v);
+	return r;
+}
+
+void view_source_free(struct view_source *v)
+{
+	free(v->lines);
+	source_file_free(&v->text);
+	*v = (struct view_source){0};
+}
+
+/* Does line a come before line b in the order of weight? */
+static bool hotter(const struct view_source *v, size_t a, size_t b)
+{
+	const struct view_line *x = &v->lines[a], *y = &v->lines[b];
+
+	if (x->self != y->self)
+		return x->self > y->self;
+	if (x->total != y->total)
+		return x->total > y->total;
+	return a < b;
+}
+
+void view_source_hottest(struct view_source *v, bool next)
+{
+	size_t current = v->list.at, best = v->n;
+
+	for (size_t i = 0; i < v->n; i++) {
+		if (!v->lines[i].total || (next && !hotter(v, current, i)))
+			continue;
+		if (best == v->n || hotter(v, i, best))
+			best = i;
+	}
+	if (best == v->n && next)
+		view_source_hottest(v, false);
+	else if (best < v->n)
+		view_list_go(&v->list, best);
+}
+
+bool view_source_search(struct view_source *v, const struct view_share *s, bool backward)
+{
+	for (size_t i = 1; i <= v->text.n; i++) {
+		size_t at = (v->list.at + (backward ? v->text.n - i : i)) % v->text.n;
+
+		if (view_share_found(s, v->text.lines[at])) {
+			view_list_go(&v->list, at);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A line as it looks on a terminal: tabs written out. */
+static void expand_tabs(const char *line, char *to, size_t size)
+{
+	char buffer[1024];
+	const char *clean;
+	size_t at = 0;
+
+	for (; *line && at + 1 < size; line++) {
+		if (*line != '\t') {
+			if (*line != '\r')
+				to[at++] = *line;
+			continue;
+		}
+		do
+			to[at++] = ' ';
+		while (at % 8 && at + 1 < size);
+	}
+	to[at] = 0;
+	clean = format_clean(to, buffer, sizeof(buffer));
+	if (clean != to)
+		snprintf(to, size, "%s", clean);
+}
+
+void view_source_draw(struct view_source *v, const struct view_share *s, int top, int height)
+{
+	int width = screen_width();
+
+	v->list.height = height;
+	view_list_fit(&v->list);
+	for (int i = 0; i < height && v->list.top + i < v->n; i++) {
+		size_t at = v->list.top + i;
+		const struct view_line *line = &v->lines[at];
+		bool known = at < v->text.n;
+		char text[1024];
+		int y = top + i, x;
+
+		if (line->total) {
+			view_share_put(s, y, 0, line->total);
+			view_share_put(s, y, SHARE_WIDTH, line->self);
+		}
+		snprintf(text, sizeof(text), " %5zu  ", at + 1);
+		x = screen_put(y, 2 * SHARE_WIDTH, width, LOOK_DIM, text);
+		expand_tabs(known ? v->text.lines[at] : "", text, sizeof(text));
+		screen_put(y, x, width,
+			   known && view_share_found(s, v->text.lines[at]) ? LOOK_FOUND
+			   : line->total				   ? LOOK_BOLD
+									   : LOOK_PLAIN,
+			   text);
+		if (at == v->list.at)
+			screen_mark(y);
+	}
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Source in the interactive view: keys in it, and going from caller to callee. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <curses.h>
+#include "format/format.h"
+#include "view/view_internal.h"
+#include "view/pages.h"
+#include "view/screen.h"
+#include "view/source.h"
+
+static void draw_source(struct view *v, struct view_source *s, bool context)
+{
+	const struct names *names = v->m.profile->names;
+	int width = screen_width(), y = screen_height() - 1;
+	char text[5000], buffer[4096], place[64];
+
+	erase();
+	view_draw_head(v);
+	snprintf(text, sizeof(text), "   total    self   line  %s, %s",
+		 format_clean(names_string(names, s->name), buffer, sizeof(buffer)),
+		 context ? "in this context" : "in all contexts");
+	screen_put(2, 0, width, LOOK_BOLD, text);
+	view_source_draw(s, &v->share, VIEW_BODY, view_body_height());
+	snprintf(place, sizeof(place), "  %zu/%zu  ? help", s->list.at + 1, s->n);
+	screen_put(y, width - (int)strlen(place), width, LOOK_DIM, place);
+	if (*v->message)
+		snprintf(text, sizeof(text), "%s", v->message);
+	else if (*s->why)
+		snprintf(text, sizeof(text), "%s", format_clean(s->why, buffer, sizeof(buffer)));
+	else
+		snprintf(text, sizeof(text), "%s", format_clean(names_string(names, s->file), buffer, sizeof(buffer)));
+	screen_put(y, 0, width - (int)strlen(place), *v->message || *s->why ? LOOK_BOLD : LOOK_PLAIN, text);
+}
+
+static int load_source(struct view *v, struct view_source *s, bool context, uint32_t node, uint32_t module,
+		       uint32_t name)
+{
+	const struct source_dirs *dirs = &v->m.options->source;
+	char why[512];
+	int r;
+
+	if (context)
+		r = view_source_context(s, v->m.profile, &v->m.callers, v->m.leaf_node, node, dirs, why, sizeof(why));
+	else
+		r = view_source_function(s, v->m.profile, module, name, dirs, why, sizeof(why));
+	if (r == -ENOENT)
+		view_say(v, "%s", why);
+	return r;
+}
+
+/* A key in a source view; true: leave it. *node: of another context to be shown. */
+static bool source_key(struct view *v, struct view_source *s, int key, bool *context, uint32_t *node)
+{
+	*v->message = 0;
+	switch (key) {
+	case 'q':
+	case SCREEN_ESCAPE:
+	case KEY_LEFT:
+	case ERR:
+		return true;
+	case '?':
+	case 'h':
+	case KEY_F(1):
+		view_read("Keys", view_help);
+		return false;
+	case 'H':
+		view_source_hottest(s, false);
+		return false;
+	case '\t':
+		view_source_hottest(s, true);
+		return false;
+	case 'p':
+		v->share.counts = !v->share.counts;
+		return false;
+	case '/':
+		if (!screen_ask("/", v->search, sizeof(v->search)))
+			return false;
+		view_set_search(v, v->search);
+		/* fall through */
+	case 'n':
+	case 'N':
+		if (v->share.searching && !view_source_search(s, &v->share, key == 'N'))
+			view_say(v, "Not found: %s", v->search);
+		return false;
+	case 'a':
+		*context = !*context && *node;
+		return false;
+	case '\r':
+	case '\n':
+	case KEY_ENTER:
+	case KEY_RIGHT:
+		if (*context && s->list.at < s->n && s->lines[s->list.at].callee)
+			*node = s->lines[s->list.at].callee;
+		else
+			view_say(v, *context ? "Nothing is called here" : "Calls are followed in one context: a");
+		return false;
+	default:
+		view_list_key(&s->list, key);
+		return false;
+	}
+}
+
+/* Source, until the user leaves it; calls that were followed are left one by one. */
+int view_show_source(struct view *v)
+{
+	uint32_t module, name = view_current_name(v, &module), start, node;
+	bool context = v->tab == CALLERS, over = false;
+	struct view_source s;
+	int r;
+
+	if (name == UINT32_MAX)
+		return 0;
+	start = node = v->tab == CALLERS ? view_tree_current(&v->trees[CALLERS]) : 0;
+	r = load_source(v, &s, context, node, module, name);
+	if (r)
+		return r == -ENOENT ? 0 : r;
+	while (!over && !r) {
+		bool was = context;
+		uint32_t at = node;
+
+		draw_source(v, &s, context);
+		over = source_key(v, &s, screen_key(), &context, &node);
+		if (over && node != start) {
+			over = false;
+			context = true;
+			node = v->m.callers.nodes[node].parent;
+		}
+		if (was != context || at != node) {
+			struct view_source other;
+			const struct cct_key *key = v->m.callers.nodes[node].key;
+
+			r = load_source(v, &other, context, node, node ? key->module : module, node ? key->name : name);
+			if (!r) {
+				view_source_free(&s);
+				s = other;
+			} else if (r == -ENOENT) {
+				node = at;
+				context = was;
+				r = 0;
+			}
+		}
+	}
+	view_source_free(&s);
+	return r;
+}

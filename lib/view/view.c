@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The interactive view: the screen's layout, and what keys do.
+ *
+ *   line 0        the recording, as the printed report begins
+ *   line 1        the views, and what is selected
+ *   line 2        headings
+ *   3 ...         the view: callers or callees (tree.c), functions, source (source.c)
+ *   last line     the current row in full, or a message, or a question
+ *
+ * model.c holds what is shown; whatever changes the selection or the detail makes
+ * it anew, and the current row is looked for again by its path of names.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <curses.h>
+#include "format/format_list.h"
+#include "view/view.h"
+#include "view/view_internal.h"
+#include "view/pages.h"
+#include "view/screen.h"
+
+void view_say(struct view *v, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(v->message, sizeof(v->message), format, args);
+	va_end(args);
+}
+
+/* ---- changing what is shown -------------------------------------------------------- */
+
+static void free_trees(struct view *v)
+{
+	view_tree_free(&v->trees[CALLERS]);
+	view_tree_free(&v->trees[CALLEES]);
+}
+
+static int begin_trees(struct view *v)
+{
+	int r = view_tree_begin(&v->trees[CALLERS], &v->m.callers, NULL, v->m.least);
+
+	return r ? r : view_tree_begin(&v->trees[CALLEES], &v->m.callees.tree, &v->m.callees, v->m.least);
+}
+
+#define PATH_MAX_FRAMES 4096
+
+/* The frame that the path of names leads to, as far as it can be followed. */
+static int follow_path(struct view *v, const uint32_t *path, size_t n)
+{
+	uint32_t node = 0;
+
+	while (n--) {
+		uint32_t child = v->m.callers.nodes[node].child;
+
+		while (child && v->m.callers.nodes[child].key->name != path[n])
+			child = v->m.callers.nodes[child].next;
+		if (!child)
+			break;
+		node = child;
+	}
+	return node ? view_tree_reveal(&v->trees[CALLERS], node) : 0;
+}
+
+/* Makes everything anew after a change of the model. */
+static int update(struct view *v)
+{
+	uint32_t *path = malloc(PATH_MAX_FRAMES * sizeof(*path)), node = view_tree_current(&v->trees[CALLERS]);
+	size_t n = 0;
+	int r = path ? 0 : -ENOMEM;
+
+	for (; path && node && n < PATH_MAX_FRAMES; node = v->m.callers.nodes[node].parent)
+		path[n++] = v->m.callers.nodes[node].key->name;
+	free_trees(v);
+	if (!r)
+		r = view_model_update(&v->m);
+	if (!r)
+		r = begin_trees(v);
+	/* A path that was too long has lost its beginning. */
+	if (!r && n < PATH_MAX_FRAMES)
+		r = follow_path(v, path, n);
+	free(path);
+	return r;
+}
+
+/* The user's choice; n: none. */
+static int choose(const struct view_choice *c, size_t n, const char *title, const char *note, size_t *at)
+{
+	struct view_item *items = malloc((n + 1) * sizeof(*items));
+
+	if (!items)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		items[i] = (struct view_item){c[i].text, c[i].origin};
+	*at = view_choose(title, note, items, n);
+	free(items);
+	return 0;
+}
+
+static int choose_thread(struct view *v)
+{
+	size_t n, at;
+	struct view_choice *c = view_model_threads(&v->m, &n);
+	bool origins = false;
+	int r;
+
+	if (!c)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		origins |= c[i].origin != NULL;
+	r = choose(c, n, "   samples  of which threads?", origins ? "created by" : NULL, &at);
+	if (!r && at < n) {
+		v->m.has_thread = c[at].has_thread;
+		v->m.has_comm = c[at].has_comm;
+		v->m.comm = c[at].comm;
+		memcpy(v->m.thread, c[at].thread, sizeof(v->m.thread));
+		r = update(v);
+	}
+	view_choices_free(c, n);
+	return r;
+}
+
+static int choose_event(struct view *v)
+{
+	size_t n, at;
+	struct view_choice *c = view_model_events(&v->m, &n);
+	int r = 0;
+
+	if (!c)
+		return -ENOMEM;
+	if (n <= 2) {
+		view_say(v, "There is one event only");
+	} else {
+		r = choose(c, n, "   samples  of which event?", NULL, &at);
+		if (!r && at < n) {
+			v->m.has_event = c[at].has_event;
+			v->m.event = c[at].event;
+			r = update(v);
+		}
+	}
+	view_choices_free(c, n);
+	return r;
+}
+
+static int ask_focus(struct view *v, char **which, const char *prompt)
+{
+	char text[256], why[256];
+	int r;
+
+	snprintf(text, sizeof(text), "%s", *which ? *which : "");
+	if (!screen_ask(prompt, text, sizeof(text)))
+		return 0;
+	r = view_model_focus(&v->m, which, text, why, sizeof(why));
+	if (r == -EINVAL) {
+		view_say(v, "%s: %s", text, why);
+		return 0;
+	}
+	return r ? r : update(v);
+}
+
+static int zoom(struct view *v)
+{
+	uint32_t module, name = view_current_name(v, &module);
+	int r;
+
+	if (name == UINT32_MAX || !*names_string(v->m.profile->names, name))
+		return 0;
+	r = view_model_zoom(&v->m, names_string(v->m.profile->names, name));
+	if (r)
+		return r;
+	/* What calls the function is gone, so its callees are what there is to see. */
+	if (v->tab == FUNCTIONS)
+		v->tab = CALLERS;
+	return update(v);
+}
+
+static int change_order(struct view *v)
+{
+	static const struct {
+		const char *name;
+		struct sort_order order;
+	} orders[] = {
+		{"the usual: callers and callees by total, functions by self", {{0}, 0}},
+		{"total", {{SORT_TOTAL}, 1}},
+		{"self", {{SORT_SELF}, 1}},
+		{"name", {{SORT_NAME}, 1}},
+	};
+	size_t now = 0, n = sizeof(orders) / sizeof(orders[0]);
+
+	for (size_t i = 1; i < n && v->m.order.n; i++)
+		if (v->m.order.keys[0] == orders[i].order.keys[0])
+			now = i;
+	now = (now + 1) % n;
+	v->m.order = orders[now].order;
+	view_say(v, "Order: %s", orders[now].name);
+	return update(v);
+}
+
+/* ---- searching ------------------------------------------------------------------------ */
+
+void view_set_search(struct view *v, const char *text)
+{
+	bool capitals = strpbrk(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != NULL;
+	char why[256];
+	int r;
+
+	if (v->share.searching)
+		regfree(&v->share.search);
+	v->share.searching = false;
+	if (!*text)
+		return;
+	r = regcomp(&v->share.search, text, REG_EXTENDED | REG_NOSUB | (capitals ? 0 : REG_ICASE));
+	v->share.searching = !r;
+	if (r) {
+		regerror(r, &v->share.search, why, sizeof(why));
+		view_say(v, "%s: %s", text, why);
+	}
+}
+
+static bool search_functions(struct view *v, bool backward)
+{
+	size_t n = v->m.functions.n;
+
+	for (size_t i = 1; i <= n; i++) {
+		size_t at = (v->functions.at + (backward ? n - i : i)) % n;
+
+		if (view_share_found(&v->share, names_string(v->m.profile->names, v->m.functions.rows[at].name))) {
+			view_list_go(&v->functions, at);
+			return true;
+		}
+	}
+	return false;
+}
+
+static int search(struct view *v, bool backward)
+{
+	bool found;
+	int r = 0;
+
+	if (!v->share.searching) {
+		if (!*v->message)
+			view_say(v, "Nothing to search for: / asks for it");
+		return 0;
+	}
+	if (v->tab == FUNCTIONS)
+		found = search_functions(v, backward);
+	else
+		r = view_tree_search(&v->trees[v->tab], &v->share, backward, &found);
+	if (!r && !found)
+		view_say(v, "Not found: %s", v->search);
+	return r;
+}
+
+static int ask_search(struct view *v)
+{
+	char text[sizeof(v->search)];
+
+	*text = 0;
+	if (!screen_ask("/", text, sizeof(text)))
+		return 0;
+	/* An empty one repeats the last. */
+	if (*text)
+		memcpy(v->search, text, sizeof(text));
+	view_set_search(v, v->search);
+	return search(v, false);
+}
+
+/* ---- other pages ----------------------------------------------------------------------- */
+
+static int show_stats(struct view *v)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return -ENOMEM;
+	fprintf(f, "recording: %s\nevent: %s\ncommand: %s\nsampler: %s\n", v->m.options->input, v->m.profile->event,
+		v->m.profile->command, v->m.profile->sampler);
+	format_stats(v->m.profile, f);
+	fclose(f);
+	view_read("What is selected of this recording", text);
+	free(text);
+	return 0;
+}
+
+/* The current view as text, as pcce-report prints it. */
+static void write_text(struct view *v)
+{
+	static const char *const names[] = {"tree", "callees", "flat"};
+	struct format_options o = v->m.options->print;
+	const struct format *format = format_find(names[v->tab]);
+	char file[256] = "pcce-report.txt";
+	FILE *out;
+	int r;
+
+	if (!screen_ask("Write to file: ", file, sizeof(file)) || !*file)
+		return;
+	out = fopen(file, "wx");
+	if (!out) {
+		view_say(v, "Cannot write %s: %s", file, strerror(errno));
+		return;
+	}
+	if (o.min_percent < 0)
+		o.min_percent = format->min_percent;
+	o.sort = v->m.order;
+	r = format->print(v->m.profile, &o, out);
+	r |= ferror(out);
+	r |= fclose(out);
+	if (r)
+		view_say(v, "Cannot write %s", file);
+	else
+		view_say(v, "Written to %s", file);
+}
+
+/* From a function in the list to where it costs most among the callers. */
+static int go_to_function(struct view *v)
+{
+	uint32_t module, name = view_current_name(v, &module), best = 0;
+	const struct cct *t = &v->m.callers;
+
+	for (uint32_t i = 1; i < t->n && name != UINT32_MAX; i++)
+		if (t->nodes[i].key->name == name && t->nodes[i].key->module == module &&
+		    (!best || t->nodes[i].total > t->nodes[best].total))
+			best = i;
+	if (!best)
+		return 0;
+	v->tab = CALLERS;
+	return view_tree_reveal(&v->trees[CALLERS], best);
+}
+
+/* ---- keys -------------------------------------------------------------------------------- */
+
+/* Keys of folded trees. */
+static int tree_key(struct view *v, int key)
+{
+	struct view_tree *t = &v->trees[v->tab];
+
+	switch (key) {
+	case '\r':
+	case '\n':
+	case KEY_ENTER:
+	case '+':
+		return view_tree_toggle(t);
+	case KEY_RIGHT:
+		return view_tree_open(t);
+	case '-':
+	case KEY_LEFT:
+		return view_tree_close(t);
+	case 'e':
+		return view_tree_open_below(t);
+	case 'E':
+		return view_tree_open_all(t);
+	case 'C':
+		return view_tree_close_all(t);
+	default:
+		return 0;
+	}
+}
+
+static int detail_key(struct view *v, int key)
+{
+	static const char *const recursion[] = {"kept", "a function that calls itself is one frame",
+						"no function twice in a context"};
+	struct selection *s = &v->m.now;
+
+	switch (key) {
+	case 'r':
+		s->recursion = (s->recursion + 1) % 3;
+		view_say(v, "Recursion: %s", recursion[s->recursion]);
+		return update(v);
+	case 'c':
+		s->calls = s->calls == CALLS_NONE ? CALLS_LINE : CALLS_NONE;
+		view_say(v, "Call sites: %s",
+			 s->calls == CALLS_NONE ? "one frame wherever it is called" : "told apart");
+		return update(v);
+	case 'l':
+		s->by = s->by == BY_LINE ? BY_FUNCTION : BY_LINE;
+		view_say(v, "A frame for each %s", s->by == BY_LINE ? "line of a function" : "function");
+		return update(v);
+	case 'p':
+		v->share.counts = !v->share.counts;
+		return 0;
+	case '>':
+		v->share.scroll += 8;
+		return 0;
+	case '<':
+		v->share.scroll -= v->share.scroll >= 8 ? 8 : 0;
+		return 0;
+	case 'F':
+		v->m.absolute = !v->m.absolute;
+		view_say(v, "100%% is %s", v->m.absolute ? "the whole recording" : "what is selected");
+		return 0;
+	default:
+		return v->tab == FUNCTIONS ? 0 : tree_key(v, key);
+	}
+}
+
+static int page_key(struct view *v, int key)
+{
+	switch (key) {
+	case 'a':
+		return view_show_source(v);
+	case 'i':
+		return show_stats(v);
+	case 'w':
+		write_text(v);
+		return 0;
+	case '/':
+		return ask_search(v);
+	case 'n':
+		return search(v, false);
+	case 'N':
+		return search(v, true);
+	case '&':
+		return ask_focus(v, &v->m.focus, "Only contexts with: ");
+	case 'x':
+		return ask_focus(v, &v->m.ignore, "No contexts with: ");
+	case 'z':
+		return zoom(v);
+	case 'Z':
+		return view_model_zoom(&v->m, NULL), update(v);
+	case 't':
+		return choose_thread(v);
+	case 'v':
+		return choose_event(v);
+	case 's':
+		return change_order(v);
+	case '?':
+	case 'h':
+	case KEY_F(1):
+		view_read("Keys", view_help);
+		return 0;
+	default:
+		return detail_key(v, key);
+	}
+}
+
+static int key(struct view *v, int key)
+{
+	struct view_list *list = v->tab == FUNCTIONS ? &v->functions : &v->trees[v->tab].list;
+
+	*v->message = 0;
+	switch (key) {
+	case 'q':
+	case 'Q':
+	case SCREEN_ESCAPE:
+	case ERR: /* the terminal is gone */
+		v->over = true;
+		return 0;
+	case KEY_RESIZE:
+	case SCREEN_CTRL('l'):
+		clear();
+		return 0;
+	case '\t':
+		v->tab = (v->tab + 1) % TABS;
+		return 0;
+	case KEY_BTAB:
+		v->tab = (v->tab + TABS - 1) % TABS;
+		return 0;
+	case '1':
+	case '2':
+	case '3':
+		v->tab = key - '1';
+		return 0;
+	}
+	if (view_list_key(list, key))
+		return 0;
+	if (v->tab == FUNCTIONS && (key == '\r' || key == '\n' || key == KEY_ENTER || key == '+'))
+		return go_to_function(v);
+	return page_key(v, key);
+}
+
+static void greet(struct view *v)
+{
+	const struct profile *p = v->m.profile;
+
+	if (!p->complete)
+		view_say(v, "The recording was cut off: what it holds up to there is shown");
+	else if (p->stats.lost || p->stats.undecodable)
+		view_say(v, "%llu samples were lost, %llu do not decode: see i", (unsigned long long)p->stats.lost,
+			 (unsigned long long)p->stats.undecodable);
+}
+
+int view_run(struct profile *p, const struct report_options *o, bool colors)
+{
+	struct view v = {.share.names = p->names, .functions.height = 1};
+	int r = view_model_begin(&v.m, p, o);
+
+	if (!r)
+		r = begin_trees(&v);
+	if (!r)
+		r = screen_open(colors);
+	if (!r) {
+		greet(&v);
+		while (!r && !v.over) {
+			view_draw(&v);
+			r = key(&v, screen_key());
+		}
+		screen_close();
+	}
+	if (v.share.searching)
+		regfree(&v.share.search);
+	free_trees(&v);
+	view_model_free(&v.m);
+	return r;
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* See report_options.h. */
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "tools/report_options.h"
+
+enum {
+	OPT_FORMAT = 256,
+	OPT_STATS,
+	OPT_STDIO,
+	OPT_TUI,
+	OPT_COLOR,
+	OPT_SOURCE,
+	OPT_COMM,
+	OPT_PID,
+	OPT_TID,
+	OPT_EVENT,
+	OPT_TIME,
+	OPT_UNDER,
+	OPT_FOCUS,
+	OPT_IGNORE,
+	OPT_BY,
+	OPT_CALL_SITES,
+	OPT_RECURSION,
+	OPT_ORIGINS,
+	OPT_NO_INLINE,
+	OPT_DEMANGLE,
+	OPT_NO_DEMANGLE,
+	OPT_MIN_PERCENT,
+	OPT_MAX_DEPTH,
+	OPT_MAX_ROWS,
+	OPT_SORT,
+};
+
+static const struct argp_option options[] = {
+	{"input", 'i', "FILE", 0, "Read this recording (default: pcce.data; - is standard input)", 1},
+	{"output", 'o', "FILE", 0, "Write to this file (default: standard output)", 1},
+	{"format", OPT_FORMAT, "FORMAT", 0, "How to print it, see below (default: tree)", 1},
+	{"stats", OPT_STATS, NULL, 0, "Print numbers about the recording instead, one `name: value' a line", 1},
+	{"verbose", 'v', NULL, 0,
+	 "With --stats: also the first ten samples that do not decode or that differ from the real stack, in full", 1},
+	{"quiet", 'q', NULL, 0, "No warnings and no progress; errors only", 1},
+	{"stdio", OPT_STDIO, NULL, 0, "Print text even to a terminal, where an interactive view is the default", 1},
+	{"tui", OPT_TUI, NULL, 0, "The interactive view, or an error if it is not possible", 1},
+	{"source", OPT_SOURCE, "DIR", 0,
+	 "Look for source files here, too; may be given more than once (interactive view)", 1},
+	{"color", OPT_COLOR, "WHEN", OPTION_ARG_OPTIONAL,
+	 "always, never, or auto: on terminals unless NO_COLOR is set (default)", 1},
+
+	{NULL, 0, NULL, 0, "Which samples (each may be given more than once):", 2},
+	{"comm", OPT_COMM, "NAME,...", 0, "Threads of these names; * ? [] as in the shell", 2},
+	{"pid", OPT_PID, "PID,...", 0, "These processes", 2},
+	{"tid", OPT_TID, "TID,...", 0, "These threads", 2},
+	{"event", OPT_EVENT, "EVENT,...", 0, "These events: names, or numbers from 0", 2},
+	{"time", OPT_TIME, "FROM,TO", 0,
+	 "This part of the recording: times after the first sample in seconds or with a unit, or percentages; an end "
+	 "that is left out is the recording's",
+	 2},
+
+	{NULL, 0, NULL, 0, "Which contexts:", 3},
+	{"under", OPT_UNDER, "FUNCTION,...", 0,
+	 "What these functions called: the trees begin with them. * ? [] as in the shell", 3},
+	{"focus", OPT_FOCUS, "REGEX", 0, "Contexts in which a function's name matches", 3},
+	{"ignore", OPT_IGNORE, "REGEX", 0, "Contexts in which no function's name matches", 3},
+
+	{NULL, 0, NULL, 0, "In how much detail:", 4},
+	{"by", OPT_BY, "WHAT", 0, "A frame for each function (default), line, file or module", 4},
+	{"call-sites", OPT_CALL_SITES, "HOW", 0,
+	 "Tell calls of a function apart by address (default; some formats then show lines), by line, or not at all "
+	 "(none)",
+	 4},
+	{"recursion", OPT_RECURSION, "HOW", 0,
+	 "keep it (default); direct: a function that calls itself is one frame; all: also leave out what lies between "
+	 "two frames of one function",
+	 4},
+	{"origins", OPT_ORIGINS, NULL, 0,
+	 "Contexts of a thread go on below where it was created, after a frame [thread]", 4},
+	{"no-inline", OPT_NO_INLINE, NULL, 0, "No frames for functions that the compiler inlined", 4},
+	{"demangle", OPT_DEMANGLE, "HOW", 0, "C++ names: full (default), simple: without parameters, none", 4},
+	{"no-demangle", OPT_NO_DEMANGLE, NULL, 0, "The same as --demangle=none", 4},
+	{"min-percent", OPT_MIN_PERCENT, "P", 0,
+	 "Leave out what is less than P percent of all (default: 0.5 for tree, callees and dot, else 0; "
+	 "folded prints all)",
+	 4},
+	{"max-depth", OPT_MAX_DEPTH, "N", 0,
+	 "Leave out what is deeper than N frames (tree, callees, json, html, trace)", 4},
+	{"max-rows", OPT_MAX_ROWS, "N", 0,
+	 "At most so many stacks (perf-script, default 1000000), spans (trace, 1000000) or samples in the order of "
+	 "time "
+	 "(speedscope, 500000); 0: all",
+	 4},
+	{"sort", OPT_SORT, "KEY,...", 0,
+	 "Order of rows and siblings: self, total, samples, name, module, line (tree, callees, flat)", 4},
+	{0},
+};
+
+static const char *const by_words[] = {"function", "line", "file", "module", NULL};
+static const char *const call_words[] = {"address", "line", "none", NULL};
+static const char *const recursion_words[] = {"keep", "direct", "all", NULL};
+static const char *const demangle_words[] = {"full", "simple", "none", NULL};
+static const char *const color_words[] = {"never", "always", "auto", NULL};
+static const char *const sort_words[] = {
+	[SORT_TOTAL] = "total",	  [SORT_SELF] = "self", [SORT_SAMPLES] = "samples", [SORT_NAME] = "name",
+	[SORT_MODULE] = "module", [SORT_LINE] = "line", [SORT_KEYS] = NULL,
+};
+
+/* The number of a word that an option takes, or an error of usage. */
+static int choose(struct argp_state *state, const char *option, const char *arg, size_t length,
+		  const char *const *words)
+{
+	char list[256];
+	size_t at = 0;
+
+	for (int i = 0; words[i]; i++) {
+		if (strlen(words[i]) == length && !strncmp(words[i], arg, length))
+			return i;
+		at += (size_t)snprintf(list + at, sizeof(list) - at, "%s%s", i ? words[i + 1] ? ", " : " or " : "",
+				       words[i]);
+	}
+	argp_error(state, "--%s wants %s, not '%.*s'", option, list, (int)length, arg);
+	return 0;
+}
+
+static int choose_whole(struct argp_state *state, const char *option, const char *arg, const char *const *words)
+{
+	return choose(state, option, arg, strlen(arg), words);
+}
+
+static void parse_sort(struct argp_state *state, const char *arg, struct sort_order *to)
+{
+	to->n = 0;
+	for (;;) {
+		size_t length = strcspn(arg, ",");
+		enum sort_key key = choose(state, "sort", arg, length, sort_words);
+		size_t i;
+
+		for (i = 0; i < to->n && to->keys[i] != key; i++)
+			;
+		if (i == to->n)
+			to->keys[to->n++] = key;
+		if (!arg[length])
+			return;
+		arg += length + 1;
+	}
+}
+
+/* What is wrong with a list, a range or an expression. */
+static error_t complain(struct argp_state *state, const char *option, int r, const char *why)
+{
+	if (r == -EINVAL)
+		argp_error(state, "--%s: %s", option, why);
+	else if (r)
+		argp_failure(state, REPORT_FAILED, -r, "--%s", option);
+	return 0;
+}
+
+static error_t parse_selection(int key, char *arg, struct argp_state *state)
+{
+	struct report_options *o = state->input;
+	struct selection *s = &o->select;
+	char why[512] = "";
+
+	switch (key) {
+	case OPT_COMM:
+		return complain(state, "comm", select_add_words(&s->comms, arg, why, sizeof(why)), why);
+	case OPT_PID:
+		return complain(state, "pid", select_add_numbers(&s->pids, arg, why, sizeof(why)), why);
+	case OPT_TID:
+		return complain(state, "tid", select_add_numbers(&s->tids, arg, why, sizeof(why)), why);
+	case OPT_EVENT:
+		return complain(state, "event", select_add_words(&s->events, arg, why, sizeof(why)), why);
+	case OPT_TIME:
+		return complain(state, "time", select_add_range(&s->times, arg, why, sizeof(why)), why);
+	case OPT_UNDER:
+		return complain(state, "under", select_add_words(&s->under, arg, why, sizeof(why)), why);
+	case OPT_FOCUS:
+		return complain(state, "focus", select_add_pattern(&s->focus, arg, why, sizeof(why)), why);
+	case OPT_IGNORE:
+		return complain(state, "ignore", select_add_pattern(&s->ignore, arg, why, sizeof(why)), why);
+	case OPT_BY:
+		s->by = choose_whole(state, "by", arg, by_words);
+		return 0;
+	case OPT_CALL_SITES:
+		s->calls = choose_whole(state, "call-sites", arg, call_words);
+		return 0;
+	case OPT_RECURSION:
+		s->recursion = choose_whole(state, "recursion", arg, recursion_words);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static void parse_min_percent(struct argp_state *state, const char *arg, double *to)
+{
+	char *end;
+
+	errno = 0;
+	*to = strtod(arg, &end);
+	if (errno || end == arg || *end || !(*to >= 0 && *to <= 100))
+		argp_error(state, "--min-percent wants a number from 0 to 100, not '%s'", arg);
+}
+
+static uint64_t parse_count(struct argp_state *state, const char *option, const char *arg, uint64_t least)
+{
+	unsigned long n;
+	char *end;
+
+	errno = 0;
+	n = strtoul(arg, &end, 10);
+	if (errno || end == arg || *end || *arg == '-' || n < least || n > UINT32_MAX / 2)
+		argp_error(state, "--%s wants a number%s, not '%s'", option, least ? " of frames" : "", arg);
+	return n;
+}
+
+static error_t add_source(struct argp_state *state, const char *arg, struct source_dirs *to)
+{
+	const char **more = reallocarray(to->list, to->n + 1, sizeof(*more));
+
+	if (!more) {
+		argp_failure(state, REPORT_FAILED, ENOMEM, "--source");
+		return ENOMEM;
+	}
+	to->list = more;
+	more[to->n++] = arg;
+	return 0;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct report_options *o = state->input;
+	char names[512];
+
+	switch (key) {
+	case 'i':
+		o->input = strcmp(arg, "-") ? arg : "/dev/stdin";
+		return 0;
+	case 'o':
+		o->output = arg;
+		return 0;
+	case 'v':
+		o->verbose++;
+		return 0;
+	case 'q':
+		o->quiet = true;
+		return 0;
+	case OPT_FORMAT:
+		o->format = format_find(arg);
+		if (!o->format)
+			argp_error(state, "unknown format '%s': use %s", arg, format_names(names, sizeof(names)));
+		return 0;
+	case OPT_STATS:
+		o->stats = true;
+		return 0;
+	case OPT_STDIO:
+		o->where = REPORT_TEXT;
+		return 0;
+	case OPT_TUI:
+		o->where = REPORT_VIEW;
+		return 0;
+	case OPT_COLOR:
+		o->colors = arg ? choose_whole(state, "color", arg, color_words) : 1;
+		if (o->colors == 2)
+			o->colors = -1;
+		return 0;
+	case OPT_SOURCE:
+		return add_source(state, arg, &o->source);
+	case OPT_ORIGINS:
+		o->origins = true;
+		return 0;
+	case OPT_NO_INLINE:
+		o->inlining = false;
+		return 0;
+	case OPT_DEMANGLE:
+		o->names = choose_whole(state, "demangle", arg, demangle_words);
+		return 0;
+	case OPT_NO_DEMANGLE:
+		o->names = NAMES_RAW;
+		return 0;
+	case OPT_MIN_PERCENT:
+		parse_min_percent(state, arg, &o->print.min_percent);
+		return 0;
+	case OPT_MAX_DEPTH:
+		o->print.max_depth = parse_count(state, "max-depth", arg, 1);
+		return 0;
+	case OPT_MAX_ROWS:
+		o->print.max_rows = parse_count(state, "max-rows", arg, 0);
+		return 0;
+	case OPT_SORT:
+		parse_sort(state, arg, &o->print.sort);
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "unexpected argument '%s'; name the recording with -i", arg);
+		return EINVAL;
+	case ARGP_KEY_END:
+		if (o->where == REPORT_VIEW && (o->format || o->stats || o->output))
+			argp_error(state, "--tui goes without --format, --stats and --output");
+		return 0;
+	default:
+		return parse_selection(key, arg, state);
+	}
+}
+
+/* The list of formats, behind the options. */
+static char *filter_help(int key, const char *text, void *input)
+{
+	char *help = NULL;
+	size_t size;
+	FILE *f;
+
+	(void)input;
+	if (key != ARGP_KEY_HELP_POST_DOC)
+		return (char *)(uintptr_t)text;
+	f = open_memstream(&help, &size);
+	if (!f)
+		return (char *)(uintptr_t)text;
+	fputs("Formats:\n", f);
+	for (const struct format *format = formats; format->name; format++)
+		fprintf(f, "  %-12s %s\n", format->name, format->what);
+	fprintf(f, "\n%s", text);
+	fclose(f);
+	return help;
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.doc = "Show a recording of pcce-record: which chains of calls the time went to."
+	       "\vPercentages are of all samples that are selected. A frame marked `× N' is recursion: it stands N "
+	       "times in a row. Exit status: 0, 1 if something failed, 2 if the command line is wrong, 3 if no "
+	       "sample is selected.",
+	.help_filter = filter_help,
+};
+
+void report_options_parse(int argc, char **argv, struct report_options *o)
+{
+	*o = (struct report_options){
+		.input = "pcce.data",
+		.inlining = true,
+		.print.min_percent = -1,
+		.print.max_rows = FORMAT_ROWS,
+		.colors = -1,
+	};
+	argp_err_exit_status = REPORT_USAGE;
+	if (argp_parse(&argp, argc, argv, 0, NULL, o))
+		exit(REPORT_USAGE);
+}
+
+void report_options_free(struct report_options *o)
+{
+	selection_free(&o->select);
+	free(o->source.list);
+}

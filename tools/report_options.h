@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* The command line of pcce-report. */
+#ifndef PCCE_REPORT_OPTIONS_H
+#define PCCE_REPORT_OPTIONS_H
+
+#include "format/format_list.h"
+#include "profile/profile.h"
+#include "symbols/source_file.h"
+
+/* Exit statuses, beside 0. */
+#define REPORT_FAILED 1	 /* the recording cannot be read, or the output not be written */
+#define REPORT_USAGE 2	 /* the command line is wrong */
+#define REPORT_NOTHING 3 /* there are samples, but none is selected */
+
+enum report_where { REPORT_AUTO, REPORT_TEXT, REPORT_VIEW };
+
+struct report_options {
+	const char *input, *output;  /* output NULL: standard output */
+	const struct format *format; /* NULL: none was named */
+	enum report_where where;     /* text, or the interactive view */
+	bool stats, quiet, inlining, origins;
+	unsigned int verbose;
+	enum names_style names;
+	struct selection select;
+	struct format_options print; /* min_percent below 0: the format's own */
+	struct source_dirs source;   /* for the view */
+	int colors;		     /* 1 always, 0 never, -1 on terminals */
+};
+
+/* Ends the process with REPORT_USAGE if the command line is wrong, and with 0 after --help and the like. */
+void report_options_parse(int argc, char **argv, struct report_options *o);
+void report_options_free(struct report_options *o);
+
+#endif
