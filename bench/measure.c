@@ -23,7 +23,7 @@
 #define MAX_COLUMNS 64
 #define PAD 4096
 
-struct command {
+struct child {
 	char *column, *text;
 	int layout;
 };
@@ -32,7 +32,7 @@ struct times {
 	double own, all;
 };
 
-static struct command commands[MAX_COMMANDS];
+static struct child commands[MAX_COMMANDS];
 static int n_commands, n_layouts;
 static const char *columns[MAX_COLUMNS];
 static int n_columns;
@@ -46,7 +46,7 @@ static void fail(const char *what, const char *text)
 
 static void add_command(char *line)
 {
-	struct command *c = &commands[n_commands];
+	struct child *c = &commands[n_commands];
 	char *layout, *text;
 	int i;
 
@@ -56,7 +56,7 @@ static void add_command(char *line)
 	if (!text || n_commands == MAX_COMMANDS)
 		fail("a line is no command, or one too many", line);
 	*layout = *text = '\0';
-	*c = (struct command){.column = strdup(line), .text = strdup(text + 1), .layout = atoi(layout + 1)};
+	*c = (struct child){.column = strdup(line), .text = strdup(text + 1), .layout = atoi(layout + 1)};
 	n_commands++;
 	if (c->layout > n_layouts)
 		n_layouts = c->layout;
@@ -68,7 +68,7 @@ static void add_command(char *line)
 		columns[n_columns++] = c->column;
 }
 
-static const struct command *find(const char *column, int layout)
+static const struct child *find(const char *column, int layout)
 {
 	for (int i = 0; i < n_commands; i++)
 		if (commands[i].layout == layout && !strcmp(commands[i].column, column))

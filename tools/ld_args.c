@@ -143,7 +143,7 @@ static char *next_argument(char **at)
 
 static int parse_file(struct parser *p, const char *path, int depth)
 {
-	struct fail ignored;
+	struct error ignored;
 	uint8_t *data;
 	size_t size;
 	char *text, *at, *arg;

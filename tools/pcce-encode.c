@@ -16,7 +16,7 @@ const char *argp_program_version = "pcce-encode (pcce) " PCCE_VERSION;
 struct arguments {
 	const char *file, *output, *profile;
 	bool verbose, dump;
-	enum dump_format format;
+	enum table_dump_format format;
 };
 
 static const struct argp_option options[] = {
@@ -38,9 +38,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'd':
 		a->dump = true;
 		if (!arg || !strcmp(arg, "text"))
-			a->format = DUMP_TEXT;
+			a->format = TABLE_DUMP_TEXT;
 		else if (!strcmp(arg, "json"))
-			a->format = DUMP_JSON;
+			a->format = TABLE_DUMP_JSON;
 		else
 			argp_error(state, "unknown format '%s'; it must be text or json", arg);
 		return 0;
@@ -80,7 +80,7 @@ static const struct argp argp = {
 	       "is a recording of it (--profile).",
 };
 
-static int failed(const char *file, const struct fail *why)
+static int failed(const char *file, const struct error *why)
 {
 	fprintf(stderr, "pcce-encode: '%s' %s\n", file, why->text);
 	return EXIT_FAILURE;
@@ -97,8 +97,8 @@ static int finish_output(void)
 
 static int dump(const struct arguments *a, const struct call_counts *counts)
 {
-	struct encoded e;
-	struct fail why;
+	struct encode_output e;
+	struct error why;
 	uint8_t *image;
 	size_t size;
 	int err = encode_read_file(a->file, &image, &size, &why);
@@ -110,31 +110,32 @@ static int dump(const struct arguments *a, const struct call_counts *counts)
 	if (err)
 		return failed(a->file, &why);
 	if (e.result == ENCODE_NOT_FOR_US)
-		err = fail_set(&why, -EINVAL, "is not instrumented; compile and link it with the flags of pcce-config");
+		err = error_set(&why, -EINVAL,
+				"is not instrumented; compile and link it with the flags of pcce-config");
 	else
-		err = dump_table(e.table, e.table_size, e.result == ENCODE_ALREADY, a->format, a->verbose, stdout,
+		err = table_dump(e.table, e.table_size, e.result == ENCODE_ALREADY, a->format, a->verbose, stdout,
 				 &why);
-	encoded_free(&e);
+	encode_output_free(&e);
 	return err ? failed(a->file, &why) : finish_output();
 }
 
 static int encode(const struct arguments *a, const struct call_counts *counts)
 {
-	struct encoded e;
-	struct fail why;
+	struct encode_output e;
+	struct error why;
 
 	if (encode_file(a->file, a->output, counts, &e, &why))
 		return failed(a->file, &why);
 	if (e.result == ENCODE_NOT_FOR_US) {
-		encoded_free(&e);
-		fail_set(&why, -EINVAL, "is not instrumented; compile and link it with the flags of pcce-config");
+		encode_output_free(&e);
+		error_set(&why, -EINVAL, "is not instrumented; compile and link it with the flags of pcce-config");
 		return failed(a->file, &why);
 	}
 	if (a->verbose && counts)
 		printf("'%s' was encoded by %" PRIu64 " samples of '%s'\n", a->file, counts->samples, a->profile);
 	else if (a->verbose)
 		printf("'%s' %s\n", a->file, e.result == ENCODE_ALREADY ? "is already encoded" : "was encoded");
-	encoded_free(&e);
+	encode_output_free(&e);
 	return finish_output();
 }
 
@@ -142,7 +143,7 @@ int main(int argc, char **argv)
 {
 	struct arguments a = {};
 	struct call_counts counts = {}, *known = NULL;
-	struct fail why;
+	struct error why;
 	int status;
 
 	argp_err_exit_status = EXIT_FAILURE;

@@ -140,7 +140,7 @@ int main(int argc, char **argv)
 	const char *name = argc ? basename(argv[0]) : "ld";
 	struct ld_args args = {};
 	struct stat before;
-	struct fail why;
+	struct error why;
 	bool existed;
 	char *linker = find_linker(name);
 	int status, err;

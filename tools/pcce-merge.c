@@ -79,9 +79,9 @@ static int cannot_write(const char *path, int error)
 static int write_all(const struct merge *m, const char *path)
 {
 	struct datafile_writer *w;
-	struct output out;
+	struct output_file out;
 	char why[512] = "";
-	int r = output_create(&out, path);
+	int r = output_file_create(&out, path);
 
 	if (r)
 		return cannot_write(path, r);
@@ -97,10 +97,10 @@ static int write_all(const struct merge *m, const char *path)
 		closed = datafile_writer_close(w);
 		r = r ? r : closed;
 	}
-	r = r ? r : output_commit(&out);
+	r = r ? r : output_file_commit(&out);
 	progress_end();
 	if (r) {
-		output_discard(&out);
+		output_file_discard(&out);
 		return *why ? fail(why) : cannot_write(path, r);
 	}
 	return 0;

@@ -170,7 +170,7 @@ static int report(const struct report_options *o)
 		.inlining = o->inlining,
 		.origins = o->origins,
 		.samples = !o->stats && format->samples,
-		.lines = where == REPORT_VIEW || o->select.by == BY_LINE || o->select.by == BY_FILE,
+		.lines = where == REPORT_VIEW || o->select.by == SELECT_BY_LINE || o->select.by == SELECT_BY_FILE,
 		.again = where == REPORT_VIEW,
 		.names = o->names,
 		.select = &o->select,

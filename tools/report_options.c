@@ -102,8 +102,9 @@ static const char *const recursion_words[] = {"keep", "direct", "all", NULL};
 static const char *const demangle_words[] = {"full", "simple", "none", NULL};
 static const char *const color_words[] = {"never", "always", "auto", NULL};
 static const char *const sort_words[] = {
-	[SORT_TOTAL] = "total",	  [SORT_SELF] = "self", [SORT_SAMPLES] = "samples", [SORT_NAME] = "name",
-	[SORT_MODULE] = "module", [SORT_LINE] = "line", [SORT_KEYS] = NULL,
+	[CCT_SORT_TOTAL] = "total", [CCT_SORT_SELF] = "self",	  [CCT_SORT_SAMPLES] = "samples",
+	[CCT_SORT_NAME] = "name",   [CCT_SORT_MODULE] = "module", [CCT_SORT_LINE] = "line",
+	[CCT_SORT_KEYS] = NULL,
 };
 
 /* The number of a word that an option takes, or an error of usage. */
@@ -128,12 +129,12 @@ static int choose_whole(struct argp_state *state, const char *option, const char
 	return choose(state, option, arg, strlen(arg), words);
 }
 
-static void parse_sort(struct argp_state *state, const char *arg, struct sort_order *to)
+static void parse_sort(struct argp_state *state, const char *arg, struct cct_sort_order *to)
 {
 	to->n = 0;
 	for (;;) {
 		size_t length = strcspn(arg, ",");
-		enum sort_key key = choose(state, "sort", arg, length, sort_words);
+		enum cct_sort_key key = choose(state, "sort", arg, length, sort_words);
 		size_t i;
 
 		for (i = 0; i < to->n && to->keys[i] != key; i++)
@@ -215,7 +216,7 @@ static uint64_t parse_count(struct argp_state *state, const char *option, const 
 	return n;
 }
 
-static error_t add_source(struct argp_state *state, const char *arg, struct source_dirs *to)
+static error_t add_source(struct argp_state *state, const char *arg, struct source_file_dirs *to)
 {
 	const char **more = reallocarray(to->list, to->n + 1, sizeof(*more));
 
@@ -277,7 +278,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->names = choose_whole(state, "demangle", arg, demangle_words);
 		return 0;
 	case OPT_NO_DEMANGLE:
-		o->names = NAMES_RAW;
+		o->names = SYMBOL_NAMES_RAW;
 		return 0;
 	case OPT_MIN_PERCENT:
 		parse_min_percent(state, arg, &o->print.min_percent);

@@ -20,11 +20,11 @@ struct report_options {
 	enum report_where where;     /* text, or the interactive view */
 	bool stats, quiet, inlining, origins;
 	unsigned int verbose;
-	enum names_style names;
+	enum symbol_table_style names;
 	struct selection select;
-	struct format_options print; /* min_percent below 0: the format's own */
-	struct source_dirs source;   /* for the view */
-	int colors;		     /* 1 always, 0 never, -1 on terminals */
+	struct format_options print;	/* min_percent below 0: the format's own */
+	struct source_file_dirs source; /* for the view */
+	int colors;			/* 1 always, 0 never, -1 on terminals */
 };
 
 /* Ends the process with REPORT_USAGE if the command line is wrong, and with 0 after --help and the like. */

@@ -109,7 +109,7 @@ int main(int argc, char **argv)
 	struct static_counts counts;
 	struct replay ours, paper;
 	struct program p;
-	struct fail why;
+	struct error why;
 
 	if (argc == 1) {
 		puts(columns);

@@ -83,7 +83,7 @@ static int unit_lines(Dwarf_Die *unit, const char *root, struct source **all, ui
 	return 0;
 }
 
-int lines_count(const char *path, const char *root, uint64_t *lines, uint64_t *files, struct fail *why)
+int lines_count(const char *path, const char *root, uint64_t *lines, uint64_t *files, struct error *why)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
 	Dwarf *dwarf = fd < 0 ? NULL : dwarf_begin(fd, DWARF_C_READ);
@@ -94,13 +94,13 @@ int lines_count(const char *path, const char *root, uint64_t *lines, uint64_t *f
 
 	*lines = *files = 0;
 	if (!dwarf)
-		err = fail_set(why, -EINVAL, "has no debug information: %s; compile it with -g",
-			       fd < 0 ? strerror(errno) : dwarf_errmsg(-1));
+		err = error_set(why, -EINVAL, "has no debug information: %s; compile it with -g",
+				fd < 0 ? strerror(errno) : dwarf_errmsg(-1));
 	else if (!realpath(root, real_root))
-		err = fail_set(why, -errno, "has its source in '%s', which cannot be read: %s", root, strerror(errno));
+		err = error_set(why, -errno, "has its source in '%s', which cannot be read: %s", root, strerror(errno));
 	while (!err && !dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &unit, NULL))
 		if (unit_lines(&unit, real_root, &all, lines, files))
-			err = fail_memory(why);
+			err = error_memory(why);
 	HASH_ITER (hh, all, s, next) {
 		HASH_DEL(all, s);
 		free(s);

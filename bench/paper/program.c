@@ -7,13 +7,13 @@
 #include "encode/encode.h"
 
 /* The paper's graph has the calls of functions that call nothing, too. */
-static bool only_outside(const struct cg_site *s, const void *ctx)
+static bool only_outside(const struct callgraph_site *s, const void *ctx)
 {
 	(void)ctx;
-	return s->target == CG_OUTSIDE;
+	return s->target == CALLGRAPH_OUTSIDE;
 }
 
-int program_open(const char *path, struct program *p, struct fail *why)
+int program_open(const char *path, struct program *p, struct error *why)
 {
 	int err;
 
@@ -22,13 +22,13 @@ int program_open(const char *path, struct program *p, struct fail *why)
 	if (!err)
 		err = elf_module_open(p->image, p->size, &p->module, why);
 	if (!err && elf_module_section(&p->module, PCCE_TABLE_SECTION, NULL))
-		err = fail_set(why, -EINVAL, "is encoded; link it with PCCE_ENCODE=off");
+		err = error_set(why, -EINVAL, "is encoded; link it with PCCE_ENCODE=off");
 	if (!err)
-		err = records_read(&p->module, &p->records, why);
+		err = site_records_read(&p->module, &p->records, why);
 	if (!err && (!p->records.has_entries || !p->records.n_blocks))
-		err = fail_set(why, -EINVAL, "is not instrumented; compile and link it with the flags of pcce-config");
+		err = error_set(why, -EINVAL, "is not instrumented; compile and link it with the flags of pcce-config");
 	if (!err)
-		err = elf_links_read(&p->module, &p->links, why);
+		err = elf_relocs_read(&p->module, &p->links, why);
 	if (!err)
 		err = callgraph_build(&p->module, &p->records, &p->links, only_outside, NULL, &p->graph, why);
 	if (err)
@@ -39,8 +39,8 @@ int program_open(const char *path, struct program *p, struct fail *why)
 void program_close(struct program *p)
 {
 	callgraph_free(&p->graph);
-	elf_links_free(&p->links);
-	records_free(&p->records);
+	elf_relocs_free(&p->links);
+	site_records_free(&p->records);
 	elf_module_close(&p->module);
 	free(p->image);
 	memset(p, 0, sizeof(*p));
@@ -67,9 +67,9 @@ uint64_t program_symbol(const struct program *p, const char *name)
 	return 0;
 }
 
-const struct cg_site *program_site(const struct program *p, uint64_t address)
+const struct callgraph_site *program_site(const struct program *p, uint64_t address)
 {
-	const struct cg_site *sites = p->graph.sites;
+	const struct callgraph_site *sites = p->graph.sites;
 	uint32_t low = 0, high = p->graph.n_sites;
 
 	while (low < high) {

@@ -9,17 +9,17 @@ struct program {
 	uint8_t *image;
 	size_t size;
 	struct elf_module module;
-	struct records records;
-	struct elf_links links;
+	struct site_records records;
+	struct elf_relocs links;
 	struct callgraph graph;
 };
 
 /* 0, or -errno with a sentence fragment that continues the file's name. */
-int program_open(const char *path, struct program *p, struct fail *why);
+int program_open(const char *path, struct program *p, struct error *why);
 void program_close(struct program *p);
 /* Address of a symbol of the static symbol table; 0: there is none. */
 uint64_t program_symbol(const struct program *p, const char *name);
 /* The site whose before-slot, call or after-slot holds the address, or NULL. */
-const struct cg_site *program_site(const struct program *p, uint64_t address);
+const struct callgraph_site *program_site(const struct program *p, uint64_t address);
 
 #endif

@@ -66,14 +66,14 @@ static uint64_t begin_id(const struct run *r, uint32_t func)
 	return r->n->entered[func] ? r->n->start[func] : 0;
 }
 
-static int call(struct run *r, const struct count_node *node, struct state *s, struct fail *why)
+static int call(struct run *r, const struct count_node *node, struct state *s, struct error *why)
 {
-	const struct cg_site *site = program_site(r->p, node->address - r->tree->base + r->p->module.base);
+	const struct callgraph_site *site = program_site(r->p, node->address - r->tree->base + r->p->module.base);
 	bool value;
 
 	if (!site)
-		return fail_set(why, -EINVAL, "does not belong to this program: no site at %#llx",
-				(unsigned long long)(node->address - r->tree->base));
+		return error_set(why, -EINVAL, "does not belong to this program: no site at %#llx",
+				 (unsigned long long)(node->address - r->tree->base));
 	value = site->edge != NUMBERING_NO_CALLEE && r->n->kind[site->edge] == NUMBERED_VALUE;
 	if (value) {
 		bool adds = r->n->value[site->edge] && !(r->notes && !r->p->graph.funcs[site->callee].has_sites);
@@ -90,14 +90,14 @@ static int call(struct run *r, const struct count_node *node, struct state *s, s
 	return 0;
 }
 
-static int enter(struct run *r, const struct count_node *node, struct state *s, struct fail *why)
+static int enter(struct run *r, const struct count_node *node, struct state *s, struct error *why)
 {
 	uint64_t address = node->address - r->tree->base + r->p->module.base;
 	uint32_t part = callgraph_part_at(&r->p->graph, address - 1);
 
 	if (part == NUMBERING_NO_CALLEE)
-		return fail_set(why, -EINVAL, "does not belong to this program: no function at %#llx",
-				(unsigned long long)address);
+		return error_set(why, -EINVAL, "does not belong to this program: no function at %#llx",
+				 (unsigned long long)address);
 	/* Under the call that led here, its push has been done; otherwise code that has no slots leads here, a signal
 	 * say. */
 	if (node->parent && r->tree->nodes[node->parent].way != COUNT_CALL)
@@ -107,7 +107,7 @@ static int enter(struct run *r, const struct count_node *node, struct state *s, 
 	return 0;
 }
 
-static int walk(struct run *r, struct fail *why)
+static int walk(struct run *r, struct error *why)
 {
 	for (uint64_t i = 1; i < r->tree->n_nodes; i++) {
 		const struct count_node *node = &r->tree->nodes[i];
@@ -115,8 +115,8 @@ static int walk(struct run *r, struct fail *why)
 		int err;
 
 		if (node->parent >= i || node->way > COUNT_ENTRY)
-			return fail_set(why, -EINVAL, "is damaged: node %llu has no place in a tree",
-					(unsigned long long)i);
+			return error_set(why, -EINVAL, "is damaged: node %llu has no place in a tree",
+					 (unsigned long long)i);
 		*s = r->states[node->parent];
 		err = node->way == COUNT_ENTRY ? enter(r, node, s, why) : call(r, node, s, why);
 		if (err)
@@ -128,13 +128,13 @@ static int walk(struct run *r, struct fail *why)
 		if (count_depth(&r->out->calls, s->calls, node->count) ||
 		    count_depth(&r->out->entries, s->entries, node->count) ||
 		    count_depth(&r->out->pushes, s->pushes, node->count))
-			return fail_memory(why);
+			return error_memory(why);
 	}
 	return 0;
 }
 
 int replay_run(const struct program *p, const struct numbering *n, bool notes, const struct count_file *tree,
-	       struct replay *out, struct fail *why)
+	       struct replay *out, struct error *why)
 {
 	struct run r = {.p = p, .n = n, .notes = notes, .tree = tree, .out = out, .n_entries = 1};
 	int err;
@@ -142,7 +142,7 @@ int replay_run(const struct program *p, const struct numbering *n, bool notes, c
 	memset(out, 0, sizeof(*out));
 	r.states = calloc(tree->n_nodes + 1, sizeof(*r.states));
 	r.entries = calloc(tree->n_nodes + 1, sizeof(*r.entries));
-	err = r.states && r.entries ? walk(&r, why) : fail_memory(why);
+	err = r.states && r.entries ? walk(&r, why) : error_memory(why);
 	free(r.states);
 	free(r.entries);
 	return err;

@@ -26,7 +26,7 @@ struct replay {
 
 /* notes: calls of functions of the program that call nothing note the site (PCCE_KIND_EXT), which counts as nothing. */
 int replay_run(const struct program *p, const struct numbering *n, bool notes, const struct count_file *tree,
-	       struct replay *out, struct fail *why);
+	       struct replay *out, struct error *why);
 void replay_free(struct replay *r);
 
 /* The least depth that a share of the instances (0 to 1) does not exceed; 1: the greatest. */

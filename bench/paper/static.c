@@ -96,7 +96,7 @@ static void sum_contexts(const struct search *s, long double *contexts, struct s
 }
 
 int static_count(const struct program *p, const char *path, const char *root, struct static_counts *out,
-		 struct fail *why)
+		 struct error *why)
 {
 	const struct numbering_graph *g = &p->graph.graph;
 	size_t n = g->n_funcs, m = g->n_sites;
@@ -128,12 +128,12 @@ int static_count(const struct program *p, const char *path, const char *root, st
 							g->sites[i].callee == g->sites[i].caller);
 		}
 		for (uint32_t i = 0; i < p->graph.n_sites; i++) {
-			out->indirect += p->graph.sites[i].target == CG_UNKNOWN;
-			out->outside += p->graph.sites[i].target == CG_OUTSIDE;
+			out->indirect += p->graph.sites[i].target == CALLGRAPH_UNKNOWN;
+			out->outside += p->graph.sites[i].target == CALLGRAPH_OUTSIDE;
 		}
 		err = lines_count(path, root, &out->lines, &out->files, why);
 	} else {
-		fail_memory(why);
+		error_memory(why);
 	}
 	free(s.first);
 	free(s.out);

@@ -19,6 +19,6 @@ struct static_counts {
 
 /* root: names a directory; source files elsewhere do not count. */
 int static_count(const struct program *p, const char *path, const char *root, struct static_counts *out,
-		 struct fail *why);
+		 struct error *why);
 
 #endif

@@ -8,39 +8,39 @@
 #include <stdint.h>
 #include <pcce/abi.h>
 
-static inline const struct pcce_entry *sample_entries(const struct pcce_sample *s)
+static inline const struct pcce_entry *pcce_sample_entries(const struct pcce_sample *s)
 {
 	return (const struct pcce_entry *)(s + 1);
 }
 
-static inline const struct pcce_segment *sample_segments(const struct pcce_sample *s)
+static inline const struct pcce_segment *pcce_sample_segments(const struct pcce_sample *s)
 {
-	return (const struct pcce_segment *)(sample_entries(s) + s->n_entries);
+	return (const struct pcce_segment *)(pcce_sample_entries(s) + s->n_entries);
 }
 
-static inline const uint64_t *sample_stack(const struct pcce_sample *s)
+static inline const uint64_t *pcce_sample_stack(const struct pcce_sample *s)
 {
-	return (const uint64_t *)(sample_segments(s) + s->n_segments);
+	return (const uint64_t *)(pcce_sample_segments(s) + s->n_segments);
 }
 
 /* Bytes, with all that follows. */
-static inline size_t sample_size(const struct pcce_sample *s)
+static inline size_t pcce_sample_size(const struct pcce_sample *s)
 {
 	return sizeof(*s) + s->n_entries * sizeof(struct pcce_entry) + s->n_segments * sizeof(struct pcce_segment) +
 	       s->n_stack * sizeof(uint64_t);
 }
 
 /* Do these numbers agree with each other? (Not: is all that they count there?) */
-static inline bool sample_counts_agree(const struct pcce_sample *s, uint32_t segments_max, uint32_t stack_max)
+static inline bool pcce_sample_counts_agree(const struct pcce_sample *s, uint32_t segments_max, uint32_t stack_max)
 {
 	return s->n_entries <= PCCE_SEGMENT_ENTRIES && s->n_segments <= segments_max && s->n_segments <= s->n_below &&
 	       s->n_stack <= stack_max && (s->n_below || !s->below) && (s->flags & PCCE_SAMPLE_STACK || !s->n_stack);
 }
 
 /* Could a sampler have written them? */
-static inline bool sample_counts_are_possible(const struct pcce_sample *s, uint32_t stack_max)
+static inline bool pcce_sample_counts_are_possible(const struct pcce_sample *s, uint32_t stack_max)
 {
-	return sample_counts_agree(s, PCCE_SAMPLE_SEGMENTS, stack_max);
+	return pcce_sample_counts_agree(s, PCCE_SAMPLE_SEGMENTS, stack_max);
 }
 
 #endif

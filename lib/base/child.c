@@ -16,7 +16,7 @@
 
 #include "base/child.h"
 
-char *command_find(const char *name, int *err)
+char *child_find(const char *name, int *err)
 {
 	const char *path = getenv("PATH"), *end;
 	struct stat st;
@@ -45,7 +45,7 @@ char *command_find(const char *name, int *err)
 	return NULL;
 }
 
-static void child(const struct command *c, char **argv)
+static void child(const struct child *c, char **argv)
 {
 	sigset_t none;
 	char byte;
@@ -67,7 +67,7 @@ static void child(const struct command *c, char **argv)
 	_exit(127);
 }
 
-int command_fork(struct command *c, char **argv)
+int child_fork(struct child *c, char **argv)
 {
 	int go[2], result[2], err;
 
@@ -100,7 +100,7 @@ int command_fork(struct command *c, char **argv)
 	return err;
 }
 
-int command_release(struct command *c)
+int child_release(struct child *c)
 {
 	int err = 0;
 	ssize_t n;
@@ -117,7 +117,7 @@ int command_release(struct command *c)
 	return -err;
 }
 
-void command_cancel(struct command *c)
+void child_cancel(struct child *c)
 {
 	kill(c->pid, SIGKILL);
 	close(c->go);

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-struct command {
+struct child {
 	pid_t pid;
 	int go;				    /* close to let it go */
 	int result;			    /* the error of its exec comes here, or the end of the file */
@@ -15,15 +15,15 @@ struct command {
 };
 
 /* The file that execvp would run, malloc'ed; NULL and -errno in *err if there is none. */
-char *command_find(const char *name, int *err);
+char *child_find(const char *name, int *err);
 
 /* 0 or -errno. */
-int command_fork(struct command *c, char **argv);
+int child_fork(struct child *c, char **argv);
 
 /* Lets it do its exec: 0 when that succeeded, -errno when it failed; then the process has ended. */
-int command_release(struct command *c);
+int child_release(struct child *c);
 
 /* Ends it before it has begun. */
-void command_cancel(struct command *c);
+void child_cancel(struct child *c);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include "base/error.h"
 
-int fail_set(struct fail *f, int code, const char *format, ...)
+int error_set(struct error *f, int code, const char *format, ...)
 {
 	va_list args;
 
@@ -14,7 +14,7 @@ int fail_set(struct fail *f, int code, const char *format, ...)
 	return code;
 }
 
-int fail_memory(struct fail *f)
+int error_memory(struct error *f)
 {
-	return fail_set(f, -ENOMEM, "out of memory");
+	return error_set(f, -ENOMEM, "out of memory");
 }

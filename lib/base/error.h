@@ -3,12 +3,12 @@
 #ifndef PCCE_BASE_ERROR_H
 #define PCCE_BASE_ERROR_H
 
-struct fail {
+struct error {
 	char text[1024];
 };
 
 /* Writes the sentence; returns code, so that a function can end with it. */
-int fail_set(struct fail *f, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
-int fail_memory(struct fail *f);
+int error_set(struct error *f, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int error_memory(struct error *f);
 
 #endif

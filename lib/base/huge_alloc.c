@@ -7,7 +7,7 @@
 
 #define HUGE_PAGE ((uintptr_t)2 << 20)
 
-void *slots_new(size_t n, size_t size)
+void *huge_alloc(size_t n, size_t size)
 {
 	void *slots = calloc(n, size);
 	uintptr_t from = ((uintptr_t)slots + HUGE_PAGE - 1) & -HUGE_PAGE;

@@ -9,6 +9,6 @@
 #include <stddef.h>
 
 /* Zeros, for free(); NULL: no memory. */
-void *slots_new(size_t n, size_t size);
+void *huge_alloc(size_t n, size_t size);
 
 #endif

@@ -9,17 +9,17 @@ static uint64_t hash(const uint64_t *words)
 {
 	uint64_t h = 0;
 
-	for (int i = 0; i < NUMBERS_WORDS; i++) {
+	for (int i = 0; i < ID_MAP_WORDS; i++) {
 		h = (h ^ words[i]) * 0xff51afd7ed558ccdULL;
 		h ^= h >> 31;
 	}
 	return h;
 }
 
-static int rehash(struct numbers *t)
+static int rehash(struct id_map *t)
 {
 	size_t want = t->n_slots ? t->n_slots * 2 : 256;
-	struct numbers_entry *more = calloc(want, sizeof(*more));
+	struct id_map_entry *more = calloc(want, sizeof(*more));
 
 	if (!more)
 		return -ENOMEM;
@@ -38,7 +38,7 @@ static int rehash(struct numbers *t)
 	return 0;
 }
 
-struct numbers_entry *numbers_find(struct numbers *t, const uint64_t *words)
+struct id_map_entry *id_map_find(struct id_map *t, const uint64_t *words)
 {
 	size_t at;
 
@@ -50,35 +50,15 @@ struct numbers_entry *numbers_find(struct numbers *t, const uint64_t *words)
 	return &t->slots[at];
 }
 
-void numbers_fill(struct numbers *t, struct numbers_entry *e, const uint64_t *words, uint32_t number)
+void id_map_fill(struct id_map *t, struct id_map_entry *e, const uint64_t *words, uint32_t number)
 {
 	memcpy(e->words, words, sizeof(e->words));
 	e->number = number + 1;
 	t->n++;
 }
 
-void numbers_free(struct numbers *t)
+void id_map_free(struct id_map *t)
 {
 	free(t->slots);
-	*t = (struct numbers){0};
-}
-
-int numbers_grow(void *array, size_t n, size_t size)
-{
-	void **p = array, *more;
-
-	if (n & (n - 1) || (n && n < 64))
-		return 0;
-	more = reallocarray(*p, n ? n * 2 : 64, size);
-	if (!more)
-		return -ENOMEM;
-	*p = more;
-	return 0;
-}
-
-int numbers_compare(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
+	*t = (struct id_map){0};
 }

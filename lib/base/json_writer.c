@@ -4,7 +4,7 @@
 #include "format/format.h"
 #include "base/json_writer.h"
 
-void json_text(const char *s, FILE *out)
+void json_write_text(const char *s, FILE *out)
 {
 	char buffer[4096];
 
@@ -23,7 +23,7 @@ void json_text(const char *s, FILE *out)
 	putc_unlocked('"', out);
 }
 
-void json_number(uint64_t n, FILE *out)
+void json_write_number(uint64_t n, FILE *out)
 {
 	char digits[20], *at = digits + sizeof(digits);
 
@@ -33,7 +33,7 @@ void json_number(uint64_t n, FILE *out)
 	fwrite_unlocked(at, 1, digits + sizeof(digits) - at, out);
 }
 
-void json_decimal(uint64_t n, unsigned int decimals, FILE *out)
+void json_write_decimal(uint64_t n, unsigned int decimals, FILE *out)
 {
 	char digits[24], *at = digits + sizeof(digits);
 

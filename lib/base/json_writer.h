@@ -7,9 +7,9 @@
 #include <stdio.h>
 
 /* The string with its quotes, as valid UTF-8. */
-void json_text(const char *s, FILE *out);
-void json_number(uint64_t n, FILE *out);
+void json_write_text(const char *s, FILE *out);
+void json_write_number(uint64_t n, FILE *out);
 /* n / 10 to the power of decimals, with as many decimals. */
-void json_decimal(uint64_t n, unsigned int decimals, FILE *out);
+void json_write_decimal(uint64_t n, unsigned int decimals, FILE *out);
 
 #endif

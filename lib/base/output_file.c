@@ -11,7 +11,7 @@
 
 #include "base/output_file.h"
 
-int output_create(struct output *o, const char *path)
+int output_file_create(struct output_file *o, const char *path)
 {
 	struct stat st;
 	bool link = !lstat(path, &st) && S_ISLNK(st.st_mode);
@@ -45,7 +45,7 @@ int output_create(struct output *o, const char *path)
 	return 0;
 }
 
-int output_commit(struct output *o)
+int output_file_commit(struct output_file *o)
 {
 	int err = 0;
 	char *old;
@@ -66,7 +66,7 @@ int output_commit(struct output *o)
 	return err;
 }
 
-void output_discard(struct output *o)
+void output_file_discard(struct output_file *o)
 {
 	if (o->part)
 		unlink(o->part);

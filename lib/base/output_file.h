@@ -7,16 +7,16 @@
 #ifndef PCCE_BASE_OUTPUT_FILE_H
 #define PCCE_BASE_OUTPUT_FILE_H
 
-struct output {
+struct output_file {
 	const char *path;
 	char *part; /* where it is now; NULL: at path */
 	int fd;
 };
 
 /* 0 or -errno. Something that is no regular file (a device, a pipe, a symbolic link) is opened as it is. */
-int output_create(struct output *o, const char *path);
-int output_commit(struct output *o);
+int output_file_create(struct output_file *o, const char *path);
+int output_file_commit(struct output_file *o);
 /* Removes what is not committed; does not close fd. */
-void output_discard(struct output *o);
+void output_file_discard(struct output_file *o);
 
 #endif

@@ -81,13 +81,13 @@ static int copy(int from, int to)
 	return r;
 }
 
-int spool_open(const char *path, struct spool *s, char *why, size_t why_size)
+int temp_file_open(const char *path, struct temp_file *s, char *why, size_t why_size)
 {
 	const char *folder = temporary_folder();
 	int fd = open(path, O_RDONLY | O_CLOEXEC), r;
 	struct stat st;
 
-	*s = (struct spool){.path = path, .fd = -1};
+	*s = (struct temp_file){.path = path, .fd = -1};
 	if (fd < 0)
 		return 0;
 	/* A regular file on standard input may have been read in part: opened anew it begins at its start. */
@@ -102,7 +102,7 @@ int spool_open(const char *path, struct spool *s, char *why, size_t why_size)
 		snprintf(why, why_size,
 			 "%s: cannot be copied to a temporary file in %s: %s; name a folder with room in TMPDIR", path,
 			 folder, strerror(-r));
-		spool_close(s);
+		temp_file_close(s);
 		return r;
 	}
 	snprintf(s->own, sizeof(s->own), "/proc/self/fd/%d", s->fd);
@@ -110,14 +110,14 @@ int spool_open(const char *path, struct spool *s, char *why, size_t why_size)
 	return 0;
 }
 
-void spool_close(struct spool *s)
+void temp_file_close(struct temp_file *s)
 {
 	if (s->fd >= 0)
 		close(s->fd);
 	s->fd = -1;
 }
 
-FILE *spool_stream(void)
+FILE *temp_file_stream(void)
 {
 	int fd = temporary(temporary_folder());
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "w+");

@@ -9,17 +9,17 @@
 #include <stddef.h>
 #include <stdio.h>
 
-struct spool {
+struct temp_file {
 	const char *path; /* can be opened as often as needed */
 	int fd;		  /* of the temporary file, or -1 */
 	char own[32];
 };
 
 /* 0, or -errno with one sentence in why. A path that cannot be opened is not looked at here. */
-int spool_open(const char *path, struct spool *s, char *why, size_t why_size);
-void spool_close(struct spool *s);
+int temp_file_open(const char *path, struct temp_file *s, char *why, size_t why_size);
+void temp_file_close(struct temp_file *s);
 
 /* An empty one, for writing and reading. NULL: errno says why. */
-FILE *spool_stream(void);
+FILE *temp_file_stream(void);
 
 #endif

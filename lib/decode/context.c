@@ -3,27 +3,27 @@
 #include <stdlib.h>
 #include "decode/decode.h"
 
-void context_free(struct context *ctx)
+void decode_context_free(struct decode_context *ctx)
 {
 	free(ctx->frames);
 	free(ctx->scratch);
-	*ctx = (struct context){0};
+	*ctx = (struct decode_context){0};
 }
 
 const char *decode_reason_name(enum decode_reason reason)
 {
-	static const char *const names[REASON_COUNT] = {
-		[REASON_NONE] = "none",
-		[REASON_READ_FAULT] = "read_fault",
-		[REASON_LOST_ID] = "lost_id",
-		[REASON_NO_EDGE] = "no_edge",
-		[REASON_NOT_ROOT] = "not_root",
-		[REASON_UNKNOWN_SITE] = "unknown_site",
-		[REASON_WRONG_CALLEE] = "wrong_callee",
-		[REASON_STALE_EXT] = "stale_ext",
-		[REASON_RESTORING] = "restoring",
-		[REASON_MIXED] = "mixed",
+	static const char *const names[DECODE_REASON_COUNT] = {
+		[DECODE_REASON_NONE] = "none",
+		[DECODE_REASON_READ_FAULT] = "read_fault",
+		[DECODE_REASON_LOST_ID] = "lost_id",
+		[DECODE_REASON_NO_EDGE] = "no_edge",
+		[DECODE_REASON_NOT_ROOT] = "not_root",
+		[DECODE_REASON_UNKNOWN_SITE] = "unknown_site",
+		[DECODE_REASON_WRONG_CALLEE] = "wrong_callee",
+		[DECODE_REASON_STALE_EXT] = "stale_ext",
+		[DECODE_REASON_RESTORING] = "restoring",
+		[DECODE_REASON_MIXED] = "mixed",
 	};
 
-	return (unsigned int)reason < REASON_COUNT ? names[reason] : "unknown";
+	return (unsigned int)reason < DECODE_REASON_COUNT ? names[reason] : "unknown";
 }

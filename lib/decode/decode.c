@@ -4,7 +4,7 @@
  *
  * Three questions are answered in turn, innermost first:
  *
- *   locate()  what do the registers say?  ip gives the current function and which
+ *   decode_locate()  what do the registers say?  ip gives the current function and which
  *             steps of a slot or of a push or pop helper have been done; undoing
  *             them gives the id of the current function in its segment.  Code
  *             without slots is a foreign frame, under the site in ext or under the
@@ -16,7 +16,7 @@
  *             between: tail calls and foreign code.
  *
  * A special pair of entries stands for a signal: there the interrupted registers
- * are in the entries, and locate() starts again with them.  Another one stands for the beginning of a thread.
+ * are in the entries, and decode_locate() starts again with them.  Another one stands for the beginning of a thread.
  *
  * Nothing here recurses, and every loop is bounded by the sample or by the table,
  * whatever these hold: samples come from memory that the sampled program can write.
@@ -27,7 +27,7 @@
 #include "decode/landing.h"
 #include "decode/locate.h"
 #include "decode/tail_calls.h"
-#include "elf/table.h"
+#include "elf/encoding_table.h"
 
 /* Inner functions of a chain of tail calls that are looked for. */
 #define TAIL_PATH_MAX 64
@@ -36,43 +36,43 @@
 
 /* Frames of a call of `callee` that has reached `reached` by tail calls; reached is
  * PCCE_NONE where the way led out of the module. */
-static void emit_tail(struct walk *w, const struct mapped_module *m, uint32_t callee, uint32_t reached)
+static void emit_tail(struct walk *w, const struct decode_module *m, uint32_t callee, uint32_t reached)
 {
 	uint32_t path[TAIL_PATH_MAX];
-	int n = reached == PCCE_NONE ? 0 : table_tail_path(m->table, callee, reached, path, TAIL_PATH_MAX);
+	int n = reached == PCCE_NONE ? 0 : encoding_table_tail_path(m->table, callee, reached, path, TAIL_PATH_MAX);
 
 	while (n > 0)
-		walk_emit(w, FRAME_TAIL, m, path[--n], PCCE_NONE, 0);
-	walk_emit(w, FRAME_TAIL, m, callee, PCCE_NONE, 0);
+		walk_emit(w, DECODE_FRAME_TAIL, m, path[--n], PCCE_NONE, 0);
+	walk_emit(w, DECODE_FRAME_TAIL, m, callee, PCCE_NONE, 0);
 }
 
 /* ---- climb: from a function to the root of its segment --------------------------- */
 
 static enum decode_reason climb(struct walk *w)
 {
-	const struct table *t = w->m->table;
+	const struct encoding_table *t = w->m->table;
 	uint64_t steps = t->head->funcs.count;
 
 	if (w->id >= PCCE_ID_LOST_MIN)
-		return REASON_LOST_ID;
+		return DECODE_REASON_LOST_ID;
 	for (;;) {
 		const struct pcce_table_edge *e;
 		const struct pcce_table_site *s;
-		uint32_t i = table_in_edge(t, w->func, w->id);
+		uint32_t i = encoding_table_in_edge(t, w->func, w->id);
 
 		if (i == PCCE_NONE) {
 			if (w->id)
-				return REASON_NO_EDGE;
-			return t->funcs[w->func].flags & PCCE_FUNC_ROOT ? REASON_NONE : REASON_NOT_ROOT;
+				return DECODE_REASON_NO_EDGE;
+			return t->funcs[w->func].flags & PCCE_FUNC_ROOT ? DECODE_REASON_NONE : DECODE_REASON_NOT_ROOT;
 		}
 		if (!steps--)
-			return REASON_NO_EDGE; /* a table whose edges run in a circle */
+			return DECODE_REASON_NO_EDGE; /* a table whose edges run in a circle */
 		e = &t->edges[i];
 		if (e->site == PCCE_NONE) {
 			if (e->tail != w->func)
 				emit_tail(w, w->m, e->tail, w->func);
 			w->func = e->tail;
-			return REASON_NONE;
+			return DECODE_REASON_NONE;
 		}
 		s = &t->sites[e->site];
 		if (s->callee != PCCE_NONE && s->callee != w->func)
@@ -88,18 +88,18 @@ static enum decode_reason climb(struct walk *w)
 /* What the site calls by name is the root, or, in another module, tail-calls it. */
 static bool named_callee(struct walk *w, const char *name, bool other)
 {
-	const struct table *t = w->m->table;
+	const struct encoding_table *t = w->m->table;
 	uint32_t path[TAIL_PATH_MAX];
 
-	if (!strcmp(table_string(t, t->funcs[w->func].name), name))
+	if (!strcmp(encoding_table_string(t, t->funcs[w->func].name), name))
 		return true;
 	for (uint64_t i = 0; other && i < t->head->tails.count; i++) {
 		uint32_t from = t->tails[i].from;
 
 		/* Only direct tail calls, and chains that are unique, are worth a look here. */
-		if (strcmp(table_string(t, t->funcs[from].name), name))
+		if (strcmp(encoding_table_string(t, t->funcs[from].name), name))
 			continue;
-		if (table_tail_path(t, from, w->func, path, TAIL_PATH_MAX) < 0)
+		if (encoding_table_tail_path(t, from, w->func, path, TAIL_PATH_MAX) < 0)
 			continue;
 		emit_tail(w, w->m, from, w->func);
 		return true;
@@ -108,44 +108,44 @@ static bool named_callee(struct walk *w, const char *name, bool other)
 }
 
 /* What lies between the call of a push site and the segment that was reached from it. */
-static enum decode_reason between(struct walk *w, const struct mapped_module *m, uint32_t site)
+static enum decode_reason between(struct walk *w, const struct decode_module *m, uint32_t site)
 {
 	const struct pcce_table_site *s = &m->table->sites[site];
 	bool tail_out = s->callee != PCCE_NONE && m->table->funcs[s->callee].flags & PCCE_FUNC_TAIL_OUT;
 
-	if (w->inner == INNER_UNKNOWN)
-		return REASON_NONE;
-	if (w->inner == INNER_FOREIGN) {
+	if (w->inner == WALK_INNER_UNKNOWN)
+		return DECODE_REASON_NONE;
+	if (w->inner == WALK_INNER_FOREIGN) {
 		if (tail_out)
 			emit_tail(w, m, s->callee, PCCE_NONE);
-		return REASON_NONE;
+		return DECODE_REASON_NONE;
 	}
 	if (s->callee != PCCE_NONE) {
 		bool same = m->table == w->m->table;
 
 		if (same && s->callee == w->func)
-			return REASON_NONE;
+			return DECODE_REASON_NONE;
 		if (tail_out)
 			emit_tail(w, m, s->callee, PCCE_NONE);
-		else if (same && tails_reach(w->ctx, m->table, s->callee, w->func, &w->no_memory))
+		else if (same && decode_tail_calls(w->ctx, m->table, s->callee, w->func, &w->no_memory))
 			emit_tail(w, m, s->callee, w->func);
 		else
-			return REASON_WRONG_CALLEE;
-		return REASON_NONE;
+			return DECODE_REASON_WRONG_CALLEE;
+		return DECODE_REASON_NONE;
 	}
 	if (s->flags & PCCE_SITE_INDIRECT ||
-	    named_callee(w, table_string(m->table, s->callee_name), m->table != w->m->table))
-		return REASON_NONE;
-	walk_emit(w, FRAME_FOREIGN, NULL, PCCE_NONE, PCCE_NONE, 0);
-	return REASON_NONE;
+	    named_callee(w, encoding_table_string(m->table, s->callee_name), m->table != w->m->table))
+		return DECODE_REASON_NONE;
+	walk_emit(w, DECODE_FRAME_FOREIGN, NULL, PCCE_NONE, PCCE_NONE, 0);
+	return DECODE_REASON_NONE;
 }
 
 /* The segment frames[segment .. n), with frames[glue .. segment) between it and what it
  * called, was pushed `more` times more in a row. */
-static enum decode_reason repeat(struct walk *w, const struct mapped_module *m, uint32_t site, size_t glue,
+static enum decode_reason repeat(struct walk *w, const struct decode_module *m, uint32_t site, size_t glue,
 				 size_t segment, uint32_t more)
 {
-	struct context *ctx = w->ctx;
+	struct decode_context *ctx = w->ctx;
 	size_t end = ctx->n, glue2, start = segment;
 	enum decode_reason r;
 
@@ -153,37 +153,37 @@ static enum decode_reason repeat(struct walk *w, const struct mapped_module *m, 
 	if (r || w->no_memory)
 		return r;
 	glue2 = ctx->n - end;
-	if (glue2 == segment - glue && frames_same(&ctx->frames[glue], &ctx->frames[end], glue2)) {
+	if (glue2 == segment - glue && decode_frames_same(&ctx->frames[glue], &ctx->frames[end], glue2)) {
 		ctx->n = end;
 		start = glue;
 	} else if (glue2) {
 		/* The innermost repetition hangs on something else than the others: it stands alone. */
-		w->no_memory |= !frames_copy(ctx, segment, end - segment, 1);
+		w->no_memory |= !decode_frames_copy(ctx, segment, end - segment, 1);
 		start = end;
 		more--;
 	}
 	if (w->no_memory || !more)
-		return REASON_NONE;
+		return DECODE_REASON_NONE;
 	if (w->expand) {
-		w->no_memory |= !frames_copy(ctx, start, ctx->n - start, more);
-		return REASON_NONE;
+		w->no_memory |= !decode_frames_copy(ctx, start, ctx->n - start, more);
+		return DECODE_REASON_NONE;
 	}
 	ctx->frames[ctx->n - 1].repeat = more;
 	ctx->frames[ctx->n - 1].span = ctx->n - start;
 	ctx->depth += (uint64_t)more * (ctx->n - start);
-	return REASON_NONE;
+	return DECODE_REASON_NONE;
 }
 
 static enum decode_reason pop(struct walk *w)
 {
 	const struct pcce_entry *e = &w->entries[w->top - 1];
-	uint32_t more = entry_count(e) - w->used, site;
-	const struct mapped_module *m = walk_find_site(w, e->site & PCCE_SITE_MASK, PCCE_KIND_PUSH, &site);
+	uint32_t more = walk_entry_count(e) - w->used, site;
+	const struct decode_module *m = walk_find_site(w, e->site & PCCE_SITE_MASK, PCCE_KIND_PUSH, &site);
 	size_t glue = w->ctx->n, segment;
 	enum decode_reason r;
 
 	if (!m)
-		return e->id >= PCCE_ID_LOST_MIN && !e->site ? REASON_LOST_ID : REASON_UNKNOWN_SITE;
+		return e->id >= PCCE_ID_LOST_MIN && !e->site ? DECODE_REASON_LOST_ID : DECODE_REASON_UNKNOWN_SITE;
 	r = between(w, m, site);
 	if (r)
 		return r;
@@ -193,7 +193,7 @@ static enum decode_reason pop(struct walk *w)
 	w->m = m;
 	w->func = m->table->sites[site].func;
 	w->id = e->id;
-	w->inner = INNER_ROOT;
+	w->inner = WALK_INNER_ROOT;
 	r = climb(w);
 	if (r || !more || w->no_memory)
 		return r;
@@ -207,27 +207,27 @@ static enum decode_reason thread_began(struct walk *w)
 	uint64_t need = second->id;
 	uint32_t bottom;
 
-	if (w->top < 2 || w->top - 1 == w->gap || entry_count(first) != PCCE_COUNT_ORIGIN)
-		return REASON_UNKNOWN_SITE;
+	if (w->top < 2 || w->top - 1 == w->gap || walk_entry_count(first) != PCCE_COUNT_ORIGIN)
+		return DECODE_REASON_UNKNOWN_SITE;
 	if (!w->ctx->origin)
 		w->ctx->origin = w->top;
 	w->used = 0;
-	w->inner = INNER_FOREIGN;
+	w->inner = WALK_INNER_FOREIGN;
 	w->top -= 2;
 	for (bottom = w->top; bottom && need; bottom--)
-		need -= entry_count(&w->entries[bottom - 1]) != PCCE_COUNT_FILL;
+		need -= walk_entry_count(&w->entries[bottom - 1]) != PCCE_COUNT_FILL;
 	w->gap = need && w->origins ? 0 : UINT32_MAX;
 	w->top -= w->origins ? bottom : w->top;
 	if (!w->origins)
-		return REASON_NONE;
+		return DECODE_REASON_NONE;
 	/* Nothing is below the creator's entries but what fills. */
 	w->deeper = 0;
 	w->entries += bottom;
-	walk_emit(w, FRAME_ORIGIN, NULL, PCCE_NONE, PCCE_NONE, 0);
+	walk_emit(w, DECODE_FRAME_ORIGIN, NULL, PCCE_NONE, PCCE_NONE, 0);
 	w->id = first->id;
 	w->ext = first->site & PCCE_SITE_MASK;
-	w->inner = INNER_ROOT;
-	return locate_caller_of_foreign(w);
+	w->inner = WALK_INNER_ROOT;
+	return decode_locate_caller_of_foreign(w);
 }
 
 /* A handler ran here: take up the interrupted state. Or something else that keeps a state in special entries. */
@@ -239,33 +239,33 @@ static enum decode_reason interrupted(struct walk *w)
 	if (walk_has_record(w)) {
 		/* longjmp itself has called the program, a clean-up handler perhaps. */
 		w->top -= 2;
-		w->inner = INNER_FOREIGN;
-		return REASON_NONE;
+		w->inner = WALK_INNER_FOREIGN;
+		return DECODE_REASON_NONE;
 	}
-	if (entry_count(second) == PCCE_COUNT_LEAF) {
+	if (walk_entry_count(second) == PCCE_COUNT_LEAF) {
 		w->top--;
 		w->used = 0;
 		w->id = second->id;
 		w->ext = second->site & PCCE_SITE_MASK;
-		return locate_called_as_leaf(w);
+		return decode_locate_called_as_leaf(w);
 	}
-	if (entry_count(second) == PCCE_COUNT_ORIGIN2)
+	if (walk_entry_count(second) == PCCE_COUNT_ORIGIN2)
 		return thread_began(w);
-	walk_emit(w, FRAME_SIGNAL, NULL, PCCE_NONE, PCCE_NONE, 0);
-	if (entry_count(second) != PCCE_COUNT_SIGNAL2)
-		return REASON_UNKNOWN_SITE;
+	walk_emit(w, DECODE_FRAME_SIGNAL, NULL, PCCE_NONE, PCCE_NONE, 0);
+	if (walk_entry_count(second) != PCCE_COUNT_SIGNAL2)
+		return DECODE_REASON_UNKNOWN_SITE;
 	w->top--;
 	w->used = 0;
 	if (!w->top || w->top == w->gap)
-		return REASON_UNKNOWN_SITE;
+		return DECODE_REASON_UNKNOWN_SITE;
 	first = second - 1;
-	if (entry_count(first) != PCCE_COUNT_SIGNAL)
-		return REASON_UNKNOWN_SITE;
+	if (walk_entry_count(first) != PCCE_COUNT_SIGNAL)
+		return DECODE_REASON_UNKNOWN_SITE;
 	w->top--;
 	ip = first->site & PCCE_SITE_MASK;
 	w->id = first->id;
 	w->ext = second->id;
-	return locate(w, ip, second->site & PCCE_SITE_MASK);
+	return decode_locate(w, ip, second->site & PCCE_SITE_MASK);
 }
 
 /* ---- all together ---------------------------------------------------------------- */
@@ -276,26 +276,26 @@ static enum decode_reason walk(struct walk *w, enum decode_reason r)
 	for (;;) {
 		if (r || w->no_memory)
 			return r;
-		if (w->inner == INNER_ROOT) {
+		if (w->inner == WALK_INNER_ROOT) {
 			r = climb(w);
 			if (r)
 				return r;
 		}
 		/* Down to the next state that has to be climbed from. */
 		for (;;) {
-			enum top top = walk_top(w);
+			enum walk_top top = walk_top(w);
 
-			if (w->no_memory || top == TOP_EMPTY)
-				return REASON_NONE;
-			if (top == TOP_SIGNAL) {
+			if (w->no_memory || top == WALK_TOP_EMPTY)
+				return DECODE_REASON_NONE;
+			if (top == WALK_TOP_SIGNAL) {
 				r = interrupted(w);
 				break;
 			}
-			if (top == TOP_GAP) {
-				walk_emit(w, FRAME_GAP, NULL, PCCE_NONE, PCCE_NONE, 0);
+			if (top == WALK_TOP_GAP) {
+				walk_emit(w, DECODE_FRAME_GAP, NULL, PCCE_NONE, PCCE_NONE, 0);
 				w->truncated = true;
 				w->gap = UINT32_MAX;
-				w->inner = INNER_UNKNOWN;
+				w->inner = WALK_INNER_UNKNOWN;
 				continue;
 			}
 			r = pop(w);
@@ -308,28 +308,28 @@ static enum decode_reason walk(struct walk *w, enum decode_reason r)
 /* No page: only ip is known. */
 static void outside(struct walk *w, uint64_t ip)
 {
-	const struct mapped_module *m = w->as->find(w->as, ip);
-	uint32_t func = m && m->table ? table_func_at(m->table, link_time(m, ip)) : PCCE_NONE;
+	const struct decode_module *m = w->as->find(w->as, ip);
+	uint32_t func = m && m->table ? encoding_table_func_at(m->table, decode_link_time(m, ip)) : PCCE_NONE;
 
-	walk_emit(w, func == PCCE_NONE ? FRAME_FOREIGN : FRAME_CALL, m, func, PCCE_NONE, ip);
+	walk_emit(w, func == PCCE_NONE ? DECODE_FRAME_FOREIGN : DECODE_FRAME_CALL, m, func, PCCE_NONE, ip);
 }
 
 static int finish(struct walk *w)
 {
-	struct context *ctx = w->ctx;
+	struct decode_context *ctx = w->ctx;
 
 	if (w->truncated)
 		ctx->status = DECODE_TRUNCATED;
 	if (ctx->reason) {
-		walk_emit(w, FRAME_GAP, NULL, PCCE_NONE, PCCE_NONE, 0);
+		walk_emit(w, DECODE_FRAME_GAP, NULL, PCCE_NONE, PCCE_NONE, 0);
 		ctx->status = DECODE_UNDECODABLE;
 	}
 	ctx->depth += ctx->n;
 	return w->no_memory ? -ENOMEM : 0;
 }
 
-int decode_context(const struct address_space *as, const struct pcce_sample *sample, const struct pcce_entry *entries,
-		   uint32_t n_entries, bool expand, bool origins, struct context *ctx)
+int decode_sample(const struct decode_space *as, const struct pcce_sample *sample, const struct pcce_entry *entries,
+		  uint32_t n_entries, bool expand, bool origins, struct decode_context *ctx)
 {
 	struct walk w = {
 		.as = as,
@@ -345,30 +345,30 @@ int decode_context(const struct address_space *as, const struct pcce_sample *sam
 	};
 	uint64_t total = (uint64_t)sample->n_below * PCCE_SEGMENT_ENTRIES + sample->n_entries;
 
-	frames_clear(ctx);
+	decode_frames_clear(ctx);
 	if (sample->flags & PCCE_SAMPLE_OUTSIDE) {
 		outside(&w, sample->ip);
 		ctx->status = DECODE_OUTSIDE;
 	} else if (sample->flags & PCCE_SAMPLE_READ_FAULT || n_entries > total) {
 		outside(&w, sample->ip);
-		ctx->reason = REASON_READ_FAULT;
+		ctx->reason = DECODE_REASON_READ_FAULT;
 	} else if (sample->flags & PCCE_SAMPLE_MIXED ||
 		   (sample->flags & PCCE_SAMPLE_R11_MIXED && decode_needs_r11(as, sample->ip))) {
 		outside(&w, sample->ip);
-		ctx->reason = REASON_MIXED;
+		ctx->reason = DECODE_REASON_MIXED;
 	} else {
 		w.deeper = total - n_entries;
 		if (w.deeper)
 			w.gap = 0;
-		ctx->reason = walk(&w, locate(&w, sample->ip, sample->r11));
+		ctx->reason = walk(&w, decode_locate(&w, sample->ip, sample->r11));
 		if (w.landing)
-			ctx->reason = landing_end(&w, ctx->reason);
+			ctx->reason = decode_landing_end(&w, ctx->reason);
 	}
 	return finish(&w);
 }
 
-int decode_origin(const struct address_space *as, const struct pcce_entry *entries, uint32_t n_entries, bool expand,
-		  struct context *ctx)
+int decode_origin(const struct decode_space *as, const struct pcce_entry *entries, uint32_t n_entries, bool expand,
+		  struct decode_context *ctx)
 {
 	struct walk w = {
 		.as = as,
@@ -380,14 +380,14 @@ int decode_origin(const struct address_space *as, const struct pcce_entry *entri
 		.gap = UINT32_MAX,
 	};
 
-	frames_clear(ctx);
-	ctx->reason = walk(&w, n_entries ? thread_began(&w) : REASON_UNKNOWN_SITE);
+	decode_frames_clear(ctx);
+	ctx->reason = walk(&w, n_entries ? thread_began(&w) : DECODE_REASON_UNKNOWN_SITE);
 	return finish(&w);
 }
 
-bool decode_needs_r11(const struct address_space *as, uint64_t ip)
+bool decode_needs_r11(const struct decode_space *as, uint64_t ip)
 {
-	const struct mapped_module *m = as->find(as, ip);
+	const struct decode_module *m = as->find(as, ip);
 
-	return m && m->table && table_helper_at(m->table, link_time(m, ip));
+	return m && m->table && encoding_table_helper_at(m->table, decode_link_time(m, ip));
 }

@@ -14,32 +14,32 @@
 #include <pcce/abi.h>
 #include <pcce/table.h>
 
-/* A checked view of an encoding table; see elf/table.h for making one. */
-struct table;
+/* A checked view of an encoding table; see elf/encoding_table.h for making one. */
+struct encoding_table;
 
 /* A module at its place in a process's memory while the sample was taken. */
-struct mapped_module {
-	uint64_t start, end;	   /* run-time addresses of this executable mapping */
-	uint64_t vaddr;		   /* link-time address of start */
-	uint32_t module;	   /* the caller's number for it */
-	bool main_executable;	   /* short ext values are its link-time addresses */
-	const struct table *table; /* NULL: not instrumented */
+struct decode_module {
+	uint64_t start, end;		    /* run-time addresses of this executable mapping */
+	uint64_t vaddr;			    /* link-time address of start */
+	uint32_t module;		    /* the caller's number for it */
+	bool main_executable;		    /* short ext values are its link-time addresses */
+	const struct encoding_table *table; /* NULL: not instrumented */
 };
 
-static inline uint64_t run_time(const struct mapped_module *m, uint64_t vaddr)
+static inline uint64_t decode_run_time(const struct decode_module *m, uint64_t vaddr)
 {
 	return vaddr - m->vaddr + m->start;
 }
 
-static inline uint64_t link_time(const struct mapped_module *m, uint64_t address)
+static inline uint64_t decode_link_time(const struct decode_module *m, uint64_t address)
 {
 	return address - m->start + m->vaddr;
 }
 
 /* Finds the mapping that holds a run-time address, or NULL. */
-struct address_space {
-	const struct mapped_module *(*find)(const struct address_space *as, uint64_t address);
-	const struct mapped_module *(*main_module)(const struct address_space *as);
+struct decode_space {
+	const struct decode_module *(*find)(const struct decode_space *as, uint64_t address);
+	const struct decode_module *(*main_module)(const struct decode_space *as);
 };
 
 enum decode_status {
@@ -50,30 +50,31 @@ enum decode_status {
 };
 
 enum decode_reason {
-	REASON_NONE,
-	REASON_READ_FAULT,   /* the sampler could not read the page */
-	REASON_LOST_ID,	     /* the id was lost: no memory for so deep a stack */
-	REASON_NO_EDGE,	     /* no in-edge of the function holds the id */
-	REASON_NOT_ROOT,     /* id 0 in a function in which no segment can begin */
-	REASON_UNKNOWN_SITE, /* an entry or ext names no site */
-	REASON_WRONG_CALLEE, /* a push of a direct call leads to another function than its callee */
-	REASON_STALE_EXT,    /* ext is set while the ip is in instrumented code outside that site */
-	REASON_RESTORING,    /* the runtime is putting the state back, after a non-local jump for instance */
-	REASON_MIXED,	     /* samples were counted together, and not all of them need mean the same */
-	REASON_COUNT
+	DECODE_REASON_NONE,
+	DECODE_REASON_READ_FAULT,   /* the sampler could not read the page */
+	DECODE_REASON_LOST_ID,	    /* the id was lost: no memory for so deep a stack */
+	DECODE_REASON_NO_EDGE,	    /* no in-edge of the function holds the id */
+	DECODE_REASON_NOT_ROOT,	    /* id 0 in a function in which no segment can begin */
+	DECODE_REASON_UNKNOWN_SITE, /* an entry or ext names no site */
+	DECODE_REASON_WRONG_CALLEE, /* a push of a direct call leads to another function than its callee */
+	DECODE_REASON_STALE_EXT,    /* ext is set while the ip is in instrumented code outside that site */
+	DECODE_REASON_RESTORING,    /* the runtime is putting the state back, after a non-local jump for instance */
+	DECODE_REASON_MIXED,	    /* samples were counted together, and not all of them need mean the same */
+	DECODE_REASON_COUNT
 };
 
-enum frame_kind {
-	FRAME_CALL,    /* a function of an instrumented module */
-	FRAME_TAIL,    /* the same, left by a tail call: key is 0 */
-	FRAME_FOREIGN, /* code that is not instrumented, found from ip alone; only innermost, or between segments */
-	FRAME_GAP,     /* frames are missing here */
-	FRAME_SIGNAL,  /* a signal came here: the next outer frame is what it interrupted */
-	FRAME_ORIGIN   /* the thread begins here: the next outer frame is what created it, in another one */
+enum decode_frame_kind {
+	DECODE_FRAME_CALL,    /* a function of an instrumented module */
+	DECODE_FRAME_TAIL,    /* the same, left by a tail call: key is 0 */
+	DECODE_FRAME_FOREIGN, /* code that is not instrumented, found from ip alone; only innermost, or between segments
+			       */
+	DECODE_FRAME_GAP,     /* frames are missing here */
+	DECODE_FRAME_SIGNAL,  /* a signal came here: the next outer frame is what it interrupted */
+	DECODE_FRAME_ORIGIN   /* the thread begins here: the next outer frame is what created it, in another one */
 };
 
-struct frame {
-	enum frame_kind kind;
+struct decode_frame {
+	enum decode_frame_kind kind;
 	uint32_t module;  /* mapped_module.module; UINT32_MAX if unknown */
 	uint32_t func;	  /* index into the table's funcs; PCCE_NONE for FOREIGN and GAP */
 	uint32_t site;	  /* index into the table's sites: the call from here to the next inner frame; PCCE_NONE where
@@ -85,8 +86,8 @@ struct frame {
 };
 
 /* Frames, innermost first. Reused between calls: decode_context grows it. */
-struct context {
-	struct frame *frames;
+struct decode_context {
+	struct decode_frame *frames;
 	size_t n, capacity;
 	uint64_t depth;	 /* frames with all repetitions counted */
 	uint32_t origin; /* entries, of those that were given, up to where the thread's own stack begins; 0: it is not
@@ -111,16 +112,16 @@ struct context {
  *
  * 0, or -ENOMEM. A sample that does not decode is not an error: see ctx->status.
  */
-int decode_context(const struct address_space *as, const struct pcce_sample *sample, const struct pcce_entry *entries,
-		   uint32_t n_entries, bool expand, bool origins, struct context *ctx);
+int decode_sample(const struct decode_space *as, const struct pcce_sample *sample, const struct pcce_entry *entries,
+		  uint32_t n_entries, bool expand, bool origins, struct decode_context *ctx);
 /* Only where the thread comes from: the first n_entries of them are up to ctx->origin. The innermost frame is that of
  * the kind ORIGIN. 0, or -ENOMEM. */
-int decode_origin(const struct address_space *as, const struct pcce_entry *entries, uint32_t n_entries, bool expand,
-		  struct context *ctx);
-void context_free(struct context *ctx);
+int decode_origin(const struct decode_space *as, const struct pcce_entry *entries, uint32_t n_entries, bool expand,
+		  struct decode_context *ctx);
+void decode_context_free(struct decode_context *ctx);
 
 /* Does the meaning of a sample at this ip depend on r11? */
-bool decode_needs_r11(const struct address_space *as, uint64_t ip);
+bool decode_needs_r11(const struct decode_space *as, uint64_t ip);
 
 const char *decode_reason_name(enum decode_reason reason);
 

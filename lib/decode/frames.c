@@ -4,19 +4,19 @@
 #include <string.h>
 #include "decode/frames.h"
 
-void frames_clear(struct context *ctx)
+void decode_frames_clear(struct decode_context *ctx)
 {
 	ctx->n = 0;
 	ctx->depth = 0;
 	ctx->origin = 0;
 	ctx->status = DECODE_EXACT;
-	ctx->reason = REASON_NONE;
+	ctx->reason = DECODE_REASON_NONE;
 }
 
-static bool reserve(struct context *ctx, size_t more)
+static bool reserve(struct decode_context *ctx, size_t more)
 {
 	size_t need, capacity = ctx->capacity ? ctx->capacity : 64;
-	struct frame *frames;
+	struct decode_frame *frames;
 
 	if (__builtin_add_overflow(ctx->n, more, &need) || need > SIZE_MAX / 2 / sizeof(*frames))
 		return false;
@@ -32,7 +32,7 @@ static bool reserve(struct context *ctx, size_t more)
 	return true;
 }
 
-bool frames_add(struct context *ctx, const struct frame *f)
+bool decode_frames_add(struct decode_context *ctx, const struct decode_frame *f)
 {
 	if (!reserve(ctx, 1))
 		return false;
@@ -40,7 +40,7 @@ bool frames_add(struct context *ctx, const struct frame *f)
 	return true;
 }
 
-bool frames_copy(struct context *ctx, size_t start, size_t n, uint64_t times)
+bool decode_frames_copy(struct decode_context *ctx, size_t start, size_t n, uint64_t times)
 {
 	size_t all;
 
@@ -53,7 +53,7 @@ bool frames_copy(struct context *ctx, size_t start, size_t n, uint64_t times)
 	return true;
 }
 
-bool frames_same(const struct frame *a, const struct frame *b, size_t n)
+bool decode_frames_same(const struct decode_frame *a, const struct decode_frame *b, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (a[i].kind != b[i].kind || a[i].module != b[i].module || a[i].func != b[i].func ||

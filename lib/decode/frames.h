@@ -5,10 +5,10 @@
 
 #include "decode/decode.h"
 
-void frames_clear(struct context *ctx);
-bool frames_add(struct context *ctx, const struct frame *f);
+void decode_frames_clear(struct decode_context *ctx);
+bool decode_frames_add(struct decode_context *ctx, const struct decode_frame *f);
 /* The n frames from start on, as many times more, at the end. */
-bool frames_copy(struct context *ctx, size_t start, size_t n, uint64_t times);
-bool frames_same(const struct frame *a, const struct frame *b, size_t n);
+bool decode_frames_copy(struct decode_context *ctx, size_t start, size_t n, uint64_t times);
+bool decode_frames_same(const struct decode_frame *a, const struct decode_frame *b, size_t n);
 
 #endif

@@ -4,41 +4,41 @@
 #include "decode/frames.h"
 #include "decode/landing.h"
 #include "decode/locate.h"
-#include "elf/table.h"
+#include "elf/encoding_table.h"
 
-enum decode_reason landing_begin(struct walk *w, uint32_t restore)
+enum decode_reason decode_landing_begin(struct walk *w, uint32_t restore)
 {
-	const struct mapped_module *m = NULL;
+	const struct decode_module *m = NULL;
 	uint32_t site;
 
 	if (w->landing)
-		return REASON_RESTORING;
+		return DECODE_REASON_RESTORING;
 	if (w->ext)
 		m = walk_find_ext(w, &site);
-	else if (walk_top(w) == TOP_ENTRY)
+	else if (walk_top(w) == WALK_TOP_ENTRY)
 		m = walk_find_site(w, w->entries[w->top - 1].site & PCCE_SITE_MASK, PCCE_KIND_PUSH, &site);
 	/* One that stays in the module leads to a function of the program that has the name of one that throws. */
 	if (!m || !(m->table->sites[site].flags & PCCE_SITE_THROWS) || m->table->sites[site].callee != PCCE_NONE)
-		return REASON_RESTORING;
+		return DECODE_REASON_RESTORING;
 	w->landing = w->ctx->n;
 	w->landing_table = w->m->table;
-	w->landing_pad = table_landing(w->m->table, restore);
-	return locate_caller_of_foreign(w);
+	w->landing_pad = encoding_table_landing(w->m->table, restore);
+	return decode_locate_caller_of_foreign(w);
 }
 
 /* A call of the function of frames[-1]. */
-static bool is_call(const struct frame *frames, size_t i)
+static bool is_call(const struct decode_frame *frames, size_t i)
 {
-	return frames[i].kind == FRAME_CALL && frames[i].module == frames[-1].module &&
+	return frames[i].kind == DECODE_FRAME_CALL && frames[i].module == frames[-1].module &&
 	       frames[i].func == frames[-1].func;
 }
 
 /* The only frame further out, in this thread, of the function of frames[-1]; n if there is none, or more than one. */
-static size_t only_call(const struct frame *frames, size_t n)
+static size_t only_call(const struct decode_frame *frames, size_t n)
 {
 	size_t found = n;
 
-	for (size_t i = 0; i < n && frames[i].kind != FRAME_ORIGIN; i++) {
+	for (size_t i = 0; i < n && frames[i].kind != DECODE_FRAME_ORIGIN; i++) {
 		if (is_call(frames, i)) {
 			if (found != n)
 				return n;
@@ -51,12 +51,12 @@ static size_t only_call(const struct frame *frames, size_t n)
 }
 
 /* The innermost frame whose call lets exceptions land here; n if it is not known. */
-static size_t innermost_call(const struct walk *w, const struct frame *frames, size_t n)
+static size_t innermost_call(const struct walk *w, const struct decode_frame *frames, size_t n)
 {
-	const struct table *t = w->landing_table;
+	const struct encoding_table *t = w->landing_table;
 	bool known = w->landing_pad != PCCE_NONE;
 
-	for (size_t i = 0; i < n && frames[i].kind != FRAME_ORIGIN && frames[i].kind != FRAME_GAP; i++) {
+	for (size_t i = 0; i < n && frames[i].kind != DECODE_FRAME_ORIGIN && frames[i].kind != DECODE_FRAME_GAP; i++) {
 		uint32_t site = frames[i].site;
 		bool lands;
 
@@ -67,7 +67,7 @@ static size_t innermost_call(const struct walk *w, const struct frame *frames, s
 		if (!(t->sites[site].flags & PCCE_SITE_HAS_PAD))
 			continue;
 		lands = t->sites[site].flags & PCCE_SITE_LANDS;
-		if (known ? table_landing(t, site) == w->landing_pad : lands)
+		if (known ? encoding_table_landing(t, site) == w->landing_pad : lands)
 			return i;
 		if (!known || lands)
 			return n;
@@ -78,8 +78,8 @@ static size_t innermost_call(const struct walk *w, const struct frame *frames, s
 /* If frames[found] is in frames that are repeated, its repetition is written out: the others follow. */
 static void split_repetition(struct walk *w, size_t found)
 {
-	struct context *ctx = w->ctx;
-	struct frame *frames = &ctx->frames[w->landing];
+	struct decode_context *ctx = w->ctx;
+	struct decode_frame *frames = &ctx->frames[w->landing];
 	size_t n = ctx->n - w->landing, end = found, start;
 
 	while (end < n && !frames[end].repeat)
@@ -87,7 +87,7 @@ static void split_repetition(struct walk *w, size_t found)
 	if (end == n || end - found >= frames[end].span)
 		return;
 	start = end + 1 - frames[end].span;
-	if (!frames_copy(ctx, w->landing + start, n - start, 1)) {
+	if (!decode_frames_copy(ctx, w->landing + start, n - start, 1)) {
 		w->no_memory = true;
 		return;
 	}
@@ -100,17 +100,17 @@ static void split_repetition(struct walk *w, size_t found)
 	ctx->n -= n - (end + 1);
 }
 
-enum decode_reason landing_end(struct walk *w, enum decode_reason r)
+enum decode_reason decode_landing_end(struct walk *w, enum decode_reason r)
 {
-	struct context *ctx = w->ctx;
-	struct frame *frames = &ctx->frames[w->landing];
+	struct decode_context *ctx = w->ctx;
+	struct decode_frame *frames = &ctx->frames[w->landing];
 	size_t n = ctx->n - w->landing, found = innermost_call(w, frames, n);
 
 	if (found == n && w->landing_pad == PCCE_NONE && !r && !w->truncated)
 		found = only_call(frames, n);
 	if (found == n) {
 		ctx->n = w->landing;
-		return r ? r : REASON_RESTORING;
+		return r ? r : DECODE_REASON_RESTORING;
 	}
 	split_repetition(w, found);
 	frames = &ctx->frames[w->landing];

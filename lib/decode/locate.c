@@ -3,84 +3,84 @@
 #include <string.h>
 #include "decode/landing.h"
 #include "decode/locate.h"
-#include "elf/table.h"
+#include "elf/encoding_table.h"
 
 /* A push that claimed an entry and has not filled it: forget it, whatever it holds. If that was at a segment's end and
  * a handler came in between, this may be what made room for the handler, or the entry. */
 static enum decode_reason drop_claimed(struct walk *w)
 {
 	if (w->top && w->top < w->n_entries && (w->deeper + w->top) % PCCE_SEGMENT_ENTRIES == 0 &&
-	    entry_count(&w->entries[w->top - 1]) == PCCE_COUNT_FILL)
-		return REASON_RESTORING;
+	    walk_entry_count(&w->entries[w->top - 1]) == PCCE_COUNT_FILL)
+		return DECODE_REASON_RESTORING;
 	walk_drop_entry(w);
-	return REASON_NONE;
+	return DECODE_REASON_NONE;
 }
 
 /* The push of this site is in force: go back to before it. */
-static enum decode_reason undo_push(struct walk *w, const struct mapped_module *m, uint32_t site)
+static enum decode_reason undo_push(struct walk *w, const struct decode_module *m, uint32_t site)
 {
 	const struct pcce_entry *e;
 
 	switch (walk_top(w)) {
-	case TOP_GAP:
+	case WALK_TOP_GAP:
 		/* The entry that holds the id is not in the sample; the gap that follows tells so. */
-		w->inner = INNER_UNKNOWN;
-		return REASON_NONE;
-	case TOP_ENTRY:
+		w->inner = WALK_INNER_UNKNOWN;
+		return DECODE_REASON_NONE;
+	case WALK_TOP_ENTRY:
 		break;
 	default:
-		return REASON_UNKNOWN_SITE;
+		return DECODE_REASON_UNKNOWN_SITE;
 	}
 	e = &w->entries[w->top - 1];
-	if ((e->site & PCCE_SITE_MASK) != run_time(m, m->table->sites[site].key))
-		return e->id >= PCCE_ID_LOST_MIN ? REASON_LOST_ID : REASON_UNKNOWN_SITE;
+	if ((e->site & PCCE_SITE_MASK) != decode_run_time(m, m->table->sites[site].key))
+		return e->id >= PCCE_ID_LOST_MIN ? DECODE_REASON_LOST_ID : DECODE_REASON_UNKNOWN_SITE;
 	w->id = e->id;
 	walk_drop_repetition(w);
-	return REASON_NONE;
+	return DECODE_REASON_NONE;
 }
 
 /* ip is in the slots or the call of a site: the rule of struct pcce_table_site. */
-static enum decode_reason window(struct walk *w, const struct mapped_module *m, uint32_t site, uint64_t vaddr)
+static enum decode_reason window(struct walk *w, const struct decode_module *m, uint32_t site, uint64_t vaddr)
 {
 	const struct pcce_table_site *s = &m->table->sites[site];
 	uint64_t start = s->key - s->before, ret = s->key + s->ret;
 
 	if (vaddr >= ret ? vaddr - ret >= s->undone : vaddr - start < s->claim)
-		return REASON_NONE;
+		return DECODE_REASON_NONE;
 	switch (s->kind) {
 	case PCCE_KIND_ADD:
 		if (vaddr < ret && vaddr - start < s->applied)
-			return REASON_NONE;
+			return DECODE_REASON_NONE;
 		if (w->id < s->value)
-			return REASON_NO_EDGE;
+			return DECODE_REASON_NO_EDGE;
 		w->id -= s->value;
-		return REASON_NONE;
+		return DECODE_REASON_NONE;
 	case PCCE_KIND_PUSH:
 		if (vaddr < ret && vaddr - start < s->applied)
 			return drop_claimed(w);
 		return undo_push(w, m, site);
 	default:
-		return REASON_NONE;
+		return DECODE_REASON_NONE;
 	}
 }
 
 /* The site of a slot with a push or pop, which is named by the key for a push, by the end of the after-slot for a pop.
  */
-static const struct mapped_module *find_slot(const struct walk *w, uint64_t address, uint32_t *site, bool *pop)
+static const struct decode_module *find_slot(const struct walk *w, uint64_t address, uint32_t *site, bool *pop)
 {
-	const struct mapped_module *m = walk_find_module(w, address - 1);
+	const struct decode_module *m = walk_find_module(w, address - 1);
 	const struct pcce_table_site *s;
 	uint64_t vaddr;
 
 	if (!m)
 		return NULL;
-	vaddr = link_time(m, address);
+	vaddr = decode_link_time(m, address);
 	*pop = false;
-	*site = table_site_by_key(m->table, vaddr);
+	*site = encoding_table_site_by_key(m->table, vaddr);
 	/* What begins at a slot's end, a restore window perhaps, is not what the pop works for. */
 	if (*site == PCCE_NONE || m->table->sites[*site].kind != PCCE_KIND_PUSH) {
 		*pop = true;
-		*site = table_site_around(m->table, vaddr - 1);
+		*site = encoding_table_site_around(m->table, vaddr - 1);
 		if (*site == PCCE_NONE)
 			return NULL;
 		s = &m->table->sites[*site];
@@ -94,39 +94,39 @@ static const struct mapped_module *find_slot(const struct walk *w, uint64_t addr
 static enum decode_reason helper(struct walk *w, uint32_t state, uint64_t r11)
 {
 	const struct pcce_table_site *s;
-	const struct mapped_module *m;
+	const struct decode_module *m;
 	uint32_t site;
 	bool pop;
 
 	m = find_slot(w, r11, &site, &pop);
 	if (!m)
-		return REASON_UNKNOWN_SITE;
+		return DECODE_REASON_UNKNOWN_SITE;
 	s = &m->table->sites[site];
 	w->m = m;
 	w->func = s->func;
-	walk_emit(w, FRAME_CALL, m, s->func, PCCE_NONE, run_time(m, s->key + s->restore_len));
+	walk_emit(w, DECODE_FRAME_CALL, m, s->func, PCCE_NONE, decode_run_time(m, s->key + s->restore_len));
 	/* The helper itself says it in ext while it goes to another segment. */
 	if (w->ext && w->ext != r11)
-		return REASON_STALE_EXT;
+		return DECODE_REASON_STALE_EXT;
 	switch (state) {
 	case PCCE_HELPER_CLAIMED:
 		return drop_claimed(w);
 	case PCCE_HELPER_PUSHED:
 		return undo_push(w, m, site);
 	default:
-		return REASON_NONE;
+		return DECODE_REASON_NONE;
 	}
 }
 
 /* Who called the code without slots that has just been reached from within, or in which the sample was taken. */
-enum decode_reason locate_caller_of_foreign(struct walk *w)
+enum decode_reason decode_locate_caller_of_foreign(struct walk *w)
 {
-	const struct mapped_module *m;
+	const struct decode_module *m;
 	uint32_t site;
 	bool pop = false;
 
 	if (w->ext == PCCE_EXT_CHANGING)
-		return REASON_RESTORING;
+		return DECODE_REASON_RESTORING;
 	if (walk_has_record(w)) {
 		/* Not there yet. */
 		w->top -= 2;
@@ -134,50 +134,50 @@ enum decode_reason locate_caller_of_foreign(struct walk *w)
 	}
 	if (!w->ext) {
 		/* A call out of the module is a push or ext. The id is what the caller or a callback has left. */
-		w->inner = INNER_FOREIGN;
-		return w->id >= PCCE_ID_LOST_MIN ? REASON_LOST_ID : REASON_NONE;
+		w->inner = WALK_INNER_FOREIGN;
+		return w->id >= PCCE_ID_LOST_MIN ? DECODE_REASON_LOST_ID : DECODE_REASON_NONE;
 	}
 	m = walk_find_ext(w, &site);
 	if (m && m->table->sites[site].callee != PCCE_NONE)
-		return REASON_STALE_EXT; /* what is called there is not foreign */
+		return DECODE_REASON_STALE_EXT; /* what is called there is not foreign */
 	if (m) {
 		w->m = m;
 		w->func = m->table->sites[site].func;
 		walk_emit_call(w, m, site);
-		return REASON_NONE;
+		return DECODE_REASON_NONE;
 	}
 	/* Or a push or pop that is going to another segment: there is no call yet, or none any more. */
 	m = find_slot(w, w->ext, &site, &pop);
 	if (!m)
-		return REASON_UNKNOWN_SITE;
+		return DECODE_REASON_UNKNOWN_SITE;
 	w->m = m;
 	w->func = m->table->sites[site].func;
-	walk_emit(w, FRAME_CALL, m, w->func, PCCE_NONE,
-		  run_time(m, m->table->sites[site].key + m->table->sites[site].restore_len));
-	return pop ? undo_push(w, m, site) : REASON_NONE;
+	walk_emit(w, DECODE_FRAME_CALL, m, w->func, PCCE_NONE,
+		  decode_run_time(m, m->table->sites[site].key + m->table->sites[site].restore_len));
+	return pop ? undo_push(w, m, site) : DECODE_REASON_NONE;
 }
 
-static enum decode_reason foreign(struct walk *w, const struct mapped_module *m, uint64_t ip)
+static enum decode_reason foreign(struct walk *w, const struct decode_module *m, uint64_t ip)
 {
-	walk_emit(w, FRAME_FOREIGN, m, PCCE_NONE, PCCE_NONE, ip);
-	return locate_caller_of_foreign(w);
+	walk_emit(w, DECODE_FRAME_FOREIGN, m, PCCE_NONE, PCCE_NONE, ip);
+	return decode_locate_caller_of_foreign(w);
 }
 
 /* The segment was entered while ext named the call of a leaf: by that call itself, or from what it calls. */
-enum decode_reason locate_called_as_leaf(struct walk *w)
+enum decode_reason decode_locate_called_as_leaf(struct walk *w)
 {
-	const struct mapped_module *m;
+	const struct decode_module *m;
 	uint32_t site;
 
 	if (!w->ext)
-		return REASON_UNKNOWN_SITE;
+		return DECODE_REASON_UNKNOWN_SITE;
 	m = walk_find_ext(w, &site);
-	if ((w->inner == INNER_ROOT || w->inner == INNER_ENTERED) &&
-	    !(m && !strcmp(table_string(m->table, m->table->sites[site].callee_name),
-			   table_string(w->m->table, w->m->table->funcs[w->func].name))))
-		walk_emit(w, FRAME_FOREIGN, NULL, PCCE_NONE, PCCE_NONE, 0);
-	w->inner = INNER_ROOT;
-	return locate_caller_of_foreign(w);
+	if ((w->inner == WALK_INNER_ROOT || w->inner == WALK_INNER_ENTERED) &&
+	    !(m && !strcmp(encoding_table_string(m->table, m->table->sites[site].callee_name),
+			   encoding_table_string(w->m->table, w->m->table->funcs[w->func].name))))
+		walk_emit(w, DECODE_FRAME_FOREIGN, NULL, PCCE_NONE, PCCE_NONE, 0);
+	w->inner = WALK_INNER_ROOT;
+	return decode_locate_caller_of_foreign(w);
 }
 
 /* A jump has ended where ext says: the state is what the record says. */
@@ -188,16 +188,16 @@ static enum decode_reason apply_record(struct walk *w)
 	uint32_t used = position & PCCE_OFF_USED;
 
 	if ((record[1].site & PCCE_SITE_MASK) != w->ext)
-		return REASON_STALE_EXT;
+		return DECODE_REASON_STALE_EXT;
 	w->id = record[0].id;
 	target = (position >> 16) * PCCE_SEGMENT_ENTRIES + used / sizeof(*record);
 	if (target < w->deeper) {
 		w->top = 0; /* in the gap */
-		return REASON_NONE;
+		return DECODE_REASON_NONE;
 	}
 	target -= w->deeper;
 	if (used > PCCE_OFF_FULL || target > w->top)
-		return REASON_UNKNOWN_SITE;
+		return DECODE_REASON_UNKNOWN_SITE;
 	w->top = target;
 	if (target && used) {
 		uint64_t now = w->entries[target - 1].site;
@@ -205,14 +205,14 @@ static enum decode_reason apply_record(struct walk *w)
 		/* The top entry may have been repeated since. */
 		if (now < word || (now ^ word) & PCCE_SITE_MASK ||
 		    (now != word && now >> PCCE_SITE_BITS > PCCE_COUNT_MAX))
-			return REASON_UNKNOWN_SITE;
+			return DECODE_REASON_UNKNOWN_SITE;
 		w->used = (now - word) >> PCCE_SITE_BITS;
 	}
-	return REASON_NONE;
+	return DECODE_REASON_NONE;
 }
 
 /* ext names a call of setjmp or the like that is returning, or has: see docs/slots.md. */
-static bool ext_returns_twice(const struct walk *w, const struct mapped_module **m, uint32_t *site)
+static bool ext_returns_twice(const struct walk *w, const struct decode_module **m, uint32_t *site)
 {
 	if (!w->ext)
 		return false;
@@ -221,7 +221,7 @@ static bool ext_returns_twice(const struct walk *w, const struct mapped_module *
 }
 
 /* ip is in __pcce_restore, or in what does the same. */
-static enum decode_reason restoring(struct walk *w, const struct mapped_module *m, uint32_t state, uint64_t ip,
+static enum decode_reason restoring(struct walk *w, const struct decode_module *m, uint32_t state, uint64_t ip,
 				    uint64_t r11)
 {
 	const struct pcce_table_site *s;
@@ -230,40 +230,41 @@ static enum decode_reason restoring(struct walk *w, const struct mapped_module *
 	if (ext_returns_twice(w, &w->m, &site)) {
 		s = &w->m->table->sites[site];
 		w->func = s->func;
-		walk_emit(w, FRAME_CALL, w->m, w->func, PCCE_NONE, run_time(w->m, s->key + s->restore_len));
-		return walk_has_record(w) ? apply_record(w) : REASON_NONE;
+		walk_emit(w, DECODE_FRAME_CALL, w->m, w->func, PCCE_NONE,
+			  decode_run_time(w->m, s->key + s->restore_len));
+		return walk_has_record(w) ? apply_record(w) : DECODE_REASON_NONE;
 	}
 	w->m = state == PCCE_HELPER_RESTORING ? NULL : walk_find_site(w, r11, PCCE_KIND_RESTORE, &site);
 	if (!w->m) {
-		walk_emit(w, FRAME_FOREIGN, m, PCCE_NONE, PCCE_NONE, ip);
-		return REASON_RESTORING;
+		walk_emit(w, DECODE_FRAME_FOREIGN, m, PCCE_NONE, PCCE_NONE, ip);
+		return DECODE_REASON_RESTORING;
 	}
 	w->func = w->m->table->sites[site].func;
-	walk_emit(w, FRAME_CALL, w->m, w->func, PCCE_NONE, r11);
-	return state == PCCE_HELPER_LANDED ? REASON_NONE : landing_begin(w, site);
+	walk_emit(w, DECODE_FRAME_CALL, w->m, w->func, PCCE_NONE, r11);
+	return state == PCCE_HELPER_LANDED ? DECODE_REASON_NONE : decode_landing_begin(w, site);
 }
 
-/* Sets the state at the innermost function, and w->inner: INNER_ROOT means that there is a
+/* Sets the state at the innermost function, and w->inner: WALK_INNER_ROOT means that there is a
  * segment to climb. */
-enum decode_reason locate(struct walk *w, uint64_t ip, uint64_t r11)
+enum decode_reason decode_locate(struct walk *w, uint64_t ip, uint64_t r11)
 {
-	const struct mapped_module *m = w->as->find(w->as, ip);
+	const struct decode_module *m = w->as->find(w->as, ip);
 	const struct pcce_table_helper *h;
-	const struct mapped_module *ext_module;
+	const struct decode_module *ext_module;
 	uint32_t site, ext_site = PCCE_NONE;
 	uint64_t vaddr;
 
-	w->inner = INNER_ROOT;
+	w->inner = WALK_INNER_ROOT;
 	if (!m || !m->table)
 		return foreign(w, m, ip);
-	vaddr = link_time(m, ip);
-	h = table_helper_at(m->table, vaddr);
+	vaddr = decode_link_time(m, ip);
+	h = encoding_table_helper_at(m->table, vaddr);
 	if (h &&
 	    (h->state == PCCE_HELPER_RESTORING || h->state == PCCE_HELPER_LANDING || h->state == PCCE_HELPER_LANDED))
 		return restoring(w, m, h->state, ip, r11);
 	if (h && h->state == PCCE_HELPER_HANDLER) {
-		walk_emit(w, FRAME_FOREIGN, m, PCCE_NONE, PCCE_NONE, ip);
-		return REASON_RESTORING;
+		walk_emit(w, DECODE_FRAME_FOREIGN, m, PCCE_NONE, PCCE_NONE, ip);
+		return DECODE_REASON_RESTORING;
 	}
 	if (h && h->state == PCCE_HELPER_JUMPING) {
 		walk_drop_entry(w);
@@ -272,14 +273,14 @@ enum decode_reason locate(struct walk *w, uint64_t ip, uint64_t r11)
 	}
 	if (h)
 		return helper(w, h->state, r11);
-	w->func = table_func_at(m->table, vaddr);
+	w->func = encoding_table_func_at(m->table, vaddr);
 	if (w->func == PCCE_NONE)
 		return foreign(w, m, ip);
 	w->m = m;
-	walk_emit(w, FRAME_CALL, m, w->func, PCCE_NONE, ip);
-	if (table_in_entry(m->table, w->func, vaddr))
-		w->inner = INNER_ENTERED;
-	site = table_site_around(m->table, vaddr);
+	walk_emit(w, DECODE_FRAME_CALL, m, w->func, PCCE_NONE, ip);
+	if (encoding_table_in_entry(m->table, w->func, vaddr))
+		w->inner = WALK_INNER_ENTERED;
+	site = encoding_table_site_around(m->table, vaddr);
 	if (ext_returns_twice(w, &ext_module, &ext_site) && ext_module->table == m->table &&
 	    m->table->sites[ext_site].func == w->func) {
 		if (walk_has_record(w)) {
@@ -289,23 +290,23 @@ enum decode_reason locate(struct walk *w, uint64_t ip, uint64_t r11)
 				return r;
 		}
 	} else if (w->ext == PCCE_EXT_CHANGING) {
-		return REASON_RESTORING;
+		return DECODE_REASON_RESTORING;
 	} else if (site != PCCE_NONE && m->table->sites[site].kind == PCCE_KIND_RESTORE) {
-		return landing_begin(w, site);
-	} else if (w->ext && w->inner == INNER_ENTERED) {
-		return locate_called_as_leaf(w);
+		return decode_landing_begin(w, site);
+	} else if (w->ext && w->inner == WALK_INNER_ENTERED) {
+		return decode_locate_called_as_leaf(w);
 	} else if (w->ext) {
 		ext_module = walk_find_ext(w, &ext_site);
 		if (!ext_module || ext_module->table != m->table)
-			return REASON_STALE_EXT;
+			return DECODE_REASON_STALE_EXT;
 		if (m->table->sites[ext_site].callee == w->func) {
 			/* Called there; the id is the caller's. */
 			w->func = m->table->sites[ext_site].func;
 			walk_emit_call(w, m, ext_site);
-			return REASON_NONE;
+			return DECODE_REASON_NONE;
 		}
 		if (ext_site != site)
-			return REASON_STALE_EXT;
+			return DECODE_REASON_STALE_EXT;
 	}
-	return site == PCCE_NONE ? REASON_NONE : window(w, m, site, vaddr);
+	return site == PCCE_NONE ? DECODE_REASON_NONE : window(w, m, site, vaddr);
 }

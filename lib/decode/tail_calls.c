@@ -5,7 +5,7 @@
 #include "decode/tail_calls.h"
 
 /* tails[] is sorted by from: the first index whose from is not below. */
-static uint64_t first_tail(const struct table *t, uint32_t from)
+static uint64_t first_tail(const struct encoding_table *t, uint32_t from)
 {
 	uint64_t lo = 0, hi = t->head->tails.count;
 
@@ -20,7 +20,8 @@ static uint64_t first_tail(const struct table *t, uint32_t from)
 	return lo;
 }
 
-bool tails_reach(struct context *ctx, const struct table *t, uint32_t from, uint32_t to, bool *no_memory)
+bool decode_tail_calls(struct decode_context *ctx, const struct encoding_table *t, uint32_t from, uint32_t to,
+		       bool *no_memory)
 {
 	size_t n_funcs = t->head->funcs.count, words = (n_funcs + 31) / 32, need = n_funcs + words;
 	uint32_t *queue, *seen, head = 0, tail = 0;

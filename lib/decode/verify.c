@@ -7,18 +7,18 @@
  * its call.  Behind a gap, the outermost frames of both are compared.
  */
 #include <pcce/sites.h>
-#include "elf/table.h"
+#include "elf/encoding_table.h"
 #include "decode/verify.h"
 
 struct cursor {
-	const struct context *ctx;
+	const struct decode_context *ctx;
 	size_t at;
 	uint32_t done; /* repetitions of the group that ends next */
 };
 
-static const struct frame *next_frame(struct cursor *c)
+static const struct decode_frame *next_frame(struct cursor *c)
 {
-	const struct frame *f;
+	const struct decode_frame *f;
 
 	if (c->at >= c->ctx->n)
 		return NULL;
@@ -36,19 +36,19 @@ static const struct frame *next_frame(struct cursor *c)
 
 static size_t count_calls(struct cursor c)
 {
-	const struct frame *f;
+	const struct decode_frame *f;
 	size_t n = 0;
 
 	while ((f = next_frame(&c)))
-		n += f->kind == FRAME_CALL;
+		n += f->kind == DECODE_FRAME_CALL;
 	return n;
 }
 
 struct stack {
-	const struct address_space *as;
+	const struct decode_space *as;
 	const uint64_t *pc;
 	uint32_t n, at;
-	const struct mapped_module *m; /* of the address that next_pc() found */
+	const struct decode_module *m; /* of the address that next_pc() found */
 	uint64_t vaddr;		       /* its link-time address */
 	uint32_t func;
 	bool from_helper; /* it called a helper */
@@ -61,17 +61,17 @@ static bool next_pc(struct stack *s, bool exact)
 	s->from_helper = false;
 	for (; s->at < s->n; s->at++) {
 		uint64_t back = s->at == 0 || exact ? 0 : 1, pc = s->pc[s->at];
-		const struct mapped_module *m = s->as->find(s->as, pc - back);
+		const struct decode_module *m = s->as->find(s->as, pc - back);
 
 		if (!m || !m->table)
 			continue;
 		s->m = m;
-		s->vaddr = link_time(m, pc);
-		if (table_helper_at(m->table, s->vaddr - back)) {
+		s->vaddr = decode_link_time(m, pc);
+		if (encoding_table_helper_at(m->table, s->vaddr - back)) {
 			s->from_helper = true;
 			continue;
 		}
-		s->func = table_func_at(m->table, s->vaddr - back);
+		s->func = encoding_table_func_at(m->table, s->vaddr - back);
 		if (s->func == PCCE_NONE)
 			continue;
 		s->at++;
@@ -96,9 +96,9 @@ static bool returns_to(const struct pcce_table_site *site, uint64_t vaddr)
 
 /* Copies of one source call (an unrolled loop's, say) share their value, and so the edge: the
  * same caller, callee and value.  Which of them it was is not encoded. */
-static bool copy_returns_to(const struct table *t, const struct pcce_table_site *site, uint64_t vaddr)
+static bool copy_returns_to(const struct encoding_table *t, const struct pcce_table_site *site, uint64_t vaddr)
 {
-	uint32_t at = table_site_around(t, vaddr - 1);
+	uint32_t at = encoding_table_site_around(t, vaddr - 1);
 	const struct pcce_table_site *other;
 
 	if (at == PCCE_NONE || site->kind > PCCE_KIND_ADD || site->callee == PCCE_NONE)
@@ -108,7 +108,7 @@ static bool copy_returns_to(const struct table *t, const struct pcce_table_site 
 	       other->value == site->value && returns_to(other, vaddr);
 }
 
-static bool agrees(const struct frame *f, const struct stack *s)
+static bool agrees(const struct decode_frame *f, const struct stack *s)
 {
 	const struct pcce_table_site *site;
 
@@ -140,12 +140,12 @@ static bool ended_early(const struct pcce_sample *sample, struct stack s)
  */
 static bool jump_announced(const struct pcce_sample *sample, const struct stack *s)
 {
-	const struct mapped_module *m = sample->ext >> 32 ? s->as->find(s->as, sample->ext) : s->as->main_module(s->as);
+	const struct decode_module *m = sample->ext >> 32 ? s->as->find(s->as, sample->ext) : s->as->main_module(s->as);
 	uint32_t site;
 
 	if (!sample->ext || !m || m->table != s->m->table)
 		return false;
-	site = table_site_by_key(m->table, sample->ext >> 32 ? link_time(m, sample->ext) : sample->ext);
+	site = encoding_table_site_by_key(m->table, sample->ext >> 32 ? decode_link_time(m, sample->ext) : sample->ext);
 	return site != PCCE_NONE && m->table->sites[site].flags & PCCE_SITE_RETURNS_TWICE &&
 	       s->vaddr == m->table->sites[site].key + m->table->sites[site].ret;
 }
@@ -154,18 +154,18 @@ static bool jump_announced(const struct pcce_sample *sample, const struct stack 
  * In the unwinder's last instructions some registers are the target's already, and a walk finds frames that are made of
  * both, until it comes upon the real ones further out: at least the two outermost.
  */
-static bool ends_alike(const struct context *ctx, struct stack s)
+static bool ends_alike(const struct decode_context *ctx, struct stack s)
 {
 	struct cursor c = {.ctx = ctx};
 	size_t calls = count_calls(c), have = count_pcs(s);
-	const struct frame *f;
+	const struct decode_frame *f;
 
 	if (calls < 2 || have < 2)
 		return false;
 	for (; have > 2; have--)
 		next_pc(&s, false);
 	while ((f = next_frame(&c)))
-		if (f->kind == FRAME_CALL && calls-- <= 2 && (!next_pc(&s, false) || !agrees(f, &s)))
+		if (f->kind == DECODE_FRAME_CALL && calls-- <= 2 && (!next_pc(&s, false) || !agrees(f, &s)))
 			return false;
 	return true;
 }
@@ -175,10 +175,10 @@ static bool ends_alike(const struct context *ctx, struct stack s)
  * be jumped to, while the context is still that of the call, which never returns.  Then the stack must be the outer
  * part of the context, and only the target's own pc is not known.  s: at the target.
  */
-static bool jump_in_flight(const struct pcce_sample *sample, const struct context *ctx, const struct frame *f,
-			   struct stack s)
+static bool jump_in_flight(const struct pcce_sample *sample, const struct decode_context *ctx,
+			   const struct decode_frame *f, struct stack s)
 {
-	const struct mapped_module *m = s.as->find(s.as, f->address);
+	const struct decode_module *m = s.as->find(s.as, f->address);
 	struct cursor c = {.ctx = ctx};
 	size_t calls = count_calls(c), have = count_pcs(s) + 1;
 	bool target = true;
@@ -196,8 +196,8 @@ static bool jump_in_flight(const struct pcce_sample *sample, const struct contex
 	if (have > calls)
 		return false;
 	for (size_t skip = calls - have; (f = next_frame(&c));) {
-		if (f->kind != FRAME_CALL || skip) {
-			skip -= f->kind == FRAME_CALL;
+		if (f->kind != DECODE_FRAME_CALL || skip) {
+			skip -= f->kind == DECODE_FRAME_CALL;
 			continue;
 		}
 		if (target ? f->module != s.m->module || f->func != s.func : !next_pc(&s, false) || !agrees(f, &s))
@@ -207,20 +207,20 @@ static bool jump_in_flight(const struct pcce_sample *sample, const struct contex
 	return true;
 }
 
-enum verify_result verify_context(const struct address_space *as, const struct pcce_sample *sample,
-				  const uint64_t *stack, const struct context *ctx)
+enum verify_result verify_context(const struct decode_space *as, const struct pcce_sample *sample,
+				  const uint64_t *stack, const struct decode_context *ctx)
 {
 	struct stack s = {.as = as, .pc = stack, .n = sample->n_stack};
 	struct cursor c = {.ctx = ctx};
-	const struct frame *f;
+	const struct decode_frame *f;
 	bool exact = false, in_foreign = false;
 
 	if (!(sample->flags & PCCE_SAMPLE_STACK) || ctx->status == DECODE_OUTSIDE || ctx->status == DECODE_UNDECODABLE)
 		return VERIFY_NONE;
 	while ((f = next_frame(&c))) {
-		if (f->kind == FRAME_SIGNAL)
+		if (f->kind == DECODE_FRAME_SIGNAL)
 			exact = true;
-		if (f->kind == FRAME_GAP) {
+		if (f->kind == DECODE_FRAME_GAP) {
 			size_t want = count_calls(c), have = count_pcs(s);
 
 			if (ended_early(sample, s))
@@ -230,9 +230,9 @@ enum verify_result verify_context(const struct address_space *as, const struct p
 			for (; have > want; have--)
 				next_pc(&s, false);
 		}
-		if (f->kind == FRAME_FOREIGN && f == ctx->frames)
+		if (f->kind == DECODE_FRAME_FOREIGN && f == ctx->frames)
 			in_foreign = true;
-		if (f->kind != FRAME_CALL)
+		if (f->kind != DECODE_FRAME_CALL)
 			continue;
 		if (!next_pc(&s, exact))
 			return ended_early(sample, s) ? VERIFY_UNVERIFIABLE : VERIFY_MISMATCH;

@@ -17,7 +17,7 @@ enum verify_result {
 };
 
 /* stack: sample->n_stack run-time addresses, innermost (ip) first. ctx: not expanded. */
-enum verify_result verify_context(const struct address_space *as, const struct pcce_sample *sample,
-				  const uint64_t *stack, const struct context *ctx);
+enum verify_result verify_context(const struct decode_space *as, const struct pcce_sample *sample,
+				  const uint64_t *stack, const struct decode_context *ctx);
 
 #endif

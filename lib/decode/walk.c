@@ -2,12 +2,12 @@
 /* See walk.h. */
 #include "decode/frames.h"
 #include "decode/walk.h"
-#include "elf/table.h"
+#include "elf/encoding_table.h"
 
-void walk_emit(struct walk *w, enum frame_kind kind, const struct mapped_module *m, uint32_t func, uint32_t site,
+void walk_emit(struct walk *w, enum decode_frame_kind kind, const struct decode_module *m, uint32_t func, uint32_t site,
 	       uint64_t address)
 {
-	struct frame f = {
+	struct decode_frame f = {
 		.kind = kind,
 		.module = m ? m->module : UINT32_MAX,
 		.func = func,
@@ -15,34 +15,34 @@ void walk_emit(struct walk *w, enum frame_kind kind, const struct mapped_module 
 		.address = address,
 	};
 
-	w->no_memory |= !frames_add(w->ctx, &f);
+	w->no_memory |= !decode_frames_add(w->ctx, &f);
 }
 
-void walk_emit_call(struct walk *w, const struct mapped_module *m, uint32_t site)
+void walk_emit_call(struct walk *w, const struct decode_module *m, uint32_t site)
 {
 	const struct pcce_table_site *s = &m->table->sites[site];
 
-	walk_emit(w, FRAME_CALL, m, s->func, site, run_time(m, s->key + s->restore_len));
+	walk_emit(w, DECODE_FRAME_CALL, m, s->func, site, decode_run_time(m, s->key + s->restore_len));
 }
 
 /* ---- the encoding stack ---------------------------------------------------------- */
 
-enum top walk_top(struct walk *w)
+enum walk_top walk_top(struct walk *w)
 {
-	while (w->top && w->top != w->gap && entry_count(&w->entries[w->top - 1]) == PCCE_COUNT_FILL)
+	while (w->top && w->top != w->gap && walk_entry_count(&w->entries[w->top - 1]) == PCCE_COUNT_FILL)
 		w->top--;
 	if (w->top == w->gap)
-		return TOP_GAP;
+		return WALK_TOP_GAP;
 	if (!w->top)
-		return TOP_EMPTY;
-	return entry_count(&w->entries[w->top - 1]) > PCCE_COUNT_MAX ? TOP_SIGNAL : TOP_ENTRY;
+		return WALK_TOP_EMPTY;
+	return walk_entry_count(&w->entries[w->top - 1]) > PCCE_COUNT_MAX ? WALK_TOP_SIGNAL : WALK_TOP_ENTRY;
 }
 
 /* The record of a jump under way is on top: see PCCE_COUNT_JUMP. */
 bool walk_has_record(struct walk *w)
 {
-	return walk_top(w) == TOP_SIGNAL && entry_count(&w->entries[w->top - 1]) == PCCE_COUNT_JUMP2 && w->top > 1 &&
-	       w->top - 1 != w->gap && entry_count(&w->entries[w->top - 2]) == PCCE_COUNT_JUMP;
+	return walk_top(w) == WALK_TOP_SIGNAL && walk_entry_count(&w->entries[w->top - 1]) == PCCE_COUNT_JUMP2 &&
+	       w->top > 1 && w->top - 1 != w->gap && walk_entry_count(&w->entries[w->top - 2]) == PCCE_COUNT_JUMP;
 }
 
 void walk_drop_entry(struct walk *w)
@@ -55,36 +55,36 @@ void walk_drop_entry(struct walk *w)
 
 void walk_drop_repetition(struct walk *w)
 {
-	if (w->used < entry_count(&w->entries[w->top - 1]))
+	if (w->used < walk_entry_count(&w->entries[w->top - 1]))
 		w->used++;
 	else
 		walk_drop_entry(w);
 }
 
-const struct mapped_module *walk_find_module(const struct walk *w, uint64_t address)
+const struct decode_module *walk_find_module(const struct walk *w, uint64_t address)
 {
-	const struct mapped_module *m = w->as->find(w->as, address);
+	const struct decode_module *m = w->as->find(w->as, address);
 
 	return m && m->table ? m : NULL;
 }
 
 /* The site that an entry or ext names at run time; NULL if there is none of that kind. */
-const struct mapped_module *walk_find_site(const struct walk *w, uint64_t address, uint8_t kind, uint32_t *site)
+const struct decode_module *walk_find_site(const struct walk *w, uint64_t address, uint8_t kind, uint32_t *site)
 {
-	const struct mapped_module *m = walk_find_module(w, address);
+	const struct decode_module *m = walk_find_module(w, address);
 
 	if (!m)
 		return NULL;
-	*site = table_site_by_key(m->table, link_time(m, address));
+	*site = encoding_table_site_by_key(m->table, decode_link_time(m, address));
 	return *site != PCCE_NONE && m->table->sites[*site].kind == kind ? m : NULL;
 }
 
-const struct mapped_module *walk_find_ext(const struct walk *w, uint32_t *site)
+const struct decode_module *walk_find_ext(const struct walk *w, uint32_t *site)
 {
-	const struct mapped_module *m = w->as->main_module(w->as);
+	const struct decode_module *m = w->as->main_module(w->as);
 
 	if (w->ext >> 32 || !m || !m->table)
 		return walk_find_site(w, w->ext, PCCE_KIND_EXT, site);
-	*site = table_site_by_key(m->table, w->ext);
+	*site = encoding_table_site_by_key(m->table, w->ext);
 	return *site != PCCE_NONE && m->table->sites[*site].kind == PCCE_KIND_EXT ? m : NULL;
 }

@@ -7,7 +7,7 @@
 
 /* ---- is it one build? ------------------------------------------------------------ */
 
-static bool same_bytes(const struct table *a, const struct table *b)
+static bool same_bytes(const struct encoding_table *a, const struct encoding_table *b)
 {
 	return a->head->size == b->head->size && a->head->crc == b->head->crc;
 }
@@ -15,13 +15,13 @@ static bool same_bytes(const struct table *a, const struct table *b)
 /* The module of `now` that is this one of `before`; UINT32_MAX: none. */
 static uint32_t counterpart(const struct diff *d, uint32_t module)
 {
-	const struct names *was = d->before->names, *is = d->now->names;
-	char id[NAMES_BUILD_ID], other[NAMES_BUILD_ID];
+	const struct symbol_table *was = d->before->names, *is = d->now->names;
+	char id[SYMBOL_TABLE_BUILD_ID], other[SYMBOL_TABLE_BUILD_ID];
 
-	names_build_id_text(was, module, id);
-	for (uint32_t i = 0; i < names_modules(is); i++) {
-		names_build_id_text(is, i, other);
-		if (!strcmp(id, other) && (*id || !strcmp(names_path(was, module), names_path(is, i))))
+	symbol_table_build_id_text(was, module, id);
+	for (uint32_t i = 0; i < symbol_table_modules(is); i++) {
+		symbol_table_build_id_text(is, i, other);
+		if (!strcmp(id, other) && (*id || !strcmp(symbol_table_path(was, module), symbol_table_path(is, i))))
 			return i;
 	}
 	return UINT32_MAX;
@@ -30,21 +30,21 @@ static uint32_t counterpart(const struct diff *d, uint32_t module)
 /* The modules with contexts must all be there, and encoded alike. */
 static void compare_builds(struct diff *d)
 {
-	const struct names *was = d->before->names;
+	const struct symbol_table *was = d->before->names;
 	bool any = false;
 
-	for (uint32_t i = 0; i < names_modules(was); i++) {
-		const struct table *t = names_table(was, i), *other;
+	for (uint32_t i = 0; i < symbol_table_modules(was); i++) {
+		const struct encoding_table *t = symbol_table_table(was, i), *other;
 		uint32_t now = t ? counterpart(d, i) : UINT32_MAX;
 
 		if (!t)
 			continue;
-		other = now == UINT32_MAX ? NULL : names_table(d->now->names, now);
+		other = now == UINT32_MAX ? NULL : symbol_table_table(d->now->names, now);
 		if (!other || !same_bytes(t, other)) {
 			const uint8_t *id;
 
-			snprintf(d->other, sizeof(d->other), "%s %s", names_base(was, i),
-				 other && names_build_id(was, i, &id) ? "was encoded anew" : "is another build");
+			snprintf(d->other, sizeof(d->other), "%s %s", symbol_table_base(was, i),
+				 other && symbol_table_build_id(was, i, &id) ? "was encoded anew" : "is another build");
 			return;
 		}
 		any = true;
@@ -84,15 +84,15 @@ static size_t without_clone(const char *name, bool *part)
 
 static uint32_t joint_name(struct diff *d, const struct profile *p, uint32_t name)
 {
-	const char *text = names_string(p->names, name);
+	const char *text = symbol_table_string(p->names, name);
 	bool part;
 	size_t n = d->by_names ? without_clone(text, &part) : strlen(text);
 	char *copy;
 
 	if (!text[n])
-		return p == d->now ? name : names_intern(d->names, text);
+		return p == d->now ? name : symbol_table_intern(d->names, text);
 	copy = strndup(text, n);
-	name = copy ? names_intern(d->names, copy) : UINT32_MAX;
+	name = copy ? symbol_table_intern(d->names, copy) : UINT32_MAX;
 	free(copy);
 	return name;
 }
@@ -103,7 +103,7 @@ static bool is_part_of(const struct profile *p, const struct cct_key *key, const
 {
 	bool part;
 
-	without_clone(names_string(p->names, key->name), &part);
+	without_clone(symbol_table_string(p->names, key->name), &part);
 	return part && joint->name == caller->key->name;
 }
 
@@ -114,7 +114,7 @@ static const struct cct_key *joint_key(struct diff *d, const struct profile *p, 
 	key.repeat = key.repeat != 0;
 	key.name = joint_name(d, p, key.name);
 	if (p != d->now) {
-		key.file = names_intern(d->names, names_string(p->names, key.file));
+		key.file = symbol_table_intern(d->names, symbol_table_string(p->names, key.file));
 		if (key.module != UINT32_MAX)
 			key.module = counterpart(d, key.module);
 	}

@@ -19,9 +19,9 @@ struct diff_counts {
 
 struct diff {
 	const struct profile *before, *now;
-	struct names *names;	 /* those of now */
-	struct cct tree;	 /* of what is now: self, and total, are samples; finished */
-	struct diff_counts *was; /* by node */
+	struct symbol_table *names; /* those of now */
+	struct cct tree;	    /* of what is now: self, and total, are samples; finished */
+	struct diff_counts *was;    /* by node */
 	bool by_names;
 	char other[512]; /* why the builds are not one; "" if they are */
 };

@@ -69,7 +69,7 @@ static int put_context(const struct diff *d, uint32_t node, struct path *p, FILE
 			continue;
 		}
 		fprintf(out, "%s%s%s", i ? " > " : "",
-			format_clean(names_string(d->names, key->name), buffer, sizeof(buffer)),
+			format_clean(symbol_table_string(d->names, key->name), buffer, sizeof(buffer)),
 			key->repeat ? " ×N" : "");
 	}
 	fputs(p->n ? "\n" : "(no context)\n", out);
@@ -105,7 +105,7 @@ static int put_table(const struct diff *d, enum diff_what what, const char *titl
 			r = put_context(d, rows[i].node, &path, out);
 		else
 			fprintf(out, "%s\n",
-				format_clean(names_string(d->names, rows[i].name), buffer, sizeof(buffer)));
+				format_clean(symbol_table_string(d->names, rows[i].name), buffer, sizeof(buffer)));
 	}
 	if (left)
 		fprintf(out, "  … %zu smaller changes\n", left);
@@ -176,14 +176,15 @@ static int put_array(const struct diff *d, enum diff_what what, const char *name
 		between = ",\n";
 		if (what != DIFF_CONTEXTS) {
 			fputs("{\"name\":", out);
-			json_text(names_string(d->names, rows[i].name), out);
+			json_write_text(symbol_table_string(d->names, rows[i].name), out);
 		} else {
 			r = path_to(&d->tree, rows[i].node, &path);
 			fputs("{\"stack\":[", out);
 			for (size_t j = 0; j < path.n && !r; j++) {
 				if (j)
 					putc(',', out);
-				json_text(names_string(d->names, d->tree.nodes[path.list[j]].key->name), out);
+				json_write_text(symbol_table_string(d->names, d->tree.nodes[path.list[j]].key->name),
+						out);
 			}
 			putc(']', out);
 		}
@@ -201,9 +202,9 @@ int diff_json(const struct diff *d, const struct diff_options *o, FILE *out)
 	int r;
 
 	fputs("{\"format\":\"pcce-diff\",\"version\":1,\n\"before\":", out);
-	json_text(o->names[0], out);
+	json_write_text(o->names[0], out);
 	fputs(",\n\"now\":", out);
-	json_text(o->names[1], out);
+	json_write_text(o->names[1], out);
 	fprintf(out, ",\n\"samples_before\":%llu,\"samples_now\":%llu,\n\"by\":\"%s\"",
 		(unsigned long long)d->was[0].total, (unsigned long long)d->tree.nodes[0].total,
 		d->by_names ? "names" : "calls");
@@ -230,7 +231,7 @@ int diff_folded(const struct diff *d, const struct diff_options *o, FILE *out)
 		for (size_t j = 0; j < path.n && !r; j++) {
 			if (j)
 				putc(';', out);
-			format_folded_name(names_string(d->names, d->tree.nodes[path.list[j]].key->name), out);
+			format_folded_name(symbol_table_string(d->names, d->tree.nodes[path.list[j]].key->name), out);
 		}
 		fprintf(out, " %llu %llu\n", (unsigned long long)d->was[i].self,
 			(unsigned long long)d->tree.nodes[i].self);
@@ -247,14 +248,14 @@ int diff_html(const struct diff *d, const struct diff_options *o, FILE *out)
 		.title = d->now->command,
 		.names = d->names,
 		.tree = &d->tree,
-		.facts = facts_of_recording(d->now),
+		.facts = summary_of_recording(d->now),
 	};
 	uint64_t *before = malloc(d->tree.n * sizeof(*before));
 	int r = page.facts && before ? 0 : -ENOMEM;
 
-	if (!r && (json_object_set_new(page.facts, "was", facts_of_recording(d->before)) ||
-		   json_object_set_new(page.facts, "before", facts_text(o->names[0])) ||
-		   json_object_set_new(page.facts, "after", facts_text(o->names[1]))))
+	if (!r && (json_object_set_new(page.facts, "was", summary_of_recording(d->before)) ||
+		   json_object_set_new(page.facts, "before", summary_text(o->names[0])) ||
+		   json_object_set_new(page.facts, "after", summary_text(o->names[1]))))
 		r = -ENOMEM;
 	if (!r) {
 		for (size_t i = 0; i < d->tree.n; i++)

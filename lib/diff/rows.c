@@ -8,12 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include "diff/diff.h"
+#include "base/array.h"
 #include "base/id_map.h"
 
 struct tables {
 	const struct diff *d;
 	enum diff_what what;
-	struct numbers numbers; /* of names */
+	struct id_map numbers; /* of names */
 	struct diff_row *rows;
 	size_t n;
 	uint32_t *on_path; /* by row */
@@ -23,16 +24,16 @@ struct tables {
 static uint32_t row_of(struct tables *t, uint32_t node)
 {
 	uint32_t name = t->d->tree.nodes[node].key->name;
-	uint64_t words[NUMBERS_WORDS] = {name};
-	struct numbers_entry *e = numbers_find(&t->numbers, words);
+	uint64_t words[ID_MAP_WORDS] = {name};
+	struct id_map_entry *e = id_map_find(&t->numbers, words);
 
 	if (!e || e->number)
 		return e ? e->number - 1 : UINT32_MAX;
-	if (numbers_grow(&t->rows, t->n, sizeof(*t->rows)) || numbers_grow(&t->on_path, t->n, sizeof(*t->on_path)))
+	if (array_grow(&t->rows, t->n, sizeof(*t->rows)) || array_grow(&t->on_path, t->n, sizeof(*t->on_path)))
 		return UINT32_MAX;
 	t->rows[t->n] = (struct diff_row){.name = name};
 	t->on_path[t->n] = 0;
-	numbers_fill(&t->numbers, e, words, t->n);
+	id_map_fill(&t->numbers, e, words, t->n);
 	return t->n++;
 }
 
@@ -87,7 +88,7 @@ static int add_contexts(struct tables *t)
 		row.change.was = t->d->was[i].self;
 		if (!row.change.is && !row.change.was)
 			continue;
-		if (numbers_grow(&t->rows, t->n, sizeof(*t->rows)))
+		if (array_grow(&t->rows, t->n, sizeof(*t->rows)))
 			return -ENOMEM;
 		t->rows[t->n++] = row;
 	}
@@ -131,7 +132,7 @@ int diff_rows(const struct diff *d, enum diff_what what, struct diff_row **rows,
 	int r = what == DIFF_CONTEXTS ? add_contexts(&t) : add_functions(&t);
 
 	r = r ? r : judge(&t);
-	numbers_free(&t.numbers);
+	id_map_free(&t.numbers);
 	free(t.on_path);
 	if (r) {
 		free(t.rows);

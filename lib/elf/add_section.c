@@ -67,8 +67,8 @@ static bool is_last(const uint8_t *image, size_t size, const Elf64_Ehdr *h, cons
 	return true;
 }
 
-int elf_put_section(const uint8_t *image, size_t size, const char *name, const void *data, size_t data_size,
-		    uint8_t **out, size_t *out_size, struct fail *why)
+int elf_add_section(const uint8_t *image, size_t size, const char *name, const void *data, size_t data_size,
+		    uint8_t **out, size_t *out_size, struct error *why)
 {
 	Elf64_Ehdr h;
 	Elf64_Shdr first, names, added = {};
@@ -77,18 +77,18 @@ int elf_put_section(const uint8_t *image, size_t size, const char *name, const v
 	uint8_t *p;
 
 	if (size < sizeof(h))
-		return fail_set(why, -EINVAL, "has a damaged ELF header");
+		return error_set(why, -EINVAL, "has a damaged ELF header");
 	memcpy(&h, image, sizeof(h));
 	if (h.e_shentsize != sizeof(Elf64_Shdr) || h.e_shoff > size || size - h.e_shoff < sizeof(first))
-		return fail_set(why, -EINVAL, "has damaged section headers");
+		return error_set(why, -EINVAL, "has damaged section headers");
 	memcpy(&first, image + h.e_shoff, sizeof(first));
 	n = h.e_shnum ? h.e_shnum : first.sh_size;
 	names_index = h.e_shstrndx == SHN_XINDEX ? first.sh_link : h.e_shstrndx;
 	if (n > (size - h.e_shoff) / sizeof(first) || names_index >= n)
-		return fail_set(why, -EINVAL, "has damaged section headers");
+		return error_set(why, -EINVAL, "has damaged section headers");
 	memcpy(&names, image + h.e_shoff + names_index * sizeof(names), sizeof(names));
 	if (names.sh_type != SHT_STRTAB || names.sh_offset > size || names.sh_size > size - names.sh_offset)
-		return fail_set(why, -EINVAL, "has damaged section names");
+		return error_set(why, -EINVAL, "has damaged section names");
 
 	headers = image + h.e_shoff;
 	index = find_section(image, headers, n, &names, name);
@@ -104,7 +104,7 @@ int elf_put_section(const uint8_t *image, size_t size, const char *name, const v
 	total = headers_at + (n + 1) * sizeof(first);
 	p = calloc(1, total);
 	if (!p)
-		return fail_memory(why);
+		return error_memory(why);
 	memcpy(p, image, size);
 	memcpy(p + data_at, data, data_size);
 	memcpy(p + names_at, image + names.sh_offset, names.sh_size);

@@ -14,7 +14,7 @@
  * moved it, by leaving its old place, too.  The image must have been opened by elf_module_open() before.  *out is
  * malloc'ed.
  */
-int elf_put_section(const uint8_t *image, size_t size, const char *name, const void *data, size_t data_size,
-		    uint8_t **out, size_t *out_size, struct fail *why);
+int elf_add_section(const uint8_t *image, size_t size, const char *name, const void *data, size_t data_size,
+		    uint8_t **out, size_t *out_size, struct error *why);
 
 #endif

@@ -13,9 +13,9 @@
 
 #include <pcce/datafile.h>
 #include "elf/mapped_file.h"
-#include "elf/table.h"
+#include "elf/encoding_table.h"
 
-int image_open(pid_t pid, uint64_t start, uint64_t length, const char *path)
+int mapped_file_open(pid_t pid, uint64_t start, uint64_t length, const char *path)
 {
 	char name[PATH_MAX + 64];
 	int fd;
@@ -39,7 +39,7 @@ int image_open(pid_t pid, uint64_t start, uint64_t length, const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-static int read_loads(Elf *elf, struct image *image)
+static int read_loads(Elf *elf, struct mapped_file *image)
 {
 	size_t n, i;
 
@@ -57,12 +57,12 @@ static int read_loads(Elf *elf, struct image *image)
 			image->program = true;
 		if (ph.p_type != PT_LOAD || !(ph.p_flags & PF_X))
 			continue;
-		image->loads[image->n_loads++] = (struct image_load){ph.p_offset, ph.p_filesz, ph.p_vaddr};
+		image->loads[image->n_loads++] = (struct mapped_file_load){ph.p_offset, ph.p_filesz, ph.p_vaddr};
 	}
 	return 0;
 }
 
-static void take_build_id(Elf_Data *data, struct image *image)
+static void take_build_id(Elf_Data *data, struct mapped_file *image)
 {
 	size_t at = 0, name, desc;
 	GElf_Nhdr note;
@@ -79,7 +79,7 @@ static void take_build_id(Elf_Data *data, struct image *image)
 	}
 }
 
-static void read_build_id(Elf *elf, struct image *image)
+static void read_build_id(Elf *elf, struct mapped_file *image)
 {
 	size_t n, i;
 
@@ -95,7 +95,7 @@ static void read_build_id(Elf *elf, struct image *image)
 	}
 }
 
-static void find_table(Elf *elf, struct image *image)
+static void find_table(Elf *elf, struct mapped_file *image)
 {
 	Elf_Scn *scn = NULL;
 	size_t names;
@@ -117,7 +117,7 @@ static void find_table(Elf *elf, struct image *image)
 	}
 }
 
-int image_read(int fd, struct image *out, const char **why)
+int mapped_file_read(int fd, struct mapped_file *out, const char **why)
 {
 	GElf_Ehdr header;
 	Elf *elf;
@@ -136,7 +136,7 @@ int image_read(int fd, struct image *out, const char **why)
 	err = read_loads(elf, out);
 	if (err) {
 		*why = err == -ENOMEM ? "needs more memory than there is" : "has damaged program headers";
-		image_free(out);
+		mapped_file_free(out);
 	} else {
 		read_build_id(elf, out);
 		find_table(elf, out);
@@ -145,19 +145,19 @@ int image_read(int fd, struct image *out, const char **why)
 	return err;
 }
 
-void image_free(struct image *image)
+void mapped_file_free(struct mapped_file *image)
 {
 	free(image->loads);
 	memset(image, 0, sizeof(*image));
 }
 
-bool image_vaddr(const struct image *image, uint64_t offset, uint64_t *vaddr)
+bool mapped_file_vaddr(const struct mapped_file *image, uint64_t offset, uint64_t *vaddr)
 {
 	const uint64_t page = 4096;
 	size_t i;
 
 	for (i = 0; i < image->n_loads; i++) {
-		const struct image_load *l = &image->loads[i];
+		const struct mapped_file_load *l = &image->loads[i];
 
 		/* What is mapped begins and ends at page boundaries. */
 		if (offset >= (l->offset & ~(page - 1)) &&
@@ -185,7 +185,7 @@ static bool read_all(int fd, void *to, size_t size, uint64_t offset)
 	return true;
 }
 
-void *image_table(int fd, const struct image *image, const char **why)
+void *mapped_file_table(int fd, const struct mapped_file *image, const char **why)
 {
 	void *table;
 	off_t end;
@@ -208,8 +208,8 @@ void *image_table(int fd, const struct image *image, const char **why)
 	return table;
 }
 
-bool image_table_head(int fd, const struct image *image, struct pcce_table *head)
+bool mapped_file_table_head(int fd, const struct mapped_file *image, struct pcce_table *head)
 {
 	return image->table_size >= sizeof(*head) && read_all(fd, head, sizeof(*head), image->table_offset) &&
-	       head->magic == PCCE_TABLE_MAGIC && table_version_is_known(head->version);
+	       head->magic == PCCE_TABLE_MAGIC && encoding_table_version_is_known(head->version);
 }

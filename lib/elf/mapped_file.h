@@ -10,14 +10,14 @@
 #include <sys/types.h>
 #include <pcce/table.h>
 
-struct image_load {
+struct mapped_file_load {
 	uint64_t offset, filesz, vaddr;
 };
 
-struct image {
+struct mapped_file {
 	uint8_t build_id[32];
 	uint32_t build_id_size;
-	struct image_load *loads; /* the executable ones */
+	struct mapped_file_load *loads; /* the executable ones */
 	size_t n_loads;
 	bool program;	       /* it is executed, not loaded as a library, as far as one can tell */
 	uint64_t table_offset; /* of the section .pcce in the file */
@@ -26,19 +26,19 @@ struct image {
 
 /* Opens the file that a process has mapped at [start, start + length): the very file as long as the process
  * lives and still has it there, else what its path names, as that process sees it. A descriptor or -errno. */
-int image_open(pid_t pid, uint64_t start, uint64_t length, const char *path);
+int mapped_file_open(pid_t pid, uint64_t start, uint64_t length, const char *path);
 
 /* 0, or -errno with a sentence fragment in why ("is not an ELF file"). */
-int image_read(int fd, struct image *out, const char **why);
-void image_free(struct image *image);
+int mapped_file_read(int fd, struct mapped_file *out, const char **why);
+void mapped_file_free(struct mapped_file *image);
 
 /* Link-time address of an offset in the file. False: no segment holds it. */
-bool image_vaddr(const struct image *image, uint64_t offset, uint64_t *vaddr);
+bool mapped_file_vaddr(const struct mapped_file *image, uint64_t offset, uint64_t *vaddr);
 
 /* Reads the section .pcce: malloc'ed memory, or NULL with a fragment in why. */
-void *image_table(int fd, const struct image *image, const char **why);
+void *mapped_file_table(int fd, const struct mapped_file *image, const char **why);
 
 /* Reads the head of the table, for its tpoff and got, checking only its magic and version. */
-bool image_table_head(int fd, const struct image *image, struct pcce_table *head);
+bool mapped_file_table_head(int fd, const struct mapped_file *image, struct pcce_table *head);
 
 #endif

@@ -12,24 +12,24 @@
 #include <string.h>
 #include "elf/module.h"
 
-static int check_ident(const uint8_t *image, size_t size, struct fail *why)
+static int check_ident(const uint8_t *image, size_t size, struct error *why)
 {
 	const Elf64_Ehdr *h = (const void *)image;
 
 	if (size < SELFMAG || memcmp(image, ELFMAG, SELFMAG))
-		return fail_set(why, -EINVAL, "is not an ELF file");
+		return error_set(why, -EINVAL, "is not an ELF file");
 	if (size < sizeof(*h))
-		return fail_set(why, -EINVAL, "is cut off after %zu bytes", size);
+		return error_set(why, -EINVAL, "is cut off after %zu bytes", size);
 	if (image[EI_CLASS] != ELFCLASS64)
-		return fail_set(why, -EINVAL, "is a 32-bit file; only x86-64 is supported");
+		return error_set(why, -EINVAL, "is a 32-bit file; only x86-64 is supported");
 	if (image[EI_DATA] != ELFDATA2LSB || h->e_machine != EM_X86_64)
-		return fail_set(why, -EINVAL, "is for another processor (ELF machine %u); only x86-64 is supported",
-				h->e_machine);
+		return error_set(why, -EINVAL, "is for another processor (ELF machine %u); only x86-64 is supported",
+				 h->e_machine);
 	if (h->e_type == ET_REL)
-		return fail_set(why, -EINVAL,
-				"is an object file; encode the program or shared library that it is linked into");
+		return error_set(why, -EINVAL,
+				 "is an object file; encode the program or shared library that it is linked into");
 	if (h->e_type != ET_EXEC && h->e_type != ET_DYN)
-		return fail_set(why, -EINVAL, "is neither a program nor a shared library (ELF type %u)", h->e_type);
+		return error_set(why, -EINVAL, "is neither a program nor a shared library (ELF type %u)", h->e_type);
 	return 0;
 }
 
@@ -40,28 +40,28 @@ static int compare_segments(const void *pa, const void *pb)
 	return a->vaddr < b->vaddr ? -1 : a->vaddr > b->vaddr;
 }
 
-static int read_segments(struct elf_module *m, Elf *elf, struct fail *why)
+static int read_segments(struct elf_module *m, Elf *elf, struct error *why)
 {
 	size_t n;
 	bool first = true;
 
 	if (elf_getphdrnum(elf, &n) || !n)
-		return fail_set(why, -EINVAL, "has no program headers");
+		return error_set(why, -EINVAL, "has no program headers");
 	m->segments = calloc(n, sizeof(*m->segments));
 	if (!m->segments)
-		return fail_memory(why);
+		return error_memory(why);
 	for (size_t i = 0; i < n; i++) {
 		struct elf_segment *s = &m->segments[m->n_segments];
 		GElf_Phdr p;
 
 		if (!gelf_getphdr(elf, i, &p))
-			return fail_set(why, -EINVAL, "has damaged program headers");
+			return error_set(why, -EINVAL, "has damaged program headers");
 		if (p.p_type != PT_LOAD)
 			continue;
 		if (p.p_filesz > p.p_memsz || p.p_vaddr + p.p_memsz < p.p_vaddr || (p.p_vaddr + p.p_memsz) >> 47)
-			return fail_set(why, -EINVAL, "has a damaged program header");
+			return error_set(why, -EINVAL, "has a damaged program header");
 		if (p.p_offset > m->size || p.p_filesz > m->size - p.p_offset)
-			return fail_set(why, -EINVAL, "is cut off: segment %zu lies beyond its end", i);
+			return error_set(why, -EINVAL, "is cut off: segment %zu lies beyond its end", i);
 		if (first)
 			m->base = p.p_align > 1 ? p.p_vaddr / p.p_align * p.p_align : p.p_vaddr;
 		first = false;
@@ -70,33 +70,33 @@ static int read_segments(struct elf_module *m, Elf *elf, struct fail *why)
 		m->n_segments++;
 	}
 	if (!m->n_segments)
-		return fail_set(why, -EINVAL, "has no loadable segment");
+		return error_set(why, -EINVAL, "has no loadable segment");
 	qsort(m->segments, m->n_segments, sizeof(*m->segments), compare_segments);
 	for (size_t i = 1; i < m->n_segments; i++)
 		if (m->segments[i].vaddr < m->segments[i - 1].vaddr + m->segments[i - 1].memory_size)
-			return fail_set(why, -EINVAL, "has segments that overlap");
+			return error_set(why, -EINVAL, "has segments that overlap");
 	return 0;
 }
 
-static int read_sections(struct elf_module *m, Elf *elf, struct fail *why)
+static int read_sections(struct elf_module *m, Elf *elf, struct error *why)
 {
 	size_t n, names;
 
 	if (elf_getshdrnum(elf, &n))
-		return fail_set(why, -EINVAL, "has damaged section headers");
+		return error_set(why, -EINVAL, "has damaged section headers");
 	if (!n)
-		return fail_set(why, -EINVAL, "has no section headers");
+		return error_set(why, -EINVAL, "has no section headers");
 	if (elf_getshdrstrndx(elf, &names))
-		return fail_set(why, -EINVAL, "has no section names");
+		return error_set(why, -EINVAL, "has no section names");
 	m->sections = calloc(n, sizeof(*m->sections));
 	if (!m->sections)
-		return fail_memory(why);
+		return error_memory(why);
 	for (size_t i = 0; i < n; i++) {
 		Elf_Scn *scn = elf_getscn(elf, i);
 		GElf_Shdr s;
 
 		if (!scn || !gelf_getshdr(scn, &s))
-			return fail_set(why, -EINVAL, "has damaged section headers");
+			return error_set(why, -EINVAL, "has damaged section headers");
 		const char *name = elf_strptr(elf, names, s.sh_name);
 
 		m->sections[i] = (struct elf_section){name ? name : "", s.sh_flags,   s.sh_addr, s.sh_offset,
@@ -106,7 +106,7 @@ static int read_sections(struct elf_module *m, Elf *elf, struct fail *why)
 	return 0;
 }
 
-int elf_module_open(const void *image, size_t size, struct elf_module *out, struct fail *why)
+int elf_module_open(const void *image, size_t size, struct elf_module *out, struct error *why)
 {
 	const Elf64_Ehdr *h = image;
 	Elf *elf;
@@ -124,7 +124,7 @@ int elf_module_open(const void *image, size_t size, struct elf_module *out, stru
 	/* The image is not written to: libelf does that only when an ELF_C_RDWR handle is updated. */
 	elf = elf_memory((char *)image, size);
 	if (!elf)
-		return fail_set(why, -EINVAL, "has a damaged ELF header");
+		return error_set(why, -EINVAL, "has a damaged ELF header");
 	err = read_segments(out, elf, why);
 	if (!err)
 		err = read_sections(out, elf, why);
@@ -135,7 +135,7 @@ int elf_module_open(const void *image, size_t size, struct elf_module *out, stru
 		uintptr_t at = (uintptr_t)name - (uintptr_t)image;
 
 		if (*name && at >= size)
-			err = fail_set(why, -EINVAL, "has damaged section names");
+			err = error_set(why, -EINVAL, "has damaged section names");
 	}
 	elf_end(elf);
 	if (err)

@@ -36,7 +36,7 @@ struct elf_module {
 };
 
 /* image must stay valid. 0, or -EINVAL or -ENOMEM with a sentence fragment that continues the file's name. */
-int elf_module_open(const void *image, size_t size, struct elf_module *out, struct fail *why);
+int elf_module_open(const void *image, size_t size, struct elf_module *out, struct error *why);
 void elf_module_close(struct elf_module *m);
 
 /* The next section of that name after `after` (NULL: the first), or NULL. */

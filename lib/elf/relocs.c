@@ -64,10 +64,10 @@ static bool add_address(uint64_t **array, size_t *n, uint64_t address)
 	return true;
 }
 
-static bool add_slot(struct elf_links *l, struct elf_slot slot)
+static bool add_slot(struct elf_relocs *l, struct elf_got_slot slot)
 {
 	if ((l->n_slots & (l->n_slots - 1)) == 0) {
-		struct elf_slot *larger = realloc(l->slots, (l->n_slots ? l->n_slots * 2 : 1) * sizeof(*larger));
+		struct elf_got_slot *larger = realloc(l->slots, (l->n_slots ? l->n_slots * 2 : 1) * sizeof(*larger));
 
 		if (!larger)
 			return false;
@@ -77,7 +77,7 @@ static bool add_slot(struct elf_links *l, struct elf_slot slot)
 	return true;
 }
 
-static bool read_rela(const struct elf_module *m, const struct elf_section *section, struct elf_links *out)
+static bool read_rela(const struct elf_module *m, const struct elf_section *section, struct elf_relocs *out)
 {
 	const uint8_t *data = elf_module_contents(m, section);
 	struct symbols symbols = read_symbols(m, section->link);
@@ -91,11 +91,11 @@ static bool read_rela(const struct elf_module *m, const struct elf_section *sect
 		memcpy(&r, data + i * sizeof(r), sizeof(r));
 		switch (ELF64_R_TYPE(r.r_info)) {
 		case R_X86_64_RELATIVE:
-			ok = add_slot(out, (struct elf_slot){r.r_offset, NULL, r.r_addend}) &&
+			ok = add_slot(out, (struct elf_got_slot){r.r_offset, NULL, r.r_addend}) &&
 			     add_address(&out->taken, &out->n_taken, r.r_addend);
 			break;
 		case R_X86_64_IRELATIVE:
-			ok = add_slot(out, (struct elf_slot){r.r_offset, NULL, 0}) &&
+			ok = add_slot(out, (struct elf_got_slot){r.r_offset, NULL, 0}) &&
 			     add_address(&out->taken, &out->n_taken, r.r_addend);
 			break;
 		case R_X86_64_GLOB_DAT:
@@ -105,7 +105,7 @@ static bool read_rela(const struct elf_module *m, const struct elf_section *sect
 				break;
 			const char *name = string_at(symbols.strings, symbols.strings_size, sym.st_name);
 
-			ok = add_slot(out, (struct elf_slot){r.r_offset, name ? name : "", 0});
+			ok = add_slot(out, (struct elf_got_slot){r.r_offset, name ? name : "", 0});
 			if (ok && sym.st_shndx != SHN_UNDEF)
 				ok = add_address(&out->taken, &out->n_taken, sym.st_value + r.r_addend);
 			break;
@@ -118,7 +118,7 @@ static bool read_rela(const struct elf_module *m, const struct elf_section *sect
 	return true;
 }
 
-static bool add_relative(const struct elf_module *m, uint64_t addr, struct elf_links *out)
+static bool add_relative(const struct elf_module *m, uint64_t addr, struct elf_relocs *out)
 {
 	const uint8_t *p = elf_module_at(m, addr, 8);
 	uint64_t target;
@@ -126,11 +126,12 @@ static bool add_relative(const struct elf_module *m, uint64_t addr, struct elf_l
 	if (!p)
 		return true;
 	memcpy(&target, p, sizeof(target));
-	return add_slot(out, (struct elf_slot){addr, NULL, target}) && add_address(&out->taken, &out->n_taken, target);
+	return add_slot(out, (struct elf_got_slot){addr, NULL, target}) &&
+	       add_address(&out->taken, &out->n_taken, target);
 }
 
 /* An even word is an address to relocate; an odd one a bitmap for the 63 words that follow. */
-static bool read_relr(const struct elf_module *m, const struct elf_section *section, struct elf_links *out)
+static bool read_relr(const struct elf_module *m, const struct elf_section *section, struct elf_relocs *out)
 {
 	const uint8_t *data = elf_module_contents(m, section);
 	size_t n = data ? section->size / 8 : 0;
@@ -154,7 +155,7 @@ static bool read_relr(const struct elf_module *m, const struct elf_section *sect
 	return true;
 }
 
-static bool read_exports(const struct elf_module *m, uint32_t index, struct elf_links *out)
+static bool read_exports(const struct elf_module *m, uint32_t index, struct elf_relocs *out)
 {
 	struct symbols s = read_symbols(m, index);
 	Elf64_Sym sym;
@@ -168,12 +169,12 @@ static bool read_exports(const struct elf_module *m, uint32_t index, struct elf_
 
 static int compare_slots(const void *pa, const void *pb)
 {
-	const struct elf_slot *a = pa, *b = pb;
+	const struct elf_got_slot *a = pa, *b = pb;
 
 	return a->addr < b->addr ? -1 : a->addr > b->addr;
 }
 
-int elf_links_read(const struct elf_module *m, struct elf_links *out, struct fail *why)
+int elf_relocs_read(const struct elf_module *m, struct elf_relocs *out, struct error *why)
 {
 	memset(out, 0, sizeof(*out));
 	for (size_t i = 0; i < m->n_sections; i++) {
@@ -187,8 +188,8 @@ int elf_links_read(const struct elf_module *m, struct elf_links *out, struct fai
 		else if (s->type == SHT_RELR && s->flags & SHF_ALLOC)
 			ok = read_relr(m, s, out);
 		if (!ok) {
-			elf_links_free(out);
-			return fail_memory(why);
+			elf_relocs_free(out);
+			return error_memory(why);
 		}
 	}
 	if (out->n_slots)
@@ -196,7 +197,7 @@ int elf_links_read(const struct elf_module *m, struct elf_links *out, struct fai
 	return 0;
 }
 
-void elf_links_free(struct elf_links *l)
+void elf_relocs_free(struct elf_relocs *l)
 {
 	free(l->slots);
 	free(l->exports);
@@ -204,7 +205,7 @@ void elf_links_free(struct elf_links *l)
 	memset(l, 0, sizeof(*l));
 }
 
-bool elf_links_slot(const struct elf_links *l, const struct elf_module *m, uint64_t addr, struct elf_slot *out)
+bool elf_relocs_slot(const struct elf_relocs *l, const struct elf_module *m, uint64_t addr, struct elf_got_slot *out)
 {
 	size_t low = 0, high = l->n_slots;
 	const uint8_t *p;
@@ -225,7 +226,7 @@ bool elf_links_slot(const struct elf_links *l, const struct elf_module *m, uint6
 	p = m->fixed_address ? elf_module_at(m, addr, 8) : NULL;
 	if (!p)
 		return false;
-	*out = (struct elf_slot){.addr = addr};
+	*out = (struct elf_got_slot){.addr = addr};
 	memcpy(&out->target, p, sizeof(out->target));
 	return true;
 }

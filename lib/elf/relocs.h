@@ -9,15 +9,15 @@
 
 #include "elf/module.h"
 
-struct elf_slot {
+struct elf_got_slot {
 	uint64_t addr;
 	const char *name; /* symbol that the loader resolves; NULL: the slot holds target, or, with target 0,
 			   * what an ifunc resolver returns */
 	uint64_t target;
 };
 
-struct elf_links {
-	struct elf_slot *slots; /* ordered by address */
+struct elf_relocs {
+	struct elf_got_slot *slots; /* ordered by address */
 	size_t n_slots;
 	uint64_t *exports; /* addresses of defined dynamic symbols */
 	size_t n_exports;
@@ -25,9 +25,9 @@ struct elf_links {
 	size_t n_taken;
 };
 
-int elf_links_read(const struct elf_module *m, struct elf_links *out, struct fail *why);
-void elf_links_free(struct elf_links *l);
+int elf_relocs_read(const struct elf_module *m, struct elf_relocs *out, struct error *why);
+void elf_relocs_free(struct elf_relocs *l);
 /* What the pointer at addr holds at run time; false if that is not known. */
-bool elf_links_slot(const struct elf_links *l, const struct elf_module *m, uint64_t addr, struct elf_slot *out);
+bool elf_relocs_slot(const struct elf_relocs *l, const struct elf_module *m, uint64_t addr, struct elf_got_slot *out);
 
 #endif

@@ -11,7 +11,7 @@
 #include <string.h>
 #include "elf/site_records.h"
 
-struct pcce_site_record block_site(const struct block *b, uint32_t i)
+struct pcce_site_record site_records_site(const struct site_block *b, uint32_t i)
 {
 	struct pcce_site_record r;
 
@@ -19,15 +19,15 @@ struct pcce_site_record block_site(const struct block *b, uint32_t i)
 	return r;
 }
 
-static int damaged(struct fail *why, size_t at, const char *what)
+static int damaged(struct error *why, size_t at, const char *what)
 {
-	return fail_set(why, -EINVAL, "has damaged site records: the block at offset %zu %s", at, what);
+	return error_set(why, -EINVAL, "has damaged site records: the block at offset %zu %s", at, what);
 }
 
-static int check_sites(const struct block *b, size_t at, struct fail *why)
+static int check_sites(const struct site_block *b, size_t at, struct error *why)
 {
 	for (uint32_t i = 0; i < b->head.n_sites; i++) {
-		struct pcce_site_record r = block_site(b, i);
+		struct pcce_site_record r = site_records_site(b, i);
 
 		bool ordered = r.flags & PCCE_SITE_LANDING || (uint64_t)r.before + r.before_len <= r.after;
 
@@ -37,8 +37,8 @@ static int check_sites(const struct block *b, size_t at, struct fail *why)
 	return 0;
 }
 
-static int read_block(const struct elf_module *m, const uint8_t *data, size_t size, size_t at, struct block *b,
-		      struct fail *why)
+static int read_block(const struct elf_module *m, const uint8_t *data, size_t size, size_t at, struct site_block *b,
+		      struct error *why)
 {
 	size_t sites, name_at;
 
@@ -48,10 +48,10 @@ static int read_block(const struct elf_module *m, const uint8_t *data, size_t si
 	if ((b->head.magic & 0xffffffffffffull) != PCCE_BLOCK_MAGIC)
 		return damaged(why, at, "does not begin like one");
 	if (b->head.magic >> 48 != PCCE_BLOCK_VERSION)
-		return fail_set(why, -EINVAL,
-				"has site records of version %u, this is version %u: build it with the plugin of this "
-				"installation",
-				(unsigned int)(b->head.magic >> 48), PCCE_BLOCK_VERSION);
+		return error_set(why, -EINVAL,
+				 "has site records of version %u, this is version %u: build it with the plugin of this "
+				 "installation",
+				 (unsigned int)(b->head.magic >> 48), PCCE_BLOCK_VERSION);
 	sites = (size_t)b->head.n_sites * sizeof(struct pcce_site_record);
 	name_at = sizeof(b->head) + sites;
 	if (b->head.size % 8 || b->head.size > size - at || name_at >= b->head.size ||
@@ -70,15 +70,15 @@ static int read_block(const struct elf_module *m, const uint8_t *data, size_t si
 	return check_sites(b, at, why);
 }
 
-static int read_blocks(const struct elf_module *m, const struct elf_section *section, struct records *out,
-		       struct fail *why)
+static int read_blocks(const struct elf_module *m, const struct elf_section *section, struct site_records *out,
+		       struct error *why)
 {
 	const uint8_t *data = elf_module_contents(m, section);
 
 	if (!data)
-		return fail_set(why, -EINVAL, "is cut off: its site records lie beyond its end");
+		return error_set(why, -EINVAL, "is cut off: its site records lie beyond its end");
 	for (size_t at = 0; at + 8 <= section->size;) {
-		struct block b;
+		struct site_block b;
 		uint64_t word;
 		int err;
 
@@ -95,11 +95,11 @@ static int read_blocks(const struct elf_module *m, const struct elf_section *sec
 		if (!b.head.start || !b.head.length)
 			continue;
 		if ((out->n_blocks & (out->n_blocks - 1)) == 0) {
-			struct block *larger =
+			struct site_block *larger =
 				realloc(out->blocks, (out->n_blocks ? out->n_blocks * 2 : 1) * sizeof(*larger));
 
 			if (!larger)
-				return fail_memory(why);
+				return error_memory(why);
 			out->blocks = larger;
 		}
 		out->blocks[out->n_blocks++] = b;
@@ -110,19 +110,19 @@ static int read_blocks(const struct elf_module *m, const struct elf_section *sec
 /* By address; of several at one address in the order in which they stand in the file. */
 static int compare_blocks(const void *pa, const void *pb)
 {
-	const struct block *a = pa, *b = pb;
+	const struct site_block *a = pa, *b = pb;
 
 	if (a->head.start != b->head.start)
 		return a->head.start < b->head.start ? -1 : 1;
 	return a->sites < b->sites ? -1 : a->sites > b->sites;
 }
 
-static bool agree(const struct block *a, const struct block *b)
+static bool agree(const struct site_block *a, const struct site_block *b)
 {
 	if (a->head.length != b->head.length || a->head.n_sites != b->head.n_sites)
 		return false;
 	for (uint32_t i = 0; i < a->head.n_sites; i++) {
-		struct pcce_site_record x = block_site(a, i), y = block_site(b, i);
+		struct pcce_site_record x = site_records_site(a, i), y = site_records_site(b, i);
 
 		if (x.before != y.before || x.after != y.after || x.before_len != y.before_len ||
 		    x.after_len != y.after_len || x.flags != y.flags)
@@ -131,26 +131,26 @@ static bool agree(const struct block *a, const struct block *b)
 	return true;
 }
 
-static int order_blocks(struct records *r, struct fail *why)
+static int order_blocks(struct site_records *r, struct error *why)
 {
 	size_t n = 0;
 
 	if (r->n_blocks)
 		qsort(r->blocks, r->n_blocks, sizeof(*r->blocks), compare_blocks);
 	for (size_t i = 0; i < r->n_blocks; i++) {
-		const struct block *last = n ? &r->blocks[n - 1] : NULL;
+		const struct site_block *last = n ? &r->blocks[n - 1] : NULL;
 
 		if (last && last->head.start == r->blocks[i].head.start) {
 			if (!agree(last, &r->blocks[i]))
-				return fail_set(why, -EINVAL,
-						"has contradictory site records: '%s' and '%s' have one address, but "
-						"not the same sites",
-						last->name, r->blocks[i].name);
+				return error_set(why, -EINVAL,
+						 "has contradictory site records: '%s' and '%s' have one address, but "
+						 "not the same sites",
+						 last->name, r->blocks[i].name);
 			continue;
 		}
 		if (last && last->head.start + last->head.length > r->blocks[i].head.start)
-			return fail_set(why, -EINVAL, "has damaged site records: '%s' and '%s' overlap", last->name,
-					r->blocks[i].name);
+			return error_set(why, -EINVAL, "has damaged site records: '%s' and '%s' overlap", last->name,
+					 r->blocks[i].name);
 		r->blocks[n++] = r->blocks[i];
 	}
 	r->n_blocks = n;
@@ -164,19 +164,19 @@ static int compare_helpers(const void *pa, const void *pb)
 	return a->addr < b->addr ? -1 : a->addr > b->addr;
 }
 
-static int read_helpers(const struct elf_module *m, const struct elf_section *section, struct records *out,
-			struct fail *why)
+static int read_helpers(const struct elf_module *m, const struct elf_section *section, struct site_records *out,
+			struct error *why)
 {
 	const uint8_t *data = elf_module_contents(m, section);
 	size_t n = section->size / sizeof(*out->helpers);
 
 	if (!data || section->size % sizeof(*out->helpers))
-		return fail_set(why, -EINVAL, "has damaged descriptions of the runtime's helpers");
+		return error_set(why, -EINVAL, "has damaged descriptions of the runtime's helpers");
 	if (!n)
 		return 0;
 	out->helpers = malloc(n * sizeof(*out->helpers));
 	if (!out->helpers)
-		return fail_memory(why);
+		return error_memory(why);
 	memcpy(out->helpers, data, n * sizeof(*out->helpers));
 	out->n_helpers = n;
 	qsort(out->helpers, n, sizeof(*out->helpers), compare_helpers);
@@ -185,7 +185,7 @@ static int read_helpers(const struct elf_module *m, const struct elf_section *se
 
 		if (h->state > PCCE_HELPER_LAST || !elf_module_at(m, h->addr, h->length) ||
 		    (i && h->addr < h[-1].addr + h[-1].length))
-			return fail_set(why, -EINVAL, "has damaged descriptions of the runtime's helpers");
+			return error_set(why, -EINVAL, "has damaged descriptions of the runtime's helpers");
 	}
 	return 0;
 }
@@ -195,32 +195,33 @@ static bool inside(const struct pcce_helper_entries *e, uint64_t vaddr, uint64_t
 	return vaddr >= e->text && vaddr <= e->text_end && length <= e->text_end - vaddr;
 }
 
-static int read_entries(const struct elf_module *m, const struct elf_section *section, struct records *out,
-			struct fail *why)
+static int read_entries(const struct elf_module *m, const struct elf_section *section, struct site_records *out,
+			struct error *why)
 {
 	const uint8_t *data = elf_module_contents(m, section);
 	struct pcce_helper_entries *e = &out->entries;
 
 	if (data && section->size >= 2 * sizeof(*e))
-		return fail_set(why, -EINVAL,
-				"contains the pcce runtime twice: give `pcce-config --ldflags` to one link only");
+		return error_set(why, -EINVAL,
+				 "contains the pcce runtime twice: give `pcce-config --ldflags` to one link only");
 	if (!data || section->size < sizeof(*e))
-		return fail_set(why, -EINVAL, "has a damaged description of the runtime");
+		return error_set(why, -EINVAL, "has a damaged description of the runtime");
 	memcpy(e, data, sizeof(*e));
 	if (e->magic != PCCE_ENTRIES_MAGIC)
-		return fail_set(why, -EINVAL,
-				"contains another version of the runtime: link it with the flags of this installation");
+		return error_set(
+			why, -EINVAL,
+			"contains another version of the runtime: link it with the flags of this installation");
 	if (e->text_end < e->text || !elf_module_at(m, e->text, e->text_end - e->text) || !inside(e, e->push, 1) ||
 	    !inside(e, e->pop, 1) || !inside(e, e->push_slow, 1) || !inside(e, e->pop_slow, 1) ||
 	    !inside(e, e->tls_insn, 7) || !inside(e, e->leaf, 1))
-		return fail_set(
+		return error_set(
 			why, -EINVAL,
 			"has lost parts of the runtime (--gc-sections without the flags of `pcce-config --ldflags`?)");
 	out->has_entries = true;
 	return 0;
 }
 
-int records_read(const struct elf_module *m, struct records *out, struct fail *why)
+int site_records_read(const struct elf_module *m, struct site_records *out, struct error *why)
 {
 	const struct elf_section *s;
 	int err = 0;
@@ -237,11 +238,11 @@ int records_read(const struct elf_module *m, struct records *out, struct fail *w
 	if (!err && s)
 		err = read_helpers(m, s, out, why);
 	if (err)
-		records_free(out);
+		site_records_free(out);
 	return err;
 }
 
-void records_free(struct records *r)
+void site_records_free(struct site_records *r)
 {
 	free(r->blocks);
 	free(r->helpers);

@@ -8,14 +8,14 @@
 #include <pcce/table.h>
 #include "elf/module.h"
 
-struct block {
+struct site_block {
 	struct pcce_site_block head;
 	const uint8_t *sites; /* head.n_sites records, not necessarily aligned */
 	const char *name;
 };
 
-struct records {
-	struct block *blocks; /* ordered by start; each start once */
+struct site_records {
+	struct site_block *blocks; /* ordered by start; each start once */
 	size_t n_blocks;
 	bool has_entries;
 	struct pcce_helper_entries entries;
@@ -24,8 +24,8 @@ struct records {
 };
 
 /* Absence is not an error here: see n_blocks and has_entries. */
-int records_read(const struct elf_module *m, struct records *out, struct fail *why);
-void records_free(struct records *r);
-struct pcce_site_record block_site(const struct block *b, uint32_t i);
+int site_records_read(const struct elf_module *m, struct site_records *out, struct error *why);
+void site_records_free(struct site_records *r);
+struct pcce_site_record site_records_site(const struct site_block *b, uint32_t i);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <pcce/sites.h>
 #include "elf/table_dump.h"
-#include "elf/table.h"
+#include "elf/encoding_table.h"
 
 struct summary {
 	uint64_t functions, roots, entered, tail_out, sites, indirect, add, zero, push, ext, tail, restore, edges, back,
@@ -22,7 +22,7 @@ static bool is_root(const struct pcce_table_func *f)
 	return f->flags & (PCCE_FUNC_ROOT | PCCE_FUNC_ENTERED);
 }
 
-static struct summary summarize(const struct table *t)
+static struct summary summarize(const struct encoding_table *t)
 {
 	struct summary s = {
 		.functions = t->head->funcs.count,
@@ -52,16 +52,17 @@ static struct summary summarize(const struct table *t)
 	return s;
 }
 
-static const char *callee_name(const struct table *t, const struct pcce_table_site *s)
+static const char *callee_name(const struct encoding_table *t, const struct pcce_table_site *s)
 {
 	if (s->callee != PCCE_NONE)
-		return table_string(t, t->funcs[s->callee].name);
+		return encoding_table_string(t, t->funcs[s->callee].name);
 	if (s->callee_name)
-		return table_string(t, s->callee_name);
+		return encoding_table_string(t, s->callee_name);
 	return s->flags & PCCE_SITE_INDIRECT ? "(through a pointer)" : "(outside)";
 }
 
-static void print_sites(const struct table *t, uint32_t func, const uint32_t *first, const uint32_t *order, FILE *out)
+static void print_sites(const struct encoding_table *t, uint32_t func, const uint32_t *first, const uint32_t *order,
+			FILE *out)
 {
 	for (uint32_t i = first[func]; i < first[func + 1]; i++) {
 		const struct pcce_table_site *s = &t->sites[order[i]];
@@ -76,7 +77,7 @@ static void print_sites(const struct table *t, uint32_t func, const uint32_t *fi
 }
 
 /* Sites grouped by function, each group by address. */
-static int group_sites(const struct table *t, uint32_t **first, uint32_t **order)
+static int group_sites(const struct encoding_table *t, uint32_t **first, uint32_t **order)
 {
 	uint64_t n = t->head->funcs.count, m = t->head->sites.count;
 
@@ -96,7 +97,7 @@ static int group_sites(const struct table *t, uint32_t **first, uint32_t **order
 	return 0;
 }
 
-static int dump_text(const struct table *t, bool encoded, bool details, FILE *out)
+static int dump_text(const struct encoding_table *t, bool encoded, bool details, FILE *out)
 {
 	struct summary s = summarize(t);
 	uint32_t *first, *order;
@@ -116,7 +117,7 @@ static int dump_text(const struct table *t, bool encoded, bool details, FILE *ou
 		const struct pcce_table_func *f = &t->funcs[i];
 
 		fprintf(out, "%#" PRIx64 " %s contexts=%" PRIu64 " edges=%u sites=%u%s%s%s\n", (uint64_t)f->addr,
-			table_string(t, f->name), (uint64_t)f->num_cc, f->n_edges, first[i + 1] - first[i],
+			encoding_table_string(t, f->name), (uint64_t)f->num_cc, f->n_edges, first[i + 1] - first[i],
 			is_root(f) ? " root" : "", f->flags & PCCE_FUNC_TAIL_OUT ? " tail-out" : "",
 			f->flags & PCCE_FUNC_RESTORES ? " restores" : "");
 		if (!details)
@@ -126,12 +127,12 @@ static int dump_text(const struct table *t, bool encoded, bool details, FILE *ou
 
 			if (t->edges[k].site == PCCE_NONE) {
 				fprintf(out, "    at %" PRIu64 ": entered at %s\n", (uint64_t)t->edges[k].value,
-					table_string(t, t->funcs[t->edges[k].tail].name));
+					encoding_table_string(t, t->funcs[t->edges[k].tail].name));
 				continue;
 			}
 			site = &t->sites[t->edges[k].site];
 			fprintf(out, "    from %" PRIu64 ": %s at %#" PRIx64 "%s\n", (uint64_t)t->edges[k].value,
-				table_string(t, t->funcs[site->func].name), (uint64_t)site->key,
+				encoding_table_string(t, t->funcs[site->func].name), (uint64_t)site->key,
 				t->edges[k].tail ? " by tail calls" : "");
 		}
 		print_sites(t, i, first, order, out);
@@ -150,7 +151,7 @@ static json_t *json_id(uint64_t id)
 	return json_string(text);
 }
 
-static json_t *json_summary(const struct table *t, bool encoded)
+static json_t *json_summary(const struct encoding_table *t, bool encoded)
 {
 	struct summary s = summarize(t);
 
@@ -171,19 +172,19 @@ static json_t *json_edge(const struct pcce_table_edge *e)
 			 (int)e->tail);
 }
 
-static json_t *json_function(const struct table *t, const struct pcce_table_func *f)
+static json_t *json_function(const struct encoding_table *t, const struct pcce_table_func *f)
 {
 	json_t *edges = json_array();
 
 	for (uint32_t k = f->first_edge; k < f->first_edge + f->n_edges; k++)
 		json_array_append_new(edges, json_edge(&t->edges[k]));
-	return json_pack("{s:s%,s:I,s:o,s:b,s:b,s:b,s:o}", "name", table_string(t, f->name),
-			 strlen(table_string(t, f->name)), "address", (json_int_t)f->addr, "contexts",
+	return json_pack("{s:s%,s:I,s:o,s:b,s:b,s:b,s:o}", "name", encoding_table_string(t, f->name),
+			 strlen(encoding_table_string(t, f->name)), "address", (json_int_t)f->addr, "contexts",
 			 json_id(f->num_cc), "root", is_root(f), "tail_out", !!(f->flags & PCCE_FUNC_TAIL_OUT),
 			 "restores", !!(f->flags & PCCE_FUNC_RESTORES), "edges", edges);
 }
 
-static json_t *json_site(const struct table *t, const struct pcce_table_site *s)
+static json_t *json_site(const struct encoding_table *t, const struct pcce_table_site *s)
 {
 	json_t *site = json_pack("{s:I,s:s,s:o,s:I,s:I,s:b}", "key", (json_int_t)s->key, "kind", kind_names[s->kind],
 				 "value", json_id(s->value), "function", (json_int_t)s->func, "line",
@@ -192,11 +193,11 @@ static json_t *json_site(const struct table *t, const struct pcce_table_site *s)
 	if (s->callee != PCCE_NONE)
 		json_object_set_new(site, "callee", json_integer(s->callee));
 	else if (s->callee_name)
-		json_object_set_new(site, "imported", json_string(table_string(t, s->callee_name)));
+		json_object_set_new(site, "imported", json_string(encoding_table_string(t, s->callee_name)));
 	return site;
 }
 
-static int dump_json(const struct table *t, bool encoded, FILE *out)
+static int dump_json(const struct encoding_table *t, bool encoded, FILE *out)
 {
 	json_t *root = json_summary(t, encoded), *functions = json_array(), *sites = json_array();
 	int err;
@@ -213,16 +214,16 @@ static int dump_json(const struct table *t, bool encoded, FILE *out)
 	return err;
 }
 
-int dump_table(const void *table, size_t size, bool encoded, enum dump_format format, bool details, FILE *out,
-	       struct fail *why)
+int table_dump(const void *table, size_t size, bool encoded, enum table_dump_format format, bool details, FILE *out,
+	       struct error *why)
 {
 	const char *reason;
-	struct table t;
-	int err = table_open(table, size, &t, &reason);
+	struct encoding_table t;
+	int err = encoding_table_open(table, size, &t, &reason);
 
 	if (err)
-		return fail_set(why, err, "has an encoding table that %s", reason);
-	err = format == DUMP_JSON ? dump_json(&t, encoded, out) : dump_text(&t, encoded, details, out);
-	table_close(&t);
-	return err ? fail_set(why, err, "cannot be printed: %s", strerror(-err)) : 0;
+		return error_set(why, err, "has an encoding table that %s", reason);
+	err = format == TABLE_DUMP_JSON ? dump_json(&t, encoded, out) : dump_text(&t, encoded, details, out);
+	encoding_table_close(&t);
+	return err ? error_set(why, err, "cannot be printed: %s", strerror(-err)) : 0;
 }

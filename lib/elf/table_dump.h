@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include "base/error.h"
 
-enum dump_format { DUMP_TEXT, DUMP_JSON };
+enum table_dump_format { TABLE_DUMP_TEXT, TABLE_DUMP_JSON };
 
 /* encoded: is the file encoded, or was the table only computed? details: sites and edges, too (JSON always has them).
  */
-int dump_table(const void *table, size_t size, bool encoded, enum dump_format format, bool details, FILE *out,
-	       struct fail *why);
+int table_dump(const void *table, size_t size, bool encoded, enum table_dump_format format, bool details, FILE *out,
+	       struct error *why);
 
 #endif

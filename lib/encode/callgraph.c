@@ -78,16 +78,16 @@ static uint32_t func_with_start(const struct callgraph *cg, uint64_t addr)
 	return low < cg->n_funcs && cg->funcs[low].addr == addr ? low : NONE;
 }
 
-static int add_functions(struct callgraph *cg, const struct records *r, struct fail *why)
+static int add_functions(struct callgraph *cg, const struct site_records *r, struct error *why)
 {
 	uint64_t n_sites = 0;
 
 	cg->funcs = calloc(r->n_blocks + 1, sizeof(*cg->funcs));
 	cg->parts = calloc(r->n_blocks + 1, sizeof(*cg->parts));
 	if (!cg->funcs || !cg->parts)
-		return fail_memory(why);
+		return error_memory(why);
 	for (size_t i = 0; i < r->n_blocks; i++) {
-		const struct block *b = &r->blocks[i];
+		const struct site_block *b = &r->blocks[i];
 
 		n_sites += b->head.n_sites;
 		if (b->head.flags & PCCE_BLOCK_COLD)
@@ -95,7 +95,7 @@ static int add_functions(struct callgraph *cg, const struct records *r, struct f
 		/* Without code behind it, what leads behind the slot would lead into another function. */
 		bool has_entry = b->head.entry_len && b->head.entry + b->head.entry_len < b->head.length;
 
-		cg->funcs[cg->n_funcs++] = (struct cg_func){
+		cg->funcs[cg->n_funcs++] = (struct callgraph_func){
 			.addr = b->head.start,
 			.name = b->name,
 			.block_flags = b->head.flags,
@@ -106,35 +106,35 @@ static int add_functions(struct callgraph *cg, const struct records *r, struct f
 		};
 	}
 	for (size_t i = 0; i < r->n_blocks; i++) {
-		const struct block *b = &r->blocks[i];
+		const struct site_block *b = &r->blocks[i];
 		uint32_t func = func_with_start(cg, b->head.flags & PCCE_BLOCK_COLD ? b->head.main : b->head.start);
 
 		if (func == NONE)
-			return fail_set(why, -EINVAL, "has damaged site records: '%s' has a cold part only", b->name);
-		cg->parts[cg->n_parts++] = (struct cg_part){b->head.start, b->head.length, func};
+			return error_set(why, -EINVAL, "has damaged site records: '%s' has a cold part only", b->name);
+		cg->parts[cg->n_parts++] = (struct callgraph_part){b->head.start, b->head.length, func};
 	}
 	if (n_sites >= NONE)
-		return fail_set(why, -EINVAL, "has too many sites");
+		return error_set(why, -EINVAL, "has too many sites");
 	cg->sites = calloc(n_sites + 1, sizeof(*cg->sites));
-	return cg->sites ? 0 : fail_memory(why);
+	return cg->sites ? 0 : error_memory(why);
 }
 
-static void set_inside(struct cg_site *s, uint32_t callee)
+static void set_inside(struct callgraph_site *s, uint32_t callee)
 {
-	s->target = CG_INSIDE;
+	s->target = CALLGRAPH_INSIDE;
 	s->callee = callee;
 }
 
 /* The site leads to an address: of an instrumented function, of a stub, or of other code. */
-static void resolve_address(const struct callgraph *cg, const struct elf_module *m, const struct elf_links *l,
-			    struct cg_site *s, uint64_t target)
+static void resolve_address(const struct callgraph *cg, const struct elf_module *m, const struct elf_relocs *l,
+			    struct callgraph_site *s, uint64_t target)
 {
 	uint32_t callee = callgraph_entered_at(cg, m, target), part = callgraph_part_at(cg, target);
 	const struct elf_segment *segment = elf_module_segment(m, target);
-	struct elf_slot slot;
+	struct elf_got_slot slot;
 	uint64_t slot_at;
 
-	s->target = CG_OUTSIDE;
+	s->target = CALLGRAPH_OUTSIDE;
 	if (callee != NONE) {
 		set_inside(s, callee);
 	} else if (part != NONE) {
@@ -147,7 +147,7 @@ static void resolve_address(const struct callgraph *cg, const struct elf_module 
 		const uint8_t *code = elf_module_at(m, target, left < 32 ? left : 32);
 
 		if (!code || !x86_decode_stub(code, left < 32 ? left : 32, target, &slot_at) ||
-		    !elf_links_slot(l, m, slot_at, &slot))
+		    !elf_relocs_slot(l, m, slot_at, &slot))
 			return;
 		if (slot.name)
 			s->callee_name = *slot.name ? slot.name : NULL;
@@ -156,19 +156,19 @@ static void resolve_address(const struct callgraph *cg, const struct elf_module 
 	}
 }
 
-static int resolve_site(const struct callgraph *cg, const struct elf_module *m, const struct elf_links *l,
-			struct cg_site *s, struct fail *why)
+static int resolve_site(const struct callgraph *cg, const struct elf_module *m, const struct elf_relocs *l,
+			struct callgraph_site *s, struct error *why)
 {
 	uint64_t at = s->before + s->before_len;
 	struct x86_branch branch;
-	struct elf_slot slot;
+	struct elf_got_slot slot;
 
 	if (s->flags & PCCE_SITE_RESTORE) {
-		s->target = CG_NONE;
+		s->target = CALLGRAPH_NONE;
 		return 0;
 	}
 	if (s->flags & PCCE_SITE_INDIRECT) {
-		s->target = CG_UNKNOWN;
+		s->target = CALLGRAPH_UNKNOWN;
 		return 0;
 	}
 	const uint8_t *code = elf_module_at(m, at, s->after - at);
@@ -181,8 +181,8 @@ static int resolve_site(const struct callgraph *cg, const struct elf_module *m, 
 			s->distance = at + branch.field;
 		return 0;
 	case X86_THROUGH_SLOT:
-		s->target = CG_OUTSIDE;
-		if (!elf_links_slot(l, m, branch.target, &slot))
+		s->target = CALLGRAPH_OUTSIDE;
+		if (!elf_relocs_slot(l, m, branch.target, &slot))
 			return 0;
 		if (slot.name)
 			s->callee_name = *slot.name ? slot.name : NULL;
@@ -191,19 +191,19 @@ static int resolve_site(const struct callgraph *cg, const struct elf_module *m, 
 		return 0;
 	default:
 		/* A TLS sequence that the linker has relaxed calls nothing, one through a descriptor only a leaf. */
-		s->target = CG_OUTSIDE;
+		s->target = CALLGRAPH_OUTSIDE;
 		if (s->flags & PCCE_SITE_LEAF)
 			return 0;
-		return fail_set(why, -EINVAL, "has a call at %#llx in '%s' (line %u) of a form that is not known",
-				(unsigned long long)at, cg->funcs[s->func].name, s->line);
+		return error_set(why, -EINVAL, "has a call at %#llx in '%s' (line %u) of a form that is not known",
+				 (unsigned long long)at, cg->funcs[s->func].name, s->line);
 	}
 }
 
 /* Where a site begins: a stretch that is no call may begin where a call does. */
 static int compare_starts(const void *pa, const void *pb)
 {
-	const struct cg_site *a = pa, *b = pb;
-	int a_window = a->target == CG_NONE, b_window = b->target == CG_NONE;
+	const struct callgraph_site *a = pa, *b = pb;
+	int a_window = a->target == CALLGRAPH_NONE, b_window = b->target == CALLGRAPH_NONE;
 
 	if (a->before != b->before)
 		return a->before < b->before ? -1 : 1;
@@ -212,22 +212,23 @@ static int compare_starts(const void *pa, const void *pb)
 
 static int compare_sites(const void *pa, const void *pb)
 {
-	const struct cg_site *a = pa, *b = pb;
+	const struct callgraph_site *a = pa, *b = pb;
 	int order = compare_starts(a, b);
 
 	return order ? order : a->after < b->after ? -1 : a->after > b->after;
 }
 
-static void add_landings(struct callgraph *cg, const struct records *r)
+static void add_landings(struct callgraph *cg, const struct site_records *r)
 {
 	for (size_t i = 0; i < r->n_blocks; i++) {
-		const struct block *b = &r->blocks[i];
+		const struct site_block *b = &r->blocks[i];
 
 		for (uint32_t k = 0; k < b->head.n_sites; k++) {
-			struct pcce_site_record record = block_site(b, k);
-			struct cg_site key = {.before = b->head.start + record.before,
-					      .target = record.flags & PCCE_SITE_RESTORE ? CG_NONE : CG_INSIDE};
-			struct cg_site *s;
+			struct pcce_site_record record = site_records_site(b, k);
+			struct callgraph_site key = {.before = b->head.start + record.before,
+						     .target = record.flags & PCCE_SITE_RESTORE ? CALLGRAPH_NONE
+												: CALLGRAPH_INSIDE};
+			struct callgraph_site *s;
 
 			if (!(record.flags & PCCE_SITE_LANDING))
 				continue;
@@ -238,17 +239,17 @@ static void add_landings(struct callgraph *cg, const struct records *r)
 	}
 }
 
-static int add_sites(struct callgraph *cg, const struct elf_module *m, const struct records *r,
-		     const struct elf_links *l, struct fail *why)
+static int add_sites(struct callgraph *cg, const struct elf_module *m, const struct site_records *r,
+		     const struct elf_relocs *l, struct error *why)
 {
-	const struct cg_site *last = NULL;
+	const struct callgraph_site *last = NULL;
 
 	for (size_t i = 0; i < r->n_blocks; i++) {
-		const struct block *b = &r->blocks[i];
+		const struct site_block *b = &r->blocks[i];
 
 		for (uint32_t k = 0; k < b->head.n_sites; k++) {
-			struct pcce_site_record record = block_site(b, k);
-			struct cg_site *s = &cg->sites[cg->n_sites];
+			struct pcce_site_record record = site_records_site(b, k);
+			struct callgraph_site *s = &cg->sites[cg->n_sites];
 			int err;
 
 			/* Stretches of no length hold no instruction. */
@@ -256,18 +257,18 @@ static int add_sites(struct callgraph *cg, const struct elf_module *m, const str
 			    (record.flags & PCCE_SITE_RESTORE && record.before == record.after))
 				continue;
 			cg->n_sites++;
-			*s = (struct cg_site){.before = b->head.start + record.before,
-					      .after = b->head.start + record.after,
-					      .before_len = record.before_len,
-					      .after_len = record.after_len,
-					      .flags = record.flags,
-					      .freq = record.freq,
-					      .line = record.line,
-					      .copy = record.copy,
-					      .func = cg->parts[i].func,
-					      .part = i,
-					      .callee = NONE,
-					      .edge = NONE};
+			*s = (struct callgraph_site){.before = b->head.start + record.before,
+						     .after = b->head.start + record.after,
+						     .before_len = record.before_len,
+						     .after_len = record.after_len,
+						     .flags = record.flags,
+						     .freq = record.freq,
+						     .line = record.line,
+						     .copy = record.copy,
+						     .func = cg->parts[i].func,
+						     .part = i,
+						     .callee = NONE,
+						     .edge = NONE};
 			cg->funcs[s->func].has_sites = true;
 			err = resolve_site(cg, m, l, s, why);
 			if (err)
@@ -277,13 +278,13 @@ static int add_sites(struct callgraph *cg, const struct elf_module *m, const str
 	qsort(cg->sites, cg->n_sites, sizeof(*cg->sites), compare_sites);
 	add_landings(cg, r);
 	for (uint32_t i = 0; i < cg->n_sites; i++) {
-		const struct cg_site *s = &cg->sites[i];
+		const struct callgraph_site *s = &cg->sites[i];
 
-		if (s->target == CG_NONE)
+		if (s->target == CALLGRAPH_NONE)
 			continue;
 		if (last && s->before < last->after + last->after_len)
-			return fail_set(why, -EINVAL, "has damaged site records: two sites of '%s' overlap",
-					cg->funcs[s->func].name);
+			return error_set(why, -EINVAL, "has damaged site records: two sites of '%s' overlap",
+					 cg->funcs[s->func].name);
 		last = s;
 	}
 	return 0;
@@ -292,7 +293,7 @@ static int add_sites(struct callgraph *cg, const struct elf_module *m, const str
 /* Copies of one call, next to each other. */
 static int compare_copies(const void *pa, const void *pb)
 {
-	const struct cg_site *const *a = pa, *const *b = pb;
+	const struct callgraph_site *const *a = pa, *const *b = pb;
 
 	if ((*a)->part != (*b)->part)
 		return (*a)->part < (*b)->part ? -1 : 1;
@@ -303,10 +304,10 @@ static int compare_copies(const void *pa, const void *pb)
 	return *a < *b ? -1 : *a > *b;
 }
 
-static void add_edge(struct callgraph *cg, struct cg_site *s)
+static void add_edge(struct callgraph *cg, struct callgraph_site *s)
 {
 	struct numbering_site *e = &cg->graph_sites[cg->graph.n_sites];
-	bool inside = s->target == CG_INSIDE, fixed = inside && cg->funcs[s->callee].fixed_entry;
+	bool inside = s->target == CALLGRAPH_INSIDE, fixed = inside && cg->funcs[s->callee].fixed_entry;
 
 	s->edge = cg->graph.n_sites++;
 	*e = (struct numbering_site){s->func, inside ? s->callee : NONE, 0, s->freq};
@@ -322,38 +323,38 @@ static void add_edge(struct callgraph *cg, struct cg_site *s)
 }
 
 /* Does it call a function of the module that calls nothing? Then all that is to be known there is the site. */
-static bool calls_bare(const struct callgraph *cg, const struct cg_site *s)
+static bool calls_bare(const struct callgraph *cg, const struct callgraph_site *s)
 {
-	return s->target == CG_INSIDE && !(s->flags & (PCCE_SITE_INDIRECT | PCCE_SITE_RETURNS_TWICE)) &&
+	return s->target == CALLGRAPH_INSIDE && !(s->flags & (PCCE_SITE_INDIRECT | PCCE_SITE_RETURNS_TWICE)) &&
 	       !cg->funcs[s->callee].has_sites && !cg->funcs[s->callee].fixed_entry;
 }
 
-static int add_edges(struct callgraph *cg, bool (*ext_fits)(const struct cg_site *s, const void *ctx), const void *ctx,
-		     struct fail *why)
+static int add_edges(struct callgraph *cg, bool (*ext_fits)(const struct callgraph_site *s, const void *ctx),
+		     const void *ctx, struct error *why)
 {
-	struct cg_site **copies = malloc(((size_t)cg->n_sites + 1) * sizeof(*copies)), *first = NULL;
+	struct callgraph_site **copies = malloc(((size_t)cg->n_sites + 1) * sizeof(*copies)), *first = NULL;
 	uint32_t n_copies = 0;
 
 	cg->graph_sites = calloc((size_t)cg->n_sites + 1, sizeof(*cg->graph_sites));
 	if (!copies || !cg->graph_sites) {
 		free(copies);
-		return fail_memory(why);
+		return error_memory(why);
 	}
 	for (uint32_t i = 0; i < cg->n_sites; i++) {
-		struct cg_site *s = &cg->sites[i];
+		struct callgraph_site *s = &cg->sites[i];
 
-		s->ext = (s->target == CG_OUTSIDE ? s->flags & PCCE_SITE_LEAF : calls_bare(cg, s)) &&
+		s->ext = (s->target == CALLGRAPH_OUTSIDE ? s->flags & PCCE_SITE_LEAF : calls_bare(cg, s)) &&
 			 !(s->flags & PCCE_SITE_TAIL) && ext_fits(s, ctx);
-		if (s->ext || s->target == CG_NONE)
+		if (s->ext || s->target == CALLGRAPH_NONE)
 			continue;
-		if (s->copy && s->target == CG_INSIDE && !(s->flags & (PCCE_SITE_TAIL | PCCE_SITE_INDIRECT)))
+		if (s->copy && s->target == CALLGRAPH_INSIDE && !(s->flags & (PCCE_SITE_TAIL | PCCE_SITE_INDIRECT)))
 			copies[n_copies++] = s;
 		else
 			add_edge(cg, s);
 	}
 	qsort(copies, n_copies, sizeof(*copies), compare_copies);
 	for (uint32_t i = 0; i < n_copies; i++) {
-		struct cg_site *s = copies[i];
+		struct callgraph_site *s = copies[i];
 
 		if (first && first->part == s->part && first->copy == s->copy && first->callee == s->callee) {
 			struct numbering_site *e = &cg->graph_sites[first->edge];
@@ -374,27 +375,27 @@ static int add_edges(struct callgraph *cg, bool (*ext_fits)(const struct cg_site
 static void find_fixed_entries(struct callgraph *cg)
 {
 	for (uint32_t i = 0; i < cg->n_sites; i++) {
-		const struct cg_site *s = &cg->sites[i];
+		const struct callgraph_site *s = &cg->sites[i];
 
-		if (s->target == CG_INSIDE && !s->distance && !(s->flags & PCCE_SITE_INDIRECT))
+		if (s->target == CALLGRAPH_INSIDE && !s->distance && !(s->flags & PCCE_SITE_INDIRECT))
 			cg->funcs[s->callee].fixed_entry = cg->funcs[s->callee].entry_len;
 	}
 }
 
 /* What numbering has to know of the functions. */
-static int add_nodes(struct callgraph *cg, struct fail *why)
+static int add_nodes(struct callgraph *cg, struct error *why)
 {
 	cg->graph_roots = calloc((size_t)cg->n_funcs + 1, 1);
 	cg->graph_can_enter = calloc((size_t)cg->n_funcs + 1, 1);
 	cg->graph_noted = calloc((size_t)cg->n_funcs + 1, 1);
 	cg->graph_entry_count = calloc((size_t)cg->n_funcs + 1, sizeof(*cg->graph_entry_count));
 	if (!cg->graph_roots || !cg->graph_can_enter || !cg->graph_noted || !cg->graph_entry_count)
-		return fail_memory(why);
+		return error_memory(why);
 	for (uint32_t i = 0; i < cg->n_sites; i++)
-		if (cg->sites[i].ext && cg->sites[i].target == CG_INSIDE)
+		if (cg->sites[i].ext && cg->sites[i].target == CALLGRAPH_INSIDE)
 			cg->graph_noted[cg->sites[i].callee] = 1;
 	for (uint32_t f = 0; f < cg->n_funcs; f++) {
-		const struct cg_func *func = &cg->funcs[f];
+		const struct callgraph_func *func = &cg->funcs[f];
 
 		cg->graph_roots[f] = func->root;
 		cg->graph_entry_count[f] = func->entry_count;
@@ -410,9 +411,9 @@ static int add_nodes(struct callgraph *cg, struct fail *why)
 	return 0;
 }
 
-int callgraph_build(const struct elf_module *m, const struct records *r, const struct elf_links *l,
-		    bool (*ext_fits)(const struct cg_site *s, const void *ctx), const void *ctx, struct callgraph *out,
-		    struct fail *why)
+int callgraph_build(const struct elf_module *m, const struct site_records *r, const struct elf_relocs *l,
+		    bool (*ext_fits)(const struct callgraph_site *s, const void *ctx), const void *ctx,
+		    struct callgraph *out, struct error *why)
 {
 	int err;
 
@@ -433,16 +434,16 @@ int callgraph_build(const struct elf_module *m, const struct records *r, const s
 	return err;
 }
 
-int callgraph_count(struct callgraph *cg, const struct call_counts *counts, struct fail *why)
+int callgraph_count(struct callgraph *cg, const struct call_counts *counts, struct error *why)
 {
 	size_t at = 0;
 
 	cg->graph_samples = calloc((size_t)cg->graph.n_sites + 1, sizeof(*cg->graph_samples));
 	if (!cg->graph_samples)
-		return fail_memory(why);
+		return error_memory(why);
 	/* Both are in order. A key lies in its site's before-slot, or where that ends. */
 	for (uint32_t i = 0; i < cg->n_sites; i++) {
-		const struct cg_site *s = &cg->sites[i];
+		const struct callgraph_site *s = &cg->sites[i];
 
 		if (s->edge == NONE)
 			continue;

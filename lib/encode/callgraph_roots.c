@@ -59,20 +59,20 @@ static void set_bit(struct scan *s, uint64_t vaddr)
 }
 
 /* The bits: starts, and addresses before them from which only nops lead there. */
-static int find_entries(struct scan *s, struct fail *why)
+static int find_entries(struct scan *s, struct error *why)
 {
-	const struct cg_part *first = &s->cg->parts[0], *last = &s->cg->parts[s->cg->n_parts - 1];
+	const struct callgraph_part *first = &s->cg->parts[0], *last = &s->cg->parts[s->cg->n_parts - 1];
 	const uint64_t distance = 64;
 
 	s->low = first->addr > distance ? first->addr - distance : 0;
 	s->high = last->addr + 1;
 	if (s->high - s->low > SPREAD_MAX)
-		return fail_set(why, -EINVAL, "has code segments that lie too far apart");
+		return error_set(why, -EINVAL, "has code segments that lie too far apart");
 	s->entry = calloc((s->high - s->low) / 8 + 1, 1);
 	if (!s->entry)
-		return fail_memory(why);
+		return error_memory(why);
 	for (uint32_t i = 0; i < s->cg->n_parts; i++) {
-		const struct cg_part *p = &s->cg->parts[i];
+		const struct callgraph_part *p = &s->cg->parts[i];
 		uint64_t end = i ? p[-1].addr + p[-1].length : s->low;
 
 		set_bit(s, p->addr);
@@ -108,18 +108,19 @@ static void scan_distances(const struct scan *s, const struct elf_segment *segme
 }
 
 /* Is what stands in [from, to) a part of inline assembly that is a site? The sites before it are passed by. */
-static bool in_assembly(const struct cg_site **site, const struct cg_site *end, uint64_t from, uint64_t to)
+static bool in_assembly(const struct callgraph_site **site, const struct callgraph_site *end, uint64_t from,
+			uint64_t to)
 {
 	while (*site < end && (*site)->after < to)
 		++*site;
 	return *site < end && (*site)->flags & PCCE_SITE_INDIRECT && (*site)->before + (*site)->before_len <= from;
 }
 
-static void scan_code(const struct scan *s, const struct elf_segment *segment, const struct records *r)
+static void scan_code(const struct scan *s, const struct elf_segment *segment, const struct site_records *r)
 {
 	const uint8_t *p = elf_module_at(s->m, segment->vaddr, segment->file_size);
-	const struct cg_part *part = s->cg->parts, *end = part + s->cg->n_parts;
-	const struct cg_site *site = s->cg->sites, *assembly = site, *sites_end = site + s->cg->n_sites;
+	const struct callgraph_part *part = s->cg->parts, *end = part + s->cg->n_parts;
+	const struct callgraph_site *site = s->cg->sites, *assembly = site, *sites_end = site + s->cg->n_sites;
 
 	for (uint64_t i = 1; p && i + 4 <= segment->file_size; i++) {
 		uint64_t at = segment->vaddr + i;
@@ -152,8 +153,8 @@ static void scan_code(const struct scan *s, const struct elf_segment *segment, c
 	}
 }
 
-int callgraph_find_roots(struct callgraph *cg, const struct elf_module *m, const struct records *r,
-			 const struct elf_links *l, struct fail *why)
+int callgraph_find_roots(struct callgraph *cg, const struct elf_module *m, const struct site_records *r,
+			 const struct elf_relocs *l, struct error *why)
 {
 	struct scan s = {.cg = cg, .m = m};
 	int err;

@@ -8,27 +8,27 @@
 #include "encode/encode.h"
 #include "encode/unpatch.h"
 #include "encode/patch.h"
-#include "elf/table.h"
+#include "elf/encoding_table.h"
 #include "encode/table_write.h"
 
 struct state {
 	struct elf_module module;
-	struct records records;
-	struct elf_links links;
+	struct site_records records;
+	struct elf_relocs links;
 	struct callgraph graph;
 	struct numbering numbering;
-	struct page_access page;
+	struct patch_page page;
 	struct pcce_table_site *sites;
 	uint8_t *patched;
 	uint8_t *undone; /* the image without its first encoding, if it has another one now */
 };
 
-static int find_table(const struct elf_module *m, struct encoded *out, bool *found, struct fail *why)
+static int find_table(const struct elf_module *m, struct encode_output *out, bool *found, struct error *why)
 {
 	const struct elf_section *s = elf_module_section(m, PCCE_TABLE_SECTION, NULL);
 	const uint8_t *data;
 	const char *reason;
-	struct table t;
+	struct encoding_table t;
 	int err;
 
 	*found = s != NULL;
@@ -36,37 +36,38 @@ static int find_table(const struct elf_module *m, struct encoded *out, bool *fou
 		return 0;
 	data = elf_module_contents(m, s);
 	if (!data)
-		return fail_set(why, -EINVAL, "is cut off: its encoding table lies beyond its end");
+		return error_set(why, -EINVAL, "is cut off: its encoding table lies beyond its end");
 	out->table = malloc(s->size + 1);
 	if (!out->table)
-		return fail_memory(why);
+		return error_memory(why);
 	memcpy(out->table, data, s->size);
 	out->table_size = s->size;
-	err = table_open(out->table, s->size, &t, &reason);
+	err = encoding_table_open(out->table, s->size, &t, &reason);
 	if (err)
-		return fail_set(why, err, "has an encoding table that %s; link the file again", reason);
-	table_close(&t);
+		return error_set(why, err, "has an encoding table that %s; link the file again", reason);
+	encoding_table_close(&t);
 	return 0;
 }
 
-static int check_completeness(const struct state *s, struct fail *why)
+static int check_completeness(const struct state *s, struct error *why)
 {
 	if (!s->records.has_entries)
-		return fail_set(why, -EINVAL,
-				"is instrumented, but was linked without the pcce runtime; add `pcce-config --ldflags` "
-				"to the link");
+		return error_set(
+			why, -EINVAL,
+			"is instrumented, but was linked without the pcce runtime; add `pcce-config --ldflags` "
+			"to the link");
 	if (!s->records.n_blocks)
-		return fail_set(why, -EINVAL,
-				"has the pcce runtime, but no site records: nothing in it was compiled with "
-				"`pcce-config --cflags`, or with "
-				"-flto the plugin is missing on the link line, or the linker has dropped the records "
-				"(gold does with --gc-sections)");
+		return error_set(why, -EINVAL,
+				 "has the pcce runtime, but no site records: nothing in it was compiled with "
+				 "`pcce-config --cflags`, or with "
+				 "-flto the plugin is missing on the link line, or the linker has dropped the records "
+				 "(gold does with --gc-sections)");
 	return 0;
 }
 
-static enum pcce_site_kind kind_of(const struct state *s, const struct cg_site *site)
+static enum pcce_site_kind kind_of(const struct state *s, const struct callgraph_site *site)
 {
-	if (site->target == CG_NONE)
+	if (site->target == CALLGRAPH_NONE)
 		return PCCE_KIND_RESTORE;
 	if (site->ext)
 		return PCCE_KIND_EXT;
@@ -85,30 +86,30 @@ static enum pcce_site_kind kind_of(const struct state *s, const struct cg_site *
 static void find_setters(struct state *s)
 {
 	for (uint32_t f = 0; f < s->graph.n_funcs; f++) {
-		struct cg_func *func = &s->graph.funcs[f];
+		struct callgraph_func *func = &s->graph.funcs[f];
 
 		func->sets_id = func->entry_len && (func->root || s->numbering.entered[f]);
 	}
 	for (uint32_t i = 0; i < s->graph.n_sites; i++) {
-		struct cg_site *site = &s->graph.sites[i];
+		struct callgraph_site *site = &s->graph.sites[i];
 
-		site->clears = site->target == CG_INSIDE &&
+		site->clears = site->target == CALLGRAPH_INSIDE &&
 			       (site->flags & PCCE_SITE_INDIRECT || !s->graph.funcs[site->callee].sets_id);
 	}
 }
 
-static int patch_sites(struct state *s, struct fail *why)
+static int patch_sites(struct state *s, struct error *why)
 {
 	s->patched = malloc(s->module.size + 1);
 	s->sites = calloc((size_t)s->graph.n_sites + 1, sizeof(*s->sites));
 	if (!s->patched || !s->sites)
-		return fail_memory(why);
+		return error_memory(why);
 	memcpy(s->patched, s->module.image, s->module.size);
 	for (uint32_t i = 0; i < s->graph.n_sites; i++) {
-		const struct cg_site *site = &s->graph.sites[i];
+		const struct callgraph_site *site = &s->graph.sites[i];
 		struct pcce_table_site *out = &s->sites[i];
 		const char *name = s->graph.funcs[site->func].name;
-		struct slot_patch patch;
+		struct patch_slots patch;
 		int err;
 
 		out->kind = kind_of(s, site);
@@ -124,11 +125,11 @@ static int patch_sites(struct state *s, struct fail *why)
 
 /* An entry slot that stays empty is led past, and so it is by ext, which leaves the id alone. A tail call out of a
  * function that only pushes lead to goes through the entry, as pushes do. */
-static bool leads_behind_entry(const struct state *s, const struct cg_site *site)
+static bool leads_behind_entry(const struct state *s, const struct callgraph_site *site)
 {
-	const struct cg_func *callee;
+	const struct callgraph_func *callee;
 
-	if (site->target != CG_INSIDE)
+	if (site->target != CALLGRAPH_INSIDE)
 		return false;
 	callee = &s->graph.funcs[site->callee];
 	if (site->ext || !callee->sets_id)
@@ -143,7 +144,7 @@ static bool leads_behind_entry(const struct state *s, const struct cg_site *site
 	}
 }
 
-static int patch_entries(struct state *s, struct fail *why)
+static int patch_entries(struct state *s, struct error *why)
 {
 	int err = 0;
 
@@ -152,7 +153,7 @@ static int patch_entries(struct state *s, struct fail *why)
 			err = patch_entry(&s->page, &s->module, &s->graph.funcs[f], s->numbering.start[f], s->patched,
 					  why);
 	for (uint32_t i = 0; !err && i < s->graph.n_sites; i++) {
-		const struct cg_site *site = &s->graph.sites[i];
+		const struct callgraph_site *site = &s->graph.sites[i];
 
 		if (leads_behind_entry(s, site))
 			err = patch_distance(&s->module, site, &s->graph.funcs[site->callee], s->patched, why);
@@ -160,13 +161,13 @@ static int patch_entries(struct state *s, struct fail *why)
 	return err;
 }
 
-static int run_steps(struct state *s, const struct call_counts *counts, struct encoded *out, struct fail *why)
+static int run_steps(struct state *s, const struct call_counts *counts, struct encode_output *out, struct error *why)
 {
 	int err;
 
-	err = page_access_read(&s->module, &s->records.entries, &s->page, why);
+	err = patch_page_read(&s->module, &s->records.entries, &s->page, why);
 	if (!err)
-		err = elf_links_read(&s->module, &s->links, why);
+		err = elf_relocs_read(&s->module, &s->links, why);
 	if (!err)
 		err = callgraph_build(&s->module, &s->records, &s->links, patch_ext_fits, &s->page, &s->graph, why);
 	if (!err && counts)
@@ -174,7 +175,7 @@ static int run_steps(struct state *s, const struct call_counts *counts, struct e
 	if (err)
 		return err;
 	if (numbering_compute(&s->graph.graph, NULL, &s->numbering))
-		return fail_memory(why);
+		return error_memory(why);
 	find_setters(s);
 	err = patch_sites(s, why);
 	if (!err)
@@ -183,19 +184,19 @@ static int run_steps(struct state *s, const struct call_counts *counts, struct e
 		err = table_write(&s->module, &s->graph, &s->numbering, &s->records, &s->page, s->sites, &out->table,
 				  &out->table_size, why);
 	if (!err)
-		err = elf_put_section(s->patched, s->module.size, PCCE_TABLE_SECTION, out->table, out->table_size,
+		err = elf_add_section(s->patched, s->module.size, PCCE_TABLE_SECTION, out->table, out->table_size,
 				      &out->image, &out->size, why);
 	return err;
 }
 
 /* What others will rely on is checked as they will read it. */
-static int check_result(const struct encoded *e, struct fail *why)
+static int check_result(const struct encode_output *e, struct error *why)
 {
 	const struct elf_section *s;
 	const uint8_t *data;
 	struct elf_module m;
 	const char *reason;
-	struct table t;
+	struct encoding_table t;
 	int err = elf_module_open(e->image, e->size, &m, why);
 
 	if (err)
@@ -203,24 +204,25 @@ static int check_result(const struct encoded *e, struct fail *why)
 	s = elf_module_section(&m, PCCE_TABLE_SECTION, NULL);
 	data = s ? elf_module_contents(&m, s) : NULL;
 	if (!data || s->size != e->table_size || memcmp(data, e->table, s->size))
-		err = fail_set(why, -EINVAL, "has damaged section headers");
+		err = error_set(why, -EINVAL, "has damaged section headers");
 	elf_module_close(&m);
 	if (err)
 		return err;
-	err = table_open(e->table, e->table_size, &t, &reason);
+	err = encoding_table_open(e->table, e->table_size, &t, &reason);
 
 	if (err)
-		return fail_set(
+		return error_set(
 			why, err,
 			"cannot be encoded: its table %s (this is a defect of pcce-encode, or damaged site records)",
 			reason);
-	table_close(&t);
+	encoding_table_close(&t);
 	return 0;
 }
 
-static int encode_module(struct state *s, const struct call_counts *counts, struct encoded *out, struct fail *why)
+static int encode_module(struct state *s, const struct call_counts *counts, struct encode_output *out,
+			 struct error *why)
 {
-	int err = records_read(&s->module, &s->records, why);
+	int err = site_records_read(&s->module, &s->records, why);
 
 	if (err)
 		return err;
@@ -238,21 +240,21 @@ static int encode_module(struct state *s, const struct call_counts *counts, stru
 }
 
 /* The module as it was before it was encoded. */
-static int open_undone(struct state *s, const uint8_t *image, size_t size, struct fail *why)
+static int open_undone(struct state *s, const uint8_t *image, size_t size, struct error *why)
 {
 	int err;
 
 	elf_module_close(&s->module);
 	s->undone = malloc(size + 1);
 	if (!s->undone)
-		return fail_memory(why);
+		return error_memory(why);
 	memcpy(s->undone, image, size);
-	err = encode_undo(s->undone, size, why);
+	err = unpatch(s->undone, size, why);
 	return err ? err : elf_module_open(s->undone, size, &s->module, why);
 }
 
-int encode_image(const uint8_t *image, size_t size, const struct call_counts *counts, struct encoded *out,
-		 struct fail *why)
+int encode_image(const uint8_t *image, size_t size, const struct call_counts *counts, struct encode_output *out,
+		 struct error *why)
 {
 	struct state s = {};
 	bool found = false;
@@ -263,7 +265,7 @@ int encode_image(const uint8_t *image, size_t size, const struct call_counts *co
 	if (!err)
 		err = find_table(&s.module, out, &found, why);
 	if (!err && found && counts) {
-		encoded_free(out);
+		encode_output_free(out);
 		found = false;
 		err = open_undone(&s, image, size, why);
 	}
@@ -275,16 +277,16 @@ int encode_image(const uint8_t *image, size_t size, const struct call_counts *co
 	free(s.patched);
 	numbering_free(&s.numbering);
 	callgraph_free(&s.graph);
-	elf_links_free(&s.links);
-	records_free(&s.records);
+	elf_relocs_free(&s.links);
+	site_records_free(&s.records);
 	elf_module_close(&s.module);
 	free(s.undone);
 	if (err)
-		encoded_free(out);
+		encode_output_free(out);
 	return err;
 }
 
-void encoded_free(struct encoded *e)
+void encode_output_free(struct encode_output *e)
 {
 	free(e->image);
 	free(e->table);

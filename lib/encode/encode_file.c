@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include "encode/encode.h"
 
-int encode_read_file(const char *path, uint8_t **data, size_t *size, struct fail *why)
+int encode_read_file(const char *path, uint8_t **data, size_t *size, struct error *why)
 {
 	struct stat st;
 	size_t done = 0;
@@ -23,16 +23,16 @@ int encode_read_file(const char *path, uint8_t **data, size_t *size, struct fail
 
 	*data = NULL;
 	if (fd < 0)
-		return fail_set(why, -errno, "cannot be opened: %s", strerror(errno));
+		return error_set(why, -errno, "cannot be opened: %s", strerror(errno));
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
 		close(fd);
-		return fail_set(why, -EINVAL, "is not a regular file");
+		return error_set(why, -EINVAL, "is not a regular file");
 	}
 	*size = st.st_size;
 	*data = malloc(*size + 1);
 	if (!*data) {
 		close(fd);
-		return fail_memory(why);
+		return error_memory(why);
 	}
 	while (done < *size) {
 		ssize_t n = read(fd, *data + done, *size - done);
@@ -45,8 +45,8 @@ int encode_read_file(const char *path, uint8_t **data, size_t *size, struct fail
 			close(fd);
 			free(*data);
 			*data = NULL;
-			return fail_set(why, err, "cannot be read: %s",
-					n < 0 ? strerror(-err) : "it became shorter meanwhile");
+			return error_set(why, err, "cannot be read: %s",
+					 n < 0 ? strerror(-err) : "it became shorter meanwhile");
 		}
 		done += n;
 	}
@@ -70,18 +70,18 @@ static int write_all(int fd, const uint8_t *data, size_t size)
 }
 
 /* like: the file whose mode and owner the new one gets. */
-static int replace_file(const char *path, const struct stat *like, const uint8_t *data, size_t size, struct fail *why)
+static int replace_file(const char *path, const struct stat *like, const uint8_t *data, size_t size, struct error *why)
 {
 	const char *slash = strrchr(path, '/');
 	int directory = slash ? (int)(slash - path) + 1 : 0, fd, err;
 	char *temporary;
 
 	if (asprintf(&temporary, "%.*s.pcce-encode-XXXXXX", directory, path) < 0)
-		return fail_memory(why);
+		return error_memory(why);
 	fd = mkostemp(temporary, O_CLOEXEC);
 	if (fd < 0) {
-		err = fail_set(why, -errno, "cannot be replaced: no file can be created beside it: %s",
-			       strerror(errno));
+		err = error_set(why, -errno, "cannot be replaced: no file can be created beside it: %s",
+				strerror(errno));
 		free(temporary);
 		return err;
 	}
@@ -97,16 +97,16 @@ static int replace_file(const char *path, const struct stat *like, const uint8_t
 		err = -errno;
 	if (err) {
 		unlink(temporary);
-		fail_set(why, err, "cannot be replaced: %s", strerror(-err));
+		error_set(why, err, "cannot be replaced: %s", strerror(-err));
 	}
 	free(temporary);
 	return err;
 }
 
-int encode_file(const char *path, const char *output, const struct call_counts *counts, struct encoded *e,
-		struct fail *why)
+int encode_file(const char *path, const char *output, const struct call_counts *counts, struct encode_output *e,
+		struct error *why)
 {
-	struct encoded local;
+	struct encode_output local;
 	struct stat st;
 	uint8_t *image;
 	size_t size;
@@ -123,7 +123,7 @@ int encode_file(const char *path, const char *output, const struct call_counts *
 		/* Through a symbolic link: the file that it leads to, not the link. */
 		real = realpath(output ? output : path, NULL);
 		if (stat(path, &st))
-			err = fail_set(why, -errno, "cannot be replaced: %s", strerror(errno));
+			err = error_set(why, -errno, "cannot be replaced: %s", strerror(errno));
 		else
 			err = replace_file(real	    ? real
 					   : output ? output
@@ -133,6 +133,6 @@ int encode_file(const char *path, const char *output, const struct call_counts *
 	}
 	free(image);
 	if (err || e == &local)
-		encoded_free(e);
+		encode_output_free(e);
 	return err;
 }

@@ -22,8 +22,9 @@
 #define CLOSURE_MAX 256
 #define DEFAULT_EFFORT 150000000ull
 
-int adjacency_build(struct adjacency *a, uint32_t n_nodes, uint32_t n_edges,
-		    bool (*edge)(const void *ctx, uint32_t i, uint32_t *from, uint32_t *item), const void *ctx)
+int numbering_adjacency_build(struct numbering_adjacency *a, uint32_t n_nodes, uint32_t n_edges,
+			      bool (*edge)(const void *ctx, uint32_t i, uint32_t *from, uint32_t *item),
+			      const void *ctx)
 {
 	uint32_t from, item;
 
@@ -45,7 +46,7 @@ int adjacency_build(struct adjacency *a, uint32_t n_nodes, uint32_t n_edges,
 	return 0;
 }
 
-void adjacency_free(struct adjacency *a)
+void numbering_adjacency_free(struct numbering_adjacency *a)
 {
 	free(a->first);
 	free(a->item);
@@ -85,7 +86,7 @@ static bool edge_tail_keeping(const void *ctx, uint32_t i, uint32_t *from, uint3
 }
 
 /* Spreads a flag along adjacency lists, from all nodes that have it. */
-static int spread(uint8_t *flag, uint32_t n, const struct adjacency *a)
+static int spread(uint8_t *flag, uint32_t n, const struct numbering_adjacency *a)
 {
 	uint32_t *queue = malloc(((size_t)n + 1) * sizeof(*queue));
 	size_t head = 0, tail = 0;
@@ -139,16 +140,16 @@ void numbering_begin_in(const struct numbering_work *w, uint32_t func)
 static int find_tail_out(struct numbering_work *w)
 {
 	const struct numbering_graph *g = w->graph;
-	struct adjacency reverse = {};
+	struct numbering_adjacency reverse = {};
 	int err;
 
 	for (uint32_t i = 0; i < g->n_sites; i++)
 		if ((g->sites[i].flags & NUMBERING_TAIL) && g->sites[i].callee == NUMBERING_NO_CALLEE)
 			w->out->tail_out[g->sites[i].caller] = 1;
-	err = adjacency_build(&reverse, g->n_funcs, g->n_sites, edge_tail_reverse, g);
+	err = numbering_adjacency_build(&reverse, g->n_funcs, g->n_sites, edge_tail_reverse, g);
 	if (!err)
 		err = spread(w->out->tail_out, g->n_funcs, &reverse);
-	adjacency_free(&reverse);
+	numbering_adjacency_free(&reverse);
 	return err;
 }
 
@@ -230,7 +231,7 @@ static void find_gains(const struct numbering_work *w, double *gain)
 	const struct numbering_graph *g = w->graph;
 
 	for (uint32_t i = 0; i < g->n_sites; i++)
-		if (site_has_value(w, i) && 2 * w->weight[i] > gain[g->sites[i].callee])
+		if (numbering_site_has_value(w, i) && 2 * w->weight[i] > gain[g->sites[i].callee])
 			gain[g->sites[i].callee] = 2 * w->weight[i];
 	for (uint32_t i = 0; i < g->n_sites; i++)
 		if (w->out->kind[i] == NUMBERED_PUSH && g->sites[i].callee != NUMBERING_NO_CALLEE)
@@ -255,9 +256,9 @@ static int find_roots(struct numbering_work *w)
 
 		if (callee == NUMBERING_NO_CALLEE)
 			continue;
-		if (site_has_value(w, i)) {
+		if (numbering_site_has_value(w, i)) {
 			uint32_t self, n;
-			const uint32_t *t = closure_of(w, callee, &self, &n);
+			const uint32_t *t = numbering_closure(w, callee, &self, &n);
 
 			while (n)
 				called[t[--n]] = 1;
@@ -293,9 +294,9 @@ static int collect_edges(struct numbering_work *w)
 	size_t total = 0;
 
 	for (uint32_t i = 0; i < n_all; i++) {
-		if (!edge_has_value(w, i))
+		if (!numbering_edge_has_value(w, i))
 			continue;
-		const uint32_t *t = closure_of(w, edge_callee(w, i), &self, &n);
+		const uint32_t *t = numbering_closure(w, numbering_edge_callee(w, i), &self, &n);
 
 		total += n;
 		while (n)
@@ -314,16 +315,16 @@ static int collect_edges(struct numbering_work *w)
 		at[f] = out->first_edge[f];
 	}
 	for (uint32_t i = 0; i < n_all; i++) {
-		if (!edge_has_value(w, i))
+		if (!numbering_edge_has_value(w, i))
 			continue;
-		const uint32_t *t = closure_of(w, edge_callee(w, i), &self, &n);
+		const uint32_t *t = numbering_closure(w, numbering_edge_callee(w, i), &self, &n);
 
 		while (n--)
 			out->edges[at[t[n]]++] = (struct numbering_edge){
-				.value = *edge_value(w, i),
+				.value = *numbering_edge_value(w, i),
 				.callee = t[n],
-				.site = is_entry(w, i) ? NUMBERING_NO_SITE : i,
-				.start = is_entry(w, i) ? i - g->n_sites : NUMBERING_NO_SITE,
+				.site = numbering_is_entry(w, i) ? NUMBERING_NO_SITE : i,
+				.start = numbering_is_entry(w, i) ? i - g->n_sites : NUMBERING_NO_SITE,
 			};
 	}
 	free(at);
@@ -382,13 +383,13 @@ static int run_steps(struct numbering_work *w)
 	const struct numbering_graph *g = w->graph;
 	int err;
 
-	err = adjacency_build(&w->out_sites, g->n_funcs, g->n_sites, edge_out_site, g);
+	err = numbering_adjacency_build(&w->out_sites, g->n_funcs, g->n_sites, edge_out_site, g);
 	if (!err)
-		err = adjacency_build(&w->tails, g->n_funcs, g->n_sites, edge_tail, g);
+		err = numbering_adjacency_build(&w->tails, g->n_funcs, g->n_sites, edge_tail, g);
 	if (!err)
 		err = find_tail_out(w);
 	if (!err)
-		err = adjacency_build(&w->root_tails, g->n_funcs, g->n_sites, edge_tail_keeping, w);
+		err = numbering_adjacency_build(&w->root_tails, g->n_funcs, g->n_sites, edge_tail_keeping, w);
 	if (!err)
 		err = find_closures(w);
 	if (err)
@@ -439,10 +440,10 @@ int numbering_compute(const struct numbering_graph *graph, const struct numberin
 	    out->first_edge && w.weight && s < UINT32_MAX - n)
 		err = run_steps(&w);
 	free(w.weight);
-	adjacency_free(&w.out_sites);
-	adjacency_free(&w.tails);
-	adjacency_free(&w.root_tails);
-	adjacency_free(&w.closure);
+	numbering_adjacency_free(&w.out_sites);
+	numbering_adjacency_free(&w.tails);
+	numbering_adjacency_free(&w.root_tails);
+	numbering_adjacency_free(&w.closure);
 	if (err)
 		numbering_free(out);
 	return err;

@@ -23,14 +23,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include "encode/numbering_internal.h"
-#include "base/id_map.h"
+#include "base/array.h"
 
 #define NIL 0xffffffffu
 #define ROOM_PRICE (1.0 / 128)
 
 /* Tarjan's algorithm, iteratively. component[v]: numbered in reverse topological order. Returns their number, or
  * NIL without memory. postorder: if not NULL, gets nodes in the order in which they are left. */
-static uint32_t find_components(uint32_t n, const struct adjacency *a, uint32_t *component, uint32_t *postorder)
+static uint32_t find_components(uint32_t n, const struct numbering_adjacency *a, uint32_t *component,
+				uint32_t *postorder)
 {
 	uint32_t *low = calloc((size_t)n + 1, sizeof(*low)), *index = calloc((size_t)n + 1, sizeof(*index));
 	uint32_t *next = malloc(((size_t)n + 1) * sizeof(*next)), *path = malloc(((size_t)n + 1) * sizeof(*path));
@@ -137,7 +138,7 @@ static uint32_t search(struct order *o, uint32_t start, uint32_t stop, uint32_t 
 		for (uint32_t e = heads[found[done]]; e != NIL; e = next[e]) {
 			uint32_t v = ends[e];
 
-			if (!take_steps(o->w, 1) && limited)
+			if (!numbering_take_steps(o->w, 1) && limited)
 				return NIL;
 			if (v == stop)
 				return NIL;
@@ -162,14 +163,14 @@ static bool keep_edge(struct order *o, uint32_t from, uint32_t to, bool limited)
 		n_backward = search(o, from, NIL, low, high, true, limited, o->backward);
 		if (n_backward == NIL)
 			return false;
-		take_steps(o->w, 4ull * (n_forward + n_backward));
+		numbering_take_steps(o->w, 4ull * (n_forward + n_backward));
 		qsort_r(o->forward, n_forward, sizeof(uint32_t), compare_places, o->place);
 		qsort_r(o->backward, n_backward, sizeof(uint32_t), compare_places, o->place);
 		for (uint32_t i = 0; i < n_backward; i++)
 			o->places[n++] = o->place[o->backward[i]];
 		for (uint32_t i = 0; i < n_forward; i++)
 			o->places[n++] = o->place[o->forward[i]];
-		qsort(o->places, n, sizeof(uint32_t), numbers_compare);
+		qsort(o->places, n, sizeof(uint32_t), compare_u32);
 		n = 0;
 		for (uint32_t i = 0; i < n_backward; i++)
 			o->place[o->backward[i]] = o->places[n++];
@@ -273,7 +274,7 @@ static int break_in_given_order(struct numbering_work *w)
 				if (w->out->kind[site] == NUMBERED_PUSH || callee == NUMBERING_NO_CALLEE)
 					continue;
 				if (state[callee] == 1) {
-					if (site_has_value(w, site))
+					if (numbering_site_has_value(w, site))
 						make_back_edge(w, site);
 				} else if (!state[callee]) {
 					state[callee] = 1;
@@ -349,7 +350,7 @@ int numbering_break_cycles(struct numbering_work *w)
 	uint32_t *node = malloc(n * sizeof(*node)), *component = malloc(n * sizeof(*component));
 	uint32_t *postorder = malloc(n * sizeof(*postorder));
 	struct merged merged = {w, node};
-	struct adjacency mixed = {};
+	struct numbering_adjacency mixed = {};
 	struct order o = {.w = w};
 	uint32_t n_nodes;
 	int err = 0;
@@ -374,7 +375,7 @@ int numbering_break_cycles(struct numbering_work *w)
 	    !o.places || !o.next_out || !o.next_in || !o.from || !o.to)
 		goto out;
 	n_nodes = find_components(g->n_funcs, &w->tails, node, NULL);
-	if (n_nodes == NIL || adjacency_build(&mixed, n_nodes, g->n_sites, edge_merged, &merged))
+	if (n_nodes == NIL || numbering_adjacency_build(&mixed, n_nodes, g->n_sites, edge_merged, &merged))
 		goto out;
 	if (find_components(n_nodes, &mixed, component, postorder) == NIL)
 		goto out;
@@ -387,7 +388,7 @@ out:
 	free(node);
 	free(component);
 	free(postorder);
-	adjacency_free(&mixed);
+	numbering_adjacency_free(&mixed);
 	free(o.place);
 	free(o.out);
 	free(o.in);

@@ -13,7 +13,7 @@
 #include "encode/numbering.h"
 
 /* Adjacency lists in one array: item[first[v] .. first[v + 1]). */
-struct adjacency {
+struct numbering_adjacency {
 	uint32_t *first;
 	uint32_t *item;
 };
@@ -27,20 +27,21 @@ struct numbering_work {
 	uint32_t most_cuts; /* numbering_ranges() gives up with -E2BIG if it takes more, or all steps; 0: it does not */
 	uint64_t steps;	    /* of effort that are left */
 	double *weight;	    /* of each site: executions in a run, relative */
-	struct adjacency out_sites;  /* per function: all its sites, in the order given */
-	struct adjacency tails;	     /* per function: functions that it tail-calls directly */
-	struct adjacency root_tails; /* the same, where a root makes a root of its callee */
+	struct numbering_adjacency out_sites;  /* per function: all its sites, in the order given */
+	struct numbering_adjacency tails;      /* per function: functions that it tail-calls directly */
+	struct numbering_adjacency root_tails; /* the same, where a root makes a root of its callee */
 	/* T of each function that may be the callee of a site with a value: itself first. Of a function
 	 * without tail calls, the list is not stored. */
-	struct adjacency closure;
+	struct numbering_adjacency closure;
 };
 
-int adjacency_build(struct adjacency *a, uint32_t n_nodes, uint32_t n_edges,
-		    bool (*edge)(const void *ctx, uint32_t i, uint32_t *from, uint32_t *item), const void *ctx);
-void adjacency_free(struct adjacency *a);
+int numbering_adjacency_build(struct numbering_adjacency *a, uint32_t n_nodes, uint32_t n_edges,
+			      bool (*edge)(const void *ctx, uint32_t i, uint32_t *from, uint32_t *item),
+			      const void *ctx);
+void numbering_adjacency_free(struct numbering_adjacency *a);
 
 /* T(f) as a list: n functions. self is room for the one-element list. */
-static inline const uint32_t *closure_of(const struct numbering_work *w, uint32_t f, uint32_t *self, uint32_t *n)
+static inline const uint32_t *numbering_closure(const struct numbering_work *w, uint32_t f, uint32_t *self, uint32_t *n)
 {
 	*n = w->closure.first[f + 1] - w->closure.first[f];
 	if (*n)
@@ -55,7 +56,7 @@ static inline bool numbering_can_enter(const struct numbering_work *w, uint32_t 
 	return w->graph->can_enter && w->graph->can_enter[func] && !w->out->tail_out[func] && !w->given_order;
 }
 
-static inline bool site_has_value(const struct numbering_work *w, uint32_t site)
+static inline bool numbering_site_has_value(const struct numbering_work *w, uint32_t site)
 {
 	return w->out->kind[site] == NUMBERED_VALUE;
 }
@@ -64,34 +65,35 @@ static inline bool site_has_value(const struct numbering_work *w, uint32_t site)
  * What owns ids is a site with a value, or the entry of a function.  Both are called an edge here: the
  * entry of f has the number n_sites + f, and f for its callee.
  */
-static inline bool is_entry(const struct numbering_work *w, uint32_t edge)
+static inline bool numbering_is_entry(const struct numbering_work *w, uint32_t edge)
 {
 	return edge >= w->graph->n_sites;
 }
 
-static inline uint32_t edge_callee(const struct numbering_work *w, uint32_t edge)
+static inline uint32_t numbering_edge_callee(const struct numbering_work *w, uint32_t edge)
 {
-	return is_entry(w, edge) ? edge - w->graph->n_sites : w->graph->sites[edge].callee;
+	return numbering_is_entry(w, edge) ? edge - w->graph->n_sites : w->graph->sites[edge].callee;
 }
 
-static inline bool edge_has_value(const struct numbering_work *w, uint32_t edge)
+static inline bool numbering_edge_has_value(const struct numbering_work *w, uint32_t edge)
 {
-	return is_entry(w, edge) ? w->out->entered[edge - w->graph->n_sites] : site_has_value(w, edge);
+	return numbering_is_entry(w, edge) ? w->out->entered[edge - w->graph->n_sites]
+					   : numbering_site_has_value(w, edge);
 }
 
 /* Contexts that come through it. */
-static inline uint64_t edge_count(const struct numbering_work *w, uint32_t edge)
+static inline uint64_t numbering_edge_count(const struct numbering_work *w, uint32_t edge)
 {
-	return is_entry(w, edge) ? 1 : w->out->num_cc[w->graph->sites[edge].caller];
+	return numbering_is_entry(w, edge) ? 1 : w->out->num_cc[w->graph->sites[edge].caller];
 }
 
-static inline uint64_t *edge_value(const struct numbering_work *w, uint32_t edge)
+static inline uint64_t *numbering_edge_value(const struct numbering_work *w, uint32_t edge)
 {
-	return is_entry(w, edge) ? &w->out->start[edge - w->graph->n_sites] : &w->out->value[edge];
+	return numbering_is_entry(w, edge) ? &w->out->start[edge - w->graph->n_sites] : &w->out->value[edge];
 }
 
 /* Takes steps of effort; false when there is none left. */
-static inline bool take_steps(struct numbering_work *w, uint64_t n)
+static inline bool numbering_take_steps(struct numbering_work *w, uint64_t n)
 {
 	if (w->steps <= n) {
 		w->steps = 0;

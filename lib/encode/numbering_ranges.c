@@ -52,10 +52,10 @@ struct candidate {
 
 struct ranges {
 	struct numbering_work *w;
-	struct adjacency in; /* per function: sites and entries with t in their T */
+	struct numbering_adjacency in; /* per function: sites and entries with t in their T */
 	uint64_t n_in;
-	uint32_t *group;	  /* of each function: its representative */
-	struct adjacency members; /* per representative */
+	uint32_t *group;		    /* of each function: its representative */
+	struct numbering_adjacency members; /* per representative */
 	uint32_t *pending, *group_pending;
 	uint64_t *next;
 	uint8_t *final, *assigned;
@@ -90,7 +90,8 @@ static bool edge_member(const void *ctx, uint32_t i, uint32_t *from, uint32_t *i
 /* Now, or after some cuts. */
 static bool may_have_value(const struct numbering_work *w, uint32_t edge)
 {
-	return is_entry(w, edge) ? numbering_can_enter(w, edge_callee(w, edge)) : site_has_value(w, edge);
+	return numbering_is_entry(w, edge) ? numbering_can_enter(w, numbering_edge_callee(w, edge))
+					   : numbering_site_has_value(w, edge);
 }
 
 /* Groups, and the lists of edges into each function. */
@@ -106,11 +107,11 @@ static int build_lists(struct ranges *r)
 	for (uint32_t i = 0; i < n_all; i++) {
 		if (!may_have_value(w, i))
 			continue;
-		const uint32_t *t = closure_of(w, edge_callee(w, i), &self, &n);
+		const uint32_t *t = numbering_closure(w, numbering_edge_callee(w, i), &self, &n);
 
 		total += n;
 		while (n--) {
-			uint32_t a = find_group(r->group, t[n]), b = find_group(r->group, edge_callee(w, i));
+			uint32_t a = find_group(r->group, t[n]), b = find_group(r->group, numbering_edge_callee(w, i));
 
 			r->in.first[t[n] + 2]++;
 			if (a < b)
@@ -131,12 +132,12 @@ static int build_lists(struct ranges *r)
 	for (uint32_t i = 0; i < n_all; i++) {
 		if (!may_have_value(w, i))
 			continue;
-		const uint32_t *t = closure_of(w, edge_callee(w, i), &self, &n);
+		const uint32_t *t = numbering_closure(w, numbering_edge_callee(w, i), &self, &n);
 
 		while (n--)
 			r->in.item[r->in.first[t[n] + 1]++] = i;
 	}
-	return adjacency_build(&r->members, g->n_funcs, g->n_funcs, edge_member, r->group);
+	return numbering_adjacency_build(&r->members, g->n_funcs, g->n_funcs, edge_member, r->group);
 }
 
 static uint64_t round_value(uint64_t v)
@@ -217,9 +218,9 @@ static uint32_t cut_function(struct ranges *r, uint32_t x, uint64_t keep, bool d
 	for (uint32_t i = r->in.first[x]; i < r->in.first[x + 1]; i++) {
 		uint32_t site = r->in.item[i];
 
-		if (is_entry(w, site) || !site_has_value(w, site))
+		if (numbering_is_entry(w, site) || !numbering_site_has_value(w, site))
 			continue;
-		uint64_t count = edge_count(w, site);
+		uint64_t count = numbering_edge_count(w, site);
 		double weight = w->weight[site] + NO_WEIGHT;
 
 		if (!dry) {
@@ -253,8 +254,8 @@ static uint32_t choose_cut(struct ranges *r, uint32_t t, uint64_t *keep_out)
 	memset(r->paths, 0, w->graph->n_funcs * sizeof(*r->paths));
 	r->paths[t] = 1;
 	for (uint32_t i = r->in.first[t]; i < r->in.first[t + 1]; i++)
-		if (edge_has_value(w, r->in.item[i]))
-			total += edge_count(w, r->in.item[i]);
+		if (numbering_edge_has_value(w, r->in.item[i]))
+			total += numbering_edge_count(w, r->in.item[i]);
 	/* t first, then what became final before it, backward. */
 	for (uint32_t at = last + 1; at-- > 0;) {
 		uint32_t x = at == last ? t : r->order[at];
@@ -263,10 +264,10 @@ static uint32_t choose_cut(struct ranges *r, uint32_t t, uint64_t *keep_out)
 		/* Behind a cut, counts are those of before it. */
 		if (r->paths[x] == 0 || r->provisional[x] || (at != last && x == t))
 			continue;
-		if (!take_steps(w, 2 + r->in.first[x + 1] - r->in.first[x]))
+		if (!numbering_take_steps(w, 2 + r->in.first[x + 1] - r->in.first[x]))
 			break;
 		for (uint32_t i = r->in.first[x]; i < r->in.first[x + 1]; i++)
-			if (!is_entry(w, r->in.item[i]) && site_has_value(w, r->in.item[i]))
+			if (!numbering_is_entry(w, r->in.item[i]) && numbering_site_has_value(w, r->in.item[i]))
 				r->paths[w->graph->sites[r->in.item[i]].caller] += r->paths[x];
 		uint64_t keep = keep_of(r, count);
 		double share = count * r->paths[x] / total, cost = 0, score;
@@ -301,7 +302,7 @@ static void handle_overflow(struct ranges *r, uint32_t site, const uint32_t *t, 
 	}
 
 	if (r->last || !cut_function(r, x, keep, false, NULL))
-		if (site_has_value(w, site))
+		if (numbering_site_has_value(w, site))
 			cut_site(r, site);
 }
 
@@ -315,11 +316,11 @@ static uint32_t gather(struct ranges *r, const uint32_t *set, uint32_t n_set)
 		for (uint32_t i = r->in.first[set[k]]; i < r->in.first[set[k] + 1]; i++) {
 			uint32_t site = r->in.item[i];
 
-			if (!edge_has_value(w, site) || r->assigned[site])
+			if (!numbering_edge_has_value(w, site) || r->assigned[site])
 				continue;
 			r->assigned[site] = 1;
-			r->candidates[n++] = (struct candidate){is_entry(w, site) ? -1 : w->weight[site], 0,
-								edge_count(w, site), site};
+			r->candidates[n++] = (struct candidate){numbering_is_entry(w, site) ? -1 : w->weight[site], 0,
+								numbering_edge_count(w, site), site};
 		}
 	}
 	qsort(r->candidates, n, sizeof(*r->candidates), w->given_order ? compare_site : compare_hot);
@@ -356,7 +357,7 @@ static uint64_t next_value(const struct ranges *r, const uint32_t *t, uint32_t n
 
 static void assign_value(struct ranges *r, const struct candidate *c, uint64_t v, const uint32_t *t, uint32_t n_t)
 {
-	*edge_value(r->w, c->site) = v;
+	*numbering_edge_value(r->w, c->site) = v;
 	for (uint32_t k = 0; k < n_t; k++)
 		r->next[t[k]] = v + c->count;
 }
@@ -383,7 +384,7 @@ static bool large_first_is_dear(const struct ranges *r, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		const struct candidate *c = &r->candidates[i];
 
-		if (is_entry(r->w, c->site))
+		if (numbering_is_entry(r->w, c->site))
 			continue;
 		if (c->count < SMALL_VALUES)
 			small += c->weight;
@@ -402,7 +403,7 @@ static uint32_t assign_zeros(struct ranges *r, uint32_t n, uint32_t n_set)
 	uint32_t zeros = 0, entries = 0;
 	uint64_t most = r->w->limit;
 
-	for (uint32_t i = n; i-- > 0 && is_entry(r->w, r->candidates[i].site);)
+	for (uint32_t i = n; i-- > 0 && numbering_is_entry(r->w, r->candidates[i].site);)
 		entries++;
 	/* Entries have to find a place behind it. */
 	if (entries || large_first_is_dear(r, n))
@@ -411,9 +412,9 @@ static uint32_t assign_zeros(struct ranges *r, uint32_t n, uint32_t n_set)
 	for (uint32_t i = 0; i < n; i++) {
 		struct candidate *c = &r->candidates[i];
 		uint32_t self, n_t, fullest;
-		const uint32_t *t = closure_of(r->w, edge_callee(r->w, c->site), &self, &n_t);
+		const uint32_t *t = numbering_closure(r->w, numbering_edge_callee(r->w, c->site), &self, &n_t);
 
-		c->key = is_entry(r->w, c->site) ? 1 : 2;
+		c->key = numbering_is_entry(r->w, c->site) ? 1 : 2;
 		if (c->key == 1 || c->count > most || next_value(r, t, n_t, &fullest))
 			continue;
 		assign_value(r, c, 0, t, n_t);
@@ -427,8 +428,8 @@ static uint32_t assign_zeros(struct ranges *r, uint32_t n, uint32_t n_set)
 /* A range did not fit into all of T(edge). */
 static void give_up(struct ranges *r, uint32_t edge, const uint32_t *t, uint32_t n_t, uint32_t fullest)
 {
-	if (is_entry(r->w, edge)) {
-		numbering_make_root(r->w, edge_callee(r->w, edge));
+	if (numbering_is_entry(r->w, edge)) {
+		numbering_make_root(r->w, numbering_edge_callee(r->w, edge));
 		r->again = true;
 		return;
 	}
@@ -458,10 +459,10 @@ static void assign_ranges(struct ranges *r, const uint32_t *set, uint32_t n_set)
 	for (uint32_t i = zeros; i < n; i++) {
 		const struct candidate c = r->candidates[i];
 		uint32_t self, n_t, fullest;
-		const uint32_t *t = closure_of(w, edge_callee(w, c.site), &self, &n_t);
+		const uint32_t *t = numbering_closure(w, numbering_edge_callee(w, c.site), &self, &n_t);
 		uint64_t v = next_value(r, t, n_t, &fullest);
 
-		if (v <= w->limit && c.count <= w->limit - v && !(is_entry(w, c.site) && v >= SMALL_VALUES)) {
+		if (v <= w->limit && c.count <= w->limit - v && !(numbering_is_entry(w, c.site) && v >= SMALL_VALUES)) {
 			assign_value(r, &c, v, t, n_t);
 			continue;
 		}
@@ -482,9 +483,9 @@ static void make_final(struct ranges *r, uint32_t f, uint32_t *n_ready, uint32_t
 	for (uint32_t i = w->out_sites.first[f]; i < w->out_sites.first[f + 1]; i++) {
 		uint32_t site = w->out_sites.item[i], self, n;
 
-		if (!site_has_value(w, site))
+		if (!numbering_site_has_value(w, site))
 			continue;
-		const uint32_t *t = closure_of(w, w->graph->sites[site].callee, &self, &n);
+		const uint32_t *t = numbering_closure(w, w->graph->sites[site].callee, &self, &n);
 
 		while (n--) {
 			uint32_t to = t[n], group = r->group[to];
@@ -522,7 +523,7 @@ static void run_pass(struct ranges *r)
 			numbering_make_root(w, f);
 		r->next[f] = w->out->root[f] ? 1 : 0;
 		for (uint32_t i = r->in.first[f]; i < r->in.first[f + 1]; i++) {
-			if (!is_entry(w, r->in.item[i]) && site_has_value(w, r->in.item[i])) {
+			if (!numbering_is_entry(w, r->in.item[i]) && numbering_site_has_value(w, r->in.item[i])) {
 				r->pending[f]++;
 				r->group_pending[group]++;
 			}
@@ -561,7 +562,7 @@ static int run_passes(struct ranges *r)
 	int err = 0;
 
 	do {
-		if (!take_steps(w, 2ull * w->graph->n_funcs + w->graph->n_sites + 4 * r->n_in)) {
+		if (!numbering_take_steps(w, 2ull * w->graph->n_funcs + w->graph->n_sites + 4 * r->n_in)) {
 			if (w->most_cuts)
 				return -E2BIG;
 			r->last = true;
@@ -601,8 +602,8 @@ int numbering_ranges(struct numbering_work *w)
 		err = build_lists(&r);
 	if (!err)
 		err = run_passes(&r);
-	adjacency_free(&r.in);
-	adjacency_free(&r.members);
+	numbering_adjacency_free(&r.in);
+	numbering_adjacency_free(&r.members);
 	free(r.group);
 	free(r.pending);
 	free(r.group_pending);

@@ -78,8 +78,8 @@ static int fix(struct code *c, const struct fixups *f, uint64_t start, uint64_t 
 	return 0;
 }
 
-int page_access_read(const struct elf_module *m, const struct pcce_helper_entries *e, struct page_access *out,
-		     struct fail *why)
+int patch_page_read(const struct elf_module *m, const struct pcce_helper_entries *e, struct patch_page *out,
+		    struct error *why)
 {
 	const uint8_t *p = elf_module_at(m, e->tls_insn, 7);
 
@@ -99,15 +99,15 @@ int page_access_read(const struct elf_module *m, const struct pcce_helper_entrie
 		if (elf_module_segment(m, out->got) && elf_module_segment(m, out->got + 7))
 			return 0;
 	}
-	return fail_set(why, -EINVAL,
-			"has a damaged description of the runtime: it does not say where the thread page is");
+	return error_set(why, -EINVAL,
+			 "has a damaged description of the runtime: it does not say where the thread page is");
 }
 
 /* ---- forms ----------------------------------------------------------------------- */
 
 /* Add or subtract value; sub: 0x28 in the modrm's reg field, 0 for add. Constants and prefixes are longer than they
  * need be: the slot has the room, and each nop less is one instruction less. */
-static void put_arith(struct code *c, struct fixups *f, const struct page_access *page, uint64_t value, uint8_t sub)
+static void put_arith(struct code *c, struct fixups *f, const struct patch_page *page, uint64_t value, uint8_t sub)
 {
 	bool upper = value >> 31;
 	uint32_t imm = upper ? value >> 32 : value;
@@ -124,7 +124,7 @@ static void put_arith(struct code *c, struct fixups *f, const struct page_access
 	put32(c, imm);
 }
 
-static void put_ext_before(struct code *c, struct fixups *f, const struct page_access *page, uint64_t key)
+static void put_ext_before(struct code *c, struct fixups *f, const struct patch_page *page, uint64_t key)
 {
 	if (page->executable) {
 		PUT(c, 0x64, REX, 0xc7, 0x04, 0x25); /* movl $key, %fs:D+ext */
@@ -139,7 +139,7 @@ static void put_ext_before(struct code *c, struct fixups *f, const struct page_a
 	PUT(c, 0x64, 0x4d, 0x89, 0x5a, PAGE_EXT); /* mov %r11, %fs:ext(%r10) */
 }
 
-static void put_ext_after(struct code *c, struct fixups *f, const struct page_access *page)
+static void put_ext_after(struct code *c, struct fixups *f, const struct patch_page *page)
 {
 	if (page->executable) {
 		PUT(c, 0x64, REX, 0xc7, 0x04, 0x25); /* movl $0, %fs:D+ext */
@@ -160,7 +160,7 @@ static void put_helper(struct code *c, struct fixups *f, uint64_t helper)
 	put_target(c, f, helper, false);
 }
 
-static void put_inline_push(struct code *c, struct fixups *f, const struct page_access *page, bool clear)
+static void put_inline_push(struct code *c, struct fixups *f, const struct patch_page *page, bool clear)
 {
 	int32_t d = page->offset;
 
@@ -189,7 +189,7 @@ static void put_inline_push(struct code *c, struct fixups *f, const struct page_
 	put32(c, 0);
 }
 
-static void put_inline_pop(struct code *c, struct fixups *f, const struct page_access *page)
+static void put_inline_pop(struct code *c, struct fixups *f, const struct patch_page *page)
 {
 	int32_t d = page->offset;
 
@@ -211,7 +211,7 @@ static void put_inline_pop(struct code *c, struct fixups *f, const struct page_a
 	PUT(c, 16);
 }
 
-static void put_set_id(struct code *c, struct fixups *f, const struct page_access *page, uint32_t id)
+static void put_set_id(struct code *c, struct fixups *f, const struct patch_page *page, uint32_t id)
 {
 	if (page->executable) {
 		PUT(c, 0x64, REX_W, 0xc7, 0x04, 0x25); /* movq $id, %fs:D+id */
@@ -226,7 +226,7 @@ static void put_set_id(struct code *c, struct fixups *f, const struct page_acces
 
 /* A function that was called as a leaf, with ext set, takes the way through __pcce_leaf; or,
  * where that cannot be, leaves the id alone. */
-static void put_leaf_check(struct code *c, struct fixups *f, const struct page_access *page, bool stack)
+static void put_leaf_check(struct code *c, struct fixups *f, const struct patch_page *page, bool stack)
 {
 	const uint8_t set_length = page->executable ? 13 : 16;
 
@@ -250,26 +250,26 @@ static void put_leaf_check(struct code *c, struct fixups *f, const struct page_a
 
 /* ---- slots ----------------------------------------------------------------------- */
 
-static int too_small(const struct cg_site *s, const char *func, size_t need, size_t have, struct fail *why)
+static int too_small(const struct callgraph_site *s, const char *func, size_t need, size_t have, struct error *why)
 {
 	if (s->flags & PCCE_SITE_PIC)
-		return fail_set(
+		return error_set(
 			why, -EINVAL,
 			"has a slot of %zu bytes in '%s' (line %u) where %zu are needed: its records are damaged", have,
 			func, s->line, need);
-	return fail_set(why, -EINVAL,
-			"has code that was not compiled for a shared library: '%s' (line %u); compile it with -fPIC",
-			func, s->line);
+	return error_set(why, -EINVAL,
+			 "has code that was not compiled for a shared library: '%s' (line %u); compile it with -fPIC",
+			 func, s->line);
 }
 
 /* Which registers a form needs beside the flags. */
-static bool needs_registers(const struct page_access *page, enum pcce_site_kind kind)
+static bool needs_registers(const struct patch_page *page, enum pcce_site_kind kind)
 {
 	return kind == PCCE_KIND_PUSH || (!page->executable && (kind == PCCE_KIND_ADD || kind == PCCE_KIND_EXT));
 }
 
-static int make_before(const struct page_access *page, const struct cg_site *s, enum pcce_site_kind kind,
-		       uint64_t value, struct slot_patch *patch, struct pcce_table_site *out, struct code *c)
+static int make_before(const struct patch_page *page, const struct callgraph_site *s, enum pcce_site_kind kind,
+		       uint64_t value, struct patch_slots *patch, struct pcce_table_site *out, struct code *c)
 {
 	uint64_t end = s->before + s->before_len, key;
 	bool spill = s->flags & PCCE_SITE_SPILL_REGS && needs_registers(page, kind);
@@ -323,8 +323,8 @@ static int make_before(const struct page_access *page, const struct cg_site *s, 
 	return 0;
 }
 
-static int make_after(const struct page_access *page, const struct cg_site *s, enum pcce_site_kind kind, uint64_t value,
-		      struct slot_patch *patch, struct pcce_table_site *out, struct code *c)
+static int make_after(const struct patch_page *page, const struct callgraph_site *s, enum pcce_site_kind kind,
+		      uint64_t value, struct patch_slots *patch, struct pcce_table_site *out, struct code *c)
 {
 	struct fixups f = {};
 
@@ -360,9 +360,9 @@ static int make_after(const struct page_access *page, const struct cg_site *s, e
 	return 0;
 }
 
-bool patch_ext_fits(const struct cg_site *s, const void *ctx)
+bool patch_ext_fits(const struct callgraph_site *s, const void *ctx)
 {
-	const struct page_access *page = ctx;
+	const struct patch_page *page = ctx;
 	size_t spill = s->flags & PCCE_SITE_SPILL_REGS ? PCCE_SLOT_SPILL_REGS : 0;
 	bool has_after = !(s->flags & PCCE_SITE_NORETURN);
 
@@ -373,23 +373,24 @@ bool patch_ext_fits(const struct cg_site *s, const void *ctx)
 	       (!has_after || s->after_len >= PCCE_SLOT_DIRECT_PIC);
 }
 
-int patch_make(const struct page_access *page, const struct cg_site *s, const char *func, enum pcce_site_kind kind,
-	       uint64_t value, struct slot_patch *patch, struct pcce_table_site *out, struct fail *why)
+int patch_make(const struct patch_page *page, const struct callgraph_site *s, const char *func,
+	       enum pcce_site_kind kind, uint64_t value, struct patch_slots *patch, struct pcce_table_site *out,
+	       struct error *why)
 {
 	struct code before = {}, after = {};
 	int err;
 
 	if (kind == PCCE_KIND_TAIL || kind == PCCE_KIND_RESTORE) {
 		if (s->before_len || s->after_len)
-			return fail_set(why, -EINVAL, "has damaged site records: a jump in '%s' (line %u) has slots",
-					func, s->line);
+			return error_set(why, -EINVAL, "has damaged site records: a jump in '%s' (line %u) has slots",
+					 func, s->line);
 		out->key = s->before;
 		out->ret = s->after - s->before;
 		return 0;
 	}
 	if (!s->after_len && !(s->flags & PCCE_SITE_NORETURN))
-		return fail_set(why, -EINVAL, "has damaged site records: a call in '%s' (line %u) has one slot only",
-				func, s->line);
+		return error_set(why, -EINVAL, "has damaged site records: a call in '%s' (line %u) has one slot only",
+				 func, s->line);
 	err = make_before(page, s, kind, value, patch, out, &before);
 	if (err == -ENOSPC)
 		return too_small(s, func, before.n, s->before_len, why);
@@ -398,13 +399,13 @@ int patch_make(const struct page_access *page, const struct cg_site *s, const ch
 	if (err == -ENOSPC)
 		return too_small(s, func, after.n, s->after_len, why);
 	if (err)
-		return fail_set(why, -EINVAL, "is too large: code of '%s' is more than 2 GiB away from the runtime",
-				func);
+		return error_set(why, -EINVAL, "is too large: code of '%s' is more than 2 GiB away from the runtime",
+				 func);
 	return 0;
 }
 
-int patch_apply(const struct elf_module *m, const struct cg_site *s, const char *func, const struct slot_patch *patch,
-		uint8_t *image, struct fail *why)
+int patch_apply(const struct elf_module *m, const struct callgraph_site *s, const char *func,
+		const struct patch_slots *patch, uint8_t *image, struct error *why)
 {
 	const uint8_t *before = elf_module_at(m, s->before, s->before_len);
 	const uint8_t *after = elf_module_at(m, s->after, s->after_len);
@@ -412,12 +413,12 @@ int patch_apply(const struct elf_module *m, const struct cg_site *s, const char 
 	if (!s->before_len && !s->after_len)
 		return 0;
 	if (!before || !after)
-		return fail_set(why, -EINVAL, "has damaged site records: a slot in '%s' lies outside the code", func);
+		return error_set(why, -EINVAL, "has damaged site records: a slot in '%s' lies outside the code", func);
 	if (!x86_only_nops(before, s->before_len) || !x86_only_nops(after, s->after_len))
-		return fail_set(why, -EINVAL,
-				"has a slot in '%s' (line %u, address %#llx) that is not empty: it is damaged, or was "
-				"encoded and lost its table",
-				func, s->line, (unsigned long long)s->before);
+		return error_set(why, -EINVAL,
+				 "has a slot in '%s' (line %u, address %#llx) that is not empty: it is damaged, or was "
+				 "encoded and lost its table",
+				 func, s->line, (unsigned long long)s->before);
 	memcpy(image + (before - m->image), patch->before, s->before_len);
 	memcpy(image + (after - m->image), patch->after, s->after_len);
 	return 0;
@@ -425,13 +426,13 @@ int patch_apply(const struct elf_module *m, const struct cg_site *s, const char 
 
 /* ---- entries --------------------------------------------------------------------- */
 
-uint64_t patch_behind_entry(const struct cg_func *f)
+uint64_t patch_behind_entry(const struct callgraph_func *f)
 {
 	return f->addr + f->entry + f->entry_len;
 }
 
-int patch_entry(const struct page_access *page, const struct elf_module *m, const struct cg_func *f, uint32_t start,
-		uint8_t *image, struct fail *why)
+int patch_entry(const struct patch_page *page, const struct elf_module *m, const struct callgraph_func *f,
+		uint32_t start, uint8_t *image, struct error *why)
 {
 	const uint8_t *slot = elf_module_at(m, f->addr + f->entry, f->entry_len);
 	struct fixups fixups = {};
@@ -442,28 +443,28 @@ int patch_entry(const struct page_access *page, const struct elf_module *m, cons
 		put_leaf_check(&c, &fixups, page, f->block_flags & PCCE_BLOCK_STACK);
 	put_set_id(&c, &fixups, page, start);
 	if (!slot || c.n > f->entry_len || !x86_only_nops(slot, f->entry_len))
-		return fail_set(why, -EINVAL,
-				"has an entry slot in '%s' that is not empty, or too small: its site records are "
-				"damaged, or it "
-				"was encoded and lost its table",
-				f->name);
+		return error_set(why, -EINVAL,
+				 "has an entry slot in '%s' that is not empty, or too small: its site records are "
+				 "damaged, or it "
+				 "was encoded and lost its table",
+				 f->name);
 	pad = f->entry_len - c.n;
 	if (fix(&c, &fixups, f->addr + f->entry + pad, 0))
-		return fail_set(why, -EINVAL, "is too large: '%s' is more than 2 GiB away from its data", f->name);
+		return error_set(why, -EINVAL, "is too large: '%s' is more than 2 GiB away from its data", f->name);
 	x86_fill_nops(image + (slot - m->image), pad);
 	memcpy(image + (slot - m->image) + pad, c.bytes, c.n);
 	return 0;
 }
 
-int patch_distance(const struct elf_module *m, const struct cg_site *s, const struct cg_func *callee, uint8_t *image,
-		   struct fail *why)
+int patch_distance(const struct elf_module *m, const struct callgraph_site *s, const struct callgraph_func *callee,
+		   uint8_t *image, struct error *why)
 {
 	const uint8_t *field = elf_module_at(m, s->distance, 4);
 	int64_t distance = (int64_t)(patch_behind_entry(callee) - (s->distance + 4));
 	int32_t rel = (int32_t)distance;
 
 	if (!field || rel != distance)
-		return fail_set(why, -EINVAL, "is too large: '%s' is 2 GiB away from a call of it", callee->name);
+		return error_set(why, -EINVAL, "is too large: '%s' is 2 GiB away from a call of it", callee->name);
 	memcpy(image + (field - m->image), &rel, 4);
 	return 0;
 }

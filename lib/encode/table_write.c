@@ -102,7 +102,7 @@ static int build_functions(struct builder *b)
 	if (strings_add(&b->strings, "", &empty))
 		return -ENOMEM;
 	for (uint32_t f = 0; f < b->cg->n_funcs; f++) {
-		const struct cg_func *func = &b->cg->funcs[f];
+		const struct callgraph_func *func = &b->cg->funcs[f];
 		struct pcce_table_func *out = &b->funcs[f];
 
 		*out = (struct pcce_table_func){.addr = func->addr, .num_cc = n->num_cc[f]};
@@ -122,30 +122,30 @@ static int build_functions(struct builder *b)
 	return 0;
 }
 
-static int build_sites(struct builder *b, struct pcce_table_site *sites, struct fail *why)
+static int build_sites(struct builder *b, struct pcce_table_site *sites, struct error *why)
 {
 	uint32_t n_tails = 0;
 
 	for (uint32_t i = 0; i < b->cg->n_sites; i++) {
-		const struct cg_site *s = &b->cg->sites[i];
+		const struct callgraph_site *s = &b->cg->sites[i];
 		struct pcce_table_site *out = &sites[i];
 
 		out->func = s->func;
-		out->callee = s->target == CG_INSIDE ? s->callee : PCCE_NONE;
+		out->callee = s->target == CALLGRAPH_INSIDE ? s->callee : PCCE_NONE;
 		out->flags = s->flags;
 		out->line = s->line;
-		if (s->target == CG_OUTSIDE && s->callee_name &&
+		if (s->target == CALLGRAPH_OUTSIDE && s->callee_name &&
 		    strings_add(&b->strings, s->callee_name, &out->callee_name))
-			return fail_memory(why);
+			return error_memory(why);
 		b->head.n_push_sites += out->kind == PCCE_KIND_PUSH;
-		if (out->kind == PCCE_KIND_TAIL && s->target == CG_INSIDE)
+		if (out->kind == PCCE_KIND_TAIL && s->target == CALLGRAPH_INSIDE)
 			b->tails[n_tails++] = (struct pcce_table_tail){s->func, s->callee};
 	}
 	qsort(sites, b->cg->n_sites, sizeof(*sites), compare_keys);
 	for (uint32_t i = 1; i < b->cg->n_sites; i++)
 		if (sites[i].key == sites[i - 1].key)
-			return fail_set(why, -EINVAL, "has damaged site records: two sites of '%s' have one address",
-					b->cg->funcs[sites[i].func].name);
+			return error_set(why, -EINVAL, "has damaged site records: two sites of '%s' have one address",
+					 b->cg->funcs[sites[i].func].name);
 	qsort(b->tails, n_tails, sizeof(*b->tails), compare_tails);
 	for (uint32_t i = 0; i < n_tails; i++)
 		if (!i || compare_tails(&b->tails[i], &b->tails[b->head.tails.count - 1]))
@@ -196,12 +196,12 @@ static void build_landings(struct builder *b, const struct pcce_table_site *site
 
 /* Where a site of the graph has copies, its edges name the first one in the table. first: for each of the graph's
  * sites; keys: of each site of the call graph, before they were sorted. */
-static int build_edges(struct builder *b, const struct pcce_table_site *sites, const uint64_t *keys, struct fail *why)
+static int build_edges(struct builder *b, const struct pcce_table_site *sites, const uint64_t *keys, struct error *why)
 {
 	uint32_t *first = malloc(((size_t)b->cg->graph.n_sites + 1) * sizeof(*first));
 
 	if (!first)
-		return fail_memory(why);
+		return error_memory(why);
 	memset(first, 0xff, (size_t)b->cg->graph.n_sites * sizeof(*first));
 	for (uint32_t i = 0; i < b->cg->n_sites; i++) {
 		uint32_t edge = b->cg->sites[i].edge;
@@ -233,8 +233,8 @@ static uint64_t place(struct pcce_table_array *a, uint64_t at, uint64_t count, s
 	return (at + count * element + 7) & ~7ull;
 }
 
-static int assemble(struct builder *b, const struct pcce_table_site *sites, const struct records *r, void **table,
-		    size_t *size, struct fail *why)
+static int assemble(struct builder *b, const struct pcce_table_site *sites, const struct site_records *r, void **table,
+		    size_t *size, struct error *why)
 {
 	struct pcce_table *h = &b->head;
 	uint64_t at = sizeof(*h);
@@ -251,7 +251,7 @@ static int assemble(struct builder *b, const struct pcce_table_site *sites, cons
 	h->size = at;
 	out = calloc(1, at);
 	if (!out)
-		return fail_memory(why);
+		return error_memory(why);
 	memcpy(out + h->funcs.offset, b->funcs, h->funcs.count * sizeof(*b->funcs));
 	memcpy(out + h->parts.offset, b->parts, h->parts.count * sizeof(*b->parts));
 	memcpy(out + h->sites.offset, sites, h->sites.count * sizeof(*sites));
@@ -269,8 +269,8 @@ static int assemble(struct builder *b, const struct pcce_table_site *sites, cons
 }
 
 int table_write(const struct elf_module *m, const struct callgraph *cg, const struct numbering *n,
-		const struct records *r, const struct page_access *page, struct pcce_table_site *sites, void **table,
-		size_t *size, struct fail *why)
+		const struct site_records *r, const struct patch_page *page, struct pcce_table_site *sites,
+		void **table, size_t *size, struct error *why)
 {
 	struct builder b = {
 		.cg = cg,
@@ -298,7 +298,7 @@ int table_write(const struct elf_module *m, const struct callgraph *cg, const st
 	b.tails = calloc((size_t)cg->n_sites + 1, sizeof(*b.tails));
 	b.landings = calloc((size_t)cg->n_sites + 1, sizeof(*b.landings));
 	if (!keys || !b.funcs || !b.parts || !b.edges || !b.tails || !b.landings || build_functions(&b)) {
-		fail_memory(why);
+		error_memory(why);
 		goto out;
 	}
 	for (uint32_t i = 0; i < cg->n_sites; i++)

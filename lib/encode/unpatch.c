@@ -6,22 +6,22 @@
 #include "elf/site_records.h"
 #include "elf/x86.h"
 
-static int clear(uint8_t *image, const struct elf_module *m, const struct block *b, uint32_t offset, size_t length,
-		 struct fail *why)
+static int clear(uint8_t *image, const struct elf_module *m, const struct site_block *b, uint32_t offset, size_t length,
+		 struct error *why)
 {
 	const uint8_t *slot = elf_module_at(m, b->head.start + offset, length);
 
 	if (!length)
 		return 0;
 	if (!slot)
-		return fail_set(why, -EINVAL, "has damaged site records: a slot in '%s' lies outside the code",
-				b->name);
+		return error_set(why, -EINVAL, "has damaged site records: a slot in '%s' lies outside the code",
+				 b->name);
 	x86_fill_nops(image + (slot - m->image), length);
 	return 0;
 }
 
 /* The function whose entry slot ends at the address, or NULL. */
-static const struct block *with_body_at(const struct records *r, uint64_t vaddr)
+static const struct site_block *with_body_at(const struct site_records *r, uint64_t vaddr)
 {
 	size_t low = 0, high = r->n_blocks;
 
@@ -40,13 +40,13 @@ static const struct block *with_body_at(const struct records *r, uint64_t vaddr)
 	return b->entry_len && vaddr - b->start == (uint64_t)b->entry + b->entry_len ? &r->blocks[low - 1] : NULL;
 }
 
-static void lead_back(uint8_t *image, const struct elf_module *m, const struct records *r, const struct block *b,
-		      const struct pcce_site_record *s)
+static void lead_back(uint8_t *image, const struct elf_module *m, const struct site_records *r,
+		      const struct site_block *b, const struct pcce_site_record *s)
 {
 	uint64_t at = b->head.start + s->before + s->before_len, end = b->head.start + s->after;
 	const uint8_t *code = end > at ? elf_module_at(m, at, end - at) : NULL;
 	struct x86_branch branch;
-	const struct block *callee;
+	const struct site_block *callee;
 	int32_t rel;
 
 	if (!code || s->flags & PCCE_SITE_INDIRECT)
@@ -62,13 +62,13 @@ static void lead_back(uint8_t *image, const struct elf_module *m, const struct r
 	memcpy(image + (code - m->image) + branch.field, &rel, sizeof(rel));
 }
 
-static int undo_block(uint8_t *image, const struct elf_module *m, const struct records *r, const struct block *b,
-		      struct fail *why)
+static int undo_block(uint8_t *image, const struct elf_module *m, const struct site_records *r,
+		      const struct site_block *b, struct error *why)
 {
 	int err = clear(image, m, b, b->head.entry, b->head.entry_len, why);
 
 	for (uint32_t i = 0; !err && i < b->head.n_sites; i++) {
-		struct pcce_site_record s = block_site(b, i);
+		struct pcce_site_record s = site_records_site(b, i);
 
 		if (s.flags & (PCCE_SITE_RESTORE | PCCE_SITE_LANDING))
 			continue;
@@ -80,22 +80,22 @@ static int undo_block(uint8_t *image, const struct elf_module *m, const struct r
 	return err;
 }
 
-int encode_undo(uint8_t *image, size_t size, struct fail *why)
+int unpatch(uint8_t *image, size_t size, struct error *why)
 {
 	struct elf_module m;
-	struct records r = {};
+	struct site_records r = {};
 	int err = elf_module_open(image, size, &m, why);
 
 	if (err)
 		return err;
-	err = records_read(&m, &r, why);
+	err = site_records_read(&m, &r, why);
 	if (!err && !r.n_blocks)
-		err = fail_set(why, -EINVAL,
-			       "was encoded, and has lost its site records since (to strip?), which another encoding "
-			       "needs; link it again, or encode it before it is stripped");
+		err = error_set(why, -EINVAL,
+				"was encoded, and has lost its site records since (to strip?), which another encoding "
+				"needs; link it again, or encode it before it is stripped");
 	for (size_t i = 0; !err && i < r.n_blocks; i++)
 		err = undo_block(image, &m, &r, &r.blocks[i], why);
-	records_free(&r);
+	site_records_free(&r);
 	elf_module_close(&m);
 	return err;
 }

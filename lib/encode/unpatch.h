@@ -11,6 +11,6 @@
  * lead to the function.  The table stays where it is.  The image must have an intact table, which is what says that the
  * bytes in the slots are pcce-encode's own.  0, or -errno with a sentence fragment that continues the file's name.
  */
-int encode_undo(uint8_t *image, size_t size, struct fail *why);
+int unpatch(uint8_t *image, size_t size, struct error *why);
 
 #endif

@@ -30,7 +30,7 @@ static void put_name(const struct writer *w, const char *what, const char *name)
 
 static const char *file_of(const struct writer *w, uint32_t file)
 {
-	return file ? names_string(w->p->names, file) : "???";
+	return file ? symbol_table_string(w->p->names, file) : "???";
 }
 
 /* prefix: "" or "c". Equal names in several modules are told apart by the object. */
@@ -40,11 +40,11 @@ static void put_function(const struct writer *w, const char *prefix, uint32_t fu
 	char what[8];
 
 	snprintf(what, sizeof(what), "%sob", prefix);
-	put_name(w, what, f->module == UINT32_MAX ? "" : names_path(w->p->names, f->module));
+	put_name(w, what, f->module == UINT32_MAX ? "" : symbol_table_path(w->p->names, f->module));
 	snprintf(what, sizeof(what), "%s", *prefix ? "cfi" : "fl");
 	put_name(w, what, file_of(w, f->file));
 	snprintf(what, sizeof(what), "%sfn", prefix);
-	put_name(w, what, names_string(w->p->names, f->name));
+	put_name(w, what, symbol_table_string(w->p->names, f->name));
 }
 
 /* Code of a function that is in another file than its beginning. */
@@ -92,7 +92,7 @@ static void put_all(const struct writer *w)
 				(unsigned long long)(s->lines[line].weight * w->unit.scale));
 		}
 		for (; call < s->n_calls && s->calls[call].caller == i; call++) {
-			const struct call_sum *c = &s->calls[call];
+			const struct function_call_sum *c = &s->calls[call];
 			/* What a function costs is its self costs and those of its calls: not of one of itself, which
 			 * is within. */
 			uint64_t weight = c->callee == i ? 0 : c->weight;

@@ -43,21 +43,21 @@ static void put_function(const struct writer *w, uint32_t function)
 	double self = format_percent(sum->self, w->sums.total), total = format_percent(sum->total, w->sums.total);
 
 	fprintf(w->out, "\tn%u [label=\"", function);
-	put_text(names_string(w->p->names, f->name), w->out);
-	if (f->module != UINT32_MAX && f->kind == FRAME_FOREIGN) {
+	put_text(symbol_table_string(w->p->names, f->name), w->out);
+	if (f->module != UINT32_MAX && f->kind == DECODE_FRAME_FOREIGN) {
 		fputs("\\n", w->out);
-		put_text(names_base(w->p->names, f->module), w->out);
+		put_text(symbol_table_base(w->p->names, f->module), w->out);
 	}
 	fprintf(w->out, "\\n%.2f%% self\\n%.2f%% total\" tooltip=\"", self, total);
-	put_text(f->file		   ? names_string(w->p->names, f->file)
+	put_text(f->file		   ? symbol_table_string(w->p->names, f->file)
 		 : f->module == UINT32_MAX ? ""
-					   : names_path(w->p->names, f->module),
+					   : symbol_table_path(w->p->names, f->module),
 		 w->out);
 	fprintf(w->out, "\" fontsize=%.1f fillcolor=\"0.05 %.3f 1.0\"%s];\n", 9 + 2.2 * sqrt(self), total / 100 * 0.7,
-		f->kind == FRAME_FOREIGN ? " style=\"filled,dashed\"" : "");
+		f->kind == DECODE_FRAME_FOREIGN ? " style=\"filled,dashed\"" : "");
 }
 
-static void put_call(const struct writer *w, const struct call_sum *c)
+static void put_call(const struct writer *w, const struct function_call_sum *c)
 {
 	double percent = format_percent(c->weight, w->sums.total);
 
@@ -80,7 +80,7 @@ static void put_all(const struct writer *w)
 			functions++;
 	}
 	for (size_t i = 0; i < s->n_calls; i++) {
-		const struct call_sum *c = &s->calls[i];
+		const struct function_call_sum *c = &s->calls[i];
 
 		if (is_shown(w, c->caller) && is_shown(w, c->callee) && c->weight >= w->least)
 			put_call(w, c);

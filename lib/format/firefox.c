@@ -12,6 +12,7 @@
 #include <string.h>
 #include "format/format.h"
 #include "base/json_writer.h"
+#include "base/array.h"
 #include "base/id_map.h"
 #include "profile/stack_table.h"
 
@@ -61,7 +62,7 @@ static void put(struct writer *w, uint64_t value)
 	if (w->separate)
 		putc_unlocked(',', w->out);
 	w->separate = true;
-	json_number(value, w->out);
+	json_write_number(value, w->out);
 }
 
 /* As it stands: null, -1, true. */
@@ -109,7 +110,7 @@ static void put_strings(struct writer *w, const char *name, const char *(*get)(c
 		if (w->separate)
 			putc(',', w->out);
 		w->separate = true;
-		json_text(get(w, i), w->out);
+		json_write_text(get(w, i), w->out);
 	}
 	end(w);
 }
@@ -119,14 +120,14 @@ static void put_strings(struct writer *w, const char *name, const char *(*get)(c
 /* Strings: first one for each function, then one for each module, then one for each source file. */
 static const char *string_at(const struct writer *w, size_t i)
 {
-	size_t modules = names_modules(w->p->names);
+	size_t modules = symbol_table_modules(w->p->names);
 
 	if (i < w->locations.n_functions)
-		return names_string(w->p->names, w->locations.functions[i].name);
+		return symbol_table_string(w->p->names, w->locations.functions[i].name);
 	i -= w->locations.n_functions;
 	if (i < modules)
-		return names_base(w->p->names, i);
-	return names_string(w->p->names, w->sources[i - modules]);
+		return symbol_table_base(w->p->names, i);
+	return symbol_table_string(w->p->names, w->sources[i - modules]);
 }
 
 static size_t module_string(const struct writer *w, size_t module)
@@ -136,7 +137,7 @@ static size_t module_string(const struct writer *w, size_t module)
 
 static size_t source_string(const struct writer *w, size_t source)
 {
-	return w->locations.n_functions + names_modules(w->p->names) + source;
+	return w->locations.n_functions + symbol_table_modules(w->p->names) + source;
 }
 
 static const struct location_function *function_of(const struct writer *w, size_t line)
@@ -148,9 +149,9 @@ static unsigned int category_of(const struct location_function *f)
 {
 	if (f->flags & CCT_KERNEL)
 		return CATEGORY_KERNEL;
-	if (f->kind == FRAME_FOREIGN)
+	if (f->kind == DECODE_FRAME_FOREIGN)
 		return CATEGORY_FOREIGN;
-	return f->kind == FRAME_CALL || f->kind == FRAME_TAIL ? CATEGORY_USER : CATEGORY_REMARK;
+	return f->kind == DECODE_FRAME_CALL || f->kind == DECODE_FRAME_TAIL ? CATEGORY_USER : CATEGORY_REMARK;
 }
 
 static void put_stack_table(struct writer *w)
@@ -158,7 +159,7 @@ static void put_stack_table(struct writer *w)
 	begin_table(w, "stackTable", w->stacks.n);
 	begin(w, "prefix");
 	for (size_t i = 0; i < w->stacks.n; i++)
-		put_or(w, w->stacks.list[i].prefix, STACK_NONE, "null");
+		put_or(w, w->stacks.list[i].prefix, STACK_TABLE_NONE, "null");
 	end(w);
 	begin(w, "frame");
 	for (size_t i = 0; i < w->stacks.n; i++)
@@ -174,7 +175,7 @@ static void put_frame_table(struct writer *w)
 	begin_table(w, "frameTable", l->n_lines);
 	begin(w, "address");
 	for (size_t i = 0; i < l->n_lines; i++) {
-		const struct place *place = &l->list[w->location_of[i]].place;
+		const struct tree_place *place = &l->list[w->location_of[i]].place;
 
 		if (place->module == UINT32_MAX || !place->vaddr)
 			put_word(w, "-1");
@@ -235,7 +236,7 @@ static void put_func_table(struct writer *w)
 /* A resource is a module, and so is a library. */
 static void put_resource_table(struct writer *w)
 {
-	size_t n = names_modules(w->p->names);
+	size_t n = symbol_table_modules(w->p->names);
 
 	begin_table(w, "resourceTable", n);
 	begin(w, "lib");
@@ -277,7 +278,8 @@ static void put_shared(struct writer *w)
 	column_of(w, "name", 0, "");
 	column_of(w, "functionSize", 0, "");
 	end_table(w);
-	put_strings(w, "stringArray", string_at, w->locations.n_functions + names_modules(w->p->names) + w->n_sources);
+	put_strings(w, "stringArray", string_at,
+		    w->locations.n_functions + symbol_table_modules(w->p->names) + w->n_sources);
 	putc('}', w->out);
 }
 
@@ -289,7 +291,7 @@ static void put_time(struct writer *w, uint64_t time)
 	if (w->separate)
 		putc_unlocked(',', w->out);
 	w->separate = true;
-	json_decimal(time - w->p->first, 6, w->out);
+	json_write_decimal(time - w->p->first, 6, w->out);
 }
 
 static void put_samples(struct writer *w, const uint32_t *samples, size_t n)
@@ -299,7 +301,7 @@ static void put_samples(struct writer *w, const uint32_t *samples, size_t n)
 	begin_table(w, "samples", n);
 	begin(w, "stack");
 	for (size_t i = 0; i < n; i++)
-		put_or(w, w->stack[profile_moment(w->p, samples[i]).instruction], STACK_NONE, "null");
+		put_or(w, w->stack[profile_moment(w->p, samples[i]).instruction], STACK_TABLE_NONE, "null");
 	end(w);
 	begin(w, "time");
 	for (size_t i = 0; i < n; i++)
@@ -322,7 +324,7 @@ static void put_samples(struct writer *w, const uint32_t *samples, size_t n)
 /* The format has no field for what created a thread: it goes into the name. */
 static int put_thread_name(struct writer *w, const struct thread *t)
 {
-	const char *name = names_string(w->p->names, t->name);
+	const char *name = symbol_table_string(w->p->names, t->name);
 	char *origin = format_origin(w->p, t), *both;
 	int n;
 
@@ -332,7 +334,7 @@ static int put_thread_name(struct writer *w, const struct thread *t)
 	free(origin);
 	if (n < 0)
 		return -ENOMEM;
-	json_text(both, w->out);
+	json_write_text(both, w->out);
 	free(both);
 	return 0;
 }
@@ -340,7 +342,7 @@ static int put_thread_name(struct writer *w, const struct thread *t)
 static int put_thread(struct writer *w, uint32_t thread)
 {
 	const struct thread *t = threads_get(w->p->threads, thread);
-	const char *process = names_string(w->p->names, t->process);
+	const char *process = symbol_table_string(w->p->names, t->process);
 
 	fprintf(w->out,
 		"%s\n{\"processType\":\"default\",\"processStartupTime\":0,\"processShutdownTime\":null,"
@@ -350,7 +352,7 @@ static int put_thread(struct writer *w, uint32_t thread)
 	if (put_thread_name(w, t))
 		return -ENOMEM;
 	fputs(",\"processName\":", w->out);
-	json_text(*process ? process : "process", w->out);
+	json_write_text(*process ? process : "process", w->out);
 	w->separate = true;
 	put_samples(w, w->samples + w->first[thread], w->first[thread + 1] - w->first[thread]);
 	fputs(",\n\"markers\":{\"length\":0,\"data\":[],\"name\":[],\"startTime\":[],\"endTime\":[],\"phase\":[],"
@@ -374,9 +376,9 @@ static void put_meta(struct writer *w)
 		"\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"},\"markerSchema\":[],\"usesOnlyOneStackType\":true,"
 		"\"sourceCodeIsNotOnSearchfox\":true,\n\"importedFrom\":\"pcce\",\"appBuildID\":\"\",\"oscpu\":",
 		GECKO_VERSION, VERSION, interval, p->wall_time / 1e6);
-	json_text(p->kernel, w->out);
+	json_write_text(p->kernel, w->out);
 	fputs(",\"product\":", w->out);
-	json_text(*p->command ? p->command : "pcce", w->out);
+	json_write_text(*p->command ? p->command : "pcce", w->out);
 	fprintf(w->out,
 		",\n\"extra\":[{\"label\":\"pcce\",\"entries\":["
 		"{\"label\":\"samples\",\"format\":\"integer\",\"value\":%llu},"
@@ -394,22 +396,22 @@ static void put_meta(struct writer *w)
 	      "{\"name\":\"Kernel\",\"color\":\"orange\",\"subcategories\":[\"Other\"]},"
 	      "{\"name\":\"Not known\",\"color\":\"red\",\"subcategories\":[\"Other\"]}]},\n\"libs\":[",
 	      w->out);
-	for (uint32_t i = 0; i < names_modules(p->names); i++) {
-		const char *path = names_path(p->names, i), *base = names_base(p->names, i);
-		char id[NAMES_BUILD_ID];
+	for (uint32_t i = 0; i < symbol_table_modules(p->names); i++) {
+		const char *path = symbol_table_path(p->names, i), *base = symbol_table_base(p->names, i);
+		char id[SYMBOL_TABLE_BUILD_ID];
 
-		names_build_id_text(p->names, i, id);
+		symbol_table_build_id_text(p->names, i, id);
 		fputs(i ? ",\n{\"arch\":\"x86_64\",\"name\":" : "\n{\"arch\":\"x86_64\",\"name\":", w->out);
-		json_text(base, w->out);
+		json_write_text(base, w->out);
 		fputs(",\"path\":", w->out);
-		json_text(path, w->out);
+		json_write_text(path, w->out);
 		fputs(",\"debugName\":", w->out);
-		json_text(base, w->out);
+		json_write_text(base, w->out);
 		fputs(",\"debugPath\":", w->out);
-		json_text(path, w->out);
+		json_write_text(path, w->out);
 		fputs(",\"breakpadId\":\"\",\"codeId\":", w->out);
 		if (*id)
-			json_text(id, w->out);
+			json_write_text(id, w->out);
 		else
 			fputs("null", w->out);
 		putc('}', w->out);
@@ -434,7 +436,7 @@ static int find_stacks(struct writer *w)
 static int find_sources(struct writer *w)
 {
 	struct locations *l = &w->locations;
-	struct numbers files = {0};
+	struct id_map files = {0};
 	int r = 0;
 
 	w->location_of = malloc((l->n_lines + 1) * sizeof(*w->location_of));
@@ -445,26 +447,26 @@ static int find_sources(struct writer *w)
 		for (uint32_t k = 0; k < l->list[i].n; k++)
 			w->location_of[l->list[i].first + k] = i;
 	for (size_t i = 0; i < l->n_functions && !r; i++) {
-		uint64_t words[NUMBERS_WORDS] = {l->functions[i].file};
-		struct numbers_entry *e;
+		uint64_t words[ID_MAP_WORDS] = {l->functions[i].file};
+		struct id_map_entry *e;
 
 		w->source_of[i] = UINT32_MAX;
 		if (!l->functions[i].file)
 			continue;
-		e = numbers_find(&files, words);
+		e = id_map_find(&files, words);
 		if (!e) {
 			r = -ENOMEM;
 		} else if (e->number) {
 			w->source_of[i] = e->number - 1;
-		} else if (numbers_grow(&w->sources, w->n_sources, sizeof(*w->sources))) {
+		} else if (array_grow(&w->sources, w->n_sources, sizeof(*w->sources))) {
 			r = -ENOMEM;
 		} else {
 			w->sources[w->n_sources] = l->functions[i].file;
 			w->source_of[i] = w->n_sources;
-			numbers_fill(&files, e, words, w->n_sources++);
+			id_map_fill(&files, e, words, w->n_sources++);
 		}
 	}
-	numbers_free(&files);
+	id_map_free(&files);
 	return r;
 }
 

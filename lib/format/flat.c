@@ -5,9 +5,10 @@
 #include "format/format.h"
 #include "format/frame_text.h"
 
-static void print_row(const struct profile *p, const struct format_options *o, const struct flat_row *row, FILE *out)
+static void print_row(const struct profile *p, const struct format_options *o, const struct flat_profile_row *row,
+		      FILE *out)
 {
-	const char *base = names_base(p->names, row->module);
+	const char *base = symbol_table_base(p->names, row->module);
 	uint64_t all = p->tree.nodes[0].total;
 	char buffer[4096];
 
@@ -15,28 +16,28 @@ static void print_row(const struct profile *p, const struct format_options *o, c
 	fputs("  ", out);
 	frame_text_percent(o->colors, 6, 2, format_percent(row->total, all), out);
 	fprintf(out, "  %8llu  %s", (unsigned long long)row->samples,
-		format_clean(names_string(p->names, row->name), buffer, sizeof(buffer)));
+		format_clean(symbol_table_string(p->names, row->name), buffer, sizeof(buffer)));
 	if (row->file)
 		fprintf(out, "  %s:%u",
-			format_clean(format_base(names_string(p->names, row->file)), buffer, sizeof(buffer)),
+			format_clean(format_base(symbol_table_string(p->names, row->file)), buffer, sizeof(buffer)),
 			row->line);
-	if (*base && strcmp(names_string(p->names, row->name), names_path(p->names, row->module)))
+	if (*base && strcmp(symbol_table_string(p->names, row->name), symbol_table_path(p->names, row->module)))
 		fprintf(out, "  (%s)", format_clean(base, buffer, sizeof(buffer)));
 	fputc('\n', out);
 }
 
 int format_flat(const struct profile *p, const struct format_options *o, FILE *out)
 {
-	struct flat f;
-	int r = flat_build(&p->tree, p->own_lines, &f);
+	struct flat_profile f;
+	int r = flat_profile_build(&p->tree, p->own_lines, &f);
 
 	if (r)
 		return r;
-	flat_sort(&f, p->names, &o->sort);
+	flat_profile_sort(&f, p->names, &o->sort);
 	fprintf(out, "   self    total   samples  function\n");
 	for (size_t i = 0; i < f.n; i++)
 		if (format_percent(f.rows[i].total, p->tree.nodes[0].total) >= o->min_percent)
 			print_row(p, o, &f.rows[i], out);
-	flat_free(&f);
+	flat_profile_free(&f);
 	return 0;
 }

@@ -28,7 +28,7 @@ static void print_path(const struct profile *p, const struct cct *t, const uint3
 			for (size_t j = i; j < i + span && j < n; j++) {
 				if (j || times)
 					fputc(';', out);
-				format_folded_name(names_string(p->names, t->nodes[path[j]].key->name), out);
+				format_folded_name(symbol_table_string(p->names, t->nodes[path[j]].key->name), out);
 			}
 		}
 		i += span;

@@ -16,7 +16,7 @@ struct format_options {
 	unsigned int max_depth; /* frames; 0: all */
 	uint64_t max_rows; /* of what grows with the number of samples; 0: all; FORMAT_ROWS: as many as its readers bear
 			    */
-	struct sort_order sort; /* of siblings in trees, and of rows */
+	struct cct_sort_order sort; /* of siblings in trees, and of rows */
 	bool colors;
 	bool quiet; /* nothing is said on stderr */
 };
@@ -61,8 +61,8 @@ double format_percent(uint64_t part, uint64_t all);
 const char *format_base(const char *path);
 /* Text as valid UTF-8 without control characters; in buffer if it had to be changed. */
 const char *format_clean(const char *text, char *buffer, size_t size);
-/* The chain of calls that created a thread, in words (origins_text()); [several]; or "" if it is not known. To be
- * freed; NULL: no memory. */
+/* The chain of calls that created a thread, in words (thread_origins_text()); [several]; or "" if it is not known. To
+ * be freed; NULL: no memory. */
 char *format_origin(const struct profile *p, const struct thread *t);
 /* Says on stderr that not everything is in the output. */
 void format_remark(const struct format_options *o, const char *format, ...) __attribute__((format(printf, 2, 3)));

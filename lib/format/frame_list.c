@@ -6,14 +6,14 @@
 #include <string.h>
 #include "format/frame_list.h"
 
-void listing_free(struct listing *l)
+void frame_list_free(struct frame_list *l)
 {
 	free(l->text);
 	free(l->end);
-	*l = (struct listing){0};
+	*l = (struct frame_list){0};
 }
 
-void listing_cut(struct listing *l, size_t n)
+void frame_list_cut(struct frame_list *l, size_t n)
 {
 	if (n >= l->n)
 		return;
@@ -21,7 +21,7 @@ void listing_cut(struct listing *l, size_t n)
 	l->size = n ? l->end[n - 1] : 0;
 }
 
-static int reserve(struct listing *l, size_t size)
+static int reserve(struct frame_list *l, size_t size)
 {
 	if (size > l->capacity) {
 		char *more = realloc(l->text, size * 2);
@@ -43,10 +43,10 @@ static int reserve(struct listing *l, size_t size)
 	return 0;
 }
 
-int listing_add(struct listing *l, struct texts *texts, uint32_t number)
+int frame_list_add(struct frame_list *l, struct text_cache *texts, uint32_t number)
 {
 	size_t size;
-	const char *text = texts_get(texts, number, &size);
+	const char *text = text_cache_get(texts, number, &size);
 
 	if (!text || reserve(l, l->size + size + 1))
 		return -ENOMEM;
@@ -58,7 +58,7 @@ int listing_add(struct listing *l, struct texts *texts, uint32_t number)
 	return 0;
 }
 
-void listing_put(const struct listing *l, FILE *out)
+void frame_list_put(const struct frame_list *l, FILE *out)
 {
 	fwrite_unlocked(l->text, 1, l->size, out);
 }

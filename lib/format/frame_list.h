@@ -5,18 +5,18 @@
 
 #include "format/text_cache.h"
 
-struct listing {
+struct frame_list {
 	char *text;
 	size_t size, capacity;
 	size_t *end; /* of each item, in the text */
 	size_t n, n_capacity;
 };
 
-void listing_free(struct listing *l);
+void frame_list_free(struct frame_list *l);
 /* Leaves the first n items, or all if there are fewer. */
-void listing_cut(struct listing *l, size_t n);
+void frame_list_cut(struct frame_list *l, size_t n);
 /* 0 or -ENOMEM. */
-int listing_add(struct listing *l, struct texts *texts, uint32_t number);
-void listing_put(const struct listing *l, FILE *out);
+int frame_list_add(struct frame_list *l, struct text_cache *texts, uint32_t number);
+void frame_list_put(const struct frame_list *l, FILE *out);
 
 #endif

@@ -14,7 +14,7 @@ static void print_place(const struct frame_text *f, const struct cct_node *n, FI
 
 	if (n->key->file)
 		fprintf(out, "  %s:%u",
-			format_clean(format_base(names_string(f->names, n->key->file)), buffer, sizeof(buffer)),
+			format_clean(format_base(symbol_table_string(f->names, n->key->file)), buffer, sizeof(buffer)),
 			n->key->line);
 	else if (n->key->line)
 		fprintf(out, "  line %u", n->key->line);
@@ -27,9 +27,9 @@ void frame_text_more(const struct frame_text *f, const struct cct_node *n, FILE 
 	print_place(f, n, out);
 	if (n->key->flags & CCT_INLINED)
 		fputs("  (inlined)", out);
-	if (n->key->kind == FRAME_TAIL)
+	if (n->key->kind == DECODE_FRAME_TAIL)
 		fputs("  (left by a tail call)", out);
-	if (n->key->kind == FRAME_FOREIGN && !(n->key->flags & CCT_KERNEL))
+	if (n->key->kind == DECODE_FRAME_FOREIGN && !(n->key->flags & CCT_KERNEL))
 		fputs("  (not instrumented)", out);
 	if (n->key->flags & CCT_KERNEL && n->key->module != UINT32_MAX)
 		fputs("  (kernel)", out);
@@ -48,7 +48,7 @@ void frame_text_print(const struct frame_text *f, const struct cct_node *n, FILE
 {
 	char buffer[4096];
 
-	fputs(format_clean(names_string(f->names, n->key->name), buffer, sizeof(buffer)), out);
+	fputs(format_clean(symbol_table_string(f->names, n->key->name), buffer, sizeof(buffer)), out);
 	frame_text_more(f, n, out);
 }
 

@@ -9,7 +9,7 @@
 
 /* name  file:line  (inlined)  × 3 */
 struct frame_text {
-	const struct names *names;
+	const struct symbol_table *names;
 	bool upwards; /* the other frames of a repeated group stand above */
 	bool colors;
 };

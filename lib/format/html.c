@@ -23,7 +23,7 @@ struct parts {
 	size_t n_threads;
 	struct html_sample *samples;
 	size_t n_samples;
-	uint64_t depths[BUCKETS], stacks[BUCKETS];
+	uint64_t depths[HISTOGRAM_BUCKETS], stacks[HISTOGRAM_BUCKETS];
 	uint64_t thinned;
 };
 
@@ -36,11 +36,11 @@ static enum html_call call_of(const struct profile *p, const struct cct_node *n)
 		[PCCE_KIND_PUSH] = HTML_CALL_PUSH, [PCCE_KIND_TAIL] = HTML_CALL_TAIL,
 	};
 	uint32_t module = p->tree.nodes[n->parent].key->module, site;
-	const struct table *t = module == UINT32_MAX ? NULL : names_table(p->names, module);
+	const struct encoding_table *t = module == UINT32_MAX ? NULL : symbol_table_table(p->names, module);
 
 	if (!t || !n->key->call)
 		return HTML_CALL_UNKNOWN;
-	site = table_site_around(t, n->key->call);
+	site = encoding_table_site_around(t, n->key->call);
 	if (site == PCCE_NONE || t->sites[site].kind >= sizeof(calls) / sizeof(calls[0]))
 		return HTML_CALL_UNKNOWN;
 	return calls[t->sites[site].kind];
@@ -92,7 +92,7 @@ static int add_samples(const struct profile *p, struct parts *parts)
 		parts->threads[parts->n_threads++] =
 			(struct html_thread){.pid = thread->pid,
 					     .tid = thread->tid,
-					     .name = thread->name ? names_string(p->names, thread->name) : NULL,
+					     .name = thread->name ? symbol_table_string(p->names, thread->name) : NULL,
 					     .origin = format_origin(p, thread),
 					     .first = parts->n_samples};
 		if (!parts->threads[parts->n_threads - 1].origin) {
@@ -108,8 +108,8 @@ static int add_samples(const struct profile *p, struct parts *parts)
 		uint32_t node = parts->map[s.node];
 		struct queue *q = &queues[s.thread];
 
-		parts->depths[bucket_of(s.depth)] += s.weight;
-		parts->stacks[bucket_of(s.entries)] += s.weight;
+		parts->depths[histogram_bucket_of(s.depth)] += s.weight;
+		parts->stacks[histogram_bucket_of(s.entries)] += s.weight;
 		if (s.entries > parts->entries[node])
 			parts->entries[node] = s.entries;
 		/* The place within each group varies, lest it beat with something periodic in the program. */
@@ -144,10 +144,10 @@ static json_t *histogram(const uint64_t *counts)
 	json_t *list = json_array();
 	int r = 0;
 
-	for (unsigned int b = 0; b < BUCKETS; b++)
+	for (unsigned int b = 0; b < HISTOGRAM_BUCKETS; b++)
 		if (counts[b])
-			r |= json_array_append_new(list, json_pack("[III]", (json_int_t)bucket_least(b),
-								   (json_int_t)(bucket_least(b + 1) - 1),
+			r |= json_array_append_new(list, json_pack("[III]", (json_int_t)histogram_bucket_least(b),
+								   (json_int_t)(histogram_bucket_least(b + 1) - 1),
 								   (json_int_t)counts[b]));
 	if (r) {
 		json_decref(list);
@@ -158,7 +158,7 @@ static json_t *histogram(const uint64_t *counts)
 
 static json_t *facts_object(const struct profile *p, const struct parts *parts)
 {
-	json_t *o = facts_of_recording(p);
+	json_t *o = summary_of_recording(p);
 	int r = 0;
 
 	if (!o)

@@ -39,13 +39,13 @@ static json_t *stats_object(const struct profile *p)
 	json_t *o = json_object();
 	int r = 0;
 
-	r |= facts_of_samples(p, o);
+	r |= summary_of_samples(p, o);
 	if (s->verify) {
 		r |= json_object_set_new(o, "verified", json_integer(s->verified));
 		r |= json_object_set_new(o, "mismatches", json_integer(s->mismatches));
 		r |= json_object_set_new(o, "unverifiable", json_integer(s->unverifiable));
 	}
-	r |= json_object_set_new(o, "undecodable_reasons", facts_reasons(p));
+	r |= json_object_set_new(o, "undecodable_reasons", summary_reasons(p));
 	r |= json_object_set_new(o, "complete", json_boolean(p->complete));
 	if (r) {
 		json_decref(o);
@@ -57,33 +57,33 @@ static json_t *stats_object(const struct profile *p)
 static void put_number(const char *field, uint64_t n, FILE *out)
 {
 	fputs_unlocked(field, out);
-	json_number(n, out);
+	json_write_number(n, out);
 }
 
 static void put_text(const char *field, const char *s, FILE *out)
 {
 	fputs_unlocked(field, out);
-	json_text(s, out);
+	json_write_text(s, out);
 }
 
 static void put_key(const struct profile *p, const struct cct_key *key, FILE *out)
 {
 	static const char *const kinds[] = {
-		[FRAME_CALL] = "call", [FRAME_TAIL] = "tail",	  [FRAME_FOREIGN] = "foreign",
-		[FRAME_GAP] = "gap",   [FRAME_SIGNAL] = "signal", [FRAME_ORIGIN] = "thread",
+		[DECODE_FRAME_CALL] = "call", [DECODE_FRAME_TAIL] = "tail",	[DECODE_FRAME_FOREIGN] = "foreign",
+		[DECODE_FRAME_GAP] = "gap",   [DECODE_FRAME_SIGNAL] = "signal", [DECODE_FRAME_ORIGIN] = "thread",
 	};
-	const struct table *t = key->func == PCCE_NONE ? NULL : names_table(p->names, key->module);
+	const struct encoding_table *t = key->func == PCCE_NONE ? NULL : symbol_table_table(p->names, key->module);
 
 	put_text(",\"kind\":", key->flags & CCT_KERNEL ? "kernel" : kinds[key->kind], out);
 	fputs_unlocked(key->flags & CCT_INLINED ? ",\"inlined\":true" : ",\"inlined\":false", out);
 	if (key->module != UINT32_MAX)
 		put_number(",\"module\":", key->module, out);
 	if (t)
-		put_text(",\"function\":", table_string(t, t->funcs[key->func].name), out);
+		put_text(",\"function\":", encoding_table_string(t, t->funcs[key->func].name), out);
 	if (key->call)
 		put_number(",\"call\":", key->call, out);
 	if (key->file)
-		put_text(",\"file\":", names_string(p->names, key->file), out);
+		put_text(",\"file\":", symbol_table_string(p->names, key->file), out);
 	if (key->line)
 		put_number(",\"line\":", key->line, out);
 	if (key->repeat) {
@@ -101,7 +101,7 @@ static void put_node(const struct profile *p, uint32_t node, uint32_t id, uint32
 		put_number(",\"parent\":", parent, out);
 	else
 		fputs_unlocked(",\"parent\":null", out);
-	put_text(",\"name\":", node ? names_string(p->names, n->key->name) : "all", out);
+	put_text(",\"name\":", node ? symbol_table_string(p->names, n->key->name) : "all", out);
 	put_number(",\"self\":", n->self, out);
 	put_number(",\"total\":", n->total, out);
 	put_number(",\"samples\":", n->samples, out);
@@ -139,17 +139,17 @@ int format_json(const struct profile *p, const struct format_options *o, FILE *o
 	int r;
 
 	fputs("{\"format\":\"pcce-report\",\"version\":1,\n\"event\":", out);
-	r = print(facts_text(p->event), out);
+	r = print(summary_text(p->event), out);
 	fputs(",\n\"command\":", out);
-	r = r ? r : print(facts_text(p->command), out);
+	r = r ? r : print(summary_text(p->command), out);
 	fputs(",\n\"sampler\":", out);
-	r = r ? r : print(facts_text(p->sampler), out);
+	r = r ? r : print(summary_text(p->sampler), out);
 	fprintf(out, ",\n\"frequency\":%llu,\n\"stats\":", (unsigned long long)p->frequency);
 	r = r ? r : print(stats_object(p), out);
 	fputs(",\n\"modules\":[", out);
-	for (uint32_t i = 0; !r && i < names_modules(p->names); i++) {
+	for (uint32_t i = 0; !r && i < symbol_table_modules(p->names); i++) {
 		fputs(i ? "," : "", out);
-		r = print(facts_text(names_path(p->names, i)), out);
+		r = print(summary_text(symbol_table_path(p->names, i)), out);
 	}
 	fputs("],\n\"nodes\":[\n", out);
 	r = r ? r : print_nodes(p, o, out);

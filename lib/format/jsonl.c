@@ -15,19 +15,19 @@
 #include "format/format.h"
 #include "base/json_writer.h"
 #include "format/frame_list.h"
-#include "base/id_map.h"
+#include "base/array.h"
 #include "profile/function_paths.h"
 #include "format/text_cache.h"
 
 struct writer {
 	const struct profile *p;
 	struct functions functions;
-	struct paths paths;
-	struct texts names, calls, threads; /* by function; by number of a key; by thread */
-	struct listing stack, called;
-	uint32_t node;	   /* whose line is next */
-	struct sum *sum;   /* its threads' */
-	uint32_t *present; /* threads that have one */
+	struct function_paths paths;
+	struct text_cache names, calls, threads; /* by function; by number of a key; by thread */
+	struct frame_list stack, called;
+	uint32_t node;		 /* whose line is next */
+	struct profile_sum *sum; /* its threads' */
+	uint32_t *present;	 /* threads that have one */
 	size_t n_present;
 	bool no_memory;
 	FILE *out;
@@ -37,7 +37,7 @@ static void make_name(void *ctx, uint32_t function, FILE *out)
 {
 	const struct writer *w = ctx;
 
-	json_text(names_string(w->p->names, w->functions.list[function].name), out);
+	json_write_text(symbol_table_string(w->p->names, w->functions.list[function].name), out);
 }
 
 static void make_call(void *ctx, uint32_t key, FILE *out)
@@ -47,14 +47,14 @@ static void make_call(void *ctx, uint32_t key, FILE *out)
 	char line[4096] = "";
 
 	if (k->file)
-		snprintf(line, sizeof(line), "%s:%u", names_string(w->p->names, k->file), k->line);
-	json_text(line, out);
+		snprintf(line, sizeof(line), "%s:%u", symbol_table_string(w->p->names, k->file), k->line);
+	json_write_text(line, out);
 }
 
 static void put_field(const char *name, uint64_t value, FILE *out)
 {
 	fputs_unlocked(name, out);
-	json_number(value, out);
+	json_write_number(value, out);
 }
 
 static void make_thread(void *ctx, uint32_t thread, FILE *out)
@@ -67,30 +67,30 @@ static void make_thread(void *ctx, uint32_t thread, FILE *out)
 	put_field("{\"pid\":", t->pid, out);
 	put_field(",\"tid\":", t->tid, out);
 	fputs(",\"comm\":", out);
-	json_text(names_string(w->p->names, t->name), out);
+	json_write_text(symbol_table_string(w->p->names, t->name), out);
 	if (origin && *origin) {
 		fputs(",\"origin\":", out);
-		json_text(origin, out);
+		json_write_text(origin, out);
 	}
 	free(origin);
 }
 
 static int put_stack(struct writer *w)
 {
-	const struct paths *paths = &w->paths;
-	int r = paths_get(&w->paths, w->node);
+	const struct function_paths *paths = &w->paths;
+	int r = function_paths_get(&w->paths, w->node);
 
-	listing_cut(&w->stack, paths->same);
+	frame_list_cut(&w->stack, paths->same);
 	for (size_t i = paths->same; i < paths->n && !r; i++)
-		r = listing_add(&w->stack, &w->names, paths->list[i]);
+		r = frame_list_add(&w->stack, &w->names, paths->list[i]);
 	/* The first frame has no call. A remark has the root's key, which tells nothing. */
-	listing_cut(&w->called, paths->same ? paths->same - 1 : 0);
+	frame_list_cut(&w->called, paths->same ? paths->same - 1 : 0);
 	for (size_t i = paths->same ? paths->same : 1; i < paths->n && !r; i++)
-		r = listing_add(&w->called, &w->calls, w->p->tree.nodes[paths->nodes[i]].key->number);
+		r = frame_list_add(&w->called, &w->calls, w->p->tree.nodes[paths->nodes[i]].key->number);
 	fputs_unlocked(",\"stack\":[", w->out);
-	listing_put(&w->stack, w->out);
+	frame_list_put(&w->stack, w->out);
 	fputs_unlocked("],\"calls\":[", w->out);
-	listing_put(&w->called, w->out);
+	frame_list_put(&w->called, w->out);
 	return r;
 }
 
@@ -98,17 +98,17 @@ static int put_threads(struct writer *w)
 {
 	int r = 0;
 
-	qsort(w->present, w->n_present, sizeof(*w->present), numbers_compare);
+	qsort(w->present, w->n_present, sizeof(*w->present), compare_u32);
 	for (size_t i = 0; i < w->n_present && !r; i++) {
-		struct sum *sum = &w->sum[w->present[i]];
+		struct profile_sum *sum = &w->sum[w->present[i]];
 
 		if (i)
 			putc_unlocked(',', w->out);
-		r = texts_put(&w->threads, w->present[i], w->out);
+		r = text_cache_put(&w->threads, w->present[i], w->out);
 		put_field(",\"samples\":", sum->samples, w->out);
 		put_field(",\"weight\":", sum->weight, w->out);
 		putc_unlocked('}', w->out);
-		*sum = (struct sum){0};
+		*sum = (struct profile_sum){0};
 	}
 	w->n_present = 0;
 	return r ? r : w->no_memory ? -ENOMEM : 0;
@@ -134,7 +134,7 @@ static int put_context(struct writer *w)
 static int add_cell(void *ctx, const struct profile_cell *cell)
 {
 	struct writer *w = ctx;
-	struct sum *sum = &w->sum[cell->thread];
+	struct profile_sum *sum = &w->sum[cell->thread];
 	int r = cell->node == w->node ? 0 : put_context(w);
 
 	w->node = cell->node;
@@ -148,13 +148,13 @@ static int add_cell(void *ctx, const struct profile_cell *cell)
 static void put_head(const struct profile *p, FILE *out)
 {
 	fputs("{\"format\":\"pcce-jsonl\",\"version\":2,\"command\":", out);
-	json_text(p->command, out);
+	json_write_text(p->command, out);
 	fputs(",\"event\":", out);
-	json_text(p->event, out);
+	json_write_text(p->event, out);
 	put_field(",\"frequency\":", p->frequency, out);
 	put_field(",\"period\":", p->period, out);
 	fputs(",\"host\":", out);
-	json_text(p->host, out);
+	json_write_text(p->host, out);
 	put_field(",\"samples\":", p->stats.samples, out);
 	put_field(",\"exact\":", p->stats.exact, out);
 	put_field(",\"truncated\":", p->stats.truncated, out);
@@ -172,10 +172,10 @@ int format_jsonl(const struct profile *p, const struct format_options *o, FILE *
 	int r = functions_new(p, &p->tree, &w.functions);
 
 	(void)o;
-	paths_init(&w.paths, &p->tree, &w.functions);
-	texts_init(&w.names, make_name, &w);
-	texts_init(&w.calls, make_call, &w);
-	texts_init(&w.threads, make_thread, &w);
+	function_paths_init(&w.paths, &p->tree, &w.functions);
+	text_cache_init(&w.names, make_name, &w);
+	text_cache_init(&w.calls, make_call, &w);
+	text_cache_init(&w.threads, make_thread, &w);
 	if (!w.sum || !w.present)
 		r = -ENOMEM;
 	put_head(p, out);
@@ -185,12 +185,12 @@ int format_jsonl(const struct profile *p, const struct format_options *o, FILE *
 		r = put_context(&w);
 	free(w.sum);
 	free(w.present);
-	listing_free(&w.stack);
-	listing_free(&w.called);
-	texts_free(&w.names);
-	texts_free(&w.calls);
-	texts_free(&w.threads);
-	paths_free(&w.paths);
+	frame_list_free(&w.stack);
+	frame_list_free(&w.called);
+	text_cache_free(&w.names);
+	text_cache_free(&w.calls);
+	text_cache_free(&w.threads);
+	function_paths_free(&w.paths);
 	functions_free(&w.functions);
 	return r;
 }

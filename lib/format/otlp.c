@@ -36,9 +36,9 @@ struct attribute {
 
 struct writer {
 	const struct profile *p;
-	struct used_strings strings;
+	struct string_index strings;
 	struct locations locations;
-	struct stacks stacks;
+	struct location_stacks stacks;
 	struct format_unit unit;
 	FILE *dictionary, *profile;
 	uint8_t *packed;
@@ -106,12 +106,12 @@ static int put(struct writer *w, unsigned int field, const ProtobufCMessage *mes
 
 static int64_t string(struct writer *w, uint32_t s)
 {
-	return used_strings_number(&w->strings, s);
+	return string_index_number(&w->strings, s);
 }
 
 static int64_t text(struct writer *w, const char *s)
 {
-	return string(w, names_intern(w->p->names, s));
+	return string(w, symbol_table_intern(w->p->names, s));
 }
 
 /* ---- attributes ------------------------------------------------------------------ */
@@ -182,9 +182,9 @@ static int add_thread(struct writer *w, uint32_t thread)
 	to[n++] = attribute(w, "thread.id", NULL, t->tid, "");
 	to[n++] = attribute(w, "process.pid", NULL, t->pid, "");
 	if (t->name)
-		to[n++] = attribute(w, "thread.name", names_string(w->p->names, t->name), 0, "");
+		to[n++] = attribute(w, "thread.name", symbol_table_string(w->p->names, t->name), 0, "");
 	if (t->process)
-		to[n++] = attribute(w, "process.executable.name", names_string(w->p->names, t->process), 0, "");
+		to[n++] = attribute(w, "process.executable.name", symbol_table_string(w->p->names, t->process), 0, "");
 	for (int32_t k = 0; k < n; k++)
 		if (!to[k])
 			return -ENOMEM;
@@ -198,7 +198,7 @@ static int put_stack(struct writer *w, const struct profile_cell *cell)
 {
 	OtlpStack stack = OTLP_STACK__INIT;
 
-	if (stacks_get(&w->stacks, cell->node, cell->place))
+	if (location_stacks_get(&w->stacks, cell->node, cell->place))
 		return -ENOMEM;
 	if (w->stacks.n > w->frames_capacity) {
 		int32_t *more = reallocarray(w->frames, w->stacks.n * 2, sizeof(*more));
@@ -257,20 +257,20 @@ static int put_empty_ones(struct writer *w)
 
 static int put_mappings(struct writer *w)
 {
-	const struct names *names = w->p->names;
+	const struct symbol_table *names = w->p->names;
 
-	for (uint32_t i = 0; i < names_modules(names); i++) {
+	for (uint32_t i = 0; i < symbol_table_modules(names); i++) {
 		OtlpMapping mapping = OTLP_MAPPING__INIT;
-		const struct table *t = names_table(names, i);
+		const struct encoding_table *t = symbol_table_table(names, i);
 		uint64_t low = 0, high = 0, base = t ? t->head->base : 0;
-		int64_t name = text(w, names_path(names, i));
-		char id[NAMES_BUILD_ID];
+		int64_t name = text(w, symbol_table_path(names, i));
+		char id[SYMBOL_TABLE_BUILD_ID];
 		int32_t build_id = 0;
 
-		names_build_id_text(names, i, id);
+		symbol_table_build_id_text(names, i, id);
 		if (*id)
 			build_id = attribute(w, "process.executable.build_id.gnu", id, 0, "");
-		names_code(names, i, &low, &high);
+		symbol_table_code(names, i, &low, &high);
 		mapping.memory_start = low;
 		mapping.memory_limit = high;
 		mapping.file_offset = low >= base ? low - base : 0;
@@ -331,7 +331,8 @@ static int put_tables(struct writer *w)
 		r = put_function(w, i);
 	for (size_t i = 1; i <= w->strings.n && !r; i++) {
 		char buffer[4096];
-		const char *s = format_clean(names_string(w->p->names, w->strings.list[i]), buffer, sizeof(buffer));
+		const char *s =
+			format_clean(symbol_table_string(w->p->names, w->strings.list[i]), buffer, sizeof(buffer));
 
 		put_bytes(TABLE_STRING, s, strlen(s), w->dictionary);
 	}
@@ -481,12 +482,12 @@ int format_otlp(const struct profile *p, const struct format_options *o, FILE *o
 	int r = locations_new(p, &w.locations);
 
 	(void)o;
-	stacks_init(&w.stacks, p, &w.locations);
+	location_stacks_init(&w.stacks, p, &w.locations);
 	w.threads = calloc(threads_count(p->threads) + 1, (THREAD_ATTRIBUTES + 1) * sizeof(*w.threads));
 	if (!w.threads)
 		r = -ENOMEM;
-	w.dictionary = spool_stream();
-	w.profile = w.dictionary ? spool_stream() : NULL;
+	w.dictionary = temp_file_stream();
+	w.profile = w.dictionary ? temp_file_stream() : NULL;
 	if (!r && !w.profile) {
 		r = -errno;
 		temporary_failed(r);
@@ -500,9 +501,9 @@ int format_otlp(const struct profile *p, const struct format_options *o, FILE *o
 		fclose(w.dictionary);
 	if (w.profile)
 		fclose(w.profile);
-	stacks_free(&w.stacks);
+	location_stacks_free(&w.stacks);
 	locations_free(&w.locations);
-	used_strings_free(&w.strings);
+	string_index_free(&w.strings);
 	forget_attributes(&w);
 	free(w.threads);
 	free(w.frames);

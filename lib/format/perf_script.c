@@ -32,9 +32,9 @@ struct group {
 struct writer {
 	const struct profile *p;
 	struct locations locations;
-	struct stacks stacks;
-	struct texts frames; /* by location */
-	struct texts threads;
+	struct location_stacks stacks;
+	struct text_cache frames; /* by location */
+	struct text_cache threads;
 	size_t step;	      /* samples in a group */
 	struct group *groups; /* by thread */
 	const char *event;
@@ -53,14 +53,14 @@ static void make_frame(void *ctx, uint32_t number, FILE *out)
 {
 	const struct writer *w = ctx;
 	const struct location *l = &w->locations.list[number];
-	const struct names *names = w->p->names;
+	const struct symbol_table *names = w->p->names;
 
 	for (uint32_t i = 0; i < l->n; i++) {
 		const struct location_function *f = &w->locations.functions[w->locations.lines[l->first + i].function];
-		const char *path = f->module == UINT32_MAX ? "unknown" : names_path(names, f->module);
+		const char *path = f->module == UINT32_MAX ? "unknown" : symbol_table_path(names, f->module);
 
 		fprintf(out, "\t%16llx ", (unsigned long long)l->place.vaddr);
-		put_clean(names_string(names, f->name), out);
+		put_clean(symbol_table_string(names, f->name), out);
 		fputs(" (", out);
 		put_clean(i + 1 < l->n ? "inlined" : f->flags & CCT_KERNEL ? "[kernel.kallsyms]" : path, out);
 		fputs(")\n", out);
@@ -71,7 +71,7 @@ static void make_thread(void *ctx, uint32_t number, FILE *out)
 {
 	const struct writer *w = ctx;
 	const struct thread *t = threads_get(w->p->threads, number);
-	const char *name = names_string(w->p->names, t->name);
+	const char *name = symbol_table_string(w->p->names, t->name);
 
 	put_clean(*name ? name : ":-1", out);
 	fprintf(out, " %5u/%-5u ", t->pid, t->tid);
@@ -82,7 +82,7 @@ static int put_sample(struct writer *w, const struct profile_sample *s)
 	uint64_t us = s->time / 1000;
 	char text[64];
 
-	if (stacks_get(&w->stacks, s->node, s->place) || texts_put(&w->threads, s->thread, w->out))
+	if (location_stacks_get(&w->stacks, s->node, s->place) || text_cache_put(&w->threads, s->thread, w->out))
 		return -ENOMEM;
 	snprintf(text, sizeof(text), "%5llu.%06llu: %10llu ", (unsigned long long)(us / 1000000),
 		 (unsigned long long)(us % 1000000), (unsigned long long)s->weight);
@@ -90,7 +90,7 @@ static int put_sample(struct writer *w, const struct profile_sample *s)
 	fputs_unlocked(w->event, w->out);
 	fputs_unlocked(": \n", w->out);
 	for (size_t i = w->stacks.n; i-- > 0;)
-		if (texts_put(&w->frames, w->stacks.frames[i], w->out))
+		if (text_cache_put(&w->frames, w->stacks.frames[i], w->out))
 			return -ENOMEM;
 	putc_unlocked('\n', w->out);
 	return 0;
@@ -143,9 +143,9 @@ int format_perf(const struct profile *p, const struct format_options *o, FILE *o
 	struct writer w = {.p = p, .event = *p->event ? p->event : "event", .out = out};
 	int r = locations_new(p, &w.locations);
 
-	stacks_init(&w.stacks, p, &w.locations);
-	texts_init(&w.frames, make_frame, &w);
-	texts_init(&w.threads, make_thread, &w);
+	location_stacks_init(&w.stacks, p, &w.locations);
+	text_cache_init(&w.frames, make_frame, &w);
+	text_cache_init(&w.threads, make_thread, &w);
 	r = r ? r : put_all(&w, o->max_rows);
 	if (!r && w.step > 1)
 		format_remark(
@@ -153,9 +153,9 @@ int format_perf(const struct profile *p, const struct format_options *o, FILE *o
 			"%zu samples are too many for perf-script: one of %zu is written, with the weight of all of "
 			"them as its period; --max-rows=0 writes all of them, --time or --tid a part",
 			profile_samples(p), w.step);
-	texts_free(&w.frames);
-	texts_free(&w.threads);
-	stacks_free(&w.stacks);
+	text_cache_free(&w.frames);
+	text_cache_free(&w.threads);
+	location_stacks_free(&w.stacks);
 	locations_free(&w.locations);
 	return r;
 }

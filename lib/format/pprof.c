@@ -32,9 +32,9 @@ struct packed {
 struct writer {
 	const struct profile *p;
 	struct sink sink;
-	struct used_strings strings;
+	struct string_index strings;
 	struct locations locations;
-	struct stacks stacks;
+	struct location_stacks stacks;
 	struct format_unit unit;
 	uint32_t key_thread, key_tid, key_pid, key_process, key_base, key_origin,
 		base;							      /* base: not 0 in what is compared with */
@@ -89,14 +89,14 @@ static void put_parts(struct writer *w, unsigned int field, const struct packed 
 /* The number in the file's table of a string of the names; -1: no memory. */
 static int64_t string(struct writer *w, uint32_t s)
 {
-	int64_t number = used_strings_number(&w->strings, s);
+	int64_t number = string_index_number(&w->strings, s);
 
 	return number > 0 ? w->first_string + number : number;
 }
 
 static int64_t text(struct writer *w, const char *s)
 {
-	return string(w, names_intern(w->p->names, s));
+	return string(w, symbol_table_intern(w->p->names, s));
 }
 
 /* ---- samples --------------------------------------------------------------------- */
@@ -148,7 +148,7 @@ static int pack_stack(struct writer *w, const struct profile_cell *cell)
 {
 	PprofSample sample = PPROF_SAMPLE__INIT;
 
-	if (stacks_get(&w->stacks, cell->node, cell->place))
+	if (location_stacks_get(&w->stacks, cell->node, cell->place))
 		return -ENOMEM;
 	if (w->stacks.n > w->ids_capacity) {
 		uint64_t *more = reallocarray(w->ids, w->stacks.n * 2, sizeof(*more));
@@ -192,23 +192,23 @@ static int put_sample(void *ctx, const struct profile_cell *cell)
 
 static int put_mappings(struct writer *w)
 {
-	const struct names *names = w->p->names;
+	const struct symbol_table *names = w->p->names;
 
-	for (uint32_t i = 0; i < names_modules(names); i++) {
+	for (uint32_t i = 0; i < symbol_table_modules(names); i++) {
 		PprofMapping mapping = PPROF_MAPPING__INIT, *one = &mapping;
-		const struct table *t = names_table(names, i);
+		const struct encoding_table *t = symbol_table_table(names, i);
 		uint64_t low = 0, high = 0, base = t ? t->head->base : 0;
-		char id[NAMES_BUILD_ID];
+		char id[SYMBOL_TABLE_BUILD_ID];
 		Pprof piece = PPROF__INIT;
 
-		names_code(names, i, &low, &high);
+		symbol_table_code(names, i, &low, &high);
 		mapping.id = w->first_mapping + i + 1;
 		mapping.memory_start = low;
 		mapping.memory_limit = high;
 		/* Where linkers put code in the file; the recording does not tell. */
 		mapping.file_offset = low >= base ? low - base : 0;
-		mapping.filename = text(w, names_path(names, i));
-		mapping.build_id = text(w, names_build_id_text(names, i, id));
+		mapping.filename = text(w, symbol_table_path(names, i));
+		mapping.build_id = text(w, symbol_table_build_id_text(names, i, id));
 		mapping.has_functions = mapping.has_filenames = true;
 		mapping.has_line_numbers = mapping.has_inline_frames = true;
 		if (mapping.filename < 0 || mapping.build_id < 0)
@@ -355,7 +355,7 @@ static int put_body(struct writer *w, bool head)
 	if (head)
 		put_string(w, "");
 	for (size_t i = 1; i <= w->strings.n && !r; i++)
-		put_string(w, names_string(w->p->names, w->strings.list[i]));
+		put_string(w, symbol_table_string(w->p->names, w->strings.list[i]));
 	return r;
 }
 
@@ -369,12 +369,12 @@ static int put_profile(struct writer *w, const struct profile *p, const struct w
 	if (!w->labels)
 		r = -ENOMEM;
 	w->unit = format_unit(p);
-	stacks_init(&w->stacks, p, &w->locations);
+	location_stacks_init(&w->stacks, p, &w->locations);
 	if (after) {
 		w->first_string = after->strings.n;
 		w->first_location = after->locations.n;
 		w->first_function = after->locations.n_functions;
-		w->first_mapping = names_modules(after->p->names);
+		w->first_mapping = symbol_table_modules(after->p->names);
 	}
 	r = r ? r : put_body(w, !after);
 	return !r && w->sink.failed ? -ENOMEM : r;
@@ -382,9 +382,9 @@ static int put_profile(struct writer *w, const struct profile *p, const struct w
 
 static void forget(struct writer *w)
 {
-	stacks_free(&w->stacks);
+	location_stacks_free(&w->stacks);
 	locations_free(&w->locations);
-	used_strings_free(&w->strings);
+	string_index_free(&w->strings);
 	free(w->ids);
 	for (size_t i = 0; w->labels && i < threads_count(w->p->threads); i++)
 		free(w->labels[i].bytes);

@@ -19,7 +19,7 @@
 struct writer {
 	const struct profile *p;
 	struct functions functions;
-	struct paths paths;
+	struct function_paths paths;
 	struct format_unit unit;
 	bool ordered;
 	uint32_t *first, *samples; /* by thread, if ordered */
@@ -58,13 +58,13 @@ static int put_stacks(struct writer *w, struct run run, uint64_t *total)
 {
 	*total = 0;
 	for (const char *between = "\n["; next_run(w, &run); between = ",\n[") {
-		if (paths_get(&w->paths, run.node))
+		if (function_paths_get(&w->paths, run.node))
 			return -ENOMEM;
 		fputs_unlocked(between, w->out);
 		for (size_t i = 0; i < w->paths.n; i++) {
 			if (i)
 				putc_unlocked(',', w->out);
-			json_number(w->paths.list[i], w->out);
+			json_write_number(w->paths.list[i], w->out);
 		}
 		putc_unlocked(']', w->out);
 		*total += run.weight * w->unit.scale;
@@ -77,14 +77,14 @@ static void put_weights(struct writer *w, struct run run)
 	for (bool first = true; next_run(w, &run); first = false) {
 		if (!first)
 			putc_unlocked(',', w->out);
-		json_number(run.weight * w->unit.scale, w->out);
+		json_write_number(run.weight * w->unit.scale, w->out);
 	}
 }
 
 static int put_thread(struct writer *w, uint32_t thread)
 {
 	const struct thread *t = threads_get(w->p->threads, thread);
-	const char *name = names_string(w->p->names, t->name);
+	const char *name = symbol_table_string(w->p->names, t->name);
 	struct run all = {0};
 	uint64_t total;
 	char title[512];
@@ -99,7 +99,7 @@ static int put_thread(struct writer *w, uint32_t thread)
 	snprintf(title, sizeof(title), "%s (%s %u)%s", *name ? name : "thread", t->tid == t->pid ? "process" : "thread",
 		 t->tid, w->ordered ? "" : ", not in the order of time");
 	fprintf(w->out, "%s\n{\"type\":\"sampled\",\"name\":", thread ? "," : "");
-	json_text(title, w->out);
+	json_write_text(title, w->out);
 	fputs(",\"samples\":[", w->out);
 	if (put_stacks(w, all, &total))
 		return -ENOMEM;
@@ -112,13 +112,13 @@ static int put_thread(struct writer *w, uint32_t thread)
 
 static int put_all(struct writer *w)
 {
-	const struct names *names = w->p->names;
+	const struct symbol_table *names = w->p->names;
 	int r = 0;
 
 	fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\":\"pcce " PCCE_VERSION
 	      "\",\n\"name\":",
 	      w->out);
-	json_text(*w->p->command ? w->p->command : "pcce", w->out);
+	json_write_text(*w->p->command ? w->p->command : "pcce", w->out);
 	fputs(",\n\"profiles\":[", w->out);
 	for (uint32_t i = 0; i < threads_count(w->p->threads) && !r; i++)
 		r = put_thread(w, i);
@@ -127,10 +127,12 @@ static int put_all(struct writer *w)
 		const struct function *f = &w->functions.list[i];
 
 		fputs(i ? ",\n{\"name\":" : "\n{\"name\":", w->out);
-		json_text(names_string(names, f->name), w->out);
+		json_write_text(symbol_table_string(names, f->name), w->out);
 		if (f->file || f->module != UINT32_MAX) {
 			fputs(",\"file\":", w->out);
-			json_text(f->file ? names_string(names, f->file) : names_path(names, f->module), w->out);
+			json_write_text(f->file ? symbol_table_string(names, f->file)
+						: symbol_table_path(names, f->module),
+					w->out);
 		}
 		putc('}', w->out);
 	}
@@ -144,7 +146,7 @@ int format_speedscope(const struct profile *p, const struct format_options *o, F
 	struct writer w = {.p = p, .unit = format_unit(p), .ordered = !max || profile_samples(p) <= max, .out = out};
 	int r = functions_new(p, &p->tree, &w.functions);
 
-	paths_init(&w.paths, &p->tree, &w.functions);
+	function_paths_init(&w.paths, &p->tree, &w.functions);
 	if (!r)
 		r = w.ordered ? profile_by_thread(p, &w.first, &w.samples) : thread_sums_new(p, &w.sums);
 	if (!r)
@@ -152,7 +154,7 @@ int format_speedscope(const struct profile *p, const struct format_options *o, F
 	free(w.first);
 	free(w.samples);
 	thread_sums_free(&w.sums);
-	paths_free(&w.paths);
+	function_paths_free(&w.paths);
 	functions_free(&w.functions);
 	return r;
 }

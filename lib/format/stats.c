@@ -33,7 +33,7 @@ int format_stats(const struct profile *p, FILE *out)
 	line(out, "max_depth", s->max_depth);
 	line(out, "max_encoding_stack", s->max_encoding_stack);
 	line(out, "threads", threads_count(p->threads));
-	line(out, "thread_origins", origins_count(p->origins));
+	line(out, "thread_origins", thread_origins_count(p->origins));
 	line(out, "threads_of_unknown_origin", unknown);
 	fprintf(out, "bytes_per_sample: %.1f\n", s->samples ? (double)s->sample_bytes / s->samples : 0.0);
 	if (s->verify) {
@@ -41,7 +41,7 @@ int format_stats(const struct profile *p, FILE *out)
 		line(out, "mismatches", s->mismatches);
 		line(out, "unverifiable", s->unverifiable);
 	}
-	for (int i = REASON_NONE + 1; i < REASON_COUNT; i++)
+	for (int i = DECODE_REASON_NONE + 1; i < DECODE_REASON_COUNT; i++)
 		if (s->reasons[i])
 			fprintf(out, "undecodable_%s: %llu\n", decode_reason_name(i),
 				(unsigned long long)s->reasons[i]);

@@ -23,7 +23,7 @@ static int grow(uint32_t **list, size_t *capacity, size_t need)
 	return 0;
 }
 
-int64_t used_strings_number(struct used_strings *u, uint32_t string)
+int64_t string_index_number(struct string_index *u, uint32_t string)
 {
 	if (!string)
 		return 0;
@@ -37,9 +37,9 @@ int64_t used_strings_number(struct used_strings *u, uint32_t string)
 	return u->number[string];
 }
 
-void used_strings_free(struct used_strings *u)
+void string_index_free(struct string_index *u)
 {
 	free(u->number);
 	free(u->list);
-	*u = (struct used_strings){0};
+	*u = (struct string_index){0};
 }

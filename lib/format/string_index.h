@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct used_strings {
+struct string_index {
 	uint32_t *number; /* of strings of the names; 0: not used yet */
 	size_t capacity;
 	uint32_t *list; /* strings of the names, by number, from 1 to n */
@@ -14,7 +14,7 @@ struct used_strings {
 };
 
 /* The number of a string of the names; -1: no memory. */
-int64_t used_strings_number(struct used_strings *u, uint32_t string);
-void used_strings_free(struct used_strings *u);
+int64_t string_index_number(struct string_index *u, uint32_t string);
+void string_index_free(struct string_index *u);
 
 #endif

@@ -3,14 +3,14 @@
 #include "format/summary_json.h"
 #include "format/format.h"
 
-json_t *facts_text(const char *s)
+json_t *summary_text(const char *s)
 {
 	char buffer[4096];
 
 	return json_string(format_clean(s, buffer, sizeof(buffer)));
 }
 
-int facts_of_samples(const struct profile *p, json_t *o)
+int summary_of_samples(const struct profile *p, json_t *o)
 {
 	const struct profile_stats *s = &p->stats;
 	int r = 0;
@@ -29,12 +29,12 @@ int facts_of_samples(const struct profile *p, json_t *o)
 	return r;
 }
 
-json_t *facts_reasons(const struct profile *p)
+json_t *summary_reasons(const struct profile *p)
 {
 	json_t *reasons = json_object();
 	int r = 0;
 
-	for (int i = REASON_NONE + 1; i < REASON_COUNT; i++)
+	for (int i = DECODE_REASON_NONE + 1; i < DECODE_REASON_COUNT; i++)
 		if (p->stats.reasons[i])
 			r |= json_object_set_new(reasons, decode_reason_name(i), json_integer(p->stats.reasons[i]));
 	if (!r)
@@ -43,27 +43,27 @@ json_t *facts_reasons(const struct profile *p)
 	return NULL;
 }
 
-json_t *facts_of_recording(const struct profile *p)
+json_t *summary_of_recording(const struct profile *p)
 {
 	const struct profile_stats *s = &p->stats;
 	json_t *o = json_object();
 	int r = 0;
 
-	r |= json_object_set_new(o, "event", facts_text(p->event));
-	r |= json_object_set_new(o, "command", facts_text(p->command));
-	r |= json_object_set_new(o, "sampler", facts_text(p->sampler));
-	r |= json_object_set_new(o, "host", facts_text(p->host));
-	r |= json_object_set_new(o, "kernel", facts_text(p->kernel));
+	r |= json_object_set_new(o, "event", summary_text(p->event));
+	r |= json_object_set_new(o, "command", summary_text(p->command));
+	r |= json_object_set_new(o, "sampler", summary_text(p->sampler));
+	r |= json_object_set_new(o, "host", summary_text(p->host));
+	r |= json_object_set_new(o, "kernel", summary_text(p->kernel));
 	r |= json_object_set_new(o, "frequency", json_integer(p->frequency));
 	r |= json_object_set_new(o, "wall_time", json_integer(p->wall_time / 1000000));
-	r |= facts_of_samples(p, o);
+	r |= summary_of_samples(p, o);
 	r |= json_object_set_new(o, "complete", json_boolean(p->complete));
 	if (s->verify)
 		r |= json_object_set_new(o, "verify",
 					 json_pack("{sIsIsI}", "verified", (json_int_t)s->verified, "mismatches",
 						   (json_int_t)s->mismatches, "unverifiable",
 						   (json_int_t)s->unverifiable));
-	r |= json_object_set_new(o, "reasons", facts_reasons(p));
+	r |= json_object_set_new(o, "reasons", summary_reasons(p));
 	if (!r)
 		return o;
 	json_decref(o);

@@ -7,12 +7,12 @@
 #include "profile/profile.h"
 
 /* A string as valid UTF-8. NULL: no memory. */
-json_t *facts_text(const char *s);
+json_t *summary_text(const char *s);
 /* Adds numbers of samples, and of what they look like. Not 0: no memory. */
-int facts_of_samples(const struct profile *p, json_t *o);
+int summary_of_samples(const struct profile *p, json_t *o);
 /* Why samples did not decode: {reason: number}. NULL: no memory. */
-json_t *facts_reasons(const struct profile *p);
+json_t *summary_reasons(const struct profile *p);
 /* All of it, as pages have it (lib/html/page). NULL: no memory. */
-json_t *facts_of_recording(const struct profile *p);
+json_t *summary_of_recording(const struct profile *p);
 
 #endif

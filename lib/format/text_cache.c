@@ -5,20 +5,20 @@
 #include <string.h>
 #include "format/text_cache.h"
 
-void texts_init(struct texts *t, void (*make)(void *ctx, uint32_t number, FILE *out), void *ctx)
+void text_cache_init(struct text_cache *t, void (*make)(void *ctx, uint32_t number, FILE *out), void *ctx)
 {
-	*t = (struct texts){.make = make, .ctx = ctx};
+	*t = (struct text_cache){.make = make, .ctx = ctx};
 }
 
-void texts_free(struct texts *t)
+void text_cache_free(struct text_cache *t)
 {
 	for (size_t i = 0; i < t->capacity; i++)
 		free(t->list[i].text);
 	free(t->list);
-	*t = (struct texts){0};
+	*t = (struct text_cache){0};
 }
 
-static int make(struct texts *t, uint32_t number)
+static int make(struct text_cache *t, uint32_t number)
 {
 	struct text *text;
 	FILE *out;
@@ -45,7 +45,7 @@ static int make(struct texts *t, uint32_t number)
 	return -ENOMEM;
 }
 
-const char *texts_get(struct texts *t, uint32_t number, size_t *size)
+const char *text_cache_get(struct text_cache *t, uint32_t number, size_t *size)
 {
 	if ((number >= t->capacity || !t->list[number].text) && make(t, number))
 		return NULL;
@@ -53,10 +53,10 @@ const char *texts_get(struct texts *t, uint32_t number, size_t *size)
 	return t->list[number].text;
 }
 
-int texts_put(struct texts *t, uint32_t number, FILE *out)
+int text_cache_put(struct text_cache *t, uint32_t number, FILE *out)
 {
 	size_t size;
-	const char *text = texts_get(t, number, &size);
+	const char *text = text_cache_get(t, number, &size);
 
 	if (!text)
 		return -ENOMEM;

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-struct texts {
+struct text_cache {
 	void (*make)(void *ctx, uint32_t number, FILE *out);
 	void *ctx;
 	struct text {
@@ -17,12 +17,12 @@ struct texts {
 	size_t capacity;
 };
 
-void texts_init(struct texts *t, void (*make)(void *ctx, uint32_t number, FILE *out), void *ctx);
-void texts_free(struct texts *t);
+void text_cache_init(struct text_cache *t, void (*make)(void *ctx, uint32_t number, FILE *out), void *ctx);
+void text_cache_free(struct text_cache *t);
 
 /* Writes the text of a number. 0 or -ENOMEM. */
-int texts_put(struct texts *t, uint32_t number, FILE *out);
+int text_cache_put(struct text_cache *t, uint32_t number, FILE *out);
 /* The text; NULL: no memory. */
-const char *texts_get(struct texts *t, uint32_t number, size_t *size);
+const char *text_cache_get(struct text_cache *t, uint32_t number, size_t *size);
 
 #endif

@@ -29,7 +29,7 @@ static int print_row(const struct profile *p, const struct format_options *o, co
 		return -ENOMEM;
 	frame_text_percent(o->colors, 6, 2, format_percent(row->weight, p->tree.nodes[0].total), out);
 	fprintf(out, "  %8llu  %7u  %7u  %-15s  %s\n", (unsigned long long)row->samples, t->pid, t->tid,
-		format_clean(names_string(p->names, t->name), buffer, sizeof(buffer)),
+		format_clean(symbol_table_string(p->names, t->name), buffer, sizeof(buffer)),
 		*origin		   ? origin
 		: t->tid == t->pid ? "-"
 				   : "[unknown]");

@@ -26,8 +26,8 @@
 struct writer {
 	const struct profile *p;
 	struct functions functions;
-	struct paths paths;
-	struct texts names;	   /* by function: from the name up to the time */
+	struct function_paths paths;
+	struct text_cache names;   /* by function: from the name up to the time */
 	uint32_t *first, *samples; /* by thread */
 	uint64_t interval;	   /* ns */
 	uint64_t step;		   /* ns; 0: from sample to sample */
@@ -48,13 +48,13 @@ static void make_name(void *ctx, uint32_t function, FILE *out)
 	const struct function *f = &w->functions.list[function];
 
 	fputs(",\"name\":", out);
-	json_text(names_string(w->p->names, f->name), out);
+	json_write_text(symbol_table_string(w->p->names, f->name), out);
 	fputs(",\"cat\":", out);
-	json_text(f->flags & CCT_KERNEL	     ? "kernel"
-		  : f->kind == FRAME_FOREIGN ? "foreign"
-		  : f->module == UINT32_MAX  ? "remark"
-					     : names_base(w->p->names, f->module),
-		  out);
+	json_write_text(f->flags & CCT_KERNEL		  ? "kernel"
+			: f->kind == DECODE_FRAME_FOREIGN ? "foreign"
+			: f->module == UINT32_MAX	  ? "remark"
+							  : symbol_table_base(w->p->names, f->module),
+			out);
 }
 
 /* Microseconds since the recording's first sample. */
@@ -64,7 +64,7 @@ static void put_time(const struct writer *w, uint64_t time)
 	char fraction[8];
 
 	fputs_unlocked(",\"ts\":", w->out);
-	json_number(ns / 1000, w->out);
+	json_write_number(ns / 1000, w->out);
 	snprintf(fraction, sizeof(fraction), ".%03u", (unsigned int)(ns % 1000));
 	fputs_unlocked(fraction, w->out);
 	fputs_unlocked(w->thread, w->out);
@@ -83,7 +83,7 @@ static void end_from(struct writer *w, size_t n, uint64_t time)
 		time--;
 	for (; w->n_open > n; w->n_open--) {
 		fputs_unlocked(",\n{\"ph\":\"E\"", w->out);
-		texts_put(&w->names, w->open[w->n_open - 1], w->out); /* was made at the beginning */
+		text_cache_put(&w->names, w->open[w->n_open - 1], w->out); /* was made at the beginning */
 		put_time(w, time);
 	}
 }
@@ -92,7 +92,7 @@ static int change_to(struct writer *w, uint32_t node, uint64_t time)
 {
 	size_t n, same = 0;
 
-	if (paths_get(&w->paths, node))
+	if (function_paths_get(&w->paths, node))
 		return -ENOMEM;
 	n = w->max_depth && w->paths.n > w->max_depth ? w->max_depth : w->paths.n;
 	while (same < n && same < w->n_open && w->open[same] == w->paths.list[same])
@@ -112,7 +112,7 @@ static int change_to(struct writer *w, uint32_t node, uint64_t time)
 		if (w->counting)
 			continue;
 		fputs_unlocked(",\n{\"ph\":\"B\"", w->out);
-		if (texts_put(&w->names, w->open[w->n_open], w->out))
+		if (text_cache_put(&w->names, w->open[w->n_open], w->out))
 			return -ENOMEM;
 		put_time(w, time);
 		w->begun = time;
@@ -127,10 +127,10 @@ static void put_name(struct writer *w, const char *what, const struct thread *t,
 		return;
 	fprintf(w->out, ",\n{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":", what, t->pid,
 		t->tid);
-	json_text(names_string(w->p->names, name), w->out);
+	json_write_text(symbol_table_string(w->p->names, name), w->out);
 	if (*origin) {
 		fputs(",\"origin\":", w->out);
-		json_text(origin, w->out);
+		json_write_text(origin, w->out);
 	}
 	fputs("}}", w->out);
 }
@@ -138,7 +138,7 @@ static void put_name(struct writer *w, const char *what, const struct thread *t,
 /* The outermost frame of the group in which the path to a node ends too early; 0: it does not. */
 static uint32_t cut_group(const struct writer *w, uint32_t node)
 {
-	const struct way *way = &w->paths.way;
+	const struct tree_cursor *way = &w->paths.way;
 	size_t group = node ? w->paths.group[way->n - 1] : 0;
 	const struct cct_key *key = node ? way->tree->nodes[way->nodes[group]].key : NULL;
 
@@ -178,7 +178,7 @@ static int common(struct writer *w, const uint32_t *samples, size_t n, size_t *i
 	}
 	if (!w->step)
 		return 0;
-	if (paths_get(&w->paths, s->node))
+	if (function_paths_get(&w->paths, s->node))
 		return -ENOMEM;
 	cut = cut_group(w, s->node);
 	if (cut)
@@ -294,9 +294,9 @@ static int put_all(struct writer *w)
 
 	fputs("{\"displayTimeUnit\":\"ns\",\n\"otherData\":{\"creator\":\"pcce " PCCE_VERSION "\",\"command\":",
 	      w->out);
-	json_text(w->p->command, w->out);
+	json_write_text(w->p->command, w->out);
 	fputs(",\"event\":", w->out);
-	json_text(w->p->event, w->out);
+	json_write_text(w->p->event, w->out);
 	/* An event that means nothing, so that all others begin with a comma. */
 	fputs("},\n\"traceEvents\":[\n{\"ph\":\"M\",\"name\":\"trace\",\"pid\":0,\"tid\":0,\"args\":{}}", w->out);
 	for (uint32_t i = 0; i < threads_count(w->p->threads) && !r; i++)
@@ -310,8 +310,8 @@ int format_trace(const struct profile *p, const struct format_options *o, FILE *
 	struct writer w = {.p = p, .interval = interval_of(p), .max_depth = o->max_depth, .out = out};
 	int r = functions_new(p, &p->tree, &w.functions);
 
-	paths_init(&w.paths, &p->tree, &w.functions);
-	texts_init(&w.names, make_name, &w);
+	function_paths_init(&w.paths, &p->tree, &w.functions);
+	text_cache_init(&w.names, make_name, &w);
 	if (!r)
 		r = profile_by_thread(p, &w.first, &w.samples);
 	if (!r)
@@ -322,8 +322,8 @@ int format_trace(const struct profile *p, const struct format_options *o, FILE *
 	free(w.last);
 	free(w.first);
 	free(w.samples);
-	texts_free(&w.names);
-	paths_free(&w.paths);
+	text_cache_free(&w.names);
+	function_paths_free(&w.paths);
 	functions_free(&w.functions);
 	return r;
 }

@@ -30,7 +30,7 @@ int format_tree(const struct profile *p, const struct format_options *o, FILE *o
 }
 
 /* Makes what will be printed, a level at a time. */
-static int expand_heavy(struct callees *c, const struct format_options *o)
+static int expand_heavy(struct bottom_up *c, const struct format_options *o)
 {
 	double least = (double)c->tree.nodes[0].total * o->min_percent / 100;
 	unsigned int depth = 1;
@@ -42,7 +42,7 @@ static int expand_heavy(struct callees *c, const struct format_options *o)
 			depth++;
 		}
 		if ((double)c->tree.nodes[i].total >= least && (!o->max_depth || depth <= o->max_depth))
-			r = callees_expand(c, i);
+			r = bottom_up_expand(c, i);
 	}
 	return r;
 }
@@ -50,8 +50,8 @@ static int expand_heavy(struct callees *c, const struct format_options *o)
 int format_callees(const struct profile *p, const struct format_options *o, FILE *out)
 {
 	struct tree_print t = {.profile = p, .options = o, .upwards = true, .out = out};
-	struct callees c;
-	int r = callees_begin(&c, &p->tree, p->names, p->own_lines, &o->sort);
+	struct bottom_up c;
+	int r = bottom_up_begin(&c, &p->tree, p->names, p->own_lines, &o->sort);
 
 	if (r)
 		return r;
@@ -61,6 +61,6 @@ int format_callees(const struct profile *p, const struct format_options *o, FILE
 		frame_text_head(p, out);
 		r = tree_print(&t);
 	}
-	callees_free(&c);
+	bottom_up_free(&c);
 	return r;
 }

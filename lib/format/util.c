@@ -21,7 +21,7 @@ char *format_origin(const struct profile *p, const struct thread *t)
 {
 	if (!t->origin)
 		return strdup("");
-	return t->origin == THREAD_ORIGINS ? strdup("[several]") : origins_text(p->origins, t->origin);
+	return t->origin == THREAD_ORIGIN_SEVERAL ? strdup("[several]") : thread_origins_text(p->origins, t->origin);
 }
 
 double format_percent(uint64_t part, uint64_t all)

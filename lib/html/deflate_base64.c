@@ -20,7 +20,7 @@ static size_t encode_group(const unsigned char *b, unsigned int n, char *text)
 	return 4;
 }
 
-static void put_base64(struct html_stream *s, const unsigned char *data, size_t size)
+static void put_base64(struct deflate_base64 *s, const unsigned char *data, size_t size)
 {
 	char text[PART / 3 * 4 + 8];
 	size_t n = 0;
@@ -35,7 +35,7 @@ static void put_base64(struct html_stream *s, const unsigned char *data, size_t 
 	fwrite(text, 1, n, s->out);
 }
 
-static void run(struct html_stream *s, int flush)
+static void run(struct deflate_base64 *s, int flush)
 {
 	unsigned char buffer[PART];
 
@@ -47,14 +47,14 @@ static void run(struct html_stream *s, int flush)
 	} while (!s->z.avail_out);
 }
 
-int html_stream_begin(struct html_stream *s, FILE *out)
+int deflate_base64_begin(struct deflate_base64 *s, FILE *out)
 {
 	memset(s, 0, sizeof(*s));
 	s->out = out;
 	return deflateInit(&s->z, LEVEL) == Z_OK ? 0 : -ENOMEM;
 }
 
-void html_stream_put(struct html_stream *s, const void *data, size_t size)
+void deflate_base64_put(struct deflate_base64 *s, const void *data, size_t size)
 {
 	const unsigned char *at = data;
 
@@ -69,7 +69,7 @@ void html_stream_put(struct html_stream *s, const void *data, size_t size)
 	}
 }
 
-void html_stream_end(struct html_stream *s)
+void deflate_base64_end(struct deflate_base64 *s)
 {
 	run(s, Z_FINISH);
 	if (s->n_rest) {

@@ -9,16 +9,16 @@
 #include <stdio.h>
 #include <zlib.h>
 
-struct html_stream {
+struct deflate_base64 {
 	z_stream z;
 	FILE *out;
 	unsigned char rest[3]; /* deflated bytes that do not make a group of three yet */
 	unsigned int n_rest;
 };
 
-/* 0 or -ENOMEM; after a success html_stream_end() must follow. What the file does not take, ferror() tells. */
-int html_stream_begin(struct html_stream *s, FILE *out);
-void html_stream_put(struct html_stream *s, const void *data, size_t size);
-void html_stream_end(struct html_stream *s);
+/* 0 or -ENOMEM; after a success deflate_base64_end() must follow. What the file does not take, ferror() tells. */
+int deflate_base64_begin(struct deflate_base64 *s, FILE *out);
+void deflate_base64_put(struct deflate_base64 *s, const void *data, size_t size);
+void deflate_base64_end(struct deflate_base64 *s);
 
 #endif

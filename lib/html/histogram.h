@@ -8,9 +8,9 @@
 
 #include <stdint.h>
 
-#define BUCKETS (61 * 16)
+#define HISTOGRAM_BUCKETS (61 * 16)
 
-static inline unsigned int bucket_of(uint64_t value)
+static inline unsigned int histogram_bucket_of(uint64_t value)
 {
 	unsigned int shift = value < 32 ? 0 : 59 - __builtin_clzll(value);
 
@@ -18,7 +18,7 @@ static inline unsigned int bucket_of(uint64_t value)
 }
 
 /* The least value in a bucket. */
-static inline uint64_t bucket_least(unsigned int bucket)
+static inline uint64_t histogram_bucket_least(unsigned int bucket)
 {
 	return bucket < 32 ? bucket : (uint64_t)(bucket % 16 + 16) << (bucket / 16 - 1);
 }

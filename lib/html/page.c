@@ -224,7 +224,7 @@ static uint32_t string_number(struct writer *w, uint32_t string)
 		w->n_string_numbers = want;
 	}
 	if (!w->string_numbers[string]) {
-		put_text(w, names_string(w->page->names, string));
+		put_text(w, symbol_table_string(w->page->names, string));
 		w->string_numbers[string] = ++w->n_strings;
 	}
 	return w->string_numbers[string];
@@ -266,19 +266,19 @@ static uint32_t flags_of(const struct html_page *page, uint32_t node)
 	uint32_t flags = key->flags & CCT_INLINED ? FLAG_INLINED : 0;
 
 	switch (key->kind) {
-	case FRAME_TAIL:
+	case DECODE_FRAME_TAIL:
 		flags |= FLAG_TAIL;
 		break;
-	case FRAME_FOREIGN:
+	case DECODE_FRAME_FOREIGN:
 		flags |= key->flags & CCT_KERNEL ? FLAG_FOREIGN | FLAG_KERNEL : FLAG_FOREIGN;
 		break;
-	case FRAME_GAP:
+	case DECODE_FRAME_GAP:
 		flags |= FLAG_GAP;
 		break;
-	case FRAME_SIGNAL:
+	case DECODE_FRAME_SIGNAL:
 		flags |= FLAG_SIGNAL;
 		break;
-	case FRAME_ORIGIN:
+	case DECODE_FRAME_ORIGIN:
 		flags |= FLAG_ORIGIN;
 		break;
 	default:
@@ -312,16 +312,16 @@ static uint64_t heavy(const struct html_page *page, const struct choice *c, uint
 /* The least total with which no more than max_nodes remain. */
 static uint64_t threshold(const struct html_page *page, const struct choice *c)
 {
-	size_t counts[BUCKETS] = {0}, n = 0;
+	size_t counts[HISTOGRAM_BUCKETS] = {0}, n = 0;
 
 	if (!page->max_nodes || page->tree->n <= page->max_nodes)
 		return page->least;
 	for (uint32_t i = 0; i < page->tree->n; i++)
-		counts[bucket_of(heavy(page, c, i))]++;
-	for (unsigned int b = BUCKETS; b-- > 0;) {
+		counts[histogram_bucket_of(heavy(page, c, i))]++;
+	for (unsigned int b = HISTOGRAM_BUCKETS; b-- > 0;) {
 		n += counts[b];
 		if (n > page->max_nodes) {
-			uint64_t least = b + 1 < BUCKETS ? bucket_least(b + 1) : UINT64_MAX;
+			uint64_t least = b + 1 < HISTOGRAM_BUCKETS ? histogram_bucket_least(b + 1) : UINT64_MAX;
 
 			return least > page->least ? least : page->least;
 		}
@@ -522,9 +522,9 @@ static json_t *threads_array(const struct writer *w)
 		r |= json_object_set_new(o, "tid", json_integer(t->tid));
 		r |= json_object_set_new(o, "samples", json_integer(t->last - t->first));
 		if (t->name)
-			r |= json_object_set_new(o, "name", facts_text(t->name));
+			r |= json_object_set_new(o, "name", summary_text(t->name));
 		if (t->origin && *t->origin)
-			r |= json_object_set_new(o, "origin", facts_text(t->origin));
+			r |= json_object_set_new(o, "origin", summary_text(t->origin));
 		r |= json_array_append_new(list, o);
 	}
 	if (r) {
@@ -539,8 +539,8 @@ static json_t *head_object(const struct writer *w)
 	json_t *head = json_object(), *modules = json_array(), *columns = json_array();
 	int r = 0;
 
-	for (uint32_t i = 0; i < names_modules(w->page->names); i++)
-		r |= json_array_append_new(modules, facts_text(names_base(w->page->names, i)));
+	for (uint32_t i = 0; i < symbol_table_modules(w->page->names); i++)
+		r |= json_array_append_new(modules, summary_text(symbol_table_base(w->page->names, i)));
 	for (int i = 0; i < COLUMNS; i++) {
 		const struct column *c = &w->columns[i];
 
@@ -551,7 +551,7 @@ static json_t *head_object(const struct writer *w)
 	if (w->hidden)
 		r |= json_object_set_new(w->page->facts, "hidden", json_integer(w->hidden));
 	r |= json_object_set_new(head, "version", json_integer(1));
-	r |= json_object_set_new(head, "title", facts_text(w->page->title));
+	r |= json_object_set_new(head, "title", summary_text(w->page->title));
 	r |= json_object_set(head, "facts", w->page->facts);
 	r |= json_object_set_new(head, "modules", modules);
 	r |= json_object_set_new(head, "threads", threads_array(w));
@@ -570,19 +570,19 @@ static int write_data(const struct writer *w, FILE *out)
 {
 	json_t *head = head_object(w);
 	char *json = head ? json_dumps(head, JSON_COMPACT) : NULL;
-	struct html_stream s;
+	struct deflate_base64 s;
 	int r = -ENOMEM;
 
 	json_decref(head);
-	if (json && !html_stream_begin(&s, out)) {
+	if (json && !deflate_base64_begin(&s, out)) {
 		size_t n = strlen(json);
 		unsigned char length[4] = {n, n >> 8, n >> 16, n >> 24};
 
-		html_stream_put(&s, length, sizeof(length));
-		html_stream_put(&s, json, n);
+		deflate_base64_put(&s, length, sizeof(length));
+		deflate_base64_put(&s, json, n);
 		for (int i = 0; i < COLUMNS; i++)
-			html_stream_put(&s, w->columns[i].bytes, w->columns[i].n);
-		html_stream_end(&s);
+			deflate_base64_put(&s, w->columns[i].bytes, w->columns[i].n);
+		deflate_base64_end(&s);
 		r = 0;
 	}
 	free(json);

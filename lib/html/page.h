@@ -37,7 +37,7 @@ struct html_sample {
 
 struct html_page {
 	const char *title;
-	const struct names *names;
+	const struct symbol_table *names;
 	const struct cct *tree; /* cct_finish() has run */
 	json_t *facts;		/* an object, see page.c */
 

@@ -11,9 +11,10 @@
 #include "recording/address_space.h"
 #include "recording/reader.h"
 #include "merge/merge.h"
-#include "merge/relocate.h"
+#include "merge/relocator.h"
 #include "merge/sums.h"
 #include "symbols/symbol_table.h"
+#include "base/array.h"
 #include "base/id_map.h"
 #include "base/progress.h"
 #include <pcce/sample.h>
@@ -34,10 +35,10 @@ struct merged_thread {
 };
 
 struct merge {
-	struct merge_space *space;
+	struct relocator *space;
 	struct merge_sums *sums;
-	struct names *names;
-	struct numbers by_program, by_thread, by_mapped;
+	struct symbol_table *names;
+	struct id_map by_program, by_thread, by_mapped;
 	struct program *programs;
 	size_t n_programs;
 	struct merged_thread *threads;
@@ -55,11 +56,11 @@ struct file {
 	struct merge *m;
 	const char *name;
 	struct pcce_rec_info info;
-	struct spaces *spaces;
-	struct segments *segments;
+	struct address_spaces *spaces;
+	struct stack_store *segments;
 	struct threads *threads;
-	struct numbers moved; /* segments, by node and space */
-	const struct segment_node **moved_to;
+	struct id_map moved; /* segments, by node and space */
+	const struct stack_node **moved_to;
 	size_t n_moved;
 	char *why;
 	size_t why_size;
@@ -84,9 +85,9 @@ struct merge *merge_new(void)
 
 	if (!m)
 		return NULL;
-	m->space = merge_space_new();
+	m->space = relocator_new();
 	m->sums = merge_sums_new();
-	m->names = names_new(NAMES_RAW);
+	m->names = symbol_table_new(SYMBOL_NAMES_RAW);
 	if (m->space && m->sums && m->names)
 		return m;
 	merge_free(m);
@@ -97,12 +98,12 @@ void merge_free(struct merge *m)
 {
 	if (!m)
 		return;
-	merge_space_free(m->space);
+	relocator_free(m->space);
 	merge_sums_free(m->sums);
-	names_free(m->names);
-	numbers_free(&m->by_program);
-	numbers_free(&m->by_thread);
-	numbers_free(&m->by_mapped);
+	symbol_table_free(m->names);
+	id_map_free(&m->by_program);
+	id_map_free(&m->by_thread);
+	id_map_free(&m->by_mapped);
 	for (size_t i = 0; i < m->n_programs; i++)
 		free(m->programs[i].modules);
 	free(m->programs);
@@ -122,7 +123,7 @@ struct merge_counts merge_counts(const struct merge *m)
 		.files = m->files,
 		.samples = m->samples,
 		.sums = merge_sums_count(m->sums),
-		.modules = merge_space_count(m->space),
+		.modules = relocator_count(m->space),
 	};
 }
 
@@ -147,7 +148,7 @@ static int take_info(struct file *f, const struct pcce_rec_info *info)
 	const char *event = datafile_string(&info->rec, 1);
 
 	f->info = *info;
-	merge_space_begin(m->space, datafile_string(&info->rec, 3), datafile_string(&info->rec, 4));
+	relocator_begin(m->space, datafile_string(&info->rec, 3), datafile_string(&info->rec, 4));
 	if (m->files && strcmp(m->event, event))
 		return fail(f, -EINVAL,
 			    "%s counts %s and %s counts %s: they cannot be added up; merge those of one event",
@@ -194,19 +195,19 @@ static int take_record(struct file *f, const struct pcce_record *rec)
 	case PCCE_REC_PROCESS:
 		if (threads_add_process(f->threads, (const void *)rec, datafile_string(rec, 0)))
 			return -ENOMEM;
-		return spaces_add_process(f->spaces, (const void *)rec);
+		return address_spaces_add_process(f->spaces, (const void *)rec);
 	case PCCE_REC_THREAD:
 		return threads_add_thread(f->threads, (const void *)rec, datafile_string(rec, 0));
 	case PCCE_REC_MAP:
-		if (merge_space_map(m->space, (const void *)rec))
+		if (relocator_map(m->space, (const void *)rec))
 			return -ENOMEM;
-		return spaces_add_map(f->spaces, (const void *)rec);
+		return address_spaces_add_map(f->spaces, (const void *)rec);
 	case PCCE_REC_MODULE:
-		return merge_space_module(m->space, (const void *)rec, datafile_string(rec, 0));
+		return relocator_module(m->space, (const void *)rec, datafile_string(rec, 0));
 	case PCCE_REC_TABLE:
-		return merge_space_table(m->space, (const void *)rec);
+		return relocator_table(m->space, (const void *)rec);
 	case PCCE_REC_SYMBOL:
-		return merge_space_symbol(m->space, (const void *)rec);
+		return relocator_symbol(m->space, (const void *)rec);
 	case PCCE_REC_LOST:
 		m->lost[lost->reason <= PCCE_LOSS_SHAPE ? lost->reason : 0] += lost->count;
 		return 0;
@@ -253,57 +254,57 @@ static int first_pass(struct file *f, struct datafile_reader *reader)
 		f->note(text);
 	}
 	threads_finish(f->threads);
-	r = merge_space_finish(f->m->space, reason, sizeof(reason));
+	r = relocator_finish(f->m->space, reason, sizeof(reason));
 	if (*reason)
 		return fail(f, r, "%s: %s", f->name, reason);
-	return r ? r : spaces_finish(f->spaces);
+	return r ? r : address_spaces_finish(f->spaces);
 }
 
 /* ---- programs and threads -------------------------------------------------------- */
 
 static uint32_t add_program(struct merge *m, uint32_t module, uint32_t name)
 {
-	uint64_t words[NUMBERS_WORDS] = {(uint64_t)module << 32 | name};
-	struct numbers_entry *e = numbers_find(&m->by_program, words);
+	uint64_t words[ID_MAP_WORDS] = {(uint64_t)module << 32 | name};
+	struct id_map_entry *e = id_map_find(&m->by_program, words);
 
 	if (!e || e->number)
 		return e ? e->number - 1 : UINT32_MAX;
-	if (numbers_grow(&m->programs, m->n_programs, sizeof(*m->programs)))
+	if (array_grow(&m->programs, m->n_programs, sizeof(*m->programs)))
 		return UINT32_MAX;
 	m->programs[m->n_programs] = (struct program){.module = module, .name = name};
-	numbers_fill(&m->by_program, e, words, m->n_programs);
+	id_map_fill(&m->by_program, e, words, m->n_programs);
 	return m->n_programs++;
 }
 
 static uint32_t add_thread(struct merge *m, uint32_t program, uint32_t name)
 {
-	uint64_t words[NUMBERS_WORDS] = {(uint64_t)program << 32 | name};
-	struct numbers_entry *e = numbers_find(&m->by_thread, words);
+	uint64_t words[ID_MAP_WORDS] = {(uint64_t)program << 32 | name};
+	struct id_map_entry *e = id_map_find(&m->by_thread, words);
 
 	if (!e || e->number)
 		return e ? e->number - 1 : UINT32_MAX;
-	if (numbers_grow(&m->threads, m->n_threads, sizeof(*m->threads)))
+	if (array_grow(&m->threads, m->n_threads, sizeof(*m->threads)))
 		return UINT32_MAX;
 	m->threads[m->n_threads] = (struct merged_thread){program, name};
-	numbers_fill(&m->by_thread, e, words, m->n_threads);
+	id_map_fill(&m->by_thread, e, words, m->n_threads);
 	return m->n_threads++;
 }
 
 /* The program has the module mapped. */
 static int add_module(struct merge *m, uint32_t program, uint32_t module)
 {
-	uint64_t words[NUMBERS_WORDS] = {(uint64_t)program << 32 | module};
-	struct numbers_entry *e = numbers_find(&m->by_mapped, words);
+	uint64_t words[ID_MAP_WORDS] = {(uint64_t)program << 32 | module};
+	struct id_map_entry *e = id_map_find(&m->by_mapped, words);
 	struct program *p = &m->programs[program];
 
 	if (!e)
 		return -ENOMEM;
 	if (e->number)
 		return 0;
-	if (numbers_grow(&p->modules, p->n_modules, sizeof(*p->modules)))
+	if (array_grow(&p->modules, p->n_modules, sizeof(*p->modules)))
 		return -ENOMEM;
 	p->modules[p->n_modules++] = module;
-	numbers_fill(&m->by_mapped, e, words, 0);
+	id_map_fill(&m->by_mapped, e, words, 0);
 	return 0;
 }
 
@@ -325,18 +326,18 @@ static uint32_t tid_of(const struct merge *m, uint32_t thread)
 
 struct mover {
 	struct file *f;
-	const struct address_space *as;
+	const struct decode_space *as;
 	uint32_t space, program;
 	int error;
 };
 
 static uint64_t move(struct mover *v, uint64_t address)
 {
-	const struct mapped_module *m = v->as->find(v->as, address);
+	const struct decode_module *m = v->as->find(v->as, address);
 
-	if (m && add_module(v->f->m, v->program, merge_space_number(v->f->m->space, m->module)))
+	if (m && add_module(v->f->m, v->program, relocator_number(v->f->m->space, m->module)))
 		v->error = -ENOMEM;
-	return merge_space_relocate(v->f->m->space, v->as, address);
+	return relocator_relocate(v->f->m->space, v->as, address);
 }
 
 /* Short ones are addresses of the link already. */
@@ -380,18 +381,18 @@ static struct pcce_entry move_entry(struct mover *v, struct pcce_entry e)
 }
 
 /* The segments of a stack, in the merged recording. */
-static const struct segment_node *move_stack(struct mover *v, const struct segment_node *node)
+static const struct stack_node *move_stack(struct mover *v, const struct stack_node *node)
 {
 	struct file *f = v->f;
-	const struct segment_node **chain = NULL, *to = NULL;
+	const struct stack_node **chain = NULL, *to = NULL;
 	struct pcce_entry entries[PCCE_SEGMENT_ENTRIES];
 	size_t n = 0;
 
-	for (; node && !v->error; node = segments_below(node)) {
-		uint64_t words[NUMBERS_WORDS] = {(uintptr_t)node, (uint64_t)v->space << 32 | v->program};
-		struct numbers_entry *e = numbers_find(&f->moved, words);
+	for (; node && !v->error; node = stack_store_below(node)) {
+		uint64_t words[ID_MAP_WORDS] = {(uintptr_t)node, (uint64_t)v->space << 32 | v->program};
+		struct id_map_entry *e = id_map_find(&f->moved, words);
 
-		if (!e || numbers_grow(&chain, n, sizeof(const struct segment_node *)))
+		if (!e || array_grow(&chain, n, sizeof(const struct stack_node *)))
 			v->error = -ENOMEM;
 		else if (e->number)
 			to = f->moved_to[e->number - 1];
@@ -401,20 +402,20 @@ static const struct segment_node *move_stack(struct mover *v, const struct segme
 			break;
 	}
 	while (n && !v->error) {
-		const struct pcce_entry *from = segments_entries(chain[--n]);
-		uint64_t words[NUMBERS_WORDS] = {(uintptr_t)chain[n], (uint64_t)v->space << 32 | v->program};
-		struct numbers_entry *e;
+		const struct pcce_entry *from = stack_store_entries(chain[--n]);
+		uint64_t words[ID_MAP_WORDS] = {(uintptr_t)chain[n], (uint64_t)v->space << 32 | v->program};
+		struct id_map_entry *e;
 
 		for (unsigned int i = 0; i < PCCE_SEGMENT_ENTRIES; i++)
 			entries[i] = move_entry(v, from[i]);
-		to = segments_intern(merge_sums_segments(f->m->sums), to, entries);
-		e = numbers_find(&f->moved, words);
-		if (!to || !e || numbers_grow(&f->moved_to, f->n_moved, sizeof(const struct segment_node *))) {
+		to = stack_store_intern(merge_sums_segments(f->m->sums), to, entries);
+		e = id_map_find(&f->moved, words);
+		if (!to || !e || array_grow(&f->moved_to, f->n_moved, sizeof(const struct stack_node *))) {
 			v->error = -ENOMEM;
 			break;
 		}
 		f->moved_to[f->n_moved] = to;
-		numbers_fill(&f->moved, e, words, f->n_moved++);
+		id_map_fill(&f->moved, e, words, f->n_moved++);
 	}
 	free(chain);
 	return v->error ? NULL : to;
@@ -422,7 +423,7 @@ static const struct segment_node *move_stack(struct mover *v, const struct segme
 
 static int find_program(struct file *f, struct mover *v, const struct pcce_sample *s, uint32_t *thread)
 {
-	const struct mapped_module *main = v->as->main_module(v->as);
+	const struct decode_module *main = v->as->main_module(v->as);
 	uint32_t number = threads_number(f->threads, s->pid, s->tid), name, process;
 	const struct thread *t = number == UINT32_MAX ? NULL : threads_get(f->threads, number);
 
@@ -430,7 +431,7 @@ static int find_program(struct file *f, struct mover *v, const struct pcce_sampl
 		return -ENOMEM;
 	process = t->process;
 	name = t->name;
-	v->program = add_program(f->m, main ? merge_space_number(f->m->space, main->module) : UINT32_MAX, process);
+	v->program = add_program(f->m, main ? relocator_number(f->m->space, main->module) : UINT32_MAX, process);
 	if (v->program == UINT32_MAX)
 		return -ENOMEM;
 	*thread = add_thread(f->m, v->program, name);
@@ -442,13 +443,13 @@ static int take_sample(struct file *f, const struct datafile_sample *of)
 	const struct pcce_sample *s = of->sample;
 	struct pcce_sample key = *s;
 	struct pcce_entry entries[PCCE_SEGMENT_ENTRIES];
-	const struct segment_node *below;
-	struct mover v = {.f = f, .space = spaces_at(f->spaces, s->pid, s->time)};
+	const struct stack_node *below;
+	struct mover v = {.f = f, .space = address_spaces_at(f->spaces, s->pid, s->time)};
 	uint32_t thread;
 
-	if (v.space == UINT32_MAX || segments_take(f->segments, s, &below))
+	if (v.space == UINT32_MAX || stack_store_take(f->segments, s, &below))
 		return -ENOMEM;
-	v.as = spaces_get(f->spaces, v.space);
+	v.as = address_spaces_get(f->spaces, v.space);
 	if (find_program(f, &v, s, &thread))
 		return -ENOMEM;
 	key.time = wall(f, s->time);
@@ -461,7 +462,7 @@ static int take_sample(struct file *f, const struct datafile_sample *of)
 	key.flags = s->flags & (PCCE_SAMPLE_KERNEL | PCCE_SAMPLE_OUTSIDE | PCCE_SAMPLE_READ_FAULT | PCCE_SAMPLE_MIXED |
 				PCCE_SAMPLE_R11_MIXED);
 	for (uint32_t i = 0; i < s->n_entries; i++)
-		entries[i] = move_entry(&v, sample_entries(s)[i]);
+		entries[i] = move_entry(&v, pcce_sample_entries(s)[i]);
 	below = move_stack(&v, below);
 	if (v.error || merge_sums_add(f->m->sums, &key, entries, below, of->samples, of->weight))
 		return -ENOMEM;
@@ -491,11 +492,11 @@ static int second_pass(struct file *f, struct datafile_reader *reader)
 
 /* ---- a file ---------------------------------------------------------------------- */
 
-static const struct table *table_of(void *ctx, uint32_t module)
+static const struct encoding_table *table_of(void *ctx, uint32_t module)
 {
 	const struct file *f = ctx;
 
-	return merge_space_table_of(f->m->space, module);
+	return relocator_table_of(f->m->space, module);
 }
 
 static int add_spooled(struct file *f, const char *path)
@@ -518,25 +519,25 @@ static int add_spooled(struct file *f, const char *path)
 int merge_add(struct merge *m, const char *path, void (*note)(const char *text), char *why, size_t why_size)
 {
 	struct file f = {.m = m, .name = path, .why = why, .why_size = why_size, .note = note};
-	struct spool spool;
-	int r = spool_open(path, &spool, why, why_size);
+	struct temp_file spool;
+	int r = temp_file_open(path, &spool, why, why_size);
 
 	if (r)
 		return r;
 	*why = 0;
-	f.spaces = spaces_new(table_of, &f);
-	f.segments = segments_new();
+	f.spaces = address_spaces_new(table_of, &f);
+	f.segments = stack_store_new();
 	f.threads = threads_new(m->names);
 	r = f.spaces && f.segments && f.threads ? add_spooled(&f, spool.path) : -ENOMEM;
 	if (r == -ENOMEM && !*why)
 		fail(&f, r, "%s: out of memory while merging it", path);
 	if (f.spaces)
-		spaces_free(f.spaces);
-	segments_free(f.segments);
+		address_spaces_free(f.spaces);
+	stack_store_free(f.segments);
 	threads_free(f.threads);
-	numbers_free(&f.moved);
+	id_map_free(&f.moved);
 	free(f.moved_to);
-	spool_close(&spool);
+	temp_file_close(&spool);
 	m->files += !r;
 	return r;
 }
@@ -562,15 +563,15 @@ static int write_programs(const struct merge *m, struct datafile_writer *w)
 
 	for (size_t i = 0; i < m->n_programs && !r; i++) {
 		struct pcce_rec_process rec = {.pid = pid_of(i)};
-		const char *name = names_string(m->names, m->programs[i].name);
+		const char *name = symbol_table_string(m->names, m->programs[i].name);
 
 		r = datafile_put_strings(w, PCCE_REC_PROCESS, &rec, sizeof(rec), &name, 1);
 		for (size_t j = 0; j < m->programs[i].n_modules && !r; j++)
-			r = merge_space_write_map(m->space, w, rec.pid, m->programs[i].modules[j]);
+			r = relocator_write_map(m->space, w, rec.pid, m->programs[i].modules[j]);
 	}
 	for (size_t i = 0; i < m->n_threads && !r; i++) {
 		struct pcce_rec_thread rec = {.pid = pid_of(m->threads[i].program), .tid = tid_of(m, i)};
-		const char *name = names_string(m->names, m->threads[i].name);
+		const char *name = symbol_table_string(m->names, m->threads[i].name);
 
 		if (rec.tid != rec.pid)
 			r = datafile_put_strings(w, PCCE_REC_THREAD, &rec, sizeof(rec), &name, 1);
@@ -591,7 +592,7 @@ int merge_write(const struct merge *m, struct datafile_writer *w)
 	struct pcce_rec_end end = {.time = m->last, .samples = m->samples, .exit_status = -1};
 	int r = write_info(m, w);
 
-	r = r ? r : merge_space_write_modules(m->space, w);
+	r = r ? r : relocator_write_modules(m->space, w);
 	r = r ? r : write_programs(m, w);
 	r = r ? r : merge_sums_write(m->sums, w, number_thread, m);
 	for (uint32_t i = 0; i <= PCCE_LOSS_SHAPE && !r; i++) {
@@ -601,6 +602,6 @@ int merge_write(const struct merge *m, struct datafile_writer *w)
 		if (lost.count)
 			r = datafile_put(w, PCCE_REC_LOST, &lost, sizeof(lost), NULL, 0);
 	}
-	r = r ? r : merge_space_write_symbols(m->space, w);
+	r = r ? r : relocator_write_symbols(m->space, w);
 	return r ? r : datafile_put(w, PCCE_REC_END, &end, sizeof(end), NULL, 0);
 }

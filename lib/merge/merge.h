@@ -6,7 +6,7 @@
  *
  * Of all processes that run one program under one name one is made, and of their threads of one name one
  * thread.  Each module gets a place of its own in memory, the same in every process, so that
- * samples of runs at random addresses become alike (relocate.h).  Times are those of the first of the
+ * samples of runs at random addresses become alike (relocator.h).  Times are those of the first of the
  * samples alike, since 1970.
  */
 #ifndef PCCE_MERGE_MERGE_H

@@ -10,6 +10,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 #include "merge/sums.h"
+#include "base/array.h"
 #include "base/id_map.h"
 
 #define BLOCK_BYTES (1u << 20)
@@ -17,27 +18,27 @@
 /* What tells sums apart, without padding; then the entries. */
 struct key {
 	uint64_t ip, r11, id, ext, kip;
-	const struct segment_node *below;
+	const struct stack_node *below;
 	uint32_t pid, tid, flags, event, n_entries, n_below;
 };
 
-struct sum {
+struct profile_sum {
 	uint64_t samples, weight, time;
 	uint64_t hash;
 	struct key key;
 	struct pcce_entry entries[];
 };
 
-struct block {
-	struct block *next;
+struct site_block {
+	struct site_block *next;
 	size_t used, size;
 	_Alignas(16) char bytes[];
 };
 
 struct merge_sums {
-	struct segments *segments;
-	struct block *blocks;
-	struct sum **list; /* in the order in which they came */
+	struct stack_store *segments;
+	struct site_block *blocks;
+	struct profile_sum **list; /* in the order in which they came */
 	size_t n;
 	uint32_t *slots; /* index + 1; 0: free */
 	size_t n_slots;
@@ -49,7 +50,7 @@ struct merge_sums *merge_sums_new(void)
 
 	if (!s)
 		return NULL;
-	s->segments = segments_new();
+	s->segments = stack_store_new();
 	if (s->segments)
 		return s;
 	free(s);
@@ -61,18 +62,18 @@ void merge_sums_free(struct merge_sums *s)
 	if (!s)
 		return;
 	while (s->blocks) {
-		struct block *b = s->blocks;
+		struct site_block *b = s->blocks;
 
 		s->blocks = b->next;
 		free(b);
 	}
-	segments_free(s->segments);
+	stack_store_free(s->segments);
 	free(s->list);
 	free(s->slots);
 	free(s);
 }
 
-struct segments *merge_sums_segments(struct merge_sums *s)
+struct stack_store *merge_sums_segments(struct merge_sums *s)
 {
 	return s->segments;
 }
@@ -86,7 +87,7 @@ size_t merge_sums_count(const struct merge_sums *s)
 
 static void *allocate(struct merge_sums *s, size_t size)
 {
-	struct block *b = s->blocks;
+	struct site_block *b = s->blocks;
 	void *p;
 
 	if (!b || b->size - b->used < size) {
@@ -128,7 +129,7 @@ static int rehash(struct merge_sums *s)
 }
 
 int merge_sums_add(struct merge_sums *s, const struct pcce_sample *from, const struct pcce_entry *entries,
-		   const struct segment_node *below, uint64_t samples, uint64_t weight)
+		   const struct stack_node *below, uint64_t samples, uint64_t weight)
 {
 	struct key key = {
 		.ip = from->ip,
@@ -146,7 +147,7 @@ int merge_sums_add(struct merge_sums *s, const struct pcce_sample *from, const s
 	};
 	size_t size = key.n_entries * sizeof(*entries), at;
 	uint64_t hash = XXH3_64bits_withSeed(entries, size, XXH3_64bits(&key, sizeof(key)));
-	struct sum *sum;
+	struct profile_sum *sum;
 
 	if (s->n * 4 >= s->n_slots * 3 && rehash(s))
 		return -ENOMEM;
@@ -160,12 +161,12 @@ int merge_sums_add(struct merge_sums *s, const struct pcce_sample *from, const s
 			sum->time = from->time;
 		return 0;
 	}
-	if (s->n >= UINT32_MAX - 1 || numbers_grow(&s->list, s->n, sizeof(struct sum *)))
+	if (s->n >= UINT32_MAX - 1 || array_grow(&s->list, s->n, sizeof(struct profile_sum *)))
 		return -ENOMEM;
 	sum = allocate(s, sizeof(*sum) + size);
 	if (!sum)
 		return -ENOMEM;
-	*sum = (struct sum){.samples = samples, .weight = weight, .time = from->time, .hash = hash, .key = key};
+	*sum = (struct profile_sum){.samples = samples, .weight = weight, .time = from->time, .hash = hash, .key = key};
 	memcpy(sum->entries, entries, size);
 	s->list[s->n++] = sum;
 	s->slots[at] = s->n;
@@ -175,7 +176,7 @@ int merge_sums_add(struct merge_sums *s, const struct pcce_sample *from, const s
 /* ---- the order of stacks --------------------------------------------------------- */
 
 struct tree {
-	struct numbers numbers; /* of nodes, from 1; 0 is the root */
+	struct id_map numbers; /* of nodes, from 1; 0 is the root */
 	struct tree_node {
 		uint32_t child, next; /* 0: none */
 		uint32_t rank;	      /* in the walk */
@@ -183,42 +184,42 @@ struct tree {
 	size_t n;
 };
 
-static uint32_t number_of(struct tree *t, const struct segment_node *node)
+static uint32_t number_of(struct tree *t, const struct stack_node *node)
 {
-	uint64_t words[NUMBERS_WORDS] = {(uintptr_t)node};
-	struct numbers_entry *e;
+	uint64_t words[ID_MAP_WORDS] = {(uintptr_t)node};
+	struct id_map_entry *e;
 
 	if (!node)
 		return 0;
-	e = numbers_find(&t->numbers, words);
+	e = id_map_find(&t->numbers, words);
 	return e && e->number ? e->number - 1 : UINT32_MAX;
 }
 
 /* Adds a node below the ones that it stands on, outermost first. */
-static int add_chain(struct tree *t, const struct segment_node *node)
+static int add_chain(struct tree *t, const struct stack_node *node)
 {
-	const struct segment_node **chain = NULL;
+	const struct stack_node **chain = NULL;
 	size_t n = 0;
 	int r = 0;
 
-	for (; node && number_of(t, node) == UINT32_MAX && !r; node = segments_below(node)) {
-		r = numbers_grow(&chain, n, sizeof(const struct segment_node *));
+	for (; node && number_of(t, node) == UINT32_MAX && !r; node = stack_store_below(node)) {
+		r = array_grow(&chain, n, sizeof(const struct stack_node *));
 		if (!r)
 			chain[n++] = node;
 	}
 	while (n && !r) {
-		const struct segment_node *one = chain[--n];
-		uint64_t words[NUMBERS_WORDS] = {(uintptr_t)one};
-		uint32_t parent = number_of(t, segments_below(one));
-		struct numbers_entry *e = numbers_find(&t->numbers, words);
+		const struct stack_node *one = chain[--n];
+		uint64_t words[ID_MAP_WORDS] = {(uintptr_t)one};
+		uint32_t parent = number_of(t, stack_store_below(one));
+		struct id_map_entry *e = id_map_find(&t->numbers, words);
 
-		if (!e || numbers_grow(&t->nodes, t->n, sizeof(*t->nodes))) {
+		if (!e || array_grow(&t->nodes, t->n, sizeof(*t->nodes))) {
 			r = -ENOMEM;
 			break;
 		}
 		t->nodes[t->n] = (struct tree_node){.next = t->nodes[parent].child};
 		t->nodes[parent].child = t->n;
-		numbers_fill(&t->numbers, e, words, t->n);
+		id_map_fill(&t->numbers, e, words, t->n);
 		t->n++;
 	}
 	free(chain);
@@ -264,7 +265,7 @@ static int by_place(const void *a, const void *b)
 static int put_in_order(const struct merge_sums *s, struct order *order)
 {
 	struct tree t = {.n = 1};
-	int r = numbers_grow(&t.nodes, 0, sizeof(*t.nodes));
+	int r = array_grow(&t.nodes, 0, sizeof(*t.nodes));
 
 	if (!r)
 		t.nodes[0] = (struct tree_node){0};
@@ -278,7 +279,7 @@ static int put_in_order(const struct merge_sums *s, struct order *order)
 	}
 	if (!r)
 		qsort(order, s->n, sizeof(*order), by_place);
-	numbers_free(&t.numbers);
+	id_map_free(&t.numbers);
 	free(t.nodes);
 	return r;
 }
@@ -287,7 +288,7 @@ static int put_in_order(const struct merge_sums *s, struct order *order)
 
 /* What a reader knows of the stack of the thread that is being written. */
 struct level {
-	const struct segment_node *node;
+	const struct stack_node *node;
 	uint64_t generation;
 };
 
@@ -303,7 +304,7 @@ static uint32_t prepare(struct sending *out, const struct key *key)
 {
 	uint32_t index = key->n_below, first, n;
 
-	for (const struct segment_node *node = key->below; node && index; node = segments_below(node)) {
+	for (const struct stack_node *node = key->below; node && index; node = stack_store_below(node)) {
 		if (out->levels[index - 1].node == node)
 			break;
 		index--;
@@ -314,19 +315,19 @@ static uint32_t prepare(struct sending *out, const struct key *key)
 	n = key->below ? key->n_below - first : 0;
 	for (index = first; index < first + n; index++) {
 		struct pcce_segment *segment = &out->segments[index - first];
-		const struct segment_node *node = out->levels[index].node;
+		const struct stack_node *node = out->levels[index].node;
 
 		out->levels[index].generation = ++out->generation;
 		segment->generation = out->generation;
 		segment->index = index;
-		segment->base.id = segments_below(node) ? out->levels[index - 1].generation : 0;
+		segment->base.id = stack_store_below(node) ? out->levels[index - 1].generation : 0;
 		segment->base.site = PCCE_MARK_WORD;
-		memcpy(segment->entry, segments_entries(node), sizeof(segment->entry));
+		memcpy(segment->entry, stack_store_entries(node), sizeof(segment->entry));
 	}
 	return n;
 }
 
-static int put(struct sending *out, const struct sum *sum, struct datafile_writer *w,
+static int put(struct sending *out, const struct profile_sum *sum, struct datafile_writer *w,
 	       void (*number)(const void *ctx, struct pcce_sample *s), const void *ctx)
 {
 	const struct key *key = &sum->key;

@@ -14,26 +14,26 @@
 #include "recording/reader.h"
 #include "elf/mapped_file.h"
 #include <pcce/sample.h>
-#include "elf/table.h"
+#include "elf/encoding_table.h"
 
 /* An instrumented module of the recording. */
 struct counted {
 	uint32_t module;
 	bool ours;
 	void *data;
-	struct table table;
+	struct encoding_table table;
 	uint64_t *samples; /* if ours: for each site of the table */
 };
 
 struct job {
-	struct image program;
-	struct spaces *spaces;
+	struct mapped_file program;
+	struct address_spaces *spaces;
 	struct counted *modules;
 	uint32_t *ours; /* numbers of the modules that are the program */
 	size_t n_modules, n_ours;
-	struct context context;
+	struct decode_context context;
 	const char *path;
-	struct fail *why;
+	struct error *why;
 };
 
 static struct counted *find_module(const struct job *j, uint32_t module)
@@ -44,7 +44,7 @@ static struct counted *find_module(const struct job *j, uint32_t module)
 	return NULL;
 }
 
-static const struct table *table_of(void *ctx, uint32_t module)
+static const struct encoding_table *table_of(void *ctx, uint32_t module)
 {
 	const struct counted *m = find_module(ctx, module);
 
@@ -62,7 +62,7 @@ static int add_module(struct job *j, const struct pcce_rec_module *rec)
 		return 0;
 	more = reallocarray(j->ours, j->n_ours + 1, sizeof(*more));
 	if (!more)
-		return fail_memory(j->why);
+		return error_memory(j->why);
 	j->ours = more;
 	j->ours[j->n_ours++] = rec->module;
 	return 0;
@@ -77,7 +77,7 @@ static int add_table(struct job *j, const struct pcce_rec_table *rec)
 	int err;
 
 	if (!more)
-		return fail_memory(j->why);
+		return error_memory(j->why);
 	j->modules = more;
 	m = &more[j->n_modules];
 	memset(m, 0, sizeof(*m));
@@ -87,23 +87,23 @@ static int add_table(struct job *j, const struct pcce_rec_table *rec)
 	data = datafile_table(rec, &size);
 	m->data = malloc(size + 1);
 	if (!m->data)
-		return fail_memory(j->why);
+		return error_memory(j->why);
 	memcpy(m->data, data, size);
-	err = table_open(m->data, size, &m->table, &reason);
+	err = encoding_table_open(m->data, size, &m->table, &reason);
 	if (!err && m->ours) {
 		m->samples = calloc(m->table.head->sites.count + 1, sizeof(*m->samples));
 		if (!m->samples) {
-			table_close(&m->table);
+			encoding_table_close(&m->table);
 			err = -ENOMEM;
 		}
 	}
 	if (err) {
 		free(m->data);
 		return err == -ENOMEM
-			       ? fail_memory(j->why)
-			       : fail_set(j->why, err,
-					  "an encoding table in '%s' %s; record again with a pcce of one version",
-					  j->path, reason);
+			       ? error_memory(j->why)
+			       : error_set(j->why, err,
+					   "an encoding table in '%s' %s; record again with a pcce of one version",
+					   j->path, reason);
 	}
 	j->n_modules++;
 	return 0;
@@ -115,10 +115,10 @@ static int take_layout(struct job *j, const struct pcce_record *rec)
 
 	switch (rec->type) {
 	case PCCE_REC_PROCESS:
-		err = spaces_add_process(j->spaces, (const void *)rec);
+		err = address_spaces_add_process(j->spaces, (const void *)rec);
 		break;
 	case PCCE_REC_MAP:
-		err = spaces_add_map(j->spaces, (const void *)rec);
+		err = address_spaces_add_map(j->spaces, (const void *)rec);
 		break;
 	case PCCE_REC_MODULE:
 		return add_module(j, (const void *)rec);
@@ -127,38 +127,40 @@ static int take_layout(struct job *j, const struct pcce_record *rec)
 	default:
 		break;
 	}
-	return err ? fail_memory(j->why) : 0;
+	return err ? error_memory(j->why) : 0;
 }
 
 /* ---- samples --------------------------------------------------------------------- */
 
 /* The call that led to the innermost instrumented function; tail calls have gone on from there. */
-static const struct frame *last_call(const struct context *c)
+static const struct decode_frame *last_call(const struct decode_context *c)
 {
 	size_t i = 0;
 
-	while (i < c->n && c->frames[i].kind == FRAME_FOREIGN)
+	while (i < c->n && c->frames[i].kind == DECODE_FRAME_FOREIGN)
 		i++;
-	if (i == c->n || (c->frames[i].kind != FRAME_CALL && c->frames[i].kind != FRAME_TAIL))
+	if (i == c->n || (c->frames[i].kind != DECODE_FRAME_CALL && c->frames[i].kind != DECODE_FRAME_TAIL))
 		return NULL;
-	for (i++; i < c->n && c->frames[i].kind == FRAME_TAIL; i++)
+	for (i++; i < c->n && c->frames[i].kind == DECODE_FRAME_TAIL; i++)
 		;
-	return i < c->n && c->frames[i].kind == FRAME_CALL && c->frames[i].site != PCCE_NONE ? &c->frames[i] : NULL;
+	return i < c->n && c->frames[i].kind == DECODE_FRAME_CALL && c->frames[i].site != PCCE_NONE ? &c->frames[i]
+												    : NULL;
 }
 
 static int take_sample(struct job *j, const struct pcce_record *rec)
 {
-	const struct frame *call;
+	const struct decode_frame *call;
 	struct datafile_sample s;
 	struct counted *m;
 	uint32_t space;
 
 	if (!datafile_sample(rec, &s))
 		return 0;
-	space = spaces_at(j->spaces, s.sample->pid, s.sample->time);
-	if (space == UINT32_MAX || decode_context(spaces_get(j->spaces, space), s.sample, sample_entries(s.sample),
-						  s.sample->n_entries, false, false, &j->context))
-		return fail_memory(j->why);
+	space = address_spaces_at(j->spaces, s.sample->pid, s.sample->time);
+	if (space == UINT32_MAX ||
+	    decode_sample(address_spaces_get(j->spaces, space), s.sample, pcce_sample_entries(s.sample),
+			  s.sample->n_entries, false, false, &j->context))
+		return error_memory(j->why);
 	call = last_call(&j->context);
 	m = call ? find_module(j, call->module) : NULL;
 	if (m && m->ours)
@@ -180,7 +182,7 @@ static int read_all(struct job *j, int (*take)(struct job *j, const struct pcce_
 			break;
 	}
 	if (r < 0 && !*j->why->text)
-		fail_set(j->why, r, "%s", datafile_error(reader));
+		error_set(j->why, r, "%s", datafile_error(reader));
 	datafile_close(reader);
 	return r;
 }
@@ -202,7 +204,7 @@ static int sum_up(const struct job *j, struct call_counts *out)
 		n += j->modules[k].ours ? j->modules[k].table.head->sites.count : 0;
 	out->all = malloc((n + 1) * sizeof(*out->all));
 	if (!out->all)
-		return fail_memory(j->why);
+		return error_memory(j->why);
 	n = 0;
 	for (size_t k = 0; k < j->n_modules; k++) {
 		const struct counted *m = &j->modules[k];
@@ -228,20 +230,20 @@ static int read_program(struct job *j, const char *program)
 	int fd = open(program, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), err;
 
 	if (fd < 0)
-		return fail_set(j->why, -errno, "'%s' cannot be opened: %s", program, strerror(errno));
-	err = image_read(fd, &j->program, &reason);
+		return error_set(j->why, -errno, "'%s' cannot be opened: %s", program, strerror(errno));
+	err = mapped_file_read(fd, &j->program, &reason);
 	close(fd);
 	if (err)
-		return fail_set(j->why, err, "'%s' %s", program, reason);
+		return error_set(j->why, err, "'%s' %s", program, reason);
 	if (!j->program.build_id_size)
-		return fail_set(
+		return error_set(
 			j->why, -EINVAL,
 			"'%s' has no build id, by which its samples could be known; link it with -Wl,--build-id",
 			program);
 	return 0;
 }
 
-int call_counts_read(const char *path, const char *program, struct call_counts *out, struct fail *why)
+int call_counts_read(const char *path, const char *program, struct call_counts *out, struct error *why)
 {
 	struct job j = {.path = path, .why = why};
 	int err;
@@ -250,36 +252,36 @@ int call_counts_read(const char *path, const char *program, struct call_counts *
 	why->text[0] = 0;
 	err = read_program(&j, program);
 	if (!err) {
-		j.spaces = spaces_new(table_of, &j);
-		err = j.spaces ? read_all(&j, take_layout) : fail_memory(why);
+		j.spaces = address_spaces_new(table_of, &j);
+		err = j.spaces ? read_all(&j, take_layout) : error_memory(why);
 	}
 	if (!err && !j.n_ours)
-		err = fail_set(why, -EINVAL,
-			       "'%s' is not in '%s': no module there has its build id; record this very build of it",
-			       program, path);
-	if (!err && spaces_finish(j.spaces))
-		err = fail_memory(why);
+		err = error_set(why, -EINVAL,
+				"'%s' is not in '%s': no module there has its build id; record this very build of it",
+				program, path);
+	if (!err && address_spaces_finish(j.spaces))
+		err = error_memory(why);
 	if (!err)
 		err = read_all(&j, take_sample);
 	if (!err)
 		err = sum_up(&j, out);
 	if (!err && !out->samples)
-		err = fail_set(why, -EINVAL,
-			       "'%s' has no sample in functions of '%s' that others of it call; record "
-			       "more of it",
-			       path, program);
+		err = error_set(why, -EINVAL,
+				"'%s' has no sample in functions of '%s' that others of it call; record "
+				"more of it",
+				path, program);
 	if (err)
 		call_counts_free(out);
 	for (size_t i = 0; i < j.n_modules; i++) {
-		table_close(&j.modules[i].table);
+		encoding_table_close(&j.modules[i].table);
 		free(j.modules[i].data);
 		free(j.modules[i].samples);
 	}
 	free(j.modules);
 	free(j.ours);
-	context_free(&j.context);
-	spaces_free(j.spaces);
-	image_free(&j.program);
+	decode_context_free(&j.context);
+	address_spaces_free(j.spaces);
+	mapped_file_free(&j.program);
 	return err;
 }
 

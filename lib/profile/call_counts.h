@@ -23,7 +23,7 @@ struct call_counts {
 };
 
 /* Of the module that has program's build id, from the recording at path. 0; or -errno with a whole sentence in why. */
-int call_counts_read(const char *path, const char *program, struct call_counts *out, struct fail *why);
+int call_counts_read(const char *path, const char *program, struct call_counts *out, struct error *why);
 void call_counts_free(struct call_counts *c);
 
 #endif

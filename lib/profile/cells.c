@@ -43,13 +43,13 @@ struct cells {
 
 static int by_place(const void *a, const void *b, void *ctx)
 {
-	const struct internals *in = ctx;
+	const struct profile_internals *in = ctx;
 	uint32_t x = in->instructions[*(const uint32_t *)a].place, y = in->instructions[*(const uint32_t *)b].place;
 
 	return x < y ? -1 : x > y;
 }
 
-static bool equal(const struct internals *in, uint32_t a, uint32_t b)
+static bool equal(const struct profile_internals *in, uint32_t a, uint32_t b)
 {
 	return in->node_of[a] == in->node_of[b] && in->instructions[a].place == in->instructions[b].place;
 }
@@ -58,7 +58,7 @@ static bool equal(const struct internals *in, uint32_t a, uint32_t b)
  * to be freed. */
 static int by_node(const struct profile *p, uint32_t **first, uint32_t **ordered)
 {
-	const struct internals *in = p->in;
+	const struct profile_internals *in = p->in;
 	size_t n = in->n_instructions, nodes = p->tree.n;
 	uint32_t *key = calloc(n + 1, sizeof(*key));
 
@@ -85,12 +85,12 @@ size_t profile_instruction_count(const struct profile *p)
 
 int profile_instructions(const struct profile *p, int (*each)(void *ctx, const struct profile_cell *cell), void *ctx)
 {
-	const struct internals *in = p->in;
+	const struct profile_internals *in = p->in;
 	uint32_t *first, *ordered;
 	int r = by_node(p, &first, &ordered);
 
 	for (size_t i = 0; !r && i < first[p->tree.n]; i++) {
-		const struct instruction *at = &in->instructions[ordered[i]];
+		const struct profile_instruction *at = &in->instructions[ordered[i]];
 		struct profile_cell cell = {
 			.node = in->node_of[ordered[i]], .place = in->places[at->place], .instruction = ordered[i]};
 
@@ -104,7 +104,7 @@ int profile_instructions(const struct profile *p, int (*each)(void *ctx, const s
 /* What is not selected comes last, with ranks that no sample has. */
 static int rank_instructions(struct cells *c)
 {
-	struct internals *in = c->p->in;
+	struct profile_internals *in = c->p->in;
 	size_t n = in->n_instructions;
 	uint32_t *first, before = 0;
 	int r = by_node(c->p, &first, &c->ordered);
@@ -131,7 +131,7 @@ static int rank_instructions(struct cells *c)
 
 static int gather(struct cells *c)
 {
-	const struct internals *in = c->p->in;
+	const struct profile_internals *in = c->p->in;
 	size_t n = profile_samples(c->p);
 
 	c->first = calloc(c->n_ranks + 2, sizeof(*c->first));
@@ -160,7 +160,7 @@ static int by_thread(const void *a, const void *b)
 
 static int give(const struct cells *c)
 {
-	const struct internals *in = c->p->in;
+	const struct profile_internals *in = c->p->in;
 	int r = 0;
 
 	for (size_t rank = 0; rank < c->n_ranks && !r; rank++) {
@@ -176,7 +176,7 @@ static int give(const struct cells *c)
 						    .place = in->places[in->instructions[instruction].place]};
 
 			for (; m < end && m->thread == cell.thread; m++) {
-				struct sum sum = profile_unpack(in, m->weight);
+				struct profile_sum sum = profile_unpack(in, m->weight);
 
 				cell.weight += sum.weight;
 				cell.samples += sum.samples;
@@ -219,13 +219,13 @@ static int by_time(const void *a, const void *b)
 	return x->sample < y->sample ? -1 : x->sample > y->sample;
 }
 
-static uint64_t time_of(const struct internals *in, uint32_t i)
+static uint64_t time_of(const struct profile_internals *in, uint32_t i)
 {
 	return in->time[in->selected ? in->selected[i] : i];
 }
 
 /* Those of one thread; they nearly always are in order. */
-static int sort_by_time(const struct internals *in, uint32_t *samples, size_t n)
+static int sort_by_time(const struct profile_internals *in, uint32_t *samples, size_t n)
 {
 	struct moment *moments;
 	size_t i = 1;
@@ -248,7 +248,7 @@ static int sort_by_time(const struct internals *in, uint32_t *samples, size_t n)
 
 int profile_by_thread(const struct profile *p, uint32_t **first, uint32_t **samples)
 {
-	const struct internals *in = p->in;
+	const struct profile_internals *in = p->in;
 	size_t n = threads_count(p->threads), count = profile_samples(p);
 	uint32_t *key = malloc((count + 1) * sizeof(*key));
 	int r = 0;

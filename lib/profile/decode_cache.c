@@ -53,15 +53,15 @@ struct spot {
 struct pending {
 	struct pcce_sample *sample; /* a copy, without segments */
 	uint64_t samples, weight;   /* that it stands for */
-	const struct segment_node *below;
+	const struct stack_node *below;
 	size_t capacity;
-	struct point point;
+	struct sample_point point;
 	XXH128_hash_t hash;
 	struct spot spot;
 	uint64_t spot_hash;
-	struct meaning meaning; /* if it is new */
-	uint32_t call;		/* place of the call of the innermost frame; UINT32_MAX: the node is known */
-	uint32_t innermost;	/* link to be added under meaning.node; UINT32_MAX: nothing */
+	struct decode_cache_meaning meaning; /* if it is new */
+	uint32_t call;	    /* place of the call of the innermost frame; UINT32_MAX: the node is known */
+	uint32_t innermost; /* link to be added under meaning.node; UINT32_MAX: nothing */
 };
 
 struct seen {
@@ -69,16 +69,16 @@ struct seen {
 	uint32_t number;
 };
 
-struct decoding {
-	struct spaces *spaces;
-	struct segments *segments;
+struct decode_cache {
+	struct address_spaces *spaces;
+	struct stack_store *segments;
 	struct tree_builder *builder;
-	struct origins *origins;
+	struct thread_origins *origins;
 	bool below;
-	struct points *points;
-	struct decoding_sink sink;
-	struct flat_stack stack; /* of the sample that is being decoded */
-	struct context context;
+	struct sample_points *points;
+	struct decode_cache_sink sink;
+	struct stack_store_flat stack; /* of the sample that is being decoded */
+	struct decode_context context;
 	struct state *states;
 	size_t n_states, n_state_slots;
 	struct spot *spots;
@@ -89,10 +89,11 @@ struct decoding {
 	uint64_t begun, remembered, finished, delivered; /* samples */
 };
 
-struct decoding *decoding_new(struct spaces *spaces, struct segments *segments, struct tree_builder *b,
-			      struct origins *origins, bool below, const struct decoding_sink *sink)
+struct decode_cache *decode_cache_new(struct address_spaces *spaces, struct stack_store *segments,
+				      struct tree_builder *b, struct thread_origins *origins, bool below,
+				      const struct decode_cache_sink *sink)
 {
-	struct decoding *d = calloc(1, sizeof(*d));
+	struct decode_cache *d = calloc(1, sizeof(*d));
 
 	if (!d)
 		return NULL;
@@ -104,53 +105,53 @@ struct decoding *decoding_new(struct spaces *spaces, struct segments *segments, 
 	d->sink = *sink;
 	if (sink->decoding)
 		*sink->decoding = d;
-	d->points = points_new(spaces);
+	d->points = sample_points_new(spaces);
 	d->n_state_slots = d->n_seen_slots = d->n_spot_slots = 4096;
 	d->states = calloc(d->n_state_slots, sizeof(*d->states));
 	d->seen = calloc(d->n_seen_slots, sizeof(*d->seen));
 	d->spots = calloc(d->n_spot_slots, sizeof(*d->spots));
 	if (d->points && d->states && d->seen && d->spots)
 		return d;
-	decoding_free(d);
+	decode_cache_free(d);
 	return NULL;
 }
 
-void decoding_free(struct decoding *d)
+void decode_cache_free(struct decode_cache *d)
 {
 	if (d) {
 		for (size_t i = 0; i < RING; i++)
 			free(d->ring[i].sample);
-		points_free(d->points);
+		sample_points_free(d->points);
 		free(d->states);
 		free(d->seen);
 		free(d->spots);
 		free(d->stack.entries);
-		context_free(&d->context);
+		decode_context_free(&d->context);
 	}
 	free(d);
 }
 
-size_t decoding_unique(const struct decoding *d)
+size_t decode_cache_unique(const struct decode_cache *d)
 {
 	return d->n_seen;
 }
 
-void decoding_line(const struct decoding *d, uint32_t place, struct tree_line *line)
+void decode_cache_line(const struct decode_cache *d, uint32_t place, struct tree_line *line)
 {
-	tree_builder_line(d->builder, points_place(d->points, place), line);
+	tree_builder_line(d->builder, sample_points_place(d->points, place), line);
 }
 
-struct place *decoding_take_places(struct decoding *d, size_t *n)
+struct tree_place *decode_cache_take_places(struct decode_cache *d, size_t *n)
 {
-	return points_take_places(d->points, n);
+	return sample_points_take_places(d->points, n);
 }
 
 /* ---- unique contexts ------------------------------------------------------------- */
 
-static int rehash_seen(struct decoding *d)
+static int rehash_seen(struct decode_cache *d)
 {
 	size_t want = d->n_seen_slots * 2;
-	struct seen *more = slots_new(want, sizeof(*more));
+	struct seen *more = huge_alloc(want, sizeof(*more));
 
 	if (!more)
 		return -ENOMEM;
@@ -170,13 +171,13 @@ static int rehash_seen(struct decoding *d)
 }
 
 /* The number of this chain of calls, from 1; 0: no memory. Contexts are told apart by 64 bits of hash. */
-static uint32_t number_context(struct decoding *d, const struct context *ctx)
+static uint32_t number_context(struct decode_cache *d, const struct decode_context *ctx)
 {
 	uint64_t h = 0x9e3779b97f4a7c15ULL;
 	size_t at;
 
 	for (size_t i = 0; i < ctx->n; i++) {
-		const struct frame *f = &ctx->frames[i];
+		const struct decode_frame *f = &ctx->frames[i];
 		uint64_t words[3] = {(uint64_t)f->kind << 32 | f->module, (uint64_t)f->func << 32 | f->site,
 				     (uint64_t)f->span << 32 | f->repeat};
 
@@ -201,7 +202,7 @@ static uint32_t number_context(struct decoding *d, const struct context *ctx)
 struct state_key {
 	uint64_t ip; /* or bias */
 	uint64_t r11, id, ext, kip;
-	const struct segment_node *below; /* equal stacks have one */
+	const struct stack_node *below; /* equal stacks have one */
 	uint32_t space, kind, module, func;
 	uint32_t flags, n_entries, n_below, n_stack;
 };
@@ -209,7 +210,7 @@ struct state_key {
 static XXH128_hash_t hash_state(const struct pending *pending)
 {
 	const struct pcce_sample *s = pending->sample;
-	const struct point *p = &pending->point;
+	const struct sample_point *p = &pending->point;
 	struct state_key key = {
 		.id = s->id,
 		.ext = s->ext,
@@ -223,9 +224,9 @@ static XXH128_hash_t hash_state(const struct pending *pending)
 		.n_stack = s->n_stack,
 	};
 	XXH128_hash_t h, rest;
-	size_t more = sample_size(s) - sizeof(*s);
+	size_t more = pcce_sample_size(s) - sizeof(*s);
 
-	if (p->kind == POINT_EXACT) {
+	if (p->kind == SAMPLE_POINT_EXACT) {
 		key.ip = p->ip;
 		key.r11 = p->needs_r11 ? s->r11 : 0;
 	} else {
@@ -243,10 +244,10 @@ static XXH128_hash_t hash_state(const struct pending *pending)
 	return h;
 }
 
-static int rehash_states(struct decoding *d)
+static int rehash_states(struct decode_cache *d)
 {
 	size_t want = d->n_state_slots * 2;
-	struct state *more = slots_new(want, sizeof(*more));
+	struct state *more = huge_alloc(want, sizeof(*more));
 
 	if (!more)
 		return -ENOMEM;
@@ -265,7 +266,7 @@ static int rehash_states(struct decoding *d)
 	return 0;
 }
 
-static struct state *find_state(const struct decoding *d, XXH128_hash_t h)
+static struct state *find_state(const struct decode_cache *d, XXH128_hash_t h)
 {
 	size_t at;
 
@@ -275,14 +276,14 @@ static struct state *find_state(const struct decoding *d, XXH128_hash_t h)
 	return &d->states[at];
 }
 
-static enum frame_kind frame_kind_of(const struct point *p)
+static enum decode_frame_kind frame_kind_of(const struct sample_point *p)
 {
-	return p->kind == POINT_PLAIN ? FRAME_CALL : FRAME_FOREIGN;
+	return p->kind == SAMPLE_POINT_PLAIN ? DECODE_FRAME_CALL : DECODE_FRAME_FOREIGN;
 }
 
 /* Does the context consist of an innermost frame as the point says, and others that do not depend on where in its
  * function it is? */
-static bool can_split(const struct context *ctx, const struct point *p)
+static bool can_split(const struct decode_context *ctx, const struct sample_point *p)
 {
 	if (!ctx->n || ctx->frames[0].kind != frame_kind_of(p) || ctx->frames[0].repeat ||
 	    ctx->frames[0].func != p->func || ctx->frames[0].site != PCCE_NONE || ctx->frames[0].address != p->ip)
@@ -293,7 +294,7 @@ static bool can_split(const struct context *ctx, const struct point *p)
 	return true;
 }
 
-static int add_to_tree(struct decoding *d, const struct address_space *as, const struct pcce_sample *s,
+static int add_to_tree(struct decode_cache *d, const struct decode_space *as, const struct pcce_sample *s,
 		       struct state *state)
 {
 	struct tree_spot spot;
@@ -304,33 +305,33 @@ static int add_to_tree(struct decoding *d, const struct address_space *as, const
 	state->node = spot.node;
 	if (s->flags & PCCE_SAMPLE_KERNEL)
 		state->node = tree_builder_kernel(d->builder, spot.node, s->kip, spot.innermost);
-	state->place = points_number(d->points, state->whole ? spot.innermost : spot.call);
+	state->place = sample_points_number(d->points, state->whole ? spot.innermost : spot.call);
 	return state->node == UINT32_MAX || state->place == UINT32_MAX ? -ENOMEM : 0;
 }
 
-static int decode(struct decoding *d, const struct pending *pending, struct state *state)
+static int decode(struct decode_cache *d, const struct pending *pending, struct state *state)
 {
-	const struct point *p = &pending->point;
-	const struct address_space *as = spaces_get(d->spaces, p->space);
-	const struct stacked_sample stacked = {pending->sample, pending->below};
+	const struct sample_point *p = &pending->point;
+	const struct decode_space *as = address_spaces_get(d->spaces, p->space);
+	const struct decode_cache_sample stacked = {pending->sample, pending->below};
 	const struct pcce_sample *s = pending->sample;
 	uint64_t entries = (uint64_t)s->n_below * PCCE_SEGMENT_ENTRIES + s->n_entries;
-	struct meaning m;
-	int r = segments_flatten(pending->below, s, &d->stack);
+	struct decode_cache_meaning m;
+	int r = stack_store_flatten(pending->below, s, &d->stack);
 
 	if (!r)
-		r = decode_context(as, s, d->stack.entries, d->stack.n, false, d->below, &d->context);
+		r = decode_sample(as, s, d->stack.entries, d->stack.n, false, d->below, &d->context);
 
 	if (r)
 		return r;
 	if (d->context.origin) {
-		state->origin = origins_number(d->origins, as, p->space, d->stack.entries, d->context.origin);
+		state->origin = thread_origins_number(d->origins, as, p->space, d->stack.entries, d->context.origin);
 		if (state->origin == UINT32_MAX)
 			return -ENOMEM;
 		/* What is not known is further out. */
 		entries = d->stack.n - d->context.origin;
 	}
-	state->whole = p->kind == POINT_EXACT;
+	state->whole = p->kind == SAMPLE_POINT_EXACT;
 	state->exact = !state->whole && !can_split(&d->context, p);
 	if (state->exact)
 		return 0;
@@ -338,7 +339,7 @@ static int decode(struct decoding *d, const struct pending *pending, struct stat
 	state->entries = entries < UINT32_MAX ? entries : UINT32_MAX;
 	state->status = d->context.status;
 	state->reason = d->context.reason;
-	state->verify = verify_context(as, s, sample_stack(s), &d->context);
+	state->verify = verify_context(as, s, pcce_sample_stack(s), &d->context);
 	if (state->status != DECODE_UNDECODABLE && state->status != DECODE_OUTSIDE) {
 		state->context = number_context(d, &d->context);
 		if (!state->context)
@@ -346,7 +347,7 @@ static int decode(struct decoding *d, const struct pending *pending, struct stat
 	}
 	if (d->builder)
 		r = add_to_tree(d, as, s, state);
-	m = (struct meaning){
+	m = (struct decode_cache_meaning){
 		.depth = state->depth,
 		.entries = state->entries,
 		.status = state->status,
@@ -357,7 +358,7 @@ static int decode(struct decoding *d, const struct pending *pending, struct stat
 }
 
 /* The state of a sample, decoded if it is met for the first time. */
-static int state_of(struct decoding *d, const struct pending *p, const struct state **out)
+static int state_of(struct decode_cache *d, const struct pending *p, const struct state **out)
 {
 	struct state *state;
 	int r;
@@ -385,10 +386,10 @@ static uint64_t hash_spot(const struct spot *s)
 	return (h ^ h >> 32) * 0xff51afd7ed558ccdULL >> 20;
 }
 
-static int rehash_spots(struct decoding *d)
+static int rehash_spots(struct decode_cache *d)
 {
 	size_t want = d->n_spot_slots * 2;
-	struct spot *more = slots_new(want, sizeof(*more));
+	struct spot *more = huge_alloc(want, sizeof(*more));
 
 	if (!more)
 		return -ENOMEM;
@@ -408,7 +409,7 @@ static int rehash_spots(struct decoding *d)
 }
 
 /* It, or where it is to be. */
-static struct spot *find_spot(const struct decoding *d, const struct pending *p)
+static struct spot *find_spot(const struct decode_cache *d, const struct pending *p)
 {
 	size_t at = p->spot_hash & (d->n_spot_slots - 1);
 
@@ -418,7 +419,7 @@ static struct spot *find_spot(const struct decoding *d, const struct pending *p)
 	return &d->spots[at];
 }
 
-static int add_meaning(struct decoding *d, struct pending *p)
+static int add_meaning(struct decode_cache *d, struct pending *p)
 {
 	if (p->innermost != UINT32_MAX)
 		p->meaning.node = tree_builder_end(d->builder, p->meaning.node, p->innermost);
@@ -446,43 +447,43 @@ static int copy(struct pending *p, const struct pcce_sample *s)
 		p->capacity = (size + stack) * 2;
 	}
 	memcpy(p->sample, s, size);
-	memcpy((char *)p->sample + size, sample_stack(s), stack);
+	memcpy((char *)p->sample + size, pcce_sample_stack(s), stack);
 	p->sample->n_segments = 0;
 	return 0;
 }
 
-static int begin(struct decoding *d, struct pending *p, const struct datafile_sample *of)
+static int begin(struct decode_cache *d, struct pending *p, const struct datafile_sample *of)
 {
 	const struct pcce_sample *s = of->sample;
-	uint32_t space = spaces_at(d->spaces, s->pid, s->time);
-	const struct point *known = space == UINT32_MAX ? NULL : points_at(d->points, space, s->ip);
+	uint32_t space = address_spaces_at(d->spaces, s->pid, s->time);
+	const struct sample_point *known = space == UINT32_MAX ? NULL : sample_points_at(d->points, space, s->ip);
 
-	if (!known || copy(p, s) || segments_take(d->segments, s, &p->below))
+	if (!known || copy(p, s) || stack_store_take(d->segments, s, &p->below))
 		return -ENOMEM;
 	p->samples = of->samples;
 	p->weight = of->weight;
 	p->point = *known;
 	/* What is special about a sample is decoded as a whole. */
 	if (s->flags & ~PCCE_SAMPLE_TRUNCATED)
-		p->point.kind = POINT_EXACT;
+		p->point.kind = SAMPLE_POINT_EXACT;
 	p->hash = hash_state(p);
 	__builtin_prefetch(&d->states[p->hash.low64 & (d->n_state_slots - 1)], 1);
 	return 0;
 }
 
-static int remember(struct decoding *d, struct pending *p)
+static int remember(struct decode_cache *d, struct pending *p)
 {
 	const struct state *state;
 	int r = state_of(d, p, &state);
 
 	if (!r && state->exact) {
-		p->point.kind = POINT_EXACT;
+		p->point.kind = SAMPLE_POINT_EXACT;
 		p->hash = hash_state(p);
 		r = state_of(d, p, &state);
 	}
 	if (r)
 		return r;
-	p->meaning = (struct meaning){
+	p->meaning = (struct decode_cache_meaning){
 		.node = state->node,
 		.place = state->whole && d->builder ? state->place : p->point.place,
 		.context = state->context,
@@ -500,19 +501,19 @@ static int remember(struct decoding *d, struct pending *p)
 	return 0;
 }
 
-static int finish(struct decoding *d, struct pending *p)
+static int finish(struct decode_cache *d, struct pending *p)
 {
 	struct tree_spot spot = {.node = p->meaning.node};
 
 	p->innermost = UINT32_MAX;
 	if (p->call == UINT32_MAX || find_spot(d, p)->state)
 		return 0;
-	spot.call = points_place(d->points, p->call);
+	spot.call = sample_points_place(d->points, p->call);
 	return tree_builder_begin(d->builder, &spot, frame_kind_of(&p->point), p->point.func,
-				  points_place(d->points, p->point.place), &p->innermost);
+				  sample_points_place(d->points, p->point.place), &p->innermost);
 }
 
-static int deliver(struct decoding *d, struct pending *p)
+static int deliver(struct decode_cache *d, struct pending *p)
 {
 	struct datafile_sample s = {p->sample, p->samples, p->weight};
 	const struct spot *known = find_spot(d, p);
@@ -525,7 +526,7 @@ static int deliver(struct decoding *d, struct pending *p)
 	return r ? r : d->sink.sample(d->sink.ctx, &s, p->spot.meaning);
 }
 
-int decoding_push(struct decoding *d, const struct datafile_sample *s)
+int decode_cache_push(struct decode_cache *d, const struct datafile_sample *s)
 {
 	int r = begin(d, &d->ring[d->begun % RING], s);
 
@@ -539,7 +540,7 @@ int decoding_push(struct decoding *d, const struct datafile_sample *s)
 	return r;
 }
 
-int decoding_end(struct decoding *d)
+int decode_cache_end(struct decode_cache *d)
 {
 	int r = 0;
 

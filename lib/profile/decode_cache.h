@@ -14,12 +14,12 @@
 #include "tree/builder.h"
 #include "decode/verify.h"
 
-struct decoding;
+struct decode_cache;
 
 /* What a sample means. */
-struct meaning {
+struct decode_cache_meaning {
 	uint32_t node;	  /* of the tree, if there is one */
-	uint32_t place;	  /* of the innermost instruction: see decoding_take_places() */
+	uint32_t place;	  /* of the innermost instruction: see decode_cache_take_places() */
 	uint32_t context; /* number of the chain of calls, from 1; 0: it does not decode */
 	uint32_t depth;	  /* frames, repetitions counted; UINT32_MAX: that or more */
 	uint32_t entries; /* on the thread's own encoding stack, also those that are not known; the same */
@@ -30,43 +30,44 @@ struct meaning {
 };
 
 /* A sample with the stack below it. */
-struct stacked_sample {
+struct decode_cache_sample {
 	const struct pcce_sample *sample;
-	const struct segment_node *below;
+	const struct stack_node *below;
 };
 
 /* Where samples go. Functions return 0, or what ends the decoding. */
-struct decoding_sink {
+struct decode_cache_sink {
 	/* A state is met for the first time; the context is valid during the call. */
-	int (*met)(void *ctx, const struct stacked_sample *s, uint32_t space, const struct meaning *m,
-		   const struct context *context);
+	int (*met)(void *ctx, const struct decode_cache_sample *s, uint32_t space, const struct decode_cache_meaning *m,
+		   const struct decode_context *context);
 	/* What a sample means that follows, with the next number. */
-	int (*meaning)(void *ctx, const struct meaning *m);
+	int (*meaning)(void *ctx, const struct decode_cache_meaning *m);
 	/* Each sample or sum, in order; without its segments. */
 	int (*sample)(void *ctx, const struct datafile_sample *s, uint32_t meaning);
 	/* After the last of them; may be NULL. */
 	int (*end)(void *ctx);
 	void *ctx;
-	struct decoding **decoding; /* if not NULL: where to put the decoding, for decoding_line() */
+	struct decode_cache **decoding; /* if not NULL: where to put the decoding, for decode_cache_line() */
 };
 
 /* Segments must outlive what the sink keeps. The builder may be NULL: then there are statuses and no nodes. Where
- * threads come from goes to origins. below: contexts go on there (decode_context(), origins). */
-struct decoding *decoding_new(struct spaces *spaces, struct segments *segments, struct tree_builder *b,
-			      struct origins *origins, bool below, const struct decoding_sink *sink);
-void decoding_free(struct decoding *d);
+ * threads come from goes to origins. below: contexts go on there (decode_sample(), origins). */
+struct decode_cache *decode_cache_new(struct address_spaces *spaces, struct stack_store *segments,
+				      struct tree_builder *b, struct thread_origins *origins, bool below,
+				      const struct decode_cache_sink *sink);
+void decode_cache_free(struct decode_cache *d);
 
 /* 0, -ENOMEM, or what the sink returned. The last samples reach the sink at the end only. */
-int decoding_push(struct decoding *d, const struct datafile_sample *s);
-int decoding_end(struct decoding *d);
+int decode_cache_push(struct decode_cache *d, const struct datafile_sample *s);
+int decode_cache_end(struct decode_cache *d);
 
 /* Different chains of calls so far. */
-size_t decoding_unique(const struct decoding *d);
+size_t decode_cache_unique(const struct decode_cache *d);
 
 /* The line of one; only with a builder. */
-void decoding_line(const struct decoding *d, uint32_t place, struct tree_line *line);
+void decode_cache_line(const struct decode_cache *d, uint32_t place, struct tree_line *line);
 
 /* The places that meanings speak of, for the caller to free, and how many those are. */
-struct place *decoding_take_places(struct decoding *d, size_t *n);
+struct tree_place *decode_cache_take_places(struct decode_cache *d, size_t *n);
 
 #endif

@@ -5,7 +5,8 @@
 #include "profile/profile_internal.h"
 #include "base/progress.h"
 
-static int push_all(struct decoding *d, struct datafile_reader *reader, const char *what, char *why, size_t why_size)
+static int push_all(struct decode_cache *d, struct datafile_reader *reader, const char *what, char *why,
+		    size_t why_size)
 {
 	uint64_t total = datafile_total(reader);
 	const struct pcce_record *rec;
@@ -16,34 +17,34 @@ static int push_all(struct decoding *d, struct datafile_reader *reader, const ch
 		if (!datafile_sample(rec, &s))
 			continue;
 		progress(what, datafile_position(reader), total);
-		error = decoding_push(d, &s);
+		error = decode_cache_push(d, &s);
 		if (error)
 			return error;
 	}
 	if (r)
 		return profile_fail(r, why, why_size, "%s", datafile_error(reader));
-	return decoding_end(d);
+	return decode_cache_end(d);
 }
 
 int profile_decode(struct profile *p, struct datafile_reader *reader, struct tree_builder *b, bool below,
-		   const struct decoding_sink *sink, size_t *n_places, const char *what, char *why, size_t why_size)
+		   const struct decode_cache_sink *sink, size_t *n_places, const char *what, char *why, size_t why_size)
 {
-	struct internals *in = p->in;
-	struct decoding *d;
+	struct profile_internals *in = p->in;
+	struct decode_cache *d;
 	int r;
 
 	/* A thread's stack is put together anew. */
-	segments_free(in->segments);
-	in->segments = segments_new();
-	origins_free(p->origins);
-	p->origins = origins_new(b ? p->names : NULL, in->inlining);
-	d = in->segments && p->origins ? decoding_new(in->spaces, in->segments, b, p->origins, below, sink) : NULL;
+	stack_store_free(in->segments);
+	in->segments = stack_store_new();
+	thread_origins_free(p->origins);
+	p->origins = thread_origins_new(b ? p->names : NULL, in->inlining);
+	d = in->segments && p->origins ? decode_cache_new(in->spaces, in->segments, b, p->origins, below, sink) : NULL;
 	r = d ? push_all(d, reader, what, why, why_size) : -ENOMEM;
 	if (d) {
-		in->n_contexts = decoding_unique(d);
+		in->n_contexts = decode_cache_unique(d);
 		free(in->places);
-		in->places = decoding_take_places(d, n_places);
+		in->places = decode_cache_take_places(d, n_places);
 	}
-	decoding_free(d);
+	decode_cache_free(d);
 	return r;
 }

@@ -6,15 +6,15 @@
 #include "profile/profile_internal.h"
 #include <pcce/sample.h>
 
-int profile_keep_failure(struct internals *in, const struct stacked_sample *s, uint32_t space, bool mismatch,
-			 uint8_t reason)
+int profile_keep_failure(struct profile_internals *in, const struct decode_cache_sample *s, uint32_t space,
+			 bool mismatch, uint8_t reason)
 {
-	size_t size = sample_size(s->sample);
-	struct failure *f = &in->failures[in->n_failures];
+	size_t size = pcce_sample_size(s->sample);
+	struct profile_failure *f = &in->failures[in->n_failures];
 
-	if (mismatch ? in->n_mismatches == FAILURES : in->n_failures - in->n_mismatches == FAILURES)
+	if (mismatch ? in->n_mismatches == PROFILE_FAILURES : in->n_failures - in->n_mismatches == PROFILE_FAILURES)
 		return 0;
-	*f = (struct failure){
+	*f = (struct profile_failure){
 		.mismatch = mismatch,
 		.reason = reason,
 		.space = space,
@@ -29,9 +29,9 @@ int profile_keep_failure(struct internals *in, const struct stacked_sample *s, u
 	return 0;
 }
 
-static void print_address(const struct profile *p, const struct address_space *as, uint64_t address, FILE *out)
+static void print_address(const struct profile *p, const struct decode_space *as, uint64_t address, FILE *out)
 {
-	const struct mapped_module *m = as->find(as, address);
+	const struct decode_module *m = as->find(as, address);
 	uint64_t vaddr;
 	uint32_t func = PCCE_NONE;
 
@@ -40,18 +40,19 @@ static void print_address(const struct profile *p, const struct address_space *a
 		fprintf(out, "  not mapped\n");
 		return;
 	}
-	vaddr = link_time(m, address);
-	fprintf(out, "  %s+%#llx", names_base(p->names, m->module), (unsigned long long)vaddr);
+	vaddr = decode_link_time(m, address);
+	fprintf(out, "  %s+%#llx", symbol_table_base(p->names, m->module), (unsigned long long)vaddr);
 	if (m->table)
-		func = table_func_at(m->table, vaddr);
+		func = encoding_table_func_at(m->table, vaddr);
 	if (func != PCCE_NONE)
-		fprintf(out, "  %s%+lld", names_string(p->names, names_function(p->names, m->module, func)),
+		fprintf(out, "  %s%+lld",
+			symbol_table_string(p->names, symbol_table_function(p->names, m->module, func)),
 			(long long)(vaddr - m->table->funcs[func].addr));
-	else if (m->table && table_helper_at(m->table, vaddr))
+	else if (m->table && encoding_table_helper_at(m->table, vaddr))
 		fprintf(out, "  push or pop helper");
 	if (func != PCCE_NONE) {
 		static const char *const kinds[] = {"none", "add", "ext", "push", "tail", "restore"};
-		uint32_t site = table_site_around(m->table, vaddr);
+		uint32_t site = encoding_table_site_around(m->table, vaddr);
 
 		if (site != PCCE_NONE && m->table->sites[site].kind < 6)
 			fprintf(out, "  in the slots of %s site %#llx", kinds[m->table->sites[site].kind],
@@ -60,22 +61,23 @@ static void print_address(const struct profile *p, const struct address_space *a
 	fputc('\n', out);
 }
 
-static void print_decoded(const struct profile *p, const struct address_space *as, const struct context *ctx, FILE *out)
+static void print_decoded(const struct profile *p, const struct decode_space *as, const struct decode_context *ctx,
+			  FILE *out)
 {
 	static const char *const kinds[] = {
-		[FRAME_CALL] = "call", [FRAME_TAIL] = "tail",	  [FRAME_FOREIGN] = "foreign",
-		[FRAME_GAP] = "gap",   [FRAME_SIGNAL] = "signal", [FRAME_ORIGIN] = "thread",
+		[DECODE_FRAME_CALL] = "call", [DECODE_FRAME_TAIL] = "tail",	[DECODE_FRAME_FOREIGN] = "foreign",
+		[DECODE_FRAME_GAP] = "gap",   [DECODE_FRAME_SIGNAL] = "signal", [DECODE_FRAME_ORIGIN] = "thread",
 	};
 
 	for (size_t i = 0; i < ctx->n; i++) {
-		const struct frame *f = &ctx->frames[i];
+		const struct decode_frame *f = &ctx->frames[i];
 
 		fprintf(out, "    %-7s ", kinds[f->kind]);
 		if (f->address)
 			print_address(p, as, f->address, out);
 		else if (f->func != PCCE_NONE)
 			fprintf(out, "%18s  %s\n", "",
-				names_string(p->names, names_function(p->names, f->module, f->func)));
+				symbol_table_string(p->names, symbol_table_function(p->names, f->module, f->func)));
 		else
 			fputc('\n', out);
 		if (f->repeat)
@@ -86,14 +88,14 @@ static void print_decoded(const struct profile *p, const struct address_space *a
 void profile_print_failures(const struct profile *p, FILE *out, size_t max)
 {
 	size_t mismatches = 0, undecodable = 0;
-	struct flat_stack flat = {0};
-	struct context ctx = {0};
+	struct stack_store_flat flat = {0};
+	struct decode_context ctx = {0};
 
 	for (size_t i = 0; i < p->in->n_failures; i++) {
-		const struct failure *d = &p->in->failures[i];
+		const struct profile_failure *d = &p->in->failures[i];
 		const struct pcce_sample *s = d->sample;
-		const struct pcce_entry *entries = sample_entries(s);
-		const struct address_space *as = spaces_get(p->in->spaces, d->space);
+		const struct pcce_entry *entries = pcce_sample_entries(s);
+		const struct decode_space *as = address_spaces_get(p->in->spaces, d->space);
 
 		if (d->mismatch && mismatches < max)
 			fprintf(out, "mismatch %zu:", ++mismatches);
@@ -101,8 +103,8 @@ void profile_print_failures(const struct profile *p, FILE *out, size_t max)
 			fprintf(out, "undecodable %zu (%s):", ++undecodable, decode_reason_name(d->reason));
 		else
 			continue;
-		if (segments_flatten(d->below, s, &flat) ||
-		    decode_context(as, s, flat.entries, flat.n, false, false, &ctx))
+		if (stack_store_flatten(d->below, s, &flat) ||
+		    decode_sample(as, s, flat.entries, flat.n, false, false, &ctx))
 			break;
 		fprintf(out, " id %#llx ext %#llx r11 %#llx flags %#x entries %u and %u segments below\n  ip ",
 			(unsigned long long)s->id, (unsigned long long)s->ext, (unsigned long long)s->r11, s->flags,
@@ -121,9 +123,9 @@ void profile_print_failures(const struct profile *p, FILE *out, size_t max)
 				s->flags & PCCE_SAMPLE_UNWIND_BAD ? " (the unwinder gave up)" : "");
 		for (uint32_t j = 0; s->flags & PCCE_SAMPLE_STACK && j < s->n_stack; j++) {
 			fprintf(out, "    ");
-			print_address(p, as, sample_stack(s)[j], out);
+			print_address(p, as, pcce_sample_stack(s)[j], out);
 		}
 	}
-	context_free(&ctx);
+	decode_context_free(&ctx);
 	free(flat.entries);
 }

@@ -5,28 +5,28 @@
 #include <stdlib.h>
 #include "profile/function_paths.h"
 
-void paths_init(struct paths *p, const struct cct *t, struct functions *f)
+void function_paths_init(struct function_paths *p, const struct cct *t, struct functions *f)
 {
-	*p = (struct paths){.functions = f};
-	way_init(&p->way, t);
+	*p = (struct function_paths){.functions = f};
+	tree_cursor_init(&p->way, t);
 }
 
-void paths_free(struct paths *p)
+void function_paths_free(struct function_paths *p)
 {
 	free(p->list);
 	free(p->nodes);
 	free(p->begin);
 	free(p->group);
-	way_free(&p->way);
-	*p = (struct paths){0};
+	tree_cursor_free(&p->way);
+	*p = (struct function_paths){0};
 }
 
-static int push(struct paths *p, uint32_t function, uint32_t node)
+static int push(struct function_paths *p, uint32_t function, uint32_t node)
 {
 	size_t capacity = p->capacity;
 
-	if (function == UINT32_MAX || way_reserve(&p->nodes, &capacity, p->n + 1) ||
-	    way_reserve(&p->list, &p->capacity, p->n + 1))
+	if (function == UINT32_MAX || tree_cursor_reserve(&p->nodes, &capacity, p->n + 1) ||
+	    tree_cursor_reserve(&p->list, &p->capacity, p->n + 1))
 		return -ENOMEM;
 	p->list[p->n] = function;
 	p->nodes[p->n++] = node;
@@ -34,12 +34,12 @@ static int push(struct paths *p, uint32_t function, uint32_t node)
 }
 
 /* The last n frames `times` more, or so many that it can be read. */
-static int repeat(struct paths *p, size_t n, uint64_t times)
+static int repeat(struct function_paths *p, size_t n, uint64_t times)
 {
 	size_t from = p->n - n, copies = times * n;
 	char text[64];
 
-	if (copies + n > PATHS_REPEAT && times > 1) {
+	if (copies + n > FUNCTION_PATHS_REPEAT && times > 1) {
 		snprintf(text, sizeof(text), "[%llu more of %s]", (unsigned long long)times - 1,
 			 n == 1 ? "the same" : "these");
 		if (push(p, functions_remark(p->functions, text), 0))
@@ -53,7 +53,7 @@ static int repeat(struct paths *p, size_t n, uint64_t times)
 }
 
 /* The first node whose frames are to be made anew. */
-static size_t restart(const struct paths *p, size_t same)
+static size_t restart(const struct function_paths *p, size_t same)
 {
 	const struct cct_key *key;
 	size_t group;
@@ -65,7 +65,7 @@ static size_t restart(const struct paths *p, size_t same)
 	return key->repeat && group + key->span > same ? group : same;
 }
 
-int paths_get(struct paths *p, uint32_t node)
+int function_paths_get(struct function_paths *p, uint32_t node)
 {
 	size_t i, same, group = 0, end = 0;
 
@@ -73,10 +73,10 @@ int paths_get(struct paths *p, uint32_t node)
 		p->same = p->n;
 		return 0;
 	}
-	if (way_to(&p->way, node, &same))
+	if (tree_cursor_to(&p->way, node, &same))
 		return -ENOMEM;
-	if (way_reserve(&p->begin, &p->begin_capacity, p->way.n) ||
-	    way_reserve(&p->group, &p->group_capacity, p->way.n))
+	if (tree_cursor_reserve(&p->begin, &p->begin_capacity, p->way.n) ||
+	    tree_cursor_reserve(&p->group, &p->group_capacity, p->way.n))
 		return -ENOMEM;
 	i = p->node ? restart(p, same) : 0;
 	if (!i)

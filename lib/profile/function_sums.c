@@ -7,12 +7,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "profile/function_sums.h"
+#include "base/array.h"
 #include "base/id_map.h"
 
 struct walk {
 	const struct profile *p;
 	struct function_sums *s;
-	struct numbers calls, lines;
+	struct id_map calls, lines;
 	uint32_t *on_path, *call_on_path; /* how often; by function; by call */
 	uint64_t *total_samples;	  /* by node */
 	bool by_line;
@@ -21,25 +22,25 @@ struct walk {
 /* The number of a call; UINT32_MAX: no memory. */
 static uint32_t call_of(struct walk *w, uint32_t caller, uint32_t callee, const struct cct_key *key)
 {
-	struct call_sum call = {
+	struct function_call_sum call = {
 		.caller = caller,
 		.callee = callee,
 		.file = w->by_line ? key->file : 0,
 		.line = w->by_line ? key->line : 0,
 		.inlined = key->flags & CCT_INLINED,
 	};
-	uint64_t words[NUMBERS_WORDS] = {(uint64_t)caller << 32 | callee, (uint64_t)call.file << 32 | call.line,
-					 call.inlined};
-	struct numbers_entry *e = numbers_find(&w->calls, words);
+	uint64_t words[ID_MAP_WORDS] = {(uint64_t)caller << 32 | callee, (uint64_t)call.file << 32 | call.line,
+					call.inlined};
+	struct id_map_entry *e = id_map_find(&w->calls, words);
 
 	if (!e || e->number)
 		return e ? e->number - 1 : UINT32_MAX;
-	if (numbers_grow(&w->s->calls, w->s->n_calls, sizeof(call)) ||
-	    numbers_grow(&w->call_on_path, w->s->n_calls, sizeof(*w->call_on_path)))
+	if (array_grow(&w->s->calls, w->s->n_calls, sizeof(call)) ||
+	    array_grow(&w->call_on_path, w->s->n_calls, sizeof(*w->call_on_path)))
 		return UINT32_MAX;
 	w->s->calls[w->s->n_calls] = call;
 	w->call_on_path[w->s->n_calls] = 0;
-	numbers_fill(&w->calls, e, words, w->s->n_calls);
+	id_map_fill(&w->calls, e, words, w->s->n_calls);
 	return w->s->n_calls++;
 }
 
@@ -115,17 +116,18 @@ static int walk_tree(struct walk *w)
 
 static int add_line(struct walk *w, uint32_t function, uint32_t file, uint32_t line, uint64_t weight)
 {
-	uint64_t words[NUMBERS_WORDS] = {(uint64_t)function << 32 | file, line};
-	struct numbers_entry *e = numbers_find(&w->lines, words);
+	uint64_t words[ID_MAP_WORDS] = {(uint64_t)function << 32 | file, line};
+	struct id_map_entry *e = id_map_find(&w->lines, words);
 
 	if (!e)
 		return -ENOMEM;
 	if (!e->number) {
-		if (numbers_grow(&w->s->lines, w->s->n_lines, sizeof(*w->s->lines)))
+		if (array_grow(&w->s->lines, w->s->n_lines, sizeof(*w->s->lines)))
 			return -ENOMEM;
-		w->s->lines[w->s->n_lines] = (struct line_sum){.function = function, .file = file, .line = line};
-		numbers_fill(&w->lines, e, words, w->s->n_lines++);
-		e = numbers_find(&w->lines, words);
+		w->s->lines[w->s->n_lines] =
+			(struct function_line_sum){.function = function, .file = file, .line = line};
+		id_map_fill(&w->lines, e, words, w->s->n_lines++);
+		e = id_map_find(&w->lines, words);
 		if (!e)
 			return -ENOMEM;
 	}
@@ -138,14 +140,14 @@ static int add_cell(void *ctx, const struct profile_cell *cell)
 	struct walk *w = ctx;
 	uint32_t function = w->s->functions.of_node[cell->node], file = 0, line = 0;
 	const struct function *f = &w->s->functions.list[function];
-	const struct symbol *chain;
+	const struct symbol_table_entry *chain;
 	size_t n;
 
 	if (!cell->node)
 		return 0;
 	file = f->file;
-	n = cell->place.vaddr && !f->flags && f->kind <= FRAME_FOREIGN
-		    ? names_at(w->p->names, cell->place.module, cell->place.vaddr, &chain)
+	n = cell->place.vaddr && !f->flags && f->kind <= DECODE_FRAME_FOREIGN
+		    ? symbol_table_at(w->p->names, cell->place.module, cell->place.vaddr, &chain)
 		    : 0;
 	/* The level of the chain that is this function: the innermost, or, without inlining, the outermost. */
 	for (size_t i = 0; i < n; i++)
@@ -174,7 +176,7 @@ static int add_lines(struct walk *w)
 
 static int by_function(const void *a, const void *b)
 {
-	const struct line_sum *x = a, *y = b;
+	const struct function_line_sum *x = a, *y = b;
 
 	if (x->function != y->function)
 		return x->function < y->function ? -1 : 1;
@@ -185,7 +187,7 @@ static int by_function(const void *a, const void *b)
 
 static int by_caller(const void *a, const void *b)
 {
-	const struct call_sum *x = a, *y = b;
+	const struct function_call_sum *x = a, *y = b;
 
 	if (x->caller != y->caller)
 		return x->caller < y->caller ? -1 : 1;
@@ -231,8 +233,8 @@ int function_sums_new(const struct profile *p, bool by_line, struct function_sum
 	r = functions_new(p, &p->tree, &s->functions);
 	if (!r)
 		r = sum_up(&w);
-	numbers_free(&w.calls);
-	numbers_free(&w.lines);
+	id_map_free(&w.calls);
+	id_map_free(&w.lines);
 	free(w.on_path);
 	free(w.call_on_path);
 	free(w.total_samples);

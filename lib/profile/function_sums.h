@@ -13,12 +13,12 @@ struct function_sum {
 	uint64_t self, total;
 };
 
-struct line_sum { /* in a function itself; without single samples, all in one with line 0 */
+struct function_line_sum { /* in a function itself; without single samples, all in one with line 0 */
 	uint32_t function, file, line;
 	uint64_t weight;
 };
 
-struct call_sum {
+struct function_call_sum {
 	uint32_t caller, callee;
 	uint32_t file, line; /* in the caller */
 	bool inlined;
@@ -28,10 +28,10 @@ struct call_sum {
 
 struct function_sums {
 	struct functions functions;
-	struct function_sum *of; /* by function */
-	struct line_sum *lines;	 /* sorted by function, file and line */
+	struct function_sum *of;	 /* by function */
+	struct function_line_sum *lines; /* sorted by function, file and line */
 	size_t n_lines;
-	struct call_sum *calls; /* sorted by caller, callee, file and line */
+	struct function_call_sum *calls; /* sorted by caller, callee, file and line */
 	size_t n_calls;
 	uint64_t total;
 };

@@ -6,29 +6,30 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "profile/functions.h"
+#include "base/array.h"
 #include "base/id_map.h"
 
 struct functions_internals {
 	const struct profile *p;
-	struct numbers by_content;
+	struct id_map by_content;
 	uint32_t *of_key; /* + 1; 0: not asked yet */
 };
 
 static uint32_t add(struct functions *f, const struct function *function)
 {
-	uint64_t words[NUMBERS_WORDS] = {
+	uint64_t words[ID_MAP_WORDS] = {
 		function->name,
 		(uint64_t)function->module << 32 | function->func,
 		(uint64_t)function->kind << 32 | function->flags,
 	};
-	struct numbers_entry *e = numbers_find(&f->in->by_content, words);
+	struct id_map_entry *e = id_map_find(&f->in->by_content, words);
 
 	if (!e || e->number)
 		return e ? e->number - 1 : UINT32_MAX;
-	if (numbers_grow(&f->list, f->n, sizeof(*f->list)))
+	if (array_grow(&f->list, f->n, sizeof(*f->list)))
 		return UINT32_MAX;
 	f->list[f->n] = *function;
-	numbers_fill(&f->in->by_content, e, words, f->n);
+	id_map_fill(&f->in->by_content, e, words, f->n);
 	return f->n++;
 }
 
@@ -39,7 +40,7 @@ static uint32_t of_key(struct functions *f, const struct cct_key *key)
 		.module = key->module,
 		.func = key->flags & CCT_INLINED ? PCCE_NONE : key->func,
 		/* Left by a tail call or not, it is the same function. */
-		.kind = key->kind == FRAME_TAIL ? FRAME_CALL : key->kind,
+		.kind = key->kind == DECODE_FRAME_TAIL ? DECODE_FRAME_CALL : key->kind,
 		.flags = key->flags & CCT_KERNEL,
 	};
 	uint32_t *known = &f->in->of_key[key->number];
@@ -68,12 +69,13 @@ static int add_leaf_file(void *ctx, const struct profile_cell *cell)
 {
 	struct functions *f = ctx;
 	struct function *function = &f->list[f->of_node[cell->node]];
-	const struct symbol *chain;
+	const struct symbol_table_entry *chain;
 	size_t n;
 
-	if (!cell->node || function->file || function->flags || !cell->place.vaddr || function->kind > FRAME_FOREIGN)
+	if (!cell->node || function->file || function->flags || !cell->place.vaddr ||
+	    function->kind > DECODE_FRAME_FOREIGN)
 		return 0;
-	n = names_at(f->in->p->names, cell->place.module, cell->place.vaddr, &chain);
+	n = symbol_table_at(f->in->p->names, cell->place.module, cell->place.vaddr, &chain);
 	for (size_t i = 0; i < n; i++)
 		if (chain[i].function == function->name) {
 			function->file = chain[i].file;
@@ -102,7 +104,7 @@ int functions_new(const struct profile *p, const struct cct *t, struct functions
 void functions_free(struct functions *f)
 {
 	if (f->in) {
-		numbers_free(&f->in->by_content);
+		id_map_free(&f->in->by_content);
 		free(f->in->of_key);
 	}
 	free(f->in);
@@ -114,10 +116,10 @@ void functions_free(struct functions *f)
 uint32_t functions_remark(struct functions *f, const char *text)
 {
 	struct function function = {
-		.name = names_intern(f->in->p->names, text),
+		.name = symbol_table_intern(f->in->p->names, text),
 		.module = UINT32_MAX,
 		.func = PCCE_NONE,
-		.kind = FRAME_GAP,
+		.kind = DECODE_FRAME_GAP,
 	};
 
 	return function.name == UINT32_MAX ? UINT32_MAX : add(f, &function);

@@ -13,7 +13,7 @@ struct function {
 	uint32_t name, file; /* strings of the names; file 0: unknown */
 	uint32_t module;     /* UINT32_MAX: none */
 	uint32_t func;	     /* of the module's table, or PCCE_NONE */
-	uint8_t kind;	     /* enum frame_kind */
+	uint8_t kind;	     /* enum decode_frame_kind */
 	uint8_t flags;	     /* CCT_KERNEL */
 };
 

@@ -23,7 +23,7 @@ struct candidate {
 	size_t n, capacity;
 };
 
-struct late {
+struct late_symbols {
 	struct profile *p;
 	struct candidate *modules;
 	uint32_t n;
@@ -51,15 +51,15 @@ static int open_module(const char *path, const uint8_t *id, size_t size)
 }
 
 /* A library of which nothing is known may just not have been used: that will be known later. */
-static size_t find_candidates(struct late *l)
+static size_t find_candidates(struct late_symbols *l)
 {
-	const struct names *names = l->p->names;
-	bool none = !names_symbols(names);
+	const struct symbol_table *names = l->p->names;
+	bool none = !symbol_table_symbols(names);
 	size_t found = 0;
 
 	for (uint32_t i = 0; i < l->n; i++) {
 		const uint8_t *id;
-		size_t size = names_build_id(names, i, &id), lines, known = names_known(names, i, &lines);
+		size_t size = symbol_table_build_id(names, i, &id), lines, known = symbol_table_known(names, i, &lines);
 		Elf *elf;
 
 		l->modules[i].fd = -1;
@@ -70,7 +70,7 @@ static size_t find_candidates(struct late *l)
 		if (l->modules[i].fd >= 0)
 			elf_end(elf);
 		else if (none)
-			l->modules[i].fd = open_module(names_path(names, i), id, size);
+			l->modules[i].fd = open_module(symbol_table_path(names, i), id, size);
 		found += l->modules[i].fd >= 0;
 	}
 	return found;
@@ -113,21 +113,21 @@ static int add_address(struct candidate *c, uint64_t vaddr)
 	return 0;
 }
 
-static int add_run_time(struct late *l, const struct address_space *as, uint64_t address)
+static int add_run_time(struct late_symbols *l, const struct decode_space *as, uint64_t address)
 {
-	const struct mapped_module *m = address ? as->find(as, address) : NULL;
+	const struct decode_module *m = address ? as->find(as, address) : NULL;
 
 	if (!m || m->module >= l->n || l->modules[m->module].fd < 0)
 		return 0;
-	return add_address(&l->modules[m->module], link_time(m, address));
+	return add_address(&l->modules[m->module], decode_link_time(m, address));
 }
 
 /* A state is met: the frames around the innermost one, of which there may be more than one instruction. */
-static int meet(void *ctx, const struct stacked_sample *s, uint32_t space, const struct meaning *m,
-		const struct context *context)
+static int meet(void *ctx, const struct decode_cache_sample *s, uint32_t space, const struct decode_cache_meaning *m,
+		const struct decode_context *context)
 {
-	struct late *l = ctx;
-	const struct address_space *as = spaces_get(l->p->in->spaces, space);
+	struct late_symbols *l = ctx;
+	const struct decode_space *as = address_spaces_get(l->p->in->spaces, space);
 	int r = 0;
 
 	(void)s;
@@ -145,10 +145,10 @@ static int take(void *ctx, const struct datafile_sample *s, uint32_t meaning)
 	return 0;
 }
 
-const struct decoding_sink late_sink = {.met = meet, .sample = take};
+const struct decode_cache_sink late_sink = {.met = meet, .sample = take};
 
 /* The instructions of samples. */
-static int add_places(struct late *l, const struct place *places, size_t n)
+static int add_places(struct late_symbols *l, const struct tree_place *places, size_t n)
 {
 	bool *seen = calloc(l->n + 1, sizeof(*seen));
 	int r = seen ? 0 : -ENOMEM;
@@ -168,7 +168,7 @@ static int add_places(struct late *l, const struct place *places, size_t n)
 
 static int add_symbol(void *ctx, const struct symbolize_frame *f)
 {
-	const struct late *l = ctx;
+	const struct late_symbols *l = ctx;
 	struct pcce_rec_symbol rec = {
 		.vaddr = f->vaddr,
 		.symbol = f->symbol,
@@ -178,18 +178,18 @@ static int add_symbol(void *ctx, const struct symbolize_frame *f)
 		.flags = f->inlined ? PCCE_SYMBOL_INLINED : 0,
 	};
 
-	return names_add_symbol(l->p->names, &rec, f->function, f->file);
+	return symbol_table_add_symbol(l->p->names, &rec, f->function, f->file);
 }
 
 /* A file that turns out to be of no use leaves what there is. */
-static int symbolize(struct late *l)
+static int symbolize(struct late_symbols *l)
 {
 	int r = 0;
 
 	for (l->current = 0; l->current < l->n && !r; l->current++) {
 		struct candidate *c = &l->modules[l->current];
 		const uint8_t *id;
-		size_t size = names_build_id(l->p->names, l->current, &id);
+		size_t size = symbol_table_build_id(l->p->names, l->current, &id);
 		const char *why;
 
 		if (c->fd < 0)
@@ -197,15 +197,15 @@ static int symbolize(struct late *l)
 		sort_unique(c);
 		if (!c->n)
 			continue;
-		names_drop_symbols(l->p->names, l->current);
+		symbol_table_drop_symbols(l->p->names, l->current);
 		r = symbolize_file(c->fd, id, size, c->addresses, c->n, add_symbol, l, &why);
 		if (r != -ENOMEM)
 			r = 0;
 	}
-	return r ? r : names_finish(l->p->names);
+	return r ? r : symbol_table_finish(l->p->names);
 }
 
-static void forget(struct late *l)
+static void forget(struct late_symbols *l)
 {
 	for (uint32_t i = 0; l->modules && i < l->n; i++) {
 		if (l->modules[i].fd >= 0)
@@ -216,15 +216,15 @@ static void forget(struct late *l)
 	free(l);
 }
 
-int late_begin(struct profile *p, struct late **late)
+int late_symbols_begin(struct profile *p, struct late_symbols **late)
 {
-	struct late *l = calloc(1, sizeof(*l));
+	struct late_symbols *l = calloc(1, sizeof(*l));
 
 	*late = NULL;
 	if (!l)
 		return -ENOMEM;
 	l->p = p;
-	l->n = names_modules(p->names);
+	l->n = symbol_table_modules(p->names);
 	l->modules = calloc(l->n + 1, sizeof(*l->modules));
 	if (!l->modules) {
 		free(l);
@@ -237,7 +237,7 @@ int late_begin(struct profile *p, struct late **late)
 	return 0;
 }
 
-int late_end(struct late *l, const struct place *places, size_t n_places)
+int late_symbols_end(struct late_symbols *l, const struct tree_place *places, size_t n_places)
 {
 	int r = add_places(l, places, n_places);
 

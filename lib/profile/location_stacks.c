@@ -8,39 +8,39 @@
 #include <stdlib.h>
 #include "profile/location_stacks.h"
 
-void stacks_init(struct stacks *s, const struct profile *p, struct locations *l)
+void location_stacks_init(struct location_stacks *s, const struct profile *p, struct locations *l)
 {
-	*s = (struct stacks){.locations = l};
-	way_init(&s->way, &p->tree);
+	*s = (struct location_stacks){.locations = l};
+	tree_cursor_init(&s->way, &p->tree);
 }
 
-void stacks_free(struct stacks *s)
+void location_stacks_free(struct location_stacks *s)
 {
 	free(s->frames);
 	free(s->begin);
 	free(s->group);
-	way_free(&s->way);
-	*s = (struct stacks){0};
+	tree_cursor_free(&s->way);
+	*s = (struct location_stacks){0};
 }
 
 /* The last n frames once more, `times` times, or so many that it can be read. */
-static int repeat(struct stacks *s, size_t n, uint64_t times)
+static int repeat(struct location_stacks *s, size_t n, uint64_t times)
 {
 	size_t from = s->n - n, copies = times;
 	char text[64];
 
-	if ((times + 1) * n > STACKS_REPEAT && times > 1) {
+	if ((times + 1) * n > LOCATION_STACKS_REPEAT && times > 1) {
 		uint32_t remark;
 
 		snprintf(text, sizeof(text), "[%llu more of %s]", (unsigned long long)times - 1,
 			 n == 1 ? "the same" : "these");
 		remark = locations_remark(s->locations, text);
-		if (remark == LOCATION_NONE || way_reserve(&s->frames, &s->capacity, s->n + 1))
+		if (remark == LOCATION_NONE || tree_cursor_reserve(&s->frames, &s->capacity, s->n + 1))
 			return -ENOMEM;
 		s->frames[s->n++] = remark;
 		copies = 1;
 	}
-	if (way_reserve(&s->frames, &s->capacity, s->n + copies * n))
+	if (tree_cursor_reserve(&s->frames, &s->capacity, s->n + copies * n))
 		return -ENOMEM;
 	for (size_t i = 0; i < copies * n; i++)
 		s->frames[s->n++] = s->frames[from + i % n];
@@ -48,7 +48,7 @@ static int repeat(struct stacks *s, size_t n, uint64_t times)
 }
 
 /* The first node whose frames are to be made anew.  A frame needs the node after it, too. */
-static size_t restart(const struct stacks *s, size_t same)
+static size_t restart(const struct location_stacks *s, size_t same)
 {
 	const struct cct_key *key;
 	size_t group;
@@ -60,9 +60,9 @@ static size_t restart(const struct stacks *s, size_t same)
 	return key->repeat && group + key->span > same - 1 ? group : same - 1;
 }
 
-static int fill(struct stacks *s, size_t from)
+static int fill(struct location_stacks *s, size_t from)
 {
-	const struct way *way = &s->way;
+	const struct tree_cursor *way = &s->way;
 	size_t group = 0, end = 0;
 
 	for (size_t i = from; i < way->n; i++) {
@@ -77,7 +77,7 @@ static int fill(struct stacks *s, size_t from)
 		s->group[i] = group;
 		/* A frame ends where another one is called. */
 		if (i + 1 == way->n || caller != LOCATION_NONE) {
-			if (way_reserve(&s->frames, &s->capacity, s->n + 1))
+			if (tree_cursor_reserve(&s->frames, &s->capacity, s->n + 1))
 				return -ENOMEM;
 			s->frames[s->n++] = caller;
 		}
@@ -89,12 +89,12 @@ static int fill(struct stacks *s, size_t from)
 	return 0;
 }
 
-static int go_to(struct stacks *s, uint32_t node)
+static int go_to(struct location_stacks *s, uint32_t node)
 {
 	size_t same, from;
 
-	if (way_to(&s->way, node, &same) || way_reserve(&s->begin, &s->begin_capacity, s->way.n) ||
-	    way_reserve(&s->group, &s->group_capacity, s->way.n))
+	if (tree_cursor_to(&s->way, node, &same) || tree_cursor_reserve(&s->begin, &s->begin_capacity, s->way.n) ||
+	    tree_cursor_reserve(&s->group, &s->group_capacity, s->way.n))
 		return -ENOMEM;
 	from = s->node ? restart(s, same) : 0;
 	if (!from)
@@ -108,7 +108,7 @@ static int go_to(struct stacks *s, uint32_t node)
 	return 0;
 }
 
-int stacks_get(struct stacks *s, uint32_t node, struct place place)
+int location_stacks_get(struct location_stacks *s, uint32_t node, struct tree_place place)
 {
 	if (node != s->node && go_to(s, node))
 		return -ENOMEM;

@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profile/locations.h"
+#include "base/array.h"
 #include "base/id_map.h"
 
-#define WORDS NUMBERS_WORDS
+#define WORDS ID_MAP_WORDS
 
 /* The innermost function of a chain, and how it goes on outwards. */
 struct chain {
@@ -22,7 +23,7 @@ struct chain {
 
 struct locations_internals {
 	const struct profile *p;
-	struct numbers chains_by_content, chains_by_node, functions, locations, callers, leaves;
+	struct id_map chains_by_content, chains_by_node, functions, locations, callers, leaves;
 	struct chain *chains;
 	size_t n_chains;
 	uint32_t *chain; /* by node */
@@ -41,16 +42,16 @@ static uint32_t new_chain(struct locations_internals *in, const struct chain *c)
 		(uint64_t)key->module << 32 | key->func,
 		(uint64_t)key->kind << 32 | key->flags,
 	};
-	struct numbers_entry *e = numbers_find(&in->chains_by_content, words);
+	struct id_map_entry *e = id_map_find(&in->chains_by_content, words);
 
 	if (!e)
 		return UINT32_MAX;
 	if (e->number)
 		return e->number - 1;
-	if (numbers_grow(&in->chains, in->n_chains, sizeof(*in->chains)))
+	if (array_grow(&in->chains, in->n_chains, sizeof(*in->chains)))
 		return UINT32_MAX;
 	in->chains[in->n_chains] = *c;
-	numbers_fill(&in->chains_by_content, e, words, in->n_chains);
+	id_map_fill(&in->chains_by_content, e, words, in->n_chains);
 	return in->n_chains++;
 }
 
@@ -60,7 +61,7 @@ static uint32_t chain_of(struct locations_internals *in, const struct cct_node *
 	bool inlined = key->flags & CCT_INLINED && n->parent;
 	struct chain c = {.outer = UINT32_MAX, .name = key->name, .key = key->number};
 	uint64_t words[WORDS] = {key->number, UINT32_MAX};
-	struct numbers_entry *e;
+	struct id_map_entry *e;
 	uint32_t number;
 
 	if (inlined) {
@@ -68,12 +69,12 @@ static uint32_t chain_of(struct locations_internals *in, const struct cct_node *
 		c.file = key->file;
 		c.line = key->line;
 	}
-	e = numbers_find(&in->chains_by_node, words);
+	e = id_map_find(&in->chains_by_node, words);
 	if (!e || e->number)
 		return e ? e->number - 1 : UINT32_MAX;
 	number = new_chain(in, &c);
 	if (number != UINT32_MAX)
-		numbers_fill(&in->chains_by_node, e, words, number);
+		id_map_fill(&in->chains_by_node, e, words, number);
 	return number;
 }
 
@@ -88,7 +89,7 @@ static uint32_t add_function(struct locations *l, const struct location_function
 		(uint64_t)f->kind << 32 | f->flags,
 		inlined ? f->file : UINT32_MAX,
 	};
-	struct numbers_entry *e = numbers_find(&l->in->functions, words);
+	struct id_map_entry *e = id_map_find(&l->in->functions, words);
 
 	if (!e)
 		return UINT32_MAX;
@@ -99,10 +100,10 @@ static uint32_t add_function(struct locations *l, const struct location_function
 			known->file = f->file;
 		return e->number - 1;
 	}
-	if (numbers_grow(&l->functions, l->n_functions, sizeof(*l->functions)))
+	if (array_grow(&l->functions, l->n_functions, sizeof(*l->functions)))
 		return UINT32_MAX;
 	l->functions[l->n_functions] = *f;
-	numbers_fill(&l->in->functions, e, words, l->n_functions);
+	id_map_fill(&l->in->functions, e, words, l->n_functions);
 	return l->n_functions++;
 }
 
@@ -120,28 +121,28 @@ static int add_line(struct locations *l, const struct chain *c, uint32_t file, u
 	};
 	uint32_t function = add_function(l, &f, key->flags & CCT_INLINED);
 
-	if (function == UINT32_MAX || numbers_grow(&l->lines, l->n_lines, sizeof(*l->lines)))
+	if (function == UINT32_MAX || array_grow(&l->lines, l->n_lines, sizeof(*l->lines)))
 		return -ENOMEM;
 	l->lines[l->n_lines++] = (struct location_line){function, line};
 	return 0;
 }
 
 /* file and line: of the innermost function. */
-static uint32_t add_location(struct locations *l, uint32_t chain, struct place place, uint32_t file, uint32_t line)
+static uint32_t add_location(struct locations *l, uint32_t chain, struct tree_place place, uint32_t file, uint32_t line)
 {
 	uint64_t words[WORDS] = {
 		place.vaddr,
 		(uint64_t)place.module << 32 | chain,
 		(uint64_t)file << 32 | line,
 	};
-	struct numbers_entry *e = numbers_find(&l->in->locations, words);
+	struct id_map_entry *e = id_map_find(&l->in->locations, words);
 	uint32_t first = l->n_lines;
 
 	if (!e)
 		return LOCATION_NONE;
 	if (e->number)
 		return e->number - 1;
-	if (numbers_grow(&l->list, l->n, sizeof(*l->list)))
+	if (array_grow(&l->list, l->n, sizeof(*l->list)))
 		return LOCATION_NONE;
 	while (chain != UINT32_MAX) {
 		const struct chain *c = &l->in->chains[chain];
@@ -153,7 +154,7 @@ static uint32_t add_location(struct locations *l, uint32_t chain, struct place p
 		chain = c->outer;
 	}
 	l->list[l->n] = (struct location){.place = place, .first = first, .n = l->n_lines - first};
-	numbers_fill(&l->in->locations, e, words, l->n);
+	id_map_fill(&l->in->locations, e, words, l->n);
 	return l->n++;
 }
 
@@ -162,14 +163,14 @@ static uint32_t caller_of(struct locations *l, const struct cct_node *n)
 	const struct cct_key *key = n->key, *parent = l->in->p->tree.nodes[n->parent].key;
 	uint32_t chain = l->in->chain[n->parent], number;
 	uint64_t words[WORDS] = {key->number, chain};
-	struct numbers_entry *e = numbers_find(&l->in->callers, words);
-	struct place place = {.vaddr = key->call, .module = parent->module};
+	struct id_map_entry *e = id_map_find(&l->in->callers, words);
+	struct tree_place place = {.vaddr = key->call, .module = parent->module};
 
 	if (!e || e->number)
 		return e ? e->number - 1 : LOCATION_NONE;
 	number = add_location(l, chain, place, key->file, key->line);
 	if (number != LOCATION_NONE)
-		numbers_fill(&l->in->callers, e, words, number);
+		id_map_fill(&l->in->callers, e, words, number);
 	return number;
 }
 
@@ -216,12 +217,12 @@ int locations_new(const struct profile *p, struct locations *l)
 void locations_free(struct locations *l)
 {
 	if (l->in) {
-		numbers_free(&l->in->chains_by_content);
-		numbers_free(&l->in->chains_by_node);
-		numbers_free(&l->in->functions);
-		numbers_free(&l->in->locations);
-		numbers_free(&l->in->callers);
-		numbers_free(&l->in->leaves);
+		id_map_free(&l->in->chains_by_content);
+		id_map_free(&l->in->chains_by_node);
+		id_map_free(&l->in->functions);
+		id_map_free(&l->in->locations);
+		id_map_free(&l->in->callers);
+		id_map_free(&l->in->leaves);
 		free(l->in->chains);
 		free(l->in->chain);
 		free(l->in->keys);
@@ -234,61 +235,61 @@ void locations_free(struct locations *l)
 	*l = (struct locations){0};
 }
 
-uint32_t locations_leaf(struct locations *l, uint32_t node, struct place place)
+uint32_t locations_leaf(struct locations *l, uint32_t node, struct tree_place place)
 {
 	uint32_t chain = l->in->chain[node], file = 0, line = 0, number;
 	uint64_t words[WORDS] = {place.vaddr, (uint64_t)place.module << 32 | chain};
 	const struct chain *c = &l->in->chains[chain];
-	const struct symbol *symbols;
-	struct numbers_entry *e = numbers_find(&l->in->leaves, words);
+	const struct symbol_table_entry *symbols;
+	struct id_map_entry *e = id_map_find(&l->in->leaves, words);
 	size_t n;
 
 	if (!e || e->number)
 		return e ? e->number - 1 : LOCATION_NONE;
 	/* A frame that stands for something else, or was merged, has no line of its own. */
-	n = place.vaddr ? names_at(l->in->p->names, place.module, place.vaddr, &symbols) : 0;
-	if (n && l->in->keys[c->key]->kind <= FRAME_FOREIGN && !(l->in->keys[c->key]->flags & CCT_KERNEL)) {
+	n = place.vaddr ? symbol_table_at(l->in->p->names, place.module, place.vaddr, &symbols) : 0;
+	if (n && l->in->keys[c->key]->kind <= DECODE_FRAME_FOREIGN && !(l->in->keys[c->key]->flags & CCT_KERNEL)) {
 		if (c->outer == UINT32_MAX && symbols[0].function != c->name)
 			symbols += n - 1; /* inlined functions are not told apart */
 		file = symbols->file;
 		line = symbols->line;
 	}
 	if (l->in->keys[c->key]->flags & CCT_KERNEL)
-		place = (struct place){.module = UINT32_MAX};
+		place = (struct tree_place){.module = UINT32_MAX};
 	number = add_location(l, chain, place, file, line);
 	if (number != LOCATION_NONE)
-		numbers_fill(&l->in->leaves, e, words, number);
+		id_map_fill(&l->in->leaves, e, words, number);
 	return number;
 }
 
 uint32_t locations_remark(struct locations *l, const char *text)
 {
 	struct location_function f = {
-		.name = names_intern(l->in->p->names, text),
+		.name = symbol_table_intern(l->in->p->names, text),
 		.module = UINT32_MAX,
 		.func = PCCE_NONE,
-		.kind = FRAME_GAP,
+		.kind = DECODE_FRAME_GAP,
 	};
 	uint64_t words[WORDS] = {0, UINT64_MAX, f.name};
-	struct numbers_entry *e = numbers_find(&l->in->locations, words);
+	struct id_map_entry *e = id_map_find(&l->in->locations, words);
 
 	if (!e || e->number)
 		return e ? e->number - 1 : LOCATION_NONE;
-	if (f.name == UINT32_MAX || numbers_grow(&l->list, l->n, sizeof(*l->list)) ||
-	    numbers_grow(&l->lines, l->n_lines, sizeof(*l->lines)))
+	if (f.name == UINT32_MAX || array_grow(&l->list, l->n, sizeof(*l->list)) ||
+	    array_grow(&l->lines, l->n_lines, sizeof(*l->lines)))
 		return LOCATION_NONE;
 	l->lines[l->n_lines] = (struct location_line){add_function(l, &f, false), 0};
 	if (l->lines[l->n_lines].function == UINT32_MAX)
 		return LOCATION_NONE;
 	l->list[l->n] = (struct location){.place.module = UINT32_MAX, .first = l->n_lines++, .n = 1};
-	numbers_fill(&l->in->locations, e, words, l->n);
+	id_map_fill(&l->in->locations, e, words, l->n);
 	return l->n++;
 }
 
 const char *locations_system_name(const struct locations *l, uint32_t function)
 {
 	const struct location_function *f = &l->functions[function];
-	const struct table *t = f->func == PCCE_NONE ? NULL : names_table(l->in->p->names, f->module);
+	const struct encoding_table *t = f->func == PCCE_NONE ? NULL : symbol_table_table(l->in->p->names, f->module);
 
-	return t ? table_string(t, t->funcs[f->func].name) : names_string(l->in->p->names, f->name);
+	return t ? encoding_table_string(t, t->funcs[f->func].name) : symbol_table_string(l->in->p->names, f->name);
 }

@@ -17,7 +17,7 @@ struct location_function {
 	uint32_t name, file; /* strings of the names; file: 0 if unknown */
 	uint32_t module;     /* UINT32_MAX: none */
 	uint32_t func;	     /* of the module's table, or PCCE_NONE */
-	uint8_t kind;	     /* enum frame_kind */
+	uint8_t kind;	     /* enum decode_frame_kind */
 	uint8_t flags;	     /* CCT_* */
 };
 
@@ -27,8 +27,8 @@ struct location_line {
 };
 
 struct location {
-	struct place place; /* vaddr 0: unknown */
-	uint32_t first, n;  /* lines[first .. first + n), innermost first: all but the last are inlined */
+	struct tree_place place; /* vaddr 0: unknown */
+	uint32_t first, n;	 /* lines[first .. first + n), innermost first: all but the last are inlined */
 };
 
 struct locations {
@@ -47,7 +47,7 @@ int locations_new(const struct profile *p, struct locations *l);
 void locations_free(struct locations *l);
 
 /* Where the innermost frame of a context that ends in node stands; LOCATION_NONE: no memory. */
-uint32_t locations_leaf(struct locations *l, uint32_t node, struct place place);
+uint32_t locations_leaf(struct locations *l, uint32_t node, struct tree_place place);
 /* A location of a function that is none, for a remark. */
 uint32_t locations_remark(struct locations *l, const char *text);
 

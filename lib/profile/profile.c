@@ -25,11 +25,11 @@ int profile_fail(int code, char *why, size_t size, const char *format, ...)
 	return code;
 }
 
-static const struct table *table_of(void *ctx, uint32_t module)
+static const struct encoding_table *table_of(void *ctx, uint32_t module)
 {
 	const struct profile *p = ctx;
 
-	return names_table(p->names, module);
+	return symbol_table_table(p->names, module);
 }
 
 const char *profile_event(const struct profile *p, uint32_t event, char *buffer, size_t size)
@@ -52,17 +52,17 @@ const char *profile_event(const struct profile *p, uint32_t event, char *buffer,
 
 struct taking {
 	struct profile *p;
-	struct decoding *lines; /* NULL: lines of innermost functions are not told apart */
-	struct due {		/* to be added to totals */
+	struct decode_cache *lines; /* NULL: lines of innermost functions are not told apart */
+	struct due {		    /* to be added to totals */
 		uint32_t instruction;
-		struct sum sum;
-	} due[AHEAD];
+		struct profile_sum sum;
+	} due[PROFILE_AHEAD];
 	size_t n_due;
 	uint32_t pid, tid, origin; /* whose origin was noted last */
 };
 
-static int met(void *ctx, const struct stacked_sample *s, uint32_t space, const struct meaning *m,
-	       const struct context *context)
+static int met(void *ctx, const struct decode_cache_sample *s, uint32_t space, const struct decode_cache_meaning *m,
+	       const struct decode_context *context)
 {
 	struct profile *p = ((struct taking *)ctx)->p;
 
@@ -77,7 +77,7 @@ static int met(void *ctx, const struct stacked_sample *s, uint32_t space, const 
 	return profile_keep_failure(p->in, s, space, m->verify == VERIFY_MISMATCH, m->reason);
 }
 
-static int add_instruction(void *ctx, const struct meaning *m)
+static int add_instruction(void *ctx, const struct decode_cache_meaning *m)
 {
 	const struct taking *t = ctx;
 
@@ -87,7 +87,7 @@ static int add_instruction(void *ctx, const struct meaning *m)
 /* A total is asked for some samples before it is needed: most are not in the cache. */
 static void add_due(struct taking *t, struct due *due)
 {
-	struct sum *total = &t->p->in->totals[due->instruction];
+	struct profile_sum *total = &t->p->in->totals[due->instruction];
 
 	total->samples += due->sum.samples;
 	total->weight += due->sum.weight;
@@ -115,16 +115,17 @@ static int take(void *ctx, const struct datafile_sample *of, uint32_t instructio
 	struct taking *t = ctx;
 	const struct pcce_sample *s = of->sample;
 	struct profile *p = t->p;
-	struct due *due = &t->due[t->n_due % AHEAD];
+	struct due *due = &t->due[t->n_due % PROFILE_AHEAD];
 	uint32_t stream;
 
-	if (origins_count(p->origins) && note_origin(t, s, p->in->instructions[instruction].origin))
+	if (thread_origins_count(p->origins) && note_origin(t, s, p->in->instructions[instruction].origin))
 		return -ENOMEM;
 	if (p->in->kept) {
-		stream = streams_at(p->streams, streams_of(p->streams, s->pid, s->tid, s->event), s->time);
+		stream =
+			sample_streams_at(p->streams, sample_streams_of(p->streams, s->pid, s->tid, s->event), s->time);
 		return profile_keep(p->in, instruction, stream, of);
 	}
-	if (t->n_due++ >= AHEAD)
+	if (t->n_due++ >= PROFILE_AHEAD)
 		add_due(t, due);
 	*due = (struct due){instruction, {of->samples, of->weight}};
 	__builtin_prefetch(&p->in->totals[instruction], 1);
@@ -135,14 +136,14 @@ static int take(void *ctx, const struct datafile_sample *of, uint32_t instructio
 static int end(void *ctx)
 {
 	struct taking *t = ctx;
-	struct internals *in = t->p->in;
+	struct profile_internals *in = t->p->in;
 
 	if (in->kept)
 		return 0;
-	for (size_t i = 0; i < AHEAD && i < t->n_due; i++)
+	for (size_t i = 0; i < PROFILE_AHEAD && i < t->n_due; i++)
 		add_due(t, &t->due[i]);
 	for (size_t i = 0; i < in->n_instructions; i++) {
-		const struct instruction *at = &in->instructions[i];
+		const struct profile_instruction *at = &in->instructions[i];
 
 		profile_count(&t->p->stats, at->status, at->reason, at->verify, in->totals[i].samples);
 		if (in->has_tree) {
@@ -184,13 +185,13 @@ void profile_count(struct profile_stats *s, uint8_t status, uint8_t reason, uint
 /* Numbers of threads are not those of streams: a thread has several, and is renamed. */
 static int number_threads(struct profile *p)
 {
-	size_t n = streams_count(p->streams);
+	size_t n = sample_streams_count(p->streams);
 
 	p->in->thread_of = malloc(n * sizeof(*p->in->thread_of) + 1);
 	if (!p->in->thread_of)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		const struct stream *s = streams_get(p->streams, i);
+		const struct sample_stream *s = sample_streams_get(p->streams, i);
 
 		p->in->thread_of[i] = threads_number(p->threads, s->pid, s->tid);
 	}
@@ -217,8 +218,8 @@ static int open_source(const struct source *s, struct datafile_reader **reader, 
 static int prepare(struct profile *p, const struct profile_options *o, const struct selection *s)
 {
 	p->in = calloc(1, sizeof(*p->in));
-	p->names = names_new(o->names);
-	p->streams = streams_new();
+	p->names = symbol_table_new(o->names);
+	p->streams = sample_streams_new();
 	p->sampler = strdup("");
 	p->event = strdup("");
 	p->command = strdup("");
@@ -233,18 +234,18 @@ static int prepare(struct profile *p, const struct profile_options *o, const str
 	p->in->kept = o->again || o->samples || o->lines || selection_has_samples(s) || selection_has_contexts(s) ||
 		      selection_has_frames(s);
 	p->threads = threads_new(p->names);
-	p->in->spaces = spaces_new(table_of, p);
+	p->in->spaces = address_spaces_new(table_of, p);
 	return p->threads && p->in->spaces ? 0 : -ENOMEM;
 }
 
 /* What this machine knows of addresses that the recording does not. */
 static int find_late_symbols(struct profile *p, const struct source *s, char *why, size_t why_size)
 {
-	struct decoding_sink sink = late_sink;
+	struct decode_cache_sink sink = late_sink;
 	struct datafile_reader *reader;
-	struct late *late;
+	struct late_symbols *late;
 	size_t n = 0;
-	int r = late_begin(p, &late), end;
+	int r = late_symbols_begin(p, &late), end;
 
 	if (r || !late)
 		return r;
@@ -254,7 +255,7 @@ static int find_late_symbols(struct profile *p, const struct source *s, char *wh
 		r = profile_decode(p, reader, NULL, true, &sink, &n, "looking for symbols", why, why_size);
 		datafile_close(reader);
 	}
-	end = late_end(late, p->in->places, r ? 0 : n);
+	end = late_symbols_end(late, p->in->places, r ? 0 : n);
 	return r ? r : end;
 }
 
@@ -262,7 +263,7 @@ static int read_samples(struct profile *p, const struct source *s, const struct 
 			size_t why_size)
 {
 	struct taking taking = {.p = p};
-	struct decoding_sink sink = {
+	struct decode_cache_sink sink = {
 		.met = met, .meaning = add_instruction, .sample = take, .end = end, .ctx = &taking};
 	struct tree_builder *b = o->tree ? tree_builder_new(&p->in->all, p->names, o->inlining) : NULL;
 	struct datafile_reader *reader;
@@ -329,14 +330,14 @@ static int load_source(const struct source *s, const struct profile_options *o, 
 int profile_load(const char *path, const struct profile_options *o, struct profile **out, char *why, size_t why_size)
 {
 	struct source s = {.path = path, .name = path};
-	struct spool spool;
-	int r = spool_open(path, &spool, why, why_size);
+	struct temp_file spool;
+	int r = temp_file_open(path, &spool, why, why_size);
 
 	if (r)
 		return r;
 	s.path = spool.path;
 	r = load_source(&s, o, out, why, why_size);
-	spool_close(&spool);
+	temp_file_close(&spool);
 	return r;
 }
 
@@ -350,30 +351,30 @@ int profile_load_memory(const void *data, size_t size, const char *name, const s
 
 void profile_free(struct profile *p)
 {
-	struct internals *in;
+	struct profile_internals *in;
 
 	if (!p)
 		return;
 	in = p->in;
 	if (in) {
 		for (size_t i = 0; i < in->n_tables; i++) {
-			table_close(&in->tables[i]->table);
+			encoding_table_close(&in->tables[i]->table);
 			free(in->tables[i]->data);
 			free(in->tables[i]);
 		}
 		for (size_t i = 0; i < in->n_failures; i++)
 			free(in->failures[i].sample);
-		spaces_free(in->spaces);
-		segments_free(in->segments);
+		address_spaces_free(in->spaces);
+		stack_store_free(in->segments);
 		cct_free(&in->all);
 		profile_forget(in);
 		free(in->tables);
 	}
 	free(in);
 	threads_free(p->threads);
-	origins_free(p->origins);
-	names_free(p->names);
-	streams_free(p->streams);
+	thread_origins_free(p->origins);
+	symbol_table_free(p->names);
+	sample_streams_free(p->streams);
 	cct_free(&p->tree);
 	free(p->stream_samples);
 	free(p->leaves);

@@ -28,31 +28,31 @@ struct profile_stats {	  /* of what is selected; lost and sample_bytes: of the w
 	uint64_t max_depth;
 	uint64_t max_encoding_stack;
 	uint64_t sample_bytes; /* of all sample records in the file */
-	uint64_t reasons[REASON_COUNT];
+	uint64_t reasons[DECODE_REASON_COUNT];
 	bool verify;
 	uint64_t verified, mismatches, unverifiable;
 };
 
 struct profile {
-	struct names *names;
+	struct symbol_table *names;
 	struct cct tree; /* of what is selected */
 	struct profile_stats stats;
 	uint64_t all_samples, all_weight; /* selected or not */
 	uint64_t first, last;		  /* times of the first and the last sample */
-	struct streams *streams;	  /* threads and their names */
+	struct sample_streams *streams;	  /* threads and their names */
 	uint64_t *stream_samples;	  /* selected samples of each stream; NULL: not counted */
-	struct leaf *leaves; /* lines in innermost functions; with options.lines only they tell lines apart */
+	struct tree_leaf *leaves; /* lines in innermost functions; with options.lines only they tell lines apart */
 	size_t n_leaves;
 	struct threads *threads;
-	struct origins *origins;			 /* of threads */
+	struct thread_origins *origins;			 /* of threads */
 	char *event, *command, *sampler, *host, *kernel; /* from the recording; "" if unknown */
 	uint64_t frequency, period;			 /* of the event; one of them is 0 */
 	uint64_t start_time, wall_time;			 /* when it began: CLOCK_MONOTONIC, and ns since 1970 */
-	bool own_lines;	      /* frames have lines of their own, not those of the calls of them (BY_LINE) */
-	bool complete;	      /* the recording has its end record */
-	uint64_t cut_off;     /* bytes of a record that was cut off at its end */
-	uint64_t unknown;     /* records of unknown types */
-	struct internals *in; /* profile_internal.h */
+	bool own_lines;	  /* frames have lines of their own, not those of the calls of them (SELECT_BY_LINE) */
+	bool complete;	  /* the recording has its end record */
+	uint64_t cut_off; /* bytes of a record that was cut off at its end */
+	uint64_t unknown; /* records of unknown types */
+	struct profile_internals *in; /* profile_internal.h */
 };
 
 struct profile_options {
@@ -62,7 +62,7 @@ struct profile_options {
 	bool again;    /* profile_select() will be called */
 	bool origins;  /* contexts go on where their threads were created */
 	bool samples;  /* keep single samples, in the order of the file */
-	enum names_style names;
+	enum symbol_table_style names;
 	const struct selection *select; /* NULL: everything */
 };
 
@@ -92,8 +92,8 @@ struct profile_sample {
 	uint32_t thread;  /* number of one of profile.threads */
 	uint32_t node;	  /* of profile.tree, where its context ends */
 	uint64_t samples, weight;
-	struct place place;   /* the innermost frame */
-	uint32_t instruction; /* number: what it stands at, in its context */
+	struct tree_place place; /* the innermost frame */
+	uint32_t instruction;	 /* number: what it stands at, in its context */
 	enum decode_status status;
 	enum decode_reason reason;
 };
@@ -113,7 +113,7 @@ uint32_t profile_instruction_node(const struct profile *p, uint32_t instruction)
 /* What samples at one instruction of one context in one thread add up to. */
 struct profile_cell {
 	uint32_t node, thread;
-	struct place place;
+	struct tree_place place;
 	uint32_t instruction; /* number of one that is there */
 	uint64_t weight, samples;
 };
@@ -126,7 +126,7 @@ int profile_cells(const struct profile *p, int (*each)(void *ctx, const struct p
 size_t profile_instruction_count(const struct profile *p);
 int profile_instructions(const struct profile *p, int (*each)(void *ctx, const struct profile_cell *cell), void *ctx);
 
-struct sum {
+struct profile_sum {
 	uint64_t samples, weight;
 };
 
@@ -134,7 +134,7 @@ struct sum {
 struct thread_sums {
 	const struct profile *p;
 	uint32_t *first, *samples; /* as of profile_by_thread() */
-	struct sum *sum;	   /* by node, of the thread gone to last */
+	struct profile_sum *sum;   /* by node, of the thread gone to last */
 	uint32_t *nodes;	   /* those that have a sum, in order */
 	size_t n;
 };

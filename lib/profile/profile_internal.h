@@ -9,26 +9,26 @@
 #include "profile/profile.h"
 #include "recording/stack_store.h"
 
-#define FAILURES 10
-#define AHEAD 16 /* samples from where a sum is asked for to where it changes */
+#define PROFILE_FAILURES 10
+#define PROFILE_AHEAD 16 /* samples from where a sum is asked for to where it changes */
 
-struct loaded_table {
+struct profile_table {
 	void *data;
-	struct table table;
+	struct encoding_table table;
 	uint32_t module;
 };
 
 /* A sample that is to be shown in full. */
-struct failure {
+struct profile_failure {
 	bool mismatch; /* else: it does not decode */
 	uint8_t reason;
 	uint32_t space;
 	struct pcce_sample *sample; /* with all that follows it */
-	const struct segment_node *below;
+	const struct stack_node *below;
 };
 
 /* What samples have in common that are at one instruction of one context: by number of their meaning. */
-struct instruction {
+struct profile_instruction {
 	uint32_t node; /* of the tree of all contexts */
 	uint32_t place, context, depth, entries;
 	uint32_t origin; /* of profile.origins */
@@ -36,27 +36,27 @@ struct instruction {
 	uint32_t leaf; /* of the profile, if samples are kept */
 };
 
-struct internals {
-	struct spaces *spaces;
-	struct segments *segments;
+struct profile_internals {
+	struct address_spaces *spaces;
+	struct stack_store *segments;
 	struct cct all; /* all contexts, without weights; empty if it has become the profile's tree */
-	struct loaded_table **tables;
+	struct profile_table **tables;
 	size_t n_tables, tables_capacity;
-	struct failure failures[2 * FAILURES];
+	struct profile_failure failures[2 * PROFILE_FAILURES];
 	size_t n_failures, n_mismatches;
-	struct place *places;
+	struct tree_place *places;
 	bool has_tree, again, inlining;
 	bool kept; /* there are single samples: */
-	struct instruction *instructions;
+	struct profile_instruction *instructions;
 	size_t n_instructions, instructions_capacity;
-	struct sum *totals;   /* of instructions, if no samples are kept */
-	uint32_t *leaf_slots; /* of the profile's leaves, index + 1; by node, if lines are not told apart */
+	struct profile_sum *totals; /* of instructions, if no samples are kept */
+	uint32_t *leaf_slots;	    /* of the profile's leaves, index + 1; by node, if lines are not told apart */
 	size_t n_leaf_slots;
 	uint32_t *instruction, *stream;
-	uint32_t *weight; /* of one sample; or SUM | index into sums */
+	uint32_t *weight; /* of one sample; or PROFILE_SUM | index into sums */
 	uint64_t *time;
 	size_t n_samples, samples_capacity;
-	struct sum *sums;
+	struct profile_sum *sums;
 	size_t n_sums;
 	uint32_t n_contexts;
 	uint32_t *node_of;   /* of each instruction: its node in the tree that is shown; UINT32_MAX: not selected */
@@ -65,7 +65,7 @@ struct internals {
 	size_t n_selected;
 };
 
-#define SUM 0x80000000u
+#define PROFILE_SUM 0x80000000u
 
 /* One sentence in why; returns code. */
 int profile_fail(int code, char *why, size_t size, const char *format, ...) __attribute__((format(printf, 4, 5)));
@@ -76,34 +76,35 @@ int profile_read(struct profile *p, struct datafile_reader *reader, const char *
 
 /* decode_pass.c: decodes all samples, into sink; below: with what created their threads. The same. */
 int profile_decode(struct profile *p, struct datafile_reader *reader, struct tree_builder *b, bool below,
-		   const struct decoding_sink *sink, size_t *n_places, const char *what, char *why, size_t why_size);
+		   const struct decode_cache_sink *sink, size_t *n_places, const char *what, char *why,
+		   size_t why_size);
 
 /* late_symbols.c: adds symbols that this machine has and the recording has not. Which addresses need names is known
  * only when all samples have been decoded: begin gives NULL if there is nothing to be found. */
-struct late;
-int late_begin(struct profile *p, struct late **late);
-extern const struct decoding_sink late_sink; /* its ctx: the struct late */
+struct late_symbols;
+int late_symbols_begin(struct profile *p, struct late_symbols **late);
+extern const struct decode_cache_sink late_sink; /* its ctx: the struct late_symbols */
 /* With the places that the decoding met. Frees. */
-int late_end(struct late *late, const struct place *places, size_t n_places);
+int late_symbols_end(struct late_symbols *late, const struct tree_place *places, size_t n_places);
 
 /* profile.c: adds samples that mean the same to the statistics. */
 void profile_count(struct profile_stats *s, uint8_t status, uint8_t reason, uint8_t verify, uint64_t samples);
 
 /* samples.c: keeps the next instruction; lines: tells lines apart; NULL: that is not wanted. 0 or -ENOMEM. */
-int profile_keep_instruction(struct profile *p, const struct meaning *m, const struct decoding *lines);
+int profile_keep_instruction(struct profile *p, const struct decode_cache_meaning *m, const struct decode_cache *lines);
 /* Keeps a sample. 0 or -ENOMEM. */
-int profile_keep(struct internals *in, uint32_t instruction, uint32_t stream, const struct datafile_sample *s);
-struct sum profile_sum(const struct internals *in, size_t sample);
+int profile_keep(struct profile_internals *in, uint32_t instruction, uint32_t stream, const struct datafile_sample *s);
+struct profile_sum profile_sum(const struct profile_internals *in, size_t sample);
 /* Of what stands in internals.weight. */
-struct sum profile_unpack(const struct internals *in, uint32_t weight);
+struct profile_sum profile_unpack(const struct profile_internals *in, uint32_t weight);
 /* Gives back what only profile_keep() needs. */
-void profile_settle(struct internals *in);
+void profile_settle(struct profile_internals *in);
 /* select.c: the profile's tree is complete but for totals and order. 0 or -ENOMEM. */
 int profile_finish_tree(struct profile *p);
-void profile_forget(struct internals *in);
+void profile_forget(struct profile_internals *in);
 
 /* failures.c: keeps a sample that is to be shown in full. */
-int profile_keep_failure(struct internals *in, const struct stacked_sample *s, uint32_t space, bool mismatch,
-			 uint8_t reason);
+int profile_keep_failure(struct profile_internals *in, const struct decode_cache_sample *s, uint32_t space,
+			 bool mismatch, uint8_t reason);
 
 #endif

@@ -8,8 +8,8 @@
 
 static int add_table(struct profile *p, const struct pcce_rec_table *rec, const char *name, char *why, size_t why_size)
 {
-	struct internals *in = p->in;
-	struct loaded_table *t, **more;
+	struct profile_internals *in = p->in;
+	struct profile_table *t, **more;
 	const char *reason = "";
 	const void *data;
 	size_t size;
@@ -19,7 +19,7 @@ static int add_table(struct profile *p, const struct pcce_rec_table *rec, const 
 	if (in->n_tables == in->tables_capacity) {
 		size_t want = in->tables_capacity ? in->tables_capacity * 2 : 16;
 
-		more = reallocarray(in->tables, want, sizeof(struct loaded_table *));
+		more = reallocarray(in->tables, want, sizeof(struct profile_table *));
 		if (!more)
 			return -ENOMEM;
 		in->tables = more;
@@ -35,9 +35,9 @@ static int add_table(struct profile *p, const struct pcce_rec_table *rec, const 
 		return -ENOMEM;
 	}
 	memcpy(t->data, data, size);
-	r = table_open(t->data, size, &t->table, &reason);
+	r = encoding_table_open(t->data, size, &t->table, &reason);
 	if (!r)
-		r = names_set_table(p->names, rec->module, &t->table);
+		r = symbol_table_set_table(p->names, rec->module, &t->table);
 	if (r) {
 		free(t->data);
 		free(t);
@@ -45,7 +45,8 @@ static int add_table(struct profile *p, const struct pcce_rec_table *rec, const 
 			return profile_fail(
 				r, why, why_size,
 				"%s: the encoding table of %s in it %s; record again with a pcce of one version", name,
-				*names_path(p->names, rec->module) ? names_path(p->names, rec->module) : "a module",
+				*symbol_table_path(p->names, rec->module) ? symbol_table_path(p->names, rec->module)
+									  : "a module",
 				reason);
 		return r;
 	}
@@ -85,20 +86,20 @@ static void add_lost(struct profile_stats *s, const struct pcce_rec_lost *rec)
 static int add_process(struct profile *p, const struct pcce_rec_process *rec)
 {
 	const char *name = datafile_string(&rec->rec, 0);
-	uint32_t comm = names_intern(p->names, name);
+	uint32_t comm = symbol_table_intern(p->names, name);
 
-	if (comm == UINT32_MAX || streams_add_process(p->streams, rec, comm) ||
+	if (comm == UINT32_MAX || sample_streams_add_process(p->streams, rec, comm) ||
 	    threads_add_process(p->threads, rec, name))
 		return -ENOMEM;
-	return spaces_add_process(p->in->spaces, rec);
+	return address_spaces_add_process(p->in->spaces, rec);
 }
 
 static int add_thread(struct profile *p, const struct pcce_rec_thread *rec)
 {
 	const char *name = datafile_string(&rec->rec, 0);
-	uint32_t comm = names_intern(p->names, name);
+	uint32_t comm = symbol_table_intern(p->names, name);
 
-	if (comm == UINT32_MAX || streams_add_thread(p->streams, rec, comm))
+	if (comm == UINT32_MAX || sample_streams_add_thread(p->streams, rec, comm))
 		return -ENOMEM;
 	return threads_add_thread(p->threads, rec, name);
 }
@@ -120,7 +121,7 @@ static int see_sample(struct profile *p, const struct pcce_record *rec)
 	if (s->time > p->last)
 		p->last = s->time;
 	p->stats.sample_bytes += rec->size;
-	if (streams_of(p->streams, s->pid, s->tid, s->event) == UINT32_MAX ||
+	if (sample_streams_of(p->streams, s->pid, s->tid, s->event) == UINT32_MAX ||
 	    threads_number(p->threads, s->pid, s->tid) == UINT32_MAX)
 		return -ENOMEM;
 	return 0;
@@ -128,7 +129,7 @@ static int see_sample(struct profile *p, const struct pcce_record *rec)
 
 static int read_record(struct profile *p, const struct pcce_record *rec, const char *name, char *why, size_t why_size)
 {
-	struct internals *in = p->in;
+	struct profile_internals *in = p->in;
 
 	switch (rec->type) {
 	case PCCE_REC_INFO:
@@ -138,13 +139,14 @@ static int read_record(struct profile *p, const struct pcce_record *rec, const c
 	case PCCE_REC_THREAD:
 		return add_thread(p, (const void *)rec);
 	case PCCE_REC_MAP:
-		if (names_add_map(p->names, (const void *)rec))
+		if (symbol_table_add_map(p->names, (const void *)rec))
 			return -ENOMEM;
-		return spaces_add_map(in->spaces, (const void *)rec);
+		return address_spaces_add_map(in->spaces, (const void *)rec);
 	case PCCE_REC_MODULE:
-		return names_add_module(p->names, (const void *)rec, datafile_string(rec, 0));
+		return symbol_table_add_module(p->names, (const void *)rec, datafile_string(rec, 0));
 	case PCCE_REC_SYMBOL:
-		return names_add_symbol(p->names, (const void *)rec, datafile_string(rec, 0), datafile_string(rec, 1));
+		return symbol_table_add_symbol(p->names, (const void *)rec, datafile_string(rec, 0),
+					       datafile_string(rec, 1));
 	case PCCE_REC_TABLE:
 		return add_table(p, (const void *)rec, name, why, why_size);
 	case PCCE_REC_SAMPLE:
@@ -175,7 +177,7 @@ int profile_read(struct profile *p, struct datafile_reader *reader, const char *
 	p->complete = datafile_complete(reader);
 	p->cut_off = datafile_dropped(reader);
 	p->unknown = datafile_unknown(reader);
-	if (names_finish(p->names) || spaces_finish(p->in->spaces) || streams_finish(p->streams))
+	if (symbol_table_finish(p->names) || address_spaces_finish(p->in->spaces) || sample_streams_finish(p->streams))
 		return -ENOMEM;
 	threads_finish(p->threads);
 	return 0;

@@ -4,23 +4,23 @@
 #include <stdlib.h>
 #include "profile/sample_points.h"
 #include "base/huge_alloc.h"
-#include "elf/table.h"
+#include "elf/encoding_table.h"
 
-struct points {
-	struct spaces *spaces;
-	struct point *list;
+struct sample_points {
+	struct address_spaces *spaces;
+	struct sample_point *list;
 	size_t n, capacity;
 	uint32_t *slots; /* index + 1; 0: free */
 	size_t n_slots;
-	struct place *places;
+	struct tree_place *places;
 	size_t n_places, places_capacity;
 	uint32_t *place_slots;
 	size_t n_place_slots;
 };
 
-struct points *points_new(struct spaces *spaces)
+struct sample_points *sample_points_new(struct address_spaces *spaces)
 {
-	struct points *p = calloc(1, sizeof(*p));
+	struct sample_points *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return NULL;
@@ -30,11 +30,11 @@ struct points *points_new(struct spaces *spaces)
 	p->place_slots = calloc(p->n_place_slots, sizeof(*p->place_slots));
 	if (p->slots && p->place_slots)
 		return p;
-	points_free(p);
+	sample_points_free(p);
 	return NULL;
 }
 
-void points_free(struct points *p)
+void sample_points_free(struct sample_points *p)
 {
 	if (p) {
 		free(p->list);
@@ -69,10 +69,10 @@ static int grow(void *array, size_t n, size_t *capacity, size_t size)
 
 /* ---- places ---------------------------------------------------------------------- */
 
-static int rehash_places(struct points *p)
+static int rehash_places(struct sample_points *p)
 {
 	size_t want = p->n_place_slots * 2;
-	uint32_t *slots = slots_new(want, sizeof(*slots));
+	uint32_t *slots = huge_alloc(want, sizeof(*slots));
 
 	if (!slots)
 		return -ENOMEM;
@@ -89,7 +89,7 @@ static int rehash_places(struct points *p)
 	return 0;
 }
 
-uint32_t points_number(struct points *p, struct place place)
+uint32_t sample_points_number(struct sample_points *p, struct tree_place place)
 {
 	size_t at;
 
@@ -97,7 +97,7 @@ uint32_t points_number(struct points *p, struct place place)
 		return UINT32_MAX;
 	at = hash(place.module, place.vaddr) & (p->n_place_slots - 1);
 	for (; p->place_slots[at]; at = (at + 1) & (p->n_place_slots - 1)) {
-		const struct place *known = &p->places[p->place_slots[at] - 1];
+		const struct tree_place *known = &p->places[p->place_slots[at] - 1];
 
 		if (known->vaddr == place.vaddr && known->module == place.module)
 			return p->place_slots[at] - 1;
@@ -109,14 +109,14 @@ uint32_t points_number(struct points *p, struct place place)
 	return p->n_places - 1;
 }
 
-struct place points_place(const struct points *p, uint32_t number)
+struct tree_place sample_points_place(const struct sample_points *p, uint32_t number)
 {
 	return p->places[number];
 }
 
-struct place *points_take_places(struct points *p, size_t *n)
+struct tree_place *sample_points_take_places(struct sample_points *p, size_t *n)
 {
-	struct place *places = p->places;
+	struct tree_place *places = p->places;
 
 	*n = p->n_places;
 	p->places = NULL;
@@ -126,37 +126,38 @@ struct place *points_take_places(struct points *p, size_t *n)
 
 /* ---- points ---------------------------------------------------------------------- */
 
-static int look(struct points *all, struct point *p)
+static int look(struct sample_points *all, struct sample_point *p)
 {
-	const struct address_space *as = spaces_get(all->spaces, p->space);
-	const struct mapped_module *m = as->find(as, p->ip);
-	struct place place = {.module = UINT32_MAX};
+	const struct decode_space *as = address_spaces_get(all->spaces, p->space);
+	const struct decode_module *m = as->find(as, p->ip);
+	struct tree_place place = {.module = UINT32_MAX};
 
-	p->kind = POINT_FOREIGN;
+	p->kind = SAMPLE_POINT_FOREIGN;
 	p->module = UINT32_MAX;
 	p->func = PCCE_NONE;
 	if (m) {
 		p->bias = m->start - m->vaddr;
-		place = (struct place){.vaddr = p->ip - p->bias, .module = m->module};
+		place = (struct tree_place){.vaddr = p->ip - p->bias, .module = m->module};
 		p->module = m->module;
 	}
 	if (m && m->table) {
-		p->needs_r11 = table_helper_at(m->table, place.vaddr);
-		p->func = table_func_at(m->table, place.vaddr);
-		if (p->needs_r11 || (p->func != PCCE_NONE && (table_site_around(m->table, place.vaddr) != PCCE_NONE ||
-							      table_in_entry(m->table, p->func, place.vaddr))))
-			p->kind = POINT_EXACT;
+		p->needs_r11 = encoding_table_helper_at(m->table, place.vaddr);
+		p->func = encoding_table_func_at(m->table, place.vaddr);
+		if (p->needs_r11 ||
+		    (p->func != PCCE_NONE && (encoding_table_site_around(m->table, place.vaddr) != PCCE_NONE ||
+					      encoding_table_in_entry(m->table, p->func, place.vaddr))))
+			p->kind = SAMPLE_POINT_EXACT;
 		else if (p->func != PCCE_NONE)
-			p->kind = POINT_PLAIN;
+			p->kind = SAMPLE_POINT_PLAIN;
 	}
-	p->place = points_number(all, place);
+	p->place = sample_points_number(all, place);
 	return p->place == UINT32_MAX ? -ENOMEM : 0;
 }
 
-static int rehash(struct points *p)
+static int rehash(struct sample_points *p)
 {
 	size_t want = p->n_slots * 2;
-	uint32_t *slots = slots_new(want, sizeof(*slots));
+	uint32_t *slots = huge_alloc(want, sizeof(*slots));
 
 	if (!slots)
 		return -ENOMEM;
@@ -173,16 +174,16 @@ static int rehash(struct points *p)
 	return 0;
 }
 
-const struct point *points_at(struct points *p, uint32_t space, uint64_t ip)
+const struct sample_point *sample_points_at(struct sample_points *p, uint32_t space, uint64_t ip)
 {
-	struct point *new;
+	struct sample_point *new;
 	size_t at;
 
 	if (p->n * 2 >= p->n_slots && rehash(p))
 		return NULL;
 	at = hash(space, ip) & (p->n_slots - 1);
 	for (; p->slots[at]; at = (at + 1) & (p->n_slots - 1)) {
-		const struct point *known = &p->list[p->slots[at] - 1];
+		const struct sample_point *known = &p->list[p->slots[at] - 1];
 
 		if (known->ip == ip && known->space == space)
 			return known;
@@ -190,7 +191,7 @@ const struct point *points_at(struct points *p, uint32_t space, uint64_t ip)
 	if (grow(&p->list, p->n, &p->capacity, sizeof(*p->list)))
 		return NULL;
 	new = &p->list[p->n];
-	*new = (struct point){.ip = ip, .space = space};
+	*new = (struct sample_point){.ip = ip, .space = space};
 	if (look(p, new))
 		return NULL;
 	p->slots[at] = ++p->n;

@@ -10,35 +10,35 @@
 #include "recording/address_space.h"
 #include "tree/builder.h"
 
-enum point_kind {
-	POINT_EXACT,   /* the instruction matters: it is in a slot, an entry or a helper */
-	POINT_PLAIN,   /* instrumented code outside slots: only the function matters */
-	POINT_FOREIGN, /* code that is not instrumented: where in it does not matter */
+enum sample_point_kind {
+	SAMPLE_POINT_EXACT,   /* the instruction matters: it is in a slot, an entry or a helper */
+	SAMPLE_POINT_PLAIN,   /* instrumented code outside slots: only the function matters */
+	SAMPLE_POINT_FOREIGN, /* code that is not instrumented: where in it does not matter */
 };
 
-struct point {
+struct sample_point {
 	uint64_t ip;
 	uint64_t bias; /* run-time minus link-time address */
 	uint32_t space;
 	uint32_t func; /* PLAIN, else PCCE_NONE */
 	uint32_t module;
 	uint32_t place; /* number */
-	uint8_t kind;	/* enum point_kind */
+	uint8_t kind;	/* enum sample_point_kind */
 	bool needs_r11;
 };
 
-struct points;
+struct sample_points;
 
-struct points *points_new(struct spaces *spaces);
-void points_free(struct points *p);
+struct sample_points *sample_points_new(struct address_spaces *spaces);
+void sample_points_free(struct sample_points *p);
 
 /* Valid until the next call; NULL: no memory. */
-const struct point *points_at(struct points *p, uint32_t space, uint64_t ip);
+const struct sample_point *sample_points_at(struct sample_points *p, uint32_t space, uint64_t ip);
 
 /* Places by number; equal ones have equal numbers. UINT32_MAX: no memory. */
-uint32_t points_number(struct points *p, struct place place);
-struct place points_place(const struct points *p, uint32_t number);
+uint32_t sample_points_number(struct sample_points *p, struct tree_place place);
+struct tree_place sample_points_place(const struct sample_points *p, uint32_t number);
 /* All places, for the caller to free. */
-struct place *points_take_places(struct points *p, size_t *n);
+struct tree_place *sample_points_take_places(struct sample_points *p, size_t *n);
 
 #endif

@@ -7,13 +7,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/id_map.h"
+#include "base/array.h"
 #include "profile/profile_internal.h"
 #include "base/huge_alloc.h"
 
 /* ---- leaves ---------------------------------------------------------------------- */
 
-static uint64_t hash_leaf(const struct leaf *l)
+static uint64_t hash_leaf(const struct tree_leaf *l)
 {
 	uint64_t h = ((uint64_t)l->base << 32 | l->line) * 0x9e3779b97f4a7c15ULL;
 
@@ -22,9 +22,9 @@ static uint64_t hash_leaf(const struct leaf *l)
 
 static int rehash_leaves(struct profile *p)
 {
-	struct internals *in = p->in;
+	struct profile_internals *in = p->in;
 	size_t want = in->n_leaf_slots ? in->n_leaf_slots * 2 : 4096;
-	uint32_t *slots = slots_new(want, sizeof(*slots));
+	uint32_t *slots = huge_alloc(want, sizeof(*slots));
 
 	if (!slots)
 		return -ENOMEM;
@@ -44,7 +44,7 @@ static int rehash_leaves(struct profile *p)
 /* Where one leaf is all that a node has. */
 static uint32_t only_leaf(struct profile *p, uint32_t node)
 {
-	struct internals *in = p->in;
+	struct profile_internals *in = p->in;
 
 	if (node >= in->n_leaf_slots) {
 		size_t want = (size_t)node + node / 2 + 4096;
@@ -58,9 +58,9 @@ static uint32_t only_leaf(struct profile *p, uint32_t node)
 	}
 	if (in->leaf_slots[node])
 		return in->leaf_slots[node] - 1;
-	if (numbers_grow(&p->leaves, p->n_leaves, sizeof(*p->leaves)))
+	if (array_grow(&p->leaves, p->n_leaves, sizeof(*p->leaves)))
 		return UINT32_MAX;
-	p->leaves[p->n_leaves] = (struct leaf){.base = node, .node = node};
+	p->leaves[p->n_leaves] = (struct tree_leaf){.base = node, .node = node};
 	in->leaf_slots[node] = ++p->n_leaves;
 	return p->n_leaves - 1;
 }
@@ -68,20 +68,20 @@ static uint32_t only_leaf(struct profile *p, uint32_t node)
 /* UINT32_MAX: no memory. */
 static uint32_t leaf_number(struct profile *p, uint32_t node, const struct tree_line *line)
 {
-	struct leaf key = {.base = node, .node = node, .file = line->file, .line = line->line};
-	struct internals *in = p->in;
+	struct tree_leaf key = {.base = node, .node = node, .file = line->file, .line = line->line};
+	struct profile_internals *in = p->in;
 	size_t at;
 
 	if (p->n_leaves * 4 >= in->n_leaf_slots * 3 && rehash_leaves(p))
 		return UINT32_MAX;
 	at = hash_leaf(&key) & (in->n_leaf_slots - 1);
 	for (; in->leaf_slots[at]; at = (at + 1) & (in->n_leaf_slots - 1)) {
-		const struct leaf *l = &p->leaves[in->leaf_slots[at] - 1];
+		const struct tree_leaf *l = &p->leaves[in->leaf_slots[at] - 1];
 
 		if (l->base == node && l->file == key.file && l->line == key.line)
 			return in->leaf_slots[at] - 1;
 	}
-	if (numbers_grow(&p->leaves, p->n_leaves, sizeof(*p->leaves)))
+	if (array_grow(&p->leaves, p->n_leaves, sizeof(*p->leaves)))
 		return UINT32_MAX;
 	p->leaves[p->n_leaves] = key;
 	in->leaf_slots[at] = ++p->n_leaves;
@@ -100,11 +100,11 @@ static int grow(void *array, size_t n, size_t size)
 	return 0;
 }
 
-int profile_keep_instruction(struct profile *p, const struct meaning *m, const struct decoding *lines)
+int profile_keep_instruction(struct profile *p, const struct decode_cache_meaning *m, const struct decode_cache *lines)
 {
-	struct internals *in = p->in;
+	struct profile_internals *in = p->in;
 	struct tree_line line = {0};
-	struct instruction *new;
+	struct profile_instruction *new;
 
 	if (in->n_instructions == in->instructions_capacity) {
 		/* By half: these can be most of all memory. */
@@ -116,7 +116,7 @@ int profile_keep_instruction(struct profile *p, const struct meaning *m, const s
 		in->instructions_capacity = want;
 	}
 	new = &in->instructions[in->n_instructions];
-	*new = (struct instruction){
+	*new = (struct profile_instruction){
 		.node = m->node,
 		.place = m->place,
 		.context = m->context,
@@ -128,12 +128,12 @@ int profile_keep_instruction(struct profile *p, const struct meaning *m, const s
 		.verify = m->verify,
 	};
 	if (!in->kept) {
-		in->totals[in->n_instructions++] = (struct sum){0};
+		in->totals[in->n_instructions++] = (struct profile_sum){0};
 		return 0;
 	}
 	/* The kernel has no lines. */
 	if (lines && !(in->all.nodes[m->node].key->flags & CCT_KERNEL))
-		decoding_line(lines, m->place, &line);
+		decode_cache_line(lines, m->place, &line);
 	new->leaf = lines ? leaf_number(p, m->node, &line) : only_leaf(p, m->node);
 	in->n_instructions++;
 	return new->leaf == UINT32_MAX ? -ENOMEM : 0;
@@ -142,27 +142,27 @@ int profile_keep_instruction(struct profile *p, const struct meaning *m, const s
 /* ---- samples --------------------------------------------------------------------- */
 
 /* What weight says of these; UINT32_MAX: no memory. */
-static uint32_t pack(struct internals *in, const struct datafile_sample *s)
+static uint32_t pack(struct profile_internals *in, const struct datafile_sample *s)
 {
-	if (s->samples == 1 && s->weight < SUM)
+	if (s->samples == 1 && s->weight < PROFILE_SUM)
 		return s->weight;
-	if (in->n_sums >= SUM - 1 || numbers_grow(&in->sums, in->n_sums, sizeof(*in->sums)))
+	if (in->n_sums >= PROFILE_SUM - 1 || array_grow(&in->sums, in->n_sums, sizeof(*in->sums)))
 		return UINT32_MAX;
-	in->sums[in->n_sums] = (struct sum){s->samples, s->weight};
-	return SUM | in->n_sums++;
+	in->sums[in->n_sums] = (struct profile_sum){s->samples, s->weight};
+	return PROFILE_SUM | in->n_sums++;
 }
 
-struct sum profile_unpack(const struct internals *in, uint32_t weight)
+struct profile_sum profile_unpack(const struct profile_internals *in, uint32_t weight)
 {
-	return weight & SUM ? in->sums[weight & ~SUM] : (struct sum){1, weight};
+	return weight & PROFILE_SUM ? in->sums[weight & ~PROFILE_SUM] : (struct profile_sum){1, weight};
 }
 
-struct sum profile_sum(const struct internals *in, size_t sample)
+struct profile_sum profile_sum(const struct profile_internals *in, size_t sample)
 {
 	return profile_unpack(in, in->weight[sample]);
 }
 
-int profile_keep(struct internals *in, uint32_t instruction, uint32_t stream, const struct datafile_sample *s)
+int profile_keep(struct profile_internals *in, uint32_t instruction, uint32_t stream, const struct datafile_sample *s)
 {
 	uint32_t weight = pack(in, s);
 
@@ -184,14 +184,14 @@ int profile_keep(struct internals *in, uint32_t instruction, uint32_t stream, co
 	return 0;
 }
 
-void profile_settle(struct internals *in)
+void profile_settle(struct profile_internals *in)
 {
 	free(in->leaf_slots);
 	in->leaf_slots = NULL;
 	in->n_leaf_slots = 0;
 }
 
-void profile_forget(struct internals *in)
+void profile_forget(struct profile_internals *in)
 {
 	profile_settle(in);
 	free(in->places);
@@ -214,10 +214,10 @@ size_t profile_samples(const struct profile *p)
 
 struct profile_sample profile_sample(const struct profile *p, size_t i)
 {
-	const struct internals *in = p->in;
+	const struct profile_internals *in = p->in;
 	size_t sample = in->selected ? in->selected[i] : i;
-	const struct instruction *at = &in->instructions[in->instruction[sample]];
-	struct sum sum = profile_sum(in, sample);
+	const struct profile_instruction *at = &in->instructions[in->instruction[sample]];
+	struct profile_sum sum = profile_sum(in, sample);
 
 	return (struct profile_sample){
 		.time = in->time[sample],
@@ -237,9 +237,9 @@ struct profile_sample profile_sample(const struct profile *p, size_t i)
 
 struct profile_moment profile_moment(const struct profile *p, size_t i)
 {
-	const struct internals *in = p->in;
+	const struct profile_internals *in = p->in;
 	size_t sample = in->selected ? in->selected[i] : i;
-	struct sum sum = profile_sum(in, sample);
+	struct profile_sum sum = profile_sum(in, sample);
 
 	return (struct profile_moment){
 		.time = in->time[sample],

@@ -9,16 +9,16 @@
 /* Which streams pass. NULL: no memory. */
 static bool *select_streams(const struct profile *p, const struct selection *s)
 {
-	size_t n = streams_count(p->streams);
+	size_t n = sample_streams_count(p->streams);
 	bool *passes = calloc(n + 1, sizeof(*passes));
 	char event[256], number[16];
 
 	for (size_t i = 0; i < n && passes; i++) {
-		const struct stream *t = streams_get(p->streams, i);
+		const struct sample_stream *t = sample_streams_get(p->streams, i);
 
 		snprintf(number, sizeof(number), "%u", t->event);
 		passes[i] = select_number(&s->pids, t->pid) && select_number(&s->tids, t->tid) &&
-			    select_word(&s->comms, names_string(p->names, t->comm)) &&
+			    select_word(&s->comms, symbol_table_string(p->names, t->comm)) &&
 			    (select_word(&s->events, profile_event(p, t->event, event, sizeof(event))) ||
 			     select_word(&s->events, number));
 	}
@@ -37,12 +37,13 @@ static int begin_count(struct profile *p)
 	for (size_t i = 0; i < p->n_leaves; i++)
 		p->leaves[i].weight = p->leaves[i].samples = 0;
 	free(p->stream_samples);
-	p->stream_samples = calloc(streams_count(p->streams) + 1, sizeof(*p->stream_samples));
+	p->stream_samples = calloc(sample_streams_count(p->streams) + 1, sizeof(*p->stream_samples));
 	return p->stream_samples ? 0 : -ENOMEM;
 }
 
 /* What the samples at one instruction say of the whole; contexts: those that were counted already. */
-static void count_instruction(struct profile *p, const struct instruction *at, const struct sum *sum, bool *contexts)
+static void count_instruction(struct profile *p, const struct profile_instruction *at, const struct profile_sum *sum,
+			      bool *contexts)
 {
 	struct profile_stats *s = &p->stats;
 
@@ -62,9 +63,9 @@ static void count_instruction(struct profile *p, const struct instruction *at, c
 }
 
 /* Instructions that no sample may be selected of have UINT64_MAX samples; all others, zeros. */
-static void begin_sums(const struct profile *p, const uint8_t *keep, struct sum *sums)
+static void begin_sums(const struct profile *p, const uint8_t *keep, struct profile_sum *sums)
 {
-	const struct internals *in = p->in;
+	const struct profile_internals *in = p->in;
 
 	for (size_t i = 0; i < in->n_instructions && keep; i++)
 		if (!keep[p->leaves[in->instructions[i].leaf].base])
@@ -72,12 +73,12 @@ static void begin_sums(const struct profile *p, const uint8_t *keep, struct sum 
 }
 
 /* some: not all may be selected. sums: by instruction. */
-static void count(struct profile *p, const struct selection *s, bool some, const bool *passes, struct sum *sums)
+static void count(struct profile *p, const struct selection *s, bool some, const bool *passes, struct profile_sum *sums)
 {
-	struct internals *in = p->in;
+	struct profile_internals *in = p->in;
 
 	for (size_t i = 0; i < in->n_samples; i++) {
-		struct sum sum = profile_sum(in, i), *to = &sums[in->instruction[i]];
+		struct profile_sum sum = profile_sum(in, i), *to = &sums[in->instruction[i]];
 
 		if (to->samples == UINT64_MAX || !passes[in->stream[i]] ||
 		    (s->times.n && !select_time(&s->times, in->time[i], p->first, p->last)))
@@ -92,9 +93,9 @@ static void count(struct profile *p, const struct selection *s, bool some, const
 
 static int count_samples(struct profile *p, const struct selection *s, bool some, const uint8_t *keep)
 {
-	struct internals *in = p->in;
+	struct profile_internals *in = p->in;
 	bool *contexts = calloc((size_t)in->n_contexts + 1, 1), *passes = select_streams(p, s);
-	struct sum *sums = calloc(in->n_instructions + 1, sizeof(*sums));
+	struct profile_sum *sums = calloc(in->n_instructions + 1, sizeof(*sums));
 	int r = contexts && passes && sums ? begin_count(p) : -ENOMEM;
 
 	free(in->selected);
@@ -128,7 +129,7 @@ static void take_all(struct profile *p)
 
 static int find_nodes(const struct profile *p)
 {
-	struct internals *in = p->in;
+	struct profile_internals *in = p->in;
 
 	free(in->node_of);
 	in->node_of = malloc(in->n_instructions * sizeof(*in->node_of) + 1);
@@ -161,7 +162,7 @@ int profile_finish_tree(struct profile *p)
 
 int profile_select(struct profile *p, const struct selection *s)
 {
-	struct internals *in = p->in;
+	struct profile_internals *in = p->in;
 	bool filtered = selection_has_samples(s) || selection_has_contexts(s);
 	uint8_t *keep = NULL;
 	int r = 0;
@@ -185,13 +186,13 @@ int profile_select(struct profile *p, const struct selection *s)
 	for (size_t i = 0; i < p->n_leaves; i++)
 		if (!p->leaves[i].samples)
 			p->leaves[i].node = UINT32_MAX;
-	p->own_lines = s->by == BY_LINE;
+	p->own_lines = s->by == SELECT_BY_LINE;
 	return r ? r : profile_finish_tree(p);
 }
 
 int profile_detail(const struct profile *p, const struct selection *s, struct cct *to)
 {
-	struct leaf *leaves = malloc(p->n_leaves * sizeof(*leaves) + 1);
+	struct tree_leaf *leaves = malloc(p->n_leaves * sizeof(*leaves) + 1);
 	int r = -ENOMEM;
 
 	if (leaves) {

@@ -2,21 +2,21 @@
 /* See stack_table.h. */
 #include <errno.h>
 #include <stdlib.h>
-#include "base/id_map.h"
+#include "base/array.h"
 #include "base/huge_alloc.h"
 #include "profile/stack_table.h"
 
 int stack_table_new(const struct profile *p, struct locations *l, struct stack_table *t)
 {
 	*t = (struct stack_table){.outer = calloc(p->tree.n, sizeof(*t->outer))};
-	stacks_init(&t->stacks, p, l);
+	location_stacks_init(&t->stacks, p, l);
 	return t->outer ? 0 : -ENOMEM;
 }
 
 void stack_table_free(struct stack_table *t)
 {
 	free(t->slots);
-	stacks_free(&t->stacks);
+	location_stacks_free(&t->stacks);
 	free(t->list);
 	free(t->outer);
 	*t = (struct stack_table){0};
@@ -32,7 +32,7 @@ static uint64_t hash(const struct stack_row *row)
 static int rehash(struct stack_table *t)
 {
 	size_t want = t->n_slots ? t->n_slots * 2 : 1024;
-	uint32_t *slots = slots_new(want, sizeof(*slots));
+	uint32_t *slots = huge_alloc(want, sizeof(*slots));
 
 	if (!slots)
 		return -ENOMEM;
@@ -64,7 +64,7 @@ static int add_row(struct stack_table *t, uint32_t prefix, uint32_t line, uint32
 			return 0;
 		}
 	}
-	if (numbers_grow(&t->list, t->n, sizeof(*t->list)))
+	if (array_grow(&t->list, t->n, sizeof(*t->list)))
 		return -ENOMEM;
 	t->list[t->n] = row;
 	*stack = t->n++;
@@ -83,22 +83,22 @@ static int add_location(struct stack_table *t, uint32_t location, uint32_t *stac
 	return 0;
 }
 
-int stack_table_get(struct stack_table *t, uint32_t node, struct place place, uint32_t *stack)
+int stack_table_get(struct stack_table *t, uint32_t node, struct tree_place place, uint32_t *stack)
 {
 	uint32_t leaf;
 
-	*stack = STACK_NONE;
+	*stack = STACK_TABLE_NONE;
 	if (!node)
 		return 0;
 	if (t->outer[node]) {
 		*stack = t->outer[node] - 2;
 	} else {
-		if (stacks_get(&t->stacks, node, place))
+		if (location_stacks_get(&t->stacks, node, place))
 			return -ENOMEM;
 		for (size_t i = 0; i + 1 < t->stacks.n; i++)
 			if (add_location(t, t->stacks.frames[i], stack))
 				return -ENOMEM;
-		t->outer[node] = *stack + 2; /* STACK_NONE becomes 1 */
+		t->outer[node] = *stack + 2; /* STACK_TABLE_NONE becomes 1 */
 	}
 	leaf = locations_leaf(t->stacks.locations, node, place);
 	return leaf == LOCATION_NONE ? -ENOMEM : add_location(t, leaf, stack);

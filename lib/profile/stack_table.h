@@ -8,26 +8,26 @@
 
 #include "profile/location_stacks.h"
 
-#define STACK_NONE UINT32_MAX
+#define STACK_TABLE_NONE UINT32_MAX
 
 struct stack_table {
 	struct stack_row {
-		uint32_t prefix; /* STACK_NONE: it is a root */
+		uint32_t prefix; /* STACK_TABLE_NONE: it is a root */
 		uint32_t line;	 /* index into the lines of the locations */
 	} * list;
 	size_t n;
 	uint32_t *slots; /* rows by content, + 1; 0: free */
 	size_t n_slots;
-	uint32_t *outer; /* by node: the stack without its innermost location, + 2, so that STACK_NONE is 1; 0: not
-			    known yet */
-	struct stacks stacks;
+	uint32_t *outer; /* by node: the stack without its innermost location, + 2, so that STACK_TABLE_NONE is 1; 0:
+			    not known yet */
+	struct location_stacks stacks;
 };
 
 /* 0 or -ENOMEM. */
 int stack_table_new(const struct profile *p, struct locations *l, struct stack_table *t);
 void stack_table_free(struct stack_table *t);
 
-/* The stack of a context that ends at place in node; *stack may be STACK_NONE (an empty one). 0 or -ENOMEM. */
-int stack_table_get(struct stack_table *t, uint32_t node, struct place place, uint32_t *stack);
+/* The stack of a context that ends at place in node; *stack may be STACK_TABLE_NONE (an empty one). 0 or -ENOMEM. */
+int stack_table_get(struct stack_table *t, uint32_t node, struct tree_place place, uint32_t *stack);
 
 #endif

@@ -2,7 +2,7 @@
 /* The samples of one thread after the other, added up by context. */
 #include <errno.h>
 #include <stdlib.h>
-#include "base/id_map.h"
+#include "base/array.h"
 #include "profile/profile_internal.h"
 
 int thread_sums_new(const struct profile *p, struct thread_sums *s)
@@ -26,17 +26,17 @@ void thread_sums_free(struct thread_sums *s)
 
 void thread_sums_go(struct thread_sums *s, uint32_t thread)
 {
-	const struct internals *in = s->p->in;
+	const struct profile_internals *in = s->p->in;
 	size_t begin = s->first[thread], end = s->first[thread + 1], nodes = s->p->tree.n;
 
 	for (size_t i = 0; i < s->n; i++)
-		s->sum[s->nodes[i]] = (struct sum){0};
+		s->sum[s->nodes[i]] = (struct profile_sum){0};
 	s->nodes = s->samples + begin;
 	s->n = 0;
 	for (size_t i = begin; i < end; i++) {
 		size_t sample = in->selected ? in->selected[s->samples[i]] : s->samples[i];
 		uint32_t node = in->node_of[in->instruction[sample]];
-		struct sum one = profile_sum(in, sample), *sum = &s->sum[node];
+		struct profile_sum one = profile_sum(in, sample), *sum = &s->sum[node];
 
 		if (!sum->samples)
 			s->nodes[s->n++] = node;
@@ -44,7 +44,7 @@ void thread_sums_go(struct thread_sums *s, uint32_t thread)
 		sum->weight += one.weight;
 	}
 	if (s->n < nodes / 32) {
-		qsort(s->nodes, s->n, sizeof(*s->nodes), numbers_compare);
+		qsort(s->nodes, s->n, sizeof(*s->nodes), compare_u32);
 		return;
 	}
 	s->n = 0;

@@ -16,15 +16,15 @@
 #define DELETED " (deleted)"
 
 struct entry {
-	struct module module;
-	struct image image;
+	struct record_module module;
+	struct mapped_file image;
 	void *table;
 	char *path;
 	char *key; /* the path and the file's identity */
 	UT_hash_handle hh;
 };
 
-struct modules {
+struct record_modules {
 	struct datafile_writer *writer;
 	void (*warn)(const char *text);
 	struct entry *by_key;
@@ -32,9 +32,9 @@ struct modules {
 	size_t n;
 };
 
-struct modules *modules_new(struct datafile_writer *w, void (*warn)(const char *text))
+struct record_modules *record_modules_new(struct datafile_writer *w, void (*warn)(const char *text))
 {
-	struct modules *m = calloc(1, sizeof(*m));
+	struct record_modules *m = calloc(1, sizeof(*m));
 
 	if (m) {
 		m->writer = w;
@@ -48,15 +48,15 @@ static void free_entry(struct entry *e)
 	if (e->module.fd >= 0)
 		close(e->module.fd);
 	if (e->module.instrumented)
-		table_close(&e->module.table);
-	image_free(&e->image);
+		encoding_table_close(&e->module.table);
+	mapped_file_free(&e->image);
 	free(e->table);
 	free(e->path);
 	free(e->key);
 	free(e);
 }
 
-void modules_free(struct modules *m)
+void record_modules_free(struct record_modules *m)
 {
 	size_t i;
 
@@ -69,13 +69,13 @@ void modules_free(struct modules *m)
 	free(m);
 }
 
-static void open_table(struct modules *m, struct entry *e)
+static void open_table(struct record_modules *m, struct entry *e)
 {
 	const char *why = "";
 	char text[4608];
 
-	e->table = image_table(e->module.fd, &e->image, &why);
-	if (e->table && !table_open(e->table, e->image.table_size, &e->module.table, &why)) {
+	e->table = mapped_file_table(e->module.fd, &e->image, &why);
+	if (e->table && !encoding_table_open(e->table, e->image.table_size, &e->module.table, &why)) {
 		e->module.instrumented = true;
 		return;
 	}
@@ -87,7 +87,7 @@ static void open_table(struct modules *m, struct entry *e)
 	e->table = NULL;
 }
 
-static int write_module(struct modules *m, const struct entry *e)
+static int write_module(struct record_modules *m, const struct entry *e)
 {
 	struct pcce_rec_module rec = {.module = e->module.index, .build_id_size = e->module.build_id_size};
 	struct pcce_rec_table table = {.module = e->module.index};
@@ -102,7 +102,7 @@ static int write_module(struct modules *m, const struct entry *e)
 }
 
 /* Takes fd and key over. */
-static int add(struct modules *m, const char *path, int fd, char *key, struct entry **out)
+static int add(struct record_modules *m, const char *path, int fd, char *key, struct entry **out)
 {
 	struct entry *e = calloc(1, sizeof(*e)), **grown;
 	const char *why;
@@ -129,7 +129,7 @@ static int add(struct modules *m, const char *path, int fd, char *key, struct en
 		e->path[length - strlen(DELETED)] = 0;
 	e->module.path = e->path;
 	e->module.vdso = !strcmp(path, VDSO);
-	if (fd >= 0 && !image_read(fd, &e->image, &why)) {
+	if (fd >= 0 && !mapped_file_read(fd, &e->image, &why)) {
 		e->module.elf = true;
 		e->module.program = e->image.program;
 		e->module.build_id_size = e->image.build_id_size;
@@ -149,8 +149,8 @@ static bool is_file(const char *path)
 	       strncmp(path, "/dev/zero", 9);
 }
 
-int modules_map(struct modules *m, pid_t pid, uint64_t start, uint64_t length, uint64_t pgoff, const char *path,
-		const struct module **out, uint64_t *vaddr)
+int record_modules_map(struct record_modules *m, pid_t pid, uint64_t start, uint64_t length, uint64_t pgoff,
+		       const char *path, const struct record_module **out, uint64_t *vaddr)
 {
 	bool vdso = !strcmp(path, VDSO);
 	struct entry *e = NULL;
@@ -163,7 +163,7 @@ int modules_map(struct modules *m, pid_t pid, uint64_t start, uint64_t length, u
 	if (!vdso && !is_file(path))
 		return 0;
 	if (!vdso)
-		fd = image_open(pid, start, length, path);
+		fd = mapped_file_open(pid, start, length, path);
 	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
 		close(fd);
 		fd = -1;
@@ -193,17 +193,17 @@ int modules_map(struct modules *m, pid_t pid, uint64_t start, uint64_t length, u
 	/* The vdso is linked at 0. Without program headers, the offset in the file is better than nothing. */
 	if (vdso)
 		*vaddr = 0;
-	else if (!image_vaddr(&e->image, pgoff, vaddr))
+	else if (!mapped_file_vaddr(&e->image, pgoff, vaddr))
 		*vaddr = pgoff;
 	return 0;
 }
 
-size_t modules_count(const struct modules *m)
+size_t record_modules_count(const struct record_modules *m)
 {
 	return m->n;
 }
 
-const struct module *modules_get(const struct modules *m, uint32_t index)
+const struct record_module *record_modules_get(const struct record_modules *m, uint32_t index)
 {
 	return &m->all[index]->module;
 }

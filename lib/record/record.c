@@ -47,15 +47,15 @@ struct recording {
 	const struct record_options *options;
 	const struct sampler_ops *ops;
 	struct sampler *sampler;
-	struct command command;
+	struct child command;
 	bool command_runs;
 	int status; /* of the command, from wait(2); -1: unknown */
 	int pidfd;
-	struct output output;
+	struct output_file output;
 	struct datafile_writer *writer;
-	struct modules *modules;
+	struct record_modules *modules;
 	uint64_t samples, lost, throttled, outside, truncated;
-	const struct module *main_module; /* of the process that was asked for */
+	const struct record_module *main_module; /* of the process that was asked for */
 	pid_t main_pid;
 	bool any_instrumented;
 	uint64_t progress_due;
@@ -139,7 +139,7 @@ static int sink_sample(void *ctx, const struct pcce_sample *s)
 {
 	struct recording *r = ctx;
 	struct pcce_rec_sample rec = {.sample = *s};
-	struct iovec rest = {(void *)(uintptr_t)(s + 1), sample_size(s) - sizeof(*s)};
+	struct iovec rest = {(void *)(uintptr_t)(s + 1), pcce_sample_size(s) - sizeof(*s)};
 
 	if (s->flags & PCCE_SAMPLE_OUTSIDE)
 		r->outside += s->flags & PCCE_SAMPLE_COUNTED ? s->sp : 1;
@@ -173,13 +173,13 @@ static int sink_map(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_
 	struct recording *r = ctx;
 	struct pcce_rec_map rec = {
 		.time = time, .start = start, .length = length, .pid = (uint32_t)pid, .module = PCCE_MODULE_NONE};
-	const struct module *module;
+	const struct record_module *module;
 	uint64_t vaddr;
 	int err;
 
 	if (start + length < start)
 		return 0;
-	err = modules_map(r->modules, pid, start, length, pgoff, path, &module, &vaddr);
+	err = record_modules_map(r->modules, pid, start, length, pgoff, path, &module, &vaddr);
 	if (err)
 		return err;
 	if (module) {
@@ -348,7 +348,7 @@ static int begin(struct recording *r, const struct sampler_config *config)
 			return 1;
 		}
 	} else {
-		err = command_fork(&r->command, r->options->command);
+		err = child_fork(&r->command, r->options->command);
 		if (err) {
 			say("cannot create a process: %s", strerror(-err));
 			return 1;
@@ -358,12 +358,12 @@ static int begin(struct recording *r, const struct sampler_config *config)
 	if (r->ops->start(r->sampler, r->main_pid, why, sizeof(why))) {
 		say("the %s sampler cannot be started: %s", r->ops->name, why);
 		if (!config->target)
-			command_cancel(&r->command);
+			child_cancel(&r->command);
 		return 1;
 	}
 	if (config->target)
 		return 0;
-	err = command_release(&r->command);
+	err = child_release(&r->command);
 	if (err)
 		return cannot_run(r->options->command[0], err);
 	r->command_runs = true;
@@ -455,7 +455,7 @@ static int finish(struct recording *r)
 		return err;
 	if (!is_regular(r->output.path)) {
 		note("the output is not a regular file: it gets no source lines");
-	} else if (symbols_write(r->output.path, r->writer, r->modules, note, why, sizeof(why))) {
+	} else if (write_symbols(r->output.path, r->writer, r->modules, note, why, sizeof(why))) {
 		if (datafile_writer_error(r->writer)[0])
 			return -EIO;
 		say("warning: no source lines are recorded: %s", why);
@@ -517,7 +517,7 @@ static int run(struct recording *r, const struct sampler_config *config)
 	status = begin(r, config);
 	if (status)
 		return status;
-	err = output_commit(&r->output);
+	err = output_file_commit(&r->output);
 	if (err)
 		say("%s: cannot be created: %s; the recording is in %s", r->output.path, strerror(-err),
 		    r->output.part);
@@ -560,7 +560,7 @@ int record_run(const struct record_options *o)
 	be_quiet = o->quiet;
 	be_verbose = o->verbose;
 	if (!o->target) {
-		program = command_find(o->command[0], &err);
+		program = child_find(o->command[0], &err);
 		if (!program)
 			return cannot_run(o->command[0], err);
 		config.program = program;
@@ -573,14 +573,14 @@ int record_run(const struct record_options *o)
 	if (err)
 		goto out;
 	warn_set_uid(&r, program);
-	err = output_create(&r.output, o->output);
+	err = output_file_create(&r.output, o->output);
 	if (err) {
 		say("%s: cannot be created: %s", o->output, strerror(-err));
 		goto out;
 	}
 	err = datafile_writer_new(r.output.fd, o->output, &r.writer);
 	if (!err) {
-		r.modules = modules_new(r.writer, warn);
+		r.modules = record_modules_new(r.writer, warn);
 		if (r.modules)
 			status = run(&r, &config);
 	}
@@ -588,8 +588,8 @@ int record_run(const struct record_options *o)
 		say("out of memory");
 	if (r.sampler)
 		r.ops->destroy(r.sampler);
-	output_discard(&r.output);
-	modules_free(r.modules);
+	output_file_discard(&r.output);
+	record_modules_free(r.modules);
 	if (r.writer && datafile_writer_close(r.writer) && !status)
 		status = 1;
 out:

@@ -33,23 +33,23 @@ struct hash_set {
 
 struct job {
 	struct datafile_writer *w;
-	const struct modules *modules;
+	const struct record_modules *modules;
 	struct addresses *addresses, kernel;
 	struct hash_set seen;
-	struct spaces *spaces;
-	struct segments *segments;
-	struct flat_stack stack;
-	struct context context;
+	struct address_spaces *spaces;
+	struct stack_store *segments;
+	struct stack_store_flat stack;
+	struct decode_context context;
 	uint32_t module; /* that is being symbolized */
 };
 
-static const struct table *table_of(void *ctx, uint32_t module)
+static const struct encoding_table *table_of(void *ctx, uint32_t module)
 {
-	const struct modules *m = ctx;
+	const struct record_modules *m = ctx;
 
-	if (module >= modules_count(m) || !modules_get(m, module)->instrumented)
+	if (module >= record_modules_count(m) || !record_modules_get(m, module)->instrumented)
 		return NULL;
-	return &modules_get(m, module)->table;
+	return &record_modules_get(m, module)->table;
 }
 
 static uint64_t mix(uint64_t h, uint64_t word)
@@ -58,9 +58,9 @@ static uint64_t mix(uint64_t h, uint64_t word)
 	return h ^ h >> 29;
 }
 
-static uint64_t hash_sample(uint32_t space, const struct pcce_sample *s, const struct segment_node *below)
+static uint64_t hash_sample(uint32_t space, const struct pcce_sample *s, const struct stack_node *below)
 {
-	const struct pcce_entry *entries = sample_entries(s);
+	const struct pcce_entry *entries = pcce_sample_entries(s);
 	uint64_t h = mix(space, s->ip);
 	uint32_t i;
 
@@ -69,7 +69,7 @@ static uint64_t hash_sample(uint32_t space, const struct pcce_sample *s, const s
 	h = mix(h, s->ext);
 	h = mix(h, s->kip);
 	h = mix(h, (uint64_t)s->flags << 32 | s->n_below);
-	h = mix(h, segments_hash(below));
+	h = mix(h, stack_store_hash(below));
 	for (i = 0; i < s->n_entries; i++) {
 		h = mix(h, entries[i].id);
 		/* Counts do not change which functions there are. */
@@ -144,39 +144,39 @@ static int add_address(struct addresses *a, uint64_t vaddr)
 	return 0;
 }
 
-static int add_run_time(struct job *j, const struct address_space *as, uint64_t address)
+static int add_run_time(struct job *j, const struct decode_space *as, uint64_t address)
 {
-	const struct mapped_module *m = as->find(as, address);
+	const struct decode_module *m = as->find(as, address);
 
-	if (!m || m->module >= modules_count(j->modules))
+	if (!m || m->module >= record_modules_count(j->modules))
 		return 0;
-	return add_address(&j->addresses[m->module], link_time(m, address));
+	return add_address(&j->addresses[m->module], decode_link_time(m, address));
 }
 
 static int take_sample(struct job *j, const struct pcce_rec_sample *rec)
 {
-	uint32_t space = spaces_at(j->spaces, rec->sample.pid, rec->sample.time);
-	const struct segment_node *below;
-	const struct address_space *as;
+	uint32_t space = address_spaces_at(j->spaces, rec->sample.pid, rec->sample.time);
+	const struct stack_node *below;
+	const struct decode_space *as;
 	size_t i;
 	int err;
 
-	err = segments_take(j->segments, &rec->sample, &below);
+	err = stack_store_take(j->segments, &rec->sample, &below);
 	if (err || space == UINT32_MAX)
 		return err;
 	err = set_add(&j->seen, hash_sample(space, &rec->sample, below));
 	if (err <= 0)
 		return err;
-	as = spaces_get(j->spaces, space);
+	as = address_spaces_get(j->spaces, space);
 	err = rec->sample.kip ? add_address(&j->kernel, rec->sample.kip) : 0;
 	if (!err)
 		err = add_run_time(j, as, rec->sample.ip);
 	if (!err)
-		err = segments_flatten(below, &rec->sample, &j->stack);
+		err = stack_store_flatten(below, &rec->sample, &j->stack);
 	if (!err)
-		err = decode_context(as, &rec->sample, j->stack.entries, j->stack.n, false, true, &j->context);
+		err = decode_sample(as, &rec->sample, j->stack.entries, j->stack.n, false, true, &j->context);
 	for (i = 0; i < j->context.n && !err; i++)
-		if (j->context.frames[i].kind != FRAME_GAP && j->context.frames[i].address)
+		if (j->context.frames[i].kind != DECODE_FRAME_GAP && j->context.frames[i].address)
 			err = add_run_time(j, as, j->context.frames[i].address);
 	return err;
 }
@@ -184,9 +184,9 @@ static int take_sample(struct job *j, const struct pcce_rec_sample *rec)
 static int take_space(struct job *j, const struct pcce_record *rec)
 {
 	if (rec->type == PCCE_REC_PROCESS)
-		return spaces_add_process(j->spaces, (const struct pcce_rec_process *)rec);
+		return address_spaces_add_process(j->spaces, (const struct pcce_rec_process *)rec);
 	if (rec->type == PCCE_REC_MAP)
-		return spaces_add_map(j->spaces, (const struct pcce_rec_map *)rec);
+		return address_spaces_add_map(j->spaces, (const struct pcce_rec_map *)rec);
 	return 0;
 }
 
@@ -232,7 +232,7 @@ static int put_symbol(void *ctx, const struct symbolize_frame *f)
 				    (const char *const[]){f->function, f->file}, 2);
 }
 
-static int symbolize_module(struct job *j, const struct module *m, void (*note)(const char *text))
+static int symbolize_module(struct job *j, const struct record_module *m, void (*note)(const char *text))
 {
 	struct addresses *a = &j->addresses[m->index];
 	const char *why = "";
@@ -266,7 +266,7 @@ static int put_kernel_symbol(void *ctx, uint64_t address, uint64_t symbol, const
 
 static int symbolize_kernel(struct job *j, void (*note)(const char *text))
 {
-	struct pcce_rec_module rec = {.module = (uint32_t)modules_count(j->modules)};
+	struct pcce_rec_module rec = {.module = (uint32_t)record_modules_count(j->modules)};
 	const char *why = "";
 	char text[256];
 	int err;
@@ -286,25 +286,25 @@ static int symbolize_kernel(struct job *j, void (*note)(const char *text))
 	return 0;
 }
 
-int symbols_write(const char *path, struct datafile_writer *w, const struct modules *m, void (*note)(const char *text),
-		  char *why, size_t why_size)
+int write_symbols(const char *path, struct datafile_writer *w, const struct record_modules *m,
+		  void (*note)(const char *text), char *why, size_t why_size)
 {
 	struct job j = {.w = w, .modules = m};
-	size_t n = modules_count(m), i;
+	size_t n = record_modules_count(m), i;
 	int err = -ENOMEM;
 
 	snprintf(why, why_size, "out of memory");
 	j.addresses = calloc(n ? n : 1, sizeof(*j.addresses));
-	j.spaces = spaces_new(table_of, (void *)(uintptr_t)m);
-	j.segments = segments_new();
+	j.spaces = address_spaces_new(table_of, (void *)(uintptr_t)m);
+	j.segments = stack_store_new();
 	if (j.addresses && j.spaces && j.segments)
 		err = read_back(&j, path, false, why, why_size);
 	if (!err)
-		err = spaces_finish(j.spaces);
+		err = address_spaces_finish(j.spaces);
 	if (!err)
 		err = read_back(&j, path, true, why, why_size);
 	for (i = 0; i < n && !err; i++)
-		err = symbolize_module(&j, modules_get(m, (uint32_t)i), note);
+		err = symbolize_module(&j, record_modules_get(m, (uint32_t)i), note);
 	if (!err)
 		err = symbolize_kernel(&j, note);
 	for (i = 0; j.addresses && i < n; i++)
@@ -312,10 +312,10 @@ int symbols_write(const char *path, struct datafile_writer *w, const struct modu
 	free(j.addresses);
 	free(j.kernel.all);
 	free(j.seen.slots);
-	context_free(&j.context);
+	decode_context_free(&j.context);
 	free(j.stack.entries);
-	segments_free(j.segments);
+	stack_store_free(j.segments);
 	if (j.spaces)
-		spaces_free(j.spaces);
+		address_spaces_free(j.spaces);
 	return err;
 }

@@ -11,7 +11,7 @@
  * records. note is told, in one sentence, of each module that cannot be symbolized. 0, or -errno: the writer's,
  * or with a sentence in why.
  */
-int symbols_write(const char *path, struct datafile_writer *w, const struct modules *m, void (*note)(const char *text),
-		  char *why, size_t why_size);
+int write_symbols(const char *path, struct datafile_writer *w, const struct record_modules *m,
+		  void (*note)(const char *text), char *why, size_t why_size);
 
 #endif

@@ -18,10 +18,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "recording/address_space.h"
-#include "elf/table.h"
+#include "elf/encoding_table.h"
 
 struct interval {
-	struct mapped_module map;
+	struct decode_module map;
 	uint64_t from, until;
 	uint32_t sequence; /* later events win */
 };
@@ -48,18 +48,18 @@ struct event {
 	uint32_t pid, ppid;
 	uint32_t flags;
 	bool is_map;
-	struct mapped_module map;
+	struct decode_module map;
 };
 
 struct space {
-	struct address_space as; /* first: find() gets back from it */
-	struct mapped_module *maps;
+	struct decode_space as; /* first: find() gets back from it */
+	struct decode_module *maps;
 	size_t n;
-	const struct mapped_module *main;
+	const struct decode_module *main;
 };
 
-struct spaces {
-	const struct table *(*table_of)(void *ctx, uint32_t module);
+struct address_spaces {
+	const struct encoding_table *(*table_of)(void *ctx, uint32_t module);
 	void *ctx;
 	struct event *events;
 	size_t n_events, events_capacity;
@@ -67,7 +67,7 @@ struct spaces {
 	size_t n_processes, processes_capacity;
 	struct space **spaces;
 	size_t n_spaces, spaces_capacity;
-	struct process *last; /* of spaces_at() */
+	struct process *last; /* of address_spaces_at() */
 };
 
 static int grow(void *array, size_t n, size_t *capacity, size_t size)
@@ -85,9 +85,10 @@ static int grow(void *array, size_t n, size_t *capacity, size_t size)
 	return 0;
 }
 
-struct spaces *spaces_new(const struct table *(*table_of)(void *ctx, uint32_t module), void *ctx)
+struct address_spaces *address_spaces_new(const struct encoding_table *(*table_of)(void *ctx, uint32_t module),
+					  void *ctx)
 {
-	struct spaces *s = calloc(1, sizeof(*s));
+	struct address_spaces *s = calloc(1, sizeof(*s));
 
 	if (s) {
 		s->table_of = table_of;
@@ -96,7 +97,7 @@ struct spaces *spaces_new(const struct table *(*table_of)(void *ctx, uint32_t mo
 	return s;
 }
 
-void spaces_free(struct spaces *s)
+void address_spaces_free(struct address_spaces *s)
 {
 	if (!s)
 		return;
@@ -118,7 +119,7 @@ void spaces_free(struct spaces *s)
 	free(s);
 }
 
-static int add_event(struct spaces *s, const struct event *e)
+static int add_event(struct address_spaces *s, const struct event *e)
 {
 	if (grow(&s->events, s->n_events, &s->events_capacity, sizeof(*s->events)))
 		return -ENOMEM;
@@ -128,14 +129,14 @@ static int add_event(struct spaces *s, const struct event *e)
 	return 0;
 }
 
-int spaces_add_process(struct spaces *s, const struct pcce_rec_process *rec)
+int address_spaces_add_process(struct address_spaces *s, const struct pcce_rec_process *rec)
 {
 	struct event e = {.time = rec->time, .pid = rec->pid, .ppid = rec->ppid, .flags = rec->flags};
 
 	return add_event(s, &e);
 }
 
-int spaces_add_map(struct spaces *s, const struct pcce_rec_map *rec)
+int address_spaces_add_map(struct address_spaces *s, const struct pcce_rec_map *rec)
 {
 	struct event e = {
 		.time = rec->time,
@@ -167,7 +168,7 @@ static int by_pid(const void *a, const void *b)
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-static struct process *find_process(const struct spaces *s, uint32_t pid)
+static struct process *find_process(const struct address_spaces *s, uint32_t pid)
 {
 	struct process key = {.pid = pid};
 
@@ -175,7 +176,7 @@ static struct process *find_process(const struct spaces *s, uint32_t pid)
 }
 
 /* Every pid that occurs gets its place first, so that no process moves during the replay. */
-static int collect_processes(struct spaces *s)
+static int collect_processes(struct address_spaces *s)
 {
 	size_t n = 0;
 
@@ -210,7 +211,7 @@ static struct generation *current(struct process *p)
 	return p->n ? &p->generations[p->n - 1] : begin_generation(p, 0);
 }
 
-static int add_interval(struct generation *g, const struct mapped_module *map, uint64_t from, uint32_t sequence)
+static int add_interval(struct generation *g, const struct decode_module *map, uint64_t from, uint32_t sequence)
 {
 	if (grow(&g->intervals, g->n, &g->capacity, sizeof(*g->intervals)))
 		return -ENOMEM;
@@ -218,9 +219,9 @@ static int add_interval(struct generation *g, const struct mapped_module *map, u
 	return 0;
 }
 
-static struct mapped_module part_of(const struct mapped_module *map, uint64_t start, uint64_t end)
+static struct decode_module part_of(const struct decode_module *map, uint64_t start, uint64_t end)
 {
-	struct mapped_module part = *map;
+	struct decode_module part = *map;
 
 	part.vaddr += start - map->start;
 	part.start = start;
@@ -234,7 +235,7 @@ static int replay_map(struct generation *g, const struct event *e)
 	size_t n = g->n;
 
 	for (size_t i = 0; i < n; i++) {
-		struct mapped_module old = g->intervals[i].map, part;
+		struct decode_module old = g->intervals[i].map, part;
 
 		if (old.end <= e->map.start || old.start >= e->map.end)
 			continue;
@@ -261,7 +262,7 @@ static int replay_map(struct generation *g, const struct event *e)
 	return e->map.module == PCCE_MODULE_NONE ? 0 : add_interval(g, &e->map, from, e->sequence);
 }
 
-static int replay_process(struct spaces *s, struct process *p, const struct event *e)
+static int replay_process(struct address_spaces *s, struct process *p, const struct event *e)
 {
 	const struct process *parent = e->flags & PCCE_PROCESS_FORK ? find_process(s, e->ppid) : NULL;
 	size_t from = parent ? parent->n : 0;
@@ -316,7 +317,7 @@ static int list_changes(struct generation *g)
 	return 0;
 }
 
-int spaces_finish(struct spaces *s)
+int address_spaces_finish(struct address_spaces *s)
 {
 	if (s->n_events)
 		qsort(s->events, s->n_events, sizeof(*s->events), by_time);
@@ -346,7 +347,7 @@ int spaces_finish(struct spaces *s)
 
 /* ---- lookup ---------------------------------------------------------------------- */
 
-static const struct mapped_module *space_find(const struct address_space *as, uint64_t address)
+static const struct decode_module *space_find(const struct decode_space *as, uint64_t address)
 {
 	const struct space *s = (const struct space *)as;
 	size_t lo = 0, hi = s->n;
@@ -362,20 +363,20 @@ static const struct mapped_module *space_find(const struct address_space *as, ui
 	return lo < s->n && s->maps[lo].start <= address ? &s->maps[lo] : NULL;
 }
 
-static const struct mapped_module *space_main(const struct address_space *as)
+static const struct decode_module *space_main(const struct decode_space *as)
 {
 	return ((const struct space *)as)->main;
 }
 
 static int by_start(const void *a, const void *b)
 {
-	const struct mapped_module *x = a, *y = b;
+	const struct decode_module *x = a, *y = b;
 
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
 /* Takes maps over, whether it succeeds or not. */
-static uint32_t intern(struct spaces *s, struct mapped_module *maps, size_t n)
+static uint32_t intern(struct address_spaces *s, struct decode_module *maps, size_t n)
 {
 	struct space *space;
 
@@ -402,9 +403,9 @@ static uint32_t intern(struct spaces *s, struct mapped_module *maps, size_t n)
 	return s->n_spaces++;
 }
 
-static uint32_t build(struct spaces *s, const struct generation *g, uint64_t time)
+static uint32_t build(struct address_spaces *s, const struct generation *g, uint64_t time)
 {
-	struct mapped_module *maps = calloc(g->n + 1, sizeof(*maps));
+	struct decode_module *maps = calloc(g->n + 1, sizeof(*maps));
 	size_t n = 0;
 
 	if (!maps)
@@ -424,7 +425,7 @@ static uint32_t build(struct spaces *s, const struct generation *g, uint64_t tim
 	return intern(s, maps, n);
 }
 
-uint32_t spaces_at(struct spaces *s, uint32_t pid, uint64_t time)
+uint32_t address_spaces_at(struct address_spaces *s, uint32_t pid, uint64_t time)
 {
 	struct process *p = s->last && s->last->pid == pid ? s->last : find_process(s, pid);
 	struct generation *g;
@@ -459,7 +460,7 @@ uint32_t spaces_at(struct spaces *s, uint32_t pid, uint64_t time)
 	return g->spaces[lo];
 }
 
-const struct address_space *spaces_get(const struct spaces *s, uint32_t space)
+const struct decode_space *address_spaces_get(const struct address_spaces *s, uint32_t space)
 {
 	return &s->spaces[space]->as;
 }

@@ -14,19 +14,20 @@
 #include <pcce/datafile.h>
 #include "decode/decode.h"
 
-struct spaces;
+struct address_spaces;
 
 /* table_of gives a module's table, or NULL. */
-struct spaces *spaces_new(const struct table *(*table_of)(void *ctx, uint32_t module), void *ctx);
-void spaces_free(struct spaces *s);
+struct address_spaces *address_spaces_new(const struct encoding_table *(*table_of)(void *ctx, uint32_t module),
+					  void *ctx);
+void address_spaces_free(struct address_spaces *s);
 
 /* 0 or -ENOMEM. */
-int spaces_add_process(struct spaces *s, const struct pcce_rec_process *rec);
-int spaces_add_map(struct spaces *s, const struct pcce_rec_map *rec);
-int spaces_finish(struct spaces *s);
+int address_spaces_add_process(struct address_spaces *s, const struct pcce_rec_process *rec);
+int address_spaces_add_map(struct address_spaces *s, const struct pcce_rec_map *rec);
+int address_spaces_finish(struct address_spaces *s);
 
 /* The space of a process at a time: a number from 0 upwards, equal for equal layouts; UINT32_MAX without memory. */
-uint32_t spaces_at(struct spaces *s, uint32_t pid, uint64_t time);
-const struct address_space *spaces_get(const struct spaces *s, uint32_t space);
+uint32_t address_spaces_at(struct address_spaces *s, uint32_t pid, uint64_t time);
+const struct decode_space *address_spaces_get(const struct address_spaces *s, uint32_t space);
 
 #endif

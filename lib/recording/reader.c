@@ -311,9 +311,9 @@ static int check_sample(struct datafile_reader *r, const struct shape *shape, co
 {
 	const struct pcce_sample *s = &((const struct pcce_rec_sample *)rec)->sample;
 
-	if (!sample_counts_are_possible(s, STACK_MAX))
+	if (!pcce_sample_counts_are_possible(s, STACK_MAX))
 		return bad(r, shape, "has counts that no sample can have");
-	if (rec->size != sizeof(struct pcce_rec_sample) - sizeof(*s) + sample_size(s))
+	if (rec->size != sizeof(struct pcce_rec_sample) - sizeof(*s) + pcce_sample_size(s))
 		return bad(r, shape, "has another size than its counts say");
 	return 0;
 }
@@ -324,9 +324,9 @@ static int check_sum(struct datafile_reader *r, const struct shape *shape, const
 
 	if (!sum->samples)
 		return bad(r, shape, "is of no samples");
-	if (!sample_counts_agree(&sum->sample, PCCE_AREA_SEGMENTS, 0))
+	if (!pcce_sample_counts_agree(&sum->sample, PCCE_AREA_SEGMENTS, 0))
 		return bad(r, shape, "has counts that no sample can have");
-	if (rec->size != sizeof(*sum) - sizeof(sum->sample) + sample_size(&sum->sample))
+	if (rec->size != sizeof(*sum) - sizeof(sum->sample) + pcce_sample_size(&sum->sample))
 		return bad(r, shape, "has another size than its counts say");
 	return 0;
 }

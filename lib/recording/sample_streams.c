@@ -32,22 +32,22 @@ struct known {
 	UT_hash_handle hh;
 };
 
-struct streams {
-	struct stream *list;
+struct sample_streams {
+	struct sample_stream *list;
 	size_t n, capacity;
-	struct known *by_key, **known; /* known[i]: of list[i], for those made by streams_of() */
+	struct known *by_key, **known; /* known[i]: of list[i], for those made by sample_streams_of() */
 	size_t n_known;
 	struct change *changes;
 	size_t n_changes, changes_capacity;
 	struct known *last; /* samples of one thread come in rows */
 };
 
-struct streams *streams_new(void)
+struct sample_streams *sample_streams_new(void)
 {
-	return calloc(1, sizeof(struct streams));
+	return calloc(1, sizeof(struct sample_streams));
 }
 
-void streams_free(struct streams *s)
+void sample_streams_free(struct sample_streams *s)
 {
 	struct known *k, *next;
 
@@ -64,7 +64,7 @@ void streams_free(struct streams *s)
 	free(s);
 }
 
-static int add_change(struct streams *s, uint32_t pid, uint32_t tid, uint64_t time, uint32_t comm)
+static int add_change(struct sample_streams *s, uint32_t pid, uint32_t tid, uint64_t time, uint32_t comm)
 {
 	struct change *more;
 
@@ -81,19 +81,19 @@ static int add_change(struct streams *s, uint32_t pid, uint32_t tid, uint64_t ti
 	return 0;
 }
 
-int streams_add_process(struct streams *s, const struct pcce_rec_process *rec, uint32_t comm)
+int sample_streams_add_process(struct sample_streams *s, const struct pcce_rec_process *rec, uint32_t comm)
 {
 	return add_change(s, rec->pid, rec->pid, rec->time, comm);
 }
 
-int streams_add_thread(struct streams *s, const struct pcce_rec_thread *rec, uint32_t comm)
+int sample_streams_add_thread(struct sample_streams *s, const struct pcce_rec_thread *rec, uint32_t comm)
 {
 	return add_change(s, rec->pid, rec->tid, rec->time, comm);
 }
 
-static uint32_t add_stream(struct streams *s, const struct stream *stream)
+static uint32_t add_stream(struct sample_streams *s, const struct sample_stream *stream)
 {
-	struct stream *more;
+	struct sample_stream *more;
 
 	if (s->n == s->capacity) {
 		size_t want = s->capacity ? s->capacity * 2 : 64;
@@ -108,7 +108,7 @@ static uint32_t add_stream(struct streams *s, const struct stream *stream)
 	return s->n++;
 }
 
-static struct known *add_known(struct streams *s, const uint32_t key[3])
+static struct known *add_known(struct sample_streams *s, const uint32_t key[3])
 {
 	struct known *k = calloc(1, sizeof(*k)), **more;
 
@@ -116,7 +116,7 @@ static struct known *add_known(struct streams *s, const uint32_t key[3])
 	if (more)
 		s->known = more;
 	if (more)
-		k->stream = add_stream(s, &(struct stream){key[0], key[1], key[2], 0});
+		k->stream = add_stream(s, &(struct sample_stream){key[0], key[1], key[2], 0});
 	if (!more || k->stream == UINT32_MAX) {
 		free(k);
 		return NULL;
@@ -127,7 +127,7 @@ static struct known *add_known(struct streams *s, const uint32_t key[3])
 	return k;
 }
 
-uint32_t streams_of(struct streams *s, uint32_t pid, uint32_t tid, uint32_t event)
+uint32_t sample_streams_of(struct sample_streams *s, uint32_t pid, uint32_t tid, uint32_t event)
 {
 	uint32_t key[3] = {pid, tid, event};
 	struct known *k = s->last;
@@ -157,7 +157,7 @@ static int by_thread(const void *a, const void *b)
 }
 
 /* The first change of a thread, and how many it has. */
-static size_t changes_of(const struct streams *s, uint32_t pid, uint32_t tid, const struct change **first)
+static size_t changes_of(const struct sample_streams *s, uint32_t pid, uint32_t tid, const struct change **first)
 {
 	struct change key = {.pid = pid, .tid = tid};
 	size_t lo = 0, hi = s->n_changes, end;
@@ -176,7 +176,7 @@ static size_t changes_of(const struct streams *s, uint32_t pid, uint32_t tid, co
 	return end - lo;
 }
 
-static int name_stream(struct streams *s, struct known *k)
+static int name_stream(struct sample_streams *s, struct known *k)
 {
 	const struct change *c;
 	size_t n = changes_of(s, k->key[0], k->key[1], &c);
@@ -188,7 +188,7 @@ static int name_stream(struct streams *s, struct known *k)
 		return 0;
 	comm = s->list[k->stream].comm = c[0].comm;
 	for (size_t i = 1; i < n; i++) {
-		struct stream next = {k->key[0], k->key[1], k->key[2], c[i].comm};
+		struct sample_stream next = {k->key[0], k->key[1], k->key[2], c[i].comm};
 		struct split *more;
 
 		if (c[i].comm == comm)
@@ -205,7 +205,7 @@ static int name_stream(struct streams *s, struct known *k)
 	return 0;
 }
 
-int streams_finish(struct streams *s)
+int sample_streams_finish(struct sample_streams *s)
 {
 	if (s->n_changes)
 		qsort(s->changes, s->n_changes, sizeof(*s->changes), by_thread);
@@ -215,7 +215,7 @@ int streams_finish(struct streams *s)
 	return 0;
 }
 
-uint32_t streams_at(const struct streams *s, uint32_t stream, uint64_t time)
+uint32_t sample_streams_at(const struct sample_streams *s, uint32_t stream, uint64_t time)
 {
 	const struct known *k = s->known[stream];
 
@@ -225,12 +225,12 @@ uint32_t streams_at(const struct streams *s, uint32_t stream, uint64_t time)
 	return stream;
 }
 
-size_t streams_count(const struct streams *s)
+size_t sample_streams_count(const struct sample_streams *s)
 {
 	return s->n;
 }
 
-const struct stream *streams_get(const struct streams *s, uint32_t stream)
+const struct sample_stream *sample_streams_get(const struct sample_streams *s, uint32_t stream)
 {
 	return &s->list[stream];
 }

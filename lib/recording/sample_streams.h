@@ -12,29 +12,29 @@
 #include <stdint.h>
 #include <pcce/datafile.h>
 
-struct streams;
+struct sample_streams;
 
-struct stream {
+struct sample_stream {
 	uint32_t pid, tid;
 	uint32_t event; /* index of the event that was sampled */
 	uint32_t comm;	/* the thread's name, a string of the names; 0 if unknown */
 };
 
-struct streams *streams_new(void);
-void streams_free(struct streams *s);
+struct sample_streams *sample_streams_new(void);
+void sample_streams_free(struct sample_streams *s);
 
 /* Names of processes and threads: comm is a string of the names. 0 or -ENOMEM. */
-int streams_add_process(struct streams *s, const struct pcce_rec_process *rec, uint32_t comm);
-int streams_add_thread(struct streams *s, const struct pcce_rec_thread *rec, uint32_t comm);
+int sample_streams_add_process(struct sample_streams *s, const struct pcce_rec_process *rec, uint32_t comm);
+int sample_streams_add_thread(struct sample_streams *s, const struct pcce_rec_thread *rec, uint32_t comm);
 
 /* The stream of a sample while names are not known yet; UINT32_MAX: no memory. */
-uint32_t streams_of(struct streams *s, uint32_t pid, uint32_t tid, uint32_t event);
+uint32_t sample_streams_of(struct sample_streams *s, uint32_t pid, uint32_t tid, uint32_t event);
 
-/* After the last of these calls; then the stream that one from streams_of() is at a time. 0 or -ENOMEM. */
-int streams_finish(struct streams *s);
-uint32_t streams_at(const struct streams *s, uint32_t stream, uint64_t time);
+/* After the last of these calls; then the stream that one from sample_streams_of() is at a time. 0 or -ENOMEM. */
+int sample_streams_finish(struct sample_streams *s);
+uint32_t sample_streams_at(const struct sample_streams *s, uint32_t stream, uint64_t time);
 
-size_t streams_count(const struct streams *s);
-const struct stream *streams_get(const struct streams *s, uint32_t stream);
+size_t sample_streams_count(const struct sample_streams *s);
+const struct sample_stream *sample_streams_get(const struct sample_streams *s, uint32_t stream);
 
 #endif

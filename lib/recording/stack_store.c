@@ -10,12 +10,12 @@
 #include "recording/stack_store.h"
 
 struct content {
-	const struct segment_node *below;
+	const struct stack_node *below;
 	uint64_t depth; /* segments that are known below it */
 	struct pcce_entry entry[PCCE_SEGMENT_ENTRIES];
 };
 
-struct segment_node {
+struct stack_node {
 	UT_hash_handle hh;
 	uint64_t hash;
 	struct content content;
@@ -24,7 +24,7 @@ struct segment_node {
 /* What a thread's stack was made of when it was last seen. */
 struct level {
 	uint64_t generation;
-	const struct segment_node *node;
+	const struct stack_node *node;
 };
 
 struct thread {
@@ -38,23 +38,23 @@ struct thread {
 struct named {
 	UT_hash_handle hh;
 	uint64_t name;
-	const struct segment_node *node;
+	const struct stack_node *node;
 };
 
-struct segments {
-	struct segment_node *nodes;
+struct stack_store {
+	struct stack_node *nodes;
 	struct thread *threads;
 	struct named *names;
 };
 
-struct segments *segments_new(void)
+struct stack_store *stack_store_new(void)
 {
-	return calloc(1, sizeof(struct segments));
+	return calloc(1, sizeof(struct stack_store));
 }
 
-void segments_free(struct segments *all)
+void stack_store_free(struct stack_store *all)
 {
-	struct segment_node *node, *next_node;
+	struct stack_node *node, *next_node;
 	struct named *name, *next_name;
 	struct thread *t, *next;
 
@@ -76,16 +76,16 @@ void segments_free(struct segments *all)
 	free(all);
 }
 
-uint64_t segments_hash(const struct segment_node *below)
+uint64_t stack_store_hash(const struct stack_node *below)
 {
 	return below ? below->hash : 0;
 }
 
-const struct segment_node *segments_intern(struct segments *all, const struct segment_node *below,
-					   const struct pcce_entry *entries)
+const struct stack_node *stack_store_intern(struct stack_store *all, const struct stack_node *below,
+					    const struct pcce_entry *entries)
 {
-	struct segment_node *node, *found = NULL, *added;
-	uint64_t h = segments_hash(below);
+	struct stack_node *node, *found = NULL, *added;
+	uint64_t h = stack_store_hash(below);
 
 	node = calloc(1, sizeof(*node));
 	if (!node)
@@ -113,17 +113,17 @@ const struct segment_node *segments_intern(struct segments *all, const struct se
 	return node;
 }
 
-const struct segment_node *segments_below(const struct segment_node *node)
+const struct stack_node *stack_store_below(const struct stack_node *node)
 {
 	return node->content.below;
 }
 
-const struct pcce_entry *segments_entries(const struct segment_node *node)
+const struct pcce_entry *stack_store_entries(const struct stack_node *node)
 {
 	return node->content.entry;
 }
 
-static struct thread *thread_of(struct segments *all, const struct pcce_sample *s)
+static struct thread *thread_of(struct stack_store *all, const struct pcce_sample *s)
 {
 	uint64_t key = (uint64_t)s->pid << 32 | s->tid;
 	struct thread *t;
@@ -162,14 +162,14 @@ static int reach(struct thread *t, uint32_t index)
 }
 
 /* The node of a segment whose generation is known; NULL if it is another one's, or none's. */
-static const struct segment_node *lookup(const struct thread *t, uint64_t index, uint64_t generation)
+static const struct stack_node *lookup(const struct thread *t, uint64_t index, uint64_t generation)
 {
 	if (!generation || index >= t->n || t->levels[index].generation != generation)
 		return NULL;
 	return t->levels[index].node;
 }
 
-static const struct segment_node *lookup_name(const struct segments *all, uint64_t name)
+static const struct stack_node *lookup_name(const struct stack_store *all, uint64_t name)
 {
 	struct named *found = NULL;
 
@@ -178,14 +178,14 @@ static const struct segment_node *lookup_name(const struct segments *all, uint64
 	return found ? found->node : NULL;
 }
 
-static int take_named(struct segments *all, const struct pcce_segment *segment)
+static int take_named(struct stack_store *all, const struct pcce_segment *segment)
 {
 	struct named *entry;
-	const struct segment_node *node;
+	const struct stack_node *node;
 
 	if (!segment->generation || lookup_name(all, segment->generation))
 		return 0;
-	node = segments_intern(all, segment->index ? lookup_name(all, segment->base.id) : NULL, segment->entry);
+	node = stack_store_intern(all, segment->index ? lookup_name(all, segment->base.id) : NULL, segment->entry);
 	entry = node ? calloc(1, sizeof(*entry)) : NULL;
 	if (!entry)
 		return -ENOMEM;
@@ -199,9 +199,9 @@ static int take_named(struct segments *all, const struct pcce_segment *segment)
 	return 0;
 }
 
-int segments_take(struct segments *all, const struct pcce_sample *s, const struct segment_node **below)
+int stack_store_take(struct stack_store *all, const struct pcce_sample *s, const struct stack_node **below)
 {
-	const struct pcce_segment *segment = sample_segments(s), *end = segment + s->n_segments;
+	const struct pcce_segment *segment = pcce_sample_segments(s), *end = segment + s->n_segments;
 	struct thread *t;
 
 	*below = NULL;
@@ -218,7 +218,7 @@ int segments_take(struct segments *all, const struct pcce_sample *s, const struc
 	if (!t)
 		return -ENOMEM;
 	for (; segment < end; segment++) {
-		const struct segment_node *node;
+		const struct stack_node *node;
 
 		/* From a page that the program has written to: a place that there cannot be. */
 		if (segment->index >= PCCE_AREA_SEGMENTS || !segment->generation)
@@ -226,7 +226,7 @@ int segments_take(struct segments *all, const struct pcce_sample *s, const struc
 		if (reach(t, (uint32_t)segment->index))
 			return -ENOMEM;
 		node = segment->index ? lookup(t, segment->index - 1, segment->base.id) : NULL;
-		node = segments_intern(all, node, segment->entry);
+		node = stack_store_intern(all, node, segment->entry);
 		if (!node)
 			return -ENOMEM;
 		t->levels[segment->index] = (struct level){segment->generation, node};
@@ -235,7 +235,7 @@ int segments_take(struct segments *all, const struct pcce_sample *s, const struc
 	return 0;
 }
 
-int segments_flatten(const struct segment_node *below, const struct pcce_sample *s, struct flat_stack *out)
+int stack_store_flatten(const struct stack_node *below, const struct pcce_sample *s, struct stack_store_flat *out)
 {
 	uint64_t n = below ? (below->content.depth + 1) * PCCE_SEGMENT_ENTRIES : 0, total = n + s->n_entries;
 	struct pcce_entry *grown;
@@ -252,7 +252,7 @@ int segments_flatten(const struct segment_node *below, const struct pcce_sample 
 		out->capacity = (uint32_t)want;
 	}
 	if (s->n_entries)
-		memcpy(out->entries + n, sample_entries(s), s->n_entries * sizeof(*out->entries));
+		memcpy(out->entries + n, pcce_sample_entries(s), s->n_entries * sizeof(*out->entries));
 	for (; below; below = below->content.below) {
 		n -= PCCE_SEGMENT_ENTRIES;
 		memcpy(out->entries + n, below->content.entry, sizeof(below->content.entry));

@@ -13,33 +13,33 @@
 #include <stdint.h>
 #include <pcce/abi.h>
 
-struct segment_node;
-struct segments;
+struct stack_node;
+struct stack_store;
 
-struct segments *segments_new(void); /* NULL: no memory */
-void segments_free(struct segments *all);
+struct stack_store *stack_store_new(void); /* NULL: no memory */
+void stack_store_free(struct stack_store *all);
 
 /*
  * The samples of each thread in the order of time.  *below: what is below the sample's own entries, as far as it is
  * known; NULL if nothing is (or there is nothing).  It lives as long as all. 0 or -ENOMEM.
  */
-int segments_take(struct segments *all, const struct pcce_sample *s, const struct segment_node **below);
+int stack_store_take(struct stack_store *all, const struct pcce_sample *s, const struct stack_node **below);
 
 /* The same for equal stacks only; 0 for none. */
-uint64_t segments_hash(const struct segment_node *below);
+uint64_t stack_store_hash(const struct stack_node *below);
 
-struct flat_stack {
+struct stack_store_flat {
 	struct pcce_entry *entries;
 	uint32_t n, capacity;
 };
 
 /* For those who make stacks themselves. A segment with all that is below it; NULL: no memory. */
-const struct segment_node *segments_intern(struct segments *all, const struct segment_node *below,
-					   const struct pcce_entry *entries);
-const struct segment_node *segments_below(const struct segment_node *node); /* NULL: it is the lowest that is known */
-const struct pcce_entry *segments_entries(const struct segment_node *node); /* PCCE_SEGMENT_ENTRIES */
+const struct stack_node *stack_store_intern(struct stack_store *all, const struct stack_node *below,
+					    const struct pcce_entry *entries);
+const struct stack_node *stack_store_below(const struct stack_node *node);   /* NULL: it is the lowest that is known */
+const struct pcce_entry *stack_store_entries(const struct stack_node *node); /* PCCE_SEGMENT_ENTRIES */
 
 /* The known entries, oldest first, with the sample's own ones last. The buffer grows, and is reused. 0 or -ENOMEM. */
-int segments_flatten(const struct segment_node *below, const struct pcce_sample *s, struct flat_stack *out);
+int stack_store_flatten(const struct stack_node *below, const struct pcce_sample *s, struct stack_store_flat *out);
 
 #endif

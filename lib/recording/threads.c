@@ -22,14 +22,14 @@ struct numbered {
 };
 
 struct threads {
-	struct names *names;
+	struct symbol_table *names;
 	struct named *named;
 	struct numbered *numbered, *last;
 	struct thread *list;
 	size_t n, capacity;
 };
 
-struct threads *threads_new(struct names *names)
+struct threads *threads_new(struct symbol_table *names)
 {
 	struct threads *t = calloc(1, sizeof(*t));
 
@@ -59,7 +59,7 @@ void threads_free(struct threads *t)
 
 static int add_name(struct threads *t, uint64_t id, uint64_t time, const char *text)
 {
-	uint32_t name = names_intern(t->names, text);
+	uint32_t name = symbol_table_intern(t->names, text);
 	struct named *n;
 
 	if (name == UINT32_MAX)
@@ -129,7 +129,7 @@ void threads_set_origin(struct threads *t, uint32_t number, uint32_t origin)
 {
 	struct thread *th = &t->list[number];
 
-	th->origin = th->origin && th->origin != origin ? THREAD_ORIGINS : origin;
+	th->origin = th->origin && th->origin != origin ? THREAD_ORIGIN_SEVERAL : origin;
 }
 
 static uint32_t name_of(const struct threads *t, uint64_t id)

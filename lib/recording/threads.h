@@ -13,17 +13,17 @@
 
 struct thread {
 	uint32_t pid, tid;
-	uint32_t name;	  /* strings of struct names; 0: none is known */
+	uint32_t name;	  /* strings of struct symbol_table; 0: none is known */
 	uint32_t process; /* name of its process */
-	uint32_t origin;  /* which of profile.origins created it; 0: not known; THREAD_ORIGINS: several did */
+	uint32_t origin;  /* which of profile.origins created it; 0: not known; THREAD_ORIGIN_SEVERAL: several did */
 };
 
 /* Of threads that had one number after the other, or were joined by pcce-merge. */
-#define THREAD_ORIGINS UINT32_MAX
+#define THREAD_ORIGIN_SEVERAL UINT32_MAX
 
 struct threads;
 
-struct threads *threads_new(struct names *names);
+struct threads *threads_new(struct symbol_table *names);
 void threads_free(struct threads *t);
 
 /* All return 0 or -ENOMEM. */

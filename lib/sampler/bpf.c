@@ -55,10 +55,10 @@ struct birth { /* threads of the target, as they were born while events were bei
 struct sampler {
 	struct sampler_config config;
 	struct perf_event_attr attr;
-	enum event_kind kind;
+	enum perf_event_kind kind;
 	struct sampler_bpf *skel;
-	struct rings *rings;
-	struct delivery *delivery;
+	struct bpf_ring *rings;
+	struct event_queue *delivery;
 	int *events;
 	size_t n_events;
 	struct watched *watched;
@@ -99,7 +99,7 @@ static int bpf_probe(const struct sampler_config *config, char *why, size_t why_
 {
 	struct perf_event_attr attr;
 	struct sampler_bpf *skel;
-	enum event_kind kind;
+	enum perf_event_kind kind;
 	int err, event;
 
 	if (config->verify) {
@@ -110,14 +110,14 @@ static int bpf_probe(const struct sampler_config *config, char *why, size_t why_
 		snprintf(why, why_size, "it cannot count equal samples, which --aggregate asks for; use -b kmod");
 		return -EOPNOTSUPP;
 	}
-	err = event_attr(config, &attr, &kind, why, why_size);
+	err = perf_event_make_attr(config, &attr, &kind, why, why_size);
 	if (!err)
 		err = check_privilege(why, why_size);
 	if (err)
 		return err;
-	event = event_open(&attr, 0, -1);
+	event = perf_event_create(&attr, 0, -1);
 	if (event < 0)
-		return event_explain(config, -errno, why, why_size);
+		return perf_event_explain(config, -errno, why, why_size);
 	err = bpf_program_load(kind, &attr, &skel, why, why_size);
 	if (!err) {
 		err = bpf_program_attach(skel, kind, event);
@@ -157,8 +157,8 @@ static void bpf_destroy(struct sampler *s)
 		free(w);
 	}
 	free(s->births);
-	rings_close(s->rings);
-	delivery_close(s->delivery);
+	bpf_ring_close(s->rings);
+	event_queue_close(s->delivery);
 	if (s->skel)
 		sampler_bpf__destroy(s->skel);
 	free(s);
@@ -168,7 +168,7 @@ static int on_sample(void *ctx, const struct pcce_sample *sample, size_t size)
 {
 	struct sampler *s = ctx;
 
-	if (!delivery_add(s->delivery, sample, size))
+	if (!event_queue_add(s->delivery, sample, size))
 		return -ENOMEM;
 	s->taken++;
 	return 0;
@@ -183,17 +183,17 @@ static int bpf_prepare(const struct sampler_config *config, struct sampler **out
 	if (!s)
 		return -ENOMEM;
 	s->config = *config;
-	err = event_attr(config, &s->attr, &s->kind, why, why_size);
+	err = perf_event_make_attr(config, &s->attr, &s->kind, why, why_size);
 	if (!err)
 		err = bpf_program_load(s->kind, &s->attr, &s->skel, why, why_size);
 	if (!err)
-		err = delivery_open((int64_t *)s->skel->bss->offsets, &s->skel->bss->n_offsets, SAMPLER_OFFSETS,
-				    config->program, &s->delivery, why, why_size);
+		err = event_queue_open((int64_t *)s->skel->bss->offsets, &s->skel->bss->n_offsets, SAMPLER_OFFSETS,
+				       config->program, &s->delivery, why, why_size);
 	if (err)
 		goto fail;
 	raise_file_limit();
-	err = rings_open(bpf_map__fd(s->skel->maps.controls), bpf_map__fd(s->skel->maps.rings),
-			 libbpf_num_possible_cpus(), &s->rings);
+	err = bpf_ring_open(bpf_map__fd(s->skel->maps.controls), bpf_map__fd(s->skel->maps.rings),
+			    libbpf_num_possible_cpus(), &s->rings);
 	if (err) {
 		snprintf(why, why_size, "the rings cannot be mapped: %s", strerror(-err));
 		goto fail;
@@ -209,7 +209,7 @@ static int add_event(struct sampler *s, pid_t tid, int cpu)
 {
 	int event, err, *grown;
 
-	event = event_open(&s->attr, tid, cpu);
+	event = perf_event_create(&s->attr, tid, cpu);
 	if (event < 0)
 		return -errno;
 	err = bpf_program_attach(s->skel, s->kind, event);
@@ -244,7 +244,7 @@ static struct watched *watched(const struct sampler *s, pid_t tid)
 }
 
 /* The side band, while events are being opened: births are noted. */
-static int on_birth(void *ctx, const struct sideband_event *e)
+static int on_birth(void *ctx, const struct perf_sideband_event *e)
 {
 	struct sampler *s = ctx;
 	struct birth *grown;
@@ -295,7 +295,7 @@ static int watch_threads(struct sampler *s)
 
 		if (tid <= 0 || watched(s, tid))
 			continue;
-		err = delivery_listen(s->delivery, on_birth, s);
+		err = event_queue_listen(s->delivery, on_birth, s);
 		if (err)
 			break;
 		if (!inherited(s, tid, &since)) {
@@ -304,7 +304,7 @@ static int watch_threads(struct sampler *s)
 				err = 0;
 				continue;
 			}
-			since = delivery_now();
+			since = event_queue_now();
 		}
 		if (!err)
 			err = watch(s, tid, since);
@@ -346,7 +346,7 @@ static int start_tracepoint(struct sampler *s, char *why, size_t why_size)
 		err = add_event(s, -1, 0);
 	if (!err && ioctl(s->events[0], PERF_EVENT_IOC_ENABLE, 0))
 		err = -errno;
-	return err ? event_explain(&s->config, err, why, why_size) : 0;
+	return err ? perf_event_explain(&s->config, err, why, why_size) : 0;
 }
 
 static int start_command(struct sampler *s, char *why, size_t why_size)
@@ -355,7 +355,7 @@ static int start_command(struct sampler *s, char *why, size_t why_size)
 
 	s->attr.enable_on_exec = 1;
 	err = add_event(s, s->pid, -1);
-	return err ? event_explain(&s->config, err, why, why_size) : 0;
+	return err ? perf_event_explain(&s->config, err, why, why_size) : 0;
 }
 
 static int start_running(struct sampler *s, char *why, size_t why_size)
@@ -370,18 +370,18 @@ static int start_running(struct sampler *s, char *why, size_t why_size)
 		if (fresh == -ESRCH)
 			snprintf(why, why_size, "process %d has ended", (int)s->pid);
 		else
-			event_explain(&s->config, fresh, why, why_size);
+			perf_event_explain(&s->config, fresh, why, why_size);
 		return fresh;
 	}
 	for (i = 0; i < s->n_events; i++)
 		if (ioctl(s->events[i], PERF_EVENT_IOC_ENABLE, 0))
-			return event_explain(&s->config, -errno, why, why_size);
+			return perf_event_explain(&s->config, -errno, why, why_size);
 	return 0;
 }
 
 /* After an exec of a set-uid program: new events, as in start_running(); but here some milliseconds are missing anyway,
  * so one look at its threads is enough. None may get two: threads that are born from now on inherit theirs. */
-static int reattach(void *ctx, const struct sideband_event *exec)
+static int reattach(void *ctx, const struct perf_sideband_event *exec)
 {
 	struct sampler *s = ctx;
 	struct watched *w = watched(s, exec->pid);
@@ -404,8 +404,8 @@ static int reattach(void *ctx, const struct sideband_event *exec)
 		if (!add_event(s, tids[i], -1))
 			ioctl(s->events[s->n_events - 1], PERF_EVENT_IOC_ENABLE, 0);
 	if (w)
-		w->since = delivery_now();
-	return w ? 0 : watch(s, exec->pid, delivery_now());
+		w->since = event_queue_now();
+	return w ? 0 : watch(s, exec->pid, event_queue_now());
 }
 
 static int bpf_start(struct sampler *s, pid_t pid, char *why, size_t why_size)
@@ -416,12 +416,13 @@ static int bpf_start(struct sampler *s, pid_t pid, char *why, size_t why_size)
 	 * do that, it has to work as it is. */
 	setpriority(PRIO_PROCESS, 0, -10);
 	s->pid = pid;
-	err = delivery_begin(s->delivery, pid, s->config.target, s->kind == EVENT_TRACEPOINT ? NULL : reattach, s);
+	err = event_queue_begin(s->delivery, pid, s->config.target, s->kind == PERF_EVENT_TRACEPOINT ? NULL : reattach,
+				s);
 	if (err) {
 		snprintf(why, why_size, "out of memory");
 		return err;
 	}
-	if (s->kind == EVENT_TRACEPOINT)
+	if (s->kind == PERF_EVENT_TRACEPOINT)
 		return start_tracepoint(s, why, why_size);
 	return s->config.target ? start_running(s, why, why_size) : start_command(s, why, why_size);
 }
@@ -430,10 +431,10 @@ static int bpf_start(struct sampler *s, pid_t pid, char *why, size_t why_size)
 
 static int count_drops(struct sampler *s, const struct sampler_sink *sink)
 {
-	uint64_t total = rings_dropped(s->rings), fresh = total - s->drops;
+	uint64_t total = bpf_ring_dropped(s->rings), fresh = total - s->drops;
 
 	s->drops = total;
-	return fresh ? sink->lost(sink->ctx, delivery_now(), PCCE_LOSS_RING, fresh) : 0;
+	return fresh ? sink->lost(sink->ctx, event_queue_now(), PCCE_LOSS_RING, fresh) : 0;
 }
 
 static int throttled(struct sampler *s, const struct sampler_sink *sink, uint64_t total)
@@ -441,13 +442,13 @@ static int throttled(struct sampler *s, const struct sampler_sink *sink, uint64_
 	uint64_t fresh = total - s->throttled;
 
 	s->throttled = total;
-	return fresh ? sink->lost(sink->ctx, delivery_now(), PCCE_LOSS_THROTTLE, fresh) : 0;
+	return fresh ? sink->lost(sink->ctx, event_queue_now(), PCCE_LOSS_THROTTLE, fresh) : 0;
 }
 
 /* Each time that the kernel throttles an event costs a sample at least. */
 static int count_throttlings(struct sampler *s, const struct sampler_sink *sink)
 {
-	return throttled(s, sink, rings_throttled(s->rings));
+	return throttled(s, sink, bpf_ring_throttled(s->rings));
 }
 
 /*
@@ -464,10 +465,10 @@ static int count_throttled(struct sampler *s, const struct sampler_sink *sink)
 	uint64_t running = 0, period = s->attr.freq ? 1000000000 / s->attr.sample_freq : s->attr.sample_period, due;
 	size_t i;
 
-	if (s->kind != EVENT_CLOCK)
+	if (s->kind != PERF_EVENT_CLOCK)
 		return 0;
 	if (!s->throttled) {
-		unsigned int limit = s->skel->rodata->event_known ? 0 : event_rate_limit();
+		unsigned int limit = s->skel->rodata->event_known ? 0 : perf_event_rate_limit();
 
 		if (!limit || limit >= 1000000000 / period)
 			return 0;
@@ -481,13 +482,13 @@ static int count_throttled(struct sampler *s, const struct sampler_sink *sink)
 
 static int turn(struct sampler *s, const struct sampler_sink *sink, bool last)
 {
-	uint64_t limit = delivery_now() - DELIVERY_MARGIN;
-	int err = rings_read(s->rings, on_sample, s);
+	uint64_t limit = event_queue_now() - EVENT_QUEUE_MARGIN;
+	int err = bpf_ring_read(s->rings, on_sample, s);
 
 	if (!err)
-		err = delivery_listen(s->delivery, NULL, NULL);
+		err = event_queue_listen(s->delivery, NULL, NULL);
 	if (!err)
-		err = delivery_flush(s->delivery, sink, last ? UINT64_MAX : limit);
+		err = event_queue_flush(s->delivery, sink, last ? UINT64_MAX : limit);
 	if (!err)
 		err = count_drops(s, sink);
 	if (!err)
@@ -497,11 +498,11 @@ static int turn(struct sampler *s, const struct sampler_sink *sink, bool last)
 
 static int bpf_poll(struct sampler *s, const struct sampler_sink *sink, int timeout_ms)
 {
-	int turn_ms = rings_busy(s->rings) ? BUSY_TURN : TURN;
+	int turn_ms = bpf_ring_busy(s->rings) ? BUSY_TURN : TURN;
 	int err;
 
 	/* Nothing wakes us for samples: they wait in the rings for a turn. */
-	err = delivery_wait(s->delivery, timeout_ms < turn_ms ? timeout_ms : turn_ms);
+	err = event_queue_wait(s->delivery, timeout_ms < turn_ms ? timeout_ms : turn_ms);
 	return err ? err : turn(s, sink, false);
 }
 

@@ -53,10 +53,10 @@ static bool is_cpu_clock(const struct perf_event_attr *attr)
 	return attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_CPU_CLOCK;
 }
 
-int bpf_program_load(enum event_kind kind, const struct perf_event_attr *attr, struct sampler_bpf **out, char *why,
+int bpf_program_load(enum perf_event_kind kind, const struct perf_event_attr *attr, struct sampler_bpf **out, char *why,
 		     size_t why_size)
 {
-	bool tracepoint = kind == EVENT_TRACEPOINT;
+	bool tracepoint = kind == PERF_EVENT_TRACEPOINT;
 	struct sampler_bpf *skel;
 	int cpus = libbpf_num_possible_cpus(), err;
 
@@ -73,13 +73,13 @@ int bpf_program_load(enum event_kind kind, const struct perf_event_attr *attr, s
 		return -errno;
 	}
 	set_pid_namespace(skel);
-	skel->rodata->weighted = kind == EVENT_COUNT;
+	skel->rodata->weighted = kind == PERF_EVENT_COUNT;
 	skel->rodata->event_known = !tracepoint && kernel_has("bpf_cast_to_kern_ctx");
 	skel->rodata->event_clock = skel->rodata->event_known && is_cpu_clock(attr);
-	skel->rodata->segment_shift = rings_shift(cpus);
+	skel->rodata->segment_shift = bpf_ring_shift(cpus);
 	bpf_map__set_max_entries(skel->maps.controls, (uint32_t)cpus);
 	bpf_map__set_max_entries(skel->maps.rings, (uint32_t)cpus * SAMPLER_SEGMENTS);
-	bpf_map__set_value_size(skel->maps.rings, rings_element(cpus));
+	bpf_map__set_value_size(skel->maps.rings, bpf_ring_element(cpus));
 	bpf_program__set_autoload(skel->progs.on_event, !tracepoint);
 	bpf_program__set_autoload(skel->progs.on_tracepoint, tracepoint);
 	bpf_program__set_autoload(skel->progs.on_fork, tracepoint);
@@ -106,9 +106,9 @@ int bpf_program_load(enum event_kind kind, const struct perf_event_attr *attr, s
 	return 0;
 }
 
-int bpf_program_attach(const struct sampler_bpf *skel, enum event_kind kind, int event)
+int bpf_program_attach(const struct sampler_bpf *skel, enum perf_event_kind kind, int event)
 {
-	int program = bpf_program__fd(kind == EVENT_TRACEPOINT ? skel->progs.on_tracepoint : skel->progs.on_event);
+	int program = bpf_program__fd(kind == PERF_EVENT_TRACEPOINT ? skel->progs.on_tracepoint : skel->progs.on_event);
 
 	return ioctl(event, PERF_EVENT_IOC_SET_BPF, program) ? -errno : 0;
 }

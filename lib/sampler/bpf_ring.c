@@ -11,7 +11,7 @@
 #define ALL_MAX (256ull << 20) /* of all CPUs' rings together, roughly */
 #define PAGE 4096u
 
-struct rings {
+struct bpf_ring {
 	int cpus, busy;
 	uint64_t size; /* of a segment */
 	size_t element;
@@ -21,7 +21,7 @@ struct rings {
 	size_t segments_bytes;
 };
 
-uint32_t rings_shift(int cpus)
+uint32_t bpf_ring_shift(int cpus)
 {
 	uint32_t shift = SAMPLER_SEGMENT_SHIFT_MAX;
 
@@ -30,21 +30,21 @@ uint32_t rings_shift(int cpus)
 	return shift;
 }
 
-uint32_t rings_element(int cpus)
+uint32_t bpf_ring_element(int cpus)
 {
-	return ((1u << rings_shift(cpus)) + (uint32_t)SAMPLER_RECORD_MAX + 7) & ~7u;
+	return ((1u << bpf_ring_shift(cpus)) + (uint32_t)SAMPLER_RECORD_MAX + 7) & ~7u;
 }
 
-int rings_open(int controls_fd, int rings_fd, int cpus, struct rings **out)
+int bpf_ring_open(int controls_fd, int rings_fd, int cpus, struct bpf_ring **out)
 {
-	struct rings *r = calloc(1, sizeof(*r));
+	struct bpf_ring *r = calloc(1, sizeof(*r));
 	void *controls, *segments;
 
 	if (!r)
 		return -ENOMEM;
 	r->cpus = cpus;
-	r->size = 1ull << rings_shift(cpus);
-	r->element = rings_element(cpus);
+	r->size = 1ull << bpf_ring_shift(cpus);
+	r->element = bpf_ring_element(cpus);
 	r->controls_bytes = ((size_t)cpus * sizeof(*r->controls) + PAGE - 1) & ~(size_t)(PAGE - 1);
 	r->segments_bytes = ((size_t)cpus * SAMPLER_SEGMENTS * r->element + PAGE - 1) & ~(size_t)(PAGE - 1);
 	controls = mmap(NULL, r->controls_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, controls_fd, 0);
@@ -54,14 +54,14 @@ int rings_open(int controls_fd, int rings_fd, int cpus, struct rings **out)
 	if (!r->controls || !r->segments) {
 		int err = -errno;
 
-		rings_close(r);
+		bpf_ring_close(r);
 		return err;
 	}
 	*out = r;
 	return 0;
 }
 
-void rings_close(struct rings *r)
+void bpf_ring_close(struct bpf_ring *r)
 {
 	if (!r)
 		return;
@@ -72,7 +72,7 @@ void rings_close(struct rings *r)
 	free(r);
 }
 
-static int read_one(struct rings *r, int cpu, int (*sample)(void *ctx, const struct pcce_sample *s, size_t size),
+static int read_one(struct bpf_ring *r, int cpu, int (*sample)(void *ctx, const struct pcce_sample *s, size_t size),
 		    void *ctx)
 {
 	struct sampler_control *c = &r->controls[cpu];
@@ -92,11 +92,11 @@ static int read_one(struct rings *r, int cpu, int (*sample)(void *ctx, const str
 			continue;
 		}
 		s = (const struct pcce_sample *)(r->segments + slot * r->element + at + SAMPLER_SKIP);
-		if (!sample_counts_are_possible(s, 0)) { /* cannot be: the writer never does that */
+		if (!pcce_sample_counts_are_possible(s, 0)) { /* cannot be: the writer never does that */
 			tail = head;
 			break;
 		}
-		size = SAMPLER_SKIP + sample_size(s);
+		size = SAMPLER_SKIP + pcce_sample_size(s);
 		err = sample(ctx, s, size - SAMPLER_SKIP);
 		tail = at + size >= r->size ? (segment + 1) * r->size : tail + size;
 	}
@@ -106,7 +106,7 @@ static int read_one(struct rings *r, int cpu, int (*sample)(void *ctx, const str
 	return err;
 }
 
-int rings_read(struct rings *r, int (*sample)(void *ctx, const struct pcce_sample *s, size_t size), void *ctx)
+int bpf_ring_read(struct bpf_ring *r, int (*sample)(void *ctx, const struct pcce_sample *s, size_t size), void *ctx)
 {
 	int cpu, err = 0;
 
@@ -116,12 +116,12 @@ int rings_read(struct rings *r, int (*sample)(void *ctx, const struct pcce_sampl
 	return err;
 }
 
-int rings_busy(const struct rings *r)
+int bpf_ring_busy(const struct bpf_ring *r)
 {
 	return r->busy;
 }
 
-static uint64_t sum(const struct rings *r, size_t counter)
+static uint64_t sum(const struct bpf_ring *r, size_t counter)
 {
 	uint64_t total = 0;
 	int cpu;
@@ -132,12 +132,12 @@ static uint64_t sum(const struct rings *r, size_t counter)
 	return total;
 }
 
-uint64_t rings_dropped(const struct rings *r)
+uint64_t bpf_ring_dropped(const struct bpf_ring *r)
 {
 	return sum(r, offsetof(struct sampler_control, dropped));
 }
 
-uint64_t rings_throttled(const struct rings *r)
+uint64_t bpf_ring_throttled(const struct bpf_ring *r)
 {
 	return sum(r, offsetof(struct sampler_control, throttled));
 }

@@ -7,27 +7,27 @@
 #include <stdint.h>
 #include <pcce/abi.h>
 
-struct rings;
+struct bpf_ring;
 
 /* For so many CPUs: log2 of a segment's size, and the bytes of one element of the rings' array. */
-uint32_t rings_shift(int cpus);
-uint32_t rings_element(int cpus);
+uint32_t bpf_ring_shift(int cpus);
+uint32_t bpf_ring_element(int cpus);
 
 /* Maps the two arrays. 0 or -errno. */
-int rings_open(int controls_fd, int rings_fd, int cpus, struct rings **out);
-void rings_close(struct rings *r);
+int bpf_ring_open(int controls_fd, int rings_fd, int cpus, struct bpf_ring **out);
+void bpf_ring_close(struct bpf_ring *r);
 
 /* Hands out all samples that are there; they stay valid during the call of sample only. Stops at the first
  * non-zero result and returns it. */
-int rings_read(struct rings *r, int (*sample)(void *ctx, const struct pcce_sample *s, size_t size), void *ctx);
+int bpf_ring_read(struct bpf_ring *r, int (*sample)(void *ctx, const struct pcce_sample *s, size_t size), void *ctx);
 
 /* Was a ring so full, at the last read, that it should be read sooner? */
-int rings_busy(const struct rings *r);
+int bpf_ring_busy(const struct bpf_ring *r);
 
 /* Samples that were dropped since the beginning. */
-uint64_t rings_dropped(const struct rings *r);
+uint64_t bpf_ring_dropped(const struct bpf_ring *r);
 
 /* How often an event was throttled. */
-uint64_t rings_throttled(const struct rings *r);
+uint64_t bpf_ring_throttled(const struct bpf_ring *r);
 
 #endif

@@ -18,24 +18,24 @@
 
 enum blob { BLOB_SAMPLE, BLOB_SIDEBAND };
 
-struct delivery {
-	struct sideband *sideband;
-	struct follow *follow;
-	struct places *places;
-	struct reorder queue;
+struct event_queue {
+	struct perf_sideband *sideband;
+	struct process_tracker *follow;
+	struct tls_offsets *places;
+	struct time_queue queue;
 	int epoll;
 	pid_t pid;
 	bool attached;
 	uint64_t start;
 	bool introduction_due, reattached;
-	delivery_reattach *reattach;
+	event_queue_reattach *reattach;
 	void *reattach_ctx;
-	const struct sampler_sink *sink;			 /* during delivery_flush */
-	int (*heard)(void *ctx, const struct sideband_event *e); /* during delivery_listen */
+	const struct sampler_sink *sink;			      /* during delivery_flush */
+	int (*heard)(void *ctx, const struct perf_sideband_event *e); /* during delivery_listen */
 	void *heard_ctx;
 };
 
-uint64_t delivery_now(void)
+uint64_t event_queue_now(void)
 {
 	struct timespec t;
 
@@ -43,23 +43,23 @@ uint64_t delivery_now(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-void delivery_close(struct delivery *s)
+void event_queue_close(struct event_queue *s)
 {
 	if (!s)
 		return;
-	sideband_close(s->sideband);
-	follow_free(s->follow);
-	places_free(s->places);
-	reorder_free(&s->queue);
+	perf_sideband_close(s->sideband);
+	process_tracker_free(s->follow);
+	tls_offsets_free(s->places);
+	time_queue_free(&s->queue);
 	if (s->epoll >= 0)
 		close(s->epoll);
 	free(s);
 }
 
-int delivery_open(int64_t *offsets, uint32_t *n_offsets, uint32_t capacity, const char *program, struct delivery **out,
-		  char *why, size_t why_size)
+int event_queue_open(int64_t *offsets, uint32_t *n_offsets, uint32_t capacity, const char *program,
+		     struct event_queue **out, char *why, size_t why_size)
 {
-	struct delivery *s = calloc(1, sizeof(*s));
+	struct event_queue *s = calloc(1, sizeof(*s));
 	int err;
 
 	snprintf(why, why_size, "out of memory");
@@ -67,16 +67,16 @@ int delivery_open(int64_t *offsets, uint32_t *n_offsets, uint32_t capacity, cons
 		return -ENOMEM;
 	err = -ENOMEM;
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
-	s->follow = follow_new();
-	s->places = places_new(offsets, n_offsets, capacity);
+	s->follow = process_tracker_new();
+	s->places = tls_offsets_new(offsets, n_offsets, capacity);
 	if (s->epoll < 0 || !s->follow || !s->places)
 		goto fail;
 	if (program)
-		places_program(s->places, program);
-	err = sideband_open(&s->sideband, why, why_size);
+		tls_offsets_program(s->places, program);
+	err = perf_sideband_open(&s->sideband, why, why_size);
 	if (err)
 		goto fail;
-	err = sideband_watch(s->sideband, s->epoll);
+	err = perf_sideband_watch(s->sideband, s->epoll);
 	if (err) {
 		snprintf(why, why_size, "the kernel's records of processes cannot be waited for: %s", strerror(-err));
 		goto fail;
@@ -84,47 +84,47 @@ int delivery_open(int64_t *offsets, uint32_t *n_offsets, uint32_t capacity, cons
 	*out = s;
 	return 0;
 fail:
-	delivery_close(s);
+	event_queue_close(s);
 	return err;
 }
 
-int delivery_begin(struct delivery *s, pid_t pid, bool attached, delivery_reattach *reattach, void *ctx)
+int event_queue_begin(struct event_queue *s, pid_t pid, bool attached, event_queue_reattach *reattach, void *ctx)
 {
 	s->pid = pid;
 	s->attached = attached;
 	s->reattach = reattach;
 	s->reattach_ctx = ctx;
-	s->start = delivery_now();
+	s->start = event_queue_now();
 	s->introduction_due = true;
-	return follow_add(s->follow, pid, 1, "", s->start);
+	return process_tracker_add(s->follow, pid, 1, "", s->start);
 }
 
-int delivery_watch(struct delivery *s, int fd)
+int event_queue_watch(struct event_queue *s, int fd)
 {
 	struct epoll_event event = {.events = EPOLLIN};
 
 	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
-int delivery_wait(struct delivery *s, int timeout_ms)
+int event_queue_wait(struct event_queue *s, int timeout_ms)
 {
 	struct epoll_event event;
 
 	return epoll_wait(s->epoll, &event, 1, timeout_ms) < 0 && errno != EINTR ? -errno : 0;
 }
 
-struct pcce_sample *delivery_add(struct delivery *s, const struct pcce_sample *sample, size_t size)
+struct pcce_sample *event_queue_add(struct event_queue *s, const struct pcce_sample *sample, size_t size)
 {
-	void *blob = reorder_add(&s->queue, sample->time, BLOB_SAMPLE, size);
+	void *blob = time_queue_add(&s->queue, sample->time, BLOB_SAMPLE, size);
 
 	return blob ? memcpy(blob, sample, size) : NULL;
 }
 
-static int on_sideband(void *ctx, const struct sideband_event *e)
+static int on_sideband(void *ctx, const struct perf_sideband_event *e)
 {
-	struct delivery *s = ctx;
+	struct event_queue *s = ctx;
 	size_t name = strlen(e->name) + 1;
-	char *blob = reorder_add(&s->queue, e->time, BLOB_SIDEBAND, sizeof(*e) + name);
+	char *blob = time_queue_add(&s->queue, e->time, BLOB_SIDEBAND, sizeof(*e) + name);
 
 	if (!blob)
 		return -ENOMEM;
@@ -133,11 +133,11 @@ static int on_sideband(void *ctx, const struct sideband_event *e)
 	return s->heard ? s->heard(s->heard_ctx, e) : 0;
 }
 
-int delivery_listen(struct delivery *s, int (*heard)(void *ctx, const struct sideband_event *e), void *ctx)
+int event_queue_listen(struct event_queue *s, int (*heard)(void *ctx, const struct perf_sideband_event *e), void *ctx)
 {
 	s->heard = heard;
 	s->heard_ctx = ctx;
-	return sideband_read(s->sideband, on_sideband, s);
+	return perf_sideband_read(s->sideband, on_sideband, s);
 }
 
 /* ---- the sink, with one more ear: what is mapped may tell where pages are --------------- */
@@ -145,29 +145,29 @@ int delivery_listen(struct delivery *s, int (*heard)(void *ctx, const struct sid
 static int map_heard(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_t length, uint64_t pgoff,
 		     const char *path)
 {
-	struct delivery *s = ctx;
+	struct event_queue *s = ctx;
 
-	places_map(s->places, pid, start, length, pgoff, path);
+	tls_offsets_map(s->places, pid, start, length, pgoff, path);
 	return s->sink->map(s->sink->ctx, time, pid, start, length, pgoff, path);
 }
 
 static int process_heard(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_t flags, const char *comm)
 {
-	struct delivery *s = ctx;
+	struct event_queue *s = ctx;
 
 	return s->sink->process(s->sink->ctx, time, pid, ppid, flags, comm);
 }
 
 static int thread_heard(void *ctx, uint64_t time, pid_t pid, pid_t tid, const char *comm)
 {
-	struct delivery *s = ctx;
+	struct event_queue *s = ctx;
 
 	return s->sink->thread(s->sink->ctx, time, pid, tid, comm);
 }
 
 static int lost_heard(void *ctx, uint64_t time, uint32_t reason, uint64_t count)
 {
-	struct delivery *s = ctx;
+	struct event_queue *s = ctx;
 
 	return s->sink->lost(s->sink->ctx, time, reason, count);
 }
@@ -203,32 +203,32 @@ static bool exec_takes_events(pid_t pid)
 	return dumpable != 1;
 }
 
-static int after_exec(struct delivery *s, const struct sideband_event *exec)
+static int after_exec(struct event_queue *s, const struct perf_sideband_event *exec)
 {
 	int err;
 
 	if (!exec_takes_events(exec->pid))
 		return 0;
 	/* The side band then has an end that is none, and that it must survive. */
-	if (follow_add(s->follow, exec->pid, 2, exec->name, exec->time))
+	if (process_tracker_add(s->follow, exec->pid, 2, exec->name, exec->time))
 		return -ENOMEM;
 	err = s->reattach ? s->reattach(s->reattach_ctx, exec) : 0;
 	if (s->reattach && !err && !s->reattached)
 		fprintf(stderr,
 			"%s: %s is set-uid or set-gid, which makes the kernel take its events away; its first %.0f ms "
 			"are not sampled\n",
-			program_invocation_short_name, exec->name, (double)(delivery_now() - exec->time) / 1e6);
+			program_invocation_short_name, exec->name, (double)(event_queue_now() - exec->time) / 1e6);
 	s->reattached = true;
 	return err;
 }
 
 static int deliver(void *ctx, uint32_t kind, const void *blob, size_t size)
 {
-	struct delivery *s = ctx;
+	struct event_queue *s = ctx;
 	const struct pcce_sample *sample = blob;
 	struct sampler_sink ears = {
 		.ctx = s, .process = process_heard, .thread = thread_heard, .map = map_heard, .lost = lost_heard};
-	struct sideband_event e;
+	struct perf_sideband_event e;
 	int err;
 
 	(void)size;
@@ -236,14 +236,14 @@ static int deliver(void *ctx, uint32_t kind, const void *blob, size_t size)
 		return s->sink->sample(s->sink->ctx, sample);
 	memcpy(&e, blob, sizeof(e));
 	e.name = (const char *)blob + sizeof(e);
-	err = follow_event(s->follow, &e, &ears);
-	if (!err && e.type == SIDEBAND_EXEC && follow_has(s->follow, e.pid))
+	err = process_tracker_event(s->follow, &e, &ears);
+	if (!err && e.type == SIDEBAND_EXEC && process_tracker_has(s->follow, e.pid))
 		err = after_exec(s, &e);
 	return err;
 }
 
 /* The first thing the sink hears: what the process is, before anything happens to it. */
-static int introduce(struct delivery *s)
+static int introduce(struct event_queue *s)
 {
 	struct sampler_sink ears = {
 		.ctx = s, .process = process_heard, .thread = thread_heard, .map = map_heard, .lost = lost_heard};
@@ -255,11 +255,11 @@ static int introduce(struct delivery *s)
 		return s->sink->process(s->sink->ctx, s->start, s->pid, getpid(), 0, "pcce-record");
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)s->pid);
 	if (!stat(path, &st) && st.st_nlink > 2)
-		follow_add(s->follow, s->pid, (unsigned int)st.st_nlink - 2, "", s->start);
-	return follow_snapshot(s->pid, s->start, &ears);
+		process_tracker_add(s->follow, s->pid, (unsigned int)st.st_nlink - 2, "", s->start);
+	return process_tracker_snapshot(s->pid, s->start, &ears);
 }
 
-int delivery_flush(struct delivery *s, const struct sampler_sink *sink, uint64_t limit)
+int event_queue_flush(struct event_queue *s, const struct sampler_sink *sink, uint64_t limit)
 {
 	int err = 0;
 
@@ -267,8 +267,8 @@ int delivery_flush(struct delivery *s, const struct sampler_sink *sink, uint64_t
 	if (s->introduction_due)
 		err = introduce(s);
 	if (!err)
-		err = reorder_flush(&s->queue, limit, deliver, s);
-	places_retry(s->places);
+		err = time_queue_flush(&s->queue, limit, deliver, s);
+	tls_offsets_retry(s->places);
 	s->sink = NULL;
 	return err;
 }

@@ -37,14 +37,14 @@ struct sampler {
 	struct sampler_config config;
 	struct pcce_kmod_setup setup;
 	struct kmod_session *session;
-	struct delivery *delivery;
+	struct event_queue *delivery;
 	int64_t offsets[PCCE_KMOD_OFFSETS],
 		told[PCCE_KMOD_OFFSETS]; /* where pages may be; what the kernel knows of it */
 	uint32_t n_offsets, n_told;
 	uint64_t drops, throttled;
 	uint64_t look_at, look_after; /* when threads are looked for again, 0: never; and how long after that */
 	/* Aggregated recordings. */
-	struct remaps *remaps;
+	struct remap_log *remaps;
 	uint64_t since; /* nothing that comes later is older */
 	uint64_t next;	/* when counters are taken again */
 };
@@ -54,20 +54,20 @@ struct sampler {
 static int set_up(const struct sampler_config *config, struct pcce_kmod_setup *setup, char *why, size_t why_size)
 {
 	struct perf_event_attr attr = {.size = sizeof(attr)};
-	enum event_kind kind;
+	enum perf_event_kind kind;
 	int err;
 
 	if (config->verify) {
 		snprintf(why, why_size, "it cannot look at the real stack, which --verify needs");
 		return -EOPNOTSUPP;
 	}
-	err = event_parse(config->event, &attr, &kind, why, why_size);
+	err = perf_event_parse(config->event, &attr, &kind, why, why_size);
 	if (err)
 		return err;
 	*setup = (struct pcce_kmod_setup){
 		.scope = PCCE_KMOD_PROCESS, .cpu = -1, .type = attr.type, .config = attr.config};
 	/* Of a tracepoint each event is a sample, unless a number is asked for. */
-	if (config->frequency && kind != EVENT_TRACEPOINT) {
+	if (config->frequency && kind != PERF_EVENT_TRACEPOINT) {
 		setup->flags |= PCCE_KMOD_FREQUENCY;
 		setup->rate = config->frequency;
 	} else {
@@ -75,14 +75,14 @@ static int set_up(const struct sampler_config *config, struct pcce_kmod_setup *s
 	}
 	if (config->aggregate)
 		setup->flags |= PCCE_KMOD_AGGREGATE;
-	if (kind == EVENT_COUNT)
+	if (kind == PERF_EVENT_COUNT)
 		setup->flags |= PCCE_KMOD_WEIGHT_PERIOD;
 	return 0;
 }
 
 static int explain(const struct sampler *s, int err, char *why, size_t why_size)
 {
-	const struct pcce_kmod_info *info = kmod_info(s->session);
+	const struct pcce_kmod_info *info = kmod_session_info(s->session);
 
 	switch (-err) {
 	case EINVAL:
@@ -123,11 +123,11 @@ static int set_up_session(struct sampler *s)
 	uint32_t bytes = RING_BYTES;
 	int err;
 
-	while (bytes > PCCE_KMOD_RING_MIN && (uint64_t)bytes * kmod_info(s->session)->n_cpus > ALL_MAX)
+	while (bytes > PCCE_KMOD_RING_MIN && (uint64_t)bytes * kmod_session_info(s->session)->n_cpus > ALL_MAX)
 		bytes /= 2;
 	do {
 		s->setup.ring_bytes = bytes;
-		err = kmod_setup(s->session, &s->setup);
+		err = kmod_session_setup(s->session, &s->setup);
 		bytes /= 2;
 	} while (err == -ENOMEM && bytes >= PCCE_KMOD_RING_MIN);
 	return err;
@@ -136,24 +136,24 @@ static int set_up_session(struct sampler *s)
 static int kmod_probe(const struct sampler_config *config, char *why, size_t why_size)
 {
 	struct sampler s = {.config = *config};
-	int err = kmod_open(&s.session, why, why_size);
+	int err = kmod_session_open(&s.session, why, why_size);
 
 	if (err)
 		return err;
 	err = set_up(config, &s.setup, why, why_size);
-	if (!err && !kmod_info(s.session)->privileged)
+	if (!err && !kmod_session_info(s.session)->privileged)
 		err = explain(&s, -EPERM, why, why_size);
 	if (!err) {
 		/* The event on this thread itself: it ends with the session. */
 		s.setup.scope = PCCE_KMOD_TASK;
 		s.setup.ring_bytes = PCCE_KMOD_RING_MIN;
-		err = kmod_setup(s.session, &s.setup);
+		err = kmod_session_setup(s.session, &s.setup);
 		if (!err)
-			err = kmod_start(s.session);
+			err = kmod_session_start(s.session);
 		if (err)
 			explain(&s, err, why, why_size);
 	}
-	kmod_close(s.session);
+	kmod_session_close(s.session);
 	/* -ENODEV says that the module is not there, and nothing else. */
 	return err == -ENODEV ? -ENOENT : err;
 }
@@ -164,9 +164,9 @@ static void kmod_destroy(struct sampler *s)
 {
 	if (!s)
 		return;
-	kmod_close(s->session);
-	delivery_close(s->delivery);
-	remaps_free(s->remaps);
+	kmod_session_close(s->session);
+	event_queue_close(s->delivery);
+	remap_log_free(s->remaps);
 	free(s);
 }
 
@@ -182,12 +182,12 @@ static int kmod_prepare(const struct sampler_config *config, struct sampler **ou
 	s->config = *config;
 	err = set_up(config, &s->setup, why, why_size);
 	if (!err)
-		err = kmod_open(&s->session, why, why_size);
+		err = kmod_session_open(&s->session, why, why_size);
 	if (!err)
-		err = delivery_open(s->offsets, &s->n_offsets, PCCE_KMOD_OFFSETS, config->program, &s->delivery, why,
-				    why_size);
+		err = event_queue_open(s->offsets, &s->n_offsets, PCCE_KMOD_OFFSETS, config->program, &s->delivery, why,
+				       why_size);
 	if (!err) {
-		s->remaps = remaps_new();
+		s->remaps = remap_log_new();
 		if (!s->remaps) {
 			snprintf(why, why_size, "out of memory");
 			err = -ENOMEM;
@@ -208,7 +208,7 @@ static int tell_places(struct sampler *s)
 
 	if (s->n_told == s->n_offsets && !memcmp(s->told, s->offsets, sizeof(s->told)))
 		return 0;
-	err = kmod_places(s->session, s->offsets, s->n_offsets);
+	err = kmod_session_places(s->session, s->offsets, s->n_offsets);
 	if (!err) {
 		s->n_told = s->n_offsets;
 		memcpy(s->told, s->offsets, sizeof(s->told));
@@ -217,10 +217,10 @@ static int tell_places(struct sampler *s)
 }
 
 /* After an exec of a set-uid program. */
-static int reattach(void *ctx, const struct sideband_event *exec)
+static int reattach(void *ctx, const struct perf_sideband_event *exec)
 {
 	struct sampler *s = ctx;
-	int err = kmod_attach(s->session, exec->pid, PCCE_KMOD_ATTACH_AGAIN);
+	int err = kmod_session_attach(s->session, exec->pid, PCCE_KMOD_ATTACH_AGAIN);
 
 	if (err && err != -ESRCH) /* it has ended already */
 		fprintf(stderr, "%s: %s cannot be sampled any more: %s\n", program_invocation_short_name, exec->name,
@@ -238,17 +238,17 @@ static int kmod_sampler_start(struct sampler *s, pid_t pid, char *why, size_t wh
 	s->setup.pid = pid;
 	if (!s->config.target)
 		s->setup.flags |= PCCE_KMOD_ON_EXEC;
-	err = delivery_begin(s->delivery, pid, s->config.target, reattach, s);
+	err = event_queue_begin(s->delivery, pid, s->config.target, reattach, s);
 	if (!err)
 		err = set_up_session(s);
 	if (!err)
 		err = tell_places(s);
 	if (!err)
-		err = delivery_watch(s->delivery, kmod_fd(s->session));
+		err = event_queue_watch(s->delivery, kmod_session_fd(s->session));
 	if (!err)
-		err = kmod_start(s->session);
+		err = kmod_session_start(s->session);
 	s->look_after = LOOK_NS;
-	s->look_at = s->config.target ? delivery_now() + LOOK_NS : 0;
+	s->look_at = s->config.target ? event_queue_now() + LOOK_NS : 0;
 	return err ? explain(s, err, why, why_size) : 0;
 }
 
@@ -257,11 +257,11 @@ static int kmod_sampler_start(struct sampler *s, pid_t pid, char *why, size_t wh
 static int on_record(void *ctx, const struct pcce_kmod_record *record, const struct pcce_sample *sample, size_t size)
 {
 	struct sampler *s = ctx;
-	struct pcce_sample *copy = delivery_add(s->delivery, sample, size);
+	struct pcce_sample *copy = event_queue_add(s->delivery, sample, size);
 
 	if (!copy)
 		return -ENOMEM;
-	if (remaps_concern(s->remaps, sample, record->last))
+	if (remap_log_concern(s->remaps, sample, record->last))
 		copy->flags |= PCCE_SAMPLE_MIXED;
 	return 0;
 }
@@ -270,7 +270,7 @@ static int count_losses(struct sampler *s, const struct sampler_sink *sink)
 {
 	struct pcce_kmod_stats stats;
 	uint64_t drops = 0, fresh;
-	int err = kmod_stats(s->session, &stats), i;
+	int err = kmod_session_stats(s->session, &stats), i;
 
 	if (err)
 		return err;
@@ -279,36 +279,36 @@ static int count_losses(struct sampler *s, const struct sampler_sink *sink)
 	fresh = drops - s->drops;
 	s->drops = drops;
 	if (fresh)
-		err = sink->lost(sink->ctx, delivery_now(), PCCE_LOSS_RING, fresh);
+		err = sink->lost(sink->ctx, event_queue_now(), PCCE_LOSS_RING, fresh);
 	fresh = stats.throttled - s->throttled;
 	s->throttled = stats.throttled;
 	if (fresh && !err)
-		err = sink->lost(sink->ctx, delivery_now(), PCCE_LOSS_THROTTLE, fresh);
+		err = sink->lost(sink->ctx, event_queue_now(), PCCE_LOSS_THROTTLE, fresh);
 	return err;
 }
 
-static int on_sideband(void *ctx, const struct sideband_event *e)
+static int on_sideband(void *ctx, const struct perf_sideband_event *e)
 {
 	struct sampler *s = ctx;
 
-	return remaps_note(s->remaps, e);
+	return remap_log_note(s->remaps, e);
 }
 
 /* Counters that are taken later may be as old as since; so all else has to wait for them. */
 static int take_counts(struct sampler *s, bool now)
 {
-	struct pollfd p = {.fd = kmod_fd(s->session), .events = POLLIN};
-	bool due = now || delivery_now() >= s->next || poll(&p, 1, 0) == 1;
-	int err = due ? kmod_rotate(s->session, &s->since) : 0;
+	struct pollfd p = {.fd = kmod_session_fd(s->session), .events = POLLIN};
+	bool due = now || event_queue_now() >= s->next || poll(&p, 1, 0) == 1;
+	int err = due ? kmod_session_rotate(s->session, &s->since) : 0;
 
 	/* What was mapped before they were taken has to be known now. */
 	if (!err)
-		err = delivery_listen(s->delivery, on_sideband, s);
+		err = event_queue_listen(s->delivery, on_sideband, s);
 	if (err || !due)
 		return err;
-	s->next = delivery_now() + COUNTS_NS;
-	err = kmod_read_counts(s->session, on_record, s);
-	remaps_forget(s->remaps, s->since);
+	s->next = event_queue_now() + COUNTS_NS;
+	err = kmod_session_read_counts(s->session, on_record, s);
+	remap_log_forget(s->remaps, s->since);
 	return err;
 }
 
@@ -317,9 +317,9 @@ static int look_again(struct sampler *s)
 {
 	int err;
 
-	if (!s->look_at || delivery_now() < s->look_at)
+	if (!s->look_at || event_queue_now() < s->look_at)
 		return 0;
-	err = kmod_attach(s->session, s->setup.pid, 0);
+	err = kmod_session_attach(s->session, s->setup.pid, 0);
 	s->look_after *= 4;
 	s->look_at = !err && s->look_after <= LOOKS_NS ? s->look_at + s->look_after : 0;
 	return err == -ESRCH ? 0 : err;
@@ -327,7 +327,7 @@ static int look_again(struct sampler *s)
 
 static int turn(struct sampler *s, const struct sampler_sink *sink, bool last)
 {
-	uint64_t limit = delivery_now() - DELIVERY_MARGIN;
+	uint64_t limit = event_queue_now() - EVENT_QUEUE_MARGIN;
 	int err = last ? 0 : look_again(s);
 
 	if (err)
@@ -337,12 +337,12 @@ static int turn(struct sampler *s, const struct sampler_sink *sink, bool last)
 		if (limit > s->since)
 			limit = s->since;
 	} else {
-		err = kmod_read(s->session, on_record, s);
+		err = kmod_session_read(s->session, on_record, s);
 		if (!err)
-			err = delivery_listen(s->delivery, NULL, NULL);
+			err = event_queue_listen(s->delivery, NULL, NULL);
 	}
 	if (!err)
-		err = delivery_flush(s->delivery, sink, last ? UINT64_MAX : limit);
+		err = event_queue_flush(s->delivery, sink, last ? UINT64_MAX : limit);
 	if (!err)
 		err = tell_places(s);
 	return err ? err : count_losses(s, sink);
@@ -350,14 +350,14 @@ static int turn(struct sampler *s, const struct sampler_sink *sink, bool last)
 
 static int kmod_poll(struct sampler *s, const struct sampler_sink *sink, int timeout_ms)
 {
-	int err = delivery_wait(s->delivery, timeout_ms < TURN ? timeout_ms : TURN);
+	int err = event_queue_wait(s->delivery, timeout_ms < TURN ? timeout_ms : TURN);
 
 	return err ? err : turn(s, sink, false);
 }
 
 static int kmod_sampler_stop(struct sampler *s, const struct sampler_sink *sink)
 {
-	int err = kmod_stop(s->session), turn_err = turn(s, sink, true);
+	int err = kmod_session_stop(s->session), turn_err = turn(s, sink, true);
 
 	return err ? err : turn_err;
 }

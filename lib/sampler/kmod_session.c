@@ -48,7 +48,7 @@ static int explain_open(int err, char *why, size_t why_size)
 	}
 }
 
-int kmod_open(struct kmod_session **out, char *why, size_t why_size)
+int kmod_session_open(struct kmod_session **out, char *why, size_t why_size)
 {
 	struct kmod_session *k = calloc(1, sizeof(*k));
 	int err;
@@ -79,11 +79,11 @@ int kmod_open(struct kmod_session **out, char *why, size_t why_size)
 	*out = k;
 	return 0;
 fail:
-	kmod_close(k);
+	kmod_session_close(k);
 	return err;
 }
 
-void kmod_close(struct kmod_session *k)
+void kmod_session_close(struct kmod_session *k)
 {
 	if (!k)
 		return;
@@ -96,17 +96,17 @@ void kmod_close(struct kmod_session *k)
 	free(k);
 }
 
-const struct pcce_kmod_info *kmod_info(const struct kmod_session *k)
+const struct pcce_kmod_info *kmod_session_info(const struct kmod_session *k)
 {
 	return &k->info;
 }
 
-int kmod_fd(const struct kmod_session *k)
+int kmod_session_fd(const struct kmod_session *k)
 {
 	return k->fd;
 }
 
-int kmod_setup(struct kmod_session *k, struct pcce_kmod_setup *config)
+int kmod_session_setup(struct kmod_session *k, struct pcce_kmod_setup *config)
 {
 	int err = request(k, PCCE_KMOD_IOC_SETUP, config);
 	void *readers, *rest;
@@ -127,7 +127,7 @@ int kmod_setup(struct kmod_session *k, struct pcce_kmod_setup *config)
 	return 0;
 }
 
-int kmod_places(struct kmod_session *k, const int64_t *offsets, uint32_t n)
+int kmod_session_places(struct kmod_session *k, const int64_t *offsets, uint32_t n)
 {
 	struct pcce_kmod_places p = {.n = n};
 	uint32_t i;
@@ -137,24 +137,24 @@ int kmod_places(struct kmod_session *k, const int64_t *offsets, uint32_t n)
 	return request(k, PCCE_KMOD_IOC_PLACES, &p);
 }
 
-int kmod_start(struct kmod_session *k)
+int kmod_session_start(struct kmod_session *k)
 {
 	return request(k, PCCE_KMOD_IOC_START, NULL);
 }
 
-int kmod_attach(struct kmod_session *k, int pid, uint32_t flags)
+int kmod_session_attach(struct kmod_session *k, int pid, uint32_t flags)
 {
 	struct pcce_kmod_attach a = {.pid = pid, .flags = flags};
 
 	return request(k, PCCE_KMOD_IOC_ATTACH, &a);
 }
 
-int kmod_stop(struct kmod_session *k)
+int kmod_session_stop(struct kmod_session *k)
 {
 	return request(k, PCCE_KMOD_IOC_STOP, NULL);
 }
 
-int kmod_stats(struct kmod_session *k, struct pcce_kmod_stats *stats)
+int kmod_session_stats(struct kmod_session *k, struct pcce_kmod_stats *stats)
 {
 	return request(k, PCCE_KMOD_IOC_STATS, stats);
 }
@@ -170,7 +170,7 @@ static const uint8_t *data(const struct kmod_session *k, uint32_t ring)
 }
 
 /* Its size, or 0. */
-static size_t deliver(const uint8_t *at, kmod_sink *sink, void *ctx, int *err)
+static size_t deliver(const uint8_t *at, kmod_session_sink *sink, void *ctx, int *err)
 {
 	const struct pcce_kmod_record *record = (const struct pcce_kmod_record *)at;
 	const struct pcce_sample *sample = (const struct pcce_sample *)(record + 1);
@@ -180,14 +180,14 @@ static size_t deliver(const uint8_t *at, kmod_sink *sink, void *ctx, int *err)
 		return 0;
 	if (record->type != PCCE_KMOD_SAMPLE)
 		return size;
-	if (size < sizeof(*record) + sizeof(*sample) || !sample_counts_are_possible(sample, 0) ||
-	    size != sizeof(*record) + sample_size(sample))
+	if (size < sizeof(*record) + sizeof(*sample) || !pcce_sample_counts_are_possible(sample, 0) ||
+	    size != sizeof(*record) + pcce_sample_size(sample))
 		return 0;
 	*err = sink(ctx, record, sample, size - sizeof(*record));
 	return size;
 }
 
-static int read_ring(struct kmod_session *k, uint32_t ring, kmod_sink *sink, void *ctx)
+static int read_ring(struct kmod_session *k, uint32_t ring, kmod_session_sink *sink, void *ctx)
 {
 	/* Pairs with the kernel's release: the records up to head are complete. */
 	uint64_t head = __atomic_load_n(&writer(k, ring)->head, __ATOMIC_ACQUIRE);
@@ -210,7 +210,7 @@ static int read_ring(struct kmod_session *k, uint32_t ring, kmod_sink *sink, voi
 	return err;
 }
 
-int kmod_read(struct kmod_session *k, kmod_sink *sink, void *ctx)
+int kmod_session_read(struct kmod_session *k, kmod_session_sink *sink, void *ctx)
 {
 	uint32_t ring;
 	int err = 0;
@@ -220,7 +220,7 @@ int kmod_read(struct kmod_session *k, kmod_sink *sink, void *ctx)
 	return err;
 }
 
-int kmod_rotate(struct kmod_session *k, uint64_t *since)
+int kmod_session_rotate(struct kmod_session *k, uint64_t *since)
 {
 	struct pcce_kmod_rotate rotate;
 	int err = request(k, PCCE_KMOD_IOC_ROTATE, &rotate);
@@ -232,7 +232,7 @@ int kmod_rotate(struct kmod_session *k, uint64_t *since)
 	return 0;
 }
 
-int kmod_read_counts(struct kmod_session *k, kmod_sink *sink, void *ctx)
+int kmod_session_read_counts(struct kmod_session *k, kmod_session_sink *sink, void *ctx)
 {
 	uint32_t ring;
 	int err = 0;

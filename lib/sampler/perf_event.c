@@ -19,28 +19,28 @@
 static const struct {
 	const char *name, *alias;
 	unsigned int type, config;
-	enum event_kind kind;
+	enum perf_event_kind kind;
 } events[] = {
-	{"cpu-clock", NULL, SW(CPU_CLOCK), EVENT_CLOCK},
-	{"task-clock", NULL, SW(TASK_CLOCK), EVENT_CLOCK},
-	{"page-faults", "faults", SW(PAGE_FAULTS), EVENT_COUNT},
-	{"minor-faults", NULL, SW(PAGE_FAULTS_MIN), EVENT_COUNT},
-	{"major-faults", NULL, SW(PAGE_FAULTS_MAJ), EVENT_COUNT},
-	{"context-switches", "cs", SW(CONTEXT_SWITCHES), EVENT_COUNT},
-	{"cpu-migrations", "migrations", SW(CPU_MIGRATIONS), EVENT_COUNT},
-	{"alignment-faults", NULL, SW(ALIGNMENT_FAULTS), EVENT_COUNT},
-	{"emulation-faults", NULL, SW(EMULATION_FAULTS), EVENT_COUNT},
-	{"cgroup-switches", NULL, SW(CGROUP_SWITCHES), EVENT_COUNT},
-	{"cycles", "cpu-cycles", HW(CPU_CYCLES), EVENT_COUNT},
-	{"instructions", NULL, HW(INSTRUCTIONS), EVENT_COUNT},
-	{"cache-references", NULL, HW(CACHE_REFERENCES), EVENT_COUNT},
-	{"cache-misses", NULL, HW(CACHE_MISSES), EVENT_COUNT},
-	{"branches", "branch-instructions", HW(BRANCH_INSTRUCTIONS), EVENT_COUNT},
-	{"branch-misses", NULL, HW(BRANCH_MISSES), EVENT_COUNT},
-	{"bus-cycles", NULL, HW(BUS_CYCLES), EVENT_COUNT},
-	{"stalled-cycles-frontend", NULL, HW(STALLED_CYCLES_FRONTEND), EVENT_COUNT},
-	{"stalled-cycles-backend", NULL, HW(STALLED_CYCLES_BACKEND), EVENT_COUNT},
-	{"ref-cycles", NULL, HW(REF_CPU_CYCLES), EVENT_COUNT},
+	{"cpu-clock", NULL, SW(CPU_CLOCK), PERF_EVENT_CLOCK},
+	{"task-clock", NULL, SW(TASK_CLOCK), PERF_EVENT_CLOCK},
+	{"page-faults", "faults", SW(PAGE_FAULTS), PERF_EVENT_COUNT},
+	{"minor-faults", NULL, SW(PAGE_FAULTS_MIN), PERF_EVENT_COUNT},
+	{"major-faults", NULL, SW(PAGE_FAULTS_MAJ), PERF_EVENT_COUNT},
+	{"context-switches", "cs", SW(CONTEXT_SWITCHES), PERF_EVENT_COUNT},
+	{"cpu-migrations", "migrations", SW(CPU_MIGRATIONS), PERF_EVENT_COUNT},
+	{"alignment-faults", NULL, SW(ALIGNMENT_FAULTS), PERF_EVENT_COUNT},
+	{"emulation-faults", NULL, SW(EMULATION_FAULTS), PERF_EVENT_COUNT},
+	{"cgroup-switches", NULL, SW(CGROUP_SWITCHES), PERF_EVENT_COUNT},
+	{"cycles", "cpu-cycles", HW(CPU_CYCLES), PERF_EVENT_COUNT},
+	{"instructions", NULL, HW(INSTRUCTIONS), PERF_EVENT_COUNT},
+	{"cache-references", NULL, HW(CACHE_REFERENCES), PERF_EVENT_COUNT},
+	{"cache-misses", NULL, HW(CACHE_MISSES), PERF_EVENT_COUNT},
+	{"branches", "branch-instructions", HW(BRANCH_INSTRUCTIONS), PERF_EVENT_COUNT},
+	{"branch-misses", NULL, HW(BRANCH_MISSES), PERF_EVENT_COUNT},
+	{"bus-cycles", NULL, HW(BUS_CYCLES), PERF_EVENT_COUNT},
+	{"stalled-cycles-frontend", NULL, HW(STALLED_CYCLES_FRONTEND), PERF_EVENT_COUNT},
+	{"stalled-cycles-backend", NULL, HW(STALLED_CYCLES_BACKEND), PERF_EVENT_COUNT},
+	{"ref-cycles", NULL, HW(REF_CPU_CYCLES), PERF_EVENT_COUNT},
 };
 
 static const char *tracefs(void)
@@ -95,7 +95,8 @@ static int parse_tracepoint(const char *name, struct perf_event_attr *attr, char
 	return 0;
 }
 
-int event_parse(const char *name, struct perf_event_attr *attr, enum event_kind *kind, char *why, size_t why_size)
+int perf_event_parse(const char *name, struct perf_event_attr *attr, enum perf_event_kind *kind, char *why,
+		     size_t why_size)
 {
 	size_t i;
 
@@ -108,7 +109,7 @@ int event_parse(const char *name, struct perf_event_attr *attr, enum event_kind 
 		return 0;
 	}
 	if (strchr(name, ':')) {
-		*kind = EVENT_TRACEPOINT;
+		*kind = PERF_EVENT_TRACEPOINT;
 		return parse_tracepoint(name, attr, why, why_size);
 	}
 	snprintf(why, why_size,
@@ -119,8 +120,8 @@ int event_parse(const char *name, struct perf_event_attr *attr, enum event_kind 
 	return -EINVAL;
 }
 
-int event_attr(const struct sampler_config *config, struct perf_event_attr *attr, enum event_kind *kind, char *why,
-	       size_t why_size)
+int perf_event_make_attr(const struct sampler_config *config, struct perf_event_attr *attr, enum perf_event_kind *kind,
+			 char *why, size_t why_size)
 {
 	memset(attr, 0, sizeof(*attr));
 	attr->size = sizeof(*attr);
@@ -135,15 +136,15 @@ int event_attr(const struct sampler_config *config, struct perf_event_attr *attr
 	} else {
 		attr->sample_period = config->period ? config->period : 1;
 	}
-	return event_parse(config->event, attr, kind, why, why_size);
+	return perf_event_parse(config->event, attr, kind, why, why_size);
 }
 
-int event_open(const struct perf_event_attr *attr, pid_t tid, int cpu)
+int perf_event_create(const struct perf_event_attr *attr, pid_t tid, int cpu)
 {
 	return (int)syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-unsigned int event_rate_limit(void)
+unsigned int perf_event_rate_limit(void)
 {
 	FILE *f = fopen("/proc/sys/kernel/perf_event_max_sample_rate", "re");
 	unsigned int limit;
@@ -155,13 +156,13 @@ unsigned int event_rate_limit(void)
 	return limit;
 }
 
-int event_explain(const struct sampler_config *config, int err, char *why, size_t why_size)
+int perf_event_explain(const struct sampler_config *config, int err, char *why, size_t why_size)
 {
 	unsigned int limit;
 
 	switch (-err) {
 	case EINVAL:
-		limit = event_rate_limit();
+		limit = perf_event_rate_limit();
 		if (limit && config->frequency > limit) {
 			snprintf(why, why_size,
 				 "%llu samples a second are more than the kernel allows, %u; use a lower -F, or raise "

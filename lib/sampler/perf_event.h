@@ -8,26 +8,27 @@
 #include <linux/perf_event.h>
 #include "sampler/sampler.h"
 
-enum event_kind {
-	EVENT_CLOCK,	  /* time passes: each sample stands for the same share of it */
-	EVENT_COUNT,	  /* a sample stands for a number of events */
-	EVENT_TRACEPOINT, /* each event is a sample */
+enum perf_event_kind {
+	PERF_EVENT_CLOCK,      /* time passes: each sample stands for the same share of it */
+	PERF_EVENT_COUNT,      /* a sample stands for a number of events */
+	PERF_EVENT_TRACEPOINT, /* each event is a sample */
 };
 
 /* Sets type and config of attr. 0, or -errno with one sentence in why. */
-int event_parse(const char *name, struct perf_event_attr *attr, enum event_kind *kind, char *why, size_t why_size);
+int perf_event_parse(const char *name, struct perf_event_attr *attr, enum perf_event_kind *kind, char *why,
+		     size_t why_size);
 
 /* The same with all that the sampling of a command or process needs. */
-int event_attr(const struct sampler_config *config, struct perf_event_attr *attr, enum event_kind *kind, char *why,
-	       size_t why_size);
+int perf_event_make_attr(const struct sampler_config *config, struct perf_event_attr *attr, enum perf_event_kind *kind,
+			 char *why, size_t why_size);
 
 /* perf_event_open: a descriptor, or -1 and errno. */
-int event_open(const struct perf_event_attr *attr, pid_t tid, int cpu);
+int perf_event_create(const struct perf_event_attr *attr, pid_t tid, int cpu);
 
 /* Writes to why what -errno of perf_event_open means. Returns err. */
-int event_explain(const struct sampler_config *config, int err, char *why, size_t why_size);
+int perf_event_explain(const struct sampler_config *config, int err, char *why, size_t why_size);
 
 /* Samples a second and CPU that the kernel allows; 0: not known. */
-unsigned int event_rate_limit(void);
+unsigned int perf_event_rate_limit(void);
 
 #endif

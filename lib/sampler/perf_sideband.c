@@ -34,7 +34,7 @@ struct ring {
 	const uint8_t *data;
 };
 
-struct sideband {
+struct perf_sideband {
 	struct ring *rings;
 	int n;
 	uint8_t record[65536 + 8]; /* one that wraps around the end of the ring; its size has 16 bits */
@@ -77,10 +77,10 @@ static int open_ring(struct ring *r, int cpu)
 	return 0;
 }
 
-int sideband_open(struct sideband **out, char *why, size_t why_size)
+int perf_sideband_open(struct perf_sideband **out, char *why, size_t why_size)
 {
 	int cpus = libbpf_num_possible_cpus(), cpu, err;
-	struct sideband *s;
+	struct perf_sideband *s;
 
 	if (cpus < 0) {
 		snprintf(why, why_size, "the number of CPUs cannot be read: %s", strerror(-cpus));
@@ -103,7 +103,7 @@ int sideband_open(struct sideband **out, char *why, size_t why_size)
 				 "the kernel refuses to tell of new processes and mappings (perf_event_open for CPU "
 				 "%d: %s)",
 				 cpu, strerror(-err));
-			sideband_close(s);
+			perf_sideband_close(s);
 			return err;
 		}
 		s->n++;
@@ -112,7 +112,7 @@ int sideband_open(struct sideband **out, char *why, size_t why_size)
 	return 0;
 }
 
-void sideband_close(struct sideband *s)
+void perf_sideband_close(struct perf_sideband *s)
 {
 	int i;
 
@@ -126,7 +126,7 @@ void sideband_close(struct sideband *s)
 	free(s);
 }
 
-int sideband_watch(const struct sideband *s, int epoll)
+int perf_sideband_watch(const struct perf_sideband *s, int epoll)
 {
 	/* Edge-triggered: a ring that holds a few records is readable all the time. */
 	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
@@ -162,7 +162,7 @@ struct lost_body {
 };
 
 /* A record that is well formed becomes an event: true. */
-static bool parse(const struct perf_event_header *h, struct sideband_event *e)
+static bool parse(const struct perf_event_header *h, struct perf_sideband_event *e)
 {
 	const uint8_t *body = (const uint8_t *)(h + 1), *end = (const uint8_t *)h + h->size;
 	size_t size = h->size - sizeof(*h);
@@ -227,7 +227,8 @@ static bool parse(const struct perf_event_header *h, struct sideband_event *e)
 	return false;
 }
 
-static int read_ring(struct sideband *s, struct ring *r, int (*event)(void *, const struct sideband_event *), void *ctx)
+static int read_ring(struct perf_sideband *s, struct ring *r, int (*event)(void *, const struct perf_sideband_event *),
+		     void *ctx)
 {
 	/* Pairs with the kernel's barrier between the data and data_head. */
 	uint64_t head = __atomic_load_n(&r->control->data_head, __ATOMIC_ACQUIRE);
@@ -237,7 +238,7 @@ static int read_ring(struct sideband *s, struct ring *r, int (*event)(void *, co
 	while (!err && tail < head) {
 		size_t at = tail & (DATA_BYTES - 1), size;
 		const struct perf_event_header *h = (const struct perf_event_header *)(r->data + at);
-		struct sideband_event e;
+		struct perf_sideband_event e;
 
 		size = h->size; /* records are 8-aligned: the header itself never wraps around */
 		if (size < sizeof(*h) || size > head - tail) {
@@ -260,7 +261,7 @@ static int read_ring(struct sideband *s, struct ring *r, int (*event)(void *, co
 	return err;
 }
 
-int sideband_read(struct sideband *s, int (*event)(void *ctx, const struct sideband_event *e), void *ctx)
+int perf_sideband_read(struct perf_sideband *s, int (*event)(void *ctx, const struct perf_sideband_event *e), void *ctx)
 {
 	int i, err = 0;
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum sideband_type {
+enum perf_sideband_type {
 	SIDEBAND_FORK, /* a process (pid != ppid) or thread began */
 	SIDEBAND_EXIT, /* a thread ended */
 	SIDEBAND_COMM, /* a thread was named */
@@ -17,8 +17,8 @@ enum sideband_type {
 	SIDEBAND_LOST
 };
 
-struct sideband_event {
-	enum sideband_type type;
+struct perf_sideband_event {
+	enum perf_sideband_type type;
 	uint64_t time; /* ns, CLOCK_MONOTONIC */
 	pid_t pid, tid;
 	pid_t ppid, ptid;	       /* FORK */
@@ -27,16 +27,17 @@ struct sideband_event {
 	const char *name;	       /* COMM, EXEC: comm; MAP: path; else "" */
 };
 
-struct sideband;
+struct perf_sideband;
 
 /* All processes of the system, all CPUs. 0, or -errno with one sentence in why. */
-int sideband_open(struct sideband **out, char *why, size_t why_size);
-void sideband_close(struct sideband *s);
+int perf_sideband_open(struct perf_sideband **out, char *why, size_t why_size);
+void perf_sideband_close(struct perf_sideband *s);
 
 /* Adds the descriptors that become readable to an epoll instance. 0 or -errno. */
-int sideband_watch(const struct sideband *s, int epoll);
+int perf_sideband_watch(const struct perf_sideband *s, int epoll);
 
 /* Hands out what has come, in order for each CPU. Stops at the first non-zero result and returns it. */
-int sideband_read(struct sideband *s, int (*event)(void *ctx, const struct sideband_event *e), void *ctx);
+int perf_sideband_read(struct perf_sideband *s, int (*event)(void *ctx, const struct perf_sideband_event *e),
+		       void *ctx);
 
 #endif

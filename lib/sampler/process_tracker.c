@@ -24,16 +24,16 @@ struct process {
 	UT_hash_handle hh;
 };
 
-struct follow {
+struct process_tracker {
 	struct process *processes;
 };
 
-struct follow *follow_new(void)
+struct process_tracker *process_tracker_new(void)
 {
-	return calloc(1, sizeof(struct follow));
+	return calloc(1, sizeof(struct process_tracker));
 }
 
-static struct process *find(const struct follow *f, pid_t pid)
+static struct process *find(const struct process_tracker *f, pid_t pid)
 {
 	struct process *p;
 
@@ -41,13 +41,13 @@ static struct process *find(const struct follow *f, pid_t pid)
 	return p;
 }
 
-static void forget(struct follow *f, struct process *p)
+static void forget(struct process_tracker *f, struct process *p)
 {
 	HASH_DEL(f->processes, p);
 	free(p);
 }
 
-void follow_free(struct follow *f)
+void process_tracker_free(struct process_tracker *f)
 {
 	struct process *p, *next;
 
@@ -58,7 +58,7 @@ void follow_free(struct follow *f)
 	free(f);
 }
 
-int follow_add(struct follow *f, pid_t pid, unsigned int threads, const char *comm, uint64_t since)
+int process_tracker_add(struct process_tracker *f, pid_t pid, unsigned int threads, const char *comm, uint64_t since)
 {
 	struct process *p = find(f, pid);
 
@@ -75,12 +75,12 @@ int follow_add(struct follow *f, pid_t pid, unsigned int threads, const char *co
 	return 0;
 }
 
-bool follow_has(const struct follow *f, pid_t pid)
+bool process_tracker_has(const struct process_tracker *f, pid_t pid)
 {
 	return find(f, pid);
 }
 
-static int forked(struct follow *f, const struct sideband_event *e, const struct sampler_sink *sink)
+static int forked(struct process_tracker *f, const struct perf_sideband_event *e, const struct sampler_sink *sink)
 {
 	struct process *p = find(f, e->pid), *parent = find(f, e->ppid);
 
@@ -97,12 +97,13 @@ static int forked(struct follow *f, const struct sideband_event *e, const struct
 		forget(f, p);
 	if (!parent)
 		return 0;
-	if (follow_add(f, e->pid, 1, parent->comm, e->time))
+	if (process_tracker_add(f, e->pid, 1, parent->comm, e->time))
 		return -ENOMEM;
 	return sink->process(sink->ctx, e->time, e->pid, e->ppid, PCCE_PROCESS_FORK, parent->comm);
 }
 
-int follow_event(struct follow *f, const struct sideband_event *e, const struct sampler_sink *sink)
+int process_tracker_event(struct process_tracker *f, const struct perf_sideband_event *e,
+			  const struct sampler_sink *sink)
 {
 	struct process *p;
 
@@ -177,7 +178,7 @@ static int snapshot_maps(pid_t pid, uint64_t time, const struct sampler_sink *si
 	return err;
 }
 
-int follow_snapshot(pid_t pid, uint64_t time, const struct sampler_sink *sink)
+int process_tracker_snapshot(pid_t pid, uint64_t time, const struct sampler_sink *sink)
 {
 	char path[64], comm[COMM];
 	struct dirent *entry;

@@ -10,19 +10,20 @@
 #include "sampler/sampler.h"
 #include "sampler/perf_sideband.h"
 
-struct follow;
+struct process_tracker;
 
-struct follow *follow_new(void);
-void follow_free(struct follow *f);
+struct process_tracker *process_tracker_new(void);
+void process_tracker_free(struct process_tracker *f);
 
 /* Follows a process; what happened before since is none of its business. 0 or -ENOMEM. */
-int follow_add(struct follow *f, pid_t pid, unsigned int threads, const char *comm, uint64_t since);
-bool follow_has(const struct follow *f, pid_t pid);
+int process_tracker_add(struct process_tracker *f, pid_t pid, unsigned int threads, const char *comm, uint64_t since);
+bool process_tracker_has(const struct process_tracker *f, pid_t pid);
 
 /* One event, in order of time. 0, or the sink's error. */
-int follow_event(struct follow *f, const struct sideband_event *e, const struct sampler_sink *sink);
+int process_tracker_event(struct process_tracker *f, const struct perf_sideband_event *e,
+			  const struct sampler_sink *sink);
 
 /* Tells the sink what a running process is at this moment: its name, threads and executable mappings. */
-int follow_snapshot(pid_t pid, uint64_t time, const struct sampler_sink *sink);
+int process_tracker_snapshot(pid_t pid, uint64_t time, const struct sampler_sink *sink);
 
 #endif

@@ -19,23 +19,23 @@ struct process {
 	UT_hash_handle hh;
 };
 
-struct remaps {
+struct remap_log {
 	struct process *processes;
 };
 
-struct remaps *remaps_new(void)
+struct remap_log *remap_log_new(void)
 {
-	return calloc(1, sizeof(struct remaps));
+	return calloc(1, sizeof(struct remap_log));
 }
 
-static void drop(struct remaps *r, struct process *p)
+static void drop(struct remap_log *r, struct process *p)
 {
 	HASH_DEL(r->processes, p);
 	free(p->list);
 	free(p);
 }
 
-void remaps_free(struct remaps *r)
+void remap_log_free(struct remap_log *r)
 {
 	struct process *p, *next;
 
@@ -46,7 +46,7 @@ void remaps_free(struct remaps *r)
 	free(r);
 }
 
-int remaps_note(struct remaps *r, const struct sideband_event *e)
+int remap_log_note(struct remap_log *r, const struct perf_sideband_event *e)
 {
 	struct process *p;
 	struct remap *more;
@@ -77,9 +77,9 @@ static bool covers(const struct remap *m, uint64_t address)
 	return address >= m->start && address < m->end;
 }
 
-bool remaps_concern(const struct remaps *r, const struct pcce_sample *sample, uint64_t last)
+bool remap_log_concern(const struct remap_log *r, const struct pcce_sample *sample, uint64_t last)
 {
-	const struct pcce_entry *entries = sample_entries(sample);
+	const struct pcce_entry *entries = pcce_sample_entries(sample);
 	int pid = (int)sample->pid;
 	const struct process *p;
 	size_t i;
@@ -100,7 +100,7 @@ bool remaps_concern(const struct remaps *r, const struct pcce_sample *sample, ui
 	return false;
 }
 
-void remaps_forget(struct remaps *r, uint64_t before)
+void remap_log_forget(struct remap_log *r, uint64_t before)
 {
 	struct process *p, *next;
 	size_t i, kept;

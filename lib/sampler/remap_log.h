@@ -12,17 +12,17 @@
 #include <pcce/abi.h>
 #include "sampler/perf_sideband.h"
 
-struct remaps;
+struct remap_log;
 
-struct remaps *remaps_new(void);
-void remaps_free(struct remaps *r);
+struct remap_log *remap_log_new(void);
+void remap_log_free(struct remap_log *r);
 
 /* Notes a mapping; other events are none of its business. 0 or -ENOMEM. */
-int remaps_note(struct remaps *r, const struct sideband_event *e);
+int remap_log_note(struct remap_log *r, const struct perf_sideband_event *e);
 /* Has anything that the sample names been mapped over after sample->time, up to last? What its stack below the current
  * segment names is not at hand: then any mapping counts. */
-bool remaps_concern(const struct remaps *r, const struct pcce_sample *sample, uint64_t last);
+bool remap_log_concern(const struct remap_log *r, const struct pcce_sample *sample, uint64_t last);
 /* Forgets what is older. */
-void remaps_forget(struct remaps *r, uint64_t before);
+void remap_log_forget(struct remap_log *r, uint64_t before);
 
 #endif

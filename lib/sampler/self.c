@@ -319,8 +319,8 @@ static int take_sample(struct sampler *s, const struct ring *ring, const struct 
 {
 	struct pcce_self_sample *r = (void *)s->record;
 
-	if (size < sizeof(*r) || !sample_counts_are_possible(&r->sample, PCCE_SELF_STACK) || r->sample.weight == 0 ||
-	    sizeof(*r) - sizeof(r->sample) + sample_size(&r->sample) > size)
+	if (size < sizeof(*r) || !pcce_sample_counts_are_possible(&r->sample, PCCE_SELF_STACK) ||
+	    r->sample.weight == 0 || sizeof(*r) - sizeof(r->sample) + pcce_sample_size(&r->sample) > size)
 		return bad_record(sink);
 	r->sample.pid = translate(s, ring, r->sample.pid);
 	return sink->sample(sink->ctx, &r->sample);

@@ -22,16 +22,17 @@ static int grow(void **array, size_t *capacity, size_t need, size_t element)
 	return 0;
 }
 
-void *reorder_add(struct reorder *r, uint64_t time, uint32_t kind, size_t size)
+void *time_queue_add(struct time_queue *r, uint64_t time, uint32_t kind, size_t size)
 {
 	size_t padded = (size + 7) & ~(size_t)7;
-	struct reorder_item *item;
+	struct time_queue_item *item;
 
 	if (grow((void **)&r->items, &r->capacity, r->n + 1, sizeof(*r->items)) ||
 	    grow((void **)&r->bytes, &r->bytes_capacity, r->used + padded, 1))
 		return NULL;
 	item = &r->items[r->n];
-	*item = (struct reorder_item){.time = time, .order = (uint32_t)r->n, .kind = kind, .at = r->used, .size = size};
+	*item = (struct time_queue_item){
+		.time = time, .order = (uint32_t)r->n, .kind = kind, .at = r->used, .size = size};
 	r->n++;
 	r->used += padded;
 	return r->bytes + item->at;
@@ -39,7 +40,7 @@ void *reorder_add(struct reorder *r, uint64_t time, uint32_t kind, size_t size)
 
 static int by_time(const void *a, const void *b)
 {
-	const struct reorder_item *x = a, *y = b;
+	const struct time_queue_item *x = a, *y = b;
 
 	if (x->time != y->time)
 		return x->time < y->time ? -1 : 1;
@@ -48,13 +49,13 @@ static int by_time(const void *a, const void *b)
 
 static int by_order(const void *a, const void *b)
 {
-	const struct reorder_item *x = a, *y = b;
+	const struct time_queue_item *x = a, *y = b;
 
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
 /* Moves what is left to the front, in the order in which it came. */
-static void compact(struct reorder *r, size_t done)
+static void compact(struct time_queue *r, size_t done)
 {
 	size_t i, at = 0;
 
@@ -63,7 +64,7 @@ static void compact(struct reorder *r, size_t done)
 	if (r->n)
 		qsort(r->items, r->n, sizeof(*r->items), by_order);
 	for (i = 0; i < r->n; i++) {
-		struct reorder_item *item = &r->items[i];
+		struct time_queue_item *item = &r->items[i];
 
 		memmove(r->bytes + at, r->bytes + item->at, item->size);
 		item->at = at;
@@ -73,8 +74,8 @@ static void compact(struct reorder *r, size_t done)
 	r->used = at;
 }
 
-int reorder_flush(struct reorder *r, uint64_t limit,
-		  int (*out)(void *ctx, uint32_t kind, const void *blob, size_t size), void *ctx)
+int time_queue_flush(struct time_queue *r, uint64_t limit,
+		     int (*out)(void *ctx, uint32_t kind, const void *blob, size_t size), void *ctx)
 {
 	size_t i;
 	int err = 0;
@@ -88,7 +89,7 @@ int reorder_flush(struct reorder *r, uint64_t limit,
 	return err;
 }
 
-void reorder_free(struct reorder *r)
+void time_queue_free(struct time_queue *r)
 {
 	free(r->items);
 	free(r->bytes);

@@ -11,25 +11,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct reorder_item {
+struct time_queue_item {
 	uint64_t time;
 	uint32_t order, kind; /* kind: the caller's */
 	size_t at, size;
 };
 
-struct reorder {
-	struct reorder_item *items;
+struct time_queue {
+	struct time_queue_item *items;
 	size_t n, capacity;
 	uint8_t *bytes;
 	size_t used, bytes_capacity;
 };
 
 /* Room for a blob of that size, aligned to 8, to be filled before the next call; NULL: out of memory. */
-void *reorder_add(struct reorder *r, uint64_t time, uint32_t kind, size_t size);
+void *time_queue_add(struct time_queue *r, uint64_t time, uint32_t kind, size_t size);
 
 /* Stops at the first non-zero result and returns it. */
-int reorder_flush(struct reorder *r, uint64_t limit,
-		  int (*out)(void *ctx, uint32_t kind, const void *blob, size_t size), void *ctx);
-void reorder_free(struct reorder *r);
+int time_queue_flush(struct time_queue *r, uint64_t limit,
+		     int (*out)(void *ctx, uint32_t kind, const void *blob, size_t size), void *ctx);
+void time_queue_free(struct time_queue *r);
 
 #endif

@@ -24,7 +24,7 @@ struct file {
 	bool table, program;
 	int64_t tpoff;
 	uint64_t got; /* vaddr */
-	struct image image;
+	struct mapped_file image;
 	UT_hash_handle hh;
 };
 
@@ -34,7 +34,7 @@ struct slot { /* a GOT slot not relocated yet */
 	unsigned int tries;
 };
 
-struct places {
+struct tls_offsets {
 	int64_t *offsets;
 	uint32_t *n, capacity, fixed;
 	uint32_t oldest; /* what the next new offset replaces when there is no room */
@@ -43,7 +43,7 @@ struct places {
 	size_t n_slots;
 };
 
-static void add_offset(struct places *p, int64_t offset)
+static void add_offset(struct tls_offsets *p, int64_t offset)
 {
 	uint32_t i, n = *p->n;
 
@@ -59,9 +59,9 @@ static void add_offset(struct places *p, int64_t offset)
 	__atomic_store_n(&p->offsets[i], offset, __ATOMIC_RELAXED);
 }
 
-struct places *places_new(int64_t *offsets, uint32_t *n, uint32_t capacity)
+struct tls_offsets *tls_offsets_new(int64_t *offsets, uint32_t *n, uint32_t capacity)
 {
-	struct places *p = calloc(1, sizeof(*p));
+	struct tls_offsets *p = calloc(1, sizeof(*p));
 	int i;
 
 	if (!p)
@@ -75,7 +75,7 @@ struct places *places_new(int64_t *offsets, uint32_t *n, uint32_t capacity)
 	return p;
 }
 
-void places_free(struct places *p)
+void tls_offsets_free(struct tls_offsets *p)
 {
 	struct file *f, *next;
 
@@ -83,14 +83,14 @@ void places_free(struct places *p)
 		return;
 	HASH_ITER (hh, p->files, f, next) {
 		HASH_DEL(p->files, f);
-		image_free(&f->image);
+		mapped_file_free(&f->image);
 		free(f);
 	}
 	free(p->slots);
 	free(p);
 }
 
-static struct file *look(struct places *p, int fd)
+static struct file *look(struct tls_offsets *p, int fd)
 {
 	struct pcce_table head;
 	struct file_key key;
@@ -112,7 +112,7 @@ static struct file *look(struct places *p, int fd)
 	if (!f)
 		return NULL;
 	f->key = key;
-	if (!image_read(fd, &f->image, &why) && image_table_head(fd, &f->image, &head)) {
+	if (!mapped_file_read(fd, &f->image, &why) && mapped_file_table_head(fd, &f->image, &head)) {
 		f->table = true;
 		f->program = head.flags & PCCE_TABLE_EXEC;
 		f->tpoff = head.tpoff;
@@ -123,7 +123,7 @@ static struct file *look(struct places *p, int fd)
 }
 
 /* True: nothing more to wait for. */
-static bool read_slot(struct places *p, const struct slot *slot)
+static bool read_slot(struct tls_offsets *p, const struct slot *slot)
 {
 	int64_t offset = 0;
 	struct iovec to = {&offset, sizeof(offset)}, from = {(void *)(uintptr_t)slot->address, sizeof(offset)};
@@ -137,7 +137,7 @@ static bool read_slot(struct places *p, const struct slot *slot)
 	return true;
 }
 
-static void add_slot(struct places *p, pid_t pid, uint64_t address)
+static void add_slot(struct tls_offsets *p, pid_t pid, uint64_t address)
 {
 	struct slot slot = {pid, address, 0}, *grown;
 
@@ -150,7 +150,7 @@ static void add_slot(struct places *p, pid_t pid, uint64_t address)
 	p->slots[p->n_slots++] = slot;
 }
 
-void places_retry(struct places *p)
+void tls_offsets_retry(struct tls_offsets *p)
 {
 	size_t i, kept = 0;
 
@@ -160,9 +160,9 @@ void places_retry(struct places *p)
 	p->n_slots = kept;
 }
 
-void places_program(struct places *p, const char *path)
+void tls_offsets_program(struct tls_offsets *p, const char *path)
 {
-	int fd = image_open(0, 0, 0, path);
+	int fd = mapped_file_open(0, 0, 0, path);
 	struct file *f;
 
 	if (fd < 0)
@@ -173,9 +173,10 @@ void places_program(struct places *p, const char *path)
 		add_offset(p, f->tpoff);
 }
 
-void places_map(struct places *p, pid_t pid, uint64_t start, uint64_t length, uint64_t pgoff, const char *path)
+void tls_offsets_map(struct tls_offsets *p, pid_t pid, uint64_t start, uint64_t length, uint64_t pgoff,
+		     const char *path)
 {
-	int fd = path[0] == '/' && path[1] != '/' ? image_open(pid, start, length, path) : -1;
+	int fd = path[0] == '/' && path[1] != '/' ? mapped_file_open(pid, start, length, path) : -1;
 	uint64_t vaddr;
 	struct file *f;
 
@@ -187,6 +188,6 @@ void places_map(struct places *p, pid_t pid, uint64_t start, uint64_t length, ui
 		return;
 	if (f->program)
 		add_offset(p, f->tpoff);
-	else if (f->got && image_vaddr(&f->image, pgoff, &vaddr))
+	else if (f->got && mapped_file_vaddr(&f->image, pgoff, &vaddr))
 		add_slot(p, pid, f->got - vaddr + start);
 }

@@ -19,17 +19,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct places;
+struct tls_offsets;
 
 /* offsets, n: the BPF program's own memory; a new offset is stored before n counts it. */
-struct places *places_new(int64_t *offsets, uint32_t *n, uint32_t capacity);
-void places_free(struct places *p);
+struct tls_offsets *tls_offsets_new(int64_t *offsets, uint32_t *n, uint32_t capacity);
+void tls_offsets_free(struct tls_offsets *p);
 
 /* A file that will be executed, or was mapped. Cheap for a file that was seen before. */
-void places_program(struct places *p, const char *path);
-void places_map(struct places *p, pid_t pid, uint64_t start, uint64_t length, uint64_t pgoff, const char *path);
+void tls_offsets_program(struct tls_offsets *p, const char *path);
+void tls_offsets_map(struct tls_offsets *p, pid_t pid, uint64_t start, uint64_t length, uint64_t pgoff,
+		     const char *path);
 
 /* Looks again at GOT slots that were not relocated yet. */
-void places_retry(struct places *p);
+void tls_offsets_retry(struct tls_offsets *p);
 
 #endif

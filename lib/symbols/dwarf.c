@@ -25,7 +25,7 @@ struct link {
 	const char *function, *call_file;
 };
 
-struct place {
+struct tree_place {
 	uint32_t links; /* the innermost */
 	uint32_t line;
 	const char *file;
@@ -34,7 +34,7 @@ struct place {
 struct dwarf_chains {
 	const uint64_t *vaddrs;
 	size_t n;
-	struct place *places;
+	struct tree_place *places;
 	struct link *links;
 	size_t n_links, links_capacity;
 	Dwarf_Files *files; /* of the unit that is being walked */
@@ -124,7 +124,7 @@ static void enter_function(struct dwarf_chains *c, Dwarf_Die *die, bool inlined)
 		size_t i;
 
 		for (i = first_at(c, start); i < c->n && c->vaddrs[i] < end; i++) {
-			struct place *p = &c->places[i];
+			struct tree_place *p = &c->places[i];
 			uint32_t added;
 
 			/* A second function with this address, outside the first: folded code. The first one stays. */

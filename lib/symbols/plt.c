@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/id_map.h"
+#include "base/array.h"
 #include "symbols/plt.h"
 
 struct slot {
@@ -68,7 +68,7 @@ static int read_slots(struct reading *r, Elf_Scn *scn, const GElf_Shdr *sh)
 
 		if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT && type != R_X86_64_IRELATIVE)
 			continue;
-		if (numbers_grow(&r->slots, r->n_slots, sizeof(*r->slots)))
+		if (array_grow(&r->slots, r->n_slots, sizeof(*r->slots)))
 			return -ENOMEM;
 		name = symbol_name(r, sh, &rel);
 		r->slots[r->n_slots++] =
@@ -127,7 +127,7 @@ static int add(struct reading *r, uint64_t addr, uint64_t size, const char *name
 {
 	char *text;
 
-	if (numbers_grow(&r->stubs, r->n, sizeof(*r->stubs)) || asprintf(&text, "%s@plt", name) < 0)
+	if (array_grow(&r->stubs, r->n, sizeof(*r->stubs)) || asprintf(&text, "%s@plt", name) < 0)
 		return -ENOMEM;
 	r->stubs[r->n++] = (struct plt_stub){addr, size, text};
 	return 0;

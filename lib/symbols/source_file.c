@@ -45,7 +45,7 @@ static int open_in(const char *dir, const char *path)
 	return fd;
 }
 
-static int find(const char *path, const struct source_dirs *dirs, const uint8_t *id, size_t id_size)
+static int find(const char *path, const struct source_file_dirs *dirs, const uint8_t *id, size_t id_size)
 {
 	int fd = -1;
 
@@ -86,8 +86,8 @@ static int split(struct source_file *f)
 	return 0;
 }
 
-int source_file_read(const char *path, const struct source_dirs *dirs, const uint8_t *build_id, size_t build_id_size,
-		     struct source_file *to, char *why, size_t why_size)
+int source_file_read(const char *path, const struct source_file_dirs *dirs, const uint8_t *build_id,
+		     size_t build_id_size, struct source_file *to, char *why, size_t why_size)
 {
 	int fd = find(path, dirs, build_id, build_id_size), r = 0;
 	struct stat st;

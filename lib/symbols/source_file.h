@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct source_dirs { /* where to look first */
+struct source_file_dirs { /* where to look first */
 	const char **list;
 	size_t n;
 };
@@ -21,8 +21,8 @@ struct source_file {
  * Looks in each folder for the path and for its ends (a/b/c.c, b/c.c, c.c), then at the path itself, then for what
  * debuginfod's clients have fetched for the build. 0, or -errno with a sentence in why.
  */
-int source_file_read(const char *path, const struct source_dirs *dirs, const uint8_t *build_id, size_t build_id_size,
-		     struct source_file *to, char *why, size_t why_size);
+int source_file_read(const char *path, const struct source_file_dirs *dirs, const uint8_t *build_id,
+		     size_t build_id_size, struct source_file *to, char *why, size_t why_size);
 void source_file_free(struct source_file *f);
 
 #endif

@@ -17,41 +17,41 @@ struct string {
 	uint32_t demangled; /* 0: not asked yet */
 };
 
-struct module {
+struct record_module {
 	char *path;
 	uint8_t build_id[32];
 	uint32_t build_id_size;
 	uint64_t low, high; /* of its mapped code */
-	const struct table *table;
+	const struct encoding_table *table;
 	uint32_t *functions; /* name of each, UINT32_MAX: not asked yet */
 };
 
-struct names {
-	enum names_style style;
+struct symbol_table {
+	enum symbol_table_style style;
 	struct string *strings;
 	size_t n_strings, strings_capacity;
 	uint32_t *slots; /* index of a string + 1, or 0 */
 	size_t n_slots;	 /* a power of two */
-	struct symbol *symbols;
+	struct symbol_table_entry *symbols;
 	size_t n_symbols, symbols_capacity;
-	struct module *modules;
+	struct record_module *modules;
 	uint32_t n_modules;
 };
 
-struct names *names_new(enum names_style style)
+struct symbol_table *symbol_table_new(enum symbol_table_style style)
 {
-	struct names *n = calloc(1, sizeof(*n));
+	struct symbol_table *n = calloc(1, sizeof(*n));
 
 	if (n)
 		n->style = style;
-	if (n && names_intern(n, "") != 0) {
-		names_free(n);
+	if (n && symbol_table_intern(n, "") != 0) {
+		symbol_table_free(n);
 		return NULL;
 	}
 	return n;
 }
 
-void names_free(struct names *n)
+void symbol_table_free(struct symbol_table *n)
 {
 	if (!n)
 		return;
@@ -79,7 +79,7 @@ static uint32_t hash_text(const char *s)
 	return h;
 }
 
-static int rehash(struct names *n)
+static int rehash(struct symbol_table *n)
 {
 	size_t want = n->n_slots ? n->n_slots * 2 : 1024;
 	uint32_t *slots = calloc(want, sizeof(*slots));
@@ -99,7 +99,7 @@ static int rehash(struct names *n)
 	return 0;
 }
 
-uint32_t names_intern(struct names *n, const char *text)
+uint32_t symbol_table_intern(struct symbol_table *n, const char *text)
 {
 	uint32_t hash = hash_text(text);
 	struct string *more;
@@ -129,12 +129,12 @@ uint32_t names_intern(struct names *n, const char *text)
 	return n->n_strings - 1;
 }
 
-const char *names_string(const struct names *n, uint32_t string)
+const char *symbol_table_string(const struct symbol_table *n, uint32_t string)
 {
 	return string < n->n_strings ? n->strings[string].text : "";
 }
 
-size_t names_count(const struct names *n)
+size_t symbol_table_count(const struct symbol_table *n)
 {
 	return n->n_strings;
 }
@@ -156,17 +156,17 @@ static char *demangle(const char *mangled, int options)
 	return both;
 }
 
-uint32_t names_demangled(struct names *n, const char *mangled)
+uint32_t symbol_table_demangled(struct symbol_table *n, const char *mangled)
 {
-	uint32_t raw = names_intern(n, mangled), plain;
+	uint32_t raw = symbol_table_intern(n, mangled), plain;
 	char *text;
 
-	if (raw == UINT32_MAX || n->style == NAMES_RAW || strncmp(mangled, "_Z", 2))
+	if (raw == UINT32_MAX || n->style == SYMBOL_NAMES_RAW || strncmp(mangled, "_Z", 2))
 		return raw;
 	if (n->strings[raw].demangled)
 		return n->strings[raw].demangled;
-	text = demangle(mangled, n->style == NAMES_SIMPLE ? DMGL_ANSI : DMGL_PARAMS | DMGL_ANSI);
-	plain = text ? names_intern(n, text) : raw;
+	text = demangle(mangled, n->style == SYMBOL_NAMES_SIMPLE ? DMGL_ANSI : DMGL_PARAMS | DMGL_ANSI);
+	plain = text ? symbol_table_intern(n, text) : raw;
 	free(text);
 	if (plain != UINT32_MAX)
 		n->strings[raw].demangled = plain;
@@ -175,9 +175,9 @@ uint32_t names_demangled(struct names *n, const char *mangled)
 
 /* ---- modules --------------------------------------------------------------------- */
 
-static int reserve_module(struct names *n, uint32_t module)
+static int reserve_module(struct symbol_table *n, uint32_t module)
 {
-	struct module *more;
+	struct record_module *more;
 
 	if (module < n->n_modules)
 		return 0;
@@ -190,7 +190,7 @@ static int reserve_module(struct names *n, uint32_t module)
 	return 0;
 }
 
-int names_add_module(struct names *n, const struct pcce_rec_module *rec, const char *path)
+int symbol_table_add_module(struct symbol_table *n, const struct pcce_rec_module *rec, const char *path)
 {
 	if (reserve_module(n, rec->module))
 		return -ENOMEM;
@@ -201,10 +201,10 @@ int names_add_module(struct names *n, const struct pcce_rec_module *rec, const c
 	return n->modules[rec->module].path ? 0 : -ENOMEM;
 }
 
-int names_add_map(struct names *n, const struct pcce_rec_map *rec)
+int symbol_table_add_map(struct symbol_table *n, const struct pcce_rec_map *rec)
 {
 	uint64_t end = rec->vaddr + rec->length;
-	struct module *m;
+	struct record_module *m;
 
 	if (rec->module == PCCE_MODULE_NONE || end <= rec->vaddr)
 		return 0;
@@ -218,7 +218,7 @@ int names_add_map(struct names *n, const struct pcce_rec_map *rec)
 	return 0;
 }
 
-int names_set_table(struct names *n, uint32_t module, const struct table *t)
+int symbol_table_set_table(struct symbol_table *n, uint32_t module, const struct encoding_table *t)
 {
 	size_t bytes = t->head->funcs.count * sizeof(uint32_t);
 	uint32_t *functions = malloc(bytes + 1);
@@ -234,12 +234,12 @@ int names_set_table(struct names *n, uint32_t module, const struct table *t)
 	return 0;
 }
 
-uint32_t names_modules(const struct names *n)
+uint32_t symbol_table_modules(const struct symbol_table *n)
 {
 	return n->n_modules;
 }
 
-uint32_t names_module(const struct names *n, const char *path)
+uint32_t symbol_table_module(const struct symbol_table *n, const char *path)
 {
 	for (uint32_t i = 0; i < n->n_modules; i++)
 		if (n->modules[i].path && !strcmp(n->modules[i].path, path))
@@ -247,22 +247,22 @@ uint32_t names_module(const struct names *n, const char *path)
 	return UINT32_MAX;
 }
 
-const char *names_path(const struct names *n, uint32_t module)
+const char *symbol_table_path(const struct symbol_table *n, uint32_t module)
 {
 	return module < n->n_modules && n->modules[module].path ? n->modules[module].path : "";
 }
 
-const char *names_base(const struct names *n, uint32_t module)
+const char *symbol_table_base(const struct symbol_table *n, uint32_t module)
 {
-	const char *path = names_path(n, module), *slash = strrchr(path, '/');
+	const char *path = symbol_table_path(n, module), *slash = strrchr(path, '/');
 
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-const char *names_build_id_text(const struct names *n, uint32_t module, char text[NAMES_BUILD_ID])
+const char *symbol_table_build_id_text(const struct symbol_table *n, uint32_t module, char text[SYMBOL_TABLE_BUILD_ID])
 {
 	const uint8_t *id;
-	size_t size = names_build_id(n, module, &id);
+	size_t size = symbol_table_build_id(n, module, &id);
 
 	*text = 0;
 	for (size_t i = 0; i < size; i++)
@@ -270,7 +270,7 @@ const char *names_build_id_text(const struct names *n, uint32_t module, char tex
 	return text;
 }
 
-bool names_code(const struct names *n, uint32_t module, uint64_t *low, uint64_t *high)
+bool symbol_table_code(const struct symbol_table *n, uint32_t module, uint64_t *low, uint64_t *high)
 {
 	if (module >= n->n_modules || !n->modules[module].high)
 		return false;
@@ -279,7 +279,7 @@ bool names_code(const struct names *n, uint32_t module, uint64_t *low, uint64_t 
 	return true;
 }
 
-size_t names_build_id(const struct names *n, uint32_t module, const uint8_t **id)
+size_t symbol_table_build_id(const struct symbol_table *n, uint32_t module, const uint8_t **id)
 {
 	if (module >= n->n_modules)
 		return 0;
@@ -287,29 +287,30 @@ size_t names_build_id(const struct names *n, uint32_t module, const uint8_t **id
 	return n->modules[module].build_id_size;
 }
 
-const struct table *names_table(const struct names *n, uint32_t module)
+const struct encoding_table *symbol_table_table(const struct symbol_table *n, uint32_t module)
 {
 	return module < n->n_modules ? n->modules[module].table : NULL;
 }
 
-uint32_t names_function(struct names *n, uint32_t module, uint32_t func)
+uint32_t symbol_table_function(struct symbol_table *n, uint32_t module, uint32_t func)
 {
-	const struct table *t = names_table(n, module);
+	const struct encoding_table *t = symbol_table_table(n, module);
 	uint32_t *name;
 
 	if (!t || func >= t->head->funcs.count)
 		return 0;
 	name = &n->modules[module].functions[func];
 	if (*name == UINT32_MAX)
-		*name = names_demangled(n, table_string(t, t->funcs[func].name));
+		*name = symbol_table_demangled(n, encoding_table_string(t, t->funcs[func].name));
 	return *name;
 }
 
 /* ---- symbols --------------------------------------------------------------------- */
 
-int names_add_symbol(struct names *n, const struct pcce_rec_symbol *rec, const char *function, const char *file)
+int symbol_table_add_symbol(struct symbol_table *n, const struct pcce_rec_symbol *rec, const char *function,
+			    const char *file)
 {
-	struct symbol *s;
+	struct symbol_table_entry *s;
 
 	if (n->n_symbols == n->symbols_capacity) {
 		size_t want = n->symbols_capacity ? n->symbols_capacity * 2 : 1024;
@@ -321,14 +322,14 @@ int names_add_symbol(struct names *n, const struct pcce_rec_symbol *rec, const c
 		n->symbols_capacity = want;
 	}
 	s = &n->symbols[n->n_symbols];
-	*s = (struct symbol){
+	*s = (struct symbol_table_entry){
 		.vaddr = rec->vaddr,
 		.module = rec->module,
 		.depth = rec->depth,
 		.line = rec->line,
 		.flags = rec->flags,
-		.function = names_demangled(n, function),
-		.file = names_intern(n, file),
+		.function = symbol_table_demangled(n, function),
+		.file = symbol_table_intern(n, file),
 	};
 	if (s->function == UINT32_MAX || s->file == UINT32_MAX)
 		return -ENOMEM;
@@ -338,7 +339,7 @@ int names_add_symbol(struct names *n, const struct pcce_rec_symbol *rec, const c
 
 static int by_address(const void *a, const void *b)
 {
-	const struct symbol *x = a, *y = b;
+	const struct symbol_table_entry *x = a, *y = b;
 
 	if (x->module != y->module)
 		return x->module < y->module ? -1 : 1;
@@ -347,7 +348,7 @@ static int by_address(const void *a, const void *b)
 	return x->depth < y->depth ? -1 : x->depth > y->depth;
 }
 
-int names_finish(struct names *n)
+int symbol_table_finish(struct symbol_table *n)
 {
 	size_t out = 0;
 
@@ -360,12 +361,12 @@ int names_finish(struct names *n)
 	return 0;
 }
 
-size_t names_symbols(const struct names *n)
+size_t symbol_table_symbols(const struct symbol_table *n)
 {
 	return n->n_symbols;
 }
 
-size_t names_known(const struct names *n, uint32_t module, size_t *with_line)
+size_t symbol_table_known(const struct symbol_table *n, uint32_t module, size_t *with_line)
 {
 	size_t known = 0;
 
@@ -379,7 +380,7 @@ size_t names_known(const struct names *n, uint32_t module, size_t *with_line)
 	return known;
 }
 
-void names_drop_symbols(struct names *n, uint32_t module)
+void symbol_table_drop_symbols(struct symbol_table *n, uint32_t module)
 {
 	size_t kept = 0;
 
@@ -389,9 +390,10 @@ void names_drop_symbols(struct names *n, uint32_t module)
 	n->n_symbols = kept;
 }
 
-size_t names_at(const struct names *n, uint32_t module, uint64_t vaddr, const struct symbol **chain)
+size_t symbol_table_at(const struct symbol_table *n, uint32_t module, uint64_t vaddr,
+		       const struct symbol_table_entry **chain)
 {
-	struct symbol key = {.vaddr = vaddr, .module = module};
+	struct symbol_table_entry key = {.vaddr = vaddr, .module = module};
 	size_t lo = 0, hi = n->n_symbols, end;
 
 	while (lo < hi) {

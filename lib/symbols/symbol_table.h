@@ -11,12 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <pcce/datafile.h>
-#include "elf/table.h"
+#include "elf/encoding_table.h"
 
-struct names;
+struct symbol_table;
 
 /* One level of inlining at an address. */
-struct symbol {
+struct symbol_table_entry {
 	uint64_t vaddr;
 	uint32_t module, depth;	 /* innermost: 0 */
 	uint32_t function, file; /* strings */
@@ -25,48 +25,50 @@ struct symbol {
 };
 
 /* How C++ names are shown. */
-enum names_style {
-	NAMES_FULL,   /* with parameters */
-	NAMES_SIMPLE, /* without */
-	NAMES_RAW,    /* as the linker knows them */
+enum symbol_table_style {
+	SYMBOL_NAMES_FULL,   /* with parameters */
+	SYMBOL_NAMES_SIMPLE, /* without */
+	SYMBOL_NAMES_RAW,    /* as the linker knows them */
 };
 
-struct names *names_new(enum names_style style);
-void names_free(struct names *n);
+struct symbol_table *symbol_table_new(enum symbol_table_style style);
+void symbol_table_free(struct symbol_table *n);
 
 /* All return 0 or -ENOMEM; the table and its data must outlive the names. */
-int names_add_module(struct names *n, const struct pcce_rec_module *rec, const char *path);
-int names_add_map(struct names *n, const struct pcce_rec_map *rec);
-int names_add_symbol(struct names *n, const struct pcce_rec_symbol *rec, const char *function, const char *file);
-int names_set_table(struct names *n, uint32_t module, const struct table *t);
+int symbol_table_add_module(struct symbol_table *n, const struct pcce_rec_module *rec, const char *path);
+int symbol_table_add_map(struct symbol_table *n, const struct pcce_rec_map *rec);
+int symbol_table_add_symbol(struct symbol_table *n, const struct pcce_rec_symbol *rec, const char *function,
+			    const char *file);
+int symbol_table_set_table(struct symbol_table *n, uint32_t module, const struct encoding_table *t);
 /* After the last symbol, before the first lookup. */
-int names_finish(struct names *n);
+int symbol_table_finish(struct symbol_table *n);
 
-uint32_t names_intern(struct names *n, const char *string); /* UINT32_MAX: no memory */
-const char *names_string(const struct names *n, uint32_t string);
-size_t names_count(const struct names *n); /* of strings */
-uint32_t names_modules(const struct names *n);
-uint32_t names_module(const struct names *n, const char *path); /* UINT32_MAX: none */
-const char *names_path(const struct names *n, uint32_t module); /* "" if unknown */
+uint32_t symbol_table_intern(struct symbol_table *n, const char *string); /* UINT32_MAX: no memory */
+const char *symbol_table_string(const struct symbol_table *n, uint32_t string);
+size_t symbol_table_count(const struct symbol_table *n); /* of strings */
+uint32_t symbol_table_modules(const struct symbol_table *n);
+uint32_t symbol_table_module(const struct symbol_table *n, const char *path); /* UINT32_MAX: none */
+const char *symbol_table_path(const struct symbol_table *n, uint32_t module); /* "" if unknown */
 /* Its build id: the size, 0 if it has none. */
-size_t names_build_id(const struct names *n, uint32_t module, const uint8_t **id);
-const char *names_base(const struct names *n, uint32_t module); /* its last component */
+size_t symbol_table_build_id(const struct symbol_table *n, uint32_t module, const uint8_t **id);
+const char *symbol_table_base(const struct symbol_table *n, uint32_t module); /* its last component */
 /* In hexadecimal; "" if it has none. Returns text. */
-#define NAMES_BUILD_ID 65
-const char *names_build_id_text(const struct names *n, uint32_t module, char text[NAMES_BUILD_ID]);
+#define SYMBOL_TABLE_BUILD_ID 65
+const char *symbol_table_build_id_text(const struct symbol_table *n, uint32_t module, char text[SYMBOL_TABLE_BUILD_ID]);
 /* Link-time addresses of its code that was mapped; false: none was. */
-bool names_code(const struct names *n, uint32_t module, uint64_t *low, uint64_t *high);
-const struct table *names_table(const struct names *n, uint32_t module);
+bool symbol_table_code(const struct symbol_table *n, uint32_t module, uint64_t *low, uint64_t *high);
+const struct encoding_table *symbol_table_table(const struct symbol_table *n, uint32_t module);
 
 /* The inline chain at an address, innermost first: its length, 0 if nothing is known. */
-size_t names_at(const struct names *n, uint32_t module, uint64_t vaddr, const struct symbol **chain);
-size_t names_symbols(const struct names *n); /* how many there are */
+size_t symbol_table_at(const struct symbol_table *n, uint32_t module, uint64_t vaddr,
+		       const struct symbol_table_entry **chain);
+size_t symbol_table_symbols(const struct symbol_table *n); /* how many there are */
 /* How many addresses of a module have a name, and how many of them a line. */
-size_t names_known(const struct names *n, uint32_t module, size_t *with_line);
-/* Forgets the symbols of a module: others will be added, and then names_finish() is called again. */
-void names_drop_symbols(struct names *n, uint32_t module);
+size_t symbol_table_known(const struct symbol_table *n, uint32_t module, size_t *with_line);
+/* Forgets the symbols of a module: others will be added, and then symbol_table_finish() is called again. */
+void symbol_table_drop_symbols(struct symbol_table *n, uint32_t module);
 /* An instrumented function's own name. */
-uint32_t names_function(struct names *n, uint32_t module, uint32_t func);
-uint32_t names_demangled(struct names *n, const char *mangled);
+uint32_t symbol_table_function(struct symbol_table *n, uint32_t module, uint32_t func);
+uint32_t symbol_table_demangled(struct symbol_table *n, const char *mangled);
 
 #endif

@@ -27,14 +27,14 @@
 #include "symbols/dwarf.h"
 #include "symbols/plt.h"
 
-struct symbol {
+struct symbol_table_entry {
 	uint64_t addr, size;
 	const char *name;
 	int rank; /* among several at one address, the highest is taken */
 };
 
 struct symbols {
-	struct symbol *all;
+	struct symbol_table_entry *all;
 	size_t n, capacity;
 };
 
@@ -56,11 +56,11 @@ static int rank_of(const GElf_Sym *sym, const char *name)
 	return rank;
 }
 
-static int add_symbol(struct symbols *s, struct symbol symbol)
+static int add_symbol(struct symbols *s, struct symbol_table_entry symbol)
 {
 	if (s->n == s->capacity) {
 		size_t larger = s->capacity ? s->capacity * 2 : 1024;
-		struct symbol *grown = realloc(s->all, larger * sizeof(*grown));
+		struct symbol_table_entry *grown = realloc(s->all, larger * sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
@@ -89,7 +89,7 @@ static int add_symbols(struct symbols *s, Elf *elf, Elf_Scn *scn, const GElf_Shd
 		name = elf_strptr(elf, sh->sh_link, sym.st_name);
 		if (!name || !*name)
 			continue;
-		if (add_symbol(s, (struct symbol){sym.st_value, sym.st_size, name, rank_of(&sym, name)}))
+		if (add_symbol(s, (struct symbol_table_entry){sym.st_value, sym.st_size, name, rank_of(&sym, name)}))
 			return -ENOMEM;
 	}
 	return 0;
@@ -114,7 +114,7 @@ static int read_symbols(struct symbols *s, Elf *elf, GElf_Word type)
 
 static int by_address(const void *a, const void *b)
 {
-	const struct symbol *x = a, *y = b;
+	const struct symbol_table_entry *x = a, *y = b;
 	int diff;
 
 	if (x->addr != y->addr)
@@ -139,7 +139,7 @@ static void sort_symbols(struct symbols *s)
 	s->n = kept;
 }
 
-static const struct symbol *find_symbol(const struct symbols *s, uint64_t vaddr)
+static const struct symbol_table_entry *find_symbol(const struct symbols *s, uint64_t vaddr)
 {
 	size_t low = 0, high = s->n;
 
@@ -162,7 +162,7 @@ static const struct symbol *find_symbol(const struct symbols *s, uint64_t vaddr)
 
 static const char *name_at(void *ctx, uint64_t addr)
 {
-	const struct symbol *symbol = find_symbol(ctx, addr);
+	const struct symbol_table_entry *symbol = find_symbol(ctx, addr);
 
 	return symbol && symbol->addr == addr ? symbol->name : NULL;
 }
@@ -180,7 +180,7 @@ struct work {
 
 static int give(const struct work *w, size_t i)
 {
-	const struct symbol *symbol = find_symbol(&w->symbols, w->vaddrs[i]);
+	const struct symbol_table_entry *symbol = find_symbol(&w->symbols, w->vaddrs[i]);
 	struct symbolize_frame f = {.vaddr = w->vaddrs[i], .symbol = symbol ? symbol->addr : 0, .file = ""};
 	size_t n = dwarf_chain_length(w->chains, i), k;
 	int err;
@@ -218,7 +218,8 @@ static int add_stubs(struct work *w, Elf *elf)
 	int err = plt_read(elf, name_at, &w->symbols, &w->stubs, &w->n_stubs);
 
 	for (size_t i = 0; i < w->n_stubs && !err; i++)
-		err = add_symbol(&w->symbols, (struct symbol){w->stubs[i].addr, w->stubs[i].size, w->stubs[i].name, 0});
+		err = add_symbol(&w->symbols,
+				 (struct symbol_table_entry){w->stubs[i].addr, w->stubs[i].size, w->stubs[i].name, 0});
 	sort_symbols(&w->symbols);
 	return err;
 }

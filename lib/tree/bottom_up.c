@@ -17,16 +17,16 @@ struct path {
 	uint64_t weight, samples;
 };
 
-struct callee_paths {
+struct bottom_up_paths {
 	struct path *list;
 	size_t n;
 	bool expanded;
 };
 
-static int reserve_paths(struct callees *c)
+static int reserve_paths(struct bottom_up *c)
 {
 	size_t want = c->tree.capacity;
-	struct callee_paths *more;
+	struct bottom_up_paths *more;
 
 	if (want <= c->n_paths)
 		return 0;
@@ -40,7 +40,7 @@ static int reserve_paths(struct callees *c)
 }
 
 /* What a node of the tree of contexts is called here; inner: the frame that it called last, 0: it is innermost. */
-static struct cct_key key_of(const struct callees *c, uint32_t node, uint32_t inner)
+static struct cct_key key_of(const struct bottom_up *c, uint32_t node, uint32_t inner)
 {
 	struct cct_key key = *c->from->nodes[node].key;
 
@@ -57,7 +57,7 @@ static struct cct_key key_of(const struct callees *c, uint32_t node, uint32_t in
 	return key;
 }
 
-static uint32_t add(struct callees *c, uint32_t parent, const struct cct_key *key, const struct cct_node *from,
+static uint32_t add(struct bottom_up *c, uint32_t parent, const struct cct_key *key, const struct cct_node *from,
 		    const struct path *p)
 {
 	size_t before = c->tree.n;
@@ -78,7 +78,7 @@ static uint32_t add(struct callees *c, uint32_t parent, const struct cct_key *ke
 }
 
 /* Gives each new child its paths. */
-static int deal_out(struct callees *c, const struct path *paths, size_t n, uint32_t first)
+static int deal_out(struct bottom_up *c, const struct path *paths, size_t n, uint32_t first)
 {
 	for (uint32_t i = first; i < c->tree.n; i++) {
 		c->paths[i].list = malloc(c->paths[i].n * sizeof(*c->paths[i].list));
@@ -87,7 +87,7 @@ static int deal_out(struct callees *c, const struct path *paths, size_t n, uint3
 		c->paths[i].n = 0;
 	}
 	for (size_t i = 0; i < n; i++) {
-		struct callee_paths *to = &c->paths[paths[i].to];
+		struct bottom_up_paths *to = &c->paths[paths[i].to];
 
 		if (paths[i].to)
 			to->list[to->n++] = paths[i];
@@ -95,14 +95,14 @@ static int deal_out(struct callees *c, const struct path *paths, size_t n, uint3
 	return 0;
 }
 
-int callees_begin(struct callees *c, const struct cct *from, const struct names *names, bool lines,
-		  const struct sort_order *order)
+int bottom_up_begin(struct bottom_up *c, const struct cct *from, const struct symbol_table *names, bool lines,
+		    const struct cct_sort_order *order)
 {
 	struct path *paths = malloc(from->n * sizeof(*paths));
 	size_t n = 0;
 	int r = 0;
 
-	*c = (struct callees){.from = from, .names = names, .order = *order, .lines = lines};
+	*c = (struct bottom_up){.from = from, .names = names, .order = *order, .lines = lines};
 	if (!paths || cct_init(&c->tree) || reserve_paths(c))
 		r = -ENOMEM;
 	for (uint32_t i = 1; i < from->n && !r; i++) {
@@ -113,10 +113,10 @@ int callees_begin(struct callees *c, const struct cct *from, const struct names 
 		key = key_of(c, i, 0);
 		key.repeat = key.span = 0; /* a context ends in its last repetition */
 		/* At the top stands a function, however it was entered. */
-		if (key.flags & CCT_INLINED || key.kind == FRAME_TAIL)
+		if (key.flags & CCT_INLINED || key.kind == DECODE_FRAME_TAIL)
 			key.func = PCCE_NONE;
 		key.flags &= CCT_KERNEL;
-		key.kind = key.kind == FRAME_TAIL ? FRAME_CALL : key.kind;
+		key.kind = key.kind == DECODE_FRAME_TAIL ? DECODE_FRAME_CALL : key.kind;
 		paths[n] = (struct path){.at = i, .weight = from->nodes[i].self, .samples = from->nodes[i].samples};
 		paths[n].to = add(c, 0, &key, &from->nodes[i], &paths[n]);
 		if (paths[n++].to == UINT32_MAX)
@@ -131,13 +131,13 @@ int callees_begin(struct callees *c, const struct cct *from, const struct names 
 	}
 	free(paths);
 	if (r)
-		callees_free(c);
+		bottom_up_free(c);
 	return r;
 }
 
-int callees_expand(struct callees *c, uint32_t node)
+int bottom_up_expand(struct bottom_up *c, uint32_t node)
 {
-	struct callee_paths *p = &c->paths[node];
+	struct bottom_up_paths *p = &c->paths[node];
 	struct path *list = p->list;
 	size_t n = p->n;
 	uint32_t first = c->tree.n;
@@ -162,14 +162,14 @@ int callees_expand(struct callees *c, uint32_t node)
 		r = deal_out(c, list, n, first);
 	if (!r)
 		r = cct_sort_children(&c->tree, node, first, c->names, &c->order);
-	c->paths[node] = (struct callee_paths){.expanded = true};
+	c->paths[node] = (struct bottom_up_paths){.expanded = true};
 	free(list);
 	return r;
 }
 
-bool callees_has_children(const struct callees *c, uint32_t node)
+bool bottom_up_has_children(const struct bottom_up *c, uint32_t node)
 {
-	const struct callee_paths *p = &c->paths[node];
+	const struct bottom_up_paths *p = &c->paths[node];
 
 	for (size_t i = 0; i < p->n && !p->expanded; i++)
 		if (c->from->nodes[p->list[i].at].parent)
@@ -177,11 +177,11 @@ bool callees_has_children(const struct callees *c, uint32_t node)
 	return p->expanded && c->tree.nodes[node].child;
 }
 
-void callees_free(struct callees *c)
+void bottom_up_free(struct bottom_up *c)
 {
 	for (size_t i = 0; i < c->n_paths; i++)
 		free(c->paths[i].list);
 	free(c->paths);
 	cct_free(&c->tree);
-	*c = (struct callees){0};
+	*c = (struct bottom_up){0};
 }

@@ -11,24 +11,24 @@
 #include <stdint.h>
 #include "tree/cct.h"
 
-struct callees {
+struct bottom_up {
 	const struct cct *from;
 	struct cct tree; /* totals: the weight of samples in the function at the top that came this way; no selfs.
 			  * A frame's line is its own: where it calls the one above it in the tree. */
-	struct callee_paths *paths; /* one for each node */
+	struct bottom_up_paths *paths; /* one for each node */
 	size_t n_paths;
-	const struct names *names;
-	struct sort_order order;
+	const struct symbol_table *names;
+	struct cct_sort_order order;
 	bool lines; /* from has frames with lines of their own */
 };
 
 /* The functions at the top; from must stay. 0 or -ENOMEM. */
-int callees_begin(struct callees *c, const struct cct *from, const struct names *names, bool lines,
-		  const struct sort_order *order);
+int bottom_up_begin(struct bottom_up *c, const struct cct *from, const struct symbol_table *names, bool lines,
+		    const struct cct_sort_order *order);
 /* Makes a node's children, if that is still to be done. 0 or -ENOMEM. */
-int callees_expand(struct callees *c, uint32_t node);
+int bottom_up_expand(struct bottom_up *c, uint32_t node);
 /* Would it have children? */
-bool callees_has_children(const struct callees *c, uint32_t node);
-void callees_free(struct callees *c);
+bool bottom_up_has_children(const struct bottom_up *c, uint32_t node);
+void bottom_up_free(struct bottom_up *c);
 
 #endif

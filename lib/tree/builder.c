@@ -31,7 +31,7 @@ struct link_keys {
 
 struct tree_builder {
 	struct cct *tree;
-	struct names *names;
+	struct symbol_table *names;
 	uint32_t kernel; /* its module; UINT32_MAX: none */
 	bool inlining;
 	struct link *links;
@@ -43,7 +43,7 @@ struct tree_builder {
 	size_t n_keys, keys_capacity;
 };
 
-struct tree_builder *tree_builder_new(struct cct *tree, struct names *names, bool inlining)
+struct tree_builder *tree_builder_new(struct cct *tree, struct symbol_table *names, bool inlining)
 {
 	struct tree_builder *b = calloc(1, sizeof(*b));
 
@@ -52,7 +52,7 @@ struct tree_builder *tree_builder_new(struct cct *tree, struct names *names, boo
 	b->tree = tree;
 	b->names = names;
 	b->inlining = inlining;
-	b->kernel = names_module(names, PCCE_MODULE_KERNEL);
+	b->kernel = symbol_table_module(names, PCCE_MODULE_KERNEL);
 	b->n_link_slots = 4096;
 	b->link_slots = calloc(b->n_link_slots, sizeof(*b->link_slots));
 	if (b->link_slots)
@@ -89,7 +89,7 @@ static uint64_t hash_link(const struct link *l)
 static int rehash_links(struct tree_builder *b)
 {
 	size_t want = b->n_link_slots * 2;
-	uint32_t *slots = slots_new(want, sizeof(*slots));
+	uint32_t *slots = huge_alloc(want, sizeof(*slots));
 
 	if (!slots)
 		return -ENOMEM;
@@ -108,35 +108,37 @@ static int rehash_links(struct tree_builder *b)
 
 /* ---- names and places ------------------------------------------------------------ */
 
-static struct place place_of(const struct tree_builder *b, const struct address_space *as, const struct frame *f)
+static struct tree_place place_of(const struct tree_builder *b, const struct decode_space *as,
+				  const struct decode_frame *f)
 {
-	struct place p = {.module = f->module};
-	const struct mapped_module *m;
+	struct tree_place p = {.module = f->module};
+	const struct decode_module *m;
 
 	if (f->site != PCCE_NONE) {
-		const struct pcce_table_site *s = &names_table(b->names, f->module)->sites[f->site];
+		const struct pcce_table_site *s = &symbol_table_table(b->names, f->module)->sites[f->site];
 
 		p.vaddr = s->key + s->restore_len;
 	} else if (f->address) {
 		m = as->find(as, f->address);
 		if (m)
-			p.vaddr = link_time(m, f->address);
+			p.vaddr = decode_link_time(m, f->address);
 	}
 	return p;
 }
 
 /* The inline chain at a place. */
-static size_t chain_at(const struct tree_builder *b, uint32_t module, uint64_t vaddr, const struct symbol **chain)
+static size_t chain_at(const struct tree_builder *b, uint32_t module, uint64_t vaddr,
+		       const struct symbol_table_entry **chain)
 {
 	*chain = NULL;
-	return module == UINT32_MAX || !vaddr ? 0 : names_at(b->names, module, vaddr, chain);
+	return module == UINT32_MAX || !vaddr ? 0 : symbol_table_at(b->names, module, vaddr, chain);
 }
 
-static size_t levels_of(const struct tree_builder *b, const struct address_space *as, const struct frame *f)
+static size_t levels_of(const struct tree_builder *b, const struct decode_space *as, const struct decode_frame *f)
 {
-	struct place p = place_of(b, as, f);
-	const struct symbol *chain;
-	size_t n = b->inlining && f->kind == FRAME_CALL ? chain_at(b, p.module, p.vaddr, &chain) : 1;
+	struct tree_place p = place_of(b, as, f);
+	const struct symbol_table_entry *chain;
+	size_t n = b->inlining && f->kind == DECODE_FRAME_CALL ? chain_at(b, p.module, p.vaddr, &chain) : 1;
 
 	return n ? n : 1;
 }
@@ -146,15 +148,15 @@ static uint32_t bracketed(struct tree_builder *b, const char *text)
 	char buffer[512];
 
 	snprintf(buffer, sizeof(buffer), "[%s]", text);
-	return names_intern(b->names, buffer);
+	return symbol_table_intern(b->names, buffer);
 }
 
 /* The file and line of a call: the innermost inline level at the call instruction. */
 static void set_call_place(const struct tree_builder *b, const struct link *l, struct cct_key *key)
 {
-	const struct symbol *chain;
+	const struct symbol_table_entry *chain;
 	size_t n = chain_at(b, l->outer_module, l->outer_vaddr, &chain);
-	const struct table *t = names_table(b->names, l->outer_module);
+	const struct encoding_table *t = symbol_table_table(b->names, l->outer_module);
 	uint32_t site;
 
 	key->call = l->outer_vaddr;
@@ -167,7 +169,7 @@ static void set_call_place(const struct tree_builder *b, const struct link *l, s
 	}
 	if (!t || !l->outer_vaddr)
 		return;
-	site = table_site_around(t, l->outer_vaddr);
+	site = encoding_table_site_around(t, l->outer_vaddr);
 	if (site != PCCE_NONE)
 		key->line = t->sites[site].line;
 }
@@ -175,24 +177,24 @@ static void set_call_place(const struct tree_builder *b, const struct link *l, s
 /* What is called by name, for a frame without an address. */
 static uint32_t callee_name(struct tree_builder *b, const struct link *l)
 {
-	const struct table *t = names_table(b->names, l->outer_module);
+	const struct encoding_table *t = symbol_table_table(b->names, l->outer_module);
 	char text[256];
 	char *at;
 
 	if (!t || l->extra < 2 || !t->sites[l->extra - 2].callee_name)
-		return names_intern(b->names, "[foreign]");
-	snprintf(text, sizeof(text), "%s", table_string(t, t->sites[l->extra - 2].callee_name));
+		return symbol_table_intern(b->names, "[foreign]");
+	snprintf(text, sizeof(text), "%s", encoding_table_string(t, t->sites[l->extra - 2].callee_name));
 	at = strchr(text, '@');
 	if (at && at != text)
 		*at = 0;
-	return names_demangled(b->names, text);
+	return symbol_table_demangled(b->names, text);
 }
 
 static uint32_t foreign_name(struct tree_builder *b, const struct link *l)
 {
-	const struct symbol *chain;
+	const struct symbol_table_entry *chain;
 	size_t n = chain_at(b, l->module, l->vaddr, &chain);
-	const char *base = names_base(b->names, l->module);
+	const char *base = symbol_table_base(b->names, l->module);
 
 	if (n && chain[n - 1].function)
 		return chain[n - 1].function;
@@ -204,9 +206,9 @@ static uint32_t gap_name(struct tree_builder *b, const struct link *l)
 	char text[256];
 
 	if (!l->extra)
-		return names_intern(b->names, "[truncated]");
+		return symbol_table_intern(b->names, "[truncated]");
 	snprintf(text, sizeof(text), "[undecodable: %s]", decode_reason_name(l->extra - 1));
-	return names_intern(b->names, text);
+	return symbol_table_intern(b->names, text);
 }
 
 /* ---- nodes ----------------------------------------------------------------------- */
@@ -235,28 +237,28 @@ static int make_keys(struct tree_builder *b, const struct link *l)
 		.repeat = l->repeat,
 		.span = l->span_nodes,
 	};
-	const struct symbol *chain;
+	const struct symbol_table_entry *chain;
 	size_t n = 0;
 	int r;
 
 	set_call_place(b, l, &key);
 	switch (l->kind) {
-	case FRAME_CALL:
+	case DECODE_FRAME_CALL:
 		n = chain_at(b, l->module, l->vaddr, &chain);
 		key.name = n && chain[n - 1].function ? chain[n - 1].function
-						      : names_function(b->names, l->module, l->func);
+						      : symbol_table_function(b->names, l->module, l->func);
 		break;
-	case FRAME_TAIL:
-		key.name = names_function(b->names, l->module, l->func);
+	case DECODE_FRAME_TAIL:
+		key.name = symbol_table_function(b->names, l->module, l->func);
 		break;
-	case FRAME_FOREIGN:
+	case DECODE_FRAME_FOREIGN:
 		key.name = l->extra ? callee_name(b, l) : foreign_name(b, l);
 		break;
-	case FRAME_SIGNAL:
-		key.name = names_intern(b->names, "[signal]");
+	case DECODE_FRAME_SIGNAL:
+		key.name = symbol_table_intern(b->names, "[signal]");
 		break;
-	case FRAME_ORIGIN:
-		key.name = names_intern(b->names, "[thread]");
+	case DECODE_FRAME_ORIGIN:
+		key.name = symbol_table_intern(b->names, "[thread]");
 		break;
 	default:
 		key.name = gap_name(b, l);
@@ -266,7 +268,7 @@ static int make_keys(struct tree_builder *b, const struct link *l)
 	r = add_key(b, &key);
 	for (; n > 1 && b->inlining && !r; n--) {
 		struct cct_key inlined = {
-			.kind = FRAME_CALL,
+			.kind = DECODE_FRAME_CALL,
 			.flags = CCT_INLINED,
 			.module = l->module,
 			.func = l->func,
@@ -331,8 +333,8 @@ static uint32_t step(struct tree_builder *b, uint32_t parent, const struct link 
 }
 
 /* Nodes of a repeated group: its frames and what is inlined in them. */
-static uint32_t span_nodes(const struct tree_builder *b, const struct address_space *as, const struct context *ctx,
-			   size_t i)
+static uint32_t span_nodes(const struct tree_builder *b, const struct decode_space *as,
+			   const struct decode_context *ctx, size_t i)
 {
 	size_t n = 0;
 
@@ -341,22 +343,23 @@ static uint32_t span_nodes(const struct tree_builder *b, const struct address_sp
 	return n;
 }
 
-static uint32_t special(struct tree_builder *b, uint32_t parent, enum frame_kind kind, uint32_t flags, const char *name)
+static uint32_t special(struct tree_builder *b, uint32_t parent, enum decode_frame_kind kind, uint32_t flags,
+			const char *name)
 {
 	struct cct_key key = {
 		.kind = kind,
 		.flags = flags,
 		.module = UINT32_MAX,
 		.func = PCCE_NONE,
-		.name = names_intern(b->names, name),
+		.name = symbol_table_intern(b->names, name),
 	};
 
 	return key.name == UINT32_MAX || parent == UINT32_MAX ? UINT32_MAX : cct_child(b->tree, parent, &key);
 }
 
-void tree_builder_line(const struct tree_builder *b, struct place p, struct tree_line *line)
+void tree_builder_line(const struct tree_builder *b, struct tree_place p, struct tree_line *line)
 {
-	const struct symbol *chain;
+	const struct symbol_table_entry *chain;
 	size_t n = chain_at(b, p.module, p.vaddr, &chain);
 
 	*line = (struct tree_line){0};
@@ -368,12 +371,13 @@ void tree_builder_line(const struct tree_builder *b, struct place p, struct tree
 		*line = (struct tree_line){chain->file, chain->line};
 }
 
-uint32_t tree_builder_kernel(struct tree_builder *b, uint32_t parent, uint64_t kip, struct place user)
+uint32_t tree_builder_kernel(struct tree_builder *b, uint32_t parent, uint64_t kip, struct tree_place user)
 {
-	const struct symbol *chain;
-	struct place p = {.module = b->kernel, .vaddr = kip};
+	const struct symbol_table_entry *chain;
+	struct tree_place p = {.module = b->kernel, .vaddr = kip};
 	struct tree_line line;
-	struct cct_key key = {.kind = FRAME_FOREIGN, .flags = CCT_KERNEL, .module = UINT32_MAX, .func = PCCE_NONE};
+	struct cct_key key = {
+		.kind = DECODE_FRAME_FOREIGN, .flags = CCT_KERNEL, .module = UINT32_MAX, .func = PCCE_NONE};
 
 	tree_builder_line(b, user, &line);
 	key.file = line.file;
@@ -382,22 +386,22 @@ uint32_t tree_builder_kernel(struct tree_builder *b, uint32_t parent, uint64_t k
 		key.module = b->kernel;
 		key.name = chain->function;
 	} else {
-		key.name = names_intern(b->names, PCCE_MODULE_KERNEL);
+		key.name = symbol_table_intern(b->names, PCCE_MODULE_KERNEL);
 	}
 	return key.name == UINT32_MAX ? UINT32_MAX : cct_child(b->tree, parent, &key);
 }
 
-int tree_builder_add(struct tree_builder *b, const struct address_space *as, const struct context *ctx, size_t without,
-		     struct tree_spot *spot)
+int tree_builder_add(struct tree_builder *b, const struct decode_space *as, const struct decode_context *ctx,
+		     size_t without, struct tree_spot *spot)
 {
-	struct place outer = {.module = UINT32_MAX}, innermost = outer;
+	struct tree_place outer = {.module = UINT32_MAX}, innermost = outer;
 	uint32_t node = 0;
 
 	if (ctx->status == DECODE_OUTSIDE)
-		node = special(b, 0, FRAME_GAP, 0, "[no thread page]");
+		node = special(b, 0, DECODE_FRAME_GAP, 0, "[no thread page]");
 	for (size_t i = ctx->n; i-- > without && node != UINT32_MAX;) {
-		const struct frame *f = &ctx->frames[i];
-		struct place p = place_of(b, as, f);
+		const struct decode_frame *f = &ctx->frames[i];
+		struct tree_place p = place_of(b, as, f);
 		struct link l = {
 			.outer_vaddr = outer.vaddr,
 			.outer_module = outer.module,
@@ -410,9 +414,9 @@ int tree_builder_add(struct tree_builder *b, const struct address_space *as, con
 		};
 
 		/* The one that ends an undecodable context is its outermost. */
-		if (f->kind == FRAME_GAP && i + 1 == ctx->n && ctx->status == DECODE_UNDECODABLE)
+		if (f->kind == DECODE_FRAME_GAP && i + 1 == ctx->n && ctx->status == DECODE_UNDECODABLE)
 			l.extra = 1 + ctx->reason;
-		else if (f->kind == FRAME_FOREIGN && !f->address)
+		else if (f->kind == DECODE_FRAME_FOREIGN && !f->address)
 			l.extra = i + 1 < ctx->n && f[1].site != PCCE_NONE ? 2 + f[1].site : 1;
 		if (f->repeat)
 			l.span_nodes = span_nodes(b, as, ctx, i);
@@ -420,15 +424,15 @@ int tree_builder_add(struct tree_builder *b, const struct address_space *as, con
 		innermost = p;
 		/* Where a tail call jumped from is not known. */
 		outer = p;
-		if (f->kind != FRAME_CALL || f->site == PCCE_NONE)
-			outer = (struct place){.module = UINT32_MAX};
+		if (f->kind != DECODE_FRAME_CALL || f->site == PCCE_NONE)
+			outer = (struct tree_place){.module = UINT32_MAX};
 	}
 	*spot = (struct tree_spot){node, outer, innermost};
 	return node == UINT32_MAX ? -ENOMEM : 0;
 }
 
-int tree_builder_begin(struct tree_builder *b, const struct tree_spot *spot, enum frame_kind kind, uint32_t func,
-		       struct place p, uint32_t *link)
+int tree_builder_begin(struct tree_builder *b, const struct tree_spot *spot, enum decode_frame_kind kind, uint32_t func,
+		       struct tree_place p, uint32_t *link)
 {
 	struct link l = {
 		.outer_vaddr = spot->call.vaddr,

@@ -44,7 +44,7 @@ static uint64_t hash_key(const struct cct_key *key)
 static int rehash_keys(struct cct_keys *k)
 {
 	size_t want = k->n_slots ? k->n_slots * 2 : 1024;
-	uint32_t *slots = slots_new(want, sizeof(*slots));
+	uint32_t *slots = huge_alloc(want, sizeof(*slots));
 
 	if (!slots)
 		return -ENOMEM;
@@ -160,7 +160,7 @@ static int rehash(struct cct *t)
 
 	while (t->n * 4 >= want * 3)
 		want *= 2;
-	slots = slots_new(want, sizeof(*slots));
+	slots = huge_alloc(want, sizeof(*slots));
 	if (!slots)
 		return -ENOMEM;
 	for (size_t i = 1; i < t->n; i++) {
@@ -233,8 +233,8 @@ struct order {
 };
 
 struct order_rules {
-	const struct names *names;
-	const struct sort_order *keys;
+	const struct symbol_table *names;
+	const struct cct_sort_order *keys;
 };
 
 static int larger(uint64_t x, uint64_t y)
@@ -247,20 +247,20 @@ static int smaller(uint64_t x, uint64_t y)
 	return x < y ? -1 : x > y;
 }
 
-static int by_key(const struct order *x, const struct order *y, enum sort_key key, const struct names *names)
+static int by_key(const struct order *x, const struct order *y, enum cct_sort_key key, const struct symbol_table *names)
 {
 	switch (key) {
-	case SORT_TOTAL:
+	case CCT_SORT_TOTAL:
 		return larger(x->n->total, y->n->total);
-	case SORT_SELF:
+	case CCT_SORT_SELF:
 		return larger(x->n->self, y->n->self);
-	case SORT_SAMPLES:
+	case CCT_SORT_SAMPLES:
 		return larger(x->n->samples, y->n->samples);
-	case SORT_NAME:
+	case CCT_SORT_NAME:
 		return strcmp(x->name, y->name);
-	case SORT_MODULE:
-		return strcmp(names_base(names, x->n->key->module), names_base(names, y->n->key->module));
-	case SORT_LINE:
+	case CCT_SORT_MODULE:
+		return strcmp(symbol_table_base(names, x->n->key->module), symbol_table_base(names, y->n->key->module));
+	case CCT_SORT_LINE:
 		return smaller(x->n->key->line, y->n->key->line);
 	default:
 		return 0;
@@ -269,7 +269,7 @@ static int by_key(const struct order *x, const struct order *y, enum sort_key ke
 
 static int in_order(const void *a, const void *b, void *ctx)
 {
-	static const enum sort_key always[] = {SORT_TOTAL, SORT_NAME, SORT_LINE};
+	static const enum cct_sort_key always[] = {CCT_SORT_TOTAL, CCT_SORT_NAME, CCT_SORT_LINE};
 	const struct order *x = a, *y = b;
 	const struct order_rules *rules = ctx;
 	int c = smaller(x->n->parent, y->n->parent);
@@ -303,7 +303,8 @@ static int add_order(const struct cct *t, uint32_t node, struct orders *o, size_
 		o->list = more;
 		o->capacity = want;
 	}
-	o->list[n] = (struct order){node, &t->nodes[node], names_string(o->rules.names, t->nodes[node].key->name)};
+	o->list[n] =
+		(struct order){node, &t->nodes[node], symbol_table_string(o->rules.names, t->nodes[node].key->name)};
 	return 0;
 }
 
@@ -320,8 +321,8 @@ static void link_in_order(struct cct *t, uint32_t parent, struct orders *o, size
 	}
 }
 
-int cct_sort_children(struct cct *t, uint32_t parent, uint32_t first, const struct names *names,
-		      const struct sort_order *keys)
+int cct_sort_children(struct cct *t, uint32_t parent, uint32_t first, const struct symbol_table *names,
+		      const struct cct_sort_order *keys)
 {
 	struct orders o = {.rules = {names, keys}};
 	size_t n = 0;
@@ -337,7 +338,7 @@ int cct_sort_children(struct cct *t, uint32_t parent, uint32_t first, const stru
 	return r;
 }
 
-int cct_sort(struct cct *t, const struct names *names, const struct sort_order *keys)
+int cct_sort(struct cct *t, const struct symbol_table *names, const struct cct_sort_order *keys)
 {
 	struct orders o = {.rules = {names, keys}};
 	int r = 0;
@@ -356,9 +357,9 @@ int cct_sort(struct cct *t, const struct names *names, const struct sort_order *
 	return r;
 }
 
-int cct_finish(struct cct *t, const struct names *names)
+int cct_finish(struct cct *t, const struct symbol_table *names)
 {
-	static const struct sort_order heaviest;
+	static const struct cct_sort_order heaviest;
 
 	for (size_t i = 0; i < t->n; i++) {
 		t->nodes[i].total = t->nodes[i].self;

@@ -14,11 +14,11 @@
 /* What makes a node under its parent. No padding before number: keys are compared as bytes. */
 struct cct_key {
 	uint64_t call;	 /* link-time address of the call in the parent's module; 0: unknown, or inlined */
-	uint32_t kind;	 /* enum frame_kind */
+	uint32_t kind;	 /* enum decode_frame_kind */
 	uint32_t flags;	 /* CCT_* */
 	uint32_t module; /* UINT32_MAX: none */
 	uint32_t func;	 /* into the module's table, or PCCE_NONE */
-	uint32_t name;	 /* strings of struct names */
+	uint32_t name;	 /* strings of struct symbol_table */
 	uint32_t file;	 /* where the parent calls this, 0: unknown */
 	uint32_t line;
 	uint32_t repeat; /* this node and the span - 1 below it, one child each, stand repeat + 1 times in a row */
@@ -68,24 +68,32 @@ uint32_t cct_key_count(const struct cct *t);
 const struct cct_key *cct_key(const struct cct *t, uint32_t number);
 
 /* What children, and rows of lists, are ordered by. Numbers: the largest first. */
-enum sort_key { SORT_TOTAL, SORT_SELF, SORT_SAMPLES, SORT_NAME, SORT_MODULE, SORT_LINE, SORT_KEYS };
+enum cct_sort_key {
+	CCT_SORT_TOTAL,
+	CCT_SORT_SELF,
+	CCT_SORT_SAMPLES,
+	CCT_SORT_NAME,
+	CCT_SORT_MODULE,
+	CCT_SORT_LINE,
+	CCT_SORT_KEYS
+};
 
-struct sort_order {
-	enum sort_key keys[SORT_KEYS];
+struct cct_sort_order {
+	enum cct_sort_key keys[CCT_SORT_KEYS];
 	size_t n; /* 0: as the format likes it */
 };
 
 /* Sums up the totals and orders children: heaviest first, then by name. */
-int cct_finish(struct cct *t, const struct names *names);
+int cct_finish(struct cct *t, const struct symbol_table *names);
 /* Numbers the nodes in the order in which children are linked, each before what is under it: a walk of the tree, and of
  * the way to one node after the other, then goes through memory in order. map: from old numbers to new ones, for the
  * caller to free. 0 or -ENOMEM. */
 int cct_preorder(struct cct *t, uint32_t **map);
 /* Orders children again; the totals are known. */
-int cct_sort(struct cct *t, const struct names *names, const struct sort_order *order);
+int cct_sort(struct cct *t, const struct symbol_table *names, const struct cct_sort_order *order);
 /* Links the nodes from number first on, which are all new children of one node, in order. */
-int cct_sort_children(struct cct *t, uint32_t parent, uint32_t first, const struct names *names,
-		      const struct sort_order *order);
+int cct_sort_children(struct cct *t, uint32_t parent, uint32_t first, const struct symbol_table *names,
+		      const struct cct_sort_order *order);
 
 /*
  * The same weights with like siblings merged.  CCT_MERGE_LINES: calls from the same line, and repetitions

@@ -5,19 +5,19 @@
 #include <string.h>
 #include "tree/cursor.h"
 
-void way_init(struct way *w, const struct cct *t)
+void tree_cursor_init(struct tree_cursor *w, const struct cct *t)
 {
-	*w = (struct way){.tree = t};
+	*w = (struct tree_cursor){.tree = t};
 }
 
-void way_free(struct way *w)
+void tree_cursor_free(struct tree_cursor *w)
 {
 	free(w->nodes);
 	free(w->turned);
-	*w = (struct way){0};
+	*w = (struct tree_cursor){0};
 }
 
-int way_reserve(uint32_t **list, size_t *capacity, size_t n)
+int tree_cursor_reserve(uint32_t **list, size_t *capacity, size_t n)
 {
 	size_t want = *capacity ? *capacity : 256;
 	uint32_t *more;
@@ -34,7 +34,7 @@ int way_reserve(uint32_t **list, size_t *capacity, size_t n)
 	return 0;
 }
 
-int way_to(struct way *w, uint32_t node, size_t *same)
+int tree_cursor_to(struct tree_cursor *w, uint32_t node, size_t *same)
 {
 	size_t n = 0;
 
@@ -43,14 +43,14 @@ int way_to(struct way *w, uint32_t node, size_t *same)
 			w->n--;
 		if (w->n && w->nodes[w->n - 1] == node)
 			break;
-		if (way_reserve(&w->turned, &w->turned_capacity, n + 1))
+		if (tree_cursor_reserve(&w->turned, &w->turned_capacity, n + 1))
 			return -ENOMEM;
 		w->turned[n++] = node;
 	}
 	if (!node)
 		w->n = 0;
 	*same = w->n;
-	if (way_reserve(&w->nodes, &w->capacity, w->n + n))
+	if (tree_cursor_reserve(&w->nodes, &w->capacity, w->n + n))
 		return -ENOMEM;
 	while (n)
 		w->nodes[w->n++] = w->turned[--n];

@@ -9,7 +9,7 @@
 
 #include "tree/cct.h"
 
-struct way {
+struct tree_cursor {
 	const struct cct *tree;
 	uint32_t *nodes; /* outermost first, without the root */
 	size_t n, capacity;
@@ -17,13 +17,13 @@ struct way {
 	size_t turned_capacity;
 };
 
-void way_init(struct way *w, const struct cct *t);
-void way_free(struct way *w);
+void tree_cursor_init(struct tree_cursor *w, const struct cct *t);
+void tree_cursor_free(struct tree_cursor *w);
 
 /* Goes to a node. *same: so many of the first nodes are those of the way before. 0 or -ENOMEM. */
-int way_to(struct way *w, uint32_t node, size_t *same);
+int tree_cursor_to(struct tree_cursor *w, uint32_t node, size_t *same);
 
 /* A list of numbers gets room for n. 0 or -ENOMEM. */
-int way_reserve(uint32_t **list, size_t *capacity, size_t n);
+int tree_cursor_reserve(uint32_t **list, size_t *capacity, size_t n);
 
 #endif

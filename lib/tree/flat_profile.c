@@ -8,20 +8,20 @@
 
 struct builder {
 	const struct cct *tree;
-	struct flat *flat;
+	struct flat_profile *flat;
 	bool lines;
 	uint32_t *of;	 /* row of each node */
 	uint32_t *slots; /* row + 1; 0: free */
 	size_t n_slots;
 };
 
-static uint32_t *find_slot(const struct builder *b, const struct flat_row *key)
+static uint32_t *find_slot(const struct builder *b, const struct flat_profile_row *key)
 {
 	uint64_t h = ((uint64_t)key->module << 32 | key->name) * 0x9e3779b97f4a7c15ULL;
 	size_t at = (h ^ ((uint64_t)key->file << 32 | key->line)) * 0xff51afd7ed558ccdULL >> 20;
 
 	for (at &= b->n_slots - 1; b->slots[at]; at = (at + 1) & (b->n_slots - 1)) {
-		const struct flat_row *r = &b->flat->rows[b->slots[at] - 1];
+		const struct flat_profile_row *r = &b->flat->rows[b->slots[at] - 1];
 
 		if (r->module == key->module && r->name == key->name && r->file == key->file && r->line == key->line)
 			break;
@@ -33,7 +33,7 @@ static void number_rows(struct builder *b)
 {
 	for (size_t i = 1; i < b->tree->n; i++) {
 		const struct cct_node *n = &b->tree->nodes[i];
-		struct flat_row row = {
+		struct flat_profile_row row = {
 			.module = n->key->module,
 			.name = n->key->name,
 			.file = b->lines ? n->key->file : 0,
@@ -60,7 +60,7 @@ static void sum_totals(const struct builder *b)
 	uint32_t node = nodes[0].child;
 
 	while (node) {
-		struct flat_row *row = &b->flat->rows[b->of[node]];
+		struct flat_profile_row *row = &b->flat->rows[b->of[node]];
 
 		if (!row->active++)
 			row->total += nodes[node].total;
@@ -81,7 +81,7 @@ static void sum_totals(const struct builder *b)
 	}
 }
 
-int flat_build(const struct cct *t, bool lines, struct flat *out)
+int flat_profile_build(const struct cct *t, bool lines, struct flat_profile *out)
 {
 	struct builder b = {.tree = t, .flat = out, .lines = lines, .n_slots = 64};
 	int r = -ENOMEM;
@@ -97,24 +97,24 @@ int flat_build(const struct cct *t, bool lines, struct flat *out)
 		sum_totals(&b);
 		r = 0;
 	} else {
-		flat_free(out);
+		flat_profile_free(out);
 	}
 	free(b.of);
 	free(b.slots);
 	return r;
 }
 
-void flat_free(struct flat *f)
+void flat_profile_free(struct flat_profile *f)
 {
 	free(f->rows);
-	*f = (struct flat){0};
+	*f = (struct flat_profile){0};
 }
 
 /* ---- order ----------------------------------------------------------------------- */
 
 struct order_rules {
-	const struct names *names;
-	const struct sort_order *keys;
+	const struct symbol_table *names;
+	const struct cct_sort_order *keys;
 };
 
 static int larger(uint64_t x, uint64_t y)
@@ -122,23 +122,24 @@ static int larger(uint64_t x, uint64_t y)
 	return x > y ? -1 : x < y;
 }
 
-static int by_key(const struct flat_row *x, const struct flat_row *y, enum sort_key key, const struct names *names)
+static int by_key(const struct flat_profile_row *x, const struct flat_profile_row *y, enum cct_sort_key key,
+		  const struct symbol_table *names)
 {
 	int c;
 
 	switch (key) {
-	case SORT_SELF:
+	case CCT_SORT_SELF:
 		return larger(x->self, y->self);
-	case SORT_TOTAL:
+	case CCT_SORT_TOTAL:
 		return larger(x->total, y->total);
-	case SORT_SAMPLES:
+	case CCT_SORT_SAMPLES:
 		return larger(x->samples, y->samples);
-	case SORT_NAME:
-		return strcmp(names_string(names, x->name), names_string(names, y->name));
-	case SORT_MODULE:
-		return strcmp(names_base(names, x->module), names_base(names, y->module));
-	case SORT_LINE:
-		c = strcmp(names_string(names, x->file), names_string(names, y->file));
+	case CCT_SORT_NAME:
+		return strcmp(symbol_table_string(names, x->name), symbol_table_string(names, y->name));
+	case CCT_SORT_MODULE:
+		return strcmp(symbol_table_base(names, x->module), symbol_table_base(names, y->module));
+	case CCT_SORT_LINE:
+		c = strcmp(symbol_table_string(names, x->file), symbol_table_string(names, y->file));
 		return c ? c : larger(y->line, x->line);
 	default:
 		return 0;
@@ -147,8 +148,9 @@ static int by_key(const struct flat_row *x, const struct flat_row *y, enum sort_
 
 static int in_order(const void *a, const void *b, void *ctx)
 {
-	static const enum sort_key always[] = {SORT_SELF, SORT_TOTAL, SORT_MODULE, SORT_NAME, SORT_LINE};
-	const struct flat_row *x = a, *y = b;
+	static const enum cct_sort_key always[] = {CCT_SORT_SELF, CCT_SORT_TOTAL, CCT_SORT_MODULE, CCT_SORT_NAME,
+						   CCT_SORT_LINE};
+	const struct flat_profile_row *x = a, *y = b;
 	const struct order_rules *rules = ctx;
 	int c = 0;
 
@@ -159,7 +161,7 @@ static int in_order(const void *a, const void *b, void *ctx)
 	return c ? c : larger(y->module, x->module);
 }
 
-void flat_sort(struct flat *f, const struct names *names, const struct sort_order *order)
+void flat_profile_sort(struct flat_profile *f, const struct symbol_table *names, const struct cct_sort_order *order)
 {
 	struct order_rules rules = {names, order};
 

@@ -32,16 +32,17 @@ struct judged {
 
 #define NOT_ASKED 0xff
 
-static int judge_names(const struct cct *t, const struct names *names, const struct selection *s, struct judged *j)
+static int judge_names(const struct cct *t, const struct symbol_table *names, const struct selection *s,
+		       struct judged *j)
 {
-	j->n = names_count(names);
+	j->n = symbol_table_count(names);
 	j->of = malloc(j->n + 1);
 	if (!j->of)
 		return -ENOMEM;
 	memset(j->of, NOT_ASKED, j->n + 1);
 	for (size_t i = 1; i < t->n; i++) {
 		uint32_t name = t->nodes[i].key->name;
-		const char *text = names_string(names, name);
+		const char *text = symbol_table_string(names, name);
 
 		if (j->of[name] == NOT_ASKED)
 			j->of[name] = (select_pattern(&s->focus, text) ? FOCUSED : 0) |
@@ -51,7 +52,7 @@ static int judge_names(const struct cct *t, const struct names *names, const str
 	return 0;
 }
 
-int select_contexts(const struct cct *all, const struct names *names, const struct selection *s, uint8_t *keep)
+int select_contexts(const struct cct *all, const struct symbol_table *names, const struct selection *s, uint8_t *keep)
 {
 	uint8_t wanted = (s->focus.n ? FOCUSED : 0) | (s->under.n ? UNDER : 0);
 	struct judged judged;
@@ -79,7 +80,7 @@ struct pass {
 	const struct cct *from;
 	struct cct *to;
 	const struct selection *selection;
-	struct names *names;
+	struct symbol_table *names;
 	const struct judged *judged; /* in the cut */
 	bool *needed;		     /* a leaf is there or below */
 	uint32_t *image;
@@ -87,7 +88,7 @@ struct pass {
 	bool *inside; /* in the cut: under a function that was asked for */
 };
 
-static void mark_needed(struct pass *p, const struct leaf *leaves, size_t n)
+static void mark_needed(struct pass *p, const struct tree_leaf *leaves, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (leaves[i].samples)
@@ -98,7 +99,7 @@ static void mark_needed(struct pass *p, const struct leaf *leaves, size_t n)
 /* Not a gap, nor a signal. */
 static bool is_function(const struct cct_key *k)
 {
-	return k->kind == FRAME_CALL || k->kind == FRAME_TAIL || k->kind == FRAME_FOREIGN;
+	return k->kind == DECODE_FRAME_CALL || k->kind == DECODE_FRAME_TAIL || k->kind == DECODE_FRAME_FOREIGN;
 }
 
 /* The node of a group that stands i places before `last`, its last one. */
@@ -124,9 +125,9 @@ static struct place_in_group place_in(const struct pass *p, uint32_t n)
 
 static void blur_call(enum select_calls calls, struct cct_key *key)
 {
-	if (calls >= CALLS_LINE)
+	if (calls >= SELECT_CALLS_LINE)
 		key->call = 0;
-	if (calls == CALLS_NONE)
+	if (calls == SELECT_CALLS_NONE)
 		key->file = key->line = 0;
 }
 
@@ -182,7 +183,7 @@ static uint32_t fold_into(const struct pass *p, uint32_t at, const struct cct_ke
 	for (; at; at = p->to->nodes[at].parent) {
 		if (same_function(p->to->nodes[at].key, key))
 			return at;
-		if (p->selection->recursion == RECURSION_DIRECT)
+		if (p->selection->recursion == SELECT_RECURSION_DIRECT)
 			return 0;
 	}
 	return 0;
@@ -242,13 +243,13 @@ static uint32_t fold_node(struct pass *p, uint32_t n)
 	const struct place_in_group *g = &p->groups[n];
 	uint32_t parent = p->image[p->from->nodes[n].parent];
 
-	if (!g->head || p->selection->recursion == RECURSION_ALL)
+	if (!g->head || p->selection->recursion == SELECT_RECURSION_ALL)
 		return fold_plain(p, parent, *p->from->nodes[n].key);
 	/* A group is folded as a whole, and no context ends within it. */
 	return g->left ? parent : fold_group(p, n);
 }
 
-static int pass_begin(struct pass *p, const struct leaf *leaves, size_t n_leaves)
+static int pass_begin(struct pass *p, const struct tree_leaf *leaves, size_t n_leaves)
 {
 	size_t n = p->from->n;
 
@@ -271,7 +272,7 @@ static void pass_end(struct pass *p)
 	free(p->groups);
 }
 
-static int make_images(struct pass *p, uint32_t (*make)(struct pass *p, uint32_t n), struct leaf *leaves,
+static int make_images(struct pass *p, uint32_t (*make)(struct pass *p, uint32_t n), struct tree_leaf *leaves,
 		       size_t n_leaves)
 {
 	int r = pass_begin(p, leaves, n_leaves);
@@ -297,7 +298,7 @@ static void rename_frame(const struct pass *p, struct cct_key *key, uint32_t fil
 {
 	key->call = 0;
 	key->file = key->line = 0;
-	if (p->selection->by == BY_LINE) {
+	if (p->selection->by == SELECT_BY_LINE) {
 		key->file = file;
 		key->line = line;
 		return;
@@ -306,17 +307,17 @@ static void rename_frame(const struct pass *p, struct cct_key *key, uint32_t fil
 		return;
 	key->func = PCCE_NONE;
 	key->flags &= CCT_KERNEL;
-	if (p->selection->by == BY_FILE && file)
+	if (p->selection->by == SELECT_BY_FILE && file)
 		key->name = file;
 	else if (key->module != UINT32_MAX)
-		key->name = names_intern(p->names, names_path(p->names, key->module));
+		key->name = symbol_table_intern(p->names, symbol_table_path(p->names, key->module));
 }
 
 /*
  * A frame's own line is that of the call of the next one, so it has an image for each; it is
  * kept with that next one: image[n] is the image of n's parent where it calls n.
  */
-static int split(struct pass *p, struct leaf *leaves, size_t n_leaves)
+static int split(struct pass *p, struct tree_leaf *leaves, size_t n_leaves)
 {
 	const struct cct_node *nodes = p->from->nodes;
 	int r = pass_begin(p, leaves, n_leaves);
@@ -348,7 +349,7 @@ static int split(struct pass *p, struct leaf *leaves, size_t n_leaves)
 
 /* ---- all together ---------------------------------------------------------------- */
 
-int select_tree(const struct cct *all, struct names *names, const struct selection *s, struct leaf *leaves,
+int select_tree(const struct cct *all, struct symbol_table *names, const struct selection *s, struct tree_leaf *leaves,
 		size_t n_leaves, struct cct *to)
 {
 	struct pass p = {.from = all, .to = to, .selection = s, .names = names};

@@ -19,22 +19,23 @@
 #include <stdint.h>
 
 enum select_by { /* what one frame stands for */
-		 BY_FUNCTION,
-		 BY_LINE, /* one line of a function: its file and line are its own, not those of the call of it */
-		 BY_FILE,
-		 BY_MODULE,
+		 SELECT_BY_FUNCTION,
+		 SELECT_BY_LINE, /* one line of a function: its file and line are its own, not those of the call of it
+				  */
+		 SELECT_BY_FILE,
+		 SELECT_BY_MODULE,
 };
 
-enum select_calls {		   /* callees of one name under one caller are one, ... */
-		    CALLS_ADDRESS, /* ... if one instruction calls them; a format may merge more */
-		    CALLS_LINE,	   /* ... if one line calls them */
-		    CALLS_NONE,	   /* ... wherever they are called */
+enum select_calls {			  /* callees of one name under one caller are one, ... */
+		    SELECT_CALLS_ADDRESS, /* ... if one instruction calls them; a format may merge more */
+		    SELECT_CALLS_LINE,	  /* ... if one line calls them */
+		    SELECT_CALLS_NONE,	  /* ... wherever they are called */
 };
 
 enum select_recursion {
-	RECURSION_KEEP,
-	RECURSION_DIRECT, /* a function that calls itself is one frame */
-	RECURSION_ALL,	  /* what lies between two frames of one function is left out, with the second */
+	SELECT_RECURSION_KEEP,
+	SELECT_RECURSION_DIRECT, /* a function that calls itself is one frame */
+	SELECT_RECURSION_ALL,	 /* what lies between two frames of one function is left out, with the second */
 };
 
 /* A time: a share of the recording, or nanoseconds since its beginning. */

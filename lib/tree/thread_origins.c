@@ -11,25 +11,26 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 #include "format/format.h"
+#include "base/array.h"
 #include "base/id_map.h"
 #include "tree/thread_origins.h"
 
 /* Of a longer chain, so many functions at either end. */
 #define ENDS 32
 
-struct origins {
-	struct names *names;
+struct thread_origins {
+	struct symbol_table *names;
 	struct cct tree;
 	struct tree_builder *builder; /* NULL: without names */
-	struct context context;
-	struct numbers stacks, chains; /* by hash */
-	uint32_t *nodes;	       /* of each number - 1; with names */
+	struct decode_context context;
+	struct id_map stacks, chains; /* by hash */
+	uint32_t *nodes;	      /* of each number - 1; with names */
 	uint32_t n;
 };
 
-struct origins *origins_new(struct names *names, bool inlining)
+struct thread_origins *thread_origins_new(struct symbol_table *names, bool inlining)
 {
-	struct origins *o = calloc(1, sizeof(*o));
+	struct thread_origins *o = calloc(1, sizeof(*o));
 
 	if (!o || !names)
 		return o;
@@ -38,32 +39,32 @@ struct origins *origins_new(struct names *names, bool inlining)
 		o->builder = tree_builder_new(&o->tree, names, inlining);
 	if (o->builder)
 		return o;
-	origins_free(o);
+	thread_origins_free(o);
 	return NULL;
 }
 
-void origins_free(struct origins *o)
+void thread_origins_free(struct thread_origins *o)
 {
 	if (!o)
 		return;
 	tree_builder_free(o->builder);
 	cct_free(&o->tree);
-	context_free(&o->context);
-	numbers_free(&o->stacks);
-	numbers_free(&o->chains);
+	decode_context_free(&o->context);
+	id_map_free(&o->stacks);
+	id_map_free(&o->chains);
 	free(o->nodes);
 	free(o);
 }
 
-static int add_chain(struct origins *o, const struct address_space *as, uint32_t *number)
+static int add_chain(struct thread_origins *o, const struct decode_space *as, uint32_t *number)
 {
-	const struct context *ctx = &o->context;
-	uint64_t words[NUMBERS_WORDS] = {ctx->n, ctx->reason};
-	struct numbers_entry *e;
+	const struct decode_context *ctx = &o->context;
+	uint64_t words[ID_MAP_WORDS] = {ctx->n, ctx->reason};
+	struct id_map_entry *e;
 	struct tree_spot spot;
 
 	for (size_t i = 0; i < ctx->n; i++) {
-		const struct frame *f = &ctx->frames[i];
+		const struct decode_frame *f = &ctx->frames[i];
 		uint64_t parts[] = {(uint64_t)f->kind << 32 | f->module, (uint64_t)f->func << 32 | f->site,
 				    (uint64_t)f->span << 32 | f->repeat};
 		XXH128_hash_t h = XXH3_128bits_withSeed(parts, sizeof(parts), words[2]);
@@ -71,7 +72,7 @@ static int add_chain(struct origins *o, const struct address_space *as, uint32_t
 		words[2] = h.low64;
 		words[3] = (words[3] << 1 | words[3] >> 63) ^ h.high64;
 	}
-	e = numbers_find(&o->chains, words);
+	e = id_map_find(&o->chains, words);
 	if (!e)
 		return -ENOMEM;
 	if (e->number) {
@@ -79,42 +80,42 @@ static int add_chain(struct origins *o, const struct address_space *as, uint32_t
 		return 0;
 	}
 	if (o->builder) {
-		if (numbers_grow(&o->nodes, o->n, sizeof(*o->nodes)) || tree_builder_add(o->builder, as, ctx, 0, &spot))
+		if (array_grow(&o->nodes, o->n, sizeof(*o->nodes)) || tree_builder_add(o->builder, as, ctx, 0, &spot))
 			return -ENOMEM;
 		o->nodes[o->n] = spot.node;
 	}
-	numbers_fill(&o->chains, e, words, o->n++);
+	id_map_fill(&o->chains, e, words, o->n++);
 	*number = o->n;
 	return 0;
 }
 
-uint32_t origins_number(struct origins *o, const struct address_space *as, uint32_t space,
-			const struct pcce_entry *entries, uint32_t n)
+uint32_t thread_origins_number(struct thread_origins *o, const struct decode_space *as, uint32_t space,
+			       const struct pcce_entry *entries, uint32_t n)
 {
 	XXH128_hash_t h = XXH3_128bits(entries, n * sizeof(*entries));
-	uint64_t words[NUMBERS_WORDS] = {h.low64, h.high64, space, n};
-	struct numbers_entry *e = numbers_find(&o->stacks, words);
+	uint64_t words[ID_MAP_WORDS] = {h.low64, h.high64, space, n};
+	struct id_map_entry *e = id_map_find(&o->stacks, words);
 	uint32_t number;
 
 	if (e && e->number)
 		return e->number;
 	if (!e || decode_origin(as, entries, n, false, &o->context) || add_chain(o, as, &number))
 		return UINT32_MAX;
-	numbers_fill(&o->stacks, e, words, number - 1);
+	id_map_fill(&o->stacks, e, words, number - 1);
 	return number;
 }
 
-uint32_t origins_count(const struct origins *o)
+uint32_t thread_origins_count(const struct thread_origins *o)
 {
 	return o->n;
 }
 
 /* ---- in words -------------------------------------------------------------------- */
 
-static int give(const struct origins *o, uint32_t node, int (*each)(void *ctx, const char *name), void *ctx)
+static int give(const struct thread_origins *o, uint32_t node, int (*each)(void *ctx, const char *name), void *ctx)
 {
 	const struct cct_key *key = o->tree.nodes[node].key;
-	const char *name = names_string(o->names, key->name);
+	const char *name = symbol_table_string(o->names, key->name);
 	char *text;
 	int r;
 
@@ -127,7 +128,8 @@ static int give(const struct origins *o, uint32_t node, int (*each)(void *ctx, c
 	return r;
 }
 
-int origins_frames(const struct origins *o, uint32_t number, int (*each)(void *ctx, const char *name), void *ctx)
+int thread_origins_frames(const struct thread_origins *o, uint32_t number, int (*each)(void *ctx, const char *name),
+			  void *ctx)
 {
 	const struct cct_node *nodes = o->tree.nodes;
 	uint32_t last = nodes[o->nodes[number - 1]].parent, depth = 0, *way, at;
@@ -170,20 +172,20 @@ static int print_frame(void *ctx, const char *name)
 	return 0;
 }
 
-void origins_print(const struct origins *o, uint32_t number, FILE *out)
+void thread_origins_print(const struct thread_origins *o, uint32_t number, FILE *out)
 {
 	const struct cct_key *key = o->tree.nodes[o->nodes[number - 1]].key;
 	struct printing p = {.out = out};
 	char buffer[1024];
 
-	origins_frames(o, number, print_frame, &p);
+	thread_origins_frames(o, number, print_frame, &p);
 	if (key->file)
 		fprintf(out, "  %s:%u",
-			format_clean(format_base(names_string(o->names, key->file)), buffer, sizeof(buffer)),
+			format_clean(format_base(symbol_table_string(o->names, key->file)), buffer, sizeof(buffer)),
 			key->line);
 }
 
-char *origins_text(const struct origins *o, uint32_t number)
+char *thread_origins_text(const struct thread_origins *o, uint32_t number)
 {
 	char *text = NULL;
 	size_t size;
@@ -191,7 +193,7 @@ char *origins_text(const struct origins *o, uint32_t number)
 
 	if (!f)
 		return NULL;
-	origins_print(o, number, f);
+	thread_origins_print(o, number, f);
 	if (!fclose(f))
 		return text;
 	free(text);

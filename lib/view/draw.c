@@ -37,10 +37,10 @@ void view_draw_head(const struct view *v)
 	screen_put(1, x, width, LOOK_WARM, selected);
 }
 
-static void draw_function(const struct view *v, const struct flat_row *row, int y)
+static void draw_function(const struct view *v, const struct flat_profile_row *row, int y)
 {
-	const struct names *names = v->m.profile->names;
-	const char *name = names_string(names, row->name), *base = names_base(names, row->module);
+	const struct symbol_table *names = v->m.profile->names;
+	const char *name = symbol_table_string(names, row->name), *base = symbol_table_base(names, row->module);
 	int x = 2 * SHARE_WIDTH, skip = v->share.scroll;
 	char buffer[4096], place[4200];
 
@@ -52,7 +52,8 @@ static void draw_function(const struct view *v, const struct flat_row *row, int 
 			    format_clean(name, buffer, sizeof(buffer)), &skip);
 	if (row->file) {
 		snprintf(place, sizeof(place), "  %s:%u",
-			 format_clean(format_base(names_string(names, row->file)), buffer, sizeof(buffer)), row->line);
+			 format_clean(format_base(symbol_table_string(names, row->file)), buffer, sizeof(buffer)),
+			 row->line);
 		x = view_share_text(y, x, LOOK_DIM, place, &skip);
 	}
 	if (*base) {
@@ -102,7 +103,7 @@ uint32_t view_current_name(const struct view *v, uint32_t *module)
 /* The last line: a message, or the whole name of the current row, with its file. */
 static void draw_foot(const struct view *v)
 {
-	const struct names *names = v->m.profile->names;
+	const struct symbol_table *names = v->m.profile->names;
 	const struct view_list *l = current_list(v);
 	int y = screen_height() - 1, width = screen_width(), end;
 	const struct cct_node *n = view_current_node(v);
@@ -119,14 +120,15 @@ static void draw_foot(const struct view *v)
 	}
 	if (name == UINT32_MAX)
 		return;
-	x = screen_put(y, 0, end, LOOK_PLAIN, format_clean(names_string(names, name), buffer, sizeof(buffer)));
+	x = screen_put(y, 0, end, LOOK_PLAIN, format_clean(symbol_table_string(names, name), buffer, sizeof(buffer)));
 	if (n && n->key->file) {
 		snprintf(file, sizeof(file), "  %s:%u",
-			 format_clean(names_string(names, n->key->file), buffer, sizeof(buffer)), n->key->line);
+			 format_clean(symbol_table_string(names, n->key->file), buffer, sizeof(buffer)), n->key->line);
 		x = screen_put(y, x, end, LOOK_DIM, file);
 	}
-	if (*names_path(names, module)) {
-		snprintf(file, sizeof(file), "  %s", format_clean(names_path(names, module), buffer, sizeof(buffer)));
+	if (*symbol_table_path(names, module)) {
+		snprintf(file, sizeof(file), "  %s",
+			 format_clean(symbol_table_path(names, module), buffer, sizeof(buffer)));
 		screen_put(y, x, end, LOOK_DIM, file);
 	}
 }

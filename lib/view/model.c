@@ -70,7 +70,7 @@ static int select_now(struct view_model *m)
 	const struct selection *base = &m->options->select;
 	struct selection s = m->now;
 	char event[16], *event_word = event;
-	char *comm = (char *)(uintptr_t)names_string(m->profile->names, m->comm), why[256];
+	char *comm = (char *)(uintptr_t)symbol_table_string(m->profile->names, m->comm), why[256];
 	regex_t focus, ignore;
 	bool has_focus = m->focus && *m->focus, has_ignore = m->ignore && *m->ignore;
 	int r = 0;
@@ -131,18 +131,18 @@ int view_model_update(struct view_model *m)
 	const struct profile *p = m->profile;
 	int r = select_now(m);
 
-	callees_free(&m->callees);
-	flat_free(&m->functions);
+	bottom_up_free(&m->callees);
+	flat_profile_free(&m->functions);
 	cct_free(&m->callers);
 	if (!r)
 		r = merge(m);
 	if (!r)
-		r = callees_begin(&m->callees, &m->callers, p->names, p->own_lines, &m->order);
+		r = bottom_up_begin(&m->callees, &m->callers, p->names, p->own_lines, &m->order);
 	if (!r)
-		r = flat_build(&m->callers, p->own_lines, &m->functions);
+		r = flat_profile_build(&m->callers, p->own_lines, &m->functions);
 	if (r)
 		return r;
-	flat_sort(&m->functions, p->names, &m->order);
+	flat_profile_sort(&m->functions, p->names, &m->order);
 	m->least = (double)m->callers.nodes[0].total *
 		   (m->options->print.min_percent < 0 ? formats[0].min_percent : m->options->print.min_percent) / 100;
 	return 0;
@@ -150,7 +150,7 @@ int view_model_update(struct view_model *m)
 
 int view_model_begin(struct view_model *m, struct profile *p, const struct report_options *o)
 {
-	size_t n = streams_count(p->streams);
+	size_t n = sample_streams_count(p->streams);
 
 	*m = (struct view_model){.profile = p, .options = o, .now = o->select, .order = o->print.sort};
 	m->stream_samples = malloc(n * sizeof(*m->stream_samples) + 1);
@@ -170,8 +170,8 @@ void view_model_free(struct view_model *m)
 	free(m->ignore);
 	free(m->stream_samples);
 	free(m->leaf_node);
-	callees_free(&m->callees);
-	flat_free(&m->functions);
+	bottom_up_free(&m->callees);
+	flat_profile_free(&m->functions);
 	cct_free(&m->callers);
 }
 
@@ -186,7 +186,7 @@ void view_model_describe(const struct view_model *m, char *buffer, size_t size)
 {
 	static const char *const by[] = {"", "by line", "by file", "by module"};
 	static const char *const recursion[] = {"", "direct recursion folded", "recursion folded"};
-	const struct names *names = m->profile->names;
+	const struct symbol_table *names = m->profile->names;
 	char event[256];
 	FILE *f = fmemopen(buffer, size, "w");
 
@@ -194,7 +194,7 @@ void view_model_describe(const struct view_model *m, char *buffer, size_t size)
 	if (!f)
 		return;
 	if (m->has_comm)
-		fprintf(f, " · %s", names_string(names, m->comm));
+		fprintf(f, " · %s", symbol_table_string(names, m->comm));
 	if (m->has_thread)
 		fprintf(f, " · thread %u", m->thread[1]);
 	if (m->has_event)
@@ -212,7 +212,7 @@ void view_model_describe(const struct view_model *m, char *buffer, size_t size)
 		fprintf(f, " · without %s", m->ignore ? m->ignore : "--ignore");
 	if (m->now.by)
 		fprintf(f, " · %s", by[m->now.by]);
-	if (m->now.calls == CALLS_NONE && m->now.by != BY_LINE)
+	if (m->now.calls == SELECT_CALLS_NONE && m->now.by != SELECT_BY_LINE)
 		fprintf(f, " · no call sites");
 	if (m->now.recursion)
 		fprintf(f, " · %s", recursion[m->now.recursion]);
@@ -263,10 +263,10 @@ __attribute__((format(printf, 2, 3))) static bool name_choice(struct view_choice
 /* Is it the first stream of its thread under its name? There is one for each event. */
 static bool is_first_event(const struct view_model *m, size_t stream)
 {
-	const struct stream *s = streams_get(m->profile->streams, stream);
+	const struct sample_stream *s = sample_streams_get(m->profile->streams, stream);
 
 	for (size_t i = 0; i < stream; i++) {
-		const struct stream *x = streams_get(m->profile->streams, i);
+		const struct sample_stream *x = sample_streams_get(m->profile->streams, i);
 
 		if (x->comm == s->comm && x->pid == s->pid && x->tid == s->tid && m->stream_samples[i])
 			return false;
@@ -294,14 +294,14 @@ static bool find_origin(const struct profile *p, struct view_choice *c)
 struct view_choice *view_model_threads(const struct view_model *m, size_t *n)
 {
 	const struct profile *p = m->profile;
-	size_t streams = streams_count(p->streams), names = 1, threads;
+	size_t streams = sample_streams_count(p->streams), names = 1, threads;
 	struct view_choice *c = calloc(2 * streams + 1, sizeof(*c));
 	bool good = c != NULL;
 
 	if (!good)
 		return NULL;
 	for (size_t i = 0; i < streams; i++) {
-		const struct stream *s = streams_get(p->streams, i);
+		const struct sample_stream *s = sample_streams_get(p->streams, i);
 		size_t k;
 
 		c[0].samples += m->stream_samples[i];
@@ -324,7 +324,7 @@ struct view_choice *view_model_threads(const struct view_model *m, size_t *n)
 	}
 	threads = names;
 	for (size_t i = 0; i < streams; i++) {
-		const struct stream *s = streams_get(p->streams, i);
+		const struct sample_stream *s = sample_streams_get(p->streams, i);
 		size_t k;
 
 		if (!m->stream_samples[i])
@@ -344,7 +344,7 @@ struct view_choice *view_model_threads(const struct view_model *m, size_t *n)
 	}
 	good = name_choice(&c[0], "all threads");
 	for (size_t k = 1; k < threads && good; k++) {
-		const char *comm = names_string(p->names, c[k].comm);
+		const char *comm = symbol_table_string(p->names, c[k].comm);
 
 		if (k < names)
 			good = name_choice(&c[k], "%s (%u threads)", comm, c[k].thread[0]);
@@ -365,7 +365,7 @@ struct view_choice *view_model_threads(const struct view_model *m, size_t *n)
 struct view_choice *view_model_events(const struct view_model *m, size_t *n)
 {
 	const struct profile *p = m->profile;
-	size_t streams = streams_count(p->streams), events = 1;
+	size_t streams = sample_streams_count(p->streams), events = 1;
 	struct view_choice *c = calloc(streams + 2, sizeof(*c));
 	char event[256];
 	bool good;
@@ -373,7 +373,7 @@ struct view_choice *view_model_events(const struct view_model *m, size_t *n)
 	if (!c)
 		return NULL;
 	for (size_t i = 0; i < streams; i++) {
-		const struct stream *s = streams_get(p->streams, i);
+		const struct sample_stream *s = sample_streams_get(p->streams, i);
 		size_t k;
 
 		c[0].samples += m->stream_samples[i];

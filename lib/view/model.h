@@ -18,9 +18,9 @@ struct view_model {
 	uint64_t *stream_samples; /* of each stream, before any filter that the user chose here */
 	struct cct callers;	  /* merged for reading */
 	uint32_t *leaf_node;	  /* the node in callers of each of the profile's leaves */
-	struct callees callees;
-	struct flat functions;
-	struct sort_order order;
+	struct bottom_up callees;
+	struct flat_profile functions;
+	struct cct_sort_order order;
 	uint64_t least; /* lighter branches are hidden at first */
 
 	/* What the user has chosen. */

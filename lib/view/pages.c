@@ -77,7 +77,7 @@ static int note_column(const char *title, const struct view_item *items, size_t 
 }
 
 /* What matters most of a chain of calls stands at its end. */
-static void put_end_of(int y, int x, enum look look, const char *text)
+static void put_end_of(int y, int x, enum screen_look look, const char *text)
 {
 	int room = screen_width() - x;
 	const char *from = text;

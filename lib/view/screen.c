@@ -158,7 +158,7 @@ static wchar_t next_shown(const unsigned char **s, int *width)
 	return L'?';
 }
 
-int screen_put(int y, int x, int end, enum look look, const char *text)
+int screen_put(int y, int x, int end, enum screen_look look, const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;
 
@@ -188,7 +188,7 @@ int screen_columns(const char *text)
 	return columns;
 }
 
-void screen_rest(int y, int x, enum look look)
+void screen_rest(int y, int x, enum screen_look look)
 {
 	attrset(state.looks[look]);
 	for (; x < COLS; x++)

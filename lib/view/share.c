@@ -7,7 +7,7 @@
 int view_share_put(const struct view_share *s, int y, int x, uint64_t part)
 {
 	double percent = format_percent(part, s->all);
-	enum look look = percent >= 5 ? LOOK_HOT : percent >= 0.5 ? LOOK_WARM : LOOK_PLAIN;
+	enum screen_look look = percent >= 5 ? LOOK_HOT : percent >= 0.5 ? LOOK_WARM : LOOK_PLAIN;
 	char text[32];
 
 	if (s->counts)
@@ -17,7 +17,7 @@ int view_share_put(const struct view_share *s, int y, int x, uint64_t part)
 	return screen_put(y, x, screen_width(), look, text);
 }
 
-int view_share_text(int y, int x, enum look look, const char *text, int *skip)
+int view_share_text(int y, int x, enum screen_look look, const char *text, int *skip)
 {
 	for (; *text && *skip > 0; --*skip)
 		do

@@ -10,7 +10,7 @@
 #include "view/screen.h"
 
 struct view_share {
-	const struct names *names;
+	const struct symbol_table *names;
 	uint64_t all;	/* 100 percent */
 	bool counts;	/* numbers rather than percentages */
 	regex_t search; /* if searching */
@@ -24,7 +24,7 @@ struct view_share {
 /* In SHARE_WIDTH columns from x on; the next column. */
 int view_share_put(const struct view_share *s, int y, int x, uint64_t part);
 /* Text that scrolls: *skip characters of it are left out, and taken off *skip. */
-int view_share_text(int y, int x, enum look look, const char *text, int *skip);
+int view_share_text(int y, int x, enum screen_look look, const char *text, int *skip);
 bool view_share_found(const struct view_share *s, const char *text);
 
 #endif

@@ -102,18 +102,19 @@ static int take_lines(struct view_source *v, const struct found_list *l)
 }
 
 static int show(struct view_source *v, const struct profile *p, struct found_list *l, uint32_t module,
-		const struct source_dirs *dirs, char *why, size_t size)
+		const struct source_file_dirs *dirs, char *why, size_t size)
 {
 	const uint8_t *id = NULL;
-	size_t id_size = names_build_id(p->names, module, &id);
+	size_t id_size = symbol_table_build_id(p->names, module, &id);
 	int r;
 
 	v->file = main_file(l);
 	if (!v->file) {
-		snprintf(why, size, "no source line of %s is known", names_string(p->names, v->name));
+		snprintf(why, size, "no source line of %s is known", symbol_table_string(p->names, v->name));
 		return -ENOENT;
 	}
-	r = source_file_read(names_string(p->names, v->file), dirs, id, id_size, &v->text, v->why, sizeof(v->why));
+	r = source_file_read(symbol_table_string(p->names, v->file), dirs, id, id_size, &v->text, v->why,
+			     sizeof(v->why));
 	if (r == -ENOMEM)
 		return r;
 	r = take_lines(v, l);
@@ -124,7 +125,7 @@ static int show(struct view_source *v, const struct profile *p, struct found_lis
 }
 
 int view_source_context(struct view_source *v, const struct profile *p, const struct cct *tree,
-			const uint32_t *leaf_node, uint32_t node, const struct source_dirs *dirs, char *why,
+			const uint32_t *leaf_node, uint32_t node, const struct source_file_dirs *dirs, char *why,
 			size_t size)
 {
 	const struct cct_node *n = &tree->nodes[node];
@@ -133,7 +134,7 @@ int view_source_context(struct view_source *v, const struct profile *p, const st
 
 	*v = (struct view_source){.name = n->key->name};
 	for (size_t i = 0; i < p->n_leaves && !r; i++) {
-		const struct leaf *leaf = &p->leaves[i];
+		const struct tree_leaf *leaf = &p->leaves[i];
 
 		if (leaf_node[i] == node)
 			r = add(&l, &(struct found){leaf->file, leaf->line, leaf->weight, leaf->weight, 0});
@@ -153,28 +154,28 @@ int view_source_context(struct view_source *v, const struct profile *p, const st
 }
 
 int view_source_function(struct view_source *v, const struct profile *p, uint32_t module, uint32_t name,
-			 const struct source_dirs *dirs, char *why, size_t size)
+			 const struct source_file_dirs *dirs, char *why, size_t size)
 {
-	static const struct selection lines = {.by = BY_LINE};
+	static const struct selection lines = {.by = SELECT_BY_LINE};
 	struct found_list l = {0};
-	struct flat flat;
+	struct flat_profile flat;
 	struct cct tree;
 	int r = profile_detail(p, &lines, &tree);
 
 	*v = (struct view_source){.name = name};
 	if (r)
 		return r;
-	r = flat_build(&tree, true, &flat);
+	r = flat_profile_build(&tree, true, &flat);
 	cct_free(&tree);
 	if (r)
 		return r;
 	for (size_t i = 0; i < flat.n && !r; i++) {
-		const struct flat_row *row = &flat.rows[i];
+		const struct flat_profile_row *row = &flat.rows[i];
 
 		if (row->name == name && row->module == module)
 			r = add(&l, &(struct found){row->file, row->line, row->self, row->total, 0});
 	}
-	flat_free(&flat);
+	flat_profile_free(&flat);
 	if (!r)
 		r = show(v, p, &l, module, dirs, why, size);
 	free(l.list);

@@ -12,14 +12,14 @@
 
 static void draw_source(struct view *v, struct view_source *s, bool context)
 {
-	const struct names *names = v->m.profile->names;
+	const struct symbol_table *names = v->m.profile->names;
 	int width = screen_width(), y = screen_height() - 1;
 	char text[5000], buffer[4096], place[64];
 
 	erase();
 	view_draw_head(v);
 	snprintf(text, sizeof(text), "   total    self   line  %s, %s",
-		 format_clean(names_string(names, s->name), buffer, sizeof(buffer)),
+		 format_clean(symbol_table_string(names, s->name), buffer, sizeof(buffer)),
 		 context ? "in this context" : "in all contexts");
 	screen_put(2, 0, width, LOOK_BOLD, text);
 	view_source_draw(s, &v->share, VIEW_BODY, view_body_height());
@@ -30,14 +30,15 @@ static void draw_source(struct view *v, struct view_source *s, bool context)
 	else if (*s->why)
 		snprintf(text, sizeof(text), "%s", format_clean(s->why, buffer, sizeof(buffer)));
 	else
-		snprintf(text, sizeof(text), "%s", format_clean(names_string(names, s->file), buffer, sizeof(buffer)));
+		snprintf(text, sizeof(text), "%s",
+			 format_clean(symbol_table_string(names, s->file), buffer, sizeof(buffer)));
 	screen_put(y, 0, width - (int)strlen(place), *v->message || *s->why ? LOOK_BOLD : LOOK_PLAIN, text);
 }
 
 static int load_source(struct view *v, struct view_source *s, bool context, uint32_t node, uint32_t module,
 		       uint32_t name)
 {
-	const struct source_dirs *dirs = &v->m.options->source;
+	const struct source_file_dirs *dirs = &v->m.options->source;
 	char why[512];
 	int r;
 

@@ -46,13 +46,13 @@ static int reserve_nodes(struct view_tree *v)
 
 static bool has_children(const struct view_tree *v, uint32_t node)
 {
-	return v->callees ? callees_has_children(v->callees, node) : v->tree->nodes[node].child != 0;
+	return v->callees ? bottom_up_has_children(v->callees, node) : v->tree->nodes[node].child != 0;
 }
 
 static int set_open(struct view_tree *v, uint32_t node)
 {
 	if (v->callees && node) {
-		int r = callees_expand(v->callees, node);
+		int r = bottom_up_expand(v->callees, node);
 
 		if (!r)
 			r = reserve_nodes(v);
@@ -213,7 +213,7 @@ static int open_heavy(struct view_tree *v, uint32_t top, uint64_t least, size_t 
 	return r;
 }
 
-int view_tree_begin(struct view_tree *v, const struct cct *tree, struct callees *callees, uint64_t least)
+int view_tree_begin(struct view_tree *v, const struct cct *tree, struct bottom_up *callees, uint64_t least)
 {
 	uint64_t heavy = tree->nodes[0].total * FIRST_PERCENT / 100;
 	int r;
@@ -336,7 +336,7 @@ int view_tree_search(struct view_tree *v, const struct view_share *s, bool backw
 	 * the last of all. */
 	*found = false;
 	while ((node = format_next(v->tree, node, false, &depth))) {
-		bool good = view_share_found(s, names_string(s->names, v->tree->nodes[node].key->name));
+		bool good = view_share_found(s, symbol_table_string(s->names, v->tree->nodes[node].key->name));
 
 		if (node == current) {
 			passed = true;
@@ -391,7 +391,7 @@ static int draw_margin(const struct view_tree *v, const struct view_row *row, in
 static int draw_frame(const struct view_share *s, const struct cct_node *n, int y, int x)
 {
 	struct frame_text text = {.names = s->names, .upwards = s->upwards};
-	const char *name = names_string(s->names, n->key->name);
+	const char *name = symbol_table_string(s->names, n->key->name);
 	char buffer[4096], *more = NULL;
 	int skip = s->scroll;
 	size_t size;

@@ -17,7 +17,7 @@ struct view_row {
 
 struct view_tree {
 	const struct cct *tree;
-	struct callees *callees;
+	struct bottom_up *callees;
 	uint64_t least;	  /* children lighter than that are hidden at first */
 	uint8_t *flags;	  /* of each node */
 	uint32_t *row_of; /* of each node that has a row */
@@ -28,7 +28,7 @@ struct view_tree {
 };
 
 /* The tree, or callees, must stay. Heavy branches are open. All these: 0 or -ENOMEM. */
-int view_tree_begin(struct view_tree *v, const struct cct *tree, struct callees *callees, uint64_t least);
+int view_tree_begin(struct view_tree *v, const struct cct *tree, struct bottom_up *callees, uint64_t least);
 int view_tree_toggle(struct view_tree *v);     /* the current row */
 int view_tree_open(struct view_tree *v);       /* it, or go to its first child if it is open */
 int view_tree_close(struct view_tree *v);      /* it, or go to its parent if it is closed */

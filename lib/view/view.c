@@ -166,9 +166,9 @@ static int zoom(struct view *v)
 	uint32_t module, name = view_current_name(v, &module);
 	int r;
 
-	if (name == UINT32_MAX || !*names_string(v->m.profile->names, name))
+	if (name == UINT32_MAX || !*symbol_table_string(v->m.profile->names, name))
 		return 0;
-	r = view_model_zoom(&v->m, names_string(v->m.profile->names, name));
+	r = view_model_zoom(&v->m, symbol_table_string(v->m.profile->names, name));
 	if (r)
 		return r;
 	/* What calls the function is gone, so its callees are what there is to see. */
@@ -181,12 +181,12 @@ static int change_order(struct view *v)
 {
 	static const struct {
 		const char *name;
-		struct sort_order order;
+		struct cct_sort_order order;
 	} orders[] = {
 		{"the usual: callers and callees by total, functions by self", {{0}, 0}},
-		{"total", {{SORT_TOTAL}, 1}},
-		{"self", {{SORT_SELF}, 1}},
-		{"name", {{SORT_NAME}, 1}},
+		{"total", {{CCT_SORT_TOTAL}, 1}},
+		{"self", {{CCT_SORT_SELF}, 1}},
+		{"name", {{CCT_SORT_NAME}, 1}},
 	};
 	size_t now = 0, n = sizeof(orders) / sizeof(orders[0]);
 
@@ -227,7 +227,8 @@ static bool search_functions(struct view *v, bool backward)
 	for (size_t i = 1; i <= n; i++) {
 		size_t at = (v->functions.at + (backward ? n - i : i)) % n;
 
-		if (view_share_found(&v->share, names_string(v->m.profile->names, v->m.functions.rows[at].name))) {
+		if (view_share_found(&v->share,
+				     symbol_table_string(v->m.profile->names, v->m.functions.rows[at].name))) {
 			view_list_go(&v->functions, at);
 			return true;
 		}
@@ -373,13 +374,13 @@ static int detail_key(struct view *v, int key)
 		view_say(v, "Recursion: %s", recursion[s->recursion]);
 		return update(v);
 	case 'c':
-		s->calls = s->calls == CALLS_NONE ? CALLS_LINE : CALLS_NONE;
+		s->calls = s->calls == SELECT_CALLS_NONE ? SELECT_CALLS_LINE : SELECT_CALLS_NONE;
 		view_say(v, "Call sites: %s",
-			 s->calls == CALLS_NONE ? "one frame wherever it is called" : "told apart");
+			 s->calls == SELECT_CALLS_NONE ? "one frame wherever it is called" : "told apart");
 		return update(v);
 	case 'l':
-		s->by = s->by == BY_LINE ? BY_FUNCTION : BY_LINE;
-		view_say(v, "A frame for each %s", s->by == BY_LINE ? "line of a function" : "function");
+		s->by = s->by == SELECT_BY_LINE ? SELECT_BY_FUNCTION : SELECT_BY_LINE;
+		view_say(v, "A frame for each %s", s->by == SELECT_BY_LINE ? "line of a function" : "function");
 		return update(v);
 	case 'p':
 		v->share.counts = !v->share.counts;

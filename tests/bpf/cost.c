@@ -48,8 +48,8 @@ static struct sampler_bpf *load_sampler(int cpus)
 		return NULL;
 	bpf_map__set_max_entries(skel->maps.controls, (unsigned int)cpus);
 	bpf_map__set_max_entries(skel->maps.rings, (unsigned int)cpus * SAMPLER_SEGMENTS);
-	bpf_map__set_value_size(skel->maps.rings, rings_element(cpus));
-	skel->rodata->segment_shift = rings_shift(cpus);
+	bpf_map__set_value_size(skel->maps.rings, bpf_ring_element(cpus));
+	skel->rodata->segment_shift = bpf_ring_shift(cpus);
 	skel->rodata->event_clock = !getenv("NO_EVENT_CLOCK");
 	bpf_program__set_autoload(skel->progs.on_tracepoint, false);
 	bpf_program__set_autoload(skel->progs.on_fork, false);
@@ -104,7 +104,7 @@ static double report(const char *name, int program)
 int main(int argc, char **argv)
 {
 	int cpus = libbpf_num_possible_cpus(), empty, program, go[2];
-	struct rings *rings;
+	struct bpf_ring *rings;
 	struct sampler_bpf *skel;
 	double base, ours;
 	pid_t pid;
@@ -121,7 +121,7 @@ int main(int argc, char **argv)
 	if (empty < 0 || !skel)
 		return fail("load");
 	program = bpf_program__fd(skel->progs.on_event);
-	if (rings_open(bpf_map__fd(skel->maps.controls), bpf_map__fd(skel->maps.rings), cpus, &rings) || pipe(go))
+	if (bpf_ring_open(bpf_map__fd(skel->maps.controls), bpf_map__fd(skel->maps.rings), cpus, &rings) || pipe(go))
 		return fail("mmap");
 	pid = fork();
 	if (!pid) {
@@ -136,7 +136,7 @@ int main(int argc, char **argv)
 	close(go[1]);
 	while (!waitpid(pid, NULL, WNOHANG)) {
 		usleep(10000);
-		rings_read(rings, drop, NULL);
+		bpf_ring_read(rings, drop, NULL);
 	}
 	base = report("empty", empty);
 	ours = report("sampler", program);

@@ -25,8 +25,8 @@ struct totals {
 static bool wrong_page(const struct pcce_rec_sample *rec)
 {
 	const struct pcce_sample *s = &rec->sample;
-	const struct pcce_entry *e = sample_entries(s);
-	const struct pcce_segment *below = sample_segments(s);
+	const struct pcce_entry *e = pcce_sample_entries(s);
+	const struct pcce_segment *below = pcce_sample_segments(s);
 	uint64_t want = 100;
 	uint32_t i, j;
 

@@ -14,18 +14,18 @@
 #include "recording/reader.h"
 #include "decode/decode.h"
 #include "recording/stack_store.h"
-#include "elf/table.h"
+#include "elf/encoding_table.h"
 
 #define MODULES 64
 
 struct state {
-	struct table tables[MODULES];
+	struct encoding_table tables[MODULES];
 	void *bytes[MODULES];
 	bool open[MODULES];
-	struct spaces *spaces;
-	struct segments *segments;
-	struct flat_stack stack;
-	struct context context;
+	struct address_spaces *spaces;
+	struct stack_store *segments;
+	struct stack_store_flat stack;
+	struct decode_context context;
 };
 
 static void seal(uint8_t *data, size_t size)
@@ -50,7 +50,7 @@ static void seal(uint8_t *data, size_t size)
 	}
 }
 
-static const struct table *table_of(void *ctx, uint32_t module)
+static const struct encoding_table *table_of(void *ctx, uint32_t module)
 {
 	struct state *s = ctx;
 
@@ -68,18 +68,18 @@ static void take_table(struct state *s, const struct pcce_rec_table *rec)
 	table = datafile_table(rec, &size);
 	s->bytes[rec->module] = malloc(size);
 	memcpy(s->bytes[rec->module], table, size);
-	s->open[rec->module] = !table_open(s->bytes[rec->module], size, &s->tables[rec->module], &why);
+	s->open[rec->module] = !encoding_table_open(s->bytes[rec->module], size, &s->tables[rec->module], &why);
 }
 
 static void decode(struct state *s, const struct pcce_rec_sample *rec)
 {
-	uint32_t space = spaces_at(s->spaces, rec->sample.pid, rec->sample.time);
-	const struct segment_node *below;
+	uint32_t space = address_spaces_at(s->spaces, rec->sample.pid, rec->sample.time);
+	const struct stack_node *below;
 
-	if (!segments_take(s->segments, &rec->sample, &below) && space != UINT32_MAX)
-		if (!segments_flatten(below, &rec->sample, &s->stack))
-			decode_context(spaces_get(s->spaces, space), &rec->sample, s->stack.entries, s->stack.n, false,
-				       true, &s->context);
+	if (!stack_store_take(s->segments, &rec->sample, &below) && space != UINT32_MAX)
+		if (!stack_store_flatten(below, &rec->sample, &s->stack))
+			decode_sample(address_spaces_get(s->spaces, space), &rec->sample, s->stack.entries, s->stack.n,
+				      false, true, &s->context);
 }
 
 static void pass(struct state *s, const uint8_t *data, size_t size, bool samples)
@@ -96,9 +96,9 @@ static void pass(struct state *s, const uint8_t *data, size_t size, bool samples
 		else if (!samples && rec->type == PCCE_REC_TABLE)
 			take_table(s, (const struct pcce_rec_table *)rec);
 		else if (!samples && rec->type == PCCE_REC_PROCESS)
-			spaces_add_process(s->spaces, (const struct pcce_rec_process *)rec);
+			address_spaces_add_process(s->spaces, (const struct pcce_rec_process *)rec);
 		else if (!samples && rec->type == PCCE_REC_MAP)
-			spaces_add_map(s->spaces, (const struct pcce_rec_map *)rec);
+			address_spaces_add_map(s->spaces, (const struct pcce_rec_map *)rec);
 		(void)datafile_string(rec, 1);
 	}
 	datafile_close(r);
@@ -114,18 +114,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	memcpy(copy, data, size);
 	seal(copy, size);
-	s.spaces = spaces_new(table_of, &s);
-	s.segments = segments_new();
+	s.spaces = address_spaces_new(table_of, &s);
+	s.segments = stack_store_new();
 	pass(&s, copy, size, false);
-	if (!spaces_finish(s.spaces))
+	if (!address_spaces_finish(s.spaces))
 		pass(&s, copy, size, true);
-	spaces_free(s.spaces);
-	context_free(&s.context);
-	segments_free(s.segments);
+	address_spaces_free(s.spaces);
+	decode_context_free(&s.context);
+	stack_store_free(s.segments);
 	free(s.stack.entries);
 	for (i = 0; i < MODULES; i++) {
 		if (s.open[i])
-			table_close(&s.tables[i]);
+			encoding_table_close(&s.tables[i]);
 		free(s.bytes[i]);
 	}
 	free(copy);

@@ -4,21 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
-#include "elf/table.h"
+#include "elf/encoding_table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static volatile uint64_t sink;
 
-static void look_up(const struct table *t, uint64_t vaddr)
+static void look_up(const struct encoding_table *t, uint64_t vaddr)
 {
-	const struct pcce_table_helper *h = table_helper_at(t, vaddr);
+	const struct pcce_table_helper *h = encoding_table_helper_at(t, vaddr);
 
-	sink += table_func_at(t, vaddr) + table_site_by_key(t, vaddr) + table_site_around(t, vaddr) +
-		(h ? h->state : 0);
+	sink += encoding_table_func_at(t, vaddr) + encoding_table_site_by_key(t, vaddr) +
+		encoding_table_site_around(t, vaddr) + (h ? h->state : 0);
 }
 
-static void use(const struct table *t)
+static void use(const struct encoding_table *t)
 {
 	uint32_t path[8];
 
@@ -28,23 +28,24 @@ static void use(const struct table *t)
 		look_up(t, s->key - s->before);
 		look_up(t, s->key);
 		look_up(t, s->key + s->ret + s->after_len);
-		sink += strlen(table_string(t, s->callee_name));
-		if (table_landing(t, i) != PCCE_NONE)
-			sink += t->sites[table_landing(t, i)].key;
+		sink += strlen(encoding_table_string(t, s->callee_name));
+		if (encoding_table_landing(t, i) != PCCE_NONE)
+			sink += t->sites[encoding_table_landing(t, i)].key;
 	}
 	for (uint64_t i = 0; i < t->head->funcs.count; i++) {
 		const struct pcce_table_func *f = &t->funcs[i];
 		uint64_t ids[] = {0, 1, f->num_cc - 1, f->num_cc};
 
 		look_up(t, f->addr);
-		sink += strlen(table_string(t, f->name));
-		sink += table_tail_path(t, i, (i * 7 + 1) % t->head->funcs.count, path, 8);
+		sink += strlen(encoding_table_string(t, f->name));
+		sink += encoding_table_tail_path(t, i, (i * 7 + 1) % t->head->funcs.count, path, 8);
 		for (int k = 0; k < 4; k++) {
 			uint32_t func = i, edge;
 			uint64_t id = ids[k];
 
 			/* Ends, or the fuzzer reports a timeout: edges have no cycle. */
-			while ((edge = table_in_edge(t, func, id)) != PCCE_NONE && t->edges[edge].site != PCCE_NONE) {
+			while ((edge = encoding_table_in_edge(t, func, id)) != PCCE_NONE &&
+			       t->edges[edge].site != PCCE_NONE) {
 				id -= t->edges[edge].value;
 				func = t->sites[t->edges[edge].site].func;
 			}
@@ -57,7 +58,7 @@ static void use(const struct table *t)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct pcce_table *copy;
-	struct table t;
+	struct encoding_table t;
 	const char *why;
 	bool fix = size && *data & 1;
 
@@ -71,9 +72,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		copy->crc = 0;
 		copy->crc = crc32_z(0, (const unsigned char *)copy, copy->size <= size ? copy->size : size);
 	}
-	if (!table_open(copy, size, &t, &why)) {
+	if (!encoding_table_open(copy, size, &t, &why)) {
 		use(&t);
-		table_close(&t);
+		encoding_table_close(&t);
 	}
 	free(copy);
 	return 0;

@@ -17,7 +17,7 @@
 #include <string.h>
 #include "html/page.h"
 
-static struct names *names;
+static struct symbol_table *names;
 static struct cct tree;
 
 static void check(int r)
@@ -39,11 +39,11 @@ static uint64_t next_random(uint64_t *x)
 static uint32_t child(uint32_t parent, const char *name, const char *file, uint32_t line)
 {
 	struct cct_key key = {
-		.kind = FRAME_CALL,
+		.kind = DECODE_FRAME_CALL,
 		.module = UINT32_MAX,
 		.func = PCCE_NONE,
-		.name = names_intern(names, name),
-		.file = names_intern(names, file),
+		.name = symbol_table_intern(names, name),
+		.file = symbol_table_intern(names, file),
 		.line = line,
 	};
 
@@ -234,11 +234,11 @@ int main(int argc, char **argv)
 	size_t n = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
 	struct html_page page = {.title = "made for tests", .tree = &tree, .facts = json_object()};
 
-	names = names_new(NAMES_FULL);
+	names = symbol_table_new(SYMBOL_NAMES_FULL);
 	if (!names || !page.facts)
 		check(-ENOMEM);
 	check(cct_init(&tree));
-	check(names_finish(names));
+	check(symbol_table_finish(names));
 	page.names = names;
 	if (!strcmp(what, "contexts"))
 		contexts(&page, n ? n : 100000);
@@ -260,6 +260,6 @@ int main(int argc, char **argv)
 	check(html_page_write(&page, stdout));
 	json_decref(page.facts);
 	cct_free(&tree);
-	names_free(names);
+	symbol_table_free(names);
 	return ferror(stdout) || fflush(stdout);
 }

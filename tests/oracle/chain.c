@@ -52,7 +52,7 @@ static void pop(struct chain *c)
 
 /* ---- where control is ---------------------------------------------------------------- */
 
-static void set_place(struct chain *c, const struct place *p)
+static void set_place(struct chain *c, const struct tree_place *p)
 {
 	struct activation *t = top_of(c);
 
@@ -64,7 +64,7 @@ static void set_place(struct chain *c, const struct place *p)
 }
 
 /* The function was left by a jump. A way that comes back to where it has been is no way. */
-static void leave(struct chain *c, const struct place *to)
+static void leave(struct chain *c, const struct tree_place *to)
 {
 	struct activation *t = top_of(c);
 
@@ -93,7 +93,7 @@ static bool is_slot_work(int helper)
 static void arrive(struct chain *c, struct space *s, uint64_t from, uint64_t ip)
 {
 	struct activation *t = top_of(c);
-	struct place p;
+	struct tree_place p;
 
 	if (ip >= c->lo && ip < c->hi)
 		return;
@@ -211,7 +211,7 @@ static uint64_t notes_of(const struct chain *c, const struct activation *t)
 /* A call from a slot itself is none of the program's. */
 static uint32_t calling_site(const struct file *f, uint64_t vaddr)
 {
-	uint32_t site = table_site_around(&f->table, vaddr);
+	uint32_t site = encoding_table_site_around(&f->table, vaddr);
 	const struct pcce_table_site *s;
 
 	if (site == PCCE_NONE)
@@ -232,7 +232,7 @@ static void begin_call(struct chain *c, struct space *s, struct moment before, s
 		.digest = t->digest,
 		.n = t->n,
 	};
-	struct place p;
+	struct tree_place p;
 
 	fresh.notes = notes_of(c, t);
 	fresh.first_left = c->n_left;
@@ -253,7 +253,7 @@ static void begin_call(struct chain *c, struct space *s, struct moment before, s
 /* Is ip still in the function, or in the foreign file, of this activation? */
 static bool same_code(const struct activation *t, struct space *s, uint64_t ip)
 {
-	struct place p = space_place(s, ip);
+	struct tree_place p = space_place(s, ip);
 
 	return p.func == t->func && p.file == t->file;
 }
@@ -295,7 +295,7 @@ void chain_signal(struct chain *c, struct space *s, struct moment before, struct
 	struct expected e;
 	struct activation *t;
 	struct activation fresh;
-	struct place p = space_place(s, now.ip);
+	struct tree_place p = space_place(s, now.ip);
 
 	/* Amid a change of stacks, which ends with a jump or a return. */
 	if (!on_stack(top_of(c), before.sp))
@@ -350,7 +350,7 @@ void chain_sigreturn(struct chain *c, struct space *s, struct moment now)
 
 void chain_begin(struct chain *c, struct space *s, struct moment now)
 {
-	struct place p = space_place(s, now.ip);
+	struct tree_place p = space_place(s, now.ip);
 	struct activation *a;
 
 	c->n = c->n_left = c->n_signals = 0;

@@ -22,7 +22,7 @@ static struct {
 void check_init(struct checker *c, FILE *out)
 {
 	*c = (struct checker){
-		.allowed = 1ULL << REASON_RESTORING | 1ULL << REASON_LOST_ID,
+		.allowed = 1ULL << DECODE_REASON_RESTORING | 1ULL << DECODE_REASON_LOST_ID,
 		.restoring_max = UINT64_MAX,
 		.reports_max = 8,
 		.out = out,
@@ -42,24 +42,24 @@ struct sections { /* of a context, parted by its gaps */
 	unsigned int gaps;
 };
 
-static struct digest digest_frame(const struct frame *f)
+static struct digest digest_frame(const struct decode_frame *f)
 {
-	if (f->kind == FRAME_SIGNAL)
+	if (f->kind == DECODE_FRAME_SIGNAL)
 		return digest_one(SIGNAL_ELEMENT);
-	if (f->kind != FRAME_CALL)
+	if (f->kind != DECODE_FRAME_CALL)
 		return digest_empty;
 	return digest_one(frame_element(f->module, f->func, site_canonical(space_file(f->module), f->site)));
 }
 
-static struct sections digest_context(const struct context *ctx)
+static struct sections digest_context(const struct decode_context *ctx)
 {
 	struct sections s = {digest_empty, digest_empty, 0};
 
 	for (size_t i = ctx->n; i > 0;) {
-		const struct frame *f = &ctx->frames[i - 1];
+		const struct decode_frame *f = &ctx->frames[i - 1];
 		struct digest d = digest_empty;
 
-		if (f->kind == FRAME_GAP) {
+		if (f->kind == DECODE_FRAME_GAP) {
 			if (!s.gaps++)
 				s.outermost = s.innermost;
 			s.innermost = digest_empty;
@@ -104,7 +104,7 @@ static bool digest_prefix(const struct chain *c, const struct expected *e, uint6
 	return true;
 }
 
-static bool digests_agree(const struct chain *c, const struct expected *e, const struct context *ctx)
+static bool digests_agree(const struct chain *c, const struct expected *e, const struct decode_context *ctx)
 {
 	struct sections s = digest_context(ctx);
 	uint64_t prefix;
@@ -137,7 +137,7 @@ static bool in_order(const struct between *a, const struct between *b)
 
 /* The runtime has come between the function and its caller (userlib/leaf_entry.S): it was left by a jump, and
  * called again, and may have been left by a tail call since. */
-static bool came_between(const struct between *seen, const struct frame *inner)
+static bool came_between(const struct between *seen, const struct decode_frame *inner)
 {
 	for (size_t i = 0; i < seen->n; i++) {
 		if (seen->left[i] == left_name(inner->module, inner->func))
@@ -149,11 +149,11 @@ static bool came_between(const struct between *seen, const struct frame *inner)
 	return false;
 }
 
-static bool between_agrees(const struct between *claimed, const struct between *seen, const struct frame *inner,
-			   const struct frame *outer)
+static bool between_agrees(const struct between *claimed, const struct between *seen, const struct decode_frame *inner,
+			   const struct decode_frame *outer)
 {
 	const struct pcce_table_site *site;
-	const struct table *t;
+	const struct encoding_table *t;
 
 	if (claimed->overflow || seen->overflow)
 		return true;
@@ -161,7 +161,8 @@ static bool between_agrees(const struct between *claimed, const struct between *
 		return false;
 	if (claimed->foreign && !seen->foreign && !seen->passed_foreign)
 		return false;
-	if (!outer || outer->site == PCCE_NONE || outer->kind != FRAME_CALL || !inner || inner->kind != FRAME_CALL)
+	if (!outer || outer->site == PCCE_NONE || outer->kind != DECODE_FRAME_CALL || !inner ||
+	    inner->kind != DECODE_FRAME_CALL)
 		return true;
 	t = &space_file(outer->module)->table;
 	site = &t->sites[outer->site];
@@ -172,17 +173,17 @@ static bool between_agrees(const struct between *claimed, const struct between *
 	return true;
 }
 
-static bool neighbours_agree(const struct chain *c, const struct context *ctx)
+static bool neighbours_agree(const struct chain *c, const struct decode_context *ctx)
 {
 	struct walk_context claimed = {.ctx = ctx};
 	struct walk_chain seen;
-	const struct frame *inner = NULL, *outer;
+	const struct decode_frame *inner = NULL, *outer;
 	struct between a, b;
 
 	walk_chain_begin(&seen, c);
 	for (int i = 0; i < NEAR; i++) {
 		outer = walk_context_next(&claimed, &a);
-		if (!walk_chain_next(&seen, &b, NULL) || !outer || outer->kind == FRAME_GAP)
+		if (!walk_chain_next(&seen, &b, NULL) || !outer || outer->kind == DECODE_FRAME_GAP)
 			return true;
 		if (!between_agrees(&a, &b, inner, outer))
 			return false;
@@ -193,7 +194,7 @@ static bool neighbours_agree(const struct chain *c, const struct context *ctx)
 
 /* ---- one sample ------------------------------------------------------------------------- */
 
-static enum outcome judge(struct chain *c, const struct expected *e, const struct context *ctx)
+static enum outcome judge(struct chain *c, const struct expected *e, const struct decode_context *ctx)
 {
 	switch (ctx->status) {
 	case DECODE_OUTSIDE:
@@ -203,7 +204,7 @@ static enum outcome judge(struct chain *c, const struct expected *e, const struc
 	default:
 		break;
 	}
-	if (!ctx->n || (ctx->frames[0].kind == FRAME_FOREIGN) != e->foreign || !digests_agree(c, e, ctx) ||
+	if (!ctx->n || (ctx->frames[0].kind == DECODE_FRAME_FOREIGN) != e->foreign || !digests_agree(c, e, ctx) ||
 	    !neighbours_agree(c, ctx))
 		return OUTCOME_MISMATCH;
 	return ctx->status == DECODE_TRUNCATED ? OUTCOME_TRUNCATED : OUTCOME_EXACT;
@@ -216,8 +217,8 @@ static bool is_failure(const struct checker *c, enum outcome o)
 
 enum outcome check(struct checker *c, struct chain *chain, struct space *s, const struct sample *sample)
 {
-	static struct context ctx;
-	static struct flat_stack flat;
+	static struct decode_context ctx;
+	static struct stack_store_flat flat;
 	struct expected e = chain_expected(chain, s, sample->s.ip);
 	bool with_r11 = decode_needs_r11(&s->as, sample->s.ip);
 	uint64_t key = mix64(sample->hash ^ mix64(sample->s.ip + s->generation));
@@ -231,8 +232,8 @@ enum outcome check(struct checker *c, struct chain *chain, struct space *s, cons
 		o = cache[slot].outcome;
 	} else {
 		c->decoded++;
-		if (segments_flatten(sample->below, &sample->s, &flat) ||
-		    decode_context(&s->as, &sample->s, flat.entries, flat.n, false, false, &ctx)) {
+		if (stack_store_flatten(sample->below, &sample->s, &flat) ||
+		    decode_sample(&s->as, &sample->s, flat.entries, flat.n, false, false, &ctx)) {
 			fprintf(stderr, "step: no memory left\n");
 			exit(2);
 		}
@@ -249,7 +250,7 @@ enum outcome check(struct checker *c, struct chain *chain, struct space *s, cons
 
 bool check_failed(const struct checker *c)
 {
-	if (!c->count[OUTCOME_EXACT] || c->count[OUTCOME_MARKED + REASON_RESTORING] > c->restoring_max)
+	if (!c->count[OUTCOME_EXACT] || c->count[OUTCOME_MARKED + DECODE_REASON_RESTORING] > c->restoring_max)
 		return true;
 	for (enum outcome o = 0; o < OUTCOME_COUNT; o++)
 		if (c->count[o] && is_failure(c, o))
@@ -267,7 +268,7 @@ void check_print(const struct checker *c)
 		c->count[OUTCOME_EXACT], c->count[OUTCOME_MISMATCH]);
 	fprintf(c->out, "truncated: %" PRIu64 "\noutside: %" PRIu64 "\n", c->count[OUTCOME_TRUNCATED],
 		c->count[OUTCOME_OUTSIDE]);
-	for (enum decode_reason r = REASON_NONE + 1; r < REASON_COUNT; r++)
+	for (enum decode_reason r = DECODE_REASON_NONE + 1; r < DECODE_REASON_COUNT; r++)
 		fprintf(c->out, "undecodable_%s: %" PRIu64 "%s\n", decode_reason_name(r), c->count[OUTCOME_MARKED + r],
 			c->count[OUTCOME_MARKED + r] && is_failure(c, OUTCOME_MARKED + r) ? " (failure)" : "");
 	fprintf(c->out, "distinct_states: %" PRIu64 "\n", c->decoded);

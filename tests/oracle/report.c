@@ -7,9 +7,9 @@
 
 static const char *func_name(uint32_t module, uint32_t func)
 {
-	const struct table *t = &space_file(module)->table;
+	const struct encoding_table *t = &space_file(module)->table;
 
-	return table_string(t, t->funcs[func].name);
+	return encoding_table_string(t, t->funcs[func].name);
 }
 
 static void show_between(FILE *out, const struct between *b)
@@ -33,19 +33,19 @@ static void show_site(FILE *out, uint32_t module, uint32_t site)
 	fprintf(out, ", site %u at 0x%llx line %u kind %u value %llu\n", site, s->key, s->line, s->kind, s->value);
 }
 
-static void show_context(FILE *out, const struct context *ctx)
+static void show_context(FILE *out, const struct decode_context *ctx)
 {
 	struct walk_context w = {.ctx = ctx};
 	struct between b;
-	const struct frame *f;
+	const struct decode_frame *f;
 
 	for (int i = 0; i < LINES && (f = walk_context_next(&w, &b)); i++) {
 		show_between(out, &b);
-		if (f->kind == FRAME_CALL) {
+		if (f->kind == DECODE_FRAME_CALL) {
 			fprintf(out, "    %s", func_name(f->module, f->func));
 			show_site(out, f->module, site_canonical(space_file(f->module), f->site));
 		} else {
-			fprintf(out, "    (%s)\n", f->kind == FRAME_SIGNAL ? "signal" : "gap");
+			fprintf(out, "    (%s)\n", f->kind == DECODE_FRAME_SIGNAL ? "signal" : "gap");
 		}
 	}
 	show_between(out, &b);
@@ -77,7 +77,7 @@ static void show_chain(FILE *out, const struct chain *c)
 }
 
 void report(FILE *out, const char *what, const struct chain *c, struct space *s, const struct sample *sample,
-	    const struct flat_stack *stack, const struct context *ctx)
+	    const struct stack_store_flat *stack, const struct decode_context *ctx)
 {
 	const struct pcce_sample *p = &sample->s;
 

@@ -8,6 +8,6 @@
 #include "tests/oracle/sample.h"
 
 void report(FILE *out, const char *what, const struct chain *c, struct space *s, const struct sample *sample,
-	    const struct flat_stack *stack, const struct context *ctx);
+	    const struct stack_store_flat *stack, const struct decode_context *ctx);
 
 #endif

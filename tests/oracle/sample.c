@@ -127,7 +127,7 @@ static void read_stack(struct sample *out, const struct space *s, uint64_t addre
 void sample_take(struct sample *out, const struct space *s, pid_t tid, const struct user_regs_struct *regs,
 		 uint64_t *sent)
 {
-	static struct segments *segments;
+	static struct stack_store *segments;
 	static struct pcce_page page;
 	struct pcce_sample *sample = &out->s;
 	uint64_t address;
@@ -147,13 +147,13 @@ void sample_take(struct sample *out, const struct space *s, pid_t tid, const str
 	else
 		sample->flags = PCCE_SAMPLE_OUTSIDE;
 	if (!segments)
-		segments = segments_new();
-	if (!segments || segments_take(segments, sample, &out->below)) {
+		segments = stack_store_new();
+	if (!segments || stack_store_take(segments, sample, &out->below)) {
 		fprintf(stderr, "step: no memory left\n");
 		exit(2);
 	}
 	out->hash = mix64(sample->id ^ mix64(sample->ext + sample->flags));
 	out->hash =
-		mix64(out->hash ^ ((uint64_t)sample->n_below << 32 | sample->n_entries) ^ segments_hash(out->below));
+		mix64(out->hash ^ ((uint64_t)sample->n_below << 32 | sample->n_entries) ^ stack_store_hash(out->below));
 	out->hash = hash_words(out->hash, out->rest, sample->n_entries * sizeof(struct pcce_entry));
 }

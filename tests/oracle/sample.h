@@ -16,7 +16,7 @@ struct sample {
 	/* What follows it (include/pcce/sample.h). */
 	unsigned char rest[PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) +
 			   PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment)];
-	const struct segment_node *below;
+	const struct stack_node *below;
 	uint64_t hash; /* of all but ip and r11 */
 };
 

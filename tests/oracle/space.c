@@ -43,7 +43,7 @@ size_t memory_read(pid_t pid, uint64_t address, void *to, size_t size)
 
 static int compare_sites(const void *a, const void *b, void *table)
 {
-	const struct table *t = table;
+	const struct encoding_table *t = table;
 	const struct pcce_table_site *x = &t->sites[*(const uint32_t *)a], *y = &t->sites[*(const uint32_t *)b];
 
 	if (x->func != y->func)
@@ -59,7 +59,7 @@ static int compare_sites(const void *a, const void *b, void *table)
 
 static void find_copies(struct file *f)
 {
-	const struct table *t = &f->table;
+	const struct encoding_table *t = &f->table;
 	uint32_t n = (uint32_t)t->head->sites.count, first = 0;
 	uint32_t *order = grow(NULL, (n + 1) * sizeof(*order));
 
@@ -85,7 +85,7 @@ uint32_t site_canonical(const struct file *f, uint32_t site)
 
 static struct file *open_file(pid_t pid, uint64_t start, uint64_t length, const char *path)
 {
-	int fd = path[0] == '/' ? image_open(pid, start, length, path) : -1;
+	int fd = path[0] == '/' ? mapped_file_open(pid, start, length, path) : -1;
 	char *key = NULL;
 	const char *why;
 	struct file *f;
@@ -108,9 +108,9 @@ static struct file *open_file(pid_t pid, uint64_t start, uint64_t length, const 
 	f->key = key;
 	f->path = strdup(path);
 	f->index = n_files;
-	if (fd >= 0 && S_ISREG(st.st_mode) && !image_read(fd, &f->image, &why) && f->image.table_size) {
-		f->data = image_table(fd, &f->image, &why);
-		if (!f->data || table_open(f->data, f->image.table_size, &f->table, &why)) {
+	if (fd >= 0 && S_ISREG(st.st_mode) && !mapped_file_read(fd, &f->image, &why) && f->image.table_size) {
+		f->data = mapped_file_table(fd, &f->image, &why);
+		if (!f->data || encoding_table_open(f->data, f->image.table_size, &f->table, &why)) {
 			fprintf(stderr, "step: %s: its encoding table %s\n", path, why);
 			exit(2);
 		}
@@ -131,7 +131,7 @@ const struct file *space_file(uint32_t index)
 
 /* ---- mappings ---------------------------------------------------------------------- */
 
-static const struct mapped_module *find(const struct address_space *as, uint64_t address)
+static const struct decode_module *find(const struct decode_space *as, uint64_t address)
 {
 	struct space *s = (struct space *)(uintptr_t)as;
 	size_t lo = 0, hi = s->n;
@@ -152,7 +152,7 @@ static const struct mapped_module *find(const struct address_space *as, uint64_t
 	return &s->maps[lo];
 }
 
-static const struct mapped_module *main_module(const struct address_space *as)
+static const struct decode_module *main_module(const struct decode_space *as)
 {
 	return ((const struct space *)as)->main;
 }
@@ -162,13 +162,13 @@ static void add_map(struct space *s, uint64_t start, uint64_t end, uint64_t offs
 	struct file *f = open_file(s->pid, start, end - start, path);
 	uint64_t vaddr;
 
-	if (!image_vaddr(&f->image, offset, &vaddr))
+	if (!mapped_file_vaddr(&f->image, offset, &vaddr))
 		vaddr = offset;
 	if (s->n == s->capacity) {
 		s->capacity = s->capacity ? 2 * s->capacity : 16;
 		s->maps = grow(s->maps, s->capacity * sizeof(*s->maps));
 	}
-	s->maps[s->n++] = (struct mapped_module){
+	s->maps[s->n++] = (struct decode_module){
 		.start = start,
 		.end = end,
 		.vaddr = vaddr,
@@ -266,13 +266,13 @@ size_t space_page_offsets(const struct space *s, int64_t *offsets, size_t max)
 	if (s->main && max)
 		offsets[n++] = s->main->table->head->tpoff;
 	for (size_t i = 0; i < s->n && n < max; i++) {
-		const struct mapped_module *m = &s->maps[i];
+		const struct decode_module *m = &s->maps[i];
 		int64_t offset;
 
 		/* A GOT slot that the dynamic linker has filled, or will. */
 		if (!m->table || m->main_executable || !m->table->head->got)
 			continue;
-		if (memory_read(s->pid, run_time(m, m->table->head->got), &offset, 8) == 8 && offset < 0 &&
+		if (memory_read(s->pid, decode_run_time(m, m->table->head->got), &offset, 8) == 8 && offset < 0 &&
 		    offset % PCCE_PAGE_SIZE == 0)
 			offsets[n++] = offset;
 	}
@@ -282,7 +282,7 @@ size_t space_page_offsets(const struct space *s, int64_t *offsets, size_t max)
 /* ---- places ------------------------------------------------------------------------ */
 
 /* The part that holds vaddr, or the gap between two. */
-static uint32_t part_around(const struct table *t, uint64_t vaddr, uint64_t *lo, uint64_t *hi)
+static uint32_t part_around(const struct encoding_table *t, uint64_t vaddr, uint64_t *lo, uint64_t *hi)
 {
 	uint64_t first = 0, last = t->head->parts.count;
 
@@ -312,7 +312,7 @@ static uint32_t part_around(const struct table *t, uint64_t vaddr, uint64_t *lo,
 }
 
 /* Helper ranges are places of their own. */
-static void narrow_to_helper(const struct table *t, uint64_t vaddr, uint64_t *lo, uint64_t *hi)
+static void narrow_to_helper(const struct encoding_table *t, uint64_t vaddr, uint64_t *lo, uint64_t *hi)
 {
 	for (uint64_t i = 0; i < t->head->helpers.count; i++) {
 		const struct pcce_table_helper *h = &t->helpers[i];
@@ -330,10 +330,10 @@ static void narrow_to_helper(const struct table *t, uint64_t vaddr, uint64_t *lo
 	}
 }
 
-struct place space_place(struct space *s, uint64_t address)
+struct tree_place space_place(struct space *s, uint64_t address)
 {
-	const struct mapped_module *m = find(&s->as, address);
-	struct place p = {.func = PCCE_NONE, .lo = address & ~4095ULL, .hi = (address | 4095) + 1};
+	const struct decode_module *m = find(&s->as, address);
+	struct tree_place p = {.func = PCCE_NONE, .lo = address & ~4095ULL, .hi = (address | 4095) + 1};
 	uint64_t lo, hi;
 
 	if (!m)
@@ -356,12 +356,12 @@ struct place space_place(struct space *s, uint64_t address)
 
 int space_helper(struct space *s, uint64_t address)
 {
-	const struct mapped_module *m = find(&s->as, address);
+	const struct decode_module *m = find(&s->as, address);
 	const struct pcce_table_helper *h;
 
 	if (!m || !m->table)
 		return -1;
-	h = table_helper_at(m->table, link_time(m, address));
+	h = encoding_table_helper_at(m->table, decode_link_time(m, address));
 	return h ? (int)h->state : -1;
 }
 
@@ -370,7 +370,7 @@ const char *space_name(struct space *s, uint64_t address)
 	static char buffers[4][512];
 	static unsigned int next;
 	char *to = buffers[next++ % 4];
-	struct place p = space_place(s, address);
+	struct tree_place p = space_place(s, address);
 	const char *base;
 
 	if (!p.file) {
@@ -385,7 +385,7 @@ const char *space_name(struct space *s, uint64_t address)
 		const struct pcce_table_func *f = &p.file->table.funcs[p.func];
 
 		snprintf(to, sizeof(buffers[0]), "%s%+" PRId64 " (%s+0x%" PRIx64 ")",
-			 table_string(&p.file->table, f->name), (int64_t)(address - p.bias - f->addr), base,
+			 encoding_table_string(&p.file->table, f->name), (int64_t)(address - p.bias - f->addr), base,
 			 address - p.bias);
 	}
 	return to;

@@ -13,29 +13,29 @@
 #include <sys/types.h>
 #include "decode/decode.h"
 #include "elf/mapped_file.h"
-#include "elf/table.h"
+#include "elf/encoding_table.h"
 
 struct file {
 	uint32_t index;
 	char *path, *key;
-	struct image image;
+	struct mapped_file image;
 	void *data; /* its encoding table */
 	bool instrumented;
-	struct table table;
+	struct encoding_table table;
 	uint32_t *canonical; /* for each site: see site_canonical() */
 };
 
 struct space {
-	struct address_space as; /* first: the decoder hands it back */
+	struct decode_space as; /* first: the decoder hands it back */
 	pid_t pid;
-	struct mapped_module *maps; /* ordered by address */
+	struct decode_module *maps; /* ordered by address */
 	size_t n, capacity, last;
-	const struct mapped_module *main;
+	const struct decode_module *main;
 	uint64_t generation; /* changes with the mappings; no two spaces share one */
 };
 
 /* What an address belongs to. */
-struct place {
+struct tree_place {
 	const struct file *file; /* NULL: no file */
 	uint64_t bias;		 /* run-time address - link-time address */
 	uint32_t func;		 /* PCCE_NONE: code without slots, "foreign" */
@@ -46,7 +46,7 @@ struct place {
 bool space_read(struct space *s, pid_t pid);
 void space_free(struct space *s);
 
-struct place space_place(struct space *s, uint64_t address);
+struct tree_place space_place(struct space *s, uint64_t address);
 /* The state of the runtime's helper at this address (enum pcce_helper_state), or -1. */
 int space_helper(struct space *s, uint64_t address);
 /* Does [start, start + length) hold a part of a file's code? */

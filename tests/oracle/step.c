@@ -638,7 +638,7 @@ int main(int argc, char **argv)
 	check_init(&checker, out);
 	checker.restoring_max = restoring_max;
 	if (!restoring_max)
-		checker.allowed &= ~(1ULL << REASON_RESTORING); /* and so it is reported in full */
+		checker.allowed &= ~(1ULL << DECODE_REASON_RESTORING); /* and so it is reported in full */
 	stay_here();
 	run(argv + first);
 	print_results();

@@ -10,9 +10,9 @@ static void add_left(struct between *b, uint64_t name)
 		b->overflow = true;
 }
 
-static const struct frame *next_frame(struct walk_context *w)
+static const struct decode_frame *next_frame(struct walk_context *w)
 {
-	const struct frame *f;
+	const struct decode_frame *f;
 
 	if (w->at >= w->ctx->n)
 		return NULL;
@@ -28,16 +28,16 @@ static const struct frame *next_frame(struct walk_context *w)
 	return f;
 }
 
-const struct frame *walk_context_next(struct walk_context *w, struct between *before)
+const struct decode_frame *walk_context_next(struct walk_context *w, struct between *before)
 {
-	const struct frame *f;
+	const struct decode_frame *f;
 
 	before->n = 0;
 	before->foreign = before->passed_foreign = before->overflow = false;
 	while ((f = next_frame(w))) {
-		if (f->kind == FRAME_FOREIGN)
+		if (f->kind == DECODE_FRAME_FOREIGN)
 			before->foreign = true;
-		else if (f->kind == FRAME_TAIL)
+		else if (f->kind == DECODE_FRAME_TAIL)
 			add_left(before, left_name(f->module, f->func));
 		else
 			break;

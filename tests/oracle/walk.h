@@ -18,13 +18,13 @@ struct between {
 };
 
 struct walk_context {
-	const struct context *ctx;
+	const struct decode_context *ctx;
 	size_t at;
 	uint32_t done; /* repetitions of the group that ends next */
 };
 
 /* The next frame of kind CALL, SIGNAL or GAP, and what stands before it; NULL at the end. */
-const struct frame *walk_context_next(struct walk_context *w, struct between *before);
+const struct decode_frame *walk_context_next(struct walk_context *w, struct between *before);
 
 struct seen_frame {
 	bool signal;

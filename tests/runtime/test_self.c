@@ -117,8 +117,8 @@ static bool right_context(const struct pcce_sample *s, const struct pcce_entry *
 		if (e[i].id != TARGET_ID(at) || e[i].site != TARGET_SITE(at))
 			return false;
 	}
-	for (const struct pcce_segment *below = sample_segments(s); below < sample_segments(s) + s->n_segments;
-	     below++) {
+	for (const struct pcce_segment *below = pcce_sample_segments(s);
+	     below < pcce_sample_segments(s) + s->n_segments; below++) {
 		if (below->index < below_own) {
 			if (!is_origin(below))
 				return false;
@@ -136,12 +136,12 @@ static bool right_context(const struct pcce_sample *s, const struct pcce_entry *
 
 static int on_sample(void *ctx, const struct pcce_sample *s)
 {
-	const uint64_t *stack = sample_stack(s);
+	const uint64_t *stack = pcce_sample_stack(s);
 
 	(void)ctx;
 	found.samples++;
 	found.weight += s->weight;
-	if (depth && (!right_context(s, sample_entries(s)) || s->flags & PCCE_SAMPLE_OUTSIDE))
+	if (depth && (!right_context(s, pcce_sample_entries(s)) || s->flags & PCCE_SAMPLE_OUTSIDE))
 		found.wrong++;
 	found.segments += s->n_segments;
 	found.truncated += !!(s->flags & PCCE_SAMPLE_TRUNCATED);

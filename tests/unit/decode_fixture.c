@@ -7,7 +7,7 @@
 #include "tests/unit/decode_fixture.h"
 #include "tests/unit/table_builder.h"
 
-static const struct mapped_module *find(const struct address_space *as, uint64_t address)
+static const struct decode_module *find(const struct decode_space *as, uint64_t address)
 {
 	const struct fixture *f = (const struct fixture *)as;
 
@@ -17,7 +17,7 @@ static const struct mapped_module *find(const struct address_space *as, uint64_t
 	return NULL;
 }
 
-static const struct mapped_module *main_module(const struct address_space *as)
+static const struct decode_module *main_module(const struct decode_space *as)
 {
 	return &((const struct fixture *)as)->maps[0];
 }
@@ -35,11 +35,11 @@ static void add_helpers(struct table_builder *b)
 	tb_helper(b, LANDED, 16, PCCE_HELPER_LANDED);
 }
 
-static void open_or_die(const void *data, size_t size, struct table *t)
+static void open_or_die(const void *data, size_t size, struct encoding_table *t)
 {
 	const char *why = "";
 
-	if (table_open(data, size, t, &why)) {
+	if (encoding_table_open(data, size, t, &why)) {
 		fprintf(stderr, "the fixture's table %s\n", why);
 		exit(1);
 	}
@@ -157,15 +157,15 @@ void fixture_init(struct fixture *f)
 	open_or_die(f->exe_data, size, &f->exe);
 	f->lib_data = build_lib(&size);
 	open_or_die(f->lib_data, size, &f->lib);
-	f->maps[0] = (struct mapped_module){EXE_BASE + 0x1000, EXE_BASE + MODULE_BYTES, 0x1000, 0, true, &f->exe};
-	f->maps[1] = (struct mapped_module){LIB_BASE, LIB_BASE + MODULE_BYTES, 0, 1, false, &f->lib};
-	f->maps[2] = (struct mapped_module){LIBC_BASE, LIBC_BASE + MODULE_BYTES, 0, 2, false, NULL};
+	f->maps[0] = (struct decode_module){EXE_BASE + 0x1000, EXE_BASE + MODULE_BYTES, 0x1000, 0, true, &f->exe};
+	f->maps[1] = (struct decode_module){LIB_BASE, LIB_BASE + MODULE_BYTES, 0, 1, false, &f->lib};
+	f->maps[2] = (struct decode_module){LIBC_BASE, LIBC_BASE + MODULE_BYTES, 0, 2, false, NULL};
 }
 
 void fixture_free(struct fixture *f)
 {
-	table_close(&f->exe);
-	table_close(&f->lib);
+	encoding_table_close(&f->exe);
+	encoding_table_close(&f->lib);
 	free(f->exe_data);
 	free(f->lib_data);
 }
@@ -188,39 +188,39 @@ size_t append(char *to, size_t size, size_t at, const char *format, ...)
 	return (size_t)n;
 }
 
-const struct table *table_of(uint32_t module)
+const struct encoding_table *table_of(uint32_t module)
 {
 	return module == 0 ? &fx.exe : module == 1 ? &fx.lib : NULL;
 }
 
-const char *render(const struct context *ctx)
+const char *render(const struct decode_context *ctx)
 {
 	static const char *const modules[] = {"exe", "lib", "libc"};
 	size_t at = 0;
 
 	text[0] = 0;
 	for (size_t i = 0; i < ctx->n && at < sizeof(text) - 128; i++) {
-		const struct frame *f = &ctx->frames[i];
-		const struct table *t = table_of(f->module);
+		const struct decode_frame *f = &ctx->frames[i];
+		const struct encoding_table *t = table_of(f->module);
 
 		if (i)
 			text[at++] = ' ';
 		switch (f->kind) {
-		case FRAME_CALL:
-		case FRAME_TAIL:
-			at += append(text, sizeof(text), at, "%s%s", table_string(t, t->funcs[f->func].name),
-				     f->kind == FRAME_TAIL ? "~" : "");
+		case DECODE_FRAME_CALL:
+		case DECODE_FRAME_TAIL:
+			at += append(text, sizeof(text), at, "%s%s", encoding_table_string(t, t->funcs[f->func].name),
+				     f->kind == DECODE_FRAME_TAIL ? "~" : "");
 			break;
-		case FRAME_FOREIGN:
+		case DECODE_FRAME_FOREIGN:
 			at += append(text, sizeof(text), at, "[%s]", f->module < 3 ? modules[f->module] : "");
 			break;
-		case FRAME_GAP:
+		case DECODE_FRAME_GAP:
 			at += append(text, sizeof(text), at, "?");
 			break;
-		case FRAME_SIGNAL:
+		case DECODE_FRAME_SIGNAL:
 			at += append(text, sizeof(text), at, "!");
 			break;
-		case FRAME_ORIGIN:
+		case DECODE_FRAME_ORIGIN:
 			at += append(text, sizeof(text), at, "@");
 			break;
 		}

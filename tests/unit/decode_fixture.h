@@ -12,7 +12,7 @@
 #define PCCE_DECODE_FIXTURE_H
 
 #include "decode/decode.h"
-#include "elf/table.h"
+#include "elf/encoding_table.h"
 
 #define EXE_BASE 0x555555554000ULL
 #define LIB_BASE 0x7f1200000000ULL
@@ -87,9 +87,9 @@ enum fixture_site {
 #define LANDED 0xf0b0
 
 struct fixture {
-	struct address_space as; /* first */
-	struct mapped_module maps[3];
-	struct table exe, lib;
+	struct decode_space as; /* first */
+	struct decode_module maps[3];
+	struct encoding_table exe, lib;
 	void *exe_data, *lib_data;
 };
 
@@ -109,7 +109,7 @@ static inline uint64_t lib(uint64_t vaddr)
 /* The one fixture of a test program. */
 extern struct fixture fx;
 
-const struct table *table_of(uint32_t module);
+const struct encoding_table *table_of(uint32_t module);
 const struct pcce_table_site *exe_site(uint32_t site);
 
 /*
@@ -118,14 +118,14 @@ const struct pcce_table_site *exe_site(uint32_t site);
  * stands 3 times. The result is in text[].
  */
 extern char text[1 << 20];
-const char *render(const struct context *ctx);
+const char *render(const struct decode_context *ctx);
 
 /* Writes at to[at], or aborts where there is no room. The number of characters. */
 size_t append(char *to, size_t size, size_t at, const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* A sample that is being put together. */
 extern struct pcce_sample sample;
-/* As decode_context() takes them: sample.n_entries are known, and sample.n_below segments below them are not. */
+/* As decode_sample() takes them: sample.n_entries are known, and sample.n_below segments below them are not. */
 #define FIXTURE_ENTRIES 1024
 extern struct pcce_entry entries[FIXTURE_ENTRIES];
 

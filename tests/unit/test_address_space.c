@@ -3,9 +3,9 @@
 #include "tests/unit/tap.h"
 #include "recording/address_space.h"
 
-static struct spaces *s;
+static struct address_spaces *s;
 
-static const struct table *no_table(void *ctx, uint32_t module)
+static const struct encoding_table *no_table(void *ctx, uint32_t module)
 {
 	(void)ctx;
 	(void)module;
@@ -16,7 +16,7 @@ static void process(uint64_t time, uint32_t pid, uint32_t ppid, uint32_t flags)
 {
 	struct pcce_rec_process rec = {.time = time, .pid = pid, .ppid = ppid, .flags = flags};
 
-	spaces_add_process(s, &rec);
+	address_spaces_add_process(s, &rec);
 }
 
 static void map(uint64_t time, uint32_t pid, uint64_t start, uint64_t length, uint64_t vaddr, uint32_t module)
@@ -24,14 +24,14 @@ static void map(uint64_t time, uint32_t pid, uint64_t start, uint64_t length, ui
 	struct pcce_rec_map rec = {
 		.time = time, .pid = pid, .start = start, .length = length, .vaddr = vaddr, .module = module};
 
-	spaces_add_map(s, &rec);
+	address_spaces_add_map(s, &rec);
 }
 
 /* The module at an address; -1: none. */
 static int module_at(uint32_t pid, uint64_t time, uint64_t address, uint64_t *vaddr)
 {
-	const struct address_space *as = spaces_get(s, spaces_at(s, pid, time));
-	const struct mapped_module *m = as->find(as, address);
+	const struct decode_space *as = address_spaces_get(s, address_spaces_at(s, pid, time));
+	const struct decode_module *m = as->find(as, address);
 
 	if (m && vaddr)
 		*vaddr = address - m->start + m->vaddr;
@@ -49,7 +49,7 @@ int main(void)
 {
 	uint64_t vaddr = 0;
 
-	s = spaces_new(no_table, NULL);
+	s = address_spaces_new(no_table, NULL);
 	/* Not in order of time, as several CPUs deliver them. */
 	map(500, 1, 0x9000, 0x1000, 0, 3); /* dlopen */
 	process(100, 1, 0, 0);
@@ -63,7 +63,7 @@ int main(void)
 	process(800, 4, 1, PCCE_PROCESS_FORK);
 	map(900, 3, 0x1000, 0x1000, 0, 9);     /* a process of which nothing else is known */
 	process(950, 2, 1, PCCE_PROCESS_FORK); /* the number is used again */
-	tap_ok(!spaces_finish(s), "replay", "no memory");
+	tap_ok(!address_spaces_finish(s), "replay", "no memory");
 
 	at("mapped", 1, 150, 0x1000, 0);
 	at("its last byte", 1, 150, 0x2fff, 0);
@@ -88,9 +88,10 @@ int main(void)
 	at("nothing known but a mapping", 3, 1, 0x1000, 9);
 	at("an unknown process", 77, 100, 0x1000, -1);
 	at("a number that is used again", 2, 960, 0x1000, 0);
-	tap_ok(spaces_at(s, 1, 750) == spaces_at(s, 4, 850), "equal layouts are one space", "%u %u",
-	       spaces_at(s, 1, 750), spaces_at(s, 4, 850));
-	tap_ok(spaces_at(s, 1, 150) != spaces_at(s, 1, 750), "different layouts are not", "%u", spaces_at(s, 1, 150));
-	spaces_free(s);
+	tap_ok(address_spaces_at(s, 1, 750) == address_spaces_at(s, 4, 850), "equal layouts are one space", "%u %u",
+	       address_spaces_at(s, 1, 750), address_spaces_at(s, 4, 850));
+	tap_ok(address_spaces_at(s, 1, 150) != address_spaces_at(s, 1, 750), "different layouts are not", "%u",
+	       address_spaces_at(s, 1, 150));
+	address_spaces_free(s);
 	return tap_done();
 }

@@ -77,9 +77,9 @@ static void check_sample(const struct pcce_rec_sample *got, uint32_t i, bool *go
 
 	want.rec = got->rec;
 	*good &= !memcmp(got, &want, sizeof(want)) &&
-		 !memcmp(sample_entries(&got->sample), entries, want.sample.n_entries * sizeof(*entries)) &&
-		 !memcmp(sample_segments(&got->sample), segments, want.sample.n_segments * sizeof(*segments)) &&
-		 !memcmp(sample_stack(&got->sample), stack, want.sample.n_stack * sizeof(*stack));
+		 !memcmp(pcce_sample_entries(&got->sample), entries, want.sample.n_entries * sizeof(*entries)) &&
+		 !memcmp(pcce_sample_segments(&got->sample), segments, want.sample.n_segments * sizeof(*segments)) &&
+		 !memcmp(pcce_sample_stack(&got->sample), stack, want.sample.n_stack * sizeof(*stack));
 }
 
 static void test_round_trip(const char *path)

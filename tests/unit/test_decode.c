@@ -12,10 +12,10 @@ static bool origins; /* contexts go on where the thread was created */
 
 static bool decodes(const char *want, enum decode_status status, enum decode_reason reason, char *got, size_t size)
 {
-	struct context ctx = {0};
+	struct decode_context ctx = {0};
 	bool good;
 
-	if (decode_context(&fx.as, &sample, entries, sample.n_entries, false, origins, &ctx)) {
+	if (decode_sample(&fx.as, &sample, entries, sample.n_entries, false, origins, &ctx)) {
 		snprintf(got, size, "no memory");
 		return false;
 	}
@@ -23,7 +23,7 @@ static bool decodes(const char *want, enum decode_status status, enum decode_rea
 	good = !strcmp(text, want) && ctx.status == status && ctx.reason == reason;
 	snprintf(got, size, "wanted \"%s\" (%d, %s), got \"%.700s\" (%d, %s)", want, status, decode_reason_name(reason),
 		 text, ctx.status, decode_reason_name(ctx.reason));
-	context_free(&ctx);
+	decode_context_free(&ctx);
 	return good;
 }
 
@@ -37,7 +37,7 @@ static void expect_as(const char *name, const char *want, enum decode_status sta
 
 static void expect(const char *name, const char *want)
 {
-	expect_as(name, want, DECODE_EXACT, REASON_NONE);
+	expect_as(name, want, DECODE_EXACT, DECODE_REASON_NONE);
 }
 
 static void expect_bad(const char *name, const char *want, enum decode_reason reason)
@@ -70,7 +70,7 @@ static void each_offset(const char *name, const struct pcce_table_site *s, uint6
 
 		begin(base + at, 0);
 		state(phase);
-		good = decodes(want, DECODE_EXACT, REASON_NONE, got, sizeof(got));
+		good = decodes(want, DECODE_EXACT, DECODE_REASON_NONE, got, sizeof(got));
 	}
 	tap_ok(good, name, "at offset %llu: %s", (unsigned long long)(at - 1 - start), got);
 }
@@ -143,9 +143,9 @@ static void test_windows(void)
 	each_offset("window: inline push", exe_site(S_REC_WORK), EXE_BASE, state_inline, "rec c b main");
 
 	begin(exe(exe_site(S_C_RESTORE)->key), 1);
-	expect_bad("window: restore", "c ?", REASON_RESTORING);
+	expect_bad("window: restore", "c ?", DECODE_REASON_RESTORING);
 	begin(exe(exe_site(S_C_RESTORE)->key + 15), 1);
-	expect_bad("window: restore, its last byte", "c ?", REASON_RESTORING);
+	expect_bad("window: restore, its last byte", "c ?", DECODE_REASON_RESTORING);
 	begin(exe(exe_site(S_C_RESTORE)->key + 16), 1);
 	expect("after a restore window", "c b main");
 	begin(exe(exe_site(S_T1_TAIL)->key), 2);
@@ -153,11 +153,11 @@ static void test_windows(void)
 
 	begin(exe(exe_site(S_REC_REC)->key), 0);
 	push_exe(1, S_C_REC, 0);
-	expect_bad("push in force, but another site on top", "rec ?", REASON_UNKNOWN_SITE);
+	expect_bad("push in force, but another site on top", "rec ?", DECODE_REASON_UNKNOWN_SITE);
 	begin(exe(exe_site(S_REC_REC)->key), 0);
-	expect_bad("push in force, but nothing on the stack", "rec ?", REASON_UNKNOWN_SITE);
+	expect_bad("push in force, but nothing on the stack", "rec ?", DECODE_REASON_UNKNOWN_SITE);
 	begin(exe(exe_site(S_B_C)->key), 0);
-	expect_bad("add in force, but the id is less", "b ?", REASON_NO_EDGE);
+	expect_bad("add in force, but the id is less", "b ?", DECODE_REASON_NO_EDGE);
 }
 
 /* ---- helpers --------------------------------------------------------------------- */
@@ -199,21 +199,21 @@ static void test_helpers(void)
 		in_helper(base, PUSH_BEFORE, S_REC_WORK, false);
 		expect("helper: slow path of an inline push", "rec c b main");
 		in_helper(base, RESTORING, S_REC_REC, false);
-		expect_bad("helper: restoring", base == EXE_BASE ? "[exe] ?" : "[lib] ?", REASON_RESTORING);
+		expect_bad("helper: restoring", base == EXE_BASE ? "[exe] ?" : "[lib] ?", DECODE_REASON_RESTORING);
 	}
 	in_helper(EXE_BASE, PUSH_BEFORE, S_REC_REC, false);
 	sample.r11 += 1;
-	expect_bad("helper: r11 names no site", "?", REASON_UNKNOWN_SITE);
+	expect_bad("helper: r11 names no site", "?", DECODE_REASON_UNKNOWN_SITE);
 	in_helper(EXE_BASE, PUSH_BEFORE, S_REC_REC, false);
 	sample.r11 = 0;
-	expect_bad("helper: r11 is 0", "?", REASON_UNKNOWN_SITE);
+	expect_bad("helper: r11 is 0", "?", DECODE_REASON_UNKNOWN_SITE);
 	in_helper(EXE_BASE, PUSH_BEFORE, S_B_C, false);
-	expect_bad("helper: r11 names a site that does not push", "?", REASON_UNKNOWN_SITE);
+	expect_bad("helper: r11 names a site that does not push", "?", DECODE_REASON_UNKNOWN_SITE);
 	in_helper(EXE_BASE, PUSH_DONE, S_REC_REC, false);
-	expect_bad("helper: the top entry is another site's", "rec ?", REASON_UNKNOWN_SITE);
+	expect_bad("helper: the top entry is another site's", "rec ?", DECODE_REASON_UNKNOWN_SITE);
 	in_helper(EXE_BASE, PUSH_BEFORE, S_REC_REC, false);
 	sample.ext = exe_site(S_C_EXT)->key;
-	expect_bad("helper: ext is set", "rec ?", REASON_STALE_EXT);
+	expect_bad("helper: ext is set", "rec ?", DECODE_REASON_STALE_EXT);
 }
 
 /* ---- foreign code and ext -------------------------------------------------------- */
@@ -246,28 +246,28 @@ static void test_foreign(void)
 	expect("outside, with what a callback has left in the id", "[libc]");
 	begin(LIBC_BASE + 5, 1);
 	sample.ext = exe_site(S_C_REC)->key;
-	expect_bad("ext names a push", "[libc] ?", REASON_UNKNOWN_SITE);
+	expect_bad("ext names a push", "[libc] ?", DECODE_REASON_UNKNOWN_SITE);
 	begin(LIBC_BASE + 5, 1);
 	sample.ext = 0x99;
-	expect_bad("ext names nothing", "[libc] ?", REASON_UNKNOWN_SITE);
+	expect_bad("ext names nothing", "[libc] ?", DECODE_REASON_UNKNOWN_SITE);
 	begin(exe(0x4800 - 1), 1);
 	sample.ext = exe_site(S_C_EXT)->key;
-	expect_bad("ext is stale", "c ?", REASON_STALE_EXT);
+	expect_bad("ext is stale", "c ?", DECODE_REASON_STALE_EXT);
 	begin(exe(exe_site(S_C_REC)->key), 1);
 	sample.ext = exe_site(S_C_EXT)->key;
-	expect_bad("ext is another site's", "c ?", REASON_STALE_EXT);
+	expect_bad("ext is another site's", "c ?", DECODE_REASON_STALE_EXT);
 	begin(exe(0xd810), 1);
 	sample.ext = exe_site(S_C_BARE)->key;
 	expect("ext names the call of a function that calls nothing", "bare c b main");
 	begin(exe(0xd810), 1);
 	sample.ext = exe_site(S_C_EXT)->key;
-	expect_bad("ext names the call of another one", "bare ?", REASON_STALE_EXT);
+	expect_bad("ext names the call of another one", "bare ?", DECODE_REASON_STALE_EXT);
 	begin(LIBC_BASE + 5, 1);
 	sample.ext = exe_site(S_C_BARE)->key;
-	expect_bad("or that, outside of it", "[libc] ?", REASON_STALE_EXT);
+	expect_bad("or that, outside of it", "[libc] ?", DECODE_REASON_STALE_EXT);
 	begin(lib(fx.lib.sites[LS_INNER_EXT].key), 7);
 	sample.ext = fx.lib.sites[LS_INNER_EXT].key;
-	expect_bad("a short ext is the executable's", "lib_inner ?", REASON_STALE_EXT);
+	expect_bad("a short ext is the executable's", "lib_inner ?", DECODE_REASON_STALE_EXT);
 }
 
 /* ---- segments -------------------------------------------------------------------- */
@@ -283,28 +283,28 @@ static void test_segments(void)
 	push_exe(0, S_REC_WORK, 0);
 	expect("two pushes", "c work rec c b main");
 	begin(exe(0x4001), 3);
-	expect_bad("no such id", "c ?", REASON_NO_EDGE);
+	expect_bad("no such id", "c ?", DECODE_REASON_NO_EDGE);
 	begin(exe(0x2001), 1ULL << 40);
-	expect_bad("an id far too large", "a ?", REASON_NO_EDGE);
+	expect_bad("an id far too large", "a ?", DECODE_REASON_NO_EDGE);
 	begin(exe(0x4001), PCCE_ID_LOST + 1);
-	expect_bad("a lost id", "c ?", REASON_LOST_ID);
+	expect_bad("a lost id", "c ?", DECODE_REASON_LOST_ID);
 	begin(LIBC_BASE, PCCE_ID_LOST);
-	expect_bad("a lost id, outside", "[libc] ?", REASON_LOST_ID);
+	expect_bad("a lost id, outside", "[libc] ?", DECODE_REASON_LOST_ID);
 	begin(exe(0x5001), 0);
 	push_exe(2, S_C_REC, 0);
 	expect("the stack ends in a root", "rec c work");
 	begin(exe(0x5001), 0);
 	push_exe(0, S_C_RESTORE, 0);
-	expect_bad("an entry's site does not push", "rec ?", REASON_UNKNOWN_SITE);
+	expect_bad("an entry's site does not push", "rec ?", DECODE_REASON_UNKNOWN_SITE);
 	begin(exe(0x5001), 0);
 	push(0, LIBC_BASE, 0);
-	expect_bad("an entry's site is in foreign code", "rec ?", REASON_UNKNOWN_SITE);
+	expect_bad("an entry's site is in foreign code", "rec ?", DECODE_REASON_UNKNOWN_SITE);
 	begin(exe(0x5001), 0);
 	push(0, 0, 0);
-	expect_bad("an entry's site is 0", "rec ?", REASON_UNKNOWN_SITE);
+	expect_bad("an entry's site is 0", "rec ?", DECODE_REASON_UNKNOWN_SITE);
 	begin(exe(0x6001), 0);
 	call_from_c(S_C_REC);
-	expect_bad("a direct push leads elsewhere", "work ?", REASON_WRONG_CALLEE);
+	expect_bad("a direct push leads elsewhere", "work ?", DECODE_REASON_WRONG_CALLEE);
 	begin(exe(0x9001), 0);
 	call_from_c(S_C_OUT);
 	expect("a direct push leads to its callee", "out c b main");
@@ -336,13 +336,13 @@ static void test_segments(void)
 	expect("a direct push, then either of two chains of tail calls", "g4 g1~ cb");
 	begin(exe(0x8001), 0);
 	push_exe(0, S_CB_G, 0);
-	expect_bad("a direct push, and no tail call leads here", "t2 ?", REASON_WRONG_CALLEE);
+	expect_bad("a direct push, and no tail call leads here", "t2 ?", DECODE_REASON_WRONG_CALLEE);
 	begin(exe(0x3001), 0);
 	sample.flags = PCCE_SAMPLE_OUTSIDE;
-	expect_as("no page", "b", DECODE_OUTSIDE, REASON_NONE);
+	expect_as("no page", "b", DECODE_OUTSIDE, DECODE_REASON_NONE);
 	begin(exe(0x3001), 0);
 	sample.flags = PCCE_SAMPLE_READ_FAULT;
-	expect_bad("the page could not be read", "b ?", REASON_READ_FAULT);
+	expect_bad("the page could not be read", "b ?", DECODE_REASON_READ_FAULT);
 	begin(LIBC_BASE, 0);
 	sample.flags = PCCE_SAMPLE_KERNEL;
 	call_from_c(S_C_QSORT);
@@ -369,7 +369,7 @@ static void test_repeats(void)
 	expect("the first repetition hangs on something else", "out c work out~ c work*2/3");
 	begin(exe(0x5001), 0);
 	push_exe(1, S_C_REC, 1);
-	expect_bad("a repetition that the site cannot reach", "rec c b main ?", REASON_WRONG_CALLEE);
+	expect_bad("a repetition that the site cannot reach", "rec c b main ?", DECODE_REASON_WRONG_CALLEE);
 }
 
 static void test_signals(void)
@@ -391,13 +391,13 @@ static void test_signals(void)
 	expect("a handler that interrupted a push helper", "cb ! rec c b main");
 	begin(exe(0xa001), 0);
 	push(0, exe(0x5001), PCCE_COUNT_SIGNAL);
-	expect_bad("half of a signal", "cb ! ?", REASON_UNKNOWN_SITE);
+	expect_bad("half of a signal", "cb ! ?", DECODE_REASON_UNKNOWN_SITE);
 	begin(exe(0xa001), 0);
 	push(0, 0, PCCE_COUNT_SIGNAL2);
-	expect_bad("the other half of a signal", "cb ! ?", REASON_UNKNOWN_SITE);
+	expect_bad("the other half of a signal", "cb ! ?", DECODE_REASON_UNKNOWN_SITE);
 	begin(exe(0xa001), 0);
 	push(0, 0, PCCE_COUNT_MARK);
-	expect_bad("a base among the entries", "cb ! ?", REASON_UNKNOWN_SITE);
+	expect_bad("a base among the entries", "cb ! ?", DECODE_REASON_UNKNOWN_SITE);
 }
 
 static void test_called_as_leaf(void)
@@ -418,13 +418,13 @@ static void test_called_as_leaf(void)
 	begin(exe(0xa001), 0);
 	push(1, PCCE_EXT_CHANGING, PCCE_COUNT_LEAF);
 	push(0, 0, PCCE_COUNT_FILL);
-	expect_bad("called by the runtime at work", "cb [] ?", REASON_RESTORING);
+	expect_bad("called by the runtime at work", "cb [] ?", DECODE_REASON_RESTORING);
 	begin(exe(0xa001), 0);
 	push(1, 0, PCCE_COUNT_LEAF);
-	expect_bad("called as a leaf by nobody", "cb ?", REASON_UNKNOWN_SITE);
+	expect_bad("called as a leaf by nobody", "cb ?", DECODE_REASON_UNKNOWN_SITE);
 	begin(exe(0xa001), 0);
 	push(1, exe(0xa001), PCCE_COUNT_LEAF);
-	expect_bad("called as a leaf by what is no site", "cb [] ?", REASON_UNKNOWN_SITE);
+	expect_bad("called as a leaf by what is no site", "cb [] ?", DECODE_REASON_UNKNOWN_SITE);
 }
 
 /* c, called by work, has jumped to its own setjmp from far inside; ip is anywhere. Its state was id 2 above the entry
@@ -464,7 +464,7 @@ static void test_jumps(void)
 	push(0xdead, 0xbeef, 4);
 	expect("jump: the record is claimed", "[exe] c work rec rec*3/1 c b main");
 	sample.ip = exe(JUMPING + 16);
-	expect_bad("jump: not claimed, but there", "[exe] ?", REASON_UNKNOWN_SITE);
+	expect_bad("jump: not claimed, but there", "[exe] ?", DECODE_REASON_UNKNOWN_SITE);
 
 	jumping(window, 0);
 	push_record(48, work);
@@ -476,38 +476,39 @@ static void test_jumps(void)
 	expect("jump: a repetition more is forgotten", target);
 	jumping(window, 0);
 	push_record(48, work | 1ULL << PCCE_SITE_BITS);
-	expect_bad("jump: fewer repetitions than there were", "c ?", REASON_UNKNOWN_SITE);
+	expect_bad("jump: fewer repetitions than there were", "c ?", DECODE_REASON_UNKNOWN_SITE);
 	jumping(window, 0);
 	push_record(48, work + 1);
-	expect_bad("jump: another entry than there was", "c ?", REASON_UNKNOWN_SITE);
+	expect_bad("jump: another entry than there was", "c ?", DECODE_REASON_UNKNOWN_SITE);
 	jumping(window, 0);
 	push_record(112, work);
-	expect_bad("jump: upwards", "c ?", REASON_UNKNOWN_SITE);
+	expect_bad("jump: upwards", "c ?", DECODE_REASON_UNKNOWN_SITE);
 	jumping(window, 0);
 	push_record(48, work);
 	sample.ext = exe_site(S_C_EXT)->key;
-	expect_bad("jump: ext names another site", "c ?", REASON_RESTORING);
+	expect_bad("jump: ext names another site", "c ?", DECODE_REASON_RESTORING);
 	jumping(window, 0);
 	push_record(48, work);
 	sample.ext = 0;
-	expect_bad("jump: ext names none", "c ?", REASON_RESTORING);
+	expect_bad("jump: ext names none", "c ?", DECODE_REASON_RESTORING);
 
 	jumping(window, 0);
 	sample.n_below = 3;
 	push_record(48, work);
-	expect_as("jump: below it entries are missing", "c work rec rec*3/1 c b main ?", DECODE_TRUNCATED, REASON_NONE);
+	expect_as("jump: below it entries are missing", "c work rec rec*3/1 c b main ?", DECODE_TRUNCATED,
+		  DECODE_REASON_NONE);
 	jumping(window, 0);
 	sample.n_below = 3;
 	push_record(0, work);
 	sample.n_below = 4;
-	expect_as("jump: to an entry that is missing", "c work ?", DECODE_TRUNCATED, REASON_NONE);
+	expect_as("jump: to an entry that is missing", "c work ?", DECODE_TRUNCATED, DECODE_REASON_NONE);
 	jumping(window, 0);
 	push_record(PCCE_OFF_HALF + 48, work);
 	expect("jump: within the upper half", target);
 	jumping(window, 0);
 	entries[0] = entries[1];
 	push_record(0, 0xdead);
-	expect_as("jump: to an empty segment, whose base has no site", "c work", DECODE_EXACT, REASON_NONE);
+	expect_as("jump: to an empty segment, whose base has no site", "c work", DECODE_EXACT, DECODE_REASON_NONE);
 
 	jumping(LIBC_BASE, 0);
 	push_record(48, work);
@@ -555,7 +556,7 @@ static void test_landings(void)
 	sample.r11 = in_c;
 	expect("landing: in the restore helper", "c b main");
 	sample.r11++;
-	expect_bad("landing: r11 names none", "[exe] ?", REASON_RESTORING);
+	expect_bad("landing: r11 names none", "[exe] ?", DECODE_REASON_RESTORING);
 	begin(exe(LANDED), 1);
 	sample.r11 = in_c;
 	expect("landing: all is restored", "c b main");
@@ -563,10 +564,10 @@ static void test_landings(void)
 	thrown_below_rec(in_rec, 0);
 	expect("landing: segments are gone", "rec c b main");
 	sample.n_below = 3;
-	expect_bad("landing: what is missing might be it", "rec ?", REASON_RESTORING);
+	expect_bad("landing: what is missing might be it", "rec ?", DECODE_REASON_RESTORING);
 	sample.n_below = 0;
 	sample.ip = in_c;
-	expect_bad("landing: two calls of the function", "c ?", REASON_RESTORING);
+	expect_bad("landing: two calls of the function", "c ?", DECODE_REASON_RESTORING);
 
 	thrown_below_rec(in_rec, 3);
 	expect("landing: repeated calls of the function", "rec rec*2/1 c b main");
@@ -579,14 +580,14 @@ static void test_landings(void)
 
 	begin(0, 0);
 	thrown(in_rec, 1);
-	expect_bad("landing: the function is not on the way", "rec ?", REASON_RESTORING);
+	expect_bad("landing: the function is not on the way", "rec ?", DECODE_REASON_RESTORING);
 	begin(in_c, 0);
 	call_from_c(S_C_QSORT);
-	expect_bad("landing: nothing was thrown", "c ?", REASON_RESTORING);
+	expect_bad("landing: nothing was thrown", "c ?", DECODE_REASON_RESTORING);
 	begin(in_c, 0);
 	sample.ext = PCCE_EXT_CHANGING;
 	thrown(in_c, 1);
-	expect_bad("landing: on the way to another segment", "c ?", REASON_RESTORING);
+	expect_bad("landing: on the way to another segment", "c ?", DECODE_REASON_RESTORING);
 
 	/* A handler came in between: its frames stay. */
 	begin(exe(0x5001), 0);
@@ -617,10 +618,11 @@ static void test_landing_pads(void)
 	entries[1].site -= 1ULL << PCCE_SITE_BITS;
 	expect("landing pad: it is the only one", "rec c b main");
 	sample.n_below = 3;
-	expect_as("landing pad: what is missing is further out", "rec c b main ?", DECODE_TRUNCATED, REASON_NONE);
+	expect_as("landing pad: what is missing is further out", "rec c b main ?", DECODE_TRUNCATED,
+		  DECODE_REASON_NONE);
 
 	thrown_below_rec(in_pad, 0);
-	expect_bad("landing pad: no call lands there", "rec ?", REASON_RESTORING);
+	expect_bad("landing pad: no call lands there", "rec ?", DECODE_REASON_RESTORING);
 
 	/* A handler came between two instructions of rec, and calls it. */
 	begin(0, 0);
@@ -630,7 +632,7 @@ static void test_landing_pads(void)
 	push(0, 0, PCCE_COUNT_SIGNAL2);
 	push_exe(0, S_REC_WORK, 0);
 	thrown(in_pad, 2);
-	expect_bad("landing pad: a call without site might be it", "rec ?", REASON_RESTORING);
+	expect_bad("landing pad: a call without site might be it", "rec ?", DECODE_REASON_RESTORING);
 
 	thrown_below_qsort(in_c, 0);
 	expect("joined pads: the innermost call that has one", "c work [] c b main");
@@ -643,7 +645,7 @@ static void test_landing_pads(void)
 	push_exe(2, S_C_QSORT, 0);
 	push_exe(2, S_C_LIB, 0);
 	thrown(in_c, 2);
-	expect_bad("joined pads: a call whose exceptions need not land", "c ?", REASON_RESTORING);
+	expect_bad("joined pads: a call whose exceptions need not land", "c ?", DECODE_REASON_RESTORING);
 }
 
 static void test_truncated(void)
@@ -653,12 +655,12 @@ static void test_truncated(void)
 	push_exe(0, S_REC_REC, 0);
 	sample.n_below = 3;
 	sample.flags = PCCE_SAMPLE_TRUNCATED;
-	expect_as("the oldest entries are missing", "rec rec rec ?", DECODE_TRUNCATED, REASON_NONE);
+	expect_as("the oldest entries are missing", "rec rec rec ?", DECODE_TRUNCATED, DECODE_REASON_NONE);
 	begin(exe(0x5001), 0);
 	sample.n_below = 1;
-	expect_as("all are missing", "rec ?", DECODE_TRUNCATED, REASON_NONE);
+	expect_as("all are missing", "rec ?", DECODE_TRUNCATED, DECODE_REASON_NONE);
 	sample.ip = exe(exe_site(S_REC_REC)->key + 5);
-	expect_as("the entry with the id is missing", "rec ?", DECODE_TRUNCATED, REASON_NONE);
+	expect_as("the entry with the id is missing", "rec ?", DECODE_TRUNCATED, DECODE_REASON_NONE);
 	begin(exe(0x5001), 0);
 	push_exe(1, S_C_REC, 0);
 	push(0, 0, PCCE_COUNT_FILL);
@@ -668,7 +670,7 @@ static void test_truncated(void)
 	begin(exe(0x5001), 0);
 	push(PCCE_ID_LOST, 0, 0);
 	push_exe(0, S_REC_REC, 0);
-	expect_bad("an entry that was not kept", "rec rec ?", REASON_LOST_ID);
+	expect_bad("an entry that was not kept", "rec rec ?", DECODE_REASON_LOST_ID);
 }
 
 /* In the thread's own stack a push of rec by c, above a call of create by c. */
@@ -682,7 +684,7 @@ static void own_stack(uint64_t id, uint64_t needed)
 static void expect_origin(const char *name, uint32_t n, const char *want, enum decode_status status,
 			  enum decode_reason reason)
 {
-	struct context ctx = {0};
+	struct decode_context ctx = {0};
 	char got[1024] = "no memory";
 	bool good = false;
 
@@ -692,7 +694,7 @@ static void expect_origin(const char *name, uint32_t n, const char *want, enum d
 		snprintf(got, sizeof(got), "wanted \"%s\", got \"%.700s\" (%d, %s)", want, text, ctx.status,
 			 decode_reason_name(ctx.reason));
 	}
-	context_free(&ctx);
+	decode_context_free(&ctx);
 	tap_ok(good, name, "%s", got);
 }
 
@@ -701,7 +703,7 @@ static void test_origins(void)
 	begin(exe(0x5001), 0);
 	own_stack(1, 0);
 	expect("a thread's own stack", "rec c b main");
-	expect_origin("what created it", 2, "@ c b main", DECODE_EXACT, REASON_NONE);
+	expect_origin("what created it", 2, "@ c b main", DECODE_EXACT, DECODE_REASON_NONE);
 	sample.n_below = 1;
 	expect("nothing is missing if the outermost place is free", "rec c b main");
 	origins = true;
@@ -725,22 +727,22 @@ static void test_origins(void)
 	push_exe(0, S_REC_WORK, 0);
 	own_stack(2, 3);
 	expect_as("its outer entries were not copied", "rec c b main @ c work rec rec*2/1 ?", DECODE_TRUNCATED,
-		  REASON_NONE);
-	expect_origin("the same, alone", 4, "@ c work rec rec*2/1 ?", DECODE_TRUNCATED, REASON_NONE);
+		  DECODE_REASON_NONE);
+	expect_origin("the same, alone", 4, "@ c work rec rec*2/1 ?", DECODE_TRUNCATED, DECODE_REASON_NONE);
 	begin(exe(0x5001), 0);
 	push(0, exe(0x5001), PCCE_COUNT_SIGNAL);
 	push(0, 0, PCCE_COUNT_SIGNAL2);
 	push(0, exe(0x5001), PCCE_COUNT_ORIGIN);
 	push(2, 0, PCCE_COUNT_ORIGIN2);
-	expect_bad("a creator that called at no site", "rec @ ?", REASON_UNKNOWN_SITE);
+	expect_bad("a creator that called at no site", "rec @ ?", DECODE_REASON_UNKNOWN_SITE);
 	origins = false;
 	expect("which says nothing about the thread", "rec");
 	begin(exe(0x5001), 0);
 	push(0, 0, PCCE_COUNT_ORIGIN2);
-	expect_bad("half of an origin", "rec ?", REASON_UNKNOWN_SITE);
+	expect_bad("half of an origin", "rec ?", DECODE_REASON_UNKNOWN_SITE);
 	push(0, 0, PCCE_COUNT_ORIGIN);
-	expect_bad("the other half", "rec ! ?", REASON_UNKNOWN_SITE);
-	expect_origin("no entries", 0, "?", DECODE_UNDECODABLE, REASON_UNKNOWN_SITE);
+	expect_bad("the other half", "rec ! ?", DECODE_REASON_UNKNOWN_SITE);
+	expect_origin("no entries", 0, "?", DECODE_UNDECODABLE, DECODE_REASON_UNKNOWN_SITE);
 }
 
 int main(void)

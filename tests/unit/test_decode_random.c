@@ -52,7 +52,7 @@ static void run_enter(uint32_t module, uint32_t func)
 	run.module = module;
 	run.func = func;
 	if (module < 2)
-		word(table_string(table_of(module), table_of(module)->funcs[func].name));
+		word(encoding_table_string(table_of(module), table_of(module)->funcs[func].name));
 	else
 		word("[libc]");
 }
@@ -200,7 +200,7 @@ static void run_return(void)
 /* A call site of the current function, or PCCE_NONE. */
 static uint32_t random_site(void)
 {
-	const struct table *t = table_of(run.module);
+	const struct encoding_table *t = table_of(run.module);
 	uint32_t candidates[16], n = 0;
 
 	if (!t)
@@ -214,7 +214,7 @@ static uint32_t random_site(void)
 static bool run_agrees(void)
 {
 	static char want[1 << 16];
-	struct context ctx = {0};
+	struct decode_context ctx = {0};
 	uint64_t ip = run.module > 1 ? LIBC_BASE + 1 : base_of(run.module) + table_of(run.module)->funcs[run.func].addr;
 	size_t at = 0, frames = 0;
 	bool good;
@@ -225,17 +225,17 @@ static bool run_agrees(void)
 		push(run.entry[i].id, run.entry[i].site & PCCE_SITE_MASK, run.entry[i].site >> PCCE_SITE_BITS);
 	for (size_t i = run.n_words; i-- > 0;)
 		at += append(want, sizeof(want), at, "%s%s", frames++ ? " " : "", run.words[i]);
-	good = !decode_context(&fx.as, &sample, entries, sample.n_entries, true, false, &ctx) &&
+	good = !decode_sample(&fx.as, &sample, entries, sample.n_entries, true, false, &ctx) &&
 	       ctx.status == DECODE_EXACT && !strcmp(render(&ctx), want) && ctx.depth == frames;
 	if (!good)
 		printf("# wanted %s\n# got    %s (%s)\n", want, text, decode_reason_name(ctx.reason));
 	/* Not expanded, the depth must be the same. */
 	if (good &&
-	    (decode_context(&fx.as, &sample, entries, sample.n_entries, false, false, &ctx) || ctx.depth != frames)) {
+	    (decode_sample(&fx.as, &sample, entries, sample.n_entries, false, false, &ctx) || ctx.depth != frames)) {
 		printf("# depth %llu instead of %zu for %s\n", (unsigned long long)ctx.depth, frames, want);
 		good = false;
 	}
-	context_free(&ctx);
+	decode_context_free(&ctx);
 	return good;
 }
 
@@ -271,7 +271,7 @@ static void test_runs(void)
 
 static void test_deep(void)
 {
-	struct context ctx = {0};
+	struct decode_context ctx = {0};
 	int r;
 
 	/* 16 entries of 65,520 repetitions: more than a million frames. */
@@ -279,18 +279,18 @@ static void test_deep(void)
 	push_exe(1, S_C_REC, 0);
 	for (int i = 0; i < 16; i++)
 		push_exe(0, S_REC_REC, PCCE_COUNT_MAX);
-	r = decode_context(&fx.as, &sample, entries, sample.n_entries, true, false, &ctx);
+	r = decode_sample(&fx.as, &sample, entries, sample.n_entries, true, false, &ctx);
 	tap_ok(!r && ctx.status == DECODE_EXACT && ctx.n == 16 * (PCCE_COUNT_MAX + 1) + 4 && ctx.depth == ctx.n,
 	       "a million frames", "%d, %zu frames", r, ctx.n);
-	r = decode_context(&fx.as, &sample, entries, sample.n_entries, false, false, &ctx);
+	r = decode_sample(&fx.as, &sample, entries, sample.n_entries, false, false, &ctx);
 	tap_ok(!r && ctx.n == 20 && ctx.depth == 16 * (PCCE_COUNT_MAX + 1) + 4, "a million frames, not written out",
 	       "%d, %zu frames, depth %llu", r, ctx.n, (unsigned long long)ctx.depth);
-	context_free(&ctx);
+	decode_context_free(&ctx);
 }
 
 static uint64_t random_address(void)
 {
-	const struct table *t = random_below(4) ? &fx.exe : &fx.lib;
+	const struct encoding_table *t = random_below(4) ? &fx.exe : &fx.lib;
 	uint64_t base = t == &fx.exe ? EXE_BASE : LIB_BASE;
 	const struct pcce_table_site *s = &t->sites[random_below(t->head->sites.count)];
 
@@ -321,7 +321,7 @@ static void test_random_samples(void)
 {
 	const char *env = getenv("PCCE_FUZZ_ROUNDS");
 	long rounds = env ? atol(env) : 200000, counts[4] = {0};
-	struct context ctx = {0};
+	struct decode_context ctx = {0};
 	bool good = true;
 
 	for (long i = 0; i < rounds && good; i++) {
@@ -339,12 +339,12 @@ static void test_random_samples(void)
 			sample.n_below = random_below(2) ? random_below(3) : seed;
 		}
 		sample.flags = random_below(10) ? 0 : random_below(32);
-		good = !decode_context(&fx.as, &sample, entries, sample.n_entries, false, false, &ctx) && ctx.n > 0 &&
-		       ctx.n < 100000 && (ctx.status == DECODE_UNDECODABLE) == (ctx.reason != REASON_NONE) &&
+		good = !decode_sample(&fx.as, &sample, entries, sample.n_entries, false, false, &ctx) && ctx.n > 0 &&
+		       ctx.n < 100000 && (ctx.status == DECODE_UNDECODABLE) == (ctx.reason != DECODE_REASON_NONE) &&
 		       ctx.depth >= ctx.n;
 		counts[ctx.status]++;
 	}
-	context_free(&ctx);
+	decode_context_free(&ctx);
 	tap_ok(good && counts[DECODE_EXACT] && counts[DECODE_UNDECODABLE], "random samples do no harm",
 	       "of %ld: %ld exact, %ld truncated, %ld outside, %ld undecodable", rounds, counts[0], counts[1],
 	       counts[2], counts[3]);

@@ -87,7 +87,7 @@ static void test_texts(void)
 #define FUNCTIONS 4
 #define MAX_FRAMES 512
 
-static struct names *names;
+static struct symbol_table *names;
 static uint32_t name[FUNCTIONS];
 static uint64_t state = 4711;
 
@@ -105,7 +105,7 @@ static uint32_t random_below(uint32_t n)
 static uint32_t add_node(struct cct *t, uint32_t parent, uint8_t function, uint8_t line, uint32_t repeat, uint32_t span)
 {
 	struct cct_key key = {
-		.kind = FRAME_CALL,
+		.kind = DECODE_FRAME_CALL,
 		.module = 0,
 		.func = function,
 		.name = name[function],
@@ -194,7 +194,7 @@ static void fold_simply(struct chain *c, enum select_recursion how)
 	for (size_t i = 0; i < c->n; i++) {
 		size_t at = n;
 
-		while (at > 0 && c->f[at - 1] != c->f[i] && how == RECURSION_ALL)
+		while (at > 0 && c->f[at - 1] != c->f[i] && how == SELECT_RECURSION_ALL)
 			at--;
 		if (at > 0 && c->f[at - 1] == c->f[i])
 			n = at;
@@ -229,7 +229,7 @@ static bool same(const struct chain *a, const struct chain *b)
 static bool test_contexts(const struct selection *s)
 {
 	static struct chain chains[CONTEXTS];
-	struct leaf leaves[CONTEXTS];
+	struct tree_leaf leaves[CONTEXTS];
 	struct chain got, *want;
 	uint8_t *keep;
 	struct cct all, selected;
@@ -240,7 +240,7 @@ static bool test_contexts(const struct selection *s)
 	for (size_t i = 0; i < CONTEXTS; i++) {
 		uint32_t node = random_context(&all, &chains[i]);
 
-		leaves[i] = (struct leaf){.base = node, .node = node, .file = name[0]};
+		leaves[i] = (struct tree_leaf){.base = node, .node = node, .file = name[0]};
 		leaves[i].line = chains[i].line[chains[i].n - 1];
 	}
 	keep = malloc(all.n);
@@ -263,7 +263,7 @@ static bool test_contexts(const struct selection *s)
 			cut_simply(want, 0);
 		if (s->recursion)
 			fold_simply(want, s->recursion);
-		if (s->by != BY_LINE)
+		if (s->by != SELECT_BY_LINE)
 			memset(want->line, 0, sizeof(want->line));
 		if (!want->n != !leaves[i].samples) {
 			good = false;
@@ -271,7 +271,7 @@ static bool test_contexts(const struct selection *s)
 		}
 		if (!want->n)
 			continue;
-		write_out(&selected, leaves[i].node, s->by == BY_LINE, &got);
+		write_out(&selected, leaves[i].node, s->by == SELECT_BY_LINE, &got);
 		good = same(want, &got);
 		if (!good)
 			printf("# from   %s\n# wanted %s\n# got    %s\n", before, show(want), show(&got));
@@ -302,11 +302,11 @@ static void test_many(const char *what, const char *function, enum select_by by,
 /* Of a tree of contexts without repetitions. */
 static bool test_sums(void)
 {
-	static const struct sort_order order;
+	static const struct cct_sort_order order;
 	static struct chain chains[CONTEXTS];
 	uint64_t weights[CONTEXTS], all = 0, total = 0;
-	struct callees c;
-	struct flat flat;
+	struct bottom_up c;
+	struct flat_profile flat;
 	struct cct t;
 	bool good = true;
 
@@ -322,7 +322,7 @@ static bool test_sums(void)
 		all += weights[i];
 	}
 	cct_finish(&t, names);
-	flat_build(&t, false, &flat);
+	flat_profile_build(&t, false, &flat);
 	for (size_t r = 0; r < flat.n; r++) {
 		uint64_t self = 0, with = 0;
 
@@ -340,9 +340,9 @@ static bool test_sums(void)
 		}
 		good = good && self == flat.rows[r].self && with == flat.rows[r].total;
 	}
-	good = good && !callees_begin(&c, &t, names, false, &order);
+	good = good && !bottom_up_begin(&c, &t, names, false, &order);
 	for (uint32_t i = 1; good && i < c.tree.n; i++)
-		callees_expand(&c, i);
+		bottom_up_expand(&c, i);
 	for (uint32_t i = 1; good && i < c.tree.n; i++) {
 		const struct cct_node *n = &c.tree.nodes[i];
 		uint64_t sum = 0;
@@ -362,8 +362,8 @@ static bool test_sums(void)
 			total += n->total;
 	}
 	good = good && total == all;
-	callees_free(&c);
-	flat_free(&flat);
+	bottom_up_free(&c);
+	flat_profile_free(&flat);
 	cct_free(&t);
 	return good;
 }
@@ -372,19 +372,19 @@ int main(void)
 {
 	bool good = true;
 
-	names = names_new(NAMES_FULL);
+	names = symbol_table_new(SYMBOL_NAMES_FULL);
 	for (int i = 0; i < FUNCTIONS; i++)
-		name[i] = names_intern(names, (char[]){'a' + i, 0});
+		name[i] = symbol_table_intern(names, (char[]){'a' + i, 0});
 	test_texts();
-	test_many("contexts as they are", NULL, BY_FUNCTION, RECURSION_KEEP);
-	test_many("under a function", "a", BY_FUNCTION, RECURSION_KEEP);
-	test_many("direct recursion folded", NULL, BY_FUNCTION, RECURSION_DIRECT);
-	test_many("all recursion folded", NULL, BY_FUNCTION, RECURSION_ALL);
-	test_many("under a function, direct recursion folded", "a", BY_FUNCTION, RECURSION_DIRECT);
-	test_many("by line", NULL, BY_LINE, RECURSION_KEEP);
+	test_many("contexts as they are", NULL, SELECT_BY_FUNCTION, SELECT_RECURSION_KEEP);
+	test_many("under a function", "a", SELECT_BY_FUNCTION, SELECT_RECURSION_KEEP);
+	test_many("direct recursion folded", NULL, SELECT_BY_FUNCTION, SELECT_RECURSION_DIRECT);
+	test_many("all recursion folded", NULL, SELECT_BY_FUNCTION, SELECT_RECURSION_ALL);
+	test_many("under a function, direct recursion folded", "a", SELECT_BY_FUNCTION, SELECT_RECURSION_DIRECT);
+	test_many("by line", NULL, SELECT_BY_LINE, SELECT_RECURSION_KEEP);
 	for (int i = 0; i < 200 && good; i++)
 		good = test_sums();
 	tap_ok(good, "lists and bottom-up trees add up", " ");
-	names_free(names);
+	symbol_table_free(names);
 	return tap_done();
 }

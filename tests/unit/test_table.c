@@ -10,12 +10,12 @@
 #include <pcce/abi.h>
 #include <pcce/sites.h>
 #include "tests/unit/tap.h"
-#include "elf/table.h"
+#include "elf/encoding_table.h"
 #include "encode/table_write.h"
 
 enum { MAIN, A, B, LEAF, TAIL1, TAIL2, N_FUNCS };
 
-static struct cg_func funcs[N_FUNCS] = {
+static struct callgraph_func funcs[N_FUNCS] = {
 	{.addr = 0x1000, .name = "main", .block_flags = 0, .root = true},
 	{.addr = 0x1100, .name = "a", .block_flags = 0, .root = false},
 	{.addr = 0x1200, .name = "b", .block_flags = PCCE_BLOCK_RESTORES, .root = false},
@@ -23,7 +23,7 @@ static struct cg_func funcs[N_FUNCS] = {
 	{.addr = 0x1400, .name = "tail1", .block_flags = 0, .root = false},
 	{.addr = 0x1500, .name = "tail2", .block_flags = 0, .root = false},
 };
-static struct cg_part parts[] = {
+static struct callgraph_part parts[] = {
 	{0x900, 0x40, MAIN},  {0x1000, 0x80, MAIN},  {0x1100, 0x80, A},	    {0x1200, 0x80, B},
 	{0x1300, 0x80, LEAF}, {0x1400, 0x80, TAIL1}, {0x1500, 0x80, TAIL2},
 };
@@ -34,24 +34,24 @@ static struct cg_part parts[] = {
 		.target = where, .freq = 1024, .line = at & 0xff                                               \
 	}
 
-static struct cg_site sites[] = {
-	CALL(0x1000, MAIN, A, CG_INSIDE),
-	CALL(0x1020, MAIN, B, CG_INSIDE),
-	CALL(0x1100, A, LEAF, CG_INSIDE),
-	CALL(0x1200, B, LEAF, CG_INSIDE),
-	CALL(0x1220, B, TAIL1, CG_INSIDE),
-	CALL(0x1240, B, PCCE_NONE, CG_OUTSIDE),
+static struct callgraph_site sites[] = {
+	CALL(0x1000, MAIN, A, CALLGRAPH_INSIDE),
+	CALL(0x1020, MAIN, B, CALLGRAPH_INSIDE),
+	CALL(0x1100, A, LEAF, CALLGRAPH_INSIDE),
+	CALL(0x1200, B, LEAF, CALLGRAPH_INSIDE),
+	CALL(0x1220, B, TAIL1, CALLGRAPH_INSIDE),
+	CALL(0x1240, B, PCCE_NONE, CALLGRAPH_OUTSIDE),
 	{.before = 0x1420,
 	 .after = 0x1425,
 	 .flags = PCCE_SITE_TAIL,
 	 .func = TAIL1,
 	 .callee = TAIL2,
-	 .target = CG_INSIDE},
+	 .target = CALLGRAPH_INSIDE},
 	{.before = 0x1252,
 	 .after = 0x1270,
 	 .flags = PCCE_SITE_RESTORE,
 	 .func = B,
-	 .target = CG_NONE,
+	 .target = CALLGRAPH_NONE,
 	 .landing = 0x1252,
 	 .callee = PCCE_NONE},
 };
@@ -66,8 +66,8 @@ static const char *why;
 static bool make_table(void)
 {
 	struct elf_module m = {.base = 0};
-	struct records r = {.helpers = helpers, .n_helpers = 2};
-	struct page_access page = {.executable = true, .offset = -4096};
+	struct site_records r = {.helpers = helpers, .n_helpers = 2};
+	struct patch_page page = {.executable = true, .offset = -4096};
 	struct numbering_site graph_sites[N_SITES];
 	struct pcce_table_site out[N_SITES];
 	uint8_t root[N_FUNCS] = {1};
@@ -79,7 +79,7 @@ static bool make_table(void)
 			       .n_sites = N_SITES,
 			       .graph_sites = graph_sites};
 	struct numbering n;
-	struct fail fail;
+	struct error fail;
 	int err;
 
 	memset(out, 0, sizeof(out));
@@ -92,7 +92,7 @@ static bool make_table(void)
 		struct numbering_site *e = &graph_sites[cg.graph.n_sites];
 
 		sites[i].edge = NUMBERING_NO_CALLEE;
-		if (sites[i].target == CG_NONE)
+		if (sites[i].target == CALLGRAPH_NONE)
 			continue;
 		sites[i].edge = cg.graph.n_sites++;
 		*e = (struct numbering_site){sites[i].func, sites[i].callee, 0, sites[i].freq};
@@ -113,11 +113,11 @@ static bool make_table(void)
 		s->after_len = sites[i].after_len;
 		if (sites[i].edge != NUMBERING_NO_CALLEE && n.kind[sites[i].edge] == NUMBERED_VALUE)
 			s->value = n.value[sites[i].edge];
-		s->kind = sites[i].target == CG_NONE	 ? PCCE_KIND_RESTORE
-			  : !call			 ? PCCE_KIND_TAIL
-			  : sites[i].callee == PCCE_NONE ? PCCE_KIND_PUSH
-			  : s->value			 ? PCCE_KIND_ADD
-							 : PCCE_KIND_NONE;
+		s->kind = sites[i].target == CALLGRAPH_NONE ? PCCE_KIND_RESTORE
+			  : !call			    ? PCCE_KIND_TAIL
+			  : sites[i].callee == PCCE_NONE    ? PCCE_KIND_PUSH
+			  : s->value			    ? PCCE_KIND_ADD
+							    : PCCE_KIND_NONE;
 		s->claim = s->applied = call ? 12 : 0;
 		s->undone = call ? 12 : 0;
 	}
@@ -128,83 +128,87 @@ static bool make_table(void)
 
 static void test_round_trip(void)
 {
-	struct table t;
+	struct encoding_table t;
 	uint32_t path[8], edge, site;
 
-	if (!tap_ok(make_table() && !table_open(table, table_size, &t, &why), "a table is written and read", "%s",
-		    why ? why : ""))
+	if (!tap_ok(make_table() && !encoding_table_open(table, table_size, &t, &why), "a table is written and read",
+		    "%s", why ? why : ""))
 		return;
 	tap_ok(t.head->funcs.count == N_FUNCS && t.head->sites.count == N_SITES && t.head->tpoff == -4096 &&
 		       t.head->n_push_sites == 1,
 	       "counts", " ");
-	tap_ok(table_func_at(&t, 0x1000) == MAIN && table_func_at(&t, 0x93f) == MAIN &&
-		       table_func_at(&t, 0x940) == PCCE_NONE && table_func_at(&t, 0) == PCCE_NONE &&
-		       table_func_at(&t, 0x157f) == TAIL2 && table_func_at(&t, 0x1580) == PCCE_NONE,
+	tap_ok(encoding_table_func_at(&t, 0x1000) == MAIN && encoding_table_func_at(&t, 0x93f) == MAIN &&
+		       encoding_table_func_at(&t, 0x940) == PCCE_NONE && encoding_table_func_at(&t, 0) == PCCE_NONE &&
+		       encoding_table_func_at(&t, 0x157f) == TAIL2 && encoding_table_func_at(&t, 0x1580) == PCCE_NONE,
 	       "functions by address", " ");
-	tap_ok(!strcmp(table_string(&t, t.funcs[LEAF].name), "leaf") && !strcmp(table_string(&t, 0), "") &&
-		       !strcmp(table_string(&t, 0xffffffff), ""),
+	tap_ok(!strcmp(encoding_table_string(&t, t.funcs[LEAF].name), "leaf") &&
+		       !strcmp(encoding_table_string(&t, 0), "") && !strcmp(encoding_table_string(&t, 0xffffffff), ""),
 	       "names", " ");
-	site = table_site_by_key(&t, 0x100d);
-	tap_ok(site != PCCE_NONE && t.sites[site].callee == A && table_site_by_key(&t, 0x100c) == PCCE_NONE,
+	site = encoding_table_site_by_key(&t, 0x100d);
+	tap_ok(site != PCCE_NONE && t.sites[site].callee == A && encoding_table_site_by_key(&t, 0x100c) == PCCE_NONE,
 	       "sites by key", " ");
-	tap_ok(table_site_around(&t, 0x1000) == site && table_site_around(&t, 0x101e) == site &&
-		       table_site_around(&t, 0x101f) == PCCE_NONE && table_site_around(&t, 0xfff) == PCCE_NONE,
+	tap_ok(encoding_table_site_around(&t, 0x1000) == site && encoding_table_site_around(&t, 0x101e) == site &&
+		       encoding_table_site_around(&t, 0x101f) == PCCE_NONE &&
+		       encoding_table_site_around(&t, 0xfff) == PCCE_NONE,
 	       "sites by what their slots hold", " ");
-	site = table_site_around(&t, 0x1255);
+	site = encoding_table_site_around(&t, 0x1255);
 	tap_ok(site != PCCE_NONE && t.sites[site].kind == PCCE_KIND_RESTORE &&
-		       t.sites[table_site_around(&t, 0x1251)].kind == PCCE_KIND_PUSH,
+		       t.sites[encoding_table_site_around(&t, 0x1251)].kind == PCCE_KIND_PUSH,
 	       "a restore window goes before the slot it overlaps", " ");
-	tap_ok(table_landing(&t, site) == site && table_landing(&t, table_site_by_key(&t, 0x124d)) == site &&
-		       table_landing(&t, 0) == PCCE_NONE,
+	tap_ok(encoding_table_landing(&t, site) == site &&
+		       encoding_table_landing(&t, encoding_table_site_by_key(&t, 0x124d)) == site &&
+		       encoding_table_landing(&t, 0) == PCCE_NONE,
 	       "landings", " ");
-	tap_ok(table_helper_at(&t, 0x2017) == &t.helpers[1] && !table_helper_at(&t, 0x2018) &&
-		       !table_helper_at(&t, 0x1fff),
+	tap_ok(encoding_table_helper_at(&t, 0x2017) == &t.helpers[1] && !encoding_table_helper_at(&t, 0x2018) &&
+		       !encoding_table_helper_at(&t, 0x1fff),
 	       "helpers", " ");
 	tap_ok(t.funcs[LEAF].num_cc == 2 && t.funcs[MAIN].flags == PCCE_FUNC_ROOT &&
 		       t.funcs[B].flags == PCCE_FUNC_RESTORES,
 	       "function flags", " ");
-	edge = table_in_edge(&t, LEAF, 1);
-	tap_ok(edge != PCCE_NONE && t.edges[edge].value == 1 && table_in_edge(&t, LEAF, 2) == PCCE_NONE &&
-		       table_in_edge(&t, MAIN, 0) == PCCE_NONE,
+	edge = encoding_table_in_edge(&t, LEAF, 1);
+	tap_ok(edge != PCCE_NONE && t.edges[edge].value == 1 && encoding_table_in_edge(&t, LEAF, 2) == PCCE_NONE &&
+		       encoding_table_in_edge(&t, MAIN, 0) == PCCE_NONE,
 	       "edges by id", " ");
-	edge = table_in_edge(&t, TAIL2, 0);
+	edge = encoding_table_in_edge(&t, TAIL2, 0);
 	tap_ok(edge != PCCE_NONE && t.edges[edge].tail == 1 && t.sites[t.edges[edge].site].callee == TAIL1,
 	       "edges by tail calls", " ");
-	tap_ok(table_tail_path(&t, TAIL1, TAIL2, path, 8) == 0 && table_tail_path(&t, TAIL2, TAIL1, path, 8) == -1,
+	tap_ok(encoding_table_tail_path(&t, TAIL1, TAIL2, path, 8) == 0 &&
+		       encoding_table_tail_path(&t, TAIL2, TAIL1, path, 8) == -1,
 	       "tail path", " ");
-	table_close(&t);
+	encoding_table_close(&t);
 }
 
 /* All that a decoder could ask; the sum keeps the compiler from leaving it out. */
-static uint64_t use_table(const struct table *t)
+static uint64_t use_table(const struct encoding_table *t)
 {
 	uint64_t sum = 0;
 	uint32_t path[4];
 
 	for (uint64_t a = 0x8f0; a < 0x2040; a += 3) {
-		const struct pcce_table_helper *h = table_helper_at(t, a);
+		const struct pcce_table_helper *h = encoding_table_helper_at(t, a);
 
-		sum += table_func_at(t, a) + table_site_by_key(t, a) + table_site_around(t, a) + (h ? h->state : 0);
+		sum += encoding_table_func_at(t, a) + encoding_table_site_by_key(t, a) +
+		       encoding_table_site_around(t, a) + (h ? h->state : 0);
 	}
 	for (uint32_t s = 0; s < t->head->sites.count && s < 32; s++)
-		if (table_landing(t, s) != PCCE_NONE)
-			sum += t->sites[table_landing(t, s)].key;
+		if (encoding_table_landing(t, s) != PCCE_NONE)
+			sum += t->sites[encoding_table_landing(t, s)].key;
 	for (uint32_t f = 0; f < t->head->funcs.count && f < 32; f++) {
-		sum += strlen(table_string(t, t->funcs[f].name));
+		sum += strlen(encoding_table_string(t, t->funcs[f].name));
 		for (uint64_t id = 0; id < 4; id++) {
 			uint32_t func = f, edge;
 			uint64_t left = id;
 
-			while ((edge = table_in_edge(t, func, left)) != PCCE_NONE) {
+			while ((edge = encoding_table_in_edge(t, func, left)) != PCCE_NONE) {
 				left -= t->edges[edge].value;
 				if (t->edges[edge].site == PCCE_NONE)
 					break;
 				func = t->sites[t->edges[edge].site].func;
-				sum += table_string(t, t->sites[t->edges[edge].site].callee_name)[0];
+				sum += encoding_table_string(t, t->sites[t->edges[edge].site].callee_name)[0];
 			}
 		}
 		for (uint32_t g = 0; g < t->head->funcs.count && g < 32; g++)
-			sum += table_tail_path(t, f, g, path, 4);
+			sum += encoding_table_tail_path(t, f, g, path, 4);
 	}
 	return sum;
 }
@@ -223,14 +227,14 @@ static void test_damage(void)
 	size_t accepted = 0, n = 0;
 	volatile uint64_t sum = 0;
 	uint64_t seed = 7;
-	struct table t;
+	struct encoding_table t;
 	bool good = true;
 
 	for (size_t size = 0; size < table_size; size++) {
 		uint8_t *cut = malloc(size ? size : 1);
 
 		memcpy(cut, table, size);
-		good = good && table_open(cut, size, &t, &why) == -22;
+		good = good && encoding_table_open(cut, size, &t, &why) == -22;
 		free(cut);
 	}
 	tap_ok(good, "a table that is cut off is refused", " ");
@@ -238,7 +242,7 @@ static void test_damage(void)
 	for (size_t bit = 0; bit < table_size * 8; bit++) {
 		memcpy(p, table, table_size);
 		p[bit / 8] ^= 1 << bit % 8;
-		good = good && table_open(p, table_size, &t, &why) == -22;
+		good = good && encoding_table_open(p, table_size, &t, &why) == -22;
 	}
 	tap_ok(good, "every flipped bit is noticed", " ");
 	/* With a right checksum, as from a hostile file. */
@@ -246,10 +250,10 @@ static void test_damage(void)
 		memcpy(p, table, table_size);
 		p[bit / 8] ^= 1 << bit % 8;
 		fix_crc(p, table_size);
-		if (!table_open(p, table_size, &t, &why)) {
+		if (!encoding_table_open(p, table_size, &t, &why)) {
 			accepted++;
 			sum += use_table(&t);
-			table_close(&t);
+			encoding_table_close(&t);
 		}
 	}
 	for (int i = 0; i < 30000; i++, n++) {
@@ -264,10 +268,10 @@ static void test_damage(void)
 			       4);
 		}
 		fix_crc(p, table_size);
-		if (!table_open(p, table_size, &t, &why)) {
+		if (!encoding_table_open(p, table_size, &t, &why)) {
 			accepted++;
 			sum += use_table(&t);
-			table_close(&t);
+			encoding_table_close(&t);
 		}
 	}
 	tap_ok(accepted && accepted < n, "damage behind a right checksum is refused or harmless", "%zu of %zu accepted",
@@ -279,11 +283,11 @@ static void test_damage(void)
 static void expect(const char *name, void (*change)(uint8_t *p), const char *part)
 {
 	uint8_t *p = malloc(table_size);
-	struct table t;
+	struct encoding_table t;
 
 	memcpy(p, table, table_size);
 	change(p);
-	tap_ok(table_open(p, table_size, &t, &why) == -22 && strstr(why, part), name, "%s", why);
+	tap_ok(encoding_table_open(p, table_size, &t, &why) == -22 && strstr(why, part), name, "%s", why);
 	free(p);
 }
 
@@ -334,16 +338,17 @@ static void move_landing(uint8_t *p)
 static void test_version_3(void)
 {
 	struct pcce_table *h = malloc(table_size);
-	struct table t;
+	struct encoding_table t;
 
 	memcpy(h, table, table_size);
 	h->version = 3;
 	h->header_size = PCCE_TABLE_HEADER_3;
 	h->landings = (struct pcce_table_array){1, 1}; /* not part of that header */
 	fix_crc((uint8_t *)h, table_size);
-	if (tap_ok(!table_open(h, table_size, &t, &why), "a table of version 3", "%s", why)) {
-		tap_ok(table_landing(&t, table_site_by_key(&t, 0x124d)) == PCCE_NONE, "has no landings", " ");
-		table_close(&t);
+	if (tap_ok(!encoding_table_open(h, table_size, &t, &why), "a table of version 3", "%s", why)) {
+		tap_ok(encoding_table_landing(&t, encoding_table_site_by_key(&t, 0x124d)) == PCCE_NONE,
+		       "has no landings", " ");
+		encoding_table_close(&t);
 	}
 	free(h);
 }

@@ -36,13 +36,13 @@ static void start(uint64_t ip, uint64_t id)
 
 static void expect(const char *name, enum verify_result want)
 {
-	struct context ctx = {0};
+	struct decode_context ctx = {0};
 	enum verify_result got;
 
-	decode_context(&fx.as, &sample, entries, sample.n_entries, false, false, &ctx);
+	decode_sample(&fx.as, &sample, entries, sample.n_entries, false, false, &ctx);
 	got = verify_context(&fx.as, &sample, stack, &ctx);
 	tap_ok(got == want, name, "wanted %d, got %d for \"%s\"", want, got, render(&ctx));
-	context_free(&ctx);
+	decode_context_free(&ctx);
 }
 
 /* rec, four times over, under c, b, main. */

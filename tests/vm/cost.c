@@ -86,7 +86,7 @@ static struct kmod_session *begin(uint32_t flags, uint64_t rate)
 	struct kmod_session *k;
 	char why[256];
 	unsigned int i;
-	long err = kmod_open(&k, why, sizeof(why));
+	long err = kmod_session_open(&k, why, sizeof(why));
 
 	c.type = PERF_TYPE_TRACEPOINT;
 	c.config = event;
@@ -94,11 +94,11 @@ static struct kmod_session *begin(uint32_t flags, uint64_t rate)
 	c.rate = rate;
 	c.ring_bytes = 1 << 20;
 	if (!err)
-		err = kmod_setup(k, &c);
+		err = kmod_session_setup(k, &c);
 	if (!err)
-		err = kmod_places(k, &offset, 1);
+		err = kmod_session_places(k, &offset, 1);
 	if (!err)
-		err = kmod_start(k);
+		err = kmod_session_start(k);
 	if (err) {
 		result(false, "a session can be started: %s", strerror((int)-err));
 		exit(1);
@@ -126,17 +126,17 @@ static void finish(struct kmod_session *k, uint32_t flags, unsigned int wanted)
 	struct pcce_kmod_stats stats = {0};
 	unsigned int bad = 0;
 	uint64_t since;
-	long err = kmod_stats(k, &stats);
+	long err = kmod_session_stats(k, &stats);
 
 	if (!err && flags & PCCE_KMOD_AGGREGATE)
-		err = kmod_rotate(k, &since) ?: kmod_read_counts(k, count_bad, &bad);
+		err = kmod_session_rotate(k, &since) ?: kmod_session_read_counts(k, count_bad, &bad);
 	else if (!err)
-		err = kmod_read(k, count_bad, &bad);
+		err = kmod_session_read(k, count_bad, &bad);
 	if (err || bad || stats.samples != wanted) {
 		result(false, "%u samples are taken", wanted);
 		printf("#   error %ld, %llu samples, %u without a page\n", err, (unsigned long long)stats.samples, bad);
 	}
-	kmod_close(k);
+	kmod_session_close(k);
 }
 
 /* ---- reads of user memory ---------------------------------------------------------- */

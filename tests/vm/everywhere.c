@@ -102,29 +102,30 @@ static void sample_at(const char *name, uint32_t type, uint64_t config, uint64_t
 	c.type = type;
 	c.config = config;
 	c.rate = rate;
-	err = kmod_open(&k, why, sizeof(why));
+	err = kmod_session_open(&k, why, sizeof(why));
 	if (!err)
-		err = kmod_setup(k, &c);
+		err = kmod_session_setup(k, &c);
 	if (!err)
-		err = kmod_places(k, &offset, 1);
+		err = kmod_session_places(k, &offset, 1);
 	if (!err)
-		err = kmod_start(k);
+		err = kmod_session_start(k);
 	if (!err)
 		work();
 	if (!err)
-		err = kmod_stop(k);
+		err = kmod_session_stop(k);
 	if (!err)
-		err = c.flags & PCCE_KMOD_AGGREGATE ? kmod_rotate(k, &since) ?: kmod_read_counts(k, judge, NULL)
-						    : kmod_read(k, judge, NULL);
+		err = c.flags & PCCE_KMOD_AGGREGATE
+			      ? kmod_session_rotate(k, &since) ?: kmod_session_read_counts(k, judge, NULL)
+			      : kmod_session_read(k, judge, NULL);
 	if (!err)
-		err = kmod_stats(k, &stats);
+		err = kmod_session_stats(k, &stats);
 	events++;
 	happened += stats.samples > 0;
 	refused += err != 0;
 	if (err)
 		printf("# %s: %s\n", name, strerror((int)-err));
 	fflush(stdout);
-	kmod_close(k);
+	kmod_session_close(k);
 }
 
 /* Those that the handling of an event makes itself, again and again: as often as that they would be all that happens.

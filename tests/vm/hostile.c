@@ -109,14 +109,14 @@ static void judge_word(struct verdict *v, uint64_t word)
 static int judge(void *ctx, const struct pcce_kmod_record *record, const struct pcce_sample *s, size_t size)
 {
 	struct verdict *v = ctx;
-	const struct pcce_entry *e = sample_entries(s);
-	const struct pcce_segment *g = sample_segments(s);
+	const struct pcce_entry *e = pcce_sample_entries(s);
+	const struct pcce_segment *g = pcce_sample_segments(s);
 	uint32_t i, k;
 
 	(void)record;
 	v->samples++;
 	v->faults += !!(s->flags & PCCE_SAMPLE_READ_FAULT);
-	v->malformed += size != sample_size(s) || s->n_entries > PCCE_SEGMENT_ENTRIES ||
+	v->malformed += size != pcce_sample_size(s) || s->n_entries > PCCE_SEGMENT_ENTRIES ||
 			s->n_segments > PCCE_SAMPLE_SEGMENTS || s->n_segments > s->n_below;
 	if (s->flags & PCCE_SAMPLE_OUTSIDE)
 		return 0;
@@ -300,17 +300,17 @@ static struct kmod_session *start(uint32_t flags)
 	struct pcce_kmod_setup c = usual_setup();
 	struct kmod_session *k;
 	char why[256];
-	long err = kmod_open(&k, why, sizeof(why));
+	long err = kmod_session_open(&k, why, sizeof(why));
 
 	c.rate = rate;
 	c.flags |= flags;
 	c.ring_bytes = 4 << 20;
 	if (!err)
-		err = kmod_setup(k, &c);
+		err = kmod_session_setup(k, &c);
 	if (!err)
-		err = kmod_places(k, &offset, 1);
+		err = kmod_session_places(k, &offset, 1);
 	if (!err)
-		err = kmod_start(k);
+		err = kmod_session_start(k);
 	if (err) {
 		result(false, "a session can be started: %s", strerror((int)-err));
 		exit(1);
@@ -348,17 +348,18 @@ static void run(const char *name, void (*attack)(unsigned int round), uint32_t f
 	do {
 		attack(round++);
 		if (round % 16 == 0 && flags & PCCE_KMOD_AGGREGATE && !err)
-			err = kmod_rotate(k, &since) ?: kmod_read_counts(k, judge, &v);
+			err = kmod_session_rotate(k, &since) ?: kmod_session_read_counts(k, judge, &v);
 		else if (round % 16 == 0 && !err)
-			err = kmod_read(k, judge, &v);
+			err = kmod_session_read(k, judge, &v);
 	} while (watch_ms(&watch) < ms);
 	enough = true;
 	pthread_join(t, NULL);
-	kmod_stop(k);
+	kmod_session_stop(k);
 	if (!err)
-		err = flags & PCCE_KMOD_AGGREGATE ? kmod_rotate(k, &since) ?: kmod_read_counts(k, judge, &v)
-						  : kmod_read(k, judge, &v);
-	kmod_close(k);
+		err = flags & PCCE_KMOD_AGGREGATE
+			      ? kmod_session_rotate(k, &since) ?: kmod_session_read_counts(k, judge, &v)
+			      : kmod_session_read(k, judge, &v);
+	kmod_session_close(k);
 	munmap(area - 4096, RESERVED_BYTES);
 	result(!err && !v.malformed && !v.strange && v.with_page && v.with_segments,
 	       "%s: well formed, and nothing else is read (%u samples, %u with a page, %u with segments, %u faults)",
@@ -409,11 +410,11 @@ static void churn(unsigned int ms)
 		}
 		/* Sometimes before they have ended, sometimes after. */
 		if (sessions % 3 == 0)
-			kmod_close(k);
+			kmod_session_close(k);
 		while (wait(NULL) > 0)
 			;
 		if (sessions % 3)
-			kmod_close(k);
+			kmod_session_close(k);
 		sessions++;
 	} while (watch_ms(&watch) < ms);
 	result(sessions > 3, "processes and sessions that come and go (%u, %u)", processes, sessions);

@@ -49,12 +49,12 @@ static struct kmod_session *start(struct pcce_kmod_setup c)
 {
 	struct kmod_session *k;
 	char why[512];
-	long err = kmod_open(&k, why, sizeof(why));
+	long err = kmod_session_open(&k, why, sizeof(why));
 
 	if (!err)
-		err = kmod_setup(k, &c);
+		err = kmod_session_setup(k, &c);
 	if (!err)
-		err = kmod_start(k);
+		err = kmod_session_start(k);
 	if (err) {
 		result(false, "a session can be started: %s", strerror((int)-err));
 		exit(1);
@@ -65,13 +65,13 @@ static struct kmod_session *start(struct pcce_kmod_setup c)
 static struct seen stop(struct kmod_session *k, pid_t pid)
 {
 	struct seen seen = {.pid = (uint32_t)pid};
-	long err = kmod_stop(k);
+	long err = kmod_session_stop(k);
 
 	if (!err)
-		err = kmod_read(k, look, &seen);
+		err = kmod_session_read(k, look, &seen);
 	if (err)
 		expect("a session can be read", err, 0);
-	kmod_close(k);
+	kmod_session_close(k);
 	return seen;
 }
 
@@ -101,7 +101,7 @@ static void until(const struct kmod_session *k, unsigned int n, void (*work)(voi
 
 	for (i = 0; i < 600; i++) {
 		work();
-		if (kmod_stats((struct kmod_session *)(uintptr_t)k, &stats) || stats.samples >= n)
+		if (kmod_session_stats((struct kmod_session *)(uintptr_t)k, &stats) || stats.samples >= n)
 			return;
 	}
 }
@@ -263,7 +263,7 @@ static void attaching(void)
 	/* As pcce-record does: an emulated CPU can be taken away for long in the middle of clone(). */
 	for (i = 0; i < 4; i++) {
 		burn_ms(50);
-		if (kmod_attach(k, getpid(), 0))
+		if (kmod_session_attach(k, getpid(), 0))
 			result(false, "ATTACH");
 	}
 	started = true;
@@ -272,10 +272,10 @@ static void attaching(void)
 	enough = true;
 	while (alive)
 		usleep(1000);
-	kmod_stop(k);
-	kmod_read(k, note, NULL);
-	kmod_stats(k, &stats);
-	kmod_close(k);
+	kmod_session_stop(k);
+	kmod_session_read(k, note, NULL);
+	kmod_session_stats(k, &stats);
+	kmod_session_close(k);
 	for (i = 0; i < TIDS; i++) {
 		missing += samples_of[i] < sure[i];
 		twice += samples_of[i] > calls[i];
@@ -363,14 +363,14 @@ static void counting(void)
 	for (i = 0; i < 5; i++) {
 		until(k, 60 * (i + 1), some_work);
 		if (i == 4)
-			kmod_stop(k);
-		if (kmod_rotate(k, &since) || kmod_read_counts(k, look, &seen))
+			kmod_session_stop(k);
+		if (kmod_session_rotate(k, &since) || kmod_session_read_counts(k, look, &seen))
 			break;
 		later &= since > last;
 		last = since;
 	}
-	kmod_stats(k, &stats);
-	kmod_close(k);
+	kmod_session_stats(k, &stats);
+	kmod_session_close(k);
 	result(i == 5 && later, "AGGREGATE: segments change places");
 	result(seen.count == stats.samples && seen.count > 100, "AGGREGATE: %llu samples, all of them counted",
 	       (unsigned long long)seen.count);

@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include <zlib.h>
 #include "elf/module.h"
-#include "elf/table.h"
+#include "elf/encoding_table.h"
 
 struct victim {
 	uint8_t *image;
@@ -27,7 +27,7 @@ struct victim {
 	struct elf_module elf;
 	uint8_t *section;
 	size_t section_size;
-	struct table table;
+	struct encoding_table table;
 };
 
 static void fail(const char *what, const char *why)
@@ -40,7 +40,7 @@ static void open_victim(struct victim *v, const char *path)
 {
 	const struct elf_section *s;
 	const char *why = "";
-	struct fail reason;
+	struct error reason;
 	struct stat st;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
@@ -58,7 +58,7 @@ static void open_victim(struct victim *v, const char *path)
 		fail(path, "has no encoding table");
 	v->section = v->image + s->offset;
 	v->section_size = s->size;
-	if (table_open(v->section, v->section_size, &v->table, &why))
+	if (encoding_table_open(v->section, v->section_size, &v->table, &why))
 		fail(path, why);
 }
 
@@ -72,12 +72,12 @@ static void save(const struct victim *v, const char *path)
 
 static struct pcce_table_site *find_site(struct victim *v, const char *function, uint8_t kind)
 {
-	const struct table *t = &v->table;
+	const struct encoding_table *t = &v->table;
 
 	for (uint64_t i = 0; i < t->head->sites.count; i++) {
 		const struct pcce_table_site *s = &t->sites[i];
 
-		if (s->kind == kind && !strcmp(table_string(t, t->funcs[s->func].name), function))
+		if (s->kind == kind && !strcmp(encoding_table_string(t, t->funcs[s->func].name), function))
 			return (struct pcce_table_site *)(uintptr_t)s;
 	}
 	return NULL;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See relocate.h. */
+/* See relocator.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
-#include "merge/relocate.h"
+#include "merge/relocator.h"
+#include "base/array.h"
 #include "base/id_map.h"
-#include "elf/table.h"
+#include "elf/encoding_table.h"
 
 /* Places begin here and are so far apart; link-time addresses count from a multiple of ORIGIN. */
 #define FIRST (1ULL << 40)
@@ -17,14 +18,14 @@
 #define LAST ((1ULL << 47) - DISTANCE)
 
 /* One of all files. */
-struct module {
+struct record_module {
 	struct pcce_rec_module rec;
 	char *path;
 	void *data; /* the encoding table; NULL: none */
 	size_t data_size;
-	struct table *table; /* of it */
-	uint64_t low, high;  /* link-time addresses that were mapped; high 0: none were */
-	uint64_t place;	     /* of ORIGIN; 0: none yet */
+	struct encoding_table *table; /* of it */
+	uint64_t low, high;	      /* link-time addresses that were mapped; high 0: none were */
+	uint64_t place;		      /* of ORIGIN; 0: none yet */
 	uint64_t origin;
 	bool fixed;
 };
@@ -45,30 +46,30 @@ struct symbol_record {
 	char bytes[]; /* struct pcce_rec_symbol and its strings */
 };
 
-struct merge_space {
-	struct module *modules;
+struct relocator {
+	struct record_module *modules;
 	size_t n;
-	struct numbers by_identity;
+	struct id_map by_identity;
 	uint64_t next; /* place */
 	struct local *locals;
 	size_t n_locals;
 	uint64_t machine; /* hash of host and kernel of this file */
 	struct symbol_record **symbols;
-	size_t n_symbols, n_old;   /* n_old: those of earlier files */
-	struct numbers by_address; /* the file, counted from 1, that gave the symbols of an address */
+	size_t n_symbols, n_old;  /* n_old: those of earlier files */
+	struct id_map by_address; /* the file, counted from 1, that gave the symbols of an address */
 	uint32_t file;
 };
 
-struct merge_space *merge_space_new(void)
+struct relocator *relocator_new(void)
 {
-	struct merge_space *s = calloc(1, sizeof(*s));
+	struct relocator *s = calloc(1, sizeof(*s));
 
 	if (s)
 		s->next = FIRST;
 	return s;
 }
 
-static void forget_locals(struct merge_space *s)
+static void forget_locals(struct relocator *s)
 {
 	for (size_t i = 0; i < s->n_locals; i++) {
 		free(s->locals[i].path);
@@ -79,7 +80,7 @@ static void forget_locals(struct merge_space *s)
 	s->n_locals = 0;
 }
 
-void merge_space_free(struct merge_space *s)
+void relocator_free(struct relocator *s)
 {
 	if (!s)
 		return;
@@ -87,7 +88,7 @@ void merge_space_free(struct merge_space *s)
 	for (size_t i = 0; i < s->n; i++) {
 		free(s->modules[i].path);
 		if (s->modules[i].table)
-			table_close(s->modules[i].table);
+			encoding_table_close(s->modules[i].table);
 		free(s->modules[i].table);
 		free(s->modules[i].data);
 	}
@@ -95,25 +96,25 @@ void merge_space_free(struct merge_space *s)
 		free(s->symbols[i]);
 	free(s->modules);
 	free(s->symbols);
-	numbers_free(&s->by_identity);
-	numbers_free(&s->by_address);
+	id_map_free(&s->by_identity);
+	id_map_free(&s->by_address);
 	free(s);
 }
 
 /* ---- reading a file -------------------------------------------------------------- */
 
-void merge_space_begin(struct merge_space *s, const char *host, const char *kernel)
+void relocator_begin(struct relocator *s, const char *host, const char *kernel)
 {
 	forget_locals(s);
 	s->machine = XXH3_64bits_withSeed(kernel, strlen(kernel), XXH3_64bits(host, strlen(host)));
 	s->file++;
 }
 
-int merge_space_module(struct merge_space *s, const struct pcce_rec_module *rec, const char *path)
+int relocator_module(struct relocator *s, const struct pcce_rec_module *rec, const char *path)
 {
 	struct local *l;
 
-	if (numbers_grow(&s->locals, s->n_locals, sizeof(*s->locals)))
+	if (array_grow(&s->locals, s->n_locals, sizeof(*s->locals)))
 		return -ENOMEM;
 	l = &s->locals[s->n_locals];
 	*l = (struct local){.rec = *rec, .path = strdup(path)};
@@ -123,7 +124,7 @@ int merge_space_module(struct merge_space *s, const struct pcce_rec_module *rec,
 	return 0;
 }
 
-int merge_space_table(struct merge_space *s, const struct pcce_rec_table *rec)
+int relocator_table(struct relocator *s, const struct pcce_rec_table *rec)
 {
 	struct local *l = &s->locals[rec->module];
 
@@ -137,7 +138,7 @@ int merge_space_table(struct merge_space *s, const struct pcce_rec_table *rec)
 	return 0;
 }
 
-int merge_space_map(struct merge_space *s, const struct pcce_rec_map *rec)
+int relocator_map(struct relocator *s, const struct pcce_rec_map *rec)
 {
 	uint64_t end = rec->vaddr + rec->length;
 	struct local *l;
@@ -155,11 +156,11 @@ int merge_space_map(struct merge_space *s, const struct pcce_rec_map *rec)
 }
 
 /* Kept until the numbers of modules are known, which is at the end of the file. */
-int merge_space_symbol(struct merge_space *s, const struct pcce_rec_symbol *rec)
+int relocator_symbol(struct relocator *s, const struct pcce_rec_symbol *rec)
 {
 	struct symbol_record *copy = malloc(sizeof(*copy) + rec->rec.size);
 
-	if (!copy || numbers_grow(&s->symbols, s->n_symbols, sizeof(struct symbol_record *))) {
+	if (!copy || array_grow(&s->symbols, s->n_symbols, sizeof(struct symbol_record *))) {
 		free(copy);
 		return -ENOMEM;
 	}
@@ -169,11 +170,11 @@ int merge_space_symbol(struct merge_space *s, const struct pcce_rec_symbol *rec)
 	return 0;
 }
 
-static void identity(const struct merge_space *s, const struct local *l, uint64_t words[NUMBERS_WORDS])
+static void identity(const struct relocator *s, const struct local *l, uint64_t words[ID_MAP_WORDS])
 {
 	XXH128_hash_t h;
 
-	memset(words, 0, NUMBERS_WORDS * sizeof(*words));
+	memset(words, 0, ID_MAP_WORDS * sizeof(*words));
 	if (l->rec.build_id_size) {
 		/* One build may have been encoded in several ways, one after the other. */
 		h = XXH3_128bits(l->rec.build_id, l->rec.build_id_size);
@@ -188,7 +189,7 @@ static void identity(const struct merge_space *s, const struct local *l, uint64_
 	words[3] = h.high64;
 }
 
-static int take_table(struct module *m, struct local *l, char *why, size_t why_size)
+static int take_table(struct record_module *m, struct local *l, char *why, size_t why_size)
 {
 	const char *reason = "";
 	int r;
@@ -198,7 +199,7 @@ static int take_table(struct module *m, struct local *l, char *why, size_t why_s
 	m->table = calloc(1, sizeof(*m->table));
 	if (!m->table)
 		return -ENOMEM;
-	r = table_open(l->table, l->table_size, m->table, &reason);
+	r = encoding_table_open(l->table, l->table_size, m->table, &reason);
 	if (r) {
 		free(m->table);
 		m->table = NULL;
@@ -212,25 +213,25 @@ static int take_table(struct module *m, struct local *l, char *why, size_t why_s
 	return 0;
 }
 
-static int number_local(struct merge_space *s, struct local *l, char *why, size_t why_size)
+static int number_local(struct relocator *s, struct local *l, char *why, size_t why_size)
 {
-	uint64_t words[NUMBERS_WORDS];
-	struct numbers_entry *e;
-	struct module *m;
+	uint64_t words[ID_MAP_WORDS];
+	struct id_map_entry *e;
+	struct record_module *m;
 	int r;
 
 	identity(s, l, words);
-	e = numbers_find(&s->by_identity, words);
+	e = id_map_find(&s->by_identity, words);
 	if (!e)
 		return -ENOMEM;
 	if (!e->number) {
-		if (numbers_grow(&s->modules, s->n, sizeof(*s->modules)))
+		if (array_grow(&s->modules, s->n, sizeof(*s->modules)))
 			return -ENOMEM;
 		m = &s->modules[s->n];
-		*m = (struct module){.rec = l->rec, .path = l->path};
+		*m = (struct record_module){.rec = l->rec, .path = l->path};
 		m->rec.module = s->n;
 		l->path = NULL;
-		numbers_fill(&s->by_identity, e, words, s->n);
+		id_map_fill(&s->by_identity, e, words, s->n);
 		l->number = s->n++;
 	} else {
 		l->number = e->number - 1;
@@ -258,18 +259,18 @@ static int number_local(struct merge_space *s, struct local *l, char *why, size_
 }
 
 /* The symbols of an address are those of the first file that has any. */
-static int number_symbols(struct merge_space *s)
+static int number_symbols(struct relocator *s)
 {
 	size_t n = s->n_old;
 
 	for (size_t i = s->n_old; i < s->n_symbols; i++) {
 		struct pcce_rec_symbol *rec = (void *)s->symbols[i]->bytes;
-		uint64_t words[NUMBERS_WORDS] = {rec->vaddr};
-		struct numbers_entry *e;
+		uint64_t words[ID_MAP_WORDS] = {rec->vaddr};
+		struct id_map_entry *e;
 
 		rec->module = s->locals[rec->module].number;
 		words[1] = rec->module;
-		e = numbers_find(&s->by_address, words);
+		e = id_map_find(&s->by_address, words);
 		if (!e)
 			return -ENOMEM;
 		if (e->number && e->number - 1 != s->file) {
@@ -278,7 +279,7 @@ static int number_symbols(struct merge_space *s)
 			continue;
 		}
 		if (!e->number)
-			numbers_fill(&s->by_address, e, words, s->file);
+			id_map_fill(&s->by_address, e, words, s->file);
 		s->symbols[n] = s->symbols[i];
 		if (n != i)
 			s->symbols[i] = NULL;
@@ -288,7 +289,7 @@ static int number_symbols(struct merge_space *s)
 	return 0;
 }
 
-int merge_space_finish(struct merge_space *s, char *why, size_t why_size)
+int relocator_finish(struct relocator *s, char *why, size_t why_size)
 {
 	for (size_t i = 0; i < s->n_locals; i++) {
 		int r = number_local(s, &s->locals[i], why, why_size);
@@ -301,50 +302,50 @@ int merge_space_finish(struct merge_space *s, char *why, size_t why_size)
 
 /* ---- looking --------------------------------------------------------------------- */
 
-const struct table *merge_space_table_of(const struct merge_space *s, uint32_t module)
+const struct encoding_table *relocator_table_of(const struct relocator *s, uint32_t module)
 {
 	return s->modules[s->locals[module].number].table;
 }
 
-uint32_t merge_space_number(const struct merge_space *s, uint32_t module)
+uint32_t relocator_number(const struct relocator *s, uint32_t module)
 {
 	return s->locals[module].number;
 }
 
-static uint64_t place_of(const struct module *m, uint64_t vaddr)
+static uint64_t place_of(const struct record_module *m, uint64_t vaddr)
 {
 	return m->fixed ? vaddr : m->place + (vaddr - m->origin);
 }
 
-uint64_t merge_space_relocate(const struct merge_space *s, const struct address_space *as, uint64_t address)
+uint64_t relocator_relocate(const struct relocator *s, const struct decode_space *as, uint64_t address)
 {
-	const struct mapped_module *m = as->find(as, address);
+	const struct decode_module *m = as->find(as, address);
 
 	/* What names the end of a slot may be the end of the module. */
 	if (!m)
 		m = as->find(as, address - 1);
-	return m ? place_of(&s->modules[s->locals[m->module].number], link_time(m, address)) : 0;
+	return m ? place_of(&s->modules[s->locals[m->module].number], decode_link_time(m, address)) : 0;
 }
 
-uint32_t merge_space_count(const struct merge_space *s)
+uint32_t relocator_count(const struct relocator *s)
 {
 	return s->n;
 }
 
 /* ---- writing --------------------------------------------------------------------- */
 
-int merge_space_write_modules(const struct merge_space *s, struct datafile_writer *w)
+int relocator_write_modules(const struct relocator *s, struct datafile_writer *w)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < s->n && !r; i++) {
-		const struct module *m = &s->modules[i];
+		const struct record_module *m = &s->modules[i];
 
 		r = datafile_put_strings(w, PCCE_REC_MODULE, &m->rec, sizeof(m->rec), (const char *const[]){m->path},
 					 1);
 	}
 	for (size_t i = 0; i < s->n && !r; i++) {
-		const struct module *m = &s->modules[i];
+		const struct record_module *m = &s->modules[i];
 		struct pcce_rec_table rec = {.module = i};
 		struct iovec part = {m->data, m->data_size};
 
@@ -354,9 +355,9 @@ int merge_space_write_modules(const struct merge_space *s, struct datafile_write
 	return r;
 }
 
-int merge_space_write_map(const struct merge_space *s, struct datafile_writer *w, uint32_t pid, uint32_t module)
+int relocator_write_map(const struct relocator *s, struct datafile_writer *w, uint32_t pid, uint32_t module)
 {
-	const struct module *m = &s->modules[module];
+	const struct record_module *m = &s->modules[module];
 	struct pcce_rec_map rec = {
 		.start = place_of(m, m->low),
 		.length = m->high - m->low,
@@ -368,7 +369,7 @@ int merge_space_write_map(const struct merge_space *s, struct datafile_writer *w
 	return m->high ? datafile_put(w, PCCE_REC_MAP, &rec, sizeof(rec), NULL, 0) : 0;
 }
 
-int merge_space_write_symbols(const struct merge_space *s, struct datafile_writer *w)
+int relocator_write_symbols(const struct relocator *s, struct datafile_writer *w)
 {
 	int r = 0;
 

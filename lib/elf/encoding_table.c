@@ -14,7 +14,7 @@
 #include <zlib.h>
 #include <pcce/abi.h>
 #include <pcce/sites.h>
-#include "elf/table.h"
+#include "elf/encoding_table.h"
 
 #define TAIL_STEPS_MAX 4096 /* edges that table_tail_path looks at before it gives up */
 #define COUNT_MAX (1u << 31)
@@ -46,7 +46,7 @@ struct layout_item {
 	const void **out;
 };
 
-static int check_layout(const char *data, size_t size, struct table *t, const char **why)
+static int check_layout(const char *data, size_t size, struct encoding_table *t, const char **why)
 {
 	const struct pcce_table *h = (const void *)data;
 	static const struct pcce_table_array none = {.offset = PCCE_TABLE_HEADER_3};
@@ -86,7 +86,7 @@ static int check_header(const void *data, size_t size, const char **why)
 		REFUSE("is cut off after %zu bytes", size);
 	if (h->magic != PCCE_TABLE_MAGIC)
 		REFUSE("is not an encoding table");
-	if (!table_version_is_known(h->version))
+	if (!encoding_table_version_is_known(h->version))
 		REFUSE("has version %u, this is version %u", h->version, PCCE_TABLE_VERSION);
 	if (size < header_size(h))
 		REFUSE("is cut off after %zu bytes", size);
@@ -105,7 +105,7 @@ static int check_header(const void *data, size_t size, const char **why)
 	return 0;
 }
 
-static int check_functions(const struct table *t, const char **why)
+static int check_functions(const struct encoding_table *t, const char **why)
 {
 	const struct pcce_table *h = t->head;
 	uint64_t next_edge = 0;
@@ -152,7 +152,7 @@ static int check_functions(const struct table *t, const char **why)
 	return 0;
 }
 
-static int check_sites(const struct table *t, const char **why)
+static int check_sites(const struct encoding_table *t, const char **why)
 {
 	const struct pcce_table *h = t->head;
 
@@ -176,7 +176,7 @@ static int check_sites(const struct table *t, const char **why)
 	return 0;
 }
 
-static int check_landings(const struct table *t, const char **why)
+static int check_landings(const struct encoding_table *t, const char **why)
 {
 	for (uint64_t i = 0; i < t->n_landings; i++) {
 		const struct pcce_table_landing *l = &t->landings[i];
@@ -190,7 +190,7 @@ static int check_landings(const struct table *t, const char **why)
 	return 0;
 }
 
-static int check_edges(const struct table *t, const char **why)
+static int check_edges(const struct encoding_table *t, const char **why)
 {
 	for (uint64_t i = 0; i < t->head->funcs.count; i++) {
 		const struct pcce_table_func *f = &t->funcs[i];
@@ -223,7 +223,7 @@ static int check_edges(const struct table *t, const char **why)
 }
 
 /* Kahn's algorithm, from callers to callees. */
-static int check_acyclic(const struct table *t, const char **why)
+static int check_acyclic(const struct encoding_table *t, const char **why)
 {
 	uint64_t n = t->head->funcs.count, done = 0, ready = 0;
 	uint32_t *first = calloc(n + 2, sizeof(*first)), *callee = malloc((t->head->edges.count + 1) * sizeof(*callee));
@@ -267,12 +267,12 @@ out:
 	return 0;
 }
 
-static uint64_t site_start(const struct table *t, uint32_t site)
+static uint64_t site_start(const struct encoding_table *t, uint32_t site)
 {
 	return t->sites[site].key - t->sites[site].before;
 }
 
-static uint64_t site_end(const struct table *t, uint32_t site)
+static uint64_t site_end(const struct encoding_table *t, uint32_t site)
 {
 	return t->sites[site].key + t->sites[site].ret + t->sites[site].after_len;
 }
@@ -294,7 +294,7 @@ static int compare_starts(const void *pa, const void *pb)
 	return a->site < b->site ? -1 : a->site > b->site;
 }
 
-static int order_by_before(struct table *t, const char **why)
+static int order_by_before(struct encoding_table *t, const char **why)
 {
 	uint64_t n = t->head->sites.count;
 	struct start *starts = malloc((n + 1) * sizeof(*starts));
@@ -320,7 +320,7 @@ static int order_by_before(struct table *t, const char **why)
 	return 0;
 }
 
-int table_open(const void *data, size_t size, struct table *out, const char **why)
+int encoding_table_open(const void *data, size_t size, struct encoding_table *out, const char **why)
 {
 	int err;
 
@@ -345,13 +345,13 @@ int table_open(const void *data, size_t size, struct table *out, const char **wh
 	if (!err)
 		err = order_by_before(out, why);
 	if (err)
-		table_close(out);
+		encoding_table_close(out);
 	if (err == -ENOMEM)
 		*why = "does not fit into memory";
 	return err;
 }
 
-void table_close(struct table *t)
+void encoding_table_close(struct encoding_table *t)
 {
 	free(t->by_before);
 	memset(t, 0, sizeof(*t));
@@ -371,7 +371,7 @@ void table_close(struct table *t)
 		(result) = low_;                               \
 	} while (0)
 
-uint32_t table_func_at(const struct table *t, uint64_t vaddr)
+uint32_t encoding_table_func_at(const struct encoding_table *t, uint64_t vaddr)
 {
 	int64_t at;
 
@@ -381,12 +381,12 @@ uint32_t table_func_at(const struct table *t, uint64_t vaddr)
 	return t->parts[at].func;
 }
 
-bool table_in_entry(const struct table *t, uint32_t func, uint64_t vaddr)
+bool encoding_table_in_entry(const struct encoding_table *t, uint32_t func, uint64_t vaddr)
 {
 	return vaddr - t->funcs[func].addr < t->funcs[func].entry;
 }
 
-uint32_t table_site_by_key(const struct table *t, uint64_t key)
+uint32_t encoding_table_site_by_key(const struct encoding_table *t, uint64_t key)
 {
 	int64_t at;
 
@@ -394,7 +394,7 @@ uint32_t table_site_by_key(const struct table *t, uint64_t key)
 	return at < 0 || t->sites[at].key != key ? PCCE_NONE : (uint32_t)at;
 }
 
-static uint32_t find_around(const struct table *t, const uint32_t *sites, uint64_t n, uint64_t vaddr)
+static uint32_t find_around(const struct encoding_table *t, const uint32_t *sites, uint64_t n, uint64_t vaddr)
 {
 	int64_t at;
 
@@ -402,14 +402,14 @@ static uint32_t find_around(const struct table *t, const uint32_t *sites, uint64
 	return at < 0 || vaddr >= site_end(t, sites[at]) ? PCCE_NONE : sites[at];
 }
 
-uint32_t table_site_around(const struct table *t, uint64_t vaddr)
+uint32_t encoding_table_site_around(const struct encoding_table *t, uint64_t vaddr)
 {
 	uint32_t n = t->n_by_before, site = find_around(t, t->by_before + n, t->head->sites.count - n, vaddr);
 
 	return site != PCCE_NONE ? site : find_around(t, t->by_before, n, vaddr);
 }
 
-const struct pcce_table_helper *table_helper_at(const struct table *t, uint64_t vaddr)
+const struct pcce_table_helper *encoding_table_helper_at(const struct encoding_table *t, uint64_t vaddr)
 {
 	int64_t at;
 
@@ -417,12 +417,12 @@ const struct pcce_table_helper *table_helper_at(const struct table *t, uint64_t 
 	return at < 0 || vaddr - t->helpers[at].addr >= t->helpers[at].length ? NULL : &t->helpers[at];
 }
 
-const char *table_string(const struct table *t, uint32_t offset)
+const char *encoding_table_string(const struct encoding_table *t, uint32_t offset)
 {
 	return offset < t->head->strings.count ? t->strings + offset : "";
 }
 
-uint32_t table_landing(const struct table *t, uint32_t site)
+uint32_t encoding_table_landing(const struct encoding_table *t, uint32_t site)
 {
 	int64_t at;
 
@@ -430,7 +430,7 @@ uint32_t table_landing(const struct table *t, uint32_t site)
 	return at < 0 || t->landings[at].site != site ? PCCE_NONE : t->landings[at].pad;
 }
 
-uint32_t table_in_edge(const struct table *t, uint32_t func, uint64_t id)
+uint32_t encoding_table_in_edge(const struct encoding_table *t, uint32_t func, uint64_t id)
 {
 	const struct pcce_table_func *f = &t->funcs[func];
 	const struct pcce_table_edge *e = t->edges + f->first_edge;
@@ -443,7 +443,7 @@ uint32_t table_in_edge(const struct table *t, uint32_t func, uint64_t id)
 }
 
 struct tail_search {
-	const struct table *t;
+	const struct encoding_table *t;
 	uint32_t *path, *found;
 	uint32_t from;
 	int max, n_found, steps; /* n_found: -1 none so far, -2 more than one */
@@ -486,7 +486,7 @@ static void follow_tails(struct tail_search *s, uint32_t from, uint32_t to, int 
 	}
 }
 
-int table_tail_path(const struct table *t, uint32_t from, uint32_t to, uint32_t *funcs, int max)
+int encoding_table_tail_path(const struct encoding_table *t, uint32_t from, uint32_t to, uint32_t *funcs, int max)
 {
 	struct tail_search s = {.t = t, .found = funcs, .from = from, .max = max > 64 ? 64 : max, .n_found = -1};
 	uint32_t path[64];

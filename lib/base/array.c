@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* See array.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include "base/array.h"
+
+int array_grow(void *array, size_t n, size_t size)
+{
+	void **p = array, *more;
+
+	if (n & (n - 1) || (n && n < 64))
+		return 0;
+	more = reallocarray(*p, n ? n * 2 : 64, size);
+	if (!more)
+		return -ENOMEM;
+	*p = more;
+	return 0;
+}
+
+int compare_u32(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Arrays that grow, and the order of their elements. */
+#ifndef PCCE_BASE_ARRAY_H
+#define PCCE_BASE_ARRAY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Makes room for one more element in an array of n elements of `size` bytes.
+ * array points to the array's pointer. The capacity is 64, then doubles, so the
+ * caller keeps no capacity. 0 or -ENOMEM.
+ */
+int array_grow(void *array, size_t n, size_t size);
+
+/* Compares two uint32_t, for qsort(). */
+int compare_u32(const void *a, const void *b);
+
+#endif
