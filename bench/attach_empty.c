@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * attach_empty OBJECT HZ -- COMMAND...: runs COMMAND with the first perf_event BPF program
- * of OBJECT on a cpu-clock event that its threads inherit, as pcce-record does with its own.  If the object counts
- * samples (stack.bpf.c), they are printed to stderr at the end: samples, complete, bytes, lost.
+ * of OBJECT on a cpu-clock event that its threads inherit, as pcce-record does with its own.  If
+ * the object counts samples (stack.bpf.c), they are printed to stderr at the end: samples,
+ * complete, bytes, lost.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -23,8 +24,10 @@ static void print_counts(struct bpf_object *object)
 	unsigned long long counts[4]; /* in the order of their declarations */
 	int zero = 0;
 
-	if (map && bpf_map__value_size(map) == sizeof(counts) && !bpf_map_lookup_elem(bpf_map__fd(map), &zero, counts))
-		fprintf(stderr, "%llu %llu %llu %llu\n", counts[0], counts[1], counts[2], counts[3]);
+	if (map && bpf_map__value_size(map) == sizeof(counts) &&
+	    !bpf_map_lookup_elem(bpf_map__fd(map), &zero, counts))
+		fprintf(stderr, "%llu %llu %llu %llu\n", counts[0], counts[1], counts[2],
+			counts[3]);
 }
 
 int main(int argc, char **argv)
@@ -64,7 +67,8 @@ int main(int argc, char **argv)
 		_exit(127);
 	}
 	for (int cpu = 0; cpu < cpus && cpu < MAX_CPUS; cpu++) {
-		int fd = (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+		int fd = (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1,
+				      PERF_FLAG_FD_CLOEXEC);
 
 		if (fd < 0 || !bpf_program__attach_perf_event(program, fd)) {
 			perror("attach_empty: cannot attach");

@@ -29,7 +29,8 @@ static __attribute__((noinline)) void busy(unsigned long long milliseconds)
 
 static int mixed;
 
-static __attribute__((noinline)) void down(unsigned int n, unsigned int state, unsigned long long milliseconds)
+static __attribute__((noinline)) void down(unsigned int n, unsigned int state,
+					   unsigned long long milliseconds)
 {
 	state = state * 1664525u + 1013904223u;
 	if (n == 0)
@@ -46,7 +47,8 @@ static __attribute__((noinline)) void down(unsigned int n, unsigned int state, u
 int main(int argc, char **argv)
 {
 	mixed = argc > 3 && !strcmp(argv[3], "mixed");
-	down(argc > 1 ? (unsigned int)atoi(argv[1]) : 10, 1, argc > 2 ? (unsigned long long)atoi(argv[2]) : 1000);
+	down(argc > 1 ? (unsigned int)atoi(argv[1]) : 10, 1,
+	     argc > 2 ? (unsigned long long)atoi(argv[2]) : 1000);
 	printf("%u\n", sink > 0);
 	return 0;
 }

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * measure BLOCKS OWN-FILE <COMMANDS: CPU time of several commands that do the same work, measured so that they can be
- * compared.
+ * measure BLOCKS OWN-FILE <COMMANDS: CPU time of several commands that do the same work, measured
+ * so that they can be compared.
  *
- * A command is a line: column, layout (1 to N), and the command for sh, with tabs between; each column has a command
- * for each layout.  Layouts are the same program with its functions in other orders.  One block takes one layout, the
- * next one the next, and runs all columns in random order and then once more in the reverse order: a drift of the
- * machine that is linear within a block is in all of them alike.  Each run has an environment of another size, which
- * moves the stack.
+ * A command is a line: column, layout (1 to N), and the command for sh, with tabs between; each
+ * column has a command for each layout.  Layouts are the same program with its functions in other
+ * orders.  One block takes one layout, the next one the next, and runs all columns in random order
+ * and then once more in the reverse order: a drift of the machine that is linear within a block is
+ * in all of them alike.  Each run has an environment of another size, which moves the stack.
  *
- * Prints for each block and column a line of comma-separated values: column, layout, block, CPU seconds of the program
- * itself (what `own` has written to OWN-FILE), CPU seconds of all.  CPU time is user and system.
+ * Prints for each block and column a line of comma-separated values: column, layout, block, CPU
+ * seconds of the program itself (what `own` has written to OWN-FILE), CPU seconds of all.  CPU time
+ * is user and system.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +57,8 @@ static void add_command(char *line)
 	if (!text || n_commands == MAX_COMMANDS)
 		fail("a line is no command, or one too many", line);
 	*layout = *text = '\0';
-	*c = (struct child){.column = strdup(line), .text = strdup(text + 1), .layout = atoi(layout + 1)};
+	*c = (struct child){
+		.column = strdup(line), .text = strdup(text + 1), .layout = atoi(layout + 1)};
 	n_commands++;
 	if (c->layout > n_layouts)
 		n_layouts = c->layout;
@@ -148,7 +150,8 @@ static void run_block(int block, const char *own_file)
 		sum[column].all += t.all;
 	}
 	for (int i = 0; i < n_columns; i++)
-		printf("%s,%d,%d,%.4f,%.4f\n", columns[i], layout, block, sum[i].own / 2, sum[i].all / 2);
+		printf("%s,%d,%d,%.4f,%.4f\n", columns[i], layout, block, sum[i].own / 2,
+		       sum[i].all / 2);
 	fflush(stdout);
 }
 

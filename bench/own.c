@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * own FILE COMMAND...: runs the command, appends its CPU time in seconds (user and system, its own and that of what it
- * waited for) as one line to FILE, and ends as it did.  Stands between a profiler and the program, so that their times
- * can be told apart.
+ * own FILE COMMAND...: runs the command, appends its CPU time in seconds (user and system, its own
+ * and that of what it waited for) as one line to FILE, and ends as it did.  Stands between a
+ * profiler and the program, so that their times can be told apart.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * ratios BASE <MEASURED: a table of ratios to the column BASE, of lines `program,column,layout,block,own,all`.
+ * ratios BASE <MEASURED: a table of ratios to the column BASE, of lines
+ * `program,column,layout,block,own,all`.
  *
- * A block gives one ratio for each column.  A layout's ratio is the median of its blocks, a program's is the geometric
- * mean over its layouts, a column's is the geometric mean over programs.  The 95% intervals come from 2,000 bootstrap
- * samples, in which layouts, and blocks within a layout, are drawn anew.  A block that lacks the base is an error, not
- * left out.
+ * A block gives one ratio for each column.  A layout's ratio is the median of its blocks, a
+ * program's is the geometric mean over its layouts, a column's is the geometric mean over programs.
+ * The 95% intervals come from 2,000 bootstrap samples, in which layouts, and blocks within a
+ * layout, are drawn anew.  A block that lacks the base is an error, not left out.
  *
- * Prints lines `program,column,own,own_low,own_high,all,all_low,all_high`; programs are followed by "(geometric mean)".
+ * Prints lines `program,column,own,own_low,own_high,all,all_low,all_high`; programs are followed by
+ * "(geometric mean)".
  */
 #include <math.h>
 #include <stdbool.h>
@@ -59,8 +61,8 @@ static void read_rows(void)
 	struct row r;
 	int got;
 
-	while ((got = scanf(" %63[^,],%63[^,],%d,%d,%lf,%lf", program, column, &r.layout, &r.block, &r.own, &r.all)) ==
-	       6) {
+	while ((got = scanf(" %63[^,],%63[^,],%d,%d,%lf,%lf", program, column, &r.layout, &r.block,
+			    &r.own, &r.all)) == 6) {
 		if (n_rows == room)
 			rows = realloc(rows, (room = room ? 2 * room : 1024) * sizeof(*rows));
 		if (!rows)
@@ -75,19 +77,23 @@ static void read_rows(void)
 	}
 }
 
-/* Blocks of different groups have different column sets, hence a base of their own: it stands in the same run of rows.
+/* Blocks of different groups have different column sets, hence a base of their own: it stands in
+ * the same run of rows.
  */
 static const struct row *base_of(size_t at, int base)
 {
 	const struct row *r = &rows[at];
 
-	for (size_t i = at + 1; i-- > 0 && rows[i].program == r->program && rows[i].block == r->block;)
+	for (size_t i = at + 1;
+	     i-- > 0 && rows[i].program == r->program && rows[i].block == r->block;)
 		if (rows[i].column == base)
 			return &rows[i];
-	for (size_t i = at; i < n_rows && rows[i].program == r->program && rows[i].block == r->block; i++)
+	for (size_t i = at;
+	     i < n_rows && rows[i].program == r->program && rows[i].block == r->block; i++)
 		if (rows[i].column == base)
 			return &rows[i];
-	fprintf(stderr, "ratios: block %d of %s has no %s\n", r->block, programs.list[r->program], columns.list[base]);
+	fprintf(stderr, "ratios: block %d of %s has no %s\n", r->block, programs.list[r->program],
+		columns.list[base]);
 	exit(1);
 }
 
@@ -214,8 +220,9 @@ int main(int argc, char **argv)
 		for (int p = 0; p <= programs.n; p++)
 			if (!isnan(own[p][0]))
 				printf("%s,%s,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f\n",
-				       p < programs.n ? programs.list[p] : "(geometric mean)", columns.list[c],
-				       own[p][0], own[p][1], own[p][2], all[p][0], all[p][1], all[p][2]);
+				       p < programs.n ? programs.list[p] : "(geometric mean)",
+				       columns.list[c], own[p][0], own[p][1], own[p][2], all[p][0],
+				       all[p][1], all[p][2]);
 	}
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What a profiler on BPF does: the kernel walks the user's stack by frame pointers, and the frames go to user space. */
+/* What a profiler on BPF does: the kernel walks the user's stack by frame pointers, and the frames
+ * go to user space. */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 

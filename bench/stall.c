@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * stall N MILLISECONDS: N calls deep, by three sites in no order, which the encoding cannot compress, then looks at the
- * clock without a pause for that long.  Where it stands still for more than THRESHOLD, something has interrupted it: a
- * sample, mostly.  Prints: number of such gaps, their median and 90th percentile in ns, their share of the time in
- * percent.
+ * stall N MILLISECONDS: N calls deep, by three sites in no order, which the encoding cannot
+ * compress, then looks at the clock without a pause for that long.  Where it stands still for more
+ * than THRESHOLD, something has interrupted it: a sample, mostly.  Prints: number of such gaps,
+ * their median and 90th percentile in ns, their share of the time in percent.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -41,14 +41,16 @@ static void calibrate(void)
 
 static __attribute__((noinline)) void watch(unsigned int milliseconds)
 {
-	uint64_t start = __rdtsc(), last = start, end = start + (uint64_t)(milliseconds * 1e6 / ns_per_tick);
+	uint64_t start = __rdtsc(), last = start,
+		 end = start + (uint64_t)(milliseconds * 1e6 / ns_per_tick);
 	uint64_t threshold = (uint64_t)(THRESHOLD / ns_per_tick), t;
 
 	do {
 		t = __rdtsc();
 		if (t - last > threshold) {
 			if (n_gaps < MAX_GAPS)
-				gaps[n_gaps++] = t - last < UINT32_MAX ? (uint32_t)(t - last) : UINT32_MAX;
+				gaps[n_gaps++] =
+					t - last < UINT32_MAX ? (uint32_t)(t - last) : UINT32_MAX;
 			stalled += t - last;
 			t = __rdtsc();
 		}
@@ -57,7 +59,8 @@ static __attribute__((noinline)) void watch(unsigned int milliseconds)
 	ticks = t - start;
 }
 
-static __attribute__((noinline)) void down(unsigned int n, unsigned int state, unsigned int milliseconds)
+static __attribute__((noinline)) void down(unsigned int n, unsigned int state,
+					   unsigned int milliseconds)
 {
 	state = state * 1664525u + 1013904223u;
 	if (n == 0)
@@ -84,12 +87,14 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: stall N MILLISECONDS\n");
 		return 2;
 	}
-	/* Where taking a sample takes longer than the time to the next one, the program would never end. */
+	/* Where taking a sample takes longer than the time to the next one, the program would never
+	 * end. */
 	alarm(PATIENCE);
 	calibrate();
 	down((unsigned int)atoi(argv[1]), 1, (unsigned int)atoi(argv[2]));
 	qsort(gaps, n_gaps, sizeof(gaps[0]), compare);
 	printf("%u %.0f %.0f %.2f\n", n_gaps, n_gaps ? gaps[n_gaps / 2] * ns_per_tick : 0,
-	       n_gaps ? gaps[n_gaps * 9ull / 10] * ns_per_tick : 0, 100.0 * (double)stalled / (double)ticks);
+	       n_gaps ? gaps[n_gaps * 9ull / 10] * ns_per_tick : 0,
+	       100.0 * (double)stalled / (double)ticks);
 	return 0;
 }

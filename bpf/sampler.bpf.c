@@ -6,11 +6,11 @@
  *   1. The page is at the thread pointer (task->thread.fsbase) plus an offset that
  *      is a constant of the program.  offsets[] holds the candidates; the one that
  *      was right last time on this CPU is tried first, and the page's magic decides.
- *   2. One read takes the page's header and both halves of the encoding stack: what a read costs hardly depends on its
- *      size, and a second one would cost as much again.  If the current segment is in the upper half, its entries are
- *      moved down.
- *      Of the segments below it (include/pcce/abi.h), only those go along that were not sent
- *      with this thread's earlier samples: mostly none.  So the depth of the stack does not matter either.
+ *   2. One read takes the page's header and both halves of the encoding stack: what a read costs
+ * hardly depends on its size, and a second one would cost as much again.  If the current segment is
+ * in the upper half, its entries are moved down. Of the segments below it (include/pcce/abi.h),
+ * only those go along that were not sent with this thread's earlier samples: mostly none.  So the
+ * depth of the stack does not matter either.
  *   3. The user registers come from the event's context if it interrupted user
  *      code, else from where the kernel's entry code saved them.
  *   4. The page is read directly into the CPU's ring (sampler.h), and the sample
@@ -110,9 +110,11 @@ struct pt_regs {
 	unsigned long sp;
 } __attribute__((preserve_access_index));
 
-/* The context of a perf_event program, as user space's bpf_perf_event_data has it: an ABI, hence without CO-RE. */
+/* The context of a perf_event program, as user space's bpf_perf_event_data has it: an ABI, hence
+ * without CO-RE. */
 struct event_context {
-	__u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
+	__u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs,
+		flags, sp, ss;
 	__u64 sample_period;
 	__u64 addr;
 };
@@ -120,14 +122,17 @@ struct event_context {
 /* Set before loading. */
 const volatile __u64 pidns_dev, pidns_ino; /* the recorder's pid namespace; 0: the initial one */
 const volatile __u32 weighted;		   /* a sample's weight is the event's period */
-const volatile __u32 event_known;	   /* bpf_cast_to_kern_ctx is there, and the event is no tracepoint */
-const volatile __u32 event_clock;	   /* ... and it is cpu-clock */
-const volatile __u32 segment_shift = SAMPLER_SEGMENT_SHIFT_MAX; /* SIZE of sampler.h: 1 << segment_shift */
+const volatile __u32
+	event_known; /* bpf_cast_to_kern_ctx is there, and the event is no tracepoint */
+const volatile __u32 event_clock; /* ... and it is cpu-clock */
+const volatile __u32 segment_shift =
+	SAMPLER_SEGMENT_SHIFT_MAX; /* SIZE of sampler.h: 1 << segment_shift */
 
 /* Set at any time. */
 __s64 offsets[SAMPLER_OFFSETS];
 __u32 n_offsets;
-__u32 wanted, wanted_armed; /* in a pid namespace, for tracepoints: the process to follow, by the recorder's number */
+__u32 wanted, wanted_armed; /* in a pid namespace, for tracepoints: the process to follow, by the
+			       recorder's number */
 
 #define HEAD __builtin_offsetof(struct pcce_page, entry)
 
@@ -165,9 +170,9 @@ struct {
 #define opaque(x) asm volatile("" : "+r"(x))
 
 /*
- * n < 64 as a number of its own to the verifier: what it learns of that in a loop, it does not learn of n, and so sees
- * that what comes after the loop is the same however often that ran.  Otherwise it follows each number to the program's
- * end.
+ * n < 64 as a number of its own to the verifier: what it learns of that in a loop, it does not
+ * learn of n, and so sees that what comes after the loop is the same however often that ran.
+ * Otherwise it follows each number to the program's end.
  */
 static __always_inline __u32 apart(__u32 n)
 {
@@ -218,7 +223,8 @@ static __noinline __u64 search_page(__u64 fsbase, struct sampler_control *contro
 
 		if (i >= n)
 			break;
-		if (!bpf_probe_read_user(&word, sizeof(word), (const void *)(fsbase + (__u64)offsets[i])) &&
+		if (!bpf_probe_read_user(&word, sizeof(word),
+					 (const void *)(fsbase + (__u64)offsets[i])) &&
 		    (__u32)word == PCCE_PAGE_MAGIC) {
 			control->offset = offsets[i];
 			return fsbase + (__u64)offsets[i];
@@ -266,14 +272,15 @@ static __always_inline __u64 first_unsent(const struct stack *s, __u64 n, __u64 
 }
 
 /*
- * The segments that have not been sent, behind the entries. All of them but the newest are in the area, if there is
- * one; that one is there or in the page's other half.
+ * The segments that have not been sent, behind the entries. All of them but the newest are in the
+ * area, if there is one; that one is there or in the page's other half.
  */
 static __noinline __u32 read_segments(__u8 *to, struct stack *s, struct sampler_control *control)
 {
 	__u32 index = (__u32)s->tid % SAMPLER_SENT, flags = 0;
 	struct sampler_sent *known = bpf_map_lookup_elem(&sent, &index);
-	__u64 first, all, stored, size, at = HEAD + (__u64)s->n_entries * sizeof(struct pcce_entry), last = s->below;
+	__u64 first, all, stored, size, at = HEAD + (__u64)s->n_entries * sizeof(struct pcce_entry),
+					last = s->below;
 	__u64 kept = (s->place & PCCE_PLACE_HELD) == PCCE_PLACE_KEPT;
 	__u64 before;
 
@@ -305,14 +312,17 @@ static __noinline __u32 read_segments(__u8 *to, struct stack *s, struct sampler_
 	opaque(size);
 	if (size > PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment))
 		return PCCE_SAMPLE_TRUNCATED;
-	if (size && bpf_probe_read_user(to + at, size, (const void *)(s->area + first * sizeof(struct pcce_segment))))
+	if (size &&
+	    bpf_probe_read_user(to + at, size,
+				(const void *)(s->area + first * sizeof(struct pcce_segment))))
 		return PCCE_SAMPLE_TRUNCATED;
 	if (kept) {
 		struct pcce_segment *newest;
 
 		at += size;
 		opaque(at);
-		if (at > HEAD + PCCE_OFF_FULL + (PCCE_SAMPLE_SEGMENTS - 1) * sizeof(struct pcce_segment))
+		if (at >
+		    HEAD + PCCE_OFF_FULL + (PCCE_SAMPLE_SEGMENTS - 1) * sizeof(struct pcce_segment))
 			return PCCE_SAMPLE_TRUNCATED;
 		newest = (struct pcce_segment *)(to + at);
 		newest->generation = s->below;
@@ -383,8 +393,8 @@ static __always_inline struct perf_event *kernel_event(struct event_context *eve
  * left it in the event.  That clock has another zero, and drifts by the millionth part
  * at most; so the two are compared now and then.  Some time passes between the two
  * readings, much if the machine itself was not running: therefore the offset
- * may grow only slowly, and a CPU's first samples all ask, until the smallest offset is known; one that
- * is found too large later would turn the time back.
+ * may grow only slowly, and a CPU's first samples all ask, until the smallest offset is known; one
+ * that is found too large later would turn the time back.
  */
 static __always_inline __u64 time_of(struct event_context *event, struct sampler_control *control)
 {
@@ -410,7 +420,8 @@ static __always_inline __u64 time_of(struct event_context *event, struct sampler
 	return clock + control->clock_offset;
 }
 
-/* Of hw_perf_event.interrupts: the kernel has just stopped the event, until the CPU's next clock tick. */
+/* Of hw_perf_event.interrupts: the kernel has just stopped the event, until the CPU's next clock
+ * tick. */
 #define MAX_INTERRUPTS (~0ULL)
 
 static __always_inline int is_throttled(struct event_context *event)
@@ -441,7 +452,8 @@ static __always_inline int sample(struct event_context *event)
 	struct pcce_sample *out;
 	__u8 *to;
 
-	/* Before the ways part: the verifier follows this search once for each way that leads to it. */
+	/* Before the ways part: the verifier follows this search once for each way that leads to
+	 * it. */
 	identify(task, &pid, &tid);
 	control = bpf_map_lookup_elem(&controls, &cpu);
 	if (!control)
@@ -452,7 +464,8 @@ static __always_inline int sample(struct event_context *event)
 		control->left = pos;
 		pos = ++segment << segment_shift;
 	}
-	if (pos + SAMPLER_RECORD_MAX - *(volatile __u64 *)&control->tail > SAMPLER_SEGMENTS * segment_size) {
+	if (pos + SAMPLER_RECORD_MAX - *(volatile __u64 *)&control->tail >
+	    SAMPLER_SEGMENTS * segment_size) {
 		control->dropped++;
 		return 0;
 	}
@@ -468,12 +481,14 @@ static __always_inline int sample(struct event_context *event)
 		ip = event->ip;
 		sp = event->sp;
 		r11 = event->r11;
-		/* Or the compiler merges these loads with those below, through a pointer that the verifier refuses. */
+		/* Or the compiler merges these loads with those below, through a pointer that the
+		 * verifier refuses. */
 		opaque(ip);
 		opaque(sp);
 		opaque(r11);
 	} else {
-		struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+		struct pt_regs *regs =
+			(struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 
 		ip = regs->ip;
 		sp = regs->sp;
@@ -509,7 +524,8 @@ static __always_inline int sample(struct event_context *event)
 			stack.below = head->base.id;
 			stack.tid = (__u32)task->pid;
 			/* As mostly, all have been sent. */
-			if (control->tid != stack.tid || (__s64)(stack.below - control->generation) > 0)
+			if (control->tid != stack.tid ||
+			    (__s64)(stack.below - control->generation) > 0)
 				flags |= read_segments(to, &stack, control);
 		}
 	} else {
@@ -585,7 +601,8 @@ int on_tracepoint(void *args)
 SEC("tp_btf/sched_process_fork")
 int on_fork(__u64 *args)
 {
-	struct task_struct *parent = (struct task_struct *)args[0], *child = (struct task_struct *)args[1];
+	struct task_struct *parent = (struct task_struct *)args[0],
+			   *child = (struct task_struct *)args[1];
 	__u32 to = child->tgid;
 	struct sampler_process *p;
 

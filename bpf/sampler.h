@@ -43,16 +43,18 @@
 #define SAMPLER_SEGMENT_SHIFT_MAX 21 /* with room for the largest record still below 4 MB */
 #define SAMPLER_SEGMENT_MAX (1u << SAMPLER_SEGMENT_SHIFT_MAX)
 #define SAMPLER_SKIP 24u
-#define SAMPLER_RECORD_MAX                                                                              \
-	(SAMPLER_SKIP + sizeof(struct pcce_sample) + PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) + \
+#define SAMPLER_RECORD_MAX                                  \
+	(SAMPLER_SKIP + sizeof(struct pcce_sample) +        \
+	 PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) + \
 	 PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment))
 
 struct sampler_control { /* of one CPU's ring */
 	/* The writer's, for each sample: */
 	__u64 head;
-	__u64 left;	    /* where it left a segment early, the last time */
-	__s64 offset;	    /* of the page, as it was right last time */
-	__u64 clock_at;	    /* the event's own clock, when it was last compared with CLOCK_MONOTONIC ... */
+	__u64 left;	/* where it left a segment early, the last time */
+	__s64 offset;	/* of the page, as it was right last time */
+	__u64 clock_at; /* the event's own clock, when it was last compared with CLOCK_MONOTONIC ...
+			 */
 	__u64 clock_offset; /* ... and what was to be added */
 	__u64 clock_asked;  /* how often the two were compared, up to CLOCK_FIRST */
 	__u64 tid;	    /* the thread whose segments were looked after the last time, ... */
@@ -63,20 +65,22 @@ struct sampler_control { /* of one CPU's ring */
 	__u64 reserved1[6];
 	/* The writer's, which it seldom touches: */
 	__u64 dropped;	 /* samples for which there was no room */
-	__u64 throttled; /* samples after which the kernel stopped the event for the rest of a clock tick */
+	__u64 throttled; /* samples after which the kernel stopped the event for the rest of a clock
+			    tick */
 	__u64 reserved2[6];
 };
 
 PCCE_ASSERT_SIZE(sampler_control, 192);
 PCCE_ASSERT_OFFSET(sampler_control, tail, 64);
 
-PCCE_STATIC_ASSERT(SAMPLER_SKIP + sizeof(struct pcce_sample) == __builtin_offsetof(struct pcce_page, entry),
+PCCE_STATIC_ASSERT(SAMPLER_SKIP + sizeof(struct pcce_sample) ==
+			   __builtin_offsetof(struct pcce_page, entry),
 		   "the sample's entries no longer stand where the page's are read");
 
 /*
- * Which of a thread's segments have been sent: all up to this generation.  In a table that is indexed by
- * the thread's number, so two threads may take it from each other, even mixed up: then segments are sent again, or
- * are missing in the file, and the reader sees that they are.
+ * Which of a thread's segments have been sent: all up to this generation.  In a table that is
+ * indexed by the thread's number, so two threads may take it from each other, even mixed up: then
+ * segments are sent again, or are missing in the file, and the reader sees that they are.
  */
 #define SAMPLER_SENT 4096
 struct sampler_sent {

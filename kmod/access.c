@@ -35,7 +35,8 @@ static bool same_rights(struct task_struct *task)
 	       uid_eq(a->euid, b->suid) && gid_eq(a->egid, b->gid) && gid_eq(a->egid, b->egid) &&
 	       gid_eq(a->egid, b->sgid) && cap_issubset(b->cap_permitted, a->cap_permitted);
 	rcu_read_unlock();
-	/* mm does not change: exec_update_lock is held; and it is looked at under the lock against its end. */
+	/* mm does not change: exec_update_lock is held; and it is looked at under the lock against
+	 * its end. */
 	task_lock(task);
 	same = same && task->mm && get_dumpable(task->mm) == SUID_DUMP_USER;
 	task_unlock(task);
@@ -53,7 +54,8 @@ int pcce_may_sample_task(struct task_struct *task)
 	if (same_thread_group(task, current))
 		return 0;
 	rcu_read_lock();
-	child = (task->flags & PF_FORKNOEXEC) && same_thread_group(rcu_dereference(task->real_parent), current);
+	child = (task->flags & PF_FORKNOEXEC) &&
+		same_thread_group(rcu_dereference(task->real_parent), current);
 	rcu_read_unlock();
 	return child && same_rights(task) ? 0 : -EPERM;
 }

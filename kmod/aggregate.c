@@ -8,8 +8,8 @@
  * the next sample.  So each distinct context is kept once, with its stack, and the comparison
  * is exact: the hash only finds the place.
  *
- * The index is a hash table with open addressing.  A chain is followed for PROBES places at most, so
- * that a program cannot make it long by choosing its contexts; what finds no place in it is kept
+ * The index is a hash table with open addressing.  A chain is followed for PROBES places at most,
+ * so that a program cannot make it long by choosing its contexts; what finds no place in it is kept
  * as a record that is not found again, which costs room, but loses nothing.
  *
  * ROTATE (process context) empties the other segment, makes it the current one, and waits
@@ -83,7 +83,8 @@ void pcce_aggregate_rotate(struct pcce_session *s, struct pcce_kmod_rotate *rota
 	}
 	rotate->segment = old;
 	rotate->time = ktime_get_mono_fast_ns();
-	/* Pairs with the acquire in the handler: it finds the segment empty, and its clock later than that. */
+	/* Pairs with the acquire in the handler: it finds the segment empty, and its clock later
+	 * than that. */
 	smp_store_release(&s->generation, new);
 	synchronize_rcu();
 }
@@ -101,7 +102,8 @@ static struct pcce_sample *sample_of(struct pcce_kmod_record *r)
 static u32 hash_of(struct pcce_kmod_record *r)
 {
 	struct pcce_sample *s = sample_of(r);
-	u64 head[] = {r->image, s->ip, s->id, s->ext, ((u64)s->pid << 32) | s->n_below, s->below, s->kip};
+	u64 head[] = {r->image, s->ip, s->id, s->ext, ((u64)s->pid << 32) | s->n_below,
+		      s->below, s->kip};
 	u32 h = jhash2((u32 *)head, ARRAY_SIZE(head) * 2, 0);
 
 	return jhash2((u32 *)(s + 1), s->n_entries * (sizeof(struct pcce_entry) / sizeof(u32)), h);
@@ -112,9 +114,10 @@ static bool same(struct pcce_kmod_record *x, struct pcce_kmod_record *y)
 {
 	struct pcce_sample *a = sample_of(x), *b = sample_of(y);
 
-	return x->image == y->image && a->pid == b->pid && a->ip == b->ip && a->id == b->id && a->ext == b->ext &&
-	       (a->flags & ~PCCE_SAMPLE_R11_MIXED) == b->flags && a->n_below == b->n_below && a->below == b->below &&
-	       a->kip == b->kip && a->n_entries == b->n_entries &&
+	return x->image == y->image && a->pid == b->pid && a->ip == b->ip && a->id == b->id &&
+	       a->ext == b->ext && (a->flags & ~PCCE_SAMPLE_R11_MIXED) == b->flags &&
+	       a->n_below == b->n_below && a->below == b->below && a->kip == b->kip &&
+	       a->n_entries == b->n_entries &&
 	       !memcmp(a + 1, b + 1, a->n_entries * sizeof(struct pcce_entry));
 }
 
@@ -135,10 +138,11 @@ static bool add(struct pcce_kmod_record *to, struct pcce_kmod_record *one)
 
 /*
  * The record that counts this one, if there is one.  r11 matters only while ip is in a push or pop
- * helper, which the kernel cannot tell; elsewhere it is any number.  So a few values are kept apart,
- * and more are counted together and marked.
+ * helper, which the kernel cannot tell; elsewhere it is any number.  So a few values are kept
+ * apart, and more are counted together and marked.
  */
-static bool count_up(struct pcce_session *s, struct pcce_cpu *c, u32 segment, struct pcce_kmod_record *new, bool stays)
+static bool count_up(struct pcce_session *s, struct pcce_cpu *c, u32 segment,
+		     struct pcce_kmod_record *new, bool stays)
 {
 	u32 hash = hash_of(new), mask = slots(s) - 1, variants = 0, i;
 	struct slot *index = (struct slot *)c->index[segment], *slot = NULL;

@@ -8,7 +8,8 @@
 int pcce_aggregate_make(struct pcce_session *s);
 void pcce_aggregate_free(struct pcce_session *s);
 
-/* Empties the segment that user space has read, makes it the one to be filled, and gives the other one away. */
+/* Empties the segment that user space has read, makes it the one to be filled, and gives the other
+ * one away. */
 void pcce_aggregate_rotate(struct pcce_session *s, struct pcce_kmod_rotate *rotate);
 
 /* For the handler, as pcce_ring_reserve() and _commit(), in segment. */

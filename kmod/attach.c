@@ -10,19 +10,22 @@
  * before must get its own.  The kernel decides at one moment of clone(), and the thread shows up
  * in the list of threads later.  So: each thread in the list is given an event; if there is then
  * another one of this session in the same context (struct perf_event_context: a task's
- * events), it had inherited that, and the new one is released, with all that was inherited from it meanwhile.  Nothing
- * that it counts is a sample before it is accepted.  If the thread has ended by then, nobody can tell, and the event is
- * released as well: the next look finds those to whom it has been handed down.  Contexts may be exchanged between tasks
- * that have equal ones when the scheduler switches between these, but only as a whole.
+ * events), it had inherited that, and the new one is released, with all that was inherited from it
+ * meanwhile.  Nothing that it counts is a sample before it is accepted.  If the thread has ended by
+ * then, nobody can tell, and the event is released as well: the next look finds those to whom it
+ * has been handed down.  Contexts may be exchanged between tasks that have equal ones when the
+ * scheduler switches between these, but only as a whole.
  *
  * This is repeated until nobody was without an event, twice, with a pause between: what was
- * in the middle of clone() at the first look is in the list at the second.  Where a CPU can be taken away for longer
- * than that (by the scheduler, or by a hypervisor), so can clone() take longer; ATTACH finds such a thread later.
+ * in the middle of clone() at the first look is in the list at the second.  Where a CPU can be
+ * taken away for longer than that (by the scheduler, or by a hypervisor), so can clone() take
+ * longer; ATTACH finds such a thread later.
  *
- * An event is kept until the session stops even if its thread ends, since others may have inherited it.
+ * An event is kept until the session stops even if its thread ends, since others may have inherited
+ * it.
  *
- * A task that does an exec of a set-uid program loses its events; ATTACH with AGAIN gives it new ones: then a thread is
- * given an event even if it once had one, unless it still has.
+ * A task that does an exec of a set-uid program loses its events; ATTACH with AGAIN gives it new
+ * ones: then a thread is given an event even if it once had one, unless it still has.
  *
  * Events count from their creation on, but for ON_EXEC; the session's flag active holds the
  * samples back until all are there.
@@ -61,7 +64,8 @@ static void release(struct pcce_watched *w)
 	kfree_rcu(w, rcu);
 }
 
-/* Takes over w; to be found by index: a CPU's number, or the address of a thread's struct pid, which w holds. */
+/* Takes over w; to be found by index: a CPU's number, or the address of a thread's struct pid,
+ * which w holds. */
 static int accept(struct pcce_session *s, struct pcce_watched *w, unsigned long index)
 {
 	int err;
@@ -110,14 +114,16 @@ static int attach_system(struct pcce_session *s)
 
 enum company { ALONE, ANOTHER, GONE };
 
-/* Has the task that this event was created for got another one of the session? GONE: it has ended. */
+/* Has the task that this event was created for got another one of the session? GONE: it has ended.
+ */
 static enum company look_around(const struct pcce_session *s, struct perf_event *event)
 {
 	struct perf_event_context *ctx = event->ctx;
 	bool own = false, another = false;
 	struct perf_event *other;
 
-	/* The list of a context's events does not change now; and what is in the list has not been released. */
+	/* The list of a context's events does not change now; and what is in the list has not been
+	 * released. */
 	mutex_lock(&ctx->mutex);
 	list_for_each_entry (other, &ctx->event_list, event_entry) {
 		const struct pcce_watched *w = other->overflow_handler_context;
@@ -133,7 +139,8 @@ static enum company look_around(const struct pcce_session *s, struct perf_event 
 
 static int create(struct pcce_watched *w, struct perf_event_attr *attr, struct task_struct *task)
 {
-	/* As in perf_event_open(): the task's rights do not change between the check and the creation. */
+	/* As in perf_event_open(): the task's rights do not change between the check and the
+	 * creation. */
 	struct rw_semaphore *lock = &task->signal->exec_update_lock;
 	struct perf_event *event;
 	int err = down_read_killable(lock);
@@ -141,7 +148,8 @@ static int create(struct pcce_watched *w, struct perf_event_attr *attr, struct t
 	if (err)
 		return err;
 	err = task->flags & PF_KTHREAD ? -EINVAL : pcce_may_sample_task(task);
-	event = err ? ERR_PTR(err) : perf_event_create_kernel_counter(attr, -1, task, pcce_on_event, w);
+	event = err ? ERR_PTR(err)
+		    : perf_event_create_kernel_counter(attr, -1, task, pcce_on_event, w);
 	up_read(lock);
 	if (IS_ERR(event))
 		return PTR_ERR(event);
@@ -150,7 +158,8 @@ static int create(struct pcce_watched *w, struct perf_event_attr *attr, struct t
 }
 
 /* 1: look again; 0: the thread has an event already, or has ended; or -errno. */
-static int attach_thread(struct pcce_session *s, struct perf_event_attr *attr, struct pid *pid, bool again)
+static int attach_thread(struct pcce_session *s, struct perf_event_attr *attr, struct pid *pid,
+			 bool again)
 {
 	unsigned long index = (unsigned long)pid;
 	bool known = xa_load(&s->events, index);
@@ -198,7 +207,8 @@ static int attach_task(struct pcce_session *s)
 }
 
 /* 1 if there were threads without an event, 0, or -errno. */
-static int attach_threads(struct pcce_session *s, struct perf_event_attr *attr, struct pid *process, bool again)
+static int attach_threads(struct pcce_session *s, struct perf_event_attr *attr, struct pid *process,
+			  bool again)
 {
 	int i, n = 0, room, fresh = 0, err = 0;
 	struct task_struct *leader, *t;
@@ -233,7 +243,8 @@ static int attach_threads(struct pcce_session *s, struct perf_event_attr *attr, 
 	return err < 0 ? err : fresh;
 }
 
-static int attach_process(struct pcce_session *s, struct perf_event_attr *attr, struct pid *process, bool again)
+static int attach_process(struct pcce_session *s, struct perf_event_attr *attr, struct pid *process,
+			  bool again)
 {
 	int quiet = 0, fresh;
 

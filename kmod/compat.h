@@ -30,7 +30,8 @@ static inline void vm_flags_mod(struct vm_area_struct *vma, vm_flags_t set, vm_f
 }
 #endif
 
-/* What kernel/events/core.c sets hw.interrupts to when it throttles an event; it is not in a header. */
+/* What kernel/events/core.c sets hw.interrupts to when it throttles an event; it is not in a
+ * header. */
 #define PCCE_MAX_INTERRUPTS (~0ULL)
 
 #endif

@@ -6,14 +6,15 @@
  * interrupted task itself with preemption disabled (software events, tracepoints), perhaps
  * with locks of the scheduler or of anything else held.  So it sleeps never, takes no
  * lock, allocates nothing, prints nothing, and does a bounded amount of work:
- * at most PCCE_KMOD_OFFSETS + 3 reads of user memory of a kilobyte at most, to find a page and read it; then, if
- * the encoding stack has grown by more than a segment since the last sample, PCCE_SAMPLE_SEGMENTS + 16 of a word, to
- * find out which segments are new, and these, of which one sample takes PCCE_SAMPLE_SEGMENTS at most (140 KB, which are
- * copied and hashed: that is less than a tenth of a millisecond).  A session that aggregates hashes the entries, and
- * makes PROBES comparisons.  In the usual case: one read of user memory, and a few dozen stores.
+ * at most PCCE_KMOD_OFFSETS + 3 reads of user memory of a kilobyte at most, to find a page and read
+ * it; then, if the encoding stack has grown by more than a segment since the last sample,
+ * PCCE_SAMPLE_SEGMENTS + 16 of a word, to find out which segments are new, and these, of which one
+ * sample takes PCCE_SAMPLE_SEGMENTS at most (140 KB, which are copied and hashed: that is less than
+ * a tenth of a millisecond).  A session that aggregates hashes the entries, and makes PROBES
+ * comparisons.  In the usual case: one read of user memory, and a few dozen stores.
  *
- * It cannot run twice at once on one CPU for one session, but an NMI may come while a software event
- * is being handled: busy makes that one a counted drop.  Whoever sets busy clears it before
+ * It cannot run twice at once on one CPU for one session, but an NMI may come while a software
+ * event is being handled: busy makes that one a counted drop.  Whoever sets busy clears it before
  * what it has interrupted goes on, so a plain variable will do.
  *
  * What it calls, and why that is allowed in an NMI:
@@ -24,7 +25,8 @@
  *   copy_from_user_nofault             see page.c
  *   rdfsbase, rdmsr                    instructions
  *   jhash2, siphash, memcmp, memset    arithmetic
- *   irq_work_queue                     made for NMIs: the work runs in an interrupt of its own, later
+ *   irq_work_queue                     made for NMIs: the work runs in an interrupt of its own,
+ * later
  */
 #include <linux/percpu.h>
 #include <linux/pid.h>
@@ -52,7 +54,8 @@ static void write_record(void *to, const struct pcce_sample *sample, u32 size)
 	record->size = size;
 	record->type = PCCE_KMOD_SAMPLE;
 	record->last = sample->time;
-	/* A process number is not used again within as many nanoseconds as its last user did execs. */
+	/* A process number is not used again within as many nanoseconds as its last user did execs.
+	 */
 	record->image = current->group_leader->start_time + current->self_exec_id;
 	*(struct pcce_sample *)(record + 1) = *sample;
 }
@@ -60,9 +63,10 @@ static void write_record(void *to, const struct pcce_sample *sample, u32 size)
 static_assert(sizeof(struct pcce_kmod_record) + sizeof(struct pcce_sample) == PCCE_HEAD,
 	      "a record's entries no longer stand where the page's are read");
 
-/* The current task's thread and process number, as the session's owner knows them; 0: it does not. */
-static void take(struct pcce_session *s, struct pcce_cpu *c, const struct perf_sample_data *data, struct pt_regs *regs,
-		 pid_t pid)
+/* The current task's thread and process number, as the session's owner knows them; 0: it does not.
+ */
+static void take(struct pcce_session *s, struct pcce_cpu *c, const struct perf_sample_data *data,
+		 struct pt_regs *regs, pid_t pid)
 {
 	bool aggregate = s->config.flags & PCCE_KMOD_AGGREGATE;
 	/* Pairs with the release in pcce_aggregate_rotate(). */
@@ -73,7 +77,8 @@ static void take(struct pcce_session *s, struct pcce_cpu *c, const struct perf_s
 	size_t room;
 	void *to;
 
-	to = aggregate ? pcce_aggregate_reserve(s, c, segment, &room) : pcce_ring_reserve(s, c, &room);
+	to = aggregate ? pcce_aggregate_reserve(s, c, segment, &room)
+		       : pcce_ring_reserve(s, c, &room);
 	if (!to)
 		return;
 	if (!regs || !user_mode(regs)) {

@@ -66,7 +66,8 @@ static int setup(struct pcce_session *s, void __user *argument, size_t size)
 
 	if (!err)
 		err = pcce_session_setup(s, &config);
-	/* If that fails the session is set up all the same, and the caller has a wrong pointer to think about. */
+	/* If that fails the session is set up all the same, and the caller has a wrong pointer to
+	 * think about. */
 	return err ? err : give(argument, size, PCCE_KMOD_SETUP_VER0, &config, sizeof(config));
 }
 

@@ -32,11 +32,13 @@
 
 unsigned long pcce_max_frequency = 100000;
 module_param_named(max_frequency, pcce_max_frequency, ulong, 0644);
-MODULE_PARM_DESC(max_frequency, "the highest sampling frequency that a session may ask for, in Hz (100000)");
+MODULE_PARM_DESC(max_frequency,
+		 "the highest sampling frequency that a session may ask for, in Hz (100000)");
 
 bool pcce_unprivileged;
 module_param_named(unprivileged, pcce_unprivileged, bool, 0644);
-MODULE_PARM_DESC(unprivileged, "without CAP_PERFMON a process may sample itself and what it starts (N)");
+MODULE_PARM_DESC(unprivileged,
+		 "without CAP_PERFMON a process may sample itself and what it starts (N)");
 
 static int device_open(struct inode *inode, struct file *file)
 {

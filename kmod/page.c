@@ -3,14 +3,15 @@
  * Reading the current thread's page.
  *
  * One read takes the page's header and as many entries as the last sample on this CPU
- * had, and a few more: what a read costs hardly depends on its size.  A second one is needed if the stack
- * has grown a lot since, or if its current segment is in the upper half of the page.  What lies below that
- * segment is for segments.c.
+ * had, and a few more: what a read costs hardly depends on its size.  A second one is needed if the
+ * stack has grown a lot since, or if its current segment is in the upper half of the page.  What
+ * lies below that segment is for segments.c.
  *
  * What is read is the program's own and may hold anything, and another thread may change it at any
  * moment.  Therefore each byte is read once; sizes and addresses are checked after they
  * have been copied; a read begins in the page that the thread pointer names and stays in it,
- * but for the segments that the page says are in its area, of which there are at most PCCE_SAMPLE_SEGMENTS.
+ * but for the segments that the page says are in its area, of which there are at most
+ * PCCE_SAMPLE_SEGMENTS.
  *
  * Why this may run in a hard interrupt or an NMI: copy_from_user_nofault() refuses addresses that
  * are not user space's, refuses to run while another address space than current's is
@@ -29,7 +30,8 @@
 #define MORE 8 /* entries that are read in addition to those that there were last time */
 #define UPPER (~0u)
 
-/* The header and n entries. What turns out to be no page leaves no trace in the ring, which others can see. */
+/* The header and n entries. What turns out to be no page leaves no trace in the ring, which others
+ * can see. */
 static bool read_head(void *to, u64 page, u32 n)
 {
 	const struct pcce_page *head = to;
@@ -37,7 +39,8 @@ static bool read_head(void *to, u64 page, u32 n)
 
 	if (!PAGE_ALIGNED(page))
 		return false;
-	if (pcce_read_user(to, page, bytes) && head->magic == PCCE_PAGE_MAGIC && head->version == PCCE_PAGE_VERSION)
+	if (pcce_read_user(to, page, bytes) && head->magic == PCCE_PAGE_MAGIC &&
+	    head->version == PCCE_PAGE_VERSION)
 		return true;
 	memset(to, 0, bytes);
 	return false;
@@ -46,14 +49,16 @@ static bool read_head(void *to, u64 page, u32 n)
 /* Tries all places where the page may be. */
 static u64 search(const struct pcce_session *s, struct pcce_cpu *c, u64 thread_pointer)
 {
-	/* Pairs with the release in pcce_session_places(): the offsets that are counted are there. */
+	/* Pairs with the release in pcce_session_places(): the offsets that are counted are there.
+	 */
 	u32 n = smp_load_acquire(&s->n_offsets), i;
 	u32 magic;
 
 	for (i = 0; i < n && i < PCCE_KMOD_OFFSETS; i++) {
 		s64 offset = READ_ONCE(s->offsets[i]);
 
-		if (pcce_read_user(&magic, thread_pointer + offset, sizeof(magic)) && magic == PCCE_PAGE_MAGIC) {
+		if (pcce_read_user(&magic, thread_pointer + offset, sizeof(magic)) &&
+		    magic == PCCE_PAGE_MAGIC) {
 			c->offset = offset;
 			c->found = true;
 			return thread_pointer + offset;
@@ -72,7 +77,8 @@ static bool read_entries(void *to, const struct pcce_stack *stack, u32 have)
 		return true;
 	if (stack->off - half > PCCE_OFF_FULL || used % sizeof(struct pcce_entry))
 		return false;
-	return pcce_read_user(to + base, stack->page + base + half, sizeof(struct pcce_entry) + used);
+	return pcce_read_user(to + base, stack->page + base + half,
+			      sizeof(struct pcce_entry) + used);
 }
 
 /*
@@ -88,7 +94,8 @@ static bool thread_pointer(u64 *out, bool in_kernel)
 	return !(in_kernel && in_nmi() && *out != current->thread.fsbase);
 }
 
-void pcce_read_page(const struct pcce_session *s, struct pcce_cpu *c, void *to, size_t room, struct pcce_reading *r)
+void pcce_read_page(const struct pcce_session *s, struct pcce_cpu *c, void *to, size_t room,
+		    struct pcce_reading *r)
 {
 	const struct pcce_page *head = to;
 	struct pcce_stack stack = {};

@@ -21,7 +21,8 @@ struct pcce_reading {
 
 static inline size_t pcce_record_size(const struct pcce_reading *r)
 {
-	return PCCE_HEAD + r->n_entries * sizeof(struct pcce_entry) + r->n_segments * sizeof(struct pcce_segment);
+	return PCCE_HEAD + r->n_entries * sizeof(struct pcce_entry) +
+	       r->n_segments * sizeof(struct pcce_segment);
 }
 
 /* False: not all of it can be read, or not now. */
@@ -33,6 +34,7 @@ static inline bool pcce_read_user(void *to, u64 from, size_t bytes)
 /*
  * to: room bytes, PCCE_SHORT at least. Afterwards entries and segments are at to + PCCE_HEAD.
  */
-void pcce_read_page(const struct pcce_session *s, struct pcce_cpu *c, void *to, size_t room, struct pcce_reading *r);
+void pcce_read_page(const struct pcce_session *s, struct pcce_cpu *c, void *to, size_t room,
+		    struct pcce_reading *r);
 
 #endif

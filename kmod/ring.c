@@ -65,7 +65,8 @@ static void uncharge(struct pcce_session *s)
 	s->charged = NULL;
 }
 
-/* An irq_work rather than a wake-up in the handler: that would take locks of the scheduler, which it may hold. */
+/* An irq_work rather than a wake-up in the handler: that would take locks of the scheduler, which
+ * it may hold. */
 static void wake(struct irq_work *work)
 {
 	struct pcce_cpu *c = container_of(work, struct pcce_cpu, wake);
@@ -120,7 +121,8 @@ int pcce_rings_make(struct pcce_session *s)
 		err = pcce_aggregate_make(s);
 	if (err)
 		goto fail;
-	/* Pairs with the acquires in pcce_rings_map() and pcce_rings_ready(): who sees memory sees config and cpus. */
+	/* Pairs with the acquires in pcce_rings_map() and pcce_rings_ready(): who sees memory sees
+	 * config and cpus. */
 	smp_store_release(&s->memory, memory);
 	return 0;
 fail:
@@ -214,7 +216,8 @@ bool pcce_rings_ready(const struct pcce_session *s)
 
 void *pcce_ring_reserve(struct pcce_session *s, struct pcce_cpu *c, size_t *room)
 {
-	/* Pairs with the reader's release of tail: what it has read may be written over from here on. */
+	/* Pairs with the reader's release of tail: what it has read may be written over from here
+	 * on. */
 	u64 tail = smp_load_acquire(&c->reader->tail), used = c->head - tail;
 
 	if (used > s->config.ring_bytes - PCCE_SHORT) {
@@ -227,8 +230,10 @@ void *pcce_ring_reserve(struct pcce_session *s, struct pcce_cpu *c, size_t *room
 
 void pcce_ring_commit(struct pcce_session *s, struct pcce_cpu *c, u32 size)
 {
-	u64 before = c->head, at = before & (s->config.ring_bytes - 1), tail = READ_ONCE(c->reader->tail);
-	u64 after = at + size >= s->config.ring_bytes ? before - at + s->config.ring_bytes : before + size;
+	u64 before = c->head, at = before & (s->config.ring_bytes - 1),
+	    tail = READ_ONCE(c->reader->tail);
+	u64 after = at + size >= s->config.ring_bytes ? before - at + s->config.ring_bytes
+						      : before + size;
 
 	WRITE_ONCE(c->head, after);
 	/* Pairs with the reader's acquire of head: the record is complete. */

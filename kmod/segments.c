@@ -2,27 +2,28 @@
 /*
  * The encoding stack below the current segment.
  *
- * Such segments do not change while they are below, and each has a generation, a number that its thread
- * uses for no other (see pcce/abi.h).  So each is read once.  From then on it has a name here: a keyed hash
- * of what it holds and of the name of the segment below it, so that equal stacks have
- * equal names, in whichever thread, and one name stands for a whole stack.  A sample carries the name of what is
- * below its current segment, and those segments whose names no earlier sample of the session has carried:
- * mostly none.  That makes the price of a sample independent of depth, and samples of different
- * threads easy to compare (aggregate.c).
+ * Such segments do not change while they are below, and each has a generation, a number that its
+ * thread uses for no other (see pcce/abi.h).  So each is read once.  From then on it has a name
+ * here: a keyed hash of what it holds and of the name of the segment below it, so that equal stacks
+ * have equal names, in whichever thread, and one name stands for a whole stack.  A sample carries
+ * the name of what is below its current segment, and those segments whose names no earlier sample
+ * of the session has carried: mostly none.  That makes the price of a sample independent of depth,
+ * and samples of different threads easy to compare (aggregate.c).
  *
- * Two tables, both of a fixed size; they forget when they are full, which makes segments be read, or sent, again:
- *   known   from a task and a generation to a name. An entry is two words that only belong together if their
- *           exclusive or is the tag that is looked for; one that another CPU has written half is not found.
- *   sent    names that have been sent.
- * A name enters them when the sample that carries its segment is in its ring, so that those that leave the segment out
- * are later, for the reader, too: however long a handler is held up, as the CPU of a virtual machine may be.
+ * Two tables, both of a fixed size; they forget when they are full, which makes segments be read,
+ * or sent, again: known   from a task and a generation to a name. An entry is two words that only
+ * belong together if their exclusive or is the tag that is looked for; one that another CPU has
+ * written half is not found. sent    names that have been sent. A name enters them when the sample
+ * that carries its segment is in its ring, so that those that leave the segment out are later, for
+ * the reader, too: however long a handler is held up, as the CPU of a virtual machine may be.
  * Nobody else can make up two stacks with the same name, since the key is the session's secret.
- * A program can lie about its generations; it then confuses its own stacks and no others, because the tag
- * comes from the task as well.
+ * A program can lie about its generations; it then confuses its own stacks and no others, because
+ * the tag comes from the task as well.
  *
- * Which segments have to be read?  Mostly only the newest is not known, so the search goes down from there; if nothing
- * is known for a long way, then by halves.  It need not be right about what is known: it ends with one that is, or at
- * the outermost, and from there on all are read, as many as one sample may carry.  The rest comes with the next ones.
+ * Which segments have to be read?  Mostly only the newest is not known, so the search goes down
+ * from there; if nothing is known for a long way, then by halves.  It need not be right about what
+ * is known: it ends with one that is, or at the outermost, and from there on all are read, as many
+ * as one sample may carry.  The rest comes with the next ones.
  */
 #include <linux/limits.h>
 #include <linux/random.h>
@@ -47,7 +48,8 @@ struct pcce_segments {
 
 int pcce_segments_make(struct pcce_session *s)
 {
-	s->segments = __vmalloc(sizeof(*s->segments), GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
+	s->segments =
+		__vmalloc(sizeof(*s->segments), GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
 	if (!s->segments)
 		return -ENOMEM;
 	get_random_bytes(&s->segments->key, sizeof(s->segments->key));
@@ -92,7 +94,8 @@ static void learn(struct pcce_segments *g, u64 generation, u64 name)
 	int i;
 
 	for (i = 0; i < WAYS; i++)
-		if (!READ_ONCE(set[i].name) || (READ_ONCE(set[i].check) ^ READ_ONCE(set[i].name)) == tag) {
+		if (!READ_ONCE(set[i].name) ||
+		    (READ_ONCE(set[i].check) ^ READ_ONCE(set[i].name)) == tag) {
 			victim = &set[i];
 			break;
 		}
@@ -104,7 +107,8 @@ static u64 generation_at(const struct pcce_stack *stack, u32 index)
 {
 	u64 generation;
 
-	if (!pcce_read_user(&generation, stack->area + index * sizeof(struct pcce_segment), sizeof(generation)))
+	if (!pcce_read_user(&generation, stack->area + index * sizeof(struct pcce_segment),
+			    sizeof(generation)))
 		return 0;
 	return generation;
 }
@@ -115,7 +119,8 @@ struct lowest {
 	u64 generation, name;
 };
 
-static bool look(struct pcce_segments *g, const struct pcce_stack *stack, u32 index, struct lowest *l)
+static bool look(struct pcce_segments *g, const struct pcce_stack *stack, u32 index,
+		 struct lowest *l)
 {
 	u64 generation = generation_at(stack, index), name = name_of(g, generation);
 
@@ -147,8 +152,10 @@ static struct lowest find_lowest(struct pcce_segments *g, const struct pcce_stac
 	return l;
 }
 
-/* Copies n segments from first on, the newest of them from the page's other half if it is still there only. */
-static bool copy(struct pcce_segment *to, const struct pcce_stack *stack, u32 first, u32 n, bool kept)
+/* Copies n segments from first on, the newest of them from the page's other half if it is still
+ * there only. */
+static bool copy(struct pcce_segment *to, const struct pcce_stack *stack, u32 first, u32 n,
+		 bool kept)
 {
 	u32 stored = n - kept;
 	struct pcce_segment *newest = &to[stored];
@@ -159,23 +166,27 @@ static bool copy(struct pcce_segment *to, const struct pcce_stack *stack, u32 fi
 		return true;
 	newest->generation = stack->below;
 	return pcce_read_user(&newest->base,
-			      stack->page + offsetof(struct pcce_page, base) + (~stack->off & PCCE_OFF_HALF),
+			      stack->page + offsetof(struct pcce_page, base) +
+				      (~stack->off & PCCE_OFF_HALF),
 			      sizeof(*newest) - offsetof(struct pcce_segment, base));
 }
 
 static u64 hash(const struct pcce_segments *g, const struct pcce_segment *segment)
 {
 	/* All but the generation. */
-	u64 name = siphash(&segment->index, sizeof(*segment) - offsetof(struct pcce_segment, index), &g->key);
+	u64 name = siphash(&segment->index, sizeof(*segment) - offsetof(struct pcce_segment, index),
+			   &g->key);
 
 	return name ? name : 1;
 }
 
 /*
- * Gives n segments from l.index on their names, and keeps those that have not been sent, in order, at the beginning:
- * these have the generations `brings`. l becomes the generation of the last one, and its name.
+ * Gives n segments from l.index on their names, and keeps those that have not been sent, in order,
+ * at the beginning: these have the generations `brings`. l becomes the generation of the last one,
+ * and its name.
  */
-static u32 name_all(struct pcce_segments *g, struct pcce_segment *segments, u32 n, u64 *brings, struct lowest *l)
+static u32 name_all(struct pcce_segments *g, struct pcce_segment *segments, u32 n, u64 *brings,
+		    struct lowest *l)
 {
 	u32 i, kept = 0;
 
@@ -206,8 +217,9 @@ static u32 name_all(struct pcce_segments *g, struct pcce_segment *segments, u32 
 	return kept;
 }
 
-void pcce_read_segments(const struct pcce_session *s, struct pcce_cpu *c, const struct pcce_stack *stack, void *to,
-			size_t room, struct pcce_reading *r)
+void pcce_read_segments(const struct pcce_session *s, struct pcce_cpu *c,
+			const struct pcce_stack *stack, void *to, size_t room,
+			struct pcce_reading *r)
 {
 	struct pcce_segments *g = s->segments;
 	size_t at = PCCE_HEAD + r->n_entries * sizeof(struct pcce_entry);
@@ -225,7 +237,8 @@ void pcce_read_segments(const struct pcce_session *s, struct pcce_cpu *c, const 
 	if (!stack->below || (!stack->area && !kept) || r->n_below > PCCE_AREA_SEGMENTS)
 		return;
 	/* Without an area there is the one that is kept, and no other. */
-	l = stack->area ? find_lowest(g, stack, r->n_below) : (struct lowest){.index = r->n_below - 1};
+	l = stack->area ? find_lowest(g, stack, r->n_below)
+			: (struct lowest){.index = r->n_below - 1};
 	n = min_t(size_t, (room - at) / sizeof(*segments), PCCE_SAMPLE_SEGMENTS);
 	if (n < r->n_below - l.index)
 		kept = false;
@@ -244,7 +257,8 @@ void pcce_segments_sent(const struct pcce_session *s, const struct pcce_cpu *c, 
 			const struct pcce_reading *r)
 {
 	struct pcce_segments *g = s->segments;
-	const struct pcce_segment *segments = record + PCCE_HEAD + r->n_entries * sizeof(struct pcce_entry);
+	const struct pcce_segment *segments =
+		record + PCCE_HEAD + r->n_entries * sizeof(struct pcce_entry);
 	u32 i;
 
 	for (i = 0; i < r->n_segments; i++) {

@@ -54,13 +54,14 @@ static int check(const struct pcce_kmod_setup *c)
 		return -EINVAL;
 	if (task ? c->pid < 0 : c->pid)
 		return -EINVAL;
-	if (c->scope == PCCE_KMOD_CPU ? c->cpu < 0 || c->cpu >= nr_cpu_ids || !cpu_possible(c->cpu) : c->cpu != -1)
+	if (c->scope == PCCE_KMOD_CPU ? c->cpu < 0 || c->cpu >= nr_cpu_ids || !cpu_possible(c->cpu)
+				      : c->cpu != -1)
 		return -EINVAL;
 	if (!task && c->flags & PCCE_KMOD_ON_EXEC)
 		return -EINVAL;
 	/* The kernel says where. */
-	if (c->n_rings || c->reader_offset || c->reader_bytes || c->writer_offset || c->writer_bytes ||
-	    c->data_offset || c->data_stride || c->segment_stride)
+	if (c->n_rings || c->reader_offset || c->reader_bytes || c->writer_offset ||
+	    c->writer_bytes || c->data_offset || c->data_stride || c->segment_stride)
 		return -EINVAL;
 	return is_sized(c) ? check_event(c) : -EINVAL;
 }
@@ -207,8 +208,8 @@ static void stop(struct pcce_session *s)
 	WRITE_ONCE(s->active, false);
 	pcce_detach(s);
 	/*
-	 * An event has been taken from its CPU by an interrupt, perhaps in the middle of a handler that
-	 * runs in a task: that one ends later.  It runs with preemption disabled.
+	 * An event has been taken from its CPU by an interrupt, perhaps in the middle of a handler
+	 * that runs in a task: that one ends later.  It runs with preemption disabled.
 	 */
 	synchronize_rcu();
 	s->state = PCCE_READY;

@@ -38,20 +38,21 @@ struct pcce_cpu {
 
 	/* Its ring; NULL: the session does not sample this CPU. */
 	const struct pcce_kmod_reader *reader; /* user space writes it: any value at any time */
-	struct pcce_kmod_writer *writer;       /* user space sees it; what counts is head and used here */
+	struct pcce_kmod_writer *writer; /* user space sees it; what counts is head and used here */
 	char *data;
 	u64 head;
 	u32 used[2];
 	void *index[2]; /* aggregate.c */
 	struct irq_work wake;
 
-	/* What was right for the last sample: the page's offset, and entries in its lower half, or that the upper one
-	 * was used. */
+	/* What was right for the last sample: the page's offset, and entries in its lower half, or
+	 * that the upper one was used. */
 	s64 offset;
 	u32 entries;
 	bool found;
 
-	u64 brings[PCCE_SAMPLE_SEGMENTS]; /* generations of the segments that the sample being taken carries */
+	u64 brings[PCCE_SAMPLE_SEGMENTS]; /* generations of the segments that the sample being taken
+					     carries */
 
 	u64 samples, throttled, no_user;
 	u64 dropped[PCCE_KMOD_DROP_REASONS];

@@ -6,8 +6,8 @@
  *		     : "memory", "rax", "rcx", ..., "r10", "r11");
  *
  * The whole statement is one site, an indirect call: GCC does not know whom it calls,
- * so it is a push, and whatever it calls begins a segment.  Between its slots control may go as it likes,
- * as long as it leaves at the end.
+ * so it is a push, and whatever it calls begins a segment.  Between its slots control may go as it
+ *likes, as long as it leaves at the end.
  *
  * That a statement calls is told by its text: the word call (or callq) where an instruction begins.
  * A function has to be free to change r10 and r11, and so are the slots; a statement that
@@ -15,8 +15,8 @@
  * result needs them behind it. Neither can have slots, nor can asm goto; GCC says so in a note.
  *
  * A slot may call, hence a function that has one must not use the red zone. To GCC the
- * function is no leaf then, in the way in which it takes care of calls for TLS descriptors, which are no calls
- * either when stack frames are laid out.
+ * function is no leaf then, in the way in which it takes care of calls for TLS descriptors, which
+ *are no calls either when stack frames are laid out.
  */
 #include "internal.h"
 
@@ -116,9 +116,10 @@ static unsigned int asm_execute(function *fun)
 		if (!is_calling_asm(insn))
 			continue;
 		if (!leaves_room(insn)) {
-			inform(INSN_LOCATION(insn),
-			       "pcce: contexts of what this %<asm%> calls are wrong, unless it names "
-			       "%<r10%> and %<r11%> as clobbered and has neither flags as outputs nor labels");
+			inform(INSN_LOCATION(insn), "pcce: contexts of what this %<asm%> calls are "
+						    "wrong, unless it names "
+						    "%<r10%> and %<r11%> as clobbered and has "
+						    "neither flags as outputs nor labels");
 			continue;
 		}
 		/* Both belong to it: see ix86_current_function_calls_tls_descriptor. */

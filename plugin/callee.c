@@ -247,8 +247,8 @@ static bool is_string_member(const char *name)
 	return strlen(name) > length && name[length] != 'I';
 }
 
-/* What libstdc++ has of strings and containers. What it allocates it has from operator new, which may be the program's
- * own, as malloc may be. */
+/* What libstdc++ has of strings and containers. What it allocates it has from operator new, which
+ * may be the program's own, as malloc may be. */
 static bool is_leaf_of_containers(const char *name)
 {
 	static const char *const prefixes[] = {
@@ -278,8 +278,8 @@ static bool is_leaf_libcall(const char *name)
 {
 	if (is_known_leaf(name))
 		return true;
-	if (startswith(name, "__morestack") || startswith(name, "__cxa_") || startswith(name, "__gcc_personality") ||
-	    startswith(name, "__gxx_personality"))
+	if (startswith(name, "__morestack") || startswith(name, "__cxa_") ||
+	    startswith(name, "__gcc_personality") || startswith(name, "__gxx_personality"))
 		return false;
 	return startswith(name, "__");
 }
@@ -316,18 +316,21 @@ bool callee_is_leaf(tree decl, const char *name)
 
 bool callee_throws(const char *name)
 {
-	static const char *const names[] = {"_Unwind_Resume", "_Unwind_Resume_or_Rethrow", "__cxa_rethrow"};
+	static const char *const names[] = {"_Unwind_Resume", "_Unwind_Resume_or_Rethrow",
+					    "__cxa_rethrow"};
 
 	if (!name)
 		return false;
-	/* __cxa_throw, __cxa_throw_bad_array_new_length; __cxa_bad_cast; std::__throw_length_error(char const *),
-	 * std::rethrow_exception(std::exception_ptr) */
+	/* __cxa_throw, __cxa_throw_bad_array_new_length; __cxa_bad_cast;
+	 * std::__throw_length_error(char const *), std::rethrow_exception(std::exception_ptr) */
 	return is_listed(names, ARRAY_SIZE(names), name) || startswith(name, "__cxa_throw") ||
 	       startswith(name, "__cxa_bad_") ||
-	       (startswith(name, "_ZSt") && (strstr(name, "__throw_") || strstr(name, "rethrow_exception")));
+	       (startswith(name, "_ZSt") &&
+		(strstr(name, "__throw_") || strstr(name, "rethrow_exception")));
 }
 
-/* What std::set_new_handler() and std::set_terminate() take: operator new may call the one, the unwinder the other. */
+/* What std::set_new_handler() and std::set_terminate() take: operator new may call the one, the
+ * unwinder the other. */
 static bool may_be_handler(tree decl)
 {
 	tree type = TREE_TYPE(decl);
@@ -339,10 +342,12 @@ static bool may_be_handler(tree decl)
 bool callee_replaces_leaf(tree decl, const char *name)
 {
 	/* Allocators that GCC does not know by themselves. */
-	static const char *const allocators[] = {"malloc_usable_size", "memalign", "pvalloc", "reallocarray", "valloc"};
+	static const char *const allocators[] = {"malloc_usable_size", "memalign", "pvalloc",
+						 "reallocarray", "valloc"};
 
-	return (flags_from_decl_or_type(decl) & ECF_LEAF) || fndecl_built_in_p(decl) || may_be_handler(decl) ||
-	       is_known_leaf(name) || is_listed(allocators, ARRAY_SIZE(allocators), name);
+	return (flags_from_decl_or_type(decl) & ECF_LEAF) || fndecl_built_in_p(decl) ||
+	       may_be_handler(decl) || is_known_leaf(name) ||
+	       is_listed(allocators, ARRAY_SIZE(allocators), name);
 }
 
 /* A leading star means "exactly this name"; on x86-64 no other prefix is added. */
@@ -353,7 +358,9 @@ static const char *plain_name(const char *name)
 
 const char *callee_assembler_name(tree decl)
 {
-	return HAS_DECL_ASSEMBLER_NAME_P(decl) ? plain_name(IDENTIFIER_POINTER(DECL_ASSEMBLER_NAME(decl))) : NULL;
+	return HAS_DECL_ASSEMBLER_NAME_P(decl)
+		       ? plain_name(IDENTIFIER_POINTER(DECL_ASSEMBLER_NAME(decl)))
+		       : NULL;
 }
 
 /* A call of foo@GOTPCREL(%rip), of -fno-plt in position-independent code. */
@@ -364,7 +371,8 @@ static rtx symbol_of_got_slot(rtx address)
 	if (!MEM_P(address) || GET_CODE(XEXP(address, 0)) != CONST)
 		return NULL_RTX;
 	slot = XEXP(XEXP(address, 0), 0);
-	if (GET_CODE(slot) != UNSPEC || XINT(slot, 1) != UNSPEC_GOTPCREL || GET_CODE(XVECEXP(slot, 0, 0)) != SYMBOL_REF)
+	if (GET_CODE(slot) != UNSPEC || XINT(slot, 1) != UNSPEC_GOTPCREL ||
+	    GET_CODE(XVECEXP(slot, 0, 0)) != SYMBOL_REF)
 		return NULL_RTX;
 	return XVECEXP(slot, 0, 0);
 }
@@ -397,7 +405,8 @@ static bool is_tls_sequence(rtx pattern)
 	for (int i = 0; i < XVECLEN(pattern, 0); i++) {
 		rtx part = XVECEXP(pattern, 0, i);
 
-		if (GET_CODE(part) == UNSPEC && (XINT(part, 1) == UNSPEC_TLS_GD || XINT(part, 1) == UNSPEC_TLS_LD_BASE))
+		if (GET_CODE(part) == UNSPEC &&
+		    (XINT(part, 1) == UNSPEC_TLS_GD || XINT(part, 1) == UNSPEC_TLS_LD_BASE))
 			return true;
 	}
 	return false;

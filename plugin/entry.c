@@ -36,7 +36,8 @@ static bool is_endbr(rtx_insn *insn)
 	return insn && NONJUMP_INSN_P(insn) && recog_memoized(insn) == CODE_FOR_nop_endbr;
 }
 
-static unsigned int looks_back; /* of the functions, which are compiled one by one, the last that does: its DECL_UID */
+static unsigned int looks_back; /* of the functions, which are compiled one by one, the last that
+				   does: its DECL_UID */
 
 void entry_looks_back(function *fun)
 {

@@ -9,7 +9,9 @@
 #include "internal.h"
 
 #define ONCE 1024
-#define UNKNOWN 64 /* a guess of nothing at all comes of paths that were joined or copied, and tells nothing */
+#define UNKNOWN                                                                              \
+	64 /* a guess of nothing at all comes of paths that were joined or copied, and tells \
+	      nothing */
 
 static unsigned int *freqs;
 static int n_freqs;

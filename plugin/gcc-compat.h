@@ -67,8 +67,8 @@ static inline bool startswith(const char *string, const char *prefix)
 	return !strncmp(string, prefix, strlen(prefix));
 }
 #else
-/* copy_warning(), which headers of GCC 12 call, does not exist in GCC 11.  Weak, so that a GCC 11 that is given
- * this plugin gets as far as the version check and its message. */
+/* copy_warning(), which headers of GCC 12 call, does not exist in GCC 11.  Weak, so that a GCC 11
+ * that is given this plugin gets as far as the version check and its message. */
 __asm__(".weak _Z12copy_warningjj");
 #endif
 

@@ -28,8 +28,8 @@ bool scope_instrumented(function *fun);
 
 /* callee.c */
 struct callee {
-	rtx symbol;	  /* SYMBOL_REF, or NULL if the call goes through a pointer */
-	tree decl;	  /* its declaration, or NULL (then it is one of GCC's own library routines) */
+	rtx symbol; /* SYMBOL_REF, or NULL if the call goes through a pointer */
+	tree decl;  /* its declaration, or NULL (then it is one of GCC's own library routines) */
 	const char *name; /* assembler name, or NULL */
 	bool indirect;	  /* the instruction itself does not name the callee */
 	bool tls;	  /* a __tls_get_addr sequence */
@@ -39,22 +39,24 @@ void callee_of(rtx_insn *call, struct callee *out);
 bool callee_is_leaf(tree decl, const char *name);
 /* Is it one that throws or goes on throwing? name may be NULL. */
 bool callee_throws(const char *name);
-/* May others take the function of this unit for a leaf: because a library has one of that name, or since what they take
- * for one calls it? */
+/* May others take the function of this unit for a leaf: because a library has one of that name, or
+ * since what they take for one calls it? */
 bool callee_replaces_leaf(tree decl, const char *name);
 const char *callee_assembler_name(tree decl);
 
 /* inlining.c: before anything is compiled, once the options are known. */
 void inlining_raise_limits(void);
 
-/* recursion.c: a callback for the beginning of each function's compilation; and what comes of it. */
+/* recursion.c: a callback for the beginning of each function's compilation; and what comes of it.
+ */
 void recursion_find(void *, void *);
 bool recursion_closes_cycle(tree caller, tree callee);
 
 /* asm.c: is the insn inline assembly that calls, and around which there can be slots? */
 bool asm_is_site(rtx_insn *insn);
 
-/* freq.c: executions of a call per 1,024 entries of the function; struct pcce_site_block's entry_count. */
+/* freq.c: executions of a call per 1,024 entries of the function; struct pcce_site_block's
+ * entry_count. */
 unsigned int freq_of(const rtx_insn *call);
 uint64_t freq_entry_count(void);
 void freq_forget(void);
@@ -62,7 +64,8 @@ void freq_forget(void);
 /* slots.c: a slot's text: .Lpcce_<kind><label>, and bytes of nops; size: room in text. */
 void slot_print(char *text, size_t size, char kind, unsigned int label, unsigned int bytes);
 
-/* entry.c: the size of the function's entry slot, or 0, and PCCE_BLOCK_* for it. Emits it, labelled .Lpcce_n<label>. */
+/* entry.c: the size of the function's entry slot, or 0, and PCCE_BLOCK_* for it. Emits it, labelled
+ * .Lpcce_n<label>. */
 unsigned int entry_length(function *fun, unsigned int *block_flags);
 void entry_emit(unsigned int label, unsigned int length);
 /* From restore.c: the function asks for its return address, or for its frame. */
@@ -75,8 +78,9 @@ struct site {
 	unsigned int before_len, after_len;
 	unsigned int flags; /* PCCE_SITE_* */
 	unsigned int freq;
-	int pad;     /* where its exceptions land; of a stretch: the only landing pad that leads here; 0: none */
-	bool is_pad; /* the stretch begins with that landing pad */
+	int pad; /* where its exceptions land; of a stretch: the only landing pad that leads here;
+		    0: none */
+	bool is_pad;	     /* the stretch begins with that landing pad */
 	location_t location; /* with the inlined block */
 	const void *callee;  /* anything that is equal for equal callees */
 };
@@ -91,8 +95,8 @@ rtx asm_text(const char *text);
 rtx_insn *asm_text_before(const char *text, rtx_insn *insn, location_t location);
 rtx_insn *asm_text_after(const char *text, rtx_insn *insn, location_t location);
 
-/* stale.c: stale_start() for code at which control may arrive with a stale state; pad: the number of the landing pad
- * that insn begins, or 0. */
+/* stale.c: stale_start() for code at which control may arrive with a stale state; pad: the number
+ * of the landing pad that insn begins, or 0. */
 void stale_begin(void);
 void stale_start(rtx_insn *insn, int pad);
 /* Adds the records, if the function has calls of __pcce_restore at all. */

@@ -10,8 +10,8 @@
  * sites.h).  It runs like any other: the slots do nothing.  Numbers are not decided
  * here but by pcce-encode, which sees the whole linked file.
  *
- * No option changes what the plugin does, and it has no arguments. It changes how far GCC inlines (inlining.c).
- * With -flto it must be on the command lines of both compiler and linker.
+ * No option changes what the plugin does, and it has no arguments. It changes how far GCC inlines
+ *(inlining.c). With -flto it must be on the command lines of both compiler and linker.
  */
 #include "internal.h"
 
@@ -29,19 +29,21 @@ static bool check_version(const char *name, struct plugin_gcc_version *gcc)
 {
 	if (plugin_default_version_check(gcc, &gcc_version))
 		return true;
-	error("%s was built for GCC %s and cannot work in this GCC %s: build pcce again with this compiler "
+	error("%s was built for GCC %s and cannot work in this GCC %s: build pcce again with this "
+	      "compiler "
 	      "(GCC 11 and 12 are supported)",
 	      name, gcc_version.basever, gcc->basever);
 	if (!strcmp(gcc->basever, gcc_version.basever))
-		inform(UNKNOWN_LOCATION, "the two have the same number but are different builds of GCC");
+		inform(UNKNOWN_LOCATION,
+		       "the two have the same number but are different builds of GCC");
 	return false;
 }
 
 static bool check_arguments(const struct plugin_name_args *plugin)
 {
 	for (int i = 0; i < plugin->argc; i++)
-		error("unknown argument %<-fplugin-arg-%s-%s%>: %s takes no arguments", plugin->base_name,
-		      plugin->argv[i].key, plugin->base_name);
+		error("unknown argument %<-fplugin-arg-%s-%s%>: %s takes no arguments",
+		      plugin->base_name, plugin->argv[i].key, plugin->base_name);
 	return !plugin->argc;
 }
 
@@ -49,11 +51,14 @@ static bool check_arguments(const struct plugin_name_args *plugin)
 static void start_unit(void *, void *)
 {
 	if (!TARGET_64BIT || TARGET_X32)
-		fatal_error(UNKNOWN_LOCATION, "pcce: only x86-64 code can be instrumented; leave out %qs or the plugin",
-			    TARGET_X32 ? "-mx32" : "-m32");
+		fatal_error(
+			UNKNOWN_LOCATION,
+			"pcce: only x86-64 code can be instrumented; leave out %qs or the plugin",
+			TARGET_X32 ? "-mx32" : "-m32");
 }
 
-static void add_pass(const char *plugin, opt_pass *pass, const char *reference, enum pass_positioning_ops where)
+static void add_pass(const char *plugin, opt_pass *pass, const char *reference,
+		     enum pass_positioning_ops where)
 {
 	struct register_pass_info pass_info = {pass, reference, 1, where};
 

@@ -2,17 +2,20 @@
 /*
  * Which direct calls close a cycle of the unit's call graph.
  *
- * pcce-encode breaks every cycle by a push, and a push in its slot costs less than a third of one by helper.  Which
- * call it will be is not known before all units are linked; but where the whole cycle lies within this unit, these
- * calls are enough to break it, so there is room for a push at them, and pcce-encode prefers them.
+ * pcce-encode breaks every cycle by a push, and a push in its slot costs less than a third of one
+ * by helper.  Which call it will be is not known before all units are linked; but where the whole
+ * cycle lies within this unit, these calls are enough to break it, so there is room for a push at
+ * them, and pcce-encode prefers them.
  *
- * They are the back edges of a depth-first search from where the unit is entered: those that lead to a function which
- * is left no earlier than the caller.  The graph is that after all decisions on inlining, when the first function is
- * about to be compiled; with -flto too, where that is another process than the one that has decided.
+ * They are the back edges of a depth-first search from where the unit is entered: those that lead
+ * to a function which is left no earlier than the caller.  The graph is that after all decisions on
+ * inlining, when the first function is about to be compiled; with -flto too, where that is another
+ * process than the one that has decided.
  */
 #include "internal.h"
 
-static int *left_at; /* for each function, by its number in the symbol table: when the search left it */
+static int *
+	left_at; /* for each function, by its number in the symbol table: when the search left it */
 static int n_known;
 
 static int vertex_of(cgraph_node *node)

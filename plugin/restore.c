@@ -76,12 +76,14 @@ static tree get_restore_decl(void)
 
 	if (restore_decl)
 		return restore_decl;
-	type = build_function_type_list(void_type_node, uint64_type_node, uint64_type_node, uint64_type_node,
-					NULL_TREE);
+	type = build_function_type_list(void_type_node, uint64_type_node, uint64_type_node,
+					uint64_type_node, NULL_TREE);
 	sysv = tree_cons(get_identifier("sysv_abi"), NULL_TREE, NULL_TREE);
-	restore_decl = build_fn_decl(PCCE_RESTORE_FUNCTION, build_type_attribute_variant(type, sysv));
+	restore_decl =
+		build_fn_decl(PCCE_RESTORE_FUNCTION, build_type_attribute_variant(type, sysv));
 	TREE_NOTHROW(restore_decl) = 1;
-	DECL_ATTRIBUTES(restore_decl) = tree_cons(get_identifier("leaf"), NULL_TREE, DECL_ATTRIBUTES(restore_decl));
+	DECL_ATTRIBUTES(restore_decl) =
+		tree_cons(get_identifier("leaf"), NULL_TREE, DECL_ATTRIBUTES(restore_decl));
 	return restore_decl;
 }
 
@@ -113,7 +115,8 @@ static bool returns_again(gimple *stmt)
 {
 	if (!is_gimple_call(stmt))
 		return false;
-	return (gimple_call_flags(stmt) & ECF_RETURNS_TWICE) || gimple_call_builtin_p(stmt, BUILT_IN_SETJMP_RECEIVER);
+	return (gimple_call_flags(stmt) & ECF_RETURNS_TWICE) ||
+	       gimple_call_builtin_p(stmt, BUILT_IN_SETJMP_RECEIVER);
 }
 
 static bool find_places(function *fun, struct places *places)
@@ -141,10 +144,10 @@ static bool find_places(function *fun, struct places *places)
 }
 
 /*
- * The block at whose end the state is saved; NULL: at the entry.  The function's state is the same wherever control is
- * in it, so any place will do that control passes before each statement from which it can get to a landing pad: of
- * the blocks that dominate all these the one that is executed least.  Many functions throw on a way only that is
- * seldom taken.
+ * The block at whose end the state is saved; NULL: at the entry.  The function's state is the same
+ * wherever control is in it, so any place will do that control passes before each statement from
+ * which it can get to a landing pad: of the blocks that dominate all these the one that is executed
+ * least.  Many functions throw on a way only that is seldom taken.
  */
 static basic_block where_to_save(const struct places *places)
 {
@@ -163,7 +166,8 @@ static basic_block where_to_save(const struct places *places)
 			all = all ? nearest_common_dominator(CDI_DOMINATORS, all, e->src) : e->src;
 	}
 	best = all;
-	for (bb = all; bb && bb != ENTRY_BLOCK_PTR_FOR_FN(cfun); bb = get_immediate_dominator(CDI_DOMINATORS, bb))
+	for (bb = all; bb && bb != ENTRY_BLOCK_PTR_FOR_FN(cfun);
+	     bb = get_immediate_dominator(CDI_DOMINATORS, bb))
 		if (bb->count < best->count)
 			best = bb;
 	free_dominance_info(CDI_DOMINATORS);
@@ -213,7 +217,8 @@ static tree append_op(gimple_seq *seq, enum tree_code code, tree type, tree a, t
 /* bb: see where_to_save(). */
 static void save_state(basic_block bb, struct saved *saved)
 {
-	const HOST_WIDE_INT top_site = offsetof(struct pcce_page, base) + offsetof(struct pcce_entry, site);
+	const HOST_WIDE_INT top_site =
+		offsetof(struct pcce_page, base) + offsetof(struct pcce_entry, site);
 	gimple_stmt_iterator gsi;
 	gimple_seq seq = NULL;
 	tree page, id, position, off, word, top;
@@ -222,10 +227,13 @@ static void save_state(basic_block bb, struct saved *saved)
 	saved->position = new_local(uint64_type_node, "pcce_position");
 	saved->word = new_local(uint64_type_node, "pcce_word");
 
-	page = append(&seq, ptr_type_node, build_fold_addr_expr_with_type(get_page_decl(), ptr_type_node));
-	id = append(&seq, uint64_type_node, page_field(uint64_type_node, page, offsetof(struct pcce_page, id)));
+	page = append(&seq, ptr_type_node,
+		      build_fold_addr_expr_with_type(get_page_decl(), ptr_type_node));
+	id = append(&seq, uint64_type_node,
+		    page_field(uint64_type_node, page, offsetof(struct pcce_page, id)));
 	gimple_seq_add_stmt(&seq, gimple_build_assign(saved->id, id));
-	position = append(&seq, uint64_type_node, page_field(uint64_type_node, page, offsetof(struct pcce_page, off)));
+	position = append(&seq, uint64_type_node,
+			  page_field(uint64_type_node, page, offsetof(struct pcce_page, off)));
 	gimple_seq_add_stmt(&seq, gimple_build_assign(saved->position, position));
 	/* off is its lower half */
 	off = make_ssa_name(uint32_type_node);
@@ -236,14 +244,16 @@ static void save_state(basic_block bb, struct saved *saved)
 	word = append(&seq, uint64_type_node, page_field(uint64_type_node, top, top_site));
 	gimple_seq_add_stmt(&seq, gimple_build_assign(saved->word, word));
 	if (!bb) {
-		gsi_insert_seq_on_edge_immediate(single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(cfun)), seq);
+		gsi_insert_seq_on_edge_immediate(single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(cfun)),
+						 seq);
 		return;
 	}
 	gsi = gsi_last_bb(bb);
 	if (!gsi_end_p(gsi) && stmt_ends_bb_p(gsi_stmt(gsi)))
 		gsi_insert_seq_before(&gsi, seq, GSI_SAME_STMT);
 	else
-		gsi_insert_seq_after(&gsi, seq, GSI_NEW_STMT); /* there may be no statement in the block */
+		gsi_insert_seq_after(&gsi, seq,
+				     GSI_NEW_STMT); /* there may be no statement in the block */
 }
 
 static gimple_seq restore_sequence(const struct saved *saved, location_t location)
@@ -282,8 +292,8 @@ static bool arrives(edge e)
 	return (e->flags & EDGE_EH) != 0;
 }
 
-/* Ordinary control, that of a clean-up before this one perhaps, goes past the restore: what is stale there is stale
- * only after an exception then, and a decoder can tell that it is. */
+/* Ordinary control, that of a clean-up before this one perhaps, goes past the restore: what is
+ * stale there is stale only after an exception then, and a decoder can tell that it is. */
 static basic_block without_ordinary(basic_block bb)
 {
 	bool ordinary = false;

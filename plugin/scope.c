@@ -45,11 +45,13 @@ static bool scratch_registers_taken(void)
 	unsigned int regs[] = {R10_REG, R11_REG};
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(regs); i++) {
-		if (!global_regs[regs[i]] && !fixed_regs[regs[i]] && default_function_abi.clobbers_full_reg_p(regs[i]))
+		if (!global_regs[regs[i]] && !fixed_regs[regs[i]] &&
+		    default_function_abi.clobbers_full_reg_p(regs[i]))
 			continue;
 		if (!warned)
 			inform(UNKNOWN_LOCATION,
-			       "pcce: register %qs is reserved in this unit, which is therefore not instrumented",
+			       "pcce: register %qs is reserved in this unit, which is therefore "
+			       "not instrumented",
 			       reg_names[regs[i]]);
 		warned = true;
 		return true;
@@ -61,7 +63,8 @@ bool scope_instrumented(function *fun)
 {
 	tree decl = fun->decl;
 
-	/* Not DECL_NO_INSTRUMENT_FUNCTION_ENTRY_EXIT: GCC sets it on everything unless -pg or the like is given. */
+	/* Not DECL_NO_INSTRUMENT_FUNCTION_ENTRY_EXIT: GCC sets it on everything unless -pg or the
+	 * like is given. */
 	if (has_attribute(decl, "no_instrument_function") || has_attribute(decl, "naked") ||
 	    has_attribute(decl, "interrupt") || has_attribute(decl, "no_caller_saved_registers"))
 		return false;

@@ -109,7 +109,8 @@ static const struct site *sorted_base;
 
 static int compare_sites(const void *a, const void *b)
 {
-	const struct site *x = sorted_base + *(const unsigned int *)a, *y = sorted_base + *(const unsigned int *)b;
+	const struct site *x = sorted_base + *(const unsigned int *)a,
+			  *y = sorted_base + *(const unsigned int *)b;
 
 	if (x->location != y->location)
 		return x->location < y->location ? -1 : 1;
@@ -137,7 +138,8 @@ static unsigned int *number_copies(void)
 	for (unsigned int i = 1; i < n_sites; i++) {
 		const struct site *last = sites + order[i - 1], *site = sites + order[i];
 
-		if (last->location != site->location || last->callee != site->callee || !can_have_copies(site))
+		if (last->location != site->location || last->callee != site->callee ||
+		    !can_have_copies(site))
 			continue;
 		if (!copy[order[i - 1]])
 			copy[order[i - 1]] = order[i - 1] + 1;
@@ -177,13 +179,14 @@ static void grow_string(struct obstack *text, const char *string)
 	obstack_grow(text, "\"\n", 2);
 }
 
-/* landing[i]: 1 + the index of the stretch that begins with the site's landing pad, 0 if there is none that can be
- * named. A call and its landing pad are in one part of the function, as the unwinder's tables have it; if they are not,
- * nothing is told of that pad. */
+/* landing[i]: 1 + the index of the stretch that begins with the site's landing pad, 0 if there is
+ * none that can be named. A call and its landing pad are in one part of the function, as the
+ * unwinder's tables have it; if they are not, nothing is told of that pad. */
 static unsigned int *number_landings(function *fun)
 {
 	unsigned int *landing = XCNEWVEC(unsigned int, n_sites + 1);
-	unsigned int *pads = XCNEWVEC(unsigned int, (fun->eh ? vec_safe_length(fun->eh->lp_array) : 0) + 1);
+	unsigned int *pads =
+		XCNEWVEC(unsigned int, (fun->eh ? vec_safe_length(fun->eh->lp_array) : 0) + 1);
 
 	for (unsigned int i = 0; i < n_sites; i++)
 		if (sites[i].is_pad && sites[i].pad)
@@ -191,7 +194,8 @@ static unsigned int *number_landings(function *fun)
 	for (unsigned int i = 0; i < n_sites; i++) {
 		unsigned int *pad = &pads[sites[i].pad];
 
-		if (!(sites[i].flags & PCCE_SITE_RESTORE) && *pad && sites[*pad - 1].cold != sites[i].cold)
+		if (!(sites[i].flags & PCCE_SITE_RESTORE) && *pad &&
+		    sites[*pad - 1].cold != sites[i].cold)
 			*pad = 0;
 	}
 	for (unsigned int i = 0; i < n_sites; i++) {
@@ -214,29 +218,33 @@ static unsigned int count_records(bool cold, const unsigned int *landing)
 	return n;
 }
 
-static void grow_landings(struct obstack *text, unsigned int start, bool cold, const unsigned int *landing)
+static void grow_landings(struct obstack *text, unsigned int start, bool cold,
+			  const unsigned int *landing)
 {
 	for (unsigned int i = 0; i < n_sites; i++) {
 		if (sites[i].cold != cold || !landing[i])
 			continue;
-		grow_printf(text, "\t.long .Lpcce_b%u-.Lpcce_s%u,.Lpcce_b%u-.Lpcce_s%u\n", sites[i].label, start,
-			    sites[landing[i] - 1].label, start);
+		grow_printf(text, "\t.long .Lpcce_b%u-.Lpcce_s%u,.Lpcce_b%u-.Lpcce_s%u\n",
+			    sites[i].label, start, sites[landing[i] - 1].label, start);
 		grow_printf(text, "\t.byte 0,0\n\t.value %u\n\t.long 0,0,0\n",
 			    PCCE_SITE_LANDING | (sites[i].flags & PCCE_SITE_RESTORE));
 	}
 }
 
-static void grow_records(struct obstack *text, unsigned int start, bool cold, const unsigned int *copy)
+static void grow_records(struct obstack *text, unsigned int start, bool cold,
+			 const unsigned int *copy)
 {
 	for (unsigned int i = 0; i < n_sites; i++) {
 		const struct site *site = sites + i;
 
 		if (site->cold != cold)
 			continue;
-		grow_printf(text, "\t.long .Lpcce_b%u-.Lpcce_s%u,.Lpcce_a%u-.Lpcce_s%u\n", site->label, start,
-			    site->label, start);
-		grow_printf(text, "\t.byte %u,%u\n\t.value %u\n", site->before_len, site->after_len, site->flags);
-		grow_printf(text, "\t.long %u,%u,%u\n", site->freq, LOCATION_LINE(site->location), copy[i]);
+		grow_printf(text, "\t.long .Lpcce_b%u-.Lpcce_s%u,.Lpcce_a%u-.Lpcce_s%u\n",
+			    site->label, start, site->label, start);
+		grow_printf(text, "\t.byte %u,%u\n\t.value %u\n", site->before_len, site->after_len,
+			    site->flags);
+		grow_printf(text, "\t.long %u,%u,%u\n", site->freq, LOCATION_LINE(site->location),
+			    copy[i]);
 	}
 }
 
@@ -254,7 +262,8 @@ static bool is_plain_symbol(const char *name)
 /* Blocks in shared sections keep their predecessors' alignment, so that the size is a constant. */
 static unsigned int block_size(unsigned int n, const char *name)
 {
-	size_t size = sizeof(struct pcce_site_block) + n * sizeof(struct pcce_site_record) + strlen(name) + 1;
+	size_t size = sizeof(struct pcce_site_block) + n * sizeof(struct pcce_site_record) +
+		      strlen(name) + 1;
 
 	return (size + 7) & ~(size_t)7;
 }
@@ -301,15 +310,19 @@ static char *block_text(function *fun, const struct part *part)
 		obstack_1grow(&text, '\n');
 	}
 	grow_printf(&text, ".Lpcce_e%u:\n", part->start);
-	grow_printf(&text, "\t.pushsection " PCCE_SITES_SECTION ",\"o?\",@progbits,.Lpcce_s%u\n\t.balign 8\n",
+	grow_printf(&text,
+		    "\t.pushsection " PCCE_SITES_SECTION
+		    ",\"o?\",@progbits,.Lpcce_s%u\n\t.balign 8\n",
 		    part->cold ? part->start : section_label(fun, part->start));
 	grow_printf(&text, "\t.quad %#llx,.Lpcce_s%u,.Lpcce_s%u\n",
-		    (unsigned long long)PCCE_BLOCK_MAGIC | (unsigned long long)PCCE_BLOCK_VERSION << 48, part->start,
-		    part->main);
-	grow_printf(&text, "\t.long %u,.Lpcce_e%u-.Lpcce_s%u,%u,%u\n", block_size(n, part->name), part->start,
-		    part->start, n, part->flags);
+		    (unsigned long long)PCCE_BLOCK_MAGIC | (unsigned long long)PCCE_BLOCK_VERSION
+								   << 48,
+		    part->start, part->main);
+	grow_printf(&text, "\t.long %u,.Lpcce_e%u-.Lpcce_s%u,%u,%u\n", block_size(n, part->name),
+		    part->start, part->start, n, part->flags);
 	if (part->entry)
-		grow_printf(&text, "\t.long .Lpcce_n%u-.Lpcce_s%u,%u\n", part->start, part->start, part->entry);
+		grow_printf(&text, "\t.long .Lpcce_n%u-.Lpcce_s%u,%u\n", part->start, part->start,
+			    part->entry);
 	else
 		grow_printf(&text, "\t.long 0,0\n");
 	grow_printf(&text, "\t.quad %" PRIu64 "\n", part->cold ? 0 : freq_entry_count());

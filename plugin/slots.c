@@ -32,12 +32,14 @@
 #define AS_TEXT(...) AS_TEXT_(__VA_ARGS__)
 #define AS_TEXT_(...) #__VA_ARGS__
 
-/* Functions of this unit that tail-call through a pointer, directly or by tail calls of each other: by DECL_UID. A call
- * of one is always a push. Callees are compiled before their callers, but for cycles. */
+/* Functions of this unit that tail-call through a pointer, directly or by tail calls of each other:
+ * by DECL_UID. A call of one is always a push. Callees are compiled before their callers, but for
+ * cycles. */
 static bitmap_obstack tail_out_memory;
 static bitmap tail_out;
 
-/* The assembler's own .nops would jump over a long slot, and its choice of nops depends on -march. */
+/* The assembler's own .nops would jump over a long slot, and its choice of nops depends on -march.
+ */
 void slot_print(char *text, size_t size, char kind, unsigned int label, unsigned int bytes)
 {
 	static const char *const nops[] = {
@@ -87,7 +89,8 @@ static bool mentions_scratch(const_rtx x)
 static bool uses_scratch(rtx_insn *insn)
 {
 	return mentions_scratch(PATTERN(insn)) ||
-	       (CALL_P(insn) && CALL_INSN_FUNCTION_USAGE(insn) && mentions_scratch(CALL_INSN_FUNCTION_USAGE(insn)));
+	       (CALL_P(insn) && CALL_INSN_FUNCTION_USAGE(insn) &&
+		mentions_scratch(CALL_INSN_FUNCTION_USAGE(insn)));
 }
 
 static bool in_shared_library(void)
@@ -122,7 +125,8 @@ static unsigned int choose_flags(rtx_insn *insn, const struct callee *callee)
 
 static void note_tail_call(const struct callee *callee)
 {
-	if (!callee->indirect && !(callee->decl && tail_out && bitmap_bit_p(tail_out, DECL_UID(callee->decl))))
+	if (!callee->indirect &&
+	    !(callee->decl && tail_out && bitmap_bit_p(tail_out, DECL_UID(callee->decl))))
 		return;
 	if (!tail_out) {
 		bitmap_obstack_initialize(&tail_out_memory);
@@ -142,7 +146,8 @@ static unsigned int inline_push_size(const struct site *site, const struct calle
 		return 0;
 	if (tail_out && bitmap_bit_p(tail_out, DECL_UID(callee->decl)))
 		return PCCE_SLOT_PUSH_CLEAR;
-	return recursion_closes_cycle(current_function_decl, callee->decl) ? PCCE_SLOT_PUSH_CLEAR : 0;
+	return recursion_closes_cycle(current_function_decl, callee->decl) ? PCCE_SLOT_PUSH_CLEAR
+									   : 0;
 }
 
 static void choose_sizes(struct site *site, const struct callee *callee)
@@ -195,7 +200,8 @@ static void put_slots(rtx_insn *insn, const struct site *site)
 /* What the unwinder will find for the pad: its region and those around it. */
 static bool always_lands(eh_landing_pad pad)
 {
-	for (eh_region region = pad->region; region && region->type != ERT_MUST_NOT_THROW; region = region->outer) {
+	for (eh_region region = pad->region; region && region->type != ERT_MUST_NOT_THROW;
+	     region = region->outer) {
 		if (region->type == ERT_CLEANUP)
 			return true;
 		if (region->type != ERT_TRY)
@@ -260,7 +266,8 @@ static bool is_morestack(rtx_insn *insn)
 {
 	rtx_insn *next = next_nonnote_nondebug_insn(insn);
 
-	return flag_split_stack && next && NONJUMP_INSN_P(next) && recog_memoized(next) == CODE_FOR_split_stack_return;
+	return flag_split_stack && next && NONJUMP_INSN_P(next) &&
+	       recog_memoized(next) == CODE_FOR_split_stack_return;
 }
 
 /* Landing pads and the labels of non-local jumps. */
@@ -272,8 +279,8 @@ static void start_at_labels(function *fun)
 	if (fun->eh)
 		for (int i = 1; vec_safe_iterate(fun->eh->lp_array, i, &pad); i++)
 			if (pad && pad->landing_pad && LABEL_P(pad->landing_pad)) {
-				rtx_insn *mark = asm_text_after(".byte " AS_TEXT(PCCE_LANDING_MARK), pad->landing_pad,
-								UNKNOWN_LOCATION);
+				rtx_insn *mark = asm_text_after(".byte " AS_TEXT(PCCE_LANDING_MARK),
+								pad->landing_pad, UNKNOWN_LOCATION);
 
 				stale_start(mark, i);
 			}

@@ -6,11 +6,12 @@
  * The points are the code labels of landing pads and of receivers, and the
  * after-slots of returns_twice calls.  All code that can be reached from there
  * before a call of __pcce_restore is followed, through jumps, and each contiguous
- * stretch of it becomes a record with PCCE_SITE_RESTORE.  The call of __pcce_restore itself finds the stretch's
- * beginning in r11, which no call keeps, so that it is known for whom it works.
+ * stretch of it becomes a record with PCCE_SITE_RESTORE.  The call of __pcce_restore itself finds
+ * the stretch's beginning in r11, which no call keeps, so that it is known for whom it works.
  *
- * Code that only one landing pad leads to is a stretch apart from what several lead to: there it is known which
- * call of the function the exception has come out of, though it may be under way more than once.
+ * Code that only one landing pad leads to is a stretch apart from what several lead to: there it is
+ * known which call of the function the exception has come out of, though it may be under way more
+ * than once.
  *
  * Not covered: what runs before the code gets there, in the unwinder or in
  * longjmp.  That is the library's code, and is reported under the state of the
@@ -26,7 +27,8 @@ struct start {
 };
 
 static auto_vec<struct start> *to_visit;
-static int *leads_to;	   /* by INSN_UID: the landing pad that leads there, OF_SEVERAL, or 0: nothing does */
+static int *leads_to; /* by INSN_UID: the landing pad that leads there, OF_SEVERAL, or 0: nothing
+			 does */
 static sbitmap pad_starts; /* by INSN_UID */
 
 bool stale_is_restore(const struct callee *callee)
@@ -98,7 +100,8 @@ static void add_stretch(rtx_insn *first, rtx_insn *last, bool cold)
 	asm_text_before(text, first, INSN_LOCATION(first));
 	if (is_restore_call(last)) {
 		/* lea .Lpcce_b(%rip), %r11, in whichever syntax the rest is */
-		snprintf(text, sizeof(text), ".byte 0x4c, 0x8d, 0x1d; .long .Lpcce_b%u - . - 4", site.label);
+		snprintf(text, sizeof(text), ".byte 0x4c, 0x8d, 0x1d; .long .Lpcce_b%u - . - 4",
+			 site.label);
 		asm_text_before(text, last, INSN_LOCATION(last));
 	}
 	snprintf(text, sizeof(text), ".Lpcce_a%u:", site.label);
@@ -108,7 +111,8 @@ static void add_stretch(rtx_insn *first, rtx_insn *last, bool cold)
 /* insn follows a stretch that begins with first. */
 static bool begins_another(rtx_insn *first, rtx_insn *insn)
 {
-	return leads_to[INSN_UID(insn)] != leads_to[INSN_UID(first)] || bitmap_bit_p(pad_starts, INSN_UID(insn));
+	return leads_to[INSN_UID(insn)] != leads_to[INSN_UID(first)] ||
+	       bitmap_bit_p(pad_starts, INSN_UID(insn));
 }
 
 static void add_stretches(void)

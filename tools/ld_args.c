@@ -102,8 +102,9 @@ static int parse_argument(struct parser *p, const char *arg, int depth)
 		p->output_follows = true;
 	else if (!strncmp(arg, "--output=", 9))
 		return set_output(p, arg + 9);
-	else if (!strcmp(arg, "-r") || !strcmp(arg, "-i") || !strcmp(arg, "-Ur") || !strcmp(arg, "--relocatable") ||
-		 !strcmp(arg, "-relocatable") || !strcmp(arg, "--relocateable"))
+	else if (!strcmp(arg, "-r") || !strcmp(arg, "-i") || !strcmp(arg, "-Ur") ||
+		 !strcmp(arg, "--relocatable") || !strcmp(arg, "-relocatable") ||
+		 !strcmp(arg, "--relocateable"))
 		p->out->relocatable = true;
 	else if (!strcmp(arg, "--gc-sections") || !strcmp(arg, "-gc-sections"))
 		p->out->gc_sections = true;
@@ -111,7 +112,8 @@ static int parse_argument(struct parser *p, const char *arg, int depth)
 		p->out->gc_sections = false;
 	else if (takes_argument(arg))
 		p->skip = true;
-	else if (!strncmp(arg, "-o", 2) && strncmp(arg, "-omagic", 7) && strncmp(arg, "-oformat", 8))
+	else if (!strncmp(arg, "-o", 2) && strncmp(arg, "-omagic", 7) &&
+		 strncmp(arg, "-oformat", 8))
 		return set_output(p, arg + 2);
 	return 0;
 }

@@ -11,7 +11,8 @@ struct ld_args {
 	bool gc_sections;
 };
 
-/* 0 or -ENOMEM. Response files (@file) are read; one that cannot be read is left to the linker's complaint. */
+/* 0 or -ENOMEM. Response files (@file) are read; one that cannot be read is left to the linker's
+ * complaint. */
 int ld_args_parse(int argc, char *const *argv, struct ld_args *out);
 void ld_args_free(struct ld_args *a);
 

@@ -24,9 +24,11 @@ static const struct format {
 	bool samples, binary;
 } formats[] = {
 	{"text", "tables of what changed (default)", diff_text, false, false},
-	{"html", "one page for a browser: a difference flame graph, tables", diff_html, false, false},
+	{"html", "one page for a browser: a difference flame graph, tables", diff_html, false,
+	 false},
 	{"pprof", "for go tool pprof: as its -diff_base makes it", diff_pprof, true, true},
-	{"folded", "one line a context with both counts, for flamegraph.pl", diff_folded, false, false},
+	{"folded", "one line a context with both counts, for flamegraph.pl", diff_folded, false,
+	 false},
 	{"json", "the tables, for programs", diff_json, false, false},
 };
 
@@ -44,14 +46,18 @@ static const struct argp_option options[] = {
 	{"output", 'o', "FILE", 0, "Write to this file (default: standard output)", 0},
 	{"format", OPT_FORMAT, "FORMAT", 0, "How to print it, see below (default: text)", 0},
 	{"by", OPT_BY, "WHAT", 0,
-	 "Tell contexts apart by their `calls' or by the `names' of functions (default: calls if both recordings are "
+	 "Tell contexts apart by their `calls' or by the `names' of functions (default: calls if "
+	 "both recordings are "
 	 "of "
 	 "one build, else names)",
 	 0},
 	{"all", 'a', NULL, 0, "Also changes that may be due to chance (text, json)", 0},
-	{"lines", 'n', "N", 0, "So many lines of each table (text, json; default: 20 for text, 0: all)", 0},
-	{"min-percent", OPT_MIN_PERCENT, "P", 0, "Only changes of P percentage points or more (text, json)", 0},
-	{"no-inline", OPT_NO_INLINE, NULL, 0, "No frames for functions that the compiler inlined", 0},
+	{"lines", 'n', "N", 0,
+	 "So many lines of each table (text, json; default: 20 for text, 0: all)", 0},
+	{"min-percent", OPT_MIN_PERCENT, "P", 0,
+	 "Only changes of P percentage points or more (text, json)", 0},
+	{"no-inline", OPT_NO_INLINE, NULL, 0, "No frames for functions that the compiler inlined",
+	 0},
 	{0},
 };
 
@@ -81,7 +87,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				return 0;
 			}
 		}
-		argp_error(state, "unknown format '%s': use text, html, pprof, folded or json", arg);
+		argp_error(state, "unknown format '%s': use text, html, pprof, folded or json",
+			   arg);
 		return EINVAL;
 	case OPT_BY:
 		if (strcmp(arg, "calls") && strcmp(arg, "names"))
@@ -92,14 +99,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		errno = 0;
 		a->min_percent = strtod(arg, &end);
 		if (errno || end == arg || *end || !(a->min_percent >= 0 && a->min_percent <= 100))
-			argp_error(state, "--min-percent wants a number from 0 to 100, not '%s'", arg);
+			argp_error(state, "--min-percent wants a number from 0 to 100, not '%s'",
+				   arg);
 		return 0;
 	case OPT_NO_INLINE:
 		a->inlining = false;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (a->n == 2)
-			argp_error(state, "two recordings are compared; pcce-merge joins several to one");
+			argp_error(state,
+				   "two recordings are compared; pcce-merge joins several to one");
 		a->inputs[a->n++] = strcmp(arg, "-") ? arg : "/dev/stdin";
 		return 0;
 	case ARGP_KEY_END:
@@ -138,16 +147,19 @@ static const struct argp argp = {
 	.help_filter = help,
 	.args_doc = "BEFORE NOW",
 	.doc = "Print what changed from one recording to another, and how sure that is."
-	       "\vShares are of each recording's own samples. Only what is sure is shown: of all changes shown, at "
+	       "\vShares are of each recording's own samples. Only what is sure is shown: of all "
+	       "changes shown, at "
 	       "most 5% "
-	       "are due to chance. That is the chance of sampling; what differs from run to run of the same program "
+	       "are due to chance. That is the chance of sampling; what differs from run to run of "
+	       "the same program "
 	       "only "
 	       "several runs of each can show, joined by pcce-merge.",
 };
 
 static int load(const struct arguments *a, int i, struct profile **p)
 {
-	struct profile_options o = {.tree = true, .samples = a->format->samples, .inlining = a->inlining};
+	struct profile_options o = {
+		.tree = true, .samples = a->format->samples, .inlining = a->inlining};
 	char why[1024];
 
 	if (profile_load(a->inputs[i], &o, p, why, sizeof(why))) {
@@ -156,13 +168,15 @@ static int load(const struct arguments *a, int i, struct profile **p)
 	}
 	if (!(*p)->complete)
 		fprintf(stderr,
-			"pcce-diff: %s has no end record: the recording was cut off, and what it holds up to there is "
+			"pcce-diff: %s has no end record: the recording was cut off, and what it "
+			"holds up to there is "
 			"compared\n",
 			a->inputs[i]);
 	return 0;
 }
 
-static int compare(const struct arguments *a, const struct profile *before, const struct profile *now)
+static int compare(const struct arguments *a, const struct profile *before,
+		   const struct profile *now)
 {
 	struct diff_options o = {
 		.max_q = a->all ? 1 : 0.05,
@@ -175,14 +189,16 @@ static int compare(const struct arguments *a, const struct profile *before, cons
 	int r;
 
 	if (strcmp(before->event, now->event)) {
-		fprintf(stderr, "pcce-diff: %s counts %s and %s counts %s: they cannot be compared\n", a->inputs[0],
-			before->event, a->inputs[1], now->event);
+		fprintf(stderr,
+			"pcce-diff: %s counts %s and %s counts %s: they cannot be compared\n",
+			a->inputs[0], before->event, a->inputs[1], now->event);
 		return 1;
 	}
 	if (a->output) {
 		out = fopen(a->output, "w");
 		if (!out) {
-			fprintf(stderr, "pcce-diff: cannot write %s: %s\n", a->output, strerror(errno));
+			fprintf(stderr, "pcce-diff: cannot write %s: %s\n", a->output,
+				strerror(errno));
 			return 1;
 		}
 	}
@@ -191,7 +207,8 @@ static int compare(const struct arguments *a, const struct profile *before, cons
 	progress_end();
 	if (!r) {
 		if (a->by == DIFF_BY_CALLS && *d.other)
-			fprintf(stderr, "pcce-diff: %s: contexts whose calls moved differ\n", d.other);
+			fprintf(stderr, "pcce-diff: %s: contexts whose calls moved differ\n",
+				d.other);
 		if (a->output || !isatty(STDOUT_FILENO))
 			progress_phase("writing");
 		r = a->format->print(&d, &o, out);
@@ -200,7 +217,8 @@ static int compare(const struct arguments *a, const struct profile *before, cons
 	}
 	errno = 0;
 	if (r || fflush(out) || ferror(out) || (a->output && fclose(out))) {
-		fprintf(stderr, "pcce-diff: cannot write %s: %s\n", a->output ? a->output : "standard output",
+		fprintf(stderr, "pcce-diff: cannot write %s: %s\n",
+			a->output ? a->output : "standard output",
 			strerror(r	 ? -r
 				 : errno ? errno
 					 : EIO));
@@ -219,7 +237,8 @@ int main(int argc, char **argv)
 	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
 		return 2;
 	if (!a.output && a.format->binary && isatty(STDOUT_FILENO)) {
-		fprintf(stderr, "pcce-diff: %s is not for terminals; name a file with -o\n", a.format->name);
+		fprintf(stderr, "pcce-diff: %s is not for terminals; name a file with -o\n",
+			a.format->name);
 		return 2;
 	}
 	progress_enable("pcce-diff");

@@ -24,7 +24,8 @@ static const struct argp_option options[] = {
 	 "Print call graph and numbering instead of encoding; FORMAT is text (default) or json", 0},
 	{"output", 'o', "OUT", 0, "Write the encoded file to OUT and leave FILE as it is", 0},
 	{"profile", 'p', "DATA", 0,
-	 "Encode FILE so that the calls cost least that were hot in the recording DATA, also if it is encoded already",
+	 "Encode FILE so that the calls cost least that were hot in the recording DATA, also if it "
+	 "is encoded already",
 	 0},
 	{"verbose", 'v', NULL, 0, "Say what was done; with --dump, print sites and edges too", 0},
 	{0},
@@ -73,10 +74,13 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "FILE",
-	.doc = "Number the call graph of FILE, a program or shared library that was compiled and linked with the flags "
+	.doc = "Number the call graph of FILE, a program or shared library that was compiled and "
+	       "linked with the flags "
 	       "of "
-	       "pcce-config, and write the numbers into it. Linking with these flags does this by itself.\v"
-	       "FILE is replaced as a whole or not at all. A file that is encoded already stays as it is, unless there "
+	       "pcce-config, and write the numbers into it. Linking with these flags does this by "
+	       "itself.\v"
+	       "FILE is replaced as a whole or not at all. A file that is encoded already stays as "
+	       "it is, unless there "
 	       "is a recording of it (--profile).",
 };
 
@@ -89,7 +93,8 @@ static int failed(const char *file, const struct error *why)
 static int finish_output(void)
 {
 	if (fflush(stdout) || ferror(stdout)) {
-		fprintf(stderr, "pcce-encode: cannot write to standard output: %s\n", strerror(errno));
+		fprintf(stderr, "pcce-encode: cannot write to standard output: %s\n",
+			strerror(errno));
 		return EXIT_FAILURE;
 	}
 	return EXIT_SUCCESS;
@@ -110,11 +115,12 @@ static int dump(const struct arguments *a, const struct call_counts *counts)
 	if (err)
 		return failed(a->file, &why);
 	if (e.result == ENCODE_NOT_FOR_US)
-		err = error_set(&why, -EINVAL,
-				"is not instrumented; compile and link it with the flags of pcce-config");
+		err = error_set(
+			&why, -EINVAL,
+			"is not instrumented; compile and link it with the flags of pcce-config");
 	else
-		err = table_dump(e.table, e.table_size, e.result == ENCODE_ALREADY, a->format, a->verbose, stdout,
-				 &why);
+		err = table_dump(e.table, e.table_size, e.result == ENCODE_ALREADY, a->format,
+				 a->verbose, stdout, &why);
 	encode_output_free(&e);
 	return err ? failed(a->file, &why) : finish_output();
 }
@@ -128,13 +134,16 @@ static int encode(const struct arguments *a, const struct call_counts *counts)
 		return failed(a->file, &why);
 	if (e.result == ENCODE_NOT_FOR_US) {
 		encode_output_free(&e);
-		error_set(&why, -EINVAL, "is not instrumented; compile and link it with the flags of pcce-config");
+		error_set(&why, -EINVAL,
+			  "is not instrumented; compile and link it with the flags of pcce-config");
 		return failed(a->file, &why);
 	}
 	if (a->verbose && counts)
-		printf("'%s' was encoded by %" PRIu64 " samples of '%s'\n", a->file, counts->samples, a->profile);
+		printf("'%s' was encoded by %" PRIu64 " samples of '%s'\n", a->file,
+		       counts->samples, a->profile);
 	else if (a->verbose)
-		printf("'%s' %s\n", a->file, e.result == ENCODE_ALREADY ? "is already encoded" : "was encoded");
+		printf("'%s' %s\n", a->file,
+		       e.result == ENCODE_ALREADY ? "is already encoded" : "was encoded");
 	encode_output_free(&e);
 	return finish_output();
 }

@@ -41,9 +41,11 @@ static char *search(const char *path, const char *name, const struct stat *self)
 		char *candidate;
 
 		/* An empty entry is the working directory. */
-		if (asprintf(&candidate, "%.*s/%s", length ? (int)length : 1, length ? path : ".", name) < 0)
+		if (asprintf(&candidate, "%.*s/%s", length ? (int)length : 1, length ? path : ".",
+			     name) < 0)
 			return NULL;
-		if (!stat(candidate, &st) && S_ISREG(st.st_mode) && !same_file(&st, self) && !access(candidate, X_OK))
+		if (!stat(candidate, &st) && S_ISREG(st.st_mode) && !same_file(&st, self) &&
+		    !access(candidate, X_OK))
 			return candidate;
 		free(candidate);
 		path += length;
@@ -109,7 +111,8 @@ static bool is_new(const char *path, const struct stat *before, bool existed)
 	if (stat(path, &st) || !S_ISREG(st.st_mode))
 		return false;
 	return !existed || !same_file(&st, before) || st.st_size != before->st_size ||
-	       st.st_mtim.tv_sec != before->st_mtim.tv_sec || st.st_mtim.tv_nsec != before->st_mtim.tv_nsec;
+	       st.st_mtim.tv_sec != before->st_mtim.tv_sec ||
+	       st.st_mtim.tv_nsec != before->st_mtim.tv_nsec;
 }
 
 /* By the name of the file that a link like ld or ld.gold leads to. */
@@ -146,7 +149,9 @@ int main(int argc, char **argv)
 	int status, err;
 
 	if (!linker) {
-		fprintf(stderr, "pcce-ld: no other '%s' was found in COMPILER_PATH or PATH; install that linker\n",
+		fprintf(stderr,
+			"pcce-ld: no other '%s' was found in COMPILER_PATH or PATH; install that "
+			"linker\n",
 			name);
 		return 127;
 	}
@@ -158,7 +163,8 @@ int main(int argc, char **argv)
 	existed = !stat(args.output, &before);
 	argv[0] = linker;
 	if (args.gc_sections && is_gold(linker)) {
-		fprintf(stderr, "pcce-ld: gold cannot keep the site records with --gc-sections; linking without it "
+		fprintf(stderr, "pcce-ld: gold cannot keep the site records with --gc-sections; "
+				"linking without it "
 				"(ld.bfd and ld.lld can: -fuse-ld=bfd)\n");
 		argv = with_argument(argc, argv, "--no-gc-sections");
 		if (!argv) {

@@ -52,8 +52,10 @@ static const struct argp argp = {
 	.parser = parse,
 	.args_doc = "RECORDING...",
 	.doc = "Join recordings of pcce-record, of many runs, processes and machines, into one."
-	       "\vSamples of one context at one instruction are added up: the result, and the memory that merging "
-	       "takes, grows with the number of different contexts. Processes of one program and name become one, and "
+	       "\vSamples of one context at one instruction are added up: the result, and the "
+	       "memory that merging "
+	       "takes, grows with the number of different contexts. Processes of one program and "
+	       "name become one, and "
 	       "so do their threads of one name. A recording named - is standard input.",
 };
 
@@ -123,7 +125,8 @@ int main(int argc, char **argv)
 	if (!a.quiet)
 		progress_enable("pcce-merge");
 	for (char **input = a.inputs; *input; input++) {
-		if (merge_add(m, strcmp(*input, "-") ? *input : "/dev/stdin", note, why, sizeof(why))) {
+		if (merge_add(m, strcmp(*input, "-") ? *input : "/dev/stdin", note, why,
+			      sizeof(why))) {
 			merge_free(m);
 			return fail(why);
 		}
@@ -132,7 +135,8 @@ int main(int argc, char **argv)
 	counts = merge_counts(m);
 	if (!status && !a.quiet)
 		fprintf(stderr,
-			"pcce-merge: %" PRIu64 " samples of %" PRIu64 " recordings in %s, as %" PRIu64 " sums\n",
+			"pcce-merge: %" PRIu64 " samples of %" PRIu64
+			" recordings in %s, as %" PRIu64 " sums\n",
 			counts.samples, counts.files, a.output, counts.sums);
 	merge_free(m);
 	return status;

@@ -19,34 +19,42 @@ enum { OPT_VERIFY = 256, OPT_AGGREGATE };
 
 static const struct argp_option options[] = {
 	{"frequency", 'F', "HZ", 0, "samples per second and thread (default: 999)", 0},
-	{"count", 'c', "N", 0, "take a sample every N events, instead of -F (for the clocks: every N ns)", 0},
+	{"count", 'c', "N", 0,
+	 "take a sample every N events, instead of -F (for the clocks: every N ns)", 0},
 	{"event", 'e', "EVENT", 0,
-	 "what to sample on: cpu-clock (default), task-clock, page-faults, context-switches, cpu-migrations, cycles "
+	 "what to sample on: cpu-clock (default), task-clock, page-faults, context-switches, "
+	 "cpu-migrations, cycles "
 	 "and "
 	 "other events of the kernel, or a tracepoint as SYSTEM:NAME",
 	 0},
 	{"sampler", 'b', "NAME", 0,
-	 "auto (default: the best that works), kmod (the kernel module), bpf (in the kernel; needs privilege) or self "
+	 "auto (default: the best that works), kmod (the kernel module), bpf (in the kernel; needs "
+	 "privilege) or self "
 	 "(in the program itself)",
 	 0},
-	{"output", 'o', "FILE", 0, "where to write (default: pcce.data); an existing file is kept as FILE.old", 0},
+	{"output", 'o', "FILE", 0,
+	 "where to write (default: pcce.data); an existing file is kept as FILE.old", 0},
 	{"pid", 'p', "PID", 0, "record a running process, all its threads and new children", 0},
-	{"verify", OPT_VERIFY, 0, 0, "also unwind the stack at each sample, for pcce-report --stats to compare (self)",
-	 0},
-	{"aggregate", OPT_AGGREGATE, 0, 0, "count equal samples in the kernel, and record the counts (kmod)", 0},
+	{"verify", OPT_VERIFY, 0, 0,
+	 "also unwind the stack at each sample, for pcce-report --stats to compare (self)", 0},
+	{"aggregate", OPT_AGGREGATE, 0, 0,
+	 "count equal samples in the kernel, and record the counts (kmod)", 0},
 	{"quiet", 'q', 0, 0, "only warnings and errors", 0},
 	{"verbose", 'v', 0, 0, "say more", 0},
 	{0},
 };
 
-static const char doc[] = "Record the calling contexts of a program that was built with pcce.\v"
-			  "Runs COMMAND, or attaches to process PID, until it ends or an interrupt comes.  The exit "
-			  "status is the command's "
-			  "own (128 + N if signal N ended it), 127 if it was not found, 126 if it could not be run, 1 "
-			  "if recording failed.\n\n"
-			  "pcce-report shows the result.";
+static const char doc[] =
+	"Record the calling contexts of a program that was built with pcce.\v"
+	"Runs COMMAND, or attaches to process PID, until it ends or an interrupt comes.  The exit "
+	"status is the command's "
+	"own (128 + N if signal N ended it), 127 if it was not found, 126 if it could not be run, "
+	"1 "
+	"if recording failed.\n\n"
+	"pcce-report shows the result.";
 
-static unsigned long long number(struct argp_state *state, const char *what, const char *arg, unsigned long long max)
+static unsigned long long number(struct argp_state *state, const char *what, const char *arg,
+				 unsigned long long max)
 {
 	unsigned long long n;
 	char *end;
@@ -112,7 +120,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 int main(int argc, char **argv)
 {
-	static const struct argp argp = {options, parse, "-- COMMAND [ARGUMENT...]\n-p PID", doc, NULL, NULL, NULL};
+	static const struct argp argp = {
+		options, parse, "-- COMMAND [ARGUMENT...]\n-p PID", doc, NULL, NULL, NULL};
 	struct record_options o = {.event = "cpu-clock", .sampler = "auto", .output = "pcce.data"};
 
 	/* The command's own options are not ours. */

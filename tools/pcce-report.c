@@ -20,18 +20,22 @@ static void warn_about(const struct profile *p, const char *input)
 
 	if (!p->complete)
 		fprintf(stderr,
-			"pcce-report: %s has no end record: the recording was cut off, and what it holds up to there "
+			"pcce-report: %s has no end record: the recording was cut off, and what it "
+			"holds up to there "
 			"is shown\n",
 			input);
 	if (p->unknown)
 		fprintf(stderr,
-			"pcce-report: %s holds %llu records of a kind that this version does not know; they are left "
+			"pcce-report: %s holds %llu records of a kind that this version does not "
+			"know; they are left "
 			"out\n",
 			input, (unsigned long long)p->unknown);
 	if (s->lost)
-		fprintf(stderr, "pcce-report: %llu samples were lost while recording\n", (unsigned long long)s->lost);
+		fprintf(stderr, "pcce-report: %llu samples were lost while recording\n",
+			(unsigned long long)s->lost);
 	if (s->undecodable)
-		fprintf(stderr, "pcce-report: %llu of %llu samples do not decode; --stats says why\n",
+		fprintf(stderr,
+			"pcce-report: %llu of %llu samples do not decode; --stats says why\n",
 			(unsigned long long)s->undecodable, (unsigned long long)s->samples);
 }
 
@@ -82,7 +86,8 @@ static int print_to_output(const struct report_options *o, const struct profile 
 	progress_end();
 	errno = 0;
 	if (r || fflush(out) || ferror(out) || (o->output && fclose(out))) {
-		fprintf(stderr, "pcce-report: cannot write %s: %s\n", o->output ? o->output : "standard output",
+		fprintf(stderr, "pcce-report: cannot write %s: %s\n",
+			o->output ? o->output : "standard output",
 			strerror(r	 ? -r
 				 : errno ? errno
 					 : EIO));
@@ -113,7 +118,8 @@ static bool view(const struct report_options *o, struct profile *p, int *status)
 		return false;
 	if (r == -ENOTTY)
 		fprintf(stderr,
-			"pcce-report: no interactive view on this terminal (TERM=%s); --stdio prints text instead\n",
+			"pcce-report: no interactive view on this terminal (TERM=%s); --stdio "
+			"prints text instead\n",
 			term ? term : "");
 	else if (r)
 		fprintf(stderr, "pcce-report: %s: %s\n", o->input, strerror(-r));
@@ -127,8 +133,8 @@ static void say_nothing_selected(const struct report_options *o, const struct pr
 	const struct selection *s = &o->select;
 	const char *between = ": ";
 
-	fprintf(stderr, "pcce-report: none of the %llu samples in %s is selected", (unsigned long long)p->all_samples,
-		o->input);
+	fprintf(stderr, "pcce-report: none of the %llu samples in %s is selected",
+		(unsigned long long)p->all_samples, o->input);
 	if (s->times.n) {
 		fprintf(stderr, "%sit is %.5g s long", between, (double)(p->last - p->first) / 1e9);
 		between = ", ";
@@ -170,7 +176,8 @@ static int report(const struct report_options *o)
 		.inlining = o->inlining,
 		.origins = o->origins,
 		.samples = !o->stats && format->samples,
-		.lines = where == REPORT_VIEW || o->select.by == SELECT_BY_LINE || o->select.by == SELECT_BY_FILE,
+		.lines = where == REPORT_VIEW || o->select.by == SELECT_BY_LINE ||
+			 o->select.by == SELECT_BY_FILE,
 		.again = where == REPORT_VIEW,
 		.names = o->names,
 		.select = &o->select,
@@ -179,8 +186,10 @@ static int report(const struct report_options *o)
 	char why[1024];
 	int status;
 
-	if (where == REPORT_TEXT && !o->stats && !o->output && format->binary && isatty(STDOUT_FILENO)) {
-		fprintf(stderr, "pcce-report: %s is not for terminals; name a file with -o\n", format->name);
+	if (where == REPORT_TEXT && !o->stats && !o->output && format->binary &&
+	    isatty(STDOUT_FILENO)) {
+		fprintf(stderr, "pcce-report: %s is not for terminals; name a file with -o\n",
+			format->name);
 		return REPORT_USAGE;
 	}
 	if (!o->quiet)

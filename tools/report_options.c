@@ -35,14 +35,19 @@ enum {
 };
 
 static const struct argp_option options[] = {
-	{"input", 'i', "FILE", 0, "Read this recording (default: pcce.data; - is standard input)", 1},
+	{"input", 'i', "FILE", 0, "Read this recording (default: pcce.data; - is standard input)",
+	 1},
 	{"output", 'o', "FILE", 0, "Write to this file (default: standard output)", 1},
 	{"format", OPT_FORMAT, "FORMAT", 0, "How to print it, see below (default: tree)", 1},
-	{"stats", OPT_STATS, NULL, 0, "Print numbers about the recording instead, one `name: value' a line", 1},
+	{"stats", OPT_STATS, NULL, 0,
+	 "Print numbers about the recording instead, one `name: value' a line", 1},
 	{"verbose", 'v', NULL, 0,
-	 "With --stats: also the first ten samples that do not decode or that differ from the real stack, in full", 1},
+	 "With --stats: also the first ten samples that do not decode or that differ from the real "
+	 "stack, in full",
+	 1},
 	{"quiet", 'q', NULL, 0, "No warnings and no progress; errors only", 1},
-	{"stdio", OPT_STDIO, NULL, 0, "Print text even to a terminal, where an interactive view is the default", 1},
+	{"stdio", OPT_STDIO, NULL, 0,
+	 "Print text even to a terminal, where an interactive view is the default", 1},
 	{"tui", OPT_TUI, NULL, 0, "The interactive view, or an error if it is not possible", 1},
 	{"source", OPT_SOURCE, "DIR", 0,
 	 "Look for source files here, too; may be given more than once (interactive view)", 1},
@@ -55,7 +60,8 @@ static const struct argp_option options[] = {
 	{"tid", OPT_TID, "TID,...", 0, "These threads", 2},
 	{"event", OPT_EVENT, "EVENT,...", 0, "These events: names, or numbers from 0", 2},
 	{"time", OPT_TIME, "FROM,TO", 0,
-	 "This part of the recording: times after the first sample in seconds or with a unit, or percentages; an end "
+	 "This part of the recording: times after the first sample in seconds or with a unit, or "
+	 "percentages; an end "
 	 "that is left out is the recording's",
 	 2},
 
@@ -68,31 +74,39 @@ static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, "In how much detail:", 4},
 	{"by", OPT_BY, "WHAT", 0, "A frame for each function (default), line, file or module", 4},
 	{"call-sites", OPT_CALL_SITES, "HOW", 0,
-	 "Tell calls of a function apart by address (default; some formats then show lines), by line, or not at all "
+	 "Tell calls of a function apart by address (default; some formats then show lines), by "
+	 "line, or not at all "
 	 "(none)",
 	 4},
 	{"recursion", OPT_RECURSION, "HOW", 0,
-	 "keep it (default); direct: a function that calls itself is one frame; all: also leave out what lies between "
+	 "keep it (default); direct: a function that calls itself is one frame; all: also leave "
+	 "out what lies between "
 	 "two frames of one function",
 	 4},
 	{"origins", OPT_ORIGINS, NULL, 0,
 	 "Contexts of a thread go on below where it was created, after a frame [thread]", 4},
-	{"no-inline", OPT_NO_INLINE, NULL, 0, "No frames for functions that the compiler inlined", 4},
-	{"demangle", OPT_DEMANGLE, "HOW", 0, "C++ names: full (default), simple: without parameters, none", 4},
+	{"no-inline", OPT_NO_INLINE, NULL, 0, "No frames for functions that the compiler inlined",
+	 4},
+	{"demangle", OPT_DEMANGLE, "HOW", 0,
+	 "C++ names: full (default), simple: without parameters, none", 4},
 	{"no-demangle", OPT_NO_DEMANGLE, NULL, 0, "The same as --demangle=none", 4},
 	{"min-percent", OPT_MIN_PERCENT, "P", 0,
-	 "Leave out what is less than P percent of all (default: 0.5 for tree, callees and dot, else 0; "
+	 "Leave out what is less than P percent of all (default: 0.5 for tree, callees and dot, "
+	 "else 0; "
 	 "folded prints all)",
 	 4},
 	{"max-depth", OPT_MAX_DEPTH, "N", 0,
 	 "Leave out what is deeper than N frames (tree, callees, json, html, trace)", 4},
 	{"max-rows", OPT_MAX_ROWS, "N", 0,
-	 "At most so many stacks (perf-script, default 1000000), spans (trace, 1000000) or samples in the order of "
+	 "At most so many stacks (perf-script, default 1000000), spans (trace, 1000000) or samples "
+	 "in the order of "
 	 "time "
 	 "(speedscope, 500000); 0: all",
 	 4},
 	{"sort", OPT_SORT, "KEY,...", 0,
-	 "Order of rows and siblings: self, total, samples, name, module, line (tree, callees, flat)", 4},
+	 "Order of rows and siblings: self, total, samples, name, module, line (tree, callees, "
+	 "flat)",
+	 4},
 	{0},
 };
 
@@ -117,14 +131,15 @@ static int choose(struct argp_state *state, const char *option, const char *arg,
 	for (int i = 0; words[i]; i++) {
 		if (strlen(words[i]) == length && !strncmp(words[i], arg, length))
 			return i;
-		at += (size_t)snprintf(list + at, sizeof(list) - at, "%s%s", i ? words[i + 1] ? ", " : " or " : "",
-				       words[i]);
+		at += (size_t)snprintf(list + at, sizeof(list) - at, "%s%s",
+				       i ? words[i + 1] ? ", " : " or " : "", words[i]);
 	}
 	argp_error(state, "--%s wants %s, not '%.*s'", option, list, (int)length, arg);
 	return 0;
 }
 
-static int choose_whole(struct argp_state *state, const char *option, const char *arg, const char *const *words)
+static int choose_whole(struct argp_state *state, const char *option, const char *arg,
+			const char *const *words)
 {
 	return choose(state, option, arg, strlen(arg), words);
 }
@@ -165,21 +180,29 @@ static error_t parse_selection(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case OPT_COMM:
-		return complain(state, "comm", select_add_words(&s->comms, arg, why, sizeof(why)), why);
+		return complain(state, "comm", select_add_words(&s->comms, arg, why, sizeof(why)),
+				why);
 	case OPT_PID:
-		return complain(state, "pid", select_add_numbers(&s->pids, arg, why, sizeof(why)), why);
+		return complain(state, "pid", select_add_numbers(&s->pids, arg, why, sizeof(why)),
+				why);
 	case OPT_TID:
-		return complain(state, "tid", select_add_numbers(&s->tids, arg, why, sizeof(why)), why);
+		return complain(state, "tid", select_add_numbers(&s->tids, arg, why, sizeof(why)),
+				why);
 	case OPT_EVENT:
-		return complain(state, "event", select_add_words(&s->events, arg, why, sizeof(why)), why);
+		return complain(state, "event", select_add_words(&s->events, arg, why, sizeof(why)),
+				why);
 	case OPT_TIME:
-		return complain(state, "time", select_add_range(&s->times, arg, why, sizeof(why)), why);
+		return complain(state, "time", select_add_range(&s->times, arg, why, sizeof(why)),
+				why);
 	case OPT_UNDER:
-		return complain(state, "under", select_add_words(&s->under, arg, why, sizeof(why)), why);
+		return complain(state, "under", select_add_words(&s->under, arg, why, sizeof(why)),
+				why);
 	case OPT_FOCUS:
-		return complain(state, "focus", select_add_pattern(&s->focus, arg, why, sizeof(why)), why);
+		return complain(state, "focus",
+				select_add_pattern(&s->focus, arg, why, sizeof(why)), why);
 	case OPT_IGNORE:
-		return complain(state, "ignore", select_add_pattern(&s->ignore, arg, why, sizeof(why)), why);
+		return complain(state, "ignore",
+				select_add_pattern(&s->ignore, arg, why, sizeof(why)), why);
 	case OPT_BY:
 		s->by = choose_whole(state, "by", arg, by_words);
 		return 0;
@@ -204,7 +227,8 @@ static void parse_min_percent(struct argp_state *state, const char *arg, double 
 		argp_error(state, "--min-percent wants a number from 0 to 100, not '%s'", arg);
 }
 
-static uint64_t parse_count(struct argp_state *state, const char *option, const char *arg, uint64_t least)
+static uint64_t parse_count(struct argp_state *state, const char *option, const char *arg,
+			    uint64_t least)
 {
 	unsigned long n;
 	char *end;
@@ -212,7 +236,8 @@ static uint64_t parse_count(struct argp_state *state, const char *option, const 
 	errno = 0;
 	n = strtoul(arg, &end, 10);
 	if (errno || end == arg || *end || *arg == '-' || n < least || n > UINT32_MAX / 2)
-		argp_error(state, "--%s wants a number%s, not '%s'", option, least ? " of frames" : "", arg);
+		argp_error(state, "--%s wants a number%s, not '%s'", option,
+			   least ? " of frames" : "", arg);
 	return n;
 }
 
@@ -250,7 +275,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_FORMAT:
 		o->format = format_find(arg);
 		if (!o->format)
-			argp_error(state, "unknown format '%s': use %s", arg, format_names(names, sizeof(names)));
+			argp_error(state, "unknown format '%s': use %s", arg,
+				   format_names(names, sizeof(names)));
 		return 0;
 	case OPT_STATS:
 		o->stats = true;
@@ -329,8 +355,10 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.doc = "Show a recording of pcce-record: which chains of calls the time went to."
-	       "\vPercentages are of all samples that are selected. A frame marked `× N' is recursion: it stands N "
-	       "times in a row. Exit status: 0, 1 if something failed, 2 if the command line is wrong, 3 if no "
+	       "\vPercentages are of all samples that are selected. A frame marked `× N' is "
+	       "recursion: it stands N "
+	       "times in a row. Exit status: 0, 1 if something failed, 2 if the command line is "
+	       "wrong, 3 if no "
 	       "sample is selected.",
 	.help_filter = filter_help,
 };

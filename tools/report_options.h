@@ -27,7 +27,8 @@ struct report_options {
 	int colors;			/* 1 always, 0 never, -1 on terminals */
 };
 
-/* Ends the process with REPORT_USAGE if the command line is wrong, and with 0 after --help and the like. */
+/* Ends the process with REPORT_USAGE if the command line is wrong, and with 0 after --help and the
+ * like. */
 void report_options_parse(int argc, char **argv, struct report_options *o);
 void report_options_free(struct report_options *o);
 

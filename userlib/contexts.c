@@ -3,18 +3,21 @@
  * getcontext and its kin: each stack of the program has an encoding stack of its own.
  * context_stubs.S is what the program calls; this moves the state.
  *
- * A context is saved where the C library saves it, in getcontext and swapcontext: what the page says, the entries
- * in its halves, and the address of the area, which from then on is that stack's.  A context that makecontext makes
- * begins with an empty encoding stack.  To enter a context the C library is given a copy of it that leads to us first
- * (context_stubs.S), on the stack that is entered, where the state is put into the page.  On the way ext is
- * PCCE_EXT_CHANGING, so a sample is marked; before and after, it is exact.  What the program can see, the contexts that
- * it holds and the frames on its stacks, is as without us.
+ * A context is saved where the C library saves it, in getcontext and swapcontext: what the page
+ * says, the entries in its halves, and the address of the area, which from then on is that stack's.
+ * A context that makecontext makes begins with an empty encoding stack.  To enter a context the C
+ * library is given a copy of it that leads to us first (context_stubs.S), on the stack that is
+ * entered, where the state is put into the page.  On the way ext is PCCE_EXT_CHANGING, so a sample
+ * is marked; before and after, it is exact.  What the program can see, the contexts that it holds
+ * and the frames on its stacks, is as without us.
  *
- * Known by the address of the ucontext_t, and valid as long as stack pointer and instruction pointer in it
- * are those that were saved.  A context that is not known (a copy, one that a signal handler was given, one that was
- * put together by hand) is entered with PCCE_ID_LOST on an empty stack, the segments below which cannot be had, so that
- * __pcce_restore in what is entered finds lost entries only: all is marked there.  Nothing is ever removed, as
- * nobody says when a ucontext_t is gone: the records of a process are limited, and what exceeds them is not known.
+ * Known by the address of the ucontext_t, and valid as long as stack pointer and instruction
+ * pointer in it are those that were saved.  A context that is not known (a copy, one that a signal
+ * handler was given, one that was put together by hand) is entered with PCCE_ID_LOST on an empty
+ * stack, the segments below which cannot be had, so that
+ * __pcce_restore in what is entered finds lost entries only: all is marked there.  Nothing is ever
+ * removed, as nobody says when a ucontext_t is gone: the records of a process are limited, and what
+ * exceeds them is not known.
  *
  * stack_state.c says what a signal handler may do meanwhile.
  */
@@ -63,11 +66,13 @@ static const char *const names[] = {"getcontext", "setcontext", "swapcontext", "
 #endif
 
 HIDDEN void *__pcce_context_real[N_NAMES];
-HIDDEN uint64_t __pcce_context_libc_end; /* where the C library has a context's function return to */
+HIDDEN uint64_t
+	__pcce_context_libc_end; /* where the C library has a context's function return to */
 HIDDEN void *__pcce_context_resolve(unsigned int i);
 HIDDEN void __pcce_context_get(const ucontext_t *ucp, uint64_t sp, uint64_t pc);
 HIDDEN const ucontext_t *__pcce_context_enter(const ucontext_t *ucp);
-HIDDEN const ucontext_t *__pcce_context_swap(const ucontext_t *from, const ucontext_t *to, uint64_t sp, uint64_t pc);
+HIDDEN const ucontext_t *__pcce_context_swap(const ucontext_t *from, const ucontext_t *to,
+					     uint64_t sp, uint64_t pc);
 HIDDEN void __pcce_context_made(const ucontext_t *ucp);
 HIDDEN void __pcce_context_begin(void);
 HIDDEN const ucontext_t *__pcce_context_leave(const ucontext_t *link);
@@ -117,14 +122,16 @@ static struct record *allocate(void)
 
 		if (raw_failed(fresh))
 			return NULL;
-		if (__atomic_compare_exchange_n(&all, &have, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		if (__atomic_compare_exchange_n(&all, &have, fresh, false, __ATOMIC_ACQ_REL,
+						__ATOMIC_ACQUIRE))
 			have = fresh;
 		else
 			raw_syscall2(SYS_munmap, fresh, RECORDS_BYTES);
 	}
 	i = __atomic_load_n(&given, __ATOMIC_RELAXED);
 	while (i < RECORDS_MAX)
-		if (__atomic_compare_exchange_n(&given, &i, i + 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		if (__atomic_compare_exchange_n(&given, &i, i + 1, false, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED))
 			return have + i;
 	return NULL;
 }
@@ -140,7 +147,8 @@ static struct record *find_or_add(const ucontext_t *ucp)
 		return NULL;
 	r->ucp = ucp;
 	r->next = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
-	while (!__atomic_compare_exchange_n(bucket, &r->next, r, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+	while (!__atomic_compare_exchange_n(bucket, &r->next, r, false, __ATOMIC_ACQ_REL,
+					    __ATOMIC_ACQUIRE))
 		;
 	return r;
 }
@@ -152,8 +160,8 @@ static void changing(void)
 	*(volatile __u64 *)&pcce_page.ext = PCCE_EXT_CHANGING;
 }
 
-/* On the stack that was entered. After a getcontext of instrumented code there is a __pcce_restore, which clears
- * ext. */
+/* On the stack that was entered. After a getcontext of instrumented code there is a __pcce_restore,
+ * which clears ext. */
 HIDDEN void __pcce_context_load(struct record *r)
 {
 	bool restored = r->kind == KIND_GOT && __pcce_from_site(r->state.ext, r->pc);
@@ -200,18 +208,21 @@ HIDDEN void __pcce_context_made(const ucontext_t *ucp)
 		ucontext_t c = {.uc_stack = {.ss_sp = stack, .ss_size = sizeof(stack)}};
 
 		make(&c, (void (*)(void))__pcce_context_start, 0);
-		__atomic_store_n(&__pcce_context_libc_end, *(uint64_t *)c.uc_mcontext.gregs[REG_RSP], __ATOMIC_RELAXED);
+		__atomic_store_n(&__pcce_context_libc_end,
+				 *(uint64_t *)c.uc_mcontext.gregs[REG_RSP], __ATOMIC_RELAXED);
 	}
 	if (r)
 		r->kind = KIND_MADE;
 }
 
-/* What glibc leaves at the top of a made context's stack: the return address, and at rbx its uc_link. */
+/* What glibc leaves at the top of a made context's stack: the return address, and at rbx its
+ * uc_link. */
 static bool lead_end(const ucontext_t *c)
 {
 	uint64_t *ret = (uint64_t *)c->uc_mcontext.gregs[REG_RSP];
 
-	if (!__pcce_context_libc_end || (*ret != __pcce_context_libc_end && *ret != (uint64_t)__pcce_context_end) ||
+	if (!__pcce_context_libc_end ||
+	    (*ret != __pcce_context_libc_end && *ret != (uint64_t)__pcce_context_end) ||
 	    *(const ucontext_t **)c->uc_mcontext.gregs[REG_RBX] != c->uc_link)
 		return false;
 	*ret = (uint64_t)__pcce_context_end;
@@ -233,8 +244,8 @@ HIDDEN const ucontext_t *__pcce_context_enter(const ucontext_t *ucp)
 			lead[REG_RIP] = (greg_t)__pcce_context_start;
 			return &r->copy;
 		}
-		if ((r->kind == KIND_SAVED || r->kind == KIND_GOT) && r->sp == (uint64_t)regs[REG_RSP] &&
-		    r->pc == (uint64_t)regs[REG_RIP]) {
+		if ((r->kind == KIND_SAVED || r->kind == KIND_GOT) &&
+		    r->sp == (uint64_t)regs[REG_RSP] && r->pc == (uint64_t)regs[REG_RIP]) {
 			r->copy = *ucp;
 			lead[REG_RDI] = (greg_t)r;
 			lead[REG_RSP] -= sizeof(r->pc);
@@ -246,7 +257,8 @@ HIDDEN const ucontext_t *__pcce_context_enter(const ucontext_t *ucp)
 	return ucp;
 }
 
-HIDDEN const ucontext_t *__pcce_context_swap(const ucontext_t *from, const ucontext_t *to, uint64_t sp, uint64_t pc)
+HIDDEN const ucontext_t *__pcce_context_swap(const ucontext_t *from, const ucontext_t *to,
+					     uint64_t sp, uint64_t pc)
 {
 	if (from == to)
 		return to;

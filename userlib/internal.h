@@ -37,8 +37,9 @@ struct pcce_thread {
 	bool has_timer;	 /* it is this POSIX timer, else the mapping perf_page */
 	int timer;
 	void *perf_page;
-	uint64_t sent;	 /* self sampler: up to this generation, the ring has got all segments of the encoding stack */
-	uint64_t *stack; /* verify mode: room for PCCE_SELF_STACK pcs */
+	uint64_t sent; /* self sampler: up to this generation, the ring has got all segments of the
+			  encoding stack */
+	uint64_t *stack;      /* verify mode: room for PCCE_SELF_STACK pcs */
 	uint64_t quiet_until; /* verify mode: no sample before this time */
 	uint32_t skipped;     /* verify mode: periods that passed meanwhile */
 	uint64_t outermost;   /* verify mode: the pc of the thread's first frame, 0 if not known */
@@ -85,7 +86,7 @@ void self_thread_begin(struct pcce_thread *t);
 void self_thread_end(struct pcce_thread *t);
 void self_after_fork(struct pcce_thread *t);
 bool self_signal_taken(int signo); /* the program installs a handler of its own for it */
-void self_clock_forbidden(void);   /* the program is about to forbid itself the time-stamp counter */
+void self_clock_forbidden(void); /* the program is about to forbid itself the time-stamp counter */
 bool self_active(void);
 void self_rescan(void);
 extern int self_signal;

@@ -11,7 +11,8 @@ extern int __dlclose(void *) __attribute__((weak));
 __attribute__((visibility("default"))) int dlclose(void *handle)
 {
 	static void *found;
-	int (*real)(void *) = (int (*)(void *))next_function(&found, (void *)__dlclose, "dlclose", NULL);
+	int (*real)(void *) =
+		(int (*)(void *))next_function(&found, (void *)__dlclose, "dlclose", NULL);
 	int ret;
 
 	if (!real)

@@ -14,10 +14,11 @@
  * well as in dynamic ones.  A handler of the program's own for the self sampler's
  * signal ends sampling, and is installed.
  *
- * Another sigaction may stand between ours and the C library's: a sanitizer's or a preloaded library's.  It gets the
- * program's call unchanged, and whatever it has told the kernel then is what our entry calls. So ours is the first to
- * see a signal, and ThreadSanitizer, say, calls the program's handler when it finds it safe.  Between its work and ours
- * the handler is the kernel's without our entry; the calling thread has its signals blocked meanwhile.
+ * Another sigaction may stand between ours and the C library's: a sanitizer's or a preloaded
+ * library's.  It gets the program's call unchanged, and whatever it has told the kernel then is
+ * what our entry calls. So ours is the first to see a signal, and ThreadSanitizer, say, calls the
+ * program's handler when it finds it safe.  Between its work and ours the handler is the kernel's
+ * without our entry; the calling thread has its signals blocked meanwhile.
  *
  * Handlers set by a raw system call, or before the runtime was there, are not seen;
  * samples in them fail the decoder's checks where the difference can be told.
@@ -36,8 +37,10 @@
 typedef int sigaction_fn(int sig, const struct sigaction *act, struct sigaction *old);
 
 extern sigaction_fn __sigaction;
-extern sigaction_fn __interceptor_sigaction __attribute__((weak)); /* a sanitizer's, which may be linked statically */
-extern void __pcce_signal_entry(int sig, siginfo_t *info, void *context) __attribute__((visibility("hidden")));
+extern sigaction_fn __interceptor_sigaction
+	__attribute__((weak)); /* a sanitizer's, which may be linked statically */
+extern void __pcce_signal_entry(int sig, siginfo_t *info, void *context)
+	__attribute__((visibility("hidden")));
 
 /* Written by sigaction, read by signal_entry.S: aligned words, no lock. */
 void (*volatile __pcce_signal_handlers[NSIG])(int) __attribute__((visibility("hidden")));
@@ -55,7 +58,8 @@ static sigaction_fn *next_sigaction(void)
 {
 	static void *found;
 
-	return (sigaction_fn *)next_function(&found, (void *)__interceptor_sigaction, "sigaction", (void *)__sigaction);
+	return (sigaction_fn *)next_function(&found, (void *)__interceptor_sigaction, "sigaction",
+					     (void *)__sigaction);
 }
 
 /* Early, since a program may call sigaction() in a handler, where dlsym() is not allowed. */
@@ -67,7 +71,8 @@ __attribute__((constructor(101))) static void construct(void)
 	errno = saved_errno;
 }
 
-static int through_interposer(sigaction_fn *interposer, int sig, const struct sigaction *act, struct sigaction *old)
+static int through_interposer(sigaction_fn *interposer, int sig, const struct sigaction *act,
+			      struct sigaction *old)
 {
 	struct sigaction installed;
 	void (*handler_before)(int) = __pcce_signal_handlers[sig];
@@ -76,8 +81,8 @@ static int through_interposer(sigaction_fn *interposer, int sig, const struct si
 
 	raw_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask, sizeof(mask));
 	ret = interposer(sig, act, old);
-	if (ret == 0 && act && __sigaction(sig, NULL, &installed) == 0 && is_function(installed.sa_handler) &&
-	    installed.sa_sigaction != __pcce_signal_entry) {
+	if (ret == 0 && act && __sigaction(sig, NULL, &installed) == 0 &&
+	    is_function(installed.sa_handler) && installed.sa_sigaction != __pcce_signal_entry) {
 		__pcce_signal_handlers[sig] = installed.sa_handler;
 		installed.sa_sigaction = __pcce_signal_entry;
 		__sigaction(sig, &installed, NULL);

@@ -87,7 +87,10 @@ __attribute__((constructor(101))) static void construct(void)
 /* One instruction, for the thread's own handlers; no other thread writes there. */
 static uint64_t compare_exchange(uint64_t *at, uint64_t expected, uint64_t value)
 {
-	__asm__ volatile("cmpxchgq %2, %0" : "+m"(*at), "+a"(expected) : "r"(value) : "cc", "memory");
+	__asm__ volatile("cmpxchgq %2, %0"
+			 : "+m"(*at), "+a"(expected)
+			 : "r"(value)
+			 : "cc", "memory");
 	return expected;
 }
 
@@ -98,7 +101,8 @@ static struct jumps *area(void)
 
 	if (jumps || !(pcce_page.state & PCCE_STATE_LIVE))
 		return jumps;
-	fresh = raw_mmap(NULL, JUMPS_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	fresh = raw_mmap(NULL, JUMPS_BYTES, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (raw_failed(fresh))
 		return NULL;
 	if (compare_exchange((uint64_t *)&pcce_page.jumps, 0, (uint64_t)fresh))
@@ -130,7 +134,8 @@ HIDDEN void __pcce_jump_keep(uint64_t sp, uint64_t pc)
 {
 	const struct pcce_page *page = &pcce_page;
 	struct jumps *jumps = area();
-	const struct pcce_entry *top = (const struct pcce_entry *)((const char *)&page->base + page->off);
+	const struct pcce_entry *top =
+		(const struct pcce_entry *)((const char *)&page->base + page->off);
 	uint64_t mark;
 
 	if (!jumps || (page->off & ~(uint32_t)PCCE_OFF_HALF) > PCCE_OFF_FULL)

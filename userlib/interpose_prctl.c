@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * prctl(): a program that forbids itself the time-stamp counter, as seccomp's strict mode does by the
- * way, would be killed by the clock that the self sampler's handler looks at.  It is sampled until then.
+ * prctl(): a program that forbids itself the time-stamp counter, as seccomp's strict mode does by
+ * the way, would be killed by the clock that the self sampler's handler looks at.  It is sampled
+ * until then.
  */
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -17,7 +18,8 @@ __attribute__((visibility("default"))) int prctl(int option, ...)
 	long ret;
 
 	va_start(args, option);
-	for (int i = 0; i < 4; i++) /* as many as the kernel takes; registers, whether they were given or not */
+	for (int i = 0; i < 4;
+	     i++) /* as many as the kernel takes; registers, whether they were given or not */
 		a[i] = va_arg(args, unsigned long);
 	va_end(args);
 	if ((option == PR_SET_TSC && a[0] == PR_TSC_SIGSEGV) ||

@@ -28,7 +28,8 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old)
 		    count_bits(bits) > FEW_SIGNALS)
 			bits &= ~(1ULL << (self_signal - 1));
 	}
-	ret = raw_syscall4(SYS_rt_sigprocmask, how, set ? &bits : NULL, old ? &result : NULL, sizeof(bits));
+	ret = raw_syscall4(SYS_rt_sigprocmask, how, set ? &bits : NULL, old ? &result : NULL,
+			   sizeof(bits));
 	if (ret == 0 && old) {
 		sigemptyset(old);
 		*(uint64_t *)old = result;

@@ -12,7 +12,8 @@
  * a member out of an archive; mq_notify() does: its own member needs
  * __pthread_create in libc.a, and in libc.so it is a name like any other.
  *
- * A sanitizer's pthread_create() has a second name, which finds it also where it is linked statically
+ * A sanitizer's pthread_create() has a second name, which finds it also where it is linked
+ * statically
  * (-static-libasan).
  *
  * The creator's context goes to the new thread with its arguments (origin.c).
@@ -41,12 +42,13 @@ typedef int create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), vo
 extern create_fn __pthread_create __attribute__((weak));
 extern create_fn __interceptor_pthread_create __attribute__((weak));
 
-/* ThreadSanitizer's own record of calls, in which our caller would be missing where a thread was created. */
+/* ThreadSanitizer's own record of calls, in which our caller would be missing where a thread was
+ * created. */
 extern void __tsan_func_entry(void *caller) __attribute__((weak, visibility("default")));
 extern void __tsan_func_exit(void) __attribute__((weak, visibility("default")));
 
-/* What pthread_cleanup_push() and pthread_cleanup_pop() of <pthread.h> call; strong references, so that a static
- * program has them. */
+/* What pthread_cleanup_push() and pthread_cleanup_pop() of <pthread.h> call; strong references, so
+ * that a static program has them. */
 extern void __pthread_register_cancel(__pthread_unwind_buf_t *);
 extern void __pthread_unregister_cancel(__pthread_unwind_buf_t *);
 extern void __pthread_unwind_next(__pthread_unwind_buf_t *) __attribute__((noreturn));
@@ -60,7 +62,8 @@ struct thread_unwind {
 	void (*next)(__pthread_unwind_buf_t *) __attribute__((noreturn));
 };
 _Static_assert(sizeof(__pthread_unwind_buf_t) == 104, "as thread_body.S has it");
-extern void *__pcce_thread_body(void *(*routine)(void *), void *arg, const struct thread_unwind *libc)
+extern void *__pcce_thread_body(void *(*routine)(void *), void *arg,
+				const struct thread_unwind *libc)
 	__attribute__((visibility("hidden")));
 
 struct start {
@@ -77,7 +80,8 @@ struct start {
 static create_fn *real_create(void)
 {
 	static void *found;
-	create_fn *known = __interceptor_pthread_create ? __interceptor_pthread_create : __pthread_create;
+	create_fn *known =
+		__interceptor_pthread_create ? __interceptor_pthread_create : __pthread_create;
 
 	return (create_fn *)next_function(&found, (void *)known, "pthread_create", NULL);
 }
@@ -138,7 +142,8 @@ static const pthread_attr_t *larger_stack(const pthread_attr_t *attr, pthread_at
 	return copy;
 }
 
-static int create(pthread_t *thread, const pthread_attr_t *attr, const struct start *start, void *caller)
+static int create(pthread_t *thread, const pthread_attr_t *attr, const struct start *start,
+		  void *caller)
 {
 	create_fn *real = real_create();
 	pthread_attr_t copy;
@@ -148,7 +153,8 @@ static int create(pthread_t *thread, const pthread_attr_t *attr, const struct st
 
 	if (!real)
 		return EAGAIN;
-	/* Before threads look for it: race detectors cannot know that their finding it together would not matter. */
+	/* Before threads look for it: race detectors cannot know that their finding it together
+	 * would not matter. */
 	real_setjmp();
 	main_exit_prepare();
 	passed = malloc(sizeof(*passed) + room * sizeof(*passed->entries));
@@ -167,8 +173,8 @@ static int create(pthread_t *thread, const pthread_attr_t *attr, const struct st
 	return ret;
 }
 
-__attribute__((visibility("default"))) int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
-							  void *(*routine)(void *), void *arg)
+__attribute__((visibility("default"))) int
+pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*routine)(void *), void *arg)
 {
 	struct start start = {.routine.posix = routine, .arg = arg};
 	int saved_errno = errno;
@@ -186,7 +192,8 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *thread, con
 
 /* glibc's own C11 threads are POSIX threads whose int result is widened, and thrd_join() and
  * thrd_exit() rely on just that. */
-__attribute__((visibility("default"))) int thrd_create(thrd_t *thread, thrd_start_t routine, void *arg)
+__attribute__((visibility("default"))) int thrd_create(thrd_t *thread, thrd_start_t routine,
+						       void *arg)
 {
 	struct start start = {.routine.c11 = routine, .c11 = true, .arg = arg};
 	int saved_errno = errno;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Registers in a jmp_buf, as the C library hides them: glibc's PTR_MANGLE on x86-64, with the guard of the thread's
- * control block. No promise of the C library's; whoever reads them must be able to tell that he has read them rightly.
+ * Registers in a jmp_buf, as the C library hides them: glibc's PTR_MANGLE on x86-64, with the guard
+ * of the thread's control block. No promise of the C library's; whoever reads them must be able to
+ * tell that he has read them rightly.
  */
 #ifndef PCCE_USERLIB_JMP_BUF_H
 #define PCCE_USERLIB_JMP_BUF_H

@@ -2,23 +2,25 @@
 /*
  * Where an exception lands in code that is not instrumented: in a catch or a clean-up of a library.
  *
- * Instrumented code restores its state at its landing pads (__pcce_restore).  Other code has no such call, and what the
- * functions that the exception has left have pushed would stay behind.  A personality routine, of whichever language,
- * says where a frame is to be entered by _Unwind_SetIP, and it is there that we come in:
+ * Instrumented code restores its state at its landing pads (__pcce_restore).  Other code has no
+ * such call, and what the functions that the exception has left have pushed would stay behind.  A
+ * personality routine, of whichever language, says where a frame is to be entered by _Unwind_SetIP,
+ * and it is there that we come in:
  *
- *  1. A landing pad of instrumented code begins with PCCE_LANDING_MARK.  That is all that happens in programs without
- *     other landing pads: a comparison.
- *  2. Else the stack is walked.  An entry belongs to the frame that goes on behind the call that the entry names.  From
- *     the innermost frame outwards, those before the landing one take their entries away; the frame of what
- *     remains on top must be found at the landing one or outside of it, or we have misunderstood something.
- *  3. If frames of ours go, the unwinder is given one of our stubs (landing_stubs.S) to enter, with all
- *     registers as the landing pad is to find them.  There the entries are dropped and the landing pad is jumped
- *     to.  From here to there ext is PCCE_EXT_CHANGING, so a sample is marked.
- *  4. What cannot be established is not guessed: the state becomes PCCE_ID_LOST, as after a change of stacks that we
- * know nothing of (contexts.c).
+ *  1. A landing pad of instrumented code begins with PCCE_LANDING_MARK.  That is all that happens
+ * in programs without other landing pads: a comparison.
+ *  2. Else the stack is walked.  An entry belongs to the frame that goes on behind the call that
+ * the entry names.  From the innermost frame outwards, those before the landing one take their
+ * entries away; the frame of what remains on top must be found at the landing one or outside of it,
+ * or we have misunderstood something.
+ *  3. If frames of ours go, the unwinder is given one of our stubs (landing_stubs.S) to enter, with
+ * all registers as the landing pad is to find them.  There the entries are dropped and the landing
+ * pad is jumped to.  From here to there ext is PCCE_EXT_CHANGING, so a sample is marked.
+ *  4. What cannot be established is not guessed: the state becomes PCCE_ID_LOST, as after a change
+ * of stacks that we know nothing of (contexts.c).
  *
- * The price is a walk as long as the unwinder's own.  A stub and its record are in use from 3 to the jump; what
- * a handler does in between has another one.
+ * The price is a walk as long as the unwinder's own.  A stub and its record are in use from 3 to
+ * the jump; what a handler does in between has another one.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -58,8 +60,8 @@ extern void __real__Unwind_SetIP(struct _Unwind_Context *frame, _Unwind_Ptr ip);
 static bool find_unwinder(struct unwinder *u, const void *caller)
 {
 	(void)caller;
-	*u = (struct unwinder){__real__Unwind_SetIP, _Unwind_GetIP, _Unwind_GetRegionStart, _Unwind_GetCFA,
-			       _Unwind_Backtrace};
+	*u = (struct unwinder){__real__Unwind_SetIP, _Unwind_GetIP, _Unwind_GetRegionStart,
+			       _Unwind_GetCFA, _Unwind_Backtrace};
 	return true;
 }
 #else
@@ -92,8 +94,8 @@ static bool find_in(struct unwinder *u, void *object)
 }
 
 /*
- * What the caller would have been bound to without us: the next one of the global scope, or, for a library with a scope
- * of its own, the first one there.
+ * What the caller would have been bound to without us: the next one of the global scope, or, for a
+ * library with a scope of its own, the first one there.
  */
 static bool find_unwinder(struct unwinder *u, const void *caller)
 {
@@ -109,7 +111,8 @@ static bool find_unwinder(struct unwinder *u, const void *caller)
 	if (!dlsym)
 		return false;
 	if (find_in(u, RTLD_NEXT)) {
-		if (__atomic_compare_exchange_n(&state, &expected, 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+		if (__atomic_compare_exchange_n(&state, &expected, 1, false, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED)) {
 			next = *u;
 			__atomic_store_n(&state, 2, __ATOMIC_RELEASE);
 		}
@@ -142,7 +145,8 @@ static unsigned int operand_length(const unsigned char *modrm)
 /* Where the call of a site returns to; 0 if it is not a single instruction. */
 static uint64_t return_of(uint64_t site)
 {
-	static const unsigned char restore[] = {0x4c, 0x8b, 0x5c, 0x24, 0x80, 0x4c, 0x8b, 0x54, 0x24, 0x88};
+	static const unsigned char restore[] = {0x4c, 0x8b, 0x5c, 0x24, 0x80,
+						0x4c, 0x8b, 0x54, 0x24, 0x88};
 	const unsigned char *p = (const unsigned char *)site;
 
 	if (!site)
@@ -293,7 +297,8 @@ static _Unwind_Reason_Code visit(struct _Unwind_Context *frame, void *arg)
 	if (w->ext_returns)
 		w->ext_returns = 0;
 	else if (w->stack.special)
-		return _URC_NORMAL_STOP; /* the handler of a signal is left: who knows what it interrupted */
+		return _URC_NORMAL_STOP; /* the handler of a signal is left: who knows what it
+					    interrupted */
 	else
 		take(&w->stack);
 	return _URC_NO_REASON;
@@ -320,7 +325,8 @@ static bool walk(struct walk *w)
 
 static bool is_marked(uint64_t pad)
 {
-	static const unsigned char mark[] = {PCCE_LANDING_MARK}, endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	static const unsigned char mark[] = {PCCE_LANDING_MARK},
+				   endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 	const unsigned char *p = (const unsigned char *)pad;
 
 	if (!memcmp(p, endbr64, sizeof(endbr64)))
@@ -333,8 +339,8 @@ static struct landing *claim(void)
 	for (unsigned int i = 0; i < LANDINGS; i++) {
 		uint32_t expected = 0;
 
-		if (__atomic_compare_exchange_n(&__pcce_landings[i].used, &expected, 1, false, __ATOMIC_ACQ_REL,
-						__ATOMIC_RELAXED))
+		if (__atomic_compare_exchange_n(&__pcce_landings[i].used, &expected, 1, false,
+						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			return &__pcce_landings[i];
 	}
 	return NULL;
@@ -358,12 +364,14 @@ static uint64_t lead(const struct unwinder *u, struct _Unwind_Context *frame, ui
 			if (l) {
 				l->pad = pad;
 				l->call = w.ip;
-				l->position = word_of(start_of_half(w.stack.number) +
-							      w.stack.left * (uint32_t)sizeof(struct pcce_entry),
-						      w.stack.number, 0);
+				l->position = word_of(
+					start_of_half(w.stack.number) +
+						w.stack.left * (uint32_t)sizeof(struct pcce_entry),
+					w.stack.number, 0);
 				l->word = w.stack.top.site;
 				*(volatile __u64 *)&pcce_page.ext = PCCE_EXT_CHANGING;
-				return (uint64_t)__pcce_landing_stubs + (uint64_t)(l - __pcce_landings) * LANDING_STUB;
+				return (uint64_t)__pcce_landing_stubs +
+				       (uint64_t)(l - __pcce_landings) * LANDING_STUB;
 			}
 		}
 	}
@@ -386,10 +394,13 @@ HIDDEN uint64_t __pcce_landing_finish(unsigned int i)
 }
 
 #ifdef PCCE_STATIC
-__attribute__((visibility("default"))) void __wrap__Unwind_SetIP(struct _Unwind_Context *frame, _Unwind_Ptr ip);
-__attribute__((visibility("default"))) void __wrap__Unwind_SetIP(struct _Unwind_Context *frame, _Unwind_Ptr ip)
+__attribute__((visibility("default"))) void __wrap__Unwind_SetIP(struct _Unwind_Context *frame,
+								 _Unwind_Ptr ip);
+__attribute__((visibility("default"))) void __wrap__Unwind_SetIP(struct _Unwind_Context *frame,
+								 _Unwind_Ptr ip)
 #else
-__attribute__((weak, visibility("default"))) void _Unwind_SetIP(struct _Unwind_Context *frame, _Unwind_Ptr ip)
+__attribute__((weak, visibility("default"))) void _Unwind_SetIP(struct _Unwind_Context *frame,
+								_Unwind_Ptr ip)
 #endif
 {
 	int saved_errno = errno;

@@ -19,7 +19,8 @@ struct landing {
 	uint32_t used;
 };
 
-_Static_assert(sizeof(struct landing) == LANDING_BYTES && offsetof(struct landing, call) == LANDING_CALL,
+_Static_assert(sizeof(struct landing) == LANDING_BYTES &&
+		       offsetof(struct landing, call) == LANDING_CALL,
 	       "landing_stubs.S");
 #endif
 

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * When the main thread ends by pthread_exit() or is cancelled, the C library jumps into the function that had called
- * main(), by a jump that is nobody else's to see.  What main() and its callees have pushed is still there then, while
- * destructors and exit handlers run.  Other threads have thread_body.S against that; for this one the jump is led
- * through a stub (main_stub.S) that empties the encoding stack.
+ * When the main thread ends by pthread_exit() or is cancelled, the C library jumps into the
+ * function that had called main(), by a jump that is nobody else's to see.  What main() and its
+ * callees have pushed is still there then, while destructors and exit handlers run.  Other threads
+ * have thread_body.S against that; for this one the jump is led through a stub (main_stub.S) that
+ * empties the encoding stack.
  *
  * The C library keeps its buffers for such jumps in a list, the outermost of which is that one.
  * A buffer registered for a moment tells where the list begins.  Addresses in a jmp_buf are
- * disguised, always in the same way on x86-64; that we read them rightly is told by the stack pointer in it, which must
- * be right below the buffer, a local of the function it belongs to.  Otherwise nothing is changed.
+ * disguised, always in the same way on x86-64; that we read them rightly is told by the stack
+ * pointer in it, which must be right below the buffer, a local of the function it belongs to.
+ * Otherwise nothing is changed.
  *
- * Done at the main thread's first pthread_create(): nobody ends the main thread alone who has no others.
+ * Done at the main thread's first pthread_create(): nobody ends the main thread alone who has no
+ * others.
  */
 #include <pthread.h>
 #include <unistd.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The functions behind ours: what the program would call if the runtime did not define the name as well.
+ * The functions behind ours: what the program would call if the runtime did not define the name as
+ * well.
  */
 #ifndef PCCE_USERLIB_NEXT_H
 #define PCCE_USERLIB_NEXT_H
@@ -16,8 +17,9 @@
 extern void *dlsym(void *, const char *) __attribute__((weak));
 
 /*
- * `known`, or if that is NULL the next `name` of the global scope, or where there is none, as in a static program,
- * `otherwise`.  Kept in *found. Several threads may come here at once; all find the same.
+ * `known`, or if that is NULL the next `name` of the global scope, or where there is none, as in a
+ * static program, `otherwise`.  Kept in *found. Several threads may come here at once; all find the
+ * same.
  */
 static inline void *next_function(void **found, void *known, const char *name, void *otherwise)
 {

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Where a thread comes from: a copy of its creator's encoding stack stands below its own, in complete segments, and
- * ends in the two entries of PCCE_COUNT_ORIGIN.
+ * Where a thread comes from: a copy of its creator's encoding stack stands below its own, in
+ * complete segments, and ends in the two entries of PCCE_COUNT_ORIGIN.
  *
- * So nobody has to ask for it.  A sampler brings what is below the current segment once for each thread and
- * never again; it needs not know what that is, it works for whoever attaches to threads that have run for hours, and
- * an origin is lost only where a thread's other segments would be.  A creator's own origin is part of its
- * stack, so it comes along.
+ * So nobody has to ask for it.  A sampler brings what is below the current segment once for each
+ * thread and never again; it needs not know what that is, it works for whoever attaches to threads
+ * that have run for hours, and an origin is lost only where a thread's other segments would be.  A
+ * creator's own origin is part of its stack, so it comes along.
  *
- * Price: the creator's entries are copied twice at the creation of a thread.  Mostly they fit in one segment, which
- * stays in the page's other half, so that no area has to be reserved.  The number of segments below is even, which puts
- * the thread's own first segment in the lower half: one read is enough for a sampler there.  If that leaves a place
- * free, it is the outermost (place 0), where nothing is then.
+ * Price: the creator's entries are copied twice at the creation of a thread.  Mostly they fit in
+ * one segment, which stays in the page's other half, so that no area has to be reserved.  The
+ * number of segments below is even, which puts the thread's own first segment in the lower half:
+ * one read is enough for a sampler there.  If that leaves a place free, it is the outermost (place
+ * 0), where nothing is then.
  *
- * Of a deep stack the newest PCCE_ORIGIN_SEGMENTS are taken; the number of entries that there were tells that some
- * are missing.
+ * Of a deep stack the newest PCCE_ORIGIN_SEGMENTS are taken; the number of entries that there were
+ * tells that some are missing.
  */
 #include <string.h>
 #include "internal.h"
@@ -31,7 +32,8 @@ static struct pcce_entry *base_of(uint32_t number)
 
 static uint64_t entries_at(uint64_t word)
 {
-	return (uint64_t)number_of(word) * PER_SEGMENT + ((uint32_t)word & PCCE_OFF_USED) / sizeof(struct pcce_entry);
+	return (uint64_t)number_of(word) * PER_SEGMENT +
+	       ((uint32_t)word & PCCE_OFF_USED) / sizeof(struct pcce_entry);
 }
 
 /* ---- the creator ------------------------------------------------------------------------- */
@@ -43,7 +45,8 @@ uint32_t origin_room(void)
 	return n < ENTRIES_MAX ? (uint32_t)n : ENTRIES_MAX;
 }
 
-/* The segment below the current one. A handler may bring it from the half to the area meanwhile, and leaves it there.
+/* The segment below the current one. A handler may bring it from the half to the area meanwhile,
+ * and leaves it there.
  */
 static bool read_segment(struct pcce_segment *to, uint32_t index, uint64_t generation)
 {
@@ -67,7 +70,8 @@ static bool read_segment(struct pcce_segment *to, uint32_t index, uint64_t gener
 struct filling {
 	struct pcce_entry *at;
 	uint32_t room;
-	bool origin; /* that of the creator has been reached: what may be missing in it, it says itself */
+	bool origin; /* that of the creator has been reached: what may be missing in it, it says
+			itself */
 };
 
 static uint32_t prepend(struct filling *f, const struct pcce_entry *entries, uint32_t n)
@@ -89,15 +93,18 @@ void origin_take(struct origin *o, struct pcce_entry *entries, uint32_t room)
 {
 	struct filling f = {entries + room, room, false};
 	uint64_t word = *current(), generation;
-	uint32_t number = number_of(word), left = ((uint32_t)word & PCCE_OFF_USED) / sizeof(*entries);
+	uint32_t number = number_of(word),
+		 left = ((uint32_t)word & PCCE_OFF_USED) / sizeof(*entries);
 	struct pcce_segment segment;
 
-	*o = (struct origin){.id = pcce_page.id, .ext = pcce_page.ext, .known = left <= PER_SEGMENT};
+	*o = (struct origin){
+		.id = pcce_page.id, .ext = pcce_page.ext, .known = left <= PER_SEGMENT};
 	if (!o->known)
 		return; /* no off of ours */
 	left = prepend(&f, base_of(number) + 1, left);
 	generation = base_of(number)->id;
-	while (!left && number && generation && f.room && read_segment(&segment, number - 1, generation)) {
+	while (!left && number && generation && f.room &&
+	       read_segment(&segment, number - 1, generation)) {
 		left = prepend(&f, segment.entry, PER_SEGMENT);
 		generation = segment.base.id;
 		number--;
@@ -109,7 +116,8 @@ void origin_take(struct origin *o, struct pcce_entry *entries, uint32_t room)
 
 /* ---- the thread -------------------------------------------------------------------------- */
 
-/* The entry that stands at a place of the segments: first those that fill, then the creator's, then the pair. */
+/* The entry that stands at a place of the segments: first those that fill, then the creator's, then
+ * the pair. */
 static struct pcce_entry entry_at(const struct origin *o, uint32_t place, uint32_t fill)
 {
 	if (place < fill)
@@ -122,7 +130,8 @@ static struct pcce_entry entry_at(const struct origin *o, uint32_t place, uint32
 	return (struct pcce_entry){o->total, PCCE_COUNT_ORIGIN2 << PCCE_SITE_BITS};
 }
 
-static void lay_segment(const struct origin *o, struct pcce_entry *base, uint64_t below, uint32_t place, uint32_t fill)
+static void lay_segment(const struct origin *o, struct pcce_entry *base, uint64_t below,
+			uint32_t place, uint32_t fill)
 {
 	base->id = below;
 	base->site = PCCE_MARK_WORD;
@@ -163,7 +172,8 @@ void origin_enter(const struct origin *whole)
 	}
 	generation = next_generation();
 	lay_segment(&o, copy, below, i * PER_SEGMENT, fill);
-	/* A signal handler may spoil the halves until that store says that they are in use; then all is done again. */
+	/* A signal handler may spoil the halves until that store says that they are in use; then
+	 * all is done again. */
 	for (;;) {
 		memcpy(kept, copy, sizeof(copy));
 		own->id = generation;
@@ -171,7 +181,8 @@ void origin_enter(const struct origin *whole)
 		__asm__ volatile("" ::: "memory");
 		*current() = word_of(0, top + 1, PCCE_PLACE_KEPT);
 		__asm__ volatile("" ::: "memory");
-		if (!memcmp(kept, copy, sizeof(copy)) && own->id == generation && held(*current()) == PCCE_PLACE_KEPT)
+		if (!memcmp(kept, copy, sizeof(copy)) && own->id == generation &&
+		    held(*current()) == PCCE_PLACE_KEPT)
 			return;
 		*current() = 0;
 	}

@@ -34,26 +34,27 @@ int pcce_threads_walk(int (*callback)(const struct pcce_page *page, void *arg), 
 
 /*
  * For programs that switch stacks by means of their own: coroutines and fibers other than those of
- * ucontext, which need none of this.  A stack of the program's has an encoding stack of its own, which
- * is kept here while another stack is in use:
+ * ucontext, which need none of this.  A stack of the program's has an encoding stack of its own,
+ *which is kept here while another stack is in use:
  *
  *	pcce_switch_begin(&mine->pcce);
  *	switch_stacks(mine, other);            whatever it is that does it
  *	pcce_switch_end(&mine->pcce);
  *
- * begin says that the calling stack is about to be left, end that it is in use again.  Both are called in the same
- * function, which must be compiled with the plugin.  The function in which a new stack begins calls
- * pcce_switch_end(NULL) before anything else: its contexts begin there.  Before a stack is left for the last time,
- * pcce_switch_begin(NULL) is called on it.  Samples between begin and end are marked (lost_id).  A stack may go on in
- * another thread.
+ * begin says that the calling stack is about to be left, end that it is in use again.  Both are
+ *called in the same function, which must be compiled with the plugin.  The function in which a new
+ *stack begins calls pcce_switch_end(NULL) before anything else: its contexts begin there.  Before a
+ *stack is left for the last time, pcce_switch_begin(NULL) is called on it.  Samples between begin
+ *and end are marked (lost_id).  A stack may go on in another thread.
  *
- * The struct belongs to the program, begins as zeros, must stay where it is while its stack is left, and is 1280 bytes
- * large.  One whose stack will never be entered again is given to pcce_switch_forget(), or up to 17 MiB of address
- * space stay reserved if the stack was deep.
+ * The struct belongs to the program, begins as zeros, must stay where it is while its stack is
+ *left, and is 1280 bytes large.  One whose stack will never be entered again is given to
+ *pcce_switch_forget(), or up to 17 MiB of address space stay reserved if the stack was deep.
  *
- * Async-signal-safe.  Nothing is allocated, nothing fails: a stack whose state could not be kept has marked contexts
- * from then on.  Without the runtime (a program that was not linked with pcce) they do nothing.  A switch copies the
- * entries of at most two segments of the encoding stack each way.
+ * Async-signal-safe.  Nothing is allocated, nothing fails: a stack whose state could not be kept
+ *has marked contexts from then on.  Without the runtime (a program that was not linked with pcce)
+ *they do nothing.  A switch copies the entries of at most two segments of the encoding stack each
+ *way.
  */
 struct pcce_switch {
 	__u64 opaque[160];
@@ -63,7 +64,8 @@ void pcce_stack_leave(struct pcce_switch *mine) __attribute__((weak, leaf, nothr
 void pcce_stack_enter(struct pcce_switch *mine) __attribute__((weak, leaf, nothrow));
 void pcce_stack_forget(struct pcce_switch *mine) __attribute__((weak, leaf, nothrow));
 
-/* No function of their own, at any optimisation level, and no tail call: what they call must find the caller's state.
+/* No function of their own, at any optimisation level, and no tail call: what they call must find
+ * the caller's state.
  */
 #define PCCE_INLINE static inline __attribute__((always_inline, unused))
 

@@ -23,9 +23,9 @@
  * grace_lock for one grace period at a time. A thread that begins never waits for a
  * walk. Readers take neither.
  *
- * They are C11's, which the C library keeps to itself. What stands in front of pthread_mutex_lock() is not to see them:
- * ThreadSanitizer would take it that all that a thread has done comes before all that later ones do, and find no race
- * between them.
+ * They are C11's, which the C library keeps to itself. What stands in front of pthread_mutex_lock()
+ * is not to see them: ThreadSanitizer would take it that all that a thread has done comes before
+ * all that later ones do, and find no race between them.
  */
 #include <errno.h>
 #include <threads.h>
@@ -134,8 +134,8 @@ void registry_after_fork(struct pcce_thread *self, void (*dead)(struct pcce_thre
 	readers[1] = 0;
 }
 
-__attribute__((visibility("default"))) int pcce_threads_walk(int (*callback)(const struct pcce_page *page, void *arg),
-							     void *arg)
+__attribute__((visibility("default"))) int
+pcce_threads_walk(int (*callback)(const struct pcce_page *page, void *arg), void *arg)
 {
 	int saved_errno = errno;
 	unsigned int i = read_lock();

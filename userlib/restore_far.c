@@ -2,9 +2,9 @@
 /*
  * The part of __pcce_restore (pushpop.S) that goes to another segment.
  *
- * It is PCCE_HELPER_RESTORING throughout: the record of the jump that has led here stays on top, in whichever segment
- * is current, until one store makes the state what the record says. So there must be no call in it, and it needs
- * -fno-toplevel-reorder.
+ * It is PCCE_HELPER_RESTORING throughout: the record of the jump that has led here stays on top, in
+ * whichever segment is current, until one store makes the state what the record says. So there must
+ * be no call in it, and it needs -fno-toplevel-reorder.
  */
 #include "segment_moves.h"
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * How the current segment of the encoding stack changes, for segments.c and restore_far.c: include/pcce/abi.h says what
- * segments are.
+ * How the current segment of the encoding stack changes, for segments.c and restore_far.c:
+ * include/pcce/abi.h says what segments are.
  *
- * A sampler may look after every instruction, and a signal handler may come in between, push and pop
- * many entries, and leave the stack as it was.  Therefore
+ * A sampler may look after every instruction, and a signal handler may come in between, push and
+ * pop many entries, and leave the stack as it was.  Therefore
  *
  *  - what is current changes in one store, when all it leads to is in place;
- *  - a handler that went up and down again has written to the other half, and place then says that nothing
- *    is held there.  So a copy out of the other half asks after each load whether what was loaded had still been
- *    there, and what relies on the other half counts only if place still says the same of it at the end: one cmpxchg.
- * Neither instruction needs a lock prefix, since no other thread writes here.
+ *  - a handler that went up and down again has written to the other half, and place then says that
+ * nothing is held there.  So a copy out of the other half asks after each load whether what was
+ * loaded had still been there, and what relies on the other half counts only if place still says
+ * the same of it at the end: one cmpxchg. Neither instruction needs a lock prefix, since no other
+ * thread writes here.
  *
  * Inline, all of it: in restore_far.c the instruction pointer tells what is being done.
  */
@@ -48,7 +49,10 @@ MOVE bool replace_current(uint64_t word, uint64_t by)
 {
 	uint64_t seen = word;
 
-	__asm__ volatile("cmpxchgq %2, %0" : "+m"(*current()), "+a"(seen) : "r"(by) : "cc", "memory");
+	__asm__ volatile("cmpxchgq %2, %0"
+			 : "+m"(*current()), "+a"(seen)
+			 : "r"(by)
+			 : "cc", "memory");
 	return seen == word;
 }
 
@@ -76,13 +80,14 @@ MOVE uint32_t held(uint64_t word)
 /* Room for all segments, untouched; NULL: none is to be had. */
 MOVE struct pcce_segment *new_area(void)
 {
-	void *area =
-		raw_mmap(NULL, AREA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *area = raw_mmap(NULL, AREA_BYTES, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	return raw_failed(area) ? NULL : area;
 }
 
-/* Generations begin with the time, so that they differ from those of an earlier thread with the same number. */
+/* Generations begin with the time, so that they differ from those of an earlier thread with the
+ * same number. */
 MOVE uint64_t next_generation(void)
 {
 	uint64_t generation = 1;
@@ -90,7 +95,10 @@ MOVE uint64_t next_generation(void)
 
 	if (!pcce_page.generation && raw_syscall2(SYS_clock_gettime, CLOCK_MONOTONIC, &now) == 0)
 		pcce_page.generation = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-	__asm__ volatile("xaddq %1, %0" : "+m"(pcce_page.generation), "+r"(generation) : : "cc", "memory");
+	__asm__ volatile("xaddq %1, %0"
+			 : "+m"(pcce_page.generation), "+r"(generation)
+			 :
+			 : "cc", "memory");
 	return generation + 1;
 }
 
@@ -153,9 +161,9 @@ MOVE void fill(volatile __u64 *to, uint32_t number)
 }
 
 /*
- * From the current segment to the one below, of which so many bytes of entries are left. site, if there is any: what
- * the top entry's has to be. The copy in the area goes by the name that it has, so this may change only the one in the
- * page, and only while nothing says that it is held there.
+ * From the current segment to the one below, of which so many bytes of entries are left. site, if
+ * there is any: what the top entry's has to be. The copy in the area goes by the name that it has,
+ * so this may change only the one in the page, and only while nothing says that it is held there.
  */
 MOVE void move_down(uint32_t used, const uint64_t *site)
 {
@@ -188,21 +196,24 @@ MOVE bool has_record(uint64_t word)
 	uint32_t used = (uint32_t)word & PCCE_OFF_USED;
 	const volatile __u64 *top = half(start_of_half(number_of(word))) + used / sizeof(*top);
 
-	return used >= RECORD_WORDS * sizeof(*top) && top[1] >> PCCE_SITE_BITS == PCCE_COUNT_JUMP2 &&
+	return used >= RECORD_WORDS * sizeof(*top) &&
+	       top[1] >> PCCE_SITE_BITS == PCCE_COUNT_JUMP2 &&
 	       top[-1] >> PCCE_SITE_BITS == PCCE_COUNT_JUMP;
 }
 
 /*
- * From the current segment to one that is further down, at least two above the target, or the one above it: to the
- * lowest of these that the other half has room for, which must be below. It becomes empty, but for the record of a jump
- * that is on top here. Nothing that is left of the stack is in it.
+ * From the current segment to one that is further down, at least two above the target, or the one
+ * above it: to the lowest of these that the other half has room for, which must be below. It
+ * becomes empty, but for the record of a jump that is on top here. Nothing that is left of the
+ * stack is in it.
  */
 MOVE void move_far_down(uint32_t target)
 {
 	uint64_t word = *current(), filling, final;
 	uint32_t number = number_of(word), above = target + 1 + !((number - target - 1) & 1);
 	volatile __u64 *to = half(start_of_half(above));
-	const volatile __u64 *from = half(start_of_half(number)) + ((uint32_t)word & PCCE_OFF_USED) / sizeof(*from) + 2;
+	const volatile __u64 *from =
+		half(start_of_half(number)) + ((uint32_t)word & PCCE_OFF_USED) / sizeof(*from) + 2;
 	bool record = has_record(word);
 
 	filling = word_of((uint32_t)word, number, PCCE_PLACE_FILLING);
@@ -221,8 +232,8 @@ MOVE void move_far_down(uint32_t target)
 }
 
 /*
- * Cuts the stack down to a position in another segment that it was at, and that still stands; false if it does not. If
- * there is the record of a jump on top it stays there until the end.
+ * Cuts the stack down to a position in another segment that it was at, and that still stands; false
+ * if it does not. If there is the record of a jump on top it stays there until the end.
  */
 MOVE bool move_back(uint64_t position, const uint64_t *site)
 {

@@ -57,9 +57,11 @@ void __pcce_segment_room(void)
 	uint32_t used = page->off & PCCE_OFF_USED;
 
 	if (used == PCCE_OFF_FULL - sizeof(struct pcce_entry)) {
-		volatile struct pcce_entry *fill = (volatile struct pcce_entry *)((char *)page->entry + page->off);
+		volatile struct pcce_entry *fill =
+			(volatile struct pcce_entry *)((char *)page->entry + page->off);
 
-		/* Claimed, then filled, as a push does: until then what lies there may be anything. */
+		/* Claimed, then filled, as a push does: until then what lies there may be anything.
+		 */
 		fill->site = PCCE_COUNT_FILL << PCCE_SITE_BITS;
 		__asm__ volatile("addl $16, %0" : "+m"(page->off) : : "cc", "memory");
 		fill->site = PCCE_COUNT_FILL << PCCE_SITE_BITS;
@@ -72,7 +74,8 @@ void __pcce_segment_room(void)
 struct pcce_change __pcce_segment_below(uint64_t position)
 {
 	uint64_t word = *current();
-	uint32_t target = number_of(position), used = (uint32_t)position & PCCE_OFF_USED, above = word & PCCE_OFF_USED;
+	uint32_t target = number_of(position), used = (uint32_t)position & PCCE_OFF_USED,
+		 above = word & PCCE_OFF_USED;
 	struct pcce_change change = {0, 0};
 
 	if (number_of(word) != target + 1 || used > PCCE_OFF_FULL)
@@ -100,7 +103,8 @@ void __pcce_segment_return(uint64_t position)
 		*(volatile __u32 *)&pcce_page.off = start_of_half(target) + used;
 }
 
-/* The area that there was may be another stack's (contexts.c). One that a handler reserves meanwhile holds nothing. */
+/* The area that there was may be another stack's (contexts.c). One that a handler reserves
+ * meanwhile holds nothing. */
 void __pcce_segment_lost(void)
 {
 	volatile __u64 *base = half(start_of_half(NUMBER_LOST));

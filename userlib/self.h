@@ -21,7 +21,8 @@ struct ring {
 	uint64_t mask;
 };
 
-int ring_open(struct ring *ring, const char *directory, uint64_t data_size, uint64_t now, uint32_t pid);
+int ring_open(struct ring *ring, const char *directory, uint64_t data_size, uint64_t now,
+	      uint32_t pid);
 void ring_close(struct ring *ring);
 /* Room for a record of size bytes (rounded up), with size and type filled in; NULL if
  * there is none. */

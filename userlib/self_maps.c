@@ -100,10 +100,13 @@ bool maps_know_sites(const struct pcce_entry *entries, unsigned int n)
 		return true;
 	t = table();
 	for (unsigned int i = 0; i < n; i++) {
-		uint64_t site = entries[i].site & PCCE_SITE_MASK, kind = entries[i].site >> PCCE_SITE_BITS;
+		uint64_t site = entries[i].site & PCCE_SITE_MASK,
+			 kind = entries[i].site >> PCCE_SITE_BITS;
 
-		/* What these hold is no address, but for the ip of a signal, and an ext that is one. */
-		if (kind > PCCE_COUNT_SIGNAL && !((kind == PCCE_COUNT_LEAF || kind == PCCE_COUNT_ORIGIN) && site >> 32))
+		/* What these hold is no address, but for the ip of a signal, and an ext that is
+		 * one. */
+		if (kind > PCCE_COUNT_SIGNAL &&
+		    !((kind == PCCE_COUNT_LEAF || kind == PCCE_COUNT_ORIGIN) && site >> 32))
 			continue;
 		if (last && holds(last, site))
 			continue;
@@ -127,9 +130,11 @@ static const char *hex(const char *p, uint64_t *value)
 	}
 }
 
-static void emit(struct scan *scan, const struct range *r, uint64_t pgoff, const char *path, size_t path_size)
+static void emit(struct scan *scan, const struct range *r, uint64_t pgoff, const char *path,
+		 size_t path_size)
 {
-	struct pcce_self_map *map = ring_reserve(scan->ring, sizeof(*map) + path_size, PCCE_SELF_MAP);
+	struct pcce_self_map *map =
+		ring_reserve(scan->ring, sizeof(*map) + path_size, PCCE_SELF_MAP);
 
 	if (!map) {
 		__atomic_add_fetch(&scan->ring->head->lost, 1, __ATOMIC_RELAXED);
@@ -170,7 +175,8 @@ static void take_line(struct scan *scan)
 		return;
 	known = scan->all ? NULL : find(scan->old, r.start);
 	if (path && !scan->overlong &&
-	    (!known || known->start != r.start || known->end != r.end || known->identity != r.identity))
+	    (!known || known->start != r.start || known->end != r.end ||
+	     known->identity != r.identity))
 		emit(scan, &r, pgoff, path, scan->length - (size_t)(path - scan->line) + 1);
 	scan->new->range[scan->new->n++] = r;
 }
@@ -233,7 +239,8 @@ bool maps_scan(struct ring *ring, uint64_t now, uint32_t pid, enum maps_mode mod
 	scratch->all = mode == MAPS_ALL;
 	scratch->length = 0;
 	scratch->overlong = false;
-	while ((n = raw_syscall3(SYS_read, fd, scratch->buffer, sizeof(scratch->buffer))) > 0 || n == -EINTR)
+	while ((n = raw_syscall3(SYS_read, fd, scratch->buffer, sizeof(scratch->buffer))) > 0 ||
+	       n == -EINTR)
 		take(scratch, n);
 	raw_syscall1(SYS_close, fd);
 	__atomic_store_n(&current, !current, __ATOMIC_RELEASE);

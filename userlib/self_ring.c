@@ -64,7 +64,8 @@ static uint64_t affordable(int fd, uint64_t size)
 
 	if (raw_syscall2(SYS_fstatfs, fd, &fs) < 0)
 		return size;
-	while (size > PCCE_SELF_DATA_MIN && size > (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize / 16)
+	while (size > PCCE_SELF_DATA_MIN &&
+	       size > (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize / 16)
 		size /= 2;
 	return size;
 }
@@ -72,15 +73,15 @@ static uint64_t affordable(int fd, uint64_t size)
 static int map(struct ring *ring, int fd, uint64_t data_size)
 {
 	uint64_t file_size = PCCE_SELF_HEADER_SIZE + data_size;
-	char *base =
-		raw_mmap(NULL, file_size + data_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *base = raw_mmap(NULL, file_size + data_size, PROT_NONE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	void *first, *second;
 
 	if (raw_failed(base))
 		return -ENOMEM;
 	first = raw_mmap(base, file_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
-	second = raw_mmap(base + file_size, data_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
-			  PCCE_SELF_HEADER_SIZE);
+	second = raw_mmap(base + file_size, data_size, PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_FIXED, fd, PCCE_SELF_HEADER_SIZE);
 	if (raw_failed(first) || raw_failed(second)) {
 		raw_syscall2(SYS_munmap, base, file_size + data_size);
 		return -ENOMEM;
@@ -99,7 +100,8 @@ static bool is_abandoned(const char *directory)
 	long fd, ret;
 
 	append(path, append(path, n, "/"), PCCE_SELF_OWNER);
-	fd = raw_syscall4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
+	fd = raw_syscall4(SYS_openat, AT_FDCWD, path,
+			  O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (fd < 0)
 		return false;
 	ret = raw_syscall2(SYS_flock, fd, LOCK_SH | LOCK_NB);
@@ -111,10 +113,12 @@ static uint64_t pid_namespace(void)
 {
 	struct stat st;
 
-	return raw_syscall4(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/pid", &st, 0) < 0 ? 0 : st.st_ino;
+	return raw_syscall4(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/pid", &st, 0) < 0 ? 0
+										       : st.st_ino;
 }
 
-int ring_open(struct ring *ring, const char *directory, uint64_t data_size, uint64_t now, uint32_t pid)
+int ring_open(struct ring *ring, const char *directory, uint64_t data_size, uint64_t now,
+	      uint32_t pid)
 {
 	char path[PATH_MAX], final[PATH_MAX];
 	long fd, ret;
@@ -123,7 +127,8 @@ int ring_open(struct ring *ring, const char *directory, uint64_t data_size, uint
 		return -ESRCH;
 	name(path, directory, PCCE_SELF_NEW, now, pid);
 	name(final, directory, PCCE_SELF_RING, now, pid);
-	fd = raw_syscall4(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	fd = raw_syscall4(SYS_openat, AT_FDCWD, path,
+			  O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return (int)fd;
 	data_size = affordable((int)fd, data_size);
@@ -179,7 +184,8 @@ void *ring_reserve(struct ring *ring, size_t size, uint32_t type)
 		/* An at older than tail fails the exchange. */
 		if (at + size - tail > ring->mask + 1 && at >= tail)
 			return NULL;
-	} while (!__atomic_compare_exchange_n(&head->head, &at, at + size, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+	} while (!__atomic_compare_exchange_n(&head->head, &at, at + size, true, __ATOMIC_ACQ_REL,
+					      __ATOMIC_RELAXED));
 	record = (struct pcce_self_record *)(ring->data + (at & ring->mask));
 	/* Not the right stamp, whatever lay here before; and where the record is, until commit. */
 	record->stamp = at;

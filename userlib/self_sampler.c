@@ -90,12 +90,14 @@ static void set_flag(uint32_t flag)
 
 /* ---- the sample ----------------------------------------------------------------- */
 
-/* Which parts of the encoding stack a sample gets: the current segment, and what lies below it and was not sent. */
+/* Which parts of the encoding stack a sample gets: the current segment, and what lies below it and
+ * was not sent. */
 struct gathered {
 	const struct pcce_entry *entries;
 	unsigned int n_entries, n_below, n_segments, n_stored;
 	const struct pcce_segment *stored; /* the first n_stored of the n_segments are there */
-	const struct pcce_entry *kept;	   /* the last is there (base and entries), unless that is NULL */
+	const struct pcce_entry
+		*kept; /* the last is there (base and entries), unless that is NULL */
 	uint64_t below, sent;
 	uint32_t flags;
 };
@@ -127,7 +129,8 @@ static void gather(struct gathered *g, uint64_t sent)
 		g->flags = PCCE_SAMPLE_TRUNCATED;
 		return;
 	}
-	for (from = g->n_below - 1; area && from && (int64_t)(area[from - 1].generation - sent) > 0; from--)
+	for (from = g->n_below - 1; area && from && (int64_t)(area[from - 1].generation - sent) > 0;
+	     from--)
 		;
 	g->stored = area + from;
 	g->n_segments = g->n_below - from;
@@ -178,8 +181,9 @@ static bool is_outermost(const struct pcce_thread *t, uint64_t pc)
 
 extern char __pcce_signal_entry[] __attribute__((visibility("hidden")));
 
-/* A handler of the program that is about to begin, which is where our signal arrives when both are pending, as after
- * each raise() in which the period ended: then the code that both interrupt is meant.  Nothing has been done yet. */
+/* A handler of the program that is about to begin, which is where our signal arrives when both are
+ * pending, as after each raise() in which the period ended: then the code that both interrupt is
+ * meant.  Nothing has been done yet. */
 static ucontext_t *interrupted_code(ucontext_t *uc)
 {
 	if (uc->uc_mcontext.gregs[REG_RIP] == (greg_t)__pcce_signal_entry)
@@ -291,8 +295,8 @@ static void on_signal(int signo, siginfo_t *info, void *context)
 		disarm(t);
 		return;
 	}
-	/* Unwinding a deep stack may take longer than a period: the program gets as much time as the last
-	 * sample took, or it would never come forward. */
+	/* Unwinding a deep stack may take longer than a period: the program gets as much time as
+	 * the last sample took, or it would never come forward. */
 	if (unwind) {
 		start = self_now();
 		if (start < t->quiet_until) {
@@ -361,7 +365,8 @@ static bool arm_perf(struct pcce_thread *t)
 static bool arm_timer(struct pcce_thread *t)
 {
 	struct itimerspec spec = {
-		.it_interval = {.tv_sec = (time_t)(interval / 1000000000), .tv_nsec = (long)(interval % 1000000000)},
+		.it_interval = {.tv_sec = (time_t)(interval / 1000000000),
+				.tv_nsec = (long)(interval % 1000000000)},
 	};
 	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = self_signal};
 	int timer;
@@ -475,8 +480,8 @@ void self_after_fork(struct pcce_thread *t)
 		ring = own;
 		ring_close(&parent);
 	}
-	/* Else privileges were dropped, the root directory changed, or there is no space: the parent's ring serves
-	 * both. */
+	/* Else privileges were dropped, the root directory changed, or there is no space: the
+	 * parent's ring serves both. */
 	report_process(PCCE_PROCESS_FORK);
 	/* If it cannot read its mappings (chroot), they are still its parent's. */
 	maps_scan(&ring, self_now(), self_pid, MAPS_ALL);
@@ -544,8 +549,8 @@ static bool parse(const char *text)
 	return true;
 }
 
-/* A second of samples of 1 KB (4 KB with a real stack) on all CPUs, which is a sixteenth of a second of the
- * largest ones. */
+/* A second of samples of 1 KB (4 KB with a real stack) on all CPUs, which is a sixteenth of a
+ * second of the largest ones. */
 static uint64_t choose_ring_size(void)
 {
 	uint64_t mask[128] = {0}, cpus = 0, bytes, size = 4 * PCCE_SELF_DATA_MIN;
@@ -564,7 +569,8 @@ static bool install_handler(void)
 	struct sigaction action = {.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK}, old;
 
 	action.sa_sigaction = on_signal;
-	/* The program's handlers wait, except for those of the signals that an instruction raises. */
+	/* The program's handlers wait, except for those of the signals that an instruction raises.
+	 */
 	sigfillset(&action.sa_mask);
 	sigdelset(&action.sa_mask, SIGSEGV);
 	sigdelset(&action.sa_mask, SIGBUS);
@@ -595,8 +601,8 @@ void self_start(void)
 	}
 	entry_point = getauxval(AT_ENTRY);
 	if (want_verify) {
-		/* Not in a static program; nor with ThreadSanitizer, whose view of the locks that an unwinder takes is
-		 * not for handlers. */
+		/* Not in a static program; nor with ThreadSanitizer, whose view of the locks that
+		 * an unwinder takes is not for handlers. */
 		if (dlsym && !__pthread_create && !__tsan_init)
 			unwind = (verify_unwind_fn *)(uintptr_t)dlsym(RTLD_DEFAULT, VERIFY_UNWIND);
 		if (!unwind)

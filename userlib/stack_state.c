@@ -31,9 +31,11 @@ bool __pcce_stack_keep(struct stack_state *s)
 		position = *current();
 		if (words_of(position) > HALF_WORDS)
 			return false;
-		copy_half(s->half[number_of(position) & 1], half_of(number_of(position)), words_of(position));
+		copy_half(s->half[number_of(position) & 1], half_of(number_of(position)),
+			  words_of(position));
 		if (held(position) == PCCE_PLACE_KEPT)
-			copy_half(s->half[~number_of(position) & 1], half_of(~number_of(position)), HALF_WORDS);
+			copy_half(s->half[~number_of(position) & 1], half_of(~number_of(position)),
+				  HALF_WORDS);
 		s->area = pcce_page.area;
 	} while (*current() != position);
 	s->position = position;
@@ -42,7 +44,8 @@ bool __pcce_stack_keep(struct stack_state *s)
 	return true;
 }
 
-/* What was held in the page's other half goes where all other segments below are. It may be the only one. */
+/* What was held in the page's other half goes where all other segments below are. It may be the
+ * only one. */
 static void store_held(struct stack_state *s)
 {
 	uint32_t number = number_of(s->position) - 1;
@@ -61,8 +64,9 @@ static void store_held(struct stack_state *s)
 }
 
 /*
- * The segments below get new generations: a sampler that has seen them may have seen others in their places
- * since, and in another thread. The newest one is what the current segment's base has to name.
+ * The segments below get new generations: a sampler that has seen them may have seen others in
+ * their places since, and in another thread. The newest one is what the current segment's base has
+ * to name.
  */
 static uint64_t renumber(struct stack_state *s)
 {
@@ -93,7 +97,8 @@ static uint64_t exchange(volatile __u64 *at, uint64_t value)
 	return value;
 }
 
-/* An empty encoding stack with this number of segments below; the area that there was is another stack's. */
+/* An empty encoding stack with this number of segments below; the area that there was is another
+ * stack's. */
 static void begin(uint32_t number, uint64_t area)
 {
 	volatile __u64 *base = half_of(number);
@@ -112,8 +117,9 @@ void __pcce_stack_empty(void)
 }
 
 /*
- * A handler writes above what is in use, so that is claimed first, and what it comes upon until then does not matter:
- * ext says so. The generation of what is below comes last: a sampler that sees it takes everything below as it is.
+ * A handler writes above what is in use, so that is claimed first, and what it comes upon until
+ * then does not matter: ext says so. The generation of what is below comes last: a sampler that
+ * sees it takes everything below as it is.
  */
 void __pcce_stack_load(struct stack_state *s, uint64_t ext)
 {

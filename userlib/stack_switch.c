@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Programs that switch stacks by means of their own say so: pcce_switch_begin and its kin in pcce.h.
+ * Programs that switch stacks by means of their own say so: pcce_switch_begin and its kin in
+ * pcce.h.
  *
- * The plugin takes the two calls for those of leaves, so ext names the call, and nothing was pushed. What is left is
- * kept as it is then; what is entered is as it was at its own call, but that ext names the call that returns now. In
- * between, id and all entries are lost, so that whatever is instrumented on the way is marked.
+ * The plugin takes the two calls for those of leaves, so ext names the call, and nothing was
+ * pushed. What is left is kept as it is then; what is entered is as it was at its own call, but
+ * that ext names the call that returns now. In between, id and all entries are lost, so that
+ * whatever is instrumented on the way is marked.
  */
 #include "internal.h"
 #include "segments.h"
@@ -17,7 +19,8 @@ struct kept {
 	struct stack_state state;
 };
 
-_Static_assert(sizeof(struct kept) <= sizeof(struct pcce_switch), "a kept stack fits into the program's struct");
+_Static_assert(sizeof(struct kept) <= sizeof(struct pcce_switch),
+	       "a kept stack fits into the program's struct");
 
 #define MAGIC 0x6863746977736370 /* "pcswitch" */
 

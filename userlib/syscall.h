@@ -28,10 +28,13 @@ static inline long raw_syscall6(long number, long a, long b, long c, long d, lon
 #define raw_syscall1(n, a) raw_syscall6(n, RAW_ARG(a), 0, 0, 0, 0, 0)
 #define raw_syscall2(n, a, b) raw_syscall6(n, RAW_ARG(a), RAW_ARG(b), 0, 0, 0, 0)
 #define raw_syscall3(n, a, b, c) raw_syscall6(n, RAW_ARG(a), RAW_ARG(b), RAW_ARG(c), 0, 0, 0)
-#define raw_syscall4(n, a, b, c, d) raw_syscall6(n, RAW_ARG(a), RAW_ARG(b), RAW_ARG(c), RAW_ARG(d), 0, 0)
-#define raw_syscall5(n, a, b, c, d, e) raw_syscall6(n, RAW_ARG(a), RAW_ARG(b), RAW_ARG(c), RAW_ARG(d), RAW_ARG(e), 0)
+#define raw_syscall4(n, a, b, c, d) \
+	raw_syscall6(n, RAW_ARG(a), RAW_ARG(b), RAW_ARG(c), RAW_ARG(d), 0, 0)
+#define raw_syscall5(n, a, b, c, d, e) \
+	raw_syscall6(n, RAW_ARG(a), RAW_ARG(b), RAW_ARG(c), RAW_ARG(d), RAW_ARG(e), 0)
 
-static inline void *raw_mmap(void *at, unsigned long length, int prot, int flags, int fd, long offset)
+static inline void *raw_mmap(void *at, unsigned long length, int prot, int flags, int fd,
+			     long offset)
 {
 	return (void *)raw_syscall6(SYS_mmap, (long)at, (long)length, prot, flags, fd, offset);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * contexts NAME PROGRAM SOURCE TREE DEPTHS: what the paper's tables say of a program and of one counted run.
+ * contexts NAME PROGRAM SOURCE TREE DEPTHS: what the paper's tables say of a program and of one
+ * counted run.
  *
- * PROGRAM has empty slots, SOURCE is its source directory, TREE what count.c wrote.  Prints a line of comma-separated
- * values (without arguments: the names of the columns), and writes to DEPTHS, for each depth, how many instances had
- * it.
+ * PROGRAM has empty slots, SOURCE is its source directory, TREE what count.c wrote.  Prints a line
+ * of comma-separated values (without arguments: the names of the columns), and writes to DEPTHS,
+ * for each depth, how many instances had it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,11 +20,12 @@
 #include "bench/paper/replay.h"
 #include "bench/paper/static.h"
 
-static const char columns[] = "program,lines,files,nodes,edges,recursive,indirect,outside,"
-			      "id_ours,id_paper,id_ball_larus,back_ours,back_paper,cut_ours,cut_paper,"
-			      "instances,contexts,calls_max,calls_90,ours_max,ours_90,ours_plain_max,ours_plain_90,"
-			      "paper_max,paper_90,paper_plain_max,paper_plain_90,ours_nothing,ours_add,ours_push,paper_"
-			      "nothing,paper_add,paper_push,lost";
+static const char columns[] =
+	"program,lines,files,nodes,edges,recursive,indirect,outside,"
+	"id_ours,id_paper,id_ball_larus,back_ours,back_paper,cut_ours,cut_paper,"
+	"instances,contexts,calls_max,calls_90,ours_max,ours_90,ours_plain_max,ours_plain_90,"
+	"paper_max,paper_90,paper_plain_max,paper_plain_90,ours_nothing,ours_add,ours_push,paper_"
+	"nothing,paper_add,paper_push,lost";
 
 /* NULL, with a message. */
 static const struct count_file *map_tree(const char *path)
@@ -42,7 +44,10 @@ static const struct count_file *map_tree(const char *path)
 	}
 	if (f->magic != COUNT_MAGIC || f->n_nodes < 2 ||
 	    f->n_nodes > ((size_t)st.st_size - sizeof(*f)) / sizeof(f->nodes[0])) {
-		fprintf(stderr, "contexts: '%s' holds no counted run; was the program patched by count_patch?\n", path);
+		fprintf(stderr,
+			"contexts: '%s' holds no counted run; was the program patched by "
+			"count_patch?\n",
+			path);
 		return NULL;
 	}
 	return f;
@@ -64,12 +69,14 @@ static int write_depths(const char *path, const struct replay *ours, const struc
 	}
 	fprintf(f, "depth,calls,ours,ours_plain,paper,paper_plain\n");
 	for (uint32_t i = 0; i <= most; i++) {
-		uint64_t a = at(&ours->calls, i), b = at(&ours->entries, i), c = at(&ours->pushes, i),
-			 d = at(&paper->entries, i), e = at(&paper->pushes, i);
+		uint64_t a = at(&ours->calls, i), b = at(&ours->entries, i),
+			 c = at(&ours->pushes, i), d = at(&paper->entries, i),
+			 e = at(&paper->pushes, i);
 
 		if (a | b | c | d | e)
-			fprintf(f, "%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", i, a, b, c, d,
-				e);
+			fprintf(f,
+				"%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n",
+				i, a, b, c, d, e);
 	}
 	if (fclose(f)) {
 		fprintf(stderr, "contexts: cannot write '%s': %s\n", path, strerror(errno));
@@ -85,18 +92,20 @@ static void print_stacks(const struct replay *r)
 }
 
 static void print_row(const char *name, const struct static_counts *c, const struct numbering *a,
-		      const struct numbering *b, const struct replay *ours, const struct replay *paper, uint64_t lost)
+		      const struct numbering *b, const struct replay *ours,
+		      const struct replay *paper, uint64_t lost)
 {
-	printf("%s,%" PRIu64 ",%" PRIu64 ",%u,%u,%u,%u,%u,", name, c->lines, c->files, c->nodes, c->edges, c->recursive,
-	       c->indirect, c->outside);
-	printf("%" PRIu64 ",%.0Lf,%.0Lf,%u,%u,%u,%u,", a->largest_id, c->largest_context, c->largest_path, a->n_back,
-	       b->n_back, a->n_cut, b->n_cut);
-	printf("%" PRIu64 ",%" PRIu64 ",%u,%u,", ours->instances, ours->contexts, depths_quantile(&ours->calls, 1),
-	       depths_quantile(&ours->calls, 0.9));
+	printf("%s,%" PRIu64 ",%" PRIu64 ",%u,%u,%u,%u,%u,", name, c->lines, c->files, c->nodes,
+	       c->edges, c->recursive, c->indirect, c->outside);
+	printf("%" PRIu64 ",%.0Lf,%.0Lf,%u,%u,%u,%u,", a->largest_id, c->largest_context,
+	       c->largest_path, a->n_back, b->n_back, a->n_cut, b->n_cut);
+	printf("%" PRIu64 ",%" PRIu64 ",%u,%u,", ours->instances, ours->contexts,
+	       depths_quantile(&ours->calls, 1), depths_quantile(&ours->calls, 0.9));
 	print_stacks(ours);
 	print_stacks(paper);
 	printf("%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", ours->nothing, ours->adds, ours->pushed);
-	printf("%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", paper->nothing, paper->adds, paper->pushed, lost);
+	printf("%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", paper->nothing, paper->adds,
+	       paper->pushed, lost);
 }
 
 int main(int argc, char **argv)
@@ -131,7 +140,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "contexts: out of memory\n");
 		return EXIT_FAILURE;
 	}
-	if (replay_run(&p, &a, true, tree, &ours, &why) || replay_run(&p, &b, false, tree, &paper, &why)) {
+	if (replay_run(&p, &a, true, tree, &ours, &why) ||
+	    replay_run(&p, &b, false, tree, &paper, &why)) {
 		fprintf(stderr, "contexts: '%s' %s\n", argv[4], why.text);
 		return EXIT_FAILURE;
 	}

@@ -4,18 +4,18 @@
  * with calls of the functions below.  It keeps the calling context tree of all
  * instrumented code, with a count for each node, in the file $PCCE_COUNT_FILE.PID (count.h).
  *
- * Each thread has a stack of the calls that are under way, each with the stack pointer at the call.  A
- * frame whose stack pointer is not above that of the present event has ended, however that came about: by return,
- * longjmp or exception.  So nothing has to be repaired.
+ * Each thread has a stack of the calls that are under way, each with the stack pointer at the call.
+ * A frame whose stack pointer is not above that of the present event has ended, however that came
+ * about: by return, longjmp or exception.  So nothing has to be repaired.
  *
  *   before-slot   drop what has ended; one frame more
  *   after-slot    drop what has ended, this call among it
- *   entry slot    drop what has ended; if the top frame is the call that led here, it is its function that
- *                 becomes known (or, the function being known, nothing); else we come from code without slots (qsort, a
- * signal): one frame more
+ *   entry slot    drop what has ended; if the top frame is the call that led here, it is its
+ * function that becomes known (or, the function being known, nothing); else we come from code
+ * without slots (qsort, a signal): one frame more
  *
- * General registers only and no library call, since the program's other registers are live.  A forked child
- * is not counted.
+ * General registers only and no library call, since the program's other registers are live.  A
+ * forked child is not counted.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -40,7 +40,8 @@ struct frame {
 };
 
 static struct count_file *file;
-static uint32_t *table; /* of nodes by parent and address: open addressing, a power of two, 0 is free */
+static uint32_t
+	*table; /* of nodes by parent and address: open addressing, a power of two, 0 is free */
 static uint64_t table_size;
 static int lock;
 static __thread struct frame *frames;
@@ -56,7 +57,8 @@ static void *map(size_t size)
 
 	__asm__ volatile("syscall"
 			 : "=a"(result)
-			 : "a"(SYS_mmap), "D"(0), "S"(size), "d"(PROT_READ | PROT_WRITE), "r"(r10), "r"(r8), "r"(r9)
+			 : "a"(SYS_mmap), "D"(0), "S"(size), "d"(PROT_READ | PROT_WRITE), "r"(r10),
+			   "r"(r8), "r"(r9)
 			 : "rcx", "r11", "memory");
 	return result < 0 && result > -4096 ? NULL : (void *)result;
 }
@@ -83,7 +85,8 @@ static bool grow(void)
 			i = (i + 1) & (size - 1);
 		bigger[i] = n;
 	}
-	table = bigger; /* the old one stays mapped: all of them together are no larger than this one */
+	table = bigger; /* the old one stays mapped: all of them together are no larger than this
+			   one */
 	table_size = size;
 	return true;
 }
@@ -102,7 +105,8 @@ static uint32_t child(uint32_t parent, uint64_t address, enum count_way way)
 		return 0;
 	}
 	i = hash(parent, address) & (table_size - 1);
-	while ((n = table[i]) && (nodes[n].parent != parent || nodes[n].address != address || nodes[n].way != way))
+	while ((n = table[i]) &&
+	       (nodes[n].parent != parent || nodes[n].address != address || nodes[n].way != way))
 		i = (i + 1) & (table_size - 1);
 	if (!n && file->n_nodes < COUNT_NODES) {
 		n = file->n_nodes;
@@ -182,7 +186,8 @@ __attribute__((visibility("hidden"))) void count_at_entry(uint64_t address, uint
 		uint32_t node = child(frames[top - 1].node, address, COUNT_ENTRY);
 
 		if (node)
-			frames[top - 1] = (struct frame){.sp = sp + 8, .node = node, .entered = true};
+			frames[top - 1] =
+				(struct frame){.sp = sp + 8, .node = node, .entered = true};
 		else
 			__atomic_fetch_add(&file->lost, 1, __ATOMIC_RELAXED);
 	}

@@ -29,7 +29,8 @@ struct count_file {
 	uint64_t magic;
 	uint64_t base; /* what is to be taken off all addresses: of the ELF header at run time */
 	uint64_t n_nodes;
-	uint64_t lost; /* events that were not counted: in signal handlers that interrupt the counting, or no room */
+	uint64_t lost; /* events that were not counted: in signal handlers that interrupt the
+			  counting, or no room */
 	struct count_node nodes[];
 };
 

@@ -13,8 +13,8 @@
 #include "elf/x86.h"
 
 /* lea end(%rip), %r11; call target, at the end of the slot. */
-static int patch_entry_slot(const struct program *p, const struct callgraph_func *f, uint64_t target, uint8_t *image,
-			    struct error *why)
+static int patch_entry_slot(const struct program *p, const struct callgraph_func *f,
+			    uint64_t target, uint8_t *image, struct error *why)
 {
 	uint64_t start = f->addr + f->entry, end = start + f->entry_len;
 	const uint8_t *slot = elf_module_at(&p->module, start, f->entry_len);
@@ -25,7 +25,8 @@ static int patch_entry_slot(const struct program *p, const struct callgraph_func
 	if (!f->entry_len)
 		return 0;
 	if (!slot || f->entry_len < sizeof(code) || !x86_only_nops(slot, f->entry_len))
-		return error_set(why, -EINVAL, "has an entry slot in '%s' that is not empty", f->name);
+		return error_set(why, -EINVAL, "has an entry slot in '%s' that is not empty",
+				 f->name);
 	memcpy(code + 8, &distance, 4);
 	out = image + (slot - p->image);
 	x86_fill_nops(out, f->entry_len - sizeof(code));
@@ -37,12 +38,15 @@ static int patch_all(const struct program *p, uint8_t *image, struct error *why)
 {
 	/* As in a shared library, so that all pushes are calls of the helpers. */
 	struct patch_page count = {.pop = program_symbol(p, "pcce_count_return")};
-	uint64_t call = program_symbol(p, "pcce_count_call"), direct = program_symbol(p, "pcce_count_direct");
+	uint64_t call = program_symbol(p, "pcce_count_call"),
+		 direct = program_symbol(p, "pcce_count_direct");
 	uint64_t enter = program_symbol(p, "pcce_count_enter");
 	int err = 0;
 
 	if (!call || !direct || !enter || !count.pop)
-		return error_set(why, -EINVAL, "has no counting functions; link it with count.o and do not strip it");
+		return error_set(
+			why, -EINVAL,
+			"has no counting functions; link it with count.o and do not strip it");
 	for (uint32_t i = 0; !err && i < p->graph.n_sites; i++) {
 		const struct callgraph_site *s = &p->graph.sites[i];
 		const char *name = p->graph.funcs[s->func].name;

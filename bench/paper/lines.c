@@ -36,8 +36,8 @@ static bool find_source(const char *directory, const char *name, const char *roo
 	char path[PATH_MAX];
 	size_t n = strlen(root);
 
-	if (snprintf(path, sizeof(path), "%s%s%s", *name == '/' ? "" : directory, *name == '/' ? "" : "/", name) >=
-	    (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "%s%s%s", *name == '/' ? "" : directory,
+		     *name == '/' ? "" : "/", name) >= (int)sizeof(path))
 		return false;
 	return realpath(path, real) && !strncmp(real, root, n) && real[n] == '/';
 }
@@ -60,7 +60,8 @@ static int add_source(struct source **all, const char *real, uint64_t *lines, ui
 	return 0;
 }
 
-static int unit_lines(Dwarf_Die *unit, const char *root, struct source **all, uint64_t *lines, uint64_t *files)
+static int unit_lines(Dwarf_Die *unit, const char *root, struct source **all, uint64_t *lines,
+		      uint64_t *files)
 {
 	Dwarf_Attribute attribute;
 	const char *directory = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute));
@@ -77,13 +78,15 @@ static int unit_lines(Dwarf_Die *unit, const char *root, struct source **all, ui
 		if (!name || name == last)
 			continue;
 		last = name;
-		if (find_source(directory ? directory : ".", name, root, real) && add_source(all, real, lines, files))
+		if (find_source(directory ? directory : ".", name, root, real) &&
+		    add_source(all, real, lines, files))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-int lines_count(const char *path, const char *root, uint64_t *lines, uint64_t *files, struct error *why)
+int lines_count(const char *path, const char *root, uint64_t *lines, uint64_t *files,
+		struct error *why)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
 	Dwarf *dwarf = fd < 0 ? NULL : dwarf_begin(fd, DWARF_C_READ);
@@ -97,7 +100,8 @@ int lines_count(const char *path, const char *root, uint64_t *lines, uint64_t *f
 		err = error_set(why, -EINVAL, "has no debug information: %s; compile it with -g",
 				fd < 0 ? strerror(errno) : dwarf_errmsg(-1));
 	else if (!realpath(root, real_root))
-		err = error_set(why, -errno, "has its source in '%s', which cannot be read: %s", root, strerror(errno));
+		err = error_set(why, -errno, "has its source in '%s', which cannot be read: %s",
+				root, strerror(errno));
 	while (!err && !dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &unit, NULL))
 		if (unit_lines(&unit, real_root, &all, lines, files))
 			err = error_memory(why);

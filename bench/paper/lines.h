@@ -6,6 +6,7 @@
 #include "base/error.h"
 
 /* Lines of the source files below root that the file's line table has code of. 0, or -errno. */
-int lines_count(const char *path, const char *root, uint64_t *lines, uint64_t *files, struct error *why);
+int lines_count(const char *path, const char *root, uint64_t *lines, uint64_t *files,
+		struct error *why);
 
 #endif

@@ -26,11 +26,14 @@ int program_open(const char *path, struct program *p, struct error *why)
 	if (!err)
 		err = site_records_read(&p->module, &p->records, why);
 	if (!err && (!p->records.has_entries || !p->records.n_blocks))
-		err = error_set(why, -EINVAL, "is not instrumented; compile and link it with the flags of pcce-config");
+		err = error_set(
+			why, -EINVAL,
+			"is not instrumented; compile and link it with the flags of pcce-config");
 	if (!err)
 		err = elf_relocs_read(&p->module, &p->links, why);
 	if (!err)
-		err = callgraph_build(&p->module, &p->records, &p->links, only_outside, NULL, &p->graph, why);
+		err = callgraph_build(&p->module, &p->records, &p->links, only_outside, NULL,
+				      &p->graph, why);
 	if (err)
 		program_close(p);
 	return err;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The tree is walked from the root, and each node gets the state that the thread page would have there.  A parent
- * stands before its children, so one pass over the array does it.  The state of the encoding stack is a linked list of
- * entries that nodes share.
+ * The tree is walked from the root, and each node gets the state that the thread page would have
+ * there.  A parent stands before its children, so one pass over the array does it.  The state of
+ * the encoding stack is a linked list of entries that nodes share.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -68,7 +68,8 @@ static uint64_t begin_id(const struct run *r, uint32_t func)
 
 static int call(struct run *r, const struct count_node *node, struct state *s, struct error *why)
 {
-	const struct callgraph_site *site = program_site(r->p, node->address - r->tree->base + r->p->module.base);
+	const struct callgraph_site *site =
+		program_site(r->p, node->address - r->tree->base + r->p->module.base);
 	bool value;
 
 	if (!site)
@@ -76,7 +77,8 @@ static int call(struct run *r, const struct count_node *node, struct state *s, s
 				 (unsigned long long)(node->address - r->tree->base));
 	value = site->edge != NUMBERING_NO_CALLEE && r->n->kind[site->edge] == NUMBERED_VALUE;
 	if (value) {
-		bool adds = r->n->value[site->edge] && !(r->notes && !r->p->graph.funcs[site->callee].has_sites);
+		bool adds = r->n->value[site->edge] &&
+			    !(r->notes && !r->p->graph.funcs[site->callee].has_sites);
 
 		s->id += r->n->value[site->edge];
 		*(adds ? &r->out->adds : &r->out->nothing) += node->count;
@@ -96,10 +98,11 @@ static int enter(struct run *r, const struct count_node *node, struct state *s, 
 	uint32_t part = callgraph_part_at(&r->p->graph, address - 1);
 
 	if (part == NUMBERING_NO_CALLEE)
-		return error_set(why, -EINVAL, "does not belong to this program: no function at %#llx",
+		return error_set(why, -EINVAL,
+				 "does not belong to this program: no function at %#llx",
 				 (unsigned long long)address);
-	/* Under the call that led here, its push has been done; otherwise code that has no slots leads here, a signal
-	 * say. */
+	/* Under the call that led here, its push has been done; otherwise code that has no slots
+	 * leads here, a signal say. */
 	if (node->parent && r->tree->nodes[node->parent].way != COUNT_CALL)
 		push(r, s, 0);
 	s->id = begin_id(r, r->p->graph.parts[part].func);
@@ -115,7 +118,8 @@ static int walk(struct run *r, struct error *why)
 		int err;
 
 		if (node->parent >= i || node->way > COUNT_ENTRY)
-			return error_set(why, -EINVAL, "is damaged: node %llu has no place in a tree",
+			return error_set(why, -EINVAL,
+					 "is damaged: node %llu has no place in a tree",
 					 (unsigned long long)i);
 		*s = r->states[node->parent];
 		err = node->way == COUNT_ENTRY ? enter(r, node, s, why) : call(r, node, s, why);
@@ -133,8 +137,8 @@ static int walk(struct run *r, struct error *why)
 	return 0;
 }
 
-int replay_run(const struct program *p, const struct numbering *n, bool notes, const struct count_file *tree,
-	       struct replay *out, struct error *why)
+int replay_run(const struct program *p, const struct numbering *n, bool notes,
+	       const struct count_file *tree, struct replay *out, struct error *why)
 {
 	struct run r = {.p = p, .n = n, .notes = notes, .tree = tree, .out = out, .n_entries = 1};
 	int err;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The call graph counted as the paper counts it: a node is a function, an edge is a call site.  Nothing is cut here,
- * so the numbers of contexts may have any size; hence floating point.
+ * The call graph counted as the paper counts it: a node is a function, an edge is a call site.
+ * Nothing is cut here, so the numbers of contexts may have any size; hence floating point.
  *
- *   contexts(f) = (1, if f is entered by other ways than edges) + the sum of contexts(caller) over its in-edges that
- * close no cycle
+ *   contexts(f) = (1, if f is entered by other ways than edges) + the sum of contexts(caller) over
+ * its in-edges that close no cycle
  *
- * With the paper's numbering ids of different functions may be equal, since the function is known: the largest id is
- * the largest contexts(f) - 1.  The numbering of Ball and Larus gives each path through the graph a number of its own:
- * the sum of contexts(f), less 1.
+ * With the paper's numbering ids of different functions may be equal, since the function is known:
+ * the largest id is the largest contexts(f) - 1.  The numbering of Ball and Larus gives each path
+ * through the graph a number of its own: the sum of contexts(f), less 1.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -95,8 +95,8 @@ static void sum_contexts(const struct search *s, long double *contexts, struct s
 	out->largest_path = all - 1;
 }
 
-int static_count(const struct program *p, const char *path, const char *root, struct static_counts *out,
-		 struct error *why)
+int static_count(const struct program *p, const char *path, const char *root,
+		 struct static_counts *out, struct error *why)
 {
 	const struct numbering_graph *g = &p->graph.graph;
 	size_t n = g->n_funcs, m = g->n_sites;

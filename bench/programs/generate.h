@@ -27,7 +27,8 @@ static void make_xml(std::string &out, int depth)
 static void make_json(std::string &out, int depth)
 {
 	out += "{\"id\": " + std::to_string(next_number() % 5000) + ", \"name\": \"n\\u00e9" +
-	       std::to_string(next_number()) + "\\n\", \"weight\": " + std::to_string(next_number() % 100000 / 8.0) +
+	       std::to_string(next_number()) +
+	       "\\n\", \"weight\": " + std::to_string(next_number() % 100000 / 8.0) +
 	       ", \"on\": true, \"children\": [";
 	for (unsigned int i = 0, n = 2 + next_number() % 4; depth && i < n; i++) {
 		if (i)

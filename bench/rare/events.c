@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * events NAME COUNT: so many times an event that the runtime has work with (bench/rare.sh). calls is the loop in which
- * there is none.
+ * events NAME COUNT: so many times an event that the runtime has work with (bench/rare.sh). calls
+ * is the loop in which there is none.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

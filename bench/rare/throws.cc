@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* throws DEPTH COUNT: so many exceptions through so many frames, each of which has something to clean up. */
+/* throws DEPTH COUNT: so many exceptions through so many frames, each of which has something to
+ * clean up. */
 #include <cstdlib>
 
 static volatile unsigned int work;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * graph FUNCTIONS EDGES [SEED]: numbers a synthetic call graph and prints a line of comma-separated values: functions,
- * sites, seconds, MiB (the process's peak), largest id, back edges, cut edges, pushes.
+ * graph FUNCTIONS EDGES [SEED]: numbers a synthetic call graph and prints a line of comma-separated
+ * values: functions, sites, seconds, MiB (the process's peak), largest id, back edges, cut edges,
+ * pushes.
  *
- * The graph is like those of programs: functions stand in files of 50; each has a level, of LEVELS, and calls such of
- * higher levels, but for one call of fifty, which goes anywhere and so may close a cycle. Three calls of four stay
- * near; the others go to anywhere, half of them to a thousandth of the functions (allocation and the like). One site of
- * twenty is indirect, one of a hundred a tail call; one function of ten can be entered from outside.
+ * The graph is like those of programs: functions stand in files of 50; each has a level, of LEVELS,
+ * and calls such of higher levels, but for one call of fifty, which goes anywhere and so may close
+ * a cycle. Three calls of four stay near; the others go to anywhere, half of them to a thousandth
+ * of the functions (allocation and the like). One site of twenty is indirect, one of a hundred a
+ * tail call; one function of ten can be entered from outside.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -109,10 +111,12 @@ int main(int argc, char **argv)
 		enter[f] = below(10) != 0;
 	}
 	start = now();
-	if (numbering_compute(
-		    &(struct numbering_graph){
-			    .n_funcs = n, .n_sites = n_sites, .root = root, .sites = sites, .can_enter = enter},
-		    NULL, &out)) {
+	if (numbering_compute(&(struct numbering_graph){.n_funcs = n,
+							.n_sites = n_sites,
+							.root = root,
+							.sites = sites,
+							.can_enter = enter},
+			      NULL, &out)) {
 		fprintf(stderr, "graph: out of memory\n");
 		return EXIT_FAILURE;
 	}
@@ -120,8 +124,8 @@ int main(int argc, char **argv)
 	for (uint32_t i = 0; i < n_sites; i++)
 		pushes += out.kind[i] == NUMBERED_PUSH;
 	getrusage(RUSAGE_SELF, &usage);
-	printf("%u,%u,%.2f,%ld,%" PRIu64 ",%u,%u,%" PRIu64 "\n", n, n_sites, start, usage.ru_maxrss / 1024,
-	       out.largest_id, out.n_back, out.n_cut, pushes);
+	printf("%u,%u,%.2f,%ld,%" PRIu64 ",%u,%u,%" PRIu64 "\n", n, n_sites, start,
+	       usage.ru_maxrss / 1024, out.largest_id, out.n_back, out.n_cut, pushes);
 	numbering_free(&out);
 	return EXIT_SUCCESS;
 }

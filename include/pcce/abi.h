@@ -52,20 +52,19 @@
  * under way, up to __pcce_restore in the function that it enters, has two on top,
  *     { id,                        PCCE_COUNT_JUMP << 48 | number of its segment << 16 | off }
  *     { site of the top entry,     PCCE_COUNT_JUMP2 << 48 | ext of the setjmp }
- * the state that __pcce_restore is going to bring about.  It holds as soon as ip is in the function of
- * the site that ext names (the record has it too); until then the state is what is below the
+ * the state that __pcce_restore is going to bring about.  It holds as soon as ip is in the function
+ * of the site that ext names (the record has it too); until then the state is what is below the
  * record, with ext 0.
  * An instrumented function that was called as a leaf runs on top of two more,
  *     { caller's id, PCCE_COUNT_LEAF << 48 | caller's ext }
  *     { 0,           PCCE_COUNT_FILL << 48 }
- * Below the stack of a thread that pthread_create() or thrd_create() has made there is a copy of its creator's, without
- * those that fill, and on top of that
- *     { creator's id, PCCE_COUNT_ORIGIN << 48 | creator's ext }
- *     { n,            PCCE_COUNT_ORIGIN2 << 48 }
- * the state in which it called.  The n entries below these two, not counting those that fill, are its stack, down to
- * the next such pair at least; are there fewer, the outer ones were not copied.  The second of the pair is the last
- * entry of a segment that is complete as long as the thread lives, and the thread's own stack begins with the segment
- * after it.
+ * Below the stack of a thread that pthread_create() or thrd_create() has made there is a copy of
+ * its creator's, without those that fill, and on top of that { creator's id, PCCE_COUNT_ORIGIN <<
+ * 48 | creator's ext } { n,            PCCE_COUNT_ORIGIN2 << 48 } the state in which it called. The
+ * n entries below these two, not counting those that fill, are its stack, down to the next such
+ * pair at least; are there fewer, the outer ones were not copied.  The second of the pair is the
+ * last entry of a segment that is complete as long as the thread lives, and the thread's own stack
+ * begins with the segment after it.
  */
 struct pcce_entry {
 	__u64 id;
@@ -94,11 +93,12 @@ struct pcce_entry {
 #define PCCE_ID_LOST_MIN 0x8000000000000000ULL
 #define PCCE_ID_LIMIT 0x4000000000000000ULL
 
-/* ext while the runtime moves from one segment to another on behalf of no slot: the state cannot be decoded. */
+/* ext while the runtime moves from one segment to another on behalf of no slot: the state cannot be
+ * decoded. */
 #define PCCE_EXT_CHANGING 1
 
-/* How a landing pad of instrumented code begins, after its endbr64 if it has one: nopl 0x65636370(%rax), as bytes. The
- * runtime need not look after an exception that lands there. */
+/* How a landing pad of instrumented code begins, after its endbr64 if it has one: nopl
+ * 0x65636370(%rax), as bytes. The runtime need not look after an exception that lands there. */
 #define PCCE_LANDING_MARK 0x0f, 0x1f, 0x80, 0x70, 0x63, 0x63, 0x65
 
 /* Entries of a segment of the encoding stack. */
@@ -106,7 +106,8 @@ struct pcce_entry {
 #define PCCE_OFF_FULL (PCCE_SEGMENT_ENTRIES * 16)
 #define PCCE_OFF_HALF 1024
 #define PCCE_OFF_USED (PCCE_OFF_HALF - 1) /* mask: bytes that are used in the half */
-#define PCCE_OFF_SLOW 0xfffffa00u	  /* any of these bits in off: the segment is full (or off is no off of ours) */
+#define PCCE_OFF_SLOW \
+	0xfffffa00u /* any of these bits in off: the segment is full (or off is no off of ours) */
 
 /* Segments that the area outside the page has room for. Reserved by one mmap when a thread
  * first needs it, and touched only as far as it is used. */
@@ -126,9 +127,12 @@ struct pcce_segment {
 	struct pcce_entry entry[PCCE_SEGMENT_ENTRIES];
 };
 
-/* pcce_page.place: the number of segments below the current one, shifted, and what the page's other half holds. */
+/* pcce_page.place: the number of segments below the current one, shifted, and what the page's other
+ * half holds. */
 #define PCCE_PLACE_SHIFT 2
-#define PCCE_PLACE_KEPT 1u    /* the segment directly below the current one; its place in the area is not written yet */
+#define PCCE_PLACE_KEPT                                                                            \
+	1u /* the segment directly below the current one; its place in the area is not written yet \
+	    */
 #define PCCE_PLACE_FILLING 2u /* is being filled with it */
 #define PCCE_PLACE_HELD 3u    /* mask */
 
@@ -142,22 +146,25 @@ struct pcce_segment {
  * instruction, announced or not.
  *
  * The encoding stack is a sequence of segments of PCCE_SEGMENT_ENTRIES entries.  The page has room
- * for two, in its halves: the newest, which is the current one, and one other.  The lower half's begins with base,
- * directly before entry[0]; the upper half's with entry[63] (PCCE_OFF_HALF bytes further).  The segment with an even
- * number is in the lower half.  The current segment's entries are those from the half's start up to off.  "The top
- * entry", 16 bytes below off, may be the base: its count is PCCE_COUNT_MARK, so that a pop there takes the slow path.
+ * for two, in its halves: the newest, which is the current one, and one other.  The lower half's
+ * begins with base, directly before entry[0]; the upper half's with entry[63] (PCCE_OFF_HALF bytes
+ * further).  The segment with an even number is in the lower half.  The current segment's entries
+ * are those from the half's start up to off.  "The top entry", 16 bytes below off, may be the base:
+ * its count is PCCE_COUNT_MARK, so that a pop there takes the slow path.
  *
- * A push onto a full segment begins the next one in the other half; what that half holds goes to the area first
- * (area[index], if place says KEPT).  A pop from an empty segment goes back to the one below, which is in the other
- * half or comes back from the area.  A segment that is left upwards is complete and does not change until it is the
- * current one again: it gets a generation, a number that this thread never uses again, which the next segment's base
- * names.  So one number, current base.id, names everything below the current segment, and whoever has it already needs
- * not read it again: that makes the price of a sample independent of depth.  Is an area not to be had, or exhausted,
- * what should go there is not kept: its entries come back with id PCCE_ID_LOST and site 0.  There may be no area as
- * long as only one segment is below, and is kept; place 0 of the area may be one that never was in use.
+ * A push onto a full segment begins the next one in the other half; what that half holds goes to
+ * the area first (area[index], if place says KEPT).  A pop from an empty segment goes back to the
+ * one below, which is in the other half or comes back from the area.  A segment that is left
+ * upwards is complete and does not change until it is the current one again: it gets a generation,
+ * a number that this thread never uses again, which the next segment's base names.  So one number,
+ * current base.id, names everything below the current segment, and whoever has it already needs not
+ * read it again: that makes the price of a sample independent of depth.  Is an area not to be had,
+ * or exhausted, what should go there is not kept: its entries come back with id PCCE_ID_LOST and
+ * site 0.  There may be no area as long as only one segment is below, and is kept; place 0 of the
+ * area may be one that never was in use.
  *
- * off and place change together, in one store of 8 bytes.  A signal handler that goes up and comes down again leaves
- * both and all live entries as they were, but that KEPT may be gone, and FILLING.
+ * off and place change together, in one store of 8 bytes.  A signal handler that goes up and comes
+ * down again leaves both and all live entries as they were, but that KEPT may be gone, and FILLING.
  *
  * Order of a push (so that a signal handler that pushes in between, and a sampler
  * that looks in between, find a consistent stack): claim the entry (off += 16, or
@@ -178,7 +185,8 @@ struct pcce_page {
 	union {
 		__u64 position; /* both */
 		struct {
-			__u32 off;   /* push/pop, restore: end of the current segment, in bytes from entry[] */
+			__u32 off;   /* push/pop, restore: end of the current segment, in bytes from
+					entry[] */
 			__u32 place; /* runtime: see PCCE_PLACE_* */
 		};
 	};
@@ -210,40 +218,49 @@ PCCE_ASSERT_OFFSET(pcce_page, base, 112);
 PCCE_ASSERT_OFFSET(pcce_page, entry, 128);
 
 /* pcce_sample.flags */
-#define PCCE_SAMPLE_KERNEL 1u	    /* the thread was in the kernel; ip and r11 are its user registers at entry */
-#define PCCE_SAMPLE_OUTSIDE 2u	    /* no announced page: only ip is meaningful */
-#define PCCE_SAMPLE_TRUNCATED 4u    /* not all segments below the sampled ones could be read, or were sent, so far */
-#define PCCE_SAMPLE_READ_FAULT 8u   /* the page could not be read */
-#define PCCE_SAMPLE_STACK 16u	    /* n_stack return addresses follow the entries (verify mode) */
-#define PCCE_SAMPLE_UNWIND_BAD 32u  /* verify mode: the unwinder gave up before the outermost frame */
-#define PCCE_SAMPLE_COUNTED 64u	    /* stands for several samples, see struct pcce_sample; in a file: PCCE_REC_SUM */
-#define PCCE_SAMPLE_R11_MIXED 128u  /* ... and r11 differs, too */
-#define PCCE_SAMPLE_MIXED 256u	    /* ... between which the meaning of their addresses has changed: not decodable */
-#define PCCE_SAMPLE_BY_CONTENT 512u /* generations are names of contents, see struct pcce_sample */
+#define PCCE_SAMPLE_KERNEL \
+	1u /* the thread was in the kernel; ip and r11 are its user registers at entry */
+#define PCCE_SAMPLE_OUTSIDE 2u /* no announced page: only ip is meaningful */
+#define PCCE_SAMPLE_TRUNCATED \
+	4u /* not all segments below the sampled ones could be read, or were sent, so far */
+#define PCCE_SAMPLE_READ_FAULT 8u /* the page could not be read */
+#define PCCE_SAMPLE_STACK 16u	  /* n_stack return addresses follow the entries (verify mode) */
+#define PCCE_SAMPLE_UNWIND_BAD \
+	32u /* verify mode: the unwinder gave up before the outermost frame */
+#define PCCE_SAMPLE_COUNTED \
+	64u /* stands for several samples, see struct pcce_sample; in a file: PCCE_REC_SUM */
+#define PCCE_SAMPLE_R11_MIXED 128u /* ... and r11 differs, too */
+#define PCCE_SAMPLE_MIXED \
+	256u /* ... between which the meaning of their addresses has changed: not decodable */
+#define PCCE_SAMPLE_BY_CONTENT                                            \
+	512u /* generations are names of contents, see struct pcce_sample \
+	      */
 
 /* Segments that come with a sample at most. */
 #define PCCE_SAMPLE_SEGMENTS 256
 
 /*
  * One sample, as every sampler delivers it, and as it stands in pcce.data.
- * Then follow: n_entries entries of the current segment, oldest first; n_segments of struct pcce_segment, oldest first;
- * and, with PCCE_SAMPLE_STACK, n_stack run-time addresses (u64), innermost first, beginning with ip itself.
+ * Then follow: n_entries entries of the current segment, oldest first; n_segments of struct
+ * pcce_segment, oldest first; and, with PCCE_SAMPLE_STACK, n_stack run-time addresses (u64),
+ * innermost first, beginning with ip itself.
  *
- * The segments are those below the current one that no earlier sample of this thread has brought. A reader keeps
- * them: those of index 0 .. n_below - 1 that it has are the whole stack if below is the generation of the last one, and
- * each one's base.id that of the one before.
- * With PCCE_SAMPLE_BY_CONTENT it is the same, but the generations (below, and those in the segments) are not a thread's
- * own numbers: each stands for what a segment and all below it hold, whatever thread it belongs to, and the segments
- * are those that no earlier sample of the recording has brought.  0 stands for what is not known.
+ * The segments are those below the current one that no earlier sample of this thread has brought. A
+ * reader keeps them: those of index 0 .. n_below - 1 that it has are the whole stack if below is
+ * the generation of the last one, and each one's base.id that of the one before. With
+ * PCCE_SAMPLE_BY_CONTENT it is the same, but the generations (below, and those in the segments) are
+ * not a thread's own numbers: each stands for what a segment and all below it hold, whatever thread
+ * it belongs to, and the segments are those that no earlier sample of the recording has brought.  0
+ * stands for what is not known.
  *
- * With PCCE_SAMPLE_COUNTED it stands for several that were equal but for the thread, the CPU, the time, and
- * sp: sp says how many, weight is the sum of their weights, tid is 0 if they are of several threads, and the others are
- * those of the first.
+ * With PCCE_SAMPLE_COUNTED it stands for several that were equal but for the thread, the CPU, the
+ * time, and sp: sp says how many, weight is the sum of their weights, tid is 0 if they are of
+ * several threads, and the others are those of the first.
  */
 struct pcce_sample {
 	__u64 time; /* ns, CLOCK_MONOTONIC */
-	__u32 pid;  /* process (tgid) and thread in the recorder's pid namespace; from the self sampler, tid is
-		     * the process's own number */
+	__u32 pid;  /* process (tgid) and thread in the recorder's pid namespace; from the self
+		     * sampler, tid is  the process's own number */
 	__u32 tid;
 	__u64 ip;  /* user-space instruction pointer */
 	__u64 r11; /* user-space r11: names the site while ip is in a push or pop helper */
@@ -257,9 +274,11 @@ struct pcce_sample {
 	__u32 n_stack;
 	__u32 event; /* index of the event that was sampled; 0 with one event */
 	__u32 cpu;
-	__u64 sp;    /* user-space stack pointer; with PCCE_SAMPLE_COUNTED, how many samples these are */
+	__u64 sp; /* user-space stack pointer; with PCCE_SAMPLE_COUNTED, how many samples these are
+		   */
 	__u64 below; /* generation of the segment below the current one; 0 with n_below */
-	__u64 kip;   /* the kernel's instruction pointer if the thread was in it; 0: unknown, or not in the kernel */
+	__u64 kip;   /* the kernel's instruction pointer if the thread was in it; 0: unknown, or not
+			in the kernel */
 };
 
 PCCE_ASSERT_SIZE(pcce_sample, 104);

@@ -10,8 +10,10 @@
 #define PCCE_STATIC_ASSERT(cond, text) _Static_assert(cond, text)
 #endif
 
-#define PCCE_ASSERT_OFFSET(type, field, at) \
-	PCCE_STATIC_ASSERT(__builtin_offsetof(struct type, field) == (at), #type "." #field " moved")
-#define PCCE_ASSERT_SIZE(type, bytes) PCCE_STATIC_ASSERT(sizeof(struct type) == (bytes), "size of " #type " changed")
+#define PCCE_ASSERT_OFFSET(type, field, at)                                \
+	PCCE_STATIC_ASSERT(__builtin_offsetof(struct type, field) == (at), \
+			   #type "." #field " moved")
+#define PCCE_ASSERT_SIZE(type, bytes) \
+	PCCE_STATIC_ASSERT(sizeof(struct type) == (bytes), "size of " #type " changed")
 
 #endif

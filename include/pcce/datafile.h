@@ -17,7 +17,8 @@
 
 #define PCCE_FILE_MAGIC 0x4154414445434350ULL /* "PCCEDATA" */
 #define PCCE_FILE_VERSION 4
-#define PCCE_FILE_VERSION_OLDEST 3 /* that can still be read: stacks tell of no origins (PCCE_COUNT_ORIGIN) */
+#define PCCE_FILE_VERSION_OLDEST \
+	3 /* that can still be read: stacks tell of no origins (PCCE_COUNT_ORIGIN) */
 #define PCCE_FILE_BYTE_ORDER 0x01020304u
 
 struct pcce_file_header {
@@ -51,7 +52,8 @@ struct pcce_record {
 };
 #define PCCE_RECORD_MAX (256u << 20)
 
-struct pcce_rec_info { /* first record. strings: sampler, event, command line, host, kernel release */
+struct pcce_rec_info { /* first record. strings: sampler, event, command line, host, kernel release
+			*/
 	struct pcce_record rec;
 	__u64 start_time; /* ns, CLOCK_MONOTONIC */
 	__u64 wall_time;  /* ns since 1970 at start_time */
@@ -97,7 +99,8 @@ struct pcce_rec_map { /* executable memory of a module. */
 	__u32 module; /* PCCE_MODULE_NONE: unmapped, or not a file */
 };
 #define PCCE_MODULE_NONE 0xffffffffu
-/* The path of the module that stands for the kernel: its symbols' addresses are samples' kip. It is mapped nowhere. */
+/* The path of the module that stands for the kernel: its symbols' addresses are samples' kip. It is
+ * mapped nowhere. */
 #define PCCE_MODULE_KERNEL "[kernel]"
 
 struct pcce_rec_table { /* the module's .pcce section follows */
@@ -139,8 +142,8 @@ struct pcce_rec_symbol {
 };
 #define PCCE_SYMBOL_INLINED 1u /* this frame was inlined into the next record's */
 
-struct pcce_rec_sum { /* samples that are alike, added up, by pcce-merge or in the kernel. what follows a sample
-			 follows, with any number of segments */
+struct pcce_rec_sum { /* samples that are alike, added up, by pcce-merge or in the kernel. what
+			 follows a sample follows, with any number of segments */
 	struct pcce_record rec;
 	__u64 samples;
 	__u64 weight;		   /* of all of them; the sample's own is 0 */

@@ -29,7 +29,9 @@
 #include <pcce/abi.h>
 
 #define PCCE_KMOD_DEVICE "/dev/pcce"
-#define PCCE_KMOD_VERSION 1 /* of what stands here; changes only when something is no longer true */
+#define PCCE_KMOD_VERSION                                                       \
+	1 /* of what stands here; changes only when something is no longer true \
+	   */
 
 /* ---- INFO: what this kernel's module can do -------------------------------------- */
 
@@ -41,25 +43,29 @@ struct pcce_kmod_info {
 	__u64 flags;	     /* the PCCE_KMOD_* flags of SETUP that it knows */
 	__u64 max_frequency; /* Hz */
 	__u32 n_cpus;	     /* rings that a session on tasks or on the system has */
-	__u32 privileged;    /* 1: the caller may sample anything; 0: at most itself and what it starts */
+	__u32 privileged; /* 1: the caller may sample anything; 0: at most itself and what it starts
+			   */
 };
 #define PCCE_KMOD_INFO_VER0 40
 
 /* ---- SETUP ----------------------------------------------------------------------- */
 
 enum pcce_kmod_scope {
-	PCCE_KMOD_TASK = 1,    /* the thread pid */
-	PCCE_KMOD_PROCESS = 2, /* all threads of the process pid, and what they create from then on */
-	PCCE_KMOD_CPU = 3,     /* whatever runs on one CPU */
-	PCCE_KMOD_SYSTEM = 4   /* whatever runs on the CPUs that are on line at START */
+	PCCE_KMOD_TASK = 1, /* the thread pid */
+	PCCE_KMOD_PROCESS =
+		2,	     /* all threads of the process pid, and what they create from then on */
+	PCCE_KMOD_CPU = 3,   /* whatever runs on one CPU */
+	PCCE_KMOD_SYSTEM = 4 /* whatever runs on the CPUs that are on line at START */
 };
 
 /* pcce_kmod_setup.flags */
-#define PCCE_KMOD_FREQUENCY 1u	    /* rate is in Hz; else it is the number of events from sample to sample */
+#define PCCE_KMOD_FREQUENCY \
+	1u /* rate is in Hz; else it is the number of events from sample to sample */
 #define PCCE_KMOD_EXCLUDE_KERNEL 2u /* do not count while in the kernel */
 #define PCCE_KMOD_ON_EXEC 4u	    /* TASK, PROCESS: begin when the task does an exec */
-#define PCCE_KMOD_WEIGHT_PERIOD 8u  /* a sample's weight is the number of events it stands for; else it is 1 */
-#define PCCE_KMOD_AGGREGATE 16u	    /* equal samples are counted in the kernel; see below */
+#define PCCE_KMOD_WEIGHT_PERIOD \
+	8u /* a sample's weight is the number of events it stands for; else it is 1 */
+#define PCCE_KMOD_AGGREGATE 16u /* equal samples are counted in the kernel; see below */
 #define PCCE_KMOD_FLAGS 31u
 
 struct pcce_kmod_setup {
@@ -74,16 +80,20 @@ struct pcce_kmod_setup {
 	__u64 config, config1, config2;
 	__u64 rate; /* Hz, or events from sample to sample (ns for the clocks) */
 
-	__u32 ring_bytes; /* of each ring: a power of two, PCCE_KMOD_RING_MIN to _MAX; 0: PCCE_KMOD_RING_DEFAULT */
-	__u32 watermark;  /* bytes in a ring from which on the session is readable; 0: a quarter of it */
+	__u32 ring_bytes; /* of each ring: a power of two, PCCE_KMOD_RING_MIN to _MAX; 0:
+			     PCCE_KMOD_RING_DEFAULT */
+	__u32 watermark;  /* bytes in a ring from which on the session is readable; 0: a quarter of
+			     it */
 
 	/* Set by the kernel: offsets for mmap, and sizes in bytes. */
 	__u32 n_rings; /* one for each possible CPU, by its number; one with PCCE_KMOD_CPU */
 	__u32 reserved1;
-	__u64 reader_offset, reader_bytes; /* struct pcce_kmod_reader[n_rings]: readable and writable */
+	__u64 reader_offset,
+		reader_bytes; /* struct pcce_kmod_reader[n_rings]: readable and writable */
 	__u64 writer_offset, writer_bytes; /* struct pcce_kmod_writer[n_rings]: read-only */
-	__u64 data_offset, data_stride;	   /* the data of ring i, at data_offset + i * data_stride: read-only */
-	__u64 segment_stride;		   /* AGGREGATE: segment s of ring i is at ... + s * segment_stride */
+	__u64 data_offset,
+		data_stride;  /* the data of ring i, at data_offset + i * data_stride: read-only */
+	__u64 segment_stride; /* AGGREGATE: segment s of ring i is at ... + s * segment_stride */
 };
 #define PCCE_KMOD_SETUP_VER0 128
 
@@ -105,10 +115,10 @@ struct pcce_kmod_places {
 /* ---- ATTACH: with PROCESS, to one more process, while the session runs -------------------- */
 
 /*
- * As if it were the session's own, from now on, without ON_EXEC; all its threads that the session does not have yet.
- * Also for the session's own process: a thread that was just being created at START, while its creator's CPU was taken
- * away for long, may have been missed.  AGAIN: also those that the session once had: an exec of a set-uid program takes
- * a process's events away.
+ * As if it were the session's own, from now on, without ON_EXEC; all its threads that the session
+ * does not have yet. Also for the session's own process: a thread that was just being created at
+ * START, while its creator's CPU was taken away for long, may have been missed.  AGAIN: also those
+ * that the session once had: an exec of a set-uid program takes a process's events away.
  */
 struct pcce_kmod_attach {
 	__s32 pid;   /* in the caller's pid namespace */
@@ -130,16 +140,20 @@ struct pcce_kmod_rotate {
 
 /* pcce_kmod_stats.dropped: why a sample was not delivered. */
 enum pcce_kmod_drop {
-	PCCE_KMOD_DROP_FULL = 0,   /* there was no room */
-	PCCE_KMOD_DROP_NESTED = 1, /* the event occurred while another one was being handled on that CPU */
+	PCCE_KMOD_DROP_FULL = 0, /* there was no room */
+	PCCE_KMOD_DROP_NESTED =
+		1, /* the event occurred while another one was being handled on that CPU */
 	PCCE_KMOD_DROP_REASONS = 8 /* room for more */
 };
 
 struct pcce_kmod_stats {
 	__u64 samples;	 /* delivered, aggregated ones each */
-	__u64 throttled; /* times that the kernel paused the event up to the next tick, because it came too often */
-	__u64 no_user;	 /* events in tasks without user space, or in other pid namespaces: not delivered, not lost */
-	__u64 events;	 /* perf events that are open; what these inherit to new tasks is not counted */
+	__u64 throttled; /* times that the kernel paused the event up to the next tick, because it
+			    came too often */
+	__u64 no_user;	 /* events in tasks without user space, or in other pid namespaces: not
+			    delivered, not lost */
+	__u64 events; /* perf events that are open; what these inherit to new tasks is not counted
+		       */
 	__u64 dropped[PCCE_KMOD_DROP_REASONS];
 };
 #define PCCE_KMOD_STATS_VER0 96
@@ -160,19 +174,21 @@ struct pcce_kmod_stats {
 /* ---- the rings ------------------------------------------------------------------- */
 
 /*
- * A record: this, then struct pcce_sample with its entries and segments (PCCE_SAMPLE_BY_CONTENT).  The size
- * is what these take together.
+ * A record: this, then struct pcce_sample with its entries and segments (PCCE_SAMPLE_BY_CONTENT).
+ * The size is what these take together.
  */
 struct pcce_kmod_record {
 	__u32 size;
 	__u32 type;  /* PCCE_KMOD_SAMPLE; skip others */
 	__u64 last;  /* the time of the newest sample in it */
-	__u64 image; /* names what the process executes: other after exec, and for another process with the same pid */
+	__u64 image; /* names what the process executes: other after exec, and for another process
+			with the same pid */
 };
 #define PCCE_KMOD_SAMPLE 1u
 #define PCCE_KMOD_RECORD_MAX                                            \
 	(sizeof(struct pcce_kmod_record) + sizeof(struct pcce_sample) + \
-	 PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) + PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment))
+	 PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) +             \
+	 PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment))
 
 /*
  * head and tail count bytes from the beginning of the session.  Position p is byte
@@ -197,8 +213,8 @@ struct pcce_kmod_record {
  * adds to one of them, the other one may be read: it holds records from its start up to
  * writer->used[segment], that follow each other directly.  ROTATE makes them change
  * places.  A record stands for all samples with the same pid, image, ip, id, ext, flags and
- * encoding stack: PCCE_SAMPLE_COUNTED.  r11 is the same, too; of samples that differ in nothing else, a few
- * records are made, and then one for all others, PCCE_SAMPLE_R11_MIXED.
+ * encoding stack: PCCE_SAMPLE_COUNTED.  r11 is the same, too; of samples that differ in nothing
+ * else, a few records are made, and then one for all others, PCCE_SAMPLE_R11_MIXED.
  */
 struct pcce_kmod_reader {
 	__u64 tail;

@@ -26,15 +26,17 @@ static inline const uint64_t *pcce_sample_stack(const struct pcce_sample *s)
 /* Bytes, with all that follows. */
 static inline size_t pcce_sample_size(const struct pcce_sample *s)
 {
-	return sizeof(*s) + s->n_entries * sizeof(struct pcce_entry) + s->n_segments * sizeof(struct pcce_segment) +
-	       s->n_stack * sizeof(uint64_t);
+	return sizeof(*s) + s->n_entries * sizeof(struct pcce_entry) +
+	       s->n_segments * sizeof(struct pcce_segment) + s->n_stack * sizeof(uint64_t);
 }
 
 /* Do these numbers agree with each other? (Not: is all that they count there?) */
-static inline bool pcce_sample_counts_agree(const struct pcce_sample *s, uint32_t segments_max, uint32_t stack_max)
+static inline bool pcce_sample_counts_agree(const struct pcce_sample *s, uint32_t segments_max,
+					    uint32_t stack_max)
 {
-	return s->n_entries <= PCCE_SEGMENT_ENTRIES && s->n_segments <= segments_max && s->n_segments <= s->n_below &&
-	       s->n_stack <= stack_max && (s->n_below || !s->below) && (s->flags & PCCE_SAMPLE_STACK || !s->n_stack);
+	return s->n_entries <= PCCE_SEGMENT_ENTRIES && s->n_segments <= segments_max &&
+	       s->n_segments <= s->n_below && s->n_stack <= stack_max &&
+	       (s->n_below || !s->below) && (s->flags & PCCE_SAMPLE_STACK || !s->n_stack);
 }
 
 /* Could a sampler have written them? */

@@ -12,10 +12,11 @@
  * order of creation, and the rings of one pid must be read in that order.
  * The reader opens and unlinks it.
  *
- * Who is still there.  Before the process closes its descriptor it takes a shared flock() on the file, which lasts as
- * long as anyone has that open file mapped (PCCE_SELF_LOCKED): when the reader gets an exclusive one, nobody will write
- * any more, whatever the process was called in its pid namespace.  The other way round, the reader holds an exclusive
- * flock() on the file PCCE_SELF_OWNER in the directory: a process that gets a shared one makes no ring.  And when the
+ * Who is still there.  Before the process closes its descriptor it takes a shared flock() on the
+ * file, which lasts as long as anyone has that open file mapped (PCCE_SELF_LOCKED): when the reader
+ * gets an exclusive one, nobody will write any more, whatever the process was called in its pid
+ * namespace.  The other way round, the reader holds an exclusive flock() on the file
+ * PCCE_SELF_OWNER in the directory: a process that gets a shared one makes no ring.  And when the
  * ring is full and the reader has not looked at it for PCCE_SELF_PATIENCE, its writers give up.
  *
  * Layout: header (PCCE_SELF_HEADER_SIZE bytes), then data_size bytes of data, a power of
@@ -75,17 +76,19 @@
 #define PCCE_SELF_STACK 4096
 
 /* pcce_self_ring.flags, set by the process */
-#define PCCE_SELF_TIMER                                                                                       \
-	2u			  /* perf_event_open was refused: a POSIX timer, which expires at ticks only; \
-				   * a sample's weight says how many periods it stands for */
-#define PCCE_SELF_USER_ONLY 4u	  /* time in the kernel is not counted */
-#define PCCE_SELF_SIGNAL_TAKEN 8u /* the program installed its own handler for our signal: sampling ended */
-#define PCCE_SELF_NO_MAPS 16u	  /* the process could not read its own mappings */
-#define PCCE_SELF_NO_UNWINDER 32u /* verify mode was asked for, but there is no unwinder (static program) */
-#define PCCE_SELF_NO_SOURCE 64u	  /* neither perf_event_open nor timer_create worked */
-#define PCCE_SELF_LOCKED 128u	  /* the file is locked as long as it is mapped by a writer */
-#define PCCE_SELF_GAVE_UP 256u	  /* the ring was full, and was not read */
-#define PCCE_SELF_NO_CLOCK 512u	  /* the program forbade itself to read the clock: sampling ended */
+#define PCCE_SELF_TIMER                                                                \
+	2u /* perf_event_open was refused: a POSIX timer, which expires at ticks only; \
+	    * a sample's weight says how many periods it stands for */
+#define PCCE_SELF_USER_ONLY 4u /* time in the kernel is not counted */
+#define PCCE_SELF_SIGNAL_TAKEN \
+	8u /* the program installed its own handler for our signal: sampling ended */
+#define PCCE_SELF_NO_MAPS 16u /* the process could not read its own mappings */
+#define PCCE_SELF_NO_UNWINDER \
+	32u /* verify mode was asked for, but there is no unwinder (static program) */
+#define PCCE_SELF_NO_SOURCE 64u /* neither perf_event_open nor timer_create worked */
+#define PCCE_SELF_LOCKED 128u	/* the file is locked as long as it is mapped by a writer */
+#define PCCE_SELF_GAVE_UP 256u	/* the ring was full, and was not read */
+#define PCCE_SELF_NO_CLOCK 512u /* the program forbade itself to read the clock: sampling ended */
 
 struct pcce_self_ring {
 	__u64 magic; /* process, once */
@@ -107,7 +110,12 @@ struct pcce_self_ring {
 	__u64 pad3[5];
 };
 
-enum pcce_self_type { PCCE_SELF_SAMPLE = 1, PCCE_SELF_PROCESS = 2, PCCE_SELF_THREAD = 3, PCCE_SELF_MAP = 4 };
+enum pcce_self_type {
+	PCCE_SELF_SAMPLE = 1,
+	PCCE_SELF_PROCESS = 2,
+	PCCE_SELF_THREAD = 3,
+	PCCE_SELF_MAP = 4
+};
 
 struct pcce_self_record {
 	__u64 stamp; /* position + 1, stored last */

@@ -4,7 +4,8 @@
  * non-allocated section .pcce (strip keeps it), and what pcce.data carries for each
  * module.  One table describes one ELF file.  All numbers are little-endian, all
  * arrays are aligned to 8 bytes; addresses are link-time virtual addresses of that
- * file.  The same input (a file, and a recording if it is encoded by one) always gives the same table, byte for byte.
+ * file.  The same input (a file, and a recording if it is encoded by one) always gives the same
+ * table, byte for byte.
  *
  * Layout: struct pcce_table, then at the offsets it gives: functions, parts, sites,
  * in-edges, tail edges, helper ranges, landings, strings.
@@ -19,7 +20,8 @@
 #define PCCE_TABLE_MAGIC 0x3142415445434350ULL /* "PCCETAB1" */
 #define PCCE_TABLE_VERSION 4
 #define PCCE_TABLE_VERSION_MIN 2 /* without PCCE_HELPER_LANDING and LANDED; else as version 3 */
-#define PCCE_TABLE_HEADER_3 192	 /* bytes of the header up to version 3: there are no landings, nor PCCE_SITE_THROWS */
+#define PCCE_TABLE_HEADER_3 \
+	192 /* bytes of the header up to version 3: there are no landings, nor PCCE_SITE_THROWS */
 #define PCCE_NONE 0xffffffffu
 
 /* pcce_table.flags */
@@ -41,7 +43,8 @@ struct pcce_table {
 		      * address = vaddr - base + load address */
 	__u64 largest_id;
 	__s64 tpoff; /* PCCE_TABLE_EXEC: offset of pcce_page from %fs; else 0 */
-	__u64 got;   /* not PCCE_TABLE_EXEC: vaddr of the GOT slot that holds that offset at run time; else 0 */
+	__u64 got; /* not PCCE_TABLE_EXEC: vaddr of the GOT slot that holds that offset at run time;
+		      else 0 */
 	struct pcce_table_array funcs;	 /* pcce_table_func, sorted by addr */
 	struct pcce_table_array parts;	 /* pcce_table_part, sorted by addr, disjoint */
 	struct pcce_table_array sites;	 /* pcce_table_site, sorted by key, unique */
@@ -57,10 +60,12 @@ struct pcce_table {
 };
 
 /* pcce_table_func.flags */
-#define PCCE_FUNC_ROOT 1u     /* a segment can begin here, or get here by tail calls, with id 0 */
-#define PCCE_FUNC_TAIL_OUT 2u /* tail-calls through a pointer or out of the module, at least transitively */
+#define PCCE_FUNC_ROOT 1u /* a segment can begin here, or get here by tail calls, with id 0 */
+#define PCCE_FUNC_TAIL_OUT \
+	2u /* tail-calls through a pointer or out of the module, at least transitively */
 #define PCCE_FUNC_RESTORES 4u /* restores the state after non-local entries */
-#define PCCE_FUNC_ENTERED 8u  /* a segment can begin here with an id of its own, for which there is an edge */
+#define PCCE_FUNC_ENTERED \
+	8u /* a segment can begin here with an id of its own, for which there is an edge */
 
 struct pcce_table_func {
 	__u64 addr;
@@ -69,8 +74,9 @@ struct pcce_table_func {
 	__u32 flags;
 	__u32 first_edge; /* into edges */
 	__u32 n_edges;
-	/* The first `entry` bytes set the id with which a segment begins here: while ip is in them, it is not set, and
-	 * one begins here in any case. Calls that have a value lead behind them. 0: nothing is set. */
+	/* The first `entry` bytes set the id with which a segment begins here: while ip is in them,
+	 * it is not set, and one begins here in any case. Calls that have a value lead behind them.
+	 * 0: nothing is set. */
 	__u32 entry;
 	__u32 reserved;
 };
@@ -87,13 +93,14 @@ enum pcce_site_kind {
 	PCCE_KIND_ADD = 1,
 	PCCE_KIND_EXT = 2, /* of a leaf outside, or of callee, which calls nothing */
 	PCCE_KIND_PUSH = 3,
-	PCCE_KIND_TAIL = 4,   /* a jump: no slots, no value */
-	PCCE_KIND_RESTORE = 5 /* not a call of the program: code in which the state is stale, because a
-			       * non-local jump has just ended there and __pcce_restore has not
-			       * run yet: [key, key + ret); all else is 0. If ext names a site of this
-			       * function that returns twice, the state is right, or is what the record on top of
-			       * the stack says (abi.h, PCCE_COUNT_JUMP). After an exception it is that of the call
-			       * into the unwinder. The call of __pcce_restore has the key in r11 */
+	PCCE_KIND_TAIL = 4, /* a jump: no slots, no value */
+	PCCE_KIND_RESTORE =
+		5 /* not a call of the program: code in which the state is stale, because a
+		   * non-local jump has just ended there and __pcce_restore has not
+		   * run yet: [key, key + ret); all else is 0. If ext names a site of this
+		   * function that returns twice, the state is right, or is what the record on top
+		   * of the stack says (abi.h, PCCE_COUNT_JUMP). After an exception it is that of
+		   * the call into the unwinder. The call of __pcce_restore has the key in r11 */
 };
 
 /*
@@ -102,11 +109,10 @@ enum pcce_site_kind {
  *
  * What an instruction pointer ip in there means (offsets from before, or from ret):
  *   before-slot, ip - before <  claim    nothing done yet: the state is the caller's own
- *   before-slot, claim <= . <  applied   push: the top entry is claimed but not filled: drop it, id is the caller's
- *   before-slot, applied <= ., the call  the site's effect is in force: undo it (add: id -= value; push: id =
- *                                        entry.id and drop one repetition; ext: nothing to undo)
- *   after-slot,  ip - ret < undone       as above
- *   after-slot,  undone <= .             the state is the caller's own
+ *   before-slot, claim <= . <  applied   push: the top entry is claimed but not filled: drop it, id
+ * is the caller's before-slot, applied <= ., the call  the site's effect is in force: undo it (add:
+ * id -= value; push: id = entry.id and drop one repetition; ext: nothing to undo) after-slot,  ip -
+ * ret < undone       as above after-slot,  undone <= .             the state is the caller's own
  * For a kind other than push, claim == applied. "applied" is the offset of the
  * first instruction after the one that applies; "undone" the same for the undo.
  */
@@ -129,12 +135,14 @@ struct pcce_table_site {
 };
 
 /* An acyclic edge into a function: contexts [value, value + num_cc(caller)) come
- * through it. The caller is sites[site].func. Or, with site PCCE_NONE: a segment begins, with the one id value. */
+ * through it. The caller is sites[site].func. Or, with site PCCE_NONE: a segment begins, with the
+ * one id value. */
 struct pcce_table_edge {
 	__u64 value;
 	__u32 site;
-	__u32 tail; /* 1: the site calls another function, which tail-calls this one. site PCCE_NONE: index into funcs:
-		     * where the segment begins; that function is this one, or tail-calls it */
+	__u32 tail; /* 1: the site calls another function, which tail-calls this one. site
+		     * PCCE_NONE: index into funcs: where the segment begins; that function is this
+		     * one, or tail-calls it */
 };
 
 /* A direct tail call inside the module. */
@@ -144,9 +152,10 @@ struct pcce_table_tail {
 };
 
 /*
- * Where exceptions land. An exception that comes out of a call lands in a restore site; each landing pad with a call of
- * __pcce_restore is one. Where site is itself a restore site: control comes there only from that landing pad, which may
- * be the site itself.
+ * Where exceptions land. An exception that comes out of a call lands in a restore site; each
+ * landing pad with a call of
+ * __pcce_restore is one. Where site is itself a restore site: control comes there only from that
+ * landing pad, which may be the site itself.
  */
 struct pcce_table_landing {
 	__u32 site; /* index into sites */
@@ -157,17 +166,21 @@ struct pcce_table_landing {
  * its slow-path stub), the current function is the one that contains the key (push)
  * or the slot end (pop) in r11, and its state is had by: */
 enum pcce_helper_state {
-	PCCE_HELPER_NOTHING = 0,   /* nothing: push not begun, or pop finished */
-	PCCE_HELPER_CLAIMED = 1,   /* dropping the top entry; id is the caller's */
-	PCCE_HELPER_PUSHED = 2,	   /* id = top entry's id, dropping one repetition */
-	PCCE_HELPER_RESTORING = 3, /* __pcce_restore: the state is being put back; not decodable, unless ext tells
-				    * that a setjmp has returned, for the first time or by a recorded jump */
-	PCCE_HELPER_JUMPING = 4,   /* two entries are claimed and not filled: dropping these, as other code without
-				    * slots; r11 means nothing */
-	PCCE_HELPER_HANDLER = 5,   /* where a signal handler begins or ends: not decodable, whatever ext says */
-	PCCE_HELPER_LANDING = 6,   /* __pcce_restore: nothing is put back yet that would be seen. r11 is the key of the
-				    * restore site from which it was called, and the state what it is there */
-	PCCE_HELPER_LANDED = 7,	   /* __pcce_restore: the state is that of the function that holds r11 */
+	PCCE_HELPER_NOTHING = 0, /* nothing: push not begun, or pop finished */
+	PCCE_HELPER_CLAIMED = 1, /* dropping the top entry; id is the caller's */
+	PCCE_HELPER_PUSHED = 2,	 /* id = top entry's id, dropping one repetition */
+	PCCE_HELPER_RESTORING =
+		3, /* __pcce_restore: the state is being put back; not decodable, unless ext tells
+		    * that a setjmp has returned, for the first time or by a recorded jump */
+	PCCE_HELPER_JUMPING = 4, /* two entries are claimed and not filled: dropping these, as other
+				  * code without slots; r11 means nothing */
+	PCCE_HELPER_HANDLER =
+		5, /* where a signal handler begins or ends: not decodable, whatever ext says */
+	PCCE_HELPER_LANDING =
+		6, /* __pcce_restore: nothing is put back yet that would be seen. r11 is the key of
+		    * the restore site from which it was called, and the state what it is there */
+	PCCE_HELPER_LANDED =
+		7, /* __pcce_restore: the state is that of the function that holds r11 */
 	PCCE_HELPER_LAST = PCCE_HELPER_LANDED
 };
 
@@ -203,10 +216,10 @@ struct pcce_helper_entries {
 	__u64 pop;
 	__u64 push_slow;
 	__u64 pop_slow;
-	__u64 tls_insn; /* a `mov pcce_page@gottpoff(%rip), %r11`: as the linker left it (4c 8b 1d disp32)
-			 * it names the GOT slot that slots of a shared library load; relaxed to
-			 * `mov $imm32, %r11` (49 c7 c3 imm32) it gives the offset from %fs, a constant,
-			 * of an executable's page */
+	__u64 tls_insn; /* a `mov pcce_page@gottpoff(%rip), %r11`: as the linker left it (4c 8b 1d
+			 * disp32) it names the GOT slot that slots of a shared library load;
+			 * relaxed to `mov $imm32, %r11` (49 c7 c3 imm32) it gives the offset from
+			 * %fs, a constant, of an executable's page */
 	__u64 leaf;	/* __pcce_leaf: where functions go that were called as leaves */
 	__u64 text;	/* the runtime's own code in this module: [text, text_end) */
 	__u64 text_end;

@@ -31,7 +31,8 @@ char *child_find(const char *name, int *err)
 	}
 	for (path = path ? path : "/bin:/usr/bin"; *name; path = end + 1) {
 		end = strchrnul(path, ':');
-		if (asprintf(&full, "%.*s%s%s", (int)(end - path), path, end > path ? "/" : "", name) < 0)
+		if (asprintf(&full, "%.*s%s%s", (int)(end - path), path, end > path ? "/" : "",
+			     name) < 0)
 			return NULL;
 		if (!stat(full, &st) && S_ISREG(st.st_mode)) {
 			if (!access(full, X_OK))

@@ -9,9 +9,10 @@
 
 struct child {
 	pid_t pid;
-	int go;				    /* close to let it go */
-	int result;			    /* the error of its exec comes here, or the end of the file */
-	struct sigaction old_int, old_term; /* before the recorder caught them: what is ignored stays so */
+	int go;	    /* close to let it go */
+	int result; /* the error of its exec comes here, or the end of the file */
+	struct sigaction old_int,
+		old_term; /* before the recorder caught them: what is ignored stays so */
 };
 
 /* The file that execvp would run, malloc'ed; NULL and -errno in *err if there is none. */

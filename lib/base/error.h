@@ -8,7 +8,8 @@ struct error {
 };
 
 /* Writes the sentence; returns code, so that a function can end with it. */
-int error_set(struct error *f, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int error_set(struct error *f, int code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 int error_memory(struct error *f);
 
 #endif

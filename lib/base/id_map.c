@@ -44,7 +44,8 @@ struct id_map_entry *id_map_find(struct id_map *t, const uint64_t *words)
 
 	if (t->n * 4 >= t->n_slots * 3 && rehash(t))
 		return NULL;
-	for (at = hash(words) & (t->n_slots - 1); t->slots[at].number; at = (at + 1) & (t->n_slots - 1))
+	for (at = hash(words) & (t->n_slots - 1); t->slots[at].number;
+	     at = (at + 1) & (t->n_slots - 1))
 		if (!memcmp(t->slots[at].words, words, sizeof(t->slots[at].words)))
 			break;
 	return &t->slots[at];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* JSON of which there is so much that making objects of it first would take too long. One thread writes. */
+/* JSON of which there is so much that making objects of it first would take too long. One thread
+ * writes. */
 #ifndef PCCE_BASE_JSON_WRITER_H
 #define PCCE_BASE_JSON_WRITER_H
 

@@ -13,7 +13,8 @@ struct output_file {
 	int fd;
 };
 
-/* 0 or -errno. Something that is no regular file (a device, a pipe, a symbolic link) is opened as it is. */
+/* 0 or -errno. Something that is no regular file (a device, a pipe, a symbolic link) is opened as
+ * it is. */
 int output_file_create(struct output_file *o, const char *path);
 int output_file_commit(struct output_file *o);
 /* Removes what is not committed; does not close fd. */

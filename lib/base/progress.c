@@ -42,7 +42,8 @@ static void show(const char *what, uint64_t done, uint64_t all)
 	state.shown = true;
 	fprintf(stderr, "\r%s: %s", state.program, what);
 	if (all)
-		fprintf(stderr, ", %.0f%%", 100.0 * (double)(done < all ? done : all) / (double)all);
+		fprintf(stderr, ", %.0f%%",
+			100.0 * (double)(done < all ? done : all) / (double)all);
 	fputs("\033[K", stderr);
 	fflush(stderr);
 }

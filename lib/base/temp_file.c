@@ -53,7 +53,8 @@ static int write_all(int to, const char *at, size_t n)
 	return 0;
 }
 
-/* Something that does not begin as a recording does may never end (/dev/zero); a little of it is enough to tell. */
+/* Something that does not begin as a recording does may never end (/dev/zero); a little of it is
+ * enough to tell. */
 static int copy(int from, int to)
 {
 	static const uint64_t magic = PCCE_FILE_MAGIC;
@@ -90,7 +91,8 @@ int temp_file_open(const char *path, struct temp_file *s, char *why, size_t why_
 	*s = (struct temp_file){.path = path, .fd = -1};
 	if (fd < 0)
 		return 0;
-	/* A regular file on standard input may have been read in part: opened anew it begins at its start. */
+	/* A regular file on standard input may have been read in part: opened anew it begins at its
+	 * start. */
 	if (fstat(fd, &st) || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) {
 		close(fd);
 		return 0;
@@ -100,8 +102,9 @@ int temp_file_open(const char *path, struct temp_file *s, char *why, size_t why_
 	close(fd);
 	if (r) {
 		snprintf(why, why_size,
-			 "%s: cannot be copied to a temporary file in %s: %s; name a folder with room in TMPDIR", path,
-			 folder, strerror(-r));
+			 "%s: cannot be copied to a temporary file in %s: %s; name a folder with "
+			 "room in TMPDIR",
+			 path, folder, strerror(-r));
 		temp_file_close(s);
 		return r;
 	}

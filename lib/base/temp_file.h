@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Temporary files: for input that is read more than once (what comes from a pipe is copied to one first), and for
- * output whose size must be known before it is written.
+ * Temporary files: for input that is read more than once (what comes from a pipe is copied to one
+ * first), and for output whose size must be known before it is written.
  */
 #ifndef PCCE_BASE_TEMP_FILE_H
 #define PCCE_BASE_TEMP_FILE_H

@@ -16,7 +16,8 @@
  *             between: tail calls and foreign code.
  *
  * A special pair of entries stands for a signal: there the interrupted registers
- * are in the entries, and decode_locate() starts again with them.  Another one stands for the beginning of a thread.
+ * are in the entries, and decode_locate() starts again with them.  Another one stands for the
+ * beginning of a thread.
  *
  * Nothing here recurses, and every loop is bounded by the sample or by the table,
  * whatever these hold: samples come from memory that the sampled program can write.
@@ -36,10 +37,13 @@
 
 /* Frames of a call of `callee` that has reached `reached` by tail calls; reached is
  * PCCE_NONE where the way led out of the module. */
-static void emit_tail(struct walk *w, const struct decode_module *m, uint32_t callee, uint32_t reached)
+static void emit_tail(struct walk *w, const struct decode_module *m, uint32_t callee,
+		      uint32_t reached)
 {
 	uint32_t path[TAIL_PATH_MAX];
-	int n = reached == PCCE_NONE ? 0 : encoding_table_tail_path(m->table, callee, reached, path, TAIL_PATH_MAX);
+	int n = reached == PCCE_NONE
+			? 0
+			: encoding_table_tail_path(m->table, callee, reached, path, TAIL_PATH_MAX);
 
 	while (n > 0)
 		walk_emit(w, DECODE_FRAME_TAIL, m, path[--n], PCCE_NONE, 0);
@@ -63,7 +67,8 @@ static enum decode_reason climb(struct walk *w)
 		if (i == PCCE_NONE) {
 			if (w->id)
 				return DECODE_REASON_NO_EDGE;
-			return t->funcs[w->func].flags & PCCE_FUNC_ROOT ? DECODE_REASON_NONE : DECODE_REASON_NOT_ROOT;
+			return t->funcs[w->func].flags & PCCE_FUNC_ROOT ? DECODE_REASON_NONE
+									: DECODE_REASON_NOT_ROOT;
 		}
 		if (!steps--)
 			return DECODE_REASON_NO_EDGE; /* a table whose edges run in a circle */
@@ -111,7 +116,8 @@ static bool named_callee(struct walk *w, const char *name, bool other)
 static enum decode_reason between(struct walk *w, const struct decode_module *m, uint32_t site)
 {
 	const struct pcce_table_site *s = &m->table->sites[site];
-	bool tail_out = s->callee != PCCE_NONE && m->table->funcs[s->callee].flags & PCCE_FUNC_TAIL_OUT;
+	bool tail_out =
+		s->callee != PCCE_NONE && m->table->funcs[s->callee].flags & PCCE_FUNC_TAIL_OUT;
 
 	if (w->inner == WALK_INNER_UNKNOWN)
 		return DECODE_REASON_NONE;
@@ -127,14 +133,16 @@ static enum decode_reason between(struct walk *w, const struct decode_module *m,
 			return DECODE_REASON_NONE;
 		if (tail_out)
 			emit_tail(w, m, s->callee, PCCE_NONE);
-		else if (same && decode_tail_calls(w->ctx, m->table, s->callee, w->func, &w->no_memory))
+		else if (same &&
+			 decode_tail_calls(w->ctx, m->table, s->callee, w->func, &w->no_memory))
 			emit_tail(w, m, s->callee, w->func);
 		else
 			return DECODE_REASON_WRONG_CALLEE;
 		return DECODE_REASON_NONE;
 	}
 	if (s->flags & PCCE_SITE_INDIRECT ||
-	    named_callee(w, encoding_table_string(m->table, s->callee_name), m->table != w->m->table))
+	    named_callee(w, encoding_table_string(m->table, s->callee_name),
+			 m->table != w->m->table))
 		return DECODE_REASON_NONE;
 	walk_emit(w, DECODE_FRAME_FOREIGN, NULL, PCCE_NONE, PCCE_NONE, 0);
 	return DECODE_REASON_NONE;
@@ -142,8 +150,8 @@ static enum decode_reason between(struct walk *w, const struct decode_module *m,
 
 /* The segment frames[segment .. n), with frames[glue .. segment) between it and what it
  * called, was pushed `more` times more in a row. */
-static enum decode_reason repeat(struct walk *w, const struct decode_module *m, uint32_t site, size_t glue,
-				 size_t segment, uint32_t more)
+static enum decode_reason repeat(struct walk *w, const struct decode_module *m, uint32_t site,
+				 size_t glue, size_t segment, uint32_t more)
 {
 	struct decode_context *ctx = w->ctx;
 	size_t end = ctx->n, glue2, start = segment;
@@ -153,11 +161,13 @@ static enum decode_reason repeat(struct walk *w, const struct decode_module *m, 
 	if (r || w->no_memory)
 		return r;
 	glue2 = ctx->n - end;
-	if (glue2 == segment - glue && decode_frames_same(&ctx->frames[glue], &ctx->frames[end], glue2)) {
+	if (glue2 == segment - glue &&
+	    decode_frames_same(&ctx->frames[glue], &ctx->frames[end], glue2)) {
 		ctx->n = end;
 		start = glue;
 	} else if (glue2) {
-		/* The innermost repetition hangs on something else than the others: it stands alone. */
+		/* The innermost repetition hangs on something else than the others: it stands
+		 * alone. */
 		w->no_memory |= !decode_frames_copy(ctx, segment, end - segment, 1);
 		start = end;
 		more--;
@@ -178,12 +188,14 @@ static enum decode_reason pop(struct walk *w)
 {
 	const struct pcce_entry *e = &w->entries[w->top - 1];
 	uint32_t more = walk_entry_count(e) - w->used, site;
-	const struct decode_module *m = walk_find_site(w, e->site & PCCE_SITE_MASK, PCCE_KIND_PUSH, &site);
+	const struct decode_module *m =
+		walk_find_site(w, e->site & PCCE_SITE_MASK, PCCE_KIND_PUSH, &site);
 	size_t glue = w->ctx->n, segment;
 	enum decode_reason r;
 
 	if (!m)
-		return e->id >= PCCE_ID_LOST_MIN && !e->site ? DECODE_REASON_LOST_ID : DECODE_REASON_UNKNOWN_SITE;
+		return e->id >= PCCE_ID_LOST_MIN && !e->site ? DECODE_REASON_LOST_ID
+							     : DECODE_REASON_UNKNOWN_SITE;
 	r = between(w, m, site);
 	if (r)
 		return r;
@@ -230,7 +242,8 @@ static enum decode_reason thread_began(struct walk *w)
 	return decode_locate_caller_of_foreign(w);
 }
 
-/* A handler ran here: take up the interrupted state. Or something else that keeps a state in special entries. */
+/* A handler ran here: take up the interrupted state. Or something else that keeps a state in
+ * special entries. */
 static enum decode_reason interrupted(struct walk *w)
 {
 	const struct pcce_entry *second = &w->entries[w->top - 1], *first;
@@ -309,9 +322,11 @@ static enum decode_reason walk(struct walk *w, enum decode_reason r)
 static void outside(struct walk *w, uint64_t ip)
 {
 	const struct decode_module *m = w->as->find(w->as, ip);
-	uint32_t func = m && m->table ? encoding_table_func_at(m->table, decode_link_time(m, ip)) : PCCE_NONE;
+	uint32_t func = m && m->table ? encoding_table_func_at(m->table, decode_link_time(m, ip))
+				      : PCCE_NONE;
 
-	walk_emit(w, func == PCCE_NONE ? DECODE_FRAME_FOREIGN : DECODE_FRAME_CALL, m, func, PCCE_NONE, ip);
+	walk_emit(w, func == PCCE_NONE ? DECODE_FRAME_FOREIGN : DECODE_FRAME_CALL, m, func,
+		  PCCE_NONE, ip);
 }
 
 static int finish(struct walk *w)
@@ -328,8 +343,9 @@ static int finish(struct walk *w)
 	return w->no_memory ? -ENOMEM : 0;
 }
 
-int decode_sample(const struct decode_space *as, const struct pcce_sample *sample, const struct pcce_entry *entries,
-		  uint32_t n_entries, bool expand, bool origins, struct decode_context *ctx)
+int decode_sample(const struct decode_space *as, const struct pcce_sample *sample,
+		  const struct pcce_entry *entries, uint32_t n_entries, bool expand, bool origins,
+		  struct decode_context *ctx)
 {
 	struct walk w = {
 		.as = as,
@@ -367,8 +383,8 @@ int decode_sample(const struct decode_space *as, const struct pcce_sample *sampl
 	return finish(&w);
 }
 
-int decode_origin(const struct decode_space *as, const struct pcce_entry *entries, uint32_t n_entries, bool expand,
-		  struct decode_context *ctx)
+int decode_origin(const struct decode_space *as, const struct pcce_entry *entries,
+		  uint32_t n_entries, bool expand, struct decode_context *ctx)
 {
 	struct walk w = {
 		.as = as,

@@ -46,7 +46,8 @@ enum decode_status {
 	DECODE_EXACT,
 	DECODE_TRUNCATED,   /* exact but for entries that are not known: see frame kind GAP */
 	DECODE_OUTSIDE,	    /* the thread has no page */
-	DECODE_UNDECODABLE, /* reason says why; the frames found before are given, a GAP follows them */
+	DECODE_UNDECODABLE, /* reason says why; the frames found before are given, a GAP follows
+			       them */
 };
 
 enum decode_reason {
@@ -56,32 +57,41 @@ enum decode_reason {
 	DECODE_REASON_NO_EDGE,	    /* no in-edge of the function holds the id */
 	DECODE_REASON_NOT_ROOT,	    /* id 0 in a function in which no segment can begin */
 	DECODE_REASON_UNKNOWN_SITE, /* an entry or ext names no site */
-	DECODE_REASON_WRONG_CALLEE, /* a push of a direct call leads to another function than its callee */
-	DECODE_REASON_STALE_EXT,    /* ext is set while the ip is in instrumented code outside that site */
-	DECODE_REASON_RESTORING,    /* the runtime is putting the state back, after a non-local jump for instance */
-	DECODE_REASON_MIXED,	    /* samples were counted together, and not all of them need mean the same */
+	DECODE_REASON_WRONG_CALLEE, /* a push of a direct call leads to another function than its
+				       callee */
+	DECODE_REASON_STALE_EXT,    /* ext is set while the ip is in instrumented code outside that
+				       site */
+	DECODE_REASON_RESTORING,    /* the runtime is putting the state back, after a non-local jump
+				       for instance */
+	DECODE_REASON_MIXED, /* samples were counted together, and not all of them need mean the
+				same */
 	DECODE_REASON_COUNT
 };
 
 enum decode_frame_kind {
 	DECODE_FRAME_CALL,    /* a function of an instrumented module */
 	DECODE_FRAME_TAIL,    /* the same, left by a tail call: key is 0 */
-	DECODE_FRAME_FOREIGN, /* code that is not instrumented, found from ip alone; only innermost, or between segments
+	DECODE_FRAME_FOREIGN, /* code that is not instrumented, found from ip alone; only innermost,
+			       * or between segments
 			       */
 	DECODE_FRAME_GAP,     /* frames are missing here */
 	DECODE_FRAME_SIGNAL,  /* a signal came here: the next outer frame is what it interrupted */
-	DECODE_FRAME_ORIGIN   /* the thread begins here: the next outer frame is what created it, in another one */
+	DECODE_FRAME_ORIGIN   /* the thread begins here: the next outer frame is what created it, in
+				 another one */
 };
 
 struct decode_frame {
 	enum decode_frame_kind kind;
-	uint32_t module;  /* mapped_module.module; UINT32_MAX if unknown */
-	uint32_t func;	  /* index into the table's funcs; PCCE_NONE for FOREIGN and GAP */
-	uint32_t site;	  /* index into the table's sites: the call from here to the next inner frame; PCCE_NONE where
-			   * there is none: the innermost, an interrupted one, and every kind but CALL */
-	uint64_t address; /* run-time: the call instruction; for the innermost frame ip, unless that is in a push or
-			   * pop helper: then the call instruction it works for. 0 where unknown */
-	uint32_t repeat;  /* this frame and the span - 1 before it (further in) stand repeat + 1 times; else 0 */
+	uint32_t module; /* mapped_module.module; UINT32_MAX if unknown */
+	uint32_t func;	 /* index into the table's funcs; PCCE_NONE for FOREIGN and GAP */
+	uint32_t site; /* index into the table's sites: the call from here to the next inner frame;
+			* PCCE_NONE where there is none: the innermost, an interrupted one, and
+			* every kind but CALL */
+	uint64_t address; /* run-time: the call instruction; for the innermost frame ip, unless that
+			   * is in a push or pop helper: then the call instruction it works for. 0
+			   * where unknown */
+	uint32_t repeat;  /* this frame and the span - 1 before it (further in) stand repeat + 1
+			     times; else 0 */
 	uint32_t span;
 };
 
@@ -90,8 +100,8 @@ struct decode_context {
 	struct decode_frame *frames;
 	size_t n, capacity;
 	uint64_t depth;	 /* frames with all repetitions counted */
-	uint32_t origin; /* entries, of those that were given, up to where the thread's own stack begins; 0: it is not
-			  * known where the thread comes from */
+	uint32_t origin; /* entries, of those that were given, up to where the thread's own stack
+			  * begins; 0: it is not known where the thread comes from */
 	enum decode_status status;
 	enum decode_reason reason;
 	uint32_t *scratch; /* private to the decoder */
@@ -102,22 +112,25 @@ struct decode_context {
  * Decodes one sample.  Repetition: an entry with count c stands for c + 1 pushes in
  * a row from one site with one id, so the segment that this id describes (from its
  * root to the function of that site) occurs c + 1 times.  With expand, these are
- * written out; otherwise they stand once, with frame.repeat = c, or twice, with frame.repeat = c - 1 on the outer ones,
- * where what lies between two repetitions differs from what lies before the first.
+ * written out; otherwise they stand once, with frame.repeat = c, or twice, with frame.repeat = c -
+ * 1 on the outer ones, where what lies between two repetitions differs from what lies before the
+ * first.
  *
- * entries: the newest n_entries of the whole encoding stack, oldest first; those below are not known. See
- * recording/stack_store.h for putting them together.
+ * entries: the newest n_entries of the whole encoding stack, oldest first; those below are not
+ * known. See recording/stack_store.h for putting them together.
  *
- * origins: the context goes on where the thread was created, and where that one was, after a frame of the kind ORIGIN.
+ * origins: the context goes on where the thread was created, and where that one was, after a frame
+ * of the kind ORIGIN.
  *
  * 0, or -ENOMEM. A sample that does not decode is not an error: see ctx->status.
  */
-int decode_sample(const struct decode_space *as, const struct pcce_sample *sample, const struct pcce_entry *entries,
-		  uint32_t n_entries, bool expand, bool origins, struct decode_context *ctx);
-/* Only where the thread comes from: the first n_entries of them are up to ctx->origin. The innermost frame is that of
- * the kind ORIGIN. 0, or -ENOMEM. */
-int decode_origin(const struct decode_space *as, const struct pcce_entry *entries, uint32_t n_entries, bool expand,
+int decode_sample(const struct decode_space *as, const struct pcce_sample *sample,
+		  const struct pcce_entry *entries, uint32_t n_entries, bool expand, bool origins,
 		  struct decode_context *ctx);
+/* Only where the thread comes from: the first n_entries of them are up to ctx->origin. The
+ * innermost frame is that of the kind ORIGIN. 0, or -ENOMEM. */
+int decode_origin(const struct decode_space *as, const struct pcce_entry *entries,
+		  uint32_t n_entries, bool expand, struct decode_context *ctx);
 void decode_context_free(struct decode_context *ctx);
 
 /* Does the meaning of a sample at this ip depend on r11? */

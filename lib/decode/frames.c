@@ -56,8 +56,9 @@ bool decode_frames_copy(struct decode_context *ctx, size_t start, size_t n, uint
 bool decode_frames_same(const struct decode_frame *a, const struct decode_frame *b, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (a[i].kind != b[i].kind || a[i].module != b[i].module || a[i].func != b[i].func ||
-		    a[i].site != b[i].site || a[i].address != b[i].address)
+		if (a[i].kind != b[i].kind || a[i].module != b[i].module ||
+		    a[i].func != b[i].func || a[i].site != b[i].site ||
+		    a[i].address != b[i].address)
 			return false;
 	return true;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The frames of a context that is being decoded. What adds some returns false if there is no memory. */
+/* The frames of a context that is being decoded. What adds some returns false if there is no
+ * memory. */
 #ifndef PCCE_DECODE_FRAMES_H
 #define PCCE_DECODE_FRAMES_H
 

@@ -16,9 +16,12 @@ enum decode_reason decode_landing_begin(struct walk *w, uint32_t restore)
 	if (w->ext)
 		m = walk_find_ext(w, &site);
 	else if (walk_top(w) == WALK_TOP_ENTRY)
-		m = walk_find_site(w, w->entries[w->top - 1].site & PCCE_SITE_MASK, PCCE_KIND_PUSH, &site);
-	/* One that stays in the module leads to a function of the program that has the name of one that throws. */
-	if (!m || !(m->table->sites[site].flags & PCCE_SITE_THROWS) || m->table->sites[site].callee != PCCE_NONE)
+		m = walk_find_site(w, w->entries[w->top - 1].site & PCCE_SITE_MASK, PCCE_KIND_PUSH,
+				   &site);
+	/* One that stays in the module leads to a function of the program that has the name of one
+	 * that throws. */
+	if (!m || !(m->table->sites[site].flags & PCCE_SITE_THROWS) ||
+	    m->table->sites[site].callee != PCCE_NONE)
 		return DECODE_REASON_RESTORING;
 	w->landing = w->ctx->n;
 	w->landing_table = w->m->table;
@@ -33,7 +36,8 @@ static bool is_call(const struct decode_frame *frames, size_t i)
 	       frames[i].func == frames[-1].func;
 }
 
-/* The only frame further out, in this thread, of the function of frames[-1]; n if there is none, or more than one. */
+/* The only frame further out, in this thread, of the function of frames[-1]; n if there is none, or
+ * more than one. */
 static size_t only_call(const struct decode_frame *frames, size_t n)
 {
 	size_t found = n;
@@ -56,7 +60,9 @@ static size_t innermost_call(const struct walk *w, const struct decode_frame *fr
 	const struct encoding_table *t = w->landing_table;
 	bool known = w->landing_pad != PCCE_NONE;
 
-	for (size_t i = 0; i < n && frames[i].kind != DECODE_FRAME_ORIGIN && frames[i].kind != DECODE_FRAME_GAP; i++) {
+	for (size_t i = 0;
+	     i < n && frames[i].kind != DECODE_FRAME_ORIGIN && frames[i].kind != DECODE_FRAME_GAP;
+	     i++) {
 		uint32_t site = frames[i].site;
 		bool lands;
 
@@ -75,7 +81,8 @@ static size_t innermost_call(const struct walk *w, const struct decode_frame *fr
 	return n;
 }
 
-/* If frames[found] is in frames that are repeated, its repetition is written out: the others follow. */
+/* If frames[found] is in frames that are repeated, its repetition is written out: the others
+ * follow. */
 static void split_repetition(struct walk *w, size_t found)
 {
 	struct decode_context *ctx = w->ctx;

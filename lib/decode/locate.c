@@ -5,8 +5,9 @@
 #include "decode/locate.h"
 #include "elf/encoding_table.h"
 
-/* A push that claimed an entry and has not filled it: forget it, whatever it holds. If that was at a segment's end and
- * a handler came in between, this may be what made room for the handler, or the entry. */
+/* A push that claimed an entry and has not filled it: forget it, whatever it holds. If that was at
+ * a segment's end and a handler came in between, this may be what made room for the handler, or the
+ * entry. */
 static enum decode_reason drop_claimed(struct walk *w)
 {
 	if (w->top && w->top < w->n_entries && (w->deeper + w->top) % PCCE_SEGMENT_ENTRIES == 0 &&
@@ -23,7 +24,8 @@ static enum decode_reason undo_push(struct walk *w, const struct decode_module *
 
 	switch (walk_top(w)) {
 	case WALK_TOP_GAP:
-		/* The entry that holds the id is not in the sample; the gap that follows tells so. */
+		/* The entry that holds the id is not in the sample; the gap that follows tells so.
+		 */
 		w->inner = WALK_INNER_UNKNOWN;
 		return DECODE_REASON_NONE;
 	case WALK_TOP_ENTRY:
@@ -33,14 +35,16 @@ static enum decode_reason undo_push(struct walk *w, const struct decode_module *
 	}
 	e = &w->entries[w->top - 1];
 	if ((e->site & PCCE_SITE_MASK) != decode_run_time(m, m->table->sites[site].key))
-		return e->id >= PCCE_ID_LOST_MIN ? DECODE_REASON_LOST_ID : DECODE_REASON_UNKNOWN_SITE;
+		return e->id >= PCCE_ID_LOST_MIN ? DECODE_REASON_LOST_ID
+						 : DECODE_REASON_UNKNOWN_SITE;
 	w->id = e->id;
 	walk_drop_repetition(w);
 	return DECODE_REASON_NONE;
 }
 
 /* ip is in the slots or the call of a site: the rule of struct pcce_table_site. */
-static enum decode_reason window(struct walk *w, const struct decode_module *m, uint32_t site, uint64_t vaddr)
+static enum decode_reason window(struct walk *w, const struct decode_module *m, uint32_t site,
+				 uint64_t vaddr)
 {
 	const struct pcce_table_site *s = &m->table->sites[site];
 	uint64_t start = s->key - s->before, ret = s->key + s->ret;
@@ -64,9 +68,11 @@ static enum decode_reason window(struct walk *w, const struct decode_module *m, 
 	}
 }
 
-/* The site of a slot with a push or pop, which is named by the key for a push, by the end of the after-slot for a pop.
+/* The site of a slot with a push or pop, which is named by the key for a push, by the end of the
+ * after-slot for a pop.
  */
-static const struct decode_module *find_slot(const struct walk *w, uint64_t address, uint32_t *site, bool *pop)
+static const struct decode_module *find_slot(const struct walk *w, uint64_t address, uint32_t *site,
+					     bool *pop)
 {
 	const struct decode_module *m = walk_find_module(w, address - 1);
 	const struct pcce_table_site *s;
@@ -104,7 +110,8 @@ static enum decode_reason helper(struct walk *w, uint32_t state, uint64_t r11)
 	s = &m->table->sites[site];
 	w->m = m;
 	w->func = s->func;
-	walk_emit(w, DECODE_FRAME_CALL, m, s->func, PCCE_NONE, decode_run_time(m, s->key + s->restore_len));
+	walk_emit(w, DECODE_FRAME_CALL, m, s->func, PCCE_NONE,
+		  decode_run_time(m, s->key + s->restore_len));
 	/* The helper itself says it in ext while it goes to another segment. */
 	if (w->ext && w->ext != r11)
 		return DECODE_REASON_STALE_EXT;
@@ -118,7 +125,8 @@ static enum decode_reason helper(struct walk *w, uint32_t state, uint64_t r11)
 	}
 }
 
-/* Who called the code without slots that has just been reached from within, or in which the sample was taken. */
+/* Who called the code without slots that has just been reached from within, or in which the sample
+ * was taken. */
 enum decode_reason decode_locate_caller_of_foreign(struct walk *w)
 {
 	const struct decode_module *m;
@@ -133,7 +141,8 @@ enum decode_reason decode_locate_caller_of_foreign(struct walk *w)
 		w->ext = 0;
 	}
 	if (!w->ext) {
-		/* A call out of the module is a push or ext. The id is what the caller or a callback has left. */
+		/* A call out of the module is a push or ext. The id is what the caller or a
+		 * callback has left. */
 		w->inner = WALK_INNER_FOREIGN;
 		return w->id >= PCCE_ID_LOST_MIN ? DECODE_REASON_LOST_ID : DECODE_REASON_NONE;
 	}
@@ -146,14 +155,16 @@ enum decode_reason decode_locate_caller_of_foreign(struct walk *w)
 		walk_emit_call(w, m, site);
 		return DECODE_REASON_NONE;
 	}
-	/* Or a push or pop that is going to another segment: there is no call yet, or none any more. */
+	/* Or a push or pop that is going to another segment: there is no call yet, or none any
+	 * more. */
 	m = find_slot(w, w->ext, &site, &pop);
 	if (!m)
 		return DECODE_REASON_UNKNOWN_SITE;
 	w->m = m;
 	w->func = m->table->sites[site].func;
-	walk_emit(w, DECODE_FRAME_CALL, m, w->func, PCCE_NONE,
-		  decode_run_time(m, m->table->sites[site].key + m->table->sites[site].restore_len));
+	walk_emit(
+		w, DECODE_FRAME_CALL, m, w->func, PCCE_NONE,
+		decode_run_time(m, m->table->sites[site].key + m->table->sites[site].restore_len));
 	return pop ? undo_push(w, m, site) : DECODE_REASON_NONE;
 }
 
@@ -163,7 +174,8 @@ static enum decode_reason foreign(struct walk *w, const struct decode_module *m,
 	return decode_locate_caller_of_foreign(w);
 }
 
-/* The segment was entered while ext named the call of a leaf: by that call itself, or from what it calls. */
+/* The segment was entered while ext named the call of a leaf: by that call itself, or from what it
+ * calls. */
 enum decode_reason decode_locate_called_as_leaf(struct walk *w)
 {
 	const struct decode_module *m;
@@ -221,8 +233,8 @@ static bool ext_returns_twice(const struct walk *w, const struct decode_module *
 }
 
 /* ip is in __pcce_restore, or in what does the same. */
-static enum decode_reason restoring(struct walk *w, const struct decode_module *m, uint32_t state, uint64_t ip,
-				    uint64_t r11)
+static enum decode_reason restoring(struct walk *w, const struct decode_module *m, uint32_t state,
+				    uint64_t ip, uint64_t r11)
 {
 	const struct pcce_table_site *s;
 	uint32_t site;
@@ -234,7 +246,8 @@ static enum decode_reason restoring(struct walk *w, const struct decode_module *
 			  decode_run_time(w->m, s->key + s->restore_len));
 		return walk_has_record(w) ? apply_record(w) : DECODE_REASON_NONE;
 	}
-	w->m = state == PCCE_HELPER_RESTORING ? NULL : walk_find_site(w, r11, PCCE_KIND_RESTORE, &site);
+	w->m = state == PCCE_HELPER_RESTORING ? NULL
+					      : walk_find_site(w, r11, PCCE_KIND_RESTORE, &site);
 	if (!w->m) {
 		walk_emit(w, DECODE_FRAME_FOREIGN, m, PCCE_NONE, PCCE_NONE, ip);
 		return DECODE_REASON_RESTORING;
@@ -259,8 +272,8 @@ enum decode_reason decode_locate(struct walk *w, uint64_t ip, uint64_t r11)
 		return foreign(w, m, ip);
 	vaddr = decode_link_time(m, ip);
 	h = encoding_table_helper_at(m->table, vaddr);
-	if (h &&
-	    (h->state == PCCE_HELPER_RESTORING || h->state == PCCE_HELPER_LANDING || h->state == PCCE_HELPER_LANDED))
+	if (h && (h->state == PCCE_HELPER_RESTORING || h->state == PCCE_HELPER_LANDING ||
+		  h->state == PCCE_HELPER_LANDED))
 		return restoring(w, m, h->state, ip, r11);
 	if (h && h->state == PCCE_HELPER_HANDLER) {
 		walk_emit(w, DECODE_FRAME_FOREIGN, m, PCCE_NONE, PCCE_NONE, ip);

@@ -20,8 +20,8 @@ static uint64_t first_tail(const struct encoding_table *t, uint32_t from)
 	return lo;
 }
 
-bool decode_tail_calls(struct decode_context *ctx, const struct encoding_table *t, uint32_t from, uint32_t to,
-		       bool *no_memory)
+bool decode_tail_calls(struct decode_context *ctx, const struct encoding_table *t, uint32_t from,
+		       uint32_t to, bool *no_memory)
 {
 	size_t n_funcs = t->head->funcs.count, words = (n_funcs + 31) / 32, need = n_funcs + words;
 	uint32_t *queue, *seen, head = 0, tail = 0;
@@ -43,7 +43,8 @@ bool decode_tail_calls(struct decode_context *ctx, const struct encoding_table *
 	while (head < tail) {
 		uint32_t f = queue[head++];
 
-		for (uint64_t i = first_tail(t, f); i < t->head->tails.count && t->tails[i].from == f; i++) {
+		for (uint64_t i = first_tail(t, f);
+		     i < t->head->tails.count && t->tails[i].from == f; i++) {
 			uint32_t g = t->tails[i].to;
 
 			if (g == to)

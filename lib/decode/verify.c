@@ -96,7 +96,8 @@ static bool returns_to(const struct pcce_table_site *site, uint64_t vaddr)
 
 /* Copies of one source call (an unrolled loop's, say) share their value, and so the edge: the
  * same caller, callee and value.  Which of them it was is not encoded. */
-static bool copy_returns_to(const struct encoding_table *t, const struct pcce_table_site *site, uint64_t vaddr)
+static bool copy_returns_to(const struct encoding_table *t, const struct pcce_table_site *site,
+			    uint64_t vaddr)
 {
 	uint32_t at = encoding_table_site_around(t, vaddr - 1);
 	const struct pcce_table_site *other;
@@ -104,8 +105,9 @@ static bool copy_returns_to(const struct encoding_table *t, const struct pcce_ta
 	if (at == PCCE_NONE || site->kind > PCCE_KIND_ADD || site->callee == PCCE_NONE)
 		return false;
 	other = &t->sites[at];
-	return other->kind == site->kind && other->func == site->func && other->callee == site->callee &&
-	       other->value == site->value && returns_to(other, vaddr);
+	return other->kind == site->kind && other->func == site->func &&
+	       other->callee == site->callee && other->value == site->value &&
+	       returns_to(other, vaddr);
 }
 
 static bool agrees(const struct decode_frame *f, const struct stack *s)
@@ -134,25 +136,29 @@ static bool ended_early(const struct pcce_sample *sample, struct stack s)
 }
 
 /*
- * In longjmp's last instructions the unwinder takes the setjmp that ext names for the caller: its return address is
- * where the next frame is said to be, which no frame of the call of longjmp can have.  What it finds behind that, it
- * finds with registers that are half loaded.  The context is the one below the record of the jump (decode.c).
+ * In longjmp's last instructions the unwinder takes the setjmp that ext names for the caller: its
+ * return address is where the next frame is said to be, which no frame of the call of longjmp can
+ * have.  What it finds behind that, it finds with registers that are half loaded.  The context is
+ * the one below the record of the jump (decode.c).
  */
 static bool jump_announced(const struct pcce_sample *sample, const struct stack *s)
 {
-	const struct decode_module *m = sample->ext >> 32 ? s->as->find(s->as, sample->ext) : s->as->main_module(s->as);
+	const struct decode_module *m =
+		sample->ext >> 32 ? s->as->find(s->as, sample->ext) : s->as->main_module(s->as);
 	uint32_t site;
 
 	if (!sample->ext || !m || m->table != s->m->table)
 		return false;
-	site = encoding_table_site_by_key(m->table, sample->ext >> 32 ? decode_link_time(m, sample->ext) : sample->ext);
+	site = encoding_table_site_by_key(
+		m->table, sample->ext >> 32 ? decode_link_time(m, sample->ext) : sample->ext);
 	return site != PCCE_NONE && m->table->sites[site].flags & PCCE_SITE_RETURNS_TWICE &&
 	       s->vaddr == m->table->sites[site].key + m->table->sites[site].ret;
 }
 
 /*
- * In the unwinder's last instructions some registers are the target's already, and a walk finds frames that are made of
- * both, until it comes upon the real ones further out: at least the two outermost.
+ * In the unwinder's last instructions some registers are the target's already, and a walk finds
+ * frames that are made of both, until it comes upon the real ones further out: at least the two
+ * outermost.
  */
 static bool ends_alike(const struct decode_context *ctx, struct stack s)
 {
@@ -165,15 +171,17 @@ static bool ends_alike(const struct decode_context *ctx, struct stack s)
 	for (; have > 2; have--)
 		next_pc(&s, false);
 	while ((f = next_frame(&c)))
-		if (f->kind == DECODE_FRAME_CALL && calls-- <= 2 && (!next_pc(&s, false) || !agrees(f, &s)))
+		if (f->kind == DECODE_FRAME_CALL && calls-- <= 2 &&
+		    (!next_pc(&s, false) || !agrees(f, &s)))
 			return false;
 	return true;
 }
 
 /*
- * Inside longjmp and its like, and at the end of a throw, the unwind information describes the frame that is about to
- * be jumped to, while the context is still that of the call, which never returns.  Then the stack must be the outer
- * part of the context, and only the target's own pc is not known.  s: at the target.
+ * Inside longjmp and its like, and at the end of a throw, the unwind information describes the
+ * frame that is about to be jumped to, while the context is still that of the call, which never
+ * returns.  Then the stack must be the outer part of the context, and only the target's own pc is
+ * not known.  s: at the target.
  */
 static bool jump_in_flight(const struct pcce_sample *sample, const struct decode_context *ctx,
 			   const struct decode_frame *f, struct stack s)
@@ -200,7 +208,8 @@ static bool jump_in_flight(const struct pcce_sample *sample, const struct decode
 			skip -= f->kind == DECODE_FRAME_CALL;
 			continue;
 		}
-		if (target ? f->module != s.m->module || f->func != s.func : !next_pc(&s, false) || !agrees(f, &s))
+		if (target ? f->module != s.m->module || f->func != s.func
+			   : !next_pc(&s, false) || !agrees(f, &s))
 			return false;
 		target = false;
 	}
@@ -215,7 +224,8 @@ enum verify_result verify_context(const struct decode_space *as, const struct pc
 	const struct decode_frame *f;
 	bool exact = false, in_foreign = false;
 
-	if (!(sample->flags & PCCE_SAMPLE_STACK) || ctx->status == DECODE_OUTSIDE || ctx->status == DECODE_UNDECODABLE)
+	if (!(sample->flags & PCCE_SAMPLE_STACK) || ctx->status == DECODE_OUTSIDE ||
+	    ctx->status == DECODE_UNDECODABLE)
 		return VERIFY_NONE;
 	while ((f = next_frame(&c))) {
 		if (f->kind == DECODE_FRAME_SIGNAL)
@@ -238,7 +248,8 @@ enum verify_result verify_context(const struct decode_space *as, const struct pc
 			return ended_early(sample, s) ? VERIFY_UNVERIFIABLE : VERIFY_MISMATCH;
 		exact = false;
 		if (!agrees(f, &s))
-			return in_foreign && jump_in_flight(sample, ctx, f, s) ? VERIFY_UNVERIFIABLE : VERIFY_MISMATCH;
+			return in_foreign && jump_in_flight(sample, ctx, f, s) ? VERIFY_UNVERIFIABLE
+									       : VERIFY_MISMATCH;
 		in_foreign = false;
 	}
 	if (next_pc(&s, false))

@@ -4,8 +4,8 @@
 #include "decode/walk.h"
 #include "elf/encoding_table.h"
 
-void walk_emit(struct walk *w, enum decode_frame_kind kind, const struct decode_module *m, uint32_t func, uint32_t site,
-	       uint64_t address)
+void walk_emit(struct walk *w, enum decode_frame_kind kind, const struct decode_module *m,
+	       uint32_t func, uint32_t site, uint64_t address)
 {
 	struct decode_frame f = {
 		.kind = kind,
@@ -22,27 +22,31 @@ void walk_emit_call(struct walk *w, const struct decode_module *m, uint32_t site
 {
 	const struct pcce_table_site *s = &m->table->sites[site];
 
-	walk_emit(w, DECODE_FRAME_CALL, m, s->func, site, decode_run_time(m, s->key + s->restore_len));
+	walk_emit(w, DECODE_FRAME_CALL, m, s->func, site,
+		  decode_run_time(m, s->key + s->restore_len));
 }
 
 /* ---- the encoding stack ---------------------------------------------------------- */
 
 enum walk_top walk_top(struct walk *w)
 {
-	while (w->top && w->top != w->gap && walk_entry_count(&w->entries[w->top - 1]) == PCCE_COUNT_FILL)
+	while (w->top && w->top != w->gap &&
+	       walk_entry_count(&w->entries[w->top - 1]) == PCCE_COUNT_FILL)
 		w->top--;
 	if (w->top == w->gap)
 		return WALK_TOP_GAP;
 	if (!w->top)
 		return WALK_TOP_EMPTY;
-	return walk_entry_count(&w->entries[w->top - 1]) > PCCE_COUNT_MAX ? WALK_TOP_SIGNAL : WALK_TOP_ENTRY;
+	return walk_entry_count(&w->entries[w->top - 1]) > PCCE_COUNT_MAX ? WALK_TOP_SIGNAL
+									  : WALK_TOP_ENTRY;
 }
 
 /* The record of a jump under way is on top: see PCCE_COUNT_JUMP. */
 bool walk_has_record(struct walk *w)
 {
-	return walk_top(w) == WALK_TOP_SIGNAL && walk_entry_count(&w->entries[w->top - 1]) == PCCE_COUNT_JUMP2 &&
-	       w->top > 1 && w->top - 1 != w->gap && walk_entry_count(&w->entries[w->top - 2]) == PCCE_COUNT_JUMP;
+	return walk_top(w) == WALK_TOP_SIGNAL &&
+	       walk_entry_count(&w->entries[w->top - 1]) == PCCE_COUNT_JUMP2 && w->top > 1 &&
+	       w->top - 1 != w->gap && walk_entry_count(&w->entries[w->top - 2]) == PCCE_COUNT_JUMP;
 }
 
 void walk_drop_entry(struct walk *w)
@@ -69,7 +73,8 @@ const struct decode_module *walk_find_module(const struct walk *w, uint64_t addr
 }
 
 /* The site that an entry or ext names at run time; NULL if there is none of that kind. */
-const struct decode_module *walk_find_site(const struct walk *w, uint64_t address, uint8_t kind, uint32_t *site)
+const struct decode_module *walk_find_site(const struct walk *w, uint64_t address, uint8_t kind,
+					   uint32_t *site)
 {
 	const struct decode_module *m = walk_find_module(w, address);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* From a sample's registers to the bottom of its encoding stack, as far as that way has been gone: what the parts of
- * the decoder share. */
+/* From a sample's registers to the bottom of its encoding stack, as far as that way has been gone:
+ * what the parts of the decoder share. */
 #ifndef PCCE_DECODE_WALK_H
 #define PCCE_DECODE_WALK_H
 
@@ -31,15 +31,16 @@ struct walk {
 	uint32_t top;	/* entries[0 .. top) are left */
 	uint32_t used;	/* repetitions of entries[top - 1] that are consumed */
 	uint32_t gap;	/* entries are missing below entries[gap]; UINT32_MAX: none */
-	size_t landing; /* frames up to the one in which an exception has just arrived; 0: it has not */
+	size_t landing; /* frames up to the one in which an exception has just arrived; 0: it has
+			   not */
 	const struct encoding_table *landing_table; /* of that one's module */
 	uint32_t landing_pad;			    /* a site in it, or PCCE_NONE: not known */
 	bool truncated;
 	bool no_memory;
 };
 
-void walk_emit(struct walk *w, enum decode_frame_kind kind, const struct decode_module *m, uint32_t func, uint32_t site,
-	       uint64_t address);
+void walk_emit(struct walk *w, enum decode_frame_kind kind, const struct decode_module *m,
+	       uint32_t func, uint32_t site, uint64_t address);
 void walk_emit_call(struct walk *w, const struct decode_module *m, uint32_t site);
 
 enum walk_top { WALK_TOP_ENTRY, WALK_TOP_SIGNAL, WALK_TOP_GAP, WALK_TOP_EMPTY };
@@ -55,7 +56,8 @@ void walk_drop_entry(struct walk *w);
 void walk_drop_repetition(struct walk *w);
 
 const struct decode_module *walk_find_module(const struct walk *w, uint64_t address);
-const struct decode_module *walk_find_site(const struct walk *w, uint64_t address, uint8_t kind, uint32_t *site);
+const struct decode_module *walk_find_site(const struct walk *w, uint64_t address, uint8_t kind,
+					   uint32_t *site);
 const struct decode_module *walk_find_ext(const struct walk *w, uint32_t *site);
 
 #endif

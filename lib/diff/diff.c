@@ -21,7 +21,8 @@ static uint32_t counterpart(const struct diff *d, uint32_t module)
 	symbol_table_build_id_text(was, module, id);
 	for (uint32_t i = 0; i < symbol_table_modules(is); i++) {
 		symbol_table_build_id_text(is, i, other);
-		if (!strcmp(id, other) && (*id || !strcmp(symbol_table_path(was, module), symbol_table_path(is, i))))
+		if (!strcmp(id, other) &&
+		    (*id || !strcmp(symbol_table_path(was, module), symbol_table_path(is, i))))
 			return i;
 	}
 	return UINT32_MAX;
@@ -44,7 +45,8 @@ static void compare_builds(struct diff *d)
 			const uint8_t *id;
 
 			snprintf(d->other, sizeof(d->other), "%s %s", symbol_table_base(was, i),
-				 other && symbol_table_build_id(was, i, &id) ? "was encoded anew" : "is another build");
+				 other && symbol_table_build_id(was, i, &id) ? "was encoded anew"
+									     : "is another build");
 			return;
 		}
 		any = true;
@@ -56,9 +58,9 @@ static void compare_builds(struct diff *d)
 /* ---- one tree -------------------------------------------------------------------- */
 
 /*
- * What GCC made of a function is that function, whatever it made of it in the other build: copies of it (name.isra.0,
- * name.constprop.0; of C++ "name() [clone .isra.0]"), and parts of it (name.part.0, name.cold). Returns how long the
- * name is without that, and whether it is a part.
+ * What GCC made of a function is that function, whatever it made of it in the other build: copies
+ * of it (name.isra.0, name.constprop.0; of C++ "name() [clone .isra.0]"), and parts of it
+ * (name.part.0, name.cold). Returns how long the name is without that, and whether it is a part.
  */
 static size_t without_clone(const char *name, bool *part)
 {
@@ -70,7 +72,8 @@ static size_t without_clone(const char *name, bool *part)
 		for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 			size_t n = strlen(words[i]);
 
-			if (strncmp(dot + 1, words[i], n) || (dot[n + 1] && !strchr(".]", dot[n + 1])))
+			if (strncmp(dot + 1, words[i], n) ||
+			    (dot[n + 1] && !strchr(".]", dot[n + 1])))
 				continue;
 			*part |= i >= 3;
 			if (dot < end)
@@ -98,8 +101,8 @@ static uint32_t joint_name(struct diff *d, const struct profile *p, uint32_t nam
 }
 
 /* Is this a part of the function that calls it? */
-static bool is_part_of(const struct profile *p, const struct cct_key *key, const struct cct_key *joint,
-		       const struct cct_node *caller)
+static bool is_part_of(const struct profile *p, const struct cct_key *key,
+		       const struct cct_key *joint, const struct cct_node *caller)
 {
 	bool part;
 
@@ -107,7 +110,8 @@ static bool is_part_of(const struct profile *p, const struct cct_key *key, const
 	return part && joint->name == caller->key->name;
 }
 
-static const struct cct_key *joint_key(struct diff *d, const struct profile *p, const struct cct_key *from)
+static const struct cct_key *joint_key(struct diff *d, const struct profile *p,
+				       const struct cct_key *from)
 {
 	struct cct_key key = *from;
 
@@ -126,7 +130,8 @@ static const struct cct_key *joint_key(struct diff *d, const struct profile *p, 
 	return key.name == UINT32_MAX || key.file == UINT32_MAX ? NULL : cct_intern(&d->tree, &key);
 }
 
-static int add(struct diff *d, const struct profile *p, const struct cct_key **keys, uint32_t *map, size_t *capacity)
+static int add(struct diff *d, const struct profile *p, const struct cct_key **keys, uint32_t *map,
+	       size_t *capacity)
 {
 	map[0] = 0;
 	for (size_t i = 0; i < p->tree.n; i++) {
@@ -136,10 +141,12 @@ static int add(struct diff *d, const struct profile *p, const struct cct_key **k
 		if (i) {
 			if (!*key)
 				*key = joint_key(d, p, n->key);
-			if (*key && d->by_names && is_part_of(p, n->key, *key, &d->tree.nodes[map[n->parent]]))
+			if (*key && d->by_names &&
+			    is_part_of(p, n->key, *key, &d->tree.nodes[map[n->parent]]))
 				map[i] = map[n->parent];
 			else
-				map[i] = *key ? cct_child_of(&d->tree, map[n->parent], *key) : UINT32_MAX;
+				map[i] = *key ? cct_child_of(&d->tree, map[n->parent], *key)
+					      : UINT32_MAX;
 			if (map[i] == UINT32_MAX)
 				return -ENOMEM;
 		}
@@ -172,7 +179,8 @@ static int add_profile(struct diff *d, const struct profile *p, size_t *capacity
 	return r;
 }
 
-int diff_new(const struct profile *before, const struct profile *now, enum diff_by by, struct diff *d)
+int diff_new(const struct profile *before, const struct profile *now, enum diff_by by,
+	     struct diff *d)
 {
 	size_t capacity = 0;
 	int r;

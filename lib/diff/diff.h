@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Two profiles in one tree: what was before, and what is now.  Contexts of one build are told apart
- * by their calls, those of different builds by the names of their functions, without what GCC adds to
- * these.  How often a repetition repeats does not matter.
+ * by their calls, those of different builds by the names of their functions, without what GCC adds
+ * to these.  How often a repetition repeats does not matter.
  *
  * Counts are samples, since only of these it is known how far chance moves them.
  */
@@ -11,7 +11,11 @@
 
 #include "profile/profile.h"
 
-enum diff_by { DIFF_BY_BUILD /* calls if both are of one build, else names */, DIFF_BY_CALLS, DIFF_BY_NAMES };
+enum diff_by {
+	DIFF_BY_BUILD /* calls if both are of one build, else names */,
+	DIFF_BY_CALLS,
+	DIFF_BY_NAMES
+};
 
 struct diff_counts {
 	uint64_t self, total; /* samples */
@@ -27,7 +31,8 @@ struct diff {
 };
 
 /* 0 or -ENOMEM. The profiles must outlive it; strings are added to the names of now. */
-int diff_new(const struct profile *before, const struct profile *now, enum diff_by by, struct diff *d);
+int diff_new(const struct profile *before, const struct profile *now, enum diff_by by,
+	     struct diff *d);
 void diff_free(struct diff *d);
 
 /* A change of a share, and how sure it is. */
@@ -37,7 +42,7 @@ struct diff_change {
 	double change;		    /* percentage points */
 	double low, high;	    /* it lies between these with 95% confidence */
 	double p;		    /* how often chance alone makes one as large */
-	double q;		    /* of all that are as sure as this, so many are due to chance: see diff_judge() */
+	double q; /* of all that are as sure as this, so many are due to chance: see diff_judge() */
 };
 
 /* Of counts of all samples; q is 1. */

@@ -50,8 +50,8 @@ static void put_numbers(const struct diff_change *c, FILE *out)
 	char between[40];
 
 	snprintf(between, sizeof(between), "%+.2f to %+.2f", c->low, c->high);
-	fprintf(out, "%7.2f%% %7.2f%% %+8.2f  %-17s %-3s  ", c->share_was, c->share_is, c->change, between,
-		stars(c->q));
+	fprintf(out, "%7.2f%% %7.2f%% %+8.2f  %-17s %-3s  ", c->share_was, c->share_is, c->change,
+		between, stars(c->q));
 }
 
 static int put_context(const struct diff *d, uint32_t node, struct path *p, FILE *out)
@@ -69,15 +69,16 @@ static int put_context(const struct diff *d, uint32_t node, struct path *p, FILE
 			continue;
 		}
 		fprintf(out, "%s%s%s", i ? " > " : "",
-			format_clean(symbol_table_string(d->names, key->name), buffer, sizeof(buffer)),
+			format_clean(symbol_table_string(d->names, key->name), buffer,
+				     sizeof(buffer)),
 			key->repeat ? " ×N" : "");
 	}
 	fputs(p->n ? "\n" : "(no context)\n", out);
 	return 0;
 }
 
-static int put_table(const struct diff *d, enum diff_what what, const char *title, const struct diff_options *o,
-		     FILE *out)
+static int put_table(const struct diff *d, enum diff_what what, const char *title,
+		     const struct diff_options *o, FILE *out)
 {
 	struct diff_row *rows;
 	struct path path = {0};
@@ -105,13 +106,14 @@ static int put_table(const struct diff *d, enum diff_what what, const char *titl
 			r = put_context(d, rows[i].node, &path, out);
 		else
 			fprintf(out, "%s\n",
-				format_clean(symbol_table_string(d->names, rows[i].name), buffer, sizeof(buffer)));
+				format_clean(symbol_table_string(d->names, rows[i].name), buffer,
+					     sizeof(buffer)));
 	}
 	if (left)
 		fprintf(out, "  … %zu smaller changes\n", left);
 	if (unsure)
-		fprintf(out, "  … %zu that did not change, or that chance may have changed%s\n", unsure,
-			o->min_percent > 0 ? ", or not by much" : "");
+		fprintf(out, "  … %zu that did not change, or that chance may have changed%s\n",
+			unsure, o->min_percent > 0 ? ", or not by much" : "");
 	free(path.list);
 	free(rows);
 	return r;
@@ -121,8 +123,9 @@ static void put_recording(const char *what, const char *name, const struct profi
 {
 	char event[4096], command[4096];
 
-	fprintf(out, "%-7s %s: %llu samples of %s: %s\n", what, name, (unsigned long long)p->stats.samples,
-		format_clean(p->event, event, sizeof(event)), format_clean(p->command, command, sizeof(command)));
+	fprintf(out, "%-7s %s: %llu samples of %s: %s\n", what, name,
+		(unsigned long long)p->stats.samples, format_clean(p->event, event, sizeof(event)),
+		format_clean(p->command, command, sizeof(command)));
 }
 
 int diff_text(const struct diff *d, const struct diff_options *o, FILE *out)
@@ -135,9 +138,11 @@ int diff_text(const struct diff *d, const struct diff_options *o, FILE *out)
 	if (was)
 		fprintf(out, "in all:  %+.1f%% samples; shares are of each one's own\n",
 			100.0 * ((double)is - was) / was);
-	fprintf(out, "contexts are told apart by %s%s%s%s\n", d->by_names ? "the names of functions" : "their calls",
-		*d->other ? " (" : "", d->other, *d->other ? ")" : "");
-	fprintf(out, "* ** ***: of all changes that are as sure, at most 5, 1, 0.1%% are due to chance\n");
+	fprintf(out, "contexts are told apart by %s%s%s%s\n",
+		d->by_names ? "the names of functions" : "their calls", *d->other ? " (" : "",
+		d->other, *d->other ? ")" : "");
+	fprintf(out, "* ** ***: of all changes that are as sure, at most 5, 1, 0.1%% are due to "
+		     "chance\n");
 	r = put_table(d, DIFF_TOTALS, "Functions, with all they call", o, out);
 	r = r ? r : put_table(d, DIFF_SELVES, "Functions, themselves", o, out);
 	return r ? r : put_table(d, DIFF_CONTEXTS, "Contexts", o, out);
@@ -148,14 +153,15 @@ int diff_text(const struct diff *d, const struct diff_options *o, FILE *out)
 static void put_change(const struct diff_change *c, FILE *out)
 {
 	fprintf(out,
-		"\"before\":%llu,\"now\":%llu,\"share_before\":%.6g,\"share_now\":%.6g,\"change\":%.6g,\"low\":%.6g,"
+		"\"before\":%llu,\"now\":%llu,\"share_before\":%.6g,\"share_now\":%.6g,\"change\":%"
+		".6g,\"low\":%.6g,"
 		"\"high\":%.6g,\"p\":%.4g,\"q\":%.4g}",
-		(unsigned long long)c->was, (unsigned long long)c->is, c->share_was, c->share_is, c->change, c->low,
-		c->high, c->p, c->q);
+		(unsigned long long)c->was, (unsigned long long)c->is, c->share_was, c->share_is,
+		c->change, c->low, c->high, c->p, c->q);
 }
 
-static int put_array(const struct diff *d, enum diff_what what, const char *name, const struct diff_options *o,
-		     FILE *out)
+static int put_array(const struct diff *d, enum diff_what what, const char *name,
+		     const struct diff_options *o, FILE *out)
 {
 	const char *between = "\n";
 	struct diff_row *rows;
@@ -183,8 +189,10 @@ static int put_array(const struct diff *d, enum diff_what what, const char *name
 			for (size_t j = 0; j < path.n && !r; j++) {
 				if (j)
 					putc(',', out);
-				json_write_text(symbol_table_string(d->names, d->tree.nodes[path.list[j]].key->name),
-						out);
+				json_write_text(
+					symbol_table_string(d->names,
+							    d->tree.nodes[path.list[j]].key->name),
+					out);
 			}
 			putc(']', out);
 		}
@@ -231,7 +239,9 @@ int diff_folded(const struct diff *d, const struct diff_options *o, FILE *out)
 		for (size_t j = 0; j < path.n && !r; j++) {
 			if (j)
 				putc(';', out);
-			format_folded_name(symbol_table_string(d->names, d->tree.nodes[path.list[j]].key->name), out);
+			format_folded_name(symbol_table_string(
+						   d->names, d->tree.nodes[path.list[j]].key->name),
+					   out);
 		}
 		fprintf(out, " %llu %llu\n", (unsigned long long)d->was[i].self,
 			(unsigned long long)d->tree.nodes[i].self);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Functions are told apart by name: those of another build have other addresses.  A function's total
- * counts what is below the outermost of its frames in each context.
+ * Functions are told apart by name: those of another build have other addresses.  A function's
+ * total counts what is below the outermost of its frames in each context.
  */
 #include <errno.h>
 #include <math.h>
@@ -29,7 +29,8 @@ static uint32_t row_of(struct tables *t, uint32_t node)
 
 	if (!e || e->number)
 		return e ? e->number - 1 : UINT32_MAX;
-	if (array_grow(&t->rows, t->n, sizeof(*t->rows)) || array_grow(&t->on_path, t->n, sizeof(*t->on_path)))
+	if (array_grow(&t->rows, t->n, sizeof(*t->rows)) ||
+	    array_grow(&t->on_path, t->n, sizeof(*t->on_path)))
 		return UINT32_MAX;
 	t->rows[t->n] = (struct diff_row){.name = name};
 	t->on_path[t->n] = 0;
@@ -115,8 +116,8 @@ static int judge(struct tables *t)
 	if (!changes)
 		return -ENOMEM;
 	for (size_t i = 0; i < t->n; i++)
-		changes[i] = diff_change(t->rows[i].change.was, t->d->was[0].total, t->rows[i].change.is,
-					 t->d->tree.nodes[0].total);
+		changes[i] = diff_change(t->rows[i].change.was, t->d->was[0].total,
+					 t->rows[i].change.is, t->d->tree.nodes[0].total);
 	r = diff_judge(changes, t->n);
 	for (size_t i = 0; i < t->n; i++)
 		t->rows[i].change = changes[i];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * How sure is a change, given the numbers of samples?  Each sample has the function, or has it not: two
- * binomial shares.  The interval of their difference is Newcombe's, from Wilson's score
- * intervals, which holds for few samples too; p is that of Fisher's exact test while counts are small,
- * and of the two-proportion z-test where both agree.
+ * How sure is a change, given the numbers of samples?  Each sample has the function, or has it not:
+ * two binomial shares.  The interval of their difference is Newcombe's, from Wilson's score
+ * intervals, which holds for few samples too; p is that of Fisher's exact test while counts are
+ * small, and of the two-proportion z-test where both agree.
  */
 #include <errno.h>
 #include <math.h>
@@ -64,8 +64,10 @@ static double p_of(uint64_t a, uint64_t n, uint64_t b, uint64_t m)
 
 struct diff_change diff_change(uint64_t was, uint64_t of_was, uint64_t is, uint64_t of_is)
 {
-	double a = of_was ? (double)was / of_was : 0, b = of_is ? (double)is / of_is : 0, la, ha, lb, hb;
-	struct diff_change c = {.was = was, .is = is, .share_was = 100 * a, .share_is = 100 * b, .q = 1};
+	double a = of_was ? (double)was / of_was : 0, b = of_is ? (double)is / of_is : 0, la, ha,
+	       lb, hb;
+	struct diff_change c = {
+		.was = was, .is = is, .share_was = 100 * a, .share_is = 100 * b, .q = 1};
 
 	wilson(was, of_was, &la, &ha);
 	wilson(is, of_is, &lb, &hb);
@@ -78,7 +80,8 @@ struct diff_change diff_change(uint64_t was, uint64_t of_was, uint64_t is, uint6
 
 static int by_p(const void *a, const void *b)
 {
-	const struct diff_change *x = *(struct diff_change *const *)a, *y = *(struct diff_change *const *)b;
+	const struct diff_change *x = *(struct diff_change *const *)a,
+				 *y = *(struct diff_change *const *)b;
 
 	return x->p < y->p ? -1 : x->p > y->p;
 }

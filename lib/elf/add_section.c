@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Appends a section, or replaces it.  By hand rather than with libelf, which would write the whole file
- * anew from its own idea of it: here every byte of the linked file stays where it is,
- * except for four fields of the ELF header.
+ * Appends a section, or replaces it.  By hand rather than with libelf, which would write the whole
+ * file anew from its own idea of it: here every byte of the linked file stays where it is, except
+ * for four fields of the ELF header.
  */
 #include <elf.h>
 #include <errno.h>
@@ -25,8 +25,8 @@ static Elf64_Shdr header_at(const uint8_t *headers, size_t i)
 }
 
 /* The section of that name, or n. */
-static size_t find_section(const uint8_t *image, const uint8_t *headers, size_t n, const Elf64_Shdr *names,
-			   const char *name)
+static size_t find_section(const uint8_t *image, const uint8_t *headers, size_t n,
+			   const Elf64_Shdr *names, const char *name)
 {
 	const char *strings = (const char *)image + names->sh_offset;
 	size_t i, length = strlen(name) + 1;
@@ -42,8 +42,8 @@ static size_t find_section(const uint8_t *image, const uint8_t *headers, size_t 
 }
 
 /* Is there nothing behind the section but what is written anew, the names and the headers? */
-static bool is_last(const uint8_t *image, size_t size, const Elf64_Ehdr *h, const uint8_t *headers, size_t n,
-		    size_t names_index, size_t index)
+static bool is_last(const uint8_t *image, size_t size, const Elf64_Ehdr *h, const uint8_t *headers,
+		    size_t n, size_t names_index, size_t index)
 {
 	uint64_t end = header_at(headers, index).sh_offset;
 
@@ -67,19 +67,21 @@ static bool is_last(const uint8_t *image, size_t size, const Elf64_Ehdr *h, cons
 	return true;
 }
 
-int elf_add_section(const uint8_t *image, size_t size, const char *name, const void *data, size_t data_size,
-		    uint8_t **out, size_t *out_size, struct error *why)
+int elf_add_section(const uint8_t *image, size_t size, const char *name, const void *data,
+		    size_t data_size, uint8_t **out, size_t *out_size, struct error *why)
 {
 	Elf64_Ehdr h;
 	Elf64_Shdr first, names, added = {};
-	size_t n, index, names_index, name_length = strlen(name) + 1, data_at, names_at, headers_at, total;
+	size_t n, index, names_index, name_length = strlen(name) + 1, data_at, names_at, headers_at,
+				      total;
 	const uint8_t *headers;
 	uint8_t *p;
 
 	if (size < sizeof(h))
 		return error_set(why, -EINVAL, "has a damaged ELF header");
 	memcpy(&h, image, sizeof(h));
-	if (h.e_shentsize != sizeof(Elf64_Shdr) || h.e_shoff > size || size - h.e_shoff < sizeof(first))
+	if (h.e_shentsize != sizeof(Elf64_Shdr) || h.e_shoff > size ||
+	    size - h.e_shoff < sizeof(first))
 		return error_set(why, -EINVAL, "has damaged section headers");
 	memcpy(&first, image + h.e_shoff, sizeof(first));
 	n = h.e_shnum ? h.e_shnum : first.sh_size;
@@ -87,7 +89,8 @@ int elf_add_section(const uint8_t *image, size_t size, const char *name, const v
 	if (n > (size - h.e_shoff) / sizeof(first) || names_index >= n)
 		return error_set(why, -EINVAL, "has damaged section headers");
 	memcpy(&names, image + h.e_shoff + names_index * sizeof(names), sizeof(names));
-	if (names.sh_type != SHT_STRTAB || names.sh_offset > size || names.sh_size > size - names.sh_offset)
+	if (names.sh_type != SHT_STRTAB || names.sh_offset > size ||
+	    names.sh_size > size - names.sh_offset)
 		return error_set(why, -EINVAL, "has damaged section names");
 
 	headers = image + h.e_shoff;

@@ -162,13 +162,16 @@ static int check_sites(const struct encoding_table *t, const char **why)
 
 		if (i && s->key <= t->sites[i - 1].key)
 			REFUSE("is damaged: its sites are not in order");
-		if (s->key >> PCCE_SITE_BITS || s->before > s->key || s->ret > INT32_MAX || s->before > INT32_MAX)
+		if (s->key >> PCCE_SITE_BITS || s->before > s->key || s->ret > INT32_MAX ||
+		    s->before > INT32_MAX)
 			REFUSE("is damaged: a site has an impossible address");
-		if (s->func >= h->funcs.count || (s->callee != PCCE_NONE && s->callee >= h->funcs.count) ||
+		if (s->func >= h->funcs.count ||
+		    (s->callee != PCCE_NONE && s->callee >= h->funcs.count) ||
 		    s->callee_name >= h->strings.count)
 			REFUSE("is damaged: a site belongs to no function");
-		if (s->kind > PCCE_KIND_RESTORE || s->claim > before_slot || s->applied > before_slot ||
-		    s->claim > s->applied || s->undone > s->after_len || s->restore_len > s->ret)
+		if (s->kind > PCCE_KIND_RESTORE || s->claim > before_slot ||
+		    s->applied > before_slot || s->claim > s->applied || s->undone > s->after_len ||
+		    s->restore_len > s->ret)
 			REFUSE("is damaged: a site has an impossible slot");
 		if (s->value >= PCCE_ID_LIMIT || (s->kind != PCCE_KIND_ADD && s->value))
 			REFUSE("is damaged: a site has an impossible value");
@@ -203,7 +206,8 @@ static int check_edges(const struct encoding_table *t, const char **why)
 				REFUSE("is damaged: ids of a function overlap");
 			end = e->value + 1;
 			if (e->site == PCCE_NONE) {
-				if (e->tail >= t->head->funcs.count || !(t->funcs[e->tail].flags & PCCE_FUNC_ENTERED) ||
+				if (e->tail >= t->head->funcs.count ||
+				    !(t->funcs[e->tail].flags & PCCE_FUNC_ENTERED) ||
 				    end > f->num_cc)
 					REFUSE("is damaged: an edge begins nowhere");
 				continue;
@@ -212,7 +216,8 @@ static int check_edges(const struct encoding_table *t, const char **why)
 				REFUSE("is damaged: an edge belongs to no site");
 			const struct pcce_table_site *s = &t->sites[e->site];
 
-			if (s->kind != (e->value ? PCCE_KIND_ADD : PCCE_KIND_NONE) || s->value != e->value)
+			if (s->kind != (e->value ? PCCE_KIND_ADD : PCCE_KIND_NONE) ||
+			    s->value != e->value)
 				REFUSE("is damaged: an edge does not match its site");
 			end = e->value + t->funcs[s->func].num_cc;
 			if (end > f->num_cc)
@@ -226,7 +231,8 @@ static int check_edges(const struct encoding_table *t, const char **why)
 static int check_acyclic(const struct encoding_table *t, const char **why)
 {
 	uint64_t n = t->head->funcs.count, done = 0, ready = 0;
-	uint32_t *first = calloc(n + 2, sizeof(*first)), *callee = malloc((t->head->edges.count + 1) * sizeof(*callee));
+	uint32_t *first = calloc(n + 2, sizeof(*first)),
+		 *callee = malloc((t->head->edges.count + 1) * sizeof(*callee));
 	uint32_t *left = malloc((n + 1) * sizeof(*left)), *queue = malloc((n + 1) * sizeof(*queue));
 
 	if (!first || !callee || !left || !queue) {
@@ -315,7 +321,8 @@ static int order_by_before(struct encoding_table *t, const char **why)
 		t->by_before[i] = starts[i].site;
 	free(starts);
 	for (uint64_t i = 1; i < n; i++)
-		if (i != t->n_by_before && site_start(t, t->by_before[i]) < site_end(t, t->by_before[i - 1]))
+		if (i != t->n_by_before &&
+		    site_start(t, t->by_before[i]) < site_end(t, t->by_before[i - 1]))
 			REFUSE("is damaged: its sites overlap");
 	return 0;
 }
@@ -394,7 +401,8 @@ uint32_t encoding_table_site_by_key(const struct encoding_table *t, uint64_t key
 	return at < 0 || t->sites[at].key != key ? PCCE_NONE : (uint32_t)at;
 }
 
-static uint32_t find_around(const struct encoding_table *t, const uint32_t *sites, uint64_t n, uint64_t vaddr)
+static uint32_t find_around(const struct encoding_table *t, const uint32_t *sites, uint64_t n,
+			    uint64_t vaddr)
 {
 	int64_t at;
 
@@ -404,17 +412,20 @@ static uint32_t find_around(const struct encoding_table *t, const uint32_t *site
 
 uint32_t encoding_table_site_around(const struct encoding_table *t, uint64_t vaddr)
 {
-	uint32_t n = t->n_by_before, site = find_around(t, t->by_before + n, t->head->sites.count - n, vaddr);
+	uint32_t n = t->n_by_before,
+		 site = find_around(t, t->by_before + n, t->head->sites.count - n, vaddr);
 
 	return site != PCCE_NONE ? site : find_around(t, t->by_before, n, vaddr);
 }
 
-const struct pcce_table_helper *encoding_table_helper_at(const struct encoding_table *t, uint64_t vaddr)
+const struct pcce_table_helper *encoding_table_helper_at(const struct encoding_table *t,
+							 uint64_t vaddr)
 {
 	int64_t at;
 
 	LAST_AT_MOST(at, t->head->helpers.count, vaddr, t->helpers[i].addr);
-	return at < 0 || vaddr - t->helpers[at].addr >= t->helpers[at].length ? NULL : &t->helpers[at];
+	return at < 0 || vaddr - t->helpers[at].addr >= t->helpers[at].length ? NULL
+									      : &t->helpers[at];
 }
 
 const char *encoding_table_string(const struct encoding_table *t, uint32_t offset)
@@ -437,7 +448,9 @@ uint32_t encoding_table_in_edge(const struct encoding_table *t, uint32_t func, u
 	int64_t at;
 
 	LAST_AT_MOST(at, f->n_edges, id, e[i].value);
-	if (at < 0 || id - e[at].value >= (e[at].site == PCCE_NONE ? 1 : t->funcs[t->sites[e[at].site].func].num_cc))
+	if (at < 0 ||
+	    id - e[at].value >=
+		    (e[at].site == PCCE_NONE ? 1 : t->funcs[t->sites[e[at].site].func].num_cc))
 		return PCCE_NONE;
 	return f->first_edge + (uint32_t)at;
 }
@@ -486,9 +499,11 @@ static void follow_tails(struct tail_search *s, uint32_t from, uint32_t to, int 
 	}
 }
 
-int encoding_table_tail_path(const struct encoding_table *t, uint32_t from, uint32_t to, uint32_t *funcs, int max)
+int encoding_table_tail_path(const struct encoding_table *t, uint32_t from, uint32_t to,
+			     uint32_t *funcs, int max)
 {
-	struct tail_search s = {.t = t, .found = funcs, .from = from, .max = max > 64 ? 64 : max, .n_found = -1};
+	struct tail_search s = {
+		.t = t, .found = funcs, .from = from, .max = max > 64 ? 64 : max, .n_found = -1};
 	uint32_t path[64];
 
 	s.path = path;

@@ -21,8 +21,8 @@ int mapped_file_open(pid_t pid, uint64_t start, uint64_t length, const char *pat
 	int fd;
 
 	if (pid > 0 && length) {
-		snprintf(name, sizeof(name), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, start,
-			 start + length);
+		snprintf(name, sizeof(name), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid,
+			 start, start + length);
 		fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 		if (fd >= 0)
 			return fd;
@@ -57,7 +57,8 @@ static int read_loads(Elf *elf, struct mapped_file *image)
 			image->program = true;
 		if (ph.p_type != PT_LOAD || !(ph.p_flags & PF_X))
 			continue;
-		image->loads[image->n_loads++] = (struct mapped_file_load){ph.p_offset, ph.p_filesz, ph.p_vaddr};
+		image->loads[image->n_loads++] =
+			(struct mapped_file_load){ph.p_offset, ph.p_filesz, ph.p_vaddr};
 	}
 	return 0;
 }
@@ -89,9 +90,10 @@ static void read_build_id(Elf *elf, struct mapped_file *image)
 		GElf_Phdr ph;
 
 		if (gelf_getphdr(elf, (int)i, &ph) && ph.p_type == PT_NOTE)
-			take_build_id(elf_getdata_rawchunk(elf, (int64_t)ph.p_offset, ph.p_filesz,
-							   ph.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR),
-				      image);
+			take_build_id(
+				elf_getdata_rawchunk(elf, (int64_t)ph.p_offset, ph.p_filesz,
+						     ph.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR),
+				image);
 	}
 }
 
@@ -135,7 +137,8 @@ int mapped_file_read(int fd, struct mapped_file *out, const char **why)
 	out->program = header.e_type == ET_EXEC;
 	err = read_loads(elf, out);
 	if (err) {
-		*why = err == -ENOMEM ? "needs more memory than there is" : "has damaged program headers";
+		*why = err == -ENOMEM ? "needs more memory than there is"
+				      : "has damaged program headers";
 		mapped_file_free(out);
 	} else {
 		read_build_id(elf, out);
@@ -195,7 +198,8 @@ void *mapped_file_table(int fd, const struct mapped_file *image, const char **wh
 		return NULL;
 	}
 	end = lseek(fd, 0, SEEK_END);
-	if (end < 0 || image->table_offset > (uint64_t)end || image->table_size > (uint64_t)end - image->table_offset) {
+	if (end < 0 || image->table_offset > (uint64_t)end ||
+	    image->table_size > (uint64_t)end - image->table_offset) {
 		*why = "reaches beyond the end of the file";
 		return NULL;
 	}
@@ -210,6 +214,7 @@ void *mapped_file_table(int fd, const struct mapped_file *image, const char **wh
 
 bool mapped_file_table_head(int fd, const struct mapped_file *image, struct pcce_table *head)
 {
-	return image->table_size >= sizeof(*head) && read_all(fd, head, sizeof(*head), image->table_offset) &&
+	return image->table_size >= sizeof(*head) &&
+	       read_all(fd, head, sizeof(*head), image->table_offset) &&
 	       head->magic == PCCE_TABLE_MAGIC && encoding_table_version_is_known(head->version);
 }

@@ -24,8 +24,9 @@ struct mapped_file {
 	uint64_t table_size;   /* 0: it has none */
 };
 
-/* Opens the file that a process has mapped at [start, start + length): the very file as long as the process
- * lives and still has it there, else what its path names, as that process sees it. A descriptor or -errno. */
+/* Opens the file that a process has mapped at [start, start + length): the very file as long as the
+ * process lives and still has it there, else what its path names, as that process sees it. A
+ * descriptor or -errno. */
 int mapped_file_open(pid_t pid, uint64_t start, uint64_t length, const char *path);
 
 /* 0, or -errno with a sentence fragment in why ("is not an ELF file"). */

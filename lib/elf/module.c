@@ -23,13 +23,18 @@ static int check_ident(const uint8_t *image, size_t size, struct error *why)
 	if (image[EI_CLASS] != ELFCLASS64)
 		return error_set(why, -EINVAL, "is a 32-bit file; only x86-64 is supported");
 	if (image[EI_DATA] != ELFDATA2LSB || h->e_machine != EM_X86_64)
-		return error_set(why, -EINVAL, "is for another processor (ELF machine %u); only x86-64 is supported",
-				 h->e_machine);
+		return error_set(
+			why, -EINVAL,
+			"is for another processor (ELF machine %u); only x86-64 is supported",
+			h->e_machine);
 	if (h->e_type == ET_REL)
 		return error_set(why, -EINVAL,
-				 "is an object file; encode the program or shared library that it is linked into");
+				 "is an object file; encode the program or shared library that it "
+				 "is linked into");
 	if (h->e_type != ET_EXEC && h->e_type != ET_DYN)
-		return error_set(why, -EINVAL, "is neither a program nor a shared library (ELF type %u)", h->e_type);
+		return error_set(why, -EINVAL,
+				 "is neither a program nor a shared library (ELF type %u)",
+				 h->e_type);
 	return 0;
 }
 
@@ -58,10 +63,12 @@ static int read_segments(struct elf_module *m, Elf *elf, struct error *why)
 			return error_set(why, -EINVAL, "has damaged program headers");
 		if (p.p_type != PT_LOAD)
 			continue;
-		if (p.p_filesz > p.p_memsz || p.p_vaddr + p.p_memsz < p.p_vaddr || (p.p_vaddr + p.p_memsz) >> 47)
+		if (p.p_filesz > p.p_memsz || p.p_vaddr + p.p_memsz < p.p_vaddr ||
+		    (p.p_vaddr + p.p_memsz) >> 47)
 			return error_set(why, -EINVAL, "has a damaged program header");
 		if (p.p_offset > m->size || p.p_filesz > m->size - p.p_offset)
-			return error_set(why, -EINVAL, "is cut off: segment %zu lies beyond its end", i);
+			return error_set(why, -EINVAL,
+					 "is cut off: segment %zu lies beyond its end", i);
 		if (first)
 			m->base = p.p_align > 1 ? p.p_vaddr / p.p_align * p.p_align : p.p_vaddr;
 		first = false;
@@ -73,7 +80,8 @@ static int read_segments(struct elf_module *m, Elf *elf, struct error *why)
 		return error_set(why, -EINVAL, "has no loadable segment");
 	qsort(m->segments, m->n_segments, sizeof(*m->segments), compare_segments);
 	for (size_t i = 1; i < m->n_segments; i++)
-		if (m->segments[i].vaddr < m->segments[i - 1].vaddr + m->segments[i - 1].memory_size)
+		if (m->segments[i].vaddr <
+		    m->segments[i - 1].vaddr + m->segments[i - 1].memory_size)
 			return error_set(why, -EINVAL, "has segments that overlap");
 	return 0;
 }
@@ -99,8 +107,9 @@ static int read_sections(struct elf_module *m, Elf *elf, struct error *why)
 			return error_set(why, -EINVAL, "has damaged section headers");
 		const char *name = elf_strptr(elf, names, s.sh_name);
 
-		m->sections[i] = (struct elf_section){name ? name : "", s.sh_flags,   s.sh_addr, s.sh_offset,
-						      s.sh_size,	s.sh_entsize, s.sh_type, s.sh_link};
+		m->sections[i] =
+			(struct elf_section){name ? name : "", s.sh_flags,   s.sh_addr, s.sh_offset,
+					     s.sh_size,	       s.sh_entsize, s.sh_type, s.sh_link};
 		m->n_sections++;
 	}
 	return 0;
@@ -121,15 +130,17 @@ int elf_module_open(const void *image, size_t size, struct elf_module *out, stru
 	out->fixed_address = h->e_type == ET_EXEC;
 	out->entry = h->e_entry;
 	elf_version(EV_CURRENT);
-	/* The image is not written to: libelf does that only when an ELF_C_RDWR handle is updated. */
+	/* The image is not written to: libelf does that only when an ELF_C_RDWR handle is updated.
+	 */
 	elf = elf_memory((char *)image, size);
 	if (!elf)
 		return error_set(why, -EINVAL, "has a damaged ELF header");
 	err = read_segments(out, elf, why);
 	if (!err)
 		err = read_sections(out, elf, why);
-	/* The names point into the image, which outlives the handle: elf_strptr of an image in memory copies nothing
-	 * but compressed sections, and a section of names is not compressed. */
+	/* The names point into the image, which outlives the handle: elf_strptr of an image in
+	 * memory copies nothing but compressed sections, and a section of names is not compressed.
+	 */
 	for (size_t i = 0; !err && i < out->n_sections; i++) {
 		const char *name = out->sections[i].name;
 		uintptr_t at = (uintptr_t)name - (uintptr_t)image;
@@ -163,7 +174,8 @@ const struct elf_section *elf_module_section(const struct elf_module *m, const c
 
 const uint8_t *elf_module_contents(const struct elf_module *m, const struct elf_section *s)
 {
-	if (s->type == SHT_NOBITS || s->flags & SHF_COMPRESSED || s->offset > m->size || s->size > m->size - s->offset)
+	if (s->type == SHT_NOBITS || s->flags & SHF_COMPRESSED || s->offset > m->size ||
+	    s->size > m->size - s->offset)
 		return NULL;
 	return m->image + s->offset;
 }

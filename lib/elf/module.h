@@ -35,7 +35,8 @@ struct elf_module {
 	size_t n_sections;
 };
 
-/* image must stay valid. 0, or -EINVAL or -ENOMEM with a sentence fragment that continues the file's name. */
+/* image must stay valid. 0, or -EINVAL or -ENOMEM with a sentence fragment that continues the
+ * file's name. */
 int elf_module_open(const void *image, size_t size, struct elf_module *out, struct error *why);
 void elf_module_close(struct elf_module *m);
 
@@ -44,7 +45,8 @@ const struct elf_section *elf_module_section(const struct elf_module *m, const c
 					     const struct elf_section *after);
 /* A section's bytes in the image, or NULL if it has none or is cut off. */
 const uint8_t *elf_module_contents(const struct elf_module *m, const struct elf_section *s);
-/* Bytes at an address: all of [vaddr, vaddr + length) as far as they come from the file; or NULL. */
+/* Bytes at an address: all of [vaddr, vaddr + length) as far as they come from the file; or NULL.
+ */
 const uint8_t *elf_module_at(const struct elf_module *m, uint64_t vaddr, uint64_t length);
 /* The segment that holds the address. */
 const struct elf_segment *elf_module_segment(const struct elf_module *m, uint64_t vaddr);

@@ -31,7 +31,8 @@ static struct symbols read_symbols(const struct elf_module *m, uint32_t index)
 	if (!index || index >= m->n_sections)
 		return s;
 	table = &m->sections[index];
-	if ((table->type != SHT_DYNSYM && table->type != SHT_SYMTAB) || !table->link || table->link >= m->n_sections)
+	if ((table->type != SHT_DYNSYM && table->type != SHT_SYMTAB) || !table->link ||
+	    table->link >= m->n_sections)
 		return s;
 	strings = &m->sections[table->link];
 	s.table = elf_module_contents(m, table);
@@ -67,7 +68,8 @@ static bool add_address(uint64_t **array, size_t *n, uint64_t address)
 static bool add_slot(struct elf_relocs *l, struct elf_got_slot slot)
 {
 	if ((l->n_slots & (l->n_slots - 1)) == 0) {
-		struct elf_got_slot *larger = realloc(l->slots, (l->n_slots ? l->n_slots * 2 : 1) * sizeof(*larger));
+		struct elf_got_slot *larger =
+			realloc(l->slots, (l->n_slots ? l->n_slots * 2 : 1) * sizeof(*larger));
 
 		if (!larger)
 			return false;
@@ -77,7 +79,8 @@ static bool add_slot(struct elf_relocs *l, struct elf_got_slot slot)
 	return true;
 }
 
-static bool read_rela(const struct elf_module *m, const struct elf_section *section, struct elf_relocs *out)
+static bool read_rela(const struct elf_module *m, const struct elf_section *section,
+		      struct elf_relocs *out)
 {
 	const uint8_t *data = elf_module_contents(m, section);
 	struct symbols symbols = read_symbols(m, section->link);
@@ -103,11 +106,13 @@ static bool read_rela(const struct elf_module *m, const struct elf_section *sect
 		case R_X86_64_64:
 			if (!symbol_at(&symbols, ELF64_R_SYM(r.r_info), &sym))
 				break;
-			const char *name = string_at(symbols.strings, symbols.strings_size, sym.st_name);
+			const char *name =
+				string_at(symbols.strings, symbols.strings_size, sym.st_name);
 
 			ok = add_slot(out, (struct elf_got_slot){r.r_offset, name ? name : "", 0});
 			if (ok && sym.st_shndx != SHN_UNDEF)
-				ok = add_address(&out->taken, &out->n_taken, sym.st_value + r.r_addend);
+				ok = add_address(&out->taken, &out->n_taken,
+						 sym.st_value + r.r_addend);
 			break;
 		default:
 			break;
@@ -131,7 +136,8 @@ static bool add_relative(const struct elf_module *m, uint64_t addr, struct elf_r
 }
 
 /* An even word is an address to relocate; an odd one a bitmap for the 63 words that follow. */
-static bool read_relr(const struct elf_module *m, const struct elf_section *section, struct elf_relocs *out)
+static bool read_relr(const struct elf_module *m, const struct elf_section *section,
+		      struct elf_relocs *out)
 {
 	const uint8_t *data = elf_module_contents(m, section);
 	size_t n = data ? section->size / 8 : 0;
@@ -205,7 +211,8 @@ void elf_relocs_free(struct elf_relocs *l)
 	memset(l, 0, sizeof(*l));
 }
 
-bool elf_relocs_slot(const struct elf_relocs *l, const struct elf_module *m, uint64_t addr, struct elf_got_slot *out)
+bool elf_relocs_slot(const struct elf_relocs *l, const struct elf_module *m, uint64_t addr,
+		     struct elf_got_slot *out)
 {
 	size_t low = 0, high = l->n_slots;
 	const uint8_t *p;

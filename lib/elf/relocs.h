@@ -11,8 +11,8 @@
 
 struct elf_got_slot {
 	uint64_t addr;
-	const char *name; /* symbol that the loader resolves; NULL: the slot holds target, or, with target 0,
-			   * what an ifunc resolver returns */
+	const char *name; /* symbol that the loader resolves; NULL: the slot holds target, or, with
+			   * target 0, what an ifunc resolver returns */
 	uint64_t target;
 };
 
@@ -28,6 +28,7 @@ struct elf_relocs {
 int elf_relocs_read(const struct elf_module *m, struct elf_relocs *out, struct error *why);
 void elf_relocs_free(struct elf_relocs *l);
 /* What the pointer at addr holds at run time; false if that is not known. */
-bool elf_relocs_slot(const struct elf_relocs *l, const struct elf_module *m, uint64_t addr, struct elf_got_slot *out);
+bool elf_relocs_slot(const struct elf_relocs *l, const struct elf_module *m, uint64_t addr,
+		     struct elf_got_slot *out);
 
 #endif

@@ -21,7 +21,8 @@ struct pcce_site_record site_records_site(const struct site_block *b, uint32_t i
 
 static int damaged(struct error *why, size_t at, const char *what)
 {
-	return error_set(why, -EINVAL, "has damaged site records: the block at offset %zu %s", at, what);
+	return error_set(why, -EINVAL, "has damaged site records: the block at offset %zu %s", at,
+			 what);
 }
 
 static int check_sites(const struct site_block *b, size_t at, struct error *why)
@@ -29,16 +30,18 @@ static int check_sites(const struct site_block *b, size_t at, struct error *why)
 	for (uint32_t i = 0; i < b->head.n_sites; i++) {
 		struct pcce_site_record r = site_records_site(b, i);
 
-		bool ordered = r.flags & PCCE_SITE_LANDING || (uint64_t)r.before + r.before_len <= r.after;
+		bool ordered =
+			r.flags & PCCE_SITE_LANDING || (uint64_t)r.before + r.before_len <= r.after;
 
-		if (!ordered || r.before > b->head.length || (uint64_t)r.after + r.after_len > b->head.length)
+		if (!ordered || r.before > b->head.length ||
+		    (uint64_t)r.after + r.after_len > b->head.length)
 			return damaged(why, at, "has a site outside its function");
 	}
 	return 0;
 }
 
-static int read_block(const struct elf_module *m, const uint8_t *data, size_t size, size_t at, struct site_block *b,
-		      struct error *why)
+static int read_block(const struct elf_module *m, const uint8_t *data, size_t size, size_t at,
+		      struct site_block *b, struct error *why)
 {
 	size_t sites, name_at;
 
@@ -49,7 +52,8 @@ static int read_block(const struct elf_module *m, const uint8_t *data, size_t si
 		return damaged(why, at, "does not begin like one");
 	if (b->head.magic >> 48 != PCCE_BLOCK_VERSION)
 		return error_set(why, -EINVAL,
-				 "has site records of version %u, this is version %u: build it with the plugin of this "
+				 "has site records of version %u, this is version %u: build it "
+				 "with the plugin of this "
 				 "installation",
 				 (unsigned int)(b->head.magic >> 48), PCCE_BLOCK_VERSION);
 	sites = (size_t)b->head.n_sites * sizeof(struct pcce_site_record);
@@ -70,8 +74,8 @@ static int read_block(const struct elf_module *m, const uint8_t *data, size_t si
 	return check_sites(b, at, why);
 }
 
-static int read_blocks(const struct elf_module *m, const struct elf_section *section, struct site_records *out,
-		       struct error *why)
+static int read_blocks(const struct elf_module *m, const struct elf_section *section,
+		       struct site_records *out, struct error *why)
 {
 	const uint8_t *data = elf_module_contents(m, section);
 
@@ -96,7 +100,8 @@ static int read_blocks(const struct elf_module *m, const struct elf_section *sec
 			continue;
 		if ((out->n_blocks & (out->n_blocks - 1)) == 0) {
 			struct site_block *larger =
-				realloc(out->blocks, (out->n_blocks ? out->n_blocks * 2 : 1) * sizeof(*larger));
+				realloc(out->blocks,
+					(out->n_blocks ? out->n_blocks * 2 : 1) * sizeof(*larger));
 
 			if (!larger)
 				return error_memory(why);
@@ -143,14 +148,16 @@ static int order_blocks(struct site_records *r, struct error *why)
 		if (last && last->head.start == r->blocks[i].head.start) {
 			if (!agree(last, &r->blocks[i]))
 				return error_set(why, -EINVAL,
-						 "has contradictory site records: '%s' and '%s' have one address, but "
+						 "has contradictory site records: '%s' and '%s' "
+						 "have one address, but "
 						 "not the same sites",
 						 last->name, r->blocks[i].name);
 			continue;
 		}
 		if (last && last->head.start + last->head.length > r->blocks[i].head.start)
-			return error_set(why, -EINVAL, "has damaged site records: '%s' and '%s' overlap", last->name,
-					 r->blocks[i].name);
+			return error_set(why, -EINVAL,
+					 "has damaged site records: '%s' and '%s' overlap",
+					 last->name, r->blocks[i].name);
 		r->blocks[n++] = r->blocks[i];
 	}
 	r->n_blocks = n;
@@ -164,8 +171,8 @@ static int compare_helpers(const void *pa, const void *pb)
 	return a->addr < b->addr ? -1 : a->addr > b->addr;
 }
 
-static int read_helpers(const struct elf_module *m, const struct elf_section *section, struct site_records *out,
-			struct error *why)
+static int read_helpers(const struct elf_module *m, const struct elf_section *section,
+			struct site_records *out, struct error *why)
 {
 	const uint8_t *data = elf_module_contents(m, section);
 	size_t n = section->size / sizeof(*out->helpers);
@@ -185,7 +192,8 @@ static int read_helpers(const struct elf_module *m, const struct elf_section *se
 
 		if (h->state > PCCE_HELPER_LAST || !elf_module_at(m, h->addr, h->length) ||
 		    (i && h->addr < h[-1].addr + h[-1].length))
-			return error_set(why, -EINVAL, "has damaged descriptions of the runtime's helpers");
+			return error_set(why, -EINVAL,
+					 "has damaged descriptions of the runtime's helpers");
 	}
 	return 0;
 }
@@ -195,28 +203,29 @@ static bool inside(const struct pcce_helper_entries *e, uint64_t vaddr, uint64_t
 	return vaddr >= e->text && vaddr <= e->text_end && length <= e->text_end - vaddr;
 }
 
-static int read_entries(const struct elf_module *m, const struct elf_section *section, struct site_records *out,
-			struct error *why)
+static int read_entries(const struct elf_module *m, const struct elf_section *section,
+			struct site_records *out, struct error *why)
 {
 	const uint8_t *data = elf_module_contents(m, section);
 	struct pcce_helper_entries *e = &out->entries;
 
 	if (data && section->size >= 2 * sizeof(*e))
 		return error_set(why, -EINVAL,
-				 "contains the pcce runtime twice: give `pcce-config --ldflags` to one link only");
+				 "contains the pcce runtime twice: give `pcce-config --ldflags` to "
+				 "one link only");
 	if (!data || section->size < sizeof(*e))
 		return error_set(why, -EINVAL, "has a damaged description of the runtime");
 	memcpy(e, data, sizeof(*e));
 	if (e->magic != PCCE_ENTRIES_MAGIC)
-		return error_set(
-			why, -EINVAL,
-			"contains another version of the runtime: link it with the flags of this installation");
-	if (e->text_end < e->text || !elf_module_at(m, e->text, e->text_end - e->text) || !inside(e, e->push, 1) ||
-	    !inside(e, e->pop, 1) || !inside(e, e->push_slow, 1) || !inside(e, e->pop_slow, 1) ||
-	    !inside(e, e->tls_insn, 7) || !inside(e, e->leaf, 1))
-		return error_set(
-			why, -EINVAL,
-			"has lost parts of the runtime (--gc-sections without the flags of `pcce-config --ldflags`?)");
+		return error_set(why, -EINVAL,
+				 "contains another version of the runtime: link it with the flags "
+				 "of this installation");
+	if (e->text_end < e->text || !elf_module_at(m, e->text, e->text_end - e->text) ||
+	    !inside(e, e->push, 1) || !inside(e, e->pop, 1) || !inside(e, e->push_slow, 1) ||
+	    !inside(e, e->pop_slow, 1) || !inside(e, e->tls_insn, 7) || !inside(e, e->leaf, 1))
+		return error_set(why, -EINVAL,
+				 "has lost parts of the runtime (--gc-sections without the flags "
+				 "of `pcce-config --ldflags`?)");
 	out->has_entries = true;
 	return 0;
 }

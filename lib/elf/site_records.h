@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What plugin and runtime left in a linked module for encode: include/pcce/sites.h, and the helpers' descriptions in
- * include/pcce/table.h. */
+/* What plugin and runtime left in a linked module for encode: include/pcce/sites.h, and the
+ * helpers' descriptions in include/pcce/table.h. */
 #ifndef PCCE_ELF_SITE_RECORDS_H
 #define PCCE_ELF_SITE_RECORDS_H
 

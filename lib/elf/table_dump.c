@@ -10,8 +10,8 @@
 #include "elf/encoding_table.h"
 
 struct summary {
-	uint64_t functions, roots, entered, tail_out, sites, indirect, add, zero, push, ext, tail, restore, edges, back,
-		cut, largest_id;
+	uint64_t functions, roots, entered, tail_out, sites, indirect, add, zero, push, ext, tail,
+		restore, edges, back, cut, largest_id;
 };
 
 static const char *const kind_names[] = {"none", "add", "ext", "push", "tail", "restore"};
@@ -61,15 +61,16 @@ static const char *callee_name(const struct encoding_table *t, const struct pcce
 	return s->flags & PCCE_SITE_INDIRECT ? "(through a pointer)" : "(outside)";
 }
 
-static void print_sites(const struct encoding_table *t, uint32_t func, const uint32_t *first, const uint32_t *order,
-			FILE *out)
+static void print_sites(const struct encoding_table *t, uint32_t func, const uint32_t *first,
+			const uint32_t *order, FILE *out)
 {
 	for (uint32_t i = first[func]; i < first[func + 1]; i++) {
 		const struct pcce_table_site *s = &t->sites[order[i]];
 
 		if (s->kind == PCCE_KIND_RESTORE)
 			continue;
-		fprintf(out, "    %#" PRIx64 " line %u: %s", (uint64_t)s->key, s->line, kind_names[s->kind]);
+		fprintf(out, "    %#" PRIx64 " line %u: %s", (uint64_t)s->key, s->line,
+			kind_names[s->kind]);
 		if (s->kind == PCCE_KIND_ADD)
 			fprintf(out, " %" PRIu64, (uint64_t)s->value);
 		fprintf(out, " -> %s\n", callee_name(t, s));
@@ -105,20 +106,25 @@ static int dump_text(const struct encoding_table *t, bool encoded, bool details,
 	if (group_sites(t, &first, &order))
 		return -ENOMEM;
 	fprintf(out, "encoded: %s\n", encoded ? "yes" : "no");
-	fprintf(out, "functions: %" PRIu64 "\nroots: %" PRIu64 "\nentries: %" PRIu64 "\nsites: %" PRIu64 "\n",
+	fprintf(out,
+		"functions: %" PRIu64 "\nroots: %" PRIu64 "\nentries: %" PRIu64 "\nsites: %" PRIu64
+		"\n",
 		s.functions, s.roots, s.entered, s.sites);
-	fprintf(out, "edges: %" PRIu64 "\nback edges: %" PRIu64 "\nindirect sites: %" PRIu64 "\n", s.edges, s.back,
-		s.indirect);
-	fprintf(out, "pushes: %" PRIu64 "\next: %" PRIu64 "\nzero edges: %" PRIu64 "\nadded edges: %" PRIu64 "\n",
+	fprintf(out, "edges: %" PRIu64 "\nback edges: %" PRIu64 "\nindirect sites: %" PRIu64 "\n",
+		s.edges, s.back, s.indirect);
+	fprintf(out,
+		"pushes: %" PRIu64 "\next: %" PRIu64 "\nzero edges: %" PRIu64
+		"\nadded edges: %" PRIu64 "\n",
 		s.push, s.ext, s.zero, s.add);
-	fprintf(out, "tail calls: %" PRIu64 "\nlargest id: %" PRIu64 "\nedges cut: %" PRIu64 "\n\n", s.tail,
-		s.largest_id, s.cut);
+	fprintf(out, "tail calls: %" PRIu64 "\nlargest id: %" PRIu64 "\nedges cut: %" PRIu64 "\n\n",
+		s.tail, s.largest_id, s.cut);
 	for (uint64_t i = 0; i < t->head->funcs.count; i++) {
 		const struct pcce_table_func *f = &t->funcs[i];
 
-		fprintf(out, "%#" PRIx64 " %s contexts=%" PRIu64 " edges=%u sites=%u%s%s%s\n", (uint64_t)f->addr,
-			encoding_table_string(t, f->name), (uint64_t)f->num_cc, f->n_edges, first[i + 1] - first[i],
-			is_root(f) ? " root" : "", f->flags & PCCE_FUNC_TAIL_OUT ? " tail-out" : "",
+		fprintf(out, "%#" PRIx64 " %s contexts=%" PRIu64 " edges=%u sites=%u%s%s%s\n",
+			(uint64_t)f->addr, encoding_table_string(t, f->name), (uint64_t)f->num_cc,
+			f->n_edges, first[i + 1] - first[i], is_root(f) ? " root" : "",
+			f->flags & PCCE_FUNC_TAIL_OUT ? " tail-out" : "",
 			f->flags & PCCE_FUNC_RESTORES ? " restores" : "");
 		if (!details)
 			continue;
@@ -126,14 +132,16 @@ static int dump_text(const struct encoding_table *t, bool encoded, bool details,
 			const struct pcce_table_site *site;
 
 			if (t->edges[k].site == PCCE_NONE) {
-				fprintf(out, "    at %" PRIu64 ": entered at %s\n", (uint64_t)t->edges[k].value,
+				fprintf(out, "    at %" PRIu64 ": entered at %s\n",
+					(uint64_t)t->edges[k].value,
 					encoding_table_string(t, t->funcs[t->edges[k].tail].name));
 				continue;
 			}
 			site = &t->sites[t->edges[k].site];
-			fprintf(out, "    from %" PRIu64 ": %s at %#" PRIx64 "%s\n", (uint64_t)t->edges[k].value,
-				encoding_table_string(t, t->funcs[site->func].name), (uint64_t)site->key,
-				t->edges[k].tail ? " by tail calls" : "");
+			fprintf(out, "    from %" PRIu64 ": %s at %#" PRIx64 "%s\n",
+				(uint64_t)t->edges[k].value,
+				encoding_table_string(t, t->funcs[site->func].name),
+				(uint64_t)site->key, t->edges[k].tail ? " by tail calls" : "");
 		}
 		print_sites(t, i, first, order, out);
 	}
@@ -155,21 +163,24 @@ static json_t *json_summary(const struct encoding_table *t, bool encoded)
 {
 	struct summary s = summarize(t);
 
-	return json_pack("{s:b,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:I}", "encoded", encoded,
-			 "functions", (json_int_t)s.functions, "roots", (json_int_t)s.roots, "entries",
-			 (json_int_t)s.entered, "sites", (json_int_t)s.sites, "edges", (json_int_t)s.edges,
-			 "back_edges", (json_int_t)s.back, "indirect_sites", (json_int_t)s.indirect, "pushes",
-			 (json_int_t)s.push, "ext", (json_int_t)s.ext, "zero_edges", (json_int_t)s.zero, "added_edges",
-			 (json_int_t)s.add, "tail_calls", (json_int_t)s.tail, "largest_id", json_id(s.largest_id),
-			 "edges_cut", (json_int_t)s.cut);
+	return json_pack("{s:b,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:I}", "encoded",
+			 encoded, "functions", (json_int_t)s.functions, "roots",
+			 (json_int_t)s.roots, "entries", (json_int_t)s.entered, "sites",
+			 (json_int_t)s.sites, "edges", (json_int_t)s.edges, "back_edges",
+			 (json_int_t)s.back, "indirect_sites", (json_int_t)s.indirect, "pushes",
+			 (json_int_t)s.push, "ext", (json_int_t)s.ext, "zero_edges",
+			 (json_int_t)s.zero, "added_edges", (json_int_t)s.add, "tail_calls",
+			 (json_int_t)s.tail, "largest_id", json_id(s.largest_id), "edges_cut",
+			 (json_int_t)s.cut);
 }
 
 static json_t *json_edge(const struct pcce_table_edge *e)
 {
 	if (e->site == PCCE_NONE)
-		return json_pack("{s:o,s:I}", "value", json_id(e->value), "entered", (json_int_t)e->tail);
-	return json_pack("{s:I,s:o,s:b}", "site", (json_int_t)e->site, "value", json_id(e->value), "tail",
-			 (int)e->tail);
+		return json_pack("{s:o,s:I}", "value", json_id(e->value), "entered",
+				 (json_int_t)e->tail);
+	return json_pack("{s:I,s:o,s:b}", "site", (json_int_t)e->site, "value", json_id(e->value),
+			 "tail", (int)e->tail);
 }
 
 static json_t *json_function(const struct encoding_table *t, const struct pcce_table_func *f)
@@ -178,22 +189,26 @@ static json_t *json_function(const struct encoding_table *t, const struct pcce_t
 
 	for (uint32_t k = f->first_edge; k < f->first_edge + f->n_edges; k++)
 		json_array_append_new(edges, json_edge(&t->edges[k]));
-	return json_pack("{s:s%,s:I,s:o,s:b,s:b,s:b,s:o}", "name", encoding_table_string(t, f->name),
-			 strlen(encoding_table_string(t, f->name)), "address", (json_int_t)f->addr, "contexts",
-			 json_id(f->num_cc), "root", is_root(f), "tail_out", !!(f->flags & PCCE_FUNC_TAIL_OUT),
-			 "restores", !!(f->flags & PCCE_FUNC_RESTORES), "edges", edges);
+	return json_pack("{s:s%,s:I,s:o,s:b,s:b,s:b,s:o}", "name",
+			 encoding_table_string(t, f->name),
+			 strlen(encoding_table_string(t, f->name)), "address", (json_int_t)f->addr,
+			 "contexts", json_id(f->num_cc), "root", is_root(f), "tail_out",
+			 !!(f->flags & PCCE_FUNC_TAIL_OUT), "restores",
+			 !!(f->flags & PCCE_FUNC_RESTORES), "edges", edges);
 }
 
 static json_t *json_site(const struct encoding_table *t, const struct pcce_table_site *s)
 {
-	json_t *site = json_pack("{s:I,s:s,s:o,s:I,s:I,s:b}", "key", (json_int_t)s->key, "kind", kind_names[s->kind],
-				 "value", json_id(s->value), "function", (json_int_t)s->func, "line",
-				 (json_int_t)s->line, "indirect", !!(s->flags & PCCE_SITE_INDIRECT));
+	json_t *site = json_pack("{s:I,s:s,s:o,s:I,s:I,s:b}", "key", (json_int_t)s->key, "kind",
+				 kind_names[s->kind], "value", json_id(s->value), "function",
+				 (json_int_t)s->func, "line", (json_int_t)s->line, "indirect",
+				 !!(s->flags & PCCE_SITE_INDIRECT));
 
 	if (s->callee != PCCE_NONE)
 		json_object_set_new(site, "callee", json_integer(s->callee));
 	else if (s->callee_name)
-		json_object_set_new(site, "imported", json_string(encoding_table_string(t, s->callee_name)));
+		json_object_set_new(site, "imported",
+				    json_string(encoding_table_string(t, s->callee_name)));
 	return site;
 }
 
@@ -214,8 +229,8 @@ static int dump_json(const struct encoding_table *t, bool encoded, FILE *out)
 	return err;
 }
 
-int table_dump(const void *table, size_t size, bool encoded, enum table_dump_format format, bool details, FILE *out,
-	       struct error *why)
+int table_dump(const void *table, size_t size, bool encoded, enum table_dump_format format,
+	       bool details, FILE *out, struct error *why)
 {
 	const char *reason;
 	struct encoding_table t;
@@ -223,7 +238,8 @@ int table_dump(const void *table, size_t size, bool encoded, enum table_dump_for
 
 	if (err)
 		return error_set(why, err, "has an encoding table that %s", reason);
-	err = format == TABLE_DUMP_JSON ? dump_json(&t, encoded, out) : dump_text(&t, encoded, details, out);
+	err = format == TABLE_DUMP_JSON ? dump_json(&t, encoded, out)
+					: dump_text(&t, encoded, details, out);
 	encoding_table_close(&t);
 	return err ? error_set(why, err, "cannot be printed: %s", strerror(-err)) : 0;
 }

@@ -10,9 +10,10 @@
 
 enum table_dump_format { TABLE_DUMP_TEXT, TABLE_DUMP_JSON };
 
-/* encoded: is the file encoded, or was the table only computed? details: sites and edges, too (JSON always has them).
+/* encoded: is the file encoded, or was the table only computed? details: sites and edges, too (JSON
+ * always has them).
  */
-int table_dump(const void *table, size_t size, bool encoded, enum table_dump_format format, bool details, FILE *out,
-	       struct error *why);
+int table_dump(const void *table, size_t size, bool encoded, enum table_dump_format format,
+	       bool details, FILE *out, struct error *why);
 
 #endif

@@ -9,13 +9,14 @@
  *   e9, eb, ff 25         the jumps of tail calls; e9 rel32 90 relaxed
  *   0f 80..8f, 70..7f     a conditional tail call
  *   f2 or 3e before       bnd, notrack
- *   66 48 8d 3d .. 66 66 48 e8 ..  the general-dynamic TLS sequence; the local-dynamic one without 66
+ *   66 48 8d 3d .. 66 66 48 e8 ..  the general-dynamic TLS sequence; the local-dynamic one without
+ * 66
  */
 #include <string.h>
 #include "elf/x86.h"
 
-/* An instruction has 15 bytes at most. Processors that take long over many prefixes are long gone: Silvermont,
- * Bulldozer. */
+/* An instruction has 15 bytes at most. Processors that take long over many prefixes are long gone:
+ * Silvermont, Bulldozer. */
 #define NOP_MAX 15
 #define NOP_PLAIN 9
 
@@ -127,20 +128,21 @@ static bool only_filler(const uint8_t *code, size_t n)
 	return true;
 }
 
-static struct x86_branch branch_at(const uint8_t *code, size_t n, size_t at, size_t length, uint64_t vaddr,
-				   enum x86_branch_kind kind, int64_t displacement)
+static struct x86_branch branch_at(const uint8_t *code, size_t n, size_t at, size_t length,
+				   uint64_t vaddr, enum x86_branch_kind kind, int64_t displacement)
 {
 	size_t bytes = length > 2 ? 4 : 1;
 
 	if (!only_filler(code + at + length, n - at - length))
 		return (struct x86_branch){};
-	return (struct x86_branch){kind, vaddr + at + length + (uint64_t)displacement, at + length - bytes, bytes};
+	return (struct x86_branch){kind, vaddr + at + length + (uint64_t)displacement,
+				   at + length - bytes, bytes};
 }
 
 static bool is_prefix(uint8_t byte)
 {
-	return byte == 0x66 || byte == 0x67 || byte == 0xf2 || byte == 0x3e || byte == 0x2e || byte == 0x48 ||
-	       byte == 0x90;
+	return byte == 0x66 || byte == 0x67 || byte == 0xf2 || byte == 0x3e || byte == 0x2e ||
+	       byte == 0x48 || byte == 0x90;
 }
 
 struct x86_branch x86_decode_branch(const uint8_t *code, size_t n, uint64_t vaddr, bool jump)
@@ -149,20 +151,24 @@ struct x86_branch x86_decode_branch(const uint8_t *code, size_t n, uint64_t vadd
 	size_t at = 0;
 
 	/* lea x@tlsgd(%rip), %rdi */
-	if (!jump && n >= 8 && code[0] == 0x66 && code[1] == 0x48 && code[2] == 0x8d && code[3] == 0x3d)
+	if (!jump && n >= 8 && code[0] == 0x66 && code[1] == 0x48 && code[2] == 0x8d &&
+	    code[3] == 0x3d)
 		at = 8;
 	else if (!jump && n >= 7 && code[0] == 0x48 && code[1] == 0x8d && code[2] == 0x3d)
 		at = 7;
 	for (size_t prefixes = 0; at < n && prefixes < 15 && is_prefix(code[at]); prefixes++)
 		at++;
 	if (n - at >= 5 && code[at] == (jump ? 0xe9 : 0xe8))
-		return branch_at(code, n, at, 5, vaddr, X86_TO_ADDRESS, x86_load_rel32(code + at + 1));
+		return branch_at(code, n, at, 5, vaddr, X86_TO_ADDRESS,
+				 x86_load_rel32(code + at + 1));
 	if (n - at >= 6 && code[at] == 0xff && code[at + 1] == (jump ? 0x25 : 0x15))
-		return branch_at(code, n, at, 6, vaddr, X86_THROUGH_SLOT, x86_load_rel32(code + at + 2));
+		return branch_at(code, n, at, 6, vaddr, X86_THROUGH_SLOT,
+				 x86_load_rel32(code + at + 2));
 	if (!jump)
 		return none;
 	if (n - at >= 6 && code[at] == 0x0f && (code[at + 1] & 0xf0) == 0x80)
-		return branch_at(code, n, at, 6, vaddr, X86_TO_ADDRESS, x86_load_rel32(code + at + 2));
+		return branch_at(code, n, at, 6, vaddr, X86_TO_ADDRESS,
+				 x86_load_rel32(code + at + 2));
 	if (n - at >= 2 && (code[at] == 0xeb || (code[at] & 0xf0) == 0x70))
 		return branch_at(code, n, at, 2, vaddr, X86_TO_ADDRESS, (int8_t)code[at + 1]);
 	return none;

@@ -24,7 +24,8 @@ struct x86_branch {
 };
 
 /* What the code of one site, n bytes at vaddr, calls (or, for a tail call, jumps to). Besides one
- * branch there may be prefixes and nops that a linker put there, and the parts of a __tls_get_addr sequence. */
+ * branch there may be prefixes and nops that a linker put there, and the parts of a __tls_get_addr
+ * sequence. */
 struct x86_branch x86_decode_branch(const uint8_t *code, size_t n, uint64_t vaddr, bool jump);
 
 /* The pointer through which a PLT stub at vaddr jumps; false if there is no such stub. */

@@ -18,7 +18,8 @@
 #include "elf/x86.h"
 
 #define NONE NUMBERING_NO_CALLEE
-#define ENTRY_DISTANCE 64 /* bytes that may come between a symbol and its code: endbr64, patchable nops */
+#define ENTRY_DISTANCE \
+	64 /* bytes that may come between a symbol and its code: endbr64, patchable nops */
 
 static uint32_t last_part_at_most(const struct callgraph *cg, uint64_t vaddr)
 {
@@ -42,7 +43,8 @@ uint32_t callgraph_part_at(const struct callgraph *cg, uint64_t vaddr)
 	return at != NONE && vaddr - cg->parts[at].addr < cg->parts[at].length ? at : NONE;
 }
 
-uint32_t callgraph_entered_at(const struct callgraph *cg, const struct elf_module *m, uint64_t vaddr)
+uint32_t callgraph_entered_at(const struct callgraph *cg, const struct elf_module *m,
+			      uint64_t vaddr)
 {
 	uint32_t at = last_part_at_most(cg, vaddr);
 
@@ -55,7 +57,8 @@ uint32_t callgraph_entered_at(const struct callgraph *cg, const struct elf_modul
 		return NONE;
 	const uint8_t *code = elf_module_at(m, vaddr, cg->parts[at].addr - vaddr);
 
-	for (size_t left = code ? cg->parts[at].addr - vaddr : 0, length; left; left -= length, code += length) {
+	for (size_t left = code ? cg->parts[at].addr - vaddr : 0, length; left;
+	     left -= length, code += length) {
 		length = x86_endbr_or_nop_length(code, left);
 		if (!length)
 			return NONE;
@@ -92,8 +95,10 @@ static int add_functions(struct callgraph *cg, const struct site_records *r, str
 		n_sites += b->head.n_sites;
 		if (b->head.flags & PCCE_BLOCK_COLD)
 			continue;
-		/* Without code behind it, what leads behind the slot would lead into another function. */
-		bool has_entry = b->head.entry_len && b->head.entry + b->head.entry_len < b->head.length;
+		/* Without code behind it, what leads behind the slot would lead into another
+		 * function. */
+		bool has_entry =
+			b->head.entry_len && b->head.entry + b->head.entry_len < b->head.length;
 
 		cg->funcs[cg->n_funcs++] = (struct callgraph_func){
 			.addr = b->head.start,
@@ -107,11 +112,15 @@ static int add_functions(struct callgraph *cg, const struct site_records *r, str
 	}
 	for (size_t i = 0; i < r->n_blocks; i++) {
 		const struct site_block *b = &r->blocks[i];
-		uint32_t func = func_with_start(cg, b->head.flags & PCCE_BLOCK_COLD ? b->head.main : b->head.start);
+		uint32_t func = func_with_start(
+			cg, b->head.flags & PCCE_BLOCK_COLD ? b->head.main : b->head.start);
 
 		if (func == NONE)
-			return error_set(why, -EINVAL, "has damaged site records: '%s' has a cold part only", b->name);
-		cg->parts[cg->n_parts++] = (struct callgraph_part){b->head.start, b->head.length, func};
+			return error_set(why, -EINVAL,
+					 "has damaged site records: '%s' has a cold part only",
+					 b->name);
+		cg->parts[cg->n_parts++] =
+			(struct callgraph_part){b->head.start, b->head.length, func};
 	}
 	if (n_sites >= NONE)
 		return error_set(why, -EINVAL, "has too many sites");
@@ -126,8 +135,8 @@ static void set_inside(struct callgraph_site *s, uint32_t callee)
 }
 
 /* The site leads to an address: of an instrumented function, of a stub, or of other code. */
-static void resolve_address(const struct callgraph *cg, const struct elf_module *m, const struct elf_relocs *l,
-			    struct callgraph_site *s, uint64_t target)
+static void resolve_address(const struct callgraph *cg, const struct elf_module *m,
+			    const struct elf_relocs *l, struct callgraph_site *s, uint64_t target)
 {
 	uint32_t callee = callgraph_entered_at(cg, m, target), part = callgraph_part_at(cg, target);
 	const struct elf_segment *segment = elf_module_segment(m, target);
@@ -156,8 +165,8 @@ static void resolve_address(const struct callgraph *cg, const struct elf_module 
 	}
 }
 
-static int resolve_site(const struct callgraph *cg, const struct elf_module *m, const struct elf_relocs *l,
-			struct callgraph_site *s, struct error *why)
+static int resolve_site(const struct callgraph *cg, const struct elf_module *m,
+			const struct elf_relocs *l, struct callgraph_site *s, struct error *why)
 {
 	uint64_t at = s->before + s->before_len;
 	struct x86_branch branch;
@@ -173,7 +182,8 @@ static int resolve_site(const struct callgraph *cg, const struct elf_module *m, 
 	}
 	const uint8_t *code = elf_module_at(m, at, s->after - at);
 
-	branch = code ? x86_decode_branch(code, s->after - at, at, s->flags & PCCE_SITE_TAIL) : (struct x86_branch){};
+	branch = code ? x86_decode_branch(code, s->after - at, at, s->flags & PCCE_SITE_TAIL)
+		      : (struct x86_branch){};
 	switch (branch.kind) {
 	case X86_TO_ADDRESS:
 		resolve_address(cg, m, l, s, branch.target);
@@ -190,12 +200,15 @@ static int resolve_site(const struct callgraph *cg, const struct elf_module *m, 
 			resolve_address(cg, m, l, s, slot.target);
 		return 0;
 	default:
-		/* A TLS sequence that the linker has relaxed calls nothing, one through a descriptor only a leaf. */
+		/* A TLS sequence that the linker has relaxed calls nothing, one through a
+		 * descriptor only a leaf. */
 		s->target = CALLGRAPH_OUTSIDE;
 		if (s->flags & PCCE_SITE_LEAF)
 			return 0;
-		return error_set(why, -EINVAL, "has a call at %#llx in '%s' (line %u) of a form that is not known",
-				 (unsigned long long)at, cg->funcs[s->func].name, s->line);
+		return error_set(
+			why, -EINVAL,
+			"has a call at %#llx in '%s' (line %u) of a form that is not known",
+			(unsigned long long)at, cg->funcs[s->func].name, s->line);
 	}
 }
 
@@ -226,8 +239,9 @@ static void add_landings(struct callgraph *cg, const struct site_records *r)
 		for (uint32_t k = 0; k < b->head.n_sites; k++) {
 			struct pcce_site_record record = site_records_site(b, k);
 			struct callgraph_site key = {.before = b->head.start + record.before,
-						     .target = record.flags & PCCE_SITE_RESTORE ? CALLGRAPH_NONE
-												: CALLGRAPH_INSIDE};
+						     .target = record.flags & PCCE_SITE_RESTORE
+								       ? CALLGRAPH_NONE
+								       : CALLGRAPH_INSIDE};
 			struct callgraph_site *s;
 
 			if (!(record.flags & PCCE_SITE_LANDING))
@@ -283,7 +297,8 @@ static int add_sites(struct callgraph *cg, const struct elf_module *m, const str
 		if (s->target == CALLGRAPH_NONE)
 			continue;
 		if (last && s->before < last->after + last->after_len)
-			return error_set(why, -EINVAL, "has damaged site records: two sites of '%s' overlap",
+			return error_set(why, -EINVAL,
+					 "has damaged site records: two sites of '%s' overlap",
 					 cg->funcs[s->func].name);
 		last = s;
 	}
@@ -307,7 +322,8 @@ static int compare_copies(const void *pa, const void *pb)
 static void add_edge(struct callgraph *cg, struct callgraph_site *s)
 {
 	struct numbering_site *e = &cg->graph_sites[cg->graph.n_sites];
-	bool inside = s->target == CALLGRAPH_INSIDE, fixed = inside && cg->funcs[s->callee].fixed_entry;
+	bool inside = s->target == CALLGRAPH_INSIDE,
+	     fixed = inside && cg->funcs[s->callee].fixed_entry;
 
 	s->edge = cg->graph.n_sites++;
 	*e = (struct numbering_site){s->func, inside ? s->callee : NONE, 0, s->freq};
@@ -322,17 +338,21 @@ static void add_edge(struct callgraph *cg, struct callgraph_site *s)
 	}
 }
 
-/* Does it call a function of the module that calls nothing? Then all that is to be known there is the site. */
+/* Does it call a function of the module that calls nothing? Then all that is to be known there is
+ * the site. */
 static bool calls_bare(const struct callgraph *cg, const struct callgraph_site *s)
 {
-	return s->target == CALLGRAPH_INSIDE && !(s->flags & (PCCE_SITE_INDIRECT | PCCE_SITE_RETURNS_TWICE)) &&
+	return s->target == CALLGRAPH_INSIDE &&
+	       !(s->flags & (PCCE_SITE_INDIRECT | PCCE_SITE_RETURNS_TWICE)) &&
 	       !cg->funcs[s->callee].has_sites && !cg->funcs[s->callee].fixed_entry;
 }
 
-static int add_edges(struct callgraph *cg, bool (*ext_fits)(const struct callgraph_site *s, const void *ctx),
+static int add_edges(struct callgraph *cg,
+		     bool (*ext_fits)(const struct callgraph_site *s, const void *ctx),
 		     const void *ctx, struct error *why)
 {
-	struct callgraph_site **copies = malloc(((size_t)cg->n_sites + 1) * sizeof(*copies)), *first = NULL;
+	struct callgraph_site **copies = malloc(((size_t)cg->n_sites + 1) * sizeof(*copies)),
+			      *first = NULL;
 	uint32_t n_copies = 0;
 
 	cg->graph_sites = calloc((size_t)cg->n_sites + 1, sizeof(*cg->graph_sites));
@@ -343,11 +363,13 @@ static int add_edges(struct callgraph *cg, bool (*ext_fits)(const struct callgra
 	for (uint32_t i = 0; i < cg->n_sites; i++) {
 		struct callgraph_site *s = &cg->sites[i];
 
-		s->ext = (s->target == CALLGRAPH_OUTSIDE ? s->flags & PCCE_SITE_LEAF : calls_bare(cg, s)) &&
+		s->ext = (s->target == CALLGRAPH_OUTSIDE ? s->flags & PCCE_SITE_LEAF
+							 : calls_bare(cg, s)) &&
 			 !(s->flags & PCCE_SITE_TAIL) && ext_fits(s, ctx);
 		if (s->ext || s->target == CALLGRAPH_NONE)
 			continue;
-		if (s->copy && s->target == CALLGRAPH_INSIDE && !(s->flags & (PCCE_SITE_TAIL | PCCE_SITE_INDIRECT)))
+		if (s->copy && s->target == CALLGRAPH_INSIDE &&
+		    !(s->flags & (PCCE_SITE_TAIL | PCCE_SITE_INDIRECT)))
 			copies[n_copies++] = s;
 		else
 			add_edge(cg, s);
@@ -356,7 +378,8 @@ static int add_edges(struct callgraph *cg, bool (*ext_fits)(const struct callgra
 	for (uint32_t i = 0; i < n_copies; i++) {
 		struct callgraph_site *s = copies[i];
 
-		if (first && first->part == s->part && first->copy == s->copy && first->callee == s->callee) {
+		if (first && first->part == s->part && first->copy == s->copy &&
+		    first->callee == s->callee) {
 			struct numbering_site *e = &cg->graph_sites[first->edge];
 
 			e->freq = e->freq > UINT32_MAX - s->freq ? UINT32_MAX : e->freq + s->freq;
@@ -377,7 +400,8 @@ static void find_fixed_entries(struct callgraph *cg)
 	for (uint32_t i = 0; i < cg->n_sites; i++) {
 		const struct callgraph_site *s = &cg->sites[i];
 
-		if (s->target == CALLGRAPH_INSIDE && !s->distance && !(s->flags & PCCE_SITE_INDIRECT))
+		if (s->target == CALLGRAPH_INSIDE && !s->distance &&
+		    !(s->flags & PCCE_SITE_INDIRECT))
 			cg->funcs[s->callee].fixed_entry = cg->funcs[s->callee].entry_len;
 	}
 }
@@ -411,9 +435,10 @@ static int add_nodes(struct callgraph *cg, struct error *why)
 	return 0;
 }
 
-int callgraph_build(const struct elf_module *m, const struct site_records *r, const struct elf_relocs *l,
-		    bool (*ext_fits)(const struct callgraph_site *s, const void *ctx), const void *ctx,
-		    struct callgraph *out, struct error *why)
+int callgraph_build(const struct elf_module *m, const struct site_records *r,
+		    const struct elf_relocs *l,
+		    bool (*ext_fits)(const struct callgraph_site *s, const void *ctx),
+		    const void *ctx, struct callgraph *out, struct error *why)
 {
 	int err;
 

@@ -13,9 +13,10 @@ struct callgraph_func {
 	const char *name;
 	uint32_t block_flags; /* PCCE_BLOCK_* of the hot part */
 	bool root;	      /* may be entered by ways that are not sites of this module */
-	bool fixed_entry; /* of a function with an entry slot: something that leads here cannot be made to lead behind
-			   * the entry slot: all come as if from outside */
-	bool stray;	  /* called by what is no site, as some inline assembly, and so with an id that was not saved */
+	bool fixed_entry; /* of a function with an entry slot: something that leads here cannot be
+			   * made to lead behind the entry slot: all come as if from outside */
+	bool stray; /* called by what is no site, as some inline assembly, and so with an id that
+		       was not saved */
 	bool has_sites;
 	bool sets_id;	      /* when it is entered; encode decides that */
 	uint32_t entry;	      /* the entry slot, from addr */
@@ -31,7 +32,8 @@ struct callgraph_part {
 
 enum callgraph_target {
 	CALLGRAPH_INSIDE,  /* callee is an instrumented function of this module */
-	CALLGRAPH_OUTSIDE, /* anything else that the instruction names; callee_name if it is imported */
+	CALLGRAPH_OUTSIDE, /* anything else that the instruction names; callee_name if it is
+			      imported */
 	CALLGRAPH_UNKNOWN, /* through a pointer */
 	CALLGRAPH_NONE	   /* no call: PCCE_SITE_RESTORE */
 };
@@ -46,10 +48,11 @@ struct callgraph_site {
 	enum callgraph_target target;
 	uint32_t callee;	 /* CALLGRAPH_INSIDE */
 	const char *callee_name; /* CALLGRAPH_OUTSIDE: imported symbol, or NULL */
-	bool ext;		 /* calls a leaf outside, or a function of the module that calls nothing */
-	uint32_t edge;		 /* its site in graph; NUMBERING_NO_CALLEE: it has none */
-	bool clears;		 /* a push: nobody else sets the callee's id; encode decides that */
-	uint64_t landing; /* begin of the CALLGRAPH_NONE where its exceptions land, or which leads here; 0: not known */
+	bool ext;	  /* calls a leaf outside, or a function of the module that calls nothing */
+	uint32_t edge;	  /* its site in graph; NUMBERING_NO_CALLEE: it has none */
+	bool clears;	  /* a push: nobody else sets the callee's id; encode decides that */
+	uint64_t landing; /* begin of the CALLGRAPH_NONE where its exceptions land, or which leads
+			     here; 0: not known */
 	uint64_t distance; /* where the four bytes stand that lead to callee; 0: none do */
 };
 
@@ -68,20 +71,24 @@ struct callgraph {
 };
 
 /* ext_fits: is the slot large enough for ext? All strings point into the module's image. */
-int callgraph_build(const struct elf_module *m, const struct site_records *r, const struct elf_relocs *l,
-		    bool (*ext_fits)(const struct callgraph_site *s, const void *ctx), const void *ctx,
-		    struct callgraph *out, struct error *why);
+int callgraph_build(const struct elf_module *m, const struct site_records *r,
+		    const struct elf_relocs *l,
+		    bool (*ext_fits)(const struct callgraph_site *s, const void *ctx),
+		    const void *ctx, struct callgraph *out, struct error *why);
 /* Lets numbering know how many samples came through the sites. */
 int callgraph_count(struct callgraph *cg, const struct call_counts *counts, struct error *why);
 void callgraph_free(struct callgraph *cg);
 
 /* Index of the part that holds the address, or NUMBERING_NO_CALLEE. */
 uint32_t callgraph_part_at(const struct callgraph *cg, uint64_t vaddr);
-/* The function that is entered at the address, which may stand a few nops before its code; or NUMBERING_NO_CALLEE. */
-uint32_t callgraph_entered_at(const struct callgraph *cg, const struct elf_module *m, uint64_t vaddr);
+/* The function that is entered at the address, which may stand a few nops before its code; or
+ * NUMBERING_NO_CALLEE. */
+uint32_t callgraph_entered_at(const struct callgraph *cg, const struct elf_module *m,
+			      uint64_t vaddr);
 
 /* callgraph_roots.c: finds all functions that may be entered by other ways than sites. */
-int callgraph_find_roots(struct callgraph *cg, const struct elf_module *m, const struct site_records *r,
-			 const struct elf_relocs *l, struct error *why);
+int callgraph_find_roots(struct callgraph *cg, const struct elf_module *m,
+			 const struct site_records *r, const struct elf_relocs *l,
+			 struct error *why);
 
 #endif

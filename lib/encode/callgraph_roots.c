@@ -10,8 +10,8 @@
  *   3. At a fixed address, pointers are plain numbers: any four bytes of any segment
  *      that equal a function's address (a small code model's pointers have zeros above).
  *   4. In code, position-independent or not: a lea of a function's address.
- *   5. In code that is not instrumented: any call or jump to a function. In code that is, but outside of sites (inline
- *      assembly), only that it exists is noted.
+ *   5. In code that is not instrumented: any call or jump to a function. In code that is, but
+ * outside of sites (inline assembly), only that it exists is noted.
  *   6. In code: any eight bytes that are the distance of a function from the GOT: how the
  *      large code model makes addresses in position-independent code.
  *
@@ -61,7 +61,8 @@ static void set_bit(struct scan *s, uint64_t vaddr)
 /* The bits: starts, and addresses before them from which only nops lead there. */
 static int find_entries(struct scan *s, struct error *why)
 {
-	const struct callgraph_part *first = &s->cg->parts[0], *last = &s->cg->parts[s->cg->n_parts - 1];
+	const struct callgraph_part *first = &s->cg->parts[0],
+				    *last = &s->cg->parts[s->cg->n_parts - 1];
 	const uint64_t distance = 64;
 
 	s->low = first->addr > distance ? first->addr - distance : 0;
@@ -76,7 +77,8 @@ static int find_entries(struct scan *s, struct error *why)
 		uint64_t end = i ? p[-1].addr + p[-1].length : s->low;
 
 		set_bit(s, p->addr);
-		for (uint64_t before = 1; before <= distance && p->addr - before >= end && p->addr >= before; before++)
+		for (uint64_t before = 1;
+		     before <= distance && p->addr - before >= end && p->addr >= before; before++)
 			if (callgraph_entered_at(s->cg, s->m, p->addr - before) != NONE)
 				set_bit(s, p->addr - before);
 	}
@@ -107,26 +109,31 @@ static void scan_distances(const struct scan *s, const struct elf_segment *segme
 	}
 }
 
-/* Is what stands in [from, to) a part of inline assembly that is a site? The sites before it are passed by. */
-static bool in_assembly(const struct callgraph_site **site, const struct callgraph_site *end, uint64_t from,
-			uint64_t to)
+/* Is what stands in [from, to) a part of inline assembly that is a site? The sites before it are
+ * passed by. */
+static bool in_assembly(const struct callgraph_site **site, const struct callgraph_site *end,
+			uint64_t from, uint64_t to)
 {
 	while (*site < end && (*site)->after < to)
 		++*site;
-	return *site < end && (*site)->flags & PCCE_SITE_INDIRECT && (*site)->before + (*site)->before_len <= from;
+	return *site < end && (*site)->flags & PCCE_SITE_INDIRECT &&
+	       (*site)->before + (*site)->before_len <= from;
 }
 
-static void scan_code(const struct scan *s, const struct elf_segment *segment, const struct site_records *r)
+static void scan_code(const struct scan *s, const struct elf_segment *segment,
+		      const struct site_records *r)
 {
 	const uint8_t *p = elf_module_at(s->m, segment->vaddr, segment->file_size);
 	const struct callgraph_part *part = s->cg->parts, *end = part + s->cg->n_parts;
-	const struct callgraph_site *site = s->cg->sites, *assembly = site, *sites_end = site + s->cg->n_sites;
+	const struct callgraph_site *site = s->cg->sites, *assembly = site,
+				    *sites_end = site + s->cg->n_sites;
 
 	for (uint64_t i = 1; p && i + 4 <= segment->file_size; i++) {
 		uint64_t at = segment->vaddr + i;
 		uint8_t opcode = p[i - 1];
 		bool is_lea = i >= 2 && p[i - 2] == 0x8d && (opcode & 0xc7) == 0x05;
-		bool is_branch = (opcode & 0xfe) == 0xe8 || (i >= 2 && p[i - 2] == 0x0f && (opcode & 0xf0) == 0x80);
+		bool is_branch = (opcode & 0xfe) == 0xe8 ||
+				 (i >= 2 && p[i - 2] == 0x0f && (opcode & 0xf0) == 0x80);
 
 		if (!is_lea && !is_branch)
 			continue;
@@ -135,12 +142,14 @@ static void scan_code(const struct scan *s, const struct elf_segment *segment, c
 		if (!is_lea) {
 			/* at is behind the opcode. */
 			bool instrumented = part < end && at - 1 >= part->addr;
-			bool runtime = r->has_entries && at - 1 >= r->entries.text && at - 1 < r->entries.text_end;
+			bool runtime = r->has_entries && at - 1 >= r->entries.text &&
+				       at - 1 < r->entries.text_end;
 
 			if (runtime)
 				continue;
 			if (instrumented && !in_assembly(&assembly, sites_end, at - 1, at + 4)) {
-				uint32_t func = find_func(s, at + 4 + (uint64_t)x86_load_rel32(p + i));
+				uint32_t func =
+					find_func(s, at + 4 + (uint64_t)x86_load_rel32(p + i));
 
 				while (site < sites_end && site->distance < at)
 					site++;
@@ -153,8 +162,9 @@ static void scan_code(const struct scan *s, const struct elf_segment *segment, c
 	}
 }
 
-int callgraph_find_roots(struct callgraph *cg, const struct elf_module *m, const struct site_records *r,
-			 const struct elf_relocs *l, struct error *why)
+int callgraph_find_roots(struct callgraph *cg, const struct elf_module *m,
+			 const struct site_records *r, const struct elf_relocs *l,
+			 struct error *why)
 {
 	struct scan s = {.cg = cg, .m = m};
 	int err;

@@ -23,7 +23,8 @@ struct state {
 	uint8_t *undone; /* the image without its first encoding, if it has another one now */
 };
 
-static int find_table(const struct elf_module *m, struct encode_output *out, bool *found, struct error *why)
+static int find_table(const struct elf_module *m, struct encode_output *out, bool *found,
+		      struct error *why)
 {
 	const struct elf_section *s = elf_module_section(m, PCCE_TABLE_SECTION, NULL);
 	const uint8_t *data;
@@ -36,7 +37,8 @@ static int find_table(const struct elf_module *m, struct encode_output *out, boo
 		return 0;
 	data = elf_module_contents(m, s);
 	if (!data)
-		return error_set(why, -EINVAL, "is cut off: its encoding table lies beyond its end");
+		return error_set(why, -EINVAL,
+				 "is cut off: its encoding table lies beyond its end");
 	out->table = malloc(s->size + 1);
 	if (!out->table)
 		return error_memory(why);
@@ -44,7 +46,8 @@ static int find_table(const struct elf_module *m, struct encode_output *out, boo
 	out->table_size = s->size;
 	err = encoding_table_open(out->table, s->size, &t, &reason);
 	if (err)
-		return error_set(why, err, "has an encoding table that %s; link the file again", reason);
+		return error_set(why, err, "has an encoding table that %s; link the file again",
+				 reason);
 	encoding_table_close(&t);
 	return 0;
 }
@@ -52,15 +55,17 @@ static int find_table(const struct elf_module *m, struct encode_output *out, boo
 static int check_completeness(const struct state *s, struct error *why)
 {
 	if (!s->records.has_entries)
-		return error_set(
-			why, -EINVAL,
-			"is instrumented, but was linked without the pcce runtime; add `pcce-config --ldflags` "
-			"to the link");
+		return error_set(why, -EINVAL,
+				 "is instrumented, but was linked without the pcce runtime; add "
+				 "`pcce-config --ldflags` "
+				 "to the link");
 	if (!s->records.n_blocks)
 		return error_set(why, -EINVAL,
-				 "has the pcce runtime, but no site records: nothing in it was compiled with "
+				 "has the pcce runtime, but no site records: nothing in it was "
+				 "compiled with "
 				 "`pcce-config --cflags`, or with "
-				 "-flto the plugin is missing on the link line, or the linker has dropped the records "
+				 "-flto the plugin is missing on the link line, or the linker has "
+				 "dropped the records "
 				 "(gold does with --gc-sections)");
 	return 0;
 }
@@ -81,8 +86,8 @@ static enum pcce_site_kind kind_of(const struct state *s, const struct callgraph
 	}
 }
 
-/* Who sets the id with which a segment begins: the function itself, when it is entered from outside, where the
- * id means nothing; else who pushes. */
+/* Who sets the id with which a segment begins: the function itself, when it is entered from
+ * outside, where the id means nothing; else who pushes. */
 static void find_setters(struct state *s)
 {
 	for (uint32_t f = 0; f < s->graph.n_funcs; f++) {
@@ -93,8 +98,9 @@ static void find_setters(struct state *s)
 	for (uint32_t i = 0; i < s->graph.n_sites; i++) {
 		struct callgraph_site *site = &s->graph.sites[i];
 
-		site->clears = site->target == CALLGRAPH_INSIDE &&
-			       (site->flags & PCCE_SITE_INDIRECT || !s->graph.funcs[site->callee].sets_id);
+		site->clears =
+			site->target == CALLGRAPH_INSIDE &&
+			(site->flags & PCCE_SITE_INDIRECT || !s->graph.funcs[site->callee].sets_id);
 	}
 }
 
@@ -123,8 +129,8 @@ static int patch_sites(struct state *s, struct error *why)
 	return 0;
 }
 
-/* An entry slot that stays empty is led past, and so it is by ext, which leaves the id alone. A tail call out of a
- * function that only pushes lead to goes through the entry, as pushes do. */
+/* An entry slot that stays empty is led past, and so it is by ext, which leaves the id alone. A
+ * tail call out of a function that only pushes lead to goes through the entry, as pushes do. */
 static bool leads_behind_entry(const struct state *s, const struct callgraph_site *site)
 {
 	const struct callgraph_func *callee;
@@ -150,18 +156,20 @@ static int patch_entries(struct state *s, struct error *why)
 
 	for (uint32_t f = 0; !err && f < s->graph.n_funcs; f++)
 		if (s->graph.funcs[f].sets_id)
-			err = patch_entry(&s->page, &s->module, &s->graph.funcs[f], s->numbering.start[f], s->patched,
-					  why);
+			err = patch_entry(&s->page, &s->module, &s->graph.funcs[f],
+					  s->numbering.start[f], s->patched, why);
 	for (uint32_t i = 0; !err && i < s->graph.n_sites; i++) {
 		const struct callgraph_site *site = &s->graph.sites[i];
 
 		if (leads_behind_entry(s, site))
-			err = patch_distance(&s->module, site, &s->graph.funcs[site->callee], s->patched, why);
+			err = patch_distance(&s->module, site, &s->graph.funcs[site->callee],
+					     s->patched, why);
 	}
 	return err;
 }
 
-static int run_steps(struct state *s, const struct call_counts *counts, struct encode_output *out, struct error *why)
+static int run_steps(struct state *s, const struct call_counts *counts, struct encode_output *out,
+		     struct error *why)
 {
 	int err;
 
@@ -169,7 +177,8 @@ static int run_steps(struct state *s, const struct call_counts *counts, struct e
 	if (!err)
 		err = elf_relocs_read(&s->module, &s->links, why);
 	if (!err)
-		err = callgraph_build(&s->module, &s->records, &s->links, patch_ext_fits, &s->page, &s->graph, why);
+		err = callgraph_build(&s->module, &s->records, &s->links, patch_ext_fits, &s->page,
+				      &s->graph, why);
 	if (!err && counts)
 		err = callgraph_count(&s->graph, counts, why);
 	if (err)
@@ -181,11 +190,11 @@ static int run_steps(struct state *s, const struct call_counts *counts, struct e
 	if (!err)
 		err = patch_entries(s, why);
 	if (!err)
-		err = table_write(&s->module, &s->graph, &s->numbering, &s->records, &s->page, s->sites, &out->table,
-				  &out->table_size, why);
+		err = table_write(&s->module, &s->graph, &s->numbering, &s->records, &s->page,
+				  s->sites, &out->table, &out->table_size, why);
 	if (!err)
-		err = elf_add_section(s->patched, s->module.size, PCCE_TABLE_SECTION, out->table, out->table_size,
-				      &out->image, &out->size, why);
+		err = elf_add_section(s->patched, s->module.size, PCCE_TABLE_SECTION, out->table,
+				      out->table_size, &out->image, &out->size, why);
 	return err;
 }
 
@@ -211,16 +220,16 @@ static int check_result(const struct encode_output *e, struct error *why)
 	err = encoding_table_open(e->table, e->table_size, &t, &reason);
 
 	if (err)
-		return error_set(
-			why, err,
-			"cannot be encoded: its table %s (this is a defect of pcce-encode, or damaged site records)",
-			reason);
+		return error_set(why, err,
+				 "cannot be encoded: its table %s (this is a defect of "
+				 "pcce-encode, or damaged site records)",
+				 reason);
 	encoding_table_close(&t);
 	return 0;
 }
 
-static int encode_module(struct state *s, const struct call_counts *counts, struct encode_output *out,
-			 struct error *why)
+static int encode_module(struct state *s, const struct call_counts *counts,
+			 struct encode_output *out, struct error *why)
 {
 	int err = site_records_read(&s->module, &s->records, why);
 
@@ -253,8 +262,8 @@ static int open_undone(struct state *s, const uint8_t *image, size_t size, struc
 	return err ? err : elf_module_open(s->undone, size, &s->module, why);
 }
 
-int encode_image(const uint8_t *image, size_t size, const struct call_counts *counts, struct encode_output *out,
-		 struct error *why)
+int encode_image(const uint8_t *image, size_t size, const struct call_counts *counts,
+		 struct encode_output *out, struct error *why)
 {
 	struct state s = {};
 	bool found = false;

@@ -70,7 +70,8 @@ static int write_all(int fd, const uint8_t *data, size_t size)
 }
 
 /* like: the file whose mode and owner the new one gets. */
-static int replace_file(const char *path, const struct stat *like, const uint8_t *data, size_t size, struct error *why)
+static int replace_file(const char *path, const struct stat *like, const uint8_t *data, size_t size,
+			struct error *why)
 {
 	const char *slash = strrchr(path, '/');
 	int directory = slash ? (int)(slash - path) + 1 : 0, fd, err;
@@ -80,7 +81,8 @@ static int replace_file(const char *path, const struct stat *like, const uint8_t
 		return error_memory(why);
 	fd = mkostemp(temporary, O_CLOEXEC);
 	if (fd < 0) {
-		err = error_set(why, -errno, "cannot be replaced: no file can be created beside it: %s",
+		err = error_set(why, -errno,
+				"cannot be replaced: no file can be created beside it: %s",
 				strerror(errno));
 		free(temporary);
 		return err;
@@ -103,8 +105,8 @@ static int replace_file(const char *path, const struct stat *like, const uint8_t
 	return err;
 }
 
-int encode_file(const char *path, const char *output, const struct call_counts *counts, struct encode_output *e,
-		struct error *why)
+int encode_file(const char *path, const char *output, const struct call_counts *counts,
+		struct encode_output *e, struct error *why)
 {
 	struct encode_output local;
 	struct stat st;
@@ -128,7 +130,8 @@ int encode_file(const char *path, const char *output, const struct call_counts *
 			err = replace_file(real	    ? real
 					   : output ? output
 						    : path,
-					   &st, e->image ? e->image : image, e->image ? e->size : size, why);
+					   &st, e->image ? e->image : image,
+					   e->image ? e->size : size, why);
 		free(real);
 	}
 	free(image);

@@ -23,7 +23,8 @@
 #define DEFAULT_EFFORT 150000000ull
 
 int numbering_adjacency_build(struct numbering_adjacency *a, uint32_t n_nodes, uint32_t n_edges,
-			      bool (*edge)(const void *ctx, uint32_t i, uint32_t *from, uint32_t *item),
+			      bool (*edge)(const void *ctx, uint32_t i, uint32_t *from,
+					   uint32_t *item),
 			      const void *ctx)
 {
 	uint32_t from, item;
@@ -76,13 +77,14 @@ static bool edge_tail_reverse(const void *ctx, uint32_t i, uint32_t *from, uint3
 	return edge_tail(ctx, i, item, from);
 }
 
-/* A tail call out of a function that only pushes lead to: it may go through its callee's entry, since there is
- * no id to be kept. So it does not make a root of one that can be entered. */
+/* A tail call out of a function that only pushes lead to: it may go through its callee's entry,
+ * since there is no id to be kept. So it does not make a root of one that can be entered. */
 static bool edge_tail_keeping(const void *ctx, uint32_t i, uint32_t *from, uint32_t *item)
 {
 	const struct numbering_work *w = ctx;
 
-	return edge_tail(w->graph, i, from, item) && !(w->out->tail_out[*from] && numbering_can_enter(w, *item));
+	return edge_tail(w->graph, i, from, item) &&
+	       !(w->out->tail_out[*from] && numbering_can_enter(w, *item));
 }
 
 /* Spreads a flag along adjacency lists, from all nodes that have it. */
@@ -144,7 +146,8 @@ static int find_tail_out(struct numbering_work *w)
 	int err;
 
 	for (uint32_t i = 0; i < g->n_sites; i++)
-		if ((g->sites[i].flags & NUMBERING_TAIL) && g->sites[i].callee == NUMBERING_NO_CALLEE)
+		if ((g->sites[i].flags & NUMBERING_TAIL) &&
+		    g->sites[i].callee == NUMBERING_NO_CALLEE)
 			w->out->tail_out[g->sites[i].caller] = 1;
 	err = numbering_adjacency_build(&reverse, g->n_funcs, g->n_sites, edge_tail_reverse, g);
 	if (!err)
@@ -154,7 +157,8 @@ static int find_tail_out(struct numbering_work *w)
 }
 
 /* T(f) of every function with tail calls, in breadth-first order. A function whose closure is too
- * large gets tail_out; so do, by themselves, those that reach it, whose closures are larger still. */
+ * large gets tail_out; so do, by themselves, those that reach it, whose closures are larger still.
+ */
 static int find_closures(struct numbering_work *w)
 {
 	uint32_t n = w->graph->n_funcs;
@@ -189,7 +193,8 @@ static int find_closures(struct numbering_work *w)
 		for (uint32_t done = 0; done < count && count <= CLOSURE_MAX; done++) {
 			uint32_t v = item[used + done];
 
-			for (uint32_t i = w->tails.first[v]; i < w->tails.first[v + 1] && count <= CLOSURE_MAX; i++) {
+			for (uint32_t i = w->tails.first[v];
+			     i < w->tails.first[v + 1] && count <= CLOSURE_MAX; i++) {
 				uint32_t to = w->tails.item[i];
 
 				if (seen[to] == f + 1)
@@ -217,15 +222,17 @@ static void choose_kinds(struct numbering_work *w)
 
 		if (s->flags & NUMBERING_TAIL)
 			w->out->kind[i] = NUMBERED_TAIL;
-		else if (s->callee == NUMBERING_NO_CALLEE || (s->flags & NUMBERING_PUSH) || w->out->tail_out[s->callee])
+		else if (s->callee == NUMBERING_NO_CALLEE || (s->flags & NUMBERING_PUSH) ||
+			 w->out->tail_out[s->callee])
 			w->out->kind[i] = NUMBERED_PUSH;
 		else
 			w->out->kind[i] = NUMBERED_VALUE;
 	}
 }
 
-/* What it saves that a function is entered rather than a root: adding to the id and back at each execution of the
- * hottest site, less setting the id at each direct push. What other ways lead there how often is not known. */
+/* What it saves that a function is entered rather than a root: adding to the id and back at each
+ * execution of the hottest site, less setting the id at each direct push. What other ways lead
+ * there how often is not known. */
 static void find_gains(const struct numbering_work *w, double *gain)
 {
 	const struct numbering_graph *g = w->graph;
@@ -238,7 +245,8 @@ static void find_gains(const struct numbering_work *w, double *gain)
 			gain[g->sites[i].callee] -= w->weight[i];
 }
 
-/* Where segments begin: as given, callees of pushes, functions that nothing calls; and the roots' tail closures. */
+/* Where segments begin: as given, callees of pushes, functions that nothing calls; and the roots'
+ * tail closures. */
 static int find_roots(struct numbering_work *w)
 {
 	const struct numbering_graph *g = w->graph;
@@ -324,13 +332,14 @@ static int collect_edges(struct numbering_work *w)
 				.value = *numbering_edge_value(w, i),
 				.callee = t[n],
 				.site = numbering_is_entry(w, i) ? NUMBERING_NO_SITE : i,
-				.start = numbering_is_entry(w, i) ? i - g->n_sites : NUMBERING_NO_SITE,
+				.start = numbering_is_entry(w, i) ? i - g->n_sites
+								  : NUMBERING_NO_SITE,
 			};
 	}
 	free(at);
 	for (uint32_t f = 0; f < g->n_funcs; f++) {
-		qsort(out->edges + out->first_edge[f], out->first_edge[f + 1] - out->first_edge[f], sizeof(*out->edges),
-		      compare_edges);
+		qsort(out->edges + out->first_edge[f], out->first_edge[f + 1] - out->first_edge[f],
+		      sizeof(*out->edges), compare_edges);
 		if (out->num_cc[f] - 1 > out->largest_id)
 			out->largest_id = out->num_cc[f] - 1;
 	}
@@ -338,9 +347,9 @@ static int collect_edges(struct numbering_work *w)
 }
 
 /*
- * Beyond 2^31 contexts, values become dear (numbering_ranges.c), so that it pays to cut some cold sites, as long as
- * what is taken for cold is so, and they are few.  Counted in tcc, Lua and SQLite, 2^38 to 2^40 contexts were best
- * where the compiler guesses, and 2^36 where samples tell.
+ * Beyond 2^31 contexts, values become dear (numbering_ranges.c), so that it pays to cut some cold
+ * sites, as long as what is taken for cold is so, and they are few.  Counted in tcc, Lua and
+ * SQLite, 2^38 to 2^40 contexts were best where the compiler guesses, and 2^36 where samples tell.
  */
 static int choose_ranges(struct numbering_work *w)
 {
@@ -389,7 +398,8 @@ static int run_steps(struct numbering_work *w)
 	if (!err)
 		err = find_tail_out(w);
 	if (!err)
-		err = numbering_adjacency_build(&w->root_tails, g->n_funcs, g->n_sites, edge_tail_keeping, w);
+		err = numbering_adjacency_build(&w->root_tails, g->n_funcs, g->n_sites,
+						edge_tail_keeping, w);
 	if (!err)
 		err = find_closures(w);
 	if (err)
@@ -436,8 +446,8 @@ int numbering_compute(const struct numbering_graph *graph, const struct numberin
 	out->tail_out = calloc(n + 1, 1);
 	out->first_edge = calloc(n + 2, sizeof(*out->first_edge));
 	w.weight = calloc(s + 1, sizeof(*w.weight));
-	if (out->kind && out->value && out->num_cc && out->root && out->entered && out->start && out->tail_out &&
-	    out->first_edge && w.weight && s < UINT32_MAX - n)
+	if (out->kind && out->value && out->num_cc && out->root && out->entered && out->start &&
+	    out->tail_out && out->first_edge && w.weight && s < UINT32_MAX - n)
 		err = run_steps(&w);
 	free(w.weight);
 	numbering_adjacency_free(&w.out_sites);

@@ -42,23 +42,26 @@ struct numbering_site {
 
 struct numbering_graph {
 	uint32_t n_funcs, n_sites;
-	const uint8_t *root; /* for each function: may a segment begin here for reasons outside the graph? */
+	const uint8_t *root; /* for each function: may a segment begin here for reasons outside the
+				graph? */
 	const struct numbering_site *sites;
-	const uint8_t *can_enter;    /* for each function: can it be entered, in the sense above? NULL, or the paper's
-					order: none */
-	const uint8_t *noted;	     /* for each function: is it called by what is no site of the graph, and yet no
-					segment begins there? NULL: none */
-	const uint64_t *entry_count; /* for each function: 1 + how often it is entered, from a profile; 0: not known.
-				     NULL: none is */
-	const uint64_t *samples; /* for each site: samples that were taken in its callee when it was called from here.
-				 NULL: none were */
+	const uint8_t *can_enter; /* for each function: can it be entered, in the sense above? NULL,
+				     or the paper's order: none */
+	const uint8_t *noted; /* for each function: is it called by what is no site of the graph,
+				 and yet no segment begins there? NULL: none */
+	const uint64_t *entry_count; /* for each function: 1 + how often it is entered, from a
+				     profile; 0: not known. NULL: none is */
+	const uint64_t *samples; /* for each site: samples that were taken in its callee when it was
+				 called from here. NULL: none were */
 };
 
 struct numbering_options {
-	bool given_order; /* in-edges get their ranges in the order of the sites, back edges are those that a
-			   * depth-first search in that order finds: as in the paper */
-	uint64_t limit;	  /* num_cc stays at most this; 0: PCCE_ID_LIMIT, and by preference less, see numbering.c */
-	uint64_t effort;  /* steps that may be spent on choosing back edges and cuts well; 0: default */
+	bool given_order; /* in-edges get their ranges in the order of the sites, back edges are
+			   * those that a depth-first search in that order finds: as in the paper */
+	uint64_t limit;	 /* num_cc stays at most this; 0: PCCE_ID_LIMIT, and by preference less, see
+			    numbering.c */
+	uint64_t effort; /* steps that may be spent on choosing back edges and cuts well; 0: default
+			  */
 };
 
 enum numbering_kind {
@@ -73,19 +76,23 @@ struct numbering_edge {
 	uint64_t value;
 	uint32_t callee;
 	uint32_t site;	/* NUMBERING_NO_SITE: no call, but a segment that begins */
-	uint32_t start; /* NUMBERING_NO_SITE: in this function, which has tail-called callee or is it */
+	uint32_t start; /* NUMBERING_NO_SITE: in this function, which has tail-called callee or is
+			   it */
 };
 
 struct numbering {
 	uint8_t *kind;	   /* for each site: enum numbering_kind */
 	uint64_t *value;   /* for each site: below 2^31, or a multiple of 2^32 */
 	uint64_t *num_cc;  /* for each function: at least 1 */
-	uint8_t *root;	   /* for each function: segments begin here with id 0, or get here by tail calls */
-	uint8_t *entered;  /* for each function: segments begin here with id start, for which it has an edge */
+	uint8_t *root;	   /* for each function: segments begin here with id 0, or get here by tail
+			      calls */
+	uint8_t *entered;  /* for each function: segments begin here with id start, for which it has
+			      an edge */
 	uint64_t *start;   /* for each function: below 2^31; 0 if it is not entered */
-	uint8_t *tail_out; /* for each function: tail-calls out of the graph, at least transitively, so that every
-			    * site that calls it is a push */
-	struct numbering_edge *edges; /* sorted by (callee, value); callee is any function of T(site) */
+	uint8_t *tail_out; /* for each function: tail-calls out of the graph, at least transitively,
+			    * so that every site that calls it is a push */
+	struct numbering_edge
+		*edges; /* sorted by (callee, value); callee is any function of T(site) */
 	size_t n_edges;
 	uint32_t *first_edge; /* n_funcs + 1 indices into edges */
 	uint32_t n_back, n_cut;

@@ -13,10 +13,11 @@
  * each is kept if it closes no cycle with those kept before; so every cycle is broken
  * at a cold place.  A push in a slot with room for it costs less than a third of one by
  * helper, and the compiler's estimates are rough where functions call each other in a
- * circle; so such a call may seem to be much hotter (ROOM_PRICE).  An order of the nodes that agrees with all kept
- * edges is maintained (Pearce and Kelly's dynamic topological sort): an edge that agrees with it costs nothing, another
- * one a search among the nodes between its two ends. When the effort is used up, edges that do not agree with the order
- * are back edges without further search: worse, never wrong.
+ * circle; so such a call may seem to be much hotter (ROOM_PRICE).  An order of the nodes that
+ * agrees with all kept edges is maintained (Pearce and Kelly's dynamic topological sort): an edge
+ * that agrees with it costs nothing, another one a search among the nodes between its two ends.
+ * When the effort is used up, edges that do not agree with the order are back edges without further
+ * search: worse, never wrong.
  */
 #define _GNU_SOURCE /* qsort_r */
 #include <errno.h>
@@ -28,13 +29,16 @@
 #define NIL 0xffffffffu
 #define ROOM_PRICE (1.0 / 128)
 
-/* Tarjan's algorithm, iteratively. component[v]: numbered in reverse topological order. Returns their number, or
- * NIL without memory. postorder: if not NULL, gets nodes in the order in which they are left. */
-static uint32_t find_components(uint32_t n, const struct numbering_adjacency *a, uint32_t *component,
-				uint32_t *postorder)
+/* Tarjan's algorithm, iteratively. component[v]: numbered in reverse topological order. Returns
+ * their number, or NIL without memory. postorder: if not NULL, gets nodes in the order in which
+ * they are left. */
+static uint32_t find_components(uint32_t n, const struct numbering_adjacency *a,
+				uint32_t *component, uint32_t *postorder)
 {
-	uint32_t *low = calloc((size_t)n + 1, sizeof(*low)), *index = calloc((size_t)n + 1, sizeof(*index));
-	uint32_t *next = malloc(((size_t)n + 1) * sizeof(*next)), *path = malloc(((size_t)n + 1) * sizeof(*path));
+	uint32_t *low = calloc((size_t)n + 1, sizeof(*low)),
+		 *index = calloc((size_t)n + 1, sizeof(*index));
+	uint32_t *next = malloc(((size_t)n + 1) * sizeof(*next)),
+		 *path = malloc(((size_t)n + 1) * sizeof(*path));
 	uint32_t *open = malloc(((size_t)n + 1) * sizeof(*open));
 	uint32_t count = 0, clock = 0, n_open = 0, left = 0;
 
@@ -122,12 +126,13 @@ static int compare_places(const void *pa, const void *pb, void *ctx)
 	return place[*(const uint32_t *)pa] < place[*(const uint32_t *)pb] ? -1 : 1;
 }
 
-/* Nodes that can be reached from `to` (or, backward, that reach `from`) within the places [low, high]. Returns their
- * number, or NIL when stop was reached, or when the effort ended (limited). */
-static uint32_t search(struct order *o, uint32_t start, uint32_t stop, uint32_t low, uint32_t high, bool backward,
-		       bool limited, uint32_t *found)
+/* Nodes that can be reached from `to` (or, backward, that reach `from`) within the places [low,
+ * high]. Returns their number, or NIL when stop was reached, or when the effort ended (limited). */
+static uint32_t search(struct order *o, uint32_t start, uint32_t stop, uint32_t low, uint32_t high,
+		       bool backward, bool limited, uint32_t *found)
 {
-	const uint32_t *heads = backward ? o->in : o->out, *next = backward ? o->next_in : o->next_out;
+	const uint32_t *heads = backward ? o->in : o->out,
+		       *next = backward ? o->next_in : o->next_out;
 	const uint32_t *ends = backward ? o->from : o->to;
 	uint32_t n = 0;
 
@@ -269,9 +274,11 @@ static int break_in_given_order(struct numbering_work *w)
 					depth--;
 					continue;
 				}
-				uint32_t site = w->out_sites.item[next[f]++], callee = g->sites[site].callee;
+				uint32_t site = w->out_sites.item[next[f]++],
+					 callee = g->sites[site].callee;
 
-				if (w->out->kind[site] == NUMBERED_PUSH || callee == NUMBERING_NO_CALLEE)
+				if (w->out->kind[site] == NUMBERED_PUSH ||
+				    callee == NUMBERING_NO_CALLEE)
 					continue;
 				if (state[callee] == 1) {
 					if (numbering_site_has_value(w, site))
@@ -291,7 +298,8 @@ static int break_in_given_order(struct numbering_work *w)
 }
 
 /* Tries the calls inside components, hottest first; those that cannot be kept become back edges. */
-static int keep_hottest(struct numbering_work *w, struct order *o, const uint32_t *node, const uint32_t *component)
+static int keep_hottest(struct numbering_work *w, struct order *o, const uint32_t *node,
+			const uint32_t *component)
 {
 	const struct numbering_graph *g = w->graph;
 	uint32_t n_all = 0, n = 0;
@@ -371,11 +379,12 @@ int numbering_break_cycles(struct numbering_work *w)
 	o.next_in = malloc(m * sizeof(uint32_t));
 	o.from = malloc(m * sizeof(uint32_t));
 	o.to = malloc(m * sizeof(uint32_t));
-	if (!node || !component || !postorder || !o.place || !o.out || !o.in || !o.mark || !o.forward || !o.backward ||
-	    !o.places || !o.next_out || !o.next_in || !o.from || !o.to)
+	if (!node || !component || !postorder || !o.place || !o.out || !o.in || !o.mark ||
+	    !o.forward || !o.backward || !o.places || !o.next_out || !o.next_in || !o.from || !o.to)
 		goto out;
 	n_nodes = find_components(g->n_funcs, &w->tails, node, NULL);
-	if (n_nodes == NIL || numbering_adjacency_build(&mixed, n_nodes, g->n_sites, edge_merged, &merged))
+	if (n_nodes == NIL ||
+	    numbering_adjacency_build(&mixed, n_nodes, g->n_sites, edge_merged, &merged))
 		goto out;
 	if (find_components(n_nodes, &mixed, component, postorder) == NIL)
 		goto out;

@@ -24,24 +24,28 @@ struct numbering_work {
 	bool given_order;
 	bool prefers_small; /* ids, if they take few cuts */
 	uint64_t limit;
-	uint32_t most_cuts; /* numbering_ranges() gives up with -E2BIG if it takes more, or all steps; 0: it does not */
+	uint32_t most_cuts; /* numbering_ranges() gives up with -E2BIG if it takes more, or all
+			       steps; 0: it does not */
 	uint64_t steps;	    /* of effort that are left */
 	double *weight;	    /* of each site: executions in a run, relative */
-	struct numbering_adjacency out_sites;  /* per function: all its sites, in the order given */
-	struct numbering_adjacency tails;      /* per function: functions that it tail-calls directly */
-	struct numbering_adjacency root_tails; /* the same, where a root makes a root of its callee */
-	/* T of each function that may be the callee of a site with a value: itself first. Of a function
-	 * without tail calls, the list is not stored. */
+	struct numbering_adjacency out_sites; /* per function: all its sites, in the order given */
+	struct numbering_adjacency tails; /* per function: functions that it tail-calls directly */
+	struct numbering_adjacency
+		root_tails; /* the same, where a root makes a root of its callee */
+	/* T of each function that may be the callee of a site with a value: itself first. Of a
+	 * function without tail calls, the list is not stored. */
 	struct numbering_adjacency closure;
 };
 
 int numbering_adjacency_build(struct numbering_adjacency *a, uint32_t n_nodes, uint32_t n_edges,
-			      bool (*edge)(const void *ctx, uint32_t i, uint32_t *from, uint32_t *item),
+			      bool (*edge)(const void *ctx, uint32_t i, uint32_t *from,
+					   uint32_t *item),
 			      const void *ctx);
 void numbering_adjacency_free(struct numbering_adjacency *a);
 
 /* T(f) as a list: n functions. self is room for the one-element list. */
-static inline const uint32_t *numbering_closure(const struct numbering_work *w, uint32_t f, uint32_t *self, uint32_t *n)
+static inline const uint32_t *numbering_closure(const struct numbering_work *w, uint32_t f,
+						uint32_t *self, uint32_t *n)
 {
 	*n = w->closure.first[f + 1] - w->closure.first[f];
 	if (*n)
@@ -53,7 +57,8 @@ static inline const uint32_t *numbering_closure(const struct numbering_work *w, 
 
 static inline bool numbering_can_enter(const struct numbering_work *w, uint32_t func)
 {
-	return w->graph->can_enter && w->graph->can_enter[func] && !w->out->tail_out[func] && !w->given_order;
+	return w->graph->can_enter && w->graph->can_enter[func] && !w->out->tail_out[func] &&
+	       !w->given_order;
 }
 
 static inline bool numbering_site_has_value(const struct numbering_work *w, uint32_t site)
@@ -62,8 +67,8 @@ static inline bool numbering_site_has_value(const struct numbering_work *w, uint
 }
 
 /*
- * What owns ids is a site with a value, or the entry of a function.  Both are called an edge here: the
- * entry of f has the number n_sites + f, and f for its callee.
+ * What owns ids is a site with a value, or the entry of a function.  Both are called an edge here:
+ * the entry of f has the number n_sites + f, and f for its callee.
  */
 static inline bool numbering_is_entry(const struct numbering_work *w, uint32_t edge)
 {
@@ -72,7 +77,8 @@ static inline bool numbering_is_entry(const struct numbering_work *w, uint32_t e
 
 static inline uint32_t numbering_edge_callee(const struct numbering_work *w, uint32_t edge)
 {
-	return numbering_is_entry(w, edge) ? edge - w->graph->n_sites : w->graph->sites[edge].callee;
+	return numbering_is_entry(w, edge) ? edge - w->graph->n_sites
+					   : w->graph->sites[edge].callee;
 }
 
 static inline bool numbering_edge_has_value(const struct numbering_work *w, uint32_t edge)
@@ -89,7 +95,8 @@ static inline uint64_t numbering_edge_count(const struct numbering_work *w, uint
 
 static inline uint64_t *numbering_edge_value(const struct numbering_work *w, uint32_t edge)
 {
-	return numbering_is_entry(w, edge) ? &w->out->start[edge - w->graph->n_sites] : &w->out->value[edge];
+	return numbering_is_entry(w, edge) ? &w->out->start[edge - w->graph->n_sites]
+					   : &w->out->value[edge];
 }
 
 /* Takes steps of effort; false when there is none left. */

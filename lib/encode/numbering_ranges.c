@@ -13,14 +13,15 @@
  *
  * Values.  v = max over T(site) of next[t], then next[t] = v + num_cc(caller) for all
  * of T(site).  v below 2^31, or a multiple of 2^32: one instruction can add it.  The
- * hottest site goes first (it gets 0 if nothing in T(site) is a root); then the entries of functions, which
- * have one context each; then sites with few contexts, because a range that begins beyond 2^31 costs 2^32 ids at least.
- * And it costs time: an addition to all of the id waits until one to its upper half, directly before it, has reached
- * the cache (12 cycles for a call on a Zen 4, ten times a small value's).  So a site with 2^31 contexts or more is the
- * first one only if it is far hotter than all that have fewer; else the hottest of those is, and of the large ones the
- * hottest follows directly on the small ones, where it mostly has a small value, too.  LARGE_PRICE is more than ten, as
- * the estimates are not reliable, and what a wrong one costs is an addition in one case, and several of these in the
- * other.
+ * hottest site goes first (it gets 0 if nothing in T(site) is a root); then the entries of
+ * functions, which have one context each; then sites with few contexts, because a range that begins
+ * beyond 2^31 costs 2^32 ids at least. And it costs time: an addition to all of the id waits until
+ * one to its upper half, directly before it, has reached the cache (12 cycles for a call on a Zen
+ * 4, ten times a small value's).  So a site with 2^31 contexts or more is the first one only if it
+ * is far hotter than all that have fewer; else the hottest of those is, and of the large ones the
+ * hottest follows directly on the small ones, where it mostly has a small value, too.  LARGE_PRICE
+ * is more than ten, as the estimates are not reliable, and what a wrong one costs is an addition in
+ * one case, and several of these in the other.
  *
  * Overflow.  When a range would go past the limit in t, some function x on the way to t is
  * chosen, x or t itself, and the sites into x that carry many contexts become pushes:
@@ -40,9 +41,10 @@
 
 #define SMALL_VALUES (1ull << 31) /* values below are added to the whole id, ids below are set */
 #define LARGE_STEP (1ull << 32)	  /* others to its upper half */
-#define LARGE_PRICE 32		  /* executions of additions that one to the upper half is taken for, see below */
-#define BITS_MIN 4		  /* a cut that brings less is not worth it */
-#define NO_WEIGHT 1e-3		  /* what a site costs that is never executed, as far as we know */
+#define LARGE_PRICE \
+	32	   /* executions of additions that one to the upper half is taken for, see below */
+#define BITS_MIN 4 /* a cut that brings less is not worth it */
+#define NO_WEIGHT 1e-3 /* what a site costs that is never executed, as far as we know */
 
 struct candidate {
 	double weight, key;
@@ -59,7 +61,8 @@ struct ranges {
 	uint32_t *pending, *group_pending;
 	uint64_t *next;
 	uint8_t *final, *assigned;
-	uint8_t *provisional;	  /* functions whose num_cc is that of a successful cut, as long as the pass lasts */
+	uint8_t *provisional; /* functions whose num_cc is that of a successful cut, as long as the
+				 pass lasts */
 	uint32_t *order, n_order; /* functions in the order in which they became final */
 	uint32_t *ready, *deferred;
 	double *paths;
@@ -111,7 +114,8 @@ static int build_lists(struct ranges *r)
 
 		total += n;
 		while (n--) {
-			uint32_t a = find_group(r->group, t[n]), b = find_group(r->group, numbering_edge_callee(w, i));
+			uint32_t a = find_group(r->group, t[n]),
+				 b = find_group(r->group, numbering_edge_callee(w, i));
 
 			r->in.first[t[n] + 2]++;
 			if (a < b)
@@ -137,7 +141,8 @@ static int build_lists(struct ranges *r)
 		while (n--)
 			r->in.item[r->in.first[t[n] + 1]++] = i;
 	}
-	return numbering_adjacency_build(&r->members, g->n_funcs, g->n_funcs, edge_member, r->group);
+	return numbering_adjacency_build(&r->members, g->n_funcs, g->n_funcs, edge_member,
+					 r->group);
 }
 
 static uint64_t round_value(uint64_t v)
@@ -194,7 +199,8 @@ static void cut_site(struct ranges *r, uint32_t site)
 	r->again = true;
 }
 
-/* What a function with so many contexts may keep when it is cut: the square root, which takes half of the bits off. */
+/* What a function with so many contexts may keep when it is cut: the square root, which takes half
+ * of the bits off. */
 static uint64_t keep_of(const struct ranges *r, double count)
 {
 	uint64_t keep = 1;
@@ -204,15 +210,17 @@ static uint64_t keep_of(const struct ranges *r, double count)
 	return keep < r->keep ? keep : r->keep;
 }
 
-/* Cuts sites into x until at most keep contexts are left, those first that carry many contexts for few executions.
- * Returns the number of sites cut; with dry, cuts nothing and estimates what they cost. */
+/* Cuts sites into x until at most keep contexts are left, those first that carry many contexts for
+ * few executions. Returns the number of sites cut; with dry, cuts nothing and estimates what they
+ * cost. */
 static uint32_t cut_function(struct ranges *r, uint32_t x, uint64_t keep, bool dry, double *cost)
 {
 	const struct numbering_work *w = r->w;
 	uint32_t n = 0, n_cut = 0;
 	uint64_t kept = 0;
 
-	/* The end of the candidates' array: whoever still uses the front of it is done with it after a cut. */
+	/* The end of the candidates' array: whoever still uses the front of it is done with it
+	 * after a cut. */
 	struct candidate *c = r->candidates + r->n_in - (r->in.first[x + 1] - r->in.first[x]);
 
 	for (uint32_t i = r->in.first[x]; i < r->in.first[x + 1]; i++) {
@@ -267,7 +275,8 @@ static uint32_t choose_cut(struct ranges *r, uint32_t t, uint64_t *keep_out)
 		if (!numbering_take_steps(w, 2 + r->in.first[x + 1] - r->in.first[x]))
 			break;
 		for (uint32_t i = r->in.first[x]; i < r->in.first[x + 1]; i++)
-			if (!numbering_is_entry(w, r->in.item[i]) && numbering_site_has_value(w, r->in.item[i]))
+			if (!numbering_is_entry(w, r->in.item[i]) &&
+			    numbering_site_has_value(w, r->in.item[i]))
 				r->paths[w->graph->sites[r->in.item[i]].caller] += r->paths[x];
 		uint64_t keep = keep_of(r, count);
 		double share = count * r->paths[x] / total, cost = 0, score;
@@ -287,9 +296,10 @@ static uint32_t choose_cut(struct ranges *r, uint32_t t, uint64_t *keep_out)
 	return choice;
 }
 
-/* A range of site did not fit into all of T(site); fullest is the one that has least room. Only functions whose
- * callers are all final may lose sites: of others, the pass still counts them. */
-static void handle_overflow(struct ranges *r, uint32_t site, const uint32_t *t, uint32_t n_t, uint32_t fullest)
+/* A range of site did not fit into all of T(site); fullest is the one that has least room. Only
+ * functions whose callers are all final may lose sites: of others, the pass still counts them. */
+static void handle_overflow(struct ranges *r, uint32_t site, const uint32_t *t, uint32_t n_t,
+			    uint32_t fullest)
 {
 	const struct numbering_work *w = r->w;
 	uint32_t x = fullest;
@@ -319,15 +329,18 @@ static uint32_t gather(struct ranges *r, const uint32_t *set, uint32_t n_set)
 			if (!numbering_edge_has_value(w, site) || r->assigned[site])
 				continue;
 			r->assigned[site] = 1;
-			r->candidates[n++] = (struct candidate){numbering_is_entry(w, site) ? -1 : w->weight[site], 0,
-								numbering_edge_count(w, site), site};
+			r->candidates[n++] = (struct candidate){
+				numbering_is_entry(w, site) ? -1 : w->weight[site], 0,
+				numbering_edge_count(w, site), site};
 		}
 	}
-	qsort(r->candidates, n, sizeof(*r->candidates), w->given_order ? compare_site : compare_hot);
+	qsort(r->candidates, n, sizeof(*r->candidates),
+	      w->given_order ? compare_site : compare_hot);
 	return n;
 }
 
-/* In the last pass: would the edges into one function fit? They are the candidates from first on. */
+/* In the last pass: would the edges into one function fit? They are the candidates from first on.
+ */
 static bool would_fit(const struct ranges *r, uint32_t first, uint32_t n, uint64_t next)
 {
 	for (uint32_t i = first; i < n; i++) {
@@ -341,7 +354,8 @@ static bool would_fit(const struct ranges *r, uint32_t first, uint32_t n, uint64
 }
 
 /* The first id that is free in all of T(edge). fullest: the function that has least room. */
-static uint64_t next_value(const struct ranges *r, const uint32_t *t, uint32_t n_t, uint32_t *fullest)
+static uint64_t next_value(const struct ranges *r, const uint32_t *t, uint32_t n_t,
+			   uint32_t *fullest)
 {
 	uint64_t v = 0;
 
@@ -355,7 +369,8 @@ static uint64_t next_value(const struct ranges *r, const uint32_t *t, uint32_t n
 	return round_value(v);
 }
 
-static void assign_value(struct ranges *r, const struct candidate *c, uint64_t v, const uint32_t *t, uint32_t n_t)
+static void assign_value(struct ranges *r, const struct candidate *c, uint64_t v, const uint32_t *t,
+			 uint32_t n_t)
 {
 	*numbering_edge_value(r->w, c->site) = v;
 	for (uint32_t k = 0; k < n_t; k++)
@@ -373,9 +388,9 @@ static int compare_key_count(const void *pa, const void *pb)
 }
 
 /*
- * A site whose caller has 2^31 contexts and that has 0 drives all others to values beyond 2^31.  Not so if it comes
- * after those of few contexts: then these, and it, have small values.  What is gained is much, what is lost is little
- * (see LARGE_PRICE).
+ * A site whose caller has 2^31 contexts and that has 0 drives all others to values beyond 2^31. Not
+ * so if it comes after those of few contexts: then these, and it, have small values.  What is
+ * gained is much, what is lost is little (see LARGE_PRICE).
  */
 static bool large_first_is_dear(const struct ranges *r, uint32_t n)
 {
@@ -395,8 +410,8 @@ static bool large_first_is_dear(const struct ranges *r, uint32_t n)
 }
 
 /*
- * Gives 0 to as many of the candidates as can have it, hottest first, and brings them into the order in which
- * the others are to follow. Returns the number of those that have 0.
+ * Gives 0 to as many of the candidates as can have it, hottest first, and brings them into the
+ * order in which the others are to follow. Returns the number of those that have 0.
  */
 static uint32_t assign_zeros(struct ranges *r, uint32_t n, uint32_t n_set)
 {
@@ -412,7 +427,8 @@ static uint32_t assign_zeros(struct ranges *r, uint32_t n, uint32_t n_set)
 	for (uint32_t i = 0; i < n; i++) {
 		struct candidate *c = &r->candidates[i];
 		uint32_t self, n_t, fullest;
-		const uint32_t *t = numbering_closure(r->w, numbering_edge_callee(r->w, c->site), &self, &n_t);
+		const uint32_t *t =
+			numbering_closure(r->w, numbering_edge_callee(r->w, c->site), &self, &n_t);
 
 		c->key = numbering_is_entry(r->w, c->site) ? 1 : 2;
 		if (c->key == 1 || c->count > most || next_value(r, t, n_t, &fullest))
@@ -421,12 +437,14 @@ static uint32_t assign_zeros(struct ranges *r, uint32_t n, uint32_t n_set)
 		c->key = 0;
 		zeros++;
 	}
-	qsort(r->candidates, n, sizeof(*r->candidates), n_set == 1 ? compare_key_count : compare_key);
+	qsort(r->candidates, n, sizeof(*r->candidates),
+	      n_set == 1 ? compare_key_count : compare_key);
 	return zeros;
 }
 
 /* A range did not fit into all of T(edge). */
-static void give_up(struct ranges *r, uint32_t edge, const uint32_t *t, uint32_t n_t, uint32_t fullest)
+static void give_up(struct ranges *r, uint32_t edge, const uint32_t *t, uint32_t n_t,
+		    uint32_t fullest)
 {
 	if (numbering_is_entry(r->w, edge)) {
 		numbering_make_root(r->w, numbering_edge_callee(r->w, edge));
@@ -459,14 +477,17 @@ static void assign_ranges(struct ranges *r, const uint32_t *set, uint32_t n_set)
 	for (uint32_t i = zeros; i < n; i++) {
 		const struct candidate c = r->candidates[i];
 		uint32_t self, n_t, fullest;
-		const uint32_t *t = numbering_closure(w, numbering_edge_callee(w, c.site), &self, &n_t);
+		const uint32_t *t =
+			numbering_closure(w, numbering_edge_callee(w, c.site), &self, &n_t);
 		uint64_t v = next_value(r, t, n_t, &fullest);
 
-		if (v <= w->limit && c.count <= w->limit - v && !(numbering_is_entry(w, c.site) && v >= SMALL_VALUES)) {
+		if (v <= w->limit && c.count <= w->limit - v &&
+		    !(numbering_is_entry(w, c.site) && v >= SMALL_VALUES)) {
 			assign_value(r, &c, v, t, n_t);
 			continue;
 		}
-		/* The cuts may concern sites that are still to come here; this pass does not count. */
+		/* The cuts may concern sites that are still to come here; this pass does not count.
+		 */
 		give_up(r, c.site, t, n_t, fullest);
 		if (!r->last)
 			break;
@@ -523,7 +544,8 @@ static void run_pass(struct ranges *r)
 			numbering_make_root(w, f);
 		r->next[f] = w->out->root[f] ? 1 : 0;
 		for (uint32_t i = r->in.first[f]; i < r->in.first[f + 1]; i++) {
-			if (!numbering_is_entry(w, r->in.item[i]) && numbering_site_has_value(w, r->in.item[i])) {
+			if (!numbering_is_entry(w, r->in.item[i]) &&
+			    numbering_site_has_value(w, r->in.item[i])) {
 				r->pending[f]++;
 				r->group_pending[group]++;
 			}
@@ -562,7 +584,8 @@ static int run_passes(struct ranges *r)
 	int err = 0;
 
 	do {
-		if (!numbering_take_steps(w, 2ull * w->graph->n_funcs + w->graph->n_sites + 4 * r->n_in)) {
+		if (!numbering_take_steps(w, 2ull * w->graph->n_funcs + w->graph->n_sites +
+						     4 * r->n_in)) {
 			if (w->most_cuts)
 				return -E2BIG;
 			r->last = true;
@@ -597,8 +620,8 @@ int numbering_ranges(struct numbering_work *w)
 	r.ready = malloc(n * sizeof(uint32_t));
 	r.deferred = malloc(n * sizeof(uint32_t));
 	r.paths = malloc(n * sizeof(double));
-	if (r.in.first && r.group && r.pending && r.group_pending && r.next && r.final && r.provisional && r.assigned &&
-	    r.order && r.ready && r.deferred && r.paths)
+	if (r.in.first && r.group && r.pending && r.group_pending && r.next && r.final &&
+	    r.provisional && r.assigned && r.order && r.ready && r.deferred && r.paths)
 		err = build_lists(&r);
 	if (!err)
 		err = run_passes(&r);

@@ -13,10 +13,11 @@
  * Where a profile tells how often a function was entered, that is taken instead:
  * what calls through pointers bring about, no propagation can know.
  *
- * Where there are samples, they decide.  How many were taken in a function when it was called from a certain
- * site tells how that site compares with the others that call it, and that is what numbering asks most; how
- * it compares with sites that call other functions is told less exactly, since these may take longer or shorter.  The
- * estimate has the weight of one sample for each function, so that it decides where there are none.
+ * Where there are samples, they decide.  How many were taken in a function when it was called from
+ * a certain site tells how that site compares with the others that call it, and that is what
+ * numbering asks most; how it compares with sites that call other functions is told less exactly,
+ * since these may take longer or shorter.  The estimate has the weight of one sample for each
+ * function, so that it decides where there are none.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,8 +31,8 @@ struct dfs {
 	uint32_t func, next;
 };
 
-/* position[f]: place of f in the reverse postorder of a depth-first search from all roots, then from
- * all functions that are left; order: its inverse. */
+/* position[f]: place of f in the reverse postorder of a depth-first search from all roots, then
+ * from all functions that are left; order: its inverse. */
 static int reverse_postorder(const struct numbering_work *w, uint32_t *position, uint32_t *order)
 {
 	const struct numbering_graph *g = w->graph;
@@ -125,8 +126,10 @@ int numbering_weigh(struct numbering_work *w)
 				entries[f] = (double)(g->entry_count[f] - 1);
 			if (entries[f] > ENTRIES_MAX)
 				entries[f] = ENTRIES_MAX;
-			for (uint32_t i = w->out_sites.first[f]; i < w->out_sites.first[f + 1]; i++) {
-				uint32_t site = w->out_sites.item[i], callee = g->sites[site].callee;
+			for (uint32_t i = w->out_sites.first[f]; i < w->out_sites.first[f + 1];
+			     i++) {
+				uint32_t site = w->out_sites.item[i],
+					 callee = g->sites[site].callee;
 				double local = g->sites[site].freq * (1.0 / 1024);
 
 				w->weight[site] = entries[f] * local;
@@ -135,7 +138,8 @@ int numbering_weigh(struct numbering_work *w)
 				if (position[callee] > at)
 					entries[callee] += w->weight[site];
 				else
-					incoming[callee] += entries[f] * (local < 1.0 ? local : 1.0) * 0.5;
+					incoming[callee] +=
+						entries[f] * (local < 1.0 ? local : 1.0) * 0.5;
 			}
 		}
 	}

@@ -44,8 +44,8 @@ static void put32(struct code *c, uint32_t v)
 	c->n += 4;
 }
 
-/* A displacement to an address. The code's own address is not known yet, since it depends on the code's length:
- * the position is kept, and the address put in at the end. */
+/* A displacement to an address. The code's own address is not known yet, since it depends on the
+ * code's length: the position is kept, and the address put in at the end. */
 struct fixups {
 	struct {
 		size_t at;
@@ -78,8 +78,8 @@ static int fix(struct code *c, const struct fixups *f, uint64_t start, uint64_t 
 	return 0;
 }
 
-int patch_page_read(const struct elf_module *m, const struct pcce_helper_entries *e, struct patch_page *out,
-		    struct error *why)
+int patch_page_read(const struct elf_module *m, const struct pcce_helper_entries *e,
+		    struct patch_page *out, struct error *why)
 {
 	const uint8_t *p = elf_module_at(m, e->tls_insn, 7);
 
@@ -100,31 +100,36 @@ int patch_page_read(const struct elf_module *m, const struct pcce_helper_entries
 			return 0;
 	}
 	return error_set(why, -EINVAL,
-			 "has a damaged description of the runtime: it does not say where the thread page is");
+			 "has a damaged description of the runtime: it does not say where the "
+			 "thread page is");
 }
 
 /* ---- forms ----------------------------------------------------------------------- */
 
-/* Add or subtract value; sub: 0x28 in the modrm's reg field, 0 for add. Constants and prefixes are longer than they
- * need be: the slot has the room, and each nop less is one instruction less. */
-static void put_arith(struct code *c, struct fixups *f, const struct patch_page *page, uint64_t value, uint8_t sub)
+/* Add or subtract value; sub: 0x28 in the modrm's reg field, 0 for add. Constants and prefixes are
+ * longer than they need be: the slot has the room, and each nop less is one instruction less. */
+static void put_arith(struct code *c, struct fixups *f, const struct patch_page *page,
+		      uint64_t value, uint8_t sub)
 {
 	bool upper = value >> 31;
 	uint32_t imm = upper ? value >> 32 : value;
 	uint8_t at = PAGE_ID + (upper ? 4 : 0);
 
 	if (page->executable) {
-		PUT(c, 0x64, upper ? REX : REX_W, 0x81, 0x04 | sub, 0x25); /* add/sub imm, %fs:D+id */
+		PUT(c, 0x64, upper ? REX : REX_W, 0x81, 0x04 | sub,
+		    0x25); /* add/sub imm, %fs:D+id */
 		put32(c, page->offset + at);
 	} else {
 		PUT(c, 0x4c, 0x8b, 0x1d); /* mov G(%rip), %r11 */
 		put_target(c, f, page->got, false);
-		PUT(c, 0x64, upper ? 0x41 : 0x49, 0x81, 0x43 | sub, at); /* add/sub imm, %fs:id(%r11) */
+		PUT(c, 0x64, upper ? 0x41 : 0x49, 0x81, 0x43 | sub,
+		    at); /* add/sub imm, %fs:id(%r11) */
 	}
 	put32(c, imm);
 }
 
-static void put_ext_before(struct code *c, struct fixups *f, const struct patch_page *page, uint64_t key)
+static void put_ext_before(struct code *c, struct fixups *f, const struct patch_page *page,
+			   uint64_t key)
 {
 	if (page->executable) {
 		PUT(c, 0x64, REX, 0xc7, 0x04, 0x25); /* movl $key, %fs:D+ext */
@@ -160,7 +165,8 @@ static void put_helper(struct code *c, struct fixups *f, uint64_t helper)
 	put_target(c, f, helper, false);
 }
 
-static void put_inline_push(struct code *c, struct fixups *f, const struct patch_page *page, bool clear)
+static void put_inline_push(struct code *c, struct fixups *f, const struct patch_page *page,
+			    bool clear)
 {
 	int32_t d = page->offset;
 
@@ -226,7 +232,8 @@ static void put_set_id(struct code *c, struct fixups *f, const struct patch_page
 
 /* A function that was called as a leaf, with ext set, takes the way through __pcce_leaf; or,
  * where that cannot be, leaves the id alone. */
-static void put_leaf_check(struct code *c, struct fixups *f, const struct patch_page *page, bool stack)
+static void put_leaf_check(struct code *c, struct fixups *f, const struct patch_page *page,
+			   bool stack)
 {
 	const uint8_t set_length = page->executable ? 13 : 16;
 
@@ -250,26 +257,30 @@ static void put_leaf_check(struct code *c, struct fixups *f, const struct patch_
 
 /* ---- slots ----------------------------------------------------------------------- */
 
-static int too_small(const struct callgraph_site *s, const char *func, size_t need, size_t have, struct error *why)
+static int too_small(const struct callgraph_site *s, const char *func, size_t need, size_t have,
+		     struct error *why)
 {
 	if (s->flags & PCCE_SITE_PIC)
-		return error_set(
-			why, -EINVAL,
-			"has a slot of %zu bytes in '%s' (line %u) where %zu are needed: its records are damaged", have,
-			func, s->line, need);
+		return error_set(why, -EINVAL,
+				 "has a slot of %zu bytes in '%s' (line %u) where %zu are needed: "
+				 "its records are damaged",
+				 have, func, s->line, need);
 	return error_set(why, -EINVAL,
-			 "has code that was not compiled for a shared library: '%s' (line %u); compile it with -fPIC",
+			 "has code that was not compiled for a shared library: '%s' (line %u); "
+			 "compile it with -fPIC",
 			 func, s->line);
 }
 
 /* Which registers a form needs beside the flags. */
 static bool needs_registers(const struct patch_page *page, enum pcce_site_kind kind)
 {
-	return kind == PCCE_KIND_PUSH || (!page->executable && (kind == PCCE_KIND_ADD || kind == PCCE_KIND_EXT));
+	return kind == PCCE_KIND_PUSH ||
+	       (!page->executable && (kind == PCCE_KIND_ADD || kind == PCCE_KIND_EXT));
 }
 
-static int make_before(const struct patch_page *page, const struct callgraph_site *s, enum pcce_site_kind kind,
-		       uint64_t value, struct patch_slots *patch, struct pcce_table_site *out, struct code *c)
+static int make_before(const struct patch_page *page, const struct callgraph_site *s,
+		       enum pcce_site_kind kind, uint64_t value, struct patch_slots *patch,
+		       struct pcce_table_site *out, struct code *c)
 {
 	uint64_t end = s->before + s->before_len, key;
 	bool spill = s->flags & PCCE_SITE_SPILL_REGS && needs_registers(page, kind);
@@ -279,7 +290,8 @@ static int make_before(const struct patch_page *page, const struct callgraph_sit
 	out->restore_len = spill ? RESTORE_LEN : 0;
 	key = end - out->restore_len;
 	if (spill)
-		PUT(c, 0x4c, 0x89, 0x54, 0x24, 0x88, 0x4c, 0x89, 0x5c, 0x24, 0x80); /* r10, r11 to the red zone */
+		PUT(c, 0x4c, 0x89, 0x54, 0x24, 0x88, 0x4c, 0x89, 0x5c, 0x24,
+		    0x80); /* r10, r11 to the red zone */
 	prologue = c->n;
 	switch (kind) {
 	case PCCE_KIND_ADD:
@@ -291,8 +303,9 @@ static int make_before(const struct patch_page *page, const struct callgraph_sit
 		put_ext_before(c, &f, page, key);
 		break;
 	case PCCE_KIND_PUSH:
-		if (page->executable && s->before_len >= (s->clears ? PCCE_SLOT_PUSH_CLEAR : PCCE_SLOT_PUSH) +
-								 (spill ? PCCE_SLOT_SPILL_REGS : 0))
+		if (page->executable &&
+		    s->before_len >= (s->clears ? PCCE_SLOT_PUSH_CLEAR : PCCE_SLOT_PUSH) +
+					     (spill ? PCCE_SLOT_SPILL_REGS : 0))
 			put_inline_push(c, &f, page, s->clears);
 		else
 			put_helper(c, &f, page->push);
@@ -323,8 +336,9 @@ static int make_before(const struct patch_page *page, const struct callgraph_sit
 	return 0;
 }
 
-static int make_after(const struct patch_page *page, const struct callgraph_site *s, enum pcce_site_kind kind,
-		      uint64_t value, struct patch_slots *patch, struct pcce_table_site *out, struct code *c)
+static int make_after(const struct patch_page *page, const struct callgraph_site *s,
+		      enum pcce_site_kind kind, uint64_t value, struct patch_slots *patch,
+		      struct pcce_table_site *out, struct code *c)
 {
 	struct fixups f = {};
 
@@ -367,30 +381,35 @@ bool patch_ext_fits(const struct callgraph_site *s, const void *ctx)
 	bool has_after = !(s->flags & PCCE_SITE_NORETURN);
 
 	if (page->executable)
-		return s->before_len >= PCCE_SLOT_DIRECT && (!has_after || s->after_len >= PCCE_SLOT_DIRECT) &&
+		return s->before_len >= PCCE_SLOT_DIRECT &&
+		       (!has_after || s->after_len >= PCCE_SLOT_DIRECT) &&
 		       !((s->before + s->before_len) >> 32);
 	return s->before_len >= PCCE_SLOT_LEAF_PIC_BEFORE + spill &&
 	       (!has_after || s->after_len >= PCCE_SLOT_DIRECT_PIC);
 }
 
 int patch_make(const struct patch_page *page, const struct callgraph_site *s, const char *func,
-	       enum pcce_site_kind kind, uint64_t value, struct patch_slots *patch, struct pcce_table_site *out,
-	       struct error *why)
+	       enum pcce_site_kind kind, uint64_t value, struct patch_slots *patch,
+	       struct pcce_table_site *out, struct error *why)
 {
 	struct code before = {}, after = {};
 	int err;
 
 	if (kind == PCCE_KIND_TAIL || kind == PCCE_KIND_RESTORE) {
 		if (s->before_len || s->after_len)
-			return error_set(why, -EINVAL, "has damaged site records: a jump in '%s' (line %u) has slots",
-					 func, s->line);
+			return error_set(
+				why, -EINVAL,
+				"has damaged site records: a jump in '%s' (line %u) has slots",
+				func, s->line);
 		out->key = s->before;
 		out->ret = s->after - s->before;
 		return 0;
 	}
 	if (!s->after_len && !(s->flags & PCCE_SITE_NORETURN))
-		return error_set(why, -EINVAL, "has damaged site records: a call in '%s' (line %u) has one slot only",
-				 func, s->line);
+		return error_set(
+			why, -EINVAL,
+			"has damaged site records: a call in '%s' (line %u) has one slot only",
+			func, s->line);
 	err = make_before(page, s, kind, value, patch, out, &before);
 	if (err == -ENOSPC)
 		return too_small(s, func, before.n, s->before_len, why);
@@ -399,8 +418,10 @@ int patch_make(const struct patch_page *page, const struct callgraph_site *s, co
 	if (err == -ENOSPC)
 		return too_small(s, func, after.n, s->after_len, why);
 	if (err)
-		return error_set(why, -EINVAL, "is too large: code of '%s' is more than 2 GiB away from the runtime",
-				 func);
+		return error_set(
+			why, -EINVAL,
+			"is too large: code of '%s' is more than 2 GiB away from the runtime",
+			func);
 	return 0;
 }
 
@@ -413,10 +434,13 @@ int patch_apply(const struct elf_module *m, const struct callgraph_site *s, cons
 	if (!s->before_len && !s->after_len)
 		return 0;
 	if (!before || !after)
-		return error_set(why, -EINVAL, "has damaged site records: a slot in '%s' lies outside the code", func);
+		return error_set(why, -EINVAL,
+				 "has damaged site records: a slot in '%s' lies outside the code",
+				 func);
 	if (!x86_only_nops(before, s->before_len) || !x86_only_nops(after, s->after_len))
 		return error_set(why, -EINVAL,
-				 "has a slot in '%s' (line %u, address %#llx) that is not empty: it is damaged, or was "
+				 "has a slot in '%s' (line %u, address %#llx) that is not empty: "
+				 "it is damaged, or was "
 				 "encoded and lost its table",
 				 func, s->line, (unsigned long long)s->before);
 	memcpy(image + (before - m->image), patch->before, s->before_len);
@@ -431,8 +455,8 @@ uint64_t patch_behind_entry(const struct callgraph_func *f)
 	return f->addr + f->entry + f->entry_len;
 }
 
-int patch_entry(const struct patch_page *page, const struct elf_module *m, const struct callgraph_func *f,
-		uint32_t start, uint8_t *image, struct error *why)
+int patch_entry(const struct patch_page *page, const struct elf_module *m,
+		const struct callgraph_func *f, uint32_t start, uint8_t *image, struct error *why)
 {
 	const uint8_t *slot = elf_module_at(m, f->addr + f->entry, f->entry_len);
 	struct fixups fixups = {};
@@ -444,27 +468,31 @@ int patch_entry(const struct patch_page *page, const struct elf_module *m, const
 	put_set_id(&c, &fixups, page, start);
 	if (!slot || c.n > f->entry_len || !x86_only_nops(slot, f->entry_len))
 		return error_set(why, -EINVAL,
-				 "has an entry slot in '%s' that is not empty, or too small: its site records are "
+				 "has an entry slot in '%s' that is not empty, or too small: its "
+				 "site records are "
 				 "damaged, or it "
 				 "was encoded and lost its table",
 				 f->name);
 	pad = f->entry_len - c.n;
 	if (fix(&c, &fixups, f->addr + f->entry + pad, 0))
-		return error_set(why, -EINVAL, "is too large: '%s' is more than 2 GiB away from its data", f->name);
+		return error_set(why, -EINVAL,
+				 "is too large: '%s' is more than 2 GiB away from its data",
+				 f->name);
 	x86_fill_nops(image + (slot - m->image), pad);
 	memcpy(image + (slot - m->image) + pad, c.bytes, c.n);
 	return 0;
 }
 
-int patch_distance(const struct elf_module *m, const struct callgraph_site *s, const struct callgraph_func *callee,
-		   uint8_t *image, struct error *why)
+int patch_distance(const struct elf_module *m, const struct callgraph_site *s,
+		   const struct callgraph_func *callee, uint8_t *image, struct error *why)
 {
 	const uint8_t *field = elf_module_at(m, s->distance, 4);
 	int64_t distance = (int64_t)(patch_behind_entry(callee) - (s->distance + 4));
 	int32_t rel = (int32_t)distance;
 
 	if (!field || rel != distance)
-		return error_set(why, -EINVAL, "is too large: '%s' is 2 GiB away from a call of it", callee->name);
+		return error_set(why, -EINVAL, "is too large: '%s' is 2 GiB away from a call of it",
+				 callee->name);
 	memcpy(image + (field - m->image), &rel, 4);
 	return 0;
 }

@@ -108,7 +108,8 @@ static int build_functions(struct builder *b)
 		*out = (struct pcce_table_func){.addr = func->addr, .num_cc = n->num_cc[f]};
 		if (strings_add(&b->strings, func->name, &out->name))
 			return -ENOMEM;
-		out->flags = (n->root[f] ? PCCE_FUNC_ROOT : 0) | (n->entered[f] ? PCCE_FUNC_ENTERED : 0) |
+		out->flags = (n->root[f] ? PCCE_FUNC_ROOT : 0) |
+			     (n->entered[f] ? PCCE_FUNC_ENTERED : 0) |
 			     (n->tail_out[f] ? PCCE_FUNC_TAIL_OUT : 0) |
 			     (func->block_flags & PCCE_BLOCK_RESTORES ? PCCE_FUNC_RESTORES : 0);
 		out->first_edge = n->first_edge[f];
@@ -117,8 +118,8 @@ static int build_functions(struct builder *b)
 			out->entry = patch_behind_entry(func) - func->addr;
 	}
 	for (uint32_t p = 0; p < b->cg->n_parts; p++)
-		b->parts[p] =
-			(struct pcce_table_part){b->cg->parts[p].addr, b->cg->parts[p].length, b->cg->parts[p].func};
+		b->parts[p] = (struct pcce_table_part){b->cg->parts[p].addr, b->cg->parts[p].length,
+						       b->cg->parts[p].func};
 	return 0;
 }
 
@@ -144,8 +145,10 @@ static int build_sites(struct builder *b, struct pcce_table_site *sites, struct 
 	qsort(sites, b->cg->n_sites, sizeof(*sites), compare_keys);
 	for (uint32_t i = 1; i < b->cg->n_sites; i++)
 		if (sites[i].key == sites[i - 1].key)
-			return error_set(why, -EINVAL, "has damaged site records: two sites of '%s' have one address",
-					 b->cg->funcs[sites[i].func].name);
+			return error_set(
+				why, -EINVAL,
+				"has damaged site records: two sites of '%s' have one address",
+				b->cg->funcs[sites[i].func].name);
 	qsort(b->tails, n_tails, sizeof(*b->tails), compare_tails);
 	for (uint32_t i = 0; i < n_tails; i++)
 		if (!i || compare_tails(&b->tails[i], &b->tails[b->head.tails.count - 1]))
@@ -176,7 +179,8 @@ static int compare_landings(const void *pa, const void *pb)
 	return a->site < b->site ? -1 : a->site > b->site;
 }
 
-static void build_landings(struct builder *b, const struct pcce_table_site *sites, const uint64_t *keys)
+static void build_landings(struct builder *b, const struct pcce_table_site *sites,
+			   const uint64_t *keys)
 {
 	uint32_t n = b->cg->n_sites;
 
@@ -186,7 +190,8 @@ static void build_landings(struct builder *b, const struct pcce_table_site *site
 
 		if (!pad)
 			continue;
-		l = (struct pcce_table_landing){find_key(sites, n, keys[i]), find_key(sites, n, pad)};
+		l = (struct pcce_table_landing){find_key(sites, n, keys[i]),
+						find_key(sites, n, pad)};
 		if (sites[l.pad].key == pad && sites[l.pad].kind == PCCE_KIND_RESTORE &&
 		    sites[l.pad].func == sites[l.site].func)
 			b->landings[b->head.landings.count++] = l;
@@ -194,9 +199,10 @@ static void build_landings(struct builder *b, const struct pcce_table_site *site
 	qsort(b->landings, b->head.landings.count, sizeof(*b->landings), compare_landings);
 }
 
-/* Where a site of the graph has copies, its edges name the first one in the table. first: for each of the graph's
- * sites; keys: of each site of the call graph, before they were sorted. */
-static int build_edges(struct builder *b, const struct pcce_table_site *sites, const uint64_t *keys, struct error *why)
+/* Where a site of the graph has copies, its edges name the first one in the table. first: for each
+ * of the graph's sites; keys: of each site of the call graph, before they were sorted. */
+static int build_edges(struct builder *b, const struct pcce_table_site *sites, const uint64_t *keys,
+		       struct error *why)
 {
 	uint32_t *first = malloc(((size_t)b->cg->graph.n_sites + 1) * sizeof(*first));
 
@@ -219,8 +225,9 @@ static int build_edges(struct builder *b, const struct pcce_table_site *sites, c
 		if (e->site == NUMBERING_NO_SITE)
 			b->edges[i] = (struct pcce_table_edge){e->value, PCCE_NONE, e->start};
 		else
-			b->edges[i] = (struct pcce_table_edge){e->value, first[e->site],
-							       e->callee != b->cg->graph_sites[e->site].callee};
+			b->edges[i] = (struct pcce_table_edge){
+				e->value, first[e->site],
+				e->callee != b->cg->graph_sites[e->site].callee};
 	}
 	free(first);
 	return 0;
@@ -233,8 +240,8 @@ static uint64_t place(struct pcce_table_array *a, uint64_t at, uint64_t count, s
 	return (at + count * element + 7) & ~7ull;
 }
 
-static int assemble(struct builder *b, const struct pcce_table_site *sites, const struct site_records *r, void **table,
-		    size_t *size, struct error *why)
+static int assemble(struct builder *b, const struct pcce_table_site *sites,
+		    const struct site_records *r, void **table, size_t *size, struct error *why)
 {
 	struct pcce_table *h = &b->head;
 	uint64_t at = sizeof(*h);
@@ -269,8 +276,8 @@ static int assemble(struct builder *b, const struct pcce_table_site *sites, cons
 }
 
 int table_write(const struct elf_module *m, const struct callgraph *cg, const struct numbering *n,
-		const struct site_records *r, const struct patch_page *page, struct pcce_table_site *sites,
-		void **table, size_t *size, struct error *why)
+		const struct site_records *r, const struct patch_page *page,
+		struct pcce_table_site *sites, void **table, size_t *size, struct error *why)
 {
 	struct builder b = {
 		.cg = cg,
@@ -297,7 +304,8 @@ int table_write(const struct elf_module *m, const struct callgraph *cg, const st
 	b.edges = calloc(n->n_edges + 1, sizeof(*b.edges));
 	b.tails = calloc((size_t)cg->n_sites + 1, sizeof(*b.tails));
 	b.landings = calloc((size_t)cg->n_sites + 1, sizeof(*b.landings));
-	if (!keys || !b.funcs || !b.parts || !b.edges || !b.tails || !b.landings || build_functions(&b)) {
+	if (!keys || !b.funcs || !b.parts || !b.edges || !b.tails || !b.landings ||
+	    build_functions(&b)) {
 		error_memory(why);
 		goto out;
 	}

@@ -10,10 +10,10 @@
 #include "encode/numbering.h"
 #include "encode/patch.h"
 
-/* sites: one for each site of the call graph, in its order, with key, before, ret, kind, value and slot offsets set; it
- * is put into the table's order. The table is malloc'ed. */
+/* sites: one for each site of the call graph, in its order, with key, before, ret, kind, value and
+ * slot offsets set; it is put into the table's order. The table is malloc'ed. */
 int table_write(const struct elf_module *m, const struct callgraph *cg, const struct numbering *n,
-		const struct site_records *r, const struct patch_page *page, struct pcce_table_site *sites,
-		void **table, size_t *size, struct error *why);
+		const struct site_records *r, const struct patch_page *page,
+		struct pcce_table_site *sites, void **table, size_t *size, struct error *why);
 
 #endif

@@ -6,15 +6,16 @@
 #include "elf/site_records.h"
 #include "elf/x86.h"
 
-static int clear(uint8_t *image, const struct elf_module *m, const struct site_block *b, uint32_t offset, size_t length,
-		 struct error *why)
+static int clear(uint8_t *image, const struct elf_module *m, const struct site_block *b,
+		 uint32_t offset, size_t length, struct error *why)
 {
 	const uint8_t *slot = elf_module_at(m, b->head.start + offset, length);
 
 	if (!length)
 		return 0;
 	if (!slot)
-		return error_set(why, -EINVAL, "has damaged site records: a slot in '%s' lies outside the code",
+		return error_set(why, -EINVAL,
+				 "has damaged site records: a slot in '%s' lies outside the code",
 				 b->name);
 	x86_fill_nops(image + (slot - m->image), length);
 	return 0;
@@ -37,7 +38,9 @@ static const struct site_block *with_body_at(const struct site_records *r, uint6
 		return NULL;
 	const struct pcce_site_block *b = &r->blocks[low - 1].head;
 
-	return b->entry_len && vaddr - b->start == (uint64_t)b->entry + b->entry_len ? &r->blocks[low - 1] : NULL;
+	return b->entry_len && vaddr - b->start == (uint64_t)b->entry + b->entry_len
+		       ? &r->blocks[low - 1]
+		       : NULL;
 }
 
 static void lead_back(uint8_t *image, const struct elf_module *m, const struct site_records *r,
@@ -91,7 +94,8 @@ int unpatch(uint8_t *image, size_t size, struct error *why)
 	err = site_records_read(&m, &r, why);
 	if (!err && !r.n_blocks)
 		err = error_set(why, -EINVAL,
-				"was encoded, and has lost its site records since (to strip?), which another encoding "
+				"was encoded, and has lost its site records since (to strip?), "
+				"which another encoding "
 				"needs; link it again, or encode it before it is stripped");
 	for (size_t i = 0; !err && i < r.n_blocks; i++)
 		err = undo_block(image, &m, &r, &r.blocks[i], why);

@@ -4,8 +4,8 @@
  * read.  Self costs by function and line, and calls by caller, line and callee, with their
  * inclusive cost.
  *
- * The format wants to know how often each call was made, which sampling does not tell: it says the number
- * of samples in which the call was under way.  Inlined functions are functions like others.
+ * The format wants to know how often each call was made, which sampling does not tell: it says the
+ * number of samples in which the call was under way.  Inlined functions are functions like others.
  */
 #include <errno.h>
 #include <string.h>
@@ -67,7 +67,8 @@ static void put_head(const struct writer *w)
 
 	fputs("# callgrind format\nversion: 1\ncreator: pcce " PCCE_VERSION "\n", w->out);
 	fprintf(w->out, "cmd: %s\n", format_clean(p->command, buffer, sizeof(buffer)));
-	fprintf(w->out, "desc: Trigger: samples of %s\n", format_clean(p->event, buffer, sizeof(buffer)));
+	fprintf(w->out, "desc: Trigger: samples of %s\n",
+		format_clean(p->event, buffer, sizeof(buffer)));
 	fprintf(w->out, "positions: line\n");
 	fprintf(w->out, "event: %s : %s\n", w->unit.clock ? "ns" : "Ev",
 		w->unit.clock ? "Nanoseconds" : format_clean(p->event, buffer, sizeof(buffer)));
@@ -93,14 +94,14 @@ static void put_all(const struct writer *w)
 		}
 		for (; call < s->n_calls && s->calls[call].caller == i; call++) {
 			const struct function_call_sum *c = &s->calls[call];
-			/* What a function costs is its self costs and those of its calls: not of one of itself, which
-			 * is within. */
+			/* What a function costs is its self costs and those of its calls: not of
+			 * one of itself, which is within. */
 			uint64_t weight = c->callee == i ? 0 : c->weight;
 
 			put_file(w, i, c->file, &file);
 			put_function(w, "c", c->callee);
-			fprintf(w->out, "calls=%llu 0\n%u %llu\n", (unsigned long long)c->samples, c->line,
-				(unsigned long long)(weight * w->unit.scale));
+			fprintf(w->out, "calls=%llu 0\n%u %llu\n", (unsigned long long)c->samples,
+				c->line, (unsigned long long)(weight * w->unit.scale));
 		}
 	}
 	fprintf(w->out, "\ntotals: %llu\n", (unsigned long long)(s->total * w->unit.scale));

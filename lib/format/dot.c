@@ -2,8 +2,8 @@
 /*
  * The graph of functions and calls, for Graphviz: boxes are the larger the more their function
  * costs itself, and redder the more it costs with all it calls; arrows are the thicker the more
- * goes through them.  Functions and calls below min_percent are left out; how many, the graph's label
- * says.
+ * goes through them.  Functions and calls below min_percent are left out; how many, the graph's
+ * label says.
  */
 #include <errno.h>
 #include <math.h>
@@ -40,7 +40,8 @@ static void put_function(const struct writer *w, uint32_t function)
 {
 	const struct function *f = &w->sums.functions.list[function];
 	const struct function_sum *sum = &w->sums.of[function];
-	double self = format_percent(sum->self, w->sums.total), total = format_percent(sum->total, w->sums.total);
+	double self = format_percent(sum->self, w->sums.total),
+	       total = format_percent(sum->total, w->sums.total);
 
 	fprintf(w->out, "\tn%u [label=\"", function);
 	put_text(symbol_table_string(w->p->names, f->name), w->out);
@@ -53,7 +54,8 @@ static void put_function(const struct writer *w, uint32_t function)
 		 : f->module == UINT32_MAX ? ""
 					   : symbol_table_path(w->p->names, f->module),
 		 w->out);
-	fprintf(w->out, "\" fontsize=%.1f fillcolor=\"0.05 %.3f 1.0\"%s];\n", 9 + 2.2 * sqrt(self), total / 100 * 0.7,
+	fprintf(w->out, "\" fontsize=%.1f fillcolor=\"0.05 %.3f 1.0\"%s];\n", 9 + 2.2 * sqrt(self),
+		total / 100 * 0.7,
 		f->kind == DECODE_FRAME_FOREIGN ? " style=\"filled,dashed\"" : "");
 }
 
@@ -61,8 +63,9 @@ static void put_call(const struct writer *w, const struct function_call_sum *c)
 {
 	double percent = format_percent(c->weight, w->sums.total);
 
-	fprintf(w->out, "\tn%u -> n%u [label=\"%.2f%%\" weight=%u penwidth=%.2f%s];\n", c->caller, c->callee, percent,
-		1 + (unsigned int)percent, 0.5 + percent / 20, c->inlined ? " style=dotted tooltip=\"inlined\"" : "");
+	fprintf(w->out, "\tn%u -> n%u [label=\"%.2f%%\" weight=%u penwidth=%.2f%s];\n", c->caller,
+		c->callee, percent, 1 + (unsigned int)percent, 0.5 + percent / 20,
+		c->inlined ? " style=dotted tooltip=\"inlined\"" : "");
 }
 
 static void put_all(const struct writer *w)
@@ -92,7 +95,8 @@ static void put_all(const struct writer *w)
 	fprintf(w->out, "\\n%llu samples of ", (unsigned long long)w->p->stats.samples);
 	put_text(w->p->event, w->out);
 	if (functions || calls)
-		fprintf(w->out, "\\nleft out as too light: %zu functions, %zu calls", functions, calls);
+		fprintf(w->out, "\\nleft out as too light: %zu functions, %zu calls", functions,
+			calls);
 	fputs("\";\n}\n", w->out);
 }
 

@@ -102,8 +102,8 @@ static void end_table(struct writer *w)
 	w->separate = true;
 }
 
-static void put_strings(struct writer *w, const char *name, const char *(*get)(const struct writer *w, size_t i),
-			size_t n)
+static void put_strings(struct writer *w, const char *name,
+			const char *(*get)(const struct writer *w, size_t i), size_t n)
 {
 	begin(w, name);
 	for (size_t i = 0; i < n; i++) {
@@ -151,7 +151,8 @@ static unsigned int category_of(const struct location_function *f)
 		return CATEGORY_KERNEL;
 	if (f->kind == DECODE_FRAME_FOREIGN)
 		return CATEGORY_FOREIGN;
-	return f->kind == DECODE_FRAME_CALL || f->kind == DECODE_FRAME_TAIL ? CATEGORY_USER : CATEGORY_REMARK;
+	return f->kind == DECODE_FRAME_CALL || f->kind == DECODE_FRAME_TAIL ? CATEGORY_USER
+									    : CATEGORY_REMARK;
 }
 
 static void put_stack_table(struct writer *w)
@@ -301,7 +302,8 @@ static void put_samples(struct writer *w, const uint32_t *samples, size_t n)
 	begin_table(w, "samples", n);
 	begin(w, "stack");
 	for (size_t i = 0; i < n; i++)
-		put_or(w, w->stack[profile_moment(w->p, samples[i]).instruction], STACK_TABLE_NONE, "null");
+		put_or(w, w->stack[profile_moment(w->p, samples[i]).instruction], STACK_TABLE_NONE,
+		       "null");
 	end(w);
 	begin(w, "time");
 	for (size_t i = 0; i < n; i++)
@@ -345,8 +347,10 @@ static int put_thread(struct writer *w, uint32_t thread)
 	const char *process = symbol_table_string(w->p->names, t->process);
 
 	fprintf(w->out,
-		"%s\n{\"processType\":\"default\",\"processStartupTime\":0,\"processShutdownTime\":null,"
-		"\"registerTime\":0,\"unregisterTime\":null,\"pausedRanges\":[],\"showMarkersInTimeline\":false,"
+		"%s\n{\"processType\":\"default\",\"processStartupTime\":0,\"processShutdownTime\":"
+		"null,"
+		"\"registerTime\":0,\"unregisterTime\":null,\"pausedRanges\":[],"
+		"\"showMarkersInTimeline\":false,"
 		"\"isMainThread\":%s,\"pid\":\"%u\",\"tid\":%u,\"name\":",
 		thread ? "," : "", t->tid == t->pid ? "true" : "false", t->pid, t->tid);
 	if (put_thread_name(w, t))
@@ -355,7 +359,8 @@ static int put_thread(struct writer *w, uint32_t thread)
 	json_write_text(*process ? process : "process", w->out);
 	w->separate = true;
 	put_samples(w, w->samples + w->first[thread], w->first[thread + 1] - w->first[thread]);
-	fputs(",\n\"markers\":{\"length\":0,\"data\":[],\"name\":[],\"startTime\":[],\"endTime\":[],\"phase\":[],"
+	fputs(",\n\"markers\":{\"length\":0,\"data\":[],\"name\":[],\"startTime\":[],\"endTime\":[]"
+	      ",\"phase\":[],"
 	      "\"category\":[]}}",
 	      w->out);
 	return 0;
@@ -370,11 +375,15 @@ static void put_meta(struct writer *w)
 	double interval = unit.clock ? unit.scale / 1e6 : p->frequency ? 1e3 / p->frequency : 1;
 
 	fprintf(w->out,
-		"{\"meta\":{\"version\":%d,\"preprocessedProfileVersion\":%d,\"interval\":%.6f,\"startTime\":%.6f,"
-		"\"processType\":0,\"stackwalk\":1,\"debug\":false,\"symbolicated\":true,\"sampleUnits\":{\"time\":"
+		"{\"meta\":{\"version\":%d,\"preprocessedProfileVersion\":%d,\"interval\":%.6f,"
+		"\"startTime\":%.6f,"
+		"\"processType\":0,\"stackwalk\":1,\"debug\":false,\"symbolicated\":true,"
+		"\"sampleUnits\":{\"time\":"
 		"\"ms\","
-		"\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"},\"markerSchema\":[],\"usesOnlyOneStackType\":true,"
-		"\"sourceCodeIsNotOnSearchfox\":true,\n\"importedFrom\":\"pcce\",\"appBuildID\":\"\",\"oscpu\":",
+		"\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"},\"markerSchema\":[],"
+		"\"usesOnlyOneStackType\":true,"
+		"\"sourceCodeIsNotOnSearchfox\":true,\n\"importedFrom\":\"pcce\",\"appBuildID\":"
+		"\"\",\"oscpu\":",
 		GECKO_VERSION, VERSION, interval, p->wall_time / 1e6);
 	json_write_text(p->kernel, w->out);
 	fputs(",\"product\":", w->out);
@@ -390,18 +399,22 @@ static void put_meta(struct writer *w)
 		(unsigned long long)p->stats.samples, (unsigned long long)p->stats.exact,
 		(unsigned long long)p->stats.truncated, (unsigned long long)p->stats.undecodable,
 		(unsigned long long)p->stats.outside, (unsigned long long)p->stats.lost);
-	fputs(",\n\"categories\":[{\"name\":\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]},"
+	fputs(",\n\"categories\":[{\"name\":\"Other\",\"color\":\"grey\",\"subcategories\":["
+	      "\"Other\"]},"
 	      "{\"name\":\"Instrumented\",\"color\":\"yellow\",\"subcategories\":[\"Other\"]},"
 	      "{\"name\":\"Not instrumented\",\"color\":\"blue\",\"subcategories\":[\"Other\"]},"
 	      "{\"name\":\"Kernel\",\"color\":\"orange\",\"subcategories\":[\"Other\"]},"
-	      "{\"name\":\"Not known\",\"color\":\"red\",\"subcategories\":[\"Other\"]}]},\n\"libs\":[",
+	      "{\"name\":\"Not "
+	      "known\",\"color\":\"red\",\"subcategories\":[\"Other\"]}]},\n\"libs\":[",
 	      w->out);
 	for (uint32_t i = 0; i < symbol_table_modules(p->names); i++) {
-		const char *path = symbol_table_path(p->names, i), *base = symbol_table_base(p->names, i);
+		const char *path = symbol_table_path(p->names, i),
+			   *base = symbol_table_base(p->names, i);
 		char id[SYMBOL_TABLE_BUILD_ID];
 
 		symbol_table_build_id_text(p->names, i, id);
-		fputs(i ? ",\n{\"arch\":\"x86_64\",\"name\":" : "\n{\"arch\":\"x86_64\",\"name\":", w->out);
+		fputs(i ? ",\n{\"arch\":\"x86_64\",\"name\":" : "\n{\"arch\":\"x86_64\",\"name\":",
+		      w->out);
 		json_write_text(base, w->out);
 		fputs(",\"path\":", w->out);
 		json_write_text(path, w->out);

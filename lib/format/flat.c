@@ -5,8 +5,8 @@
 #include "format/format.h"
 #include "format/frame_text.h"
 
-static void print_row(const struct profile *p, const struct format_options *o, const struct flat_profile_row *row,
-		      FILE *out)
+static void print_row(const struct profile *p, const struct format_options *o,
+		      const struct flat_profile_row *row, FILE *out)
 {
 	const char *base = symbol_table_base(p->names, row->module);
 	uint64_t all = p->tree.nodes[0].total;
@@ -19,9 +19,11 @@ static void print_row(const struct profile *p, const struct format_options *o, c
 		format_clean(symbol_table_string(p->names, row->name), buffer, sizeof(buffer)));
 	if (row->file)
 		fprintf(out, "  %s:%u",
-			format_clean(format_base(symbol_table_string(p->names, row->file)), buffer, sizeof(buffer)),
+			format_clean(format_base(symbol_table_string(p->names, row->file)), buffer,
+				     sizeof(buffer)),
 			row->line);
-	if (*base && strcmp(symbol_table_string(p->names, row->name), symbol_table_path(p->names, row->module)))
+	if (*base && strcmp(symbol_table_string(p->names, row->name),
+			    symbol_table_path(p->names, row->module)))
 		fprintf(out, "  (%s)", format_clean(base, buffer, sizeof(buffer)));
 	fputc('\n', out);
 }

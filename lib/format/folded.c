@@ -18,7 +18,8 @@ void format_folded_name(const char *name, FILE *out)
 }
 
 /* Repeated groups do not nest: each is written out as often as it stands. */
-static void print_path(const struct profile *p, const struct cct *t, const uint32_t *path, size_t n, FILE *out)
+static void print_path(const struct profile *p, const struct cct *t, const uint32_t *path, size_t n,
+		       FILE *out)
 {
 	for (size_t i = 0; i < n;) {
 		const struct cct_key *first = t->nodes[path[i]].key;
@@ -28,7 +29,9 @@ static void print_path(const struct profile *p, const struct cct *t, const uint3
 			for (size_t j = i; j < i + span && j < n; j++) {
 				if (j || times)
 					fputc(';', out);
-				format_folded_name(symbol_table_string(p->names, t->nodes[path[j]].key->name), out);
+				format_folded_name(
+					symbol_table_string(p->names, t->nodes[path[j]].key->name),
+					out);
 			}
 		}
 		i += span;

@@ -14,7 +14,8 @@
 struct format_options {
 	double min_percent;	/* branches and functions with less of the total are left out */
 	unsigned int max_depth; /* frames; 0: all */
-	uint64_t max_rows; /* of what grows with the number of samples; 0: all; FORMAT_ROWS: as many as its readers bear
+	uint64_t max_rows; /* of what grows with the number of samples; 0: all; FORMAT_ROWS: as many
+			    * as its readers bear
 			    */
 	struct cct_sort_order sort; /* of siblings in trees, and of rows */
 	bool colors;
@@ -32,8 +33,8 @@ int format_html(const struct profile *p, const struct format_options *o, FILE *o
 int format_stats(const struct profile *p, FILE *out);
 
 int format_pprof(const struct profile *p, const struct format_options *o, FILE *out);
-/* Both in one file, in which what was before counts as less than nothing, as go tool pprof -diff_base has it; before
- * may be NULL. */
+/* Both in one file, in which what was before counts as less than nothing, as go tool pprof
+ * -diff_base has it; before may be NULL. */
 int format_pprof_difference(const struct profile *now, const struct profile *before, FILE *out);
 int format_perf(const struct profile *p, const struct format_options *o, FILE *out);
 int format_speedscope(const struct profile *p, const struct format_options *o, FILE *out);
@@ -54,18 +55,19 @@ struct format_unit {
 };
 struct format_unit format_unit(const struct profile *p);
 
-/* The next node in preorder within the whole tree, 0 after the last; *depth goes along. Children of a node
- * are passed over with skip. */
+/* The next node in preorder within the whole tree, 0 after the last; *depth goes along. Children of
+ * a node are passed over with skip. */
 uint32_t format_next(const struct cct *t, uint32_t node, bool skip, unsigned int *depth);
 double format_percent(uint64_t part, uint64_t all);
 const char *format_base(const char *path);
 /* Text as valid UTF-8 without control characters; in buffer if it had to be changed. */
 const char *format_clean(const char *text, char *buffer, size_t size);
-/* The chain of calls that created a thread, in words (thread_origins_text()); [several]; or "" if it is not known. To
- * be freed; NULL: no memory. */
+/* The chain of calls that created a thread, in words (thread_origins_text()); [several]; or "" if
+ * it is not known. To be freed; NULL: no memory. */
 char *format_origin(const struct profile *p, const struct thread *t);
 /* Says on stderr that not everything is in the output. */
-void format_remark(const struct format_options *o, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void format_remark(const struct format_options *o, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 /* A frame of a folded line: without blanks and semicolons. */
 void format_folded_name(const char *name, FILE *out);
 

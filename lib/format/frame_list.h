@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Texts with commas between, of which the last ones change: frames of one context after the other. */
+/* Texts with commas between, of which the last ones change: frames of one context after the other.
+ */
 #ifndef PCCE_FORMAT_FRAME_LIST_H
 #define PCCE_FORMAT_FRAME_LIST_H
 

@@ -14,7 +14,8 @@ static void print_place(const struct frame_text *f, const struct cct_node *n, FI
 
 	if (n->key->file)
 		fprintf(out, "  %s:%u",
-			format_clean(format_base(symbol_table_string(f->names, n->key->file)), buffer, sizeof(buffer)),
+			format_clean(format_base(symbol_table_string(f->names, n->key->file)),
+				     buffer, sizeof(buffer)),
 			n->key->line);
 	else if (n->key->line)
 		fprintf(out, "  line %u", n->key->line);
@@ -48,7 +49,8 @@ void frame_text_print(const struct frame_text *f, const struct cct_node *n, FILE
 {
 	char buffer[4096];
 
-	fputs(format_clean(symbol_table_string(f->names, n->key->name), buffer, sizeof(buffer)), out);
+	fputs(format_clean(symbol_table_string(f->names, n->key->name), buffer, sizeof(buffer)),
+	      out);
 	frame_text_more(f, n, out);
 }
 

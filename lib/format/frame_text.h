@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* How frames, shares and headings read, wherever a person reads them; and in which colours, on a terminal. */
+/* How frames, shares and headings read, wherever a person reads them; and in which colours, on a
+ * terminal. */
 #ifndef PCCE_FORMAT_FRAME_TEXT_H
 #define PCCE_FORMAT_FRAME_TEXT_H
 

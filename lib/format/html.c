@@ -32,11 +32,13 @@ struct parts {
 static enum html_call call_of(const struct profile *p, const struct cct_node *n)
 {
 	static const enum html_call calls[] = {
-		[PCCE_KIND_NONE] = HTML_CALL_NONE, [PCCE_KIND_ADD] = HTML_CALL_ADD,   [PCCE_KIND_EXT] = HTML_CALL_EXT,
-		[PCCE_KIND_PUSH] = HTML_CALL_PUSH, [PCCE_KIND_TAIL] = HTML_CALL_TAIL,
+		[PCCE_KIND_NONE] = HTML_CALL_NONE, [PCCE_KIND_ADD] = HTML_CALL_ADD,
+		[PCCE_KIND_EXT] = HTML_CALL_EXT,   [PCCE_KIND_PUSH] = HTML_CALL_PUSH,
+		[PCCE_KIND_TAIL] = HTML_CALL_TAIL,
 	};
 	uint32_t module = p->tree.nodes[n->parent].key->module, site;
-	const struct encoding_table *t = module == UINT32_MAX ? NULL : symbol_table_table(p->names, module);
+	const struct encoding_table *t =
+		module == UINT32_MAX ? NULL : symbol_table_table(p->names, module);
 
 	if (!t || !n->key->call)
 		return HTML_CALL_UNKNOWN;
@@ -89,12 +91,12 @@ static int add_samples(const struct profile *p, struct parts *parts)
 			continue;
 		queues[t].next = parts->n_samples;
 		queues[t].number = parts->n_threads;
-		parts->threads[parts->n_threads++] =
-			(struct html_thread){.pid = thread->pid,
-					     .tid = thread->tid,
-					     .name = thread->name ? symbol_table_string(p->names, thread->name) : NULL,
-					     .origin = format_origin(p, thread),
-					     .first = parts->n_samples};
+		parts->threads[parts->n_threads++] = (struct html_thread){
+			.pid = thread->pid,
+			.tid = thread->tid,
+			.name = thread->name ? symbol_table_string(p->names, thread->name) : NULL,
+			.origin = format_origin(p, thread),
+			.first = parts->n_samples};
 		if (!parts->threads[parts->n_threads - 1].origin) {
 			free(queues);
 			return -ENOMEM;
@@ -112,12 +114,15 @@ static int add_samples(const struct profile *p, struct parts *parts)
 		parts->stacks[histogram_bucket_of(s.entries)] += s.weight;
 		if (s.entries > parts->entries[node])
 			parts->entries[node] = s.entries;
-		/* The place within each group varies, lest it beat with something periodic in the program. */
+		/* The place within each group varies, lest it beat with something periodic in the
+		 * program. */
 		if (q->seen % step == 0)
 			q->weight = 0;
 		q->weight += s.weight;
-		if (q->seen % step == (q->seen / step * 2654435761u >> 8) % step || q->seen % step == 0)
-			parts->samples[q->next] = (struct html_sample){.time = s.time, .node = node};
+		if (q->seen % step == (q->seen / step * 2654435761u >> 8) % step ||
+		    q->seen % step == 0)
+			parts->samples[q->next] =
+				(struct html_sample){.time = s.time, .node = node};
 		parts->samples[q->next].weight = q->weight < UINT32_MAX ? q->weight : UINT32_MAX;
 		if (++q->seen % step == 0)
 			q->next++;
@@ -146,9 +151,10 @@ static json_t *histogram(const uint64_t *counts)
 
 	for (unsigned int b = 0; b < HISTOGRAM_BUCKETS; b++)
 		if (counts[b])
-			r |= json_array_append_new(list, json_pack("[III]", (json_int_t)histogram_bucket_least(b),
-								   (json_int_t)(histogram_bucket_least(b + 1) - 1),
-								   (json_int_t)counts[b]));
+			r |= json_array_append_new(
+				list, json_pack("[III]", (json_int_t)histogram_bucket_least(b),
+						(json_int_t)(histogram_bucket_least(b + 1) - 1),
+						(json_int_t)counts[b]));
 	if (r) {
 		json_decref(list);
 		return NULL;

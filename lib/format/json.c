@@ -69,10 +69,12 @@ static void put_text(const char *field, const char *s, FILE *out)
 static void put_key(const struct profile *p, const struct cct_key *key, FILE *out)
 {
 	static const char *const kinds[] = {
-		[DECODE_FRAME_CALL] = "call", [DECODE_FRAME_TAIL] = "tail",	[DECODE_FRAME_FOREIGN] = "foreign",
-		[DECODE_FRAME_GAP] = "gap",   [DECODE_FRAME_SIGNAL] = "signal", [DECODE_FRAME_ORIGIN] = "thread",
+		[DECODE_FRAME_CALL] = "call",	    [DECODE_FRAME_TAIL] = "tail",
+		[DECODE_FRAME_FOREIGN] = "foreign", [DECODE_FRAME_GAP] = "gap",
+		[DECODE_FRAME_SIGNAL] = "signal",   [DECODE_FRAME_ORIGIN] = "thread",
 	};
-	const struct encoding_table *t = key->func == PCCE_NONE ? NULL : symbol_table_table(p->names, key->module);
+	const struct encoding_table *t =
+		key->func == PCCE_NONE ? NULL : symbol_table_table(p->names, key->module);
 
 	put_text(",\"kind\":", key->flags & CCT_KERNEL ? "kernel" : kinds[key->kind], out);
 	fputs_unlocked(key->flags & CCT_INLINED ? ",\"inlined\":true" : ",\"inlined\":false", out);
@@ -92,7 +94,8 @@ static void put_key(const struct profile *p, const struct cct_key *key, FILE *ou
 	}
 }
 
-static void put_node(const struct profile *p, uint32_t node, uint32_t id, uint32_t parent, FILE *out)
+static void put_node(const struct profile *p, uint32_t node, uint32_t id, uint32_t parent,
+		     FILE *out)
 {
 	const struct cct_node *n = &p->tree.nodes[node];
 

@@ -3,11 +3,11 @@
  * JSON lines: an object a line, for jq, databases and scripts.  The first line is about the
  * recording; then one for each context, in which each thread that was there has its share:
  *
- *   {"samples": 3, "weight": 3, "stack": ["main", "parse", "eval"], "calls": ["main.c:12", "parse.c:31"],
- *    "threads": [{"pid": 100, "tid": 101, "comm": "demo", "samples": 3, "weight": 3}]}
+ *   {"samples": 3, "weight": 3, "stack": ["main", "parse", "eval"], "calls": ["main.c:12",
+ * "parse.c:31"], "threads": [{"pid": 100, "tid": 101, "comm": "demo", "samples": 3, "weight": 3}]}
  *
- * stack begins with the outermost function, and calls[i] is where stack[i] calls stack[i + 1] or has it
- * inlined; "" where that is not known.
+ * stack begins with the outermost function, and calls[i] is where stack[i] calls stack[i + 1] or
+ * has it inlined; "" where that is not known.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -47,7 +47,8 @@ static void make_call(void *ctx, uint32_t key, FILE *out)
 	char line[4096] = "";
 
 	if (k->file)
-		snprintf(line, sizeof(line), "%s:%u", symbol_table_string(w->p->names, k->file), k->line);
+		snprintf(line, sizeof(line), "%s:%u", symbol_table_string(w->p->names, k->file),
+			 k->line);
 	json_write_text(line, out);
 }
 
@@ -86,7 +87,8 @@ static int put_stack(struct writer *w)
 	/* The first frame has no call. A remark has the root's key, which tells nothing. */
 	frame_list_cut(&w->called, paths->same ? paths->same - 1 : 0);
 	for (size_t i = paths->same ? paths->same : 1; i < paths->n && !r; i++)
-		r = frame_list_add(&w->called, &w->calls, w->p->tree.nodes[paths->nodes[i]].key->number);
+		r = frame_list_add(&w->called, &w->calls,
+				   w->p->tree.nodes[paths->nodes[i]].key->number);
 	fputs_unlocked(",\"stack\":[", w->out);
 	frame_list_put(&w->stack, w->out);
 	fputs_unlocked("],\"calls\":[", w->out);
@@ -167,8 +169,10 @@ static void put_head(const struct profile *p, FILE *out)
 int format_jsonl(const struct profile *p, const struct format_options *o, FILE *out)
 {
 	size_t n = threads_count(p->threads) + 1;
-	struct writer w = {
-		.p = p, .sum = calloc(n, sizeof(*w.sum)), .present = calloc(n, sizeof(*w.present)), .out = out};
+	struct writer w = {.p = p,
+			   .sum = calloc(n, sizeof(*w.sum)),
+			   .present = calloc(n, sizeof(*w.present)),
+			   .out = out};
 	int r = functions_new(p, &p->tree, &w.functions);
 
 	(void)o;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * OpenTelemetry profiles (opentelemetry.proto.profiles.v1development): one ProfilesData message, as a protocol buffer.
+ * OpenTelemetry profiles (opentelemetry.proto.profiles.v1development): one ProfilesData message, as
+ * a protocol buffer.
  *
- * A sample is one context, at one instruction, in one thread; thread and process are attributes of it.  Addresses are
- * link-time ones, in mappings that begin where a module's code is linked, as in pprof.c.
+ * A sample is one context, at one instruction, in one thread; thread and process are attributes of
+ * it.  Addresses are link-time ones, in mappings that begin where a module's code is linked, as in
+ * pprof.c.
  *
- * A message is written behind its size, so the two large ones, the profile and the dictionary, are first put together
- * in temporary files.
+ * A message is written behind its size, so the two large ones, the profile and the dictionary, are
+ * first put together in temporary files.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,7 +25,15 @@ enum { DATA_RESOURCE_PROFILES = 1, DATA_DICTIONARY = 2 };
 enum { RESOURCE_RESOURCE = 1, RESOURCE_SCOPES = 2 };
 enum { SCOPE_SCOPE = 1, SCOPE_PROFILES = 2 };
 enum { PROFILE_SAMPLES = 2 };
-enum { TABLE_MAPPING = 1, TABLE_LOCATION, TABLE_FUNCTION, TABLE_LINK, TABLE_STRING, TABLE_ATTRIBUTE, TABLE_STACK };
+enum {
+	TABLE_MAPPING = 1,
+	TABLE_LOCATION,
+	TABLE_FUNCTION,
+	TABLE_LINK,
+	TABLE_STRING,
+	TABLE_ATTRIBUTE,
+	TABLE_STACK
+};
 
 #define THREAD_ATTRIBUTES 5
 
@@ -44,7 +54,8 @@ struct writer {
 	uint8_t *packed;
 	size_t capacity;
 	struct attribute *attributes;
-	int32_t *threads; /* attributes of each thread, THREAD_ATTRIBUTES and how many there are; 0: not made yet */
+	int32_t *threads; /* attributes of each thread, THREAD_ATTRIBUTES and how many there are; 0:
+			     not made yet */
 	int32_t n_attributes, n_stacks;
 	uint32_t instruction; /* whose stack is the last one */
 	int32_t *frames;
@@ -145,7 +156,8 @@ static void forget_attributes(struct writer *w)
 }
 
 /* The number in its table of one that says s, or n if s is NULL; 0: no memory. */
-static int32_t attribute(struct writer *w, const char *key, const char *s, int64_t n, const char *unit)
+static int32_t attribute(struct writer *w, const char *key, const char *s, int64_t n,
+			 const char *unit)
 {
 	OtlpAttribute a = OTLP_ATTRIBUTE__INIT;
 	OtlpValue value = OTLP_VALUE__INIT;
@@ -182,9 +194,11 @@ static int add_thread(struct writer *w, uint32_t thread)
 	to[n++] = attribute(w, "thread.id", NULL, t->tid, "");
 	to[n++] = attribute(w, "process.pid", NULL, t->pid, "");
 	if (t->name)
-		to[n++] = attribute(w, "thread.name", symbol_table_string(w->p->names, t->name), 0, "");
+		to[n++] = attribute(w, "thread.name", symbol_table_string(w->p->names, t->name), 0,
+				    "");
 	if (t->process)
-		to[n++] = attribute(w, "process.executable.name", symbol_table_string(w->p->names, t->process), 0, "");
+		to[n++] = attribute(w, "process.executable.name",
+				    symbol_table_string(w->p->names, t->process), 0, "");
 	for (int32_t k = 0; k < n; k++)
 		if (!to[k])
 			return -ENOMEM;
@@ -277,7 +291,8 @@ static int put_mappings(struct writer *w)
 		mapping.filename_strindex = name;
 		mapping.n_attribute_indices = *id != 0;
 		mapping.attribute_indices = &build_id;
-		if (name < 0 || (*id && !build_id) || put(w, TABLE_MAPPING, &mapping.base, w->dictionary))
+		if (name < 0 || (*id && !build_id) ||
+		    put(w, TABLE_MAPPING, &mapping.base, w->dictionary))
 			return -ENOMEM;
 	}
 	return 0;
@@ -285,7 +300,8 @@ static int put_mappings(struct writer *w)
 
 static int put_location(struct writer *w, const struct location *from)
 {
-	OtlpLine *lines = malloc(from->n * sizeof(*lines) + 1), **line = malloc((from->n + 1) * sizeof(*line));
+	OtlpLine *lines = malloc(from->n * sizeof(*lines) + 1),
+		 **line = malloc((from->n + 1) * sizeof(*line));
 	OtlpLocation location = OTLP_LOCATION__INIT;
 	int r = -ENOMEM;
 
@@ -296,7 +312,8 @@ static int put_location(struct writer *w, const struct location *from)
 			lines[k].line = w->locations.lines[from->first + k].line;
 			line[k] = &lines[k];
 		}
-		location.mapping_index = from->place.module == UINT32_MAX ? 0 : from->place.module + 1;
+		location.mapping_index =
+			from->place.module == UINT32_MAX ? 0 : from->place.module + 1;
 		location.address = from->place.vaddr;
 		location.n_lines = from->n;
 		location.lines = line;
@@ -317,8 +334,9 @@ static int put_function(struct writer *w, size_t i)
 	function.name_strindex = name;
 	function.system_name_strindex = system_name;
 	function.filename_strindex = file;
-	return name < 0 || file < 0 || system_name < 0 ? -ENOMEM
-						       : put(w, TABLE_FUNCTION, &function.base, w->dictionary);
+	return name < 0 || file < 0 || system_name < 0
+		       ? -ENOMEM
+		       : put(w, TABLE_FUNCTION, &function.base, w->dictionary);
 }
 
 static int put_tables(struct writer *w)
@@ -331,8 +349,8 @@ static int put_tables(struct writer *w)
 		r = put_function(w, i);
 	for (size_t i = 1; i <= w->strings.n && !r; i++) {
 		char buffer[4096];
-		const char *s =
-			format_clean(symbol_table_string(w->p->names, w->strings.list[i]), buffer, sizeof(buffer));
+		const char *s = format_clean(symbol_table_string(w->p->names, w->strings.list[i]),
+					     buffer, sizeof(buffer));
 
 		put_bytes(TABLE_STRING, s, strlen(s), w->dictionary);
 	}
@@ -378,7 +396,8 @@ static int put_facts(struct writer *w)
 
 /* ---- all together ---------------------------------------------------------------- */
 
-static void set(OtlpKeyValue *to, OtlpValue *value, const char *key, const char *s, char *buffer, size_t size)
+static void set(OtlpKeyValue *to, OtlpValue *value, const char *key, const char *s, char *buffer,
+		size_t size)
 {
 	otlp_key_value__init(to);
 	otlp_value__init(value);
@@ -398,7 +417,8 @@ static int put_resource(struct writer *w, FILE *to)
 	size_t n = 0;
 
 	if (*w->p->command) {
-		set(&pairs[n], &values[n], "process.command_line", w->p->command, buffers[n], sizeof(buffers[n]));
+		set(&pairs[n], &values[n], "process.command_line", w->p->command, buffers[n],
+		    sizeof(buffers[n]));
 		n++;
 	}
 	if (*w->p->host) {
@@ -428,7 +448,8 @@ static int copy(FILE *from, FILE *to)
 /* How much was written, or -errno. */
 static long size_of(FILE *f)
 {
-	/* That an earlier write failed is known, but not why: there is no more room, most likely. */
+	/* That an earlier write failed is known, but not why: there is no more room, most likely.
+	 */
 	if (ferror(f))
 		return -ENOSPC;
 	return fflush(f) ? -errno : ftell(f);
@@ -436,7 +457,9 @@ static long size_of(FILE *f)
 
 static void temporary_failed(int r)
 {
-	fprintf(stderr, "pcce-report: a temporary file cannot be written: %s; name a folder with room in TMPDIR\n",
+	fprintf(stderr,
+		"pcce-report: a temporary file cannot be written: %s; name a folder with room in "
+		"TMPDIR\n",
 		strerror(-r));
 }
 
@@ -463,7 +486,8 @@ static int put_data(struct writer *w, FILE *out)
 	scope_size = protobuf_c_message_get_packed_size(&scope.base);
 	in_scopes = head_size(scope_size) + scope_size + head_size(profile) + profile;
 	if (!r) {
-		put_head(DATA_RESOURCE_PROFILES, resource_size + head_size(in_scopes) + in_scopes, out);
+		put_head(DATA_RESOURCE_PROFILES, resource_size + head_size(in_scopes) + in_scopes,
+			 out);
 		fwrite(resource, 1, resource_size, out);
 		put_head(RESOURCE_SCOPES, in_scopes, out);
 		r = put(w, SCOPE_SCOPE, &scope.base, out);
@@ -483,7 +507,8 @@ int format_otlp(const struct profile *p, const struct format_options *o, FILE *o
 
 	(void)o;
 	location_stacks_init(&w.stacks, p, &w.locations);
-	w.threads = calloc(threads_count(p->threads) + 1, (THREAD_ATTRIBUTES + 1) * sizeof(*w.threads));
+	w.threads =
+		calloc(threads_count(p->threads) + 1, (THREAD_ATTRIBUTES + 1) * sizeof(*w.threads));
 	if (!w.threads)
 		r = -ENOMEM;
 	w.dictionary = temp_file_stream();

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The text of `perf script`, which many tools read: each sample in the order of time, with its frames
- * beneath, innermost first.
+ * The text of `perf script`, which many tools read: each sample in the order of time, with its
+ * frames beneath, innermost first.
  *
  *   demo   100/101       12.000345:          1 cpu-clock:
  *   	            1234 eval (/usr/bin/demo)
  *
- * So each sample is written with its whole stack, and millions of them make a text that takes longer to write and to
- * read than anything else here.  Of more than max_rows, one of a number of successive samples of a thread is written,
- * with the weight of all: it is the period, in front of the event.
+ * So each sample is written with its whole stack, and millions of them make a text that takes
+ * longer to write and to read than anything else here.  Of more than max_rows, one of a number of
+ * successive samples of a thread is written, with the weight of all: it is the period, in front of
+ * the event.
  *
- * Addresses are link-time ones.  A frame that the compiler inlined has no address of its own, and "inlined" for its
- * file.
+ * Addresses are link-time ones.  A frame that the compiler inlined has no address of its own, and
+ * "inlined" for its file.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -56,13 +57,18 @@ static void make_frame(void *ctx, uint32_t number, FILE *out)
 	const struct symbol_table *names = w->p->names;
 
 	for (uint32_t i = 0; i < l->n; i++) {
-		const struct location_function *f = &w->locations.functions[w->locations.lines[l->first + i].function];
-		const char *path = f->module == UINT32_MAX ? "unknown" : symbol_table_path(names, f->module);
+		const struct location_function *f =
+			&w->locations.functions[w->locations.lines[l->first + i].function];
+		const char *path =
+			f->module == UINT32_MAX ? "unknown" : symbol_table_path(names, f->module);
 
 		fprintf(out, "\t%16llx ", (unsigned long long)l->place.vaddr);
 		put_clean(symbol_table_string(names, f->name), out);
 		fputs(" (", out);
-		put_clean(i + 1 < l->n ? "inlined" : f->flags & CCT_KERNEL ? "[kernel.kallsyms]" : path, out);
+		put_clean(i + 1 < l->n		  ? "inlined"
+			  : f->flags & CCT_KERNEL ? "[kernel.kallsyms]"
+						  : path,
+			  out);
 		fputs(")\n", out);
 	}
 }
@@ -82,7 +88,8 @@ static int put_sample(struct writer *w, const struct profile_sample *s)
 	uint64_t us = s->time / 1000;
 	char text[64];
 
-	if (location_stacks_get(&w->stacks, s->node, s->place) || text_cache_put(&w->threads, s->thread, w->out))
+	if (location_stacks_get(&w->stacks, s->node, s->place) ||
+	    text_cache_put(&w->threads, s->thread, w->out))
 		return -ENOMEM;
 	snprintf(text, sizeof(text), "%5llu.%06llu: %10llu ", (unsigned long long)(us / 1000000),
 		 (unsigned long long)(us % 1000000), (unsigned long long)s->weight);
@@ -105,7 +112,8 @@ static int put_group(struct writer *w, struct group *g)
 	return put_sample(w, &s);
 }
 
-/* The place of the chosen one varies from group to group, lest it beat with something periodic in the program. */
+/* The place of the chosen one varies from group to group, lest it beat with something periodic in
+ * the program. */
 static int add_sample(struct writer *w, size_t i)
 {
 	struct profile_sample s = profile_sample(w->p, i);
@@ -148,11 +156,12 @@ int format_perf(const struct profile *p, const struct format_options *o, FILE *o
 	text_cache_init(&w.threads, make_thread, &w);
 	r = r ? r : put_all(&w, o->max_rows);
 	if (!r && w.step > 1)
-		format_remark(
-			o,
-			"%zu samples are too many for perf-script: one of %zu is written, with the weight of all of "
-			"them as its period; --max-rows=0 writes all of them, --time or --tid a part",
-			profile_samples(p), w.step);
+		format_remark(o,
+			      "%zu samples are too many for perf-script: one of %zu is written, "
+			      "with the weight of all of "
+			      "them as its period; --max-rows=0 writes all of them, --time or "
+			      "--tid a part",
+			      profile_samples(p), w.step);
 	text_cache_free(&w.frames);
 	text_cache_free(&w.threads);
 	location_stacks_free(&w.stacks);

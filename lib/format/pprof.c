@@ -37,8 +37,9 @@ struct writer {
 	struct location_stacks stacks;
 	struct format_unit unit;
 	uint32_t key_thread, key_tid, key_pid, key_process, key_base, key_origin,
-		base;							      /* base: not 0 in what is compared with */
-	uint32_t first_string, first_location, first_function, first_mapping; /* numbers of what the file has already */
+		base; /* base: not 0 in what is compared with */
+	uint32_t first_string, first_location, first_function,
+		first_mapping;		  /* numbers of what the file has already */
 	struct packed *labels;		  /* of samples, by thread; without bytes: not made yet */
 	struct packed stack, values, one; /* of the sample written last; any other message */
 	uint32_t instruction;		  /* whose stack it is */
@@ -69,8 +70,10 @@ static void put(struct writer *w, const Pprof *piece)
 	gzip_out_put(w->sink.gzip, w->one.bytes, w->one.size);
 }
 
-/* Parts of one message, put one behind the other, are the message: so what samples share is packed once. */
-static void put_parts(struct writer *w, unsigned int field, const struct packed *const *parts, size_t n)
+/* Parts of one message, put one behind the other, are the message: so what samples share is packed
+ * once. */
+static void put_parts(struct writer *w, unsigned int field, const struct packed *const *parts,
+		      size_t n)
 {
 	uint8_t head[16];
 	size_t size = 0, at = 0;
@@ -171,7 +174,8 @@ static int put_sample(void *ctx, const struct profile_cell *cell)
 {
 	struct writer *w = ctx;
 	int64_t sign = w->base ? -1 : 1;
-	int64_t value[2] = {sign * (int64_t)cell->samples, sign * (int64_t)(cell->weight * w->unit.scale)};
+	int64_t value[2] = {sign * (int64_t)cell->samples,
+			    sign * (int64_t)(cell->weight * w->unit.scale)};
 	const struct packed *const parts[] = {&w->stack, &w->values, &w->labels[cell->thread]};
 	PprofSample sample = PPROF_SAMPLE__INIT;
 
@@ -245,12 +249,15 @@ static int put_locations(struct writer *w)
 		}
 		for (uint32_t k = 0; k < from->n; k++) {
 			pprof_line__init(&lines[k]);
-			lines[k].function_id = w->first_function + l->lines[from->first + k].function + 1;
+			lines[k].function_id =
+				w->first_function + l->lines[from->first + k].function + 1;
 			lines[k].line = l->lines[from->first + k].line;
 			line[k] = &lines[k];
 		}
 		location.id = w->first_location + i + 1;
-		location.mapping_id = from->place.module == UINT32_MAX ? 0 : w->first_mapping + from->place.module + 1;
+		location.mapping_id = from->place.module == UINT32_MAX
+					      ? 0
+					      : w->first_mapping + from->place.module + 1;
 		location.address = from->place.vaddr;
 		location.n_line = from->n;
 		location.line = line;
@@ -309,14 +316,15 @@ static int put_head(struct writer *w)
 	event.unit = text(w, w->unit.unit);
 	period = event;
 	snprintf(facts, sizeof(facts),
-		 "pcce: %llu of %llu samples exact, %llu truncated, %llu undecodable, %llu outside, %llu lost",
+		 "pcce: %llu of %llu samples exact, %llu truncated, %llu undecodable, %llu "
+		 "outside, %llu lost",
 		 (unsigned long long)p->stats.exact, (unsigned long long)p->stats.samples,
 		 (unsigned long long)p->stats.truncated, (unsigned long long)p->stats.undecodable,
 		 (unsigned long long)p->stats.outside, (unsigned long long)p->stats.lost);
 	comments[0] = text(w, p->command);
 	comments[1] = text(w, facts);
-	if (samples.type < 0 || samples.unit < 0 || event.type < 0 || event.unit < 0 || comments[0] < 0 ||
-	    comments[1] < 0)
+	if (samples.type < 0 || samples.unit < 0 || event.type < 0 || event.unit < 0 ||
+	    comments[0] < 0 || comments[1] < 0)
 		return -ENOMEM;
 	piece.n_sample_type = 2;
 	piece.sample_type = types;
@@ -333,8 +341,8 @@ static int put_head(struct writer *w)
 
 static int put_body(struct writer *w, bool head)
 {
-	int64_t thread = text(w, "thread"), tid = text(w, "tid"), pid = text(w, "pid"), process = text(w, "process"),
-		origin = text(w, "origin");
+	int64_t thread = text(w, "thread"), tid = text(w, "tid"), pid = text(w, "pid"),
+		process = text(w, "process"), origin = text(w, "origin");
 	int64_t base = head ? 0 : text(w, "pprof::base"), truth = head ? 0 : text(w, "true");
 	int r;
 

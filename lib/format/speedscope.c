@@ -3,9 +3,9 @@
  * The file format of speedscope (www.speedscope.app): a "sampled" profile for each thread, with
  * frames that are functions.
  *
- * Its views over time need the samples in their order, and it reads everything into objects: so up to
- * ORDERED samples are in the order of time; of more, equal ones are added up, and the
- * profile's name says so.
+ * Its views over time need the samples in their order, and it reads everything into objects: so up
+ * to ORDERED samples are in the order of time; of more, equal ones are added up, and the profile's
+ * name says so.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -96,8 +96,9 @@ static int put_thread(struct writer *w, uint32_t thread)
 		thread_sums_go(&w->sums, thread);
 		all.end = w->sums.n;
 	}
-	snprintf(title, sizeof(title), "%s (%s %u)%s", *name ? name : "thread", t->tid == t->pid ? "process" : "thread",
-		 t->tid, w->ordered ? "" : ", not in the order of time");
+	snprintf(title, sizeof(title), "%s (%s %u)%s", *name ? name : "thread",
+		 t->tid == t->pid ? "process" : "thread", t->tid,
+		 w->ordered ? "" : ", not in the order of time");
 	fprintf(w->out, "%s\n{\"type\":\"sampled\",\"name\":", thread ? "," : "");
 	json_write_text(title, w->out);
 	fputs(",\"samples\":[", w->out);
@@ -115,8 +116,8 @@ static int put_all(struct writer *w)
 	const struct symbol_table *names = w->p->names;
 	int r = 0;
 
-	fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\":\"pcce " PCCE_VERSION
-	      "\",\n\"name\":",
+	fputs("{\"$schema\":\"https://www.speedscope.app/"
+	      "file-format-schema.json\",\n\"exporter\":\"pcce " PCCE_VERSION "\",\n\"name\":",
 	      w->out);
 	json_write_text(*w->p->command ? w->p->command : "pcce", w->out);
 	fputs(",\n\"profiles\":[", w->out);
@@ -143,12 +144,16 @@ static int put_all(struct writer *w)
 int format_speedscope(const struct profile *p, const struct format_options *o, FILE *out)
 {
 	uint64_t max = o->max_rows == FORMAT_ROWS ? ORDERED : o->max_rows;
-	struct writer w = {.p = p, .unit = format_unit(p), .ordered = !max || profile_samples(p) <= max, .out = out};
+	struct writer w = {.p = p,
+			   .unit = format_unit(p),
+			   .ordered = !max || profile_samples(p) <= max,
+			   .out = out};
 	int r = functions_new(p, &p->tree, &w.functions);
 
 	function_paths_init(&w.paths, &p->tree, &w.functions);
 	if (!r)
-		r = w.ordered ? profile_by_thread(p, &w.first, &w.samples) : thread_sums_new(p, &w.sums);
+		r = w.ordered ? profile_by_thread(p, &w.first, &w.samples)
+			      : thread_sums_new(p, &w.sums);
 	if (!r)
 		r = put_all(&w);
 	free(w.first);

@@ -35,7 +35,8 @@ int format_stats(const struct profile *p, FILE *out)
 	line(out, "threads", threads_count(p->threads));
 	line(out, "thread_origins", thread_origins_count(p->origins));
 	line(out, "threads_of_unknown_origin", unknown);
-	fprintf(out, "bytes_per_sample: %.1f\n", s->samples ? (double)s->sample_bytes / s->samples : 0.0);
+	fprintf(out, "bytes_per_sample: %.1f\n",
+		s->samples ? (double)s->sample_bytes / s->samples : 0.0);
 	if (s->verify) {
 		line(out, "verified", s->verified);
 		line(out, "mismatches", s->mismatches);
@@ -47,7 +48,8 @@ int format_stats(const struct profile *p, FILE *out)
 				(unsigned long long)s->reasons[i]);
 	for (int i = 0; i <= PCCE_LOSS_SHAPE; i++)
 		if (s->lost_reasons[i])
-			fprintf(out, "lost_%s: %llu\n", losses[i], (unsigned long long)s->lost_reasons[i]);
+			fprintf(out, "lost_%s: %llu\n", losses[i],
+				(unsigned long long)s->lost_reasons[i]);
 	if (!p->complete)
 		line(out, "incomplete", 1);
 	if (p->cut_off)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Strings of the names, numbered as a file uses them: 0 is the empty one, which every such table begins with. */
+/* Strings of the names, numbered as a file uses them: 0 is the empty one, which every such table
+ * begins with. */
 #ifndef PCCE_FORMAT_STRING_INDEX_H
 #define PCCE_FORMAT_STRING_INDEX_H
 

@@ -24,8 +24,9 @@ int summary_of_samples(const struct profile *p, json_t *o)
 	r |= json_object_set_new(o, "unique_contexts", json_integer(s->unique_contexts));
 	r |= json_object_set_new(o, "max_depth", json_integer(s->max_depth));
 	r |= json_object_set_new(o, "max_encoding_stack", json_integer(s->max_encoding_stack));
-	r |= json_object_set_new(o, "bytes_per_sample",
-				 json_real(s->samples ? (double)s->sample_bytes / s->samples : 0.0));
+	r |= json_object_set_new(
+		o, "bytes_per_sample",
+		json_real(s->samples ? (double)s->sample_bytes / s->samples : 0.0));
 	return r;
 }
 
@@ -36,7 +37,8 @@ json_t *summary_reasons(const struct profile *p)
 
 	for (int i = DECODE_REASON_NONE + 1; i < DECODE_REASON_COUNT; i++)
 		if (p->stats.reasons[i])
-			r |= json_object_set_new(reasons, decode_reason_name(i), json_integer(p->stats.reasons[i]));
+			r |= json_object_set_new(reasons, decode_reason_name(i),
+						 json_integer(p->stats.reasons[i]));
 	if (!r)
 		return reasons;
 	json_decref(reasons);
@@ -60,9 +62,9 @@ json_t *summary_of_recording(const struct profile *p)
 	r |= json_object_set_new(o, "complete", json_boolean(p->complete));
 	if (s->verify)
 		r |= json_object_set_new(o, "verify",
-					 json_pack("{sIsIsI}", "verified", (json_int_t)s->verified, "mismatches",
-						   (json_int_t)s->mismatches, "unverifiable",
-						   (json_int_t)s->unverifiable));
+					 json_pack("{sIsIsI}", "verified", (json_int_t)s->verified,
+						   "mismatches", (json_int_t)s->mismatches,
+						   "unverifiable", (json_int_t)s->unverifiable));
 	r |= json_object_set_new(o, "reasons", summary_reasons(p));
 	if (!r)
 		return o;

@@ -5,7 +5,8 @@
 #include <string.h>
 #include "format/text_cache.h"
 
-void text_cache_init(struct text_cache *t, void (*make)(void *ctx, uint32_t number, FILE *out), void *ctx)
+void text_cache_init(struct text_cache *t, void (*make)(void *ctx, uint32_t number, FILE *out),
+		     void *ctx)
 {
 	*t = (struct text_cache){.make = make, .ctx = ctx};
 }

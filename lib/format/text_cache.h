@@ -17,7 +17,8 @@ struct text_cache {
 	size_t capacity;
 };
 
-void text_cache_init(struct text_cache *t, void (*make)(void *ctx, uint32_t number, FILE *out), void *ctx);
+void text_cache_init(struct text_cache *t, void (*make)(void *ctx, uint32_t number, FILE *out),
+		     void *ctx);
 void text_cache_free(struct text_cache *t);
 
 /* Writes the text of a number. 0 or -ENOMEM. */

@@ -20,15 +20,18 @@ static int by_weight(const void *a, const void *b)
 	return x->number < y->number ? -1 : 1;
 }
 
-static int print_row(const struct profile *p, const struct format_options *o, const struct row *row, FILE *out)
+static int print_row(const struct profile *p, const struct format_options *o, const struct row *row,
+		     FILE *out)
 {
 	const struct thread *t = row->thread;
 	char *origin = format_origin(p, t), buffer[1024];
 
 	if (!origin)
 		return -ENOMEM;
-	frame_text_percent(o->colors, 6, 2, format_percent(row->weight, p->tree.nodes[0].total), out);
-	fprintf(out, "  %8llu  %7u  %7u  %-15s  %s\n", (unsigned long long)row->samples, t->pid, t->tid,
+	frame_text_percent(o->colors, 6, 2, format_percent(row->weight, p->tree.nodes[0].total),
+			   out);
+	fprintf(out, "  %8llu  %7u  %7u  %-15s  %s\n", (unsigned long long)row->samples, t->pid,
+		t->tid,
 		format_clean(symbol_table_string(p->names, t->name), buffer, sizeof(buffer)),
 		*origin		   ? origin
 		: t->tid == t->pid ? "-"
@@ -56,7 +59,8 @@ int format_threads(const struct profile *p, const struct format_options *o, FILE
 		fputs("  total   samples  process   thread  name             created by\n", out);
 	}
 	for (size_t i = 0; i < n && !r; i++)
-		if (rows[i].samples && format_percent(rows[i].weight, p->tree.nodes[0].total) >= o->min_percent)
+		if (rows[i].samples &&
+		    format_percent(rows[i].weight, p->tree.nodes[0].total) >= o->min_percent)
 			r = print_row(p, o, &rows[i], out);
 	free(rows);
 	return r;

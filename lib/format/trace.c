@@ -7,9 +7,10 @@
  * Where a thread has no sample for more than GAP intervals, it did not run (or samples were
  * lost), and what it was doing ends one interval after the last sample.
  *
- * Its readers hold each span in memory, and give up at some millions.  Where there would be more than max_spans, time
- * passes in steps: a function spans a step if all samples of the thread in this step have it in the same place of their
- * contexts.  The steps are as short as the number of spans allows.
+ * Its readers hold each span in memory, and give up at some millions.  Where there would be more
+ * than max_spans, time passes in steps: a function spans a step if all samples of the thread in
+ * this step have it in the same place of their contexts.  The steps are as short as the number of
+ * spans allows.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -53,7 +54,7 @@ static void make_name(void *ctx, uint32_t function, FILE *out)
 	json_write_text(f->flags & CCT_KERNEL		  ? "kernel"
 			: f->kind == DECODE_FRAME_FOREIGN ? "foreign"
 			: f->module == UINT32_MAX	  ? "remark"
-							  : symbol_table_base(w->p->names, f->module),
+						  : symbol_table_base(w->p->names, f->module),
 			out);
 }
 
@@ -71,9 +72,9 @@ static void put_time(const struct writer *w, uint64_t time)
 }
 
 /*
- * Ends all but the n outermost.  That ends have names is not demanded, but speedscope goes by them; and where one
- * function ends when another call of it begins, it takes the beginning first.  So spans end a nanosecond before the
- * next ones begin.
+ * Ends all but the n outermost.  That ends have names is not demanded, but speedscope goes by them;
+ * and where one function ends when another call of it begins, it takes the beginning first.  So
+ * spans end a nanosecond before the next ones begin.
  */
 static void end_from(struct writer *w, size_t n, uint64_t time)
 {
@@ -83,7 +84,8 @@ static void end_from(struct writer *w, size_t n, uint64_t time)
 		time--;
 	for (; w->n_open > n; w->n_open--) {
 		fputs_unlocked(",\n{\"ph\":\"E\"", w->out);
-		text_cache_put(&w->names, w->open[w->n_open - 1], w->out); /* was made at the beginning */
+		text_cache_put(&w->names, w->open[w->n_open - 1],
+			       w->out); /* was made at the beginning */
 		put_time(w, time);
 	}
 }
@@ -121,12 +123,14 @@ static int change_to(struct writer *w, uint32_t node, uint64_t time)
 }
 
 /* origin: "", or what else is to be said. */
-static void put_name(struct writer *w, const char *what, const struct thread *t, uint32_t name, const char *origin)
+static void put_name(struct writer *w, const char *what, const struct thread *t, uint32_t name,
+		     const char *origin)
 {
 	if (!name)
 		return;
-	fprintf(w->out, ",\n{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":", what, t->pid,
-		t->tid);
+	fprintf(w->out,
+		",\n{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":", what,
+		t->pid, t->tid);
 	json_write_text(symbol_table_string(w->p->names, name), w->out);
 	if (*origin) {
 		fputs(",\"origin\":", w->out);
@@ -220,7 +224,8 @@ static int put_thread(struct writer *w, uint32_t thread)
 	}
 	w->begun = 0;
 	snprintf(w->thread, sizeof(w->thread), ",\"pid\":%u,\"tid\":%u}", t->pid, t->tid);
-	return put_samples(w, w->samples + w->first[thread], w->first[thread + 1] - w->first[thread]);
+	return put_samples(w, w->samples + w->first[thread],
+			   w->first[thread + 1] - w->first[thread]);
 }
 
 static int count_spans(struct writer *w)
@@ -229,7 +234,8 @@ static int count_spans(struct writer *w)
 
 	w->spans = 0;
 	w->counting = true;
-	for (uint32_t i = 0; i < threads_count(w->p->threads) && !r && w->spans <= w->max_spans; i++)
+	for (uint32_t i = 0; i < threads_count(w->p->threads) && !r && w->spans <= w->max_spans;
+	     i++)
 		r = put_thread(w, i);
 	w->counting = false;
 	return r;
@@ -269,13 +275,15 @@ static int choose_step(struct writer *w, const struct format_options *o)
 	if (!r)
 		format_remark(
 			o,
-			"%zu samples are too many for a trace: it shows, in steps of %.6g ms, what a thread's samples "
+			"%zu samples are too many for a trace: it shows, in steps of %.6g ms, what "
+			"a thread's samples "
 			"have in common; --max-rows=0 writes all of them, --time or --tid a part",
 			profile_samples(w->p), w->step / 1e6);
 	return r;
 }
 
-/* Of samples in a thread that runs all the time; for events that come as they like, on an average. */
+/* Of samples in a thread that runs all the time; for events that come as they like, on an average.
+ */
 static uint64_t interval_of(const struct profile *p)
 {
 	struct format_unit unit = format_unit(p);
@@ -292,13 +300,16 @@ static int put_all(struct writer *w)
 {
 	int r = 0;
 
-	fputs("{\"displayTimeUnit\":\"ns\",\n\"otherData\":{\"creator\":\"pcce " PCCE_VERSION "\",\"command\":",
+	fputs("{\"displayTimeUnit\":\"ns\",\n\"otherData\":{\"creator\":\"pcce " PCCE_VERSION
+	      "\",\"command\":",
 	      w->out);
 	json_write_text(w->p->command, w->out);
 	fputs(",\"event\":", w->out);
 	json_write_text(w->p->event, w->out);
 	/* An event that means nothing, so that all others begin with a comma. */
-	fputs("},\n\"traceEvents\":[\n{\"ph\":\"M\",\"name\":\"trace\",\"pid\":0,\"tid\":0,\"args\":{}}", w->out);
+	fputs("},\n\"traceEvents\":[\n{\"ph\":\"M\",\"name\":\"trace\",\"pid\":0,\"tid\":0,"
+	      "\"args\":{}}",
+	      w->out);
 	for (uint32_t i = 0; i < threads_count(w->p->threads) && !r; i++)
 		r = put_thread(w, i);
 	fputs("\n]}\n", w->out);
@@ -307,7 +318,8 @@ static int put_all(struct writer *w)
 
 int format_trace(const struct profile *p, const struct format_options *o, FILE *out)
 {
-	struct writer w = {.p = p, .interval = interval_of(p), .max_depth = o->max_depth, .out = out};
+	struct writer w = {
+		.p = p, .interval = interval_of(p), .max_depth = o->max_depth, .out = out};
 	int r = functions_new(p, &p->tree, &w.functions);
 
 	function_paths_init(&w.paths, &p->tree, &w.functions);

@@ -41,7 +41,8 @@ static int expand_heavy(struct bottom_up *c, const struct format_options *o)
 			end = c->tree.n;
 			depth++;
 		}
-		if ((double)c->tree.nodes[i].total >= least && (!o->max_depth || depth <= o->max_depth))
+		if ((double)c->tree.nodes[i].total >= least &&
+		    (!o->max_depth || depth <= o->max_depth))
 			r = bottom_up_expand(c, i);
 	}
 	return r;

@@ -165,7 +165,9 @@ int tree_print(const struct tree_print *o)
 	struct printer pr = {
 		.o = o,
 		.t = o->tree,
-		.text = {.names = o->profile->names, .upwards = o->upwards, .colors = o->options->colors},
+		.text = {.names = o->profile->names,
+			 .upwards = o->upwards,
+			 .colors = o->options->colors},
 		.all = o->tree->nodes[0].total,
 	};
 	int r;

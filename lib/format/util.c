@@ -21,7 +21,8 @@ char *format_origin(const struct profile *p, const struct thread *t)
 {
 	if (!t->origin)
 		return strdup("");
-	return t->origin == THREAD_ORIGIN_SEVERAL ? strdup("[several]") : thread_origins_text(p->origins, t->origin);
+	return t->origin == THREAD_ORIGIN_SEVERAL ? strdup("[several]")
+						  : thread_origins_text(p->origins, t->origin);
 }
 
 double format_percent(uint64_t part, uint64_t all)
@@ -39,7 +40,12 @@ const char *format_base(const char *path)
 /* Length of the UTF-8 sequence at s, 0 if it is none. */
 static size_t sequence(const unsigned char *s)
 {
-	size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+	size_t n = s[0] < 0x80	 ? 1
+		   : s[0] < 0xc2 ? 0
+		   : s[0] < 0xe0 ? 2
+		   : s[0] < 0xf0 ? 3
+		   : s[0] < 0xf5 ? 4
+				 : 0;
 
 	for (size_t i = 1; i < n; i++)
 		if ((s[i] & 0xc0) != 0x80)
@@ -80,9 +86,11 @@ const char *format_clean(const char *text, char *buffer, size_t size)
 
 struct format_unit format_unit(const struct profile *p)
 {
-	struct format_unit u = {.type = *p->event ? p->event : "events", .unit = "count", .scale = 1};
+	struct format_unit u = {
+		.type = *p->event ? p->event : "events", .unit = "count", .scale = 1};
 
-	/* One period of a clock is so many nanoseconds, whether it was given or follows from the frequency. */
+	/* One period of a clock is so many nanoseconds, whether it was given or follows from the
+	 * frequency. */
 	if (strcmp(p->event, "cpu-clock") && strcmp(p->event, "task-clock"))
 		return u;
 	if (!p->frequency && !p->period)

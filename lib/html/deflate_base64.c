@@ -4,13 +4,15 @@
 #include <string.h>
 #include "html/deflate_base64.h"
 
-/* Deflating costs more time than anything else in writing a page, and more effort saves little space. */
+/* Deflating costs more time than anything else in writing a page, and more effort saves little
+ * space. */
 #define LEVEL 4
 #define PART 16384
 
 static size_t encode_group(const unsigned char *b, unsigned int n, char *text)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	unsigned int bits = b[0] << 16 | (n > 1 ? b[1] << 8 : 0) | (n > 2 ? b[2] : 0);
 
 	text[0] = digits[bits >> 18];

@@ -16,7 +16,8 @@ struct deflate_base64 {
 	unsigned int n_rest;
 };
 
-/* 0 or -ENOMEM; after a success deflate_base64_end() must follow. What the file does not take, ferror() tells. */
+/* 0 or -ENOMEM; after a success deflate_base64_end() must follow. What the file does not take,
+ * ferror() tells. */
 int deflate_base64_begin(struct deflate_base64 *s, FILE *out);
 void deflate_base64_put(struct deflate_base64 *s, const void *data, size_t size);
 void deflate_base64_end(struct deflate_base64 *s);

@@ -14,34 +14,31 @@
  *   head.title     what the page is about: a command line
  *   head.facts     what is known about the recording, see below
  *   head.modules   [name, ...]
- *   head.threads   [{pid, tid, name, samples, origin}, ...]: samples of it in the columns; what created it,
- *                  in words, if known
- *   head.tick      ns that one step of the column sample.time stands for
- *   head.columns   [[name, number of values, bytes], ...] in their order; a reader skips names that
- *                  it does not know
+ *   head.threads   [{pid, tid, name, samples, origin}, ...]: samples of it in the columns; what
+ * created it, in words, if known head.tick      ns that one step of the column sample.time stands
+ * for head.columns   [[name, number of values, bytes], ...] in their order; a reader skips names
+ * that it does not know
  *
  * A column is a row of unsigned LEB128 numbers, but for "strings": UTF-8, each string
  * followed by a newline; string 0 is empty.
  *
- *   node.up        nodes in preorder, children heaviest first: how many levels this one is further out than a child
- *                  of the node before it.  Node 0 is the root.
- *   node.frame     which frame it is
+ *   node.up        nodes in preorder, children heaviest first: how many levels this one is further
+ * out than a child of the node before it.  Node 0 is the root. node.frame     which frame it is
  *   node.self      its own weight
  *   node.before    (only in a comparison) its own weight in the other recording
  *   node.entries   most entries on the encoding stack when a sample was taken there
  *   repeat.node, repeat.least, repeat.most, repeat.span
- *                  nodes that stand more than once in a row (difference from the one before in this column): how
- *                  many times more, at least and at most, and of how many nodes a repetition consists
+ *                  nodes that stand more than once in a row (difference from the one before in this
+ * column): how many times more, at least and at most, and of how many nodes a repetition consists
  *   frame.name     strings
  *   frame.file     where it is called, strings
  *   frame.line     0: unknown
  *   frame.module   number + 1, 0: none
- *   frame.flags    1 inlined, 2 left by a tail call, 4 foreign, 8 kernel, 16 frames are missing here, 32 signal,
- *                  64 stands for what was left out of the page, 128 a thread begins; above: enum html_call << 8
- *   sample.time    by thread, then by time: ticks since the sample before, or, for a thread's first,
- *                  since the first of all
- *   sample.node    the node in which it ends
- *   sample.weight  (absent if all are 1)
+ *   frame.flags    1 inlined, 2 left by a tail call, 4 foreign, 8 kernel, 16 frames are missing
+ * here, 32 signal, 64 stands for what was left out of the page, 128 a thread begins; above: enum
+ * html_call << 8 sample.time    by thread, then by time: ticks since the sample before, or, for a
+ * thread's first, since the first of all sample.node    the node in which it ends sample.weight
+ * (absent if all are 1)
  *
  * Facts
  * -----
@@ -58,10 +55,10 @@
  *
  * Comparing
  * ---------
- * With html_page.before the page is one of differences: frames are as wide as they are now (or were before, or both),
- * and coloured by the change of their share of the whole, red for more and blue for less.  How sure a change is follows
- * from the two weights (the two-proportion z-test; see delta() in lib/html/page/model.js), so weights ought to be
- * numbers of samples.
+ * With html_page.before the page is one of differences: frames are as wide as they are now (or were
+ * before, or both), and coloured by the change of their share of the whole, red for more and blue
+ * for less.  How sure a change is follows from the two weights (the two-proportion z-test; see
+ * delta() in lib/html/page/model.js), so weights ought to be numbers of samples.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -123,12 +120,24 @@ enum column_number {
 };
 
 static const char *const column_names[COLUMNS] = {
-	[NODE_UP] = "node.up",		 [NODE_FRAME] = "node.frame",	    [NODE_SELF] = "node.self",
-	[NODE_BEFORE] = "node.before",	 [NODE_ENTRIES] = "node.entries",   [REPEAT_NODE] = "repeat.node",
-	[REPEAT_LEAST] = "repeat.least", [REPEAT_MOST] = "repeat.most",	    [REPEAT_SPAN] = "repeat.span",
-	[FRAME_NAME] = "frame.name",	 [FRAME_FILE] = "frame.file",	    [FRAME_LINE] = "frame.line",
-	[FRAME_MODULE] = "frame.module", [FRAME_FLAGS] = "frame.flags",	    [SAMPLE_TIME] = "sample.time",
-	[SAMPLE_NODE] = "sample.node",	 [SAMPLE_WEIGHT] = "sample.weight", [STRINGS] = "strings",
+	[NODE_UP] = "node.up",
+	[NODE_FRAME] = "node.frame",
+	[NODE_SELF] = "node.self",
+	[NODE_BEFORE] = "node.before",
+	[NODE_ENTRIES] = "node.entries",
+	[REPEAT_NODE] = "repeat.node",
+	[REPEAT_LEAST] = "repeat.least",
+	[REPEAT_MOST] = "repeat.most",
+	[REPEAT_SPAN] = "repeat.span",
+	[FRAME_NAME] = "frame.name",
+	[FRAME_FILE] = "frame.file",
+	[FRAME_LINE] = "frame.line",
+	[FRAME_MODULE] = "frame.module",
+	[FRAME_FLAGS] = "frame.flags",
+	[SAMPLE_TIME] = "sample.time",
+	[SAMPLE_NODE] = "sample.node",
+	[SAMPLE_WEIGHT] = "sample.weight",
+	[STRINGS] = "strings",
 };
 
 struct column {
@@ -298,9 +307,9 @@ struct left_out {
 };
 
 struct choice {
-	uint32_t *depth;	   /* UINT32_MAX: left out */
-	uint64_t *total_before;	   /* NULL without before */
-	uint32_t *entries;	   /* most of the node and of those below it; NULL without entries */
+	uint32_t *depth;	/* UINT32_MAX: left out */
+	uint64_t *total_before; /* NULL without before */
+	uint32_t *entries;	/* most of the node and of those below it; NULL without entries */
 	struct left_out *left_out; /* by node: of its children */
 };
 
@@ -321,7 +330,8 @@ static uint64_t threshold(const struct html_page *page, const struct choice *c)
 	for (unsigned int b = HISTOGRAM_BUCKETS; b-- > 0;) {
 		n += counts[b];
 		if (n > page->max_nodes) {
-			uint64_t least = b + 1 < HISTOGRAM_BUCKETS ? histogram_bucket_least(b + 1) : UINT64_MAX;
+			uint64_t least = b + 1 < HISTOGRAM_BUCKETS ? histogram_bucket_least(b + 1)
+								   : UINT64_MAX;
 
 			return least > page->least ? least : page->least;
 		}
@@ -363,7 +373,8 @@ static int choose(struct writer *w, struct choice *c)
 		c->depth[i] = depth == UINT32_MAX ? UINT32_MAX : depth + 1;
 		if (depth == UINT32_MAX) {
 			w->hidden++;
-		} else if (heavy(page, c, i) < least || (page->max_depth && depth + 1 > page->max_depth)) {
+		} else if (heavy(page, c, i) < least ||
+			   (page->max_depth && depth + 1 > page->max_depth)) {
 			c->depth[i] = UINT32_MAX;
 			c->left_out[parent].nodes++;
 			c->left_out[parent].total += t->nodes[i].total;
@@ -386,8 +397,8 @@ static void choice_free(struct choice *c)
 
 /* ---- nodes ----------------------------------------------------------------------- */
 
-static uint32_t put_node(struct writer *w, uint32_t up, const struct frame_key *key, uint64_t self, uint64_t before,
-			 uint32_t entries)
+static uint32_t put_node(struct writer *w, uint32_t up, const struct frame_key *key, uint64_t self,
+			 uint64_t before, uint32_t entries)
 {
 	put(w, NODE_UP, up);
 	put(w, NODE_FRAME, frame_number(w, key));
@@ -475,7 +486,8 @@ static int put_tree(struct writer *w)
 		uint32_t parent = t->nodes[i].parent;
 
 		if (c.depth[i] == UINT32_MAX)
-			w->map[i] = c.depth[parent] == UINT32_MAX ? w->map[parent] : c.left_out[parent].number;
+			w->map[i] = c.depth[parent] == UINT32_MAX ? w->map[parent]
+								  : c.left_out[parent].number;
 	}
 	choice_free(&c);
 	return 0;
@@ -540,13 +552,15 @@ static json_t *head_object(const struct writer *w)
 	int r = 0;
 
 	for (uint32_t i = 0; i < symbol_table_modules(w->page->names); i++)
-		r |= json_array_append_new(modules, summary_text(symbol_table_base(w->page->names, i)));
+		r |= json_array_append_new(modules,
+					   summary_text(symbol_table_base(w->page->names, i)));
 	for (int i = 0; i < COLUMNS; i++) {
 		const struct column *c = &w->columns[i];
 
 		if (c->values)
-			r |= json_array_append_new(
-				columns, json_pack("[sII]", column_names[i], (json_int_t)c->values, (json_int_t)c->n));
+			r |= json_array_append_new(columns, json_pack("[sII]", column_names[i],
+								      (json_int_t)c->values,
+								      (json_int_t)c->n));
 	}
 	if (w->hidden)
 		r |= json_object_set_new(w->page->facts, "hidden", json_integer(w->hidden));

@@ -43,14 +43,17 @@ struct html_page {
 
 	/* What follows may be NULL or 0. */
 
-	/* By node: its own weight (not its callees') in the recording that this one is compared with.  The page
-	 * is then one of differences: tree holds what is now, and nodes with self 0 for what was only before. */
+	/* By node: its own weight (not its callees') in the recording that this one is compared
+	 * with.  The page is then one of differences: tree holds what is now, and nodes with self 0
+	 * for what was only before. */
 	const uint64_t *before;
-	const uint32_t *entries; /* by node: most entries on the encoding stack when a sample was taken there */
+	const uint32_t *entries; /* by node: most entries on the encoding stack when a sample was
+				    taken there */
 	const uint8_t *calls;	 /* by node: enum html_call */
 	const struct html_thread *threads;
 	size_t n_threads;
-	const struct html_sample *samples; /* those of one thread together, in the order of their times */
+	const struct html_sample
+		*samples; /* those of one thread together, in the order of their times */
 	size_t n_samples;
 
 	uint64_t least;		/* nodes with a smaller total are left out, and counted as such */

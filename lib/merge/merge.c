@@ -67,7 +67,8 @@ struct file {
 	void (*note)(const char *text);
 };
 
-static int fail(struct file *f, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static int fail(struct file *f, int code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 static int fail(struct file *f, int code, const char *format, ...)
 {
@@ -151,14 +152,16 @@ static int take_info(struct file *f, const struct pcce_rec_info *info)
 	relocator_begin(m->space, datafile_string(&info->rec, 3), datafile_string(&info->rec, 4));
 	if (m->files && strcmp(m->event, event))
 		return fail(f, -EINVAL,
-			    "%s counts %s and %s counts %s: they cannot be added up; merge those of one event",
+			    "%s counts %s and %s counts %s: they cannot be added up; merge those "
+			    "of one event",
 			    m->first_path, m->event, f->name, event);
 	if (m->files && (m->frequency != info->frequency || m->period != info->period))
 		return fail(f, -EINVAL,
 			    "%s was sampled at %" PRIu64 " %s and %s at %" PRIu64
 			    " %s: samples do not weigh the same; merge those of one frequency",
-			    m->first_path, m->frequency ? m->frequency : m->period, m->frequency ? "Hz" : "events",
-			    f->name, (uint64_t)(info->frequency ? info->frequency : info->period),
+			    m->first_path, m->frequency ? m->frequency : m->period,
+			    m->frequency ? "Hz" : "events", f->name,
+			    (uint64_t)(info->frequency ? info->frequency : info->period),
 			    info->frequency ? "Hz" : "events");
 	if (!m->files) {
 		m->frequency = info->frequency;
@@ -170,7 +173,8 @@ static int take_info(struct file *f, const struct pcce_rec_info *info)
 	if (!m->files || info->wall_time < m->start)
 		m->start = info->wall_time;
 	if (join(&m->sampler, datafile_string(&info->rec, 0)) || join(&m->event, event) ||
-	    join(&m->host, datafile_string(&info->rec, 3)) || join(&m->kernel, datafile_string(&info->rec, 4)) ||
+	    join(&m->host, datafile_string(&info->rec, 3)) ||
+	    join(&m->kernel, datafile_string(&info->rec, 4)) ||
 	    join(&m->command, datafile_string(&info->rec, 2)))
 		return -ENOMEM;
 	return 0;
@@ -217,7 +221,9 @@ static int take_record(struct file *f, const struct pcce_record *rec)
 
 		/* Threads get their numbers before their names are asked for. */
 		datafile_sample(rec, &s);
-		return threads_number(f->threads, s.sample->pid, s.sample->tid) == UINT32_MAX ? -ENOMEM : 0;
+		return threads_number(f->threads, s.sample->pid, s.sample->tid) == UINT32_MAX
+			       ? -ENOMEM
+			       : 0;
 	}
 	default:
 		return 0;
@@ -243,13 +249,15 @@ static int first_pass(struct file *f, struct datafile_reader *reader)
 		return fail(f, -EINVAL, "%s holds no recording: it ends after its header", f->name);
 	if (!datafile_complete(reader)) {
 		snprintf(text, sizeof(text),
-			 "%s has no end record: the recording was cut off, and what it holds up to there is merged",
+			 "%s has no end record: the recording was cut off, and what it holds up to "
+			 "there is merged",
 			 f->name);
 		f->note(text);
 	}
 	if (datafile_unknown(reader)) {
 		snprintf(text, sizeof(text),
-			 "%s holds %" PRIu64 " records of a kind that this version does not know; they are left out",
+			 "%s holds %" PRIu64
+			 " records of a kind that this version does not know; they are left out",
 			 f->name, datafile_unknown(reader));
 		f->note(text);
 	}
@@ -319,7 +327,8 @@ static uint32_t tid_of(const struct merge *m, uint32_t thread)
 {
 	const struct merged_thread *t = &m->threads[thread];
 
-	return t->name == m->programs[t->program].name ? pid_of(t->program) : pid_of(m->n_programs) + thread;
+	return t->name == m->programs[t->program].name ? pid_of(t->program)
+						       : pid_of(m->n_programs) + thread;
 }
 
 /* ---- the second pass ------------------------------------------------------------- */
@@ -389,7 +398,8 @@ static const struct stack_node *move_stack(struct mover *v, const struct stack_n
 	size_t n = 0;
 
 	for (; node && !v->error; node = stack_store_below(node)) {
-		uint64_t words[ID_MAP_WORDS] = {(uintptr_t)node, (uint64_t)v->space << 32 | v->program};
+		uint64_t words[ID_MAP_WORDS] = {(uintptr_t)node,
+						(uint64_t)v->space << 32 | v->program};
 		struct id_map_entry *e = id_map_find(&f->moved, words);
 
 		if (!e || array_grow(&chain, n, sizeof(const struct stack_node *)))
@@ -403,14 +413,16 @@ static const struct stack_node *move_stack(struct mover *v, const struct stack_n
 	}
 	while (n && !v->error) {
 		const struct pcce_entry *from = stack_store_entries(chain[--n]);
-		uint64_t words[ID_MAP_WORDS] = {(uintptr_t)chain[n], (uint64_t)v->space << 32 | v->program};
+		uint64_t words[ID_MAP_WORDS] = {(uintptr_t)chain[n],
+						(uint64_t)v->space << 32 | v->program};
 		struct id_map_entry *e;
 
 		for (unsigned int i = 0; i < PCCE_SEGMENT_ENTRIES; i++)
 			entries[i] = move_entry(v, from[i]);
 		to = stack_store_intern(merge_sums_segments(f->m->sums), to, entries);
 		e = id_map_find(&f->moved, words);
-		if (!to || !e || array_grow(&f->moved_to, f->n_moved, sizeof(const struct stack_node *))) {
+		if (!to || !e ||
+		    array_grow(&f->moved_to, f->n_moved, sizeof(const struct stack_node *))) {
 			v->error = -ENOMEM;
 			break;
 		}
@@ -421,7 +433,8 @@ static const struct stack_node *move_stack(struct mover *v, const struct stack_n
 	return v->error ? NULL : to;
 }
 
-static int find_program(struct file *f, struct mover *v, const struct pcce_sample *s, uint32_t *thread)
+static int find_program(struct file *f, struct mover *v, const struct pcce_sample *s,
+			uint32_t *thread)
 {
 	const struct decode_module *main = v->as->main_module(v->as);
 	uint32_t number = threads_number(f->threads, s->pid, s->tid), name, process;
@@ -431,7 +444,8 @@ static int find_program(struct file *f, struct mover *v, const struct pcce_sampl
 		return -ENOMEM;
 	process = t->process;
 	name = t->name;
-	v->program = add_program(f->m, main ? relocator_number(f->m->space, main->module) : UINT32_MAX, process);
+	v->program = add_program(
+		f->m, main ? relocator_number(f->m->space, main->module) : UINT32_MAX, process);
 	if (v->program == UINT32_MAX)
 		return -ENOMEM;
 	*thread = add_thread(f->m, v->program, name);
@@ -459,8 +473,8 @@ static int take_sample(struct file *f, const struct datafile_sample *of)
 	key.r11 = decode_needs_r11(v.as, s->ip) ? move(&v, s->r11) : 0;
 	key.ip = move(&v, s->ip);
 	key.ext = move_ext(&v, s->ext);
-	key.flags = s->flags & (PCCE_SAMPLE_KERNEL | PCCE_SAMPLE_OUTSIDE | PCCE_SAMPLE_READ_FAULT | PCCE_SAMPLE_MIXED |
-				PCCE_SAMPLE_R11_MIXED);
+	key.flags = s->flags & (PCCE_SAMPLE_KERNEL | PCCE_SAMPLE_OUTSIDE | PCCE_SAMPLE_READ_FAULT |
+				PCCE_SAMPLE_MIXED | PCCE_SAMPLE_R11_MIXED);
 	for (uint32_t i = 0; i < s->n_entries; i++)
 		entries[i] = move_entry(&v, pcce_sample_entries(s)[i]);
 	below = move_stack(&v, below);
@@ -516,7 +530,8 @@ static int add_spooled(struct file *f, const char *path)
 	return r;
 }
 
-int merge_add(struct merge *m, const char *path, void (*note)(const char *text), char *why, size_t why_size)
+int merge_add(struct merge *m, const char *path, void (*note)(const char *text), char *why,
+	      size_t why_size)
 {
 	struct file f = {.m = m, .name = path, .why = why, .why_size = why_size, .note = note};
 	struct temp_file spool;
@@ -570,7 +585,8 @@ static int write_programs(const struct merge *m, struct datafile_writer *w)
 			r = relocator_write_map(m->space, w, rec.pid, m->programs[i].modules[j]);
 	}
 	for (size_t i = 0; i < m->n_threads && !r; i++) {
-		struct pcce_rec_thread rec = {.pid = pid_of(m->threads[i].program), .tid = tid_of(m, i)};
+		struct pcce_rec_thread rec = {.pid = pid_of(m->threads[i].program),
+					      .tid = tid_of(m, i)};
 		const char *name = symbol_table_string(m->names, m->threads[i].name);
 
 		if (rec.tid != rec.pid)

@@ -55,8 +55,9 @@ struct relocator {
 	size_t n_locals;
 	uint64_t machine; /* hash of host and kernel of this file */
 	struct symbol_record **symbols;
-	size_t n_symbols, n_old;  /* n_old: those of earlier files */
-	struct id_map by_address; /* the file, counted from 1, that gave the symbols of an address */
+	size_t n_symbols, n_old; /* n_old: those of earlier files */
+	struct id_map
+		by_address; /* the file, counted from 1, that gave the symbols of an address */
 	uint32_t file;
 };
 
@@ -203,7 +204,9 @@ static int take_table(struct record_module *m, struct local *l, char *why, size_
 	if (r) {
 		free(m->table);
 		m->table = NULL;
-		snprintf(why, why_size, "the encoding table of %s in it %s; record again with a pcce of one version",
+		snprintf(why, why_size,
+			 "the encoding table of %s in it %s; record again with a pcce of one "
+			 "version",
 			 m->path, reason);
 		return r;
 	}
@@ -249,7 +252,8 @@ static int number_local(struct relocator *s, struct local *l, char *why, size_t 
 	if (m->place || !m->high)
 		return 0;
 	if (s->next > LAST) {
-		snprintf(why, why_size, "it and those before have more modules than there is room for");
+		snprintf(why, why_size,
+			 "it and those before have more modules than there is room for");
 		return -EINVAL;
 	}
 	m->origin = m->low & ~(ORIGIN - 1);
@@ -317,14 +321,16 @@ static uint64_t place_of(const struct record_module *m, uint64_t vaddr)
 	return m->fixed ? vaddr : m->place + (vaddr - m->origin);
 }
 
-uint64_t relocator_relocate(const struct relocator *s, const struct decode_space *as, uint64_t address)
+uint64_t relocator_relocate(const struct relocator *s, const struct decode_space *as,
+			    uint64_t address)
 {
 	const struct decode_module *m = as->find(as, address);
 
 	/* What names the end of a slot may be the end of the module. */
 	if (!m)
 		m = as->find(as, address - 1);
-	return m ? place_of(&s->modules[s->locals[m->module].number], decode_link_time(m, address)) : 0;
+	return m ? place_of(&s->modules[s->locals[m->module].number], decode_link_time(m, address))
+		 : 0;
 }
 
 uint32_t relocator_count(const struct relocator *s)
@@ -341,8 +347,8 @@ int relocator_write_modules(const struct relocator *s, struct datafile_writer *w
 	for (size_t i = 0; i < s->n && !r; i++) {
 		const struct record_module *m = &s->modules[i];
 
-		r = datafile_put_strings(w, PCCE_REC_MODULE, &m->rec, sizeof(m->rec), (const char *const[]){m->path},
-					 1);
+		r = datafile_put_strings(w, PCCE_REC_MODULE, &m->rec, sizeof(m->rec),
+					 (const char *const[]){m->path}, 1);
 	}
 	for (size_t i = 0; i < s->n && !r; i++) {
 		const struct record_module *m = &s->modules[i];
@@ -355,7 +361,8 @@ int relocator_write_modules(const struct relocator *s, struct datafile_writer *w
 	return r;
 }
 
-int relocator_write_map(const struct relocator *s, struct datafile_writer *w, uint32_t pid, uint32_t module)
+int relocator_write_map(const struct relocator *s, struct datafile_writer *w, uint32_t pid,
+			uint32_t module)
 {
 	const struct record_module *m = &s->modules[module];
 	struct pcce_rec_map rec = {
@@ -374,6 +381,7 @@ int relocator_write_symbols(const struct relocator *s, struct datafile_writer *w
 	int r = 0;
 
 	for (size_t i = 0; i < s->n_symbols && !r; i++)
-		r = datafile_put(w, PCCE_REC_SYMBOL, s->symbols[i]->bytes, s->symbols[i]->size, NULL, 0);
+		r = datafile_put(w, PCCE_REC_SYMBOL, s->symbols[i]->bytes, s->symbols[i]->size,
+				 NULL, 0);
 	return r;
 }

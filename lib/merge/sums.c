@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * A sum brings only those segments of its stack that its thread's last ones did not (struct
- * pcce_sample).  So sums are written in an order in which stacks that have most in common follow each other:
- * that of a walk through the tree of segments.
+ * pcce_sample).  So sums are written in an order in which stacks that have most in common follow
+ * each other: that of a walk through the tree of segments.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -128,8 +128,9 @@ static int rehash(struct merge_sums *s)
 	return 0;
 }
 
-int merge_sums_add(struct merge_sums *s, const struct pcce_sample *from, const struct pcce_entry *entries,
-		   const struct stack_node *below, uint64_t samples, uint64_t weight)
+int merge_sums_add(struct merge_sums *s, const struct pcce_sample *from,
+		   const struct pcce_entry *entries, const struct stack_node *below,
+		   uint64_t samples, uint64_t weight)
 {
 	struct key key = {
 		.ip = from->ip,
@@ -153,7 +154,8 @@ int merge_sums_add(struct merge_sums *s, const struct pcce_sample *from, const s
 		return -ENOMEM;
 	for (at = hash & (s->n_slots - 1); s->slots[at]; at = (at + 1) & (s->n_slots - 1)) {
 		sum = s->list[s->slots[at] - 1];
-		if (sum->hash != hash || memcmp(&sum->key, &key, sizeof(key)) || memcmp(sum->entries, entries, size))
+		if (sum->hash != hash || memcmp(&sum->key, &key, sizeof(key)) ||
+		    memcmp(sum->entries, entries, size))
 			continue;
 		sum->samples += samples;
 		sum->weight += weight;
@@ -166,7 +168,8 @@ int merge_sums_add(struct merge_sums *s, const struct pcce_sample *from, const s
 	sum = allocate(s, sizeof(*sum) + size);
 	if (!sum)
 		return -ENOMEM;
-	*sum = (struct profile_sum){.samples = samples, .weight = weight, .time = from->time, .hash = hash, .key = key};
+	*sum = (struct profile_sum){
+		.samples = samples, .weight = weight, .time = from->time, .hash = hash, .key = key};
 	memcpy(sum->entries, entries, size);
 	s->list[s->n++] = sum;
 	s->slots[at] = s->n;
@@ -304,7 +307,8 @@ static uint32_t prepare(struct sending *out, const struct key *key)
 {
 	uint32_t index = key->n_below, first, n;
 
-	for (const struct stack_node *node = key->below; node && index; node = stack_store_below(node)) {
+	for (const struct stack_node *node = key->below; node && index;
+	     node = stack_store_below(node)) {
 		if (out->levels[index - 1].node == node)
 			break;
 		index--;
@@ -350,7 +354,8 @@ static int put(struct sending *out, const struct profile_sum *sum, struct datafi
 				.event = key->event,
 			},
 	};
-	struct iovec parts[2] = {{(void *)sum->entries, key->n_entries * sizeof(*sum->entries)}, {out->segments, 0}};
+	struct iovec parts[2] = {{(void *)sum->entries, key->n_entries * sizeof(*sum->entries)},
+				 {out->segments, 0}};
 
 	if (key->pid != out->pid || key->tid != out->tid) { /* another thread */
 		memset(out->levels, 0, sizeof(out->levels));

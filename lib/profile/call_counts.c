@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The recording is read twice: what was mapped where, and the tables; then the samples.  Of each sample only the
- * innermost calls matter, so what lies below its own entries is not put together.
+ * The recording is read twice: what was mapped where, and the tables; then the samples.  Of each
+ * sample only the innermost calls matter, so what lies below its own entries is not put together.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -99,11 +99,11 @@ static int add_table(struct job *j, const struct pcce_rec_table *rec)
 	}
 	if (err) {
 		free(m->data);
-		return err == -ENOMEM
-			       ? error_memory(j->why)
-			       : error_set(j->why, err,
-					   "an encoding table in '%s' %s; record again with a pcce of one version",
-					   j->path, reason);
+		return err == -ENOMEM ? error_memory(j->why)
+				      : error_set(j->why, err,
+						  "an encoding table in '%s' %s; record again with "
+						  "a pcce of one version",
+						  j->path, reason);
 	}
 	j->n_modules++;
 	return 0;
@@ -139,12 +139,14 @@ static const struct decode_frame *last_call(const struct decode_context *c)
 
 	while (i < c->n && c->frames[i].kind == DECODE_FRAME_FOREIGN)
 		i++;
-	if (i == c->n || (c->frames[i].kind != DECODE_FRAME_CALL && c->frames[i].kind != DECODE_FRAME_TAIL))
+	if (i == c->n ||
+	    (c->frames[i].kind != DECODE_FRAME_CALL && c->frames[i].kind != DECODE_FRAME_TAIL))
 		return NULL;
 	for (i++; i < c->n && c->frames[i].kind == DECODE_FRAME_TAIL; i++)
 		;
-	return i < c->n && c->frames[i].kind == DECODE_FRAME_CALL && c->frames[i].site != PCCE_NONE ? &c->frames[i]
-												    : NULL;
+	return i < c->n && c->frames[i].kind == DECODE_FRAME_CALL && c->frames[i].site != PCCE_NONE
+		       ? &c->frames[i]
+		       : NULL;
 }
 
 static int take_sample(struct job *j, const struct pcce_record *rec)
@@ -157,9 +159,9 @@ static int take_sample(struct job *j, const struct pcce_record *rec)
 	if (!datafile_sample(rec, &s))
 		return 0;
 	space = address_spaces_at(j->spaces, s.sample->pid, s.sample->time);
-	if (space == UINT32_MAX ||
-	    decode_sample(address_spaces_get(j->spaces, space), s.sample, pcce_sample_entries(s.sample),
-			  s.sample->n_entries, false, false, &j->context))
+	if (space == UINT32_MAX || decode_sample(address_spaces_get(j->spaces, space), s.sample,
+						 pcce_sample_entries(s.sample), s.sample->n_entries,
+						 false, false, &j->context))
 		return error_memory(j->why);
 	call = last_call(&j->context);
 	m = call ? find_module(j, call->module) : NULL;
@@ -211,7 +213,8 @@ static int sum_up(const struct job *j, struct call_counts *out)
 
 		for (uint64_t i = 0; m->ours && i < m->table.head->sites.count; i++)
 			if (m->samples[i])
-				out->all[n++] = (struct call_count){m->table.sites[i].key, m->samples[i]};
+				out->all[n++] =
+					(struct call_count){m->table.sites[i].key, m->samples[i]};
 	}
 	qsort(out->all, n, sizeof(*out->all), compare_keys);
 	for (size_t i = 0; i < n; i++) {
@@ -230,20 +233,22 @@ static int read_program(struct job *j, const char *program)
 	int fd = open(program, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), err;
 
 	if (fd < 0)
-		return error_set(j->why, -errno, "'%s' cannot be opened: %s", program, strerror(errno));
+		return error_set(j->why, -errno, "'%s' cannot be opened: %s", program,
+				 strerror(errno));
 	err = mapped_file_read(fd, &j->program, &reason);
 	close(fd);
 	if (err)
 		return error_set(j->why, err, "'%s' %s", program, reason);
 	if (!j->program.build_id_size)
-		return error_set(
-			j->why, -EINVAL,
-			"'%s' has no build id, by which its samples could be known; link it with -Wl,--build-id",
-			program);
+		return error_set(j->why, -EINVAL,
+				 "'%s' has no build id, by which its samples could be known; link "
+				 "it with -Wl,--build-id",
+				 program);
 	return 0;
 }
 
-int call_counts_read(const char *path, const char *program, struct call_counts *out, struct error *why)
+int call_counts_read(const char *path, const char *program, struct call_counts *out,
+		     struct error *why)
 {
 	struct job j = {.path = path, .why = why};
 	int err;
@@ -257,7 +262,8 @@ int call_counts_read(const char *path, const char *program, struct call_counts *
 	}
 	if (!err && !j.n_ours)
 		err = error_set(why, -EINVAL,
-				"'%s' is not in '%s': no module there has its build id; record this very build of it",
+				"'%s' is not in '%s': no module there has its build id; record "
+				"this very build of it",
 				program, path);
 	if (!err && address_spaces_finish(j.spaces))
 		err = error_memory(why);
@@ -266,10 +272,11 @@ int call_counts_read(const char *path, const char *program, struct call_counts *
 	if (!err)
 		err = sum_up(&j, out);
 	if (!err && !out->samples)
-		err = error_set(why, -EINVAL,
-				"'%s' has no sample in functions of '%s' that others of it call; record "
-				"more of it",
-				path, program);
+		err = error_set(
+			why, -EINVAL,
+			"'%s' has no sample in functions of '%s' that others of it call; record "
+			"more of it",
+			path, program);
 	if (err)
 		call_counts_free(out);
 	for (size_t i = 0; i < j.n_modules; i++) {

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include "profile/profile_internal.h"
 
-/* Positions of the elements ordered by their key, which is below n_keys - 1: a counting sort. first, of
- * n_keys + 1, says where each key's begin. */
+/* Positions of the elements ordered by their key, which is below n_keys - 1: a counting sort.
+ * first, of n_keys + 1, says where each key's begin. */
 static void order(const uint32_t *key, size_t n, uint32_t *first, size_t n_keys, uint32_t *ordered)
 {
 	for (size_t i = 0; i <= n_keys; i++)
@@ -27,8 +27,8 @@ struct member {
 };
 
 /*
- * Instructions are put in order, those at one place of one node have one rank, and samples are brought, by rank, where
- * they are added up.
+ * Instructions are put in order, those at one place of one node have one rank, and samples are
+ * brought, by rank, where they are added up.
  */
 struct cells {
 	const struct profile *p;
@@ -44,18 +44,20 @@ struct cells {
 static int by_place(const void *a, const void *b, void *ctx)
 {
 	const struct profile_internals *in = ctx;
-	uint32_t x = in->instructions[*(const uint32_t *)a].place, y = in->instructions[*(const uint32_t *)b].place;
+	uint32_t x = in->instructions[*(const uint32_t *)a].place,
+		 y = in->instructions[*(const uint32_t *)b].place;
 
 	return x < y ? -1 : x > y;
 }
 
 static bool equal(const struct profile_internals *in, uint32_t a, uint32_t b)
 {
-	return in->node_of[a] == in->node_of[b] && in->instructions[a].place == in->instructions[b].place;
+	return in->node_of[a] == in->node_of[b] &&
+	       in->instructions[a].place == in->instructions[b].place;
 }
 
-/* Instructions in the order of their nodes, those first[node] up to first[node + 1]; then those not selected. Both are
- * to be freed. */
+/* Instructions in the order of their nodes, those first[node] up to first[node + 1]; then those not
+ * selected. Both are to be freed. */
 static int by_node(const struct profile *p, uint32_t **first, uint32_t **ordered)
 {
 	const struct profile_internals *in = p->in;
@@ -83,7 +85,8 @@ size_t profile_instruction_count(const struct profile *p)
 	return p->in->n_instructions;
 }
 
-int profile_instructions(const struct profile *p, int (*each)(void *ctx, const struct profile_cell *cell), void *ctx)
+int profile_instructions(const struct profile *p,
+			 int (*each)(void *ctx, const struct profile_cell *cell), void *ctx)
 {
 	const struct profile_internals *in = p->in;
 	uint32_t *first, *ordered;
@@ -91,8 +94,9 @@ int profile_instructions(const struct profile *p, int (*each)(void *ctx, const s
 
 	for (size_t i = 0; !r && i < first[p->tree.n]; i++) {
 		const struct profile_instruction *at = &in->instructions[ordered[i]];
-		struct profile_cell cell = {
-			.node = in->node_of[ordered[i]], .place = in->places[at->place], .instruction = ordered[i]};
+		struct profile_cell cell = {.node = in->node_of[ordered[i]],
+					    .place = in->places[at->place],
+					    .instruction = ordered[i]};
 
 		r = each(ctx, &cell);
 	}
@@ -116,7 +120,8 @@ static int rank_instructions(struct cells *c)
 	}
 	for (size_t i = 0; i < c->p->tree.n; i++)
 		if (first[i + 1] - first[i] > 1)
-			qsort_r(c->ordered + first[i], first[i + 1] - first[i], sizeof(*c->ordered), by_place, in);
+			qsort_r(c->ordered + first[i], first[i + 1] - first[i], sizeof(*c->ordered),
+				by_place, in);
 	for (size_t i = 0; i < n; i++) {
 		uint32_t instruction = c->ordered[i];
 
@@ -164,16 +169,18 @@ static int give(const struct cells *c)
 	int r = 0;
 
 	for (size_t rank = 0; rank < c->n_ranks && !r; rank++) {
-		struct member *m = c->members + c->first[rank], *end = c->members + c->first[rank + 1];
+		struct member *m = c->members + c->first[rank],
+			      *end = c->members + c->first[rank + 1];
 		uint32_t instruction = c->ordered[rank];
 
 		if (end - m > 1)
 			qsort(m, end - m, sizeof(*m), by_thread);
 		while (m < end && !r) {
-			struct profile_cell cell = {.node = in->node_of[instruction],
-						    .thread = m->thread,
-						    .instruction = instruction,
-						    .place = in->places[in->instructions[instruction].place]};
+			struct profile_cell cell = {
+				.node = in->node_of[instruction],
+				.thread = m->thread,
+				.instruction = instruction,
+				.place = in->places[in->instructions[instruction].place]};
 
 			for (; m < end && m->thread == cell.thread; m++) {
 				struct profile_sum sum = profile_unpack(in, m->weight);
@@ -187,7 +194,8 @@ static int give(const struct cells *c)
 	return r;
 }
 
-int profile_cells(const struct profile *p, int (*each)(void *ctx, const struct profile_cell *cell), void *ctx)
+int profile_cells(const struct profile *p, int (*each)(void *ctx, const struct profile_cell *cell),
+		  void *ctx)
 {
 	struct cells c = {.p = p, .each = each, .ctx = ctx};
 	int r = rank_instructions(&c);

@@ -13,8 +13,8 @@
  *   begin()    what does the state depend on?         its hash
  *   remember() has it been met before?                where the context ends, or the call of the
  *                                                     innermost frame
- *   finish()   has it been met at this instruction?   the meaning; if it is new, the innermost frame
- *   deliver()  the node of a new one
+ *   finish()   has it been met at this instruction?   the meaning; if it is new, the innermost
+ * frame deliver()  the node of a new one
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -31,8 +31,9 @@
 
 struct state {
 	uint64_t hash[2]; /* the first is 0: free */
-	uint32_t node;	  /* where the context ends, or, if not whole, what the innermost frame hangs under */
-	uint32_t place;	  /* of the innermost frame; not whole: that this frame is called from */
+	uint32_t node;	/* where the context ends, or, if not whole, what the innermost frame hangs
+			   under */
+	uint32_t place; /* of the innermost frame; not whole: that this frame is called from */
 	uint32_t depth, entries;
 	uint32_t context; /* number */
 	uint32_t origin;
@@ -60,7 +61,7 @@ struct pending {
 	struct spot spot;
 	uint64_t spot_hash;
 	struct decode_cache_meaning meaning; /* if it is new */
-	uint32_t call;	    /* place of the call of the innermost frame; UINT32_MAX: the node is known */
+	uint32_t call; /* place of the call of the innermost frame; UINT32_MAX: the node is known */
 	uint32_t innermost; /* link to be added under meaning.node; UINT32_MAX: nothing */
 };
 
@@ -90,8 +91,8 @@ struct decode_cache {
 };
 
 struct decode_cache *decode_cache_new(struct address_spaces *spaces, struct stack_store *segments,
-				      struct tree_builder *b, struct thread_origins *origins, bool below,
-				      const struct decode_cache_sink *sink)
+				      struct tree_builder *b, struct thread_origins *origins,
+				      bool below, const struct decode_cache_sink *sink)
 {
 	struct decode_cache *d = calloc(1, sizeof(*d));
 
@@ -170,7 +171,8 @@ static int rehash_seen(struct decode_cache *d)
 	return 0;
 }
 
-/* The number of this chain of calls, from 1; 0: no memory. Contexts are told apart by 64 bits of hash. */
+/* The number of this chain of calls, from 1; 0: no memory. Contexts are told apart by 64 bits of
+ * hash. */
 static uint32_t number_context(struct decode_cache *d, const struct decode_context *ctx)
 {
 	uint64_t h = 0x9e3779b97f4a7c15ULL;
@@ -178,7 +180,8 @@ static uint32_t number_context(struct decode_cache *d, const struct decode_conte
 
 	for (size_t i = 0; i < ctx->n; i++) {
 		const struct decode_frame *f = &ctx->frames[i];
-		uint64_t words[3] = {(uint64_t)f->kind << 32 | f->module, (uint64_t)f->func << 32 | f->site,
+		uint64_t words[3] = {(uint64_t)f->kind << 32 | f->module,
+				     (uint64_t)f->func << 32 | f->site,
 				     (uint64_t)f->span << 32 | f->repeat};
 
 		for (int j = 0; j < 3; j++) {
@@ -189,7 +192,8 @@ static uint32_t number_context(struct decode_cache *d, const struct decode_conte
 	h += !h;
 	if (d->n_seen * 2 >= d->n_seen_slots && rehash_seen(d))
 		return 0;
-	for (at = h & (d->n_seen_slots - 1); d->seen[at].hash; at = (at + 1) & (d->n_seen_slots - 1))
+	for (at = h & (d->n_seen_slots - 1); d->seen[at].hash;
+	     at = (at + 1) & (d->n_seen_slots - 1))
 		if (d->seen[at].hash == h)
 			return d->seen[at].number;
 	d->seen[at] = (struct seen){h, ++d->n_seen};
@@ -270,7 +274,8 @@ static struct state *find_state(const struct decode_cache *d, XXH128_hash_t h)
 {
 	size_t at;
 
-	for (at = h.low64 & (d->n_state_slots - 1); d->states[at].hash[0]; at = (at + 1) & (d->n_state_slots - 1))
+	for (at = h.low64 & (d->n_state_slots - 1); d->states[at].hash[0];
+	     at = (at + 1) & (d->n_state_slots - 1))
 		if (d->states[at].hash[0] == h.low64 && d->states[at].hash[1] == h.high64)
 			break;
 	return &d->states[at];
@@ -281,12 +286,13 @@ static enum decode_frame_kind frame_kind_of(const struct sample_point *p)
 	return p->kind == SAMPLE_POINT_PLAIN ? DECODE_FRAME_CALL : DECODE_FRAME_FOREIGN;
 }
 
-/* Does the context consist of an innermost frame as the point says, and others that do not depend on where in its
- * function it is? */
+/* Does the context consist of an innermost frame as the point says, and others that do not depend
+ * on where in its function it is? */
 static bool can_split(const struct decode_context *ctx, const struct sample_point *p)
 {
 	if (!ctx->n || ctx->frames[0].kind != frame_kind_of(p) || ctx->frames[0].repeat ||
-	    ctx->frames[0].func != p->func || ctx->frames[0].site != PCCE_NONE || ctx->frames[0].address != p->ip)
+	    ctx->frames[0].func != p->func || ctx->frames[0].site != PCCE_NONE ||
+	    ctx->frames[0].address != p->ip)
 		return false;
 	for (size_t i = 0; i < ctx->n; i++)
 		if (ctx->frames[i].repeat && ctx->frames[i].span > i)
@@ -294,8 +300,8 @@ static bool can_split(const struct decode_context *ctx, const struct sample_poin
 	return true;
 }
 
-static int add_to_tree(struct decode_cache *d, const struct decode_space *as, const struct pcce_sample *s,
-		       struct state *state)
+static int add_to_tree(struct decode_cache *d, const struct decode_space *as,
+		       const struct pcce_sample *s, struct state *state)
 {
 	struct tree_spot spot;
 	int r = tree_builder_add(d->builder, as, &d->context, !state->whole, &spot);
@@ -320,12 +326,14 @@ static int decode(struct decode_cache *d, const struct pending *pending, struct 
 	int r = stack_store_flatten(pending->below, s, &d->stack);
 
 	if (!r)
-		r = decode_sample(as, s, d->stack.entries, d->stack.n, false, d->below, &d->context);
+		r = decode_sample(as, s, d->stack.entries, d->stack.n, false, d->below,
+				  &d->context);
 
 	if (r)
 		return r;
 	if (d->context.origin) {
-		state->origin = thread_origins_number(d->origins, as, p->space, d->stack.entries, d->context.origin);
+		state->origin = thread_origins_number(d->origins, as, p->space, d->stack.entries,
+						      d->context.origin);
 		if (state->origin == UINT32_MAX)
 			return -ENOMEM;
 		/* What is not known is further out. */
@@ -436,7 +444,8 @@ static int add_meaning(struct decode_cache *d, struct pending *p)
 
 static int copy(struct pending *p, const struct pcce_sample *s)
 {
-	size_t size = sizeof(*s) + s->n_entries * sizeof(struct pcce_entry), stack = s->n_stack * sizeof(uint64_t);
+	size_t size = sizeof(*s) + s->n_entries * sizeof(struct pcce_entry),
+	       stack = s->n_stack * sizeof(uint64_t);
 
 	if (size + stack > p->capacity) {
 		free(p->sample);
@@ -456,7 +465,8 @@ static int begin(struct decode_cache *d, struct pending *p, const struct datafil
 {
 	const struct pcce_sample *s = of->sample;
 	uint32_t space = address_spaces_at(d->spaces, s->pid, s->time);
-	const struct sample_point *known = space == UINT32_MAX ? NULL : sample_points_at(d->points, space, s->ip);
+	const struct sample_point *known =
+		space == UINT32_MAX ? NULL : sample_points_at(d->points, space, s->ip);
 
 	if (!known || copy(p, s) || stack_store_take(d->segments, s, &p->below))
 		return -ENOMEM;

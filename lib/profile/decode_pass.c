@@ -5,8 +5,8 @@
 #include "profile/profile_internal.h"
 #include "base/progress.h"
 
-static int push_all(struct decode_cache *d, struct datafile_reader *reader, const char *what, char *why,
-		    size_t why_size)
+static int push_all(struct decode_cache *d, struct datafile_reader *reader, const char *what,
+		    char *why, size_t why_size)
 {
 	uint64_t total = datafile_total(reader);
 	const struct pcce_record *rec;
@@ -26,8 +26,9 @@ static int push_all(struct decode_cache *d, struct datafile_reader *reader, cons
 	return decode_cache_end(d);
 }
 
-int profile_decode(struct profile *p, struct datafile_reader *reader, struct tree_builder *b, bool below,
-		   const struct decode_cache_sink *sink, size_t *n_places, const char *what, char *why, size_t why_size)
+int profile_decode(struct profile *p, struct datafile_reader *reader, struct tree_builder *b,
+		   bool below, const struct decode_cache_sink *sink, size_t *n_places,
+		   const char *what, char *why, size_t why_size)
 {
 	struct profile_internals *in = p->in;
 	struct decode_cache *d;
@@ -38,7 +39,9 @@ int profile_decode(struct profile *p, struct datafile_reader *reader, struct tre
 	in->segments = stack_store_new();
 	thread_origins_free(p->origins);
 	p->origins = thread_origins_new(b ? p->names : NULL, in->inlining);
-	d = in->segments && p->origins ? decode_cache_new(in->spaces, in->segments, b, p->origins, below, sink) : NULL;
+	d = in->segments && p->origins
+		    ? decode_cache_new(in->spaces, in->segments, b, p->origins, below, sink)
+		    : NULL;
 	r = d ? push_all(d, reader, what, why, why_size) : -ENOMEM;
 	if (d) {
 		in->n_contexts = decode_cache_unique(d);

@@ -6,13 +6,14 @@
 #include "profile/profile_internal.h"
 #include <pcce/sample.h>
 
-int profile_keep_failure(struct profile_internals *in, const struct decode_cache_sample *s, uint32_t space,
-			 bool mismatch, uint8_t reason)
+int profile_keep_failure(struct profile_internals *in, const struct decode_cache_sample *s,
+			 uint32_t space, bool mismatch, uint8_t reason)
 {
 	size_t size = pcce_sample_size(s->sample);
 	struct profile_failure *f = &in->failures[in->n_failures];
 
-	if (mismatch ? in->n_mismatches == PROFILE_FAILURES : in->n_failures - in->n_mismatches == PROFILE_FAILURES)
+	if (mismatch ? in->n_mismatches == PROFILE_FAILURES
+		     : in->n_failures - in->n_mismatches == PROFILE_FAILURES)
 		return 0;
 	*f = (struct profile_failure){
 		.mismatch = mismatch,
@@ -29,7 +30,8 @@ int profile_keep_failure(struct profile_internals *in, const struct decode_cache
 	return 0;
 }
 
-static void print_address(const struct profile *p, const struct decode_space *as, uint64_t address, FILE *out)
+static void print_address(const struct profile *p, const struct decode_space *as, uint64_t address,
+			  FILE *out)
 {
 	const struct decode_module *m = as->find(as, address);
 	uint64_t vaddr;
@@ -41,32 +43,37 @@ static void print_address(const struct profile *p, const struct decode_space *as
 		return;
 	}
 	vaddr = decode_link_time(m, address);
-	fprintf(out, "  %s+%#llx", symbol_table_base(p->names, m->module), (unsigned long long)vaddr);
+	fprintf(out, "  %s+%#llx", symbol_table_base(p->names, m->module),
+		(unsigned long long)vaddr);
 	if (m->table)
 		func = encoding_table_func_at(m->table, vaddr);
 	if (func != PCCE_NONE)
 		fprintf(out, "  %s%+lld",
-			symbol_table_string(p->names, symbol_table_function(p->names, m->module, func)),
+			symbol_table_string(p->names,
+					    symbol_table_function(p->names, m->module, func)),
 			(long long)(vaddr - m->table->funcs[func].addr));
 	else if (m->table && encoding_table_helper_at(m->table, vaddr))
 		fprintf(out, "  push or pop helper");
 	if (func != PCCE_NONE) {
-		static const char *const kinds[] = {"none", "add", "ext", "push", "tail", "restore"};
+		static const char *const kinds[] = {"none", "add",  "ext",
+						    "push", "tail", "restore"};
 		uint32_t site = encoding_table_site_around(m->table, vaddr);
 
 		if (site != PCCE_NONE && m->table->sites[site].kind < 6)
-			fprintf(out, "  in the slots of %s site %#llx", kinds[m->table->sites[site].kind],
+			fprintf(out, "  in the slots of %s site %#llx",
+				kinds[m->table->sites[site].kind],
 				(unsigned long long)m->table->sites[site].key);
 	}
 	fputc('\n', out);
 }
 
-static void print_decoded(const struct profile *p, const struct decode_space *as, const struct decode_context *ctx,
-			  FILE *out)
+static void print_decoded(const struct profile *p, const struct decode_space *as,
+			  const struct decode_context *ctx, FILE *out)
 {
 	static const char *const kinds[] = {
-		[DECODE_FRAME_CALL] = "call", [DECODE_FRAME_TAIL] = "tail",	[DECODE_FRAME_FOREIGN] = "foreign",
-		[DECODE_FRAME_GAP] = "gap",   [DECODE_FRAME_SIGNAL] = "signal", [DECODE_FRAME_ORIGIN] = "thread",
+		[DECODE_FRAME_CALL] = "call",	    [DECODE_FRAME_TAIL] = "tail",
+		[DECODE_FRAME_FOREIGN] = "foreign", [DECODE_FRAME_GAP] = "gap",
+		[DECODE_FRAME_SIGNAL] = "signal",   [DECODE_FRAME_ORIGIN] = "thread",
 	};
 
 	for (size_t i = 0; i < ctx->n; i++) {
@@ -77,11 +84,14 @@ static void print_decoded(const struct profile *p, const struct decode_space *as
 			print_address(p, as, f->address, out);
 		else if (f->func != PCCE_NONE)
 			fprintf(out, "%18s  %s\n", "",
-				symbol_table_string(p->names, symbol_table_function(p->names, f->module, f->func)));
+				symbol_table_string(
+					p->names,
+					symbol_table_function(p->names, f->module, f->func)));
 		else
 			fputc('\n', out);
 		if (f->repeat)
-			fprintf(out, "            (the last %u frames %u times more)\n", f->span, f->repeat);
+			fprintf(out, "            (the last %u frames %u times more)\n", f->span,
+				f->repeat);
 	}
 }
 
@@ -100,21 +110,25 @@ void profile_print_failures(const struct profile *p, FILE *out, size_t max)
 		if (d->mismatch && mismatches < max)
 			fprintf(out, "mismatch %zu:", ++mismatches);
 		else if (!d->mismatch && undecodable < max)
-			fprintf(out, "undecodable %zu (%s):", ++undecodable, decode_reason_name(d->reason));
+			fprintf(out, "undecodable %zu (%s):", ++undecodable,
+				decode_reason_name(d->reason));
 		else
 			continue;
 		if (stack_store_flatten(d->below, s, &flat) ||
 		    decode_sample(as, s, flat.entries, flat.n, false, false, &ctx))
 			break;
-		fprintf(out, " id %#llx ext %#llx r11 %#llx flags %#x entries %u and %u segments below\n  ip ",
-			(unsigned long long)s->id, (unsigned long long)s->ext, (unsigned long long)s->r11, s->flags,
-			s->n_entries, s->n_below);
+		fprintf(out,
+			" id %#llx ext %#llx r11 %#llx flags %#x entries %u and %u segments "
+			"below\n  ip ",
+			(unsigned long long)s->id, (unsigned long long)s->ext,
+			(unsigned long long)s->r11, s->flags, s->n_entries, s->n_below);
 		print_address(p, as, s->ip, out);
 		fprintf(out, "  decoded:\n");
 		print_decoded(p, as, &ctx, out);
 		fprintf(out, "  entries, newest first:\n");
 		for (uint32_t j = s->n_entries; j-- > 0;) {
-			fprintf(out, "    id %#llx count %llu site ", (unsigned long long)entries[j].id,
+			fprintf(out, "    id %#llx count %llu site ",
+				(unsigned long long)entries[j].id,
 				(unsigned long long)(entries[j].site >> PCCE_SITE_BITS));
 			print_address(p, as, entries[j].site & PCCE_SITE_MASK, out);
 		}

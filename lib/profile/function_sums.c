@@ -29,8 +29,8 @@ static uint32_t call_of(struct walk *w, uint32_t caller, uint32_t callee, const 
 		.line = w->by_line ? key->line : 0,
 		.inlined = key->flags & CCT_INLINED,
 	};
-	uint64_t words[ID_MAP_WORDS] = {(uint64_t)caller << 32 | callee, (uint64_t)call.file << 32 | call.line,
-					call.inlined};
+	uint64_t words[ID_MAP_WORDS] = {(uint64_t)caller << 32 | callee,
+					(uint64_t)call.file << 32 | call.line, call.inlined};
 	struct id_map_entry *e = id_map_find(&w->calls, words);
 
 	if (!e || e->number)
@@ -44,8 +44,8 @@ static uint32_t call_of(struct walk *w, uint32_t caller, uint32_t callee, const 
 	return w->s->n_calls++;
 }
 
-static int enter_call(struct walk *w, uint32_t node, uint32_t caller, uint32_t callee, const struct cct_key *key,
-		      int by)
+static int enter_call(struct walk *w, uint32_t node, uint32_t caller, uint32_t callee,
+		      const struct cct_key *key, int by)
 {
 	uint32_t call = call_of(w, caller, callee, key);
 
@@ -59,7 +59,8 @@ static int enter_call(struct walk *w, uint32_t node, uint32_t caller, uint32_t c
 	return 0;
 }
 
-/* The calls that a node stands for: by its parent, and, if a repeated group begins with it, by that group's last. */
+/* The calls that a node stands for: by its parent, and, if a repeated group begins with it, by that
+ * group's last. */
 static int calls_of(struct walk *w, uint32_t node, int by)
 {
 	const struct cct_node *n = &w->p->tree.nodes[node];
@@ -114,7 +115,8 @@ static int walk_tree(struct walk *w)
 
 /* ---- lines ----------------------------------------------------------------------- */
 
-static int add_line(struct walk *w, uint32_t function, uint32_t file, uint32_t line, uint64_t weight)
+static int add_line(struct walk *w, uint32_t function, uint32_t file, uint32_t line,
+		    uint64_t weight)
 {
 	uint64_t words[ID_MAP_WORDS] = {(uint64_t)function << 32 | file, line};
 	struct id_map_entry *e = id_map_find(&w->lines, words);
@@ -124,8 +126,8 @@ static int add_line(struct walk *w, uint32_t function, uint32_t file, uint32_t l
 	if (!e->number) {
 		if (array_grow(&w->s->lines, w->s->n_lines, sizeof(*w->s->lines)))
 			return -ENOMEM;
-		w->s->lines[w->s->n_lines] =
-			(struct function_line_sum){.function = function, .file = file, .line = line};
+		w->s->lines[w->s->n_lines] = (struct function_line_sum){
+			.function = function, .file = file, .line = line};
 		id_map_fill(&w->lines, e, words, w->s->n_lines++);
 		e = id_map_find(&w->lines, words);
 		if (!e)
@@ -149,7 +151,8 @@ static int add_cell(void *ctx, const struct profile_cell *cell)
 	n = cell->place.vaddr && !f->flags && f->kind <= DECODE_FRAME_FOREIGN
 		    ? symbol_table_at(w->p->names, cell->place.module, cell->place.vaddr, &chain)
 		    : 0;
-	/* The level of the chain that is this function: the innermost, or, without inlining, the outermost. */
+	/* The level of the chain that is this function: the innermost, or, without inlining, the
+	 * outermost. */
 	for (size_t i = 0; i < n; i++)
 		if (chain[i].function == f->name) {
 			file = chain[i].file;

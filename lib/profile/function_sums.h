@@ -13,7 +13,8 @@ struct function_sum {
 	uint64_t self, total;
 };
 
-struct function_line_sum { /* in a function itself; without single samples, all in one with line 0 */
+struct function_line_sum { /* in a function itself; without single samples, all in one with line 0
+			    */
 	uint32_t function, file, line;
 	uint64_t weight;
 };

@@ -59,7 +59,8 @@ static size_t find_candidates(struct late_symbols *l)
 
 	for (uint32_t i = 0; i < l->n; i++) {
 		const uint8_t *id;
-		size_t size = symbol_table_build_id(names, i, &id), lines, known = symbol_table_known(names, i, &lines);
+		size_t size = symbol_table_build_id(names, i, &id), lines,
+		       known = symbol_table_known(names, i, &lines);
 		Elf *elf;
 
 		l->modules[i].fd = -1;
@@ -122,9 +123,10 @@ static int add_run_time(struct late_symbols *l, const struct decode_space *as, u
 	return add_address(&l->modules[m->module], decode_link_time(m, address));
 }
 
-/* A state is met: the frames around the innermost one, of which there may be more than one instruction. */
-static int meet(void *ctx, const struct decode_cache_sample *s, uint32_t space, const struct decode_cache_meaning *m,
-		const struct decode_context *context)
+/* A state is met: the frames around the innermost one, of which there may be more than one
+ * instruction. */
+static int meet(void *ctx, const struct decode_cache_sample *s, uint32_t space,
+		const struct decode_cache_meaning *m, const struct decode_context *context)
 {
 	struct late_symbols *l = ctx;
 	const struct decode_space *as = address_spaces_get(l->p->in->spaces, space);

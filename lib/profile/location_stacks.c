@@ -35,7 +35,8 @@ static int repeat(struct location_stacks *s, size_t n, uint64_t times)
 		snprintf(text, sizeof(text), "[%llu more of %s]", (unsigned long long)times - 1,
 			 n == 1 ? "the same" : "these");
 		remark = locations_remark(s->locations, text);
-		if (remark == LOCATION_NONE || tree_cursor_reserve(&s->frames, &s->capacity, s->n + 1))
+		if (remark == LOCATION_NONE ||
+		    tree_cursor_reserve(&s->frames, &s->capacity, s->n + 1))
 			return -ENOMEM;
 		s->frames[s->n++] = remark;
 		copies = 1;
@@ -67,7 +68,8 @@ static int fill(struct location_stacks *s, size_t from)
 
 	for (size_t i = from; i < way->n; i++) {
 		const struct cct_key *key = way->tree->nodes[way->nodes[i]].key;
-		uint32_t caller = i + 1 < way->n ? s->locations->caller[way->nodes[i + 1]] : LOCATION_NONE;
+		uint32_t caller =
+			i + 1 < way->n ? s->locations->caller[way->nodes[i + 1]] : LOCATION_NONE;
 
 		if (i >= end) {
 			group = i;
@@ -93,7 +95,8 @@ static int go_to(struct location_stacks *s, uint32_t node)
 {
 	size_t same, from;
 
-	if (tree_cursor_to(&s->way, node, &same) || tree_cursor_reserve(&s->begin, &s->begin_capacity, s->way.n) ||
+	if (tree_cursor_to(&s->way, node, &same) ||
+	    tree_cursor_reserve(&s->begin, &s->begin_capacity, s->way.n) ||
 	    tree_cursor_reserve(&s->group, &s->group_capacity, s->way.n))
 		return -ENOMEM;
 	from = s->node ? restart(s, same) : 0;

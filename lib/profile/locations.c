@@ -80,7 +80,8 @@ static uint32_t chain_of(struct locations_internals *in, const struct cct_node *
 
 /* ---- functions and locations ----------------------------------------------------- */
 
-/* A function has one file: the first that is known. Inlined ones of one name in several files are different. */
+/* A function has one file: the first that is known. Inlined ones of one name in several files are
+ * different. */
 static uint32_t add_function(struct locations *l, const struct location_function *f, bool inlined)
 {
 	uint64_t words[WORDS] = {
@@ -128,7 +129,8 @@ static int add_line(struct locations *l, const struct chain *c, uint32_t file, u
 }
 
 /* file and line: of the innermost function. */
-static uint32_t add_location(struct locations *l, uint32_t chain, struct tree_place place, uint32_t file, uint32_t line)
+static uint32_t add_location(struct locations *l, uint32_t chain, struct tree_place place,
+			     uint32_t file, uint32_t line)
 {
 	uint64_t words[WORDS] = {
 		place.vaddr,
@@ -248,7 +250,8 @@ uint32_t locations_leaf(struct locations *l, uint32_t node, struct tree_place pl
 		return e ? e->number - 1 : LOCATION_NONE;
 	/* A frame that stands for something else, or was merged, has no line of its own. */
 	n = place.vaddr ? symbol_table_at(l->in->p->names, place.module, place.vaddr, &symbols) : 0;
-	if (n && l->in->keys[c->key]->kind <= DECODE_FRAME_FOREIGN && !(l->in->keys[c->key]->flags & CCT_KERNEL)) {
+	if (n && l->in->keys[c->key]->kind <= DECODE_FRAME_FOREIGN &&
+	    !(l->in->keys[c->key]->flags & CCT_KERNEL)) {
 		if (c->outer == UINT32_MAX && symbols[0].function != c->name)
 			symbols += n - 1; /* inlined functions are not told apart */
 		file = symbols->file;
@@ -281,7 +284,8 @@ uint32_t locations_remark(struct locations *l, const char *text)
 	l->lines[l->n_lines] = (struct location_line){add_function(l, &f, false), 0};
 	if (l->lines[l->n_lines].function == UINT32_MAX)
 		return LOCATION_NONE;
-	l->list[l->n] = (struct location){.place.module = UINT32_MAX, .first = l->n_lines++, .n = 1};
+	l->list[l->n] =
+		(struct location){.place.module = UINT32_MAX, .first = l->n_lines++, .n = 1};
 	id_map_fill(&l->in->locations, e, words, l->n);
 	return l->n++;
 }
@@ -289,7 +293,9 @@ uint32_t locations_remark(struct locations *l, const char *text)
 const char *locations_system_name(const struct locations *l, uint32_t function)
 {
 	const struct location_function *f = &l->functions[function];
-	const struct encoding_table *t = f->func == PCCE_NONE ? NULL : symbol_table_table(l->in->p->names, f->module);
+	const struct encoding_table *t =
+		f->func == PCCE_NONE ? NULL : symbol_table_table(l->in->p->names, f->module);
 
-	return t ? encoding_table_string(t, t->funcs[f->func].name) : symbol_table_string(l->in->p->names, f->name);
+	return t ? encoding_table_string(t, t->funcs[f->func].name)
+		 : symbol_table_string(l->in->p->names, f->name);
 }

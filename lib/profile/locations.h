@@ -28,7 +28,8 @@ struct location_line {
 
 struct location {
 	struct tree_place place; /* vaddr 0: unknown */
-	uint32_t first, n;	 /* lines[first .. first + n), innermost first: all but the last are inlined */
+	uint32_t first,
+		n; /* lines[first .. first + n), innermost first: all but the last are inlined */
 };
 
 struct locations {
@@ -38,7 +39,8 @@ struct locations {
 	size_t n_lines;
 	struct location *list;
 	size_t n;
-	uint32_t *caller; /* by node: the location from which it is called; LOCATION_NONE: none, or it is inlined */
+	uint32_t *caller; /* by node: the location from which it is called; LOCATION_NONE: none, or
+			     it is inlined */
 	struct locations_internals *in;
 };
 

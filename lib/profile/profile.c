@@ -2,9 +2,9 @@
 /*
  * The file is read twice, first for all but the samples, since mappings, tables and symbols may
  * stand behind the samples that need them (read.c); then for the samples, which
- * are decoded as they come (decode_cache.c).  Where everything is shown, and once, they are counted then, and
- * need not be kept.  Otherwise they are (samples.c), and those that are selected are counted, and the tree of
- * their contexts is made, when all contexts are known (select.c).
+ * are decoded as they come (decode_cache.c).  Where everything is shown, and once, they are counted
+ * then, and need not be kept.  Otherwise they are (samples.c), and those that are selected are
+ * counted, and the tree of their contexts is made, when all contexts are known (select.c).
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -61,8 +61,8 @@ struct taking {
 	uint32_t pid, tid, origin; /* whose origin was noted last */
 };
 
-static int met(void *ctx, const struct decode_cache_sample *s, uint32_t space, const struct decode_cache_meaning *m,
-	       const struct decode_context *context)
+static int met(void *ctx, const struct decode_cache_sample *s, uint32_t space,
+	       const struct decode_cache_meaning *m, const struct decode_context *context)
 {
 	struct profile *p = ((struct taking *)ctx)->p;
 
@@ -118,11 +118,13 @@ static int take(void *ctx, const struct datafile_sample *of, uint32_t instructio
 	struct due *due = &t->due[t->n_due % PROFILE_AHEAD];
 	uint32_t stream;
 
-	if (thread_origins_count(p->origins) && note_origin(t, s, p->in->instructions[instruction].origin))
+	if (thread_origins_count(p->origins) &&
+	    note_origin(t, s, p->in->instructions[instruction].origin))
 		return -ENOMEM;
 	if (p->in->kept) {
-		stream =
-			sample_streams_at(p->streams, sample_streams_of(p->streams, s->pid, s->tid, s->event), s->time);
+		stream = sample_streams_at(p->streams,
+					   sample_streams_of(p->streams, s->pid, s->tid, s->event),
+					   s->time);
 		return profile_keep(p->in, instruction, stream, of);
 	}
 	if (t->n_due++ >= PROFILE_AHEAD)
@@ -145,7 +147,8 @@ static int end(void *ctx)
 	for (size_t i = 0; i < in->n_instructions; i++) {
 		const struct profile_instruction *at = &in->instructions[i];
 
-		profile_count(&t->p->stats, at->status, at->reason, at->verify, in->totals[i].samples);
+		profile_count(&t->p->stats, at->status, at->reason, at->verify,
+			      in->totals[i].samples);
 		if (in->has_tree) {
 			in->all.nodes[at->node].self += in->totals[i].weight;
 			in->all.nodes[at->node].samples += in->totals[i].samples;
@@ -159,7 +162,8 @@ static int end(void *ctx)
 	return 0;
 }
 
-void profile_count(struct profile_stats *s, uint8_t status, uint8_t reason, uint8_t verify, uint64_t samples)
+void profile_count(struct profile_stats *s, uint8_t status, uint8_t reason, uint8_t verify,
+		   uint64_t samples)
 {
 	s->samples += samples;
 	switch ((enum decode_status)status) {
@@ -208,7 +212,8 @@ struct source {
 	const char *name;
 };
 
-static int open_source(const struct source *s, struct datafile_reader **reader, char *why, size_t why_size)
+static int open_source(const struct source *s, struct datafile_reader **reader, char *why,
+		       size_t why_size)
 {
 	if (s->path)
 		return datafile_open_as(s->path, s->name, reader, why, why_size);
@@ -225,14 +230,14 @@ static int prepare(struct profile *p, const struct profile_options *o, const str
 	p->command = strdup("");
 	p->host = strdup("");
 	p->kernel = strdup("");
-	if (!p->in || !p->names || !p->streams || !p->sampler || !p->event || !p->command || !p->host || !p->kernel ||
-	    cct_init(&p->in->all))
+	if (!p->in || !p->names || !p->streams || !p->sampler || !p->event || !p->command ||
+	    !p->host || !p->kernel || cct_init(&p->in->all))
 		return -ENOMEM;
 	p->in->has_tree = o->tree;
 	p->in->again = o->again;
 	p->in->inlining = o->inlining;
-	p->in->kept = o->again || o->samples || o->lines || selection_has_samples(s) || selection_has_contexts(s) ||
-		      selection_has_frames(s);
+	p->in->kept = o->again || o->samples || o->lines || selection_has_samples(s) ||
+		      selection_has_contexts(s) || selection_has_frames(s);
 	p->threads = threads_new(p->names);
 	p->in->spaces = address_spaces_new(table_of, p);
 	return p->threads && p->in->spaces ? 0 : -ENOMEM;
@@ -252,20 +257,22 @@ static int find_late_symbols(struct profile *p, const struct source *s, char *wh
 	sink.ctx = late;
 	r = open_source(s, &reader, why, why_size);
 	if (!r) {
-		r = profile_decode(p, reader, NULL, true, &sink, &n, "looking for symbols", why, why_size);
+		r = profile_decode(p, reader, NULL, true, &sink, &n, "looking for symbols", why,
+				   why_size);
 		datafile_close(reader);
 	}
 	end = late_symbols_end(late, p->in->places, r ? 0 : n);
 	return r ? r : end;
 }
 
-static int read_samples(struct profile *p, const struct source *s, const struct profile_options *o, char *why,
-			size_t why_size)
+static int read_samples(struct profile *p, const struct source *s, const struct profile_options *o,
+			char *why, size_t why_size)
 {
 	struct taking taking = {.p = p};
 	struct decode_cache_sink sink = {
 		.met = met, .meaning = add_instruction, .sample = take, .end = end, .ctx = &taking};
-	struct tree_builder *b = o->tree ? tree_builder_new(&p->in->all, p->names, o->inlining) : NULL;
+	struct tree_builder *b =
+		o->tree ? tree_builder_new(&p->in->all, p->names, o->inlining) : NULL;
 	struct datafile_reader *reader;
 	size_t n_places;
 	int r = o->tree && !b ? -ENOMEM : open_source(s, &reader, why, why_size);
@@ -273,7 +280,8 @@ static int read_samples(struct profile *p, const struct source *s, const struct 
 	if (!r) {
 		if (o->lines && o->tree)
 			sink.decoding = &taking.lines;
-		r = profile_decode(p, reader, b, o->origins, &sink, &n_places, "decoding", why, why_size);
+		r = profile_decode(p, reader, b, o->origins, &sink, &n_places, "decoding", why,
+				   why_size);
 		datafile_close(reader);
 	}
 	tree_builder_free(b);
@@ -283,7 +291,8 @@ static int read_samples(struct profile *p, const struct source *s, const struct 
 	return r;
 }
 
-static int load(struct profile *p, const struct source *s, const struct profile_options *o, char *why, size_t why_size)
+static int load(struct profile *p, const struct source *s, const struct profile_options *o,
+		char *why, size_t why_size)
 {
 	static const struct selection everything;
 	const struct selection *selection = o->select ? o->select : &everything;
@@ -308,8 +317,8 @@ static int load(struct profile *p, const struct source *s, const struct profile_
 	return o->tree ? profile_finish_tree(p) : 0;
 }
 
-static int load_source(const struct source *s, const struct profile_options *o, struct profile **out, char *why,
-		       size_t why_size)
+static int load_source(const struct source *s, const struct profile_options *o,
+		       struct profile **out, char *why, size_t why_size)
 {
 	struct profile *p = calloc(1, sizeof(*p));
 	int r;
@@ -320,14 +329,16 @@ static int load_source(const struct source *s, const struct profile_options *o, 
 	if (r) {
 		profile_free(p);
 		if (r == -ENOMEM)
-			profile_fail(r, why, why_size, "%s: out of memory while reading it", s->name);
+			profile_fail(r, why, why_size, "%s: out of memory while reading it",
+				     s->name);
 		return r;
 	}
 	*out = p;
 	return 0;
 }
 
-int profile_load(const char *path, const struct profile_options *o, struct profile **out, char *why, size_t why_size)
+int profile_load(const char *path, const struct profile_options *o, struct profile **out, char *why,
+		 size_t why_size)
 {
 	struct source s = {.path = path, .name = path};
 	struct temp_file spool;
@@ -341,8 +352,9 @@ int profile_load(const char *path, const struct profile_options *o, struct profi
 	return r;
 }
 
-int profile_load_memory(const void *data, size_t size, const char *name, const struct profile_options *o,
-			struct profile **out, char *why, size_t why_size)
+int profile_load_memory(const void *data, size_t size, const char *name,
+			const struct profile_options *o, struct profile **out, char *why,
+			size_t why_size)
 {
 	struct source s = {.data = data, .size = size, .name = name};
 

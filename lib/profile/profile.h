@@ -24,7 +24,8 @@ struct profile_stats {	  /* of what is selected; lost and sample_bytes: of the w
 	uint64_t samples; /* = exact + truncated + undecodable + outside */
 	uint64_t exact, truncated, undecodable, outside;
 	uint64_t lost, lost_reasons[PCCE_LOSS_SHAPE + 1]; /* [0]: for other reasons */
-	uint64_t unique_contexts; /* different chains of calls, whatever the instruction in the innermost function */
+	uint64_t unique_contexts; /* different chains of calls, whatever the instruction in the
+				     innermost function */
 	uint64_t max_depth;
 	uint64_t max_encoding_stack;
 	uint64_t sample_bytes; /* of all sample records in the file */
@@ -41,14 +42,16 @@ struct profile {
 	uint64_t first, last;		  /* times of the first and the last sample */
 	struct sample_streams *streams;	  /* threads and their names */
 	uint64_t *stream_samples;	  /* selected samples of each stream; NULL: not counted */
-	struct tree_leaf *leaves; /* lines in innermost functions; with options.lines only they tell lines apart */
+	struct tree_leaf *leaves; /* lines in innermost functions; with options.lines only they tell
+				     lines apart */
 	size_t n_leaves;
 	struct threads *threads;
 	struct thread_origins *origins;			 /* of threads */
 	char *event, *command, *sampler, *host, *kernel; /* from the recording; "" if unknown */
 	uint64_t frequency, period;			 /* of the event; one of them is 0 */
-	uint64_t start_time, wall_time;			 /* when it began: CLOCK_MONOTONIC, and ns since 1970 */
-	bool own_lines;	  /* frames have lines of their own, not those of the calls of them (SELECT_BY_LINE) */
+	uint64_t start_time, wall_time; /* when it began: CLOCK_MONOTONIC, and ns since 1970 */
+	bool own_lines;	  /* frames have lines of their own, not those of the calls of them
+			     (SELECT_BY_LINE) */
 	bool complete;	  /* the recording has its end record */
 	uint64_t cut_off; /* bytes of a record that was cut off at its end */
 	uint64_t unknown; /* records of unknown types */
@@ -67,23 +70,26 @@ struct profile_options {
 };
 
 /* 0, or -errno with one sentence in why. */
-int profile_load(const char *path, const struct profile_options *o, struct profile **out, char *why, size_t why_size);
-int profile_load_memory(const void *data, size_t size, const char *name, const struct profile_options *o,
-			struct profile **out, char *why, size_t why_size);
+int profile_load(const char *path, const struct profile_options *o, struct profile **out, char *why,
+		 size_t why_size);
+int profile_load_memory(const void *data, size_t size, const char *name,
+			const struct profile_options *o, struct profile **out, char *why,
+			size_t why_size);
 void profile_free(struct profile *p);
 
 /* Selects something else, of a profile that was loaded with options.again. 0 or -ENOMEM. */
 int profile_select(struct profile *p, const struct selection *s);
 
-/* Another tree of the samples that are selected now, with the detail that s asks for: s selects no samples, and not
- * other contexts. Of a profile that was loaded with options.again. 0 or -ENOMEM. */
+/* Another tree of the samples that are selected now, with the detail that s asks for: s selects no
+ * samples, and not other contexts. Of a profile that was loaded with options.again. 0 or -ENOMEM.
+ */
 int profile_detail(const struct profile *p, const struct selection *s, struct cct *to);
 
 /* The name of an event by its number; several stand in p->event, separated by commas. In buffer. */
 const char *profile_event(const struct profile *p, uint32_t event, char *buffer, size_t size);
 
-/* A sample that is selected, or several alike that were added up, in the order of the file. Of a profile that was
- * loaded with options.samples. */
+/* A sample that is selected, or several alike that were added up, in the order of the file. Of a
+ * profile that was loaded with options.samples. */
 struct profile_sample {
 	uint64_t time;	  /* ns, CLOCK_MONOTONIC */
 	uint32_t depth;	  /* frames, repetitions counted */
@@ -118,13 +124,16 @@ struct profile_cell {
 	uint64_t weight, samples;
 };
 
-/* Calls for each cell, in order of node, place and thread. Stops at the first result that is not 0; 0 or -ENOMEM. */
-int profile_cells(const struct profile *p, int (*each)(void *ctx, const struct profile_cell *cell), void *ctx);
+/* Calls for each cell, in order of node, place and thread. Stops at the first result that is not 0;
+ * 0 or -ENOMEM. */
+int profile_cells(const struct profile *p, int (*each)(void *ctx, const struct profile_cell *cell),
+		  void *ctx);
 
 /* Calls for each instruction that samples were taken at, in the order of nodes; weights are 0. */
 /* Their numbers are below this. */
 size_t profile_instruction_count(const struct profile *p);
-int profile_instructions(const struct profile *p, int (*each)(void *ctx, const struct profile_cell *cell), void *ctx);
+int profile_instructions(const struct profile *p,
+			 int (*each)(void *ctx, const struct profile_cell *cell), void *ctx);
 
 struct profile_sum {
 	uint64_t samples, weight;
@@ -144,12 +153,12 @@ int thread_sums_new(const struct profile *p, struct thread_sums *s);
 void thread_sums_free(struct thread_sums *s);
 void thread_sums_go(struct thread_sums *s, uint32_t thread);
 
-/* The samples of each thread, in the order of time: those of thread t are samples[first[t]] up to, but without,
- * samples[first[t + 1]]. Both are to be freed. 0 or -ENOMEM. */
+/* The samples of each thread, in the order of time: those of thread t are samples[first[t]] up to,
+ * but without, samples[first[t + 1]]. Both are to be freed. 0 or -ENOMEM. */
 int profile_by_thread(const struct profile *p, uint32_t **first, uint32_t **samples);
 
-/* Prints the first `max` samples whose context and real stack differ, and as many that do not decode, in full:
- * ten of each are known. */
+/* Prints the first `max` samples whose context and real stack differ, and as many that do not
+ * decode, in full: ten of each are known. */
 void profile_print_failures(const struct profile *p, FILE *out, size_t max);
 
 #endif

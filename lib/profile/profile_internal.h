@@ -27,7 +27,8 @@ struct profile_failure {
 	const struct stack_node *below;
 };
 
-/* What samples have in common that are at one instruction of one context: by number of their meaning. */
+/* What samples have in common that are at one instruction of one context: by number of their
+ * meaning. */
 struct profile_instruction {
 	uint32_t node; /* of the tree of all contexts */
 	uint32_t place, context, depth, entries;
@@ -39,7 +40,8 @@ struct profile_instruction {
 struct profile_internals {
 	struct address_spaces *spaces;
 	struct stack_store *segments;
-	struct cct all; /* all contexts, without weights; empty if it has become the profile's tree */
+	struct cct
+		all; /* all contexts, without weights; empty if it has become the profile's tree */
 	struct profile_table **tables;
 	size_t n_tables, tables_capacity;
 	struct profile_failure failures[2 * PROFILE_FAILURES];
@@ -50,7 +52,8 @@ struct profile_internals {
 	struct profile_instruction *instructions;
 	size_t n_instructions, instructions_capacity;
 	struct profile_sum *totals; /* of instructions, if no samples are kept */
-	uint32_t *leaf_slots;	    /* of the profile's leaves, index + 1; by node, if lines are not told apart */
+	uint32_t *leaf_slots; /* of the profile's leaves, index + 1; by node, if lines are not told
+				 apart */
 	size_t n_leaf_slots;
 	uint32_t *instruction, *stream;
 	uint32_t *weight; /* of one sample; or PROFILE_SUM | index into sums */
@@ -59,7 +62,8 @@ struct profile_internals {
 	struct profile_sum *sums;
 	size_t n_sums;
 	uint32_t n_contexts;
-	uint32_t *node_of;   /* of each instruction: its node in the tree that is shown; UINT32_MAX: not selected */
+	uint32_t *node_of;   /* of each instruction: its node in the tree that is shown; UINT32_MAX:
+				not selected */
 	uint32_t *thread_of; /* of each stream: its number in profile.threads */
 	uint32_t *selected;  /* the samples that are selected; NULL: all */
 	size_t n_selected;
@@ -68,19 +72,23 @@ struct profile_internals {
 #define PROFILE_SUM 0x80000000u
 
 /* One sentence in why; returns code. */
-int profile_fail(int code, char *why, size_t size, const char *format, ...) __attribute__((format(printf, 4, 5)));
+int profile_fail(int code, char *why, size_t size, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
 
-/* read.c: reads all records but samples, of which it sees where they come from. 0, or -errno: -ENOMEM without a
- * sentence. */
-int profile_read(struct profile *p, struct datafile_reader *reader, const char *name, char *why, size_t why_size);
+/* read.c: reads all records but samples, of which it sees where they come from. 0, or -errno:
+ * -ENOMEM without a sentence. */
+int profile_read(struct profile *p, struct datafile_reader *reader, const char *name, char *why,
+		 size_t why_size);
 
-/* decode_pass.c: decodes all samples, into sink; below: with what created their threads. The same. */
-int profile_decode(struct profile *p, struct datafile_reader *reader, struct tree_builder *b, bool below,
-		   const struct decode_cache_sink *sink, size_t *n_places, const char *what, char *why,
-		   size_t why_size);
+/* decode_pass.c: decodes all samples, into sink; below: with what created their threads. The same.
+ */
+int profile_decode(struct profile *p, struct datafile_reader *reader, struct tree_builder *b,
+		   bool below, const struct decode_cache_sink *sink, size_t *n_places,
+		   const char *what, char *why, size_t why_size);
 
-/* late_symbols.c: adds symbols that this machine has and the recording has not. Which addresses need names is known
- * only when all samples have been decoded: begin gives NULL if there is nothing to be found. */
+/* late_symbols.c: adds symbols that this machine has and the recording has not. Which addresses
+ * need names is known only when all samples have been decoded: begin gives NULL if there is nothing
+ * to be found. */
 struct late_symbols;
 int late_symbols_begin(struct profile *p, struct late_symbols **late);
 extern const struct decode_cache_sink late_sink; /* its ctx: the struct late_symbols */
@@ -88,12 +96,16 @@ extern const struct decode_cache_sink late_sink; /* its ctx: the struct late_sym
 int late_symbols_end(struct late_symbols *late, const struct tree_place *places, size_t n_places);
 
 /* profile.c: adds samples that mean the same to the statistics. */
-void profile_count(struct profile_stats *s, uint8_t status, uint8_t reason, uint8_t verify, uint64_t samples);
+void profile_count(struct profile_stats *s, uint8_t status, uint8_t reason, uint8_t verify,
+		   uint64_t samples);
 
-/* samples.c: keeps the next instruction; lines: tells lines apart; NULL: that is not wanted. 0 or -ENOMEM. */
-int profile_keep_instruction(struct profile *p, const struct decode_cache_meaning *m, const struct decode_cache *lines);
+/* samples.c: keeps the next instruction; lines: tells lines apart; NULL: that is not wanted. 0 or
+ * -ENOMEM. */
+int profile_keep_instruction(struct profile *p, const struct decode_cache_meaning *m,
+			     const struct decode_cache *lines);
 /* Keeps a sample. 0 or -ENOMEM. */
-int profile_keep(struct profile_internals *in, uint32_t instruction, uint32_t stream, const struct datafile_sample *s);
+int profile_keep(struct profile_internals *in, uint32_t instruction, uint32_t stream,
+		 const struct datafile_sample *s);
 struct profile_sum profile_sum(const struct profile_internals *in, size_t sample);
 /* Of what stands in internals.weight. */
 struct profile_sum profile_unpack(const struct profile_internals *in, uint32_t weight);
@@ -104,7 +116,7 @@ int profile_finish_tree(struct profile *p);
 void profile_forget(struct profile_internals *in);
 
 /* failures.c: keeps a sample that is to be shown in full. */
-int profile_keep_failure(struct profile_internals *in, const struct decode_cache_sample *s, uint32_t space,
-			 bool mismatch, uint8_t reason);
+int profile_keep_failure(struct profile_internals *in, const struct decode_cache_sample *s,
+			 uint32_t space, bool mismatch, uint8_t reason);
 
 #endif

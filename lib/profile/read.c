@@ -6,7 +6,8 @@
 #include "profile/profile_internal.h"
 #include "base/progress.h"
 
-static int add_table(struct profile *p, const struct pcce_rec_table *rec, const char *name, char *why, size_t why_size)
+static int add_table(struct profile *p, const struct pcce_rec_table *rec, const char *name,
+		     char *why, size_t why_size)
 {
 	struct profile_internals *in = p->in;
 	struct profile_table *t, **more;
@@ -42,12 +43,14 @@ static int add_table(struct profile *p, const struct pcce_rec_table *rec, const 
 		free(t->data);
 		free(t);
 		if (r == -EINVAL)
-			return profile_fail(
-				r, why, why_size,
-				"%s: the encoding table of %s in it %s; record again with a pcce of one version", name,
-				*symbol_table_path(p->names, rec->module) ? symbol_table_path(p->names, rec->module)
-									  : "a module",
-				reason);
+			return profile_fail(r, why, why_size,
+					    "%s: the encoding table of %s in it %s; record again "
+					    "with a pcce of one version",
+					    name,
+					    *symbol_table_path(p->names, rec->module)
+						    ? symbol_table_path(p->names, rec->module)
+						    : "a module",
+					    reason);
 		return r;
 	}
 	in->tables[in->n_tables++] = t;
@@ -127,7 +130,8 @@ static int see_sample(struct profile *p, const struct pcce_record *rec)
 	return 0;
 }
 
-static int read_record(struct profile *p, const struct pcce_record *rec, const char *name, char *why, size_t why_size)
+static int read_record(struct profile *p, const struct pcce_record *rec, const char *name,
+		       char *why, size_t why_size)
 {
 	struct profile_internals *in = p->in;
 
@@ -143,7 +147,8 @@ static int read_record(struct profile *p, const struct pcce_record *rec, const c
 			return -ENOMEM;
 		return address_spaces_add_map(in->spaces, (const void *)rec);
 	case PCCE_REC_MODULE:
-		return symbol_table_add_module(p->names, (const void *)rec, datafile_string(rec, 0));
+		return symbol_table_add_module(p->names, (const void *)rec,
+					       datafile_string(rec, 0));
 	case PCCE_REC_SYMBOL:
 		return symbol_table_add_symbol(p->names, (const void *)rec, datafile_string(rec, 0),
 					       datafile_string(rec, 1));
@@ -160,7 +165,8 @@ static int read_record(struct profile *p, const struct pcce_record *rec, const c
 	}
 }
 
-int profile_read(struct profile *p, struct datafile_reader *reader, const char *name, char *why, size_t why_size)
+int profile_read(struct profile *p, struct datafile_reader *reader, const char *name, char *why,
+		 size_t why_size)
 {
 	uint64_t total = datafile_total(reader);
 	const struct pcce_record *rec;
@@ -177,7 +183,8 @@ int profile_read(struct profile *p, struct datafile_reader *reader, const char *
 	p->complete = datafile_complete(reader);
 	p->cut_off = datafile_dropped(reader);
 	p->unknown = datafile_unknown(reader);
-	if (symbol_table_finish(p->names) || address_spaces_finish(p->in->spaces) || sample_streams_finish(p->streams))
+	if (symbol_table_finish(p->names) || address_spaces_finish(p->in->spaces) ||
+	    sample_streams_finish(p->streams))
 		return -ENOMEM;
 	threads_finish(p->threads);
 	return 0;

@@ -144,8 +144,9 @@ static int look(struct sample_points *all, struct sample_point *p)
 		p->needs_r11 = encoding_table_helper_at(m->table, place.vaddr);
 		p->func = encoding_table_func_at(m->table, place.vaddr);
 		if (p->needs_r11 ||
-		    (p->func != PCCE_NONE && (encoding_table_site_around(m->table, place.vaddr) != PCCE_NONE ||
-					      encoding_table_in_entry(m->table, p->func, place.vaddr))))
+		    (p->func != PCCE_NONE &&
+		     (encoding_table_site_around(m->table, place.vaddr) != PCCE_NONE ||
+		      encoding_table_in_entry(m->table, p->func, place.vaddr))))
 			p->kind = SAMPLE_POINT_EXACT;
 		else if (p->func != PCCE_NONE)
 			p->kind = SAMPLE_POINT_PLAIN;

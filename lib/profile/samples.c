@@ -100,7 +100,8 @@ static int grow(void *array, size_t n, size_t size)
 	return 0;
 }
 
-int profile_keep_instruction(struct profile *p, const struct decode_cache_meaning *m, const struct decode_cache *lines)
+int profile_keep_instruction(struct profile *p, const struct decode_cache_meaning *m,
+			     const struct decode_cache *lines)
 {
 	struct profile_internals *in = p->in;
 	struct tree_line line = {0};
@@ -154,7 +155,8 @@ static uint32_t pack(struct profile_internals *in, const struct datafile_sample 
 
 struct profile_sum profile_unpack(const struct profile_internals *in, uint32_t weight)
 {
-	return weight & PROFILE_SUM ? in->sums[weight & ~PROFILE_SUM] : (struct profile_sum){1, weight};
+	return weight & PROFILE_SUM ? in->sums[weight & ~PROFILE_SUM]
+				    : (struct profile_sum){1, weight};
 }
 
 struct profile_sum profile_sum(const struct profile_internals *in, size_t sample)
@@ -162,7 +164,8 @@ struct profile_sum profile_sum(const struct profile_internals *in, size_t sample
 	return profile_unpack(in, in->weight[sample]);
 }
 
-int profile_keep(struct profile_internals *in, uint32_t instruction, uint32_t stream, const struct datafile_sample *s)
+int profile_keep(struct profile_internals *in, uint32_t instruction, uint32_t stream,
+		 const struct datafile_sample *s)
 {
 	uint32_t weight = pack(in, s);
 
@@ -171,8 +174,8 @@ int profile_keep(struct profile_internals *in, uint32_t instruction, uint32_t st
 	if (in->n_samples == in->samples_capacity) {
 		size_t want = in->samples_capacity + in->samples_capacity / 2 + 4096;
 
-		if (grow(&in->instruction, want, 4) || grow(&in->stream, want, 4) || grow(&in->weight, want, 4) ||
-		    grow(&in->time, want, 8))
+		if (grow(&in->instruction, want, 4) || grow(&in->stream, want, 4) ||
+		    grow(&in->weight, want, 4) || grow(&in->time, want, 8))
 			return -ENOMEM;
 		in->samples_capacity = want;
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Which samples count, what they add up to, and the tree of their contexts. Can be done again with another selection.
+/* Which samples count, what they add up to, and the tree of their contexts. Can be done again with
+ * another selection.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +20,8 @@ static bool *select_streams(const struct profile *p, const struct selection *s)
 		snprintf(number, sizeof(number), "%u", t->event);
 		passes[i] = select_number(&s->pids, t->pid) && select_number(&s->tids, t->tid) &&
 			    select_word(&s->comms, symbol_table_string(p->names, t->comm)) &&
-			    (select_word(&s->events, profile_event(p, t->event, event, sizeof(event))) ||
+			    (select_word(&s->events,
+					 profile_event(p, t->event, event, sizeof(event))) ||
 			     select_word(&s->events, number));
 	}
 	return passes;
@@ -32,18 +34,21 @@ static int begin_count(struct profile *p)
 	uint64_t lost[PCCE_LOSS_SHAPE + 1];
 
 	memcpy(lost, s->lost_reasons, sizeof(lost));
-	*s = (struct profile_stats){.lost = s->lost, .sample_bytes = s->sample_bytes, .verify = s->verify};
+	*s = (struct profile_stats){
+		.lost = s->lost, .sample_bytes = s->sample_bytes, .verify = s->verify};
 	memcpy(s->lost_reasons, lost, sizeof(lost));
 	for (size_t i = 0; i < p->n_leaves; i++)
 		p->leaves[i].weight = p->leaves[i].samples = 0;
 	free(p->stream_samples);
-	p->stream_samples = calloc(sample_streams_count(p->streams) + 1, sizeof(*p->stream_samples));
+	p->stream_samples =
+		calloc(sample_streams_count(p->streams) + 1, sizeof(*p->stream_samples));
 	return p->stream_samples ? 0 : -ENOMEM;
 }
 
-/* What the samples at one instruction say of the whole; contexts: those that were counted already. */
-static void count_instruction(struct profile *p, const struct profile_instruction *at, const struct profile_sum *sum,
-			      bool *contexts)
+/* What the samples at one instruction say of the whole; contexts: those that were counted already.
+ */
+static void count_instruction(struct profile *p, const struct profile_instruction *at,
+			      const struct profile_sum *sum, bool *contexts)
 {
 	struct profile_stats *s = &p->stats;
 
@@ -73,7 +78,8 @@ static void begin_sums(const struct profile *p, const uint8_t *keep, struct prof
 }
 
 /* some: not all may be selected. sums: by instruction. */
-static void count(struct profile *p, const struct selection *s, bool some, const bool *passes, struct profile_sum *sums)
+static void count(struct profile *p, const struct selection *s, bool some, const bool *passes,
+		  struct profile_sum *sums)
 {
 	struct profile_internals *in = p->in;
 
@@ -91,7 +97,8 @@ static void count(struct profile *p, const struct selection *s, bool some, const
 	}
 }
 
-static int count_samples(struct profile *p, const struct selection *s, bool some, const uint8_t *keep)
+static int count_samples(struct profile *p, const struct selection *s, bool some,
+			 const uint8_t *keep)
 {
 	struct profile_internals *in = p->in;
 	bool *contexts = calloc((size_t)in->n_contexts + 1, 1), *passes = select_streams(p, s);

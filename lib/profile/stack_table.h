@@ -18,8 +18,8 @@ struct stack_table {
 	size_t n;
 	uint32_t *slots; /* rows by content, + 1; 0: free */
 	size_t n_slots;
-	uint32_t *outer; /* by node: the stack without its innermost location, + 2, so that STACK_TABLE_NONE is 1; 0:
-			    not known yet */
+	uint32_t *outer; /* by node: the stack without its innermost location, + 2, so that
+			    STACK_TABLE_NONE is 1; 0: not known yet */
 	struct location_stacks stacks;
 };
 
@@ -27,7 +27,8 @@ struct stack_table {
 int stack_table_new(const struct profile *p, struct locations *l, struct stack_table *t);
 void stack_table_free(struct stack_table *t);
 
-/* The stack of a context that ends at place in node; *stack may be STACK_TABLE_NONE (an empty one). 0 or -ENOMEM. */
+/* The stack of a context that ends at place in node; *stack may be STACK_TABLE_NONE (an empty one).
+ * 0 or -ENOMEM. */
 int stack_table_get(struct stack_table *t, uint32_t node, struct tree_place place, uint32_t *stack);
 
 #endif

@@ -75,12 +75,14 @@ static void open_table(struct record_modules *m, struct entry *e)
 	char text[4608];
 
 	e->table = mapped_file_table(e->module.fd, &e->image, &why);
-	if (e->table && !encoding_table_open(e->table, e->image.table_size, &e->module.table, &why)) {
+	if (e->table &&
+	    !encoding_table_open(e->table, e->image.table_size, &e->module.table, &why)) {
 		e->module.instrumented = true;
 		return;
 	}
 	snprintf(text, sizeof(text),
-		 "%s: its encoding table %s; it counts as not built with pcce: link it again, or run pcce-encode on it",
+		 "%s: its encoding table %s; it counts as not built with pcce: link it again, or "
+		 "run pcce-encode on it",
 		 e->path, why);
 	m->warn(text);
 	free(e->table);
@@ -89,13 +91,15 @@ static void open_table(struct record_modules *m, struct entry *e)
 
 static int write_module(struct record_modules *m, const struct entry *e)
 {
-	struct pcce_rec_module rec = {.module = e->module.index, .build_id_size = e->module.build_id_size};
+	struct pcce_rec_module rec = {.module = e->module.index,
+				      .build_id_size = e->module.build_id_size};
 	struct pcce_rec_table table = {.module = e->module.index};
 	struct iovec part = {e->table, e->image.table_size};
 	int err;
 
 	memcpy(rec.build_id, e->module.build_id, sizeof(rec.build_id));
-	err = datafile_put_strings(m->writer, PCCE_REC_MODULE, &rec, sizeof(rec), (const char *const[]){e->path}, 1);
+	err = datafile_put_strings(m->writer, PCCE_REC_MODULE, &rec, sizeof(rec),
+				   (const char *const[]){e->path}, 1);
 	if (!err && e->module.instrumented)
 		err = datafile_put(m->writer, PCCE_REC_TABLE, &table, sizeof(table), &part, 1);
 	return err;
@@ -145,12 +149,13 @@ static int add(struct record_modules *m, const char *path, int fd, char *key, st
 /* Is it a name in the file system? The kernel has others, too, for memory that is none. */
 static bool is_file(const char *path)
 {
-	return path[0] == '/' && path[1] != '/' && strncmp(path, "/anon_hugepage", 14) && strncmp(path, "/SYSV", 5) &&
-	       strncmp(path, "/dev/zero", 9);
+	return path[0] == '/' && path[1] != '/' && strncmp(path, "/anon_hugepage", 14) &&
+	       strncmp(path, "/SYSV", 5) && strncmp(path, "/dev/zero", 9);
 }
 
-int record_modules_map(struct record_modules *m, pid_t pid, uint64_t start, uint64_t length, uint64_t pgoff,
-		       const char *path, const struct record_module **out, uint64_t *vaddr)
+int record_modules_map(struct record_modules *m, pid_t pid, uint64_t start, uint64_t length,
+		       uint64_t pgoff, const char *path, const struct record_module **out,
+		       uint64_t *vaddr)
 {
 	bool vdso = !strcmp(path, VDSO);
 	struct entry *e = NULL;
@@ -169,8 +174,9 @@ int record_modules_map(struct record_modules *m, pid_t pid, uint64_t start, uint
 		fd = -1;
 	}
 	if (fd >= 0)
-		n = asprintf(&key, "%s|%llx|%llx|%lld.%09ld|%lld", path, (unsigned long long)st.st_dev,
-			     (unsigned long long)st.st_ino, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec,
+		n = asprintf(&key, "%s|%llx|%llx|%lld.%09ld|%lld", path,
+			     (unsigned long long)st.st_dev, (unsigned long long)st.st_ino,
+			     (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec,
 			     (long long)st.st_size);
 	else
 		n = asprintf(&key, "%s|", path);
@@ -190,7 +196,8 @@ int record_modules_map(struct record_modules *m, pid_t pid, uint64_t start, uint
 	if (err)
 		return err;
 	*out = &e->module;
-	/* The vdso is linked at 0. Without program headers, the offset in the file is better than nothing. */
+	/* The vdso is linked at 0. Without program headers, the offset in the file is better than
+	 * nothing. */
 	if (vdso)
 		*vaddr = 0;
 	else if (!mapped_file_vaddr(&e->image, pgoff, vaddr))

@@ -29,13 +29,15 @@ struct record_module {
 };
 
 /* New modules are written to w; warn is told of damaged tables, in one sentence. */
-struct record_modules *record_modules_new(struct datafile_writer *w, void (*warn)(const char *text));
+struct record_modules *record_modules_new(struct datafile_writer *w,
+					  void (*warn)(const char *text));
 void record_modules_free(struct record_modules *m);
 
-/* The module of a mapping, and the link-time address that start corresponds to. *out is NULL for memory that is
- * no file. 0, or an error of the writer, or -ENOMEM. */
-int record_modules_map(struct record_modules *m, pid_t pid, uint64_t start, uint64_t length, uint64_t pgoff,
-		       const char *path, const struct record_module **out, uint64_t *vaddr);
+/* The module of a mapping, and the link-time address that start corresponds to. *out is NULL for
+ * memory that is no file. 0, or an error of the writer, or -ENOMEM. */
+int record_modules_map(struct record_modules *m, pid_t pid, uint64_t start, uint64_t length,
+		       uint64_t pgoff, const char *path, const struct record_module **out,
+		       uint64_t *vaddr);
 
 size_t record_modules_count(const struct record_modules *m);
 const struct record_module *record_modules_get(const struct record_modules *m, uint32_t index);

@@ -41,7 +41,8 @@
 #define GRACE_NS 500000000ULL	 /* between a signal and the end of the recording */
 #define PROGRESS_NS 200000000ULL /* between two progress lines */
 
-static const struct sampler_ops *const samplers[] = {&sampler_kmod, &sampler_bpf, &sampler_self}; /* the best first */
+static const struct sampler_ops *const samplers[] = {&sampler_kmod, &sampler_bpf,
+						     &sampler_self}; /* the best first */
 
 struct recording {
 	const struct record_options *options;
@@ -149,14 +150,17 @@ static int sink_sample(void *ctx, const struct pcce_sample *s)
 	return datafile_put(r->writer, PCCE_REC_SAMPLE, &rec, sizeof(rec), &rest, 1);
 }
 
-static int sink_process(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_t flags, const char *comm)
+static int sink_process(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_t flags,
+			const char *comm)
 {
 	struct recording *r = ctx;
-	struct pcce_rec_process rec = {.time = time, .pid = (uint32_t)pid, .ppid = (uint32_t)ppid, .flags = flags};
+	struct pcce_rec_process rec = {
+		.time = time, .pid = (uint32_t)pid, .ppid = (uint32_t)ppid, .flags = flags};
 
 	if (pid == r->main_pid)
 		r->main_module = NULL;
-	return datafile_put_strings(r->writer, PCCE_REC_PROCESS, &rec, sizeof(rec), (const char *const[]){comm}, 1);
+	return datafile_put_strings(r->writer, PCCE_REC_PROCESS, &rec, sizeof(rec),
+				    (const char *const[]){comm}, 1);
 }
 
 static int sink_thread(void *ctx, uint64_t time, pid_t pid, pid_t tid, const char *comm)
@@ -164,15 +168,19 @@ static int sink_thread(void *ctx, uint64_t time, pid_t pid, pid_t tid, const cha
 	struct recording *r = ctx;
 	struct pcce_rec_thread rec = {.time = time, .pid = (uint32_t)pid, .tid = (uint32_t)tid};
 
-	return datafile_put_strings(r->writer, PCCE_REC_THREAD, &rec, sizeof(rec), (const char *const[]){comm}, 1);
+	return datafile_put_strings(r->writer, PCCE_REC_THREAD, &rec, sizeof(rec),
+				    (const char *const[]){comm}, 1);
 }
 
-static int sink_map(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_t length, uint64_t pgoff,
-		    const char *path)
+static int sink_map(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_t length,
+		    uint64_t pgoff, const char *path)
 {
 	struct recording *r = ctx;
-	struct pcce_rec_map rec = {
-		.time = time, .start = start, .length = length, .pid = (uint32_t)pid, .module = PCCE_MODULE_NONE};
+	struct pcce_rec_map rec = {.time = time,
+				   .start = start,
+				   .length = length,
+				   .pid = (uint32_t)pid,
+				   .module = PCCE_MODULE_NONE};
 	const struct record_module *module;
 	uint64_t vaddr;
 	int err;
@@ -186,7 +194,8 @@ static int sink_map(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_
 		rec.module = module->index;
 		rec.vaddr = vaddr;
 		r->any_instrumented |= module->instrumented;
-		if (module->program && pid == r->main_pid && !r->main_module) /* libraries come later */
+		if (module->program && pid == r->main_pid &&
+		    !r->main_module) /* libraries come later */
 			r->main_module = module;
 	}
 	return datafile_put(r->writer, PCCE_REC_MAP, &rec, sizeof(rec), NULL, 0);
@@ -234,8 +243,8 @@ static int choose(struct recording *r, const struct sampler_config *config)
 			continue;
 		if (refusals[0])
 			strncat(refusals, "; and not ", sizeof(refusals) - strlen(refusals) - 1);
-		snprintf(refusals + strlen(refusals), sizeof(refusals) - strlen(refusals), "%s: %s", samplers[i]->name,
-			 why);
+		snprintf(refusals + strlen(refusals), sizeof(refusals) - strlen(refusals), "%s: %s",
+			 samplers[i]->name, why);
 	}
 	if (automatic)
 		say("no sampler can be used: not %s", refusals);
@@ -281,8 +290,9 @@ static int write_info(struct recording *r, const struct sampler_config *config)
 		return -ENOMEM;
 	if (uname(&u))
 		memset(&u, 0, sizeof(u));
-	err = datafile_put_strings(r->writer, PCCE_REC_INFO, &rec, sizeof(rec),
-				   (const char *const[]){r->ops->name, config->event, line, u.nodename, u.release}, 5);
+	err = datafile_put_strings(
+		r->writer, PCCE_REC_INFO, &rec, sizeof(rec),
+		(const char *const[]){r->ops->name, config->event, line, u.nodename, u.release}, 5);
 	free(line);
 	return err;
 }
@@ -291,7 +301,8 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 {
 	(void)context;
 	stop_signal = sig;
-	stop_sent = info->si_code <= 0; /* by a process, to us; not by the terminal, to all of its group */
+	stop_sent = info->si_code <=
+		    0; /* by a process, to us; not by the terminal, to all of its group */
 }
 
 static void on_child(int sig)
@@ -318,8 +329,10 @@ static void warn_set_uid(const struct recording *r, const char *program)
 	struct stat st;
 
 	if (r->ops == &sampler_self && program && !stat(program, &st) &&
-	    (((st.st_mode & S_ISUID) && st.st_uid != geteuid()) || ((st.st_mode & S_ISGID) && st.st_gid != getegid())))
-		say("warning: %s is set-uid or set-gid: the self sampler cannot sample it; use -b bpf as root",
+	    (((st.st_mode & S_ISUID) && st.st_uid != geteuid()) ||
+	     ((st.st_mode & S_ISGID) && st.st_gid != getegid())))
+		say("warning: %s is set-uid or set-gid: the self sampler cannot sample it; use -b "
+		    "bpf as root",
 		    program);
 }
 
@@ -344,7 +357,8 @@ static int begin(struct recording *r, const struct sampler_config *config)
 		r->main_pid = config->target;
 		r->pidfd = (int)syscall(SYS_pidfd_open, config->target, 0);
 		if (r->pidfd < 0) {
-			say("cannot attach to process %d: %s", (int)config->target, strerror(errno));
+			say("cannot attach to process %d: %s", (int)config->target,
+			    strerror(errno));
 			return 1;
 		}
 	} else {
@@ -446,7 +460,8 @@ static bool is_regular(const char *path)
 
 static int finish(struct recording *r)
 {
-	struct pcce_rec_end rec = {.samples = r->samples, .lost = r->lost, .exit_status = r->status};
+	struct pcce_rec_end rec = {
+		.samples = r->samples, .lost = r->lost, .exit_status = r->status};
 	char why[1024] = "";
 	int err;
 
@@ -470,11 +485,13 @@ static void summary(const struct recording *r)
 	char n[32], size[32];
 
 	if (r->main_module && !r->main_module->instrumented)
-		say("warning: %s was not built with pcce: samples in it have no contexts%s", r->main_module->path,
+		say("warning: %s was not built with pcce: samples in it have no contexts%s",
+		    r->main_module->path,
 		    r->any_instrumented ? "; other programs or libraries that ran have them" : "");
 	if (r->throttled) {
 		thousands(n, sizeof(n), r->throttled);
-		say("warning: the kernel throttled the event, which cost %s samples: use a lower -F, or raise "
+		say("warning: the kernel throttled the event, which cost %s samples: use a lower "
+		    "-F, or raise "
 		    "kernel.perf_event_max_sample_rate",
 		    n);
 	}
@@ -519,8 +536,8 @@ static int run(struct recording *r, const struct sampler_config *config)
 		return status;
 	err = output_file_commit(&r->output);
 	if (err)
-		say("%s: cannot be created: %s; the recording is in %s", r->output.path, strerror(-err),
-		    r->output.part);
+		say("%s: cannot be created: %s; the recording is in %s", r->output.path,
+		    strerror(-err), r->output.part);
 	if (!err)
 		err = write_info(r, config);
 	if (!err)

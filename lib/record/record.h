@@ -17,8 +17,8 @@ struct record_options {
 	bool verify, aggregate, quiet, verbose;
 };
 
-/* The exit status for main(): the command's own, if it ran (128 + signal if it was killed); 127 or 126 if it could
- * not be run; 1 if recording failed. All messages have been printed. */
+/* The exit status for main(): the command's own, if it ran (128 + signal if it was killed); 127 or
+ * 126 if it could not be run; 1 if recording failed. All messages have been printed. */
 int record_run(const struct record_options *options);
 
 #endif

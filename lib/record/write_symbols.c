@@ -58,7 +58,8 @@ static uint64_t mix(uint64_t h, uint64_t word)
 	return h ^ h >> 29;
 }
 
-static uint64_t hash_sample(uint32_t space, const struct pcce_sample *s, const struct stack_node *below)
+static uint64_t hash_sample(uint32_t space, const struct pcce_sample *s,
+			    const struct stack_node *below)
 {
 	const struct pcce_entry *entries = pcce_sample_entries(s);
 	uint64_t h = mix(space, s->ip);
@@ -174,7 +175,8 @@ static int take_sample(struct job *j, const struct pcce_rec_sample *rec)
 	if (!err)
 		err = stack_store_flatten(below, &rec->sample, &j->stack);
 	if (!err)
-		err = decode_sample(as, &rec->sample, j->stack.entries, j->stack.n, false, true, &j->context);
+		err = decode_sample(as, &rec->sample, j->stack.entries, j->stack.n, false, true,
+				    &j->context);
 	for (i = 0; i < j->context.n && !err; i++)
 		if (j->context.frames[i].kind != DECODE_FRAME_GAP && j->context.frames[i].address)
 			err = add_run_time(j, as, j->context.frames[i].address);
@@ -232,7 +234,8 @@ static int put_symbol(void *ctx, const struct symbolize_frame *f)
 				    (const char *const[]){f->function, f->file}, 2);
 }
 
-static int symbolize_module(struct job *j, const struct record_module *m, void (*note)(const char *text))
+static int symbolize_module(struct job *j, const struct record_module *m,
+			    void (*note)(const char *text))
 {
 	struct addresses *a = &j->addresses[m->index];
 	const char *why = "";
@@ -246,7 +249,8 @@ static int symbolize_module(struct job *j, const struct record_module *m, void (
 	if (m->vdso)
 		err = symbolize_vdso(a->all, a->n, put_symbol, j, &why);
 	else if (m->fd >= 0 && m->elf)
-		err = symbolize_file(m->fd, m->build_id, m->build_id_size, a->all, a->n, put_symbol, j, &why);
+		err = symbolize_file(m->fd, m->build_id, m->build_id_size, a->all, a->n, put_symbol,
+				     j, &why);
 	else
 		return 0;
 	if (!err || datafile_writer_error(j->w)[0])
@@ -261,7 +265,8 @@ static int put_kernel_symbol(void *ctx, uint64_t address, uint64_t symbol, const
 	const struct job *j = ctx;
 	struct pcce_rec_symbol rec = {.vaddr = address, .symbol = symbol, .module = j->module};
 
-	return datafile_put_strings(j->w, PCCE_REC_SYMBOL, &rec, sizeof(rec), (const char *const[]){function, ""}, 2);
+	return datafile_put_strings(j->w, PCCE_REC_SYMBOL, &rec, sizeof(rec),
+				    (const char *const[]){function, ""}, 2);
 }
 
 static int symbolize_kernel(struct job *j, void (*note)(const char *text))
@@ -275,8 +280,8 @@ static int symbolize_kernel(struct job *j, void (*note)(const char *text))
 	if (!j->kernel.n)
 		return 0;
 	j->module = rec.module;
-	err = datafile_put_strings(j->w, PCCE_REC_MODULE, &rec, sizeof(rec), (const char *const[]){PCCE_MODULE_KERNEL},
-				   1);
+	err = datafile_put_strings(j->w, PCCE_REC_MODULE, &rec, sizeof(rec),
+				   (const char *const[]){PCCE_MODULE_KERNEL}, 1);
 	if (!err)
 		err = kallsyms_lookup(j->kernel.all, j->kernel.n, put_kernel_symbol, j, &why);
 	if (!err || datafile_writer_error(j->w)[0])

@@ -7,9 +7,9 @@
 #include "record/modules.h"
 
 /*
- * Reads the recording at path, which w has flushed and still writes, decodes its samples and appends the SYMBOL
- * records. note is told, in one sentence, of each module that cannot be symbolized. 0, or -errno: the writer's,
- * or with a sentence in why.
+ * Reads the recording at path, which w has flushed and still writes, decodes its samples and
+ * appends the SYMBOL records. note is told, in one sentence, of each module that cannot be
+ * symbolized. 0, or -errno: the writer's, or with a sentence in why.
  */
 int write_symbols(const char *path, struct datafile_writer *w, const struct record_modules *m,
 		  void (*note)(const char *text), char *why, size_t why_size);

@@ -30,9 +30,9 @@ struct generation {
 	uint64_t from;
 	struct interval *intervals;
 	size_t n, capacity;
-	uint64_t
-		*changes; /* times at which the layout changes, sorted; spaces[i] serves [changes[i], changes[i + 1]) */
-	uint32_t *spaces; /* UINT32_MAX: not built yet */
+	uint64_t *changes; /* times at which the layout changes, sorted; spaces[i] serves
+			      [changes[i], changes[i + 1]) */
+	uint32_t *spaces;  /* UINT32_MAX: not built yet */
 	size_t n_changes;
 };
 
@@ -85,8 +85,8 @@ static int grow(void *array, size_t n, size_t *capacity, size_t size)
 	return 0;
 }
 
-struct address_spaces *address_spaces_new(const struct encoding_table *(*table_of)(void *ctx, uint32_t module),
-					  void *ctx)
+struct address_spaces *
+address_spaces_new(const struct encoding_table *(*table_of)(void *ctx, uint32_t module), void *ctx)
 {
 	struct address_spaces *s = calloc(1, sizeof(*s));
 
@@ -131,7 +131,8 @@ static int add_event(struct address_spaces *s, const struct event *e)
 
 int address_spaces_add_process(struct address_spaces *s, const struct pcce_rec_process *rec)
 {
-	struct event e = {.time = rec->time, .pid = rec->pid, .ppid = rec->ppid, .flags = rec->flags};
+	struct event e = {
+		.time = rec->time, .pid = rec->pid, .ppid = rec->ppid, .flags = rec->flags};
 
 	return add_event(s, &e);
 }
@@ -172,7 +173,8 @@ static struct process *find_process(const struct address_spaces *s, uint32_t pid
 {
 	struct process key = {.pid = pid};
 
-	return s->n_processes ? bsearch(&key, s->processes, s->n_processes, sizeof(key), by_pid) : NULL;
+	return s->n_processes ? bsearch(&key, s->processes, s->n_processes, sizeof(key), by_pid)
+			      : NULL;
 }
 
 /* Every pid that occurs gets its place first, so that no process moves during the replay. */
@@ -181,7 +183,8 @@ static int collect_processes(struct address_spaces *s)
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n_events; i++) {
-		if (grow(&s->processes, s->n_processes, &s->processes_capacity, sizeof(*s->processes)))
+		if (grow(&s->processes, s->n_processes, &s->processes_capacity,
+			 sizeof(*s->processes)))
 			return -ENOMEM;
 		if (i && s->events[i].pid == s->events[i - 1].pid)
 			continue;
@@ -211,11 +214,13 @@ static struct generation *current(struct process *p)
 	return p->n ? &p->generations[p->n - 1] : begin_generation(p, 0);
 }
 
-static int add_interval(struct generation *g, const struct decode_module *map, uint64_t from, uint32_t sequence)
+static int add_interval(struct generation *g, const struct decode_module *map, uint64_t from,
+			uint32_t sequence)
 {
 	if (grow(&g->intervals, g->n, &g->capacity, sizeof(*g->intervals)))
 		return -ENOMEM;
-	g->intervals[g->n++] = (struct interval){.map = *map, .from = from, .until = UINT64_MAX, .sequence = sequence};
+	g->intervals[g->n++] = (struct interval){
+		.map = *map, .from = from, .until = UINT64_MAX, .sequence = sequence};
 	return 0;
 }
 
@@ -264,7 +269,8 @@ static int replay_map(struct generation *g, const struct event *e)
 
 static int replay_process(struct address_spaces *s, struct process *p, const struct event *e)
 {
-	const struct process *parent = e->flags & PCCE_PROCESS_FORK ? find_process(s, e->ppid) : NULL;
+	const struct process *parent =
+		e->flags & PCCE_PROCESS_FORK ? find_process(s, e->ppid) : NULL;
 	size_t from = parent ? parent->n : 0;
 	struct generation *g;
 	const struct generation *pg;
@@ -381,7 +387,8 @@ static uint32_t intern(struct address_spaces *s, struct decode_module *maps, siz
 	struct space *space;
 
 	for (size_t i = s->n_spaces; i-- > 0;) {
-		if (s->spaces[i]->n == n && (!n || !memcmp(s->spaces[i]->maps, maps, n * sizeof(*maps)))) {
+		if (s->spaces[i]->n == n &&
+		    (!n || !memcmp(s->spaces[i]->maps, maps, n * sizeof(*maps)))) {
 			free(maps);
 			return i;
 		}
@@ -418,7 +425,8 @@ static uint32_t build(struct address_spaces *s, const struct generation *g, uint
 		maps[n] = v->map;
 		maps[n].table = s->table_of(s->ctx, v->map.module);
 		/* Only a main executable defines pcce_page itself. */
-		maps[n].main_executable = maps[n].table && maps[n].table->head->flags & PCCE_TABLE_EXEC;
+		maps[n].main_executable =
+			maps[n].table && maps[n].table->head->flags & PCCE_TABLE_EXEC;
 		n++;
 	}
 	qsort(maps, n, sizeof(*maps), by_start);

@@ -17,8 +17,8 @@
 struct address_spaces;
 
 /* table_of gives a module's table, or NULL. */
-struct address_spaces *address_spaces_new(const struct encoding_table *(*table_of)(void *ctx, uint32_t module),
-					  void *ctx);
+struct address_spaces *
+address_spaces_new(const struct encoding_table *(*table_of)(void *ctx, uint32_t module), void *ctx);
 void address_spaces_free(struct address_spaces *s);
 
 /* 0 or -ENOMEM. */
@@ -26,7 +26,8 @@ int address_spaces_add_process(struct address_spaces *s, const struct pcce_rec_p
 int address_spaces_add_map(struct address_spaces *s, const struct pcce_rec_map *rec);
 int address_spaces_finish(struct address_spaces *s);
 
-/* The space of a process at a time: a number from 0 upwards, equal for equal layouts; UINT32_MAX without memory. */
+/* The space of a process at a time: a number from 0 upwards, equal for equal layouts; UINT32_MAX
+ * without memory. */
 uint32_t address_spaces_at(struct address_spaces *s, uint32_t pid, uint64_t time);
 const struct decode_space *address_spaces_get(const struct address_spaces *s, uint32_t space);
 

@@ -30,8 +30,9 @@
 
 #define WINDOW (1u << 20)
 /* A sum brings all segments that it needs. */
-#define SUM_MAX                                                                                      \
-	((uint32_t)(sizeof(struct pcce_rec_sum) + PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) + \
+#define SUM_MAX                                                        \
+	((uint32_t)(sizeof(struct pcce_rec_sum) +                      \
+		    PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) + \
 		    PCCE_AREA_SEGMENTS * sizeof(struct pcce_segment)))
 #define SMALL_MAX (1u << 20) /* records that hold only fields and strings */
 #define INFO_MAX (4u << 20)  /* a command line may be long */
@@ -51,7 +52,8 @@ struct datafile_reader {
 	char error[512];
 };
 
-static int fail(struct datafile_reader *r, int err, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static int fail(struct datafile_reader *r, int err, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 static int fail(struct datafile_reader *r, int err, const char *format, ...)
 {
@@ -83,13 +85,15 @@ static int fill(struct datafile_reader *r, size_t need)
 	while (r->end < need) {
 		ssize_t got;
 
-		/* Double, rather than believe a size: a huge one must not cost memory that the file does not fill. */
+		/* Double, rather than believe a size: a huge one must not cost memory that the file
+		 * does not fill. */
 		if (r->end == r->capacity) {
 			size_t larger = r->capacity * 2;
 			uint8_t *grown = realloc(r->owned, larger);
 
 			if (!grown)
-				return fail(r, -ENOMEM, "out of memory for a record of %zu bytes", need);
+				return fail(r, -ENOMEM, "out of memory for a record of %zu bytes",
+					    need);
 			r->buf = r->owned = grown;
 			r->capacity = larger;
 		}
@@ -124,41 +128,58 @@ static int check_header(struct datafile_reader *r)
 	memset(&h, 0, sizeof(h));
 	memcpy(&h, r->buf + r->start, have < sizeof(h) ? have : sizeof(h));
 	if (!memcmp(&h, "PERFILE2", 8) || !memcmp(&h, "2ELIFREP", 8))
-		return fail(r, -EINVAL, "is a perf.data file, not a recording of pcce-record; use perf report for it");
+		return fail(r, -EINVAL,
+			    "is a perf.data file, not a recording of pcce-record; use perf report "
+			    "for it");
 	if (!memcmp(&h, "\177ELF", 4))
-		return fail(r, -EINVAL, "is a program (ELF file), not a recording; record one with pcce-record -- %s",
+		return fail(r, -EINVAL,
+			    "is a program (ELF file), not a recording; record one with pcce-record "
+			    "-- %s",
 			    r->name);
 	if (h.magic == __builtin_bswap64(PCCE_FILE_MAGIC))
 		return fail(r, -EINVAL,
-			    "was recorded on a big-endian machine; this pcce reads little-endian recordings");
+			    "was recorded on a big-endian machine; this pcce reads little-endian "
+			    "recordings");
 	if (h.magic != PCCE_FILE_MAGIC)
-		return fail(r, -EINVAL, "is not a recording of pcce-record: it does not begin with \"PCCEDATA\"");
+		return fail(
+			r, -EINVAL,
+			"is not a recording of pcce-record: it does not begin with \"PCCEDATA\"");
 	if (have < sizeof(h))
-		return fail(r, -EINVAL, "is cut off in its header after %zu bytes: nothing was recorded into it", have);
+		return fail(
+			r, -EINVAL,
+			"is cut off in its header after %zu bytes: nothing was recorded into it",
+			have);
 	if (h.byte_order != PCCE_FILE_BYTE_ORDER)
-		return fail(r, -EINVAL, "has the byte order mark %#" PRIx32 ", which this pcce does not read",
+		return fail(r, -EINVAL,
+			    "has the byte order mark %#" PRIx32 ", which this pcce does not read",
 			    h.byte_order);
 	if (h.version < PCCE_FILE_VERSION_OLDEST || h.version > PCCE_FILE_VERSION)
-		return fail(r, -EINVAL, "has format version %" PRIu32 ", this pcce reads versions %d to %d", h.version,
-			    PCCE_FILE_VERSION_OLDEST, PCCE_FILE_VERSION);
+		return fail(r, -EINVAL,
+			    "has format version %" PRIu32 ", this pcce reads versions %d to %d",
+			    h.version, PCCE_FILE_VERSION_OLDEST, PCCE_FILE_VERSION);
 	if (h.features)
-		return fail(r, -EINVAL, "needs features %#" PRIx64 " that this pcce does not have; use a newer one",
+		return fail(r, -EINVAL,
+			    "needs features %#" PRIx64
+			    " that this pcce does not have; use a newer one",
 			    (uint64_t)h.features);
 	if (h.header_size < sizeof(h) || h.header_size > 4096 || h.header_size % 8)
-		return fail(r, -EINVAL, "has an impossible header size of %" PRIu32 " bytes", h.header_size);
+		return fail(r, -EINVAL, "has an impossible header size of %" PRIu32 " bytes",
+			    h.header_size);
 	err = fill(r, h.header_size);
 	if (err)
 		return err;
 	if (r->end - r->start < h.header_size)
-		return fail(r, -EINVAL, "is cut off in its header after %zu bytes: nothing was recorded into it",
-			    r->end - r->start);
+		return fail(
+			r, -EINVAL,
+			"is cut off in its header after %zu bytes: nothing was recorded into it",
+			r->end - r->start);
 	r->start += h.header_size;
 	r->position += h.header_size;
 	return 0;
 }
 
-static int open_common(struct datafile_reader *r, const char *name, struct datafile_reader **out, char *why,
-		       size_t why_size)
+static int open_common(struct datafile_reader *r, const char *name, struct datafile_reader **out,
+		       char *why, size_t why_size)
 {
 	int err;
 
@@ -178,7 +199,8 @@ int datafile_open(const char *path, struct datafile_reader **out, char *why, siz
 	return datafile_open_as(path, path, out, why, why_size);
 }
 
-int datafile_open_as(const char *path, const char *name, struct datafile_reader **out, char *why, size_t why_size)
+int datafile_open_as(const char *path, const char *name, struct datafile_reader **out, char *why,
+		     size_t why_size)
 {
 	struct datafile_reader *r = calloc(1, sizeof(*r));
 	struct stat st;
@@ -211,8 +233,8 @@ no_memory:
 	return -ENOMEM;
 }
 
-int datafile_open_memory(const void *data, size_t size, const char *name, struct datafile_reader **out, char *why,
-			 size_t why_size)
+int datafile_open_memory(const void *data, size_t size, const char *name,
+			 struct datafile_reader **out, char *why, size_t why_size)
 {
 	struct datafile_reader *r = calloc(1, sizeof(*r));
 
@@ -251,8 +273,10 @@ static const struct shape shapes[] = {
 	[PCCE_REC_MAP] = {"map", sizeof(struct pcce_rec_map), sizeof(struct pcce_rec_map), 0},
 	[PCCE_REC_TABLE] = {"table", sizeof(struct pcce_rec_table), PCCE_RECORD_MAX, 0},
 	[PCCE_REC_SAMPLE] = {"sample", sizeof(struct pcce_rec_sample),
-			     sizeof(struct pcce_rec_sample) + PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) +
-				     PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment) + STACK_MAX * 8,
+			     sizeof(struct pcce_rec_sample) +
+				     PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) +
+				     PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment) +
+				     STACK_MAX * 8,
 			     0},
 	[PCCE_REC_LOST] = {"loss", sizeof(struct pcce_rec_lost), sizeof(struct pcce_rec_lost), 0},
 	[PCCE_REC_SYMBOL] = {"symbol", sizeof(struct pcce_rec_symbol), SMALL_MAX, 2},
@@ -282,11 +306,12 @@ const char *datafile_string(const struct pcce_record *rec, unsigned int i)
 
 static int bad(struct datafile_reader *r, const struct shape *shape, const char *what)
 {
-	return fail(r, -EINVAL, "the %s record at byte %" PRIu64 " %s: the file is damaged", shape->name, r->position,
-		    what);
+	return fail(r, -EINVAL, "the %s record at byte %" PRIu64 " %s: the file is damaged",
+		    shape->name, r->position, what);
 }
 
-static int check_strings(struct datafile_reader *r, const struct shape *shape, const struct pcce_record *rec)
+static int check_strings(struct datafile_reader *r, const struct shape *shape,
+			 const struct pcce_record *rec)
 {
 	const char *s = (const char *)rec + shape->fixed;
 	const char *end = (const char *)rec + rec->size;
@@ -307,7 +332,8 @@ static int check_strings(struct datafile_reader *r, const struct shape *shape, c
 	return 0;
 }
 
-static int check_sample(struct datafile_reader *r, const struct shape *shape, const struct pcce_record *rec)
+static int check_sample(struct datafile_reader *r, const struct shape *shape,
+			const struct pcce_record *rec)
 {
 	const struct pcce_sample *s = &((const struct pcce_rec_sample *)rec)->sample;
 
@@ -318,7 +344,8 @@ static int check_sample(struct datafile_reader *r, const struct shape *shape, co
 	return 0;
 }
 
-static int check_sum(struct datafile_reader *r, const struct shape *shape, const struct pcce_record *rec)
+static int check_sum(struct datafile_reader *r, const struct shape *shape,
+		     const struct pcce_record *rec)
 {
 	const struct pcce_rec_sum *sum = (const struct pcce_rec_sum *)rec;
 
@@ -331,7 +358,8 @@ static int check_sum(struct datafile_reader *r, const struct shape *shape, const
 	return 0;
 }
 
-static int check_record(struct datafile_reader *r, const struct shape *shape, const struct pcce_record *rec)
+static int check_record(struct datafile_reader *r, const struct shape *shape,
+			const struct pcce_record *rec)
 {
 	uint32_t module = PCCE_MODULE_NONE;
 	const struct pcce_rec_module *m;
@@ -421,7 +449,9 @@ int datafile_next(struct datafile_reader *r, const struct pcce_record **out)
 		if (r->start == r->end)
 			return 0;
 		if (r->complete)
-			return fail(r, -EINVAL, "goes on after its end record at byte %" PRIu64 ": the file is damaged",
+			return fail(r, -EINVAL,
+				    "goes on after its end record at byte %" PRIu64
+				    ": the file is damaged",
 				    r->position);
 		if (r->end - r->start < sizeof(*rec))
 			return cut_off(r);
@@ -429,14 +459,16 @@ int datafile_next(struct datafile_reader *r, const struct pcce_record **out)
 		if (!rec->type && !rec->size && !rec->crc && !rec->reserved) {
 			if (only_zeros(r, &r->dropped))
 				return 0;
-			return fail(r, -EINVAL, "the record at byte %" PRIu64 " is empty: the file is damaged",
+			return fail(r, -EINVAL,
+				    "the record at byte %" PRIu64 " is empty: the file is damaged",
 				    r->position);
 		}
 		shape = shape_of(rec->type);
 		if (rec->size < sizeof(*rec) || rec->size > PCCE_RECORD_MAX || rec->size % 8 ||
 		    (shape && (rec->size < shape->fixed || rec->size > shape->max)))
 			return fail(r, -EINVAL,
-				    "the %s record at byte %" PRIu64 " has an impossible size of %" PRIu32
+				    "the %s record at byte %" PRIu64
+				    " has an impossible size of %" PRIu32
 				    " bytes: the file is damaged",
 				    shape ? shape->name : "unknown", r->position, rec->size);
 		err = fill(r, rec->size);
@@ -447,7 +479,8 @@ int datafile_next(struct datafile_reader *r, const struct pcce_record **out)
 			return cut_off(r);
 		if (crc_of(rec) != rec->crc)
 			return fail(r, -EINVAL,
-				    "the %s record at byte %" PRIu64 " has a wrong checksum: the file is damaged",
+				    "the %s record at byte %" PRIu64
+				    " has a wrong checksum: the file is damaged",
 				    shape ? shape->name : "unknown", r->position);
 		if (shape) {
 			err = check_record(r, shape, rec);

@@ -20,15 +20,16 @@ struct datafile_reader;
 /* Opens and checks the header. 0, or -errno with a whole sentence, naming the file, in why. */
 int datafile_open(const char *path, struct datafile_reader **out, char *why, size_t why_size);
 /* The same of a file that messages call by another name. */
-int datafile_open_as(const char *path, const char *name, struct datafile_reader **out, char *why, size_t why_size);
+int datafile_open_as(const char *path, const char *name, struct datafile_reader **out, char *why,
+		     size_t why_size);
 /* The same on memory that stays valid and is aligned to 8; name is for messages. */
-int datafile_open_memory(const void *data, size_t size, const char *name, struct datafile_reader **out, char *why,
-			 size_t why_size);
+int datafile_open_memory(const void *data, size_t size, const char *name,
+			 struct datafile_reader **out, char *why, size_t why_size);
 void datafile_close(struct datafile_reader *r);
 
-/* The next record: 1; 0 at the end, also where the file was cut off; or -errno, and datafile_error() says in
- * one sentence what is wrong and where. *rec is valid until the next call. Records of unknown types are
- * skipped and counted. */
+/* The next record: 1; 0 at the end, also where the file was cut off; or -errno, and
+ * datafile_error() says in one sentence what is wrong and where. *rec is valid until the next call.
+ * Records of unknown types are skipped and counted. */
 int datafile_next(struct datafile_reader *r, const struct pcce_record **rec);
 const char *datafile_error(const struct datafile_reader *r);
 
@@ -38,8 +39,9 @@ uint64_t datafile_position(const struct datafile_reader *r);
 uint64_t datafile_total(const struct datafile_reader *r);
 
 /* After next() returned 0. */
-bool datafile_complete(const struct datafile_reader *r);    /* the recording has its end record */
-uint64_t datafile_dropped(const struct datafile_reader *r); /* bytes of a cut-off record at the end */
+bool datafile_complete(const struct datafile_reader *r); /* the recording has its end record */
+uint64_t
+datafile_dropped(const struct datafile_reader *r); /* bytes of a cut-off record at the end */
 uint64_t datafile_unknown(const struct datafile_reader *r); /* records of unknown types */
 
 /* The i-th string of a record of a type that has strings. */

@@ -35,7 +35,8 @@ struct known {
 struct sample_streams {
 	struct sample_stream *list;
 	size_t n, capacity;
-	struct known *by_key, **known; /* known[i]: of list[i], for those made by sample_streams_of() */
+	struct known *by_key,
+		**known; /* known[i]: of list[i], for those made by sample_streams_of() */
 	size_t n_known;
 	struct change *changes;
 	size_t n_changes, changes_capacity;
@@ -64,7 +65,8 @@ void sample_streams_free(struct sample_streams *s)
 	free(s);
 }
 
-static int add_change(struct sample_streams *s, uint32_t pid, uint32_t tid, uint64_t time, uint32_t comm)
+static int add_change(struct sample_streams *s, uint32_t pid, uint32_t tid, uint64_t time,
+		      uint32_t comm)
 {
 	struct change *more;
 
@@ -81,12 +83,14 @@ static int add_change(struct sample_streams *s, uint32_t pid, uint32_t tid, uint
 	return 0;
 }
 
-int sample_streams_add_process(struct sample_streams *s, const struct pcce_rec_process *rec, uint32_t comm)
+int sample_streams_add_process(struct sample_streams *s, const struct pcce_rec_process *rec,
+			       uint32_t comm)
 {
 	return add_change(s, rec->pid, rec->pid, rec->time, comm);
 }
 
-int sample_streams_add_thread(struct sample_streams *s, const struct pcce_rec_thread *rec, uint32_t comm)
+int sample_streams_add_thread(struct sample_streams *s, const struct pcce_rec_thread *rec,
+			      uint32_t comm)
 {
 	return add_change(s, rec->pid, rec->tid, rec->time, comm);
 }
@@ -157,7 +161,8 @@ static int by_thread(const void *a, const void *b)
 }
 
 /* The first change of a thread, and how many it has. */
-static size_t changes_of(const struct sample_streams *s, uint32_t pid, uint32_t tid, const struct change **first)
+static size_t changes_of(const struct sample_streams *s, uint32_t pid, uint32_t tid,
+			 const struct change **first)
 {
 	struct change key = {.pid = pid, .tid = tid};
 	size_t lo = 0, hi = s->n_changes, end;
@@ -170,7 +175,8 @@ static size_t changes_of(const struct sample_streams *s, uint32_t pid, uint32_t 
 		else
 			hi = mid;
 	}
-	for (end = lo; end < s->n_changes && s->changes[end].pid == pid && s->changes[end].tid == tid; end++)
+	for (end = lo;
+	     end < s->n_changes && s->changes[end].pid == pid && s->changes[end].tid == tid; end++)
 		;
 	*first = s->changes + lo;
 	return end - lo;

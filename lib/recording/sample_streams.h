@@ -24,13 +24,16 @@ struct sample_streams *sample_streams_new(void);
 void sample_streams_free(struct sample_streams *s);
 
 /* Names of processes and threads: comm is a string of the names. 0 or -ENOMEM. */
-int sample_streams_add_process(struct sample_streams *s, const struct pcce_rec_process *rec, uint32_t comm);
-int sample_streams_add_thread(struct sample_streams *s, const struct pcce_rec_thread *rec, uint32_t comm);
+int sample_streams_add_process(struct sample_streams *s, const struct pcce_rec_process *rec,
+			       uint32_t comm);
+int sample_streams_add_thread(struct sample_streams *s, const struct pcce_rec_thread *rec,
+			      uint32_t comm);
 
 /* The stream of a sample while names are not known yet; UINT32_MAX: no memory. */
 uint32_t sample_streams_of(struct sample_streams *s, uint32_t pid, uint32_t tid, uint32_t event);
 
-/* After the last of these calls; then the stream that one from sample_streams_of() is at a time. 0 or -ENOMEM. */
+/* After the last of these calls; then the stream that one from sample_streams_of() is at a time. 0
+ * or -ENOMEM. */
 int sample_streams_finish(struct sample_streams *s);
 uint32_t sample_streams_at(const struct sample_streams *s, uint32_t stream, uint64_t time);
 

@@ -185,7 +185,8 @@ static int take_named(struct stack_store *all, const struct pcce_segment *segmen
 
 	if (!segment->generation || lookup_name(all, segment->generation))
 		return 0;
-	node = stack_store_intern(all, segment->index ? lookup_name(all, segment->base.id) : NULL, segment->entry);
+	node = stack_store_intern(all, segment->index ? lookup_name(all, segment->base.id) : NULL,
+				  segment->entry);
 	entry = node ? calloc(1, sizeof(*entry)) : NULL;
 	if (!entry)
 		return -ENOMEM;
@@ -199,9 +200,11 @@ static int take_named(struct stack_store *all, const struct pcce_segment *segmen
 	return 0;
 }
 
-int stack_store_take(struct stack_store *all, const struct pcce_sample *s, const struct stack_node **below)
+int stack_store_take(struct stack_store *all, const struct pcce_sample *s,
+		     const struct stack_node **below)
 {
-	const struct pcce_segment *segment = pcce_sample_segments(s), *end = segment + s->n_segments;
+	const struct pcce_segment *segment = pcce_sample_segments(s),
+				  *end = segment + s->n_segments;
 	struct thread *t;
 
 	*below = NULL;
@@ -235,9 +238,11 @@ int stack_store_take(struct stack_store *all, const struct pcce_sample *s, const
 	return 0;
 }
 
-int stack_store_flatten(const struct stack_node *below, const struct pcce_sample *s, struct stack_store_flat *out)
+int stack_store_flatten(const struct stack_node *below, const struct pcce_sample *s,
+			struct stack_store_flat *out)
 {
-	uint64_t n = below ? (below->content.depth + 1) * PCCE_SEGMENT_ENTRIES : 0, total = n + s->n_entries;
+	uint64_t n = below ? (below->content.depth + 1) * PCCE_SEGMENT_ENTRIES : 0,
+		 total = n + s->n_entries;
 	struct pcce_entry *grown;
 
 	if (total > out->capacity) {
@@ -252,7 +257,8 @@ int stack_store_flatten(const struct stack_node *below, const struct pcce_sample
 		out->capacity = (uint32_t)want;
 	}
 	if (s->n_entries)
-		memcpy(out->entries + n, pcce_sample_entries(s), s->n_entries * sizeof(*out->entries));
+		memcpy(out->entries + n, pcce_sample_entries(s),
+		       s->n_entries * sizeof(*out->entries));
 	for (; below; below = below->content.below) {
 		n -= PCCE_SEGMENT_ENTRIES;
 		memcpy(out->entries + n, below->content.entry, sizeof(below->content.entry));

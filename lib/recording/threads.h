@@ -15,7 +15,8 @@ struct thread {
 	uint32_t pid, tid;
 	uint32_t name;	  /* strings of struct symbol_table; 0: none is known */
 	uint32_t process; /* name of its process */
-	uint32_t origin;  /* which of profile.origins created it; 0: not known; THREAD_ORIGIN_SEVERAL: several did */
+	uint32_t origin;  /* which of profile.origins created it; 0: not known;
+			     THREAD_ORIGIN_SEVERAL: several did */
 };
 
 /* Of threads that had one number after the other, or were joined by pcce-merge. */

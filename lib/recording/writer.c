@@ -49,12 +49,13 @@ static int write_failed(struct datafile_writer *w, size_t done, int err)
 	uint64_t keep = w->written + complete_prefix(w, done);
 
 	w->error = err;
-	/* Fails on a pipe, where nothing can be taken back; a reader drops the incomplete record. */
+	/* Fails on a pipe, where nothing can be taken back; a reader drops the incomplete record.
+	 */
 	if (ftruncate(w->fd, (off_t)keep) || lseek(w->fd, (off_t)keep, SEEK_SET) < 0)
 		keep = w->written + done;
 	snprintf(w->message, sizeof(w->message),
-		 "%s: cannot be written: %s; the %" PRIu64 " bytes recorded so far are saved", w->name, strerror(-err),
-		 keep);
+		 "%s: cannot be written: %s; the %" PRIu64 " bytes recorded so far are saved",
+		 w->name, strerror(-err), keep);
 	w->written = keep;
 	w->used = 0;
 	return err;
@@ -93,7 +94,8 @@ static int reserve(struct datafile_writer *w, size_t size)
 	grown = realloc(w->buf, size);
 	if (!grown) {
 		w->error = -ENOMEM;
-		snprintf(w->message, sizeof(w->message), "%s: out of memory for a record of %zu bytes", w->name, size);
+		snprintf(w->message, sizeof(w->message),
+			 "%s: out of memory for a record of %zu bytes", w->name, size);
 		return w->error;
 	}
 	w->buf = grown;
@@ -163,8 +165,8 @@ int datafile_put(struct datafile_writer *w, uint32_t type, const void *fixed, si
 	return 0;
 }
 
-int datafile_put_strings(struct datafile_writer *w, uint32_t type, const void *fixed, size_t fixed_size,
-			 const char *const *strings, int n_strings)
+int datafile_put_strings(struct datafile_writer *w, uint32_t type, const void *fixed,
+			 size_t fixed_size, const char *const *strings, int n_strings)
 {
 	struct iovec parts[8];
 	int i;

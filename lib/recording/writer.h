@@ -21,13 +21,14 @@ struct datafile_writer;
 /* Takes fd over, writes the file header. name is for messages. 0 or -errno. */
 int datafile_writer_new(int fd, const char *name, struct datafile_writer **out);
 
-/* Appends a record. fixed: the record's struct, fixed_size bytes that begin with struct pcce_record, which is
- * filled in here; then the parts, then zeros up to a multiple of 8. 0 or -errno. */
+/* Appends a record. fixed: the record's struct, fixed_size bytes that begin with struct
+ * pcce_record, which is filled in here; then the parts, then zeros up to a multiple of 8. 0 or
+ * -errno. */
 int datafile_put(struct datafile_writer *w, uint32_t type, const void *fixed, size_t fixed_size,
 		 const struct iovec *parts, int n_parts);
 /* The same with strings, each with its NUL. */
-int datafile_put_strings(struct datafile_writer *w, uint32_t type, const void *fixed, size_t fixed_size,
-			 const char *const *strings, int n_strings);
+int datafile_put_strings(struct datafile_writer *w, uint32_t type, const void *fixed,
+			 size_t fixed_size, const char *const *strings, int n_strings);
 
 int datafile_flush(struct datafile_writer *w);
 uint64_t datafile_size(const struct datafile_writer *w);	    /* bytes, written and waiting */

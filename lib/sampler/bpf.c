@@ -107,7 +107,8 @@ static int bpf_probe(const struct sampler_config *config, char *why, size_t why_
 		return -EOPNOTSUPP;
 	}
 	if (config->aggregate) {
-		snprintf(why, why_size, "it cannot count equal samples, which --aggregate asks for; use -b kmod");
+		snprintf(why, why_size,
+			 "it cannot count equal samples, which --aggregate asks for; use -b kmod");
 		return -EOPNOTSUPP;
 	}
 	err = perf_event_make_attr(config, &attr, &kind, why, why_size);
@@ -122,7 +123,8 @@ static int bpf_probe(const struct sampler_config *config, char *why, size_t why_
 	if (!err) {
 		err = bpf_program_attach(skel, kind, event);
 		if (err)
-			snprintf(why, why_size, "the kernel does not let a BPF program handle the event %s: %s",
+			snprintf(why, why_size,
+				 "the kernel does not let a BPF program handle the event %s: %s",
 				 config->event, strerror(-err));
 		sampler_bpf__destroy(skel);
 	}
@@ -174,7 +176,8 @@ static int on_sample(void *ctx, const struct pcce_sample *sample, size_t size)
 	return 0;
 }
 
-static int bpf_prepare(const struct sampler_config *config, struct sampler **out, char *why, size_t why_size)
+static int bpf_prepare(const struct sampler_config *config, struct sampler **out, char *why,
+		       size_t why_size)
 {
 	struct sampler *s = calloc(1, sizeof(*s));
 	int err;
@@ -187,8 +190,9 @@ static int bpf_prepare(const struct sampler_config *config, struct sampler **out
 	if (!err)
 		err = bpf_program_load(s->kind, &s->attr, &s->skel, why, why_size);
 	if (!err)
-		err = event_queue_open((int64_t *)s->skel->bss->offsets, &s->skel->bss->n_offsets, SAMPLER_OFFSETS,
-				       config->program, &s->delivery, why, why_size);
+		err = event_queue_open((int64_t *)s->skel->bss->offsets, &s->skel->bss->n_offsets,
+				       SAMPLER_OFFSETS, config->program, &s->delivery, why,
+				       why_size);
 	if (err)
 		goto fail;
 	raise_file_limit();
@@ -277,7 +281,8 @@ static bool inherited(const struct sampler *s, pid_t tid, uint64_t *since)
 	return false;
 }
 
-/* Gives events to all threads of the target that have none. The number of threads that were new, or -errno. */
+/* Gives events to all threads of the target that have none. The number of threads that were new, or
+ * -errno. */
 static int watch_threads(struct sampler *s)
 {
 	char path[64];
@@ -326,12 +331,14 @@ static int start_tracepoint(struct sampler *s, char *why, size_t why_size)
 {
 	int err;
 
-	/* One event for the tracepoint as a whole; which task or CPU it names makes no difference to the program. */
+	/* One event for the tracepoint as a whole; which task or CPU it names makes no difference
+	 * to the program. */
 	s->attr.inherit = 0;
 	s->attr.freq = 0;
 	s->attr.sample_period = 1;
 	if (sampler_bpf__attach(s->skel)) {
-		snprintf(why, why_size, "the programs that follow fork and exec cannot be attached: %s",
+		snprintf(why, why_size,
+			 "the programs that follow fork and exec cannot be attached: %s",
 			 strerror(errno));
 		return -errno;
 	}
@@ -379,8 +386,9 @@ static int start_running(struct sampler *s, char *why, size_t why_size)
 	return 0;
 }
 
-/* After an exec of a set-uid program: new events, as in start_running(); but here some milliseconds are missing anyway,
- * so one look at its threads is enough. None may get two: threads that are born from now on inherit theirs. */
+/* After an exec of a set-uid program: new events, as in start_running(); but here some milliseconds
+ * are missing anyway, so one look at its threads is enough. None may get two: threads that are born
+ * from now on inherit theirs. */
 static int reattach(void *ctx, const struct perf_sideband_event *exec)
 {
 	struct sampler *s = ctx;
@@ -412,12 +420,12 @@ static int bpf_start(struct sampler *s, pid_t pid, char *why, size_t why_size)
 {
 	int err;
 
-	/* The rings must be read in time even if everything that is recorded keeps the CPUs busy. Without the right to
-	 * do that, it has to work as it is. */
+	/* The rings must be read in time even if everything that is recorded keeps the CPUs busy.
+	 * Without the right to do that, it has to work as it is. */
 	setpriority(PRIO_PROCESS, 0, -10);
 	s->pid = pid;
-	err = event_queue_begin(s->delivery, pid, s->config.target, s->kind == PERF_EVENT_TRACEPOINT ? NULL : reattach,
-				s);
+	err = event_queue_begin(s->delivery, pid, s->config.target,
+				s->kind == PERF_EVENT_TRACEPOINT ? NULL : reattach, s);
 	if (err) {
 		snprintf(why, why_size, "out of memory");
 		return err;
@@ -452,17 +460,20 @@ static int count_throttlings(struct sampler *s, const struct sampler_sink *sink)
 }
 
 /*
- * How many samples throttling has cost in all is known of clocks: as many as the time that the events were on a CPU
- * is worth, less those that there are.  (Without throttling, some are missing too, as when a virtual machine's CPU was
- * taken away: that is not counted.)  A kernel that does not tell the program that it throttles (before 6.2) does so to
- * a clock only if the limit is too low for it.
+ * How many samples throttling has cost in all is known of clocks: as many as the time that the
+ * events were on a CPU is worth, less those that there are.  (Without throttling, some are missing
+ * too, as when a virtual machine's CPU was taken away: that is not counted.)  A kernel that does
+ * not tell the program that it throttles (before 6.2) does so to a clock only if the limit is too
+ * low for it.
  */
 static int count_throttled(struct sampler *s, const struct sampler_sink *sink)
 {
 	struct {
 		uint64_t count, running;
 	} value;
-	uint64_t running = 0, period = s->attr.freq ? 1000000000 / s->attr.sample_freq : s->attr.sample_period, due;
+	uint64_t running = 0,
+		 period = s->attr.freq ? 1000000000 / s->attr.sample_freq : s->attr.sample_period,
+		 due;
 	size_t i;
 
 	if (s->kind != PERF_EVENT_CLOCK)
@@ -477,7 +488,9 @@ static int count_throttled(struct sampler *s, const struct sampler_sink *sink)
 		if (read(s->events[i], &value, sizeof(value)) == sizeof(value))
 			running += value.running;
 	due = running / period;
-	return due > s->taken + s->drops + s->throttled ? throttled(s, sink, due - s->taken - s->drops) : 0;
+	return due > s->taken + s->drops + s->throttled
+		       ? throttled(s, sink, due - s->taken - s->drops)
+		       : 0;
 }
 
 static int turn(struct sampler *s, const struct sampler_sink *sink, bool last)

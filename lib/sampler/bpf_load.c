@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Loading bpf/sampler.bpf.c, with its knobs set for this machine and kernel, and why it cannot be loaded. */
+/* Loading bpf/sampler.bpf.c, with its knobs set for this machine and kernel, and why it cannot be
+ * loaded. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdarg.h>
@@ -53,8 +54,8 @@ static bool is_cpu_clock(const struct perf_event_attr *attr)
 	return attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_CPU_CLOCK;
 }
 
-int bpf_program_load(enum perf_event_kind kind, const struct perf_event_attr *attr, struct sampler_bpf **out, char *why,
-		     size_t why_size)
+int bpf_program_load(enum perf_event_kind kind, const struct perf_event_attr *attr,
+		     struct sampler_bpf **out, char *why, size_t why_size)
 {
 	bool tracepoint = kind == PERF_EVENT_TRACEPOINT;
 	struct sampler_bpf *skel;
@@ -89,16 +90,19 @@ int bpf_program_load(enum perf_event_kind kind, const struct perf_event_attr *at
 	if (err) {
 		if (err == -EPERM) /* EACCES is what the verifier says */
 			snprintf(why, why_size,
-				 "the kernel refuses the BPF program (%s): a container's seccomp filter or a security "
+				 "the kernel refuses the BPF program (%s): a container's seccomp "
+				 "filter or a security "
 				 "module forbids it",
 				 strerror(-err));
 		else if (err == -ENOSYS)
 			snprintf(why, why_size, "this kernel has no BPF");
 		else if (access("/sys/kernel/btf/vmlinux", R_OK))
-			snprintf(why, why_size, "this kernel does not describe its types (no /sys/kernel/btf/vmlinux)");
+			snprintf(why, why_size,
+				 "this kernel does not describe its types (no "
+				 "/sys/kernel/btf/vmlinux)");
 		else
-			snprintf(why, why_size, "the kernel does not take the BPF program (%s%s%s)", strerror(-err),
-				 libbpf_says[0] ? "; " : "", libbpf_says);
+			snprintf(why, why_size, "the kernel does not take the BPF program (%s%s%s)",
+				 strerror(-err), libbpf_says[0] ? "; " : "", libbpf_says);
 		sampler_bpf__destroy(skel);
 		return err;
 	}
@@ -108,7 +112,8 @@ int bpf_program_load(enum perf_event_kind kind, const struct perf_event_attr *at
 
 int bpf_program_attach(const struct sampler_bpf *skel, enum perf_event_kind kind, int event)
 {
-	int program = bpf_program__fd(kind == PERF_EVENT_TRACEPOINT ? skel->progs.on_tracepoint : skel->progs.on_event);
+	int program = bpf_program__fd(kind == PERF_EVENT_TRACEPOINT ? skel->progs.on_tracepoint
+								    : skel->progs.on_event);
 
 	return ioctl(event, PERF_EVENT_IOC_SET_BPF, program) ? -errno : 0;
 }

@@ -8,8 +8,8 @@
 #include "sampler.skel.h"
 
 /* 0, or -errno with one sentence in why. */
-int bpf_program_load(enum perf_event_kind kind, const struct perf_event_attr *attr, struct sampler_bpf **out, char *why,
-		     size_t why_size);
+int bpf_program_load(enum perf_event_kind kind, const struct perf_event_attr *attr,
+		     struct sampler_bpf **out, char *why, size_t why_size);
 
 /* From now on the event runs the program. 0 or -errno. */
 int bpf_program_attach(const struct sampler_bpf *skel, enum perf_event_kind kind, int event);

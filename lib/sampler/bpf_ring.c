@@ -46,8 +46,10 @@ int bpf_ring_open(int controls_fd, int rings_fd, int cpus, struct bpf_ring **out
 	r->size = 1ull << bpf_ring_shift(cpus);
 	r->element = bpf_ring_element(cpus);
 	r->controls_bytes = ((size_t)cpus * sizeof(*r->controls) + PAGE - 1) & ~(size_t)(PAGE - 1);
-	r->segments_bytes = ((size_t)cpus * SAMPLER_SEGMENTS * r->element + PAGE - 1) & ~(size_t)(PAGE - 1);
-	controls = mmap(NULL, r->controls_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, controls_fd, 0);
+	r->segments_bytes =
+		((size_t)cpus * SAMPLER_SEGMENTS * r->element + PAGE - 1) & ~(size_t)(PAGE - 1);
+	controls =
+		mmap(NULL, r->controls_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, controls_fd, 0);
 	segments = mmap(NULL, r->segments_bytes, PROT_READ, MAP_SHARED, rings_fd, 0);
 	r->controls = controls == MAP_FAILED ? NULL : controls;
 	r->segments = segments == MAP_FAILED ? NULL : segments;
@@ -72,8 +74,8 @@ void bpf_ring_close(struct bpf_ring *r)
 	free(r);
 }
 
-static int read_one(struct bpf_ring *r, int cpu, int (*sample)(void *ctx, const struct pcce_sample *s, size_t size),
-		    void *ctx)
+static int read_one(struct bpf_ring *r, int cpu,
+		    int (*sample)(void *ctx, const struct pcce_sample *s, size_t size), void *ctx)
 {
 	struct sampler_control *c = &r->controls[cpu];
 	uint64_t tail = c->tail, head = __atomic_load_n(&c->head, __ATOMIC_ACQUIRE);
@@ -91,8 +93,10 @@ static int read_one(struct bpf_ring *r, int cpu, int (*sample)(void *ctx, const 
 			tail = (segment + 1) * r->size;
 			continue;
 		}
-		s = (const struct pcce_sample *)(r->segments + slot * r->element + at + SAMPLER_SKIP);
-		if (!pcce_sample_counts_are_possible(s, 0)) { /* cannot be: the writer never does that */
+		s = (const struct pcce_sample *)(r->segments + slot * r->element + at +
+						 SAMPLER_SKIP);
+		if (!pcce_sample_counts_are_possible(
+			    s, 0)) { /* cannot be: the writer never does that */
 			tail = head;
 			break;
 		}
@@ -106,7 +110,8 @@ static int read_one(struct bpf_ring *r, int cpu, int (*sample)(void *ctx, const 
 	return err;
 }
 
-int bpf_ring_read(struct bpf_ring *r, int (*sample)(void *ctx, const struct pcce_sample *s, size_t size), void *ctx)
+int bpf_ring_read(struct bpf_ring *r,
+		  int (*sample)(void *ctx, const struct pcce_sample *s, size_t size), void *ctx)
 {
 	int cpu, err = 0;
 
@@ -127,8 +132,9 @@ static uint64_t sum(const struct bpf_ring *r, size_t counter)
 	int cpu;
 
 	for (cpu = 0; cpu < r->cpus; cpu++)
-		total += __atomic_load_n((const uint64_t *)((const char *)&r->controls[cpu] + counter),
-					 __ATOMIC_RELAXED);
+		total += __atomic_load_n(
+			(const uint64_t *)((const char *)&r->controls[cpu] + counter),
+			__ATOMIC_RELAXED);
 	return total;
 }
 

@@ -17,9 +17,10 @@ uint32_t bpf_ring_element(int cpus);
 int bpf_ring_open(int controls_fd, int rings_fd, int cpus, struct bpf_ring **out);
 void bpf_ring_close(struct bpf_ring *r);
 
-/* Hands out all samples that are there; they stay valid during the call of sample only. Stops at the first
- * non-zero result and returns it. */
-int bpf_ring_read(struct bpf_ring *r, int (*sample)(void *ctx, const struct pcce_sample *s, size_t size), void *ctx);
+/* Hands out all samples that are there; they stay valid during the call of sample only. Stops at
+ * the first non-zero result and returns it. */
+int bpf_ring_read(struct bpf_ring *r,
+		  int (*sample)(void *ctx, const struct pcce_sample *s, size_t size), void *ctx);
 
 /* Was a ring so full, at the last read, that it should be read sooner? */
 int bpf_ring_busy(const struct bpf_ring *r);

@@ -78,7 +78,9 @@ int event_queue_open(int64_t *offsets, uint32_t *n_offsets, uint32_t capacity, c
 		goto fail;
 	err = perf_sideband_watch(s->sideband, s->epoll);
 	if (err) {
-		snprintf(why, why_size, "the kernel's records of processes cannot be waited for: %s", strerror(-err));
+		snprintf(why, why_size,
+			 "the kernel's records of processes cannot be waited for: %s",
+			 strerror(-err));
 		goto fail;
 	}
 	*out = s;
@@ -88,7 +90,8 @@ fail:
 	return err;
 }
 
-int event_queue_begin(struct event_queue *s, pid_t pid, bool attached, event_queue_reattach *reattach, void *ctx)
+int event_queue_begin(struct event_queue *s, pid_t pid, bool attached,
+		      event_queue_reattach *reattach, void *ctx)
 {
 	s->pid = pid;
 	s->attached = attached;
@@ -113,7 +116,8 @@ int event_queue_wait(struct event_queue *s, int timeout_ms)
 	return epoll_wait(s->epoll, &event, 1, timeout_ms) < 0 && errno != EINTR ? -errno : 0;
 }
 
-struct pcce_sample *event_queue_add(struct event_queue *s, const struct pcce_sample *sample, size_t size)
+struct pcce_sample *event_queue_add(struct event_queue *s, const struct pcce_sample *sample,
+				    size_t size)
 {
 	void *blob = time_queue_add(&s->queue, sample->time, BLOB_SAMPLE, size);
 
@@ -133,7 +137,8 @@ static int on_sideband(void *ctx, const struct perf_sideband_event *e)
 	return s->heard ? s->heard(s->heard_ctx, e) : 0;
 }
 
-int event_queue_listen(struct event_queue *s, int (*heard)(void *ctx, const struct perf_sideband_event *e), void *ctx)
+int event_queue_listen(struct event_queue *s,
+		       int (*heard)(void *ctx, const struct perf_sideband_event *e), void *ctx)
 {
 	s->heard = heard;
 	s->heard_ctx = ctx;
@@ -142,8 +147,8 @@ int event_queue_listen(struct event_queue *s, int (*heard)(void *ctx, const stru
 
 /* ---- the sink, with one more ear: what is mapped may tell where pages are --------------- */
 
-static int map_heard(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_t length, uint64_t pgoff,
-		     const char *path)
+static int map_heard(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_t length,
+		     uint64_t pgoff, const char *path)
 {
 	struct event_queue *s = ctx;
 
@@ -151,7 +156,8 @@ static int map_heard(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64
 	return s->sink->map(s->sink->ctx, time, pid, start, length, pgoff, path);
 }
 
-static int process_heard(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_t flags, const char *comm)
+static int process_heard(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_t flags,
+			 const char *comm)
 {
 	struct event_queue *s = ctx;
 
@@ -174,8 +180,9 @@ static int lost_heard(void *ctx, uint64_t time, uint32_t reason, uint64_t count)
 
 /* ---- set-uid programs --------------------------------------------------------------- */
 
-/* Does the kernel take all events from a process that does such an exec? It does if the real and the effective ids then
- * differ, as the process can read in its auxiliary vector ever after; but not with fs.suid_dumpable = 1. */
+/* Does the kernel take all events from a process that does such an exec? It does if the real and
+ * the effective ids then differ, as the process can read in its auxiliary vector ever after; but
+ * not with fs.suid_dumpable = 1. */
 static bool exec_takes_events(pid_t pid)
 {
 	uint64_t pair[2], uid[2] = {0}, gid[2] = {0};
@@ -215,9 +222,11 @@ static int after_exec(struct event_queue *s, const struct perf_sideband_event *e
 	err = s->reattach ? s->reattach(s->reattach_ctx, exec) : 0;
 	if (s->reattach && !err && !s->reattached)
 		fprintf(stderr,
-			"%s: %s is set-uid or set-gid, which makes the kernel take its events away; its first %.0f ms "
+			"%s: %s is set-uid or set-gid, which makes the kernel take its events "
+			"away; its first %.0f ms "
 			"are not sampled\n",
-			program_invocation_short_name, exec->name, (double)(event_queue_now() - exec->time) / 1e6);
+			program_invocation_short_name, exec->name,
+			(double)(event_queue_now() - exec->time) / 1e6);
 	s->reattached = true;
 	return err;
 }
@@ -226,8 +235,11 @@ static int deliver(void *ctx, uint32_t kind, const void *blob, size_t size)
 {
 	struct event_queue *s = ctx;
 	const struct pcce_sample *sample = blob;
-	struct sampler_sink ears = {
-		.ctx = s, .process = process_heard, .thread = thread_heard, .map = map_heard, .lost = lost_heard};
+	struct sampler_sink ears = {.ctx = s,
+				    .process = process_heard,
+				    .thread = thread_heard,
+				    .map = map_heard,
+				    .lost = lost_heard};
 	struct perf_sideband_event e;
 	int err;
 
@@ -245,8 +257,11 @@ static int deliver(void *ctx, uint32_t kind, const void *blob, size_t size)
 /* The first thing the sink hears: what the process is, before anything happens to it. */
 static int introduce(struct event_queue *s)
 {
-	struct sampler_sink ears = {
-		.ctx = s, .process = process_heard, .thread = thread_heard, .map = map_heard, .lost = lost_heard};
+	struct sampler_sink ears = {.ctx = s,
+				    .process = process_heard,
+				    .thread = thread_heard,
+				    .map = map_heard,
+				    .lost = lost_heard};
 	char path[64];
 	struct stat st;
 

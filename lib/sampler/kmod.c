@@ -6,8 +6,8 @@
  * (mappings, names, exec) comes from the kernel's side band, as for bpf.  See event_queue.h.
  *
  * Aggregated recordings.  The kernel counts equal samples, and the counters are taken every
- * COUNTS_NS, or earlier when they take up much room.  Such a record says when the first and the last of
- * its samples were taken.  If the process mapped something over one of its addresses in
+ * COUNTS_NS, or earlier when they take up much room.  Such a record says when the first and the
+ * last of its samples were taken.  If the process mapped something over one of its addresses in
  * between, nobody can tell to what that address belonged: it is marked as not readable.
  */
 #define _GNU_SOURCE
@@ -42,7 +42,8 @@ struct sampler {
 		told[PCCE_KMOD_OFFSETS]; /* where pages may be; what the kernel knows of it */
 	uint32_t n_offsets, n_told;
 	uint64_t drops, throttled;
-	uint64_t look_at, look_after; /* when threads are looked for again, 0: never; and how long after that */
+	uint64_t look_at, look_after; /* when threads are looked for again, 0: never; and how long
+					 after that */
 	/* Aggregated recordings. */
 	struct remap_log *remaps;
 	uint64_t since; /* nothing that comes later is older */
@@ -51,7 +52,8 @@ struct sampler {
 
 /* ---- can it work ---------------------------------------------------------------- */
 
-static int set_up(const struct sampler_config *config, struct pcce_kmod_setup *setup, char *why, size_t why_size)
+static int set_up(const struct sampler_config *config, struct pcce_kmod_setup *setup, char *why,
+		  size_t why_size)
 {
 	struct perf_event_attr attr = {.size = sizeof(attr)};
 	enum perf_event_kind kind;
@@ -87,16 +89,18 @@ static int explain(const struct sampler *s, int err, char *why, size_t why_size)
 	switch (-err) {
 	case EINVAL:
 		if (s->setup.flags & PCCE_KMOD_FREQUENCY && s->setup.rate > info->max_frequency) {
-			snprintf(
-				why, why_size,
-				"%llu samples a second are more than the module allows, %llu; use a lower -F, or raise "
-				"/sys/module/pcce_sampler/parameters/max_frequency",
-				(unsigned long long)s->setup.rate, (unsigned long long)info->max_frequency);
+			snprintf(why, why_size,
+				 "%llu samples a second are more than the module allows, %llu; use "
+				 "a lower -F, or raise "
+				 "/sys/module/pcce_sampler/parameters/max_frequency",
+				 (unsigned long long)s->setup.rate,
+				 (unsigned long long)info->max_frequency);
 			break;
 		}
 		/* fallthrough */
 	default:
-		snprintf(why, why_size, "the module refuses the event %s: %s", s->config.event, strerror(-err));
+		snprintf(why, why_size, "the module refuses the event %s: %s", s->config.event,
+			 strerror(-err));
 		break;
 	case ENOENT:
 	case ENODEV:
@@ -111,7 +115,8 @@ static int explain(const struct sampler *s, int err, char *why, size_t why_size)
 		break;
 	case ENOMEM:
 		snprintf(why, why_size,
-			 "there is no memory for the rings, or they are more than this user may lock (ulimit -l)");
+			 "there is no memory for the rings, or they are more than this user may "
+			 "lock (ulimit -l)");
 		break;
 	}
 	return err;
@@ -123,7 +128,8 @@ static int set_up_session(struct sampler *s)
 	uint32_t bytes = RING_BYTES;
 	int err;
 
-	while (bytes > PCCE_KMOD_RING_MIN && (uint64_t)bytes * kmod_session_info(s->session)->n_cpus > ALL_MAX)
+	while (bytes > PCCE_KMOD_RING_MIN &&
+	       (uint64_t)bytes * kmod_session_info(s->session)->n_cpus > ALL_MAX)
 		bytes /= 2;
 	do {
 		s->setup.ring_bytes = bytes;
@@ -170,7 +176,8 @@ static void kmod_destroy(struct sampler *s)
 	free(s);
 }
 
-static int kmod_prepare(const struct sampler_config *config, struct sampler **out, char *why, size_t why_size)
+static int kmod_prepare(const struct sampler_config *config, struct sampler **out, char *why,
+			size_t why_size)
 {
 	struct sampler *s = calloc(1, sizeof(*s));
 	int err;
@@ -184,8 +191,8 @@ static int kmod_prepare(const struct sampler_config *config, struct sampler **ou
 	if (!err)
 		err = kmod_session_open(&s->session, why, why_size);
 	if (!err)
-		err = event_queue_open(s->offsets, &s->n_offsets, PCCE_KMOD_OFFSETS, config->program, &s->delivery, why,
-				       why_size);
+		err = event_queue_open(s->offsets, &s->n_offsets, PCCE_KMOD_OFFSETS,
+				       config->program, &s->delivery, why, why_size);
 	if (!err) {
 		s->remaps = remap_log_new();
 		if (!s->remaps) {
@@ -223,8 +230,8 @@ static int reattach(void *ctx, const struct perf_sideband_event *exec)
 	int err = kmod_session_attach(s->session, exec->pid, PCCE_KMOD_ATTACH_AGAIN);
 
 	if (err && err != -ESRCH) /* it has ended already */
-		fprintf(stderr, "%s: %s cannot be sampled any more: %s\n", program_invocation_short_name, exec->name,
-			strerror(-err));
+		fprintf(stderr, "%s: %s cannot be sampled any more: %s\n",
+			program_invocation_short_name, exec->name, strerror(-err));
 	return 0;
 }
 
@@ -232,8 +239,8 @@ static int kmod_sampler_start(struct sampler *s, pid_t pid, char *why, size_t wh
 {
 	int err;
 
-	/* The rings must be read in time even if everything that is recorded keeps the CPUs busy. Without the right to
-	 * do that, it has to work as it is. */
+	/* The rings must be read in time even if everything that is recorded keeps the CPUs busy.
+	 * Without the right to do that, it has to work as it is. */
 	setpriority(PRIO_PROCESS, 0, -10);
 	s->setup.pid = pid;
 	if (!s->config.target)
@@ -254,7 +261,8 @@ static int kmod_sampler_start(struct sampler *s, pid_t pid, char *why, size_t wh
 
 /* ---- delivery ------------------------------------------------------------------- */
 
-static int on_record(void *ctx, const struct pcce_kmod_record *record, const struct pcce_sample *sample, size_t size)
+static int on_record(void *ctx, const struct pcce_kmod_record *record,
+		     const struct pcce_sample *sample, size_t size)
 {
 	struct sampler *s = ctx;
 	struct pcce_sample *copy = event_queue_add(s->delivery, sample, size);
@@ -312,7 +320,8 @@ static int take_counts(struct sampler *s, bool now)
 	return err;
 }
 
-/* Threads that were just being created when the sampling began; pcce/kmod.h says how they can be missed. */
+/* Threads that were just being created when the sampling began; pcce/kmod.h says how they can be
+ * missed. */
 static int look_again(struct sampler *s)
 {
 	int err;

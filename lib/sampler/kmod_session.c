@@ -35,12 +35,14 @@ static int explain_open(int err, char *why, size_t why_size)
 	case -ENXIO:
 	case -ENODEV:
 		snprintf(why, why_size,
-			 "the kernel module pcce_sampler is not loaded (there is no " PCCE_KMOD_DEVICE
+			 "the kernel module pcce_sampler is not loaded (there is "
+			 "no " PCCE_KMOD_DEVICE
 			 "); load it: modprobe pcce_sampler, or insmod pcce_sampler.ko");
 		return -ENODEV;
 	case -EACCES:
 	case -EPERM:
-		snprintf(why, why_size, PCCE_KMOD_DEVICE " may not be opened by this user (%s)", strerror(-err));
+		snprintf(why, why_size, PCCE_KMOD_DEVICE " may not be opened by this user (%s)",
+			 strerror(-err));
 		return err;
 	default:
 		snprintf(why, why_size, PCCE_KMOD_DEVICE " cannot be opened: %s", strerror(-err));
@@ -64,13 +66,16 @@ int kmod_session_open(struct kmod_session **out, char *why, size_t why_size)
 	}
 	err = request(k, PCCE_KMOD_IOC_INFO, &k->info);
 	if (err) {
-		snprintf(why, why_size, PCCE_KMOD_DEVICE " is not that of pcce_sampler: %s", strerror(-err));
+		snprintf(why, why_size, PCCE_KMOD_DEVICE " is not that of pcce_sampler: %s",
+			 strerror(-err));
 		goto fail;
 	}
 	if (k->info.version != PCCE_KMOD_VERSION || k->info.page_version != PCCE_PAGE_VERSION ||
-	    k->info.sample_size != sizeof(struct pcce_sample) || k->info.record_max != PCCE_KMOD_RECORD_MAX) {
+	    k->info.sample_size != sizeof(struct pcce_sample) ||
+	    k->info.record_max != PCCE_KMOD_RECORD_MAX) {
 		snprintf(why, why_size,
-			 "the module pcce_sampler that is loaded is that of another version of pcce (its interface is "
+			 "the module pcce_sampler that is loaded is that of another version of "
+			 "pcce (its interface is "
 			 "%u, this is %u); load the one that belongs to this",
 			 k->info.version, PCCE_KMOD_VERSION);
 		err = -EPROTONOSUPPORT;
@@ -114,13 +119,15 @@ int kmod_session_setup(struct kmod_session *k, struct pcce_kmod_setup *config)
 	if (err)
 		return err;
 	k->config = *config;
-	k->rest_bytes = config->data_offset + config->n_rings * config->data_stride - config->writer_offset;
+	k->rest_bytes =
+		config->data_offset + config->n_rings * config->data_stride - config->writer_offset;
 	readers = mmap(NULL, config->reader_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, k->fd,
 		       (off_t)config->reader_offset);
 	if (readers == MAP_FAILED)
 		return -errno;
 	k->readers = readers;
-	rest = mmap(NULL, k->rest_bytes, PROT_READ, MAP_SHARED, k->fd, (off_t)config->writer_offset);
+	rest = mmap(NULL, k->rest_bytes, PROT_READ, MAP_SHARED, k->fd,
+		    (off_t)config->writer_offset);
 	if (rest == MAP_FAILED)
 		return -errno;
 	k->rest = rest;
@@ -166,7 +173,8 @@ static const struct pcce_kmod_writer *writer(const struct kmod_session *k, uint3
 
 static const uint8_t *data(const struct kmod_session *k, uint32_t ring)
 {
-	return k->rest - k->config.writer_offset + k->config.data_offset + ring * k->config.data_stride;
+	return k->rest - k->config.writer_offset + k->config.data_offset +
+	       ring * k->config.data_stride;
 }
 
 /* Its size, or 0. */
@@ -180,7 +188,8 @@ static size_t deliver(const uint8_t *at, kmod_session_sink *sink, void *ctx, int
 		return 0;
 	if (record->type != PCCE_KMOD_SAMPLE)
 		return size;
-	if (size < sizeof(*record) + sizeof(*sample) || !pcce_sample_counts_are_possible(sample, 0) ||
+	if (size < sizeof(*record) + sizeof(*sample) ||
+	    !pcce_sample_counts_are_possible(sample, 0) ||
 	    size != sizeof(*record) + pcce_sample_size(sample))
 		return 0;
 	*err = sink(ctx, record, sample, size - sizeof(*record));

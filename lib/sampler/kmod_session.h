@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* One session of the kernel module: /dev/pcce as include/pcce/kmod.h specifies it, with its rings mapped. */
+/* One session of the kernel module: /dev/pcce as include/pcce/kmod.h specifies it, with its rings
+ * mapped. */
 #ifndef PCCE_SAMPLER_KMOD_SESSION_H
 #define PCCE_SAMPLER_KMOD_SESSION_H
 
@@ -9,7 +10,8 @@
 
 struct kmod_session;
 
-/* Is the module there, and does it speak our language? 0, or -errno with one sentence in why; -ENODEV: not loaded. */
+/* Is the module there, and does it speak our language? 0, or -errno with one sentence in why;
+ * -ENODEV: not loaded. */
 int kmod_session_open(struct kmod_session **out, char *why, size_t why_size);
 void kmod_session_close(struct kmod_session *k);
 const struct pcce_kmod_info *kmod_session_info(const struct kmod_session *k);
@@ -24,15 +26,16 @@ int kmod_session_attach(struct kmod_session *k, int pid, uint32_t flags);
 int kmod_session_stop(struct kmod_session *k);
 int kmod_session_stats(struct kmod_session *k, struct pcce_kmod_stats *stats);
 
-/* What to do with a record; size: of the sample with its entries. Another result than 0 ends the reading. */
-typedef int kmod_session_sink(void *ctx, const struct pcce_kmod_record *record, const struct pcce_sample *sample,
-			      size_t size);
+/* What to do with a record; size: of the sample with its entries. Another result than 0 ends the
+ * reading. */
+typedef int kmod_session_sink(void *ctx, const struct pcce_kmod_record *record,
+			      const struct pcce_sample *sample, size_t size);
 
 /* All that the rings hold. 0, or what the sink returned; -EPROTO: a record is not well formed. */
 int kmod_session_read(struct kmod_session *k, kmod_session_sink *sink, void *ctx);
 
-/* With PCCE_KMOD_AGGREGATE: takes what has been counted up to now; what comes later is not older than *since. 0 or
- * -errno. */
+/* With PCCE_KMOD_AGGREGATE: takes what has been counted up to now; what comes later is not older
+ * than *since. 0 or -errno. */
 int kmod_session_rotate(struct kmod_session *k, uint64_t *since);
 /* ... and this reads what was taken last. As kmod_read. */
 int kmod_session_read_counts(struct kmod_session *k, kmod_session_sink *sink, void *ctx);

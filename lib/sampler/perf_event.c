@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Names of events: the kernel's generic ones by table, tracepoints through tracefs. How they are opened, and why not.
+/* Names of events: the kernel's generic ones by table, tracepoints through tracefs. How they are
+ * opened, and why not.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -55,7 +56,8 @@ static const char *tracefs(void)
 	return NULL;
 }
 
-static int parse_tracepoint(const char *name, struct perf_event_attr *attr, char *why, size_t why_size)
+static int parse_tracepoint(const char *name, struct perf_event_attr *attr, char *why,
+			    size_t why_size)
 {
 	const char *colon = strchr(name, ':'), *dir = tracefs();
 	unsigned long long id;
@@ -65,7 +67,8 @@ static int parse_tracepoint(const char *name, struct perf_event_attr *attr, char
 
 	if (!dir) {
 		snprintf(why, why_size,
-			 "event %s is a tracepoint, which needs tracefs: mount -t tracefs nodev /sys/kernel/tracing",
+			 "event %s is a tracepoint, which needs tracefs: mount -t tracefs nodev "
+			 "/sys/kernel/tracing",
 			 name);
 		return -ENOENT;
 	}
@@ -73,13 +76,16 @@ static int parse_tracepoint(const char *name, struct perf_event_attr *attr, char
 		snprintf(why, why_size, "event %s is not of the form SYSTEM:NAME", name);
 		return -EINVAL;
 	}
-	snprintf(path, sizeof(path), "%s/events/%.*s/%s/id", dir, (int)(colon - name), name, colon + 1);
+	snprintf(path, sizeof(path), "%s/events/%.*s/%s/id", dir, (int)(colon - name), name,
+		 colon + 1);
 	f = fopen(path, "re");
 	if (!f) {
 		int err = -errno;
 
 		if (err == -ENOENT)
-			snprintf(why, why_size, "there is no tracepoint %s; %s/available_events lists them", name, dir);
+			snprintf(why, why_size,
+				 "there is no tracepoint %s; %s/available_events lists them", name,
+				 dir);
 		else
 			snprintf(why, why_size, "%s cannot be read: %s", path, strerror(-err));
 		return err;
@@ -95,13 +101,14 @@ static int parse_tracepoint(const char *name, struct perf_event_attr *attr, char
 	return 0;
 }
 
-int perf_event_parse(const char *name, struct perf_event_attr *attr, enum perf_event_kind *kind, char *why,
-		     size_t why_size)
+int perf_event_parse(const char *name, struct perf_event_attr *attr, enum perf_event_kind *kind,
+		     char *why, size_t why_size)
 {
 	size_t i;
 
 	for (i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
-		if (strcmp(name, events[i].name) && (!events[i].alias || strcmp(name, events[i].alias)))
+		if (strcmp(name, events[i].name) &&
+		    (!events[i].alias || strcmp(name, events[i].alias)))
 			continue;
 		attr->type = events[i].type;
 		attr->config = events[i].config;
@@ -112,16 +119,18 @@ int perf_event_parse(const char *name, struct perf_event_attr *attr, enum perf_e
 		*kind = PERF_EVENT_TRACEPOINT;
 		return parse_tracepoint(name, attr, why, why_size);
 	}
-	snprintf(why, why_size,
-		 "there is no event \"%s\"; known are cpu-clock, task-clock, page-faults, context-switches, "
-		 "cpu-migrations, "
-		 "cycles, instructions, cache-misses and their like, and tracepoints as SYSTEM:NAME",
-		 name);
+	snprintf(
+		why, why_size,
+		"there is no event \"%s\"; known are cpu-clock, task-clock, page-faults, "
+		"context-switches, "
+		"cpu-migrations, "
+		"cycles, instructions, cache-misses and their like, and tracepoints as SYSTEM:NAME",
+		name);
 	return -EINVAL;
 }
 
-int perf_event_make_attr(const struct sampler_config *config, struct perf_event_attr *attr, enum perf_event_kind *kind,
-			 char *why, size_t why_size)
+int perf_event_make_attr(const struct sampler_config *config, struct perf_event_attr *attr,
+			 enum perf_event_kind *kind, char *why, size_t why_size)
 {
 	memset(attr, 0, sizeof(*attr));
 	attr->size = sizeof(*attr);
@@ -165,15 +174,16 @@ int perf_event_explain(const struct sampler_config *config, int err, char *why, 
 		limit = perf_event_rate_limit();
 		if (limit && config->frequency > limit) {
 			snprintf(why, why_size,
-				 "%llu samples a second are more than the kernel allows, %u; use a lower -F, or raise "
+				 "%llu samples a second are more than the kernel allows, %u; use a "
+				 "lower -F, or raise "
 				 "kernel.perf_event_max_sample_rate",
 				 (unsigned long long)config->frequency, limit);
 			break;
 		}
 		/* fallthrough */
 	default:
-		snprintf(why, why_size, "the kernel refuses the event %s (perf_event_open: %s)", config->event,
-			 strerror(-err));
+		snprintf(why, why_size, "the kernel refuses the event %s (perf_event_open: %s)",
+			 config->event, strerror(-err));
 		break;
 	case ENOENT:
 	case EOPNOTSUPP:
@@ -183,14 +193,16 @@ int perf_event_explain(const struct sampler_config *config, int err, char *why, 
 	case EACCES:
 	case ENOSYS:
 		snprintf(why, why_size,
-			 "perf_event_open is refused (%s): a container's seccomp filter, a security module or "
+			 "perf_event_open is refused (%s): a container's seccomp filter, a "
+			 "security module or "
 			 "kernel.perf_event_paranoid forbids it",
 			 strerror(-err));
 		break;
 	case EMFILE:
 	case ENFILE:
 		snprintf(why, why_size,
-			 "more threads than this process may have open files; raise the limit (ulimit -n)");
+			 "more threads than this process may have open files; raise the limit "
+			 "(ulimit -n)");
 		break;
 	}
 	return err;

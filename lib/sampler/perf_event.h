@@ -15,12 +15,12 @@ enum perf_event_kind {
 };
 
 /* Sets type and config of attr. 0, or -errno with one sentence in why. */
-int perf_event_parse(const char *name, struct perf_event_attr *attr, enum perf_event_kind *kind, char *why,
-		     size_t why_size);
+int perf_event_parse(const char *name, struct perf_event_attr *attr, enum perf_event_kind *kind,
+		     char *why, size_t why_size);
 
 /* The same with all that the sampling of a command or process needs. */
-int perf_event_make_attr(const struct sampler_config *config, struct perf_event_attr *attr, enum perf_event_kind *kind,
-			 char *why, size_t why_size);
+int perf_event_make_attr(const struct sampler_config *config, struct perf_event_attr *attr,
+			 enum perf_event_kind *kind, char *why, size_t why_size);
 
 /* perf_event_open: a descriptor, or -1 and errno. */
 int perf_event_create(const struct perf_event_attr *attr, pid_t tid, int cpu);

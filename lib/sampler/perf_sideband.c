@@ -37,7 +37,8 @@ struct ring {
 struct perf_sideband {
 	struct ring *rings;
 	int n;
-	uint8_t record[65536 + 8]; /* one that wraps around the end of the ring; its size has 16 bits */
+	uint8_t record[65536 +
+		       8]; /* one that wraps around the end of the ring; its size has 16 bits */
 };
 
 static int open_ring(struct ring *r, int cpu)
@@ -100,7 +101,8 @@ int perf_sideband_open(struct perf_sideband **out, char *why, size_t why_size)
 			continue;
 		if (err) {
 			snprintf(why, why_size,
-				 "the kernel refuses to tell of new processes and mappings (perf_event_open for CPU "
+				 "the kernel refuses to tell of new processes and mappings "
+				 "(perf_event_open for CPU "
 				 "%d: %s)",
 				 cpu, strerror(-err));
 			perf_sideband_close(s);
@@ -227,8 +229,8 @@ static bool parse(const struct perf_event_header *h, struct perf_sideband_event 
 	return false;
 }
 
-static int read_ring(struct perf_sideband *s, struct ring *r, int (*event)(void *, const struct perf_sideband_event *),
-		     void *ctx)
+static int read_ring(struct perf_sideband *s, struct ring *r,
+		     int (*event)(void *, const struct perf_sideband_event *), void *ctx)
 {
 	/* Pairs with the kernel's barrier between the data and data_head. */
 	uint64_t head = __atomic_load_n(&r->control->data_head, __ATOMIC_ACQUIRE);
@@ -237,7 +239,8 @@ static int read_ring(struct perf_sideband *s, struct ring *r, int (*event)(void 
 
 	while (!err && tail < head) {
 		size_t at = tail & (DATA_BYTES - 1), size;
-		const struct perf_event_header *h = (const struct perf_event_header *)(r->data + at);
+		const struct perf_event_header *h =
+			(const struct perf_event_header *)(r->data + at);
 		struct perf_sideband_event e;
 
 		size = h->size; /* records are 8-aligned: the header itself never wraps around */
@@ -261,7 +264,8 @@ static int read_ring(struct perf_sideband *s, struct ring *r, int (*event)(void 
 	return err;
 }
 
-int perf_sideband_read(struct perf_sideband *s, int (*event)(void *ctx, const struct perf_sideband_event *e), void *ctx)
+int perf_sideband_read(struct perf_sideband *s,
+		       int (*event)(void *ctx, const struct perf_sideband_event *e), void *ctx)
 {
 	int i, err = 0;
 

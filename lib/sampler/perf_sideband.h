@@ -36,8 +36,9 @@ void perf_sideband_close(struct perf_sideband *s);
 /* Adds the descriptors that become readable to an epoll instance. 0 or -errno. */
 int perf_sideband_watch(const struct perf_sideband *s, int epoll);
 
-/* Hands out what has come, in order for each CPU. Stops at the first non-zero result and returns it. */
-int perf_sideband_read(struct perf_sideband *s, int (*event)(void *ctx, const struct perf_sideband_event *e),
-		       void *ctx);
+/* Hands out what has come, in order for each CPU. Stops at the first non-zero result and returns
+ * it. */
+int perf_sideband_read(struct perf_sideband *s,
+		       int (*event)(void *ctx, const struct perf_sideband_event *e), void *ctx);
 
 #endif

@@ -75,7 +75,8 @@ static pid_t find_in_proc(const struct pidns *p, uint64_t ns, pid_t pid)
 	while (d && !ours && (entry = readdir(d))) {
 		int n;
 
-		if (entry->d_name[0] < '1' || entry->d_name[0] > '9' || namespace_of(entry->d_name) != ns)
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
+		    namespace_of(entry->d_name) != ns)
 			continue;
 		n = numbers_of(entry->d_name, pids, NAMESPACES);
 		if (n > p->depth && pids[n - 1] == pid)

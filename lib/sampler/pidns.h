@@ -13,15 +13,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define PIDNS_MADE_UP 0x40000000 /* and beyond: not the kernel's numbers (its PID_MAX_LIMIT is 2^22) */
+#define PIDNS_MADE_UP \
+	0x40000000 /* and beyond: not the kernel's numbers (its PID_MAX_LIMIT is 2^22) */
 
 struct pidns;
 
 struct pidns *pidns_new(void); /* NULL: out of memory */
 void pidns_free(struct pidns *p);
 
-/* ns: inode number of the namespace, 0: unknown, taken for ours. A process that is known by that number is meant;
- * with fresh, it may be another one. */
+/* ns: inode number of the namespace, 0: unknown, taken for ours. A process that is known by that
+ * number is meant; with fresh, it may be another one. */
 pid_t pidns_translate(struct pidns *p, uint64_t ns, pid_t pid, int fresh);
 
 #endif

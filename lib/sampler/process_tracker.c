@@ -58,7 +58,8 @@ void process_tracker_free(struct process_tracker *f)
 	free(f);
 }
 
-int process_tracker_add(struct process_tracker *f, pid_t pid, unsigned int threads, const char *comm, uint64_t since)
+int process_tracker_add(struct process_tracker *f, pid_t pid, unsigned int threads,
+			const char *comm, uint64_t since)
 {
 	struct process *p = find(f, pid);
 
@@ -80,7 +81,8 @@ bool process_tracker_has(const struct process_tracker *f, pid_t pid)
 	return find(f, pid);
 }
 
-static int forked(struct process_tracker *f, const struct perf_sideband_event *e, const struct sampler_sink *sink)
+static int forked(struct process_tracker *f, const struct perf_sideband_event *e,
+		  const struct sampler_sink *sink)
 {
 	struct process *p = find(f, e->pid), *parent = find(f, e->ppid);
 
@@ -128,7 +130,8 @@ int process_tracker_event(struct process_tracker *f, const struct perf_sideband_
 		p->threads = 1;
 		return sink->process(sink->ctx, e->time, e->pid, 0, PCCE_PROCESS_EXEC, e->name);
 	case SIDEBAND_MAP:
-		return sink->map(sink->ctx, e->time, e->pid, e->start, e->length, e->pgoff, e->name);
+		return sink->map(sink->ctx, e->time, e->pid, e->start, e->length, e->pgoff,
+				 e->name);
 	default:
 		return 0;
 	}
@@ -166,12 +169,13 @@ static int snapshot_maps(pid_t pid, uint64_t time, const struct sampler_sink *si
 		char executable;
 		int at = 0;
 
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*c%*c%c%*c %" SCNx64 " %*s %*s %n", &start, &end,
-			   &executable, &offset, &at) < 4 ||
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*c%*c%c%*c %" SCNx64 " %*s %*s %n",
+			   &start, &end, &executable, &offset, &at) < 4 ||
 		    !at || executable != 'x' || end <= start)
 			continue;
 		line[strcspn(line, "\n")] = 0;
-		err = sink->map(sink->ctx, time, pid, start, end - start, offset, line[at] ? line + at : "//anon");
+		err = sink->map(sink->ctx, time, pid, start, end - start, offset,
+				line[at] ? line + at : "//anon");
 	}
 	free(line);
 	fclose(f);

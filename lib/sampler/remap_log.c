@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See remap_log.h. Two levels: processes by number, and for each its mappings in order of arrival. */
+/* See remap_log.h. Two levels: processes by number, and for each its mappings in order of arrival.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

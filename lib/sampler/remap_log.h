@@ -19,8 +19,8 @@ void remap_log_free(struct remap_log *r);
 
 /* Notes a mapping; other events are none of its business. 0 or -ENOMEM. */
 int remap_log_note(struct remap_log *r, const struct perf_sideband_event *e);
-/* Has anything that the sample names been mapped over after sample->time, up to last? What its stack below the current
- * segment names is not at hand: then any mapping counts. */
+/* Has anything that the sample names been mapped over after sample->time, up to last? What its
+ * stack below the current segment names is not at hand: then any mapping counts. */
 bool remap_log_concern(const struct remap_log *r, const struct pcce_sample *sample, uint64_t last);
 /* Forgets what is older. */
 void remap_log_forget(struct remap_log *r, uint64_t before);

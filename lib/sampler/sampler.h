@@ -19,9 +19,11 @@
 struct sampler_config {
 	uint64_t frequency; /* Hz; 0: use period */
 	uint64_t period;
-	const char *event;   /* as -e gives it, e.g. "cpu-clock", "page-faults", "sched:sched_switch" */
-	pid_t target;	     /* with -p: the running process; else 0 */
-	const char *program; /* the command's file, if there is a command and it was found; else NULL */
+	const char
+		*event; /* as -e gives it, e.g. "cpu-clock", "page-faults", "sched:sched_switch" */
+	pid_t target;	/* with -p: the running process; else 0 */
+	const char *
+		program; /* the command's file, if there is a command and it was found; else NULL */
 	bool verify;
 	bool aggregate; /* count equal samples where they are taken */
 };
@@ -32,11 +34,12 @@ struct sampler_sink {
 	void *ctx;
 	/* With its entries, segments and stack behind it: sample.h */
 	int (*sample)(void *ctx, const struct pcce_sample *s);
-	int (*process)(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_t flags, const char *comm);
+	int (*process)(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_t flags,
+		       const char *comm);
 	int (*thread)(void *ctx, uint64_t time, pid_t pid, pid_t tid, const char *comm);
 	/* executable mapping of a file; pgoff: file offset of start */
-	int (*map)(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_t length, uint64_t pgoff,
-		   const char *path);
+	int (*map)(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_t length,
+		   uint64_t pgoff, const char *path);
 	int (*lost)(void *ctx, uint64_t time, uint32_t reason, uint64_t count);
 };
 
@@ -46,9 +49,11 @@ struct sampler_ops {
 	const char *name;
 	/* Can it work here, now, for this configuration? 0, or -errno with one sentence in why. */
 	int (*probe)(const struct sampler_config *config, char *why, size_t why_size);
-	/* The command's process, stopped before its exec (pid), or config->target. env: for a command, the
-	 * sampler may setenv() what the command must inherit; that happens in prepare, before fork. */
-	int (*prepare)(const struct sampler_config *config, struct sampler **out, char *why, size_t why_size);
+	/* The command's process, stopped before its exec (pid), or config->target. env: for a
+	 * command, the sampler may setenv() what the command must inherit; that happens in prepare,
+	 * before fork. */
+	int (*prepare)(const struct sampler_config *config, struct sampler **out, char *why,
+		       size_t why_size);
 	int (*start)(struct sampler *s, pid_t pid, char *why, size_t why_size);
 	/* Deliver what has come; wait at most timeout_ms for more. 0, or -errno. */
 	int (*poll)(struct sampler *s, const struct sampler_sink *sink, int timeout_ms);

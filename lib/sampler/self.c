@@ -8,9 +8,10 @@
  *   poll      looks for new rings (inotify), takes what they hold, waits for more
  *   stop      tells all processes to stop, takes the rest
  *
- * A ring is unlinked as soon as it is open.  It is given up when nobody has it mapped any more (its lock tells, see
- * selfring.h): the process has ended or done an exec.  Rings are read in the order of their creation, so the
- * sink hears of mappings and samples of one process in the order in which they were.
+ * A ring is unlinked as soon as it is open.  It is given up when nobody has it mapped any more (its
+ * lock tells, see selfring.h): the process has ended or done an exec.  Rings are read in the order
+ * of their creation, so the sink hears of mappings and samples of one process in the order in which
+ * they were.
  *
  * A process may be in a pid namespace of its own: pidns.c finds out what it is called in ours.
  */
@@ -83,21 +84,25 @@ static uint64_t interval_of(const struct sampler_config *config)
 static int self_probe(const struct sampler_config *config, char *why, size_t why_size)
 {
 	if (config->aggregate) {
-		snprintf(
-			why, why_size,
-			"the self sampler cannot count equal samples, which --aggregate asks for; use -b kmod as root");
+		snprintf(why, why_size,
+			 "the self sampler cannot count equal samples, which --aggregate asks for; "
+			 "use -b kmod as root");
 		return -EOPNOTSUPP;
 	}
 	if (config->target) {
 		snprintf(why, why_size,
-			 "the self sampler works in the program itself and must be switched on at its start: it cannot "
-			 "attach to process %d; start the command with pcce-record, or use -b bpf as root",
+			 "the self sampler works in the program itself and must be switched on at "
+			 "its start: it cannot "
+			 "attach to process %d; start the command with pcce-record, or use -b bpf "
+			 "as root",
 			 (int)config->target);
 		return -EOPNOTSUPP;
 	}
-	if (config->event && strcmp(config->event, "cpu-clock") != 0 && strcmp(config->event, "task-clock") != 0) {
+	if (config->event && strcmp(config->event, "cpu-clock") != 0 &&
+	    strcmp(config->event, "task-clock") != 0) {
 		snprintf(why, why_size,
-			 "the self sampler knows the events cpu-clock and task-clock, not '%s'; use -b bpf as root",
+			 "the self sampler knows the events cpu-clock and task-clock, not '%s'; "
+			 "use -b bpf as root",
 			 config->event);
 		return -EOPNOTSUPP;
 	}
@@ -107,7 +112,8 @@ static int self_probe(const struct sampler_config *config, char *why, size_t why
 	}
 	if (interval_of(config) < SHORTEST) {
 		snprintf(why, why_size,
-			 "the self sampler sends the program a signal for each sample: with more than %d a second it "
+			 "the self sampler sends the program a signal for each sample: with more "
+			 "than %d a second it "
 			 "would not get on; use a lower -F, or -b bpf as root",
 			 SECOND / SHORTEST);
 		return -EINVAL;
@@ -128,11 +134,13 @@ static int preload_unwinder(struct sampler *s, char *why, size_t why_size)
 		*slash = 0;
 	snprintf(path, sizeof(path), "%s/lib/pcce/libpcce-verify.so", self);
 	if (access(path, R_OK) != 0) {
-		snprintf(why, why_size, "cannot verify: %.200s: %s; build or install pcce with libunwind", path,
+		snprintf(why, why_size,
+			 "cannot verify: %.200s: %s; build or install pcce with libunwind", path,
 			 strerror(errno));
 		return -ENOENT;
 	}
-	if (asprintf(&value, "%s%s%s", path, before && *before ? ":" : "", before ? before : "") < 0)
+	if (asprintf(&value, "%s%s%s", path, before && *before ? ":" : "", before ? before : "") <
+	    0)
 		return -ENOMEM;
 	s->preload_before = before ? strdup(before) : NULL;
 	s->preload_changed = true;
@@ -143,7 +151,8 @@ static int preload_unwinder(struct sampler *s, char *why, size_t why_size)
 
 static void self_destroy(struct sampler *s);
 
-static int self_prepare(const struct sampler_config *config, struct sampler **out, char *why, size_t why_size)
+static int self_prepare(const struct sampler_config *config, struct sampler **out, char *why,
+			size_t why_size)
 {
 	uint64_t interval = interval_of(config);
 	struct sampler *s = calloc(1, sizeof(*s));
@@ -159,7 +168,8 @@ static int self_prepare(const struct sampler_config *config, struct sampler **ou
 		goto fail;
 	ret = self_directory_make(&s->directory);
 	if (ret < 0) {
-		snprintf(why, why_size, "cannot make a private directory in /dev/shm, $TMPDIR or /tmp: %s",
+		snprintf(why, why_size,
+			 "cannot make a private directory in /dev/shm, $TMPDIR or /tmp: %s",
 			 strerror(-ret));
 		goto fail;
 	}
@@ -170,7 +180,8 @@ static int self_prepare(const struct sampler_config *config, struct sampler **ou
 			close(s->inotify);
 		s->inotify = -1;
 	}
-	if (asprintf(&value, "%s:%" PRIu64 ":%s%s", s->directory.path, interval, config->verify ? "v" : "",
+	if (asprintf(&value, "%s:%" PRIu64 ":%s%s", s->directory.path, interval,
+		     config->verify ? "v" : "",
 		     config->event && strcmp(config->event, "task-clock") == 0 ? "t" : "") < 0) {
 		ret = -ENOMEM;
 		goto fail;
@@ -217,7 +228,8 @@ static bool map_ring(struct ring *ring)
 	struct stat st;
 	char *base;
 
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || pread(fd, &header, sizeof(header), 0) != sizeof(header))
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    pread(fd, &header, sizeof(header), 0) != sizeof(header))
 		return false;
 	ring->size = header.data_size;
 	if (header.magic != PCCE_SELF_MAGIC || header.version != PCCE_SELF_VERSION ||
@@ -225,11 +237,12 @@ static bool map_ring(struct ring *ring)
 	    ring->size > PCCE_SELF_DATA_MAX || (ring->size & (ring->size - 1)) ||
 	    (uint64_t)st.st_size != PCCE_SELF_HEADER_SIZE + ring->size)
 		return false;
-	base = mmap(NULL, PCCE_SELF_HEADER_SIZE + 2 * ring->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	base = mmap(NULL, PCCE_SELF_HEADER_SIZE + 2 * ring->size, PROT_READ | PROT_WRITE,
+		    MAP_SHARED, fd, 0);
 	if (base == MAP_FAILED)
 		return false;
-	if (mmap(base + PCCE_SELF_HEADER_SIZE + ring->size, ring->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-		 fd, PCCE_SELF_HEADER_SIZE) == MAP_FAILED) {
+	if (mmap(base + PCCE_SELF_HEADER_SIZE + ring->size, ring->size, PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_FIXED, fd, PCCE_SELF_HEADER_SIZE) == MAP_FAILED) {
 		munmap(base, PCCE_SELF_HEADER_SIZE + 2 * ring->size);
 		return false;
 	}
@@ -315,18 +328,21 @@ static uint32_t translate(struct sampler *s, const struct ring *ring, uint32_t p
 	return (uint32_t)pidns_translate(s->pidns, ring->pid_ns, (pid_t)pid, 0);
 }
 
-static int take_sample(struct sampler *s, const struct ring *ring, const struct sampler_sink *sink, size_t size)
+static int take_sample(struct sampler *s, const struct ring *ring, const struct sampler_sink *sink,
+		       size_t size)
 {
 	struct pcce_self_sample *r = (void *)s->record;
 
 	if (size < sizeof(*r) || !pcce_sample_counts_are_possible(&r->sample, PCCE_SELF_STACK) ||
-	    r->sample.weight == 0 || sizeof(*r) - sizeof(r->sample) + pcce_sample_size(&r->sample) > size)
+	    r->sample.weight == 0 ||
+	    sizeof(*r) - sizeof(r->sample) + pcce_sample_size(&r->sample) > size)
 		return bad_record(sink);
 	r->sample.pid = translate(s, ring, r->sample.pid);
 	return sink->sample(sink->ctx, &r->sample);
 }
 
-static int take_record(struct sampler *s, const struct ring *ring, const struct sampler_sink *sink, size_t size)
+static int take_record(struct sampler *s, const struct ring *ring, const struct sampler_sink *sink,
+		       size_t size)
 {
 	struct pcce_self_record *rec = (void *)s->record;
 
@@ -340,7 +356,8 @@ static int take_record(struct sampler *s, const struct ring *ring, const struct 
 			return bad_record(sink);
 		p->comm[sizeof(p->comm) - 1] = 0;
 		return sink->process(sink->ctx, p->time, (pid_t)translate(s, ring, p->pid),
-				     p->ppid ? (pid_t)translate(s, ring, p->ppid) : 0, p->flags, p->comm);
+				     p->ppid ? (pid_t)translate(s, ring, p->ppid) : 0, p->flags,
+				     p->comm);
 	}
 	case PCCE_SELF_THREAD: {
 		struct pcce_self_thread *t = (void *)s->record;
@@ -348,18 +365,19 @@ static int take_record(struct sampler *s, const struct ring *ring, const struct 
 		if (size < sizeof(*t))
 			return bad_record(sink);
 		t->comm[sizeof(t->comm) - 1] = 0;
-		return sink->thread(sink->ctx, t->time, (pid_t)translate(s, ring, t->pid), (pid_t)t->tid, t->comm);
+		return sink->thread(sink->ctx, t->time, (pid_t)translate(s, ring, t->pid),
+				    (pid_t)t->tid, t->comm);
 	}
 	case PCCE_SELF_MAP: {
 		const struct pcce_self_map *m = (const void *)s->record;
 		const char *path = (const char *)(m + 1);
 
 		if (size < sizeof(*m) || m->path_size == 0 || m->path_size > PATH_MAX ||
-		    sizeof(*m) + m->path_size > size || path[m->path_size - 1] != 0 || m->length == 0 ||
-		    m->start + m->length < m->start)
+		    sizeof(*m) + m->path_size > size || path[m->path_size - 1] != 0 ||
+		    m->length == 0 || m->start + m->length < m->start)
 			return bad_record(sink);
-		return sink->map(sink->ctx, m->time, (pid_t)translate(s, ring, m->pid), m->start, m->length, m->pgoff,
-				 path);
+		return sink->map(sink->ctx, m->time, (pid_t)translate(s, ring, m->pid), m->start,
+				 m->length, m->pgoff, path);
 	}
 	default:
 		return 0;
@@ -367,7 +385,8 @@ static int take_record(struct sampler *s, const struct ring *ring, const struct 
 }
 
 /* The size of the committed record at a position, or 0. */
-static uint64_t record_at(const struct sampler *s, const struct ring *ring, uint64_t at, uint64_t head)
+static uint64_t record_at(const struct sampler *s, const struct ring *ring, uint64_t at,
+			  uint64_t head)
 {
 	const struct pcce_self_record *rec = (const void *)(ring->data + (at & (ring->size - 1)));
 	uint64_t size;
@@ -384,7 +403,8 @@ static uint64_t record_at(const struct sampler *s, const struct ring *ring, uint
  * Delivers what the ring holds.  With last, its writers are dead: what they did not
  * finish is skipped.
  */
-static int drain(struct sampler *s, struct ring *ring, const struct sampler_sink *sink, bool last, bool *any)
+static int drain(struct sampler *s, struct ring *ring, const struct sampler_sink *sink, bool last,
+		 bool *any)
 {
 	uint64_t head = __atomic_load_n(&ring->head->head, __ATOMIC_ACQUIRE);
 	uint64_t lost, size;
@@ -427,26 +447,31 @@ static void tell(struct sampler *s, uint32_t flags)
 		uint32_t flag;
 		const char *text;
 	} notes[] = {
-		{PCCE_SELF_TIMER,
-		 "perf_event_open is not permitted: a timer is used, which ticks at the kernel's HZ only; "
-		 "samples are weighted accordingly"},
-		{PCCE_SELF_USER_ONLY,
-		 "the kernel permits to count time in user space only; time in system calls is missing"},
-		{PCCE_SELF_SIGNAL_TAKEN, "a process uses signal SIGURG itself; it is sampled until then only"},
-		{PCCE_SELF_NO_MAPS, "a process could not read /proc/self/maps; its samples cannot be decoded"},
-		{PCCE_SELF_NO_UNWINDER,
-		 "a process has no unwinder (is it static, or has it ThreadSanitizer?); its samples are not verified"},
-		{PCCE_SELF_NO_SOURCE, "a thread got neither a perf event nor a timer; it is not sampled"},
-		{PCCE_SELF_NO_CLOCK, "a process forbade itself to read the clock (PR_SET_TSC, or seccomp's strict "
-				     "mode); it is sampled until then "
-				     "only"},
-		{PCCE_SELF_GAVE_UP,
-		 "a process found its ring full and not read for too long; it is not sampled any more"},
+		{PCCE_SELF_TIMER, "perf_event_open is not permitted: a timer is used, which ticks "
+				  "at the kernel's HZ only; "
+				  "samples are weighted accordingly"},
+		{PCCE_SELF_USER_ONLY, "the kernel permits to count time in user space only; time "
+				      "in system calls is missing"},
+		{PCCE_SELF_SIGNAL_TAKEN,
+		 "a process uses signal SIGURG itself; it is sampled until then only"},
+		{PCCE_SELF_NO_MAPS,
+		 "a process could not read /proc/self/maps; its samples cannot be decoded"},
+		{PCCE_SELF_NO_UNWINDER, "a process has no unwinder (is it static, or has it "
+					"ThreadSanitizer?); its samples are not verified"},
+		{PCCE_SELF_NO_SOURCE,
+		 "a thread got neither a perf event nor a timer; it is not sampled"},
+		{PCCE_SELF_NO_CLOCK,
+		 "a process forbade itself to read the clock (PR_SET_TSC, or seccomp's strict "
+		 "mode); it is sampled until then "
+		 "only"},
+		{PCCE_SELF_GAVE_UP, "a process found its ring full and not read for too long; it "
+				    "is not sampled any more"},
 	};
 
 	for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++)
 		if (flags & ~s->flags_told & notes[i].flag)
-			fprintf(stderr, "%s: self sampler: %s\n", program_invocation_short_name, notes[i].text);
+			fprintf(stderr, "%s: self sampler: %s\n", program_invocation_short_name,
+				notes[i].text);
 	s->flags_told |= flags;
 }
 
@@ -527,7 +552,8 @@ static int self_stop(struct sampler *s, const struct sampler_sink *sink)
 	}
 	/* A record that a living process is still writing is one of after the end. */
 	for (size_t i = 0; i < s->n && ret == 0; i++)
-		ret = drain(s, &s->rings[i], sink, !is_locked(&s->rings[i]) || has_ended(&s->rings[i]), &any);
+		ret = drain(s, &s->rings[i], sink,
+			    !is_locked(&s->rings[i]) || has_ended(&s->rings[i]), &any);
 	return ret;
 }
 

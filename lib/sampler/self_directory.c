@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A directory whose lock can be had is abandoned, or so new that its maker has not got the lock yet: that one then
- * finds it taken, and makes another.
+ * A directory whose lock can be had is abandoned, or so new that its maker has not got the lock
+ * yet: that one then finds it taken, and makes another.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -25,7 +25,8 @@
 /* The file PCCE_SELF_OWNER of a directory, locked, or -1. */
 static int take_lock(int dir, int flags)
 {
-	int fd = openat(dir, PCCE_SELF_OWNER, flags | O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+	int fd = openat(dir, PCCE_SELF_OWNER,
+			flags | O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
 
 	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB)) {
 		close(fd);
@@ -34,7 +35,8 @@ static int take_lock(int dir, int flags)
 	return fd;
 }
 
-/* All files of a directory; the lock's last, so that what is left after a failure is found again. */
+/* All files of a directory; the lock's last, so that what is left after a failure is found again.
+ */
 static void empty(int dir)
 {
 	DIR *d = fdopendir(dup(dir));
@@ -59,12 +61,14 @@ static void remove_abandoned(const char *parent)
 
 		if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) != 0)
 			continue;
-		dir = openat(dirfd(d), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		dir = openat(dirfd(d), entry->d_name,
+			     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (dir < 0)
 			continue;
 		errno = 0;
 		owner = fstat(dir, &st) == 0 && st.st_uid == geteuid() ? take_lock(dir, 0) : -1;
-		if (owner < 0 && errno == ENOENT) /* killed before it made the file; it must be empty */
+		if (owner < 0 &&
+		    errno == ENOENT) /* killed before it made the file; it must be empty */
 			unlinkat(dirfd(d), entry->d_name, AT_REMOVEDIR);
 		if (owner >= 0) {
 			empty(dir);

@@ -3,8 +3,8 @@
  * The recorder's private directory, in which processes that sample themselves make
  * their rings (include/pcce/selfring.h).
  *
- * A recorder that was killed leaves it behind.  Its lock on the file PCCE_SELF_OWNER is gone then, so whoever records
- * next, as the same user, knows and removes it.
+ * A recorder that was killed leaves it behind.  Its lock on the file PCCE_SELF_OWNER is gone then,
+ * so whoever records next, as the same user, knows and removes it.
  */
 #ifndef PCCE_SAMPLER_SELF_DIRECTORY_H
 #define PCCE_SAMPLER_SELF_DIRECTORY_H

@@ -24,12 +24,14 @@ struct time_queue {
 	size_t used, bytes_capacity;
 };
 
-/* Room for a blob of that size, aligned to 8, to be filled before the next call; NULL: out of memory. */
+/* Room for a blob of that size, aligned to 8, to be filled before the next call; NULL: out of
+ * memory. */
 void *time_queue_add(struct time_queue *r, uint64_t time, uint32_t kind, size_t size);
 
 /* Stops at the first non-zero result and returns it. */
 int time_queue_flush(struct time_queue *r, uint64_t limit,
-		     int (*out)(void *ctx, uint32_t kind, const void *blob, size_t size), void *ctx);
+		     int (*out)(void *ctx, uint32_t kind, const void *blob, size_t size),
+		     void *ctx);
 void time_queue_free(struct time_queue *r);
 
 #endif

@@ -112,7 +112,8 @@ static struct file *look(struct tls_offsets *p, int fd)
 	if (!f)
 		return NULL;
 	f->key = key;
-	if (!mapped_file_read(fd, &f->image, &why) && mapped_file_table_head(fd, &f->image, &head)) {
+	if (!mapped_file_read(fd, &f->image, &why) &&
+	    mapped_file_table_head(fd, &f->image, &head)) {
 		f->table = true;
 		f->program = head.flags & PCCE_TABLE_EXEC;
 		f->tpoff = head.tpoff;
@@ -126,7 +127,8 @@ static struct file *look(struct tls_offsets *p, int fd)
 static bool read_slot(struct tls_offsets *p, const struct slot *slot)
 {
 	int64_t offset = 0;
-	struct iovec to = {&offset, sizeof(offset)}, from = {(void *)(uintptr_t)slot->address, sizeof(offset)};
+	struct iovec to = {&offset, sizeof(offset)},
+		     from = {(void *)(uintptr_t)slot->address, sizeof(offset)};
 
 	if (process_vm_readv(slot->pid, &to, 1, &from, 1, 0) != sizeof(offset))
 		return true; /* it has ended, or has done an exec */
@@ -173,8 +175,8 @@ void tls_offsets_program(struct tls_offsets *p, const char *path)
 		add_offset(p, f->tpoff);
 }
 
-void tls_offsets_map(struct tls_offsets *p, pid_t pid, uint64_t start, uint64_t length, uint64_t pgoff,
-		     const char *path)
+void tls_offsets_map(struct tls_offsets *p, pid_t pid, uint64_t start, uint64_t length,
+		     uint64_t pgoff, const char *path)
 {
 	int fd = path[0] == '/' && path[1] != '/' ? mapped_file_open(pid, start, length, path) : -1;
 	uint64_t vaddr;

@@ -27,8 +27,8 @@ void tls_offsets_free(struct tls_offsets *p);
 
 /* A file that will be executed, or was mapped. Cheap for a file that was seen before. */
 void tls_offsets_program(struct tls_offsets *p, const char *path);
-void tls_offsets_map(struct tls_offsets *p, pid_t pid, uint64_t start, uint64_t length, uint64_t pgoff,
-		     const char *path);
+void tls_offsets_map(struct tls_offsets *p, pid_t pid, uint64_t start, uint64_t length,
+		     uint64_t pgoff, const char *path);
 
 /* Looks again at GOT slots that were not relocated yet. */
 void tls_offsets_retry(struct tls_offsets *p);

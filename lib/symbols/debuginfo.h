@@ -10,7 +10,8 @@
 
 bool debuginfo_same_build_id(Elf *elf, const uint8_t *id, size_t size);
 
-/* The debug file of this very build: a descriptor, and the file in *elf; -1: there is none. Nothing is downloaded. */
+/* The debug file of this very build: a descriptor, and the file in *elf; -1: there is none. Nothing
+ * is downloaded. */
 int debuginfo_open(const uint8_t *id, size_t size, Elf **elf);
 
 /* A source file that a debuginfod client has fetched for this build; NULL: none. malloc'ed. */

@@ -117,7 +117,8 @@ static void enter_function(struct dwarf_chains *c, Dwarf_Die *die, bool inlined)
 	if (inlined) {
 		if (dwarf_attr(die, DW_AT_call_line, &attr) && !dwarf_formudata(&attr, &number))
 			link.call_line = (uint32_t)number;
-		if (dwarf_attr(die, DW_AT_call_file, &attr) && !dwarf_formudata(&attr, &number) && c->files)
+		if (dwarf_attr(die, DW_AT_call_file, &attr) && !dwarf_formudata(&attr, &number) &&
+		    c->files)
 			link.call_file = dwarf_filesrc(c->files, number, NULL, NULL);
 	}
 	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
@@ -127,7 +128,8 @@ static void enter_function(struct dwarf_chains *c, Dwarf_Die *die, bool inlined)
 			struct tree_place *p = &c->places[i];
 			uint32_t added;
 
-			/* A second function with this address, outside the first: folded code. The first one stays. */
+			/* A second function with this address, outside the first: folded code. The
+			 * first one stays. */
 			if (!inlined && p->links != NO_LINK)
 				continue;
 			link.outer = p->links;
@@ -221,7 +223,9 @@ int dwarf_chains_new(Dwarf *dwarf, const uint64_t *vaddrs, size_t n, struct dwar
 			continue;
 		if (dwarf_getsrcfiles(&unit, &c->files, &files))
 			c->files = NULL;
-		walk(c, type == DW_UT_skeleton && dwarf_tag(&split) != DW_TAG_invalid ? &split : &unit, 0);
+		walk(c,
+		     type == DW_UT_skeleton && dwarf_tag(&split) != DW_TAG_invalid ? &split : &unit,
+		     0);
 		read_lines(c, &unit);
 	}
 	if (c->error) {
@@ -253,8 +257,8 @@ size_t dwarf_chain_length(const struct dwarf_chains *c, size_t i)
 	return n;
 }
 
-void dwarf_chain_frame(const struct dwarf_chains *c, size_t i, size_t k, const char **function, const char **file,
-		       uint32_t *line)
+void dwarf_chain_frame(const struct dwarf_chains *c, size_t i, size_t k, const char **function,
+		       const char **file, uint32_t *line)
 {
 	uint32_t l = c->places[i].links, inner = NO_LINK;
 

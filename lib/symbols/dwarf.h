@@ -9,16 +9,16 @@
 
 struct dwarf_chains;
 
-/* vaddrs: sorted, unique; dwarf may be NULL, then nothing is known. The strings given below live as long as dwarf.
- * 0 or -ENOMEM. */
+/* vaddrs: sorted, unique; dwarf may be NULL, then nothing is known. The strings given below live as
+ * long as dwarf. 0 or -ENOMEM. */
 int dwarf_chains_new(Dwarf *dwarf, const uint64_t *vaddrs, size_t n, struct dwarf_chains **out);
 void dwarf_chains_free(struct dwarf_chains *c);
 
 /* Functions of the i-th address: 0 if none is known, else 1 + the number of inlined ones. */
 size_t dwarf_chain_length(const struct dwarf_chains *c, size_t i);
 /* The k-th frame, innermost first; function is NULL if it has no name. */
-void dwarf_chain_frame(const struct dwarf_chains *c, size_t i, size_t k, const char **function, const char **file,
-		       uint32_t *line);
+void dwarf_chain_frame(const struct dwarf_chains *c, size_t i, size_t k, const char **function,
+		       const char **file, uint32_t *line);
 /* The line-table's line. */
 void dwarf_chain_line(const struct dwarf_chains *c, size_t i, const char **file, uint32_t *line);
 

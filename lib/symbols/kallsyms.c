@@ -44,13 +44,16 @@ static bool plainer(const char *a, const char *b)
 	return x != y ? x < y : strcmp(a, b) < 0;
 }
 
-static int take(const uint64_t *addresses, size_t n, struct nearest *nearest, uint64_t symbol, const char *function)
+static int take(const uint64_t *addresses, size_t n, struct nearest *nearest, uint64_t symbol,
+		const char *function)
 {
-	for (size_t i = first_at(addresses, n, symbol); i < n && addresses[i] - symbol < FARTHEST; i++) {
+	for (size_t i = first_at(addresses, n, symbol); i < n && addresses[i] - symbol < FARTHEST;
+	     i++) {
 		struct nearest *x = &nearest[i];
 		char *copy;
 
-		if (x->function && (x->symbol > symbol || (x->symbol == symbol && !plainer(function, x->function))))
+		if (x->function && (x->symbol > symbol ||
+				    (x->symbol == symbol && !plainer(function, x->function))))
 			continue;
 		copy = strdup(function);
 		if (!copy)
@@ -61,7 +64,8 @@ static int take(const uint64_t *addresses, size_t n, struct nearest *nearest, ui
 	return 0;
 }
 
-static int read_all(FILE *f, const uint64_t *addresses, size_t n, struct nearest *nearest, bool *any)
+static int read_all(FILE *f, const uint64_t *addresses, size_t n, struct nearest *nearest,
+		    bool *any)
 {
 	char *line = NULL;
 	size_t capacity = 0;
@@ -82,8 +86,8 @@ static int read_all(FILE *f, const uint64_t *addresses, size_t n, struct nearest
 }
 
 int kallsyms_lookup(const uint64_t *addresses, size_t n,
-		    int (*name)(void *ctx, uint64_t address, uint64_t symbol, const char *function), void *ctx,
-		    const char **why)
+		    int (*name)(void *ctx, uint64_t address, uint64_t symbol, const char *function),
+		    void *ctx, const char **why)
 {
 	struct nearest *nearest = calloc(n + 1, sizeof(*nearest));
 	FILE *f = fopen("/proc/kallsyms", "re");

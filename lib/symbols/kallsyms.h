@@ -7,11 +7,11 @@
 #include <stdint.h>
 
 /*
- * Calls name for each address that a function's symbol holds; addresses are sorted. 0; a non-zero result of
- * name; or -errno with a sentence fragment in why.
+ * Calls name for each address that a function's symbol holds; addresses are sorted. 0; a non-zero
+ * result of name; or -errno with a sentence fragment in why.
  */
 int kallsyms_lookup(const uint64_t *addresses, size_t n,
-		    int (*name)(void *ctx, uint64_t address, uint64_t symbol, const char *function), void *ctx,
-		    const char **why);
+		    int (*name)(void *ctx, uint64_t address, uint64_t symbol, const char *function),
+		    void *ctx, const char **why);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A stub jumps through a slot of the GOT, and the relocation of that slot names the function; or, in the lazy half of
- * a table for IBT, it pushes the number of that relocation.  So the instructions are looked at, rather than the
- * order in which a linker has put them.  A relocation without a name leads to the resolver of an IFUNC, which has
- * the function's name.
+ * A stub jumps through a slot of the GOT, and the relocation of that slot names the function; or,
+ * in the lazy half of a table for IBT, it pushes the number of that relocation.  So the
+ * instructions are looked at, rather than the order in which a linker has put them.  A relocation
+ * without a name leads to the resolver of an IFUNC, which has the function's name.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -50,7 +50,8 @@ static const char *symbol_name(const struct reading *r, const GElf_Shdr *rela, c
 
 	if (GELF_R_TYPE(rel->r_info) == R_X86_64_IRELATIVE)
 		return r->name_at(r->ctx, (uint64_t)rel->r_addend);
-	if (!data || !gelf_getshdr(scn, &sh) || !gelf_getsym(data, (int)GELF_R_SYM(rel->r_info), &sym))
+	if (!data || !gelf_getshdr(scn, &sh) ||
+	    !gelf_getsym(data, (int)GELF_R_SYM(rel->r_info), &sym))
 		return NULL;
 	return elf_strptr(r->elf, sh.sh_link, sym.st_name);
 }
@@ -66,13 +67,14 @@ static int read_slots(struct reading *r, Elf_Scn *scn, const GElf_Shdr *sh)
 		uint64_t type = GELF_R_TYPE(rel.r_info);
 		const char *name;
 
-		if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT && type != R_X86_64_IRELATIVE)
+		if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT &&
+		    type != R_X86_64_IRELATIVE)
 			continue;
 		if (array_grow(&r->slots, r->n_slots, sizeof(*r->slots)))
 			return -ENOMEM;
 		name = symbol_name(r, sh, &rel);
-		r->slots[r->n_slots++] =
-			(struct slot){rel.r_offset, name && *name ? name : NULL, of_plt ? (uint32_t)i : UINT32_MAX};
+		r->slots[r->n_slots++] = (struct slot){rel.r_offset, name && *name ? name : NULL,
+						       of_plt ? (uint32_t)i : UINT32_MAX};
 	}
 	return 0;
 }
@@ -102,7 +104,8 @@ static const struct slot *slot_numbered(const struct reading *r, uint32_t number
 /* ---- stubs ------------------------------------------------------------------------------- */
 
 /* The slot that a stub is for; NULL: it is none. */
-static const struct slot *look(const struct reading *r, const uint8_t *code, size_t size, uint64_t addr)
+static const struct slot *look(const struct reading *r, const uint8_t *code, size_t size,
+			       uint64_t addr)
 {
 	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 	size_t at = size > 4 && !memcmp(code, endbr64, 4) ? 4 : 0;
@@ -143,18 +146,21 @@ static int read_stubs(struct reading *r, Elf_Scn *scn, const GElf_Shdr *sh)
 		return 0;
 	for (size_t at = 0; at < data->d_size && !err; at += step) {
 		size_t size = data->d_size - at < step ? data->d_size - at : step;
-		const struct slot *slot = look(r, (const uint8_t *)data->d_buf + at, size, sh->sh_addr + at);
+		const struct slot *slot =
+			look(r, (const uint8_t *)data->d_buf + at, size, sh->sh_addr + at);
 
 		/* The first of a lazy table is common to all. */
 		err = add(r, sh->sh_addr + at, size,
-			  slot && slot->name					 ? slot->name
-			  : !at && !slot && !strcmp(section_name(r, sh), ".plt") ? "_dl_runtime_resolve"
-										 : "??");
+			  slot && slot->name ? slot->name
+			  : !at && !slot && !strcmp(section_name(r, sh), ".plt")
+				  ? "_dl_runtime_resolve"
+				  : "??");
 	}
 	return err;
 }
 
-static int each_section(struct reading *r, int (*visit)(struct reading *r, Elf_Scn *scn, const GElf_Shdr *sh),
+static int each_section(struct reading *r,
+			int (*visit)(struct reading *r, Elf_Scn *scn, const GElf_Shdr *sh),
 			bool (*wanted)(const struct reading *r, const GElf_Shdr *sh))
 {
 	Elf_Scn *scn = NULL;
@@ -181,7 +187,8 @@ static bool is_plt(const struct reading *r, const GElf_Shdr *sh)
 	       (!strcmp(name, ".plt") || !strncmp(name, ".plt.", 5) || !strcmp(name, ".iplt"));
 }
 
-int plt_read(Elf *elf, const char *(*name_at)(void *ctx, uint64_t addr), void *ctx, struct plt_stub **stubs, size_t *n)
+int plt_read(Elf *elf, const char *(*name_at)(void *ctx, uint64_t addr), void *ctx,
+	     struct plt_stub **stubs, size_t *n)
 {
 	struct reading r = {.elf = elf, .name_at = name_at, .ctx = ctx};
 	GElf_Ehdr head;
@@ -189,7 +196,8 @@ int plt_read(Elf *elf, const char *(*name_at)(void *ctx, uint64_t addr), void *c
 
 	*stubs = NULL;
 	*n = 0;
-	if (!gelf_getehdr(elf, &head) || head.e_machine != EM_X86_64 || elf_getshdrstrndx(elf, &r.names))
+	if (!gelf_getehdr(elf, &head) || head.e_machine != EM_X86_64 ||
+	    elf_getshdrstrndx(elf, &r.names))
 		return 0;
 	err = each_section(&r, read_slots, is_rela);
 	if (!err && r.n_slots) {

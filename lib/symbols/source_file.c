@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See source_file.h. The path comes from a recording, so only regular files of a sensible size are read. */
+/* See source_file.h. The path comes from a recording, so only regular files of a sensible size are
+ * read. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +46,8 @@ static int open_in(const char *dir, const char *path)
 	return fd;
 }
 
-static int find(const char *path, const struct source_file_dirs *dirs, const uint8_t *id, size_t id_size)
+static int find(const char *path, const struct source_file_dirs *dirs, const uint8_t *id,
+		size_t id_size)
 {
 	int fd = -1;
 
@@ -70,7 +72,8 @@ static int split(struct source_file *f)
 		char *end = strchrnul(at, '\n');
 
 		if (f->n == capacity) {
-			char **more = reallocarray(f->lines, capacity ? capacity * 2 : 256, sizeof(*more));
+			char **more = reallocarray(f->lines, capacity ? capacity * 2 : 256,
+						   sizeof(*more));
 
 			if (!more)
 				return -ENOMEM;
@@ -95,7 +98,8 @@ int source_file_read(const char *path, const struct source_file_dirs *dirs, cons
 
 	*to = (struct source_file){0};
 	if (fd < 0) {
-		snprintf(why, why_size, "%s is not here; --source=DIR says where sources are", path);
+		snprintf(why, why_size, "%s is not here; --source=DIR says where sources are",
+			 path);
 		return -ENOENT;
 	}
 	if (fstat(fd, &st))

@@ -18,8 +18,9 @@ struct source_file {
 };
 
 /*
- * Looks in each folder for the path and for its ends (a/b/c.c, b/c.c, c.c), then at the path itself, then for what
- * debuginfod's clients have fetched for the build. 0, or -errno with a sentence in why.
+ * Looks in each folder for the path and for its ends (a/b/c.c, b/c.c, c.c), then at the path
+ * itself, then for what debuginfod's clients have fetched for the build. 0, or -errno with a
+ * sentence in why.
  */
 int source_file_read(const char *path, const struct source_file_dirs *dirs, const uint8_t *build_id,
 		     size_t build_id_size, struct source_file *to, char *why, size_t why_size);

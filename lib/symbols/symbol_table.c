@@ -165,7 +165,8 @@ uint32_t symbol_table_demangled(struct symbol_table *n, const char *mangled)
 		return raw;
 	if (n->strings[raw].demangled)
 		return n->strings[raw].demangled;
-	text = demangle(mangled, n->style == SYMBOL_NAMES_SIMPLE ? DMGL_ANSI : DMGL_PARAMS | DMGL_ANSI);
+	text = demangle(mangled,
+			n->style == SYMBOL_NAMES_SIMPLE ? DMGL_ANSI : DMGL_PARAMS | DMGL_ANSI);
 	plain = text ? symbol_table_intern(n, text) : raw;
 	free(text);
 	if (plain != UINT32_MAX)
@@ -190,7 +191,8 @@ static int reserve_module(struct symbol_table *n, uint32_t module)
 	return 0;
 }
 
-int symbol_table_add_module(struct symbol_table *n, const struct pcce_rec_module *rec, const char *path)
+int symbol_table_add_module(struct symbol_table *n, const struct pcce_rec_module *rec,
+			    const char *path)
 {
 	if (reserve_module(n, rec->module))
 		return -ENOMEM;
@@ -259,7 +261,8 @@ const char *symbol_table_base(const struct symbol_table *n, uint32_t module)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-const char *symbol_table_build_id_text(const struct symbol_table *n, uint32_t module, char text[SYMBOL_TABLE_BUILD_ID])
+const char *symbol_table_build_id_text(const struct symbol_table *n, uint32_t module,
+				       char text[SYMBOL_TABLE_BUILD_ID])
 {
 	const uint8_t *id;
 	size_t size = symbol_table_build_id(n, module, &id);
@@ -307,8 +310,8 @@ uint32_t symbol_table_function(struct symbol_table *n, uint32_t module, uint32_t
 
 /* ---- symbols --------------------------------------------------------------------- */
 
-int symbol_table_add_symbol(struct symbol_table *n, const struct pcce_rec_symbol *rec, const char *function,
-			    const char *file)
+int symbol_table_add_symbol(struct symbol_table *n, const struct pcce_rec_symbol *rec,
+			    const char *function, const char *file)
 {
 	struct symbol_table_entry *s;
 
@@ -404,7 +407,9 @@ size_t symbol_table_at(const struct symbol_table *n, uint32_t module, uint64_t v
 		else
 			hi = mid;
 	}
-	for (end = lo; end < n->n_symbols && n->symbols[end].module == module && n->symbols[end].vaddr == vaddr; end++)
+	for (end = lo; end < n->n_symbols && n->symbols[end].module == module &&
+		       n->symbols[end].vaddr == vaddr;
+	     end++)
 		;
 	*chain = n->symbols + lo;
 	return end - lo;

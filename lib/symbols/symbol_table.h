@@ -35,15 +35,17 @@ struct symbol_table *symbol_table_new(enum symbol_table_style style);
 void symbol_table_free(struct symbol_table *n);
 
 /* All return 0 or -ENOMEM; the table and its data must outlive the names. */
-int symbol_table_add_module(struct symbol_table *n, const struct pcce_rec_module *rec, const char *path);
+int symbol_table_add_module(struct symbol_table *n, const struct pcce_rec_module *rec,
+			    const char *path);
 int symbol_table_add_map(struct symbol_table *n, const struct pcce_rec_map *rec);
-int symbol_table_add_symbol(struct symbol_table *n, const struct pcce_rec_symbol *rec, const char *function,
-			    const char *file);
+int symbol_table_add_symbol(struct symbol_table *n, const struct pcce_rec_symbol *rec,
+			    const char *function, const char *file);
 int symbol_table_set_table(struct symbol_table *n, uint32_t module, const struct encoding_table *t);
 /* After the last symbol, before the first lookup. */
 int symbol_table_finish(struct symbol_table *n);
 
-uint32_t symbol_table_intern(struct symbol_table *n, const char *string); /* UINT32_MAX: no memory */
+uint32_t symbol_table_intern(struct symbol_table *n,
+			     const char *string); /* UINT32_MAX: no memory */
 const char *symbol_table_string(const struct symbol_table *n, uint32_t string);
 size_t symbol_table_count(const struct symbol_table *n); /* of strings */
 uint32_t symbol_table_modules(const struct symbol_table *n);
@@ -51,12 +53,15 @@ uint32_t symbol_table_module(const struct symbol_table *n, const char *path); /*
 const char *symbol_table_path(const struct symbol_table *n, uint32_t module); /* "" if unknown */
 /* Its build id: the size, 0 if it has none. */
 size_t symbol_table_build_id(const struct symbol_table *n, uint32_t module, const uint8_t **id);
-const char *symbol_table_base(const struct symbol_table *n, uint32_t module); /* its last component */
+const char *symbol_table_base(const struct symbol_table *n,
+			      uint32_t module); /* its last component */
 /* In hexadecimal; "" if it has none. Returns text. */
 #define SYMBOL_TABLE_BUILD_ID 65
-const char *symbol_table_build_id_text(const struct symbol_table *n, uint32_t module, char text[SYMBOL_TABLE_BUILD_ID]);
+const char *symbol_table_build_id_text(const struct symbol_table *n, uint32_t module,
+				       char text[SYMBOL_TABLE_BUILD_ID]);
 /* Link-time addresses of its code that was mapped; false: none was. */
-bool symbol_table_code(const struct symbol_table *n, uint32_t module, uint64_t *low, uint64_t *high);
+bool symbol_table_code(const struct symbol_table *n, uint32_t module, uint64_t *low,
+		       uint64_t *high);
 const struct encoding_table *symbol_table_table(const struct symbol_table *n, uint32_t module);
 
 /* The inline chain at an address, innermost first: its length, 0 if nothing is known. */
@@ -65,7 +70,8 @@ size_t symbol_table_at(const struct symbol_table *n, uint32_t module, uint64_t v
 size_t symbol_table_symbols(const struct symbol_table *n); /* how many there are */
 /* How many addresses of a module have a name, and how many of them a line. */
 size_t symbol_table_known(const struct symbol_table *n, uint32_t module, size_t *with_line);
-/* Forgets the symbols of a module: others will be added, and then symbol_table_finish() is called again. */
+/* Forgets the symbols of a module: others will be added, and then symbol_table_finish() is called
+ * again. */
 void symbol_table_drop_symbols(struct symbol_table *n, uint32_t module);
 /* An instrumented function's own name. */
 uint32_t symbol_table_function(struct symbol_table *n, uint32_t module, uint32_t func);

@@ -3,8 +3,8 @@
  * Symbols and lines for many addresses of one file, in time proportional to the debug
  * information that concerns them.
  *
- * 1. Symbols: the function symbols of .symtab, else .dynsym, and the stubs of the PLT (plt.c), sorted; each
- *    address by binary search.
+ * 1. Symbols: the function symbols of .symtab, else .dynsym, and the stubs of the PLT (plt.c),
+ * sorted; each address by binary search.
  * 2. DWARF (dwarf.c): compilation units are visited once each; those that hold
  *    none of the addresses are passed over.  In the others, the tree of functions and
  *    inlined functions is walked once, and hands each of its ranges the addresses in it.
@@ -81,7 +81,8 @@ static int add_symbols(struct symbols *s, Elf *elf, Elf_Scn *scn, const GElf_Shd
 		const char *name;
 		int type;
 
-		if (!gelf_getsym(data, (int)i, &sym) || sym.st_shndx == SHN_UNDEF || sym.st_shndx == SHN_ABS)
+		if (!gelf_getsym(data, (int)i, &sym) || sym.st_shndx == SHN_UNDEF ||
+		    sym.st_shndx == SHN_ABS)
 			continue;
 		type = GELF_ST_TYPE(sym.st_info);
 		if (type != STT_FUNC && type != STT_GNU_IFUNC)
@@ -89,7 +90,8 @@ static int add_symbols(struct symbols *s, Elf *elf, Elf_Scn *scn, const GElf_Shd
 		name = elf_strptr(elf, sh->sh_link, sym.st_name);
 		if (!name || !*name)
 			continue;
-		if (add_symbol(s, (struct symbol_table_entry){sym.st_value, sym.st_size, name, rank_of(&sym, name)}))
+		if (add_symbol(s, (struct symbol_table_entry){sym.st_value, sym.st_size, name,
+							      rank_of(&sym, name)}))
 			return -ENOMEM;
 	}
 	return 0;
@@ -154,8 +156,10 @@ static const struct symbol_table_entry *find_symbol(const struct symbols *s, uin
 	if (!low)
 		return NULL;
 	low--;
-	/* A symbol without a size (assembler code) reaches to the next one; but not across half the file. */
-	if (s->all[low].size ? vaddr - s->all[low].addr >= s->all[low].size : vaddr - s->all[low].addr > 65536)
+	/* A symbol without a size (assembler code) reaches to the next one; but not across half the
+	 * file. */
+	if (s->all[low].size ? vaddr - s->all[low].addr >= s->all[low].size
+			     : vaddr - s->all[low].addr > 65536)
 		return NULL;
 	return &s->all[low];
 }
@@ -181,7 +185,8 @@ struct work {
 static int give(const struct work *w, size_t i)
 {
 	const struct symbol_table_entry *symbol = find_symbol(&w->symbols, w->vaddrs[i]);
-	struct symbolize_frame f = {.vaddr = w->vaddrs[i], .symbol = symbol ? symbol->addr : 0, .file = ""};
+	struct symbolize_frame f = {
+		.vaddr = w->vaddrs[i], .symbol = symbol ? symbol->addr : 0, .file = ""};
 	size_t n = dwarf_chain_length(w->chains, i), k;
 	int err;
 
@@ -196,7 +201,8 @@ static int give(const struct work *w, size_t i)
 			dwarf_chain_frame(w->chains, i, k, &function, &f.file, &f.line);
 		else
 			dwarf_chain_line(w->chains, i, &f.file, &f.line);
-		/* The outermost is a function with a symbol, whose name says more (clones, parts). */
+		/* The outermost is a function with a symbol, whose name says more (clones, parts).
+		 */
 		if (!f.inlined && symbol)
 			function = symbol->name;
 		if (!function) {
@@ -212,14 +218,16 @@ static int give(const struct work *w, size_t i)
 	return 0;
 }
 
-/* Stubs get symbols of their own, so that they are not taken for what stands before them (_init, as a rule). */
+/* Stubs get symbols of their own, so that they are not taken for what stands before them (_init, as
+ * a rule). */
 static int add_stubs(struct work *w, Elf *elf)
 {
 	int err = plt_read(elf, name_at, &w->symbols, &w->stubs, &w->n_stubs);
 
 	for (size_t i = 0; i < w->n_stubs && !err; i++)
 		err = add_symbol(&w->symbols,
-				 (struct symbol_table_entry){w->stubs[i].addr, w->stubs[i].size, w->stubs[i].name, 0});
+				 (struct symbol_table_entry){w->stubs[i].addr, w->stubs[i].size,
+							     w->stubs[i].name, 0});
 	sort_symbols(&w->symbols);
 	return err;
 }
@@ -255,8 +263,9 @@ static int run(struct work *w, Elf *elf, Elf *debug, const char **why)
 	return err;
 }
 
-int symbolize_file(int fd, const uint8_t *build_id, size_t build_id_size, const uint64_t *vaddrs, size_t n,
-		   int (*frame)(void *ctx, const struct symbolize_frame *f), void *ctx, const char **why)
+int symbolize_file(int fd, const uint8_t *build_id, size_t build_id_size, const uint64_t *vaddrs,
+		   size_t n, int (*frame)(void *ctx, const struct symbolize_frame *f), void *ctx,
+		   const char **why)
 {
 	struct work w = {.vaddrs = vaddrs, .n = n, .frame = frame, .ctx = ctx};
 	Elf *elf, *debug = NULL;
@@ -285,8 +294,9 @@ int symbolize_file(int fd, const uint8_t *build_id, size_t build_id_size, const 
 	return err;
 }
 
-int symbolize_vdso(const uint64_t *vaddrs, size_t n, int (*frame)(void *ctx, const struct symbolize_frame *f),
-		   void *ctx, const char **why)
+int symbolize_vdso(const uint64_t *vaddrs, size_t n,
+		   int (*frame)(void *ctx, const struct symbolize_frame *f), void *ctx,
+		   const char **why)
 {
 	struct work w = {.vaddrs = vaddrs, .n = n, .frame = frame, .ctx = ctx};
 	const Elf64_Ehdr *head = (const Elf64_Ehdr *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);

@@ -19,17 +19,20 @@ struct symbolize_frame {
 
 /*
  * Calls frame for each frame of each address, addresses in order, innermost frames first; an
- * address of which nothing is known is left out.  vaddrs are sorted and unique link-time addresses. fd is the
- * module's file; debug information comes from it, or from its own file (debuginfo.h). The build id that
- * the module had when it was recorded guards against a file that was replaced since.
+ * address of which nothing is known is left out.  vaddrs are sorted and unique link-time addresses.
+ * fd is the module's file; debug information comes from it, or from its own file (debuginfo.h). The
+ * build id that the module had when it was recorded guards against a file that was replaced since.
  *
- * 0; a non-zero result of frame; or -errno with a sentence fragment in why (a file that was replaced: -ESTALE).
+ * 0; a non-zero result of frame; or -errno with a sentence fragment in why (a file that was
+ * replaced: -ESTALE).
  */
-int symbolize_file(int fd, const uint8_t *build_id, size_t build_id_size, const uint64_t *vaddrs, size_t n,
-		   int (*frame)(void *ctx, const struct symbolize_frame *f), void *ctx, const char **why);
+int symbolize_file(int fd, const uint8_t *build_id, size_t build_id_size, const uint64_t *vaddrs,
+		   size_t n, int (*frame)(void *ctx, const struct symbolize_frame *f), void *ctx,
+		   const char **why);
 
 /* The same for the vdso, which is no file; it is this process's own. */
-int symbolize_vdso(const uint64_t *vaddrs, size_t n, int (*frame)(void *ctx, const struct symbolize_frame *f),
-		   void *ctx, const char **why);
+int symbolize_vdso(const uint64_t *vaddrs, size_t n,
+		   int (*frame)(void *ctx, const struct symbolize_frame *f), void *ctx,
+		   const char **why);
 
 #endif

@@ -39,7 +39,8 @@ static int reserve_paths(struct bottom_up *c)
 	return 0;
 }
 
-/* What a node of the tree of contexts is called here; inner: the frame that it called last, 0: it is innermost. */
+/* What a node of the tree of contexts is called here; inner: the frame that it called last, 0: it
+ * is innermost. */
 static struct cct_key key_of(const struct bottom_up *c, uint32_t node, uint32_t inner)
 {
 	struct cct_key key = *c->from->nodes[node].key;
@@ -57,8 +58,8 @@ static struct cct_key key_of(const struct bottom_up *c, uint32_t node, uint32_t 
 	return key;
 }
 
-static uint32_t add(struct bottom_up *c, uint32_t parent, const struct cct_key *key, const struct cct_node *from,
-		    const struct path *p)
+static uint32_t add(struct bottom_up *c, uint32_t parent, const struct cct_key *key,
+		    const struct cct_node *from, const struct path *p)
 {
 	size_t before = c->tree.n;
 	uint32_t node = cct_child(&c->tree, parent, key);
@@ -95,8 +96,8 @@ static int deal_out(struct bottom_up *c, const struct path *paths, size_t n, uin
 	return 0;
 }
 
-int bottom_up_begin(struct bottom_up *c, const struct cct *from, const struct symbol_table *names, bool lines,
-		    const struct cct_sort_order *order)
+int bottom_up_begin(struct bottom_up *c, const struct cct *from, const struct symbol_table *names,
+		    bool lines, const struct cct_sort_order *order)
 {
 	struct path *paths = malloc(from->n * sizeof(*paths));
 	size_t n = 0;
@@ -117,7 +118,8 @@ int bottom_up_begin(struct bottom_up *c, const struct cct *from, const struct sy
 			key.func = PCCE_NONE;
 		key.flags &= CCT_KERNEL;
 		key.kind = key.kind == DECODE_FRAME_TAIL ? DECODE_FRAME_CALL : key.kind;
-		paths[n] = (struct path){.at = i, .weight = from->nodes[i].self, .samples = from->nodes[i].samples};
+		paths[n] = (struct path){
+			.at = i, .weight = from->nodes[i].self, .samples = from->nodes[i].samples};
 		paths[n].to = add(c, 0, &key, &from->nodes[i], &paths[n]);
 		if (paths[n++].to == UINT32_MAX)
 			r = -ENOMEM;

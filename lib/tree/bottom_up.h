@@ -13,8 +13,9 @@
 
 struct bottom_up {
 	const struct cct *from;
-	struct cct tree; /* totals: the weight of samples in the function at the top that came this way; no selfs.
-			  * A frame's line is its own: where it calls the one above it in the tree. */
+	struct cct tree; /* totals: the weight of samples in the function at the top that came this
+			  * way; no selfs. A frame's line is its own: where it calls the one above
+			  * it in the tree. */
 	struct bottom_up_paths *paths; /* one for each node */
 	size_t n_paths;
 	const struct symbol_table *names;
@@ -23,8 +24,8 @@ struct bottom_up {
 };
 
 /* The functions at the top; from must stay. 0 or -ENOMEM. */
-int bottom_up_begin(struct bottom_up *c, const struct cct *from, const struct symbol_table *names, bool lines,
-		    const struct cct_sort_order *order);
+int bottom_up_begin(struct bottom_up *c, const struct cct *from, const struct symbol_table *names,
+		    bool lines, const struct cct_sort_order *order);
 /* Makes a node's children, if that is still to be done. 0 or -ENOMEM. */
 int bottom_up_expand(struct bottom_up *c, uint32_t node);
 /* Would it have children? */

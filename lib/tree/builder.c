@@ -20,8 +20,8 @@ struct link {
 	uint32_t outer_module;
 	uint32_t kind, module, func, site;
 	uint32_t repeat, span_nodes;
-	uint32_t extra; /* GAP: 0: truncated, else 1 + enum decode_reason; FOREIGN: 0: it has an address, 1: not,
-			 * else 2 + the site that calls it by name */
+	uint32_t extra; /* GAP: 0: truncated, else 1 + enum decode_reason; FOREIGN: 0: it has an
+			 * address, 1: not, else 2 + the site that calls it by name */
 };
 
 /* Keys of the nodes of a link: keys[first .. first + n), outermost first. */
@@ -115,7 +115,8 @@ static struct tree_place place_of(const struct tree_builder *b, const struct dec
 	const struct decode_module *m;
 
 	if (f->site != PCCE_NONE) {
-		const struct pcce_table_site *s = &symbol_table_table(b->names, f->module)->sites[f->site];
+		const struct pcce_table_site *s =
+			&symbol_table_table(b->names, f->module)->sites[f->site];
 
 		p.vaddr = s->key + s->restore_len;
 	} else if (f->address) {
@@ -134,11 +135,14 @@ static size_t chain_at(const struct tree_builder *b, uint32_t module, uint64_t v
 	return module == UINT32_MAX || !vaddr ? 0 : symbol_table_at(b->names, module, vaddr, chain);
 }
 
-static size_t levels_of(const struct tree_builder *b, const struct decode_space *as, const struct decode_frame *f)
+static size_t levels_of(const struct tree_builder *b, const struct decode_space *as,
+			const struct decode_frame *f)
 {
 	struct tree_place p = place_of(b, as, f);
 	const struct symbol_table_entry *chain;
-	size_t n = b->inlining && f->kind == DECODE_FRAME_CALL ? chain_at(b, p.module, p.vaddr, &chain) : 1;
+	size_t n = b->inlining && f->kind == DECODE_FRAME_CALL
+			   ? chain_at(b, p.module, p.vaddr, &chain)
+			   : 1;
 
 	return n ? n : 1;
 }
@@ -183,7 +187,8 @@ static uint32_t callee_name(struct tree_builder *b, const struct link *l)
 
 	if (!t || l->extra < 2 || !t->sites[l->extra - 2].callee_name)
 		return symbol_table_intern(b->names, "[foreign]");
-	snprintf(text, sizeof(text), "%s", encoding_table_string(t, t->sites[l->extra - 2].callee_name));
+	snprintf(text, sizeof(text), "%s",
+		 encoding_table_string(t, t->sites[l->extra - 2].callee_name));
 	at = strchr(text, '@');
 	if (at && at != text)
 		*at = 0;
@@ -217,7 +222,8 @@ static int add_key(struct tree_builder *b, const struct cct_key *key)
 {
 	if (b->n_keys == b->keys_capacity) {
 		size_t want = b->keys_capacity ? b->keys_capacity * 2 : 1024;
-		const struct cct_key **more = reallocarray(b->keys, want, sizeof(const struct cct_key *));
+		const struct cct_key **more =
+			reallocarray(b->keys, want, sizeof(const struct cct_key *));
 
 		if (!more)
 			return -ENOMEM;
@@ -245,8 +251,9 @@ static int make_keys(struct tree_builder *b, const struct link *l)
 	switch (l->kind) {
 	case DECODE_FRAME_CALL:
 		n = chain_at(b, l->module, l->vaddr, &chain);
-		key.name = n && chain[n - 1].function ? chain[n - 1].function
-						      : symbol_table_function(b->names, l->module, l->func);
+		key.name = n && chain[n - 1].function
+				   ? chain[n - 1].function
+				   : symbol_table_function(b->names, l->module, l->func);
 		break;
 	case DECODE_FRAME_TAIL:
 		key.name = symbol_table_function(b->names, l->module, l->func);
@@ -290,7 +297,8 @@ static uint32_t link_of(struct tree_builder *b, const struct link *l)
 
 	if (b->n_links * 2 >= b->n_link_slots && rehash_links(b))
 		return UINT32_MAX;
-	for (at = hash_link(l) & (b->n_link_slots - 1); b->link_slots[at]; at = (at + 1) & (b->n_link_slots - 1))
+	for (at = hash_link(l) & (b->n_link_slots - 1); b->link_slots[at];
+	     at = (at + 1) & (b->n_link_slots - 1))
 		if (!memcmp(&b->links[b->link_slots[at] - 1], l, sizeof(*l)))
 			return b->link_slots[at] - 1;
 	if (b->n_links == b->links_capacity) {
@@ -343,8 +351,8 @@ static uint32_t span_nodes(const struct tree_builder *b, const struct decode_spa
 	return n;
 }
 
-static uint32_t special(struct tree_builder *b, uint32_t parent, enum decode_frame_kind kind, uint32_t flags,
-			const char *name)
+static uint32_t special(struct tree_builder *b, uint32_t parent, enum decode_frame_kind kind,
+			uint32_t flags, const char *name)
 {
 	struct cct_key key = {
 		.kind = kind,
@@ -354,7 +362,8 @@ static uint32_t special(struct tree_builder *b, uint32_t parent, enum decode_fra
 		.name = symbol_table_intern(b->names, name),
 	};
 
-	return key.name == UINT32_MAX || parent == UINT32_MAX ? UINT32_MAX : cct_child(b->tree, parent, &key);
+	return key.name == UINT32_MAX || parent == UINT32_MAX ? UINT32_MAX
+							      : cct_child(b->tree, parent, &key);
 }
 
 void tree_builder_line(const struct tree_builder *b, struct tree_place p, struct tree_line *line)
@@ -371,13 +380,16 @@ void tree_builder_line(const struct tree_builder *b, struct tree_place p, struct
 		*line = (struct tree_line){chain->file, chain->line};
 }
 
-uint32_t tree_builder_kernel(struct tree_builder *b, uint32_t parent, uint64_t kip, struct tree_place user)
+uint32_t tree_builder_kernel(struct tree_builder *b, uint32_t parent, uint64_t kip,
+			     struct tree_place user)
 {
 	const struct symbol_table_entry *chain;
 	struct tree_place p = {.module = b->kernel, .vaddr = kip};
 	struct tree_line line;
-	struct cct_key key = {
-		.kind = DECODE_FRAME_FOREIGN, .flags = CCT_KERNEL, .module = UINT32_MAX, .func = PCCE_NONE};
+	struct cct_key key = {.kind = DECODE_FRAME_FOREIGN,
+			      .flags = CCT_KERNEL,
+			      .module = UINT32_MAX,
+			      .func = PCCE_NONE};
 
 	tree_builder_line(b, user, &line);
 	key.file = line.file;
@@ -391,8 +403,8 @@ uint32_t tree_builder_kernel(struct tree_builder *b, uint32_t parent, uint64_t k
 	return key.name == UINT32_MAX ? UINT32_MAX : cct_child(b->tree, parent, &key);
 }
 
-int tree_builder_add(struct tree_builder *b, const struct decode_space *as, const struct decode_context *ctx,
-		     size_t without, struct tree_spot *spot)
+int tree_builder_add(struct tree_builder *b, const struct decode_space *as,
+		     const struct decode_context *ctx, size_t without, struct tree_spot *spot)
 {
 	struct tree_place outer = {.module = UINT32_MAX}, innermost = outer;
 	uint32_t node = 0;
@@ -414,7 +426,8 @@ int tree_builder_add(struct tree_builder *b, const struct decode_space *as, cons
 		};
 
 		/* The one that ends an undecodable context is its outermost. */
-		if (f->kind == DECODE_FRAME_GAP && i + 1 == ctx->n && ctx->status == DECODE_UNDECODABLE)
+		if (f->kind == DECODE_FRAME_GAP && i + 1 == ctx->n &&
+		    ctx->status == DECODE_UNDECODABLE)
 			l.extra = 1 + ctx->reason;
 		else if (f->kind == DECODE_FRAME_FOREIGN && !f->address)
 			l.extra = i + 1 < ctx->n && f[1].site != PCCE_NONE ? 2 + f[1].site : 1;
@@ -431,8 +444,9 @@ int tree_builder_add(struct tree_builder *b, const struct decode_space *as, cons
 	return node == UINT32_MAX ? -ENOMEM : 0;
 }
 
-int tree_builder_begin(struct tree_builder *b, const struct tree_spot *spot, enum decode_frame_kind kind, uint32_t func,
-		       struct tree_place p, uint32_t *link)
+int tree_builder_begin(struct tree_builder *b, const struct tree_spot *spot,
+		       enum decode_frame_kind kind, uint32_t func, struct tree_place p,
+		       uint32_t *link)
 {
 	struct link l = {
 		.outer_vaddr = spot->call.vaddr,

@@ -27,17 +27,21 @@ struct tree_spot {
 struct tree_builder *tree_builder_new(struct cct *tree, struct symbol_table *names, bool inlining);
 void tree_builder_free(struct tree_builder *b);
 
-/* Adds all frames of a context but the innermost `without`, which no repetition may reach. 0 or -ENOMEM. */
-int tree_builder_add(struct tree_builder *b, const struct decode_space *as, const struct decode_context *ctx,
-		     size_t without, struct tree_spot *spot);
-/* Adds one frame that is at a place, in two steps, between which the memory that the second needs is on its way: the
- * first gives a number. 0 or -ENOMEM. */
-int tree_builder_begin(struct tree_builder *b, const struct tree_spot *spot, enum decode_frame_kind kind, uint32_t func,
-		       struct tree_place p, uint32_t *link);
+/* Adds all frames of a context but the innermost `without`, which no repetition may reach. 0 or
+ * -ENOMEM. */
+int tree_builder_add(struct tree_builder *b, const struct decode_space *as,
+		     const struct decode_context *ctx, size_t without, struct tree_spot *spot);
+/* Adds one frame that is at a place, in two steps, between which the memory that the second needs
+ * is on its way: the first gives a number. 0 or -ENOMEM. */
+int tree_builder_begin(struct tree_builder *b, const struct tree_spot *spot,
+		       enum decode_frame_kind kind, uint32_t func, struct tree_place p,
+		       uint32_t *link);
 /* The innermost node; UINT32_MAX: no memory. */
 uint32_t tree_builder_end(struct tree_builder *b, uint32_t parent, uint32_t link);
-/* Adds the kernel below what called it, or faulted, at a place of user code; kip: where in the kernel, 0: unknown. */
-uint32_t tree_builder_kernel(struct tree_builder *b, uint32_t parent, uint64_t kip, struct tree_place user);
+/* Adds the kernel below what called it, or faulted, at a place of user code; kip: where in the
+ * kernel, 0: unknown. */
+uint32_t tree_builder_kernel(struct tree_builder *b, uint32_t parent, uint64_t kip,
+			     struct tree_place user);
 
 struct tree_line { /* 0: unknown */
 	uint32_t file, line;

@@ -73,7 +73,8 @@ static const struct cct_key *intern(struct cct_keys *k, const struct cct_key *ke
 		if (!memcmp(key_at(k, k->slots[at] - 1), key, KEY_BYTES))
 			return key_at(k, k->slots[at] - 1);
 	if (k->n == k->capacity * BLOCK) {
-		struct cct_key **more = reallocarray(k->blocks, k->capacity + 1, sizeof(struct cct_key *));
+		struct cct_key **more =
+			reallocarray(k->blocks, k->capacity + 1, sizeof(struct cct_key *));
 
 		if (!more)
 			return NULL;
@@ -200,8 +201,8 @@ uint32_t cct_child_of(struct cct *t, uint32_t parent, const struct cct_key *key)
 		t->nodes = more;
 		t->capacity = want;
 	}
-	t->nodes[t->n] =
-		(struct cct_node){.key = key, .parent = parent, .repeat_min = key->repeat, .repeat_max = key->repeat};
+	t->nodes[t->n] = (struct cct_node){
+		.key = key, .parent = parent, .repeat_min = key->repeat, .repeat_max = key->repeat};
 	t->slots[at] = (struct cct_slot){parent, key->number, t->n};
 	return t->n++;
 }
@@ -247,7 +248,8 @@ static int smaller(uint64_t x, uint64_t y)
 	return x < y ? -1 : x > y;
 }
 
-static int by_key(const struct order *x, const struct order *y, enum cct_sort_key key, const struct symbol_table *names)
+static int by_key(const struct order *x, const struct order *y, enum cct_sort_key key,
+		  const struct symbol_table *names)
 {
 	switch (key) {
 	case CCT_SORT_TOTAL:
@@ -259,7 +261,8 @@ static int by_key(const struct order *x, const struct order *y, enum cct_sort_ke
 	case CCT_SORT_NAME:
 		return strcmp(x->name, y->name);
 	case CCT_SORT_MODULE:
-		return strcmp(symbol_table_base(names, x->n->key->module), symbol_table_base(names, y->n->key->module));
+		return strcmp(symbol_table_base(names, x->n->key->module),
+			      symbol_table_base(names, y->n->key->module));
 	case CCT_SORT_LINE:
 		return smaller(x->n->key->line, y->n->key->line);
 	default:
@@ -303,8 +306,8 @@ static int add_order(const struct cct *t, uint32_t node, struct orders *o, size_
 		o->list = more;
 		o->capacity = want;
 	}
-	o->list[n] =
-		(struct order){node, &t->nodes[node], symbol_table_string(o->rules.names, t->nodes[node].key->name)};
+	o->list[n] = (struct order){node, &t->nodes[node],
+				    symbol_table_string(o->rules.names, t->nodes[node].key->name)};
 	return 0;
 }
 
@@ -321,8 +324,8 @@ static void link_in_order(struct cct *t, uint32_t parent, struct orders *o, size
 	}
 }
 
-int cct_sort_children(struct cct *t, uint32_t parent, uint32_t first, const struct symbol_table *names,
-		      const struct cct_sort_order *keys)
+int cct_sort_children(struct cct *t, uint32_t parent, uint32_t first,
+		      const struct symbol_table *names, const struct cct_sort_order *keys)
 {
 	struct orders o = {.rules = {names, keys}};
 	size_t n = 0;
@@ -418,7 +421,8 @@ int cct_preorder(struct cct *t, uint32_t **map)
 
 /* ---- merging --------------------------------------------------------------------- */
 
-static const struct cct_key *merged_key(const struct cct_key *from, enum cct_merge how, struct cct *to)
+static const struct cct_key *merged_key(const struct cct_key *from, enum cct_merge how,
+					struct cct *to)
 {
 	struct cct_key key = *from;
 
@@ -433,7 +437,8 @@ static const struct cct_key *merged_key(const struct cct_key *from, enum cct_mer
 	return intern(to->keys, &key);
 }
 
-static int merge(const struct cct *from, enum cct_merge how, struct cct *to, const struct cct_key **keys, uint32_t *map)
+static int merge(const struct cct *from, enum cct_merge how, struct cct *to,
+		 const struct cct_key **keys, uint32_t *map)
 {
 	map[0] = 0;
 	to->nodes[0].self = from->nodes[0].self;

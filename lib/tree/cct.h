@@ -13,7 +13,8 @@
 
 /* What makes a node under its parent. No padding before number: keys are compared as bytes. */
 struct cct_key {
-	uint64_t call;	 /* link-time address of the call in the parent's module; 0: unknown, or inlined */
+	uint64_t call;	 /* link-time address of the call in the parent's module; 0: unknown, or
+			    inlined */
 	uint32_t kind;	 /* enum decode_frame_kind */
 	uint32_t flags;	 /* CCT_* */
 	uint32_t module; /* UINT32_MAX: none */
@@ -21,7 +22,8 @@ struct cct_key {
 	uint32_t name;	 /* strings of struct symbol_table */
 	uint32_t file;	 /* where the parent calls this, 0: unknown */
 	uint32_t line;
-	uint32_t repeat; /* this node and the span - 1 below it, one child each, stand repeat + 1 times in a row */
+	uint32_t repeat; /* this node and the span - 1 below it, one child each, stand repeat + 1
+			    times in a row */
 	uint32_t span;
 	uint32_t number; /* of the key in its tree; set by the tree */
 };
@@ -34,7 +36,7 @@ struct cct_node {
 	uint64_t self, total;	   /* weights */
 	uint64_t samples;	   /* that ended here */
 	uint32_t parent;
-	uint32_t child, next;		 /* 0: none; in order of total weight once cct_finish() has run */
+	uint32_t child, next; /* 0: none; in order of total weight once cct_finish() has run */
 	uint32_t repeat_min, repeat_max; /* they differ in a merged node only */
 };
 
@@ -85,19 +87,20 @@ struct cct_sort_order {
 
 /* Sums up the totals and orders children: heaviest first, then by name. */
 int cct_finish(struct cct *t, const struct symbol_table *names);
-/* Numbers the nodes in the order in which children are linked, each before what is under it: a walk of the tree, and of
- * the way to one node after the other, then goes through memory in order. map: from old numbers to new ones, for the
- * caller to free. 0 or -ENOMEM. */
+/* Numbers the nodes in the order in which children are linked, each before what is under it: a walk
+ * of the tree, and of the way to one node after the other, then goes through memory in order. map:
+ * from old numbers to new ones, for the caller to free. 0 or -ENOMEM. */
 int cct_preorder(struct cct *t, uint32_t **map);
 /* Orders children again; the totals are known. */
 int cct_sort(struct cct *t, const struct symbol_table *names, const struct cct_sort_order *order);
 /* Links the nodes from number first on, which are all new children of one node, in order. */
-int cct_sort_children(struct cct *t, uint32_t parent, uint32_t first, const struct symbol_table *names,
-		      const struct cct_sort_order *order);
+int cct_sort_children(struct cct *t, uint32_t parent, uint32_t first,
+		      const struct symbol_table *names, const struct cct_sort_order *order);
 
 /*
- * The same weights with like siblings merged.  CCT_MERGE_LINES: calls from the same line, and repetitions
- * whatever their number.  CCT_MERGE_NAMES: calls of the same name, repeated equally often.
+ * The same weights with like siblings merged.  CCT_MERGE_LINES: calls from the same line, and
+ * repetitions whatever their number.  CCT_MERGE_NAMES: calls of the same name, repeated equally
+ * often.
  */
 enum cct_merge { CCT_MERGE_LINES, CCT_MERGE_NAMES };
 int cct_merge(const struct cct *from, enum cct_merge how, struct cct *to);

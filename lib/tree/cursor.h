@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The nodes on the way from the root to one node, and then to another: only where the two ways differ is a tree of
- * millions of nodes looked at.  Fast where nodes come in their order, since those stand close to one another
- * (cct_preorder()).
+ * The nodes on the way from the root to one node, and then to another: only where the two ways
+ * differ is a tree of millions of nodes looked at.  Fast where nodes come in their order, since
+ * those stand close to one another (cct_preorder()).
  */
 #ifndef PCCE_TREE_CURSOR_H
 #define PCCE_TREE_CURSOR_H

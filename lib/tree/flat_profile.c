@@ -23,7 +23,8 @@ static uint32_t *find_slot(const struct builder *b, const struct flat_profile_ro
 	for (at &= b->n_slots - 1; b->slots[at]; at = (at + 1) & (b->n_slots - 1)) {
 		const struct flat_profile_row *r = &b->flat->rows[b->slots[at] - 1];
 
-		if (r->module == key->module && r->name == key->name && r->file == key->file && r->line == key->line)
+		if (r->module == key->module && r->name == key->name && r->file == key->file &&
+		    r->line == key->line)
 			break;
 	}
 	return &b->slots[at];
@@ -53,7 +54,8 @@ static void number_rows(struct builder *b)
 	}
 }
 
-/* Walks the tree, down and up again, and adds a node's total where its function is not on the path yet. */
+/* Walks the tree, down and up again, and adds a node's total where its function is not on the path
+ * yet. */
 static void sum_totals(const struct builder *b)
 {
 	const struct cct_node *nodes = b->tree->nodes;
@@ -122,8 +124,8 @@ static int larger(uint64_t x, uint64_t y)
 	return x > y ? -1 : x < y;
 }
 
-static int by_key(const struct flat_profile_row *x, const struct flat_profile_row *y, enum cct_sort_key key,
-		  const struct symbol_table *names)
+static int by_key(const struct flat_profile_row *x, const struct flat_profile_row *y,
+		  enum cct_sort_key key, const struct symbol_table *names)
 {
 	int c;
 
@@ -135,11 +137,14 @@ static int by_key(const struct flat_profile_row *x, const struct flat_profile_ro
 	case CCT_SORT_SAMPLES:
 		return larger(x->samples, y->samples);
 	case CCT_SORT_NAME:
-		return strcmp(symbol_table_string(names, x->name), symbol_table_string(names, y->name));
+		return strcmp(symbol_table_string(names, x->name),
+			      symbol_table_string(names, y->name));
 	case CCT_SORT_MODULE:
-		return strcmp(symbol_table_base(names, x->module), symbol_table_base(names, y->module));
+		return strcmp(symbol_table_base(names, x->module),
+			      symbol_table_base(names, y->module));
 	case CCT_SORT_LINE:
-		c = strcmp(symbol_table_string(names, x->file), symbol_table_string(names, y->file));
+		c = strcmp(symbol_table_string(names, x->file),
+			   symbol_table_string(names, y->file));
 		return c ? c : larger(y->line, x->line);
 	default:
 		return 0;
@@ -148,8 +153,8 @@ static int by_key(const struct flat_profile_row *x, const struct flat_profile_ro
 
 static int in_order(const void *a, const void *b, void *ctx)
 {
-	static const enum cct_sort_key always[] = {CCT_SORT_SELF, CCT_SORT_TOTAL, CCT_SORT_MODULE, CCT_SORT_NAME,
-						   CCT_SORT_LINE};
+	static const enum cct_sort_key always[] = {CCT_SORT_SELF, CCT_SORT_TOTAL, CCT_SORT_MODULE,
+						   CCT_SORT_NAME, CCT_SORT_LINE};
 	const struct flat_profile_row *x = a, *y = b;
 	const struct order_rules *rules = ctx;
 	int c = 0;
@@ -161,7 +166,8 @@ static int in_order(const void *a, const void *b, void *ctx)
 	return c ? c : larger(y->module, x->module);
 }
 
-void flat_profile_sort(struct flat_profile *f, const struct symbol_table *names, const struct cct_sort_order *order)
+void flat_profile_sort(struct flat_profile *f, const struct symbol_table *names,
+		       const struct cct_sort_order *order)
 {
 	struct order_rules rules = {names, order};
 

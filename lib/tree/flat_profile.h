@@ -23,12 +23,13 @@ struct flat_profile {
 	size_t n;
 };
 
-/* lines: a row for each line; the tree's frames have lines of their own. Rows are in the order in which the tree
- * has them. 0 or -ENOMEM. */
+/* lines: a row for each line; the tree's frames have lines of their own. Rows are in the order in
+ * which the tree has them. 0 or -ENOMEM. */
 int flat_profile_build(const struct cct *t, bool lines, struct flat_profile *out);
 void flat_profile_free(struct flat_profile *f);
 
 /* By these keys; without any: what it used itself, then the total. */
-void flat_profile_sort(struct flat_profile *f, const struct symbol_table *names, const struct cct_sort_order *order);
+void flat_profile_sort(struct flat_profile *f, const struct symbol_table *names,
+		       const struct cct_sort_order *order);
 
 #endif

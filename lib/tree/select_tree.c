@@ -32,8 +32,8 @@ struct judged {
 
 #define NOT_ASKED 0xff
 
-static int judge_names(const struct cct *t, const struct symbol_table *names, const struct selection *s,
-		       struct judged *j)
+static int judge_names(const struct cct *t, const struct symbol_table *names,
+		       const struct selection *s, struct judged *j)
 {
 	j->n = symbol_table_count(names);
 	j->of = malloc(j->n + 1);
@@ -52,7 +52,8 @@ static int judge_names(const struct cct *t, const struct symbol_table *names, co
 	return 0;
 }
 
-int select_contexts(const struct cct *all, const struct symbol_table *names, const struct selection *s, uint8_t *keep)
+int select_contexts(const struct cct *all, const struct symbol_table *names,
+		    const struct selection *s, uint8_t *keep)
 {
 	uint8_t wanted = (s->focus.n ? FOCUSED : 0) | (s->under.n ? UNDER : 0);
 	struct judged judged;
@@ -92,14 +93,16 @@ static void mark_needed(struct pass *p, const struct tree_leaf *leaves, size_t n
 {
 	for (size_t i = 0; i < n; i++)
 		if (leaves[i].samples)
-			for (uint32_t k = leaves[i].node; !p->needed[k]; k = p->from->nodes[k].parent)
+			for (uint32_t k = leaves[i].node; !p->needed[k];
+			     k = p->from->nodes[k].parent)
 				p->needed[k] = true;
 }
 
 /* Not a gap, nor a signal. */
 static bool is_function(const struct cct_key *k)
 {
-	return k->kind == DECODE_FRAME_CALL || k->kind == DECODE_FRAME_TAIL || k->kind == DECODE_FRAME_FOREIGN;
+	return k->kind == DECODE_FRAME_CALL || k->kind == DECODE_FRAME_TAIL ||
+	       k->kind == DECODE_FRAME_FOREIGN;
 }
 
 /* The node of a group that stands i places before `last`, its last one. */
@@ -206,12 +209,14 @@ static uint32_t fold_plain(struct pass *p, uint32_t at, struct cct_key key)
 static uint32_t fold_group(struct pass *p, uint32_t last)
 {
 	const struct cct_node *nodes = p->from->nodes;
-	uint32_t head = p->groups[last].head, repeat = nodes[head].key->repeat, at = p->image[nodes[head].parent];
+	uint32_t head = p->groups[last].head, repeat = nodes[head].key->repeat,
+		 at = p->image[nodes[head].parent];
 	const struct cct_key *before = nodes[last].key;
 	uint32_t kept = 0;
 	bool first_differs;
 
-	first_differs = same_function(before, nodes[head].key) != !!fold_into(p, at, nodes[head].key);
+	first_differs =
+		same_function(before, nodes[head].key) != !!fold_into(p, at, nodes[head].key);
 	for (uint32_t i = nodes[head].key->span; i-- > 0;) {
 		const struct cct_key *key = nodes[group_node(p, last, i)].key;
 
@@ -272,8 +277,8 @@ static void pass_end(struct pass *p)
 	free(p->groups);
 }
 
-static int make_images(struct pass *p, uint32_t (*make)(struct pass *p, uint32_t n), struct tree_leaf *leaves,
-		       size_t n_leaves)
+static int make_images(struct pass *p, uint32_t (*make)(struct pass *p, uint32_t n),
+		       struct tree_leaf *leaves, size_t n_leaves)
 {
 	int r = pass_begin(p, leaves, n_leaves);
 
@@ -349,8 +354,8 @@ static int split(struct pass *p, struct tree_leaf *leaves, size_t n_leaves)
 
 /* ---- all together ---------------------------------------------------------------- */
 
-int select_tree(const struct cct *all, struct symbol_table *names, const struct selection *s, struct tree_leaf *leaves,
-		size_t n_leaves, struct cct *to)
+int select_tree(const struct cct *all, struct symbol_table *names, const struct selection *s,
+		struct tree_leaf *leaves, size_t n_leaves, struct cct *to)
 {
 	struct pass p = {.from = all, .to = to, .selection = s, .names = names};
 	struct judged judged;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A selection applied to contexts and frames: from the tree of all contexts to that of those that are shown. */
+/* A selection applied to contexts and frames: from the tree of all contexts to that of those that
+ * are shown. */
 #ifndef PCCE_TREE_SELECT_TREE_H
 #define PCCE_TREE_SELECT_TREE_H
 
@@ -17,13 +18,15 @@ struct tree_leaf {
 };
 
 /* Marks the nodes of `all` in which a context ends that is selected: keep[i] != 0. 0 or -ENOMEM. */
-int select_contexts(const struct cct *all, const struct symbol_table *names, const struct selection *s, uint8_t *keep);
+int select_contexts(const struct cct *all, const struct symbol_table *names,
+		    const struct selection *s, uint8_t *keep);
 
 /*
- * Makes the tree of the contexts of those leaves that have samples, and says which node each is: `all` has no
- * weights, the new tree has the leaves'; its totals and order are cct_finish()'s work. 0 or -ENOMEM.
+ * Makes the tree of the contexts of those leaves that have samples, and says which node each is:
+ * `all` has no weights, the new tree has the leaves'; its totals and order are cct_finish()'s work.
+ * 0 or -ENOMEM.
  */
-int select_tree(const struct cct *all, struct symbol_table *names, const struct selection *s, struct tree_leaf *leaves,
-		size_t n_leaves, struct cct *to);
+int select_tree(const struct cct *all, struct symbol_table *names, const struct selection *s,
+		struct tree_leaf *leaves, size_t n_leaves, struct cct *to);
 
 #endif

@@ -41,7 +41,8 @@ static int add_word(struct select_words *to, const char *from, size_t length)
 	return 0;
 }
 
-/* The end of a word: a comma outside of all brackets. f(int, int) is one word, and so is map<int, int>. */
+/* The end of a word: a comma outside of all brackets. f(int, int) is one word, and so is map<int,
+ * int>. */
 static const char *word_end(const char *s)
 {
 	int depth = 0;
@@ -80,7 +81,8 @@ int select_add_numbers(struct select_numbers *to, const char *text, char *why, s
 
 		errno = 0;
 		n = strtoull(at, &end, 10);
-		if (end == at || errno || n > UINT32_MAX || *at < '0' || *at > '9' || (*end && *end != ','))
+		if (end == at || errno || n > UINT32_MAX || *at < '0' || *at > '9' ||
+		    (*end && *end != ','))
 			return invalid(why, why_size, text, "is not a list of numbers");
 		if (reserve((void **)&to->list, to->n, sizeof(*to->list)))
 			return -ENOMEM;
@@ -116,7 +118,8 @@ static bool read_time(const char *text, const char *end, struct select_time *to)
 	static const struct {
 		const char *name;
 		double factor;
-	} units[] = {{"", 1e9}, {"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}, {"m", 60e9}, {"h", 3600e9}};
+	} units[] = {{"", 1e9}, {"s", 1e9},  {"ms", 1e6},  {"us", 1e3},
+		     {"ns", 1}, {"m", 60e9}, {"h", 3600e9}};
 	char *unit;
 
 	if ((*text < '0' || *text > '9') && *text != '.')
@@ -128,7 +131,8 @@ static bool read_time(const char *text, const char *end, struct select_time *to)
 	if (to->share)
 		return unit + 1 == end && to->value <= 100;
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		if (strlen(units[i].name) == (size_t)(end - unit) && !memcmp(units[i].name, unit, end - unit)) {
+		if (strlen(units[i].name) == (size_t)(end - unit) &&
+		    !memcmp(units[i].name, unit, end - unit)) {
 			to->value *= units[i].factor;
 			return true;
 		}
@@ -146,7 +150,8 @@ int select_add_range(struct select_ranges *to, const char *text, char *why, size
 	if ((comma != text && !read_time(text, comma, &range.from)) ||
 	    (comma[1] && !read_time(comma + 1, comma + strlen(comma), &range.to)))
 		return invalid(why, why_size, text,
-			       "is not a range of times such as 0.5s,2s or 10%,20% or 300ms, (until the end)");
+			       "is not a range of times such as 0.5s,2s or 10%,20% or 300ms, "
+			       "(until the end)");
 	if (range.from.share == range.to.share && range.from.value > range.to.value)
 		return invalid(why, why_size, text, "ends before it begins");
 	if (reserve((void **)&to->list, to->n, sizeof(*to->list)))
@@ -217,7 +222,8 @@ bool select_pattern(const struct select_patterns *p, const char *text)
 	return false;
 }
 
-/* Where the parameters of a C++ function begin: the last bracket that is open at no other's expense. */
+/* Where the parameters of a C++ function begin: the last bracket that is open at no other's
+ * expense. */
 static size_t without_parameters(const char *name)
 {
 	size_t n = strlen(name), at = n;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A chain is decoded once for each different stack of a creator; equal chains of different processes are one.
- * With names, a chain is a path in a tree of its own, which ends in a node for the thread, whose line is that of the
- * call that created it.
+ * A chain is decoded once for each different stack of a creator; equal chains of different
+ * processes are one. With names, a chain is a path in a tree of its own, which ends in a node for
+ * the thread, whose line is that of the call that created it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -65,7 +65,8 @@ static int add_chain(struct thread_origins *o, const struct decode_space *as, ui
 
 	for (size_t i = 0; i < ctx->n; i++) {
 		const struct decode_frame *f = &ctx->frames[i];
-		uint64_t parts[] = {(uint64_t)f->kind << 32 | f->module, (uint64_t)f->func << 32 | f->site,
+		uint64_t parts[] = {(uint64_t)f->kind << 32 | f->module,
+				    (uint64_t)f->func << 32 | f->site,
 				    (uint64_t)f->span << 32 | f->repeat};
 		XXH128_hash_t h = XXH3_128bits_withSeed(parts, sizeof(parts), words[2]);
 
@@ -80,7 +81,8 @@ static int add_chain(struct thread_origins *o, const struct decode_space *as, ui
 		return 0;
 	}
 	if (o->builder) {
-		if (array_grow(&o->nodes, o->n, sizeof(*o->nodes)) || tree_builder_add(o->builder, as, ctx, 0, &spot))
+		if (array_grow(&o->nodes, o->n, sizeof(*o->nodes)) ||
+		    tree_builder_add(o->builder, as, ctx, 0, &spot))
 			return -ENOMEM;
 		o->nodes[o->n] = spot.node;
 	}
@@ -89,8 +91,8 @@ static int add_chain(struct thread_origins *o, const struct decode_space *as, ui
 	return 0;
 }
 
-uint32_t thread_origins_number(struct thread_origins *o, const struct decode_space *as, uint32_t space,
-			       const struct pcce_entry *entries, uint32_t n)
+uint32_t thread_origins_number(struct thread_origins *o, const struct decode_space *as,
+			       uint32_t space, const struct pcce_entry *entries, uint32_t n)
 {
 	XXH128_hash_t h = XXH3_128bits(entries, n * sizeof(*entries));
 	uint64_t words[ID_MAP_WORDS] = {h.low64, h.high64, space, n};
@@ -112,7 +114,8 @@ uint32_t thread_origins_count(const struct thread_origins *o)
 
 /* ---- in words -------------------------------------------------------------------- */
 
-static int give(const struct thread_origins *o, uint32_t node, int (*each)(void *ctx, const char *name), void *ctx)
+static int give(const struct thread_origins *o, uint32_t node,
+		int (*each)(void *ctx, const char *name), void *ctx)
 {
 	const struct cct_key *key = o->tree.nodes[node].key;
 	const char *name = symbol_table_string(o->names, key->name);
@@ -128,8 +131,8 @@ static int give(const struct thread_origins *o, uint32_t node, int (*each)(void 
 	return r;
 }
 
-int thread_origins_frames(const struct thread_origins *o, uint32_t number, int (*each)(void *ctx, const char *name),
-			  void *ctx)
+int thread_origins_frames(const struct thread_origins *o, uint32_t number,
+			  int (*each)(void *ctx, const char *name), void *ctx)
 {
 	const struct cct_node *nodes = o->tree.nodes;
 	uint32_t last = nodes[o->nodes[number - 1]].parent, depth = 0, *way, at;
@@ -181,7 +184,8 @@ void thread_origins_print(const struct thread_origins *o, uint32_t number, FILE 
 	thread_origins_frames(o, number, print_frame, &p);
 	if (key->file)
 		fprintf(out, "  %s:%u",
-			format_clean(format_base(symbol_table_string(o->names, key->file)), buffer, sizeof(buffer)),
+			format_clean(format_base(symbol_table_string(o->names, key->file)), buffer,
+				     sizeof(buffer)),
 			key->line);
 }
 

@@ -40,7 +40,8 @@ void view_draw_head(const struct view *v)
 static void draw_function(const struct view *v, const struct flat_profile_row *row, int y)
 {
 	const struct symbol_table *names = v->m.profile->names;
-	const char *name = symbol_table_string(names, row->name), *base = symbol_table_base(names, row->module);
+	const char *name = symbol_table_string(names, row->name),
+		   *base = symbol_table_base(names, row->module);
 	int x = 2 * SHARE_WIDTH, skip = v->share.scroll;
 	char buffer[4096], place[4200];
 
@@ -52,12 +53,14 @@ static void draw_function(const struct view *v, const struct flat_profile_row *r
 			    format_clean(name, buffer, sizeof(buffer)), &skip);
 	if (row->file) {
 		snprintf(place, sizeof(place), "  %s:%u",
-			 format_clean(format_base(symbol_table_string(names, row->file)), buffer, sizeof(buffer)),
+			 format_clean(format_base(symbol_table_string(names, row->file)), buffer,
+				      sizeof(buffer)),
 			 row->line);
 		x = view_share_text(y, x, LOOK_DIM, place, &skip);
 	}
 	if (*base) {
-		snprintf(place, sizeof(place), "  (%s)", format_clean(base, buffer, sizeof(buffer)));
+		snprintf(place, sizeof(place), "  (%s)",
+			 format_clean(base, buffer, sizeof(buffer)));
 		view_share_text(y, x, LOOK_DIM, place, &skip);
 	}
 }
@@ -120,10 +123,13 @@ static void draw_foot(const struct view *v)
 	}
 	if (name == UINT32_MAX)
 		return;
-	x = screen_put(y, 0, end, LOOK_PLAIN, format_clean(symbol_table_string(names, name), buffer, sizeof(buffer)));
+	x = screen_put(y, 0, end, LOOK_PLAIN,
+		       format_clean(symbol_table_string(names, name), buffer, sizeof(buffer)));
 	if (n && n->key->file) {
 		snprintf(file, sizeof(file), "  %s:%u",
-			 format_clean(symbol_table_string(names, n->key->file), buffer, sizeof(buffer)), n->key->line);
+			 format_clean(symbol_table_string(names, n->key->file), buffer,
+				      sizeof(buffer)),
+			 n->key->line);
 		x = screen_put(y, x, end, LOOK_DIM, file);
 	}
 	if (*symbol_table_path(names, module)) {

@@ -64,7 +64,8 @@ int view_model_zoom(struct view_model *m, const char *function)
 	return more[m->n_zooms] ? (m->n_zooms++, 0) : -ENOMEM;
 }
 
-/* The user's choices over those of the command line. What it points to lives as long as the call. */
+/* The user's choices over those of the command line. What it points to lives as long as the call.
+ */
 static int select_now(struct view_model *m)
 {
 	const struct selection *base = &m->options->select;
@@ -119,7 +120,8 @@ static int merge(struct view_model *m)
 	int r = cct_merge_map(&p->tree, CCT_MERGE_LINES, &m->callers, &map);
 
 	for (size_t i = 0; i < p->n_leaves && !r; i++)
-		m->leaf_node[i] = p->leaves[i].node == UINT32_MAX ? UINT32_MAX : map[p->leaves[i].node];
+		m->leaf_node[i] =
+			p->leaves[i].node == UINT32_MAX ? UINT32_MAX : map[p->leaves[i].node];
 	free(map);
 	if (!r)
 		r = cct_finish(&m->callers, p->names);
@@ -144,7 +146,9 @@ int view_model_update(struct view_model *m)
 		return r;
 	flat_profile_sort(&m->functions, p->names, &m->order);
 	m->least = (double)m->callers.nodes[0].total *
-		   (m->options->print.min_percent < 0 ? formats[0].min_percent : m->options->print.min_percent) / 100;
+		   (m->options->print.min_percent < 0 ? formats[0].min_percent
+						      : m->options->print.min_percent) /
+		   100;
 	return 0;
 }
 
@@ -152,7 +156,8 @@ int view_model_begin(struct view_model *m, struct profile *p, const struct repor
 {
 	size_t n = sample_streams_count(p->streams);
 
-	*m = (struct view_model){.profile = p, .options = o, .now = o->select, .order = o->print.sort};
+	*m = (struct view_model){
+		.profile = p, .options = o, .now = o->select, .order = o->print.sort};
 	m->stream_samples = malloc(n * sizeof(*m->stream_samples) + 1);
 	m->leaf_node = malloc(p->n_leaves * sizeof(*m->leaf_node) + 1);
 	if (!m->stream_samples || !m->leaf_node)
@@ -242,7 +247,8 @@ void view_choices_free(struct view_choice *c, size_t n)
 	free(c);
 }
 
-__attribute__((format(printf, 2, 3))) static bool name_choice(struct view_choice *c, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool name_choice(struct view_choice *c,
+							      const char *format, ...)
 {
 	va_list args;
 	char *name;
@@ -268,7 +274,8 @@ static bool is_first_event(const struct view_model *m, size_t stream)
 	for (size_t i = 0; i < stream; i++) {
 		const struct sample_stream *x = sample_streams_get(m->profile->streams, i);
 
-		if (x->comm == s->comm && x->pid == s->pid && x->tid == s->tid && m->stream_samples[i])
+		if (x->comm == s->comm && x->pid == s->pid && x->tid == s->tid &&
+		    m->stream_samples[i])
 			return false;
 	}
 	return true;
@@ -290,7 +297,8 @@ static bool find_origin(const struct profile *p, struct view_choice *c)
 	return true;
 }
 
-/* One for all, one for each name that several threads have, and one for each thread under each name. */
+/* One for all, one for each name that several threads have, and one for each thread under each
+ * name. */
 struct view_choice *view_model_threads(const struct view_model *m, size_t *n)
 {
 	const struct profile *p = m->profile;
@@ -331,7 +339,8 @@ struct view_choice *view_model_threads(const struct view_model *m, size_t *n)
 			continue;
 		/* Streams of several events are one thread. */
 		for (k = names; k < threads; k++)
-			if (c[k].comm == s->comm && c[k].thread[0] == s->pid && c[k].thread[1] == s->tid)
+			if (c[k].comm == s->comm && c[k].thread[0] == s->pid &&
+			    c[k].thread[1] == s->tid)
 				break;
 		if (k == threads)
 			c[threads++] = (struct view_choice){
@@ -349,8 +358,8 @@ struct view_choice *view_model_threads(const struct view_model *m, size_t *n)
 		if (k < names)
 			good = name_choice(&c[k], "%s (%u threads)", comm, c[k].thread[0]);
 		else
-			good = name_choice(&c[k], "%s  thread %u of process %u", comm, c[k].thread[1],
-					   c[k].thread[0]) &&
+			good = name_choice(&c[k], "%s  thread %u of process %u", comm,
+					   c[k].thread[1], c[k].thread[0]) &&
 			       find_origin(p, &c[k]);
 	}
 	*n = threads;

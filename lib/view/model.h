@@ -40,7 +40,8 @@ int view_model_begin(struct view_model *m, struct profile *p, const struct repor
 int view_model_update(struct view_model *m);
 void view_model_free(struct view_model *m);
 
-/* The user's regular expression for what is shown, or not shown: "" is none. -EINVAL with a sentence in why. */
+/* The user's regular expression for what is shown, or not shown: "" is none. -EINVAL with a
+ * sentence in why. */
 int view_model_focus(struct view_model *m, char **which, const char *text, char *why, size_t size);
 /* Only what is under a function; NULL takes the last one back. 0 or -ENOMEM. */
 int view_model_zoom(struct view_model *m, const char *function);

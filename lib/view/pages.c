@@ -7,39 +7,41 @@
 #include "view/pages.h"
 #include "view/screen.h"
 
-const char view_help[] = "Moving\n"
-			 "  Up Down, k j         one row             PgUp PgDn, b Space   one page\n"
-			 "  Ctrl-U Ctrl-D        half a page         Home End, g G        first, last row\n"
-			 "Views\n"
-			 "  Tab, 1 2 3           callers, callees (bottom-up), functions\n"
-			 "  a                    source with the cost of each line\n"
-			 "  i                    numbers about the recording\n"
-			 "Folding\n"
-			 "  Enter, +             open or close; of a function: go to it among the callers\n"
-			 "  Right, Left          open or go in; close or go out\n"
-			 "  e  E  C              open all below, open everything, close everything\n"
-			 "Searching (regular expressions; small letters match capitals, too)\n"
-			 "  /  n  N              find, next, previous\n"
-			 "  &                    only contexts with a function that matches; empty: all\n"
-			 "  x                    no contexts with a function that matches; empty: all\n"
-			 "  z  Z                 only what is under this function; back\n"
-			 "Which samples\n"
-			 "  t  v                 of one thread (and what created it) or name; of one event\n"
-			 "How it is shown\n"
-			 "  s                    order: total, self, name\n"
-			 "  p  F                 numbers or percentages; of what is selected or of all\n"
-			 "  r                    recursion: kept, direct folded, all folded\n"
-			 "  c  l                 call sites told apart or not; a frame a line, or a function\n"
-			 "  < >                  scroll names\n"
-			 "Others\n"
-			 "  w                    write this view as text to a file\n"
-			 "  q, Esc               leave (this view, then the program); Ctrl-C leaves at once\n"
-			 "  ?, h, F1             this help\n"
-			 "\n"
-			 "In a source view: Tab goes to the next hottest line, H to the hottest; a changes between\n"
-			 "this context and all contexts of the function; Enter follows the heaviest call of a line.\n"
-			 "A line that stands beside a frame is where that frame is called (callers) or where\n"
-			 "it calls the one above it (callees); by line, where it is itself.\n";
+const char view_help[] =
+	"Moving\n"
+	"  Up Down, k j         one row             PgUp PgDn, b Space   one page\n"
+	"  Ctrl-U Ctrl-D        half a page         Home End, g G        first, last row\n"
+	"Views\n"
+	"  Tab, 1 2 3           callers, callees (bottom-up), functions\n"
+	"  a                    source with the cost of each line\n"
+	"  i                    numbers about the recording\n"
+	"Folding\n"
+	"  Enter, +             open or close; of a function: go to it among the callers\n"
+	"  Right, Left          open or go in; close or go out\n"
+	"  e  E  C              open all below, open everything, close everything\n"
+	"Searching (regular expressions; small letters match capitals, too)\n"
+	"  /  n  N              find, next, previous\n"
+	"  &                    only contexts with a function that matches; empty: all\n"
+	"  x                    no contexts with a function that matches; empty: all\n"
+	"  z  Z                 only what is under this function; back\n"
+	"Which samples\n"
+	"  t  v                 of one thread (and what created it) or name; of one event\n"
+	"How it is shown\n"
+	"  s                    order: total, self, name\n"
+	"  p  F                 numbers or percentages; of what is selected or of all\n"
+	"  r                    recursion: kept, direct folded, all folded\n"
+	"  c  l                 call sites told apart or not; a frame a line, or a function\n"
+	"  < >                  scroll names\n"
+	"Others\n"
+	"  w                    write this view as text to a file\n"
+	"  q, Esc               leave (this view, then the program); Ctrl-C leaves at once\n"
+	"  ?, h, F1             this help\n"
+	"\n"
+	"In a source view: Tab goes to the next hottest line, H to the hottest; a changes between\n"
+	"this context and all contexts of the function; Enter follows the heaviest call of a "
+	"line.\n"
+	"A line that stands beside a frame is where that frame is called (callers) or where\n"
+	"it calls the one above it (callees); by line, where it is itself.\n";
 
 static void draw_title(const char *title, struct view_list *l)
 {
@@ -55,7 +57,8 @@ static void draw_text(const char *title, char *const *lines, struct view_list *l
 	for (size_t i = 0; i < l->height && l->top + i < l->n; i++) {
 		const char *line = lines[l->top + i];
 
-		screen_put((int)i + 1, 0, screen_width(), *line != ' ' ? LOOK_BOLD : LOOK_PLAIN, line);
+		screen_put((int)i + 1, 0, screen_width(), *line != ' ' ? LOOK_BOLD : LOOK_PLAIN,
+			   line);
 	}
 	screen_put(screen_height() - 1, 0, screen_width(), LOOK_DIM,
 		   l->top + l->height < l->n ? "Space: more; q: back" : "q: back");
@@ -68,7 +71,8 @@ static void draw_text(const char *title, char *const *lines, struct view_list *l
 /* Where the notes' column begins: behind the longest text, if that leaves room. */
 static int note_column(const char *title, const struct view_item *items, size_t n)
 {
-	size_t longest = strlen(title), most = screen_width() > NOTE_MIN ? screen_width() - NOTE_MIN : 0;
+	size_t longest = strlen(title),
+	       most = screen_width() > NOTE_MIN ? screen_width() - NOTE_MIN : 0;
 
 	for (size_t i = 0; i < n; i++)
 		if (items[i].note && strlen(items[i].text) > longest)
@@ -92,9 +96,11 @@ static void put_end_of(int y, int x, enum screen_look look, const char *text)
 	screen_put(y, x, screen_width(), look, from);
 }
 
-static void draw_choice(const char *title, const char *note, const struct view_item *items, struct view_list *l)
+static void draw_choice(const char *title, const char *note, const struct view_item *items,
+			struct view_list *l)
 {
-	int width = screen_width(), last = screen_height() - 1, column = note ? note_column(title, items, l->n) : 0, x;
+	int width = screen_width(), last = screen_height() - 1,
+	    column = note ? note_column(title, items, l->n) : 0, x;
 	const struct view_item *now = &items[l->at];
 	bool cut = false;
 
@@ -144,7 +150,9 @@ size_t view_choose(const char *title, const char *note, const struct view_item *
 /* A text is moved through by its top line: there is no cursor in it. */
 static bool scroll_text(struct view_list *l, int key)
 {
-	struct view_list top = {.n = l->n > l->height ? l->n - l->height + 1 : 1, .at = l->top, .height = l->height};
+	struct view_list top = {.n = l->n > l->height ? l->n - l->height + 1 : 1,
+				.at = l->top,
+				.height = l->height};
 
 	if (!view_list_key(&top, key))
 		return false;

@@ -6,7 +6,8 @@
 #include <stddef.h>
 
 struct view_item {
-	const char *text, *note; /* the note stands in a column of its own, or in the last line if it is long */
+	const char *text, *note; /* the note stands in a column of its own, or in the last line if
+				    it is long */
 };
 
 /* The user's choice; n: none. The notes' column has the heading note; NULL: no item has one. */

@@ -49,8 +49,8 @@ static void make_looks(bool colors)
 }
 
 /*
- * What asks us to end makes the read of a key return, so that the terminal is set back in peace.  A second time, while
- * something long goes on, there is no peace: then as curses itself does it.
+ * What asks us to end makes the read of a key return, so that the terminal is set back in peace.  A
+ * second time, while something long goes on, there is no peace: then as curses itself does it.
  */
 static void on_signal(int number)
 {
@@ -76,7 +76,8 @@ int screen_open(bool colors)
 {
 	const char *term = getenv("TERM");
 
-	if (!term || !*term || !strcmp(term, "dumb") || !isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+	if (!term || !*term || !strcmp(term, "dumb") || !isatty(STDIN_FILENO) ||
+	    !isatty(STDOUT_FILENO))
 		return -ENOTTY;
 	setlocale(LC_CTYPE, "");
 	state.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
@@ -242,9 +243,11 @@ bool screen_ask(const char *prompt, char *text, size_t size)
 		kind = get_wch(&c);
 		if (kind == ERR || (kind == OK && (c == SCREEN_ESCAPE || c == SCREEN_CTRL('g')))) {
 			done = true;
-		} else if ((kind == OK && (c == '\r' || c == '\n')) || (kind == KEY_CODE_YES && c == KEY_ENTER)) {
+		} else if ((kind == OK && (c == '\r' || c == '\n')) ||
+			   (kind == KEY_CODE_YES && c == KEY_ENTER)) {
 			done = good = true;
-		} else if ((kind == KEY_CODE_YES && c == KEY_BACKSPACE) || (kind == OK && (c == 127 || c == '\b'))) {
+		} else if ((kind == KEY_CODE_YES && c == KEY_BACKSPACE) ||
+			   (kind == OK && (c == 127 || c == '\b'))) {
 			/* Backspace in an empty line gives up, as in less. */
 			if (!n)
 				done = true;

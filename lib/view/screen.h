@@ -6,7 +6,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum screen_look { LOOK_PLAIN, LOOK_BAR, LOOK_BOLD, LOOK_HOT, LOOK_WARM, LOOK_DIM, LOOK_FOUND, LOOKS };
+enum screen_look {
+	LOOK_PLAIN,
+	LOOK_BAR,
+	LOOK_BOLD,
+	LOOK_HOT,
+	LOOK_WARM,
+	LOOK_DIM,
+	LOOK_FOUND,
+	LOOKS
+};
 
 /* 0, or -ENOTTY if there is no terminal that could do it. */
 int screen_open(bool colors);
@@ -14,8 +23,8 @@ void screen_close(void);
 int screen_height(void);
 int screen_width(void);
 
-/* Writes text from column x on, up to column `end`; returns the column behind it. The text is UTF-8; on a
- * terminal without, lines and marks become ASCII. */
+/* Writes text from column x on, up to column `end`; returns the column behind it. The text is
+ * UTF-8; on a terminal without, lines and marks become ASCII. */
 int screen_put(int y, int x, int end, enum screen_look look, const char *text);
 /* How many columns a text takes. */
 int screen_columns(const char *text);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What all parts of the interactive view draw alike: shares of the whole, and what is being searched. */
+/* What all parts of the interactive view draw alike: shares of the whole, and what is being
+ * searched. */
 #ifndef PCCE_VIEW_SHARE_H
 #define PCCE_VIEW_SHARE_H
 

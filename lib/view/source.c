@@ -78,7 +78,8 @@ static int take_lines(struct view_source *v, const struct found_list *l)
 	size_t last = v->text.n;
 
 	for (size_t i = 0; i < l->n; i++)
-		if (l->list[i].file == v->file && l->list[i].line > last && l->list[i].line <= LINE_MAX_NUMBER)
+		if (l->list[i].file == v->file && l->list[i].line > last &&
+		    l->list[i].line <= LINE_MAX_NUMBER)
 			last = l->list[i].line;
 	v->lines = calloc(last + 1, sizeof(*v->lines));
 	if (!v->lines)
@@ -101,8 +102,8 @@ static int take_lines(struct view_source *v, const struct found_list *l)
 	return 0;
 }
 
-static int show(struct view_source *v, const struct profile *p, struct found_list *l, uint32_t module,
-		const struct source_file_dirs *dirs, char *why, size_t size)
+static int show(struct view_source *v, const struct profile *p, struct found_list *l,
+		uint32_t module, const struct source_file_dirs *dirs, char *why, size_t size)
 {
 	const uint8_t *id = NULL;
 	size_t id_size = symbol_table_build_id(p->names, module, &id);
@@ -110,11 +111,12 @@ static int show(struct view_source *v, const struct profile *p, struct found_lis
 
 	v->file = main_file(l);
 	if (!v->file) {
-		snprintf(why, size, "no source line of %s is known", symbol_table_string(p->names, v->name));
+		snprintf(why, size, "no source line of %s is known",
+			 symbol_table_string(p->names, v->name));
 		return -ENOENT;
 	}
-	r = source_file_read(symbol_table_string(p->names, v->file), dirs, id, id_size, &v->text, v->why,
-			     sizeof(v->why));
+	r = source_file_read(symbol_table_string(p->names, v->file), dirs, id, id_size, &v->text,
+			     v->why, sizeof(v->why));
 	if (r == -ENOMEM)
 		return r;
 	r = take_lines(v, l);
@@ -125,8 +127,8 @@ static int show(struct view_source *v, const struct profile *p, struct found_lis
 }
 
 int view_source_context(struct view_source *v, const struct profile *p, const struct cct *tree,
-			const uint32_t *leaf_node, uint32_t node, const struct source_file_dirs *dirs, char *why,
-			size_t size)
+			const uint32_t *leaf_node, uint32_t node,
+			const struct source_file_dirs *dirs, char *why, size_t size)
 {
 	const struct cct_node *n = &tree->nodes[node];
 	struct found_list l = {0};
@@ -137,13 +139,15 @@ int view_source_context(struct view_source *v, const struct profile *p, const st
 		const struct tree_leaf *leaf = &p->leaves[i];
 
 		if (leaf_node[i] == node)
-			r = add(&l, &(struct found){leaf->file, leaf->line, leaf->weight, leaf->weight, 0});
+			r = add(&l, &(struct found){leaf->file, leaf->line, leaf->weight,
+						    leaf->weight, 0});
 	}
 	/* The heaviest first: a line's callee is the first that it has. */
 	for (uint32_t c = n->child; c && !r; c = tree->nodes[c].next) {
 		const struct cct_node *child = &tree->nodes[c];
 
-		r = add(&l, &(struct found){child->key->file, child->key->line, 0, child->total, c});
+		r = add(&l,
+			&(struct found){child->key->file, child->key->line, 0, child->total, c});
 	}
 	if (!r)
 		r = show(v, p, &l, n->key->module, dirs, why, size);
@@ -153,8 +157,8 @@ int view_source_context(struct view_source *v, const struct profile *p, const st
 	return r;
 }
 
-int view_source_function(struct view_source *v, const struct profile *p, uint32_t module, uint32_t name,
-			 const struct source_file_dirs *dirs, char *why, size_t size)
+int view_source_function(struct view_source *v, const struct profile *p, uint32_t module,
+			 uint32_t name, const struct source_file_dirs *dirs, char *why, size_t size)
 {
 	static const struct selection lines = {.by = SELECT_BY_LINE};
 	struct found_list l = {0};
@@ -173,7 +177,8 @@ int view_source_function(struct view_source *v, const struct profile *p, uint32_
 		const struct flat_profile_row *row = &flat.rows[i];
 
 		if (row->name == name && row->module == module)
-			r = add(&l, &(struct found){row->file, row->line, row->self, row->total, 0});
+			r = add(&l,
+				&(struct found){row->file, row->line, row->self, row->total, 0});
 	}
 	flat_profile_free(&flat);
 	if (!r)

@@ -24,14 +24,15 @@ struct view_source {
 	struct view_list list;
 };
 
-/* Of one node in a tree of contexts. leaf_node[i]: the tree's node of the profile's leaf i, or UINT32_MAX. All these:
- * 0, -ENOMEM, or -ENOENT with a sentence in why if no line is known. */
+/* Of one node in a tree of contexts. leaf_node[i]: the tree's node of the profile's leaf i, or
+ * UINT32_MAX. All these: 0, -ENOMEM, or -ENOENT with a sentence in why if no line is known. */
 int view_source_context(struct view_source *v, const struct profile *p, const struct cct *tree,
-			const uint32_t *leaf_node, uint32_t node, const struct source_file_dirs *dirs, char *why,
-			size_t size);
+			const uint32_t *leaf_node, uint32_t node,
+			const struct source_file_dirs *dirs, char *why, size_t size);
 /* Of a function in all contexts that are selected. */
-int view_source_function(struct view_source *v, const struct profile *p, uint32_t module, uint32_t name,
-			 const struct source_file_dirs *dirs, char *why, size_t size);
+int view_source_function(struct view_source *v, const struct profile *p, uint32_t module,
+			 uint32_t name, const struct source_file_dirs *dirs, char *why,
+			 size_t size);
 void view_source_free(struct view_source *v);
 
 /* Goes to the line with the largest own weight; or the next one after the current one's weight. */

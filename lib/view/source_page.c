@@ -32,18 +32,20 @@ static void draw_source(struct view *v, struct view_source *s, bool context)
 	else
 		snprintf(text, sizeof(text), "%s",
 			 format_clean(symbol_table_string(names, s->file), buffer, sizeof(buffer)));
-	screen_put(y, 0, width - (int)strlen(place), *v->message || *s->why ? LOOK_BOLD : LOOK_PLAIN, text);
+	screen_put(y, 0, width - (int)strlen(place),
+		   *v->message || *s->why ? LOOK_BOLD : LOOK_PLAIN, text);
 }
 
-static int load_source(struct view *v, struct view_source *s, bool context, uint32_t node, uint32_t module,
-		       uint32_t name)
+static int load_source(struct view *v, struct view_source *s, bool context, uint32_t node,
+		       uint32_t module, uint32_t name)
 {
 	const struct source_file_dirs *dirs = &v->m.options->source;
 	char why[512];
 	int r;
 
 	if (context)
-		r = view_source_context(s, v->m.profile, &v->m.callers, v->m.leaf_node, node, dirs, why, sizeof(why));
+		r = view_source_context(s, v->m.profile, &v->m.callers, v->m.leaf_node, node, dirs,
+					why, sizeof(why));
 	else
 		r = view_source_function(s, v->m.profile, module, name, dirs, why, sizeof(why));
 	if (r == -ENOENT)
@@ -52,7 +54,8 @@ static int load_source(struct view *v, struct view_source *s, bool context, uint
 }
 
 /* A key in a source view; true: leave it. *node: of another context to be shown. */
-static bool source_key(struct view *v, struct view_source *s, int key, bool *context, uint32_t *node)
+static bool source_key(struct view *v, struct view_source *s, int key, bool *context,
+		       uint32_t *node)
 {
 	*v->message = 0;
 	switch (key) {
@@ -95,7 +98,8 @@ static bool source_key(struct view *v, struct view_source *s, int key, bool *con
 		if (*context && s->list.at < s->n && s->lines[s->list.at].callee)
 			*node = s->lines[s->list.at].callee;
 		else
-			view_say(v, *context ? "Nothing is called here" : "Calls are followed in one context: a");
+			view_say(v, *context ? "Nothing is called here"
+					     : "Calls are followed in one context: a");
 		return false;
 	default:
 		view_list_key(&s->list, key);
@@ -132,7 +136,8 @@ int view_show_source(struct view *v)
 			struct view_source other;
 			const struct cct_key *key = v->m.callers.nodes[node].key;
 
-			r = load_source(v, &other, context, node, node ? key->module : module, node ? key->name : name);
+			r = load_source(v, &other, context, node, node ? key->module : module,
+					node ? key->name : name);
 			if (!r) {
 				view_source_free(&s);
 				s = other;

@@ -46,7 +46,8 @@ static int reserve_nodes(struct view_tree *v)
 
 static bool has_children(const struct view_tree *v, uint32_t node)
 {
-	return v->callees ? bottom_up_has_children(v->callees, node) : v->tree->nodes[node].child != 0;
+	return v->callees ? bottom_up_has_children(v->callees, node)
+			  : v->tree->nodes[node].child != 0;
 }
 
 static int set_open(struct view_tree *v, uint32_t node)
@@ -151,7 +152,8 @@ static int fill_rows(struct view_tree *v, struct levels *levels)
 
 	while (!r && levels->n) {
 		struct level *l = &levels->list[levels->n - 1];
-		struct view_row row = {.column = l->column, .branch = l->branches, .last = l->left == 1};
+		struct view_row row = {
+			.column = l->column, .branch = l->branches, .last = l->left == 1};
 
 		if (!l->left) {
 			next = first_shown(v, v->tree->nodes[l->node].next);
@@ -194,7 +196,8 @@ static int make_rows(struct view_tree *v)
 
 /* ---- opening and closing ------------------------------------------------------------- */
 
-/* Opens nodes below `top` that are heavy enough, as long as that makes no more than so many rows. */
+/* Opens nodes below `top` that are heavy enough, as long as that makes no more than so many rows.
+ */
 static int open_heavy(struct view_tree *v, uint32_t top, uint64_t least, size_t rows)
 {
 	uint32_t node = top;
@@ -202,7 +205,8 @@ static int open_heavy(struct view_tree *v, uint32_t top, uint64_t least, size_t 
 	bool skip = false;
 	int r = set_open(v, top);
 
-	while (!r && rows && (node = format_next(v->tree, node, skip, &depth)) && depth && depth < UINT32_MAX / 2) {
+	while (!r && rows && (node = format_next(v->tree, node, skip, &depth)) && depth &&
+	       depth < UINT32_MAX / 2) {
 		skip = v->tree->nodes[node].total < least;
 		if (skip || !has_children(v, node))
 			continue;
@@ -213,7 +217,8 @@ static int open_heavy(struct view_tree *v, uint32_t top, uint64_t least, size_t 
 	return r;
 }
 
-int view_tree_begin(struct view_tree *v, const struct cct *tree, struct bottom_up *callees, uint64_t least)
+int view_tree_begin(struct view_tree *v, const struct cct *tree, struct bottom_up *callees,
+		    uint64_t least)
 {
 	uint64_t heavy = tree->nodes[0].total * FIRST_PERCENT / 100;
 	int r;
@@ -332,11 +337,12 @@ int view_tree_search(struct view_tree *v, const struct view_share *s, bool backw
 	unsigned int depth = 0;
 	bool passed = !current;
 
-	/* In preorder: the first one behind the current one, else the first of all; or the last one before it, else
-	 * the last of all. */
+	/* In preorder: the first one behind the current one, else the first of all; or the last one
+	 * before it, else the last of all. */
 	*found = false;
 	while ((node = format_next(v->tree, node, false, &depth))) {
-		bool good = view_share_found(s, symbol_table_string(s->names, v->tree->nodes[node].key->name));
+		bool good = view_share_found(
+			s, symbol_table_string(s->names, v->tree->nodes[node].key->name));
 
 		if (node == current) {
 			passed = true;
@@ -376,12 +382,14 @@ static int draw_margin(const struct view_tree *v, const struct view_row *row, in
 	int left = x;
 
 	if (row->branch)
-		screen_put(y, left + 3 * (int)(row->column - 1 - skip), width, LOOK_DIM, row->last ? "└─" : "├─");
+		screen_put(y, left + 3 * (int)(row->column - 1 - skip), width, LOOK_DIM,
+			   row->last ? "└─" : "├─");
 	for (; node; node = v->tree->nodes[node].parent) {
 		const struct view_row *above = &v->rows[v->row_of[node]];
 
 		if (above->branch && !above->last && above->column > skip)
-			screen_put(y, left + 3 * (int)(above->column - 1 - skip), width, LOOK_DIM, "│");
+			screen_put(y, left + 3 * (int)(above->column - 1 - skip), width, LOOK_DIM,
+				   "│");
 	}
 	if (skip)
 		screen_put(y, left, width, LOOK_DIM, "…");
@@ -408,7 +416,8 @@ static int draw_frame(const struct view_share *s, const struct cct_node *n, int 
 	return x;
 }
 
-static void draw_row(const struct view_tree *v, const struct view_share *s, const struct view_row *row, int y)
+static void draw_row(const struct view_tree *v, const struct view_share *s,
+		     const struct view_row *row, int y)
 {
 	const struct cct_node *n = &v->tree->nodes[row->node];
 	uint64_t weight = n->total;

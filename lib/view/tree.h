@@ -28,7 +28,8 @@ struct view_tree {
 };
 
 /* The tree, or callees, must stay. Heavy branches are open. All these: 0 or -ENOMEM. */
-int view_tree_begin(struct view_tree *v, const struct cct *tree, struct bottom_up *callees, uint64_t least);
+int view_tree_begin(struct view_tree *v, const struct cct *tree, struct bottom_up *callees,
+		    uint64_t least);
 int view_tree_toggle(struct view_tree *v);     /* the current row */
 int view_tree_open(struct view_tree *v);       /* it, or go to its first child if it is open */
 int view_tree_close(struct view_tree *v);      /* it, or go to its parent if it is closed */
@@ -37,7 +38,8 @@ int view_tree_open_all(struct view_tree *v);
 int view_tree_close_all(struct view_tree *v);
 /* Opens what is above a node, and goes there. */
 int view_tree_reveal(struct view_tree *v, uint32_t node);
-/* Goes to the next (or, backward, the last) node before or after the current one whose name is found. *found. */
+/* Goes to the next (or, backward, the last) node before or after the current one whose name is
+ * found. *found. */
 int view_tree_search(struct view_tree *v, const struct view_share *s, bool backward, bool *found);
 void view_tree_free(struct view_tree *v);
 

@@ -43,7 +43,9 @@ static int begin_trees(struct view *v)
 {
 	int r = view_tree_begin(&v->trees[CALLERS], &v->m.callers, NULL, v->m.least);
 
-	return r ? r : view_tree_begin(&v->trees[CALLEES], &v->m.callees.tree, &v->m.callees, v->m.least);
+	return r ? r
+		 : view_tree_begin(&v->trees[CALLEES], &v->m.callees.tree, &v->m.callees,
+				   v->m.least);
 }
 
 #define PATH_MAX_FRAMES 4096
@@ -68,7 +70,8 @@ static int follow_path(struct view *v, const uint32_t *path, size_t n)
 /* Makes everything anew after a change of the model. */
 static int update(struct view *v)
 {
-	uint32_t *path = malloc(PATH_MAX_FRAMES * sizeof(*path)), node = view_tree_current(&v->trees[CALLERS]);
+	uint32_t *path = malloc(PATH_MAX_FRAMES * sizeof(*path)),
+		 node = view_tree_current(&v->trees[CALLERS]);
 	size_t n = 0;
 	int r = path ? 0 : -ENOMEM;
 
@@ -87,7 +90,8 @@ static int update(struct view *v)
 }
 
 /* The user's choice; n: none. */
-static int choose(const struct view_choice *c, size_t n, const char *title, const char *note, size_t *at)
+static int choose(const struct view_choice *c, size_t n, const char *title, const char *note,
+		  size_t *at)
 {
 	struct view_item *items = malloc((n + 1) * sizeof(*items));
 
@@ -228,7 +232,8 @@ static bool search_functions(struct view *v, bool backward)
 		size_t at = (v->functions.at + (backward ? n - i : i)) % n;
 
 		if (view_share_found(&v->share,
-				     symbol_table_string(v->m.profile->names, v->m.functions.rows[at].name))) {
+				     symbol_table_string(v->m.profile->names,
+							 v->m.functions.rows[at].name))) {
 			view_list_go(&v->functions, at);
 			return true;
 		}
@@ -279,8 +284,8 @@ static int show_stats(struct view *v)
 
 	if (!f)
 		return -ENOMEM;
-	fprintf(f, "recording: %s\nevent: %s\ncommand: %s\nsampler: %s\n", v->m.options->input, v->m.profile->event,
-		v->m.profile->command, v->m.profile->sampler);
+	fprintf(f, "recording: %s\nevent: %s\ncommand: %s\nsampler: %s\n", v->m.options->input,
+		v->m.profile->event, v->m.profile->command, v->m.profile->sampler);
 	format_stats(v->m.profile, f);
 	fclose(f);
 	view_read("What is selected of this recording", text);
@@ -376,11 +381,13 @@ static int detail_key(struct view *v, int key)
 	case 'c':
 		s->calls = s->calls == SELECT_CALLS_NONE ? SELECT_CALLS_LINE : SELECT_CALLS_NONE;
 		view_say(v, "Call sites: %s",
-			 s->calls == SELECT_CALLS_NONE ? "one frame wherever it is called" : "told apart");
+			 s->calls == SELECT_CALLS_NONE ? "one frame wherever it is called"
+						       : "told apart");
 		return update(v);
 	case 'l':
 		s->by = s->by == SELECT_BY_LINE ? SELECT_BY_FUNCTION : SELECT_BY_LINE;
-		view_say(v, "A frame for each %s", s->by == SELECT_BY_LINE ? "line of a function" : "function");
+		view_say(v, "A frame for each %s",
+			 s->by == SELECT_BY_LINE ? "line of a function" : "function");
 		return update(v);
 	case 'p':
 		v->share.counts = !v->share.counts;
@@ -393,7 +400,8 @@ static int detail_key(struct view *v, int key)
 		return 0;
 	case 'F':
 		v->m.absolute = !v->m.absolute;
-		view_say(v, "100%% is %s", v->m.absolute ? "the whole recording" : "what is selected");
+		view_say(v, "100%% is %s",
+			 v->m.absolute ? "the whole recording" : "what is selected");
 		return 0;
 	default:
 		return v->tab == FUNCTIONS ? 0 : tree_key(v, key);
@@ -482,7 +490,8 @@ static void greet(struct view *v)
 	if (!p->complete)
 		view_say(v, "The recording was cut off: what it holds up to there is shown");
 	else if (p->stats.lost || p->stats.undecodable)
-		view_say(v, "%llu samples were lost, %llu do not decode: see i", (unsigned long long)p->stats.lost,
+		view_say(v, "%llu samples were lost, %llu do not decode: see i",
+			 (unsigned long long)p->stats.lost,
 			 (unsigned long long)p->stats.undecodable);
 }
 

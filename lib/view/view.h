@@ -6,8 +6,8 @@
 #include "tools/report_options.h"
 
 /*
- * Until the user leaves. The profile was loaded with options.again and lines. 0; -ENOTTY: there is no terminal that
- * could do it, and nothing was shown; -ENOMEM.
+ * Until the user leaves. The profile was loaded with options.again and lines. 0; -ENOTTY: there is
+ * no terminal that could do it, and nothing was shown; -ENOMEM.
  */
 int view_run(struct profile *p, const struct report_options *o, bool colors);
 

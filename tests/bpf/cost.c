@@ -121,7 +121,9 @@ int main(int argc, char **argv)
 	if (empty < 0 || !skel)
 		return fail("load");
 	program = bpf_program__fd(skel->progs.on_event);
-	if (bpf_ring_open(bpf_map__fd(skel->maps.controls), bpf_map__fd(skel->maps.rings), cpus, &rings) || pipe(go))
+	if (bpf_ring_open(bpf_map__fd(skel->maps.controls), bpf_map__fd(skel->maps.rings), cpus,
+			  &rings) ||
+	    pipe(go))
 		return fail("mmap");
 	pid = fork();
 	if (!pid) {

@@ -186,7 +186,8 @@ CASE(unknown_type_huge)
 }
 CASE(no_info)
 {
-	cut_out(f, sizeof(struct pcce_file_header), record_at(f, sizeof(struct pcce_file_header))->size);
+	cut_out(f, sizeof(struct pcce_file_header),
+		record_at(f, sizeof(struct pcce_file_header))->size);
 }
 CASE(second_info)
 {

@@ -15,8 +15,8 @@
 #include <pcce/sample.h>
 
 struct totals {
-	uint64_t records[16], outside, kernel, truncated, fault, wrong, close, lost, backwards, last_time, deepest,
-		inside, segments;
+	uint64_t records[16], outside, kernel, truncated, fault, wrong, close, lost, backwards,
+		last_time, deepest, inside, segments;
 	int exit_status;
 	uint64_t period, last_of[65536]; /* by thread */
 };
@@ -35,8 +35,10 @@ static bool wrong_page(const struct pcce_rec_sample *rec)
 	/* The segments come once, and in order. */
 	for (i = 0; i < s->n_segments; i++)
 		for (j = 0; j < PCCE_SEGMENT_ENTRIES; j++)
-			if (below[i].entry[j].id != 100 + below[i].index * PCCE_SEGMENT_ENTRIES + j ||
-			    below[i].base.id + !!below[i].index != below[i].generation - !below[i].index)
+			if (below[i].entry[j].id !=
+				    100 + below[i].index * PCCE_SEGMENT_ENTRIES + j ||
+			    below[i].base.id + !!below[i].index !=
+				    below[i].generation - !below[i].index)
 				return true;
 	want += s->n_below * PCCE_SEGMENT_ENTRIES;
 	for (i = 0; i < s->n_entries; i++)
@@ -99,7 +101,8 @@ static void take(struct totals *t, const struct pcce_record *rec, bool list)
 		break;
 	case PCCE_REC_SYMBOL:
 		if (list)
-			printf("symbol: %s %s:%" PRIu32 "\n", datafile_string(rec, 0), datafile_string(rec, 1),
+			printf("symbol: %s %s:%" PRIu32 "\n", datafile_string(rec, 0),
+			       datafile_string(rec, 1),
 			       ((const struct pcce_rec_symbol *)rec)->line);
 		break;
 	}
@@ -107,7 +110,8 @@ static void take(struct totals *t, const struct pcce_record *rec, bool list)
 
 int main(int argc, char **argv)
 {
-	bool page = argc > 2 && !strcmp(argv[1], "--page"), list = argc > 2 && !strcmp(argv[1], "--list");
+	bool page = argc > 2 && !strcmp(argv[1], "--page"),
+	     list = argc > 2 && !strcmp(argv[1], "--list");
 	const struct pcce_record *rec;
 	static struct totals t = {.exit_status = -1};
 	struct datafile_reader *r;
@@ -130,16 +134,17 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	printf("samples: %" PRIu64 "\noutside: %" PRIu64 "\ninside: %" PRIu64 "\nkernel: %" PRIu64
-	       "\ntruncated: %" PRIu64 "\nfault: %" PRIu64 "\nlost: %" PRIu64 "\nbackwards: %" PRIu64
-	       "\ndeepest: %" PRIu64 "\nclose: %" PRIu64 "\nsegments: %" PRIu64 "\n",
-	       t.records[PCCE_REC_SAMPLE], t.outside, t.inside, t.kernel, t.truncated, t.fault, t.lost, t.backwards,
-	       t.deepest, t.close, t.segments);
-	printf("processes: %" PRIu64 "\nthreads: %" PRIu64 "\nmodules: %" PRIu64 "\ntables: %" PRIu64 "\nmaps: %" PRIu64
-	       "\nsymbols: %" PRIu64 "\n",
+	       "\ntruncated: %" PRIu64 "\nfault: %" PRIu64 "\nlost: %" PRIu64
+	       "\nbackwards: %" PRIu64 "\ndeepest: %" PRIu64 "\nclose: %" PRIu64
+	       "\nsegments: %" PRIu64 "\n",
+	       t.records[PCCE_REC_SAMPLE], t.outside, t.inside, t.kernel, t.truncated, t.fault,
+	       t.lost, t.backwards, t.deepest, t.close, t.segments);
+	printf("processes: %" PRIu64 "\nthreads: %" PRIu64 "\nmodules: %" PRIu64
+	       "\ntables: %" PRIu64 "\nmaps: %" PRIu64 "\nsymbols: %" PRIu64 "\n",
 	       t.records[PCCE_REC_PROCESS], t.records[PCCE_REC_THREAD], t.records[PCCE_REC_MODULE],
 	       t.records[PCCE_REC_TABLE], t.records[PCCE_REC_MAP], t.records[PCCE_REC_SYMBOL]);
-	printf("exit: %d\ncomplete: %d\ndropped: %" PRIu64 "\nunknown: %" PRIu64 "\n", t.exit_status,
-	       datafile_complete(r), datafile_dropped(r), datafile_unknown(r));
+	printf("exit: %d\ncomplete: %d\ndropped: %" PRIu64 "\nunknown: %" PRIu64 "\n",
+	       t.exit_status, datafile_complete(r), datafile_dropped(r), datafile_unknown(r));
 	if (page)
 		printf("wrong: %" PRIu64 "\n", t.wrong);
 	datafile_close(r);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * page_program THREADS ENTRIES SECONDS [fork|exec|exit|kill]: keeps a thread page of its own in each
- * thread, with contents that dump --page knows, and computes.  It needs neither plugin nor
+ * page_program THREADS ENTRIES SECONDS [fork|exec|exit|kill]: keeps a thread page of its own in
+ * each thread, with contents that dump --page knows, and computes.  It needs neither plugin nor
  * runtime, so a sampler can be tested alone.  Exit status 3.
  */
 #define _GNU_SOURCE
@@ -46,7 +46,8 @@ static void announce(void)
 
 	/* The newest complete one is in the page only, as it is when the stack has just grown. */
 	for (unsigned int i = 0; i < n; i++) {
-		struct pcce_entry *at = i == n - 1 ? &p->base + (half ^ PCCE_OFF_HALF) / 16 : &area[i].base;
+		struct pcce_entry *at =
+			i == n - 1 ? &p->base + (half ^ PCCE_OFF_HALF) / 16 : &area[i].base;
 
 		if (i < n - 1) {
 			area[i].generation = i + 1;

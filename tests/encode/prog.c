@@ -50,6 +50,7 @@ int main(int argc, char **argv)
 	jumped = setjmp(env);
 	if (!jumped)
 		jump(7);
-	printf("%d %d %d %d %d %zu\n", v[0], recurse(10), f(4), tail(v[1]), jumped, strlen(argv[1]));
+	printf("%d %d %d %d %d %zu\n", v[0], recurse(10), f(4), tail(v[1]), jumped,
+	       strlen(argv[1]));
 	return 0;
 }

@@ -39,10 +39,12 @@ static void seal(uint8_t *data, size_t size)
 			break;
 		if (rec->type == PCCE_REC_TABLE &&
 		    rec->size >= sizeof(struct pcce_rec_table) + sizeof(struct pcce_table)) {
-			struct pcce_table *t = (struct pcce_table *)((uint8_t *)rec + sizeof(struct pcce_rec_table));
+			struct pcce_table *t = (struct pcce_table *)((uint8_t *)rec +
+								     sizeof(struct pcce_rec_table));
 
 			t->crc = 0;
-			t->crc = (uint32_t)crc32(0, (const Bytef *)t, rec->size - (uInt)sizeof(struct pcce_rec_table));
+			t->crc = (uint32_t)crc32(0, (const Bytef *)t,
+						 rec->size - (uInt)sizeof(struct pcce_rec_table));
 		}
 		rec->crc = 0;
 		rec->crc = (uint32_t)crc32(0, (const Bytef *)rec, rec->size);
@@ -68,7 +70,8 @@ static void take_table(struct state *s, const struct pcce_rec_table *rec)
 	table = datafile_table(rec, &size);
 	s->bytes[rec->module] = malloc(size);
 	memcpy(s->bytes[rec->module], table, size);
-	s->open[rec->module] = !encoding_table_open(s->bytes[rec->module], size, &s->tables[rec->module], &why);
+	s->open[rec->module] =
+		!encoding_table_open(s->bytes[rec->module], size, &s->tables[rec->module], &why);
 }
 
 static void decode(struct state *s, const struct pcce_rec_sample *rec)
@@ -78,8 +81,8 @@ static void decode(struct state *s, const struct pcce_rec_sample *rec)
 
 	if (!stack_store_take(s->segments, &rec->sample, &below) && space != UINT32_MAX)
 		if (!stack_store_flatten(below, &rec->sample, &s->stack))
-			decode_sample(address_spaces_get(s->spaces, space), &rec->sample, s->stack.entries, s->stack.n,
-				      false, true, &s->context);
+			decode_sample(address_spaces_get(s->spaces, space), &rec->sample,
+				      s->stack.entries, s->stack.n, false, true, &s->context);
 }
 
 static void pass(struct state *s, const uint8_t *data, size_t size, bool samples)

@@ -19,13 +19,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			static const struct call_counts none;
 			struct encode_output again, first, second;
 
-			if (encode_image(e.image, e.size, NULL, &again, &why) || again.result != ENCODE_ALREADY)
+			if (encode_image(e.image, e.size, NULL, &again, &why) ||
+			    again.result != ENCODE_ALREADY)
 				abort();
 			encode_output_free(&again);
-			/* And encoded by a recording it must be the same as if it had not been before. */
+			/* And encoded by a recording it must be the same as if it had not been
+			 * before. */
 			if (encode_image(image, size, &none, &first, &why) ||
-			    encode_image(e.image, e.size, &none, &second, &why) || second.result != ENCODE_DONE ||
-			    first.table_size != second.table_size ||
+			    encode_image(e.image, e.size, &none, &second, &why) ||
+			    second.result != ENCODE_DONE || first.table_size != second.table_size ||
 			    memcmp(first.table, second.table, first.table_size))
 				abort();
 			encode_output_free(&first);

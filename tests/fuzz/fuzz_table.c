@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The encoding table's reader: open, then everything that a decoder asks. The checksum is made right, since a fuzzer
- * would not find it; the first byte says whether to do so. */
+/* The encoding table's reader: open, then everything that a decoder asks. The checksum is made
+ * right, since a fuzzer would not find it; the first byte says whether to do so. */
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -70,7 +70,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(copy, data, size);
 	if (fix && size >= sizeof(*copy)) {
 		copy->crc = 0;
-		copy->crc = crc32_z(0, (const unsigned char *)copy, copy->size <= size ? copy->size : size);
+		copy->crc = crc32_z(0, (const unsigned char *)copy,
+				    copy->size <= size ? copy->size : size);
 	}
 	if (!encoding_table_open(copy, size, &t, &why)) {
 		use(&t);

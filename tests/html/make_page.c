@@ -2,12 +2,11 @@
 /*
  * Makes pages for the tests in browsers, out of trees that no recording at hand would give:
  *
- *   make_page contexts N     N different contexts of 5,000 functions, a million samples in 8 threads
- *   make_page deep N         one chain of N frames, and what it calls on its way
- *   make_page names          names that want care: long, with markup, with letters of all kinds
- *   make_page threads        three threads that run one after the other; one created by another
- *   make_page compare        two recordings compared
- *   make_page one            one frame, one sample
+ *   make_page contexts N     N different contexts of 5,000 functions, a million samples in 8
+ * threads make_page deep N         one chain of N frames, and what it calls on its way make_page
+ * names          names that want care: long, with markup, with letters of all kinds make_page
+ * threads        three threads that run one after the other; one created by another make_page
+ * compare        two recordings compared make_page one            one frame, one sample
  *
  * The page goes to the standard output.
  */
@@ -65,7 +64,8 @@ static int by_time(const void *a, const void *b)
 	return x->time < y->time ? -1 : x->time > y->time;
 }
 
-/* Each function calls a few others, so that contexts share beginnings as those of a real program do. */
+/* Each function calls a few others, so that contexts share beginnings as those of a real program
+ * do. */
 static void contexts(struct html_page *page, size_t n)
 {
 	enum { FUNCTIONS = 5000, THREADS = 8, SAMPLES = 1000000 };
@@ -89,8 +89,10 @@ static void contexts(struct html_page *page, size_t n)
 
 			site = site < 60 ? 0 : site < 85 ? 1 : site < 95 ? 2 : 3 + site % 3;
 			func = d ? (func * 31 + site * 977 + 17) % FUNCTIONS : 0;
-			snprintf(name, sizeof(name), "%s_%s_%u", parts[func % 10], parts[func / 10 % 10], func);
-			snprintf(file, sizeof(file), "/src/project/module%u/file%u.c", func % 12, func % 200);
+			snprintf(name, sizeof(name), "%s_%s_%u", parts[func % 10],
+				 parts[func / 10 % 10], func);
+			snprintf(file, sizeof(file), "/src/project/module%u/file%u.c", func % 12,
+				 func % 200);
 			node = child(node, name, file, 100 + site);
 		}
 		if (tree.n == before)
@@ -101,8 +103,9 @@ static void contexts(struct html_page *page, size_t n)
 		/* Some leaves far more often than others. */
 		uint64_t r = next_random(&x), which = (r % found) * ((r >> 32) % 1000 + 1) / 1000;
 
-		samples[i] = (struct html_sample){
-			.time = i / THREADS * 100000 + r % 50000, .node = leaves[which], .weight = 1};
+		samples[i] = (struct html_sample){.time = i / THREADS * 100000 + r % 50000,
+						  .node = leaves[which],
+						  .weight = 1};
 		add(leaves[which], 1);
 	}
 	for (uint32_t t = 0; t < THREADS; t++) {
@@ -130,7 +133,8 @@ static void deep(size_t n)
 	uint32_t node = child(0, "main", "/src/main.c", 1);
 
 	for (size_t d = 2; d <= n; d++) {
-		node = child(node, d % 3 ? d % 3 == 1 ? "walk_left" : "walk_right" : "visit", "/src/walk.c", d % 7 + 1);
+		node = child(node, d % 3 ? d % 3 == 1 ? "walk_left" : "walk_right" : "visit",
+			     "/src/walk.c", d % 7 + 1);
 		if (d % 100 == 0)
 			add(child(node, "touch", "/src/walk.c", 40), 3);
 	}
@@ -178,18 +182,21 @@ static void odd_names(void)
 static struct html_sample thread_samples[300];
 static struct html_thread three[3];
 
-/* The main thread in wait() during the first second, then one thread after the other in work(); the last was created in
- * start_threads(). */
+/* The main thread in wait() during the first second, then one thread after the other in work(); the
+ * last was created in start_threads(). */
 static void threads(struct html_page *page)
 {
-	uint32_t top = child(0, "main", "/src/main.c", 1), start = child(top, "start_threads", "/src/main.c", 5);
+	uint32_t top = child(0, "main", "/src/main.c", 1),
+		 start = child(top, "start_threads", "/src/main.c", 5);
 	static char created[] = "main > start_threads  main.c:5";
-	uint32_t work = child(child(0, "thread_start", "/src/thread.c", 2), "work", "/src/thread.c", 11);
+	uint32_t work =
+		child(child(0, "thread_start", "/src/thread.c", 2), "work", "/src/thread.c", 11);
 	uint32_t wait = child(start, "wait", "/src/main.c", 9);
 	uint32_t nodes[] = {wait, work, work};
 
 	for (size_t i = 0; i < 300; i++) {
-		thread_samples[i] = (struct html_sample){.time = i * 10000000, .node = nodes[i / 100], .weight = 1};
+		thread_samples[i] = (struct html_sample){
+			.time = i * 10000000, .node = nodes[i / 100], .weight = 1};
 		add(nodes[i / 100], 1);
 	}
 	for (uint32_t t = 0; t < 3; t++)
@@ -207,14 +214,18 @@ static void threads(struct html_page *page)
 
 static uint64_t before_weights[16];
 
-/* grows: 100 of 1000 before, 400 of 1000 now; shrinks: 500, 200; steady: 300, 295; gone: 100, 0; fresh: 0, 105 */
+/* grows: 100 of 1000 before, 400 of 1000 now; shrinks: 500, 200; steady: 300, 295; gone: 100, 0;
+ * fresh: 0, 105 */
 static void compare(struct html_page *page)
 {
 	static const struct {
 		const char *name;
 		uint64_t before, after;
-	} cases[] = {
-		{"grows", 100, 400}, {"shrinks", 500, 200}, {"steady", 300, 295}, {"gone", 100, 0}, {"fresh", 0, 105}};
+	} cases[] = {{"grows", 100, 400},
+		     {"shrinks", 500, 200},
+		     {"steady", 300, 295},
+		     {"gone", 100, 0},
+		     {"fresh", 0, 105}};
 	uint32_t top = child(0, "main", "/src/main.c", 1);
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -86,7 +86,8 @@ static void leave(struct chain *c, const struct tree_place *to)
 
 static bool is_slot_work(int helper)
 {
-	return helper == PCCE_HELPER_NOTHING || helper == PCCE_HELPER_CLAIMED || helper == PCCE_HELPER_PUSHED;
+	return helper == PCCE_HELPER_NOTHING || helper == PCCE_HELPER_CLAIMED ||
+	       helper == PCCE_HELPER_PUSHED;
 }
 
 /* Control has come to ip, other than by a call. */
@@ -111,7 +112,8 @@ static void arrive(struct chain *c, struct space *s, uint64_t from, uint64_t ip)
 		set_place(c, &p);
 		return;
 	}
-	/* After a return lo is 0, and t says where it was: then this is no jump, but for a change of hands. */
+	/* After a return lo is 0, and t says where it was: then this is no jump, but for a change
+	 * of hands. */
 	leave(c, &p);
 	set_place(c, &p);
 }
@@ -132,7 +134,8 @@ static struct chain *rest(const struct chain *c, uint64_t sp)
 	return copy;
 }
 
-/* The mapping that holds sp. The main thread's grows downwards, so what it may become belongs to it. */
+/* The mapping that holds sp. The main thread's grows downwards, so what it may become belongs to
+ * it. */
 static void find_stack(struct space *s, uint64_t sp, uint64_t *lo, uint64_t *hi)
 {
 	struct rlimit limit;
@@ -242,7 +245,8 @@ static void begin_call(struct chain *c, struct space *s, struct moment before, s
 	if (t->func != PCCE_NONE) {
 		p = space_place(s, t->calls);
 		t->site = site_canonical(t->file, calling_site(t->file, t->calls - p.bias));
-		fresh.digest = digest_step(t->digest, frame_element(t->file->index, t->func, t->site));
+		fresh.digest =
+			digest_step(t->digest, frame_element(t->file->index, t->func, t->site));
 		fresh.n = t->n + 1;
 	}
 	*push(c) = fresh;
@@ -258,7 +262,8 @@ static bool same_code(const struct activation *t, struct space *s, uint64_t ip)
 	return p.func == t->func && p.file == t->file;
 }
 
-void chain_step(struct chain *c, struct space *s, enum insn insn, struct moment before, struct moment now)
+void chain_step(struct chain *c, struct space *s, enum insn insn, struct moment before,
+		struct moment now)
 {
 	switch (insn) {
 	case INSN_CALL:
@@ -290,7 +295,8 @@ void chain_step(struct chain *c, struct space *s, enum insn insn, struct moment 
 	}
 }
 
-void chain_signal(struct chain *c, struct space *s, struct moment before, struct moment now, uint64_t lo, uint64_t hi)
+void chain_signal(struct chain *c, struct space *s, struct moment before, struct moment now,
+		  uint64_t lo, uint64_t hi)
 {
 	struct expected e;
 	struct activation *t;
@@ -314,7 +320,8 @@ void chain_signal(struct chain *c, struct space *s, struct moment before, struct
 		.notes = mix64(e.notes + 3),
 	};
 
-	/* The runtime's entry, to which all handlers of the program are tied, is in a range of its own. */
+	/* The runtime's entry, to which all handlers of the program are tied, is in a range of its
+	 * own. */
 	fresh.hidden = e.foreign && p.func == PCCE_NONE && space_helper(s, now.ip) < 0;
 	if (fresh.hidden) {
 		fresh.digest = e.digest;
@@ -355,7 +362,10 @@ void chain_begin(struct chain *c, struct space *s, struct moment now)
 
 	c->n = c->n_left = c->n_signals = 0;
 	a = push(c);
-	*a = (struct activation){.kind = ACTIVATION_CALL, .ret_slot = UINT64_MAX, .site = PCCE_NONE, .func = PCCE_NONE};
+	*a = (struct activation){.kind = ACTIVATION_CALL,
+				 .ret_slot = UINT64_MAX,
+				 .site = PCCE_NONE,
+				 .func = PCCE_NONE};
 	find_stack(s, now.sp, &a->stack_lo, &a->stack_hi);
 	set_place(c, &p);
 }
@@ -421,7 +431,8 @@ struct expected chain_expected(struct chain *c, struct space *s, uint64_t ip)
 		if (helper < 0 || helper == PCCE_HELPER_JUMPING)
 			return e;
 		/* The function that called it counts as innermost, whatever the call is. */
-		while (n > 1 && c->a[n - 1].func == PCCE_NONE && c->a[n - 1].kind == ACTIVATION_CALL)
+		while (n > 1 && c->a[n - 1].func == PCCE_NONE &&
+		       c->a[n - 1].kind == ACTIVATION_CALL)
 			n--;
 		t = &c->a[n - 1];
 		if (t->func == PCCE_NONE)

@@ -5,41 +5,40 @@
  *
  * The chain is a list of activations.  What makes and ends them:
  *
- *   call       A call instruction makes an activation, from the moment at which it has been executed, that is,
- *		before the first instruction of the callee.  It is known by the place of its return address on
- *		the stack.
- *   return     A return ends the activation whose return address it takes.  At the instruction after
- *		the call the activation is gone.
- *   jump       within the code of a function: nothing.  To another function's code: a tail call.  The
- *		activation stays, and is the other function's from then on; which instrumented functions it has
- *		left in this way is remembered, in order and without detours (a -> b -> a -> c is a -> c).
- *		The same if control falls from one function into the next.
- *   longjmp, unwinding   A return, a call, a far jump, or a jump to another function's code ends all
- *		activations whose return addresses the stack pointer has gone past, before anything else.
- *		Raising the stack pointer as such ends nothing: inside longjmp and the unwinder the
- *		context is that of their callers, up to the instruction that jumps.
- *   signal     When the kernel has built the frame of a handler, an activation of kind SIGNAL stands
- *		for it, and on top of that one of the handler, at its first instruction.  rt_sigreturn ends all of it.
- *		A handler that the C library has installed for itself, and that interrupts foreign code, is foreign code
- *too. A handler on an alternate stack has a stack of its own: a jump to elsewhere ends what is on it. thread     A new
- *thread's chain is empty, a forked child's is its parent's; that of a child that shares memory and thread pointer
- *(vfork, posix_spawn) too. stack switching   A stack pointer that is on none of the chain's stacks when control is
- *transferred: the thread goes on with the chain that was left on that stack, or with an empty one.
+ *   call       A call instruction makes an activation, from the moment at which it has been
+ *executed, that is, before the first instruction of the callee.  It is known by the place of its
+ *return address on the stack. return     A return ends the activation whose return address it
+ *takes.  At the instruction after the call the activation is gone. jump       within the code of a
+ *function: nothing.  To another function's code: a tail call.  The activation stays, and is the
+ *other function's from then on; which instrumented functions it has left in this way is remembered,
+ *in order and without detours (a -> b -> a -> c is a -> c). The same if control falls from one
+ *function into the next. longjmp, unwinding   A return, a call, a far jump, or a jump to another
+ *function's code ends all activations whose return addresses the stack pointer has gone past,
+ *before anything else. Raising the stack pointer as such ends nothing: inside longjmp and the
+ *unwinder the context is that of their callers, up to the instruction that jumps. signal     When
+ *the kernel has built the frame of a handler, an activation of kind SIGNAL stands for it, and on
+ *top of that one of the handler, at its first instruction.  rt_sigreturn ends all of it. A handler
+ *that the C library has installed for itself, and that interrupts foreign code, is foreign code
+ *too. A handler on an alternate stack has a stack of its own: a jump to elsewhere ends what is on
+ *it. thread     A new thread's chain is empty, a forked child's is its parent's; that of a child
+ *that shares memory and thread pointer (vfork, posix_spawn) too. stack switching   A stack pointer
+ *that is on none of the chain's stacks when control is transferred: the thread goes on with the
+ *chain that was left on that stack, or with an empty one.
  *
  * An activation belongs to an instrumented function or is "foreign": code without
- * slots, that is, C library, dynamic linker, PLT stubs, the runtime, uninstrumented files.  The context that is
- * expected of a sample consists of
+ * slots, that is, C library, dynamic linker, PLT stubs, the runtime, uninstrumented files.  The
+ *context that is expected of a sample consists of
  *
- *   - for each activation of an instrumented function, from the outermost inwards, the function and the
- *     call instruction in it that is in progress; the innermost one has no call;
+ *   - for each activation of an instrumented function, from the outermost inwards, the function and
+ *the call instruction in it that is in progress; the innermost one has no call;
  *   - SIGNAL where a signal came; before it stands the interrupted function as if it was innermost;
- *   - nothing for foreign activations, whether one or more in a row: they belong to their caller, and
- *     the decoder shows at most one mark for them.  A call of a PLT stub, of the dynamic linker's resolver behind
- *     it and of what it finds is one activation that is passed on by jumps.
+ *   - nothing for foreign activations, whether one or more in a row: they belong to their caller,
+ *and the decoder shows at most one mark for them.  A call of a PLT stub, of the dynamic linker's
+ *resolver behind it and of what it finds is one activation that is passed on by jumps.
  *
  * The runtime's push and pop are not functions of the program, but parts of slots: while they run,
- * the function whose slot it is counts as innermost, whether they were called or jumped to; and in what they
- * call, the function is not at any call of its own.
+ * the function whose slot it is counts as innermost, whether they were called or jumped to; and in
+ *what they call, the function is not at any call of its own.
  *
  * Where the truth needs the table: which code belongs to which instrumented function, which bytes
  * belong to which site, and where push and pop are.  All else is seen.
@@ -64,11 +63,13 @@ struct activation {
 	uint32_t func;		 /* PCCE_NONE: foreign */
 	bool was_foreign;	 /* it has come here through foreign code */
 	bool hidden;		 /* a SIGNAL that counts as foreign code */
-	uint64_t calls;		 /* address of the call instruction in progress, or of the jump to a helper */
-	uint32_t site;		 /* canonical site of that, or PCCE_NONE */
-	size_t first_left;	 /* functions left by tail calls: left[first_left ..), up to the next activation's */
-	uint64_t digest, n;	 /* of all frames outside of this activation */
-	uint64_t notes;		 /* a hash of all that these frames' digests leave out */
+	uint64_t
+		calls; /* address of the call instruction in progress, or of the jump to a helper */
+	uint32_t site; /* canonical site of that, or PCCE_NONE */
+	size_t first_left;  /* functions left by tail calls: left[first_left ..), up to the next
+			       activation's */
+	uint64_t digest, n; /* of all frames outside of this activation */
+	uint64_t notes;	    /* a hash of all that these frames' digests leave out */
 };
 
 struct moment { /* registers, as far as they matter */
@@ -95,15 +96,19 @@ struct expected {
 };
 
 void chain_begin(struct chain *c, struct space *s, struct moment now);
-/* A child that shares memory and thread pointer begins on a stack of its own: its chain is that of its parent. */
+/* A child that shares memory and thread pointer begins on a stack of its own: its chain is that of
+ * its parent. */
 void chain_other_stack(struct chain *c, struct space *s, struct moment now);
 void chain_copy(struct chain *to, const struct chain *from);
 void chain_free(struct chain *c);
 
-/* An instruction of this kind at `before` has been executed; for a call, its return address is at now.sp. */
-void chain_step(struct chain *c, struct space *s, enum insn insn, struct moment before, struct moment now);
+/* An instruction of this kind at `before` has been executed; for a call, its return address is at
+ * now.sp. */
+void chain_step(struct chain *c, struct space *s, enum insn insn, struct moment before,
+		struct moment now);
 /* The kernel has put a signal frame on the stack [lo, hi), or on the one that was in use (0, 0). */
-void chain_signal(struct chain *c, struct space *s, struct moment before, struct moment now, uint64_t lo, uint64_t hi);
+void chain_signal(struct chain *c, struct space *s, struct moment before, struct moment now,
+		  uint64_t lo, uint64_t hi);
 void chain_sigreturn(struct chain *c, struct space *s, struct moment now);
 
 struct expected chain_expected(struct chain *c, struct space *s, uint64_t ip);

@@ -48,7 +48,8 @@ static struct digest digest_frame(const struct decode_frame *f)
 		return digest_one(SIGNAL_ELEMENT);
 	if (f->kind != DECODE_FRAME_CALL)
 		return digest_empty;
-	return digest_one(frame_element(f->module, f->func, site_canonical(space_file(f->module), f->site)));
+	return digest_one(
+		frame_element(f->module, f->func, site_canonical(space_file(f->module), f->site)));
 }
 
 static struct sections digest_context(const struct decode_context *ctx)
@@ -82,7 +83,8 @@ static struct sections digest_context(const struct decode_context *ctx)
 }
 
 /* The digest of the n outermost frames of the chain. */
-static bool digest_prefix(const struct chain *c, const struct expected *e, uint64_t n, uint64_t *digest)
+static bool digest_prefix(const struct chain *c, const struct expected *e, uint64_t n,
+			  uint64_t *digest)
 {
 	size_t lo = 0, hi = c->n;
 
@@ -104,7 +106,8 @@ static bool digest_prefix(const struct chain *c, const struct expected *e, uint6
 	return true;
 }
 
-static bool digests_agree(const struct chain *c, const struct expected *e, const struct decode_context *ctx)
+static bool digests_agree(const struct chain *c, const struct expected *e,
+			  const struct decode_context *ctx)
 {
 	struct sections s = digest_context(ctx);
 	uint64_t prefix;
@@ -135,8 +138,8 @@ static bool in_order(const struct between *a, const struct between *b)
 	return true;
 }
 
-/* The runtime has come between the function and its caller (userlib/leaf_entry.S): it was left by a jump, and
- * called again, and may have been left by a tail call since. */
+/* The runtime has come between the function and its caller (userlib/leaf_entry.S): it was left by a
+ * jump, and called again, and may have been left by a tail call since. */
 static bool came_between(const struct between *seen, const struct decode_frame *inner)
 {
 	for (size_t i = 0; i < seen->n; i++) {
@@ -149,8 +152,8 @@ static bool came_between(const struct between *seen, const struct decode_frame *
 	return false;
 }
 
-static bool between_agrees(const struct between *claimed, const struct between *seen, const struct decode_frame *inner,
-			   const struct decode_frame *outer)
+static bool between_agrees(const struct between *claimed, const struct between *seen,
+			   const struct decode_frame *inner, const struct decode_frame *outer)
 {
 	const struct pcce_table_site *site;
 	const struct encoding_table *t;
@@ -166,10 +169,14 @@ static bool between_agrees(const struct between *claimed, const struct between *
 		return true;
 	t = &space_file(outer->module)->table;
 	site = &t->sites[outer->site];
-	if (seen->foreign && !claimed->foreign && !(site->flags & PCCE_SITE_INDIRECT) && !came_between(seen, inner))
-		return site->callee != PCCE_NONE && t->funcs[site->callee].flags & PCCE_FUNC_TAIL_OUT;
-	if (site->callee != PCCE_NONE && (site->callee != inner->func || outer->module != inner->module))
-		return claimed->n && claimed->left[claimed->n - 1] == left_name(outer->module, site->callee);
+	if (seen->foreign && !claimed->foreign && !(site->flags & PCCE_SITE_INDIRECT) &&
+	    !came_between(seen, inner))
+		return site->callee != PCCE_NONE &&
+		       t->funcs[site->callee].flags & PCCE_FUNC_TAIL_OUT;
+	if (site->callee != PCCE_NONE &&
+	    (site->callee != inner->func || outer->module != inner->module))
+		return claimed->n &&
+		       claimed->left[claimed->n - 1] == left_name(outer->module, site->callee);
 	return true;
 }
 
@@ -194,7 +201,8 @@ static bool neighbours_agree(const struct chain *c, const struct decode_context 
 
 /* ---- one sample ------------------------------------------------------------------------- */
 
-static enum outcome judge(struct chain *c, const struct expected *e, const struct decode_context *ctx)
+static enum outcome judge(struct chain *c, const struct expected *e,
+			  const struct decode_context *ctx)
 {
 	switch (ctx->status) {
 	case DECODE_OUTSIDE:
@@ -204,18 +212,20 @@ static enum outcome judge(struct chain *c, const struct expected *e, const struc
 	default:
 		break;
 	}
-	if (!ctx->n || (ctx->frames[0].kind == DECODE_FRAME_FOREIGN) != e->foreign || !digests_agree(c, e, ctx) ||
-	    !neighbours_agree(c, ctx))
+	if (!ctx->n || (ctx->frames[0].kind == DECODE_FRAME_FOREIGN) != e->foreign ||
+	    !digests_agree(c, e, ctx) || !neighbours_agree(c, ctx))
 		return OUTCOME_MISMATCH;
 	return ctx->status == DECODE_TRUNCATED ? OUTCOME_TRUNCATED : OUTCOME_EXACT;
 }
 
 static bool is_failure(const struct checker *c, enum outcome o)
 {
-	return o == OUTCOME_MISMATCH || (o > OUTCOME_MARKED && !(c->allowed & 1ULL << (o - OUTCOME_MARKED)));
+	return o == OUTCOME_MISMATCH ||
+	       (o > OUTCOME_MARKED && !(c->allowed & 1ULL << (o - OUTCOME_MARKED)));
 }
 
-enum outcome check(struct checker *c, struct chain *chain, struct space *s, const struct sample *sample)
+enum outcome check(struct checker *c, struct chain *chain, struct space *s,
+		   const struct sample *sample)
 {
 	static struct decode_context ctx;
 	static struct stack_store_flat flat;
@@ -241,8 +251,9 @@ enum outcome check(struct checker *c, struct chain *chain, struct space *s, cons
 		cache[slot].key = key;
 		cache[slot].outcome = (uint8_t)o;
 		if (is_failure(c, o) && c->reports++ < c->reports_max)
-			report(c->out, o == OUTCOME_MISMATCH ? "mismatch" : decode_reason_name(ctx.reason), chain, s,
-			       sample, &flat, &ctx);
+			report(c->out,
+			       o == OUTCOME_MISMATCH ? "mismatch" : decode_reason_name(ctx.reason),
+			       chain, s, sample, &flat, &ctx);
 	}
 	c->count[o]++;
 	return o;
@@ -250,7 +261,8 @@ enum outcome check(struct checker *c, struct chain *chain, struct space *s, cons
 
 bool check_failed(const struct checker *c)
 {
-	if (!c->count[OUTCOME_EXACT] || c->count[OUTCOME_MARKED + DECODE_REASON_RESTORING] > c->restoring_max)
+	if (!c->count[OUTCOME_EXACT] ||
+	    c->count[OUTCOME_MARKED + DECODE_REASON_RESTORING] > c->restoring_max)
 		return true;
 	for (enum outcome o = 0; o < OUTCOME_COUNT; o++)
 		if (c->count[o] && is_failure(c, o))
@@ -266,10 +278,13 @@ void check_print(const struct checker *c)
 		sum += c->count[o];
 	fprintf(c->out, "samples: %" PRIu64 "\nexact: %" PRIu64 "\nmismatches: %" PRIu64 "\n", sum,
 		c->count[OUTCOME_EXACT], c->count[OUTCOME_MISMATCH]);
-	fprintf(c->out, "truncated: %" PRIu64 "\noutside: %" PRIu64 "\n", c->count[OUTCOME_TRUNCATED],
-		c->count[OUTCOME_OUTSIDE]);
+	fprintf(c->out, "truncated: %" PRIu64 "\noutside: %" PRIu64 "\n",
+		c->count[OUTCOME_TRUNCATED], c->count[OUTCOME_OUTSIDE]);
 	for (enum decode_reason r = DECODE_REASON_NONE + 1; r < DECODE_REASON_COUNT; r++)
-		fprintf(c->out, "undecodable_%s: %" PRIu64 "%s\n", decode_reason_name(r), c->count[OUTCOME_MARKED + r],
-			c->count[OUTCOME_MARKED + r] && is_failure(c, OUTCOME_MARKED + r) ? " (failure)" : "");
+		fprintf(c->out, "undecodable_%s: %" PRIu64 "%s\n", decode_reason_name(r),
+			c->count[OUTCOME_MARKED + r],
+			c->count[OUTCOME_MARKED + r] && is_failure(c, OUTCOME_MARKED + r)
+				? " (failure)"
+				: "");
 	fprintf(c->out, "distinct_states: %" PRIu64 "\n", c->decoded);
 }

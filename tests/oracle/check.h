@@ -6,21 +6,23 @@
  * canonical site, each), so that 50,000 repetitions cost as much as one.  Of the
  * innermost frames also what stands between them:
  *
- *   - Functions that the decoder gives as left by tail calls were left in this order; and where a direct call within
- *     the module leads to another function than its callee, the callee is among them.
- *   - Where the decoder shows foreign code, there was some; and where there was some, the decoder shows it,
- *     unless the runtime has come between a function that was called as a leaf and its caller, the call was indirect,
- *     or it may have left the module by a tail call: then no table can tell.
+ *   - Functions that the decoder gives as left by tail calls were left in this order; and where a
+ * direct call within the module leads to another function than its callee, the callee is among
+ * them.
+ *   - Where the decoder shows foreign code, there was some; and where there was some, the decoder
+ * shows it, unless the runtime has come between a function that was called as a leaf and its
+ * caller, the call was indirect, or it may have left the module by a tail call: then no table can
+ * tell.
  *
  * Since each frame was among the innermost when it was made, all are looked at.
  *
  * A truncated context must agree on both sides of its gap.  One that is marked as not decodable
- * is counted by its reason.  Marks that say no more than that the state is in the making or was lost
- * are part of the contract (include/pcce/abi.h); any other reason means that
- * the decoder has noticed a state that must not be, and fails the test as a mismatch does.
+ * is counted by its reason.  Marks that say no more than that the state is in the making or was
+ * lost are part of the contract (include/pcce/abi.h); any other reason means that the decoder has
+ * noticed a state that must not be, and fails the test as a mismatch does.
  *
- * The outcome of one state is the same each time, so it is remembered: by the sample, ip, r11 where it
- * matters, the mappings, and what is expected.
+ * The outcome of one state is the same each time, so it is remembered: by the sample, ip, r11 where
+ * it matters, the mappings, and what is expected.
  */
 #ifndef ORACLE_CHECK_H
 #define ORACLE_CHECK_H
@@ -49,7 +51,8 @@ struct checker {
 
 void check_init(struct checker *c, FILE *out);
 /* One sample of a thread. */
-enum outcome check(struct checker *c, struct chain *chain, struct space *s, const struct sample *sample);
+enum outcome check(struct checker *c, struct chain *chain, struct space *s,
+		   const struct sample *sample);
 /* Also if nothing could be compared. */
 bool check_failed(const struct checker *c);
 void check_print(const struct checker *c);

@@ -30,7 +30,8 @@ static void show_site(FILE *out, uint32_t module, uint32_t site)
 		return;
 	}
 	s = &space_file(module)->table.sites[site];
-	fprintf(out, ", site %u at 0x%llx line %u kind %u value %llu\n", site, s->key, s->line, s->kind, s->value);
+	fprintf(out, ", site %u at 0x%llx line %u kind %u value %llu\n", site, s->key, s->line,
+		s->kind, s->value);
 }
 
 static void show_context(FILE *out, const struct decode_context *ctx)
@@ -45,7 +46,8 @@ static void show_context(FILE *out, const struct decode_context *ctx)
 			fprintf(out, "    %s", func_name(f->module, f->func));
 			show_site(out, f->module, site_canonical(space_file(f->module), f->site));
 		} else {
-			fprintf(out, "    (%s)\n", f->kind == DECODE_FRAME_SIGNAL ? "signal" : "gap");
+			fprintf(out, "    (%s)\n",
+				f->kind == DECODE_FRAME_SIGNAL ? "signal" : "gap");
 		}
 	}
 	show_between(out, &b);
@@ -76,16 +78,18 @@ static void show_chain(FILE *out, const struct chain *c)
 		fprintf(out, "    ...\n");
 }
 
-void report(FILE *out, const char *what, const struct chain *c, struct space *s, const struct sample *sample,
-	    const struct stack_store_flat *stack, const struct decode_context *ctx)
+void report(FILE *out, const char *what, const struct chain *c, struct space *s,
+	    const struct sample *sample, const struct stack_store_flat *stack,
+	    const struct decode_context *ctx)
 {
 	const struct pcce_sample *p = &sample->s;
 
 	fprintf(out, "%s: thread %u at %s\n", what, p->tid, space_name(s, p->ip));
-	fprintf(out, "  ip 0x%llx sp 0x%llx r11 0x%llx (%s) id %llu ext 0x%llx (%s)\n", p->ip, p->sp, p->r11,
-		space_name(s, p->r11), p->id, p->ext, space_name(s, p->ext));
-	fprintf(out, "  %u entries (%u in the current segment, %u segments below), innermost first:\n", stack->n,
-		p->n_entries, p->n_below);
+	fprintf(out, "  ip 0x%llx sp 0x%llx r11 0x%llx (%s) id %llu ext 0x%llx (%s)\n", p->ip,
+		p->sp, p->r11, space_name(s, p->r11), p->id, p->ext, space_name(s, p->ext));
+	fprintf(out,
+		"  %u entries (%u in the current segment, %u segments below), innermost first:\n",
+		stack->n, p->n_entries, p->n_below);
 	for (uint32_t i = 0; i < stack->n && i < 8; i++) {
 		const struct pcce_entry *e = &stack->entries[stack->n - 1 - i];
 

@@ -7,7 +7,8 @@
 #include "tests/oracle/chain.h"
 #include "tests/oracle/sample.h"
 
-void report(FILE *out, const char *what, const struct chain *c, struct space *s, const struct sample *sample,
-	    const struct stack_store_flat *stack, const struct decode_context *ctx);
+void report(FILE *out, const char *what, const struct chain *c, struct space *s,
+	    const struct sample *sample, const struct stack_store_flat *stack,
+	    const struct decode_context *ctx);
 
 #endif

@@ -11,7 +11,8 @@
 #define BASE offsetof(struct pcce_page, base)
 #define BASE_AND_ENTRIES (sizeof(struct pcce_entry) * (1 + PCCE_SEGMENT_ENTRIES))
 
-/* Where the thread's page is, and its head with the lower half's first entries; most stacks are small. 0: it has none.
+/* Where the thread's page is, and its head with the lower half's first entries; most stacks are
+ * small. 0: it has none.
  */
 static uint64_t read_page(struct pcce_page *page, const struct space *s, uint64_t fs_base)
 {
@@ -22,15 +23,16 @@ static uint64_t read_page(struct pcce_page *page, const struct space *s, uint64_
 	for (size_t i = 0; fs_base && i < n; i++) {
 		uint64_t address = fs_base + (uint64_t)offsets[i];
 
-		if (memory_read(s->pid, address, page, size) == size && page->magic == PCCE_PAGE_MAGIC &&
-		    page->version == PCCE_PAGE_VERSION)
+		if (memory_read(s->pid, address, page, size) == size &&
+		    page->magic == PCCE_PAGE_MAGIC && page->version == PCCE_PAGE_VERSION)
 			return address;
 	}
 	return 0;
 }
 
 /* Base and entries of the current segment. */
-static bool read_current(struct pcce_entry *to, const struct space *s, uint64_t address, const struct pcce_page *page)
+static bool read_current(struct pcce_entry *to, const struct space *s, uint64_t address,
+			 const struct pcce_page *page)
 {
 	uint32_t used = page->off & PCCE_OFF_USED, half = page->off & PCCE_OFF_HALF;
 	size_t size = used + sizeof(struct pcce_entry);
@@ -46,13 +48,15 @@ static uint64_t generation_of(const struct space *s, const struct pcce_page *pag
 {
 	uint64_t generation = 0;
 
-	memory_read(s->pid, page->area + index * sizeof(struct pcce_segment), &generation, sizeof(generation));
+	memory_read(s->pid, page->area + index * sizeof(struct pcce_segment), &generation,
+		    sizeof(generation));
 	return generation;
 }
 
 /* The complete segments that have not been sent. */
-static uint32_t read_segments(struct pcce_segment *to, struct pcce_sample *sample, const struct space *s,
-			      uint64_t address, const struct pcce_page *page, uint64_t *sent)
+static uint32_t read_segments(struct pcce_segment *to, struct pcce_sample *sample,
+			      const struct space *s, uint64_t address, const struct pcce_page *page,
+			      uint64_t *sent)
 {
 	bool kept = (page->place & PCCE_PLACE_HELD) == PCCE_PLACE_KEPT;
 	uint64_t first = sample->n_below - 1, all, stored, last = sample->below;
@@ -72,14 +76,14 @@ static uint32_t read_segments(struct pcce_segment *to, struct pcce_sample *sampl
 		flags = PCCE_SAMPLE_TRUNCATED;
 	}
 	stored = all - kept;
-	if (stored &&
-	    memory_read(s->pid, page->area + first * sizeof(*to), to, stored * sizeof(*to)) != stored * sizeof(*to))
+	if (stored && memory_read(s->pid, page->area + first * sizeof(*to), to,
+				  stored * sizeof(*to)) != stored * sizeof(*to))
 		return PCCE_SAMPLE_TRUNCATED;
 	if (kept) {
 		to[stored].generation = sample->below;
 		to[stored].index = sample->n_below - 1;
-		if (memory_read(s->pid, address + BASE + (~page->off & PCCE_OFF_HALF), &to[stored].base,
-				BASE_AND_ENTRIES) != BASE_AND_ENTRIES)
+		if (memory_read(s->pid, address + BASE + (~page->off & PCCE_OFF_HALF),
+				&to[stored].base, BASE_AND_ENTRIES) != BASE_AND_ENTRIES)
 			return PCCE_SAMPLE_TRUNCATED;
 	}
 	sample->n_segments = (uint32_t)all;
@@ -101,14 +105,14 @@ static uint64_t hash_words(uint64_t h, const void *from, size_t size)
 	return mix64(a ^ mix64(b));
 }
 
-static void read_stack(struct sample *out, const struct space *s, uint64_t address, const struct pcce_page *page,
-		       uint64_t *sent)
+static void read_stack(struct sample *out, const struct space *s, uint64_t address,
+		       const struct pcce_page *page, uint64_t *sent)
 {
 	struct pcce_entry current[1 + PCCE_SEGMENT_ENTRIES];
 	struct pcce_sample *sample = &out->s;
 
-	if ((page->off & ~(uint32_t)PCCE_OFF_HALF) > PCCE_OFF_FULL || page->off % sizeof(struct pcce_entry) ||
-	    !read_current(current, s, address, page)) {
+	if ((page->off & ~(uint32_t)PCCE_OFF_HALF) > PCCE_OFF_FULL ||
+	    page->off % sizeof(struct pcce_entry) || !read_current(current, s, address, page)) {
 		sample->flags = PCCE_SAMPLE_READ_FAULT;
 		return;
 	}
@@ -120,19 +124,21 @@ static void read_stack(struct sample *out, const struct space *s, uint64_t addre
 	if (!sample->n_below)
 		return;
 	sample->below = current[0].id;
-	sample->flags = read_segments((struct pcce_segment *)(out->rest + sample->n_entries * sizeof(*current)), sample,
-				      s, address, page, sent);
+	sample->flags = read_segments(
+		(struct pcce_segment *)(out->rest + sample->n_entries * sizeof(*current)), sample,
+		s, address, page, sent);
 }
 
-void sample_take(struct sample *out, const struct space *s, pid_t tid, const struct user_regs_struct *regs,
-		 uint64_t *sent)
+void sample_take(struct sample *out, const struct space *s, pid_t tid,
+		 const struct user_regs_struct *regs, uint64_t *sent)
 {
 	static struct stack_store *segments;
 	static struct pcce_page page;
 	struct pcce_sample *sample = &out->s;
 	uint64_t address;
 
-	_Static_assert(offsetof(struct sample, rest) == sizeof(struct pcce_sample), "as a sampler writes it");
+	_Static_assert(offsetof(struct sample, rest) == sizeof(struct pcce_sample),
+		       "as a sampler writes it");
 	*sample = (struct pcce_sample){
 		.pid = (uint32_t)s->pid,
 		.tid = (uint32_t)tid,
@@ -153,7 +159,7 @@ void sample_take(struct sample *out, const struct space *s, pid_t tid, const str
 		exit(2);
 	}
 	out->hash = mix64(sample->id ^ mix64(sample->ext + sample->flags));
-	out->hash =
-		mix64(out->hash ^ ((uint64_t)sample->n_below << 32 | sample->n_entries) ^ stack_store_hash(out->below));
+	out->hash = mix64(out->hash ^ ((uint64_t)sample->n_below << 32 | sample->n_entries) ^
+			  stack_store_hash(out->below));
 	out->hash = hash_words(out->hash, out->rest, sample->n_entries * sizeof(struct pcce_entry));
 }

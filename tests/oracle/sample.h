@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A sample of a stopped thread: what bpf/sampler.bpf.c would copy at this moment, and the whole encoding
- * stack, as the tools put it together from this sample and the earlier ones of the thread.
+ * A sample of a stopped thread: what bpf/sampler.bpf.c would copy at this moment, and the whole
+ * encoding stack, as the tools put it together from this sample and the earlier ones of the thread.
  */
 #ifndef ORACLE_SAMPLE_H
 #define ORACLE_SAMPLE_H
@@ -21,7 +21,7 @@ struct sample {
 };
 
 /* sent: the newest generation that a sample of this thread has brought, 0 at first. */
-void sample_take(struct sample *out, const struct space *s, pid_t tid, const struct user_regs_struct *regs,
-		 uint64_t *sent);
+void sample_take(struct sample *out, const struct space *s, pid_t tid,
+		 const struct user_regs_struct *regs, uint64_t *sent);
 
 #endif

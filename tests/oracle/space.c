@@ -44,7 +44,8 @@ size_t memory_read(pid_t pid, uint64_t address, void *to, size_t size)
 static int compare_sites(const void *a, const void *b, void *table)
 {
 	const struct encoding_table *t = table;
-	const struct pcce_table_site *x = &t->sites[*(const uint32_t *)a], *y = &t->sites[*(const uint32_t *)b];
+	const struct pcce_table_site *x = &t->sites[*(const uint32_t *)a],
+				     *y = &t->sites[*(const uint32_t *)b];
 
 	if (x->func != y->func)
 		return x->func < y->func ? -1 : 1;
@@ -93,8 +94,8 @@ static struct file *open_file(pid_t pid, uint64_t start, uint64_t length, const 
 
 	if (fd >= 0)
 		fstat(fd, &st);
-	if (asprintf(&key, "%s|%llu|%lld.%ld|%lld", path, (unsigned long long)st.st_ino, (long long)st.st_mtim.tv_sec,
-		     st.st_mtim.tv_nsec, (long long)st.st_size) < 0)
+	if (asprintf(&key, "%s|%llu|%lld.%ld|%lld", path, (unsigned long long)st.st_ino,
+		     (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, (long long)st.st_size) < 0)
 		exit(2);
 	for (uint32_t i = 0; i < n_files; i++)
 		if (!strcmp(files[i]->key, key)) {
@@ -108,9 +109,11 @@ static struct file *open_file(pid_t pid, uint64_t start, uint64_t length, const 
 	f->key = key;
 	f->path = strdup(path);
 	f->index = n_files;
-	if (fd >= 0 && S_ISREG(st.st_mode) && !mapped_file_read(fd, &f->image, &why) && f->image.table_size) {
+	if (fd >= 0 && S_ISREG(st.st_mode) && !mapped_file_read(fd, &f->image, &why) &&
+	    f->image.table_size) {
 		f->data = mapped_file_table(fd, &f->image, &why);
-		if (!f->data || encoding_table_open(f->data, f->image.table_size, &f->table, &why)) {
+		if (!f->data ||
+		    encoding_table_open(f->data, f->image.table_size, &f->table, &why)) {
 			fprintf(stderr, "step: %s: its encoding table %s\n", path, why);
 			exit(2);
 		}
@@ -157,7 +160,8 @@ static const struct decode_module *main_module(const struct decode_space *as)
 	return ((const struct space *)as)->main;
 }
 
-static void add_map(struct space *s, uint64_t start, uint64_t end, uint64_t offset, const char *path)
+static void add_map(struct space *s, uint64_t start, uint64_t end, uint64_t offset,
+		    const char *path)
 {
 	struct file *f = open_file(s->pid, start, end - start, path);
 	uint64_t vaddr;
@@ -205,8 +209,8 @@ bool space_read(struct space *s, pid_t pid)
 		char executable;
 		int at = 0;
 
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*c%*c%c%*c %" SCNx64 " %*s %*s %n", &start, &end,
-			   &executable, &offset, &at) < 4 ||
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*c%*c%c%*c %" SCNx64 " %*s %*s %n",
+			   &start, &end, &executable, &offset, &at) < 4 ||
 		    !at || executable != 'x')
 			continue;
 		line[strcspn(line, "\n")] = 0;
@@ -251,7 +255,8 @@ bool memory_region(pid_t pid, uint64_t address, uint64_t *lo, uint64_t *hi, bool
 	bool found = false;
 
 	while (in && !found && getline(&line, &capacity, in) > 0)
-		found = sscanf(line, "%" SCNx64 "-%" SCNx64, lo, hi) == 2 && address >= *lo && address < *hi;
+		found = sscanf(line, "%" SCNx64 "-%" SCNx64, lo, hi) == 2 && address >= *lo &&
+			address < *hi;
 	*main_stack = found && strstr(line, "[stack]");
 	free(line);
 	if (in)
@@ -272,8 +277,8 @@ size_t space_page_offsets(const struct space *s, int64_t *offsets, size_t max)
 		/* A GOT slot that the dynamic linker has filled, or will. */
 		if (!m->table || m->main_executable || !m->table->head->got)
 			continue;
-		if (memory_read(s->pid, decode_run_time(m, m->table->head->got), &offset, 8) == 8 && offset < 0 &&
-		    offset % PCCE_PAGE_SIZE == 0)
+		if (memory_read(s->pid, decode_run_time(m, m->table->head->got), &offset, 8) == 8 &&
+		    offset < 0 && offset % PCCE_PAGE_SIZE == 0)
 			offsets[n++] = offset;
 	}
 	return n;
@@ -282,7 +287,8 @@ size_t space_page_offsets(const struct space *s, int64_t *offsets, size_t max)
 /* ---- places ------------------------------------------------------------------------ */
 
 /* The part that holds vaddr, or the gap between two. */
-static uint32_t part_around(const struct encoding_table *t, uint64_t vaddr, uint64_t *lo, uint64_t *hi)
+static uint32_t part_around(const struct encoding_table *t, uint64_t vaddr, uint64_t *lo,
+			    uint64_t *hi)
 {
 	uint64_t first = 0, last = t->head->parts.count;
 
@@ -312,7 +318,8 @@ static uint32_t part_around(const struct encoding_table *t, uint64_t vaddr, uint
 }
 
 /* Helper ranges are places of their own. */
-static void narrow_to_helper(const struct encoding_table *t, uint64_t vaddr, uint64_t *lo, uint64_t *hi)
+static void narrow_to_helper(const struct encoding_table *t, uint64_t vaddr, uint64_t *lo,
+			     uint64_t *hi)
 {
 	for (uint64_t i = 0; i < t->head->helpers.count; i++) {
 		const struct pcce_table_helper *h = &t->helpers[i];
@@ -333,7 +340,8 @@ static void narrow_to_helper(const struct encoding_table *t, uint64_t vaddr, uin
 struct tree_place space_place(struct space *s, uint64_t address)
 {
 	const struct decode_module *m = find(&s->as, address);
-	struct tree_place p = {.func = PCCE_NONE, .lo = address & ~4095ULL, .hi = (address | 4095) + 1};
+	struct tree_place p = {
+		.func = PCCE_NONE, .lo = address & ~4095ULL, .hi = (address | 4095) + 1};
 	uint64_t lo, hi;
 
 	if (!m)
@@ -385,8 +393,8 @@ const char *space_name(struct space *s, uint64_t address)
 		const struct pcce_table_func *f = &p.file->table.funcs[p.func];
 
 		snprintf(to, sizeof(buffers[0]), "%s%+" PRId64 " (%s+0x%" PRIx64 ")",
-			 encoding_table_string(&p.file->table, f->name), (int64_t)(address - p.bias - f->addr), base,
-			 address - p.bias);
+			 encoding_table_string(&p.file->table, f->name),
+			 (int64_t)(address - p.bias - f->addr), base, address - p.bias);
 	}
 	return to;
 }

@@ -52,14 +52,16 @@ int space_helper(struct space *s, uint64_t address);
 /* Does [start, start + length) hold a part of a file's code? */
 bool space_overlaps(const struct space *s, uint64_t start, uint64_t length);
 const struct file *space_file(uint32_t index);
-/* "module+0x1234" or "function+0x12 (module+0x1234)"; in a buffer that the next call but three overwrites. */
+/* "module+0x1234" or "function+0x12 (module+0x1234)"; in a buffer that the next call but three
+ * overwrites. */
 const char *space_name(struct space *s, uint64_t address);
 /* Candidates for the offset of the thread page from the thread pointer: at most max. */
 size_t space_page_offsets(const struct space *s, int64_t *offsets, size_t max);
 bool space_instrumented(const struct space *s);
 
-/* Copies of one source call share their value, and the encoding does not tell one from another (verify.c says
- * the same of the real stack): the first of them stands for all. PCCE_NONE stays what it is. */
+/* Copies of one source call share their value, and the encoding does not tell one from another
+ * (verify.c says the same of the real stack): the first of them stands for all. PCCE_NONE stays
+ * what it is. */
 uint32_t site_canonical(const struct file *f, uint32_t site);
 
 /* Bytes of a process's memory; less than size at the end of what is mapped. */

@@ -6,9 +6,9 @@
  *	step [OPTION...] PROGRAM [ARGUMENT...]
  *
  * Everything is stepped: instrumented code, the C library, the dynamic linker, all
- * threads, forked children, and what they exec if it is instrumented.  Only what comes before the entry point of an
- * instrumented executable is left to run by itself: its page is announced by its own constructor, so samples from
- * there are "outside" (--from-start steps it nevertheless).
+ * threads, forked children, and what they exec if it is instrumented.  Only what comes before the
+ *entry point of an instrumented executable is left to run by itself: its page is announced by its
+ *own constructor, so samples from there are "outside" (--from-start steps it nevertheless).
  *
  *   step.c     the loop: ptrace, threads, signals; exec, fork, clone
  *   insn.c     what kind of instruction is it?
@@ -17,8 +17,8 @@
  *   check.c    decodes that, and compares; walk.c, report.c
  *   space.c    mappings and encoding tables
  *
- * Exit status: 0 if all samples agreed, 1 if one did not, 2 if the program could not be run. Results go to
- * standard error or to -o FILE; the program's own status is one of them.
+ * Exit status: 0 if all samples agreed, 1 if one did not, 2 if the program could not be run.
+ *Results go to standard error or to -o FILE; the program's own status is one of them.
  */
 #define _GNU_SOURCE
 #include <argp.h>
@@ -177,7 +177,8 @@ static bool is_caught(pid_t tid, int signal)
 /* --signal: at every so many instructions outside of handlers. */
 static void send_signal(struct thread *t)
 {
-	if (!send.signal || t->chain.n_signals || ++send.since < send.period || !is_caught(t->tid, send.signal))
+	if (!send.signal || t->chain.n_signals || ++send.since < send.period ||
+	    !is_caught(t->tid, send.signal))
 		return;
 	send.since = 0;
 	syscall(SYS_tgkill, t->process->pid, t->tid, send.signal);
@@ -236,15 +237,16 @@ static void take_and_check(struct thread *t)
 	check(&checker, &t->chain, &t->process->space, &sample);
 }
 
-/* The kernel has built a signal frame: rdx is the third argument of a handler, whatever its type. */
+/* The kernel has built a signal frame: rdx is the third argument of a handler, whatever its type.
+ */
 static void on_handler(struct thread *t, const struct user_regs_struct *now)
 {
 	ucontext_t uc;
 	uint64_t lo = 0, hi = 0;
 
 	n_signals++;
-	if (memory_read(t->process->pid, now->rdx, &uc, offsetof(ucontext_t, uc_mcontext)) && uc.uc_stack.ss_size &&
-	    now->rsp - (uint64_t)uc.uc_stack.ss_sp < uc.uc_stack.ss_size &&
+	if (memory_read(t->process->pid, now->rdx, &uc, offsetof(ucontext_t, uc_mcontext)) &&
+	    uc.uc_stack.ss_size && now->rsp - (uint64_t)uc.uc_stack.ss_sp < uc.uc_stack.ss_size &&
 	    t->regs.rsp - (uint64_t)uc.uc_stack.ss_sp >= uc.uc_stack.ss_size) {
 		lo = (uint64_t)uc.uc_stack.ss_sp;
 		hi = lo + uc.uc_stack.ss_size;
@@ -281,7 +283,8 @@ static void on_step(struct thread *t, bool handler)
 	resume(t, 0);
 }
 
-/* ---- events ------------------------------------------------------------------------------------ */
+/* ---- events ------------------------------------------------------------------------------------
+ */
 
 static uint64_t process_entry(pid_t pid)
 {
@@ -313,8 +316,8 @@ static bool run_to_entry(struct thread *t)
 	trap = ((uint64_t)word & ~0xffULL) | 0xcc;
 	ptrace(PTRACE_POKETEXT, t->tid, entry, trap);
 	do {
-		if (ptrace(PTRACE_CONT, t->tid, 0, 0) || waitpid(t->tid, &status, __WALL) != t->tid ||
-		    !WIFSTOPPED(status))
+		if (ptrace(PTRACE_CONT, t->tid, 0, 0) ||
+		    waitpid(t->tid, &status, __WALL) != t->tid || !WIFSTOPPED(status))
 			return false;
 	} while (WSTOPSIG(status) != SIGTRAP);
 	ptrace(PTRACE_POKETEXT, t->tid, entry, word);
@@ -440,8 +443,8 @@ static void on_signal(struct thread *t, int signal)
 	siginfo_t info;
 	bool stopped = ptrace(PTRACE_GETSIGINFO, t->tid, 0, &info) && errno == EINVAL;
 
-	/* In a group stop there is nothing to pass on. A system call that it has interrupted may have been
-	 * set back to be done again. */
+	/* In a group stop there is nothing to pass on. A system call that it has interrupted may
+	 * have been set back to be done again. */
 	ptrace(PTRACE_GETREGS, t->tid, 0, &t->regs);
 	resume(t, stopped ? 0 : signal);
 }
@@ -472,7 +475,8 @@ static void on_stop(pid_t tid, int status, pid_t first)
 	}
 	if (signal == SIGTRAP && !ptrace(PTRACE_GETSIGINFO, tid, 0, &info)) {
 		/* The kernel says SIGTRAP when it has built the frame of a handler. */
-		if (info.si_code == TRAP_TRACE || info.si_code == TRAP_BRKPT || info.si_code == SIGTRAP) {
+		if (info.si_code == TRAP_TRACE || info.si_code == TRAP_BRKPT ||
+		    info.si_code == SIGTRAP) {
 			on_step(t, info.si_code == SIGTRAP);
 			return;
 		}
@@ -480,7 +484,8 @@ static void on_stop(pid_t tid, int status, pid_t first)
 	on_signal(t, signal);
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------ */
+/* ---- the whole
+ * ------------------------------------------------------------------------------------ */
 
 static pid_t launch(char **argv)
 {
@@ -501,8 +506,8 @@ static pid_t launch(char **argv)
 	return pid;
 }
 
-/* Tracer and program take turns; on one processor each finds the other's words in its cache, and no interrupt
- * between processors has to wake it. */
+/* Tracer and program take turns; on one processor each finds the other's words in its cache, and no
+ * interrupt between processors has to wake it. */
 static void stay_here(void)
 {
 	int cpu = sched_getcpu();
@@ -525,8 +530,8 @@ static void run(char **argv)
 	if (waitpid(first, &status, 0) != first || !WIFSTOPPED(status))
 		die("cannot start the program");
 	if (ptrace(PTRACE_SETOPTIONS, first, 0,
-		   PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
-			   PTRACE_O_TRACEEXEC))
+		   PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |
+			   PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC))
 		die("cannot trace the program");
 	ptrace(PTRACE_CONT, first, 0, 0);
 	if (waitpid(first, &status, 0) != first)
@@ -612,8 +617,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp_option options[] = {
 	{"limit", 'n', "N", 0, "Kill the program after N instructions", 0},
 	{"output", 'o', "FILE", 0, "Write the results to FILE", 0},
-	{"restoring", 'r', "N", 0, "More than N states in the making that cannot be decoded are a failure", 0},
-	{"signal", 'g', "NAME,N", 0, "Send the program a signal that it catches after every N instructions", 0},
+	{"restoring", 'r', "N", 0,
+	 "More than N states in the making that cannot be decoded are a failure", 0},
+	{"signal", 'g', "NAME,N", 0,
+	 "Send the program a signal that it catches after every N instructions", 0},
 	{"preload", 'p', "FILE", 0, "Run the program with this library in LD_PRELOAD", 0},
 	{"from-start", 's', NULL, 0, "Also step what comes before the entry point", 0},
 	{0},
@@ -621,13 +628,14 @@ static const struct argp_option options[] = {
 
 int main(int argc, char **argv)
 {
-	static const struct argp argp = {options,
-					 parse,
-					 "PROGRAM [ARGUMENT...]",
-					 "Compare the decoded context with the true one after each instruction.",
-					 0,
-					 0,
-					 0};
+	static const struct argp argp = {
+		options,
+		parse,
+		"PROGRAM [ARGUMENT...]",
+		"Compare the decoded context with the true one after each instruction.",
+		0,
+		0,
+		0};
 	int first;
 
 	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, &first, NULL))
@@ -638,7 +646,8 @@ int main(int argc, char **argv)
 	check_init(&checker, out);
 	checker.restoring_max = restoring_max;
 	if (!restoring_max)
-		checker.allowed &= ~(1ULL << DECODE_REASON_RESTORING); /* and so it is reported in full */
+		checker.allowed &=
+			~(1ULL << DECODE_REASON_RESTORING); /* and so it is reported in full */
 	stay_here();
 	run(argv + first);
 	print_results();

@@ -13,7 +13,8 @@ struct between {
 	uint64_t left[BETWEEN_MAX]; /* functions left by tail calls, innermost first: left_name() */
 	size_t n;
 	bool foreign;	     /* a foreign frame */
-	bool passed_foreign; /* of the chain: no frame of its own, but jumps led through foreign code */
+	bool passed_foreign; /* of the chain: no frame of its own, but jumps led through foreign
+				code */
 	bool overflow;
 };
 

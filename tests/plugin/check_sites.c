@@ -56,7 +56,8 @@ static const uint8_t *code_at(uint64_t address, uint64_t length)
 	Elf_Data *data;
 
 	while ((scn = elf_nextscn(elf, scn))) {
-		if (!gelf_getshdr(scn, &shdr) || !(shdr.sh_flags & SHF_EXECINSTR) || shdr.sh_type != SHT_PROGBITS)
+		if (!gelf_getshdr(scn, &shdr) || !(shdr.sh_flags & SHF_EXECINSTR) ||
+		    shdr.sh_type != SHT_PROGBITS)
 			continue;
 		if (address < shdr.sh_addr || address + length > shdr.sh_addr + shdr.sh_size)
 			continue;
@@ -135,12 +136,14 @@ static unsigned int modrm_length(const uint8_t *p, unsigned int room)
 	return length + (mod == 1 ? 1 : mod == 2 ? 4 : 0);
 }
 
-/* Length of a call (or jump) instruction at p, 0 if it is none. *indirect: through register or memory. */
+/* Length of a call (or jump) instruction at p, 0 if it is none. *indirect: through register or
+ * memory. */
 static unsigned int branch_length(const uint8_t *p, unsigned int room, bool jump, bool *indirect)
 {
 	unsigned int i = 0;
 
-	while (i < room && (p[i] == 0x3e || p[i] == 0x67 || p[i] == 0x66 || p[i] == 0xf2 || (p[i] & 0xf0) == 0x40))
+	while (i < room && (p[i] == 0x3e || p[i] == 0x67 || p[i] == 0x66 || p[i] == 0xf2 ||
+			    (p[i] & 0xf0) == 0x40))
 		i++;
 	*indirect = false;
 	if (i + 5 <= room && p[i] == (jump ? 0xe9 : 0xe8))
@@ -164,8 +167,8 @@ struct block {
 	const char *name;
 };
 
-/* data16 lea x@tlsgd(%rip), %rdi and a call of __tls_get_addr; the linker may have made of it a load of the thread
- * pointer, with prefixes, and an addition. */
+/* data16 lea x@tlsgd(%rip), %rdi and a call of __tls_get_addr; the linker may have made of it a
+ * load of the thread pointer, with prefixes, and an addition. */
 static void check_tls_sequence(const struct block *b, uint64_t call, unsigned int length)
 {
 	const uint8_t *p = code_at(call, length);
@@ -179,14 +182,16 @@ static void check_tls_sequence(const struct block *b, uint64_t call, unsigned in
 	if (length > lea && !memcmp(p + lea - 7, "\x48\x8d\x3d", 3))
 		n = branch_length(p + lea, length - lea, false, &indirect);
 	if (!n || n + lea != length)
-		bad("%s: no __tls_get_addr sequence between %#" PRIx64 " and %#" PRIx64, b->name, call, call + length);
+		bad("%s: no __tls_get_addr sequence between %#" PRIx64 " and %#" PRIx64, b->name,
+		    call, call + length);
 	/* A disassembler shows the call behind its prefixes or with them. */
 	for (i = lea; i < length; i++)
 		printf("call " HEX "\n", call + i);
 }
 
 /* What stands between the two slots of a record that is no tail call. */
-static void check_call(const struct block *b, const struct pcce_site_record *r, uint64_t call, unsigned int length)
+static void check_call(const struct block *b, const struct pcce_site_record *r, uint64_t call,
+		       unsigned int length)
 {
 	const uint8_t *p = code_at(call, length);
 	bool indirect;
@@ -202,15 +207,18 @@ static void check_call(const struct block *b, const struct pcce_site_record *r, 
 	if (n && n == length) {
 		printf("call " HEX "\n", call);
 		if (indirect && !(r->flags & PCCE_SITE_INDIRECT) && p[1] != 0x15)
-			bad("%s: call at %#" PRIx64 " is indirect and its record does not say so", b->name, call);
+			bad("%s: call at %#" PRIx64 " is indirect and its record does not say so",
+			    b->name, call);
 		if (!indirect && r->flags & PCCE_SITE_INDIRECT && !thunks)
-			bad("%s: call at %#" PRIx64 " is direct and its record says indirect", b->name, call);
+			bad("%s: call at %#" PRIx64 " is direct and its record says indirect",
+			    b->name, call);
 		return;
 	}
 	if (thunks && r->flags & PCCE_SITE_INDIRECT)
 		printf("range " HEX " " HEX "\n", call, call + length);
 	else
-		bad("%s: no single call between %#" PRIx64 " and %#" PRIx64, b->name, call, call + length);
+		bad("%s: no single call between %#" PRIx64 " and %#" PRIx64, b->name, call,
+		    call + length);
 }
 
 /* A jump, perhaps with the filling that the linker or -mharden-sls has put behind it. */
@@ -231,9 +239,11 @@ static void check_tail(const struct block *b, uint64_t jump, unsigned int length
 
 static void check_sizes(const struct block *b, const struct pcce_site_record *r, uint64_t address)
 {
-	bool pic = r->flags & PCCE_SITE_PIC, rare = r->flags & PCCE_SITE_NORETURN || b->head.flags & PCCE_BLOCK_COLD;
+	bool pic = r->flags & PCCE_SITE_PIC,
+	     rare = r->flags & PCCE_SITE_NORETURN || b->head.flags & PCCE_BLOCK_COLD;
 	unsigned int before = pic ? PCCE_SLOT_DIRECT_PIC : PCCE_SLOT_DIRECT, after = before;
-	unsigned int found = r->before_len - (r->flags & PCCE_SITE_SPILL_REGS ? PCCE_SLOT_SPILL_REGS : 0);
+	unsigned int found =
+		r->before_len - (r->flags & PCCE_SITE_SPILL_REGS ? PCCE_SLOT_SPILL_REGS : 0);
 
 	if (!pic && !rare && r->flags & PCCE_SITE_INDIRECT) {
 		before = PCCE_SLOT_PUSH;
@@ -252,16 +262,16 @@ static void check_sizes(const struct block *b, const struct pcce_site_record *r,
 	if (r->flags & (PCCE_SITE_TAIL | PCCE_SITE_RESTORE))
 		before = after = 0;
 	if (r->before_len != before || r->after_len != after)
-		bad("%s: slots at %#" PRIx64 " have %u and %u bytes, not %u and %u", b->name, address, r->before_len,
-		    r->after_len, before, after);
+		bad("%s: slots at %#" PRIx64 " have %u and %u bytes, not %u and %u", b->name,
+		    address, r->before_len, r->after_len, before, after);
 }
 
 static void print_site(const struct block *b, const struct pcce_site_record *r)
 {
 	const uint8_t *p = code_at(b->head.start + r->before + r->before_len, 1);
 
-	printf("site %s %u %#x %u %u %u %u %02x\n", b->name, r->line, r->flags, r->before_len, r->after_len, r->freq,
-	       r->copy, p ? *p : 0);
+	printf("site %s %u %#x %u %u %u %u %02x\n", b->name, r->line, r->flags, r->before_len,
+	       r->after_len, r->freq, r->copy, p ? *p : 0);
 }
 
 /* From a site or a stretch of this block to a stretch of this block. */
@@ -274,19 +284,23 @@ static void check_landing(const struct block *b, const struct pcce_site_record *
 
 		if (other->flags & PCCE_SITE_LANDING)
 			continue;
-		from |= other->before == r->before && !((other->flags ^ r->flags) & PCCE_SITE_RESTORE);
+		from |= other->before == r->before &&
+			!((other->flags ^ r->flags) & PCCE_SITE_RESTORE);
 		to |= other->before == r->after && other->flags & PCCE_SITE_RESTORE;
 	}
-	if (!from || !to || r->before_len || r->after_len || r->flags & ~(PCCE_SITE_LANDING | PCCE_SITE_RESTORE))
+	if (!from || !to || r->before_len || r->after_len ||
+	    r->flags & ~(PCCE_SITE_LANDING | PCCE_SITE_RESTORE))
 		bad("%s: a landing from %#" PRIx64 " to %#" PRIx64 " that are no sites", b->name,
 		    (uint64_t)b->head.start + r->before, (uint64_t)b->head.start + r->after);
-	printf("landing " HEX " " HEX " %s\n", (uint64_t)b->head.start + r->before, (uint64_t)b->head.start + r->after,
+	printf("landing " HEX " " HEX " %s\n", (uint64_t)b->head.start + r->before,
+	       (uint64_t)b->head.start + r->after,
 	       r->flags & PCCE_SITE_RESTORE ? "stretch" : "site");
 }
 
 static void check_record(const struct block *b, const struct pcce_site_record *r)
 {
-	uint64_t before = b->head.start + r->before, call = before + r->before_len, after = b->head.start + r->after;
+	uint64_t before = b->head.start + r->before, call = before + r->before_len,
+		 after = b->head.start + r->after;
 	const uint8_t *p;
 	bool indirect;
 
@@ -302,7 +316,8 @@ static void check_record(const struct block *b, const struct pcce_site_record *r
 	check_sizes(b, r, before);
 	if (r->flags & PCCE_SITE_RESTORE) {
 		printf("stale " HEX " " HEX "\n", before, after);
-		/* Where its address is in a register, nothing else tells that it is the call of __pcce_restore. */
+		/* Where its address is in a register, nothing else tells that it is the call of
+		 * __pcce_restore. */
 		for (unsigned int n = 2; n < 8 && n < after - before; n++)
 			if (branch_length(code_at(after - n, n), n, false, &indirect) == n)
 				printf("call " HEX "\n", after - n);
@@ -331,10 +346,13 @@ static void check_block(const struct block *b)
 	if (!(h->flags & PCCE_BLOCK_COLD) && h->main != h->start)
 		bad("%s: main is not start", b->name);
 	if (!code_at(h->start, h->length))
-		bad("%s: no code at %#" PRIx64 ", %u bytes", b->name, (uint64_t)h->start, h->length);
-	else if (h->entry_len && !all_nops(code_at(h->start + h->entry, h->entry_len), h->entry_len))
+		bad("%s: no code at %#" PRIx64 ", %u bytes", b->name, (uint64_t)h->start,
+		    h->length);
+	else if (h->entry_len &&
+		 !all_nops(code_at(h->start + h->entry, h->entry_len), h->entry_len))
 		bad("%s: the entry slot is not all nops", b->name);
-	printf("part " HEX " " HEX " %s %#x\n", (uint64_t)h->start, (uint64_t)h->start + h->length, b->name, h->flags);
+	printf("part " HEX " " HEX " %s %#x\n", (uint64_t)h->start, (uint64_t)h->start + h->length,
+	       b->name, h->flags);
 	for (unsigned int i = 0; i < h->n_sites; i++)
 		check_record(b, b->records + i);
 }
@@ -363,7 +381,8 @@ static void check_section(const char *data, size_t size)
 		}
 		b.records = (const void *)(data + at + sizeof(b.head));
 		b.name = data + at + fixed;
-		if (!memchr(b.name, 0, b.head.size - fixed) || strlen(b.name) + 1 + 7 < b.head.size - fixed)
+		if (!memchr(b.name, 0, b.head.size - fixed) ||
+		    strlen(b.name) + 1 + 7 < b.head.size - fixed)
 			bad("offset %#zx: the name is not where the size says", at);
 		else
 			check_block(&b);
@@ -391,7 +410,8 @@ int main(int argc, char **argv)
 	if (!elf || elf_getshdrstrndx(elf, &names))
 		errx(2, "%s: %s", argv[1], elf_errmsg(-1));
 	while ((scn = elf_nextscn(elf, scn))) {
-		if (!gelf_getshdr(scn, &shdr) || strcmp(elf_strptr(elf, names, shdr.sh_name), PCCE_SITES_SECTION))
+		if (!gelf_getshdr(scn, &shdr) ||
+		    strcmp(elf_strptr(elf, names, shdr.sh_name), PCCE_SITES_SECTION))
 			continue;
 		if (shdr.sh_flags & SHF_ALLOC)
 			bad("the section is allocated");

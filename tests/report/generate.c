@@ -3,11 +3,11 @@
  * Makes recordings for the tests of pcce-report, without running anything:
  *
  *   generate small FILE          a few samples of every kind
- *   generate verify FILE         with real stacks: one that agrees, one that does not, one that ends early
- *   generate big FILE SAMPLES    many different contexts, for measuring
- *   generate badtable FILE       an encoding table that is damaged within a record that is not
- *   generate empty FILE          no samples
- *   generate threads FILE        several threads and processes that change their names, two events
+ *   generate verify FILE         with real stacks: one that agrees, one that does not, one that
+ * ends early generate big FILE SAMPLES    many different contexts, for measuring generate badtable
+ * FILE       an encoding table that is damaged within a record that is not generate empty FILE no
+ * samples generate threads FILE        several threads and processes that change their names, two
+ * events
  *
  * The program: main calls parse (inlined: next), eval by two ways, sort (qsort of cmp), and strlen;
  * eval recurses; finish tail-calls report.
@@ -65,8 +65,9 @@ static void build_program(void)
 		const char *name;
 		uint32_t flags;
 	} funcs[] = {
-		[MAIN] = {"main", PCCE_FUNC_ROOT}, [PARSE] = {"parse", 0},   [EVAL] = {"eval", PCCE_FUNC_ROOT},
-		[CMP] = {"cmp", PCCE_FUNC_ROOT},   [FINISH] = {"finish", 0}, [REPORT] = {"report", 0},
+		[MAIN] = {"main", PCCE_FUNC_ROOT}, [PARSE] = {"parse", 0},
+		[EVAL] = {"eval", PCCE_FUNC_ROOT}, [CMP] = {"cmp", PCCE_FUNC_ROOT},
+		[FINISH] = {"finish", 0},	   [REPORT] = {"report", 0},
 		[METHOD] = {"_ZN3foo3barEii", 0},
 	};
 
@@ -83,7 +84,8 @@ static void build_program(void)
 	tb_site(&b, 0x3010, EVAL, PCCE_KIND_PUSH, EVAL);
 	b.sites[S_MAIN_SORT].callee_name = tb_string(&b, "qsort");
 	b.sites[S_PARSE_STRLEN].callee_name = tb_string(&b, "strlen");
-	b.sites[S_MAIN_METHOD].line = 77; /* without a symbol record, the table's line is all there is */
+	b.sites[S_MAIN_METHOD].line =
+		77; /* without a symbol record, the table's line is all there is */
 	tb_edge(&b, PARSE, S_MAIN_PARSE, 0, 0);
 	tb_edge(&b, FINISH, S_MAIN_FINISH, 0, 0);
 	tb_edge(&b, REPORT, S_MAIN_FINISH, 0, 1);
@@ -95,14 +97,16 @@ static void build_program(void)
 
 /* ---- records --------------------------------------------------------------------- */
 
-static void put_strings(uint32_t type, const void *fixed, size_t size, const char *const *strings, int n)
+static void put_strings(uint32_t type, const void *fixed, size_t size, const char *const *strings,
+			int n)
 {
 	check(datafile_put_strings(w, type, fixed, size, strings, n));
 }
 
 static void put_start(uint32_t flags, const char *event)
 {
-	struct pcce_rec_info info = {.start_time = 1000, .wall_time = 1, .frequency = 1000, .flags = flags};
+	struct pcce_rec_info info = {
+		.start_time = 1000, .wall_time = 1, .frequency = 1000, .flags = flags};
 	struct pcce_rec_process process = {.time = 1000, .pid = PID};
 	const char *words[] = {"self", event, "demo --fast <input>", "host", "6.1.0"};
 	const char *comm[] = {"demo"};
@@ -114,8 +118,12 @@ static void put_start(uint32_t flags, const char *event)
 static void put_module(uint32_t module, const char *path, uint64_t start, uint64_t time)
 {
 	struct pcce_rec_module m = {.module = module};
-	struct pcce_rec_map map = {
-		.time = time, .start = start + 0x1000, .length = 0xf000, .vaddr = 0x1000, .pid = PID, .module = module};
+	struct pcce_rec_map map = {.time = time,
+				   .start = start + 0x1000,
+				   .length = 0xf000,
+				   .vaddr = 0x1000,
+				   .pid = PID,
+				   .module = module};
 
 	put_strings(PCCE_REC_MODULE, &m, sizeof(m), &path, 1);
 	check(datafile_put(w, PCCE_REC_MAP, &map, sizeof(map), NULL, 0));
@@ -134,10 +142,11 @@ static void put_table(bool damaged)
 	free(data);
 }
 
-static void put_symbol(uint32_t module, uint64_t vaddr, uint32_t depth, const char *function, const char *file,
-		       uint32_t line, uint32_t flags)
+static void put_symbol(uint32_t module, uint64_t vaddr, uint32_t depth, const char *function,
+		       const char *file, uint32_t line, uint32_t flags)
 {
-	struct pcce_rec_symbol s = {.vaddr = vaddr, .module = module, .line = line, .depth = depth, .flags = flags};
+	struct pcce_rec_symbol s = {
+		.vaddr = vaddr, .module = module, .line = line, .depth = depth, .flags = flags};
 	const char *strings[] = {function, file};
 
 	put_strings(PCCE_REC_SYMBOL, &s, sizeof(s), strings, 2);
@@ -159,12 +168,14 @@ static uint64_t n_put;
 
 static void begin(uint64_t ip, uint64_t id)
 {
-	s = (struct pcce_rec_sample){.sample = {.time = 2000, .pid = PID, .tid = PID, .ip = ip, .id = id, .weight = 1}};
+	s = (struct pcce_rec_sample){
+		.sample = {.time = 2000, .pid = PID, .tid = PID, .ip = ip, .id = id, .weight = 1}};
 }
 
 static void push(uint64_t id, uint32_t site, uint64_t count)
 {
-	entries[s.sample.n_entries++] = (struct pcce_entry){id, (BASE + b.sites[site].key) | count << PCCE_SITE_BITS};
+	entries[s.sample.n_entries++] =
+		(struct pcce_entry){id, (BASE + b.sites[site].key) | count << PCCE_SITE_BITS};
 }
 
 static void put_samples(unsigned int times)
@@ -243,7 +254,8 @@ static void put_symbols(void)
 	put_symbol(0, b.sites[S_MAIN_SORT].key, 0, "main", "/src/demo/main.c", 14, 0);
 	put_symbol(0, b.sites[S_MAIN_FINISH].key, 0, "main", "/src/demo/main.c", 15, 0);
 	/* At the call of eval, parse is in step, which it has inlined. */
-	put_symbol(0, b.sites[S_PARSE_EVAL].key, 0, "step", "/src/demo/step.h", 5, PCCE_SYMBOL_INLINED);
+	put_symbol(0, b.sites[S_PARSE_EVAL].key, 0, "step", "/src/demo/step.h", 5,
+		   PCCE_SYMBOL_INLINED);
 	put_symbol(0, b.sites[S_PARSE_EVAL].key, 1, "parse", "/src/demo/parse.c", 31, 0);
 	put_symbol(0, b.sites[S_PARSE_STRLEN].key, 0, "parse", "/src/demo/parse.c", 32, 0);
 	put_symbol(0, 0x2005, 0, "next<char>; really", "/src/demo/next.h", 3, PCCE_SYMBOL_INLINED);
@@ -254,7 +266,8 @@ static void put_symbols(void)
 	put_symbol(1, 0x1234, 0, "__strlen_avx2", "", 0, 0);
 }
 
-static void put_process(uint64_t time, uint32_t pid, uint32_t ppid, uint32_t flags, const char *comm)
+static void put_process(uint64_t time, uint32_t pid, uint32_t ppid, uint32_t flags,
+			const char *comm)
 {
 	struct pcce_rec_process p = {.time = time, .pid = pid, .ppid = ppid, .flags = flags};
 
@@ -316,7 +329,8 @@ static void put_threads(void)
 	put_thread(70 * ms, PID + 2, "pool-idle");
 	put_process(60 * ms, 200, PID, PCCE_PROCESS_FORK, "demo");
 	put_process(65 * ms, 200, PID, 0, "helper");
-	put_strings(PCCE_REC_MODULE, &kernel, sizeof(kernel), (const char *const[]){PCCE_MODULE_KERNEL}, 1);
+	put_strings(PCCE_REC_MODULE, &kernel, sizeof(kernel),
+		    (const char *const[]){PCCE_MODULE_KERNEL}, 1);
 	put_symbol(2, KERNEL + 0x1234, 0, "vfs_read", "", 0, 0);
 }
 
@@ -377,7 +391,8 @@ int main(int argc, char **argv)
 	int fd;
 
 	if (argc < 3) {
-		fprintf(stderr, "usage: generate small|verify|big|badtable|empty|threads FILE [SAMPLES]\n");
+		fprintf(stderr,
+			"usage: generate small|verify|big|badtable|empty|threads FILE [SAMPLES]\n");
 		return 2;
 	}
 	fd = open(argv[2], O_RDWR | O_CREAT | O_TRUNC, 0666);
@@ -385,7 +400,8 @@ int main(int argc, char **argv)
 		check(-errno);
 	build_program();
 	check(datafile_writer_new(fd, argv[2], &w));
-	put_start(verify ? PCCE_INFO_VERIFY : 0, strcmp(what, "threads") ? "cpu-clock" : "cpu-clock,page-faults");
+	put_start(verify ? PCCE_INFO_VERIFY : 0,
+		  strcmp(what, "threads") ? "cpu-clock" : "cpu-clock,page-faults");
 	/* The library's mapping is told late, after samples in it. */
 	put_module(0, "/usr/bin/demo", BASE, 1000);
 	put_module(1, "/lib/x86_64-linux-gnu/libc.so.6", LIBC, 5000);

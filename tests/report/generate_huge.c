@@ -64,7 +64,9 @@ static void build_program(void)
 		}
 	}
 	for (uint32_t i = 0; i < WIDE; i++)
-		tb_edge(&b, 1 + i, tb_site(&b, address_of(0, 0) + 0x10 + i * 0x40, 0, PCCE_KIND_NONE, 1 + i), 0, 0);
+		tb_edge(&b, 1 + i,
+			tb_site(&b, address_of(0, 0) + 0x10 + i * 0x40, 0, PCCE_KIND_NONE, 1 + i),
+			0, 0);
 	for (uint32_t l = 1; l < LAYERS; l++) {
 		uint64_t contexts = 1;
 
@@ -73,25 +75,28 @@ static void build_program(void)
 		for (uint32_t i = 0; i < WIDE; i++) {
 			for (uint32_t k = 0; k < 3; k++) {
 				uint32_t to = 1 + l * WIDE + (i + k) % WIDE;
-				uint32_t site = tb_site(&b, address_of(l, i) + 0x10 + k * 0x40, 1 + (l - 1) * WIDE + i,
-							PCCE_KIND_NONE, to);
+				uint32_t site = tb_site(&b, address_of(l, i) + 0x10 + k * 0x40,
+							1 + (l - 1) * WIDE + i, PCCE_KIND_NONE, to);
 
 				tb_edge(&b, to, site, k * contexts, 0);
 			}
 		}
 	}
 	for (uint32_t i = 0; i < WIDE; i++)
-		push_site[i] = tb_indirect(&b, address_of(LAYERS, i) + 0x100, 1 + (LAYERS - 1) * WIDE + i);
+		push_site[i] =
+			tb_indirect(&b, address_of(LAYERS, i) + 0x100, 1 + (LAYERS - 1) * WIDE + i);
 }
 
-static void put_strings(uint32_t type, const void *fixed, size_t size, const char *const *strings, int n)
+static void put_strings(uint32_t type, const void *fixed, size_t size, const char *const *strings,
+			int n)
 {
 	check(datafile_put_strings(w, type, fixed, size, strings, n));
 }
 
 static void put_start(void)
 {
-	struct pcce_rec_info info = {.start_time = 1000, .wall_time = 1700000000000000000, .frequency = 10000};
+	struct pcce_rec_info info = {
+		.start_time = 1000, .wall_time = 1700000000000000000, .frequency = 10000};
 	struct pcce_rec_process process = {.time = 1000, .pid = PID};
 	struct pcce_rec_module module = {.module = 0, .build_id_size = 20};
 	struct pcce_rec_map map = {.time = 1000, .start = BASE, .length = 0x100000, .pid = PID};
@@ -121,7 +126,8 @@ static void put_start(void)
 
 static void put_sample(uint64_t time, uint64_t context, uint64_t random)
 {
-	struct pcce_rec_sample s = {.sample = {.time = time, .pid = PID, .tid = PID + (random >> 8 & 3), .weight = 1}};
+	struct pcce_rec_sample s = {
+		.sample = {.time = time, .pid = PID, .tid = PID + (random >> 8 & 3), .weight = 1}};
 	struct pcce_entry entries[RUNS - 1];
 	struct iovec part = {entries, sizeof(entries)};
 
@@ -136,7 +142,8 @@ static void put_sample(uint64_t time, uint64_t context, uint64_t random)
 			entries[run] = (struct pcce_entry){id, BASE + b.sites[push_site[last]].key};
 		} else {
 			s.sample.id = id;
-			s.sample.ip = BASE + address_of(LAYERS, last) + 0x200 + (random >> 10 & 3) * 4;
+			s.sample.ip =
+				BASE + address_of(LAYERS, last) + 0x200 + (random >> 10 & 3) * 4;
 		}
 	}
 	s.sample.n_entries = RUNS - 1;
@@ -157,8 +164,8 @@ static void put_symbols(void)
 				if (l < LAYERS)
 					s.vaddr = b.sites[WIDE + ((l - 1) * WIDE + i) * 3 + k].key;
 				else
-					s.vaddr =
-						k ? address_of(l, i) + 0x200 + (k - 1) * 4 : b.sites[push_site[i]].key;
+					s.vaddr = k ? address_of(l, i) + 0x200 + (k - 1) * 4
+						    : b.sites[push_site[i]].key;
 				snprintf(name, sizeof(name), "layer%u_%u", l, i);
 				put_strings(PCCE_REC_SYMBOL, &s, sizeof(s), strings, 2);
 			}

@@ -34,7 +34,8 @@ __attribute__((constructor)) static void load(void)
 		const char *name = names + sh[i].sh_name;
 
 		if (strcmp(name, PCCE_ENTRIES_SECTION) == 0 && sh[i].sh_size == sizeof(entries))
-			memcpy(&entries, read_at(f, (long)sh[i].sh_offset, sizeof(entries)), sizeof(entries));
+			memcpy(&entries, read_at(f, (long)sh[i].sh_offset, sizeof(entries)),
+			       sizeof(entries));
 		if (strcmp(name, PCCE_HELPERS_SECTION) == 0) {
 			helpers = read_at(f, (long)sh[i].sh_offset, sh[i].sh_size);
 			n_helpers = sh[i].sh_size / sizeof(*helpers);

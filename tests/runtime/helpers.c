@@ -13,22 +13,29 @@ extern uint64_t helper_address(enum op op);
 void call_direct(uint64_t misalign);
 void call_slow(uint64_t misalign);
 
-#define LOAD_REGS                                                                                   \
-	"movq regs_in+120(%rip), %rax\n movq %rax, -128(%rsp)\n"                                    \
-	"movq regs_in+128(%rip), %rax\n movq %rax, -120(%rsp)\n"                                    \
-	"movq regs_in+0(%rip), %rax\n movq regs_in+8(%rip), %rbx\n movq regs_in+16(%rip), %rcx\n"   \
-	"movq regs_in+24(%rip), %rdx\n movq regs_in+32(%rip), %rsi\n movq regs_in+40(%rip), %rdi\n" \
-	"movq regs_in+48(%rip), %rbp\n movq regs_in+56(%rip), %r8\n movq regs_in+64(%rip), %r9\n"   \
-	"movq regs_in+72(%rip), %r10\n movq regs_in+88(%rip), %r12\n movq regs_in+96(%rip), %r13\n" \
+#define LOAD_REGS                                                                                 \
+	"movq regs_in+120(%rip), %rax\n movq %rax, -128(%rsp)\n"                                  \
+	"movq regs_in+128(%rip), %rax\n movq %rax, -120(%rsp)\n"                                  \
+	"movq regs_in+0(%rip), %rax\n movq regs_in+8(%rip), %rbx\n movq regs_in+16(%rip), %rcx\n" \
+	"movq regs_in+24(%rip), %rdx\n movq regs_in+32(%rip), %rsi\n movq regs_in+40(%rip), "     \
+	"%rdi\n"                                                                                  \
+	"movq regs_in+48(%rip), %rbp\n movq regs_in+56(%rip), %r8\n movq regs_in+64(%rip), %r9\n" \
+	"movq regs_in+72(%rip), %r10\n movq regs_in+88(%rip), %r12\n movq regs_in+96(%rip), "     \
+	"%r13\n"                                                                                  \
 	"movq regs_in+104(%rip), %r14\n movq regs_in+112(%rip), %r15\n"
 
-#define STORE_REGS                                                                                       \
-	"movq %rax, regs_out+0(%rip)\n movq %rbx, regs_out+8(%rip)\n movq %rcx, regs_out+16(%rip)\n"     \
-	"movq %rdx, regs_out+24(%rip)\n movq %rsi, regs_out+32(%rip)\n movq %rdi, regs_out+40(%rip)\n"   \
-	"movq %rbp, regs_out+48(%rip)\n movq %r8, regs_out+56(%rip)\n movq %r9, regs_out+64(%rip)\n"     \
-	"movq %r10, regs_out+72(%rip)\n movq %r11, regs_out+80(%rip)\n movq %r12, regs_out+88(%rip)\n"   \
-	"movq %r13, regs_out+96(%rip)\n movq %r14, regs_out+104(%rip)\n movq %r15, regs_out+112(%rip)\n" \
-	"movq -128(%rsp), %rax\n movq %rax, regs_out+120(%rip)\n"                                        \
+#define STORE_REGS                                                                   \
+	"movq %rax, regs_out+0(%rip)\n movq %rbx, regs_out+8(%rip)\n movq %rcx, "    \
+	"regs_out+16(%rip)\n"                                                        \
+	"movq %rdx, regs_out+24(%rip)\n movq %rsi, regs_out+32(%rip)\n movq %rdi, "  \
+	"regs_out+40(%rip)\n"                                                        \
+	"movq %rbp, regs_out+48(%rip)\n movq %r8, regs_out+56(%rip)\n movq %r9, "    \
+	"regs_out+64(%rip)\n"                                                        \
+	"movq %r10, regs_out+72(%rip)\n movq %r11, regs_out+80(%rip)\n movq %r12, "  \
+	"regs_out+88(%rip)\n"                                                        \
+	"movq %r13, regs_out+96(%rip)\n movq %r14, regs_out+104(%rip)\n movq %r15, " \
+	"regs_out+112(%rip)\n"                                                       \
+	"movq -128(%rsp), %rax\n movq %rax, regs_out+120(%rip)\n"                    \
 	"movq -120(%rsp), %rax\n movq %rax, regs_out+128(%rip)\n"
 
 #define ENTER                                                                           \
@@ -64,15 +71,18 @@ static size_t expand_one(const struct pcce_entry *e, struct pushed *out, size_t 
 	return n;
 }
 
-static size_t expand_segment(const struct pcce_entry *first, uint32_t entries, struct pushed *out, size_t n, size_t max)
+static size_t expand_segment(const struct pcce_entry *first, uint32_t entries, struct pushed *out,
+			     size_t n, size_t max)
 {
 	for (uint32_t i = 0; i < entries; i++)
 		n = expand_one(&first[i], out, n, max);
 	return n;
 }
 
-/* As a sampler does it: the current segment, the other half if it is said to keep something, else the area. */
-size_t expand(const struct pcce_page *page, const struct pcce_segment *area, struct pushed *out, size_t max)
+/* As a sampler does it: the current segment, the other half if it is said to keep something, else
+ * the area. */
+size_t expand(const struct pcce_page *page, const struct pcce_segment *area, struct pushed *out,
+	      size_t max)
 {
 	static const struct pcce_entry lost = {PCCE_ID_LOST, 0};
 	uint32_t below = page->place >> PCCE_PLACE_SHIFT, half = page->off & PCCE_OFF_HALF;
@@ -81,13 +91,14 @@ size_t expand(const struct pcce_page *page, const struct pcce_segment *area, str
 
 	for (uint32_t i = 0; i < below; i++) {
 		if (i == below - 1 && kept)
-			n = expand_segment(page->entry + (half ^ PCCE_OFF_HALF) / 16, PCCE_SEGMENT_ENTRIES, out, n,
-					   max);
+			n = expand_segment(page->entry + (half ^ PCCE_OFF_HALF) / 16,
+					   PCCE_SEGMENT_ENTRIES, out, n, max);
 		else if (area && i < PCCE_AREA_SEGMENTS)
 			n = expand_segment(area[i].entry, PCCE_SEGMENT_ENTRIES, out, n, max);
 		else
 			for (int k = 0; k < PCCE_SEGMENT_ENTRIES; k++)
 				n = expand_one(&lost, out, n, max);
 	}
-	return expand_segment(page->entry + half / 16, (page->off & PCCE_OFF_USED) / 16, out, n, max);
+	return expand_segment(page->entry + half / 16, (page->off & PCCE_OFF_USED) / 16, out, n,
+			      max);
 }

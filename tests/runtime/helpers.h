@@ -40,6 +40,7 @@ struct pushed {
 
 /* Writes out the thread's stack (page: a copy; area: its area or NULL) without compression,
  * oldest first; returns the number, at most max.  Lost entries have id PCCE_ID_LOST and site 0. */
-size_t expand(const struct pcce_page *page, const struct pcce_segment *area, struct pushed *out, size_t max);
+size_t expand(const struct pcce_page *page, const struct pcce_segment *area, struct pushed *out,
+	      size_t max);
 
 #endif

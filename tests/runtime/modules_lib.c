@@ -18,7 +18,8 @@ int lib_push(void)
 	uint32_t off = pcce_page.off;
 
 	pcce_page.id = off + 1;
-	__asm__ volatile("leaq 1f(%%rip), %%r11\n subq $128, %%rsp\n call __pcce_push\n addq $128, %%rsp\n1:" ::
+	__asm__ volatile("leaq 1f(%%rip), %%r11\n subq $128, %%rsp\n call __pcce_push\n addq $128, "
+			 "%%rsp\n1:" ::
 				 : "r10", "r11", "memory", "cc");
 	return pcce_page.off == off + 16 && pcce_page.id == 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * An executable with (-DWITH_RUNTIME) or without a runtime of its own, and a library that was linked
+ * An executable with (-DWITH_RUNTIME) or without a runtime of its own, and a library that was
+ * linked
  * (-DLINKED) or is loaded. One page per thread, one registry, one announcement.
  */
 #define _GNU_SOURCE
@@ -35,8 +36,8 @@ static int count(const struct pcce_page *page, void *arg)
 static void check(const char *where, int threads)
 {
 	int (*walk)(int (*)(const struct pcce_page *, void *), void *) =
-		(int (*)(int (*)(const struct pcce_page *, void *), void *))(uintptr_t)dlsym(RTLD_DEFAULT,
-											     "pcce_threads_walk");
+		(int (*)(int (*)(const struct pcce_page *, void *), void *))(uintptr_t)dlsym(
+			RTLD_DEFAULT, "pcce_threads_walk");
 	struct pcce_page *page = lib_page();
 	int n = 0;
 

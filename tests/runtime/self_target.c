@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What test_self samples: a program with hand-written pushes.  self_target WHAT [MS]; each way of life is
- * one function below. Exit status 0 says that the program itself found nothing wrong.
+ * What test_self samples: a program with hand-written pushes.  self_target WHAT [MS]; each way of
+ * life is one function below. Exit status 0 says that the program itself found nothing wrong.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -27,7 +27,8 @@ static void push(uint64_t site)
 {
 	register uint64_t r11 __asm__("r11") = site;
 
-	__asm__ volatile("subq $128, %%rsp\n call __pcce_push\n addq $128, %%rsp" : "+r"(r11)::"r10", "memory", "cc");
+	__asm__ volatile("subq $128, %%rsp\n call __pcce_push\n addq $128, %%rsp"
+			 : "+r"(r11)::"r10", "memory", "cc");
 }
 
 static uint64_t cpu_ns(void)

@@ -47,7 +47,8 @@ static void reset(void)
 
 static bool matches(uint64_t id)
 {
-	size_t n = expand(&pcce_page, (const struct pcce_segment *)(uintptr_t)pcce_page.area, seen, MODEL_MAX);
+	size_t n = expand(&pcce_page, (const struct pcce_segment *)(uintptr_t)pcce_page.area, seen,
+			  MODEL_MAX);
 
 	return pcce_page.id == id && n == n_model && memcmp(seen, model, n * sizeof(*seen)) == 0;
 }
@@ -92,7 +93,8 @@ static void test_simple(void)
 		good &= pop(false, misalign);
 		good &= pcce_page.id == 7 && pcce_page.off == 0;
 	}
-	ok(good, "push and pop keep registers and red zone, on an aligned and on a misaligned stack");
+	ok(good,
+	   "push and pop keep registers and red zone, on an aligned and on a misaligned stack");
 	pcce_page.id = 3;
 	good = push(0, true, 0) && pop(true, 8) && pcce_page.id == 3 && pcce_page.off == 0;
 	ok(good, "the slow stubs go on at r11");
@@ -123,14 +125,15 @@ static void test_compression(void)
 	while (n_model)
 		good &= pop(false, 0);
 	good &= pcce_page.off == 0 && pcce_page.id == 0;
-	ok(good,
-	   "where the segment is full, equal id and site as the top entry: counted; another id or site: a new entry");
+	ok(good, "where the segment is full, equal id and site as the top entry: counted; another "
+		 "id or site: a new entry");
 
 	reset();
 	for (unsigned int i = 0; i < many; i++)
 		call_helper(OP_PUSH, SITE(1), 0);
 	good = pcce_page.off == PCCE_OFF_HALF + PCCE_OFF_FULL &&
-	       pcce_page.entry[PCCE_SEGMENT_ENTRIES - 1].site == (SITE(1) | PCCE_COUNT_MAX << PCCE_SITE_BITS) &&
+	       pcce_page.entry[PCCE_SEGMENT_ENTRIES - 1].site ==
+		       (SITE(1) | PCCE_COUNT_MAX << PCCE_SITE_BITS) &&
 	       top_is(SITE(1), many - PCCE_COUNT_MAX - 2 * PCCE_SEGMENT_ENTRIES);
 	ok(good, "a count stops at PCCE_COUNT_MAX and a new segment begins");
 	for (unsigned int i = 0; i < many; i++)
@@ -160,14 +163,17 @@ static void test_segments(void)
 
 	reset();
 	fill(PCCE_SEGMENT_ENTRIES);
-	ok(matches(0) && pcce_page.off == PCCE_OFF_FULL && !pcce_page.area, "the first segment needs no area");
+	ok(matches(0) && pcce_page.off == PCCE_OFF_FULL && !pcce_page.area,
+	   "the first segment needs no area");
 	pcce_page.id = 1000;
 	good = push(SITE(1000), false, 8);
 	generation = pcce_page.entry[PCCE_OFF_HALF / 16 - 1].id;
-	good &= pcce_page.off == PCCE_OFF_HALF + 16 && pcce_page.area && below() == 1 && generation &&
-		(pcce_page.place & PCCE_PLACE_HELD) == PCCE_PLACE_KEPT;
-	ok(good, "the next entry begins a segment in the upper half, whose base names the one below");
-	good = pop(false, 0) && pop(false, 0) && below() == 0 && pcce_page.off == PCCE_OFF_FULL - 16;
+	good &= pcce_page.off == PCCE_OFF_HALF + 16 && pcce_page.area && below() == 1 &&
+		generation && (pcce_page.place & PCCE_PLACE_HELD) == PCCE_PLACE_KEPT;
+	ok(good,
+	   "the next entry begins a segment in the upper half, whose base names the one below");
+	good = pop(false, 0) && pop(false, 0) && below() == 0 &&
+	       pcce_page.off == PCCE_OFF_FULL - 16;
 	pcce_page.id = 5;
 	good &= push(SITE(5), false, 0) && push(SITE(6), false, 0);
 	above = pcce_page.entry[PCCE_OFF_HALF / 16 - 1].id;
@@ -185,7 +191,8 @@ static void test_segments(void)
 
 static void test_capacity(void)
 {
-	uint64_t most = (uint64_t)PCCE_AREA_SEGMENTS * PCCE_SEGMENT_ENTRIES, n = most + 3 * PCCE_SEGMENT_ENTRIES + 10;
+	uint64_t most = (uint64_t)PCCE_AREA_SEGMENTS * PCCE_SEGMENT_ENTRIES,
+		 n = most + 3 * PCCE_SEGMENT_ENTRIES + 10;
 	uint64_t lost = 0;
 	bool good = true;
 
@@ -195,7 +202,8 @@ static void test_capacity(void)
 	for (uint64_t i = n; i-- > 0;) {
 		call_helper(OP_POP, 1, 0);
 		lost += pcce_page.id == PCCE_ID_LOST;
-		good &= pcce_page.id == (pcce_page.id == PCCE_ID_LOST && i >= most ? PCCE_ID_LOST : i + 1);
+		good &= pcce_page.id ==
+			(pcce_page.id == PCCE_ID_LOST && i >= most ? PCCE_ID_LOST : i + 1);
 	}
 	/* The two newest were in the page. */
 	ok(good && lost == 2 * PCCE_SEGMENT_ENTRIES && pcce_page.off == 0,
@@ -224,13 +232,15 @@ static void test_refused(void)
 		for (unsigned int i = 3 * PCCE_SEGMENT_ENTRIES; i-- > 0;) {
 			patterns();
 			call_helper(OP_POP, 1, 0);
-			good &= kept(1) && pcce_page.id == (i < PCCE_SEGMENT_ENTRIES ? PCCE_ID_LOST : i + 1) &&
+			good &= kept(1) &&
+				pcce_page.id == (i < PCCE_SEGMENT_ENTRIES ? PCCE_ID_LOST : i + 1) &&
 				pcce_page.ext == 0;
 		}
 		_exit(good && pcce_page.position == 0 ? 0 : 1);
 	}
 	wait(&status);
-	ok(status == 0, "without an area segments count, and what does not fit into the page is lost");
+	ok(status == 0,
+	   "without an area segments count, and what does not fit into the page is lost");
 }
 
 static void test_empty(void)
@@ -238,8 +248,10 @@ static void test_empty(void)
 	reset();
 	pcce_page.id = 4;
 	call_helper(OP_POP, 1, 0);
-	ok(pcce_page.off == 0 && pcce_page.id == PCCE_ID_LOST, "a pop too many loses the id and nothing else");
-	ok(pcce_page.base.site >> PCCE_SITE_BITS != 0, "an inline pop on an empty stack takes the slow path");
+	ok(pcce_page.off == 0 && pcce_page.id == PCCE_ID_LOST,
+	   "a pop too many loses the id and nothing else");
+	ok(pcce_page.base.site >> PCCE_SITE_BITS != 0,
+	   "an inline pop on an empty stack takes the slow path");
 	for (uint64_t bits = 4; bits < 32; bits++) {
 		bool good = true;
 
@@ -249,8 +261,8 @@ static void test_empty(void)
 		pcce_page.off = 1u << bits;
 		call_helper(OP_PUSH, SITE(1), 0);
 		good = pcce_page.off == 16 && pcce_page.entry[0].site == SITE(1);
-		ok(good && 1u << bits & PCCE_OFF_SLOW, "a push onto no stack of ours (off 2^%d) begins a new one",
-		   (int)bits);
+		ok(good && 1u << bits & PCCE_OFF_SLOW,
+		   "a push onto no stack of ours (off 2^%d) begins a new one", (int)bits);
 	}
 }
 
@@ -273,8 +285,8 @@ static void test_restore(void)
 	__pcce_restore(42, position, word);
 	ok(matches(42) && !pcce_page.ext, "restore takes back counts and entries");
 
-	/* To each segment from each that is above it, with the top entry repeated meanwhile; and to a full and an empty
-	 * one. */
+	/* To each segment from each that is above it, with the top entry repeated meanwhile; and to
+	 * a full and an empty one. */
 	good = true;
 	for (unsigned int target = 0; target < 5; target++)
 		for (unsigned int from = target; from < target + 5; from++)
@@ -289,7 +301,8 @@ static void test_restore(void)
 					pcce_page.id = n;
 					call_helper(OP_PUSH, SITE(n - 1), 0);
 				}
-				for (unsigned int i = n; i < from * PCCE_SEGMENT_ENTRIES + 40; i++) {
+				for (unsigned int i = n; i < from * PCCE_SEGMENT_ENTRIES + 40;
+				     i++) {
 					pcce_page.id = i;
 					call_helper(OP_PUSH, SITE(i + 7), 0);
 				}
@@ -331,15 +344,17 @@ static void test_ranges(void)
 {
 	uint64_t end = entries.push;
 	bool contiguous = true;
-	unsigned int landed = 0; /* three parts of __pcce_restore, the last of which is the end of the helpers */
+	unsigned int landed =
+		0; /* three parts of __pcce_restore, the last of which is the end of the helpers */
 
-	/* Push, pop, their stubs and __pcce_restore without gap; then what other parts of the runtime say. */
+	/* Push, pop, their stubs and __pcce_restore without gap; then what other parts of the
+	 * runtime say. */
 	for (size_t i = 0; i < n_helpers; i++) {
 		const struct pcce_table_helper *h = &helpers[i];
 
 		if (landed < 3)
-			contiguous &=
-				h->addr == end && h->state != PCCE_HELPER_JUMPING && h->state != PCCE_HELPER_HANDLER;
+			contiguous &= h->addr == end && h->state != PCCE_HELPER_JUMPING &&
+				      h->state != PCCE_HELPER_HANDLER;
 		else
 			contiguous &= h->addr >= end && h->state >= PCCE_HELPER_RESTORING;
 		contiguous &= h->length > 0 && h->addr + h->length <= entries.text_end;
@@ -349,13 +364,16 @@ static void test_ranges(void)
 	contiguous &= landed == 3 && entries.pop_slow < end;
 	ok(contiguous, "the ranges cover the helpers without gap, in order");
 	ok(helper_at(entries.push_slow) && helper_at(entries.pop_slow) && helper_at(entries.pop) &&
-		   helper_at((uintptr_t)__pcce_restore)->state == PCCE_HELPER_LANDING && !helper_at(end),
+		   helper_at((uintptr_t)__pcce_restore)->state == PCCE_HELPER_LANDING &&
+		   !helper_at(end),
 	   "and the slow stubs and the restoration");
-	ok(entries.text <= entries.push && end < entries.text_end && entries.tls_insn >= entries.text &&
-		   entries.tls_insn < entries.text_end,
+	ok(entries.text <= entries.push && end < entries.text_end &&
+		   entries.tls_insn >= entries.text && entries.tls_insn < entries.text_end,
 	   "text covers all");
 	ok(memcmp((void *)(uintptr_t)entries.tls_insn, "\x49\xc7\xc3", 3) == 0 &&
-		   *(int32_t *)(uintptr_t)(entries.tls_insn + 3) + (char *)__builtin_thread_pointer() == (char *)page,
+		   *(int32_t *)(uintptr_t)(entries.tls_insn + 3) +
+				   (char *)__builtin_thread_pointer() ==
+			   (char *)page,
 	   "tls_insn was relaxed to the page's offset");
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The self sampler from end to end: lib/sampler/self.c drives self_target, and what comes out is compared
- * with what the target is known to do.
+ * The self sampler from end to end: lib/sampler/self.c drives self_target, and what comes out is
+ * compared with what the target is known to do.
  *
  * test_self DIRECTORY-OF-SELF_TARGET LIBPCCE-VERIFY.SO
  */
@@ -41,7 +41,8 @@ static struct found found;
 static unsigned int depth; /* of the context that is expected */
 static const char *directory, *verify_library;
 
-static int on_process(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_t flags, const char *comm)
+static int on_process(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_t flags,
+		      const char *comm)
 {
 	(void)ctx;
 	(void)time;
@@ -65,8 +66,8 @@ static int on_thread(void *ctx, uint64_t time, pid_t pid, pid_t tid, const char 
 	return 0;
 }
 
-static int on_map(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_t length, uint64_t pgoff,
-		  const char *path)
+static int on_map(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_t length,
+		  uint64_t pgoff, const char *path)
 {
 	(void)ctx;
 	(void)time;
@@ -97,8 +98,9 @@ static bool is_origin(const struct pcce_segment *s)
 	for (uint32_t i = 0; i < PCCE_SEGMENT_ENTRIES - 2; i++)
 		if (s->entry[i].site != PCCE_COUNT_FILL << PCCE_SITE_BITS)
 			return false;
-	return s->index == 1 && !s->base.id && !pair[0].id && pair[0].site == PCCE_COUNT_ORIGIN << PCCE_SITE_BITS &&
-	       !pair[1].id && pair[1].site == PCCE_COUNT_ORIGIN2 << PCCE_SITE_BITS;
+	return s->index == 1 && !s->base.id && !pair[0].id &&
+	       pair[0].site == PCCE_COUNT_ORIGIN << PCCE_SITE_BITS && !pair[1].id &&
+	       pair[1].site == PCCE_COUNT_ORIGIN2 << PCCE_SITE_BITS;
 }
 
 /* In the middle of enter(), anything between the empty stack and the full one is right. */
@@ -125,9 +127,11 @@ static bool right_context(const struct pcce_sample *s, const struct pcce_entry *
 			continue;
 		}
 		for (uint32_t i = 0; i < PCCE_SEGMENT_ENTRIES; i++) {
-			uint32_t at = ((uint32_t)below->index - below_own) * PCCE_SEGMENT_ENTRIES + i;
+			uint32_t at =
+				((uint32_t)below->index - below_own) * PCCE_SEGMENT_ENTRIES + i;
 
-			if (below->entry[i].id != TARGET_ID(at) || below->entry[i].site != TARGET_SITE(at))
+			if (below->entry[i].id != TARGET_ID(at) ||
+			    below->entry[i].site != TARGET_SITE(at))
 				return false;
 		}
 	}
@@ -148,7 +152,8 @@ static int on_sample(void *ctx, const struct pcce_sample *s)
 	found.unmapped += !mapped((pid_t)s->pid, s->ip);
 	if (s->flags & PCCE_SAMPLE_STACK) {
 		found.stacks++;
-		found.bad_stack += (s->flags & PCCE_SAMPLE_UNWIND_BAD) || s->n_stack < 4 || stack[0] != s->ip;
+		found.bad_stack +=
+			(s->flags & PCCE_SAMPLE_UNWIND_BAD) || s->n_stack < 4 || stack[0] != s->ip;
 	}
 	return 0;
 }
@@ -162,12 +167,15 @@ static int on_lost(void *ctx, uint64_t time, uint32_t reason, uint64_t count)
 	return 0;
 }
 
-static const struct sampler_sink sink = {
-	.sample = on_sample, .process = on_process, .thread = on_thread, .map = on_map, .lost = on_lost};
+static const struct sampler_sink sink = {.sample = on_sample,
+					 .process = on_process,
+					 .thread = on_thread,
+					 .map = on_map,
+					 .lost = on_lost};
 
 /* Returns the wait status; *cpu: seconds of CPU time. flags: more letters for PCCE_SELF. */
-static int record(uint64_t hz, const char *flags, unsigned int expected_depth, double *cpu, const char *what,
-		  const char *ms)
+static int record(uint64_t hz, const char *flags, unsigned int expected_depth, double *cpu,
+		  const char *what, const char *ms)
 {
 	struct sampler_config config = {.frequency = hz, .event = "cpu-clock"};
 	char why[512] = "", env[PATH_MAX + 64], program[PATH_MAX], *value;
@@ -209,10 +217,10 @@ static int record(uint64_t hz, const char *flags, unsigned int expected_depth, d
 		printf("# %s was left behind\n", env);
 	*cpu = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
 	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
-	printf("# %s %s: status %d, %.2f s, %" PRIu64 " samples, weight %" PRIu64 ", lost %" PRIu64 ", known %" PRIu64
-	       ", wrong %" PRIu64 ", unmapped %" PRIu64 "\n",
-	       what, ms, status, *cpu, found.samples, found.weight, found.lost, found.known, found.wrong,
-	       found.unmapped);
+	printf("# %s %s: status %d, %.2f s, %" PRIu64 " samples, weight %" PRIu64 ", lost %" PRIu64
+	       ", known %" PRIu64 ", wrong %" PRIu64 ", unmapped %" PRIu64 "\n",
+	       what, ms, status, *cpu, found.samples, found.weight, found.lost, found.known,
+	       found.wrong, found.unmapped);
 	return status;
 }
 
@@ -245,27 +253,32 @@ int main(int argc, char **argv)
 
 	status = record(1000, "", TARGET_DEEP, &cpu, "deep", "500");
 	ok(status == 0 && found.lost == 0 && found.wrong == 0 && found.known > 100 &&
-		   found.segments == 2 * (TARGET_DEEP / PCCE_SEGMENT_ENTRIES) + found.origins && found.origins == 1 &&
-		   found.truncated == 0,
+		   found.segments == 2 * (TARGET_DEEP / PCCE_SEGMENT_ENTRIES) + found.origins &&
+		   found.origins == 1 && found.truncated == 0,
 	   "a stack of 2,000 entries: each complete segment comes once a thread, with its origin");
 
 	status = record(1000, "p", 5, &cpu, "threads", "1000");
-	ok(status == 0 && found.lost == 0 && found.wrong == 0 && found.known > 20 && plausible(found.weight, cpu, 1000),
+	ok(status == 0 && found.lost == 0 && found.wrong == 0 && found.known > 20 &&
+		   plausible(found.weight, cpu, 1000),
 	   "the POSIX timer: weights make up for the ticks");
 
 	status = record(1000, "", 3, &cpu, "killed", "500");
-	ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && plausible(found.weight, cpu, 1000) && found.wrong == 0,
+	ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL &&
+		   plausible(found.weight, cpu, 1000) && found.wrong == 0,
 	   "what was written before a SIGKILL is there");
 
 	status = record(1000, "", 2, &cpu, "forks", "400");
-	ok(status == 0 && found.forks == 1 && found.pids == 2 && found.wrong == 0 && plausible(found.weight, cpu, 1000),
+	ok(status == 0 && found.forks == 1 && found.pids == 2 && found.wrong == 0 &&
+		   plausible(found.weight, cpu, 1000),
 	   "a forked child goes on");
 
 	status = record(10000, "", 0, &cpu, "execs", "200");
-	ok(status == 0 && found.execs == 201 && found.samples > 500, "200 times exec at 10 kHz: not killed, all seen");
+	ok(status == 0 && found.execs == 201 && found.samples > 500,
+	   "200 times exec at 10 kHz: not killed, all seen");
 
 	status = record(1000, "", 2, &cpu, "masked", "400");
-	ok(status == 0 && plausible(found.weight, cpu, 1000) && found.wrong == 0, "threads that block all signals");
+	ok(status == 0 && plausible(found.weight, cpu, 1000) && found.wrong == 0,
+	   "threads that block all signals");
 
 	status = record(1000, "", 2, &cpu, "closes", "300");
 	ok(status == 0 && found.weight > 400 && found.wrong == 0,
@@ -273,7 +286,8 @@ int main(int argc, char **argv)
 	rmdir("/tmp/pcce-test-root");
 
 	status = record(1000, "", 2, &cpu, "loads", "300");
-	ok(status == 0 && found.libm && found.wrong == 0 && found.unmapped < 20, "a library that is loaded later");
+	ok(status == 0 && found.libm && found.wrong == 0 && found.unmapped < 20,
+	   "a library that is loaded later");
 
 	status = record(1000, "", 2, &cpu, "takes", "300");
 	ok(status == 0 && found.samples > 100, "a program that wants SIGURG for itself gets it");
@@ -290,13 +304,15 @@ int main(int argc, char **argv)
 
 	status = record(10000, "v", 0, &cpu, "sorts", "2000");
 	ok(status == 0 && found.stacks > 3000 && found.bad_stack * 100 < found.stacks,
-	   "verify: at 10 kHz through libc (%" PRIu64 ", %" PRIu64 " bad)", found.stacks, found.bad_stack);
+	   "verify: at 10 kHz through libc (%" PRIu64 ", %" PRIu64 " bad)", found.stacks,
+	   found.bad_stack);
 
-	struct sampler_config pid = {.frequency = 99, .target = 1}, event = {.frequency = 99, .event = "page-faults"};
+	struct sampler_config pid = {.frequency = 99, .target = 1},
+			      event = {.frequency = 99, .event = "page-faults"};
 	char why[512] = "", why2[512] = "";
 
-	ok(sampler_self.probe(&pid, why, sizeof(why)) < 0 && sampler_self.probe(&event, why2, sizeof(why2)) < 0 &&
-		   *why && *why2,
+	ok(sampler_self.probe(&pid, why, sizeof(why)) < 0 &&
+		   sampler_self.probe(&event, why2, sizeof(why2)) < 0 && *why && *why2,
 	   "a running process and other events are refused");
 	return done_testing();
 }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Every instruction of the helpers, single-stepped under ptrace: what its range says the
- * state is must decode to the caller's id and encoding stack, and r11 must be the key or the slot's end.
+ * state is must decode to the caller's id and encoding stack, and r11 must be the key or the slot's
+ * end.
  *
- * In one run a signal handler comes in before each of these instructions, pushes and pops across several segments, and
- * leaves: all must be as if it had not been there.
+ * In one run a signal handler comes in before each of these instructions, pushes and pops across
+ * several segments, and leaves: all must be as if it had not been there.
  *
- * The child runs operations, and before each that is to be watched publishes what must be decoded and
- * raises a breakpoint.  The parent steps from there to the next breakpoint.  Outside the ranges, ext must name
- * the site (the detour to go to another segment).
+ * The child runs operations, and before each that is to be watched publishes what must be decoded
+ * and raises a breakpoint.  The parent steps from there to the next breakpoint.  Outside the
+ * ranges, ext must name the site (the detour to go to another segment).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -84,7 +85,8 @@ static void fill_to(size_t n)
 
 static void scenario(void)
 {
-	/* Stale counts above the top: what is claimed but not filled must not be taken for repetitions. */
+	/* Stale counts above the top: what is claimed but not filled must not be taken for
+	 * repetitions. */
 	for (int i = 0; i < 300; i++)
 		call_helper(OP_PUSH, SITE(9), 0);
 	for (int i = 0; i < 300; i++)
@@ -101,8 +103,8 @@ static void scenario(void)
 		while (n_model)
 			watched(n_model & 1 ? OP_POP : OP_POP_SLOW, 77);
 	}
-	/* Across a boundary for the first time, with the way to the area; later with a segment to store, and one to
-	 * fetch back. Without an area only as far as the page reaches. */
+	/* Across a boundary for the first time, with the way to the area; later with a segment to
+	 * store, and one to fetch back. Without an area only as far as the page reaches. */
 	for (unsigned int boundary = 1; boundary <= (stored ? 4u : 1u); boundary++) {
 		fill_to(boundary * PCCE_SEGMENT_ENTRIES - 2);
 		/* Two fill the segment, two are counted there. */
@@ -173,7 +175,8 @@ static bool read_child(pid_t pid, uint64_t address, void *to, size_t size)
 }
 
 /* The oracle: applies a range's rule to the page. */
-static bool decodes(pid_t pid, const struct user_regs_struct *regs, unsigned int state, bool outside)
+static bool decodes(pid_t pid, const struct user_regs_struct *regs, unsigned int state,
+		    bool outside)
 {
 	static struct pushed stack[STACK_MAX + 8];
 	static struct pcce_segment area[STACK_MAX / PCCE_SEGMENT_ENTRIES];
@@ -181,8 +184,10 @@ static bool decodes(pid_t pid, const struct user_regs_struct *regs, unsigned int
 	uint64_t id;
 	size_t n;
 
-	if (!read_child(pid, regs->fs_base + ((uintptr_t)&pcce_page - (uintptr_t)__builtin_thread_pointer()), &page,
-			sizeof(page)))
+	if (!read_child(pid,
+			regs->fs_base +
+				((uintptr_t)&pcce_page - (uintptr_t)__builtin_thread_pointer()),
+			&page, sizeof(page)))
 		return false;
 	if (page.area && !read_child(pid, page.area, area, sizeof(area)))
 		return false;
@@ -199,11 +204,12 @@ static bool decodes(pid_t pid, const struct user_regs_struct *regs, unsigned int
 			return false;
 		id = stack[--n].id;
 	}
-	return id == watch->id && n == watch->n && memcmp(stack, watch->stack, n * sizeof(*stack)) == 0;
+	return id == watch->id && n == watch->n &&
+	       memcmp(stack, watch->stack, n * sizeof(*stack)) == 0;
 }
 
-/* Runs the handler, up to the instruction that was interrupted: that one, not the same on the way back, which is
- * stepped too. */
+/* Runs the handler, up to the instruction that was interrupted: that one, not the same on the way
+ * back, which is stepped too. */
 static bool interrupted(pid_t pid, const struct user_regs_struct *at)
 {
 	struct user_regs_struct regs;
@@ -214,7 +220,8 @@ static bool interrupted(pid_t pid, const struct user_regs_struct *at)
 		return false;
 	for (int i = 0; i < 20000; i++) {
 		ptrace(PTRACE_SINGLESTEP, pid, 0, 0);
-		if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP)
+		if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status) ||
+		    WSTOPSIG(status) != SIGTRAP)
 			return false;
 		ptrace(PTRACE_GETREGS, pid, 0, &regs);
 		if (regs.rip == at->rip && regs.rsp == at->rsp)
@@ -226,7 +233,8 @@ static bool interrupted(pid_t pid, const struct user_regs_struct *at)
 static void wrong(unsigned long *bad, uint64_t rip, int state, const char *what)
 {
 	if ((*bad)++ < 10)
-		printf("# at text+0x%llx, state %d: %s\n", (unsigned long long)(rip - entries.text), state, what);
+		printf("# at text+0x%llx, state %d: %s\n", (unsigned long long)(rip - entries.text),
+		       state, what);
 }
 
 static void run(bool area, bool interrupt)
@@ -266,16 +274,21 @@ static void run(bool area, bool interrupt)
 			/* The state is the caller's own, and ext names it. */
 			struct pcce_page page;
 
-			read_child(pid, regs.fs_base + ((uintptr_t)&pcce_page - (uintptr_t)__builtin_thread_pointer()),
+			read_child(pid,
+				   regs.fs_base + ((uintptr_t)&pcce_page -
+						   (uintptr_t)__builtin_thread_pointer()),
 				   &page, sizeof(page));
 			detour++;
 			if (watch->word ? page.ext != watch->word : page.ext == 0)
 				wrong(&bad, regs.rip, -1, "ext names another slot");
 		}
-		/* Twice at each place: a segment that is being fetched back has to be fetched again. */
-		if (interrupt && (h || outside) && visits[(regs.rip - entries.text) % VISITS]++ < 2) {
+		/* Twice at each place: a segment that is being fetched back has to be fetched
+		 * again. */
+		if (interrupt && (h || outside) &&
+		    visits[(regs.rip - entries.text) % VISITS]++ < 2) {
 			if (!interrupted(pid, &regs)) {
-				wrong(&bad, regs.rip, h ? (int)h->state : -1, "the handler did not come back");
+				wrong(&bad, regs.rip, h ? (int)h->state : -1,
+				      "the handler did not come back");
 				ptrace(PTRACE_KILL, pid, 0, 0);
 				break;
 			}
@@ -285,17 +298,20 @@ static void run(bool area, bool interrupt)
 			steps++;
 			if (!decodes(pid, &regs, h ? h->state : 0, outside) ||
 			    (h && watch->word && regs.r11 != watch->word)) {
-				wrong(&bad, regs.rip, h ? (int)h->state : -1, "decodes to another state");
+				wrong(&bad, regs.rip, h ? (int)h->state : -1,
+				      "decodes to another state");
 			}
 			if (h)
 				seen[h->state] = true;
 		}
 		/* The second breakpoint ends the watch. */
-		ptrace(h || outside || watch->watching ? PTRACE_SINGLESTEP : PTRACE_CONT, pid, 0, 0);
+		ptrace(h || outside || watch->watching ? PTRACE_SINGLESTEP : PTRACE_CONT, pid, 0,
+		       0);
 	}
 	ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ran to its end%s%s",
 	   area ? "" : " without an area", interrupt ? ", interrupted everywhere" : "");
-	ok(steps > 1000 && seen[0] && seen[1] && seen[2], "%lu instruction boundaries seen, in all states", steps);
+	ok(steps > 1000 && seen[0] && seen[1] && seen[2],
+	   "%lu instruction boundaries seen, in all states", steps);
 	ok(detour > 20, "%lu of them on the way to the area", detour);
 	ok(!interrupt || handlers > 300, "%lu handlers", handlers);
 	ok(bad == 0, "%lu decode to another state than the caller's", bad);
@@ -303,7 +319,8 @@ static void run(bool area, bool interrupt)
 
 int main(void)
 {
-	watch = mmap(NULL, sizeof(*watch), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	watch = mmap(NULL, sizeof(*watch), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		     0);
 	run(true, false);
 	run(false, false);
 	run(true, true);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Threads begin, end and are walked: joined and detached ones, pthread_exit, cancellation, C11 threads, fork,
- * the smallest stacks, areas, walks from a signal handler while threads come and go.
+ * Threads begin, end and are walked: joined and detached ones, pthread_exit, cancellation, C11
+ * threads, fork, the smallest stacks, areas, walks from a signal handler while threads come and go.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -42,7 +42,8 @@ static int listed(void)
 
 static int find_tid(const struct pcce_page *page, void *arg)
 {
-	return page->tid == *(const uint32_t *)arg && page->magic == PCCE_PAGE_MAGIC && (page->state & PCCE_STATE_LIVE);
+	return page->tid == *(const uint32_t *)arg && page->magic == PCCE_PAGE_MAGIC &&
+	       (page->state & PCCE_STATE_LIVE);
 }
 
 static bool own_page_is_right(void)
@@ -50,8 +51,10 @@ static bool own_page_is_right(void)
 	uint32_t tid = (uint32_t)syscall(SYS_gettid);
 
 	return pcce_page.magic == PCCE_PAGE_MAGIC && pcce_page.version == PCCE_PAGE_VERSION &&
-	       pcce_page.size == PCCE_PAGE_SIZE && pcce_page.tid == tid && pcce_page.state == PCCE_STATE_LIVE &&
-	       ((uintptr_t)&pcce_page & (PCCE_PAGE_SIZE - 1)) == 0 && pcce_threads_walk(find_tid, &tid) == 1;
+	       pcce_page.size == PCCE_PAGE_SIZE && pcce_page.tid == tid &&
+	       pcce_page.state == PCCE_STATE_LIVE &&
+	       ((uintptr_t)&pcce_page & (PCCE_PAGE_SIZE - 1)) == 0 &&
+	       pcce_threads_walk(find_tid, &tid) == 1;
 }
 
 static void note_page(void)
@@ -68,7 +71,8 @@ static void *routine(void *how)
 	pthread_setspecific(key, how);
 	for (int i = 0; i < 300; i++) {
 		pcce_page.id = (uint64_t)i;
-		__asm__ volatile("leaq 1f(%%rip), %%r11\n subq $128, %%rsp\n call __pcce_push\n addq $128, %%rsp\n1:" ::
+		__asm__ volatile("leaq 1f(%%rip), %%r11\n subq $128, %%rsp\n call __pcce_push\n "
+				 "addq $128, %%rsp\n1:" ::
 					 : "r10", "r11", "memory", "cc");
 	}
 	switch ((intptr_t)how) {
@@ -147,10 +151,12 @@ static void test_many(void)
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, PTHREAD_STACK_MIN);
 	for (int i = 0; i < 1000; i++)
-		n += pthread_create(&t[i], i & 1 ? &attr : NULL, routine, (void *)(intptr_t)(i % 3 == 0 ? 1 : 4)) == 0;
+		n += pthread_create(&t[i], i & 1 ? &attr : NULL, routine,
+				    (void *)(intptr_t)(i % 3 == 0 ? 1 : 4)) == 0;
 	for (int i = 0; i < n; i++)
 		good &= pthread_join(t[i], &ret) == 0 && (intptr_t)ret == (i % 3 == 0 ? 5 : 4);
-	ok(n == 1000 && good, "1,000 threads, half of them with the smallest stack, a third ending by pthread_exit");
+	ok(n == 1000 && good,
+	   "1,000 threads, half of them with the smallest stack, a third ending by pthread_exit");
 	ok(good_pages == 1000 && bad_pages == 0, "each with its own announced page");
 	ok(listed() == 1, "and none is left in the registry");
 	ok(key_seen_live == 1000, "destructors of the program still ran under the page");
@@ -161,7 +167,8 @@ static void test_many(void)
 	n = 0;
 	for (int i = 0; i < 200; i++)
 		n += pthread_create(&t[i], &attr, routine, (void *)3) == 0;
-	ok(n == 200 && eventually(none_running) && eventually(only_one), "200 detached threads leave nothing behind");
+	ok(n == 200 && eventually(none_running) && eventually(only_one),
+	   "200 detached threads leave nothing behind");
 
 	running = 0;
 	for (int i = 0; i < 20; i++)
@@ -192,9 +199,10 @@ static void test_c11(void)
 	thrd_t ta, tb;
 
 	good_pages = 0;
-	ok(thrd_create(&ta, c11_routine, &a) == thrd_success && thrd_create(&tb, c11_routine, &b) == thrd_success &&
-		   thrd_join(ta, &ra) == thrd_success && thrd_join(tb, &rb) == thrd_success && ra == -3 && rb == -7 &&
-		   good_pages == 2,
+	ok(thrd_create(&ta, c11_routine, &a) == thrd_success &&
+		   thrd_create(&tb, c11_routine, &b) == thrd_success &&
+		   thrd_join(ta, &ra) == thrd_success && thrd_join(tb, &rb) == thrd_success &&
+		   ra == -3 && rb == -7 && good_pages == 2,
 	   "C11 threads, by return and by thrd_exit");
 }
 
@@ -246,7 +254,8 @@ static void test_walk(void)
 	for (int i = 0; i < 4; i++)
 		pthread_join(t[i], NULL);
 	ok(walked > 20000 && torn == 0 && listed() == 1,
-	   "walks, also from signal handlers, while threads come and go (%lu pages)", (unsigned long)walked);
+	   "walks, also from signal handlers, while threads come and go (%lu pages)",
+	   (unsigned long)walked);
 }
 
 static void test_fork(void)
@@ -274,15 +283,16 @@ static void test_fork(void)
 			for (int k = 0; k < 8; k++)
 				fine &= !is_mapped(areas[k]);
 			good_pages = 0;
-			fine &= pthread_create(&again, NULL, routine, NULL) == 0 && pthread_join(again, NULL) == 0 &&
-				good_pages == 1 && listed() == 1;
+			fine &= pthread_create(&again, NULL, routine, NULL) == 0 &&
+				pthread_join(again, NULL) == 0 && good_pages == 1 && listed() == 1;
 			_exit(fine ? 0 : 1);
 		}
 		waitpid(pid, &status, 0);
 		good += status == 0;
 	}
 	pcce_page.id = 0;
-	ok(good == 20 && listed() == 9, "a forked child has its own page and knows no other thread (%d of 20)", good);
+	ok(good == 20 && listed() == 9,
+	   "a forked child has its own page and knows no other thread (%d of 20)", good);
 	for (int i = 0; i < 8; i++) {
 		pthread_cancel(t[i]);
 		pthread_join(t[i], NULL);

@@ -157,8 +157,10 @@ void fixture_init(struct fixture *f)
 	open_or_die(f->exe_data, size, &f->exe);
 	f->lib_data = build_lib(&size);
 	open_or_die(f->lib_data, size, &f->lib);
-	f->maps[0] = (struct decode_module){EXE_BASE + 0x1000, EXE_BASE + MODULE_BYTES, 0x1000, 0, true, &f->exe};
-	f->maps[1] = (struct decode_module){LIB_BASE, LIB_BASE + MODULE_BYTES, 0, 1, false, &f->lib};
+	f->maps[0] = (struct decode_module){
+		EXE_BASE + 0x1000, EXE_BASE + MODULE_BYTES, 0x1000, 0, true, &f->exe};
+	f->maps[1] =
+		(struct decode_module){LIB_BASE, LIB_BASE + MODULE_BYTES, 0, 1, false, &f->lib};
 	f->maps[2] = (struct decode_module){LIBC_BASE, LIBC_BASE + MODULE_BYTES, 0, 2, false, NULL};
 }
 
@@ -208,11 +210,13 @@ const char *render(const struct decode_context *ctx)
 		switch (f->kind) {
 		case DECODE_FRAME_CALL:
 		case DECODE_FRAME_TAIL:
-			at += append(text, sizeof(text), at, "%s%s", encoding_table_string(t, t->funcs[f->func].name),
+			at += append(text, sizeof(text), at, "%s%s",
+				     encoding_table_string(t, t->funcs[f->func].name),
 				     f->kind == DECODE_FRAME_TAIL ? "~" : "");
 			break;
 		case DECODE_FRAME_FOREIGN:
-			at += append(text, sizeof(text), at, "[%s]", f->module < 3 ? modules[f->module] : "");
+			at += append(text, sizeof(text), at, "[%s]",
+				     f->module < 3 ? modules[f->module] : "");
 			break;
 		case DECODE_FRAME_GAP:
 			at += append(text, sizeof(text), at, "?");

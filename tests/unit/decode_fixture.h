@@ -121,11 +121,13 @@ extern char text[1 << 20];
 const char *render(const struct decode_context *ctx);
 
 /* Writes at to[at], or aborts where there is no room. The number of characters. */
-size_t append(char *to, size_t size, size_t at, const char *format, ...) __attribute__((format(printf, 4, 5)));
+size_t append(char *to, size_t size, size_t at, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
 
 /* A sample that is being put together. */
 extern struct pcce_sample sample;
-/* As decode_sample() takes them: sample.n_entries are known, and sample.n_below segments below them are not. */
+/* As decode_sample() takes them: sample.n_entries are known, and sample.n_below segments below them
+ * are not. */
 #define FIXTURE_ENTRIES 1024
 extern struct pcce_entry entries[FIXTURE_ENTRIES];
 

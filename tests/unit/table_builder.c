@@ -22,22 +22,27 @@ uint32_t tb_string(struct table_builder *b, const char *s)
 	return at;
 }
 
-uint32_t tb_func(struct table_builder *b, uint64_t addr, uint32_t length, const char *name, uint32_t flags)
+uint32_t tb_func(struct table_builder *b, uint64_t addr, uint32_t length, const char *name,
+		 uint32_t flags)
 {
 	uint32_t i = b->n_funcs++;
 
 	if (i >= TB_MAX)
 		abort();
-	b->funcs[i] = (struct pcce_table_func){.addr = addr, .name = tb_string(b, name), .flags = flags};
+	b->funcs[i] =
+		(struct pcce_table_func){.addr = addr, .name = tb_string(b, name), .flags = flags};
 	b->parts[i] = (struct pcce_table_part){.addr = addr, .length = length, .func = i};
 	return i;
 }
 
-uint32_t tb_site(struct table_builder *b, uint64_t start, uint32_t func, enum pcce_site_kind kind, uint32_t callee)
+uint32_t tb_site(struct table_builder *b, uint64_t start, uint32_t func, enum pcce_site_kind kind,
+		 uint32_t callee)
 {
 	uint32_t i = b->n_sites++;
 	struct pcce_table_site *s = &b->sites[i];
-	uint8_t work = kind == PCCE_KIND_EXT || kind == PCCE_KIND_PUSH ? 12 : kind == PCCE_KIND_ADD ? 13 : 0;
+	uint8_t work = kind == PCCE_KIND_EXT || kind == PCCE_KIND_PUSH ? 12
+		       : kind == PCCE_KIND_ADD			       ? 13
+								       : 0;
 
 	if (i >= TB_MAX)
 		abort();
@@ -113,7 +118,8 @@ static void sort_edges(struct table_builder *b)
 			struct pcce_table_edge e = b->edges[j];
 			uint32_t c = b->callees[j];
 
-			if (b->callees[j - 1] < c || (b->callees[j - 1] == c && b->edges[j - 1].value <= e.value))
+			if (b->callees[j - 1] < c ||
+			    (b->callees[j - 1] == c && b->edges[j - 1].value <= e.value))
 				break;
 			b->edges[j] = b->edges[j - 1];
 			b->callees[j] = b->callees[j - 1];
@@ -133,12 +139,14 @@ static void count_contexts(struct table_builder *b)
 		f->first_edge = 0;
 		while (f->first_edge < b->n_edges && b->callees[f->first_edge] < i)
 			f->first_edge++;
-		while (f->first_edge + f->n_edges < b->n_edges && b->callees[f->first_edge + f->n_edges] == i)
+		while (f->first_edge + f->n_edges < b->n_edges &&
+		       b->callees[f->first_edge + f->n_edges] == i)
 			f->n_edges++;
 	}
 	for (uint32_t round = 0; round < b->n_funcs; round++) {
 		for (uint32_t i = 0; i < b->n_edges; i++) {
-			uint64_t end = b->edges[i].value + b->funcs[b->sites[b->edges[i].site].func].num_cc;
+			uint64_t end = b->edges[i].value +
+				       b->funcs[b->sites[b->edges[i].site].func].num_cc;
 
 			if (b->funcs[b->callees[i]].num_cc < end)
 				b->funcs[b->callees[i]].num_cc = end;
@@ -146,8 +154,8 @@ static void count_contexts(struct table_builder *b)
 	}
 }
 
-static void append(char *table, uint64_t *at, struct pcce_table_array *array, const void *data, size_t element,
-		   size_t n)
+static void append(char *table, uint64_t *at, struct pcce_table_array *array, const void *data,
+		   size_t element, size_t n)
 {
 	array->offset = *at;
 	array->count = n;

@@ -25,9 +25,12 @@ struct table_builder {
 
 void tb_init(struct table_builder *b);
 uint32_t tb_string(struct table_builder *b, const char *s);
-uint32_t tb_func(struct table_builder *b, uint64_t addr, uint32_t length, const char *name, uint32_t flags);
-/* A site with slots of the sizes of docs/slots.md whose before-slot begins at start; returns its index. */
-uint32_t tb_site(struct table_builder *b, uint64_t start, uint32_t func, enum pcce_site_kind kind, uint32_t callee);
+uint32_t tb_func(struct table_builder *b, uint64_t addr, uint32_t length, const char *name,
+		 uint32_t flags);
+/* A site with slots of the sizes of docs/slots.md whose before-slot begins at start; returns its
+ * index. */
+uint32_t tb_site(struct table_builder *b, uint64_t start, uint32_t func, enum pcce_site_kind kind,
+		 uint32_t callee);
 /* An indirect call: a push that is done inline. */
 uint32_t tb_indirect(struct table_builder *b, uint64_t start, uint32_t func);
 /* An acyclic edge; also makes the site's value and kind fit. */

@@ -11,7 +11,8 @@
 static int tap_tests, tap_failures;
 
 /* One test; the message after its name says more when it fails. Returns good. */
-__attribute__((format(printf, 3, 4))) static inline bool tap_ok(bool good, const char *name, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static inline bool tap_ok(bool good, const char *name,
+								const char *format, ...)
 {
 	va_list args;
 

@@ -19,10 +19,15 @@ static void process(uint64_t time, uint32_t pid, uint32_t ppid, uint32_t flags)
 	address_spaces_add_process(s, &rec);
 }
 
-static void map(uint64_t time, uint32_t pid, uint64_t start, uint64_t length, uint64_t vaddr, uint32_t module)
+static void map(uint64_t time, uint32_t pid, uint64_t start, uint64_t length, uint64_t vaddr,
+		uint32_t module)
 {
-	struct pcce_rec_map rec = {
-		.time = time, .pid = pid, .start = start, .length = length, .vaddr = vaddr, .module = module};
+	struct pcce_rec_map rec = {.time = time,
+				   .pid = pid,
+				   .start = start,
+				   .length = length,
+				   .vaddr = vaddr,
+				   .module = module};
 
 	address_spaces_add_map(s, &rec);
 }
@@ -68,8 +73,8 @@ int main(void)
 	at("mapped", 1, 150, 0x1000, 0);
 	at("its last byte", 1, 150, 0x2fff, 0);
 	at("behind it", 1, 150, 0x3000, -1);
-	tap_ok(module_at(1, 150, 0x1234, &vaddr) == 0 && vaddr == 0x634, "link-time address", "%#llx",
-	       (unsigned long long)vaddr);
+	tap_ok(module_at(1, 150, 0x1234, &vaddr) == 0 && vaddr == 0x634, "link-time address",
+	       "%#llx", (unsigned long long)vaddr);
 	at("a sample from before the record of its mapping", 1, 50, 0x1000, 0);
 	at("a library, before its record", 1, 120, 0x9000, 3);
 	at("before dlclose", 1, 599, 0x5000, 1);
@@ -82,16 +87,17 @@ int main(void)
 	at("mapped over, before", 1, 699, 0x1800, 0);
 	at("mapped over, in the middle", 1, 700, 0x1800, 8);
 	at("mapped over, in front", 1, 700, 0x17ff, 0);
-	tap_ok(module_at(1, 700, 0x1c00, &vaddr) == 0 && vaddr == 0x1000, "mapped over, behind", "%#llx",
-	       (unsigned long long)vaddr);
+	tap_ok(module_at(1, 700, 0x1c00, &vaddr) == 0 && vaddr == 0x1000, "mapped over, behind",
+	       "%#llx", (unsigned long long)vaddr);
 	at("a child forked after that", 4, 850, 0x1800, 8);
 	at("nothing known but a mapping", 3, 1, 0x1000, 9);
 	at("an unknown process", 77, 100, 0x1000, -1);
 	at("a number that is used again", 2, 960, 0x1000, 0);
-	tap_ok(address_spaces_at(s, 1, 750) == address_spaces_at(s, 4, 850), "equal layouts are one space", "%u %u",
-	       address_spaces_at(s, 1, 750), address_spaces_at(s, 4, 850));
-	tap_ok(address_spaces_at(s, 1, 150) != address_spaces_at(s, 1, 750), "different layouts are not", "%u",
-	       address_spaces_at(s, 1, 150));
+	tap_ok(address_spaces_at(s, 1, 750) == address_spaces_at(s, 4, 850),
+	       "equal layouts are one space", "%u %u", address_spaces_at(s, 1, 750),
+	       address_spaces_at(s, 4, 850));
+	tap_ok(address_spaces_at(s, 1, 150) != address_spaces_at(s, 1, 750),
+	       "different layouts are not", "%u", address_spaces_at(s, 1, 150));
 	address_spaces_free(s);
 	return tap_done();
 }

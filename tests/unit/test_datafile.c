@@ -22,8 +22,12 @@ static uint64_t stack[100];
 
 static struct pcce_rec_sample make_sample(uint32_t i)
 {
-	struct pcce_rec_sample s = {
-		.sample = {.time = i, .pid = 7, .tid = 8, .ip = i * 3, .id = i * 5ULL << 30, .weight = 1}};
+	struct pcce_rec_sample s = {.sample = {.time = i,
+					       .pid = 7,
+					       .tid = 8,
+					       .ip = i * 3,
+					       .id = i * 5ULL << 30,
+					       .weight = 1}};
 
 	s.sample.n_entries = i % (PCCE_SEGMENT_ENTRIES + 1);
 	s.sample.n_segments = i % 11 ? 0 : i % 7;
@@ -51,19 +55,22 @@ static int write_all(struct datafile_writer *w)
 {
 	struct pcce_rec_info info = {.start_time = 1, .frequency = 999};
 	struct pcce_rec_module module = {.module = 0, .build_id_size = 20, .build_id = {1, 2, 3}};
-	struct pcce_rec_map map = {.start = 0x1000, .length = 0x2000, .vaddr = 0x40, .pid = 7, .module = 0};
+	struct pcce_rec_map map = {
+		.start = 0x1000, .length = 0x2000, .vaddr = 0x40, .pid = 7, .module = 0};
 	struct pcce_rec_table table = {.module = 0};
 	struct pcce_rec_end end = {.samples = SAMPLES, .exit_status = 5};
 	static uint8_t big[3 << 20];
 	struct iovec part = {big, sizeof(big)};
-	const char *strings[] = {"bpf", "cpu-clock", "./program with arguments", "", "6.1"}, *path = "/bin/x";
+	const char *strings[] = {"bpf", "cpu-clock", "./program with arguments", "", "6.1"},
+		   *path = "/bin/x";
 	uint32_t i;
 	int err;
 
 	for (i = 0; i < sizeof(big); i++)
 		big[i] = (uint8_t)(i * 7);
 	err = datafile_put_strings(w, PCCE_REC_INFO, &info, sizeof(info), strings, 5);
-	err = err ? err : datafile_put_strings(w, PCCE_REC_MODULE, &module, sizeof(module), &path, 1);
+	err = err ? err
+		  : datafile_put_strings(w, PCCE_REC_MODULE, &module, sizeof(module), &path, 1);
 	err = err ? err : datafile_put(w, PCCE_REC_MAP, &map, sizeof(map), NULL, 0);
 	err = err ? err : datafile_put(w, PCCE_REC_TABLE, &table, sizeof(table), &part, 1);
 	for (i = 0; i < SAMPLES && !err; i++)
@@ -77,9 +84,12 @@ static void check_sample(const struct pcce_rec_sample *got, uint32_t i, bool *go
 
 	want.rec = got->rec;
 	*good &= !memcmp(got, &want, sizeof(want)) &&
-		 !memcmp(pcce_sample_entries(&got->sample), entries, want.sample.n_entries * sizeof(*entries)) &&
-		 !memcmp(pcce_sample_segments(&got->sample), segments, want.sample.n_segments * sizeof(*segments)) &&
-		 !memcmp(pcce_sample_stack(&got->sample), stack, want.sample.n_stack * sizeof(*stack));
+		 !memcmp(pcce_sample_entries(&got->sample), entries,
+			 want.sample.n_entries * sizeof(*entries)) &&
+		 !memcmp(pcce_sample_segments(&got->sample), segments,
+			 want.sample.n_segments * sizeof(*segments)) &&
+		 !memcmp(pcce_sample_stack(&got->sample), stack,
+			 want.sample.n_stack * sizeof(*stack));
 }
 
 static void test_round_trip(const char *path)
@@ -105,17 +115,20 @@ static void test_round_trip(const char *path)
 		if (rec->type == PCCE_REC_INFO)
 			strings = !strcmp(datafile_string(rec, 0), "bpf") &&
 				  !strcmp(datafile_string(rec, 2), "./program with arguments") &&
-				  !strcmp(datafile_string(rec, 3), "") && !strcmp(datafile_string(rec, 4), "6.1");
+				  !strcmp(datafile_string(rec, 3), "") &&
+				  !strcmp(datafile_string(rec, 4), "6.1");
 		if (rec->type == PCCE_REC_TABLE)
-			table = ((const uint8_t *)datafile_table((const struct pcce_rec_table *)rec, &size))[1000] ==
-					(uint8_t)7000 &&
+			table = ((const uint8_t *)datafile_table((const struct pcce_rec_table *)rec,
+								 &size))[1000] == (uint8_t)7000 &&
 				size == 3 << 20;
 	}
 	tap_ok(!got, "read it", "%s", datafile_error(r));
-	tap_ok(samples == SAMPLES && good, "its samples are what was written", "%u samples", samples);
+	tap_ok(samples == SAMPLES && good, "its samples are what was written", "%u samples",
+	       samples);
 	tap_ok(strings, "its strings, too", "they differ");
 	tap_ok(table, "and its table", "it differs");
-	tap_ok(datafile_complete(r) && !datafile_dropped(r) && !datafile_unknown(r), "it is complete", "it is not");
+	tap_ok(datafile_complete(r) && !datafile_dropped(r) && !datafile_unknown(r),
+	       "it is complete", "it is not");
 	datafile_close(r);
 }
 
@@ -145,8 +158,8 @@ static void test_every_end(const char *path)
 		wrong += got || sum + datafile_dropped(r) != (uint64_t)end || datafile_complete(r);
 		datafile_close(r);
 	}
-	tap_ok(!wrong && tried > 500, "a file that was cut off anywhere is read up to there", "%llu of %llu were not",
-	       (unsigned long long)wrong, (unsigned long long)tried);
+	tap_ok(!wrong && tried > 500, "a file that was cut off anywhere is read up to there",
+	       "%llu of %llu were not", (unsigned long long)wrong, (unsigned long long)tried);
 }
 
 /* A disk that is full after limit bytes. */
@@ -174,8 +187,10 @@ static void test_full_disk(const char *path, rlim_t limit)
 	snprintf(message, sizeof(message), "%s", datafile_writer_error(w));
 	datafile_writer_close(w);
 	setrlimit(RLIMIT_FSIZE, &old);
-	snprintf(name, sizeof(name), "a disk that is full after %llu bytes is an error", (unsigned long long)limit);
-	tap_ok(err == -EFBIG && again == err && strstr(message, "saved"), name, "%d, %d, %s", err, again, message);
+	snprintf(name, sizeof(name), "a disk that is full after %llu bytes is an error",
+		 (unsigned long long)limit);
+	tap_ok(err == -EFBIG && again == err && strstr(message, "saved"), name, "%d, %d, %s", err,
+	       again, message);
 
 	err = datafile_open(path, &r, why, sizeof(why));
 	if (err) {
@@ -184,9 +199,11 @@ static void test_full_disk(const char *path, rlim_t limit)
 	}
 	while ((got = datafile_next(r, &rec)) > 0)
 		records++;
-	tap_ok(!got && !datafile_dropped(r) && !datafile_complete(r) && (records > 0 || limit < 200),
-	       "what was written before can be read", "%s: %llu records, %llu bytes dropped", datafile_error(r),
-	       (unsigned long long)records, (unsigned long long)datafile_dropped(r));
+	tap_ok(!got && !datafile_dropped(r) && !datafile_complete(r) &&
+		       (records > 0 || limit < 200),
+	       "what was written before can be read", "%s: %llu records, %llu bytes dropped",
+	       datafile_error(r), (unsigned long long)records,
+	       (unsigned long long)datafile_dropped(r));
 	datafile_close(r);
 }
 
@@ -201,8 +218,8 @@ static void test_full_device(void)
 	}
 	datafile_writer_new(fd, "/dev/full", &w);
 	err = write_all(w);
-	tap_ok(err == -ENOSPC && strstr(datafile_writer_error(w), "No space left"), "a full device is an error",
-	       "%d, %s", err, datafile_writer_error(w));
+	tap_ok(err == -ENOSPC && strstr(datafile_writer_error(w), "No space left"),
+	       "a full device is an error", "%d, %s", err, datafile_writer_error(w));
 	datafile_writer_close(w);
 }
 
@@ -224,17 +241,20 @@ static void test_unknown(const char *path)
 	datafile_put(w, 99, &new, sizeof(new), NULL, 0);
 	datafile_put(w, PCCE_REC_END, &end, sizeof(end), NULL, 0);
 	datafile_writer_close(w);
-	if (!tap_ok(!datafile_open(path, &r, why, sizeof(why)), "a file with a new type of record opens", "%s", why))
+	if (!tap_ok(!datafile_open(path, &r, why, sizeof(why)),
+		    "a file with a new type of record opens", "%s", why))
 		return;
 	while ((got = datafile_next(r, &rec)) > 0)
 		records++;
-	tap_ok(!got && records == 2 && datafile_unknown(r) == 1, "it is skipped and counted", "%s", datafile_error(r));
+	tap_ok(!got && records == 2 && datafile_unknown(r) == 1, "it is skipped and counted", "%s",
+	       datafile_error(r));
 	datafile_close(r);
 }
 
 int main(void)
 {
-	static const rlim_t limits[] = {20, 100, 1000, 3 << 20, (3 << 20) + 300000, (3 << 20) + 500001};
+	static const rlim_t limits[] = {
+		20, 100, 1000, 3 << 20, (3 << 20) + 300000, (3 << 20) + 500001};
 	const char *dir = getenv("TMPDIR");
 	char path[512];
 	size_t i;

@@ -10,7 +10,8 @@
 
 static bool origins; /* contexts go on where the thread was created */
 
-static bool decodes(const char *want, enum decode_status status, enum decode_reason reason, char *got, size_t size)
+static bool decodes(const char *want, enum decode_status status, enum decode_reason reason,
+		    char *got, size_t size)
 {
 	struct decode_context ctx = {0};
 	bool good;
@@ -21,13 +22,14 @@ static bool decodes(const char *want, enum decode_status status, enum decode_rea
 	}
 	render(&ctx);
 	good = !strcmp(text, want) && ctx.status == status && ctx.reason == reason;
-	snprintf(got, size, "wanted \"%s\" (%d, %s), got \"%.700s\" (%d, %s)", want, status, decode_reason_name(reason),
-		 text, ctx.status, decode_reason_name(ctx.reason));
+	snprintf(got, size, "wanted \"%s\" (%d, %s), got \"%.700s\" (%d, %s)", want, status,
+		 decode_reason_name(reason), text, ctx.status, decode_reason_name(ctx.reason));
 	decode_context_free(&ctx);
 	return good;
 }
 
-static void expect_as(const char *name, const char *want, enum decode_status status, enum decode_reason reason)
+static void expect_as(const char *name, const char *want, enum decode_status status,
+		      enum decode_reason reason)
 {
 	char got[1024];
 	bool good = decodes(want, status, reason, got, sizeof(got));
@@ -52,10 +54,10 @@ static void call_from_c(uint32_t site)
 
 /* ---- windows --------------------------------------------------------------------- */
 
-/* Every byte offset of a site's slots and call: before [claim, applied) the id is the caller's, in force up to
- * undone. state(phase) sets the sample up: 0 not done, 1 claimed, 2 in force. */
-static void each_offset(const char *name, const struct pcce_table_site *s, uint64_t base, void (*state)(int phase),
-			const char *want)
+/* Every byte offset of a site's slots and call: before [claim, applied) the id is the caller's, in
+ * force up to undone. state(phase) sets the sample up: 0 not done, 1 claimed, 2 in force. */
+static void each_offset(const char *name, const struct pcce_table_site *s, uint64_t base,
+			void (*state)(int phase), const char *want)
 {
 	uint64_t start = s->key - s->before, ret = s->key + s->ret, end = ret + s->after_len;
 	char got[1024] = "";
@@ -133,14 +135,17 @@ static void test_windows(void)
 {
 	each_offset("window: none", exe_site(S_MAIN_A), EXE_BASE, state_plain, "main");
 	each_offset("window: add", exe_site(S_B_C), EXE_BASE, state_add, "b main");
-	each_offset("window: add to the upper half", exe_site(S_C_LEAF), EXE_BASE, state_leaf, "c b main");
+	each_offset("window: add to the upper half", exe_site(S_C_LEAF), EXE_BASE, state_leaf,
+		    "c b main");
 	each_offset("window: ext", exe_site(S_C_EXT), EXE_BASE, state_ext, "c b main");
-	each_offset("window: ext in a library", &fx.lib.sites[LS_INNER_EXT], LIB_BASE, state_lib_ext,
-		    "lib_inner lib_tail lib_entry~ c b main");
-	each_offset("window: push by a helper", exe_site(S_REC_REC), EXE_BASE, state_push, "rec c b main");
-	each_offset("window: push that is a repetition", exe_site(S_REC_REC), EXE_BASE, state_push_repeated,
-		    "rec rec*5/1 c b main");
-	each_offset("window: inline push", exe_site(S_REC_WORK), EXE_BASE, state_inline, "rec c b main");
+	each_offset("window: ext in a library", &fx.lib.sites[LS_INNER_EXT], LIB_BASE,
+		    state_lib_ext, "lib_inner lib_tail lib_entry~ c b main");
+	each_offset("window: push by a helper", exe_site(S_REC_REC), EXE_BASE, state_push,
+		    "rec c b main");
+	each_offset("window: push that is a repetition", exe_site(S_REC_REC), EXE_BASE,
+		    state_push_repeated, "rec rec*5/1 c b main");
+	each_offset("window: inline push", exe_site(S_REC_WORK), EXE_BASE, state_inline,
+		    "rec c b main");
 
 	begin(exe(exe_site(S_C_RESTORE)->key), 1);
 	expect_bad("window: restore", "c ?", DECODE_REASON_RESTORING);
@@ -199,7 +204,8 @@ static void test_helpers(void)
 		in_helper(base, PUSH_BEFORE, S_REC_WORK, false);
 		expect("helper: slow path of an inline push", "rec c b main");
 		in_helper(base, RESTORING, S_REC_REC, false);
-		expect_bad("helper: restoring", base == EXE_BASE ? "[exe] ?" : "[lib] ?", DECODE_REASON_RESTORING);
+		expect_bad("helper: restoring", base == EXE_BASE ? "[exe] ?" : "[lib] ?",
+			   DECODE_REASON_RESTORING);
 	}
 	in_helper(EXE_BASE, PUSH_BEFORE, S_REC_REC, false);
 	sample.r11 += 1;
@@ -235,7 +241,8 @@ static void test_foreign(void)
 	begin(LIBC_BASE + 5, 7);
 	call_from_c(S_C_LIB);
 	sample.ext = lib(fx.lib.sites[LS_INNER_EXT].key);
-	expect("ext, run-time address in a library", "[libc] lib_inner lib_tail lib_entry~ c b main");
+	expect("ext, run-time address in a library",
+	       "[libc] lib_inner lib_tail lib_entry~ c b main");
 	begin(LIBC_BASE + 5, 0);
 	call_from_c(S_C_QSORT);
 	expect("pushed and outside", "[libc] c b main");
@@ -336,7 +343,8 @@ static void test_segments(void)
 	expect("a direct push, then either of two chains of tail calls", "g4 g1~ cb");
 	begin(exe(0x8001), 0);
 	push_exe(0, S_CB_G, 0);
-	expect_bad("a direct push, and no tail call leads here", "t2 ?", DECODE_REASON_WRONG_CALLEE);
+	expect_bad("a direct push, and no tail call leads here", "t2 ?",
+		   DECODE_REASON_WRONG_CALLEE);
 	begin(exe(0x3001), 0);
 	sample.flags = PCCE_SAMPLE_OUTSIDE;
 	expect_as("no page", "b", DECODE_OUTSIDE, DECODE_REASON_NONE);
@@ -369,7 +377,8 @@ static void test_repeats(void)
 	expect("the first repetition hangs on something else", "out c work out~ c work*2/3");
 	begin(exe(0x5001), 0);
 	push_exe(1, S_C_REC, 1);
-	expect_bad("a repetition that the site cannot reach", "rec c b main ?", DECODE_REASON_WRONG_CALLEE);
+	expect_bad("a repetition that the site cannot reach", "rec c b main ?",
+		   DECODE_REASON_WRONG_CALLEE);
 }
 
 static void test_signals(void)
@@ -427,8 +436,8 @@ static void test_called_as_leaf(void)
 	expect_bad("called as a leaf by what is no site", "cb [] ?", DECODE_REASON_UNKNOWN_SITE);
 }
 
-/* c, called by work, has jumped to its own setjmp from far inside; ip is anywhere. Its state was id 2 above the entry
- * of rec -> work, which has since been repeated. */
+/* c, called by work, has jumped to its own setjmp from far inside; ip is anywhere. Its state was id
+ * 2 above the entry of rec -> work, which has since been repeated. */
 static void jumping(uint64_t ip, uint64_t repeated)
 {
 	begin(ip, 0);
@@ -447,7 +456,8 @@ static void push_record(uint64_t off, uint64_t word)
 
 static void test_jumps(void)
 {
-	const uint64_t work = exe(exe_site(S_REC_WORK)->key), window = exe(exe_site(S_C_RESTORE)->key);
+	const uint64_t work = exe(exe_site(S_REC_WORK)->key),
+		       window = exe(exe_site(S_C_RESTORE)->key);
 	static const char target[] = "c work rec rec*3/1 c b main";
 
 	begin(window, 1);
@@ -495,20 +505,22 @@ static void test_jumps(void)
 	jumping(window, 0);
 	sample.n_below = 3;
 	push_record(48, work);
-	expect_as("jump: below it entries are missing", "c work rec rec*3/1 c b main ?", DECODE_TRUNCATED,
-		  DECODE_REASON_NONE);
+	expect_as("jump: below it entries are missing", "c work rec rec*3/1 c b main ?",
+		  DECODE_TRUNCATED, DECODE_REASON_NONE);
 	jumping(window, 0);
 	sample.n_below = 3;
 	push_record(0, work);
 	sample.n_below = 4;
-	expect_as("jump: to an entry that is missing", "c work ?", DECODE_TRUNCATED, DECODE_REASON_NONE);
+	expect_as("jump: to an entry that is missing", "c work ?", DECODE_TRUNCATED,
+		  DECODE_REASON_NONE);
 	jumping(window, 0);
 	push_record(PCCE_OFF_HALF + 48, work);
 	expect("jump: within the upper half", target);
 	jumping(window, 0);
 	entries[0] = entries[1];
 	push_record(0, 0xdead);
-	expect_as("jump: to an empty segment, whose base has no site", "c work", DECODE_EXACT, DECODE_REASON_NONE);
+	expect_as("jump: to an empty segment, whose base has no site", "c work", DECODE_EXACT,
+		  DECODE_REASON_NONE);
 
 	jumping(LIBC_BASE, 0);
 	push_record(48, work);
@@ -534,7 +546,8 @@ static void thrown(uint64_t ip, uint64_t id)
 	push_exe((1ULL << 32) + id, S_LEAF_THROW, 0);
 }
 
-/* c has called rec, which called itself so many times, then work, which called c, which called leaf. */
+/* c has called rec, which called itself so many times, then work, which called c, which called
+ * leaf. */
 static void thrown_below_rec(uint64_t ip, uint64_t times)
 {
 	begin(0, 0);
@@ -547,7 +560,8 @@ static void thrown_below_rec(uint64_t ip, uint64_t times)
 
 static void test_landings(void)
 {
-	const uint64_t in_c = exe(exe_site(S_C_RESTORE)->key), in_rec = exe(exe_site(S_REC_RESTORE)->key);
+	const uint64_t in_c = exe(exe_site(S_C_RESTORE)->key),
+		       in_rec = exe(exe_site(S_REC_RESTORE)->key);
 
 	begin(0, 77);
 	thrown(in_c, 1);
@@ -597,7 +611,8 @@ static void test_landings(void)
 	expect("landing: a handler", "rec ! c b main");
 }
 
-/* qsort() has called work, which called c, which called qsort(), `more` times more; leaf has thrown, called by c. */
+/* qsort() has called work, which called c, which called qsort(), `more` times more; leaf has
+ * thrown, called by c. */
 static void thrown_below_qsort(uint64_t ip, uint64_t more)
 {
 	begin(0, 0);
@@ -608,7 +623,8 @@ static void thrown_below_qsort(uint64_t ip, uint64_t more)
 
 static void test_landing_pads(void)
 {
-	const uint64_t in_c = exe(exe_site(S_C_RESTORE)->key), in_pad = exe(exe_site(S_REC_PAD)->key);
+	const uint64_t in_c = exe(exe_site(S_C_RESTORE)->key),
+		       in_pad = exe(exe_site(S_REC_PAD)->key);
 
 	thrown_below_rec(in_pad, 2);
 	expect("landing pad: the innermost call that lands there", "rec rec c b main");
@@ -632,7 +648,8 @@ static void test_landing_pads(void)
 	push(0, 0, PCCE_COUNT_SIGNAL2);
 	push_exe(0, S_REC_WORK, 0);
 	thrown(in_pad, 2);
-	expect_bad("landing pad: a call without site might be it", "rec ?", DECODE_REASON_RESTORING);
+	expect_bad("landing pad: a call without site might be it", "rec ?",
+		   DECODE_REASON_RESTORING);
 
 	thrown_below_qsort(in_c, 0);
 	expect("joined pads: the innermost call that has one", "c work [] c b main");
@@ -645,7 +662,8 @@ static void test_landing_pads(void)
 	push_exe(2, S_C_QSORT, 0);
 	push_exe(2, S_C_LIB, 0);
 	thrown(in_c, 2);
-	expect_bad("joined pads: a call whose exceptions need not land", "c ?", DECODE_REASON_RESTORING);
+	expect_bad("joined pads: a call whose exceptions need not land", "c ?",
+		   DECODE_REASON_RESTORING);
 }
 
 static void test_truncated(void)
@@ -655,12 +673,14 @@ static void test_truncated(void)
 	push_exe(0, S_REC_REC, 0);
 	sample.n_below = 3;
 	sample.flags = PCCE_SAMPLE_TRUNCATED;
-	expect_as("the oldest entries are missing", "rec rec rec ?", DECODE_TRUNCATED, DECODE_REASON_NONE);
+	expect_as("the oldest entries are missing", "rec rec rec ?", DECODE_TRUNCATED,
+		  DECODE_REASON_NONE);
 	begin(exe(0x5001), 0);
 	sample.n_below = 1;
 	expect_as("all are missing", "rec ?", DECODE_TRUNCATED, DECODE_REASON_NONE);
 	sample.ip = exe(exe_site(S_REC_REC)->key + 5);
-	expect_as("the entry with the id is missing", "rec ?", DECODE_TRUNCATED, DECODE_REASON_NONE);
+	expect_as("the entry with the id is missing", "rec ?", DECODE_TRUNCATED,
+		  DECODE_REASON_NONE);
 	begin(exe(0x5001), 0);
 	push_exe(1, S_C_REC, 0);
 	push(0, 0, PCCE_COUNT_FILL);
@@ -691,8 +711,8 @@ static void expect_origin(const char *name, uint32_t n, const char *want, enum d
 	if (!decode_origin(&fx.as, entries, n, false, &ctx)) {
 		render(&ctx);
 		good = !strcmp(text, want) && ctx.status == status && ctx.reason == reason;
-		snprintf(got, sizeof(got), "wanted \"%s\", got \"%.700s\" (%d, %s)", want, text, ctx.status,
-			 decode_reason_name(ctx.reason));
+		snprintf(got, sizeof(got), "wanted \"%s\", got \"%.700s\" (%d, %s)", want, text,
+			 ctx.status, decode_reason_name(ctx.reason));
 	}
 	decode_context_free(&ctx);
 	tap_ok(good, name, "%s", got);
@@ -718,7 +738,8 @@ static void test_origins(void)
 	expect("a creator with entries", "rec c b main @ c work rec rec*2/1 c b main");
 	push_exe(0, S_REC_WORK, 0);
 	own_stack(2, 7);
-	expect("one that was created, too", "rec c b main @ c work rec c b main @ c work rec rec*2/1 c b main");
+	expect("one that was created, too",
+	       "rec c b main @ c work rec c b main @ c work rec rec*2/1 c b main");
 	origins = false;
 	expect("without them", "rec c b main");
 	origins = true;
@@ -726,9 +747,10 @@ static void test_origins(void)
 	push_exe(0, S_REC_REC, 1);
 	push_exe(0, S_REC_WORK, 0);
 	own_stack(2, 3);
-	expect_as("its outer entries were not copied", "rec c b main @ c work rec rec*2/1 ?", DECODE_TRUNCATED,
-		  DECODE_REASON_NONE);
-	expect_origin("the same, alone", 4, "@ c work rec rec*2/1 ?", DECODE_TRUNCATED, DECODE_REASON_NONE);
+	expect_as("its outer entries were not copied", "rec c b main @ c work rec rec*2/1 ?",
+		  DECODE_TRUNCATED, DECODE_REASON_NONE);
+	expect_origin("the same, alone", 4, "@ c work rec rec*2/1 ?", DECODE_TRUNCATED,
+		      DECODE_REASON_NONE);
 	begin(exe(0x5001), 0);
 	push(0, exe(0x5001), PCCE_COUNT_SIGNAL);
 	push(0, 0, PCCE_COUNT_SIGNAL2);

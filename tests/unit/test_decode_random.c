@@ -215,24 +215,30 @@ static bool run_agrees(void)
 {
 	static char want[1 << 16];
 	struct decode_context ctx = {0};
-	uint64_t ip = run.module > 1 ? LIBC_BASE + 1 : base_of(run.module) + table_of(run.module)->funcs[run.func].addr;
+	uint64_t ip = run.module > 1
+			      ? LIBC_BASE + 1
+			      : base_of(run.module) + table_of(run.module)->funcs[run.func].addr;
 	size_t at = 0, frames = 0;
 	bool good;
 
 	begin(ip, run.id);
 	sample.ext = run.ext;
 	for (uint32_t i = 0; i < run.n; i++)
-		push(run.entry[i].id, run.entry[i].site & PCCE_SITE_MASK, run.entry[i].site >> PCCE_SITE_BITS);
+		push(run.entry[i].id, run.entry[i].site & PCCE_SITE_MASK,
+		     run.entry[i].site >> PCCE_SITE_BITS);
 	for (size_t i = run.n_words; i-- > 0;)
 		at += append(want, sizeof(want), at, "%s%s", frames++ ? " " : "", run.words[i]);
 	good = !decode_sample(&fx.as, &sample, entries, sample.n_entries, true, false, &ctx) &&
 	       ctx.status == DECODE_EXACT && !strcmp(render(&ctx), want) && ctx.depth == frames;
 	if (!good)
-		printf("# wanted %s\n# got    %s (%s)\n", want, text, decode_reason_name(ctx.reason));
+		printf("# wanted %s\n# got    %s (%s)\n", want, text,
+		       decode_reason_name(ctx.reason));
 	/* Not expanded, the depth must be the same. */
 	if (good &&
-	    (decode_sample(&fx.as, &sample, entries, sample.n_entries, false, false, &ctx) || ctx.depth != frames)) {
-		printf("# depth %llu instead of %zu for %s\n", (unsigned long long)ctx.depth, frames, want);
+	    (decode_sample(&fx.as, &sample, entries, sample.n_entries, false, false, &ctx) ||
+	     ctx.depth != frames)) {
+		printf("# depth %llu instead of %zu for %s\n", (unsigned long long)ctx.depth,
+		       frames, want);
 		good = false;
 	}
 	decode_context_free(&ctx);
@@ -251,8 +257,9 @@ static void test_runs(void)
 
 		if (i % 500 == 0)
 			target = random_below(RUN_DEPTH - 2);
-		if (run.depth && (site == PCCE_NONE || random_below(100) < (run.depth > target ? 60u : 30u) ||
-				  run.depth == RUN_DEPTH - 1 || run.n == RUN_ENTRIES))
+		if (run.depth &&
+		    (site == PCCE_NONE || random_below(100) < (run.depth > target ? 60u : 30u) ||
+		     run.depth == RUN_DEPTH - 1 || run.n == RUN_ENTRIES))
 			run_return();
 		else
 			run_call(site);
@@ -263,8 +270,8 @@ static void test_runs(void)
 			checked++;
 		}
 	}
-	tap_ok(good && checked > 20000 && longest > 200, "random runs decode to the truth", "%d checked, %u deep",
-	       checked, longest);
+	tap_ok(good && checked > 20000 && longest > 200, "random runs decode to the truth",
+	       "%d checked, %u deep", checked, longest);
 }
 
 /* ---- size and harm --------------------------------------------------------------- */
@@ -280,11 +287,13 @@ static void test_deep(void)
 	for (int i = 0; i < 16; i++)
 		push_exe(0, S_REC_REC, PCCE_COUNT_MAX);
 	r = decode_sample(&fx.as, &sample, entries, sample.n_entries, true, false, &ctx);
-	tap_ok(!r && ctx.status == DECODE_EXACT && ctx.n == 16 * (PCCE_COUNT_MAX + 1) + 4 && ctx.depth == ctx.n,
+	tap_ok(!r && ctx.status == DECODE_EXACT && ctx.n == 16 * (PCCE_COUNT_MAX + 1) + 4 &&
+		       ctx.depth == ctx.n,
 	       "a million frames", "%d, %zu frames", r, ctx.n);
 	r = decode_sample(&fx.as, &sample, entries, sample.n_entries, false, false, &ctx);
-	tap_ok(!r && ctx.n == 20 && ctx.depth == 16 * (PCCE_COUNT_MAX + 1) + 4, "a million frames, not written out",
-	       "%d, %zu frames, depth %llu", r, ctx.n, (unsigned long long)ctx.depth);
+	tap_ok(!r && ctx.n == 20 && ctx.depth == 16 * (PCCE_COUNT_MAX + 1) + 4,
+	       "a million frames, not written out", "%d, %zu frames, depth %llu", r, ctx.n,
+	       (unsigned long long)ctx.depth);
 	decode_context_free(&ctx);
 }
 
@@ -302,7 +311,8 @@ static uint64_t random_address(void)
 	case 2:
 		return base + PUSH_BEFORE + random_below(0x60);
 	case 3:
-		return base + s->key - s->before + random_below(s->before + s->ret + s->after_len + 1);
+		return base + s->key - s->before +
+		       random_below(s->before + s->ret + s->after_len + 1);
 	case 4:
 		return seed;
 	default:
@@ -312,7 +322,8 @@ static uint64_t random_address(void)
 
 static uint64_t random_id(void)
 {
-	static const uint64_t ids[] = {0, 0, 0, 1, 2, 7, 1ULL << 32, (1ULL << 32) + 1, PCCE_ID_LOST, UINT64_MAX};
+	static const uint64_t ids[] = {
+		0, 0, 0, 1, 2, 7, 1ULL << 32, (1ULL << 32) + 1, PCCE_ID_LOST, UINT64_MAX};
 
 	return ids[random_below(sizeof(ids) / sizeof(ids[0]))];
 }
@@ -329,7 +340,9 @@ static void test_random_samples(void)
 
 		begin(random_address(), random_id());
 		sample.r11 = random_address();
-		sample.ext = random_below(4) ? 0 : random_below(2) ? random_address() : exe_site(S_C_EXT)->key;
+		sample.ext = random_below(4)   ? 0
+			     : random_below(2) ? random_address()
+					       : exe_site(S_C_EXT)->key;
 		for (uint32_t k = 0; k < n; k++)
 			push(random_id(), random_address() & PCCE_SITE_MASK,
 			     random_below(3)   ? 0
@@ -339,15 +352,18 @@ static void test_random_samples(void)
 			sample.n_below = random_below(2) ? random_below(3) : seed;
 		}
 		sample.flags = random_below(10) ? 0 : random_below(32);
-		good = !decode_sample(&fx.as, &sample, entries, sample.n_entries, false, false, &ctx) && ctx.n > 0 &&
-		       ctx.n < 100000 && (ctx.status == DECODE_UNDECODABLE) == (ctx.reason != DECODE_REASON_NONE) &&
+		good = !decode_sample(&fx.as, &sample, entries, sample.n_entries, false, false,
+				      &ctx) &&
+		       ctx.n > 0 && ctx.n < 100000 &&
+		       (ctx.status == DECODE_UNDECODABLE) == (ctx.reason != DECODE_REASON_NONE) &&
 		       ctx.depth >= ctx.n;
 		counts[ctx.status]++;
 	}
 	decode_context_free(&ctx);
-	tap_ok(good && counts[DECODE_EXACT] && counts[DECODE_UNDECODABLE], "random samples do no harm",
-	       "of %ld: %ld exact, %ld truncated, %ld outside, %ld undecodable", rounds, counts[0], counts[1],
-	       counts[2], counts[3]);
+	tap_ok(good && counts[DECODE_EXACT] && counts[DECODE_UNDECODABLE],
+	       "random samples do no harm",
+	       "of %ld: %ld exact, %ld truncated, %ld outside, %ld undecodable", rounds, counts[0],
+	       counts[1], counts[2], counts[3]);
 }
 
 int main(void)

@@ -15,7 +15,8 @@ static void near(double got, double wanted, double by, const char *name)
 
 static void test_figures(void)
 {
-	/* Newcombe (1998), Statistics in Medicine 17:873, table II: 56/70 and 48/80, 9/10 and 3/10, 10/10 and 0/20. */
+	/* Newcombe (1998), Statistics in Medicine 17:873, table II: 56/70 and 48/80, 9/10 and 3/10,
+	 * 10/10 and 0/20. */
 	struct diff_change c = diff_change(48, 80, 56, 70);
 
 	near(c.change, 20, 1e-9, "change of 48/80 to 56/70");
@@ -24,14 +25,16 @@ static void test_figures(void)
 	c = diff_change(3, 10, 9, 10);
 	near(c.low, 17.05, 0.005, "3/10 to 9/10: low");
 	near(c.high, 80.90, 0.005, "3/10 to 9/10: high");
-	/* Of the C(20,12) tables with these margins, those with 2 and 3 samples on one side, and their mirror images.
+	/* Of the C(20,12) tables with these margins, those with 2 and 3 samples on one side, and
+	 * their mirror images.
 	 */
 	near(c.p, 2.0 * (120 * 10 + 45 * 1) / 125970.0, 1e-9, "3/10 to 9/10: exact p");
 	c = diff_change(0, 20, 10, 10);
 	near(c.low, 67.91, 0.005, "0/20 to 10/10: low");
 	near(c.high, 100, 0.005, "0/20 to 10/10: high");
 	c = diff_change(500, 1000, 550, 1000);
-	near(c.p, erfc(0.05 / sqrt(0.525 * 0.475 * 0.002) / sqrt(2)), 1e-12, "500/1000 to 550/1000: p of z = 2.239");
+	near(c.p, erfc(0.05 / sqrt(0.525 * 0.475 * 0.002) / sqrt(2)), 1e-12,
+	     "500/1000 to 550/1000: p of z = 2.239");
 }
 
 static void test_limits(void)
@@ -45,7 +48,8 @@ static void test_limits(void)
 	c = diff_change(10, 10, 20, 20);
 	near(c.p, 1, 0, "all and all: p");
 	c = diff_change(3000000000, 6000000000, 3000000000, 6000000000);
-	tap_ok(c.p > 0.999 && c.low < 0 && c.high > 0, "billions, unchanged", "p %g, %g to %g", c.p, c.low, c.high);
+	tap_ok(c.p > 0.999 && c.low < 0 && c.high > 0, "billions, unchanged", "p %g, %g to %g", c.p,
+	       c.low, c.high);
 	/* Where the exact test ends and the other begins, they agree. */
 	c = diff_change(80, 10000, 120, 10000);
 	near(c.p, diff_change(80, 10000, 121, 10000).p, 0.002, "exact and z agree at the border");
@@ -88,7 +92,8 @@ static void test_chance(void)
 		held += c.low <= 0 && c.high >= 0;
 		sure += c.p <= 0.05;
 	}
-	tap_ok(held > cases * 0.94 && held < cases * 0.98, "intervals hold the truth", "%u of %u", held, cases);
+	tap_ok(held > cases * 0.94 && held < cases * 0.98, "intervals hold the truth", "%u of %u",
+	       held, cases);
 	tap_ok(sure < cases * 0.055, "chance is not taken for a change", "%u of %u", sure, cases);
 }
 

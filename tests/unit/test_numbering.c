@@ -26,7 +26,8 @@ struct random_graph {
 
 struct shape {
 	uint32_t funcs, sites;
-	uint32_t percent_tail, percent_push, percent_root, percent_forward; /* forward: callee > caller */
+	uint32_t percent_tail, percent_push, percent_root,
+		percent_forward; /* forward: callee > caller */
 	bool tail_out;
 	uint32_t percent_can_enter;
 };
@@ -62,8 +63,8 @@ static void make_graph(struct random_graph *g, const struct shape *shape, uint64
 				s->callee = NUMBERING_NO_CALLEE;
 		}
 	}
-	g->graph =
-		(struct numbering_graph){shape->funcs, shape->sites, g->root, g->sites, g->can_enter, NULL, NULL, NULL};
+	g->graph = (struct numbering_graph){shape->funcs, shape->sites, g->root, g->sites,
+					    g->can_enter, NULL,		NULL,	 NULL};
 }
 
 static void free_graph(struct random_graph *g)
@@ -89,20 +90,25 @@ static bool check_ranges(const struct numbering_graph *g, const struct numbering
 		if (s->flags & NUMBERING_TAIL) {
 			if (n->kind[i] != NUMBERED_TAIL)
 				FAIL("tail site %u has kind %u", i, n->kind[i]);
-			if (n->root[s->caller] && s->callee != NUMBERING_NO_CALLEE && !n->root[s->callee] &&
+			if (n->root[s->caller] && s->callee != NUMBERING_NO_CALLEE &&
+			    !n->root[s->callee] &&
 			    !(n->tail_out[s->caller] && g->can_enter[s->callee]))
-				FAIL("tail site %u leads from a root to %u, which is none", i, s->callee);
+				FAIL("tail site %u leads from a root to %u, which is none", i,
+				     s->callee);
 			continue;
 		}
 		if (n->kind[i] == NUMBERED_PUSH) {
-			if (s->callee != NUMBERING_NO_CALLEE && !n->root[s->callee] && !n->entered[s->callee])
+			if (s->callee != NUMBERING_NO_CALLEE && !n->root[s->callee] &&
+			    !n->entered[s->callee])
 				FAIL("push %u leads to %u, which is no root", i, s->callee);
 			continue;
 		}
-		if (n->kind[i] != NUMBERED_VALUE || (s->flags & NUMBERING_PUSH) || s->callee == NUMBERING_NO_CALLEE)
+		if (n->kind[i] != NUMBERED_VALUE || (s->flags & NUMBERING_PUSH) ||
+		    s->callee == NUMBERING_NO_CALLEE)
 			FAIL("site %u has kind %u", i, n->kind[i]);
 		if (n->tail_out[s->callee])
-			FAIL("site %u has a value, but its callee leaves the graph by tail calls", i);
+			FAIL("site %u has a value, but its callee leaves the graph by tail calls",
+			     i);
 		if (n->value[i] >> 31 && n->value[i] & 0xffffffff)
 			FAIL("site %u has the value %llx", i, (unsigned long long)n->value[i]);
 	}
@@ -123,7 +129,8 @@ static bool check_ranges(const struct numbering_graph *g, const struct numbering
 			bool entry = edge->site == NUMBERING_NO_SITE;
 
 			if (entry && !n->entered[edge->start])
-				FAIL("edge %u into %u comes from %u, which is not entered", e, f, edge->start);
+				FAIL("edge %u into %u comes from %u, which is not entered", e, f,
+				     edge->start);
 			if (edge->callee != f || edge->value < end ||
 			    edge->value != (entry ? n->start[edge->start] : n->value[edge->site]))
 				FAIL("edge %u into %u overlaps", e, f);
@@ -138,7 +145,8 @@ static bool check_ranges(const struct numbering_graph *g, const struct numbering
 }
 
 /* The edge into func that holds id; -1: none. */
-static int64_t find_edge(const struct numbering_graph *g, const struct numbering *n, uint32_t func, uint64_t id)
+static int64_t find_edge(const struct numbering_graph *g, const struct numbering *n, uint32_t func,
+			 uint64_t id)
 {
 	int64_t found = -1;
 
@@ -179,7 +187,8 @@ static bool decode(const struct numbering_graph *g, const struct numbering *n, c
 				FAIL("id %llu in %u does not decode", (unsigned long long)id, func);
 			if (!top)
 				return at == 0 ? true
-					       : (snprintf(problem, sizeof(problem), "the context is too short"),
+					       : (snprintf(problem, sizeof(problem),
+							   "the context is too short"),
 						  false);
 			site = p->entry[--top].site;
 			id = p->entry[top].id;
@@ -197,8 +206,8 @@ static bool decode(const struct numbering_graph *g, const struct numbering *n, c
 }
 
 /* A random step: a call, a tail call, or a return. */
-static void step(const struct numbering_graph *g, const struct numbering *n, struct play *p, const uint32_t *first,
-		 const uint32_t *out, uint64_t *seed)
+static void step(const struct numbering_graph *g, const struct numbering *n, struct play *p,
+		 const uint32_t *first, const uint32_t *out, uint64_t *seed)
 {
 	uint32_t count = first[p->func + 1] - first[p->func];
 
@@ -237,9 +246,11 @@ static void step(const struct numbering_graph *g, const struct numbering *n, str
 	}
 }
 
-static bool play(const struct numbering_graph *g, const struct numbering *n, int steps, uint64_t *seed)
+static bool play(const struct numbering_graph *g, const struct numbering *n, int steps,
+		 uint64_t *seed)
 {
-	uint32_t *first = calloc(g->n_funcs + 2, sizeof(*first)), *out = malloc((g->n_sites + 1) * sizeof(*out));
+	uint32_t *first = calloc(g->n_funcs + 2, sizeof(*first)),
+		 *out = malloc((g->n_sites + 1) * sizeof(*out));
 	bool good = true;
 
 	for (uint32_t i = 0; i < g->n_sites; i++)
@@ -263,17 +274,21 @@ static bool play(const struct numbering_graph *g, const struct numbering *n, int
 	return good;
 }
 
-static bool equal(const struct numbering_graph *g, const struct numbering *a, const struct numbering *b)
+static bool equal(const struct numbering_graph *g, const struct numbering *a,
+		  const struct numbering *b)
 {
 	return a->n_edges == b->n_edges && a->n_back == b->n_back && a->n_cut == b->n_cut &&
 	       a->largest_id == b->largest_id && !memcmp(a->kind, b->kind, g->n_sites) &&
 	       !memcmp(a->value, b->value, g->n_sites * sizeof(*a->value)) &&
-	       !memcmp(a->num_cc, b->num_cc, g->n_funcs * sizeof(*a->num_cc)) && !memcmp(a->root, b->root, g->n_funcs);
+	       !memcmp(a->num_cc, b->num_cc, g->n_funcs * sizeof(*a->num_cc)) &&
+	       !memcmp(a->root, b->root, g->n_funcs);
 }
 
-static void test_random(const char *name, int graphs, const struct shape *base, const struct numbering_options *options)
+static void test_random(const char *name, int graphs, const struct shape *base,
+			const struct numbering_options *options)
 {
-	uint64_t seed = 0x9e3779b97f4a7c15ull, limit = options->limit ? options->limit : PCCE_ID_LIMIT;
+	uint64_t seed = 0x9e3779b97f4a7c15ull,
+		 limit = options->limit ? options->limit : PCCE_ID_LIMIT;
 	uint32_t back = 0, cut = 0;
 	int i;
 
@@ -286,7 +301,8 @@ static void test_random(const char *name, int graphs, const struct shape *base, 
 		shape.funcs = 1 + tap_random(&seed) % base->funcs;
 		shape.sites = tap_random(&seed) % base->sites;
 		make_graph(&g, &shape, &seed);
-		if (numbering_compute(&g.graph, options, &n) || numbering_compute(&g.graph, options, &again)) {
+		if (numbering_compute(&g.graph, options, &n) ||
+		    numbering_compute(&g.graph, options, &again)) {
 			tap_ok(false, name, "out of memory");
 			return;
 		}
@@ -301,8 +317,8 @@ static void test_random(const char *name, int graphs, const struct shape *base, 
 		numbering_free(&again);
 		free_graph(&g);
 		if (!good) {
-			tap_ok(false, name, "graph %d (%u functions, %u sites): %s", i, shape.funcs, shape.sites,
-			       problem);
+			tap_ok(false, name, "graph %d (%u functions, %u sites): %s", i, shape.funcs,
+			       shape.sites, problem);
 			return;
 		}
 	}
@@ -318,9 +334,11 @@ static void all_random(void)
 				  many_tails = {30, 90, 50, 5, 5, 30, false, 90},
 				  plain_tails = {40, 120, 15, 10, 10, 60, true, 0},
 				  roots = {30, 120, 20, 10, 70, 60, true, 100},
-				  dense = {12, 300, 5, 3, 10, 50, true, 50}, deep = {80, 600, 3, 3, 5, 95, false, 50};
-	static const struct numbering_options plain = {}, given = {.given_order = true}, small = {.limit = 40},
-					      tiny = {.limit = 4}, poor = {.limit = 40, .effort = 200},
+				  dense = {12, 300, 5, 3, 10, 50, true, 50},
+				  deep = {80, 600, 3, 3, 5, 95, false, 50};
+	static const struct numbering_options plain = {}, given = {.given_order = true},
+					      small = {.limit = 40}, tiny = {.limit = 4},
+					      poor = {.limit = 40, .effort = 200},
 					      poorest = {.limit = 1000, .effort = 1};
 
 	test_random("acyclic graphs", 1500, &acyclic, &plain);
@@ -348,8 +366,8 @@ static void all_random(void)
 
 /* ---- small graphs with known results ----------------------------------------------- */
 
-static bool number(uint32_t n_funcs, uint32_t n_sites, const struct numbering_site *sites, bool given,
-		   struct numbering *out)
+static bool number(uint32_t n_funcs, uint32_t n_sites, const struct numbering_site *sites,
+		   bool given, struct numbering *out)
 {
 	static uint8_t root[64] = {1};
 	struct numbering_graph g = {n_funcs, n_sites, root, sites, NULL, NULL, NULL, NULL};
@@ -358,7 +376,8 @@ static bool number(uint32_t n_funcs, uint32_t n_sites, const struct numbering_si
 	return !numbering_compute(&g, &options, out) && check_ranges(&g, out, PCCE_ID_LIMIT);
 }
 
-/* Algorithm 1: numCC is the sum over the in-edges, each edge's value the sum over those before it. D calls E twice. */
+/* Algorithm 1: numCC is the sum over the in-edges, each edge's value the sum over those before it.
+ * D calls E twice. */
 static void test_paper_acyclic(void)
 {
 	enum { A, B, C, D, E, F, G };
@@ -366,14 +385,18 @@ static void test_paper_acyclic(void)
 		{A, B, 0, 1}, {A, C, 0, 1}, {B, D, 0, 1}, {C, D, 0, 1}, {D, E, 0, 1},
 		{D, E, 0, 1}, {D, F, 0, 1}, {C, F, 0, 1}, {E, G, 0, 1}, {F, G, 0, 1},
 	};
-	static const uint64_t values[] = {0, 0, 0, 1, 0, 2, 0, 2, 0, 4}, counts[] = {1, 1, 1, 2, 4, 3, 7};
+	static const uint64_t values[] = {0, 0, 0, 1, 0, 2, 0, 2, 0, 4},
+			      counts[] = {1, 1, 1, 2, 4, 3, 7};
 	struct numbering n;
 	bool good = number(7, 10, sites, true, &n);
 
-	good = good && !memcmp(n.value, values, sizeof(values)) && !memcmp(n.num_cc, counts, sizeof(counts));
-	tap_ok(good && n.n_back == 0 && n.largest_id == 6, "acyclic example, edges in the order given", "%s", problem);
+	good = good && !memcmp(n.value, values, sizeof(values)) &&
+	       !memcmp(n.num_cc, counts, sizeof(counts));
+	tap_ok(good && n.n_back == 0 && n.largest_id == 6,
+	       "acyclic example, edges in the order given", "%s", problem);
 	/* ABDF 0, ACDF 1, ACF 2: the paper's first example. */
-	tap_ok(good && n.value[2] + n.value[6] == 0 && n.value[3] + n.value[6] == 1 && n.value[7] == 2,
+	tap_ok(good && n.value[2] + n.value[6] == 0 && n.value[3] + n.value[6] == 1 &&
+		       n.value[7] == 2,
 	       "the three contexts of F are 0, 1 and 2", " ");
 	numbering_free(&n);
 }
@@ -383,17 +406,19 @@ static void test_paper_recursive(void)
 {
 	enum { A, B, C, D, F };
 	static const struct numbering_site sites[] = {
-		{A, C, 0, 1}, {A, B, 0, 1}, {B, D, 0, 1}, {C, D, 0, 1}, {D, F, 0, 1}, {C, F, 0, 1}, {F, C, 0, 1},
+		{A, C, 0, 1}, {A, B, 0, 1}, {B, D, 0, 1}, {C, D, 0, 1},
+		{D, F, 0, 1}, {C, F, 0, 1}, {F, C, 0, 1},
 	};
 	struct numbering n;
 	bool good = number(5, 7, sites, true, &n);
 
 	good = good && n.n_back == 1 && n.kind[6] == NUMBERED_PUSH && n.root[C];
 	/* C: the dummy edge has [0, 1), A -> C the rest. */
-	good = good && n.value[0] == 1 && n.num_cc[C] == 2 && n.value[2] == 0 && n.value[3] == 1 && n.num_cc[D] == 3 &&
-	       n.value[4] == 0 && n.value[5] == 3 && n.num_cc[F] == 5;
-	tap_ok(good, "recursive example, edges in the order given", "%s; back %u, C %llu, D %llu, F %llu", problem,
-	       n.n_back, (unsigned long long)n.num_cc[C], (unsigned long long)n.num_cc[D],
+	good = good && n.value[0] == 1 && n.num_cc[C] == 2 && n.value[2] == 0 && n.value[3] == 1 &&
+	       n.num_cc[D] == 3 && n.value[4] == 0 && n.value[5] == 3 && n.num_cc[F] == 5;
+	tap_ok(good, "recursive example, edges in the order given",
+	       "%s; back %u, C %llu, D %llu, F %llu", problem, n.n_back,
+	       (unsigned long long)n.num_cc[C], (unsigned long long)n.num_cc[D],
 	       (unsigned long long)n.num_cc[F]);
 	numbering_free(&n);
 }
@@ -429,8 +454,8 @@ static void test_choices(void)
 	numbering_free(&n);
 	samples[0] = 0;
 	samples[1] = 0;
-	tap_ok(!numbering_compute(&profiled, NULL, &n) && n.value[0] && n.value[1] == 0, "none of them is no answer",
-	       " ");
+	tap_ok(!numbering_compute(&profiled, NULL, &n) && n.value[0] && n.value[1] == 0,
+	       "none of them is no answer", " ");
 	numbering_free(&n);
 
 	/* A parser: expression, term, factor, and rarely back. */
@@ -453,44 +478,48 @@ static void test_choices(void)
 	       "a cycle is broken where there is room for a push", "%s", problem);
 	numbering_free(&n);
 
-	/* Two cycles that share one edge; cutting it would be one push instead of two, but it is hot. */
+	/* Two cycles that share one edge; cutting it would be one push instead of two, but it is
+	 * hot. */
 	static const struct numbering_site shared[] = {
 		{0, 1, 0, 1024}, {1, 2, 0, 8192}, {2, 1, 0, 1}, {2, 3, 0, 100}, {3, 1, 0, 1},
 	};
 
-	tap_ok(number(4, 5, shared, false, &n) && n.kind[1] == NUMBERED_VALUE && n.kind[2] == NUMBERED_PUSH &&
-		       n.kind[4] == NUMBERED_PUSH,
+	tap_ok(number(4, 5, shared, false, &n) && n.kind[1] == NUMBERED_VALUE &&
+		       n.kind[2] == NUMBERED_PUSH && n.kind[4] == NUMBERED_PUSH,
 	       "a hot edge shared by cycles is kept", "%s", problem);
 	numbering_free(&n);
 
 	/* f is called, g is called, f tail-calls g: the ranges in g must not meet. */
-	static const struct numbering_site tail[] = {{0, 1, 0, 10}, {0, 2, 0, 20}, {1, 2, NUMBERING_TAIL, 1024}};
+	static const struct numbering_site tail[] = {
+		{0, 1, 0, 10}, {0, 2, 0, 20}, {1, 2, NUMBERING_TAIL, 1024}};
 
-	tap_ok(number(3, 3, tail, false, &n) && n.value[1] == 0 && n.value[0] == 1 && n.num_cc[2] == 2 &&
-		       n.num_cc[1] == 2,
+	tap_ok(number(3, 3, tail, false, &n) && n.value[1] == 0 && n.value[0] == 1 &&
+		       n.num_cc[2] == 2 && n.num_cc[1] == 2,
 	       "a site is an edge to what its callee tail-calls", "%s", problem);
 	numbering_free(&n);
 
 	/* Self recursion, and a function that nothing calls. */
 	static const struct numbering_site self[] = {{0, 1, 0, 10}, {1, 1, 0, 20}, {2, 1, 0, 1}};
 
-	tap_ok(number(3, 3, self, false, &n) && n.kind[1] == NUMBERED_PUSH && n.n_back == 1 && n.root[2],
+	tap_ok(number(3, 3, self, false, &n) && n.kind[1] == NUMBERED_PUSH && n.n_back == 1 &&
+		       n.root[2],
 	       "self recursion", "%s", problem);
 	numbering_free(&n);
 
 	/* A tail call out of the graph. */
-	static const struct numbering_site out[] = {
-		{0, 1, 0, 10}, {1, 2, NUMBERING_TAIL, 1}, {2, NUMBERING_NO_CALLEE, NUMBERING_TAIL, 1}};
+	static const struct numbering_site out[] = {{0, 1, 0, 10},
+						    {1, 2, NUMBERING_TAIL, 1},
+						    {2, NUMBERING_NO_CALLEE, NUMBERING_TAIL, 1}};
 
-	tap_ok(number(3, 3, out, false, &n) && n.kind[0] == NUMBERED_PUSH && n.tail_out[1] && n.tail_out[2] &&
-		       n.root[1] && n.root[2] && !n.n_back && !n.n_cut,
+	tap_ok(number(3, 3, out, false, &n) && n.kind[0] == NUMBERED_PUSH && n.tail_out[1] &&
+		       n.tail_out[2] && n.root[1] && n.root[2] && !n.n_back && !n.n_cut,
 	       "what tail-calls out of the graph is entered by push only", "%s", problem);
 	numbering_free(&n);
 }
 
 /*
- * The last function is called by one with 2^32 contexts, `times` as often as by one with one.  Values beyond 2^31 are
- * dear, and all that comes behind the former has one.
+ * The last function is called by one with 2^32 contexts, `times` as often as by one with one.
+ * Values beyond 2^31 are dear, and all that comes behind the former has one.
  */
 static void test_large_value(uint32_t times, bool small_first, const char *name)
 {
@@ -514,7 +543,8 @@ static void test_large_value(uint32_t times, bool small_first, const char *name)
 }
 
 /* Each level calls the next one twice: contexts double. */
-static void test_ladder(uint32_t levels, uint64_t limit, uint32_t most_cuts, uint64_t largest, const char *name)
+static void test_ladder(uint32_t levels, uint64_t limit, uint32_t most_cuts, uint64_t largest,
+			const char *name)
 {
 	struct numbering_options options = {.limit = limit};
 	struct numbering_site *sites = calloc(2 * levels, sizeof(*sites));
@@ -529,14 +559,16 @@ static void test_ladder(uint32_t levels, uint64_t limit, uint32_t most_cuts, uin
 		uint32_t freq = i % 20 == 13 ? 1 : 1024;
 
 		sites[2 * i] = (struct numbering_site){i, i + 1, 0, freq};
-		sites[2 * i + 1] = (struct numbering_site){i, i + 1, 0, i % 20 == 14 ? 1024 * 500 : freq};
+		sites[2 * i + 1] =
+			(struct numbering_site){i, i + 1, 0, i % 20 == 14 ? 1024 * 500 : freq};
 	}
 	good = !numbering_compute(&g, &options, &n) && check_ranges(&g, &n, PCCE_ID_LIMIT);
 	for (uint32_t i = 0; good && i < 2 * levels; i++)
-		if (n.kind[i] == NUMBERED_PUSH && i / 2 % 20 != 13 && i / 2 > 60) /* the first levels are cold, too */
+		if (n.kind[i] == NUMBERED_PUSH && i / 2 % 20 != 13 &&
+		    i / 2 > 60) /* the first levels are cold, too */
 			good = false;
-	tap_ok(good && n.n_cut <= most_cuts && (levels < 70 || n.n_cut) && n.largest_id < largest, name, "%s; %u cuts",
-	       problem, n.n_cut);
+	tap_ok(good && n.n_cut <= most_cuts && (levels < 70 || n.n_cut) && n.largest_id < largest,
+	       name, "%s; %u cuts", problem, n.n_cut);
 	printf("# %u cuts, largest id %llx\n", n.n_cut, (unsigned long long)n.largest_id);
 	numbering_free(&n);
 	free(sites);
@@ -551,8 +583,10 @@ static double seconds(void)
 	return t.tv_sec + t.tv_nsec * 1e-9;
 }
 
-/* Like a large program: mostly calls to what is near, some to helpers that everything calls, some back. */
-static void test_large(uint32_t funcs, uint32_t sites_per_func, double most_seconds, const char *name)
+/* Like a large program: mostly calls to what is near, some to helpers that everything calls, some
+ * back. */
+static void test_large(uint32_t funcs, uint32_t sites_per_func, double most_seconds,
+		       const char *name)
 {
 	uint32_t n_sites = funcs * sites_per_func;
 	struct numbering_site *sites = calloc(n_sites, sizeof(*sites));
@@ -582,7 +616,8 @@ static void test_large(uint32_t funcs, uint32_t sites_per_func, double most_seco
 		if (tap_random(&seed) % 40 == 0)
 			sites[i].flags = NUMBERING_TAIL;
 		else if (tap_random(&seed) % 20 == 0)
-			sites[i] = (struct numbering_site){caller, NUMBERING_NO_CALLEE, NUMBERING_PUSH, 1024};
+			sites[i] = (struct numbering_site){caller, NUMBERING_NO_CALLEE,
+							   NUMBERING_PUSH, 1024};
 		if (tap_random(&seed) % 500 == 0)
 			root[caller] = 1;
 	}
@@ -591,8 +626,8 @@ static void test_large(uint32_t funcs, uint32_t sites_per_func, double most_seco
 	begin = seconds() - begin;
 	good = good && check_ranges(&g, &n, PCCE_ID_LIMIT);
 	tap_ok(good && begin <= most_seconds, name, "%s; %.1f s", problem, begin);
-	printf("# %u functions, %u sites: %.2f s, %u back edges, %u cuts, largest id %llx\n", funcs, n_sites, begin,
-	       n.n_back, n.n_cut, (unsigned long long)n.largest_id);
+	printf("# %u functions, %u sites: %.2f s, %u back edges, %u cuts, largest id %llx\n", funcs,
+	       n_sites, begin, n.n_back, n.n_cut, (unsigned long long)n.largest_id);
 	numbering_free(&n);
 	free(sites);
 	free(root);
@@ -603,19 +638,23 @@ int main(void)
 	struct numbering_graph empty = {};
 	struct numbering n;
 
-	tap_ok(!numbering_compute(&empty, NULL, &n) && !n.n_edges && !n.largest_id, "an empty graph", " ");
+	tap_ok(!numbering_compute(&empty, NULL, &n) && !n.n_edges && !n.largest_id,
+	       "an empty graph", " ");
 	numbering_free(&n);
 	test_paper_acyclic();
 	test_paper_recursive();
 	test_choices();
 	all_random();
-	test_large_value(4, true, "a caller with very many contexts does not drive others to large values");
+	test_large_value(4, true,
+			 "a caller with very many contexts does not drive others to large values");
 	test_large_value(400, false, "but if it is far hotter than they are");
 	test_ladder(40, PCCE_ID_LIMIT, 0, PCCE_ID_LIMIT, "40 doublings fit");
-	test_ladder(1000, PCCE_ID_LIMIT, 60, PCCE_ID_LIMIT, "1,000 doublings are cut where it is cold");
+	test_ladder(1000, PCCE_ID_LIMIT, 60, PCCE_ID_LIMIT,
+		    "1,000 doublings are cut where it is cold");
 	test_ladder(45, 0, 8, 1ull << 39, "45 doublings are cut, for small ids");
 	test_ladder(1000, 0, 60, PCCE_ID_LIMIT, "but 1,000 only as far as they must be");
-	/* A bound against quadratic behaviour, not a measurement: the limit is many times what is needed. */
+	/* A bound against quadratic behaviour, not a measurement: the limit is many times what is
+	 * needed. */
 	test_large(100000, 5, 60, "100,000 functions");
 	if (getenv("PCCE_TEST_LARGE"))
 		test_large(1000000, 10, 600, "1,000,000 functions");

@@ -29,7 +29,8 @@ static bool under(const char *text, const char *name)
 {
 	struct selection s = {0};
 	char why[256];
-	bool passes = !select_add_words(&s.under, text, why, sizeof(why)) && select_function(&s, name);
+	bool passes =
+		!select_add_words(&s.under, text, why, sizeof(why)) && select_function(&s, name);
 
 	selection_free(&s);
 	return passes;
@@ -39,44 +40,56 @@ static void test_texts(void)
 {
 	static const char *const bad_ranges[] = {"",	 "1",	  "1,2,3", "2,1",  "x,",
 						 "-1,2", "1,2%%", "101%,", "1,2x", "1 ,2"};
-	static const char *const bad_numbers[] = {"", ",", "1,", "x", "-1", "1;2", "99999999999", "1,,2", " 1"};
+	static const char *const bad_numbers[] = {"",	 ",",		"1,",	"x", "-1",
+						  "1;2", "99999999999", "1,,2", " 1"};
 	struct selection s = {0};
 	char why[256] = "";
 	size_t bad = 0;
 
-	tap_ok(times("1,2", 1500000000) && !times("1,2", 999999999) && !times("1,2", 2000000001), "seconds", " ");
-	tap_ok(times("1500ms,", 1500000000) && times("1500ms,", 10000000000) && !times("1500ms,", 1400000000),
+	tap_ok(times("1,2", 1500000000) && !times("1,2", 999999999) && !times("1,2", 2000000001),
+	       "seconds", " ");
+	tap_ok(times("1500ms,", 1500000000) && times("1500ms,", 10000000000) &&
+		       !times("1500ms,", 1400000000),
 	       "an open end", " ");
 	tap_ok(times(",10%", 1000000000) && !times(",10%", 1000000001), "percentages", " ");
 	tap_ok(times("1us,0.002ms", 1500) && times("1e3ns,2000ns", 1500), "small units", " ");
-	tap_ok(times("50%,7s", 6000000000) && !times("50%,7s", 8000000000), "percentages with times", " ");
+	tap_ok(times("50%,7s", 6000000000) && !times("50%,7s", 8000000000),
+	       "percentages with times", " ");
 	for (size_t i = 0; i < sizeof(bad_ranges) / sizeof(bad_ranges[0]); i++)
 		if (select_add_range(&s.times, bad_ranges[i], why, sizeof(why)) == -EINVAL && *why)
 			bad++;
-	tap_ok(bad == sizeof(bad_ranges) / sizeof(bad_ranges[0]), "ranges that are none", "%zu refused, %s", bad, why);
+	tap_ok(bad == sizeof(bad_ranges) / sizeof(bad_ranges[0]), "ranges that are none",
+	       "%zu refused, %s", bad, why);
 	bad = 0;
 	for (size_t i = 0; i < sizeof(bad_numbers) / sizeof(bad_numbers[0]); i++)
 		bad += select_add_numbers(&s.pids, bad_numbers[i], why, sizeof(why)) == -EINVAL;
-	tap_ok(bad == sizeof(bad_numbers) / sizeof(bad_numbers[0]), "numbers that are none", "%zu refused", bad);
+	tap_ok(bad == sizeof(bad_numbers) / sizeof(bad_numbers[0]), "numbers that are none",
+	       "%zu refused", bad);
 	selection_free(&s);
 	tap_ok(!select_add_numbers(&s.pids, "12,13", why, sizeof(why)) &&
-		       !select_add_numbers(&s.pids, "14", why, sizeof(why)) && select_number(&s.pids, 14) &&
-		       select_number(&s.pids, 12) && !select_number(&s.pids, 1) && select_number(&s.tids, 1),
+		       !select_add_numbers(&s.pids, "14", why, sizeof(why)) &&
+		       select_number(&s.pids, 14) && select_number(&s.pids, 12) &&
+		       !select_number(&s.pids, 1) && select_number(&s.tids, 1),
 	       "numbers", " ");
-	tap_ok(select_add_pattern(&s.focus, "a(b", why, sizeof(why)) == -EINVAL && strstr(why, "a(b"),
+	tap_ok(select_add_pattern(&s.focus, "a(b", why, sizeof(why)) == -EINVAL &&
+		       strstr(why, "a(b"),
 	       "an expression that is none", "%s", why);
-	tap_ok(!select_add_pattern(&s.focus, "^a|b$", why, sizeof(why)) && select_pattern(&s.focus, "ax") &&
-		       select_pattern(&s.focus, "xb") && !select_pattern(&s.focus, "bax") &&
-		       !select_pattern(&s.ignore, "ax"),
+	tap_ok(!select_add_pattern(&s.focus, "^a|b$", why, sizeof(why)) &&
+		       select_pattern(&s.focus, "ax") && select_pattern(&s.focus, "xb") &&
+		       !select_pattern(&s.focus, "bax") && !select_pattern(&s.ignore, "ax"),
 	       "expressions", " ");
 	selection_free(&s);
-	tap_ok(under("eval", "eval") && !under("eval", "evaluate") && under("e,f", "f") && under("ev*", "eval"),
+	tap_ok(under("eval", "eval") && !under("eval", "evaluate") && under("e,f", "f") &&
+		       under("ev*", "eval"),
 	       "names of functions", " ");
-	tap_ok(under("ns::f", "ns::f(int, char)") && under("ns::f(int, char)", "ns::f(int, char)") &&
-		       !under("ns::f(int)", "ns::f(int, char)") && under("a,f(int, char)", "f(int, char)"),
+	tap_ok(under("ns::f", "ns::f(int, char)") &&
+		       under("ns::f(int, char)", "ns::f(int, char)") &&
+		       !under("ns::f(int)", "ns::f(int, char)") &&
+		       under("a,f(int, char)", "f(int, char)"),
 	       "names with parameters", " ");
 	tap_ok(under("C::operator()", "C::operator()(int)") &&
-		       under("(anonymous namespace)::f", "(anonymous namespace)::f(void (*)(int))") &&
+		       under("(anonymous namespace)::f",
+			     "(anonymous namespace)::f(void (*)(int))") &&
 		       under("C::g", "C::g(int) const") && under("f<int, int>", "f<int, int>"),
 	       "names with brackets", " ");
 	tap_ok(!under("", "x") && !under("a,,b", "a"), "empty names are refused", " ");
@@ -102,7 +115,8 @@ static uint32_t random_below(uint32_t n)
 	return tap_random(&state) % n;
 }
 
-static uint32_t add_node(struct cct *t, uint32_t parent, uint8_t function, uint8_t line, uint32_t repeat, uint32_t span)
+static uint32_t add_node(struct cct *t, uint32_t parent, uint8_t function, uint8_t line,
+			 uint32_t repeat, uint32_t span)
 {
 	struct cct_key key = {
 		.kind = DECODE_FRAME_CALL,
@@ -214,7 +228,8 @@ static const char *show(const struct chain *c)
 
 	*to = 0;
 	for (size_t i = 0; i < c->n; i++)
-		at += (size_t)snprintf(to + at, sizeof(text[0]) - at, "%c%u ", 'a' + c->f[i], c->line[i]);
+		at += (size_t)snprintf(to + at, sizeof(text[0]) - at, "%c%u ", 'a' + c->f[i],
+				       c->line[i]);
 	return to;
 }
 
@@ -274,7 +289,8 @@ static bool test_contexts(const struct selection *s)
 		write_out(&selected, leaves[i].node, s->by == SELECT_BY_LINE, &got);
 		good = same(want, &got);
 		if (!good)
-			printf("# from   %s\n# wanted %s\n# got    %s\n", before, show(want), show(&got));
+			printf("# from   %s\n# wanted %s\n# got    %s\n", before, show(want),
+			       show(&got));
 	}
 	good = good && selected.nodes[0].total == weight;
 	free(keep);
@@ -283,7 +299,8 @@ static bool test_contexts(const struct selection *s)
 	return good;
 }
 
-static void test_many(const char *what, const char *function, enum select_by by, enum select_recursion recursion)
+static void test_many(const char *what, const char *function, enum select_by by,
+		      enum select_recursion recursion)
 {
 	struct selection s = {.by = by, .recursion = recursion};
 	char why[256];
@@ -316,7 +333,8 @@ static bool test_sums(void)
 
 		chains[i].n = 1 + random_below(6);
 		for (size_t k = 0; k < chains[i].n; k++)
-			node = add_node(&t, node, chains[i].f[k] = random_below(FUNCTIONS), 0, 0, 0);
+			node = add_node(&t, node, chains[i].f[k] = random_below(FUNCTIONS), 0, 0,
+					0);
 		t.nodes[node].self += weights[i] = 1 + random_below(10);
 		t.nodes[node].samples++;
 		all += weights[i];
@@ -354,7 +372,8 @@ static bool test_sums(void)
 
 			for (uint32_t up = i; up; up = c.tree.nodes[up].parent)
 				path[length++] = c.tree.nodes[up].key->func;
-			if (length <= chains[k].n && !memcmp(chains[k].f + chains[k].n - length, path, length))
+			if (length <= chains[k].n &&
+			    !memcmp(chains[k].f + chains[k].n - length, path, length))
 				sum += weights[k];
 		}
 		good = sum == n->total;
@@ -380,7 +399,8 @@ int main(void)
 	test_many("under a function", "a", SELECT_BY_FUNCTION, SELECT_RECURSION_KEEP);
 	test_many("direct recursion folded", NULL, SELECT_BY_FUNCTION, SELECT_RECURSION_DIRECT);
 	test_many("all recursion folded", NULL, SELECT_BY_FUNCTION, SELECT_RECURSION_ALL);
-	test_many("under a function, direct recursion folded", "a", SELECT_BY_FUNCTION, SELECT_RECURSION_DIRECT);
+	test_many("under a function, direct recursion folded", "a", SELECT_BY_FUNCTION,
+		  SELECT_RECURSION_DIRECT);
 	test_many("by line", NULL, SELECT_BY_LINE, SELECT_RECURSION_KEEP);
 	for (int i = 0; i < 200 && good; i++)
 		good = test_sums();

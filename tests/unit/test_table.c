@@ -28,10 +28,10 @@ static struct callgraph_part parts[] = {
 	{0x1300, 0x80, LEAF}, {0x1400, 0x80, TAIL1}, {0x1500, 0x80, TAIL2},
 };
 
-#define CALL(at, from, to, where)                                                                              \
-	{                                                                                                      \
-		.before = at, .before_len = 13, .after = at + 18, .after_len = 13, .func = from, .callee = to, \
-		.target = where, .freq = 1024, .line = at & 0xff                                               \
+#define CALL(at, from, to, where)                                                                \
+	{                                                                                        \
+		.before = at, .before_len = 13, .after = at + 18, .after_len = 13, .func = from, \
+		.callee = to, .target = where, .freq = 1024, .line = at & 0xff                   \
 	}
 
 static struct callgraph_site sites[] = {
@@ -57,7 +57,8 @@ static struct callgraph_site sites[] = {
 };
 #define N_SITES (sizeof(sites) / sizeof(sites[0]))
 
-static struct pcce_table_helper helpers[] = {{0x2000, 0x10, PCCE_HELPER_NOTHING}, {0x2010, 8, PCCE_HELPER_PUSHED}};
+static struct pcce_table_helper helpers[] = {{0x2000, 0x10, PCCE_HELPER_NOTHING},
+					     {0x2010, 8, PCCE_HELPER_PUSHED}};
 
 static void *table;
 static size_t table_size;
@@ -131,23 +132,29 @@ static void test_round_trip(void)
 	struct encoding_table t;
 	uint32_t path[8], edge, site;
 
-	if (!tap_ok(make_table() && !encoding_table_open(table, table_size, &t, &why), "a table is written and read",
-		    "%s", why ? why : ""))
+	if (!tap_ok(make_table() && !encoding_table_open(table, table_size, &t, &why),
+		    "a table is written and read", "%s", why ? why : ""))
 		return;
-	tap_ok(t.head->funcs.count == N_FUNCS && t.head->sites.count == N_SITES && t.head->tpoff == -4096 &&
-		       t.head->n_push_sites == 1,
+	tap_ok(t.head->funcs.count == N_FUNCS && t.head->sites.count == N_SITES &&
+		       t.head->tpoff == -4096 && t.head->n_push_sites == 1,
 	       "counts", " ");
-	tap_ok(encoding_table_func_at(&t, 0x1000) == MAIN && encoding_table_func_at(&t, 0x93f) == MAIN &&
-		       encoding_table_func_at(&t, 0x940) == PCCE_NONE && encoding_table_func_at(&t, 0) == PCCE_NONE &&
-		       encoding_table_func_at(&t, 0x157f) == TAIL2 && encoding_table_func_at(&t, 0x1580) == PCCE_NONE,
+	tap_ok(encoding_table_func_at(&t, 0x1000) == MAIN &&
+		       encoding_table_func_at(&t, 0x93f) == MAIN &&
+		       encoding_table_func_at(&t, 0x940) == PCCE_NONE &&
+		       encoding_table_func_at(&t, 0) == PCCE_NONE &&
+		       encoding_table_func_at(&t, 0x157f) == TAIL2 &&
+		       encoding_table_func_at(&t, 0x1580) == PCCE_NONE,
 	       "functions by address", " ");
 	tap_ok(!strcmp(encoding_table_string(&t, t.funcs[LEAF].name), "leaf") &&
-		       !strcmp(encoding_table_string(&t, 0), "") && !strcmp(encoding_table_string(&t, 0xffffffff), ""),
+		       !strcmp(encoding_table_string(&t, 0), "") &&
+		       !strcmp(encoding_table_string(&t, 0xffffffff), ""),
 	       "names", " ");
 	site = encoding_table_site_by_key(&t, 0x100d);
-	tap_ok(site != PCCE_NONE && t.sites[site].callee == A && encoding_table_site_by_key(&t, 0x100c) == PCCE_NONE,
+	tap_ok(site != PCCE_NONE && t.sites[site].callee == A &&
+		       encoding_table_site_by_key(&t, 0x100c) == PCCE_NONE,
 	       "sites by key", " ");
-	tap_ok(encoding_table_site_around(&t, 0x1000) == site && encoding_table_site_around(&t, 0x101e) == site &&
+	tap_ok(encoding_table_site_around(&t, 0x1000) == site &&
+		       encoding_table_site_around(&t, 0x101e) == site &&
 		       encoding_table_site_around(&t, 0x101f) == PCCE_NONE &&
 		       encoding_table_site_around(&t, 0xfff) == PCCE_NONE,
 	       "sites by what their slots hold", " ");
@@ -159,18 +166,21 @@ static void test_round_trip(void)
 		       encoding_table_landing(&t, encoding_table_site_by_key(&t, 0x124d)) == site &&
 		       encoding_table_landing(&t, 0) == PCCE_NONE,
 	       "landings", " ");
-	tap_ok(encoding_table_helper_at(&t, 0x2017) == &t.helpers[1] && !encoding_table_helper_at(&t, 0x2018) &&
+	tap_ok(encoding_table_helper_at(&t, 0x2017) == &t.helpers[1] &&
+		       !encoding_table_helper_at(&t, 0x2018) &&
 		       !encoding_table_helper_at(&t, 0x1fff),
 	       "helpers", " ");
 	tap_ok(t.funcs[LEAF].num_cc == 2 && t.funcs[MAIN].flags == PCCE_FUNC_ROOT &&
 		       t.funcs[B].flags == PCCE_FUNC_RESTORES,
 	       "function flags", " ");
 	edge = encoding_table_in_edge(&t, LEAF, 1);
-	tap_ok(edge != PCCE_NONE && t.edges[edge].value == 1 && encoding_table_in_edge(&t, LEAF, 2) == PCCE_NONE &&
+	tap_ok(edge != PCCE_NONE && t.edges[edge].value == 1 &&
+		       encoding_table_in_edge(&t, LEAF, 2) == PCCE_NONE &&
 		       encoding_table_in_edge(&t, MAIN, 0) == PCCE_NONE,
 	       "edges by id", " ");
 	edge = encoding_table_in_edge(&t, TAIL2, 0);
-	tap_ok(edge != PCCE_NONE && t.edges[edge].tail == 1 && t.sites[t.edges[edge].site].callee == TAIL1,
+	tap_ok(edge != PCCE_NONE && t.edges[edge].tail == 1 &&
+		       t.sites[t.edges[edge].site].callee == TAIL1,
 	       "edges by tail calls", " ");
 	tap_ok(encoding_table_tail_path(&t, TAIL1, TAIL2, path, 8) == 0 &&
 		       encoding_table_tail_path(&t, TAIL2, TAIL1, path, 8) == -1,
@@ -204,7 +214,8 @@ static uint64_t use_table(const struct encoding_table *t)
 				if (t->edges[edge].site == PCCE_NONE)
 					break;
 				func = t->sites[t->edges[edge].site].func;
-				sum += encoding_table_string(t, t->sites[t->edges[edge].site].callee_name)[0];
+				sum += encoding_table_string(
+					t, t->sites[t->edges[edge].site].callee_name)[0];
 			}
 		}
 		for (uint32_t g = 0; g < t->head->funcs.count && g < 32; g++)
@@ -259,12 +270,14 @@ static void test_damage(void)
 	for (int i = 0; i < 30000; i++, n++) {
 		memcpy(p, table, table_size);
 		for (uint32_t k = 1 + tap_random(&seed) % 4; k; k--) {
-			static const uint32_t words[] = {0, 1, 0xffffffff, 0x7fffffff, 0x80000000, 0x1000};
+			static const uint32_t words[] = {0,	     1,		 0xffffffff,
+							 0x7fffffff, 0x80000000, 0x1000};
 			size_t at = tap_random(&seed) % (table_size - 4) & ~3u;
 
 			memcpy(p + at,
-			       tap_random(&seed) % 2 ? &words[tap_random(&seed) % 6]
-						     : (uint32_t *)(p + tap_random(&seed) % (table_size - 4)),
+			       tap_random(&seed) % 2
+				       ? &words[tap_random(&seed) % 6]
+				       : (uint32_t *)(p + tap_random(&seed) % (table_size - 4)),
 			       4);
 		}
 		fix_crc(p, table_size);
@@ -274,8 +287,8 @@ static void test_damage(void)
 			encoding_table_close(&t);
 		}
 	}
-	tap_ok(accepted && accepted < n, "damage behind a right checksum is refused or harmless", "%zu of %zu accepted",
-	       accepted, n);
+	tap_ok(accepted && accepted < n, "damage behind a right checksum is refused or harmless",
+	       "%zu of %zu accepted", accepted, n);
 	printf("# %zu of %zu accepted\n", accepted, n);
 	free(p);
 }
@@ -287,7 +300,8 @@ static void expect(const char *name, void (*change)(uint8_t *p), const char *par
 
 	memcpy(p, table, table_size);
 	change(p);
-	tap_ok(encoding_table_open(p, table_size, &t, &why) == -22 && strstr(why, part), name, "%s", why);
+	tap_ok(encoding_table_open(p, table_size, &t, &why) == -22 && strstr(why, part), name, "%s",
+	       why);
 	free(p);
 }
 
@@ -345,8 +359,10 @@ static void test_version_3(void)
 	h->header_size = PCCE_TABLE_HEADER_3;
 	h->landings = (struct pcce_table_array){1, 1}; /* not part of that header */
 	fix_crc((uint8_t *)h, table_size);
-	if (tap_ok(!encoding_table_open(h, table_size, &t, &why), "a table of version 3", "%s", why)) {
-		tap_ok(encoding_table_landing(&t, encoding_table_site_by_key(&t, 0x124d)) == PCCE_NONE,
+	if (tap_ok(!encoding_table_open(h, table_size, &t, &why), "a table of version 3", "%s",
+		   why)) {
+		tap_ok(encoding_table_landing(&t, encoding_table_site_by_key(&t, 0x124d)) ==
+			       PCCE_NONE,
 		       "has no landings", " ");
 		encoding_table_close(&t);
 	}

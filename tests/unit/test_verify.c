@@ -134,13 +134,15 @@ static void test_passes_over(void)
 		start(exe(0xef00), 0); /* the runtime, on the way to another segment for a push */
 		sample.ext = exe(exe_site(S_REC_REC)->key);
 		push_exe(1, S_C_REC, 0);
-		on_stack(exe(way == 0 ? PUSH_BEFORE + 8 : 0xef08)); /* called, or left for it by a jump */
+		on_stack(exe(way == 0 ? PUSH_BEFORE + 8
+				      : 0xef08)); /* called, or left for it by a jump */
 		on_stack(exe(exe_site(way == 2 ? S_C_REC : S_REC_REC)->key));
 		returns_to(S_C_REC);
 		returns_to(S_B_C);
 		returns_to(S_MAIN_B);
 		outermost();
-		expect(way == 2 ? "... for another function" : "a push helper on the way to another segment",
+		expect(way == 2 ? "... for another function"
+				: "a push helper on the way to another segment",
 		       way == 2 ? VERIFY_MISMATCH : VERIFY_AGREES);
 	}
 	start(exe(0xa001), 0);

@@ -19,13 +19,28 @@ struct form {
 static const struct form forms[] = {
 	{"call", {0xe8, 0x10, 0, 0, 0}, 5, false, X86_TO_ADDRESS, AT + 0x15},
 	{"call backward", {0xe8, 0xf0, 0xff, 0xff, 0xff}, 5, false, X86_TO_ADDRESS, AT - 11},
-	{"call, relaxed from a slot", {0x67, 0xe8, 0x10, 0, 0, 0}, 6, false, X86_TO_ADDRESS, AT + 0x16},
+	{"call, relaxed from a slot",
+	 {0x67, 0xe8, 0x10, 0, 0, 0},
+	 6,
+	 false,
+	 X86_TO_ADDRESS,
+	 AT + 0x16},
 	{"call; nop", {0xe8, 0x10, 0, 0, 0, 0x90}, 6, false, X86_TO_ADDRESS, AT + 0x15},
 	{"nop; call", {0x90, 0xe8, 0x10, 0, 0, 0}, 6, false, X86_TO_ADDRESS, AT + 0x16},
 	{"bnd call", {0xf2, 0xe8, 0x10, 0, 0, 0}, 6, false, X86_TO_ADDRESS, AT + 0x16},
-	{"call; endbr64", {0xe8, 0x10, 0, 0, 0, 0xf3, 0x0f, 0x1e, 0xfa}, 9, false, X86_TO_ADDRESS, AT + 0x15},
+	{"call; endbr64",
+	 {0xe8, 0x10, 0, 0, 0, 0xf3, 0x0f, 0x1e, 0xfa},
+	 9,
+	 false,
+	 X86_TO_ADDRESS,
+	 AT + 0x15},
 	{"call through a slot", {0xff, 0x15, 0x10, 0, 0, 0}, 6, false, X86_THROUGH_SLOT, AT + 0x16},
-	{"notrack call through a slot", {0x3e, 0xff, 0x15, 0x10, 0, 0, 0}, 7, false, X86_THROUGH_SLOT, AT + 0x17},
+	{"notrack call through a slot",
+	 {0x3e, 0xff, 0x15, 0x10, 0, 0, 0},
+	 7,
+	 false,
+	 X86_THROUGH_SLOT,
+	 AT + 0x17},
 	{"general-dynamic TLS",
 	 {0x66, 0x48, 0x8d, 0x3d, 1, 2, 3, 4, 0x66, 0x66, 0x48, 0xe8, 0x10, 0, 0, 0},
 	 16,
@@ -39,7 +54,12 @@ static const struct form forms[] = {
 	 X86_THROUGH_SLOT,
 	 AT + 0x1d},
 	{"jmp", {0xe9, 0x10, 0, 0, 0}, 5, true, X86_TO_ADDRESS, AT + 0x15},
-	{"jmp, relaxed from a slot", {0xe9, 0x10, 0, 0, 0, 0x90}, 6, true, X86_TO_ADDRESS, AT + 0x15},
+	{"jmp, relaxed from a slot",
+	 {0xe9, 0x10, 0, 0, 0, 0x90},
+	 6,
+	 true,
+	 X86_TO_ADDRESS,
+	 AT + 0x15},
 	{"short jmp", {0xeb, 0xfe}, 2, true, X86_TO_ADDRESS, AT},
 	{"jmp through a slot", {0xff, 0x25, 0x10, 0, 0, 0}, 6, true, X86_THROUGH_SLOT, AT + 0x16},
 	{"conditional jump", {0x0f, 0x84, 0x10, 0, 0, 0}, 6, true, X86_TO_ADDRESS, AT + 0x16},
@@ -69,8 +89,8 @@ static void test_forms(void)
 		code = realloc(code, f->n ? f->n : 1);
 		memcpy(code, f->code, f->n);
 		b = x86_decode_branch(code, f->n, AT, f->jump);
-		tap_ok(b.kind == f->kind && (f->kind == X86_NO_BRANCH || b.target == f->target), f->name,
-		       "kind %d, target %#llx", b.kind, (unsigned long long)b.target);
+		tap_ok(b.kind == f->kind && (f->kind == X86_NO_BRANCH || b.target == f->target),
+		       f->name, "kind %d, target %#llx", b.kind, (unsigned long long)b.target);
 		free(code);
 	}
 }
@@ -79,16 +99,17 @@ static void test_stubs(void)
 {
 	static const uint8_t plain[] = {0xff, 0x25, 0x10, 0, 0, 0},
 			     cet[] = {0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25, 0x10, 0, 0, 0},
-			     mold[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x41, 0xbb, 7, 0, 0, 0, 0xff, 0x25, 0x10, 0, 0, 0},
+			     mold[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x41, 0xbb, 7, 0,
+				       0,    0,	   0xff, 0x25, 0x10, 0,	   0, 0},
 			     other[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0x25, 0, 0, 0, 0};
 	uint64_t slot = 0;
 
-	tap_ok(x86_decode_stub(plain, sizeof(plain), AT, &slot) && slot == AT + 0x16, "stub", "%#llx",
-	       (unsigned long long)slot);
-	tap_ok(x86_decode_stub(cet, sizeof(cet), AT, &slot) && slot == AT + 0x1b, "stub with endbr64 and bnd", "%#llx",
-	       (unsigned long long)slot);
-	tap_ok(x86_decode_stub(mold, sizeof(mold), AT, &slot) && slot == AT + 0x20, "numbered stub", "%#llx",
-	       (unsigned long long)slot);
+	tap_ok(x86_decode_stub(plain, sizeof(plain), AT, &slot) && slot == AT + 0x16, "stub",
+	       "%#llx", (unsigned long long)slot);
+	tap_ok(x86_decode_stub(cet, sizeof(cet), AT, &slot) && slot == AT + 0x1b,
+	       "stub with endbr64 and bnd", "%#llx", (unsigned long long)slot);
+	tap_ok(x86_decode_stub(mold, sizeof(mold), AT, &slot) && slot == AT + 0x20, "numbered stub",
+	       "%#llx", (unsigned long long)slot);
 	tap_ok(!x86_decode_stub(other, sizeof(other), AT, &slot), "a function is no stub", " ");
 	tap_ok(!x86_decode_stub(cet, 8, AT, &slot), "a stub that is cut off", " ");
 }
@@ -101,18 +122,21 @@ static void test_nops(void)
 	for (size_t n = 0; n < 128 && good; n++) {
 		memset(bytes, 0xcc, sizeof(bytes));
 		x86_fill_nops(bytes, n);
-		good = x86_only_nops(bytes, n) && bytes[n] == 0xcc && (n < 2 || !x86_only_nops(bytes, n - 1));
+		good = x86_only_nops(bytes, n) && bytes[n] == 0xcc &&
+		       (n < 2 || !x86_only_nops(bytes, n - 1));
 	}
 	tap_ok(good, "filled nops are nops, exactly as many bytes as wanted", " ");
 	static const uint8_t gas[] = {0x66, 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0},
-			     endbr[] = {0xf3, 0x0f, 0x1e, 0xfa}, pause[] = {0xf3, 0x90}, code[] = {0x0f, 0x1f, 0xc0},
-			     other[] = {0x0f, 0x1f, 0x08};
+			     endbr[] = {0xf3, 0x0f, 0x1e, 0xfa}, pause[] = {0xf3, 0x90},
+			     code[] = {0x0f, 0x1f, 0xc0}, other[] = {0x0f, 0x1f, 0x08};
 
-	tap_ok(x86_nop_length(gas, sizeof(gas)) == sizeof(gas) && !x86_nop_length(gas, sizeof(gas) - 1),
+	tap_ok(x86_nop_length(gas, sizeof(gas)) == sizeof(gas) &&
+		       !x86_nop_length(gas, sizeof(gas) - 1),
 	       "an assembler's nop", " ");
-	tap_ok(!x86_nop_length(endbr, 4) && x86_endbr_or_nop_length(endbr, 4) == 4, "endbr64 is no nop in a slot", " ");
-	tap_ok(!x86_nop_length(pause, 2) && !x86_nop_length(code, 3) && !x86_nop_length(other, 3), "what is no nop",
-	       " ");
+	tap_ok(!x86_nop_length(endbr, 4) && x86_endbr_or_nop_length(endbr, 4) == 4,
+	       "endbr64 is no nop in a slot", " ");
+	tap_ok(!x86_nop_length(pause, 2) && !x86_nop_length(code, 3) && !x86_nop_length(other, 3),
+	       "what is no nop", " ");
 }
 
 int main(void)

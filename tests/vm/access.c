@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Who may sample what: pcce/kmod.h and kmod/access.c.  Root opens the device and gives the descriptor away, since
- * otherwise nobody else gets as far as to ask; requests are judged by who makes them.
+ * Who may sample what: pcce/kmod.h and kmod/access.c.  Root opens the device and gives the
+ * descriptor away, since otherwise nobody else gets as far as to ask; requests are judged by who
+ * makes them.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -178,7 +179,8 @@ static void a_little(void)
 	expect("unprivileged=Y: SETUP", request(fd, PCCE_KMOD_IOC_SETUP, &c), 0);
 	expect("unprivileged=Y: START", request(fd, PCCE_KMOD_IOC_START, NULL), 0);
 	a.pid = of_user;
-	expect("unprivileged=Y: ATTACH to an unrelated process", request(fd, PCCE_KMOD_IOC_ATTACH, &a), -EPERM);
+	expect("unprivileged=Y: ATTACH to an unrelated process",
+	       request(fd, PCCE_KMOD_IOC_ATTACH, &a), -EPERM);
 	a.pid = of_root;
 	expect("unprivileged=Y: ATTACH to root's", request(fd, PCCE_KMOD_IOC_ATTACH, &a), -EPERM);
 	close(fd);
@@ -193,7 +195,8 @@ static void inherited(void)
 {
 	struct pcce_kmod_attach a = {.pid = of_root};
 
-	expect("root's session, in another user's hands: ATTACH", request(spare[0], PCCE_KMOD_IOC_ATTACH, &a), -EPERM);
+	expect("root's session, in another user's hands: ATTACH",
+	       request(spare[0], PCCE_KMOD_IOC_ATTACH, &a), -EPERM);
 }
 
 static void everything(void)

@@ -3,9 +3,9 @@
  * cost [instructions]: what a sample costs, counted.  Each getppid() is a sample.
  *
  * Without an argument: how often the module reads user memory for it; a probe counts the calls of
- * copy_from_user_nofault(). With it: how many instructions getppid() takes longer than with an event that never becomes
- * a sample, so with all that perf does to deliver it.  That needs an emulator whose time is the number of instructions
- * (qemu -icount shift=0).
+ * copy_from_user_nofault(). With it: how many instructions getppid() takes longer than with an
+ * event that never becomes a sample, so with all that perf does to deliver it.  That needs an
+ * emulator whose time is the number of instructions (qemu -icount shift=0).
  *
  * No instrumentation: the page is made by hand, so that it is known what there is to read.
  */
@@ -42,7 +42,8 @@ static const struct shape {
 	{"with 32 entries", PCCE_SEGMENT_ENTRIES, 0, false, 0, 1},
 	{"with 3 segments below", PCCE_SEGMENT_ENTRIES / 2, 3, false, 0, 1},
 	{"with 300 segments below", PCCE_SEGMENT_ENTRIES / 2, SEGMENTS, false, 0, 1},
-	{"with 300 segments below, counted", PCCE_SEGMENT_ENTRIES / 2, SEGMENTS, false, PCCE_KMOD_AGGREGATE, 1},
+	{"with 300 segments below, counted", PCCE_SEGMENT_ENTRIES / 2, SEGMENTS, false,
+	 PCCE_KMOD_AGGREGATE, 1},
 	{"in the page's upper half", PCCE_SEGMENT_ENTRIES / 2, SEGMENTS - 1, true, 0, 2},
 };
 #define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
@@ -52,8 +53,8 @@ static void make_area(void)
 {
 	unsigned int i;
 
-	area = mmap(NULL, SEGMENTS * sizeof(*area), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE,
-		    -1, 0);
+	area = mmap(NULL, SEGMENTS * sizeof(*area), PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	for (i = 0; i < SEGMENTS; i++) {
 		area[i].generation = 1000 + i;
 		area[i].index = i;
@@ -103,14 +104,15 @@ static struct kmod_session *begin(uint32_t flags, uint64_t rate)
 		result(false, "a session can be started: %s", strerror((int)-err));
 		exit(1);
 	}
-	/* The first ones find out where the page is, and read what is below: SEGMENTS, up to PCCE_SAMPLE_SEGMENTS a
-	 * sample. */
+	/* The first ones find out where the page is, and read what is below: SEGMENTS, up to
+	 * PCCE_SAMPLE_SEGMENTS a sample. */
 	for (i = 0; i < 10; i++)
 		syscall(SYS_getppid);
 	return k;
 }
 
-static int count_bad(void *ctx, const struct pcce_kmod_record *record, const struct pcce_sample *s, size_t size)
+static int count_bad(void *ctx, const struct pcce_kmod_record *record, const struct pcce_sample *s,
+		     size_t size)
 {
 	unsigned int *bad = ctx;
 
@@ -129,12 +131,14 @@ static void finish(struct kmod_session *k, uint32_t flags, unsigned int wanted)
 	long err = kmod_session_stats(k, &stats);
 
 	if (!err && flags & PCCE_KMOD_AGGREGATE)
-		err = kmod_session_rotate(k, &since) ?: kmod_session_read_counts(k, count_bad, &bad);
+		err = kmod_session_rotate(k, &since)
+			      ?: kmod_session_read_counts(k, count_bad, &bad);
 	else if (!err)
 		err = kmod_session_read(k, count_bad, &bad);
 	if (err || bad || stats.samples != wanted) {
 		result(false, "%u samples are taken", wanted);
-		printf("#   error %ld, %llu samples, %u without a page\n", err, (unsigned long long)stats.samples, bad);
+		printf("#   error %ld, %llu samples, %u without a page\n", err,
+		       (unsigned long long)stats.samples, bad);
 	}
 	kmod_session_close(k);
 }
@@ -228,15 +232,20 @@ static void count_instructions(void)
 	size_t i;
 
 	loop = known_loop();
-	result(loop >= 2000 && loop < 2050, "the emulator's time is the number of instructions (%llu)", loop);
+	result(loop >= 2000 && loop < 2050,
+	       "the emulator's time is the number of instructions (%llu)", loop);
 	for (i = 0; i < SHAPES; i++) {
 		make_page(&shapes[i]);
 		n[i] = instructions_for(&shapes[i]);
-		/* A kilobyte that is copied and hashed, not the stack: that would be 150,000 bytes here. */
-		result(n[i] > 100 && n[i] < 5000, "instructions for a sample %s: %llu", shapes[i].name, n[i]);
+		/* A kilobyte that is copied and hashed, not the stack: that would be 150,000 bytes
+		 * here. */
+		result(n[i] > 100 && n[i] < 5000, "instructions for a sample %s: %llu",
+		       shapes[i].name, n[i]);
 	}
-	/* A table's set is searched for the newest segment's name, which may be in any of its places. */
-	result(n[DEEP] < n[SHALLOW] + 100 && n[SHALLOW] < n[DEEP] + 100, "a sample costs the same at any depth");
+	/* A table's set is searched for the newest segment's name, which may be in any of its
+	 * places. */
+	result(n[DEEP] < n[SHALLOW] + 100 && n[SHALLOW] < n[DEEP] + 100,
+	       "a sample costs the same at any depth");
 }
 
 int main(int argc, char **argv)

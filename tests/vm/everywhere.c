@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * everywhere: samples at each event that this kernel has, so wherever a handler can run: with the
- * locks of the scheduler, of memory management, of timers, of a file system held; in interrupts, in the middle of a
- * fork or an exit.  Whether it did there what it must not do is for lockdep and its like to say.
+ * locks of the scheduler, of memory management, of timers, of a file system held; in interrupts, in
+ * the middle of a fork or an exit.  Whether it did there what it must not do is for lockdep and its
+ * like to say.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -55,7 +56,8 @@ static void work(void)
 	memset(memory, 1, 65536);
 	madvise(memory, 65536, MADV_DONTNEED);
 	munmap(memory, 65536);
-	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) || write(pair[0], &byte, 1) != 1 || read(pair[1], &byte, 1) != 1)
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) || write(pair[0], &byte, 1) != 1 ||
+	    read(pair[1], &byte, 1) != 1)
 		abort();
 	close(pair[0]);
 	close(pair[1]);
@@ -78,7 +80,8 @@ static void work(void)
 static unsigned int events, happened, refused;
 static unsigned long malformed, samples;
 
-static int judge(void *ctx, const struct pcce_kmod_record *record, const struct pcce_sample *s, size_t size)
+static int judge(void *ctx, const struct pcce_kmod_record *record, const struct pcce_sample *s,
+		 size_t size)
 {
 	(void)ctx;
 	(void)record;
@@ -115,7 +118,8 @@ static void sample_at(const char *name, uint32_t type, uint64_t config, uint64_t
 		err = kmod_session_stop(k);
 	if (!err)
 		err = c.flags & PCCE_KMOD_AGGREGATE
-			      ? kmod_session_rotate(k, &since) ?: kmod_session_read_counts(k, judge, NULL)
+			      ? kmod_session_rotate(k, &since)
+					?: kmod_session_read_counts(k, judge, NULL)
 			      : kmod_session_read(k, judge, NULL);
 	if (!err)
 		err = kmod_session_stats(k, &stats);
@@ -128,11 +132,13 @@ static void sample_at(const char *name, uint32_t type, uint64_t config, uint64_t
 	kmod_session_close(k);
 }
 
-/* Those that the handling of an event makes itself, again and again: as often as that they would be all that happens.
+/* Those that the handling of an event makes itself, again and again: as often as that they would be
+ * all that happens.
  */
 static uint64_t rate_of(const char *name)
 {
-	static const char *const busy[] = {"lock/", "preemptirq/", "irq_vectors/", "rcu/", "timer/", "kmem/", "tlb/"};
+	static const char *const busy[] = {"lock/",  "preemptirq/", "irq_vectors/", "rcu/",
+					   "timer/", "kmem/",	    "tlb/"};
 
 	for (size_t i = 0; i < sizeof(busy) / sizeof(busy[0]); i++)
 		if (!strncmp(name, busy[i], strlen(busy[i])))
@@ -142,10 +148,11 @@ static uint64_t rate_of(const char *name)
 
 int main(void)
 {
-	static const uint32_t software[] = {PERF_COUNT_SW_PAGE_FAULTS,	    PERF_COUNT_SW_CONTEXT_SWITCHES,
-					    PERF_COUNT_SW_CPU_MIGRATIONS,   PERF_COUNT_SW_PAGE_FAULTS_MIN,
-					    PERF_COUNT_SW_PAGE_FAULTS_MAJ,  PERF_COUNT_SW_ALIGNMENT_FAULTS,
-					    PERF_COUNT_SW_EMULATION_FAULTS, PERF_COUNT_SW_CGROUP_SWITCHES};
+	static const uint32_t software[] = {
+		PERF_COUNT_SW_PAGE_FAULTS,	PERF_COUNT_SW_CONTEXT_SWITCHES,
+		PERF_COUNT_SW_CPU_MIGRATIONS,	PERF_COUNT_SW_PAGE_FAULTS_MIN,
+		PERF_COUNT_SW_PAGE_FAULTS_MAJ,	PERF_COUNT_SW_ALIGNMENT_FAULTS,
+		PERF_COUNT_SW_EMULATION_FAULTS, PERF_COUNT_SW_CGROUP_SWITCHES};
 	glob_t found;
 	size_t i;
 
@@ -168,12 +175,14 @@ int main(void)
 		*strrchr(name, '/') = '\0';
 		/* Those of ftrace are its own; those of system calls are all in the same place. */
 		if (strncmp(name, "ftrace/", 7) &&
-		    (strncmp(name, "syscalls/", 9) || strstr(name, "_clone") || strstr(name, "_exec")))
+		    (strncmp(name, "syscalls/", 9) || strstr(name, "_clone") ||
+		     strstr(name, "_exec")))
 			sample_at(name, PERF_TYPE_TRACEPOINT, tracepoint(name), rate_of(name));
 	}
 	globfree(&found);
 	result(events > 100 && happened > 50 && !malformed && refused * 10 < events,
-	       "sampled at %u events, of which %u occurred and %u were refused: %lu records, %lu malformed", events,
-	       happened, refused, samples, malformed);
+	       "sampled at %u events, of which %u occurred and %u were refused: %lu records, %lu "
+	       "malformed",
+	       events, happened, refused, samples, malformed);
 	return 0;
 }

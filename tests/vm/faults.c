@@ -2,9 +2,10 @@
 /*
  * faults: each allocation of memory that a request makes is refused once, in its turn.
  *
- * /proc/thread-self/fail-nth makes the N-th allocation of this thread fail.  A request is repeated with N = 1, 2, ...
- * until it needs fewer.  Each time it must succeed or say that there is no memory; then, undisturbed, it must succeed
- * on the same session.  What it has left behind is for kmemleak, KASAN and lockdep to say.
+ * /proc/thread-self/fail-nth makes the N-th allocation of this thread fail.  A request is repeated
+ * with N = 1, 2, ... until it needs fewer.  Each time it must succeed or say that there is no
+ * memory; then, undisturbed, it must succeed on the same session.  What it has left behind is for
+ * kmemleak, KASAN and lockdep to say.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -143,7 +144,9 @@ static long do_touch(struct state *s)
 	char byte;
 	struct iovec here = {&byte, 1}, there = {s->map, 1};
 
-	return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1 ? 0 : errno == EFAULT ? -ENOMEM : -errno;
+	return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1 ? 0
+	       : errno == EFAULT				       ? -ENOMEM
+								       : -errno;
 }
 
 /* The child inherits the events. */
@@ -186,7 +189,8 @@ static const struct op {
 	{"START, CPU", SET_UP, do_start, PCCE_KMOD_CPU, 0, 0},
 	{"START, SYSTEM", SET_UP, do_start, PCCE_KMOD_SYSTEM, 0, 0},
 	{"START, page faults", SET_UP, do_start, PCCE_KMOD_PROCESS, 0, PERF_COUNT_SW_PAGE_FAULTS},
-	{"START, page faults, SYSTEM", SET_UP, do_start, PCCE_KMOD_SYSTEM, 0, PERF_COUNT_SW_PAGE_FAULTS},
+	{"START, page faults, SYSTEM", SET_UP, do_start, PCCE_KMOD_SYSTEM, 0,
+	 PERF_COUNT_SW_PAGE_FAULTS},
 	{"ATTACH", STARTED, do_attach, PCCE_KMOD_PROCESS, 0, 0},
 	{"ATTACH, AGAIN", STARTED, do_attach_again, PCCE_KMOD_PROCESS, 0, 0},
 	{"fork", STARTED, do_fork, PCCE_KMOD_PROCESS, 0, 0},
@@ -247,7 +251,8 @@ static void refuse_each(const struct op *op)
 		left = disarm();
 		refused += err == -ENOMEM;
 		if (err && (left || err != -ENOMEM)) {
-			result(false, "%s: without memory (%u): %s", op->name, n, strerror((int)-err));
+			result(false, "%s: without memory (%u): %s", op->name, n,
+			       strerror((int)-err));
 			exit(1);
 		}
 		if (err)
@@ -255,7 +260,8 @@ static void refuse_each(const struct op *op)
 		forget(&s);
 	}
 	refusals += refused;
-	result(left, "%s: %u allocations, each refused: no memory %u times, then as ever", op->name, n - 2, refused);
+	result(left, "%s: %u allocations, each refused: no memory %u times, then as ever", op->name,
+	       n - 2, refused);
 }
 
 static void *a_thread(void *arg)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * fuzz SECONDS [SEED [faults]]: any system call on /dev/pcce with any arguments, from four threads at once that share
- * descriptors and mappings.  Nothing is judged here but that it ends; the kernel's log says whether it complained,
- * and a session that is set up afterwards must work as ever.
+ * fuzz SECONDS [SEED [faults]]: any system call on /dev/pcce with any arguments, from four threads
+ * at once that share descriptors and mappings.  Nothing is judged here but that it ends; the
+ * kernel's log says whether it complained, and a session that is set up afterwards must work as
+ * ever.
  *
- * Arguments are of three kinds, mixed: what is right, what is right but for one field, and anything.  Random bytes
- * alone would never get beyond the first check.
+ * Arguments are of three kinds, mixed: what is right, what is right but for one field, and
+ * anything.  Random bytes alone would never get beyond the first check.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -63,10 +64,10 @@ enum call {
 	CALLS
 };
 
-static const char *const names[CALLS] = {"open", "close",  "SETUP",  "SETUP, odd", "PLACES",  "START",
-					 "STOP", "ATTACH", "ROTATE", "STATS",	   "INFO",    "any request",
-					 "mmap", "munmap", "touch",  "mprotect",   "madvise", "mremap",
-					 "tail", "poll",   "read",   "fork",	   "thread",  "dup"};
+static const char *const names[CALLS] = {
+	"open",	   "close",  "SETUP", "SETUP, odd",  "PLACES", "START",	 "STOP",   "ATTACH",
+	"ROTATE",  "STATS",  "INFO",  "any request", "mmap",   "munmap", "touch",  "mprotect",
+	"madvise", "mremap", "tail",  "poll",	     "read",   "fork",	 "thread", "dup"};
 
 /* Races on these are wanted: one thread closes what another one is using. */
 static int files[FILES];
@@ -76,8 +77,9 @@ static struct {
 } maps[MAPS];
 
 /*
- * Shared with the first process, since a round can end badly: one thread unmaps what another one has just mapped, or
- * tells the kernel to forget what is behind it, a stack of its own process for instance.
+ * Shared with the first process, since a round can end badly: one thread unmaps what another one
+ * has just mapped, or tells the kernel to forget what is behind it, a stack of its own process for
+ * instance.
  */
 static struct counts {
 	unsigned long tried[THREADS][CALLS], good[THREADS][CALLS], rounds;
@@ -146,7 +148,8 @@ static int file(struct state *s)
 	return __atomic_load_n(&files[below(s, FILES)], __ATOMIC_RELAXED);
 }
 
-/* One at a time has each number: else it would soon be closed for those to whom it has been given anew. */
+/* One at a time has each number: else it would soon be closed for those to whom it has been given
+ * anew. */
 static int exchange(struct state *s, int fd)
 {
 	int before = __atomic_exchange_n(&files[below(s, FILES)], fd, __ATOMIC_RELAXED);
@@ -218,14 +221,17 @@ static struct pcce_kmod_setup sensible(struct state *s)
 		c.pid = pid(s);
 	else
 		c.flags &= ~PCCE_KMOD_ON_EXEC;
-	/* Hardware events are not there in the emulator; and it takes long to switch tracepoints. */
+	/* Hardware events are not there in the emulator; and it takes long to switch tracepoints.
+	 */
 	c.type = below(s, 12) ? PERF_TYPE_SOFTWARE : (uint32_t)below(s, 5);
 	if (c.type == PERF_TYPE_SOFTWARE)
 		c.config = below(s, 12);
 	else if (c.type == PERF_TYPE_TRACEPOINT)
 		c.config = below(s, 1500);
-	c.rate = c.flags & PCCE_KMOD_FREQUENCY ? 1 + below(s, below(s, 32) ? 300 : 50000) : 1 + below(s, 1000);
-	if (c.type == PERF_TYPE_SOFTWARE && c.config <= PERF_COUNT_SW_TASK_CLOCK && !(c.flags & PCCE_KMOD_FREQUENCY))
+	c.rate = c.flags & PCCE_KMOD_FREQUENCY ? 1 + below(s, below(s, 32) ? 300 : 50000)
+					       : 1 + below(s, 1000);
+	if (c.type == PERF_TYPE_SOFTWARE && c.config <= PERF_COUNT_SW_TASK_CLOCK &&
+	    !(c.flags & PCCE_KMOD_FREQUENCY))
 		c.rate = 3000000 + below(s, 100000000);
 	/* A tracepoint of what the handling of an event does itself would be all that happens. */
 	if (c.type == PERF_TYPE_TRACEPOINT)
@@ -273,7 +279,9 @@ static long places(struct state *s)
 
 static long any_request(struct state *s)
 {
-	unsigned long number = below(s, 4) ? _IOC(below(s, 4), PCCE_KMOD_IOC, below(s, 10), below(s, 300)) : edge(s);
+	unsigned long number =
+		below(s, 4) ? _IOC(below(s, 4), PCCE_KMOD_IOC, below(s, 10), below(s, 300))
+			    : edge(s);
 
 	return ioctl(file(s), number, pointer(s, garbage, 300));
 }
@@ -296,7 +304,8 @@ static long map(struct state *s)
 					  PROT_READ | PROT_EXEC};
 	size_t bytes = (1 + below(s, below(s, 2) ? 4 : 200)) * 4096;
 	off_t offset = (off_t)(below(s, 4) ? below(s, 64) * 4096 : edge(s) & ~4095ULL);
-	char *p = mmap(NULL, bytes, protections[below(s, 5)], below(s, 8) ? MAP_SHARED : MAP_PRIVATE, file(s), offset);
+	char *p = mmap(NULL, bytes, protections[below(s, 5)],
+		       below(s, 8) ? MAP_SHARED : MAP_PRIVATE, file(s), offset);
 
 	keep(s, p, bytes);
 	return p == MAP_FAILED ? -1 : 0;
@@ -317,10 +326,10 @@ static long touch(struct state *s)
 
 static long on_map(struct state *s, enum call call)
 {
-	static const int advices[] = {MADV_NORMAL,	  MADV_DONTNEED,  MADV_REMOVE,	 MADV_FREE,
-				      MADV_DOFORK,	  MADV_MERGEABLE, MADV_HUGEPAGE, MADV_DODUMP,
-				      MADV_WILLNEED,	  MADV_COLD,	  MADV_PAGEOUT,	 MADV_POPULATE_READ,
-				      MADV_POPULATE_WRITE};
+	static const int advices[] = {
+		MADV_NORMAL,	MADV_DONTNEED,	    MADV_REMOVE,	MADV_FREE,     MADV_DOFORK,
+		MADV_MERGEABLE, MADV_HUGEPAGE,	    MADV_DODUMP,	MADV_WILLNEED, MADV_COLD,
+		MADV_PAGEOUT,	MADV_POPULATE_READ, MADV_POPULATE_WRITE};
 	size_t i = below(s, MAPS), bytes = maps[i].bytes;
 	char *at = maps[i].at, *p;
 	size_t from = bytes ? below(s, bytes / 4096) * 4096 : 0, length = below(s, bytes + 8192);
@@ -337,7 +346,8 @@ static long on_map(struct state *s, enum call call)
 	case MPROTECT:
 		return mprotect(at + from, length, (int)below(s, 8));
 	case MADVISE:
-		return madvise(at + from, length, advices[below(s, sizeof(advices) / sizeof(advices[0]))]);
+		return madvise(at + from, length,
+			       advices[below(s, sizeof(advices) / sizeof(advices[0]))]);
 	default:
 		p = mremap(at, bytes, below(s, 2) ? length : bytes,
 			   MREMAP_MAYMOVE | (below(s, 6) ? 0 : MREMAP_DONTUNMAP));
@@ -364,7 +374,8 @@ static long move_tail(struct state *s)
 
 static long poll_it(struct state *s)
 {
-	struct pollfd p[2] = {{.fd = file(s), .events = (short)word(s)}, {.fd = file(s), .events = POLLIN}};
+	struct pollfd p[2] = {{.fd = file(s), .events = (short)word(s)},
+			      {.fd = file(s), .events = POLLIN}};
 	struct epoll_event e = {.events = EPOLLIN | (below(s, 2) ? EPOLLET : 0)};
 	int ep;
 	long r;
@@ -444,7 +455,8 @@ static long new_thread(void)
 
 static long attach(struct state *s)
 {
-	struct pcce_kmod_attach a = {.pid = pid(s), .flags = below(s, 4) ? (uint32_t)below(s, 2) : (uint32_t)edge(s)};
+	struct pcce_kmod_attach a = {
+		.pid = pid(s), .flags = below(s, 4) ? (uint32_t)below(s, 2) : (uint32_t)edge(s)};
 
 	return send(s, PCCE_KMOD_IOC_ATTACH, &a, sizeof(a));
 }
@@ -465,7 +477,8 @@ static void use(struct state *s, int fd)
 	if (ioctl(fd, PCCE_KMOD_IOC_SETUP, &c))
 		return;
 	ioctl(fd, PCCE_KMOD_IOC_PLACES, &p);
-	at = mmap(NULL, c.reader_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)c.reader_offset);
+	at = mmap(NULL, c.reader_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		  (off_t)c.reader_offset);
 	keep(s, at, c.reader_bytes);
 	bytes = c.data_offset + c.n_rings * c.data_stride - c.writer_offset;
 	at = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, (off_t)c.writer_offset);
@@ -548,9 +561,12 @@ static void *fuzz(void *arg)
 	if (faults)
 		let_allocations_fail();
 	while (!enough) {
-		/* OPEN, SETUP and START as often as all others together, or few sessions would ever run. */
-		enum call call = below(s, 3) ? (enum call)below(s, CALLS)
-					     : (enum call[]){OPEN, SETUP, SETUP, START, START, MMAP}[below(s, 6)];
+		/* OPEN, SETUP and START as often as all others together, or few sessions would ever
+		 * run. */
+		enum call call =
+			below(s, 3) ? (enum call)below(s, CALLS)
+				    : (enum call[]){
+					      OPEN, SETUP, SETUP, START, START, MMAP}[below(s, 6)];
 
 		counts->tried[s->number][call]++;
 		counts->good[s->number][call] += run(s, call) >= 0;
@@ -597,7 +613,8 @@ int main(int argc, char **argv)
 	unsigned long never = 0, bad = 0;
 	int i, k, status;
 
-	counts = mmap(NULL, sizeof(*counts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	counts = mmap(NULL, sizeof(*counts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
 	faults = argc > 3;
 	do {
 		pid_t child = fork();
@@ -629,7 +646,8 @@ int main(int argc, char **argv)
 	printf("\n");
 	/* Without memory a thread may die of a page that it does not get. */
 	result(!bad && (faults ? never < CALLS / 2 : counts->rounds && !never),
-	       "any calls from %d threads for %u seconds: %lu kinds were never granted, %lu rounds ended badly",
+	       "any calls from %d threads for %u seconds: %lu kinds were never granted, %lu rounds "
+	       "ended badly",
 	       THREADS, seconds, never, bad);
 	return 0;
 }

@@ -29,7 +29,8 @@ void expect(const char *name, long got, long wanted)
 {
 	result(got == wanted, "%s", name);
 	if (got != wanted) {
-		printf("#   got %ld (%s), wanted %ld (%s)\n", got, got < 0 ? strerror((int)-got) : "", wanted,
+		printf("#   got %ld (%s), wanted %ld (%s)\n", got,
+		       got < 0 ? strerror((int)-got) : "", wanted,
 		       wanted < 0 ? strerror((int)-wanted) : "");
 		fflush(stdout);
 	}

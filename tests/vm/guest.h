@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What the test programs that run in the guest share: results, requests, and something to sample. */
+/* What the test programs that run in the guest share: results, requests, and something to sample.
+ */
 #ifndef PCCE_VM_GUEST_H
 #define PCCE_VM_GUEST_H
 
@@ -31,8 +32,9 @@ uint64_t tracepoint(const char *name);
 void burn_ms(unsigned int ms);
 
 /*
- * Milliseconds that a test has run.  What passes between two looks counts as step_ms at most: the emulator may have
- * been stopped meanwhile, for minutes, and the guest's clock goes on all the same.
+ * Milliseconds that a test has run.  What passes between two looks counts as step_ms at most: the
+ * emulator may have been stopped meanwhile, for minutes, and the guest's clock goes on all the
+ * same.
  */
 struct watch {
 	struct timespec last;

@@ -2,12 +2,13 @@
 /*
  * hostile [MS [HZ]]
  *
- * Programs that do with their thread page whatever they can, while they are sampled at a high rate: another thread
- * writes anything into it, and maps, protects and gives back the memory that it names.  What the module delivers must
- * be well formed, and nothing but what stood in the page, or where the page said that its segments are.
+ * Programs that do with their thread page whatever they can, while they are sampled at a high rate:
+ * another thread writes anything into it, and maps, protects and gives back the memory that it
+ * names.  What the module delivers must be well formed, and nothing but what stood in the page, or
+ * where the page said that its segments are.
  *
- * No instrumentation: the page is made by hand.  Each kind of memory is filled with words of its own, so that one
- * can tell where a word of a sample comes from.
+ * No instrumentation: the page is made by hand.  Each kind of memory is filled with words of its
+ * own, so that one can tell where a word of a sample comes from.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -32,15 +33,17 @@
 #define KIND 0xff00000000000000ULL
 #define AREA_BYTES (256 * sizeof(struct pcce_segment))
 /*
- * The kernel's copy of a page is not made in one step: what it finds as area may be made of some bytes of an address
- * and some of the one that was there before.  So all that are written are multiples of 8, and area lies where any
- * such mixture is in it, or nowhere: far from all else, on a multiple of 16 MB.
+ * The kernel's copy of a page is not made in one step: what it finds as area may be made of some
+ * bytes of an address and some of the one that was there before.  So all that are written are
+ * multiples of 8, and area lies where any such mixture is in it, or nowhere: far from all else, on
+ * a multiple of 16 MB.
  */
 #define AREA ((unsigned char *)0x100000000000)
 /* All that a page can name: what lies behind is there, but not to be read. */
 #define RESERVED_BYTES ((PCCE_AREA_SEGMENTS + 1) * sizeof(struct pcce_segment) + 8192)
 
-/* Threads have a page as if they were instrumented: it is the last thing below the thread pointer. */
+/* Threads have a page as if they were instrumented: it is the last thing below the thread pointer.
+ */
 static __thread struct {
 	unsigned char before[4096];
 	struct pcce_page page;
@@ -91,11 +94,12 @@ struct verdict {
 	uint64_t strange_word; /* the last one */
 };
 
-/* Small numbers are the area's, too: generations and indexes, if area is said to be a little off. 0 is memory that has
- * just been mapped. */
+/* Small numbers are the area's, too: generations and indexes, if area is said to be a little off. 0
+ * is memory that has just been mapped. */
 static bool is_allowed(uint64_t word)
 {
-	return (word & KIND) == OF_PAGE || (word & KIND) == OF_AREA || word >> 40 == 0 || word == PCCE_MARK_WORD;
+	return (word & KIND) == OF_PAGE || (word & KIND) == OF_AREA || word >> 40 == 0 ||
+	       word == PCCE_MARK_WORD;
 }
 
 static void judge_word(struct verdict *v, uint64_t word)
@@ -106,7 +110,8 @@ static void judge_word(struct verdict *v, uint64_t word)
 	v->strange_word = word;
 }
 
-static int judge(void *ctx, const struct pcce_kmod_record *record, const struct pcce_sample *s, size_t size)
+static int judge(void *ctx, const struct pcce_kmod_record *record, const struct pcce_sample *s,
+		 size_t size)
 {
 	struct verdict *v = ctx;
 	const struct pcce_entry *e = pcce_sample_entries(s);
@@ -218,13 +223,14 @@ static void lie(struct pcce_page *p)
 		p->off = (uint32_t)(r >> 8) % (PCCE_SEGMENT_ENTRIES + 1) * 16;
 		p->place = (2 + (r >> 20) % 250) << PCCE_PLACE_SHIFT | (r >> 40) % 3;
 		p->area = (uint64_t)(uintptr_t)area;
-		p->base.id = ((struct pcce_segment *)area)[(p->place >> PCCE_PLACE_SHIFT) - 1].generation;
+		p->base.id = ((struct pcce_segment *)area)[(p->place >> PCCE_PLACE_SHIFT) - 1]
+				     .generation;
 		break;
 	}
 }
 
-/* New generations: nothing that has been read before counts. They stay small numbers, for is_allowed(), also after
- * hours. */
+/* New generations: nothing that has been read before counts. They stay small numbers, for
+ * is_allowed(), also after hours. */
 static void renew(void)
 {
 	struct pcce_segment *s = (struct pcce_segment *)area;
@@ -262,7 +268,8 @@ static void attack_memory(unsigned int round)
 	switch (round % 6) {
 	case 0:
 		munmap(p, AREA_BYTES);
-		p = mmap(p, AREA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		p = mmap(p, AREA_BYTES, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 		make_area();
 		break;
 	case 1:
@@ -286,8 +293,8 @@ static void attack_memory(unsigned int round)
 		mprotect(victim, 4096, PROT_READ | PROT_WRITE);
 		break;
 	}
-	((struct pcce_segment *)area)->entry[0].id = OF_AREA | (uint64_t)round
-								       << 20; /* another stack from the bottom on */
+	((struct pcce_segment *)area)->entry[0].id =
+		OF_AREA | (uint64_t)round << 20; /* another stack from the bottom on */
 	renew();
 	honest();
 	for (volatile int i = 0; i < 20000; i++)
@@ -318,7 +325,8 @@ static struct kmod_session *start(uint32_t flags)
 	return k;
 }
 
-static void run(const char *name, void (*attack)(unsigned int round), uint32_t flags, unsigned int ms)
+static void run(const char *name, void (*attack)(unsigned int round), uint32_t flags,
+		unsigned int ms)
 {
 	struct verdict v = {0};
 	struct kmod_session *k;
@@ -348,7 +356,8 @@ static void run(const char *name, void (*attack)(unsigned int round), uint32_t f
 	do {
 		attack(round++);
 		if (round % 16 == 0 && flags & PCCE_KMOD_AGGREGATE && !err)
-			err = kmod_session_rotate(k, &since) ?: kmod_session_read_counts(k, judge, &v);
+			err = kmod_session_rotate(k, &since)
+				      ?: kmod_session_read_counts(k, judge, &v);
 		else if (round % 16 == 0 && !err)
 			err = kmod_session_read(k, judge, &v);
 	} while (watch_ms(&watch) < ms);
@@ -357,16 +366,18 @@ static void run(const char *name, void (*attack)(unsigned int round), uint32_t f
 	kmod_session_stop(k);
 	if (!err)
 		err = flags & PCCE_KMOD_AGGREGATE
-			      ? kmod_session_rotate(k, &since) ?: kmod_session_read_counts(k, judge, &v)
+			      ? kmod_session_rotate(k, &since)
+					?: kmod_session_read_counts(k, judge, &v)
 			      : kmod_session_read(k, judge, &v);
 	kmod_session_close(k);
 	munmap(area - 4096, RESERVED_BYTES);
 	result(!err && !v.malformed && !v.strange && v.with_page && v.with_segments,
-	       "%s: well formed, and nothing else is read (%u samples, %u with a page, %u with segments, %u faults)",
+	       "%s: well formed, and nothing else is read (%u samples, %u with a page, %u with "
+	       "segments, %u faults)",
 	       name, v.samples, v.with_page, v.with_segments, v.faults);
 	if (err || v.malformed || v.strange)
-		printf("#   error %ld, %u malformed, %u strange words (%#llx), %u rounds\n", err, v.malformed,
-		       v.strange, (unsigned long long)v.strange_word, round);
+		printf("#   error %ld, %u malformed, %u strange words (%#llx), %u rounds\n", err,
+		       v.malformed, v.strange, (unsigned long long)v.strange_word, round);
 }
 
 /* ---- processes that come and go --------------------------------------------------- */
@@ -417,7 +428,8 @@ static void churn(unsigned int ms)
 			kmod_session_close(k);
 		sessions++;
 	} while (watch_ms(&watch) < ms);
-	result(sessions > 3, "processes and sessions that come and go (%u, %u)", processes, sessions);
+	result(sessions > 3, "processes and sessions that come and go (%u, %u)", processes,
+	       sessions);
 }
 
 int main(int argc, char **argv)

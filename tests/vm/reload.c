@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * reload FILE TIMES: loads the module, has it sample, and removes it, again and again: some batches of TIMES.  What the
- * kernel has allocated must be the same before and after, but for what its caches do.
+ * reload FILE TIMES: loads the module, has it sample, and removes it, again and again: some batches
+ * of TIMES.  What the kernel has allocated must be the same before and after, but for what its
+ * caches do.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -20,7 +21,9 @@
 
 #define WARM_UP 20
 #define BATCHES 5
-#define PER_TIME 256 /* bytes for each time, at most: less than anything that the module allocates for a session */
+#define PER_TIME                                                                                \
+	256 /* bytes for each time, at most: less than anything that the module allocates for a \
+	       session */
 
 /* One of the kernel's allocators, or of its caches of objects. */
 static struct source {
@@ -57,7 +60,8 @@ static void look(bool first)
 	sleep(1);
 	sync();
 	write_to("/proc/sys/vm/drop_caches", "3");
-	/* What lies free in slabs of a CPU's own counts as allocated; a leak that fits in there would not be seen. */
+	/* What lies free in slabs of a CPU's own counts as allocated; a leak that fits in there
+	 * would not be seen. */
 	if (glob("/sys/kernel/slab/*/shrink", GLOB_NOSORT, NULL, &slabs))
 		abort();
 	for (i = 0; i < slabs.gl_pathc; i++)
@@ -110,7 +114,8 @@ static int use(int i)
 		err = -EBUSY;
 	close(fd);
 	/* A mapping alone keeps it, too. */
-	if (p == MAP_FAILED || (!err && syscall(SYS_delete_module, "pcce_sampler", O_NONBLOCK) == 0))
+	if (p == MAP_FAILED ||
+	    (!err && syscall(SYS_delete_module, "pcce_sampler", O_NONBLOCK) == 0))
 		return err ? err : -EBUSY;
 	munmap(p, c.writer_bytes);
 	return err;
@@ -139,14 +144,17 @@ int main(int argc, char **argv)
 	if (times < 1)
 		return 2;
 	err = repeat(argv[1], WARM_UP);
-	/* KASAN keeps for a while what was freed; and where it is, there is kmemleak, too, which knows better. */
+	/* KASAN keeps for a while what was freed; and where it is, there is kmemleak, too, which
+	 * knows better. */
 	if (!access("/sys/kernel/debug/kmemleak", F_OK)) {
-		expect("loaded, used and removed, again and again", err ? err : repeat(argv[1], times), 0);
+		expect("loaded, used and removed, again and again",
+		       err ? err : repeat(argv[1], times), 0);
 		return 0;
 	}
 	/*
-	 * The caches of files and of threads' stacks grow and shrink, and what is freed after a grace period may wait
-	 * for seconds, so that much is freed at once.  A leak is in each batch, in one and the same cache.
+	 * The caches of files and of threads' stacks grow and shrink, and what is freed after a
+	 * grace period may wait for seconds, so that much is freed at once.  A leak is in each
+	 * batch, in one and the same cache.
 	 */
 	look(true);
 	for (i = 0; i < BATCHES && !err; i++) {
@@ -158,7 +166,8 @@ int main(int argc, char **argv)
 		sum += s->least > 0 ? s->least : 0;
 		most = s->least > most->least ? s : most;
 	}
-	result(sum < (long long)times * PER_TIME, "%d times leave nothing behind (%lld bytes; most in %s: %lld)", times,
-	       sum, most->name, most->least);
+	result(sum < (long long)times * PER_TIME,
+	       "%d times leave nothing behind (%lld bytes; most in %s: %lld)", times, sum,
+	       most->name, most->least);
 	return 0;
 }

@@ -24,7 +24,8 @@ struct seen {
 	uint32_t pid; /* expected */
 };
 
-static int look(void *ctx, const struct pcce_kmod_record *record, const struct pcce_sample *s, size_t size)
+static int look(void *ctx, const struct pcce_kmod_record *record, const struct pcce_sample *s,
+		size_t size)
 {
 	struct seen *seen = ctx;
 	unsigned int i;
@@ -36,8 +37,8 @@ static int look(void *ctx, const struct pcce_kmod_record *record, const struct p
 	seen->weight += s->weight;
 	seen->count += s->flags & PCCE_SAMPLE_COUNTED ? s->sp : 1;
 	seen->other_pids += s->pid != seen->pid;
-	seen->odd += !s->weight || s->n_entries > PCCE_SEGMENT_ENTRIES || s->n_segments > s->n_below || !s->time ||
-		     s->ip >> 47;
+	seen->odd += !s->weight || s->n_entries > PCCE_SEGMENT_ENTRIES ||
+		     s->n_segments > s->n_below || !s->time || s->ip >> 47;
 	for (i = 0; i < seen->tids && seen->tid[i] != s->tid; i++)
 		;
 	if (i == seen->tids && i < 64)
@@ -93,7 +94,8 @@ static void run_threads(int n, unsigned int ms)
 		pthread_join(t[i], NULL);
 }
 
-/* Works until there are n samples, however long that takes: the emulator's CPUs may get little of the real ones. */
+/* Works until there are n samples, however long that takes: the emulator's CPUs may get little of
+ * the real ones. */
 static void until(const struct kmod_session *k, unsigned int n, void (*work)(void))
 {
 	struct pcce_kmod_stats stats;
@@ -101,7 +103,8 @@ static void until(const struct kmod_session *k, unsigned int n, void (*work)(voi
 
 	for (i = 0; i < 600; i++) {
 		work();
-		if (kmod_session_stats((struct kmod_session *)(uintptr_t)k, &stats) || stats.samples >= n)
+		if (kmod_session_stats((struct kmod_session *)(uintptr_t)k, &stats) ||
+		    stats.samples >= n)
 			return;
 	}
 }
@@ -146,7 +149,8 @@ static void processes(void)
 	pthread_join(before, NULL);
 	seen = stop(k, getpid());
 	result(seen.samples >= 100 && !seen.other_pids && !seen.odd && seen.tids >= 3,
-	       "PROCESS: its threads, old and new (%u samples of %u threads)", seen.samples, seen.tids);
+	       "PROCESS: its threads, old and new (%u samples of %u threads)", seen.samples,
+	       seen.tids);
 
 	k = start(c);
 	child = fork();
@@ -157,7 +161,8 @@ static void processes(void)
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	seen = stop(k, child);
-	result(seen.samples - seen.other_pids > 50 && !seen.odd, "PROCESS: a child (%u samples)", seen.samples);
+	result(seen.samples - seen.other_pids > 50 && !seen.odd, "PROCESS: a child (%u samples)",
+	       seen.samples);
 
 	c.scope = PCCE_KMOD_TASK;
 	c.pid = (int)syscall(SYS_gettid);
@@ -165,7 +170,8 @@ static void processes(void)
 	run_threads(2, 100);
 	until(k, 20, some_work);
 	seen = stop(k, getpid());
-	result(seen.samples >= 20 && seen.tids == 1 && seen.tid[0] == (uint32_t)getpid(), "TASK: one thread only");
+	result(seen.samples >= 20 && seen.tids == 1 && seen.tid[0] == (uint32_t)getpid(),
+	       "TASK: one thread only");
 }
 
 static void cpus(void)
@@ -197,13 +203,14 @@ static void cpus(void)
 }
 
 /*
- * Threads that create threads, all the time, while a session is being attached: none has two events, and none
- * has none.  Each call of getppid is an event.
+ * Threads that create threads, all the time, while a session is being attached: none has two
+ * events, and none has none.  Each call of getppid is an event.
  */
 #define TIDS 65536
 static volatile bool enough, started;
-static volatile unsigned short calls[TIDS], sure[TIDS], samples_of[TIDS]; /* sure: calls after START */
-static volatile int alive, born;					  /* born: after START */
+static volatile unsigned short calls[TIDS], sure[TIDS],
+	samples_of[TIDS];	 /* sure: calls after START */
+static volatile int alive, born; /* born: after START */
 
 static void *breed(void *arg)
 {
@@ -230,7 +237,8 @@ static void *breed(void *arg)
 	return NULL;
 }
 
-static int note(void *ctx, const struct pcce_kmod_record *record, const struct pcce_sample *s, size_t size)
+static int note(void *ctx, const struct pcce_kmod_record *record, const struct pcce_sample *s,
+		size_t size)
 {
 	(void)ctx;
 	(void)record;
@@ -260,7 +268,8 @@ static void attaching(void)
 	}
 	burn_ms(20);
 	k = start(c);
-	/* As pcce-record does: an emulated CPU can be taken away for long in the middle of clone(). */
+	/* As pcce-record does: an emulated CPU can be taken away for long in the middle of clone().
+	 */
 	for (i = 0; i < 4; i++) {
 		burn_ms(50);
 		if (kmod_session_attach(k, getpid(), 0))
@@ -282,8 +291,8 @@ static void attaching(void)
 		whole += sure[i] > 0;
 	}
 	result(whole > 20 && !missing && !twice && !stats.dropped[0] && !stats.dropped[1],
-	       "threads that multiply: each has one event (%u threads, %u without, %u with two)", whole, missing,
-	       twice);
+	       "threads that multiply: each has one event (%u threads, %u without, %u with two)",
+	       whole, missing, twice);
 }
 
 static void losses(void)
@@ -312,7 +321,8 @@ static void losses(void)
 		if (stats.dropped[PCCE_KMOD_DROP_FULL])
 			break;
 	}
-	result(stats.dropped[PCCE_KMOD_DROP_FULL] > 0 && stats.samples > 200, "a full ring: drops are counted");
+	result(stats.dropped[PCCE_KMOD_DROP_FULL] > 0 && stats.samples > 200,
+	       "a full ring: drops are counted");
 	/* Tails that cannot be. */
 	for (i = 0; i < 200; i++) {
 		readers[i % c.n_rings].tail = i % 2 ? ~0ULL - i * 977 : (uint64_t)i << (i % 64);
@@ -372,8 +382,8 @@ static void counting(void)
 	kmod_session_stats(k, &stats);
 	kmod_session_close(k);
 	result(i == 5 && later, "AGGREGATE: segments change places");
-	result(seen.count == stats.samples && seen.count > 100, "AGGREGATE: %llu samples, all of them counted",
-	       (unsigned long long)seen.count);
+	result(seen.count == stats.samples && seen.count > 100,
+	       "AGGREGATE: %llu samples, all of them counted", (unsigned long long)seen.count);
 	result(seen.records < seen.count && !seen.odd, "AGGREGATE: in %u records", seen.records);
 }
 
@@ -388,7 +398,8 @@ static void weights(void)
 	c.config = PERF_COUNT_SW_PAGE_FAULTS;
 	c.flags = PCCE_KMOD_WEIGHT_PERIOD;
 	c.rate = 10;
-	memory = mmap(NULL, 4096 * 4000, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memory =
+		mmap(NULL, 4096 * 4000, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	madvise(memory, 4096 * 4000, MADV_NOHUGEPAGE);
 	k = start(c);
 	for (i = 0; i < 2000; i++)
@@ -396,8 +407,8 @@ static void weights(void)
 	seen = stop(k, getpid());
 	/* The pages of the stack, of the rings, ... are among them. */
 	result(seen.weight >= 2000 && seen.weight < 2400 && seen.samples == seen.weight / 10,
-	       "a sample of each tenth page fault has the weight 10 (%u samples, weight %llu)", seen.samples,
-	       (unsigned long long)seen.weight);
+	       "a sample of each tenth page fault has the weight 10 (%u samples, weight %llu)",
+	       seen.samples, (unsigned long long)seen.weight);
 	munmap(memory, 4096 * 4000);
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * A program that knows its own calling contexts: it keeps the names of its active functions
- * itself, asks the kernel for its parent's number at certain points, and prints how often it did that
- * in which context, as `pcce-report --format=folded` does.  A recording of the event
+ * itself, asks the kernel for its parent's number at certain points, and prints how often it did
+ * that in which context, as `pcce-report --format=folded` does.  A recording of the event
  * syscalls:sys_enter_getppid must say exactly the same.
  *
- * Recursion, indirect calls, a callback from the C library, depths beyond what the thread page holds, four
- * threads, and a forked child.
+ * Recursion, indirect calls, a callback from the C library, depths beyond what the thread page
+ * holds, four threads, and a forked child.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -55,11 +55,14 @@ __attribute__((optimize("O1"))) static void note(void)
 }
 
 /* The event, in the function that calls this. */
-#define POINT()                                                                                         \
-	do {                                                                                            \
-		long result;                                                                            \
-		__asm__ volatile("syscall" : "=a"(result) : "0"(SYS_getppid) : "rcx", "r11", "memory"); \
-		note();                                                                                 \
+#define POINT()                                             \
+	do {                                                \
+		long result;                                \
+		__asm__ volatile("syscall"                  \
+				 : "=a"(result)             \
+				 : "0"(SYS_getppid)         \
+				 : "rcx", "r11", "memory"); \
+		note();                                     \
 	} while (0)
 
 static unsigned int next_random(unsigned int *state)

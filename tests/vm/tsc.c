@@ -2,9 +2,9 @@
 /*
  * Prints the frequency of this machine's time stamp counter in kHz, over 100 ms of CLOCK_MONOTONIC.
  *
- * The emulator hands the counter to its guest.  A guest's kernel would find its frequency by comparison with an
- * emulated timer; where the emulator does not get its CPU just then, the guest's clock is several times too fast ever
- * after.
+ * The emulator hands the counter to its guest.  A guest's kernel would find its frequency by
+ * comparison with an emulated timer; where the emulator does not get its CPU just then, the guest's
+ * clock is several times too fast ever after.
  */
 #define _GNU_SOURCE
 #include <stdint.h>

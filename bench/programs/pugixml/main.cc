@@ -28,8 +28,8 @@ int main()
 		if (!document.load_string(text.c_str()))
 			return 1;
 		document.traverse(walker);
-		for (const auto &found :
-		     document.select_nodes("//item3[item4/@id > 2500]/item5[contains(text(), '77')]"))
+		for (const auto &found : document.select_nodes(
+			     "//item3[item4/@id > 2500]/item5[contains(text(), '77')]"))
 			total += found.node().attribute("id").as_int();
 		document.save(out);
 		total += walker.sum + (long)out.str().size();

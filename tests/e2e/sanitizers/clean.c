@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A program without mistakes: recursion, callbacks, jumps and handlers that leave arrays which the address sanitizer
- * watches, vfork, threads.  Prints the same line as often as its argument says.
+ * A program without mistakes: recursion, callbacks, jumps and handlers that leave arrays which the
+ * address sanitizer watches, vfork, threads.  Prints the same line as often as its argument says.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -158,8 +158,8 @@ static NOINLINE int signals(int n)
 	return jumped;
 }
 
-/* The child never returns from these functions, but the compiler cannot know it: it leaves frames behind in the
- * parent's stack, in which others come to lie. */
+/* The child never returns from these functions, but the compiler cannot know it: it leaves frames
+ * behind in the parent's stack, in which others come to lie. */
 static NOINLINE void child(char **argv, char *room)
 {
 	char array[2000];

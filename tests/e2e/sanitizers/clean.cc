@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A C++ program without mistakes: exceptions that leave arrays which the address sanitizer watches, and come from
- * threads.
+ * A C++ program without mistakes: exceptions that leave arrays which the address sanitizer watches,
+ * and come from threads.
  */
 #include <cstdio>
 #include <cstdlib>

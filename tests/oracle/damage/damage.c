@@ -5,10 +5,10 @@
  *
  *	damage KIND FUNCTION IN OUT
  *
- *   window    the table says of the first site in FUNCTION that adds, or else that pushes, that its effect is undone
- *	       one instruction too early: at the after-slot's beginning
- *   value     the slots of the first site in FUNCTION that adds add, and take off, one more than the table says
- *   restore   the first call of __pcce_restore in FUNCTION is gone
+ *   window    the table says of the first site in FUNCTION that adds, or else that pushes, that its
+ *effect is undone one instruction too early: at the after-slot's beginning value     the slots of
+ *the first site in FUNCTION that adds add, and take off, one more than the table says restore   the
+ *first call of __pcce_restore in FUNCTION is gone
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -77,7 +77,8 @@ static struct pcce_table_site *find_site(struct victim *v, const char *function,
 	for (uint64_t i = 0; i < t->head->sites.count; i++) {
 		const struct pcce_table_site *s = &t->sites[i];
 
-		if (s->kind == kind && !strcmp(encoding_table_string(t, t->funcs[s->func].name), function))
+		if (s->kind == kind &&
+		    !strcmp(encoding_table_string(t, t->funcs[s->func].name), function))
 			return (struct pcce_table_site *)(uintptr_t)s;
 	}
 	return NULL;
@@ -106,12 +107,13 @@ static void damage_window(struct victim *v, const char *function)
 	head->crc = (uint32_t)crc32(0, v->section, (uInt)v->section_size);
 }
 
-/* addq or subq $imm, %fs:disp32, in whichever place among nops. Its constant has 8 or 32 bits: the low byte is at the
- * same place. */
+/* addq or subq $imm, %fs:disp32, in whichever place among nops. Its constant has 8 or 32 bits: the
+ * low byte is at the same place. */
 static void one_more(uint8_t *slot, size_t size, uint8_t modrm)
 {
 	for (uint8_t *p = slot; p + 10 <= slot + size; p++) {
-		if (p[0] != 0x64 || p[1] != 0x48 || (p[2] != 0x83 && p[2] != 0x81) || p[3] != modrm || p[4] != 0x25)
+		if (p[0] != 0x64 || p[1] != 0x48 || (p[2] != 0x83 && p[2] != 0x81) ||
+		    p[3] != modrm || p[4] != 0x25)
 			continue;
 		p[9]++;
 		return;

@@ -148,7 +148,8 @@ int main()
 	}
 	std::sort(v.begin(), v.end(), std::greater<int>());
 	std::function<int(int)> f = [&](int x) { return v[x] + most(v); };
-	total += f(3) + virtuals(&d, &d, 5) + m["7"] + guarded().size() + global.size() + per_thread.size();
+	total += f(3) + virtuals(&d, &d, 5) + m["7"] + guarded().size() + global.size() +
+		 per_thread.size();
 	std::unique_ptr<base2> p(new derived);
 	total += p->two(3);
 	for (int i = 0; i < 6; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A thread page and a __pcce_restore for programs that are compiled with the plugin but not encoded. Compiled
- * without the plugin. */
+/* A thread page and a __pcce_restore for programs that are compiled with the plugin but not
+ * encoded. Compiled without the plugin. */
 #include <pcce/abi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +22,8 @@ void __pcce_restore(__u64 id, __u64 position, __u64 word)
 	page_restores++;
 	/* Everything that a function may change is changed. */
 	__asm__ volatile("" ::
-				 : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory", "cc", "xmm0",
-				   "xmm1");
+				 : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11",
+				   "memory", "cc", "xmm0", "xmm1");
 }
 
 void page_set(unsigned long id, unsigned int off)
@@ -44,6 +44,7 @@ void page_expect(unsigned long id, unsigned int off, const char *where)
 {
 	if (pcce_page.id == id && pcce_page.off == off && top()->site == id * 3)
 		return;
-	fprintf(stderr, "%s: the state is %llu %u %llx\n", where, pcce_page.id, pcce_page.off, top()->site);
+	fprintf(stderr, "%s: the state is %llu %u %llx\n", where, pcce_page.id, pcce_page.off,
+		top()->site);
 	exit(1);
 }

@@ -87,7 +87,8 @@ noinline void fail(const char *why)
 	}
 }
 
-noinline int many(long a, long b, long c, long d, long e, long f, long g, long h, double x, double y)
+noinline int many(long a, long b, long c, long d, long e, long f, long g, long h, double x,
+		  double y)
 {
 	return a + b * 2 + c * 3 + d * 4 + e * 5 + f * 6 + g * 7 + h * 8 + (int)(x * y);
 }
@@ -255,13 +256,15 @@ int main(int argc, char **argv)
 	long total = argc;
 
 	(void)argv;
-	total += through_pointers(&ops, 3) + tail_direct(4) + tail_pointer(&ops, 5) + tail_leaf("hello");
+	total += through_pointers(&ops, 3) + tail_direct(4) + tail_pointer(&ops, 5) +
+		 tail_leaf("hello");
 	total += odd(1001) + even(5000) + fib(15) + varied(4, 4.5, 3, 2.5, 1);
 	total += many(1, 2, 3, 4, 5, 6, 7, 8, 1.5, 2.5) + copy_big(b).v[3] + use_alloca(100);
 	total += jumps(0) + jumps(1);
 	for (int i = 0; i < 7; i++)
 		total += cases(i);
-	total += nested(6) + jump_back(5) + inlines(4) + loops(20) + cold(3) + (long)floats(3.0) + left_alone(1);
+	total += nested(6) + jump_back(5) + inlines(4) + loops(20) + cold(3) + (long)floats(3.0) +
+		 left_alone(1);
 	qsort(numbers, 5, sizeof(numbers[0]), compare);
 	printf("%ld %lu %d\n", total, sum, numbers[4]);
 	return 0;

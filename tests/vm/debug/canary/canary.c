@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A module that makes mistakes, one of each kind that the debug kernel is there to find: so that its silence about
- * pcce_sampler means something.  Loading it fails, on purpose. */
+ * A module that makes mistakes, one of each kind that the debug kernel is there to find: so that
+ * its silence about pcce_sampler means something.  Loading it fails, on purpose. */
 #include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
