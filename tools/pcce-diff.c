@@ -160,10 +160,10 @@ static int load(const struct arguments *a, int i, struct profile **p)
 {
 	struct profile_options o = {
 		.tree = true, .samples = a->format->samples, .inlining = a->inlining};
-	char why[1024];
+	struct error why;
 
-	if (profile_load(a->inputs[i], &o, p, why, sizeof(why))) {
-		fprintf(stderr, "pcce-diff: %s\n", why);
+	if (profile_load(a->inputs[i], &o, p, &why)) {
+		fprintf(stderr, "pcce-diff: %s\n", why.text);
 		return 1;
 	}
 	if (!(*p)->complete)

@@ -82,7 +82,7 @@ static int write_all(const struct merge *m, const char *path)
 {
 	struct datafile_writer *w;
 	struct output_file out;
-	char why[512] = "";
+	struct error why = {0};
 	int r = output_file_create(&out, path);
 
 	if (r)
@@ -94,7 +94,7 @@ static int write_all(const struct merge *m, const char *path)
 
 		r = merge_write(m, w);
 		closed = datafile_flush(w);
-		snprintf(why, sizeof(why), "%s", datafile_writer_error(w));
+		error_set(&why, 0, "%s", datafile_writer_error(w));
 		r = r ? r : closed;
 		closed = datafile_writer_close(w);
 		r = r ? r : closed;
@@ -103,7 +103,7 @@ static int write_all(const struct merge *m, const char *path)
 	progress_end();
 	if (r) {
 		output_file_discard(&out);
-		return *why ? fail(why) : cannot_write(path, r);
+		return *why.text ? fail(why.text) : cannot_write(path, r);
 	}
 	return 0;
 }
@@ -113,7 +113,7 @@ int main(int argc, char **argv)
 	struct arguments a = {.output = "pcce.merged.data"};
 	struct merge_counts counts;
 	struct merge *m;
-	char why[1024];
+	struct error why;
 	int status;
 
 	argp_err_exit_status = 2;
@@ -125,10 +125,9 @@ int main(int argc, char **argv)
 	if (!a.quiet)
 		progress_enable("pcce-merge");
 	for (char **input = a.inputs; *input; input++) {
-		if (merge_add(m, strcmp(*input, "-") ? *input : "/dev/stdin", note, why,
-			      sizeof(why))) {
+		if (merge_add(m, strcmp(*input, "-") ? *input : "/dev/stdin", note, &why)) {
 			merge_free(m);
-			return fail(why);
+			return fail(why.text);
 		}
 	}
 	status = write_all(m, a.output);

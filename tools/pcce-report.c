@@ -183,7 +183,7 @@ static int report(const struct report_options *o)
 		.select = &o->select,
 	};
 	struct profile *p;
-	char why[1024];
+	struct error why;
 	int status;
 
 	if (where == REPORT_TEXT && !o->stats && !o->output && format->binary &&
@@ -194,8 +194,8 @@ static int report(const struct report_options *o)
 	}
 	if (!o->quiet)
 		progress_enable("pcce-report");
-	if (profile_load(o->input, &load, &p, why, sizeof(why))) {
-		fprintf(stderr, "pcce-report: %s\n", why);
+	if (profile_load(o->input, &load, &p, &why)) {
+		fprintf(stderr, "pcce-report: %s\n", why.text);
 		return REPORT_FAILED;
 	}
 	if (where != REPORT_VIEW || !view(o, p, &status))

@@ -176,33 +176,26 @@ static error_t parse_selection(int key, char *arg, struct argp_state *state)
 {
 	struct report_options *o = state->input;
 	struct selection *s = &o->select;
-	char why[512] = "";
+	struct error why = {0};
 
 	switch (key) {
 	case OPT_COMM:
-		return complain(state, "comm", select_add_words(&s->comms, arg, why, sizeof(why)),
-				why);
+		return complain(state, "comm", select_add_words(&s->comms, arg, &why), why.text);
 	case OPT_PID:
-		return complain(state, "pid", select_add_numbers(&s->pids, arg, why, sizeof(why)),
-				why);
+		return complain(state, "pid", select_add_numbers(&s->pids, arg, &why), why.text);
 	case OPT_TID:
-		return complain(state, "tid", select_add_numbers(&s->tids, arg, why, sizeof(why)),
-				why);
+		return complain(state, "tid", select_add_numbers(&s->tids, arg, &why), why.text);
 	case OPT_EVENT:
-		return complain(state, "event", select_add_words(&s->events, arg, why, sizeof(why)),
-				why);
+		return complain(state, "event", select_add_words(&s->events, arg, &why), why.text);
 	case OPT_TIME:
-		return complain(state, "time", select_add_range(&s->times, arg, why, sizeof(why)),
-				why);
+		return complain(state, "time", select_add_range(&s->times, arg, &why), why.text);
 	case OPT_UNDER:
-		return complain(state, "under", select_add_words(&s->under, arg, why, sizeof(why)),
-				why);
+		return complain(state, "under", select_add_words(&s->under, arg, &why), why.text);
 	case OPT_FOCUS:
-		return complain(state, "focus",
-				select_add_pattern(&s->focus, arg, why, sizeof(why)), why);
+		return complain(state, "focus", select_add_pattern(&s->focus, arg, &why), why.text);
 	case OPT_IGNORE:
-		return complain(state, "ignore",
-				select_add_pattern(&s->ignore, arg, why, sizeof(why)), why);
+		return complain(state, "ignore", select_add_pattern(&s->ignore, arg, &why),
+				why.text);
 	case OPT_BY:
 		s->by = choose_whole(state, "by", arg, by_words);
 		return 0;

@@ -4,17 +4,19 @@
 #include <stdio.h>
 #include "base/error.h"
 
-int error_set(struct error *f, int code, const char *format, ...)
+int error_set(struct error *why, int code, const char *format, ...)
 {
 	va_list args;
 
+	if (!why)
+		return code;
 	va_start(args, format);
-	vsnprintf(f->text, sizeof(f->text), format, args);
+	vsnprintf(why->text, sizeof(why->text), format, args);
 	va_end(args);
 	return code;
 }
 
-int error_memory(struct error *f)
+int error_memory(struct error *why)
 {
-	return error_set(f, -ENOMEM, "out of memory");
+	return error_set(why, -ENOMEM, "out of memory");
 }

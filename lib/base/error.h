@@ -1,15 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Why something failed, in one sentence for the user, without the program's name in front. */
+/*
+ * Says why a function failed. All of lib/ uses this one convention:
+ *
+ *   int thing_do(..., struct error *why);	0, or -errno with a text in why->text
+ *
+ * The text is one sentence for the user, without the program's name in front and
+ * without a newline. A function that names its object says so ("cannot read FILE: ...");
+ * one whose caller knows the object leaves it out, and its comment calls the text a fragment:
+ * it continues the name ("is not an ELF file").
+ */
 #ifndef PCCE_BASE_ERROR_H
 #define PCCE_BASE_ERROR_H
 
 struct error {
-	char text[1024];
+	char text[1024]; /* NUL-terminated; longer texts are cut off */
 };
 
-/* Writes the sentence; returns code, so that a function can end with it. */
-int error_set(struct error *f, int code, const char *format, ...)
+/* Writes the text and returns code, so that a function can end with this call. why may be NULL. */
+int error_set(struct error *why, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-int error_memory(struct error *f);
+/* "out of memory"; returns -ENOMEM. */
+int error_memory(struct error *why);
 
 #endif

@@ -82,7 +82,7 @@ static int copy(int from, int to)
 	return r;
 }
 
-int temp_file_open(const char *path, struct temp_file *s, char *why, size_t why_size)
+int temp_file_open(const char *path, struct temp_file *s, struct error *why)
 {
 	const char *folder = temporary_folder();
 	int fd = open(path, O_RDONLY | O_CLOEXEC), r;
@@ -101,10 +101,10 @@ int temp_file_open(const char *path, struct temp_file *s, char *why, size_t why_
 	r = s->fd < 0 ? -errno : copy(fd, s->fd);
 	close(fd);
 	if (r) {
-		snprintf(why, why_size,
-			 "%s: cannot be copied to a temporary file in %s: %s; name a folder with "
-			 "room in TMPDIR",
-			 path, folder, strerror(-r));
+		error_set(why, 0,
+			  "%s: cannot be copied to a temporary file in %s: %s; name a folder with "
+			  "room in TMPDIR",
+			  path, folder, strerror(-r));
 		temp_file_close(s);
 		return r;
 	}

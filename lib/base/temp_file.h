@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include "base/error.h"
 
 struct temp_file {
 	const char *path; /* can be opened as often as needed */
@@ -16,7 +17,7 @@ struct temp_file {
 };
 
 /* 0, or -errno with one sentence in why. A path that cannot be opened is not looked at here. */
-int temp_file_open(const char *path, struct temp_file *s, char *why, size_t why_size);
+int temp_file_open(const char *path, struct temp_file *s, struct error *why);
 void temp_file_close(struct temp_file *s);
 
 /* An empty one, for writing and reading. NULL: errno says why. */

@@ -19,15 +19,7 @@
 #define TAIL_STEPS_MAX 4096 /* edges that table_tail_path looks at before it gives up */
 #define COUNT_MAX (1u << 31)
 
-/* One sentence fragment; static, since it is built from few numbers and reported at once. */
-static _Thread_local char reason[160];
-
-#define REFUSE(...)                                            \
-	do {                                                   \
-		snprintf(reason, sizeof(reason), __VA_ARGS__); \
-		*why = reason;                                 \
-		return -EINVAL;                                \
-	} while (0)
+#define REFUSE(...) return error_set(why, -EINVAL, __VA_ARGS__)
 
 static bool has_landings(const struct pcce_table *h)
 {
@@ -46,7 +38,7 @@ struct layout_item {
 	const void **out;
 };
 
-static int check_layout(const char *data, size_t size, struct encoding_table *t, const char **why)
+static int check_layout(const char *data, size_t size, struct encoding_table *t, struct error *why)
 {
 	const struct pcce_table *h = (const void *)data;
 	static const struct pcce_table_array none = {.offset = PCCE_TABLE_HEADER_3};
@@ -76,7 +68,7 @@ static int check_layout(const char *data, size_t size, struct encoding_table *t,
 	return 0;
 }
 
-static int check_header(const void *data, size_t size, const char **why)
+static int check_header(const void *data, size_t size, struct error *why)
 {
 	const struct pcce_table *h = data;
 	const size_t field = offsetof(struct pcce_table, crc);
@@ -105,7 +97,7 @@ static int check_header(const void *data, size_t size, const char **why)
 	return 0;
 }
 
-static int check_functions(const struct encoding_table *t, const char **why)
+static int check_functions(const struct encoding_table *t, struct error *why)
 {
 	const struct pcce_table *h = t->head;
 	uint64_t next_edge = 0;
@@ -152,7 +144,7 @@ static int check_functions(const struct encoding_table *t, const char **why)
 	return 0;
 }
 
-static int check_sites(const struct encoding_table *t, const char **why)
+static int check_sites(const struct encoding_table *t, struct error *why)
 {
 	const struct pcce_table *h = t->head;
 
@@ -179,7 +171,7 @@ static int check_sites(const struct encoding_table *t, const char **why)
 	return 0;
 }
 
-static int check_landings(const struct encoding_table *t, const char **why)
+static int check_landings(const struct encoding_table *t, struct error *why)
 {
 	for (uint64_t i = 0; i < t->n_landings; i++) {
 		const struct pcce_table_landing *l = &t->landings[i];
@@ -193,7 +185,7 @@ static int check_landings(const struct encoding_table *t, const char **why)
 	return 0;
 }
 
-static int check_edges(const struct encoding_table *t, const char **why)
+static int check_edges(const struct encoding_table *t, struct error *why)
 {
 	for (uint64_t i = 0; i < t->head->funcs.count; i++) {
 		const struct pcce_table_func *f = &t->funcs[i];
@@ -228,7 +220,7 @@ static int check_edges(const struct encoding_table *t, const char **why)
 }
 
 /* Kahn's algorithm, from callers to callees. */
-static int check_acyclic(const struct encoding_table *t, const char **why)
+static int check_acyclic(const struct encoding_table *t, struct error *why)
 {
 	uint64_t n = t->head->funcs.count, done = 0, ready = 0;
 	uint32_t *first = calloc(n + 2, sizeof(*first)),
@@ -300,7 +292,7 @@ static int compare_starts(const void *pa, const void *pb)
 	return a->site < b->site ? -1 : a->site > b->site;
 }
 
-static int order_by_before(struct encoding_table *t, const char **why)
+static int order_by_before(struct encoding_table *t, struct error *why)
 {
 	uint64_t n = t->head->sites.count;
 	struct start *starts = malloc((n + 1) * sizeof(*starts));
@@ -327,7 +319,8 @@ static int order_by_before(struct encoding_table *t, const char **why)
 	return 0;
 }
 
-int encoding_table_open(const void *data, size_t size, struct encoding_table *out, const char **why)
+int encoding_table_open(const void *data, size_t size, struct encoding_table *out,
+			struct error *why)
 {
 	int err;
 
@@ -354,7 +347,7 @@ int encoding_table_open(const void *data, size_t size, struct encoding_table *ou
 	if (err)
 		encoding_table_close(out);
 	if (err == -ENOMEM)
-		*why = "does not fit into memory";
+		error_set(why, 0, "does not fit into memory");
 	return err;
 }
 

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <pcce/table.h>
+#include "base/error.h"
 
 struct encoding_table {
 	const struct pcce_table *head;
@@ -34,10 +35,10 @@ static inline bool encoding_table_version_is_known(uint32_t version)
 }
 
 /* data must be 8-aligned and stay valid as long as the table is used. 0, or -EINVAL with one
- * sentence fragment in *why ("is cut off after 12 bytes", "has version 7, this is version 1"), or
+ * sentence fragment in why ("is cut off after 12 bytes", "has version 7, this is version 1"), or
  * -ENOMEM. */
 int encoding_table_open(const void *data, size_t size, struct encoding_table *out,
-			const char **why);
+			struct error *why);
 void encoding_table_close(struct encoding_table *t);
 
 /* All addresses are link-time. PCCE_NONE where there is none. */

@@ -119,7 +119,7 @@ static void find_table(Elf *elf, struct mapped_file *image)
 	}
 }
 
-int mapped_file_read(int fd, struct mapped_file *out, const char **why)
+int mapped_file_read(int fd, struct mapped_file *out, struct error *why)
 {
 	GElf_Ehdr header;
 	Elf *elf;
@@ -131,14 +131,14 @@ int mapped_file_read(int fd, struct mapped_file *out, const char **why)
 	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &header)) {
 		if (elf)
 			elf_end(elf);
-		*why = "is not an ELF file";
-		return -ENOEXEC;
+		return error_set(why, -ENOEXEC, "is not an ELF file");
 	}
 	out->program = header.e_type == ET_EXEC;
 	err = read_loads(elf, out);
 	if (err) {
-		*why = err == -ENOMEM ? "needs more memory than there is"
-				      : "has damaged program headers";
+		error_set(why, err,
+			  err == -ENOMEM ? "needs more memory than there is"
+					 : "has damaged program headers");
 		mapped_file_free(out);
 	} else {
 		read_build_id(elf, out);
@@ -188,24 +188,24 @@ static bool read_all(int fd, void *to, size_t size, uint64_t offset)
 	return true;
 }
 
-void *mapped_file_table(int fd, const struct mapped_file *image, const char **why)
+void *mapped_file_table(int fd, const struct mapped_file *image, struct error *why)
 {
 	void *table;
 	off_t end;
 
 	if (image->table_size > PCCE_RECORD_MAX - sizeof(struct pcce_rec_table)) {
-		*why = "is larger than a recording can hold";
+		error_set(why, 0, "is larger than a recording can hold");
 		return NULL;
 	}
 	end = lseek(fd, 0, SEEK_END);
 	if (end < 0 || image->table_offset > (uint64_t)end ||
 	    image->table_size > (uint64_t)end - image->table_offset) {
-		*why = "reaches beyond the end of the file";
+		error_set(why, 0, "reaches beyond the end of the file");
 		return NULL;
 	}
 	table = malloc(image->table_size);
 	if (!table || !read_all(fd, table, image->table_size, image->table_offset)) {
-		*why = table ? "cannot be read" : "needs more memory than there is";
+		error_set(why, 0, table ? "cannot be read" : "needs more memory than there is");
 		free(table);
 		return NULL;
 	}

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <pcce/table.h>
+#include "base/error.h"
 
 struct mapped_file_load {
 	uint64_t offset, filesz, vaddr;
@@ -30,14 +31,14 @@ struct mapped_file {
 int mapped_file_open(pid_t pid, uint64_t start, uint64_t length, const char *path);
 
 /* 0, or -errno with a sentence fragment in why ("is not an ELF file"). */
-int mapped_file_read(int fd, struct mapped_file *out, const char **why);
+int mapped_file_read(int fd, struct mapped_file *out, struct error *why);
 void mapped_file_free(struct mapped_file *image);
 
 /* Link-time address of an offset in the file. False: no segment holds it. */
 bool mapped_file_vaddr(const struct mapped_file *image, uint64_t offset, uint64_t *vaddr);
 
 /* Reads the section .pcce: malloc'ed memory, or NULL with a fragment in why. */
-void *mapped_file_table(int fd, const struct mapped_file *image, const char **why);
+void *mapped_file_table(int fd, const struct mapped_file *image, struct error *why);
 
 /* Reads the head of the table, for its tpoff and got, checking only its magic and version. */
 bool mapped_file_table_head(int fd, const struct mapped_file *image, struct pcce_table *head);

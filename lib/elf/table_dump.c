@@ -232,12 +232,12 @@ static int dump_json(const struct encoding_table *t, bool encoded, FILE *out)
 int table_dump(const void *table, size_t size, bool encoded, enum table_dump_format format,
 	       bool details, FILE *out, struct error *why)
 {
-	const char *reason;
+	struct error reason = {0};
 	struct encoding_table t;
 	int err = encoding_table_open(table, size, &t, &reason);
 
 	if (err)
-		return error_set(why, err, "has an encoding table that %s", reason);
+		return error_set(why, err, "has an encoding table that %s", reason.text);
 	err = format == TABLE_DUMP_JSON ? dump_json(&t, encoded, out)
 					: dump_text(&t, encoded, details, out);
 	encoding_table_close(&t);

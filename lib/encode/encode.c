@@ -28,7 +28,7 @@ static int find_table(const struct elf_module *m, struct encode_output *out, boo
 {
 	const struct elf_section *s = elf_module_section(m, PCCE_TABLE_SECTION, NULL);
 	const uint8_t *data;
-	const char *reason;
+	struct error reason = {0};
 	struct encoding_table t;
 	int err;
 
@@ -47,7 +47,7 @@ static int find_table(const struct elf_module *m, struct encode_output *out, boo
 	err = encoding_table_open(out->table, s->size, &t, &reason);
 	if (err)
 		return error_set(why, err, "has an encoding table that %s; link the file again",
-				 reason);
+				 reason.text);
 	encoding_table_close(&t);
 	return 0;
 }
@@ -204,7 +204,7 @@ static int check_result(const struct encode_output *e, struct error *why)
 	const struct elf_section *s;
 	const uint8_t *data;
 	struct elf_module m;
-	const char *reason;
+	struct error reason = {0};
 	struct encoding_table t;
 	int err = elf_module_open(e->image, e->size, &m, why);
 
@@ -223,7 +223,7 @@ static int check_result(const struct encode_output *e, struct error *why)
 		return error_set(why, err,
 				 "cannot be encoded: its table %s (this is a defect of "
 				 "pcce-encode, or damaged site records)",
-				 reason);
+				 reason.text);
 	encoding_table_close(&t);
 	return 0;
 }

@@ -62,23 +62,9 @@ struct file {
 	struct id_map moved; /* segments, by node and space */
 	const struct stack_node **moved_to;
 	size_t n_moved;
-	char *why;
-	size_t why_size;
+	struct error *why;
 	void (*note)(const char *text);
 };
-
-static int fail(struct file *f, int code, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static int fail(struct file *f, int code, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(f->why, f->why_size, format, args);
-	va_end(args);
-	return code;
-}
 
 struct merge *merge_new(void)
 {
@@ -151,18 +137,19 @@ static int take_info(struct file *f, const struct pcce_rec_info *info)
 	f->info = *info;
 	relocator_begin(m->space, datafile_string(&info->rec, 3), datafile_string(&info->rec, 4));
 	if (m->files && strcmp(m->event, event))
-		return fail(f, -EINVAL,
-			    "%s counts %s and %s counts %s: they cannot be added up; merge those "
-			    "of one event",
-			    m->first_path, m->event, f->name, event);
+		return error_set(
+			f->why, -EINVAL,
+			"%s counts %s and %s counts %s: they cannot be added up; merge those "
+			"of one event",
+			m->first_path, m->event, f->name, event);
 	if (m->files && (m->frequency != info->frequency || m->period != info->period))
-		return fail(f, -EINVAL,
-			    "%s was sampled at %" PRIu64 " %s and %s at %" PRIu64
-			    " %s: samples do not weigh the same; merge those of one frequency",
-			    m->first_path, m->frequency ? m->frequency : m->period,
-			    m->frequency ? "Hz" : "events", f->name,
-			    (uint64_t)(info->frequency ? info->frequency : info->period),
-			    info->frequency ? "Hz" : "events");
+		return error_set(f->why, -EINVAL,
+				 "%s was sampled at %" PRIu64 " %s and %s at %" PRIu64
+				 " %s: samples do not weigh the same; merge those of one frequency",
+				 m->first_path, m->frequency ? m->frequency : m->period,
+				 m->frequency ? "Hz" : "events", f->name,
+				 (uint64_t)(info->frequency ? info->frequency : info->period),
+				 info->frequency ? "Hz" : "events");
 	if (!m->files) {
 		m->frequency = info->frequency;
 		m->period = info->period;
@@ -234,7 +221,8 @@ static int first_pass(struct file *f, struct datafile_reader *reader)
 {
 	uint64_t total = datafile_total(reader);
 	const struct pcce_record *rec;
-	char text[512], reason[256] = "";
+	char text[512];
+	struct error reason = {0};
 	int r;
 
 	while ((r = datafile_next(reader, &rec)) > 0) {
@@ -244,9 +232,10 @@ static int first_pass(struct file *f, struct datafile_reader *reader)
 			return r;
 	}
 	if (r)
-		return fail(f, r, "%s", datafile_error(reader));
+		return error_set(f->why, r, "%s", datafile_error(reader));
 	if (!f->m->event)
-		return fail(f, -EINVAL, "%s holds no recording: it ends after its header", f->name);
+		return error_set(f->why, -EINVAL, "%s holds no recording: it ends after its header",
+				 f->name);
 	if (!datafile_complete(reader)) {
 		snprintf(text, sizeof(text),
 			 "%s has no end record: the recording was cut off, and what it holds up to "
@@ -262,9 +251,9 @@ static int first_pass(struct file *f, struct datafile_reader *reader)
 		f->note(text);
 	}
 	threads_finish(f->threads);
-	r = relocator_finish(f->m->space, reason, sizeof(reason));
-	if (*reason)
-		return fail(f, r, "%s: %s", f->name, reason);
+	r = relocator_finish(f->m->space, &reason);
+	if (*reason.text)
+		return error_set(f->why, r, "%s: %s", f->name, reason.text);
 	return r ? r : address_spaces_finish(f->spaces);
 }
 
@@ -501,7 +490,7 @@ static int second_pass(struct file *f, struct datafile_reader *reader)
 		if (r)
 			return r;
 	}
-	return r ? fail(f, r, "%s", datafile_error(reader)) : 0;
+	return r ? error_set(f->why, r, "%s", datafile_error(reader)) : 0;
 }
 
 /* ---- a file ---------------------------------------------------------------------- */
@@ -516,13 +505,13 @@ static const struct encoding_table *table_of(void *ctx, uint32_t module)
 static int add_spooled(struct file *f, const char *path)
 {
 	struct datafile_reader *reader;
-	int r = datafile_open_as(path, f->name, &reader, f->why, f->why_size);
+	int r = datafile_open_as(path, f->name, &reader, f->why);
 
 	if (r)
 		return r;
 	r = first_pass(f, reader);
 	datafile_close(reader);
-	r = r ? r : datafile_open_as(path, f->name, &reader, f->why, f->why_size);
+	r = r ? r : datafile_open_as(path, f->name, &reader, f->why);
 	if (r)
 		return r;
 	r = second_pass(f, reader);
@@ -530,22 +519,21 @@ static int add_spooled(struct file *f, const char *path)
 	return r;
 }
 
-int merge_add(struct merge *m, const char *path, void (*note)(const char *text), char *why,
-	      size_t why_size)
+int merge_add(struct merge *m, const char *path, void (*note)(const char *text), struct error *why)
 {
-	struct file f = {.m = m, .name = path, .why = why, .why_size = why_size, .note = note};
+	struct file f = {.m = m, .name = path, .why = why, .note = note};
 	struct temp_file spool;
-	int r = temp_file_open(path, &spool, why, why_size);
+	int r = temp_file_open(path, &spool, why);
 
 	if (r)
 		return r;
-	*why = 0;
+	*why = (struct error){0};
 	f.spaces = address_spaces_new(table_of, &f);
 	f.segments = stack_store_new();
 	f.threads = threads_new(m->names);
 	r = f.spaces && f.segments && f.threads ? add_spooled(&f, spool.path) : -ENOMEM;
-	if (r == -ENOMEM && !*why)
-		fail(&f, r, "%s: out of memory while merging it", path);
+	if (r == -ENOMEM && !*why->text)
+		error_set(f.why, r, "%s: out of memory while merging it", path);
 	if (f.spaces)
 		address_spaces_free(f.spaces);
 	stack_store_free(f.segments);

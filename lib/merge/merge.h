@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include "recording/writer.h"
+#include "base/error.h"
 
 struct merge;
 
@@ -24,8 +25,7 @@ void merge_free(struct merge *m);
 
 /* Adds a recording. 0; or -errno with one sentence in why: then only merge_free() may follow.
  * Warnings go to notes. */
-int merge_add(struct merge *m, const char *path, void (*note)(const char *text), char *why,
-	      size_t why_size);
+int merge_add(struct merge *m, const char *path, void (*note)(const char *text), struct error *why);
 
 /* Writes all, with the end record. 0 or -errno: -ENOMEM, or what the writer says. */
 int merge_write(const struct merge *m, struct datafile_writer *w);

@@ -190,9 +190,9 @@ static void identity(const struct relocator *s, const struct local *l, uint64_t 
 	words[3] = h.high64;
 }
 
-static int take_table(struct record_module *m, struct local *l, char *why, size_t why_size)
+static int take_table(struct record_module *m, struct local *l, struct error *why)
 {
-	const char *reason = "";
+	struct error reason = {0};
 	int r;
 
 	if (m->data || !l->table)
@@ -204,11 +204,11 @@ static int take_table(struct record_module *m, struct local *l, char *why, size_
 	if (r) {
 		free(m->table);
 		m->table = NULL;
-		snprintf(why, why_size,
-			 "the encoding table of %s in it %s; record again with a pcce of one "
-			 "version",
-			 m->path, reason);
-		return r;
+		return error_set(
+			why, r,
+			"the encoding table of %s in it %s; record again with a pcce of one "
+			"version",
+			m->path, reason.text);
 	}
 	m->data = l->table;
 	m->data_size = l->table_size;
@@ -216,7 +216,7 @@ static int take_table(struct record_module *m, struct local *l, char *why, size_
 	return 0;
 }
 
-static int number_local(struct relocator *s, struct local *l, char *why, size_t why_size)
+static int number_local(struct relocator *s, struct local *l, struct error *why)
 {
 	uint64_t words[ID_MAP_WORDS];
 	struct id_map_entry *e;
@@ -240,7 +240,7 @@ static int number_local(struct relocator *s, struct local *l, char *why, size_t 
 		l->number = e->number - 1;
 	}
 	m = &s->modules[l->number];
-	r = take_table(m, l, why, why_size);
+	r = take_table(m, l, why);
 	if (r)
 		return r;
 	if (l->high && (!m->high || l->low < m->low))
@@ -251,11 +251,9 @@ static int number_local(struct relocator *s, struct local *l, char *why, size_t 
 		m->fixed = true;
 	if (m->place || !m->high)
 		return 0;
-	if (s->next > LAST) {
-		snprintf(why, why_size,
-			 "it and those before have more modules than there is room for");
-		return -EINVAL;
-	}
+	if (s->next > LAST)
+		return error_set(why, -EINVAL,
+				 "it and those before have more modules than there is room for");
 	m->origin = m->low & ~(ORIGIN - 1);
 	m->place = s->next;
 	s->next += DISTANCE;
@@ -293,10 +291,10 @@ static int number_symbols(struct relocator *s)
 	return 0;
 }
 
-int relocator_finish(struct relocator *s, char *why, size_t why_size)
+int relocator_finish(struct relocator *s, struct error *why)
 {
 	for (size_t i = 0; i < s->n_locals; i++) {
-		int r = number_local(s, &s->locals[i], why, why_size);
+		int r = number_local(s, &s->locals[i], why);
 
 		if (r)
 			return r;

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include "recording/writer.h"
 #include "decode/decode.h"
+#include "base/error.h"
 
 struct relocator;
 
@@ -27,7 +28,7 @@ int relocator_table(struct relocator *s, const struct pcce_rec_table *rec);
 int relocator_map(struct relocator *s, const struct pcce_rec_map *rec);
 int relocator_symbol(struct relocator *s, const struct pcce_rec_symbol *rec);
 /* After the last of a file. 0, -ENOMEM, or -EINVAL with the end of a sentence in why. */
-int relocator_finish(struct relocator *s, char *why, size_t why_size);
+int relocator_finish(struct relocator *s, struct error *why);
 
 /* All after finish: the table of a module of this file, or NULL; the number of the module among
  * all. */

@@ -71,7 +71,7 @@ static int add_module(struct job *j, const struct pcce_rec_module *rec)
 static int add_table(struct job *j, const struct pcce_rec_table *rec)
 {
 	struct counted *more = reallocarray(j->modules, j->n_modules + 1, sizeof(*more)), *m;
-	const char *reason = "";
+	struct error reason = {0};
 	const void *data;
 	size_t size;
 	int err;
@@ -103,7 +103,7 @@ static int add_table(struct job *j, const struct pcce_rec_table *rec)
 				      : error_set(j->why, err,
 						  "an encoding table in '%s' %s; record again with "
 						  "a pcce of one version",
-						  j->path, reason);
+						  j->path, reason.text);
 	}
 	j->n_modules++;
 	return 0;
@@ -174,7 +174,7 @@ static int read_all(struct job *j, int (*take)(struct job *j, const struct pcce_
 {
 	const struct pcce_record *rec;
 	struct datafile_reader *reader;
-	int r = datafile_open(j->path, &reader, j->why->text, sizeof(j->why->text));
+	int r = datafile_open(j->path, &reader, j->why);
 
 	if (r)
 		return r;
@@ -229,7 +229,7 @@ static int sum_up(const struct job *j, struct call_counts *out)
 
 static int read_program(struct job *j, const char *program)
 {
-	const char *reason = "";
+	struct error reason = {0};
 	int fd = open(program, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), err;
 
 	if (fd < 0)
@@ -238,7 +238,7 @@ static int read_program(struct job *j, const char *program)
 	err = mapped_file_read(fd, &j->program, &reason);
 	close(fd);
 	if (err)
-		return error_set(j->why, err, "'%s' %s", program, reason);
+		return error_set(j->why, err, "'%s' %s", program, reason.text);
 	if (!j->program.build_id_size)
 		return error_set(j->why, -EINVAL,
 				 "'%s' has no build id, by which its samples could be known; link "

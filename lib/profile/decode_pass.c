@@ -6,7 +6,7 @@
 #include "base/progress.h"
 
 static int push_all(struct decode_cache *d, struct datafile_reader *reader, const char *what,
-		    char *why, size_t why_size)
+		    struct error *why)
 {
 	uint64_t total = datafile_total(reader);
 	const struct pcce_record *rec;
@@ -22,13 +22,13 @@ static int push_all(struct decode_cache *d, struct datafile_reader *reader, cons
 			return error;
 	}
 	if (r)
-		return profile_fail(r, why, why_size, "%s", datafile_error(reader));
+		return error_set(why, r, "%s", datafile_error(reader));
 	return decode_cache_end(d);
 }
 
 int profile_decode(struct profile *p, struct datafile_reader *reader, struct tree_builder *b,
 		   bool below, const struct decode_cache_sink *sink, size_t *n_places,
-		   const char *what, char *why, size_t why_size)
+		   const char *what, struct error *why)
 {
 	struct profile_internals *in = p->in;
 	struct decode_cache *d;
@@ -42,7 +42,7 @@ int profile_decode(struct profile *p, struct datafile_reader *reader, struct tre
 	d = in->segments && p->origins
 		    ? decode_cache_new(in->spaces, in->segments, b, p->origins, below, sink)
 		    : NULL;
-	r = d ? push_all(d, reader, what, why, why_size) : -ENOMEM;
+	r = d ? push_all(d, reader, what, why) : -ENOMEM;
 	if (d) {
 		in->n_contexts = decode_cache_unique(d);
 		free(in->places);

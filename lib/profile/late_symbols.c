@@ -192,7 +192,7 @@ static int symbolize(struct late_symbols *l)
 		struct candidate *c = &l->modules[l->current];
 		const uint8_t *id;
 		size_t size = symbol_table_build_id(l->p->names, l->current, &id);
-		const char *why;
+		struct error why;
 
 		if (c->fd < 0)
 			continue;

@@ -7,23 +7,12 @@
  * counted, and the tree of their contexts is made, when all contexts are known (select.c).
  */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include "profile/profile_internal.h"
 #include "base/progress.h"
 #include "base/temp_file.h"
 #include "decode/verify.h"
-
-int profile_fail(int code, char *why, size_t size, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(why, size, format, args);
-	va_end(args);
-	return code;
-}
 
 static const struct encoding_table *table_of(void *ctx, uint32_t module)
 {
@@ -212,12 +201,11 @@ struct source {
 	const char *name;
 };
 
-static int open_source(const struct source *s, struct datafile_reader **reader, char *why,
-		       size_t why_size)
+static int open_source(const struct source *s, struct datafile_reader **reader, struct error *why)
 {
 	if (s->path)
-		return datafile_open_as(s->path, s->name, reader, why, why_size);
-	return datafile_open_memory(s->data, s->size, s->name, reader, why, why_size);
+		return datafile_open_as(s->path, s->name, reader, why);
+	return datafile_open_memory(s->data, s->size, s->name, reader, why);
 }
 
 static int prepare(struct profile *p, const struct profile_options *o, const struct selection *s)
@@ -244,7 +232,7 @@ static int prepare(struct profile *p, const struct profile_options *o, const str
 }
 
 /* What this machine knows of addresses that the recording does not. */
-static int find_late_symbols(struct profile *p, const struct source *s, char *why, size_t why_size)
+static int find_late_symbols(struct profile *p, const struct source *s, struct error *why)
 {
 	struct decode_cache_sink sink = late_sink;
 	struct datafile_reader *reader;
@@ -255,10 +243,9 @@ static int find_late_symbols(struct profile *p, const struct source *s, char *wh
 	if (r || !late)
 		return r;
 	sink.ctx = late;
-	r = open_source(s, &reader, why, why_size);
+	r = open_source(s, &reader, why);
 	if (!r) {
-		r = profile_decode(p, reader, NULL, true, &sink, &n, "looking for symbols", why,
-				   why_size);
+		r = profile_decode(p, reader, NULL, true, &sink, &n, "looking for symbols", why);
 		datafile_close(reader);
 	}
 	end = late_symbols_end(late, p->in->places, r ? 0 : n);
@@ -266,7 +253,7 @@ static int find_late_symbols(struct profile *p, const struct source *s, char *wh
 }
 
 static int read_samples(struct profile *p, const struct source *s, const struct profile_options *o,
-			char *why, size_t why_size)
+			struct error *why)
 {
 	struct taking taking = {.p = p};
 	struct decode_cache_sink sink = {
@@ -275,13 +262,12 @@ static int read_samples(struct profile *p, const struct source *s, const struct 
 		o->tree ? tree_builder_new(&p->in->all, p->names, o->inlining) : NULL;
 	struct datafile_reader *reader;
 	size_t n_places;
-	int r = o->tree && !b ? -ENOMEM : open_source(s, &reader, why, why_size);
+	int r = o->tree && !b ? -ENOMEM : open_source(s, &reader, why);
 
 	if (!r) {
 		if (o->lines && o->tree)
 			sink.decoding = &taking.lines;
-		r = profile_decode(p, reader, b, o->origins, &sink, &n_places, "decoding", why,
-				   why_size);
+		r = profile_decode(p, reader, b, o->origins, &sink, &n_places, "decoding", why);
 		datafile_close(reader);
 	}
 	tree_builder_free(b);
@@ -292,21 +278,21 @@ static int read_samples(struct profile *p, const struct source *s, const struct 
 }
 
 static int load(struct profile *p, const struct source *s, const struct profile_options *o,
-		char *why, size_t why_size)
+		struct error *why)
 {
 	static const struct selection everything;
 	const struct selection *selection = o->select ? o->select : &everything;
 	struct datafile_reader *reader;
 	int r = prepare(p, o, selection);
 
-	r = r ? r : open_source(s, &reader, why, why_size);
+	r = r ? r : open_source(s, &reader, why);
 	if (r)
 		return r;
-	r = profile_read(p, reader, s->name, why, why_size);
+	r = profile_read(p, reader, s->name, why);
 	datafile_close(reader);
 	if (!r && o->tree)
-		r = find_late_symbols(p, s, why, why_size);
-	r = r ? r : read_samples(p, s, o, why, why_size);
+		r = find_late_symbols(p, s, why);
+	r = r ? r : read_samples(p, s, o, why);
 	r = r ? r : number_threads(p);
 	if (r)
 		return r;
@@ -318,47 +304,45 @@ static int load(struct profile *p, const struct source *s, const struct profile_
 }
 
 static int load_source(const struct source *s, const struct profile_options *o,
-		       struct profile **out, char *why, size_t why_size)
+		       struct profile **out, struct error *why)
 {
 	struct profile *p = calloc(1, sizeof(*p));
 	int r;
 
-	*why = 0;
-	r = p ? load(p, s, o, why, why_size) : -ENOMEM;
+	*why = (struct error){0};
+	r = p ? load(p, s, o, why) : -ENOMEM;
 	progress_end();
 	if (r) {
 		profile_free(p);
 		if (r == -ENOMEM)
-			profile_fail(r, why, why_size, "%s: out of memory while reading it",
-				     s->name);
+			error_set(why, r, "%s: out of memory while reading it", s->name);
 		return r;
 	}
 	*out = p;
 	return 0;
 }
 
-int profile_load(const char *path, const struct profile_options *o, struct profile **out, char *why,
-		 size_t why_size)
+int profile_load(const char *path, const struct profile_options *o, struct profile **out,
+		 struct error *why)
 {
 	struct source s = {.path = path, .name = path};
 	struct temp_file spool;
-	int r = temp_file_open(path, &spool, why, why_size);
+	int r = temp_file_open(path, &spool, why);
 
 	if (r)
 		return r;
 	s.path = spool.path;
-	r = load_source(&s, o, out, why, why_size);
+	r = load_source(&s, o, out, why);
 	temp_file_close(&spool);
 	return r;
 }
 
 int profile_load_memory(const void *data, size_t size, const char *name,
-			const struct profile_options *o, struct profile **out, char *why,
-			size_t why_size)
+			const struct profile_options *o, struct profile **out, struct error *why)
 {
 	struct source s = {.data = data, .size = size, .name = name};
 
-	return load_source(&s, o, out, why, why_size);
+	return load_source(&s, o, out, why);
 }
 
 void profile_free(struct profile *p)

@@ -19,6 +19,7 @@
 #include "recording/sample_streams.h"
 #include "recording/threads.h"
 #include "tree/builder.h"
+#include "base/error.h"
 
 struct profile_stats {	  /* of what is selected; lost and sample_bytes: of the whole recording */
 	uint64_t samples; /* = exact + truncated + undecodable + outside */
@@ -70,11 +71,10 @@ struct profile_options {
 };
 
 /* 0, or -errno with one sentence in why. */
-int profile_load(const char *path, const struct profile_options *o, struct profile **out, char *why,
-		 size_t why_size);
+int profile_load(const char *path, const struct profile_options *o, struct profile **out,
+		 struct error *why);
 int profile_load_memory(const void *data, size_t size, const char *name,
-			const struct profile_options *o, struct profile **out, char *why,
-			size_t why_size);
+			const struct profile_options *o, struct profile **out, struct error *why);
 void profile_free(struct profile *p);
 
 /* Selects something else, of a profile that was loaded with options.again. 0 or -ENOMEM. */

@@ -8,6 +8,7 @@
 #include "profile/decode_cache.h"
 #include "profile/profile.h"
 #include "recording/stack_store.h"
+#include "base/error.h"
 
 #define PROFILE_FAILURES 10
 #define PROFILE_AHEAD 16 /* samples from where a sum is asked for to where it changes */
@@ -71,20 +72,16 @@ struct profile_internals {
 
 #define PROFILE_SUM 0x80000000u
 
-/* One sentence in why; returns code. */
-int profile_fail(int code, char *why, size_t size, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
-
 /* read.c: reads all records but samples, of which it sees where they come from. 0, or -errno:
  * -ENOMEM without a sentence. */
-int profile_read(struct profile *p, struct datafile_reader *reader, const char *name, char *why,
-		 size_t why_size);
+int profile_read(struct profile *p, struct datafile_reader *reader, const char *name,
+		 struct error *why);
 
 /* decode_pass.c: decodes all samples, into sink; below: with what created their threads. The same.
  */
 int profile_decode(struct profile *p, struct datafile_reader *reader, struct tree_builder *b,
 		   bool below, const struct decode_cache_sink *sink, size_t *n_places,
-		   const char *what, char *why, size_t why_size);
+		   const char *what, struct error *why);
 
 /* late_symbols.c: adds symbols that this machine has and the recording has not. Which addresses
  * need names is known only when all samples have been decoded: begin gives NULL if there is nothing

@@ -7,11 +7,11 @@
 #include "base/progress.h"
 
 static int add_table(struct profile *p, const struct pcce_rec_table *rec, const char *name,
-		     char *why, size_t why_size)
+		     struct error *why)
 {
 	struct profile_internals *in = p->in;
 	struct profile_table *t, **more;
-	const char *reason = "";
+	struct error reason = {0};
 	const void *data;
 	size_t size;
 	int r;
@@ -43,14 +43,14 @@ static int add_table(struct profile *p, const struct pcce_rec_table *rec, const 
 		free(t->data);
 		free(t);
 		if (r == -EINVAL)
-			return profile_fail(r, why, why_size,
-					    "%s: the encoding table of %s in it %s; record again "
-					    "with a pcce of one version",
-					    name,
-					    *symbol_table_path(p->names, rec->module)
-						    ? symbol_table_path(p->names, rec->module)
-						    : "a module",
-					    reason);
+			return error_set(why, r,
+					 "%s: the encoding table of %s in it %s; record again "
+					 "with a pcce of one version",
+					 name,
+					 *symbol_table_path(p->names, rec->module)
+						 ? symbol_table_path(p->names, rec->module)
+						 : "a module",
+					 reason.text);
 		return r;
 	}
 	in->tables[in->n_tables++] = t;
@@ -131,7 +131,7 @@ static int see_sample(struct profile *p, const struct pcce_record *rec)
 }
 
 static int read_record(struct profile *p, const struct pcce_record *rec, const char *name,
-		       char *why, size_t why_size)
+		       struct error *why)
 {
 	struct profile_internals *in = p->in;
 
@@ -153,7 +153,7 @@ static int read_record(struct profile *p, const struct pcce_record *rec, const c
 		return symbol_table_add_symbol(p->names, (const void *)rec, datafile_string(rec, 0),
 					       datafile_string(rec, 1));
 	case PCCE_REC_TABLE:
-		return add_table(p, (const void *)rec, name, why, why_size);
+		return add_table(p, (const void *)rec, name, why);
 	case PCCE_REC_SAMPLE:
 	case PCCE_REC_SUM:
 		return see_sample(p, rec);
@@ -165,8 +165,8 @@ static int read_record(struct profile *p, const struct pcce_record *rec, const c
 	}
 }
 
-int profile_read(struct profile *p, struct datafile_reader *reader, const char *name, char *why,
-		 size_t why_size)
+int profile_read(struct profile *p, struct datafile_reader *reader, const char *name,
+		 struct error *why)
 {
 	uint64_t total = datafile_total(reader);
 	const struct pcce_record *rec;
@@ -174,12 +174,12 @@ int profile_read(struct profile *p, struct datafile_reader *reader, const char *
 
 	while ((r = datafile_next(reader, &rec)) > 0) {
 		progress("reading", datafile_position(reader), total);
-		r = read_record(p, rec, name, why, why_size);
+		r = read_record(p, rec, name, why);
 		if (r)
 			return r;
 	}
 	if (r < 0)
-		return profile_fail(r, why, why_size, "%s", datafile_error(reader));
+		return error_set(why, r, "%s", datafile_error(reader));
 	p->complete = datafile_complete(reader);
 	p->cut_off = datafile_dropped(reader);
 	p->unknown = datafile_unknown(reader);

@@ -71,7 +71,7 @@ void record_modules_free(struct record_modules *m)
 
 static void open_table(struct record_modules *m, struct entry *e)
 {
-	const char *why = "";
+	struct error why = {0};
 	char text[4608];
 
 	e->table = mapped_file_table(e->module.fd, &e->image, &why);
@@ -83,7 +83,7 @@ static void open_table(struct record_modules *m, struct entry *e)
 	snprintf(text, sizeof(text),
 		 "%s: its encoding table %s; it counts as not built with pcce: link it again, or "
 		 "run pcce-encode on it",
-		 e->path, why);
+		 e->path, why.text);
 	m->warn(text);
 	free(e->table);
 	e->table = NULL;
@@ -109,7 +109,7 @@ static int write_module(struct record_modules *m, const struct entry *e)
 static int add(struct record_modules *m, const char *path, int fd, char *key, struct entry **out)
 {
 	struct entry *e = calloc(1, sizeof(*e)), **grown;
-	const char *why;
+	struct error why;
 	size_t length;
 
 	grown = e ? realloc(m->all, (m->n + 1) * sizeof(*grown)) : NULL;

@@ -217,14 +217,15 @@ static int choose(struct recording *r, const struct sampler_config *config)
 {
 	const char *wanted = r->options->sampler;
 	size_t n = sizeof(samplers) / sizeof(samplers[0]), i;
-	char why[1024], refusals[3 * sizeof(why)] = "";
+	struct error why;
+	char refusals[3 * sizeof(why.text)] = "";
 	bool automatic = !strcmp(wanted, "auto");
 	int err;
 
 	for (i = 0; i < n; i++) {
 		if (!automatic && strcmp(wanted, samplers[i]->name))
 			continue;
-		err = samplers[i]->probe(config, why, sizeof(why));
+		err = samplers[i]->probe(config, &why);
 		if (!err) {
 			r->ops = samplers[i];
 			/* Say which was chosen only where there was a reason to take another. */
@@ -235,7 +236,7 @@ static int choose(struct recording *r, const struct sampler_config *config)
 			return 0;
 		}
 		if (!automatic) {
-			say("the %s sampler cannot be used: %s", wanted, why);
+			say("the %s sampler cannot be used: %s", wanted, why.text);
 			return -ENOTSUP;
 		}
 		/* Most machines have no such module: that is no reason to speak. */
@@ -244,7 +245,7 @@ static int choose(struct recording *r, const struct sampler_config *config)
 		if (refusals[0])
 			strncat(refusals, "; and not ", sizeof(refusals) - strlen(refusals) - 1);
 		snprintf(refusals + strlen(refusals), sizeof(refusals) - strlen(refusals), "%s: %s",
-			 samplers[i]->name, why);
+			 samplers[i]->name, why.text);
 	}
 	if (automatic)
 		say("no sampler can be used: not %s", refusals);
@@ -345,12 +346,12 @@ static int cannot_run(const char *name, int err)
 /* Forks the command, or finds the process, and starts the sampler. 0, or the exit status. */
 static int begin(struct recording *r, const struct sampler_config *config)
 {
-	char why[1024] = "";
+	struct error why = {0};
 	int err;
 
 	r->pidfd = -1;
-	if (r->ops->prepare(config, &r->sampler, why, sizeof(why))) {
-		say("the %s sampler cannot be prepared: %s", r->ops->name, why);
+	if (r->ops->prepare(config, &r->sampler, &why)) {
+		say("the %s sampler cannot be prepared: %s", r->ops->name, why.text);
 		return 1;
 	}
 	if (config->target) {
@@ -369,8 +370,8 @@ static int begin(struct recording *r, const struct sampler_config *config)
 		}
 		r->main_pid = r->command.pid;
 	}
-	if (r->ops->start(r->sampler, r->main_pid, why, sizeof(why))) {
-		say("the %s sampler cannot be started: %s", r->ops->name, why);
+	if (r->ops->start(r->sampler, r->main_pid, &why)) {
+		say("the %s sampler cannot be started: %s", r->ops->name, why.text);
 		if (!config->target)
 			child_cancel(&r->command);
 		return 1;
@@ -462,7 +463,7 @@ static int finish(struct recording *r)
 {
 	struct pcce_rec_end rec = {
 		.samples = r->samples, .lost = r->lost, .exit_status = r->status};
-	char why[1024] = "";
+	struct error why = {0};
 	int err;
 
 	err = datafile_flush(r->writer);
@@ -470,10 +471,10 @@ static int finish(struct recording *r)
 		return err;
 	if (!is_regular(r->output.path)) {
 		note("the output is not a regular file: it gets no source lines");
-	} else if (write_symbols(r->output.path, r->writer, r->modules, note, why, sizeof(why))) {
+	} else if (write_symbols(r->output.path, r->writer, r->modules, note, &why)) {
 		if (datafile_writer_error(r->writer)[0])
 			return -EIO;
-		say("warning: no source lines are recorded: %s", why);
+		say("warning: no source lines are recorded: %s", why.text);
 	}
 	rec.time = clock_ns(CLOCK_MONOTONIC);
 	err = datafile_put(r->writer, PCCE_REC_END, &rec, sizeof(rec), NULL, 0);

@@ -192,11 +192,11 @@ static int take_space(struct job *j, const struct pcce_record *rec)
 	return 0;
 }
 
-static int read_back(struct job *j, const char *path, bool samples, char *why, size_t why_size)
+static int read_back(struct job *j, const char *path, bool samples, struct error *why)
 {
 	const struct pcce_record *rec;
 	struct datafile_reader *r;
-	int err = datafile_open(path, &r, why, why_size);
+	int err = datafile_open(path, &r, why);
 
 	if (err)
 		return err;
@@ -211,9 +211,9 @@ static int read_back(struct job *j, const char *path, bool samples, char *why, s
 			break;
 	}
 	if (err == -ENOMEM)
-		snprintf(why, why_size, "out of memory");
+		error_set(why, 0, "out of memory");
 	else if (err)
-		snprintf(why, why_size, "%s", datafile_error(r));
+		error_set(why, 0, "%s", datafile_error(r));
 	datafile_close(r);
 	return err;
 }
@@ -238,7 +238,7 @@ static int symbolize_module(struct job *j, const struct record_module *m,
 			    void (*note)(const char *text))
 {
 	struct addresses *a = &j->addresses[m->index];
-	const char *why = "";
+	struct error why = {0};
 	char text[4608];
 	int err;
 
@@ -255,7 +255,8 @@ static int symbolize_module(struct job *j, const struct record_module *m,
 		return 0;
 	if (!err || datafile_writer_error(j->w)[0])
 		return err;
-	snprintf(text, sizeof(text), "%s %s: its functions have no names and lines", m->path, why);
+	snprintf(text, sizeof(text), "%s %s: its functions have no names and lines", m->path,
+		 why.text);
 	note(text);
 	return 0;
 }
@@ -272,8 +273,8 @@ static int put_kernel_symbol(void *ctx, uint64_t address, uint64_t symbol, const
 static int symbolize_kernel(struct job *j, void (*note)(const char *text))
 {
 	struct pcce_rec_module rec = {.module = (uint32_t)record_modules_count(j->modules)};
-	const char *why = "";
-	char text[256];
+	struct error why = {0};
+	char text[sizeof(why.text) + 128];
 	int err;
 
 	sort_unique(&j->kernel);
@@ -286,28 +287,29 @@ static int symbolize_kernel(struct job *j, void (*note)(const char *text))
 		err = kallsyms_lookup(j->kernel.all, j->kernel.n, put_kernel_symbol, j, &why);
 	if (!err || datafile_writer_error(j->w)[0])
 		return err;
-	snprintf(text, sizeof(text), "the kernel's symbols %s: its functions have no names", why);
+	snprintf(text, sizeof(text), "the kernel's symbols %s: its functions have no names",
+		 why.text);
 	note(text);
 	return 0;
 }
 
 int write_symbols(const char *path, struct datafile_writer *w, const struct record_modules *m,
-		  void (*note)(const char *text), char *why, size_t why_size)
+		  void (*note)(const char *text), struct error *why)
 {
 	struct job j = {.w = w, .modules = m};
 	size_t n = record_modules_count(m), i;
 	int err = -ENOMEM;
 
-	snprintf(why, why_size, "out of memory");
+	error_set(why, 0, "out of memory");
 	j.addresses = calloc(n ? n : 1, sizeof(*j.addresses));
 	j.spaces = address_spaces_new(table_of, (void *)(uintptr_t)m);
 	j.segments = stack_store_new();
 	if (j.addresses && j.spaces && j.segments)
-		err = read_back(&j, path, false, why, why_size);
+		err = read_back(&j, path, false, why);
 	if (!err)
 		err = address_spaces_finish(j.spaces);
 	if (!err)
-		err = read_back(&j, path, true, why, why_size);
+		err = read_back(&j, path, true, why);
 	for (i = 0; i < n && !err; i++)
 		err = symbolize_module(&j, record_modules_get(m, (uint32_t)i), note);
 	if (!err)

@@ -5,6 +5,7 @@
 
 #include "recording/writer.h"
 #include "record/modules.h"
+#include "base/error.h"
 
 /*
  * Reads the recording at path, which w has flushed and still writes, decodes its samples and
@@ -12,6 +13,6 @@
  * symbolized. 0, or -errno: the writer's, or with a sentence in why.
  */
 int write_symbols(const char *path, struct datafile_writer *w, const struct record_modules *m,
-		  void (*note)(const char *text), char *why, size_t why_size);
+		  void (*note)(const char *text), struct error *why);
 
 #endif

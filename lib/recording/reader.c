@@ -179,14 +179,14 @@ static int check_header(struct datafile_reader *r)
 }
 
 static int open_common(struct datafile_reader *r, const char *name, struct datafile_reader **out,
-		       char *why, size_t why_size)
+		       struct error *why)
 {
 	int err;
 
 	r->name = strdup(name);
 	err = r->name ? check_header(r) : -ENOMEM;
 	if (err) {
-		snprintf(why, why_size, "%s", r->name ? r->error : "out of memory");
+		error_set(why, 0, "%s", r->name ? r->error : "out of memory");
 		datafile_close(r);
 		return err;
 	}
@@ -194,13 +194,13 @@ static int open_common(struct datafile_reader *r, const char *name, struct dataf
 	return 0;
 }
 
-int datafile_open(const char *path, struct datafile_reader **out, char *why, size_t why_size)
+int datafile_open(const char *path, struct datafile_reader **out, struct error *why)
 {
-	return datafile_open_as(path, path, out, why, why_size);
+	return datafile_open_as(path, path, out, why);
 }
 
-int datafile_open_as(const char *path, const char *name, struct datafile_reader **out, char *why,
-		     size_t why_size)
+int datafile_open_as(const char *path, const char *name, struct datafile_reader **out,
+		     struct error *why)
 {
 	struct datafile_reader *r = calloc(1, sizeof(*r));
 	struct stat st;
@@ -211,13 +211,13 @@ int datafile_open_as(const char *path, const char *name, struct datafile_reader 
 	r->fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (r->fd < 0) {
 		err = -errno;
-		snprintf(why, why_size, "%s: cannot be opened: %s%s", name, strerror(-err),
-			 err == -ENOENT ? "; record one with pcce-record" : "");
+		error_set(why, 0, "%s: cannot be opened: %s%s", name, strerror(-err),
+			  err == -ENOENT ? "; record one with pcce-record" : "");
 		free(r);
 		return err;
 	}
 	if (!fstat(r->fd, &st) && S_ISDIR(st.st_mode)) {
-		snprintf(why, why_size, "%s: is a directory, not a recording", name);
+		error_set(why, 0, "%s: is a directory, not a recording", name);
 		datafile_close(r);
 		return -EISDIR;
 	}
@@ -227,25 +227,22 @@ int datafile_open_as(const char *path, const char *name, struct datafile_reader 
 		datafile_close(r);
 		goto no_memory;
 	}
-	return open_common(r, name, out, why, why_size);
+	return open_common(r, name, out, why);
 no_memory:
-	snprintf(why, why_size, "%s: out of memory", name);
-	return -ENOMEM;
+	return error_set(why, -ENOMEM, "%s: out of memory", name);
 }
 
 int datafile_open_memory(const void *data, size_t size, const char *name,
-			 struct datafile_reader **out, char *why, size_t why_size)
+			 struct datafile_reader **out, struct error *why)
 {
 	struct datafile_reader *r = calloc(1, sizeof(*r));
 
-	if (!r) {
-		snprintf(why, why_size, "%s: out of memory", name);
-		return -ENOMEM;
-	}
+	if (!r)
+		return error_set(why, -ENOMEM, "%s: out of memory", name);
 	r->fd = -1;
 	r->buf = data;
 	r->end = r->capacity = size;
-	return open_common(r, name, out, why, why_size);
+	return open_common(r, name, out, why);
 }
 
 void datafile_close(struct datafile_reader *r)

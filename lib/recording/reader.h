@@ -14,17 +14,18 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <pcce/datafile.h>
+#include "base/error.h"
 
 struct datafile_reader;
 
 /* Opens and checks the header. 0, or -errno with a whole sentence, naming the file, in why. */
-int datafile_open(const char *path, struct datafile_reader **out, char *why, size_t why_size);
+int datafile_open(const char *path, struct datafile_reader **out, struct error *why);
 /* The same of a file that messages call by another name. */
-int datafile_open_as(const char *path, const char *name, struct datafile_reader **out, char *why,
-		     size_t why_size);
+int datafile_open_as(const char *path, const char *name, struct datafile_reader **out,
+		     struct error *why);
 /* The same on memory that stays valid and is aligned to 8; name is for messages. */
 int datafile_open_memory(const void *data, size_t size, const char *name,
-			 struct datafile_reader **out, char *why, size_t why_size);
+			 struct datafile_reader **out, struct error *why);
 void datafile_close(struct datafile_reader *r);
 
 /* The next record: 1; 0 at the end, also where the file was cut off; or -errno, and

@@ -85,47 +85,44 @@ static bool has_capability(unsigned int bit)
 	return effective >> bit & 1;
 }
 
-static int check_privilege(char *why, size_t why_size)
+static int check_privilege(struct error *why)
 {
 	enum { SYS_ADMIN = 21, PERFMON = 38, BPF = 39 };
 
 	if (has_capability(SYS_ADMIN) || (has_capability(PERFMON) && has_capability(BPF)))
 		return 0;
-	snprintf(why, why_size, "it needs the capabilities CAP_BPF and CAP_PERFMON, or root");
-	return -EPERM;
+	return error_set(why, -EPERM, "it needs the capabilities CAP_BPF and CAP_PERFMON, or root");
 }
 
-static int bpf_probe(const struct sampler_config *config, char *why, size_t why_size)
+static int bpf_probe(const struct sampler_config *config, struct error *why)
 {
 	struct perf_event_attr attr;
 	struct sampler_bpf *skel;
 	enum perf_event_kind kind;
 	int err, event;
 
-	if (config->verify) {
-		snprintf(why, why_size, "it cannot look at the real stack, which --verify needs");
-		return -EOPNOTSUPP;
-	}
-	if (config->aggregate) {
-		snprintf(why, why_size,
-			 "it cannot count equal samples, which --aggregate asks for; use -b kmod");
-		return -EOPNOTSUPP;
-	}
-	err = perf_event_make_attr(config, &attr, &kind, why, why_size);
+	if (config->verify)
+		return error_set(why, -EOPNOTSUPP,
+				 "it cannot look at the real stack, which --verify needs");
+	if (config->aggregate)
+		return error_set(
+			why, -EOPNOTSUPP,
+			"it cannot count equal samples, which --aggregate asks for; use -b kmod");
+	err = perf_event_make_attr(config, &attr, &kind, why);
 	if (!err)
-		err = check_privilege(why, why_size);
+		err = check_privilege(why);
 	if (err)
 		return err;
 	event = perf_event_create(&attr, 0, -1);
 	if (event < 0)
-		return perf_event_explain(config, -errno, why, why_size);
-	err = bpf_program_load(kind, &attr, &skel, why, why_size);
+		return perf_event_explain(config, -errno, why);
+	err = bpf_program_load(kind, &attr, &skel, why);
 	if (!err) {
 		err = bpf_program_attach(skel, kind, event);
 		if (err)
-			snprintf(why, why_size,
-				 "the kernel does not let a BPF program handle the event %s: %s",
-				 config->event, strerror(-err));
+			error_set(why, 0,
+				  "the kernel does not let a BPF program handle the event %s: %s",
+				  config->event, strerror(-err));
 		sampler_bpf__destroy(skel);
 	}
 	close(event);
@@ -176,30 +173,28 @@ static int on_sample(void *ctx, const struct pcce_sample *sample, size_t size)
 	return 0;
 }
 
-static int bpf_prepare(const struct sampler_config *config, struct sampler **out, char *why,
-		       size_t why_size)
+static int bpf_prepare(const struct sampler_config *config, struct sampler **out, struct error *why)
 {
 	struct sampler *s = calloc(1, sizeof(*s));
 	int err;
 
-	snprintf(why, why_size, "out of memory");
+	error_set(why, 0, "out of memory");
 	if (!s)
 		return -ENOMEM;
 	s->config = *config;
-	err = perf_event_make_attr(config, &s->attr, &s->kind, why, why_size);
+	err = perf_event_make_attr(config, &s->attr, &s->kind, why);
 	if (!err)
-		err = bpf_program_load(s->kind, &s->attr, &s->skel, why, why_size);
+		err = bpf_program_load(s->kind, &s->attr, &s->skel, why);
 	if (!err)
 		err = event_queue_open((int64_t *)s->skel->bss->offsets, &s->skel->bss->n_offsets,
-				       SAMPLER_OFFSETS, config->program, &s->delivery, why,
-				       why_size);
+				       SAMPLER_OFFSETS, config->program, &s->delivery, why);
 	if (err)
 		goto fail;
 	raise_file_limit();
 	err = bpf_ring_open(bpf_map__fd(s->skel->maps.controls), bpf_map__fd(s->skel->maps.rings),
 			    libbpf_num_possible_cpus(), &s->rings);
 	if (err) {
-		snprintf(why, why_size, "the rings cannot be mapped: %s", strerror(-err));
+		error_set(why, 0, "the rings cannot be mapped: %s", strerror(-err));
 		goto fail;
 	}
 	*out = s;
@@ -327,7 +322,7 @@ static int follow_by_map(struct sampler *s, pid_t pid, bool armed)
 	return bpf_map_update_elem(bpf_map__fd(s->skel->maps.processes), &key, &p, BPF_ANY);
 }
 
-static int start_tracepoint(struct sampler *s, char *why, size_t why_size)
+static int start_tracepoint(struct sampler *s, struct error *why)
 {
 	int err;
 
@@ -336,12 +331,10 @@ static int start_tracepoint(struct sampler *s, char *why, size_t why_size)
 	s->attr.inherit = 0;
 	s->attr.freq = 0;
 	s->attr.sample_period = 1;
-	if (sampler_bpf__attach(s->skel)) {
-		snprintf(why, why_size,
-			 "the programs that follow fork and exec cannot be attached: %s",
-			 strerror(errno));
-		return -errno;
-	}
+	if (sampler_bpf__attach(s->skel))
+		return error_set(why, -errno,
+				 "the programs that follow fork and exec cannot be attached: %s",
+				 strerror(errno));
 	err = 0;
 	if (s->skel->rodata->pidns_ino) { /* our number is not the kernel's own */
 		s->skel->bss->wanted_armed = s->config.target != 0;
@@ -353,19 +346,19 @@ static int start_tracepoint(struct sampler *s, char *why, size_t why_size)
 		err = add_event(s, -1, 0);
 	if (!err && ioctl(s->events[0], PERF_EVENT_IOC_ENABLE, 0))
 		err = -errno;
-	return err ? perf_event_explain(&s->config, err, why, why_size) : 0;
+	return err ? perf_event_explain(&s->config, err, why) : 0;
 }
 
-static int start_command(struct sampler *s, char *why, size_t why_size)
+static int start_command(struct sampler *s, struct error *why)
 {
 	int err;
 
 	s->attr.enable_on_exec = 1;
 	err = add_event(s, s->pid, -1);
-	return err ? perf_event_explain(&s->config, err, why, why_size) : 0;
+	return err ? perf_event_explain(&s->config, err, why) : 0;
 }
 
-static int start_running(struct sampler *s, char *why, size_t why_size)
+static int start_running(struct sampler *s, struct error *why)
 {
 	size_t i;
 	int fresh;
@@ -375,14 +368,14 @@ static int start_running(struct sampler *s, char *why, size_t why_size)
 		;
 	if (fresh < 0) {
 		if (fresh == -ESRCH)
-			snprintf(why, why_size, "process %d has ended", (int)s->pid);
+			error_set(why, 0, "process %d has ended", (int)s->pid);
 		else
-			perf_event_explain(&s->config, fresh, why, why_size);
+			perf_event_explain(&s->config, fresh, why);
 		return fresh;
 	}
 	for (i = 0; i < s->n_events; i++)
 		if (ioctl(s->events[i], PERF_EVENT_IOC_ENABLE, 0))
-			return perf_event_explain(&s->config, -errno, why, why_size);
+			return perf_event_explain(&s->config, -errno, why);
 	return 0;
 }
 
@@ -416,7 +409,7 @@ static int reattach(void *ctx, const struct perf_sideband_event *exec)
 	return w ? 0 : watch(s, exec->pid, event_queue_now());
 }
 
-static int bpf_start(struct sampler *s, pid_t pid, char *why, size_t why_size)
+static int bpf_start(struct sampler *s, pid_t pid, struct error *why)
 {
 	int err;
 
@@ -426,13 +419,11 @@ static int bpf_start(struct sampler *s, pid_t pid, char *why, size_t why_size)
 	s->pid = pid;
 	err = event_queue_begin(s->delivery, pid, s->config.target,
 				s->kind == PERF_EVENT_TRACEPOINT ? NULL : reattach, s);
-	if (err) {
-		snprintf(why, why_size, "out of memory");
-		return err;
-	}
+	if (err)
+		return error_set(why, err, "out of memory");
 	if (s->kind == PERF_EVENT_TRACEPOINT)
-		return start_tracepoint(s, why, why_size);
-	return s->config.target ? start_running(s, why, why_size) : start_command(s, why, why_size);
+		return start_tracepoint(s, why);
+	return s->config.target ? start_running(s, why) : start_command(s, why);
 }
 
 /* ---- delivery ------------------------------------------------------------------- */

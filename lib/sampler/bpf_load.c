@@ -55,24 +55,22 @@ static bool is_cpu_clock(const struct perf_event_attr *attr)
 }
 
 int bpf_program_load(enum perf_event_kind kind, const struct perf_event_attr *attr,
-		     struct sampler_bpf **out, char *why, size_t why_size)
+		     struct sampler_bpf **out, struct error *why)
 {
 	bool tracepoint = kind == PERF_EVENT_TRACEPOINT;
 	struct sampler_bpf *skel;
 	int cpus = libbpf_num_possible_cpus(), err;
 
-	if (cpus <= 0) {
-		snprintf(why, why_size, "the number of CPUs cannot be read: %s", strerror(-cpus));
-		return -EINVAL;
-	}
+	if (cpus <= 0)
+		return error_set(why, -EINVAL, "the number of CPUs cannot be read: %s",
+				 strerror(-cpus));
 	libbpf_says[0] = 0;
 	libbpf_set_print(keep_complaint);
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	skel = sampler_bpf__open();
-	if (!skel) {
-		snprintf(why, why_size, "the BPF program cannot be opened: %s", strerror(errno));
-		return -errno;
-	}
+	if (!skel)
+		return error_set(why, -errno, "the BPF program cannot be opened: %s",
+				 strerror(errno));
 	set_pid_namespace(skel);
 	skel->rodata->weighted = kind == PERF_EVENT_COUNT;
 	skel->rodata->event_known = !tracepoint && kernel_has("bpf_cast_to_kern_ctx");
@@ -89,20 +87,20 @@ int bpf_program_load(enum perf_event_kind kind, const struct perf_event_attr *at
 	err = sampler_bpf__load(skel);
 	if (err) {
 		if (err == -EPERM) /* EACCES is what the verifier says */
-			snprintf(why, why_size,
-				 "the kernel refuses the BPF program (%s): a container's seccomp "
-				 "filter or a security "
-				 "module forbids it",
-				 strerror(-err));
+			error_set(why, 0,
+				  "the kernel refuses the BPF program (%s): a container's seccomp "
+				  "filter or a security "
+				  "module forbids it",
+				  strerror(-err));
 		else if (err == -ENOSYS)
-			snprintf(why, why_size, "this kernel has no BPF");
+			error_set(why, 0, "this kernel has no BPF");
 		else if (access("/sys/kernel/btf/vmlinux", R_OK))
-			snprintf(why, why_size,
-				 "this kernel does not describe its types (no "
-				 "/sys/kernel/btf/vmlinux)");
+			error_set(why, 0,
+				  "this kernel does not describe its types (no "
+				  "/sys/kernel/btf/vmlinux)");
 		else
-			snprintf(why, why_size, "the kernel does not take the BPF program (%s%s%s)",
-				 strerror(-err), libbpf_says[0] ? "; " : "", libbpf_says);
+			error_set(why, 0, "the kernel does not take the BPF program (%s%s%s)",
+				  strerror(-err), libbpf_says[0] ? "; " : "", libbpf_says);
 		sampler_bpf__destroy(skel);
 		return err;
 	}

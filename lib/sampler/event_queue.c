@@ -57,12 +57,12 @@ void event_queue_close(struct event_queue *s)
 }
 
 int event_queue_open(int64_t *offsets, uint32_t *n_offsets, uint32_t capacity, const char *program,
-		     struct event_queue **out, char *why, size_t why_size)
+		     struct event_queue **out, struct error *why)
 {
 	struct event_queue *s = calloc(1, sizeof(*s));
 	int err;
 
-	snprintf(why, why_size, "out of memory");
+	error_set(why, 0, "out of memory");
 	if (!s)
 		return -ENOMEM;
 	err = -ENOMEM;
@@ -73,14 +73,13 @@ int event_queue_open(int64_t *offsets, uint32_t *n_offsets, uint32_t capacity, c
 		goto fail;
 	if (program)
 		tls_offsets_program(s->places, program);
-	err = perf_sideband_open(&s->sideband, why, why_size);
+	err = perf_sideband_open(&s->sideband, why);
 	if (err)
 		goto fail;
 	err = perf_sideband_watch(s->sideband, s->epoll);
 	if (err) {
-		snprintf(why, why_size,
-			 "the kernel's records of processes cannot be waited for: %s",
-			 strerror(-err));
+		error_set(why, 0, "the kernel's records of processes cannot be waited for: %s",
+			  strerror(-err));
 		goto fail;
 	}
 	*out = s;

@@ -15,6 +15,7 @@
 #include <sys/types.h>
 #include "sampler/sampler.h"
 #include "sampler/perf_sideband.h"
+#include "base/error.h"
 
 #define EVENT_QUEUE_MARGIN \
 	1000000 /* ns between a sample's time and its arrival in a ring, at most */
@@ -27,7 +28,7 @@ uint64_t event_queue_now(void);
  * one sentence in why.
  */
 int event_queue_open(int64_t *offsets, uint32_t *n_offsets, uint32_t capacity, const char *program,
-		     struct event_queue **out, char *why, size_t why_size);
+		     struct event_queue **out, struct error *why);
 void event_queue_close(struct event_queue *s);
 
 /* The kernel has taken a followed process's events away, because it did an exec of a set-uid

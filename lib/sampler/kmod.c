@@ -52,18 +52,17 @@ struct sampler {
 
 /* ---- can it work ---------------------------------------------------------------- */
 
-static int set_up(const struct sampler_config *config, struct pcce_kmod_setup *setup, char *why,
-		  size_t why_size)
+static int set_up(const struct sampler_config *config, struct pcce_kmod_setup *setup,
+		  struct error *why)
 {
 	struct perf_event_attr attr = {.size = sizeof(attr)};
 	enum perf_event_kind kind;
 	int err;
 
-	if (config->verify) {
-		snprintf(why, why_size, "it cannot look at the real stack, which --verify needs");
-		return -EOPNOTSUPP;
-	}
-	err = perf_event_parse(config->event, &attr, &kind, why, why_size);
+	if (config->verify)
+		return error_set(why, -EOPNOTSUPP,
+				 "it cannot look at the real stack, which --verify needs");
+	err = perf_event_parse(config->event, &attr, &kind, why);
 	if (err)
 		return err;
 	*setup = (struct pcce_kmod_setup){
@@ -82,41 +81,42 @@ static int set_up(const struct sampler_config *config, struct pcce_kmod_setup *s
 	return 0;
 }
 
-static int explain(const struct sampler *s, int err, char *why, size_t why_size)
+static int explain(const struct sampler *s, int err, struct error *why)
 {
 	const struct pcce_kmod_info *info = kmod_session_info(s->session);
 
 	switch (-err) {
 	case EINVAL:
 		if (s->setup.flags & PCCE_KMOD_FREQUENCY && s->setup.rate > info->max_frequency) {
-			snprintf(why, why_size,
-				 "%llu samples a second are more than the module allows, %llu; use "
-				 "a lower -F, or raise "
-				 "/sys/module/pcce_sampler/parameters/max_frequency",
-				 (unsigned long long)s->setup.rate,
-				 (unsigned long long)info->max_frequency);
+			error_set(
+				why, 0,
+				"%llu samples a second are more than the module allows, %llu; use "
+				"a lower -F, or raise "
+				"/sys/module/pcce_sampler/parameters/max_frequency",
+				(unsigned long long)s->setup.rate,
+				(unsigned long long)info->max_frequency);
 			break;
 		}
 		/* fallthrough */
 	default:
-		snprintf(why, why_size, "the module refuses the event %s: %s", s->config.event,
-			 strerror(-err));
+		error_set(why, 0, "the module refuses the event %s: %s", s->config.event,
+			  strerror(-err));
 		break;
 	case ENOENT:
 	case ENODEV:
 	case EOPNOTSUPP:
-		snprintf(why, why_size, "this machine does not have the event %s", s->config.event);
+		error_set(why, 0, "this machine does not have the event %s", s->config.event);
 		break;
 	case EPERM:
-		snprintf(why, why_size, "it needs the capability CAP_PERFMON, or root");
+		error_set(why, 0, "it needs the capability CAP_PERFMON, or root");
 		break;
 	case ESRCH:
-		snprintf(why, why_size, "process %d has ended", (int)s->setup.pid);
+		error_set(why, 0, "process %d has ended", (int)s->setup.pid);
 		break;
 	case ENOMEM:
-		snprintf(why, why_size,
-			 "there is no memory for the rings, or they are more than this user may "
-			 "lock (ulimit -l)");
+		error_set(why, 0,
+			  "there is no memory for the rings, or they are more than this user may "
+			  "lock (ulimit -l)");
 		break;
 	}
 	return err;
@@ -139,16 +139,16 @@ static int set_up_session(struct sampler *s)
 	return err;
 }
 
-static int kmod_probe(const struct sampler_config *config, char *why, size_t why_size)
+static int kmod_probe(const struct sampler_config *config, struct error *why)
 {
 	struct sampler s = {.config = *config};
-	int err = kmod_session_open(&s.session, why, why_size);
+	int err = kmod_session_open(&s.session, why);
 
 	if (err)
 		return err;
-	err = set_up(config, &s.setup, why, why_size);
+	err = set_up(config, &s.setup, why);
 	if (!err && !kmod_session_info(s.session)->privileged)
-		err = explain(&s, -EPERM, why, why_size);
+		err = explain(&s, -EPERM, why);
 	if (!err) {
 		/* The event on this thread itself: it ends with the session. */
 		s.setup.scope = PCCE_KMOD_TASK;
@@ -157,7 +157,7 @@ static int kmod_probe(const struct sampler_config *config, char *why, size_t why
 		if (!err)
 			err = kmod_session_start(s.session);
 		if (err)
-			explain(&s, err, why, why_size);
+			explain(&s, err, why);
 	}
 	kmod_session_close(s.session);
 	/* -ENODEV says that the module is not there, and nothing else. */
@@ -176,27 +176,25 @@ static void kmod_destroy(struct sampler *s)
 	free(s);
 }
 
-static int kmod_prepare(const struct sampler_config *config, struct sampler **out, char *why,
-			size_t why_size)
+static int kmod_prepare(const struct sampler_config *config, struct sampler **out,
+			struct error *why)
 {
 	struct sampler *s = calloc(1, sizeof(*s));
 	int err;
 
-	if (!s) {
-		snprintf(why, why_size, "out of memory");
-		return -ENOMEM;
-	}
+	if (!s)
+		return error_set(why, -ENOMEM, "out of memory");
 	s->config = *config;
-	err = set_up(config, &s->setup, why, why_size);
+	err = set_up(config, &s->setup, why);
 	if (!err)
-		err = kmod_session_open(&s->session, why, why_size);
+		err = kmod_session_open(&s->session, why);
 	if (!err)
 		err = event_queue_open(s->offsets, &s->n_offsets, PCCE_KMOD_OFFSETS,
-				       config->program, &s->delivery, why, why_size);
+				       config->program, &s->delivery, why);
 	if (!err) {
 		s->remaps = remap_log_new();
 		if (!s->remaps) {
-			snprintf(why, why_size, "out of memory");
+			error_set(why, 0, "out of memory");
 			err = -ENOMEM;
 		}
 	}
@@ -235,7 +233,7 @@ static int reattach(void *ctx, const struct perf_sideband_event *exec)
 	return 0;
 }
 
-static int kmod_sampler_start(struct sampler *s, pid_t pid, char *why, size_t why_size)
+static int kmod_sampler_start(struct sampler *s, pid_t pid, struct error *why)
 {
 	int err;
 
@@ -256,7 +254,7 @@ static int kmod_sampler_start(struct sampler *s, pid_t pid, char *why, size_t wh
 		err = kmod_session_start(s->session);
 	s->look_after = LOOK_NS;
 	s->look_at = s->config.target ? event_queue_now() + LOOK_NS : 0;
-	return err ? explain(s, err, why, why_size) : 0;
+	return err ? explain(s, err, why) : 0;
 }
 
 /* ---- delivery ------------------------------------------------------------------- */

@@ -28,56 +28,52 @@ static int request(const struct kmod_session *k, unsigned long number, void *arg
 	return ioctl(k->fd, number, argument) ? -errno : 0;
 }
 
-static int explain_open(int err, char *why, size_t why_size)
+static int explain_open(int err, struct error *why)
 {
 	switch (err) {
 	case -ENOENT:
 	case -ENXIO:
 	case -ENODEV:
-		snprintf(why, why_size,
-			 "the kernel module pcce_sampler is not loaded (there is "
-			 "no " PCCE_KMOD_DEVICE
-			 "); load it: modprobe pcce_sampler, or insmod pcce_sampler.ko");
-		return -ENODEV;
+		return error_set(why, -ENODEV,
+				 "the kernel module pcce_sampler is not loaded (there is "
+				 "no " PCCE_KMOD_DEVICE
+				 "); load it: modprobe pcce_sampler, or insmod pcce_sampler.ko");
 	case -EACCES:
 	case -EPERM:
-		snprintf(why, why_size, PCCE_KMOD_DEVICE " may not be opened by this user (%s)",
-			 strerror(-err));
-		return err;
+		return error_set(why, err, PCCE_KMOD_DEVICE " may not be opened by this user (%s)",
+				 strerror(-err));
 	default:
-		snprintf(why, why_size, PCCE_KMOD_DEVICE " cannot be opened: %s", strerror(-err));
-		return err;
+		return error_set(why, err, PCCE_KMOD_DEVICE " cannot be opened: %s",
+				 strerror(-err));
 	}
 }
 
-int kmod_session_open(struct kmod_session **out, char *why, size_t why_size)
+int kmod_session_open(struct kmod_session **out, struct error *why)
 {
 	struct kmod_session *k = calloc(1, sizeof(*k));
 	int err;
 
-	if (!k) {
-		snprintf(why, why_size, "out of memory");
-		return -ENOMEM;
-	}
+	if (!k)
+		return error_set(why, -ENOMEM, "out of memory");
 	k->fd = open(PCCE_KMOD_DEVICE, O_RDWR | O_CLOEXEC);
 	if (k->fd < 0) {
-		err = explain_open(-errno, why, why_size);
+		err = explain_open(-errno, why);
 		goto fail;
 	}
 	err = request(k, PCCE_KMOD_IOC_INFO, &k->info);
 	if (err) {
-		snprintf(why, why_size, PCCE_KMOD_DEVICE " is not that of pcce_sampler: %s",
-			 strerror(-err));
+		error_set(why, 0, PCCE_KMOD_DEVICE " is not that of pcce_sampler: %s",
+			  strerror(-err));
 		goto fail;
 	}
 	if (k->info.version != PCCE_KMOD_VERSION || k->info.page_version != PCCE_PAGE_VERSION ||
 	    k->info.sample_size != sizeof(struct pcce_sample) ||
 	    k->info.record_max != PCCE_KMOD_RECORD_MAX) {
-		snprintf(why, why_size,
-			 "the module pcce_sampler that is loaded is that of another version of "
-			 "pcce (its interface is "
-			 "%u, this is %u); load the one that belongs to this",
-			 k->info.version, PCCE_KMOD_VERSION);
+		error_set(why, 0,
+			  "the module pcce_sampler that is loaded is that of another version of "
+			  "pcce (its interface is "
+			  "%u, this is %u); load the one that belongs to this",
+			  k->info.version, PCCE_KMOD_VERSION);
 		err = -EPROTONOSUPPORT;
 		goto fail;
 	}

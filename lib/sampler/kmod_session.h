@@ -7,12 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <pcce/kmod.h>
+#include "base/error.h"
 
 struct kmod_session;
 
 /* Is the module there, and does it speak our language? 0, or -errno with one sentence in why;
  * -ENODEV: not loaded. */
-int kmod_session_open(struct kmod_session **out, char *why, size_t why_size);
+int kmod_session_open(struct kmod_session **out, struct error *why);
 void kmod_session_close(struct kmod_session *k);
 const struct pcce_kmod_info *kmod_session_info(const struct kmod_session *k);
 int kmod_session_fd(const struct kmod_session *k);

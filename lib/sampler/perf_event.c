@@ -56,8 +56,7 @@ static const char *tracefs(void)
 	return NULL;
 }
 
-static int parse_tracepoint(const char *name, struct perf_event_attr *attr, char *why,
-			    size_t why_size)
+static int parse_tracepoint(const char *name, struct perf_event_attr *attr, struct error *why)
 {
 	const char *colon = strchr(name, ':'), *dir = tracefs();
 	unsigned long long id;
@@ -65,17 +64,14 @@ static int parse_tracepoint(const char *name, struct perf_event_attr *attr, char
 	FILE *f;
 	int n;
 
-	if (!dir) {
-		snprintf(why, why_size,
-			 "event %s is a tracepoint, which needs tracefs: mount -t tracefs nodev "
-			 "/sys/kernel/tracing",
-			 name);
-		return -ENOENT;
-	}
-	if (strchr(name, '/') || colon == name || !colon[1]) {
-		snprintf(why, why_size, "event %s is not of the form SYSTEM:NAME", name);
-		return -EINVAL;
-	}
+	if (!dir)
+		return error_set(
+			why, -ENOENT,
+			"event %s is a tracepoint, which needs tracefs: mount -t tracefs nodev "
+			"/sys/kernel/tracing",
+			name);
+	if (strchr(name, '/') || colon == name || !colon[1])
+		return error_set(why, -EINVAL, "event %s is not of the form SYSTEM:NAME", name);
 	snprintf(path, sizeof(path), "%s/events/%.*s/%s/id", dir, (int)(colon - name), name,
 		 colon + 1);
 	f = fopen(path, "re");
@@ -83,26 +79,24 @@ static int parse_tracepoint(const char *name, struct perf_event_attr *attr, char
 		int err = -errno;
 
 		if (err == -ENOENT)
-			snprintf(why, why_size,
-				 "there is no tracepoint %s; %s/available_events lists them", name,
-				 dir);
+			error_set(why, 0,
+				  "there is no tracepoint %s; %s/available_events lists them", name,
+				  dir);
 		else
-			snprintf(why, why_size, "%s cannot be read: %s", path, strerror(-err));
+			error_set(why, 0, "%s cannot be read: %s", path, strerror(-err));
 		return err;
 	}
 	n = fscanf(f, "%llu", &id);
 	fclose(f);
-	if (n != 1) {
-		snprintf(why, why_size, "%s does not hold a number", path);
-		return -EINVAL;
-	}
+	if (n != 1)
+		return error_set(why, -EINVAL, "%s does not hold a number", path);
 	attr->type = PERF_TYPE_TRACEPOINT;
 	attr->config = id;
 	return 0;
 }
 
 int perf_event_parse(const char *name, struct perf_event_attr *attr, enum perf_event_kind *kind,
-		     char *why, size_t why_size)
+		     struct error *why)
 {
 	size_t i;
 
@@ -117,20 +111,19 @@ int perf_event_parse(const char *name, struct perf_event_attr *attr, enum perf_e
 	}
 	if (strchr(name, ':')) {
 		*kind = PERF_EVENT_TRACEPOINT;
-		return parse_tracepoint(name, attr, why, why_size);
+		return parse_tracepoint(name, attr, why);
 	}
-	snprintf(
-		why, why_size,
+	return error_set(
+		why, -EINVAL,
 		"there is no event \"%s\"; known are cpu-clock, task-clock, page-faults, "
 		"context-switches, "
 		"cpu-migrations, "
 		"cycles, instructions, cache-misses and their like, and tracepoints as SYSTEM:NAME",
 		name);
-	return -EINVAL;
 }
 
 int perf_event_make_attr(const struct sampler_config *config, struct perf_event_attr *attr,
-			 enum perf_event_kind *kind, char *why, size_t why_size)
+			 enum perf_event_kind *kind, struct error *why)
 {
 	memset(attr, 0, sizeof(*attr));
 	attr->size = sizeof(*attr);
@@ -145,7 +138,7 @@ int perf_event_make_attr(const struct sampler_config *config, struct perf_event_
 	} else {
 		attr->sample_period = config->period ? config->period : 1;
 	}
-	return perf_event_parse(config->event, attr, kind, why, why_size);
+	return perf_event_parse(config->event, attr, kind, why);
 }
 
 int perf_event_create(const struct perf_event_attr *attr, pid_t tid, int cpu)
@@ -165,7 +158,7 @@ unsigned int perf_event_rate_limit(void)
 	return limit;
 }
 
-int perf_event_explain(const struct sampler_config *config, int err, char *why, size_t why_size)
+int perf_event_explain(const struct sampler_config *config, int err, struct error *why)
 {
 	unsigned int limit;
 
@@ -173,36 +166,37 @@ int perf_event_explain(const struct sampler_config *config, int err, char *why, 
 	case EINVAL:
 		limit = perf_event_rate_limit();
 		if (limit && config->frequency > limit) {
-			snprintf(why, why_size,
-				 "%llu samples a second are more than the kernel allows, %u; use a "
-				 "lower -F, or raise "
-				 "kernel.perf_event_max_sample_rate",
-				 (unsigned long long)config->frequency, limit);
+			error_set(
+				why, 0,
+				"%llu samples a second are more than the kernel allows, %u; use a "
+				"lower -F, or raise "
+				"kernel.perf_event_max_sample_rate",
+				(unsigned long long)config->frequency, limit);
 			break;
 		}
 		/* fallthrough */
 	default:
-		snprintf(why, why_size, "the kernel refuses the event %s (perf_event_open: %s)",
-			 config->event, strerror(-err));
+		error_set(why, 0, "the kernel refuses the event %s (perf_event_open: %s)",
+			  config->event, strerror(-err));
 		break;
 	case ENOENT:
 	case EOPNOTSUPP:
-		snprintf(why, why_size, "this machine does not have the event %s", config->event);
+		error_set(why, 0, "this machine does not have the event %s", config->event);
 		break;
 	case EPERM:
 	case EACCES:
 	case ENOSYS:
-		snprintf(why, why_size,
-			 "perf_event_open is refused (%s): a container's seccomp filter, a "
-			 "security module or "
-			 "kernel.perf_event_paranoid forbids it",
-			 strerror(-err));
+		error_set(why, 0,
+			  "perf_event_open is refused (%s): a container's seccomp filter, a "
+			  "security module or "
+			  "kernel.perf_event_paranoid forbids it",
+			  strerror(-err));
 		break;
 	case EMFILE:
 	case ENFILE:
-		snprintf(why, why_size,
-			 "more threads than this process may have open files; raise the limit "
-			 "(ulimit -n)");
+		error_set(why, 0,
+			  "more threads than this process may have open files; raise the limit "
+			  "(ulimit -n)");
 		break;
 	}
 	return err;

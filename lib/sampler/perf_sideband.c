@@ -78,33 +78,31 @@ static int open_ring(struct ring *r, int cpu)
 	return 0;
 }
 
-int perf_sideband_open(struct perf_sideband **out, char *why, size_t why_size)
+int perf_sideband_open(struct perf_sideband **out, struct error *why)
 {
 	int cpus = libbpf_num_possible_cpus(), cpu, err;
 	struct perf_sideband *s;
 
-	if (cpus < 0) {
-		snprintf(why, why_size, "the number of CPUs cannot be read: %s", strerror(-cpus));
-		return cpus;
-	}
+	if (cpus < 0)
+		return error_set(why, cpus, "the number of CPUs cannot be read: %s",
+				 strerror(-cpus));
 	s = calloc(1, sizeof(*s));
 	if (s)
 		s->rings = calloc((size_t)cpus, sizeof(*s->rings));
 	if (!s || !s->rings) {
 		free(s);
-		snprintf(why, why_size, "out of memory");
-		return -ENOMEM;
+		return error_set(why, -ENOMEM, "out of memory");
 	}
 	for (cpu = 0; cpu < cpus; cpu++) {
 		err = open_ring(&s->rings[s->n], cpu);
 		if (err == -ENODEV) /* the CPU is off line */
 			continue;
 		if (err) {
-			snprintf(why, why_size,
-				 "the kernel refuses to tell of new processes and mappings "
-				 "(perf_event_open for CPU "
-				 "%d: %s)",
-				 cpu, strerror(-err));
+			error_set(why, 0,
+				  "the kernel refuses to tell of new processes and mappings "
+				  "(perf_event_open for CPU "
+				  "%d: %s)",
+				  cpu, strerror(-err));
 			perf_sideband_close(s);
 			return err;
 		}

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "base/error.h"
 
 enum perf_sideband_type {
 	SIDEBAND_FORK, /* a process (pid != ppid) or thread began */
@@ -30,7 +31,7 @@ struct perf_sideband_event {
 struct perf_sideband;
 
 /* All processes of the system, all CPUs. 0, or -errno with one sentence in why. */
-int perf_sideband_open(struct perf_sideband **out, char *why, size_t why_size);
+int perf_sideband_open(struct perf_sideband **out, struct error *why);
 void perf_sideband_close(struct perf_sideband *s);
 
 /* Adds the descriptors that become readable to an epoll instance. 0 or -errno. */

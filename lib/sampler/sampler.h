@@ -15,6 +15,7 @@
 #include <sys/types.h>
 #include <pcce/abi.h>
 #include <pcce/datafile.h>
+#include "base/error.h"
 
 struct sampler_config {
 	uint64_t frequency; /* Hz; 0: use period */
@@ -48,13 +49,13 @@ struct sampler;
 struct sampler_ops {
 	const char *name;
 	/* Can it work here, now, for this configuration? 0, or -errno with one sentence in why. */
-	int (*probe)(const struct sampler_config *config, char *why, size_t why_size);
+	int (*probe)(const struct sampler_config *config, struct error *why);
 	/* The command's process, stopped before its exec (pid), or config->target. env: for a
 	 * command, the sampler may setenv() what the command must inherit; that happens in prepare,
 	 * before fork. */
-	int (*prepare)(const struct sampler_config *config, struct sampler **out, char *why,
-		       size_t why_size);
-	int (*start)(struct sampler *s, pid_t pid, char *why, size_t why_size);
+	int (*prepare)(const struct sampler_config *config, struct sampler **out,
+		       struct error *why);
+	int (*start)(struct sampler *s, pid_t pid, struct error *why);
 	/* Deliver what has come; wait at most timeout_ms for more. 0, or -errno. */
 	int (*poll)(struct sampler *s, const struct sampler_sink *sink, int timeout_ms);
 	/* Stop sampling, deliver the rest. */

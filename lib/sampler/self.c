@@ -81,48 +81,42 @@ static uint64_t interval_of(const struct sampler_config *config)
 	return config->frequency ? SECOND / config->frequency : config->period;
 }
 
-static int self_probe(const struct sampler_config *config, char *why, size_t why_size)
+static int self_probe(const struct sampler_config *config, struct error *why)
 {
-	if (config->aggregate) {
-		snprintf(why, why_size,
-			 "the self sampler cannot count equal samples, which --aggregate asks for; "
-			 "use -b kmod as root");
-		return -EOPNOTSUPP;
-	}
-	if (config->target) {
-		snprintf(why, why_size,
-			 "the self sampler works in the program itself and must be switched on at "
-			 "its start: it cannot "
-			 "attach to process %d; start the command with pcce-record, or use -b bpf "
-			 "as root",
-			 (int)config->target);
-		return -EOPNOTSUPP;
-	}
+	if (config->aggregate)
+		return error_set(
+			why, -EOPNOTSUPP,
+			"the self sampler cannot count equal samples, which --aggregate asks for; "
+			"use -b kmod as root");
+	if (config->target)
+		return error_set(
+			why, -EOPNOTSUPP,
+			"the self sampler works in the program itself and must be switched on at "
+			"its start: it cannot "
+			"attach to process %d; start the command with pcce-record, or use -b bpf "
+			"as root",
+			(int)config->target);
 	if (config->event && strcmp(config->event, "cpu-clock") != 0 &&
-	    strcmp(config->event, "task-clock") != 0) {
-		snprintf(why, why_size,
-			 "the self sampler knows the events cpu-clock and task-clock, not '%s'; "
-			 "use -b bpf as root",
-			 config->event);
-		return -EOPNOTSUPP;
-	}
-	if (!config->frequency && !config->period) {
-		snprintf(why, why_size, "the self sampler needs a frequency or a period");
-		return -EINVAL;
-	}
-	if (interval_of(config) < SHORTEST) {
-		snprintf(why, why_size,
-			 "the self sampler sends the program a signal for each sample: with more "
-			 "than %d a second it "
-			 "would not get on; use a lower -F, or -b bpf as root",
-			 SECOND / SHORTEST);
-		return -EINVAL;
-	}
+	    strcmp(config->event, "task-clock") != 0)
+		return error_set(
+			why, -EOPNOTSUPP,
+			"the self sampler knows the events cpu-clock and task-clock, not '%s'; "
+			"use -b bpf as root",
+			config->event);
+	if (!config->frequency && !config->period)
+		return error_set(why, -EINVAL, "the self sampler needs a frequency or a period");
+	if (interval_of(config) < SHORTEST)
+		return error_set(
+			why, -EINVAL,
+			"the self sampler sends the program a signal for each sample: with more "
+			"than %d a second it "
+			"would not get on; use a lower -F, or -b bpf as root",
+			SECOND / SHORTEST);
 	return 0;
 }
 
 /* libpcce-verify.so goes to the front of LD_PRELOAD. */
-static int preload_unwinder(struct sampler *s, char *why, size_t why_size)
+static int preload_unwinder(struct sampler *s, struct error *why)
 {
 	char self[PATH_MAX], path[PATH_MAX + 64], *value;
 	const char *before = getenv("LD_PRELOAD");
@@ -133,12 +127,10 @@ static int preload_unwinder(struct sampler *s, char *why, size_t why_size)
 	for (int i = 0; i < 2 && (slash = strrchr(self, '/')); i++)
 		*slash = 0;
 	snprintf(path, sizeof(path), "%s/lib/pcce/libpcce-verify.so", self);
-	if (access(path, R_OK) != 0) {
-		snprintf(why, why_size,
-			 "cannot verify: %.200s: %s; build or install pcce with libunwind", path,
-			 strerror(errno));
-		return -ENOENT;
-	}
+	if (access(path, R_OK) != 0)
+		return error_set(why, -ENOENT,
+				 "cannot verify: %.200s: %s; build or install pcce with libunwind",
+				 path, strerror(errno));
 	if (asprintf(&value, "%s%s%s", path, before && *before ? ":" : "", before ? before : "") <
 	    0)
 		return -ENOMEM;
@@ -151,8 +143,8 @@ static int preload_unwinder(struct sampler *s, char *why, size_t why_size)
 
 static void self_destroy(struct sampler *s);
 
-static int self_prepare(const struct sampler_config *config, struct sampler **out, char *why,
-			size_t why_size)
+static int self_prepare(const struct sampler_config *config, struct sampler **out,
+			struct error *why)
 {
 	uint64_t interval = interval_of(config);
 	struct sampler *s = calloc(1, sizeof(*s));
@@ -168,9 +160,9 @@ static int self_prepare(const struct sampler_config *config, struct sampler **ou
 		goto fail;
 	ret = self_directory_make(&s->directory);
 	if (ret < 0) {
-		snprintf(why, why_size,
-			 "cannot make a private directory in /dev/shm, $TMPDIR or /tmp: %s",
-			 strerror(-ret));
+		error_set(why, 0,
+			  "cannot make a private directory in /dev/shm, $TMPDIR or /tmp: %s",
+			  strerror(-ret));
 		goto fail;
 	}
 	s->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
@@ -188,7 +180,7 @@ static int self_prepare(const struct sampler_config *config, struct sampler **ou
 	}
 	setenv(PCCE_SELF_ENV, value, 1);
 	free(value);
-	ret = config->verify ? preload_unwinder(s, why, why_size) : 0;
+	ret = config->verify ? preload_unwinder(s, why) : 0;
 	if (ret < 0)
 		goto fail;
 	*out = s;
@@ -198,13 +190,12 @@ fail:
 	return ret;
 }
 
-static int self_start(struct sampler *s, pid_t pid, char *why, size_t why_size)
+static int self_start(struct sampler *s, pid_t pid, struct error *why)
 {
 	/* Processes start sampling on their own, when their runtime is initialised. */
 	(void)s;
 	(void)pid;
 	(void)why;
-	(void)why_size;
 	return 0;
 }
 

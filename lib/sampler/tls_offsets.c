@@ -96,7 +96,7 @@ static struct file *look(struct tls_offsets *p, int fd)
 	struct file_key key;
 	struct file *f;
 	struct stat st;
-	const char *why;
+	struct error why;
 
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return NULL;

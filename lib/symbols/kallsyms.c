@@ -87,7 +87,7 @@ static int read_all(FILE *f, const uint64_t *addresses, size_t n, struct nearest
 
 int kallsyms_lookup(const uint64_t *addresses, size_t n,
 		    int (*name)(void *ctx, uint64_t address, uint64_t symbol, const char *function),
-		    void *ctx, const char **why)
+		    void *ctx, struct error *why)
 {
 	struct nearest *nearest = calloc(n + 1, sizeof(*nearest));
 	FILE *f = fopen("/proc/kallsyms", "re");
@@ -96,17 +96,17 @@ int kallsyms_lookup(const uint64_t *addresses, size_t n,
 
 	if (!f) {
 		err = -errno;
-		*why = "cannot be read from /proc/kallsyms";
+		error_set(why, 0, "cannot be read from /proc/kallsyms");
 	} else if (!nearest) {
 		err = -ENOMEM;
-		*why = "need more memory than there is";
+		error_set(why, 0, "need more memory than there is");
 	} else {
 		err = read_all(f, addresses, n, nearest, &any);
 		if (err) {
-			*why = "need more memory than there is";
+			error_set(why, 0, "need more memory than there is");
 		} else if (!any) {
 			err = -EPERM;
-			*why = "are hidden: see kernel.kptr_restrict";
+			error_set(why, 0, "are hidden: see kernel.kptr_restrict");
 		}
 	}
 	for (size_t i = 0; i < n && !err; i++)

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "base/error.h"
 
 /*
  * Calls name for each address that a function's symbol holds; addresses are sorted. 0; a non-zero
@@ -12,6 +13,6 @@
  */
 int kallsyms_lookup(const uint64_t *addresses, size_t n,
 		    int (*name)(void *ctx, uint64_t address, uint64_t symbol, const char *function),
-		    void *ctx, const char **why);
+		    void *ctx, struct error *why);
 
 #endif

@@ -90,18 +90,16 @@ static int split(struct source_file *f)
 }
 
 int source_file_read(const char *path, const struct source_file_dirs *dirs, const uint8_t *build_id,
-		     size_t build_id_size, struct source_file *to, char *why, size_t why_size)
+		     size_t build_id_size, struct source_file *to, struct error *why)
 {
 	int fd = find(path, dirs, build_id, build_id_size), r = 0;
 	struct stat st;
 	size_t n = 0;
 
 	*to = (struct source_file){0};
-	if (fd < 0) {
-		snprintf(why, why_size, "%s is not here; --source=DIR says where sources are",
-			 path);
-		return -ENOENT;
-	}
+	if (fd < 0)
+		return error_set(why, -ENOENT,
+				 "%s is not here; --source=DIR says where sources are", path);
 	if (fstat(fd, &st))
 		st.st_size = 0;
 	to->text = malloc((size_t)st.st_size + 1);
@@ -120,7 +118,7 @@ int source_file_read(const char *path, const struct source_file_dirs *dirs, cons
 	if (!to->text || split(to))
 		r = -ENOMEM;
 	if (r) {
-		snprintf(why, why_size, "%s: out of memory", path);
+		error_set(why, 0, "%s: out of memory", path);
 		source_file_free(to);
 	}
 	return r;

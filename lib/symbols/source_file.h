@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "base/error.h"
 
 struct source_file_dirs { /* where to look first */
 	const char **list;
@@ -23,7 +24,7 @@ struct source_file {
  * sentence in why.
  */
 int source_file_read(const char *path, const struct source_file_dirs *dirs, const uint8_t *build_id,
-		     size_t build_id_size, struct source_file *to, char *why, size_t why_size);
+		     size_t build_id_size, struct source_file *to, struct error *why);
 void source_file_free(struct source_file *f);
 
 #endif

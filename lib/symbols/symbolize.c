@@ -232,7 +232,7 @@ static int add_stubs(struct work *w, Elf *elf)
 	return err;
 }
 
-static int run(struct work *w, Elf *elf, Elf *debug, const char **why)
+static int run(struct work *w, Elf *elf, Elf *debug, struct error *why)
 {
 	Dwarf *dwarf;
 	size_t i;
@@ -252,7 +252,7 @@ static int run(struct work *w, Elf *elf, Elf *debug, const char **why)
 	if (!err)
 		err = dwarf_chains_new(dwarf, w->vaddrs, w->n, &w->chains);
 	if (err)
-		*why = "needs more memory than there is";
+		error_set(why, 0, "needs more memory than there is");
 	for (i = 0; i < w->n && !err; i++)
 		err = give(w, i);
 	dwarf_chains_free(w->chains);
@@ -265,7 +265,7 @@ static int run(struct work *w, Elf *elf, Elf *debug, const char **why)
 
 int symbolize_file(int fd, const uint8_t *build_id, size_t build_id_size, const uint64_t *vaddrs,
 		   size_t n, int (*frame)(void *ctx, const struct symbolize_frame *f), void *ctx,
-		   const char **why)
+		   struct error *why)
 {
 	struct work w = {.vaddrs = vaddrs, .n = n, .frame = frame, .ctx = ctx};
 	Elf *elf, *debug = NULL;
@@ -276,13 +276,11 @@ int symbolize_file(int fd, const uint8_t *build_id, size_t build_id_size, const 
 	if (!elf || elf_kind(elf) != ELF_K_ELF) {
 		if (elf)
 			elf_end(elf);
-		*why = "is not an ELF file";
-		return -ENOEXEC;
+		return error_set(why, -ENOEXEC, "is not an ELF file");
 	}
 	if (build_id_size && !debuginfo_same_build_id(elf, build_id, build_id_size)) {
 		elf_end(elf);
-		*why = "was replaced while it was recorded";
-		return -ESTALE;
+		return error_set(why, -ESTALE, "was replaced while it was recorded");
 	}
 	debug_fd = debuginfo_open(build_id, build_id_size, &debug);
 	err = run(&w, elf, debug, why);
@@ -296,7 +294,7 @@ int symbolize_file(int fd, const uint8_t *build_id, size_t build_id_size, const 
 
 int symbolize_vdso(const uint64_t *vaddrs, size_t n,
 		   int (*frame)(void *ctx, const struct symbolize_frame *f), void *ctx,
-		   const char **why)
+		   struct error *why)
 {
 	struct work w = {.vaddrs = vaddrs, .n = n, .frame = frame, .ctx = ctx};
 	const Elf64_Ehdr *head = (const Elf64_Ehdr *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
@@ -304,7 +302,7 @@ int symbolize_vdso(const uint64_t *vaddrs, size_t n,
 	Elf *elf;
 	int err;
 
-	*why = "cannot be read";
+	error_set(why, 0, "cannot be read");
 	if (!head)
 		return -ENOENT;
 	elf_version(EV_CURRENT);

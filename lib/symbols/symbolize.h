@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/error.h"
 
 struct symbolize_frame {
 	uint64_t vaddr;
@@ -28,11 +29,11 @@ struct symbolize_frame {
  */
 int symbolize_file(int fd, const uint8_t *build_id, size_t build_id_size, const uint64_t *vaddrs,
 		   size_t n, int (*frame)(void *ctx, const struct symbolize_frame *f), void *ctx,
-		   const char **why);
+		   struct error *why);
 
 /* The same for the vdso, which is no file; it is this process's own. */
 int symbolize_vdso(const uint64_t *vaddrs, size_t n,
 		   int (*frame)(void *ctx, const struct symbolize_frame *f), void *ctx,
-		   const char **why);
+		   struct error *why);
 
 #endif

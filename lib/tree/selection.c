@@ -7,10 +7,9 @@
 #include <string.h>
 #include "tree/selection.h"
 
-static int invalid(char *why, size_t size, const char *text, const char *what)
+static int invalid(struct error *why, const char *text, const char *what)
 {
-	snprintf(why, size, "'%s' %s", text, what);
-	return -EINVAL;
+	return error_set(why, -EINVAL, "'%s' %s", text, what);
 }
 
 /* ---- reading --------------------------------------------------------------------- */
@@ -58,13 +57,13 @@ static const char *word_end(const char *s)
 	return s;
 }
 
-int select_add_words(struct select_words *to, const char *text, char *why, size_t why_size)
+int select_add_words(struct select_words *to, const char *text, struct error *why)
 {
 	for (const char *at = text;; at++) {
 		const char *end = word_end(at);
 
 		if (end == at)
-			return invalid(why, why_size, text, "has an empty name in it");
+			return invalid(why, text, "has an empty name in it");
 		if (add_word(to, at, end - at))
 			return -ENOMEM;
 		at = end;
@@ -73,7 +72,7 @@ int select_add_words(struct select_words *to, const char *text, char *why, size_
 	}
 }
 
-int select_add_numbers(struct select_numbers *to, const char *text, char *why, size_t why_size)
+int select_add_numbers(struct select_numbers *to, const char *text, struct error *why)
 {
 	for (const char *at = text;; at++) {
 		unsigned long long n;
@@ -83,7 +82,7 @@ int select_add_numbers(struct select_numbers *to, const char *text, char *why, s
 		n = strtoull(at, &end, 10);
 		if (end == at || errno || n > UINT32_MAX || *at < '0' || *at > '9' ||
 		    (*end && *end != ','))
-			return invalid(why, why_size, text, "is not a list of numbers");
+			return invalid(why, text, "is not a list of numbers");
 		if (reserve((void **)&to->list, to->n, sizeof(*to->list)))
 			return -ENOMEM;
 		to->list[to->n++] = n;
@@ -93,7 +92,7 @@ int select_add_numbers(struct select_numbers *to, const char *text, char *why, s
 	}
 }
 
-int select_add_pattern(struct select_patterns *to, const char *text, char *why, size_t why_size)
+int select_add_pattern(struct select_patterns *to, const char *text, struct error *why)
 {
 	char reason[256];
 	int r;
@@ -105,8 +104,8 @@ int select_add_pattern(struct select_patterns *to, const char *text, char *why, 
 		return -ENOMEM;
 	if (r) {
 		regerror(r, NULL, reason, sizeof(reason));
-		snprintf(why, why_size, "'%s' is not a regular expression: %s", text, reason);
-		return -EINVAL;
+		return error_set(why, -EINVAL, "'%s' is not a regular expression: %s", text,
+				 reason);
 	}
 	to->n++;
 	return 0;
@@ -140,20 +139,20 @@ static bool read_time(const char *text, const char *end, struct select_time *to)
 	return false;
 }
 
-int select_add_range(struct select_ranges *to, const char *text, char *why, size_t why_size)
+int select_add_range(struct select_ranges *to, const char *text, struct error *why)
 {
 	struct select_range range = {.from = {true, 0}, .to = {true, 100}};
 	const char *comma = strchr(text, ',');
 
 	if (!comma || strchr(comma + 1, ','))
-		return invalid(why, why_size, text, "is not a range FROM,TO");
+		return invalid(why, text, "is not a range FROM,TO");
 	if ((comma != text && !read_time(text, comma, &range.from)) ||
 	    (comma[1] && !read_time(comma + 1, comma + strlen(comma), &range.to)))
-		return invalid(why, why_size, text,
+		return invalid(why, text,
 			       "is not a range of times such as 0.5s,2s or 10%,20% or 300ms, "
 			       "(until the end)");
 	if (range.from.share == range.to.share && range.from.value > range.to.value)
-		return invalid(why, why_size, text, "ends before it begins");
+		return invalid(why, text, "ends before it begins");
 	if (reserve((void **)&to->list, to->n, sizeof(*to->list)))
 		return -ENOMEM;
 	to->list[to->n++] = range;

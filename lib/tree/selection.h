@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/error.h"
 
 enum select_by { /* what one frame stands for */
 		 SELECT_BY_FUNCTION,
@@ -88,12 +89,12 @@ void selection_free(struct selection *s);
 
 /* Each takes the text of an option, and may be called again: 0, -EINVAL with a sentence fragment in
  * why that says what is wrong with the text, or -ENOMEM. Words and numbers: separated by commas. */
-int select_add_words(struct select_words *to, const char *text, char *why, size_t why_size);
-int select_add_numbers(struct select_numbers *to, const char *text, char *why, size_t why_size);
+int select_add_words(struct select_words *to, const char *text, struct error *why);
+int select_add_numbers(struct select_numbers *to, const char *text, struct error *why);
 /* FROM,TO: each a number of seconds or with a unit (ns, us, ms, s, m, h), or a percentage, or
  * nothing */
-int select_add_range(struct select_ranges *to, const char *text, char *why, size_t why_size);
-int select_add_pattern(struct select_patterns *to, const char *text, char *why, size_t why_size);
+int select_add_range(struct select_ranges *to, const char *text, struct error *why);
+int select_add_pattern(struct select_patterns *to, const char *text, struct error *why);
 
 /* Does it let all samples, or all contexts pass? Does it change frames? */
 bool selection_has_samples(const struct selection *s);

@@ -12,7 +12,7 @@
 /* ---- the selection ------------------------------------------------------------------- */
 
 /* Case matters only if there is a capital in it. */
-static int compile(regex_t *to, const char *text, char *why, size_t size)
+static int compile(regex_t *to, const char *text, struct error *why)
 {
 	bool capitals = false;
 	int r;
@@ -22,11 +22,11 @@ static int compile(regex_t *to, const char *text, char *why, size_t size)
 	r = regcomp(to, text, REG_EXTENDED | REG_NOSUB | (capitals ? 0 : REG_ICASE));
 	if (!r)
 		return 0;
-	regerror(r, to, why, size);
+	regerror(r, to, why->text, sizeof(why->text));
 	return r == REG_ESPACE ? -ENOMEM : -EINVAL;
 }
 
-int view_model_focus(struct view_model *m, char **which, const char *text, char *why, size_t size)
+int view_model_focus(struct view_model *m, char **which, const char *text, struct error *why)
 {
 	regex_t test;
 	char *copy;
@@ -34,7 +34,7 @@ int view_model_focus(struct view_model *m, char **which, const char *text, char 
 
 	(void)m;
 	if (*text) {
-		r = compile(&test, text, why, size);
+		r = compile(&test, text, why);
 		if (r)
 			return r;
 		regfree(&test);
@@ -71,7 +71,8 @@ static int select_now(struct view_model *m)
 	const struct selection *base = &m->options->select;
 	struct selection s = m->now;
 	char event[16], *event_word = event;
-	char *comm = (char *)(uintptr_t)symbol_table_string(m->profile->names, m->comm), why[256];
+	char *comm = (char *)(uintptr_t)symbol_table_string(m->profile->names, m->comm);
+	struct error why;
 	regex_t focus, ignore;
 	bool has_focus = m->focus && *m->focus, has_ignore = m->ignore && *m->ignore;
 	int r = 0;
@@ -92,11 +93,11 @@ static int select_now(struct view_model *m)
 	s.focus = m->focus ? (struct select_patterns){0} : base->focus;
 	s.ignore = m->ignore ? (struct select_patterns){0} : base->ignore;
 	if (has_focus) {
-		r = compile(&focus, m->focus, why, sizeof(why));
+		r = compile(&focus, m->focus, &why);
 		s.focus = (struct select_patterns){&focus, 1};
 	}
 	if (!r && has_ignore) {
-		r = compile(&ignore, m->ignore, why, sizeof(why));
+		r = compile(&ignore, m->ignore, &why);
 		s.ignore = (struct select_patterns){&ignore, 1};
 		if (r && has_focus)
 			regfree(&focus);

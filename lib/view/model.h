@@ -10,6 +10,7 @@
 #include "tree/flat_profile.h"
 #include "profile/profile.h"
 #include "tools/report_options.h"
+#include "base/error.h"
 
 struct view_model {
 	struct profile *profile;
@@ -42,7 +43,7 @@ void view_model_free(struct view_model *m);
 
 /* The user's regular expression for what is shown, or not shown: "" is none. -EINVAL with a
  * sentence in why. */
-int view_model_focus(struct view_model *m, char **which, const char *text, char *why, size_t size);
+int view_model_focus(struct view_model *m, char **which, const char *text, struct error *why);
 /* Only what is under a function; NULL takes the last one back. 0 or -ENOMEM. */
 int view_model_zoom(struct view_model *m, const char *function);
 

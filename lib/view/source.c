@@ -103,20 +103,18 @@ static int take_lines(struct view_source *v, const struct found_list *l)
 }
 
 static int show(struct view_source *v, const struct profile *p, struct found_list *l,
-		uint32_t module, const struct source_file_dirs *dirs, char *why, size_t size)
+		uint32_t module, const struct source_file_dirs *dirs, struct error *why)
 {
 	const uint8_t *id = NULL;
 	size_t id_size = symbol_table_build_id(p->names, module, &id);
 	int r;
 
 	v->file = main_file(l);
-	if (!v->file) {
-		snprintf(why, size, "no source line of %s is known",
-			 symbol_table_string(p->names, v->name));
-		return -ENOENT;
-	}
+	if (!v->file)
+		return error_set(why, -ENOENT, "no source line of %s is known",
+				 symbol_table_string(p->names, v->name));
 	r = source_file_read(symbol_table_string(p->names, v->file), dirs, id, id_size, &v->text,
-			     v->why, sizeof(v->why));
+			     &v->why);
 	if (r == -ENOMEM)
 		return r;
 	r = take_lines(v, l);
@@ -128,7 +126,7 @@ static int show(struct view_source *v, const struct profile *p, struct found_lis
 
 int view_source_context(struct view_source *v, const struct profile *p, const struct cct *tree,
 			const uint32_t *leaf_node, uint32_t node,
-			const struct source_file_dirs *dirs, char *why, size_t size)
+			const struct source_file_dirs *dirs, struct error *why)
 {
 	const struct cct_node *n = &tree->nodes[node];
 	struct found_list l = {0};
@@ -150,7 +148,7 @@ int view_source_context(struct view_source *v, const struct profile *p, const st
 			&(struct found){child->key->file, child->key->line, 0, child->total, c});
 	}
 	if (!r)
-		r = show(v, p, &l, n->key->module, dirs, why, size);
+		r = show(v, p, &l, n->key->module, dirs, why);
 	free(l.list);
 	if (r)
 		view_source_free(v);
@@ -158,7 +156,7 @@ int view_source_context(struct view_source *v, const struct profile *p, const st
 }
 
 int view_source_function(struct view_source *v, const struct profile *p, uint32_t module,
-			 uint32_t name, const struct source_file_dirs *dirs, char *why, size_t size)
+			 uint32_t name, const struct source_file_dirs *dirs, struct error *why)
 {
 	static const struct selection lines = {.by = SELECT_BY_LINE};
 	struct found_list l = {0};
@@ -182,7 +180,7 @@ int view_source_function(struct view_source *v, const struct profile *p, uint32_
 	}
 	flat_profile_free(&flat);
 	if (!r)
-		r = show(v, p, &l, module, dirs, why, size);
+		r = show(v, p, &l, module, dirs, why);
 	free(l.list);
 	if (r)
 		view_source_free(v);

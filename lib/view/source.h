@@ -8,6 +8,7 @@
 #include "symbols/source_file.h"
 #include "view/list.h"
 #include "view/share.h"
+#include "base/error.h"
 
 struct view_line {
 	uint64_t self, total;
@@ -20,7 +21,7 @@ struct view_source {
 	size_t n;
 	uint64_t elsewhere;	 /* own weight of code that is in other files, or without a line */
 	struct source_file text; /* empty if there is none */
-	char why[512];		 /* then the reason */
+	struct error why;	 /* then the reason */
 	struct view_list list;
 };
 
@@ -28,11 +29,10 @@ struct view_source {
  * UINT32_MAX. All these: 0, -ENOMEM, or -ENOENT with a sentence in why if no line is known. */
 int view_source_context(struct view_source *v, const struct profile *p, const struct cct *tree,
 			const uint32_t *leaf_node, uint32_t node,
-			const struct source_file_dirs *dirs, char *why, size_t size);
+			const struct source_file_dirs *dirs, struct error *why);
 /* Of a function in all contexts that are selected. */
 int view_source_function(struct view_source *v, const struct profile *p, uint32_t module,
-			 uint32_t name, const struct source_file_dirs *dirs, char *why,
-			 size_t size);
+			 uint32_t name, const struct source_file_dirs *dirs, struct error *why);
 void view_source_free(struct view_source *v);
 
 /* Goes to the line with the largest own weight; or the next one after the current one's weight. */

@@ -27,29 +27,30 @@ static void draw_source(struct view *v, struct view_source *s, bool context)
 	screen_put(y, width - (int)strlen(place), width, LOOK_DIM, place);
 	if (*v->message)
 		snprintf(text, sizeof(text), "%s", v->message);
-	else if (*s->why)
-		snprintf(text, sizeof(text), "%s", format_clean(s->why, buffer, sizeof(buffer)));
+	else if (*s->why.text)
+		snprintf(text, sizeof(text), "%s",
+			 format_clean(s->why.text, buffer, sizeof(buffer)));
 	else
 		snprintf(text, sizeof(text), "%s",
 			 format_clean(symbol_table_string(names, s->file), buffer, sizeof(buffer)));
 	screen_put(y, 0, width - (int)strlen(place),
-		   *v->message || *s->why ? LOOK_BOLD : LOOK_PLAIN, text);
+		   *v->message || *s->why.text ? LOOK_BOLD : LOOK_PLAIN, text);
 }
 
 static int load_source(struct view *v, struct view_source *s, bool context, uint32_t node,
 		       uint32_t module, uint32_t name)
 {
 	const struct source_file_dirs *dirs = &v->m.options->source;
-	char why[512];
+	struct error why;
 	int r;
 
 	if (context)
 		r = view_source_context(s, v->m.profile, &v->m.callers, v->m.leaf_node, node, dirs,
-					why, sizeof(why));
+					&why);
 	else
-		r = view_source_function(s, v->m.profile, module, name, dirs, why, sizeof(why));
+		r = view_source_function(s, v->m.profile, module, name, dirs, &why);
 	if (r == -ENOENT)
-		view_say(v, "%s", why);
+		view_say(v, "%s", why.text);
 	return r;
 }
 

@@ -151,15 +151,16 @@ static int choose_event(struct view *v)
 
 static int ask_focus(struct view *v, char **which, const char *prompt)
 {
-	char text[256], why[256];
+	char text[256];
+	struct error why;
 	int r;
 
 	snprintf(text, sizeof(text), "%s", *which ? *which : "");
 	if (!screen_ask(prompt, text, sizeof(text)))
 		return 0;
-	r = view_model_focus(&v->m, which, text, why, sizeof(why));
+	r = view_model_focus(&v->m, which, text, &why);
 	if (r == -EINVAL) {
-		view_say(v, "%s: %s", text, why);
+		view_say(v, "%s: %s", text, why.text);
 		return 0;
 	}
 	return r ? r : update(v);
@@ -208,7 +209,7 @@ static int change_order(struct view *v)
 void view_set_search(struct view *v, const char *text)
 {
 	bool capitals = strpbrk(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != NULL;
-	char why[256];
+	struct error why;
 	int r;
 
 	if (v->share.searching)
@@ -219,8 +220,8 @@ void view_set_search(struct view *v, const char *text)
 	r = regcomp(&v->share.search, text, REG_EXTENDED | REG_NOSUB | (capitals ? 0 : REG_ICASE));
 	v->share.searching = !r;
 	if (r) {
-		regerror(r, &v->share.search, why, sizeof(why));
-		view_say(v, "%s: %s", text, why);
+		regerror(r, &v->share.search, why.text, sizeof(why.text));
+		view_say(v, "%s: %s", text, why.text);
 	}
 }
 

@@ -115,15 +115,15 @@ int main(int argc, char **argv)
 	const struct pcce_record *rec;
 	static struct totals t = {.exit_status = -1};
 	struct datafile_reader *r;
-	char why[512];
+	struct error why;
 	int got;
 
 	if (argc < 2) {
 		fputs("usage: dump [--page|--list] FILE\n", stderr);
 		return 2;
 	}
-	if (datafile_open(argv[argc - 1], &r, why, sizeof(why))) {
-		fprintf(stderr, "%s\n", why);
+	if (datafile_open(argv[argc - 1], &r, &why)) {
+		fprintf(stderr, "%s\n", why.text);
 		return 1;
 	}
 	while ((got = datafile_next(r, &rec)) > 0)

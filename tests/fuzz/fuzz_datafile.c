@@ -61,7 +61,7 @@ static const struct encoding_table *table_of(void *ctx, uint32_t module)
 
 static void take_table(struct state *s, const struct pcce_rec_table *rec)
 {
-	const char *why;
+	struct error why;
 	const void *table;
 	size_t size;
 
@@ -89,9 +89,9 @@ static void pass(struct state *s, const uint8_t *data, size_t size, bool samples
 {
 	const struct pcce_record *rec;
 	struct datafile_reader *r;
-	char why[512];
+	struct error why;
 
-	if (datafile_open_memory(data, size, "input", &r, why, sizeof(why)))
+	if (datafile_open_memory(data, size, "input", &r, &why))
 		return;
 	while (datafile_next(r, &rec) > 0) {
 		if (samples && rec->type == PCCE_REC_SAMPLE)

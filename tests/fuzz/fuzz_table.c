@@ -59,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct pcce_table *copy;
 	struct encoding_table t;
-	const char *why;
+	struct error why;
 	bool fix = size && *data & 1;
 
 	if (!size)

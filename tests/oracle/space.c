@@ -88,7 +88,7 @@ static struct file *open_file(pid_t pid, uint64_t start, uint64_t length, const 
 {
 	int fd = path[0] == '/' ? mapped_file_open(pid, start, length, path) : -1;
 	char *key = NULL;
-	const char *why;
+	struct error why;
 	struct file *f;
 	struct stat st = {0};
 
@@ -114,7 +114,7 @@ static struct file *open_file(pid_t pid, uint64_t start, uint64_t length, const 
 		f->data = mapped_file_table(fd, &f->image, &why);
 		if (!f->data ||
 		    encoding_table_open(f->data, f->image.table_size, &f->table, &why)) {
-			fprintf(stderr, "step: %s: its encoding table %s\n", path, why);
+			fprintf(stderr, "step: %s: its encoding table %s\n", path, why.text);
 			exit(2);
 		}
 		f->instrumented = true;

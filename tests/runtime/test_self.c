@@ -178,7 +178,8 @@ static int record(uint64_t hz, const char *flags, unsigned int expected_depth, d
 		  const char *what, const char *ms)
 {
 	struct sampler_config config = {.frequency = hz, .event = "cpu-clock"};
-	char why[512] = "", env[PATH_MAX + 64], program[PATH_MAX], *value;
+	struct error why = {0};
+	char env[PATH_MAX + 64], program[PATH_MAX], *value;
 	struct sampler *s;
 	struct rusage usage;
 	int status = -1, ret;
@@ -187,9 +188,9 @@ static int record(uint64_t hz, const char *flags, unsigned int expected_depth, d
 
 	memset(&found, 0, sizeof(found));
 	depth = expected_depth;
-	if (sampler_self.probe(&config, why, sizeof(why)) != 0 ||
-	    sampler_self.prepare(&config, &s, why, sizeof(why)) != 0) {
-		printf("# %s\n", why);
+	if (sampler_self.probe(&config, &why) != 0 ||
+	    sampler_self.prepare(&config, &s, &why) != 0) {
+		printf("# %s\n", why.text);
 		return -1;
 	}
 	value = getenv(PCCE_SELF_ENV);
@@ -204,7 +205,7 @@ static int record(uint64_t hz, const char *flags, unsigned int expected_depth, d
 		execl(program, program, what, ms, NULL);
 		_exit(127);
 	}
-	sampler_self.start(s, pid, why, sizeof(why));
+	sampler_self.start(s, pid, &why);
 	do {
 		if (sampler_self.poll(s, &sink, 50) < 0)
 			break;
@@ -309,10 +310,10 @@ int main(int argc, char **argv)
 
 	struct sampler_config pid = {.frequency = 99, .target = 1},
 			      event = {.frequency = 99, .event = "page-faults"};
-	char why[512] = "", why2[512] = "";
+	struct error why = {0}, why2 = {0};
 
-	ok(sampler_self.probe(&pid, why, sizeof(why)) < 0 &&
-		   sampler_self.probe(&event, why2, sizeof(why2)) < 0 && *why && *why2,
+	ok(sampler_self.probe(&pid, &why) < 0 && sampler_self.probe(&event, &why2) < 0 &&
+		   *why.text && *why2.text,
 	   "a running process and other events are refused");
 	return done_testing();
 }

@@ -37,10 +37,10 @@ static void add_helpers(struct table_builder *b)
 
 static void open_or_die(const void *data, size_t size, struct encoding_table *t)
 {
-	const char *why = "";
+	struct error why = {0};
 
 	if (encoding_table_open(data, size, t, &why)) {
-		fprintf(stderr, "the fixture's table %s\n", why);
+		fprintf(stderr, "the fixture's table %s\n", why.text);
 		exit(1);
 	}
 }

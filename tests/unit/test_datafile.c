@@ -100,12 +100,12 @@ static void test_round_trip(const char *path)
 	struct datafile_reader *r;
 	uint32_t samples = 0;
 	bool good = true, strings = false, table = false;
-	char why[512];
+	struct error why;
 
 	datafile_writer_new(fd, path, &w);
 	err = write_all(w);
 	tap_ok(!err && !datafile_writer_close(w), "write a recording", "error %d", err);
-	if (!tap_ok(!datafile_open(path, &r, why, sizeof(why)), "open it", "%s", why))
+	if (!tap_ok(!datafile_open(path, &r, &why), "open it", "%s", why.text))
 		return;
 	while ((got = datafile_next(r, &rec)) > 0) {
 		size_t size;
@@ -145,11 +145,11 @@ static void test_every_end(const char *path)
 		const struct pcce_record *rec;
 		struct datafile_reader *r;
 		uint64_t sum = 32;
-		char why[512];
+		struct error why;
 		int got;
 
 		tried++;
-		if (datafile_open_memory(bytes, (size_t)end, "memory", &r, why, sizeof(why))) {
+		if (datafile_open_memory(bytes, (size_t)end, "memory", &r, &why)) {
 			wrong++;
 			continue;
 		}
@@ -171,7 +171,8 @@ static void test_full_disk(const char *path, rlim_t limit)
 	struct datafile_reader *r;
 	int fd, err, got, again;
 	uint64_t records = 0;
-	char why[512], name[128], message[512];
+	struct error why;
+	char name[128], message[512];
 
 	getrlimit(RLIMIT_FSIZE, &old);
 	low = old;
@@ -192,9 +193,9 @@ static void test_full_disk(const char *path, rlim_t limit)
 	tap_ok(err == -EFBIG && again == err && strstr(message, "saved"), name, "%d, %d, %s", err,
 	       again, message);
 
-	err = datafile_open(path, &r, why, sizeof(why));
+	err = datafile_open(path, &r, &why);
 	if (err) {
-		tap_ok(limit < 200, "what was written before can be read", "%s", why);
+		tap_ok(limit < 200, "what was written before can be read", "%s", why.text);
 		return;
 	}
 	while ((got = datafile_next(r, &rec)) > 0)
@@ -234,15 +235,15 @@ static void test_unknown(const char *path)
 	struct datafile_writer *w;
 	struct datafile_reader *r;
 	uint64_t records = 0;
-	char why[512];
+	struct error why;
 
 	datafile_writer_new(fd, path, &w);
 	datafile_put_strings(w, PCCE_REC_INFO, &info, sizeof(info), strings, 5);
 	datafile_put(w, 99, &new, sizeof(new), NULL, 0);
 	datafile_put(w, PCCE_REC_END, &end, sizeof(end), NULL, 0);
 	datafile_writer_close(w);
-	if (!tap_ok(!datafile_open(path, &r, why, sizeof(why)),
-		    "a file with a new type of record opens", "%s", why))
+	if (!tap_ok(!datafile_open(path, &r, &why), "a file with a new type of record opens", "%s",
+		    why.text))
 		return;
 	while ((got = datafile_next(r, &rec)) > 0)
 		records++;

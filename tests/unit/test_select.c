@@ -17,8 +17,8 @@
 static bool times(const char *text, uint64_t at)
 {
 	struct selection s = {0};
-	char why[256];
-	bool passes = !select_add_range(&s.times, text, why, sizeof(why)) &&
+	struct error why;
+	bool passes = !select_add_range(&s.times, text, &why) &&
 		      select_time(&s.times, 1000 + at, 1000, 1000 + 10000000000);
 
 	selection_free(&s);
@@ -28,9 +28,8 @@ static bool times(const char *text, uint64_t at)
 static bool under(const char *text, const char *name)
 {
 	struct selection s = {0};
-	char why[256];
-	bool passes =
-		!select_add_words(&s.under, text, why, sizeof(why)) && select_function(&s, name);
+	struct error why;
+	bool passes = !select_add_words(&s.under, text, &why) && select_function(&s, name);
 
 	selection_free(&s);
 	return passes;
@@ -43,7 +42,7 @@ static void test_texts(void)
 	static const char *const bad_numbers[] = {"",	 ",",		"1,",	"x", "-1",
 						  "1;2", "99999999999", "1,,2", " 1"};
 	struct selection s = {0};
-	char why[256] = "";
+	struct error why = {0};
 	size_t bad = 0;
 
 	tap_ok(times("1,2", 1500000000) && !times("1,2", 999999999) && !times("1,2", 2000000001),
@@ -56,27 +55,26 @@ static void test_texts(void)
 	tap_ok(times("50%,7s", 6000000000) && !times("50%,7s", 8000000000),
 	       "percentages with times", " ");
 	for (size_t i = 0; i < sizeof(bad_ranges) / sizeof(bad_ranges[0]); i++)
-		if (select_add_range(&s.times, bad_ranges[i], why, sizeof(why)) == -EINVAL && *why)
+		if (select_add_range(&s.times, bad_ranges[i], &why) == -EINVAL && *why.text)
 			bad++;
 	tap_ok(bad == sizeof(bad_ranges) / sizeof(bad_ranges[0]), "ranges that are none",
-	       "%zu refused, %s", bad, why);
+	       "%zu refused, %s", bad, why.text);
 	bad = 0;
 	for (size_t i = 0; i < sizeof(bad_numbers) / sizeof(bad_numbers[0]); i++)
-		bad += select_add_numbers(&s.pids, bad_numbers[i], why, sizeof(why)) == -EINVAL;
+		bad += select_add_numbers(&s.pids, bad_numbers[i], &why) == -EINVAL;
 	tap_ok(bad == sizeof(bad_numbers) / sizeof(bad_numbers[0]), "numbers that are none",
 	       "%zu refused", bad);
 	selection_free(&s);
-	tap_ok(!select_add_numbers(&s.pids, "12,13", why, sizeof(why)) &&
-		       !select_add_numbers(&s.pids, "14", why, sizeof(why)) &&
-		       select_number(&s.pids, 14) && select_number(&s.pids, 12) &&
-		       !select_number(&s.pids, 1) && select_number(&s.tids, 1),
+	tap_ok(!select_add_numbers(&s.pids, "12,13", &why) &&
+		       !select_add_numbers(&s.pids, "14", &why) && select_number(&s.pids, 14) &&
+		       select_number(&s.pids, 12) && !select_number(&s.pids, 1) &&
+		       select_number(&s.tids, 1),
 	       "numbers", " ");
-	tap_ok(select_add_pattern(&s.focus, "a(b", why, sizeof(why)) == -EINVAL &&
-		       strstr(why, "a(b"),
-	       "an expression that is none", "%s", why);
-	tap_ok(!select_add_pattern(&s.focus, "^a|b$", why, sizeof(why)) &&
-		       select_pattern(&s.focus, "ax") && select_pattern(&s.focus, "xb") &&
-		       !select_pattern(&s.focus, "bax") && !select_pattern(&s.ignore, "ax"),
+	tap_ok(select_add_pattern(&s.focus, "a(b", &why) == -EINVAL && strstr(why.text, "a(b"),
+	       "an expression that is none", "%s", why.text);
+	tap_ok(!select_add_pattern(&s.focus, "^a|b$", &why) && select_pattern(&s.focus, "ax") &&
+		       select_pattern(&s.focus, "xb") && !select_pattern(&s.focus, "bax") &&
+		       !select_pattern(&s.ignore, "ax"),
 	       "expressions", " ");
 	selection_free(&s);
 	tap_ok(under("eval", "eval") && !under("eval", "evaluate") && under("e,f", "f") &&
@@ -303,11 +301,11 @@ static void test_many(const char *what, const char *function, enum select_by by,
 		      enum select_recursion recursion)
 {
 	struct selection s = {.by = by, .recursion = recursion};
-	char why[256];
+	struct error why;
 	bool good = true;
 
 	if (function)
-		select_add_words(&s.under, function, why, sizeof(why));
+		select_add_words(&s.under, function, &why);
 	for (int i = 0; i < 400 && good; i++)
 		good = test_contexts(&s);
 	tap_ok(good, what, " ");

@@ -62,7 +62,7 @@ static struct pcce_table_helper helpers[] = {{0x2000, 0x10, PCCE_HELPER_NOTHING}
 
 static void *table;
 static size_t table_size;
-static const char *why;
+static struct error why;
 
 static bool make_table(void)
 {
@@ -133,7 +133,7 @@ static void test_round_trip(void)
 	uint32_t path[8], edge, site;
 
 	if (!tap_ok(make_table() && !encoding_table_open(table, table_size, &t, &why),
-		    "a table is written and read", "%s", why ? why : ""))
+		    "a table is written and read", "%s", why.text))
 		return;
 	tap_ok(t.head->funcs.count == N_FUNCS && t.head->sites.count == N_SITES &&
 		       t.head->tpoff == -4096 && t.head->n_push_sites == 1,
@@ -300,8 +300,8 @@ static void expect(const char *name, void (*change)(uint8_t *p), const char *par
 
 	memcpy(p, table, table_size);
 	change(p);
-	tap_ok(encoding_table_open(p, table_size, &t, &why) == -22 && strstr(why, part), name, "%s",
-	       why);
+	tap_ok(encoding_table_open(p, table_size, &t, &why) == -22 && strstr(why.text, part), name,
+	       "%s", why.text);
 	free(p);
 }
 
@@ -360,7 +360,7 @@ static void test_version_3(void)
 	h->landings = (struct pcce_table_array){1, 1}; /* not part of that header */
 	fix_crc((uint8_t *)h, table_size);
 	if (tap_ok(!encoding_table_open(h, table_size, &t, &why), "a table of version 3", "%s",
-		   why)) {
+		   why.text)) {
 		tap_ok(encoding_table_landing(&t, encoding_table_site_by_key(&t, 0x124d)) ==
 			       PCCE_NONE,
 		       "has no landings", " ");

@@ -85,9 +85,9 @@ static struct kmod_session *begin(uint32_t flags, uint64_t rate)
 	int64_t offset = (int64_t)((char *)&page - (char *)__builtin_thread_pointer());
 	struct pcce_kmod_setup c = usual_setup();
 	struct kmod_session *k;
-	char why[256];
+	struct error why;
 	unsigned int i;
-	long err = kmod_session_open(&k, why, sizeof(why));
+	long err = kmod_session_open(&k, &why);
 
 	c.type = PERF_TYPE_TRACEPOINT;
 	c.config = event;

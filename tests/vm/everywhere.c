@@ -96,7 +96,7 @@ static void sample_at(const char *name, uint32_t type, uint64_t config, uint64_t
 	struct pcce_kmod_setup c = usual_setup();
 	struct pcce_kmod_stats stats = {0};
 	struct kmod_session *k;
-	char why[256];
+	struct error why;
 	uint64_t since;
 	long err;
 
@@ -105,7 +105,7 @@ static void sample_at(const char *name, uint32_t type, uint64_t config, uint64_t
 	c.type = type;
 	c.config = config;
 	c.rate = rate;
-	err = kmod_session_open(&k, why, sizeof(why));
+	err = kmod_session_open(&k, &why);
 	if (!err)
 		err = kmod_session_setup(k, &c);
 	if (!err)

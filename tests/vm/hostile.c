@@ -306,8 +306,8 @@ static struct kmod_session *start(uint32_t flags)
 	int64_t offset = (int64_t)((char *)&mine.page - (char *)__builtin_thread_pointer());
 	struct pcce_kmod_setup c = usual_setup();
 	struct kmod_session *k;
-	char why[256];
-	long err = kmod_session_open(&k, why, sizeof(why));
+	struct error why;
+	long err = kmod_session_open(&k, &why);
 
 	c.rate = rate;
 	c.flags |= flags;

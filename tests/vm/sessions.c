@@ -49,8 +49,8 @@ static int look(void *ctx, const struct pcce_kmod_record *record, const struct p
 static struct kmod_session *start(struct pcce_kmod_setup c)
 {
 	struct kmod_session *k;
-	char why[512];
-	long err = kmod_session_open(&k, why, sizeof(why));
+	struct error why;
+	long err = kmod_session_open(&k, &why);
 
 	if (!err)
 		err = kmod_session_setup(k, &c);

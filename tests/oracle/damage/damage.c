@@ -39,7 +39,7 @@ static void fail(const char *what, const char *why)
 static void open_victim(struct victim *v, const char *path)
 {
 	const struct elf_section *s;
-	const char *why = "";
+	struct error why = {0};
 	struct error reason;
 	struct stat st;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -59,7 +59,7 @@ static void open_victim(struct victim *v, const char *path)
 	v->section = v->image + s->offset;
 	v->section_size = s->size;
 	if (encoding_table_open(v->section, v->section_size, &v->table, &why))
-		fail(path, why);
+		fail(path, why.text);
 }
 
 static void save(const struct victim *v, const char *path)
