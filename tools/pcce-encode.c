@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "profile/call_counts.h"
+#include "profile/call_counts_read.h"
 #include "elf/table_dump.h"
 #include "encode/encode.h"
 

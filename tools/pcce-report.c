@@ -112,7 +112,14 @@ static enum report_where where_to(const struct report_options *o)
 static bool view(const struct report_options *o, struct profile *p, int *status)
 {
 	const char *term = getenv("TERM");
-	int r = view_run(p, o, use_colors(o));
+	struct view_options options = {
+		.input = o->input,
+		.select = &o->select,
+		.print = o->print,
+		.source = o->source,
+		.colors = use_colors(o),
+	};
+	int r = view_run(p, &options);
 
 	if (r == -ENOTTY && o->where == REPORT_AUTO)
 		return false;

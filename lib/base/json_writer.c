@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* See json_writer.h. */
 #include <string.h>
-#include "format/format.h"
 #include "base/json_writer.h"
+#include "base/text.h"
 
 void json_write_text(const char *s, FILE *out)
 {
 	char buffer[4096];
 
-	s = format_clean(s, buffer, sizeof(buffer)); /* there are no control characters then */
+	s = text_clean(s, buffer, sizeof(buffer)); /* there are no control characters then */
 	putc_unlocked('"', out);
 	while (*s) {
 		size_t n = strcspn(s, "\"\\");
@@ -44,4 +44,11 @@ void json_write_decimal(uint64_t n, unsigned int decimals, FILE *out)
 		n /= 10;
 	}
 	fwrite_unlocked(at, 1, digits + sizeof(digits) - at, out);
+}
+
+json_t *json_clean_string(const char *s)
+{
+	char buffer[4096];
+
+	return json_string(text_clean(s, buffer, sizeof(buffer)));
 }

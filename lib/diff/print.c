@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/text.h"
 #include "diff/diff.h"
 #include "format/summary_json.h"
 #include "format/format.h"
@@ -69,8 +70,8 @@ static int put_context(const struct diff *d, uint32_t node, struct path *p, FILE
 			continue;
 		}
 		fprintf(out, "%s%s%s", i ? " > " : "",
-			format_clean(symbol_table_string(d->names, key->name), buffer,
-				     sizeof(buffer)),
+			text_clean(symbol_table_string(d->names, key->name), buffer,
+				   sizeof(buffer)),
 			key->repeat ? " ×N" : "");
 	}
 	fputs(p->n ? "\n" : "(no context)\n", out);
@@ -106,8 +107,8 @@ static int put_table(const struct diff *d, enum diff_what what, const char *titl
 			r = put_context(d, rows[i].node, &path, out);
 		else
 			fprintf(out, "%s\n",
-				format_clean(symbol_table_string(d->names, rows[i].name), buffer,
-					     sizeof(buffer)));
+				text_clean(symbol_table_string(d->names, rows[i].name), buffer,
+					   sizeof(buffer)));
 	}
 	if (left)
 		fprintf(out, "  … %zu smaller changes\n", left);
@@ -124,8 +125,8 @@ static void put_recording(const char *what, const char *name, const struct profi
 	char event[4096], command[4096];
 
 	fprintf(out, "%-7s %s: %llu samples of %s: %s\n", what, name,
-		(unsigned long long)p->stats.samples, format_clean(p->event, event, sizeof(event)),
-		format_clean(p->command, command, sizeof(command)));
+		(unsigned long long)p->stats.samples, text_clean(p->event, event, sizeof(event)),
+		text_clean(p->command, command, sizeof(command)));
 }
 
 int diff_text(const struct diff *d, const struct diff_options *o, FILE *out)
@@ -264,8 +265,8 @@ int diff_html(const struct diff *d, const struct diff_options *o, FILE *out)
 	int r = page.facts && before ? 0 : -ENOMEM;
 
 	if (!r && (json_object_set_new(page.facts, "was", summary_of_recording(d->before)) ||
-		   json_object_set_new(page.facts, "before", summary_text(o->names[0])) ||
-		   json_object_set_new(page.facts, "after", summary_text(o->names[1]))))
+		   json_object_set_new(page.facts, "before", json_clean_string(o->names[0])) ||
+		   json_object_set_new(page.facts, "after", json_clean_string(o->names[1]))))
 		r = -ENOMEM;
 	if (!r) {
 		for (size_t i = 0; i < d->tree.n; i++)

@@ -3,7 +3,7 @@
 #ifndef PCCE_ENCODE_CALLGRAPH_H
 #define PCCE_ENCODE_CALLGRAPH_H
 
-#include "profile/call_counts.h"
+#include "encode/call_counts.h"
 #include "elf/relocs.h"
 #include "encode/numbering.h"
 #include "elf/site_records.h"

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "profile/call_counts.h"
+#include "encode/call_counts.h"
 #include "base/error.h"
 
 enum encode_result {

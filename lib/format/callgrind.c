@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include "base/text.h"
 #include "format/format.h"
 #include "profile/function_sums.h"
 
@@ -24,7 +25,7 @@ static void put_name(const struct writer *w, const char *what, const char *name)
 {
 	char buffer[4096];
 
-	name = format_clean(name, buffer, sizeof(buffer));
+	name = text_clean(name, buffer, sizeof(buffer));
 	fprintf(w->out, "%s=%s%s\n", what, *name == '(' ? "." : "", *name ? name : "???");
 }
 
@@ -66,12 +67,12 @@ static void put_head(const struct writer *w)
 	char buffer[4096];
 
 	fputs("# callgrind format\nversion: 1\ncreator: pcce " PCCE_VERSION "\n", w->out);
-	fprintf(w->out, "cmd: %s\n", format_clean(p->command, buffer, sizeof(buffer)));
+	fprintf(w->out, "cmd: %s\n", text_clean(p->command, buffer, sizeof(buffer)));
 	fprintf(w->out, "desc: Trigger: samples of %s\n",
-		format_clean(p->event, buffer, sizeof(buffer)));
+		text_clean(p->event, buffer, sizeof(buffer)));
 	fprintf(w->out, "positions: line\n");
 	fprintf(w->out, "event: %s : %s\n", w->unit.clock ? "ns" : "Ev",
-		w->unit.clock ? "Nanoseconds" : format_clean(p->event, buffer, sizeof(buffer)));
+		w->unit.clock ? "Nanoseconds" : text_clean(p->event, buffer, sizeof(buffer)));
 	fprintf(w->out, "events: %s\n", w->unit.clock ? "ns" : "Ev");
 	fprintf(w->out, "summary: %llu\n", (unsigned long long)(w->sums.total * w->unit.scale));
 }

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/text.h"
 #include "format/format.h"
 #include "profile/function_sums.h"
 
@@ -24,7 +25,7 @@ static void put_text(const char *s, FILE *out)
 {
 	char buffer[4096];
 
-	for (s = format_clean(s, buffer, sizeof(buffer)); *s; s++) {
+	for (s = text_clean(s, buffer, sizeof(buffer)); *s; s++) {
 		if (*s == '"' || *s == '\\')
 			fputc('\\', out);
 		fputc(*s, out);
@@ -40,8 +41,8 @@ static void put_function(const struct writer *w, uint32_t function)
 {
 	const struct function *f = &w->sums.functions.list[function];
 	const struct function_sum *sum = &w->sums.of[function];
-	double self = format_percent(sum->self, w->sums.total),
-	       total = format_percent(sum->total, w->sums.total);
+	double self = text_percent(sum->self, w->sums.total),
+	       total = text_percent(sum->total, w->sums.total);
 
 	fprintf(w->out, "\tn%u [label=\"", function);
 	put_text(symbol_table_string(w->p->names, f->name), w->out);
@@ -61,7 +62,7 @@ static void put_function(const struct writer *w, uint32_t function)
 
 static void put_call(const struct writer *w, const struct function_call_sum *c)
 {
-	double percent = format_percent(c->weight, w->sums.total);
+	double percent = text_percent(c->weight, w->sums.total);
 
 	fprintf(w->out, "\tn%u -> n%u [label=\"%.2f%%\" weight=%u penwidth=%.2f%s];\n", c->caller,
 		c->callee, percent, 1 + (unsigned int)percent, 0.5 + percent / 20,

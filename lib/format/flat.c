@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* One line a function: what it used itself, and what it used with all that it called. */
 #include <string.h>
+#include "base/text.h"
 #include "tree/flat_profile.h"
 #include "format/format.h"
 #include "format/frame_text.h"
@@ -12,19 +13,19 @@ static void print_row(const struct profile *p, const struct format_options *o,
 	uint64_t all = p->tree.nodes[0].total;
 	char buffer[4096];
 
-	frame_text_percent(o->colors, 6, 2, format_percent(row->self, all), out);
+	frame_text_percent(o->colors, 6, 2, text_percent(row->self, all), out);
 	fputs("  ", out);
-	frame_text_percent(o->colors, 6, 2, format_percent(row->total, all), out);
+	frame_text_percent(o->colors, 6, 2, text_percent(row->total, all), out);
 	fprintf(out, "  %8llu  %s", (unsigned long long)row->samples,
-		format_clean(symbol_table_string(p->names, row->name), buffer, sizeof(buffer)));
+		text_clean(symbol_table_string(p->names, row->name), buffer, sizeof(buffer)));
 	if (row->file)
 		fprintf(out, "  %s:%u",
-			format_clean(format_base(symbol_table_string(p->names, row->file)), buffer,
-				     sizeof(buffer)),
+			text_clean(text_base(symbol_table_string(p->names, row->file)), buffer,
+				   sizeof(buffer)),
 			row->line);
 	if (*base && strcmp(symbol_table_string(p->names, row->name),
 			    symbol_table_path(p->names, row->module)))
-		fprintf(out, "  (%s)", format_clean(base, buffer, sizeof(buffer)));
+		fprintf(out, "  (%s)", text_clean(base, buffer, sizeof(buffer)));
 	fputc('\n', out);
 }
 
@@ -38,7 +39,7 @@ int format_flat(const struct profile *p, const struct format_options *o, FILE *o
 	flat_profile_sort(&f, p->names, &o->sort);
 	fprintf(out, "   self    total   samples  function\n");
 	for (size_t i = 0; i < f.n; i++)
-		if (format_percent(f.rows[i].total, p->tree.nodes[0].total) >= o->min_percent)
+		if (text_percent(f.rows[i].total, p->tree.nodes[0].total) >= o->min_percent)
 			print_row(p, o, &f.rows[i], out);
 	flat_profile_free(&f);
 	return 0;

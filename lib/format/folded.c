@@ -50,7 +50,7 @@ int format_folded(const struct profile *p, const struct format_options *o, FILE 
 		return r;
 	r = cct_finish(&t, p->names);
 	(void)o;
-	while (!r && (node = format_next(&t, node, false, &depth))) {
+	while (!r && (node = cct_next(&t, node, false, &depth))) {
 		if (depth >= capacity) {
 			size_t want = capacity ? capacity * 2 : 256;
 			uint32_t *more = reallocarray(path, want, sizeof(*more));

@@ -55,13 +55,6 @@ struct format_unit {
 };
 struct format_unit format_unit(const struct profile *p);
 
-/* The next node in preorder within the whole tree, 0 after the last; *depth goes along. Children of
- * a node are passed over with skip. */
-uint32_t format_next(const struct cct *t, uint32_t node, bool skip, unsigned int *depth);
-double format_percent(uint64_t part, uint64_t all);
-const char *format_base(const char *path);
-/* Text as valid UTF-8 without control characters; in buffer if it had to be changed. */
-const char *format_clean(const char *text, char *buffer, size_t size);
 /* The chain of calls that created a thread, in words (thread_origins_text()); [several]; or "" if
  * it is not known. To be freed; NULL: no memory. */
 char *format_origin(const struct profile *p, const struct thread *t);

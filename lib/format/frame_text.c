@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* See frame_text.h. Colours as perf has them: red from 5 percent, green from a half. */
+#include "base/text.h"
 #include "format/format.h"
 #include "format/frame_text.h"
 
@@ -14,8 +15,8 @@ static void print_place(const struct frame_text *f, const struct cct_node *n, FI
 
 	if (n->key->file)
 		fprintf(out, "  %s:%u",
-			format_clean(format_base(symbol_table_string(f->names, n->key->file)),
-				     buffer, sizeof(buffer)),
+			text_clean(text_base(symbol_table_string(f->names, n->key->file)), buffer,
+				   sizeof(buffer)),
 			n->key->line);
 	else if (n->key->line)
 		fprintf(out, "  line %u", n->key->line);
@@ -49,8 +50,7 @@ void frame_text_print(const struct frame_text *f, const struct cct_node *n, FILE
 {
 	char buffer[4096];
 
-	fputs(format_clean(symbol_table_string(f->names, n->key->name), buffer, sizeof(buffer)),
-	      out);
+	fputs(text_clean(symbol_table_string(f->names, n->key->name), buffer, sizeof(buffer)), out);
 	frame_text_more(f, n, out);
 }
 
@@ -73,8 +73,8 @@ void frame_text_head(const struct profile *p, FILE *out)
 		fprintf(out, "of %llu ", (unsigned long long)p->all_samples);
 	fputs("samples", out);
 	if (*p->event)
-		fprintf(out, " of %s", format_clean(p->event, buffer, sizeof(buffer)));
+		fprintf(out, " of %s", text_clean(p->event, buffer, sizeof(buffer)));
 	if (*p->command)
-		fprintf(out, ": %s", format_clean(p->command, buffer, sizeof(buffer)));
+		fprintf(out, ": %s", text_clean(p->command, buffer, sizeof(buffer)));
 	fputc('\n', out);
 }

@@ -125,7 +125,7 @@ static int print_nodes(const struct profile *p, const struct format_options *o, 
 		return -ENOMEM;
 	ids[0] = 0;
 	put_node(p, 0, 0, 0, out);
-	for (skip = false; (node = format_next(t, node, skip, &depth));) {
+	for (skip = false; (node = cct_next(t, node, skip, &depth));) {
 		skip = t->nodes[node].total < least || (o->max_depth && depth > o->max_depth);
 		if (skip)
 			continue;
@@ -142,17 +142,17 @@ int format_json(const struct profile *p, const struct format_options *o, FILE *o
 	int r;
 
 	fputs("{\"format\":\"pcce-report\",\"version\":1,\n\"event\":", out);
-	r = print(summary_text(p->event), out);
+	r = print(json_clean_string(p->event), out);
 	fputs(",\n\"command\":", out);
-	r = r ? r : print(summary_text(p->command), out);
+	r = r ? r : print(json_clean_string(p->command), out);
 	fputs(",\n\"sampler\":", out);
-	r = r ? r : print(summary_text(p->sampler), out);
+	r = r ? r : print(json_clean_string(p->sampler), out);
 	fprintf(out, ",\n\"frequency\":%llu,\n\"stats\":", (unsigned long long)p->frequency);
 	r = r ? r : print(stats_object(p), out);
 	fputs(",\n\"modules\":[", out);
 	for (uint32_t i = 0; !r && i < symbol_table_modules(p->names); i++) {
 		fputs(i ? "," : "", out);
-		r = print(summary_text(symbol_table_path(p->names, i)), out);
+		r = print(json_clean_string(symbol_table_path(p->names, i)), out);
 	}
 	fputs("],\n\"nodes\":[\n", out);
 	r = r ? r : print_nodes(p, o, out);

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
+#include "base/text.h"
 #include "otlp.pb-c.h"
 #include "format/format.h"
 #include "base/temp_file.h"
@@ -167,7 +168,7 @@ static int32_t attribute(struct writer *w, const char *key, const char *s, int64
 
 	if (s) {
 		value.value_case = OTLP_VALUE__VALUE_STRING_VALUE;
-		value.string_value = (char *)format_clean(s, buffer, sizeof(buffer));
+		value.string_value = (char *)text_clean(s, buffer, sizeof(buffer));
 	} else {
 		value.value_case = OTLP_VALUE__VALUE_INT_VALUE;
 		value.int_value = n;
@@ -349,8 +350,8 @@ static int put_tables(struct writer *w)
 		r = put_function(w, i);
 	for (size_t i = 1; i <= w->strings.n && !r; i++) {
 		char buffer[4096];
-		const char *s = format_clean(symbol_table_string(w->p->names, w->strings.list[i]),
-					     buffer, sizeof(buffer));
+		const char *s = text_clean(symbol_table_string(w->p->names, w->strings.list[i]),
+					   buffer, sizeof(buffer));
 
 		put_bytes(TABLE_STRING, s, strlen(s), w->dictionary);
 	}
@@ -404,7 +405,7 @@ static void set(OtlpKeyValue *to, OtlpValue *value, const char *key, const char 
 	to->key = (char *)key;
 	to->value = value;
 	value->value_case = OTLP_VALUE__VALUE_STRING_VALUE;
-	value->string_value = (char *)format_clean(s, buffer, size);
+	value->string_value = (char *)text_clean(s, buffer, size);
 }
 
 /* What was recorded, and where. */

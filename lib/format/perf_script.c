@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/text.h"
 #include "format/format.h"
 #include "profile/location_stacks.h"
 #include "format/text_cache.h"
@@ -47,7 +48,7 @@ static void put_clean(const char *s, FILE *out)
 {
 	char buffer[4096];
 
-	fputs(format_clean(s, buffer, sizeof(buffer)), out);
+	fputs(text_clean(s, buffer, sizeof(buffer)), out);
 }
 
 static void make_frame(void *ctx, uint32_t number, FILE *out)

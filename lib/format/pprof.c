@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/text.h"
 #include "pprof.pb-c.h"
 #include "format/format.h"
 #include "base/gzip.h"
@@ -293,7 +294,7 @@ static int put_functions(struct writer *w)
 static void put_string(struct writer *w, const char *s)
 {
 	char buffer[4096];
-	char *clean = (char *)format_clean(s, buffer, sizeof(buffer));
+	char *clean = (char *)text_clean(s, buffer, sizeof(buffer));
 	Pprof piece = PPROF__INIT;
 
 	piece.n_string_table = 1;

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* See summary_json.h. */
+#include "base/json_writer.h"
 #include "format/summary_json.h"
 #include "format/format.h"
-
-json_t *summary_text(const char *s)
-{
-	char buffer[4096];
-
-	return json_string(format_clean(s, buffer, sizeof(buffer)));
-}
 
 int summary_of_samples(const struct profile *p, json_t *o)
 {
@@ -51,11 +45,11 @@ json_t *summary_of_recording(const struct profile *p)
 	json_t *o = json_object();
 	int r = 0;
 
-	r |= json_object_set_new(o, "event", summary_text(p->event));
-	r |= json_object_set_new(o, "command", summary_text(p->command));
-	r |= json_object_set_new(o, "sampler", summary_text(p->sampler));
-	r |= json_object_set_new(o, "host", summary_text(p->host));
-	r |= json_object_set_new(o, "kernel", summary_text(p->kernel));
+	r |= json_object_set_new(o, "event", json_clean_string(p->event));
+	r |= json_object_set_new(o, "command", json_clean_string(p->command));
+	r |= json_object_set_new(o, "sampler", json_clean_string(p->sampler));
+	r |= json_object_set_new(o, "host", json_clean_string(p->host));
+	r |= json_object_set_new(o, "kernel", json_clean_string(p->kernel));
 	r |= json_object_set_new(o, "frequency", json_integer(p->frequency));
 	r |= json_object_set_new(o, "wall_time", json_integer(p->wall_time / 1000000));
 	r |= summary_of_samples(p, o);

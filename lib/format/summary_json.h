@@ -6,8 +6,6 @@
 #include <jansson.h>
 #include "profile/profile.h"
 
-/* A string as valid UTF-8. NULL: no memory. */
-json_t *summary_text(const char *s);
 /* Adds numbers of samples, and of what they look like. Not 0: no memory. */
 int summary_of_samples(const struct profile *p, json_t *o);
 /* Why samples did not decode: {reason: number}. NULL: no memory. */

@@ -2,6 +2,7 @@
 /* One line a thread: its share, its numbers and name, and the chain of calls that created it. */
 #include <errno.h>
 #include <stdlib.h>
+#include "base/text.h"
 #include "format/format.h"
 #include "format/frame_text.h"
 
@@ -28,11 +29,9 @@ static int print_row(const struct profile *p, const struct format_options *o, co
 
 	if (!origin)
 		return -ENOMEM;
-	frame_text_percent(o->colors, 6, 2, format_percent(row->weight, p->tree.nodes[0].total),
-			   out);
+	frame_text_percent(o->colors, 6, 2, text_percent(row->weight, p->tree.nodes[0].total), out);
 	fprintf(out, "  %8llu  %7u  %7u  %-15s  %s\n", (unsigned long long)row->samples, t->pid,
-		t->tid,
-		format_clean(symbol_table_string(p->names, t->name), buffer, sizeof(buffer)),
+		t->tid, text_clean(symbol_table_string(p->names, t->name), buffer, sizeof(buffer)),
 		*origin		   ? origin
 		: t->tid == t->pid ? "-"
 				   : "[unknown]");
@@ -60,7 +59,7 @@ int format_threads(const struct profile *p, const struct format_options *o, FILE
 	}
 	for (size_t i = 0; i < n && !r; i++)
 		if (rows[i].samples &&
-		    format_percent(rows[i].weight, p->tree.nodes[0].total) >= o->min_percent)
+		    text_percent(rows[i].weight, p->tree.nodes[0].total) >= o->min_percent)
 			r = print_row(p, o, &rows[i], out);
 	free(rows);
 	return r;

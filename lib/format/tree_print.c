@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/text.h"
 #include "format/frame_text.h"
 #include "format/tree_print.h"
 
@@ -60,12 +61,12 @@ static void print_shares(const struct printer *pr, uint64_t total, const uint64_
 {
 	bool colors = pr->o->options->colors;
 
-	frame_text_percent(colors, 6, 1, format_percent(total, pr->all), pr->o->out);
+	frame_text_percent(colors, 6, 1, text_percent(total, pr->all), pr->o->out);
 	fputs("  ", pr->o->out);
 	if (pr->o->upwards)
 		return;
 	if (self)
-		frame_text_percent(colors, 6, 1, format_percent(*self, pr->all), pr->o->out);
+		frame_text_percent(colors, 6, 1, text_percent(*self, pr->all), pr->o->out);
 	else
 		fputs("       ", pr->o->out);
 	fputs("  ", pr->o->out);

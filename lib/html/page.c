@@ -66,6 +66,8 @@
 #include <string.h>
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
+#include "base/json_writer.h"
+#include "base/text.h"
 #include "format/summary_json.h"
 #include "html/histogram.h"
 #include "format/format.h"
@@ -205,7 +207,7 @@ static void put(struct writer *w, enum column_number column, uint64_t value)
 static void put_text(struct writer *w, const char *text)
 {
 	char buffer[4096];
-	const char *clean = format_clean(text, buffer, sizeof(buffer));
+	const char *clean = text_clean(text, buffer, sizeof(buffer));
 
 	put_bytes(w, &w->columns[STRINGS], clean, strlen(clean));
 	put_bytes(w, &w->columns[STRINGS], "\n", 1);
@@ -534,9 +536,9 @@ static json_t *threads_array(const struct writer *w)
 		r |= json_object_set_new(o, "tid", json_integer(t->tid));
 		r |= json_object_set_new(o, "samples", json_integer(t->last - t->first));
 		if (t->name)
-			r |= json_object_set_new(o, "name", summary_text(t->name));
+			r |= json_object_set_new(o, "name", json_clean_string(t->name));
 		if (t->origin && *t->origin)
-			r |= json_object_set_new(o, "origin", summary_text(t->origin));
+			r |= json_object_set_new(o, "origin", json_clean_string(t->origin));
 		r |= json_array_append_new(list, o);
 	}
 	if (r) {
@@ -553,7 +555,7 @@ static json_t *head_object(const struct writer *w)
 
 	for (uint32_t i = 0; i < symbol_table_modules(w->page->names); i++)
 		r |= json_array_append_new(modules,
-					   summary_text(symbol_table_base(w->page->names, i)));
+					   json_clean_string(symbol_table_base(w->page->names, i)));
 	for (int i = 0; i < COLUMNS; i++) {
 		const struct column *c = &w->columns[i];
 
@@ -565,7 +567,7 @@ static json_t *head_object(const struct writer *w)
 	if (w->hidden)
 		r |= json_object_set_new(w->page->facts, "hidden", json_integer(w->hidden));
 	r |= json_object_set_new(head, "version", json_integer(1));
-	r |= json_object_set_new(head, "title", summary_text(w->page->title));
+	r |= json_object_set_new(head, "title", json_clean_string(w->page->title));
 	r |= json_object_set(head, "facts", w->page->facts);
 	r |= json_object_set_new(head, "modules", modules);
 	r |= json_object_set_new(head, "threads", threads_array(w));

@@ -497,3 +497,16 @@ int cct_merge(const struct cct *from, enum cct_merge how, struct cct *to)
 		free(map);
 	return r;
 }
+
+uint32_t cct_next(const struct cct *t, uint32_t node, bool skip, unsigned int *depth)
+{
+	if (!skip && t->nodes[node].child) {
+		++*depth;
+		return t->nodes[node].child;
+	}
+	while (node && !t->nodes[node].next) {
+		node = t->nodes[node].parent;
+		--*depth;
+	}
+	return node ? t->nodes[node].next : 0;
+}

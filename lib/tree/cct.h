@@ -6,6 +6,7 @@
 #ifndef PCCE_TREE_CCT_H
 #define PCCE_TREE_CCT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "decode/decode.h"
@@ -106,5 +107,9 @@ enum cct_merge { CCT_MERGE_LINES, CCT_MERGE_NAMES };
 int cct_merge(const struct cct *from, enum cct_merge how, struct cct *to);
 /* The same, and which node each became, in an array to be freed. */
 int cct_merge_map(const struct cct *from, enum cct_merge how, struct cct *to, uint32_t **map);
+
+/* The next node in preorder within the whole tree, 0 after the last; *depth goes along. With skip,
+ * the children of node are passed over. */
+uint32_t cct_next(const struct cct *t, uint32_t node, bool skip, unsigned int *depth);
 
 #endif

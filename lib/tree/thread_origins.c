@@ -10,6 +10,7 @@
 #include <string.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+#include "base/text.h"
 #include "format/format.h"
 #include "base/array.h"
 #include "base/id_map.h"
@@ -170,7 +171,7 @@ static int print_frame(void *ctx, const char *name)
 	struct printing *p = ctx;
 	char buffer[4096];
 
-	fprintf(p->out, "%s%s", p->more ? " > " : "", format_clean(name, buffer, sizeof(buffer)));
+	fprintf(p->out, "%s%s", p->more ? " > " : "", text_clean(name, buffer, sizeof(buffer)));
 	p->more = true;
 	return 0;
 }
@@ -184,8 +185,8 @@ void thread_origins_print(const struct thread_origins *o, uint32_t number, FILE 
 	thread_origins_frames(o, number, print_frame, &p);
 	if (key->file)
 		fprintf(out, "  %s:%u",
-			format_clean(format_base(symbol_table_string(o->names, key->file)), buffer,
-				     sizeof(buffer)),
+			text_clean(text_base(symbol_table_string(o->names, key->file)), buffer,
+				   sizeof(buffer)),
 			key->line);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <curses.h>
+#include "base/text.h"
 #include "format/format.h"
 #include "format/frame_text.h"
 #include "view/view_internal.h"
@@ -50,17 +51,16 @@ static void draw_function(const struct view *v, const struct flat_profile_row *r
 	snprintf(place, sizeof(place), " %8llu  ", (unsigned long long)row->samples);
 	x = screen_put(y, x, screen_width(), LOOK_PLAIN, place);
 	x = view_share_text(y, x, view_share_found(&v->share, name) ? LOOK_FOUND : LOOK_PLAIN,
-			    format_clean(name, buffer, sizeof(buffer)), &skip);
+			    text_clean(name, buffer, sizeof(buffer)), &skip);
 	if (row->file) {
 		snprintf(place, sizeof(place), "  %s:%u",
-			 format_clean(format_base(symbol_table_string(names, row->file)), buffer,
-				      sizeof(buffer)),
+			 text_clean(text_base(symbol_table_string(names, row->file)), buffer,
+				    sizeof(buffer)),
 			 row->line);
 		x = view_share_text(y, x, LOOK_DIM, place, &skip);
 	}
 	if (*base) {
-		snprintf(place, sizeof(place), "  (%s)",
-			 format_clean(base, buffer, sizeof(buffer)));
+		snprintf(place, sizeof(place), "  (%s)", text_clean(base, buffer, sizeof(buffer)));
 		view_share_text(y, x, LOOK_DIM, place, &skip);
 	}
 }
@@ -124,17 +124,17 @@ static void draw_foot(const struct view *v)
 	if (name == UINT32_MAX)
 		return;
 	x = screen_put(y, 0, end, LOOK_PLAIN,
-		       format_clean(symbol_table_string(names, name), buffer, sizeof(buffer)));
+		       text_clean(symbol_table_string(names, name), buffer, sizeof(buffer)));
 	if (n && n->key->file) {
 		snprintf(file, sizeof(file), "  %s:%u",
-			 format_clean(symbol_table_string(names, n->key->file), buffer,
-				      sizeof(buffer)),
+			 text_clean(symbol_table_string(names, n->key->file), buffer,
+				    sizeof(buffer)),
 			 n->key->line);
 		x = screen_put(y, x, end, LOOK_DIM, file);
 	}
 	if (*symbol_table_path(names, module)) {
 		snprintf(file, sizeof(file), "  %s",
-			 format_clean(symbol_table_path(names, module), buffer, sizeof(buffer)));
+			 text_clean(symbol_table_path(names, module), buffer, sizeof(buffer)));
 		screen_put(y, x, end, LOOK_DIM, file);
 	}
 }

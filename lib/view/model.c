@@ -68,7 +68,7 @@ int view_model_zoom(struct view_model *m, const char *function)
  */
 static int select_now(struct view_model *m)
 {
-	const struct selection *base = &m->options->select;
+	const struct selection *base = m->options->select;
 	struct selection s = m->now;
 	char event[16], *event_word = event;
 	char *comm = (char *)(uintptr_t)symbol_table_string(m->profile->names, m->comm);
@@ -153,12 +153,12 @@ int view_model_update(struct view_model *m)
 	return 0;
 }
 
-int view_model_begin(struct view_model *m, struct profile *p, const struct report_options *o)
+int view_model_begin(struct view_model *m, struct profile *p, const struct view_options *o)
 {
 	size_t n = sample_streams_count(p->streams);
 
 	*m = (struct view_model){
-		.profile = p, .options = o, .now = o->select, .order = o->print.sort};
+		.profile = p, .options = o, .now = *o->select, .order = o->print.sort};
 	m->stream_samples = malloc(n * sizeof(*m->stream_samples) + 1);
 	m->leaf_node = malloc(p->n_leaves * sizeof(*m->leaf_node) + 1);
 	if (!m->stream_samples || !m->leaf_node)
@@ -205,16 +205,16 @@ void view_model_describe(const struct view_model *m, char *buffer, size_t size)
 		fprintf(f, " · thread %u", m->thread[1]);
 	if (m->has_event)
 		fprintf(f, " · %s", profile_event(m->profile, m->event, event, sizeof(event)));
-	if (selection_has_samples(&m->options->select))
+	if (selection_has_samples(m->options->select))
 		fprintf(f, " · chosen samples");
 	if (m->n_zooms)
 		fprintf(f, " · under %s", m->zooms[m->n_zooms - 1]);
-	else if (m->options->select.under.n)
-		fprintf(f, " · under %s%s", m->options->select.under.list[0],
-			m->options->select.under.n > 1 ? ", …" : "");
-	if (m->focus ? *m->focus != 0 : m->options->select.focus.n != 0)
+	else if (m->options->select->under.n)
+		fprintf(f, " · under %s%s", m->options->select->under.list[0],
+			m->options->select->under.n > 1 ? ", …" : "");
+	if (m->focus ? *m->focus != 0 : m->options->select->focus.n != 0)
 		fprintf(f, " · with %s", m->focus ? m->focus : "--focus");
-	if (m->ignore ? *m->ignore != 0 : m->options->select.ignore.n != 0)
+	if (m->ignore ? *m->ignore != 0 : m->options->select->ignore.n != 0)
 		fprintf(f, " · without %s", m->ignore ? m->ignore : "--ignore");
 	if (m->now.by)
 		fprintf(f, " · %s", by[m->now.by]);

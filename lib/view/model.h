@@ -9,12 +9,12 @@
 #include "tree/bottom_up.h"
 #include "tree/flat_profile.h"
 #include "profile/profile.h"
-#include "tools/report_options.h"
+#include "view/view.h"
 #include "base/error.h"
 
 struct view_model {
 	struct profile *profile;
-	const struct report_options *options;
+	const struct view_options *options;
 	struct selection now;	  /* borrows what the user has not changed from the options */
 	uint64_t *stream_samples; /* of each stream, before any filter that the user chose here */
 	struct cct callers;	  /* merged for reading */
@@ -36,7 +36,7 @@ struct view_model {
 };
 
 /* Both: 0 or -ENOMEM. */
-int view_model_begin(struct view_model *m, struct profile *p, const struct report_options *o);
+int view_model_begin(struct view_model *m, struct profile *p, const struct view_options *o);
 /* After something was changed. */
 int view_model_update(struct view_model *m);
 void view_model_free(struct view_model *m);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* See share.h. */
 #include <stdio.h>
+#include "base/text.h"
 #include "format/format.h"
 #include "view/share.h"
 
 int view_share_put(const struct view_share *s, int y, int x, uint64_t part)
 {
-	double percent = format_percent(part, s->all);
+	double percent = text_percent(part, s->all);
 	enum screen_look look = percent >= 5 ? LOOK_HOT : percent >= 0.5 ? LOOK_WARM : LOOK_PLAIN;
 	char text[32];
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/text.h"
 #include "tree/flat_profile.h"
 #include "format/format.h"
 #include "view/screen.h"
@@ -253,7 +254,7 @@ static void expand_tabs(const char *line, char *to, size_t size)
 		while (at % 8 && at + 1 < size);
 	}
 	to[at] = 0;
-	clean = format_clean(to, buffer, sizeof(buffer));
+	clean = text_clean(to, buffer, sizeof(buffer));
 	if (clean != to)
 		snprintf(to, size, "%s", clean);
 }

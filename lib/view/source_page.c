@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <curses.h>
+#include "base/text.h"
 #include "format/format.h"
 #include "view/view_internal.h"
 #include "view/pages.h"
@@ -19,7 +20,7 @@ static void draw_source(struct view *v, struct view_source *s, bool context)
 	erase();
 	view_draw_head(v);
 	snprintf(text, sizeof(text), "   total    self   line  %s, %s",
-		 format_clean(symbol_table_string(names, s->name), buffer, sizeof(buffer)),
+		 text_clean(symbol_table_string(names, s->name), buffer, sizeof(buffer)),
 		 context ? "in this context" : "in all contexts");
 	screen_put(2, 0, width, LOOK_BOLD, text);
 	view_source_draw(s, &v->share, VIEW_BODY, view_body_height());
@@ -28,11 +29,10 @@ static void draw_source(struct view *v, struct view_source *s, bool context)
 	if (*v->message)
 		snprintf(text, sizeof(text), "%s", v->message);
 	else if (*s->why.text)
-		snprintf(text, sizeof(text), "%s",
-			 format_clean(s->why.text, buffer, sizeof(buffer)));
+		snprintf(text, sizeof(text), "%s", text_clean(s->why.text, buffer, sizeof(buffer)));
 	else
 		snprintf(text, sizeof(text), "%s",
-			 format_clean(symbol_table_string(names, s->file), buffer, sizeof(buffer)));
+			 text_clean(symbol_table_string(names, s->file), buffer, sizeof(buffer)));
 	screen_put(y, 0, width - (int)strlen(place),
 		   *v->message || *s->why.text ? LOOK_BOLD : LOOK_PLAIN, text);
 }

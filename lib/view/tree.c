@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/text.h"
 #include "format/format.h"
 #include "format/frame_text.h"
 #include "view/screen.h"
@@ -205,7 +206,7 @@ static int open_heavy(struct view_tree *v, uint32_t top, uint64_t least, size_t 
 	bool skip = false;
 	int r = set_open(v, top);
 
-	while (!r && rows && (node = format_next(v->tree, node, skip, &depth)) && depth &&
+	while (!r && rows && (node = cct_next(v->tree, node, skip, &depth)) && depth &&
 	       depth < UINT32_MAX / 2) {
 		skip = v->tree->nodes[node].total < least;
 		if (skip || !has_children(v, node))
@@ -340,7 +341,7 @@ int view_tree_search(struct view_tree *v, const struct view_share *s, bool backw
 	/* In preorder: the first one behind the current one, else the first of all; or the last one
 	 * before it, else the last of all. */
 	*found = false;
-	while ((node = format_next(v->tree, node, false, &depth))) {
+	while ((node = cct_next(v->tree, node, false, &depth))) {
 		bool good = view_share_found(
 			s, symbol_table_string(s->names, v->tree->nodes[node].key->name));
 
@@ -406,7 +407,7 @@ static int draw_frame(const struct view_share *s, const struct cct_node *n, int 
 	FILE *f = open_memstream(&more, &size);
 
 	x = view_share_text(y, x, view_share_found(s, name) ? LOOK_FOUND : LOOK_PLAIN,
-			    format_clean(name, buffer, sizeof(buffer)), &skip);
+			    text_clean(name, buffer, sizeof(buffer)), &skip);
 	if (!f)
 		return x;
 	frame_text_more(&text, n, f);

@@ -496,7 +496,7 @@ static void greet(struct view *v)
 			 (unsigned long long)p->stats.undecodable);
 }
 
-int view_run(struct profile *p, const struct report_options *o, bool colors)
+int view_run(struct profile *p, const struct view_options *o)
 {
 	struct view v = {.share.names = p->names, .functions.height = 1};
 	int r = view_model_begin(&v.m, p, o);
@@ -504,7 +504,7 @@ int view_run(struct profile *p, const struct report_options *o, bool colors)
 	if (!r)
 		r = begin_trees(&v);
 	if (!r)
-		r = screen_open(colors);
+		r = screen_open(o->colors);
 	if (!r) {
 		greet(&v);
 		while (!r && !v.over) {

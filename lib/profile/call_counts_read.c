@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "recording/address_space.h"
-#include "profile/call_counts.h"
+#include "profile/call_counts_read.h"
 #include "recording/reader.h"
 #include "elf/mapped_file.h"
 #include <pcce/sample.h>
@@ -290,10 +290,4 @@ int call_counts_read(const char *path, const char *program, struct call_counts *
 	address_spaces_free(j.spaces);
 	mapped_file_free(&j.program);
 	return err;
-}
-
-void call_counts_free(struct call_counts *c)
-{
-	free(c->all);
-	memset(c, 0, sizeof(*c));
 }
