@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* What there is to a context beside decoding it. */
 #include <stdlib.h>
-#include "decode/decode.h"
+#include "decode/context.h"
 
 void decode_context_free(struct decode_context *ctx)
 {

@@ -24,6 +24,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include "decode/decode.h"
 #include "decode/frames.h"
 #include "decode/landing.h"
 #include "decode/locate.h"

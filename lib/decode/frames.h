@@ -4,7 +4,7 @@
 #ifndef PCCE_DECODE_FRAMES_H
 #define PCCE_DECODE_FRAMES_H
 
-#include "decode/decode.h"
+#include "decode/context.h"
 
 void decode_frames_clear(struct decode_context *ctx);
 bool decode_frames_add(struct decode_context *ctx, const struct decode_frame *f);

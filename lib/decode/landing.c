@@ -3,7 +3,6 @@
 #include <string.h>
 #include "decode/frames.h"
 #include "decode/landing.h"
-#include "decode/locate.h"
 #include "elf/encoding_table.h"
 
 enum decode_reason decode_landing_begin(struct walk *w, uint32_t restore)
@@ -26,7 +25,7 @@ enum decode_reason decode_landing_begin(struct walk *w, uint32_t restore)
 	w->landing = w->ctx->n;
 	w->landing_table = w->m->table;
 	w->landing_pad = encoding_table_landing(w->m->table, restore);
-	return decode_locate_caller_of_foreign(w);
+	return DECODE_REASON_NONE;
 }
 
 /* A call of the function of frames[-1]. */

@@ -16,7 +16,8 @@
 
 #include "decode/walk.h"
 
-/* The frame that was emitted last is where it arrived, in this restore site of w->m. */
+/* The frame that was emitted last is where it arrived, in this restore site of w->m. The state is
+ * then that of the call into the unwinder, whose caller is to be located. */
 enum decode_reason decode_landing_begin(struct walk *w, uint32_t restore);
 /* When the way has been gone to its end, and r came of it. */
 enum decode_reason decode_landing_end(struct walk *w, enum decode_reason r);

@@ -232,6 +232,14 @@ static bool ext_returns_twice(const struct walk *w, const struct decode_module *
 	return *m && (*m)->table->sites[*site].flags & PCCE_SITE_RETURNS_TWICE;
 }
 
+/* An exception has just arrived at this restore site: continues at the call that threw it. */
+static enum decode_reason locate_thrower(struct walk *w, uint32_t restore)
+{
+	enum decode_reason r = decode_landing_begin(w, restore);
+
+	return r ? r : decode_locate_caller_of_foreign(w);
+}
+
 /* ip is in __pcce_restore, or in what does the same. */
 static enum decode_reason restoring(struct walk *w, const struct decode_module *m, uint32_t state,
 				    uint64_t ip, uint64_t r11)
@@ -254,7 +262,7 @@ static enum decode_reason restoring(struct walk *w, const struct decode_module *
 	}
 	w->func = w->m->table->sites[site].func;
 	walk_emit(w, DECODE_FRAME_CALL, w->m, w->func, PCCE_NONE, r11);
-	return state == PCCE_HELPER_LANDED ? DECODE_REASON_NONE : decode_landing_begin(w, site);
+	return state == PCCE_HELPER_LANDED ? DECODE_REASON_NONE : locate_thrower(w, site);
 }
 
 /* Sets the state at the innermost function, and w->inner: WALK_INNER_ROOT means that there is a
@@ -305,7 +313,7 @@ enum decode_reason decode_locate(struct walk *w, uint64_t ip, uint64_t r11)
 	} else if (w->ext == PCCE_EXT_CHANGING) {
 		return DECODE_REASON_RESTORING;
 	} else if (site != PCCE_NONE && m->table->sites[site].kind == PCCE_KIND_RESTORE) {
-		return decode_landing_begin(w, site);
+		return locate_thrower(w, site);
 	} else if (w->ext && w->inner == WALK_INNER_ENTERED) {
 		return decode_locate_called_as_leaf(w);
 	} else if (w->ext) {

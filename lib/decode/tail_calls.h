@@ -3,7 +3,7 @@
 #ifndef PCCE_DECODE_TAIL_CALLS_H
 #define PCCE_DECODE_TAIL_CALLS_H
 
-#include "decode/decode.h"
+#include "decode/context.h"
 #include "elf/encoding_table.h"
 
 /* Can a call of `from` be in `to` by direct tail calls? Breadth first; needed only where there is

@@ -7,7 +7,7 @@
 #define PCCE_DECODE_VERIFY_H
 
 #include <pcce/abi.h>
-#include "decode/decode.h"
+#include "decode/context.h"
 
 enum verify_result {
 	VERIFY_NONE, /* no stack, or nothing decoded to compare with */

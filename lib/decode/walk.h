@@ -5,7 +5,7 @@
 #define PCCE_DECODE_WALK_H
 
 #include <pcce/sites.h>
-#include "decode/decode.h"
+#include "decode/context.h"
 
 /* What the segment that was just finished hangs under. */
 enum walk_inner {

@@ -17,127 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <pcce/abi.h>
-#include "encode/numbering_internal.h"
+#include "encode/numbering.h"
+#include "encode/numbering_steps.h"
 
 #define CLOSURE_MAX 256
 #define DEFAULT_EFFORT 150000000ull
-
-int numbering_adjacency_build(struct numbering_adjacency *a, uint32_t n_nodes, uint32_t n_edges,
-			      bool (*edge)(const void *ctx, uint32_t i, uint32_t *from,
-					   uint32_t *item),
-			      const void *ctx)
-{
-	uint32_t from, item;
-
-	a->first = calloc((size_t)n_nodes + 2, sizeof(*a->first));
-	if (!a->first)
-		return -ENOMEM;
-	/* Counting sort; first[v + 1] is v's fill mark while the items are put in. */
-	for (uint32_t i = 0; i < n_edges; i++)
-		if (edge(ctx, i, &from, &item))
-			a->first[from + 2]++;
-	for (uint32_t v = 0; v < n_nodes; v++)
-		a->first[v + 2] += a->first[v + 1];
-	a->item = malloc(((size_t)a->first[n_nodes + 1] + 1) * sizeof(*a->item));
-	if (!a->item)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < n_edges; i++)
-		if (edge(ctx, i, &from, &item))
-			a->item[a->first[from + 1]++] = item;
-	return 0;
-}
-
-void numbering_adjacency_free(struct numbering_adjacency *a)
-{
-	free(a->first);
-	free(a->item);
-	a->first = a->item = NULL;
-}
-
-static bool edge_out_site(const void *ctx, uint32_t i, uint32_t *from, uint32_t *item)
-{
-	const struct numbering_graph *g = ctx;
-
-	*from = g->sites[i].caller;
-	*item = i;
-	return true;
-}
-
-static bool edge_tail(const void *ctx, uint32_t i, uint32_t *from, uint32_t *item)
-{
-	const struct numbering_graph *g = ctx;
-
-	*from = g->sites[i].caller;
-	*item = g->sites[i].callee;
-	return (g->sites[i].flags & NUMBERING_TAIL) && g->sites[i].callee != NUMBERING_NO_CALLEE;
-}
-
-static bool edge_tail_reverse(const void *ctx, uint32_t i, uint32_t *from, uint32_t *item)
-{
-	return edge_tail(ctx, i, item, from);
-}
-
-/* A tail call out of a function that only pushes lead to: it may go through its callee's entry,
- * since there is no id to be kept. So it does not make a root of one that can be entered. */
-static bool edge_tail_keeping(const void *ctx, uint32_t i, uint32_t *from, uint32_t *item)
-{
-	const struct numbering_work *w = ctx;
-
-	return edge_tail(w->graph, i, from, item) &&
-	       !(w->out->tail_out[*from] && numbering_can_enter(w, *item));
-}
-
-/* Spreads a flag along adjacency lists, from all nodes that have it. */
-static int spread(uint8_t *flag, uint32_t n, const struct numbering_adjacency *a)
-{
-	uint32_t *queue = malloc(((size_t)n + 1) * sizeof(*queue));
-	size_t head = 0, tail = 0;
-
-	if (!queue)
-		return -ENOMEM;
-	for (uint32_t f = 0; f < n; f++)
-		if (flag[f])
-			queue[tail++] = f;
-	while (head < tail) {
-		uint32_t f = queue[head++];
-
-		for (uint32_t i = a->first[f]; i < a->first[f + 1]; i++) {
-			uint32_t to = a->item[i];
-
-			if (!flag[to]) {
-				flag[to] = 1;
-				queue[tail++] = to;
-			}
-		}
-	}
-	free(queue);
-	return 0;
-}
-
-int numbering_close_roots(struct numbering_work *w)
-{
-	int err = spread(w->out->root, w->graph->n_funcs, &w->root_tails);
-
-	for (uint32_t f = 0; f < w->graph->n_funcs; f++)
-		if (w->out->root[f])
-			numbering_make_root(w, f);
-	return err;
-}
-
-void numbering_make_root(const struct numbering_work *w, uint32_t func)
-{
-	w->out->root[func] = 1;
-	w->out->entered[func] = 0;
-	w->out->start[func] = 0;
-}
-
-void numbering_begin_in(const struct numbering_work *w, uint32_t func)
-{
-	if (!w->out->root[func] && numbering_can_enter(w, func))
-		w->out->entered[func] = 1;
-	else
-		w->out->root[func] = 1;
-}
 
 static int find_tail_out(struct numbering_work *w)
 {
@@ -149,9 +33,10 @@ static int find_tail_out(struct numbering_work *w)
 		if ((g->sites[i].flags & NUMBERING_TAIL) &&
 		    g->sites[i].callee == NUMBERING_NO_CALLEE)
 			w->out->tail_out[g->sites[i].caller] = 1;
-	err = numbering_adjacency_build(&reverse, g->n_funcs, g->n_sites, edge_tail_reverse, g);
+	err = numbering_adjacency_build(&reverse, g->n_funcs, g->n_sites,
+					numbering_edge_tail_reverse, g);
 	if (!err)
-		err = spread(w->out->tail_out, g->n_funcs, &reverse);
+		err = numbering_spread(w->out->tail_out, g->n_funcs, &reverse);
 	numbering_adjacency_free(&reverse);
 	return err;
 }
@@ -392,14 +277,16 @@ static int run_steps(struct numbering_work *w)
 	const struct numbering_graph *g = w->graph;
 	int err;
 
-	err = numbering_adjacency_build(&w->out_sites, g->n_funcs, g->n_sites, edge_out_site, g);
+	err = numbering_adjacency_build(&w->out_sites, g->n_funcs, g->n_sites,
+					numbering_edge_out_site, g);
 	if (!err)
-		err = numbering_adjacency_build(&w->tails, g->n_funcs, g->n_sites, edge_tail, g);
+		err = numbering_adjacency_build(&w->tails, g->n_funcs, g->n_sites,
+						numbering_edge_tail, g);
 	if (!err)
 		err = find_tail_out(w);
 	if (!err)
 		err = numbering_adjacency_build(&w->root_tails, g->n_funcs, g->n_sites,
-						edge_tail_keeping, w);
+						numbering_edge_tail_keeping, w);
 	if (!err)
 		err = find_closures(w);
 	if (err)
@@ -457,18 +344,4 @@ int numbering_compute(const struct numbering_graph *graph, const struct numberin
 	if (err)
 		numbering_free(out);
 	return err;
-}
-
-void numbering_free(struct numbering *n)
-{
-	free(n->kind);
-	free(n->value);
-	free(n->num_cc);
-	free(n->root);
-	free(n->entered);
-	free(n->start);
-	free(n->tail_out);
-	free(n->edges);
-	free(n->first_edge);
-	memset(n, 0, sizeof(*n));
 }

@@ -37,7 +37,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "encode/numbering_internal.h"
+#include "encode/numbering_steps.h"
 
 #define SMALL_VALUES (1ull << 31) /* values below are added to the whole id, ids below are set */
 #define LARGE_STEP (1ull << 32)	  /* others to its upper half */

@@ -21,7 +21,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include "encode/numbering_internal.h"
+#include "encode/numbering_steps.h"
 
 #define SWEEPS 3
 #define ENTRIES_MAX 1e15

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "format/format.h"
 #include "format/frame_text.h"
-#include "view/view_internal.h"
+#include "view/draw.h"
 #include "view/screen.h"
 
 int view_body_height(void)

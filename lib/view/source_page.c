@@ -6,7 +6,8 @@
 #include <curses.h>
 #include "base/text.h"
 #include "format/format.h"
-#include "view/view_internal.h"
+#include "view/draw.h"
+#include "view/source_page.h"
 #include "view/pages.h"
 #include "view/screen.h"
 #include "view/source.h"

@@ -18,18 +18,10 @@
 #include <curses.h>
 #include "format/format_list.h"
 #include "view/view.h"
-#include "view/view_internal.h"
+#include "view/draw.h"
+#include "view/source_page.h"
 #include "view/pages.h"
 #include "view/screen.h"
-
-void view_say(struct view *v, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(v->message, sizeof(v->message), format, args);
-	va_end(args);
-}
 
 /* ---- changing what is shown -------------------------------------------------------- */
 
@@ -205,25 +197,6 @@ static int change_order(struct view *v)
 }
 
 /* ---- searching ------------------------------------------------------------------------ */
-
-void view_set_search(struct view *v, const char *text)
-{
-	bool capitals = strpbrk(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != NULL;
-	struct error why;
-	int r;
-
-	if (v->share.searching)
-		regfree(&v->share.search);
-	v->share.searching = false;
-	if (!*text)
-		return;
-	r = regcomp(&v->share.search, text, REG_EXTENDED | REG_NOSUB | (capitals ? 0 : REG_ICASE));
-	v->share.searching = !r;
-	if (r) {
-		regerror(r, &v->share.search, why.text, sizeof(why.text));
-		view_say(v, "%s: %s", text, why.text);
-	}
-}
 
 static bool search_functions(struct view *v, bool backward)
 {

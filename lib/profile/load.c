@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The file is read twice, first for all but the samples, since mappings, tables and symbols may
+ * stand behind the samples that need them (read.c); then for the samples, which
+ * are decoded as they come (decode_cache.c).  Where everything is shown, and once, they are counted
+ * then, and need not be kept.  Otherwise they are (samples.c), and those that are selected are
+ * counted, and the tree of their contexts is made, when all contexts are known (select.c).
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profile/profile_internal.h"
+#include "base/progress.h"
+#include "base/temp_file.h"
+#include "decode/verify.h"
+
+static const struct encoding_table *table_of(void *ctx, uint32_t module)
+{
+	const struct profile *p = ctx;
+
+	return symbol_table_table(p->names, module);
+}
+
+/* ---- samples --------------------------------------------------------------------- */
+
+struct taking {
+	struct profile *p;
+	struct decode_cache *lines; /* NULL: lines of innermost functions are not told apart */
+	struct due {		    /* to be added to totals */
+		uint32_t instruction;
+		struct profile_sum sum;
+	} due[PROFILE_AHEAD];
+	size_t n_due;
+	uint32_t pid, tid, origin; /* whose origin was noted last */
+};
+
+static int met(void *ctx, const struct decode_cache_sample *s, uint32_t space,
+	       const struct decode_cache_meaning *m, const struct decode_context *context)
+{
+	struct profile *p = ((struct taking *)ctx)->p;
+
+	if (m->status != DECODE_OUTSIDE && !p->in->kept) {
+		if (context->depth > p->stats.max_depth)
+			p->stats.max_depth = context->depth;
+		if (m->status != DECODE_UNDECODABLE && m->entries > p->stats.max_encoding_stack)
+			p->stats.max_encoding_stack = m->entries;
+	}
+	if (m->verify != VERIFY_MISMATCH && m->status != DECODE_UNDECODABLE)
+		return 0;
+	return profile_keep_failure(p->in, s, space, m->verify == VERIFY_MISMATCH, m->reason);
+}
+
+static int add_instruction(void *ctx, const struct decode_cache_meaning *m)
+{
+	const struct taking *t = ctx;
+
+	return profile_keep_instruction(t->p, m, t->lines);
+}
+
+/* A total is asked for some samples before it is needed: most are not in the cache. */
+static void add_due(struct taking *t, struct due *due)
+{
+	struct profile_sum *total = &t->p->in->totals[due->instruction];
+
+	total->samples += due->sum.samples;
+	total->weight += due->sum.weight;
+}
+
+/* Most samples are of the thread of the one before. */
+static int note_origin(struct taking *t, const struct pcce_sample *s, uint32_t origin)
+{
+	uint32_t thread;
+
+	if (!origin || (t->pid == s->pid && t->tid == s->tid && t->origin == origin))
+		return 0;
+	t->pid = s->pid;
+	t->tid = s->tid;
+	t->origin = origin;
+	thread = threads_number(t->p->threads, s->pid, s->tid);
+	if (thread == UINT32_MAX)
+		return -ENOMEM;
+	threads_set_origin(t->p->threads, thread, origin);
+	return 0;
+}
+
+static int take(void *ctx, const struct datafile_sample *of, uint32_t instruction)
+{
+	struct taking *t = ctx;
+	const struct pcce_sample *s = of->sample;
+	struct profile *p = t->p;
+	struct due *due = &t->due[t->n_due % PROFILE_AHEAD];
+	uint32_t stream;
+
+	if (thread_origins_count(p->origins) &&
+	    note_origin(t, s, p->in->instructions[instruction].origin))
+		return -ENOMEM;
+	if (p->in->kept) {
+		stream = sample_streams_at(p->streams,
+					   sample_streams_of(p->streams, s->pid, s->tid, s->event),
+					   s->time);
+		return profile_keep(p->in, instruction, stream, of);
+	}
+	if (t->n_due++ >= PROFILE_AHEAD)
+		add_due(t, due);
+	*due = (struct due){instruction, {of->samples, of->weight}};
+	__builtin_prefetch(&p->in->totals[instruction], 1);
+	return 0;
+}
+
+/* Without single samples, the totals say all. */
+static int end(void *ctx)
+{
+	struct taking *t = ctx;
+	struct profile_internals *in = t->p->in;
+
+	if (in->kept)
+		return 0;
+	for (size_t i = 0; i < PROFILE_AHEAD && i < t->n_due; i++)
+		add_due(t, &t->due[i]);
+	for (size_t i = 0; i < in->n_instructions; i++) {
+		const struct profile_instruction *at = &in->instructions[i];
+
+		profile_count(&t->p->stats, at->status, at->reason, at->verify,
+			      in->totals[i].samples);
+		if (in->has_tree) {
+			in->all.nodes[at->node].self += in->totals[i].weight;
+			in->all.nodes[at->node].samples += in->totals[i].samples;
+		}
+	}
+	free(in->instructions);
+	free(in->totals);
+	in->instructions = NULL;
+	in->totals = NULL;
+	in->n_instructions = 0;
+	return 0;
+}
+
+/* Numbers of threads are not those of streams: a thread has several, and is renamed. */
+static int number_threads(struct profile *p)
+{
+	size_t n = sample_streams_count(p->streams);
+
+	p->in->thread_of = malloc(n * sizeof(*p->in->thread_of) + 1);
+	if (!p->in->thread_of)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		const struct sample_stream *s = sample_streams_get(p->streams, i);
+
+		p->in->thread_of[i] = threads_number(p->threads, s->pid, s->tid);
+	}
+	return 0;
+}
+
+/* ---- all together ---------------------------------------------------------------- */
+
+/* The file is opened once for each pass. */
+struct source {
+	const char *path; /* NULL: memory */
+	const void *data;
+	size_t size;
+	const char *name;
+};
+
+static int open_source(const struct source *s, struct datafile_reader **reader, struct error *why)
+{
+	if (s->path)
+		return datafile_open_as(s->path, s->name, reader, why);
+	return datafile_open_memory(s->data, s->size, s->name, reader, why);
+}
+
+static int prepare(struct profile *p, const struct profile_options *o, const struct selection *s)
+{
+	p->in = calloc(1, sizeof(*p->in));
+	p->names = symbol_table_new(o->names);
+	p->streams = sample_streams_new();
+	p->sampler = strdup("");
+	p->event = strdup("");
+	p->command = strdup("");
+	p->host = strdup("");
+	p->kernel = strdup("");
+	if (!p->in || !p->names || !p->streams || !p->sampler || !p->event || !p->command ||
+	    !p->host || !p->kernel || cct_init(&p->in->all))
+		return -ENOMEM;
+	p->in->has_tree = o->tree;
+	p->in->again = o->again;
+	p->in->inlining = o->inlining;
+	p->in->kept = o->again || o->samples || o->lines || selection_has_samples(s) ||
+		      selection_has_contexts(s) || selection_has_frames(s);
+	p->threads = threads_new(p->names);
+	p->in->spaces = address_spaces_new(table_of, p);
+	return p->threads && p->in->spaces ? 0 : -ENOMEM;
+}
+
+/* What this machine knows of addresses that the recording does not. */
+static int find_late_symbols(struct profile *p, const struct source *s, struct error *why)
+{
+	struct decode_cache_sink sink = late_sink;
+	struct datafile_reader *reader;
+	struct late_symbols *late;
+	size_t n = 0;
+	int r = late_symbols_begin(p, &late), end;
+
+	if (r || !late)
+		return r;
+	sink.ctx = late;
+	r = open_source(s, &reader, why);
+	if (!r) {
+		r = profile_decode(p, reader, NULL, true, &sink, &n, "looking for symbols", why);
+		datafile_close(reader);
+	}
+	end = late_symbols_end(late, p->in->places, r ? 0 : n);
+	return r ? r : end;
+}
+
+static int read_samples(struct profile *p, const struct source *s, const struct profile_options *o,
+			struct error *why)
+{
+	struct taking taking = {.p = p};
+	struct decode_cache_sink sink = {
+		.met = met, .meaning = add_instruction, .sample = take, .end = end, .ctx = &taking};
+	struct tree_builder *b =
+		o->tree ? tree_builder_new(&p->in->all, p->names, o->inlining) : NULL;
+	struct datafile_reader *reader;
+	size_t n_places;
+	int r = o->tree && !b ? -ENOMEM : open_source(s, &reader, why);
+
+	if (!r) {
+		if (o->lines && o->tree)
+			sink.decoding = &taking.lines;
+		r = profile_decode(p, reader, b, o->origins, &sink, &n_places, "decoding", why);
+		datafile_close(reader);
+	}
+	tree_builder_free(b);
+	cct_settle(&p->in->all);
+	profile_settle(p->in);
+	p->stats.unique_contexts = p->in->n_contexts;
+	return r;
+}
+
+static int load(struct profile *p, const struct source *s, const struct profile_options *o,
+		struct error *why)
+{
+	static const struct selection everything;
+	const struct selection *selection = o->select ? o->select : &everything;
+	struct datafile_reader *reader;
+	int r = prepare(p, o, selection);
+
+	r = r ? r : open_source(s, &reader, why);
+	if (r)
+		return r;
+	r = profile_read(p, reader, s->name, why);
+	datafile_close(reader);
+	if (!r && o->tree)
+		r = find_late_symbols(p, s, why);
+	r = r ? r : read_samples(p, s, o, why);
+	r = r ? r : number_threads(p);
+	if (r)
+		return r;
+	if (p->in->kept)
+		return profile_select(p, selection);
+	p->tree = p->in->all;
+	p->in->all = (struct cct){0};
+	return o->tree ? profile_finish_tree(p) : 0;
+}
+
+static int load_source(const struct source *s, const struct profile_options *o,
+		       struct profile **out, struct error *why)
+{
+	struct profile *p = calloc(1, sizeof(*p));
+	int r;
+
+	*why = (struct error){0};
+	r = p ? load(p, s, o, why) : -ENOMEM;
+	progress_end();
+	if (r) {
+		profile_free(p);
+		if (r == -ENOMEM)
+			error_set(why, r, "%s: out of memory while reading it", s->name);
+		return r;
+	}
+	*out = p;
+	return 0;
+}
+
+int profile_load(const char *path, const struct profile_options *o, struct profile **out,
+		 struct error *why)
+{
+	struct source s = {.path = path, .name = path};
+	struct temp_file spool;
+	int r = temp_file_open(path, &spool, why);
+
+	if (r)
+		return r;
+	s.path = spool.path;
+	r = load_source(&s, o, out, why);
+	temp_file_close(&spool);
+	return r;
+}
+
+int profile_load_memory(const void *data, size_t size, const char *name,
+			const struct profile_options *o, struct profile **out, struct error *why)
+{
+	struct source s = {.data = data, .size = size, .name = name};
+
+	return load_source(&s, o, out, why);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Draws the screen of the interactive view, and tells what is under the cursor. */
+#ifndef PCCE_VIEW_DRAW_H
+#define PCCE_VIEW_DRAW_H
+
+#include "view/state.h"
+
+void view_draw(struct view *v);
+void view_draw_head(const struct view *v);
+int view_body_height(void);
+/* The node under the cursor in a tree; NULL: none. */
+const struct cct_node *view_current_node(const struct view *v);
+/* The name under the cursor, UINT32_MAX: none. */
+uint32_t view_current_name(const struct view *v, uint32_t *module);
+
+#endif
