@@ -133,7 +133,7 @@ USERLIB_TARGETS :=
 
 # ---- targets -------------------------------------------------------------------
 
-.PHONY: all plugin userlib tools bpf kmod specs ld flags deb units oracle check check-verify check-oracle check-suites check-vm check-vm-debug check-install demo \
+.PHONY: all plugin userlib tools bpf kmod specs ld flags deb units oracle check check-verify check-oracle check-suites check-vm check-vm-debug check-install demo pictures \
 	install install-dkms uninstall clean style bench fuzz setup help gcc-ok FORCE
 
 all: plugin userlib tools bpf specs ld flags    ## build everything (default)
@@ -424,6 +424,9 @@ check-suites:                                   ## the test suites of real progr
 
 demo:                                           ## set up, build, profile Lua 5.4, write a flame graph
 	$(Q)scripts/demo.sh
+
+pictures:                                       ## README.md's pictures, of the demo's recording
+	$(Q)scripts/pictures
 
 # As with check: what is needed may only be there after scripts/setup.
 BENCH_PARTS := bench-paper bench-scale bench-overhead bench-sample bench-tools

@@ -56,7 +56,7 @@ lua_make linux
 step "recording a script"
 data=$demo/lua.data
 echo "\$ pcce-record -F 999 -o ${data#"$top"/} -- lua5.4 tests/programs/lua/calls.lua"
-pcce-record -F 999 -o "$data" -- "$lua/src/lua5.4" tests/programs/lua/calls.lua
+PATH=$lua/src:$PATH pcce-record -F 999 -o "$data" -- lua5.4 tests/programs/lua/calls.lua
 
 step "where the time went: pcce-report -i ${data#"$top"/}"
 pcce-report -i "$data" --format=tree >"$demo/tree.txt"
