@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Benchmarks.  Included by the top Makefile.  bench/README.md describes them.
+
+BENCH_PARTS := bench-paper bench-scale bench-overhead bench-sample bench-tools
+# What the scripts in bench/ need. scripts/setup with bench/packages.txt installs the rest.
+BENCH_TOOLS := $(addprefix $(O)/bench/,contexts count_patch count.o graph)
+
+.PHONY: bench bench-programs $(BENCH_PARTS)
+
+bench-programs: $(BENCH_TOOLS)
+
+bench:                                          ## measure everything (takes hours)
+	$(call set_up_and_make,bench/packages.txt,all bench-programs)
+	$(Q)bench/run
+
+bench-paper:                                    ## the paper's tables, by exhaustive counting
+bench-scale:                                    ## encoding: time, memory, ids, by program size
+bench-overhead:                                 ## real programs: instrumentation, samplers, peers
+bench-sample:                                   ## one sample: cost, size, completeness
+bench-tools:                                    ## time of the tools
+
+$(BENCH_PARTS):
+	$(call set_up_and_make,bench/packages.txt,all bench-programs)
+	$(Q)bench/run $(@:bench-%=%)
+
+bench_objects = $(addprefix $(O)/obj/bench/,$(addsuffix .o,$(1)))
+
+$(O)/bench/contexts: $(call bench_objects,paper/contexts paper/static paper/lines paper/replay \
+		paper/program) $(TOOLLIB)
+	$(link_tool)
+
+$(O)/bench/count_patch: $(call bench_objects,paper/count_patch paper/program) $(TOOLLIB)
+	$(link_tool)
+
+$(O)/bench/graph: $(call bench_objects,scale/graph) $(TOOLLIB)
+	$(link_tool)
+
+# Linked into programs that are counted.
+COUNT_FLAGS := -std=gnu11 $(WARN) -O2 -g -fPIC -mgeneral-regs-only -ftls-model=initial-exec \
+	-fno-stack-protector -U_FORTIFY_SOURCE
+$(O)/bench/count.o: bench/paper/count.c bench/paper/count_entry.S bench/paper/count.h \
+		$(O)/obj/.flags
+	$(call say,CC,$<)
+	@mkdir -p $(@D) $(O)/obj/bench/paper
+	$(Q)$(CC) $(COUNT_FLAGS) -c -o $(O)/obj/bench/paper/count.o bench/paper/count.c
+	$(Q)$(CC) -fPIC -g -c -o $(O)/obj/bench/paper/count_entry.o bench/paper/count_entry.S
+	$(Q)ld -r -o $@ $(O)/obj/bench/paper/count.o $(O)/obj/bench/paper/count_entry.o

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Tests and fuzzers.  Included by the top Makefile.  docs/testing.md describes the tests.
+
+UNIT_SRC    := $(wildcard tests/unit/test_*.c)
+# What unit tests share: files in tests/unit that are no tests themselves.
+UNIT_COMMON := $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
+ORACLE_SRC  := $(wildcard tests/oracle/*.c)
+DAMAGE_SRC  := $(wildcard tests/oracle/damage/*.c)
+
+UNITS   := $(UNIT_SRC:tests/unit/%.c=$(O)/tests/unit/%)
+ORACLES := $(O)/tests/oracle/step $(O)/tests/oracle/damage
+
+.PHONY: units oracle check check-vm check-vm-debug check-install check-verify check-oracle \
+	check-suites fuzz fuzzers
+
+units: $(UNITS)                                 ## unit test programs
+oracle: $(ORACLES)                              ## the single-stepper
+
+$(O)/tests/unit/%: $(O)/obj/tests/unit/%.o $(UNIT_COMMON:%.c=$(O)/obj/%.o) $(TOOLLIB)
+	$(link_tool)
+
+$(O)/tests/oracle/step: $(ORACLE_SRC:%.c=$(O)/obj/%.o) $(TOOLLIB)
+	$(link_tool)
+
+$(O)/tests/oracle/damage: $(DAMAGE_SRC:%.c=$(O)/obj/%.o) $(TOOLLIB)
+	$(link_tool)
+
+# ---- tests ---------------------------------------------------------------------------------
+
+# set_up_and_make LISTS,TARGETS: installs packages, then makes. What make needs may only be there
+# after scripts/setup, so it is called again.
+define set_up_and_make
+	$(Q)scripts/setup $(1)
+	$(Q)+$(MAKE) --no-print-directory $(2)
+endef
+
+check:                                          ## set up, build, run all tests
+	$(call set_up_and_make,,all units oracle)
+	$(Q)tests/run
+
+check-vm:                                       ## the kernel module in an emulated machine
+	$(call set_up_and_make,,all)
+	$(Q)tests/run vm
+
+check-vm-debug:                                 ## ... with KASAN, lockdep, kmemleak (an hour)
+	$(call set_up_and_make,,all)
+	$(Q)tests/run --vm-debug
+
+check-install:                                  ## the Debian package on a clean machine
+	$(Q)scripts/setup
+	$(Q)O=$(O) tests/clean-install.sh
+
+check-verify:                                   ## real programs against the real stack, full count
+	$(call set_up_and_make,,all)
+	$(Q)tests/run --verify
+
+check-oracle:                                   ## every workload, one instruction at a time (hours)
+	$(call set_up_and_make,,all oracle)
+	$(Q)tests/run --oracle
+
+check-suites:                                   ## real programs' own test suites (hours)
+	$(call set_up_and_make,tests/suites/packages.txt,all)
+	$(Q)tests/run --suites
+
+# ---- fuzzers -------------------------------------------------------------------------------
+
+# tests/fuzz/fuzz_NAME.c holds LLVMFuzzerTestOneInput. Each runs for FUZZ_SECONDS and begins with
+# tests/fuzz/corpus/NAME where there is one. Findings are left in $(O)/fuzz/NAME.
+FUZZ_SECONDS ?= 60
+FUZZ_SRC     := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZERS      := $(FUZZ_SRC:tests/fuzz/%.c=$(O)/fuzz/%)
+FUZZ_FLAGS   := -std=gnu11 -Wall -O1 -g -fsanitize=fuzzer-no-link,address,undefined \
+	-fno-sanitize-recover=undefined
+
+fuzzers: $(FUZZERS)
+
+fuzz: $(FUZZERS)                                ## fuzz the readers, FUZZ_SECONDS=60 each
+	$(Q)set -e; for f in $(FUZZERS); do \
+		n=$${f##*/fuzz_}; mkdir -p $(O)/fuzz/$$n; seeds=; \
+		if [ -d tests/fuzz/corpus/$$n ]; then seeds=tests/fuzz/corpus/$$n; fi; \
+		echo "  FUZZ     $$n ($(FUZZ_SECONDS) s)"; \
+		$$f -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(O)/fuzz/$$n/ \
+			-print_final_stats=1 $(O)/fuzz/$$n $$seeds > $(O)/fuzz/$$n.log 2>&1 || \
+			{ tail -n 30 $(O)/fuzz/$$n.log; exit 1; }; \
+		sed -n 's/^stat::/    /p' $(O)/fuzz/$$n.log; \
+	done
+
+$(O)/obj/fuzz/%.o: %.c $(O)/obj/.flags | $(SKELS) $(PROTOS)
+	$(call say,CLANG,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(FUZZ_FLAGS) $(CPPFLAGS_ALL) $(DEPFLAGS) -c $< -o $@
+
+$(O)/obj/fuzz/libpcce-tools.a: $(LIB_SRC:%.c=$(O)/obj/fuzz/%.o) $(PROTOS:.h=.o)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(O)/fuzz/%: $(O)/obj/fuzz/tests/fuzz/%.o $(O)/obj/fuzz/libpcce-tools.a
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ $(LIBS_TOOLS)

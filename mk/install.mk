@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Installs pcce, and makes packages of it.  Included by the top Makefile.
+#
+#   PREFIX              where it will run (default: /usr/local)
+#   DESTDIR             where it is put now, in front of PREFIX; for packages
+#   PKGCONFIG_DIR, BASH_COMPLETIONS, ZSH_COMPLETIONS  where other programs look for our files
+
+DESTDIR          ?=
+BASH_COMPLETIONS ?= $(PREFIX)/share/bash-completion/completions
+ZSH_COMPLETIONS  ?= $(PREFIX)/share/zsh/site-functions
+PKGCONFIG_DIR    ?= $(PREFIX)/lib/pkgconfig
+
+I_BIN   := $(DESTDIR)$(PREFIX)/bin
+I_LIB   := $(DESTDIR)$(PREFIX)/lib/pcce
+I_INC   := $(DESTDIR)$(PREFIX)/include/pcce
+I_MAN   := $(DESTDIR)$(PREFIX)/share/man
+I_CMAKE := $(DESTDIR)$(PREFIX)/lib/cmake/Pcce
+I_BASH  := $(DESTDIR)$(BASH_COMPLETIONS)
+I_ZSH   := $(DESTDIR)$(ZSH_COMPLETIONS)
+I_PC    := $(DESTDIR)$(PKGCONFIG_DIR)
+
+MAN            := $(wildcard docs/man/*.[1-8])
+COMPLETED      := $(sort $(notdir $(CMDS) $(SCRIPTS)))
+PUBLIC_HEADERS := userlib/pcce.h include/pcce/abi.h include/pcce/assert.h
+
+# man_path PAGE: where it is installed
+man_path = $(I_MAN)/man$(subst .,,$(suffix $(1)))/$(notdir $(1))
+# installed_in FILE: the file with the words of installed files in place of @WORD@
+installed_in = $(call subst_in,$(PREFIX)/lib/pcce,$(PREFIX)/bin,$(PREFIX)/include) $(1)
+
+.PHONY: install install-dkms uninstall deb
+
+install: all                                    ## install under PREFIX (staged: DESTDIR)
+	$(call say,INSTALL,$(DESTDIR)$(PREFIX))
+	$(Q)$(INSTALL) -d $(I_BIN) $(I_LIB)/ld $(I_INC) $(I_PC) $(I_CMAKE) $(I_BASH) $(I_ZSH)
+	$(Q)$(INSTALL) -m 755 $(CMDS) $(I_BIN)
+	$(Q)$(INSTALL) -m 644 $(PLUGIN) $(I_LIB)
+	$(Q)cp -a $(USERLIB_TARGETS) $(I_LIB)
+	$(Q)cp -a $(LDS) $(I_LIB)/ld
+	$(Q)$(INSTALL) -m 644 $(PUBLIC_HEADERS) $(I_INC)
+	$(Q)set -e; $(foreach f,$(SPECS_IN),\
+		$(call installed_in,$(f)) > $(I_LIB)/$(notdir $(f:.in=));) :
+	$(Q)set -e; $(foreach f,$(BIN_IN),\
+		$(call installed_in,$(f)) > $(I_BIN)/$(notdir $(f:.in=)); \
+		chmod 755 $(I_BIN)/$(notdir $(f:.in=));) :
+	$(Q)set -e; $(foreach f,$(PC_IN),$(call installed_in,$(f)) > $(I_PC)/$(notdir $(f:.in=));) :
+	$(Q)set -e; $(foreach f,$(MAN),$(INSTALL) -d $(dir $(call man_path,$(f))); \
+		$(call installed_in,$(f)) > $(call man_path,$(f));) :
+	$(Q)$(INSTALL) -m 644 $(filter %.cmake,$(FLAGS_FOR)) $(I_CMAKE)
+	$(Q)$(INSTALL) -m 644 tools/completions/_pcce $(I_ZSH)
+	$(Q)$(INSTALL) -m 644 tools/completions/pcce.bash $(I_BASH)/$(firstword $(COMPLETED))
+	$(Q)$(foreach c,$(wordlist 2,99,$(COMPLETED)),\
+		ln -sf $(firstword $(COMPLETED)) $(I_BASH)/$(c);)
+
+uninstall:                                      ## remove what install put there
+	$(call say,REMOVE,$(DESTDIR)$(PREFIX))
+	$(Q)rm -f $(addprefix $(I_BIN)/,$(notdir $(CMDS) $(SCRIPTS)))
+	$(Q)rm -rf $(I_LIB) $(I_CMAKE) $(I_INC)
+	$(Q)rm -f $(addprefix $(I_PC)/,$(notdir $(PC_IN:.in=))) $(I_ZSH)/_pcce \
+		$(addprefix $(I_BASH)/,$(COMPLETED))
+	$(Q)rm -f $(foreach f,$(MAN),$(call man_path,$(f)))
+
+# The source of the kernel module, where DKMS looks for it.
+DKMS_DIR = $(DESTDIR)/usr/src/pcce-$(VERSION)
+install-dkms:                                   ## the kernel module's source, for DKMS
+	$(call say,INSTALL,$(DKMS_DIR))
+	$(Q)$(INSTALL) -d $(DKMS_DIR)/kmod $(DKMS_DIR)/include/pcce
+	$(Q)$(INSTALL) -m 644 Kbuild VERSION COPYING $(DKMS_DIR)
+	$(Q)$(INSTALL) -m 644 $(wildcard kmod/*.[ch]) $(DKMS_DIR)/kmod
+	$(Q)$(INSTALL) -m 644 $(addprefix include/pcce/,abi.h assert.h kmod.h) \
+		$(DKMS_DIR)/include/pcce
+	$(Q)$(call subst_in,,) kmod/install/dkms.conf.in > $(DKMS_DIR)/dkms.conf
+
+deb:                                            ## Debian packages in $(O)/deb, checked by lintian
+	$(Q)scripts/deb
