@@ -9,7 +9,7 @@
 #include "internal.h"
 
 #define ONCE 1024
-#define UNKNOWN                                                                              \
+#define UNKNOWN \
 	64 /* a guess of nothing at all comes of paths that were joined or copied, and tells \
 	      nothing */
 

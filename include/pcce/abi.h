@@ -130,7 +130,7 @@ struct pcce_segment {
 /* pcce_page.place: the number of segments below the current one, shifted, and what the page's other
  * half holds. */
 #define PCCE_PLACE_SHIFT 2
-#define PCCE_PLACE_KEPT                                                                            \
+#define PCCE_PLACE_KEPT \
 	1u /* the segment directly below the current one; its place in the area is not written yet \
 	    */
 #define PCCE_PLACE_FILLING 2u /* is being filled with it */
@@ -232,7 +232,7 @@ PCCE_ASSERT_OFFSET(pcce_page, entry, 128);
 #define PCCE_SAMPLE_R11_MIXED 128u /* ... and r11 differs, too */
 #define PCCE_SAMPLE_MIXED \
 	256u /* ... between which the meaning of their addresses has changed: not decodable */
-#define PCCE_SAMPLE_BY_CONTENT                                            \
+#define PCCE_SAMPLE_BY_CONTENT \
 	512u /* generations are names of contents, see struct pcce_sample \
 	      */
 

@@ -29,7 +29,7 @@
 #include <pcce/abi.h>
 
 #define PCCE_KMOD_DEVICE "/dev/pcce"
-#define PCCE_KMOD_VERSION                                                       \
+#define PCCE_KMOD_VERSION \
 	1 /* of what stands here; changes only when something is no longer true \
 	   */
 

@@ -76,7 +76,7 @@
 #define PCCE_SELF_STACK 4096
 
 /* pcce_self_ring.flags, set by the process */
-#define PCCE_SELF_TIMER                                                                \
+#define PCCE_SELF_TIMER \
 	2u /* perf_event_open was refused: a POSIX timer, which expires at ticks only; \
 	    * a sample's weight says how many periods it stands for */
 #define PCCE_SELF_USER_ONLY 4u /* time in the kernel is not counted */

@@ -21,7 +21,7 @@
 
 #define WARM_UP 20
 #define BATCHES 5
-#define PER_TIME                                                                                \
+#define PER_TIME \
 	256 /* bytes for each time, at most: less than anything that the module allocates for a \
 	       session */
 

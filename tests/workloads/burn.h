@@ -6,9 +6,10 @@
  *
  *   flags: ...          compiler and linker flags (default: -O2)
  *   expect: REGEX       a line of `pcce-report --format=folded` must match; repeatable
- *   origin: REGEX       ... of `pcce-report --origins --format=folded`; no-origin: and no line may
- * match that min-depth: N        max_depth of the report is at least N truncated: yes      samples
- * may be marked as truncated no-verify: REASON   the check against the real stack is left out
+ *   origin: REGEX       ... of `pcce-report --origins --format=folded`; no-origin: and no line may match that
+ *   min-depth: N        max_depth of the report is at least N
+ *   truncated: yes      samples may be marked as truncated
+ *   no-verify: REASON   the check against the real stack is left out
  *   verify: HZ MINIMUM  for that check: samples per second, least number (default: 4000 100)
  *   sampled: no         it is over too soon for that: tests/oracle only
  *   step: OPTIONS       for tests/oracle/step
@@ -21,17 +22,15 @@
 
 static volatile unsigned int burnt;
 
-/* How often a loop runs.  tests/oracle runs the workloads one instruction at a time, some 10,000
- * times slower, and compiles them with -DPCCE_STEPPED: then as often as it takes to be in all
- * states once. */
+/* How often a loop runs.  tests/oracle runs the workloads one instruction at a time, some 10,000 times slower,
+ * and compiles them with -DPCCE_STEPPED: then as often as it takes to be in all states once. */
 #ifdef PCCE_STEPPED
 #define ROUNDS(all, stepped) (stepped)
 #else
 #define ROUNDS(all, stepped) (all)
 #endif
 
-/* A larger one makes the workloads shorter, for machines that are slow. Their output is the same.
- */
+/* A larger one makes the workloads shorter, for machines that are slow. Their output is the same. */
 #ifndef BURN_DIVISOR
 #define BURN_DIVISOR 1
 #endif

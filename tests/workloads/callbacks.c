@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What calls back: bsearch, atexit, pthread_once, destructors of thread-specific data, constructors
- * and destructors, a pool of threads and detached ones, IFUNC resolvers.
+ * What calls back: bsearch, atexit, pthread_once, destructors of thread-specific data, constructors and
+ * destructors, a pool of threads and detached ones, IFUNC resolvers.
  *
  * sampled: no
  * flags: -O2 -pthread

@@ -4,9 +4,9 @@
  * at different depths; virtual calls; a catch-all in a recursion.
  *
  * marked: 2
- * no-verify: while the C++ unwinder loads registers, the unwinding library finds parts of two
- * stacks expect: main;.*attempt.*;.*descend.*burn\(unsigned_int\)( |;) expect:
- * main;.*cleanup.*;burn\(unsigned_int\)( |;)
+ * no-verify: while the C++ unwinder loads registers, the unwinding library finds parts of two stacks
+ * expect: main;.*attempt.*;.*descend.*burn\(unsigned_int\)( |;)
+ * expect: main;.*cleanup.*;burn\(unsigned_int\)( |;)
  */
 #include <stdexcept>
 #include "burn.h"

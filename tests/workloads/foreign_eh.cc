@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Exceptions that cross a library without slots, are caught there, and come from there; that leave
- * few and many calls, alike and not, behind; that land there while a handler runs, or another
- * exception is on its way.
+ * Exceptions that cross a library without slots, are caught there, and come from there; that leave few and many calls,
+ * alike and not, behind; that land there while a handler runs, or another exception is on its way.
  *
  * sampled: no
  */
@@ -12,8 +11,7 @@
 #include <streambuf>
 #include "burn.h"
 
-extern "C" unsigned int foreign_pass(unsigned int (*f)(unsigned int), void (*clean)(unsigned int),
-				     unsigned int n);
+extern "C" unsigned int foreign_pass(unsigned int (*f)(unsigned int), void (*clean)(unsigned int), unsigned int n);
 extern "C" unsigned int foreign_catch(unsigned int (*f)(unsigned int), unsigned int n);
 extern "C" void foreign_throw(unsigned int n);
 extern "C" unsigned int foreign_again(unsigned int (*f)(unsigned int), unsigned int n);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * An exception that leaves a signal handler and lands in a library without slots: what the handler
- * has interrupted cannot be told, so all is marked up to where a landing pad or a return of ours
- * makes it right again.
+ * An exception that leaves a signal handler and lands in a library without slots: what the handler has interrupted
+ * cannot be told, so all is marked up to where a landing pad or a return of ours makes it right again.
  *
  * sampled: no
  * flags: -fnon-call-exceptions

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A library that is opened, used, closed and opened again at another address, since something else
- * has taken its place; with a constructor and a destructor that call back.  argv[1]:
- * tests/workloads/module.c, built as a library.
+ * A library that is opened, used, closed and opened again at another address, since something else has taken its
+ * place; with a constructor and a destructor that call back.  argv[1]: tests/workloads/module.c, built as a library.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

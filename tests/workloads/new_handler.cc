@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * operator new and std::string are taken for leaves.  They call a handler of the program's when
- * there is no memory: it calls functions, frees something and returns, is asked again, and gives
- * up, so that an exception leaves them.
+ * operator new and std::string are taken for leaves.  They call a handler of the program's when there is no memory: it
+ * calls functions, frees something and returns, is asked again, and gives up, so that an exception leaves them.
  *
  * sampled: no
  * flags: -O2

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A program with a malloc of its own that strdup() calls: a function that the caller of strdup()
- * takes for one that cannot call back.  It makes calls of every kind itself, recurses through many
- * segments of the encoding stack, is interrupted, and is left by longjmp.
+ * A program with a malloc of its own that strdup() calls: a function that the caller of strdup() takes for one
+ * that cannot call back.  It makes calls of every kind itself, recurses through many segments of the
+ * encoding stack, is interrupted, and is left by longjmp.
  *
  * step: --signal=USR1,499
  * expect: ;copy;strdup;malloc;take;burn( |;)
@@ -113,8 +113,7 @@ static void on_signal(int sig)
 
 int main(void)
 {
-	static const char text[] =
-		"a text of some length that is copied, and copied again, as long as it takes";
+	static const char text[] = "a text of some length that is copied, and copied again, as long as it takes";
 
 	signal(SIGUSR1, on_signal);
 	for (int i = 0; i < ROUNDS(12000, 1); i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A program with operators new and delete of its own, which std::string and std::map call:
- * functions that the callers of their members take for what cannot call back.  They call others,
- * and throw: into the program, and into a stream, which catches.
+ * A program with operators new and delete of its own, which std::string and std::map call: functions that the callers
+ * of their members take for what cannot call back.  They call others, and throw: into the program, and into a stream,
+ * which catches.
  *
  * sampled: no
  * flags: -O2

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Encoding stacks that grow beyond what the thread page holds, one entry at a time: by pushes only,
- * and by jumps whose records come to lie in a fresh segment, with one entry or with both.  Each
- * thread has an area of its own, and each of its pages is there only after something was written to
- * it.
+ * Encoding stacks that grow beyond what the thread page holds, one entry at a time: by pushes only, and by jumps whose
+ * records come to lie in a fresh segment, with one entry or with both.  Each thread has an area of its
+ * own, and each of its pages is there only after something was written to it.
  *
  * marked: 2
  * step: --restoring=20

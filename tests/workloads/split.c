@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What optimisation takes apart: hot and cold parts in different sections, partial inlining, clones
- * for constants and for removed arguments, unrolled and merged calls, functions with identical
- * bodies.
+ * What optimisation takes apart: hot and cold parts in different sections, partial inlining, clones for
+ * constants and for removed arguments, unrolled and merged calls, functions with identical bodies.
  *
  * sampled: no
- * flags: -O2 -freorder-blocks-and-partition -fpartial-inlining -fipa-cp-clone -fipa-sra
- * -funroll-loops -fipa-icf
+ * flags: -O2 -freorder-blocks-and-partition -fpartial-inlining -fipa-cp-clone -fipa-sra -funroll-loops -fipa-icf
  */
 #include "burn.h"
 
@@ -51,8 +49,7 @@ static unsigned int early_out(unsigned int n, const unsigned int *table)
 	return r;
 }
 
-static __attribute__((noinline)) unsigned int constant(unsigned int n, unsigned int mode,
-						       const unsigned int *p)
+static __attribute__((noinline)) unsigned int constant(unsigned int n, unsigned int mode, const unsigned int *p)
 {
 	unsigned int r = 0;
 
