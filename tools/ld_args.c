@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Finds the output's name among a linker's arguments, for bfd, gold, lld and mold:
- * -o FILE, -oFILE, --output FILE, --output=FILE; the last one counts.  Arguments of
- * other options must not be mistaken for them: -o is the only option whose name is
- * "o", and long options that begin with -o take one dash with gold and lld only in full.
+ * Finds the name of the output among a linker's arguments, for bfd, gold, lld and mold.
  *
- * Response files are taken apart as libiberty does: separated by white space; quotes of
- * both kinds; a backslash protects any character.
+ * The forms are -o FILE, -oFILE, --output FILE and --output=FILE; the last one counts.  An argument
+ * of another option must not be taken for one of these forms.  -o is the only option of the name
+ * "o".  gold and lld take a long option that begins with -o after one dash only if it is complete.
+ *
+ * Response files are split as libiberty splits them: white space separates arguments, quotes of
+ * both kinds enclose them, and a backslash protects any character.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -20,7 +21,7 @@
 struct parser {
 	struct ld_args *out;
 	bool output_follows;
-	bool skip; /* the argument of an option that could look like another option */
+	bool skip; /* the next argument belongs to an option and could look like another option */
 };
 
 static int set_output(struct parser *p, const char *name)
@@ -84,9 +85,9 @@ static bool takes_argument(const char *arg)
 	return false;
 }
 
-static int parse_file(struct parser *p, const char *path, int depth);
+static int parse_response_file(struct parser *p, const char *path, int depth);
 
-static int parse_argument(struct parser *p, const char *arg, int depth)
+static int parse_linker_argument(struct parser *p, const char *arg, int depth)
 {
 	if (p->output_follows) {
 		p->output_follows = false;
@@ -97,7 +98,7 @@ static int parse_argument(struct parser *p, const char *arg, int depth)
 		return 0;
 	}
 	if (arg[0] == '@' && depth < DEPTH_MAX)
-		return parse_file(p, arg + 1, depth + 1);
+		return parse_response_file(p, arg + 1, depth + 1);
 	if (!strcmp(arg, "-o") || !strcmp(arg, "--output"))
 		p->output_follows = true;
 	else if (!strncmp(arg, "--output=", 9))
@@ -118,7 +119,7 @@ static int parse_argument(struct parser *p, const char *arg, int depth)
 	return 0;
 }
 
-/* One argument of a response file, in place; NULL at the end. */
+/* Unquotes the next argument of a response file in place. Returns NULL at the end. */
 static char *next_argument(char **at)
 {
 	char *in = *at, *out, *start, quote = 0;
@@ -143,7 +144,7 @@ static char *next_argument(char **at)
 	return start;
 }
 
-static int parse_file(struct parser *p, const char *path, int depth)
+static int parse_response_file(struct parser *p, const char *path, int depth)
 {
 	struct error ignored;
 	uint8_t *data;
@@ -161,7 +162,7 @@ static int parse_file(struct parser *p, const char *path, int depth)
 	text[size] = 0;
 	at = text;
 	while (!err && (arg = next_argument(&at)))
-		err = parse_argument(p, arg, depth);
+		err = parse_linker_argument(p, arg, depth);
 	free(text);
 	return err;
 }
@@ -173,7 +174,7 @@ int ld_args_parse(int argc, char *const *argv, struct ld_args *out)
 
 	memset(out, 0, sizeof(*out));
 	for (int i = 1; !err && i < argc; i++)
-		err = parse_argument(&p, argv[i], 0);
+		err = parse_linker_argument(&p, argv[i], 0);
 	if (!err && !out->output)
 		err = set_output(&p, "a.out");
 	if (err)

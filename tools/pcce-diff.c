@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* pcce-diff: what changed between two recordings. lib/diff does the work. */
+/* Compares two recordings: the command line of pcce-diff. lib/diff does the work. */
 #include <argp.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -26,9 +26,9 @@ static const struct format {
 	{"text", "tables of what changed (default)", diff_text, false, false},
 	{"html", "one page for a browser: a difference flame graph, tables", diff_html, false,
 	 false},
-	{"pprof", "for go tool pprof: as its -diff_base makes it", diff_pprof, true, true},
-	{"folded", "one line a context with both counts, for flamegraph.pl", diff_folded, false,
-	 false},
+	{"pprof", "for go tool pprof; equals the result of -diff_base", diff_pprof, true, true},
+	{"folded", "one line for each context with both counts, for flamegraph.pl", diff_folded,
+	 false, false},
 	{"json", "the tables, for programs", diff_json, false, false},
 };
 
@@ -43,25 +43,22 @@ struct arguments {
 };
 
 static const struct argp_option options[] = {
-	{"output", 'o', "FILE", 0, "Write to this file (default: standard output)", 0},
-	{"format", OPT_FORMAT, "FORMAT", 0, "How to print it, see below (default: text)", 0},
+	{"output", 'o', "FILE", 0, "Write to FILE (default: standard output)", 0},
+	{"format", OPT_FORMAT, "FORMAT", 0, "Print in this format, see below (default: text)", 0},
 	{"by", OPT_BY, "WHAT", 0,
-	 "Tell contexts apart by their `calls' or by the `names' of functions (default: calls if "
-	 "both recordings are "
-	 "of "
-	 "one build, else names)",
+	 "Distinguish contexts by calls or by names of functions (default: calls if both "
+	 "recordings are of one build, otherwise names)",
 	 0},
-	{"all", 'a', NULL, 0, "Also changes that may be due to chance (text, json)", 0},
+	{"all", 'a', NULL, 0, "Show also what may be due to chance (text, json)", 0},
 	{"lines", 'n', "N", 0,
-	 "So many lines of each table (text, json; default: 20 for text, 0: all)", 0},
+	 "Print at most N lines of each table (text, json; default: 20 for text; 0: all)", 0},
 	{"min-percent", OPT_MIN_PERCENT, "P", 0,
-	 "Only changes of P percentage points or more (text, json)", 0},
-	{"no-inline", OPT_NO_INLINE, NULL, 0, "No frames for functions that the compiler inlined",
-	 0},
+	 "Show only changes of P percentage points or more (text, json)", 0},
+	{"no-inline", OPT_NO_INLINE, NULL, 0, "Show no frames for inlined functions", 0},
 	{0},
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_diff_option(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
 	char *end;
@@ -78,7 +75,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->max_rows = strtoul(arg, &end, 10);
 		a->rows_given = true;
 		if (errno || end == arg || *end || *arg == '-')
-			argp_error(state, "--lines wants a number, not '%s'", arg);
+			argp_error(state, "cannot use --lines=%s: it must be a number", arg);
 		return 0;
 	case OPT_FORMAT:
 		for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
@@ -87,19 +84,22 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				return 0;
 			}
 		}
-		argp_error(state, "unknown format '%s': use text, html, pprof, folded or json",
+		argp_error(state,
+			   "cannot print format '%s': there is no such format; use text, html, "
+			   "pprof, folded or json",
 			   arg);
 		return EINVAL;
 	case OPT_BY:
 		if (strcmp(arg, "calls") && strcmp(arg, "names"))
-			argp_error(state, "--by wants `calls' or `names', not '%s'", arg);
+			argp_error(state, "cannot use --by=%s: it must be calls or names", arg);
 		a->by = *arg == 'c' ? DIFF_BY_CALLS : DIFF_BY_NAMES;
 		return 0;
 	case OPT_MIN_PERCENT:
 		errno = 0;
 		a->min_percent = strtod(arg, &end);
 		if (errno || end == arg || *end || !(a->min_percent >= 0 && a->min_percent <= 100))
-			argp_error(state, "--min-percent wants a number from 0 to 100, not '%s'",
+			argp_error(state,
+				   "cannot use --min-percent=%s: it must be a number from 0 to 100",
 				   arg);
 		return 0;
 	case OPT_NO_INLINE:
@@ -108,20 +108,22 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		if (a->n == 2)
 			argp_error(state,
-				   "two recordings are compared; pcce-merge joins several to one");
+				   "cannot compare more than two recordings; join some of them "
+				   "with pcce-merge");
 		a->inputs[a->n++] = strcmp(arg, "-") ? arg : "/dev/stdin";
 		return 0;
 	case ARGP_KEY_END:
 		if (a->n < 2)
-			argp_error(state, "name two recordings: what was before, and what is now");
+			argp_error(state, "cannot compare: two recordings are needed; name the "
+					  "earlier one and the later one");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
-/* The list of formats, behind the options. */
-static char *help(int key, const char *text, void *input)
+/* Adds the list of formats after the options. */
+static char *filter_diff_help(int key, const char *text, void *input)
 {
 	char *list = NULL;
 	size_t size;
@@ -143,20 +145,16 @@ static char *help(int key, const char *text, void *input)
 
 static const struct argp argp = {
 	.options = options,
-	.parser = parse,
-	.help_filter = help,
+	.parser = parse_diff_option,
+	.help_filter = filter_diff_help,
 	.args_doc = "BEFORE NOW",
-	.doc = "Print what changed from one recording to another, and how sure that is."
-	       "\vShares are of each recording's own samples. Only what is sure is shown: of all "
-	       "changes shown, at "
-	       "most 5% "
-	       "are due to chance. That is the chance of sampling; what differs from run to run of "
-	       "the same program "
-	       "only "
-	       "several runs of each can show, joined by pcce-merge.",
+	.doc = "Show what changed from one recording to another, and how sure that is."
+	       "\vShares are of each recording's own samples. Only sure changes are shown: at "
+	       "most 5% of them are due to chance. This is the chance of sampling. To see how runs "
+	       "of one program differ, record several runs and join them with pcce-merge.",
 };
 
-static int load(const struct arguments *a, int i, struct profile **p)
+static int load_recording(const struct arguments *a, int i, struct profile **p)
 {
 	struct profile_options o = {
 		.tree = true, .samples = a->format->samples, .inlining = a->inlining};
@@ -168,15 +166,14 @@ static int load(const struct arguments *a, int i, struct profile **p)
 	}
 	if (!(*p)->complete)
 		fprintf(stderr,
-			"pcce-diff: %s has no end record: the recording was cut off, and what it "
-			"holds up to there is "
-			"compared\n",
+			"pcce-diff: warning: %s has no end record: the recording was cut off; "
+			"comparing what it holds\n",
 			a->inputs[i]);
 	return 0;
 }
 
-static int compare(const struct arguments *a, const struct profile *before,
-		   const struct profile *now)
+static int compare_recordings(const struct arguments *a, const struct profile *before,
+			      const struct profile *now)
 {
 	struct diff_options o = {
 		.max_q = a->all ? 1 : 0.05,
@@ -190,8 +187,9 @@ static int compare(const struct arguments *a, const struct profile *before,
 
 	if (strcmp(before->event, now->event)) {
 		fprintf(stderr,
-			"pcce-diff: %s counts %s and %s counts %s: they cannot be compared\n",
-			a->inputs[0], before->event, a->inputs[1], now->event);
+			"pcce-diff: cannot compare %s with %s: the first counts %s, the second %s; "
+			"record the same event\n",
+			a->inputs[0], a->inputs[1], before->event, now->event);
 		return 1;
 	}
 	if (a->output) {
@@ -207,7 +205,8 @@ static int compare(const struct arguments *a, const struct profile *before,
 	progress_end();
 	if (!r) {
 		if (a->by == DIFF_BY_CALLS && *d.other)
-			fprintf(stderr, "pcce-diff: %s: contexts whose calls moved differ\n",
+			fprintf(stderr,
+				"pcce-diff: warning: %s: contexts whose calls moved differ\n",
 				d.other);
 		if (a->output || !isatty(STDOUT_FILENO))
 			progress_phase("writing");
@@ -237,18 +236,20 @@ int main(int argc, char **argv)
 	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
 		return 2;
 	if (!a.output && a.format->binary && isatty(STDOUT_FILENO)) {
-		fprintf(stderr, "pcce-diff: %s is not for terminals; name a file with -o\n",
+		fprintf(stderr,
+			"pcce-diff: cannot print format '%s' on a terminal: it is binary; name a "
+			"file with -o\n",
 			a.format->name);
 		return 2;
 	}
 	progress_enable("pcce-diff");
-	if (load(&a, 0, &before))
+	if (load_recording(&a, 0, &before))
 		return 1;
-	if (load(&a, 1, &now)) {
+	if (load_recording(&a, 1, &now)) {
 		profile_free(before);
 		return 1;
 	}
-	status = compare(&a, before, now);
+	status = compare_recordings(&a, before, now);
 	profile_free(before);
 	profile_free(now);
 	return status;

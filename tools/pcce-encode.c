@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* pcce-encode: the command line of encoding. lib/encode/encode.h does the work. */
+/* Encodes a linked file: the command line of pcce-encode. lib/encode does the work. */
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -21,17 +21,19 @@ struct arguments {
 
 static const struct argp_option options[] = {
 	{"dump", 'd', "FORMAT", OPTION_ARG_OPTIONAL,
-	 "Print call graph and numbering instead of encoding; FORMAT is text (default) or json", 0},
-	{"output", 'o', "OUT", 0, "Write the encoded file to OUT and leave FILE as it is", 0},
-	{"profile", 'p', "DATA", 0,
-	 "Encode FILE so that the calls cost least that were hot in the recording DATA, also if it "
-	 "is encoded already",
+	 "Print the call graph and its numbering instead of encoding; FORMAT is text (default) or "
+	 "json",
 	 0},
-	{"verbose", 'v', NULL, 0, "Say what was done; with --dump, print sites and edges too", 0},
+	{"output", 'o', "OUT", 0, "Write the encoded file to OUT; keep FILE as it is", 0},
+	{"profile", 'p', "DATA", 0,
+	 "Encode FILE so that calls that are hot in the recording DATA cost least, even if FILE is "
+	 "encoded already",
+	 0},
+	{"verbose", 'v', NULL, 0, "Tell what was done; with --dump, also print sites and edges", 0},
 	{0},
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_encode_option(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
 
@@ -43,7 +45,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		else if (!strcmp(arg, "json"))
 			a->format = TABLE_DUMP_JSON;
 		else
-			argp_error(state, "unknown format '%s'; it must be text or json", arg);
+			argp_error(state, "cannot use --dump=%s: it must be text or json", arg);
 		return 0;
 	case 'o':
 		a->output = arg;
@@ -56,14 +58,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (a->file)
-			argp_error(state, "more than one FILE");
+			argp_error(state, "cannot encode more than one file; run the command for "
+					  "each file");
 		a->file = arg;
 		return 0;
 	case ARGP_KEY_END:
 		if (!a->file)
-			argp_error(state, "no FILE");
+			argp_error(state, "cannot encode: no file is given; name a program or "
+					  "a shared library");
 		if (a->dump && a->output)
-			argp_error(state, "--dump writes no file; leave --output out");
+			argp_error(state, "cannot use --output with --dump: --dump writes no file; "
+					  "leave out --output");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -72,21 +77,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = {
 	.options = options,
-	.parser = parse,
+	.parser = parse_encode_option,
 	.args_doc = "FILE",
-	.doc = "Number the call graph of FILE, a program or shared library that was compiled and "
-	       "linked with the flags "
-	       "of "
-	       "pcce-config, and write the numbers into it. Linking with these flags does this by "
-	       "itself.\v"
+	.doc = "Number the calling contexts of FILE and write the numbers into it. FILE is a "
+	       "program or shared library that was compiled with the flags of pcce-config. Linking "
+	       "with these flags encodes automatically.\v"
 	       "FILE is replaced as a whole or not at all. A file that is encoded already stays as "
-	       "it is, unless there "
-	       "is a recording of it (--profile).",
+	       "it is, unless --profile is given.",
 };
 
-static int failed(const char *file, const struct error *why)
+/* Prints the error, whose text begins with a verb. The exit status. */
+static int cannot_encode(const char *file, const struct error *why)
 {
-	fprintf(stderr, "pcce-encode: '%s' %s\n", file, why->text);
+	fprintf(stderr, "pcce-encode: cannot encode '%s': it %s\n", file, why->text);
 	return EXIT_FAILURE;
 }
 
@@ -100,7 +103,7 @@ static int finish_output(void)
 	return EXIT_SUCCESS;
 }
 
-static int dump(const struct arguments *a, const struct call_counts *counts)
+static int print_dump(const struct arguments *a, const struct call_counts *counts)
 {
 	struct encode_output e;
 	struct error why;
@@ -113,7 +116,7 @@ static int dump(const struct arguments *a, const struct call_counts *counts)
 		free(image);
 	}
 	if (err)
-		return failed(a->file, &why);
+		return cannot_encode(a->file, &why);
 	if (e.result == ENCODE_NOT_FOR_US)
 		err = error_set(
 			&why, -EINVAL,
@@ -122,21 +125,21 @@ static int dump(const struct arguments *a, const struct call_counts *counts)
 		err = table_dump(e.table, e.table_size, e.result == ENCODE_ALREADY, a->format,
 				 a->verbose, stdout, &why);
 	encode_output_free(&e);
-	return err ? failed(a->file, &why) : finish_output();
+	return err ? cannot_encode(a->file, &why) : finish_output();
 }
 
-static int encode(const struct arguments *a, const struct call_counts *counts)
+static int encode_and_tell(const struct arguments *a, const struct call_counts *counts)
 {
 	struct encode_output e;
 	struct error why;
 
 	if (encode_file(a->file, a->output, counts, &e, &why))
-		return failed(a->file, &why);
+		return cannot_encode(a->file, &why);
 	if (e.result == ENCODE_NOT_FOR_US) {
 		encode_output_free(&e);
 		error_set(&why, -EINVAL,
 			  "is not instrumented; compile and link it with the flags of pcce-config");
-		return failed(a->file, &why);
+		return cannot_encode(a->file, &why);
 	}
 	if (a->verbose && counts)
 		printf("'%s' was encoded by %" PRIu64 " samples of '%s'\n", a->file,
@@ -164,7 +167,7 @@ int main(int argc, char **argv)
 		}
 		known = &counts;
 	}
-	status = a.dump ? dump(&a, known) : encode(&a, known);
+	status = a.dump ? print_dump(&a, known) : encode_and_tell(&a, known);
 	call_counts_free(&counts);
 	return status;
 }

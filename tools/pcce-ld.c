@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The linker wrapper: stands as ld, ld.bfd, ld.gold, ld.lld and ld.mold in a directory
- * that GCC searches first (pcce.specs), runs the real linker of the same name, and
- * then encodes what came out.
+ * Runs the real linker and then encodes its output: the linker wrapper.
  *
- * To a build it is the linker: same arguments, same output, same exit status.  A file
- * that cannot be encoded is left as the linker made it, with the reason on stderr; it
- * runs, only its contexts are unknown.
+ * The wrapper has the names ld, ld.bfd, ld.gold, ld.lld and ld.mold in a directory that GCC
+ * searches first (pcce.specs).  It runs the real linker of the same name.  A build sees the same
+ * arguments, the same output and the same exit status as those of the linker.  If a file cannot be
+ * encoded, the wrapper leaves it as the linker made it and prints the reason on stderr.  That file
+ * runs, but its contexts are unknown.
  *
- * Environment: PCCE_ENCODE=off does not encode; PCCE_ENCODE=strict makes a failed
- * encoding fail the link (exit status 1), for those who want to be sure.
+ * Environment: PCCE_ENCODE=off skips the encoding.  PCCE_ENCODE=strict makes the link fail (exit
+ * status 1) if the encoding fails.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -32,15 +32,16 @@ static bool same_file(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* The first program of that name in a list of directories that is not this one. NULL: none. */
-static char *search(const char *path, const char *name, const struct stat *self)
+/* Returns the first program of this name in a list of directories that is not this program,
+ * malloc'ed, or NULL. */
+static char *search_path(const char *path, const char *name, const struct stat *self)
 {
 	while (path && *path) {
 		size_t length = strcspn(path, ":");
 		struct stat st;
 		char *candidate;
 
-		/* An empty entry is the working directory. */
+		/* An empty entry means the working directory. */
 		if (asprintf(&candidate, "%.*s/%s", length ? (int)length : 1, length ? path : ".",
 			     name) < 0)
 			return NULL;
@@ -62,11 +63,11 @@ static char *find_linker(const char *name)
 
 	if (stat("/proc/self/exe", &self))
 		memset(&self, 0, sizeof(self));
-	found = search(getenv("COMPILER_PATH"), name, &self);
-	return found ? found : search(path ? path : "/usr/bin:/bin", name, &self);
+	found = search_path(getenv("COMPILER_PATH"), name, &self);
+	return found ? found : search_path(path ? path : "/usr/bin:/bin", name, &self);
 }
 
-/* The linker's wait status; it has this process' standard files. */
+/* Runs the linker with the standard files of this process and gives its wait status. */
 static int run_linker(const char *linker, char **argv, int *status)
 {
 	pid_t pid;
@@ -81,8 +82,8 @@ static int run_linker(const char *linker, char **argv, int *status)
 	return 0;
 }
 
-/* Ends in the same way as the linker. */
-static int pass_on(int status)
+/* Ends in the same way as the linker: by the same signal, or with its exit status. */
+static int pass_on_linker_status(int status)
 {
 	if (WIFSIGNALED(status)) {
 		signal(WTERMSIG(status), SIG_DFL);
@@ -103,7 +104,7 @@ static bool is_elf(const char *path)
 	return n == sizeof(magic) && !memcmp(magic, "\177ELF", sizeof(magic));
 }
 
-/* Was the output written just now? `ld --version` must not touch an old a.out. */
+/* Tells whether the linker wrote the output: `ld --version` must not touch an old a.out. */
 static bool is_new(const char *path, const struct stat *before, bool existed)
 {
 	struct stat st;
@@ -115,7 +116,7 @@ static bool is_new(const char *path, const struct stat *before, bool existed)
 	       st.st_mtim.tv_nsec != before->st_mtim.tv_nsec;
 }
 
-/* By the name of the file that a link like ld or ld.gold leads to. */
+/* Looks at the name of the file that a symbolic link such as ld or ld.gold leads to. */
 static bool is_gold(const char *linker)
 {
 	char *real = realpath(linker, NULL);
@@ -125,7 +126,7 @@ static bool is_gold(const char *linker)
 	return gold;
 }
 
-/* A copy of argv with one more argument, the last, which overrides earlier ones. */
+/* Returns a copy of argv with one more argument at the end, which overrides earlier ones. */
 static char **with_argument(int argc, char **argv, char *last)
 {
 	char **more = calloc((size_t)argc + 2, sizeof(*more));
@@ -150,25 +151,25 @@ int main(int argc, char **argv)
 
 	if (!linker) {
 		fprintf(stderr,
-			"pcce-ld: no other '%s' was found in COMPILER_PATH or PATH; install that "
-			"linker\n",
+			"pcce-ld: cannot link: there is no other '%s' in COMPILER_PATH or PATH; "
+			"install that linker\n",
 			name);
 		return 127;
 	}
-	/* Before the linker runs: GCC may remove a response file that the linker has read. */
+	/* This precedes the linker: GCC may remove a response file that the linker has read. */
 	if (ld_args_parse(argc, argv, &args)) {
-		fprintf(stderr, "pcce-ld: out of memory\n");
+		fprintf(stderr, "pcce-ld: cannot link: out of memory\n");
 		return 1;
 	}
 	existed = !stat(args.output, &before);
 	argv[0] = linker;
 	if (args.gc_sections && is_gold(linker)) {
-		fprintf(stderr, "pcce-ld: gold cannot keep the site records with --gc-sections; "
-				"linking without it "
-				"(ld.bfd and ld.lld can: -fuse-ld=bfd)\n");
+		fprintf(stderr,
+			"pcce-ld: warning: gold drops the site records with --gc-sections; "
+			"linking without it (use -fuse-ld=bfd or -fuse-ld=lld to keep it)\n");
 		argv = with_argument(argc, argv, "--no-gc-sections");
 		if (!argv) {
-			fprintf(stderr, "pcce-ld: out of memory\n");
+			fprintf(stderr, "pcce-ld: cannot link: out of memory\n");
 			return 1;
 		}
 	}
@@ -178,12 +179,12 @@ int main(int argc, char **argv)
 		return 127;
 	}
 	if (status || args.relocatable || (mode && !strcmp(mode, "off")))
-		return pass_on(status);
+		return pass_on_linker_status(status);
 	if (!is_new(args.output, &before, existed) || !is_elf(args.output))
 		return 0;
 	err = encode_file(args.output, NULL, NULL, NULL, &why);
 	if (err)
-		fprintf(stderr, "pcce-encode: '%s' %s\n", args.output, why.text);
+		fprintf(stderr, "pcce-encode: cannot encode '%s': it %s\n", args.output, why.text);
 	ld_args_free(&args);
 	free(linker);
 	return err && mode && !strcmp(mode, "strict");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* pcce-merge: the command line; lib/merge/merge.c does the work. */
+/* Merges recordings: the command line of pcce-merge. lib/merge does the work. */
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -20,12 +20,12 @@ struct arguments {
 
 static const struct argp_option options[] = {
 	{"output", 'o', "FILE", 0,
-	 "Write to this file (default: pcce.merged.data); an existing file is kept as FILE.old", 0},
-	{"quiet", 'q', NULL, 0, "Only warnings and errors", 0},
+	 "Write to FILE (default: pcce.merged.data); keep an existing file as FILE.old", 0},
+	{"quiet", 'q', NULL, 0, "Print only warnings and errors", 0},
 	{0},
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_merge_option(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
 
@@ -40,7 +40,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		a->inputs = state->argv + state->next;
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "name the recordings to merge");
+		argp_error(state,
+			   "cannot merge: no recording is given; name the recordings to merge");
 		return EINVAL;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -49,26 +50,25 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = {
 	.options = options,
-	.parser = parse,
+	.parser = parse_merge_option,
 	.args_doc = "RECORDING...",
-	.doc = "Join recordings of pcce-record, of many runs, processes and machines, into one."
-	       "\vSamples of one context at one instruction are added up: the result, and the "
-	       "memory that merging "
-	       "takes, grows with the number of different contexts. Processes of one program and "
-	       "name become one, and "
-	       "so do their threads of one name. A recording named - is standard input.",
+	.doc = "Join recordings of many runs, processes and machines into one recording."
+	       "\vSamples in one context at one instruction become one aggregated sample. The "
+	       "result and the memory that merging takes grow with the number of different "
+	       "contexts. Processes of one program and name become one process, and their threads "
+	       "of one name become one thread. A recording named - is standard input.",
 };
 
-static void note(const char *text)
+static void print_merge_note(const char *text)
 {
 	progress_end();
 	fprintf(stderr, "pcce-merge: %s\n", text);
 }
 
-static int fail(const char *what)
+static int fail_merge(const char *why)
 {
 	progress_end();
-	fprintf(stderr, "pcce-merge: %s\n", what);
+	fprintf(stderr, "pcce-merge: %s\n", why);
 	return 1;
 }
 
@@ -78,7 +78,7 @@ static int cannot_write(const char *path, int error)
 	return 1;
 }
 
-static int write_all(const struct merge *m, const char *path)
+static int write_merged(const struct merge *m, const char *path)
 {
 	struct datafile_writer *w;
 	struct output_file out;
@@ -103,7 +103,7 @@ static int write_all(const struct merge *m, const char *path)
 	progress_end();
 	if (r) {
 		output_file_discard(&out);
-		return *why.text ? fail(why.text) : cannot_write(path, r);
+		return *why.text ? fail_merge(why.text) : cannot_write(path, r);
 	}
 	return 0;
 }
@@ -121,22 +121,23 @@ int main(int argc, char **argv)
 		return 2;
 	m = merge_new();
 	if (!m)
-		return fail("out of memory");
+		return fail_merge("cannot merge: out of memory");
 	if (!a.quiet)
 		progress_enable("pcce-merge");
 	for (char **input = a.inputs; *input; input++) {
-		if (merge_add(m, strcmp(*input, "-") ? *input : "/dev/stdin", note, &why)) {
+		if (merge_add(m, strcmp(*input, "-") ? *input : "/dev/stdin", print_merge_note,
+			      &why)) {
 			merge_free(m);
-			return fail(why.text);
+			return fail_merge(why.text);
 		}
 	}
-	status = write_all(m, a.output);
+	status = write_merged(m, a.output);
 	counts = merge_counts(m);
 	if (!status && !a.quiet)
 		fprintf(stderr,
-			"pcce-merge: %" PRIu64 " samples of %" PRIu64
-			" recordings in %s, as %" PRIu64 " sums\n",
-			counts.samples, counts.files, a.output, counts.sums);
+			"pcce-merge: %s: %" PRIu64 " samples of %" PRIu64 " recordings, in %" PRIu64
+			" aggregated samples\n",
+			a.output, counts.samples, counts.files, counts.sums);
 	merge_free(m);
 	return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* pcce-record: the command line; lib/record/record.c does the work. */
+/* Records a program: the command line of pcce-record. lib/record does the work. */
 #define _GNU_SOURCE
 #include <argp.h>
 #include <errno.h>
@@ -18,43 +18,39 @@ const char *argp_program_version = "pcce-record " PCCE_VERSION;
 enum { OPT_VERIFY = 256, OPT_AGGREGATE };
 
 static const struct argp_option options[] = {
-	{"frequency", 'F', "HZ", 0, "samples per second and thread (default: 999)", 0},
+	{"frequency", 'F', "HZ", 0, "Take HZ samples per second and thread (default: 999)", 0},
 	{"count", 'c', "N", 0,
-	 "take a sample every N events, instead of -F (for the clocks: every N ns)", 0},
+	 "Take a sample every N events, instead of -F (for the clocks: every N ns)", 0},
 	{"event", 'e', "EVENT", 0,
-	 "what to sample on: cpu-clock (default), task-clock, page-faults, context-switches, "
-	 "cpu-migrations, cycles "
-	 "and "
-	 "other events of the kernel, or a tracepoint as SYSTEM:NAME",
+	 "Sample on cpu-clock (default), task-clock, page-faults, context-switches, "
+	 "cpu-migrations, cycles, another event of the kernel, or a tracepoint as SYSTEM:NAME",
 	 0},
 	{"sampler", 'b', "NAME", 0,
-	 "auto (default: the best that works), kmod (the kernel module), bpf (in the kernel; needs "
-	 "privilege) or self "
-	 "(in the program itself)",
+	 "Sample with kmod (the kernel module), bpf (in the kernel; needs privilege), self (in the "
+	 "program itself), or auto (default: the best that works)",
 	 0},
 	{"output", 'o', "FILE", 0,
-	 "where to write (default: pcce.data); an existing file is kept as FILE.old", 0},
-	{"pid", 'p', "PID", 0, "record a running process, all its threads and new children", 0},
+	 "Write to FILE (default: pcce.data); keep an existing file as FILE.old", 0},
+	{"pid", 'p', "PID", 0, "Record a running process, its threads and new children", 0},
 	{"verify", OPT_VERIFY, 0, 0,
-	 "also unwind the stack at each sample, for pcce-report --stats to compare (self)", 0},
+	 "Also unwind the stack at each sample, for pcce-report --stats to compare (self)", 0},
 	{"aggregate", OPT_AGGREGATE, 0, 0,
-	 "count equal samples in the kernel, and record the counts (kmod)", 0},
-	{"quiet", 'q', 0, 0, "only warnings and errors", 0},
-	{"verbose", 'v', 0, 0, "say more", 0},
+	 "Count equal samples in the kernel and record aggregated samples (kmod)", 0},
+	{"quiet", 'q', 0, 0, "Print only warnings and errors", 0},
+	{"verbose", 'v', 0, 0, "Print more details", 0},
 	{0},
 };
 
 static const char doc[] =
 	"Record the calling contexts of a program that was built with pcce.\v"
-	"Runs COMMAND, or attaches to process PID, until it ends or an interrupt comes.  The exit "
-	"status is the command's "
-	"own (128 + N if signal N ended it), 127 if it was not found, 126 if it could not be run, "
-	"1 "
-	"if recording failed.\n\n"
+	"Runs COMMAND, or attaches to process PID, until it ends or an interrupt comes. The exit "
+	"status is that of the command (128 + N if signal N ended it), 127 if it was not found, "
+	"126 if it could not be run, 64 if the command line is wrong, and 1 if recording "
+	"failed.\n\n"
 	"pcce-report shows the result.";
 
-static unsigned long long number(struct argp_state *state, const char *what, const char *arg,
-				 unsigned long long max)
+static unsigned long long option_number(struct argp_state *state, const char *option,
+					const char *arg, unsigned long long max)
 {
 	unsigned long long n;
 	char *end;
@@ -62,20 +58,21 @@ static unsigned long long number(struct argp_state *state, const char *what, con
 	errno = 0;
 	n = strtoull(arg, &end, 10);
 	if (errno || end == arg || *end || *arg == '-' || !n || n > max)
-		argp_error(state, "%s must be a number from 1 to %llu, not \"%s\"", what, max, arg);
+		argp_error(state, "cannot use --%s=%s: it must be a number from 1 to %llu", option,
+			   arg, max);
 	return n;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 {
 	struct record_options *o = state->input;
 
 	switch (key) {
 	case 'F':
-		o->frequency = number(state, "the frequency", arg, 1000000);
+		o->frequency = option_number(state, "frequency", arg, 1000000);
 		break;
 	case 'c':
-		o->period = number(state, "the count", arg, ULLONG_MAX >> 1);
+		o->period = option_number(state, "count", arg, ULLONG_MAX >> 1);
 		break;
 	case 'e':
 		o->event = arg;
@@ -87,7 +84,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->output = arg;
 		break;
 	case 'p':
-		o->target = (pid_t)number(state, "the process id", arg, INT_MAX);
+		o->target = (pid_t)option_number(state, "pid", arg, INT_MAX);
 		break;
 	case OPT_VERIFY:
 		o->verify = true;
@@ -106,11 +103,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case ARGP_KEY_END:
 		if (o->target && o->command)
-			argp_error(state, "either a command or -p, not both");
+			argp_error(state, "cannot record both a command and a process; leave out "
+					  "the command or -p");
 		if (!o->target && !o->command)
-			argp_error(state, "a command is missing, or -p PID");
+			argp_error(state, "cannot record: no command is given; name a command or a "
+					  "process (-p PID)");
 		if (!*o->output)
-			argp_error(state, "the name of the output file is empty");
+			argp_error(state, "cannot write the recording: the name of the file is "
+					  "empty; name a file with -o");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -121,10 +121,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 int main(int argc, char **argv)
 {
 	static const struct argp argp = {
-		options, parse, "-- COMMAND [ARGUMENT...]\n-p PID", doc, NULL, NULL, NULL};
+		options, parse_record_option, "-- COMMAND [ARGUMENT...]\n-p PID", doc, NULL, NULL,
+		NULL};
 	struct record_options o = {.event = "cpu-clock", .sampler = "auto", .output = "pcce.data"};
 
-	/* The command's own options are not ours. */
+	/* In order: the options of the command belong to the command. */
 	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o))
 		return 1;
 	if (!o.frequency && !o.period)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * pcce-report: what a recording says.  The work is done in lib/: report_options.c
- * reads the command line, profile*.c read, decode and select, format_*.c print.
+ * Reports a recording: the main function of pcce-report.  report_options.c reads the command line,
+ * lib/profile reads, decodes and selects samples, lib/format prints, lib/view is interactive.
  */
 #include <argp.h>
 #include <errno.h>
@@ -20,22 +20,23 @@ static void warn_about(const struct profile *p, const char *input)
 
 	if (!p->complete)
 		fprintf(stderr,
-			"pcce-report: %s has no end record: the recording was cut off, and what it "
-			"holds up to there "
-			"is shown\n",
+			"pcce-report: warning: %s has no end record: the recording was cut off; "
+			"showing "
+			"what it holds\n",
 			input);
 	if (p->unknown)
 		fprintf(stderr,
-			"pcce-report: %s holds %llu records of a kind that this version does not "
-			"know; they are left "
+			"pcce-report: warning: %s holds %llu records of a later version; they are "
+			"left "
 			"out\n",
 			input, (unsigned long long)p->unknown);
 	if (s->lost)
-		fprintf(stderr, "pcce-report: %llu samples were lost while recording\n",
+		fprintf(stderr, "pcce-report: warning: %llu samples were lost while recording\n",
 			(unsigned long long)s->lost);
 	if (s->undecodable)
 		fprintf(stderr,
-			"pcce-report: %llu of %llu samples do not decode; --stats says why\n",
+			"pcce-report: warning: %llu of %llu samples do not decode; --stats tells "
+			"why\n",
 			(unsigned long long)s->undecodable, (unsigned long long)s->samples);
 }
 
@@ -48,7 +49,7 @@ static bool use_colors(const struct report_options *o)
 	return !o->output && isatty(STDOUT_FILENO) && !(no && *no);
 }
 
-static int print(const struct report_options *o, const struct profile *p, FILE *out)
+static int print_profile(const struct report_options *o, const struct profile *p, FILE *out)
 {
 	const struct format *format = o->format ? o->format : &formats[0];
 	struct format_options print = o->print;
@@ -66,23 +67,23 @@ static int print(const struct report_options *o, const struct profile *p, FILE *
 	return r;
 }
 
-/* Prints to o->output. The exit status. */
+/* Prints to o->output. Returns the exit status. */
 static int print_to_output(const struct report_options *o, const struct profile *p)
 {
 	FILE *out = o->output ? fopen(o->output, "w") : stdout;
 	int r;
 
-	/* Some formats are gigabytes. */
+	/* Some formats write gigabytes. */
 	if (out && o->output)
 		setvbuf(out, NULL, _IOFBF, 1 << 20);
 	if (!out) {
 		fprintf(stderr, "pcce-report: cannot write %s: %s\n", o->output, strerror(errno));
 		return REPORT_FAILED;
 	}
-	/* Not into the middle of a text on the same terminal. */
+	/* Progress must not mix with the report on one terminal. */
 	if (o->output || !isatty(STDOUT_FILENO))
 		progress_phase("writing");
-	r = print(o, p, out);
+	r = print_profile(o, p, out);
 	progress_end();
 	errno = 0;
 	if (r || fflush(out) || ferror(out) || (o->output && fclose(out))) {
@@ -96,8 +97,8 @@ static int print_to_output(const struct report_options *o, const struct profile 
 	return 0;
 }
 
-/* Is this for a person at a terminal? */
-static enum report_where where_to(const struct report_options *o)
+/* Chooses text or the interactive view, which needs a person at a terminal. */
+static enum report_where choose_where(const struct report_options *o)
 {
 	const char *term = getenv("TERM");
 
@@ -108,8 +109,8 @@ static enum report_where where_to(const struct report_options *o)
 	return term && *term && strcmp(term, "dumb") ? REPORT_VIEW : REPORT_TEXT;
 }
 
-/* False: there is no terminal for it, and text will do. */
-static bool view(const struct report_options *o, struct profile *p, int *status)
+/* Returns false if the terminal cannot show the view and text is allowed. */
+static bool show_view(const struct report_options *o, struct profile *p, int *status)
 {
 	const char *term = getenv("TERM");
 	struct view_options options = {
@@ -125,16 +126,16 @@ static bool view(const struct report_options *o, struct profile *p, int *status)
 		return false;
 	if (r == -ENOTTY)
 		fprintf(stderr,
-			"pcce-report: no interactive view on this terminal (TERM=%s); --stdio "
-			"prints text instead\n",
+			"pcce-report: cannot show the view: no suitable terminal (TERM=%s); "
+			"use --stdio for text\n",
 			term ? term : "");
 	else if (r)
-		fprintf(stderr, "pcce-report: %s: %s\n", o->input, strerror(-r));
+		fprintf(stderr, "pcce-report: cannot show %s: %s\n", o->input, strerror(-r));
 	*status = r ? REPORT_FAILED : 0;
 	return true;
 }
 
-/* ... and what there is to select. */
+/* Tells that no sample is selected, and what the recording has to select. */
 static void say_nothing_selected(const struct report_options *o, const struct profile *p)
 {
 	const struct selection *s = &o->select;
@@ -159,7 +160,7 @@ static void say_nothing_selected(const struct report_options *o, const struct pr
 	fputc('\n', stderr);
 }
 
-/* Prints, and says what has to be said beside it. The exit status. */
+/* Prints the report and its warnings. Returns the exit status. */
 static int print_report(const struct report_options *o, const struct profile *p)
 {
 	int status;
@@ -174,10 +175,10 @@ static int print_report(const struct report_options *o, const struct profile *p)
 	return REPORT_NOTHING;
 }
 
-static int report(const struct report_options *o)
+static int report_recording(const struct report_options *o)
 {
 	const struct format *format = o->format ? o->format : &formats[0];
-	enum report_where where = where_to(o);
+	enum report_where where = choose_where(o);
 	struct profile_options load = {
 		.tree = !o->stats || selection_has_contexts(&o->select),
 		.inlining = o->inlining,
@@ -195,7 +196,9 @@ static int report(const struct report_options *o)
 
 	if (where == REPORT_TEXT && !o->stats && !o->output && format->binary &&
 	    isatty(STDOUT_FILENO)) {
-		fprintf(stderr, "pcce-report: %s is not for terminals; name a file with -o\n",
+		fprintf(stderr,
+			"pcce-report: cannot print format '%s' on a terminal: it is binary; name a "
+			"file with -o\n",
 			format->name);
 		return REPORT_USAGE;
 	}
@@ -205,7 +208,7 @@ static int report(const struct report_options *o)
 		fprintf(stderr, "pcce-report: %s\n", why.text);
 		return REPORT_FAILED;
 	}
-	if (where != REPORT_VIEW || !view(o, p, &status))
+	if (where != REPORT_VIEW || !show_view(o, p, &status))
 		status = print_report(o, p);
 	profile_free(p);
 	return status;
@@ -217,7 +220,7 @@ int main(int argc, char **argv)
 	int status;
 
 	report_options_parse(argc, argv, &o);
-	status = report(&o);
+	status = report_recording(&o);
 	report_options_free(&o);
 	return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See report_options.h. */
+/* Reads the command line of pcce-report with argp; see report_options.h. */
 #include <argp.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -35,76 +35,68 @@ enum {
 };
 
 static const struct argp_option options[] = {
-	{"input", 'i', "FILE", 0, "Read this recording (default: pcce.data; - is standard input)",
-	 1},
-	{"output", 'o', "FILE", 0, "Write to this file (default: standard output)", 1},
-	{"format", OPT_FORMAT, "FORMAT", 0, "How to print it, see below (default: tree)", 1},
+	{"input", 'i', "FILE", 0, "Read FILE (default: pcce.data; -: standard input)", 1},
+	{"output", 'o', "FILE", 0, "Write to FILE (default: standard output)", 1},
+	{"format", OPT_FORMAT, "FORMAT", 0, "Print in this format, see below (default: tree)", 1},
 	{"stats", OPT_STATS, NULL, 0,
-	 "Print numbers about the recording instead, one `name: value' a line", 1},
+	 "Print numbers about the recording instead, one `name: value' per line", 1},
 	{"verbose", 'v', NULL, 0,
-	 "With --stats: also the first ten samples that do not decode or that differ from the real "
-	 "stack, in full",
+	 "With --stats, also print the first ten samples that do not decode or that differ from "
+	 "the real stack",
 	 1},
-	{"quiet", 'q', NULL, 0, "No warnings and no progress; errors only", 1},
-	{"stdio", OPT_STDIO, NULL, 0,
-	 "Print text even to a terminal, where an interactive view is the default", 1},
-	{"tui", OPT_TUI, NULL, 0, "The interactive view, or an error if it is not possible", 1},
+	{"quiet", 'q', NULL, 0, "Print neither warnings nor progress", 1},
+	{"stdio", OPT_STDIO, NULL, 0, "Print text even on a terminal", 1},
+	{"tui", OPT_TUI, NULL, 0, "Open the interactive view, or fail", 1},
 	{"source", OPT_SOURCE, "DIR", 0,
-	 "Look for source files here, too; may be given more than once (interactive view)", 1},
+	 "Also search DIR for source files (interactive view); can be given several times", 1},
 	{"color", OPT_COLOR, "WHEN", OPTION_ARG_OPTIONAL,
-	 "always, never, or auto: on terminals unless NO_COLOR is set (default)", 1},
+	 "Use colours always, never, or auto: on a terminal unless NO_COLOR is set (default)", 1},
 
-	{NULL, 0, NULL, 0, "Which samples (each may be given more than once):", 2},
-	{"comm", OPT_COMM, "NAME,...", 0, "Threads of these names; * ? [] as in the shell", 2},
-	{"pid", OPT_PID, "PID,...", 0, "These processes", 2},
-	{"tid", OPT_TID, "TID,...", 0, "These threads", 2},
-	{"event", OPT_EVENT, "EVENT,...", 0, "These events: names, or numbers from 0", 2},
+	{NULL, 0, NULL, 0, "Select samples (each option can be given several times):", 2},
+	{"comm", OPT_COMM, "NAME,...", 0, "Select threads by name; patterns: * ? []", 2},
+	{"pid", OPT_PID, "PID,...", 0, "Select processes by number", 2},
+	{"tid", OPT_TID, "TID,...", 0, "Select threads by number", 2},
+	{"event", OPT_EVENT, "EVENT,...", 0, "Select events by name, or by number from 0", 2},
 	{"time", OPT_TIME, "FROM,TO", 0,
-	 "This part of the recording: times after the first sample in seconds or with a unit, or "
-	 "percentages; an end "
-	 "that is left out is the recording's",
+	 "Select a part of the recording: seconds after the first sample, numbers with a unit, or "
+	 "percentages; FROM or TO can be omitted",
 	 2},
 
-	{NULL, 0, NULL, 0, "Which contexts:", 3},
+	{NULL, 0, NULL, 0, "Select contexts:", 3},
 	{"under", OPT_UNDER, "FUNCTION,...", 0,
-	 "What these functions called: the trees begin with them. * ? [] as in the shell", 3},
-	{"focus", OPT_FOCUS, "REGEX", 0, "Contexts in which a function's name matches", 3},
-	{"ignore", OPT_IGNORE, "REGEX", 0, "Contexts in which no function's name matches", 3},
+	 "Select what these functions did and called; trees begin with them; patterns: * ? []", 3},
+	{"focus", OPT_FOCUS, "REGEX", 0, "Select contexts with a function that matches", 3},
+	{"ignore", OPT_IGNORE, "REGEX", 0, "Select contexts without a function that matches", 3},
 
-	{NULL, 0, NULL, 0, "In how much detail:", 4},
-	{"by", OPT_BY, "WHAT", 0, "A frame for each function (default), line, file or module", 4},
+	{NULL, 0, NULL, 0, "Choose the detail:", 4},
+	{"by", OPT_BY, "WHAT", 0, "Make a frame for each function (default), line, file or module",
+	 4},
 	{"call-sites", OPT_CALL_SITES, "HOW", 0,
-	 "Tell calls of a function apart by address (default; some formats then show lines), by "
-	 "line, or not at all "
-	 "(none)",
+	 "Distinguish calls of a function by address (default; some formats then show lines), by "
+	 "line, or not at all (none)",
 	 4},
 	{"recursion", OPT_RECURSION, "HOW", 0,
-	 "keep it (default); direct: a function that calls itself is one frame; all: also leave "
-	 "out what lies between "
-	 "two frames of one function",
+	 "Show recursion as it is (keep, default), with the frames of a function that calls itself "
+	 "joined (direct), or also without what lies between two frames of one function (all)",
 	 4},
 	{"origins", OPT_ORIGINS, NULL, 0,
-	 "Contexts of a thread go on below where it was created, after a frame [thread]", 4},
-	{"no-inline", OPT_NO_INLINE, NULL, 0, "No frames for functions that the compiler inlined",
-	 4},
+	 "Continue contexts of a thread below its creation context, after a frame [thread]", 4},
+	{"no-inline", OPT_NO_INLINE, NULL, 0, "Show no frames for inlined functions", 4},
 	{"demangle", OPT_DEMANGLE, "HOW", 0,
-	 "C++ names: full (default), simple: without parameters, none", 4},
-	{"no-demangle", OPT_NO_DEMANGLE, NULL, 0, "The same as --demangle=none", 4},
+	 "Show C++ names in full (default), simple (without parameters) or as they are (none)", 4},
+	{"no-demangle", OPT_NO_DEMANGLE, NULL, 0, "Same as --demangle=none", 4},
 	{"min-percent", OPT_MIN_PERCENT, "P", 0,
 	 "Leave out what is less than P percent of all (default: 0.5 for tree, callees and dot, "
-	 "else 0; "
-	 "folded prints all)",
+	 "otherwise 0; folded prints all)",
 	 4},
 	{"max-depth", OPT_MAX_DEPTH, "N", 0,
 	 "Leave out what is deeper than N frames (tree, callees, json, html, trace)", 4},
 	{"max-rows", OPT_MAX_ROWS, "N", 0,
-	 "At most so many stacks (perf-script, default 1000000), spans (trace, 1000000) or samples "
-	 "in the order of "
-	 "time "
-	 "(speedscope, 500000); 0: all",
+	 "Write at most N stacks (perf-script, default 1000000), spans (trace, 1000000) or samples "
+	 "in order of time (speedscope, 500000); 0: all",
 	 4},
 	{"sort", OPT_SORT, "KEY,...", 0,
-	 "Order of rows and siblings: self, total, samples, name, module, line (tree, callees, "
+	 "Sort rows and siblings by self, total, samples, name, module or line (tree, callees, "
 	 "flat)",
 	 4},
 	{0},
@@ -121,9 +113,9 @@ static const char *const sort_words[] = {
 	[CCT_SORT_KEYS] = NULL,
 };
 
-/* The number of a word that an option takes, or an error of usage. */
-static int choose(struct argp_state *state, const char *option, const char *arg, size_t length,
-		  const char *const *words)
+/* Returns the index of a word that an option takes; any other word is an error of usage. */
+static int choose_word(struct argp_state *state, const char *option, const char *arg, size_t length,
+		       const char *const *words)
 {
 	char list[256];
 	size_t at = 0;
@@ -134,14 +126,14 @@ static int choose(struct argp_state *state, const char *option, const char *arg,
 		at += (size_t)snprintf(list + at, sizeof(list) - at, "%s%s",
 				       i ? words[i + 1] ? ", " : " or " : "", words[i]);
 	}
-	argp_error(state, "--%s wants %s, not '%.*s'", option, list, (int)length, arg);
+	argp_error(state, "cannot use --%s=%.*s: it must be %s", option, (int)length, arg, list);
 	return 0;
 }
 
-static int choose_whole(struct argp_state *state, const char *option, const char *arg,
-			const char *const *words)
+static int choose_whole_word(struct argp_state *state, const char *option, const char *arg,
+			     const char *const *words)
 {
-	return choose(state, option, arg, strlen(arg), words);
+	return choose_word(state, option, arg, strlen(arg), words);
 }
 
 static void parse_sort(struct argp_state *state, const char *arg, struct cct_sort_order *to)
@@ -149,7 +141,7 @@ static void parse_sort(struct argp_state *state, const char *arg, struct cct_sor
 	to->n = 0;
 	for (;;) {
 		size_t length = strcspn(arg, ",");
-		enum cct_sort_key key = choose(state, "sort", arg, length, sort_words);
+		enum cct_sort_key key = choose_word(state, "sort", arg, length, sort_words);
 		size_t i;
 
 		for (i = 0; i < to->n && to->keys[i] != key; i++)
@@ -162,17 +154,17 @@ static void parse_sort(struct argp_state *state, const char *arg, struct cct_sor
 	}
 }
 
-/* What is wrong with a list, a range or an expression. */
-static error_t complain(struct argp_state *state, const char *option, int r, const char *why)
+/* Tells what is wrong with a list, a range or an expression; r is 0 or a negative errno. */
+static error_t check_selection(struct argp_state *state, const char *option, int r, const char *why)
 {
 	if (r == -EINVAL)
-		argp_error(state, "--%s: %s", option, why);
+		argp_error(state, "cannot use --%s: %s", option, why);
 	else if (r)
-		argp_failure(state, REPORT_FAILED, -r, "--%s", option);
+		argp_failure(state, REPORT_FAILED, -r, "cannot use --%s", option);
 	return 0;
 }
 
-static error_t parse_selection(int key, char *arg, struct argp_state *state)
+static error_t parse_selection_option(int key, char *arg, struct argp_state *state)
 {
 	struct report_options *o = state->input;
 	struct selection *s = &o->select;
@@ -180,30 +172,37 @@ static error_t parse_selection(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case OPT_COMM:
-		return complain(state, "comm", select_add_words(&s->comms, arg, &why), why.text);
+		return check_selection(state, "comm", select_add_words(&s->comms, arg, &why),
+				       why.text);
 	case OPT_PID:
-		return complain(state, "pid", select_add_numbers(&s->pids, arg, &why), why.text);
+		return check_selection(state, "pid", select_add_numbers(&s->pids, arg, &why),
+				       why.text);
 	case OPT_TID:
-		return complain(state, "tid", select_add_numbers(&s->tids, arg, &why), why.text);
+		return check_selection(state, "tid", select_add_numbers(&s->tids, arg, &why),
+				       why.text);
 	case OPT_EVENT:
-		return complain(state, "event", select_add_words(&s->events, arg, &why), why.text);
+		return check_selection(state, "event", select_add_words(&s->events, arg, &why),
+				       why.text);
 	case OPT_TIME:
-		return complain(state, "time", select_add_range(&s->times, arg, &why), why.text);
+		return check_selection(state, "time", select_add_range(&s->times, arg, &why),
+				       why.text);
 	case OPT_UNDER:
-		return complain(state, "under", select_add_words(&s->under, arg, &why), why.text);
+		return check_selection(state, "under", select_add_words(&s->under, arg, &why),
+				       why.text);
 	case OPT_FOCUS:
-		return complain(state, "focus", select_add_pattern(&s->focus, arg, &why), why.text);
+		return check_selection(state, "focus", select_add_pattern(&s->focus, arg, &why),
+				       why.text);
 	case OPT_IGNORE:
-		return complain(state, "ignore", select_add_pattern(&s->ignore, arg, &why),
-				why.text);
+		return check_selection(state, "ignore", select_add_pattern(&s->ignore, arg, &why),
+				       why.text);
 	case OPT_BY:
-		s->by = choose_whole(state, "by", arg, by_words);
+		s->by = choose_whole_word(state, "by", arg, by_words);
 		return 0;
 	case OPT_CALL_SITES:
-		s->calls = choose_whole(state, "call-sites", arg, call_words);
+		s->calls = choose_whole_word(state, "call-sites", arg, call_words);
 		return 0;
 	case OPT_RECURSION:
-		s->recursion = choose_whole(state, "recursion", arg, recursion_words);
+		s->recursion = choose_whole_word(state, "recursion", arg, recursion_words);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -217,7 +216,8 @@ static void parse_min_percent(struct argp_state *state, const char *arg, double 
 	errno = 0;
 	*to = strtod(arg, &end);
 	if (errno || end == arg || *end || !(*to >= 0 && *to <= 100))
-		argp_error(state, "--min-percent wants a number from 0 to 100, not '%s'", arg);
+		argp_error(state, "cannot use --min-percent=%s: it must be a number from 0 to 100",
+			   arg);
 }
 
 static uint64_t parse_count(struct argp_state *state, const char *option, const char *arg,
@@ -229,17 +229,18 @@ static uint64_t parse_count(struct argp_state *state, const char *option, const 
 	errno = 0;
 	n = strtoul(arg, &end, 10);
 	if (errno || end == arg || *end || *arg == '-' || n < least || n > UINT32_MAX / 2)
-		argp_error(state, "--%s wants a number%s, not '%s'", option,
-			   least ? " of frames" : "", arg);
+		argp_error(state, "cannot use --%s=%s: it must be a number%s", option, arg,
+			   least ? " of frames" : "");
 	return n;
 }
 
-static error_t add_source(struct argp_state *state, const char *arg, struct source_file_dirs *to)
+static error_t add_source_dir(struct argp_state *state, const char *arg,
+			      struct source_file_dirs *to)
 {
 	const char **more = reallocarray(to->list, to->n + 1, sizeof(*more));
 
 	if (!more) {
-		argp_failure(state, REPORT_FAILED, ENOMEM, "--source");
+		argp_failure(state, REPORT_FAILED, ENOMEM, "cannot use --source");
 		return ENOMEM;
 	}
 	to->list = more;
@@ -247,7 +248,7 @@ static error_t add_source(struct argp_state *state, const char *arg, struct sour
 	return 0;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t parse_report_option(int key, char *arg, struct argp_state *state)
 {
 	struct report_options *o = state->input;
 	char names[512];
@@ -268,7 +269,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPT_FORMAT:
 		o->format = format_find(arg);
 		if (!o->format)
-			argp_error(state, "unknown format '%s': use %s", arg,
+			argp_error(state,
+				   "cannot print format '%s': there is no such format; use %s", arg,
 				   format_names(names, sizeof(names)));
 		return 0;
 	case OPT_STATS:
@@ -281,12 +283,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->where = REPORT_VIEW;
 		return 0;
 	case OPT_COLOR:
-		o->colors = arg ? choose_whole(state, "color", arg, color_words) : 1;
+		o->colors = arg ? choose_whole_word(state, "color", arg, color_words) : 1;
 		if (o->colors == 2)
 			o->colors = -1;
 		return 0;
 	case OPT_SOURCE:
-		return add_source(state, arg, &o->source);
+		return add_source_dir(state, arg, &o->source);
 	case OPT_ORIGINS:
 		o->origins = true;
 		return 0;
@@ -294,7 +296,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->inlining = false;
 		return 0;
 	case OPT_DEMANGLE:
-		o->names = choose_whole(state, "demangle", arg, demangle_words);
+		o->names = choose_whole_word(state, "demangle", arg, demangle_words);
 		return 0;
 	case OPT_NO_DEMANGLE:
 		o->names = SYMBOL_NAMES_RAW;
@@ -312,19 +314,23 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		parse_sort(state, arg, &o->print.sort);
 		return 0;
 	case ARGP_KEY_ARG:
-		argp_error(state, "unexpected argument '%s'; name the recording with -i", arg);
+		argp_error(state,
+			   "cannot use the argument '%s': pcce-report takes options only; name the "
+			   "recording with -i",
+			   arg);
 		return EINVAL;
 	case ARGP_KEY_END:
 		if (o->where == REPORT_VIEW && (o->format || o->stats || o->output))
-			argp_error(state, "--tui goes without --format, --stats and --output");
+			argp_error(state, "cannot use --tui with --format, --stats or --output; "
+					  "leave out --tui");
 		return 0;
 	default:
-		return parse_selection(key, arg, state);
+		return parse_selection_option(key, arg, state);
 	}
 }
 
-/* The list of formats, behind the options. */
-static char *filter_help(int key, const char *text, void *input)
+/* Adds the list of formats after the options. */
+static char *filter_report_help(int key, const char *text, void *input)
 {
 	char *help = NULL;
 	size_t size;
@@ -346,14 +352,13 @@ static char *filter_help(int key, const char *text, void *input)
 
 static const struct argp argp = {
 	.options = options,
-	.parser = parse,
-	.doc = "Show a recording of pcce-record: which chains of calls the time went to."
+	.parser = parse_report_option,
+	.doc = "Show a recording of pcce-record: the calling contexts that took the time."
 	       "\vPercentages are of all samples that are selected. A frame marked `× N' is "
-	       "recursion: it stands N "
-	       "times in a row. Exit status: 0, 1 if something failed, 2 if the command line is "
-	       "wrong, 3 if no "
-	       "sample is selected.",
-	.help_filter = filter_help,
+	       "recursion: it occurs N times in a row. The exit status is 0, 1 if something "
+	       "failed, "
+	       "2 if the command line is wrong, and 3 if no sample is selected.",
+	.help_filter = filter_report_help,
 };
 
 void report_options_parse(int argc, char **argv, struct report_options *o)

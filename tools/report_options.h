@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The command line of pcce-report. */
+/* Reads the command line of pcce-report. */
 #ifndef PCCE_REPORT_OPTIONS_H
 #define PCCE_REPORT_OPTIONS_H
 
@@ -7,16 +7,16 @@
 #include "profile/profile.h"
 #include "symbols/source_file.h"
 
-/* Exit statuses, beside 0. */
-#define REPORT_FAILED 1	 /* the recording cannot be read, or the output not be written */
+/* Exit statuses other than 0. */
+#define REPORT_FAILED 1	 /* the recording cannot be read, or the output cannot be written */
 #define REPORT_USAGE 2	 /* the command line is wrong */
-#define REPORT_NOTHING 3 /* there are samples, but none is selected */
+#define REPORT_NOTHING 3 /* the recording has samples, but none is selected */
 
 enum report_where { REPORT_AUTO, REPORT_TEXT, REPORT_VIEW };
 
 struct report_options {
 	const char *input, *output;  /* output NULL: standard output */
-	const struct format *format; /* NULL: none was named */
+	const struct format *format; /* NULL: no format was named */
 	enum report_where where;     /* text, or the interactive view */
 	bool stats, quiet, inlining, origins;
 	unsigned int verbose;
@@ -27,8 +27,7 @@ struct report_options {
 	int colors;			/* 1 always, 0 never, -1 on terminals */
 };
 
-/* Ends the process with REPORT_USAGE if the command line is wrong, and with 0 after --help and the
- * like. */
+/* Exits with REPORT_USAGE if the command line is wrong, and with 0 after --help and the like. */
 void report_options_parse(int argc, char **argv, struct report_options *o);
 void report_options_free(struct report_options *o);
 

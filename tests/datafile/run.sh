@@ -97,8 +97,8 @@ exits() { # NAME WANTED-STATUS PATTERN COMMAND...
 
 exits "--help" 0 "Usage: pcce-record" pcce-record --help
 exits "--version" 0 "pcce-record [0-9]" pcce-record --version
-exits "no command" 64 "a command is missing" pcce-record
-exits "a command and -p" 64 "not both" pcce-record -p 1 -- true
+exits "no command" 64 "no command is given; name a command" pcce-record
+exits "a command and -p" 64 "cannot record both" pcce-record -p 1 -- true
 exits "a frequency that is none" 64 "must be a number" pcce-record -F often -- true
 exits "an option that is none" 64 "unrecognized option" pcce-record --frobnicate -- true
 exits "a sampler that is none" 1 "there is no sampler" pcce-record -b magic -- true

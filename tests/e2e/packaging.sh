@@ -62,7 +62,7 @@ if command -v cmake >/dev/null; then
 	if command -v clang >/dev/null; then
 		configure cc -DCMAKE_C_COMPILER=clang >clang.log 2>&1
 		is "CMake: another compiler is refused" "$?" 1
-		check "... by a sentence that names it" sh -c "tr -s ' \n' ' ' <clang.log | grep -q 'plugin of GCC, and the C compiler is Clang'"
+		check "... by a sentence that names it" sh -c "tr -s ' \n' ' ' <clang.log | grep -q 'cannot use the C compiler Clang: pcce is a plugin of GCC'"
 	else
 		skip "CMake: another compiler is refused" "clang is not installed"
 	fi

@@ -250,7 +250,7 @@ refused "linked without the runtime" bad "pcce-config --ldflags"
 # shellcheck disable=SC2086
 $CC -O2 -c "$here/prog.c" -o uninstrumented.o && $CC uninstrumented.o $ldflags -o bad 2>log
 refused "nothing was instrumented" bad "no site records"
-check "which the wrapper says, too" grep -q "^pcce-encode: 'bad' has the pcce runtime, but no site records" log
+check "which the wrapper says, too" grep -q "^pcce-encode: cannot encode 'bad': it has the pcce runtime, but no site records" log
 
 at=$(section linked .pcce_sites 5)
 cp linked bad && poke bad "$at" 'x' && refused "a block that does not begin like one" bad "damaged site records"
@@ -328,7 +328,7 @@ link_ -nostdlib -nostartfiles empty.o -o bare.so -shared 2>err.txt
 is "-nostdlib" "$? $(cat err.txt)" "0 "
 link_ prog.o -o bad -Wl,--unresolved-symbols=ignore-all -nodefaultlibs 2>err.txt
 is "an encoding that fails is a warning" "$?" 0
-check "with the reason" grep -q "^pcce-encode: 'bad' is instrumented, but" err.txt
+check "with the reason" grep -q "^pcce-encode: cannot encode 'bad': it is instrumented, but" err.txt
 PCCE_ENCODE=strict link_ prog.o -o bad -Wl,--unresolved-symbols=ignore-all -nodefaultlibs 2>err.txt
 is "or an error if one wants" "$?" 1
 PCCE_ENCODE=off link_ prog.o -o off
@@ -351,7 +351,7 @@ is "a linker that is killed" $? 137
 ln -s "$lib/ld/ld" ld.none
 ./ld.none 2>err.txt
 is "no such linker: status" $? 127
-check "no such linker: reason" grep -q "no other 'ld.none' was found" err.txt
+check "no such linker: reason" grep -q "there is no other 'ld.none'" err.txt
 
 while read -r name; do
 	check "programs export $name" grep -q -- "--export-dynamic-symbol=$name\b" "$lib/pcce.specs"

@@ -87,8 +87,8 @@ fi
 
 # ---- what is wrong is said --------------------------------------------------------------------
 
-says "diff: one recording is too few" 2 "name two recordings" pcce-diff small.data
-says "diff: three are too many" 2 "pcce-merge joins several" pcce-diff small.data small.data small.data
-says "diff: no such format" 2 "unknown format 'svg'" pcce-diff --format=svg small.data small.data
+says "diff: one recording is too few" 2 "two recordings are needed" pcce-diff small.data
+says "diff: three are too many" 2 "join some of them with pcce-merge" pcce-diff small.data small.data small.data
+says "diff: no such format" 2 "cannot print format 'svg'" pcce-diff --format=svg small.data small.data
 says "diff: no such recording" 1 "none.data" pcce-diff small.data none.data
 says "diff: other builds by their calls" 0 "demo is another build: contexts whose calls moved differ" pcce-diff --by=calls small.data before.data

@@ -45,7 +45,7 @@ says() { # NAME STATUS PATTERN COMMAND...
 	got=$?
 	if [ $got = "$status" ] && grep -q "$pattern" says.log; then ok "$name"; else not_ok "$name" "status $got" says.log; fi
 }
-says "merge: nothing to merge" 2 "name the recordings to merge" pcce-merge -o x.m
+says "merge: nothing to merge" 2 "no recording is given; name the recordings to merge" pcce-merge -o x.m
 says "merge: no such file" 1 "none.data" pcce-merge -o x.m small.data none.data
 says "merge: other frequencies" 1 "small.data was sampled at 1000 Hz and huge.data at 10000 Hz" pcce-merge -o x.m small.data huge.data
 check "merge: nothing is written then" [ ! -e x.m ]

@@ -38,7 +38,7 @@ check "pprof: the numbers of the flat report" bash -c '[ -s got ] && diff wanted
 check "pprof: equal recordings give equal files" bash -c 'pcce-report -i huge.data --format=pprof 2>/dev/null | cmp - huge.pb.gz'
 if command -v script >/dev/null; then
 	script -qec "pcce-report -i small.data --format=pprof" /dev/null >terminal.log 2>&1
-	check "pprof does not go to a terminal" grep -q 'pprof is not for terminals; name a file with -o' terminal.log
+	check "pprof does not go to a terminal" grep -q "cannot print format 'pprof' on a terminal: it is binary; name a file with -o" terminal.log
 fi
 
 # Selections come before the formats.

@@ -306,7 +306,7 @@ shows "text on an unknown terminal" "$text"
 ends "... is no failure" 0
 start "TERM=no-such-terminal $view --tui"
 ends "--tui on an unknown terminal" 1
-shows "... says why" 'no interactive view on this terminal (TERM=no-such-terminal)'
+shows "... says why" 'cannot show the view: no suitable terminal (TERM=no-such-terminal)'
 start "$view --stdio"
 shows "--stdio" "$text"
 start "$view --format=flat"
@@ -321,7 +321,7 @@ start "pcce-report -i no-such.data"
 ends "a file that is not there" 1
 pcce-report -i small.data --tui >out.log 2>err.log </dev/null
 is "--tui without a terminal" $? 1
-check "... says why" grep -q "no interactive view" err.log
+check "... says why" grep -q "cannot show the view" err.log
 pcce-report -i small.data --tui --stats >out.log 2>err.log
 is "--tui goes without --stats" $? 2
 done_testing

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# Completion for bash of pcce-record, pcce-report, pcce-merge, pcce-diff, pcce-encode and pcce-config. Needs nothing but bash.
-# Options and formats are asked of the command's own --help, so that they are those of the command
-# that is there; what can stand behind an option is here.
+# Completes the commands pcce-record, pcce-report, pcce-merge, pcce-diff, pcce-encode and
+# pcce-config in bash.  It needs only bash.  Options and formats come from the --help of the
+# installed command.  This file lists the values that options take.
 
 _pcce_options() {
 	"$1" --help 2>/dev/null | sed -n -e 's/^ *\(-[A-Za-z?], \)\{0,1\}\(--[a-z-]*=\{0,1\}\).*/\2/p'
@@ -13,7 +13,7 @@ _pcce_formats() {
 	"$1" --help 2>/dev/null | sed -n -e '/^Formats:/,/^$/s/^  \([a-z][a-z0-9-]*\)  *.*/\1/p'
 }
 
-# Words separated by commas: the last of them.
+# _pcce_list WORDS: completes the last of several words that commas separate.
 _pcce_list() {
 	local before=
 	case $cur in *,*) before=${cur%,*}, ;; esac
@@ -28,7 +28,7 @@ _pcce_files() {
 	mapfile -t COMPREPLY < <(compgen "$@" -- "$cur")
 }
 
-# What the option takes; false: nothing that is known here.
+# _pcce_value OPTION: completes the value of the option, or fails if the option is not known here.
 _pcce_value() {
 	case $command$1 in
 	*--format) _pcce_words "$(_pcce_formats "$path")" ;;
@@ -43,15 +43,20 @@ _pcce_value() {
 	*--sort) _pcce_list "self total samples name module line" ;;
 	*--dump | *encode-d) _pcce_words "text json" ;;
 	*--sampler | *record-b) _pcce_words "auto kmod bpf self" ;;
-	*record--event | *record-e) _pcce_words "cpu-clock task-clock page-faults context-switches cpu-migrations cycles instructions" ;;
+	*record--event | *record-e)
+		_pcce_words "cpu-clock task-clock page-faults context-switches cpu-migrations cycles \
+			instructions"
+		;;
 	*record--pid | *record-p) _pcce_words "$(cd /proc && printf '%s\n' [0-9]*)" ;;
-	*--pid | *--tid | *--comm | *--event | *--time | *--focus | *--ignore | *--under | *--min-percent | *--max-depth | *--max-rows | *diff--lines | *diff-n | \
-		*--count | *record-c | *--frequency | *record-F) ;;
+	*--pid | *--tid | *--comm | *--event | *--time | *--focus | *--ignore | *--under) ;;
+	*--min-percent | *--max-depth | *--max-rows | *diff--lines | *diff-n) ;;
+	*--count | *record-c | *--frequency | *record-F) ;;
 	*) return 1 ;;
 	esac
 }
 
-# pcce-record: where the recorded command begins in COMP_WORDS, if the cursor is not before it.
+# For pcce-record: prints where the recorded command begins in COMP_WORDS, unless the cursor
+# precedes the command.
 _pcce_command_at() {
 	local i
 	for ((i = 1; i <= COMP_CWORD; i++)); do
@@ -73,7 +78,8 @@ _pcce_command_at() {
 }
 
 _pcce() {
-	local path=$1 command=${1##*/} cur=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} at
+	local path=$1 command=${1##*/} at
+	local cur=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
 	COMPREPLY=()
 	if [ "$command" = pcce-record ]; then
 		at=$(_pcce_command_at)
@@ -85,7 +91,7 @@ _pcce() {
 			return
 		fi
 	fi
-	# `=' is a word of its own, unless COMP_WORDBREAKS was changed.
+	# `=' is a separate word, unless COMP_WORDBREAKS was changed.
 	case $cur in
 	=)
 		cur=
@@ -102,7 +108,8 @@ _pcce() {
 	esac
 	if [ "$before" = = ]; then
 		_pcce_value "${COMP_WORDS[COMP_CWORD - 2]}"
-	elif [[ $before == -* && $before != -- && $before != --color && $before != --dump && $before != -d ]] && _pcce_value "$before"; then
+	elif [[ $before == -* && $before != -- && $before != --color && $before != --dump &&
+		$before != -d ]] && _pcce_value "$before"; then
 		:
 	elif [[ $cur == -* ]]; then
 		_pcce_words "$(_pcce_options "$path")"
