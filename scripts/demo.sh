@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# `make demo`: sets up, builds, builds Lua 5.4 from Debian's source package with pcce
-# through flags only, records a call-intensive script and shows where its time went.
+# `make demo`: sets up, builds pcce, and builds Lua 5.4 from Debian's source package with the flags
+# of pcce.  Then it records a call-intensive script and shows in which contexts it spent its time.
 
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -22,7 +22,7 @@ quietly() { # LOG COMMAND...: shows the output only if the command fails
 	shift
 	"$@" >"$log" 2>&1 || {
 		tail -n 40 "$log" >&2
-		echo "demo: failed: $* (all output: $log)" >&2
+		echo "demo: cannot run '$*': it failed; all output is in $log" >&2
 		exit 1
 	}
 }
@@ -40,15 +40,17 @@ step "building Lua 5.4 from Debian's source package, with pcce's flags"
 if ! [ -e "$lua/src/lapi.c" ]; then
 	rm -rf "$lua"
 	scripts/fetch-source lua5.4 "$lua"
-	# What Debian's own rules prepare before they call make.
+	# Debian's rules prepare this file before they call make.
 	echo '#define DEB_HOST_MULTIARCH "x86_64-linux-gnu"' >"$lua/src/lua5.4-deb-multiarch.h"
 fi
-echo '$ make linux LIBTOOL=libtool CFLAGS="-O2 -g -DLUA_USE_LINUX $(pcce-config --cflags)" LDFLAGS="$(pcce-config --ldflags)"'
+echo '$ make linux LIBTOOL=libtool CFLAGS="-O2 -g -DLUA_USE_LINUX $(pcce-config --cflags)"' \
+	'LDFLAGS="$(pcce-config --ldflags)"'
 lua_make() {
 	quietly "$demo/build.log" make -C "$lua" LIBTOOL=libtool "$@" \
-		CFLAGS="-O2 -g -DLUA_COMPAT_5_3 -DLUA_USE_LINUX $(pcce-config --cflags)" LDFLAGS="$(pcce-config --ldflags)"
+		CFLAGS="-O2 -g -DLUA_COMPAT_5_3 -DLUA_USE_LINUX $(pcce-config --cflags)" \
+		LDFLAGS="$(pcce-config --ldflags)"
 }
-# Objects in parallel; Debian's rule for the two libraries makes both of them twice, so not those.
+# Only objects are made in parallel: Debian's rule makes each of the two libraries twice.
 rm -f "$lua"/src/*.{o,lo,la} "$lua"/src/lua{,c}5.4
 lua_make -C src -j"$(nproc)" o
 lua_make linux
