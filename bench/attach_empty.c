@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * attach_empty OBJECT HZ -- COMMAND...: runs COMMAND with the first perf_event BPF program
- * of OBJECT on a cpu-clock event that its threads inherit, as pcce-record does with its own.  If
- * the object counts samples (stack.bpf.c), they are printed to stderr at the end: samples,
+ * attach_empty OBJECT HZ -- COMMAND...
+ *
+ * Runs COMMAND and attaches the first perf_event BPF program of OBJECT to a cpu-clock event.  The
+ * threads of COMMAND inherit that event.  pcce-record attaches its program in the same way.
+ *
+ * If OBJECT counts samples (stack.bpf.c), prints the counts to stderr at the end: samples,
  * complete, bytes, lost.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +25,7 @@
 static void print_counts(struct bpf_object *object)
 {
 	const struct bpf_map *map = bpf_object__find_map_by_name(object, ".bss");
-	unsigned long long counts[4]; /* in the order of their declarations */
+	unsigned long long counts[4]; /* in the order of declaration in stack.bpf.c */
 	int zero = 0;
 
 	if (map && bpf_map__value_size(map) == sizeof(counts) &&
@@ -51,13 +55,16 @@ int main(int argc, char **argv)
 	}
 	object = bpf_object__open_file(argv[1], NULL);
 	if (!object || bpf_object__load(object)) {
-		fprintf(stderr, "attach_empty: cannot load %s\n", argv[1]);
+		fprintf(stderr, "attach_empty: cannot load BPF program '%s': %s; run as root\n",
+			argv[1], strerror(errno));
 		return 1;
 	}
 	program = bpf_object__next_program(object, NULL);
 	attr.sample_freq = strtoull(argv[2], NULL, 10);
-	if (pipe(go))
+	if (pipe(go)) {
+		perror("attach_empty: cannot create a pipe");
 		return 1;
+	}
 	pid = fork();
 	if (pid == 0) {
 		close(go[1]);
@@ -71,7 +78,8 @@ int main(int argc, char **argv)
 				      PERF_FLAG_FD_CLOEXEC);
 
 		if (fd < 0 || !bpf_program__attach_perf_event(program, fd)) {
-			perror("attach_empty: cannot attach");
+			fprintf(stderr, "attach_empty: cannot attach '%s' on CPU %d: %s\n", argv[1],
+				cpu, strerror(errno));
 			return 1;
 		}
 	}

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * depth N MILLISECONDS WAY: N calls deep, then busy for that long. WAY "same": all from one
- * site, which the encoding compresses; "mixed": from three sites in no order, which it cannot.
+ * depth N MILLISECONDS WAY
+ *
+ * Makes N nested calls, then computes for MILLISECONDS.  With WAY "same" all calls come from one
+ * site, and the encoding compresses them.  With "mixed" they come from three sites in random order,
+ * which the encoding cannot compress.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +13,7 @@
 
 static volatile unsigned int sink;
 
-static unsigned long long now(void)
+static unsigned long long clock_ms(void)
 {
 	struct timespec t;
 
@@ -20,35 +23,35 @@ static unsigned long long now(void)
 
 static __attribute__((noinline)) void busy(unsigned long long milliseconds)
 {
-	unsigned long long end = now() + milliseconds;
+	unsigned long long end = clock_ms() + milliseconds;
 
-	while (now() < end)
+	while (clock_ms() < end)
 		for (int i = 0; i < 100000; i++)
 			sink++;
 }
 
 static int mixed;
 
-static __attribute__((noinline)) void down(unsigned int n, unsigned int state,
-					   unsigned long long milliseconds)
+static __attribute__((noinline)) void nest_calls(unsigned int n, unsigned int state,
+						 unsigned long long milliseconds)
 {
 	state = state * 1664525u + 1013904223u;
 	if (n == 0)
 		busy(milliseconds);
 	else if (!mixed || state >> 30 == 0)
-		down(n - 1, state, milliseconds);
+		nest_calls(n - 1, state, milliseconds);
 	else if (state >> 31)
-		down(n - 1, state + 1, milliseconds);
+		nest_calls(n - 1, state + 1, milliseconds);
 	else
-		down(n - 1, state + 2, milliseconds);
+		nest_calls(n - 1, state + 2, milliseconds);
 	sink++;
 }
 
 int main(int argc, char **argv)
 {
 	mixed = argc > 3 && !strcmp(argv[3], "mixed");
-	down(argc > 1 ? (unsigned int)atoi(argv[1]) : 10, 1,
-	     argc > 2 ? (unsigned long long)atoi(argv[2]) : 1000);
+	nest_calls(argc > 1 ? (unsigned int)atoi(argv[1]) : 10, 1,
+		   argc > 2 ? (unsigned long long)atoi(argv[2]) : 1000);
 	printf("%u\n", sink > 0);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The floor for bench/bpf-cost.sh: a perf_event program that does nothing. */
+/* Does nothing at a perf_event: the lower bound for bench/bpf-cost.sh and bench/sample.sh. */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 

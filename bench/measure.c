@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * measure BLOCKS OWN-FILE <COMMANDS: CPU time of several commands that do the same work, measured
- * so that they can be compared.
+ * measure BLOCKS OWN-FILE <COMMANDS
  *
- * A command is a line: column, layout (1 to N), and the command for sh, with tabs between; each
- * column has a command for each layout.  Layouts are the same program with its functions in other
- * orders.  One block takes one layout, the next one the next, and runs all columns in random order
- * and then once more in the reverse order: a drift of the machine that is linear within a block is
- * in all of them alike.  Each run has an environment of another size, which moves the stack.
+ * Measures the CPU time (user and system) of commands that do the same work, in mirrored blocks.
  *
- * Prints for each block and column a line of comma-separated values: column, layout, block, CPU
- * seconds of the program itself (what `own` has written to OWN-FILE), CPU seconds of all.  CPU time
- * is user and system.
+ * Each input line has a column, a layout (1 to N) and a command for sh, separated by tabs.  Each
+ * column has a command for each layout.  Layouts are the same program with its functions in
+ * different orders.
+ *
+ * A block uses one layout, the next block the next layout.  A block runs all columns in random
+ * order, then once more in reverse order.  A drift of the machine that is linear within a block
+ * therefore affects all columns alike.  Each run has an environment of another size, which moves
+ * the stack.
+ *
+ * Prints a line of comma-separated values for each block and column: column, layout, block, CPU
+ * seconds of the program alone, CPU seconds of all processes.  `own` writes the former to OWN-FILE.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +27,7 @@
 #define MAX_COLUMNS 64
 #define PAD 4096
 
-struct child {
+struct command {
 	char *column, *text;
 	int layout;
 };
@@ -33,31 +36,34 @@ struct times {
 	double own, all;
 };
 
-static struct child commands[MAX_COMMANDS];
+static struct command commands[MAX_COMMANDS];
 static int n_commands, n_layouts;
 static const char *columns[MAX_COLUMNS];
 static int n_columns;
-static FILE *output; /* not /dev/null: grep and tar look for that, and do less */
+static FILE *output; /* not /dev/null: grep and tar detect that and do less work */
 
-static void fail(const char *what, const char *text)
+static void fail_measure(const char *what, const char *object, const char *reason)
 {
-	fprintf(stderr, "measure: %s: %s\n", what, text);
+	fprintf(stderr, "measure: cannot %s '%s': %s\n", what, object, reason);
 	exit(1);
 }
 
 static void add_command(char *line)
 {
-	struct child *c = &commands[n_commands];
+	struct command *c = &commands[n_commands];
 	char *layout, *text;
 	int i;
 
 	line[strcspn(line, "\n")] = '\0';
 	layout = strchr(line, '\t');
 	text = layout ? strchr(layout + 1, '\t') : NULL;
-	if (!text || n_commands == MAX_COMMANDS)
-		fail("a line is no command, or one too many", line);
+	if (!text)
+		fail_measure("read line", line,
+			     "it must be COLUMN, LAYOUT and COMMAND with tabs between");
+	if (n_commands == MAX_COMMANDS)
+		fail_measure("add command", line, "there are too many commands");
 	*layout = *text = '\0';
-	*c = (struct child){
+	*c = (struct command){
 		.column = strdup(line), .text = strdup(text + 1), .layout = atoi(layout + 1)};
 	n_commands++;
 	if (c->layout > n_layouts)
@@ -65,21 +71,21 @@ static void add_command(char *line)
 	for (i = 0; i < n_columns && strcmp(columns[i], c->column); i++)
 		;
 	if (i == MAX_COLUMNS)
-		fail("too many columns", c->column);
+		fail_measure("add column", c->column, "there are too many columns");
 	if (i == n_columns)
 		columns[n_columns++] = c->column;
 }
 
-static const struct child *find(const char *column, int layout)
+static const struct command *find_command(const char *column, int layout)
 {
 	for (int i = 0; i < n_commands; i++)
 		if (commands[i].layout == layout && !strcmp(commands[i].column, column))
 			return &commands[i];
-	fail("a layout is missing", column);
+	fail_measure("measure column", column, "it lacks a command for a layout");
 	return NULL;
 }
 
-/* What `own` wrote; a command without it has only the other time. */
+/* Returns the sum of the times that `own` wrote, or otherwise if it wrote none. */
 static double read_own(const char *path, double otherwise)
 {
 	FILE *f = fopen(path, "r");
@@ -93,7 +99,7 @@ static double read_own(const char *path, double otherwise)
 	return n ? sum : otherwise;
 }
 
-static struct times run(const char *command, const char *own_file)
+static struct times run_command(const char *command, const char *own_file)
 {
 	static char pad[PAD + 1];
 	struct rusage usage;
@@ -123,7 +129,7 @@ static struct times run(const char *command, const char *own_file)
 		n = fread(tail, 1, sizeof(tail) - 1, output);
 		tail[n] = '\0';
 		fprintf(stderr, "%s\n", tail);
-		fail("failed", command);
+		fail_measure("measure command", command, "it failed; its last output is above");
 	}
 	t.all = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
 		(double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
@@ -144,7 +150,7 @@ static void run_block(int block, const char *own_file)
 	}
 	for (int i = 0; i < 2 * n_columns; i++) {
 		int column = order[i < n_columns ? i : 2 * n_columns - 1 - i];
-		struct times t = run(find(columns[column], layout)->text, own_file);
+		struct times t = run_command(find_command(columns[column], layout)->text, own_file);
 
 		sum[column].own += t.own;
 		sum[column].all += t.all;
@@ -169,10 +175,16 @@ int main(int argc, char **argv)
 		add_command(line);
 	free(line);
 	output = tmpfile();
-	if (!output || !n_commands)
+	if (!output) {
+		perror("measure: cannot create a temporary file");
 		return 1;
+	}
+	if (!n_commands) {
+		fprintf(stderr, "measure: cannot measure: standard input has no commands\n");
+		return 1;
+	}
 	srandom(1);
-	run(commands[0].text, argv[2]); /* caches and frequency warm up */
+	run_command(commands[0].text, argv[2]); /* warms up caches and frequency */
 	for (int i = 0; i < blocks; i++)
 		run_block(i, argv[2]);
 	return 0;

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * own FILE COMMAND...: runs the command, appends its CPU time in seconds (user and system, its own
- * and that of what it waited for) as one line to FILE, and ends as it did.  Stands between a
- * profiler and the program, so that their times can be told apart.
+ * own FILE COMMAND...
+ *
+ * Runs COMMAND, appends its CPU time in seconds as one line to FILE, and exits with its status.
+ * The time is user and system time of COMMAND and of the children that it waited for.  A profiler
+ * runs `own` with the program as COMMAND, which separates the program's time from the profiler's.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,7 +34,7 @@ int main(int argc, char **argv)
 		return 126;
 	f = fopen(argv[1], "a");
 	if (!f) {
-		perror(argv[1]);
+		fprintf(stderr, "own: cannot write '%s': %s\n", argv[1], strerror(errno));
 		return 126;
 	}
 	fprintf(f, "%ld.%06ld\n",

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * ratios BASE <MEASURED: a table of ratios to the column BASE, of lines
+ * ratios BASE <MEASURED
+ *
+ * Computes the ratios of all columns to the column BASE, with bootstrap intervals.  Input lines are
  * `program,column,layout,block,own,all`.
  *
- * A block gives one ratio for each column.  A layout's ratio is the median of its blocks, a
- * program's is the geometric mean over its layouts, a column's is the geometric mean over programs.
- * The 95% intervals come from 2,000 bootstrap samples, in which layouts, and blocks within a
- * layout, are drawn anew.  A block that lacks the base is an error, not left out.
+ * A block gives one ratio for each column.  A layout's ratio is the median of its blocks.  A
+ * program's ratio is the geometric mean over its layouts, a column's that over the programs.
+ * The 95% intervals come from 2,000 bootstrap samples, which resample layouts, and blocks within
+ * a layout.  A block without the base is an error.
  *
- * Prints lines `program,column,own,own_low,own_high,all,all_low,all_high`; programs are followed by
- * "(geometric mean)".
+ * Prints lines `program,column,own,own_low,own_high,all,all_low,all_high`.  For each column the
+ * program "(geometric mean)" follows the programs.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -72,13 +74,14 @@ static void read_rows(void)
 		rows[n_rows++] = r;
 	}
 	if (got != EOF) {
-		fprintf(stderr, "ratios: line %zu is damaged\n", n_rows + 1);
+		fprintf(stderr, "ratios: cannot read line %zu: it does not have six values\n",
+			n_rows + 1);
 		exit(1);
 	}
 }
 
-/* Blocks of different groups have different column sets, hence a base of their own: it stands in
- * the same run of rows.
+/* Finds the base of a row's block, among the adjacent rows of that block.  Each group of columns
+ * has separate blocks, each with the base.
  */
 static const struct row *base_of(size_t at, int base)
 {
@@ -92,12 +95,12 @@ static const struct row *base_of(size_t at, int base)
 	     i < n_rows && rows[i].program == r->program && rows[i].block == r->block; i++)
 		if (rows[i].column == base)
 			return &rows[i];
-	fprintf(stderr, "ratios: block %d of %s has no %s\n", r->block, programs.list[r->program],
-		columns.list[base]);
+	fprintf(stderr, "ratios: cannot compare block %d of %s: it has no column '%s'\n", r->block,
+		programs.list[r->program], columns.list[base]);
 	exit(1);
 }
 
-static bool fill(struct cell *c, int program, int column, int base, bool own)
+static bool fill_cell(struct cell *c, int program, int column, int base, bool own)
 {
 	memset(c, 0, sizeof(*c));
 	c->ratio = calloc(n_rows, sizeof(double));
@@ -118,20 +121,20 @@ static bool fill(struct cell *c, int program, int column, int base, bool own)
 	return c->n;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_ratios(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
 	return (x > y) - (x < y);
 }
 
-static double median(double *v, int n)
+static double median_of(double *v, int n)
 {
-	qsort(v, (size_t)n, sizeof(*v), compare);
+	qsort(v, (size_t)n, sizeof(*v), compare_ratios);
 	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
-/* Log of the cell's ratio; drawn: of a bootstrap sample of it. */
+/* Returns the logarithm of the cell's ratio, or of a bootstrap sample of it if drawn is set. */
 static double value_of(const struct cell *c, bool drawn)
 {
 	double sum = 0, list[c->n], pick[c->n];
@@ -147,20 +150,20 @@ static double value_of(const struct cell *c, bool drawn)
 			continue;
 		for (int i = 0; i < n; i++)
 			pick[i] = list[drawn ? random() % n : i];
-		sum += log(median(pick, n));
+		sum += log(median_of(pick, n));
 		used++;
 	}
 	return used ? sum / used : drawn ? value_of(c, false) : 0;
 }
 
-static void interval(double *samples, double *low, double *high)
+static void bootstrap_interval(double *samples, double *low, double *high)
 {
-	qsort(samples, BOOTSTRAPS, sizeof(*samples), compare);
+	qsort(samples, BOOTSTRAPS, sizeof(*samples), compare_ratios);
 	*low = exp(samples[BOOTSTRAPS / 40]);
 	*high = exp(samples[BOOTSTRAPS - 1 - BOOTSTRAPS / 40]);
 }
 
-/* One column for all programs; results as value, low, high for each, the mean at the end. */
+/* Computes value, low and high of a column for each program; the mean follows the programs. */
 static void column_results(int column, int base, bool own, double (*out)[3])
 {
 	static double samples[BOOTSTRAPS], mean_samples[BOOTSTRAPS];
@@ -172,7 +175,7 @@ static void column_results(int column, int base, bool own, double (*out)[3])
 		struct cell c;
 
 		out[p][0] = NAN;
-		if (fill(&c, p, column, base, own)) {
+		if (fill_cell(&c, p, column, base, own)) {
 			double v = value_of(&c, false);
 
 			for (int i = 0; i < BOOTSTRAPS; i++) {
@@ -180,7 +183,7 @@ static void column_results(int column, int base, bool own, double (*out)[3])
 				mean_samples[i] += samples[i];
 			}
 			out[p][0] = exp(v);
-			interval(samples, &out[p][1], &out[p][2]);
+			bootstrap_interval(samples, &out[p][1], &out[p][2]);
 			mean += v;
 			n++;
 		}
@@ -190,7 +193,7 @@ static void column_results(int column, int base, bool own, double (*out)[3])
 	for (int i = 0; i < BOOTSTRAPS && n; i++)
 		mean_samples[i] /= n;
 	out[programs.n][0] = n ? exp(mean / n) : NAN;
-	interval(mean_samples, &out[programs.n][1], &out[programs.n][2]);
+	bootstrap_interval(mean_samples, &out[programs.n][1], &out[programs.n][2]);
 }
 
 int main(int argc, char **argv)
@@ -207,7 +210,8 @@ int main(int argc, char **argv)
 		if (!strcmp(columns.list[c], argv[1]))
 			base = c;
 	if (base < 0) {
-		fprintf(stderr, "ratios: no column '%s' was measured\n", argv[1]);
+		fprintf(stderr, "ratios: cannot compare with '%s': no such column was measured\n",
+			argv[1]);
 		return 1;
 	}
 	srandom(1);

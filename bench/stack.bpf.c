@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What a profiler on BPF does: the kernel walks the user's stack by frame pointers, and the frames
- * go to user space. */
+/* Samples as a BPF profiler does: the kernel walks the user stack by frame pointers into a record
+ * of a ring buffer. */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
-#define FRAMES 127 /* as many as the kernel gives (kernel.perf_event_max_stack) */
+#define FRAMES 127 /* the kernel's limit (kernel.perf_event_max_stack) */
 
 struct stack {
 	long bytes;
@@ -16,7 +16,7 @@ struct {
 	__uint(max_entries, 1 << 26);
 } ring SEC(".maps");
 
-/* One variable, so that attach_empty.c knows their order. */
+/* One variable, so that attach_empty.c knows the order of the counts. */
 struct {
 	__u64 samples, complete, bytes, lost;
 } counts;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * stall N MILLISECONDS: N calls deep, by three sites in no order, which the encoding cannot
- * compress, then looks at the clock without a pause for that long.  Where it stands still for more
- * than THRESHOLD, something has interrupted it: a sample, mostly.  Prints: number of such gaps,
- * their median and 90th percentile in ns, their share of the time in percent.
+ * stall N MILLISECONDS
+ *
+ * Makes N nested calls, then reads the clock in a loop without a pause for MILLISECONDS.  The calls
+ * come from three sites in random order, which the encoding cannot compress.
+ *
+ * A gap of more than THRESHOLD is an interruption, mostly a sample.  Prints the number of gaps,
+ * their median and 90th percentile in ns, and their share of the time in percent.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -13,7 +16,7 @@
 #include <x86intrin.h>
 
 #define THRESHOLD 700 /* ns */
-#define PATIENCE 60   /* s */
+#define TIME_LIMIT 60 /* s */
 #define MAX_GAPS (1u << 20)
 
 static uint32_t gaps[MAX_GAPS]; /* in ticks of the time stamp counter */
@@ -22,7 +25,7 @@ static uint64_t stalled, ticks;
 static double ns_per_tick;
 static volatile unsigned int sink;
 
-static uint64_t now(void)
+static uint64_t clock_ns(void)
 {
 	struct timespec t;
 
@@ -30,16 +33,16 @@ static uint64_t now(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void calibrate(void)
+static void calibrate_tsc(void)
 {
-	uint64_t t = now(), c = __rdtsc(), t2;
+	uint64_t t = clock_ns(), c = __rdtsc(), t2;
 
-	while ((t2 = now()) < t + 5000000)
+	while ((t2 = clock_ns()) < t + 5000000)
 		;
 	ns_per_tick = (double)(t2 - t) / (double)(__rdtsc() - c);
 }
 
-static __attribute__((noinline)) void watch(unsigned int milliseconds)
+static __attribute__((noinline)) void watch_clock(unsigned int milliseconds)
 {
 	uint64_t start = __rdtsc(), last = start,
 		 end = start + (uint64_t)(milliseconds * 1e6 / ns_per_tick);
@@ -59,22 +62,22 @@ static __attribute__((noinline)) void watch(unsigned int milliseconds)
 	ticks = t - start;
 }
 
-static __attribute__((noinline)) void down(unsigned int n, unsigned int state,
-					   unsigned int milliseconds)
+static __attribute__((noinline)) void nest_calls(unsigned int n, unsigned int state,
+						 unsigned int milliseconds)
 {
 	state = state * 1664525u + 1013904223u;
 	if (n == 0)
-		watch(milliseconds);
+		watch_clock(milliseconds);
 	else if (state >> 30 == 0)
-		down(n - 1, state, milliseconds);
+		nest_calls(n - 1, state, milliseconds);
 	else if (state >> 31)
-		down(n - 1, state + 1, milliseconds);
+		nest_calls(n - 1, state + 1, milliseconds);
 	else
-		down(n - 1, state + 2, milliseconds);
+		nest_calls(n - 1, state + 2, milliseconds);
 	sink++;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_gaps(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
@@ -87,12 +90,11 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: stall N MILLISECONDS\n");
 		return 2;
 	}
-	/* Where taking a sample takes longer than the time to the next one, the program would never
-	 * end. */
-	alarm(PATIENCE);
-	calibrate();
-	down((unsigned int)atoi(argv[1]), 1, (unsigned int)atoi(argv[2]));
-	qsort(gaps, n_gaps, sizeof(gaps[0]), compare);
+	/* If a sample takes longer than the time to the next one, the program makes no progress. */
+	alarm(TIME_LIMIT);
+	calibrate_tsc();
+	nest_calls((unsigned int)atoi(argv[1]), 1, (unsigned int)atoi(argv[2]));
+	qsort(gaps, n_gaps, sizeof(gaps[0]), compare_gaps);
 	printf("%u %.0f %.0f %.2f\n", n_gaps, n_gaps ? gaps[n_gaps / 2] * ns_per_tick : 0,
 	       n_gaps ? gaps[n_gaps * 9ull / 10] * ns_per_tick : 0,
 	       100.0 * (double)stalled / (double)ticks);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * contexts NAME PROGRAM SOURCE TREE DEPTHS: what the paper's tables say of a program and of one
- * counted run.
+ * contexts NAME PROGRAM SOURCE TREE DEPTHS
  *
- * PROGRAM has empty slots, SOURCE is its source directory, TREE what count.c wrote.  Prints a line
- * of comma-separated values (without arguments: the names of the columns), and writes to DEPTHS,
- * for each depth, how many instances had it.
+ * Computes the rows of the paper's tables for a program and one counted run.
+ *
+ * PROGRAM has empty slots.  SOURCE is its source directory.  TREE is the calling context tree that
+ * count.c wrote.  Prints a line of comma-separated values; without arguments, prints the names of
+ * the columns.  Writes to DEPTHS how many function instances had each depth.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +28,7 @@ static const char columns[] =
 	"paper_max,paper_90,paper_plain_max,paper_plain_90,ours_nothing,ours_add,ours_push,paper_"
 	"nothing,paper_add,paper_push,lost";
 
-/* NULL, with a message. */
+/* Maps a tree that count.c wrote.  Prints a message and returns NULL if it cannot. */
 static const struct count_file *map_tree(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -45,15 +46,15 @@ static const struct count_file *map_tree(const char *path)
 	if (f->magic != COUNT_MAGIC || f->n_nodes < 2 ||
 	    f->n_nodes > ((size_t)st.st_size - sizeof(*f)) / sizeof(f->nodes[0])) {
 		fprintf(stderr,
-			"contexts: '%s' holds no counted run; was the program patched by "
-			"count_patch?\n",
+			"contexts: cannot use '%s': it holds no counted run; patch the program "
+			"with count_patch\n",
 			path);
 		return NULL;
 	}
 	return f;
 }
 
-static uint64_t at(const struct depths *d, uint32_t depth)
+static uint64_t instances_at(const struct depths *d, uint32_t depth)
 {
 	return depth < d->size ? d->n[depth] : 0;
 }
@@ -69,9 +70,9 @@ static int write_depths(const char *path, const struct replay *ours, const struc
 	}
 	fprintf(f, "depth,calls,ours,ours_plain,paper,paper_plain\n");
 	for (uint32_t i = 0; i <= most; i++) {
-		uint64_t a = at(&ours->calls, i), b = at(&ours->entries, i),
-			 c = at(&ours->pushes, i), d = at(&paper->entries, i),
-			 e = at(&paper->pushes, i);
+		uint64_t a = instances_at(&ours->calls, i), b = instances_at(&ours->entries, i),
+			 c = instances_at(&ours->pushes, i), d = instances_at(&paper->entries, i),
+			 e = instances_at(&paper->pushes, i);
 
 		if (a | b | c | d | e)
 			fprintf(f,
@@ -110,7 +111,7 @@ static void print_row(const char *name, const struct static_counts *c, const str
 
 int main(int argc, char **argv)
 {
-	/* Both with the whole width of an id: pcce-encode itself prefers to stay below that. */
+	/* Both use the whole width of an id.  pcce-encode itself prefers smaller ids. */
 	static const struct numbering_options as_ours = {.limit = PCCE_ID_LIMIT},
 					      as_in_the_paper = {.given_order = true};
 	const struct count_file *tree;

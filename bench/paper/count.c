@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Exhaustive counting: this object is linked into a program whose slots count_patch has filled
- * with calls of the functions below.  It keeps the calling context tree of all
- * instrumented code, with a count for each node, in the file $PCCE_COUNT_FILE.PID (count.h).
+ * Counts every call of instrumented code in a calling context tree.
  *
- * Each thread has a stack of the calls that are under way, each with the stack pointer at the call.
- * A frame whose stack pointer is not above that of the present event has ended, however that came
- * about: by return, longjmp or exception.  So nothing has to be repaired.
+ * This object is linked into a program whose slots call the functions below (count_patch).  The
+ * tree is in the file $PCCE_COUNT_FILE.PID and has a count for each node (count.h).
  *
- *   before-slot   drop what has ended; one frame more
- *   after-slot    drop what has ended, this call among it
- *   entry slot    drop what has ended; if the top frame is the call that led here, it is its
- * function that becomes known (or, the function being known, nothing); else we come from code
- * without slots (qsort, a signal): one frame more
+ * Each thread has a stack of frames, one for each call that has not ended.  A frame holds the stack
+ * pointer at the call.  If that is not above the stack pointer of the current event, the call has
+ * ended, whether by return, longjmp or exception.
  *
- * General registers only and no library call, since the program's other registers are live.  A
- * forked child is not counted.
+ *   before-slot   drops the frames of ended calls and adds a frame
+ *   after-slot    drops the frames of ended calls, among them this call's
+ *   entry slot    drops the frames of ended calls.  If the top frame is the call that led here, its
+ *                 node becomes that of the entered function, unless the function is known already.
+ *                 Otherwise code without slots led here (qsort, a signal), and a frame is added.
+ *
+ * The functions use general registers only and call no library, because the program's other
+ * registers are live.  A forked child is not counted.
  */
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -36,19 +38,19 @@ extern const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden")));
 struct frame {
 	uint64_t sp;
 	uint32_t node;
-	bool entered; /* nothing about its function is open */
+	bool entered; /* its function is known */
 };
 
 static struct count_file *file;
-static uint32_t
-	*table; /* of nodes by parent and address: open addressing, a power of two, 0 is free */
-static uint64_t table_size;
+/* Hash table of nodes by parent and address, with open addressing; 0 is a free place. */
+static uint32_t *table;
+static uint64_t table_size; /* a power of two */
 static int lock;
 static __thread struct frame *frames;
 static __thread uint32_t top; /* number of frames */
 static __thread bool busy;
 
-static void *map(size_t size)
+static void *map_pages(size_t size)
 {
 	register long r10 __asm__("r10") = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 	register long r8 __asm__("r8") = -1;
@@ -63,7 +65,7 @@ static void *map(size_t size)
 	return result < 0 && result > -4096 ? NULL : (void *)result;
 }
 
-static uint64_t hash(uint32_t parent, uint64_t address)
+static uint64_t node_hash(uint32_t parent, uint64_t address)
 {
 	uint64_t h = (address ^ (uint64_t)parent << 32) * 0x9e3779b97f4a7c15ull;
 
@@ -71,28 +73,28 @@ static uint64_t hash(uint32_t parent, uint64_t address)
 	return h * 0xbf58476d1ce4e5b9ull >> 20;
 }
 
-static bool grow(void)
+static bool table_grow(void)
 {
 	uint64_t size = table_size ? table_size * 2 : 1 << 16;
-	uint32_t *bigger = map(size * sizeof(*bigger));
+	uint32_t *bigger = map_pages(size * sizeof(*bigger));
 
 	if (!bigger)
 		return false;
 	for (uint32_t n = 1; n < file->n_nodes; n++) {
-		uint64_t i = hash(file->nodes[n].parent, file->nodes[n].address) & (size - 1);
+		uint64_t i = node_hash(file->nodes[n].parent, file->nodes[n].address) & (size - 1);
 
 		while (bigger[i])
 			i = (i + 1) & (size - 1);
 		bigger[i] = n;
 	}
-	table = bigger; /* the old one stays mapped: all of them together are no larger than this
-			   one */
+	/* The old tables stay mapped.  Together they are no larger than this one. */
+	table = bigger;
 	table_size = size;
 	return true;
 }
 
-/* One visit more of a child. 0: there is no room. */
-static uint32_t child(uint32_t parent, uint64_t address, enum count_way way)
+/* Counts a visit of a child, which it adds if it is new.  Returns the child, or 0 without room. */
+static uint32_t visit_child(uint32_t parent, uint64_t address, enum count_way way)
 {
 	struct count_node *nodes = file->nodes;
 	uint64_t i;
@@ -100,11 +102,11 @@ static uint32_t child(uint32_t parent, uint64_t address, enum count_way way)
 
 	while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
 		;
-	if (file->n_nodes * 2 >= table_size && !grow()) {
+	if (file->n_nodes * 2 >= table_size && !table_grow()) {
 		__atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
 		return 0;
 	}
-	i = hash(parent, address) & (table_size - 1);
+	i = node_hash(parent, address) & (table_size - 1);
 	while ((n = table[i]) &&
 	       (nodes[n].parent != parent || nodes[n].address != address || nodes[n].way != way))
 		i = (i + 1) & (table_size - 1);
@@ -120,7 +122,7 @@ static uint32_t child(uint32_t parent, uint64_t address, enum count_way way)
 	return n;
 }
 
-static bool begin(void)
+static bool begin_event(void)
 {
 	if (!file)
 		return false;
@@ -130,11 +132,11 @@ static bool begin(void)
 	}
 	busy = true;
 	if (!frames)
-		frames = map(FRAMES * sizeof(*frames));
+		frames = map_pages(FRAMES * sizeof(*frames));
 	return frames;
 }
 
-static void end(void)
+static void end_event(void)
 {
 	busy = false;
 }
@@ -148,7 +150,7 @@ static void drop_up_to(uint64_t sp)
 static void add_frame(uint64_t sp, uint64_t address, enum count_way way)
 {
 	uint32_t parent = top ? frames[top - 1].node : 0;
-	uint32_t node = child(parent, address, way);
+	uint32_t node = visit_child(parent, address, way);
 
 	if (!node || top == FRAMES) {
 		__atomic_fetch_add(&file->lost, 1, __ATOMIC_RELAXED);
@@ -157,33 +159,33 @@ static void add_frame(uint64_t sp, uint64_t address, enum count_way way)
 	frames[top++] = (struct frame){.sp = sp, .node = node, .entered = way != COUNT_CALL};
 }
 
-/* The following are called by count_entry.S; sp is the stack pointer in the slot. */
+/* count_entry.S calls the following functions.  sp is the stack pointer in the slot. */
 __attribute__((visibility("hidden"))) void count_before(uint64_t key, uint64_t sp, bool direct)
 {
-	if (!begin())
+	if (!begin_event())
 		return;
 	drop_up_to(sp);
 	add_frame(sp, key, direct ? COUNT_DIRECT : COUNT_CALL);
-	end();
+	end_event();
 }
 
 __attribute__((visibility("hidden"))) void count_after(uint64_t sp)
 {
-	if (!begin())
+	if (!begin_event())
 		return;
 	drop_up_to(sp);
-	end();
+	end_event();
 }
 
 __attribute__((visibility("hidden"))) void count_at_entry(uint64_t address, uint64_t sp)
 {
-	if (!begin())
+	if (!begin_event())
 		return;
 	drop_up_to(sp);
 	if (!top || frames[top - 1].sp != sp + 8) {
 		add_frame(sp, address, COUNT_ENTRY);
 	} else if (!frames[top - 1].entered) {
-		uint32_t node = child(frames[top - 1].node, address, COUNT_ENTRY);
+		uint32_t node = visit_child(frames[top - 1].node, address, COUNT_ENTRY);
 
 		if (node)
 			frames[top - 1] =
@@ -191,15 +193,21 @@ __attribute__((visibility("hidden"))) void count_at_entry(uint64_t address, uint
 		else
 			__atomic_fetch_add(&file->lost, 1, __ATOMIC_RELAXED);
 	}
-	end();
+	end_event();
 }
 
-static void in_child(void)
+static void stop_in_child(void)
 {
 	file = NULL;
 }
 
-__attribute__((constructor(101))) static void start(void)
+static void fail_start(const char *path)
+{
+	fprintf(stderr, "count: cannot create '%s': %s\n", path, strerror(errno));
+	exit(126);
+}
+
+__attribute__((constructor(101))) static void start_counting(void)
 {
 	const char *prefix = getenv("PCCE_COUNT_FILE");
 	size_t size = sizeof(struct count_file) + (size_t)COUNT_NODES * sizeof(struct count_node);
@@ -212,14 +220,12 @@ __attribute__((constructor(101))) static void start(void)
 	snprintf(path, sizeof(path), "%s.%d", prefix, (int)getpid());
 	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (fd < 0 || ftruncate(fd, (off_t)size)) {
-		perror(path);
-		exit(126);
+		fail_start(path);
 	}
 	f = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
-	if (f == MAP_FAILED || pthread_atfork(NULL, NULL, in_child)) {
-		perror(path);
-		exit(126);
+	if (f == MAP_FAILED || pthread_atfork(NULL, NULL, stop_in_child)) {
+		fail_start(path);
 	}
 	f->base = (uint64_t)&__ehdr_start;
 	f->n_nodes = 1;

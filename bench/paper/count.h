@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The calling context tree that a counted run leaves behind: a header, then nodes.  Node 0 is
- * the root of all threads.  A node comes after its parent.  The rest of the file is a hole.
+ * Declares the file format of a counted run's calling context tree: a header, then nodes.  Node 0
+ * is the root of all threads.  A node follows its parent.  The rest of the file is a hole.
  */
 #ifndef PCCE_BENCH_COUNT_H
 #define PCCE_BENCH_COUNT_H
@@ -11,11 +11,11 @@
 #define COUNT_MAGIC 0x31746e756f63ull /* reads "count1" */
 #define COUNT_NODES (1u << 27)
 
-/* How the program got into a node. */
+/* How the program entered a node. */
 enum count_way {
 	COUNT_CALL,   /* by a site that does not name its callee; address is the site's key */
-	COUNT_DIRECT, /* by a site that does; the same */
-	COUNT_ENTRY   /* into a function, at whose entry slot's end address is */
+	COUNT_DIRECT, /* by a site that names its callee; address as above */
+	COUNT_ENTRY   /* through a function's entry slot; address is the slot's end */
 };
 
 struct count_node {
@@ -27,10 +27,9 @@ struct count_node {
 
 struct count_file {
 	uint64_t magic;
-	uint64_t base; /* what is to be taken off all addresses: of the ELF header at run time */
+	uint64_t base; /* address of the ELF header at run time; subtract it from all addresses */
 	uint64_t n_nodes;
-	uint64_t lost; /* events that were not counted: in signal handlers that interrupt the
-			  counting, or no room */
+	uint64_t lost; /* events not counted: without room, or in a handler that interrupted us */
 	struct count_node nodes[];
 };
 

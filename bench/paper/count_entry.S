@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What slots call.  %r11 holds the site's key or the slot's end.  All registers keep their values, and
- * so does the red zone of the caller, in which a slot may have put %r10 and %r11.
+ * Defines the functions that slots call.  %r11 holds the site's key or the slot's end.  All
+ * registers keep their values, and so does the caller's red zone, where a slot may have saved %r10
+ * and %r11.
  */
 #define ROOM 256 /* more than the red zone */
 

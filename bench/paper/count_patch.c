@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * count_patch IN OUT: writes a copy of a program in which each slot calls a counting function
- * (count.c), instead of encoding it.  IN was linked with PCCE_ENCODE=off and with count.o.
+ * count_patch IN OUT
+ *
+ * Writes a copy of a program in which each slot calls a counting function (count.c).  IN is linked
+ * with PCCE_ENCODE=off and with count.o.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +14,7 @@
 #include "encode/patch.h"
 #include "elf/x86.h"
 
-/* lea end(%rip), %r11; call target, at the end of the slot. */
+/* Writes `lea end(%rip), %r11; call target` at the end of the slot. */
 static int patch_entry_slot(const struct program *p, const struct callgraph_func *f,
 			    uint64_t target, uint8_t *image, struct error *why)
 {
@@ -36,7 +38,7 @@ static int patch_entry_slot(const struct program *p, const struct callgraph_func
 
 static int patch_all(const struct program *p, uint8_t *image, struct error *why)
 {
-	/* As in a shared library, so that all pushes are calls of the helpers. */
+	/* Patches as in a shared library, where all pushes are calls of helpers. */
 	struct patch_page count = {.pop = program_symbol(p, "pcce_count_return")};
 	uint64_t call = program_symbol(p, "pcce_count_call"),
 		 direct = program_symbol(p, "pcce_count_direct");
@@ -65,7 +67,7 @@ static int patch_all(const struct program *p, uint8_t *image, struct error *why)
 	return err;
 }
 
-static int write_file(const char *path, const uint8_t *image, size_t size)
+static int write_program(const char *path, const uint8_t *image, size_t size)
 {
 	FILE *f = fopen(path, "w");
 	bool bad = !f || fwrite(image, 1, size, f) != size;
@@ -104,7 +106,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "count_patch: '%s' %s\n", argv[1], why.text);
 		status = EXIT_FAILURE;
 	} else {
-		status = write_file(argv[2], image, p.size);
+		status = write_program(argv[2], image, p.size);
 	}
 	free(image);
 	program_close(&p);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Counts the lines of a program's source files, which it finds by the DWARF line tables. */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <errno.h>
@@ -30,7 +31,7 @@ static uint64_t lines_of(const char *path)
 	return n;
 }
 
-/* The file's real name in *real; false if it is not there, or not below root. */
+/* Stores the file's real name in *real.  Returns false if the file is missing or outside root. */
 static bool find_source(const char *directory, const char *name, const char *root, char *real)
 {
 	char path[PATH_MAX];

@@ -5,7 +5,8 @@
 #include <stdint.h>
 #include "base/error.h"
 
-/* Lines of the source files below root that the file's line table has code of. 0, or -errno. */
+/* Counts the files below root that the line table has code of, and their lines.  Returns 0, or
+ * -errno with a message in why. */
 int lines_count(const char *path, const char *root, uint64_t *lines, uint64_t *files,
 		struct error *why);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Reads a linked program whose slots are empty, and builds its call graph. */
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -6,7 +7,7 @@
 #include "bench/paper/program.h"
 #include "encode/encode.h"
 
-/* The paper's graph has the calls of functions that call nothing, too. */
+/* The paper's graph also has calls of functions that call nothing. */
 static bool only_outside(const struct callgraph_site *s, const void *ctx)
 {
 	(void)ctx;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A linked program whose slots are still empty, read as encode reads it. */
+/* Declares a linked program whose slots are still empty, read as encode reads it. */
 #ifndef PCCE_BENCH_PROGRAM_H
 #define PCCE_BENCH_PROGRAM_H
 
@@ -14,12 +14,12 @@ struct program {
 	struct callgraph graph;
 };
 
-/* 0, or -errno with a sentence fragment that continues the file's name. */
+/* Returns 0, or -errno with a sentence fragment in why that continues the file's name. */
 int program_open(const char *path, struct program *p, struct error *why);
 void program_close(struct program *p);
-/* Address of a symbol of the static symbol table; 0: there is none. */
+/* Returns the address of a symbol of the static symbol table, or 0. */
 uint64_t program_symbol(const struct program *p, const char *name);
-/* The site whose before-slot, call or after-slot holds the address, or NULL. */
+/* Returns the site whose before-slot, call or after-slot holds the address, or NULL. */
 const struct callgraph_site *program_site(const struct program *p, uint64_t address);
 
 #endif

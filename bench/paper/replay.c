@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The tree is walked from the root, and each node gets the state that the thread page would have
- * there.  A parent stands before its children, so one pass over the array does it.  The state of
- * the encoding stack is a linked list of entries that nodes share.
+ * Computes the state that the thread page would have at each node of a counted run's tree.
+ *
+ * A parent precedes its children, so one pass over the array of nodes is enough.  The state of the
+ * encoding stack is a linked list of entries, whose tails nodes share.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@ struct state {
 struct run {
 	const struct program *p;
 	const struct numbering *n;
-	bool notes; /* calls of functions that call nothing note the site, and that is all */
+	bool notes; /* calls of functions that call nothing only note the site */
 	const struct count_file *tree;
 	struct state *states; /* of each node */
 	struct entry *entries;
@@ -48,8 +49,8 @@ static int count_depth(struct depths *d, uint32_t depth, uint64_t n)
 	return 0;
 }
 
-/* A node adds one entry at most, so there is room. Entry 0 is the bottom. */
-static void push(struct run *r, struct state *s, uint64_t site)
+/* There is room, because each node adds at most one entry.  Entry 0 is the bottom. */
+static void push_entry(struct run *r, struct state *s, uint64_t site)
 {
 	const struct entry *top = &r->entries[s->entry];
 
@@ -66,7 +67,8 @@ static uint64_t begin_id(const struct run *r, uint32_t func)
 	return r->n->entered[func] ? r->n->start[func] : 0;
 }
 
-static int call(struct run *r, const struct count_node *node, struct state *s, struct error *why)
+static int replay_call(struct run *r, const struct count_node *node, struct state *s,
+		       struct error *why)
 {
 	const struct callgraph_site *site =
 		program_site(r->p, node->address - r->tree->base + r->p->module.base);
@@ -83,7 +85,7 @@ static int call(struct run *r, const struct count_node *node, struct state *s, s
 		s->id += r->n->value[site->edge];
 		*(adds ? &r->out->adds : &r->out->nothing) += node->count;
 	} else {
-		push(r, s, site->before);
+		push_entry(r, s, site->before);
 		*(site->ext ? &r->out->nothing : &r->out->pushed) += node->count;
 		if (node->way == COUNT_DIRECT)
 			s->id = begin_id(r, site->callee);
@@ -92,7 +94,8 @@ static int call(struct run *r, const struct count_node *node, struct state *s, s
 	return 0;
 }
 
-static int enter(struct run *r, const struct count_node *node, struct state *s, struct error *why)
+static int replay_entry(struct run *r, const struct count_node *node, struct state *s,
+			struct error *why)
 {
 	uint64_t address = node->address - r->tree->base + r->p->module.base;
 	uint32_t part = callgraph_part_at(&r->p->graph, address - 1);
@@ -101,16 +104,16 @@ static int enter(struct run *r, const struct count_node *node, struct state *s, 
 		return error_set(why, -EINVAL,
 				 "does not belong to this program: no function at %#llx",
 				 (unsigned long long)address);
-	/* Under the call that led here, its push has been done; otherwise code that has no slots
-	 * leads here, a signal say. */
+	/* A parent that is a call has pushed already.  Otherwise code without slots led here, for
+	 * example a signal. */
 	if (node->parent && r->tree->nodes[node->parent].way != COUNT_CALL)
-		push(r, s, 0);
+		push_entry(r, s, 0);
 	s->id = begin_id(r, r->p->graph.parts[part].func);
 	s->calls++;
 	return 0;
 }
 
-static int walk(struct run *r, struct error *why)
+static int replay_tree(struct run *r, struct error *why)
 {
 	for (uint64_t i = 1; i < r->tree->n_nodes; i++) {
 		const struct count_node *node = &r->tree->nodes[i];
@@ -122,7 +125,8 @@ static int walk(struct run *r, struct error *why)
 					 "is damaged: node %llu has no place in a tree",
 					 (unsigned long long)i);
 		*s = r->states[node->parent];
-		err = node->way == COUNT_ENTRY ? enter(r, node, s, why) : call(r, node, s, why);
+		err = node->way == COUNT_ENTRY ? replay_entry(r, node, s, why)
+					       : replay_call(r, node, s, why);
 		if (err)
 			return err;
 		if (node->way == COUNT_CALL)
@@ -146,7 +150,7 @@ int replay_run(const struct program *p, const struct numbering *n, bool notes,
 	memset(out, 0, sizeof(*out));
 	r.states = calloc(tree->n_nodes + 1, sizeof(*r.states));
 	r.entries = calloc(tree->n_nodes + 1, sizeof(*r.entries));
-	err = r.states && r.entries ? walk(&r, why) : error_memory(why);
+	err = r.states && r.entries ? replay_tree(&r, why) : error_memory(why);
 	free(r.states);
 	free(r.entries);
 	return err;

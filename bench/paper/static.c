@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The call graph counted as the paper counts it: a node is a function, an edge is a call site.
- * Nothing is cut here, so the numbers of contexts may have any size; hence floating point.
+ * Counts the call graph as the paper does: a node is a function, an edge is a call site.
  *
- *   contexts(f) = (1, if f is entered by other ways than edges) + the sum of contexts(caller) over
- * its in-edges that close no cycle
+ * Nothing is cut here, so the numbers of contexts may have any size.  They are therefore floating
+ * point.
  *
- * With the paper's numbering ids of different functions may be equal, since the function is known:
- * the largest id is the largest contexts(f) - 1.  The numbering of Ball and Larus gives each path
- * through the graph a number of its own: the sum of contexts(f), less 1.
+ *   contexts(f) = (1 if f can be entered by other ways than edges)
+ *                 + the sum of contexts(caller) over the in-edges that close no cycle
+ *
+ * With the paper's numbering, contexts of different functions may have equal ids, because a sample
+ * also has the function.  The largest id is the largest contexts(f), minus 1.  The numbering of
+ * Ball and Larus gives each path through the graph a different number.  Its largest id is the sum
+ * of contexts(f) over all f, minus 1.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,7 +25,7 @@ struct search {
 	const struct numbering_graph *g;
 	uint32_t *first, *out; /* sites by caller */
 	uint8_t *colour, *back;
-	uint32_t *order; /* functions in the order in which they were left */
+	uint32_t *order; /* functions in the order in which the search left them */
 	uint32_t n_order;
 	uint32_t *stack, *at;
 };
@@ -32,7 +35,8 @@ static bool is_edge(const struct numbering_site *s)
 	return s->callee != NUMBERING_NO_CALLEE && !(s->flags & NUMBERING_PUSH);
 }
 
-static void visit(struct search *s, uint32_t root)
+/* Searches in depth from root and marks the edges that close a cycle. */
+static void search_from(struct search *s, uint32_t root)
 {
 	uint32_t depth = 0;
 
@@ -83,7 +87,7 @@ static void sum_contexts(const struct search *s, long double *contexts, struct s
 		uint32_t f = s->order[i];
 
 		if (contexts[f] == 0)
-			contexts[f] = 1; /* called by nobody, but it is there */
+			contexts[f] = 1; /* nothing calls it, but it counts */
 		all += contexts[f];
 		if (contexts[f] > most)
 			most = contexts[f];
@@ -116,10 +120,10 @@ int static_count(const struct program *p, const char *path, const char *root,
 		sort_sites(&s);
 		for (uint32_t f = 0; f < n; f++)
 			if (g->root[f] && s.colour[f] == WHITE)
-				visit(&s, f);
+				search_from(&s, f);
 		for (uint32_t f = 0; f < n; f++)
 			if (s.colour[f] == WHITE)
-				visit(&s, f);
+				search_from(&s, f);
 		sum_contexts(&s, contexts, out);
 		out->nodes = n;
 		for (size_t i = 0; i < m; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The same documents for all parsers. */
+/* Generates the same documents for all parsers. */
 #ifndef PCCE_BENCH_GENERATE_H
 #define PCCE_BENCH_GENERATE_H
 

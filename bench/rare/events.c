@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * events NAME COUNT: so many times an event that the runtime has work with (bench/rare.sh). calls
- * is the loop in which there is none.
+ * events NAME COUNT
+ *
+ * Repeats an event that the runtime has work with COUNT times (bench/rare.sh).  The loop of the
+ * event "calls" has no such event.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -27,7 +29,7 @@ static __attribute__((noinline)) void leaf(void)
 	work++;
 }
 
-static __attribute__((noinline)) void calls(void)
+static __attribute__((noinline)) void event_call(void)
 {
 	leaf();
 	leaf();
@@ -39,60 +41,60 @@ static void on_signal(int signo)
 	leaf();
 }
 
-static void signals(void)
+static void event_signal(void)
 {
 	raise(SIGUSR1);
 }
 
-static void *thread(void *arg)
+static void *thread_main(void *arg)
 {
 	leaf();
 	return arg;
 }
 
-static void threads(void)
+static void event_thread(void)
 {
 	pthread_t t;
 
-	if (pthread_create(&t, NULL, thread, NULL))
+	if (pthread_create(&t, NULL, thread_main, NULL))
 		exit(1);
 	pthread_join(t, NULL);
 }
 
-static void set(void)
+static void event_setjmp(void)
 {
 	if (!setjmp(env))
 		leaf();
 }
 
-static __attribute__((noinline)) void jump(int depth)
+static __attribute__((noinline)) void jump_from_depth(int depth)
 {
 	if (!depth)
 		longjmp(env, 1);
-	jump(depth - 1);
+	jump_from_depth(depth - 1);
 	leaf();
 }
 
-static void jumps(void)
+static void event_longjmp(void)
 {
 	if (!setjmp(env))
-		jump(DEEP);
+		jump_from_depth(DEEP);
 }
 
-static int compare(const void *a, const void *b)
+static int compare_ints(const void *a, const void *b)
 {
 	const int *x = a, *y = b;
 
 	return *x - *y;
 }
 
-static void callbacks(void)
+static void event_callback(void)
 {
 	static int list[NUMBERS];
 
 	for (int i = 0; i < NUMBERS; i++)
 		list[i] = i * 7919 % NUMBERS;
-	qsort(list, NUMBERS, sizeof(*list), compare);
+	qsort(list, NUMBERS, sizeof(*list), compare_ints);
 }
 
 static void other_stack(void)
@@ -103,7 +105,7 @@ static void other_stack(void)
 	}
 }
 
-static void switches(void)
+static void event_switch(void)
 {
 	static char stack[65536];
 
@@ -116,7 +118,7 @@ static void switches(void)
 	swapcontext(&mine, &other);
 }
 
-static void forks(void)
+static void event_fork(void)
 {
 	pid_t pid = fork();
 
@@ -126,7 +128,7 @@ static void forks(void)
 		exit(1);
 }
 
-static void libraries(void)
+static void event_dlopen(void)
 {
 	void *library = dlopen("libutil.so.1", RTLD_NOW);
 
@@ -139,9 +141,17 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } events[] = {
-	{"calls", calls},	{"signals", signals}, {"threads", threads},
-	{"setjmp", set},	{"longjmp", jumps},   {"callbacks", callbacks},
-	{"switches", switches}, {"forks", forks},     {"dlopen", libraries},
+	/* clang-format off */
+	{"calls", event_call},
+	{"signals", event_signal},
+	{"threads", event_thread},
+	{"setjmp", event_setjmp},
+	{"longjmp", event_longjmp},
+	{"callbacks", event_callback},
+	{"switches", event_switch},
+	{"forks", event_fork},
+	{"dlopen", event_dlopen},
+	/* clang-format on */
 };
 
 int main(int argc, char **argv)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* throws DEPTH COUNT: so many exceptions through so many frames, each of which has something to
- * clean up. */
+/*
+ * throws DEPTH COUNT
+ *
+ * Throws COUNT exceptions, each through DEPTH frames that have an object to destroy.
+ */
 #include <cstdlib>
 
 static volatile unsigned int work;
@@ -12,13 +15,13 @@ struct guard {
 	}
 };
 
-static __attribute__((noinline)) void thrower(int depth)
+static __attribute__((noinline)) void throw_at_depth(int depth)
 {
 	guard g;
 
 	if (!depth)
 		throw depth;
-	thrower(depth - 1);
+	throw_at_depth(depth - 1);
 	work = work + 1;
 }
 
@@ -28,7 +31,7 @@ int main(int argc, char **argv)
 
 	for (long count = argc == 3 ? atol(argv[2]) : 0; count > 0; count--) {
 		try {
-			thrower(depth);
+			throw_at_depth(depth);
 		} catch (int) {
 			work = work + 1;
 		}

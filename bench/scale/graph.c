@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * graph FUNCTIONS EDGES [SEED]: numbers a synthetic call graph and prints a line of comma-separated
- * values: functions, sites, seconds, MiB (the process's peak), largest id, back edges, cut edges,
- * pushes.
+ * graph FUNCTIONS EDGES [SEED]
  *
- * The graph is like those of programs: functions stand in files of 50; each has a level, of LEVELS,
- * and calls such of higher levels, but for one call of fifty, which goes anywhere and so may close
- * a cycle. Three calls of four stay near; the others go to anywhere, half of them to a thousandth
- * of the functions (allocation and the like). One site of twenty is indirect, one of a hundred a
- * tail call; one function of ten can be entered from outside.
+ * Numbers a synthetic call graph.  Prints a line of comma-separated values: functions, sites,
+ * seconds, MiB (the process's peak), largest id, back edges, cut edges, pushes.
+ *
+ * The graph resembles those of programs:
+ *  - Files have 50 functions each.
+ *  - Each function has one of LEVELS levels and calls functions of higher levels.  One call in
+ *    fifty goes to any level and may close a cycle.
+ *  - Three calls in four stay near.  Of the others, half go to any function, and half to a
+ *    thousandth of the functions (allocation and the like).
+ *  - One site in twenty is indirect, one in a hundred is a tail call.
+ *  - One function in ten can be entered from outside.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,7 +25,7 @@
 
 static uint64_t state;
 
-static uint32_t below(uint32_t n)
+static uint32_t random_below(uint32_t n)
 {
 	state ^= state << 13;
 	state ^= state >> 7;
@@ -29,27 +33,27 @@ static uint32_t below(uint32_t n)
 	return (uint32_t)((state >> 16) % n);
 }
 
-static uint32_t level(uint32_t f)
+static uint32_t level_of(uint32_t f)
 {
 	uint32_t h = f * 2654435761u;
 
 	return (h >> 16) % LEVELS;
 }
 
-static uint32_t pick(uint32_t n, uint32_t f)
+static uint32_t pick_callee(uint32_t n, uint32_t f)
 {
-	if (below(4))
-		return (f / 50 * 50 + below(150)) % n;
-	return below(2) ? n - 1 - below(1 + n / 1000) : below(n);
+	if (random_below(4))
+		return (f / 50 * 50 + random_below(150)) % n;
+	return random_below(2) ? n - 1 - random_below(1 + n / 1000) : random_below(n);
 }
 
 static uint32_t callee_of(uint32_t n, uint32_t f)
 {
-	uint32_t callee = pick(n, f);
+	uint32_t callee = pick_callee(n, f);
 
-	if (below(50))
-		for (int i = 0; i < 20 && level(callee) <= level(f); i++)
-			callee = pick(n, f);
+	if (random_below(50))
+		for (int i = 0; i < 20 && level_of(callee) <= level_of(f); i++)
+			callee = pick_callee(n, f);
 	return callee;
 }
 
@@ -60,21 +64,21 @@ static void make_sites(struct numbering_site *sites, uint32_t n_sites, uint32_t 
 		struct numbering_site *s = &sites[i];
 
 		/* Functions of the highest levels are leaves. */
-		while (level(f) >= LEVELS - 4)
+		while (level_of(f) >= LEVELS - 4)
 			f = (f + 1) % n;
 		s->caller = f;
 		s->callee = callee_of(n, f);
-		s->freq = 1 + below(4096);
-		if (below(20) == 0) {
+		s->freq = 1 + random_below(4096);
+		if (random_below(20) == 0) {
 			s->callee = NUMBERING_NO_CALLEE;
 			s->flags = NUMBERING_PUSH;
-		} else if (below(100) == 0 && level(s->callee) > level(f)) {
+		} else if (random_below(100) == 0 && level_of(s->callee) > level_of(f)) {
 			s->flags = NUMBERING_TAIL;
 		}
 	}
 }
 
-static double now(void)
+static double cpu_seconds(void)
 {
 	struct timespec t;
 
@@ -107,10 +111,10 @@ int main(int argc, char **argv)
 	}
 	make_sites(sites, n_sites, n);
 	for (uint32_t f = 0; f < n; f++) {
-		root[f] = below(10) == 0;
-		enter[f] = below(10) != 0;
+		root[f] = random_below(10) == 0;
+		enter[f] = random_below(10) != 0;
 	}
-	start = now();
+	start = cpu_seconds();
 	if (numbering_compute(&(struct numbering_graph){.n_funcs = n,
 							.n_sites = n_sites,
 							.root = root,
@@ -120,7 +124,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "graph: out of memory\n");
 		return EXIT_FAILURE;
 	}
-	start = now() - start;
+	start = cpu_seconds() - start;
 	for (uint32_t i = 0; i < n_sites; i++)
 		pushes += out.kind[i] == NUMBERED_PUSH;
 	getrusage(RUSAGE_SELF, &usage);

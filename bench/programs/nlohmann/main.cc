@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Parses a document, walks it recursively, writes it; over and over. */
+/* Parses a document, sums its values recursively and writes it, in several rounds. */
 #include <cstdio>
 #include "../generate.h"
 #include "nlohmann/json.hpp"
 
-static long walk(const nlohmann::json &v, int depth)
+static long sum_values(const nlohmann::json &v, int depth)
 {
 	long sum = depth + v["id"].get<int>() + (long)v["weight"].get<double>();
 
 	for (const auto &c : v["children"])
-		sum += walk(c, depth + 1);
+		sum += sum_values(c, depth + 1);
 	return sum;
 }
 
@@ -22,7 +22,7 @@ int main()
 	for (int round = 0; round < 6; round++) {
 		nlohmann::json document = nlohmann::json::parse(text);
 
-		total += walk(document, 0);
+		total += sum_values(document, 0);
 		total += (long)document.dump(1).size();
 	}
 	printf("%ld\n", total);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Parses a document, walks it, asks XPath questions, writes it; over and over. */
+/* Parses a document, walks it, selects nodes by XPath and writes it, in several rounds. */
 #include <cstdio>
 #include <sstream>
 #include "../generate.h"

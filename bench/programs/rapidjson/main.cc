@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Parses a document, walks it recursively, writes it; over and over. */
+/* Parses a document, sums its values recursively and writes it, in several rounds. */
 #include <cstdio>
 #include "../generate.h"
 #include "rapidjson/document.h"
 #include "rapidjson/prettywriter.h"
 #include "rapidjson/stringbuffer.h"
 
-static long walk(const rapidjson::Value &v, int depth)
+static long sum_values(const rapidjson::Value &v, int depth)
 {
 	long sum = depth + v["id"].GetInt() + (long)v["weight"].GetDouble();
 
 	for (const auto &c : v["children"].GetArray())
-		sum += walk(c, depth + 1);
+		sum += sum_values(c, depth + 1);
 	return sum;
 }
 
@@ -28,7 +28,7 @@ int main()
 
 		if (document.Parse(text.c_str()).HasParseError())
 			return 1;
-		total += walk(document, 0);
+		total += sum_values(document, 0);
 		document.Accept(writer);
 		total += (long)buffer.GetSize();
 	}

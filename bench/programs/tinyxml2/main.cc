@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Parses a document, walks it recursively, prints it; over and over. */
+/* Parses a document, sums its elements recursively and prints it, in several rounds. */
 #include <cstdio>
 #include "../generate.h"
 #include "tinyxml2.h"
 
-static long walk(const tinyxml2::XMLElement *e, int depth)
+static long sum_elements(const tinyxml2::XMLElement *e, int depth)
 {
 	long sum = depth + e->IntAttribute("id");
 
 	for (const tinyxml2::XMLElement *c = e->FirstChildElement(); c; c = c->NextSiblingElement())
-		sum += walk(c, depth + 1);
+		sum += sum_elements(c, depth + 1);
 	return sum;
 }
 
@@ -25,7 +25,7 @@ int main()
 
 		if (document.Parse(text.c_str()) != tinyxml2::XML_SUCCESS)
 			return 1;
-		total += walk(document.RootElement(), 0);
+		total += sum_elements(document.RootElement(), 0);
 		document.Print(&printer);
 		total += printer.CStrSize();
 	}
