@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * node html-open.mjs BROWSER PAGE ROUNDS: opens the page each time in a browser that has just been started, and
- * prints a line a round: seconds until its graph is drawn, until a search is, and until another view is.
+ * node html-open.mjs BROWSER PAGE ROUNDS
+ *
+ * Opens the page in a browser just started, in each round.  Prints a line for each round: seconds
+ * until the graph is drawn, for a search, and for another view.
  */
 import { launch, open } from './browser.mjs';
 
 const [executable, file, rounds] = process.argv.slice(2);
-/* From before an action in the page to the second frame after it: then the first has been shown. */
+/* Measures from before an action to the second frame after it, when the first frame is shown. */
 const timed = (page, action) => page.evaluate(async source => {
 	const from = performance.now();
 	await (0, eval)(source)();
@@ -17,15 +19,22 @@ const timed = (page, action) => page.evaluate(async source => {
 for (let i = 0; i < Number(rounds); i++) {
 	const { context, close } = await launch(executable);
 	const page = await open(context, file);
-	/* performance.now() counts from the navigation's beginning. */
-	const shown = (await page.waitForFunction(() => performance.getEntriesByName('pcce-drawn')[0]?.startTime).then(h => h.jsonValue())) / 1000;
+	/* performance.now() counts from the start of the navigation. */
+	const drawn = await page.waitForFunction(
+		() => performance.getEntriesByName('pcce-drawn')[0]?.startTime);
+	const shown = await drawn.jsonValue() / 1000;
 	const search = await timed(page, () => {
 		const field = document.getElementById('search');
 		field.value = '^parse_eval';
 		field.dispatchEvent(new Event('input'));
-		return new Promise(done => { const look = () => document.getElementById('matched').textContent ? done() : setTimeout(look); look(); });
+		return new Promise(done => {
+			const matched = document.getElementById('matched');
+			const look = () => matched.textContent ? done() : setTimeout(look);
+			look();
+		});
 	});
-	const view = await timed(page, () => document.querySelector('[data-view=functions]').click());
+	const view = await timed(page,
+		() => document.querySelector('[data-view=functions]').click());
 	console.log([shown, search, view].map(t => t.toFixed(3)).join(' '));
 	await close();
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash
-# What the benchmarks share: the tests' words, and a way to build a C harness.
+# Shared by the benchmarks: the functions of tests/lib.sh, building of C tools, and a description
+# of the machine.
 
 . "$(dirname "${BASH_SOURCE[0]}")/../tests/lib.sh"
 
@@ -9,14 +10,23 @@ compile_tool() { # NAME [LIBRARY...]: bench/NAME.c -> $out/bench/NAME
 	shift
 	mkdir -p "$out/bench"
 	[ "$out/bench/$name" -nt "$top/bench/$name.c" ] ||
-		$CC -std=gnu11 -O2 -g -Wall -Wextra -I"$top/include" -o "$out/bench/$name" "$top/bench/$name.c" "$@" || exit 1
+		$CC -std=gnu11 -O2 -g -Wall -Wextra -I"$top/include" \
+			-o "$out/bench/$name" "$top/bench/$name.c" "$@" || exit 1
 }
 
-# What a table was measured on, and how quiet the machine was.
+# Prints the machine, the system and the load.
 describe_machine() {
-	local governor
-	governor=$(cat /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor 2>/dev/null || echo "not visible")
-	echo "machine: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) CPUs, $(awk '/^MemTotal/ { print int($2 / 1048576 + 0.5) " GiB" }' /proc/meminfo); frequency governor: $governor"
-	echo "system: $(. /etc/os-release && echo "$PRETTY_NAME"), kernel $(uname -r); $($CC --version | head -n 1); $(ld.lld --version 2>/dev/null | head -n 1); pcce $(cat "$top/VERSION")"
-	echo "load when done (1, 5, 15 minutes): $(cut -d ' ' -f 1-3 /proc/loadavg); stolen time since boot: $(awk '/^cpu / { printf "%.1f%%", 100 * $9 / ($2 + $3 + $4 + $5 + $6 + $7 + $8 + $9) }' /proc/stat)"
+	local governor=/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor model memory stolen
+	governor=$(cat "$governor" 2>/dev/null || echo "not visible")
+	model=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
+	memory=$(awk '/^MemTotal/ { print int($2 / 1048576 + 0.5) " GiB" }' /proc/meminfo)
+	stolen=$(awk '/^cpu / {
+		printf "%.1f%%", 100 * $9 / ($2 + $3 + $4 + $5 + $6 + $7 + $8 + $9)
+	}' /proc/stat)
+	echo "machine: $model, $(nproc) CPUs, $memory; frequency governor: $governor"
+	echo "system: $(. /etc/os-release && echo "$PRETTY_NAME"), kernel $(uname -r);" \
+		"$($CC --version | head -n 1); $(ld.lld --version 2>/dev/null | head -n 1);" \
+		"pcce $(cat "$top/VERSION")"
+	echo "load when done (1, 5, 15 minutes): $(cut -d ' ' -f 1-3 /proc/loadavg);" \
+		"stolen time since boot: $stolen"
 }

@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# The paper's tables and its figure, from exhaustive counting: each call of instrumented code is counted in the calling context
-# tree (bench/paper/count.c), and what the encoding would have done there is computed from the tree.
+# Makes the paper's tables and its figure by exhaustive counting.  Each call of instrumented code is
+# counted in the calling context tree (bench/paper/count.c).  The tree gives what the encoding would
+# have done.
 #
-#   bench/paper.sh [PROGRAM...]      OPT="-O0": how the programs are compiled (-O2 is another table)
+#   bench/paper.sh [PROGRAM...]      OPT="-O0": how the programs are compiled; -O2 is another table
 #
-# Tables to the terminal and to build/bench/paper-OPT.csv, depths to build/bench/depths/, the figure
-# to build/bench/depths-OPT.svg.
+# Tables go to the terminal and to build/bench/paper-OPT.csv, depths to build/bench/depths/, and the
+# figure to build/bench/depths-OPT.svg.
 
 . "$(dirname "$0")/programs.sh"
 programs=("$@")
@@ -20,84 +21,134 @@ rows=$results/paper-$word
 depths=$results/depths/$word
 mkdir -p "$depths" "$rows" "$results/count"
 
-# Tail calls are ordinary calls here, as they are in a source program. Nothing may hide a warning in these old sources' way.
+# Tail calls are ordinary calls here, as they are in source code.  -w: warnings about these old
+# sources do not matter.
 flags_c="$OPT -g -fno-optimize-sibling-calls -fcommon -w $(pcce-config --cflags)"
 failed=0
 
-count() { # PROGRAM
+count_program() { # PROGRAM
 	local p=$1 tree counted best size most=0
-	PCCE_ENCODE=off BENCH_LD_ADD=$out/bench/count.o build "$p" "count-$word" "$flags_c" "$(pcce-config --ldflags)" || return 1
+	PCCE_ENCODE=off BENCH_LD_ADD=$out/bench/count.o \
+		build "$p" "count-$word" "$flags_c" "$(pcce-config --ldflags)" || return 1
 	counted=$elf.counted
 	(cd "$scratch" && sh -c "$command") >"$scratch/$p.want" 2>/dev/null
 	"$out/bench/count_patch" "$elf" "$counted" || return 1
 	rm -f "$results/count/$p".*
-	(cd "$scratch" && PCCE_COUNT_FILE=$results/count/$p sh -c "${command//"$elf"/"$counted"}") >"$scratch/$p.out" 2>"$scratch/$p.err" || {
-		echo "paper: the counted $p failed:" >&2
+	(cd "$scratch" && PCCE_COUNT_FILE=$results/count/$p sh -c "${command//"$elf"/"$counted"}") \
+		>"$scratch/$p.out" 2>"$scratch/$p.err" || {
+		echo "paper: cannot count $p: the counted program failed:" >&2
 		tail -n 5 "$scratch/$p.err" >&2
 		return 1
 	}
-	cmp "$scratch/$p.want" "$scratch/$p.out" || { echo "paper: the counted $p has another output" >&2; return 1; }
-	# A program that runs itself leaves several trees: the largest.
+	cmp "$scratch/$p.want" "$scratch/$p.out" || {
+		echo "paper: cannot count $p: the counted program has another output" >&2
+		return 1
+	}
+	# A program that runs itself leaves several trees; the largest one counts.
 	for tree in "$results/count/$p".*; do
 		size=$(du -k "$tree" 2>/dev/null | cut -f 1)
 		[ "${size:-0}" -le $most ] || most=$size best=$tree
 	done
-	[ $most != 0 ] || { echo "paper: the counted $p left no tree" >&2; return 1; }
-	"$out/bench/contexts" "$p" "$elf" "$directory" "$best" "$depths/$p.csv" >"$scratch/row" && mv "$scratch/row" "$rows/$p" || return 1
+	[ $most != 0 ] || {
+		echo "paper: cannot count $p: the counted program left no tree" >&2
+		return 1
+	}
+	"$out/bench/contexts" "$p" "$elf" "$directory" "$best" "$depths/$p.csv" >"$scratch/row" &&
+		mv "$scratch/row" "$rows/$p" || return 1
 	rm -f "$results/count/$p".*
 }
 
 for p in "${programs[@]}"; do
 	rm -f "$rows/$p"
-	count "$p" || failed=1
+	count_program "$p" || failed=1
 done
-# All programs that were counted with these flags, in this run or before.
+# The table has all programs that were counted with these flags, in this run or before.
 { "$out/bench/contexts" && cat "$rows"/*; } >"$csv" || exit 1
 
-echo "programs compiled with $OPT; ids of the paper's and of Ball and Larus' numbering are those without any cut"
+echo "programs compiled with $OPT"
+echo "ids of the paper's numbering and of Ball and Larus' are those without any cut"
 awk -F , -v header=1 '
 	NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 	function v(name) { return $column[name] }
 	function big(x) { return length(x) > 12 ? sprintf("%.2e", x) : x }
-	function line1() { printf "%-10s %8s %7s %7s %6s %6s %12s %12s %12s %5s\n", v("program"), v("lines"), v("nodes"), v("edges"), v("recursive"),
-		v("indirect"), big(v("id_ours")), big(v("id_paper")), big(v("id_ball_larus")), v("cut_ours") }
-	NR == 2 { printf "\nTable 1: the call graph\n%-10s %8s %7s %7s %6s %6s %12s %12s %12s %5s\n", "program", "lines", "nodes", "edges", "recur.", "point.",
-		"max id ours", "id paper", "id B-L", "cut" }
-	{ line1() }' "$csv"
+	NR == 2 {
+		print "\nTable 1: the call graph"
+		printf "%-10s %8s %7s %7s %6s %6s %12s %12s %12s %5s\n", "program", "lines",
+			"nodes", "edges", "recur.", "point.", "max id ours", "id paper", "id B-L",
+			"cut"
+	}
+	{
+		printf "%-10s %8s %7s %7s %6s %6s %12s %12s %12s %5s\n", v("program"), v("lines"),
+			v("nodes"), v("edges"), v("recursive"), v("indirect"), big(v("id_ours")),
+			big(v("id_paper")), big(v("id_ball_larus")), v("cut_ours")
+	}' "$csv"
 awk -F , '
 	NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 	function v(name) { return $column[name] }
-	NR == 2 { printf "\nTable 2: depth of encoding stack and of calls\n%-10s %14s %9s | %8s %6s | %6s %5s | %6s %5s | %7s %6s\n", "program", "instances", "contexts",
-		"calls", "90%", "paper", "90%", "ours", "90%", "no cmp", "90%" }
-	{ printf "%-10s %14s %9s | %8s %6s | %6s %5s | %6s %5s | %7s %6s\n", v("program"), v("instances"), v("contexts"), v("calls_max"), v("calls_90"),
-		v("paper_max"), v("paper_90"), v("ours_max"), v("ours_90"), v("ours_plain_max"), v("ours_plain_90") }' "$csv"
+	NR == 2 {
+		print "\nTable 2: depth of encoding stack and of calls"
+		printf "%-10s %14s %9s | %8s %6s | %6s %5s | %6s %5s | %7s %6s\n", "program",
+			"instances", "contexts", "calls", "90%", "paper", "90%", "ours", "90%",
+			"plain", "90%"
+	}
+	{
+		printf "%-10s %14s %9s | %8s %6s | %6s %5s | %6s %5s | %7s %6s\n", v("program"),
+			v("instances"), v("contexts"), v("calls_max"), v("calls_90"),
+			v("paper_max"), v("paper_90"), v("ours_max"), v("ours_90"),
+			v("ours_plain_max"), v("ours_plain_90")
+	}' "$csv"
 awk -F , '
 	NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 	function v(name) { return $column[name] }
-	function share(kind, who) { return 100 * v(who "_" kind) / (v(who "_nothing") + v(who "_add") + v(who "_push")) }
-	NR == 2 { printf "\nWhat each executed call costs, %% of calls (0: nothing, or noting the site, at calls of leaves outside and, in ours, of functions that call nothing)\n%-10s | %8s %8s %8s | %8s %8s %8s\n", "program",
-		"ours: 0", "add", "push", "paper: 0", "add", "push" }
-	{ printf "%-10s | %8.1f %8.1f %8.1f | %8.1f %8.1f %8.1f\n", v("program"), share("nothing", "ours"), share("add", "ours"), share("push", "ours"),
-		share("nothing", "paper"), share("add", "paper"), share("push", "paper") }' "$csv"
-awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next } $column["lost"] { print "\n" $1 ": " $column["lost"] " events were not counted" }' "$csv"
+	function share(kind, who) {
+		return 100 * v(who "_" kind) / (v(who "_nothing") + v(who "_add") + v(who "_push"))
+	}
+	NR == 2 {
+		print "\nWhat each executed call costs, % of calls"
+		print "(0: nothing, or noting the site: at calls of uninstrumented functions that"
+		print "cannot call back and, in ours, of functions that call nothing)"
+		printf "%-10s | %8s %8s %8s | %8s %8s %8s\n", "program", "ours: 0", "add", "push",
+			"paper: 0", "add", "push"
+	}
+	{
+		printf "%-10s | %8.1f %8.1f %8.1f | %8.1f %8.1f %8.1f\n", v("program"),
+			share("nothing", "ours"), share("add", "ours"), share("push", "ours"),
+			share("nothing", "paper"), share("add", "paper"), share("push", "paper")
+	}' "$csv"
+awk -F , '
+	NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
+	$column["lost"] { print "\n" $1 ": " $column["lost"] " events were not counted" }' "$csv"
 
-# The share of instances whose encoding stack is no deeper than x.
+# Prints the plot commands for the share of instances whose depth is at most x.
 plot() { # COLUMN TITLE
-	local f sep=
-	printf 'set title "%s"; set key outside; set xlabel "depth"; set ylabel "%% of function instances"; set yrange [0:100]; set logscale x 10; plot ' "$2"
+	local f p sep=
+	printf 'set title "%s"; set key outside; set xlabel "depth"; ' "$2"
+	printf 'set ylabel "%% of function instances"; set yrange [0:100]; set logscale x 10; plot '
 	for f in "$depths"/*.csv; do
-		awk -F , -v c="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == c) k = i; next } { d[NR] = $1; n[NR] = $k; all += $k }
-			END { for (i = 2; i <= NR; i++) { sum += n[i]; print d[i] + 1, 100 * sum / all } }' "$f" >"$scratch/$1.$(basename "$f" .csv)"
-		printf '%s"%s" using 1:2 with steps title "%s"' "$sep" "$scratch/$1.$(basename "$f" .csv)" "$(basename "$f" .csv)"
+		p=$(basename "$f" .csv)
+		awk -F , -v c="$1" '
+			NR == 1 { for (i = 1; i <= NF; i++) if ($i == c) k = i; next }
+			{ d[NR] = $1; n[NR] = $k; all += $k }
+			END {
+				for (i = 2; i <= NR; i++) {
+					sum += n[i]
+					print d[i] + 1, 100 * sum / all
+				}
+			}' "$f" >"$scratch/$1.$p"
+		printf '%s"%s" using 1:2 with steps title "%s"' "$sep" "$scratch/$1.$p" "$p"
 		sep=', '
 	done
 	echo
 }
 {
-	echo "set terminal svg size 1000,900 dynamic background 'white'; set output '$results/depths-$word.svg'; set multiplot layout 3,1"
+	echo "set terminal svg size 1000,900 dynamic background 'white'"
+	echo "set output '$results/depths-$word.svg'; set multiplot layout 3,1"
 	plot calls "call depth + 1"
 	plot paper "depth of the encoding stack + 1, the paper's numbering"
 	plot ours "depth of the encoding stack + 1, our numbering"
 } >"$scratch/plot"
-gnuplot "$scratch/plot" || { echo "paper: gnuplot could not draw $results/depths-$word.svg" >&2; failed=1; }
+gnuplot "$scratch/plot" || {
+	echo "paper: cannot draw $results/depths-$word.svg: gnuplot failed" >&2
+	failed=1
+}
 exit $failed

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# Real programs in the variants that a benchmark needs: those of tests/programs, and some of bench's own in
-# bench/programs, which are described in the same way.
+# Builds real programs in the variants that a benchmark needs.  The programs are those of
+# tests/programs and bench/programs, which are described in the same way.
 
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -16,14 +16,14 @@ all_programs() {
 
 script_of() { # PROGRAM
 	local f
-	for f in "$top/tests/programs/$1.sh" "$top/bench/programs/$1.sh" "$top/bench/programs/large/$1.sh"; do
+	for f in "$top"/{tests/programs,bench/programs,bench/programs/large}/"$1.sh"; do
 		[ ! -f "$f" ] || { echo "$f"; return; }
 	done
-	echo "bench: there is no program '$1' in tests/programs or bench/programs" >&2
+	echo "bench: cannot find program '$1' in tests/programs or bench/programs" >&2
 	return 1
 }
 
-# A directory for PATH in which our linker stands (bench/ld).
+# Prints a directory for PATH that has bench/ld under the linkers' names.
 linker_directory() {
 	local d=$out/bench/ld
 	mkdir -p "$d"
@@ -32,12 +32,14 @@ linker_directory() {
 	echo "$d"
 }
 
-# build PROGRAM VARIANT FLAGS_C FLAGS_LD: builds it and sets directory, elf (the executable) and command (its workload, for sh).
+# build PROGRAM VARIANT FLAGS_C FLAGS_LD: builds the program.  Sets directory, elf (the executable)
+# and command (its workload, for sh).
 build() {
 	local script
 	script=$(script_of "$1") || return 1
-	command=$(variant_c=$3 variant_ld=$4 PATH=$(linker_directory):$PATH bash "$script" --command "$2") || {
-		echo "bench: $1 was not built ($out/programs/$1-$2.log)" >&2
+	command=$(variant_c=$3 variant_ld=$4 PATH=$(linker_directory):$PATH \
+		bash "$script" --command "$2") || {
+		echo "bench: cannot build $1: see $out/programs/$1-$2.log" >&2
 		return 1
 	}
 	directory=$(bash "$script" --directory "$2")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash
-# Programs that only benchmarks need: described and built as those of tests/programs.
+# Shared by the programs that only benchmarks need.  They are described and built as those of
+# tests/programs.
 
 . "$(dirname "${BASH_SOURCE[0]}")/../../tests/programs/lib.sh"

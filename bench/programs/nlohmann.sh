@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# C++: a JSON library in the style of the standard library.
+# Describes a JSON library in the style of C++'s standard library.
 
 . "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# C++: an XML parser with XPath.
+# Describes an XML parser with XPath, in C++.
 
 . "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# C++: a JSON parser of templates, nearly all inlined.
+# Describes a JSON parser in C++ whose templates are nearly all inlined.
 
 . "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# C++: an XML parser with a tree of virtual functions.
+# Describes an XML parser in C++ that has a tree of nodes with virtual functions.
 
 . "$(dirname "$0")/lib.sh"
 
