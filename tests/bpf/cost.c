@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * cost COMMAND...: what the BPF sampler costs per sample against an empty program.
+ * cost COMMAND...
  *
- * Both are attached to the same command at nearly 10 kHz, at frequencies that drift
- * against each other, so that whatever the machine does meanwhile happens to both.  The
- * kernel's own statistics give the time.  One `name: value` a line.
+ * Measures the time of the BPF sampler per sample, and that of an empty program.  Prints
+ * `name: value` lines.
+ *
+ * Both are attached to the same command at nearly 10 kHz.  Their frequencies drift against each
+ * other, so that whatever else the machine does affects both.  The kernel's statistics give the
+ * time.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * damage GOOD DIRECTORY: damaged copies of a good recording.
+ * damage GOOD DIRECTORY
  *
- * Each case is a line of the table below; it becomes DIRECTORY/NAME.data, and its name and
- * what a reader must do go to standard output: "error" (one sentence, non-zero exit) or
- * "cut" (succeed, and tell of the incomplete end).  Where it says so the record's checksum is put
- * right again, so that the damage is met by the check that is meant.
+ * Writes damaged copies of a good recording.
+ *
+ * Each case is a line of the table below and becomes DIRECTORY/NAME.data.  Standard output gets the
+ * case's name and what a reader must do: "error" (one sentence, non-zero exit) or "cut" (succeed,
+ * and report the incomplete end).  If the case says so, the record's checksum is corrected, so that
+ * the intended check meets the damage.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -26,7 +28,7 @@ static struct pcce_record *record_at(const struct file *f, size_t at)
 	return (struct pcce_record *)(f->bytes + at);
 }
 
-/* Position of the n-th record of a type (0: the first); 0 if there is none. */
+/* Returns the position of the n-th record of a type (0: the first), or 0. */
 static size_t find(const struct file *f, uint32_t type, int n)
 {
 	size_t at;
@@ -57,14 +59,14 @@ static void cut_to(struct file *f, size_t size)
 	f->size = size;
 }
 
-/* Takes n bytes out. */
+/* Removes n bytes. */
 static void cut_out(struct file *f, size_t at, size_t n)
 {
 	memmove(f->bytes + at, f->bytes + at + n, f->size - at - n);
 	f->size -= n;
 }
 
-/* Puts n bytes in; there is room for them. */
+/* Inserts n bytes, for which there is room. */
 static void put_in(struct file *f, size_t at, const void *bytes, size_t n)
 {
 	memmove(f->bytes + at + n, f->bytes + at, f->size - at);
@@ -210,7 +212,7 @@ CASE(one_string_missing)
 {
 	size_t at = FIRST(INFO), i;
 
-	/* The last of its strings has no end any more. */
+	/* The last of its strings loses its end. */
 	for (i = record_at(f, at)->size; i-- > sizeof(struct pcce_rec_info);)
 		if (f->bytes[at + i])
 			break;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dump FILE: reads a recording to its end and prints what is in it, one `name: value` a line; exit
- * status 1 and the reader's sentence on stderr if it is not in order.
+ * dump [--page] FILE
  *
- * dump --page FILE: also checks that every sample with a page holds what page_program.c puts
- * into its page, and prints how many do not.
+ * Reads a recording to its end and prints its contents as `name: value` lines.  If the recording is
+ * damaged, prints the reader's sentence to stderr and exits with status 1.
+ *
+ * --page also checks that every sample with a page holds what page_program.c writes into its page,
+ * and prints how many do not.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -32,7 +34,7 @@ static bool wrong_page(const struct pcce_rec_sample *rec)
 
 	if (s->id != 4242 || s->ext != 7)
 		return true;
-	/* The segments come once, and in order. */
+	/* Each segment comes once, and in order. */
 	for (i = 0; i < s->n_segments; i++)
 		for (j = 0; j < PCCE_SEGMENT_ENTRIES; j++)
 			if (below[i].entry[j].id !=

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * page_program THREADS ENTRIES SECONDS [fork|exec|exit|kill]: keeps a thread page of its own in
- * each thread, with contents that dump --page knows, and computes.  It needs neither plugin nor
- * runtime, so a sampler can be tested alone.  Exit status 3.
+ * page_program THREADS ENTRIES SECONDS [fork|exec|exit|kill]
+ *
+ * Keeps a thread page in each thread, with contents that dump --page knows, and computes.  It needs
+ * neither plugin nor runtime, so a sampler can be tested alone.  Exits with status 3.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -44,7 +45,7 @@ static void announce(void)
 	unsigned int n = entries / PCCE_SEGMENT_ENTRIES, half = n & 1 ? PCCE_OFF_HALF : 0;
 	struct pcce_segment *area = n ? calloc(n, sizeof(*area)) : NULL;
 
-	/* The newest complete one is in the page only, as it is when the stack has just grown. */
+	/* The newest complete segment is in the page only, as when the stack has just grown. */
 	for (unsigned int i = 0; i < n; i++) {
 		struct pcce_entry *at =
 			i == n - 1 ? &p->base + (half ^ PCCE_OFF_HALF) / 16 : &area[i].base;
@@ -79,7 +80,7 @@ static void *compute(void *arg)
 	announce();
 	while (now() < end)
 		for (i = 0; i < 100000; i++) {
-			/* As slots do: the page is used all the time. */
+			/* Uses the page all the time, as slots do. */
 			*(volatile __u64 *)&pcce_page.reserved0 += 5;
 			x += (unsigned long)i;
 			*(volatile __u64 *)&pcce_page.reserved0 -= 5;

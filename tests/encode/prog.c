@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A site of every kind: zero, add, ext, push (outward, indirect, back edge), tail call. */
+/* Has a site of every kind: zero, add, ext, push (outward, indirect, back edge), tail call. */
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>

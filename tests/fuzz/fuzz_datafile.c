@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The reader of pcce.data, and what stands behind it in pcce-report: tables, address
- * spaces and the decoder, on whatever the reader lets through.
+ * Fuzzes the reader of pcce.data and the code after it in pcce-report: tables, address spaces and
+ * the decoder, on whatever the reader accepts.
  *
- * Checksums would keep the fuzzer out: records that have a possible size get theirs
- * put right first, and so do the tables in them.
+ * Checksums would stop the fuzzer.  Records of a possible size, and tables in them, therefore get
+ * correct checksums first.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The reader of ELF modules and site records, and all that encoding does with them. */
+/* Fuzzes the reader of ELF modules and site records, and all that encoding does with them. */
 #include <stdlib.h>
 #include <string.h>
 #include "encode/encode.h"
@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	memcpy(image, data, size);
 	if (!encode_image(image, size, NULL, &e, &why)) {
-		/* What was encoded must be accepted as such. */
+		/* An encoded file must be accepted as such. */
 		if (e.result == ENCODE_DONE) {
 			static const struct call_counts none;
 			struct encode_output again, first, second;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The encoding table's reader: open, then everything that a decoder asks. The checksum is made
- * right, since a fuzzer would not find it; the first byte says whether to do so. */
+/* Fuzzes the encoding table's reader: opening, then every request of a decoder.  The first byte
+ * says whether to correct the checksum, which a fuzzer would not find. */
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -43,7 +43,7 @@ static void use(const struct encoding_table *t)
 			uint32_t func = i, edge;
 			uint64_t id = ids[k];
 
-			/* Ends, or the fuzzer reports a timeout: edges have no cycle. */
+			/* Edges have no cycle, so this ends; else the fuzzer reports it. */
 			while ((edge = encoding_table_in_edge(t, func, id)) != PCCE_NONE &&
 			       t->edges[edge].site != PCCE_NONE) {
 				id -= t->edges[edge].value;

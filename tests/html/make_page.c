@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Makes pages for the tests in browsers, out of trees that no recording at hand would give:
+ * Makes pages for the tests in browsers, from trees that no available recording would give.  The
+ * page goes to the standard output.
  *
- *   make_page contexts N     N different contexts of 5,000 functions, a million samples in 8
- * threads make_page deep N         one chain of N frames, and what it calls on its way make_page
- * names          names that want care: long, with markup, with letters of all kinds make_page
- * threads        three threads that run one after the other; one created by another make_page
- * compare        two recordings compared make_page one            one frame, one sample
- *
- * The page goes to the standard output.
+ *   make_page contexts N     N different contexts of 5,000 functions, 1,000,000 samples, 8 threads
+ *   make_page deep N         one chain of N frames, and calls on its way
+ *   make_page names          difficult names: long, with markup, with letters of all kinds
+ *   make_page threads        three threads that run one after the other, one created by another
+ *   make_page compare        two recordings compared
+ *   make_page one            one frame, one sample
  */
 #include <errno.h>
 #include <stdio.h>
@@ -64,8 +64,7 @@ static int by_time(const void *a, const void *b)
 	return x->time < y->time ? -1 : x->time > y->time;
 }
 
-/* Each function calls a few others, so that contexts share beginnings as those of a real program
- * do. */
+/* Each function calls a few others, so that contexts share outer frames as in a real program. */
 static void contexts(struct html_page *page, size_t n)
 {
 	enum { FUNCTIONS = 5000, THREADS = 8, SAMPLES = 1000000 };
@@ -100,7 +99,7 @@ static void contexts(struct html_page *page, size_t n)
 		leaves[found++] = node;
 	}
 	for (size_t i = 0; i < SAMPLES; i++) {
-		/* Some leaves far more often than others. */
+		/* Chooses some leaves far more often than others. */
 		uint64_t r = next_random(&x), which = (r % found) * ((r >> 32) % 1000 + 1) / 1000;
 
 		samples[i] = (struct html_sample){.time = i / THREADS * 100000 + r % 50000,

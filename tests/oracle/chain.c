@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* See chain.h. */
+/* Implements the witness; see chain.h. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,47 +1,59 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The witness: the true chain of calls of one thread, kept by looking at each instruction
- * as it is executed.  It knows nothing of ids, slots or the thread page, and it never unwinds.
+ * Declares the witness: the true chain of calls of one thread.  The witness looks at each
+ * instruction when it is executed.  It knows nothing of ids, slots or the thread page, and it never
+ * unwinds.
  *
- * The chain is a list of activations.  What makes and ends them:
+ * The chain is a list of activations.  These events make and end them:
  *
- *   call       A call instruction makes an activation, from the moment at which it has been
- *executed, that is, before the first instruction of the callee.  It is known by the place of its
- *return address on the stack. return     A return ends the activation whose return address it
- *takes.  At the instruction after the call the activation is gone. jump       within the code of a
- *function: nothing.  To another function's code: a tail call.  The activation stays, and is the
- *other function's from then on; which instrumented functions it has left in this way is remembered,
- *in order and without detours (a -> b -> a -> c is a -> c). The same if control falls from one
- *function into the next. longjmp, unwinding   A return, a call, a far jump, or a jump to another
- *function's code ends all activations whose return addresses the stack pointer has gone past,
- *before anything else. Raising the stack pointer as such ends nothing: inside longjmp and the
- *unwinder the context is that of their callers, up to the instruction that jumps. signal     When
- *the kernel has built the frame of a handler, an activation of kind SIGNAL stands for it, and on
- *top of that one of the handler, at its first instruction.  rt_sigreturn ends all of it. A handler
- *that the C library has installed for itself, and that interrupts foreign code, is foreign code
- *too. A handler on an alternate stack has a stack of its own: a jump to elsewhere ends what is on
- *it. thread     A new thread's chain is empty, a forked child's is its parent's; that of a child
- *that shares memory and thread pointer (vfork, posix_spawn) too. stack switching   A stack pointer
- *that is on none of the chain's stacks when control is transferred: the thread goes on with the
- *chain that was left on that stack, or with an empty one.
+ * - Call.  A call instruction makes an activation once it has been executed, that is, before the
+ *   first instruction of the callee.  The place of the return address on the stack identifies it.
  *
- * An activation belongs to an instrumented function or is "foreign": code without
- * slots, that is, C library, dynamic linker, PLT stubs, the runtime, uninstrumented files.  The
- *context that is expected of a sample consists of
+ * - Return.  A return ends the activation whose return address it takes.  At the instruction after
+ *   the call the activation is gone.
  *
- *   - for each activation of an instrumented function, from the outermost inwards, the function and
- *the call instruction in it that is in progress; the innermost one has no call;
- *   - SIGNAL where a signal came; before it stands the interrupted function as if it was innermost;
- *   - nothing for foreign activations, whether one or more in a row: they belong to their caller,
- *and the decoder shows at most one mark for them.  A call of a PLT stub, of the dynamic linker's
- *resolver behind it and of what it finds is one activation that is passed on by jumps.
+ * - Jump.  A jump within the code of a function has no effect.  A jump to another function's code
+ *   is a tail call: the activation stays and belongs to the other function from then on.  The
+ *   activation remembers which instrumented functions it has left in this way, in order and without
+ *   detours (a -> b -> a -> c is a -> c).  The same holds if control falls from one function into
+ *   the next.
  *
- * The runtime's push and pop are not functions of the program, but parts of slots: while they run,
- * the function whose slot it is counts as innermost, whether they were called or jumped to; and in
- *what they call, the function is not at any call of its own.
+ * - Longjmp and unwinding.  A return, a call, a far jump, or a jump to another function's code
+ *   first ends all activations whose return addresses the stack pointer has passed.  Raising the
+ *   stack pointer alone ends nothing: inside longjmp and the unwinder the context is that of their
+ *   callers, up to the instruction that jumps.
  *
- * Where the truth needs the table: which code belongs to which instrumented function, which bytes
- * belong to which site, and where push and pop are.  All else is seen.
+ * - Signal.  When the kernel has built the frame of a handler, an activation of kind SIGNAL
+ *   represents it.  An activation of the handler follows, at the handler's first instruction.
+ *   rt_sigreturn ends all of it.  A handler that the C library has installed for itself, and that
+ *   interrupts foreign code, is foreign code too.  A handler on an alternate stack has a separate
+ *   stack: a jump to elsewhere ends the activations on it.
+ *
+ * - Thread.  A new thread's chain is empty.  A forked child's chain is that of its parent, and so
+ *   is that of a child that shares memory and thread pointer (vfork, posix_spawn).
+ *
+ * - Stack switching.  If control is transferred with a stack pointer that is on none of the chain's
+ *   stacks, the thread continues with the chain that was left on that stack, or an empty one.
+ *
+ * An activation belongs to an instrumented function or is "foreign".  Foreign code has no slots:
+ * C library, dynamic linker, PLT stubs, the runtime, uninstrumented files.  The context that is
+ * expected of a sample consists of
+ *
+ * - for each activation of an instrumented function, from the outermost inwards: the function and
+ *   the call instruction in it that is in progress; the innermost one has no call;
+ *
+ * - SIGNAL where a signal arrived, after the interrupted function as if that were innermost;
+ *
+ * - nothing for foreign activations, whether one or more in a row.  They belong to their caller,
+ *   and the decoder shows at most one mark for them.  A call of a PLT stub, of the dynamic linker's
+ *   resolver after it and of the function that it finds is one activation that jumps pass on.
+ *
+ * The runtime's push and pop are not functions of the program but parts of slots.  While they run,
+ * the function whose slot it is counts as innermost, whether they were called or jumped to.  In
+ * what they call, the function is not at any of its calls.
+ *
+ * The witness needs the table for three things: which code belongs to which instrumented function,
+ * which bytes belong to which site, and where push and pop are.  It sees all else.
  */
 #ifndef ORACLE_CHAIN_H
 #define ORACLE_CHAIN_H
@@ -88,7 +100,7 @@ struct chain {
 	uint64_t sp;	       /* where a resting chain was left */
 };
 
-/* What is expected of a sample at this moment. */
+/* The context that is expected of a sample at this moment. */
 struct expected {
 	uint64_t digest, n; /* frames of kind CALL and SIGNAL */
 	uint64_t notes;
@@ -96,14 +108,14 @@ struct expected {
 };
 
 void chain_begin(struct chain *c, struct space *s, struct moment now);
-/* A child that shares memory and thread pointer begins on a stack of its own: its chain is that of
- * its parent. */
+/* A child that shares memory and thread pointer begins on another stack.  Its chain is that of its
+ * parent. */
 void chain_other_stack(struct chain *c, struct space *s, struct moment now);
 void chain_copy(struct chain *to, const struct chain *from);
 void chain_free(struct chain *c);
 
-/* An instruction of this kind at `before` has been executed; for a call, its return address is at
- * now.sp. */
+/* An instruction of this kind at `before` has been executed.  After a call, the return address is
+ * at now.sp. */
 void chain_step(struct chain *c, struct space *s, enum insn insn, struct moment before,
 		struct moment now);
 /* The kernel has put a signal frame on the stack [lo, hi), or on the one that was in use (0, 0). */

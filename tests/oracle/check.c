@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* See check.h. */
+/* Implements the comparison of samples with the witness; see check.h. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,24 +2,24 @@
 /*
  * Compares what the decoder makes of a sample with what the witness has seen.
  *
- * Of the whole chain, frames of kind CALL and SIGNAL are compared by digests (function and
- * canonical site, each), so that 50,000 repetitions cost as much as one.  Of the
- * innermost frames also what stands between them:
+ * Digests compare the frames of kind CALL and SIGNAL of the whole chain (function and canonical
+ * site, each).  50,000 repetitions therefore cost as much as one.  For the innermost frames, the
+ * code between them is compared too:
  *
- *   - Functions that the decoder gives as left by tail calls were left in this order; and where a
- * direct call within the module leads to another function than its callee, the callee is among
- * them.
- *   - Where the decoder shows foreign code, there was some; and where there was some, the decoder
- * shows it, unless the runtime has come between a function that was called as a leaf and its
- * caller, the call was indirect, or it may have left the module by a tail call: then no table can
- * tell.
+ * - Functions that the decoder shows as left by tail calls were left in this order.  Where a direct
+ *   call within the module leads to another function than its callee, the callee is among them.
  *
- * Since each frame was among the innermost when it was made, all are looked at.
+ * - Where the decoder shows foreign code, there was some.  Where there was some, the decoder shows
+ *   it, with three exceptions, in which no table can tell: the runtime has come between a function
+ *   that was called as a leaf and its caller; the call was indirect; the call may have left the
+ *   module by a tail call.
  *
- * A truncated context must agree on both sides of its gap.  One that is marked as not decodable
- * is counted by its reason.  Marks that say no more than that the state is in the making or was
- * lost are part of the contract (include/pcce/abi.h); any other reason means that the decoder has
- * noticed a state that must not be, and fails the test as a mismatch does.
+ * Each frame was among the innermost when it was made, so all frames are compared.
+ *
+ * A truncated context must agree on both sides of its gap.  A context that is marked as not
+ * decodable is counted by its reason.  Marks that only say that the state is in the making or was
+ * lost are part of the contract (include/pcce/abi.h).  Any other reason means that the decoder has
+ * found an impossible state, and fails the test as a mismatch does.
  *
  * The outcome of one state is the same each time, so it is remembered: by the sample, ip, r11 where
  * it matters, the mappings, and what is expected.

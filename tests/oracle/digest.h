@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Digests of sequences that can be put together from those of their parts: the sequence
- * x1 .. xn has the digest (..(x1 * B + x2) * B + ..) + xn modulo a prime, so that the witness adds
- * one frame in one step, and the decoder's "these frames, 50,000 times" needs sixteen.
+ * Computes digests of sequences from the digests of their parts.  The sequence x1 .. xn has the
+ * digest (..(x1 * B + x2) * B + ..) + xn modulo a prime.  The witness therefore adds one frame in
+ * one step, and the decoder's "these frames, 50,000 times" needs sixteen steps.
  */
 #ifndef ORACLE_DIGEST_H
 #define ORACLE_DIGEST_H

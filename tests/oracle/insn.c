@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Prefixes, then one or two bytes of opcode, then modrm.  VEX and EVEX encodings begin
- * with bytes that are no prefixes here (c4, c5, 62), and are all plain.
+ * Classifies an instruction by its prefixes, one or two bytes of opcode, and modrm.  VEX and EVEX
+ * encodings begin with bytes that are no prefixes here (c4, c5, 62), and are all plain.
  */
 #include <stdbool.h>
 #include "tests/oracle/insn.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What an x86-64 instruction does to the chain of calls.  The length of an instruction is
+ * Declares what an x86-64 instruction does to the chain of calls.  The length of an instruction is
  * never needed: the processor executes it, and the registers afterwards tell where it led.
  */
 #ifndef ORACLE_INSN_H

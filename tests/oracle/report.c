@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* See report.h. */
+/* Implements the report of a disagreement; see report.h. */
 #include "tests/oracle/report.h"
 #include "tests/oracle/walk.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Shows both sides of a disagreement. */
+/* Declares the functions that show both sides of a disagreement. */
 #ifndef ORACLE_REPORT_H
 #define ORACLE_REPORT_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* See sample.h. */
+/* Implements the sampling of a stopped thread; see sample.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 #define BASE offsetof(struct pcce_page, base)
 #define BASE_AND_ENTRIES (sizeof(struct pcce_entry) * (1 + PCCE_SEGMENT_ENTRIES))
 
-/* Where the thread's page is, and its head with the lower half's first entries; most stacks are
- * small. 0: it has none.
+/* Finds the thread's page and reads its head with the lower half's first entries, because most
+ * stacks are small.  Returns 0 if the thread has none.
  */
 static uint64_t read_page(struct pcce_page *page, const struct space *s, uint64_t fs_base)
 {

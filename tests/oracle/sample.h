@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A sample of a stopped thread: what bpf/sampler.bpf.c would copy at this moment, and the whole
- * encoding stack, as the tools put it together from this sample and the earlier ones of the thread.
+ * Declares a sample of a stopped thread: what bpf/sampler.bpf.c would copy at this moment, and the
+ * whole encoding stack.  The tools combine it from this sample and earlier ones of the thread.
  */
 #ifndef ORACLE_SAMPLE_H
 #define ORACLE_SAMPLE_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* See space.h. */
+/* Implements the memory of traced processes; see space.h. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The memory of a traced process: which file is mapped where, what an address there
- * belongs to, and its bytes.  Files are kept for good; a process's view of them is read from
+ * Declares the memory of a traced process: which file is mapped where, what an address there
+ * belongs to, and its bytes.  Files are kept until the end.  A process's view of them is read from
  * /proc/PID/maps whenever it may have changed.
  */
 #ifndef ORACLE_SPACE_H
@@ -42,7 +42,7 @@ struct tree_place {
 	uint64_t lo, hi;	 /* addresses around that belong to the same */
 };
 
-/* Reads the mappings anew. False: the process is gone. */
+/* Reads the mappings again.  Returns false if the process is gone. */
 bool space_read(struct space *s, pid_t pid);
 void space_free(struct space *s);
 
@@ -59,9 +59,8 @@ const char *space_name(struct space *s, uint64_t address);
 size_t space_page_offsets(const struct space *s, int64_t *offsets, size_t max);
 bool space_instrumented(const struct space *s);
 
-/* Copies of one source call share their value, and the encoding does not tell one from another
- * (verify.c says the same of the real stack): the first of them stands for all. PCCE_NONE stays
- * what it is. */
+/* Returns the first copy of a site.  Copies of one source call share their value, and the encoding
+ * does not distinguish them (verify.c does the same for the real stack).  Keeps PCCE_NONE. */
 uint32_t site_canonical(const struct file *f, uint32_t site);
 
 /* Bytes of a process's memory; less than size at the end of what is mapped. */

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * step: runs a program one instruction at a time and compares, after each of them, the
- * context that the decoder makes of the thread page with the true chain of calls.
+ * step [OPTION...] PROGRAM [ARGUMENT...]
  *
- *	step [OPTION...] PROGRAM [ARGUMENT...]
+ * Runs a program one instruction at a time.  After each instruction it compares the context that
+ * the decoder makes of the thread page with the true chain of calls.
  *
- * Everything is stepped: instrumented code, the C library, the dynamic linker, all
- * threads, forked children, and what they exec if it is instrumented.  Only what comes before the
- *entry point of an instrumented executable is left to run by itself: its page is announced by its
- *own constructor, so samples from there are "outside" (--from-start steps it nevertheless).
+ * Everything is stepped: instrumented code, the C library, the dynamic linker, all threads, forked
+ * children, and instrumented programs that they exec.  Only the code before the entry point of an
+ * instrumented executable runs freely.  The executable's constructor announces its page, so samples
+ * from that code are "outside".  --from-start steps that code too.
  *
  *   step.c     the loop: ptrace, threads, signals; exec, fork, clone
- *   insn.c     what kind of instruction is it?
+ *   insn.c     classifies an instruction
  *   chain.c    the witness; chain.h defines what the truth is
- *   sample.c   what a sampler would have taken at this moment
- *   check.c    decodes that, and compares; walk.c, report.c
+ *   sample.c   takes the sample that a sampler would take at this moment
+ *   check.c    decodes the sample and compares it; walk.c, report.c
  *   space.c    mappings and encoding tables
  *
  * Exit status: 0 if all samples agreed, 1 if one did not, 2 if the program could not be run.
- *Results go to standard error or to -o FILE; the program's own status is one of them.
+ * Results go to standard error or to -o FILE.  The program's status is one of them.
  */
 #define _GNU_SOURCE
 #include <argp.h>
@@ -174,7 +174,7 @@ static bool is_caught(pid_t tid, int signal)
 	return caught & ~blocked & 1ULL << (signal - 1);
 }
 
-/* --signal: at every so many instructions outside of handlers. */
+/* --signal: at every Nth instruction outside of handlers. */
 static void send_signal(struct thread *t)
 {
 	if (!send.signal || t->chain.n_signals || ++send.since < send.period ||
@@ -192,7 +192,7 @@ static enum insn insn_at(struct process *p, uint64_t ip)
 	uint8_t code[INSN_MAX];
 	size_t n;
 
-	/* Code that is not of a file may change at any time. */
+	/* Code that is not in a file may change at any time. */
 	if (p->insns[i].ip != ip || p->insns[i].generation != p->space.generation ||
 	    !p->space.as.find(&p->space.as, ip)) {
 		n = memory_read(p->pid, ip, code, sizeof(code));
@@ -283,8 +283,7 @@ static void on_step(struct thread *t, bool handler)
 	resume(t, 0);
 }
 
-/* ---- events ------------------------------------------------------------------------------------
- */
+/* ---- events ---------------------------------------------------------------------------- */
 
 static uint64_t process_entry(pid_t pid)
 {
@@ -301,7 +300,7 @@ static uint64_t process_entry(pid_t pid)
 	return auxv[0] == AT_ENTRY ? auxv[1] : 0;
 }
 
-/* Lets an executable with a page of its own run up to its entry point. */
+/* Lets an executable that announces a page run up to its entry point. */
 static bool run_to_entry(struct thread *t)
 {
 	uint64_t entry = process_entry(t->tid), trap;
@@ -484,8 +483,7 @@ static void on_stop(pid_t tid, int status, pid_t first)
 	on_signal(t, signal);
 }
 
-/* ---- the whole
- * ------------------------------------------------------------------------------------ */
+/* ---- the whole -------------------------------------------------------------------------- */
 
 static pid_t launch(char **argv)
 {
@@ -506,8 +504,8 @@ static pid_t launch(char **argv)
 	return pid;
 }
 
-/* Tracer and program take turns; on one processor each finds the other's words in its cache, and no
- * interrupt between processors has to wake it. */
+/* Pins tracer and program, which take turns, to one processor.  Each finds the other's words in the
+ * cache, and no interrupt between processors has to wake it. */
 static void stay_here(void)
 {
 	int cpu = sched_getcpu();

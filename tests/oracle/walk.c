@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* See walk.h. */
+/* Implements the two walks over frames; see walk.h. */
 #include "tests/oracle/walk.h"
 
 static void add_left(struct between *b, uint64_t name)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Two walks from the innermost frame outwards, over the decoder's context and over the witness's
- * chain, that give the same kind of steps. */
+/* Declares two walks from the innermost frame outwards, over the decoder's context and over the
+ * witness's chain.  Both give the same kind of steps. */
 #ifndef ORACLE_WALK_H
 #define ORACLE_WALK_H
 
@@ -8,7 +8,7 @@
 
 #define BETWEEN_MAX 64
 
-/* What stands between two frames of kind CALL or SIGNAL, or before the innermost. */
+/* The code between two frames of kind CALL or SIGNAL, or before the innermost. */
 struct between {
 	uint64_t left[BETWEEN_MAX]; /* functions left by tail calls, innermost first: left_name() */
 	size_t n;
@@ -24,7 +24,7 @@ struct walk_context {
 	uint32_t done; /* repetitions of the group that ends next */
 };
 
-/* The next frame of kind CALL, SIGNAL or GAP, and what stands before it; NULL at the end. */
+/* Returns the next frame of kind CALL, SIGNAL or GAP, and the code before it; NULL at the end. */
 const struct decode_frame *walk_context_next(struct walk_context *w, struct between *before);
 
 struct seen_frame {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Checks the section .pcce_sites of a linked, not yet encoded ELF file against its
- * code: every block and record is well formed, every slot consists of nops, and
- * what lies between two slots is one call and nothing else.
+ * check_sites FILE
  *
- *	check_sites FILE
+ * Checks the section .pcce_sites of a linked, not yet encoded ELF file against its code.  Every
+ * block and record must be well formed, every slot must consist of nops, and one call must be the
+ * only code between two slots.
  *
- * prints, for a script that compares them with a disassembly (addresses have 16
- * hexadecimal digits),
+ * Prints lines for a script that compares them with a disassembly (addresses have 16 hexadecimal
+ * digits):
  *
  *	part START END NAME FLAGS
  *	call ADDRESS        each call instruction between two slots
@@ -16,8 +16,7 @@
  *	stale START END     code in which the state is stale
  *	site NAME LINE FLAGS BEFORE_LEN AFTER_LEN FREQ COPY CODE
  *
- * and on standard error one line for each thing that is wrong; exit status 1 if
- * there was any.
+ * Prints one line on standard error for each mistake, and exits with status 1 if there was any.
  */
 #include <err.h>
 #include <fcntl.h>
@@ -48,7 +47,7 @@ static void __attribute__((format(printf, 1, 2))) bad(const char *format, ...)
 	failed = true;
 }
 
-/* The bytes at a virtual address, or NULL. */
+/* Returns the bytes at a virtual address, or NULL. */
 static const uint8_t *code_at(uint64_t address, uint64_t length)
 {
 	Elf_Scn *scn = NULL;
@@ -67,7 +66,7 @@ static const uint8_t *code_at(uint64_t address, uint64_t length)
 	return NULL;
 }
 
-/* Length of the nop at p, 0 if there is none. */
+/* Returns the length of the nop at p, or 0. */
 static unsigned int nop_length(const uint8_t *p, unsigned int room)
 {
 	unsigned int prefix = 0, length;
@@ -113,7 +112,7 @@ static bool all_nops(const uint8_t *p, unsigned int length)
 	return true;
 }
 
-/* Length of the ModRM operand (with ModRM itself) of an ff /n instruction. */
+/* Returns the length of the ModRM operand (with ModRM itself) of an ff /n instruction. */
 static unsigned int modrm_length(const uint8_t *p, unsigned int room)
 {
 	unsigned int mod, rm, length = 1;
@@ -136,8 +135,8 @@ static unsigned int modrm_length(const uint8_t *p, unsigned int room)
 	return length + (mod == 1 ? 1 : mod == 2 ? 4 : 0);
 }
 
-/* Length of a call (or jump) instruction at p, 0 if it is none. *indirect: through register or
- * memory. */
+/* Returns the length of a call (or jump) instruction at p, or 0.  Sets *indirect if it goes through
+ * a register or memory. */
 static unsigned int branch_length(const uint8_t *p, unsigned int room, bool jump, bool *indirect)
 {
 	unsigned int i = 0;
@@ -167,8 +166,8 @@ struct block {
 	const char *name;
 };
 
-/* data16 lea x@tlsgd(%rip), %rdi and a call of __tls_get_addr; the linker may have made of it a
- * load of the thread pointer, with prefixes, and an addition. */
+/* Accepts data16 lea x@tlsgd(%rip), %rdi and a call of __tls_get_addr.  The linker may have
+ * replaced it by a load of the thread pointer, with prefixes, and an addition. */
 static void check_tls_sequence(const struct block *b, uint64_t call, unsigned int length)
 {
 	const uint8_t *p = code_at(call, length);
@@ -184,12 +183,12 @@ static void check_tls_sequence(const struct block *b, uint64_t call, unsigned in
 	if (!n || n + lea != length)
 		bad("%s: no __tls_get_addr sequence between %#" PRIx64 " and %#" PRIx64, b->name,
 		    call, call + length);
-	/* A disassembler shows the call behind its prefixes or with them. */
+	/* A disassembler shows the call after its prefixes or with them. */
 	for (i = lea; i < length; i++)
 		printf("call " HEX "\n", call + i);
 }
 
-/* What stands between the two slots of a record that is no tail call. */
+/* Checks the code between the two slots of a record that is no tail call. */
 static void check_call(const struct block *b, const struct pcce_site_record *r, uint64_t call,
 		       unsigned int length)
 {
@@ -221,7 +220,7 @@ static void check_call(const struct block *b, const struct pcce_site_record *r, 
 		    call + length);
 }
 
-/* A jump, perhaps with the filling that the linker or -mharden-sls has put behind it. */
+/* Checks a jump, which the linker or -mharden-sls may have followed with padding. */
 static void check_tail(const struct block *b, uint64_t jump, unsigned int length)
 {
 	const uint8_t *p = code_at(jump, length);

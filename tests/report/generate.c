@@ -3,11 +3,12 @@
  * Makes recordings for the tests of pcce-report, without running anything:
  *
  *   generate small FILE          a few samples of every kind
- *   generate verify FILE         with real stacks: one that agrees, one that does not, one that
- * ends early generate big FILE SAMPLES    many different contexts, for measuring generate badtable
- * FILE       an encoding table that is damaged within a record that is not generate empty FILE no
- * samples generate threads FILE        several threads and processes that change their names, two
- * events
+ *   generate verify FILE         with real stacks: one that agrees, one that differs, one that ends
+ *                                early
+ *   generate big FILE SAMPLES    many different contexts, for measuring
+ *   generate badtable FILE       an encoding table that is damaged within an undamaged record
+ *   generate empty FILE          no samples
+ *   generate threads FILE        several threads and processes that change their names, two events
  *
  * The program: main calls parse (inlined: next), eval by two ways, sort (qsort of cmp), and strlen;
  * eval recurses; finish tail-calls report.
@@ -293,7 +294,7 @@ static void put_from(uint32_t pid, uint32_t tid, uint64_t time, uint32_t event, 
 	}
 }
 
-/* 1 ms to 101 ms: seconds are of some use then. */
+/* 1 ms to 101 ms, so that a column in seconds is useful. */
 static void put_threads(void)
 {
 	const struct pcce_rec_module kernel = {.module = 2};
@@ -315,17 +316,17 @@ static void put_threads(void)
 	put_from(200, 200, 61 * ms, 0, 7);
 	begin(BASE + 0x7004, 0);
 	put_from(200, 200, 101 * ms, 1, 2);
-	/* In the kernel, where its functions have names and where not. */
+	/* In the kernel, with and without names of its functions. */
 	begin(BASE + 0x7004, 0);
 	s.sample.flags = PCCE_SAMPLE_KERNEL;
 	s.sample.kip = KERNEL + 0x1234;
 	put_from(200, 200, 91 * ms, 0, 2);
 	s.sample.kip = KERNEL + 0x99999;
 	put_from(200, 200, 93 * ms, 0, 1);
-	/* A thread that nobody told of. */
+	/* A thread without a record. */
 	begin(BASE + 0x7004, 0);
 	put_from(200, 203, 71 * ms, 0, 1);
-	/* Told late, and not in order. */
+	/* Recorded late, and not in order. */
 	put_thread(70 * ms, PID + 2, "pool-idle");
 	put_process(60 * ms, 200, PID, PCCE_PROCESS_FORK, "demo");
 	put_process(65 * ms, 200, PID, 0, "helper");
@@ -364,8 +365,8 @@ static uint64_t next_random(uint64_t *x)
 	return *x;
 }
 
-/* Some 20,000 contexts that differ in depth and order, each at eight instructions: about what an
- * interpreter's profile has. */
+/* About 20,000 contexts that differ in depth and order, each at eight instructions.  An
+ * interpreter's profile is similar. */
 static void put_big(unsigned long n)
 {
 	uint64_t x = 88172645463325252ULL;
@@ -402,7 +403,7 @@ int main(int argc, char **argv)
 	check(datafile_writer_new(fd, argv[2], &w));
 	put_start(verify ? PCCE_INFO_VERIFY : 0,
 		  strcmp(what, "threads") ? "cpu-clock" : "cpu-clock,page-faults");
-	/* The library's mapping is told late, after samples in it. */
+	/* The library's mapping is recorded late, after samples in it. */
 	put_module(0, "/usr/bin/demo", BASE, 1000);
 	put_module(1, "/lib/x86_64-linux-gnu/libc.so.6", LIBC, 5000);
 	put_table(!strcmp(what, "badtable"));

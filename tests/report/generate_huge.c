@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A recording of the size that the tools must still handle, made without running anything:
+ * generate_huge FILE SAMPLES CONTEXTS [SEED]
  *
- *   generate_huge FILE SAMPLES CONTEXTS [SEED]
+ * Makes a recording of the size that the tools must still handle, without running anything.
  *
- * The program is a layered call graph: each of the WIDE functions of a layer calls three of the
- * next one, and those of the last layer call the root again through a pointer.  A context is a
- * few runs through the layers, so contexts share their outer frames as those of real programs
- * do; every context is sampled at four instructions, by four threads.  With another SEED the same
+ * The program is a layered call graph.  Each of the WIDE functions of a layer calls three of the
+ * next layer.  Those of the last layer call the root again through a pointer.  A context is a few
+ * runs through the layers, so contexts share their outer frames as those of real programs do.
+ * Every context is sampled at four instructions, by four threads.  With another SEED the same
  * contexts have other weights.
  */
 #include <errno.h>
@@ -50,7 +50,7 @@ static uint64_t address_of(uint32_t layer, uint32_t i)
 	return 0x1000 * (uint64_t)(1 + layer * WIDE + i);
 }
 
-/* Function 0 is the root; then layer after layer. */
+/* Function 0 is the root; the layers follow in order. */
 static void build_program(void)
 {
 	char name[32];
@@ -131,7 +131,7 @@ static void put_sample(uint64_t time, uint64_t context, uint64_t random)
 	struct pcce_entry entries[RUNS - 1];
 	struct iovec part = {entries, sizeof(entries)};
 
-	/* One hundred ways for each run, of all that there are. */
+	/* Each run takes one of a hundred ways, of all possible ones. */
 	for (uint32_t run = RUNS; run-- > 0;) {
 		uint64_t way = mix(context % 100 + 1000 * (run + 1));
 		uint32_t last = way % WIDE;
@@ -198,7 +198,7 @@ int main(int argc, char **argv)
 	put_start();
 	for (uint64_t i = 0; i < samples; i++) {
 		x = mix(x + i + seed);
-		/* Each context once, then by chance, some often: the smaller of two. */
+		/* Each context once, then the smaller of two random ones: some are frequent. */
 		uint64_t a = x % contexts, c = (x >> 32) % contexts;
 
 		put_sample(2000 + i * 25000, i < contexts ? i : a < c ? a : c, x);

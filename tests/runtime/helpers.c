@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* See helpers.h. */
+/* Implements the calls of the helpers and the model of the encoding stack; see helpers.h. */
 #include "helpers.h"
 
 struct regs regs_in, regs_out;
 __attribute__((used)) static void *target;
 __attribute__((used)) static uint64_t target_word;
 
-/* The slow stubs and pop are hidden names inside the runtime's object; .pcce_entries tells where
- * they are (see entries.c). */
+/* The slow stubs and pop are hidden names inside the runtime's object.  .pcce_entries has their
+ * addresses (see entries.c). */
 extern uint64_t helper_address(enum op op);
 
 void call_direct(uint64_t misalign);
@@ -79,8 +79,8 @@ static size_t expand_segment(const struct pcce_entry *first, uint32_t entries, s
 	return n;
 }
 
-/* As a sampler does it: the current segment, the other half if it is said to keep something, else
- * the area. */
+/* Copies the stack as a sampler does: the current segment, then the other half if the page says
+ * that it keeps something, else the area. */
 size_t expand(const struct pcce_page *page, const struct pcce_segment *area, struct pushed *out,
 	      size_t max)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* An "instrumented" shared library: pushes by hand, through its own copy of the helpers. */
+/* Defines an "instrumented" shared library that pushes by hand, through its copy of the helpers. */
 #include <stdint.h>
 #include <pcce/abi.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * An executable with (-DWITH_RUNTIME) or without a runtime of its own, and a library that was
- * linked
- * (-DLINKED) or is loaded. One page per thread, one registry, one announcement.
+ * Tests an executable with (-DWITH_RUNTIME) or without a runtime, together with a library that was
+ * linked (-DLINKED) or is loaded.  There must be one page per thread, one registry and one
+ * announcement.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What test_self samples: a program with hand-written pushes.  self_target WHAT [MS]; each way of
- * life is one function below. Exit status 0 says that the program itself found nothing wrong.
+ * self_target WHAT [MS]
+ *
+ * Runs a program with hand-written pushes, which test_self samples.  Each WHAT is one function
+ * below.  Exit status 0 says that the program itself found nothing wrong.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -127,7 +129,7 @@ static int closes(void)
 	if (mkdir("/tmp/pcce-test-root", 0700) == 0 || errno == EEXIST)
 		if (chroot("/tmp/pcce-test-root") != 0)
 			errno = 0;
-	/* Not privileged any more either, where that can be had. */
+	/* Also drops privileges, where that is possible. */
 	if (setgid(65534) != 0 || setuid(65534) != 0)
 		errno = 0;
 	enter(2);
@@ -206,7 +208,8 @@ static int compare(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
-/* Frames of many functions of libc, with callbacks: the unwinder has much to look up. */
+/* Makes frames of many functions of libc, with callbacks, so that the unwinder must look up much.
+ */
 static int sorts(void)
 {
 	uint64_t end = cpu_ns() + (uint64_t)spin_ms * 1000000;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The push and pop helpers against a model: registers and the red zone, compression, the full page,
- * segments, the area and its capacity, a refused area, restoration, random sequences.
+ * Tests the push and pop helpers against a model: registers and the red zone, compression, the full
+ * page, segments, the area and its capacity, a refused area, restoration, random sequences.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,8 @@ static void patterns(void)
 		r[i] = 0x0101010101010101ULL * (i + 1) ^ (uint64_t)random();
 }
 
-/* Were all registers but r10, which is free, and r11, which is checked by itself, kept? */
+/* Checks that all registers were kept, except r10, which is free, and r11, which has other checks.
+ */
 static bool kept(uint64_t r11)
 {
 	struct regs want = regs_in;
@@ -210,7 +211,7 @@ static void test_capacity(void)
 	   "ids beyond it are lost, those within it are not");
 }
 
-/* In a child, which has no area yet and may not have one. */
+/* Runs in a child, which has no area yet and is refused one. */
 static void test_refused(void)
 {
 	struct rlimit none = {1 << 20, 1 << 20};

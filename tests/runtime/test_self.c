@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The self sampler from end to end: lib/sampler/self.c drives self_target, and what comes out is
- * compared with what the target is known to do.
- *
  * test_self DIRECTORY-OF-SELF_TARGET LIBPCCE-VERIFY.SO
+ *
+ * Tests the self sampler from end to end.  lib/sampler/self.c drives self_target, and the samples
+ * are compared with what the target is known to do.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -89,7 +89,7 @@ static bool mapped(pid_t pid, uint64_t ip)
 	return false;
 }
 
-/* Below the stack of a thread, whose creator's was empty. */
+/* Below the stack of a thread whose creator's stack was empty. */
 static bool is_origin(const struct pcce_segment *s)
 {
 	const struct pcce_entry *pair = &s->entry[PCCE_SEGMENT_ENTRIES - 2];
@@ -173,7 +173,8 @@ static const struct sampler_sink sink = {.sample = on_sample,
 					 .map = on_map,
 					 .lost = on_lost};
 
-/* Returns the wait status; *cpu: seconds of CPU time. flags: more letters for PCCE_SELF. */
+/* Returns the wait status and stores seconds of CPU time in *cpu.  flags are more letters for
+ * PCCE_SELF. */
 static int record(uint64_t hz, const char *flags, unsigned int expected_depth, double *cpu,
 		  const char *what, const char *ms)
 {
@@ -225,7 +226,7 @@ static int record(uint64_t hz, const char *flags, unsigned int expected_depth, d
 	return status;
 }
 
-/* Sampling must be neither far too rare nor too frequent; clocks differ in what they count. */
+/* Sampling must be neither much too rare nor much too frequent.  Clocks count different things. */
 static bool plausible(uint64_t weight, double cpu, double hz)
 {
 	return (double)weight > cpu * hz * 0.5 && (double)weight < cpu * hz * 1.3 + 20;

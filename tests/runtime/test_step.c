@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Every instruction of the helpers, single-stepped under ptrace: what its range says the
- * state is must decode to the caller's id and encoding stack, and r11 must be the key or the slot's
- * end.
+ * Tests every instruction of the helpers, single-stepped under ptrace.  The state that its range
+ * tells must decode to the caller's id and encoding stack.  r11 must be the key or the slot's end.
  *
- * In one run a signal handler comes in before each of these instructions, pushes and pops across
- * several segments, and leaves: all must be as if it had not been there.
+ * In one run a signal handler interrupts before each of these instructions, pushes and pops across
+ * several segments, and returns.  All must be as without the handler.
  *
- * The child runs operations, and before each that is to be watched publishes what must be decoded
+ * The child runs operations.  Before each operation to be watched it publishes what must be decoded
  * and raises a breakpoint.  The parent steps from there to the next breakpoint.  Outside the
  * ranges, ext must name the site (the detour to go to another segment).
  */
@@ -85,8 +84,8 @@ static void fill_to(size_t n)
 
 static void scenario(void)
 {
-	/* Stale counts above the top: what is claimed but not filled must not be taken for
-	 * repetitions. */
+	/* Stale counts above the top: an entry that is claimed but not filled must not be taken for
+	 * a repetition. */
 	for (int i = 0; i < 300; i++)
 		call_helper(OP_PUSH, SITE(9), 0);
 	for (int i = 0; i < 300; i++)
@@ -174,7 +173,7 @@ static bool read_child(pid_t pid, uint64_t address, void *to, size_t size)
 	return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)size;
 }
 
-/* The oracle: applies a range's rule to the page. */
+/* Applies a range's rule to the page; this is the oracle. */
 static bool decodes(pid_t pid, const struct user_regs_struct *regs, unsigned int state,
 		    bool outside)
 {
@@ -208,8 +207,8 @@ static bool decodes(pid_t pid, const struct user_regs_struct *regs, unsigned int
 	       memcmp(stack, watch->stack, n * sizeof(*stack)) == 0;
 }
 
-/* Runs the handler, up to the instruction that was interrupted: that one, not the same on the way
- * back, which is stepped too. */
+/* Runs the handler, up to the instruction that was interrupted.  The same instruction on the way
+ * back does not count, although it is stepped too. */
 static bool interrupted(pid_t pid, const struct user_regs_struct *at)
 {
 	struct user_regs_struct regs;
@@ -271,7 +270,7 @@ static void run(bool area, bool interrupt)
 		h = helper_at(regs.rip);
 		outside = !h && regs.rip >= entries.text && regs.rip < entries.text_end;
 		if (outside) {
-			/* The state is the caller's own, and ext names it. */
+			/* The state is the caller's, and ext names the site. */
 			struct pcce_page page;
 
 			read_child(pid,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Threads begin, end and are walked: joined and detached ones, pthread_exit, cancellation, C11
- * threads, fork, the smallest stacks, areas, walks from a signal handler while threads come and go.
+ * Tests how threads begin, end and are walked: joined and detached threads, pthread_exit,
+ * cancellation, C11 threads, fork, the smallest stacks, areas, and walks from a signal handler
+ * while threads come and go.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Who may sample what: pcce/kmod.h and kmod/access.c.  Root opens the device and gives the
- * descriptor away, since otherwise nobody else gets as far as to ask; requests are judged by who
- * makes them.
+ * Tests who may sample what: pcce/kmod.h and kmod/access.c.  Requests are judged by who makes them.
+ * Root opens the device and passes the descriptor on, because other users cannot open it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -28,7 +27,7 @@ static void become(uid_t uid)
 		abort();
 }
 
-/* A process of that user that sleeps until it is killed. program: it does an exec first. */
+/* Starts a process of that user that sleeps until it is killed.  With program, it execs first. */
 static pid_t sleeper(uid_t uid, bool program, bool dumpable)
 {
 	int pipes[2];
@@ -41,7 +40,7 @@ static pid_t sleeper(uid_t uid, bool program, bool dumpable)
 	if (pid == 0) {
 		if (getuid() != uid)
 			become(uid);
-		/* A change of the user has taken that away. */
+		/* The change of the user has cleared this. */
 		prctl(PR_SET_DUMPABLE, dumpable);
 		if (program)
 			execl("/bin/sleep", "sleep", "1000", NULL);
@@ -73,7 +72,7 @@ static void allow(bool yes)
 	close(fd);
 }
 
-/* What SETUP and START say to that; on one of the descriptors that root has opened. */
+/* Returns the result of SETUP and START, on one of the descriptors that root has opened. */
 static int spare[64], n_spare;
 
 static long try(struct pcce_kmod_setup c)
@@ -190,7 +189,7 @@ static void a_little(void)
 	expect("unprivileged=Y: more memory than may be locked", try(c), -ENOMEM);
 }
 
-/* A session that root has set up is not a way for others to more than that. */
+/* A session that root has set up must not allow others more than they may do. */
 static void inherited(void)
 {
 	struct pcce_kmod_attach a = {.pid = of_root};

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * cost [instructions]: what a sample costs, counted.  Each getppid() is a sample.
+ * cost [instructions]
  *
- * Without an argument: how often the module reads user memory for it; a probe counts the calls of
- * copy_from_user_nofault(). With it: how many instructions getppid() takes longer than with an
- * event that never becomes a sample, so with all that perf does to deliver it.  That needs an
+ * Counts the cost of a sample.  Each getppid() is a sample.
+ *
+ * Without an argument it counts how often the module reads user memory for a sample.  A probe
+ * counts the calls of copy_from_user_nofault().
+ *
+ * With the argument it counts the instructions that getppid() takes, over those with an event that
+ * never becomes a sample.  Both include all that perf does to deliver the event.  This needs an
  * emulator whose time is the number of instructions (qemu -icount shift=0).
  *
- * No instrumentation: the page is made by hand, so that it is known what there is to read.
+ * Nothing is instrumented.  The program makes the page by hand, so that its contents are known.
  */
 #define _GNU_SOURCE
 #include <linux/perf_event.h>
@@ -79,7 +83,7 @@ static void make_page(const struct shape *shape)
 	page.magic = PCCE_PAGE_MAGIC;
 }
 
-/* Samples each rate-th call, from now on. */
+/* Samples each rate-th call from now on. */
 static struct kmod_session *begin(uint32_t flags, uint64_t rate)
 {
 	int64_t offset = (int64_t)((char *)&page - (char *)__builtin_thread_pointer());
@@ -104,7 +108,7 @@ static struct kmod_session *begin(uint32_t flags, uint64_t rate)
 		result(false, "a session can be started: %s", strerror((int)-err));
 		exit(1);
 	}
-	/* The first ones find out where the page is, and read what is below: SEGMENTS, up to
+	/* The first samples find the page and read the SEGMENTS below it, up to
 	 * PCCE_SAMPLE_SEGMENTS a sample. */
 	for (i = 0; i < 10; i++)
 		syscall(SYS_getppid);
@@ -122,7 +126,7 @@ static int count_bad(void *ctx, const struct pcce_kmod_record *record, const str
 	return 0;
 }
 
-/* What the session has delivered must be that many samples, each with its page. */
+/* Checks that the session has delivered that many samples, each with its page. */
 static void finish(struct kmod_session *k, uint32_t flags, unsigned int wanted)
 {
 	struct pcce_kmod_stats stats = {0};
@@ -145,7 +149,7 @@ static void finish(struct kmod_session *k, uint32_t flags, unsigned int wanted)
 
 /* ---- reads of user memory ---------------------------------------------------------- */
 
-/* Reads of user memory up to now; what the probe missed must be nothing. */
+/* Returns the reads of user memory up to now.  The probe must have missed none. */
 static unsigned long long reads(void)
 {
 	FILE *f = fopen(TRACING "kprobe_profile", "re");
@@ -189,7 +193,7 @@ static void count_reads(void)
 
 /* ---- instructions --------------------------------------------------------------------- */
 
-/* Without what interrupts it: the least of many. */
+/* Takes the least of many, to leave out interruptions. */
 static unsigned long long instructions_of_a_call(void)
 {
 	unsigned long long least = ~0ULL, n;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * everywhere: samples at each event that this kernel has, so wherever a handler can run: with the
- * locks of the scheduler, of memory management, of timers, of a file system held; in interrupts, in
- * the middle of a fork or an exit.  Whether it did there what it must not do is for lockdep and its
- * like to say.
+ * everywhere
+ *
+ * Samples at each event that this kernel has, so wherever a handler can run: with the locks of the
+ * scheduler, of memory management, of timers, of a file system held; in interrupts; in the middle
+ * of a fork or an exit.  Lockdep and similar checks say whether the handler did anything forbidden
+ * there.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,7 +28,7 @@
 
 #define EVENTS "/sys/kernel/tracing/events/"
 
-/* As in an instrumented thread, if with nothing to be decoded. */
+/* The page is as in an instrumented thread, but has nothing to decode. */
 static __thread struct {
 	unsigned char before[4096];
 	struct pcce_page page;
@@ -43,7 +45,7 @@ static void *short_thread(void *arg)
 	return arg;
 }
 
-/* A little of all that makes events. */
+/* Does a little of everything that makes events. */
 static void work(void)
 {
 	struct timespec moment = {0, 100000};
@@ -132,8 +134,8 @@ static void sample_at(const char *name, uint32_t type, uint64_t config, uint64_t
 	kmod_session_close(k);
 }
 
-/* Those that the handling of an event makes itself, again and again: as often as that they would be
- * all that happens.
+/* Events that the handling of an event raises itself.  At every occurrence, nothing else would
+ * happen.
  */
 static uint64_t rate_of(const char *name)
 {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * faults: each allocation of memory that a request makes is refused once, in its turn.
+ * faults
+ *
+ * Refuses each allocation of memory that a request makes, one at a time.
  *
  * /proc/thread-self/fail-nth makes the N-th allocation of this thread fail.  A request is repeated
- * with N = 1, 2, ... until it needs fewer.  Each time it must succeed or say that there is no
- * memory; then, undisturbed, it must succeed on the same session.  What it has left behind is for
- * kmemleak, KASAN and lockdep to say.
+ * with N = 1, 2, ... until it makes fewer allocations.  Each time it must succeed or report that
+ * there is no memory.  Then it must succeed, undisturbed, on the same session.  kmemleak, KASAN and
+ * lockdep say what it has left behind.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -47,7 +49,7 @@ static void arm(unsigned int n)
 	}
 }
 
-/* How many more it would have taken; 0: the one that was meant has failed. */
+/* Returns how many more allocations were needed; 0: the intended one has failed. */
 static unsigned int disarm(void)
 {
 	char text[16] = "";
@@ -138,7 +140,7 @@ static long do_mmap(struct state *s)
 	return 0;
 }
 
-/* The page that is not there yet; for a bad address this call has but one answer. */
+/* The page does not exist yet.  For a bad address this call has only one error. */
 static long do_touch(struct state *s)
 {
 	char byte;
@@ -168,7 +170,7 @@ static long do_close(struct state *s)
 	return err;
 }
 
-/* What has happened to a session before. */
+/* The states that a session may have before the request. */
 enum stage { NOTHING, OPENED, SET_UP, MAPPED, STARTED };
 
 static const struct op {

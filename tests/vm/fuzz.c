@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * fuzz SECONDS [SEED [faults]]: any system call on /dev/pcce with any arguments, from four threads
- * at once that share descriptors and mappings.  Nothing is judged here but that it ends; the
- * kernel's log says whether it complained, and a session that is set up afterwards must work as
- * ever.
+ * fuzz SECONDS [SEED [faults]]
  *
- * Arguments are of three kinds, mixed: what is right, what is right but for one field, and
- * anything.  Random bytes alone would never get beyond the first check.
+ * Makes any system call on /dev/pcce with any arguments, from four threads at once that share
+ * descriptors and mappings.  The test only requires that it ends.  The kernel's log says whether
+ * the kernel complained.  A session that is set up afterwards must work as usual.
+ *
+ * Arguments are of three kinds, mixed: correct, correct except for one field, and anything.  Random
+ * bytes alone would never pass the first check.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -69,7 +70,7 @@ static const char *const names[CALLS] = {
 	"ROTATE",  "STATS",  "INFO",  "any request", "mmap",   "munmap", "touch",  "mprotect",
 	"madvise", "mremap", "tail",  "poll",	     "read",   "fork",	 "thread", "dup"};
 
-/* Races on these are wanted: one thread closes what another one is using. */
+/* Races on these are intended: one thread closes what another one uses. */
 static int files[FILES];
 static struct {
 	char *volatile at;
@@ -77,9 +78,8 @@ static struct {
 } maps[MAPS];
 
 /*
- * Shared with the first process, since a round can end badly: one thread unmaps what another one
- * has just mapped, or tells the kernel to forget what is behind it, a stack of its own process for
- * instance.
+ * Shared with the first process, because a round can end badly.  One thread may unmap what another
+ * one has just mapped, or make the kernel drop its contents, for instance a stack of the process.
  */
 static struct counts {
 	unsigned long tried[THREADS][CALLS], good[THREADS][CALLS], rounds;
@@ -148,8 +148,8 @@ static int file(struct state *s)
 	return __atomic_load_n(&files[below(s, FILES)], __ATOMIC_RELAXED);
 }
 
-/* One at a time has each number: else it would soon be closed for those to whom it has been given
- * anew. */
+/* Only one thread at a time has each number.  Otherwise a thread would soon close a number that
+ * others were given again. */
 static int exchange(struct state *s, int fd)
 {
 	int before = __atomic_exchange_n(&files[below(s, FILES)], fd, __ATOMIC_RELAXED);
@@ -157,7 +157,7 @@ static int exchange(struct state *s, int fd)
 	return before < 0 ? before : close(before);
 }
 
-/* Where a struct may be said to be. */
+/* Chooses an address for a struct. */
 static void *pointer(struct state *s, void *right, size_t size)
 {
 	size_t map = below(s, MAPS);
@@ -221,8 +221,7 @@ static struct pcce_kmod_setup sensible(struct state *s)
 		c.pid = pid(s);
 	else
 		c.flags &= ~PCCE_KMOD_ON_EXEC;
-	/* Hardware events are not there in the emulator; and it takes long to switch tracepoints.
-	 */
+	/* The emulator has no hardware events, and switching tracepoints takes long. */
 	c.type = below(s, 12) ? PERF_TYPE_SOFTWARE : (uint32_t)below(s, 5);
 	if (c.type == PERF_TYPE_SOFTWARE)
 		c.config = below(s, 12);
@@ -233,7 +232,7 @@ static struct pcce_kmod_setup sensible(struct state *s)
 	if (c.type == PERF_TYPE_SOFTWARE && c.config <= PERF_COUNT_SW_TASK_CLOCK &&
 	    !(c.flags & PCCE_KMOD_FREQUENCY))
 		c.rate = 3000000 + below(s, 100000000);
-	/* A tracepoint of what the handling of an event does itself would be all that happens. */
+	/* With a tracepoint inside the handling of an event, nothing else would happen. */
 	if (c.type == PERF_TYPE_TRACEPOINT)
 		c.rate += 20;
 	c.ring_bytes = PCCE_KMOD_RING_MIN << below(s, 5);
@@ -311,7 +310,7 @@ static long map(struct state *s)
 	return p == MAP_FAILED ? -1 : 0;
 }
 
-/* A process_vm_readv() of oneself takes a bad address for an error, not for a signal. */
+/* process_vm_readv() of the own process reports a bad address as an error, not by a signal. */
 static long touch(struct state *s)
 {
 	size_t i = below(s, MAPS);
@@ -358,7 +357,7 @@ static long on_map(struct state *s, enum call call)
 	}
 }
 
-/* Tails as a reader would write them, and as none would. */
+/* Writes tails as a reader would, and as none would. */
 static long move_tail(struct state *s)
 {
 	size_t i = below(s, MAPS), k;
@@ -411,7 +410,7 @@ static long read_or_write(struct state *s)
 	}
 }
 
-/* Children have the descriptors, too, and end while these are used. */
+/* Children have the descriptors, too, and end while other threads use them. */
 static long new_process(struct state *s)
 {
 	pid_t child = fork();
@@ -461,7 +460,7 @@ static long attach(struct state *s)
 	return send(s, PCCE_KMOD_IOC_ATTACH, &a, sizeof(a));
 }
 
-/* A session as it is meant to be, but for what other threads do to it meanwhile. */
+/* Runs a correct session, which other threads disturb meanwhile. */
 static void use(struct state *s, int fd)
 {
 	struct pcce_kmod_places p = {.n = 1, .offsets = {-4096}};
@@ -561,8 +560,8 @@ static void *fuzz(void *arg)
 	if (faults)
 		let_allocations_fail();
 	while (!enough) {
-		/* OPEN, SETUP and START as often as all others together, or few sessions would ever
-		 * run. */
+		/* OPEN, SETUP and START together are as frequent as all others, or few sessions
+		 * would run. */
 		enum call call =
 			below(s, 3) ? (enum call)below(s, CALLS)
 				    : (enum call[]){
@@ -574,7 +573,7 @@ static void *fuzz(void *arg)
 	return NULL;
 }
 
-/* A round is a process: what it leaves open or mapped goes with it. */
+/* A round is a process.  What it leaves open or mapped ends with it. */
 static void round_of(unsigned int seconds, uint64_t seed)
 {
 	struct rlimit few = {256, 256};
@@ -597,7 +596,7 @@ static void round_of(unsigned int seconds, uint64_t seed)
 		pthread_join(threads[i], NULL);
 }
 
-/* The signals of a process that has spoilt its own memory: see counts. */
+/* The signals of a process that has damaged its memory; see counts. */
 static bool own_fault(int status)
 {
 	int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
@@ -644,7 +643,7 @@ int main(int argc, char **argv)
 		never += !good && tried >= OFTEN && i != ANY_REQUEST && i != READ_WRITE;
 	}
 	printf("\n");
-	/* Without memory a thread may die of a page that it does not get. */
+	/* Without memory a thread may die because it does not get a page. */
 	result(!bad && (faults ? never < CALLS / 2 : counts->rounds && !never),
 	       "any calls from %d threads for %u seconds: %lu kinds were never granted, %lu rounds "
 	       "ended badly",

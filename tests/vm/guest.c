@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See guest.h. */
+/* Implements the functions that the guest's test programs share; see guest.h. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

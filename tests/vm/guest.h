@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What the test programs that run in the guest share: results, requests, and something to sample.
- */
+/* Declares what the test programs that run in the guest share: results, requests, and something to
+ * sample. */
 #ifndef PCCE_VM_GUEST_H
 #define PCCE_VM_GUEST_H
 
@@ -11,12 +11,12 @@
 #include <time.h>
 #include <pcce/kmod.h>
 
-/* A line of TAP without a number. */
+/* Prints a line of TAP without a number. */
 void result(bool good, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* got and wanted: results of a system call, -errno if it failed. */
 void expect(const char *name, long got, long wanted);
 
-/* What the kernel is told through a file; that it does not take it is a failed test. */
+/* Writes text to a file of the kernel; if the kernel refuses it, a test fails. */
 void write_to(const char *file, const char *text);
 
 int device(void); /* an open /dev/pcce, or the program ends */
@@ -32,9 +32,9 @@ uint64_t tracepoint(const char *name);
 void burn_ms(unsigned int ms);
 
 /*
- * Milliseconds that a test has run.  What passes between two looks counts as step_ms at most: the
- * emulator may have been stopped meanwhile, for minutes, and the guest's clock goes on all the
- * same.
+ * Returns the milliseconds that a test has run.  The time between two calls counts as step_ms at
+ * most.  The emulator may have been stopped for minutes in between, while the guest's clock
+ * continues.
  */
 struct watch {
 	struct timespec last;

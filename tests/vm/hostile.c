@@ -2,13 +2,13 @@
 /*
  * hostile [MS [HZ]]
  *
- * Programs that do with their thread page whatever they can, while they are sampled at a high rate:
- * another thread writes anything into it, and maps, protects and gives back the memory that it
- * names.  What the module delivers must be well formed, and nothing but what stood in the page, or
- * where the page said that its segments are.
+ * Runs programs that do whatever they can with their thread page while they are sampled at a high
+ * rate.  Another thread writes anything into the page, and maps, protects and releases the memory
+ * that the page names.  The module's output must be well formed.  It must have only what was in the
+ * page, or where the page said that its segments are.
  *
- * No instrumentation: the page is made by hand.  Each kind of memory is filled with words of its
- * own, so that one can tell where a word of a sample comes from.
+ * Nothing is instrumented.  The page is made by hand.  Each kind of memory is filled with different
+ * words, so that the origin of a sample's words can be told.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -33,17 +33,16 @@
 #define KIND 0xff00000000000000ULL
 #define AREA_BYTES (256 * sizeof(struct pcce_segment))
 /*
- * The kernel's copy of a page is not made in one step: what it finds as area may be made of some
- * bytes of an address and some of the one that was there before.  So all that are written are
- * multiples of 8, and area lies where any such mixture is in it, or nowhere: far from all else, on
- * a multiple of 16 MB.
+ * The kernel does not copy a page in one step.  The area that it finds may mix some bytes of an
+ * address with some of the previous one.  All addresses that are written are therefore multiples of
+ * 8.  The area is on a multiple of 16 MB, far from all else, so that any such mixture is in it or
+ * nowhere.
  */
 #define AREA ((unsigned char *)0x100000000000)
-/* All that a page can name: what lies behind is there, but not to be read. */
+/* All that a page can name.  The memory after it exists, but must not be read. */
 #define RESERVED_BYTES ((PCCE_AREA_SEGMENTS + 1) * sizeof(struct pcce_segment) + 8192)
 
-/* Threads have a page as if they were instrumented: it is the last thing below the thread pointer.
- */
+/* Threads have a page as if they were instrumented, directly below the thread pointer. */
 static __thread struct {
 	unsigned char before[4096];
 	struct pcce_page page;
@@ -94,7 +93,7 @@ struct verdict {
 	uint64_t strange_word; /* the last one */
 };
 
-/* Small numbers are the area's, too: generations and indexes, if area is said to be a little off. 0
+/* Small numbers are generations and indexes of the area, if the page names an area a little off.  0
  * is memory that has just been mapped. */
 static bool is_allowed(uint64_t word)
 {
@@ -229,8 +228,8 @@ static void lie(struct pcce_page *p)
 	}
 }
 
-/* New generations: nothing that has been read before counts. They stay small numbers, for
- * is_allowed(), also after hours. */
+/* New generations, so that nothing read before counts.  They stay small numbers for is_allowed(),
+ * also after hours. */
 static void renew(void)
 {
 	struct pcce_segment *s = (struct pcce_segment *)area;
@@ -392,7 +391,7 @@ static void *short_thread(void *arg)
 	return NULL;
 }
 
-/* Processes that fork, exec and are killed under sessions that open and close. */
+/* Runs processes that fork, exec and are killed, under sessions that open and close. */
 static void churn(unsigned int ms)
 {
 	struct watch watch = watch_new(1000);

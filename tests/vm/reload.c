@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * reload FILE TIMES: loads the module, has it sample, and removes it, again and again: some batches
- * of TIMES.  What the kernel has allocated must be the same before and after, but for what its
- * caches do.
+ * reload FILE TIMES
+ *
+ * Loads the module, lets it sample, and removes it, in some batches of TIMES.  The kernel must have
+ * allocated as much before as after, except for its caches.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -113,7 +114,7 @@ static int use(int i)
 	if (!err && syscall(SYS_delete_module, "pcce_sampler", O_NONBLOCK) == 0)
 		err = -EBUSY;
 	close(fd);
-	/* A mapping alone keeps it, too. */
+	/* A mapping alone also keeps the module. */
 	if (p == MAP_FAILED ||
 	    (!err && syscall(SYS_delete_module, "pcce_sampler", O_NONBLOCK) == 0))
 		return err ? err : -EBUSY;
@@ -144,17 +145,17 @@ int main(int argc, char **argv)
 	if (times < 1)
 		return 2;
 	err = repeat(argv[1], WARM_UP);
-	/* KASAN keeps for a while what was freed; and where it is, there is kmemleak, too, which
-	 * knows better. */
+	/* KASAN delays the release of freed memory.  A kernel with KASAN also has kmemleak, which
+	 * is more exact. */
 	if (!access("/sys/kernel/debug/kmemleak", F_OK)) {
 		expect("loaded, used and removed, again and again",
 		       err ? err : repeat(argv[1], times), 0);
 		return 0;
 	}
 	/*
-	 * The caches of files and of threads' stacks grow and shrink, and what is freed after a
+	 * The caches of files and of threads' stacks grow and shrink.  Memory that is freed after a
 	 * grace period may wait for seconds, so that much is freed at once.  A leak is in each
-	 * batch, in one and the same cache.
+	 * batch, in the same cache.
 	 */
 	look(true);
 	for (i = 0; i < BATCHES && !err; i++) {

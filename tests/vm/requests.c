@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* /dev/pcce refuses what makes no sense, each with the error that its contract (pcce/kmod.h)
- * promises. */
+/* Tests that /dev/pcce refuses invalid requests, each with the error that its contract
+ * (pcce/kmod.h) promises. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -16,7 +16,7 @@
 #define SIZED(request, size) \
 	(((request) & ~(0x3fffUL << _IOC_SIZESHIFT)) | ((unsigned long)(size) << _IOC_SIZESHIFT))
 
-/* What SETUP says to the usual setup with one change; on a file of its own. */
+/* Returns the result of SETUP for the usual setup with one change, on a separate file. */
 #define SETUP_WITH(change)                                  \
 	({                                                  \
 		int fd_ = device();                         \
@@ -28,7 +28,7 @@
 		r_;                                         \
 	})
 
-/* What START says after such a SETUP. */
+/* Returns the result of START after such a SETUP. */
 #define START_WITH(change)                                            \
 	({                                                            \
 		int fd_ = device();                                   \

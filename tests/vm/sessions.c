@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What sessions deliver: each scope, threads and children, losses, the watermark, counting. */
+/* Tests what sessions deliver: each scope, threads and children, losses, the watermark, counting.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -94,8 +95,8 @@ static void run_threads(int n, unsigned int ms)
 		pthread_join(t[i], NULL);
 }
 
-/* Works until there are n samples, however long that takes: the emulator's CPUs may get little of
- * the real ones. */
+/* Works until there are n samples, however long that takes.  The emulator's CPUs may get little
+ * time of the real ones. */
 static void until(const struct kmod_session *k, unsigned int n, void (*work)(void))
 {
 	struct pcce_kmod_stats stats;
@@ -142,7 +143,7 @@ static void processes(void)
 	pthread_t before;
 	pid_t child;
 
-	/* A thread that is there before, and threads that come after. */
+	/* Samples a thread that exists before, and threads that come after. */
 	pthread_create(&before, NULL, busy, &ms);
 	k = start(c);
 	until(k, 100, some_threads);
@@ -180,7 +181,7 @@ static void cpus(void)
 	struct kmod_session *k;
 	struct seen seen;
 
-	/* The others are there as well: whoever runs. */
+	/* Other threads are sampled as well, whichever run. */
 	on_cpu(1);
 	c.scope = PCCE_KMOD_CPU;
 	c.cpu = 1;
@@ -203,8 +204,8 @@ static void cpus(void)
 }
 
 /*
- * Threads that create threads, all the time, while a session is being attached: none has two
- * events, and none has none.  Each call of getppid is an event.
+ * Threads create threads all the time while a session is being attached.  Each must have exactly
+ * one event.  Each call of getppid is an event.
  */
 #define TIDS 65536
 static volatile bool enough, started;
@@ -314,7 +315,7 @@ static void losses(void)
 	for (i = 0; i < 600 && !poll(&p, 1, 0); i++)
 		burn_ms(50);
 	expect("poll: above the watermark", poll(&p, 1, 1000), 1);
-	/* Nobody reads: 64 KB hold about 500 samples. */
+	/* Nothing reads the ring, whose 64 KB hold about 500 samples. */
 	for (i = 0; i < 600; i++) {
 		burn_ms(50);
 		request(fd, PCCE_KMOD_IOC_STATS, &stats);
@@ -323,7 +324,7 @@ static void losses(void)
 	}
 	result(stats.dropped[PCCE_KMOD_DROP_FULL] > 0 && stats.samples > 200,
 	       "a full ring: drops are counted");
-	/* Tails that cannot be. */
+	/* Tails that are impossible. */
 	for (i = 0; i < 200; i++) {
 		readers[i % c.n_rings].tail = i % 2 ? ~0ULL - i * 977 : (uint64_t)i << (i % 64);
 		burn_ms(1);

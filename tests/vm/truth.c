@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A program that knows its own calling contexts: it keeps the names of its active functions
- * itself, asks the kernel for its parent's number at certain points, and prints how often it did
- * that in which context, as `pcce-report --format=folded` does.  A recording of the event
- * syscalls:sys_enter_getppid must say exactly the same.
+ * Records its calling contexts itself, to compare them with a recording.
  *
- * Recursion, indirect calls, a callback from the C library, depths beyond what the thread page
- * holds, four threads, and a forked child.
+ * The program keeps the names of its active functions.  At certain points it asks the kernel for
+ * its parent's number.  It prints how often it did that in which context, as `pcce-report
+ * --format=folded` does.  A recording of the event syscalls:sys_enter_getppid must say exactly the
+ * same.
+ *
+ * It has recursion, indirect calls, a callback from the C library, depths beyond what the thread
+ * page holds, four threads, and a forked child.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -33,7 +35,7 @@ static struct {
 static int n_contexts;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* A call that is not instrumented: what it does is no part of the contexts. */
+/* A function that is not instrumented, so that its calls are no part of the contexts. */
 __attribute__((optimize("O1"))) static void note(void)
 {
 	static char chain[DEPTH_MAX * 12];
@@ -54,7 +56,7 @@ __attribute__((optimize("O1"))) static void note(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* The event, in the function that calls this. */
+/* Raises the event, in the function that calls this. */
 #define POINT()                                             \
 	do {                                                \
 		long result;                                \
@@ -119,7 +121,7 @@ static NOINLINE unsigned int twice(unsigned int n, unsigned int *state)
 
 static NOINLINE unsigned int odd(unsigned int n, unsigned int *state);
 
-/* No regular order: each call is an entry on the encoding stack. */
+/* Irregular order, so that each call is an entry on the encoding stack. */
 static NOINLINE unsigned int even(unsigned int n, unsigned int *state)
 {
 	unsigned int r = 0;

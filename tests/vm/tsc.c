@@ -2,9 +2,9 @@
 /*
  * Prints the frequency of this machine's time stamp counter in kHz, over 100 ms of CLOCK_MONOTONIC.
  *
- * The emulator hands the counter to its guest.  A guest's kernel would find its frequency by
- * comparison with an emulated timer; where the emulator does not get its CPU just then, the guest's
- * clock is several times too fast ever after.
+ * The emulator hands the counter to its guest.  A guest's kernel would find the frequency by
+ * comparison with an emulated timer.  If the emulator does not get its CPU at that moment, the
+ * guest's clock stays several times too fast.
  */
 #define _GNU_SOURCE
 #include <stdint.h>
@@ -12,7 +12,7 @@
 #include <time.h>
 #include <x86intrin.h>
 
-/* Of some readings, the one with the least in between. */
+/* Takes the one of some readings with the least time in between. */
 static void read_both(uint64_t *ns, uint64_t *tsc)
 {
 	uint64_t least = UINT64_MAX;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* One mistake for each word that it understands. */
+/* Makes one mistake for each word that it understands. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static NOINLINE int use_after_return(void)
 	return p[2];
 }
 
-/* Many, since the last may be found in some register. */
+/* Many, because a register may still hold the last one. */
 static NOINLINE void leak(void)
 {
 	for (int i = 0; i < 50; i++) {

@@ -180,7 +180,7 @@ static NOINLINE void in_the_middle(char **argv)
 
 extern void *__asan_region_is_poisoned(void *begin, size_t size) __attribute__((weak));
 
-/* Is all of an array here usable? */
+/* Checks that all of an array here is usable. */
 __attribute__((no_sanitize("address"))) static NOINLINE int usable(int n)
 {
 	volatile char array[6000];

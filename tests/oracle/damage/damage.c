@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * damage: makes one mistake of pcce-encode or of the plugin in a linked file, to show that
- * the single-stepper sees it.
+ * damage KIND FUNCTION IN OUT
  *
- *	damage KIND FUNCTION IN OUT
+ * Makes one mistake of pcce-encode or of the plugin in a linked file, to show that the
+ * single-stepper finds it.
  *
- *   window    the table says of the first site in FUNCTION that adds, or else that pushes, that its
- *effect is undone one instruction too early: at the after-slot's beginning value     the slots of
- *the first site in FUNCTION that adds add, and take off, one more than the table says restore   the
- *first call of __pcce_restore in FUNCTION is gone
+ * KIND is one of
+ *
+ * - window: the table says that the effect of a site in FUNCTION is undone one instruction too
+ *   early, at the beginning of the after-slot.  The site is the first that adds, or else the first
+ *   that pushes.
+ *
+ * - value: the slots of the first site in FUNCTION that adds add and subtract one more than the
+ *   table says.
+ *
+ * - restore: the first call of __pcce_restore in FUNCTION is gone.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -107,8 +113,8 @@ static void damage_window(struct victim *v, const char *function)
 	head->crc = (uint32_t)crc32(0, v->section, (uInt)v->section_size);
 }
 
-/* addq or subq $imm, %fs:disp32, in whichever place among nops. Its constant has 8 or 32 bits: the
- * low byte is at the same place. */
+/* Finds addq or subq $imm, %fs:disp32 among nops.  The constant has 8 or 32 bits.  Its low byte is
+ * at the same place. */
 static void one_more(uint8_t *slot, size_t size, uint8_t modrm)
 {
 	for (uint8_t *p = slot; p + 10 <= slot + size; p++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* -fexceptions in C: cleanup attributes run while a thread is cancelled. */
+/* Runs cleanup attributes while a thread is cancelled (-fexceptions in C). */
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>

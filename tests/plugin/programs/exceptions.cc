@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// C++: exceptions, virtual calls, thunks, lambdas, guards, templates. Each landing
+// Uses C++: exceptions, virtual calls, thunks, lambdas, guards, templates.  Each landing
 // pad must find the state that its function was entered with.
 #include <algorithm>
 #include <cstdio>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A thread page and a __pcce_restore for programs that are compiled with the plugin but not
- * encoded. Compiled without the plugin. */
+/* Defines a thread page and __pcce_restore for programs that are compiled with the plugin but not
+ * encoded.  This file is compiled without the plugin. */
 #include <pcce/abi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ void __pcce_restore(__u64 id, __u64 position, __u64 word)
 	pcce_page.position = position;
 	top()->site = word;
 	page_restores++;
-	/* Everything that a function may change is changed. */
+	/* Changes everything that a function may change. */
 	__asm__ volatile("" ::
 				 : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11",
 				   "memory", "cc", "xmm0", "xmm1");

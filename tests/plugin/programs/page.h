@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What the test programs use of page.c: a stand-in for the runtime. */
+/* Declares what the test programs use of page.c, which replaces the runtime. */
 #ifndef TEST_PAGE_H
 #define TEST_PAGE_H
 
@@ -7,9 +7,9 @@
 extern "C" {
 #endif
 
-/* Puts known values into this thread's page. */
+/* Writes known values into this thread's page. */
 void page_set(unsigned long id, unsigned int off);
-/* As a callee does that is never returned from: changes id, off, and the top entry's count. */
+/* Changes id, off, and the top entry's count, as a callee does that never returns. */
 void page_damage(void);
 /* Ends the program unless the page is as page_set(id, off) left it. */
 void page_expect(unsigned long id, unsigned int off, const char *where);

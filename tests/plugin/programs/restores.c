@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Non-local entries in C: each must find the state that its function was entered with. */
+/* Makes non-local entries in C.  Each must find the state that its function was entered with. */
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>

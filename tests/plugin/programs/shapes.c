@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* All kinds of calls that C has. Prints a checksum. */
+/* Makes all kinds of calls that C has, and prints a checksum. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A shared library with thread-local variables of all models. */
+/* Defines a shared library with thread-local variables of all models. */
 #include <stdlib.h>
 #include <string.h>
 

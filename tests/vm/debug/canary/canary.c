@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A module that makes mistakes, one of each kind that the debug kernel is there to find: so that
- * its silence about pcce_sampler means something.  Loading it fails, on purpose. */
+ * Makes mistakes, one of each kind that the debug kernel must find, so that the kernel's silence
+ * about pcce_sampler means something.  Loading this module fails on purpose.
+ */
 #include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -21,7 +22,7 @@ static int __rcu *shared;
 
 static void leak(void)
 {
-	/* Several: an address that is left in a register or on a stack hides one. */
+	/* Several, because an address in a register or on a stack hides one. */
 	int i;
 
 	for (i = 0; i < 20; i++) {
