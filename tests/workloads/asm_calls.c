@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Inline assembly that calls: through a pointer, by name, twice in one statement, in a loop of its own, in a
- * function that is a leaf to the compiler and has locals below the stack pointer, in one that is inlined, and
- * recursively.
+ * Calls from inline assembly: through a pointer, by name, twice in one statement, in a loop inside
+ * the assembly, in a function that is a leaf to the compiler and has locals below the stack
+ * pointer, in an inlined function, and recursively.
  *
  * flags: -O2 -fno-omit-frame-pointer
  * expect: (^|;)main;by_pointer;work;burn( |;)
@@ -17,10 +17,12 @@
  */
 #include "burn.h"
 
-/* All that a function may change, but for what a statement uses itself; and rbx keeps the stack pointer. */
-#define CHANGED                                                                                                       \
-	"memory", "cc", "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", \
-		"xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15"
+/* All registers that a function may change, except those that a statement uses.  rbx keeps the
+ * stack pointer. */
+#define CHANGED                                                                                   \
+	"memory", "cc", "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "xmm0", "xmm1",     \
+		"xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", \
+		"xmm12", "xmm13", "xmm14", "xmm15"
 #define ENTER "mov %%rsp, %%rbx\n\tlea -128(%%rsp), %%rsp\n\tand $-16, %%rsp\n\t"
 #define LEAVE "\n\tmov %%rbx, %%rsp"
 
@@ -39,7 +41,7 @@ NOINLINE __attribute__((used)) int named(int x)
 	return y + 1;
 }
 
-/* Nothing but assembly knows of it. */
+/* Only assembly refers to it. */
 static __attribute__((used)) int other(int x) __asm__("asm_calls_other");
 static NOINLINE __attribute__((used)) int other(int x)
 {
@@ -69,8 +71,9 @@ static NOINLINE int twice(int x)
 {
 	int result, n = 3;
 
-	/* n times the one, then the other */
-	__asm__ volatile(ENTER "1: call asm_calls_named; dec %2; jnz 1b; mov %%eax, %%edi\n\tcall asm_calls_other" LEAVE
+	/* calls the one n times, then the other */
+	__asm__ volatile(ENTER "1: call asm_calls_named; dec %2; jnz 1b; mov %%eax, %%edi\n\tcall "
+			       "asm_calls_other" LEAVE
 			 : "=a"(result), "+D"(x), "+&r"(n)
 			 :
 			 : CHANGED, "r12", "r13", "r14");

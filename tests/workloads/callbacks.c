@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What calls back: bsearch, atexit, pthread_once, destructors of thread-specific data, constructors and
- * destructors, a pool of threads and detached ones, IFUNC resolvers.
+ * Has callbacks of all kinds: bsearch, atexit, pthread_once, destructors of thread-specific data,
+ * constructors and destructors, a pool of threads and detached threads, IFUNC resolvers.
  *
  * sampled: no
  * flags: -O2 -pthread
@@ -58,7 +58,7 @@ static NOINLINE unsigned int impl_two(unsigned int n)
 	return n + 2;
 }
 
-/* Runs before anything is relocated: calls nothing. */
+/* Runs before anything is relocated, so it calls nothing. */
 static unsigned int (*choose(void))(unsigned int)
 {
 	return __builtin_cpu_supports("sse2") ? impl_one : impl_two;

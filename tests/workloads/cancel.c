@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Threads that end in the middle: pthread_exit from deep inside, pthread_cancel at a cancellation point,
- * with clean-up handlers and TLS destructors.
+ * Ends threads in the middle: pthread_exit from deep inside, pthread_cancel at a cancellation
+ * point, with clean-up handlers and TLS destructors.
  *
  * sampled: no
  * flags: -O2 -pthread -fexceptions

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * C++20 coroutines: generators that are resumed from different places, nested, with symmetric transfer, left by
- * exceptions, destroyed while suspended.
+ * Runs C++20 coroutines: generators that are resumed from different places, nested, with symmetric
+ * transfer, left by exceptions, destroyed while suspended.
  *
  * sampled: no
  * flags: -O2 -std=c++20 -fcoroutines
@@ -129,7 +129,8 @@ struct task {
 			{
 				return false;
 			}
-			std::coroutine_handle<> await_suspend(std::coroutine_handle<promise_type> h) noexcept
+			std::coroutine_handle<>
+			await_suspend(std::coroutine_handle<promise_type> h) noexcept
 			{
 				count(5);
 				return h.promise().then;

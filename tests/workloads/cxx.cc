@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * C++: static initialisers and function-local statics, virtual calls through multiple and virtual inheritance (thunks),
- * pointers to members, lambdas and std::function, templates that several units would share, thread_local with a
- * destructor, std::sort and containers, operator new.
+ * C++: static initialisers and function-local statics, virtual calls through multiple and virtual
+ * inheritance (thunks), pointers to members, lambdas and std::function, templates that several
+ * units would share, thread_local with a destructor, std::sort and containers, operator new.
  *
  * sampled: no
  */
@@ -79,7 +79,8 @@ template <typename T> __attribute__((noinline)) T twice(T n)
 	return n < 4 ? twice<T>(n + 1) + static_cast<T>(count(static_cast<unsigned int>(n))) : n;
 }
 
-static NOINLINE unsigned int through(a *x, b *y, unsigned int (a::*m)(unsigned int), unsigned int (b::*n)(unsigned int))
+static NOINLINE unsigned int through(a *x, b *y, unsigned int (a::*m)(unsigned int),
+				     unsigned int (b::*n)(unsigned int))
 {
 	return (x->*m)(1) + (y->*n)(2) + x->f(1) + y->g(2);
 }
@@ -103,11 +104,12 @@ int main()
 	std::map<std::string, unsigned int> names;
 	unsigned int captured = 1;
 
-	sum = sum + through(object.get(), object.get(), &a::f, &b::g) + local_static().n + local_static().n +
-	      per_thread.n;
+	sum = sum + through(object.get(), object.get(), &a::f, &b::g) + local_static().n +
+	      local_static().n + per_thread.n;
 	sum = sum + twice<unsigned int>(1) + twice<unsigned short>(2);
 	sum = sum + call([&captured](unsigned int n) { return captured += count(n); });
-	std::sort(values.begin(), values.end(), [](unsigned int x, unsigned int y) { return count(x) < count(y); });
+	std::sort(values.begin(), values.end(),
+		  [](unsigned int x, unsigned int y) { return count(x) < count(y); });
 	for (unsigned int x : values)
 		names["a rather long name, " + std::to_string(x)] = count(x);
 	std::for_each(names.begin(), names.end(), [](const auto &p) { count(p.second); });

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * 50,000 calls deep through three sites in no regular order: nothing to compress, more
+ * Makes 50,000 nested calls through three sites in irregular order: nothing to compress, more
  * entries than a sample holds.  Such samples are marked as truncated, never wrong.
  *
  * expect: burn( |;)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * 50,000 calls deep from one site: repetition is compressed, every sample is exact.
+ * Makes 50,000 nested calls from one site: repetition is compressed, every sample is exact.
  *
  * expect: (^|;)main;down;
  * min-depth: 50000

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Functions that are entered in every way: by calls, through pointers, by jumps of both lengths, from
- * code that is not instrumented (which has an id that the last callback left), as a leaf's replacement,
- * and with something else at their entry.
+ * Enters functions in every way: by calls, through pointers, by jumps of both lengths, from
+ * uninstrumented code (which has an id that the last callback left), as a leaf's replacement, and
+ * with something else at their entry.
  *
  * expect: (^|;)main;hot;work;burn( |;)
  * expect: ;by_pointer;work;burn( |;)
@@ -60,7 +60,10 @@ void *realloc(void *old, size_t size)
 	void *p = malloc(size);
 
 	if (p && old)
-		memcpy(p, old, size < (size_t)((char *)p - (char *)old) ? size : (size_t)((char *)p - (char *)old));
+		memcpy(p, old,
+		       size < (size_t)((char *)p - (char *)old)
+			       ? size
+			       : (size_t)((char *)p - (char *)old));
 	return p;
 }
 
@@ -141,7 +144,8 @@ int main(void)
 	int sum = 0;
 
 	for (int i = 0; i < (int)ROUNDS(400000, 4); i++) {
-		sum += hot(i) + by_pointer(i) + patchable(i) + jumps(i) + jumps_far(i) + near_pointer(i);
+		sum += hot(i) + by_pointer(i) + patchable(i) + jumps(i) + jumps_far(i) +
+		       near_pointer(i);
 		if (i % 32 == 0 || ROUNDS(0, i % 2))
 			sum += sort(i / 32) + sort(i / 32 + 1);
 	}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * C++: exceptions thrown through frames with and without destructors, rethrown, and caught
- * at different depths; virtual calls; a catch-all in a recursion.
+ * Throws exceptions through frames with and without destructors, rethrows them, and catches them
+ * at different depths; makes virtual calls; has a catch-all in a recursion.
  *
  * marked: 2
- * no-verify: while the C++ unwinder loads registers, the unwinding library finds parts of two stacks
+ * no-verify: while the C++ unwinder loads registers, libunwind finds parts of two stacks
  * expect: main;.*attempt.*;.*descend.*burn\(unsigned_int\)( |;)
  * expect: main;.*cleanup.*;burn\(unsigned_int\)( |;)
  */

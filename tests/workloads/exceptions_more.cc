@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Exceptions out of constructors (of members, arrays, statics), through the C library's qsort, through many
- * frames with and without clean-ups, nested, rethrown from another function, passed on by exception_ptr, in threads.
+ * Exceptions out of constructors (of members, arrays, statics), through the C library's qsort,
+ * through many frames with and without clean-ups, nested, rethrown from another function, passed on
+ * by exception_ptr, in threads.
  *
  * sampled: no
  * flags: -O2 -pthread
@@ -154,7 +155,8 @@ int main()
 {
 	for (unsigned int i = 0; i < 8; i++)
 		sum = sum + construct(i);
-	sum = sum + statics(3) + statics(5) + through_c() + noexcept_one(12) + noexcept_one(3) + passed_on();
+	sum = sum + statics(3) + statics(5) + through_c() + noexcept_one(12) + noexcept_one(3) +
+	      passed_on();
 	printf("%u\n", sum);
 	return 0;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A parser that calls itself, directly and through others, and throws out of all depths: what lands is a function that
- * is on the way many times, in calls with different landing pads, regularly nested (so that pushes are compressed) and
- * not. Some calls clean up, some catch what others let pass, one catches and throws again.
+ * A parser that calls itself, directly and through others, and throws out of all depths: what lands
+ * is a function that is on the way many times, in calls with different landing pads, regularly
+ * nested (so that pushes are compressed) and not. Some calls clean up, some catch what others let
+ * pass, one catches and throws again.
  *
  * sampled: no
  * step: --restoring=60
@@ -184,8 +185,10 @@ static NOINLINE unsigned int attempt_function(unsigned int (*f)(unsigned int), u
 int main()
 {
 	for (int i = 0; i < ROUNDS(2000, 1); i++) {
-		sum = sum + attempt("[[1[1[1x]]]]", 50) + attempt("[{[1{[1?}]1}]", 50) + attempt("{{{[---?]}}}", 50);
-		sum = sum + attempt("(1(1(1(1(1?", 50) + attempt("[[[[[[[[[[1", 7) + attempt("((((-+-+-+-+1", 9);
+		sum = sum + attempt("[[1[1[1x]]]]", 50) + attempt("[{[1{[1?}]1}]", 50) +
+		      attempt("{{{[---?]}}}", 50);
+		sum = sum + attempt("(1(1(1(1(1?", 50) + attempt("[[[[[[[[[[1", 7) +
+		      attempt("((((-+-+-+-+1", 9);
 		sum = sum + attempt("----------------?", 50) + attempt("++++++++++++++++?", 50) +
 		      attempt("[-[-{(+[?", 50);
 		sum = sum + attempt_function(regular, 12) + attempt_function(catching, 14);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Exceptions that cross a library without slots, are caught there, and come from there; that leave few and many calls,
- * alike and not, behind; that land there while a handler runs, or another exception is on its way.
+ * Exceptions that cross a library without slots, are caught there, and come from there; that leave
+ * few and many calls, alike and not, behind; that land there while a handler runs, or another
+ * exception is on its way.
  *
  * sampled: no
  */
@@ -11,7 +12,8 @@
 #include <streambuf>
 #include "burn.h"
 
-extern "C" unsigned int foreign_pass(unsigned int (*f)(unsigned int), void (*clean)(unsigned int), unsigned int n);
+extern "C" unsigned int foreign_pass(unsigned int (*f)(unsigned int), void (*clean)(unsigned int),
+				     unsigned int n);
 extern "C" unsigned int foreign_catch(unsigned int (*f)(unsigned int), unsigned int n);
 extern "C" void foreign_throw(unsigned int n);
 extern "C" unsigned int foreign_again(unsigned int (*f)(unsigned int), unsigned int n);
@@ -65,7 +67,7 @@ static NOINLINE unsigned int from(unsigned int n)
 	return n;
 }
 
-/* As deep as n says, in ways that do not repeat, or do. */
+/* Calls n deep, in ways that repeat or do not. */
 static unsigned int dig(unsigned int n);
 static unsigned int dig_more(unsigned int n);
 static unsigned int (*volatile digs[])(unsigned int) = {dig, dig_more};
@@ -86,7 +88,7 @@ static NOINLINE unsigned int dig_more(unsigned int n)
 
 static NOINLINE unsigned int deep(unsigned int n)
 {
-	/* Thrown to the library, and once more by what that tries then. */
+	/* Throws to the library, and once more from what the library tries then. */
 	try {
 		return foreign_catch(digs[0], n);
 	} catch (const std::runtime_error &) {
@@ -102,7 +104,7 @@ static NOINLINE unsigned int deeper(unsigned int depth, unsigned int n)
 	return deep(n);
 }
 
-/* What is thrown while the library cleans up. */
+/* Throws while the library cleans up. */
 static NOINLINE void nested(unsigned int n)
 {
 	count(foreign_catch(throws, n));

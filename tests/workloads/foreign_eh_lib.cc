@@ -10,7 +10,8 @@ struct foreign_guard {
 	}
 };
 
-extern "C" unsigned int foreign_pass(unsigned int (*f)(unsigned int), void (*clean)(unsigned int), unsigned int n)
+extern "C" unsigned int foreign_pass(unsigned int (*f)(unsigned int), void (*clean)(unsigned int),
+				     unsigned int n)
 {
 	foreign_guard g{clean};
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * An exception that leaves a signal handler and lands in a library without slots: what the handler has interrupted
- * cannot be told, so all is marked up to where a landing pad or a return of ours makes it right again.
+ * Throws an exception that leaves a signal handler and lands in a library without slots.  The
+ * interrupted context cannot be found, so all samples are marked until a landing pad or a return in
+ * instrumented code corrects the state.
  *
  * sampled: no
  * flags: -fnon-call-exceptions

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * fork in the middle of a recursion: parent and child go on, both with the whole context.
- * vfork and exec too.
+ * Forks in the middle of a recursion: parent and child go on, both with the whole context.
+ * Also uses vfork and exec.
  *
  * marked: 2
  * no-verify: the unwinder may wait for a lock that fork holds

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Calls through a table of functions, some of which call through it again.
+ * Calls through a table of functions, some of which call through the table again.
  *
  * expect: (^|;)main;dispatch;plain;burn( |;)
  * expect: ;dispatch;again;dispatch;.*burn( |;)

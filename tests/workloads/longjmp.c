@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Jumps, and little else: in a tight loop; over repetitions that are compressed; out of
+ * Jumps and does little else: in a tight loop; over repetitions that are compressed; out of
  * signal handlers; through hundreds of nested setjmps; from and to where the thread page is
  * full; with a jmp_buf that is saved and put back.
  *
@@ -137,7 +137,7 @@ static NOINLINE void nested(unsigned int level, unsigned int most)
 	}
 	if (level == most)
 		jump_up(level, level - 1);
-	/* By turns, so that entries differ and the page fills. */
+	/* Alternates sites, so that entries differ and the page fills. */
 	if (level & 1)
 		nested(level + 1, most);
 	else
@@ -173,7 +173,7 @@ static NOINLINE void beyond_the_page(unsigned int depth, unsigned int *state)
 	burn(3);
 }
 
-/* As shells do: one jmp_buf for all, which each level saves and puts back. */
+/* Works like a shell: one jmp_buf for all levels, which each level saves and restores. */
 static NOINLINE void saved(unsigned int depth)
 {
 	jmp_buf before;
@@ -201,7 +201,7 @@ int main(void)
 			over_repetitions(k);
 			saved(6);
 		}
-		/* Seldom: the entry of a handler is marked as not decodable. */
+		/* Seldom, because the entry of a handler is marked as not decodable. */
 		if (i % 1000 == 0)
 			out_of_handler(i / 1000 + 3);
 		nested(0, 300 + i % 90);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The main thread ends by pthread_exit() deep in its calls, over clean-up handlers and past entries of the encoding
- * stack.  Destructors of its data and exit handlers run after that: they have contexts of their own.
+ * Ends the main thread by pthread_exit() deep in its calls, over clean-up handlers and past entries
+ * of the encoding stack.  Destructors of its data and exit handlers run after that, in separate
+ * contexts.
  *
  * flags: -O2 -pthread
  * sampled: no

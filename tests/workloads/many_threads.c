@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * 1,000 threads, 100 at a time, each alive for a moment only.
+ * Runs 1,000 threads, 100 at a time, each for a moment only.
  *
  * marked: 2
  * flags: -O2 -pthread

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A library that is opened, used, closed and opened again at another address, since something else has taken its
- * place; with a constructor and a destructor that call back.  argv[1]: tests/workloads/module.c, built as a library.
+ * Opens, uses and closes a library and opens it again.  It is then at another address, because
+ * something else has taken its place.  Its constructor and destructor call back.  argv[1] is
+ * tests/workloads/module.c, built as a library.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A cycle of three functions, entered at two of them.
+ * Runs a cycle of three functions, entered at two of them.
  *
  * flags: -O1
  * expect: (^|;)main;a;.*b;.*c;.*burn( |;)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * operator new and std::string are taken for leaves.  They call a handler of the program's when there is no memory: it
- * calls functions, frees something and returns, is asked again, and gives up, so that an exception leaves them.
+ * Runs out of memory in operator new and std::string, which count as leaves.  They then call the
+ * program's handler.  The handler calls functions, frees something and returns.  When it is called
+ * again it gives up, so that an exception leaves the leaves.
  *
  * sampled: no
  * flags: -O2

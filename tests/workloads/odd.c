@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Shapes of C: computed goto, nested functions (with a non-local goto out of one), noreturn calls,
- * alloca and variable-length arrays, statement expressions, calls with arguments on the stack, structures by value.
+ * alloca and variable-length arrays, statement expressions, calls with arguments on the stack,
+ * structures by value.
  *
  * sampled: no
  */
@@ -96,7 +97,8 @@ struct large {
 	unsigned int v[12];
 };
 
-static NOINLINE struct large by_value(struct large a, int b, int c, int d, int e, int f, int g, int h)
+static NOINLINE struct large by_value(struct large a, int b, int c, int d, int e, int f, int g,
+				      int h)
 {
 	a.v[0] += count((unsigned int)(b + c + d + e + f + g + h));
 	return a;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Threads that were created in different contexts: from two places, deep in a recursion and deeper than is copied, by
- * threads that were created themselves, detached, as a pool, in a signal handler, as C11 threads, and by a process that
- * a thread has forked.  "origin:" are lines of `pcce-report --origins --format=folded`.
+ * Creates threads in different contexts: from two places, deep in a recursion and deeper
+ * than is copied, by threads that were created themselves, detached, as a pool, in a signal
+ * handler, as C11 threads, and by a process that a thread has forked.  "origin:" are lines of
+ * `pcce-report --origins --format=folded`.
  *
  * marked: 2
  * flags: -O2 -pthread
@@ -109,7 +110,8 @@ static NOINLINE unsigned int dig(unsigned int depth)
 	return r;
 }
 
-static NOINLINE unsigned int dig_more(unsigned int depth, unsigned int *state, void *(*routine)(void *));
+static NOINLINE unsigned int dig_more(unsigned int depth, unsigned int *state,
+				      void *(*routine)(void *));
 
 static NOINLINE unsigned int odd(unsigned int depth, unsigned int *state, void *(*routine)(void *))
 {
@@ -127,14 +129,16 @@ static NOINLINE unsigned int even(unsigned int depth, unsigned int *state, void 
 	return r + 2;
 }
 
-/* In no regular order, so that there are many entries. */
-static NOINLINE unsigned int dig_more(unsigned int depth, unsigned int *state, void *(*routine)(void *))
+/* In irregular order, so that there are many entries. */
+static NOINLINE unsigned int dig_more(unsigned int depth, unsigned int *state,
+				      void *(*routine)(void *))
 {
 	unsigned int r;
 	pthread_t t;
 
 	if (depth) {
-		r = next_random(state) % 2 ? odd(depth - 1, state, routine) : even(depth - 1, state, routine);
+		r = next_random(state) % 2 ? odd(depth - 1, state, routine)
+					   : even(depth - 1, state, routine);
 		burn(1);
 		return r;
 	}
@@ -234,7 +238,8 @@ static NOINLINE void start_c11(void)
 	int result = 0;
 	thrd_t t;
 
-	if (thrd_create(&t, work_c11, NULL) != thrd_success || thrd_join(t, &result) != thrd_success || result != 5)
+	if (thrd_create(&t, work_c11, NULL) != thrd_success ||
+	    thrd_join(t, &result) != thrd_success || result != 5)
 		abort();
 	burn(1);
 }
@@ -281,7 +286,8 @@ int main(void)
 	start_b();
 	sum += dig(40);
 	sum += dig_more(ROUNDS(150, 40), &state, work_deeper);
-	/* More entries than a thread gets of its creator, fewer than one sample brings (PCCE_SAMPLE_SEGMENTS). */
+	/* More entries than a thread gets from its creator, fewer than one sample holds
+	 * (PCCE_SAMPLE_SEGMENTS). */
 	sum += dig_more(ROUNDS(6000, 300), &state, work_deepest);
 	start_pool();
 	start_detached();

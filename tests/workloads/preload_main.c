@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Calls a preloaded malloc (preload_malloc.c): by itself, from the C library, from a thread, and from what the dynamic
- * linker does. */
+/* Calls a preloaded malloc (preload_malloc.c): directly, from the C library, from a thread, and
+ * from the dynamic linker. */
 #include <pthread.h>
 #include <string.h>
 #include "burn.h"
@@ -50,7 +50,8 @@ int main(void)
 		sum += copy("text") + !p;
 		if (i % 4)
 			continue;
-		if (pthread_create(&t, NULL, thread, (void *)i) == 0 && pthread_join(t, &result) == 0)
+		if (pthread_create(&t, NULL, thread, (void *)i) == 0 &&
+		    pthread_join(t, &result) == 0)
 			sum += result != NULL;
 	}
 	printf("%u\n", sum);

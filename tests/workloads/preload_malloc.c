@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * An instrumented malloc that takes the place of the C library's, by LD_PRELOAD: it is called before anything is set
- * up, from the dynamic linker, from the runtime itself, in threads without a page, and by what it calls.
+ * Replaces the C library's malloc by an instrumented one, by LD_PRELOAD.  It is called before
+ * anything is set up, from the dynamic linker, from the runtime itself, in threads without a page,
+ * and by functions that it calls.
  */
 #include <stddef.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The C library calls back: qsort's comparison calls qsort itself.
+ * Lets the C library call back: qsort's comparison calls qsort itself.
  *
  * expect: (^|;)main;sort_rows;.*compare_rows;sort_row;.*compare_ints
  */
@@ -23,7 +23,7 @@ static NOINLINE void sort_row(int *row)
 	burn(1);
 }
 
-/* Rows are compared by their medians; sorts copies, as a careless program does. */
+/* Compares rows by their medians.  Sorts copies, as a careless program does. */
 static int compare_rows(const void *a, const void *b)
 {
 	int x[COLUMNS], y[COLUMNS];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Direct recursion from two sites of one function, at varying depth.
+ * Recurses directly from two sites of one function, at varying depth.
  *
  * expect: (^|;)main;walk;.*walk;burn( |;)
  * expect: (^|;)main;start_again;walk;

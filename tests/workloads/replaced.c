@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A program with a malloc of its own that strdup() calls: a function that the caller of strdup() takes for one
- * that cannot call back.  It makes calls of every kind itself, recurses through many segments of the
- * encoding stack, is interrupted, and is left by longjmp.
+ * Defines malloc, which strdup() calls, although pcce takes strdup() for a function that cannot
+ * call back.  This malloc makes calls of every kind, recurses through many segments of the encoding
+ * stack, is interrupted, and is left by longjmp.
  *
  * step: --signal=USR1,499
  * expect: ;copy;strdup;malloc;take;burn( |;)
@@ -78,7 +78,7 @@ static NOINLINE unsigned int copy(const char *text)
 	return n;
 }
 
-/* So deep that malloc's entries come to lie at all places of a segment. */
+/* So deep that malloc's entries are at all places of a segment. */
 static NOINLINE unsigned int down(const char *text, unsigned int n)
 {
 	unsigned int result = copy(text + n % 8);
@@ -113,7 +113,8 @@ static void on_signal(int sig)
 
 int main(void)
 {
-	static const char text[] = "a text of some length that is copied, and copied again, as long as it takes";
+	static const char text[] =
+		"a text of some length that is copied, and copied again, as long as it takes";
 
 	signal(SIGUSR1, on_signal);
 	for (int i = 0; i < ROUNDS(12000, 1); i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A program with operators new and delete of its own, which std::string and std::map call: functions that the callers
- * of their members take for what cannot call back.  They call others, and throw: into the program, and into a stream,
- * which catches.
+ * Defines operators new and delete, which members of std::string and std::map call, although pcce
+ * takes these members for functions that cannot call back.  The operators call other functions, and
+ * throw: into the program, and into a stream, which catches.
  *
  * sampled: no
  * flags: -O2
@@ -77,7 +77,7 @@ static NOINLINE unsigned int maps(unsigned int n)
 	return m.begin()->second + static_cast<unsigned int>(m.size());
 }
 
-/* What cannot be allocated makes the stream bad, by a catch in the library. */
+/* A failed allocation makes the stream bad, by a catch in the library. */
 static NOINLINE unsigned int streams(unsigned int n)
 {
 	std::string out;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Encoding stacks that grow beyond what the thread page holds, one entry at a time: by pushes only, and by jumps whose
- * records come to lie in a fresh segment, with one entry or with both.  Each thread has an area of its
- * own, and each of its pages is there only after something was written to it.
+ * Grows encoding stacks beyond what the thread page holds, one entry at a time: by pushes only, and
+ * by jumps whose records begin a new segment, with one entry or with both.
+ * Each thread has a separate area.  A page of the area exists only after something was written to
+ * it.
  *
  * marked: 2
  * step: --restoring=20
@@ -44,7 +45,7 @@ static NOINLINE unsigned int other(unsigned int depth, unsigned int (*end)(void)
 	return down(depth, end) + 1;
 }
 
-/* Two ways in turn, so that no entry equals the one below it. */
+/* Two sites alternate, so that no entry equals the one below it. */
 static NOINLINE unsigned int down(unsigned int depth, unsigned int (*end)(void))
 {
 	unsigned int r;
@@ -66,7 +67,7 @@ static void *run(void *arg)
 
 	for (int round = 0; round < ROUNDS(8, 1); round++)
 		for (unsigned int depth = way == 2; depth < DEEPEST; depth += way ? 2 : 1) {
-			/* Near the ends of segments, of 32 entries, something happens. */
+			/* Something happens near the ends of segments, which have 32 entries. */
 			if (ROUNDS(0, 1) && depth % 32 > 5 && depth % 32 < 27)
 				continue;
 			sum += down(depth, way ? jump : leaf);

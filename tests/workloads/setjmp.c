@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * longjmp out of a recursion of varying depth, over and over, with calls of every kind in
- * progress; sigsetjmp too.
+ * Jumps by longjmp out of a recursion of varying depth, many times, with calls of every kind in
+ * progress; also uses sigsetjmp.
  *
  * marked: 2
  * step: --restoring=0

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The library of shlib_main.c: calls back into its caller and into a table of its own. */
+/* The library of shlib_main.c.  Calls back into its caller and into its own table. */
 #include "burn.h"
 #include "shlib.h"
 

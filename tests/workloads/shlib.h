@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Between shlib_main.c and shlib.c. */
+/* Declares the functions between shlib_main.c and shlib.c. */
 #ifndef SHLIB_H
 #define SHLIB_H
 typedef unsigned int shlib_callback(unsigned int n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A program with a shared library it is linked with and one that it opens at run time
- * (argv[1]), calling each other: the context crosses modules.
+ * Calls a shared library that it is linked with and one that it opens at run time (argv[1]).
+ * All three call each other, so the context crosses modules.
  */
 #include <dlfcn.h>
 #include "burn.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Handlers of all kinds: on an alternate stack, with SA_SIGINFO, SA_NODEFER and recursing, SA_RESETHAND, of a fault,
- * left by siglongjmp, installed before main and replaced later, with one that was inherited as ignored.
+ * Handlers of all kinds: on an alternate stack, with SA_SIGINFO, SA_NODEFER and recursing,
+ * SA_RESETHAND, of a fault, left by siglongjmp, installed before main and replaced later, with one
+ * that was inherited as ignored.
  *
  * sampled: no
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A signal before each single instruction: of each kind of slot, of the runtime's helpers, of the C library.
+ * Gets a signal before each single instruction of each kind of slot, of the runtime's helpers, and
+ * of the C library.
  *
  * sampled: no
  * step: --signal=USR1,2

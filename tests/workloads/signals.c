@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A timer signal interrupts a recursion; the handler works and calls through a pointer,
- * and another signal nests inside it.
+ * Interrupts a recursion by a timer signal.  The handler works and calls through a pointer,
+ * and another signal interrupts the handler.
  *
  * marked: 2
  * step: --signal=ALRM,97

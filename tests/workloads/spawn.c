@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * New processes: vfork and exec of this program itself, vfork whose child ends at once, posix_spawn, system, fork out
- * of a handler and out of a thread.
+ * Creates processes: vfork and exec of this program itself, vfork whose child ends at once,
+ * posix_spawn, system, fork out of a handler and out of a thread.
  *
  * sampled: no
  * flags: -O2 -pthread

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What optimisation takes apart: hot and cold parts in different sections, partial inlining, clones for
- * constants and for removed arguments, unrolled and merged calls, functions with identical bodies.
+ * Has functions that optimisation splits: hot and cold parts in different sections, partial
+ * inlining, clones for constants and for removed arguments, unrolled and merged calls, functions
+ * with identical bodies.
  *
  * sampled: no
- * flags: -O2 -freorder-blocks-and-partition -fpartial-inlining -fipa-cp-clone -fipa-sra -funroll-loops -fipa-icf
+ * flags: -O2 -freorder-blocks-and-partition -fpartial-inlining -fipa-cp-clone -fipa-sra
+ * flags: -funroll-loops -fipa-icf
  */
 #include "burn.h"
 
@@ -22,7 +24,7 @@ __attribute__((cold, noinline)) static void rare(unsigned int n)
 	burnt++;
 }
 
-/* The rare calls end up in a .cold part. */
+/* GCC puts the rare calls into a .cold part. */
 static NOINLINE unsigned int hot(unsigned int n)
 {
 	if (__builtin_expect(n % 7 == 0, 0)) {
@@ -34,7 +36,7 @@ static NOINLINE unsigned int hot(unsigned int n)
 	return n * 3;
 }
 
-/* Its beginning is inlined, the rest is a .part. */
+/* GCC inlines its beginning; the rest is a .part. */
 static unsigned int early_out(unsigned int n, const unsigned int *table)
 {
 	unsigned int r = 0;
@@ -49,7 +51,8 @@ static unsigned int early_out(unsigned int n, const unsigned int *table)
 	return r;
 }
 
-static __attribute__((noinline)) unsigned int constant(unsigned int n, unsigned int mode, const unsigned int *p)
+static __attribute__((noinline)) unsigned int constant(unsigned int n, unsigned int mode,
+						       const unsigned int *p)
 {
 	unsigned int r = 0;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A static executable, with recursion and callbacks from the C library inside it.
+ * Recurses, and has callbacks from the C library, in a static executable.
  *
  * flags: -O2 -static
  * no-verify: a static program cannot load the unwinder

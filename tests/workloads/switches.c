@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Stacks that the program switches by itself, and says so: generators that are resumed from different depths, that
- * recurse further than a segment of the encoding stack holds, that end, that are given up amid their work, and that go
- * on in another thread; with signals in between.
+ * Switches stacks itself and announces it (pcce.h).  Generators are resumed from different depths,
+ * recurse further than a segment of the encoding stack holds, end, are given up in the middle of
+ * their work, and go on in another thread; with signals in between.
  *
  * flags: -pthread
  * expect: (^|;)first;generate;dive(;dive)*;yield;count(;burn)?( |;)
@@ -33,17 +33,20 @@ struct generator {
 	char *area;
 };
 
-/* swap(&from, to): registers that a call keeps on the stack, its address to from, and on with those on another. */
+/* swap(&from, to): pushes the registers that a call keeps, stores the stack pointer in from, and
+ * continues with the stack to. */
 void swap(void **from, void *to);
 __asm__("	.text\n"
 	"	.globl swap\n"
 	"	.type swap, @function\n"
 	"swap:\n"
 	"	.cfi_startproc\n"
-	"	push %rbp\n	push %rbx\n	push %r12\n	push %r13\n	push %r14\n	push %r15\n"
+	"	push %rbp\n	push %rbx\n	push %r12\n	push %r13\n	push %r14\n	"
+	"push %r15\n"
 	"	mov %rsp, (%rdi)\n"
 	"	mov %rsi, %rsp\n"
-	"	pop %r15\n	pop %r14\n	pop %r13\n	pop %r12\n	pop %rbx\n	pop %rbp\n"
+	"	pop %r15\n	pop %r14\n	pop %r13\n	pop %r12\n	pop %rbx\n	"
+	"pop %rbp\n"
 	"	ret\n"
 	"	.cfi_endproc\n"
 	"	.size swap, . - swap\n");
@@ -124,9 +127,10 @@ static void begin(struct generator *g, unsigned int depth)
 {
 	void **top;
 
-	/* A mapping of its own, with a gap below and above. */
-	*g = (struct generator){.depth = depth,
-				.area = mmap(NULL, STACK + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)};
+	/* Makes a separate mapping, with a gap below and above. */
+	*g = (struct generator){
+		.depth = depth,
+		.area = mmap(NULL, STACK + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)};
 	if (g->area == MAP_FAILED || mprotect(g->area + 4096, STACK, PROT_READ | PROT_WRITE))
 		exit(2);
 	top = (void **)(g->area + 4096 + STACK) - 2;
@@ -170,9 +174,11 @@ int main(void)
 				resume_from(i, &g[1]);
 			resume_from(70, &g[2]);
 		}
-		/* Goes on in another thread, and comes back; the stepper keeps a thread's stacks apart from another's.
+		/* Goes on in another thread and comes back.  The stepper keeps the stacks of
+		 * threads separate.
 		 */
-		if (!ROUNDS(0, 1) && (pthread_create(&thread, NULL, elsewhere, &g[0]) || pthread_join(thread, NULL)))
+		if (!ROUNDS(0, 1) &&
+		    (pthread_create(&thread, NULL, elsewhere, &g[0]) || pthread_join(thread, NULL)))
 			return 1;
 		while (!g[0].ended)
 			resume_from(round % 5, &g[0]);

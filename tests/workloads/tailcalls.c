@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Tail calls that -O2 turns into jumps: direct ones in a chain, a cycle of them a million
- * long (which must not grow the stack), and one through a pointer.
+ * Makes tail calls that -O2 turns into jumps: direct ones in a chain, a cycle of a million
+ * (which must not grow the stack), and one through a pointer.
  *
  * expect: (^|;)main;.*last;burn( |;)
  * expect: (^|;)main;.*target_(one|two);burn( |;)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Eight threads at different depths; half of them are made by another thread.
+ * Runs eight threads at different depths, half of which another thread creates.
  *
  * marked: 2
  * flags: -O2 -pthread

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Stacks of its own: generators by makecontext and swapcontext that are resumed from different depths, that end through
- * uc_link, and that recurse further than a segment of the encoding stack holds; contexts that are entered again by
- * setcontext, on the same stack, on another one, and twice; with signals in between.
+ * Switches stacks: generators by makecontext and swapcontext that are resumed from different
+ * depths, that end through uc_link, and that recurse further than a segment of the encoding stack
+ * holds; contexts that are entered again by setcontext, on the same stack, on another one, and
+ * twice; with signals in between.
  *
  * sampled: no
  * step: --signal=USR1,331
@@ -86,10 +87,10 @@ static NOINLINE void resume(unsigned int which, unsigned int depth)
 	count(2);
 }
 
-static NOINLINE void make(unsigned int which, void (*function)(unsigned int, unsigned int), unsigned int depth,
-			  unsigned int rounds)
+static NOINLINE void make(unsigned int which, void (*function)(unsigned int, unsigned int),
+			  unsigned int depth, unsigned int rounds)
 {
-	/* A mapping of its own, with a gap below and above. */
+	/* Makes a separate mapping, with a gap below and above. */
 	char *stack = mmap(NULL, STACK + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	mprotect(stack + 4096, STACK, PROT_READ | PROT_WRITE);
