@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# `make check-install`: the Debian package on a machine on which nothing else is.  debootstrap makes one in a folder (it asks
-# Debian's mirror for some 100 MB), apt installs the package there with no more than what it depends on, a program is built,
-# recorded and reported, and the package is removed.  Not a part of `make check`, which installs it into a copy of
-# this system (tests/e2e/packaging.sh).
+# Tests the Debian package on a machine that has nothing else (`make check-install`).  debootstrap
+# makes such a system in a folder and downloads about 100 MB from Debian's mirror.  apt installs the
+# package there with its dependencies only.  A program is built, recorded and reported, and the
+# package is removed.  `make check` does not run this.  It installs the package into a copy of this
+# system (tests/e2e/packaging.sh).
 
 . "$(dirname "$0")/lib.sh"
 cd "$scratch" || exit 1

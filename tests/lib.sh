@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# What all test scripts share.  Source it first:
+# Shared by all test scripts.  Source it first:
 #
 #   . "$(dirname "$0")/../lib.sh"
 #
@@ -68,13 +68,13 @@ skip_all() { # REASON
 
 # ---- recordings ----------------------------------------------------------------------
 
-# stat_of DATA NAME: one value from pcce-report --stats; empty if it is not there.
+# stat_of DATA NAME: prints one value of pcce-report --stats, or nothing if it has no such value
 stat_of() {
 	[ "$1.stats" -nt "$1" ] || pcce-report -i "$1" --stats >"$1.stats" 2>"$1.stats.err" || cat "$1.stats.err" >&2
 	sed -n "s/^$2: *//p" "$1.stats"
 }
 
-# has_bpf: can pcce-record sample with BPF here? If not, bpf_reason says why.
+# has_bpf: succeeds if pcce-record can sample with BPF here, else sets bpf_reason
 bpf_reason=
 has_bpf() {
 	local cached=$out/tests/has-bpf.$(id -u)
@@ -90,15 +90,15 @@ has_bpf() {
 	[ -z "$bpf_reason" ]
 }
 
-# record SAMPLER DATA COMMAND...: at ${frequency:-1000} Hz; the command's output goes to $DATA.out.
-# Ends with status 124 after ${record_seconds:-60} seconds.
+# record SAMPLER DATA COMMAND...: records at ${frequency:-1000} Hz.  The command's output goes to
+# $DATA.out.  After ${record_seconds:-60} seconds it ends with status 124.
 record() {
 	local sampler=$1 data=$2
 	shift 2
 	timeout -k 5 "${record_seconds:-60}" pcce-record -b "$sampler" -F "${frequency:-1000}" ${record_options-} -o "$data" -- "$@" >"$data.out" 2>"$data.err"
 }
 
-# wait_for_samples DATA N: until a recording that is being made holds about so many samples.
+# wait_for_samples DATA N: waits until a running recording holds about N samples
 wait_for_samples() {
 	local i
 	for ((i = 0; i < 600; i++)); do
@@ -109,11 +109,12 @@ wait_for_samples() {
 	return 1
 }
 
-# recording_is_exact NAME DATA MINIMUM: every sample of an instrumented thread decoded
-# exactly, nothing was lost, and at least MINIMUM samples say so.  With allow_truncated=1
-# samples that are marked as truncated are allowed; with allow_marked=N, for what
-# jumps or takes signals all the time, up to N percent of undecodable ones: taken between
-# a jump (or a signal's arrival) and the end of the runtime's work on it.
+# recording_is_exact NAME DATA MINIMUM: every sample of an instrumented thread decodes exactly,
+# nothing was lost, and there are at least MINIMUM samples.
+#
+# allow_truncated=1 allows samples that are marked as truncated.  allow_marked=N allows up to N
+# percent of undecodable samples, for programs that jump or take signals all the time.  These are
+# samples between a jump (or a signal's arrival) and the end of the runtime's work on it.
 recording_is_exact() {
 	local name=$1 data=$2 minimum=$3 samples exact outside truncated undecodable lost
 	if ! pcce-report -i "$data" --stats >"$data.stats" 2>"$data.stats.err"; then
@@ -134,7 +135,7 @@ recording_is_exact() {
 	fi
 }
 
-# recording_is_verified NAME DATA MINIMUM: of a recording made with --verify.
+# recording_is_verified NAME DATA MINIMUM: checks a recording made with --verify
 recording_is_verified() {
 	local name=$1 data=$2 minimum=$3 undecodable verified
 	if ! pcce-report -i "$data" --stats >"$data.stats" 2>"$data.stats.err"; then
@@ -152,9 +153,9 @@ recording_is_verified() {
 	fi
 }
 
-# ---- workloads: what the headers of tests/workloads/* say (burn.h) --------------------
+# ---- workloads: the words in the headers of tests/workloads/* (burn.h) -----------------
 
-# words FILE KEY: what the header says after KEY, one a line
+# words FILE KEY: prints the header's values of KEY, one a line
 words() {
 	sed -n "s/^ \* $2: *//p" "$1"
 }
@@ -189,7 +190,7 @@ expected_chains() {
 	[ -z "$depth" ] || check "$1: depth $depth is seen" [ "$(stat_of "$3" max_depth)" -ge "$depth" ]
 }
 
-# is_encoded FILE: does the ELF file hold an encoding table with sites?
+# is_encoded FILE: succeeds if the ELF file has an encoding table
 is_encoded() {
 	readelf -SW "$1" 2>/dev/null | grep -q ' \.pcce  *PROGBITS'
 }

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# The data file, damaged in all ways, and pcce-record itself: what a recording holds, and how
-# it behaves when things go wrong.  The BPF sampler is tested with a program that keeps a
-# thread page by itself, so that nothing else of pcce is needed.
+# Tests the data file, damaged in all ways, and pcce-record: what a recording holds, and what
+# happens at errors.  The program that the BPF sampler records keeps a thread page itself, so
+# nothing else of pcce is needed.
 
 . "$(dirname "$0")/../lib.sh"
 
@@ -30,7 +30,7 @@ mkdir damaged
 ./generate small good.data && ./damage good.data damaged >cases || not_ok "damage the recording"
 check "the good file is good" ./dump good.data
 
-# rejected NAME FILE: by each reader with one sentence that names the file, and failure
+# rejected NAME FILE: each reader fails with one sentence that names the file
 rejected() {
 	local name=$1 file=$2 reader status
 	for reader in "./dump $file" "pcce-report -i $file --stats" "pcce-report -i $file --format=folded"; do
@@ -44,7 +44,7 @@ rejected() {
 	ok "$name"
 }
 
-# accepted_with_note NAME FILE: read up to where it was cut off
+# accepted_with_note NAME FILE: the reader reads up to the point where the file was cut off
 accepted_with_note() {
 	local name=$1 file=$2 status
 	if ! timeout 20 ./dump "$file" >out.log 2>err.log || grep -q '^complete: 1' out.log; then
@@ -136,13 +136,14 @@ bpf() { # ARGUMENTS of pcce-record...
 	./dump --page x.data >dump.log 2>>err.log
 }
 
-# until_recorded BYTES: x.data has so many
+# until_recorded BYTES: waits until x.data has that many
 until_recorded() {
 	local left=600
 	until [ "$(stat -c %s x.data 2>/dev/null || echo 0)" -gt "$1" ] || [ $((left--)) = 0 ]; do sleep 0.1; done
 }
 
-# right NAME ENTRIES MINIMUM: all samples have what the pages hold, in the order of time, and nothing is missing.
+# right NAME ENTRIES MINIMUM: all samples have what the pages hold, in order of time, and none is
+# missing.
 right() {
 	if [ "$(value wrong)" = 0 ] && [ "$(value fault)" = 0 ] && [ "$(value lost)" = 0 ] && [ "$(value complete)" = 1 ] &&
 		[ "$(value backwards)" = 0 ] && [ "$(value deepest)" = "$2" ] && [ "$(value inside)" -ge "$3" ]; then
@@ -197,7 +198,7 @@ exits "a frequency above what the kernel allows" 1 "more than the kernel allows"
 exits "a frequency at which signals leave no time" 1 "more than 50000 a second" pcce-record -b self -F 50001 -o x.data -- true
 exits "a period at which signals leave no time" 1 "more than 50000 a second" pcce-record -b self -c 19999 -o x.data -- true
 if [ -d /sys/kernel/tracing/events ] || { [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; }; then
-	# Without a tracefs, in a mount namespace of our own.
+	# Without a tracefs, in a separate mount namespace.
 	unshare -m sh -c 'mountpoint -q /sys/kernel/tracing || mount -t tracefs nodev /sys/kernel/tracing
 		exec "$@"' sh timeout 60 pcce-record -q -b bpf -o x.data -e sched:sched_switch -- \
 		./page_program 4 5 0.3 >out.log 2>err.log
@@ -243,7 +244,7 @@ wait $pid 2>/dev/null
 
 # ---- ends ------------------------------------------------------------------------------------
 
-# A job in the background ignores SIGINT; so the recorder is started with its default action.
+# A background job ignores SIGINT, so the recorder starts with the default action.
 rm -f x.data
 pcce-record -q -b bpf -F 2000 -o x.data -- ./page_program 1 5 300 2>err.log &
 pid=$!

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# One small project (tests/e2e/project) through many ways to build: optimisation levels,
-# linkers, PIE or not, static, LTO, --gc-sections, CMake, autoconf with libtool, parallel
-# make.  Every result must be encoded, give the right output, record and decode exactly.
+# Builds one small project (tests/e2e/project) in many ways: optimisation levels, linkers, PIE or
+# not, static, LTO, --gc-sections, CMake, autoconf with libtool, parallel make.  Every result must
+# be encoded, give the right output, record and decode exactly.
 
 . "$(dirname "$0")/../lib.sh"
 frequency=2000
@@ -38,7 +38,7 @@ works() {
 variant() {
 	rm -rf p
 	cp -r "$top/tests/e2e/project" p
-	# What the plugin and the encoder say on success is nothing; what a linker says is kept.
+	# The plugin and the encoder print nothing on success.  A linker's messages are kept.
 	if make -s -j4 -C p CC="$CC" CFLAGS="$2 $cflags" LDFLAGS="$3 $ldflags" >p.log 2>&1; then
 		works "$1" p/project p/project
 	else
@@ -75,7 +75,8 @@ if command -v ld.gold >/dev/null; then
 	cp -r "$top/tests/e2e/project" p
 	make -s -C p CC="$CC" CFLAGS="-O2 -ffunction-sections $cflags" LDFLAGS="-fuse-ld=gold -Wl,--gc-sections $ldflags" >p.log 2>&1
 	status=$?
-	# gold drops all site records with --gc-sections. That must be said, and the program must run.
+	# gold drops all site records with --gc-sections.  A message must say so, and the program
+	# must run.
 	if [ $status = 0 ] && is_encoded p/project; then
 		ok "gold, --gc-sections: encoded after all"
 	else
@@ -84,7 +85,7 @@ if command -v ld.gold >/dev/null; then
 	[ ! -x p/project ] || is "gold, --gc-sections: the program still runs" "$(p/project)" "$want"
 fi
 
-# What the linker refuses stays refused.
+# Links that the linker refuses still fail.
 if $CC $cflags "$top/tests/e2e/project/src/main.c" $ldflags -o undefined >link.log 2>&1; then
 	not_ok "undefined symbols still fail to link" link.log
 else

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# What every command promises: --help, --version, a manual page, one sentence for a wrong
-# option; and `make install` into a staging directory and out of it again.
+# Tests what every command promises: --help, --version, a manual page, one sentence for a wrong
+# option.  Also tests `make install` into a staging directory, and `make uninstall`.
 
 . "$(dirname "$0")/../lib.sh"
 version=$(cat "$top/VERSION")
@@ -17,7 +17,7 @@ for c in pcce-encode pcce-record pcce-report pcce-merge pcce-diff pcce-config; d
 	check "$c --no-such-option fails and says so" sh -c "[ $status != 0 ] && grep -q no-such-option log"
 	check "$c has a manual page" test -s "$top/docs/man/$c.1"
 	check "... with examples" grep -q '^\.SH EXAMPLE' "$top/docs/man/$c.1"
-	# Options that --help shows and the manual page does not know.
+	# Options that --help shows but the manual page does not have.
 	unknown=$($c --help | grep -o -e '--[a-z][a-z-]*' | sort -u | while read -r o; do
 		sed 's/\\-/-/g' "$top/docs/man/$c.1" | grep -q -e "$o\\>" || echo "$o"
 	done)
@@ -38,14 +38,14 @@ for f in pcce-encode pcce-report pcce-record; do
 	check "$f of a missing file fails and names it" sh -c "[ $status != 0 ] && grep -q /nonexistent log"
 done
 
-# A command that cannot be run ends as the shell would have it; its status is passed on.
+# A command that cannot run gives the shell's status.  The status of a command is passed on.
 pcce-record -b self -o x.data -- /nonexistent >log 2>&1
 is "pcce-record of a missing command" $? 127
 check "... says which" grep -q /nonexistent log
 pcce-record -b self -o x.data -- sh -c 'exit 42' >log 2>&1
 is "the command's exit status is passed on" $? 42
 
-# Installation: staged, then moved to where it says it is.
+# Installation: staged, then moved to its configured place.
 prefix=$scratch/usr
 if make -s -C "$top" O="$out" install DESTDIR="$scratch/stage" PREFIX="$prefix" >log 2>&1; then
 	ok "make install with DESTDIR"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Completion in bash and zsh: every option that --help tells of is offered, with the values it can take.  Typed
-# into real shells, in a terminal that tmux makes.
+# Tests completion in bash and zsh.  Every option of --help must be offered, with its possible
+# values.  The test types into real shells, in a terminal that tmux makes.
 
 . "$(dirname "$0")/../lib.sh"
 cd "$scratch" || exit 1
@@ -40,7 +40,7 @@ start() {
 	esac
 	until_screen '^> *$'
 }
-# until_screen PATTERN: for half a minute
+# until_screen PATTERN: waits for the pattern for half a minute
 until_screen() {
 	local i
 	for ((i = 0; i < 600; i++)); do
@@ -50,7 +50,7 @@ until_screen() {
 	done
 	return 1
 }
-# typed LINE PATTERN: the line and a tab; then the screen
+# typed LINE PATTERN: types the line and a tab, then compares the screen
 typed() {
 	"${tmux[@]}" send-keys -t shell C-u C-l
 	until_screen '^> *$' || return 1
@@ -69,7 +69,7 @@ for shell in bash zsh; do
 	start $shell
 	for c in pcce-record pcce-report pcce-merge pcce-diff pcce-encode pcce-config; do
 		$c --help | grep -o -e '^ *\(-., \)\?--[a-z-]*' | grep -o -e '--[a-z-]*' | sort -u >wanted
-		# The last one is there when all are.
+		# When the last one is there, all are.
 		typed "$c --" "\(^\| \)$(tail -n 1 wanted)\\>"
 		grep -o -e '--[a-z-]*' screen | grep -v -x -e -- | sort -u >offered
 		is "$shell: all options of $c" "$(comm -23 wanted offered | tr '\n' ' ')" ""

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Programs and recorders with less than usual privilege: set-uid programs, other users,
+# Tests programs and recorders with less than usual privilege: set-uid programs, other users,
 # seccomp filters as containers have them, pid namespaces.
 
 . "$(dirname "$0")/../lib.sh"
@@ -15,7 +15,7 @@ done
 want=$(./recursion)
 record=$(command -v pcce-record)
 
-# says FILE TEXT...: all in one line, which is the only complaint
+# says FILE TEXT...: the file's only complaint is one line that has all texts
 says() {
 	local file=$1 text
 	shift
@@ -62,7 +62,7 @@ $want
 $want"
 		recording_is_exact "root: bpf: set-uid programs: all samples exact" setuid.data 300
 		check "root: bpf: set-uid programs: says that their beginning is missing" grep -q 'to-nobody is set-uid.*first [0-9]* ms' setuid.data.err
-		# What stands for the three programs must not differ by much more than their beginnings.
+		# The samples of the three programs may differ by little more than their beginnings.
 		frequency=4000 record bpf plain.data sh -c './recursion; ./recursion; ./recursion & wait'
 		set -- "$(stat_of setuid.data exact)" "$(stat_of plain.data exact)"
 		check "root: bpf: set-uid programs: they are sampled, and once ($1 samples, $2 without)" [ $(($1 * 2)) -gt "$2" -a $(($1 * 2)) -lt $(($2 * 3)) ]
@@ -133,7 +133,7 @@ else
 	skip "seccomp filters" "this kernel, or a filter around us, does not take them"
 fi
 
-# A program that allows itself no system calls but read, write and exit is killed for any other.
+# A program that allows itself only read, write and exit is killed at any other system call.
 cat >strict.c <<'END'
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -181,7 +181,8 @@ if unshare --pid --fork --mount-proc true 2>/dev/null; then
 			skip "pid namespaces with BPF" "pcce-record cannot use BPF: $bpf_reason"
 			continue
 		fi
-		# Two programs that are both number 1 to themselves, seen from outside, and from a namespace between
+		# Two programs that both see themselves as process 1, recorded from outside and
+		# from a namespace in between.
 		for from in outside between; do
 			between=
 			[ $from = outside ] || between="unshare --pid --fork --mount-proc"

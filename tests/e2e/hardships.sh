@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Bad luck: programs that end, die, exec, are stripped, have no debug information, or are
-# attached to while they run; and recorders that die.  (Less than usual privilege: confined.sh.)
+# Tests difficult cases: programs that end, die, exec, are stripped, have no debug information, or
+# are attached to while they run; and recorders that die.  confined.sh tests less than usual
+# privilege.
 
 . "$(dirname "$0")/../lib.sh"
 cd "$scratch" || exit 1
@@ -61,7 +62,7 @@ rings_of() { # PID: the directory that its self sampler was told
 	tr '\0' '\n' <"/proc/$1/environ" | sed -n 's/^PCCE_SELF=\(.*\):[0-9]*:[a-z]*$/\1/p'
 }
 
-# A recorder dies, and nobody reads the ring any more, which deep stacks have filled soon.
+# A recorder dies and nothing reads the ring any more, which deep stacks fill soon.
 pcce-record -b self -F 1000 -o forsaken.data -- ./endless forsaken.pid 701 >forsaken.log 2>&1 &
 recorder=$!
 wait_for_samples forsaken.data 4000
@@ -185,7 +186,7 @@ pcce-record -p 999999999 -o no.data >log 2>&1
 check "-p of no process fails and says so" sh -c "[ $? != 0 ] && grep -q 999999999 log"
 
 
-# The forsaken program: ten seconds after the recorder's last look it has been enough.
+# The program without a recorder stops sampling ten seconds after the recorder's last look.
 for ((i = 0; i < 600; i++)); do
 	sampled "$forsaken" || break
 	sleep 0.1

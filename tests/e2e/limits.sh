@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Where samplers meet the kernel's limits: memory that is not there yet, throttled events.
+# Tests samplers at the kernel's limits: memory that does not exist yet, throttled events.
 
 . "$(dirname "$0")/../lib.sh"
 cd "$scratch" || exit 1
@@ -9,8 +9,8 @@ cflags=$(pcce-config --cflags)
 ldflags=$(pcce-config --ldflags)
 has_bpf || skip_all "pcce-record cannot use BPF: $bpf_reason"
 
-# The page-faults event comes while the faulting instruction has not been done: at the first
-# write to each page of the area, in the middle of a copy.
+# The page-faults event comes before the faulting instruction has completed: at the first write to
+# each page of the area, in the middle of a copy.
 check "segments builds" $CC -O2 -g $cflags "$top/tests/workloads/segments.c" $ldflags -o segments
 pcce-record -q -b bpf -e page-faults -c 1 -o faults.data -- ./segments >faults.out 2>faults.err
 is "page faults: output" "$(cat faults.out)" "$(./segments)"

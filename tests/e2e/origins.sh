@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# What created a thread, beyond the workload `origins`: attached to when it has run for long, told in each
-# format, merged, and after an exception that leaves its whole stack.
+# Tests the creation context of threads, beyond the workload `origins`: of threads that are attached
+# to after a long run, in each format, merged, and after an exception that leaves the whole stack.
 
 . "$(dirname "$0")/../lib.sh"
 cd "$scratch" || exit 1
@@ -90,7 +90,7 @@ if has_bpf; then
 		[ ! -s attached.data ] || break
 		sleep 0.1
 	done
-	# Until both threads must have been sampled.
+	# Waits until both threads must have been sampled.
 	ticks() { cat "/proc/$pid"/task/*/stat | awk '{ print $14 }' | sort -n | tail -n 2 | head -n 1; }
 	enough=$(($(ticks) + 50))
 	for _ in $(seq 600); do
@@ -143,7 +143,7 @@ check "  contexts" grep -q '^main;start_all;\[thread\];manager;\[thread\];worker
 pcce-report -q -i merged.data --format=threads >merged
 check "  a thread that stands for several" grep -q ' \[several\]$' merged
 
-# ---- an exception that leaves all of a thread's own stack, and lands in code that is not instrumented ----
+# ---- an exception that leaves a thread's whole stack and lands in uninstrumented code ----
 
 cat >lands.cc <<'END_OF_C'
 struct calls {

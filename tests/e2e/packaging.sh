@@ -1,9 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# What other build systems are given: pkg-config, CMake's find_package; and the Debian package: lintian, what it
-# depends on, installing it (into a copy of this system that exists in memory only), using it, removing it; and the package of the kernel
-# module, which DKMS builds there.
+# Tests the packaging:
+#
+#   pkg-config and CMake's find_package
+#   the Debian package: lintian, its dependencies, installing, using and removing it
+#   the package of the kernel module, which DKMS builds
+#
+# The packages are installed into a copy of this system that exists in memory only.
 
 . "$(dirname "$0")/../lib.sh"
 cd "$scratch" || exit 1
@@ -91,12 +95,12 @@ is "... with all of it" "$(grep -c "/usr/src/.*/kmod/.*[.][ch]$" dkms.list)" "$(
 deb=$(tail -n 1 deb.log)
 check "the package is where make says" test -s "$deb"
 is "its version is ours" "$(dpkg-deb -f "$deb" Version)" "$(cat "$top/VERSION")"
-# The plugin refuses any other build of GCC, so dpkg must.
+# The plugin refuses any other build of GCC, so dpkg must do so too.
 gcc=$(dpkg-query -W -f '${Version}' gcc-12 2>/dev/null)
 check "it depends on the GCC that its plugin is for" sh -c "dpkg-deb -f '$deb' Depends | grep -qF 'gcc-12 (= $gcc)'"
 mkdir x
 dpkg-deb -x "$deb" x
-# Libraries that what is installed needs, whose packages are not among the dependencies.
+# Finds needed libraries whose packages are not among the dependencies.
 dpkg-deb -f "$deb" Depends | tr ',' '\n' | sed -e 's|^ *||' -e 's| .*||' >depends
 missing=
 for f in x/usr/bin/pcce-record x/usr/bin/pcce-report x/usr/bin/pcce-encode x/usr/lib/pcce/*.so x/usr/lib/pcce/ld/ld; do
@@ -141,7 +145,9 @@ mount --bind "$1" "$1/memory/root$1"
 exec chroot "$1/memory/root" bash "$1/$2" "$@"
 END
 mkdir memory
-in_copy() { # SCRIPT [ARGUMENT...]: in a copy of this system, with $scratch, the script, the arguments
+# in_copy SCRIPT [ARGUMENT...]: runs the script in a copy of this system, with $scratch, the script
+# and the arguments
+in_copy() {
 	rm -f mounted
 	timeout 300 unshare -m bash outside.sh "$scratch" "$@" >install.log 2>&1
 }
@@ -157,7 +163,8 @@ fi
 
 # ---- the package of the kernel module --------------------------------------------------------
 
-# DKMS itself builds it, for the kernel whose headers are there; that kernel need not run, nor be installed.
+# DKMS builds the module for the kernel whose headers are installed.  That kernel need neither run
+# nor be installed.
 cat >inside-dkms.sh <<'END'
 set -eu
 cd "$1"

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Sanitizers and valgrind on instrumented programs (tests/e2e/sanitizers): a program without mistakes behaves as ever and
-# nothing is reported of it; a mistake is reported with the functions and lines that are reported without pcce; recordings are exact.
+# Tests sanitizers and valgrind on instrumented programs (tests/e2e/sanitizers).  A program without
+# mistakes must behave as usual, without reports.  A mistake must be reported with the same
+# functions and lines as without pcce.  Recordings must be exact.
 
 . "$(dirname "$0")/../lib.sh"
 cd "$scratch" || exit 1
@@ -23,7 +24,7 @@ both() {
 		$compiler "$@" -g -pthread $cflags "$source" $ldflags -o "$name-pcce" && is_encoded "$name-pcce"
 }
 
-# works NAME: does the sanitizer work here at all? Sets reason.
+# works NAME: succeeds if the sanitizer works here at all, else sets reason
 works() {
 	[ "$("./$1-plain" 2>"$1.err" | wc -l)" = 1 ] && ! [ -s "$1.err" ] && return
 	reason="it does not work here without pcce either: $(head -n 1 "$1.err")"
@@ -40,9 +41,9 @@ as_without() {
 	is "$name: nothing is reported" "$(head -n 20 err)" ""
 }
 
-# What a report says, without addresses and processes. What the runtime and the C library have below a thread's function and
-# above pthread_create, and numbers that count frames, are left out.
-essence() { # FILE
+# essence FILE: prints a report without addresses and processes.  Leaves out frames of the runtime
+# and the C library below a thread's function and above pthread_create, and the numbers of frames.
+essence() {
 	sed -n -e 's/^==*[0-9]*==*//' -e 's/ ([^ ]*+0x[0-9a-f]*)//' -e 's/0x[0-9a-fA-F]*//g' -e 's/(BuildId: [0-9a-f]*)//' \
 		-e '/userlib\//d; /libsanitizer\//d; /libc_start\|csu\|nptl\|\/sysdeps\//d; / in _start /d; /vgpreload/d; /interpose_thread\|thread_body/d' \
 		-e 's/-plain\|-pcce//g' \
@@ -52,7 +53,8 @@ essence() { # FILE
 			-e '/leak\|lost/s/[0-9][0-9,]* /N /g'
 }
 
-# reports NAME EXECUTABLE WORD FUNCTION [PREFIX...]: the mistake is reported, as without pcce, and FUNCTION is named
+# reports NAME EXECUTABLE WORD FUNCTION [PREFIX...]: the mistake is reported as without pcce, and
+# names FUNCTION
 reports() {
 	local name=$1 executable=$2 word=$3 function=$4 v status
 	shift 4
@@ -83,7 +85,8 @@ for sanitizer in address,undefined thread; do
 			if record "$s" rec "./$program-pcce" 400; then
 				is "$name, $s: same output" "$(sort -u rec.out)" "$(cat want)"
 				is "$name, $s: nothing is reported" "$(grep -v '^pcce-record: ' rec.err)" ""
-				# At the bpf sampler's samples between a jump and the end of the runtime's work on it.
+				# These are bpf samples between a jump and the end of the runtime's
+				# work on it.
 				allow_marked=5 recording_is_exact "$name, $s: exact" rec 20
 			else
 				not_ok "$name, $s: recorded" rec.err
@@ -104,11 +107,12 @@ if works clean-c-address; then
 	reports "leak" bugs-address leak leak
 fi
 if works clean-c-thread; then
-	# The first thread may be gone when the second begins: nothing in the runtime may look like an order between them.
+	# The first thread may have ended when the second begins.  Nothing in the runtime may look
+	# like an order between them.
 	reports "race" bugs-thread race touch
 fi
 
-# Sanitizers are not the only ones that stand in front of the C library.
+# Other libraries than sanitizers interpose the C library, too.
 cat >front.c <<'EOF'
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -135,7 +139,7 @@ if ! command -v valgrind >/dev/null; then
 	skip "valgrind" "valgrind is missing; run scripts/setup"
 	done_testing
 fi
-# Calls that callgrind has counted. A name that it has told before is only a number.
+# Prints the calls that callgrind has counted.  It writes a name once, then only the name's number.
 fib_calls() { # FILE
 	awk '/^c?fn=/ { split($1, a, "="); if ($2 != "") name[a[2]] = $2; called = name[a[2]] }
 		/^calls=/ && called ~ /^fib/ { split($1, a, "="); n += a[2] } END { print n + 0 }' "$1"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Contexts that cross modules: a program, a library it is linked with, and the same library
-# opened again by dlopen under another name, calling each other.
+# Tests contexts that cross modules.  A program, a library it is linked with, and the same library
+# opened again by dlopen under another name call each other.
 
 . "$(dirname "$0")/../lib.sh"
 frequency=4000

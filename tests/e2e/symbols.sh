@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Names of what is not instrumented: functions of a library by its symbol table, by debug
-# information that stands elsewhere (found by build id, when recording or when reporting),
-# and the kernel's.
+# Tests names of uninstrumented functions: a library's, by its symbol table or by separate debug
+# information (found by build id, when recording or when reporting), and the kernel's.
 
 . "$(dirname "$0")/../lib.sh"
 cd "$scratch" || exit 1
@@ -80,7 +79,7 @@ is "debuginfod's folder can be elsewhere" "$(
 $CC -O2 -g -DOTHER -fPIC -shared -Wl,--build-id -o other.so library.c -Wl,-soname,other && objcopy --only-keep-debug other.so elsewhere/"$id"/debuginfo
 is "debug information of another build is not taken" "$(DEBUGINFOD_CACHE_PATH=$PWD/elsewhere leaves plain.data)" "[libwork.so] shown "
 
-# Stubs of a library's PLT, which have no symbols: of each kind that the linker makes.
+# Stubs of a library's PLT have no symbols.  Each kind that the linker makes is tested.
 cat >stub.c <<'END'
 #ifdef INNER
 namespace n {
@@ -116,7 +115,8 @@ ln -s linked.data link.data
 timeout 60 pcce-record -q -b self -F 1000 -o link.data -- ./program >/dev/null 2>&1
 check "a symbolic link is written through, and stays" sh -c "test -L link.data && pcce-report -q -i linked.data --under=main | grep -q 'shown  program.c:8 '"
 
-# No regular file: the recorder cannot read back what it wrote, and leaves symbols out.
+# The output is no regular file.  The recorder cannot read back what it wrote, and leaves symbols
+# out.
 timeout 60 pcce-record -q -b self -F 1000 -o /dev/stdout -- ./program 2>pipe.err | cat >pipe.data
 check "a recording that went through a pipe gets names when it is read" sh -c "pcce-report -q -i pipe.data --under=main | grep -q 'shown  program.c:8 '"
 

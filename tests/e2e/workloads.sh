@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Every workload in tests/workloads: same output as without pcce; recorded with BPF and
-# with the self sampler, every sample decodes exactly, the expected chains of calls are
-# there; and the self sampler's check against the real stack finds no mismatch.
+# Tests every workload in tests/workloads.  Its output must be the same as without pcce.  Recorded
+# with BPF and with the self sampler, every sample must decode exactly and the expected chains of
+# calls must appear.  The self sampler's check against the real stack must find no mismatch.
 #
 #   tests/e2e/workloads.sh [NAME...]
 

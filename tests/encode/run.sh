@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# pcce-encode and the linker wrapper on real links: kinds of ELF files, linkers, and all the ways in which an
-# encoding can fail, after which the linked file must be what it was.
+# Tests pcce-encode and the linker wrapper on real links: kinds of ELF files, linkers, and all the
+# ways in which an encoding can fail.  After a failure the linked file must be unchanged.
 
 . "$(dirname "$0")/../lib.sh"
 here=$top/tests/encode
@@ -28,8 +28,9 @@ build() { # OUTPUT FLAGS...: compiles and links prog.c; an encoding that fails i
 
 expected=$($CC -O2 "$here/prog.c" -o plain && ./plain argument)
 
-# encoded FILE: is it encoded, are just those functions roots that may be, and does it run? The bytes of a nop, 0f 1f 40 00, are also the
-# address 0x401f0f, so what begins behind that is taken for a root.
+# encoded FILE: succeeds if the file is encoded, only allowed functions are roots, and it runs.  The
+# bytes of a nop, 0f 1f 40 00, are also the address 0x401f0f, so a function that begins there counts
+# as a root.
 encoded() {
 	pcce-encode --dump "$1" >dump.txt && [ "$(grep -cE ' (twice|compare|main|recurse) .* root' dump.txt)" = 4 ] &&
 		! grep -E ' (jump|tail) .* root' dump.txt | grep -qv '^0x401f[1-4]' &&
@@ -48,7 +49,7 @@ for linker in bfd gold lld mold; do
 		continue
 	fi
 	for kind in "-fPIE -pie" "-fno-pie -no-pie" "-fno-pie -static" "-fPIE -static-pie" "-fPIC -pie -rdynamic"; do
-		# gold does not know what GCC gives it for -static-pie.
+		# gold does not know the options that GCC passes for -static-pie.
 		if [ $linker = gold ] && [[ $kind = *static-pie* ]]; then
 			continue
 		fi
@@ -94,7 +95,7 @@ zero_edge() { pcce-encode --dump -v "$1" | awk '/^0x/ { f = $2 } /: none -> shar
 is "a call in a loop seems to be hotter" "$(zero_edge guessed)" seldom
 is "with -fprofile-use it is the one that is" "$(zero_edge known)" often
 
-# So does a recording, without compiling anew.
+# So does a recording, without another compilation.
 pcce-record -q -b self -F 2000 -o hot.data -- ./guessed 2>log
 cp guessed again
 check "a recording lets an encoded file be encoded anew" pcce-encode --profile=hot.data again

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash disable=SC2154 # from run.sh
 #
-# pcce-diff: of one build, of different ones, and of equal ones, where all that differs is chance.
+# Tests pcce-diff: of one build, of different builds, and of equal ones, which differ by chance
+# only.
 
 ./generate_huge before.data 4000 1000 || not_ok "generate before"
 ./generate_huge chance.data 5000 1000 7 || not_ok "generate chance"
@@ -85,7 +86,7 @@ if command -v go >/dev/null; then
 	check "diff: pprof as go tool pprof -diff_base makes it" bash -c '[ -s got ] && diff wanted got'
 fi
 
-# ---- what is wrong is said --------------------------------------------------------------------
+# ---- errors ------------------------------------------------------------------------------------
 
 says "diff: one recording is too few" 2 "two recordings are needed" pcce-diff small.data
 says "diff: three are too many" 2 "join some of them with pcce-merge" pcce-diff small.data small.data small.data

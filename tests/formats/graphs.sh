@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash disable=SC2154 # from run.sh
 #
-# Formats of sums by function: callgrind, dot.
+# Tests formats that have sums by function: callgrind, dot.
 
 report callgrind small.data small.callgrind
 report callgrind huge.data huge.callgrind

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash disable=SC2154 # from run.sh
 #
-# Formats of lines: folded, jsonl, perf-script.
+# Tests formats of lines: folded, jsonl, perf-script.
 
 # ---- folded: flamegraph.pl, which libdevel-nytprof-perl brings along ---------------------
 
@@ -63,7 +63,7 @@ collapse huge.perf >huge.got
 check "perf-script has the contexts of folded" bash -c '[ -s huge.got ] && diff huge.wanted huge.got'
 is "perf-script is in the order of time" "$(grep -v '^$' huge.perf | grep -v '^	' | awk '{ print $3 }' | sort -c -n 2>&1)" ""
 
-# Of more samples than are wanted, groups of successive ones of a thread become one, and nothing of the weight is lost.
+# If there are more samples than wanted, successive ones of a thread become one.  No weight is lost.
 report perf-script huge.data few.perf --max-rows=100
 check "--max-rows says so" grep -q '^pcce-report: 3000 samples are too many .* one of 30 is written' report.err
 is "--max-rows: so many stacks, and all the weight" "$(awk '/^[^\t]/ { n++; w += $4 } END { print (n >= 100 && n <= 104), w }' few.perf)" "1 3000"

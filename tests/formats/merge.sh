@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash disable=SC2154 # from run.sh
 #
-# pcce-merge: contexts of the result are the sums of those of what was merged; also of real
-# recordings: at random addresses, of deep stacks, and of several processes.
+# Tests pcce-merge.  Contexts of the result must be the sums of those of the inputs.  Also tests
+# real recordings: at random addresses, of deep stacks, and of several processes.
 
-# folded FILE...: their contexts, added up
+# folded FILE...: prints the sums of their contexts
 folded() {
 	local f
 	for f; do pcce-report -i "$f" --format=folded 2>/dev/null; done |
@@ -36,7 +36,7 @@ check "merge: standard input" bash -c 'pcce-merge -q -o in.m - <small.data && cm
 cp one.m kept.m
 check "merge: what was there is kept as .old" bash -c 'pcce-merge -q -o one.m small.data small.data && cmp one.m.old kept.m && cmp one.m two.m'
 
-# ---- what is wrong is said -----------------------------------------------------------------
+# ---- errors --------------------------------------------------------------------------------
 
 says() { # NAME STATUS PATTERN COMMAND...
 	local name=$1 status=$2 pattern=$3 got

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash disable=SC2154 # from run.sh
 #
-# OpenTelemetry profiles: protoc decodes them by the schema, otlp.mjs looks at what they say.
+# Tests OpenTelemetry profiles: protoc decodes them by the schema, and otlp.mjs checks their
+# contents.
 
 message=opentelemetry.proto.profiles.v1development.ProfilesData
 if [ -n "${OTEL_PROTO-}" ]; then

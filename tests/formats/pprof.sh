@@ -8,7 +8,7 @@ if ! command -v go >/dev/null; then
 	return
 fi
 
-# read_with ARGUMENTS...: what go tool pprof says of them
+# read_with ARGUMENTS...: prints the output of go tool pprof
 read_with() {
 	go tool pprof "$@" 2>pprof.err || not_ok "go tool pprof $*" pprof.err
 }

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# The formats of pcce-report that other programs read: each is opened by such a program,
-# and what that says is compared with golden output or with another format.  The
-# recordings are made by tests/report/generate.c.
+# Tests the formats of pcce-report that other programs read.  Such a program opens each format, and
+# its output is compared with golden output or with another format.  tests/report/generate.c makes
+# the recordings.
 #
-# UPDATE=1 tests/formats/run.sh writes the golden files anew: read the difference.
+# UPDATE=1 tests/formats/run.sh rewrites the golden files.  Read the difference.
 
 . "$(dirname "$0")/../lib.sh"
 
@@ -39,7 +39,7 @@ report() {
 	pcce-report -i "$data" --format="$format" "$@" -o "$file" 2>report.err || not_ok "$format of $data" report.err
 }
 
-# Later ones use what earlier ones made.
+# Later scripts use the files of earlier ones.
 for part in lines graphs pprof viewers otlp merge diff; do
 	# shellcheck disable=SC1090 # several
 	. "$here/$part.sh"

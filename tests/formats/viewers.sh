@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash disable=SC2154 # from run.sh
 #
-# Formats of viewers: speedscope in headless Chromium, which opens traces too, the Firefox profiler's own code in its
-# command line, and the code of DevTools that opens traces, all from npm; firefox and trace, besides, against what their formats say (viewers.mjs).
+# Tests formats of viewers, all from npm: speedscope in headless Chromium, which opens traces too;
+# the Firefox profiler's code in its command line; the code of DevTools that opens traces.
+# viewers.mjs also compares firefox and trace with the definitions of their formats.
 
 report speedscope small.data small.speedscope.json
 report speedscope huge.data huge.speedscope.json
@@ -36,7 +37,8 @@ node "$here/viewers.mjs" "$scratch" >viewers.log 2>viewers.log.err
 verdicts "the formats of viewers were read" viewers.log $?
 
 modules=$out/tests/formats
-# npm_modules NAME FOLDER PACKAGE...: puts packages there, once; what needs them is skipped if it cannot.
+# npm_modules NAME FOLDER PACKAGE...: installs packages there, once.  If it cannot, the tests that
+# need them are skipped.
 npm_modules() {
 	local name=$1 folder=$2
 	shift 2
@@ -54,7 +56,7 @@ npm_modules() {
 
 cli=$modules/firefox/node_modules/@firefox-devtools/profiler-cli/dist/profiler-cli.js
 if npm_modules "the Firefox profiler" "$modules/firefox" @firefox-devtools/profiler-cli@0.10.0; then
-	# It asks for a newer node than it needs; a much older one does not do.
+	# It asks for a newer node than it needs.  A much older one does not work.
 	if timeout 60 node "$cli" --version >version.log 2>&1; then
 		timeout -k 10 900 node "$here/firefox.mjs" "$cli" "$scratch" >firefox.log 2>firefox.log.err
 		verdicts "the Firefox profiler was driven to the end" firefox.log $?
@@ -64,7 +66,7 @@ if npm_modules "the Firefox profiler" "$modules/firefox" @firefox-devtools/profi
 fi
 
 if npm_modules "DevTools" "$modules/devtools" @paulirish/trace_engine@0.0.65; then
-	# A module is looked for beside the file that wants it.
+	# node looks for a module in the directory of the file that imports it.
 	cp "$here/devtools.mjs" "$here/verdict.mjs" "$modules/devtools"
 	timeout -k 10 300 node "$modules/devtools/devtools.mjs" "$scratch" >devtools.log 2>devtools.log.err
 	verdicts "the code of DevTools was driven to the end" devtools.log $?

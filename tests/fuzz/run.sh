@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# The fuzzers, built and run for a moment, so that they go on to build and to run: the same inputs each time. `make fuzz`
-# is for finding something.
+# Builds the fuzzers and runs them for a moment, with the same inputs each time, to check that they
+# still work.  `make fuzz` searches for mistakes.
 
 . "$(dirname "$0")/../lib.sh"
 

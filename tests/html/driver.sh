@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# After tests/lib.sh: what drives the browser.  The library comes from npm once, into $O/tests/html.
+# Defines functions that drive the browser; source it after tests/lib.sh.  The library comes from
+# npm once, into $O/tests/html.
 
 driver=playwright-core@1.57.0
 modules=$out/tests/html
 browser=$(command -v chromium || true)
 
-# Makes $modules ready and copies *.mjs there, since a module is looked for beside the file that wants it. If it
-# cannot, $why says why.
+# Prepares $modules and copies *.mjs there, because node looks for a module in the directory of the
+# file that imports it.  If it cannot, $why says why.
 get_driver() {
 	if [ -z "$browser" ]; then
 		why="chromium is not installed"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# The page of pcce-report --format=html in headless Chromium, with real clicks and keys: what
-# browse.mjs does on recordings of tests/report/generate.c and on pages of make_page.c.
+# Tests the page of pcce-report --format=html in headless Chromium, with real clicks and keys.
+# browse.mjs uses recordings of tests/report/generate.c and pages of make_page.c.
 
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/driver.sh"
@@ -11,7 +11,7 @@ here=$top/tests/html
 libraries="-Wl,--as-needed -ldw -lelf -lbpf -lz -ldeflate -ljansson -lurcu-bp -liberty -lm -pthread"
 cd "$scratch" || exit 1
 
-# What the build joins is one piece, and of the size that we allow.
+# The build joins the page into one piece, of the allowed size.
 is "no part of the page is over 800 lines" "$(wc -l "$top"/lib/html/page/* | awk '$2 != "total" && $1 > 800')" ""
 check "the page is joined from all its parts" bash -c '
 	for f in "$1"/lib/html/page/*; do

@@ -1,19 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Programs run one instruction at a time by tests/oracle/step, which compares the decoded context with the
-# true chain of calls after each of them; and damaged programs, to show that it sees mistakes.
+# Runs programs one instruction at a time with tests/oracle/step.  After each instruction step
+# compares the decoded context with the true chain of calls.  Damaged programs show that it finds
+# mistakes.
 #
-#   run.sh              each workload once, a part of a real program, the damaged ones
-#   run.sh --full       each workload at each optimisation level, PIE and not; real programs, 20 million
-#                       instructions of them at least; the damaged ones
-#   run.sh [--full] WORD...     only what contains one of the words
+#   run.sh              each workload once, a part of a real program, the damaged programs
+#   run.sh --full       each workload at each optimisation level, PIE and not; at least 20 million
+#                       instructions of real programs; the damaged programs
+#   run.sh [--full] WORD...     only runs whose name has one of the words
 #
-# Workloads are compiled with -DPCCE_STEPPED, which makes their loops short (tests/workloads/burn.h); the word
-# "step:" in their headers gives options for step.  The results of each run stay in $out/tests/oracle/results.
+# Workloads are compiled with -DPCCE_STEPPED, which makes their loops short
+# (tests/workloads/burn.h). The word "step:" in their headers gives options for step.  The results
+# of each run stay in $out/tests/oracle/results.
 #
-# A run passes if step found no mismatch and no mark but those of states in the making, compared something, and if the program
-# ended with status 0; real programs may be stopped before their end.
+# A run passes if step compared something, found no mismatch, and found only marks of states in the
+# making.  The program must end with status 0.  Real programs may be stopped before their end.
 
 . "$(dirname "$0")/../lib.sh"
 
@@ -23,7 +25,7 @@ damage=$out/tests/oracle/damage
 results=$out/tests/oracle/results
 programs=$out/programs
 least_real=20000000
-limit=3000000 # of a workload; few come near it
+limit=3000000 # instructions of a workload, which few reach
 
 # ---- one run -----------------------------------------------------------------------------
 
@@ -44,7 +46,7 @@ summary() { # RESULTS
 	)"
 }
 
-# stepped NAME [STEP-OPTION...] PROGRAM [ARGUMENT...]: prints a result as collect() reads it
+# stepped NAME [STEP-OPTION...] PROGRAM [ARGUMENT...]: prints a result for collect()
 stepped() {
 	local name=$1 file status
 	shift
@@ -111,7 +113,7 @@ job_library() { # FLAGS
 	fi
 }
 
-# built NAME COMMAND: false, and the result is said, if it cannot be built
+# built NAME COMMAND: prints the result and fails if the program cannot be built
 built() {
 	local name=$1
 	shift
@@ -122,7 +124,7 @@ built() {
 	fi
 }
 
-# A library that is closed and opened again elsewhere.
+# A library that is closed and opened again at another address.
 job_reopen() { # FLAGS
 	local w=$top/tests/workloads flags
 	flags="$1 -DPCCE_STEPPED -g $(pcce-config --cflags)"
@@ -132,7 +134,7 @@ job_reopen() { # FLAGS
 		stepped "reopen $1" --limit=$limit "$scratch/reopen" "$scratch/module.so"
 }
 
-# An instrumented malloc in front of the C library's, in a program with slots and in one without.
+# An instrumented malloc that replaces the C library's, in a program with slots and one without.
 job_preload() { # FLAGS
 	local w=$top/tests/workloads plain=$1 flags
 	flags="$1 -DPCCE_STEPPED -g $(pcce-config --cflags)"
@@ -186,7 +188,7 @@ job_program() { # NAME LIMIT COMMAND
 	may_end="0\|not ended.*" stepped "program $name" --limit="$n" "${argv[@]}"
 }
 
-# A mistake must be seen, and the same program without it must pass.
+# A mistake must be found, and the same program without it must pass.
 job_damaged() { # KIND FUNCTION WORKLOAD PATTERN [LIMIT]
 	local name="damaged: $1 in $2 of $3" file=$results/damaged-$1-$2-$3 n=${5-60000} status
 	if ! build_workload "$top/tests/workloads/$3" -O2 "$scratch/good" 2>"$scratch/log" ||
@@ -195,7 +197,7 @@ job_damaged() { # KIND FUNCTION WORKLOAD PATTERN [LIMIT]
 		cat "$scratch/log"
 		return
 	fi
-	# In the short form the workload's own run says so.
+	# In the short form the workload's run shows that.
 	[ $full = 0 ] || "$step" -o "$file.good" --limit="$n" "$scratch/good" >/dev/null 2>"$scratch/log" </dev/null || {
 		echo "not ok $name: passes before it"
 		tail -n 30 "$file.good"

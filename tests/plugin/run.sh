@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# Tests of the GCC plugin: compiles the programs in programs/ in many ways, checks
-# the records against the code (check_sites, and a disassembly for calls that have
-# none), and runs the results, which are not encoded, against builds without the
-# plugin.  Prints TAP.
+# Tests the GCC plugin.  Compiles the programs in programs/ in many ways.  Checks the site records
+# against the code (check_sites, and a disassembly for calls without record).  Runs the results,
+# which are not encoded, and compares them with builds without the plugin.  Prints TAP.
 #
 #	PLUGIN=build/lib/pcce/pcce_plugin.so CC=gcc-12 CXX=g++-12 tests/plugin/run.sh [--all]
 #
@@ -87,7 +86,7 @@ inspect()
 	calls "$1" "$1.sites" >> log 2>&1
 }
 
-# Builds $1 (a source) with and without the plugin, compares what the two print. Flags follow.
+# Builds $1 (a source) with and without the plugin, and compares their output.  Flags follow.
 build_and_compare()
 {
 	source=$1
@@ -131,7 +130,7 @@ for level in $levels; do
 	program cleanups.c $level -fexceptions
 done
 
-# Who does not jump pays nothing for those who do: such an object needs nothing of the runtime.
+# Code without jumps costs nothing extra: such an object needs nothing of the runtime.
 foreign() { nm -u "$1" | awk '{ print $2 }' | sort; }
 for level in $levels; do
 	for source in recursion.c indirect.c qsort.c signals.c threads.c setjmp.c; do
@@ -147,7 +146,7 @@ for level in $levels; do
 	done
 done
 
-# And who may have to clean up pays on the way there only, once.
+# Code with clean-ups costs something only on the way there, once.
 cat > saves.cc <<'END'
 extern int outside(int);
 struct guard { ~guard() { outside(0); } };
@@ -155,7 +154,7 @@ int f_seldom(int x) { if (__builtin_expect(x < 0, 0)) { guard g; return outside(
 int f_loop(int n) { int t = 0; for (int i = 0; i < n; i++) { guard g; t += outside(i); } return t; }
 int f_merged(int n, int c) { int x = 1; if (c) x = outside(2); do { guard g; x = outside(x); } while (--n); return x; }
 END
-# order FUNCTION: what of these there is in it, up to the first call of its landing pad
+# order FUNCTION: prints which of these it has, up to the first call of its landing pad
 order() { awk -v f="$1" '$0 == f ":" { on = 1 } /call.*__pcce_restore/ { on = 0 } on && /pcce_page|\tcall|\tret/ { print $1 }
 	on && /^\.L[0-9]+:/ { print "label" }' saves.s | tr '\n' ' '; }
 "$CXX" -O2 -fpie -S -fplugin="$PLUGIN" saves.cc -o saves.s > log 2>&1 && order _Z8f_seldomi > log && grep -q '^ret label movq call ' log
@@ -165,7 +164,7 @@ result $? "one that throws in a loop saves it before the loop"
 order _Z8f_mergedii > log && grep -q 'movq label call' log
 result $? "also where two ways meet and nothing else happens"
 
-# A caller may rely on the registers that a callee of its unit leaves alone, but for those that slots use.
+# A caller may rely on registers that a callee of its unit does not change, except those of slots.
 cat > live.c <<'END'
 __attribute__((noinline, noclone)) static int leaf(int x) { __asm__ volatile(""); return x + 1; }
 int f(int a, int b, int c, int d, int e, int g, int *p)
@@ -182,7 +181,8 @@ registers() { "$CC" -O2 -S "$@" live.c -o - | grep -Eo '%r(8|9|10|11)' | sort -u
 registers > log && grep -q 'r10.*r11' log && registers -fplugin="$PLUGIN" > log && [ "$(cat log)" = "%r8 %r9 " ]
 result $? "values live in registers across calls of a function that leaves them alone, but not in r10 and r11"
 
-# Calls are dearer with slots, so inlining goes as far as with -O3: a function that -O2 by itself does not inline.
+# Calls cost more with slots, so inlining goes as far as with -O3.  -O2 alone does not inline this
+# function.
 cat > inline.c <<'END'
 extern int outside(int);
 extern int table[64];
@@ -197,7 +197,7 @@ int f_one(int a) { return medium(a, 2) + outside(a); }
 int f_two(int a) { int t = 0; for (int i = 0; i < a; i++) t += medium(i, a) ^ outside(t); return t; }
 int f_three(int a) { return outside(medium(a, a)) + 1; }
 END
-# left FLAGS...: how many calls of medium() there are
+# left FLAGS...: prints the number of calls of medium()
 left() { "$CC" "$@" -S inline.c -o inline.s > log 2>&1 && grep -c 'call.*medium' inline.s; }
 if [ "$(left -O2)" = 0 ] || [ "$(left -O3)" != 0 ]; then
 	skip "inlining" "this compiler inlines with -O2 what it inlines with -O3"
@@ -209,7 +209,8 @@ else
 	[ "$(left -Os -fplugin="$PLUGIN")" = "$(left -Os)" ] && [ "$(left -O1 -fplugin="$PLUGIN")" = "$(left -O1)" ]
 	result $? "-Os and -O1 inline as without the plugin"
 fi
-# A profile is read by the flow graphs that early inlining leaves: one of a build without the plugin is of use with it.
+# GCC reads a profile by the flow graphs after early inlining.  The profile of a build without the
+# plugin must therefore work with the plugin.
 cat > trained.c <<'END'
 int table[64];
 static int early(int a) { int x = table[a & 63] * a; x ^= x >> 3; x += a * 5; x ^= x << 2; if (x > a) x += table[x & 7]; return x; }
@@ -219,7 +220,7 @@ END
 	"$CC" -O2 -fprofile-use -Werror=coverage-mismatch -Werror=missing-profile -fplugin="$PLUGIN" -c trained.c >> log 2>&1
 result $? "a profile of a build without the plugin fits"
 
-# What changes the code around a call, or where code goes.
+# Flags that change the code around a call, or where code goes.
 for flags in -g -g3 -gsplit-dwarf -fno-plt "-fno-pie -no-pie" -fPIE -fcf-protection "-fPIC -fsemantic-interposition" \
 	-ffunction-sections -fnon-call-exceptions "-fno-plt -fPIC" -fomit-frame-pointer -fno-omit-frame-pointer \
 	-fsanitize=undefined -fstack-protector-all -mno-accumulate-outgoing-args -maccumulate-outgoing-args \
@@ -247,7 +248,7 @@ for kind in thunk thunk-inline; do
 	unset CHECK_THUNKS
 done
 
-# LTO needs the plugin on both lines; on one only, the result works and has no records.
+# LTO needs the plugin on both lines.  With one only, the result works and has no records.
 for flags in "-flto" "-flto -ffat-lto-objects" "-flto -fno-use-linker-plugin -ffat-lto-objects" "-flto=2 -flto-partition=max" \
 	"-flto -fwhole-program"; do
 	program shapes.c -O2 $flags
@@ -258,7 +259,7 @@ done
 	"$CC" -O2 -flto lto.o -o tested -lm >> log 2>&1 && ./tested > tested.out && ! ./check_sites tested > tested.sites 2>&1
 result $? "-flto with the plugin on the compiler's line only instruments nothing"
 
-# Linkers, and what they throw away.
+# Linkers, and the sections that they discard.
 cat > gc.c <<'END'
 #include <stdio.h>
 int helper(int x) { return puts("helper") + x; }
@@ -290,7 +291,7 @@ for ld in bfd gold lld; do
 	result $? "linker $ld, C++, --gc-sections"
 done
 
-# ld -r keeps them, too.
+# ld -r keeps the records, too.
 "$CC" -O2 -ffunction-sections -fplugin="$PLUGIN" -c gc.c -o gc.o > log 2>&1 && ld -r gc.o -o gc-r.o >> log 2>&1 &&
 	"$CC" gc-r.o -o tested >> log 2>&1 && inspect tested && [ "$(grep -c '^part' tested.sites)" = 5 ]
 result $? "ld -r"
@@ -307,7 +308,7 @@ printf '#include "comdat.h"\nint other(int x); int main() { return shared(1) + o
 	[ "$(grep -c '^part' tested.sites)" = 5 ]
 result $? "a COMDAT function has one block"
 
-# A weak function that another one replaces keeps its own block.
+# A weak function that another one replaces keeps its block.
 printf '__attribute__((weak)) int w(int x) { return x; }\nint a(int x) { return w(x) + 1; }\n' > weak1.c
 printf 'int a(int); int w(int x) { return x * 2; }\nint main(void) { return a(0) != 1; }\n' > weak2.c
 "$CC" -O1 -fno-inline -fplugin="$PLUGIN" weak1.c weak2.c -o tested > log 2>&1 && inspect tested && ./tested &&
@@ -329,7 +330,7 @@ for flags in "-fPIC" "-fPIC -fno-plt" "-fpic -O0"; do
 	result $? "the same linked into a program, $flags"
 done
 
-# What the records say.
+# The contents of the records.
 cat > facts.c <<'END'
 #include <stdlib.h>
 #include <string.h>
@@ -364,7 +365,7 @@ __attribute__((noinline)) int f_there(int n) { return n ? f_back(n - 1) ^ n : 1;
 __attribute__((noinline)) int f_back(int n) { return n ? f_there(n - 1) + n : 2; }
 END
 printf 'int outside(int x) { return x; } int (*volatile pointer)(int); int own_leaf(int x) { return x; } void never(void) { for (;;); }\n' > facts2.c
-# fact NAME FUNCTION FLAGS BEFORE AFTER: one of the function's sites is like that
+# fact NAME FUNCTION FLAGS BEFORE AFTER: one of the function's sites has these values
 fact()
 {
 	grep -Eq "^site $2 [0-9]+ $3 $4 $5 " facts.x.sites
@@ -418,7 +419,7 @@ fact "-fPIC: a direct call has 16 and 16 bytes" f_direct 0x40 16 16
 fact "-fPIC: a leaf has 19 and 16 bytes" f_leaf 0x42 19 16
 fact "-fPIC: an indirect call is left to helpers" f_indirect 0x41 16 16
 
-# Functions that are left alone.
+# Functions that the plugin does not instrument.
 cat > scope.c <<'END'
 extern int outside(int);
 static int one(void) { return 1; }
@@ -493,7 +494,7 @@ fact "that calls" calls 0x1 63 58
 fact "behind a label" several 0x1 63 58
 ! grep "^site none" facts.x.sites > log
 result $? "that does not call has no slot"
-# In a function with slots nothing may be kept below the stack pointer; in others GCC does so.
+# A function with slots must keep nothing below the stack pointer.  In others GCC does so.
 "$CC" -O2 -S -fplugin="$PLUGIN" asm.c -o asm.s > log 2>&1 && sed -n '/^calls:/,/^\.LFE/p' asm.s > log && grep -q 'sub.*%rsp' log &&
 	sed -n '/^none:/,/^\.LFE/p' asm.s > log && ! grep -q 'sub.*%rsp' log
 result $? "it keeps nothing below the stack pointer"

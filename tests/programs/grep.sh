@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# A matcher: DFA and backtracking.
+# Describes a matcher: DFA and backtracking.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -10,7 +10,7 @@ elf=src/grep
 input="text"
 command='"$prog" -E -c "(([a-z]+)e )+.* \2[a-z]* .*[0-4]$" "$inputs/text"'
 
-# With its own regular expression code, which is then instrumented too.
+# Uses grep's regular expression code, which is then instrumented too.
 build() {
 	configure_and_make --disable-perl-regexp --with-included-regex
 }

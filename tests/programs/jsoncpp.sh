@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# jsoncpp's unit tests, all of them over and over, and more often the one that throws: C++ with classes, containers, exceptions.
+# Describes jsoncpp's unit tests: C++ with classes, containers, exceptions.  All tests run many
+# times, and most often the one that throws.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -15,7 +16,7 @@ build() {
 	$CXX $flags_c -Iinclude src/lib_json/*.cpp src/test_lib_json/*.cpp $flags_ld -o jsoncpp_test
 }
 
-# The names stand in the program's source.
+# The program's source has the names.
 input_names() {
 	"$top/scripts/fetch-source" "$package" "$programs/source-$package" || return 1
 	make_once jsoncpp-names awk '

@@ -1,30 +1,35 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# Real programs, built from Debian's source packages with pcce through flags only.  Each
+# Builds and tests real programs from Debian's source packages, with pcce through flags only.  Each
 # tests/programs/NAME.sh describes one and then calls program_main "$@".  It sets
 #
-#   name      its name here
+#   name      the program's name here
 #   package   the Debian source package
 #   elf       the executable, relative to the source
-#   input     what it works on: functions of this file that make it, see below (may be empty)
-#   command   the workload: a shell command that runs "$prog", may use "$inputs" and "$here",
-#             some seconds long, same output on each run
+#   input     the inputs: names of functions input_NAME that make them, see below (may be empty)
+#   command   the workload: a shell command that runs "$prog" for some seconds with the same output
+#             on each run; it may use "$inputs" and "$here"
+#
 # and defines
-#   build     builds it; the working directory is its own copy of the source; uses $flags_c
-#             and $flags_ld and nothing else that has to do with pcce
 #
-# and then:
-#   NAME.sh              TAP: builds it both ways, compares, records, verifies
-#   NAME.sh --build      only builds, plain and with pcce
-#   NAME.sh --command VARIANT        builds that variant and prints the workload as one line for sh; VARIANT is plain, pcce,
-#                                    or another name, built with the flags $variant_c and $variant_ld (bench/ does this)
-#   NAME.sh --directory VARIANT      where it is built
-#   NAME.sh --elf                    the executable in there
-#   NAME.sh --verify N   TAP: only the check against the real stack, at least N samples
+#   build     builds the program in a separate copy of the source, which is the working directory;
+#             uses $flags_c and $flags_ld and nothing else that relates to pcce
 #
-# Builds are kept in $out/programs and done again when the plugin, the runtime or the
-# encoder has changed.
+# Usage:
+#
+#   NAME.sh                          TAP: builds it both ways, compares, records, verifies
+#   NAME.sh --build                  only builds, plain and with pcce
+#   NAME.sh --command VARIANT        builds that variant and prints the workload as one line for sh
+#   NAME.sh --directory VARIANT      prints the directory of the build
+#   NAME.sh --elf                    prints the executable's name in that directory
+#   NAME.sh --verify N               TAP: only the check against the real stack, at least N samples
+#
+# VARIANT is plain, pcce, or another name.  Another variant is built with the flags $variant_c and
+# $variant_ld (bench/ does this).
+#
+# Builds are kept in $out/programs.  They are repeated when the plugin, the runtime or the encoder
+# has changed.
 
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
@@ -35,7 +40,7 @@ minimum=200
 
 # ---- inputs ----------------------------------------------------------------------------
 
-# make_once FILE COMMAND...: FILE is what the command prints; safe among parallel makers.
+# make_once FILE COMMAND...: writes the command's output to FILE, once; safe in parallel.
 make_once() {
 	[ ! -e "$inputs/$1" ] || return 0
 	mkdir -p "$inputs"
@@ -44,7 +49,7 @@ make_once() {
 	"$@" >"$inputs/$file.$$" && mv "$inputs/$file.$$" "$inputs/$file"
 }
 
-# Some 20 MB of text with the statistics of a language that does not exist.
+# Prints about 20 MB of text with the statistics of a language that does not exist.
 text() {
 	awk 'BEGIN {
 		s = 42
@@ -67,7 +72,7 @@ text() {
 }
 input_text() { make_once text text; }
 
-# The same text with a line changed, gone or new here and there.
+# The same text with some lines changed, removed or added.
 input_text2() {
 	input_text
 	make_once text2 awk 'NR % 37 == 5 { next } NR % 23 == 7 { $3 = "changed" NR % 11 } NR % 41 == 9 { print "new " NR } { print }' "$inputs/text"
@@ -102,7 +107,7 @@ make_inputs() {
 # ---- building --------------------------------------------------------------------------
 
 fingerprint() { # VARIANT
-	# A variant of bench/ may well do without pcce.
+	# A variant of bench/ may be built without pcce.
 	if [ "$1" = pcce ] || [[ "${variant_c-} ${variant_ld-}" = *pcce_plugin* ]]; then
 		# shellcheck disable=SC2046
 		cat "$out"/lib/pcce/*.* "$out/lib/pcce/ld/ld" "$out/bin/pcce-encode" $(command -v "$CC") 2>/dev/null | cksum
@@ -113,7 +118,7 @@ fingerprint() { # VARIANT
 	[ -z "${variant_c-}" ] || echo "$variant_c $variant_ld ${BENCH_LD_LAYOUTS-}"
 }
 
-# build_variant VARIANT: one at a time, also among several test runs.
+# build_variant VARIANT: builds one at a time, also among several test runs.
 build_variant() {
 	mkdir -p "$programs"
 	(
@@ -144,8 +149,8 @@ build_locked() {
 	echo "$now" >"$dir/.built"
 }
 
-# For packages whose configure script is ready made. Files in a Debian source may be newer
-# than those made from them; nothing is to be made again for that.
+# For packages that come with a configure script.  Files in a Debian source may be newer than those
+# made from them.  That must not cause them to be made again.
 configure_and_make() { # [CONFIGURE-OPTION...]
 	find . '(' -name '*.1' -o -name '*.info' -o -name configure -o -name 'Makefile.in' -o -name 'aclocal.m4' -o -name '*.h.in' -o -name '*.hin' ')' -exec touch {} +
 	./configure --disable-dependency-tracking --disable-nls "$@" CC="$CC" CFLAGS="$flags_c" LDFLAGS="$flags_ld"
@@ -218,7 +223,7 @@ program_main() {
 	local sampler
 	case ${1-} in
 	--compile)
-		# A process of its own, since set -e means nothing inside a condition.
+		# A separate process, because set -e has no effect inside a condition.
 		cd "$2" || exit 1
 		set -e
 		build

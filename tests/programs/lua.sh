@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# An interpreter: deep recursion in C through luaV_execute, longjmp, libtool.
+# Describes an interpreter: deep recursion in C through luaV_execute, longjmp, libtool.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -10,14 +10,14 @@ elf=src/lua5.4
 input=""
 command='"$prog" "$here/lua/calls.lua"'
 
-# What Debian's rules prepare before they call make: a header that names the architecture.
+# Debian's rules prepare a header that names the architecture before they call make.
 build() {
 	echo '#define DEB_HOST_MULTIARCH "x86_64-linux-gnu"' >src/lua5.4-deb-multiarch.h
 	lua_make() {
 		make "$@" LIBTOOL="libtool --quiet" CC="$CC -std=gnu99" CXX="$CXX" \
 			CFLAGS="$flags_c -DLUA_COMPAT_5_3 -DLUA_USE_LINUX" LDFLAGS="$flags_ld"
 	}
-	# Objects in parallel; the rule for the two libraries makes both of them twice, so not those.
+	# Makes objects in parallel, but not the two libraries, whose rule makes both twice.
 	lua_make -C src -j2 o
 	lua_make linux
 }

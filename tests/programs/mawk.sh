@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# An awk interpreter: its own hash tables, regular expressions and byte code.
+# Describes an awk interpreter with hash tables, regular expressions and byte code.
 
 . "$(dirname "$0")/lib.sh"
 

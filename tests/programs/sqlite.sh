@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# A database: one huge translation unit, many indirect calls, a virtual machine.
+# Describes a database: one huge translation unit, many indirect calls, a virtual machine.
 
 . "$(dirname "$0")/lib.sh"
 

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# pcce-report on recordings that generate.c makes: every format against golden output,
+# Tests pcce-report on recordings that generate.c makes: every format against golden output,
 # options, damaged input, and the page in a browser if there is one.
 #
-# UPDATE=1 tests/report/run.sh writes the golden files anew: read the difference.
+# UPDATE=1 tests/report/run.sh rewrites the golden files.  Read the difference.
 
 . "$(dirname "$0")/../lib.sh"
 
@@ -73,7 +73,8 @@ golden colors -i small.data --color --max-depth=3
 
 golden kernel -i threads.data --format=folded --pid=200
 
-# selected WANTED ARGUMENTS...: the number of samples, in --stats, --format=folded and --format=flat alike
+# selected WANTED ARGUMENTS...: --stats, --format=folded and --format=flat have this number of
+# samples
 selected() {
 	local want=$1 got
 	shift
@@ -155,7 +156,7 @@ pcce-report -i small.data --format=html -o page.html 2>err.log
 check "html refers to nothing outside" bash -c '! grep -E "(src|href)=|url\(|https?://|@import" page.html'
 check "html is whole" grep -q '^</html>$' page.html
 is "html holds no bare end of a script element" "$(grep -c '</script>' page.html)" 2
-# The page has samples of its own, each with its thread and time: the head of its data names them.
+# The page has samples, each with its thread and time.  The head of its data names them.
 pcce-report -i threads.data --format=html --comm=worker --time=,30ms -o threads.html
 sed -n '/id="data">/,/<\/script>/p' threads.html | sed -e 's/.*id="data">//' -e 's/<\/script>.*//' | base64 -d 2>/dev/null |
 	{ printf '\037\213\010\0\0\0\0\0\0\003' && tail -c +3; } | gzip -dc 2>/dev/null | tr -d '\0' >page.head
@@ -165,7 +166,7 @@ check "pcce.data is the default input" bash -c 'pcce-report 2>/dev/null | cmp - 
 check "standard input" bash -c 'pcce-report -i - <small.data 2>/dev/null | cmp - <(pcce-report -i small.data 2>/dev/null)'
 check "a pipe" bash -c 'cat small.data | pcce-report -i - 2>/dev/null | cmp - <(pcce-report -i small.data 2>/dev/null)'
 
-# ---- what is wrong is said in one sentence, with a status -------------------------------
+# ---- errors: one sentence and a status -------------------------------------------------
 
 # refuses NAME WORDS ARGUMENTS...: status 1, nothing on standard output, one line with these words
 refuses() {

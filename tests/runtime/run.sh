@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# The runtime library and the self sampler. The programs here push by hand: neither the plugin nor
-# pcce-encode is needed.
+# Tests the runtime library and the self sampler.  The programs here push by hand, so neither the
+# plugin nor pcce-encode is needed.
 
 . "$(dirname "$0")/../lib.sh"
 
@@ -44,7 +44,7 @@ for kind in -pie -no-pie -static; do
 done
 tap_program test_step -pie "$here"/{test_step,helpers,entries,tap}.c
 
-# ---- the sections that pcce-encode needs, through all linkers ---------------------------------------
+# ---- the sections that pcce-encode needs, through all linkers ------------------------
 
 cat >"$scratch/empty.c" <<'END'
 int main(void) { return 0; }
@@ -97,7 +97,7 @@ else
 	not_ok "test_self builds" "$scratch/err"
 fi
 
-# A set-uid program does not listen to the environment.
+# A set-uid program ignores the environment.
 if [ "$(id -u)" = 0 ] && cp "$scratch/self_target" "$scratch/suid" && chown 65534 "$scratch/suid" && chmod 4755 "$scratch/suid" &&
 	chmod 755 "$scratch" && mkdir -m 777 "$scratch/rings"; then
 	PCCE_SELF="$scratch/rings:1000000:" "$scratch/suid" threads 50

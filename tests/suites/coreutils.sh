@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# A hundred programs in one source: files, text, processes; and the tests of gnulib for what they take from there.
+# Describes coreutils, a hundred programs for files, text and processes, with the tests of gnulib
+# for the code that they use from there.
 
 . "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# diff, cmp, diff3, sdiff, and the tests of gnulib for what they take from there.
+# Describes diff, cmp, diff3 and sdiff, with the tests of gnulib for the code that they use from
+# there.
 
 . "$(dirname "$0")/lib.sh"
 

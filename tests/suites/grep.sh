@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# grep with its own regular expression code, and the tests of gnulib for what it takes from there.
+# Describes grep with its regular expression code, and the tests of gnulib for the code that it
+# uses.
 
 . "$(dirname "$0")/lib.sh"
 

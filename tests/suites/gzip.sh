@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# gzip.
+# Describes gzip.
 
 . "$(dirname "$0")/lib.sh"
 

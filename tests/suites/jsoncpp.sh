@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# jsoncpp, a library of C++ with exceptions that cross from it into the program: its unit tests, and its documents.
+# Describes jsoncpp, a C++ library whose exceptions cross into the program: its unit tests, and its
+# documents.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -10,7 +11,7 @@ elf=jsoncpp_test
 elves="libjsoncpp.so jsontestrunner"
 minimum=100
 
-# As its CMakeLists.txt say, but for the tests' own.
+# Builds as its CMakeLists.txt do, except for those of the tests.
 # shellcheck disable=SC2086 # lists of flags
 build() {
 	$CXX $flags_c -fPIC -shared -Iinclude src/lib_json/*.cpp $flags_ld -o libjsoncpp.so
@@ -22,7 +23,7 @@ unit_tests() {
 	./jsoncpp_test >unit.log 2>&1
 	echo "status $?" >>unit.log
 }
-# What it makes of a document are two files beside it.
+# It writes two files for a document, next to it.
 document() { # FILE
 	./jsontestrunner "$1" >"$1.log" 2>&1
 	echo "status $?" >>"$1.log"

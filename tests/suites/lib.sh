@@ -1,36 +1,42 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# The test suites that real programs bring, run on a build without and on one with pcce. Each tests/suites/NAME.sh
-# describes one and then calls suite_main "$@".  It sets
+# Runs the test suites of real programs on a build without and on one with pcce.  Each
+# tests/suites/NAME.sh describes one and then calls suite_main "$@".  It sets
 #
-#   name      its name here
+#   name      the suite's name here
 #   package   the Debian source package
-#   elf       an executable that has to be encoded, relative to the source; more of them in elves, if there are more
-#   minimum   so many tests must pass without pcce, so that a suite that does not run cannot pass
+#   elf       an executable that must be encoded, relative to the source; elves has others
+#   minimum   the number of tests that must pass without pcce, so that a suite that does not run
+#             cannot pass
+#
 # and defines, unless it is an automake project's (below)
+#
 #   build     as in tests/programs/lib.sh, which does the building
 #   suite     runs all tests, in the directory of the build
-#   results   prints what came of them: a line for each test, its name without blanks, a blank, its result
+#   results   prints a line for each test: its name without blanks, a blank, its result
 #   again TEST...   runs these again
+#
+# Usage:
 #
 #   NAME.sh           TAP
 #   NAME.sh --build   only builds
 #
-# A test whose results differ is run three times more in both builds.  If they were the same three times, or if it also had that
-# result without pcce, it is named as changing by itself; else it is a difference.
+# A test whose results differ runs three more times in both builds.  It changes by itself if the
+# results were the same three times, or if the build without pcce also had that result.  Otherwise
+# it is a difference.
 #
-# Builds, and results of builds that have not changed, are kept in $out/suites; "rm -r" what is to be run again.
+# Builds, and results of unchanged builds, are kept in $out/suites.  Remove what must run again.
 
 . "$(dirname "${BASH_SOURCE[0]}")/../programs/lib.sh"
 
 programs=$out/suites
 elves=
-: "${TEST_SECONDS:=7200}" # for all of a suite, once
+: "${TEST_SECONDS:=7200}" # limit for one run of a suite
 
-# ---- automake's suites: unless a program's script says otherwise -----------------------
+# ---- automake's suites, which a program's script can redefine ---------------------------
 
-# Nothing that came ready made is to be made again.
+# Files that came with the source must not be made again.
 check_with_make() { # [MAKE-ARGUMENT...]
 	make MAKEINFO=true AUTOCONF=: AUTOMAKE=: ACLOCAL=: AUTOHEADER=: HELP2MAN="${help2man:-true}" "$@"
 }
@@ -49,7 +55,7 @@ results() {
 	done
 }
 
-# Each in the directory of the Makefile that knows it.
+# Each test runs in the directory of its Makefile.
 again() { # FILE.trs...
 	local f dir
 	for f; do
@@ -67,7 +73,7 @@ again() { # FILE.trs...
 
 # ---- running ---------------------------------------------------------------------------
 
-# in_build VARIANT FUNCTION [ARGUMENT...]: in a process of its own, with nothing of ours in its environment
+# in_build VARIANT FUNCTION [ARGUMENT...]: runs in a separate process, without our environment
 in_build() {
 	local variant=$1
 	shift
@@ -78,7 +84,7 @@ in_build() {
 run_suite() {
 	local to=$programs/$name-$1 begin=$SECONDS
 	[ "$to.results" -nt "$to/.built" ] && return
-	# Tests fail, and make with them.
+	# If tests fail, make fails with them.
 	in_build "$1" suite >"$to.suite.log" 2>&1
 	in_build "$1" results | sort >"$to.results.new"
 	echo $((SECONDS - begin)) >"$to.seconds"
@@ -89,7 +95,7 @@ result_of() { # VARIANT TEST
 	in_build "$1" results 2>/dev/null | sed -n "s|^$2 ||p"
 }
 
-# differs TEST: still so after three runs more?  Its results are left in $scratch/again.
+# differs TEST: succeeds if three more runs still differ.  The results are in $scratch/again.
 differs() {
 	local test=$1 round variant was plain pcce different=0
 	plain=$(sed -n "s|^$test ||p" "$programs/$name-plain.results")

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Lua.  Its test suite is an archive of its own, which is in no source package of Lua 5.4's, nor another that Debian has. That of 5.1 is a part of
-# the source of a Lua interpreter in Go, whose package is fetched for it: so this is Lua 5.1.
+# Describes Lua 5.1.  Lua's test suite is a separate archive.  Debian has no package with that of
+# Lua 5.4.  That of 5.1 is part of the source of a Lua interpreter in Go, whose package is fetched
+# for it.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -21,7 +22,8 @@ build() {
 	# shellcheck disable=SC2086
 	$CC -o src/lua src/*.o $flags_ld -Wl,-E -lm -ldl
 }
-# One file, alone: some want what all.lua has set up, and fail in both builds. Its output without what is another number each time.
+# Runs one file alone.  Some files need the setup of all.lua, and fail in both builds.  Removes
+# numbers that change each time from the output.
 one() { # FILE
 	(cd tests && ../src/lua "$1" >"$1.log" 2>&1 </dev/null; echo "status $?" >>"$1.log")
 	sed -i -e 's/0x[0-9a-f]*//g; s/lua_[A-Za-z0-9]*//g; s/[0-9.]* *\(seconds\|sec\|msec\|K\|comparisons\)//g; s/time: .*//; s/^test done on .*//' "tests/$1.log"
@@ -45,7 +47,7 @@ again() {
 	done
 }
 
-# The mirror does not always have all of that package.
+# The mirror does not always have the whole package.
 if [ $# = 0 ] && ! "$top/scripts/fetch-source" $tests_package "$programs/source-$tests_package" >"$scratch/log" 2>&1; then
 	skip_all "the tests of Lua cannot be had: $(tail -n 1 "$scratch/log")"
 fi

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# GNU make: its driver is a Perl program, each of whose scripts makes many runs.
+# Describes GNU make, whose driver is a Perl program.  Each of its scripts makes many runs.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -10,21 +10,22 @@ elf=make
 minimum=100
 
 build() {
-	# A machine that is busy needs more than the 5 seconds that it has for each run.
+	# A busy machine needs more than the 5 seconds that the driver allows for each run.
 	sed -i 's/test_timeout = 5;/test_timeout = 120;/' tests/*.pl
 	autoreconf -fi
 	./configure --disable-nls --with-guile=no CC="$CC" CFLAGS="$flags_c" LDFLAGS="$flags_ld"
 	make -j2
 }
 drive() {
-	# What an outer make hands down is not for the one that is tested.
+	# The tested make must not get the flags of an outer make.
 	(cd tests && env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS perl ./run_make_tests.pl -srcdir "$OLDPWD" -make ../make "$@")
 }
 suite() {
 	drive >driver.log 2>&1
 	cat driver.log
 }
-# Of a script as much counts as the driver says: how many of its runs were right. What it has to say comes between the name and that.
+# The result of a script is the driver's count of correct runs.  Messages come between the name and
+# that count.
 results() {
 	awk '/^[a-z]+\/[^ ]+ \.\.\.+/ { name = $1; said[name] = "NOTHING" }
 		match($0, /(ok|FAILED) *\([0-9\/]+ passed\)/) && name != "" {

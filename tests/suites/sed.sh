@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# sed, and the tests of gnulib for what it takes from there.
+# Describes sed, with the tests of gnulib for the code that it uses from there.
 
 . "$(dirname "$0")/lib.sh"
 

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# sqlite: its tests are Tcl scripts, run by a program that has all of sqlite, and Tcl, in it.  "Veryquick" takes a quarter of an hour of
-# one processor; these files are the part of it that goes once through the language, its types, transactions and the file
-# format.  SQLITE_TESTS=veryquick runs all of that.
+# Describes sqlite, whose tests are Tcl scripts.  A program that contains all of sqlite and Tcl runs
+# them.  "Veryquick" takes a quarter of an hour of one processor.  These files are a part of it that
+# covers the language, its types, transactions and the file format.  SQLITE_TESTS=veryquick runs all
+# of it.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -21,14 +22,15 @@ build() {
 	make -j2 testfixture
 }
 
-# Scripts whose name begins with one of the words and goes on with digits or not at all; not those about memory that runs out.
+# Scripts whose name is one of the words, possibly followed by digits; not those that test running
+# out of memory.
 files() {
 	local word f
 	for word in $SQLITE_TESTS; do
 		for f in test/"$word".test test/"$word"[0-9].test test/"$word"[A-Z].test test/"$word"[0-9][0-9].test; do
 			[ ! -e "$f" ] || echo "$f"
 		done
-	done | grep -v savepoint6 | sort -u # that one takes as long as all others
+	done | grep -v savepoint6 | sort -u # savepoint6 takes as long as all others
 }
 one() { # FILE
 	local log=${1%.test}.log
@@ -43,8 +45,9 @@ suite() {
 		one "$f"
 	done
 }
-# A test may come more than once in a file. How a script ends is a result, too. Some names end with what is
-# random (trans-9, avtrans-9: a number of rows) or comes from where the build is (pager1-16.1: the length of its path).
+# A test may occur more than once in a file.  How a script ends is a result, too.  Some names end
+# with a random number (trans-9, avtrans-9: rows), or depend on the place of the build
+# (pager1-16.1: the length of its path).
 results() {
 	local log
 	for log in test/*.log; do

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# tar: a suite of autotest's.
+# Describes tar, whose suite uses autotest.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -16,7 +16,7 @@ build() {
 suite() {
 	check_with_make -k check TESTSUITEFLAGS=-j2 2>&1 | tee all.log
 }
-# A line for each test: "NUMBER: NAME   RESULT ..."; of one that was run again, the last.
+# A line for each test: "NUMBER: NAME   RESULT ..."; the last one if the test was run again.
 results() {
 	awk 'match($0, / (ok|skipped|FAILED|expected failure|UNEXPECTED PASS)( *[(][^)]*[)])?$/) && match($0, /^ *[0-9]+: /) {
 			r = $0; sub(/ *[(][^)]*[)]$/, "", r); sub(/.* /, "", r)

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# The interactive view of pcce-report, in a terminal of 80 columns and 24 lines that tmux
-# makes: keys go in, and the screen is compared.  Nothing waits for a fixed time: a
-# screen is looked at until it is as it should be, or for half a minute.
+# Tests the interactive view of pcce-report, in a terminal of 80 columns and 24 lines that tmux
+# makes. It sends keys and compares the screen.  Nothing waits for a fixed time: a test repeats the
+# comparison until the screen is right, or for half a minute.
 #
-# UPDATE=1 tests/view/run.sh writes the golden screens anew: look at the difference.
+# UPDATE=1 tests/view/run.sh rewrites the golden screens.  Read the difference.
 
 . "$(dirname "$0")/../lib.sh"
 
@@ -32,10 +32,11 @@ done
 n_servers=0
 trap 'stop; rm -rf "$scratch"' EXIT
 
-# Each terminal has a server of its own: one that is ending takes no new session.
+# Each terminal has a separate server, because a server that is ending takes no new session.
 stop() { [ $n_servers = 0 ] || "${tmux[@]}" kill-server 2>/dev/null; }
 
-# start COMMAND [COLUMNS LINES]: in a new terminal; its exit status will be in the file `status`
+# start COMMAND [COLUMNS LINES]: runs it in a new terminal; its exit status goes to the file
+# `status`
 start() {
 	stop
 	n_servers=$((n_servers + 1))
@@ -50,7 +51,7 @@ type_text() { "${tmux[@]}" send-keys -t view -l "$1"; }
 
 capture() { "${tmux[@]}" capture-pane -t view -p "$@" >screen 2>capture.err; }
 
-# until_true COMMAND...: for half a minute
+# until_true COMMAND...: repeats it for half a minute
 until_true() {
 	local i
 	for ((i = 0; i < 600; i++)); do
@@ -61,7 +62,7 @@ until_true() {
 	return 1
 }
 
-# screen NAME: the screen is the golden one
+# screen NAME: the screen equals the golden one
 screen() {
 	if [ "${UPDATE-0}" = 1 ]; then
 		sleep 1
@@ -274,7 +275,7 @@ keys q 3 j j a
 shows "no lines, and why" 'no source line of __strlen_avx2 is known'
 keys q
 
-# ---- terminals -------------------------------------------------------------------------------------
+# ---- terminals -----------------------------------------------------------------------
 
 start "$view" 40 8
 shows "a small terminal" '^   64.4%    0.0%  ├─ ▾ parse  main.c:12'

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=sh
 #
-# What runs in the guest. Results are lines of TAP without numbers, and recordings in /out that
-# run.sh looks at.  Each part is a file in /t/parts; it finds the module loaded and leaves it so.
+# Runs the tests in the guest.  Results are lines of TAP without numbers, and recordings in /out
+# that run.sh checks.  Each part is a file in /t/parts.  It finds the module loaded and leaves it
+# so.
 
 ok() { echo "ok - $1"; }
 not_ok() { # NAME [FILE-OR-TEXT...]

@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# Running things in a virtual machine: a kernel, and a file system in memory that is made here.
+# Runs programs in a virtual machine: a kernel, and a file system in memory that is made here.
 #
 #   vm_new                 an empty tree in $vm_tree, with busybox
 #   vm_add FILE [TO]       a program with the libraries that it needs, or any other file
-#   vm_boot KERNEL MODULES SECONDS     runs /t/main (added before) in the guest: 0 if it ran to its end
+#   vm_boot KERNEL MODULES SECONDS     runs /t/main (added before) in the guest; 0 if it ended
 #
 # The guest's /out is $vm_out here.  It leaves: log (the output of /t/main), dmesg, token, and
 # whatever /t/main writes there; console is what the kernel printed.
 #
-# The emulator translates (TCG); hardware virtualisation is not even looked for, so that a run is the
-# same everywhere.  Times in the guest mean nothing.
+# The emulator translates (TCG) and never uses hardware virtualisation, so that a run is the same
+# everywhere.  Times in the guest mean nothing.
 #
-# vm_machine: other processors than two, and another emulation. vm_memory: MB. vm_append: more for the kernel's command line.
+#   vm_machine    other processors than two, and another emulation
+#   vm_memory     MB
+#   vm_append     additions to the kernel's command line
 
 vm_tree=$scratch/vm
 vm_out=$scratch/out
@@ -43,7 +45,9 @@ vm_add() { # FILE [TO]
 	done
 }
 
-vm_is_up() { # PID: does it come up within $vm_patience seconds? It takes 3 to 8 where nothing else runs.
+# vm_is_up PID: succeeds if it comes up within $vm_patience seconds.  On an idle machine it takes 3
+# to 8 seconds.
+vm_is_up() {
 	local i
 	for ((i = 0; i < 2 * vm_patience; i++)); do
 		grep -q 'pcce-vm: up' "$vm_out/console" 2>/dev/null && return
@@ -72,7 +76,7 @@ vm_boot() { # KERNEL MODULES SECONDS
 			-append "console=ttyS0 panic=-1 oops=panic panic_on_warn=1 quiet tsc_early_khz=$("$scratch/tsc") ${vm_append-} pcce_token=$token pcce_seconds=$seconds" \
 			>"$vm_out/qemu" 2>&1 </dev/null &
 		qemu=$!
-		# Now and then a guest does not even come up; nothing of ours has run then.
+		# Sometimes a guest does not come up.  None of our code has run then.
 		vm_is_up "$qemu" || kill "$qemu" 2>/dev/null
 		wait "$qemu"
 		status=$?
@@ -80,17 +84,17 @@ vm_boot() { # KERNEL MODULES SECONDS
 	done
 	grep -q "pcce-vm: up" "$vm_out/console" 2>/dev/null || echo "the guest did not come up within $vm_patience seconds, three times;" \
 		"qemu emulates it, which takes a CPU that is not busy otherwise and ${vm_memory:-1024} MB of memory" >>"$vm_out/qemu"
-	# Two witnesses that it ran to its end.
+	# Two proofs that it ran to its end.
 	[ "$status" = 33 ] && [ "$(cat "$vm_out/token" 2>/dev/null)" = "$token" ]
 }
 
-# What a kernel prints when something is wrong with it; true if it did.
+# Prints the kernel's complaints; succeeds if there are any.
 vm_splat() {
 	grep -aE 'BUG:|WARNING:|Oops|general protection|Call Trace|KASAN|UBSAN|possible recursive|possible circular|inconsistent lock|suspicious RCU|scheduling while atomic|sleeping function|unreferenced object|stack segment|double fault|soft lockup|hard LOCKUP|rcu: INFO|refcount_t|list_(add|del) corruption|Kernel panic' \
 		"$vm_out/console" "$vm_out/dmesg" 2>/dev/null
 }
 
-# The guest's results become ours.
+# Prints the guest's results as ours.
 vm_results() {
 	local line
 	while IFS= read -r line; do
@@ -131,12 +135,13 @@ vm_instrumented() { # SOURCE NAME [FLAG...]: a program to be recorded
 	vm_add "$name"
 }
 
-# The program's own account and a folded report, with sites of one function put together.
+# Prints the program's account and a folded report, with sites of one function merged.
 same_contexts() {
 	sed 's/;\[kernel\] / /' "$1" | awk '{ n[$1] += $2 } END { for (c in n) print c, n[c] }' | sort
 }
 
-vm_truth() { # SAMPLER: is truth.SAMPLER, a recording of truth.c, what that program says itself?
+# vm_truth SAMPLER: truth.SAMPLER, a recording of truth.c, must equal the program's account.
+vm_truth() {
 	local data=$vm_out/truth.$1
 	pcce-report -i "$data" --format=folded >truth.folded 2>truth.err
 	same_contexts truth.folded >truth.got

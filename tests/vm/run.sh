@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# `make check-vm`: the kernel module, in Debian's kernel, in an emulated machine.
+# Tests the kernel module in Debian's kernel, in an emulated machine (`make check-vm`).
 #
-# Here the module and the programs are built, the machine is started (lib.sh), and what it leaves is
-# looked at; guest.sh and parts/* is what runs inside.
+# This script builds the module and the programs, starts the machine (lib.sh), and checks its
+# output. guest.sh and parts/* run inside.
 
 . "$(dirname "$0")/../lib.sh"
 . "$top/tests/vm/lib.sh"
@@ -32,7 +32,7 @@ else
 	done_testing
 fi
 
-# As DKMS would.
+# Builds as DKMS does.
 make -s -C "$top" install-dkms DESTDIR="$scratch/dkms" >dkms.log 2>&1
 dkms_tree=$scratch/dkms-tree kernel_source_dir=$kdir
 # shellcheck disable=SC1090
@@ -46,7 +46,7 @@ unset MAKE
 
 # ---- the guest -------------------------------------------------------------------------
 
-# Others take too long here, and show nothing more about a sampler in the kernel than these and truth.c.
+# Others take too long here, and show no more about a sampler in the kernel than these and truth.c.
 workloads="recursion threads origins many_threads fork deep_regular deep_irregular signals setjmp static"
 by_bpf="recursion threads fork"
 counted="recursion threads deep_irregular"
@@ -56,10 +56,10 @@ vm_new
 vm_instrumented "$top/tests/vm/truth.c" truth -pthread
 for name in requests sessions access cost hostile reload; do vm_program $name; done
 for name in $workloads; do
-	case $name in # what makes about 500 samples
+	case $name in # divisors that make about 500 samples
 	signals | static) divisor=40 ;;
 	threads | deep_irregular) divisor=10 ;;
-	many_threads) divisor=4 ;; # most of its time goes into making threads
+	many_threads) divisor=4 ;; # it spends most of its time on making threads
 	*) divisor=20 ;;
 	esac
 	# shellcheck disable=SC2046
@@ -107,14 +107,14 @@ while read -r name sampler; do
 	[ "$(words "$source" truncated)" != yes ] || allow_truncated=1
 	recording_is_exact "$name: $sampler: all samples exact" "$data" 50
 	echo "# $(stat_of "$data" samples) samples"
-	# Too slow a machine for the handler to be met in its own work.
+	# The machine is too slow for a sample in the handler's work.
 	[ "$name" = signals ] ||
 		expected_chains "$name: $sampler" "$source" "$data"
 done <all
 
 # ---- what a sample costs -----------------------------------------------------------------------
 
-# Here the emulator counts: a nanosecond is an instruction. It has one processor then.
+# Here the emulator counts instructions: each takes a nanosecond.  It has one processor then.
 vm_new
 vm_add cost
 vm_add "$scratch/kmod/pcce_sampler.ko" /t/pcce_sampler.ko

@@ -1,15 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# `make check-vm-debug`: the kernel module in a kernel that looks for mistakes, under all that can be thrown at it.
-# Takes an hour or more by default, most of it in the emulator; not a part of `make check`.
+# Tests the kernel module under heavy attack, in a kernel with all checks (`make check-vm-debug`).
+# Takes an hour or more by default, most of it in the emulator.  `make check` does not run it.
 #
-#   PCCE_VM_FUZZ=SECONDS     system calls with any arguments (600); a quarter of it once more without memory, a tenth with CPUs that come and go
+#   PCCE_VM_FUZZ=SECONDS     system calls with any arguments (600); a quarter of that time again
+#                            without memory, a tenth with CPUs that come and go
 #   PCCE_VM_HOSTILE=SECONDS  of each kind of attack on the page (60)
 #   PCCE_VM_RELOADS=N        times that the module is loaded, used and removed (1000)
-#   PCCE_VM_SEED=N           of the fuzzer; else another one each time, which is printed
+#   PCCE_VM_SEED=N           of the fuzzer; by default it differs each time and is printed
 #
-# As in ../run.sh the guest runs ../guest.sh, here with the parts of ../parts that need nothing else, and those of parts/.
+# As in ../run.sh the guest runs ../guest.sh, here with the parts of ../parts that need nothing
+# else, and those of parts/.
 
 . "$(dirname "$0")/../../lib.sh"
 . "$top/tests/vm/lib.sh"
@@ -23,7 +25,7 @@ kdir=$("$top/scripts/build-debug-kernel" 2>kernel.log) || {
 	not_ok "the debug kernel builds" kernel.log
 	done_testing
 }
-# Not vmlinux, as for ../run.sh: the code that would start it is not made for KASAN.
+# Not vmlinux as in ../run.sh, because the code that starts vmlinux does not support KASAN.
 kernel=$kdir/arch/x86/boot/bzImage
 
 build_module() { # NAME COMMAND...
@@ -40,10 +42,11 @@ cp -r "$top/tests/vm/debug/canary" canary
 build_module canary make -s -C "$kdir" M="$scratch/canary" UBSAN_SANITIZE=y modules
 
 vm_memory=2048
-# What KASAN and lockdep say about several tasks is long. And the emulated clock follows the real one, also while nothing runs: the
-# emulator can be stopped for minutes, or get little of a busy machine. So nothing may judge by time: not the watchdog of
-# clocks (after it there is none but jiffies, which is too coarse to tell what came first), not that of RCU; those of tasks and CPUs are
-# not in this kernel.
+# Reports of KASAN and lockdep about several tasks are long.  The emulated clock follows the real
+# one even while nothing runs: the emulator can be stopped for minutes, or get little of a busy
+# machine. Nothing may therefore judge by time.  The watchdog of clocks is off: after it only
+# jiffies would be left, which are too coarse to order events.  The watchdog of RCU is off, too.
+# This kernel has none for tasks and CPUs.
 vm_append="log_buf_len=8M kasan.fault=report tsc=reliable rcupdate.rcu_cpu_stall_suppress=1"
 vm_patience=600
 
@@ -92,8 +95,8 @@ if vm_boot "$kernel" "" $((3600 + 2 * PCCE_VM_FUZZ + 10 * PCCE_VM_HOSTILE + 10 *
 else
 	not_ok "the guest runs to its end" "$vm_out/console" "$vm_out/log" "$vm_out/qemu"
 fi
-# A fork that is refused its stack says so at length; that is not ours, unless the module is among the callers. Behind a question mark
-# stands what lies on the stack from earlier calls.
+# A fork that gets no stack prints a long report.  It is not our fault unless the module is among
+# the callers.  A question mark precedes leftovers of earlier calls on the stack.
 without_refusals() {
 	awk '
 		/vmalloc error:|percpu: allocation failed|page allocation failure:/ { held = ""; hold = 1; ours = 0 }

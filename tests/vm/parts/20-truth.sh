@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=sh
-# Each event is a sample: what kmod and bpf record must be what the program itself says, to the last one.
+# Makes each event a sample.  Recordings of kmod and bpf must equal the program's account, to the
+# last sample.
 
 truth() { # NAME RECORD-OPTION...
 	who=$1

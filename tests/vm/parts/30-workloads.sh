@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=sh
-# The workloads of tests/workloads, sampled by time; two at once.  run.sh looks at the recordings.
+# Runs the workloads of tests/workloads, sampled by time, two at once.  run.sh checks the
+# recordings.
 
 record() { # SAMPLER NAME
 	hz=1000
-	# Its samples have up to 50 KB, and the ring is full soon when the emulator is held up.
+	# Its samples have up to 50 KB, and the ring fills soon when the emulator is delayed.
 	[ "$2" != deep_irregular ] || hz=500
 	[ "$2.$1" != deep_irregular.counted ] || hz=300
 	since=$(cut -d. -f1 /proc/uptime)

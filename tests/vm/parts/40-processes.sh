@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=sh
-# Running processes, set-uid programs, and which sampler is taken.
+# Tests running processes, set-uid programs, and the choice of the sampler.
 
 long >/dev/null &
 while ! grep -q '^Threads:.*[2-9]' /proc/$!/status; do usleep 10000; done

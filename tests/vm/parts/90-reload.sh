@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=sh
-# The module comes and goes. Last, since it must be loaded before and after.
+# Loads and removes the module.  Comes last, because other parts need the module loaded.
 
 is "nothing uses the module" "$(cat /sys/module/pcce_sampler/refcnt)" 0
 check "the module is removed" rmmod pcce_sampler
@@ -8,7 +8,7 @@ check "... and the device with it" [ ! -e /dev/pcce ]
 is "without it, -b kmod says so" "$(pcce-record -b kmod -o none -- true 2>&1)" \
 	"pcce-record: the kmod sampler cannot be used: the kernel module pcce_sampler is not loaded (there is no /dev/pcce); load it: modprobe pcce_sampler, or insmod pcce_sampler.ko"
 check "... and -b auto takes another" sh -c 'pcce-record -F 100 -o auto.data -- true 2>&1 | grep "(bpf)"'
-# Else most of the time is spent waiting.
+# Otherwise most of the time is waiting.
 echo 1 >/sys/kernel/rcu_expedited
 reload /t/pcce_sampler.ko "$(cat /t/reloads)"
 echo 0 >/sys/kernel/rcu_expedited

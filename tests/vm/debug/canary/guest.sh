@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=sh
-# /t/main of the machine whose kernel is to complain. KASAN comes last: after its first complaint lockdep is off.
+# /t/main of the machine whose kernel must complain.  KASAN comes last, because its first complaint
+# turns lockdep off.
 
 insmod /t/canary.ko mistake=leak 2>/dev/null
 sleep 6

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=sh
-# Settings, and what has leaked before us.
+# Makes settings, and records earlier leaks.
 
 . /t/settings
 debug=/sys/kernel/debug
-# Rates are what is asked for, whatever a sample takes in an emulator.
+# The kernel must keep the requested rate, whatever a sample takes in an emulator.
 echo 1000000 >/proc/sys/kernel/perf_event_max_sample_rate
 echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent
 
-# Failing allocations: any, without a word.
+# Failing allocations: any, without messages.
 for kind in failslab fail_page_alloc; do
 	echo N >$debug/$kind/ignore-gfp-wait
 	echo 0 >$debug/$kind/verbose
@@ -16,7 +16,7 @@ done
 echo N >$debug/fail_page_alloc/ignore-gfp-highmem
 echo 0 >$debug/fail_page_alloc/min-order
 
-# What is younger than five seconds is not looked at.
+# kmemleak ignores allocations younger than five seconds.
 leaks() {
 	sleep 6
 	echo scan >$debug/kmemleak

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=sh
-# As in ../../parts, by the samplers that this kernel has.
+# Tests as in ../../parts, with the samplers that this kernel has.
 
 truth() { # NAME RECORD-OPTION...
 	who=$1

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=sh
-# Each allocation refused, one after the other.
+# Refuses each allocation, one after the other.
 
-# Restartable sequences are off: where the kernel writes a thread's CPU into memory that is shared after a fork, and gets no page, it
-# ends the program with SIGSEGV. That is not for us to test.
+# Restartable sequences are off.  The kernel writes a thread's CPU into memory that is shared after
+# a fork.  If it gets no page for that, it ends the program with SIGSEGV, which is not our concern.
 check "faults ends well" sh -c 'GLIBC_TUNABLES=glibc.pthread.rseq=0 faults >faults.out'
 cat faults.out

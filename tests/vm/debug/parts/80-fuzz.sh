@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=sh
-# Any system calls; then with one allocation of twenty refused; then while a CPU goes off line and comes back.
+# Makes any system calls; then with one allocation of twenty refused; then while a CPU goes off line
+# and comes back.
 
 fuzz_for() { # SECONDS SEED HOW [ARGUMENT]
 	# Without restartable sequences: see 70-faults.sh.

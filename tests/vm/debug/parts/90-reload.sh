@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=sh
-# The module comes and goes. Whether something stays behind is asked below.
+# Loads and removes the module.  95-leaks.sh checks for leftovers.
 
 is "nothing uses the module" "$(cat /sys/module/pcce_sampler/refcnt)" 0
 check "the module is removed" rmmod pcce_sampler

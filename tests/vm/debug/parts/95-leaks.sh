@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=sh
-# Memory that nobody knows any more; and whether those who look for mistakes have looked all the time.
+# Checks for leaked memory, and that the kernel's checks were on all the time.
 
 echo 0 >/sys/kernel/rcu_expedited
 leaks >leaks.after
