@@ -23,7 +23,8 @@ if ! make -s -C "$top" O="$out" deb >deb.log 2>&1; then
 	exit 1
 fi
 is "lintian has nothing to say" "$(cat "$out/deb/lintian.log")" ""
-if ! debootstrap --variant=minbase bookworm root http://deb.debian.org/debian >debootstrap.log 2>&1; then
+if ! debootstrap --variant=minbase bookworm root http://deb.debian.org/debian \
+	>debootstrap.log 2>&1; then
 	skip "the package on a clean machine" "debootstrap: $(tail -n 1 debootstrap.log)"
 	done_testing
 	exit
@@ -58,5 +59,6 @@ END_OF_OUTSIDE
 timeout 900 unshare -m bash outside.sh >install.log 2>&1
 is "it installs, works and leaves nothing behind" "$?" 0
 grep -q . root/root/stats 2>/dev/null || sed 's/^/#   /' install.log | tail -n 30
-check "its recording agrees with the real stack" sh -c "grep -q '^mismatches: 0' root/root/stats && grep -q '^undecodable: 0' root/root/stats && [ \$(sed -n 's/^verified: //p' root/root/stats) -ge 50 ]"
+check "its recording agrees with the real stack" \
+	sh -c "grep -q '^mismatches: 0' root/root/stats && grep -q '^undecodable: 0' root/root/stats && [ \$(sed -n 's/^verified: //p' root/root/stats) -ge 50 ]"
 done_testing

@@ -36,7 +36,8 @@ not_ok() { # NAME [FILE-OR-TEXT...]: what explains the failure, as comment lines
 	shift
 	local what
 	for what in "$@"; do
-		if [ -f "$what" ]; then tail -n 25 "$what"; else printf '%s\n' "$what"; fi | sed 's/^/#   /'
+		if [ -f "$what" ]; then tail -n 25 "$what"; else printf '%s\n' "$what"; fi |
+			sed 's/^/#   /'
 	done
 }
 
@@ -48,7 +49,11 @@ skip() { # NAME REASON
 check() { # NAME COMMAND...: passes if the command does
 	local name=$1
 	shift
-	if "$@" >"$scratch/check.log" 2>&1; then ok "$name"; else not_ok "$name" "$* (exit status $?)" "$scratch/check.log"; fi
+	if "$@" >"$scratch/check.log" 2>&1; then
+		ok "$name"
+	else
+		not_ok "$name" "$* (exit status $?)" "$scratch/check.log"
+	fi
 }
 
 is() { # NAME GOT WANTED
@@ -70,7 +75,8 @@ skip_all() { # REASON
 
 # stat_of DATA NAME: prints one value of pcce-report --stats, or nothing if it has no such value
 stat_of() {
-	[ "$1.stats" -nt "$1" ] || pcce-report -i "$1" --stats >"$1.stats" 2>"$1.stats.err" || cat "$1.stats.err" >&2
+	[ "$1.stats" -nt "$1" ] || pcce-report -i "$1" --stats >"$1.stats" 2>"$1.stats.err" ||
+		cat "$1.stats.err" >&2
 	sed -n "s/^$2: *//p" "$1.stats"
 }
 
@@ -80,7 +86,8 @@ has_bpf() {
 	local cached=$out/tests/has-bpf.$(id -u)
 	if ! [ -e "$cached" ] || ! [ "$cached" -nt "$out/bin/pcce-record" ]; then
 		mkdir -p "$out/tests"
-		if pcce-record -b bpf -F 1000 -o "$scratch/probe.data" -- true >"$scratch/probe.log" 2>&1; then
+		if pcce-record -b bpf -F 1000 -o "$scratch/probe.data" -- true \
+			>"$scratch/probe.log" 2>&1; then
 			: >"$cached"
 		else
 			tail -n 1 "$scratch/probe.log" >"$cached"
@@ -95,7 +102,8 @@ has_bpf() {
 record() {
 	local sampler=$1 data=$2
 	shift 2
-	timeout -k 5 "${record_seconds:-60}" pcce-record -b "$sampler" -F "${frequency:-1000}" ${record_options-} -o "$data" -- "$@" >"$data.out" 2>"$data.err"
+	timeout -k 5 "${record_seconds:-60}" pcce-record -b "$sampler" -F "${frequency:-1000}" \
+		${record_options-} -o "$data" -- "$@" >"$data.out" 2>"$data.err"
 }
 
 # wait_for_samples DATA N: waits until a running recording holds about N samples
@@ -127,7 +135,8 @@ recording_is_exact() {
 	if [ $((undecodable * 100)) -le $((samples * ${allow_marked-0})) ]; then
 		outside=$((outside + undecodable)) undecodable=0
 	fi
-	if [ "$undecodable" = 0 ] && [ "$lost" = 0 ] && [ -z "$(stat_of "$data" incomplete)" ] && [ "$exact" = $((samples - outside)) ] && [ "$exact" -ge "$minimum" ]; then
+	if [ "$undecodable" = 0 ] && [ "$lost" = 0 ] && [ -z "$(stat_of "$data" incomplete)" ] &&
+		[ "$exact" = $((samples - outside)) ] && [ "$exact" -ge "$minimum" ]; then
 		ok "$name"
 		echo "#   $exact exact samples, at least $minimum"
 	else
@@ -143,13 +152,16 @@ recording_is_verified() {
 		return
 	fi
 	undecodable=$(stat_of "$data" undecodable) verified=$(stat_of "$data" verified)
-	if [ $((undecodable * 100)) -le $(($(stat_of "$data" samples) * ${allow_marked-0})) ]; then undecodable=0; fi
+	if [ $((undecodable * 100)) -le $(($(stat_of "$data" samples) * ${allow_marked-0})) ]; then
+		undecodable=0
+	fi
 	if [ "$(stat_of "$data" mismatches)" = 0 ] && [ "$undecodable" = 0 ] &&
 		[ "$verified" -ge "$minimum" ]; then
 		ok "$name"
 		echo "#   $verified verified samples, at least $minimum"
 	else
-		not_ok "$name" "wanted at least $minimum verified samples and no mismatch" "$data.stats"
+		not_ok "$name" \
+			"wanted at least $minimum verified samples and no mismatch" "$data.stats"
 	fi
 }
 
@@ -164,7 +176,8 @@ words() {
 expected_chains() {
 	local pattern
 	if ! pcce-report -i "$3" --format=folded >"$3.folded" 2>"$3.folded.err" ||
-		! pcce-report -i "$3" --format=folded --origins >"$3.origins" 2>"$3.folded.err"; then
+		! pcce-report -i "$3" --format=folded --origins \
+			>"$3.origins" 2>"$3.folded.err"; then
 		not_ok "$1: folded report" "$3.folded.err"
 		return
 	fi
@@ -172,22 +185,26 @@ expected_chains() {
 		if grep -Eq -e "$pattern" "$3.folded"; then
 			ok "$1: chain $pattern"
 		else
-			not_ok "$1: chain $pattern" "the first lines were:" "$(head -n 8 "$3.folded" | cut -c 1-200)"
+			not_ok "$1: chain $pattern" \
+				"the first lines were:" "$(head -n 8 "$3.folded" | cut -c 1-200)"
 		fi
 	done < <(words "$2" expect)
 	while IFS= read -r pattern; do
 		if grep -Eq -e "$pattern" "$3.origins"; then
 			ok "$1: origin $pattern"
 		else
-			not_ok "$1: origin $pattern" "the first lines were:" "$(head -n 20 "$3.origins" | cut -c 1-200)"
+			not_ok "$1: origin $pattern" \
+				"the first lines were:" "$(head -n 20 "$3.origins" | cut -c 1-200)"
 		fi
 	done < <(words "$2" origin)
 	while IFS= read -r pattern; do
-		is "$1: no origin $pattern" "$(grep -E -m 1 -e "$pattern" "$3.origins" | cut -c 1-200)" ""
+		is "$1: no origin $pattern" \
+			"$(grep -E -m 1 -e "$pattern" "$3.origins" | cut -c 1-200)" ""
 	done < <(words "$2" no-origin)
 	local depth
 	depth=$(words "$2" min-depth)
-	[ -z "$depth" ] || check "$1: depth $depth is seen" [ "$(stat_of "$3" max_depth)" -ge "$depth" ]
+	[ -z "$depth" ] || check "$1: depth $depth is seen" \
+		[ "$(stat_of "$3" max_depth)" -ge "$depth" ]
 }
 
 # is_encoded FILE: succeeds if the ELF file has an encoding table

@@ -13,8 +13,10 @@ cd "$scratch" || exit 1
 build() { # NAME SOURCE...
 	local name=$1
 	shift
-	if ! "$CC" -std=gnu11 -O2 -g -I"$top/include" -I"$top/lib" -I"$top" -I"$out/obj" "$@" "$out/obj/libpcce-tools.a" -Wl,--as-needed -ldw -lelf \
-		-lbpf -lz -ldeflate -lprotobuf-c -ljansson -lurcu-bp -liberty -lm -pthread -o "$name" 2>build.log; then
+	if ! "$CC" -std=gnu11 -O2 -g -I"$top/include" -I"$top/lib" -I"$top" -I"$out/obj" "$@" \
+		"$out/obj/libpcce-tools.a" -Wl,--as-needed -ldw -lelf \
+		-lbpf -lz -ldeflate -lprotobuf-c -ljansson -lurcu-bp \
+		-liberty -lm -pthread -o "$name" 2>build.log; then
 		not_ok "build $name" build.log
 		done_testing
 	fi
@@ -33,10 +35,12 @@ check "the good file is good" ./dump good.data
 # rejected NAME FILE: each reader fails with one sentence that names the file
 rejected() {
 	local name=$1 file=$2 reader status
-	for reader in "./dump $file" "pcce-report -i $file --stats" "pcce-report -i $file --format=folded"; do
+	for reader in "./dump $file" "pcce-report -i $file --stats" \
+		"pcce-report -i $file --format=folded"; do
 		timeout 20 $reader >out.log 2>err.log
 		status=$?
-		if [ $status != 1 ] || [ "$(wc -l <err.log)" != 1 ] || ! grep -qF "$file" err.log || [ -s out.log ]; then
+		if [ $status != 1 ] || [ "$(wc -l <err.log)" != 1 ] || ! grep -qF "$file" err.log ||
+			[ -s out.log ]; then
 			not_ok "$name" "$reader: exit status $status" err.log out.log
 			return
 		fi
@@ -54,7 +58,8 @@ accepted_with_note() {
 	timeout 20 pcce-report -i "$file" --stats >out.log 2>err.log
 	status=$?
 	if [ $status != 0 ] || ! grep -q incomplete out.log err.log; then
-		not_ok "$name" "pcce-report: exit status $status; wanted 0 and a note" out.log err.log
+		not_ok "$name" \
+			"pcce-report: exit status $status; wanted 0 and a note" out.log err.log
 	else
 		ok "$name"
 	fi
@@ -79,7 +84,8 @@ ln -s loop loop
 rejected "damaged: a link to itself" loop
 cat good.data good.data >twice.data
 rejected "damaged: two recordings in one file" twice.data
-is "a recording can come through a pipe" "$(./dump <(cat good.data) | md5sum)" "$(./dump good.data | md5sum)"
+is "a recording can come through a pipe" \
+	"$(./dump <(cat good.data) | md5sum)" "$(./dump good.data | md5sum)"
 
 # ---- the command line --------------------------------------------------------------------
 
@@ -103,17 +109,20 @@ exits "a frequency that is none" 64 "must be a number" pcce-record -F often -- t
 exits "an option that is none" 64 "unrecognized option" pcce-record --frobnicate -- true
 exits "a sampler that is none" 1 "there is no sampler" pcce-record -b magic -- true
 exits "an event that is none" 1 "there is no event \"lunch\"" pcce-record -e lunch -- true
-exits "a command that is not there" 127 "cannot run no-such-command: No such file" pcce-record -- no-such-command
+exits "a command that is not there" \
+	127 "cannot run no-such-command: No such file" pcce-record -- no-such-command
 exits "a path that is not there" 127 "cannot run ./no/such: No such file" pcce-record -- ./no/such
 echo true >plain-file
 exits "a command that is not executable" 126 "Permission denied" pcce-record -- ./plain-file
 exits "a process that is not there" 1 "no process" pcce-record -p 4194000
-exits "an output that cannot be made" 1 "cannot be created" pcce-record -o no/such/dir/x.data -- true
+exits "an output that cannot be made" \
+	1 "cannot be created" pcce-record -o no/such/dir/x.data -- true
 exits "an output that is a directory" 1 "Is a directory" pcce-record -o directory -- true
 
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	exits "bpf without privilege says what it needs" 1 "CAP_BPF and CAP_PERFMON" \
-		setpriv --bounding-set=-all --inh-caps=-all --reuid=65534 --regid=65534 --clear-groups \
+		setpriv --bounding-set=-all --inh-caps=-all --reuid=65534 --regid=65534 \
+		--clear-groups \
 		"$out/bin/pcce-record" -b bpf -o /dev/null -- true
 else
 	skip "bpf without privilege says what it needs" "not root, or no setpriv"
@@ -139,14 +148,18 @@ bpf() { # ARGUMENTS of pcce-record...
 # until_recorded BYTES: waits until x.data has that many
 until_recorded() {
 	local left=600
-	until [ "$(stat -c %s x.data 2>/dev/null || echo 0)" -gt "$1" ] || [ $((left--)) = 0 ]; do sleep 0.1; done
+	until [ "$(stat -c %s x.data 2>/dev/null || echo 0)" -gt "$1" ] || [ $((left--)) = 0 ]; do
+		sleep 0.1
+	done
 }
 
 # right NAME ENTRIES MINIMUM: all samples have what the pages hold, in order of time, and none is
 # missing.
 right() {
-	if [ "$(value wrong)" = 0 ] && [ "$(value fault)" = 0 ] && [ "$(value lost)" = 0 ] && [ "$(value complete)" = 1 ] &&
-		[ "$(value backwards)" = 0 ] && [ "$(value deepest)" = "$2" ] && [ "$(value inside)" -ge "$3" ]; then
+	if [ "$(value wrong)" = 0 ] && [ "$(value fault)" = 0 ] && [ "$(value lost)" = 0 ] &&
+		[ "$(value complete)" = 1 ] &&
+		[ "$(value backwards)" = 0 ] && [ "$(value deepest)" = "$2" ] &&
+		[ "$(value inside)" -ge "$3" ]; then
 		ok "$1"
 	else
 		not_ok "$1" "exit status $status" dump.log err.log
@@ -157,7 +170,8 @@ for entries in 0 1 12 13 31 32 33 63 64 1000 8191 8192 8224 50000; do
 	bpf -F 10000 -- ./page_program 2 $entries 0.4
 	right "pages with $entries entries, 2 threads at 10 kHz" $entries 500
 	# 256 segments of 32 entries come with a sample.
-	is "  truncated until all of them were sent" "$(value truncated)" $((2 * (entries / 32 > 256 ? (entries / 32 - 1) / 256 : 0)))
+	is "  truncated until all of them were sent" \
+		"$(value truncated)" $((2 * (entries / 32 > 256 ? (entries / 32 - 1) / 256 : 0)))
 	is "  each complete segment is sent once" "$(value segments)" $((2 * (entries / 32)))
 done
 is "the command's exit status is passed on" $status 3
@@ -194,9 +208,12 @@ right "-e page-faults" "$(value deepest)" 0
 is "  there are many" "$(($(value samples) > 50))" 1
 bpf -c 1000000 -- ./page_program 1 5 0.3
 right "a period instead of a frequency" 5 50
-exits "a frequency above what the kernel allows" 1 "more than the kernel allows" pcce-record -b bpf -F 1000000 -o x.data -- true
-exits "a frequency at which signals leave no time" 1 "more than 50000 a second" pcce-record -b self -F 50001 -o x.data -- true
-exits "a period at which signals leave no time" 1 "more than 50000 a second" pcce-record -b self -c 19999 -o x.data -- true
+exits "a frequency above what the kernel allows" \
+	1 "more than the kernel allows" pcce-record -b bpf -F 1000000 -o x.data -- true
+exits "a frequency at which signals leave no time" \
+	1 "more than 50000 a second" pcce-record -b self -F 50001 -o x.data -- true
+exits "a period at which signals leave no time" \
+	1 "more than 50000 a second" pcce-record -b self -c 19999 -o x.data -- true
 if [ -d /sys/kernel/tracing/events ] || { [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; }; then
 	# Without a tracefs, in a separate mount namespace.
 	unshare -m sh -c 'mountpoint -q /sys/kernel/tracing || mount -t tracefs nodev /sys/kernel/tracing
@@ -204,7 +221,11 @@ if [ -d /sys/kernel/tracing/events ] || { [ "$(id -u)" = 0 ] && unshare -m true 
 		./page_program 4 5 0.3 >out.log 2>err.log
 	status=$?
 	./dump --page x.data >dump.log 2>>err.log
-	if grep -q "needs tracefs" err.log; then skip "a tracepoint" "no tracefs"; else right "a tracepoint" 5 3; fi
+	if grep -q "needs tracefs" err.log; then
+		skip "a tracepoint" "no tracefs"
+	else
+		right "a tracepoint" 5 3
+	fi
 	unshare -m sh -c 'mountpoint -q /sys/kernel/tracing || mount -t tracefs nodev /sys/kernel/tracing
 		exec "$@"' sh pcce-record -b bpf -o x.data -e sched:no_such_thing -- true >out.log 2>err.log
 	if grep -q "needs tracefs" err.log; then
@@ -262,14 +283,16 @@ until_recorded 100000
 kill -KILL $pid
 wait $pid 2>/dev/null
 ./dump --page x.data >dump.log
-is "a recorder that is killed leaves a readable file" "$(($(value inside) > 100)) $(value wrong) $(value complete)" "1 0 0"
+is "a recorder that is killed leaves a readable file" \
+	"$(($(value inside) > 100)) $(value wrong) $(value complete)" "1 0 0"
 
 exits "a full disk is told" 3 "No space left on device; the .* saved" \
 	pcce-record -b bpf -F 10000 -o /dev/full -- ./page_program 1 200 0.5
 (ulimit -f 300; trap '' XFSZ; pcce-record -q -b bpf -F 10000 -o x.data -- ./page_program 1 200 0.5) >out.log 2>err.log
 status=$?
 ./dump --page x.data >dump.log
-is "  and what was recorded can be read" "$(($(value inside) > 10)) $(value wrong) $(value dropped)" "1 0 0"
+is "  and what was recorded can be read" \
+	"$(($(value inside) > 10)) $(value wrong) $(value dropped)" "1 0 0"
 rm -f x.data x.data.old
 bpf -- true
 cp x.data first.data
@@ -288,11 +311,13 @@ check "modules are recorded" grep -q '^module: .*/page_program$' dump.log
 cp page_program vanishing
 bpf -F 5000 -- sh -c './vanishing 1 5 0.3 & sleep 0.1; rm vanishing; wait'
 ./dump --list x.data >dump.log
-check "a program that was deleted meanwhile has names, too" grep -q '^symbol: compute .*page_program.c:[1-9]' dump.log
+check "a program that was deleted meanwhile has names, too" \
+	grep -q '^symbol: compute .*page_program.c:[1-9]' dump.log
 strip page_program -o stripped
 bpf -F 5000 -- ./stripped 1 5 0.3
 right "a stripped program" 5 100
 
-check "a program without pcce is told of" sh -c 'pcce-record -b bpf -o x.data -- sleep 0.01 2>&1 | grep "sleep was not built with pcce"'
+check "a program without pcce is told of" \
+	sh -c 'pcce-record -b bpf -o x.data -- sleep 0.01 2>&1 | grep "sleep was not built with pcce"'
 
 done_testing

@@ -24,7 +24,8 @@ works() {
 	if record self data "$@"; then
 		recording_is_exact "$name: all samples exact" data 30
 		pcce-report -i data --format=folded >folded 2>&1
-		if grep -Eq '(^|;)main;(.*;)?one;(.*;)?shape_tree;.*grind(\.[a-z_0-9.]*)?( |;)' folded; then
+		if grep -Eq '(^|;)main;(.*;)?one;(.*;)?shape_tree;.*grind(\.[a-z_0-9.]*)?( |;)' \
+			folded; then
 			ok "$name: chain of calls"
 		else
 			not_ok "$name: chain of calls" "$(head -n 5 folded | cut -c 1-200)"
@@ -53,9 +54,11 @@ variant "-O2, not PIE" "-O2 -fno-pie" "-no-pie"
 variant "-O2, static" "-O2" "-static"
 variant "-O2, static PIE" "-O2 -fPIE" "-static-pie"
 variant "-flto" "-O2 -g -flto" "-flto -O2"
-variant "-flto, fat objects, partitioned" "-O2 -g -flto -ffat-lto-objects" "-flto -flto-partition=max -O2"
+variant "-flto, fat objects, partitioned" \
+	"-O2 -g -flto -ffat-lto-objects" "-flto -flto-partition=max -O2"
 variant "-fPIC" "-O2 -fPIC" ""
-variant "-fno-omit-frame-pointer -fstack-protector-strong" "-O2 -fno-omit-frame-pointer -fstack-protector-strong" ""
+variant "-fno-omit-frame-pointer -fstack-protector-strong" \
+	"-O2 -fno-omit-frame-pointer -fstack-protector-strong" ""
 variant "-fcf-protection" "-O2 -fcf-protection" ""
 variant "-fno-plt -z now" "-O2 -fno-plt" "-Wl,-z,now,-z,relro"
 variant "-fpatchable-function-entry" "-O2 -fpatchable-function-entry=4,2" ""
@@ -68,39 +71,46 @@ for linker in bfd gold lld mold; do
 	fi
 	variant "$linker" "-O2 -g" "-fuse-ld=$linker"
 	variant "$linker, static" "-O2" "-fuse-ld=$linker -static"
-	[ $linker = gold ] || variant "$linker, --gc-sections" "-O2 -ffunction-sections -fdata-sections" "-fuse-ld=$linker -Wl,--gc-sections"
+	[ $linker = gold ] || variant "$linker, --gc-sections" \
+		"-O2 -ffunction-sections -fdata-sections" "-fuse-ld=$linker -Wl,--gc-sections"
 done
 if command -v ld.gold >/dev/null; then
 	rm -rf p
 	cp -r "$top/tests/e2e/project" p
-	make -s -C p CC="$CC" CFLAGS="-O2 -ffunction-sections $cflags" LDFLAGS="-fuse-ld=gold -Wl,--gc-sections $ldflags" >p.log 2>&1
+	make -s -C p CC="$CC" CFLAGS="-O2 -ffunction-sections $cflags" \
+		LDFLAGS="-fuse-ld=gold -Wl,--gc-sections $ldflags" >p.log 2>&1
 	status=$?
 	# gold drops all site records with --gc-sections.  A message must say so, and the program
 	# must run.
 	if [ $status = 0 ] && is_encoded p/project; then
 		ok "gold, --gc-sections: encoded after all"
 	else
-		check "gold, --gc-sections: says that this pair does not work" grep -q 'gc-sections' p.log
+		check "gold, --gc-sections: says that this pair does not work" \
+			grep -q 'gc-sections' p.log
 	fi
-	[ ! -x p/project ] || is "gold, --gc-sections: the program still runs" "$(p/project)" "$want"
+	[ ! -x p/project ] || is "gold, --gc-sections: the program still runs" \
+		"$(p/project)" "$want"
 fi
 
 # Links that the linker refuses still fail.
 if $CC $cflags "$top/tests/e2e/project/src/main.c" $ldflags -o undefined >link.log 2>&1; then
 	not_ok "undefined symbols still fail to link" link.log
 else
-	check "undefined symbols still fail to link, with the linker's words" grep -q 'undefined reference' link.log
+	check "undefined symbols still fail to link, with the linker's words" \
+		grep -q 'undefined reference' link.log
 fi
 
 # The same source twice gives the same file, and encoding again changes nothing.
-$CC -O2 $cflags "$top/tests/workloads/mutual.c" $ldflags -o same1 && $CC -O2 $cflags "$top/tests/workloads/mutual.c" $ldflags -o same2
+$CC -O2 $cflags "$top/tests/workloads/mutual.c" $ldflags -o same1 &&
+	$CC -O2 $cflags "$top/tests/workloads/mutual.c" $ldflags -o same2
 check "the same build gives the same bytes" cmp same1 same2
 cp same1 again
 check "encoding again succeeds" pcce-encode again
 check "encoding again changes nothing" cmp same1 again
 
 if command -v cmake >/dev/null; then
-	if CFLAGS="-O2 -g $cflags" LDFLAGS="$ldflags" CC="$CC" cmake -S "$top/tests/e2e/cmake" -B cm >cm.log 2>&1 && cmake --build cm -j4 >>cm.log 2>&1; then
+	if CFLAGS="-O2 -g $cflags" LDFLAGS="$ldflags" CC="$CC" cmake -S "$top/tests/e2e/cmake" \
+		-B cm >cm.log 2>&1 && cmake --build cm -j4 >>cm.log 2>&1; then
 		check "CMake: the shared library is encoded" is_encoded cm/libutil.so
 		works "CMake" cm/tiny cm/tiny
 	else
@@ -115,8 +125,10 @@ if command -v autoreconf >/dev/null && command -v libtoolize >/dev/null; then
 	cp -r "$top/tests/e2e/project" lt/project
 	mkdir -p lt/aux
 	if (cd lt && autoreconf -fi && ./configure CC="$CC" CFLAGS="-O2 -g $cflags" LDFLAGS="$ldflags" && make -j4) >lt.log 2>&1; then
-		check "libtool: configure found what is there" grep -q 'checking for qsort... yes' lt.log
-		check "libtool: configure did not find what is not" grep -q 'checking for no_such_function... no' lt.log
+		check "libtool: configure found what is there" \
+			grep -q 'checking for qsort... yes' lt.log
+		check "libtool: configure did not find what is not" \
+			grep -q 'checking for no_such_function... no' lt.log
 		check "libtool: the shared library is encoded" is_encoded lt/.libs/libutil.so
 		works "libtool" lt/.libs/tiny env LD_LIBRARY_PATH=lt/.libs lt/.libs/tiny
 	else

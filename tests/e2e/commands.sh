@@ -14,7 +14,8 @@ for c in pcce-encode pcce-record pcce-report pcce-merge pcce-diff pcce-config; d
 	is "$c --version names $version" "$($c --version 2>&1 | grep -c -F -- "$version")" 1
 	$c --no-such-option >log 2>&1
 	status=$?
-	check "$c --no-such-option fails and says so" sh -c "[ $status != 0 ] && grep -q no-such-option log"
+	check "$c --no-such-option fails and says so" \
+		sh -c "[ $status != 0 ] && grep -q no-such-option log"
 	check "$c has a manual page" test -s "$top/docs/man/$c.1"
 	check "... with examples" grep -q '^\.SH EXAMPLE' "$top/docs/man/$c.1"
 	# Options that --help shows but the manual page does not have.
@@ -25,7 +26,8 @@ for c in pcce-encode pcce-record pcce-report pcce-merge pcce-diff pcce-config; d
 done
 if command -v man >/dev/null; then
 	for page in "$top"/docs/man/*.[1-8]; do
-		is "$(basename "$page") is well formed" "$(MANROFFSEQ='' MANWIDTH=100 man --warnings -E UTF-8 -l -Tutf8 "$page" 2>&1 >/dev/null)" ""
+		is "$(basename "$page") is well formed" \
+			"$(MANROFFSEQ='' MANWIDTH=100 man --warnings -E UTF-8 -l -Tutf8 "$page" 2>&1 >/dev/null)" ""
 	done
 else
 	skip "manual pages are well formed" "man is not installed"
@@ -35,7 +37,8 @@ for f in pcce-encode pcce-report pcce-record; do
 	$f ${f:+$([ $f = pcce-report ] && echo -i)} /nonexistent >log 2>&1 </dev/null
 	status=$?
 	[ $f = pcce-record ] && continue
-	check "$f of a missing file fails and names it" sh -c "[ $status != 0 ] && grep -q /nonexistent log"
+	check "$f of a missing file fails and names it" \
+		sh -c "[ $status != 0 ] && grep -q /nonexistent log"
 done
 
 # A command that cannot run gives the shell's status.  The status of a command is passed on.
@@ -57,7 +60,8 @@ if make -s -C "$top" O="$out" install DESTDIR="$scratch/stage" PREFIX="$prefix" 
 	hash -r
 	cp "$top/tests/workloads/recursion.c" "$top/tests/workloads/burn.h" .
 	# shellcheck disable=SC2046
-	check "the installed tree builds a program" $CC -O2 -g $(pcce-config --cflags) recursion.c $(pcce-config --ldflags) -o recursion
+	check "the installed tree builds a program" \
+		$CC -O2 -g $(pcce-config --cflags) recursion.c $(pcce-config --ldflags) -o recursion
 	case $(pcce-config --cflags) in
 	*"$prefix"*) ok "the installed pcce-config names the installed files" ;;
 	*) not_ok "the installed pcce-config names the installed files" "$(pcce-config --cflags)" ;;

@@ -35,8 +35,10 @@ start() {
 	n_servers=$((n_servers + 1))
 	tmux=(tmux -L "pcce-test-$$-$n_servers" -f /dev/null -u)
 	case $1 in
-	bash) "${tmux[@]}" new-session -d -s shell -x 120 -y 100 "bash --noprofile --rcfile home/bashrc -i" ;;
-	zsh) "${tmux[@]}" new-session -d -s shell -x 120 -y 100 "ZDOTDIR='$scratch/home' zsh -d -i" ;;
+	bash) "${tmux[@]}" new-session -d -s shell -x 120 -y 100 \
+		"bash --noprofile --rcfile home/bashrc -i" ;;
+	zsh) "${tmux[@]}" new-session -d -s shell -x 120 -y 100 \
+		"ZDOTDIR='$scratch/home' zsh -d -i" ;;
 	esac
 	until_screen '^> *$'
 }
@@ -68,7 +70,8 @@ for shell in bash zsh; do
 	fi
 	start $shell
 	for c in pcce-record pcce-report pcce-merge pcce-diff pcce-encode pcce-config; do
-		$c --help | grep -o -e '^ *\(-., \)\?--[a-z-]*' | grep -o -e '--[a-z-]*' | sort -u >wanted
+		$c --help | grep -o -e '^ *\(-., \)\?--[a-z-]*' | grep -o -e '--[a-z-]*' |
+			sort -u >wanted
 		# When the last one is there, all are.
 		typed "$c --" "\(^\| \)$(tail -n 1 wanted)\\>"
 		grep -o -e '--[a-z-]*' screen | grep -v -x -e -- | sort -u >offered
@@ -81,18 +84,25 @@ for shell in bash zsh; do
 	grep -v '^>' screen | tr -s ' ' '\n' | grep . | sed 's/^--format=//' | sort >offered
 	is "$shell: formats" "$(comm -3 wanted offered)" ""
 	completes "$shell: a format" "pcce-report --format=fol" '^> pcce-report --format=folded'
-	completes "$shell: a format as a word" "pcce-report --format fol" '^> pcce-report --format folded'
-	completes "$shell: a list of keys" "pcce-report --sort=self,tot" '^> pcce-report --sort=self,total'
-	completes "$shell: a format of pcce-diff" "pcce-diff --format=fol" "^> pcce-diff --format=folded"
+	completes "$shell: a format as a word" \
+		"pcce-report --format fol" '^> pcce-report --format folded'
+	completes "$shell: a list of keys" \
+		"pcce-report --sort=self,tot" '^> pcce-report --sort=self,total'
+	completes "$shell: a format of pcce-diff" \
+		"pcce-diff --format=fol" "^> pcce-diff --format=folded"
 	completes "$shell: a recording" "pcce-merge som" "^> pcce-merge some.data"
 	completes "$shell: a file" "pcce-report -i som" '^> pcce-report -i some.data'
-	completes "$shell: a file with =" "pcce-report --input=som" '^> pcce-report --input=some.data'
+	completes "$shell: a file with =" \
+		"pcce-report --input=som" '^> pcce-report --input=some.data'
 	completes "$shell: a folder" "pcce-report --source=d" '^> pcce-report --source=dir/'
-	completes "$shell: a value that can be left out" "pcce-encode --dump=js" '^> pcce-encode --dump=json'
+	completes "$shell: a value that can be left out" \
+		"pcce-encode --dump=js" '^> pcce-encode --dump=json'
 	completes "$shell: a program" "pcce-encode som" '^> pcce-encode some.data'
 	completes "$shell: an event" "pcce-record -e page" '^> pcce-record -e page-faults'
 	completes "$shell: a process" "pcce-record -p $$" "^> pcce-record -p $$"
-	completes "$shell: the command that is recorded" "pcce-record -F 99 -- pcce-conf" '^> pcce-record -F 99 -- pcce-config'
-	completes "$shell: ... and its files" "pcce-record -F 99 -- cat som" '^> pcce-record -F 99 -- cat some.data'
+	completes "$shell: the command that is recorded" \
+		"pcce-record -F 99 -- pcce-conf" '^> pcce-record -F 99 -- pcce-config'
+	completes "$shell: ... and its files" \
+		"pcce-record -F 99 -- cat som" '^> pcce-record -F 99 -- cat some.data'
 done
 done_testing

@@ -36,9 +36,11 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	$nobody "$record" -q -b self -F 1000 -o user/setuid.data -- ./to-root >out 2>err
 	is "another user: self: set-uid program: status" $? 0
 	is "another user: self: set-uid program: output" "$(cat out)" "$want"
-	check "another user: self: set-uid program: says that it is not sampled" says err 'to-root is set-uid' 'cannot sample it' 'bpf as root'
+	check "another user: self: set-uid program: says that it is not sampled" \
+		says err 'to-root is set-uid' 'cannot sample it' 'bpf as root'
 	is "another user: self: set-uid program: no samples" "$(stat_of user/setuid.data samples)" 0
-	$nobody "$record" -q -b self -F 1000 -o user/child.data -- sh -c './to-root; ./recursion' >out 2>err
+	$nobody "$record" -q -b self -F 1000 -o user/child.data -- sh -c './to-root; ./recursion' \
+		>out 2>err
 	is "another user: self: a set-uid child: output" "$(cat out)" "$want
 $want"
 	recording_is_exact "another user: self: what is not set-uid is exact" user/child.data 30
@@ -46,24 +48,30 @@ $want"
 	is "another user: --verify: set-uid program: output" "$(cat out)" "$want"
 	$nobody "$record" -F 1000 -o user/auto.data -- ./recursion >out 2>err
 	is "another user: auto: output" "$(cat out)" "$want"
-	check "another user: auto: says which sampler was taken, and why" grep -q 'using the self sampler; not bpf: it needs the capabilities' err
+	check "another user: auto: says which sampler was taken, and why" \
+		grep -q 'using the self sampler; not bpf: it needs the capabilities' err
 	recording_is_exact "another user: auto: all samples exact" user/auto.data 30
 	$nobody "$record" -b bpf -F 1000 -o user/bpf.data -- ./recursion >out 2>err
 	is "another user: bpf: status" $? 1
-	check "another user: bpf: says why" says err 'bpf sampler cannot be used: it needs the capabilities CAP_BPF and CAP_PERFMON, or root'
+	check "another user: bpf: says why" says err \
+		'bpf sampler cannot be used: it needs the capabilities CAP_BPF and CAP_PERFMON, or root'
 
 	record self setuid-self.data ./to-nobody
 	is "root: self: set-uid program: output" "$(cat setuid-self.data.out)" "$want"
-	check "root: self: set-uid program: says that it is not sampled" grep -q 'to-nobody is set-uid.*cannot sample it' setuid-self.data.err
+	check "root: self: set-uid program: says that it is not sampled" \
+		grep -q 'to-nobody is set-uid.*cannot sample it' setuid-self.data.err
 	if has_bpf; then
-		frequency=4000 record bpf setuid.data sh -c './to-nobody; ./recursion; ./to-nobody & wait'
+		frequency=4000 record bpf setuid.data \
+			sh -c './to-nobody; ./recursion; ./to-nobody & wait'
 		is "root: bpf: set-uid programs: output" "$(cat setuid.data.out)" "$want
 $want
 $want"
 		recording_is_exact "root: bpf: set-uid programs: all samples exact" setuid.data 300
-		check "root: bpf: set-uid programs: says that their beginning is missing" grep -q 'to-nobody is set-uid.*first [0-9]* ms' setuid.data.err
+		check "root: bpf: set-uid programs: says that their beginning is missing" \
+			grep -q 'to-nobody is set-uid.*first [0-9]* ms' setuid.data.err
 		# The samples of the three programs may differ by little more than their beginnings.
-		frequency=4000 record bpf plain.data sh -c './recursion; ./recursion; ./recursion & wait'
+		frequency=4000 record bpf plain.data \
+			sh -c './recursion; ./recursion; ./recursion & wait'
 		set -- "$(stat_of setuid.data exact)" "$(stat_of plain.data exact)"
 		check "root: bpf: set-uid programs: they are sampled, and once ($1 samples, $2 without)" [ $(($1 * 2)) -gt "$2" -a $(($1 * 2)) -lt $(($2 * 3)) ]
 	else
@@ -113,21 +121,26 @@ if ./confine both true; then
 		[ "$(id -u)" = 0 ] || reason='it needs the capabilities'
 		./confine $what pcce-record -F 1000 -o refused.data -- ./recursion >out 2>err
 		is "$what refused to all: auto: output" "$(cat out)" "$want"
-		check "$what refused to all: auto: takes the self sampler and says why" grep -q "using the self sampler; not bpf: $reason" err
+		check "$what refused to all: auto: takes the self sampler and says why" \
+			grep -q "using the self sampler; not bpf: $reason" err
 		recording_is_exact "$what refused to all: auto: all samples exact" refused.data 30
-		./confine $what pcce-record -b bpf -F 1000 -o refused2.data -- ./recursion >out 2>err
+		./confine $what pcce-record -b bpf -F 1000 -o refused2.data -- ./recursion \
+			>out 2>err
 		is "$what refused to all: -b bpf: status" $? 1
-		check "$what refused to all: -b bpf: says why" says err "bpf sampler cannot be used: $reason"
+		check "$what refused to all: -b bpf: says why" \
+			says err "bpf sampler cannot be used: $reason"
 		check "$what refused to all: -b bpf: the command was not run" [ ! -s out ]
 	done
 	record self inside.data ./confine both ./recursion
 	is "refused to the program: self: output" "$(cat inside.data.out)" "$want"
-	check "refused to the program: self: says that it uses a timer" grep -q 'perf_event_open is not permitted: a timer is used' inside.data.err
+	check "refused to the program: self: says that it uses a timer" \
+		grep -q 'perf_event_open is not permitted: a timer is used' inside.data.err
 	recording_is_exact "refused to the program: self: all samples exact" inside.data 30
 	if has_bpf; then
 		record bpf inside-bpf.data ./confine both ./recursion
 		is "refused to the program: bpf: output" "$(cat inside-bpf.data.out)" "$want"
-		recording_is_exact "refused to the program: bpf: all samples exact" inside-bpf.data 30
+		recording_is_exact "refused to the program: bpf: all samples exact" \
+			inside-bpf.data 30
 	fi
 else
 	skip "seccomp filters" "this kernel, or a filter around us, does not take them"
@@ -165,7 +178,8 @@ if [ "$(./strict)" = "done" ]; then
 		record $s strict.data ./strict
 		is "$s: seccomp's strict mode: not killed" "$? $(cat strict.data.out)" "0 done"
 		recording_is_exact "$s: seccomp's strict mode: all samples exact" strict.data 10
-		[ $s = bpf ] || check "$s: seccomp's strict mode: says how far it was sampled" grep -q "forbade itself to read the clock" strict.data.err
+		[ $s = bpf ] || check "$s: seccomp's strict mode: says how far it was sampled" \
+			grep -q "forbade itself to read the clock" strict.data.err
 	done
 else
 	skip "seccomp's strict mode" "this kernel does not have it"
@@ -186,14 +200,17 @@ if unshare --pid --fork --mount-proc true 2>/dev/null; then
 		for from in outside between; do
 			between=
 			[ $from = outside ] || between="unshare --pid --fork --mount-proc"
-			$between pcce-record -q -b $s -F 4000 -o pidns.data -- sh -c "$two" >out 2>err
+			$between pcce-record -q -b $s -F 4000 -o pidns.data -- sh -c "$two" \
+				>out 2>err
 			is "$s: two pid namespaces, from $from: output" "$(sort out)" "$both"
-			recording_is_exact "$s: two pid namespaces, from $from: all samples exact" pidns.data 300
+			recording_is_exact "$s: two pid namespaces, from $from: all samples exact" \
+				pidns.data 300
 			pcce-report -i pidns.data --format=folded >folded
 			check "$s: two pid namespaces, from $from: both programs are there" \
 				sh -c "grep -q 'walk;.*burn' folded && grep -q 'enter_b;.*burn' folded"
 		done
-		unshare --pid --fork --mount-proc pcce-record -q -b $s -F 1000 -o pidns.data -- ./recursion >out 2>err
+		unshare --pid --fork --mount-proc pcce-record -q -b $s -F 1000 -o pidns.data -- \
+			./recursion >out 2>err
 		is "$s: all in one pid namespace: output" "$(cat out)" "$want"
 		recording_is_exact "$s: all in one pid namespace: all samples exact" pidns.data 30
 	done

@@ -13,7 +13,11 @@ w=$top/tests/workloads
 cflags=$(pcce-config --cflags)
 ldflags=$(pcce-config --ldflags)
 samplers=self
-if has_bpf; then samplers="bpf self"; else skip "the same with BPF" "pcce-record cannot use BPF: $bpf_reason"; fi
+if has_bpf; then
+	samplers="bpf self"
+else
+	skip "the same with BPF" "pcce-record cannot use BPF: $bpf_reason"
+fi
 
 # shellcheck disable=SC2086 # lists of flags
 compile() { # SOURCE OUTPUT [FLAG...]
@@ -76,7 +80,8 @@ if [ -e "$left_behind/owner" ]; then
 	is "self: a program that comes too late: output" "$(cat late.out)" "$want"
 	is "self: ... and it leaves nothing there" "$(ls "$left_behind")" owner
 else
-	skip "self: a program that comes too late" "another recorder on this machine has removed the directory"
+	skip "self: a program that comes too late" \
+		"another recorder on this machine has removed the directory"
 fi
 rm -f pid
 pcce-record -b self -F 1000 -o alive.data -- ./endless pid >alive.log 2>&1 &
@@ -129,10 +134,12 @@ for s in $samplers; do
 	wait $recorder 2>/dev/null
 	pid=$(cat pid)
 	check "$s: the program outlives its recorder" kill -0 "$pid"
-	is "$s: ... what was recorded is readable, and incomplete" "$(stat_of dead.data incomplete)" 1
+	is "$s: ... what was recorded is readable, and incomplete" \
+		"$(stat_of dead.data incomplete)" 1
 	is "$s: ... nothing in it is undecodable" "$(stat_of dead.data undecodable)" 0
 	check "$s: ... and it is exact" [ "$(stat_of dead.data exact)" -ge 300 ]
-	check "$s: ... with the names of functions" sh -c "pcce-report -i dead.data --format=folded | grep -q '^main;.*spin;burn'"
+	check "$s: ... with the names of functions" \
+		sh -c "pcce-report -i dead.data --format=folded | grep -q '^main;.*spin;burn'"
 	kill "$pid"
 
 	# exec, stripped, no debug information
@@ -158,7 +165,8 @@ for s in $samplers; do
 	record $s plain.data sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done'
 	is "$s: a program without pcce" $? 0
 	pcce-report -i plain.data --stats >plain.stats 2>&1
-	is "$s: ... has only outside samples" "$(stat_of plain.data outside)" "$(stat_of plain.data samples)"
+	is "$s: ... has only outside samples" \
+		"$(stat_of plain.data outside)" "$(stat_of plain.data samples)"
 done
 
 
@@ -191,6 +199,7 @@ for ((i = 0; i < 600; i++)); do
 	sampled "$forsaken" || break
 	sleep 0.1
 done
-check "self: what outlives its recorder runs undisturbed in the end" sh -c "kill -0 $forsaken && [ $i -lt 600 ]"
+check "self: what outlives its recorder runs undisturbed in the end" \
+	sh -c "kill -0 $forsaken && [ $i -lt 600 ]"
 kill "$forsaken"
 done_testing

@@ -41,11 +41,16 @@ if [ "$old" -ge 5000 ] && echo "$old" 2>/dev/null >$limit; then
 	kill -INT $recorder
 	wait $recorder
 	throttled=$(stat_of throttle.data lost_throttle)
-	check "throttled: --stats has what is missing (${throttled:-none})" [ "${throttled:-0}" -ge 100 ]
-	is "throttled: it is part of what was lost" "$(stat_of throttle.data lost)" "$((throttled + 0$(stat_of throttle.data lost_ring)))"
-	check "throttled: pcce-record warns once" [ "$(grep -c 'warning: the kernel throttled the event.*lower -F' throttle.err)" = 1 ]
-	check "throttled: what has come is exact" [ "$(stat_of throttle.data exact)" = "$(($(stat_of throttle.data samples) - $(stat_of throttle.data outside)))" ]
+	check "throttled: --stats has what is missing (${throttled:-none})" \
+		[ "${throttled:-0}" -ge 100 ]
+	is "throttled: it is part of what was lost" "$(stat_of throttle.data lost)" \
+		"$((throttled + 0$(stat_of throttle.data lost_ring)))"
+	check "throttled: pcce-record warns once" \
+		[ "$(grep -c 'warning: the kernel throttled the event.*lower -F' throttle.err)" = 1 ]
+	check "throttled: what has come is exact" \
+		[ "$(stat_of throttle.data exact)" = "$(($(stat_of throttle.data samples) - $(stat_of throttle.data outside)))" ]
 else
-	skip "throttled events" "needs the right to change kernel.perf_event_max_sample_rate, and a limit of at least 5,000"
+	skip "throttled events" \
+		"needs the right to change kernel.perf_event_max_sample_rate, and a limit of at least 5,000"
 fi
 done_testing

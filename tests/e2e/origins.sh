@@ -75,13 +75,23 @@ knows() { # NAME DATA
 }
 
 frequency=2000
-if record self self.data ./program; then knows "self" self.data; else not_ok "recorded by self" self.data.err; fi
+if record self self.data ./program; then
+	knows "self" self.data
+else
+	not_ok "recorded by self" self.data.err
+fi
 if has_bpf; then
-	if record bpf bpf.data ./program; then knows "bpf" bpf.data; else not_ok "recorded by bpf" bpf.data.err; fi
+	if record bpf bpf.data ./program; then
+		knows "bpf" bpf.data
+	else
+		not_ok "recorded by bpf" bpf.data.err
+	fi
 	./program ready &
 	pid=$!
 	for _ in $(seq 300); do
-		[ ! -s ready ] || [ "$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 | wc -l)" -lt 4 ] || break
+		[ ! -s ready ] ||
+			[ "$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 | wc -l)" -lt 4 ] ||
+			break
 		sleep 0.1
 	done
 	pcce-record -q -b bpf -F 2000 -o attached.data -p $pid 2>attached.err &
@@ -91,7 +101,8 @@ if has_bpf; then
 		sleep 0.1
 	done
 	# Waits until both threads must have been sampled.
-	ticks() { cat "/proc/$pid"/task/*/stat | awk '{ print $14 }' | sort -n | tail -n 2 | head -n 1; }
+	ticks() { cat "/proc/$pid"/task/*/stat | awk '{ print $14 }' | sort -n | tail -n 2 |
+		head -n 1; }
 	enough=$(($(ticks) + 50))
 	for _ in $(seq 600); do
 		[ "$(ticks)" -lt $enough ] || break
@@ -110,13 +121,15 @@ fi
 
 data=self.data
 pcce-report -q -i $data --origins --format=folded >folded
-check "--origins: the contexts go on" grep -q '^main;start_all;\[thread\];manager;\[thread\];worker;burn' folded
+check "--origins: the contexts go on" \
+	grep -q '^main;start_all;\[thread\];manager;\[thread\];worker;burn' folded
 is "  and none begins with a thread" "$(grep -c '^\(worker\|manager\)' folded)" 0
 pcce-report -q -i $data --format=folded >folded
 check "without it they begin with the thread" grep -q '^worker;burn' folded
 pcce-report -q -i $data --origins --under=start_all --stats >under
 pcce-report -q -i $data --origins --format=folded >all
-is "--under selects through it" "$(sed -n 's/^samples: //p' under)" "$(awk '/^main;start_all[; ]/ { n += $NF } END { print n }' all)"
+is "--under selects through it" "$(sed -n 's/^samples: //p' under)" \
+	"$(awk '/^main;start_all[; ]/ { n += $NF } END { print n }' all)"
 pcce-report -q -i $data --format=jsonl >lines
 check "jsonl" grep -Eq "\"origin\":\"$create_2\"" lines
 pcce-report -q -i $data --format=trace >trace
@@ -125,7 +138,8 @@ pcce-report -q -i $data --format=firefox >firefox
 check "firefox" grep -Eq "\"name\":\"program \(created by $create_1\)\"" firefox
 pcce-report -q -i $data --format=pprof -o pprof
 pcce-report -q -i $data --format=otlp -o otlp
-check "otlp" bash -c "grep -aq 'main > start_all  program.c:33' otlp && grep -aq pcce.thread.origin otlp"
+check "otlp" \
+	bash -c "grep -aq 'main > start_all  program.c:33' otlp && grep -aq pcce.thread.origin otlp"
 if command -v go >/dev/null; then
 	go tool pprof -tags pprof >tags 2>/dev/null
 	check "pprof's tags" grep -Eq ": $create_1$" tags
@@ -199,10 +213,13 @@ int main()
 }
 END_OF_C
 # shellcheck disable=SC2086 # lists of flags
-if $CXX -O2 -c lands.cc -o lands.o && $CXX -O2 -g -pthread $cflags -I"$top/tests/workloads" throws.cc lands.o $ldflags -o throws &&
+if $CXX -O2 -c lands.cc -o lands.o &&
+	$CXX -O2 -g -pthread $cflags -I"$top/tests/workloads" throws.cc lands.o $ldflags \
+	-o throws &&
 	record_options=--verify record self throws.data ./throws; then
 	allow_marked=10
-	recording_is_verified "a landing on top of an origin: agrees with the real stack" throws.data 100
+	recording_is_verified "a landing on top of an origin: agrees with the real stack" \
+		throws.data 100
 	pcce-report -q -i throws.data --origins --format=folded >folded
 	check "  the origin is still there" grep -Eq '^main;\[thread\];after\(\);burn' folded
 	is "  always" "$(grep -c '^\(after\|throws\)' folded)" 0

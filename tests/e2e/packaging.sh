@@ -19,7 +19,8 @@ if command -v pkg-config >/dev/null; then
 	export PKG_CONFIG_PATH=$out/lib/pkgconfig
 	is "pkg-config knows the version" "$(pkg-config --modversion pcce)" "$(cat "$top/VERSION")"
 	# shellcheck disable=SC2046
-	check "pkg-config: builds a program" $CC -O2 -g $(pkg-config --cflags pcce) recursion.c $(pkg-config --libs pcce) -o with-pc
+	check "pkg-config: builds a program" $CC -O2 -g $(pkg-config --cflags pcce) recursion.c \
+		$(pkg-config --libs pcce) -o with-pc
 	check "pkg-config: it is encoded" is_encoded with-pc
 	if record self pc.data ./with-pc; then
 		recording_is_exact "pkg-config: its contexts are exact" pc.data 50
@@ -48,9 +49,11 @@ pcce_instrument(util shape tiny)
 add_executable(plain ${P}/src/main.c)
 target_link_libraries(plain shape)
 END
-configure() { cmake -S cm -B "$@" -DCMAKE_PREFIX_PATH="$out" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPROJECT="$top/tests/e2e/project"; }
+configure() { cmake -S cm -B "$@" -DCMAKE_PREFIX_PATH="$out" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+	-DPROJECT="$top/tests/e2e/project"; }
 if command -v cmake >/dev/null; then
-	if configure cb -DCMAKE_C_COMPILER="$CC" >cm.log 2>&1 && cmake --build cb -j2 >>cm.log 2>&1; then
+	if configure cb -DCMAKE_C_COMPILER="$CC" >cm.log 2>&1 &&
+		cmake --build cb -j2 >>cm.log 2>&1; then
 		ok "CMake: builds"
 		check "CMake: the program is encoded" is_encoded cb/tiny
 		check "CMake: the shared library is encoded" is_encoded cb/libutil.so
@@ -66,7 +69,8 @@ if command -v cmake >/dev/null; then
 	if command -v clang >/dev/null; then
 		configure cc -DCMAKE_C_COMPILER=clang >clang.log 2>&1
 		is "CMake: another compiler is refused" "$?" 1
-		check "... by a sentence that names it" sh -c "tr -s ' \n' ' ' <clang.log | grep -q 'cannot use the C compiler Clang: pcce is a plugin of GCC'"
+		check "... by a sentence that names it" \
+			sh -c "tr -s ' \n' ' ' <clang.log | grep -q 'cannot use the C compiler Clang: pcce is a plugin of GCC'"
 	else
 		skip "CMake: another compiler is refused" "clang is not installed"
 	fi
@@ -90,22 +94,27 @@ fi
 ok "make deb, lintian finds no error"
 dkms=$(printf %s "$out"/deb/pcce-dkms_*_all.deb)
 dpkg-deb -c "$dkms" >dkms.list
-check "... and there is a package with the source of the kernel module" grep -q "/usr/src/pcce-$(cat "$top/VERSION")/Kbuild$" dkms.list
-is "... with all of it" "$(grep -c "/usr/src/.*/kmod/.*[.][ch]$" dkms.list)" "$(find "$top/kmod" -name "*.[ch]" | wc -l)"
+check "... and there is a package with the source of the kernel module" \
+	grep -q "/usr/src/pcce-$(cat "$top/VERSION")/Kbuild$" dkms.list
+is "... with all of it" "$(grep -c "/usr/src/.*/kmod/.*[.][ch]$" dkms.list)" \
+	"$(find "$top/kmod" -name "*.[ch]" | wc -l)"
 deb=$(tail -n 1 deb.log)
 check "the package is where make says" test -s "$deb"
 is "its version is ours" "$(dpkg-deb -f "$deb" Version)" "$(cat "$top/VERSION")"
 # The plugin refuses any other build of GCC, so dpkg must do so too.
 gcc=$(dpkg-query -W -f '${Version}' gcc-12 2>/dev/null)
-check "it depends on the GCC that its plugin is for" sh -c "dpkg-deb -f '$deb' Depends | grep -qF 'gcc-12 (= $gcc)'"
+check "it depends on the GCC that its plugin is for" \
+	sh -c "dpkg-deb -f '$deb' Depends | grep -qF 'gcc-12 (= $gcc)'"
 mkdir x
 dpkg-deb -x "$deb" x
 # Finds needed libraries whose packages are not among the dependencies.
 dpkg-deb -f "$deb" Depends | tr ',' '\n' | sed -e 's|^ *||' -e 's| .*||' >depends
 missing=
-for f in x/usr/bin/pcce-record x/usr/bin/pcce-report x/usr/bin/pcce-encode x/usr/lib/pcce/*.so x/usr/lib/pcce/ld/ld; do
+for f in x/usr/bin/pcce-record x/usr/bin/pcce-report x/usr/bin/pcce-encode x/usr/lib/pcce/*.so \
+	x/usr/lib/pcce/ld/ld; do
 	for lib in $(readelf -d "$f" | sed -n 's|.*NEEDED.*\[\(.*\)\]|\1|p'); do
-		dpkg-query -S "*/$lib" 2>/dev/null | sed 's|:.*||' | grep -qxF -f depends || missing="$missing $lib"
+		dpkg-query -S "*/$lib" 2>/dev/null | sed 's|:.*||' | grep -qxF -f depends ||
+			missing="$missing $lib"
 	done
 done
 is "it depends on all libraries it needs" "$missing" ""
@@ -156,9 +165,11 @@ status=$?
 if [ -e mounted ]; then
 	is "it installs, works and leaves nothing behind" "$status" 0
 	[ "$status" = 0 ] || sed 's/^/#   /' install.log | tail -n 30
-	check "... its recordings agree with the real stack" sh -c "grep -q '^mismatches: 0' stats && grep -q '^undecodable: 0' stats && [ \$(sed -n 's/^verified: //p' stats) -ge 50 ]"
+	check "... its recordings agree with the real stack" \
+		sh -c "grep -q '^mismatches: 0' stats && grep -q '^undecodable: 0' stats && [ \$(sed -n 's/^verified: //p' stats) -ge 50 ]"
 else
-	skip "it installs, works and leaves nothing behind" "no mounts here: $(tail -n 1 install.log)"
+	skip "it installs, works and leaves nothing behind" \
+		"no mounts here: $(tail -n 1 install.log)"
 fi
 
 # ---- the package of the kernel module --------------------------------------------------------

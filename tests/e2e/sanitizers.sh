@@ -11,7 +11,11 @@ here=$top/tests/e2e/sanitizers
 cflags=$(pcce-config --cflags)
 ldflags=$(pcce-config --ldflags)
 samplers=self
-if has_bpf; then samplers="bpf self"; else skip "the same with BPF" "pcce-record cannot use BPF: $bpf_reason"; fi
+if has_bpf; then
+	samplers="bpf self"
+else
+	skip "the same with BPF" "pcce-record cannot use BPF: $bpf_reason"
+fi
 export ASAN_OPTIONS=detect_stack_use_after_return=1:detect_leaks=1:symbolize=1
 
 # both SOURCE NAME FLAG...: NAME-plain and NAME-pcce
@@ -21,7 +25,8 @@ both() {
 	shift 2
 	case $source in *.cc) compiler=$CXX ;; esac
 	$compiler "$@" -g -pthread "$source" -o "$name-plain" &&
-		$compiler "$@" -g -pthread $cflags "$source" $ldflags -o "$name-pcce" && is_encoded "$name-pcce"
+		$compiler "$@" -g -pthread $cflags "$source" $ldflags -o "$name-pcce" &&
+		is_encoded "$name-pcce"
 }
 
 # works NAME: succeeds if the sanitizer works here at all, else sets reason
@@ -44,12 +49,14 @@ as_without() {
 # essence FILE: prints a report without addresses and processes.  Leaves out frames of the runtime
 # and the C library below a thread's function and above pthread_create, and the numbers of frames.
 essence() {
-	sed -n -e 's/^==*[0-9]*==*//' -e 's/ ([^ ]*+0x[0-9a-f]*)//' -e 's/0x[0-9a-fA-F]*//g' -e 's/(BuildId: [0-9a-f]*)//' \
+	sed -n -e 's/^==*[0-9]*==*//' -e 's/ ([^ ]*+0x[0-9a-f]*)//' -e 's/0x[0-9a-fA-F]*//g' \
+		-e 's/(BuildId: [0-9a-f]*)//' \
 		-e '/userlib\//d; /libsanitizer\//d; /libc_start\|csu\|nptl\|\/sysdeps\//d; / in _start /d; /vgpreload/d; /interpose_thread\|thread_body/d' \
 		-e 's/-plain\|-pcce//g' \
 		-e 's/^ *#[0-9]* */#/' -e 's/^ *\(at\|by\) : */#/' \
 		-e '/^#\|WARNING: Th\|ERROR: \|SUMMARY: \|runtime error\|located in\|bytes to the\|located \|Direct leak\|definitely lost\|Invalid read\|data race\|after a block/p' "$1" |
-		sed -e 's/(pid=[0-9]*)//' -e 's/located  is/located is/' -e 's/^ Address [0-9a-f]* /Address /' -e 's/(tid=[0-9]*[^)]*)//' \
+		sed -e 's/(pid=[0-9]*)//' -e 's/located  is/located is/' \
+			-e 's/^ Address [0-9a-f]* /Address /' -e 's/(tid=[0-9]*[^)]*)//' \
 			-e '/leak\|lost/s/[0-9][0-9,]* /N /g'
 }
 
@@ -84,7 +91,8 @@ for sanitizer in address,undefined thread; do
 		for s in $samplers; do
 			if record "$s" rec "./$program-pcce" 400; then
 				is "$name, $s: same output" "$(sort -u rec.out)" "$(cat want)"
-				is "$name, $s: nothing is reported" "$(grep -v '^pcce-record: ' rec.err)" ""
+				is "$name, $s: nothing is reported" \
+					"$(grep -v '^pcce-record: ' rec.err)" ""
 				# These are bpf samples between a jump and the end of the runtime's
 				# work on it.
 				allow_marked=5 recording_is_exact "$name, $s: exact" rec 20
@@ -93,11 +101,14 @@ for sanitizer in address,undefined thread; do
 			fi
 		done
 	done
-	both bugs.c "bugs-${sanitizer%,*}" -O1 -fsanitize=$sanitizer 2>log || not_ok "$sanitizer: bugs.c builds" log
+	both bugs.c "bugs-${sanitizer%,*}" -O1 -fsanitize=$sanitizer 2>log ||
+		not_ok "$sanitizer: bugs.c builds" log
 done
-both clean.c static -O1 -fsanitize=thread -static-libtsan 2>log || not_ok "static libtsan: builds" log
+both clean.c static -O1 -fsanitize=thread -static-libtsan 2>log ||
+	not_ok "static libtsan: builds" log
 if works static; then as_without "static libtsan" static; else skip "static libtsan" "$reason"; fi
-both clean.c static -O1 -fsanitize=address -static-libasan 2>log || not_ok "static libasan: builds" log
+both clean.c static -O1 -fsanitize=address -static-libasan 2>log ||
+	not_ok "static libasan: builds" log
 if works static; then as_without "static libasan" static; else skip "static libasan" "$reason"; fi
 
 if works clean-c-address; then
@@ -154,7 +165,9 @@ for program in clean cleanxx; do
 		valgrind --tool=$tool $options --error-exitcode=9 ./$program-pcce >got 2>err
 		is "$tool, $program: ends well" $? 0
 		check "$tool, $program: same output" cmp want got
-		is "$tool, $program: no errors" "$(sed -n 's/.*ERROR SUMMARY: \(.* contexts\).*/\1/p' err)" "0 errors from 0 contexts"
+		is "$tool, $program: no errors" \
+			"$(sed -n 's/.*ERROR SUMMARY: \(.* contexts\).*/\1/p' err)" \
+			"0 errors from 0 contexts"
 	done
 done
 for v in plain pcce; do
@@ -162,7 +175,8 @@ for v in plain pcce; do
 	fib_calls callgrind.$v >calls.$v
 done
 check "callgrind: same output" cmp got <(./clean-plain)
-is "callgrind: as many calls of a function that calls itself" "$(cat calls.pcce)" "$(cat calls.plain)"
+is "callgrind: as many calls of a function that calls itself" \
+	"$(cat calls.pcce)" "$(cat calls.plain)"
 check "callgrind: ... and there are some" [ "$(cat calls.plain)" -gt 100 ]
 reports "memcheck, overflow" bugs overflow past_the_end valgrind
 reports "memcheck, leak" bugs leak leak valgrind --leak-check=full

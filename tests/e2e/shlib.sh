@@ -49,7 +49,8 @@ fi
 mkdir mixed
 cp plain/libshlib.so plain/libopened.so mixed
 check "program instrumented, libraries not: builds" \
-	$CC $cflags "$w/shlib_main.c" $ldflags -Lmixed -lshlib -Wl,-rpath,"$PWD/mixed" -ldl -o mixed/main
+	$CC $cflags "$w/shlib_main.c" $ldflags -Lmixed -lshlib -Wl,-rpath,"$PWD/mixed" \
+	-ldl -o mixed/main
 if record self mixed.data mixed/main mixed/libopened.so; then
 	is "program instrumented, libraries not: output" "$(cat mixed.data.out)" "$want"
 	recording_is_exact "program instrumented, libraries not: all samples exact" mixed.data 300

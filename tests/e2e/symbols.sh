@@ -48,7 +48,8 @@ END
 # shellcheck disable=SC2046
 $CC -O2 -g -fPIC -shared -Wl,--build-id -o libwork.so library.c &&
 	objcopy --only-keep-debug libwork.so work.debug && strip libwork.so &&
-	$CC -O2 -g $(pcce-config --cflags) program.c $(pcce-config --ldflags) -L. -lwork -Wl,-rpath,"$scratch" -o program 2>build.log || {
+	$CC -O2 -g $(pcce-config --cflags) program.c $(pcce-config --ldflags) -L. \
+		-lwork -Wl,-rpath,"$scratch" -o program 2>build.log || {
 	not_ok "build the program" build.log
 	done_testing
 }
@@ -57,18 +58,23 @@ mkdir -p "home/.cache/debuginfod_client/$id" elsewhere/wrong
 
 # leaves DATA: the functions of the library in which samples were taken
 leaves() {
-	pcce-report -q -i "$1" --format=flat --call-sites=none | awk 'NR > 1 && $3 > 0 && /libwork/ { print $4 }' | sort -u | tr '\n' ' '
+	pcce-report -q -i "$1" --format=flat --call-sites=none |
+		awk 'NR > 1 && $3 > 0 && /libwork/ { print $4 }' | sort -u | tr '\n' ' '
 }
 
 if ! record self plain.data ./program; then
 	not_ok "record" plain.data.err
 	done_testing
 fi
-is "without debug information: what the dynamic symbol table knows" "$(leaves plain.data)" "[libwork.so] shown "
+is "without debug information: what the dynamic symbol table knows" \
+	"$(leaves plain.data)" "[libwork.so] shown "
 cp work.debug "home/.cache/debuginfod_client/$id/debuginfo"
-is "a recording gets names when debug information is there later" "$(leaves plain.data)" "hidden shown "
-check "... and lines" sh -c "pcce-report -q -i plain.data --by=line --format=flat | grep -q 'hidden  library.c:[67] '"
-check "... and calls of the library are where they were" sh -c "pcce-report -q -i plain.data --under=main | grep -q 'hidden  program.c:8 '"
+is "a recording gets names when debug information is there later" \
+	"$(leaves plain.data)" "hidden shown "
+check "... and lines" \
+	sh -c "pcce-report -q -i plain.data --by=line --format=flat | grep -q 'hidden  library.c:[67] '"
+check "... and calls of the library are where they were" \
+	sh -c "pcce-report -q -i plain.data --under=main | grep -q 'hidden  program.c:8 '"
 record self known.data ./program
 rm -r home
 is "a recording has names when debug information was there" "$(leaves known.data)" "hidden shown "
@@ -76,8 +82,10 @@ is "debuginfod's folder can be elsewhere" "$(
 	mkdir -p elsewhere/"$id" && cp work.debug elsewhere/"$id"/debuginfo
 	DEBUGINFOD_CACHE_PATH=$PWD/elsewhere leaves plain.data
 )" "hidden shown "
-$CC -O2 -g -DOTHER -fPIC -shared -Wl,--build-id -o other.so library.c -Wl,-soname,other && objcopy --only-keep-debug other.so elsewhere/"$id"/debuginfo
-is "debug information of another build is not taken" "$(DEBUGINFOD_CACHE_PATH=$PWD/elsewhere leaves plain.data)" "[libwork.so] shown "
+$CC -O2 -g -DOTHER -fPIC -shared -Wl,--build-id -o other.so library.c -Wl,-soname,other &&
+	objcopy --only-keep-debug other.so elsewhere/"$id"/debuginfo
+is "debug information of another build is not taken" \
+	"$(DEBUGINFOD_CACHE_PATH=$PWD/elsewhere leaves plain.data)" "[libwork.so] shown "
 
 # Stubs of a library's PLT have no symbols.  Each kind that the linker makes is tested.
 cat >stub.c <<'END'
@@ -98,13 +106,16 @@ int work(int n)
 }
 #endif
 END
-for kind in "-fcf-protection=none -Wl,-z,lazy" "-fcf-protection=none -Wl,-z,now" "-fcf-protection -Wl,-z,ibtplt -Wl,-z,lazy" "-fcf-protection -Wl,-z,ibtplt -Wl,-z,now"; do
+for kind in "-fcf-protection=none -Wl,-z,lazy" "-fcf-protection=none -Wl,-z,now" \
+	"-fcf-protection -Wl,-z,ibtplt -Wl,-z,lazy" "-fcf-protection -Wl,-z,ibtplt -Wl,-z,now"; do
 	mkdir -p stubs
 	# shellcheck disable=SC2086 # lists of flags
 	if $CXX -x c++ -O1 -DINNER -fPIC -shared stub.c -o stubs/libtiny.so &&
-		$CXX -x c++ -O1 -fPIC -shared $kind stub.c -o stubs/libwork.so -Lstubs -ltiny -Wl,-rpath,"$scratch/stubs" && strip stubs/libwork.so &&
+		$CXX -x c++ -O1 -fPIC -shared $kind stub.c -o stubs/libwork.so \
+			-Lstubs -ltiny -Wl,-rpath,"$scratch/stubs" && strip stubs/libwork.so &&
 		LD_LIBRARY_PATH=$scratch/stubs frequency=4000 record self stubs.data ./program; then
-		is "stubs ($kind) are called as what they lead to" "$(leaves stubs.data)" "n::tiny(int)@plt work "
+		is "stubs ($kind) are called as what they lead to" \
+			"$(leaves stubs.data)" "n::tiny(int)@plt work "
 	else
 		not_ok "stubs ($kind)" stubs.data.err
 	fi
@@ -113,12 +124,14 @@ done
 # A symbolic link is written through: /dev/stdout is one, and may lead to a file.
 ln -s linked.data link.data
 timeout 60 pcce-record -q -b self -F 1000 -o link.data -- ./program >/dev/null 2>&1
-check "a symbolic link is written through, and stays" sh -c "test -L link.data && pcce-report -q -i linked.data --under=main | grep -q 'shown  program.c:8 '"
+check "a symbolic link is written through, and stays" \
+	sh -c "test -L link.data && pcce-report -q -i linked.data --under=main | grep -q 'shown  program.c:8 '"
 
 # The output is no regular file.  The recorder cannot read back what it wrote, and leaves symbols
 # out.
 timeout 60 pcce-record -q -b self -F 1000 -o /dev/stdout -- ./program 2>pipe.err | cat >pipe.data
-check "a recording that went through a pipe gets names when it is read" sh -c "pcce-report -q -i pipe.data --under=main | grep -q 'shown  program.c:8 '"
+check "a recording that went through a pipe gets names when it is read" \
+	sh -c "pcce-report -q -i pipe.data --under=main | grep -q 'shown  program.c:8 '"
 
 if ! has_bpf; then
 	skip "names of kernel functions" "$bpf_reason"
@@ -142,7 +155,9 @@ END
 	# shellcheck disable=SC2046
 	$CC -O2 -g $(pcce-config --cflags) reader.c $(pcce-config --ldflags) -o reader
 	record bpf kernel.data ./reader
-	check "names of kernel functions" sh -c "pcce-report -q -i kernel.data --format=flat | grep -q 'vfs_read  (\[kernel\])'"
-	check "... under what called the kernel" sh -c "pcce-report -q -i kernel.data --focus=vfs_read --format=folded | grep -q '^main;.*pread.*;vfs_read '"
+	check "names of kernel functions" \
+		sh -c "pcce-report -q -i kernel.data --format=flat | grep -q 'vfs_read  (\[kernel\])'"
+	check "... under what called the kernel" \
+		sh -c "pcce-report -q -i kernel.data --focus=vfs_read --format=folded | grep -q '^main;.*pread.*;vfs_read '"
 fi
 done_testing

@@ -19,8 +19,10 @@ workload() {
 	cflags="-g $(pcce-config --cflags)"
 	ldflags=$(pcce-config --ldflags)
 	# shellcheck disable=SC2086 # lists of flags
-	if ! $compiler ${flags:--O2} -I"$top/include" -I"$top/userlib" -g "$source" -o "$name.plain" >"$name.log" 2>&1 ||
-		! $compiler ${flags:--O2} -I"$top/include" -I"$top/userlib" $cflags "$source" $ldflags -o "$name" >"$name.log" 2>&1; then
+	if ! $compiler ${flags:--O2} -I"$top/include" -I"$top/userlib" -g "$source" \
+		-o "$name.plain" >"$name.log" 2>&1 ||
+		! $compiler ${flags:--O2} -I"$top/include" -I"$top/userlib" $cflags "$source" \
+			$ldflags -o "$name" >"$name.log" 2>&1; then
 		not_ok "$name: builds" "$name.log"
 		return
 	fi
@@ -28,7 +30,8 @@ workload() {
 	"./$name.plain" >"$name.want" 2>&1
 	timeout 60 "./$name" >"$name.got" 2>&1
 	echo "status $?" >>"$name.got"
-	is "$name: output without recording" "$(cat "$name.got")" "$(cat "$name.want"; echo "status 0")"
+	is "$name: output without recording" \
+		"$(cat "$name.got")" "$(cat "$name.want"; echo "status 0")"
 
 	allow_truncated=0 allow_marked=$(words "$source" marked)
 	: "${allow_marked:=0}"
@@ -41,8 +44,10 @@ workload() {
 			continue
 		fi
 		if record $sampler "$name.$sampler" "./$name"; then
-			is "$name: output while recorded by $sampler" "$(cat "$name.$sampler.out")" "$(cat "$name.want")"
-			recording_is_exact "$name: $sampler: all samples exact" "$name.$sampler" $minimum
+			is "$name: output while recorded by $sampler" \
+				"$(cat "$name.$sampler.out")" "$(cat "$name.want")"
+			recording_is_exact "$name: $sampler: all samples exact" \
+				"$name.$sampler" $minimum
 			expected_chains "$name: $sampler" "$source" "$name.$sampler"
 		else
 			not_ok "$name: recorded by $sampler" "$name.$sampler.err"

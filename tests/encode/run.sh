@@ -32,7 +32,8 @@ expected=$($CC -O2 "$here/prog.c" -o plain && ./plain argument)
 # bytes of a nop, 0f 1f 40 00, are also the address 0x401f0f, so a function that begins there counts
 # as a root.
 encoded() {
-	pcce-encode --dump "$1" >dump.txt && [ "$(grep -cE ' (twice|compare|main|recurse) .* root' dump.txt)" = 4 ] &&
+	pcce-encode --dump "$1" >dump.txt &&
+		[ "$(grep -cE ' (twice|compare|main|recurse) .* root' dump.txt)" = 4 ] &&
 		! grep -E ' (jump|tail) .* root' dump.txt | grep -qv '^0x401f[1-4]' &&
 		grep -q '^encoded: yes' dump.txt && [ "$("./$1" argument)" = "$expected" ]
 }
@@ -48,7 +49,8 @@ for linker in bfd gold lld mold; do
 		skip "$linker" "ld.$linker is not installed"
 		continue
 	fi
-	for kind in "-fPIE -pie" "-fno-pie -no-pie" "-fno-pie -static" "-fPIE -static-pie" "-fPIC -pie -rdynamic"; do
+	for kind in "-fPIE -pie" "-fno-pie -no-pie" "-fno-pie -static" "-fPIE -static-pie" \
+		"-fPIC -pie -rdynamic"; do
 		# gold does not know the options that GCC passes for -static-pie.
 		if [ $linker = gold ] && [[ $kind = *static-pie* ]]; then
 			continue
@@ -68,7 +70,8 @@ for level in -O0 -O1 -O3 -Os -flto; do
 done
 
 build prog && cp prog pie
-is "numbers of sites" "$(field sites prog)" "$(pcce-encode --dump=json prog | sed -n 's/^ "sites": \([0-9]*\),$/\1/p')"
+is "numbers of sites" "$(field sites prog)" \
+	"$(pcce-encode --dump=json prog | sed -n 's/^ "sites": \([0-9]*\),$/\1/p')"
 is "one back edge, the recursion" "$(field 'back edges' prog)" 1
 is "one indirect site" "$(field 'indirect sites' prog)" 1
 check "something is a zero edge" test "$(field 'zero edges' prog)" -gt 0
@@ -89,7 +92,8 @@ zero_edge() { pcce-encode --dump -v "$1" | awk '/^0x/ { f = $2 } /: none -> shar
 # shellcheck disable=SC2086
 {
 	$CC -O2 $cflags hot.c $ldflags -o guessed
-	$CC -O2 -fprofile-generate -c hot.c && $CC -fprofile-generate hot.o -o profiled && ./profiled
+	$CC -O2 -fprofile-generate -c hot.c && $CC -fprofile-generate hot.o -o profiled &&
+		./profiled
 	$CC -O2 -fprofile-use $cflags -c hot.c && $CC hot.o $ldflags -o known
 } >log 2>&1
 is "a call in a loop seems to be hotter" "$(zero_edge guessed)" seldom
@@ -100,26 +104,32 @@ pcce-record -q -b self -F 2000 -o hot.data -- ./guessed 2>log
 cp guessed again
 check "a recording lets an encoded file be encoded anew" pcce-encode --profile=hot.data again
 is "then the call that it knows as hot is" "$(zero_edge again)" often
-is "as the dump says before" "$(pcce-encode --dump -v -p hot.data guessed | sed 1d)" "$(pcce-encode --dump -v again | sed 1d)"
+is "as the dump says before" "$(pcce-encode --dump -v -p hot.data guessed | sed 1d)" \
+	"$(pcce-encode --dump -v again | sed 1d)"
 pcce-record -q -b self -F 2000 --verify -o again.data -- ./again 2>>log
 pcce-report --stats -i again.data >stats 2>&1
 check "contexts are the real ones" test "$(sed -n 's/^verified: //p' stats)" -gt 20
 is "and all others, too" "$(sed -n 's/^mismatches: //p' stats)" 0
-check "the first recording is read as before" test "$(pcce-report -i hot.data --format=folded | grep -c 'main;often;shared')" -gt 0
+check "the first recording is read as before" \
+	test "$(pcce-report -i hot.data --format=folded | grep -c 'main;often;shared')" -gt 0
 pcce-merge -q -o both.data hot.data again.data 2>>log
-contexts() { pcce-report --format=folded -i "$1" | awk '/main;/ { n = $NF; sub(/ [0-9]+$/, ""); sub(/^.*main;/, ""); sum[$0] += n } END { for (c in sum) print c, sum[c] }' | sort; }
+contexts() { pcce-report --format=folded -i "$1" |
+	awk '/main;/ { n = $NF; sub(/ [0-9]+$/, ""); sub(/^.*main;/, ""); sum[$0] += n } END { for (c in sum) print c, sum[c] }' | sort; }
 is "joined recordings of both encodings keep their contexts" "$(contexts both.data)" \
 	"$({ contexts hot.data; contexts again.data; } | awk '{ sum[$1] += $2 } END { for (c in sum) print c, sum[c] }' | sort)"
 pcce-diff hot.data again.data >diff.txt 2>&1
 check "differences of both are told by names" grep -q '(guessed was encoded anew)' diff.txt
 cp again twice && pcce-encode -p again.data twice
-check "encoding anew again leaves nothing of the old one" test "$(stat -c %s twice)" -le "$(($(stat -c %s again) + 64))"
+check "encoding anew again leaves nothing of the old one" \
+	test "$(stat -c %s twice)" -le "$(($(stat -c %s again) + 64))"
 # shellcheck disable=SC2086
 PCCE_ENCODE=off $CC -O2 $cflags hot.c $ldflags -o loose
 pcce-encode -p hot.data loose
-is "the same from a file that is not encoded" "$(pcce-encode --dump -v loose | sed 1d)" "$(pcce-encode --dump -v again | sed 1d)"
+is "the same from a file that is not encoded" \
+	"$(pcce-encode --dump -v loose | sed 1d)" "$(pcce-encode --dump -v again | sed 1d)"
 cp guessed again && strip again && objcopy -R .comment again && pcce-encode -p hot.data again
-is "and from one that other tools have rewritten" "$(pcce-encode --dump -v again | sed 1d)" "$(pcce-encode --dump -v loose | sed 1d)"
+is "and from one that other tools have rewritten" \
+	"$(pcce-encode --dump -v again | sed 1d)" "$(pcce-encode --dump -v loose | sed 1d)"
 check "which runs" ./again
 
 not_by() { # NAME DATA FILE TEXT: the recording is refused with one line, and the file left alone
@@ -127,17 +137,20 @@ not_by() { # NAME DATA FILE TEXT: the recording is refused with one line, and th
 	before=$(md5sum "$3")
 	if pcce-encode -p "$2" "$3" >out.txt 2>err.txt; then
 		not_ok "$1" "status 0"
-	elif [ "$(wc -l <err.txt)" = 1 ] && grep -q -- "$4" err.txt && [ "$before" = "$(md5sum "$3")" ]; then
+	elif [ "$(wc -l <err.txt)" = 1 ] && grep -q -- "$4" err.txt &&
+		[ "$before" = "$(md5sum "$3")" ]; then
 		ok "$1"
 	else
 		not_ok "$1" "wanted '$4'" err.txt
 	fi
 }
-not_by "a recording of another program" hot.data prog "no module there has its build id; record this very build"
+not_by "a recording of another program" hot.data prog \
+	"no module there has its build id; record this very build"
 not_by "no recording" hot.c guessed "not a recording"
 not_by "a recording that is not there" nowhere guessed "cannot be opened"
 head -c 200 hot.data >short.data
-not_by "a recording that has nothing of the program" short.data guessed "no module there has its build id"
+not_by "a recording that has nothing of the program" short.data guessed \
+	"no module there has its build id"
 cp guessed bare && objcopy -R .note.gnu.build-id bare
 not_by "a file without a build id" hot.data bare "link it with -Wl,--build-id"
 cp guessed bare && objcopy -R .pcce_sites bare
@@ -155,7 +168,8 @@ if command -v eu-strip >/dev/null; then
 	cp prog stripped && eu-strip stripped
 	check "stripped by elfutils" encoded stripped
 fi
-objcopy --only-keep-debug prog prog.debug && cp prog stripped && objcopy --strip-debug --add-gnu-debuglink=prog.debug stripped
+objcopy --only-keep-debug prog prog.debug && cp prog stripped &&
+	objcopy --strip-debug --add-gnu-debuglink=prog.debug stripped
 check "debug information split off" encoded stripped
 
 mode=off build linked
@@ -166,7 +180,8 @@ check "as through the wrapper" cmp one prog
 sum=$(md5sum <linked)
 pcce-encode --dump linked >dump.linked
 is "--dump leaves the file alone" "$(md5sum <linked)" "$sum"
-is "--dump says the same before and after" "$(sed 1d dump.linked)" "$(pcce-encode --dump one | sed 1d)"
+is "--dump says the same before and after" \
+	"$(sed 1d dump.linked)" "$(pcce-encode --dump one | sed 1d)"
 check "without encoding it runs, too" test "$(./linked argument)" = "$expected"
 pcce-encode -o other linked
 is "-o leaves FILE alone" "$(md5sum <linked)" "$sum"
@@ -195,12 +210,16 @@ END
 for linker in bfd gold lld; do
 	command -v ld.$linker >/dev/null || continue
 	# shellcheck disable=SC2086
-	if PCCE_ENCODE=strict $CC -O2 -fPIC $cflags -shared lib.c $ldflags -fuse-ld=$linker -o liba.so 2>log &&
-		PCCE_ENCODE=strict $CC -O2 $cflags use.c $ldflags -fuse-ld=$linker ./liba.so -o use 2>>log &&
+	if PCCE_ENCODE=strict $CC -O2 -fPIC $cflags -shared lib.c $ldflags -fuse-ld=$linker \
+		-o liba.so 2>log &&
+		PCCE_ENCODE=strict $CC -O2 $cflags use.c $ldflags -fuse-ld=$linker ./liba.so \
+			-o use 2>>log &&
 		$CC -O2 use.c ./liba.so -o use-plain 2>>log; then
-		is "$linker: shared library, instrumented program" "$(./use)" "$(printf 'lib_a\n27')"
+		is "$linker: shared library, instrumented program" \
+			"$(./use)" "$(printf 'lib_a\n27')"
 		is "$linker: shared library, other program" "$(./use-plain)" "$(printf 'lib_a\n27')"
-		check "$linker: a call through the PLT is a push" grep -q 'push -> puts' <(pcce-encode --dump -v liba.so)
+		check "$linker: a call through the PLT is a push" \
+			grep -q 'push -> puts' <(pcce-encode --dump -v liba.so)
 	else
 		not_ok "$linker: shared library" log
 	fi
@@ -214,7 +233,8 @@ refused() { # NAME FILE TEXT: refuses with one line that has TEXT in it, and lea
 	pcce-encode "$2" >out.txt 2>err.txt
 	status=$?
 	after=$(md5sum "$2" 2>&1)
-	if [ $status = 1 ] && [ "$(wc -l <err.txt)" = 1 ] && grep -q -- "$3" err.txt && [ "$before" = "$after" ]; then
+	if [ $status = 1 ] && [ "$(wc -l <err.txt)" = 1 ] && grep -q -- "$3" err.txt &&
+		[ "$before" = "$after" ]; then
 		ok "$1"
 	else
 		not_ok "$1" "status $status, wanted '$3'" err.txt
@@ -237,7 +257,8 @@ refused "a device" /dev/null "is not a regular file"
 echo 'int main;' >bad && refused "a text" bad "is not an ELF file"
 head -c 40 linked >bad && refused "a header that is cut off" bad "is cut off after 40 bytes"
 head -c 3000 linked >bad && refused "a file that is cut off" bad "cut off\|headers"
-head -c $(($(wc -c <linked) - 100)) linked >bad && refused "section headers cut off" bad "section headers"
+head -c $(($(wc -c <linked) - 100)) linked >bad &&
+	refused "section headers cut off" bad "section headers"
 cp linked bad && poke bad 4 '\001' && refused "a 32-bit file" bad "32-bit"
 cp linked bad && poke bad 18 '\267' && refused "another processor" bad "another processor"
 cp linked bad && poke bad 5 '\002' && refused "another byte order" bad "another processor"
@@ -246,29 +267,39 @@ cp linked bad && poke bad 16 '\004' && refused "a core file" bad "neither a prog
 $CC -O2 $cflags -c "$here/prog.c" -o prog.o && refused "an object file" prog.o "is an object file"
 refused "a program that is not instrumented" plain "is not instrumented"
 # shellcheck disable=SC2086
-$CC prog.o -o bad -nostdlib -Wl,--unresolved-symbols=ignore-all 2>/dev/null || $CC prog.o -o bad -Wl,--unresolved-symbols=ignore-all
+$CC prog.o -o bad -nostdlib -Wl,--unresolved-symbols=ignore-all 2>/dev/null ||
+	$CC prog.o -o bad -Wl,--unresolved-symbols=ignore-all
 refused "linked without the runtime" bad "pcce-config --ldflags"
 # shellcheck disable=SC2086
 $CC -O2 -c "$here/prog.c" -o uninstrumented.o && $CC uninstrumented.o $ldflags -o bad 2>log
 refused "nothing was instrumented" bad "no site records"
-check "which the wrapper says, too" grep -q "^pcce-encode: cannot encode 'bad': it has the pcce runtime, but no site records" log
+check "which the wrapper says, too" \
+	grep -q "^pcce-encode: cannot encode 'bad': it has the pcce runtime, but no site records" log
 
 at=$(section linked .pcce_sites 5)
-cp linked bad && poke bad "$at" 'x' && refused "a block that does not begin like one" bad "damaged site records"
+cp linked bad && poke bad "$at" 'x' &&
+	refused "a block that does not begin like one" bad "damaged site records"
 cp linked bad && poke bad "$at + 6" '\011' && refused "records of another version" bad "version 9"
-cp linked bad && poke bad "$at + 24" '\377\377\377\177' && refused "a block that is too large" bad "damaged site records"
-cp linked bad && poke bad "$at + 8" '\001\001\001\001\001' && refused "a block outside the code" bad "outside the code"
-cp linked bad && poke bad "$at + 32" '\377\377' && refused "a block with too many sites" bad "damaged site records"
+cp linked bad && poke bad "$at + 24" '\377\377\377\177' &&
+	refused "a block that is too large" bad "damaged site records"
+cp linked bad && poke bad "$at + 8" '\001\001\001\001\001' &&
+	refused "a block outside the code" bad "outside the code"
+cp linked bad && poke bad "$at + 32" '\377\377' &&
+	refused "a block with too many sites" bad "damaged site records"
 at=$(section linked .pcce_entries 5)
-cp linked bad && poke bad "$at" 'x' && refused "another runtime" bad "another version of the runtime"
-cp linked bad && poke bad "$at + 8" '\0\0\0\0\0\0' && refused "a runtime without push" bad "lost parts of the runtime"
+cp linked bad && poke bad "$at" 'x' &&
+	refused "another runtime" bad "another version of the runtime"
+cp linked bad && poke bad "$at + 8" '\0\0\0\0\0\0' &&
+	refused "a runtime without push" bad "lost parts of the runtime"
 at=$(section linked .pcce_helpers 5)
-cp linked bad && poke bad "$at + 12" '\011' && refused "a helper in an unknown state" bad "damaged description"
+cp linked bad && poke bad "$at + 12" '\011' &&
+	refused "a helper in an unknown state" bad "damaged description"
 at=$(section one .pcce 5)
 size=$(section one .pcce 6)
 cp one bad && poke bad "$at + 500" 'x' && refused "a table that was changed" bad "checksum"
 cp one bad && poke bad "$at + 8" '\007' && refused "a table of another version" bad "has version 7"
-cp one bad && poke bad "$at + 32" '\377\377\377\377\377' && refused "a table with a wild offset" bad "has an encoding table that"
+cp one bad && poke bad "$at + 32" '\377\377\377\377\377' &&
+	refused "a table with a wild offset" bad "has an encoding table that"
 head -c $((at + size / 2)) one >bad && refused "an encoded file that is cut off" bad "headers"
 
 as "$here/nonpic.s" -o ok.o && as --defsym FULL=1 "$here/nonpic.s" -o full.o
@@ -278,16 +309,21 @@ PCCE_ENCODE=strict $CC -O2 $cflags main.c ok.o $ldflags -o hand 2>log
 check "records made by hand" ./hand
 check "both slots are filled" test "$(objdump -d hand --disassemble=f | grep -c 'fs:')" -gt 0
 # shellcheck disable=SC2086
-echo 'int f(int x) { return x * 3; }' >f.c && PCCE_ENCODE=strict $CC -O2 $cflags main.c f.c $ldflags -o behind 2>log
-check "a direct call is led past an entry slot that stays empty" grep -q 'call .*<f+0x10>' <(objdump -d behind --disassemble=main)
+echo 'int f(int x) { return x * 3; }' >f.c &&
+	PCCE_ENCODE=strict $CC -O2 $cflags main.c f.c $ldflags -o behind 2>log
+check "a direct call is led past an entry slot that stays empty" \
+	grep -q 'call .*<f+0x10>' <(objdump -d behind --disassemble=main)
 check "which is of nops" test "$(objdump -d behind --disassemble=f | grep -c 'fs:')" = 0
 behind=0
 ./behind || behind=$?
 is "and nothing else changes" $behind 1
 # shellcheck disable=SC2086
-PCCE_ENCODE=off $CC -O2 $cflags main.c full.o $ldflags -o bad && refused "a slot that is not empty" bad "is not empty"
+PCCE_ENCODE=off $CC -O2 $cflags main.c full.o $ldflags -o bad &&
+	refused "a slot that is not empty" bad "is not empty"
 # shellcheck disable=SC2086
-PCCE_ENCODE=off $CC -shared ok.o $ldflags -o bad.so && refused "code without -fPIC in a shared library" bad.so "'f' (line 1); compile it with -fPIC"
+PCCE_ENCODE=off $CC -shared ok.o $ldflags -o bad.so &&
+	refused "code without -fPIC in a shared library" bad.so \
+	"'f' (line 1); compile it with -fPIC"
 
 if [ "$(id -u)" != 0 ]; then
 	mkdir ro && cp linked ro/linked && chmod 555 ro
@@ -343,7 +379,8 @@ is "ld --version: output" "$(cat version.txt)" "$(ld --version)"
 is "ld --version does not touch a.out" "$(md5sum <a.out)" "$sum"
 link_ prog.o -o raw -Wl,--oformat=binary 2>/dev/null
 check "output that is not ELF" test ! -s raw -o "$(head -c 4 raw 2>&1 | tr -d '\0')" != ELF
-mkdir path && printf '#!/bin/sh\nkill -9 $$\n' >path/ld.killed && printf '#!/bin/sh\necho out; echo err >&2; exit 42\n' >path/ld.status
+mkdir path && printf '#!/bin/sh\nkill -9 $$\n' >path/ld.killed &&
+	printf '#!/bin/sh\necho out; echo err >&2; exit 42\n' >path/ld.status
 chmod +x path/* && ln -s "$lib/ld/ld" ld.killed && ln -s "$lib/ld/ld" ld.status
 out_=$(PATH=$PWD/path:$PATH COMPILER_PATH='' ./ld.status x 2>err.txt)
 is "the linker's status and output" "$? $out_ $(cat err.txt)" "42 out err"

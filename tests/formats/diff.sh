@@ -14,20 +14,28 @@ pcce-diff --by=names -n 4 small.data before.data >diff-names
 same diff-names
 check "diff: what chance does is not shown" bash -c \
 	'[ "$(pcce-diff before.data chance.data | grep -c "%.*%")" = 0 ] && [ "$(pcce-diff -a -n 0 before.data chance.data | grep -c "%.*%.* [+-]")" -gt 1000 ]'
-check "diff: nothing changed from a recording to itself" bash -c '[ "$(pcce-diff -a -n 0 now.data now.data | grep "%.*%" | grep -vc " +0.00 ")" = 0 ]'
+check "diff: nothing changed from a recording to itself" \
+	bash -c '[ "$(pcce-diff -a -n 0 now.data now.data | grep "%.*%" | grep -vc " +0.00 ")" = 0 ]'
 
 # ---- the numbers of the flat report ---------------------------------------------------------
 
-pcce-diff --format=json -a before.data now.data >diff.json 2>diff.err || not_ok "diff: json" diff.err
+pcce-diff --format=json -a before.data now.data >diff.json 2>diff.err ||
+	not_ok "diff: json" diff.err
 if command -v jq >/dev/null; then
-	is "diff: counts by what" "$(jq -r '[.samples_before, .samples_now, .by] | join(" ")' diff.json)" "4000 5000 calls"
+	is "diff: counts by what" \
+		"$(jq -r '[.samples_before, .samples_now, .by] | join(" ")' diff.json)" \
+		"4000 5000 calls"
 	for what in before now; do
-		jq -r ".selves[] | select(.$what > 0) | \"\\(.$what) \\(.name)\"" diff.json | sort >got
-		pcce-report -i $what.data --format=flat 2>/dev/null | awk '/%/ && $3 { print $3, $4 }' | sort >wanted
+		jq -r ".selves[] | select(.$what > 0) | \"\\(.$what) \\(.name)\"" diff.json |
+			sort >got
+		pcce-report -i $what.data --format=flat 2>/dev/null |
+			awk '/%/ && $3 { print $3, $4 }' | sort >wanted
 		check "diff: functions $what" bash -c '[ -s got ] && diff wanted got'
-		is "diff: contexts $what" "$(jq "[.contexts[].$what] | add" diff.json)" "$(stat_of $what.data samples)"
+		is "diff: contexts $what" "$(jq "[.contexts[].$what] | add" diff.json)" \
+			"$(stat_of $what.data samples)"
 	done
-	is "diff: intervals hold the change" "$(jq '[.contexts[], .totals[] | select(.low > .change or .high < .change)] | length' diff.json)" 0
+	is "diff: intervals hold the change" \
+		"$(jq '[.contexts[], .totals[] | select(.low > .change or .high < .change)] | length' diff.json)" 0
 fi
 
 # ---- different builds: what GCC makes of a function is that function -----------------------------
@@ -50,18 +58,22 @@ int main(void) { copied(); member(); split(); burn(1); return 0; }
 END_OF_C
 cflags=$(pcce-config --cflags) ldflags=$(pcce-config --ldflags)
 # shellcheck disable=SC2086 # lists of flags
-if "$CC" -O1 -g $cflags -I"$top/tests/workloads" -DCOPY='""' clones.c $ldflags -o plain >build.log 2>&1 &&
-	"$CC" -O1 -g $cflags -I"$top/tests/workloads" -DCOPY='".constprop.0.isra.1"' -DSPLIT clones.c $ldflags -o clones >build.log 2>&1 &&
+if "$CC" -O1 -g $cflags -I"$top/tests/workloads" -DCOPY='""' clones.c $ldflags -o plain \
+	>build.log 2>&1 &&
+	"$CC" -O1 -g $cflags -I"$top/tests/workloads" -DCOPY='".constprop.0.isra.1"' \
+		-DSPLIT clones.c $ldflags -o clones >build.log 2>&1 &&
 	record self plain.data ./plain && record self clones.data ./clones; then
 	pcce-report -q -i clones.data --format=folded >clones.folded
 	check "diff: there are clones" grep -q 'main;copied.constprop.0.isra.1;burn' clones.folded
 	check "diff: ... and parts" grep -q 'main;split;split.part.0;burn' clones.folded
 	pcce-diff --format=folded plain.data clones.data >diff.clones
 	for context in 'main;copied;burn' 'main;member(int);burn' 'main;split;burn'; do
-		check "diff: they are their functions: $context" grep -q "^$context [1-9][0-9]* [1-9][0-9]*$" diff.clones
+		check "diff: they are their functions: $context" \
+			grep -q "^$context [1-9][0-9]* [1-9][0-9]*$" diff.clones
 	done
 	is "diff: and nothing else" "$(grep -c 'constprop\|isra\|part\|clone' diff.clones)" 0
-	check "diff: by calls they stay what they are" bash -c 'pcce-diff --by=calls --format=folded plain.data clones.data 2>/dev/null | grep -q "constprop"'
+	check "diff: by calls they stay what they are" \
+		bash -c 'pcce-diff --by=calls --format=folded plain.data clones.data 2>/dev/null | grep -q "constprop"'
 else
 	not_ok "diff: programs with clones are recorded" build.log plain.data.err clones.data.err
 fi
@@ -70,26 +82,35 @@ fi
 
 pcce-diff --format=folded before.data now.data | sort >diff.folded
 pcce-report -i before.data --format=folded 2>/dev/null | awk '{ n += $NF } END { print n }' >wanted
-is "diff: folded has both counts" "$(awk '{ a += $(NF - 1); b += $NF } END { print a, b }' diff.folded)" "4000 5000"
+is "diff: folded has both counts" \
+	"$(awk '{ a += $(NF - 1); b += $NF } END { print a, b }' diff.folded)" "4000 5000"
 if [ -r "$flamegraph" ]; then
-	check "diff: flamegraph.pl reads folded" bash -c "perl $flamegraph diff.folded >diff.svg && grep -q '<title>root (5,000 samples, 100.00%; ' diff.svg"
+	check "diff: flamegraph.pl reads folded" \
+		bash -c "perl $flamegraph diff.folded >diff.svg && grep -q '<title>root (5,000 samples, 100.00%; ' diff.svg"
 fi
 pcce-diff --format=html -o diff.html before.data now.data 2>diff.err || not_ok "diff: html" diff.err
-check "diff: a whole page" bash -c 'grep -q "^</html>$" diff.html && ! grep -E "(src|href)=|https?://" diff.html'
+check "diff: a whole page" \
+	bash -c 'grep -q "^</html>$" diff.html && ! grep -E "(src|href)=|https?://" diff.html'
 if command -v go >/dev/null; then
-	pcce-diff --format=pprof -o diff.pb.gz before.data now.data 2>diff.err || not_ok "diff: pprof" diff.err
+	pcce-diff --format=pprof -o diff.pb.gz before.data now.data 2>diff.err ||
+		not_ok "diff: pprof" diff.err
 	report pprof before.data before.pb.gz
 	report pprof now.data now.pb.gz
 	rows() { awk 'seen && $1 { print $1, $4, $NF } $1 == "flat" { seen = 1 }' | sort; }
 	go tool pprof -top -sample_index=samples -nodecount=1000 diff.pb.gz 2>pprof.err | rows >got
-	go tool pprof -top -sample_index=samples -nodecount=1000 -diff_base before.pb.gz now.pb.gz 2>>pprof.err | rows >wanted
-	check "diff: pprof as go tool pprof -diff_base makes it" bash -c '[ -s got ] && diff wanted got'
+	go tool pprof -top -sample_index=samples -nodecount=1000 -diff_base before.pb.gz now.pb.gz \
+		2>>pprof.err | rows >wanted
+	check "diff: pprof as go tool pprof -diff_base makes it" \
+		bash -c '[ -s got ] && diff wanted got'
 fi
 
 # ---- errors ------------------------------------------------------------------------------------
 
 says "diff: one recording is too few" 2 "two recordings are needed" pcce-diff small.data
-says "diff: three are too many" 2 "join some of them with pcce-merge" pcce-diff small.data small.data small.data
+says "diff: three are too many" \
+	2 "join some of them with pcce-merge" pcce-diff small.data small.data small.data
 says "diff: no such format" 2 "cannot print format 'svg'" pcce-diff --format=svg small.data small.data
 says "diff: no such recording" 1 "none.data" pcce-diff small.data none.data
-says "diff: other builds by their calls" 0 "demo is another build: contexts whose calls moved differ" pcce-diff --by=calls small.data before.data
+says "diff: other builds by their calls" 0 \
+	"demo is another build: contexts whose calls moved differ" pcce-diff --by=calls small.data \
+	before.data

@@ -21,7 +21,8 @@ same small.jsonl
 report jsonl huge.data huge.jsonl
 report folded huge.data huge.folded
 if command -v jq >/dev/null; then
-	is "jq adds up the weights of jsonl" "$(jq -s 'map(select(.stack).weight) | add' small.jsonl)" 87
+	is "jq adds up the weights of jsonl" \
+		"$(jq -s 'map(select(.stack).weight) | add' small.jsonl)" 87
 	is "a context of jsonl has what its threads have" \
 		"$(jq -c 'select(.stack and ([.samples, .weight] != [(.threads | map(.samples) | add), (.threads | map(.weight) | add)]))' small.jsonl huge.jsonl)" ""
 	is "no context of jsonl is there twice, and no thread in it" \
@@ -32,7 +33,8 @@ if command -v jq >/dev/null; then
 	jq -r 'select(.stack) | "\(.stack | join(";")) \(.weight)"' huge.jsonl |
 		awk '{ n[$1] += $2 } END { for (i in n) print i, n[i] }' | sort >huge.got
 	sort huge.folded >huge.wanted
-	check "jsonl has the contexts of folded" bash -c '[ -s huge.got ] && diff huge.wanted huge.got'
+	check "jsonl has the contexts of folded" \
+		bash -c '[ -s huge.got ] && diff huge.wanted huge.got'
 else
 	skip "jsonl" "jq is not installed"
 fi
@@ -60,15 +62,21 @@ collapse() {
 		END { for (i in n) print i, n[i] }' "$1" | sort
 }
 collapse huge.perf >huge.got
-check "perf-script has the contexts of folded" bash -c '[ -s huge.got ] && diff huge.wanted huge.got'
-is "perf-script is in the order of time" "$(grep -v '^$' huge.perf | grep -v '^	' | awk '{ print $3 }' | sort -c -n 2>&1)" ""
+check "perf-script has the contexts of folded" \
+	bash -c '[ -s huge.got ] && diff huge.wanted huge.got'
+is "perf-script is in the order of time" \
+	"$(grep -v '^$' huge.perf | grep -v '^	' | awk '{ print $3 }' | sort -c -n 2>&1)" ""
 
 # If there are more samples than wanted, successive ones of a thread become one.  No weight is lost.
 report perf-script huge.data few.perf --max-rows=100
-check "--max-rows says so" grep -q '^pcce-report: 3000 samples are too many .* one of 30 is written' report.err
-is "--max-rows: so many stacks, and all the weight" "$(awk '/^[^\t]/ { n++; w += $4 } END { print (n >= 100 && n <= 104), w }' few.perf)" "1 3000"
+check "--max-rows says so" \
+	grep -q '^pcce-report: 3000 samples are too many .* one of 30 is written' report.err
+is "--max-rows: so many stacks, and all the weight" \
+	"$(awk '/^[^\t]/ { n++; w += $4 } END { print (n >= 100 && n <= 104), w }' few.perf)" \
+	"1 3000"
 collapse few.perf | cut -d ' ' -f 1 >few.got
-is "--max-rows: stacks that there are" "$(cut -d ' ' -f 1 huge.wanted | LC_ALL=C sort -u | LC_ALL=C comm -13 - <(LC_ALL=C sort -u few.got) | head -n 3)" ""
+is "--max-rows: stacks that there are" \
+	"$(cut -d ' ' -f 1 huge.wanted | LC_ALL=C sort -u | LC_ALL=C comm -13 - <(LC_ALL=C sort -u few.got) | head -n 3)" ""
 pcce-report -q -i huge.data --format=perf-script --max-rows=100 -o /dev/null 2>quiet.err
 is "--quiet keeps it to itself" "$(cat quiet.err)" ""
 report perf-script huge.data all.perf --max-rows=0

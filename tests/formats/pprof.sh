@@ -22,7 +22,8 @@ read_with -raw small.pb.gz >pprof-raw
 same pprof-raw
 read_with -tags small.pb.gz >pprof-tags
 same pprof-tags
-is "pprof: the difference to itself is nothing" "$(read_with -top -base small.pb.gz small.pb.gz | grep -c '[1-9]ms')" 0
+is "pprof: the difference to itself is nothing" \
+	"$(read_with -top -base small.pb.gz small.pb.gz | grep -c '[1-9]ms')" 0
 
 report pprof small.data flat.pb.gz --no-inline
 is "pprof: --no-inline leaves no inlined frames" "$(read_with -raw flat.pb.gz | grep -c 'step')" 0
@@ -32,17 +33,22 @@ check "pprof: no samples" bash -c 'go tool pprof -raw empty.pb.gz | grep -q "^Sa
 
 # Sums by function of many contexts, as the flat report has them.
 report pprof huge.data huge.pb.gz
-read_with -top -sample_index=samples -nodecount=100000 huge.pb.gz | awk 'seen && $1 { print $1, $NF } $1 == "flat" { seen = 1 }' | sort >got
+read_with -top -sample_index=samples -nodecount=100000 huge.pb.gz |
+	awk 'seen && $1 { print $1, $NF } $1 == "flat" { seen = 1 }' | sort >got
 pcce-report -i huge.data --format=flat 2>/dev/null | awk '/%/ && $3 { print $3, $4 }' | sort >wanted
 check "pprof: the numbers of the flat report" bash -c '[ -s got ] && diff wanted got'
-check "pprof: equal recordings give equal files" bash -c 'pcce-report -i huge.data --format=pprof 2>/dev/null | cmp - huge.pb.gz'
+check "pprof: equal recordings give equal files" \
+	bash -c 'pcce-report -i huge.data --format=pprof 2>/dev/null | cmp - huge.pb.gz'
 if command -v script >/dev/null; then
 	script -qec "pcce-report -i small.data --format=pprof" /dev/null >terminal.log 2>&1
-	check "pprof does not go to a terminal" grep -q "cannot print format 'pprof' on a terminal: it is binary; name a file with -o" terminal.log
+	check "pprof does not go to a terminal" \
+		grep -q "cannot print format 'pprof' on a terminal: it is binary; name a file with -o" terminal.log
 fi
 
 # Selections come before the formats.
 report pprof huge.data part.pb.gz --focus='^layer5_1$' --tid=101
-read_with -top -sample_index=samples -nodecount=100000 part.pb.gz | awk 'seen && $1 { print $1, $NF } $1 == "flat" { seen = 1 }' | sort >got
-pcce-report -i huge.data --format=flat --focus='^layer5_1$' --tid=101 2>/dev/null | awk '/%/ && $3 { print $3, $4 }' | sort >wanted
+read_with -top -sample_index=samples -nodecount=100000 part.pb.gz |
+	awk 'seen && $1 { print $1, $NF } $1 == "flat" { seen = 1 }' | sort >got
+pcce-report -i huge.data --format=flat --focus='^layer5_1$' --tid=101 2>/dev/null |
+	awk '/%/ && $3 { print $3, $4 }' | sort >wanted
 check "pprof: of what is selected" bash -c '[ -s got ] && diff wanted got'

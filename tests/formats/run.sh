@@ -16,7 +16,8 @@ cd "$scratch" || exit 1
 
 for source in generate generate_huge; do
 	# shellcheck disable=SC2086 # several words
-	if ! "$CC" -std=gnu11 -O1 -g -I"$top/include" -I"$top/lib" -I"$top" "$top/tests/report/$source.c" "$top/tests/unit/table_builder.c" \
+	if ! "$CC" -std=gnu11 -O1 -g -I"$top/include" -I"$top/lib" -I"$top" \
+		"$top/tests/report/$source.c" "$top/tests/unit/table_builder.c" \
 		"$out/obj/libpcce-tools.a" $libraries -o $source 2>build.log; then
 		not_ok "build $source" build.log
 		done_testing
@@ -29,14 +30,19 @@ done
 
 same() { # NAME: the file of this name as in the golden one
 	[ "${UPDATE-0}" = 1 ] && cp "$1" "$golden/$1"
-	if diff -u "$golden/$1" "$1" >diff.log 2>&1; then ok "golden $1"; else not_ok "golden $1" diff.log; fi
+	if diff -u "$golden/$1" "$1" >diff.log 2>&1; then
+		ok "golden $1"
+	else
+		not_ok "golden $1" diff.log
+	fi
 }
 
 # report FORMAT DATA FILE [ARGUMENTS...]
 report() {
 	local format=$1 data=$2 file=$3
 	shift 3
-	pcce-report -i "$data" --format="$format" "$@" -o "$file" 2>report.err || not_ok "$format of $data" report.err
+	pcce-report -i "$data" --format="$format" "$@" -o "$file" 2>report.err ||
+		not_ok "$format of $data" report.err
 }
 
 # Later scripts use the files of earlier ones.

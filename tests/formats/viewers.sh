@@ -15,7 +15,8 @@ report trace small.data small.trace.json
 report trace huge.data huge.trace.json
 report trace huge.data huge3.trace.json --max-depth=3
 report trace huge.data few.trace.json --max-rows=2000
-check "trace --max-rows says so" grep -q '^pcce-report: 3000 samples are too many for a trace: it shows, in steps of' report.err
+check "trace --max-rows says so" grep \
+	-q '^pcce-report: 3000 samples are too many for a trace: it shows, in steps of' report.err
 report trace empty.data empty.trace.json
 
 verdicts() { # NAME LOG STATUS: what a script with node says
@@ -26,7 +27,11 @@ verdicts() { # NAME LOG STATUS: what a script with node says
 		fail) not_ok "$name" "$detail" ;;
 		esac
 	done <"$2"
-	if [ "$3" = 0 ] && [ "$(tail -n 1 "$2")" = end ]; then ok "$1"; else not_ok "$1" "exit status $3" "$2.err"; fi
+	if [ "$3" = 0 ] && [ "$(tail -n 1 "$2")" = end ]; then
+		ok "$1"
+	else
+		not_ok "$1" "exit status $3" "$2.err"
+	fi
 }
 
 if ! command -v node >/dev/null; then
@@ -47,8 +52,10 @@ npm_modules() {
 	if ! command -v npm >/dev/null; then
 		skip "$name" "npm is not installed"
 		return 1
-	elif ! timeout 300 npm install --fetch-retries=1 --fetch-timeout=60000 --no-audit --no-fund --no-save --prefix "$folder" "$@" >npm.log 2>&1; then
-		skip "$name" "npm cannot install $*: $(grep -m 1 'npm ERR! [^c]\|npm error [^c]' npm.log || tail -n 1 npm.log)"
+	elif ! timeout 300 npm install --fetch-retries=1 --fetch-timeout=60000 --no-audit \
+		--no-fund --no-save --prefix "$folder" "$@" >npm.log 2>&1; then
+		skip "$name" \
+			"npm cannot install $*: $(grep -m 1 'npm ERR! [^c]\|npm error [^c]' npm.log || tail -n 1 npm.log)"
 		return 1
 	fi
 	echo "$*" >"$folder/packages"
@@ -58,17 +65,20 @@ cli=$modules/firefox/node_modules/@firefox-devtools/profiler-cli/dist/profiler-c
 if npm_modules "the Firefox profiler" "$modules/firefox" @firefox-devtools/profiler-cli@0.10.0; then
 	# It asks for a newer node than it needs.  A much older one does not work.
 	if timeout 60 node "$cli" --version >version.log 2>&1; then
-		timeout -k 10 900 node "$here/firefox.mjs" "$cli" "$scratch" >firefox.log 2>firefox.log.err
+		timeout -k 10 900 node "$here/firefox.mjs" "$cli" "$scratch" \
+			>firefox.log 2>firefox.log.err
 		verdicts "the Firefox profiler was driven to the end" firefox.log $?
 	else
-		skip "the Firefox profiler" "its command line does not run with node $(node --version)"
+		skip "the Firefox profiler" \
+			"its command line does not run with node $(node --version)"
 	fi
 fi
 
 if npm_modules "DevTools" "$modules/devtools" @paulirish/trace_engine@0.0.65; then
 	# node looks for a module in the directory of the file that imports it.
 	cp "$here/devtools.mjs" "$here/verdict.mjs" "$modules/devtools"
-	timeout -k 10 300 node "$modules/devtools/devtools.mjs" "$scratch" >devtools.log 2>devtools.log.err
+	timeout -k 10 300 node "$modules/devtools/devtools.mjs" "$scratch" \
+		>devtools.log 2>devtools.log.err
 	verdicts "the code of DevTools was driven to the end" devtools.log $?
 fi
 
@@ -79,5 +89,6 @@ fi
 npm_modules "speedscope" "$modules" playwright-core@1.57.0 speedscope@1.25.0 || return
 cp "$here/speedscope.mjs" "$here/verdict.mjs" "$modules"
 cp huge.perf huge.perf.txt
-timeout -k 10 300 node "$modules/speedscope.mjs" "$(command -v chromium)" "$scratch" >speedscope.log 2>speedscope.log.err
+timeout -k 10 300 node "$modules/speedscope.mjs" "$(command -v chromium)" "$scratch" \
+	>speedscope.log 2>speedscope.log.err
 verdicts "speedscope was driven to the end" speedscope.log $?

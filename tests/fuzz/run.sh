@@ -23,7 +23,8 @@ for source in "$top"/tests/fuzz/fuzz_*.c; do
 	name=$(basename "$source" .c)
 	name=${name#fuzz_}
 	mkdir -p "$name"
-	check "$name: its seeds, and $runs inputs made from them" "$out/fuzz/fuzz_$name" -seed=1 -runs=$runs -artifact_prefix="$name/" \
+	check "$name: its seeds, and $runs inputs made from them" \
+		"$out/fuzz/fuzz_$name" -seed=1 -runs=$runs -artifact_prefix="$name/" \
 		"$name" "$top/tests/fuzz/corpus/$name"
 done
 done_testing

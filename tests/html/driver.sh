@@ -25,7 +25,8 @@ get_driver() {
 			return 1
 		fi
 		mkdir -p "$modules"
-		if ! timeout 300 npm install --fetch-retries=1 --fetch-timeout=60000 --no-audit --no-fund --no-save --prefix "$modules" "$driver" >npm.log 2>&1; then
+		if ! timeout 300 npm install --fetch-retries=1 --fetch-timeout=60000 --no-audit \
+			--no-fund --no-save --prefix "$modules" "$driver" >npm.log 2>&1; then
 			why="npm cannot install $driver: $(grep -m 1 'npm ERR! [^c]\|npm error [^c]' npm.log || tail -n 1 npm.log)"
 			return 1
 		fi

@@ -12,7 +12,8 @@ libraries="-Wl,--as-needed -ldw -lelf -lbpf -lz -ldeflate -ljansson -lurcu-bp -l
 cd "$scratch" || exit 1
 
 # The build joins the page into one piece, of the allowed size.
-is "no part of the page is over 800 lines" "$(wc -l "$top"/lib/html/page/* | awk '$2 != "total" && $1 > 800')" ""
+is "no part of the page is over 800 lines" \
+	"$(wc -l "$top"/lib/html/page/* | awk '$2 != "total" && $1 > 800')" ""
 check "the page is joined from all its parts" bash -c '
 	for f in "$1"/lib/html/page/*; do
 		name=${f##*/}
@@ -21,20 +22,26 @@ check "the page is joined from all its parts" bash -c '
 	! grep -x "@.*@" "$2/obj/page.html"' - "$top" "$out"
 
 compile() { # PROGRAM SOURCE...
-	"$CC" -std=gnu11 -O1 -g -I"$top/include" -I"$top/lib" -I"$top" "${@:2}" "$out/obj/libpcce-tools.a" $libraries -o "$1" 2>build.log
+	"$CC" -std=gnu11 -O1 -g -I"$top/include" -I"$top/lib" -I"$top" "${@:2}" \
+		"$out/obj/libpcce-tools.a" $libraries -o "$1" 2>build.log
 }
-if ! compile generate "$top/tests/report/generate.c" "$top/tests/unit/table_builder.c" || ! compile make_page "$here/make_page.c"; then
+if ! compile generate "$top/tests/report/generate.c" "$top/tests/unit/table_builder.c" ||
+	! compile make_page "$here/make_page.c"; then
 	not_ok "build what makes the pages" build.log
 	done_testing
 fi
 for kind in small verify empty; do
-	./generate $kind $kind.data && pcce-report -i $kind.data --format=html -o $kind.html 2>err.log || not_ok "page of $kind.data" err.log
+	./generate $kind $kind.data &&
+		pcce-report -i $kind.data --format=html -o $kind.html 2>err.log ||
+		not_ok "page of $kind.data" err.log
 done
-pcce-diff --format=html -o diff.html small.data verify.data 2>err.log || not_ok "page of two recordings" err.log
+pcce-diff --format=html -o diff.html small.data verify.data 2>err.log ||
+	not_ok "page of two recordings" err.log
 for kind in contexts deep names threads compare one; do
 	./make_page $kind >$kind.html 2>err.log || not_ok "page of $kind" err.log
 done
-check "a page refers to nothing outside" bash -c '! grep -E "(src|href)=|url\(|https?://|@import" names.html'
+check "a page refers to nothing outside" \
+	bash -c '! grep -E "(src|href)=|url\(|https?://|@import" names.html'
 is "a page holds no bare end of a script element" "$(grep -c '</script>' names.html)" 2
 pcce-report -i small.data --format=html >again.html 2>err.log
 check "equal recordings give equal pages" cmp small.html again.html
@@ -43,7 +50,8 @@ if ! get_driver; then
 	skip "the page in a browser" "$why"
 	done_testing
 fi
-timeout -k 10 600 node "$modules/browse.mjs" "$browser" "$scratch" "$(stat_of small.data max_encoding_stack)" >browse.log 2>browse.err
+timeout -k 10 600 node "$modules/browse.mjs" "$browser" "$scratch" \
+	"$(stat_of small.data max_encoding_stack)" >browse.log 2>browse.err
 status=$?
 while IFS=$'\t' read -r verdict name detail; do
 	case $verdict in

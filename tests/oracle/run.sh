@@ -41,7 +41,8 @@ summary() { # RESULTS
 	local r
 	echo "$(number "$1" instructions) instructions, $(number "$1" exact) exact$(
 		for r in truncated $(sed -n 's/^\(undecodable_[a-z_]*\): .*/\1/p' "$1"); do
-			[ "$(number "$1" "$r")" = 0 ] || echo -n ", $(number "$1" "$r") ${r#undecodable_}"
+			[ "$(number "$1" "$r")" = 0 ] ||
+				echo -n ", $(number "$1" "$r") ${r#undecodable_}"
 		done
 	)"
 }
@@ -69,7 +70,8 @@ build_workload() { # SOURCE FLAGS OUTPUT
 	case $1 in *.cc) compiler=$CXX ;; esac
 	flags=$(words_of "$1" flags | sed 's/-O[0-9s]//g')
 	# shellcheck disable=SC2046,SC2086 # lists of flags
-	$compiler $flags $2 -DPCCE_STEPPED -I"$top/include" -I"$top/userlib" -g $(pcce-config --cflags) "$1" $(pcce-config --ldflags) -o "$3"
+	$compiler $flags $2 -DPCCE_STEPPED -I"$top/include" -I"$top/userlib" \
+		-g $(pcce-config --cflags) "$1" $(pcce-config --ldflags) -o "$3"
 }
 
 job_workload() { # SOURCE FLAGS
@@ -89,9 +91,11 @@ job_shlib() { # FLAGS
 	local w=$top/tests/workloads dir=$scratch flags
 	flags="$1 -DPCCE_STEPPED -g $(pcce-config --cflags)"
 	# shellcheck disable=SC2046,SC2086
-	if $CC $flags -fPIC -shared "$w/shlib.c" $(pcce-config --ldflags) -o "$dir/libshlib.so" 2>"$dir/log" &&
+	if $CC $flags -fPIC -shared "$w/shlib.c" $(pcce-config --ldflags) -o "$dir/libshlib.so" \
+		2>"$dir/log" &&
 		cp "$dir/libshlib.so" "$dir/libopened.so" &&
-		$CC $flags "$w/shlib_main.c" $(pcce-config --ldflags) -L"$dir" -lshlib -Wl,-rpath,"$dir" -ldl -o "$dir/shlib_main" 2>"$dir/log"; then
+		$CC $flags "$w/shlib_main.c" $(pcce-config --ldflags) -L"$dir" \
+			-lshlib -Wl,-rpath,"$dir" -ldl -o "$dir/shlib_main" 2>"$dir/log"; then
 		stepped "shlib $1" --limit=$limit "$dir/shlib_main" "$dir/libopened.so"
 	else
 		echo "not ok shlib $1: builds"
@@ -103,9 +107,11 @@ job_shlib() { # FLAGS
 job_library() { # FLAGS
 	local w=$top/tests/workloads dir=$scratch
 	# shellcheck disable=SC2046,SC2086
-	if $CC $1 -DPCCE_STEPPED -g $(pcce-config --cflags) -fPIC -shared "$w/shlib.c" $(pcce-config --ldflags) -o "$dir/libshlib.so" 2>"$dir/log" &&
+	if $CC $1 -DPCCE_STEPPED -g $(pcce-config --cflags) -fPIC -shared "$w/shlib.c" \
+		$(pcce-config --ldflags) -o "$dir/libshlib.so" 2>"$dir/log" &&
 		cp "$dir/libshlib.so" "$dir/libopened.so" &&
-		$CC $1 -DPCCE_STEPPED -g "$w/shlib_main.c" -L"$dir" -lshlib -Wl,-rpath,"$dir" -ldl -o "$dir/main" 2>"$dir/log"; then
+		$CC $1 -DPCCE_STEPPED -g "$w/shlib_main.c" -L"$dir" -lshlib -Wl,-rpath,"$dir" \
+			-ldl -o "$dir/main" 2>"$dir/log"; then
 		stepped "library only $1" --limit=$limit "$dir/main" "$dir/libopened.so"
 	else
 		echo "not ok library only $1: builds"
@@ -150,7 +156,8 @@ job_preload_plain() { # FLAGS
 	built "preload, program without slots $1" '
 		$CC $flags -fPIC -shared -fno-builtin "$w/preload_malloc.c" $(pcce-config --ldflags) -o "$scratch/malloc.so"
 		$CC $plain -DPCCE_STEPPED -fno-builtin -pthread "$w/preload_main.c" -o "$scratch/without"' &&
-		stepped "preload, program without slots $1" --limit=$limit --preload="$scratch/malloc.so" "$scratch/without"
+		stepped "preload, program without slots $1" --limit=$limit \
+			--preload="$scratch/malloc.so" "$scratch/without"
 }
 
 # Exceptions that land in a library without slots, or in such a part of a static program.
@@ -198,12 +205,14 @@ job_damaged() { # KIND FUNCTION WORKLOAD PATTERN [LIMIT]
 		return
 	fi
 	# In the short form the workload's run shows that.
-	[ $full = 0 ] || "$step" -o "$file.good" --limit="$n" "$scratch/good" >/dev/null 2>"$scratch/log" </dev/null || {
+	[ $full = 0 ] || "$step" -o "$file.good" --limit="$n" "$scratch/good" \
+		>/dev/null 2>"$scratch/log" </dev/null || {
 		echo "not ok $name: passes before it"
 		tail -n 30 "$file.good"
 		return
 	}
-	timeout 600 "$step" -o "$file" --limit="$n" "$scratch/bad" >/dev/null 2>"$scratch/log" </dev/null
+	timeout 600 "$step" -o "$file" --limit="$n" "$scratch/bad" \
+		>/dev/null 2>"$scratch/log" </dev/null
 	status=$?
 	if [ $status = 1 ] && [ "$(number "$file" exact)" -gt 0 ] && grep -q "$4" "$file"; then
 		echo "ok $name is seen: $(grep "$4" "$file" | head -n 1)"
@@ -255,7 +264,8 @@ for source in "$top"/tests/workloads/*.c "$top"/tests/workloads/*.cc; do
 	case $(basename "$source") in shlib* | module* | foreign* | preload*) continue ;; esac
 	for level in $levels; do
 		for kind in $kinds; do
-			case " $(words_of "$source" flags) " in *" -static "*) [ "$kind" = -pie ] && kind=-static ;; esac
+			case " $(words_of "$source" flags) " in *" -static "*) [ "$kind" = -pie ] &&
+				kind=-static ;; esac
 			case $kind in
 			-pie) add workload "$source" "$level -fPIE -pie" ;;
 			-static) add workload "$source" "$level" ;;
@@ -283,9 +293,11 @@ fi
 # Ways to compile that change what a call looks like, or what surrounds it.
 of="cxx.cc exceptions_more.cc odd.c split.c tailcalls.c"
 for source in $of; do
-	for flags in -flto '-fPIE -static-pie' -fcf-protection=full '-fno-plt -fPIE -pie' '-fPIC -pie' -fnon-call-exceptions \
+	for flags in -flto '-fPIE -static-pie' -fcf-protection=full '-fno-plt -fPIE -pie' \
+		'-fPIC -pie' -fnon-call-exceptions \
 		'-mno-red-zone -mavx2' -fno-omit-frame-pointer; do
-		[ $full = 1 ] || [ "$source$flags" = odd.c-flto ] || [ "$source$flags" = "odd.c-fPIE -static-pie" ] || continue
+		[ $full = 1 ] || [ "$source$flags" = odd.c-flto ] ||
+			[ "$source$flags" = "odd.c-fPIE -static-pie" ] || continue
 		add workload "$top/tests/workloads/$source" "-O2 $flags"
 	done
 done
@@ -316,7 +328,8 @@ at_once=$(nproc)
 mkdir "$scratch/jobs"
 for i in "${!jobs[@]}"; do
 	echo "bash $(printf '%q' "$0") --job $full $scratch/jobs/$i ${jobs[$i]}"
-done | xargs -d '\n' -P "$at_once" --process-slot-var=SLOT -I{} bash -c 'taskset -c $((SLOT % $(nproc))) {}'
+done | xargs -d '\n' -P "$at_once" --process-slot-var=SLOT -I{} \
+	bash -c 'taskset -c $((SLOT % $(nproc))) {}'
 
 real=0 all=0
 for i in "${!jobs[@]}"; do

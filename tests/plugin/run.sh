@@ -49,13 +49,15 @@ bail()
 }
 
 [ -f "$PLUGIN" ] || bail "there is no plugin at '$PLUGIN'; name one with PLUGIN="
-"$CC" -O2 -Wall -I"$top/include" "$here/check_sites.c" -lelf -o check_sites || bail "check_sites does not compile"
+"$CC" -O2 -Wall -I"$top/include" "$here/check_sites.c" -lelf -o check_sites ||
+	bail "check_sites does not compile"
 "$CC" -O2 -fPIC -I"$top/include" -c "$programs/page.c" -o page.o || bail "page.c does not compile"
 
 # calls FILE PARTS: fails if a call instruction inside an instrumented part has no record.
 calls()
 {
-	objdump -d --no-show-raw-insn -w "$1" | sed -n 's/^ *\([0-9a-f]*\):[ \t]*\(.*call.*\)/\1 \2/p' |
+	objdump -d --no-show-raw-insn -w "$1" |
+		sed -n 's/^ *\([0-9a-f]*\):[ \t]*\(.*call.*\)/\1 \2/p' |
 		awk -v parts="$2" '
 		function pad(s) { return substr("0000000000000000" s, length(s) + 1) }
 		BEGIN {
@@ -93,7 +95,8 @@ build_and_compare()
 	shift
 	case $source in *.cc) compiler=$CXX ;; *) compiler=$CC ;; esac
 	"$compiler" "$@" "$programs/$source" page.o -o plain -lm -pthread > log 2>&1 || return 77
-	"$compiler" "$@" -fplugin="$PLUGIN" "$programs/$source" page.o -o tested -lm -pthread > log 2>&1 || return 1
+	"$compiler" "$@" -fplugin="$PLUGIN" "$programs/$source" page.o -o tested -lm -pthread \
+		> log 2>&1 || return 1
 	inspect tested || return 1
 	run_and_compare
 }
@@ -135,8 +138,10 @@ foreign() { nm -u "$1" | awk '{ print $2 }' | sort; }
 for level in $levels; do
 	for source in recursion.c indirect.c qsort.c signals.c threads.c setjmp.c; do
 		"$CC" $level -c "$here/../workloads/$source" -o plain.o > log 2>&1 &&
-			"$CC" $level -fplugin="$PLUGIN" -c "$here/../workloads/$source" -o tested.o >> log 2>&1 &&
-			foreign plain.o > plain.foreign && foreign tested.o > tested.foreign || bail "$source does not compile"
+			"$CC" $level -fplugin="$PLUGIN" -c "$here/../workloads/$source" \
+				-o tested.o >> log 2>&1 &&
+			foreign plain.o > plain.foreign && foreign tested.o > tested.foreign ||
+			bail "$source does not compile"
 		if [ $source = setjmp.c ]; then
 			grep -qx __pcce_restore tested.foreign > log
 		else
@@ -157,7 +162,8 @@ END
 # order FUNCTION: prints which of these it has, up to the first call of its landing pad
 order() { awk -v f="$1" '$0 == f ":" { on = 1 } /call.*__pcce_restore/ { on = 0 } on && /pcce_page|\tcall|\tret/ { print $1 }
 	on && /^\.L[0-9]+:/ { print "label" }' saves.s | tr '\n' ' '; }
-"$CXX" -O2 -fpie -S -fplugin="$PLUGIN" saves.cc -o saves.s > log 2>&1 && order _Z8f_seldomi > log && grep -q '^ret label movq call ' log
+"$CXX" -O2 -fpie -S -fplugin="$PLUGIN" saves.cc -o saves.s > log 2>&1 && order _Z8f_seldomi > log &&
+	grep -q '^ret label movq call ' log
 result $? "a function that seldom throws does not save its state on the other way"
 order _Z6f_loopi > log && grep -q '^movq label call ' log && ! grep -q 'call.*movq' log
 result $? "one that throws in a loop saves it before the loop"
@@ -178,8 +184,10 @@ int f(int a, int b, int c, int d, int e, int g, int *p)
 }
 END
 registers() { "$CC" -O2 -S "$@" live.c -o - | grep -Eo '%r(8|9|10|11)' | sort -u | tr '\n' ' '; }
-registers > log && grep -q 'r10.*r11' log && registers -fplugin="$PLUGIN" > log && [ "$(cat log)" = "%r8 %r9 " ]
-result $? "values live in registers across calls of a function that leaves them alone, but not in r10 and r11"
+registers > log && grep -q 'r10.*r11' log && registers -fplugin="$PLUGIN" > log &&
+	[ "$(cat log)" = "%r8 %r9 " ]
+result $? \
+	"values live in registers across calls of a function that leaves them alone, but not in r10 and r11"
 
 # Calls cost more with slots, so inlining goes as far as with -O3.  -O2 alone does not inline this
 # function.
@@ -206,7 +214,8 @@ else
 	result $? "-O2 inlines as much as -O3"
 	[ "$(left -O2 -fplugin="$PLUGIN" --param max-inline-insns-auto=15 --param inline-min-speedup=30)" = "$(left -O2)" ]
 	result $? "unless the user has said how much"
-	[ "$(left -Os -fplugin="$PLUGIN")" = "$(left -Os)" ] && [ "$(left -O1 -fplugin="$PLUGIN")" = "$(left -O1)" ]
+	[ "$(left -Os -fplugin="$PLUGIN")" = "$(left -Os)" ] &&
+		[ "$(left -O1 -fplugin="$PLUGIN")" = "$(left -O1)" ]
 	result $? "-Os and -O1 inline as without the plugin"
 fi
 # GCC reads a profile by the flow graphs after early inlining.  The profile of a build without the
@@ -216,19 +225,28 @@ int table[64];
 static int early(int a) { int x = table[a & 63] * a; x ^= x >> 3; x += a * 5; x ^= x << 2; if (x > a) x += table[x & 7]; return x; }
 int main(int c, char **v) { int t = 0; (void)v; for (int i = 0; i < c * 9; i++) t ^= early(i) + early(t); return t == 12345; }
 END
-"$CC" -O2 -fprofile-generate -c trained.c > log 2>&1 && "$CC" -fprofile-generate trained.o -o trained >> log 2>&1 && ./trained >> log 2>&1 &&
-	"$CC" -O2 -fprofile-use -Werror=coverage-mismatch -Werror=missing-profile -fplugin="$PLUGIN" -c trained.c >> log 2>&1
+"$CC" -O2 -fprofile-generate -c trained.c > log 2>&1 &&
+	"$CC" -fprofile-generate trained.o -o trained >> log 2>&1 && ./trained >> log 2>&1 &&
+	"$CC" -O2 -fprofile-use -Werror=coverage-mismatch -Werror=missing-profile \
+		-fplugin="$PLUGIN" -c trained.c >> log 2>&1
 result $? "a profile of a build without the plugin fits"
 
 # Flags that change the code around a call, or where code goes.
-for flags in -g -g3 -gsplit-dwarf -fno-plt "-fno-pie -no-pie" -fPIE -fcf-protection "-fPIC -fsemantic-interposition" \
-	-ffunction-sections -fnon-call-exceptions "-fno-plt -fPIC" -fomit-frame-pointer -fno-omit-frame-pointer \
-	-fsanitize=undefined -fstack-protector-all -mno-accumulate-outgoing-args -maccumulate-outgoing-args \
-	-fno-asynchronous-unwind-tables -fno-dwarf2-cfi-asm -mcmodel=large -mcmodel=medium -fpatchable-function-entry=8,3 \
+for flags in -g -g3 -gsplit-dwarf -fno-plt "-fno-pie -no-pie" -fPIE -fcf-protection \
+	"-fPIC -fsemantic-interposition" \
+	-ffunction-sections -fnon-call-exceptions "-fno-plt -fPIC" -fomit-frame-pointer \
+	-fno-omit-frame-pointer \
+	-fsanitize=undefined -fstack-protector-all -mno-accumulate-outgoing-args \
+	-maccumulate-outgoing-args \
+	-fno-asynchronous-unwind-tables -fno-dwarf2-cfi-asm -mcmodel=large -mcmodel=medium \
+	-fpatchable-function-entry=8,3 \
 	"-fcf-protection -fpatchable-function-entry=4" "-pg -mfentry" -fsplit-stack -mavx2 \
-	"-fipa-ra -fno-inline" "-march=haswell -O3 -funroll-all-loops" -fno-toplevel-reorder -fprofile-arcs -fopenmp \
-	"-freorder-blocks-and-partition --param=hot-bb-count-ws-permille=1" -fno-function-cse -masm=intel -fverbose-asm \
-	-fstack-clash-protection -fno-jump-tables -fshrink-wrap -fcaller-saves -mharden-sls=all -fsched-pressure; do
+	"-fipa-ra -fno-inline" "-march=haswell -O3 -funroll-all-loops" -fno-toplevel-reorder \
+	-fprofile-arcs -fopenmp \
+	"-freorder-blocks-and-partition --param=hot-bb-count-ws-permille=1" -fno-function-cse \
+	-masm=intel -fverbose-asm \
+	-fstack-clash-protection -fno-jump-tables -fshrink-wrap -fcaller-saves -mharden-sls=all \
+	-fsched-pressure; do
 	program shapes.c -O2 $flags
 	case $all$flags in
 	*-mcmodel=large | *-fsplit-stack) ;;
@@ -249,14 +267,16 @@ for kind in thunk thunk-inline; do
 done
 
 # LTO needs the plugin on both lines.  With one only, the result works and has no records.
-for flags in "-flto" "-flto -ffat-lto-objects" "-flto -fno-use-linker-plugin -ffat-lto-objects" "-flto=2 -flto-partition=max" \
+for flags in "-flto" "-flto -ffat-lto-objects" "-flto -fno-use-linker-plugin -ffat-lto-objects" \
+	"-flto=2 -flto-partition=max" \
 	"-flto -fwhole-program"; do
 	program shapes.c -O2 $flags
 	program exceptions.cc -O2 -g $flags
 	program restores.c -O1 $flags
 done
 "$CC" -O2 -flto -fplugin="$PLUGIN" -c "$programs/shapes.c" -o lto.o > log 2>&1 &&
-	"$CC" -O2 -flto lto.o -o tested -lm >> log 2>&1 && ./tested > tested.out && ! ./check_sites tested > tested.sites 2>&1
+	"$CC" -O2 -flto lto.o -o tested -lm >> log 2>&1 && ./tested > tested.out &&
+	! ./check_sites tested > tested.sites 2>&1
 result $? "-flto with the plugin on the compiler's line only instruments nothing"
 
 # Linkers, and the sections that they discard.
@@ -269,31 +289,38 @@ int unused_two(int x) { return unused_one(x) * 2; }
 int main(void) { return used(-8) > 1000; }
 END
 for ld in bfd gold lld; do
-	if ! "$CC" -fuse-ld=$ld "$programs/page.c" -I"$top/include" -shared -fPIC -o probe.so > log 2>&1; then
+	if ! "$CC" -fuse-ld=$ld "$programs/page.c" -I"$top/include" -shared -fPIC -o probe.so \
+		> log 2>&1; then
 		skip "linker $ld" "$ld is not installed"
 		continue
 	fi
 	source=shapes.c
 	"$CC" -O2 "$programs/shapes.c" page.o -o plain -lm &&
-		"$CC" -O2 -g -fplugin="$PLUGIN" -fuse-ld=$ld -Wl,-z,execstack "$programs/shapes.c" page.o -o tested -lm > log 2>&1 &&
+		"$CC" -O2 -g -fplugin="$PLUGIN" -fuse-ld=$ld -Wl,-z,execstack "$programs/shapes.c" \
+			page.o -o tested -lm > log 2>&1 &&
 		inspect tested && run_and_compare
 	result $? "linker $ld"
-	"$CXX" -O2 -g -fplugin="$PLUGIN" -fuse-ld=$ld "$programs/exceptions.cc" page.o -o tested > log 2>&1 &&
+	"$CXX" -O2 -g -fplugin="$PLUGIN" -fuse-ld=$ld "$programs/exceptions.cc" page.o -o tested \
+		> log 2>&1 &&
 		inspect tested && ./tested > tested.out
 	result $? "linker $ld, C++"
 	[ $ld = gold ] && continue # drops all records then; pcce-config's ld wrapper refuses the pair
-	"$CC" -O2 -fno-inline -fno-ipa-icf -ffunction-sections -fplugin="$PLUGIN" -fuse-ld=$ld -Wl,--gc-sections gc.c -o tested > log 2>&1 &&
+	"$CC" -O2 -fno-inline -fno-ipa-icf -ffunction-sections -fplugin="$PLUGIN" -fuse-ld=$ld \
+		-Wl,--gc-sections gc.c -o tested > log 2>&1 &&
 		inspect tested && ./tested > tested.out &&
 		[ "$(sed -n 's/^part [^ ]* [^ ]* \([^ ]*\) .*/\1/p' tested.sites | sort | tr '\n' ' ')" = "helper main used " ]
 	result $? "linker $ld, --gc-sections keeps the blocks of live functions and no others"
-	"$CXX" -O2 -g -ffunction-sections -fplugin="$PLUGIN" -fuse-ld=$ld -Wl,--gc-sections "$programs/exceptions.cc" page.o \
+	"$CXX" -O2 -g -ffunction-sections -fplugin="$PLUGIN" -fuse-ld=$ld -Wl,--gc-sections \
+		"$programs/exceptions.cc" page.o \
 		-o tested > log 2>&1 && inspect tested && ./tested > tested.out
 	result $? "linker $ld, C++, --gc-sections"
 done
 
 # ld -r keeps the records, too.
-"$CC" -O2 -ffunction-sections -fplugin="$PLUGIN" -c gc.c -o gc.o > log 2>&1 && ld -r gc.o -o gc-r.o >> log 2>&1 &&
-	"$CC" gc-r.o -o tested >> log 2>&1 && inspect tested && [ "$(grep -c '^part' tested.sites)" = 5 ]
+"$CC" -O2 -ffunction-sections -fplugin="$PLUGIN" -c gc.c -o gc.o > log 2>&1 &&
+	ld -r gc.o -o gc-r.o >> log 2>&1 &&
+	"$CC" gc-r.o -o tested >> log 2>&1 && inspect tested &&
+	[ "$(grep -c '^part' tested.sites)" = 5 ]
 result $? "ld -r"
 
 # One copy of a COMDAT function, one block.
@@ -304,14 +331,18 @@ inline __attribute__((noinline)) int shared(int x) { return instance<3>(x) + ins
 END
 printf '#include "comdat.h"\nint other(int x) { return shared(x); }\n' > comdat1.cc
 printf '#include "comdat.h"\nint other(int x); int main() { return shared(1) + other(2) > 9999; }\n' > comdat2.cc
-"$CXX" -O1 -I. -fplugin="$PLUGIN" comdat1.cc comdat2.cc -o tested > log 2>&1 && inspect tested && ./tested > tested.out &&
+"$CXX" -O1 -I. -fplugin="$PLUGIN" comdat1.cc comdat2.cc -o tested > log 2>&1 && inspect tested &&
+	./tested > tested.out &&
 	[ "$(grep -c '^part' tested.sites)" = 5 ]
 result $? "a COMDAT function has one block"
 
 # A weak function that another one replaces keeps its block.
-printf '__attribute__((weak)) int w(int x) { return x; }\nint a(int x) { return w(x) + 1; }\n' > weak1.c
-printf 'int a(int); int w(int x) { return x * 2; }\nint main(void) { return a(0) != 1; }\n' > weak2.c
-"$CC" -O1 -fno-inline -fplugin="$PLUGIN" weak1.c weak2.c -o tested > log 2>&1 && inspect tested && ./tested &&
+printf '__attribute__((weak)) int w(int x) { return x; }\nint a(int x) { return w(x) + 1; }\n' \
+	> weak1.c
+printf 'int a(int); int w(int x) { return x * 2; }\nint main(void) { return a(0) != 1; }\n' \
+	> weak2.c
+"$CC" -O1 -fno-inline -fplugin="$PLUGIN" weak1.c weak2.c -o tested > log 2>&1 && inspect tested &&
+	./tested &&
 	[ "$(grep '^part' tested.sites | cut -d' ' -f2 | sort -u | wc -l)" = 4 ]
 result $? "a weak function and the one that replaces it have different starts"
 
@@ -320,12 +351,15 @@ source=tls_main.c
 for flags in "-fPIC" "-fPIC -fno-plt" "-fpic -O0"; do
 	"$CC" -O2 $flags -shared "$programs/tls_lib.c" -o libplain.so > log 2>&1 &&
 		"$CC" -O2 "$programs/tls_main.c" ./libplain.so -o plain > log 2>&1 &&
-		"$CC" -O2 $flags -fplugin="$PLUGIN" -shared "$programs/tls_lib.c" -o libtested.so > log 2>&1 &&
+		"$CC" -O2 $flags -fplugin="$PLUGIN" -shared "$programs/tls_lib.c" -o libtested.so \
+			> log 2>&1 &&
 		inspect libtested.so &&
-		"$CC" -O2 $flags -fplugin="$PLUGIN" "$programs/tls_main.c" ./libtested.so -o tested > log 2>&1 &&
+		"$CC" -O2 $flags -fplugin="$PLUGIN" "$programs/tls_main.c" ./libtested.so \
+			-o tested > log 2>&1 &&
 		inspect tested && run_and_compare
 	result $? "shared library with thread-local variables, $flags"
-	"$CC" -O2 $flags -fplugin="$PLUGIN" "$programs/tls_main.c" "$programs/tls_lib.c" -o tested > log 2>&1 &&
+	"$CC" -O2 $flags -fplugin="$PLUGIN" "$programs/tls_main.c" "$programs/tls_lib.c" -o tested \
+		> log 2>&1 &&
 		inspect tested && run_and_compare
 	result $? "the same linked into a program, $flags"
 done
@@ -373,7 +407,8 @@ fact()
 	grep "^site $2 " facts.x.sites > log
 	result $status "$1"
 }
-"$CC" -O2 -fpie -fplugin="$PLUGIN" -c facts.c -o facts.o > log 2>&1 && printf 'int main(void){return 0;}\n' > facts3.c &&
+"$CC" -O2 -fpie -fplugin="$PLUGIN" -c facts.c -o facts.o > log 2>&1 &&
+	printf 'int main(void){return 0;}\n' > facts3.c &&
 	"$CC" -fpie -O2 facts3.c facts.o facts2.c page.o -o facts.x > log 2>&1 && inspect facts.x
 result $? "records of a position-independent program"
 fact "a direct call has 13 and 13 bytes" f_direct 0 13 13
@@ -384,7 +419,8 @@ fact "a call of itself has room for a push and a pop" f_self 0 76 58
 result $? "so has one of two that call each other"
 grep -E "f_(self|there|back)" facts.c > cycles.c
 printf 'int main(int c, char **v) { (void)v; return f_self(c) + f_there(c); }\n' >> cycles.c
-"$CC" -O2 -flto -fpie -pie -fplugin="$PLUGIN" cycles.c page.o -o cycles > log 2>&1 && ./check_sites cycles 2>> log > cycles.sites &&
+"$CC" -O2 -flto -fpie -pie -fplugin="$PLUGIN" cycles.c page.o -o cycles > log 2>&1 &&
+	./check_sites cycles 2>> log > cycles.sites &&
 	[ "$(grep -Ec "^site f_(there|back|self)[^ ]* [0-9]+ 0 76 58 " cycles.sites)" = 2 ]
 result $? "also where that is found at link time"
 fact "so has a call of what tail-calls through a pointer" f_to_jump 0 76 58
@@ -407,13 +443,15 @@ grep -Eq "^part [^ ]* [^ ]* f_none " facts.x.sites && ! grep -q "^site f_none" f
 result $? "a function without calls has an empty block"
 ! grep -Eq "^part [^ ]* [^ ]* f_omitted " facts.x.sites
 result $? "no_instrument_function leaves a function alone"
-grep -Eq "^part [^ ]* [^ ]* f_hidden 0$" facts.x.sites && grep -Eq "^part [^ ]* [^ ]* f_none 0x4$" facts.x.sites &&
+grep -Eq "^part [^ ]* [^ ]* f_hidden 0$" facts.x.sites &&
+	grep -Eq "^part [^ ]* [^ ]* f_none 0x4$" facts.x.sites &&
 	grep -Eq "^part [^ ]* [^ ]* f_twice 0x6$" facts.x.sites
 result $? "blocks tell public functions and those that restore"
 grep -Eq "^site f_direct 10 " facts.x.sites
 result $? "records have source lines"
 
-"$CC" -O2 -fPIC -fplugin="$PLUGIN" -shared facts.c facts2.c page.o -o facts.x > log 2>&1 && inspect facts.x
+"$CC" -O2 -fPIC -fplugin="$PLUGIN" -shared facts.c facts2.c page.o -o facts.x > log 2>&1 &&
+	inspect facts.x
 result $? "records of a shared library"
 fact "-fPIC: a direct call has 16 and 16 bytes" f_direct 0x40 16 16
 fact "-fPIC: a leaf has 19 and 16 bytes" f_leaf 0x42 19 16
@@ -431,17 +469,20 @@ int outside(int x) { return x; }
 int main(void) { bare(); return chosen() + cloned(1) != 3; }
 END
 "$CC" -O2 -fplugin="$PLUGIN" scope.c -o facts.x > log 2>&1 && inspect facts.x && ./facts.x &&
-	! grep -Eq "^part [^ ]* [^ ]* (resolve|bare|cloned.resolver) " facts.x.sites && grep -Eq "^part [^ ]* [^ ]* cloned.avx2" facts.x.sites ||
+	! grep -Eq "^part [^ ]* [^ ]* (resolve|bare|cloned.resolver) " facts.x.sites &&
+	grep -Eq "^part [^ ]* [^ ]* cloned.avx2" facts.x.sites ||
 	{ cat facts.x.sites >> log; false; }
 result $? "IFUNC resolvers and naked functions are left alone"
 printf 'extern int g(int);\nint f(int x) { return g(x) + 1; }\n' > taken.c
-"$CC" -O2 -Werror -ffixed-r11 -fplugin="$PLUGIN" -c taken.c -o taken.o > log 2>&1 && grep -q "r11.* is reserved" log &&
+"$CC" -O2 -Werror -ffixed-r11 -fplugin="$PLUGIN" -c taken.c -o taken.o > log 2>&1 &&
+	grep -q "r11.* is reserved" log &&
 	! readelf -SW taken.o | grep -q pcce_sites
 result $? "a unit that reserves r11 is left alone, with a note"
 printf '__attribute__((noinline)) int deep(unsigned int n);\nint other(unsigned int n) { return n ? deep(n - 1) : 0; }\n%s\n' \
 	'int deep(unsigned int n) { return n ? other(n - 1) : 0; } int main(void) { return deep(50000000); }' > stack.c
 "$CC" -O2 -fno-optimize-sibling-calls -fplugin="$PLUGIN" -c stack.c -o stack.o > log 2>&1 &&
-	"$CC" -O2 -fno-inline -foptimize-sibling-calls -fplugin="$PLUGIN" stack.c -o tested >> log 2>&1 && inspect tested &&
+	"$CC" -O2 -fno-inline -foptimize-sibling-calls -fplugin="$PLUGIN" stack.c -o tested >> log \
+		2>&1 && inspect tested &&
 	./tested >> log 2>&1
 result $? "tail calls use no stack"
 
@@ -460,7 +501,8 @@ int chained(int (*f)(int), void *p) { return __builtin_call_with_static_chain(f(
 int outside(int x) { return x; }
 int main(void) { return chain(0) + target(1) + chained(outside, 0) != 7; }
 END
-"$CC" -O2 -fno-inline -fno-ipa-cp -fno-ipa-sra -fplugin="$PLUGIN" regs.c -o facts.x > log 2>&1 && inspect facts.x && ./facts.x
+"$CC" -O2 -fno-inline -fno-ipa-cp -fno-ipa-sra -fplugin="$PLUGIN" regs.c -o facts.x > log 2>&1 &&
+	inspect facts.x && ./facts.x
 result $? "calls that use r10 or r11"
 fact "the static chain" chain 0x20 33 13
 fact "a target in r11" target 0x21 83 58
@@ -488,17 +530,20 @@ cat >> asm.c <<'END'
 static void nothing(void) { }
 int main(void) { return calls(nothing) + several(nothing) + none(nothing) - 3; }
 END
-"$CC" -O2 -fplugin="$PLUGIN" asm.c -o facts.x > log 2>&1 && [ ! -s log ] && inspect facts.x && ./facts.x
+"$CC" -O2 -fplugin="$PLUGIN" asm.c -o facts.x > log 2>&1 && [ ! -s log ] && inspect facts.x &&
+	./facts.x
 result $? "inline assembly"
 fact "that calls" calls 0x1 63 58
 fact "behind a label" several 0x1 63 58
 ! grep "^site none" facts.x.sites > log
 result $? "that does not call has no slot"
 # A function with slots must keep nothing below the stack pointer.  In others GCC does so.
-"$CC" -O2 -S -fplugin="$PLUGIN" asm.c -o asm.s > log 2>&1 && sed -n '/^calls:/,/^\.LFE/p' asm.s > log && grep -q 'sub.*%rsp' log &&
+"$CC" -O2 -S -fplugin="$PLUGIN" asm.c -o asm.s > log 2>&1 &&
+	sed -n '/^calls:/,/^\.LFE/p' asm.s > log && grep -q 'sub.*%rsp' log &&
 	sed -n '/^none:/,/^\.LFE/p' asm.s > log && ! grep -q 'sub.*%rsp' log
 result $? "it keeps nothing below the stack pointer"
-"$CC" -O2 -Werror -fplugin="$PLUGIN" -c asm-bad.c -o asm-bad.o > log 2>&1 && [ "$(grep -c 'note: pcce: contexts of what this' log)" = 2 ]
+"$CC" -O2 -Werror -fplugin="$PLUGIN" -c asm-bad.c -o asm-bad.o > log 2>&1 &&
+	[ "$(grep -c 'note: pcce: contexts of what this' log)" = 2 ]
 result $? "a note says where slots cannot be"
 
 # Copies of one source call are numbered alike, different ones are not.
@@ -520,7 +565,8 @@ int a(int x) { return x + 1; }
 int b(int x) { return x + 2; }
 int main(void) { return unrolled() + different(0) != 8; }
 END
-"$CC" -O3 -fno-inline -fno-ipa-pure-const -fno-ipa-modref -g -fplugin="$PLUGIN" copies.c -o facts.x > log 2>&1 && inspect facts.x
+"$CC" -O3 -fno-inline -fno-ipa-pure-const -fno-ipa-modref -g -fplugin="$PLUGIN" copies.c \
+	-o facts.x > log 2>&1 && inspect facts.x
 result $? "copies of a call"
 [ "$(grep '^site unrolled ' facts.x.sites | cut -d' ' -f8 | sort -u | wc -l)" = 1 ] &&
 	[ "$(grep '^site unrolled ' facts.x.sites | grep -vc ' 0 [0-9a-f]*$')" = 4 ] &&
@@ -532,11 +578,13 @@ result $status "unrolled copies have one number, other calls none"
 # Code apart from the slots is the same, with and without debug information.
 for flags in "" -g -g3; do
 	"$CC" -O2 $flags -fplugin="$PLUGIN" -c "$programs/shapes.c" -o debug.o > log 2>&1
-	objcopy -O binary -j .text -j .text.unlikely -j .text.startup debug.o "debug$flags.bin" >> log 2>&1
+	objcopy -O binary -j .text -j .text.unlikely -j .text.startup debug.o "debug$flags.bin" \
+		>> log 2>&1
 done
 cmp debug.bin debug-g.bin > log 2>&1 && cmp debug.bin debug-g3.bin >> log 2>&1
 result $? "debug information changes no code"
-"$CC" -O2 -fplugin="$PLUGIN" -c "$programs/shapes.c" -o again1.o && "$CC" -O2 -fplugin="$PLUGIN" -c "$programs/shapes.c" -o again2.o &&
+"$CC" -O2 -fplugin="$PLUGIN" -c "$programs/shapes.c" -o again1.o &&
+	"$CC" -O2 -fplugin="$PLUGIN" -c "$programs/shapes.c" -o again2.o &&
 	cmp again1.o again2.o > log 2>&1
 result $? "the same source gives the same object file"
 
@@ -550,16 +598,21 @@ refused()
 	! "$@" > log 2>&1 && grep -q -- "$expect" log
 	result $? "$name"
 }
-refused "an unknown argument is refused by its full name" "-fplugin-arg-$(basename "$PLUGIN" .so)-foo" \
-	"$CC" -fplugin="$PLUGIN" "-fplugin-arg-$(basename "$PLUGIN" .so)-foo=1" -S empty.c -o empty.s
+refused "an unknown argument is refused by its full name" \
+	"-fplugin-arg-$(basename "$PLUGIN" .so)-foo" \
+	"$CC" -fplugin="$PLUGIN" "-fplugin-arg-$(basename "$PLUGIN" .so)-foo=1" -S empty.c \
+	-o empty.s
 refused "-m32 is refused" "only x86-64" "$CC" -m32 -fplugin="$PLUGIN" -S empty.c -o empty.s
 refused "-mx32 is refused" "only x86-64" "$CC" -mx32 -fplugin="$PLUGIN" -S empty.c -o empty.s
 other=
 for candidate in gcc-11 gcc-12 gcc-10; do
-	command -v $candidate > log 2>&1 && [ "$($candidate -dumpfullversion)" != "$("$CC" -dumpfullversion)" ] && other=$candidate
+	command -v $candidate > log 2>&1 &&
+		[ "$($candidate -dumpfullversion)" != "$("$CC" -dumpfullversion)" ] &&
+		other=$candidate
 done
 if [ -n "$other" ]; then
-	refused "another version of GCC is refused" "was built for GCC" "$other" -fplugin="$PLUGIN" -S empty.c -o empty.s
+	refused "another version of GCC is refused" \
+		"was built for GCC" "$other" -fplugin="$PLUGIN" -S empty.c -o empty.s
 else
 	skip "another version of GCC is refused" "only one GCC is installed"
 fi

@@ -75,7 +75,8 @@ input_text() { make_once text text; }
 # The same text with some lines changed, removed or added.
 input_text2() {
 	input_text
-	make_once text2 awk 'NR % 37 == 5 { next } NR % 23 == 7 { $3 = "changed" NR % 11 } NR % 41 == 9 { print "new " NR } { print }' "$inputs/text"
+	make_once text2 awk \
+		'NR % 37 == 5 { next } NR % 23 == 7 { $3 = "changed" NR % 11 } NR % 41 == 9 { print "new " NR } { print }' "$inputs/text"
 }
 
 # 20,000 small files in 400 directories.
@@ -110,7 +111,8 @@ fingerprint() { # VARIANT
 	# A variant of bench/ may be built without pcce.
 	if [ "$1" = pcce ] || [[ "${variant_c-} ${variant_ld-}" = *pcce_plugin* ]]; then
 		# shellcheck disable=SC2046
-		cat "$out"/lib/pcce/*.* "$out/lib/pcce/ld/ld" "$out/bin/pcce-encode" $(command -v "$CC") 2>/dev/null | cksum
+		cat "$out"/lib/pcce/*.* "$out/lib/pcce/ld/ld" "$out/bin/pcce-encode" \
+			$(command -v "$CC") 2>/dev/null | cksum
 	else
 		$CC --version | cksum
 	fi
@@ -141,7 +143,8 @@ build_locked() {
 	"$top/scripts/fetch-source" "$package" "$programs/source-$package" || return 1
 	rm -rf "$dir"
 	cp -a "$programs/source-$package" "$dir" || return 1
-	flags_c=$flags_c flags_ld=$flags_ld bash "$here/$name.sh" --compile "$dir" >"$dir.log" 2>&1 </dev/null || return 1
+	flags_c=$flags_c flags_ld=$flags_ld bash "$here/$name.sh" --compile "$dir" \
+		>"$dir.log" 2>&1 </dev/null || return 1
 	if [ ! -x "$dir/$elf" ]; then
 		echo "$elf was not built" >>"$dir.log"
 		return 1
@@ -152,9 +155,12 @@ build_locked() {
 # For packages that come with a configure script.  Files in a Debian source may be newer than those
 # made from them.  That must not cause them to be made again.
 configure_and_make() { # [CONFIGURE-OPTION...]
-	find . '(' -name '*.1' -o -name '*.info' -o -name configure -o -name 'Makefile.in' -o -name 'aclocal.m4' -o -name '*.h.in' -o -name '*.hin' ')' -exec touch {} +
-	./configure --disable-dependency-tracking --disable-nls "$@" CC="$CC" CFLAGS="$flags_c" LDFLAGS="$flags_ld"
-	make -j2 MAKEINFO=true AUTOCONF=: AUTOMAKE=: ACLOCAL=: AUTOHEADER=: HELP2MAN="${help2man:-true}"
+	find . '(' -name '*.1' -o -name '*.info' -o -name configure -o -name 'Makefile.in' \
+		-o -name 'aclocal.m4' -o -name '*.h.in' -o -name '*.hin' ')' -exec touch {} +
+	./configure --disable-dependency-tracking --disable-nls "$@" CC="$CC" CFLAGS="$flags_c" \
+		LDFLAGS="$flags_ld"
+	make -j2 MAKEINFO=true AUTOCONF=: AUTOMAKE=: ACLOCAL=: AUTOHEADER=: \
+		HELP2MAN="${help2man:-true}"
 }
 
 # ---- running -----------------------------------------------------------------------------
@@ -197,8 +203,11 @@ verify_at_least() {
 		}
 		pcce-report -i "$scratch/verify" --stats -v >"$scratch/verify.stats" 2>&1
 		n=$(stat_of "$scratch/verify" verified)
-		if [ "$(stat_of "$scratch/verify" mismatches)" != 0 ] || [ "$(stat_of "$scratch/verify" undecodable)" != 0 ] || [ "${n:-0}" -lt 50 ]; then
-			not_ok "$1" "round $round, after $sum verified samples:" "$scratch/verify.stats"
+		if [ "$(stat_of "$scratch/verify" mismatches)" != 0 ] ||
+			[ "$(stat_of "$scratch/verify" undecodable)" != 0 ] ||
+			[ "${n:-0}" -lt 50 ]; then
+			not_ok "$1" \
+				"round $round, after $sum verified samples:" "$scratch/verify.stats"
 			return
 		fi
 		sum=$((sum + n))
@@ -213,7 +222,8 @@ build_both() {
 		if build_variant $variant 2>"$scratch/err"; then
 			ok "$name: builds ($variant)"
 		else
-			not_ok "$name: builds ($variant)" "$scratch/err" "$programs/$name-$variant.log"
+			not_ok "$name: builds ($variant)" \
+				"$scratch/err" "$programs/$name-$variant.log"
 			done_testing
 		fi
 	done
@@ -267,8 +277,10 @@ program_main() {
 			continue
 		fi
 		if recorder $sampler "$scratch/$sampler" 1000; then
-			check "$name: $sampler: same output" cmp "$scratch/want" "$scratch/$sampler.out"
-			recording_is_exact "$name: $sampler: all samples exact" "$scratch/$sampler" $minimum
+			check "$name: $sampler: same output" \
+				cmp "$scratch/want" "$scratch/$sampler.out"
+			recording_is_exact "$name: $sampler: all samples exact" \
+				"$scratch/$sampler" $minimum
 		else
 			not_ok "$name: recorded by $sampler" "$scratch/$sampler.out.err"
 		fi

@@ -11,7 +11,8 @@ input=""
 command='"$prog" -batch :memory: <"$here/sqlite/work.sql"'
 
 build() {
-	./configure --disable-tcl --disable-readline --disable-shared CC="$CC" CFLAGS="$flags_c" LDFLAGS="$flags_ld"
+	./configure --disable-tcl --disable-readline --disable-shared CC="$CC" CFLAGS="$flags_c" \
+		LDFLAGS="$flags_ld"
 	make -j2 sqlite3
 }
 

@@ -12,8 +12,10 @@ here=$top/tests/report
 golden=$here/golden
 cd "$scratch" || exit 1
 
-if ! "$CC" -std=gnu11 -O1 -g -I"$top/include" -I"$top/lib" -I"$top" "$here/generate.c" "$top/tests/unit/table_builder.c" \
-	"$out/obj/libpcce-tools.a" -Wl,--as-needed -ldw -lelf -lbpf -lz -ldeflate -lprotobuf-c -ljansson -lurcu-bp -liberty -lm -pthread -o generate 2>build.log; then
+if ! "$CC" -std=gnu11 -O1 -g -I"$top/include" -I"$top/lib" -I"$top" "$here/generate.c" \
+	"$top/tests/unit/table_builder.c" \
+	"$out/obj/libpcce-tools.a" -Wl,--as-needed -ldw -lelf -lbpf -lz -ldeflate -lprotobuf-c \
+	-ljansson -lurcu-bp -liberty -lm -pthread -o generate 2>build.log; then
 	not_ok "build the generator" build.log
 	done_testing
 fi
@@ -30,7 +32,11 @@ golden() {
 		return
 	fi
 	[ "${UPDATE-0}" = 1 ] && cp "$name" "$want"
-	if diff -u "$want" "$name" >diff.log 2>&1; then ok "golden $name"; else not_ok "golden $name" diff.log; fi
+	if diff -u "$want" "$name" >diff.log 2>&1; then
+		ok "golden $name"
+	else
+		not_ok "golden $name" diff.log
+	fi
 }
 
 golden tree -i small.data
@@ -115,7 +121,8 @@ selected 6 --under=cmp --time=60%,
 
 pcce-report -i threads.data --comm=nobody >out.log 2>err.log
 is "nothing selected has a status of its own" "$?" 3
-is "... and is told" "$(cat err.log)" "pcce-report: none of the 41 samples in threads.data is selected: --format=threads lists its threads"
+is "... and is told" "$(cat err.log)" \
+	"pcce-report: none of the 41 samples in threads.data is selected: --format=threads lists its threads"
 for option in '--comm=nobody,--time=1h,' --event=nothing --under=nothing --focus=nothing; do
 	# shellcheck disable=SC2086 # several options
 	pcce-report -i threads.data ${option/,--/ --} >out.log 2>err.log
@@ -135,7 +142,8 @@ if command -v script >/dev/null; then
 	script -qec "pcce-report -q -i small.data --stdio" /dev/null >out.log </dev/null
 	check "colours on a terminal" grep -q "$(printf '\033')" out.log
 	NO_COLOR=1 script -qec "pcce-report -q -i small.data --stdio" /dev/null >out.log </dev/null
-	check "no colours on a terminal with NO_COLOR" sh -c "grep -q main out.log && ! grep -q '$(printf '\033')' out.log"
+	check "no colours on a terminal with NO_COLOR" \
+		sh -c "grep -q main out.log && ! grep -q '$(printf '\033')' out.log"
 else
 	skip "colours on a terminal" "script is not installed"
 fi
@@ -153,18 +161,25 @@ else
 	skip "json is JSON" "node is not installed"
 fi
 pcce-report -i small.data --format=html -o page.html 2>err.log
-check "html refers to nothing outside" bash -c '! grep -E "(src|href)=|url\(|https?://|@import" page.html'
+check "html refers to nothing outside" \
+	bash -c '! grep -E "(src|href)=|url\(|https?://|@import" page.html'
 check "html is whole" grep -q '^</html>$' page.html
 is "html holds no bare end of a script element" "$(grep -c '</script>' page.html)" 2
 # The page has samples, each with its thread and time.  The head of its data names them.
 pcce-report -i threads.data --format=html --comm=worker --time=,30ms -o threads.html
-sed -n '/id="data">/,/<\/script>/p' threads.html | sed -e 's/.*id="data">//' -e 's/<\/script>.*//' | base64 -d 2>/dev/null |
-	{ printf '\037\213\010\0\0\0\0\0\0\003' && tail -c +3; } | gzip -dc 2>/dev/null | tr -d '\0' >page.head
-is "html holds the selected samples only" "$(grep -a -o '"threads":\[[^]]*\]' page.head)" '"threads":[{"pid":100,"tid":101,"samples":10,"name":"worker"}]'
+sed -n '/id="data">/,/<\/script>/p' threads.html | sed -e 's/.*id="data">//' -e 's/<\/script>.*//' |
+	base64 -d 2>/dev/null |
+	{ printf '\037\213\010\0\0\0\0\0\0\003' && tail -c +3; } | gzip -dc 2>/dev/null |
+	tr -d '\0' >page.head
+is "html holds the selected samples only" "$(grep -a -o '"threads":\[[^]]*\]' page.head)" \
+	'"threads":[{"pid":100,"tid":101,"samples":10,"name":"worker"}]'
 cp small.data pcce.data
-check "pcce.data is the default input" bash -c 'pcce-report 2>/dev/null | cmp - <(pcce-report -i small.data 2>/dev/null)'
-check "standard input" bash -c 'pcce-report -i - <small.data 2>/dev/null | cmp - <(pcce-report -i small.data 2>/dev/null)'
-check "a pipe" bash -c 'cat small.data | pcce-report -i - 2>/dev/null | cmp - <(pcce-report -i small.data 2>/dev/null)'
+check "pcce.data is the default input" \
+	bash -c 'pcce-report 2>/dev/null | cmp - <(pcce-report -i small.data 2>/dev/null)'
+check "standard input" \
+	bash -c 'pcce-report -i - <small.data 2>/dev/null | cmp - <(pcce-report -i small.data 2>/dev/null)'
+check "a pipe" \
+	bash -c 'cat small.data | pcce-report -i - 2>/dev/null | cmp - <(pcce-report -i small.data 2>/dev/null)'
 
 # ---- errors: one sentence and a status -------------------------------------------------
 
@@ -174,10 +189,12 @@ refuses() {
 	shift 2
 	pcce-report "$@" >out.log 2>err.log
 	status=$?
-	if [ $status = 1 ] && ! [ -s out.log ] && [ "$(wc -l <err.log)" = 1 ] && grep -q -- "$words" err.log; then
+	if [ $status = 1 ] && ! [ -s out.log ] && [ "$(wc -l <err.log)" = 1 ] &&
+		grep -q -- "$words" err.log; then
 		ok "refuses $name"
 	else
-		not_ok "refuses $name" "status $status, wanted one line with: $words" err.log out.log
+		not_ok "refuses $name" \
+			"status $status, wanted one line with: $words" err.log out.log
 	fi
 }
 
@@ -219,8 +236,10 @@ for ((cut = 33; cut < size; cut += 397)); do
 done
 is "a file that is cut off anywhere is read up to there, and said to be" "$bad" 0
 
-for arguments in --format=xml --pid=x --pid= --comm= --time=1 --time=2,1 --focus='a(b' --by=word --sort=size --recursion= '--tid=1,,' \
-	--call-sites=x --demangle=y --color=z --min-percent=200 --min-percent=x --max-depth=0 --max-depth=-1 --no-such-option stray; do
+for arguments in --format=xml --pid=x --pid= --comm= --time=1 --time=2,1 --focus='a(b' --by=word \
+	--sort=size --recursion= '--tid=1,,' \
+	--call-sites=x --demangle=y --color=z --min-percent=200 --min-percent=x --max-depth=0 \
+	--max-depth=-1 --no-such-option stray; do
 	pcce-report -i small.data "$arguments" >out.log 2>err.log
 	is "$arguments is an error of usage" "$? $(wc -c <out.log)" "2 0"
 done
@@ -231,10 +250,13 @@ is "--version" "$(pcce-report --version)" "pcce-report $(cat "$top/VERSION")"
 
 browser=$(command -v chromium || true)
 if [ -n "$browser" ]; then
-	timeout 120 "$browser" --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking \
-		--disable-component-update --disable-sync --user-data-dir="$scratch/browser" --virtual-time-budget=5000 \
+	timeout 120 "$browser" --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
+		--disable-background-networking \
+		--disable-component-update --disable-sync --user-data-dir="$scratch/browser" \
+		--virtual-time-budget=5000 \
 		--dump-dom "file://$scratch/page.html" >dom.html 2>browser.log
-	check "the page draws itself in a browser" grep -q '87 samples of cpu-clock · 11 different contexts' dom.html
+	check "the page draws itself in a browser" \
+		grep -q '87 samples of cpu-clock · 11 different contexts' dom.html
 else
 	skip "the page draws itself in a browser" "chromium is not installed"
 fi

@@ -35,7 +35,8 @@ run_tap() { # NAME COMMAND...
 		'not ok '*) not_ok "$name: ${line#not ok * - }" "$notes" ;;
 		esac
 	done <"$scratch/tap"
-	grep -q '^1\.\.' "$scratch/tap" || not_ok "$name: runs to its end (status $status)" "$scratch/tap" "$scratch/tap.err"
+	grep -q '^1\.\.' "$scratch/tap" ||
+		not_ok "$name: runs to its end (status $status)" "$scratch/tap" "$scratch/tap.err"
 }
 
 for kind in -pie -no-pie -static; do
@@ -63,9 +64,11 @@ for linker in bfd gold lld mold; do
 			fi
 			archive=$lib/libpcce.a
 			[ $kind = -shared ] && archive="-fPIC $lib/libpcce_dso.a -L$lib -lpcce"
-			if $CC -fuse-ld=$linker $kind $gc -ffunction-sections "$scratch/empty.c" -o "$scratch/linked" -s \
+			if $CC -fuse-ld=$linker $kind $gc -ffunction-sections "$scratch/empty.c" \
+				-o "$scratch/linked" -s \
 				-Wl,-u,__pcce_push $archive 2>"$scratch/link.err" &&
-				readelf -SW "$scratch/linked" >"$scratch/sections" && grep -q '\.pcce_entries' "$scratch/sections" &&
+				readelf -SW "$scratch/linked" >"$scratch/sections" &&
+				grep -q '\.pcce_entries' "$scratch/sections" &&
 				grep -q '\.pcce_helpers' "$scratch/sections"; then
 				ok "$name"
 			else
@@ -78,11 +81,14 @@ done
 # ---- executables and libraries together ----------------------------------------------------------
 
 exports=$(sed 's/^/-Wl,--export-dynamic-symbol=/' "$lib/libpcce.exports" | tr '\n' ' ')
-$CC $flags -fPIC -shared "$here/modules_lib.c" -o "$scratch/libmod.so" -Wl,-u,__pcce_push "$lib/libpcce_dso.a" \
+$CC $flags -fPIC -shared "$here/modules_lib.c" -o "$scratch/libmod.so" -Wl,-u,__pcce_push \
+	"$lib/libpcce_dso.a" \
 	-L"$lib" -lpcce -Wl,-rpath,"$lib" || not_ok "a shared library links"
-$CC $flags -DWITH_RUNTIME -DLINKED "$here/modules_main.c" -o "$scratch/m1" $runtime $exports -L"$scratch" -lmod -Wl,-rpath,"$scratch"
+$CC $flags -DWITH_RUNTIME -DLINKED "$here/modules_main.c" -o "$scratch/m1" $runtime $exports \
+	-L"$scratch" -lmod -Wl,-rpath,"$scratch"
 $CC $flags -DWITH_RUNTIME "$here/modules_main.c" -o "$scratch/m2" $runtime $exports
-$CC $flags -DLINKED "$here/modules_main.c" -o "$scratch/m3" -L"$scratch" -lmod -L"$lib" -Wl,-rpath,"$scratch:$lib" -Wl,--no-as-needed -lpcce
+$CC $flags -DLINKED "$here/modules_main.c" -o "$scratch/m3" -L"$scratch" -lmod -L"$lib" \
+	-Wl,-rpath,"$scratch:$lib" -Wl,--no-as-needed -lpcce
 check "a program and a library it is linked with share one page" "$scratch/m1"
 check "a program and a library that it loads share one page" "$scratch/m2" "$scratch/libmod.so"
 check "a library in a program without instrumentation" "$scratch/m3"
@@ -90,7 +96,8 @@ check "a library in a program without instrumentation" "$scratch/m3"
 # ---- the self sampler ----------------------------------------------------------------------------
 
 if $CC $flags -O2 "$here/self_target.c" -o "$scratch/self_target" $runtime 2>"$scratch/err" &&
-	$CC $flags -fsanitize=address,undefined "$here"/{test_self,tap}.c "$top"/lib/base/error.c "$top"/lib/sampler/{self,self_directory,pidns}.c -o "$scratch/test_self" \
+	$CC $flags -fsanitize=address,undefined "$here"/{test_self,tap}.c "$top"/lib/base/error.c \
+		"$top"/lib/sampler/{self,self_directory,pidns}.c -o "$scratch/test_self" \
 		2>>"$scratch/err"; then
 	run_tap test_self "$scratch/test_self" "$scratch" "$lib/libpcce-verify.so"
 else
@@ -98,7 +105,8 @@ else
 fi
 
 # A set-uid program ignores the environment.
-if [ "$(id -u)" = 0 ] && cp "$scratch/self_target" "$scratch/suid" && chown 65534 "$scratch/suid" && chmod 4755 "$scratch/suid" &&
+if [ "$(id -u)" = 0 ] && cp "$scratch/self_target" "$scratch/suid" && chown 65534 "$scratch/suid" &&
+	chmod 4755 "$scratch/suid" &&
 	chmod 755 "$scratch" && mkdir -m 777 "$scratch/rings"; then
 	PCCE_SELF="$scratch/rings:1000000:" "$scratch/suid" threads 50
 	is "a set-uid program leaves no ring" "$(ls "$scratch/rings")" ""

@@ -38,7 +38,9 @@ suite() {
 }
 results() {
 	local f
-	sed -n -e 's/^Testing \([^ ]*\): OK$/\1 PASS/p' -e 's/^Testing \([^ ]*\): .*FAIL.*/\1 FAIL/p' -e 's/^status 0$/status PASS/p' -e 's/^status [1-9].*/status FAIL/p' unit.log
+	sed -n -e 's/^Testing \([^ ]*\): OK$/\1 PASS/p' \
+		-e 's/^Testing \([^ ]*\): .*FAIL.*/\1 FAIL/p' -e 's/^status 0$/status PASS/p' \
+		-e 's/^status [1-9].*/status FAIL/p' unit.log
 	for f in test/data/*.json.log; do
 		echo "$(basename "$f" .json.log) $(sed -n 's/^status 0$/PASS/p; s/^status [1-9].*/REFUSED/p' "$f" | head -n 1):$(cksum <"$f" | tr ' ' -)"
 	done

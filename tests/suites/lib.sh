@@ -38,7 +38,8 @@ elves=
 
 # Files that came with the source must not be made again.
 check_with_make() { # [MAKE-ARGUMENT...]
-	make MAKEINFO=true AUTOCONF=: AUTOMAKE=: ACLOCAL=: AUTOHEADER=: HELP2MAN="${help2man:-true}" "$@"
+	make MAKEINFO=true AUTOCONF=: AUTOMAKE=: ACLOCAL=: AUTOHEADER=: \
+		HELP2MAN="${help2man:-true}" "$@"
 }
 
 build() {
@@ -51,7 +52,8 @@ suite() {
 
 results() {
 	find . -name '*.trs' | sort | while IFS= read -r f; do
-		sed -n "s|^:test-result: *\([A-Z]*\).*|${f#./} \1|p" "$f" | awk '{ print $1 (n++ ? ":" n : ""), $2 }'
+		sed -n "s|^:test-result: *\([A-Z]*\).*|${f#./} \1|p" "$f" |
+			awk '{ print $1 (n++ ? ":" n : ""), $2 }'
 	done
 }
 
@@ -77,7 +79,8 @@ again() { # FILE.trs...
 in_build() {
 	local variant=$1
 	shift
-	timeout -k 10 "$TEST_SECONDS" bash "$here/$name.sh" --in "$programs/$name-$variant" "$@" </dev/null
+	timeout -k 10 "$TEST_SECONDS" bash "$here/$name.sh" --in "$programs/$name-$variant" "$@" \
+		</dev/null
 }
 
 # run_suite VARIANT: leaves $name-VARIANT.results
@@ -100,7 +103,8 @@ differs() {
 	local test=$1 round variant was plain pcce different=0
 	plain=$(sed -n "s|^$test ||p" "$programs/$name-plain.results")
 	pcce=$(sed -n "s|^$test ||p" "$programs/$name-pcce.results")
-	echo "$test: without pcce: ${plain:-nothing}, with: ${pcce:-nothing}; again:" >"$scratch/again"
+	echo "$test: without pcce: ${plain:-nothing}, with: ${pcce:-nothing}; again:" \
+		>"$scratch/again"
 	local seen_plain=" ${plain:-nothing} " seen_pcce="${pcce:-nothing}"
 	for round in 1 2 3; do
 		for variant in plain pcce; do
@@ -151,7 +155,8 @@ suite_main() {
 	done
 	passed=$(grep -c ' PASS' "$programs/$name-plain.results")
 	check "$name: at least $minimum tests pass without pcce" [ "$passed" -ge "$minimum" ]
-	comm -3 "$programs/$name-plain.results" "$programs/$name-pcce.results" | tr -d '\t' | cut -d ' ' -f 1 | sort -u >"$scratch/different"
+	comm -3 "$programs/$name-plain.results" "$programs/$name-pcce.results" | tr -d '\t' |
+		cut -d ' ' -f 1 | sort -u >"$scratch/different"
 	while IFS= read -r f <&5; do
 		if differs "$f"; then
 			not_ok "$name: $f" "$scratch/again"

@@ -48,7 +48,8 @@ again() {
 }
 
 # The mirror does not always have the whole package.
-if [ $# = 0 ] && ! "$top/scripts/fetch-source" $tests_package "$programs/source-$tests_package" >"$scratch/log" 2>&1; then
+if [ $# = 0 ] && ! "$top/scripts/fetch-source" $tests_package "$programs/source-$tests_package" \
+	>"$scratch/log" 2>&1; then
 	skip_all "the tests of Lua cannot be had: $(tail -n 1 "$scratch/log")"
 fi
 suite_main "$@"

@@ -18,7 +18,8 @@ minimum=10000
 	subquery subselect table tempdb trans trigger types union unique update upsert vacuum view where window with without_rowid}"
 
 build() {
-	./configure --with-tcl=/usr/lib/tcl8.6 --disable-readline --disable-shared CC="$CC" CFLAGS="$flags_c" LDFLAGS="$flags_ld"
+	./configure --with-tcl=/usr/lib/tcl8.6 --disable-readline --disable-shared CC="$CC" \
+		CFLAGS="$flags_c" LDFLAGS="$flags_ld"
 	make -j2 testfixture
 }
 
@@ -27,7 +28,8 @@ build() {
 files() {
 	local word f
 	for word in $SQLITE_TESTS; do
-		for f in test/"$word".test test/"$word"[0-9].test test/"$word"[A-Z].test test/"$word"[0-9][0-9].test; do
+		for f in test/"$word".test test/"$word"[0-9].test test/"$word"[A-Z].test \
+			test/"$word"[0-9][0-9].test; do
 			[ ! -e "$f" ] || echo "$f"
 		done
 	done | grep -v savepoint6 | sort -u # savepoint6 takes as long as all others

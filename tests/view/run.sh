@@ -16,8 +16,11 @@ command -v tmux >/dev/null || skip_all "tmux is not installed"
 export LC_ALL=C.UTF-8
 unset NO_COLOR TMUX
 
-if ! "$CC" -std=gnu11 -O1 -g -I"$top/include" -I"$top/lib" -I"$top" "$top/tests/report/generate.c" "$top/tests/unit/table_builder.c" \
-	"$out/obj/libpcce-tools.a" -Wl,--as-needed -ldw -lelf -lbpf -lz -ldeflate -ljansson -lurcu-bp -liberty -lm -pthread -o generate 2>build.log; then
+if ! "$CC" -std=gnu11 -O1 -g -I"$top/include" -I"$top/lib" -I"$top" "$top/tests/report/generate.c" \
+	"$top/tests/unit/table_builder.c" \
+	"$out/obj/libpcce-tools.a" -Wl,--as-needed \
+	-ldw -lelf -lbpf -lz -ldeflate -ljansson -lurcu-bp \
+	-liberty -lm -pthread -o generate 2>build.log; then
 	not_ok "build the generator" build.log
 	done_testing
 fi
@@ -42,7 +45,8 @@ start() {
 	n_servers=$((n_servers + 1))
 	tmux=(tmux -L "pcce-test-$$-$n_servers" -f /dev/null -u)
 	rm -f status
-	"${tmux[@]}" new-session -d -s view -x "${2:-80}" -y "${3:-24}" "trap : INT; $1; echo \$? >status; exec sleep 1000"
+	"${tmux[@]}" new-session -d -s view -x "${2:-80}" -y "${3:-24}" \
+		"trap : INT; $1; echo \$? >status; exec sleep 1000"
 }
 
 # keys KEY...: names as tmux knows them, or single characters
@@ -79,14 +83,26 @@ screen() {
 
 # shows NAME PATTERN: a line of the screen matches
 shows() {
-	if until_true grep -q -e "$2" screen; then ok "$1"; else not_ok "$1" "wanted: $2" "$(cat screen)"; fi
+	if until_true grep -q -e "$2" screen; then
+		ok "$1"
+	else
+		not_ok "$1" "wanted: $2" "$(cat screen)"
+	fi
 }
 hides() {
-	if until_true sh -c "! grep -q -e '$2' screen"; then ok "$1"; else not_ok "$1" "not wanted: $2" "$(cat screen)"; fi
+	if until_true sh -c "! grep -q -e '$2' screen"; then
+		ok "$1"
+	else
+		not_ok "$1" "not wanted: $2" "$(cat screen)"
+	fi
 }
 # ends NAME STATUS
 ends() {
-	if until_true test -s status; then is "$1" "$(cat status)" "$2"; else not_ok "$1" "it has not ended"; fi
+	if until_true test -s status; then
+		is "$1" "$(cat status)" "$2"
+	else
+		not_ok "$1" "it has not ended"
+	fi
 }
 
 view="pcce-report -i small.data --source=source"
@@ -217,7 +233,8 @@ keys w C-u
 type_text written.txt
 keys Enter
 shows "written" 'Written to written.txt'
-is "the same as printed" "$(diff written.txt <(pcce-report -q -i small.data --call-sites=line --sort=name))" ""
+is "the same as printed" \
+	"$(diff written.txt <(pcce-report -q -i small.data --call-sites=line --sort=name))" ""
 keys w C-u
 type_text written.txt
 keys Enter
@@ -240,11 +257,13 @@ shows "all again" '^41 samples'
 keys q
 cflags=$(pcce-config --cflags) ldflags=$(pcce-config --ldflags)
 # shellcheck disable=SC2086 # lists of flags
-check "threads with origins" sh -c "$CC -O2 -g -pthread $cflags '$top/tests/workloads/origins.c' $ldflags -o origins && pcce-record -q -b self -F 1000 -o origins.data -- ./origins"
+check "threads with origins" \
+	sh -c "$CC -O2 -g -pthread $cflags '$top/tests/workloads/origins.c' $ldflags -o origins && pcce-record -q -b self -F 1000 -o origins.data -- ./origins"
 start "pcce-report -i origins.data" 100 30
 shows "their contexts" 'burn'
 keys t
-shows "what created a thread" 'origins  thread [0-9]* of process [0-9]* *main > start_a  origins.c:[0-9]*$'
+shows "what created a thread" \
+	'origins  thread [0-9]* of process [0-9]* *main > start_a  origins.c:[0-9]*$'
 shows "of a long chain its end" ' …[^ ]* .* > create_inner  origins.c:[0-9]*$'
 keys q q
 start "pcce-report -i origins.data" 60 30

@@ -16,7 +16,11 @@ not_ok() { # NAME [FILE-OR-TEXT...]
 check() { # NAME COMMAND...
 	name=$1
 	shift
-	if "$@" >check.log 2>&1; then ok "$name"; else not_ok "$name" "$* (exit status $?)" check.log; fi
+	if "$@" >check.log 2>&1; then
+		ok "$name"
+	else
+		not_ok "$name" "$* (exit status $?)" check.log
+	fi
 }
 is() { # NAME GOT WANTED
 	if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1" "got:    $2" "wanted: $3"; fi

@@ -68,8 +68,10 @@ vm_boot() { # KERNEL MODULES SECONDS
 		rm -rf "$vm_out"
 		mkdir -p "$vm_out"
 		# shellcheck disable=SC2086 # options
-		timeout -k 5 $((seconds + 60)) qemu-system-x86_64 -nodefaults -no-user-config -display none -monitor none -no-reboot \
-			-cpu max ${vm_machine:--accel tcg,thread=multi -smp 2,sockets=2} -m "${vm_memory:-1024}" \
+		timeout -k 5 $((seconds + 60)) qemu-system-x86_64 -nodefaults -no-user-config \
+			-display none -monitor none -no-reboot \
+			-cpu max ${vm_machine:--accel tcg,thread=multi -smp 2,sockets=2} \
+			-m "${vm_memory:-1024}" \
 			-device isa-debug-exit,iobase=0xf4,iosize=1 -serial "file:$vm_out/console" \
 			-virtfs "local,path=$vm_out,mount_tag=out,security_model=none" \
 			-kernel "$kernel" -initrd "$scratch/initrd" \
@@ -82,7 +84,8 @@ vm_boot() { # KERNEL MODULES SECONDS
 		status=$?
 		grep -q 'pcce-vm: up' "$vm_out/console" 2>/dev/null && break
 	done
-	grep -q "pcce-vm: up" "$vm_out/console" 2>/dev/null || echo "the guest did not come up within $vm_patience seconds, three times;" \
+	grep -q "pcce-vm: up" "$vm_out/console" 2>/dev/null ||
+		echo "the guest did not come up within $vm_patience seconds, three times;" \
 		"qemu emulates it, which takes a CPU that is not busy otherwise and ${vm_memory:-1024} MB of memory" >>"$vm_out/qemu"
 	# Two proofs that it ran to its end.
 	[ "$status" = 33 ] && [ "$(cat "$vm_out/token" 2>/dev/null)" = "$token" ]
@@ -110,14 +113,17 @@ vm_results() {
 
 vm_needs() { # Ends the suite if something is missing.
 	local tool
-	for tool in qemu-system-x86_64:qemu-system-x86 busybox:busybox-static cpio:cpio xz:xz-utils; do
-		command -v ${tool%:*} >/dev/null || skip_all "${tool%:*} is missing (package ${tool#*:})"
+	for tool in qemu-system-x86_64:qemu-system-x86 busybox:busybox-static cpio:cpio \
+		xz:xz-utils; do
+		command -v ${tool%:*} >/dev/null ||
+			skip_all "${tool%:*} is missing (package ${tool#*:})"
 	done
 }
 
 vm_program() { # NAME: a test program, from tests/vm/NAME.c
-	$CC -O2 -g -Wall -Wextra -Werror -pthread -I"$top/include" -I"$top/lib" -I"$top" -I"$top/tests/vm" "$top/tests/vm/$1.c" \
-		"$top/tests/vm/guest.c" "$top/lib/sampler/kmod_session.c" "$top/lib/base/error.c" -o "$1" >build.log 2>&1 || {
+	$CC -O2 -g -Wall -Wextra -Werror -pthread -I"$top/include" -I"$top/lib" -I"$top" \
+		-I"$top/tests/vm" "$top/tests/vm/$1.c" "$top/tests/vm/guest.c" \
+		"$top/lib/sampler/kmod_session.c" "$top/lib/base/error.c" -o "$1" >build.log 2>&1 || {
 		not_ok "$1 builds" build.log
 		done_testing
 	}
@@ -128,7 +134,8 @@ vm_program() { # NAME: a test program, from tests/vm/NAME.c
 vm_instrumented() { # SOURCE NAME [FLAG...]: a program to be recorded
 	local source=$1 name=$2
 	shift 2
-	$CC -O2 -g $(pcce-config --cflags) "$@" "$source" $(pcce-config --ldflags) -o "$name" >build.log 2>&1 || {
+	$CC -O2 -g $(pcce-config --cflags) "$@" "$source" $(pcce-config --ldflags) -o "$name" \
+		>build.log 2>&1 || {
 		not_ok "$name builds" build.log
 		done_testing
 	}
@@ -137,7 +144,8 @@ vm_instrumented() { # SOURCE NAME [FLAG...]: a program to be recorded
 
 # Prints the program's account and a folded report, with sites of one function merged.
 same_contexts() {
-	sed 's/;\[kernel\] / /' "$1" | awk '{ n[$1] += $2 } END { for (c in n) print c, n[c] }' | sort
+	sed 's/;\[kernel\] / /' "$1" | awk '{ n[$1] += $2 } END { for (c in n) print c, n[c] }' |
+		sort
 }
 
 # vm_truth SAMPLER: truth.SAMPLER, a recording of truth.c, must equal the program's account.

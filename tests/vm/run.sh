@@ -14,7 +14,8 @@ cd "$scratch" || exit 1
 
 vm_needs
 kdir=$(printf '%s\n' /usr/src/linux-headers-6.1.*-amd64 | grep -v -e -cloud- -e -rt- | sort -V | tail -n 1)
-[ -e "$kdir/Module.symvers" ] || skip_all "the headers of Debian's kernel 6.1 are missing (package linux-headers-amd64)"
+[ -e "$kdir/Module.symvers" ] || skip_all \
+	"the headers of Debian's kernel 6.1 are missing (package linux-headers-amd64)"
 release=${kdir#/usr/src/linux-headers-}
 kernel=$out/vm/$release
 mkdir -p "$out/vm"
@@ -24,7 +25,11 @@ mkdir -p "$out/vm"
 # ---- the module ----------------------------------------------------------------------------
 
 sparse=
-if command -v sparse >/dev/null; then sparse=C=2; else skip "sparse" "sparse is missing (package sparse)"; fi
+if command -v sparse >/dev/null; then
+	sparse=C=2
+else
+	skip "sparse" "sparse is missing (package sparse)"
+fi
 if "$top/scripts/build-kmod" "$scratch/kmod" KDIR="$kdir" W=1 $sparse >kmod.log 2>&1; then
 	is "the module builds without a warning (W=1 $sparse)" "$(cat kmod.log)" ""
 else
@@ -41,7 +46,8 @@ mkdir -p "$dkms_tree/$PACKAGE_NAME/$PACKAGE_VERSION"
 cp -r "$scratch"/dkms/usr/src/pcce-* "$dkms_tree/$PACKAGE_NAME/$PACKAGE_VERSION/build"
 check "the installed source builds by its DKMS configuration" \
 	env -u MAKEFLAGS -u MAKELEVEL -u CC sh -c "$MAKE CONFIG_DEBUG_INFO_BTF_MODULES="
-check "... ${BUILT_MODULE_NAME}.ko" [ -s "$dkms_tree/$PACKAGE_NAME/$PACKAGE_VERSION/build/$BUILT_MODULE_NAME.ko" ]
+check "... ${BUILT_MODULE_NAME}.ko" \
+	[ -s "$dkms_tree/$PACKAGE_NAME/$PACKAGE_VERSION/build/$BUILT_MODULE_NAME.ko" ]
 unset MAKE
 
 # ---- the guest -------------------------------------------------------------------------
@@ -63,7 +69,8 @@ for name in $workloads; do
 	*) divisor=20 ;;
 	esac
 	# shellcheck disable=SC2046
-	vm_instrumented "$top/tests/workloads/$name.c" "$name" $(words "$top/tests/workloads/$name.c" flags) -DBURN_DIVISOR=$divisor
+	vm_instrumented "$top/tests/workloads/$name.c" "$name" \
+		$(words "$top/tests/workloads/$name.c" flags) -DBURN_DIVISOR=$divisor
 done
 vm_instrumented "$top/tests/workloads/threads.c" long -pthread
 for name in $workloads; do echo "$name kmod"; done >all
@@ -124,7 +131,8 @@ vm_machine="-accel tcg,thread=single -smp 1 -icount shift=0"
 if vm_boot "$kernel/vmlinux" "$kernel/modules" 300; then
 	ok "the guest that counts instructions runs to its end"
 else
-	not_ok "the guest that counts instructions runs to its end" "$vm_out/console" "$vm_out/log" "$vm_out/qemu"
+	not_ok "the guest that counts instructions runs to its end" \
+		"$vm_out/console" "$vm_out/log" "$vm_out/qemu"
 fi
 is "... without complaints" "$(vm_splat)" ""
 vm_results

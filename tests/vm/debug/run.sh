@@ -36,7 +36,8 @@ build_module() { # NAME COMMAND...
 		done_testing
 	}
 }
-build_module pcce_sampler "$top/scripts/build-kmod" "$scratch/kmod" KDIR="$kdir" W=1 UBSAN_SANITIZE=y
+build_module pcce_sampler "$top/scripts/build-kmod" "$scratch/kmod" KDIR="$kdir" W=1 \
+	UBSAN_SANITIZE=y
 is "the module builds without a warning" "$(cat pcce_sampler.log)" ""
 cp -r "$top/tests/vm/debug/canary" canary
 build_module canary make -s -C "$kdir" M="$scratch/canary" UBSAN_SANITIZE=y modules
@@ -55,10 +56,15 @@ vm_patience=600
 vm_new
 vm_add canary/canary.ko /t/canary.ko
 vm_add "$top/tests/vm/debug/canary/guest.sh" /t/main
-vm_append="$vm_append panic_on_warn=0 kasan_multi_shot" vm_boot "$kernel" "" 600 || not_ok "the guest that makes mistakes runs to its end" "$vm_out/console" "$vm_out/qemu"
+vm_append="$vm_append panic_on_warn=0 kasan_multi_shot" vm_boot "$kernel" "" 600 ||
+	not_ok "the guest that makes mistakes runs to its end" "$vm_out/console" "$vm_out/qemu"
 vm_splat >complaints
 canary() { # WHAT PATTERN
-	if grep -q "$2" complaints; then ok "this kernel finds $1"; else not_ok "this kernel finds $1" complaints "$vm_out/log" "$vm_out/console"; fi
+	if grep -q "$2" complaints; then
+		ok "this kernel finds $1"
+	else
+		not_ok "this kernel finds $1" complaints "$vm_out/log" "$vm_out/console"
+	fi
 }
 found=$(sed -n '/^[0-9]*$/p' "$vm_out/log")
 check "this kernel finds forgotten memory" [ "${found:-0}" -gt 10 ]
@@ -76,7 +82,9 @@ canary "the use of memory behind what has been allocated" "KASAN: vmalloc-out-of
 : "${PCCE_VM_SEED:=$(od -An -tu4 -N4 /dev/urandom | tr -d ' ')}"
 vm_new
 vm_instrumented "$top/tests/vm/truth.c" truth -pthread
-for name in requests sessions access cost hostile reload everywhere faults fuzz; do vm_program $name; done
+for name in requests sessions access cost hostile reload everywhere faults fuzz; do
+	vm_program $name
+done
 vm_add "$out/bin/pcce-record"
 vm_add "$scratch/kmod/pcce_sampler.ko" /t/pcce_sampler.ko
 vm_add "$top/tests/vm/guest.sh" /t/main
@@ -90,7 +98,8 @@ seed=$PCCE_VM_SEED
 END
 vm_add settings /t/settings
 
-if vm_boot "$kernel" "" $((3600 + 2 * PCCE_VM_FUZZ + 10 * PCCE_VM_HOSTILE + 10 * PCCE_VM_RELOADS)); then
+if vm_boot "$kernel" "" \
+	$((3600 + 2 * PCCE_VM_FUZZ + 10 * PCCE_VM_HOSTILE + 10 * PCCE_VM_RELOADS)); then
 	ok "the guest runs to its end"
 else
 	not_ok "the guest runs to its end" "$vm_out/console" "$vm_out/log" "$vm_out/qemu"

@@ -17,7 +17,8 @@ record() { # SAMPLER NAME
 	if [ $status = 0 ] && [ ! -s $2.$1.err ] && cmp -s $2.$1.want $2.$1.out; then
 		ok "$2: output while recorded by $1"
 	else
-		not_ok "$2: output while recorded by $1" "status $status" $2.$1.err $2.$1.out $2.$1.want
+		not_ok "$2: output while recorded by $1" \
+			"status $status" $2.$1.err $2.$1.out $2.$1.want
 	fi
 	mv $2.$1 /out
 }

@@ -9,5 +9,7 @@ echo scan >/sys/kernel/debug/kmemleak
 sleep 6
 echo scan >/sys/kernel/debug/kmemleak
 grep -c '^unreferenced object' /sys/kernel/debug/kmemleak
-for mistake in sleep shift cpu rcu locks memory vmalloc; do insmod /t/canary.ko mistake=$mistake 2>/dev/null; done
+for mistake in sleep shift cpu rcu locks memory vmalloc; do
+	insmod /t/canary.ko mistake=$mistake 2>/dev/null
+done
 exit 0

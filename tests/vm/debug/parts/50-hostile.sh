@@ -3,5 +3,6 @@
 # Tests pages that hold anything and come and go, at the highest rate, and processes that come and
 # go. Each of the four attacks runs for the given time.
 
-check "hostile programs end well" sh -c "hostile $((hostile_seconds * 1000)) $(cat /sys/module/pcce_sampler/parameters/max_frequency) >hostile.out"
+check "hostile programs end well" \
+	sh -c "hostile $((hostile_seconds * 1000)) $(cat /sys/module/pcce_sampler/parameters/max_frequency) >hostile.out"
 cat hostile.out
