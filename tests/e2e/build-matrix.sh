@@ -125,9 +125,9 @@ if command -v autoreconf >/dev/null && command -v libtoolize >/dev/null; then
 	cp -r "$top/tests/e2e/project" lt/project
 	mkdir -p lt/aux
 	if (cd lt && autoreconf -fi && ./configure CC="$CC" CFLAGS="-O2 -g $cflags" LDFLAGS="$ldflags" && make -j4) >lt.log 2>&1; then
-		check "libtool: configure found what is there" \
+		check "libtool: configure found a function that exists" \
 			grep -q 'checking for qsort... yes' lt.log
-		check "libtool: configure did not find what is not" \
+		check "libtool: configure did not find one that does not" \
 			grep -q 'checking for no_such_function... no' lt.log
 		check "libtool: the shared library is encoded" is_encoded lt/.libs/libutil.so
 		works "libtool" lt/.libs/tiny env LD_LIBRARY_PATH=lt/.libs lt/.libs/tiny

@@ -43,7 +43,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 		>out 2>err
 	is "another user: self: a set-uid child: output" "$(cat out)" "$want
 $want"
-	recording_is_exact "another user: self: what is not set-uid is exact" user/child.data 30
+	recording_is_exact "another user: self: programs that are not set-uid are exact" user/child.data 30
 	$nobody "$record" -b self --verify -F 1000 -o user/verify.data -- ./to-root >out 2>err
 	is "another user: --verify: set-uid program: output" "$(cat out)" "$want"
 	$nobody "$record" -F 1000 -o user/auto.data -- ./recursion >out 2>err

@@ -112,7 +112,7 @@ for s in $samplers; do
 	kill $killer 2>/dev/null
 	wait $killer 2>/dev/null
 	is "$s: a killed program's status is passed on" $status 137
-	recording_is_exact "$s: what was recorded before is exact" killed.data 300
+	recording_is_exact "$s: the recording up to there is exact" killed.data 300
 
 	# SIGINT to the recorder
 	rm -f pid int.data
@@ -134,7 +134,7 @@ for s in $samplers; do
 	wait $recorder 2>/dev/null
 	pid=$(cat pid)
 	check "$s: the program outlives its recorder" kill -0 "$pid"
-	is "$s: ... what was recorded is readable, and incomplete" \
+	is "$s: ... the recording is readable, and incomplete" \
 		"$(stat_of dead.data incomplete)" 1
 	is "$s: ... nothing in it is undecodable" "$(stat_of dead.data undecodable)" 0
 	check "$s: ... and it is exact" [ "$(stat_of dead.data exact)" -ge 300 ]
@@ -191,7 +191,7 @@ for s in $samplers; do
 	recording_is_exact "$s: -p: all samples exact" attach.data 300
 done
 pcce-record -p 999999999 -o no.data >log 2>&1
-check "-p of no process fails and says so" sh -c "[ $? != 0 ] && grep -q 999999999 log"
+check "-p of no process fails with a message" sh -c "[ $? != 0 ] && grep -q 999999999 log"
 
 
 # The program without a recorder stops sampling ten seconds after the recorder's last look.
@@ -199,7 +199,7 @@ for ((i = 0; i < 600; i++)); do
 	sampled "$forsaken" || break
 	sleep 0.1
 done
-check "self: what outlives its recorder runs undisturbed in the end" \
+check "self: a program that outlives its recorder finally runs undisturbed" \
 	sh -c "kill -0 $forsaken && [ $i -lt 600 ]"
 kill "$forsaken"
 done_testing

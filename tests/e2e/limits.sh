@@ -41,13 +41,13 @@ if [ "$old" -ge 5000 ] && echo "$old" 2>/dev/null >$limit; then
 	kill -INT $recorder
 	wait $recorder
 	throttled=$(stat_of throttle.data lost_throttle)
-	check "throttled: --stats has what is missing (${throttled:-none})" \
+	check "throttled: --stats has the missing samples (${throttled:-none})" \
 		[ "${throttled:-0}" -ge 100 ]
-	is "throttled: it is part of what was lost" "$(stat_of throttle.data lost)" \
+	is "throttled: they are part of the lost samples" "$(stat_of throttle.data lost)" \
 		"$((throttled + 0$(stat_of throttle.data lost_ring)))"
 	check "throttled: pcce-record warns once" \
 		[ "$(grep -c 'warning: the kernel throttled the event.*lower -F' throttle.err)" = 1 ]
-	check "throttled: what has come is exact" \
+	check "throttled: the other samples are exact" \
 		[ "$(stat_of throttle.data exact)" = "$(($(stat_of throttle.data samples) - $(stat_of throttle.data outside)))" ]
 else
 	skip "throttled events" \

@@ -155,7 +155,7 @@ check "pcce-merge keeps it" pcce-merge -q -o merged.data $data $data
 pcce-report -q -i merged.data --origins --format=folded >merged
 check "  contexts" grep -q '^main;start_all;\[thread\];manager;\[thread\];worker;burn' merged
 pcce-report -q -i merged.data --format=threads >merged
-check "  a thread that stands for several" grep -q ' \[several\]$' merged
+check "  a thread that represents several" grep -q ' \[several\]$' merged
 
 # ---- an exception that leaves a thread's whole stack and lands in uninstrumented code ----
 

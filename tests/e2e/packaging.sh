@@ -57,7 +57,7 @@ if command -v cmake >/dev/null; then
 		ok "CMake: builds"
 		check "CMake: the program is encoded" is_encoded cb/tiny
 		check "CMake: the shared library is encoded" is_encoded cb/libutil.so
-		check "CMake: what was not named runs, too" cb/plain 3
+		check "CMake: a target that was not named runs, too" cb/plain 3
 		if record self cm.data cb/tiny; then
 			recording_is_exact "CMake: its contexts are exact" cm.data 1
 		else

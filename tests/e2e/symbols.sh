@@ -69,7 +69,7 @@ fi
 is "without debug information: what the dynamic symbol table knows" \
 	"$(leaves plain.data)" "[libwork.so] shown "
 cp work.debug "home/.cache/debuginfod_client/$id/debuginfo"
-is "a recording gets names when debug information is there later" \
+is "a recording gets names when debug information appears later" \
 	"$(leaves plain.data)" "hidden shown "
 check "... and lines" \
 	sh -c "pcce-report -q -i plain.data --by=line --format=flat | grep -q 'hidden  library.c:[67] '"

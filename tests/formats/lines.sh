@@ -23,9 +23,9 @@ report folded huge.data huge.folded
 if command -v jq >/dev/null; then
 	is "jq adds up the weights of jsonl" \
 		"$(jq -s 'map(select(.stack).weight) | add' small.jsonl)" 87
-	is "a context of jsonl has what its threads have" \
+	is "a context of jsonl has the sums of its threads" \
 		"$(jq -c 'select(.stack and ([.samples, .weight] != [(.threads | map(.samples) | add), (.threads | map(.weight) | add)]))' small.jsonl huge.jsonl)" ""
-	is "no context of jsonl is there twice, and no thread in it" \
+	is "jsonl has no context twice, and no thread twice in it" \
 		"$(jq -c 'select(.stack) | [.stack, .calls]' huge.jsonl | sort | uniq -d | head -3;
 			jq -c 'select(.stack).threads | map([.pid, .tid]) | select(length != (unique | length))' huge.jsonl)" ""
 	is "each call of jsonl is one between two frames" \
@@ -45,7 +45,7 @@ is "jsonl of no samples is its head" "$(wc -l <empty.jsonl)" 1
 
 report threads huge.data huge.threads
 if command -v jq >/dev/null; then
-	is "threads has the threads of jsonl, and says of which ones it does not know who created them" \
+	is "threads has the threads of jsonl, and marks those without known creator" \
 		"$(awk 'NR > 1 { print $3, $4, $2, $NF }' huge.threads | sort)" \
 		"$(jq -r 'select(.stack).threads[] | "\(.pid) \(.tid) \(.samples)"' huge.jsonl |
 			awk '{ n[$1 " " $2] += $3 } END { for (t in n) { split(t, id, " "); print t, n[t], id[1] == id[2] ? "-" : "[unknown]" } }' | sort)"
@@ -71,7 +71,7 @@ is "perf-script is in the order of time" \
 report perf-script huge.data few.perf --max-rows=100
 check "--max-rows says so" \
 	grep -q '^pcce-report: 3000 samples are too many .* one of 30 is written' report.err
-is "--max-rows: so many stacks, and all the weight" \
+is "--max-rows: the wanted number of stacks, and all the weight" \
 	"$(awk '/^[^\t]/ { n++; w += $4 } END { print (n >= 100 && n <= 104), w }' few.perf)" \
 	"1 3000"
 collapse few.perf | cut -d ' ' -f 1 >few.got

@@ -36,13 +36,13 @@ is "merge: samples are counted" \
 	"$(stat_of two.m samples) $(stat_of two.m exact) $(stat_of two.m lost)" "174 164 6"
 is "merge: symbols are kept" "$(pcce-report -i two.m 2>/dev/null | sed '1d;s/× 3–8/×/')" \
 	"$(pcce-report -i small.data 2>/dev/null | sed '1d;s/× 3–8/×/')"
-check "merge: the result does not grow with what is equal" \
+check "merge: equal inputs do not make the result larger" \
 	[ "$(stat -c %s two.m)" -lt $((2 * $(stat -c %s one.m))) ]
 check "merge: equal inputs, equal result" \
 	bash -c 'pcce-merge -q -o two2.m small.data small.data && cmp two.m two2.m'
 check "merge: standard input" bash -c 'pcce-merge -q -o in.m - <small.data && cmp one.m in.m'
 cp one.m kept.m
-check "merge: what was there is kept as .old" \
+check "merge: the previous file is kept as .old" \
 	bash -c 'pcce-merge -q -o one.m small.data small.data && cmp one.m.old kept.m && cmp one.m two.m'
 
 # ---- errors --------------------------------------------------------------------------------

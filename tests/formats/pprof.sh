@@ -51,4 +51,4 @@ read_with -top -sample_index=samples -nodecount=100000 part.pb.gz |
 	awk 'seen && $1 { print $1, $NF } $1 == "flat" { seen = 1 }' | sort >got
 pcce-report -i huge.data --format=flat --focus='^layer5_1$' --tid=101 2>/dev/null |
 	awk '/%/ && $3 { print $3, $4 }' | sort >wanted
-check "pprof: of what is selected" bash -c '[ -s got ] && diff wanted got'
+check "pprof: of the selected samples" bash -c '[ -s got ] && diff wanted got'

@@ -15,7 +15,7 @@ report trace small.data small.trace.json
 report trace huge.data huge.trace.json
 report trace huge.data huge3.trace.json --max-depth=3
 report trace huge.data few.trace.json --max-rows=2000
-check "trace --max-rows says so" grep \
+check "trace --max-rows reports that it left out rows" grep \
 	-q '^pcce-report: 3000 samples are too many for a trace: it shows, in steps of' report.err
 report trace empty.data empty.trace.json
 

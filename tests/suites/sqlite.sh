@@ -12,10 +12,13 @@ name=sqlite
 package=sqlite3
 elf=testfixture
 minimum=10000
-: "${SQLITE_TESTS:=aggnested alter analyze attach auth autoinc autovacuum avtrans backup between bigrow bind blob boundary1 capi2 cast check collate1 \
-	collate2 colname conflict count createtab cursorhint date default delete descidx distinct e_expr e_select enc exists expr fkey func having1 hook in index insert \
-	intpkey join like limit lock memdb minmax misc1 misc2 notnull null orderby pager1 pragma printf quote rowid savepoint schema select shared sort \
-	subquery subselect table tempdb trans trigger types union unique update upsert vacuum view where window with without_rowid}"
+: "${SQLITE_TESTS:=aggnested alter analyze attach auth autoinc autovacuum avtrans backup between \
+	bigrow bind blob boundary1 capi2 cast check collate1 collate2 colname conflict count \
+	createtab cursorhint date default delete descidx distinct e_expr e_select enc exists expr \
+	fkey func having1 hook in index insert intpkey join like limit lock memdb minmax misc1 \
+	misc2 notnull null orderby pager1 pragma printf quote rowid savepoint schema select \
+	shared sort subquery subselect table tempdb trans trigger types union unique update \
+	upsert vacuum view where window with without_rowid}"
 
 build() {
 	./configure --with-tcl=/usr/lib/tcl8.6 --disable-readline --disable-shared CC="$CC" \

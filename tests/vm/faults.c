@@ -262,7 +262,7 @@ static void refuse_each(const struct op *op)
 		forget(&s);
 	}
 	refusals += refused;
-	result(left, "%s: %u allocations, each refused: no memory %u times, then as ever", op->name,
+	result(left, "%s: %u allocations, each refused: no memory %u times, then as usual", op->name,
 	       n - 2, refused);
 }
 

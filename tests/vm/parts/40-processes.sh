@@ -12,7 +12,7 @@ cp /bin/recursion set-uid
 chown 1000 set-uid
 chmod 4755 set-uid
 check "a set-uid program is recorded" pcce-record -q -b kmod -F 1000 -o set-uid.kmod -- ./set-uid
-is "... and it is said what is missing" \
+is "... and the missing part is reported" \
 	"$(sed 's/first [0-9]* ms/first N ms/' check.log | grep -v '^[0-9]*$')" \
 	"pcce-record: set-uid is set-uid or set-gid, which makes the kernel take its events away; its first N ms are not sampled"
 mv set-uid.kmod /out

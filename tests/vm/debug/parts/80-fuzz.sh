@@ -34,4 +34,4 @@ touch stop
 wait $!
 check "... $(wc -l <turns) times" [ "$(wc -l <turns)" -gt 2 ]
 
-check "sessions are as ever" sh -c 'sessions >sessions.out && ! grep "^not ok" sessions.out'
+check "sessions work as usual" sh -c 'sessions >sessions.out && ! grep "^not ok" sessions.out'
