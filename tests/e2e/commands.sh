@@ -14,7 +14,7 @@ for c in pcce-encode pcce-record pcce-report pcce-merge pcce-diff pcce-config; d
 	is "$c --version names $version" "$($c --version 2>&1 | grep -c -F -- "$version")" 1
 	$c --no-such-option >log 2>&1
 	status=$?
-	check "$c --no-such-option fails and says so" \
+	check "$c --no-such-option fails and names it" \
 		sh -c "[ $status != 0 ] && grep -q no-such-option log"
 	check "$c has a manual page" test -s "$top/docs/man/$c.1"
 	check "... with examples" grep -q '^\.SH EXAMPLE' "$top/docs/man/$c.1"

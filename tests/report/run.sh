@@ -120,8 +120,8 @@ selected 6 --under=parse --event=page-faults
 selected 6 --under=cmp --time=60%,
 
 pcce-report -i threads.data --comm=nobody >out.log 2>err.log
-is "nothing selected has a status of its own" "$?" 3
-is "... and is told" "$(cat err.log)" \
+is "nothing selected has a separate status" "$?" 3
+is "... and is reported" "$(cat err.log)" \
 	"pcce-report: none of the 41 samples in threads.data is selected: --format=threads lists its threads"
 for option in '--comm=nobody,--time=1h,' --event=nothing --under=nothing --focus=nothing; do
 	# shellcheck disable=SC2086 # several options

@@ -262,8 +262,8 @@ static void refuse_each(const struct op *op)
 		forget(&s);
 	}
 	refusals += refused;
-	result(left, "%s: %u allocations, each refused: no memory %u times, then as usual", op->name,
-	       n - 2, refused);
+	result(left, "%s: %u allocations, each refused: no memory %u times, then as usual",
+	       op->name, n - 2, refused);
 }
 
 static void *a_thread(void *arg)
