@@ -154,10 +154,10 @@ $(O)/obj/.flags: FORCE
 gcc-ok:
 	@case '$(GCC_MAJOR)' in \
 	11|12) ;; \
-	'') echo "pcce: cannot run the compiler '$(CC)'; run scripts/setup, or name one with CC=" >&2; \
-		exit 1;; \
-	*) echo "pcce: cannot build the plugin for $(CC): it is GCC $(GCC_MAJOR), and GCC 11 and 12" \
-		"are supported; name another compiler with CC=gcc-12" >&2; exit 1;; \
+	'') echo "pcce: cannot run the compiler '$(CC)'; run scripts/setup, or name one" \
+		"with CC=" >&2; exit 1;; \
+	*) echo "pcce: cannot build the plugin for $(CC): it is GCC $(GCC_MAJOR), and GCC 11" \
+		"and 12 are supported; name another compiler with CC=gcc-12" >&2; exit 1;; \
 	esac
 	@test -f '$(PLUGIN_DIR)/include/gcc-plugin.h' || { \
 		echo "pcce: cannot find the plugin headers of $(CC);" \
@@ -228,7 +228,8 @@ $(O)/obj/page.html: $(wildcard lib/html/page/*)
 	$(Q)awk '!/^@.*\.(css|js)@$$/ { print; next } \
 		{ part = "lib/html/page/" substr($$0, 2, length($$0) - 2); \
 		  while ((more = (getline line < part)) > 0) print line; \
-		  if (more < 0) { print "cannot read " part > "/dev/stderr"; exit 1 } close(part) }' \
+		  if (more < 0) { print "cannot read " part > "/dev/stderr"; exit 1 } \
+		  close(part) }' \
 		lib/html/page/page.html > $@
 
 $(TOOLLIB): $(LIB_SRC:%.c=$(O)/obj/%.o) $(PROTOS:.h=.o)
@@ -299,7 +300,7 @@ style:                                          ## clang-format, shellcheck and 
 clean:                                          ## remove all output
 	$(Q)if [ -e $(O)/.pcce-build ]; then rm -rf $(O); \
 	elif [ -e $(O) ]; then \
-		echo "make clean: cannot remove $(O): it was not made by this makefile" >&2; exit 1; fi
+		echo "make clean: cannot remove $(O): this makefile did not make it" >&2; exit 1; fi
 
 include mk/install.mk mk/check.mk mk/bench.mk
 
