@@ -64,7 +64,7 @@ unsigned int entry_length(function *fun, unsigned int *block_flags)
 void entry_emit(unsigned int label, unsigned int length)
 {
 	rtx_insn *first = next_nonnote_nondebug_insn(get_insns());
-	char text[PCCE_SLOT_ENTRY_LEAF * 5 + 64];
+	char text[SLOT_TEXT_BYTES(PCCE_SLOT_ENTRY_LEAF)];
 
 	gcc_assert(NOTE_P(get_insns()) || is_endbr(get_insns()));
 	slot_print(text, sizeof(text), 'n', label, length);

@@ -13,6 +13,7 @@
  *   recursion.c      does it close a cycle of the unit's call graph
  *   entry.c          the slot at a function's entry
  *   stale.c          where the code lies in which the state is stale
+ *   asm_text.c       assembler text as insns; a slot's text
  *   sites.c          the records: collects, and writes a block for each part
  */
 #ifndef PCCE_PLUGIN_INTERNAL_H
@@ -61,7 +62,14 @@ unsigned int freq_of(const rtx_insn *call);
 uint64_t freq_entry_count(void);
 void freq_forget(void);
 
-/* slots.c: a slot's text: .Lpcce_<kind><label>, and bytes of nops; size: room in text. */
+/* asm_text.c: emit assembler text as an insn. text is copied. */
+rtx asm_text(const char *text);
+rtx_insn *asm_text_before(const char *text, rtx_insn *insn, location_t location);
+rtx_insn *asm_text_after(const char *text, rtx_insn *insn, location_t location);
+/* Bytes of the largest slot around a call, and of the text of a slot of so many bytes. */
+#define SLOT_BYTES_MAX (PCCE_SLOT_PUSH_CLEAR + PCCE_SLOT_SPILL_REGS)
+#define SLOT_TEXT_BYTES(bytes) ((bytes)*5 + 64)
+/* Writes a slot to text, which holds size bytes: the label .Lpcce_<kind><label>, then nops. */
 void slot_print(char *text, size_t size, char kind, unsigned int label, unsigned int bytes);
 
 /* entry.c: the size of the function's entry slot, or 0, and PCCE_BLOCK_* for it. Emits it, labelled
@@ -89,11 +97,6 @@ void sites_add(const struct site *site);
 unsigned int sites_new_label(void);
 /* Emits all blocks of the function; instructions must not be added after that. */
 void sites_finish(function *fun, unsigned int block_flags);
-
-/* Assembler text as an insn. text is copied. */
-rtx asm_text(const char *text);
-rtx_insn *asm_text_before(const char *text, rtx_insn *insn, location_t location);
-rtx_insn *asm_text_after(const char *text, rtx_insn *insn, location_t location);
 
 /* stale.c: stale_start() for code at which control may arrive with a stale state; pad: the number
  * of the landing pad that insn begins, or 0. */

@@ -71,37 +71,6 @@ void sites_add(const struct site *site)
 }
 
 /*
- * The text of the insn.  Its length for branch shortening is 128 bytes per line,
- * as for any asm: more than a line of a slot ever has, and too much for lines in
- * other sections, which only makes the estimate of distances more careful.
- */
-rtx asm_text(const char *text)
-{
-	/* final looks up the file of this location, which must have one. */
-	rtx body = gen_rtx_ASM_INPUT_loc(VOIDmode, ggc_strdup(text), BUILTINS_LOCATION);
-
-	MEM_VOLATILE_P(body) = 1;
-	return body;
-}
-
-static rtx_insn *finish_asm(rtx_insn *insn)
-{
-	/* Otherwise a volatile asm can throw, with -fnon-call-exceptions. */
-	make_reg_eh_region_note_nothrow_nononlocal(insn);
-	return insn;
-}
-
-rtx_insn *asm_text_before(const char *text, rtx_insn *insn, location_t location)
-{
-	return finish_asm(emit_insn_before_setloc(asm_text(text), insn, location));
-}
-
-rtx_insn *asm_text_after(const char *text, rtx_insn *insn, location_t location)
-{
-	return finish_asm(emit_insn_after_setloc(asm_text(text), insn, location));
-}
-
-/*
  * Copies of one source call, made by unrolling or block duplication: the same
  * location (the token and the inlined block it came in) and the same callee.
  */

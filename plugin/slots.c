@@ -28,7 +28,6 @@
 #include "internal.h"
 #include <pcce/abi.h>
 
-#define MAX_SLOT (PCCE_SLOT_PUSH_CLEAR + PCCE_SLOT_SPILL_REGS)
 #define AS_TEXT(...) AS_TEXT_(__VA_ARGS__)
 #define AS_TEXT_(...) #__VA_ARGS__
 
@@ -37,35 +36,6 @@
  * cycles. */
 static bitmap_obstack tail_out_memory;
 static bitmap tail_out;
-
-/* The assembler's own .nops would jump over a long slot, and its choice of nops depends on -march.
- */
-void slot_print(char *text, size_t size, char kind, unsigned int label, unsigned int bytes)
-{
-	static const char *const nops[] = {
-		"",
-		"0x90",
-		"0x66,0x90",
-		"0xf,0x1f,0",
-		"0xf,0x1f,0x40,0",
-		"0xf,0x1f,0x44,0,0",
-		"0x66,0xf,0x1f,0x44,0,0",
-		"0xf,0x1f,0x80,0,0,0,0",
-		"0xf,0x1f,0x84,0,0,0,0,0",
-		"0x66,0xf,0x1f,0x84,0,0,0,0,0",
-	};
-	const unsigned int longest = ARRAY_SIZE(nops) - 1;
-	int length = snprintf(text, size, ".Lpcce_%c%u:%s", kind, label, bytes ? " .byte " : "");
-
-	gcc_assert(bytes <= MAX_SLOT);
-	while (bytes) {
-		unsigned int n = MIN(bytes, longest);
-
-		bytes -= n;
-		length += snprintf(text + length, size - length, "%s%s", nops[n], bytes ? "," : "");
-		gcc_assert((size_t)length < size);
-	}
-}
 
 static bool mentions_scratch(const_rtx x)
 {
@@ -186,7 +156,7 @@ static rtx_insn *last_of_call(rtx_insn *insn)
 
 static void put_slots(rtx_insn *insn, const struct site *site)
 {
-	char text[MAX_SLOT * 5 + 64];
+	char text[SLOT_TEXT_BYTES(SLOT_BYTES_MAX)];
 
 	slot_print(text, sizeof(text), 'b', site->label, site->before_len);
 	asm_text_before(text, insn, INSN_LOCATION(insn));
