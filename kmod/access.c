@@ -16,12 +16,18 @@
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
+#include <linux/moduleparam.h>
 #include <linux/perf_event.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/coredump.h>
 #include <linux/sched/signal.h>
 
 #include "session.h"
+
+static bool unprivileged;
+module_param(unprivileged, bool, 0644);
+MODULE_PARM_DESC(unprivileged,
+		 "without CAP_PERFMON a process may sample itself and what it starts (N)");
 
 /* Both run with the same rights, and the second one may be looked into. */
 static bool same_rights(struct task_struct *task)
@@ -49,7 +55,7 @@ int pcce_may_sample_task(struct task_struct *task)
 
 	if (perfmon_capable())
 		return 0;
-	if (!pcce_unprivileged)
+	if (!unprivileged)
 		return -EPERM;
 	if (same_thread_group(task, current))
 		return 0;
@@ -64,7 +70,7 @@ int pcce_may_sample(const struct pcce_kmod_setup *config)
 {
 	if (perfmon_capable())
 		return 0;
-	if (!pcce_unprivileged)
+	if (!unprivileged)
 		return -EPERM;
 	if (config->scope != PCCE_KMOD_TASK && config->scope != PCCE_KMOD_PROCESS)
 		return -EPERM;

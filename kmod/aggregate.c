@@ -24,7 +24,6 @@
 #include <linux/vmalloc.h>
 
 #include "aggregate.h"
-#include "page.h"
 
 #define PROBES 16
 #define R11_VARIANTS 4

@@ -4,7 +4,7 @@
  *
  * /dev/pcce is all that it adds; include/pcce/kmod.h specifies it.  In the order of the data:
  *
- *   main.c       the device, the parameters
+ *   main.c       the device
  *   ioctl.c      requests
  *   session.c    what an open file samples, from SETUP to close
  *   access.c     who may sample what
@@ -29,16 +29,6 @@
 #include "ioctl.h"
 #include "ring.h"
 #include "session.h"
-
-unsigned long pcce_max_frequency = 100000;
-module_param_named(max_frequency, pcce_max_frequency, ulong, 0644);
-MODULE_PARM_DESC(max_frequency,
-		 "the highest sampling frequency that a session may ask for, in Hz (100000)");
-
-bool pcce_unprivileged;
-module_param_named(unprivileged, pcce_unprivileged, bool, 0644);
-MODULE_PARM_DESC(unprivileged,
-		 "without CAP_PERFMON a process may sample itself and what it starts (N)");
 
 static int device_open(struct inode *inode, struct file *file)
 {

@@ -3,33 +3,8 @@
 #ifndef PCCE_PAGE_READ_H
 #define PCCE_PAGE_READ_H
 
-#include <linux/uaccess.h>
-
+#include "reading.h"
 #include "session.h"
-
-/* Where entries begin, in the page as in a record: the page is read over the record's beginning. */
-#define PCCE_HEAD offsetof(struct pcce_page, entry)
-
-/* A record without segments below the current one, at most. */
-#define PCCE_SHORT (PCCE_HEAD + PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry))
-
-struct pcce_reading {
-	u64 id, ext, below;
-	u32 flags; /* PCCE_SAMPLE_* */
-	u32 n_entries, n_segments, n_below;
-};
-
-static inline size_t pcce_record_size(const struct pcce_reading *r)
-{
-	return PCCE_HEAD + r->n_entries * sizeof(struct pcce_entry) +
-	       r->n_segments * sizeof(struct pcce_segment);
-}
-
-/* False: not all of it can be read, or not now. */
-static inline bool pcce_read_user(void *to, u64 from, size_t bytes)
-{
-	return !copy_from_user_nofault(to, (const void __user *)from, bytes);
-}
 
 /*
  * to: room bytes, PCCE_SHORT at least. Afterwards entries and segments are at to + PCCE_HEAD.

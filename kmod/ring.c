@@ -19,7 +19,7 @@
 
 #include "aggregate.h"
 #include "compat.h"
-#include "page.h"
+#include "reading.h"
 #include "ring.h"
 #include "segments.h"
 

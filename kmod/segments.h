@@ -3,7 +3,8 @@
 #ifndef PCCE_SEGMENTS_READ_H
 #define PCCE_SEGMENTS_READ_H
 
-#include "page.h"
+#include "reading.h"
+#include "session.h"
 
 /* The encoding stack, as the thread page has it. */
 struct pcce_stack {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* A session's life; see session.h. */
 #include <linux/log2.h>
+#include <linux/moduleparam.h>
 #include <linux/pid.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
@@ -9,6 +10,11 @@
 #include "aggregate.h"
 #include "ring.h"
 #include "session.h"
+
+unsigned long pcce_max_frequency = 100000;
+module_param_named(max_frequency, pcce_max_frequency, ulong, 0644);
+MODULE_PARM_DESC(max_frequency,
+		 "the highest sampling frequency that a session may ask for, in Hz (100000)");
 
 struct pcce_session *pcce_session_new(void)
 {

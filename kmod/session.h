@@ -121,7 +121,6 @@ void pcce_on_event(struct perf_event *event, struct perf_sample_data *data, stru
 int pcce_may_sample_task(struct task_struct *task);
 int pcce_may_sample(const struct pcce_kmod_setup *config);
 
-extern unsigned long pcce_max_frequency;
-extern bool pcce_unprivileged;
+extern unsigned long pcce_max_frequency; /* session.c */
 
 #endif
