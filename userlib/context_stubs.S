@@ -49,6 +49,7 @@
 
 	BEGIN setcontext
 	GROW 8
+	leaq .Lentries(%rip), %rsi
 	call __pcce_context_enter
 	SHRINK 8
 	movq %rax, 8(%rsp)
@@ -59,6 +60,7 @@
 	leaq 24(%rsp), %rdx
 	movq 16(%rsp), %rcx
 	GROW 8
+	leaq .Lentries(%rip), %r8
 	call __pcce_context_swap
 	SHRINK 8
 	movq %rax, (%rsp)
@@ -79,6 +81,7 @@ makecontext:
 	SAVE rdi
 	SAVE rsi
 	GROW 8
+	leaq .Lentries(%rip), %rsi
 	call __pcce_context_made
 	movq __pcce_context_real + 24(%rip), %rax
 	testq %rax, %rax
@@ -101,8 +104,6 @@ makecontext:
 /* A context that was saved: rdi is its record, which begins with where it goes on. The stack has room
  * for a return address, as if the function that the state was saved in were about to return. */
 	.p2align 4
-	.globl __pcce_context_landed
-	.hidden __pcce_context_landed
 	.type __pcce_context_landed, @function
 __pcce_context_landed:
 	.cfi_startproc
@@ -119,8 +120,6 @@ __pcce_context_landed:
 
 /* A context that was made: r12 is its function. */
 	.p2align 4
-	.globl __pcce_context_start
-	.hidden __pcce_context_start
 	.type __pcce_context_start, @function
 __pcce_context_start:
 	.cfi_startproc
@@ -149,19 +148,26 @@ __pcce_context_start:
 	.cfi_startproc
 	.cfi_undefined %rip
 	nop
-	.globl __pcce_context_end
-	.hidden __pcce_context_end
 	.type __pcce_context_end, @function
 __pcce_context_end:
 	_CET_ENDBR
 	movq (%rbx), %rdi
 	movq %rsp, %r12
 	andq $-16, %rsp
+	leaq .Lentries(%rip), %rsi
 	call __pcce_context_leave
 	movq %r12, %rsp
 	movq %rax, (%rbx)
 	jmp *__pcce_context_libc_end(%rip)
 	.cfi_endproc
 	.size __pcce_context_end, . - __pcce_context_end
+
+/* struct context_entries (contexts.c) */
+	.section .data.rel.ro.local, "aw", @progbits
+	.p2align 3
+.Lentries:
+	.quad __pcce_context_landed
+	.quad __pcce_context_start
+	.quad __pcce_context_end
 
 	.section .note.GNU-stack, "", @progbits

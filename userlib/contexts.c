@@ -33,7 +33,6 @@
 
 #define HIDDEN __attribute__((visibility("hidden")))
 
-extern __thread struct pcce_page pcce_page __attribute__((tls_model("initial-exec")));
 #ifdef PCCE_STATIC
 extern void __getcontext(void), __setcontext(void), __swapcontext(void), __makecontext(void);
 #endif
@@ -54,6 +53,14 @@ struct record {
 	ucontext_t copy;
 };
 
+/* Where contexts that are entered begin: context_stubs.S gives these addresses with each call, so
+ * this file names nothing of that one. */
+struct context_entries {
+	uint64_t landed; /* of a context that was saved */
+	uint64_t start;	 /* of a context that was made */
+	uint64_t end;	 /* where the function of a context that was made returns to */
+};
+
 static struct record *buckets[BUCKETS];
 
 /* In the order of context_stubs.S. A static program has them under a second name. */
@@ -70,14 +77,16 @@ HIDDEN uint64_t
 	__pcce_context_libc_end; /* where the C library has a context's function return to */
 HIDDEN void *__pcce_context_resolve(unsigned int i);
 HIDDEN void __pcce_context_get(const ucontext_t *ucp, uint64_t sp, uint64_t pc);
-HIDDEN const ucontext_t *__pcce_context_enter(const ucontext_t *ucp);
+HIDDEN const ucontext_t *__pcce_context_enter(const ucontext_t *ucp,
+					      const struct context_entries *entries);
 HIDDEN const ucontext_t *__pcce_context_swap(const ucontext_t *from, const ucontext_t *to,
-					     uint64_t sp, uint64_t pc);
-HIDDEN void __pcce_context_made(const ucontext_t *ucp);
+					     uint64_t sp, uint64_t pc,
+					     const struct context_entries *entries);
+HIDDEN void __pcce_context_made(const ucontext_t *ucp, const struct context_entries *entries);
 HIDDEN void __pcce_context_begin(void);
-HIDDEN const ucontext_t *__pcce_context_leave(const ucontext_t *link);
+HIDDEN const ucontext_t *__pcce_context_leave(const ucontext_t *link,
+					      const struct context_entries *entries);
 HIDDEN void __pcce_context_load(struct record *r);
-extern HIDDEN const char __pcce_context_landed[], __pcce_context_start[], __pcce_context_end[];
 
 HIDDEN void *__pcce_context_resolve(unsigned int i)
 {
@@ -198,7 +207,7 @@ HIDDEN void __pcce_context_get(const ucontext_t *ucp, uint64_t sp, uint64_t pc)
 	save(ucp, sp, pc, KIND_GOT);
 }
 
-HIDDEN void __pcce_context_made(const ucontext_t *ucp)
+HIDDEN void __pcce_context_made(const ucontext_t *ucp, const struct context_entries *entries)
 {
 	static uint64_t stack[64];
 	struct record *r = find_or_add(ucp);
@@ -207,7 +216,7 @@ HIDDEN void __pcce_context_made(const ucontext_t *ucp)
 		void (*make)(ucontext_t *, void (*)(void), int, ...) = __pcce_context_real[3];
 		ucontext_t c = {.uc_stack = {.ss_sp = stack, .ss_size = sizeof(stack)}};
 
-		make(&c, (void (*)(void))__pcce_context_start, 0);
+		make(&c, (void (*)(void))entries->start, 0);
 		__atomic_store_n(&__pcce_context_libc_end,
 				 *(uint64_t *)c.uc_mcontext.gregs[REG_RSP], __ATOMIC_RELAXED);
 	}
@@ -217,19 +226,20 @@ HIDDEN void __pcce_context_made(const ucontext_t *ucp)
 
 /* What glibc leaves at the top of a made context's stack: the return address, and at rbx its
  * uc_link. */
-static bool lead_end(const ucontext_t *c)
+static bool lead_end(const ucontext_t *c, uint64_t end)
 {
 	uint64_t *ret = (uint64_t *)c->uc_mcontext.gregs[REG_RSP];
 
 	if (!__pcce_context_libc_end ||
-	    (*ret != __pcce_context_libc_end && *ret != (uint64_t)__pcce_context_end) ||
+	    (*ret != __pcce_context_libc_end && *ret != end) ||
 	    *(const ucontext_t **)c->uc_mcontext.gregs[REG_RBX] != c->uc_link)
 		return false;
-	*ret = (uint64_t)__pcce_context_end;
+	*ret = end;
 	return true;
 }
 
-HIDDEN const ucontext_t *__pcce_context_enter(const ucontext_t *ucp)
+HIDDEN const ucontext_t *__pcce_context_enter(const ucontext_t *ucp,
+					      const struct context_entries *entries)
 {
 	struct record *r = find(ucp);
 	const greg_t *regs = ucp->uc_mcontext.gregs;
@@ -238,10 +248,10 @@ HIDDEN const ucontext_t *__pcce_context_enter(const ucontext_t *ucp)
 	changing();
 	if (r && !shadow_stack()) {
 		lead = r->copy.uc_mcontext.gregs;
-		if (r->kind == KIND_MADE && lead_end(ucp)) {
+		if (r->kind == KIND_MADE && lead_end(ucp, entries->end)) {
 			r->copy = *ucp;
 			lead[REG_R12] = regs[REG_RIP];
-			lead[REG_RIP] = (greg_t)__pcce_context_start;
+			lead[REG_RIP] = (greg_t)entries->start;
 			return &r->copy;
 		}
 		if ((r->kind == KIND_SAVED || r->kind == KIND_GOT) &&
@@ -249,7 +259,7 @@ HIDDEN const ucontext_t *__pcce_context_enter(const ucontext_t *ucp)
 			r->copy = *ucp;
 			lead[REG_RDI] = (greg_t)r;
 			lead[REG_RSP] -= sizeof(r->pc);
-			lead[REG_RIP] = (greg_t)__pcce_context_landed;
+			lead[REG_RIP] = (greg_t)entries->landed;
 			return &r->copy;
 		}
 	}
@@ -258,12 +268,13 @@ HIDDEN const ucontext_t *__pcce_context_enter(const ucontext_t *ucp)
 }
 
 HIDDEN const ucontext_t *__pcce_context_swap(const ucontext_t *from, const ucontext_t *to,
-					     uint64_t sp, uint64_t pc)
+					     uint64_t sp, uint64_t pc,
+					     const struct context_entries *entries)
 {
 	if (from == to)
 		return to;
 	save(from, sp, pc, KIND_SAVED);
-	return __pcce_context_enter(to);
+	return __pcce_context_enter(to, entries);
 }
 
 /* On the stack of a context that was made. */
@@ -275,14 +286,15 @@ HIDDEN void __pcce_context_begin(void)
 }
 
 /* Its function has returned: what it needed room for is not needed any more. */
-HIDDEN const ucontext_t *__pcce_context_leave(const ucontext_t *link)
+HIDDEN const ucontext_t *__pcce_context_leave(const ucontext_t *link,
+					      const struct context_entries *entries)
 {
 	uint64_t area;
 
 	if (!link)
 		return NULL;
 	area = pcce_page.area;
-	link = __pcce_context_enter(link);
+	link = __pcce_context_enter(link, entries);
 	if (pcce_page.ext == PCCE_EXT_CHANGING)
 		__pcce_stack_empty();
 	__pcce_stack_free_area(area);

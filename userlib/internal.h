@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <pcce/abi.h>
+#include "page.h"
 #include "pcce.h"
 
 /* liburcu's list is used as a header.  Its licence, LGPL-2.1, lets small inline
@@ -50,12 +51,9 @@ struct pcce_thread {
 #define KEEP_ERRNO_END (errno = saved_errno__)
 
 /* thread_page.c */
-extern bool pcce_active; /* this runtime, of those in the process, is the one at work */
 bool pcce_runtime_init(void);
 void pcce_thread_begin(void);
 void pcce_thread_end(void);
-struct pcce_thread *pcce_thread_self(void);
-void pcce_debug(const char *text, long value);
 
 /* There with ThreadSanitizer only. */
 extern void __tsan_init(void) __attribute__((weak, visibility("default")));

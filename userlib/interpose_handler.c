@@ -29,6 +29,7 @@
 #include <stddef.h>
 #include "internal.h"
 #include "next.h"
+#include "signal_entry.h"
 #include "syscall.h"
 
 #define PUBLIC __attribute__((visibility("default")))
@@ -42,8 +43,9 @@ extern sigaction_fn __interceptor_sigaction
 extern void __pcce_signal_entry(int sig, siginfo_t *info, void *context)
 	__attribute__((visibility("hidden")));
 
-/* Written by sigaction, read by signal_entry.S: aligned words, no lock. */
-void (*volatile __pcce_signal_handlers[NSIG])(int) __attribute__((visibility("hidden")));
+/* signal_entry.S. Written by sigaction, read by the entry: aligned words, no lock. */
+extern void (*volatile __pcce_signal_handlers[NSIG])(int) __attribute__((visibility("hidden")));
+_Static_assert(NSIG == SIGNAL_HANDLERS, "signal_entry.S");
 
 /* siginterrupt's word on a signal, for signal(). */
 static volatile bool interrupts[NSIG];

@@ -29,8 +29,6 @@
 
 #define HIDDEN __attribute__((visibility("hidden")))
 
-extern __thread struct pcce_page pcce_page __attribute__((tls_model("initial-exec")));
-
 /* As in jump_stubs.S. */
 enum { JUMP_NOTHING, JUMP_RECORD, JUMP_DIRECT };
 

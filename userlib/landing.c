@@ -33,7 +33,6 @@
 
 #define HIDDEN __attribute__((visibility("hidden")))
 
-HIDDEN uint64_t __pcce_landing_finish(unsigned int i);
 HIDDEN void __pcce_set_ip(struct _Unwind_Context *frame, uint64_t ip);
 
 /* landing_stubs.S */
@@ -48,9 +47,6 @@ struct unwinder {
 	_Unwind_Word (*get_cfa)(struct _Unwind_Context *);
 	_Unwind_Reason_Code (*backtrace)(_Unwind_Trace_Fn, void *);
 };
-
-/* Read by landing_stubs.S. */
-HIDDEN struct landing __pcce_landings[LANDINGS];
 
 /* ---- the unwinder that was called ------------------------------------------------------- */
 
@@ -334,18 +330,6 @@ static bool is_marked(uint64_t pad)
 	return !memcmp(p, mark, sizeof(mark));
 }
 
-static struct landing *claim(void)
-{
-	for (unsigned int i = 0; i < LANDINGS; i++) {
-		uint32_t expected = 0;
-
-		if (__atomic_compare_exchange_n(&__pcce_landings[i].used, &expected, 1, false,
-						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-			return &__pcce_landings[i];
-	}
-	return NULL;
-}
-
 /* What is to be entered instead of the landing pad. */
 static uint64_t lead(const struct unwinder *u, struct _Unwind_Context *frame, uint64_t pad)
 {
@@ -360,7 +344,7 @@ static uint64_t lead(const struct unwinder *u, struct _Unwind_Context *frame, ui
 		if (walk(&w)) {
 			if (!w.gone)
 				return pad;
-			l = claim();
+			l = __pcce_landing_claim();
 			if (l) {
 				l->pad = pad;
 				l->call = w.ip;
@@ -376,20 +360,6 @@ static uint64_t lead(const struct unwinder *u, struct _Unwind_Context *frame, ui
 		}
 	}
 	__pcce_segment_lost();
-	return pad;
-}
-
-/* From a stub. */
-HIDDEN uint64_t __pcce_landing_finish(unsigned int i)
-{
-	struct landing *l = &__pcce_landings[i];
-	uint64_t pad = l->pad;
-
-	__pcce_segment_return(l->position);
-	if (pcce_page.off & PCCE_OFF_USED)
-		*(volatile __u64 *)((char *)&pcce_page.base.site + pcce_page.off) = l->word;
-	*(volatile __u64 *)&pcce_page.id = 0;
-	__atomic_store_n(&l->used, 0, __ATOMIC_RELEASE);
 	return pad;
 }
 

@@ -29,7 +29,7 @@ extern void __pthread_register_cancel(__pthread_unwind_buf_t *);
 extern void __pthread_unregister_cancel(__pthread_unwind_buf_t *);
 
 extern HIDDEN const char __pcce_main_unwound[];
-HIDDEN uint64_t __pcce_main_landing; /* read by main_stub.S */
+extern HIDDEN uint64_t __pcce_main_landing; /* where the jump was to go */
 
 static __pthread_unwind_buf_t *outer(const __pthread_unwind_buf_t *buf)
 {

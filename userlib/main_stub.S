@@ -25,4 +25,14 @@ __pcce_main_unwound:
 
 	RANGE __pcce_main_unwound, .Lend, RESTORING
 
+/* Where the jump was to go; written by main_exit.c. */
+	.bss
+	.p2align 3
+	.globl __pcce_main_landing
+	.hidden __pcce_main_landing
+	.type __pcce_main_landing, @object
+	.size __pcce_main_landing, 8
+__pcce_main_landing:
+	.zero 8
+
 	.section .note.GNU-stack, "", @progbits

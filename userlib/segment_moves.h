@@ -23,12 +23,11 @@
 #include <stdint.h>
 #include <sys/mman.h>
 #include <time.h>
+#include "page.h"
 #include "segments.h"
 #include "syscall.h"
 
 #define MOVE static inline __attribute__((always_inline, unused))
-
-extern __thread struct pcce_page pcce_page __attribute__((tls_model("initial-exec")));
 
 #define BASE_AND_ENTRIES ((PCCE_SEGMENT_ENTRIES + 1) * 2) /* words */
 

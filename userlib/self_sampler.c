@@ -53,7 +53,6 @@
 #define RTLD_DEFAULT ((void *)0)
 #endif
 
-extern __thread struct pcce_page pcce_page __attribute__((tls_model("initial-exec")));
 extern void *dlsym(void *, const char *) __attribute__((weak));
 extern int __pthread_create(void) __attribute__((weak));
 extern int __sigaction(int, const struct sigaction *, struct sigaction *);

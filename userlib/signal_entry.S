@@ -22,6 +22,7 @@
  * x86-64 passes all three whether or not SA_SIGINFO is set (arch/x86/kernel/signal).
  */
 #include "asm.h"
+#include "signal_entry.h"
 
 #define UC_R11 64  /* offsetof(ucontext_t, uc_mcontext.gregs[REG_R11]) */
 #define UC_RIP 168 /* ... [REG_RIP] */
@@ -146,5 +147,15 @@ __pcce_signal_entry:
 	.long	.Lentered - .Lenter, 5
 	.quad	.Lleave
 	.long	.Lend - .Lleave, 5
+
+/* The program's handlers, by signal number; written by interpose_handler.c. */
+	.bss
+	.p2align 5
+	.globl __pcce_signal_handlers
+	.hidden __pcce_signal_handlers
+	.type __pcce_signal_handlers, @object
+	.size __pcce_signal_handlers, 8 * SIGNAL_HANDLERS
+__pcce_signal_handlers:
+	.zero 8 * SIGNAL_HANDLERS
 
 	.section .note.GNU-stack, "", @progbits

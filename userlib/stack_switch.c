@@ -12,8 +12,6 @@
 #include "segments.h"
 #include "stack_state.h"
 
-extern __thread struct pcce_page pcce_page __attribute__((tls_model("initial-exec")));
-
 struct kept {
 	uint64_t magic;
 	struct stack_state state;

@@ -33,57 +33,17 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include "internal.h"
+#include "page.h"
 #include "segments.h"
 #include "syscall.h"
 
-__attribute__((visibility("default"), tls_model("initial-exec"),
-	       aligned(PCCE_PAGE_SIZE))) __thread struct pcce_page pcce_page;
-
-/* The page of this module, whatever pcce_page is bound to. Global-dynamic: a use as
- * initial-exec would take up static TLS, of which dlopen() has far less than a page. */
-extern __thread struct pcce_page own_page
-	__attribute__((alias("pcce_page"), visibility("hidden"), tls_model("global-dynamic")));
-
-static __thread struct pcce_thread this_thread;
-
-bool pcce_active;
-static bool debug;
 static pthread_key_t end_key;
 static bool end_key_valid;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-struct pcce_thread *pcce_thread_self(void)
-{
-	return &this_thread;
-}
-
-void pcce_debug(const char *text, long value)
-{
-	char line[160], digits[24];
-	size_t n = 0, d = sizeof(digits);
-	unsigned long rest = value < 0 ? -(unsigned long)value : (unsigned long)value;
-
-	if (!debug)
-		return;
-	for (const char *p = "pcce: "; *p; p++)
-		line[n++] = *p;
-	for (const char *p = text; *p && n < 120; p++)
-		line[n++] = *p;
-	do
-		digits[--d] = (char)('0' + rest % 10);
-	while (rest /= 10);
-	if (value < 0)
-		digits[--d] = '-';
-	line[n++] = ' ';
-	while (d < sizeof(digits))
-		line[n++] = digits[d++];
-	line[n++] = '\n';
-	raw_syscall3(SYS_write, 2, line, n);
-}
-
 void pcce_thread_begin(void)
 {
-	struct pcce_thread *t = &this_thread;
+	struct pcce_thread *t = pcce_thread_self();
 	struct pcce_page *page = &pcce_page;
 
 	if (!pcce_active || t->listed)
@@ -104,7 +64,7 @@ void pcce_thread_begin(void)
 
 void pcce_thread_end(void)
 {
-	struct pcce_thread *t = &this_thread;
+	struct pcce_thread *t = pcce_thread_self();
 	struct pcce_page *page = &pcce_page;
 	void *area, *jumps;
 
@@ -172,18 +132,19 @@ static void fork_child(void)
 {
 	int saved_errno = errno;
 
-	registry_after_fork(&this_thread, forget_thread);
+	registry_after_fork(pcce_thread_self(), forget_thread);
 	pcce_page.tid = (uint32_t)raw_syscall0(SYS_gettid);
-	self_after_fork(&this_thread);
+	self_after_fork(pcce_thread_self());
 	errno = saved_errno;
 }
 
 static void init(void)
 {
-	if (&own_page != &pcce_page)
+	if (!page_is_own())
 		return;
 	pcce_active = true;
-	debug = !getauxval(AT_SECURE) && getenv("PCCE_DEBUG") != NULL;
+	if (!getauxval(AT_SECURE) && getenv("PCCE_DEBUG"))
+		page_debug = true;
 	registry_init();
 	end_key_valid = pthread_key_create(&end_key, on_thread_end) == 0;
 	if (!end_key_valid)

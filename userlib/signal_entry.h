@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Says how large the table of signal handlers is, for signal_entry.S and interpose_handler.c. */
+#ifndef PCCE_USERLIB_SIGNAL_ENTRY_H
+#define PCCE_USERLIB_SIGNAL_ENTRY_H
+
+#define SIGNAL_HANDLERS 65 /* NSIG */
+
+#endif
