@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Describes what is read of a thread page: its layout in a record, and the reader of user memory. */
+/* Describes what is read of a thread page: its layout in a record, and the reader of user memory.
+ */
 #ifndef PCCE_READING_H
 #define PCCE_READING_H
 

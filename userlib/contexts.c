@@ -230,8 +230,7 @@ static bool lead_end(const ucontext_t *c, uint64_t end)
 {
 	uint64_t *ret = (uint64_t *)c->uc_mcontext.gregs[REG_RSP];
 
-	if (!__pcce_context_libc_end ||
-	    (*ret != __pcce_context_libc_end && *ret != end) ||
+	if (!__pcce_context_libc_end || (*ret != __pcce_context_libc_end && *ret != end) ||
 	    *(const ucontext_t **)c->uc_mcontext.gregs[REG_RBX] != c->uc_link)
 		return false;
 	*ret = end;

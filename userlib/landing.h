@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Declares the landings that are under way, for landing.c, landing_pending.c and landing_stubs.S. */
+/* Declares the landings that are under way, for landing.c, landing_pending.c and landing_stubs.S.
+ */
 #ifndef PCCE_USERLIB_LANDING_H
 #define PCCE_USERLIB_LANDING_H
 
