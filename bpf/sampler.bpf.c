@@ -174,7 +174,7 @@ struct {
  * learn of n, and so sees that what comes after the loop is the same however often that ran.
  * Otherwise it follows each number to the program's end.
  */
-static __always_inline __u32 apart(__u32 n)
+static __always_inline __u32 separate_number(__u32 n)
 {
 	opaque(n);
 	n &= 63;
@@ -186,7 +186,7 @@ static __always_inline __u32 apart(__u32 n)
 #define BASE_AND_ENTRIES (sizeof(struct pcce_entry) * (1 + PCCE_SEGMENT_ENTRIES))
 
 /* The head and both halves. */
-static __always_inline int read_page(__u8 *to, __u64 page)
+static __always_inline int read_thread_page(__u8 *to, __u64 page)
 {
 	const struct pcce_page *head = (const struct pcce_page *)to;
 
@@ -196,7 +196,7 @@ static __always_inline int read_page(__u8 *to, __u64 page)
 }
 
 /* n entries of the upper half, and their base, to where the lower half's are. */
-static __always_inline void take_upper(__u8 *to, __u32 n)
+static __always_inline void move_upper_half(__u8 *to, __u32 n)
 {
 	struct pcce_page *page = (struct pcce_page *)to;
 	struct pcce_entry *upper = page->entry + PCCE_OFF_HALF / sizeof(struct pcce_entry);
@@ -212,7 +212,7 @@ static __always_inline void take_upper(__u8 *to, __u32 n)
 }
 
 /* The slow way to the page: not where it was last time. */
-static __noinline __u64 search_page(__u64 fsbase, struct sampler_control *control)
+static __noinline __u64 find_thread_page(__u64 fsbase, struct sampler_control *control)
 {
 	__u32 i, n = n_offsets;
 
@@ -241,7 +241,7 @@ struct stack { /* the encoding stack as it is in the thread page */
 	__u32 n_entries, n_below, n_segments;
 };
 
-static __always_inline __u64 generation_of(const struct stack *s, __u64 index)
+static __always_inline __u64 segment_generation(const struct stack *s, __u64 index)
 {
 	__u64 generation = 0;
 
@@ -251,19 +251,19 @@ static __always_inline __u64 generation_of(const struct stack *s, __u64 index)
 }
 
 /* Of segments 0 .. n - 2, the first that was not sent; generations grow with the index. */
-static __always_inline __u64 first_unsent(const struct stack *s, __u64 n, __u64 sent)
+static __always_inline __u64 find_first_unsent(const struct stack *s, __u64 n, __u64 sent)
 {
 	__u64 low = 0, high = n - 1;
 	int i;
 
 	/* Mostly the newest alone. */
-	if (!high || (__s64)(generation_of(s, high - 1) - sent) <= 0)
+	if (!high || (__s64)(segment_generation(s, high - 1) - sent) <= 0)
 		return high;
 	high--;
 	for (i = 0; i < 16 && low < high; i++) {
 		__u64 middle = (low + high) / 2;
 
-		if ((__s64)(generation_of(s, middle) - sent) > 0)
+		if ((__s64)(segment_generation(s, middle) - sent) > 0)
 			high = middle;
 		else
 			low = middle + 1;
@@ -275,7 +275,8 @@ static __always_inline __u64 first_unsent(const struct stack *s, __u64 n, __u64 
  * The segments that have not been sent, behind the entries. All of them but the newest are in the
  * area, if there is one; that one is there or in the page's other half.
  */
-static __noinline __u32 read_segments(__u8 *to, struct stack *s, struct sampler_control *control)
+static __noinline __u32 read_new_segments(__u8 *to, struct stack *s,
+					  struct sampler_control *control)
 {
 	__u32 index = (__u32)s->tid % SAMPLER_SENT, flags = 0;
 	struct sampler_sent *known = bpf_map_lookup_elem(&sent, &index);
@@ -295,13 +296,13 @@ static __noinline __u32 read_segments(__u8 *to, struct stack *s, struct sampler_
 	if ((!s->area && !kept) || s->n_below > PCCE_AREA_SEGMENTS)
 		return PCCE_SAMPLE_TRUNCATED;
 	/* Without an area there is the one that is kept, and no other. */
-	first = s->area ? first_unsent(s, s->n_below, before) : s->n_below - 1;
+	first = s->area ? find_first_unsent(s, s->n_below, before) : s->n_below - 1;
 	all = s->n_below - first;
 	if (all > PCCE_SAMPLE_SEGMENTS) {
 		/* The rest comes with the next samples. */
 		all = PCCE_SAMPLE_SEGMENTS;
 		kept = 0;
-		last = generation_of(s, first + all - 1);
+		last = segment_generation(s, first + all - 1);
 		flags = PCCE_SAMPLE_TRUNCATED;
 	}
 	stored = all - kept;
@@ -340,7 +341,7 @@ static __noinline __u32 read_segments(__u8 *to, struct stack *s, struct sampler_
 #define NAMESPACES 33 /* 1 + the kernel's MAX_PID_NS_LEVEL */
 
 /* What the recorder calls a thread that is in a pid namespace below the recorder's. */
-static __noinline __u32 number_of(struct pid *pid)
+static __noinline __u32 recorder_pid(struct pid *pid)
 {
 	__u32 i, level;
 	__u64 upids;
@@ -358,14 +359,14 @@ static __noinline __u32 number_of(struct pid *pid)
 	return 0;
 }
 
-static __always_inline void identify(struct task_struct *task, __u32 *pid, __u32 *tid)
+static __always_inline void identify_thread(struct task_struct *task, __u32 *pid, __u32 *tid)
 {
 	if (pidns_ino) {
 		struct bpf_pidns_info ns = {};
 
 		if (bpf_get_ns_current_pid_tgid(pidns_dev, pidns_ino, &ns, sizeof(ns))) {
-			ns.tgid = number_of(task->group_leader->thread_pid);
-			ns.pid = number_of(task->thread_pid);
+			ns.tgid = recorder_pid(task->group_leader->thread_pid);
+			ns.pid = recorder_pid(task->thread_pid);
 		}
 		*pid = ns.tgid;
 		*tid = ns.pid;
@@ -396,7 +397,8 @@ static __always_inline struct perf_event *kernel_event(struct event_context *eve
  * may grow only slowly, and a CPU's first samples all ask, until the smallest offset is known; one
  * that is found too large later would turn the time back.
  */
-static __always_inline __u64 time_of(struct event_context *event, struct sampler_control *control)
+static __always_inline __u64 event_time(struct event_context *event,
+					struct sampler_control *control)
 {
 	__u64 clock, offset;
 
@@ -430,7 +432,7 @@ static __always_inline int is_throttled(struct event_context *event)
 }
 
 /* A clock that follows a task knows which, which saves a call; one that follows a CPU has none. */
-static __always_inline struct task_struct *task_of(struct event_context *event)
+static __always_inline struct task_struct *event_task(struct event_context *event)
 {
 	if (event && event_clock) {
 		struct task_struct *task = kernel_event(event)->ctx->task;
@@ -441,9 +443,9 @@ static __always_inline struct task_struct *task_of(struct event_context *event)
 	return bpf_get_current_task_btf();
 }
 
-static __always_inline int sample(struct event_context *event)
+static __always_inline int sample_thread(struct event_context *event)
 {
-	struct task_struct *task = task_of(event);
+	struct task_struct *task = event_task(event);
 	__u64 ip, sp, r11, kip = 0, id = 0, ext = 0, fsbase = task->thread.fsbase, pos, size, at;
 	__u64 segment_size = 1ULL << segment_shift, segment;
 	__u32 cpu = bpf_get_smp_processor_id(), index, flags = 0, pid, tid;
@@ -454,7 +456,7 @@ static __always_inline int sample(struct event_context *event)
 
 	/* Before the ways part: the verifier follows this search once for each way that leads to
 	 * it. */
-	identify(task, &pid, &tid);
+	identify_thread(task, &pid, &tid);
 	control = bpf_map_lookup_elem(&controls, &cpu);
 	if (!control)
 		return 0;
@@ -499,9 +501,9 @@ static __always_inline int sample(struct event_context *event)
 	}
 
 	stack.page = fsbase + (__u64)control->offset;
-	if (!read_page(to, stack.page)) {
-		stack.page = search_page(fsbase, control);
-		if (stack.page && !read_page(to, stack.page))
+	if (!read_thread_page(to, stack.page)) {
+		stack.page = find_thread_page(fsbase, control);
+		if (stack.page && !read_thread_page(to, stack.page))
 			stack.page = 0;
 	}
 	if (stack.page) {
@@ -518,7 +520,7 @@ static __always_inline int sample(struct event_context *event)
 			stack.n_entries = (stack.off & PCCE_OFF_USED) / sizeof(struct pcce_entry);
 			stack.n_below = stack.place >> PCCE_PLACE_SHIFT;
 			if (stack.off & PCCE_OFF_HALF)
-				take_upper(to, apart(stack.n_entries));
+				move_upper_half(to, separate_number(stack.n_entries));
 		}
 		if (stack.n_below) {
 			stack.below = head->base.id;
@@ -526,13 +528,13 @@ static __always_inline int sample(struct event_context *event)
 			/* As mostly, all have been sent. */
 			if (control->tid != stack.tid ||
 			    (__s64)(stack.below - control->generation) > 0)
-				flags |= read_segments(to, &stack, control);
+				flags |= read_new_segments(to, &stack, control);
 		}
 	} else {
 		flags |= PCCE_SAMPLE_OUTSIDE;
 	}
 
-	out->time = time_of(event, control);
+	out->time = event_time(event, control);
 	if (is_throttled(event))
 		control->throttled++;
 	out->pid = pid;
@@ -570,10 +572,10 @@ static __always_inline int sample(struct event_context *event)
 SEC("perf_event")
 int on_event(struct event_context *event)
 {
-	return sample(event);
+	return sample_thread(event);
 }
 
-static __always_inline struct sampler_process *find_process(struct task_struct *task)
+static __always_inline struct sampler_process *find_followed_process(struct task_struct *task)
 {
 	struct sampler_process fresh = {.armed = wanted_armed}, *p;
 	__u32 tgid;
@@ -582,7 +584,7 @@ static __always_inline struct sampler_process *find_process(struct task_struct *
 		return NULL;
 	tgid = task->tgid;
 	p = bpf_map_lookup_elem(&processes, &tgid);
-	if (p || !wanted || number_of(task->group_leader->thread_pid) != wanted)
+	if (p || !wanted || recorder_pid(task->group_leader->thread_pid) != wanted)
 		return p;
 	bpf_map_update_elem(&processes, &tgid, &fresh, BPF_ANY);
 	wanted = 0;
@@ -592,10 +594,10 @@ static __always_inline struct sampler_process *find_process(struct task_struct *
 SEC("tracepoint")
 int on_tracepoint(void *args)
 {
-	struct sampler_process *p = find_process(bpf_get_current_task_btf());
+	struct sampler_process *p = find_followed_process(bpf_get_current_task_btf());
 
 	(void)args;
-	return p && p->armed ? sample(NULL) : 0;
+	return p && p->armed ? sample_thread(NULL) : 0;
 }
 
 SEC("tp_btf/sched_process_fork")
@@ -608,7 +610,7 @@ int on_fork(__u64 *args)
 
 	if (parent->tgid == to)
 		return 0;
-	p = find_process(parent);
+	p = find_followed_process(parent);
 	if (p) {
 		struct sampler_process copy = *p;
 
@@ -623,7 +625,7 @@ SEC("tp_btf/sched_process_exec")
 int on_exec(__u64 *args)
 {
 	struct task_struct *task = (struct task_struct *)args[0];
-	struct sampler_process *p = find_process(task);
+	struct sampler_process *p = find_followed_process(task);
 
 	if (p)
 		p->armed = 1;

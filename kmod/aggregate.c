@@ -34,14 +34,14 @@ struct slot {
 	u32 at; /* 1 + the record's offset in the segment; 0: free */
 };
 
-static u32 slots(const struct pcce_session *s)
+static u32 index_slots(const struct pcce_session *s)
 {
 	return s->config.ring_bytes / SLOT_EVERY;
 }
 
 int pcce_aggregate_make(struct pcce_session *s)
 {
-	size_t bytes = array_size(s->config.n_rings * 2, slots(s) * sizeof(struct slot));
+	size_t bytes = array_size(s->config.n_rings * 2, index_slots(s) * sizeof(struct slot));
 	struct slot *index = __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
 	unsigned int cpu;
 
@@ -54,8 +54,8 @@ int pcce_aggregate_make(struct pcce_session *s)
 		if (!c->writer)
 			continue;
 		c->index[0] = index;
-		c->index[1] = index + slots(s);
-		index += 2 * slots(s);
+		c->index[1] = index + index_slots(s);
+		index += 2 * index_slots(s);
 	}
 	return 0;
 }
@@ -76,7 +76,7 @@ void pcce_aggregate_rotate(struct pcce_session *s, struct pcce_kmod_rotate *rota
 
 		if (!c->writer)
 			continue;
-		memset(c->index[new], 0, slots(s) * sizeof(struct slot));
+		memset(c->index[new], 0, index_slots(s) * sizeof(struct slot));
 		c->used[new] = 0;
 		WRITE_ONCE(c->writer->used[new], 0);
 	}
@@ -93,14 +93,14 @@ static char *segment_data(const struct pcce_session *s, const struct pcce_cpu *c
 	return c->data + segment * s->config.segment_stride;
 }
 
-static struct pcce_sample *sample_of(struct pcce_kmod_record *r)
+static struct pcce_sample *record_sample(struct pcce_kmod_record *r)
 {
 	return (struct pcce_sample *)(r + 1);
 }
 
-static u32 hash_of(struct pcce_kmod_record *r)
+static u32 hash_record(struct pcce_kmod_record *r)
 {
-	struct pcce_sample *s = sample_of(r);
+	struct pcce_sample *s = record_sample(r);
 	u64 head[] = {r->image, s->ip, s->id, s->ext, ((u64)s->pid << 32) | s->n_below,
 		      s->below, s->kip};
 	u32 h = jhash2((u32 *)head, ARRAY_SIZE(head) * 2, 0);
@@ -109,9 +109,9 @@ static u32 hash_of(struct pcce_kmod_record *r)
 }
 
 /* All but r11. */
-static bool same(struct pcce_kmod_record *x, struct pcce_kmod_record *y)
+static bool same_contents(struct pcce_kmod_record *x, struct pcce_kmod_record *y)
 {
-	struct pcce_sample *a = sample_of(x), *b = sample_of(y);
+	struct pcce_sample *a = record_sample(x), *b = record_sample(y);
 
 	return x->image == y->image && a->pid == b->pid && a->ip == b->ip && a->id == b->id &&
 	       a->ext == b->ext && (a->flags & ~PCCE_SAMPLE_R11_MIXED) == b->flags &&
@@ -121,16 +121,16 @@ static bool same(struct pcce_kmod_record *x, struct pcce_kmod_record *y)
 }
 
 /* False: the weight would be more than the sample's field can hold. */
-static bool add(struct pcce_kmod_record *to, struct pcce_kmod_record *one)
+static bool count_in_record(struct pcce_kmod_record *to, struct pcce_kmod_record *one)
 {
 	u32 weight;
 
-	if (check_add_overflow(sample_of(to)->weight, sample_of(one)->weight, &weight))
+	if (check_add_overflow(record_sample(to)->weight, record_sample(one)->weight, &weight))
 		return false;
-	sample_of(to)->weight = weight;
-	if (sample_of(to)->tid != sample_of(one)->tid)
-		sample_of(to)->tid = 0;
-	sample_of(to)->sp++;
+	record_sample(to)->weight = weight;
+	if (record_sample(to)->tid != record_sample(one)->tid)
+		record_sample(to)->tid = 0;
+	record_sample(to)->sp++;
 	to->last = one->last;
 	return true;
 }
@@ -140,10 +140,10 @@ static bool add(struct pcce_kmod_record *to, struct pcce_kmod_record *one)
  * helper, which the kernel cannot tell; elsewhere it is any number.  So a few values are kept
  * apart, and more are counted together and marked.
  */
-static bool count_up(struct pcce_session *s, struct pcce_cpu *c, u32 segment,
-		     struct pcce_kmod_record *new, bool stays)
+static bool count_in_equal(struct pcce_session *s, struct pcce_cpu *c, u32 segment,
+			   struct pcce_kmod_record *new, bool stays)
 {
-	u32 hash = hash_of(new), mask = slots(s) - 1, variants = 0, i;
+	u32 hash = hash_record(new), mask = index_slots(s) - 1, variants = 0, i;
 	struct slot *index = (struct slot *)c->index[segment], *slot = NULL;
 	struct pcce_kmod_record *old, *mixed = NULL;
 
@@ -154,19 +154,19 @@ static bool count_up(struct pcce_session *s, struct pcce_cpu *c, u32 segment,
 		if (slot->hash != hash)
 			continue;
 		old = (void *)segment_data(s, c, segment) + slot->at - 1;
-		if (stays || !same(old, new))
+		if (stays || !same_contents(old, new))
 			continue;
-		if (sample_of(old)->flags & PCCE_SAMPLE_R11_MIXED)
+		if (record_sample(old)->flags & PCCE_SAMPLE_R11_MIXED)
 			mixed = old;
-		else if (sample_of(old)->r11 != sample_of(new)->r11)
+		else if (record_sample(old)->r11 != record_sample(new)->r11)
 			variants++;
-		else if (add(old, new))
+		else if (count_in_record(old, new))
 			return true;
 	}
 	if (variants >= R11_VARIANTS) {
-		if (mixed && add(mixed, new))
+		if (mixed && count_in_record(mixed, new))
 			return true;
-		sample_of(new)->flags |= PCCE_SAMPLE_R11_MIXED;
+		record_sample(new)->flags |= PCCE_SAMPLE_R11_MIXED;
 	}
 	if (i < PROBES)
 		*slot = (struct slot){hash, c->used[segment] + 1};
@@ -191,7 +191,7 @@ void pcce_aggregate_commit(struct pcce_session *s, struct pcce_cpu *c, u32 segme
 
 	c->samples++;
 	/* It stays if it brings segments: no other one does. */
-	if (count_up(s, c, segment, new, sample_of(new)->n_segments))
+	if (count_in_equal(s, c, segment, new, record_sample(new)->n_segments))
 		return;
 	after = before + new->size;
 	WRITE_ONCE(c->used[segment], after);

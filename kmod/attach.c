@@ -46,7 +46,7 @@
 #define LOOK_AGAIN_MS 5
 #define SPARE_THREADS 16 /* may be born between counting threads and listing them */
 
-static struct pcce_watched *watched_new(struct pcce_session *s)
+static struct pcce_watched *new_watched(struct pcce_session *s)
 {
 	struct pcce_watched *w = kzalloc(sizeof(*w), GFP_KERNEL_ACCOUNT);
 
@@ -55,7 +55,7 @@ static struct pcce_watched *watched_new(struct pcce_session *s)
 	return w;
 }
 
-static void release(struct pcce_watched *w)
+static void release_watched(struct pcce_watched *w)
 {
 	if (w->event)
 		perf_event_release_kernel(w->event);
@@ -66,14 +66,14 @@ static void release(struct pcce_watched *w)
 
 /* Takes over w; to be found by index: a CPU's number, or the address of a thread's struct pid,
  * which w holds. */
-static int accept(struct pcce_session *s, struct pcce_watched *w, unsigned long index)
+static int accept_event(struct pcce_session *s, struct pcce_watched *w, unsigned long index)
 {
 	int err;
 
 	w->older = xa_load(&s->events, index);
 	err = xa_err(xa_store(&s->events, index, w, GFP_KERNEL_ACCOUNT));
 	if (err) {
-		release(w);
+		release_watched(w);
 		return err;
 	}
 	if (w->event)
@@ -84,18 +84,18 @@ static int accept(struct pcce_session *s, struct pcce_watched *w, unsigned long 
 
 static int attach_cpu(struct pcce_session *s, int cpu)
 {
-	struct pcce_watched *w = watched_new(s);
+	struct pcce_watched *w = new_watched(s);
 	struct perf_event *event;
 
 	if (!w)
 		return -ENOMEM;
 	event = perf_event_create_kernel_counter(&s->attr, cpu, NULL, pcce_on_event, w);
 	if (IS_ERR(event)) {
-		release(w);
+		release_watched(w);
 		return PTR_ERR(event);
 	}
 	w->event = event;
-	return accept(s, w, cpu);
+	return accept_event(s, w, cpu);
 }
 
 static int attach_system(struct pcce_session *s)
@@ -116,7 +116,7 @@ enum company { ALONE, ANOTHER, GONE };
 
 /* Has the task that this event was created for got another one of the session? GONE: it has ended.
  */
-static enum company look_around(const struct pcce_session *s, struct perf_event *event)
+static enum company find_company(const struct pcce_session *s, struct perf_event *event)
 {
 	struct perf_event_context *ctx = event->ctx;
 	bool own = false, another = false;
@@ -137,7 +137,8 @@ static enum company look_around(const struct pcce_session *s, struct perf_event 
 	return !own ? GONE : another ? ANOTHER : ALONE;
 }
 
-static int create(struct pcce_watched *w, struct perf_event_attr *attr, struct task_struct *task)
+static int create_event(struct pcce_watched *w, struct perf_event_attr *attr,
+			struct task_struct *task)
 {
 	/* As in perf_event_open(): the task's rights do not change between the check and the
 	 * creation. */
@@ -173,19 +174,19 @@ static int attach_thread(struct pcce_session *s, struct perf_event_attr *attr, s
 	task = get_pid_task(pid, PIDTYPE_PID);
 	if (!task)
 		return 0;
-	w = watched_new(s);
-	err = w ? create(w, attr, task) : -ENOMEM;
+	w = new_watched(s);
+	err = w ? create_event(w, attr, task) : -ENOMEM;
 	put_task_struct(task);
 	if (err) {
 		if (w)
-			release(w);
+			release_watched(w);
 		return err == -ESRCH ? 0 : err;
 	}
 	w->pid = get_pid(pid);
 	if (attr->inherit)
-		company = look_around(s, w->event);
+		company = find_company(s, w->event);
 	if (company == GONE || (company == ANOTHER && known)) {
-		release(w);
+		release_watched(w);
 		return company == GONE;
 	}
 	if (company == ANOTHER) {
@@ -193,7 +194,7 @@ static int attach_thread(struct pcce_session *s, struct perf_event_attr *attr, s
 		perf_event_release_kernel(w->event);
 		w->event = NULL;
 	}
-	err = accept(s, w, index);
+	err = accept_event(s, w, index);
 	return err ? err : company == ALONE;
 }
 
@@ -297,7 +298,7 @@ void pcce_detach(struct pcce_session *s)
 	xa_for_each (&s->events, index, w)
 		for (; w; w = older) {
 			older = w->older;
-			release(w);
+			release_watched(w);
 		}
 	xa_destroy(&s->events);
 	s->n_events = 0;

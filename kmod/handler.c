@@ -40,7 +40,7 @@
 #include "ring.h"
 #include "segments.h"
 
-static u32 weight_of(const struct pcce_session *s, const struct perf_sample_data *data)
+static u32 event_weight(const struct pcce_session *s, const struct perf_sample_data *data)
 {
 	if (!(s->config.flags & PCCE_KMOD_WEIGHT_PERIOD))
 		return 1;
@@ -65,8 +65,8 @@ static_assert(sizeof(struct pcce_kmod_record) + sizeof(struct pcce_sample) == PC
 
 /* The current task's thread and process number, as the session's owner knows them; 0: it does not.
  */
-static void take(struct pcce_session *s, struct pcce_cpu *c, const struct perf_sample_data *data,
-		 struct pt_regs *regs, pid_t pid)
+static void sample_task(struct pcce_session *s, struct pcce_cpu *c,
+			const struct perf_sample_data *data, struct pt_regs *regs, pid_t pid)
 {
 	bool aggregate = s->config.flags & PCCE_KMOD_AGGREGATE;
 	/* Pairs with the release in pcce_aggregate_rotate(). */
@@ -98,7 +98,7 @@ static void take(struct pcce_session *s, struct pcce_cpu *c, const struct perf_s
 		.id = reading.id,
 		.ext = reading.ext,
 		.flags = reading.flags,
-		.weight = weight_of(s, data),
+		.weight = event_weight(s, data),
 		.n_entries = reading.n_entries,
 		.n_segments = reading.n_segments,
 		.n_below = reading.n_below,
@@ -142,7 +142,7 @@ void pcce_on_event(struct perf_event *event, struct perf_sample_data *data, stru
 	/* No mm: a kernel thread, or a task whose end has come so far that its memory is gone. */
 	pid = current->flags & PCCE_NO_USER || !current->mm ? 0 : task_tgid_nr_ns(current, s->ns);
 	if (pid)
-		take(s, c, data, regs, pid);
+		sample_task(s, c, data, regs, pid);
 	else
 		c->no_user++;
 	barrier();

@@ -20,7 +20,7 @@
 /* The largest struct that any caller may bring. */
 #define STRUCT_MAX PAGE_SIZE
 
-static int take(void *to, size_t ours, size_t first, const void __user *from, size_t theirs)
+static int take_struct(void *to, size_t ours, size_t first, const void __user *from, size_t theirs)
 {
 	if (theirs < first)
 		return -EINVAL;
@@ -30,7 +30,7 @@ static int take(void *to, size_t ours, size_t first, const void __user *from, si
 }
 
 /* What the caller has room for; what he knows and we do not is 0. */
-static int give(void __user *to, size_t theirs, size_t first, const void *from, size_t ours)
+static int give_struct(void __user *to, size_t theirs, size_t first, const void *from, size_t ours)
 {
 	size_t both = min(theirs, ours);
 
@@ -43,7 +43,7 @@ static int give(void __user *to, size_t theirs, size_t first, const void *from, 
 	return 0;
 }
 
-static int info(void __user *argument, size_t size)
+static int request_info(void __user *argument, size_t size)
 {
 	struct pcce_kmod_info i = {
 		.version = PCCE_KMOD_VERSION,
@@ -56,38 +56,39 @@ static int info(void __user *argument, size_t size)
 		.privileged = perfmon_capable(),
 	};
 
-	return give(argument, size, PCCE_KMOD_INFO_VER0, &i, sizeof(i));
+	return give_struct(argument, size, PCCE_KMOD_INFO_VER0, &i, sizeof(i));
 }
 
-static int setup(struct pcce_session *s, void __user *argument, size_t size)
+static int request_setup(struct pcce_session *s, void __user *argument, size_t size)
 {
 	struct pcce_kmod_setup config;
-	int err = take(&config, sizeof(config), PCCE_KMOD_SETUP_VER0, argument, size);
+	int err = take_struct(&config, sizeof(config), PCCE_KMOD_SETUP_VER0, argument, size);
 
 	if (!err)
 		err = pcce_session_setup(s, &config);
 	/* If that fails the session is set up all the same, and the caller has a wrong pointer to
 	 * think about. */
-	return err ? err : give(argument, size, PCCE_KMOD_SETUP_VER0, &config, sizeof(config));
+	return err ? err
+		   : give_struct(argument, size, PCCE_KMOD_SETUP_VER0, &config, sizeof(config));
 }
 
-static int places(struct pcce_session *s, const void __user *argument, size_t size)
+static int request_places(struct pcce_session *s, const void __user *argument, size_t size)
 {
 	struct pcce_kmod_places p;
-	int err = take(&p, sizeof(p), PCCE_KMOD_PLACES_VER0, argument, size);
+	int err = take_struct(&p, sizeof(p), PCCE_KMOD_PLACES_VER0, argument, size);
 
 	return err ? err : pcce_session_places(s, &p);
 }
 
-static int attach(struct pcce_session *s, const void __user *argument, size_t size)
+static int request_attach(struct pcce_session *s, const void __user *argument, size_t size)
 {
 	struct pcce_kmod_attach a;
-	int err = take(&a, sizeof(a), PCCE_KMOD_ATTACH_VER0, argument, size);
+	int err = take_struct(&a, sizeof(a), PCCE_KMOD_ATTACH_VER0, argument, size);
 
 	return err ? err : pcce_session_attach(s, &a);
 }
 
-static int rotate(struct pcce_session *s, void __user *argument, size_t size)
+static int request_rotate(struct pcce_session *s, void __user *argument, size_t size)
 {
 	struct pcce_kmod_rotate r = {};
 	int err;
@@ -98,15 +99,15 @@ static int rotate(struct pcce_session *s, void __user *argument, size_t size)
 	if (size > STRUCT_MAX)
 		return -E2BIG;
 	err = pcce_session_rotate(s, &r);
-	return err ? err : give(argument, size, PCCE_KMOD_ROTATE_VER0, &r, sizeof(r));
+	return err ? err : give_struct(argument, size, PCCE_KMOD_ROTATE_VER0, &r, sizeof(r));
 }
 
-static int stats(struct pcce_session *s, void __user *argument, size_t size)
+static int request_stats(struct pcce_session *s, void __user *argument, size_t size)
 {
 	struct pcce_kmod_stats st = {};
 	int err = pcce_session_stats(s, &st);
 
-	return err ? err : give(argument, size, PCCE_KMOD_STATS_VER0, &st, sizeof(st));
+	return err ? err : give_struct(argument, size, PCCE_KMOD_STATS_VER0, &st, sizeof(st));
 }
 
 long pcce_ioctl(struct file *file, unsigned int request, unsigned long argument)
@@ -117,21 +118,21 @@ long pcce_ioctl(struct file *file, unsigned int request, unsigned long argument)
 
 	switch (KIND(request)) {
 	case KIND(PCCE_KMOD_IOC_INFO):
-		return info(pointer, size);
+		return request_info(pointer, size);
 	case KIND(PCCE_KMOD_IOC_SETUP):
-		return setup(s, pointer, size);
+		return request_setup(s, pointer, size);
 	case KIND(PCCE_KMOD_IOC_PLACES):
-		return places(s, pointer, size);
+		return request_places(s, pointer, size);
 	case KIND(PCCE_KMOD_IOC_START):
 		return size || argument ? -EINVAL : pcce_session_start(s);
 	case KIND(PCCE_KMOD_IOC_STOP):
 		return size || argument ? -EINVAL : pcce_session_stop(s);
 	case KIND(PCCE_KMOD_IOC_ATTACH):
-		return attach(s, pointer, size);
+		return request_attach(s, pointer, size);
 	case KIND(PCCE_KMOD_IOC_ROTATE):
-		return rotate(s, pointer, size);
+		return request_rotate(s, pointer, size);
 	case KIND(PCCE_KMOD_IOC_STATS):
-		return stats(s, pointer, size);
+		return request_stats(s, pointer, size);
 	default:
 		return -ENOTTY;
 	}

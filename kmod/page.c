@@ -32,7 +32,7 @@
 
 /* The header and n entries. What turns out to be no page leaves no trace in the ring, which others
  * can see. */
-static bool read_head(void *to, u64 page, u32 n)
+static bool read_page_head(void *to, u64 page, u32 n)
 {
 	const struct pcce_page *head = to;
 	size_t bytes = PCCE_HEAD + n * sizeof(struct pcce_entry);
@@ -47,7 +47,7 @@ static bool read_head(void *to, u64 page, u32 n)
 }
 
 /* Tries all places where the page may be. */
-static u64 search(const struct pcce_session *s, struct pcce_cpu *c, u64 thread_pointer)
+static u64 find_thread_page(const struct pcce_session *s, struct pcce_cpu *c, u64 thread_pointer)
 {
 	/* Pairs with the release in pcce_session_places(): the offsets that are counted are there.
 	 */
@@ -68,7 +68,7 @@ static u64 search(const struct pcce_session *s, struct pcce_cpu *c, u64 thread_p
 }
 
 /* The current segment with its base; the first have entries of the lower half are in place. */
-static bool read_entries(void *to, const struct pcce_stack *stack, u32 have)
+static bool read_current_segment(void *to, const struct pcce_stack *stack, u32 have)
 {
 	u32 half = stack->off & PCCE_OFF_HALF, used = stack->off & PCCE_OFF_USED;
 	size_t base = offsetof(struct pcce_page, base);
@@ -88,7 +88,7 @@ static bool read_entries(void *to, const struct pcce_stack *stack, u32 have)
  * (It also differs when the program has written the register itself, without a system call,
  * since it was last scheduled.  If an NMI then finds it in the kernel, that sample is marked, too.)
  */
-static bool thread_pointer(u64 *out, bool in_kernel)
+static bool get_thread_pointer(u64 *out, bool in_kernel)
 {
 	*out = x86_fsbase_read_cpu();
 	return !(in_kernel && in_nmi() && *out != current->thread.fsbase);
@@ -102,7 +102,7 @@ void pcce_read_page(const struct pcce_session *s, struct pcce_cpu *c, void *to, 
 	u32 have = FEW + MORE / 2;
 	u64 base;
 
-	if (!thread_pointer(&base, r->flags & PCCE_SAMPLE_KERNEL)) {
+	if (!get_thread_pointer(&base, r->flags & PCCE_SAMPLE_KERNEL)) {
 		r->flags |= PCCE_SAMPLE_READ_FAULT;
 		return;
 	}
@@ -111,9 +111,9 @@ void pcce_read_page(const struct pcce_session *s, struct pcce_cpu *c, void *to, 
 	else if (c->entries > FEW)
 		have = min_t(u32, c->entries + MORE, PCCE_SEGMENT_ENTRIES);
 	stack.page = c->found ? base + c->offset : 0;
-	if (!stack.page || !read_head(to, stack.page, have)) {
-		stack.page = search(s, c, base);
-		if (!stack.page || !read_head(to, stack.page, have)) {
+	if (!stack.page || !read_page_head(to, stack.page, have)) {
+		stack.page = find_thread_page(s, c, base);
+		if (!stack.page || !read_page_head(to, stack.page, have)) {
 			r->flags |= PCCE_SAMPLE_OUTSIDE;
 			return;
 		}
@@ -123,7 +123,7 @@ void pcce_read_page(const struct pcce_session *s, struct pcce_cpu *c, void *to, 
 	stack.off = head->off;
 	stack.place = head->place;
 	stack.area = head->area;
-	if (!read_entries(to, &stack, have)) {
+	if (!read_current_segment(to, &stack, have)) {
 		r->flags |= PCCE_SAMPLE_READ_FAULT;
 		return;
 	}

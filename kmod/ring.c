@@ -25,12 +25,12 @@
 
 #define MEMORY_MAX SZ_1G /* of a session */
 
-static u32 segment_bytes(const struct pcce_kmod_setup *config)
+static u32 ring_segment_bytes(const struct pcce_kmod_setup *config)
 {
 	return PAGE_ALIGN(config->ring_bytes + PCCE_KMOD_RECORD_MAX);
 }
 
-static void lay_out(struct pcce_kmod_setup *config)
+static void lay_out_memory(struct pcce_kmod_setup *config)
 {
 	bool aggregate = config->flags & PCCE_KMOD_AGGREGATE;
 
@@ -40,12 +40,12 @@ static void lay_out(struct pcce_kmod_setup *config)
 	config->writer_offset = config->reader_bytes;
 	config->writer_bytes = PAGE_ALIGN(config->n_rings * sizeof(struct pcce_kmod_writer));
 	config->data_offset = config->writer_offset + config->writer_bytes;
-	config->segment_stride = aggregate ? segment_bytes(config) : 0;
-	config->data_stride = (aggregate ? 2 : 1) * (u64)segment_bytes(config);
+	config->segment_stride = aggregate ? ring_segment_bytes(config) : 0;
+	config->data_stride = (aggregate ? 2 : 1) * (u64)ring_segment_bytes(config);
 }
 
 /* Locked memory is limited for who has no right to lock as much as he likes. */
-static int charge(struct pcce_session *s)
+static int charge_memory(struct pcce_session *s)
 {
 	int err = account_locked_vm(current->mm, s->memory_bytes >> PAGE_SHIFT, true);
 
@@ -56,7 +56,7 @@ static int charge(struct pcce_session *s)
 	return 0;
 }
 
-static void uncharge(struct pcce_session *s)
+static void uncharge_memory(struct pcce_session *s)
 {
 	if (!s->charged)
 		return;
@@ -67,14 +67,14 @@ static void uncharge(struct pcce_session *s)
 
 /* An irq_work rather than a wake-up in the handler: that would take locks of the scheduler, which
  * it may hold. */
-static void wake(struct irq_work *work)
+static void wake_reader(struct irq_work *work)
 {
 	struct pcce_cpu *c = container_of(work, struct pcce_cpu, wake);
 
 	wake_up_interruptible(&c->session->wait);
 }
 
-static void hand_out(struct pcce_session *s, char *memory)
+static void hand_out_rings(struct pcce_session *s, char *memory)
 {
 	const struct pcce_kmod_setup *config = &s->config;
 	struct pcce_kmod_reader *readers = (void *)memory + config->reader_offset;
@@ -86,7 +86,7 @@ static void hand_out(struct pcce_session *s, char *memory)
 		u32 ring = config->scope == PCCE_KMOD_CPU ? 0 : cpu;
 
 		c->session = s;
-		init_irq_work(&c->wake, wake);
+		init_irq_work(&c->wake, wake_reader);
 		if (config->scope == PCCE_KMOD_CPU && cpu != config->cpu)
 			continue;
 		c->reader = &readers[ring];
@@ -102,12 +102,12 @@ int pcce_rings_make(struct pcce_session *s)
 	u64 bytes;
 	int err;
 
-	lay_out(config);
+	lay_out_memory(config);
 	bytes = config->data_offset + config->n_rings * config->data_stride;
 	if (bytes > MEMORY_MAX)
 		return -ENOMEM;
 	s->memory_bytes = bytes;
-	err = charge(s);
+	err = charge_memory(s);
 	if (err)
 		return err;
 	err = -ENOMEM;
@@ -115,7 +115,7 @@ int pcce_rings_make(struct pcce_session *s)
 	memory = __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
 	if (!s->cpus || !memory)
 		goto fail;
-	hand_out(s, memory);
+	hand_out_rings(s, memory);
 	err = pcce_segments_make(s);
 	if (!err && config->flags & PCCE_KMOD_AGGREGATE)
 		err = pcce_aggregate_make(s);
@@ -130,7 +130,7 @@ fail:
 	vfree(memory);
 	free_percpu(s->cpus);
 	s->cpus = NULL;
-	uncharge(s);
+	uncharge_memory(s);
 	return err;
 }
 
@@ -148,12 +148,12 @@ void pcce_rings_free(struct pcce_session *s)
 	free_percpu(s->cpus);
 	s->memory = NULL;
 	s->cpus = NULL;
-	uncharge(s);
+	uncharge_memory(s);
 }
 
 /* ---- user space's view ----------------------------------------------------------- */
 
-static vm_fault_t fault(struct vm_fault *vmf)
+static vm_fault_t fault_in_page(struct vm_fault *vmf)
 {
 	struct pcce_session *s = vmf->vma->vm_file->private_data;
 	u64 at = (u64)vmf->pgoff << PAGE_SHIFT;
@@ -166,7 +166,7 @@ static vm_fault_t fault(struct vm_fault *vmf)
 	return 0;
 }
 
-static const struct vm_operations_struct vm_ops = {.fault = fault};
+static const struct vm_operations_struct vm_ops = {.fault = fault_in_page};
 
 int pcce_rings_map(struct pcce_session *s, struct vm_area_struct *vma)
 {

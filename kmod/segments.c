@@ -63,13 +63,13 @@ void pcce_segments_free(struct pcce_session *s)
 }
 
 /* A task is told from those that had its number before by the time of its beginning. */
-static u64 tag_of(const struct pcce_segments *g, u64 generation)
+static u64 generation_tag(const struct pcce_segments *g, u64 generation)
 {
 	return siphash_3u64(current->start_time, task_pid_nr(current), generation, &g->key);
 }
 
 /* 0: not known. */
-static u64 name_of(struct pcce_segments *g, u64 generation)
+static u64 find_name(struct pcce_segments *g, u64 generation)
 {
 	u64 tag, name;
 	struct known *set;
@@ -77,7 +77,7 @@ static u64 name_of(struct pcce_segments *g, u64 generation)
 
 	if (!generation)
 		return 0;
-	tag = tag_of(g, generation);
+	tag = generation_tag(g, generation);
 	set = g->known[tag % KNOWN_SETS];
 	for (i = 0; i < WAYS; i++) {
 		name = READ_ONCE(set[i].name);
@@ -87,9 +87,9 @@ static u64 name_of(struct pcce_segments *g, u64 generation)
 	return 0;
 }
 
-static void learn(struct pcce_segments *g, u64 generation, u64 name)
+static void learn_name(struct pcce_segments *g, u64 generation, u64 name)
 {
-	u64 tag = tag_of(g, generation);
+	u64 tag = generation_tag(g, generation);
 	struct known *set = g->known[tag % KNOWN_SETS], *victim = &set[name % WAYS];
 	int i;
 
@@ -103,7 +103,7 @@ static void learn(struct pcce_segments *g, u64 generation, u64 name)
 	WRITE_ONCE(victim->check, tag ^ name);
 }
 
-static u64 generation_at(const struct pcce_stack *stack, u32 index)
+static u64 read_generation(const struct pcce_stack *stack, u32 index)
 {
 	u64 generation;
 
@@ -119,10 +119,10 @@ struct lowest {
 	u64 generation, name;
 };
 
-static bool look(struct pcce_segments *g, const struct pcce_stack *stack, u32 index,
-		 struct lowest *l)
+static bool find_named_segment(struct pcce_segments *g, const struct pcce_stack *stack, u32 index,
+			       struct lowest *l)
 {
-	u64 generation = generation_at(stack, index), name = name_of(g, generation);
+	u64 generation = read_generation(stack, index), name = find_name(g, generation);
 
 	if (!name)
 		return false;
@@ -137,14 +137,14 @@ static struct lowest find_lowest(struct pcce_segments *g, const struct pcce_stac
 	u32 low = 0, high = n - 1, i;
 
 	for (i = 0; i < PCCE_SAMPLE_SEGMENTS && high; i++) {
-		if (look(g, stack, high - 1, &l))
+		if (find_named_segment(g, stack, high - 1, &l))
 			return l;
 		high--;
 	}
 	while (low < high) {
 		u32 middle = low + (high - low) / 2;
 
-		if (look(g, stack, middle, &l))
+		if (find_named_segment(g, stack, middle, &l))
 			low = middle + 1;
 		else
 			high = middle;
@@ -154,8 +154,8 @@ static struct lowest find_lowest(struct pcce_segments *g, const struct pcce_stac
 
 /* Copies n segments from first on, the newest of them from the page's other half if it is still
  * there only. */
-static bool copy(struct pcce_segment *to, const struct pcce_stack *stack, u32 first, u32 n,
-		 bool kept)
+static bool copy_segments(struct pcce_segment *to, const struct pcce_stack *stack, u32 first, u32 n,
+			  bool kept)
 {
 	u32 stored = n - kept;
 	struct pcce_segment *newest = &to[stored];
@@ -171,7 +171,7 @@ static bool copy(struct pcce_segment *to, const struct pcce_stack *stack, u32 fi
 			      sizeof(*newest) - offsetof(struct pcce_segment, base));
 }
 
-static u64 hash(const struct pcce_segments *g, const struct pcce_segment *segment)
+static u64 hash_segment(const struct pcce_segments *g, const struct pcce_segment *segment)
 {
 	/* All but the generation. */
 	u64 name = siphash(&segment->index, sizeof(*segment) - offsetof(struct pcce_segment, index),
@@ -185,8 +185,8 @@ static u64 hash(const struct pcce_segments *g, const struct pcce_segment *segmen
  * at the beginning: these have the generations `brings`. l becomes the generation of the last one,
  * and its name.
  */
-static u32 name_all(struct pcce_segments *g, struct pcce_segment *segments, u32 n, u64 *brings,
-		    struct lowest *l)
+static u32 name_segments(struct pcce_segments *g, struct pcce_segment *segments, u32 n, u64 *brings,
+			 struct lowest *l)
 {
 	u32 i, kept = 0;
 
@@ -204,10 +204,10 @@ static u32 name_all(struct pcce_segments *g, struct pcce_segment *segments, u32 
 		segment->base.id = index && segment->base.id == l->generation ? l->name : 0;
 		segment->base.site = PCCE_MARK_WORD;
 		l->generation = generation;
-		l->name = hash(g, segment);
+		l->name = hash_segment(g, segment);
 		segment->generation = l->name;
 		if (READ_ONCE(g->sent[l->name % SENT]) == l->name) {
-			learn(g, generation, l->name);
+			learn_name(g, generation, l->name);
 			continue;
 		}
 		if (kept != i)
@@ -229,7 +229,7 @@ void pcce_read_segments(const struct pcce_session *s, struct pcce_cpu *c,
 	u32 n;
 
 	r->flags |= PCCE_SAMPLE_BY_CONTENT;
-	r->below = name_of(g, stack->below);
+	r->below = find_name(g, stack->below);
 	if (r->below)
 		return;
 	r->flags |= PCCE_SAMPLE_TRUNCATED;
@@ -244,9 +244,9 @@ void pcce_read_segments(const struct pcce_session *s, struct pcce_cpu *c,
 		kept = false;
 	else
 		n = r->n_below - l.index;
-	if (!n || !copy(segments, stack, l.index, n, kept))
+	if (!n || !copy_segments(segments, stack, l.index, n, kept))
 		return;
-	r->n_segments = name_all(g, segments, n, c->brings, &l);
+	r->n_segments = name_segments(g, segments, n, c->brings, &l);
 	if (l.generation == stack->below) {
 		r->below = l.name;
 		r->flags &= ~PCCE_SAMPLE_TRUNCATED;
@@ -264,7 +264,7 @@ void pcce_segments_sent(const struct pcce_session *s, const struct pcce_cpu *c, 
 	for (i = 0; i < r->n_segments; i++) {
 		u64 name = segments[i].generation;
 
-		learn(g, c->brings[i], name);
+		learn_name(g, c->brings[i], name);
 		WRITE_ONCE(g->sent[name % SENT], name);
 	}
 }

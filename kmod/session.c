@@ -28,7 +28,7 @@ struct pcce_session *pcce_session_new(void)
 	return s;
 }
 
-static bool is_sized(const struct pcce_kmod_setup *c)
+static bool sizes_are_valid(const struct pcce_kmod_setup *c)
 {
 	return is_power_of_2(c->ring_bytes) && c->ring_bytes >= PCCE_KMOD_RING_MIN &&
 	       c->ring_bytes <= PCCE_KMOD_RING_MAX && c->watermark <= c->ring_bytes;
@@ -50,7 +50,7 @@ static int check_event(const struct pcce_kmod_setup *c)
 	return 0;
 }
 
-static int check(const struct pcce_kmod_setup *c)
+static int check_setup(const struct pcce_kmod_setup *c)
 {
 	bool task = c->scope == PCCE_KMOD_TASK || c->scope == PCCE_KMOD_PROCESS;
 
@@ -69,7 +69,7 @@ static int check(const struct pcce_kmod_setup *c)
 	if (c->n_rings || c->reader_offset || c->reader_bytes || c->writer_offset ||
 	    c->writer_bytes || c->data_offset || c->data_stride || c->segment_stride)
 		return -EINVAL;
-	return is_sized(c) ? check_event(c) : -EINVAL;
+	return sizes_are_valid(c) ? check_event(c) : -EINVAL;
 }
 
 static void set_up_attr(struct pcce_session *s)
@@ -121,7 +121,7 @@ int pcce_session_setup(struct pcce_session *s, struct pcce_kmod_setup *config)
 		c.ring_bytes = PCCE_KMOD_RING_DEFAULT;
 	if (!c.watermark)
 		c.watermark = c.ring_bytes / 4;
-	err = check(&c);
+	err = check_setup(&c);
 	if (!err)
 		err = pcce_may_sample(&c);
 	if (err)
@@ -209,7 +209,7 @@ out:
 	return err;
 }
 
-static void stop(struct pcce_session *s)
+static void stop_session(struct pcce_session *s)
 {
 	WRITE_ONCE(s->active, false);
 	pcce_detach(s);
@@ -228,7 +228,7 @@ int pcce_session_stop(struct pcce_session *s)
 	if (mutex_lock_killable(&s->lock))
 		return -EINTR;
 	if (s->state == PCCE_RUNNING)
-		stop(s);
+		stop_session(s);
 	else if (s->state == PCCE_NEW)
 		err = -ENXIO;
 	mutex_unlock(&s->lock);
@@ -297,7 +297,7 @@ void pcce_session_free(struct pcce_session *s)
 {
 	mutex_lock(&s->lock);
 	if (s->state == PCCE_RUNNING)
-		stop(s);
+		stop_session(s);
 	mutex_unlock(&s->lock);
 	pcce_rings_free(s);
 	put_pid(s->target);

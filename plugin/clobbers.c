@@ -15,7 +15,7 @@
  */
 #include "internal.h"
 
-static bool everywhere(function *)
+static bool any_function(function *)
 {
 	return true;
 }
@@ -29,4 +29,4 @@ static unsigned int clobbers_execute(function *)
 	return 0;
 }
 
-PCCE_PASS(clobbers, rtl, "pcce_clobbers", everywhere, clobbers_execute);
+PCCE_PASS(clobbers, rtl, "pcce_clobbers", any_function, clobbers_execute);

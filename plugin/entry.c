@@ -31,7 +31,7 @@ static bool calls_itself(function *fun)
 	return false;
 }
 
-static bool is_endbr(rtx_insn *insn)
+static bool is_endbr_insn(rtx_insn *insn)
 {
 	return insn && NONJUMP_INSN_P(insn) && recog_memoized(insn) == CODE_FOR_nop_endbr;
 }
@@ -66,7 +66,7 @@ void entry_emit(unsigned int label, unsigned int length)
 	rtx_insn *first = next_nonnote_nondebug_insn(get_insns());
 	char text[SLOT_TEXT_BYTES(PCCE_SLOT_ENTRY_LEAF)];
 
-	gcc_assert(NOTE_P(get_insns()) || is_endbr(get_insns()));
+	gcc_assert(NOTE_P(get_insns()) || is_endbr_insn(get_insns()));
 	slot_print(text, sizeof(text), 'n', label, length);
-	asm_text_after(text, is_endbr(first) ? first : get_insns(), UNKNOWN_LOCATION);
+	asm_text_after(text, is_endbr_insn(first) ? first : get_insns(), UNKNOWN_LOCATION);
 }

@@ -61,7 +61,7 @@ void recursion_find(void *, void *)
 }
 
 /* -1: it calls nothing, or is none that the search has seen. */
-static int left(tree decl)
+static int search_left_at(tree decl)
 {
 	cgraph_node *node = cgraph_node::get(decl);
 	int vertex = node ? vertex_of(node->ultimate_alias_target()) : n_known;
@@ -71,5 +71,5 @@ static int left(tree decl)
 
 bool recursion_closes_cycle(tree caller, tree callee)
 {
-	return left(caller) >= 0 && left(callee) >= left(caller);
+	return search_left_at(caller) >= 0 && search_left_at(callee) >= search_left_at(caller);
 }

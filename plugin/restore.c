@@ -17,7 +17,7 @@
  *
  * When an exception, longjmp or a non-local goto leaves functions without passing
  * their after-slots, the thread's state is that of a function that is gone.  Where
- * such a jump arrives, __pcce_restore puts back what was found on the way there
+ * such a jump is_exception_edge, __pcce_restore puts back what was found on the way there
  * (where_to_save): at landing pads, after calls that return twice, at labels that a nested
  * function jumps to, and at __builtin_setjmp's receivers.  After the first return of
  * setjmp this changes nothing, but for ext, which names the call of setjmp until then
@@ -198,7 +198,7 @@ static tree page_field(tree type, tree address, HOST_WIDE_INT offset)
 	return load;
 }
 
-static tree append(gimple_seq *seq, tree type, tree value)
+static tree append_value(gimple_seq *seq, tree type, tree value)
 {
 	tree name = make_ssa_name(type);
 
@@ -206,7 +206,7 @@ static tree append(gimple_seq *seq, tree type, tree value)
 	return name;
 }
 
-static tree append_op(gimple_seq *seq, enum tree_code code, tree type, tree a, tree b)
+static tree append_operation(gimple_seq *seq, enum tree_code code, tree type, tree a, tree b)
 {
 	tree name = make_ssa_name(type);
 
@@ -227,21 +227,22 @@ static void save_state(basic_block bb, struct saved *saved)
 	saved->position = new_local(uint64_type_node, "pcce_position");
 	saved->word = new_local(uint64_type_node, "pcce_word");
 
-	page = append(&seq, ptr_type_node,
-		      build_fold_addr_expr_with_type(get_page_decl(), ptr_type_node));
-	id = append(&seq, uint64_type_node,
-		    page_field(uint64_type_node, page, offsetof(struct pcce_page, id)));
+	page = append_value(&seq, ptr_type_node,
+			    build_fold_addr_expr_with_type(get_page_decl(), ptr_type_node));
+	id = append_value(&seq, uint64_type_node,
+			  page_field(uint64_type_node, page, offsetof(struct pcce_page, id)));
 	gimple_seq_add_stmt(&seq, gimple_build_assign(saved->id, id));
-	position = append(&seq, uint64_type_node,
-			  page_field(uint64_type_node, page, offsetof(struct pcce_page, off)));
+	position =
+		append_value(&seq, uint64_type_node,
+			     page_field(uint64_type_node, page, offsetof(struct pcce_page, off)));
 	gimple_seq_add_stmt(&seq, gimple_build_assign(saved->position, position));
 	/* off is its lower half */
 	off = make_ssa_name(uint32_type_node);
 	gimple_seq_add_stmt(&seq, gimple_build_assign(off, NOP_EXPR, position));
 	top = make_ssa_name(sizetype);
 	gimple_seq_add_stmt(&seq, gimple_build_assign(top, NOP_EXPR, off));
-	top = append_op(&seq, POINTER_PLUS_EXPR, ptr_type_node, page, top);
-	word = append(&seq, uint64_type_node, page_field(uint64_type_node, top, top_site));
+	top = append_operation(&seq, POINTER_PLUS_EXPR, ptr_type_node, page, top);
+	word = append_value(&seq, uint64_type_node, page_field(uint64_type_node, top, top_site));
 	gimple_seq_add_stmt(&seq, gimple_build_assign(saved->word, word));
 	if (!bb) {
 		gsi_insert_seq_on_edge_immediate(single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(cfun)),
@@ -259,9 +260,9 @@ static void save_state(basic_block bb, struct saved *saved)
 static gimple_seq restore_sequence(const struct saved *saved, location_t location)
 {
 	gimple_seq seq = NULL;
-	tree id = append(&seq, uint64_type_node, saved->id);
-	tree position = append(&seq, uint64_type_node, saved->position);
-	tree word = append(&seq, uint64_type_node, saved->word);
+	tree id = append_value(&seq, uint64_type_node, saved->id);
+	tree position = append_value(&seq, uint64_type_node, saved->position);
+	tree word = append_value(&seq, uint64_type_node, saved->word);
 	gcall *call = gimple_build_call(get_restore_decl(), 3, id, position, word);
 
 	gimple_set_location(call, location);
@@ -287,7 +288,7 @@ static void restore_after(gimple *stmt, const struct saved *saved)
 	}
 }
 
-static bool arrives(edge e)
+static bool is_exception_edge(edge e)
 {
 	return (e->flags & EDGE_EH) != 0;
 }
@@ -304,9 +305,9 @@ static basic_block without_ordinary(basic_block bb)
 	{
 		if (e->flags & EDGE_ABNORMAL)
 			return bb;
-		ordinary |= !arrives(e);
+		ordinary |= !is_exception_edge(e);
 	}
-	return ordinary ? make_forwarder_block(bb, arrives, NULL)->src : bb;
+	return ordinary ? make_forwarder_block(bb, is_exception_edge, NULL)->src : bb;
 }
 
 static void restore_at_label(basic_block bb, const struct saved *saved)

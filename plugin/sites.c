@@ -76,7 +76,7 @@ void sites_add(const struct site *site)
  */
 static const struct site *sorted_base;
 
-static int compare_sites(const void *a, const void *b)
+static int compare_source_calls(const void *a, const void *b)
 {
 	const struct site *x = sorted_base + *(const unsigned int *)a,
 			  *y = sorted_base + *(const unsigned int *)b;
@@ -103,7 +103,7 @@ static unsigned int *number_copies(void)
 	for (unsigned int i = 0; i < n_sites; i++)
 		order[i] = i;
 	sorted_base = sites;
-	qsort(order, n_sites, sizeof(*order), compare_sites);
+	qsort(order, n_sites, sizeof(*order), compare_source_calls);
 	for (unsigned int i = 1; i < n_sites; i++) {
 		const struct site *last = sites + order[i - 1], *site = sites + order[i];
 

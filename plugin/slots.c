@@ -16,7 +16,7 @@
  *
  *  - callee_of() tells what is called,
  *  - choose_flags() and choose_sizes() decide on the record,
- *  - put_slots() emits the two slots, or bare labels where there is no slot.
+ *  - emit_slots() emits the two slots, or bare labels where there is no slot.
  *
  * Flags are dead at both places, by the definition of a call; r10 and r11 are free
  * before a call unless the call itself uses them, and after it in any case (clobbers.c).
@@ -154,7 +154,7 @@ static rtx_insn *last_of_call(rtx_insn *insn)
 	return last;
 }
 
-static void put_slots(rtx_insn *insn, const struct site *site)
+static void emit_slots(rtx_insn *insn, const struct site *site)
 {
 	char text[SLOT_TEXT_BYTES(SLOT_BYTES_MAX)];
 
@@ -209,7 +209,7 @@ static void add_site(rtx_insn *insn, const struct callee *callee, bool cold)
 		note_tail_call(callee);
 	choose_sizes(&site, callee);
 	sites_add(&site);
-	put_slots(insn, &site);
+	emit_slots(insn, &site);
 }
 
 static void handle_call(rtx_insn *insn, bool cold)

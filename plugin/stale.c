@@ -58,14 +58,14 @@ static bool is_restore_call(rtx_insn *insn)
 	return stale_is_restore(&callee);
 }
 
-static bool ends_here(rtx_insn *insn)
+static bool ends_stretch(rtx_insn *insn)
 {
 	return BARRIER_P(insn) || is_restore_call(insn) || (CALL_P(insn) && SIBLING_CALL_P(insn)) ||
 	       (NOTE_P(insn) && NOTE_KIND(insn) == NOTE_INSN_SWITCH_TEXT_SECTIONS);
 }
 
 /* Where one way meets another, it goes on to the end of both. */
-static void follow(rtx_insn *insn, int pad)
+static void follow_code(rtx_insn *insn, int pad)
 {
 	for (; insn; insn = NEXT_INSN(insn)) {
 		int *now = &leads_to[INSN_UID(insn)];
@@ -78,7 +78,7 @@ static void follow(rtx_insn *insn, int pad)
 
 			to_visit->safe_push(target);
 		}
-		if (ends_here(insn))
+		if (ends_stretch(insn))
 			return;
 	}
 }
@@ -159,7 +159,7 @@ void stale_finish(bool restores)
 		while (!to_visit->is_empty()) {
 			struct start next = to_visit->pop();
 
-			follow(next.insn, next.pad);
+			follow_code(next.insn, next.pad);
 		}
 		add_stretches();
 		sbitmap_free(pad_starts);

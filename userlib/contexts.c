@@ -104,21 +104,21 @@ HIDDEN void *__pcce_context_resolve(unsigned int i)
 
 /* ---- records --------------------------------------------------------------------------- */
 
-static struct record **bucket_of(const ucontext_t *ucp)
+static struct record **record_bucket(const ucontext_t *ucp)
 {
 	return &buckets[((uint64_t)ucp >> 3) * 0x9e3779b97f4a7c15ULL >> 54];
 }
 
-static struct record *find(const ucontext_t *ucp)
+static struct record *find_record(const ucontext_t *ucp)
 {
-	struct record *r = __atomic_load_n(bucket_of(ucp), __ATOMIC_ACQUIRE);
+	struct record *r = __atomic_load_n(record_bucket(ucp), __ATOMIC_ACQUIRE);
 
 	while (r && r->ucp != ucp)
 		r = r->next;
 	return r;
 }
 
-static struct record *allocate(void)
+static struct record *allocate_record(void)
 {
 	static struct record *all;
 	static uint32_t given;
@@ -145,13 +145,13 @@ static struct record *allocate(void)
 	return NULL;
 }
 
-static struct record *find_or_add(const ucontext_t *ucp)
+static struct record *find_or_add_record(const ucontext_t *ucp)
 {
-	struct record **bucket = bucket_of(ucp), *r = find(ucp);
+	struct record **bucket = record_bucket(ucp), *r = find_record(ucp);
 
 	if (r)
 		return r;
-	r = allocate();
+	r = allocate_record();
 	if (!r)
 		return NULL;
 	r->ucp = ucp;
@@ -164,7 +164,7 @@ static struct record *find_or_add(const ucontext_t *ucp)
 
 /* ---- the page -------------------------------------------------------------------------- */
 
-static void changing(void)
+static void mark_changing(void)
 {
 	*(volatile __u64 *)&pcce_page.ext = PCCE_EXT_CHANGING;
 }
@@ -181,7 +181,7 @@ HIDDEN void __pcce_context_load(struct record *r)
 /* ---- what the stubs call ----------------------------------------------------------------- */
 
 /* A shadow stack knows where a context goes on; then we cannot lead it elsewhere. */
-static bool shadow_stack(void)
+static bool has_shadow_stack(void)
 {
 	uint64_t pointer = 0;
 
@@ -189,9 +189,9 @@ static bool shadow_stack(void)
 	return pointer != 0;
 }
 
-static void save(const ucontext_t *ucp, uint64_t sp, uint64_t pc, uint32_t kind)
+static void save_context(const ucontext_t *ucp, uint64_t sp, uint64_t pc, uint32_t kind)
 {
-	struct record *r = find_or_add(ucp);
+	struct record *r = find_or_add_record(ucp);
 
 	if (!r)
 		return;
@@ -204,13 +204,13 @@ static void save(const ucontext_t *ucp, uint64_t sp, uint64_t pc, uint32_t kind)
 
 HIDDEN void __pcce_context_get(const ucontext_t *ucp, uint64_t sp, uint64_t pc)
 {
-	save(ucp, sp, pc, KIND_GOT);
+	save_context(ucp, sp, pc, KIND_GOT);
 }
 
 HIDDEN void __pcce_context_made(const ucontext_t *ucp, const struct context_entries *entries)
 {
 	static uint64_t stack[64];
-	struct record *r = find_or_add(ucp);
+	struct record *r = find_or_add_record(ucp);
 
 	if (!__pcce_context_libc_end && __pcce_context_resolve(3)) {
 		void (*make)(ucontext_t *, void (*)(void), int, ...) = __pcce_context_real[3];
@@ -226,7 +226,7 @@ HIDDEN void __pcce_context_made(const ucontext_t *ucp, const struct context_entr
 
 /* What glibc leaves at the top of a made context's stack: the return address, and at rbx its
  * uc_link. */
-static bool lead_end(const ucontext_t *c, uint64_t end)
+static bool redirect_end(const ucontext_t *c, uint64_t end)
 {
 	uint64_t *ret = (uint64_t *)c->uc_mcontext.gregs[REG_RSP];
 
@@ -240,14 +240,14 @@ static bool lead_end(const ucontext_t *c, uint64_t end)
 HIDDEN const ucontext_t *__pcce_context_enter(const ucontext_t *ucp,
 					      const struct context_entries *entries)
 {
-	struct record *r = find(ucp);
+	struct record *r = find_record(ucp);
 	const greg_t *regs = ucp->uc_mcontext.gregs;
 	greg_t *lead;
 
-	changing();
-	if (r && !shadow_stack()) {
+	mark_changing();
+	if (r && !has_shadow_stack()) {
 		lead = r->copy.uc_mcontext.gregs;
-		if (r->kind == KIND_MADE && lead_end(ucp, entries->end)) {
+		if (r->kind == KIND_MADE && redirect_end(ucp, entries->end)) {
 			r->copy = *ucp;
 			lead[REG_R12] = regs[REG_RIP];
 			lead[REG_RIP] = (greg_t)entries->start;
@@ -272,7 +272,7 @@ HIDDEN const ucontext_t *__pcce_context_swap(const ucontext_t *from, const ucont
 {
 	if (from == to)
 		return to;
-	save(from, sp, pc, KIND_SAVED);
+	save_context(from, sp, pc, KIND_SAVED);
 	return __pcce_context_enter(to, entries);
 }
 

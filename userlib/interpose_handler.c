@@ -50,7 +50,7 @@ _Static_assert(NSIG == SIGNAL_HANDLERS, "signal_entry.S");
 /* siginterrupt's word on a signal, for signal(). */
 static volatile bool interrupts[NSIG];
 
-static bool is_function(void (*handler)(int))
+static bool is_handler(void (*handler)(int))
 {
 	return handler != SIG_DFL && handler != SIG_IGN && handler != SIG_ERR;
 }
@@ -65,7 +65,7 @@ static sigaction_fn *next_sigaction(void)
 }
 
 /* Early, since a program may call sigaction() in a handler, where dlsym() is not allowed. */
-__attribute__((constructor(101))) static void construct(void)
+__attribute__((constructor(101))) static void find_sigaction_early(void)
 {
 	int saved_errno = errno;
 
@@ -84,7 +84,7 @@ static int through_interposer(sigaction_fn *interposer, int sig, const struct si
 	raw_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask, sizeof(mask));
 	ret = interposer(sig, act, old);
 	if (ret == 0 && act && __sigaction(sig, NULL, &installed) == 0 &&
-	    is_function(installed.sa_handler) && installed.sa_sigaction != __pcce_signal_entry) {
+	    is_handler(installed.sa_handler) && installed.sa_sigaction != __pcce_signal_entry) {
 		__pcce_signal_handlers[sig] = installed.sa_handler;
 		installed.sa_sigaction = __pcce_signal_entry;
 		__sigaction(sig, &installed, NULL);
@@ -103,12 +103,12 @@ PUBLIC int sigaction(int sig, const struct sigaction *restrict act, struct sigac
 
 	if (sig <= 0 || sig >= NSIG)
 		return next_sigaction()(sig, act, old);
-	if (act && is_function(act->sa_handler))
+	if (act && is_handler(act->sa_handler))
 		self_signal_taken(sig);
 	if (next_sigaction() != __sigaction)
 		return through_interposer(next_sigaction(), sig, act, old);
 	handler_before = __pcce_signal_handlers[sig];
-	if (act && is_function(act->sa_handler)) {
+	if (act && is_handler(act->sa_handler)) {
 		ours = *act;
 		ours.sa_sigaction = __pcce_signal_entry;
 		if (act->sa_sigaction != __pcce_signal_entry)
@@ -128,7 +128,7 @@ PUBLIC int sigaction(int sig, const struct sigaction *restrict act, struct sigac
 	return 0;
 }
 
-static void (*install(int sig, void (*handler)(int), int flags, bool masked))(int)
+static void (*set_handler(int sig, void (*handler)(int), int flags, bool masked))(int)
 {
 	struct sigaction act = {.sa_handler = handler, .sa_flags = flags}, old;
 
@@ -147,7 +147,7 @@ PUBLIC void (*signal(int sig, void (*handler)(int)))(int)
 {
 	bool restart = sig > 0 && sig < NSIG && !interrupts[sig];
 
-	return install(sig, handler, restart ? SA_RESTART : 0, true);
+	return set_handler(sig, handler, restart ? SA_RESTART : 0, true);
 }
 
 void (*bsd_signal(int sig, void (*handler)(int)))(int) ALIAS("signal");
@@ -156,7 +156,7 @@ void (*ssignal(int sig, void (*handler)(int)))(int) ALIAS("signal");
 /* System V semantics: one shot, not masked. */
 PUBLIC void (*__sysv_signal(int sig, void (*handler)(int)))(int)
 {
-	return install(sig, handler, (int)(SA_RESETHAND | SA_NODEFER | SA_INTERRUPT), false);
+	return set_handler(sig, handler, (int)(SA_RESETHAND | SA_NODEFER | SA_INTERRUPT), false);
 }
 
 void (*sysv_signal(int sig, void (*handler)(int)))(int) ALIAS("__sysv_signal");

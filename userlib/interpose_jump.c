@@ -76,7 +76,7 @@ HIDDEN void *__pcce_jump_resolve(unsigned int i)
 	return real;
 }
 
-__attribute__((constructor(101))) static void construct(void)
+__attribute__((constructor(101))) static void resolve_jumps(void)
 {
 	for (unsigned int i = 0; i < N_NAMES; i++)
 		__pcce_jump_resolve(i);
@@ -92,7 +92,7 @@ static uint64_t compare_exchange(uint64_t *at, uint64_t expected, uint64_t value
 	return expected;
 }
 
-static struct jumps *area(void)
+static struct jumps *jump_area(void)
 {
 	struct jumps *jumps = (struct jumps *)(uintptr_t)pcce_page.jumps;
 	void *fresh;
@@ -108,16 +108,16 @@ static struct jumps *area(void)
 	return (struct jumps *)(uintptr_t)pcce_page.jumps;
 }
 
-static struct jump *set_of(struct jumps *jumps, uint64_t sp, uint64_t pc)
+static struct jump *jump_set(struct jumps *jumps, uint64_t sp, uint64_t pc)
 {
 	uint64_t hash = ((sp >> 3) ^ pc << 13) * 0x9e3779b97f4a7c15ULL;
 
 	return jumps->set[hash >> 56];
 }
 
-static struct jump *to_replace(struct jumps *jumps, uint64_t sp, uint64_t pc)
+static struct jump *entry_to_replace(struct jumps *jumps, uint64_t sp, uint64_t pc)
 {
-	struct jump *set = set_of(jumps, sp, pc), *oldest = set;
+	struct jump *set = jump_set(jumps, sp, pc), *oldest = set;
 
 	for (struct jump *j = set; j < set + WAYS; j++) {
 		if (j->sp == sp && j->pc == pc)
@@ -131,7 +131,7 @@ static struct jump *to_replace(struct jumps *jumps, uint64_t sp, uint64_t pc)
 HIDDEN void __pcce_jump_keep(uint64_t sp, uint64_t pc)
 {
 	const struct pcce_page *page = &pcce_page;
-	struct jumps *jumps = area();
+	struct jumps *jumps = jump_area();
 	const struct pcce_entry *top =
 		(const struct pcce_entry *)((const char *)&page->base + page->off);
 	uint64_t mark;
@@ -140,7 +140,7 @@ HIDDEN void __pcce_jump_keep(uint64_t sp, uint64_t pc)
 		return;
 	mark = (uint64_t)&mark | 1;
 	for (int tries = 0; tries < 3; tries++) {
-		volatile struct jump *j = to_replace(jumps, sp, pc);
+		volatile struct jump *j = entry_to_replace(jumps, sp, pc);
 
 		j->sp = mark;
 		j->pc = pc;
@@ -165,7 +165,7 @@ HIDDEN int __pcce_jump_find(const uint64_t *jmp_buf, struct jump_state *out)
 		return JUMP_NOTHING;
 	sp = jmp_buf_reveal(jmp_buf[JMP_BUF_SP]);
 	pc = jmp_buf_reveal(jmp_buf[JMP_BUF_PC]);
-	for (volatile struct jump *j = set_of(jumps, sp, pc), *end = j + WAYS; j < end; j++) {
+	for (volatile struct jump *j = jump_set(jumps, sp, pc), *end = j + WAYS; j < end; j++) {
 		uint64_t used = j->used;
 		int how;
 

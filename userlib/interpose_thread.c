@@ -142,8 +142,8 @@ static const pthread_attr_t *larger_stack(const pthread_attr_t *attr, pthread_at
 	return copy;
 }
 
-static int create(pthread_t *thread, const pthread_attr_t *attr, const struct start *start,
-		  void *caller)
+static int create_thread(pthread_t *thread, const pthread_attr_t *attr, const struct start *start,
+			 void *caller)
 {
 	create_fn *real = real_create();
 	pthread_attr_t copy;
@@ -185,7 +185,7 @@ pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*routine)(v
 
 		return real ? real(thread, attr, routine, arg) : EAGAIN;
 	}
-	ret = create(thread, attr, &start, __builtin_return_address(0));
+	ret = create_thread(thread, attr, &start, __builtin_return_address(0));
 	errno = saved_errno;
 	return ret;
 }
@@ -200,7 +200,7 @@ __attribute__((visibility("default"))) int thrd_create(thrd_t *thread, thrd_star
 	int ret;
 
 	pcce_runtime_init();
-	ret = create(thread, NULL, &start, __builtin_return_address(0));
+	ret = create_thread(thread, NULL, &start, __builtin_return_address(0));
 	errno = saved_errno;
 	switch (ret) {
 	case 0:

@@ -66,7 +66,7 @@ extern int dlclose(void *) __attribute__((weak));
 extern int dladdr(const void *, Dl_info *) __attribute__((weak));
 
 /* The object that holds this address; it stays loaded, since it is being run. */
-static void *object_of(const void *address)
+static void *find_object(const void *address)
 {
 	Dl_info info;
 	void *handle;
@@ -79,7 +79,7 @@ static void *object_of(const void *address)
 	return handle;
 }
 
-static bool find_in(struct unwinder *u, void *object)
+static bool find_unwinder_in(struct unwinder *u, void *object)
 {
 	u->set_ip = dlsym(object, "_Unwind_SetIP");
 	u->get_ip = dlsym(object, "_Unwind_GetIP");
@@ -106,7 +106,7 @@ static bool find_unwinder(struct unwinder *u, const void *caller)
 	}
 	if (!dlsym)
 		return false;
-	if (find_in(u, RTLD_NEXT)) {
+	if (find_unwinder_in(u, RTLD_NEXT)) {
 		if (__atomic_compare_exchange_n(&state, &expected, 1, false, __ATOMIC_RELAXED,
 						__ATOMIC_RELAXED)) {
 			next = *u;
@@ -114,15 +114,15 @@ static bool find_unwinder(struct unwinder *u, const void *caller)
 		}
 		return true;
 	}
-	object = object_of(caller);
-	return object && find_in(u, object);
+	object = find_object(caller);
+	return object && find_unwinder_in(u, object);
 }
 #endif
 
 /* ---- calls ------------------------------------------------------------------------------- */
 
 /* Bytes of a ModRM operand with what follows it. */
-static unsigned int operand_length(const unsigned char *modrm)
+static unsigned int modrm_length(const unsigned char *modrm)
 {
 	unsigned int mod = *modrm >> 6, rm = *modrm & 7, length = 1;
 
@@ -139,7 +139,7 @@ static unsigned int operand_length(const unsigned char *modrm)
 }
 
 /* Where the call of a site returns to; 0 if it is not a single instruction. */
-static uint64_t return_of(uint64_t site)
+static uint64_t call_return(uint64_t site)
 {
 	static const unsigned char restore[] = {0x4c, 0x8b, 0x5c, 0x24, 0x80,
 						0x4c, 0x8b, 0x54, 0x24, 0x88};
@@ -154,7 +154,7 @@ static uint64_t return_of(uint64_t site)
 	if (*p == 0xe8)
 		return (uint64_t)p + 5;
 	if (*p == 0xff && (p[1] >> 3 & 7) == 2)
-		return (uint64_t)p + 1 + operand_length(p + 1);
+		return (uint64_t)p + 1 + modrm_length(p + 1);
 	return 0;
 }
 
@@ -176,23 +176,25 @@ static bool read_entry(uint32_t number, uint32_t index, struct pcce_entry *out)
 		const volatile struct pcce_entry *e;
 		const struct pcce_segment *s;
 
-		position = *current();
-		if (number == number_of(position) ||
-		    (number + 1 == number_of(position) && held(position) == PCCE_PLACE_KEPT)) {
-			e = (const volatile struct pcce_entry *)half(start_of_half(number)) + 1;
+		position = *position_word();
+		if (number == segment_number(position) ||
+		    (number + 1 == segment_number(position) &&
+		     held_kind(position) == PCCE_PLACE_KEPT)) {
+			e = (const volatile struct pcce_entry *)page_half(start_of_half(number)) +
+			    1;
 		} else {
-			s = stored(number);
+			s = stored_segment(number);
 			if (!s || !s->generation)
 				return false;
 			e = s->entry;
 		}
 		out->id = e[index].id;
 		out->site = e[index].site;
-	} while (position != *current());
+	} while (position != *position_word());
 	return true;
 }
 
-static void look(struct cursor *c)
+static void find_top(struct cursor *c)
 {
 	c->returns = 0;
 	c->special = false;
@@ -223,33 +225,33 @@ static void look(struct cursor *c)
 	if (c->top.site >> PCCE_SITE_BITS > PCCE_COUNT_MAX) {
 		c->special = true;
 	} else {
-		c->returns = return_of(c->top.site & PCCE_SITE_MASK);
+		c->returns = call_return(c->top.site & PCCE_SITE_MASK);
 		c->unknown = !c->returns;
 	}
 }
 
-static void take(struct cursor *c)
+static void take_call(struct cursor *c)
 {
 	if (c->top.site >> PCCE_SITE_BITS) {
 		c->top.site -= 1ULL << PCCE_SITE_BITS;
 		return;
 	}
 	c->left--;
-	look(c);
+	find_top(c);
 }
 
-static bool cursor_begin(struct cursor *c)
+static bool begin_cursor(struct cursor *c)
 {
-	uint64_t position = *current();
+	uint64_t position = *position_word();
 	uint32_t used = (uint32_t)position & PCCE_OFF_USED;
 
 	*c = (struct cursor){
-		.number = number_of(position),
+		.number = segment_number(position),
 		.left = used / sizeof(struct pcce_entry),
 	};
 	if (used > PCCE_OFF_FULL)
 		return false;
-	look(c);
+	find_top(c);
 	return true;
 }
 
@@ -274,7 +276,7 @@ static bool owns_top(const struct walk *w, struct _Unwind_Context *frame, uint64
 	return ip == w->stack.returns;
 }
 
-static _Unwind_Reason_Code visit(struct _Unwind_Context *frame, void *arg)
+static _Unwind_Reason_Code visit_frame(struct _Unwind_Context *frame, void *arg)
 {
 	struct walk *w = arg;
 	uint64_t ip = w->unwinder->get_ip(frame);
@@ -296,24 +298,24 @@ static _Unwind_Reason_Code visit(struct _Unwind_Context *frame, void *arg)
 		return _URC_NORMAL_STOP; /* the handler of a signal is left: who knows what it
 					    interrupted */
 	else
-		take(&w->stack);
+		take_call(&w->stack);
 	return _URC_NO_REASON;
 }
 
-static bool walk(struct walk *w)
+static bool walk_stack(struct walk *w)
 {
 	uint64_t ext = pcce_page.ext;
 
 	if (ext == PCCE_EXT_CHANGING || !w->unwinder->backtrace || !w->unwinder->region_start)
 		return false;
 	if (ext) {
-		w->ext_returns = return_of(__pcce_site_address(ext));
+		w->ext_returns = call_return(__pcce_site_address(ext));
 		if (!w->ext_returns)
 			return false;
 	}
-	if (!cursor_begin(&w->stack))
+	if (!begin_cursor(&w->stack))
 		return false;
-	w->unwinder->backtrace(visit, w);
+	w->unwinder->backtrace(visit_frame, w);
 	return w->certain;
 }
 
@@ -331,7 +333,7 @@ static bool is_marked(uint64_t pad)
 }
 
 /* What is to be entered instead of the landing pad. */
-static uint64_t lead(const struct unwinder *u, struct _Unwind_Context *frame, uint64_t pad)
+static uint64_t lead_landing(const struct unwinder *u, struct _Unwind_Context *frame, uint64_t pad)
 {
 	struct walk w = {.unwinder = u};
 	struct landing *l;
@@ -341,7 +343,7 @@ static uint64_t lead(const struct unwinder *u, struct _Unwind_Context *frame, ui
 	if (u->get_ip && u->get_cfa) {
 		w.cfa = u->get_cfa(frame);
 		w.ip = u->get_ip(frame);
-		if (walk(&w)) {
+		if (walk_stack(&w)) {
 			if (!w.gone)
 				return pad;
 			l = __pcce_landing_claim();
@@ -377,6 +379,6 @@ __attribute__((weak, visibility("default"))) void _Unwind_SetIP(struct _Unwind_C
 	struct unwinder u;
 
 	if (find_unwinder(&u, __builtin_return_address(0)))
-		u.set_ip(frame, lead(&u, frame, ip));
+		u.set_ip(frame, lead_landing(&u, frame, ip));
 	errno = saved_errno;
 }

@@ -25,14 +25,14 @@
 #define PER_SEGMENT PCCE_SEGMENT_ENTRIES
 #define ENTRIES_MAX (PCCE_ORIGIN_SEGMENTS * PER_SEGMENT - 2)
 
-static struct pcce_entry *base_of(uint32_t number)
+static struct pcce_entry *segment_base(uint32_t number)
 {
-	return (struct pcce_entry *)half(start_of_half(number));
+	return (struct pcce_entry *)page_half(start_of_half(number));
 }
 
-static uint64_t entries_at(uint64_t word)
+static uint64_t count_entries(uint64_t word)
 {
-	return (uint64_t)number_of(word) * PER_SEGMENT +
+	return (uint64_t)segment_number(word) * PER_SEGMENT +
 	       ((uint32_t)word & PCCE_OFF_USED) / sizeof(struct pcce_entry);
 }
 
@@ -40,7 +40,7 @@ static uint64_t entries_at(uint64_t word)
 
 uint32_t origin_room(void)
 {
-	uint64_t n = entries_at(*current());
+	uint64_t n = count_entries(*position_word());
 
 	return n < ENTRIES_MAX ? (uint32_t)n : ENTRIES_MAX;
 }
@@ -48,15 +48,15 @@ uint32_t origin_room(void)
 /* The segment below the current one. A handler may bring it from the half to the area meanwhile,
  * and leaves it there.
  */
-static bool read_segment(struct pcce_segment *to, uint32_t index, uint64_t generation)
+static bool read_segment_below(struct pcce_segment *to, uint32_t index, uint64_t generation)
 {
 	const struct pcce_segment *area = (const struct pcce_segment *)(uintptr_t)pcce_page.area;
-	uint64_t word = *current();
+	uint64_t word = *position_word();
 
-	if (index + 1 == number_of(word) && held(word) == PCCE_PLACE_KEPT) {
-		memcpy(&to->base, base_of(index), BASE_AND_ENTRIES * sizeof(uint64_t));
+	if (index + 1 == segment_number(word) && held_kind(word) == PCCE_PLACE_KEPT) {
+		memcpy(&to->base, segment_base(index), BASE_AND_ENTRIES * sizeof(uint64_t));
 		__asm__ volatile("" ::: "memory");
-		if (*current() == word)
+		if (*position_word() == word)
 			return true;
 		area = (const struct pcce_segment *)(uintptr_t)pcce_page.area;
 	}
@@ -92,8 +92,8 @@ static uint32_t prepend(struct filling *f, const struct pcce_entry *entries, uin
 void origin_take(struct origin *o, struct pcce_entry *entries, uint32_t room)
 {
 	struct filling f = {entries + room, room, false};
-	uint64_t word = *current(), generation;
-	uint32_t number = number_of(word),
+	uint64_t word = *position_word(), generation;
+	uint32_t number = segment_number(word),
 		 left = ((uint32_t)word & PCCE_OFF_USED) / sizeof(*entries);
 	struct pcce_segment segment;
 
@@ -101,10 +101,10 @@ void origin_take(struct origin *o, struct pcce_entry *entries, uint32_t room)
 		.id = pcce_page.id, .ext = pcce_page.ext, .known = left <= PER_SEGMENT};
 	if (!o->known)
 		return; /* no off of ours */
-	left = prepend(&f, base_of(number) + 1, left);
-	generation = base_of(number)->id;
+	left = prepend(&f, segment_base(number) + 1, left);
+	generation = segment_base(number)->id;
 	while (!left && number && generation && f.room &&
-	       read_segment(&segment, number - 1, generation)) {
+	       read_segment_below(&segment, number - 1, generation)) {
 		left = prepend(&f, segment.entry, PER_SEGMENT);
 		generation = segment.base.id;
 		number--;
@@ -145,9 +145,9 @@ void origin_enter(const struct origin *whole)
 	uint32_t segments = (o.n + 2 + PER_SEGMENT - 1) / PER_SEGMENT, fill, top, i;
 	struct pcce_segment *area = NULL;
 	uint64_t below = 0, generation;
-	struct pcce_entry *kept = base_of(1), *own = base_of(0), copy[PER_SEGMENT + 1];
+	struct pcce_entry *kept = segment_base(1), *own = segment_base(0), copy[PER_SEGMENT + 1];
 
-	if (!o.known || o.ext > PCCE_SITE_MASK || entries_at(*current()))
+	if (!o.known || o.ext > PCCE_SITE_MASK || count_entries(*position_word()))
 		return;
 	if (segments > 1) {
 		if (!pcce_page.area)
@@ -179,11 +179,11 @@ void origin_enter(const struct origin *whole)
 		own->id = generation;
 		own->site = PCCE_MARK_WORD;
 		__asm__ volatile("" ::: "memory");
-		*current() = word_of(0, top + 1, PCCE_PLACE_KEPT);
+		*position_word() = word_of(0, top + 1, PCCE_PLACE_KEPT);
 		__asm__ volatile("" ::: "memory");
 		if (!memcmp(kept, copy, sizeof(copy)) && own->id == generation &&
-		    held(*current()) == PCCE_PLACE_KEPT)
+		    held_kind(*position_word()) == PCCE_PLACE_KEPT)
 			return;
-		*current() = 0;
+		*position_word() = 0;
 	}
 }

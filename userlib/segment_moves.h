@@ -38,7 +38,7 @@ MOVE uint64_t word_of(uint32_t off, uint32_t number, uint32_t held)
 	return off | (uint64_t)(number << PCCE_PLACE_SHIFT | held) << 32;
 }
 
-MOVE volatile __u64 *current(void)
+MOVE volatile __u64 *position_word(void)
 {
 	return (volatile __u64 *)&pcce_page.position;
 }
@@ -49,7 +49,7 @@ MOVE bool replace_current(uint64_t word, uint64_t by)
 	uint64_t seen = word;
 
 	__asm__ volatile("cmpxchgq %2, %0"
-			 : "+m"(*current()), "+a"(seen)
+			 : "+m"(*position_word()), "+a"(seen)
 			 : "r"(by)
 			 : "cc", "memory");
 	return seen == word;
@@ -61,17 +61,17 @@ MOVE uint32_t start_of_half(uint32_t number)
 }
 
 /* The base of the half that begins at this off. */
-MOVE volatile __u64 *half(uint32_t start)
+MOVE volatile __u64 *page_half(uint32_t start)
 {
 	return (volatile __u64 *)((char *)&pcce_page.base + start);
 }
 
-MOVE uint32_t number_of(uint64_t word)
+MOVE uint32_t segment_number(uint64_t word)
 {
 	return (uint32_t)(word >> 32) >> PCCE_PLACE_SHIFT;
 }
 
-MOVE uint32_t held(uint64_t word)
+MOVE uint32_t held_kind(uint64_t word)
 {
 	return (uint32_t)(word >> 32) & PCCE_PLACE_HELD;
 }
@@ -102,7 +102,7 @@ MOVE uint64_t next_generation(void)
 }
 
 /* The place in the area; NULL if there is none. */
-MOVE struct pcce_segment *stored(uint32_t number)
+MOVE struct pcce_segment *stored_segment(uint32_t number)
 {
 	struct pcce_segment *area = (struct pcce_segment *)(uintptr_t)pcce_page.area;
 
@@ -112,9 +112,9 @@ MOVE struct pcce_segment *stored(uint32_t number)
 /* The segment below the current one, which the other half keeps, into the area. */
 MOVE void store_kept(uint64_t word)
 {
-	uint32_t number = number_of(word) - 1;
-	const volatile __u64 *from = half(start_of_half(number));
-	struct pcce_segment *s = stored(number);
+	uint32_t number = segment_number(word) - 1;
+	const volatile __u64 *from = page_half(start_of_half(number));
+	struct pcce_segment *s = stored_segment(number);
 	volatile __u64 *to;
 
 	if (!s)
@@ -123,19 +123,19 @@ MOVE void store_kept(uint64_t word)
 	for (unsigned int i = 0; i < BASE_AND_ENTRIES; i += 2) {
 		uint64_t first = from[i], second = from[i + 1];
 
-		if (held(*current()) != PCCE_PLACE_KEPT)
+		if (held_kind(*position_word()) != PCCE_PLACE_KEPT)
 			return;
 		to[i] = first;
 		to[i + 1] = second;
 	}
 	s->index = number;
-	*(volatile __u64 *)&s->generation = *half(start_of_half(number + 1));
+	*(volatile __u64 *)&s->generation = *page_half(start_of_half(number + 1));
 }
 
 /* What was not kept. */
 MOVE void fill_lost(volatile __u64 *to, uint32_t number)
 {
-	const struct pcce_segment *below = number ? stored(number - 1) : NULL;
+	const struct pcce_segment *below = number ? stored_segment(number - 1) : NULL;
 
 	to[0] = below ? below->generation : 0;
 	to[1] = PCCE_MARK_WORD;
@@ -145,9 +145,9 @@ MOVE void fill_lost(volatile __u64 *to, uint32_t number)
 	}
 }
 
-MOVE void fill(volatile __u64 *to, uint32_t number)
+MOVE void fill_half(volatile __u64 *to, uint32_t number)
 {
-	const struct pcce_segment *s = stored(number);
+	const struct pcce_segment *s = stored_segment(number);
 
 	if (s && s->generation) {
 		const volatile __u64 *from = (const volatile __u64 *)&s->base;
@@ -166,10 +166,10 @@ MOVE void fill(volatile __u64 *to, uint32_t number)
  */
 MOVE void move_down(uint32_t used, const uint64_t *site)
 {
-	uint64_t word = *current(), filling, final;
-	uint32_t number = number_of(word) - 1;
-	volatile __u64 *to = half(start_of_half(number));
-	bool there = held(word) == PCCE_PLACE_KEPT;
+	uint64_t word = *position_word(), filling, final;
+	uint32_t number = segment_number(word) - 1;
+	volatile __u64 *to = page_half(start_of_half(number));
+	bool there = held_kind(word) == PCCE_PLACE_KEPT;
 
 	filling = word_of((uint32_t)word, number + 1, PCCE_PLACE_FILLING);
 	final = word_of(start_of_half(number) + used, number, 0);
@@ -181,8 +181,8 @@ MOVE void move_down(uint32_t used, const uint64_t *site)
 		return;
 	do {
 		if (!there) {
-			*current() = filling;
-			fill(to, number);
+			*position_word() = filling;
+			fill_half(to, number);
 		}
 		there = false;
 		if (site && used)
@@ -193,7 +193,8 @@ MOVE void move_down(uint32_t used, const uint64_t *site)
 MOVE bool has_record(uint64_t word)
 {
 	uint32_t used = (uint32_t)word & PCCE_OFF_USED;
-	const volatile __u64 *top = half(start_of_half(number_of(word))) + used / sizeof(*top);
+	const volatile __u64 *top =
+		page_half(start_of_half(segment_number(word))) + used / sizeof(*top);
 
 	return used >= RECORD_WORDS * sizeof(*top) &&
 	       top[1] >> PCCE_SITE_BITS == PCCE_COUNT_JUMP2 &&
@@ -208,21 +209,21 @@ MOVE bool has_record(uint64_t word)
  */
 MOVE void move_far_down(uint32_t target)
 {
-	uint64_t word = *current(), filling, final;
-	uint32_t number = number_of(word), above = target + 1 + !((number - target - 1) & 1);
-	volatile __u64 *to = half(start_of_half(above));
-	const volatile __u64 *from =
-		half(start_of_half(number)) + ((uint32_t)word & PCCE_OFF_USED) / sizeof(*from) + 2;
+	uint64_t word = *position_word(), filling, final;
+	uint32_t number = segment_number(word), above = target + 1 + !((number - target - 1) & 1);
+	volatile __u64 *to = page_half(start_of_half(above));
+	const volatile __u64 *from = page_half(start_of_half(number)) +
+				     ((uint32_t)word & PCCE_OFF_USED) / sizeof(*from) + 2;
 	bool record = has_record(word);
 
 	filling = word_of((uint32_t)word, number, PCCE_PLACE_FILLING);
 	final = word_of(start_of_half(above) + (record ? RECORD_WORDS * sizeof(*to) : 0), above, 0);
-	if (held(word) == PCCE_PLACE_KEPT)
+	if (held_kind(word) == PCCE_PLACE_KEPT)
 		store_kept(word);
 	do {
-		const struct pcce_segment *s = stored(above - 1);
+		const struct pcce_segment *s = stored_segment(above - 1);
 
-		*current() = filling;
+		*position_word() = filling;
 		to[0] = s ? s->generation : 0;
 		to[1] = PCCE_MARK_WORD;
 		for (int i = 0; record && i < RECORD_WORDS; i++)
@@ -236,11 +237,11 @@ MOVE void move_far_down(uint32_t target)
  */
 MOVE bool move_back(uint64_t position, const uint64_t *site)
 {
-	uint32_t target = number_of(position), used = (uint32_t)position & PCCE_OFF_USED;
+	uint32_t target = segment_number(position), used = (uint32_t)position & PCCE_OFF_USED;
 
-	if (number_of(*current()) <= target || used > PCCE_OFF_FULL)
+	if (segment_number(*position_word()) <= target || used > PCCE_OFF_FULL)
 		return false;
-	while (number_of(*current()) > target + 1)
+	while (segment_number(*position_word()) > target + 1)
 		move_far_down(target);
 	move_down(used, site);
 	return true;

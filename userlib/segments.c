@@ -14,7 +14,7 @@
 /* An even number of segments below the current one that no stack reaches. */
 #define NUMBER_LOST (1u << 29)
 
-static void reserve(void)
+static void reserve_area(void)
 {
 	struct pcce_segment *area = new_area();
 	uint64_t expected = 0;
@@ -31,19 +31,19 @@ static void reserve(void)
 
 void __pcce_segment_up(void)
 {
-	uint64_t word = *current();
-	uint32_t number = number_of(word), off = (uint32_t)word;
+	uint64_t word = *position_word();
+	uint32_t number = segment_number(word), off = (uint32_t)word;
 	uint32_t above = start_of_half(number + 1);
-	volatile __u64 *base = half(above);
+	volatile __u64 *base = page_half(above);
 
 	if (!pcce_page.area)
-		reserve();
-	if (held(word) == PCCE_PLACE_KEPT)
+		reserve_area();
+	if (held_kind(word) == PCCE_PLACE_KEPT)
 		store_kept(word);
-	*current() = word_of(off, number, 0);
+	*position_word() = word_of(off, number, 0);
 	base[0] = next_generation();
 	base[1] = PCCE_MARK_WORD;
-	*current() = word_of(above, number + 1, PCCE_PLACE_KEPT);
+	*position_word() = word_of(above, number + 1, PCCE_PLACE_KEPT);
 }
 
 void __pcce_segment_down(void)
@@ -73,21 +73,21 @@ void __pcce_segment_room(void)
 
 struct pcce_change __pcce_segment_below(uint64_t position)
 {
-	uint64_t word = *current();
-	uint32_t target = number_of(position), used = (uint32_t)position & PCCE_OFF_USED,
+	uint64_t word = *position_word();
+	uint32_t target = segment_number(position), used = (uint32_t)position & PCCE_OFF_USED,
 		 above = word & PCCE_OFF_USED;
 	struct pcce_change change = {0, 0};
 
-	if (number_of(word) != target + 1 || used > PCCE_OFF_FULL)
+	if (segment_number(word) != target + 1 || used > PCCE_OFF_FULL)
 		return change;
 	if (above == 0) {
 		__pcce_segment_down();
-		change.to = *current();
+		change.to = *position_word();
 	} else if (above == 2 * sizeof(struct pcce_entry)) {
-		if (held(word) != PCCE_PLACE_KEPT) {
+		if (held_kind(word) != PCCE_PLACE_KEPT) {
 			word = word_of((uint32_t)word, target + 1, PCCE_PLACE_FILLING);
-			*current() = word;
-			fill(half(start_of_half(target)), target);
+			*position_word() = word;
+			fill_half(page_half(start_of_half(target)), target);
 		}
 		change.from = word;
 		change.to = word_of(start_of_half(target) + used, target, 0);
@@ -97,9 +97,10 @@ struct pcce_change __pcce_segment_below(uint64_t position)
 
 void __pcce_segment_return(uint64_t position)
 {
-	uint32_t target = number_of(position), used = (uint32_t)position & PCCE_OFF_USED;
+	uint32_t target = segment_number(position), used = (uint32_t)position & PCCE_OFF_USED;
 
-	if (!move_back(position, NULL) && number_of(*current()) == target && used <= PCCE_OFF_FULL)
+	if (!move_back(position, NULL) && segment_number(*position_word()) == target &&
+	    used <= PCCE_OFF_FULL)
 		*(volatile __u32 *)&pcce_page.off = start_of_half(target) + used;
 }
 
@@ -107,13 +108,13 @@ void __pcce_segment_return(uint64_t position)
  * meanwhile holds nothing. */
 void __pcce_segment_lost(void)
 {
-	volatile __u64 *base = half(start_of_half(NUMBER_LOST));
+	volatile __u64 *base = page_half(start_of_half(NUMBER_LOST));
 
 	*(volatile __u64 *)&pcce_page.ext = PCCE_EXT_CHANGING;
 	*(volatile __u64 *)&pcce_page.area = 0;
 	base[0] = 0;
 	base[1] = PCCE_MARK_WORD;
-	*current() = word_of(start_of_half(NUMBER_LOST), NUMBER_LOST, 0);
+	*position_word() = word_of(start_of_half(NUMBER_LOST), NUMBER_LOST, 0);
 	*(volatile __u64 *)&pcce_page.area = 0;
 	*(volatile __u64 *)&pcce_page.id = PCCE_ID_LOST;
 	*(volatile __u64 *)&pcce_page.ext = 0;

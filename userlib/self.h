@@ -43,8 +43,6 @@ bool maps_know(uint64_t address);
 /* maps_know() for each of the entries' sites. */
 bool maps_know_sites(const struct pcce_entry *entries, unsigned int n);
 
-uint64_t self_now(void);
-
 #pragma GCC visibility pop
 
 /*

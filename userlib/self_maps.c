@@ -53,19 +53,19 @@ static unsigned int current;
 static bool scanning;
 static uint64_t last_scan;
 
-static bool holds(const struct range *r, uint64_t address)
+static bool range_holds(const struct range *r, uint64_t address)
 {
 	return address >= r->start && address < r->end;
 }
 
-static const struct range *find(const struct range_table *t, uint64_t address)
+static const struct range *find_range(const struct range_table *t, uint64_t address)
 {
 	unsigned int low = 0, high = __atomic_load_n(&t->n, __ATOMIC_RELAXED);
 
 	while (low < high) {
 		unsigned int middle = (low + high) / 2;
 
-		if (holds(&t->range[middle], address))
+		if (range_holds(&t->range[middle], address))
 			return &t->range[middle];
 		if (t->range[middle].start > address)
 			high = middle;
@@ -75,7 +75,7 @@ static const struct range *find(const struct range_table *t, uint64_t address)
 	return NULL;
 }
 
-static const struct range_table *table(void)
+static const struct range_table *current_table(void)
 {
 	return &tables[__atomic_load_n(&current, __ATOMIC_ACQUIRE)];
 }
@@ -87,8 +87,8 @@ bool maps_know(uint64_t address)
 
 	if (!tables)
 		return true;
-	t = table();
-	return find(t, address) || t->n == MAPS_MAX;
+	t = current_table();
+	return find_range(t, address) || t->n == MAPS_MAX;
 }
 
 bool maps_know_sites(const struct pcce_entry *entries, unsigned int n)
@@ -98,7 +98,7 @@ bool maps_know_sites(const struct pcce_entry *entries, unsigned int n)
 
 	if (!tables)
 		return true;
-	t = table();
+	t = current_table();
 	for (unsigned int i = 0; i < n; i++) {
 		uint64_t site = entries[i].site & PCCE_SITE_MASK,
 			 kind = entries[i].site >> PCCE_SITE_BITS;
@@ -108,16 +108,16 @@ bool maps_know_sites(const struct pcce_entry *entries, unsigned int n)
 		if (kind > PCCE_COUNT_SIGNAL &&
 		    !((kind == PCCE_COUNT_LEAF || kind == PCCE_COUNT_ORIGIN) && site >> 32))
 			continue;
-		if (last && holds(last, site))
+		if (last && range_holds(last, site))
 			continue;
-		last = find(t, site);
+		last = find_range(t, site);
 		if (!last)
 			return t->n == MAPS_MAX;
 	}
 	return true;
 }
 
-static const char *hex(const char *p, uint64_t *value)
+static const char *parse_hex_digits(const char *p, uint64_t *value)
 {
 	*value = 0;
 	for (;; p++) {
@@ -130,8 +130,8 @@ static const char *hex(const char *p, uint64_t *value)
 	}
 }
 
-static void emit(struct scan *scan, const struct range *r, uint64_t pgoff, const char *path,
-		 size_t path_size)
+static void emit_range(struct scan *scan, const struct range *r, uint64_t pgoff, const char *path,
+		       size_t path_size)
 {
 	struct pcce_self_map *map =
 		ring_reserve(scan->ring, sizeof(*map) + path_size, PCCE_SELF_MAP);
@@ -160,28 +160,28 @@ static void take_line(struct scan *scan)
 	uint64_t pgoff;
 
 	scan->line[scan->length] = 0;
-	p = hex(p, &r.start);
+	p = parse_hex_digits(p, &r.start);
 	if (*p++ != '-')
 		return;
-	p = hex(p, &r.end);
+	p = parse_hex_digits(p, &r.end);
 	if (p[0] != ' ' || strlen(p) < 7 || p[3] != 'x')
 		return;
-	p = hex(p + 6, &pgoff);
+	p = parse_hex_digits(p + 6, &pgoff);
 	for (const char *c = p; *c; c++)
 		r.identity = (r.identity ^ (unsigned char)*c) * 0x100000001b3;
 	r.identity = (r.identity ^ pgoff) * 0x100000001b3;
 	path = strchr(p, '/');
 	if (scan->new->n == MAPS_MAX)
 		return;
-	known = scan->all ? NULL : find(scan->old, r.start);
+	known = scan->all ? NULL : find_range(scan->old, r.start);
 	if (path && !scan->overlong &&
 	    (!known || known->start != r.start || known->end != r.end ||
 	     known->identity != r.identity))
-		emit(scan, &r, pgoff, path, scan->length - (size_t)(path - scan->line) + 1);
+		emit_range(scan, &r, pgoff, path, scan->length - (size_t)(path - scan->line) + 1);
 	scan->new->range[scan->new->n++] = r;
 }
 
-static void take(struct scan *scan, long n)
+static void take_bytes(struct scan *scan, long n)
 {
 	for (long i = 0; i < n; i++) {
 		if (scan->buffer[i] == '\n') {
@@ -196,7 +196,7 @@ static void take(struct scan *scan, long n)
 	}
 }
 
-static bool have_memory(void)
+static bool allocate_tables(void)
 {
 	char *p;
 
@@ -225,7 +225,7 @@ bool maps_scan(struct ring *ring, uint64_t now, uint32_t pid, enum maps_mode mod
 		return true;
 	if (__atomic_test_and_set(&scanning, __ATOMIC_ACQUIRE))
 		return true;
-	if (!have_memory())
+	if (!allocate_tables())
 		goto out;
 	fd = raw_syscall4(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
@@ -241,7 +241,7 @@ bool maps_scan(struct ring *ring, uint64_t now, uint32_t pid, enum maps_mode mod
 	scratch->overlong = false;
 	while ((n = raw_syscall3(SYS_read, fd, scratch->buffer, sizeof(scratch->buffer))) > 0 ||
 	       n == -EINTR)
-		take(scratch, n);
+		take_bytes(scratch, n);
 	raw_syscall1(SYS_close, fd);
 	__atomic_store_n(&current, !current, __ATOMIC_RELEASE);
 	__atomic_store_n(&last_scan, now, __ATOMIC_RELAXED);

@@ -15,7 +15,7 @@
 #include "self.h"
 #include "syscall.h"
 
-static size_t append(char *to, size_t at, const char *text)
+static size_t append_text(char *to, size_t at, const char *text)
 {
 	while (*text && at < PATH_MAX - 1)
 		to[at++] = *text++;
@@ -31,18 +31,19 @@ static size_t append_hex(char *to, size_t at, uint64_t value)
 	return at;
 }
 
-static void name(char *path, const char *directory, const char *prefix, uint64_t now, uint32_t pid)
+static void make_path(char *path, const char *directory, const char *prefix, uint64_t now,
+		      uint32_t pid)
 {
-	size_t n = append(path, 0, directory);
+	size_t n = append_text(path, 0, directory);
 
-	n = append(path, n, "/");
-	n = append(path, n, prefix);
+	n = append_text(path, n, "/");
+	n = append_text(path, n, prefix);
 	n = append_hex(path, n, now);
-	n = append(path, n, "-");
+	n = append_text(path, n, "-");
 	append_hex(path, n, pid);
 }
 
-static int allocate(int fd, uint64_t size)
+static int allocate_file(int fd, uint64_t size)
 {
 	long ret = raw_syscall4(SYS_fallocate, fd, 0, 0, size);
 	char zero = 0;
@@ -58,7 +59,7 @@ static int allocate(int fd, uint64_t size)
 }
 
 /* A sixteenth of what is free at most, so that a thousand processes do not fill memory. */
-static uint64_t affordable(int fd, uint64_t size)
+static uint64_t affordable_size(int fd, uint64_t size)
 {
 	struct statfs fs;
 
@@ -70,7 +71,7 @@ static uint64_t affordable(int fd, uint64_t size)
 	return size;
 }
 
-static int map(struct ring *ring, int fd, uint64_t data_size)
+static int map_own_ring(struct ring *ring, int fd, uint64_t data_size)
 {
 	uint64_t file_size = PCCE_SELF_HEADER_SIZE + data_size;
 	char *base = raw_mmap(NULL, file_size + data_size, PROT_NONE,
@@ -96,10 +97,10 @@ static int map(struct ring *ring, int fd, uint64_t data_size)
 static bool is_abandoned(const char *directory)
 {
 	char path[PATH_MAX];
-	size_t n = append(path, 0, directory);
+	size_t n = append_text(path, 0, directory);
 	long fd, ret;
 
-	append(path, append(path, n, "/"), PCCE_SELF_OWNER);
+	append_text(path, append_text(path, n, "/"), PCCE_SELF_OWNER);
 	fd = raw_syscall4(SYS_openat, AT_FDCWD, path,
 			  O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (fd < 0)
@@ -125,22 +126,22 @@ int ring_open(struct ring *ring, const char *directory, uint64_t data_size, uint
 
 	if (is_abandoned(directory))
 		return -ESRCH;
-	name(path, directory, PCCE_SELF_NEW, now, pid);
-	name(final, directory, PCCE_SELF_RING, now, pid);
+	make_path(path, directory, PCCE_SELF_NEW, now, pid);
+	make_path(final, directory, PCCE_SELF_RING, now, pid);
 	fd = raw_syscall4(SYS_openat, AT_FDCWD, path,
 			  O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return (int)fd;
-	data_size = affordable((int)fd, data_size);
+	data_size = affordable_size((int)fd, data_size);
 	for (;; data_size /= 2) {
-		ret = allocate((int)fd, PCCE_SELF_HEADER_SIZE + data_size);
+		ret = allocate_file((int)fd, PCCE_SELF_HEADER_SIZE + data_size);
 		if (ret == 0)
 			break;
 		raw_syscall2(SYS_ftruncate, fd, 0);
 		if (data_size <= PCCE_SELF_DATA_MIN)
 			goto out;
 	}
-	ret = map(ring, (int)fd, data_size);
+	ret = map_own_ring(ring, (int)fd, data_size);
 	if (ret < 0)
 		goto out;
 	ring->head->version = PCCE_SELF_VERSION;

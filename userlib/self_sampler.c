@@ -69,7 +69,7 @@ static uint32_t self_pid;
 static verify_unwind_fn *unwind;
 static uint64_t entry_point; /* of the executable: the main thread's outermost frame is there */
 
-uint64_t self_now(void)
+static uint64_t self_now(void)
 {
 	struct timespec ts;
 
@@ -101,7 +101,7 @@ struct gathered {
 	uint32_t flags;
 };
 
-static void gather(struct gathered *g, uint64_t sent)
+static void gather_stack(struct gathered *g, uint64_t sent)
 {
 	const struct pcce_page *page = &pcce_page;
 	uint32_t half = page->off & PCCE_OFF_HALF, used = page->off & PCCE_OFF_USED, from;
@@ -143,7 +143,7 @@ static void gather(struct gathered *g, uint64_t sent)
 	g->sent = g->kept ? g->below : g->stored[g->n_stored - 1].generation;
 }
 
-static bool know_sites(const struct gathered *g)
+static bool sites_are_known(const struct gathered *g)
 {
 	for (unsigned int i = 0; i < g->n_stored; i++)
 		if (!maps_know_sites(g->stored[i].entry, PCCE_SEGMENT_ENTRIES))
@@ -152,7 +152,7 @@ static bool know_sites(const struct gathered *g)
 	       maps_know_sites(g->entries, g->n_entries);
 }
 
-static void put_parts(const struct gathered *g, void *to, const uint64_t *stack, size_t n_stack)
+static void write_stack(const struct gathered *g, void *to, const uint64_t *stack, size_t n_stack)
 {
 	struct pcce_entry *entries = to;
 	struct pcce_segment *segments;
@@ -191,7 +191,7 @@ static ucontext_t *interrupted_code(ucontext_t *uc)
 }
 
 /* The ring is full: because the recorder is slow, or gone. */
-static void no_room(uint64_t now)
+static void count_lost_sample(uint64_t now)
 {
 	uint64_t read_at = __atomic_load_n(&ring.head->read_at, __ATOMIC_RELAXED);
 
@@ -204,7 +204,7 @@ static void no_room(uint64_t now)
 	}
 }
 
-static void take_sample(struct pcce_thread *t, ucontext_t *uc, uint32_t weight)
+static void signal_sample(struct pcce_thread *t, ucontext_t *uc, uint32_t weight)
 {
 	const greg_t *regs = uc->uc_mcontext.gregs;
 	const struct pcce_page *page = &pcce_page;
@@ -214,11 +214,11 @@ static void take_sample(struct pcce_thread *t, ucontext_t *uc, uint32_t weight)
 	int n_stack = 0;
 	uint64_t now = self_now();
 
-	gather(&g, t->sent);
+	gather_stack(&g, t->sent);
 	flags = g.flags;
 	if (page->magic != PCCE_PAGE_MAGIC || !(page->state & PCCE_STATE_LIVE))
 		flags |= PCCE_SAMPLE_OUTSIDE;
-	if (!maps_know((uint64_t)regs[REG_RIP]) || !know_sites(&g))
+	if (!maps_know((uint64_t)regs[REG_RIP]) || !sites_are_known(&g))
 		maps_scan(&ring, now, self_pid, MAPS_IN_HANDLER);
 	if (unwind && t->stack) {
 		int complete = 0;
@@ -235,7 +235,7 @@ static void take_sample(struct pcce_thread *t, ucontext_t *uc, uint32_t weight)
 				 g.n_segments * sizeof(struct pcce_segment) + (size_t)n_stack * 8,
 			 PCCE_SELF_SAMPLE);
 	if (!s) {
-		no_room(now);
+		count_lost_sample(now);
 		return;
 	}
 	s->sample = (struct pcce_sample){
@@ -256,12 +256,12 @@ static void take_sample(struct pcce_thread *t, ucontext_t *uc, uint32_t weight)
 		.sp = (uint64_t)regs[REG_RSP],
 		.below = g.below,
 	};
-	put_parts(&g, s + 1, t->stack, (size_t)n_stack);
+	write_stack(&g, s + 1, t->stack, (size_t)n_stack);
 	ring_commit(&ring, s);
 	t->sent = g.sent;
 }
 
-static void disarm(struct pcce_thread *t)
+static void disarm_thread(struct pcce_thread *t)
 {
 	if (!t->sampled)
 		return;
@@ -272,7 +272,7 @@ static void disarm(struct pcce_thread *t)
 		raw_syscall2(SYS_munmap, t->perf_page, PCCE_PAGE_SIZE);
 }
 
-static void on_signal(int signo, siginfo_t *info, void *context)
+static void on_sampling_signal(int signo, siginfo_t *info, void *context)
 {
 	struct pcce_thread *t = pcce_thread_self();
 	uint32_t weight = 1;
@@ -291,7 +291,7 @@ static void on_signal(int signo, siginfo_t *info, void *context)
 		return;
 	}
 	if (__atomic_load_n(&ring.head->stop, __ATOMIC_RELAXED)) {
-		disarm(t);
+		disarm_thread(t);
 		return;
 	}
 	/* Unwinding a deep stack may take longer than a period: the program gets as much time as
@@ -307,7 +307,7 @@ static void on_signal(int signo, siginfo_t *info, void *context)
 	}
 	saved_errno = errno; /* for the unwinder in verify mode */
 	t->in_handler = true;
-	take_sample(t, interrupted_code(context), weight);
+	signal_sample(t, interrupted_code(context), weight);
 	t->in_handler = false;
 	errno = saved_errno;
 	if (unwind) {
@@ -378,14 +378,14 @@ static bool arm_timer(struct pcce_thread *t)
 	t->timer = timer;
 	t->sampled = true;
 	if (raw_syscall4(SYS_timer_settime, timer, 0, &spec, NULL) < 0) {
-		disarm(t);
+		disarm_thread(t);
 		return false;
 	}
 	set_flag(PCCE_SELF_TIMER);
 	return true;
 }
 
-static void arm(struct pcce_thread *t)
+static void arm_thread(struct pcce_thread *t)
 {
 	uint64_t set = 1ULL << (self_signal - 1);
 
@@ -449,14 +449,14 @@ void self_thread_begin(struct pcce_thread *t)
 	report_thread(t->page->tid);
 	if (unwind)
 		prepare_verify(t);
-	arm(t);
+	arm_thread(t);
 }
 
 void self_thread_end(struct pcce_thread *t)
 {
 	uint64_t *stack = t->stack;
 
-	disarm(t);
+	disarm_thread(t);
 	t->stack = NULL;
 	if (stack)
 		raw_syscall2(SYS_munmap, stack, PCCE_SELF_STACK * sizeof(*stack));
@@ -486,20 +486,20 @@ void self_after_fork(struct pcce_thread *t)
 	maps_scan(&ring, self_now(), self_pid, MAPS_ALL);
 	report_thread(t->page->tid);
 	if (!__atomic_load_n(&ring.head->stop, __ATOMIC_RELAXED))
-		arm(t);
+		arm_thread(t);
 }
 
-static void disarm_listed(struct pcce_thread *t, void *arg)
+static void disarm_visited(struct pcce_thread *t, void *arg)
 {
 	(void)arg;
-	disarm(t);
+	disarm_thread(t);
 }
 
 static void end_sampling(uint32_t reason)
 {
 	active = false;
 	set_flag(reason);
-	registry_each(disarm_listed, NULL);
+	registry_each(disarm_visited, NULL);
 }
 
 /* The program wants the signal for itself. */
@@ -522,7 +522,7 @@ void self_clock_forbidden(void)
 /* ---- activation ------------------------------------------------------------------ */
 
 /* <directory>:<interval>:<flags>, seen from its end, as a directory may hold colons. */
-static bool parse(const char *text)
+static bool parse_activation(const char *text)
 {
 	const char *flags = strrchr(text, ':'), *number;
 
@@ -567,7 +567,7 @@ static bool install_handler(void)
 {
 	struct sigaction action = {.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK}, old;
 
-	action.sa_sigaction = on_signal;
+	action.sa_sigaction = on_sampling_signal;
 	/* The program's handlers wait, except for those of the signals that an instruction raises.
 	 */
 	sigfillset(&action.sa_mask);
@@ -589,7 +589,7 @@ void self_start(void)
 	const char *text = getauxval(AT_SECURE) ? NULL : getenv(PCCE_SELF_ENV);
 	int ret;
 
-	if (!text || !parse(text))
+	if (!text || !parse_activation(text))
 		return;
 	self_pid = (uint32_t)raw_syscall0(SYS_getpid);
 	ring_size = choose_ring_size();

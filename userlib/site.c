@@ -13,7 +13,7 @@ static uint64_t load_bias; /* of the executable, in whose file the addresses are
 
 /* The program headers stand behind the ELF header, at the file's beginning: static PIE has no
  * PT_PHDR. */
-__attribute__((constructor(101))) static void construct(void)
+__attribute__((constructor(101))) static void find_load_bias(void)
 {
 	const Elf64_Phdr *ph = (const Elf64_Phdr *)getauxval(AT_PHDR);
 	unsigned long n = getauxval(AT_PHNUM);

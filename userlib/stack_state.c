@@ -5,13 +5,13 @@
 
 _Static_assert(HALF_WORDS == BASE_AND_ENTRIES, "a half is a base and a segment's entries");
 
-static volatile __u64 *half_of(uint32_t number)
+static volatile __u64 *segment_half(uint32_t number)
 {
-	return half(start_of_half(number));
+	return page_half(start_of_half(number));
 }
 
 /* Words of the current segment that are in use, with its base. */
-static unsigned int words_of(uint64_t position)
+static unsigned int words_in_use(uint64_t position)
 {
 	return ((uint32_t)position & PCCE_OFF_USED) / sizeof(uint64_t) + 2;
 }
@@ -28,16 +28,16 @@ bool __pcce_stack_keep(struct stack_state *s)
 	uint64_t position;
 
 	do {
-		position = *current();
-		if (words_of(position) > HALF_WORDS)
+		position = *position_word();
+		if (words_in_use(position) > HALF_WORDS)
 			return false;
-		copy_half(s->half[number_of(position) & 1], half_of(number_of(position)),
-			  words_of(position));
-		if (held(position) == PCCE_PLACE_KEPT)
-			copy_half(s->half[~number_of(position) & 1], half_of(~number_of(position)),
-				  HALF_WORDS);
+		copy_half(s->half[segment_number(position) & 1],
+			  segment_half(segment_number(position)), words_in_use(position));
+		if (held_kind(position) == PCCE_PLACE_KEPT)
+			copy_half(s->half[~segment_number(position) & 1],
+				  segment_half(~segment_number(position)), HALF_WORDS);
 		s->area = pcce_page.area;
-	} while (*current() != position);
+	} while (*position_word() != position);
 	s->position = position;
 	s->id = pcce_page.id;
 	s->ext = pcce_page.ext;
@@ -48,10 +48,10 @@ bool __pcce_stack_keep(struct stack_state *s)
  * only one. */
 static void store_held(struct stack_state *s)
 {
-	uint32_t number = number_of(s->position) - 1;
+	uint32_t number = segment_number(s->position) - 1;
 	struct pcce_segment *area = (struct pcce_segment *)(uintptr_t)s->area;
 
-	if (held(s->position) != PCCE_PLACE_KEPT || number >= PCCE_AREA_SEGMENTS)
+	if (held_kind(s->position) != PCCE_PLACE_KEPT || number >= PCCE_AREA_SEGMENTS)
 		return;
 	if (!area)
 		area = new_area();
@@ -70,7 +70,7 @@ static void store_held(struct stack_state *s)
  */
 static uint64_t renumber(struct stack_state *s)
 {
-	uint32_t number = number_of(s->position);
+	uint32_t number = segment_number(s->position);
 	struct pcce_segment *area = (struct pcce_segment *)(uintptr_t)s->area;
 	uint64_t below = 0;
 
@@ -91,7 +91,7 @@ void __pcce_stack_free_area(uint64_t area)
 		raw_syscall2(SYS_munmap, area, AREA_BYTES);
 }
 
-static uint64_t exchange(volatile __u64 *at, uint64_t value)
+static uint64_t exchange_word(volatile __u64 *at, uint64_t value)
 {
 	__asm__ volatile("xchgq %1, %0" : "+m"(*at), "+r"(value) : : "memory");
 	return value;
@@ -99,21 +99,21 @@ static uint64_t exchange(volatile __u64 *at, uint64_t value)
 
 /* An empty encoding stack with this number of segments below; the area that there was is another
  * stack's. */
-static void begin(uint32_t number, uint64_t area)
+static void begin_stack(uint32_t number, uint64_t area)
 {
-	volatile __u64 *base = half_of(number);
+	volatile __u64 *base = segment_half(number);
 
 	*(volatile __u64 *)&pcce_page.area = 0;
 	base[0] = 0;
 	base[1] = PCCE_MARK_WORD;
-	*current() = word_of(start_of_half(number), number, 0);
+	*position_word() = word_of(start_of_half(number), number, 0);
 	/* A handler may have reserved one. */
-	__pcce_stack_free_area(exchange((volatile __u64 *)&pcce_page.area, area));
+	__pcce_stack_free_area(exchange_word((volatile __u64 *)&pcce_page.area, area));
 }
 
 void __pcce_stack_empty(void)
 {
-	begin(0, 0);
+	begin_stack(0, 0);
 }
 
 /*
@@ -123,15 +123,15 @@ void __pcce_stack_empty(void)
  */
 void __pcce_stack_load(struct stack_state *s, uint64_t ext)
 {
-	uint32_t number = number_of(s->position);
-	volatile __u64 *base = half_of(number);
+	uint32_t number = segment_number(s->position);
+	volatile __u64 *base = segment_half(number);
 	uint64_t below;
 
 	store_held(s);
-	begin(number, s->area);
+	begin_stack(number, s->area);
 	below = renumber(s);
-	*current() = word_of((uint32_t)s->position, number, 0);
-	copy_half(base + 1, s->half[number & 1] + 1, words_of(s->position) - 1);
+	*position_word() = word_of((uint32_t)s->position, number, 0);
+	copy_half(base + 1, s->half[number & 1] + 1, words_in_use(s->position) - 1);
 	base[0] = below;
 	*(volatile __u64 *)&pcce_page.id = s->id;
 	*(volatile __u64 *)&pcce_page.ext = ext;

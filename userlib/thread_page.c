@@ -138,7 +138,7 @@ static void fork_child(void)
 	errno = saved_errno;
 }
 
-static void init(void)
+static void init_runtime(void)
 {
 	if (!page_is_own())
 		return;
@@ -156,11 +156,11 @@ static void init(void)
 /* True if this runtime is the one at work. */
 bool pcce_runtime_init(void)
 {
-	pthread_once(&once, init);
+	pthread_once(&once, init_runtime);
 	return pcce_active;
 }
 
-__attribute__((constructor(101))) static void construct(void)
+__attribute__((constructor(101))) static void start_runtime(void)
 {
 	int saved_errno = errno;
 
