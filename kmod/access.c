@@ -26,8 +26,9 @@
 
 static bool unprivileged;
 module_param(unprivileged, bool, 0644);
-MODULE_PARM_DESC(unprivileged,
-		 "without CAP_PERFMON a process may sample itself and what it starts (N)");
+MODULE_PARM_DESC(
+	unprivileged,
+	"Let processes without CAP_PERFMON sample themselves and their children (default: N)");
 
 /* Both run with the same rights, and the second one may be looked into. */
 static bool same_rights(struct task_struct *task)

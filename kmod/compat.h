@@ -12,7 +12,7 @@
  * hardened user copies) when it copied to vmalloc memory: a deadlock in an interrupt.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 26)
-#error "pcce_sampler needs Linux 6.1.26 or later"
+#error "cannot build pcce_sampler: this kernel is older than 6.1.26; use Linux 6.1.26 or later"
 #endif
 
 /* Threads that share a program's memory but never run its code: their registers mean nothing. */

@@ -81,7 +81,9 @@ static int __init pcce_init(void)
 	int err = misc_register(&device);
 
 	if (err)
-		pr_err("cannot register the device /dev/%s: error %d\n", device.name, err);
+		pr_err("cannot register the device /dev/%s: error %d; unload the module that has a "
+		       "device of this name\n",
+		       device.name, err);
 	return err;
 }
 

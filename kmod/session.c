@@ -14,7 +14,7 @@
 unsigned long pcce_max_frequency = 100000;
 module_param_named(max_frequency, pcce_max_frequency, ulong, 0644);
 MODULE_PARM_DESC(max_frequency,
-		 "the highest sampling frequency that a session may ask for, in Hz (100000)");
+		 "Limit the sampling frequency of a session to this many Hz (default: 100000)");
 
 struct pcce_session *pcce_session_new(void)
 {

@@ -116,10 +116,13 @@ static unsigned int asm_execute(function *fun)
 		if (!is_calling_asm(insn))
 			continue;
 		if (!leaves_room(insn)) {
-			inform(INSN_LOCATION(insn), "pcce: contexts of what this %<asm%> calls are "
-						    "wrong, unless it names "
-						    "%<r10%> and %<r11%> as clobbered and has "
-						    "neither flags as outputs nor labels");
+			inform(INSN_LOCATION(insn),
+			       "pcce: cannot encode the call in this %<asm%>, so contexts of what "
+			       "it "
+			       "calls are wrong: %<r10%>, %<r11%> and the flags are not free "
+			       "around "
+			       "it; name %<r10%> and %<r11%> as clobbered, and use neither flag "
+			       "outputs nor labels");
 			continue;
 		}
 		/* Both belong to it: see ix86_current_function_calls_tls_descriptor. */

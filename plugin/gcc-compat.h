@@ -10,7 +10,7 @@
 #include "plugin-version.h"
 
 #if GCCPLUGIN_VERSION_MAJOR < 11 || GCCPLUGIN_VERSION_MAJOR > 12
-#error "the pcce plugin supports GCC 11 and GCC 12 only"
+#error "cannot build the pcce plugin: this GCC is neither 11 nor 12; name one with CC=gcc-12"
 #endif
 
 #include "tree.h"

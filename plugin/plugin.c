@@ -21,28 +21,29 @@ EXPORTED int plugin_is_GPL_compatible;
 
 static struct plugin_info info = {
 	"1",
-	"pcce: leaves a slot around each call and describes it in the section .pcce_sites.\n"
-	"There are no arguments.\n",
+	"pcce: reserves a slot before and after each call, and describes the call in the "
+	"section .pcce_sites.\n"
+	"It takes no arguments.\n",
 };
 
 static bool check_version(const char *name, struct plugin_gcc_version *gcc)
 {
 	if (plugin_default_version_check(gcc, &gcc_version))
 		return true;
-	error("%s was built for GCC %s and cannot work in this GCC %s: build pcce again with this "
-	      "compiler "
-	      "(GCC 11 and 12 are supported)",
-	      name, gcc_version.basever, gcc->basever);
+	error("cannot load %s in GCC %s: it was built for GCC %s; build pcce again with this "
+	      "compiler (GCC 11 and 12 are supported)",
+	      name, gcc->basever, gcc_version.basever);
 	if (!strcmp(gcc->basever, gcc_version.basever))
 		inform(UNKNOWN_LOCATION,
-		       "the two have the same number but are different builds of GCC");
+		       "the two compilers have one version number but are different builds");
 	return false;
 }
 
 static bool check_arguments(const struct plugin_name_args *plugin)
 {
 	for (int i = 0; i < plugin->argc; i++)
-		error("unknown argument %<-fplugin-arg-%s-%s%>: %s takes no arguments",
+		error("cannot use the unknown argument %<-fplugin-arg-%s-%s%>: %s takes no "
+		      "arguments; remove it",
 		      plugin->base_name, plugin->argv[i].key, plugin->base_name);
 	return !plugin->argc;
 }
@@ -51,10 +52,10 @@ static bool check_arguments(const struct plugin_name_args *plugin)
 static void start_unit(void *, void *)
 {
 	if (!TARGET_64BIT || TARGET_X32)
-		fatal_error(
-			UNKNOWN_LOCATION,
-			"pcce: only x86-64 code can be instrumented; leave out %qs or the plugin",
-			TARGET_X32 ? "-mx32" : "-m32");
+		fatal_error(UNKNOWN_LOCATION,
+			    "pcce: cannot instrument code of %qs: the plugin supports only x86-64; "
+			    "remove the option or the plugin",
+			    TARGET_X32 ? "-mx32" : "-m32");
 }
 
 static void add_pass(const char *plugin, opt_pass *pass, const char *reference,

@@ -50,8 +50,8 @@ static bool scratch_registers_taken(void)
 			continue;
 		if (!warned)
 			inform(UNKNOWN_LOCATION,
-			       "pcce: register %qs is reserved in this unit, which is therefore "
-			       "not instrumented",
+			       "pcce: cannot instrument this unit: register %qs is reserved in it, "
+			       "and slots use that register; leave the register to the compiler",
 			       reg_names[regs[i]]);
 		warned = true;
 		return true;

@@ -341,7 +341,7 @@ static bool arm_perf(struct pcce_thread *t)
 			set_flag(PCCE_SELF_USER_ONLY);
 	}
 	if (fd < 0) {
-		pcce_debug("perf_event_open failed:", fd);
+		pcce_debug("cannot open a perf event:", fd);
 		return false;
 	}
 	page = raw_mmap(NULL, PCCE_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, (int)fd, 0);

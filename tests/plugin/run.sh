@@ -543,7 +543,7 @@ result $? "that does not call has no slot"
 	sed -n '/^none:/,/^\.LFE/p' asm.s > log && ! grep -q 'sub.*%rsp' log
 result $? "it keeps nothing below the stack pointer"
 "$CC" -O2 -Werror -fplugin="$PLUGIN" -c asm-bad.c -o asm-bad.o > log 2>&1 &&
-	[ "$(grep -c 'note: pcce: contexts of what this' log)" = 2 ]
+	[ "$(grep -c 'note: pcce: cannot encode the call in this' log)" = 2 ]
 result $? "a note says where slots cannot be"
 
 # Copies of one source call are numbered alike, different ones are not.
