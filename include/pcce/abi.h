@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The thread page and the sample: what instrumented code, the runtime, the BPF
- * program, the kernel module and the tools agree on at run time.
+ * Defines the thread page and the sample: the run-time interface of instrumented code, the runtime,
+ * the BPF program, the kernel module and the tools.
  *
- * The encoding is Precise Calling Context Encoding (Sumner, Zheng, Weeratunge,
- * Zhang: ICSE 2010, TSE 2012).  docs/design.md tells the whole story; here are
- * the words that this file uses.
+ * The encoding is Precise Calling Context Encoding (Sumner, Zheng, Weeratunge, Zhang: ICSE 2010,
+ * TSE 2012). docs/design.md describes it. This file uses these words:
  *
- *   site     one call instruction in instrumented code, named by the address of
- *            that instruction (the "call address").
- *   slot     bytes that the plugin reserves directly before and directly after a
- *            call instruction, and that pcce-encode fills.
- *   id       number of the acyclic segment from the segment's root to the current
- *            function.
- *   push     at a call that may recurse or leave the module: the id is saved in an
- *            entry, with the site, and a new segment begins with id 0.
- *   ext      the site of a call into uninstrumented code that cannot call back, or
- *            of a function that calls nothing.
+ *   site     One call instruction in instrumented code, named by the address of that instruction
+ *            (the call address).
+ *   slot     Bytes that the plugin reserves directly before and directly after a call instruction,
+ *            and that pcce-encode fills.
+ *   id       The context id: the number of the acyclic path from the root, in which the current
+ *            segment of the context begins, to the current function.
+ *   push     What a call does that may recurse or leave the module: it saves the id and the site in
+ *            an entry, and a new segment of the context begins with id 0.
+ *   ext      The site of a call into uninstrumented code that cannot call back, or of a call of a
+ *            function that calls nothing.
  *
- * One writer, the thread itself, and readers that have interrupted that very
- * thread (or that hold it stopped): stores in program order are enough, there is
- * no atomic instruction.  A reader that looks from another CPU gets a page that
- * may be torn and must mark what it read as not exact.
+ * The thread itself is the only writer of its page. Readers either have interrupted that very
+ * thread or hold it stopped. So stores in program order are enough, and the page needs no atomic
+ * instruction. A reader on another CPU may get a torn page, and must mark what it read as not
+ * exact.
  */
 #ifndef PCCE_ABI_H
 #define PCCE_ABI_H
@@ -36,35 +35,40 @@
 #define PCCE_PAGE_VERSION 3
 
 /*
- * An entry of the encoding stack.
+ * An entry of the encoding stack: 16 bytes.
  *
- * site: bits 0..47 hold the run-time address of the call instruction (user-space
- * code lies below 2^47), bits 48..63 say how often this entry repeats: 0 means it
- * was pushed once, n that it was pushed n + 1 times in a row with the same id and
- * the same site.  Such pushes are counted where the segment is full; else they are
- * entries of their own.  PCCE_COUNT_MARK there marks the base of a segment, see below;
- * PCCE_COUNT_MAX is the highest real count, after which a new segment is begun.
- * The values between are kinds of special entries: a handler that interrupts
- * instrumented code runs on top of two of them,
- *     { interrupted id,  PCCE_COUNT_SIGNAL << 48 | interrupted ip }
- *     { interrupted ext, PCCE_COUNT_SIGNAL2 << 48 | interrupted r11 (low 48 bits) }
- * so that the decoder can go on from the interrupted state as from a sample's.  A jump that is
- * under way, up to __pcce_restore in the function that it enters, has two on top,
- *     { id,                        PCCE_COUNT_JUMP << 48 | number of its segment << 16 | off }
- *     { site of the top entry,     PCCE_COUNT_JUMP2 << 48 | ext of the setjmp }
- * the state that __pcce_restore is going to bring about.  It holds as soon as ip is in the function
- * of the site that ext names (the record has it too); until then the state is what is below the
- * record, with ext 0.
- * An instrumented function that was called as a leaf runs on top of two more,
- *     { caller's id, PCCE_COUNT_LEAF << 48 | caller's ext }
- *     { 0,           PCCE_COUNT_FILL << 48 }
- * Below the stack of a thread that pthread_create() or thrd_create() has made there is a copy of
- * its creator's, without those that fill, and on top of that { creator's id, PCCE_COUNT_ORIGIN <<
- * 48 | creator's ext } { n,            PCCE_COUNT_ORIGIN2 << 48 } the state in which it called. The
- * n entries below these two, not counting those that fill, are its stack, down to the next such
- * pair at least; are there fewer, the outer ones were not copied.  The second of the pair is the
- * last entry of a segment that is complete as long as the thread lives, and the thread's own stack
- * begins with the segment after it.
+ * Bits 0..47 of site hold the run-time address of the call instruction; user-space code lies below
+ * 2^47. Bits 48..63 hold the entry's count: how often the entry repeats. 0 means that it was pushed
+ * once, n that it was pushed n + 1 times in a row with the same id and the same site. A push is
+ * counted only where the segment is full; elsewhere each push has its own entry.
+ *
+ * PCCE_COUNT_MAX is the highest real count; after it, a push begins a new segment. PCCE_COUNT_MARK
+ * marks the base of a segment, see below. The values between these two are kinds of special
+ * entries:
+ *
+ *  - Signal. A handler that interrupts instrumented code runs on top of two entries:
+ *      { interrupted id,  PCCE_COUNT_SIGNAL << 48 | interrupted ip }
+ *      { interrupted ext, PCCE_COUNT_SIGNAL2 << 48 | interrupted r11 (low 48 bits) }
+ *    The decoder continues from this state as from the state of a sample.
+ *  - Jump. While a jump is under way, up to __pcce_restore in the function that it enters, its
+ *    record is on top:
+ *      { id,                    PCCE_COUNT_JUMP << 48 | number of its segment << 16 | off }
+ *      { site of the top entry, PCCE_COUNT_JUMP2 << 48 | ext of the setjmp }
+ *    This is the state that __pcce_restore is going to establish. It holds as soon as ip is in the
+ *    function of the site that ext names (the record has the same ext). Until then the state is
+ *    what is below the record, with ext 0.
+ *  - Leaf. An instrumented function that was called as a leaf runs on top of two entries:
+ *      { caller's id, PCCE_COUNT_LEAF << 48 | caller's ext }
+ *      { 0,           PCCE_COUNT_FILL << 48 }
+ *  - Origin. The stack of a thread that pthread_create() or thrd_create() has made begins with a
+ *    copy of its creator's entries, without fill entries. On top of the copy are two entries:
+ *      { creator's id, PCCE_COUNT_ORIGIN << 48 | creator's ext }
+ *      { n,            PCCE_COUNT_ORIGIN2 << 48 }
+ *    They hold the state in which the creator made the call. The n entries below these two, without
+ *    fill entries, are the creator's stack, at least down to the next such pair. If there are fewer
+ *    than n, the outer ones were not copied. The second entry of the pair is the last one of its
+ *    segment, which stays complete as long as the thread lives. The thread's own stack begins with
+ *    the next segment.
  */
 struct pcce_entry {
 	__u64 id;
@@ -79,121 +83,126 @@ struct pcce_entry {
 #define PCCE_COUNT_SIGNAL2 0xfff1ULL
 #define PCCE_COUNT_JUMP 0xfff2ULL
 #define PCCE_COUNT_JUMP2 0xfff3ULL
-#define PCCE_COUNT_FILL 0xfff4ULL /* means nothing: makes room for two entries side by side */
+#define PCCE_COUNT_FILL \
+	0xfff4ULL /* fill entry: no meaning; makes room for two entries side by side */
 #define PCCE_COUNT_LEAF 0xfff5ULL
 #define PCCE_COUNT_ORIGIN 0xfff6ULL
 #define PCCE_COUNT_ORIGIN2 0xfff7ULL
 #define PCCE_MARK_WORD (PCCE_COUNT_MARK << PCCE_SITE_BITS)
 
-/* An id with the top bit set is not known: the entry that would have restored it
- * could not be kept.  Slots go on adding to it and taking
- * off again, so any id >= PCCE_ID_LOST_MIN counts as lost.  Encoded ids stay below
- * 2^62. */
+/* An id with the top bit set is lost: the entry that would have restored it could not be kept.
+ * Slots still add to a lost id and subtract from it, so any id >= PCCE_ID_LOST_MIN counts as lost.
+ * Encoded ids are below PCCE_ID_LIMIT, 2^62. */
 #define PCCE_ID_LOST 0xc000000000000000ULL
 #define PCCE_ID_LOST_MIN 0x8000000000000000ULL
 #define PCCE_ID_LIMIT 0x4000000000000000ULL
 
-/* ext while the runtime moves from one segment to another on behalf of no slot: the state cannot be
- * decoded. */
+/* The value of ext while the runtime moves between segments and no slot is involved. The state
+ * cannot be decoded then. */
 #define PCCE_EXT_CHANGING 1
 
-/* How a landing pad of instrumented code begins, after its endbr64 if it has one: nopl
- * 0x65636370(%rax), as bytes. The runtime need not look after an exception that lands there. */
+/* The first bytes of a landing pad in instrumented code, after its endbr64 if it has one: nopl
+ * 0x65636370(%rax). The runtime ignores exceptions that land there. */
 #define PCCE_LANDING_MARK 0x0f, 0x1f, 0x80, 0x70, 0x63, 0x63, 0x65
 
-/* Entries of a segment of the encoding stack. */
+/* Entries in a segment of the encoding stack. */
 #define PCCE_SEGMENT_ENTRIES 32
 #define PCCE_OFF_FULL (PCCE_SEGMENT_ENTRIES * 16)
 #define PCCE_OFF_HALF 1024
-#define PCCE_OFF_USED (PCCE_OFF_HALF - 1) /* mask: bytes that are used in the half */
-#define PCCE_OFF_SLOW \
-	0xfffffa00u /* any of these bits in off: the segment is full (or off is no off of ours) */
+#define PCCE_OFF_USED (PCCE_OFF_HALF - 1) /* mask: bytes of entries in the half */
+/* Any of these bits in off: the segment is full, or off is not a value that the runtime sets. */
+#define PCCE_OFF_SLOW 0xfffffa00u
 
-/* Segments that the area outside the page has room for. Reserved by one mmap when a thread
- * first needs it, and touched only as far as it is used. */
+/* Segments in the area, which is outside the page. The runtime reserves it with one mmap when a
+ * thread first needs it, and touches only the part that is used. */
 #define PCCE_AREA_SEGMENTS (1u << 15)
 
-/* Of its creator's stack, so many at most are below a thread's own; a power of two. */
+/* At most this many segments of the creator's stack are below the thread's own stack; a power of
+ * two. */
 #define PCCE_ORIGIN_SEGMENTS 64
 
 /*
- * A segment that is complete, outside the page. base.id is the generation of the segment
- * below it, 0 if there is none or it is not known; base.site is PCCE_MARK_WORD.
+ * A complete segment in the area: 544 bytes. base.id is the generation of the segment below it, or
+ * 0 if there is none or it is not known; base.site is PCCE_MARK_WORD.
  */
 struct pcce_segment {
-	__u64 generation; /* 0: nothing is here */
-	__u64 index;	  /* segments below it */
+	__u64 generation; /* 0: this place holds no segment */
+	__u64 index;	  /* number of segments below it */
 	struct pcce_entry base;
 	struct pcce_entry entry[PCCE_SEGMENT_ENTRIES];
 };
 
-/* pcce_page.place: the number of segments below the current one, shifted, and what the page's other
- * half holds. */
+/* pcce_page.place: the number of segments below the current one, shifted left by PCCE_PLACE_SHIFT,
+ * and one of these values for what the page's other half holds (0: nothing). */
 #define PCCE_PLACE_SHIFT 2
-#define PCCE_PLACE_KEPT \
-	1u /* the segment directly below the current one; its place in the area is not written yet \
-	    */
-#define PCCE_PLACE_FILLING 2u /* is being filled with it */
+/* The segment directly below the current one; it is not in the area yet. */
+#define PCCE_PLACE_KEPT 1u
+#define PCCE_PLACE_FILLING 2u /* the half is being filled with that segment */
 #define PCCE_PLACE_HELD 3u    /* mask */
 
 /* pcce_page.state */
 #define PCCE_STATE_LIVE 1u    /* between thread start and thread end */
-#define PCCE_STATE_RESTORE 2u /* the runtime is putting the state back after a non-local jump */
+#define PCCE_STATE_RESTORE 2u /* the runtime is restoring the state after a non-local jump */
 
 /*
- * The thread page: `__thread struct pcce_page pcce_page`, initial-exec TLS, aligned
- * to its size.  It begins as zeros; slots work on it from a thread's first
- * instruction, announced or not.
+ * The thread page: `__thread struct pcce_page pcce_page`, initial-exec TLS, 4096 bytes, aligned to
+ * its size. It begins as zeros. Slots work on it from a thread's first instruction, even before the
+ * runtime has announced it. The comment of each field names its writers: slots; push and pop (slots
+ * or helpers); restore (__pcce_restore); the runtime.
  *
- * The encoding stack is a sequence of segments of PCCE_SEGMENT_ENTRIES entries.  The page has room
- * for two, in its halves: the newest, which is the current one, and one other.  The lower half's
- * begins with base, directly before entry[0]; the upper half's with entry[63] (PCCE_OFF_HALF bytes
- * further).  The segment with an even number is in the lower half.  The current segment's entries
- * are those from the half's start up to off.  "The top entry", 16 bytes below off, may be the base:
- * its count is PCCE_COUNT_MARK, so that a pop there takes the slow path.
+ * The encoding stack is a sequence of segments of PCCE_SEGMENT_ENTRIES entries. The page has two
+ * halves, each with room for one segment: the newest segment, which is the current one, and one
+ * other. A segment with an even number is in the lower half. Each half begins with the base of its
+ * segment. In the lower half this is base, directly before entry[0]; in the upper half it is
+ * entry[63], PCCE_OFF_HALF bytes further. The current segment's entries are those from the half's
+ * start up to off. The top entry, 16 bytes below off, may be the base. The base's count is
+ * PCCE_COUNT_MARK, so a pop there takes the slow path.
  *
- * A push onto a full segment begins the next one in the other half; what that half holds goes to
- * the area first (area[index], if place says KEPT).  A pop from an empty segment goes back to the
- * one below, which is in the other half or comes back from the area.  A segment that is left
- * upwards is complete and does not change until it is the current one again: it gets a generation,
- * a number that this thread never uses again, which the next segment's base names.  So one number,
- * current base.id, names everything below the current segment, and whoever has it already needs not
- * read it again: that makes the price of a sample independent of depth.  Is an area not to be had,
- * or exhausted, what should go there is not kept: its entries come back with id PCCE_ID_LOST and
- * site 0.  There may be no area as long as only one segment is below, and is kept; place 0 of the
- * area may be one that never was in use.
+ * A push onto a full segment begins the next segment in the other half. The runtime first stores
+ * what that half holds in the area (area[index], if place says KEPT). A pop from an empty segment
+ * goes back to the segment below, which is in the other half or returns from the area. A segment
+ * below the current one is complete: it does not change until it is the current one again. A
+ * complete segment has a generation, a number that this thread never uses again, and the base of
+ * the next segment names it. So one number, the current base.id, identifies everything below the
+ * current segment, and a reader that already has it need not read it again. Therefore the price of
+ * a sample does not depend on depth.
  *
- * off and place change together, in one store of 8 bytes.  A signal handler that goes up and comes
- * down again leaves both and all live entries as they were, but that KEPT may be gone, and FILLING.
+ * If the area cannot be reserved, or is full, a segment that should go there is lost: its entries
+ * return with id PCCE_ID_LOST and site 0. There may be no area as long as only one segment is below
+ * the current one, and is kept in the page. Place 0 of the area may never have been in use.
  *
- * Order of a push (so that a signal handler that pushes in between, and a sampler
- * that looks in between, find a consistent stack): claim the entry (off += 16, or
- * count += 1), fill it, then id = 0.  Order of a pop: id = entry.id,
- * then release the entry.  Which of these steps have been done is told by the
- * instruction pointer; see struct pcce_table_site.
+ * off and place change together, in one store of 8 bytes. A signal handler that moves up and down
+ * again leaves both of them and all live entries as they were, except that KEPT and FILLING may be
+ * gone.
+ *
+ * A signal handler that pushes in between, and a sampler that reads in between, must find a
+ * consistent stack. So a push has this order: claim the entry (off += 16, or count += 1), fill it,
+ * then id = 0. A pop has this order: id = entry.id, then release the entry. The instruction pointer
+ * tells which of these steps have been done; see struct pcce_table_site.
  */
 struct pcce_page {
-	__u32 magic;   /* runtime, once per thread: PCCE_PAGE_MAGIC when announced */
+	__u32 magic;   /* runtime, once per thread: PCCE_PAGE_MAGIC, stored last */
 	__u16 version; /* runtime: PCCE_PAGE_VERSION */
 	__u16 size;    /* runtime: PCCE_PAGE_SIZE */
 	__u32 tid;     /* runtime: thread id in the initial pid namespace of the process */
 	__u32 state;   /* runtime: PCCE_STATE_* */
-	__u64 id;      /* slots, push/pop, restore */
-	__u64 ext;     /* slots, push/pop, restore: below 2^32: link-time address of a site in
-			* the main executable; else run-time address of a site; 0: none;
-			* or PCCE_EXT_CHANGING */
+	__u64 id;      /* slots, push and pop, restore: the context id */
+	/* Written by slots, push and pop, restore. Below 2^32: link-time address of a site in the
+	 * main executable. Else: run-time address of a site, 0 (none), or PCCE_EXT_CHANGING. */
+	__u64 ext;
 	union {
-		__u64 position; /* both */
+		__u64 position; /* off and place in one word */
 		struct {
-			__u32 off;   /* push/pop, restore: end of the current segment, in bytes from
-					entry[] */
+			/* Written by push and pop, restore: end of the current segment, in bytes
+			 * from entry[]. */
+			__u32 off;
 			__u32 place; /* runtime: see PCCE_PLACE_* */
 		};
 	};
-	__u64 area; /* runtime: address of struct pcce_segment[PCCE_AREA_SEGMENTS], or 0 */
+	__u64 area; /* runtime: address of pcce_segment[PCCE_AREA_SEGMENTS], or 0 */
 	__u64 reserved0;
-	__u64 jumps;	  /* runtime: address of what it knows about this thread's setjmps, or 0 */
-	__u64 generation; /* runtime: the last one given */
+	__u64 jumps;	  /* runtime: address of its records of this thread's setjmps, or 0 */
+	__u64 generation; /* runtime: the generation that was given last */
 	__u64 reserved1[5];
 	struct pcce_entry base;
 	struct pcce_entry entry[(PCCE_PAGE_SIZE - 128) / 16];
@@ -218,67 +227,73 @@ PCCE_ASSERT_OFFSET(pcce_page, base, 112);
 PCCE_ASSERT_OFFSET(pcce_page, entry, 128);
 
 /* pcce_sample.flags */
-#define PCCE_SAMPLE_KERNEL \
-	1u /* the thread was in the kernel; ip and r11 are its user registers at entry */
+/* The thread was in the kernel; ip and r11 are its user registers at kernel entry. */
+#define PCCE_SAMPLE_KERNEL 1u
 #define PCCE_SAMPLE_OUTSIDE 2u /* no announced page: only ip is meaningful */
-#define PCCE_SAMPLE_TRUNCATED \
-	4u /* not all segments below the sampled ones could be read, or were sent, so far */
+/* Not all segments below the sampled ones could be read, or were sent, so far. */
+#define PCCE_SAMPLE_TRUNCATED 4u
 #define PCCE_SAMPLE_READ_FAULT 8u /* the page could not be read */
-#define PCCE_SAMPLE_STACK 16u	  /* n_stack return addresses follow the entries (verify mode) */
-#define PCCE_SAMPLE_UNWIND_BAD \
-	32u /* verify mode: the unwinder gave up before the outermost frame */
-#define PCCE_SAMPLE_COUNTED \
-	64u /* stands for several samples, see struct pcce_sample; in a file: PCCE_REC_SUM */
-#define PCCE_SAMPLE_R11_MIXED 128u /* ... and r11 differs, too */
-#define PCCE_SAMPLE_MIXED \
-	256u /* ... between which the meaning of their addresses has changed: not decodable */
-#define PCCE_SAMPLE_BY_CONTENT \
-	512u /* generations are names of contents, see struct pcce_sample \
-	      */
+#define PCCE_SAMPLE_STACK 16u	  /* n_stack return addresses follow (verify mode) */
+/* Verify mode: the unwinder stopped before the outermost frame. */
+#define PCCE_SAMPLE_UNWIND_BAD 32u
+/* An aggregated sample, see struct pcce_sample; in a file only in PCCE_REC_SUM. */
+#define PCCE_SAMPLE_COUNTED 64u
+/* Aggregated, and the samples differ in r11. */
+#define PCCE_SAMPLE_R11_MIXED 128u
+/* Aggregated, and the meaning of the samples' addresses has changed between them: not decodable. */
+#define PCCE_SAMPLE_MIXED 256u
+/* Generations are names of contents, see struct pcce_sample. */
+#define PCCE_SAMPLE_BY_CONTENT 512u
 
-/* Segments that come with a sample at most. */
+/* Most segments that one sample carries. */
 #define PCCE_SAMPLE_SEGMENTS 256
 
 /*
- * One sample, as every sampler delivers it, and as it stands in pcce.data.
- * Then follow: n_entries entries of the current segment, oldest first; n_segments of struct
- * pcce_segment, oldest first; and, with PCCE_SAMPLE_STACK, n_stack run-time addresses (u64),
- * innermost first, beginning with ip itself.
+ * One sample, as every sampler delivers it and as pcce.data stores it: 104 bytes, and then
  *
- * The segments are those below the current one that no earlier sample of this thread has brought. A
- * reader keeps them: those of index 0 .. n_below - 1 that it has are the whole stack if below is
- * the generation of the last one, and each one's base.id that of the one before. With
- * PCCE_SAMPLE_BY_CONTENT it is the same, but the generations (below, and those in the segments) are
- * not a thread's own numbers: each stands for what a segment and all below it hold, whatever thread
- * it belongs to, and the segments are those that no earlier sample of the recording has brought.  0
- * stands for what is not known.
+ *  - n_entries entries of the current segment, oldest first;
+ *  - n_segments of struct pcce_segment, oldest first;
+ *  - with PCCE_SAMPLE_STACK, n_stack run-time addresses (u64), innermost first; the first one is
+ *    ip.
  *
- * With PCCE_SAMPLE_COUNTED it stands for several that were equal but for the thread, the CPU, the
- * time, and sp: sp says how many, weight is the sum of their weights, tid is 0 if they are of
- * several threads, and the others are those of the first.
+ * The segments are those below the current one that no earlier sample of this thread has carried. A
+ * reader keeps the segments. Its segments of index 0 .. n_below - 1 are the whole stack under two
+ * conditions: below is the generation of the last one, and each base.id is the generation of the
+ * segment before.
+ *
+ * With PCCE_SAMPLE_BY_CONTENT the same holds, but generations (below, and those in the segments)
+ * are not numbers of a thread. Each is a name of the content of a segment and of all segments below
+ * it, in whichever thread. The segments are those that no earlier sample of the recording has
+ * carried. 0 means not known.
+ *
+ * With PCCE_SAMPLE_COUNTED the sample is aggregated: it represents several samples that differ only
+ * in thread, CPU, time and sp. sp is their number, and weight is the sum of their weights. tid is 0
+ * if they are of several threads. The other fields are those of the first sample.
  */
 struct pcce_sample {
 	__u64 time; /* ns, CLOCK_MONOTONIC */
-	__u32 pid;  /* process (tgid) and thread in the recorder's pid namespace; from the self
-		     * sampler, tid is  the process's own number */
+	/* Process (tgid) and thread in the recorder's pid namespace. The self sampler writes tid in
+	 * the process's own pid namespace. */
+	__u32 pid;
 	__u32 tid;
 	__u64 ip;  /* user-space instruction pointer */
 	__u64 r11; /* user-space r11: names the site while ip is in a push or pop helper */
 	__u64 id;
 	__u64 ext;
 	__u32 flags;	  /* PCCE_SAMPLE_* */
-	__u32 weight;	  /* how many events this sample stands for; at least 1 */
+	__u32 weight;	  /* number of events that this sample represents; at least 1 */
 	__u32 n_entries;  /* entries that follow: at most PCCE_SEGMENT_ENTRIES */
 	__u32 n_segments; /* segments that follow: at most PCCE_SAMPLE_SEGMENTS */
 	__u32 n_below;	  /* complete segments below the current one */
 	__u32 n_stack;
 	__u32 event; /* index of the event that was sampled; 0 with one event */
 	__u32 cpu;
-	__u64 sp; /* user-space stack pointer; with PCCE_SAMPLE_COUNTED, how many samples these are
-		   */
-	__u64 below; /* generation of the segment below the current one; 0 with n_below */
-	__u64 kip;   /* the kernel's instruction pointer if the thread was in it; 0: unknown, or not
-			in the kernel */
+	/* User-space stack pointer; with PCCE_SAMPLE_COUNTED, the number of samples. */
+	__u64 sp;
+	__u64 below; /* generation of the segment below the current one; 0 if n_below is 0 */
+	/* The kernel's instruction pointer if the thread was in the kernel; 0: unknown, or not in
+	 * the kernel. */
+	__u64 kip;
 };
 
 PCCE_ASSERT_SIZE(pcce_sample, 104);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* One spelling of the compile-time assertion for C, for the plugin (compiled as
- * C++), for BPF and for the kernel. */
+/* Spells compile-time assertions in one way for C, for the plugin (compiled as C++), for BPF and
+ * for the kernel. */
 #ifndef PCCE_ASSERT_H
 #define PCCE_ASSERT_H
 

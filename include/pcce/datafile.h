@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * pcce.data: the recording. docs/data-format.md specifies it in prose.
+ * Defines the records of pcce.data, a recording. docs/data-format.md specifies it in prose.
  *
- * struct pcce_file_header, then records until the end of the file. A recording
- * that was cut off (crash, full disk) is readable up to its last complete record; a
- * complete one ends in PCCE_REC_END.  Little-endian; every record begins at a
- * multiple of 8 bytes and its size is a multiple of 8.
+ * pcce-record and pcce-merge write it. A file is struct pcce_file_header and then records until its
+ * end. A complete recording ends with PCCE_REC_END. A recording that was cut off (crash, full disk)
+ * is readable up to its last complete record.
  *
- * Strings are NUL-terminated and stand at the end of their record, in the order
- * of the fields' comments, then zeros up to a multiple of 8.
+ * All numbers are little-endian. Every record begins at a multiple of 8 bytes, and its size is a
+ * multiple of 8. Times are ns of CLOCK_MONOTONIC.
+ *
+ * Strings are NUL-terminated. They are at the end of their record, in the order of the struct's
+ * comment; zeros follow up to a multiple of 8.
  */
 #ifndef PCCE_DATAFILE_H
 #define PCCE_DATAFILE_H
@@ -17,17 +19,17 @@
 
 #define PCCE_FILE_MAGIC 0x4154414445434350ULL /* "PCCEDATA" */
 #define PCCE_FILE_VERSION 4
-#define PCCE_FILE_VERSION_OLDEST \
-	3 /* that can still be read: stacks tell of no origins (PCCE_COUNT_ORIGIN) */
+/* The oldest version that can be read: its stacks hold no origins (PCCE_COUNT_ORIGIN). */
+#define PCCE_FILE_VERSION_OLDEST 3
 #define PCCE_FILE_BYTE_ORDER 0x01020304u
 
 struct pcce_file_header {
 	__u64 magic;
-	__u32 version;	   /* a reader refuses other versions by number */
-	__u32 header_size; /* records begin here */
+	__u32 version;	   /* a reader refuses unknown versions, and reports the number */
+	__u32 header_size; /* offset of the first record */
 	__u32 byte_order;  /* PCCE_FILE_BYTE_ORDER as the writer stores it */
 	__u32 reserved;
-	__u64 features; /* bits a reader must understand; none so far */
+	__u64 features; /* bits for what a reader must understand; none so far */
 };
 
 enum pcce_record_type {
@@ -45,26 +47,27 @@ enum pcce_record_type {
 };
 
 struct pcce_record {
-	__u32 type; /* enum pcce_record_type; unknown ones are skipped and counted */
-	__u32 size; /* with this header and padding, at most PCCE_RECORD_MAX */
+	__u32 type; /* enum pcce_record_type; a reader skips and counts unknown ones */
+	__u32 size; /* bytes, with this header and padding; at most PCCE_RECORD_MAX */
 	__u32 crc;  /* zlib crc32 of the record with this field 0 */
 	__u32 reserved;
 };
 #define PCCE_RECORD_MAX (256u << 20)
 
-struct pcce_rec_info { /* first record. strings: sampler, event, command line, host, kernel release
-			*/
+/* The first record. Strings: sampler, event, command line, host, kernel release. */
+struct pcce_rec_info {
 	struct pcce_record rec;
 	__u64 start_time; /* ns, CLOCK_MONOTONIC */
 	__u64 wall_time;  /* ns since 1970 at start_time */
-	__u64 frequency;  /* Hz, 0 if period */
+	__u64 frequency;  /* Hz; 0 if period is set */
 	__u64 period;
 	__u32 flags; /* PCCE_INFO_* */
 	__u32 reserved;
 };
 #define PCCE_INFO_VERIFY 1u
 
-struct pcce_rec_process { /* a process began, was found, or did an exec. strings: comm */
+/* A process began, was found, or executed a program. Strings: comm. */
+struct pcce_rec_process {
 	struct pcce_record rec;
 	__u64 time;
 	__u32 pid;
@@ -72,44 +75,49 @@ struct pcce_rec_process { /* a process began, was found, or did an exec. strings
 	__u32 flags; /* PCCE_PROCESS_* */
 	__u32 reserved;
 };
-#define PCCE_PROCESS_EXEC 1u /* exec: all mappings before are gone */
-#define PCCE_PROCESS_FORK 2u /* fork: the mappings are the parent's at that time */
+#define PCCE_PROCESS_EXEC 1u /* exec: all mappings before it are gone */
+#define PCCE_PROCESS_FORK 2u /* fork: the mappings are those of the parent at that time */
 
-struct pcce_rec_thread { /* a thread began or was named. strings: comm */
+/* A thread began or was named. Strings: comm. */
+struct pcce_rec_thread {
 	struct pcce_record rec;
 	__u64 time;
 	__u32 pid;
 	__u32 tid;
 };
 
-struct pcce_rec_module { /* an ELF file, or PCCE_MODULE_KERNEL. strings: path */
+/* An ELF file, or PCCE_MODULE_KERNEL. Strings: path. */
+struct pcce_rec_module {
 	struct pcce_record rec;
 	__u32 module;	     /* index, from 0 upwards */
-	__u32 build_id_size; /* 0 if it has none */
+	__u32 build_id_size; /* bytes; 0 if it has none */
 	__u8 build_id[32];
 };
 
-struct pcce_rec_map { /* executable memory of a module. */
+/* Executable memory of a module. */
+struct pcce_rec_map {
 	struct pcce_record rec;
 	__u64 time;
 	__u64 start; /* run-time address */
 	__u64 length;
-	__u64 vaddr; /* link-time virtual address that start corresponds to */
+	__u64 vaddr; /* link-time virtual address of start */
 	__u32 pid;
 	__u32 module; /* PCCE_MODULE_NONE: unmapped, or not a file */
 };
 #define PCCE_MODULE_NONE 0xffffffffu
-/* The path of the module that stands for the kernel: its symbols' addresses are samples' kip. It is
- * mapped nowhere. */
+/* The path of the module that represents the kernel. The addresses of its symbols are the kip of
+ * samples; it has no mapping. */
 #define PCCE_MODULE_KERNEL "[kernel]"
 
-struct pcce_rec_table { /* the module's .pcce section follows */
+/* An encoding table; the module's .pcce section follows. */
+struct pcce_rec_table {
 	struct pcce_record rec;
 	__u32 module;
 	__u32 reserved;
 };
 
-struct pcce_rec_sample { /* what follows a sample (struct pcce_sample) follows */
+/* A sample; the entries, segments and addresses of struct pcce_sample follow. */
+struct pcce_rec_sample {
 	struct pcce_record rec;
 	struct pcce_sample sample;
 };
@@ -117,7 +125,7 @@ struct pcce_rec_sample { /* what follows a sample (struct pcce_sample) follows *
 enum pcce_loss {
 	PCCE_LOSS_RING = 1,	/* the ring buffer was full */
 	PCCE_LOSS_THROTTLE = 2, /* the kernel throttled the event */
-	PCCE_LOSS_SHAPE = 3	/* a record came that is not well formed */
+	PCCE_LOSS_SHAPE = 3	/* a record was malformed */
 };
 
 struct pcce_rec_lost {
@@ -128,26 +136,27 @@ struct pcce_rec_lost {
 	__u32 reserved;
 };
 
-/* What an address means, found when recording ended: one frame of an inline chain.
- * Records of one address stand together, innermost frame first. strings: function,
- * file ("" if unknown) */
+/* The meaning of an address, found when recording ended: one frame of a chain of inlined functions.
+ * The records of one address are adjacent, innermost frame first. Strings: function, file ("" if
+ * unknown). */
 struct pcce_rec_symbol {
 	struct pcce_record rec;
-	__u64 vaddr;  /* link-time address in the module: a sample's ip, or a call instruction */
+	__u64 vaddr;  /* link-time address in the module: a sample's ip or a call */
 	__u64 symbol; /* link-time start of the function's symbol, 0 if unknown */
 	__u32 module;
 	__u32 line;  /* 0 if unknown */
 	__u32 depth; /* 0 for the innermost */
 	__u32 flags; /* PCCE_SYMBOL_* */
 };
-#define PCCE_SYMBOL_INLINED 1u /* this frame was inlined into the next record's */
+#define PCCE_SYMBOL_INLINED 1u /* this frame is inlined into that of the next record */
 
-struct pcce_rec_sum { /* samples that are alike, added up, by pcce-merge or in the kernel. what
-			 follows a sample follows, with any number of segments */
+/* An aggregated sample, made by pcce-merge or in the kernel. The entries and segments of struct
+ * pcce_sample follow; the number of segments is not limited. */
+struct pcce_rec_sum {
 	struct pcce_record rec;
 	__u64 samples;
-	__u64 weight;		   /* of all of them; the sample's own is 0 */
-	struct pcce_sample sample; /* time: of the first */
+	__u64 weight;		   /* sum of the weights; the weight of `sample` is 0 */
+	struct pcce_sample sample; /* its time is that of the first sample */
 };
 
 struct pcce_rec_end {
@@ -155,7 +164,7 @@ struct pcce_rec_end {
 	__u64 time;
 	__u64 samples;
 	__u64 lost;
-	__s32 exit_status; /* of the command, as wait(2) gives it; -1 with -p */
+	__s32 exit_status; /* of the command, as wait(2) reports it; -1 with -p */
 	__u32 reserved;
 };
 

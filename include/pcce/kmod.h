@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * /dev/pcce: what the kernel module pcce_sampler and its users agree on.  docs/kmod.md
- * says it in prose, with an example.
+ * Defines /dev/pcce, the interface of the kernel module pcce_sampler. docs/kmod.md describes it in
+ * prose, with an example.
  *
- * (Not in abi.h, which the runtime and the BPF program include as well: it holds what
- * all samplers share, this file only what one of them adds.)
+ * abi.h holds what all samplers share. This file holds only what the kernel module adds, since the
+ * runtime and the BPF program also include abi.h.
  *
  * A session is one open file of /dev/pcce:
  *
- *   open         a session without anything
- *   SETUP        what to sample, on which event; the kernel makes the rings. Once
- *   mmap         the rings, at the offsets that SETUP returned
- *   PLACES       where thread pages may be; at any time, again and again
+ *   open         creates an empty session
+ *   SETUP        says what to sample, on which event; the kernel makes the rings.  Once
+ *   mmap         maps the rings, at the offsets that SETUP returned
+ *   PLACES       says where thread pages may be; at any time, repeatedly
  *   START, STOP  also repeatedly
- *   ATTACH       one more process
- *   poll         readable when a ring holds more than the watermark
- *   close        ends it; the memory goes when it is unmapped, too
+ *   ATTACH       adds one more process
+ *   poll         readable when a ring holds at least the watermark
+ *   close        ends the session; unmapping frees the memory
  *
- * Structs grow at their end.  The size of the struct that the caller knows is in the
- * request number (_IOC_SIZE).  A field that the caller does not know of counts as 0; one
- * that the kernel does not know of must be 0, or the answer is E2BIG.  Unknown flags and
- * values in reserved fields are EINVAL, unknown requests ENOTTY.
+ * Structs grow at their end. The request number carries the size of the struct that the caller
+ * knows (_IOC_SIZE). A field that the caller does not know counts as 0. A field that the kernel
+ * does not know must be 0, or the request fails with E2BIG. Unknown flags and values in reserved
+ * fields are EINVAL; unknown requests are ENOTTY. Requests return 0 or -1 with errno. Several
+ * threads may make requests on one session; the kernel serialises them, and a fatal signal ends the
+ * wait with EINTR.
  */
 #ifndef PCCE_KMOD_H
 #define PCCE_KMOD_H
@@ -29,22 +31,21 @@
 #include <pcce/abi.h>
 
 #define PCCE_KMOD_DEVICE "/dev/pcce"
-#define PCCE_KMOD_VERSION \
-	1 /* of what stands here; changes only when something is no longer true \
-	   */
+/* The version of this interface; it changes only when something in this file is no longer true. */
+#define PCCE_KMOD_VERSION 1
 
 /* ---- INFO: what this kernel's module can do -------------------------------------- */
 
 struct pcce_kmod_info {
 	__u32 version;	     /* PCCE_KMOD_VERSION */
-	__u32 page_version;  /* thread pages of this version are read: PCCE_PAGE_VERSION */
+	__u32 page_version;  /* version of the thread pages that it reads: PCCE_PAGE_VERSION */
 	__u32 sample_size;   /* sizeof(struct pcce_sample) */
 	__u32 record_max;    /* PCCE_KMOD_RECORD_MAX */
-	__u64 flags;	     /* the PCCE_KMOD_* flags of SETUP that it knows */
+	__u64 flags;	     /* the PCCE_KMOD_* flags of SETUP that the module knows */
 	__u64 max_frequency; /* Hz */
-	__u32 n_cpus;	     /* rings that a session on tasks or on the system has */
-	__u32 privileged; /* 1: the caller may sample anything; 0: at most itself and what it starts
-			   */
+	__u32 n_cpus;	     /* rings of a session on tasks or on the system */
+	/* 1: the caller may sample anything. 0: at most itself and what it starts. */
+	__u32 privileged;
 };
 #define PCCE_KMOD_INFO_VER0 40
 
@@ -52,48 +53,49 @@ struct pcce_kmod_info {
 
 enum pcce_kmod_scope {
 	PCCE_KMOD_TASK = 1, /* the thread pid */
-	PCCE_KMOD_PROCESS =
-		2,	     /* all threads of the process pid, and what they create from then on */
+	/* All threads of the process pid, and those that they create later. */
+	PCCE_KMOD_PROCESS = 2,
 	PCCE_KMOD_CPU = 3,   /* whatever runs on one CPU */
-	PCCE_KMOD_SYSTEM = 4 /* whatever runs on the CPUs that are on line at START */
+	PCCE_KMOD_SYSTEM = 4 /* whatever runs on the CPUs that are online at START */
 };
 
 /* pcce_kmod_setup.flags */
-#define PCCE_KMOD_FREQUENCY \
-	1u /* rate is in Hz; else it is the number of events from sample to sample */
+/* rate is in Hz; else it is the number of events between samples. */
+#define PCCE_KMOD_FREQUENCY 1u
 #define PCCE_KMOD_EXCLUDE_KERNEL 2u /* do not count while in the kernel */
 #define PCCE_KMOD_ON_EXEC 4u	    /* TASK, PROCESS: begin when the task does an exec */
-#define PCCE_KMOD_WEIGHT_PERIOD \
-	8u /* a sample's weight is the number of events it stands for; else it is 1 */
-#define PCCE_KMOD_AGGREGATE 16u /* equal samples are counted in the kernel; see below */
+/* The weight of a sample is the number of events that it represents; else it is 1. */
+#define PCCE_KMOD_WEIGHT_PERIOD 8u
+#define PCCE_KMOD_AGGREGATE 16u /* the kernel aggregates equal samples, see below */
 #define PCCE_KMOD_FLAGS 31u
 
 struct pcce_kmod_setup {
 	__u32 scope; /* enum pcce_kmod_scope */
 	__u32 flags; /* PCCE_KMOD_* */
-	__s32 pid;   /* TASK, PROCESS: in the caller's pid namespace, 0: the caller; else 0 */
+	__s32 pid;   /* TASK, PROCESS: in the caller's pid namespace; 0: caller */
 	__s32 cpu;   /* CPU: its number; else -1 */
 
-	/* The event, as perf_event_attr has it; breakpoints are not supported (EOPNOTSUPP). */
+	/* The event, as in perf_event_attr. Breakpoints are not supported (EOPNOTSUPP). */
 	__u32 type;
 	__u32 reserved0;
 	__u64 config, config1, config2;
-	__u64 rate; /* Hz, or events from sample to sample (ns for the clocks) */
+	__u64 rate; /* Hz, or events between samples (ns for the clocks) */
 
-	__u32 ring_bytes; /* of each ring: a power of two, PCCE_KMOD_RING_MIN to _MAX; 0:
-			     PCCE_KMOD_RING_DEFAULT */
-	__u32 watermark;  /* bytes in a ring from which on the session is readable; 0: a quarter of
-			     it */
+	/* Bytes of each ring: a power of two, PCCE_KMOD_RING_MIN to _MAX; 0:
+	 * PCCE_KMOD_RING_DEFAULT. */
+	__u32 ring_bytes;
+	/* The session is readable when a ring holds this many bytes; 0: a quarter of the ring. */
+	__u32 watermark;
 
-	/* Set by the kernel: offsets for mmap, and sizes in bytes. */
-	__u32 n_rings; /* one for each possible CPU, by its number; one with PCCE_KMOD_CPU */
+	/* Set by the kernel: offsets for mmap and sizes, in bytes. */
+	__u32 n_rings; /* one for each possible CPU, by its number; 1 with PCCE_KMOD_CPU */
 	__u32 reserved1;
-	__u64 reader_offset,
-		reader_bytes; /* struct pcce_kmod_reader[n_rings]: readable and writable */
+	/* struct pcce_kmod_reader[n_rings]: readable and writable. */
+	__u64 reader_offset, reader_bytes;
 	__u64 writer_offset, writer_bytes; /* struct pcce_kmod_writer[n_rings]: read-only */
-	__u64 data_offset,
-		data_stride;  /* the data of ring i, at data_offset + i * data_stride: read-only */
-	__u64 segment_stride; /* AGGREGATE: segment s of ring i is at ... + s * segment_stride */
+	/* The data of ring i is at data_offset + i * data_stride: read-only. */
+	__u64 data_offset, data_stride;
+	__u64 segment_stride; /* AGGREGATE: segment s is at ... + s * segment_stride */
 };
 #define PCCE_KMOD_SETUP_VER0 128
 
@@ -115,10 +117,11 @@ struct pcce_kmod_places {
 /* ---- ATTACH: with PROCESS, to one more process, while the session runs -------------------- */
 
 /*
- * As if it were the session's own, from now on, without ON_EXEC; all its threads that the session
- * does not have yet. Also for the session's own process: a thread that was just being created at
- * START, while its creator's CPU was taken away for long, may have been missed.  AGAIN: also those
- * that the session once had: an exec of a set-uid program takes a process's events away.
+ * The kernel samples the process as if it were the session's own, from now on, without ON_EXEC. It
+ * gives an event to all threads of the process that have none in this session. ATTACH also works
+ * for the session's own process: START may miss a thread that is just being created while its
+ * creator's CPU is taken away for long. With AGAIN the kernel also tries threads that once had an
+ * event: an exec of a set-uid program takes a process's events away.
  */
 struct pcce_kmod_attach {
 	__s32 pid;   /* in the caller's pid namespace */
@@ -130,30 +133,33 @@ struct pcce_kmod_attach {
 /* ---- ROTATE: with AGGREGATE, takes the counters ------------------------------------- */
 
 struct pcce_kmod_rotate {
-	__u32 segment; /* set: the one that may be read now, up to the next ROTATE */
+	__u32 segment; /* set: the segment that may be read until the next ROTATE */
 	__u32 reserved;
-	__u64 time; /* set: the first sample after that was not taken before this time */
+	/* Set: the first sample that the other segment gets from now on is not older than this
+	 * time. */
+	__u64 time;
 };
 #define PCCE_KMOD_ROTATE_VER0 16
 
 /* ---- STATS ------------------------------------------------------------------------- */
 
-/* pcce_kmod_stats.dropped: why a sample was not delivered. */
+/* pcce_kmod_stats.dropped: the reason why a sample was not delivered. */
 enum pcce_kmod_drop {
 	PCCE_KMOD_DROP_FULL = 0, /* there was no room */
-	PCCE_KMOD_DROP_NESTED =
-		1, /* the event occurred while another one was being handled on that CPU */
-	PCCE_KMOD_DROP_REASONS = 8 /* room for more */
+	/* The event occurred while another one was being handled on that CPU. */
+	PCCE_KMOD_DROP_NESTED = 1,
+	PCCE_KMOD_DROP_REASONS = 8 /* size of the array, for later reasons */
 };
 
 struct pcce_kmod_stats {
-	__u64 samples;	 /* delivered, aggregated ones each */
-	__u64 throttled; /* times that the kernel paused the event up to the next tick, because it
-			    came too often */
-	__u64 no_user;	 /* events in tasks without user space, or in other pid namespaces: not
-			    delivered, not lost */
-	__u64 events; /* perf events that are open; what these inherit to new tasks is not counted
-		       */
+	__u64 samples; /* delivered; each sample of an aggregated one counts */
+	/* Times that the kernel paused the event up to the next tick, because it came too often. */
+	__u64 throttled;
+	/* Events in tasks without user space, or in other pid namespaces: neither delivered nor
+	 * lost. */
+	__u64 no_user;
+	/* Open perf events, without those that tasks inherit from them. */
+	__u64 events;
 	__u64 dropped[PCCE_KMOD_DROP_REASONS];
 };
 #define PCCE_KMOD_STATS_VER0 96
@@ -174,15 +180,16 @@ struct pcce_kmod_stats {
 /* ---- the rings ------------------------------------------------------------------- */
 
 /*
- * A record: this, then struct pcce_sample with its entries and segments (PCCE_SAMPLE_BY_CONTENT).
- * The size is what these take together.
+ * A record: this header, then struct pcce_sample with its entries and segments
+ * (PCCE_SAMPLE_BY_CONTENT). Handlers of the kernel write it; user space only reads it.
  */
 struct pcce_kmod_record {
 	__u32 size;
-	__u32 type;  /* PCCE_KMOD_SAMPLE; skip others */
-	__u64 last;  /* the time of the newest sample in it */
-	__u64 image; /* names what the process executes: other after exec, and for another process
-			with the same pid */
+	__u32 type; /* PCCE_KMOD_SAMPLE; a reader skips others */
+	__u64 last; /* time of the newest sample in it */
+	/* Names what the process executes: differs after exec, and for another process with the
+	 * same pid. */
+	__u64 image;
 };
 #define PCCE_KMOD_SAMPLE 1u
 #define PCCE_KMOD_RECORD_MAX                                            \
@@ -191,10 +198,9 @@ struct pcce_kmod_record {
 	 PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment))
 
 /*
- * head and tail count bytes from the beginning of the session.  Position p is byte
- * p % ring_bytes of the ring's data.  A record never wraps around: one that begins near
- * the end goes on beyond it, where there is room for it, and the next record begins at
- * the start, at the next multiple of ring_bytes.
+ * head and tail count bytes since the session was created. Position p is byte p % ring_bytes of the
+ * ring's data. A record never wraps around: one that begins near the end continues beyond it, where
+ * there is room, and the next record begins at the next multiple of ring_bytes.
  *
  *   head = load_acquire(&writer->head);
  *   for (tail = reader->tail; tail < head;) {
@@ -205,16 +211,16 @@ struct pcce_kmod_record {
  *   }
  *   store_release(&reader->tail, tail);
  *
- * The acquire pairs with the kernel's release of head after it has written the records;
- * the release with the kernel's acquire of tail before it writes over them.  A tail
- * that cannot be makes the ring full.
+ * The acquire pairs with the kernel's release of head, after it has written the records. The
+ * release pairs with the kernel's acquire of tail, before it overwrites them. An impossible tail
+ * makes the ring full.
  *
- * With AGGREGATE head and tail are not used.  Each ring has two segments; the kernel
- * adds to one of them, the other one may be read: it holds records from its start up to
- * writer->used[segment], that follow each other directly.  ROTATE makes them change
- * places.  A record stands for all samples with the same pid, image, ip, id, ext, flags and
- * encoding stack: PCCE_SAMPLE_COUNTED.  r11 is the same, too; of samples that differ in nothing
- * else, a few records are made, and then one for all others, PCCE_SAMPLE_R11_MIXED.
+ * With AGGREGATE head and tail are not used. Each ring has two segments. The kernel adds records to
+ * one of them; user space may read the other. It holds adjacent records from its start up to
+ * writer->used[segment]. ROTATE exchanges the two. A record represents all samples with the same
+ * pid, image, ip, id, ext, flags and encoding stack: PCCE_SAMPLE_COUNTED. r11 is the same, too. Of
+ * samples that differ only in r11 the kernel makes a few records, and then one for all others,
+ * PCCE_SAMPLE_R11_MIXED.
  */
 struct pcce_kmod_reader {
 	__u64 tail;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What follows a struct pcce_sample in memory: see there. */
+/* Finds the parts that follow a struct pcce_sample in memory (abi.h), and checks its counts. */
 #ifndef PCCE_SAMPLE_H
 #define PCCE_SAMPLE_H
 
@@ -23,14 +23,15 @@ static inline const uint64_t *pcce_sample_stack(const struct pcce_sample *s)
 	return (const uint64_t *)(pcce_sample_segments(s) + s->n_segments);
 }
 
-/* Bytes, with all that follows. */
+/* Bytes of the sample with all that follows. */
 static inline size_t pcce_sample_size(const struct pcce_sample *s)
 {
 	return sizeof(*s) + s->n_entries * sizeof(struct pcce_entry) +
 	       s->n_segments * sizeof(struct pcce_segment) + s->n_stack * sizeof(uint64_t);
 }
 
-/* Do these numbers agree with each other? (Not: is all that they count there?) */
+/* Checks that the counts agree with each other. Does not check that all that they count is
+ * there. */
 static inline bool pcce_sample_counts_agree(const struct pcce_sample *s, uint32_t segments_max,
 					    uint32_t stack_max)
 {
@@ -39,7 +40,7 @@ static inline bool pcce_sample_counts_agree(const struct pcce_sample *s, uint32_
 	       (s->n_below || !s->below) && (s->flags & PCCE_SAMPLE_STACK || !s->n_stack);
 }
 
-/* Could a sampler have written them? */
+/* Checks that a sampler could have written the counts. */
 static inline bool pcce_sample_counts_are_possible(const struct pcce_sample *s, uint32_t stack_max)
 {
 	return pcce_sample_counts_agree(s, PCCE_SAMPLE_SEGMENTS, stack_max);

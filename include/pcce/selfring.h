@@ -1,49 +1,53 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The ring between a process that samples itself and the recorder: a file in the
- * recorder's private directory, mapped shared by both.  One ring per process image
- * (a new one after fork and after exec), written by all its threads' signal
- * handlers, read by the recorder.  What a process has written outlives it, however
- * it ends.
+ * Defines the ring between a process that samples itself and the recorder.
  *
- * The process makes the file under a name that begins with PCCE_SELF_NEW, allocates
- * all of it, fills the header, unlinks nothing, and renames it to one that begins with
- * PCCE_SELF_RING, followed by 16 hex digits of its start time: sorted names are in
- * order of creation, and the rings of one pid must be read in that order.
- * The reader opens and unlinks it.
+ * The ring is a file in the recorder's private directory, which both map shared. Each process image
+ * has one ring: a new one after fork and after exec. The signal handlers of all its threads write
+ * it, and the recorder reads it. The recorder can read what a process has written however the
+ * process ends.
  *
- * Who is still there.  Before the process closes its descriptor it takes a shared flock() on the
- * file, which lasts as long as anyone has that open file mapped (PCCE_SELF_LOCKED): when the reader
- * gets an exclusive one, nobody will write any more, whatever the process was called in its pid
- * namespace.  The other way round, the reader holds an exclusive flock() on the file
- * PCCE_SELF_OWNER in the directory: a process that gets a shared one makes no ring.  And when the
- * ring is full and the reader has not looked at it for PCCE_SELF_PATIENCE, its writers give up.
+ * Creation. The process creates the file under a name that begins with PCCE_SELF_NEW, allocates all
+ * of it, and fills the header. Then it renames the file to PCCE_SELF_RING followed by 16 hex digits
+ * of its start time. So sorted names are in order of creation; the rings of one pid must be read in
+ * that order. The reader opens the file and unlinks it; the process unlinks nothing.
  *
- * Layout: header (PCCE_SELF_HEADER_SIZE bytes), then data_size bytes of data, a power of
- * two.  Positions count bytes from the ring's beginning and never wrap; a record
- * at position p begins at data[p % data_size] and may go round the end (both sides
- * map the data twice, one after the other, and see every record in one piece).
+ * Liveness. Each side can detect that the other is gone:
  *
- * Writer (any number, in signal handlers, never waiting):
+ *  - Before the process closes its descriptor, it takes a shared flock() on the file. The lock
+ *    lasts as long as anyone maps that open file (PCCE_SELF_LOCKED). When the reader gets an
+ *    exclusive lock, nobody will write any more, whatever pid the process had in its pid namespace.
+ *  - The reader holds an exclusive flock() on the file PCCE_SELF_OWNER in the directory. A process
+ *    that gets a shared lock on it creates no ring.
+ *  - When the ring is full and the reader has not looked at it for PCCE_SELF_PATIENCE, its writers
+ *    give up.
+ *
+ * Layout: the header (PCCE_SELF_HEADER_SIZE bytes), then data_size bytes of data, a power of two.
+ * Positions count bytes since the ring was created, and never wrap. A record at position p begins
+ * at data[p % data_size], and may wrap around the end. Both sides map the data twice in a row, so
+ * they see every record in one piece.
+ *
+ * Writers (any number, in signal handlers, never waiting):
  *     do {
  *         p = head;
  *         if (p + size - tail > data_size) { lost += 1; give up }
  *     } while (!compare_and_swap(head, p, p + size));
- *     fill the record but for its stamp;
+ *     fill the record except its stamp;
  *     store_release(record.stamp, p + 1);
  *
  * Reader (one):
  *     while (tail < load_acquire(head)) {
  *         if (load_acquire(record at tail).stamp != tail + 1)
- *             break;          a writer is still at it, or was killed
+ *             break;          a writer has not finished, or was killed
  *         copy record.size bytes, then check the copy, then use it
  *         store_release(tail, tail + record.size);
  *     }
- * When the process is dead, a missing stamp stays missing: the reader then looks for
- * the next multiple of 16 that bears its own position as a stamp and has
- * a sensible size, goes on there, and counts one lost sample.
  *
- * Nothing in a ring can be trusted: the reader copies first and checks then.
+ * When the process is dead, a missing stamp stays missing. The reader then looks for the next
+ * multiple of 16 at which a record has its own position as stamp and a sensible size. It continues
+ * there, and counts one lost sample.
+ *
+ * The reader cannot trust anything in a ring: it copies first, and checks the copy.
  */
 #ifndef PCCE_SELFRING_H
 #define PCCE_SELFRING_H
@@ -51,13 +55,13 @@
 #include <pcce/abi.h>
 
 /*
- * The environment variable that switches the self sampler on:
+ * The environment variable that activates the self sampler:
  * PCCE_SELF=<directory>:<nanoseconds of CPU time between samples>:<flags>
- * flags: letters, in any order; unknown ones are ignored.
+ * The flags are letters in any order; unknown ones are ignored.
  */
 #define PCCE_SELF_ENV "PCCE_SELF"
-#define PCCE_SELF_FLAG_VERIFY 'v'     /* samples carry the real stack */
-#define PCCE_SELF_FLAG_TASK_CLOCK 't' /* count task-clock, not cpu-clock */
+#define PCCE_SELF_FLAG_VERIFY 'v'     /* add the real stack to samples */
+#define PCCE_SELF_FLAG_TASK_CLOCK 't' /* count task-clock instead of cpu-clock */
 #define PCCE_SELF_FLAG_TIMER 'p'      /* use the POSIX timer even if perf_event_open works */
 
 #define PCCE_SELF_NEW "new-"
@@ -72,39 +76,40 @@
 
 #define PCCE_SELF_PATIENCE 10000000000ULL /* ns */
 
-/* Pcs of a real stack at most. */
+/* Most addresses of a real stack. */
 #define PCCE_SELF_STACK 4096
 
 /* pcce_self_ring.flags, set by the process */
-#define PCCE_SELF_TIMER \
-	2u /* perf_event_open was refused: a POSIX timer, which expires at ticks only; \
-	    * a sample's weight says how many periods it stands for */
+/* perf_event_open was refused. The source is a POSIX timer, which expires only at clock ticks; the
+ * weight of a sample is the number of periods that it represents. */
+#define PCCE_SELF_TIMER 2u
 #define PCCE_SELF_USER_ONLY 4u /* time in the kernel is not counted */
-#define PCCE_SELF_SIGNAL_TAKEN \
-	8u /* the program installed its own handler for our signal: sampling ended */
+/* The program installed a handler for the sampling signal: sampling ended. */
+#define PCCE_SELF_SIGNAL_TAKEN 8u
 #define PCCE_SELF_NO_MAPS 16u /* the process could not read its own mappings */
-#define PCCE_SELF_NO_UNWINDER \
-	32u /* verify mode was asked for, but there is no unwinder (static program) */
+/* Verify mode was requested, but there is no unwinder (static program). */
+#define PCCE_SELF_NO_UNWINDER 32u
 #define PCCE_SELF_NO_SOURCE 64u /* neither perf_event_open nor timer_create worked */
-#define PCCE_SELF_LOCKED 128u	/* the file is locked as long as it is mapped by a writer */
-#define PCCE_SELF_GAVE_UP 256u	/* the ring was full, and was not read */
-#define PCCE_SELF_NO_CLOCK 512u /* the program forbade itself to read the clock: sampling ended */
+#define PCCE_SELF_LOCKED 128u	/* the file is locked as long as a writer maps it */
+#define PCCE_SELF_GAVE_UP 256u	/* the ring was full, and the reader did not look */
+/* The program is about to forbid itself to read the clock: sampling ended. */
+#define PCCE_SELF_NO_CLOCK 512u
 
 struct pcce_self_ring {
-	__u64 magic; /* process, once */
+	__u64 magic; /* process, once, stored last */
 	__u32 version;
 	__u32 header_size;
 	__u64 data_size;
 	__u64 start_time; /* ns, CLOCK_MONOTONIC */
 	__u32 pid;	  /* in the process's own pid namespace */
 	__u32 flags;	  /* process, atomic or: PCCE_SELF_* */
-	__u64 pid_ns;	  /* process, once: inode number of its pid namespace; 0: not known */
+	__u64 pid_ns;	  /* process, once: inode number of its pid namespace; 0: unknown */
 	__u64 pad0[2];
-	__u64 head; /* writers, compare and swap */
-	__u64 lost; /* writers, atomic add: samples that found no room */
+	__u64 head; /* writers, compare and swap: position of the next record */
+	__u64 lost; /* writers, atomic add: samples without room */
 	__u64 pad1[6];
-	__u64 tail; /* reader */
-	__u32 stop; /* reader, or a writer that gives up: no more samples are wanted */
+	__u64 tail; /* reader: position of the next record to read */
+	__u32 stop; /* reader, or a writer that gives up: 1 ends sampling */
 	__u32 pad2;
 	__u64 read_at; /* reader: when it last looked, ns, CLOCK_MONOTONIC */
 	__u64 pad3[5];
@@ -119,11 +124,12 @@ enum pcce_self_type {
 
 struct pcce_self_record {
 	__u64 stamp; /* position + 1, stored last */
-	__u32 size;  /* with this header; a multiple of 16 */
-	__u32 type;  /* enum pcce_self_type; unknown ones are skipped */
+	__u32 size;  /* bytes, with this header; a multiple of 16 */
+	__u32 type;  /* enum pcce_self_type; the reader skips unknown ones */
 };
 
-struct pcce_self_sample { /* what follows a sample follows */
+/* The entries, segments and addresses of struct pcce_sample follow. */
+struct pcce_self_sample {
 	struct pcce_self_record rec;
 	struct pcce_sample sample;
 };
@@ -147,18 +153,19 @@ struct pcce_self_thread {
 	char comm[16];
 };
 
-struct pcce_self_map { /* path, NUL-terminated, follows */
+/* The path follows, NUL-terminated. */
+struct pcce_self_map {
 	struct pcce_self_record rec;
 	__u64 time;
 	__u64 start;
 	__u64 length;
 	__u64 pgoff;
 	__u32 pid;
-	__u32 path_size; /* with the NUL */
+	__u32 path_size; /* bytes, with the NUL */
 	__u64 pad;
 };
 
-/* The largest well-formed record. */
+/* Size of the largest well-formed record. */
 #define PCCE_SELF_RECORD_MAX                                                                  \
 	(sizeof(struct pcce_self_sample) + PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) + \
 	 PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment) + PCCE_SELF_STACK * 8 + 16)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Site records: what the plugin tells pcce-encode, in the section .pcce_sites.
+ * Defines the site records: what the plugin tells pcce-encode, in the section .pcce_sites.
  *
- * The section is not allocated (it costs nothing at run time), is tied to its
- * function by SHF_LINK_ORDER and COMDAT group ("o?"), and so lives and dies with
- * it.  It is a sequence of blocks, one for each contiguous part of a function (one
- * part, or a hot and a cold one), each aligned to 8 bytes.  A linker may leave
- * zero padding between blocks.  pcce-encode removes nothing from it: it is input
- * only.
+ * The section is not allocated, so it costs nothing at run time. SHF_LINK_ORDER and the COMDAT
+ * group ("o?") tie it to its function, so the linker keeps or removes both together. It is a
+ * sequence of blocks, each aligned to 8 bytes: one for each contiguous part of a function. A
+ * function has one part, or a hot and a cold one. A linker may leave zero padding between blocks.
+ * pcce-encode only reads the section.
  *
- * A block: struct pcce_site_block; n_sites struct pcce_site_record; the function's
- * assembler name, NUL-terminated; zeros up to a multiple of 8.
+ * A block is struct pcce_site_block, then n_sites times struct pcce_site_record, then the
+ * function's assembler name, NUL-terminated, and zeros up to a multiple of 8. Numbers are
+ * little-endian.
  */
 #ifndef PCCE_SITES_H
 #define PCCE_SITES_H
@@ -24,61 +24,64 @@
 
 /* pcce_site_block.flags */
 #define PCCE_BLOCK_COLD 1u     /* the cold part of a function; main is the hot part's start */
-#define PCCE_BLOCK_RESTORES 2u /* the function restores id and off after non-local entries */
-#define PCCE_BLOCK_PUBLIC 4u   /* TREE_PUBLIC and of default visibility: others may call it */
-#define PCCE_BLOCK_FIXED \
-	8u /* something else stands at the entry, too: calls must not lead behind the slot */
-#define PCCE_BLOCK_LEAF \
-	16u /* others may call it as a leaf: with ext, and with an id that it must not change */
-#define PCCE_BLOCK_STACK \
-	32u /* looks at its caller's frame (arguments, return address): none can be put between */
+#define PCCE_BLOCK_RESTORES 2u /* the function restores its state after non-local entries */
+#define PCCE_BLOCK_PUBLIC 4u   /* TREE_PUBLIC and default visibility: other modules may call it */
+/* Other code at the entry must not be skipped, so calls must not go behind the slot. */
+#define PCCE_BLOCK_FIXED 8u
+/* Others may call it as a leaf: with ext set, and with an id that it must not change. */
+#define PCCE_BLOCK_LEAF 16u
+/* It reads its caller's frame (arguments, return address), so no frame may come between them. */
+#define PCCE_BLOCK_STACK 32u
 
 struct pcce_site_block {
-	__u64 magic;  /* PCCE_BLOCK_MAGIC | (u64)PCCE_BLOCK_VERSION << 48 */
-	__u64 start;  /* R_X86_64_64: the part's first instruction (the function's own label for
-		       * the hot part: endbr64 and patchable nops may come between the symbol
-		       * and this address) */
-	__u64 main;   /* R_X86_64_64: start of the hot part; == start unless PCCE_BLOCK_COLD */
+	__u64 magic; /* PCCE_BLOCK_MAGIC | (u64)PCCE_BLOCK_VERSION << 48 */
+	/* R_X86_64_64: the part's first instruction. For the hot part it is the function's own
+	 * label; endbr64 and patchable nops may come between the symbol and the first
+	 * instruction. */
+	__u64 start;
+	__u64 main;   /* R_X86_64_64: start of the hot part; equals start unless COLD */
 	__u32 size;   /* bytes of the whole block, a multiple of 8 */
 	__u32 length; /* bytes of code from start to the end of the part's last instruction */
 	__u32 n_sites;
-	__u32 flags;	   /* PCCE_BLOCK_* */
-	__u32 entry;	   /* the entry slot: an offset from start; nothing before it but endbr64 */
-	__u32 entry_len;   /* 0: there is none; always so in a cold part */
-	__u64 entry_count; /* 1 + how often the function was entered in the run of a profile
-			    * (-fprofile-use); 0: not known; always so in a cold part */
+	__u32 flags; /* PCCE_BLOCK_* */
+	/* The entry slot: an offset from start. Only endbr64 may come before it. */
+	__u32 entry;
+	__u32 entry_len; /* bytes; 0: no entry slot, always so in a cold part */
+	/* 1 + how often the function was entered in the run of a profile (-fprofile-use). 0: not
+	 * known, always so in a cold part. */
+	__u64 entry_count;
 };
 
 /* pcce_site_record.flags */
-#define PCCE_SITE_INDIRECT \
-	1u /* call through a register or memory, not a GOT slot of a named function */
+/* A call through a register or memory that is not the GOT slot of a named function. */
+#define PCCE_SITE_INDIRECT 1u
 #define PCCE_SITE_LEAF 2u     /* the callee cannot call back (ECF_LEAF, known library routine) */
 #define PCCE_SITE_NORETURN 4u /* no after-slot */
-#define PCCE_SITE_RETURNS_TWICE 8u /* setjmp and the like */
+#define PCCE_SITE_RETURNS_TWICE 8u /* setjmp and similar */
 #define PCCE_SITE_TAIL 16u	   /* a tail call: a jump, no slots; before is the jump itself */
-#define PCCE_SITE_SPILL_REGS \
-	32u /* r10 or r11 is in use at the call: the push must save both in the red zone */
-/* Compiled with -fPIC: slots are large enough for the forms that a shared library needs. */
+/* The call uses r10 or r11, so the push must save both in the red zone. */
+#define PCCE_SITE_SPILL_REGS 32u
+/* Compiled with -fPIC: slots have room for the forms that a shared library needs. */
 #define PCCE_SITE_PIC 64u
-/* Not a site: [before, after) is code in which the state is stale, up to the return of a call of
- * __pcce_restore; no slots. */
+/* Not a site: in [before, after) the state is stale, up to the return from __pcce_restore. It has
+ * no slots. */
 #define PCCE_SITE_RESTORE 128u
-/* A call of __tls_get_addr with the instructions that belong to it: the linker may have rewritten
- * it all to a sequence without a call. Always a leaf. */
+/* A call of __tls_get_addr, with the instructions that belong to it. The linker may have rewritten
+ * them to a sequence without a call. It is always a leaf. */
 #define PCCE_SITE_TLS 256u
-/* Not a site: an exception in the site with this `before` lands at `after`, which begins a stretch
- * with PCCE_SITE_RESTORE. Together with PCCE_SITE_RESTORE: to the stretch with this `before`
- * control comes only from that landing pad, which is itself such a stretch. No slots. */
+/* Not a site: an exception in the site with this `before` lands at `after`, where a stretch with
+ * PCCE_SITE_RESTORE begins. Together with PCCE_SITE_RESTORE: control reaches the stretch with this
+ * `before` only from that landing pad, which is itself such a stretch. It has no slots. */
 #define PCCE_SITE_LANDING 512u
-#define PCCE_SITE_HAS_PAD 1024u /* exceptions in it may land in its function */
-#define PCCE_SITE_LANDS 2048u	/* all of them do: to clean up, or to be caught whatever they are */
-/* A call into the unwinder, or to what only calls that: it comes back to a landing pad if at all,
- * and runs no function of the program meanwhile. */
+#define PCCE_SITE_HAS_PAD 1024u /* exceptions in the call may land in its function */
+/* All exceptions in the call land there: for clean-up, or in a catch of everything. */
+#define PCCE_SITE_LANDS 2048u
+/* A call into the unwinder, or of a function that only calls the unwinder. It returns to a landing
+ * pad or not at all, and meanwhile runs no function of the program. */
 #define PCCE_SITE_THROWS 4096u
 
-/* Offsets are from pcce_site_block.start.  The call instruction(s) lie between
- * before + before_len and after; for thunk-expanded calls that is more than one, and for inline
- * assembly it is all of the statement. */
+/* Offsets are from pcce_site_block.start. The call instructions lie between before + before_len and
+ * after. Thunk-expanded calls have more than one, and inline assembly is the whole statement. */
 struct pcce_site_record {
 	__u32 before;	 /* the before-slot, or the jump of a tail call */
 	__u32 after;	 /* end of the call instruction = return address = the after-slot */
@@ -87,30 +90,33 @@ struct pcce_site_record {
 	__u16 flags; /* PCCE_SITE_* */
 	__u32 freq;  /* estimated executions per 1,024 entries of the function; saturates */
 	__u32 line;  /* source line of the call, 0 if unknown */
-	__u32 copy; /* sites of one block with equal, non-zero copy are copies of one source call */
+	__u32 copy;  /* equal, non-zero: copies of one source call, in one block */
 };
 
 /*
- * Slot sizes in bytes. The plugin reserves, encode fills what it needs (the
- * sequences are in docs/slots.md) and pads with nops.
+ * Slot sizes in bytes. The plugin reserves them. pcce-encode writes what it needs (docs/slots.md
+ * has the sequences) and pads with nops.
  *
- *                     before       after
- *   direct            13           13      addq $imm32,%fs:disp32 is the longest; 12 for a helper
- * call direct, -fPIC     16           16      mov gottpoff(%rip),%r11; addq $imm32,%fs:16(%r11)
- *   leaf, -fPIC       19           16      only with PCCE_SITE_LEAF
- *   indirect          63           58      inline push and pop
- *   direct, a push    76           58      the same, and clearing the id: where the compiler knows
- * that it must be one (what tail-calls through a pointer), or expects it (the call closes a cycle
- * of this unit's call graph) indirect, -fPIC   16           16      helper calls and with
- * PCCE_SITE_SPILL_REGS 20 more before
+ *                     before  after
+ *   direct              13     13   the longest is addq $imm32,%fs:disp32; 12 for a helper call
+ *   direct, -fPIC       16     16   mov gottpoff(%rip),%r11; addq $imm32,%fs:16(%r11)
+ *   leaf, -fPIC         19     16   only with PCCE_SITE_LEAF
+ *   indirect            63     58   inline push and pop
+ *   direct, a push      76     58   the same, and the id is cleared
+ *   indirect, -fPIC     16     16   helper calls
+ *   PCCE_SITE_SPILL_REGS adds 20 to the before-slot.
  *
- * A call that does not return, or that the compiler has put into a function's cold part, has the
- * slots of a direct one. So has one of a library function that is no leaf: it is a push, but takes
- * so long that a helper does not matter. Every direct slot, before and after, is large enough for a
- * helper call, so that encode may choose a push for any site.
+ * A direct call has room for an inline push in two cases. The compiler knows that it must be a push
+ * (the callee tail-calls through a pointer), or expects it (the call closes a cycle of this unit's
+ * call graph).
  *
- * The entry slot has 16 bytes, or 48, so that what follows is aligned as the function is. Every
- * function has one that may be entered by other ways than calls which the compiler knows.
+ * A call has the slots of a direct one if it does not return, or if the compiler has put it into a
+ * function's cold part. So does a call of a library function that is no leaf: it is a push, but
+ * takes so long that a helper does not matter. Every direct slot, before and after, has room for a
+ * helper call, so pcce-encode may choose a push for any site.
+ *
+ * The entry slot has 16 or 48 bytes, so what follows it has the alignment of the function. Every
+ * function has one that may be entered other than by calls that the compiler knows.
  */
 #define PCCE_SLOT_ENTRY 16
 #define PCCE_SLOT_ENTRY_LEAF 48 /* with PCCE_BLOCK_LEAF */

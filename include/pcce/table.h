@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The encoding table: what pcce-encode leaves in a module for the decoder, in the
- * non-allocated section .pcce (strip keeps it), and what pcce.data carries for each
- * module.  One table describes one ELF file.  All numbers are little-endian, all
- * arrays are aligned to 8 bytes; addresses are link-time virtual addresses of that
- * file.  The same input (a file, and a recording if it is encoded by one) always gives the same
- * table, byte for byte.
+ * Defines the encoding table: what pcce-encode leaves in a module for the decoder.
  *
- * Layout: struct pcce_table, then at the offsets it gives: functions, parts, sites,
- * in-edges, tail edges, helper ranges, landings, strings.
+ * pcce-encode writes it to the non-allocated section .pcce, which strip keeps. pcce.data holds a
+ * copy for each module. One table describes one ELF file. All numbers are little-endian, all arrays
+ * are aligned to 8 bytes, and addresses are link-time virtual addresses of that file. The same
+ * input (a file, and a recording if the file is encoded by one) always gives the same table, byte
+ * for byte.
+ *
+ * Layout: struct pcce_table, then at the offsets that it gives: functions, parts, sites, in-edges,
+ * tail edges, helper ranges, landings, strings.
  */
 #ifndef PCCE_TABLE_H
 #define PCCE_TABLE_H
@@ -19,13 +20,15 @@
 #define PCCE_TABLE_SECTION ".pcce"
 #define PCCE_TABLE_MAGIC 0x3142415445434350ULL /* "PCCETAB1" */
 #define PCCE_TABLE_VERSION 4
-#define PCCE_TABLE_VERSION_MIN 2 /* without PCCE_HELPER_LANDING and LANDED; else as version 3 */
-#define PCCE_TABLE_HEADER_3 \
-	192 /* bytes of the header up to version 3: there are no landings, nor PCCE_SITE_THROWS */
+/* The oldest version that can be read. Version 2 lacks PCCE_HELPER_LANDING and LANDED; all else is
+ * as in version 3. */
+#define PCCE_TABLE_VERSION_MIN 2
+/* Bytes of the header up to version 3, which has no landings and no PCCE_SITE_THROWS. */
+#define PCCE_TABLE_HEADER_3 192
 #define PCCE_NONE 0xffffffffu
 
 /* pcce_table.flags */
-#define PCCE_TABLE_EXEC 1u /* the module defines pcce_page: slots use the %fs:disp32 forms */
+#define PCCE_TABLE_EXEC 1u /* the module defines pcce_page: slots have the %fs:disp32 forms */
 
 struct pcce_table_array {
 	__u64 offset; /* from the start of the table */
@@ -36,15 +39,17 @@ struct pcce_table {
 	__u64 magic;
 	__u32 version;
 	__u32 header_size;
-	__u64 size;  /* of the whole table */
+	__u64 size;  /* bytes of the whole table */
 	__u32 crc;   /* zlib crc32 of the table with this field 0 */
 	__u32 flags; /* PCCE_TABLE_* */
-	__u64 base;  /* vaddr of the first PT_LOAD, rounded down to its alignment: run-time
-		      * address = vaddr - base + load address */
+	/* Address of the first PT_LOAD, rounded down to its alignment: run-time address = address
+	 * in the table - base + load address. */
+	__u64 base;
 	__u64 largest_id;
 	__s64 tpoff; /* PCCE_TABLE_EXEC: offset of pcce_page from %fs; else 0 */
-	__u64 got; /* not PCCE_TABLE_EXEC: vaddr of the GOT slot that holds that offset at run time;
-		      else 0 */
+	/* Without PCCE_TABLE_EXEC: address of the GOT slot that holds that offset at run time; else
+	 * 0. */
+	__u64 got;
 	struct pcce_table_array funcs;	 /* pcce_table_func, sorted by addr */
 	struct pcce_table_array parts;	 /* pcce_table_part, sorted by addr, disjoint */
 	struct pcce_table_array sites;	 /* pcce_table_site, sorted by key, unique */
@@ -60,23 +65,24 @@ struct pcce_table {
 };
 
 /* pcce_table_func.flags */
-#define PCCE_FUNC_ROOT 1u /* a segment can begin here, or get here by tail calls, with id 0 */
-#define PCCE_FUNC_TAIL_OUT \
-	2u /* tail-calls through a pointer or out of the module, at least transitively */
+/* With id 0 a segment can begin here, or arrive here by tail calls. */
+#define PCCE_FUNC_ROOT 1u
+/* It tail-calls through a pointer or out of the module, directly or transitively. */
+#define PCCE_FUNC_TAIL_OUT 2u
 #define PCCE_FUNC_RESTORES 4u /* restores the state after non-local entries */
-#define PCCE_FUNC_ENTERED \
-	8u /* a segment can begin here with an id of its own, for which there is an edge */
+/* A segment can begin here with an id other than 0; there is an edge for that id. */
+#define PCCE_FUNC_ENTERED 8u
 
 struct pcce_table_func {
 	__u64 addr;
 	__u64 num_cc; /* contexts: ids run from 0 to num_cc - 1 */
-	__u32 name;   /* into strings: assembler name */
+	__u32 name;   /* assembler name: offset in strings */
 	__u32 flags;
-	__u32 first_edge; /* into edges */
+	__u32 first_edge; /* index into edges */
 	__u32 n_edges;
-	/* The first `entry` bytes set the id with which a segment begins here: while ip is in them,
-	 * it is not set, and one begins here in any case. Calls that have a value lead behind them.
-	 * 0: nothing is set. */
+	/* The first `entry` bytes set the id with which a segment begins here. While ip is in them,
+	 * the id is not set yet, and a segment begins here in any case. Calls that have a value go
+	 * behind them. 0: the function sets no id. */
 	__u32 entry;
 	__u32 reserved;
 };
@@ -91,37 +97,43 @@ struct pcce_table_part {
 enum pcce_site_kind {
 	PCCE_KIND_NONE = 0, /* acyclic edge of value 0 */
 	PCCE_KIND_ADD = 1,
-	PCCE_KIND_EXT = 2, /* of a leaf outside, or of callee, which calls nothing */
+	PCCE_KIND_EXT = 2, /* of a leaf outside the module, or of callee, which calls nothing */
 	PCCE_KIND_PUSH = 3,
 	PCCE_KIND_TAIL = 4, /* a jump: no slots, no value */
-	PCCE_KIND_RESTORE =
-		5 /* not a call of the program: code in which the state is stale, because a
-		   * non-local jump has just ended there and __pcce_restore has not
-		   * run yet: [key, key + ret); all else is 0. If ext names a site of this
-		   * function that returns twice, the state is right, or is what the record on top
-		   * of the stack says (abi.h, PCCE_COUNT_JUMP). After an exception it is that of
-		   * the call into the unwinder. The call of __pcce_restore has the key in r11 */
+	/*
+	 * Not a call of the program. In [key, key + ret) the state is stale: a non-local
+	 * jump has just ended there, and __pcce_restore has not run yet. All other fields
+	 * are 0. If ext names a site of this function that returns twice, the state is
+	 * right, or is in the record on top of the stack (abi.h, PCCE_COUNT_JUMP). After an
+	 * exception the state is that of the call into the unwinder. The call of
+	 * __pcce_restore has the key in r11.
+	 */
+	PCCE_KIND_RESTORE = 5
 };
 
 /*
- * A site. before-slot: [before, key + restore_len); call instruction(s): up to
- * ret; after-slot: [ret, ret + after_len).
+ * A site. before-slot: [before, key + restore_len); call instructions: up to ret; after-slot: [ret,
+ * ret + after_len).
  *
- * What an instruction pointer ip in there means (offsets from before, or from ret):
- *   before-slot, ip - before <  claim    nothing done yet: the state is the caller's own
- *   before-slot, claim <= . <  applied   push: the top entry is claimed but not filled: drop it, id
- * is the caller's before-slot, applied <= ., the call  the site's effect is in force: undo it (add:
- * id -= value; push: id = entry.id and drop one repetition; ext: nothing to undo) after-slot,  ip -
- * ret < undone       as above after-slot,  undone <= .             the state is the caller's own
- * For a kind other than push, claim == applied. "applied" is the offset of the
- * first instruction after the one that applies; "undone" the same for the undo.
+ * The meaning of an instruction pointer ip in a slot (offset d = ip - start of the slot):
+ *
+ *   before-slot, d < claim             nothing is done yet: the state is the caller's own
+ *   before-slot, claim <= d < applied  push: the top entry is claimed but not filled: drop it, the
+ *                                      id is the caller's
+ *   before-slot, applied <= d;         the site's effect is in force: undo it (add: id -= value;
+ *   the call;                          push: id = entry.id, and drop one repetition; ext: nothing
+ *   after-slot, d < undone             to undo)
+ *   after-slot, undone <= d            the state is the caller's own
+ *
+ * For a kind other than push, claim == applied. "applied" is the offset of the first instruction
+ * after the one that applies the effect; "undone" is the same for the undo.
  */
 struct pcce_table_site {
 	__u64 key;	   /* what entries and ext name: see docs/slots.md */
-	__u64 value;	   /* add: what is added to the id */
+	__u64 value;	   /* add: added to the id */
 	__u32 func;	   /* the caller: index into funcs */
 	__u32 callee;	   /* direct callee inside the module, else PCCE_NONE */
-	__u32 callee_name; /* direct callee outside the module: name in strings, else 0 */
+	__u32 callee_name; /* direct callee outside it: name in strings, else 0 */
 	__u32 before;	   /* key - start of the before-slot */
 	__u32 ret;	   /* return address - key */
 	__u16 flags;	   /* PCCE_SITE_* of the record */
@@ -134,15 +146,15 @@ struct pcce_table_site {
 	__u32 line; /* source line, 0 if unknown */
 };
 
-/* An acyclic edge into a function: contexts [value, value + num_cc(caller)) come
- * through it. The caller is sites[site].func. Or, with site PCCE_NONE: a segment begins, with the
- * one id value. */
+/* An acyclic edge into a function: contexts [value, value + num_cc(caller)) come through it, and
+ * the caller is sites[site].func. With site PCCE_NONE: a segment begins with the one id `value`. */
 struct pcce_table_edge {
 	__u64 value;
 	__u32 site;
-	__u32 tail; /* 1: the site calls another function, which tail-calls this one. site
-		     * PCCE_NONE: index into funcs: where the segment begins; that function is this
-		     * one, or tail-calls it */
+	/* 1: the site calls another function, which tail-calls this one. With site PCCE_NONE: index
+	 * into funcs of the function where the segment begins; it is this one, or tail-calls this
+	 * one. */
+	__u32 tail;
 };
 
 /* A direct tail call inside the module. */
@@ -152,35 +164,35 @@ struct pcce_table_tail {
 };
 
 /*
- * Where exceptions land. An exception that comes out of a call lands in a restore site; each
- * landing pad with a call of
- * __pcce_restore is one. Where site is itself a restore site: control comes there only from that
- * landing pad, which may be the site itself.
+ * A pair of restore site and landing pad. An exception that leaves a call lands in a restore site;
+ * each landing pad with a call of __pcce_restore is one. If `site` is itself a restore site,
+ * control reaches it only from that landing pad, which may be the site itself.
  */
 struct pcce_table_landing {
 	__u32 site; /* index into sites */
 	__u32 pad;  /* index into sites, of the same function */
 };
 
-/* pcce_table_helper.state: while ip is in this part of a push or pop helper (or of
- * its slow-path stub), the current function is the one that contains the key (push)
- * or the slot end (pop) in r11, and its state is had by: */
+/* pcce_table_helper.state. While ip is in this part of a push or pop helper (or of its slow-path
+ * stub), r11 holds the key (push) or the slot's end (pop). The current function is the one that
+ * contains r11. The decoder gets that function's state by: */
 enum pcce_helper_state {
-	PCCE_HELPER_NOTHING = 0, /* nothing: push not begun, or pop finished */
-	PCCE_HELPER_CLAIMED = 1, /* dropping the top entry; id is the caller's */
-	PCCE_HELPER_PUSHED = 2,	 /* id = top entry's id, dropping one repetition */
-	PCCE_HELPER_RESTORING =
-		3, /* __pcce_restore: the state is being put back; not decodable, unless ext tells
-		    * that a setjmp has returned, for the first time or by a recorded jump */
-	PCCE_HELPER_JUMPING = 4, /* two entries are claimed and not filled: dropping these, as other
-				  * code without slots; r11 means nothing */
-	PCCE_HELPER_HANDLER =
-		5, /* where a signal handler begins or ends: not decodable, whatever ext says */
-	PCCE_HELPER_LANDING =
-		6, /* __pcce_restore: nothing is put back yet that would be seen. r11 is the key of
-		    * the restore site from which it was called, and the state what it is there */
-	PCCE_HELPER_LANDED =
-		7, /* __pcce_restore: the state is that of the function that holds r11 */
+	PCCE_HELPER_NOTHING = 0, /* nothing: the push has not begun, or the pop is finished */
+	PCCE_HELPER_CLAIMED = 1, /* dropping the top entry; the id is the caller's */
+	PCCE_HELPER_PUSHED = 2,	 /* id = the top entry's id, dropping one repetition */
+	/* __pcce_restore is restoring the state. Not decodable, unless ext says that a
+	 * setjmp has returned for the first time or by a recorded jump. */
+	PCCE_HELPER_RESTORING = 3,
+	/* Two entries are claimed and not filled: drop them, then as other code without slots. r11
+	 * has no meaning. */
+	PCCE_HELPER_JUMPING = 4,
+	/* A signal handler begins or ends: not decodable, whatever ext says. */
+	PCCE_HELPER_HANDLER = 5,
+	/* __pcce_restore has restored nothing yet that a decoder would see. r11 is the key
+	 * of the restore site that called it, and the state is as in that site. */
+	PCCE_HELPER_LANDING = 6,
+	/* __pcce_restore is done: the state is that of the function that contains r11. */
+	PCCE_HELPER_LANDED = 7,
 	PCCE_HELPER_LAST = PCCE_HELPER_LANDED
 };
 
@@ -200,11 +212,10 @@ PCCE_ASSERT_SIZE(pcce_table_landing, 8);
 PCCE_ASSERT_SIZE(pcce_table_helper, 16);
 
 /*
- * How the helpers describe themselves to encode: the section .pcce_helpers, not
- * allocated, in whichever object defines them: an array of pcce_table_helper (addr
- * by R_X86_64_64).  The helpers' entry points are found in the section
- * .pcce_entries, one struct pcce_helper_entries, in the same way, so that encode
- * needs no symbol table (programs may be linked with -s).
+ * How the helpers describe themselves to pcce-encode. The section .pcce_helpers, not allocated, in
+ * the object that defines them, is an array of pcce_table_helper (addr by R_X86_64_64). The section
+ * .pcce_entries holds one struct pcce_helper_entries with the helpers' entry points, in the same
+ * way. So pcce-encode needs no symbol table, and programs may be linked with -s.
  */
 #define PCCE_HELPERS_SECTION ".pcce_helpers"
 #define PCCE_ENTRIES_SECTION ".pcce_entries"
@@ -216,12 +227,12 @@ struct pcce_helper_entries {
 	__u64 pop;
 	__u64 push_slow;
 	__u64 pop_slow;
-	__u64 tls_insn; /* a `mov pcce_page@gottpoff(%rip), %r11`: as the linker left it (4c 8b 1d
-			 * disp32) it names the GOT slot that slots of a shared library load;
-			 * relaxed to `mov $imm32, %r11` (49 c7 c3 imm32) it gives the offset from
-			 * %fs, a constant, of an executable's page */
-	__u64 leaf;	/* __pcce_leaf: where functions go that were called as leaves */
-	__u64 text;	/* the runtime's own code in this module: [text, text_end) */
+	/* A `mov pcce_page@gottpoff(%rip), %r11`, as the linker left it. As 4c 8b 1d disp32 it
+	 * names the GOT slot that slots of a shared library load. Relaxed to `mov $imm32, %r11` (49
+	 * c7 c3 imm32) it gives the offset of an executable's page from %fs, a constant. */
+	__u64 tls_insn;
+	__u64 leaf; /* __pcce_leaf: entered by functions that are called as leaves */
+	__u64 text; /* the runtime's own code in this module: [text, text_end) */
 	__u64 text_end;
 };
 
