@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The BPF sampler: copies a thread's calling context out of its thread page.
+ * Copies a thread's calling context out of its thread page, as a BPF program.
  *
- * On each event, in the context of the thread that it interrupted:
- *   1. The page is at the thread pointer (task->thread.fsbase) plus an offset that
- *      is a constant of the program.  offsets[] holds the candidates; the one that
- *      was right last time on this CPU is tried first, and the page's magic decides.
- *   2. One read takes the page's header and both halves of the encoding stack: what a read costs
- * hardly depends on its size, and a second one would cost as much again.  If the current segment is
- * in the upper half, its entries are moved down. Of the segments below it (include/pcce/abi.h),
- * only those go along that were not sent with this thread's earlier samples: mostly none.  So the
- * depth of the stack does not matter either.
- *   3. The user registers come from the event's context if it interrupted user
- *      code, else from where the kernel's entry code saved them.
- *   4. The page is read directly into the CPU's ring (sampler.h), and the sample
- *      written over the page's header, whose fields are in registers by then:
+ * On each event, in the context of the thread that the event interrupted:
  *
- *      0      24                128
- *      | head of the page        | entries ...        as it is read
- *      | (skip) | struct pcce_sample | entries ...    as it stays
+ *  1. The page is at the thread pointer (task->thread.fsbase) plus an offset, which is a constant
+ *     of the program. offsets[] holds the candidates. The program first tries the one that was
+ *     right last time on this CPU. The page's magic decides.
+ *  2. One read takes the page's header and both halves of the encoding stack. The cost of a read
+ *     hardly depends on its size, and a second one would cost as much again. If the current segment
+ *     is in the upper half, its entries are moved down. Of the segments below it
+ *     (include/pcce/abi.h), the sample carries only those that were not sent with this thread's
+ *     earlier samples: mostly none. So the cost does not depend on the depth of the stack.
+ *  3. The user registers come from the event's context if it interrupted user code. Otherwise they
+ *     come from where the kernel's entry code saved them.
+ *  4. The page is read directly into the CPU's ring (sampler.h). The sample is written over the
+ *     page's header, whose fields are in registers by then:
  *
- * The program may run in an NMI (hardware events): it creates no map entries there, and
- * takes no lock.  The kernel's bpf_prog_active sees to it that it does not run twice at
- * once on a CPU, for perf events as for tracepoints, so the ring has one writer.
+ *       0      24                128
+ *       | head of the page        | entries ...        as it is read
+ *       | (skip) | struct pcce_sample | entries ...    as it stays
  *
- * Tracepoints: a program on a tracepoint runs for every task in the system, so it
- * looks its process up in a map, which programs on fork, exec and exit keep; these
- * never run in an NMI.
+ * The program may run in an NMI (hardware events). It creates no map entries there, and takes no
+ * lock. The kernel's bpf_prog_active ensures that it does not run twice at once on a CPU, for perf
+ * events as for tracepoints. So the ring has one writer.
  *
- * All types of the kernel that are needed are declared here, with CO-RE offsets;
- * no kernel headers or BTF are needed to build.
+ * A program on a tracepoint runs for every task in the system. So it looks its process up in a map.
+ * Programs on fork, exec and exit maintain the map; these never run in an NMI.
+ *
+ * All kernel types that are needed are declared here, with CO-RE offsets. The build needs no kernel
+ * headers or BTF.
  */
 #include <linux/bpf.h>
 #include <linux/types.h>
@@ -110,8 +110,8 @@ struct pt_regs {
 	unsigned long sp;
 } __attribute__((preserve_access_index));
 
-/* The context of a perf_event program, as user space's bpf_perf_event_data has it: an ABI, hence
- * without CO-RE. */
+/* The context of a perf_event program, as in user space's bpf_perf_event_data: an ABI, so without
+ * CO-RE. */
 struct event_context {
 	__u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs,
 		flags, sp, ss;
@@ -119,20 +119,22 @@ struct event_context {
 	__u64 addr;
 };
 
-/* Set before loading. */
+/* The recorder sets these before loading. */
 const volatile __u64 pidns_dev, pidns_ino; /* the recorder's pid namespace; 0: the initial one */
 const volatile __u32 weighted;		   /* a sample's weight is the event's period */
 const volatile __u32
-	event_known; /* bpf_cast_to_kern_ctx is there, and the event is no tracepoint */
-const volatile __u32 event_clock; /* ... and it is cpu-clock */
+	/* bpf_cast_to_kern_ctx exists, and the event is no tracepoint. */
+	event_known;
+const volatile __u32 event_clock; /* event_known, and the event is cpu-clock */
 const volatile __u32 segment_shift =
-	SAMPLER_SEGMENT_SHIFT_MAX; /* SIZE of sampler.h: 1 << segment_shift */
+	/* Bytes of a segment (SIZE in sampler.h) are 1 << segment_shift. */
+	SAMPLER_SEGMENT_SHIFT_MAX;
 
-/* Set at any time. */
+/* The recorder sets these at any time. */
 __s64 offsets[SAMPLER_OFFSETS];
 __u32 n_offsets;
-__u32 wanted, wanted_armed; /* in a pid namespace, for tracepoints: the process to follow, by the
-			       recorder's number */
+/* For tracepoints in a pid namespace: the process to follow, by the recorder's number. */
+__u32 wanted, wanted_armed;
 
 #define HEAD __builtin_offsetof(struct pcce_page, entry)
 
@@ -170,8 +172,8 @@ struct {
 #define opaque(x) asm volatile("" : "+r"(x))
 
 /*
- * n < 64 as a number of its own to the verifier: what it learns of that in a loop, it does not
- * learn of n, and so sees that what comes after the loop is the same however often that ran.
+ * Returns n < 64 as another number for the verifier. What it learns of the copy in a loop, it does
+ * not learn of n. So it sees that the code after the loop is the same for any number of rounds.
  * Otherwise it follows each number to the program's end.
  */
 static __always_inline __u32 separate_number(__u32 n)
@@ -185,7 +187,7 @@ static __always_inline __u32 separate_number(__u32 n)
 #define BASE __builtin_offsetof(struct pcce_page, base)
 #define BASE_AND_ENTRIES (sizeof(struct pcce_entry) * (1 + PCCE_SEGMENT_ENTRIES))
 
-/* The head and both halves. */
+/* Reads the head and both halves. */
 static __always_inline int read_thread_page(__u8 *to, __u64 page)
 {
 	const struct pcce_page *head = (const struct pcce_page *)to;
@@ -195,7 +197,7 @@ static __always_inline int read_thread_page(__u8 *to, __u64 page)
 	return head->magic == PCCE_PAGE_MAGIC && head->version == PCCE_PAGE_VERSION;
 }
 
-/* n entries of the upper half, and their base, to where the lower half's are. */
+/* Moves n entries of the upper half, and their base, to the place of the lower half's. */
 static __always_inline void move_upper_half(__u8 *to, __u32 n)
 {
 	struct pcce_page *page = (struct pcce_page *)to;
@@ -211,7 +213,7 @@ static __always_inline void move_upper_half(__u8 *to, __u32 n)
 	}
 }
 
-/* The slow way to the page: not where it was last time. */
+/* Searches all places for the page, if it is not where it was last time. */
 static __noinline __u64 find_thread_page(__u64 fsbase, struct sampler_control *control)
 {
 	__u32 i, n = n_offsets;
@@ -250,13 +252,13 @@ static __always_inline __u64 segment_generation(const struct stack *s, __u64 ind
 	return generation;
 }
 
-/* Of segments 0 .. n - 2, the first that was not sent; generations grow with the index. */
+/* Of segments 0 .. n - 2, finds the first that was not sent. Generations grow with the index. */
 static __always_inline __u64 find_first_unsent(const struct stack *s, __u64 n, __u64 sent)
 {
 	__u64 low = 0, high = n - 1;
 	int i;
 
-	/* Mostly the newest alone. */
+	/* Mostly only the newest one is unsent. */
 	if (!high || (__s64)(segment_generation(s, high - 1) - sent) <= 0)
 		return high;
 	high--;
@@ -272,8 +274,8 @@ static __always_inline __u64 find_first_unsent(const struct stack *s, __u64 n, _
 }
 
 /*
- * The segments that have not been sent, behind the entries. All of them but the newest are in the
- * area, if there is one; that one is there or in the page's other half.
+ * Reads the unsent segments, behind the entries. All of them except the newest are in the area, if
+ * there is one. The newest is in the area or in the page's other half.
  */
 static __noinline __u32 read_new_segments(__u8 *to, struct stack *s,
 					  struct sampler_control *control)
@@ -295,11 +297,11 @@ static __noinline __u32 read_new_segments(__u8 *to, struct stack *s,
 	}
 	if ((!s->area && !kept) || s->n_below > PCCE_AREA_SEGMENTS)
 		return PCCE_SAMPLE_TRUNCATED;
-	/* Without an area there is the one that is kept, and no other. */
+	/* Without an area there is only the segment that is kept in the page. */
 	first = s->area ? find_first_unsent(s, s->n_below, before) : s->n_below - 1;
 	all = s->n_below - first;
 	if (all > PCCE_SAMPLE_SEGMENTS) {
-		/* The rest comes with the next samples. */
+		/* The next samples carry the rest. */
 		all = PCCE_SAMPLE_SEGMENTS;
 		kept = 0;
 		last = segment_generation(s, first + all - 1);
@@ -340,7 +342,7 @@ static __noinline __u32 read_new_segments(__u8 *to, struct stack *s,
 
 #define NAMESPACES 33 /* 1 + the kernel's MAX_PID_NS_LEVEL */
 
-/* What the recorder calls a thread that is in a pid namespace below the recorder's. */
+/* Returns the recorder's number of a thread in a pid namespace below the recorder's. */
 static __noinline __u32 recorder_pid(struct pid *pid)
 {
 	__u32 i, level;
@@ -376,7 +378,7 @@ static __always_inline void identify_thread(struct task_struct *task, __u32 *pid
 	*tid = task->pid;
 }
 
-/* Where event_known. */
+/* Only if event_known. */
 static __always_inline struct perf_event *kernel_event(struct event_context *event)
 {
 	struct bpf_perf_event_data_kern *kernel = bpf_cast_to_kern_ctx(event);
@@ -389,13 +391,14 @@ static __always_inline struct perf_event *kernel_event(struct event_context *eve
 #define CLOCK_FIRST 16	      /* samples */
 
 /*
- * The time.  Asking for it costs a quarter of the whole sample (rdtsc waits for all loads
- * before it).  But the handler of a cpu-clock event has just read the scheduler's clock, and
- * left it in the event.  That clock has another zero, and drifts by the millionth part
- * at most; so the two are compared now and then.  Some time passes between the two
- * readings, much if the machine itself was not running: therefore the offset
- * may grow only slowly, and a CPU's first samples all ask, until the smallest offset is known; one
- * that is found too large later would turn the time back.
+ * Returns the time. To read the clock costs a quarter of the whole sample (rdtsc waits for all
+ * loads before it). But the handler of a cpu-clock event has just read the scheduler's clock, and
+ * left the value in the event. That clock has another zero, and drifts by at most one millionth. So
+ * the two clocks are compared now and then.
+ *
+ * Some time passes between the two readings, much of it if the machine itself was not running.
+ * Therefore the offset may grow only slowly. A CPU's first samples all read both clocks, until the
+ * smallest offset is known; an offset that is later found too large would turn the time back.
  */
 static __always_inline __u64 event_time(struct event_context *event,
 					struct sampler_control *control)
@@ -422,8 +425,8 @@ static __always_inline __u64 event_time(struct event_context *event,
 	return clock + control->clock_offset;
 }
 
-/* Of hw_perf_event.interrupts: the kernel has just stopped the event, until the CPU's next clock
- * tick. */
+/* The value of hw_perf_event.interrupts when the kernel has just stopped the event, until the CPU's
+ * next clock tick. */
 #define MAX_INTERRUPTS (~0ULL)
 
 static __always_inline int is_throttled(struct event_context *event)
@@ -431,7 +434,8 @@ static __always_inline int is_throttled(struct event_context *event)
 	return event && event_known && kernel_event(event)->hw.interrupts == MAX_INTERRUPTS;
 }
 
-/* A clock that follows a task knows which, which saves a call; one that follows a CPU has none. */
+/* A clock that follows a task knows the task, which saves a call. One that follows a CPU has
+ * none. */
 static __always_inline struct task_struct *event_task(struct event_context *event)
 {
 	if (event && event_clock) {
@@ -454,8 +458,8 @@ static __always_inline int sample_thread(struct event_context *event)
 	struct pcce_sample *out;
 	__u8 *to;
 
-	/* Before the ways part: the verifier follows this search once for each way that leads to
-	 * it. */
+	/* This comes before the paths divide: the verifier follows this search once for each path
+	 * to it. */
 	identify_thread(task, &pid, &tid);
 	control = bpf_map_lookup_elem(&controls, &cpu);
 	if (!control)
@@ -483,8 +487,8 @@ static __always_inline int sample_thread(struct event_context *event)
 		ip = event->ip;
 		sp = event->sp;
 		r11 = event->r11;
-		/* Or the compiler merges these loads with those below, through a pointer that the
-		 * verifier refuses. */
+		/* Otherwise the compiler merges these loads with those below, through a pointer
+		 * that the verifier rejects. */
 		opaque(ip);
 		opaque(sp);
 		opaque(r11);
@@ -525,7 +529,7 @@ static __always_inline int sample_thread(struct event_context *event)
 		if (stack.n_below) {
 			stack.below = head->base.id;
 			stack.tid = (__u32)task->pid;
-			/* As mostly, all have been sent. */
+			/* Usually all have been sent. */
 			if (control->tid != stack.tid ||
 			    (__s64)(stack.below - control->generation) > 0)
 				flags |= read_new_segments(to, &stack, control);

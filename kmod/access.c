@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who may sample what.
+ * Decides who may sample what.
  *
- * With CAP_PERFMON: everything, as perf.  Without: nothing, unless the administrator has set the
- * parameter `unprivileged`.  Then a process may sample its own threads, a child that it has
- * forked and that has not done an exec yet, and what these create; in user space only, on
- * hardware and software events.  That is what perf allows at perf_event_paranoid = 2, but for other
- * processes of the same user: whether one may look into another process is for
- * ptrace_may_access() and the security modules behind it to say, and it is not exported; so the
- * module permits less rather than guess.
+ * With CAP_PERFMON a process may sample everything, as with perf. Without it the process may sample
+ * nothing, unless the administrator has set the parameter `unprivileged`. Then it may sample its
+ * own threads, a child that it has forked and that has not done an exec yet, and what these create.
+ * It may sample only user space, on hardware and software events.
  *
- * What happens later needs no check here: when a task executes a program that its user may
- * not look into (set-uid), the kernel removes the events from it (perf_event_exit_task in
- * begin_new_exec), and children inherit nothing then.
+ * This is what perf allows at perf_event_paranoid = 2, except for other processes of the same user.
+ * ptrace_may_access() and the security modules decide whether one process may look into another,
+ * and that function is not exported. So the module permits less, and does not guess.
+ *
+ * Later events need no check here. When a task executes a program that its user may not look into
+ * (set-uid), the kernel removes the events from the task (perf_event_exit_task in begin_new_exec),
+ * and children inherit nothing then.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -30,7 +31,7 @@ MODULE_PARM_DESC(
 	unprivileged,
 	"Let processes without CAP_PERFMON sample themselves and their children (default: N)");
 
-/* Both run with the same rights, and the second one may be looked into. */
+/* Both run with the same rights, and it is allowed to look into the second one. */
 static bool same_rights(struct task_struct *task)
 {
 	const struct cred *a = current_cred(), *b;
@@ -42,8 +43,8 @@ static bool same_rights(struct task_struct *task)
 	       uid_eq(a->euid, b->suid) && gid_eq(a->egid, b->gid) && gid_eq(a->egid, b->egid) &&
 	       gid_eq(a->egid, b->sgid) && cap_issubset(b->cap_permitted, a->cap_permitted);
 	rcu_read_unlock();
-	/* mm does not change: exec_update_lock is held; and it is looked at under the lock against
-	 * its end. */
+	/* mm does not change, since exec_update_lock is held; task_lock protects it against the
+	 * task's end. */
 	task_lock(task);
 	same = same && task->mm && get_dumpable(task->mm) == SUID_DUMP_USER;
 	task_unlock(task);

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counting equal samples.
+ * Aggregates equal samples, with a hash table over the records of a segment.
  *
- * A ring of a session that aggregates is two segments.  Samples are written to the end of the
- * one that is being filled, as to a ring; then an index tells whether an equal one is there
- * already.  If so, that one is counted up, and the new one is forgotten: its place is taken by
- * the next sample.  So each distinct context is kept once, with its stack, and the comparison
- * is exact: the hash only finds the place.
+ * A ring of a session that aggregates has two segments. The handler writes a sample to the end of
+ * the segment that is being filled, as to a ring. Then the index tells whether an equal record is
+ * already there. If so, the handler adds the sample to that record, and the next sample overwrites
+ * the new one. So each distinct context is kept once, with its stack. The comparison is exact; the
+ * hash only finds the place.
  *
- * The index is a hash table with open addressing.  A chain is followed for PROBES places at most,
- * so that a program cannot make it long by choosing its contexts; what finds no place in it is kept
- * as a record that is not found again, which costs room, but loses nothing.
+ * The index is a hash table with open addressing. The handler follows a chain for at most PROBES
+ * places, so that a program cannot make it long by its choice of contexts. A record that finds no
+ * place stays, but is not found again. That costs room, but loses nothing.
  *
- * ROTATE (process context) empties the other segment, makes it the current one, and waits
- * until no handler works on the old one any more: handlers run with preemption disabled or in
- * interrupts, which are what synchronize_rcu() waits for.
+ * ROTATE (process context) empties the other segment, and makes it the current one. Then it waits
+ * until no handler works on the old one any more. Handlers run with preemption disabled or in
+ * interrupts, for which synchronize_rcu() waits.
  */
 #include <linux/jhash.h>
 #include <linux/overflow.h>
@@ -27,11 +27,12 @@
 
 #define PROBES 16
 #define R11_VARIANTS 4
-#define SLOT_EVERY 64 /* bytes of a segment: records are at least twice that long */
+/* Bytes of a segment for each place of the index; records are at least twice that long. */
+#define SLOT_EVERY 64
 
 struct slot {
 	u32 hash;
-	u32 at; /* 1 + the record's offset in the segment; 0: free */
+	u32 at; /* 1 + the record's offset in the segment; 0: free place */
 };
 
 static u32 index_slots(const struct pcce_session *s)
@@ -82,8 +83,8 @@ void pcce_aggregate_rotate(struct pcce_session *s, struct pcce_kmod_rotate *rota
 	}
 	rotate->segment = old;
 	rotate->time = ktime_get_mono_fast_ns();
-	/* Pairs with the acquire in the handler: it finds the segment empty, and its clock later
-	 * than that. */
+	/* Pairs with the acquire in the handler, which finds the segment empty, and reads its clock
+	 * later. */
 	smp_store_release(&s->generation, new);
 	synchronize_rcu();
 }
@@ -108,7 +109,7 @@ static u32 hash_record(struct pcce_kmod_record *r)
 	return jhash2((u32 *)(s + 1), s->n_entries * (sizeof(struct pcce_entry) / sizeof(u32)), h);
 }
 
-/* All but r11. */
+/* Compares all fields except r11. */
 static bool same_contents(struct pcce_kmod_record *x, struct pcce_kmod_record *y)
 {
 	struct pcce_sample *a = record_sample(x), *b = record_sample(y);
@@ -120,7 +121,7 @@ static bool same_contents(struct pcce_kmod_record *x, struct pcce_kmod_record *y
 	       !memcmp(a + 1, b + 1, a->n_entries * sizeof(struct pcce_entry));
 }
 
-/* False: the weight would be more than the sample's field can hold. */
+/* False: the weight would exceed the sample's field. */
 static bool count_in_record(struct pcce_kmod_record *to, struct pcce_kmod_record *one)
 {
 	u32 weight;
@@ -136,9 +137,10 @@ static bool count_in_record(struct pcce_kmod_record *to, struct pcce_kmod_record
 }
 
 /*
- * The record that counts this one, if there is one.  r11 matters only while ip is in a push or pop
- * helper, which the kernel cannot tell; elsewhere it is any number.  So a few values are kept
- * apart, and more are counted together and marked.
+ * Finds a record with equal content, and adds this sample to it. False: the sample stays as a
+ * record. r11 matters only while ip is in a push or pop helper, which the kernel cannot tell;
+ * elsewhere it has any value. So a few values get their own records, and all others share one that
+ * is marked.
  */
 static bool count_in_equal(struct pcce_session *s, struct pcce_cpu *c, u32 segment,
 			   struct pcce_kmod_record *new, bool stays)
@@ -175,7 +177,7 @@ static bool count_in_equal(struct pcce_session *s, struct pcce_cpu *c, u32 segme
 
 void *pcce_aggregate_reserve(struct pcce_session *s, struct pcce_cpu *c, u32 segment, size_t *room)
 {
-	/* Then there is room for one more, whatever its size. */
+	/* Then one more record fits, whatever its size. */
 	if (c->used[segment] < s->config.ring_bytes) {
 		*room = PCCE_KMOD_RECORD_MAX;
 		return segment_data(s, c, segment) + c->used[segment];
@@ -190,7 +192,7 @@ void pcce_aggregate_commit(struct pcce_session *s, struct pcce_cpu *c, u32 segme
 	struct pcce_kmod_record *new = (void *)segment_data(s, c, segment) + before;
 
 	c->samples++;
-	/* It stays if it brings segments: no other one does. */
+	/* A record with segments stays: no other one carries them. */
 	if (count_in_equal(s, c, segment, new, record_sample(new)->n_segments))
 		return;
 	after = before + new->size;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Counting equal samples in the kernel. */
+/* Declares the aggregation of equal samples in the kernel. */
 #ifndef PCCE_AGGREGATE_H
 #define PCCE_AGGREGATE_H
 
@@ -8,11 +8,11 @@
 int pcce_aggregate_make(struct pcce_session *s);
 void pcce_aggregate_free(struct pcce_session *s);
 
-/* Empties the segment that user space has read, makes it the one to be filled, and gives the other
- * one away. */
+/* Empties the segment that user space has read, makes it the current one, and gives the other one
+ * to user space. */
 void pcce_aggregate_rotate(struct pcce_session *s, struct pcce_kmod_rotate *rotate);
 
-/* For the handler, as pcce_ring_reserve() and _commit(), in segment. */
+/* For the handler: like pcce_ring_reserve() and pcce_ring_commit(), but in this segment. */
 void *pcce_aggregate_reserve(struct pcce_session *s, struct pcce_cpu *c, u32 segment, size_t *room);
 void pcce_aggregate_commit(struct pcce_session *s, struct pcce_cpu *c, u32 segment);
 

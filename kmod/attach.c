@@ -1,34 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Perf events for what a session samples.
+ * Creates and releases the perf events of a session.
  *
- * A CPU, or all of them: one event each.  A task: one, not inherited.  A process: one for each
- * of its threads; threads and processes that these create inherit it.
+ * A session on a CPU, or on all of them, has one event for each CPU. A session on a task has one
+ * event, which is not inherited. A session on a process has one for each of its threads; threads
+ * and processes that these create inherit it.
  *
- * Threads are created while their brothers are being given events.  One that is born
- * to a thread with an event has it inherited, and must not get another; one that was born just
- * before must get its own.  The kernel decides at one moment of clone(), and the thread shows up
- * in the list of threads later.  So: each thread in the list is given an event; if there is then
- * another one of this session in the same context (struct perf_event_context: a task's
- * events), it had inherited that, and the new one is released, with all that was inherited from it
- * meanwhile.  Nothing that it counts is a sample before it is accepted.  If the thread has ended by
- * then, nobody can tell, and the event is released as well: the next look finds those to whom it
- * has been handed down.  Contexts may be exchanged between tasks that have equal ones when the
- * scheduler switches between these, but only as a whole.
+ * Threads are created while their siblings are given events. A thread whose creator has an event
+ * inherits it, and must not get another one. A thread that was created just before must get one.
+ * The kernel decides at one moment of clone(), but the thread appears in the list of threads later.
  *
- * This is repeated until nobody was without an event, twice, with a pause between: what was
- * in the middle of clone() at the first look is in the list at the second.  Where a CPU can be
- * taken away for longer than that (by the scheduler, or by a hypervisor), so can clone() take
- * longer; ATTACH finds such a thread later.
+ * So the module gives an event to each thread in the list. Then it looks for another event of this
+ * session in the same context (struct perf_event_context: a task's events). If there is one, the
+ * thread had inherited it; the module releases the new one, with all that was inherited from it
+ * meanwhile. What an event counts is not a sample before the event is accepted. If the thread has
+ * ended by then, nobody can tell, and the module releases the event as well. The next round finds
+ * the threads that have inherited it. The scheduler may exchange the contexts of two tasks that
+ * have equal ones, but only as a whole.
  *
- * An event is kept until the session stops even if its thread ends, since others may have inherited
- * it.
+ * The module repeats this until no thread was without an event, twice, with a pause between. A
+ * thread in the middle of clone() in the first round is in the list in the second one. A scheduler
+ * or a hypervisor can take a CPU away for longer than the pause, and then clone() takes longer,
+ * too. ATTACH finds such a thread later.
  *
- * A task that does an exec of a set-uid program loses its events; ATTACH with AGAIN gives it new
- * ones: then a thread is given an event even if it once had one, unless it still has.
+ * An event is kept until the session stops even if its thread ends, since other tasks may have
+ * inherited it.
  *
- * Events count from their creation on, but for ON_EXEC; the session's flag active holds the
- * samples back until all are there.
+ * A task that does an exec of a set-uid program loses its events. ATTACH with AGAIN gives it new
+ * ones: then a thread is given an event even if it once had one, unless it still has it.
+ *
+ * Events count from their creation on, except with ON_EXEC. The session's flag `active` holds
+ * samples back until all events exist.
  */
 #include <linux/cpumask.h>
 #include <linux/jiffies.h>
@@ -44,7 +46,7 @@
 #include "session.h"
 
 #define LOOK_AGAIN_MS 5
-#define SPARE_THREADS 16 /* may be born between counting threads and listing them */
+#define SPARE_THREADS 16 /* may begin between counting threads and listing them */
 
 static struct pcce_watched *new_watched(struct pcce_session *s)
 {
@@ -60,12 +62,12 @@ static void release_watched(struct pcce_watched *w)
 	if (w->event)
 		perf_event_release_kernel(w->event);
 	put_pid(w->pid);
-	/* A handler may just be looking at it. */
+	/* A handler may be reading it. */
 	kfree_rcu(w, rcu);
 }
 
-/* Takes over w; to be found by index: a CPU's number, or the address of a thread's struct pid,
- * which w holds. */
+/* Takes over w, and stores it under index: a CPU's number, or the address of a thread's struct pid,
+ * of which w has a reference. On error releases w. */
 static int accept_event(struct pcce_session *s, struct pcce_watched *w, unsigned long index)
 {
 	int err;
@@ -102,10 +104,10 @@ static int attach_system(struct pcce_session *s)
 {
 	int cpu, err, any = 0;
 
-	/* Without the lock of CPU hotplug, which the creation of an event may take itself. */
+	/* Without the lock of CPU hotplug, since the creation of an event may take it. */
 	for_each_online_cpu (cpu) {
 		err = attach_cpu(s, cpu);
-		if (err && err != -ENODEV) /* it has just gone off line */
+		if (err && err != -ENODEV) /* it has just gone offline */
 			return err;
 		any |= !err;
 	}
@@ -114,15 +116,14 @@ static int attach_system(struct pcce_session *s)
 
 enum company { ALONE, ANOTHER, GONE };
 
-/* Has the task that this event was created for got another one of the session? GONE: it has ended.
- */
+/* Does the task of this event have another one of the session? GONE: the task has ended. */
 static enum company find_company(const struct pcce_session *s, struct perf_event *event)
 {
 	struct perf_event_context *ctx = event->ctx;
 	bool own = false, another = false;
 	struct perf_event *other;
 
-	/* The list of a context's events does not change now; and what is in the list has not been
+	/* Under this lock the context's list of events does not change, and no event in it has been
 	 * released. */
 	mutex_lock(&ctx->mutex);
 	list_for_each_entry (other, &ctx->event_list, event_entry) {
@@ -140,8 +141,7 @@ static enum company find_company(const struct pcce_session *s, struct perf_event
 static int create_event(struct pcce_watched *w, struct perf_event_attr *attr,
 			struct task_struct *task)
 {
-	/* As in perf_event_open(): the task's rights do not change between the check and the
-	 * creation. */
+	/* As in perf_event_open(): the task's rights do not change between check and creation. */
 	struct rw_semaphore *lock = &task->signal->exec_update_lock;
 	struct perf_event *event;
 	int err = down_read_killable(lock);
@@ -158,7 +158,8 @@ static int create_event(struct pcce_watched *w, struct perf_event_attr *attr,
 	return 0;
 }
 
-/* 1: look again; 0: the thread has an event already, or has ended; or -errno. */
+/* Returns 1: another round is needed; 0: the thread already has an event, or has ended; or
+ * -errno. */
 static int attach_thread(struct pcce_session *s, struct perf_event_attr *attr, struct pid *pid,
 			 bool again)
 {
@@ -190,7 +191,7 @@ static int attach_thread(struct pcce_session *s, struct perf_event_attr *attr, s
 		return company == GONE;
 	}
 	if (company == ANOTHER) {
-		/* What remains says that it is known. */
+		/* The record stays, and says that the thread is known. */
 		perf_event_release_kernel(w->event);
 		w->event = NULL;
 	}
@@ -207,7 +208,7 @@ static int attach_task(struct pcce_session *s)
 	return s->n_events ? 0 : -ESRCH;
 }
 
-/* 1 if there were threads without an event, 0, or -errno. */
+/* Returns 1 if there were threads without an event, 0 if not, or -errno. */
 static int attach_threads(struct pcce_session *s, struct perf_event_attr *attr, struct pid *process,
 			  bool again)
 {
@@ -229,7 +230,7 @@ static int attach_threads(struct pcce_session *s, struct perf_event_attr *attr, 
 		if (n < room)
 			pids[n++] = get_pid(task_pid(t));
 		else
-			fresh = 1; /* at least; the next look will find it */
+			fresh = 1; /* at least one; the next round finds it */
 	}
 	rcu_read_unlock();
 	put_task_struct(leader);
@@ -249,7 +250,7 @@ static int attach_process(struct pcce_session *s, struct perf_event_attr *attr, 
 {
 	int quiet = 0, fresh;
 
-	/* A command that waits for its exec has one thread, and creates none. */
+	/* A command that waits for its exec has one thread, and creates no others. */
 	if (attr->enable_on_exec)
 		quiet = 1;
 	for (;;) {
@@ -294,7 +295,7 @@ void pcce_detach(struct pcce_session *s)
 	struct pcce_watched *w, *older;
 	unsigned long index;
 
-	/* With an event go those that tasks have inherited from it. */
+	/* With an event, the kernel releases those that tasks have inherited from it. */
 	xa_for_each (&s->events, index, w)
 		for (; w; w = older) {
 			older = w->older;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* All that differs between kernel versions, 6.1 and later.  No other file asks for the version. */
+/* Hides all differences between kernel versions, 6.1 and later. No other file tests the version. */
 #ifndef PCCE_COMPAT_H
 #define PCCE_COMPAT_H
 
@@ -8,21 +8,21 @@
 #include <linux/version.h>
 
 /*
- * Before 6.1.26, copy_from_user_nofault() could take a lock (vmap_area_lock, in the checks of
- * hardened user copies) when it copied to vmalloc memory: a deadlock in an interrupt.
+ * Before 6.1.26, copy_from_user_nofault() to vmalloc memory could take a lock (vmap_area_lock, in
+ * the checks of hardened user copies): a deadlock in an interrupt.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 26)
 #error "cannot build pcce_sampler: this kernel is older than 6.1.26; use Linux 6.1.26 or later"
 #endif
 
-/* Threads that share a program's memory but never run its code: their registers mean nothing. */
+/* Threads that share a program's memory but never run its code: their registers have no meaning. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
 #define PCCE_NO_USER (PF_KTHREAD | PF_USER_WORKER | PF_IO_WORKER)
 #else
 #define PCCE_NO_USER (PF_KTHREAD | PF_IO_WORKER)
 #endif
 
-/* vm_flags may not be written directly any more. */
+/* Newer kernels forbid to write vm_flags directly. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
 static inline void vm_flags_mod(struct vm_area_struct *vma, vm_flags_t set, vm_flags_t clear)
 {
@@ -30,8 +30,7 @@ static inline void vm_flags_mod(struct vm_area_struct *vma, vm_flags_t set, vm_f
 }
 #endif
 
-/* What kernel/events/core.c sets hw.interrupts to when it throttles an event; it is not in a
- * header. */
+/* The value of hw.interrupts when kernel/events/core.c throttles an event; no header has it. */
 #define PCCE_MAX_INTERRUPTS (~0ULL)
 
 #endif

@@ -1,32 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The overflow handler of a session's perf events: takes one sample.
+ * Takes one sample: the overflow handler of a session's perf events.
  *
- * Where it runs: in the interrupt of a timer (clocks), in an NMI (hardware events), or in the
- * interrupted task itself with preemption disabled (software events, tracepoints), perhaps
- * with locks of the scheduler or of anything else held.  So it sleeps never, takes no
- * lock, allocates nothing, prints nothing, and does a bounded amount of work:
- * at most PCCE_KMOD_OFFSETS + 3 reads of user memory of a kilobyte at most, to find a page and read
- * it; then, if the encoding stack has grown by more than a segment since the last sample,
- * PCCE_SAMPLE_SEGMENTS + 16 of a word, to find out which segments are new, and these, of which one
- * sample takes PCCE_SAMPLE_SEGMENTS at most (140 KB, which are copied and hashed: that is less than
- * a tenth of a millisecond).  A session that aggregates hashes the entries, and makes PROBES
- * comparisons.  In the usual case: one read of user memory, and a few dozen stores.
+ * It runs in a timer interrupt (clocks), in an NMI (hardware events), or in the interrupted task
+ * itself with preemption disabled (software events, tracepoints). Locks of the scheduler or of
+ * anything else may be held. So it never sleeps, takes no lock, allocates nothing, and prints
+ * nothing.
  *
- * It cannot run twice at once on one CPU for one session, but an NMI may come while a software
- * event is being handled: busy makes that one a counted drop.  Whoever sets busy clears it before
- * what it has interrupted goes on, so a plain variable will do.
+ * It does a bounded amount of work:
  *
- * What it calls, and why that is allowed in an NMI:
+ *  - At most PCCE_KMOD_OFFSETS + 3 reads of user memory, of at most a kilobyte each, find and read
+ *    the page.
+ *  - If the encoding stack has grown by more than a segment since the last sample, at most
+ *    PCCE_SAMPLE_SEGMENTS + 16 reads of a word find the new segments.
+ *  - One sample takes at most PCCE_SAMPLE_SEGMENTS of these. They are 140 KB, which are copied and
+ *    hashed in less than a tenth of a millisecond.
+ *  - A session that aggregates hashes the entries, and makes PROBES comparisons.
+ *  - Usually the work is one read of user memory and a few dozen stores.
+ *
+ * The handler cannot run twice at once on one CPU for one session. But an NMI may come while it
+ * handles a software event; `busy` turns that NMI into a counted drop. Whoever sets busy clears it
+ * before the interrupted code continues, so a plain variable is enough.
+ *
+ * What it calls, and why an NMI may call it:
+ *
  *   READ_ONCE, smp_load_acquire, ...   loads and stores
  *   task_pt_regs                       address arithmetic on current's own stack
  *   __task_pid_nr_ns                   RCU reads; perf's own handlers call it (perf_event_pid)
- *   ktime_get_mono_fast_ns             made for NMIs: a latch in place of a lock
+ *   ktime_get_mono_fast_ns             made for NMIs: a latch instead of a lock
  *   copy_from_user_nofault             see page.c
  *   rdfsbase, rdmsr                    instructions
  *   jhash2, siphash, memcmp, memset    arithmetic
- *   irq_work_queue                     made for NMIs: the work runs in an interrupt of its own,
- * later
+ *   irq_work_queue                     made for NMIs: the work runs later, in another interrupt
  */
 #include <linux/percpu.h>
 #include <linux/pid.h>
@@ -54,8 +59,7 @@ static void write_record(void *to, const struct pcce_sample *sample, u32 size)
 	record->size = size;
 	record->type = PCCE_KMOD_SAMPLE;
 	record->last = sample->time;
-	/* A process number is not used again within as many nanoseconds as its last user did execs.
-	 */
+	/* A pid is not used again within as many nanoseconds as its last process did execs. */
 	record->image = current->group_leader->start_time + current->self_exec_id;
 	*(struct pcce_sample *)(record + 1) = *sample;
 }
@@ -63,8 +67,7 @@ static void write_record(void *to, const struct pcce_sample *sample, u32 size)
 static_assert(sizeof(struct pcce_kmod_record) + sizeof(struct pcce_sample) == PCCE_HEAD,
 	      "a record's entries no longer stand where the page's are read");
 
-/* The current task's thread and process number, as the session's owner knows them; 0: it does not.
- */
+/* Takes a sample of the current task. pid: its process, in the session's pid namespace. */
 static void sample_task(struct pcce_session *s, struct pcce_cpu *c,
 			const struct perf_sample_data *data, struct pt_regs *regs, pid_t pid)
 {
@@ -82,7 +85,7 @@ static void sample_task(struct pcce_session *s, struct pcce_cpu *c,
 	if (!to)
 		return;
 	if (!regs || !user_mode(regs)) {
-		/* What the entry code has saved when this task entered the kernel. */
+		/* The registers that the entry code saved when this task entered the kernel. */
 		if (regs && s->attr.type != PERF_TYPE_TRACEPOINT)
 			kip = regs->ip;
 		regs = task_pt_regs(current);
@@ -139,7 +142,7 @@ void pcce_on_event(struct perf_event *event, struct perf_sample_data *data, stru
 	barrier();
 	if (event->hw.interrupts == PCCE_MAX_INTERRUPTS)
 		c->throttled++;
-	/* No mm: a kernel thread, or a task whose end has come so far that its memory is gone. */
+	/* No mm: a kernel thread, or a task that has ended so far that its memory is gone. */
 	pid = current->flags & PCCE_NO_USER || !current->mm ? 0 : task_tgid_nr_ns(current, s->ns);
 	if (pid)
 		sample_task(s, c, data, regs, pid);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Requests: from user space's structs, of whatever age, to the session's functions and back.
+ * Translates requests: from user space's structs, of any version, to the session's functions and
+ * back.
  *
- * A request number carries its struct's size.  It is told apart by all else (type, number,
- * direction); the size is the caller's, and may be another than ours.  See pcce/kmod.h.
+ * A request number carries the size of its struct. The other parts (type, number, direction)
+ * identify the request. The size is the caller's, and may differ from the kernel's. See
+ * pcce/kmod.h.
  */
 #include <linux/capability.h>
 #include <linux/cpumask.h>
@@ -14,10 +16,10 @@
 #include "ioctl.h"
 #include "session.h"
 
-/* A request without its struct's size. */
+/* The request number without the size of its struct. */
 #define KIND(request) ((request) & ~_IOC(0, 0, 0, _IOC_SIZEMASK))
 
-/* The largest struct that any caller may bring. */
+/* Bytes of the largest struct that a caller may pass. */
 #define STRUCT_MAX PAGE_SIZE
 
 static int take_struct(void *to, size_t ours, size_t first, const void __user *from, size_t theirs)
@@ -29,7 +31,7 @@ static int take_struct(void *to, size_t ours, size_t first, const void __user *f
 	return copy_struct_from_user(to, ours, from, theirs);
 }
 
-/* What the caller has room for; what he knows and we do not is 0. */
+/* Copies what the caller's struct has room for; fields that only the caller knows become 0. */
 static int give_struct(void __user *to, size_t theirs, size_t first, const void *from, size_t ours)
 {
 	size_t both = min(theirs, ours);
@@ -66,8 +68,8 @@ static int request_setup(struct pcce_session *s, void __user *argument, size_t s
 
 	if (!err)
 		err = pcce_session_setup(s, &config);
-	/* If that fails the session is set up all the same, and the caller has a wrong pointer to
-	 * think about. */
+	/* If copying fails the session is set up all the same; the caller has passed a wrong
+	 * pointer. */
 	return err ? err
 		   : give_struct(argument, size, PCCE_KMOD_SETUP_VER0, &config, sizeof(config));
 }
@@ -93,7 +95,7 @@ static int request_rotate(struct pcce_session *s, void __user *argument, size_t 
 	struct pcce_kmod_rotate r = {};
 	int err;
 
-	/* Before anything changes. */
+	/* Check before anything changes. */
 	if (size < PCCE_KMOD_ROTATE_VER0)
 		return -EINVAL;
 	if (size > STRUCT_MAX)

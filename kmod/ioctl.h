@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The requests of /dev/pcce. */
+/* Declares the requests of /dev/pcce. */
 #ifndef PCCE_IOCTL_H
 #define PCCE_IOCTL_H
 

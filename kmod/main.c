@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * pcce_sampler: samples calling contexts that instrumented programs keep in their thread pages.
+ * Registers /dev/pcce, the only interface of the module pcce_sampler.
  *
- * /dev/pcce is all that it adds; include/pcce/kmod.h specifies it.  In the order of the data:
+ * The module samples the calling contexts that instrumented programs keep in their thread pages.
+ * include/pcce/kmod.h specifies the device. The files, in the order of the data:
  *
  *   main.c       the device
  *   ioctl.c      requests
  *   session.c    what an open file samples, from SETUP to close
  *   access.c     who may sample what
  *   attach.c     perf events on tasks and CPUs
- *   handler.c    an event has occurred: one sample
- *   page.c       the interrupted thread's page
- *   segments.c   what it does not hold of the encoding stack
+ *   handler.c    the handler of an event: one sample
+ *   page.c       reads the interrupted thread's page
+ *   segments.c   reads and names the other segments of the encoding stack
+ *   reading.h    what these two share
  *   ring.c       the memory that user space maps
- *   aggregate.c  counting equal samples
+ *   aggregate.c  aggregates equal samples
  *   compat.h     differences between kernel versions
  *
- * An open file keeps the module loaded, and a mapping keeps the file open, so it cannot be removed
- * while anything of it is in use.
+ * An open file keeps the module loaded, and a mapping keeps the file open. So the module cannot be
+ * removed while any part of it is in use.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reading the current thread's page.
+ * Reads the current thread's page.
  *
- * One read takes the page's header and as many entries as the last sample on this CPU
- * had, and a few more: what a read costs hardly depends on its size.  A second one is needed if the
- * stack has grown a lot since, or if its current segment is in the upper half of the page.  What
- * lies below that segment is for segments.c.
+ * One read takes the page's header and as many entries as the last sample on this CPU had, and a
+ * few more. The cost of a read hardly depends on its size. A second read is needed in two cases:
+ * the stack has grown a lot since then, or its current segment is in the upper half of the page.
+ * segments.c reads what is below that segment.
  *
- * What is read is the program's own and may hold anything, and another thread may change it at any
- * moment.  Therefore each byte is read once; sizes and addresses are checked after they
- * have been copied; a read begins in the page that the thread pointer names and stays in it,
- * but for the segments that the page says are in its area, of which there are at most
- * PCCE_SAMPLE_SEGMENTS.
+ * The memory belongs to the program. It may hold anything, and another thread may change it at any
+ * moment. Therefore each byte is read once, and sizes and addresses are checked after they have
+ * been copied. All reads stay in the page that the thread pointer names, except reads of segments
+ * in the area that the page names, at most PCCE_SAMPLE_SEGMENTS of them.
  *
- * Why this may run in a hard interrupt or an NMI: copy_from_user_nofault() refuses addresses that
- * are not user space's, refuses to run while another address space than current's is
- * loaded (nmi_uaccess_okay), and disables page faults, so that what is not present is
- * an error rather than a sleep.  Memory that was unmapped, protected or given back gives
- * an error, too; no page is pinned and none can go stale.
+ * This may run in a hard interrupt or an NMI because of copy_from_user_nofault():
+ *
+ *  - It refuses addresses outside user space.
+ *  - It refuses to run while another address space than current's is loaded (nmi_uaccess_okay).
+ *  - It disables page faults, so an absent page is an error and not a sleep.
+ *  - Memory that was unmapped, protected or given back is an error, too. No page is pinned, so none
+ *    can become stale.
  */
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -27,11 +28,11 @@
 #include "segments.h"
 
 #define FEW 8  /* entries that most stacks have at most */
-#define MORE 8 /* entries that are read in addition to those that there were last time */
+#define MORE 8 /* entries to read in addition to those of the last sample */
 #define UPPER (~0u)
 
-/* The header and n entries. What turns out to be no page leaves no trace in the ring, which others
- * can see. */
+/* Reads the header and n entries. What is not a page must leave no trace in the ring, since others
+ * can read the ring. */
 static bool read_page_head(void *to, u64 page, u32 n)
 {
 	const struct pcce_page *head = to;
@@ -46,11 +47,10 @@ static bool read_page_head(void *to, u64 page, u32 n)
 	return false;
 }
 
-/* Tries all places where the page may be. */
+/* Tries all places where the page may be. 0: there is no page. */
 static u64 find_thread_page(const struct pcce_session *s, struct pcce_cpu *c, u64 thread_pointer)
 {
-	/* Pairs with the release in pcce_session_places(): the offsets that are counted are there.
-	 */
+	/* Pairs with the release in pcce_session_places(): n offsets are there. */
 	u32 n = smp_load_acquire(&s->n_offsets), i;
 	u32 magic;
 
@@ -67,7 +67,8 @@ static u64 find_thread_page(const struct pcce_session *s, struct pcce_cpu *c, u6
 	return 0;
 }
 
-/* The current segment with its base; the first have entries of the lower half are in place. */
+/* Reads the current segment with its base, unless the first `have` entries of the lower half
+ * suffice. */
 static bool read_current_segment(void *to, const struct pcce_stack *stack, u32 have)
 {
 	u32 half = stack->off & PCCE_OFF_HALF, used = stack->off & PCCE_OFF_USED;
@@ -82,11 +83,11 @@ static bool read_current_segment(void *to, const struct pcce_stack *stack, u32 h
 }
 
 /*
- * The thread pointer.  The register holds the current thread's while this runs: the kernel
- * does not use FS.  But for the middle of a context switch, where an NMI finds the
- * next thread's already in the register; then it differs from the one that is saved in current.
- * (It also differs when the program has written the register itself, without a system call,
- * since it was last scheduled.  If an NMI then finds it in the kernel, that sample is marked, too.)
+ * Gets the thread pointer. The register holds the current thread's while this runs: the kernel does
+ * not use FS. In the middle of a context switch an NMI may find the next thread's in the register;
+ * then it differs from the one saved in current. It also differs if the program has written the
+ * register itself, without a system call, since it was last scheduled. If an NMI then finds the
+ * program in the kernel, that sample is marked, too.
  */
 static bool get_thread_pointer(u64 *out, bool in_kernel)
 {
@@ -107,7 +108,7 @@ void pcce_read_page(const struct pcce_session *s, struct pcce_cpu *c, void *to, 
 		return;
 	}
 	if (c->entries == UPPER)
-		have = 0; /* two reads: of the head, and of what the head says */
+		have = 0; /* two reads: first the header, then what it says */
 	else if (c->entries > FEW)
 		have = min_t(u32, c->entries + MORE, PCCE_SEGMENT_ENTRIES);
 	stack.page = c->found ? base + c->offset : 0;

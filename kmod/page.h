@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Reading the current thread's page from an interrupt of any kind. */
+/* Declares the reader of the current thread's page, for interrupts of any kind. */
 #ifndef PCCE_PAGE_READ_H
 #define PCCE_PAGE_READ_H
 
@@ -7,7 +7,8 @@
 #include "session.h"
 
 /*
- * to: room bytes, PCCE_SHORT at least. Afterwards entries and segments are at to + PCCE_HEAD.
+ * Reads the page to `to`, which has room bytes, at least PCCE_SHORT. Fills r. Afterwards entries
+ * and segments are at to + PCCE_HEAD. Errors are flags in r.
  */
 void pcce_read_page(const struct pcce_session *s, struct pcce_cpu *c, void *to, size_t room,
 		    struct pcce_reading *r);

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Describes what is read of a thread page: its layout in a record, and the reader of user memory.
- */
+/* Describes what is read of a thread page: its layout in a record, and the reader of user
+ * memory. */
 #ifndef PCCE_READING_H
 #define PCCE_READING_H
 
 #include <linux/uaccess.h>
 #include <pcce/abi.h>
 
-/* Where entries begin, in the page as in a record: the page is read over the record's beginning. */
+/* Offset of the entries, in the page as in a record: the page is read over the record's
+ * beginning. */
 #define PCCE_HEAD offsetof(struct pcce_page, entry)
 
-/* A record without segments below the current one, at most. */
+/* Most bytes of a record without segments below the current one. */
 #define PCCE_SHORT (PCCE_HEAD + PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry))
 
 struct pcce_reading {

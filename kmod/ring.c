@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rings: one for each CPU, in one piece of vmalloc memory.
+ * Allocates the rings, maps them for user space, and gives the handler room in them.
+ *
+ * There is one ring for each CPU, all in one piece of vmalloc memory:
  *
  *      | readers | writers | data of ring 0 | data of ring 1 | ...
  *
- * One writer, the handler on that CPU; one reader, user space.  The writer never waits: without
- * room it drops the sample and counts it.  User space can write to the readers only, and
- * the writer believes nothing that stands there.
+ * The handler on that CPU is the only writer; user space is the only reader. The writer never
+ * waits: without room it drops the sample and counts it. User space can write only to the readers,
+ * and the writer does not trust what it reads there.
  *
- * Each ring has room for one record beyond its end, so that none is ever split.
+ * Each ring has room for one record beyond its end, so no record is ever split.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -44,7 +46,7 @@ static void lay_out_memory(struct pcce_kmod_setup *config)
 	config->data_stride = (aggregate ? 2 : 1) * (u64)ring_segment_bytes(config);
 }
 
-/* Locked memory is limited for who has no right to lock as much as he likes. */
+/* Locked memory is limited for processes without the right to lock any amount. */
 static int charge_memory(struct pcce_session *s)
 {
 	int err = account_locked_vm(current->mm, s->memory_bytes >> PAGE_SHIFT, true);
@@ -65,8 +67,8 @@ static void uncharge_memory(struct pcce_session *s)
 	s->charged = NULL;
 }
 
-/* An irq_work rather than a wake-up in the handler: that would take locks of the scheduler, which
- * it may hold. */
+/* The handler queues this irq_work. It cannot wake the reader itself: that would take locks of the
+ * scheduler, which the interrupted code may hold. */
 static void wake_reader(struct irq_work *work)
 {
 	struct pcce_cpu *c = container_of(work, struct pcce_cpu, wake);
@@ -121,8 +123,8 @@ int pcce_rings_make(struct pcce_session *s)
 		err = pcce_aggregate_make(s);
 	if (err)
 		goto fail;
-	/* Pairs with the acquires in pcce_rings_map() and pcce_rings_ready(): who sees memory sees
-	 * config and cpus. */
+	/* Pairs with the acquires in pcce_rings_map() and pcce_rings_ready(): a reader that sees
+	 * memory also sees config and cpus. */
 	smp_store_release(&s->memory, memory);
 	return 0;
 fail:
@@ -158,7 +160,7 @@ static vm_fault_t fault_in_page(struct vm_fault *vmf)
 	struct pcce_session *s = vmf->vma->vm_file->private_data;
 	u64 at = (u64)vmf->pgoff << PAGE_SHIFT;
 
-	/* pcce_rings_map() has checked the range; but mremap() can ask for more than was mapped. */
+	/* pcce_rings_map() has checked the range, but mremap() can ask for more than was mapped. */
 	if (at >= s->memory_bytes)
 		return VM_FAULT_SIGBUS;
 	vmf->page = vmalloc_to_page(s->memory + at);
@@ -185,7 +187,7 @@ int pcce_rings_map(struct pcce_session *s, struct vm_area_struct *vma)
 			return -EPERM;
 		vm_flags_mod(vma, 0, VM_MAYWRITE);
 	}
-	/* A child has no use for it, a core file neither; and it does not grow. */
+	/* Neither a child nor a core file has a use for it, and it does not grow. */
 	vm_flags_mod(vma, VM_DONTCOPY | VM_DONTDUMP | VM_DONTEXPAND, VM_MAYEXEC);
 	vma->vm_ops = &vm_ops;
 	return 0;
@@ -216,8 +218,8 @@ bool pcce_rings_ready(const struct pcce_session *s)
 
 void *pcce_ring_reserve(struct pcce_session *s, struct pcce_cpu *c, size_t *room)
 {
-	/* Pairs with the reader's release of tail: what it has read may be written over from here
-	 * on. */
+	/* Pairs with the reader's release of tail: from here on, what it has read may be
+	 * overwritten. */
 	u64 tail = smp_load_acquire(&c->reader->tail), used = c->head - tail;
 
 	if (used > s->config.ring_bytes - PCCE_SHORT) {
@@ -239,7 +241,7 @@ void pcce_ring_commit(struct pcce_session *s, struct pcce_cpu *c, u32 size)
 	/* Pairs with the reader's acquire of head: the record is complete. */
 	smp_store_release(&c->writer->head, after);
 	c->samples++;
-	/* Once for each time that the watermark is passed. */
+	/* Wakes the reader once for each time that the watermark is passed. */
 	if (after - tail >= s->config.watermark && before - tail < s->config.watermark)
 		irq_work_queue(&c->wake);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The memory of a session that user space maps, and the rings in it. The protocol stands in
- * pcce/kmod.h. */
+/* Declares the memory of a session that user space maps, and the rings in it. pcce/kmod.h specifies
+ * the protocol. */
 #ifndef PCCE_RING_H
 #define PCCE_RING_H
 
@@ -8,16 +8,16 @@
 
 struct vm_area_struct;
 
-/* For s->config, which gets the offsets. 0 or -errno. */
+/* Allocates the rings for s->config, and sets its offsets. Returns 0 or -errno. */
 int pcce_rings_make(struct pcce_session *s);
-/* No handler may be at work. */
+/* Frees the rings. No handler may be running. */
 void pcce_rings_free(struct pcce_session *s);
 int pcce_rings_map(struct pcce_session *s, struct vm_area_struct *vma);
-/* Does a ring hold more than the watermark? */
+/* Does a ring hold at least the watermark? */
 bool pcce_rings_ready(const struct pcce_session *s);
 
-/* For the handler. Where a record of up to room bytes may be written, PCCE_SHORT at least, or NULL;
- * then the record that has been written there. */
+/* For the handler. Returns where it may write a record of up to *room bytes, at least PCCE_SHORT,
+ * or NULL. Commit publishes the record that it has written there. */
 void *pcce_ring_reserve(struct pcce_session *s, struct pcce_cpu *c, size_t *room);
 void pcce_ring_commit(struct pcce_session *s, struct pcce_cpu *c, u32 size);
 

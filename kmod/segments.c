@@ -1,29 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The encoding stack below the current segment.
+ * Reads the encoding stack below the current segment, and names each segment by a hash of its
+ * content.
  *
- * Such segments do not change while they are below, and each has a generation, a number that its
- * thread uses for no other (see pcce/abi.h).  So each is read once.  From then on it has a name
- * here: a keyed hash of what it holds and of the name of the segment below it, so that equal stacks
- * have equal names, in whichever thread, and one name stands for a whole stack.  A sample carries
- * the name of what is below its current segment, and those segments whose names no earlier sample
- * of the session has carried: mostly none.  That makes the price of a sample independent of depth,
- * and samples of different threads easy to compare (aggregate.c).
+ * Such segments do not change, and each has a generation, a number that its thread uses for no
+ * other (pcce/abi.h). So each segment is read once. From then on it has a name: a keyed hash of its
+ * content and of the name of the segment below it. Equal stacks have equal names, in whichever
+ * thread, so one name identifies a whole stack.
  *
- * Two tables, both of a fixed size; they forget when they are full, which makes segments be read,
- * or sent, again: known   from a task and a generation to a name. An entry is two words that only
- * belong together if their exclusive or is the tag that is looked for; one that another CPU has
- * written half is not found. sent    names that have been sent. A name enters them when the sample
- * that carries its segment is in its ring, so that those that leave the segment out are later, for
- * the reader, too: however long a handler is held up, as the CPU of a virtual machine may be.
- * Nobody else can make up two stacks with the same name, since the key is the session's secret.
- * A program can lie about its generations; it then confuses its own stacks and no others, because
- * the tag comes from the task as well.
+ * A sample carries the name of what is below its current segment, and those segments whose names no
+ * earlier sample of the session has carried: mostly none. Therefore the price of a sample does not
+ * depend on depth, and samples of different threads are easy to compare (aggregate.c).
  *
- * Which segments have to be read?  Mostly only the newest is not known, so the search goes down
- * from there; if nothing is known for a long way, then by halves.  It need not be right about what
- * is known: it ends with one that is, or at the outermost, and from there on all are read, as many
- * as one sample may carry.  The rest comes with the next ones.
+ * There are two tables, both of fixed size. They forget entries when they are full; then segments
+ * are read or sent again.
+ *
+ *   known   from a task and a generation to a name.  An entry is two words.  They belong together
+ *           only if their exclusive or is the tag that is looked for.  So an entry that another CPU
+ *           has written half is not found.
+ *   sent    names that have been sent.  A name enters the table when the sample that carries its
+ *           segment is in its ring.  So a sample that leaves the segment out is later, for the
+ *           reader, too, however long a handler is delayed (the CPU of a virtual machine may be).
+ *
+ * Nobody else can make two stacks with the same name, since the key is the session's secret. A
+ * program can lie about its generations. It then confuses only its own stacks, because the tag also
+ * comes from the task.
+ *
+ * Which segments have to be read? Mostly only the newest is unknown, so the search goes down from
+ * there, segment by segment; after many steps it continues by bisection. The search may be wrong
+ * about what is known. It ends with a segment that is known, or at the outermost one. From there on
+ * all segments are read, as many as one sample may carry. The next samples carry the rest.
  */
 #include <linux/limits.h>
 #include <linux/random.h>
@@ -62,13 +68,13 @@ void pcce_segments_free(struct pcce_session *s)
 	s->segments = NULL;
 }
 
-/* A task is told from those that had its number before by the time of its beginning. */
+/* The start time distinguishes a task from earlier ones with the same number. */
 static u64 generation_tag(const struct pcce_segments *g, u64 generation)
 {
 	return siphash_3u64(current->start_time, task_pid_nr(current), generation, &g->key);
 }
 
-/* 0: not known. */
+/* Returns 0 if the generation is not known. */
 static u64 find_name(struct pcce_segments *g, u64 generation)
 {
 	u64 tag, name;
@@ -113,9 +119,9 @@ static u64 read_generation(const struct pcce_stack *stack, u32 index)
 	return generation;
 }
 
-/* What is known about the segment below the first one that is read. */
+/* The segment below the first one that is read. */
 struct lowest {
-	u32 index; /* of the first one */
+	u32 index; /* index of the first one that is read */
 	u64 generation, name;
 };
 
@@ -130,7 +136,7 @@ static bool find_named_segment(struct pcce_segments *g, const struct pcce_stack 
 	return true;
 }
 
-/* Of n segments, the newest of which is not known. */
+/* Finds the lowest of n segments to read; the newest one is not known. */
 static struct lowest find_lowest(struct pcce_segments *g, const struct pcce_stack *stack, u32 n)
 {
 	struct lowest l = {};
@@ -152,8 +158,8 @@ static struct lowest find_lowest(struct pcce_segments *g, const struct pcce_stac
 	return l;
 }
 
-/* Copies n segments from first on, the newest of them from the page's other half if it is still
- * there only. */
+/* Copies n segments, the first with this index. If kept, the newest one is still only in the other
+ * half of the page. */
 static bool copy_segments(struct pcce_segment *to, const struct pcce_stack *stack, u32 first, u32 n,
 			  bool kept)
 {
@@ -173,7 +179,7 @@ static bool copy_segments(struct pcce_segment *to, const struct pcce_stack *stac
 
 static u64 hash_segment(const struct pcce_segments *g, const struct pcce_segment *segment)
 {
-	/* All but the generation. */
+	/* All fields except the generation. */
 	u64 name = siphash(&segment->index, sizeof(*segment) - offsetof(struct pcce_segment, index),
 			   &g->key);
 
@@ -181,9 +187,9 @@ static u64 hash_segment(const struct pcce_segments *g, const struct pcce_segment
 }
 
 /*
- * Gives n segments from l.index on their names, and keeps those that have not been sent, in order,
- * at the beginning: these have the generations `brings`. l becomes the generation of the last one,
- * and its name.
+ * Gives n segments from l->index on their names. Moves those that have not been sent to the
+ * beginning, in order, and writes their generations to `brings`. l becomes the generation and the
+ * name of the last segment. Returns the number of unsent segments.
  */
 static u32 name_segments(struct pcce_segments *g, struct pcce_segment *segments, u32 n, u64 *brings,
 			 struct lowest *l)
@@ -195,7 +201,7 @@ static u32 name_segments(struct pcce_segments *g, struct pcce_segment *segments,
 		u64 generation = segment->generation;
 		u32 index = l->index + i;
 
-		if (!generation) { /* nothing is there */
+		if (!generation) { /* this place holds no segment */
 			l->generation = 0;
 			l->name = 0;
 			continue;
@@ -233,10 +239,10 @@ void pcce_read_segments(const struct pcce_session *s, struct pcce_cpu *c,
 	if (r->below)
 		return;
 	r->flags |= PCCE_SAMPLE_TRUNCATED;
-	/* Without a generation it never was there to be read: what is below is lost. */
+	/* Without a generation the segment never existed: what is below is lost. */
 	if (!stack->below || (!stack->area && !kept) || r->n_below > PCCE_AREA_SEGMENTS)
 		return;
-	/* Without an area there is the one that is kept, and no other. */
+	/* Without an area there is only the segment that is kept in the page. */
 	l = stack->area ? find_lowest(g, stack, r->n_below)
 			: (struct lowest){.index = r->n_below - 1};
 	n = min_t(size_t, (room - at) / sizeof(*segments), PCCE_SAMPLE_SEGMENTS);

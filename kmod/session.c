@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A session's life; see session.h. */
+/* Implements a session's life, from open to close; see session.h. */
 #include <linux/log2.h>
 #include <linux/moduleparam.h>
 #include <linux/pid.h>
@@ -34,12 +34,12 @@ static bool sizes_are_valid(const struct pcce_kmod_setup *c)
 	       c->ring_bytes <= PCCE_KMOD_RING_MAX && c->watermark <= c->ring_bytes;
 }
 
-/* What perf_event_open() would refuse, and perf_event_create_kernel_counter() takes as it is. */
+/* Rejects what perf_event_open() would reject, and perf_event_create_kernel_counter() accepts. */
 static int check_event(const struct pcce_kmod_setup *c)
 {
 	if (c->type == PERF_TYPE_BREAKPOINT)
 		return -EOPNOTSUPP;
-	/* Neither of them ever occurs. */
+	/* These events never occur. */
 	if (c->type == PERF_TYPE_SOFTWARE &&
 	    (c->config == PERF_COUNT_SW_DUMMY || c->config == PERF_COUNT_SW_BPF_OUTPUT))
 		return -EINVAL;
@@ -65,7 +65,7 @@ static int check_setup(const struct pcce_kmod_setup *c)
 		return -EINVAL;
 	if (!task && c->flags & PCCE_KMOD_ON_EXEC)
 		return -EINVAL;
-	/* The kernel says where. */
+	/* The kernel sets these. */
 	if (c->n_rings || c->reader_offset || c->reader_bytes || c->writer_offset ||
 	    c->writer_bytes || c->data_offset || c->data_stride || c->segment_stride)
 		return -EINVAL;
@@ -111,7 +111,7 @@ static int find_target(struct pcce_session *s)
 	return -ESRCH;
 }
 
-/* config: with what user space has to know, afterwards. */
+/* Sets the session up, and writes to config what user space has to know. */
 int pcce_session_setup(struct pcce_session *s, struct pcce_kmod_setup *config)
 {
 	struct pcce_kmod_setup c = *config;
@@ -161,11 +161,11 @@ int pcce_session_start(struct pcce_session *s)
 		err = s->state == PCCE_NEW ? -ENXIO : -EBUSY;
 		goto out;
 	}
-	/* Again: the file may have been passed on. */
+	/* Check again: the file may have been passed to another process. */
 	err = pcce_may_sample(&s->config);
 	if (err)
 		goto out;
-	/* Events that begin at an exec are not there to be waited for. */
+	/* Events that begin at an exec need not wait for others. */
 	WRITE_ONCE(s->active, !!(s->config.flags & PCCE_KMOD_ON_EXEC));
 	err = pcce_attach(s);
 	if (err) {
@@ -214,8 +214,8 @@ static void stop_session(struct pcce_session *s)
 	WRITE_ONCE(s->active, false);
 	pcce_detach(s);
 	/*
-	 * An event has been taken from its CPU by an interrupt, perhaps in the middle of a handler
-	 * that runs in a task: that one ends later.  It runs with preemption disabled.
+	 * An interrupt has removed the event from its CPU, perhaps in the middle of a handler that
+	 * runs in a task. That handler ends later, and it runs with preemption disabled.
 	 */
 	synchronize_rcu();
 	s->state = PCCE_READY;
@@ -292,7 +292,7 @@ int pcce_session_places(struct pcce_session *s, const struct pcce_kmod_places *p
 	return 0;
 }
 
-/* Nobody else has the file any more. */
+/* Nobody else has the file open any more. */
 void pcce_session_free(struct pcce_session *s)
 {
 	mutex_lock(&s->lock);

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Inline assembly that calls.
+ * Makes a site of inline assembly that calls.
  *
  *	asm volatile("sub $128, %%rsp; call *%0; add $128, %%rsp" : : "r"(f)
  *		     : "memory", "rax", "rcx", ..., "r10", "r11");
  *
- * The whole statement is one site, an indirect call: GCC does not know whom it calls,
- * so it is a push, and whatever it calls begins a segment.  Between its slots control may go as it
- *likes, as long as it leaves at the end.
+ * The whole statement is one site, an indirect call. GCC does not know what it calls, so the site
+ * is a push, and whatever it calls begins a segment. Control may take any path between its slots,
+ * as long as it leaves at the end.
  *
- * That a statement calls is told by its text: the word call (or callq) where an instruction begins.
- * A function has to be free to change r10 and r11, and so are the slots; a statement that
- * does not name both as clobbered saves them itself, and one that has the flags as its
- * result needs them behind it. Neither can have slots, nor can asm goto; GCC says so in a note.
+ * The text of a statement tells whether it calls: it has the word call (or callq) where an
+ * instruction begins. A slot must be free to change r10 and r11, like a function. A statement that
+ * does not name both as clobbered saves them itself; a statement with the flags as its result needs
+ * them after it. Neither can have slots, nor can asm goto. GCC then reports it in a note.
  *
- * A slot may call, hence a function that has one must not use the red zone. To GCC the
- * function is no leaf then, in the way in which it takes care of calls for TLS descriptors, which
- *are no calls either when stack frames are laid out.
+ * A slot may call, so a function with such a statement must not use the red zone. The pass tells
+ * GCC that the function is no leaf, in the way in which GCC handles calls for TLS descriptors,
+ * which are no calls either when stack frames are laid out.
  */
 #include "internal.h"
 
@@ -25,7 +25,8 @@ static bool is_separator(char c)
 	return c == ';' || c == '\n' || c == '{' || c == '|' || c == '}';
 }
 
-/* The word with which an instruction begins; *rest: behind it. Empty at the end of the text. */
+/* Finds the word with which the next instruction begins, and sets *rest to the text after it.
+ * Returns its length, 0 at the end of the text. */
 static size_t next_word(const char **rest, const char **word)
 {
 	const char *p = *rest;
@@ -52,7 +53,7 @@ static bool text_calls(const char *text)
 	while ((length = next_word(&text, &word)) || *text) {
 		if (is_word(word, length, "call") || is_word(word, length, "callq"))
 			return true;
-		/* What is no instruction yet. */
+		/* A label or a prefix is not the instruction yet. */
 		if (*text == ':') {
 			text++;
 			continue;
@@ -86,7 +87,7 @@ static bool sets_register(const_rtx part, unsigned int regno)
 	return REG_P(XEXP(part, 0)) && REGNO(XEXP(part, 0)) == regno;
 }
 
-/* Are r10 and r11 free around it, and the flags behind it? */
+/* Are r10 and r11 free around the statement, and the flags after it? */
 static bool leaves_room(rtx_insn *insn)
 {
 	const_rtx body = PATTERN(insn);
@@ -118,14 +119,12 @@ static unsigned int asm_execute(function *fun)
 		if (!leaves_room(insn)) {
 			inform(INSN_LOCATION(insn),
 			       "pcce: cannot encode the call in this %<asm%>, so contexts of what "
-			       "it "
-			       "calls are wrong: %<r10%>, %<r11%> and the flags are not free "
-			       "around "
-			       "it; name %<r10%> and %<r11%> as clobbered, and use neither flag "
-			       "outputs nor labels");
+			       "it calls are wrong: %<r10%>, %<r11%> and the flags are not free "
+			       "around it; name %<r10%> and %<r11%> as clobbered, and use neither "
+			       "flag outputs nor labels");
 			continue;
 		}
-		/* Both belong to it: see ix86_current_function_calls_tls_descriptor. */
+		/* GCC needs both: see ix86_current_function_calls_tls_descriptor. */
 		fun->machine->tls_descriptor_call_expanded_p = true;
 		emit_insn_before(gen_rtx_USE(VOIDmode, stack_pointer_rtx), insn);
 	}

@@ -8,13 +8,13 @@
 #include "internal.h"
 
 /*
- * The text of the insn.  Its length for branch shortening is 128 bytes per line,
- * as for any asm: more than a line of a slot ever has, and too much for lines in
- * other sections, which only makes the estimate of distances more careful.
+ * Returns the pattern of an insn with this text. For branch shortening, GCC counts 128 bytes per
+ * line, as for any asm. A line of a slot is always shorter. Lines in other sections are counted
+ * too, which only makes the estimate of distances more careful.
  */
 rtx asm_text(const char *text)
 {
-	/* final looks up the file of this location, which must have one. */
+	/* final looks up the file of this location, so the location must have one. */
 	rtx body = gen_rtx_ASM_INPUT_loc(VOIDmode, ggc_strdup(text), BUILTINS_LOCATION);
 
 	MEM_VOLATILE_P(body) = 1;
@@ -23,7 +23,7 @@ rtx asm_text(const char *text)
 
 static rtx_insn *finish_asm(rtx_insn *insn)
 {
-	/* Otherwise a volatile asm can throw, with -fnon-call-exceptions. */
+	/* Otherwise a volatile asm can throw with -fnon-call-exceptions. */
 	make_reg_eh_region_note_nothrow_nononlocal(insn);
 	return insn;
 }
@@ -38,8 +38,7 @@ rtx_insn *asm_text_after(const char *text, rtx_insn *insn, location_t location)
 	return finish_asm(emit_insn_after_setloc(asm_text(text), insn, location));
 }
 
-/* The assembler's own .nops would jump over a long slot, and its choice of nops depends on -march.
- */
+/* The assembler's .nops would jump over a long slot, and its choice of nops depends on -march. */
 void slot_print(char *text, size_t size, char kind, unsigned int label, unsigned int bytes)
 {
 	static const char *const nops[] = {

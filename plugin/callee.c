@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What a call instruction calls, and whether that is a leaf: a function outside of
- * the program that returns without having run any of the program's code.
+ * Finds what a call instruction calls, and whether the callee is a leaf.
  *
- * GCC's own notion, ECF_LEAF, is wider in one way (glibc's headers put it on
- * everything that cannot call back into the *same unit*, or that does not return)
- * and narrower in another (C++ headers have no such mark).  So:
+ * A leaf is a function outside of the program that returns without having run any of the program's
+ * code. GCC's own notion, ECF_LEAF, is wider in one way and narrower in another. glibc's headers
+ * put it on every function that cannot call back into the *same unit*, or that does not return. C++
+ * headers have no such mark. So:
  *
- *  - a name in never_leaf[] is no leaf, nor is a function that does not return
- *    (what runs before the end of exit() or abort() is the program's code), nor
- *    one that is defined in this unit;
- *  - a builtin or a function declared in a system header is a leaf if it has
- *    ECF_LEAF, or if its name is known;
+ *  - A name in never_leaf[] is no leaf. Nor is a function that does not return: the code before the
+ *    end of exit() or abort() is the program's. Nor is one that is defined in this unit.
+ *  - A builtin, or a function declared in a system header, is a leaf if it has ECF_LEAF, or if its
+ *    name is known.
  *  - GCC's own library routines (calls without a declaration) are leaves.
  *
- * A mark in the program's own headers is not trusted: the function behind it may
- * be instrumented itself.  pcce-encode also looks where the call goes, and has the
- * last word for calls that stay inside the module.
+ * A mark in the program's own headers is not trusted, since the function itself may be
+ * instrumented. pcce-encode also looks where the call goes, and decides about calls that stay
+ * inside the module.
  */
 #include "internal.h"
 
@@ -28,7 +27,7 @@ static const char *const never_leaf[] = {
 	"fork", /* pthread_atfork handlers */
 	"glob", /* its errfunc and GLOB_ALTDIRFUNC */
 	"glob64",
-	"kill", /* the handler of a signal sent to oneself runs before the call returns */
+	"kill", /* a signal sent to oneself: its handler runs before the call returns */
 	"killpg",
 	"malloc_info", /* writes to a stream, which may be a cookie stream */
 	"pthread_atfork",
@@ -36,9 +35,9 @@ static const char *const never_leaf[] = {
 	"pthread_sigmask", /* unblocks a pending signal */
 	"pthread_sigqueue",
 	"raise",
-	"setbuf", /* may write out what a cookie stream holds */
+	"setbuf", /* may write the content of a cookie stream */
 	"setbuffer",
-	"setcontext", /* goes on elsewhere */
+	"setcontext", /* continues elsewhere */
 	"setlinebuf",
 	"setvbuf",
 	"sigblock",
@@ -48,14 +47,14 @@ static const char *const never_leaf[] = {
 	"sigrelse",
 	"sigsetmask",
 	"sigsuspend",
-	"swapcontext", /* goes on elsewhere */
+	"swapcontext", /* continues elsewhere */
 	"syscall",     /* may be any of the above */
 	"tgkill",
 	"thrd_create",
 };
 
-/* Functions of the C, math and C++ libraries that have no mark, at least in C++.
- * setjmp and its kind belong here: they return to the same place twice. */
+/* Functions of the C, math and C++ libraries without the mark, at least in C++. setjmp and its kin
+ * belong here: they return twice to the same place. */
 static const char *const always_leaf[] = {
 	"_ZdaPv", /* operator delete, in all its forms */
 	"_ZdaPvRKSt9nothrow_t",
@@ -228,7 +227,8 @@ static bool is_listed(const char *const *list, size_t n, const char *name)
 	return false;
 }
 
-/* Members of std::string that are no templates themselves: iterators may be the program's. */
+/* Members of std::string that are no templates themselves; templates may get the program's
+ * iterators. */
 static bool is_string_member(const char *name)
 {
 	static const char string[] = "St7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE";
@@ -247,8 +247,8 @@ static bool is_string_member(const char *name)
 	return strlen(name) > length && name[length] != 'I';
 }
 
-/* What libstdc++ has of strings and containers. What it allocates it has from operator new, which
- * may be the program's own, as malloc may be. */
+/* What libstdc++ provides for strings and containers. It allocates with operator new, which may be
+ * the program's own, as malloc may be. */
 static bool is_leaf_of_containers(const char *name)
 {
 	static const char *const prefixes[] = {
@@ -272,8 +272,8 @@ static bool is_known_leaf(const char *name)
 	return is_listed(always_leaf, ARRAY_SIZE(always_leaf), name) || is_leaf_of_containers(name);
 }
 
-/* memcpy and the like, the arithmetic of libgcc, libm: what the compiler calls of
- * its own accord.  What unwinds or switches stacks is not among it. */
+/* memcpy and similar, the arithmetic of libgcc, libm: what the compiler calls without a call in the
+ * source. Functions that unwind or switch stacks are not among them. */
 static bool is_leaf_libcall(const char *name)
 {
 	if (is_known_leaf(name))
@@ -329,8 +329,8 @@ bool callee_throws(const char *name)
 		(strstr(name, "__throw_") || strstr(name, "rethrow_exception")));
 }
 
-/* What std::set_new_handler() and std::set_terminate() take: operator new may call the one, the
- * unwinder the other. */
+/* The type of a handler that std::set_new_handler() or std::set_terminate() takes: operator new may
+ * call the first, the unwinder the second. */
 static bool may_be_handler(tree decl)
 {
 	tree type = TREE_TYPE(decl);
@@ -341,7 +341,7 @@ static bool may_be_handler(tree decl)
 
 bool callee_replaces_leaf(tree decl, const char *name)
 {
-	/* Allocators that GCC does not know by themselves. */
+	/* Allocators that are not builtins of GCC. */
 	static const char *const allocators[] = {"malloc_usable_size", "memalign", "pvalloc",
 						 "reallocarray", "valloc"};
 
@@ -350,7 +350,7 @@ bool callee_replaces_leaf(tree decl, const char *name)
 	       is_listed(allocators, ARRAY_SIZE(allocators), name);
 }
 
-/* A leading star means "exactly this name"; on x86-64 no other prefix is added. */
+/* A leading star means "exactly this name"; x86-64 adds no other prefix. */
 static const char *plain_name(const char *name)
 {
 	return name[0] == '*' ? name + 1 : name;
@@ -363,7 +363,7 @@ const char *callee_assembler_name(tree decl)
 		       : NULL;
 }
 
-/* A call of foo@GOTPCREL(%rip), of -fno-plt in position-independent code. */
+/* A call of foo@GOTPCREL(%rip): -fno-plt in position-independent code. */
 static rtx symbol_of_got_slot(rtx address)
 {
 	rtx slot;
@@ -387,7 +387,7 @@ static bool is_noplt_symbol(rtx symbol)
 	return !flag_plt || (decl && lookup_attribute("noplt", DECL_ATTRIBUTES(decl)));
 }
 
-/* The function that the instruction itself names, if it does. */
+/* Returns the function that the instruction itself names, or NULL. */
 static rtx named_symbol(rtx address)
 {
 	/* With -mindirect-branch=thunk and the like a load from the GOT goes through a thunk. */
@@ -425,7 +425,7 @@ void callee_of(rtx_insn *insn, struct callee *out)
 	out->symbol = named_symbol(XEXP(XEXP(call, 0), 0));
 	out->indirect = !out->symbol && !out->tls;
 	if (!out->symbol) {
-		/* The address of a known function may have been loaded before. */
+		/* An earlier instruction may have loaded the address of a known function. */
 		note = find_reg_note(insn, REG_CALL_DECL, NULL_RTX);
 		if (note && XEXP(note, 0) && GET_CODE(XEXP(note, 0)) == SYMBOL_REF)
 			out->symbol = XEXP(note, 0);

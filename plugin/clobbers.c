@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Each function says that it changes r10 and r11.
+ * Marks each function as changing r10 and r11.
  *
- * Slots do, and what they call keeps all other registers.  With -fipa-ra a caller relies on what
- * the compiler has seen of a callee of the same unit: that it leaves alone some of the registers
- * that calls may change.  It looks at the callee's instructions when it prints them
- * (collect_fn_hard_reg_usage() in GCC's final.c), among which slots are only text; so here are two
- * that stand for no code.  In all functions of the unit, also those that are not instrumented,
- * since it is the caller that has the slots around a call.
+ * Slots change these two, and what slots call keeps all other registers. With -fipa-ra a caller
+ * relies on what the compiler has seen of a callee of the same unit: that it leaves some of the
+ * registers alone that calls may change. The compiler looks at the callee's instructions when it
+ * prints them (collect_fn_hard_reg_usage() in GCC's final.c). Slots are only text among these. So
+ * this pass adds two clobbers, which produce no code. It does so in all functions of the unit, also
+ * in those that are not instrumented, since the caller has the slots around a call.
  *
- * Not at the calls, before registers are allocated: what a call names is closed to all that lives
- * across it, while what calls change by convention can be saved around those that are rare.  Lua's
- * interpreter keeps its stack's base so.
+ * The calls themselves are not marked, before registers are allocated. A register that a call names
+ * is not available for any value that lives across it. A register that calls change by convention
+ * can be saved around rare calls. Lua's interpreter keeps its stack's base in this way.
  */
 #include "internal.h"
 

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The entry slot: bytes that do nothing at the beginning of a function, for
- * pcce-encode to fill.
+ * Emits the entry slot: nops at the beginning of a function, for pcce-encode to fill.
  *
- *	f:			all others come here
+ *	f:			all others enter here
  *		[endbr64]
  *	.Lpcce_n1: .byte ...	16 bytes of nops
- *		...		encode sends direct calls here
+ *		...		pcce-encode sends direct calls here
  *
- * A function that callers outside the call graph may enter (through a pointer, from
- * code that is not instrumented) sets the id there itself: whoever called it has an
- * id that means nothing here, and this one can be told from those that direct calls bring.
+ * A function that callers outside the call graph may enter (through a pointer, from uninstrumented
+ * code) sets the id in this slot. Such a caller has an id that has no meaning here; the id that the
+ * slot sets differs from those that direct calls bring.
  *
- * The slot stands before every label of the function, so that no loop comes through
- * it, and brings no line number: debuggers take a second one for the prologue's end.
+ * The slot comes before every label of the function, so no loop passes through it. It has no line
+ * number: debuggers take a second one as the end of the prologue.
  */
 #include "internal.h"
 
@@ -36,8 +35,9 @@ static bool is_endbr_insn(rtx_insn *insn)
 	return insn && NONJUMP_INSN_P(insn) && recog_memoized(insn) == CODE_FOR_nop_endbr;
 }
 
-static unsigned int looks_back; /* of the functions, which are compiled one by one, the last that
-				   does: its DECL_UID */
+/* DECL_UID of the last function that reads its caller's frame; functions are compiled one by
+ * one. */
+static unsigned int looks_back;
 
 void entry_looks_back(function *fun)
 {

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How often each call is executed per entry of its function, as the compiler
- * estimates or a profile tells; and, if there is a profile, how often the function
- * was entered.  The slots are made after the control flow graph,
- * which knows this, has been dropped; so this pass runs just before that and keeps
- * the numbers by the calls' UIDs.
+ * Records how often each call is executed per entry of its function.
+ *
+ * The compiler estimates this, or a profile tells it. With a profile, the pass also records how
+ * often the function was entered. The slots are made after the control flow graph, which holds
+ * these counts, has been dropped. So this pass runs just before that, and stores the numbers by the
+ * calls' UIDs.
  */
 #include "internal.h"
 
 #define ONCE 1024
-#define UNKNOWN \
-	64 /* a guess of nothing at all comes of paths that were joined or copied, and tells \
-	      nothing */
+/* The value for a guess of 0: such a guess results from paths that were joined or copied, and has
+ * no meaning. */
+#define UNKNOWN 64
 
 static unsigned int *freqs;
 static int n_freqs;
-static uint64_t entry_count; /* 0: not known; else 1 more */
+static uint64_t entry_count; /* 0: not known; else 1 more than the count */
 static tree freqs_of;
 
 static unsigned int relative_count(profile_count count, profile_count entry)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * GCC's internals as this plugin sees them: the one list of includes, and every
- * difference between the GCC versions that are supported (11 and 12, x86-64).
+ * Includes GCC's internals, and hides every difference between the supported GCC versions (11 and
+ * 12, x86-64).
  */
 #ifndef PCCE_GCC_COMPAT_H
 #define PCCE_GCC_COMPAT_H
@@ -67,15 +67,14 @@ static inline bool startswith(const char *string, const char *prefix)
 	return !strncmp(string, prefix, strlen(prefix));
 }
 #else
-/* copy_warning(), which headers of GCC 12 call, does not exist in GCC 11.  Weak, so that a GCC 11
- * that is given this plugin gets as far as the version check and its message. */
+/* Headers of GCC 12 call copy_warning(), which GCC 11 lacks. It is weak, so that a GCC 11 that
+ * loads this plugin reaches the version check and its message. */
 __asm__(".weak _Z12copy_warningjj");
 #endif
 
 /*
- * A pass in C: PCCE_PASS(name, kind, "dump name", gate, execute) defines
- * make_pass_<name>(). kind is gimple or rtl; bool gate(function *),
- * unsigned int execute(function *).
+ * A pass in C: PCCE_PASS(name, kind, "dump name", gate, execute) defines make_pass_<name>(). kind
+ * is gimple or rtl. The functions are bool gate(function *) and unsigned int execute(function *).
  */
 #define PCCE_PASS_TYPE_gimple GIMPLE_PASS
 #define PCCE_PASS_TYPE_rtl RTL_PASS

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How far GCC inlines.
+ * Raises GCC's limits for inlining at -O2.
  *
- * With its slots a call costs more: 26 bytes at least, and what is in them is executed at each
- * call.  So inlining pays for larger functions than without the plugin.  GCC has limits for those
- * who would rather have speed than small code, which -O3 sets; with the plugin -O2 has them, too.
- * Nothing else of -O3 is switched on, what the user has set stays, and other levels, -Os among
- * them, are as they were.
+ * With its slots a call costs more: 26 bytes at least, and their content is executed at each call.
+ * So inlining pays for larger functions than without the plugin. GCC has limits for users who
+ * prefer speed to small code, which -O3 sets. With the plugin -O2 has these limits, too. The plugin
+ * enables nothing else of -O3. What the user has set stays, and other levels, -Os among them, are
+ * unchanged.
  *
- * A profile (-fprofile-use) belongs to the flow graphs that early inlining leaves.  It may come
- * from a build without the plugin, so there, and where one is made, early inlining is left alone.
+ * A profile (-fprofile-use) belongs to the flow graphs that early inlining leaves, and may come
+ * from a build without the plugin. So early inlining stays as it is where a profile is made or
+ * used.
  *
- * Figures: bench/README.md.  To see what is inlined: -fopt-info-inline.
+ * bench/README.md has figures. -fopt-info-inline shows what is inlined.
  */
 #include "internal.h"
 
-/* What GCC's own default_options_table (opts.cc) has for -O3; the same in GCC 11 and 12. It has a
- * fifth limit, inline-heuristics-hint-percent, which brought nothing. */
+/* The values of -O3 in GCC's default_options_table (opts.cc), equal in GCC 11 and 12; the comments
+ * have those of -O2. A fifth limit, inline-heuristics-hint-percent, brought nothing. */
 #define AUTO_INSNS 30	 /* 15 */
 #define SINGLE_INSNS 200 /* 70 */
 #define EARLY_INSNS 14	 /* 6 */

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * pcce_plugin.so: makes GCC leave room around each call and describe it.
+ * Registers the passes of pcce_plugin.so, which makes GCC reserve room around each call and
+ * describe it.
  *
  *	gcc -fplugin=.../pcce_plugin.so -c file.c
  *
- * The object file contains, beside the usual things, a slot of nops before and
- * after each call, and for each function a block in the section .pcce_sites that
- * says where the slots are and what the compiler knew of the call (include/pcce/
- * sites.h).  It runs like any other: the slots do nothing.  Numbers are not decided
- * here but by pcce-encode, which sees the whole linked file.
+ * The object file then also contains a slot of nops before and after each call. For each function
+ * it has a block in the section .pcce_sites, which says where the slots are and what the compiler
+ * knew of the calls (include/pcce/sites.h). The object runs like any other: the slots do nothing.
+ * pcce-encode, which sees the whole linked file, decides the numbers.
  *
- * No option changes what the plugin does, and it has no arguments. It changes how far GCC inlines
- *(inlining.c). With -flto it must be on the command lines of both compiler and linker.
+ * The plugin has no arguments, and no option changes what it does. It changes how far GCC inlines
+ * (inlining.c). With -flto it must be on the command lines of both compiler and linker.
  */
 #include "internal.h"
 
@@ -48,7 +48,7 @@ static bool check_arguments(const struct plugin_name_args *plugin)
 	return !plugin->argc;
 }
 
-/* Only now are all options known. */
+/* The options are known from here on. */
 static void start_unit(void *, void *)
 {
 	if (!TARGET_64BIT || TARGET_X32)
@@ -73,7 +73,7 @@ extern "C" EXPORTED int plugin_init(struct plugin_name_args *plugin, struct plug
 	if (!check_version(name, gcc) || !check_arguments(plugin))
 		return 1;
 
-	/* Here, since GCC copies the limits for each function right after it has loaded plugins. */
+	/* GCC copies the limits for each function right after it has loaded plugins. */
 	inlining_raise_limits();
 
 	register_callback(name, PLUGIN_INFO, NULL, &info);
@@ -81,26 +81,26 @@ extern "C" EXPORTED int plugin_init(struct plugin_name_args *plugin, struct plug
 	register_callback(name, PLUGIN_ALL_PASSES_START, recursion_find, NULL);
 	restore_register(name);
 
-	/* "tailc" marks tail calls; what comes behind it only obeys the marks. */
+	/* "tailc" marks tail calls; later passes only obey the marks. */
 	add_pass(name, make_pass_tailcalls(), "tailc", PASS_POS_INSERT_AFTER);
 
-	/* "optimized" is the last clean-up of the flow graph before "expand": landing
-	 * pads that are unreachable or merged are gone, none will be added. */
+	/* "optimized" is the last clean-up of the flow graph before "expand": unreachable and
+	 * merged landing pads are gone, and none will be added. */
 	add_pass(name, make_pass_restore(), "optimized", PASS_POS_INSERT_AFTER);
 
-	/* Before anything asks whether the function is a leaf. */
+	/* Before any pass asks whether the function is a leaf. */
 	add_pass(name, make_pass_asm(), "vregs", PASS_POS_INSERT_BEFORE);
 
-	/* The last moment at which there is a flow graph with counts; from here on
-	 * calls are neither copied nor moved. */
+	/* The last point with a flow graph that has counts. From here on calls are neither copied
+	 * nor moved. */
 	add_pass(name, make_pass_freq(), "*free_cfg", PASS_POS_INSERT_BEFORE);
 
-	/* Behind the machine-dependent reorganisation, variable tracking, and the
-	 * conversion of exception regions to ranges, nothing separates a slot from
-	 * its call any more.  Before "shorten", which needs to see all bytes. */
+	/* After the machine-dependent reorganisation, variable tracking, and the conversion of
+	 * exception regions to ranges, nothing separates a slot from its call. "shorten" must see
+	 * all bytes. */
 	add_pass(name, make_pass_slots(), "shorten", PASS_POS_INSERT_BEFORE);
 
-	/* Behind slots, which look for the function's first instruction. */
+	/* After slots, which looks for the function's first instruction. */
 	add_pass(name, make_pass_clobbers(), "shorten", PASS_POS_INSERT_BEFORE);
 	return 0;
 }

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Which direct calls close a cycle of the unit's call graph.
+ * Finds the direct calls that close a cycle of the unit's call graph, by a depth-first search.
  *
  * pcce-encode breaks every cycle by a push, and a push in its slot costs less than a third of one
- * by helper.  Which call it will be is not known before all units are linked; but where the whole
- * cycle lies within this unit, these calls are enough to break it, so there is room for a push at
- * them, and pcce-encode prefers them.
+ * by helper. It is not known before all units are linked which call this will be. But if the whole
+ * cycle is within this unit, the calls that this search finds are enough to break it. So they get
+ * room for a push, and pcce-encode prefers them.
  *
- * They are the back edges of a depth-first search from where the unit is entered: those that lead
- * to a function which is left no earlier than the caller.  The graph is that after all decisions on
- * inlining, when the first function is about to be compiled; with -flto too, where that is another
- * process than the one that has decided.
+ * They are the back edges of a depth-first search from where the unit is entered: the calls of a
+ * function that the search leaves no earlier than the caller. The graph is the one after all
+ * decisions on inlining, when the first function is about to be compiled. This holds with -flto,
+ * too, where another process made the decisions.
  */
 #include "internal.h"
 
 static int *
-	left_at; /* for each function, by its number in the symbol table: when the search left it */
+	/* For each function, by its number in the symbol table: when the search left it. */
+	left_at;
 static int n_known;
 
 static int vertex_of(cgraph_node *node)
@@ -23,7 +24,7 @@ static int vertex_of(cgraph_node *node)
 	return (node->inlined_to ? node->inlined_to : node)->get_uid();
 }
 
-/* Where the unit is entered first, then all others. */
+/* First the functions where the unit is entered, then all others. */
 static int search_order(const graph *g, int *order)
 {
 	int n = 0;
@@ -60,7 +61,7 @@ void recursion_find(void *, void *)
 	free_graph(g);
 }
 
-/* -1: it calls nothing, or is none that the search has seen. */
+/* -1: it calls nothing, or the search has not seen it. */
 static int search_left_at(tree decl)
 {
 	cgraph_node *node = cgraph_node::get(decl);

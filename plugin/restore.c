@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Functions that control can come back to by another way than a return.
+ * Saves the state of a function to which control can come back other than by a return, and restores
+ * it there.
  *
  *	void f(void)                    void f(void)
  *	{                               {
@@ -15,26 +16,25 @@
  *	                                        g.~guard(); resume unwinding
  *	                                }
  *
- * When an exception, longjmp or a non-local goto leaves functions without passing
- * their after-slots, the thread's state is that of a function that is gone.  Where
- * such a jump is_exception_edge, __pcce_restore puts back what was found on the way there
- * (where_to_save): at landing pads, after calls that return twice, at labels that a nested
- * function jumps to, and at __builtin_setjmp's receivers.  After the first return of
- * setjmp this changes nothing, but for ext, which names the call of setjmp until then
- * (docs/slots.md); after a longjmp it brings about what longjmp has announced.
+ * When an exception, longjmp or a non-local goto leaves functions without passing their
+ * after-slots, the thread's state is that of a function that is gone. Where such a jump arrives,
+ * __pcce_restore restores what was saved on the way there (where_to_save). It is called at landing
+ * pads, after calls that return twice, at labels that a nested function jumps to, and at receivers
+ * of __builtin_setjmp. After the first return of setjmp this changes only ext, which names the call
+ * of setjmp until then (docs/slots.md). After a longjmp it establishes the state that longjmp has
+ * announced.
  *
- * The word with the top entry's site goes along since it contains the entry's
- * repetition count.  All three are kept in volatile locals: they must be in memory,
- * where no register restored by longjmp can replace them.
+ * The word with the top entry's site is saved, too, since it contains the entry's repetition count.
+ * All three are in volatile locals: they must be in memory, where no register that longjmp restores
+ * can replace them.
  *
- * A function without such places pays nothing.  The pass stands behind the last
- * GIMPLE pass that changes the flow of control, so that all places that will ever
- * be there are seen, and before "expand".
+ * A function without such places pays nothing. The pass runs after the last GIMPLE pass that
+ * changes the flow of control, and before "expand", so that it sees all places.
  */
 #include "internal.h"
 #include <pcce/abi.h>
 
-/* Declarations, made when first needed. */
+/* Declarations, created when first needed. */
 static GTY(()) tree page_decl;
 static GTY(()) tree restore_decl;
 
@@ -89,12 +89,12 @@ static tree get_restore_decl(void)
 
 /* Where __pcce_restore has to be called. */
 struct places {
-	auto_vec<gimple *> after;     /* statements */
+	auto_vec<gimple *> after;     /* calls after which to restore */
 	auto_vec<basic_block> labels; /* blocks that begin with such a label */
-	bool only_pads;		      /* there is nothing but landing pads */
+	bool only_pads;		      /* all places are landing pads */
 };
 
-/* *is_pad: of an exception. */
+/* Does control enter the block other than by a return? Sets *is_pad if it is a landing pad. */
 static bool begins_with_entry(basic_block bb, bool *is_pad)
 {
 	for (gimple_stmt_iterator gsi = gsi_start_bb(bb); !gsi_end_p(gsi); gsi_next(&gsi)) {
@@ -144,10 +144,11 @@ static bool find_places(function *fun, struct places *places)
 }
 
 /*
- * The block at whose end the state is saved; NULL: at the entry.  The function's state is the same
- * wherever control is in it, so any place will do that control passes before each statement from
- * which it can get to a landing pad: of the blocks that dominate all these the one that is executed
- * least.  Many functions throw on a way only that is seldom taken.
+ * Returns the block at whose end the state is saved, or NULL: at the entry. The function's state is
+ * the same wherever control is in it. So any place is right that control passes before each
+ * statement from which it can get to a landing pad. Of the blocks that dominate all these
+ * statements, this is the one that is executed least. Many functions throw only on a path that is
+ * rarely taken.
  */
 static basic_block where_to_save(const struct places *places)
 {
@@ -214,7 +215,7 @@ static tree append_operation(gimple_seq *seq, enum tree_code code, tree type, tr
 	return name;
 }
 
-/* bb: see where_to_save(). */
+/* Saves the state; bb is the result of where_to_save(). */
 static void save_state(basic_block bb, struct saved *saved)
 {
 	const HOST_WIDE_INT top_site =
@@ -236,7 +237,7 @@ static void save_state(basic_block bb, struct saved *saved)
 		append_value(&seq, uint64_type_node,
 			     page_field(uint64_type_node, page, offsetof(struct pcce_page, off)));
 	gimple_seq_add_stmt(&seq, gimple_build_assign(saved->position, position));
-	/* off is its lower half */
+	/* off is the lower half of position */
 	off = make_ssa_name(uint32_type_node);
 	gimple_seq_add_stmt(&seq, gimple_build_assign(off, NOP_EXPR, position));
 	top = make_ssa_name(sizetype);
@@ -254,7 +255,8 @@ static void save_state(basic_block bb, struct saved *saved)
 		gsi_insert_seq_before(&gsi, seq, GSI_SAME_STMT);
 	else
 		gsi_insert_seq_after(&gsi, seq,
-				     GSI_NEW_STMT); /* there may be no statement in the block */
+				     /* The block may have no statement. */
+				     GSI_NEW_STMT);
 }
 
 static gimple_seq restore_sequence(const struct saved *saved, location_t location)
@@ -293,8 +295,8 @@ static bool is_exception_edge(edge e)
 	return (e->flags & EDGE_EH) != 0;
 }
 
-/* Ordinary control, that of a clean-up before this one perhaps, goes past the restore: what is
- * stale there is stale only after an exception then, and a decoder can tell that it is. */
+/* Makes ordinary control, for example that of an earlier clean-up, skip the restore. Then the code
+ * is stale only after an exception, and a decoder can detect that. */
 static basic_block without_ordinary(basic_block bb)
 {
 	bool ordinary = false;

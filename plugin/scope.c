@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Which functions are instrumented.  Left alone, without slots and without a
- * block, are:
+ * Decides which functions are instrumented.
+ *
+ * These get no slots and no block:
  *
  *  - functions with __attribute__((no_instrument_function)): the user said so;
- *  - naked functions: their code is the user's own, every byte of it;
- *  - IFUNC resolvers: in a static program they run before the thread pointer is
- *    set up, and a slot would access memory through it;
- *  - interrupt handlers and functions without caller-saved registers: a slot
- *    may change r10 and r11, which these functions have to keep;
- *  - all functions of a unit in which r10 or r11 has been taken out of the
- *    compiler's hands (global register variables, -ffixed-r11 and the like).
+ *  - naked functions: every byte of their code is the user's;
+ *  - IFUNC resolvers: in a static program they run before the thread pointer is set, and a slot
+ *    would access memory through it;
+ *  - interrupt handlers and functions without caller-saved registers: a slot may change r10 and
+ *    r11, which these functions must keep;
+ *  - all functions of a unit in which the compiler may not use r10 or r11 freely (global register
+ *    variables, -ffixed-r11 and similar).
  */
 #include "internal.h"
 
@@ -37,8 +38,7 @@ static bool is_ifunc_resolver(tree decl)
 	return false;
 }
 
-/* Before a call r10 and r11 must be free to change unless the call uses them, and
- * after it always. */
+/* Slots may change r10 and r11 before a call that does not use them, and after every call. */
 static bool scratch_registers_taken(void)
 {
 	static bool warned;
@@ -63,8 +63,8 @@ bool scope_instrumented(function *fun)
 {
 	tree decl = fun->decl;
 
-	/* Not DECL_NO_INSTRUMENT_FUNCTION_ENTRY_EXIT: GCC sets it on everything unless -pg or the
-	 * like is given. */
+	/* DECL_NO_INSTRUMENT_FUNCTION_ENTRY_EXIT does not help: GCC sets it on all functions unless
+	 * -pg or similar is given. */
 	if (has_attribute(decl, "no_instrument_function") || has_attribute(decl, "naked") ||
 	    has_attribute(decl, "interrupt") || has_attribute(decl, "no_caller_saved_registers"))
 		return false;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Site records (include/pcce/sites.h): collected while the slots are made, written
- * as one block for each part of the function.
+ * Collects the site records of a function (include/pcce/sites.h), and writes one block for each
+ * part of it.
  *
- * A block is assembler text in an insn at the very end of its part, where the
- * current section is the part's own, whatever -ffunction-sections, COMDAT, LTO or
+ * slots.c and stale.c add the records. A block is assembler text in an insn at the very end of its
+ * part. There the current section is the part's own, whatever -ffunction-sections, COMDAT, LTO or
  * the hot/cold split have made of it:
  *
  *	.set	.Lpcce_s4,function		the part's start
@@ -26,16 +26,14 @@
  *	.balign	8
  *	.popsection
  *
- * "o" ties the section to the one that holds .Lpcce_s4, "?" makes it a member of
- * that section's group.  Each such section costs 128 bytes of headers, so functions
- * that certainly share one section of code share one of records: they name the
- * first one's label after "o".
+ * "o" ties the section to the one that holds .Lpcce_s4, "?" makes it a member of that section's
+ * group. Each such section costs 128 bytes of headers. So functions that certainly share one code
+ * section also share one section of records: they name the first one's label after "o".
  *
- * The start is the function's own symbol under a local name (a symbol that may be
- * interposed or overridden would lead the relocation astray).  What comes between
- * the symbol and the first insn, the call of __fentry__ or patchable nops, is
- * therefore inside the part.  Where gas could misread the name in an expression,
- * the start is the first insn instead.
+ * The start is the function's own symbol under a local name; relocation of a symbol that may be
+ * interposed or overridden would go wrong. So the code between the symbol and the first insn, the
+ * call of __fentry__ or patchable nops, is inside the part. If gas could misread the name in an
+ * expression, the start is the first insn instead.
  */
 #include "internal.h"
 
@@ -43,7 +41,7 @@ static struct site *sites;
 static unsigned int n_sites, sites_room;
 static unsigned int last_label;
 
-/* Which label stands for a section of code: see above. */
+/* The label that represents a code section: see above. */
 struct shared_section {
 	section *code;
 	unsigned int label;
@@ -71,8 +69,8 @@ void sites_add(const struct site *site)
 }
 
 /*
- * Copies of one source call, made by unrolling or block duplication: the same
- * location (the token and the inlined block it came in) and the same callee.
+ * Orders sites by source call: by location (the token and the inlined block it came in) and callee.
+ * Equal ones are copies of one source call, made by unrolling or block duplication.
  */
 static const struct site *sorted_base;
 
@@ -94,7 +92,7 @@ static bool can_have_copies(const struct site *site)
 	       !(site->flags & (PCCE_SITE_RESTORE | PCCE_SITE_TAIL));
 }
 
-/* copy[i]: 1 + the index of the first of the copies, 0 if there is only one. */
+/* Returns copy[i]: 1 + the index of the first of the copies, 0 if the site has no copies. */
 static unsigned int *number_copies(void)
 {
 	unsigned int *copy = XCNEWVEC(unsigned int, n_sites + 1);
@@ -133,7 +131,7 @@ static void grow_printf(struct obstack *text, const char *format, ...)
 	obstack_grow(text, line, length);
 }
 
-/* A .string directive; the escapes are those that every version of gas knows. */
+/* Adds a .string directive with escapes that every version of gas knows. */
 static void grow_string(struct obstack *text, const char *string)
 {
 	obstack_grow(text, "\t.string \"", strlen("\t.string \""));
@@ -148,9 +146,9 @@ static void grow_string(struct obstack *text, const char *string)
 	obstack_grow(text, "\"\n", 2);
 }
 
-/* landing[i]: 1 + the index of the stretch that begins with the site's landing pad, 0 if there is
- * none that can be named. A call and its landing pad are in one part of the function, as the
- * unwinder's tables have it; if they are not, nothing is told of that pad. */
+/* Returns landing[i]: 1 + the index of the stretch that begins with the site's landing pad, 0 if
+ * none can be named. The unwinder's tables need a call and its landing pad in one part of the
+ * function. If they are in two parts, no record names that pad. */
 static unsigned int *number_landings(function *fun)
 {
 	unsigned int *landing = XCNEWVEC(unsigned int, n_sites + 1);
@@ -217,7 +215,7 @@ static void grow_records(struct obstack *text, unsigned int start, bool cold,
 	}
 }
 
-/* Can the name stand in an expression, in either syntax? */
+/* Can the name be used in an expression, in either syntax? */
 static bool is_plain_symbol(const char *name)
 {
 	if (ASSEMBLER_DIALECT == ASM_INTEL || !*name || ISDIGIT(*name))
@@ -228,7 +226,7 @@ static bool is_plain_symbol(const char *name)
 	return true;
 }
 
-/* Blocks in shared sections keep their predecessors' alignment, so that the size is a constant. */
+/* Blocks in shared sections keep the alignment of those before them, so the size is a constant. */
 static unsigned int block_size(unsigned int n, const char *name)
 {
 	size_t size = sizeof(struct pcce_site_block) + n * sizeof(struct pcce_site_record) +
@@ -237,7 +235,7 @@ static unsigned int block_size(unsigned int n, const char *name)
 	return (size + 7) & ~(size_t)7;
 }
 
-/* The label to name after "o" for code that begins at label start. */
+/* Returns the label to name after "o" for code that begins at label start. */
 static unsigned int section_label(function *fun, unsigned int start)
 {
 	section *code;

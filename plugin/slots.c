@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The slots: bytes that do nothing, directly before and directly after each call,
- * for pcce-encode to fill.
+ * Emits the slots: nops directly before and directly after each call, for pcce-encode to fill.
  *
  *	int f(int x)              f:	subq	$8, %rsp
  *	{                         .Lpcce_b1:	.byte 0x66,0xf,...	13 bytes of nops
@@ -10,20 +9,19 @@
  *	                          	addl	$1, %eax
  *	                          	...
  *
- * The pass stands so late that no other one can move, duplicate or separate what
- * it puts there, yet before the lengths of branches are estimated.  It reads the
- * insns in order; for each call
+ * The pass runs so late that no other one can move, duplicate or separate what it emits, but before
+ * the lengths of branches are estimated. It reads the insns in order. For each call
  *
- *  - callee_of() tells what is called,
+ *  - callee_of() finds what is called,
  *  - choose_flags() and choose_sizes() decide on the record,
  *  - emit_slots() emits the two slots, or bare labels where there is no slot.
  *
- * Flags are dead at both places, by the definition of a call; r10 and r11 are free
- * before a call unless the call itself uses them, and after it in any case (clobbers.c).
+ * Flags are dead at both places, by the definition of a call. r10 and r11 are free before a call
+ * unless the call itself uses them, and always free after it (clobbers.c).
  *
- * Left alone are calls that are none (vzeroupper), the call of __morestack (it
- * returns to the second instruction after itself, whose address it computes), and
- * our own call of __pcce_restore.  To debug: look for Lpcce_ in the output of -S.
+ * Three kinds of call get no slots: calls that are none (vzeroupper); the call of __morestack,
+ * which returns to the second instruction after itself and computes that address; and calls of
+ * __pcce_restore. For debugging: look for Lpcce_ in the output of -S.
  */
 #include "internal.h"
 #include <pcce/abi.h>
@@ -31,8 +29,8 @@
 #define AS_TEXT(...) AS_TEXT_(__VA_ARGS__)
 #define AS_TEXT_(...) #__VA_ARGS__
 
-/* Functions of this unit that tail-call through a pointer, directly or by tail calls of each other:
- * by DECL_UID. A call of one is always a push. Callees are compiled before their callers, but for
+/* Functions of this unit that tail-call through a pointer, directly or by tail calls of each other,
+ * by DECL_UID. A call of one is always a push. Callees are compiled before their callers, except in
  * cycles. */
 static bitmap_obstack tail_out_memory;
 static bitmap tail_out;
@@ -55,7 +53,7 @@ static bool mentions_scratch(const_rtx x)
 	return false;
 }
 
-/* Does the call use r10 or r11: for its target, the static chain, an argument? */
+/* Does the call use r10 or r11, for its target, the static chain or an argument? */
 static bool uses_scratch(rtx_insn *insn)
 {
 	return mentions_scratch(PATTERN(insn)) ||
@@ -105,7 +103,8 @@ static void note_tail_call(const struct callee *callee)
 	bitmap_set_bit(tail_out, DECL_UID(current_function_decl));
 }
 
-/* The before-slot of a call that is a push, or is likely to be, done inline; 0: of another one. */
+/* Returns the size of the before-slot of a call that is probably a push, or certainly one, done
+ * inline; 0 for other calls. */
 static unsigned int inline_push_size(const struct site *site, const struct callee *callee)
 {
 	if (site->flags & (PCCE_SITE_PIC | PCCE_SITE_NORETURN) || site->cold)
@@ -140,8 +139,8 @@ static void choose_sizes(struct site *site, const struct callee *callee)
 		site->after_len = 0;
 }
 
-/* What has to stay directly behind the call: notes about variables during the call,
- * and the endbr64 at which a second return arrives. */
+/* Returns the last insn that must stay directly after the call: notes about variables during the
+ * call, and the endbr64 at which a second return arrives. */
 static rtx_insn *last_of_call(rtx_insn *insn)
 {
 	rtx_insn *last = insn, *next;
@@ -167,7 +166,7 @@ static void emit_slots(rtx_insn *insn, const struct site *site)
 		stale_start(after, 0);
 }
 
-/* What the unwinder will find for the pad: its region and those around it. */
+/* Does the unwinder always land at the pad? It searches the pad's region and those around it. */
 static bool always_lands(eh_landing_pad pad)
 {
 	for (eh_region region = pad->region; region && region->type != ERT_MUST_NOT_THROW;
@@ -231,7 +230,7 @@ static void handle_asm(rtx_insn *insn, bool cold)
 	add_site(insn, &callee, cold);
 }
 
-/* __morestack through a register, in the large code model. */
+/* Is the call one of __morestack through a register, in the large code model? */
 static bool is_morestack(rtx_insn *insn)
 {
 	rtx_insn *next = next_nonnote_nondebug_insn(insn);
@@ -240,7 +239,7 @@ static bool is_morestack(rtx_insn *insn)
 	       recog_memoized(next) == CODE_FOR_split_stack_return;
 }
 
-/* Landing pads and the labels of non-local jumps. */
+/* Marks landing pads and the labels of non-local jumps as starts of stale code. */
 static void start_at_labels(function *fun)
 {
 	eh_landing_pad pad;

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Where the state is stale: from the points at which a non-local jump arrives up to
- * the return of __pcce_restore.
+ * Finds the code in which the state is stale: from where a non-local jump arrives up to the return
+ * of __pcce_restore.
  *
- * The points are the code labels of landing pads and of receivers, and the
- * after-slots of returns_twice calls.  All code that can be reached from there
- * before a call of __pcce_restore is followed, through jumps, and each contiguous
- * stretch of it becomes a record with PCCE_SITE_RESTORE.  The call of __pcce_restore itself finds
- * the stretch's beginning in r11, which no call keeps, so that it is known for whom it works.
+ * The jump arrives at the code labels of landing pads and of receivers, and at the after-slots of
+ * returns_twice calls. From there a search follows all code that can be reached before a call of
+ * __pcce_restore, through jumps. Each contiguous stretch becomes a record with PCCE_SITE_RESTORE.
+ * The call of __pcce_restore finds the stretch's beginning in r11, which no call keeps. So a
+ * decoder knows whose state it restores.
  *
- * Code that only one landing pad leads to is a stretch apart from what several lead to: there it is
- * known which call of the function the exception has come out of, though it may be under way more
- * than once.
+ * Code that only one landing pad leads to is another stretch than code that several lead to. In the
+ * first kind it is known which call of the function the exception came out of, even if the function
+ * is active more than once.
  *
- * Not covered: what runs before the code gets there, in the unwinder or in
- * longjmp.  That is the library's code, and is reported under the state of the
- * function that was left.
+ * Not covered is the code that runs before that, in the unwinder or in longjmp. It is the library's
+ * code, and is reported under the state of the function that was left.
  */
 #include "internal.h"
 
@@ -27,8 +26,8 @@ struct start {
 };
 
 static auto_vec<struct start> *to_visit;
-static int *leads_to; /* by INSN_UID: the landing pad that leads there, OF_SEVERAL, or 0: nothing
-			 does */
+/* By INSN_UID: the landing pad that leads there, OF_SEVERAL, or 0: none. */
+static int *leads_to;
 static sbitmap pad_starts; /* by INSN_UID */
 
 bool stale_is_restore(const struct callee *callee)
@@ -64,7 +63,7 @@ static bool ends_stretch(rtx_insn *insn)
 	       (NOTE_P(insn) && NOTE_KIND(insn) == NOTE_INSN_SWITCH_TEXT_SECTIONS);
 }
 
-/* Where one way meets another, it goes on to the end of both. */
+/* Follows code from insn on. Where two paths meet, it continues to the end of both. */
 static void follow_code(rtx_insn *insn, int pad)
 {
 	for (; insn; insn = NEXT_INSN(insn)) {
@@ -99,7 +98,7 @@ static void add_stretch(rtx_insn *first, rtx_insn *last, bool cold)
 	snprintf(text, sizeof(text), ".Lpcce_b%u:", site.label);
 	asm_text_before(text, first, INSN_LOCATION(first));
 	if (is_restore_call(last)) {
-		/* lea .Lpcce_b(%rip), %r11, in whichever syntax the rest is */
+		/* lea .Lpcce_b(%rip), %r11, as bytes that work in either assembler syntax */
 		snprintf(text, sizeof(text), ".byte 0x4c, 0x8d, 0x1d; .long .Lpcce_b%u - . - 4",
 			 site.label);
 		asm_text_before(text, last, INSN_LOCATION(last));
@@ -108,7 +107,7 @@ static void add_stretch(rtx_insn *first, rtx_insn *last, bool cold)
 	asm_text_after(text, last, INSN_LOCATION(last));
 }
 
-/* insn follows a stretch that begins with first. */
+/* Does insn, which follows a stretch that begins with first, begin another one? */
 static bool begins_another(rtx_insn *first, rtx_insn *insn)
 {
 	return leads_to[INSN_UID(insn)] != leads_to[INSN_UID(first)] ||

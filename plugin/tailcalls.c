@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Tail calls to leaf functions of the C library become ordinary calls.
+ * Makes tail calls to leaf functions of the C library ordinary calls.
  *
  *	size_t f(const char *s)           size_t f(const char *s)
  *	{                                 {
  *		return strlen(s); // jmp          return strlen(s); // call, ret
  *	}                                 }
  *
- * A jump has no slots, so f would have to be entered by a push wherever it is
- * called; with a call the site can be "ext".  A leaf function cannot come back to
- * f, so that the stack grows by one frame at most and no recursion that relied on
- * tail calls grows it without bound.  All other tail calls stay what they are, as
- * does one that must be a tail call.
+ * A jump has no slots, so every call of f would have to be a push; with a call the site can be
+ * "ext". A leaf function cannot come back to f. So the stack grows by one frame at most, and no
+ * recursion that relies on tail calls makes it grow without limit. All other tail calls stay as
+ * they are, as does one that must be a tail call.
  */
 #include "internal.h"
 

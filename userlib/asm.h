@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What the runtime's assembly files share: the thread page's offsets (struct pcce_page in
- * include/pcce/abi.h, which asserts them) and macros.
+ * Defines what the runtime's assembly files share: offsets in the thread page, and macros.
+ *
+ * The offsets are those of struct pcce_page in include/pcce/abi.h, which asserts them.
  */
 #ifndef PCCE_USERLIB_ASM_H
 #define PCCE_USERLIB_ASM_H
@@ -21,8 +22,8 @@
 #define OFF_FULL 512
 #define OFF_HALF 1024
 #define OFF_USED 1023
-#define OFF_SLOW 0xfffffa00 /* no room in the segment, or no off of ours */
-#define OFF_BAD 0xfffff800  /* no off of ours */
+#define OFF_SLOW 0xfffffa00 /* no room in the segment, or an impossible off */
+#define OFF_BAD 0xfffff800  /* an impossible off */
 #define PLACE_SHIFT 2
 #define EXT_CHANGING 1
 #define MARK_WORD 0xffff000000000000
@@ -42,7 +43,8 @@
 
 /* clang-format off */
 
-/* [from, to) means state: see enum pcce_helper_state.  "R": --gc-sections keeps it. */
+/* While ip is in [from, to) it means state: see enum pcce_helper_state. "R": --gc-sections keeps
+ * it. */
 .macro RANGE from, to, state
 	.pushsection .pcce_helpers, "R", @progbits
 	.quad \from
@@ -73,7 +75,8 @@
 	.cfi_adjust_cfa_offset -\bytes
 .endm
 
-/* No call of the program is left: the state of a thread that begins. %page holds the page's offset. */
+/* Sets the state of a thread that begins, with no call of the program. %page has the page's
+ * offset. */
 .macro EMPTY_STACK page, scratch
 	movq $0, %fs:PAGE_OFF(%\page) /* and place */
 	movq $0, %fs:PAGE_BASE(%\page)

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What a program calls as getcontext, setcontext, swapcontext and makecontext, and where
- * the contexts that it enters begin: contexts.c says how, and moves the states.
+ * Interposes getcontext, setcontext, swapcontext and makecontext, and holds the code where contexts
+ * begin.
  *
- * The stubs go on in the real ones with all that these save as it was: the stack pointer, the
- * return address, and the registers that calls preserve.
+ * contexts.c describes how this works, and moves the states. The stubs jump to the real functions
+ * with everything that these save unchanged: the stack pointer, the return address, and the
+ * registers that calls preserve.
  *
- * Weak, for programs that have such functions of their own.
+ * The names are weak, for programs with such functions.
  */
 #include <cet.h>
 #include "asm.h"
 
-/* Begins with rdi and rsi saved. */
+/* The stub has saved rdi and rsi. */
 .macro GO_ON number
 	movq __pcce_context_real + 8 * \number(%rip), %rax
 	testq %rax, %rax
@@ -101,8 +102,9 @@ makecontext:
 	.cfi_endproc
 	.size makecontext, . - makecontext
 
-/* A context that was saved: rdi is its record, which begins with where it goes on. The stack has room
- * for a return address, as if the function that the state was saved in were about to return. */
+/* Enters a context that was saved. rdi is its record, which begins with the address where it
+ * continues. The stack has room for a return address, as if the function that saved the state were
+ * about to return. */
 	.p2align 4
 	.type __pcce_context_landed, @function
 __pcce_context_landed:
@@ -118,7 +120,7 @@ __pcce_context_landed:
 	.cfi_endproc
 	.size __pcce_context_landed, . - __pcce_context_landed
 
-/* A context that was made: r12 is its function. */
+/* Enters a context that was made. r12 is its function. */
 	.p2align 4
 	.type __pcce_context_start, @function
 __pcce_context_start:
@@ -143,7 +145,8 @@ __pcce_context_start:
 	.cfi_endproc
 	.size __pcce_context_start, . - __pcce_context_start
 
-/* Where it returns to: on in the C library, which finds at rbx what it is to enter. A debugger and an unwinder stop here. */
+/* Where that function returns to. Continues in the C library, which finds at rbx what to enter
+ * next. A debugger and an unwinder stop here. */
 	.p2align 4
 	.cfi_startproc
 	.cfi_undefined %rip

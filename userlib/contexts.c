@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * getcontext and its kin: each stack of the program has an encoding stack of its own.
- * context_stubs.S is what the program calls; this moves the state.
+ * Gives each stack of the program that getcontext and its kin switch an encoding stack.
  *
- * A context is saved where the C library saves it, in getcontext and swapcontext: what the page
- * says, the entries in its halves, and the address of the area, which from then on is that stack's.
- * A context that makecontext makes begins with an empty encoding stack.  To enter a context the C
- * library is given a copy of it that leads to us first (context_stubs.S), on the stack that is
- * entered, where the state is put into the page.  On the way ext is PCCE_EXT_CHANGING, so a sample
- * is marked; before and after, it is exact.  What the program can see, the contexts that it holds
- * and the frames on its stacks, is as without us.
+ * context_stubs.S is what the program calls; this file moves the state.
  *
- * Known by the address of the ucontext_t, and valid as long as stack pointer and instruction
- * pointer in it are those that were saved.  A context that is not known (a copy, one that a signal
- * handler was given, one that was put together by hand) is entered with PCCE_ID_LOST on an empty
- * stack, the segments below which cannot be had, so that
- * __pcce_restore in what is entered finds lost entries only: all is marked there.  Nothing is ever
- * removed, as nobody says when a ucontext_t is gone: the records of a process are limited, and what
- * exceeds them is not known.
+ * A context is saved where the C library saves it, in getcontext and swapcontext. The state is what
+ * the page says, the entries in its halves, and the address of the area, which belongs to that
+ * stack from then on. A context that makecontext makes begins with an empty encoding stack.
+ *
+ * To enter a context, the C library is given a copy of it that first leads to context_stubs.S, on
+ * the stack that is entered. There the state is put into the page. Meanwhile ext is
+ * PCCE_EXT_CHANGING, so a sample is marked; before and after, it is exact. What the program can
+ * see, its contexts and the frames on its stacks, is the same as without the runtime.
+ *
+ * A record is found by the address of the ucontext_t. It is valid as long as stack pointer and
+ * instruction pointer in it are those that were saved. An unknown context is a copy, one that a
+ * signal handler was given, or one that was made by hand. It is entered with PCCE_ID_LOST on an
+ * empty stack, below which no segments can be read. So __pcce_restore in what is entered finds only
+ * lost entries: all is marked there.
+ *
+ * Records are never removed, as nobody reports the end of a ucontext_t. The number of records of a
+ * process is limited; contexts beyond it are unknown.
  *
  * stack_state.c says what a signal handler may do meanwhile.
  */
@@ -44,7 +47,7 @@ extern void __getcontext(void), __setcontext(void), __swapcontext(void), __makec
 enum { KIND_NONE, KIND_SAVED, KIND_GOT, KIND_MADE };
 
 struct record {
-	uint64_t pc; /* first: context_stubs.S */
+	uint64_t pc; /* first: context_stubs.S reads it */
 	struct record *next;
 	const ucontext_t *ucp;
 	uint64_t sp;
@@ -53,17 +56,16 @@ struct record {
 	ucontext_t copy;
 };
 
-/* Where contexts that are entered begin: context_stubs.S gives these addresses with each call, so
- * this file names nothing of that one. */
+/* Where contexts that are entered begin. context_stubs.S passes these addresses with each call. */
 struct context_entries {
 	uint64_t landed; /* of a context that was saved */
 	uint64_t start;	 /* of a context that was made */
-	uint64_t end;	 /* where the function of a context that was made returns to */
+	uint64_t end;	 /* the function of a context that was made returns to it */
 };
 
 static struct record *buckets[BUCKETS];
 
-/* In the order of context_stubs.S. A static program has them under a second name. */
+/* In the order of context_stubs.S. A static program has the functions under a second name. */
 #ifdef PCCE_STATIC
 static void (*const functions[])(void) = {__getcontext, __setcontext, __swapcontext, __makecontext};
 #define N_NAMES (sizeof(functions) / sizeof(*functions))
@@ -74,7 +76,8 @@ static const char *const names[] = {"getcontext", "setcontext", "swapcontext", "
 
 HIDDEN void *__pcce_context_real[N_NAMES];
 HIDDEN uint64_t
-	__pcce_context_libc_end; /* where the C library has a context's function return to */
+	/* Where the C library makes a context's function return to. */
+	__pcce_context_libc_end;
 HIDDEN void *__pcce_context_resolve(unsigned int i);
 HIDDEN void __pcce_context_get(const ucontext_t *ucp, uint64_t sp, uint64_t pc);
 HIDDEN const ucontext_t *__pcce_context_enter(const ucontext_t *ucp,
@@ -169,8 +172,8 @@ static void mark_changing(void)
 	*(volatile __u64 *)&pcce_page.ext = PCCE_EXT_CHANGING;
 }
 
-/* On the stack that was entered. After a getcontext of instrumented code there is a __pcce_restore,
- * which clears ext. */
+/* Runs on the stack that was entered. After a getcontext of instrumented code a __pcce_restore
+ * follows, which clears ext. */
 HIDDEN void __pcce_context_load(struct record *r)
 {
 	bool restored = r->kind == KIND_GOT && __pcce_from_site(r->state.ext, r->pc);
@@ -180,7 +183,7 @@ HIDDEN void __pcce_context_load(struct record *r)
 
 /* ---- what the stubs call ----------------------------------------------------------------- */
 
-/* A shadow stack knows where a context goes on; then we cannot lead it elsewhere. */
+/* A shadow stack says where a context continues; then the runtime cannot lead it elsewhere. */
 static bool has_shadow_stack(void)
 {
 	uint64_t pointer = 0;
@@ -224,8 +227,8 @@ HIDDEN void __pcce_context_made(const ucontext_t *ucp, const struct context_entr
 		r->kind = KIND_MADE;
 }
 
-/* What glibc leaves at the top of a made context's stack: the return address, and at rbx its
- * uc_link. */
+/* Redirects the end of a made context's function to `end`. glibc leaves the return address at the
+ * top of the stack, and the uc_link at rbx. False: this is not what glibc leaves. */
 static bool redirect_end(const ucontext_t *c, uint64_t end)
 {
 	uint64_t *ret = (uint64_t *)c->uc_mcontext.gregs[REG_RSP];
@@ -276,7 +279,7 @@ HIDDEN const ucontext_t *__pcce_context_swap(const ucontext_t *from, const ucont
 	return __pcce_context_enter(to, entries);
 }
 
-/* On the stack of a context that was made. */
+/* Runs on the stack of a context that was made. */
 HIDDEN void __pcce_context_begin(void)
 {
 	__pcce_stack_empty();
@@ -284,7 +287,7 @@ HIDDEN void __pcce_context_begin(void)
 	*(volatile __u64 *)&pcce_page.ext = 0;
 }
 
-/* Its function has returned: what it needed room for is not needed any more. */
+/* The function of a context has returned: frees its area. Returns the context to enter next. */
 HIDDEN const ucontext_t *__pcce_context_leave(const ucontext_t *link,
 					      const struct context_entries *entries)
 {

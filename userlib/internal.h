@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What the runtime's files share.  Rules for all of them:
+ * Declares what the runtime's files share. They all follow these rules:
  *
- *  - never end the program, never print unless PCCE_DEBUG is set, leave errno alone;
- *  - no file descriptor stays open (programs close those they do not know);
- *  - whatever can run in a signal handler, or before a thread's start is
- *    finished, uses raw system calls and its own memory only;
- *  - nothing here is instrumented, and all but the public names is hidden.
+ *  - Never end the program, never print unless PCCE_DEBUG is set, never change errno.
+ *  - Keep no file descriptor open; programs close descriptors that they do not know.
+ *  - Code that can run in a signal handler, or before a thread's start is finished, uses only raw
+ *    system calls and its own memory.
+ *  - Nothing here is instrumented. All names except the public ones are hidden.
  */
 #ifndef PCCE_USERLIB_INTERNAL_H
 #define PCCE_USERLIB_INTERNAL_H
@@ -19,34 +19,38 @@
 #include "page.h"
 #include "pcce.h"
 
-/* liburcu's list is used as a header.  Its licence, LGPL-2.1, lets small inline
- * functions of a header go into an object file without conditions (its section 5),
- * and the header offers them under this macro; nothing of the library is linked, so a
- * program that contains the runtime has no obligation from it. */
+/*
+ * liburcu's list is used as a header. Its licence, LGPL-2.1, lets small inline functions of a
+ * header go into an object file without conditions (section 5), and the header offers them under
+ * this macro. Nothing of the library is linked, so a program that contains the runtime has no
+ * obligation from it.
+ */
 #define URCU_INLINE_SMALL_FUNCTIONS
 #include <urcu/rculist.h>
 
 #pragma GCC visibility push(hidden)
 
-/* A thread as the registry knows it: thread-local, so it lives as long as its page. */
+/* A thread's record in the registry. It is thread-local, so it lives as long as the thread's
+ * page. */
 struct pcce_thread {
 	struct cds_list_head node;
 	struct pcce_page *page;
 	bool listed;
 	bool sampled;	 /* the self sampler's source is armed */
-	bool in_handler; /* of the self sampler, at work for this thread */
-	bool has_timer;	 /* it is this POSIX timer, else the mapping perf_page */
+	bool in_handler; /* the self sampler's handler runs in this thread */
+	bool has_timer;	 /* the source is `timer`, a POSIX timer; else perf_page */
 	int timer;
 	void *perf_page;
-	uint64_t sent; /* self sampler: up to this generation, the ring has got all segments of the
-			  encoding stack */
-	uint64_t *stack;      /* verify mode: room for PCCE_SELF_STACK pcs */
+	/* Self sampler: the ring has all segments of the encoding stack up to this generation. */
+	uint64_t sent;
+	uint64_t *stack;      /* verify mode: room for PCCE_SELF_STACK addresses */
 	uint64_t quiet_until; /* verify mode: no sample before this time */
 	uint32_t skipped;     /* verify mode: periods that passed meanwhile */
-	uint64_t outermost;   /* verify mode: the pc of the thread's first frame, 0 if not known */
+	/* Verify mode: the address in the thread's first frame; 0: not known. */
+	uint64_t outermost;
 };
 
-/* errno is kept in every function that the program (or a signal) enters through. */
+/* Every function that the program (or a signal) enters through preserves errno. */
 #define KEEP_ERRNO_BEGIN int saved_errno__ = errno
 #define KEEP_ERRNO_END (errno = saved_errno__)
 
@@ -55,7 +59,7 @@ bool pcce_runtime_init(void);
 void pcce_thread_begin(void);
 void pcce_thread_end(void);
 
-/* There with ThreadSanitizer only. */
+/* Present only with ThreadSanitizer. */
 extern void __tsan_init(void) __attribute__((weak, visibility("default")));
 
 /* registry.c */
@@ -70,12 +74,12 @@ void registry_after_fork(struct pcce_thread *self, void (*dead)(struct pcce_thre
 /* main_exit.c */
 void main_exit_prepare(void);
 
-/* site.c: the run-time address of the site that ext names */
+/* site.c: returns the run-time address of the site that ext names. */
 uint64_t __pcce_site_address(uint64_t ext);
-/* was it instrumented code that called what returns to pc, through the site that ext names? */
+/* Did instrumented code make the call that returns to pc, through the site that ext names? */
 bool __pcce_from_site(uint64_t ext, uint64_t pc);
 
-/* interpose_jump.c: the area that pcce_page.jumps points to */
+/* interpose_jump.c: size of the area at pcce_page.jumps. */
 #define JUMPS_BYTES 77824UL
 
 /* self_sampler.c */
@@ -83,8 +87,9 @@ void self_start(void);
 void self_thread_begin(struct pcce_thread *t);
 void self_thread_end(struct pcce_thread *t);
 void self_after_fork(struct pcce_thread *t);
-bool self_signal_taken(int signo); /* the program installs a handler of its own for it */
-void self_clock_forbidden(void); /* the program is about to forbid itself the time-stamp counter */
+bool self_signal_taken(int signo); /* the program installs a handler for it */
+/* The program is about to forbid itself the time-stamp counter. */
+void self_clock_forbidden(void);
 bool self_active(void);
 void self_rescan(void);
 extern int self_signal;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * dlclose(): the self sampler forgets where the library was.  dlopen() is left alone; see
- * self_maps.c.
+ * Interposes dlclose(), so that the self sampler forgets where the library was. dlopen() is not
+ * interposed; see self_maps.c.
  */
 #include "internal.h"
 #include "next.h"

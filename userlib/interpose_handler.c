@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * sigaction and its relatives, so that the program's handlers run on top of a push of
+ * Interposes sigaction and its relatives, so that the program's handlers run on top of a push of
  * the whole interrupted state (signal_entry.S).
  *
- * The kernel is told __pcce_signal_entry where the program named a handler of its
- * own; the program's handler stands in a table and is what sigaction reports back.
- * Mask and flags are the program's, unchanged.  Order: a new handler enters the
- * table before the kernel learns of it; one that is taken away stays in the table.
- * So a signal at any moment, in any thread, finds a handler that was, or is about
- * to be, the right one, as with the system call itself.
+ * If the program names a handler, the kernel is given __pcce_signal_entry instead. The program's
+ * handler is kept in a table, and sigaction reports it back. Mask and flags stay the program's. A
+ * new handler enters the table before the kernel learns of it; one that is removed stays in the
+ * table. So a signal at any moment, in any thread, finds a handler that was the right one, or is
+ * about to be, as with the system call itself.
  *
- * __sigaction is the real thing in static programs (where there is no RTLD_NEXT) as
- * well as in dynamic ones.  A handler of the program's own for the self sampler's
- * signal ends sampling, and is installed.
+ * __sigaction is the real function in static programs, which have no RTLD_NEXT, as well as in
+ * dynamic ones. If the program installs a handler for the self sampler's signal, sampling ends, and
+ * the handler is installed.
  *
- * Another sigaction may stand between ours and the C library's: a sanitizer's or a preloaded
- * library's.  It gets the program's call unchanged, and whatever it has told the kernel then is
- * what our entry calls. So ours is the first to see a signal, and ThreadSanitizer, say, calls the
- * program's handler when it finds it safe.  Between its work and ours the handler is the kernel's
- * without our entry; the calling thread has its signals blocked meanwhile.
+ * Another sigaction may come between this one and the C library's: that of a sanitizer or of a
+ * preloaded library. It gets the program's call unchanged. The handler that it then installs in the
+ * kernel is the one that __pcce_signal_entry calls. So the entry is the first to see a signal, and
+ * ThreadSanitizer, for example, calls the program's handler when that is safe. Until the entry is
+ * installed again, the kernel has the handler without it; meanwhile the calling thread blocks its
+ * signals.
  *
- * Handlers set by a raw system call, or before the runtime was there, are not seen;
- * samples in them fail the decoder's checks where the difference can be told.
+ * Handlers that a raw system call installed, or that existed before the runtime, are not seen.
+ * Samples in them fail the decoder's checks where the difference can be detected.
  */
 #include <errno.h>
 #include <signal.h>
@@ -39,15 +39,16 @@ typedef int sigaction_fn(int sig, const struct sigaction *act, struct sigaction 
 
 extern sigaction_fn __sigaction;
 extern sigaction_fn __interceptor_sigaction
-	__attribute__((weak)); /* a sanitizer's, which may be linked statically */
+	/* A sanitizer's sigaction, which may be linked statically. */
+	__attribute__((weak));
 extern void __pcce_signal_entry(int sig, siginfo_t *info, void *context)
 	__attribute__((visibility("hidden")));
 
-/* signal_entry.S. Written by sigaction, read by the entry: aligned words, no lock. */
+/* signal_entry.S. sigaction() writes it, and the entry reads it: aligned words, no lock. */
 extern void (*volatile __pcce_signal_handlers[NSIG])(int) __attribute__((visibility("hidden")));
 _Static_assert(NSIG == SIGNAL_HANDLERS, "signal_entry.S");
 
-/* siginterrupt's word on a signal, for signal(). */
+/* What siginterrupt() said about a signal, for signal(). */
 static volatile bool interrupts[NSIG];
 
 static bool is_handler(void (*handler)(int))
@@ -55,7 +56,7 @@ static bool is_handler(void (*handler)(int))
 	return handler != SIG_DFL && handler != SIG_IGN && handler != SIG_ERR;
 }
 
-/* The next sigaction behind ours: the C library's, but for an interposer's. */
+/* Returns the next sigaction: the C library's or an interposer's. */
 static sigaction_fn *next_sigaction(void)
 {
 	static void *found;

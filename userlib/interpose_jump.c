@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * setjmp and longjmp: what the thread page said at each setjmp, so that a longjmp can
- * say so again.  jump_stubs.S is what the program calls; this is its memory.
+ * Keeps the thread page's state at each setjmp, so that a longjmp can restore it.
  *
- * Found by (stack pointer, return address) of the setjmp and not by the address of its
- * jmp_buf, since programs copy jmp_bufs: these two the jmp_buf holds itself, and the
- * state of an activation of a function is the same at each of its setjmps.  An entry that
- * belongs to a function that has returned is harmless: before such a pair can be
- * used again, a setjmp there has renewed it.  How libc hides the two in a jmp_buf is not
- * a promise; if it changes, nothing is found any more, and what a jump enters is
- * undecodable up to __pcce_restore, as in a static program.  The jump itself does not depend on
- * any of this.
+ * jump_stubs.S is what the program calls; this file is its memory.
  *
- * Per thread, in an area that the first setjmp reserves: sets of entries, of which the least
- * recent is replaced.  No lock: only the thread itself and its signal handlers come here.
- * A handler that interrupts a writer may take the same entry.  So the writer first makes
- * it nobody's, with a mark that no other writer uses, and publishes it only if the
- * mark still stands; else it begins again.  What it has spoilt is the handler's,
- * whose functions have returned by then.
+ * A record is found by stack pointer and return address of the setjmp, and not by the address of
+ * its jmp_buf, since programs copy jmp_bufs. The jmp_buf itself holds these two. The state of a
+ * function's activation is the same at each of its setjmps. A record of a function that has
+ * returned is harmless: before the pair can be used again, a setjmp there has renewed the record.
+ *
+ * How libc hides the two values in a jmp_buf is not documented. If libc changes it, no record is
+ * found any more, and what a jump enters is undecodable up to __pcce_restore, as in a static
+ * program. The jump itself does not depend on any of this.
+ *
+ * Each thread has an area that its first setjmp reserves: sets of records, of which the least
+ * recent is replaced. It needs no lock, since only the thread itself and its signal handlers use
+ * it. A handler that interrupts a writer may take the same record. So the writer first gives the
+ * record a mark that no other writer uses. It publishes the record only if the mark is still there;
+ * else it begins again. The record that it has overwritten is the handler's, whose functions have
+ * returned by then.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -82,7 +83,7 @@ __attribute__((constructor(101))) static void resolve_jumps(void)
 		__pcce_jump_resolve(i);
 }
 
-/* One instruction, for the thread's own handlers; no other thread writes there. */
+/* One instruction, because of the thread's own handlers. No other thread writes there. */
 static uint64_t compare_exchange(uint64_t *at, uint64_t expected, uint64_t value)
 {
 	__asm__ volatile("cmpxchgq %2, %0"
@@ -176,7 +177,8 @@ HIDDEN int __pcce_jump_find(const uint64_t *jmp_buf, struct jump_state *out)
 		if (j->sp != sp || j->pc != pc || j->used != used)
 			return JUMP_NOTHING;
 		j->used = ++jumps->clock;
-		/* The record hides ext from the decoder: not where ext says where we are. */
+		/* The record hides ext from the decoder, so there is none where ext says where the
+		 * thread is. */
 		return how == JUMP_RECORD && pcce_page.ext ? JUMP_NOTHING : how;
 	}
 	return JUMP_NOTHING;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * prctl(): a program that forbids itself the time-stamp counter, as seccomp's strict mode does by
- * the way, would be killed by the clock that the self sampler's handler looks at.  It is sampled
- * until then.
+ * Interposes prctl(), so that sampling ends before a program forbids itself the time-stamp counter.
+ * seccomp's strict mode also forbids it. The clock that the self sampler's handler reads would kill
+ * such a program.
  */
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -19,7 +19,9 @@ __attribute__((visibility("default"))) int prctl(int option, ...)
 
 	va_start(args, option);
 	for (int i = 0; i < 4;
-	     i++) /* as many as the kernel takes; registers, whether they were given or not */
+	     /* As many as the kernel takes; they are in registers whether the caller gave them or
+	      * not. */
+	     i++)
 		a[i] = va_arg(args, unsigned long);
 	va_end(args);
 	if ((option == PR_SET_TSC && a[0] == PR_TSC_SIGSEGV) ||

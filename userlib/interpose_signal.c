@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * pthread_sigmask and sigprocmask, as far as the self sampler must know; while nobody
- * samples they pass everything on.
+ * Interposes pthread_sigmask and sigprocmask, so that threads that block all signals are still
+ * sampled.
  *
- * Threads that block all signals, as worker threads and critical sections do, still
- * get ours.  A set that names it among a few is meant as it is: somebody wants to wait
- * for it; and our own handler (the unwinder blocks signals around its locks) stays
- * undisturbed.
+ * Worker threads and critical sections block all signals; they still get the sampling signal. A set
+ * that names it among a few signals stays as it is: the program wants to wait for the signal. In
+ * the self sampler's handler masks stay as they are, too, since the unwinder blocks signals around
+ * its locks. If no sampler is active, the functions pass everything on.
  */
 #include <errno.h>
 #include <signal.h>
@@ -23,7 +23,7 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old)
 
 	if (set) {
 		bits = *(const uint64_t *)set;
-		bits &= ~(3ULL << (32 - 1)); /* the C library's own: cancellation and setxid */
+		bits &= ~(3ULL << (32 - 1)); /* the C library's: cancellation and setxid */
 		if (self_active() && how != SIG_UNBLOCK && !pcce_thread_self()->in_handler &&
 		    count_bits(bits) > FEW_SIGNALS)
 			bits &= ~(1ULL << (self_signal - 1));

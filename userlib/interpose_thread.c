@@ -1,27 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * pthread_create() and thrd_create(): the new thread announces its page before it
- * enters the program's start routine.
+ * Interposes pthread_create() and thrd_create(), so that the new thread announces its page before
+ * the program's start routine.
  *
- * Where the real pthread_create() is.  In a dynamic program dlsym(RTLD_NEXT) finds it
- * (a static one may contain dlsym() as well, but it finds nothing there).
- * In a static one the C library defines pthread_create as a weak name for
- * __pthread_create, so ours takes its place without conflict and __pthread_create
- * is still there, provided that its archive member is linked.  Both are weak
- * references, since neither exists everywhere, and a weak reference does not pull
- * a member out of an archive; mq_notify() does: its own member needs
- * __pthread_create in libc.a, and in libc.so it is a name like any other.
+ * Finding the real pthread_create(). In a dynamic program dlsym(RTLD_NEXT) finds it. A static
+ * program may contain dlsym(), but it finds nothing there. In a static program the C library
+ * defines pthread_create as a weak name for __pthread_create. So the interposed one replaces it
+ * without conflict, and __pthread_create is still there if its archive member is linked. Both are
+ * weak references, since neither exists everywhere. A weak reference does not pull a member out of
+ * an archive, but mq_notify() does: its member needs __pthread_create in libc.a, and in libc.so it
+ * is a name like any other.
  *
- * A sanitizer's pthread_create() has a second name, which finds it also where it is linked
- * statically
- * (-static-libasan).
+ * A sanitizer's pthread_create() has a second name, which also finds it where it is linked
+ * statically (-static-libasan).
  *
  * The creator's context goes to the new thread with its arguments (origin.c).
  *
- * Stacks.  A thread's TLS lies on its stack, and the page with its alignment
- * takes 8 KB of it. pthread_create() refuses stacks that TLS would fill, and a stack
- * that was just large enough no longer is.  So a size that the program chose is
- * increased; a stack that the program provides is taken as it is.
+ * Stacks. A thread's TLS is on its stack, and the page with its alignment takes 8 KB of it.
+ * pthread_create() refuses stacks that TLS would fill, and a stack that was just large enough is
+ * then too small. So a size that the program chose is increased. A stack that the program provides
+ * stays as it is.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -31,7 +29,7 @@
 #include "next.h"
 #include "origin.h"
 
-/* Only to bring __pthread_create along. */
+/* Only to link __pthread_create. */
 extern int mq_notify();
 __attribute__((used)) static int (*const wanted)() = mq_notify;
 
@@ -42,13 +40,13 @@ typedef int create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), vo
 extern create_fn __pthread_create __attribute__((weak));
 extern create_fn __interceptor_pthread_create __attribute__((weak));
 
-/* ThreadSanitizer's own record of calls, in which our caller would be missing where a thread was
+/* ThreadSanitizer's record of calls, in which the caller would be missing where a thread was
  * created. */
 extern void __tsan_func_entry(void *caller) __attribute__((weak, visibility("default")));
 extern void __tsan_func_exit(void) __attribute__((weak, visibility("default")));
 
-/* What pthread_cleanup_push() and pthread_cleanup_pop() of <pthread.h> call; strong references, so
- * that a static program has them. */
+/* What pthread_cleanup_push() and pthread_cleanup_pop() of <pthread.h> call. The references are
+ * strong, so that a static program has the functions. */
 extern void __pthread_register_cancel(__pthread_unwind_buf_t *);
 extern void __pthread_unregister_cancel(__pthread_unwind_buf_t *);
 extern void __pthread_unwind_next(__pthread_unwind_buf_t *) __attribute__((noreturn));
@@ -86,7 +84,7 @@ static create_fn *real_create(void)
 	return (create_fn *)next_function(&found, (void *)known, "pthread_create", NULL);
 }
 
-/* As __pcce_thread_body() calls it. */
+/* The routine in the form that __pcce_thread_body() calls. */
 static void *run_c11(void *p)
 {
 	const struct start *start = p;
@@ -94,7 +92,7 @@ static void *run_c11(void *p)
 	return (void *)(intptr_t)start->routine.c11(start->arg);
 }
 
-/* A setjmp of our own (jump_stubs.S) is not meant; in a static program there is none. */
+/* Finds libc's setjmp, and not the one of jump_stubs.S, which a static program does not have. */
 typedef int setjmp_fn();
 static setjmp_fn *real_setjmp(void)
 {
@@ -124,8 +122,8 @@ static void *start_thread(void *p)
 	return __pcce_thread_body(start.routine.posix, start.arg, &libc);
 }
 
-/* Into *copy, attr with a larger stack; or attr itself where there is nothing to enlarge.  The
- * copy shares what attr points to and must not be destroyed. */
+/* Returns *copy, which is attr with a larger stack, or attr itself if there is nothing to enlarge.
+ * The copy shares what attr points to, and must not be destroyed. */
 static const pthread_attr_t *larger_stack(const pthread_attr_t *attr, pthread_attr_t *copy)
 {
 	void *stack;
@@ -133,7 +131,7 @@ static const pthread_attr_t *larger_stack(const pthread_attr_t *attr, pthread_at
 
 	if (!attr || pthread_attr_getstack(attr, &stack, &size) != 0)
 		return attr;
-	/* With no stack of the program's own, glibc gives NULL minus size. */
+	/* If the program gave no stack, glibc gives NULL minus size. */
 	if ((uintptr_t)stack + size != 0)
 		return attr;
 	*copy = *attr;
@@ -153,8 +151,8 @@ static int create_thread(pthread_t *thread, const pthread_attr_t *attr, const st
 
 	if (!real)
 		return EAGAIN;
-	/* Before threads look for it: race detectors cannot know that their finding it together
-	 * would not matter. */
+	/* Before threads look for it: a race detector cannot know that it does no harm if they find
+	 * it together. */
 	real_setjmp();
 	main_exit_prepare();
 	passed = malloc(sizeof(*passed) + room * sizeof(*passed->entries));
@@ -190,8 +188,8 @@ pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*routine)(v
 	return ret;
 }
 
-/* glibc's own C11 threads are POSIX threads whose int result is widened, and thrd_join() and
- * thrd_exit() rely on just that. */
+/* glibc's C11 threads are POSIX threads whose int result is widened; thrd_join() and thrd_exit()
+ * rely on that. */
 __attribute__((visibility("default"))) int thrd_create(thrd_t *thread, thrd_start_t routine,
 						       void *arg)
 {

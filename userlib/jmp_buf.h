@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Registers in a jmp_buf, as the C library hides them: glibc's PTR_MANGLE on x86-64, with the guard
- * of the thread's control block. No promise of the C library's; whoever reads them must be able to
- * tell that he has read them rightly.
+ * Reads and writes registers in a jmp_buf in the way in which the C library hides them.
+ *
+ * This is glibc's PTR_MANGLE on x86-64, with the guard of the thread's control block. The C library
+ * does not promise it, so a caller must be able to check that what it reads is right.
  */
 #ifndef PCCE_USERLIB_JMP_BUF_H
 #define PCCE_USERLIB_JMP_BUF_H
 
 #include <stdint.h>
 
-/* Words of a jmp_buf. */
+/* Indexes of words in a jmp_buf. */
 #define JMP_BUF_SP 6
 #define JMP_BUF_PC 7
 

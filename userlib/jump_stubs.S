@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What a program calls as setjmp and longjmp.  interpose_jump.c keeps the states.
+ * Interposes setjmp and longjmp. interpose_jump.c keeps the states.
  *
- * A setjmp notes the page's state and goes on in the real one with all that matters as it
- * was: the arguments, the stack pointer and the return address.
+ * A setjmp records the page's state. Then it jumps to the real one with all that matters unchanged:
+ * the arguments, the stack pointer and the return address.
  *
- * A longjmp to a setjmp of instrumented code puts a record of the state that is to come on
- * the encoding stack (include/pcce/abi.h, PCCE_COUNT_JUMP) and names the setjmp's site in
- * ext.  Nothing else changes, so in here and in libc the decoder goes by what is below the
- * record, and where the jump ends by the record, until __pcce_restore has brought the
- * same state about.  There is no instruction at which the state is not known: the record is claimed
- * in one, and while it is being filled PCCE_HELPER_JUMPING tells.  In static programs, which do
- * without this file, the state is stale from the jump's end up to __pcce_restore.
+ * A longjmp to a setjmp of instrumented code pushes a record of the future state on the encoding
+ * stack (include/pcce/abi.h, PCCE_COUNT_JUMP), and names the setjmp's site in ext. Nothing else
+ * changes. In this file and in libc the decoder uses what is below the record; where the jump ends
+ * it uses the record, until __pcce_restore has established the same state. The state is known at
+ * every instruction: one instruction claims the record, and PCCE_HELPER_JUMPING marks the code that
+ * fills it. Static programs have no such stubs; there the state is stale from the jump's end up to
+ * __pcce_restore.
  *
- * A longjmp to a setjmp of other code, which has no __pcce_restore, must put the state
- * back by itself.  What remains to be done of the jump then happens in the state of
- * the code that is jumped to.
+ * A longjmp to a setjmp of other code, which has no __pcce_restore, must restore the state by
+ * itself. The rest of the jump then runs in the state of the code that it jumps to.
  *
- * Weak, for programs that have a setjmp of their own.
+ * The names are weak, for programs with a setjmp.
  */
 #include <cet.h>
 #include "asm.h"
@@ -71,7 +70,8 @@ __pcce_jump:
 	STUB siglongjmp, 5, announce
 	STUB __longjmp_chk, 6, announce
 
-/* From a setjmp's stub: below it are our return address, 8 bytes, and the setjmp's return address. */
+/* Called by a setjmp's stub. Above it on the stack are its return address, 8 bytes, and the
+ * setjmp's return address. */
 	.p2align 4
 	.type keep, @function
 keep:
@@ -142,7 +142,7 @@ announce:
 	ret
 
 .Ldirect:
-	/* The same number, whatever is held? */
+	/* Is the segment's number the same? What the other half holds does not matter. */
 	movq %rcx, %rax
 	shrq $32 + PLACE_SHIFT, %rax
 	shll $PLACE_SHIFT, %eax

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Where an exception lands in code that is not instrumented: in a catch or a clean-up of a library.
+ * Handles exceptions that land in uninstrumented code: in a catch or a clean-up of a library.
  *
- * Instrumented code restores its state at its landing pads (__pcce_restore).  Other code has no
- * such call, and what the functions that the exception has left have pushed would stay behind.  A
- * personality routine, of whichever language, says where a frame is to be entered by _Unwind_SetIP,
- * and it is there that we come in:
+ * Instrumented code restores its state at its landing pads (__pcce_restore). Other code has no such
+ * call, and the entries of the functions that the exception has left would stay. A personality
+ * routine, of any language, names the address where a frame is entered by _Unwind_SetIP, which this
+ * file interposes:
  *
- *  1. A landing pad of instrumented code begins with PCCE_LANDING_MARK.  That is all that happens
- * in programs without other landing pads: a comparison.
- *  2. Else the stack is walked.  An entry belongs to the frame that goes on behind the call that
- * the entry names.  From the innermost frame outwards, those before the landing one take their
- * entries away; the frame of what remains on top must be found at the landing one or outside of it,
- * or we have misunderstood something.
- *  3. If frames of ours go, the unwinder is given one of our stubs (landing_stubs.S) to enter, with
- * all registers as the landing pad is to find them.  There the entries are dropped and the landing
- * pad is jumped to.  From here to there ext is PCCE_EXT_CHANGING, so a sample is marked.
- *  4. What cannot be established is not guessed: the state becomes PCCE_ID_LOST, as after a change
- * of stacks that we know nothing of (contexts.c).
+ *  1. A landing pad of instrumented code begins with PCCE_LANDING_MARK. In programs without other
+ *     landing pads this comparison is all that happens.
+ *  2. Otherwise the stack is walked. An entry belongs to the frame that continues after the call
+ *     that the entry names. From the innermost frame outwards, the frames inside of the landing one
+ *     remove their entries. The frame of the entry that is then on top must be the landing one or
+ *     outside of it; otherwise the walk has misunderstood something.
+ *  3. If frames of instrumented code are left, the unwinder is given a stub (landing_stubs.S) to
+ *     enter, with all registers as the landing pad expects them. The stub drops the entries, and
+ *     jumps to the landing pad. Meanwhile ext is PCCE_EXT_CHANGING, so a sample is marked.
+ *  4. What cannot be established is not guessed. The state becomes PCCE_ID_LOST, as after an
+ *     unknown change of stacks (contexts.c).
  *
- * The price is a walk as long as the unwinder's own.  A stub and its record are in use from 3 to
- * the jump; what a handler does in between has another one.
+ * The price is a walk as long as the unwinder's. A stub and its record are in use from step 3 to
+ * the jump; a signal handler uses another stub meanwhile.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -39,7 +39,7 @@ HIDDEN void __pcce_set_ip(struct _Unwind_Context *frame, uint64_t ip);
 extern HIDDEN const char __pcce_landing_stubs[];
 extern HIDDEN void __pcce_signal_entry(int sig, void *info, void *context);
 
-/* The functions of one unwinder: they agree on what struct _Unwind_Context is. */
+/* The functions of one unwinder, which agree on the layout of struct _Unwind_Context. */
 struct unwinder {
 	void (*set_ip)(struct _Unwind_Context *, _Unwind_Ptr);
 	_Unwind_Ptr (*get_ip)(struct _Unwind_Context *);
@@ -65,7 +65,8 @@ extern void *dlopen(const char *, int) __attribute__((weak));
 extern int dlclose(void *) __attribute__((weak));
 extern int dladdr(const void *, Dl_info *) __attribute__((weak));
 
-/* The object that holds this address; it stays loaded, since it is being run. */
+/* Returns a handle of the object with this address. The object stays loaded, since its code is
+ * running. */
 static void *find_object(const void *address)
 {
 	Dl_info info;
@@ -90,8 +91,8 @@ static bool find_unwinder_in(struct unwinder *u, void *object)
 }
 
 /*
- * What the caller would have been bound to without us: the next one of the global scope, or, for a
- * library with a scope of its own, the first one there.
+ * Finds what the caller would call without the runtime: the next one of the global scope, or, in a
+ * library with a local scope, the first one there.
  */
 static bool find_unwinder(struct unwinder *u, const void *caller)
 {
@@ -121,7 +122,7 @@ static bool find_unwinder(struct unwinder *u, const void *caller)
 
 /* ---- calls ------------------------------------------------------------------------------- */
 
-/* Bytes of a ModRM operand with what follows it. */
+/* Returns the bytes of a ModRM operand with what follows it. */
 static unsigned int modrm_length(const unsigned char *modrm)
 {
 	unsigned int mod = *modrm >> 6, rm = *modrm & 7, length = 1;
@@ -138,7 +139,7 @@ static unsigned int modrm_length(const unsigned char *modrm)
 	return length + (mod == 1 ? 1 : mod == 2 ? 4 : 0);
 }
 
-/* Where the call of a site returns to; 0 if it is not a single instruction. */
+/* Returns where the call of a site returns to; 0 if the call is not a single instruction. */
 static uint64_t call_return(uint64_t site)
 {
 	static const unsigned char restore[] = {0x4c, 0x8b, 0x5c, 0x24, 0x80,
@@ -162,8 +163,9 @@ static uint64_t call_return(uint64_t site)
 
 struct cursor {
 	uint32_t number, left; /* segment, and entries of it that are left */
-	struct pcce_entry top; /* the entry below, its count lowered by what was taken */
-	uint64_t returns;      /* where its call returns to; 0: not known */
+	/* The entry that is on top then; its count excludes what the walk has removed. */
+	struct pcce_entry top;
+	uint64_t returns; /* where its call returns to; 0: not known */
 	bool empty, special, unknown;
 };
 
@@ -212,7 +214,7 @@ static void find_top(struct cursor *c)
 			return;
 		}
 		if (c->top.site >> PCCE_SITE_BITS == PCCE_COUNT_ORIGIN2) {
-			/* Here the thread's own stack begins. */
+			/* The thread's own stack begins here. */
 			c->number++;
 			c->left = 0;
 			c->empty = true;
@@ -261,11 +263,11 @@ struct walk {
 	const struct unwinder *unwinder;
 	uint64_t cfa, ip; /* of the frame that is entered */
 	struct cursor stack;
-	uint64_t ext_returns; /* 0: ext names nothing, or nothing any more */
+	uint64_t ext_returns; /* 0: ext names nothing, or its call is already left */
 	bool landed, gone, certain;
 };
 
-/* Whose frame is it: that of what is on top? */
+/* Does the entry that is on top belong to this frame? */
 static bool owns_top(const struct walk *w, struct _Unwind_Context *frame, uint64_t ip)
 {
 	if (w->ext_returns)
@@ -295,8 +297,8 @@ static _Unwind_Reason_Code visit_frame(struct _Unwind_Context *frame, void *arg)
 	if (w->ext_returns)
 		w->ext_returns = 0;
 	else if (w->stack.special)
-		return _URC_NORMAL_STOP; /* the handler of a signal is left: who knows what it
-					    interrupted */
+		/* A signal handler is left: what it interrupted is unknown. */
+		return _URC_NORMAL_STOP;
 	else
 		take_call(&w->stack);
 	return _URC_NO_REASON;
@@ -332,7 +334,7 @@ static bool is_marked(uint64_t pad)
 	return !memcmp(p, mark, sizeof(mark));
 }
 
-/* What is to be entered instead of the landing pad. */
+/* Returns what to enter instead of the landing pad. */
 static uint64_t lead_landing(const struct unwinder *u, struct _Unwind_Context *frame, uint64_t pad)
 {
 	struct walk w = {.unwinder = u};

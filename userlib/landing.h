@@ -4,8 +4,8 @@
 #ifndef PCCE_USERLIB_LANDING_H
 #define PCCE_USERLIB_LANDING_H
 
-#define LANDINGS 64	/* that are under way at a time */
-#define LANDING_STUB 32 /* bytes */
+#define LANDINGS 64	/* most landings at a time */
+#define LANDING_STUB 32 /* bytes of a stub */
 #define LANDING_BYTES 40
 #define LANDING_CALL 8
 
@@ -30,7 +30,7 @@ _Static_assert(sizeof(struct landing) == LANDING_BYTES &&
 extern struct landing __pcce_landings[LANDINGS];
 /* Takes a free landing. NULL: LANDINGS of them are under way. Async-signal-safe. */
 struct landing *__pcce_landing_claim(void);
-/* For the stub with this number: puts the encoding stack back, and frees the landing. Returns the
+/* For the stub with this number: restores the encoding stack, and frees the landing. Returns the
  * landing pad. Async-signal-safe. */
 uint64_t __pcce_landing_finish(unsigned int i);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What the unwinder enters instead of a landing pad that is not instrumented: see landing.c.
+ * Holds the stubs that the unwinder enters instead of an uninstrumented landing pad: see landing.c.
  *
- * A stub is entered as the landing pad would be: a function is in the middle of its frame, all registers that a
- * call keeps are its own, and rax and rdx hold what the landing pad is to know of the exception; the others are free.
- * The stub's number is all that tells which landing it is, so there is one for each that can be under way.
+ * A stub is entered as the landing pad would be. The function is in the middle of its frame, and
+ * all registers that a call keeps are its own. rax and rdx hold what the landing pad must know of
+ * the exception; the others are free. Only the stub's number tells which landing it is, so each
+ * landing that can be under way has a stub.
  *
- * For an unwinder the stub is called by the function at the call that the exception has come out of.
+ * For an unwinder, the function has called the stub by the call that the exception came out of.
  */
 #include <cet.h>
 #include "asm.h"
@@ -25,7 +26,7 @@ __pcce_landing_stubs:
 	.rept LANDINGS
 	.p2align 5
 	_CET_ENDBR
-	nopl 0x65636370(%rax)	/* PCCE_LANDING_MARK, for the runtime of a shared library, if that is asked too */
+	nopl 0x65636370(%rax)	/* PCCE_LANDING_MARK, for the runtime of a shared library */
 	movl $number, %ecx
 	jmp .Lland
 	.set number, number + 1

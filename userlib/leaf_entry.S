@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Where an instrumented function goes that was called as a leaf: a malloc of the program's own that strdup() calls, or one
- * that was preloaded.
+ * Enters an instrumented function that was called as a leaf: a malloc of the program that strdup()
+ * calls, or one that was preloaded.
  *
- * Its caller has named a site in ext and goes on using the id, and believes that nothing changes them.  So
- * the function's entry slot (docs/slots.md) leads here if ext is not 0, with %r11 where to go on.  Both are put into
- * two entries (include/pcce/abi.h, PCCE_COUNT_LEAF), ext becomes 0, the function is called with a segment
- * of its own, and at its return all is put back.  Only here, and only then, there is a frame of ours between caller
- * and callee; functions that get arguments on the stack cannot have it.
+ * Its caller has named a site in ext, continues to use the id, and relies on neither changing. So
+ * the function's entry slot (docs/slots.md) leads here if ext is not 0; %r11 says where to
+ * continue. Both values go into two entries (include/pcce/abi.h, PCCE_COUNT_LEAF), and ext becomes
+ * 0. The function runs in its own segment, and all is restored at its return. Only in this case a
+ * frame of the runtime is between caller and callee. Functions with arguments on the stack cannot
+ * have it.
  *
- * At each instruction the state means: foreign code, called by the site in ext; or, while ext is 0, by what the
- * entries hold.  Between the entries' claim and that, PCCE_HELPER_JUMPING says that they do not count.
+ * At each instruction the state means uninstrumented code, called by the site in ext. While ext is
+ * 0, it is what the entries hold. Between the entries' claim and that, PCCE_HELPER_JUMPING says
+ * that they do not count.
  *
- * All registers but r10 and r11 are kept, on the way in and out: a caller may rely on what the function leaves alone
- * (-fipa-ra).  The way to another segment is C, compiled for general registers only.
+ * All registers except r10 and r11 are kept, on the way in and out, since a caller may rely on what
+ * the function leaves alone (-fipa-ra). The way to another segment is C, compiled for general
+ * registers only.
  */
 #include "asm.h"
 
@@ -92,8 +95,9 @@ __pcce_leaf:
 	ret
 	.cfi_restore_state
 
-	/* The entries are the first ones of the segment above. As soon as they say nothing any more, all is as it was, but for
-	 * the segment that is current, which a handler may delay. */
+	/* The entries are the first ones of the segment above. As soon as they have no meaning any
+	 * more, all is as before the call, except that the upper segment is still current. A
+	 * handler may delay that change. */
 .Lfar:
 	.cfi_remember_state
 	SAVE rax
@@ -141,7 +145,7 @@ __pcce_leaf:
 	UNSAVE rax
 	jmp .Lreturned
 	.cfi_restore_state
-	/* The function has left its stack in another state than it found it in. */
+	/* The function has left its stack in another state than at its entry. */
 .Lelsewhere:
 	movq $EXT_CHANGING, %fs:PAGE_EXT(%rcx)
 	movq 64 + POSITION(%rsp), %rdi

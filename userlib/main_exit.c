@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * When the main thread ends by pthread_exit() or is cancelled, the C library jumps into the
- * function that had called main(), by a jump that is nobody else's to see.  What main() and its
- * callees have pushed is still there then, while destructors and exit handlers run.  Other threads
- * have thread_body.S against that; for this one the jump is led through a stub (main_stub.S) that
- * empties the encoding stack.
+ * Empties the encoding stack when the main thread ends by pthread_exit() or is cancelled.
  *
- * The C library keeps its buffers for such jumps in a list, the outermost of which is that one.
- * A buffer registered for a moment tells where the list begins.  Addresses in a jmp_buf are
- * disguised, always in the same way on x86-64; that we read them rightly is told by the stack
- * pointer in it, which must be right below the buffer, a local of the function it belongs to.
- * Otherwise nothing is changed.
+ * Then the C library jumps into the function that had called main(), by a jump that nobody else can
+ * see. What main() and its callees have pushed would still be there while destructors and exit
+ * handlers run. In other threads thread_body.S prevents that. For this thread the jump is led
+ * through a stub (main_stub.S) that empties the encoding stack.
  *
- * Done at the main thread's first pthread_create(): nobody ends the main thread alone who has no
- * others.
+ * The C library keeps its buffers for such jumps in a list; the outermost one is that of the main
+ * thread. A buffer that is registered for a moment shows where the list begins. Addresses in a
+ * jmp_buf are disguised, always in the same way on x86-64. The stack pointer in the buffer proves
+ * that they are read correctly: it must be right below the buffer, which is a local of its
+ * function. Otherwise nothing is changed.
+ *
+ * This runs at the main thread's first pthread_create(): a program without other threads has no
+ * reason to end only the main thread.
  */
 #include <pthread.h>
 #include <unistd.h>

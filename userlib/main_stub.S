@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Where the C library jumps to when the main thread's stack has been unwound (main_exit.c): no call of the program is left,
- * so the encoding stack becomes empty.  Registers are those of a second return of setjmp, and stay so.
+ * Empties the encoding stack where the C library jumps to when the main thread's stack has been
+ * unwound (main_exit.c).
+ *
+ * No call of the program is left there. Registers are those of a second return of setjmp, and stay
+ * unchanged.
  */
 #include <cet.h>
 #include "asm.h"
@@ -25,7 +28,7 @@ __pcce_main_unwound:
 
 	RANGE __pcce_main_unwound, .Lend, RESTORING
 
-/* Where the jump was to go; written by main_exit.c. */
+/* Where the jump was to go. main_exit.c writes it. */
 	.bss
 	.p2align 3
 	.globl __pcce_main_landing

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The functions behind ours: what the program would call if the runtime did not define the name as
- * well.
+ * Finds the next function of a name: what the program would call if the runtime did not define it.
  */
 #ifndef PCCE_USERLIB_NEXT_H
 #define PCCE_USERLIB_NEXT_H
@@ -13,13 +12,13 @@
 #define RTLD_NEXT ((void *)-1L)
 #endif
 
-/* Not in every static program. */
+/* Missing in some static programs. */
 extern void *dlsym(void *, const char *) __attribute__((weak));
 
 /*
- * `known`, or if that is NULL the next `name` of the global scope, or where there is none, as in a
- * static program, `otherwise`.  Kept in *found. Several threads may come here at once; all find the
- * same.
+ * Returns `known` if it is not NULL, else the next `name` of the global scope. If there is none, as
+ * in a static program, returns `otherwise`. Keeps the result in *found. Several threads may call
+ * this at once; all find the same function.
  */
 static inline void *next_function(void **found, void *known, const char *name, void *otherwise)
 {

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Where a thread comes from: a copy of its creator's encoding stack stands below its own, in
- * complete segments, and ends in the two entries of PCCE_COUNT_ORIGIN.
+ * Puts a copy of a thread's creator's encoding stack below the thread's own.
  *
- * So nobody has to ask for it.  A sampler brings what is below the current segment once for each
- * thread and never again; it needs not know what that is, it works for whoever attaches to threads
- * that have run for hours, and an origin is lost only where a thread's other segments would be.  A
- * creator's own origin is part of its stack, so it comes along.
+ * The copy is in complete segments, and ends with the two entries of PCCE_COUNT_ORIGIN. So a
+ * sampler needs no other way to get the origin. It brings what is below the current segment once
+ * for each thread, without knowing what that is. This also works for samplers that attach to
+ * threads that have run for hours. An origin is lost only where a thread's other segments would be.
+ * A creator's own origin is part of its stack, so it is copied, too.
  *
- * Price: the creator's entries are copied twice at the creation of a thread.  Mostly they fit in
- * one segment, which stays in the page's other half, so that no area has to be reserved.  The
- * number of segments below is even, which puts the thread's own first segment in the lower half:
- * one read is enough for a sampler there.  If that leaves a place free, it is the outermost (place
- * 0), where nothing is then.
+ * Price: the creator's entries are copied twice when a thread is created. Mostly they fit in one
+ * segment, which stays in the page's other half, so no area has to be reserved. The number of
+ * segments below is even, so the thread's own first segment is in the lower half, where one read is
+ * enough for a sampler. If that leaves a place free, it is the outermost one (place 0), which then
+ * holds no segment.
  *
- * Of a deep stack the newest PCCE_ORIGIN_SEGMENTS are taken; the number of entries that there were
- * tells that some are missing.
+ * Of a deep stack the newest PCCE_ORIGIN_SEGMENTS are copied. The number of entries that the
+ * creator had tells that some are missing.
  */
 #include <string.h>
 #include "internal.h"
@@ -45,9 +45,8 @@ uint32_t origin_room(void)
 	return n < ENTRIES_MAX ? (uint32_t)n : ENTRIES_MAX;
 }
 
-/* The segment below the current one. A handler may bring it from the half to the area meanwhile,
- * and leaves it there.
- */
+/* Copies the segment below the current one. Meanwhile a handler may move it from the half to the
+ * area, and leaves it there. */
 static bool read_segment_below(struct pcce_segment *to, uint32_t index, uint64_t generation)
 {
 	const struct pcce_segment *area = (const struct pcce_segment *)(uintptr_t)pcce_page.area;
@@ -66,12 +65,12 @@ static bool read_segment_below(struct pcce_segment *to, uint32_t index, uint64_t
 	return true;
 }
 
-/* From the newest backwards, without those that only fill. */
+/* Copies entries from the newest backwards, without fill entries. */
 struct filling {
 	struct pcce_entry *at;
 	uint32_t room;
-	bool origin; /* that of the creator has been reached: what may be missing in it, it says
-			itself */
+	/* The creator's own origin has been copied; it says itself what is missing below it. */
+	bool origin;
 };
 
 static uint32_t prepend(struct filling *f, const struct pcce_entry *entries, uint32_t n)
@@ -100,7 +99,7 @@ void origin_take(struct origin *o, struct pcce_entry *entries, uint32_t room)
 	*o = (struct origin){
 		.id = pcce_page.id, .ext = pcce_page.ext, .known = left <= PER_SEGMENT};
 	if (!o->known)
-		return; /* no off of ours */
+		return; /* an impossible off */
 	left = prepend(&f, segment_base(number) + 1, left);
 	generation = segment_base(number)->id;
 	while (!left && number && generation && f.room &&
@@ -116,8 +115,8 @@ void origin_take(struct origin *o, struct pcce_entry *entries, uint32_t room)
 
 /* ---- the thread -------------------------------------------------------------------------- */
 
-/* The entry that stands at a place of the segments: first those that fill, then the creator's, then
- * the pair. */
+/* Returns the entry for a place of the segments: first fill entries, then the creator's, then the
+ * pair. */
 static struct pcce_entry entry_at(const struct origin *o, uint32_t place, uint32_t fill)
 {
 	if (place < fill)
@@ -172,8 +171,8 @@ void origin_enter(const struct origin *whole)
 	}
 	generation = next_generation();
 	lay_segment(&o, copy, below, i * PER_SEGMENT, fill);
-	/* A signal handler may spoil the halves until that store says that they are in use; then
-	 * all is done again. */
+	/* A signal handler may overwrite the halves until that store says that they are in use.
+	 * Then all is done again. */
 	for (;;) {
 		memcpy(kept, copy, sizeof(copy));
 		own->id = generation;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The context in which a thread was created, from its creator's page to its own: see
- * PCCE_COUNT_ORIGIN in abi.h. */
+/* Declares the transfer of the context in which a thread was created, from its creator's page to
+ * its own: see PCCE_COUNT_ORIGIN in abi.h. */
 #ifndef PCCE_USERLIB_ORIGIN_H
 #define PCCE_USERLIB_ORIGIN_H
 
@@ -12,19 +12,19 @@
 
 struct origin {
 	uint64_t id, ext;
-	uint64_t total; /* entries that the creator had, as far down as the newest origin among them
-			 */
-	uint32_t n;	/* the newest of them, oldest first: */
+	/* Entries that the creator had, down to the newest origin among them. */
+	uint64_t total;
+	uint32_t n; /* number of the newest ones, which are here, oldest first */
 	const struct pcce_entry *entries;
 	bool known;
 };
 
-/* How many entries the calling thread's origin_take() needs room for, at most. */
+/* Returns the most entries that the calling thread's origin_take() can give. */
 uint32_t origin_room(void);
-/* The calling thread's context, with up to room entries. */
+/* Takes the calling thread's context, with up to room entries. o->entries points into entries. */
 void origin_take(struct origin *o, struct pcce_entry *entries, uint32_t room);
-/* Puts it below the calling thread's encoding stack, which is empty, before its page is announced.
- */
+/* Puts the context below the calling thread's encoding stack, which must be empty, before its page
+ * is announced. */
 void origin_enter(const struct origin *o);
 
 #pragma GCC visibility pop

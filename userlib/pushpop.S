@@ -1,38 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The helpers that slots call: push, pop, and the restoration after a non-local
- * jump.  docs/slots.md says how they are entered, include/pcce/abi.h what they do to
- * the page, include/pcce/table.h what an instruction pointer in here means.
+ * Holds the helpers that slots call: push, pop, and the restoration after a non-local jump.
  *
- * The same source serves executables (libpcce.a) and shared libraries
- * (libpcce_dso.a, libpcce.so): see page_offset.h.  All symbols are hidden, so that each module
- * has its own copy and a slot reaches it with a plain near call.
+ * docs/slots.md says how they are entered, include/pcce/abi.h what they do to the page, and
+ * include/pcce/table.h what an instruction pointer in this file means.
  *
- * Three rules rule every instruction here.
+ * The same source serves executables (libpcce.a) and shared libraries (libpcce_dso.a, libpcce.so):
+ * see page_offset.h. All symbols are hidden, so each module has its own copy, and a slot reaches it
+ * with a plain near call.
  *
- *  1. Any instruction may be interrupted by a sampler, and its address alone tells
- *     which steps have been done.  RANGE() names the meaning of each stretch of code;
- *     the stretches cover all bytes from __pcce_text to __pcce_ranges_end.  %r11
- *     holds the key (push) or the slot's end (pop) at each of them.
- *  2. Any instruction may be interrupted by a signal handler that pushes and pops
- *     in turn.  Such a handler leaves off and the live entries
- *     as they were, but it overwrites what is above them.  So: claim, then fill;
- *     and restore the id, then release.
- *  3. All registers but %r10 keep their values, and the 16 bytes at -128(%rsp) of the caller
- *     stay untouched: at most 14 words may be pushed here.  Flags are free.
+ * Every instruction here obeys three rules:
  *
- * A push onto a full segment and a pop from an empty one first go to another segment, in C (segments.c). What is current
- * there changes in one store, and means the same stack before and after; so this is repeatable, and
- * the state remains that of the helper's beginning. %r11 cannot be kept in C; ext names the slot instead.
+ *  1. A sampler may interrupt any instruction, and the address alone tells which steps have been
+ *     done. RANGE() gives each stretch of code its meaning. The stretches cover all bytes from
+ *     __pcce_text to __pcce_ranges_end. In all of them %r11 holds the key (push) or the slot's end
+ *     (pop).
+ *  2. A signal handler that pushes and pops may interrupt any instruction. It leaves off and the
+ *     live entries as they were, but overwrites what is above them. So a push claims the entry and
+ *     then fills it; a pop restores the id and then releases the entry.
+ *  3. All registers except %r10 keep their values, and the 16 bytes at -128(%rsp) of the caller
+ *     stay untouched. So at most 14 words may be pushed here. Flags are free.
  *
- * An inline pop on an empty stack (that is a bug, or coroutines that migrate
- * between threads) would make off negative: the count in the base leads such a pop to
- * __pcce_pop_slow, where the id becomes PCCE_ID_LOST and nothing else happens.
+ * A push onto a full segment and a pop from an empty one first go to another segment, in C
+ * (segments.c). The current segment changes there in one store, and means the same stack before and
+ * after. So this is repeatable, and the state remains that of the helper's beginning. C code cannot
+ * keep %r11; ext names the slot instead.
+ *
+ * An inline pop on an empty stack (a bug, or coroutines that move between threads) would make off
+ * negative. The count in the base leads such a pop to __pcce_pop_slow, where the id becomes
+ * PCCE_ID_LOST and nothing else happens.
  */
 #include <cet.h>
 #include "asm.h"
 
-/* As in abi.h; tests/runtime/test_pushpop.c fails where these differ. */
+/* As in abi.h; tests/runtime/test_pushpop.c fails if they differ. */
 #define COUNT_MAX 0xffef
 #define ID_LOST 0xc000000000000000
 
@@ -55,7 +56,8 @@
 	.p2align 4
 __pcce_text:
 
-/* A field of the page, or of an entry of which r10 has the offset. An executable knows where its page is. */
+/* A field of the page, or of the entry whose offset is in r10. An executable knows where its page
+ * is. */
 #ifdef PCCE_EXEC
 #define PAGE(field) %fs:pcce_page@tpoff + field
 #define ENTRY(field) %fs:pcce_page@tpoff + field(%r10)
@@ -86,10 +88,11 @@ __pcce_text:
 #endif
 
 /*
- * Most pushes find room in the segment, and do no more than one in its slot. Where there is none, an entry that would equal
- * the top one is counted there.
+ * Most pushes find room in the segment, and do no more than a push in a slot. Without room, an
+ * entry that would equal the top one is counted there.
  *
- * Registers, in the longer ways: rax the page's offset from %fs, rcx off, rdx scratch or the id.
+ * Registers on the longer paths: rax is the page's offset from %fs, rcx is off, rdx is scratch or
+ * the id.
  */
 	FUNCTION __pcce_push
 	PAGE_BEGIN
@@ -141,9 +144,9 @@ __pcce_text:
 	.cfi_restore_state
 .Lpush_repeated_start:
 
-	/* The same id as the top entry's: if the site is the same too and its count not
-	 * exhausted, count is in the low 16 bits of the rotated difference, and all
-	 * others are 0.  One instruction claims and fills. */
+	/* The id equals the top entry's. If the site is also the same, and its count not exhausted,
+	 * the low 16 bits of the rotated difference are the count, and all others are 0. One
+	 * instruction claims and fills. */
 .Lpush_repeated:
 	movq %fs:TOP_SITE(%rax, %rcx), %rdx
 	xorq %r11, %rdx
@@ -164,7 +167,7 @@ __pcce_text:
 .Lpush_higher:
 	movq $0, %fs:PAGE_EXT(%rax)
 	jmp .Lpush_again
-	/* No off of ours: begin again with an empty stack rather than write outside the page. */
+	/* An impossible off: begin again with an empty stack, and do not write outside the page. */
 .Lpush_bad:
 	movq $0, %fs:PAGE_OFF(%rax)
 	movq $0, %fs:TOP_ID(%rax)
@@ -183,8 +186,8 @@ __pcce_text:
 	RANGE .Lpush_differs, .Lpush_end, NOTHING
 
 /*
- * The inverse.  id first (harmless to repeat: the top entry still stands), then one
- * instruction releases.
+ * The inverse of a push. It sets the id first, which is harmless to repeat while the top entry is
+ * there. Then one instruction releases the entry.
  */
 	FUNCTION __pcce_pop
 	PAGE_BEGIN
@@ -256,8 +259,8 @@ __pcce_text:
 	RANGE .Lpop_emptied, .Lpop_end, NOTHING
 
 /*
- * Inline slots jump here; %r11 says where to go on.  For an unwinder the caller's
- * frame is the function itself, at that place: no word of the stack was moved.
+ * Inline slots jump here; %r11 is the address where to continue. For an unwinder the caller's frame
+ * is the function itself, at that address: no word of the stack has moved.
  */
 	.globl __pcce_push_slow
 	.hidden __pcce_push_slow
@@ -290,19 +293,21 @@ __pcce_pop_slow:
 	RANGE .Lpop_slow_done, .Lpop_slow_end, NOTHING
 
 /*
- * void __pcce_restore(u64 id, u64 position, u64 site): an ordinary function.  Makes {id,
- * position, site word of the top entry} what they were when the caller was entered, and
- * then clears ext.  position is the page's word of off and place.  The
- * stack has only grown since, so all entries below are intact; the site is
- * restored because its count may have grown.  While it is written, what it belongs to is an
- * inner entry or the top one, so a signal handler in between changes nothing of it.
- * The base of a segment is never written.
+ * void __pcce_restore(u64 id, u64 position, u64 site): an ordinary function. It sets {id, position,
+ * site word of the top entry} to what they were when the caller was entered, and then clears ext.
+ * position is the page's word of off and place.
  *
- * off last: this takes the record of a jump away (PCCE_COUNT_JUMP), which says the same until then. From there on ext means
- * nothing: it names a call of setjmp, with which the state is the function's own, or a leaf that an exception has left.
+ * The stack has only grown since, so all entries below are intact. The site is restored because its
+ * count may have grown. While the site is written, its entry is an inner one or the top one, so a
+ * signal handler in between does not change it. The base of a segment is never written.
  *
- * r11 is the key of the restore site (plugin/stale.c).  After an exception the state is known up to where the site is
- * written, since off still is what it was at the throw, and so up to the end where it is the same, as mostly.
+ * off is written last. This removes the record of a jump (PCCE_COUNT_JUMP), which says the same
+ * until then. From there on ext has no meaning: it names a call of setjmp, with which the state is
+ * the function's own, or a leaf that an exception has left.
+ *
+ * r11 is the key of the restore site (plugin/stale.c). After an exception the state is known until
+ * the site is written, since off is still what it was at the throw. If the site does not change, as
+ * usual, the state is known up to the end.
  */
 	FUNCTION __pcce_restore
 	PAGE_OFFSET %rax
@@ -352,8 +357,8 @@ __pcce_pop_slow:
 __pcce_ranges_end:
 
 /*
- * Not part of a range: the ways through C, in which %r11 cannot be kept.
- * ext names the slot instead, by what %r11 holds.  From inside the helpers, with rax, rcx and rdx saved.
+ * The paths through C, where %r11 cannot be kept; they are in no range. ext names the slot instead,
+ * by the value of %r11. The helpers jump here with rax, rcx and rdx saved.
  */
 .macro DETOUR name, function, back
 	.type \name, @function
@@ -392,7 +397,7 @@ __pcce_ranges_end:
 	DETOUR __pcce_up_detour, __pcce_segment_up, .Lpush_higher
 	DETOUR __pcce_down_detour, __pcce_segment_down, .Lpop_lower
 
-/* Never run: encode reads from it where the page is. */
+/* Never executed: pcce-encode reads here where the page is. */
 __pcce_tls_insn:
 	PAGE_OFFSET %r11
 	ret

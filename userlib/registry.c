@@ -1,31 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The registry of threads: a liburcu list, and the grace period that lets a thread's
- * page disappear.
+ * Keeps the registry of threads: a liburcu list, and the grace period after which a thread's page
+ * may disappear.
  *
- * Readers (pcce_threads_walk) may be signal handlers, crash handlers or collectors
- * in threads that the runtime has never heard of.  The flavours of liburcu want
- * either that every reader thread registers or, like urcu-bp, do so behind its
- * back, with a lock, a thread-specific key and a thread-local variable each. Walks are
- * rare and threads' ends are not frequent, so the reader's mark is a counter
- * common to all, of which there are two that take turns:
+ * Readers (pcce_threads_walk) may be signal handlers, crash handlers or collectors, in threads that
+ * the runtime does not know. liburcu's flavours want every reader thread to register. urcu-bp does
+ * that automatically, with a lock, a thread-specific key and a thread-local variable each. Walks
+ * are rare, and threads do not end often. So the readers' mark is a counter common to all. There
+ * are two counters, which take turns:
  *
  *   reader   i = turn; ++readers[i]; walk; --readers[i]
  *   writer   unlink; twice: { i = turn; turn = !i; wait for readers[i] == 0 }
  *
- * Why that is right.  All of these are sequentially consistent.  A reader whose
- * increment of readers[i] comes before the writer's last look at that counter is
- * waited for.  One whose increment comes after it reads the list after the unlinking,
- * so it cannot meet the element, whichever counter it has chosen.  Turns keep new
- * readers from delaying a writer for ever.
+ * Why this is correct: all of these operations are sequentially consistent. If a reader increments
+ * readers[i] before the writer's last look at that counter, the writer waits for it. If a reader
+ * increments it later, it reads the list after the unlinking. So it cannot meet the element,
+ * whichever counter it has chosen. Turns keep new readers from delaying a writer forever.
  *
- * Two locks: list_lock for a change of the list, held for a few instructions, and
- * grace_lock for one grace period at a time. A thread that begins never waits for a
- * walk. Readers take neither.
+ * There are two locks: list_lock for a change of the list, held for a few instructions, and
+ * grace_lock for one grace period at a time. A thread that begins never waits for a walk. Readers
+ * take neither.
  *
- * They are C11's, which the C library keeps to itself. What stands in front of pthread_mutex_lock()
- * is not to see them: ThreadSanitizer would take it that all that a thread has done comes before
- * all that later ones do, and find no race between them.
+ * The locks are those of C11, which the C library implements without a call of
+ * pthread_mutex_lock().  A function that interposes pthread_mutex_lock() must not see them.
+ * ThreadSanitizer would conclude that all that a thread has done comes before all that later
+ * threads do, and find no race between them.
  */
 #include <errno.h>
 #include <threads.h>
@@ -91,7 +90,7 @@ void registry_remove(struct pcce_thread *t)
 	wait_for_readers();
 }
 
-/* Around fork(): the child must find the list whole. */
+/* Taken around fork(): the child must find the list consistent. */
 void registry_lock(void)
 {
 	mtx_lock(&list_lock);
@@ -102,7 +101,7 @@ void registry_unlock(void)
 	mtx_unlock(&list_lock);
 }
 
-/* Under the lock: no thread begins or ends meanwhile. */
+/* Holds the lock: no thread begins or ends meanwhile. */
 void registry_each(void (*visit)(struct pcce_thread *t, void *arg), void *arg)
 {
 	struct pcce_thread *t;
@@ -114,8 +113,8 @@ void registry_each(void (*visit)(struct pcce_thread *t, void *arg), void *arg)
 	mtx_unlock(&list_lock);
 }
 
-/* In the child, where only self lives on.  dead() is called for all others; their
- * pages are still mapped. */
+/* Runs in the child, where only self still lives. Calls dead() for all others, whose pages are
+ * still mapped. */
 void registry_after_fork(struct pcce_thread *self, void (*dead)(struct pcce_thread *t))
 {
 	struct pcce_thread *t, *next;

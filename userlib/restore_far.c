@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The part of __pcce_restore (pushpop.S) that goes to another segment.
+ * Restores the state when it is in another segment: a part of __pcce_restore (pushpop.S).
  *
- * It is PCCE_HELPER_RESTORING throughout: the record of the jump that has led here stays on top, in
- * whichever segment is current, until one store makes the state what the record says. So there must
- * be no call in it, and it needs -fno-toplevel-reorder.
+ * All of it is PCCE_HELPER_RESTORING. The record of the jump that has led here stays on top, in
+ * whichever segment is current, until one store makes the state what the record says. So this code
+ * must contain no call, and it needs -fno-toplevel-reorder.
  */
 #include "segment_moves.h"
 

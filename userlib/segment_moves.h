@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * How the current segment of the encoding stack changes, for segments.c and restore_far.c:
+ * Defines how the current segment of the encoding stack changes, for segments.c and restore_far.c.
  * include/pcce/abi.h says what segments are.
  *
- * A sampler may look after every instruction, and a signal handler may come in between, push and
- * pop many entries, and leave the stack as it was.  Therefore
+ * A sampler may read after every instruction. A signal handler may interrupt, push and pop many
+ * entries, and leave the stack as it was. Therefore
  *
- *  - what is current changes in one store, when all it leads to is in place;
+ *  - the current segment changes in one store, when all that it leads to is in place;
  *  - a handler that went up and down again has written to the other half, and place then says that
- * nothing is held there.  So a copy out of the other half asks after each load whether what was
- * loaded had still been there, and what relies on the other half counts only if place still says
- * the same of it at the end: one cmpxchg. Neither instruction needs a lock prefix, since no other
- * thread writes here.
+ *    nothing is held there.
  *
- * Inline, all of it: in restore_far.c the instruction pointer tells what is being done.
+ * So a copy out of the other half checks after each load that what was loaded was still there. What
+ * relies on the other half counts only if place still says the same of it at the end: one cmpxchg.
+ * Neither instruction needs a lock prefix, since no other thread writes here.
+ *
+ * All functions are inline: in restore_far.c the instruction pointer tells what is being done.
  */
 #ifndef PCCE_USERLIB_SEGMENT_MOVES_H
 #define PCCE_USERLIB_SEGMENT_MOVES_H
@@ -31,7 +32,7 @@
 
 #define BASE_AND_ENTRIES ((PCCE_SEGMENT_ENTRIES + 1) * 2) /* words */
 
-#define RECORD_WORDS 4 /* of a jump: see PCCE_COUNT_JUMP */
+#define RECORD_WORDS 4 /* of the record of a jump: see PCCE_COUNT_JUMP */
 
 MOVE uint64_t word_of(uint32_t off, uint32_t number, uint32_t held)
 {
@@ -43,7 +44,7 @@ MOVE volatile __u64 *position_word(void)
 	return (volatile __u64 *)&pcce_page.position;
 }
 
-/* Unless a handler has changed what there was. */
+/* Replaces the current word, unless a handler has changed it. False: it has. */
 MOVE bool replace_current(uint64_t word, uint64_t by)
 {
 	uint64_t seen = word;
@@ -60,7 +61,7 @@ MOVE uint32_t start_of_half(uint32_t number)
 	return number & 1 ? PCCE_OFF_HALF : 0;
 }
 
-/* The base of the half that begins at this off. */
+/* Returns the base of the half that begins at this off. */
 MOVE volatile __u64 *page_half(uint32_t start)
 {
 	return (volatile __u64 *)((char *)&pcce_page.base + start);
@@ -76,7 +77,7 @@ MOVE uint32_t held_kind(uint64_t word)
 	return (uint32_t)(word >> 32) & PCCE_PLACE_HELD;
 }
 
-/* Room for all segments, untouched; NULL: none is to be had. */
+/* Reserves room for all segments, untouched. NULL: there is no memory. */
 MOVE struct pcce_segment *new_area(void)
 {
 	void *area = raw_mmap(NULL, AREA_BYTES, PROT_READ | PROT_WRITE,
@@ -85,8 +86,8 @@ MOVE struct pcce_segment *new_area(void)
 	return raw_failed(area) ? NULL : area;
 }
 
-/* Generations begin with the time, so that they differ from those of an earlier thread with the
- * same number. */
+/* Generations begin with the time, so they differ from those of an earlier thread with the same
+ * number. */
 MOVE uint64_t next_generation(void)
 {
 	uint64_t generation = 1;
@@ -101,7 +102,7 @@ MOVE uint64_t next_generation(void)
 	return generation + 1;
 }
 
-/* The place in the area; NULL if there is none. */
+/* Returns the segment's place in the area; NULL if it has none. */
 MOVE struct pcce_segment *stored_segment(uint32_t number)
 {
 	struct pcce_segment *area = (struct pcce_segment *)(uintptr_t)pcce_page.area;
@@ -109,7 +110,7 @@ MOVE struct pcce_segment *stored_segment(uint32_t number)
 	return area && number < PCCE_AREA_SEGMENTS ? area + number : NULL;
 }
 
-/* The segment below the current one, which the other half keeps, into the area. */
+/* Copies the segment below the current one, which the other half keeps, to the area. */
 MOVE void store_kept(uint64_t word)
 {
 	uint32_t number = segment_number(word) - 1;
@@ -132,7 +133,7 @@ MOVE void store_kept(uint64_t word)
 	*(volatile __u64 *)&s->generation = *page_half(start_of_half(number + 1));
 }
 
-/* What was not kept. */
+/* Fills a half for a segment that was not kept. */
 MOVE void fill_lost(volatile __u64 *to, uint32_t number)
 {
 	const struct pcce_segment *below = number ? stored_segment(number - 1) : NULL;
@@ -160,9 +161,10 @@ MOVE void fill_half(volatile __u64 *to, uint32_t number)
 }
 
 /*
- * From the current segment to the one below, of which so many bytes of entries are left. site, if
- * there is any: what the top entry's has to be. The copy in the area goes by the name that it has,
- * so this may change only the one in the page, and only while nothing says that it is held there.
+ * Moves from the current segment to the one below, of which `used` bytes of entries are left. If
+ * site is not NULL, it becomes the site of the top entry. The copy in the area belongs to its
+ * generation, so this may change only the segment in the page, and only while place does not say
+ * that it is held there.
  */
 MOVE void move_down(uint32_t used, const uint64_t *site)
 {
@@ -202,10 +204,10 @@ MOVE bool has_record(uint64_t word)
 }
 
 /*
- * From the current segment to one that is further down, at least two above the target, or the one
- * above it: to the lowest of these that the other half has room for, which must be below. It
- * becomes empty, but for the record of a jump that is on top here. Nothing that is left of the
- * stack is in it.
+ * Moves from the current segment to a lower one: the target's upper neighbour, or the one above
+ * that. Of these it takes the lowest that the other half has room for, which must be below the
+ * current one. The segment becomes empty, except for the record of a jump that is on top here. It
+ * holds no live entry of the stack.
  */
 MOVE void move_far_down(uint32_t target)
 {
@@ -232,8 +234,8 @@ MOVE void move_far_down(uint32_t target)
 }
 
 /*
- * Cuts the stack down to a position in another segment that it was at, and that still stands; false
- * if it does not. If there is the record of a jump on top it stays there until the end.
+ * Cuts the stack down to a position in another segment that it was at before, and that is still on
+ * it. False if it is not. The record of a jump on top stays there until the end.
  */
 MOVE bool move_back(uint64_t position, const uint64_t *site)
 {

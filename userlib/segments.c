@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * From one segment of the encoding stack to the next: include/pcce/abi.h says what segments are.
+ * Moves the encoding stack from one segment to the next. include/pcce/abi.h says what segments are.
  *
- * Called from the middle of a push or pop, at any place of the program and in any of its
- * signal handlers: no C library, no errno, no vector registers (the build says
- * -mgeneral-regs-only), no lock.  It also stands in every instrumented shared
- * library, so it must not use anything of the rest of the runtime.
+ * Pushes and pops call this, at any place of the program and in any of its signal handlers. So it
+ * uses no C library, no errno, no vector registers (the build says -mgeneral-regs-only) and no
+ * lock. Every instrumented shared library also contains it, so it must not use any other part of
+ * the runtime.
  *
  * segment_moves.h says what samplers and signal handlers may see meanwhile.
  */
 #include "segment_moves.h"
 
-/* An even number of segments below the current one that no stack reaches. */
+/* An even number of segments that no stack has below its current one. */
 #define NUMBER_LOST (1u << 29)
 
 static void reserve_area(void)
@@ -60,8 +60,7 @@ void __pcce_segment_room(void)
 		volatile struct pcce_entry *fill =
 			(volatile struct pcce_entry *)((char *)page->entry + page->off);
 
-		/* Claimed, then filled, as a push does: until then what lies there may be anything.
-		 */
+		/* Claimed, then filled, as in a push. The place may hold anything before that. */
 		fill->site = PCCE_COUNT_FILL << PCCE_SITE_BITS;
 		__asm__ volatile("addl $16, %0" : "+m"(page->off) : : "cc", "memory");
 		fill->site = PCCE_COUNT_FILL << PCCE_SITE_BITS;
@@ -104,8 +103,8 @@ void __pcce_segment_return(uint64_t position)
 		*(volatile __u32 *)&pcce_page.off = start_of_half(target) + used;
 }
 
-/* The area that there was may be another stack's (contexts.c). One that a handler reserves
- * meanwhile holds nothing. */
+/* The previous area may belong to another stack (contexts.c). One that a handler reserves meanwhile
+ * holds nothing. */
 void __pcce_segment_lost(void)
 {
 	volatile __u64 *base = page_half(start_of_half(NUMBER_LOST));

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Where executable memory is: /proc/self/maps, read with raw system calls and put into the
- * ring as far as it is new.
+ * Reads where executable memory is from /proc/self/maps, and puts what is new into the ring.
  *
- * When it is read: at the start; after dlclose(), since another library may come to
- * the same place; and in the signal handler when a sample shows an address that no
- * known mapping holds, which is how a dlopen() is noticed.  dlopen() itself is not
- * interposed, since it looks at its caller to find the right search path;
- * dl_iterate_phdr() cannot be used in a signal handler, because the interrupted code may hold
- * its lock.  So a program that loads nothing after it has locked itself up in
- * a seccomp filter makes no further system call on our behalf.
+ * It reads the file with raw system calls at these times: at the start; after dlclose(), since
+ * another library may get the same place; and in the signal handler, when a sample shows an address
+ * that no known mapping holds. The last one is how a dlopen() is noticed. dlopen() itself is not
+ * interposed, since it looks at its caller to find the right search path. dl_iterate_phdr() cannot
+ * be used in a signal handler, because the interrupted code may hold its lock. So the runtime makes
+ * no further system call in a program that loads nothing after it has entered a seccomp filter.
  *
- * There are two tables: readers use the one that `current` names, and the one
- * scan at a time (others give up) writes the other one. A reader that is overtaken by two
- * scans may see a mix; all that comes of it is one scan more, or one later.
+ * There are two tables. Readers use the one that `current` names. The one scan at a time writes the
+ * other; other scans give up. A reader that is overtaken by two scans may see a mix. Its only
+ * effect is one scan more, or one later.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,11 +21,11 @@
 #include "syscall.h"
 
 #define MAPS_MAX 4096
-#define MAPS_PAUSE 10000000 /* ns between two scans that signal handlers ask for */
+#define MAPS_PAUSE 10000000 /* ns between two scans by signal handlers */
 
 struct range {
 	uint64_t start, end;
-	uint64_t identity; /* of the file and the place in it */
+	uint64_t identity; /* hash of the file and the place in it */
 };
 
 struct range_table {
@@ -80,7 +78,7 @@ static const struct range_table *current_table(void)
 	return &tables[__atomic_load_n(&current, __ATOMIC_ACQUIRE)];
 }
 
-/* What the table could not hold is not asked for again and again. */
+/* True also if the table was too small, so that the handler does not scan again and again. */
 bool maps_know(uint64_t address)
 {
 	const struct range_table *t;
@@ -103,8 +101,8 @@ bool maps_know_sites(const struct pcce_entry *entries, unsigned int n)
 		uint64_t site = entries[i].site & PCCE_SITE_MASK,
 			 kind = entries[i].site >> PCCE_SITE_BITS;
 
-		/* What these hold is no address, but for the ip of a signal, and an ext that is
-		 * one. */
+		/* These hold no address, except the ip of a signal and an ext that is an
+		 * address. */
 		if (kind > PCCE_COUNT_SIGNAL &&
 		    !((kind == PCCE_COUNT_LEAF || kind == PCCE_COUNT_ORIGIN) && site >> 32))
 			continue;
@@ -212,9 +210,8 @@ static bool allocate_tables(void)
 }
 
 /*
- * Puts all (or all new) executable mappings of files into the ring.  A mapping may
- * have come at any time since the scan before; that is the time it is given.  False if
- * the file cannot be read.
+ * Puts all (or all new) executable mappings of files into the ring. A mapping may have come at any
+ * time since the previous scan; its time is that of that scan. False if the file cannot be read.
  */
 bool maps_scan(struct ring *ring, uint64_t now, uint32_t pid, enum maps_mode mode)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The writer's side of the ring; include/pcce/selfring.h describes both.
+ * Creates a ring, and writes records to it; include/pcce/selfring.h describes the protocol.
  *
- * The file is allocated in full before it is mapped: a store to a page for which a
- * full file system has no room would be a SIGBUS in the program.  If there is not
- * enough, a smaller ring is tried.  No descriptor stays open; a flock lasts without.
+ * The file is allocated in full before it is mapped: a store to a page for which a full file system
+ * has no room would be a SIGBUS in the program. If there is not enough room, a smaller ring is
+ * tried. No descriptor stays open; a flock does not need one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +58,7 @@ static int allocate_file(int fd, uint64_t size)
 	return (int)raw_syscall2(SYS_ftruncate, fd, size);
 }
 
-/* A sixteenth of what is free at most, so that a thousand processes do not fill memory. */
+/* Returns at most a sixteenth of the free room, so that a thousand processes do not fill memory. */
 static uint64_t affordable_size(int fd, uint64_t size)
 {
 	struct statfs fs;
@@ -93,7 +93,7 @@ static int map_own_ring(struct ring *ring, int fd, uint64_t data_size)
 	return 0;
 }
 
-/* Has the recorder ended without a word? It holds a lock as long as it lives. */
+/* Has the recorder ended without a message? It holds a lock as long as it lives. */
 static bool is_abandoned(const char *directory)
 {
 	char path[PATH_MAX];
@@ -182,13 +182,13 @@ void *ring_reserve(struct ring *ring, size_t size, uint32_t type)
 	at = __atomic_load_n(&head->head, __ATOMIC_RELAXED);
 	do {
 		tail = __atomic_load_n(&head->tail, __ATOMIC_ACQUIRE);
-		/* An at older than tail fails the exchange. */
+		/* If `at` is older than tail, the exchange fails. */
 		if (at + size - tail > ring->mask + 1 && at >= tail)
 			return NULL;
 	} while (!__atomic_compare_exchange_n(&head->head, &at, at + size, true, __ATOMIC_ACQ_REL,
 					      __ATOMIC_RELAXED));
 	record = (struct pcce_self_record *)(ring->data + (at & ring->mask));
-	/* Not the right stamp, whatever lay here before; and where the record is, until commit. */
+	/* A wrong stamp, whatever was here before; until the commit it is the record's position. */
 	record->stamp = at;
 	record->size = (uint32_t)size;
 	record->type = type;

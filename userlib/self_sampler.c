@@ -1,37 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The self sampler: each thread gets a signal every so many nanoseconds of its own CPU
- * time, and the handler copies the thread's context into the ring (self_ring.c).  It
- * sleeps unless PCCE_SELF is set, which pcce-record does; include/pcce/selfring.h says how.
- * A set-uid program ignores the variable.
+ * Samples the process itself: each thread gets a signal at a fixed interval of its CPU time, and
+ * the handler copies the thread's context to the ring (self_ring.c).
  *
- * Two sources, tried in this order for each thread:
+ * It is inactive unless PCCE_SELF is set, which pcce-record does; include/pcce/selfring.h has the
+ * format. A set-uid program ignores the variable.
  *
- *   perf    perf_event_open() on cpu-clock, which sends the signal at each overflow. Precise
- *	     up to 100 kHz.  If the kernel does not let us count kernel time, user time only.
- *	     The event is kept alive by a mapping of its first page and the descriptor is
- *	     closed at once, so that no descriptor of ours is in the program's
- *	     way, and none is lost when it closes all; fork does not copy the mapping.
- *   timer   timer_create() on the thread's CPU clock: works under perf_event_paranoid 4 and in
- *	     containers that refuse perf_event_open.  Linux looks at such timers at clock
- *	     ticks only; a sample's weight says how many periods have passed.
+ * It tries two sources for each thread, in this order:
  *
- * The signal is SIGURG.  Whichever signal is taken may be pending while the
- * program is in execve(); the new image then starts with that signal and the default
- * action, and a default that is to die would kill it, at high rates nearly always.
- * So it must be one that is ignored by default, which no real-time signal is.  Of
- * those SIGURG is the one that programs use least, and, unlike real-time signals, it is
- * not queued: a program that blocks it for long loses samples, nothing else.  Sockets'
- * own SIGURG come with another si_code and are ignored as they were before.
- * When the program installs a handler of its own, sampling ends with a mark in the ring.
+ *   perf    perf_event_open() on cpu-clock, which sends the signal at each overflow.  Precise up to
+ *           100 kHz.  If the kernel does not allow to count kernel time, it counts only user time.
+ *           A mapping of the event's first page keeps the event alive, and the descriptor is closed
+ *           at once.  So it does not get in the program's way, and a program that closes all
+ *           descriptors ends nothing.  fork does not copy the mapping.
+ *   timer   timer_create() on the thread's CPU clock.  Works under perf_event_paranoid 4, and in
+ *           containers that refuse perf_event_open.  Linux looks at such timers only at clock
+ *           ticks; a sample's weight is the number of periods that have passed.
  *
- * What the program can see of it: SA_RESTART restarts interrupted calls, and a CPU-time
- * clock does not run while a thread sleeps; but a signal that comes just when
- * a call goes to sleep makes those that are never restarted (poll, nanosleep and others,
- * see signal(7)) return EINTR.
+ * The signal is SIGURG. Any signal may be pending while the program is in execve(); the new image
+ * then starts with that signal and the default action. If the default is to die, the signal would
+ * kill it, at high rates nearly always. So the signal must be one that is ignored by default, which
+ * no real-time signal is. Of the signals that are, SIGURG is the one that programs use least.
+ * Unlike real-time signals, it is not queued: a program that blocks it for long only loses samples.
+ * Sockets send SIGURG with another si_code; the handler ignores it, as the default action did. When
+ * the program installs a handler for SIGURG, sampling ends with a mark in the ring.
  *
- * The handler takes no lock, allocates nothing and makes no system call, but for one scan of
- * the mappings when code appears at an unknown address (self_maps.c).
+ * The program can see one effect. SA_RESTART restarts interrupted calls, and a CPU-time clock does
+ * not run while a thread sleeps. But a signal that comes just when a call is about to sleep makes
+ * calls that are never restarted (poll, nanosleep and others, see signal(7)) return EINTR.
+ *
+ * The handler takes no lock, allocates nothing and makes no system call, except one scan of the
+ * mappings when code appears at an unknown address (self_maps.c).
  */
 #include <errno.h>
 #include <dlfcn.h>
@@ -67,7 +66,8 @@ static uint64_t ring_size;
 static bool want_verify, want_task_clock, want_timer;
 static uint32_t self_pid;
 static verify_unwind_fn *unwind;
-static uint64_t entry_point; /* of the executable: the main thread's outermost frame is there */
+/* The executable's entry point: the main thread's outermost frame is there. */
+static uint64_t entry_point;
 
 static uint64_t self_now(void)
 {
@@ -89,14 +89,15 @@ static void set_flag(uint32_t flag)
 
 /* ---- the sample ----------------------------------------------------------------- */
 
-/* Which parts of the encoding stack a sample gets: the current segment, and what lies below it and
- * was not sent. */
+/* The parts of the encoding stack that a sample gets: the current segment, and the unsent ones
+ * below it. */
 struct gathered {
 	const struct pcce_entry *entries;
 	unsigned int n_entries, n_below, n_segments, n_stored;
-	const struct pcce_segment *stored; /* the first n_stored of the n_segments are there */
+	const struct pcce_segment *stored; /* the first n_stored of n_segments */
 	const struct pcce_entry
-		*kept; /* the last is there (base and entries), unless that is NULL */
+		/* The last of the n_segments (base and entries), or NULL. */
+		*kept;
 	uint64_t below, sent;
 	uint32_t flags;
 };
@@ -110,7 +111,7 @@ static void gather_stack(struct gathered *g, uint64_t sent)
 
 	*g = (struct gathered){.sent = sent};
 	if ((page->off & ~(uint32_t)PCCE_OFF_HALF) > PCCE_OFF_FULL) {
-		g->flags = PCCE_SAMPLE_READ_FAULT; /* no off of ours */
+		g->flags = PCCE_SAMPLE_READ_FAULT; /* an impossible off */
 		return;
 	}
 	g->entries = bases + half / sizeof(*bases) + 1;
@@ -134,7 +135,7 @@ static void gather_stack(struct gathered *g, uint64_t sent)
 	g->stored = area + from;
 	g->n_segments = g->n_below - from;
 	if (g->n_segments > PCCE_SAMPLE_SEGMENTS) {
-		/* The rest comes with the next samples. */
+		/* The next samples carry the rest. */
 		g->n_segments = PCCE_SAMPLE_SEGMENTS;
 		g->kept = NULL;
 		g->flags = PCCE_SAMPLE_TRUNCATED;
@@ -180,9 +181,9 @@ static bool is_outermost(const struct pcce_thread *t, uint64_t pc)
 
 extern char __pcce_signal_entry[] __attribute__((visibility("hidden")));
 
-/* A handler of the program that is about to begin, which is where our signal arrives when both are
- * pending, as after each raise() in which the period ended: then the code that both interrupt is
- * meant.  Nothing has been done yet. */
+/* Returns the context of the code that is meant. Both signals may be pending, as after each raise()
+ * in which the period ended. Then the sampling signal arrives where a handler of the program is
+ * about to begin, and the code that both interrupt is meant. That handler has done nothing yet. */
 static ucontext_t *interrupted_code(ucontext_t *uc)
 {
 	if (uc->uc_mcontext.gregs[REG_RIP] == (greg_t)__pcce_signal_entry)
@@ -190,7 +191,7 @@ static ucontext_t *interrupted_code(ucontext_t *uc)
 	return uc;
 }
 
-/* The ring is full: because the recorder is slow, or gone. */
+/* The ring is full, because the recorder is slow or gone. */
 static void count_lost_sample(uint64_t now)
 {
 	uint64_t read_at = __atomic_load_n(&ring.head->read_at, __ATOMIC_RELAXED);
@@ -294,8 +295,8 @@ static void on_sampling_signal(int signo, siginfo_t *info, void *context)
 		disarm_thread(t);
 		return;
 	}
-	/* Unwinding a deep stack may take longer than a period: the program gets as much time as
-	 * the last sample took, or it would never come forward. */
+	/* To unwind a deep stack may take longer than a period. The program gets as much time as
+	 * the last sample took; otherwise it would make no progress. */
 	if (unwind) {
 		start = self_now();
 		if (start < t->quiet_until) {
@@ -305,7 +306,7 @@ static void on_sampling_signal(int signo, siginfo_t *info, void *context)
 		weight += t->skipped;
 		t->skipped = 0;
 	}
-	saved_errno = errno; /* for the unwinder in verify mode */
+	saved_errno = errno; /* the unwinder of verify mode may change errno */
 	t->in_handler = true;
 	signal_sample(t, interrupted_code(context), weight);
 	t->in_handler = false;
@@ -461,10 +462,11 @@ void self_thread_end(struct pcce_thread *t)
 	if (stack)
 		raw_syscall2(SYS_munmap, stack, PCCE_SELF_STACK * sizeof(*stack));
 	if (active)
-		report_thread(t->page->tid); /* it may have got a name meanwhile */
+		report_thread(t->page->tid); /* its name may have changed */
 }
 
-/* POSIX timers and the perf event's mapping are not inherited: the child arms anew. */
+/* A forked child inherits neither POSIX timers nor the perf event's mapping, so it arms its thread
+ * again. */
 void self_after_fork(struct pcce_thread *t)
 {
 	struct ring parent = ring, own = {0};
@@ -479,10 +481,10 @@ void self_after_fork(struct pcce_thread *t)
 		ring = own;
 		ring_close(&parent);
 	}
-	/* Else privileges were dropped, the root directory changed, or there is no space: the
-	 * parent's ring serves both. */
+	/* Otherwise privileges were dropped, the root directory changed, or there is no room: both
+	 * use the parent's ring. */
 	report_process(PCCE_PROCESS_FORK);
-	/* If it cannot read its mappings (chroot), they are still its parent's. */
+	/* If it cannot read its mappings (chroot), they are still the parent's. */
 	maps_scan(&ring, self_now(), self_pid, MAPS_ALL);
 	report_thread(t->page->tid);
 	if (!__atomic_load_n(&ring.head->stop, __ATOMIC_RELAXED))
@@ -502,7 +504,7 @@ static void end_sampling(uint32_t reason)
 	registry_each(disarm_visited, NULL);
 }
 
-/* The program wants the signal for itself. */
+/* The program is about to install a handler for the signal. */
 bool self_signal_taken(int signo)
 {
 	if (!active || signo != self_signal)
@@ -512,7 +514,7 @@ bool self_signal_taken(int signo)
 	return true;
 }
 
-/* The program is about to make reading the clock a deadly act. */
+/* The program is about to make it fatal to read the clock. */
 void self_clock_forbidden(void)
 {
 	if (active)
@@ -521,7 +523,7 @@ void self_clock_forbidden(void)
 
 /* ---- activation ------------------------------------------------------------------ */
 
-/* <directory>:<interval>:<flags>, seen from its end, as a directory may hold colons. */
+/* Parses <directory>:<interval>:<flags> from its end, since a directory may contain colons. */
 static bool parse_activation(const char *text)
 {
 	const char *flags = strrchr(text, ':'), *number;
@@ -548,8 +550,8 @@ static bool parse_activation(const char *text)
 	return true;
 }
 
-/* A second of samples of 1 KB (4 KB with a real stack) on all CPUs, which is a sixteenth of a
- * second of the largest ones. */
+/* Returns room for a second of samples of 1 KB (4 KB with a real stack) on all CPUs, which is a
+ * sixteenth of a second of the largest samples. */
 static uint64_t choose_ring_size(void)
 {
 	uint64_t mask[128] = {0}, cpus = 0, bytes, size = 4 * PCCE_SELF_DATA_MIN;
@@ -568,8 +570,7 @@ static bool install_handler(void)
 	struct sigaction action = {.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK}, old;
 
 	action.sa_sigaction = on_sampling_signal;
-	/* The program's handlers wait, except for those of the signals that an instruction raises.
-	 */
+	/* The program's handlers wait, except those of signals that an instruction raises. */
 	sigfillset(&action.sa_mask);
 	sigdelset(&action.sa_mask, SIGSEGV);
 	sigdelset(&action.sa_mask, SIGBUS);
@@ -600,8 +601,8 @@ void self_start(void)
 	}
 	entry_point = getauxval(AT_ENTRY);
 	if (want_verify) {
-		/* Not in a static program; nor with ThreadSanitizer, whose view of the locks that
-		 * an unwinder takes is not for handlers. */
+		/* Not in a static program. Nor with ThreadSanitizer, whose checks of the locks that
+		 * an unwinder takes do not work in handlers. */
 		if (dlsym && !__pthread_create && !__tsan_init)
 			unwind = (verify_unwind_fn *)(uintptr_t)dlsym(RTLD_DEFAULT, VERIFY_UNWIND);
 		if (!unwind)
@@ -617,7 +618,7 @@ void self_start(void)
 	active = true;
 }
 
-/* After dlclose(): what lay there is not known any more. */
+/* After dlclose(): forgets what was there. */
 void self_rescan(void)
 {
 	if (active)

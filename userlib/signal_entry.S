@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The entry of every signal handler that the program installs.
+ * Enters every signal handler that the program installs, on top of a push of the interrupted state.
  *
- * A signal arrives at any instruction, so the page describes the interrupted code,
- * whose id means nothing in the handler.  This entry puts two special entries on the
- * encoding stack (include/pcce/abi.h, PCCE_COUNT_SIGNAL) that keep the interrupted
- * id, ext, ip and r11, begins a new segment, calls the program's handler and takes
- * all back.  A push claims its entry before it fills it, so what lies above off is
- * free whatever was interrupted.
+ * A signal arrives at any instruction, so the page describes the interrupted code, whose id has no
+ * meaning in the handler. This entry puts two special entries on the encoding stack
+ * (include/pcce/abi.h, PCCE_COUNT_SIGNAL), which keep the interrupted id, ext, ip and r11. It
+ * begins a new segment, calls the program's handler, and undoes all. A push claims its entry before
+ * it fills it, so what is above off is free whatever was interrupted.
  *
- * It returns through its own rt_sigreturn and not through libc's restorer: while the
- * instruction pointer is in this file's marked ranges the state is not decodable and
- * is said to be so, whereas in libc it would look like a call from the interrupted
- * function.  The kernel's frame is left as it was built, restorer included, so
- * debuggers and unwinders see a usual signal frame.
+ * It returns through its own rt_sigreturn and not through libc's restorer. While the instruction
+ * pointer is in this file's marked ranges, the state is not decodable, and the sample says so. In
+ * libc it would look like a call from the interrupted function. The kernel's frame stays as it was
+ * built, with the restorer, so debuggers and unwinders see a usual signal frame.
  *
- * Where there is no room for two entries side by side, segments.c makes some; ext then names nothing, so that no sample
- * decodes meanwhile.
+ * If there is no room for two adjacent entries, segments.c makes room. ext then names nothing, so
+ * no sample decodes meanwhile.
  *
  * void __pcce_signal_entry(int sig, siginfo_t *info, void *ucontext);
+ *
  * x86-64 passes all three whether or not SA_SIGINFO is set (arch/x86/kernel/signal).
  */
 #include "asm.h"
@@ -148,7 +147,7 @@ __pcce_signal_entry:
 	.quad	.Lleave
 	.long	.Lend - .Lleave, 5
 
-/* The program's handlers, by signal number; written by interpose_handler.c. */
+/* The program's handlers, by signal number. interpose_handler.c writes them. */
 	.bss
 	.p2align 5
 	.globl __pcce_signal_handlers

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Says how large the table of signal handlers is, for signal_entry.S and interpose_handler.c. */
+/* Defines the size of the table of signal handlers, for signal_entry.S and interpose_handler.c. */
 #ifndef PCCE_USERLIB_SIGNAL_ENTRY_H
 #define PCCE_USERLIB_SIGNAL_ENTRY_H
 

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What ext names: is it the call that returns here?  For the functions that return twice, which
- * have a
- * __pcce_restore after them only where instrumented code calls them.
+ * Finds out whether a call is the one that ext names. Functions that return twice need this: only
+ * instrumented callers have a __pcce_restore after them.
  */
 #include <elf.h>
 #include <sys/auxv.h>
 #include "internal.h"
 
-static uint64_t load_bias; /* of the executable, in whose file the addresses are that ext holds in
-			      32 bits */
+/* Of the executable: ext holds addresses in its file in 32 bits. */
+static uint64_t load_bias;
 
-/* The program headers stand behind the ELF header, at the file's beginning: static PIE has no
- * PT_PHDR. */
+/* The program headers follow the ELF header, at the file's beginning. Static PIE has no PT_PHDR. */
 __attribute__((constructor(101))) static void find_load_bias(void)
 {
 	const Elf64_Phdr *ph = (const Elf64_Phdr *)getauxval(AT_PHDR);

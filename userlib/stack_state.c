@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* See stack_state.h. */
+/* Saves and loads the page's state of one stack of the program; see stack_state.h. */
 #include "segment_moves.h"
 #include "stack_state.h"
 
@@ -10,7 +10,7 @@ static volatile __u64 *segment_half(uint32_t number)
 	return page_half(start_of_half(number));
 }
 
-/* Words of the current segment that are in use, with its base. */
+/* Returns the words of the current segment that are in use, with its base. */
 static unsigned int words_in_use(uint64_t position)
 {
 	return ((uint32_t)position & PCCE_OFF_USED) / sizeof(uint64_t) + 2;
@@ -22,7 +22,7 @@ static void copy_half(volatile __u64 *to, const volatile __u64 *from, unsigned i
 		to[i] = from[i];
 }
 
-/* A handler in between takes nothing away but KEPT, and then what was kept is in the area. */
+/* A handler in between can take away only KEPT, and then the area has what was kept. */
 bool __pcce_stack_keep(struct stack_state *s)
 {
 	uint64_t position;
@@ -44,8 +44,8 @@ bool __pcce_stack_keep(struct stack_state *s)
 	return true;
 }
 
-/* What was held in the page's other half goes where all other segments below are. It may be the
- * only one. */
+/* Stores what the page's other half held in the area, where all other segments below are. It may be
+ * the only one. */
 static void store_held(struct stack_state *s)
 {
 	uint32_t number = segment_number(s->position) - 1;
@@ -64,9 +64,9 @@ static void store_held(struct stack_state *s)
 }
 
 /*
- * The segments below get new generations: a sampler that has seen them may have seen others in
- * their places since, and in another thread. The newest one is what the current segment's base has
- * to name.
+ * Gives the segments below new generations. A sampler that has seen the old ones may have seen
+ * others in their places since, and in another thread. Returns the newest one, which the current
+ * segment's base has to name.
  */
 static uint64_t renumber(struct stack_state *s)
 {
@@ -97,8 +97,8 @@ static uint64_t exchange_word(volatile __u64 *at, uint64_t value)
 	return value;
 }
 
-/* An empty encoding stack with this number of segments below; the area that there was is another
- * stack's. */
+/* Begins an empty encoding stack with this number of segments below. The previous area belongs to
+ * another stack. */
 static void begin_stack(uint32_t number, uint64_t area)
 {
 	volatile __u64 *base = segment_half(number);
@@ -117,9 +117,9 @@ void __pcce_stack_empty(void)
 }
 
 /*
- * A handler writes above what is in use, so that is claimed first, and what it comes upon until
- * then does not matter: ext says so. The generation of what is below comes last: a sampler that
- * sees it takes everything below as it is.
+ * A handler writes above what is in use, so that is claimed first. What it finds until then does
+ * not matter, since ext says so. The generation of what is below comes last: a sampler that sees it
+ * takes everything below as valid.
  */
 void __pcce_stack_load(struct stack_state *s, uint64_t ext)
 {

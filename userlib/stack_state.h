@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What the page says of one stack of the program, kept while another one is in use: for contexts.c
- * and stack_switch.c.
+ * Declares what contexts.c and stack_switch.c keep of one stack of the program while another one is
+ * in use.
  *
- * Signal handlers may come in everywhere: segment_moves.h says what they leave alone.
- * Async-signal-safe; nothing is allocated.
+ * Signal handlers may interrupt everywhere; segment_moves.h says what they leave alone. All
+ * functions are async-signal-safe, and allocate nothing but the area.
  */
 #ifndef PCCE_USERLIB_STACK_STATE_H
 #define PCCE_USERLIB_STACK_STATE_H
@@ -19,18 +19,18 @@
 
 struct stack_state {
 	uint64_t id, ext, position;
-	uint64_t area;		   /* from now on it is this stack's */
+	uint64_t area;		   /* belongs to this stack from now on */
 	__u64 half[2][HALF_WORDS]; /* bases and entries */
 };
 
-/* As the page is. false: it says nothing that could be kept. */
+/* Saves the page's state. False: the page has nothing that could be kept. */
 bool __pcce_stack_keep(struct stack_state *s);
 /*
- * Into the page of the thread that runs, with this ext. Until then ext must be PCCE_EXT_CHANGING,
- * or the id lost.
+ * Loads the state into the calling thread's page, with this ext. Until then ext must be
+ * PCCE_EXT_CHANGING, or the id lost.
  */
 void __pcce_stack_load(struct stack_state *s, uint64_t ext);
-/* An empty encoding stack, and no area: the one that there was has another owner. */
+/* Empties the encoding stack, and sets no area: the previous one has another owner. */
 void __pcce_stack_empty(void);
 void __pcce_stack_free_area(uint64_t area);
 

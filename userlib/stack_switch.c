@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Programs that switch stacks by means of their own say so: pcce_switch_begin and its kin in
- * pcce.h.
+ * Implements pcce_switch_begin and its kin (pcce.h), for programs that switch stacks by other means
+ * than ucontext.
  *
- * The plugin takes the two calls for those of leaves, so ext names the call, and nothing was
- * pushed. What is left is kept as it is then; what is entered is as it was at its own call, but
- * that ext names the call that returns now. In between, id and all entries are lost, so that
- * whatever is instrumented on the way is marked.
+ * The plugin takes the two calls for calls of leaves, so ext names the call, and nothing was
+ * pushed. The stack that is left is kept as it is then. The stack that is entered is as it was at
+ * its own call, except that ext names the call that returns now. In between, id and all entries are
+ * lost, so samples of whatever instrumented code runs then are marked.
  */
 #include "internal.h"
 #include "segments.h"
@@ -52,7 +52,7 @@ void pcce_stack_enter(struct pcce_switch *mine)
 	if (!ext || (k && k->magic != MAGIC))
 		return;
 	set_ext(PCCE_EXT_CHANGING);
-	/* What was reserved on the way is nobody's. */
+	/* What was reserved meanwhile belongs to no stack. */
 	if (k) {
 		k->magic = 0;
 		__pcce_stack_load(&k->state, ext);

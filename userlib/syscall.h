@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * System calls without errno and without the C library: for code that runs in
- * signal handlers, in threads whose start is not finished, or in the middle of
- * a push.  They return -errno like the kernel, and no cancellation point is in them.
+ * Makes system calls without errno and without the C library.
+ *
+ * It is for code that runs in signal handlers, in threads whose start is not finished, or in the
+ * middle of a push. The calls return -errno like the kernel, and contain no cancellation point.
  */
 #ifndef PCCE_USERLIB_SYSCALL_H
 #define PCCE_USERLIB_SYSCALL_H

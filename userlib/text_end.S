@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Linked last into the runtime's one relocatable object: its code ends here. */
+/* Marks the end of the runtime's code: linked last into its one relocatable object. */
 #include <cet.h>
 	.text
 	.globl __pcce_runtime_text_end

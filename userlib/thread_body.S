@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * void *__pcce_thread_body(void *(*routine)(void *), void *arg, const struct thread_unwind *libc):
- * a thread's start routine, and what remains of the thread when that was left by pthread_exit() or
- * cancellation.
+ * Runs a thread's start routine, and empties the encoding stack when pthread_exit() or cancellation
+ * has left the routine.
  *
- * Such an end unwinds the stack: clean-up code of instrumented functions restores the state as it goes by, but the last
- * of them leaves its own behind, and destructors of thread-specific data would seem to be called from there. So
- * this frame is among those that the C library stops at: it registers a clean-up handler, as pthread_cleanup_push() does in
- * C, and empties the encoding stack when the jump has come here. At the setjmp's return, both times, the state
- * is said to be not decodable; at the first there is nothing to lose.
+ * void *__pcce_thread_body(void *(*routine)(void *), void *arg, const struct thread_unwind *libc);
  *
- * setjmp is libc's own and not ours (jump_stubs.S), which keeps states for functions that are there longer.
+ * Such an end unwinds the stack. Clean-up code of instrumented functions restores the state on the
+ * way, but the last one leaves its own state behind. Destructors of thread-specific data would then
+ * seem to be called from there. So this frame is among those at which the C library stops. It
+ * registers a clean-up handler, as pthread_cleanup_push() does in C, and empties the encoding stack
+ * when the jump arrives here. At both returns of the setjmp the state is marked as not decodable;
+ * at the first there is nothing to lose.
+ *
+ * setjmp is libc's own and not that of jump_stubs.S, which keeps states for functions that exist
+ * longer.
  */
 #include <cet.h>
 #include "asm.h"

@@ -1,28 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The thread page, and how it is announced at a thread's start and withdrawn at its end.
+ * Announces the thread page at a thread's start, and withdraws it at its end.
  *
- * A page is initial-exec TLS: every thread has one from its first instruction,
- * and slots work on it whether or not it was announced.  Announcing it means: tid
- * and state are set, then magic, in this order, so that whoever finds the magic finds
- * the rest; and the registry holds it.
+ * Slots work on the page (page.c) whether or not it was announced. To announce it, the runtime sets
+ * tid and state, and then magic. In this order a reader that finds the magic also finds the rest.
+ * The registry then holds the thread.
  *
- *   begin   the constructor for the main thread, the start wrapper in
- *	     interpose_thread.c for all others
- *   end     the destructor of a thread-specific key: after a return from the start
- *	     routine, pthread_exit() and cancellation alike.  It asks to be called
- *	     again until the last round, so that the program's own destructors still
- *	     run under an announced page.  With ThreadSanitizer until the last but one:
- *	     in the last it takes a thread for gone and fails if that thread, or a
- *	     sample in it, calls anything that it watches, as clocks.
- *   fork    the child's one thread keeps its context; its tid and the registry are
- *	     made right.  After _Fork() and vfork() nothing is done: such a child
- *	     may call nothing but async-signal-safe functions until its exec.
- *
- * Two runtimes in a process: an executable that contains libpcce.a, and libpcce.so.0,
- * which an instrumented shared library asks for.  The executable exports
- * pcce_page, so that all modules use its page.  The library notices that pcce_page is
- * not its own, and stays idle.
+ *   begin   The constructor for the main thread, the start wrapper in interpose_thread.c for all
+ *           others.
+ *   end     The destructor of a thread-specific key: after a return from the start routine,
+ *           pthread_exit() and cancellation alike.  It asks to be called again until the last
+ * round, so that the program's own destructors still run under an announced page.  With
+ *           ThreadSanitizer it ends in the last round but one.  In the last round ThreadSanitizer
+ *           takes the thread for gone.  It fails if that thread, or a sample in it, calls anything
+ *           that it watches, such as clocks.
+ *   fork    The child's one thread keeps its context; its tid and the registry are corrected. After
+ *           _Fork() and vfork() nothing is done: such a child may call only async-signal-safe
+ *           functions until its exec.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +47,7 @@ void pcce_thread_begin(void)
 	page->size = PCCE_PAGE_SIZE;
 	page->tid = (uint32_t)raw_syscall0(SYS_gettid);
 	page->state |= PCCE_STATE_LIVE;
-	/* An inline pop on an empty stack ends up in __pcce_pop_slow: see pushpop.S. */
+	/* An inline pop on an empty stack goes to __pcce_pop_slow: see pushpop.S. */
 	page->base.site = PCCE_MARK_WORD;
 	__atomic_store_n(&page->magic, PCCE_PAGE_MAGIC, __ATOMIC_RELEASE);
 	registry_add(t);
@@ -73,8 +67,8 @@ void pcce_thread_end(void)
 	self_thread_end(t);
 	page->state &= ~PCCE_STATE_LIVE;
 	registry_remove(t);
-	/* What is on the encoding stack belongs to frames that are gone. Order: nothing may refer
-	 * to the area when it goes. */
+	/* The encoding stack holds entries of frames that are gone. Order: nothing may refer to the
+	 * area when it is unmapped. */
 	page->id = 0;
 	page->ext = 0;
 	*(volatile __u64 *)&page->position = 0;
@@ -153,7 +147,7 @@ static void init_runtime(void)
 	self_start();
 }
 
-/* True if this runtime is the one at work. */
+/* Initialises the runtime once. True if this runtime is the one at work. */
 bool pcce_runtime_init(void)
 {
 	pthread_once(&once, init_runtime);
@@ -164,7 +158,8 @@ __attribute__((constructor(101))) static void start_runtime(void)
 {
 	int saved_errno = errno;
 
-	/* Not the main thread: dlopen() from a thread that a runtime elsewhere has not seen. */
+	/* This may not be the main thread: a thread that no other runtime has seen may have called
+	 * dlopen(). */
 	if (pcce_runtime_init())
 		pcce_thread_begin();
 	errno = saved_errno;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * libpcce-verify.so: the unwinder of verify mode.  The recorder puts it into
- * LD_PRELOAD, the self sampler finds it by name, and so programs need no unwinder
- * unless they are verified.
+ * Unwinds the real stack for verify mode, in libpcce-verify.so.
  *
- * libunwind works from a signal handler: it allocates with mmap, and its only lock is the
- * loader's in dl_iterate_phdr(), which is recursive.  Caching per thread keeps even
- * that rare.
+ * The recorder puts the library into LD_PRELOAD, and the self sampler finds it by name. So programs
+ * need no unwinder unless they are verified.
+ *
+ * libunwind works from a signal handler: it allocates with mmap, and its only lock is the loader's
+ * in dl_iterate_phdr(), which is recursive. Caching per thread makes even that rare.
  */
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * vfork, so that the parent finds its state again.
+ * Interposes vfork, so that the parent finds its state again.
  *
- * The child runs in the parent's memory and as the parent's thread: it calls, pushes,
- * and is gone by exec or _exit without popping.  What the page said is kept in registers,
- * which the child cannot reach: of them a system call changes rax, rcx and r11 only.
- * The return address goes into one, too, as the child overwrites its place on
- * the stack (the same trick as in the C library).
+ * The child runs in the parent's memory and as the parent's thread. It calls, pushes, and ends by
+ * exec or _exit without popping. The page's state is kept in registers, which the child cannot
+ * reach; a system call changes only rax, rcx and r11 of them. The return address is in one, too, as
+ * the child overwrites its place on the stack (the C library does the same).
  *
- * Sanitizers have a vfork of their own.  AddressSanitizer's cleans up what it has noted about the child's frames in the stack;
- * we have it do that.  ThreadSanitizer's is fork(): a child in the memory of a process that it watches would confuse it.
+ * Sanitizers have their own vfork. AddressSanitizer's cleans up what it has recorded about the
+ * child's frames on the stack; this one makes it do that. ThreadSanitizer's is fork(): it could not
+ * follow a child in the memory of the process that it watches.
  *
- * From the return of the system call to the last store the state may be the child's:
+ * From the return of the system call to the last store the state may be the child's, so it is
  * marked as not decodable.
  */
 #include "asm.h"
