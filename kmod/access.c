@@ -12,8 +12,8 @@
  * and that function is not exported. So the module permits less, and does not guess.
  *
  * Later events need no check here. When a task executes a program that its user may not look into
- * (set-uid), the kernel removes the events from the task (perf_event_exit_task in begin_new_exec),
- * and children inherit nothing then.
+ * (set-uid), the kernel removes its events (perf_event_exit_task in begin_new_exec). Children
+ * inherit nothing then.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>

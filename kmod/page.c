@@ -9,8 +9,8 @@
  *
  * The memory belongs to the program. It may hold anything, and another thread may change it at any
  * moment. Therefore each byte is read once, and sizes and addresses are checked after they have
- * been copied. All reads stay in the page that the thread pointer names, except reads of segments
- * in the area that the page names, at most PCCE_SAMPLE_SEGMENTS of them.
+ * been copied. All reads stay in the page that the thread pointer names. Only segments are read
+ * outside, in the area that the page names, at most PCCE_SAMPLE_SEGMENTS of them.
  *
  * This may run in a hard interrupt or an NMI because of copy_from_user_nofault():
  *

@@ -15,8 +15,8 @@
  * them after it. Neither can have slots, nor can asm goto. GCC then reports it in a note.
  *
  * A slot may call, so a function with such a statement must not use the red zone. The pass tells
- * GCC that the function is no leaf, in the way in which GCC handles calls for TLS descriptors,
- * which are no calls either when stack frames are laid out.
+ * GCC that the function is no leaf. It does so as GCC does for calls of TLS descriptors, which are
+ * no calls either when stack frames are laid out.
  */
 #include "internal.h"
 

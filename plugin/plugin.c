@@ -6,9 +6,9 @@
  *	gcc -fplugin=.../pcce_plugin.so -c file.c
  *
  * The object file then also contains a slot of nops before and after each call. For each function
- * it has a block in the section .pcce_sites, which says where the slots are and what the compiler
- * knew of the calls (include/pcce/sites.h). The object runs like any other: the slots do nothing.
- * pcce-encode, which sees the whole linked file, decides the numbers.
+ * it has a block in the section .pcce_sites (include/pcce/sites.h). The block says where the slots
+ * are and what the compiler knew of the calls. The object runs like any other: the slots do
+ * nothing. pcce-encode, which sees the whole linked file, decides the numbers.
  *
  * The plugin has no arguments, and no option changes what it does. It changes how far GCC inlines
  * (inlining.c). With -flto it must be on the command lines of both compiler and linker.

@@ -10,8 +10,8 @@
  * decoder knows whose state it restores.
  *
  * Code that only one landing pad leads to is another stretch than code that several lead to. In the
- * first kind it is known which call of the function the exception came out of, even if the function
- * is active more than once.
+ * first kind the call that the exception came out of is known, even if the function is active more
+ * than once.
  *
  * Not covered is the code that runs before that, in the unwinder or in longjmp. It is the library's
  * code, and is reported under the state of the function that was left.

@@ -5,7 +5,7 @@
  * context_stubs.S is what the program calls; this file moves the state.
  *
  * A context is saved where the C library saves it, in getcontext and swapcontext. The state is what
- * the page says, the entries in its halves, and the address of the area, which belongs to that
+ * the page says, the entries in its halves, and the address of the area. The area belongs to that
  * stack from then on. A context that makecontext makes begins with an empty encoding stack.
  *
  * To enter a context, the C library is given a copy of it that first leads to context_stubs.S, on

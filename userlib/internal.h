@@ -21,9 +21,9 @@
 
 /*
  * liburcu's list is used as a header. Its licence, LGPL-2.1, lets small inline functions of a
- * header go into an object file without conditions (section 5), and the header offers them under
- * this macro. Nothing of the library is linked, so a program that contains the runtime has no
- * obligation from it.
+ * header go into an object file without conditions (section 5). The header offers them under this
+ * macro. Nothing of the library is linked, so a program that contains the runtime has no obligation
+ * from it.
  */
 #define URCU_INLINE_SMALL_FUNCTIONS
 #include <urcu/rculist.h>

@@ -7,7 +7,7 @@
  * handler is kept in a table, and sigaction reports it back. Mask and flags stay the program's. A
  * new handler enters the table before the kernel learns of it; one that is removed stays in the
  * table. So a signal at any moment, in any thread, finds a handler that was the right one, or is
- * about to be, as with the system call itself.
+ * about to be. The system call itself promises no more.
  *
  * __sigaction is the real function in static programs, which have no RTLD_NEXT, as well as in
  * dynamic ones. If the program installs a handler for the self sampler's signal, sampling ends, and

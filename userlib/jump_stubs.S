@@ -6,7 +6,7 @@
  * the arguments, the stack pointer and the return address.
  *
  * A longjmp to a setjmp of instrumented code pushes a record of the future state on the encoding
- * stack (include/pcce/abi.h, PCCE_COUNT_JUMP), and names the setjmp's site in ext. Nothing else
+ * stack (include/pcce/abi.h, PCCE_COUNT_JUMP). It names the setjmp's site in ext. Nothing else
  * changes. In this file and in libc the decoder uses what is below the record; where the jump ends
  * it uses the record, until __pcce_restore has established the same state. The state is known at
  * every instruction: one instruction claims the record, and PCCE_HELPER_JUMPING marks the code that

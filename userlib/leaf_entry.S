@@ -14,9 +14,9 @@
  * 0, it is what the entries hold. Between the entries' claim and that, PCCE_HELPER_JUMPING says
  * that they do not count.
  *
- * All registers except r10 and r11 are kept, on the way in and out, since a caller may rely on what
- * the function leaves alone (-fipa-ra). The way to another segment is C, compiled for general
- * registers only.
+ * All registers except r10 and r11 are kept, on the way in and out. A caller may rely on what the
+ * function leaves alone (-fipa-ra). The way to another segment is C, compiled for general registers
+ * only.
  */
 #include "asm.h"
 

@@ -10,7 +10,7 @@
  *
  * Price: the creator's entries are copied twice when a thread is created. Mostly they fit in one
  * segment, which stays in the page's other half, so no area has to be reserved. The number of
- * segments below is even, so the thread's own first segment is in the lower half, where one read is
+ * segments below is even, so the thread's own first segment is in the lower half. There one read is
  * enough for a sampler. If that leaves a place free, it is the outermost one (place 0), which then
  * holds no segment.
  *

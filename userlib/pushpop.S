@@ -145,7 +145,7 @@ __pcce_text:
 .Lpush_repeated_start:
 
 	/* The id equals the top entry's. If the site is also the same, and its count not exhausted,
-	 * the low 16 bits of the rotated difference are the count, and all others are 0. One
+	 * the low 16 bits of the rotated difference are the count. All other bits are 0. One
 	 * instruction claims and fills. */
 .Lpush_repeated:
 	movq %fs:TOP_SITE(%rax, %rcx), %rdx

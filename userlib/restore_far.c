@@ -3,7 +3,7 @@
  * Restores the state when it is in another segment: a part of __pcce_restore (pushpop.S).
  *
  * All of it is PCCE_HELPER_RESTORING. The record of the jump that has led here stays on top, in
- * whichever segment is current, until one store makes the state what the record says. So this code
+ * whichever segment is current. Then one store makes the state what the record says. So this code
  * must contain no call, and it needs -fno-toplevel-reorder.
  */
 #include "segment_moves.h"

@@ -163,7 +163,7 @@ MOVE void fill_half(volatile __u64 *to, uint32_t number)
 /*
  * Moves from the current segment to the one below, of which `used` bytes of entries are left. If
  * site is not NULL, it becomes the site of the top entry. The copy in the area belongs to its
- * generation, so this may change only the segment in the page, and only while place does not say
+ * generation. So this may change only the segment in the page, and only while place does not say
  * that it is held there.
  */
 MOVE void move_down(uint32_t used, const uint64_t *site)

@@ -9,10 +9,10 @@
  * It tries two sources for each thread, in this order:
  *
  *   perf    perf_event_open() on cpu-clock, which sends the signal at each overflow.  Precise up to
- *           100 kHz.  If the kernel does not allow to count kernel time, it counts only user time.
- *           A mapping of the event's first page keeps the event alive, and the descriptor is closed
- *           at once.  So it does not get in the program's way, and a program that closes all
- *           descriptors ends nothing.  fork does not copy the mapping.
+ *           100 kHz. If the kernel does not allow to count kernel time, it counts only user time. A
+ *           mapping of the event's first page keeps the event alive, and the descriptor is closed
+ *           at once. So it does not get in the program's way, and a program that closes all
+ *           descriptors does not end the event. fork does not copy the mapping.
  *   timer   timer_create() on the thread's CPU clock.  Works under perf_event_paranoid 4, and in
  *           containers that refuse perf_event_open.  Linux looks at such timers only at clock
  *           ticks; a sample's weight is the number of periods that have passed.
@@ -26,11 +26,11 @@
  * the program installs a handler for SIGURG, sampling ends with a mark in the ring.
  *
  * The program can see one effect. SA_RESTART restarts interrupted calls, and a CPU-time clock does
- * not run while a thread sleeps. But a signal that comes just when a call is about to sleep makes
- * calls that are never restarted (poll, nanosleep and others, see signal(7)) return EINTR.
+ * not run while a thread sleeps. But some calls are never restarted (poll, nanosleep and others,
+ * see signal(7)). They return EINTR if a signal comes just when they are about to sleep.
  *
- * The handler takes no lock, allocates nothing and makes no system call, except one scan of the
- * mappings when code appears at an unknown address (self_maps.c).
+ * The handler takes no lock, allocates nothing and makes no system call. The exception is one scan
+ * of the mappings when code appears at an unknown address (self_maps.c).
  */
 #include <errno.h>
 #include <dlfcn.h>
@@ -550,8 +550,8 @@ static bool parse_activation(const char *text)
 	return true;
 }
 
-/* Returns room for a second of samples of 1 KB (4 KB with a real stack) on all CPUs, which is a
- * sixteenth of a second of the largest samples. */
+/* Returns room for a second of samples of 1 KB (4 KB with a real stack) on all CPUs. For the
+ * largest samples this is a sixteenth of a second. */
 static uint64_t choose_ring_size(void)
 {
 	uint64_t mask[128] = {0}, cpus = 0, bytes, size = 4 * PCCE_SELF_DATA_MIN;

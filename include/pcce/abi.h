@@ -10,11 +10,13 @@
  *            (the call address).
  *   slot     Bytes that the plugin reserves directly before and directly after a call instruction,
  *            and that pcce-encode fills.
- *   id       The context id: the number of the acyclic path from the root, in which the current
- *            segment of the context begins, to the current function.
+ *   segment  Of a context: the acyclic path of calls between two pushes.  Of the encoding stack:
+ *            PCCE_SEGMENT_ENTRIES entries that are stored together, see struct pcce_page.
+ *   id       The context id: the number of the acyclic path from the root, where the context's
+ *            current segment begins, to the current function.
  *   push     What a call does that may recurse or leave the module: it saves the id and the site in
- *            an entry, and a new segment of the context begins with id 0.
- *   ext      The site of a call into uninstrumented code that cannot call back, or of a call of a
+ *            an entry, and a new segment of the context begins.  Its id is 0, or the callee sets
+ * it. ext      The site of a call into uninstrumented code that cannot call back, or of a call of a
  *            function that calls nothing.
  *
  * The thread itself is the only writer of its page. Readers either have interrupted that very
@@ -39,8 +41,8 @@
  *
  * Bits 0..47 of site hold the run-time address of the call instruction; user-space code lies below
  * 2^47. Bits 48..63 hold the entry's count: how often the entry repeats. 0 means that it was pushed
- * once, n that it was pushed n + 1 times in a row with the same id and the same site. A push is
- * counted only where the segment is full; elsewhere each push has its own entry.
+ * once. n means n + 1 pushes in a row with the same id and the same site. A push is counted only
+ * where the segment is full; elsewhere each push has its own entry.
  *
  * PCCE_COUNT_MAX is the highest real count; after it, a push begins a new segment. PCCE_COUNT_MARK
  * marks the base of a segment, see below. The values between these two are kinds of special
@@ -102,7 +104,7 @@ struct pcce_entry {
 #define PCCE_EXT_CHANGING 1
 
 /* The first bytes of a landing pad in instrumented code, after its endbr64 if it has one: nopl
- * 0x65636370(%rax). The runtime ignores exceptions that land there. */
+ * 0x65636370(%rax). The runtime has nothing to do for exceptions that land there. */
 #define PCCE_LANDING_MARK 0x0f, 0x1f, 0x80, 0x70, 0x63, 0x63, 0x65
 
 /* Entries in a segment of the encoding stack. */
@@ -172,8 +174,7 @@ struct pcce_segment {
  * the current one, and is kept in the page. Place 0 of the area may never have been in use.
  *
  * off and place change together, in one store of 8 bytes. A signal handler that moves up and down
- * again leaves both of them and all live entries as they were, except that KEPT and FILLING may be
- * gone.
+ * again leaves both of them and all live entries as they were. Only KEPT and FILLING may be gone.
  *
  * A signal handler that pushes in between, and a sampler that reads in between, must find a
  * consistent stack. So a push has this order: claim the entry (off += 16, or count += 1), fill it,

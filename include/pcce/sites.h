@@ -106,14 +106,14 @@ struct pcce_site_record {
  *   indirect, -fPIC     16     16   helper calls
  *   PCCE_SITE_SPILL_REGS adds 20 to the before-slot.
  *
- * A direct call has room for an inline push in two cases. The compiler knows that it must be a push
- * (the callee tail-calls through a pointer), or expects it (the call closes a cycle of this unit's
- * call graph).
+ * A direct call has room for an inline push in two cases. Either the compiler knows that it must be
+ * a push: the callee tail-calls through a pointer. Or it expects a push: the call closes a cycle of
+ * this unit's call graph.
  *
- * A call has the slots of a direct one if it does not return, or if the compiler has put it into a
- * function's cold part. So does a call of a library function that is no leaf: it is a push, but
- * takes so long that a helper does not matter. Every direct slot, before and after, has room for a
- * helper call, so pcce-encode may choose a push for any site.
+ * A call that does not return has the slots of a direct one. So does a call that the compiler has
+ * put into a function's cold part. So does a call of a library function that is no leaf: it is a
+ * push, but the callee takes so long that a helper does not matter. Every direct slot, before and
+ * after, has room for a helper call, so pcce-encode may choose a push for any site.
  *
  * The entry slot has 16 or 48 bytes, so what follows it has the alignment of the function. Every
  * function has one that may be entered other than by calls that the compiler knows.

@@ -70,7 +70,7 @@ struct pcce_table {
 /* It tail-calls through a pointer or out of the module, directly or transitively. */
 #define PCCE_FUNC_TAIL_OUT 2u
 #define PCCE_FUNC_RESTORES 4u /* restores the state after non-local entries */
-/* A segment can begin here with an id other than 0; there is an edge for that id. */
+/* A segment can begin here with an id that the function sets itself; there is an edge for it. */
 #define PCCE_FUNC_ENTERED 8u
 
 struct pcce_table_func {
@@ -101,12 +101,11 @@ enum pcce_site_kind {
 	PCCE_KIND_PUSH = 3,
 	PCCE_KIND_TAIL = 4, /* a jump: no slots, no value */
 	/*
-	 * Not a call of the program. In [key, key + ret) the state is stale: a non-local
-	 * jump has just ended there, and __pcce_restore has not run yet. All other fields
-	 * are 0. If ext names a site of this function that returns twice, the state is
-	 * right, or is in the record on top of the stack (abi.h, PCCE_COUNT_JUMP). After an
-	 * exception the state is that of the call into the unwinder. The call of
-	 * __pcce_restore has the key in r11.
+	 * Not a call of the program. In [key, key + ret) the state is stale: a non-local jump has
+	 * just ended there, and __pcce_restore has not run yet. All other fields are 0. If ext
+	 * names a site of this function that returns twice, the state is right, or is in the record
+	 * on top of the stack. See PCCE_COUNT_JUMP in abi.h. After an exception the state is that
+	 * of the call into the unwinder. The call of __pcce_restore has the key in r11.
 	 */
 	PCCE_KIND_RESTORE = 5
 };
@@ -173,9 +172,9 @@ struct pcce_table_landing {
 	__u32 pad;  /* index into sites, of the same function */
 };
 
-/* pcce_table_helper.state. While ip is in this part of a push or pop helper (or of its slow-path
- * stub), r11 holds the key (push) or the slot's end (pop). The current function is the one that
- * contains r11. The decoder gets that function's state by: */
+/* pcce_table_helper.state. While ip is in this part of a push or pop helper, or of its slow-path
+ * stub, r11 holds an address. It is the key (push) or the slot's end (pop). The current function is
+ * the one that contains r11. The decoder gets that function's state by: */
 enum pcce_helper_state {
 	PCCE_HELPER_NOTHING = 0, /* nothing: the push has not begun, or the pop is finished */
 	PCCE_HELPER_CLAIMED = 1, /* dropping the top entry; the id is the caller's */
