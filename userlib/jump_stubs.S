@@ -21,11 +21,8 @@
 #include <cet.h>
 #include "asm.h"
 
-
 #define JUMP_RECORD 1
 #define JUMP_DIRECT 2
-
-
 
 .macro GO_ON number
 	movq __pcce_jump_real + 8 * \number(%rip), %rax

@@ -33,8 +33,6 @@
 
 #define HIDDEN __attribute__((visibility("hidden")))
 
-HIDDEN void __pcce_set_ip(struct _Unwind_Context *frame, uint64_t ip);
-
 /* landing_stubs.S */
 extern HIDDEN const char __pcce_landing_stubs[];
 extern HIDDEN void __pcce_signal_entry(int sig, void *info, void *context);

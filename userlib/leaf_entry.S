@@ -20,8 +20,6 @@
  */
 #include "asm.h"
 
-
-
 #define FRAME 24
 #define ID 0
 #define EXT 8

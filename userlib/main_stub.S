@@ -9,7 +9,6 @@
 #include <cet.h>
 #include "asm.h"
 
-
 	.text
 	.p2align 4
 	.globl __pcce_main_unwound

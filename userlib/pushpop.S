@@ -37,8 +37,6 @@
 #define COUNT_MAX 0xffef
 #define ID_LOST 0xc000000000000000
 
-
-
 .macro FUNCTION name
 	.globl \name
 	.hidden \name

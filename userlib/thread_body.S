@@ -18,7 +18,6 @@
 #include <cet.h>
 #include "asm.h"
 
-
 /* struct thread_unwind, in interpose_thread.c */
 #define REAL_SETJMP 0
 #define REGISTER 8

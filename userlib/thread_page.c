@@ -10,7 +10,7 @@
  *           others.
  *   end     The destructor of a thread-specific key: after a return from the start routine,
  *           pthread_exit() and cancellation alike.  It asks to be called again until the last
- * round, so that the program's own destructors still run under an announced page.  With
+ *           round, so that the program's own destructors still run under an announced page.  With
  *           ThreadSanitizer it ends in the last round but one.  In the last round ThreadSanitizer
  *           takes the thread for gone.  It fails if that thread, or a sample in it, calls anything
  *           that it watches, such as clocks.

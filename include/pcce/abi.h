@@ -15,8 +15,9 @@
  *   id       The context id: the number of the acyclic path from the root, where the context's
  *            current segment begins, to the current function.
  *   push     What a call does that may recurse or leave the module: it saves the id and the site in
- *            an entry, and a new segment of the context begins.  Its id is 0, or the callee sets
- * it. ext      The site of a call into uninstrumented code that cannot call back, or of a call of a
+ *            an entry, and a new segment of the context begins.  The new id is 0, or the callee
+ *            sets it.
+ *   ext      The site of a call into uninstrumented code that cannot call back, or of a call of a
  *            function that calls nothing.
  *
  * The thread itself is the only writer of its page. Readers either have interrupted that very
