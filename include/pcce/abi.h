@@ -86,8 +86,8 @@ struct pcce_entry {
 #define PCCE_COUNT_SIGNAL2 0xfff1ULL
 #define PCCE_COUNT_JUMP 0xfff2ULL
 #define PCCE_COUNT_JUMP2 0xfff3ULL
-#define PCCE_COUNT_FILL \
-	0xfff4ULL /* fill entry: no meaning; makes room for two entries side by side */
+/* A fill entry has no meaning: it makes room for two adjacent entries in one segment. */
+#define PCCE_COUNT_FILL 0xfff4ULL
 #define PCCE_COUNT_LEAF 0xfff5ULL
 #define PCCE_COUNT_ORIGIN 0xfff6ULL
 #define PCCE_COUNT_ORIGIN2 0xfff7ULL
