@@ -48,7 +48,7 @@ static bool read_page_head(void *to, u64 page, u32 n)
 }
 
 /* Tries all places where the page may be. 0: there is no page. */
-static u64 find_thread_page(const struct pcce_session *s, struct pcce_cpu *c, u64 thread_pointer)
+static u64 find_task_page(const struct pcce_session *s, struct pcce_cpu *c, u64 thread_pointer)
 {
 	/* Pairs with the release in pcce_session_places(): n offsets are there. */
 	u32 n = smp_load_acquire(&s->n_offsets), i;
@@ -113,7 +113,7 @@ void pcce_read_page(const struct pcce_session *s, struct pcce_cpu *c, void *to, 
 		have = min_t(u32, c->entries + MORE, PCCE_SEGMENT_ENTRIES);
 	stack.page = c->found ? base + c->offset : 0;
 	if (!stack.page || !read_page_head(to, stack.page, have)) {
-		stack.page = find_thread_page(s, c, base);
+		stack.page = find_task_page(s, c, base);
 		if (!stack.page || !read_page_head(to, stack.page, have)) {
 			r->flags |= PCCE_SAMPLE_OUTSIDE;
 			return;
