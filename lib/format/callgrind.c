@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The profile format of callgrind, version 1: what callgrind_annotate, KCachegrind and QCachegrind
- * read.  Self costs by function and line, and calls by caller, line and callee, with their
- * inclusive cost.
+ * Writes the profile format of callgrind, version 1, for callgrind_annotate, KCachegrind and
+ * QCachegrind. It has the self costs by function and line. It also has the inclusive cost of calls
+ * by caller, line and callee.
  *
- * The format wants to know how often each call was made, which sampling does not tell: it says the
- * number of samples in which the call was under way.  Inlined functions are functions like others.
+ * The format has a field for how often each call was made. Samples do not tell this, so the field
+ * has the number of samples in which the call was active. Inlined functions are written like other
+ * functions.
  */
 #include <errno.h>
 #include <string.h>
@@ -20,8 +21,8 @@ struct writer {
 	FILE *out;
 };
 
-/* A name: the format has no escapes, and takes `(N)` at its beginning for an abbreviation. */
-static void put_name(const struct writer *w, const char *what, const char *name)
+/* The format has no escapes. It reads `(N)` at the beginning of a name as an abbreviation. */
+static void callgrind_put_name(const struct writer *w, const char *what, const char *name)
 {
 	char buffer[4096];
 
@@ -34,22 +35,25 @@ static const char *file_of(const struct writer *w, uint32_t file)
 	return file ? symbol_table_string(w->p->names, file) : "???";
 }
 
-/* prefix: "" or "c". Equal names in several modules are told apart by the object. */
-static void put_function(const struct writer *w, const char *prefix, uint32_t function)
+/* prefix: "" or "c". The object distinguishes equal names of several modules. */
+static void callgrind_put_function(const struct writer *w, const char *prefix, uint32_t function)
 {
 	const struct function *f = &w->sums.functions.list[function];
 	char what[8];
 
 	snprintf(what, sizeof(what), "%sob", prefix);
-	put_name(w, what, f->module == UINT32_MAX ? "" : symbol_table_path(w->p->names, f->module));
+	callgrind_put_name(
+		w, what, f->module == UINT32_MAX ? "" : symbol_table_path(w->p->names, f->module));
 	snprintf(what, sizeof(what), "%s", *prefix ? "cfi" : "fl");
-	put_name(w, what, file_of(w, f->file));
+	callgrind_put_name(w, what, file_of(w, f->file));
 	snprintf(what, sizeof(what), "%sfn", prefix);
-	put_name(w, what, symbol_table_string(w->p->names, f->name));
+	callgrind_put_name(w, what, symbol_table_string(w->p->names, f->name));
 }
 
-/* Code of a function that is in another file than its beginning. */
-static void put_file(const struct writer *w, uint32_t function, uint32_t file, uint32_t *now)
+/* Names the file of the lines that follow, if it is not *now, the file of the lines before. A
+ * function can have code in other files than the one in which it begins. */
+static void callgrind_put_file(const struct writer *w, uint32_t function, uint32_t file,
+			       uint32_t *now)
 {
 	uint32_t own = w->sums.functions.list[function].file;
 
@@ -58,10 +62,10 @@ static void put_file(const struct writer *w, uint32_t function, uint32_t file, u
 	if (file == *now)
 		return;
 	*now = file;
-	put_name(w, file == own ? "fe" : "fi", file_of(w, file));
+	callgrind_put_name(w, file == own ? "fe" : "fi", file_of(w, file));
 }
 
-static void put_head(const struct writer *w)
+static void callgrind_put_head(const struct writer *w)
 {
 	const struct profile *p = w->p;
 	char buffer[4096];
@@ -77,30 +81,30 @@ static void put_head(const struct writer *w)
 	fprintf(w->out, "summary: %llu\n", (unsigned long long)(w->sums.total * w->unit.scale));
 }
 
-static void put_all(const struct writer *w)
+static void callgrind_put_all(const struct writer *w)
 {
 	const struct function_sums *s = &w->sums;
 	size_t line = 0, call = 0;
 
-	put_head(w);
+	callgrind_put_head(w);
 	for (uint32_t i = 0; i < s->functions.n; i++) {
 		uint32_t file = s->functions.list[i].file;
 
 		fputc('\n', w->out);
-		put_function(w, "", i);
+		callgrind_put_function(w, "", i);
 		for (; line < s->n_lines && s->lines[line].function == i; line++) {
-			put_file(w, i, s->lines[line].file, &file);
+			callgrind_put_file(w, i, s->lines[line].file, &file);
 			fprintf(w->out, "%u %llu\n", s->lines[line].line,
 				(unsigned long long)(s->lines[line].weight * w->unit.scale));
 		}
 		for (; call < s->n_calls && s->calls[call].caller == i; call++) {
 			const struct function_call_sum *c = &s->calls[call];
-			/* What a function costs is its self costs and those of its calls: not of
-			 * one of itself, which is within. */
+			/* A reader computes a function's cost from its self costs and its calls. A
+			 * recursive call is already in the inclusive cost, so it counts as 0. */
 			uint64_t weight = c->callee == i ? 0 : c->weight;
 
-			put_file(w, i, c->file, &file);
-			put_function(w, "c", c->callee);
+			callgrind_put_file(w, i, c->file, &file);
+			callgrind_put_function(w, "c", c->callee);
 			fprintf(w->out, "calls=%llu 0\n%u %llu\n", (unsigned long long)c->samples,
 				c->line, (unsigned long long)(weight * w->unit.scale));
 		}
@@ -116,7 +120,7 @@ int format_callgrind(const struct profile *p, const struct format_options *o, FI
 	(void)o;
 	if (r)
 		return r;
-	put_all(&w);
+	callgrind_put_all(&w);
 	function_sums_free(&w.sums);
 	return 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The graph of functions and calls, for Graphviz: boxes are the larger the more their function
- * costs itself, and redder the more it costs with all it calls; arrows are the thicker the more
- * goes through them.  Functions and calls below min_percent are left out; how many, the graph's
- * label says.
+ * Writes the graph of functions and calls for Graphviz. A box has larger text if its function has a
+ * higher self cost, and is redder if its total cost is higher. An arrow is thicker if its call has
+ * a higher cost. Functions and calls below min_percent are left out. The graph's label says how
+ * many.
  */
 #include <errno.h>
 #include <math.h>
@@ -20,8 +20,8 @@ struct writer {
 	FILE *out;
 };
 
-/* Within a quoted string. */
-static void put_text(const char *s, FILE *out)
+/* Writes s as part of a quoted string. */
+static void dot_put_text(const char *s, FILE *out)
 {
 	char buffer[4096];
 
@@ -32,12 +32,12 @@ static void put_text(const char *s, FILE *out)
 	}
 }
 
-static bool is_shown(const struct writer *w, uint32_t function)
+static bool is_drawn(const struct writer *w, uint32_t function)
 {
 	return w->sums.of[function].total >= w->least;
 }
 
-static void put_function(const struct writer *w, uint32_t function)
+static void dot_put_function(const struct writer *w, uint32_t function)
 {
 	const struct function *f = &w->sums.functions.list[function];
 	const struct function_sum *sum = &w->sums.of[function];
@@ -45,22 +45,22 @@ static void put_function(const struct writer *w, uint32_t function)
 	       total = text_percent(sum->total, w->sums.total);
 
 	fprintf(w->out, "\tn%u [label=\"", function);
-	put_text(symbol_table_string(w->p->names, f->name), w->out);
+	dot_put_text(symbol_table_string(w->p->names, f->name), w->out);
 	if (f->module != UINT32_MAX && f->kind == DECODE_FRAME_FOREIGN) {
 		fputs("\\n", w->out);
-		put_text(symbol_table_base(w->p->names, f->module), w->out);
+		dot_put_text(symbol_table_base(w->p->names, f->module), w->out);
 	}
 	fprintf(w->out, "\\n%.2f%% self\\n%.2f%% total\" tooltip=\"", self, total);
-	put_text(f->file		   ? symbol_table_string(w->p->names, f->file)
-		 : f->module == UINT32_MAX ? ""
-					   : symbol_table_path(w->p->names, f->module),
-		 w->out);
+	dot_put_text(f->file		       ? symbol_table_string(w->p->names, f->file)
+		     : f->module == UINT32_MAX ? ""
+					       : symbol_table_path(w->p->names, f->module),
+		     w->out);
 	fprintf(w->out, "\" fontsize=%.1f fillcolor=\"0.05 %.3f 1.0\"%s];\n", 9 + 2.2 * sqrt(self),
 		total / 100 * 0.7,
 		f->kind == DECODE_FRAME_FOREIGN ? " style=\"filled,dashed\"" : "");
 }
 
-static void put_call(const struct writer *w, const struct function_call_sum *c)
+static void dot_put_call(const struct writer *w, const struct function_call_sum *c)
 {
 	double percent = text_percent(c->weight, w->sums.total);
 
@@ -69,7 +69,7 @@ static void put_call(const struct writer *w, const struct function_call_sum *c)
 		c->inlined ? " style=dotted tooltip=\"inlined\"" : "");
 }
 
-static void put_all(const struct writer *w)
+static void dot_put_all(const struct writer *w)
 {
 	const struct function_sums *s = &w->sums;
 	size_t functions = 0, calls = 0;
@@ -78,25 +78,25 @@ static void put_all(const struct writer *w)
 	      "\tedge [fontname=\"sans-serif\" fontsize=9];\n",
 	      w->out);
 	for (uint32_t i = 0; i < s->functions.n; i++) {
-		if (is_shown(w, i))
-			put_function(w, i);
+		if (is_drawn(w, i))
+			dot_put_function(w, i);
 		else
 			functions++;
 	}
 	for (size_t i = 0; i < s->n_calls; i++) {
 		const struct function_call_sum *c = &s->calls[i];
 
-		if (is_shown(w, c->caller) && is_shown(w, c->callee) && c->weight >= w->least)
-			put_call(w, c);
+		if (is_drawn(w, c->caller) && is_drawn(w, c->callee) && c->weight >= w->least)
+			dot_put_call(w, c);
 		else
 			calls++;
 	}
 	fputs("\tlabelloc=t;\n\tlabel=\"", w->out);
-	put_text(w->p->command, w->out);
+	dot_put_text(w->p->command, w->out);
 	fprintf(w->out, "\\n%llu samples of ", (unsigned long long)w->p->stats.samples);
-	put_text(w->p->event, w->out);
+	dot_put_text(w->p->event, w->out);
 	if (functions || calls)
-		fprintf(w->out, "\\nleft out as too light: %zu functions, %zu calls", functions,
+		fprintf(w->out, "\\nleft out below the limit: %zu functions, %zu calls", functions,
 			calls);
 	fputs("\";\n}\n", w->out);
 }
@@ -109,7 +109,7 @@ int format_dot(const struct profile *p, const struct format_options *o, FILE *ou
 	if (r)
 		return r;
 	w.least = (uint64_t)ceil(w.sums.total * (o->min_percent / 100.0));
-	put_all(&w);
+	dot_put_all(&w);
 	function_sums_free(&w.sums);
 	return 0;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The processed profile format of the Firefox profiler (profiler.firefox.com), version 60, in which
- * all threads share the tables of stacks, frames and functions; later versions of it read that.
- * Frames are symbolicated and have lines and inlining depths.
+ * Writes the processed profile format of the Firefox profiler (profiler.firefox.com), version 60.
+ * In this version all threads share the tables of stacks, frames and functions. Later versions of
+ * the profiler read it. Frames have symbols, lines and inlining depths.
  *
- * Tables are objects of columns: each column is written by a walk of its own.
+ * Tables are objects of columns. A separate loop writes each column.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -17,7 +17,8 @@
 #include "profile/stack_table.h"
 
 #define VERSION 60
-/* Of the format in which Firefox itself writes profiles; files of its age were made by this one. */
+/* Version of the format that Firefox itself writes. Profiles with version 60 were made from this
+ * one. */
 #define GECKO_VERSION 33
 
 /* Categories, in the order of meta.categories. */
@@ -34,30 +35,30 @@ struct writer {
 	struct locations locations;
 	struct stack_table stacks;
 	uint32_t *location_of; /* by line */
-	uint32_t *sources;     /* strings of the names that are files */
+	uint32_t *sources;     /* file names, as strings in the symbol table */
 	size_t n_sources;
 	uint32_t *source_of;	   /* by function; UINT32_MAX: none */
 	uint32_t *first, *samples; /* by thread */
 	uint32_t *stack;	   /* by instruction */
-	bool separate;		   /* a comma is due */
+	bool separate;		   /* the next item needs a comma before it */
 	FILE *out;
 };
 
 /* ---- columns --------------------------------------------------------------------- */
 
-static void begin(struct writer *w, const char *name)
+static void begin_column(struct writer *w, const char *name)
 {
 	fprintf(w->out, "%s\"%s\":[", w->separate ? ",\n" : "", name);
 	w->separate = false;
 }
 
-static void end(struct writer *w)
+static void end_column(struct writer *w)
 {
 	putc(']', w->out);
 	w->separate = true;
 }
 
-static void put(struct writer *w, uint64_t value)
+static void put_number_item(struct writer *w, uint64_t value)
 {
 	if (w->separate)
 		putc_unlocked(',', w->out);
@@ -65,8 +66,8 @@ static void put(struct writer *w, uint64_t value)
 	json_write_number(value, w->out);
 }
 
-/* As it stands: null, -1, true. */
-static void put_word(struct writer *w, const char *word)
+/* Writes a word without quotes: null, -1, true. */
+static void put_word_item(struct writer *w, const char *word)
 {
 	if (w->separate)
 		putc_unlocked(',', w->out);
@@ -74,20 +75,20 @@ static void put_word(struct writer *w, const char *word)
 	fputs_unlocked(word, w->out);
 }
 
-static void put_or(struct writer *w, uint32_t value, uint32_t none, const char *word)
+static void put_optional_item(struct writer *w, uint32_t value, uint32_t none, const char *word)
 {
 	if (value == none)
-		put_word(w, word);
+		put_word_item(w, word);
 	else
-		put(w, value);
+		put_number_item(w, value);
 }
 
-static void column_of(struct writer *w, const char *name, size_t n, const char *word)
+static void put_constant_column(struct writer *w, const char *name, size_t n, const char *word)
 {
-	begin(w, name);
+	begin_column(w, name);
 	for (size_t i = 0; i < n; i++)
-		put_word(w, word);
-	end(w);
+		put_word_item(w, word);
+	end_column(w);
 }
 
 static void begin_table(struct writer *w, const char *name, size_t n)
@@ -102,23 +103,23 @@ static void end_table(struct writer *w)
 	w->separate = true;
 }
 
-static void put_strings(struct writer *w, const char *name,
-			const char *(*get)(const struct writer *w, size_t i), size_t n)
+static void put_string_column(struct writer *w, const char *name,
+			      const char *(*get)(const struct writer *w, size_t i), size_t n)
 {
-	begin(w, name);
+	begin_column(w, name);
 	for (size_t i = 0; i < n; i++) {
 		if (w->separate)
 			putc(',', w->out);
 		w->separate = true;
 		json_write_text(get(w, i), w->out);
 	}
-	end(w);
+	end_column(w);
 }
 
 /* ---- tables ---------------------------------------------------------------------- */
 
-/* Strings: first one for each function, then one for each module, then one for each source file. */
-static const char *string_at(const struct writer *w, size_t i)
+/* The strings in this order: function names, then module names, then source files. */
+static const char *firefox_string(const struct writer *w, size_t i)
 {
 	size_t modules = symbol_table_modules(w->p->names);
 
@@ -155,139 +156,140 @@ static unsigned int category_of(const struct location_function *f)
 									    : CATEGORY_REMARK;
 }
 
-static void put_stack_table(struct writer *w)
+static void firefox_put_stack_table(struct writer *w)
 {
 	begin_table(w, "stackTable", w->stacks.n);
-	begin(w, "prefix");
+	begin_column(w, "prefix");
 	for (size_t i = 0; i < w->stacks.n; i++)
-		put_or(w, w->stacks.list[i].prefix, STACK_TABLE_NONE, "null");
-	end(w);
-	begin(w, "frame");
+		put_optional_item(w, w->stacks.list[i].prefix, STACK_TABLE_NONE, "null");
+	end_column(w);
+	begin_column(w, "frame");
 	for (size_t i = 0; i < w->stacks.n; i++)
-		put(w, w->stacks.list[i].line);
-	end(w);
+		put_number_item(w, w->stacks.list[i].line);
+	end_column(w);
 	end_table(w);
 }
 
-static void put_frame_table(struct writer *w)
+static void firefox_put_frame_table(struct writer *w)
 {
 	const struct locations *l = &w->locations;
 
 	begin_table(w, "frameTable", l->n_lines);
-	begin(w, "address");
+	begin_column(w, "address");
 	for (size_t i = 0; i < l->n_lines; i++) {
 		const struct tree_place *place = &l->list[w->location_of[i]].place;
 
 		if (place->module == UINT32_MAX || !place->vaddr)
-			put_word(w, "-1");
+			put_word_item(w, "-1");
 		else
-			put(w, place->vaddr);
+			put_number_item(w, place->vaddr);
 	}
-	end(w);
-	begin(w, "inlineDepth");
+	end_column(w);
+	begin_column(w, "inlineDepth");
 	for (size_t i = 0; i < l->n_lines; i++) {
 		const struct location *location = &l->list[w->location_of[i]];
 
-		put(w, location->first + location->n - 1 - i);
+		put_number_item(w, location->first + location->n - 1 - i);
 	}
-	end(w);
-	begin(w, "category");
+	end_column(w);
+	begin_column(w, "category");
 	for (size_t i = 0; i < l->n_lines; i++)
-		put(w, category_of(function_of(w, i)));
-	end(w);
-	column_of(w, "subcategory", l->n_lines, "0");
-	begin(w, "func");
+		put_number_item(w, category_of(function_of(w, i)));
+	end_column(w);
+	put_constant_column(w, "subcategory", l->n_lines, "0");
+	begin_column(w, "func");
 	for (size_t i = 0; i < l->n_lines; i++)
-		put(w, l->lines[i].function);
-	end(w);
-	column_of(w, "nativeSymbol", l->n_lines, "null");
-	column_of(w, "innerWindowID", l->n_lines, "0");
-	begin(w, "line");
+		put_number_item(w, l->lines[i].function);
+	end_column(w);
+	put_constant_column(w, "nativeSymbol", l->n_lines, "null");
+	put_constant_column(w, "innerWindowID", l->n_lines, "0");
+	begin_column(w, "line");
 	for (size_t i = 0; i < l->n_lines; i++)
-		put_or(w, l->lines[i].line, 0, "null");
-	end(w);
-	column_of(w, "column", l->n_lines, "null");
+		put_optional_item(w, l->lines[i].line, 0, "null");
+	end_column(w);
+	put_constant_column(w, "column", l->n_lines, "null");
 	end_table(w);
 }
 
-static void put_func_table(struct writer *w)
+static void firefox_put_func_table(struct writer *w)
 {
 	const struct locations *l = &w->locations;
 
 	begin_table(w, "funcTable", l->n_functions);
-	begin(w, "name");
+	begin_column(w, "name");
 	for (size_t i = 0; i < l->n_functions; i++)
-		put(w, i);
-	end(w);
-	column_of(w, "isJS", l->n_functions, "false");
-	column_of(w, "relevantForJS", l->n_functions, "false");
-	begin(w, "resource");
+		put_number_item(w, i);
+	end_column(w);
+	put_constant_column(w, "isJS", l->n_functions, "false");
+	put_constant_column(w, "relevantForJS", l->n_functions, "false");
+	begin_column(w, "resource");
 	for (size_t i = 0; i < l->n_functions; i++)
-		put_or(w, l->functions[i].module, UINT32_MAX, "-1");
-	end(w);
-	begin(w, "source");
+		put_optional_item(w, l->functions[i].module, UINT32_MAX, "-1");
+	end_column(w);
+	begin_column(w, "source");
 	for (size_t i = 0; i < l->n_functions; i++)
-		put_or(w, w->source_of[i], UINT32_MAX, "null");
-	end(w);
-	column_of(w, "lineNumber", l->n_functions, "null");
-	column_of(w, "columnNumber", l->n_functions, "null");
+		put_optional_item(w, w->source_of[i], UINT32_MAX, "null");
+	end_column(w);
+	put_constant_column(w, "lineNumber", l->n_functions, "null");
+	put_constant_column(w, "columnNumber", l->n_functions, "null");
 	end_table(w);
 }
 
-/* A resource is a module, and so is a library. */
-static void put_resource_table(struct writer *w)
+/* Each module is a resource and a library. */
+static void firefox_put_resource_table(struct writer *w)
 {
 	size_t n = symbol_table_modules(w->p->names);
 
 	begin_table(w, "resourceTable", n);
-	begin(w, "lib");
+	begin_column(w, "lib");
 	for (size_t i = 0; i < n; i++)
-		put(w, i);
-	end(w);
-	begin(w, "name");
+		put_number_item(w, i);
+	end_column(w);
+	begin_column(w, "name");
 	for (size_t i = 0; i < n; i++)
-		put(w, module_string(w, i));
-	end(w);
-	column_of(w, "host", n, "null");
-	column_of(w, "type", n, "1");
+		put_number_item(w, module_string(w, i));
+	end_column(w);
+	put_constant_column(w, "host", n, "null");
+	put_constant_column(w, "type", n, "1");
 	end_table(w);
 }
 
-static void put_sources(struct writer *w)
+static void firefox_put_sources(struct writer *w)
 {
 	begin_table(w, "sources", w->n_sources);
-	column_of(w, "uuid", w->n_sources, "null");
-	begin(w, "filename");
+	put_constant_column(w, "uuid", w->n_sources, "null");
+	begin_column(w, "filename");
 	for (size_t i = 0; i < w->n_sources; i++)
-		put(w, source_string(w, i));
-	end(w);
+		put_number_item(w, source_string(w, i));
+	end_column(w);
 	end_table(w);
 }
 
-static void put_shared(struct writer *w)
+static void firefox_put_shared(struct writer *w)
 {
 	fputs(",\n\"shared\":{", w->out);
 	w->separate = false;
-	put_stack_table(w);
-	put_frame_table(w);
-	put_func_table(w);
-	put_resource_table(w);
-	put_sources(w);
+	firefox_put_stack_table(w);
+	firefox_put_frame_table(w);
+	firefox_put_func_table(w);
+	firefox_put_resource_table(w);
+	firefox_put_sources(w);
 	begin_table(w, "nativeSymbols", 0);
-	column_of(w, "libIndex", 0, "");
-	column_of(w, "address", 0, "");
-	column_of(w, "name", 0, "");
-	column_of(w, "functionSize", 0, "");
+	put_constant_column(w, "libIndex", 0, "");
+	put_constant_column(w, "address", 0, "");
+	put_constant_column(w, "name", 0, "");
+	put_constant_column(w, "functionSize", 0, "");
 	end_table(w);
-	put_strings(w, "stringArray", string_at,
-		    w->locations.n_functions + symbol_table_modules(w->p->names) + w->n_sources);
+	put_string_column(w, "stringArray", firefox_string,
+			  w->locations.n_functions + symbol_table_modules(w->p->names) +
+				  w->n_sources);
 	putc('}', w->out);
 }
 
 /* ---- threads --------------------------------------------------------------------- */
 
-/* Milliseconds since the first sample. */
-static void put_time(struct writer *w, uint64_t time)
+/* Writes milliseconds since the first sample. */
+static void firefox_put_time(struct writer *w, uint64_t time)
 {
 	if (w->separate)
 		putc_unlocked(',', w->out);
@@ -295,27 +297,27 @@ static void put_time(struct writer *w, uint64_t time)
 	json_write_decimal(time - w->p->first, 6, w->out);
 }
 
-static void put_samples(struct writer *w, const uint32_t *samples, size_t n)
+static void firefox_put_samples(struct writer *w, const uint32_t *samples, size_t n)
 {
 	bool weighted = false;
 
 	begin_table(w, "samples", n);
-	begin(w, "stack");
+	begin_column(w, "stack");
 	for (size_t i = 0; i < n; i++)
-		put_or(w, w->stack[profile_moment(w->p, samples[i]).instruction], STACK_TABLE_NONE,
-		       "null");
-	end(w);
-	begin(w, "time");
+		put_optional_item(w, w->stack[profile_moment(w->p, samples[i]).instruction],
+				  STACK_TABLE_NONE, "null");
+	end_column(w);
+	begin_column(w, "time");
 	for (size_t i = 0; i < n; i++)
-		put_time(w, profile_moment(w->p, samples[i]).time);
-	end(w);
+		firefox_put_time(w, profile_moment(w->p, samples[i]).time);
+	end_column(w);
 	for (size_t i = 0; i < n && !weighted; i++)
 		weighted = profile_moment(w->p, samples[i]).weight != 1;
 	if (weighted) {
-		begin(w, "weight");
+		begin_column(w, "weight");
 		for (size_t i = 0; i < n; i++)
-			put(w, profile_moment(w->p, samples[i]).weight);
-		end(w);
+			put_number_item(w, profile_moment(w->p, samples[i]).weight);
+		end_column(w);
 	} else {
 		fputs(",\n\"weight\":null", w->out);
 	}
@@ -323,8 +325,9 @@ static void put_samples(struct writer *w, const uint32_t *samples, size_t n)
 	end_table(w);
 }
 
-/* The format has no field for what created a thread: it goes into the name. */
-static int put_thread_name(struct writer *w, const struct thread *t)
+/* Writes the name of a thread. The format has no field for the creation context, so the name
+ * contains it. */
+static int firefox_put_thread_name(struct writer *w, const struct thread *t)
 {
 	const char *name = symbol_table_string(w->p->names, t->name);
 	char *origin = format_origin(w->p, t), *both;
@@ -341,7 +344,7 @@ static int put_thread_name(struct writer *w, const struct thread *t)
 	return 0;
 }
 
-static int put_thread(struct writer *w, uint32_t thread)
+static int firefox_put_thread(struct writer *w, uint32_t thread)
 {
 	const struct thread *t = threads_get(w->p->threads, thread);
 	const char *process = symbol_table_string(w->p->names, t->process);
@@ -353,12 +356,13 @@ static int put_thread(struct writer *w, uint32_t thread)
 		"\"showMarkersInTimeline\":false,"
 		"\"isMainThread\":%s,\"pid\":\"%u\",\"tid\":%u,\"name\":",
 		thread ? "," : "", t->tid == t->pid ? "true" : "false", t->pid, t->tid);
-	if (put_thread_name(w, t))
+	if (firefox_put_thread_name(w, t))
 		return -ENOMEM;
 	fputs(",\"processName\":", w->out);
 	json_write_text(*process ? process : "process", w->out);
 	w->separate = true;
-	put_samples(w, w->samples + w->first[thread], w->first[thread + 1] - w->first[thread]);
+	firefox_put_samples(w, w->samples + w->first[thread],
+			    w->first[thread + 1] - w->first[thread]);
 	fputs(",\n\"markers\":{\"length\":0,\"data\":[],\"name\":[],\"startTime\":[],\"endTime\":[]"
 	      ",\"phase\":[],"
 	      "\"category\":[]}}",
@@ -368,7 +372,7 @@ static int put_thread(struct writer *w, uint32_t thread)
 
 /* ---- the rest -------------------------------------------------------------------- */
 
-static void put_meta(struct writer *w)
+static void firefox_put_meta(struct writer *w)
 {
 	const struct profile *p = w->p;
 	struct format_unit unit = format_unit(p);
@@ -432,18 +436,19 @@ static void put_meta(struct writer *w)
 	putc(']', w->out);
 }
 
-static int find_stack(void *ctx, const struct profile_cell *at)
+static int find_cell_stack(void *ctx, const struct profile_cell *at)
 {
 	struct writer *w = ctx;
 
 	return stack_table_get(&w->stacks, at->node, at->place, &w->stack[at->instruction]);
 }
 
-/* The stack of each instruction, and with them all that they need. */
+/* Finds the stack of each instruction, and thereby all frames and functions that the stacks need.
+ */
 static int find_stacks(struct writer *w)
 {
 	w->stack = malloc((profile_instruction_count(w->p) + 1) * sizeof(*w->stack));
-	return w->stack ? profile_instructions(w->p, find_stack, w) : -ENOMEM;
+	return w->stack ? profile_instructions(w->p, find_cell_stack, w) : -ENOMEM;
 }
 
 static int find_sources(struct writer *w)
@@ -494,12 +499,12 @@ int format_firefox(const struct profile *p, const struct format_options *o, FILE
 	r = r ? r : find_sources(&w);
 	r = r ? r : profile_by_thread(p, &w.first, &w.samples);
 	if (!r) {
-		put_meta(&w);
+		firefox_put_meta(&w);
 		fputs(",\n\"threads\":[", out);
 		for (uint32_t i = 0; i < threads_count(p->threads); i++)
-			r = r ? r : put_thread(&w, i);
+			r = r ? r : firefox_put_thread(&w, i);
 		putc(']', out);
-		put_shared(&w);
+		firefox_put_shared(&w);
 		fputs("}\n", out);
 	}
 	free(w.location_of);

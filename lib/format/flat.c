@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* One line a function: what it used itself, and what it used with all that it called. */
+/* Prints one line for each function: its self share, and its total share with all functions that it
+ * called. */
 #include <string.h>
 #include "base/text.h"
 #include "tree/flat_profile.h"
 #include "format/format.h"
 #include "format/frame_text.h"
 
-static void print_row(const struct profile *p, const struct format_options *o,
-		      const struct flat_profile_row *row, FILE *out)
+static void print_function_row(const struct profile *p, const struct format_options *o,
+			       const struct flat_profile_row *row, FILE *out)
 {
 	const char *base = symbol_table_base(p->names, row->module);
 	uint64_t all = p->tree.nodes[0].total;
@@ -40,7 +41,7 @@ int format_flat(const struct profile *p, const struct format_options *o, FILE *o
 	fprintf(out, "   self    total   samples  function\n");
 	for (size_t i = 0; i < f.n; i++)
 		if (text_percent(f.rows[i].total, p->tree.nodes[0].total) >= o->min_percent)
-			print_row(p, o, &f.rows[i], out);
+			print_function_row(p, o, &f.rows[i], out);
 	flat_profile_free(&f);
 	return 0;
 }

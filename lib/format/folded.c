@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * One line a context: `frame;frame;...;leaf weight`, outermost first, as
- * flamegraph.pl and its like read it.  Repetitions are written out.
+ * Writes one line for each context: `frame;frame;...;leaf weight`, outermost frame first.
+ * flamegraph.pl and similar tools read this format. Repeated groups of frames are written out.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ void format_folded_name(const char *name, FILE *out)
 	}
 }
 
-/* Repeated groups do not nest: each is written out as often as it stands. */
+/* Repeated groups do not nest, so each is written as often as it occurs. */
 static void print_path(const struct profile *p, const struct cct *t, const uint32_t *path, size_t n,
 		       FILE *out)
 {

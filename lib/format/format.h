@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The output formats of pcce-report, one function each.  They return 0 or -ENOMEM, or
- * another -errno if there is no temporary file; the caller looks whether the stream took it all.
+ * Declares the output formats of pcce-report, one function for each. A function returns 0 or
+ * -ENOMEM, or another -errno if it cannot create a temporary file. The caller checks the stream for
+ * write errors.
  */
 #ifndef PCCE_FORMAT_FORMAT_H
 #define PCCE_FORMAT_FORMAT_H
@@ -12,29 +13,28 @@
 #define FORMAT_ROWS UINT64_MAX
 
 struct format_options {
-	double min_percent;	/* branches and functions with less of the total are left out */
-	unsigned int max_depth; /* frames; 0: all */
-	uint64_t max_rows; /* of what grows with the number of samples; 0: all; FORMAT_ROWS: as many
-			    * as its readers bear
-			    */
-	struct cct_sort_order sort; /* of siblings in trees, and of rows */
+	double min_percent; /* percent of the total; lighter branches and functions are left out */
+	unsigned int max_depth;	    /* frames; 0: all */
+	uint64_t max_rows;	    /* limit of what grows with the number of samples; 0: no limit;
+				       FORMAT_ROWS: as much as the format's readers can handle */
+	struct cct_sort_order sort; /* for siblings in trees, and for rows */
 	bool colors;
-	bool quiet; /* nothing is said on stderr */
+	bool quiet; /* print nothing on stderr */
 };
 
 int format_tree(const struct profile *p, const struct format_options *o, FILE *out);
 int format_callees(const struct profile *p, const struct format_options *o, FILE *out);
 int format_flat(const struct profile *p, const struct format_options *o, FILE *out);
 int format_folded(const struct profile *p, const struct format_options *o, FILE *out);
-/* The threads, and what created them. */
+/* Prints the threads and their creation contexts. */
 int format_threads(const struct profile *p, const struct format_options *o, FILE *out);
 int format_json(const struct profile *p, const struct format_options *o, FILE *out);
 int format_html(const struct profile *p, const struct format_options *o, FILE *out);
 int format_stats(const struct profile *p, FILE *out);
 
 int format_pprof(const struct profile *p, const struct format_options *o, FILE *out);
-/* Both in one file, in which what was before counts as less than nothing, as go tool pprof
- * -diff_base has it; before may be NULL. */
+/* Writes both profiles to one file, like go tool pprof -diff_base: the samples of the older one
+ * have negative values. before may be NULL. */
 int format_pprof_difference(const struct profile *now, const struct profile *before, FILE *out);
 int format_perf(const struct profile *p, const struct format_options *o, FILE *out);
 int format_speedscope(const struct profile *p, const struct format_options *o, FILE *out);
@@ -45,23 +45,23 @@ int format_firefox(const struct profile *p, const struct format_options *o, FILE
 int format_trace(const struct profile *p, const struct format_options *o, FILE *out);
 int format_otlp(const struct profile *p, const struct format_options *o, FILE *out);
 
-/* Shared by the formats: */
+/* Functions that several formats use: */
 
-/* What weights are of. */
+/* The unit of weights. */
 struct format_unit {
-	const char *type, *unit; /* as pprof calls them */
-	uint64_t scale;		 /* of one unit of weight */
-	bool clock;		 /* it is time, in nanoseconds */
+	const char *type, *unit; /* pprof's words */
+	uint64_t scale;		 /* value of one unit of weight */
+	bool clock;		 /* the unit is nanoseconds */
 };
 struct format_unit format_unit(const struct profile *p);
 
-/* The chain of calls that created a thread, in words (thread_origins_text()); [several]; or "" if
- * it is not known. To be freed; NULL: no memory. */
+/* Returns the creation context of a thread as text (thread_origins_text()), "[several]" if it has
+ * several, or "" if it is unknown. The caller frees the text. NULL: no memory. */
 char *format_origin(const struct profile *p, const struct thread *t);
-/* Says on stderr that not everything is in the output. */
+/* Says on stderr that the output is incomplete, unless o->quiet is set. */
 void format_remark(const struct format_options *o, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* A frame of a folded line: without blanks and semicolons. */
+/* Writes the name of a frame in a folded line: without blanks and semicolons. */
 void format_folded_name(const char *name, FILE *out);
 
 #endif

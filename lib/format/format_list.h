@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The list of output formats. */
+/* Declares the list of output formats with their properties. */
 #ifndef PCCE_FORMAT_FORMAT_LIST_H
 #define PCCE_FORMAT_FORMAT_LIST_H
 
@@ -7,18 +7,18 @@
 
 struct format {
 	const char *name;
-	const char *what; /* for --help */
+	const char *what; /* text for --help */
 	int (*print)(const struct profile *p, const struct format_options *o, FILE *out);
-	double min_percent; /* unless told otherwise */
-	bool samples;	    /* it wants single samples (profile_options.samples) */
+	double min_percent; /* default of --min-percent */
+	bool samples;	    /* needs single samples (profile_options.samples) */
 	bool binary;	    /* not for terminals */
 };
 
-extern const struct format formats[]; /* the default first; the last has no name */
+extern const struct format formats[]; /* the first is the default; the last has no name */
 
-/* NULL: there is none of this name. */
+/* NULL: no format has this name. */
 const struct format *format_find(const char *name);
-/* "tree, flat or json" */
+/* Returns a list like "tree, flat or json" in buffer. */
 const char *format_names(char *buffer, size_t size);
 
 #endif

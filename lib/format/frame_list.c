@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See frame_list.h. */
+/* Implements the list of frame texts as one buffer with the end of each item. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ void frame_list_cut(struct frame_list *l, size_t n)
 	l->size = n ? l->end[n - 1] : 0;
 }
 
-static int reserve(struct frame_list *l, size_t size)
+static int reserve_item(struct frame_list *l, size_t size)
 {
 	if (size > l->capacity) {
 		char *more = realloc(l->text, size * 2);
@@ -48,7 +48,7 @@ int frame_list_add(struct frame_list *l, struct text_cache *texts, uint32_t numb
 	size_t size;
 	const char *text = text_cache_get(texts, number, &size);
 
-	if (!text || reserve(l, l->size + size + 1))
+	if (!text || reserve_item(l, l->size + size + 1))
 		return -ENOMEM;
 	if (l->n)
 		l->text[l->size++] = ',';

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Texts with commas between, of which the last ones change: frames of one context after the other.
- */
+/* Keeps a list of texts with commas between them, of which the last ones can be replaced: the
+ * frames of one context after another. */
 #ifndef PCCE_FORMAT_FRAME_LIST_H
 #define PCCE_FORMAT_FRAME_LIST_H
 
@@ -9,7 +9,7 @@
 struct frame_list {
 	char *text;
 	size_t size, capacity;
-	size_t *end; /* of each item, in the text */
+	size_t *end; /* end of each item in the text */
 	size_t n, n_capacity;
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See frame_text.h. Colours as perf has them: red from 5 percent, green from a half. */
+/* Implements the texts of frames, shares and headings. Percentages have perf's colours: red from 5
+ * percent, green from 0.5. */
 #include "base/text.h"
 #include "format/format.h"
 #include "format/frame_text.h"

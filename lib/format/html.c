@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A recording as a page: what html/page.c needs, out of a profile.
+ * Prepares a profile for the HTML page that html/page.c writes: a tree merged by lines, and the
+ * samples of each thread in the order of time.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,13 +11,13 @@
 #include "format/format.h"
 #include "html/page.h"
 
-/* A page with more is slow to open and to use. */
+/* A page with more is slow in browsers. */
 #define MAX_NODES 1000000
 #define MAX_SAMPLES 1000000
 
 struct parts {
 	struct cct tree;
-	uint32_t *map; /* node of the profile's tree -> node of this one */
+	uint32_t *map; /* node of the profile's tree -> node of `tree` */
 	uint32_t *entries;
 	uint8_t *calls;
 	struct html_thread *threads;
@@ -29,7 +30,7 @@ struct parts {
 
 /* ---- how calls are encoded ------------------------------------------------------- */
 
-static enum html_call call_of(const struct profile *p, const struct cct_node *n)
+static enum html_call html_call_of(const struct profile *p, const struct cct_node *n)
 {
 	static const enum html_call calls[] = {
 		[PCCE_KIND_NONE] = HTML_CALL_NONE, [PCCE_KIND_ADD] = HTML_CALL_ADD,
@@ -50,7 +51,7 @@ static enum html_call call_of(const struct profile *p, const struct cct_node *n)
 
 /* ---- samples, thread by thread --------------------------------------------------- */
 
-static int by_time(const void *a, const void *b)
+static int compare_html_samples(const void *a, const void *b)
 {
 	const struct html_sample *x = a, *y = b;
 
@@ -59,11 +60,12 @@ static int by_time(const void *a, const void *b)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* A thread's samples, of which every nth is kept, weighing as much as n. */
+/* State of one thread while samples are thinned. Of each group of `step` samples the page gets one,
+ * with the weight of all. */
 struct queue {
 	uint64_t seen, weight;
 	size_t next;
-	uint32_t number; /* in the page */
+	uint32_t number; /* the thread's number in the page */
 };
 
 static int add_samples(const struct profile *p, struct parts *parts)
@@ -76,7 +78,7 @@ static int add_samples(const struct profile *p, struct parts *parts)
 		step = 1;
 	parts->thinned = step;
 	parts->threads = calloc(n_threads + 1, sizeof(*parts->threads));
-	/* Each thread may have an incomplete group at its end. */
+	/* Each thread can have an incomplete group at its end. */
 	parts->samples = malloc((n / step + n_threads + 1) * sizeof(*parts->samples));
 	if (!queues || !parts->threads || !parts->samples) {
 		free(queues);
@@ -114,8 +116,8 @@ static int add_samples(const struct profile *p, struct parts *parts)
 		parts->stacks[histogram_bucket_of(s.entries)] += s.weight;
 		if (s.entries > parts->entries[node])
 			parts->entries[node] = s.entries;
-		/* The place within each group varies, lest it beat with something periodic in the
-		 * program. */
+		/* The position in the group varies. A constant one could correlate with a period of
+		 * the program. */
 		if (q->seen % step == 0)
 			q->weight = 0;
 		q->weight += s.weight;
@@ -134,7 +136,7 @@ static int add_samples(const struct profile *p, struct parts *parts)
 
 		for (size_t i = 1; i < count; i++) {
 			if (first[i].time < first[i - 1].time) {
-				qsort(first, count, sizeof(*first), by_time);
+				qsort(first, count, sizeof(*first), compare_html_samples);
 				break;
 			}
 		}
@@ -182,7 +184,7 @@ static json_t *facts_object(const struct profile *p, const struct parts *parts)
 
 /* ---- all together ---------------------------------------------------------------- */
 
-static int fill(const struct profile *p, struct parts *parts)
+static int fill_parts(const struct profile *p, struct parts *parts)
 {
 	int r = cct_merge_map(&p->tree, CCT_MERGE_LINES, &parts->tree, &parts->map);
 
@@ -192,9 +194,9 @@ static int fill(const struct profile *p, struct parts *parts)
 	parts->calls = calloc(parts->tree.n, sizeof(*parts->calls));
 	if (!parts->entries || !parts->calls || cct_finish(&parts->tree, p->names))
 		return -ENOMEM;
-	/* Of several calls on one line, the one that costs most tells. */
+	/* If one line has several calls, the page shows the most expensive kind. */
 	for (size_t i = 1; i < p->tree.n; i++) {
-		enum html_call call = call_of(p, &p->tree.nodes[i]);
+		enum html_call call = html_call_of(p, &p->tree.nodes[i]);
 
 		if (call > parts->calls[parts->map[i]])
 			parts->calls[parts->map[i]] = call;
@@ -212,7 +214,7 @@ int format_html(const struct profile *p, const struct format_options *o, FILE *o
 		.max_depth = o->max_depth,
 		.max_nodes = MAX_NODES,
 	};
-	int r = parts ? fill(p, parts) : -ENOMEM;
+	int r = parts ? fill_parts(p, parts) : -ENOMEM;
 
 	if (!r) {
 		page.tree = &parts->tree;

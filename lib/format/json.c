@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Everything, for machines.  The tree is a list of nodes in preorder, each with the
- * index of its parent, and not nested objects: contexts are deeper than what JSON
- * readers accept.  One node a line.
+ * Writes the calling context tree and all facts about the recording as JSON. The tree is a list of
+ * nodes in preorder, each with the index of its parent. Nested objects would be deeper than JSON
+ * readers accept. Each node has its own line.
  *
  *   { "format": "pcce-report", "version": 1, "event": ..., "stats": {...},
  *     "modules": [ path, ... ],
@@ -11,7 +11,7 @@
  *       ...
  *     ] }
  *
- * There can be millions of nodes: they are written without making objects of them.
+ * A tree can have millions of nodes, so they are written directly, not through JSON objects.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -21,7 +21,7 @@
 #include "format/format.h"
 #include "base/json_writer.h"
 
-static int print(json_t *value, FILE *out)
+static int dump_json(json_t *value, FILE *out)
 {
 	int r;
 
@@ -29,7 +29,7 @@ static int print(json_t *value, FILE *out)
 		return -ENOMEM;
 	r = json_dumpf(value, out, JSON_COMPACT | JSON_ENCODE_ANY);
 	json_decref(value);
-	/* Any other failure is the stream's, and ferror() tells it. */
+	/* All other failures are write errors, which the caller finds with ferror(). */
 	return r && !ferror(out) ? -ENOMEM : 0;
 }
 
@@ -54,19 +54,19 @@ static json_t *stats_object(const struct profile *p)
 	return o;
 }
 
-static void put_number(const char *field, uint64_t n, FILE *out)
+static void put_number_field(const char *field, uint64_t n, FILE *out)
 {
 	fputs_unlocked(field, out);
 	json_write_number(n, out);
 }
 
-static void put_text(const char *field, const char *s, FILE *out)
+static void put_text_field(const char *field, const char *s, FILE *out)
 {
 	fputs_unlocked(field, out);
 	json_write_text(s, out);
 }
 
-static void put_key(const struct profile *p, const struct cct_key *key, FILE *out)
+static void json_put_key(const struct profile *p, const struct cct_key *key, FILE *out)
 {
 	static const char *const kinds[] = {
 		[DECODE_FRAME_CALL] = "call",	    [DECODE_FRAME_TAIL] = "tail",
@@ -76,44 +76,46 @@ static void put_key(const struct profile *p, const struct cct_key *key, FILE *ou
 	const struct encoding_table *t =
 		key->func == PCCE_NONE ? NULL : symbol_table_table(p->names, key->module);
 
-	put_text(",\"kind\":", key->flags & CCT_KERNEL ? "kernel" : kinds[key->kind], out);
+	put_text_field(",\"kind\":", key->flags & CCT_KERNEL ? "kernel" : kinds[key->kind], out);
 	fputs_unlocked(key->flags & CCT_INLINED ? ",\"inlined\":true" : ",\"inlined\":false", out);
 	if (key->module != UINT32_MAX)
-		put_number(",\"module\":", key->module, out);
+		put_number_field(",\"module\":", key->module, out);
 	if (t)
-		put_text(",\"function\":", encoding_table_string(t, t->funcs[key->func].name), out);
+		put_text_field(",\"function\":", encoding_table_string(t, t->funcs[key->func].name),
+			       out);
 	if (key->call)
-		put_number(",\"call\":", key->call, out);
+		put_number_field(",\"call\":", key->call, out);
 	if (key->file)
-		put_text(",\"file\":", symbol_table_string(p->names, key->file), out);
+		put_text_field(",\"file\":", symbol_table_string(p->names, key->file), out);
 	if (key->line)
-		put_number(",\"line\":", key->line, out);
+		put_number_field(",\"line\":", key->line, out);
 	if (key->repeat) {
-		put_number(",\"repeat\":", (uint64_t)key->repeat + 1, out);
-		put_number(",\"span\":", key->span, out);
+		put_number_field(",\"repeat\":", (uint64_t)key->repeat + 1, out);
+		put_number_field(",\"span\":", key->span, out);
 	}
 }
 
-static void put_node(const struct profile *p, uint32_t node, uint32_t id, uint32_t parent,
-		     FILE *out)
+static void json_put_node(const struct profile *p, uint32_t node, uint32_t id, uint32_t parent,
+			  FILE *out)
 {
 	const struct cct_node *n = &p->tree.nodes[node];
 
-	put_number("{\"id\":", id, out);
+	put_number_field("{\"id\":", id, out);
 	if (node)
-		put_number(",\"parent\":", parent, out);
+		put_number_field(",\"parent\":", parent, out);
 	else
 		fputs_unlocked(",\"parent\":null", out);
-	put_text(",\"name\":", node ? symbol_table_string(p->names, n->key->name) : "all", out);
-	put_number(",\"self\":", n->self, out);
-	put_number(",\"total\":", n->total, out);
-	put_number(",\"samples\":", n->samples, out);
+	put_text_field(",\"name\":", node ? symbol_table_string(p->names, n->key->name) : "all",
+		       out);
+	put_number_field(",\"self\":", n->self, out);
+	put_number_field(",\"total\":", n->total, out);
+	put_number_field(",\"samples\":", n->samples, out);
 	if (node)
-		put_key(p, n->key, out);
+		json_put_key(p, n->key, out);
 	putc_unlocked('}', out);
 }
 
-static int print_nodes(const struct profile *p, const struct format_options *o, FILE *out)
+static int json_put_nodes(const struct profile *p, const struct format_options *o, FILE *out)
 {
 	const struct cct *t = &p->tree;
 	uint64_t least = t->nodes[0].total * (o->min_percent / 100.0);
@@ -124,14 +126,14 @@ static int print_nodes(const struct profile *p, const struct format_options *o, 
 	if (!ids)
 		return -ENOMEM;
 	ids[0] = 0;
-	put_node(p, 0, 0, 0, out);
+	json_put_node(p, 0, 0, 0, out);
 	for (skip = false; (node = cct_next(t, node, skip, &depth));) {
 		skip = t->nodes[node].total < least || (o->max_depth && depth > o->max_depth);
 		if (skip)
 			continue;
 		ids[node] = ++id;
 		fputs(",\n", out);
-		put_node(p, node, id, ids[t->nodes[node].parent], out);
+		json_put_node(p, node, id, ids[t->nodes[node].parent], out);
 	}
 	free(ids);
 	return 0;
@@ -142,20 +144,20 @@ int format_json(const struct profile *p, const struct format_options *o, FILE *o
 	int r;
 
 	fputs("{\"format\":\"pcce-report\",\"version\":1,\n\"event\":", out);
-	r = print(json_clean_string(p->event), out);
+	r = dump_json(json_clean_string(p->event), out);
 	fputs(",\n\"command\":", out);
-	r = r ? r : print(json_clean_string(p->command), out);
+	r = r ? r : dump_json(json_clean_string(p->command), out);
 	fputs(",\n\"sampler\":", out);
-	r = r ? r : print(json_clean_string(p->sampler), out);
+	r = r ? r : dump_json(json_clean_string(p->sampler), out);
 	fprintf(out, ",\n\"frequency\":%llu,\n\"stats\":", (unsigned long long)p->frequency);
-	r = r ? r : print(stats_object(p), out);
+	r = r ? r : dump_json(stats_object(p), out);
 	fputs(",\n\"modules\":[", out);
 	for (uint32_t i = 0; !r && i < symbol_table_modules(p->names); i++) {
 		fputs(i ? "," : "", out);
-		r = print(json_clean_string(symbol_table_path(p->names, i)), out);
+		r = dump_json(json_clean_string(symbol_table_path(p->names, i)), out);
 	}
 	fputs("],\n\"nodes\":[\n", out);
-	r = r ? r : print_nodes(p, o, out);
+	r = r ? r : json_put_nodes(p, o, out);
 	fputs("\n]}\n", out);
 	return r;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * JSON lines: an object a line, for jq, databases and scripts.  The first line is about the
- * recording; then one for each context, in which each thread that was there has its share:
+ * Writes JSON lines, one object a line, for jq, databases and scripts. The first line describes the
+ * recording. Each further line is one context, with the samples of each thread in it:
  *
- *   {"samples": 3, "weight": 3, "stack": ["main", "parse", "eval"], "calls": ["main.c:12",
- * "parse.c:31"], "threads": [{"pid": 100, "tid": 101, "comm": "demo", "samples": 3, "weight": 3}]}
+ *   {"samples": 3, "weight": 3, "stack": ["main", "parse", "eval"],
+ *    "calls": ["main.c:12", "parse.c:31"],
+ *    "threads": [{"pid": 100, "tid": 101, "comm": "demo", "samples": 3, "weight": 3}]}
  *
- * stack begins with the outermost function, and calls[i] is where stack[i] calls stack[i + 1] or
- * has it inlined; "" where that is not known.
+ * (without these line breaks). stack begins with the outermost function. calls[i] is the place
+ * where stack[i] calls or inlines stack[i + 1], or "" if it is unknown.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,24 +24,24 @@ struct writer {
 	const struct profile *p;
 	struct functions functions;
 	struct function_paths paths;
-	struct text_cache names, calls, threads; /* by function; by number of a key; by thread */
+	struct text_cache names, calls, threads; /* by function; by key number; by thread */
 	struct frame_list stack, called;
-	uint32_t node;		 /* whose line is next */
-	struct profile_sum *sum; /* its threads' */
-	uint32_t *present;	 /* threads that have one */
+	uint32_t node;		 /* the context whose line is written next */
+	struct profile_sum *sum; /* its sums by thread */
+	uint32_t *present;	 /* threads that have samples in it */
 	size_t n_present;
 	bool no_memory;
 	FILE *out;
 };
 
-static void make_name(void *ctx, uint32_t function, FILE *out)
+static void make_json_name(void *ctx, uint32_t function, FILE *out)
 {
 	const struct writer *w = ctx;
 
 	json_write_text(symbol_table_string(w->p->names, w->functions.list[function].name), out);
 }
 
-static void make_call(void *ctx, uint32_t key, FILE *out)
+static void make_json_call(void *ctx, uint32_t key, FILE *out)
 {
 	const struct writer *w = ctx;
 	const struct cct_key *k = cct_key(&w->p->tree, key);
@@ -52,21 +53,21 @@ static void make_call(void *ctx, uint32_t key, FILE *out)
 	json_write_text(line, out);
 }
 
-static void put_field(const char *name, uint64_t value, FILE *out)
+static void jsonl_put_field(const char *name, uint64_t value, FILE *out)
 {
 	fputs_unlocked(name, out);
 	json_write_number(value, out);
 }
 
-static void make_thread(void *ctx, uint32_t thread, FILE *out)
+static void make_json_thread(void *ctx, uint32_t thread, FILE *out)
 {
 	struct writer *w = ctx;
 	const struct thread *t = threads_get(w->p->threads, thread);
 	char *origin = format_origin(w->p, t);
 
 	w->no_memory |= !origin;
-	put_field("{\"pid\":", t->pid, out);
-	put_field(",\"tid\":", t->tid, out);
+	jsonl_put_field("{\"pid\":", t->pid, out);
+	jsonl_put_field(",\"tid\":", t->tid, out);
 	fputs(",\"comm\":", out);
 	json_write_text(symbol_table_string(w->p->names, t->name), out);
 	if (origin && *origin) {
@@ -76,7 +77,7 @@ static void make_thread(void *ctx, uint32_t thread, FILE *out)
 	free(origin);
 }
 
-static int put_stack(struct writer *w)
+static int jsonl_put_stack(struct writer *w)
 {
 	const struct function_paths *paths = &w->paths;
 	int r = function_paths_get(&w->paths, w->node);
@@ -84,7 +85,7 @@ static int put_stack(struct writer *w)
 	frame_list_cut(&w->stack, paths->same);
 	for (size_t i = paths->same; i < paths->n && !r; i++)
 		r = frame_list_add(&w->stack, &w->names, paths->list[i]);
-	/* The first frame has no call. A remark has the root's key, which tells nothing. */
+	/* The first frame has no call. A remark has the root's key, which has no place. */
 	frame_list_cut(&w->called, paths->same ? paths->same - 1 : 0);
 	for (size_t i = paths->same ? paths->same : 1; i < paths->n && !r; i++)
 		r = frame_list_add(&w->called, &w->calls,
@@ -96,7 +97,7 @@ static int put_stack(struct writer *w)
 	return r;
 }
 
-static int put_threads(struct writer *w)
+static int jsonl_put_threads(struct writer *w)
 {
 	int r = 0;
 
@@ -107,8 +108,8 @@ static int put_threads(struct writer *w)
 		if (i)
 			putc_unlocked(',', w->out);
 		r = text_cache_put(&w->threads, w->present[i], w->out);
-		put_field(",\"samples\":", sum->samples, w->out);
-		put_field(",\"weight\":", sum->weight, w->out);
+		jsonl_put_field(",\"samples\":", sum->samples, w->out);
+		jsonl_put_field(",\"weight\":", sum->weight, w->out);
 		putc_unlocked('}', w->out);
 		*sum = (struct profile_sum){0};
 	}
@@ -116,28 +117,28 @@ static int put_threads(struct writer *w)
 	return r ? r : w->no_memory ? -ENOMEM : 0;
 }
 
-static int put_context(struct writer *w)
+static int jsonl_put_context(struct writer *w)
 {
 	const struct cct_node *node = &w->p->tree.nodes[w->node];
 	int r;
 
 	if (!w->n_present)
 		return 0;
-	put_field("{\"samples\":", node->samples, w->out);
-	put_field(",\"weight\":", node->self, w->out);
-	r = put_stack(w);
+	jsonl_put_field("{\"samples\":", node->samples, w->out);
+	jsonl_put_field(",\"weight\":", node->self, w->out);
+	r = jsonl_put_stack(w);
 	fputs_unlocked("],\"threads\":[", w->out);
 	if (!r)
-		r = put_threads(w);
+		r = jsonl_put_threads(w);
 	fputs_unlocked("]}\n", w->out);
 	return r;
 }
 
-static int add_cell(void *ctx, const struct profile_cell *cell)
+static int jsonl_add_cell(void *ctx, const struct profile_cell *cell)
 {
 	struct writer *w = ctx;
 	struct profile_sum *sum = &w->sum[cell->thread];
-	int r = cell->node == w->node ? 0 : put_context(w);
+	int r = cell->node == w->node ? 0 : jsonl_put_context(w);
 
 	w->node = cell->node;
 	if (!sum->samples)
@@ -147,22 +148,22 @@ static int add_cell(void *ctx, const struct profile_cell *cell)
 	return r;
 }
 
-static void put_head(const struct profile *p, FILE *out)
+static void jsonl_put_head(const struct profile *p, FILE *out)
 {
 	fputs("{\"format\":\"pcce-jsonl\",\"version\":2,\"command\":", out);
 	json_write_text(p->command, out);
 	fputs(",\"event\":", out);
 	json_write_text(p->event, out);
-	put_field(",\"frequency\":", p->frequency, out);
-	put_field(",\"period\":", p->period, out);
+	jsonl_put_field(",\"frequency\":", p->frequency, out);
+	jsonl_put_field(",\"period\":", p->period, out);
 	fputs(",\"host\":", out);
 	json_write_text(p->host, out);
-	put_field(",\"samples\":", p->stats.samples, out);
-	put_field(",\"exact\":", p->stats.exact, out);
-	put_field(",\"truncated\":", p->stats.truncated, out);
-	put_field(",\"undecodable\":", p->stats.undecodable, out);
-	put_field(",\"outside\":", p->stats.outside, out);
-	put_field(",\"lost\":", p->stats.lost, out);
+	jsonl_put_field(",\"samples\":", p->stats.samples, out);
+	jsonl_put_field(",\"exact\":", p->stats.exact, out);
+	jsonl_put_field(",\"truncated\":", p->stats.truncated, out);
+	jsonl_put_field(",\"undecodable\":", p->stats.undecodable, out);
+	jsonl_put_field(",\"outside\":", p->stats.outside, out);
+	jsonl_put_field(",\"lost\":", p->stats.lost, out);
 	fputs("}\n", out);
 }
 
@@ -177,16 +178,16 @@ int format_jsonl(const struct profile *p, const struct format_options *o, FILE *
 
 	(void)o;
 	function_paths_init(&w.paths, &p->tree, &w.functions);
-	text_cache_init(&w.names, make_name, &w);
-	text_cache_init(&w.calls, make_call, &w);
-	text_cache_init(&w.threads, make_thread, &w);
+	text_cache_init(&w.names, make_json_name, &w);
+	text_cache_init(&w.calls, make_json_call, &w);
+	text_cache_init(&w.threads, make_json_thread, &w);
 	if (!w.sum || !w.present)
 		r = -ENOMEM;
-	put_head(p, out);
+	jsonl_put_head(p, out);
 	if (!r)
-		r = profile_cells(p, add_cell, &w);
+		r = profile_cells(p, jsonl_add_cell, &w);
 	if (!r)
-		r = put_context(&w);
+		r = jsonl_put_context(&w);
 	free(w.sum);
 	free(w.present);
 	frame_list_free(&w.stack);

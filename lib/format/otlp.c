@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * OpenTelemetry profiles (opentelemetry.proto.profiles.v1development): one ProfilesData message, as
- * a protocol buffer.
+ * Writes OpenTelemetry profiles (opentelemetry.proto.profiles.v1development) as one ProfilesData
+ * message in protocol buffers.
  *
- * A sample is one context, at one instruction, in one thread; thread and process are attributes of
- * it.  Addresses are link-time ones, in mappings that begin where a module's code is linked, as in
- * pprof.c.
+ * A sample is one context at one instruction in one thread. Thread and process are attributes of
+ * the sample. Addresses are link-time addresses. They lie in mappings that begin at the link
+ * address of a module's code, as in pprof.c.
  *
- * A message is written behind its size, so the two large ones, the profile and the dictionary, are
- * first put together in temporary files.
+ * The size of a message comes before its contents. So the two large messages, the profile and the
+ * dictionary, are first written to temporary files.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 #include "profile/location_stacks.h"
 #include "format/string_index.h"
 
-/* Fields, for what is not written by the library. */
+/* Field numbers of the messages that this file writes without the library. */
 enum { DATA_RESOURCE_PROFILES = 1, DATA_DICTIONARY = 2 };
 enum { RESOURCE_RESOURCE = 1, RESOURCE_SCOPES = 2 };
 enum { SCOPE_SCOPE = 1, SCOPE_PROFILES = 2 };
@@ -38,7 +38,7 @@ enum {
 
 #define THREAD_ATTRIBUTES 5
 
-/* One that is in its table, by its bytes. */
+/* An attribute in the table. The hash key is its packed bytes. */
 struct attribute {
 	int32_t number;
 	UT_hash_handle hh;
@@ -55,10 +55,10 @@ struct writer {
 	uint8_t *packed;
 	size_t capacity;
 	struct attribute *attributes;
-	int32_t *threads; /* attributes of each thread, THREAD_ATTRIBUTES and how many there are; 0:
-			     not made yet */
+	int32_t *threads; /* for each thread THREAD_ATTRIBUTES attributes and their number; 0: not
+			     made yet */
 	int32_t n_attributes, n_stacks;
-	uint32_t instruction; /* whose stack is the last one */
+	uint32_t instruction; /* the instruction of the last stack written */
 	int32_t *frames;
 	size_t frames_capacity;
 };
@@ -70,13 +70,13 @@ static void put_varint(uint64_t value, FILE *to)
 	putc_unlocked(value, to);
 }
 
-static void put_head(unsigned int field, size_t size, FILE *to)
+static void put_field_head(unsigned int field, size_t size, FILE *to)
 {
 	put_varint(field << 3 | 2, to);
 	put_varint(size, to);
 }
 
-static size_t head_size(size_t size)
+static size_t field_head_size(size_t size)
 {
 	size_t n = 2;
 
@@ -85,14 +85,14 @@ static size_t head_size(size_t size)
 	return n;
 }
 
-static void put_bytes(unsigned int field, const void *data, size_t size, FILE *to)
+static void put_field_bytes(unsigned int field, const void *data, size_t size, FILE *to)
 {
-	put_head(field, size, to);
+	put_field_head(field, size, to);
 	fwrite(data, 1, size, to);
 }
 
-/* In w->packed; its size, or SIZE_MAX: no memory. */
-static size_t pack(struct writer *w, const ProtobufCMessage *message)
+/* Packs a message into w->packed. Returns its size, or SIZE_MAX: no memory. */
+static size_t pack_message(struct writer *w, const ProtobufCMessage *message)
 {
 	size_t size = protobuf_c_message_get_packed_size(message);
 
@@ -106,30 +106,31 @@ static size_t pack(struct writer *w, const ProtobufCMessage *message)
 	return protobuf_c_message_pack(message, w->packed);
 }
 
-static int put(struct writer *w, unsigned int field, const ProtobufCMessage *message, FILE *to)
+static int put_message(struct writer *w, unsigned int field, const ProtobufCMessage *message,
+		       FILE *to)
 {
-	size_t size = pack(w, message);
+	size_t size = pack_message(w, message);
 
 	if (size == SIZE_MAX)
 		return -ENOMEM;
-	put_bytes(field, w->packed, size, to);
+	put_field_bytes(field, w->packed, size, to);
 	return 0;
 }
 
-static int64_t string(struct writer *w, uint32_t s)
+static int64_t otlp_string(struct writer *w, uint32_t s)
 {
 	return string_index_number(&w->strings, s);
 }
 
-static int64_t text(struct writer *w, const char *s)
+static int64_t otlp_text(struct writer *w, const char *s)
 {
-	return string(w, symbol_table_intern(w->p->names, s));
+	return otlp_string(w, symbol_table_intern(w->p->names, s));
 }
 
 /* ---- attributes ------------------------------------------------------------------ */
 
-/* The number of what is packed; 0: no memory. */
-static int32_t number_attribute(struct writer *w, size_t size)
+/* Returns the number of the attribute in w->packed. 0: no memory. */
+static int32_t intern_attribute(struct writer *w, size_t size)
 {
 	struct attribute *a;
 
@@ -142,7 +143,7 @@ static int32_t number_attribute(struct writer *w, size_t size)
 	memcpy(a->bytes, w->packed, size);
 	a->number = ++w->n_attributes;
 	HASH_ADD_KEYPTR(hh, w->attributes, a->bytes, size, a);
-	put_bytes(TABLE_ATTRIBUTE, a->bytes, size, w->dictionary);
+	put_field_bytes(TABLE_ATTRIBUTE, a->bytes, size, w->dictionary);
 	return a->number;
 }
 
@@ -156,13 +157,13 @@ static void forget_attributes(struct writer *w)
 	}
 }
 
-/* The number in its table of one that says s, or n if s is NULL; 0: no memory. */
-static int32_t attribute(struct writer *w, const char *key, const char *s, int64_t n,
-			 const char *unit)
+/* Returns the number of an attribute with the value s, or n if s is NULL. 0: no memory. */
+static int32_t make_attribute(struct writer *w, const char *key, const char *s, int64_t n,
+			      const char *unit)
 {
 	OtlpAttribute a = OTLP_ATTRIBUTE__INIT;
 	OtlpValue value = OTLP_VALUE__INIT;
-	int64_t k = text(w, key), u = text(w, unit);
+	int64_t k = otlp_text(w, key), u = otlp_text(w, unit);
 	char buffer[4096];
 	size_t size;
 
@@ -176,11 +177,11 @@ static int32_t attribute(struct writer *w, const char *key, const char *s, int64
 	a.key_strindex = k;
 	a.unit_strindex = u;
 	a.value = &value;
-	size = k < 0 || u < 0 ? SIZE_MAX : pack(w, &a.base);
-	return size == SIZE_MAX ? 0 : number_attribute(w, size);
+	size = k < 0 || u < 0 ? SIZE_MAX : pack_message(w, &a.base);
+	return size == SIZE_MAX ? 0 : intern_attribute(w, size);
 }
 
-static int add_thread(struct writer *w, uint32_t thread)
+static int make_thread_attributes(struct writer *w, uint32_t thread)
 {
 	const struct thread *t = threads_get(w->p->threads, thread);
 	int32_t *to = w->threads + (size_t)thread * (THREAD_ATTRIBUTES + 1);
@@ -190,16 +191,16 @@ static int add_thread(struct writer *w, uint32_t thread)
 	if (!origin)
 		return -ENOMEM;
 	if (*origin)
-		to[n++] = attribute(w, "pcce.thread.origin", origin, 0, "");
+		to[n++] = make_attribute(w, "pcce.thread.origin", origin, 0, "");
 	free(origin);
-	to[n++] = attribute(w, "thread.id", NULL, t->tid, "");
-	to[n++] = attribute(w, "process.pid", NULL, t->pid, "");
+	to[n++] = make_attribute(w, "thread.id", NULL, t->tid, "");
+	to[n++] = make_attribute(w, "process.pid", NULL, t->pid, "");
 	if (t->name)
-		to[n++] = attribute(w, "thread.name", symbol_table_string(w->p->names, t->name), 0,
-				    "");
+		to[n++] = make_attribute(w, "thread.name",
+					 symbol_table_string(w->p->names, t->name), 0, "");
 	if (t->process)
-		to[n++] = attribute(w, "process.executable.name",
-				    symbol_table_string(w->p->names, t->process), 0, "");
+		to[n++] = make_attribute(w, "process.executable.name",
+					 symbol_table_string(w->p->names, t->process), 0, "");
 	for (int32_t k = 0; k < n; k++)
 		if (!to[k])
 			return -ENOMEM;
@@ -209,7 +210,7 @@ static int add_thread(struct writer *w, uint32_t thread)
 
 /* ---- samples --------------------------------------------------------------------- */
 
-static int put_stack(struct writer *w, const struct profile_cell *cell)
+static int otlp_put_stack(struct writer *w, const struct profile_cell *cell)
 {
 	OtlpStack stack = OTLP_STACK__INIT;
 
@@ -229,32 +230,32 @@ static int put_stack(struct writer *w, const struct profile_cell *cell)
 	stack.location_indices = w->frames;
 	w->n_stacks++;
 	w->instruction = cell->instruction;
-	return put(w, TABLE_STACK, &stack.base, w->dictionary);
+	return put_message(w, TABLE_STACK, &stack.base, w->dictionary);
 }
 
-static int put_sample(void *ctx, const struct profile_cell *cell)
+static int otlp_put_sample(void *ctx, const struct profile_cell *cell)
 {
 	struct writer *w = ctx;
 	int32_t *attributes = w->threads + (size_t)cell->thread * (THREAD_ATTRIBUTES + 1);
 	int64_t value = cell->weight * w->unit.scale;
 	OtlpSample sample = OTLP_SAMPLE__INIT;
 
-	if (!attributes[THREAD_ATTRIBUTES] && add_thread(w, cell->thread))
+	if (!attributes[THREAD_ATTRIBUTES] && make_thread_attributes(w, cell->thread))
 		return -ENOMEM;
-	if ((!w->n_stacks || w->instruction != cell->instruction) && put_stack(w, cell))
+	if ((!w->n_stacks || w->instruction != cell->instruction) && otlp_put_stack(w, cell))
 		return -ENOMEM;
 	sample.stack_index = w->n_stacks;
 	sample.n_attribute_indices = attributes[THREAD_ATTRIBUTES];
 	sample.attribute_indices = attributes;
 	sample.n_values = 1;
 	sample.values = &value;
-	return put(w, PROFILE_SAMPLES, &sample.base, w->profile);
+	return put_message(w, PROFILE_SAMPLES, &sample.base, w->profile);
 }
 
 /* ---- what samples refer to ------------------------------------------------------- */
 
-/* The first of each table. */
-static int put_empty_ones(struct writer *w)
+/* Writes the first entry of each table, which is empty. */
+static int otlp_put_empty_entries(struct writer *w)
 {
 	static uint8_t zeros[16];
 	OtlpLink link = OTLP_LINK__INIT;
@@ -263,14 +264,14 @@ static int put_empty_ones(struct writer *w)
 	link.span_id = (ProtobufCBinaryData){8, zeros};
 	for (unsigned int table = TABLE_MAPPING; table <= TABLE_STACK; table++) {
 		if (table != TABLE_LINK)
-			put_bytes(table, zeros, 0, w->dictionary);
-		else if (put(w, TABLE_LINK, &link.base, w->dictionary))
+			put_field_bytes(table, zeros, 0, w->dictionary);
+		else if (put_message(w, TABLE_LINK, &link.base, w->dictionary))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int put_mappings(struct writer *w)
+static int otlp_put_mappings(struct writer *w)
 {
 	const struct symbol_table *names = w->p->names;
 
@@ -278,13 +279,13 @@ static int put_mappings(struct writer *w)
 		OtlpMapping mapping = OTLP_MAPPING__INIT;
 		const struct encoding_table *t = symbol_table_table(names, i);
 		uint64_t low = 0, high = 0, base = t ? t->head->base : 0;
-		int64_t name = text(w, symbol_table_path(names, i));
+		int64_t name = otlp_text(w, symbol_table_path(names, i));
 		char id[SYMBOL_TABLE_BUILD_ID];
 		int32_t build_id = 0;
 
 		symbol_table_build_id_text(names, i, id);
 		if (*id)
-			build_id = attribute(w, "process.executable.build_id.gnu", id, 0, "");
+			build_id = make_attribute(w, "process.executable.build_id.gnu", id, 0, "");
 		symbol_table_code(names, i, &low, &high);
 		mapping.memory_start = low;
 		mapping.memory_limit = high;
@@ -293,13 +294,13 @@ static int put_mappings(struct writer *w)
 		mapping.n_attribute_indices = *id != 0;
 		mapping.attribute_indices = &build_id;
 		if (name < 0 || (*id && !build_id) ||
-		    put(w, TABLE_MAPPING, &mapping.base, w->dictionary))
+		    put_message(w, TABLE_MAPPING, &mapping.base, w->dictionary))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int put_location(struct writer *w, const struct location *from)
+static int otlp_put_location(struct writer *w, const struct location *from)
 {
 	OtlpLine *lines = malloc(from->n * sizeof(*lines) + 1),
 		 **line = malloc((from->n + 1) * sizeof(*line));
@@ -318,18 +319,18 @@ static int put_location(struct writer *w, const struct location *from)
 		location.address = from->place.vaddr;
 		location.n_lines = from->n;
 		location.lines = line;
-		r = put(w, TABLE_LOCATION, &location.base, w->dictionary);
+		r = put_message(w, TABLE_LOCATION, &location.base, w->dictionary);
 	}
 	free(lines);
 	free(line);
 	return r;
 }
 
-static int put_function(struct writer *w, size_t i)
+static int otlp_put_function(struct writer *w, size_t i)
 {
 	const struct location_function *f = &w->locations.functions[i];
-	int64_t name = string(w, f->name), file = string(w, f->file);
-	int64_t system_name = text(w, locations_system_name(&w->locations, i));
+	int64_t name = otlp_string(w, f->name), file = otlp_string(w, f->file);
+	int64_t system_name = otlp_text(w, locations_system_name(&w->locations, i));
 	OtlpFunction function = OTLP_FUNCTION__INIT;
 
 	function.name_strindex = name;
@@ -337,41 +338,41 @@ static int put_function(struct writer *w, size_t i)
 	function.filename_strindex = file;
 	return name < 0 || file < 0 || system_name < 0
 		       ? -ENOMEM
-		       : put(w, TABLE_FUNCTION, &function.base, w->dictionary);
+		       : put_message(w, TABLE_FUNCTION, &function.base, w->dictionary);
 }
 
-static int put_tables(struct writer *w)
+static int otlp_put_tables(struct writer *w)
 {
-	int r = put_mappings(w);
+	int r = otlp_put_mappings(w);
 
 	for (size_t i = 0; i < w->locations.n && !r; i++)
-		r = put_location(w, &w->locations.list[i]);
+		r = otlp_put_location(w, &w->locations.list[i]);
 	for (size_t i = 0; i < w->locations.n_functions && !r; i++)
-		r = put_function(w, i);
+		r = otlp_put_function(w, i);
 	for (size_t i = 1; i <= w->strings.n && !r; i++) {
 		char buffer[4096];
 		const char *s = text_clean(symbol_table_string(w->p->names, w->strings.list[i]),
 					   buffer, sizeof(buffer));
 
-		put_bytes(TABLE_STRING, s, strlen(s), w->dictionary);
+		put_field_bytes(TABLE_STRING, s, strlen(s), w->dictionary);
 	}
 	return r;
 }
 
-/* All of the profile but its samples. */
-static int put_facts(struct writer *w)
+/* Writes the whole profile except its samples. */
+static int otlp_put_facts(struct writer *w)
 {
 	const struct profile *p = w->p;
 	const struct profile_stats *s = &p->stats;
-	int64_t type = text(w, w->unit.type), unit = text(w, w->unit.unit);
+	int64_t type = otlp_text(w, w->unit.type), unit = otlp_text(w, w->unit.unit);
 	OtlpProfile profile = OTLP_PROFILE__INIT;
 	OtlpType types = OTLP_TYPE__INIT;
 	int32_t facts[] = {
-		attribute(w, "pcce.samples.exact", NULL, s->exact, "{sample}"),
-		attribute(w, "pcce.samples.truncated", NULL, s->truncated, "{sample}"),
-		attribute(w, "pcce.samples.undecodable", NULL, s->undecodable, "{sample}"),
-		attribute(w, "pcce.samples.outside", NULL, s->outside, "{sample}"),
-		attribute(w, "pcce.samples.lost", NULL, s->lost, "{sample}"),
+		make_attribute(w, "pcce.samples.exact", NULL, s->exact, "{sample}"),
+		make_attribute(w, "pcce.samples.truncated", NULL, s->truncated, "{sample}"),
+		make_attribute(w, "pcce.samples.undecodable", NULL, s->undecodable, "{sample}"),
+		make_attribute(w, "pcce.samples.outside", NULL, s->outside, "{sample}"),
+		make_attribute(w, "pcce.samples.lost", NULL, s->lost, "{sample}"),
 	};
 	size_t n = sizeof(facts) / sizeof(facts[0]), size;
 
@@ -388,7 +389,7 @@ static int put_facts(struct writer *w)
 	profile.period = p->period && !w->unit.clock ? p->period : w->unit.scale;
 	profile.n_attribute_indices = n;
 	profile.attribute_indices = facts;
-	size = type < 0 || unit < 0 ? SIZE_MAX : pack(w, &profile.base);
+	size = type < 0 || unit < 0 ? SIZE_MAX : pack_message(w, &profile.base);
 	if (size == SIZE_MAX)
 		return -ENOMEM;
 	fwrite(w->packed, 1, size, w->profile);
@@ -397,8 +398,8 @@ static int put_facts(struct writer *w)
 
 /* ---- all together ---------------------------------------------------------------- */
 
-static void set(OtlpKeyValue *to, OtlpValue *value, const char *key, const char *s, char *buffer,
-		size_t size)
+static void set_key_value(OtlpKeyValue *to, OtlpValue *value, const char *key, const char *s,
+			  char *buffer, size_t size)
 {
 	otlp_key_value__init(to);
 	otlp_value__init(value);
@@ -408,8 +409,8 @@ static void set(OtlpKeyValue *to, OtlpValue *value, const char *key, const char 
 	value->string_value = (char *)text_clean(s, buffer, size);
 }
 
-/* What was recorded, and where. */
-static int put_resource(struct writer *w, FILE *to)
+/* Writes the command and the host of the recording. */
+static int otlp_put_resource(struct writer *w, FILE *to)
 {
 	OtlpResource resource = OTLP_RESOURCE__INIT;
 	OtlpKeyValue pairs[2], *list[2];
@@ -418,23 +419,24 @@ static int put_resource(struct writer *w, FILE *to)
 	size_t n = 0;
 
 	if (*w->p->command) {
-		set(&pairs[n], &values[n], "process.command_line", w->p->command, buffers[n],
-		    sizeof(buffers[n]));
+		set_key_value(&pairs[n], &values[n], "process.command_line", w->p->command,
+			      buffers[n], sizeof(buffers[n]));
 		n++;
 	}
 	if (*w->p->host) {
-		set(&pairs[n], &values[n], "host.name", w->p->host, buffers[n], sizeof(buffers[n]));
+		set_key_value(&pairs[n], &values[n], "host.name", w->p->host, buffers[n],
+			      sizeof(buffers[n]));
 		n++;
 	}
 	for (size_t i = 0; i < n; i++)
 		list[i] = &pairs[i];
 	resource.n_attributes = n;
 	resource.attributes = list;
-	return put(w, RESOURCE_RESOURCE, &resource.base, to);
+	return put_message(w, RESOURCE_RESOURCE, &resource.base, to);
 }
 
-/* -errno: the temporary file failed. */
-static int copy(FILE *from, FILE *to)
+/* Copies a temporary file. -errno: it cannot be read. */
+static int copy_stream(FILE *from, FILE *to)
 {
 	static char buffer[1 << 16];
 	size_t n;
@@ -446,27 +448,26 @@ static int copy(FILE *from, FILE *to)
 	return !ferror(from) ? 0 : errno ? -errno : -EIO;
 }
 
-/* How much was written, or -errno. */
-static long size_of(FILE *f)
+/* Returns how much was written, or -errno. */
+static long stream_size(FILE *f)
 {
-	/* That an earlier write failed is known, but not why: there is no more room, most likely.
-	 */
+	/* An earlier write failed. Its errno is unknown, but most likely the disk is full. */
 	if (ferror(f))
 		return -ENOSPC;
 	return fflush(f) ? -errno : ftell(f);
 }
 
-static void temporary_failed(int r)
+static void report_temporary_failure(int r)
 {
 	fprintf(stderr,
-		"pcce-report: a temporary file cannot be written: %s; name a folder with room in "
-		"TMPDIR\n",
+		"pcce-report: cannot write temporary file: %s; set TMPDIR to a directory with "
+		"free space\n",
 		strerror(-r));
 }
 
-static int put_data(struct writer *w, FILE *out)
+static int otlp_put_data(struct writer *w, FILE *out)
 {
-	long profile = size_of(w->profile), dictionary = size_of(w->dictionary);
+	long profile = stream_size(w->profile), dictionary = stream_size(w->dictionary);
 	OtlpScope scope = OTLP_SCOPE__INIT;
 	char *resource = NULL;
 	size_t resource_size = 0, scope_size, in_scopes;
@@ -475,27 +476,27 @@ static int put_data(struct writer *w, FILE *out)
 
 	if (profile < 0 || dictionary < 0) {
 		r = profile < 0 ? (int)profile : (int)dictionary;
-		temporary_failed(r);
+		report_temporary_failure(r);
 		return r;
 	}
 	memory = open_memstream(&resource, &resource_size);
-	r = memory ? put_resource(w, memory) : -ENOMEM;
+	r = memory ? otlp_put_resource(w, memory) : -ENOMEM;
 	if (memory && fclose(memory))
 		r = -ENOMEM;
 	scope.name = "pcce";
 	scope.version = PCCE_VERSION;
 	scope_size = protobuf_c_message_get_packed_size(&scope.base);
-	in_scopes = head_size(scope_size) + scope_size + head_size(profile) + profile;
+	in_scopes = field_head_size(scope_size) + scope_size + field_head_size(profile) + profile;
 	if (!r) {
-		put_head(DATA_RESOURCE_PROFILES, resource_size + head_size(in_scopes) + in_scopes,
-			 out);
+		put_field_head(DATA_RESOURCE_PROFILES,
+			       resource_size + field_head_size(in_scopes) + in_scopes, out);
 		fwrite(resource, 1, resource_size, out);
-		put_head(RESOURCE_SCOPES, in_scopes, out);
-		r = put(w, SCOPE_SCOPE, &scope.base, out);
-		put_head(SCOPE_PROFILES, profile, out);
-		r = r ? r : copy(w->profile, out);
-		put_head(DATA_DICTIONARY, dictionary, out);
-		r = r ? r : copy(w->dictionary, out);
+		put_field_head(RESOURCE_SCOPES, in_scopes, out);
+		r = put_message(w, SCOPE_SCOPE, &scope.base, out);
+		put_field_head(SCOPE_PROFILES, profile, out);
+		r = r ? r : copy_stream(w->profile, out);
+		put_field_head(DATA_DICTIONARY, dictionary, out);
+		r = r ? r : copy_stream(w->dictionary, out);
 	}
 	free(resource);
 	return r;
@@ -516,13 +517,13 @@ int format_otlp(const struct profile *p, const struct format_options *o, FILE *o
 	w.profile = w.dictionary ? temp_file_stream() : NULL;
 	if (!r && !w.profile) {
 		r = -errno;
-		temporary_failed(r);
+		report_temporary_failure(r);
 	}
-	r = r ? r : put_empty_ones(&w);
-	r = r ? r : put_facts(&w);
-	r = r ? r : profile_cells(p, put_sample, &w);
-	r = r ? r : put_tables(&w);
-	r = r ? r : put_data(&w, out);
+	r = r ? r : otlp_put_empty_entries(&w);
+	r = r ? r : otlp_put_facts(&w);
+	r = r ? r : profile_cells(p, otlp_put_sample, &w);
+	r = r ? r : otlp_put_tables(&w);
+	r = r ? r : otlp_put_data(&w, out);
 	if (w.dictionary)
 		fclose(w.dictionary);
 	if (w.profile)

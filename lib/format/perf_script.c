@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The text of `perf script`, which many tools read: each sample in the order of time, with its
- * frames beneath, innermost first.
+ * Writes the text format of `perf script`, which many tools read. Samples are in the order of time,
+ * each with its frames below it, innermost first.
  *
  *   demo   100/101       12.000345:          1 cpu-clock:
  *   	            1234 eval (/usr/bin/demo)
  *
- * So each sample is written with its whole stack, and millions of them make a text that takes
- * longer to write and to read than anything else here.  Of more than max_rows, one of a number of
- * successive samples of a thread is written, with the weight of all: it is the period, in front of
+ * Each sample comes with its whole stack, so the text of millions of samples takes very long to
+ * write and to read. If there are more than max_rows samples, only one of each group of successive
+ * samples of a thread is written. It has the weight of the group as its period, the number before
  * the event.
  *
- * Addresses are link-time ones.  A frame that the compiler inlined has no address of its own, and
- * "inlined" for its file.
+ * Addresses are link-time addresses. An inlined frame has the address of the frame that it was
+ * inlined into, and "inlined" in place of a file.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,11 +23,11 @@
 #include "profile/location_stacks.h"
 #include "format/text_cache.h"
 
-#define MAX_STACKS 1000000 /* if nothing else is asked for */
+#define MAX_STACKS 1000000 /* the default of --max-rows */
 
-/* Successive samples of a thread, of which one is written. */
+/* A group of successive samples of a thread, of which one is written. */
 struct group {
-	size_t seen, chosen; /* the second: of profile_sample() */
+	size_t seen, chosen; /* chosen: an index for profile_sample() */
 	uint64_t weight;
 };
 
@@ -43,15 +43,16 @@ struct writer {
 	FILE *out;
 };
 
-/* A line that its readers can take apart: no line feeds; names may have blanks and parentheses. */
-static void put_clean(const char *s, FILE *out)
+/* Writes a text without line feeds, so that readers can parse the line. Names may contain blanks
+ * and parentheses. */
+static void put_clean_text(const char *s, FILE *out)
 {
 	char buffer[4096];
 
 	fputs(text_clean(s, buffer, sizeof(buffer)), out);
 }
 
-static void make_frame(void *ctx, uint32_t number, FILE *out)
+static void make_perf_frame(void *ctx, uint32_t number, FILE *out)
 {
 	const struct writer *w = ctx;
 	const struct location *l = &w->locations.list[number];
@@ -64,27 +65,27 @@ static void make_frame(void *ctx, uint32_t number, FILE *out)
 			f->module == UINT32_MAX ? "unknown" : symbol_table_path(names, f->module);
 
 		fprintf(out, "\t%16llx ", (unsigned long long)l->place.vaddr);
-		put_clean(symbol_table_string(names, f->name), out);
+		put_clean_text(symbol_table_string(names, f->name), out);
 		fputs(" (", out);
-		put_clean(i + 1 < l->n		  ? "inlined"
-			  : f->flags & CCT_KERNEL ? "[kernel.kallsyms]"
-						  : path,
-			  out);
+		put_clean_text(i + 1 < l->n	       ? "inlined"
+			       : f->flags & CCT_KERNEL ? "[kernel.kallsyms]"
+						       : path,
+			       out);
 		fputs(")\n", out);
 	}
 }
 
-static void make_thread(void *ctx, uint32_t number, FILE *out)
+static void make_perf_thread(void *ctx, uint32_t number, FILE *out)
 {
 	const struct writer *w = ctx;
 	const struct thread *t = threads_get(w->p->threads, number);
 	const char *name = symbol_table_string(w->p->names, t->name);
 
-	put_clean(*name ? name : ":-1", out);
+	put_clean_text(*name ? name : ":-1", out);
 	fprintf(out, " %5u/%-5u ", t->pid, t->tid);
 }
 
-static int put_sample(struct writer *w, const struct profile_sample *s)
+static int perf_put_sample(struct writer *w, const struct profile_sample *s)
 {
 	uint64_t us = s->time / 1000;
 	char text[64];
@@ -104,18 +105,18 @@ static int put_sample(struct writer *w, const struct profile_sample *s)
 	return 0;
 }
 
-static int put_group(struct writer *w, struct group *g)
+static int perf_put_group(struct writer *w, struct group *g)
 {
 	struct profile_sample s = profile_sample(w->p, g->chosen);
 
 	s.weight = g->weight;
 	g->weight = 0;
-	return put_sample(w, &s);
+	return perf_put_sample(w, &s);
 }
 
-/* The place of the chosen one varies from group to group, lest it beat with something periodic in
- * the program. */
-static int add_sample(struct writer *w, size_t i)
+/* Adds sample i to its group, and writes the group if it is full. The position of the chosen sample
+ * varies from group to group. A constant one could correlate with a period of the program. */
+static int perf_add_sample(struct writer *w, size_t i)
 {
 	struct profile_sample s = profile_sample(w->p, i);
 	struct group *g = &w->groups[s.thread];
@@ -125,10 +126,10 @@ static int add_sample(struct writer *w, size_t i)
 		g->chosen = i;
 	g->weight += s.weight;
 	g->seen++;
-	return place + 1 < w->step ? 0 : put_group(w, g);
+	return place + 1 < w->step ? 0 : perf_put_group(w, g);
 }
 
-static int put_all(struct writer *w, uint64_t max)
+static int perf_put_all(struct writer *w, uint64_t max)
 {
 	size_t n = profile_samples(w->p), n_threads = threads_count(w->p->threads);
 	int r = 0;
@@ -139,10 +140,10 @@ static int put_all(struct writer *w, uint64_t max)
 	if (!w->groups)
 		return -ENOMEM;
 	for (size_t i = 0; i < n && !r; i++)
-		r = add_sample(w, i);
+		r = perf_add_sample(w, i);
 	for (size_t i = 0; i < n_threads && !r; i++)
 		if (w->groups[i].seen % w->step)
-			r = put_group(w, &w->groups[i]);
+			r = perf_put_group(w, &w->groups[i]);
 	free(w->groups);
 	return r;
 }
@@ -153,15 +154,14 @@ int format_perf(const struct profile *p, const struct format_options *o, FILE *o
 	int r = locations_new(p, &w.locations);
 
 	location_stacks_init(&w.stacks, p, &w.locations);
-	text_cache_init(&w.frames, make_frame, &w);
-	text_cache_init(&w.threads, make_thread, &w);
-	r = r ? r : put_all(&w, o->max_rows);
+	text_cache_init(&w.frames, make_perf_frame, &w);
+	text_cache_init(&w.threads, make_perf_thread, &w);
+	r = r ? r : perf_put_all(&w, o->max_rows);
 	if (!r && w.step > 1)
 		format_remark(o,
-			      "%zu samples are too many for perf-script: one of %zu is written, "
-			      "with the weight of all of "
-			      "them as its period; --max-rows=0 writes all of them, --time or "
-			      "--tid a part",
+			      "%zu samples are too many for perf-script: the output has one of "
+			      "%zu, with the weight of all as its period; write all with "
+			      "--max-rows=0, or select a part with --time or --tid",
 			      profile_samples(p), w.step);
 	text_cache_free(&w.frames);
 	text_cache_free(&w.threads);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The format of pprof (`go tool pprof`, and many others read it): pprof.proto, gzip.
+ * Writes the format of pprof: the protocol buffers of pprof.proto, compressed with gzip. `go tool
+ * pprof` and many other tools read it.
  *
- * A sample is one context, at one instruction, in one thread.  Addresses are link-time ones, in
- * mappings that begin where a module's code is linked: equal for all runs of a program,
- * so that profiles can be compared.  Functions and lines are all in the file; pprof needs
- * the programs for disassembly only.
+ * A sample is one context at one instruction in one thread. Addresses are link-time addresses. They
+ * lie in mappings that begin at the link address of a module's code. So they are equal in all runs
+ * of a program, and profiles can be compared. The file contains all functions and lines. pprof
+ * needs the programs for disassembly only.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,14 +18,14 @@
 #include "profile/location_stacks.h"
 #include "format/string_index.h"
 
-#define PPROF_SAMPLE_FIELD 2 /* of Pprof: sample */
+#define PPROF_SAMPLE_FIELD 2 /* field number of Pprof.sample */
 
 struct sink {
 	struct gzip_out *gzip;
 	bool failed; /* no memory */
 };
 
-/* A packed message. */
+/* One packed message. */
 struct packed {
 	uint8_t *bytes;
 	size_t size, capacity;
@@ -38,18 +39,20 @@ struct writer {
 	struct location_stacks stacks;
 	struct format_unit unit;
 	uint32_t key_thread, key_tid, key_pid, key_process, key_base, key_origin,
-		base; /* base: not 0 in what is compared with */
+		base; /* base: not 0 in the older profile of a difference */
 	uint32_t first_string, first_location, first_function,
-		first_mapping;		  /* numbers of what the file has already */
-	struct packed *labels;		  /* of samples, by thread; without bytes: not made yet */
-	struct packed stack, values, one; /* of the sample written last; any other message */
-	uint32_t instruction;		  /* whose stack it is */
-	uint64_t *ids;			  /* of a sample's locations */
+		first_mapping; /* numbers of entries that the file already has */
+	struct packed *labels; /* labels of samples, by thread; bytes is NULL: not made yet */
+	struct packed stack, values,
+		one;	      /* stack and values of the last sample; one: any other message */
+	uint32_t instruction; /* the instruction of `stack` */
+	uint64_t *ids;	      /* location ids of a sample */
 	size_t ids_capacity;
 };
 
-/* As a whole: piece by piece, as the library can do it too, takes several times as long. */
-static void pack(struct writer *w, const ProtobufCMessage *message, struct packed *to)
+/* Packs a message as a whole. The library can also pack it piece by piece, but this takes several
+ * times as long. */
+static void pprof_pack(struct writer *w, const ProtobufCMessage *message, struct packed *to)
 {
 	to->size = protobuf_c_message_get_packed_size(message);
 	if (to->size > to->capacity || !to->bytes) {
@@ -65,16 +68,16 @@ static void pack(struct writer *w, const ProtobufCMessage *message, struct packe
 	protobuf_c_message_pack(message, to->bytes);
 }
 
-static void put(struct writer *w, const Pprof *piece)
+static void pprof_put(struct writer *w, const Pprof *piece)
 {
-	pack(w, &piece->base, &w->one);
+	pprof_pack(w, &piece->base, &w->one);
 	gzip_out_put(w->sink.gzip, w->one.bytes, w->one.size);
 }
 
-/* Parts of one message, put one behind the other, are the message: so what samples share is packed
- * once. */
-static void put_parts(struct writer *w, unsigned int field, const struct packed *const *parts,
-		      size_t n)
+/* Writes one message that consists of parts. The concatenation of packed parts is the packed
+ * message, so parts that several samples share are packed only once. */
+static void pprof_put_parts(struct writer *w, unsigned int field, const struct packed *const *parts,
+			    size_t n)
 {
 	uint8_t head[16];
 	size_t size = 0, at = 0;
@@ -90,17 +93,17 @@ static void put_parts(struct writer *w, unsigned int field, const struct packed 
 		gzip_out_put(w->sink.gzip, parts[i]->bytes, parts[i]->size);
 }
 
-/* The number in the file's table of a string of the names; -1: no memory. */
-static int64_t string(struct writer *w, uint32_t s)
+/* Returns the number of a symbol table's string in the file's table. -1: no memory. */
+static int64_t pprof_string(struct writer *w, uint32_t s)
 {
 	int64_t number = string_index_number(&w->strings, s);
 
 	return number > 0 ? w->first_string + number : number;
 }
 
-static int64_t text(struct writer *w, const char *s)
+static int64_t pprof_text(struct writer *w, const char *s)
 {
-	return string(w, symbol_table_intern(w->p->names, s));
+	return pprof_string(w, symbol_table_intern(w->p->names, s));
 }
 
 /* ---- samples --------------------------------------------------------------------- */
@@ -112,11 +115,11 @@ static int pack_labels(struct writer *w, uint32_t thread)
 				PPROF_LABEL__INIT, PPROF_LABEL__INIT, PPROF_LABEL__INIT};
 	PprofLabel *label[6];
 	PprofSample sample = PPROF_SAMPLE__INIT;
-	int64_t name = string(w, t->name), process = string(w, t->process), origin;
+	int64_t name = pprof_string(w, t->name), process = pprof_string(w, t->process), origin;
 	char *created = format_origin(w->p, t);
 	size_t n = 0;
 
-	origin = created ? text(w, created) : -1;
+	origin = created ? pprof_text(w, created) : -1;
 	free(created);
 	if (name < 0 || process < 0 || origin < 0)
 		return -ENOMEM;
@@ -144,7 +147,7 @@ static int pack_labels(struct writer *w, uint32_t thread)
 		label[i] = &labels[i];
 	sample.n_label = n;
 	sample.label = label;
-	pack(w, &sample.base, &w->labels[thread]);
+	pprof_pack(w, &sample.base, &w->labels[thread]);
 	return 0;
 }
 
@@ -166,12 +169,12 @@ static int pack_stack(struct writer *w, const struct profile_cell *cell)
 		w->ids[i] = w->first_location + w->stacks.frames[w->stacks.n - 1 - i] + 1;
 	sample.n_location_id = w->stacks.n;
 	sample.location_id = w->ids;
-	pack(w, &sample.base, &w->stack);
+	pprof_pack(w, &sample.base, &w->stack);
 	w->instruction = cell->instruction;
 	return 0;
 }
 
-static int put_sample(void *ctx, const struct profile_cell *cell)
+static int pprof_put_sample(void *ctx, const struct profile_cell *cell)
 {
 	struct writer *w = ctx;
 	int64_t sign = w->base ? -1 : 1;
@@ -186,16 +189,16 @@ static int put_sample(void *ctx, const struct profile_cell *cell)
 		return -ENOMEM;
 	sample.n_value = 2;
 	sample.value = value;
-	pack(w, &sample.base, &w->values);
+	pprof_pack(w, &sample.base, &w->values);
 	if (w->sink.failed)
 		return -ENOMEM;
-	put_parts(w, PPROF_SAMPLE_FIELD, parts, 3);
+	pprof_put_parts(w, PPROF_SAMPLE_FIELD, parts, 3);
 	return 0;
 }
 
 /* ---- what samples refer to ------------------------------------------------------- */
 
-static int put_mappings(struct writer *w)
+static int pprof_put_mappings(struct writer *w)
 {
 	const struct symbol_table *names = w->p->names;
 
@@ -210,22 +213,23 @@ static int put_mappings(struct writer *w)
 		mapping.id = w->first_mapping + i + 1;
 		mapping.memory_start = low;
 		mapping.memory_limit = high;
-		/* Where linkers put code in the file; the recording does not tell. */
+		/* The usual offset of code in the file. The recording does not contain the real
+		 * one. */
 		mapping.file_offset = low >= base ? low - base : 0;
-		mapping.filename = text(w, symbol_table_path(names, i));
-		mapping.build_id = text(w, symbol_table_build_id_text(names, i, id));
+		mapping.filename = pprof_text(w, symbol_table_path(names, i));
+		mapping.build_id = pprof_text(w, symbol_table_build_id_text(names, i, id));
 		mapping.has_functions = mapping.has_filenames = true;
 		mapping.has_line_numbers = mapping.has_inline_frames = true;
 		if (mapping.filename < 0 || mapping.build_id < 0)
 			return -ENOMEM;
 		piece.n_mapping = 1;
 		piece.mapping = &one;
-		put(w, &piece);
+		pprof_put(w, &piece);
 	}
 	return 0;
 }
 
-static int put_locations(struct writer *w)
+static int pprof_put_locations(struct writer *w)
 {
 	const struct locations *l = &w->locations;
 	size_t capacity = 0;
@@ -264,14 +268,14 @@ static int put_locations(struct writer *w)
 		location.line = line;
 		piece.n_location = 1;
 		piece.location = &one;
-		put(w, &piece);
+		pprof_put(w, &piece);
 	}
 	free(lines);
 	free(line);
 	return r;
 }
 
-static int put_functions(struct writer *w)
+static int pprof_put_functions(struct writer *w)
 {
 	for (size_t i = 0; i < w->locations.n_functions; i++) {
 		const struct location_function *f = &w->locations.functions[i];
@@ -279,19 +283,19 @@ static int put_functions(struct writer *w)
 		Pprof piece = PPROF__INIT;
 
 		function.id = w->first_function + i + 1;
-		function.name = string(w, f->name);
-		function.system_name = text(w, locations_system_name(&w->locations, i));
-		function.filename = string(w, f->file);
+		function.name = pprof_string(w, f->name);
+		function.system_name = pprof_text(w, locations_system_name(&w->locations, i));
+		function.filename = pprof_string(w, f->file);
 		if (function.name < 0 || function.system_name < 0 || function.filename < 0)
 			return -ENOMEM;
 		piece.n_function = 1;
 		piece.function = &one;
-		put(w, &piece);
+		pprof_put(w, &piece);
 	}
 	return 0;
 }
 
-static void put_string(struct writer *w, const char *s)
+static void pprof_put_string(struct writer *w, const char *s)
 {
 	char buffer[4096];
 	char *clean = (char *)text_clean(s, buffer, sizeof(buffer));
@@ -299,10 +303,10 @@ static void put_string(struct writer *w, const char *s)
 
 	piece.n_string_table = 1;
 	piece.string_table = &clean;
-	put(w, &piece);
+	pprof_put(w, &piece);
 }
 
-static int put_head(struct writer *w)
+static int pprof_put_head(struct writer *w)
 {
 	const struct profile *p = w->p;
 	PprofType samples = PPROF_TYPE__INIT, event = PPROF_TYPE__INIT, period = PPROF_TYPE__INIT;
@@ -311,10 +315,10 @@ static int put_head(struct writer *w)
 	int64_t comments[2];
 	char facts[256];
 
-	samples.type = text(w, "samples");
-	samples.unit = text(w, "count");
-	event.type = text(w, w->unit.type);
-	event.unit = text(w, w->unit.unit);
+	samples.type = pprof_text(w, "samples");
+	samples.unit = pprof_text(w, "count");
+	event.type = pprof_text(w, w->unit.type);
+	event.unit = pprof_text(w, w->unit.unit);
 	period = event;
 	snprintf(facts, sizeof(facts),
 		 "pcce: %llu of %llu samples exact, %llu truncated, %llu undecodable, %llu "
@@ -322,8 +326,8 @@ static int put_head(struct writer *w)
 		 (unsigned long long)p->stats.exact, (unsigned long long)p->stats.samples,
 		 (unsigned long long)p->stats.truncated, (unsigned long long)p->stats.undecodable,
 		 (unsigned long long)p->stats.outside, (unsigned long long)p->stats.lost);
-	comments[0] = text(w, p->command);
-	comments[1] = text(w, facts);
+	comments[0] = pprof_text(w, p->command);
+	comments[1] = pprof_text(w, facts);
 	if (samples.type < 0 || samples.unit < 0 || event.type < 0 || event.unit < 0 ||
 	    comments[0] < 0 || comments[1] < 0)
 		return -ENOMEM;
@@ -336,15 +340,17 @@ static int put_head(struct writer *w)
 	piece.period = p->period && !w->unit.clock ? p->period : w->unit.scale;
 	piece.n_comment = 2;
 	piece.comment = comments;
-	put(w, &piece);
+	pprof_put(w, &piece);
 	return 0;
 }
 
-static int put_body(struct writer *w, bool head)
+static int pprof_put_body(struct writer *w, bool head)
 {
-	int64_t thread = text(w, "thread"), tid = text(w, "tid"), pid = text(w, "pid"),
-		process = text(w, "process"), origin = text(w, "origin");
-	int64_t base = head ? 0 : text(w, "pprof::base"), truth = head ? 0 : text(w, "true");
+	int64_t thread = pprof_text(w, "thread"), tid = pprof_text(w, "tid"),
+		pid = pprof_text(w, "pid"), process = pprof_text(w, "process"),
+		origin = pprof_text(w, "origin");
+	int64_t base = head ? 0 : pprof_text(w, "pprof::base"),
+		truth = head ? 0 : pprof_text(w, "true");
 	int r;
 
 	if (thread < 0 || tid < 0 || pid < 0 || process < 0 || origin < 0 || base < 0 || truth < 0)
@@ -356,20 +362,20 @@ static int put_body(struct writer *w, bool head)
 	w->key_process = process;
 	w->key_base = base;
 	w->base = truth;
-	r = head ? put_head(w) : 0;
-	r = r ? r : profile_cells(w->p, put_sample, w);
-	r = r ? r : put_mappings(w);
-	r = r ? r : put_locations(w);
-	r = r ? r : put_functions(w);
+	r = head ? pprof_put_head(w) : 0;
+	r = r ? r : profile_cells(w->p, pprof_put_sample, w);
+	r = r ? r : pprof_put_mappings(w);
+	r = r ? r : pprof_put_locations(w);
+	r = r ? r : pprof_put_functions(w);
 	if (head)
-		put_string(w, "");
+		pprof_put_string(w, "");
 	for (size_t i = 1; i <= w->strings.n && !r; i++)
-		put_string(w, symbol_table_string(w->p->names, w->strings.list[i]));
+		pprof_put_string(w, symbol_table_string(w->p->names, w->strings.list[i]));
 	return r;
 }
 
-/* after: what the file has already; NULL: nothing. */
-static int put_profile(struct writer *w, const struct profile *p, const struct writer *after)
+/* after: the profile that the file already contains; NULL: none. */
+static int pprof_put_profile(struct writer *w, const struct profile *p, const struct writer *after)
 {
 	int r = locations_new(p, &w->locations);
 
@@ -385,11 +391,11 @@ static int put_profile(struct writer *w, const struct profile *p, const struct w
 		w->first_function = after->locations.n_functions;
 		w->first_mapping = symbol_table_modules(after->p->names);
 	}
-	r = r ? r : put_body(w, !after);
+	r = r ? r : pprof_put_body(w, !after);
 	return !r && w->sink.failed ? -ENOMEM : r;
 }
 
-static void forget(struct writer *w)
+static void free_writer(struct writer *w)
 {
 	location_stacks_free(&w->stacks);
 	locations_free(&w->locations);
@@ -408,12 +414,12 @@ int format_pprof_difference(const struct profile *now, const struct profile *bef
 	struct gzip_out *gzip = gzip_out_new(out);
 	struct writer first = {.sink = {.gzip = gzip}};
 	struct writer second = {.sink = {.gzip = gzip}};
-	int r = gzip ? put_profile(&first, now, NULL) : -ENOMEM, end;
+	int r = gzip ? pprof_put_profile(&first, now, NULL) : -ENOMEM, end;
 
 	if (!r && before)
-		r = put_profile(&second, before, &first);
-	forget(&first);
-	forget(&second);
+		r = pprof_put_profile(&second, before, &first);
+	free_writer(&first);
+	free_writer(&second);
 	end = gzip ? gzip_out_end(gzip) : 0;
 	return r ? r : end;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The file format of speedscope (www.speedscope.app): a "sampled" profile for each thread, with
- * frames that are functions.
+ * Writes the file format of speedscope (www.speedscope.app): a "sampled" profile for each thread.
+ * Frames are functions.
  *
- * Its views over time need the samples in their order, and it reads everything into objects: so up
- * to ORDERED samples are in the order of time; of more, equal ones are added up, and the profile's
- * name says so.
+ * speedscope's views over time need the samples in order, but it reads each sample into an object.
+ * So up to ORDERED samples are written in the order of time. If there are more, equal ones are
+ * added up, and the name of the profile says so.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "base/json_writer.h"
 #include "profile/function_paths.h"
 
-#define ORDERED 500000 /* if nothing else is asked for */
+#define ORDERED 500000 /* the default of --max-rows */
 
 struct writer {
 	const struct profile *p;
@@ -23,11 +23,12 @@ struct writer {
 	struct format_unit unit;
 	bool ordered;
 	uint32_t *first, *samples; /* by thread, if ordered */
-	struct thread_sums sums;   /* if not */
+	struct thread_sums sums;   /* if not ordered */
 	FILE *out;
 };
 
-/* Runs of samples of one context in a thread; or, not ordered, the contexts of a thread. */
+/* Iterates over runs of samples with equal context in a thread or, if not ordered, over the
+ * contexts of a thread. */
 struct run {
 	size_t at, end; /* next in samples */
 	uint32_t node;
@@ -54,7 +55,7 @@ static bool next_run(const struct writer *w, struct run *run)
 	return true;
 }
 
-static int put_stacks(struct writer *w, struct run run, uint64_t *total)
+static int speedscope_put_stacks(struct writer *w, struct run run, uint64_t *total)
 {
 	*total = 0;
 	for (const char *between = "\n["; next_run(w, &run); between = ",\n[") {
@@ -72,7 +73,7 @@ static int put_stacks(struct writer *w, struct run run, uint64_t *total)
 	return 0;
 }
 
-static void put_weights(struct writer *w, struct run run)
+static void speedscope_put_weights(struct writer *w, struct run run)
 {
 	for (bool first = true; next_run(w, &run); first = false) {
 		if (!first)
@@ -81,7 +82,7 @@ static void put_weights(struct writer *w, struct run run)
 	}
 }
 
-static int put_thread(struct writer *w, uint32_t thread)
+static int speedscope_put_thread(struct writer *w, uint32_t thread)
 {
 	const struct thread *t = threads_get(w->p->threads, thread);
 	const char *name = symbol_table_string(w->p->names, t->name);
@@ -98,20 +99,20 @@ static int put_thread(struct writer *w, uint32_t thread)
 	}
 	snprintf(title, sizeof(title), "%s (%s %u)%s", *name ? name : "thread",
 		 t->tid == t->pid ? "process" : "thread", t->tid,
-		 w->ordered ? "" : ", not in the order of time");
+		 w->ordered ? "" : ", not in order of time");
 	fprintf(w->out, "%s\n{\"type\":\"sampled\",\"name\":", thread ? "," : "");
 	json_write_text(title, w->out);
 	fputs(",\"samples\":[", w->out);
-	if (put_stacks(w, all, &total))
+	if (speedscope_put_stacks(w, all, &total))
 		return -ENOMEM;
 	fputs("],\n\"weights\":[", w->out);
-	put_weights(w, all);
+	speedscope_put_weights(w, all);
 	fprintf(w->out, "],\n\"unit\":\"%s\",\"startValue\":0,\"endValue\":%llu}",
 		w->unit.clock ? "nanoseconds" : "none", (unsigned long long)total);
 	return 0;
 }
 
-static int put_all(struct writer *w)
+static int speedscope_put_all(struct writer *w)
 {
 	const struct symbol_table *names = w->p->names;
 	int r = 0;
@@ -122,7 +123,7 @@ static int put_all(struct writer *w)
 	json_write_text(*w->p->command ? w->p->command : "pcce", w->out);
 	fputs(",\n\"profiles\":[", w->out);
 	for (uint32_t i = 0; i < threads_count(w->p->threads) && !r; i++)
-		r = put_thread(w, i);
+		r = speedscope_put_thread(w, i);
 	fputs("],\n\"shared\":{\"frames\":[", w->out);
 	for (size_t i = 0; i < w->functions.n; i++) {
 		const struct function *f = &w->functions.list[i];
@@ -155,7 +156,7 @@ int format_speedscope(const struct profile *p, const struct format_options *o, F
 		r = w.ordered ? profile_by_thread(p, &w.first, &w.samples)
 			      : thread_sums_new(p, &w.sums);
 	if (!r)
-		r = put_all(&w);
+		r = speedscope_put_all(&w);
 	free(w.first);
 	free(w.samples);
 	thread_sums_free(&w.sums);

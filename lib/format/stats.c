@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* One `name: value` a line, for people and for scripts. */
+/* Prints the counts of samples, one `name: value` a line, for people and for scripts. */
 #include "format/format.h"
 
-static void line(FILE *out, const char *name, uint64_t value)
+static void print_count(FILE *out, const char *name, uint64_t value)
 {
 	fprintf(out, "%s: %llu\n", name, (unsigned long long)value);
 }
@@ -23,24 +23,24 @@ int format_stats(const struct profile *p, FILE *out)
 
 		unknown += !t->origin && t->tid != t->pid;
 	}
-	line(out, "samples", s->samples);
-	line(out, "exact", s->exact);
-	line(out, "truncated", s->truncated);
-	line(out, "undecodable", s->undecodable);
-	line(out, "outside", s->outside);
-	line(out, "lost", s->lost);
-	line(out, "unique_contexts", s->unique_contexts);
-	line(out, "max_depth", s->max_depth);
-	line(out, "max_encoding_stack", s->max_encoding_stack);
-	line(out, "threads", threads_count(p->threads));
-	line(out, "thread_origins", thread_origins_count(p->origins));
-	line(out, "threads_of_unknown_origin", unknown);
+	print_count(out, "samples", s->samples);
+	print_count(out, "exact", s->exact);
+	print_count(out, "truncated", s->truncated);
+	print_count(out, "undecodable", s->undecodable);
+	print_count(out, "outside", s->outside);
+	print_count(out, "lost", s->lost);
+	print_count(out, "unique_contexts", s->unique_contexts);
+	print_count(out, "max_depth", s->max_depth);
+	print_count(out, "max_encoding_stack", s->max_encoding_stack);
+	print_count(out, "threads", threads_count(p->threads));
+	print_count(out, "thread_origins", thread_origins_count(p->origins));
+	print_count(out, "threads_of_unknown_origin", unknown);
 	fprintf(out, "bytes_per_sample: %.1f\n",
 		s->samples ? (double)s->sample_bytes / s->samples : 0.0);
 	if (s->verify) {
-		line(out, "verified", s->verified);
-		line(out, "mismatches", s->mismatches);
-		line(out, "unverifiable", s->unverifiable);
+		print_count(out, "verified", s->verified);
+		print_count(out, "mismatches", s->mismatches);
+		print_count(out, "unverifiable", s->unverifiable);
 	}
 	for (int i = DECODE_REASON_NONE + 1; i < DECODE_REASON_COUNT; i++)
 		if (s->reasons[i])
@@ -51,10 +51,10 @@ int format_stats(const struct profile *p, FILE *out)
 			fprintf(out, "lost_%s: %llu\n", losses[i],
 				(unsigned long long)s->lost_reasons[i]);
 	if (!p->complete)
-		line(out, "incomplete", 1);
+		print_count(out, "incomplete", 1);
 	if (p->cut_off)
-		line(out, "cut_off_bytes", p->cut_off);
+		print_count(out, "cut_off_bytes", p->cut_off);
 	if (p->unknown)
-		line(out, "unknown_records", p->unknown);
+		print_count(out, "unknown_records", p->unknown);
 	return 0;
 }

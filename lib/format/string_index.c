@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See string_index.h. */
+/* Implements the numbering of strings with two growing arrays. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "format/string_index.h"
 
-static int grow(uint32_t **list, size_t *capacity, size_t need)
+static int grow_index(uint32_t **list, size_t *capacity, size_t need)
 {
 	size_t want = *capacity ? *capacity : 1024;
 	uint32_t *more;
@@ -27,8 +27,8 @@ int64_t string_index_number(struct string_index *u, uint32_t string)
 {
 	if (!string)
 		return 0;
-	if (string == UINT32_MAX || grow(&u->number, &u->capacity, string) ||
-	    grow(&u->list, &u->list_capacity, u->n + 1))
+	if (string == UINT32_MAX || grow_index(&u->number, &u->capacity, string) ||
+	    grow_index(&u->list, &u->list_capacity, u->n + 1))
 		return -1;
 	if (!u->number[string]) {
 		u->list[++u->n] = string;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See summary_json.h. */
+/* Builds the JSON objects that describe a recording. */
 #include "base/json_writer.h"
 #include "format/summary_json.h"
 #include "format/format.h"

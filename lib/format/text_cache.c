@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See text_cache.h. */
+/* Implements the cache of output texts. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ void text_cache_free(struct text_cache *t)
 	*t = (struct text_cache){0};
 }
 
-static int make(struct text_cache *t, uint32_t number)
+static int make_text(struct text_cache *t, uint32_t number)
 {
 	struct text *text;
 	FILE *out;
@@ -48,7 +48,7 @@ static int make(struct text_cache *t, uint32_t number)
 
 const char *text_cache_get(struct text_cache *t, uint32_t number, size_t *size)
 {
-	if ((number >= t->capacity || !t->list[number].text) && make(t, number))
+	if ((number >= t->capacity || !t->list[number].text) && make_text(t, number))
 		return NULL;
 	*size = t->list[number].size;
 	return t->list[number].text;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Pieces of output that are needed often, by number: each is made once. */
+/* Caches pieces of output in an array indexed by number. Each piece is made once, at its first use.
+ */
 #ifndef PCCE_FORMAT_TEXT_CACHE_H
 #define PCCE_FORMAT_TEXT_CACHE_H
 
@@ -21,9 +22,9 @@ void text_cache_init(struct text_cache *t, void (*make)(void *ctx, uint32_t numb
 		     void *ctx);
 void text_cache_free(struct text_cache *t);
 
-/* Writes the text of a number. 0 or -ENOMEM. */
+/* Writes the text with a number. 0 or -ENOMEM. */
 int text_cache_put(struct text_cache *t, uint32_t number, FILE *out);
-/* The text; NULL: no memory. */
+/* Returns the text with a number; NULL: no memory. */
 const char *text_cache_get(struct text_cache *t, uint32_t number, size_t *size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* One line a thread: its share, its numbers and name, and the chain of calls that created it. */
+/* Prints one line for each thread: its share, its ids and name, and its creation context. */
 #include <errno.h>
 #include <stdlib.h>
 #include "base/text.h"
@@ -21,8 +21,8 @@ static int by_weight(const void *a, const void *b)
 	return x->number < y->number ? -1 : 1;
 }
 
-static int print_row(const struct profile *p, const struct format_options *o, const struct row *row,
-		     FILE *out)
+static int print_thread_row(const struct profile *p, const struct format_options *o,
+			    const struct row *row, FILE *out)
 {
 	const struct thread *t = row->thread;
 	char *origin = format_origin(p, t), buffer[1024];
@@ -60,7 +60,7 @@ int format_threads(const struct profile *p, const struct format_options *o, FILE
 	for (size_t i = 0; i < n && !r; i++)
 		if (rows[i].samples &&
 		    text_percent(rows[i].weight, p->tree.nodes[0].total) >= o->min_percent)
-			r = print_row(p, o, &rows[i], out);
+			r = print_thread_row(p, o, &rows[i], out);
 	free(rows);
 	return r;
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The trace event format, as JSON: for Perfetto and for chrome://tracing.  A timeline
- * of each thread, drawn from its samples: a function spans the time between the first of successive
- * samples that have it in the same place of their contexts, and the first that has not.
+ * Writes the trace event format in JSON, for Perfetto and chrome://tracing. It draws a timeline of
+ * each thread from its samples. A function's span begins at the first of successive samples that
+ * have it at the same place of their contexts. It ends at the first sample that does not.
  *
- * Where a thread has no sample for more than GAP intervals, it did not run (or samples were
- * lost), and what it was doing ends one interval after the last sample.
+ * If a thread has no sample for more than GAP intervals, it did not run, or samples were lost. Then
+ * its open spans end one interval after the last sample.
  *
- * Its readers hold each span in memory, and give up at some millions.  Where there would be more
- * than max_spans, time passes in steps: a function spans a step if all samples of the thread in
- * this step have it in the same place of their contexts.  The steps are as short as the number of
+ * Readers of this format hold each span in memory, and fail at some millions. If there would be
+ * more than max_spans, time passes in steps. A function spans a step if all samples of the thread
+ * in this step have it at the same place of their contexts. The steps are as short as the number of
  * spans allows.
  */
 #define _GNU_SOURCE
@@ -21,29 +21,29 @@
 #include "format/text_cache.h"
 
 #define GAP 2
-#define MAX_SPANS 1000000 /* if nothing else is asked for */
-#define LONGER 4	  /* is the next step that is tried */
+#define MAX_SPANS 1000000 /* the default of --max-rows */
+#define LONGER 4	  /* factor from one tried step to the next */
 
 struct writer {
 	const struct profile *p;
 	struct functions functions;
 	struct function_paths paths;
-	struct text_cache names;   /* by function: from the name up to the time */
+	struct text_cache names;   /* by function: the fields before the time */
 	uint32_t *first, *samples; /* by thread */
 	uint64_t interval;	   /* ns */
-	uint64_t step;		   /* ns; 0: from sample to sample */
-	uint32_t *last;		   /* by node, in steps: the last node below it */
+	uint64_t step;		   /* ns; 0: each sample is one step */
+	uint32_t *last;		   /* by node, if there are steps: the last node below it */
 	size_t spans, max_spans;
-	uint64_t begun;	 /* when the last span was */
-	bool counting;	 /* spans, only */
-	char thread[64]; /* the fields that name it */
+	uint64_t begun;	 /* beginning of the last span */
+	bool counting;	 /* count spans and write nothing */
+	char thread[64]; /* the fields with its ids */
 	uint32_t *open;	 /* functions, outermost first */
 	size_t n_open, capacity;
 	unsigned int max_depth;
 	FILE *out;
 };
 
-static void make_name(void *ctx, uint32_t function, FILE *out)
+static void make_trace_name(void *ctx, uint32_t function, FILE *out)
 {
 	const struct writer *w = ctx;
 	const struct function *f = &w->functions.list[function];
@@ -58,8 +58,8 @@ static void make_name(void *ctx, uint32_t function, FILE *out)
 			out);
 }
 
-/* Microseconds since the recording's first sample. */
-static void put_time(const struct writer *w, uint64_t time)
+/* Writes microseconds since the recording's first sample, and the thread. */
+static void trace_put_time(const struct writer *w, uint64_t time)
 {
 	uint64_t ns = time - w->p->first;
 	char fraction[8];
@@ -72,9 +72,9 @@ static void put_time(const struct writer *w, uint64_t time)
 }
 
 /*
- * Ends all but the n outermost.  That ends have names is not demanded, but speedscope goes by them;
- * and where one function ends when another call of it begins, it takes the beginning first.  So
- * spans end a nanosecond before the next ones begin.
+ * Ends all spans except the n outermost. The format needs no names in end events, but speedscope
+ * matches by name. If one call of a function ends when another begins, speedscope reads the
+ * beginning first. So spans end a nanosecond before the next ones begin.
  */
 static void end_from(struct writer *w, size_t n, uint64_t time)
 {
@@ -85,8 +85,8 @@ static void end_from(struct writer *w, size_t n, uint64_t time)
 	for (; w->n_open > n; w->n_open--) {
 		fputs_unlocked(",\n{\"ph\":\"E\"", w->out);
 		text_cache_put(&w->names, w->open[w->n_open - 1],
-			       w->out); /* was made at the beginning */
-		put_time(w, time);
+			       w->out); /* cached since the span began */
+		trace_put_time(w, time);
 	}
 }
 
@@ -116,15 +116,15 @@ static int change_to(struct writer *w, uint32_t node, uint64_t time)
 		fputs_unlocked(",\n{\"ph\":\"B\"", w->out);
 		if (text_cache_put(&w->names, w->open[w->n_open], w->out))
 			return -ENOMEM;
-		put_time(w, time);
+		trace_put_time(w, time);
 		w->begun = time;
 	}
 	return 0;
 }
 
-/* origin: "", or what else is to be said. */
-static void put_name(struct writer *w, const char *what, const struct thread *t, uint32_t name,
-		     const char *origin)
+/* Writes the name of a process or thread. origin: the creation context, or "". */
+static void trace_put_name(struct writer *w, const char *what, const struct thread *t,
+			   uint32_t name, const char *origin)
 {
 	if (!name)
 		return;
@@ -139,7 +139,8 @@ static void put_name(struct writer *w, const char *what, const struct thread *t,
 	fputs("}}", w->out);
 }
 
-/* The outermost frame of the group in which the path to a node ends too early; 0: it does not. */
+/* Returns the outermost frame of a repeated group that the path to a node leaves before the group's
+ * end; 0: none. */
 static uint32_t cut_group(const struct writer *w, uint32_t node)
 {
 	const struct tree_cursor *way = &w->paths.way;
@@ -161,8 +162,10 @@ static struct moment moment(const struct writer *w, uint32_t sample)
 	return (struct moment){m.time, profile_instruction_node(w->p, m.instruction)};
 }
 
-/* What a thread's samples from i up to the end of their step have in common. */
-static int common(struct writer *w, const uint32_t *samples, size_t n, size_t *i, struct moment *s)
+/* Finds the node that a thread's samples from *i to the end of their step have in common. Moves *i
+ * behind them. */
+static int take_step(struct writer *w, const uint32_t *samples, size_t n, size_t *i,
+		     struct moment *s)
 {
 	const struct cct *t = &w->p->tree;
 	uint64_t begin, now;
@@ -190,7 +193,7 @@ static int common(struct writer *w, const uint32_t *samples, size_t n, size_t *i
 	return 0;
 }
 
-static int put_samples(struct writer *w, const uint32_t *samples, size_t n)
+static int trace_put_samples(struct writer *w, const uint32_t *samples, size_t n)
 {
 	uint64_t last = 0;
 	int r = 0;
@@ -199,7 +202,7 @@ static int put_samples(struct writer *w, const uint32_t *samples, size_t n)
 		bool first = !i;
 		struct moment s;
 
-		r = common(w, samples, n, &i, &s);
+		r = take_step(w, samples, n, &i, &s);
 		if (!first && s.time - last > GAP * w->interval)
 			end_from(w, 0, last + w->interval);
 		r = r ? r : change_to(w, s.node, s.time);
@@ -209,7 +212,7 @@ static int put_samples(struct writer *w, const uint32_t *samples, size_t n)
 	return r;
 }
 
-static int put_thread(struct writer *w, uint32_t thread)
+static int trace_put_thread(struct writer *w, uint32_t thread)
 {
 	const struct thread *t = threads_get(w->p->threads, thread);
 
@@ -218,14 +221,14 @@ static int put_thread(struct writer *w, uint32_t thread)
 
 		if (!origin)
 			return -ENOMEM;
-		put_name(w, "process_name", t, t->process, "");
-		put_name(w, "thread_name", t, t->name, origin);
+		trace_put_name(w, "process_name", t, t->process, "");
+		trace_put_name(w, "thread_name", t, t->name, origin);
 		free(origin);
 	}
 	w->begun = 0;
 	snprintf(w->thread, sizeof(w->thread), ",\"pid\":%u,\"tid\":%u}", t->pid, t->tid);
-	return put_samples(w, w->samples + w->first[thread],
-			   w->first[thread + 1] - w->first[thread]);
+	return trace_put_samples(w, w->samples + w->first[thread],
+				 w->first[thread + 1] - w->first[thread]);
 }
 
 static int count_spans(struct writer *w)
@@ -236,12 +239,12 @@ static int count_spans(struct writer *w)
 	w->counting = true;
 	for (uint32_t i = 0; i < threads_count(w->p->threads) && !r && w->spans <= w->max_spans;
 	     i++)
-		r = put_thread(w, i);
+		r = trace_put_thread(w, i);
 	w->counting = false;
 	return r;
 }
 
-/* Nodes are numbered in preorder. */
+/* Finds the last node below each node. Nodes are numbered in preorder. */
 static int find_last(struct writer *w)
 {
 	const struct cct *t = &w->p->tree;
@@ -266,7 +269,7 @@ static int choose_step(struct writer *w, const struct format_options *o)
 	if (r || w->spans <= w->max_spans)
 		return r;
 	r = find_last(w);
-	/* In one step for all there is at most one context for each thread. */
+	/* If one step covers the whole time, each thread has at most one context. */
 	for (w->step = w->interval; !r; w->step *= LONGER) {
 		r = count_spans(w);
 		if (w->spans <= w->max_spans || w->step > w->p->last - w->p->first)
@@ -275,16 +278,17 @@ static int choose_step(struct writer *w, const struct format_options *o)
 	if (!r)
 		format_remark(
 			o,
-			"%zu samples are too many for a trace: it shows, in steps of %.6g ms, what "
-			"a thread's samples "
-			"have in common; --max-rows=0 writes all of them, --time or --tid a part",
+			"%zu samples are too many for a trace: it shows what the samples of a "
+			"thread "
+			"have in common in each %.6g ms; write all with --max-rows=0, or select a "
+			"part with --time or --tid",
 			profile_samples(w->p), w->step / 1e6);
 	return r;
 }
 
-/* Of samples in a thread that runs all the time; for events that come as they like, on an average.
- */
-static uint64_t interval_of(const struct profile *p)
+/* Returns the interval of samples in a thread that runs all the time. For other events than clocks
+ * it is an average. */
+static uint64_t sample_interval(const struct profile *p)
 {
 	struct format_unit unit = format_unit(p);
 	uint64_t span = p->last - p->first;
@@ -296,7 +300,7 @@ static uint64_t interval_of(const struct profile *p)
 	return profile_samples(p) ? span * threads_count(p->threads) / profile_samples(p) + 1 : 1;
 }
 
-static int put_all(struct writer *w)
+static int trace_put_all(struct writer *w)
 {
 	int r = 0;
 
@@ -306,12 +310,12 @@ static int put_all(struct writer *w)
 	json_write_text(w->p->command, w->out);
 	fputs(",\"event\":", w->out);
 	json_write_text(w->p->event, w->out);
-	/* An event that means nothing, so that all others begin with a comma. */
+	/* An event without meaning, so that all others begin with a comma. */
 	fputs("},\n\"traceEvents\":[\n{\"ph\":\"M\",\"name\":\"trace\",\"pid\":0,\"tid\":0,"
 	      "\"args\":{}}",
 	      w->out);
 	for (uint32_t i = 0; i < threads_count(w->p->threads) && !r; i++)
-		r = put_thread(w, i);
+		r = trace_put_thread(w, i);
 	fputs("\n]}\n", w->out);
 	return r;
 }
@@ -319,17 +323,17 @@ static int put_all(struct writer *w)
 int format_trace(const struct profile *p, const struct format_options *o, FILE *out)
 {
 	struct writer w = {
-		.p = p, .interval = interval_of(p), .max_depth = o->max_depth, .out = out};
+		.p = p, .interval = sample_interval(p), .max_depth = o->max_depth, .out = out};
 	int r = functions_new(p, &p->tree, &w.functions);
 
 	function_paths_init(&w.paths, &p->tree, &w.functions);
-	text_cache_init(&w.names, make_name, &w);
+	text_cache_init(&w.names, make_trace_name, &w);
 	if (!r)
 		r = profile_by_thread(p, &w.first, &w.samples);
 	if (!r)
 		r = choose_step(&w, o);
 	if (!r)
-		r = put_all(&w);
+		r = trace_put_all(&w);
 	free(w.open);
 	free(w.last);
 	free(w.first);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The trees to read: callers at the top (format_tree), or what was called at the top
- * (format_callees).
+ * Prints the calling context tree as text: from callers to callees (format_tree), or from the
+ * sampled functions to their callers (format_callees).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ int format_tree(const struct profile *p, const struct format_options *o, FILE *o
 	return r;
 }
 
-/* Makes what will be printed, a level at a time. */
+/* Expands the nodes that will be printed, level by level. */
 static int expand_heavy(struct bottom_up *c, const struct format_options *o)
 {
 	double least = (double)c->tree.nodes[0].total * o->min_percent / 100;

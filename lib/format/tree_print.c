@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See tree_print.h. Trees can be as deep as memory goes: nothing here recurses. */
+/* Prints a tree with an explicit stack of levels. Trees can be too deep for recursion. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +9,11 @@
 
 /* A node whose children are being printed. */
 struct level {
-	uint32_t next;	 /* child to be looked at next */
+	uint32_t next;	 /* next child to visit */
 	size_t shown;	 /* children still to be printed */
-	size_t n_hidden; /* others */
+	size_t n_hidden; /* children that are left out */
 	uint64_t hidden; /* their weight */
-	size_t column;	 /* of the children */
+	size_t column;	 /* column of the children */
 	bool branches;	 /* a line leads to each of them */
 };
 
@@ -23,7 +23,7 @@ struct printer {
 	struct frame_text text;
 	uint64_t all, least; /* branches lighter than least are left out */
 	struct level *levels;
-	char *lines; /* does a vertical line run through this column? */
+	char *lines; /* whether a vertical line passes through this column */
 	size_t capacity;
 };
 
@@ -37,7 +37,7 @@ static void print_margin(const struct printer *pr, const struct level *l, bool l
 	}
 }
 
-static struct level enter(const struct printer *pr, uint32_t node, size_t column)
+static struct level open_level(const struct printer *pr, uint32_t node, size_t column)
 {
 	struct level l = {.next = pr->t->nodes[node].child};
 
@@ -49,7 +49,7 @@ static struct level enter(const struct printer *pr, uint32_t node, size_t column
 			l.hidden += pr->t->nodes[c].total;
 		}
 	}
-	/* Crumbs that are light even together are not worth a line. */
+	/* A line for the rest is printed only if it is heavy enough as a whole. */
 	if (l.hidden < pr->least)
 		l.n_hidden = 0;
 	l.branches = node && l.shown + !!l.n_hidden > 1;
@@ -102,7 +102,7 @@ static int reserve_levels(struct printer *pr, size_t depth)
 	return 0;
 }
 
-/* The next child that is shown. */
+/* Returns the next child that is shown. */
 static uint32_t next_child(const struct printer *pr, struct level *l)
 {
 	uint32_t node = l->next;
@@ -114,7 +114,7 @@ static uint32_t next_child(const struct printer *pr, struct level *l)
 	return node;
 }
 
-static void cut_off(const struct printer *pr, struct level *l, const struct cct_node *n)
+static void cut_level(const struct printer *pr, struct level *l, const struct cct_node *n)
 {
 	l->n_hidden += l->shown;
 	l->hidden = pr->o->upwards ? n->total : n->total - n->self;
@@ -131,7 +131,7 @@ static int print_all(struct printer *pr)
 
 	if (reserve_levels(pr, 0))
 		return -ENOMEM;
-	pr->levels[0] = enter(pr, 0, 0);
+	pr->levels[0] = open_level(pr, 0, 0);
 	for (;;) {
 		struct level *l = &pr->levels[depth];
 		const struct cct_node *n;
@@ -154,10 +154,10 @@ static int print_all(struct printer *pr)
 		fputc('\n', pr->o->out);
 		if (reserve_levels(pr, depth + 1))
 			return -ENOMEM;
-		pr->levels[depth + 1] = enter(pr, node, pr->levels[depth].column);
+		pr->levels[depth + 1] = open_level(pr, node, pr->levels[depth].column);
 		depth++;
 		if (max_depth && depth >= max_depth)
-			cut_off(pr, &pr->levels[depth], n);
+			cut_level(pr, &pr->levels[depth], n);
 	}
 }
 

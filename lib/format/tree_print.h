@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A tree as text.  A chain of only children is one column; lines are drawn, and
- * indented, only where the tree branches, so that deep contexts stay on the page:
+ * Prints a tree as text. A chain of only children is one column. Lines are drawn, and indented,
+ * only where the tree branches. So deep contexts fit on the page:
  *
  *      total    self
  *     100.0%    0.0%  main
@@ -18,7 +18,7 @@ struct tree_print {
 	const struct profile *profile;
 	const struct format_options *options;
 	const struct cct *tree;
-	bool upwards; /* a child is a caller, not a callee: there is no own share */
+	bool upwards; /* children are callers, and there is no self share */
 	FILE *out;
 };
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Implements what several output formats share: units, creation contexts and remarks. */
 #include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
@@ -17,7 +18,7 @@ struct format_unit format_unit(const struct profile *p)
 	struct format_unit u = {
 		.type = *p->event ? p->event : "events", .unit = "count", .scale = 1};
 
-	/* One period of a clock is so many nanoseconds, whether it was given or follows from the
+	/* A sample of a clock event is worth one period in nanoseconds, given directly or by the
 	 * frequency. */
 	if (strcmp(p->event, "cpu-clock") && strcmp(p->event, "task-clock"))
 		return u;

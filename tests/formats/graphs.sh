@@ -38,7 +38,7 @@ if command -v dot >/dev/null; then
 		"$(dot -Tplain huge.dot | grep -c '^node')" \
 		"$(pcce-report -i huge.data --format=flat 2>/dev/null | awk '/%/ && $2 + 0 >= 50' | wc -l)"
 	check "dot reports what it leaves out" \
-		grep -q 'left out as too light: [1-9][0-9]* functions' huge.dot
+		grep -q 'left out below the limit: [1-9][0-9]* functions' huge.dot
 else
 	skip "dot draws it" "graphviz is not installed"
 fi

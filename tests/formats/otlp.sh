@@ -25,7 +25,7 @@ is "otlp: nothing of threads that are not selected" \
 TMPDIR=$scratch/none pcce-report -q -i small.data --format=otlp -o none.otlp 2>otlp.err
 is "otlp: no temporary file, exit status" $? 1
 check "otlp: no temporary file is said" grep \
-	-q '^pcce-report: a temporary file cannot be written: No such file or directory; name a folder with room in TMPDIR$' otlp.err
+	-q '^pcce-report: cannot write temporary file: No such file or directory; set TMPDIR to a directory with free space$' otlp.err
 check "otlp: no full disk is taken for success" \
 	bash -c '! pcce-report -q -i small.data --format=otlp -o /dev/full 2>otlp.err && grep -q "No space left" otlp.err'
 

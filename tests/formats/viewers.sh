@@ -16,7 +16,7 @@ report trace huge.data huge.trace.json
 report trace huge.data huge3.trace.json --max-depth=3
 report trace huge.data few.trace.json --max-rows=2000
 check "trace --max-rows reports that it left out rows" grep \
-	-q '^pcce-report: 3000 samples are too many for a trace: it shows, in steps of' report.err
+	-q '^pcce-report: 3000 samples are too many for a trace: it shows what the samples of a thread have in common in each [0-9.]* ms' report.err
 report trace empty.data empty.trace.json
 
 verdicts() { # NAME LOG STATUS: what a script with node says
