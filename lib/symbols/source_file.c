@@ -98,8 +98,8 @@ int source_file_read(const char *path, const struct source_file_dirs *dirs, cons
 
 	*to = (struct source_file){0};
 	if (fd < 0)
-		return error_set(why, -ENOENT,
-				 "%s is not here; --source=DIR says where sources are", path);
+		return error_set(why, -ENOENT, "cannot find source file %s; use --source=DIR",
+				 path);
 	if (fstat(fd, &st))
 		st.st_size = 0;
 	to->text = malloc((size_t)st.st_size + 1);

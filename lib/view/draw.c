@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The interactive view as it stands on the screen: see view.c for the layout. */
+/* Draws the main screen of the interactive view. view.c describes the layout. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,7 +103,7 @@ uint32_t view_current_name(const struct view *v, uint32_t *module)
 	return n ? n->key->name : UINT32_MAX;
 }
 
-/* The last line: a message, or the whole name of the current row, with its file. */
+/* Draws the last line: a message, or the whole name of the current row with its file. */
 static void draw_foot(const struct view *v)
 {
 	const struct symbol_table *names = v->m.profile->names;
@@ -142,8 +142,8 @@ static void draw_foot(const struct view *v)
 void view_draw(struct view *v)
 {
 	static const char *const headings[] = {
-		"   total    self  function, called at",
-		"   share  function, and what called it at",
+		"   total    self  function, with the line that calls it",
+		"   share  function, then its callers with their lines",
 		"    self   total  samples  function",
 	};
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Draws the screen of the interactive view, and tells what is under the cursor. */
+/* Draws the main screen of the interactive view, and finds the node or function under the cursor.
+ */
 #ifndef PCCE_VIEW_DRAW_H
 #define PCCE_VIEW_DRAW_H
 
@@ -8,9 +9,9 @@
 void view_draw(struct view *v);
 void view_draw_head(const struct view *v);
 int view_body_height(void);
-/* The node under the cursor in a tree; NULL: none. */
+/* Returns the node under the cursor in a tree; NULL: none. */
 const struct cct_node *view_current_node(const struct view *v);
-/* The name under the cursor, UINT32_MAX: none. */
+/* Returns the name under the cursor, UINT32_MAX: none. */
 uint32_t view_current_name(const struct view *v, uint32_t *module);
 
 #endif

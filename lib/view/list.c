@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See list.h. */
+/* Implements the list with a current row and a visible window. */
 #include <curses.h>
 #include "view/list.h"
 #include "view/screen.h"
@@ -38,7 +38,7 @@ static void move_by(struct view_list *l, size_t rows, bool up)
 		l->at = last - l->at > rows ? l->at + rows : last;
 }
 
-/* A page keeps one line in sight. */
+/* Moves by rows and scrolls as far, so the current row stays at its place on the screen. */
 static void move_page(struct view_list *l, size_t rows, bool up)
 {
 	size_t offset = l->at - l->top;

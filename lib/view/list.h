@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A list with a current row, of which a part is on the screen; keys as in less and perf. */
+/* Keeps a list with a current row, of which a window is on the screen. The keys are those of less
+ * and perf. */
 #ifndef PCCE_VIEW_LIST_H
 #define PCCE_VIEW_LIST_H
 
@@ -11,11 +12,11 @@ struct view_list {
 	size_t height; /* rows on the screen */
 };
 
-/* After n, at or height were changed. */
+/* Repairs at and top after a change of n, at or height. */
 void view_list_fit(struct view_list *l);
-/* Moves; false: the key is none that does. */
+/* Handles a key that moves in the list; false: another key. */
 bool view_list_key(struct view_list *l, int key);
-/* Makes a row the current one, and shows it in the middle if it was not on the screen. */
+/* Makes a row the current one. Moves it to the middle of the screen if it was not visible. */
 void view_list_go(struct view_list *l, size_t at);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See model.h. */
+/* Implements the model of the interactive view. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdarg.h>
@@ -11,8 +11,8 @@
 
 /* ---- the selection ------------------------------------------------------------------- */
 
-/* Case matters only if there is a capital in it. */
-static int compile(regex_t *to, const char *text, struct error *why)
+/* Compiles a regular expression. It ignores case if it has no capital letter. */
+static int compile_pattern(regex_t *to, const char *text, struct error *why)
 {
 	bool capitals = false;
 	int r;
@@ -34,7 +34,7 @@ int view_model_focus(struct view_model *m, char **which, const char *text, struc
 
 	(void)m;
 	if (*text) {
-		r = compile(&test, text, why);
+		r = compile_pattern(&test, text, why);
 		if (r)
 			return r;
 		regfree(&test);
@@ -64,8 +64,8 @@ int view_model_zoom(struct view_model *m, const char *function)
 	return more[m->n_zooms] ? (m->n_zooms++, 0) : -ENOMEM;
 }
 
-/* The user's choices over those of the command line. What it points to lives as long as the call.
- */
+/* Selects the samples that match the user's choices and the command line. The temporary objects
+ * live only during this call. */
 static int select_now(struct view_model *m)
 {
 	const struct selection *base = m->options->select;
@@ -93,11 +93,11 @@ static int select_now(struct view_model *m)
 	s.focus = m->focus ? (struct select_patterns){0} : base->focus;
 	s.ignore = m->ignore ? (struct select_patterns){0} : base->ignore;
 	if (has_focus) {
-		r = compile(&focus, m->focus, &why);
+		r = compile_pattern(&focus, m->focus, &why);
 		s.focus = (struct select_patterns){&focus, 1};
 	}
 	if (!r && has_ignore) {
-		r = compile(&ignore, m->ignore, &why);
+		r = compile_pattern(&ignore, m->ignore, &why);
 		s.ignore = (struct select_patterns){&ignore, 1};
 		if (r && has_focus)
 			regfree(&focus);
@@ -114,7 +114,7 @@ static int select_now(struct view_model *m)
 
 /* ---- trees and lists ----------------------------------------------------------------- */
 
-static int merge(struct view_model *m)
+static int merge_callers(struct view_model *m)
 {
 	const struct profile *p = m->profile;
 	uint32_t *map = NULL;
@@ -138,7 +138,7 @@ int view_model_update(struct view_model *m)
 	flat_profile_free(&m->functions);
 	cct_free(&m->callers);
 	if (!r)
-		r = merge(m);
+		r = merge_callers(m);
 	if (!r)
 		r = bottom_up_begin(&m->callees, &m->callers, p->names, p->own_lines, &m->order);
 	if (!r)
@@ -206,7 +206,7 @@ void view_model_describe(const struct view_model *m, char *buffer, size_t size)
 	if (m->has_event)
 		fprintf(f, " · %s", profile_event(m->profile, m->event, event, sizeof(event)));
 	if (selection_has_samples(m->options->select))
-		fprintf(f, " · chosen samples");
+		fprintf(f, " · selected samples");
 	if (m->n_zooms)
 		fprintf(f, " · under %s", m->zooms[m->n_zooms - 1]);
 	else if (m->options->select->under.n)
@@ -219,18 +219,18 @@ void view_model_describe(const struct view_model *m, char *buffer, size_t size)
 	if (m->now.by)
 		fprintf(f, " · %s", by[m->now.by]);
 	if (m->now.calls == SELECT_CALLS_NONE && m->now.by != SELECT_BY_LINE)
-		fprintf(f, " · no call sites");
+		fprintf(f, " · call sites merged");
 	if (m->now.recursion)
 		fprintf(f, " · %s", recursion[m->now.recursion]);
 	if (m->absolute)
-		fprintf(f, " · of all");
+		fprintf(f, " · %% of recording");
 	fclose(f);
 	buffer[size - 1] = 0;
 }
 
 /* ---- choices --------------------------------------------------------------------- */
 
-static int by_samples(const void *a, const void *b)
+static int compare_choices(const void *a, const void *b)
 {
 	const struct view_choice *x = a, *y = b;
 
@@ -267,7 +267,8 @@ __attribute__((format(printf, 2, 3))) static bool name_choice(struct view_choice
 	return n >= 0;
 }
 
-/* Is it the first stream of its thread under its name? There is one for each event. */
+/* Whether this is the first stream of its thread with its name. A thread has one stream for each
+ * event. */
 static bool is_first_event(const struct view_model *m, size_t stream)
 {
 	const struct sample_stream *s = sample_streams_get(m->profile->streams, stream);
@@ -282,7 +283,7 @@ static bool is_first_event(const struct view_model *m, size_t stream)
 	return true;
 }
 
-/* What created the thread of a choice, as pcce-report --format=threads tells it. */
+/* Finds the creation context of a choice's thread, as in pcce-report --format=threads. */
 static bool find_origin(const struct profile *p, struct view_choice *c)
 {
 	for (size_t i = 0; i < threads_count(p->threads); i++) {
@@ -298,8 +299,8 @@ static bool find_origin(const struct profile *p, struct view_choice *c)
 	return true;
 }
 
-/* One for all, one for each name that several threads have, and one for each thread under each
- * name. */
+/* Lists one choice for all threads, one for each name that several threads have, and one for each
+ * thread with each of its names. */
 struct view_choice *view_model_threads(const struct view_model *m, size_t *n)
 {
 	const struct profile *p = m->profile;
@@ -324,7 +325,7 @@ struct view_choice *view_model_threads(const struct view_model *m, size_t *n)
 		c[k].thread[0] += is_first_event(m, i);
 	}
 
-	/* A name that one thread has says nothing that the thread does not. */
+	/* Leave out names that only one thread has. */
 	for (size_t k = 1; k < names;) {
 		if (c[k].thread[0] > 1)
 			k++;
@@ -338,7 +339,7 @@ struct view_choice *view_model_threads(const struct view_model *m, size_t *n)
 
 		if (!m->stream_samples[i])
 			continue;
-		/* Streams of several events are one thread. */
+		/* A thread has one stream for each event. */
 		for (k = names; k < threads; k++)
 			if (c[k].comm == s->comm && c[k].thread[0] == s->pid &&
 			    c[k].thread[1] == s->tid)
@@ -365,7 +366,7 @@ struct view_choice *view_model_threads(const struct view_model *m, size_t *n)
 	}
 	*n = threads;
 	if (good) {
-		qsort(c + 1, threads - 1, sizeof(*c), by_samples);
+		qsort(c + 1, threads - 1, sizeof(*c), compare_choices);
 		return c;
 	}
 	view_choices_free(c, threads);

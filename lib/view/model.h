@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What the interactive view shows: the selection as the user has changed it, and the
- * trees and lists that follow from it.
+ * Holds what the interactive view shows: the selection as the user changed it, and the trees and
+ * lists of the selected samples.
  */
 #ifndef PCCE_VIEW_MODEL_H
 #define PCCE_VIEW_MODEL_H
@@ -15,47 +15,48 @@
 struct view_model {
 	struct profile *profile;
 	const struct view_options *options;
-	struct selection now;	  /* borrows what the user has not changed from the options */
-	uint64_t *stream_samples; /* of each stream, before any filter that the user chose here */
-	struct cct callers;	  /* merged for reading */
-	uint32_t *leaf_node;	  /* the node in callers of each of the profile's leaves */
+	struct selection now;	  /* borrows unchanged parts from the options */
+	uint64_t *stream_samples; /* samples of each stream without the user's filters */
+	struct cct callers;	  /* merged by lines */
+	uint32_t *leaf_node;	  /* by leaf of the profile: its node in callers */
 	struct bottom_up callees;
 	struct flat_profile functions;
 	struct cct_sort_order order;
-	uint64_t least; /* lighter branches are hidden at first */
+	uint64_t least; /* lighter branches are hidden initially */
 
-	/* What the user has chosen. */
+	/* The user's choices. */
 	uint32_t thread[2]; /* pid, tid */
-	uint32_t comm;	    /* name of threads; the two together: one thread under one name */
+	uint32_t comm;	    /* name of threads; with `thread`: one thread under one name */
 	bool has_thread, has_comm, has_event;
 	uint32_t event;
-	char *focus, *ignore; /* regular expressions; NULL: as the options say */
-	char **zooms;	      /* functions, innermost last */
+	char *focus, *ignore; /* regular expressions; NULL: those of the options */
+	char **zooms;	      /* functions, the last one is active */
 	size_t n_zooms;
-	bool absolute; /* percentages of all samples of the recording */
+	bool absolute; /* 100% is the whole recording */
 };
 
-/* Both: 0 or -ENOMEM. */
+/* Both return 0 or -ENOMEM. */
 int view_model_begin(struct view_model *m, struct profile *p, const struct view_options *o);
-/* After something was changed. */
+/* Builds the trees and lists again after a change of the fields above. */
 int view_model_update(struct view_model *m);
 void view_model_free(struct view_model *m);
 
-/* The user's regular expression for what is shown, or not shown: "" is none. -EINVAL with a
- * sentence in why. */
+/* Sets m->focus or m->ignore (which) to the regular expression text; "": no filter. -EINVAL with
+ * the reason in why. */
 int view_model_focus(struct view_model *m, char **which, const char *text, struct error *why);
-/* Only what is under a function; NULL takes the last one back. 0 or -ENOMEM. */
+/* Shows only contexts below a function; NULL: undo the last such call. 0 or -ENOMEM. */
 int view_model_zoom(struct view_model *m, const char *function);
 
-/* 100 percent. */
+/* Returns the weight that is 100%. */
 uint64_t view_model_all(const struct view_model *m);
-/* "thread: worker (101) · under: parse", what the user and the options have selected. */
+/* Describes what the user and the options selected, like " · thread 101 · under parse". */
 void view_model_describe(const struct view_model *m, char *buffer, size_t size);
 
-/* What can be chosen: threads and names, or events. Texts are malloc'ed; NULL: no memory. */
+/* Threads and names, or events, that the user can select. The caller frees them; NULL: no memory.
+ */
 struct view_choice {
 	char *text;
-	char *origin; /* of a thread: what created it; NULL: nothing did */
+	char *origin; /* creation context of a thread; NULL: none */
 	bool has_thread, has_comm, has_event;
 	uint32_t thread[2], comm, event;
 	uint64_t samples;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See pages.h. */
+/* Implements the full-screen pages of the interactive view: the help, lists to choose from, and
+ * texts. */
 #include <stdlib.h>
 #include <string.h>
 #include <curses.h>
@@ -8,40 +9,46 @@
 #include "view/screen.h"
 
 const char view_help[] =
-	"Moving\n"
+	"Move\n"
 	"  Up Down, k j         one row             PgUp PgDn, b Space   one page\n"
 	"  Ctrl-U Ctrl-D        half a page         Home End, g G        first, last row\n"
-	"Views\n"
+	"Select a view\n"
 	"  Tab, 1 2 3           callers, callees (bottom-up), functions\n"
-	"  a                    source with the cost of each line\n"
-	"  i                    numbers about the recording\n"
-	"Folding\n"
-	"  Enter, +             open or close; of a function: go to it among the callers\n"
-	"  Right, Left          open or go in; close or go out\n"
-	"  e  E  C              open all below, open everything, close everything\n"
-	"Searching (regular expressions; small letters match capitals, too)\n"
-	"  /  n  N              find, next, previous\n"
-	"  &                    only contexts with a function that matches; empty: all\n"
-	"  x                    no contexts with a function that matches; empty: all\n"
-	"  z  Z                 only what is under this function; back\n"
-	"Which samples\n"
-	"  t  v                 of one thread (and what created it) or name; of one event\n"
-	"How it is shown\n"
-	"  s                    order: total, self, name\n"
-	"  p  F                 numbers or percentages; of what is selected or of all\n"
-	"  r                    recursion: kept, direct folded, all folded\n"
-	"  c  l                 call sites told apart or not; a frame a line, or a function\n"
+	"  a                    source code with the cost of each line\n"
+	"  i                    statistics of the recording\n"
+	"Open and close rows\n"
+	"  Enter, +             open or close; in functions: show it among the callers\n"
+	"  Right, Left          open or go to first child; close or go to parent\n"
+	"  e  E  C              open all rows below, open all rows, close all rows\n"
+	"Search (regular expression; without capital letters it ignores case)\n"
+	"  /  n  N              search, next match, previous match\n"
+	"Select samples\n"
+	"  &                    only contexts with a matching function; empty: all\n"
+	"  x                    only contexts without a matching function; empty: all\n"
+	"  z  Z                 only contexts below this function; undo\n"
+	"  t  v                 by thread or thread name; by event\n"
+	"Change the display\n"
+	"  s                    sort by default order, total, self, name\n"
+	"  p                    percentages or numbers\n"
+	"  F                    100% is the selection or the whole recording\n"
+	"  r                    recursion: show all, fold direct, fold all\n"
+	"  c                    call sites: show separately or merge\n"
+	"  l                    one frame for each function or for each line\n"
 	"  < >                  scroll names\n"
-	"Others\n"
-	"  w                    write this view as text to a file\n"
-	"  q, Esc               leave (this view, then the program); Ctrl-C leaves at once\n"
+	"Other keys\n"
+	"  w                    write this view to a text file\n"
+	"  q, Esc               leave this page or the program; Ctrl-C leaves at once\n"
 	"  ?, h, F1             this help\n"
 	"\n"
-	"In a source view: Tab goes to the next hottest line, H to the hottest; a changes between\n"
-	"this context and all contexts of the function; Enter follows the heaviest call of a "
-	"line.\n"
-	"A line that stands beside a frame is where that frame is called (callers) or where\n"
-	"it calls the one above it (callees); by line, where it is itself.\n";
+	"Source code\n"
+	"  Tab  H               next hottest line, hottest line\n"
+	"  a                    costs in this context or in all contexts of the function\n"
+	"  Enter                show the source of the most expensive call of this line\n"
+	"\n"
+	"Which line is next to a frame?\n"
+	"  Callers              the line that calls this frame\n"
+	"  Callees              the line from which this frame calls the one above it\n"
+	"  By line (key l)      the line of this frame\n";
 
 static void draw_title(const char *title, struct view_list *l)
 {
@@ -61,14 +68,14 @@ static void draw_text(const char *title, char *const *lines, struct view_list *l
 			   line);
 	}
 	screen_put(screen_height() - 1, 0, screen_width(), LOOK_DIM,
-		   l->top + l->height < l->n ? "Space: more; q: back" : "q: back");
+		   l->top + l->height < l->n ? "Space: next page; q: back" : "q: back");
 }
 
 /* ---- choices ----------------------------------------------------------------------- */
 
 #define NOTE_MIN 24 /* columns */
 
-/* Where the notes' column begins: behind the longest text, if that leaves room. */
+/* Returns where the column of notes begins: after the longest text, if enough columns remain. */
 static int note_column(const char *title, const struct view_item *items, size_t n)
 {
 	size_t longest = strlen(title),
@@ -80,7 +87,8 @@ static int note_column(const char *title, const struct view_item *items, size_t 
 	return (int)(longest + 2 < most ? longest + 2 : most);
 }
 
-/* What matters most of a chain of calls stands at its end. */
+/* Writes the end of a text that is too long, because the end of a chain of calls is its most
+ * important part. */
 static void put_end_of(int y, int x, enum screen_look look, const char *text)
 {
 	int room = screen_width() - x;
@@ -124,7 +132,7 @@ static void draw_choice(const char *title, const char *note, const struct view_i
 		x = screen_put(last, 0, width, LOOK_DIM, note);
 		put_end_of(last, screen_put(last, x, width, LOOK_DIM, " "), LOOK_PLAIN, now->note);
 	} else {
-		screen_put(last, 0, width, LOOK_DIM, "Enter chooses, q gives up");
+		screen_put(last, 0, width, LOOK_DIM, "Enter: select; q: cancel");
 	}
 }
 
@@ -147,7 +155,7 @@ size_t view_choose(const char *title, const char *note, const struct view_item *
 
 /* ---- texts ------------------------------------------------------------------------- */
 
-/* A text is moved through by its top line: there is no cursor in it. */
+/* Scrolls a text by its top line. A text has no cursor. */
 static bool scroll_text(struct view_list *l, int key)
 {
 	struct view_list top = {.n = l->n > l->height ? l->n - l->height + 1 : 1,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See screen.h. */
+/* Implements the terminal of the interactive view with curses. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <langinfo.h>
@@ -49,10 +49,11 @@ static void make_looks(bool colors)
 }
 
 /*
- * What asks us to end makes the read of a key return, so that the terminal is set back in peace.  A
- * second time, while something long goes on, there is no peace: then as curses itself does it.
+ * Handles a request to end. The first one makes screen_key() return ERR, so the program restores
+ * the terminal and ends. The second one can arrive during a long computation. It restores the
+ * terminal here, as curses' own handler does.
  */
-static void on_signal(int number)
+static void on_end_signal(int number)
 {
 	if (!signalled) {
 		signalled = number;
@@ -63,10 +64,10 @@ static void on_signal(int number)
 	raise(number);
 }
 
-static void catch_signals(bool on)
+static void catch_end_signals(bool on)
 {
 	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction action = {.sa_handler = on ? on_signal : SIG_DFL};
+	struct sigaction action = {.sa_handler = on ? on_end_signal : SIG_DFL};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		sigaction(numbers[i], &action, NULL);
@@ -84,7 +85,7 @@ int screen_open(bool colors)
 	state.screen = newterm(NULL, stdout, stdin);
 	if (!state.screen)
 		return -ENOTTY;
-	catch_signals(true);
+	catch_end_signals(true);
 	set_escdelay(25);
 	cbreak();
 	noecho();
@@ -102,7 +103,7 @@ void screen_close(void)
 	endwin();
 	delscreen(state.screen);
 	state.screen = NULL;
-	catch_signals(false);
+	catch_end_signals(false);
 	if (signalled)
 		raise(signalled);
 }
@@ -117,7 +118,7 @@ int screen_width(void)
 	return COLS;
 }
 
-/* One character of valid UTF-8. */
+/* Reads one character of valid UTF-8. */
 static wchar_t next_character(const unsigned char **s)
 {
 	uint32_t c = *(*s)++;
@@ -145,7 +146,7 @@ static wchar_t as_ascii(wchar_t c)
 	return c < 0x80 ? c : L'?';
 }
 
-/* The next character of a text, as the terminal can show it. */
+/* Reads the next character of a text, and replaces it if the terminal cannot show it. */
 static wchar_t next_shown(const unsigned char **s, int *width)
 {
 	wchar_t c = next_character(s);
@@ -248,7 +249,7 @@ bool screen_ask(const char *prompt, char *text, size_t size)
 			done = good = true;
 		} else if ((kind == KEY_CODE_YES && c == KEY_BACKSPACE) ||
 			   (kind == OK && (c == 127 || c == '\b'))) {
-			/* Backspace in an empty line gives up, as in less. */
+			/* Backspace in an empty line cancels, as in less. */
 			if (!n)
 				done = true;
 			else

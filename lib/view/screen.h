@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The terminal of the interactive view: what curses does for it, and nothing of what is shown. */
+/* Controls the terminal of the interactive view with curses. It knows nothing about the contents.
+ */
 #ifndef PCCE_VIEW_SCREEN_H
 #define PCCE_VIEW_SCREEN_H
 
@@ -17,28 +18,29 @@ enum screen_look {
 	LOOKS
 };
 
-/* 0, or -ENOTTY if there is no terminal that could do it. */
+/* Returns 0, or -ENOTTY if the terminal cannot show the view. */
 int screen_open(bool colors);
 void screen_close(void);
 int screen_height(void);
 int screen_width(void);
 
-/* Writes text from column x on, up to column `end`; returns the column behind it. The text is
- * UTF-8; on a terminal without, lines and marks become ASCII. */
+/* Writes text from column x to column `end` and returns the column after it. The text is UTF-8. On
+ * a terminal without UTF-8, lines and marks become ASCII. */
 int screen_put(int y, int x, int end, enum screen_look look, const char *text);
-/* How many columns a text takes. */
+/* Returns the number of columns that a text takes. */
 int screen_columns(const char *text);
-/* Blanks the rest of a line. */
+/* Clears the rest of a line. */
 void screen_rest(int y, int x, enum screen_look look);
 /* Marks a line as the current one. */
 void screen_mark(int y);
 
-/* The next key: a character, one of curses' KEY_*, or a SCREEN_*. What was put is shown first. */
+/* Shows what was written, and waits for the next key: a character, one of curses' KEY_*, or a
+ * SCREEN_*. */
 int screen_key(void);
 #define SCREEN_CTRL(letter) ((letter)&0x1f)
 #define SCREEN_ESCAPE 27
 
-/* Lets the user edit text (what is in it first) in the last line. False: given up. */
+/* Lets the user edit text, with its initial contents, in the last line. False: cancelled. */
 bool screen_ask(const char *prompt, char *text, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See share.h. */
+/* Implements the drawing of shares and scrolled names. */
 #include <stdio.h>
 #include "base/text.h"
 #include "format/format.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What all parts of the interactive view draw alike: shares of the whole, and what is being
- * searched. */
+/* Draws shares of the whole, and names that scroll, for all parts of the interactive view. Keeps
+ * the pattern of the current search. */
 #ifndef PCCE_VIEW_SHARE_H
 #define PCCE_VIEW_SHARE_H
 
@@ -13,18 +13,18 @@
 struct view_share {
 	const struct symbol_table *names;
 	uint64_t all;	/* 100 percent */
-	bool counts;	/* numbers rather than percentages */
-	regex_t search; /* if searching */
+	bool counts;	/* numbers instead of percentages */
+	regex_t search; /* valid if searching */
 	bool searching;
-	bool upwards; /* a child is a caller */
-	int scroll;   /* characters of names that are scrolled off on the left */
+	bool upwards; /* children are callers */
+	int scroll;   /* characters of names that are scrolled out on the left */
 };
 
 #define SHARE_WIDTH 8
 
-/* In SHARE_WIDTH columns from x on; the next column. */
+/* Writes a share in SHARE_WIDTH columns from x, and returns the next column. */
 int view_share_put(const struct view_share *s, int y, int x, uint64_t part);
-/* Text that scrolls: *skip characters of it are left out, and taken off *skip. */
+/* Writes a text without its first *skip characters, and subtracts the skipped ones from *skip. */
 int view_share_text(int y, int x, enum screen_look look, const char *text, int *skip);
 bool view_share_found(const struct view_share *s, const char *text);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A line's own weight is that of the samples that were taken in it; its total has that
- * of what it called.  A function can have lines in more than one file (a macro, or
- * #include): the one with the most weight is shown.
+ * Collects the costs of a function's lines, and draws its source code with them. A line's self
+ * weight comes from the samples that were taken in it. Its total also includes what it called. A
+ * function can have lines in several files (by a macro or #include). The file with the largest
+ * weight is shown.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 #include "view/screen.h"
 #include "view/source.h"
 
-struct found { /* one line, as it was found */
+struct found { /* one line, as found in the profile */
 	uint32_t file, line;
 	uint64_t self, total;
 	uint32_t callee;
@@ -25,7 +26,7 @@ struct found_list {
 	size_t n, capacity;
 };
 
-static int add(struct found_list *l, const struct found *f)
+static int add_found_line(struct found_list *l, const struct found *f)
 {
 	if (l->n == l->capacity) {
 		size_t want = l->capacity ? l->capacity * 2 : 64;
@@ -40,7 +41,7 @@ static int add(struct found_list *l, const struct found *f)
 	return 0;
 }
 
-static int by_file(const void *a, const void *b)
+static int compare_found_lines(const void *a, const void *b)
 {
 	const struct found *x = a, *y = b;
 
@@ -49,14 +50,14 @@ static int by_file(const void *a, const void *b)
 	return x->line < y->line ? -1 : x->line > y->line;
 }
 
-/* The file with the most weight; 0: no line is known. */
+/* Returns the file with the largest weight; 0: no line is known. */
 static uint32_t main_file(struct found_list *l)
 {
 	uint32_t best = 0;
 	uint64_t most = 0;
 
 	if (l->n)
-		qsort(l->list, l->n, sizeof(*l->list), by_file);
+		qsort(l->list, l->n, sizeof(*l->list), compare_found_lines);
 	for (size_t i = 0; i < l->n;) {
 		uint32_t file = l->list[i].file;
 		uint64_t weight = 0;
@@ -71,7 +72,7 @@ static uint32_t main_file(struct found_list *l)
 	return best;
 }
 
-/* Lines that are damaged by a hostile recording must not cost memory. */
+/* Limits the memory that a damaged recording can make us use. */
 #define LINE_MAX_NUMBER (1u << 22)
 
 static int take_lines(struct view_source *v, const struct found_list *l)
@@ -103,8 +104,8 @@ static int take_lines(struct view_source *v, const struct found_list *l)
 	return 0;
 }
 
-static int show(struct view_source *v, const struct profile *p, struct found_list *l,
-		uint32_t module, const struct source_file_dirs *dirs, struct error *why)
+static int show_lines(struct view_source *v, const struct profile *p, struct found_list *l,
+		      uint32_t module, const struct source_file_dirs *dirs, struct error *why)
 {
 	const uint8_t *id = NULL;
 	size_t id_size = symbol_table_build_id(p->names, module, &id);
@@ -112,7 +113,8 @@ static int show(struct view_source *v, const struct profile *p, struct found_lis
 
 	v->file = main_file(l);
 	if (!v->file)
-		return error_set(why, -ENOENT, "no source line of %s is known",
+		return error_set(why, -ENOENT,
+				 "cannot show %s: no line numbers; compile it with -g",
 				 symbol_table_string(p->names, v->name));
 	r = source_file_read(symbol_table_string(p->names, v->file), dirs, id, id_size, &v->text,
 			     &v->why);
@@ -138,18 +140,18 @@ int view_source_context(struct view_source *v, const struct profile *p, const st
 		const struct tree_leaf *leaf = &p->leaves[i];
 
 		if (leaf_node[i] == node)
-			r = add(&l, &(struct found){leaf->file, leaf->line, leaf->weight,
-						    leaf->weight, 0});
+			r = add_found_line(&l, &(struct found){leaf->file, leaf->line, leaf->weight,
+							       leaf->weight, 0});
 	}
-	/* The heaviest first: a line's callee is the first that it has. */
+	/* Children are sorted by weight, so the first one of a line is the heaviest. */
 	for (uint32_t c = n->child; c && !r; c = tree->nodes[c].next) {
 		const struct cct_node *child = &tree->nodes[c];
 
-		r = add(&l,
-			&(struct found){child->key->file, child->key->line, 0, child->total, c});
+		r = add_found_line(&l, &(struct found){child->key->file, child->key->line, 0,
+						       child->total, c});
 	}
 	if (!r)
-		r = show(v, p, &l, n->key->module, dirs, why);
+		r = show_lines(v, p, &l, n->key->module, dirs, why);
 	free(l.list);
 	if (r)
 		view_source_free(v);
@@ -176,12 +178,12 @@ int view_source_function(struct view_source *v, const struct profile *p, uint32_
 		const struct flat_profile_row *row = &flat.rows[i];
 
 		if (row->name == name && row->module == module)
-			r = add(&l,
-				&(struct found){row->file, row->line, row->self, row->total, 0});
+			r = add_found_line(&l, &(struct found){row->file, row->line, row->self,
+							       row->total, 0});
 	}
 	flat_profile_free(&flat);
 	if (!r)
-		r = show(v, p, &l, module, dirs, why);
+		r = show_lines(v, p, &l, module, dirs, why);
 	free(l.list);
 	if (r)
 		view_source_free(v);
@@ -195,8 +197,8 @@ void view_source_free(struct view_source *v)
 	*v = (struct view_source){0};
 }
 
-/* Does line a come before line b in the order of weight? */
-static bool hotter(const struct view_source *v, size_t a, size_t b)
+/* Whether line a comes before line b in the order of weight. */
+static bool is_hotter(const struct view_source *v, size_t a, size_t b)
 {
 	const struct view_line *x = &v->lines[a], *y = &v->lines[b];
 
@@ -212,9 +214,9 @@ void view_source_hottest(struct view_source *v, bool next)
 	size_t current = v->list.at, best = v->n;
 
 	for (size_t i = 0; i < v->n; i++) {
-		if (!v->lines[i].total || (next && !hotter(v, current, i)))
+		if (!v->lines[i].total || (next && !is_hotter(v, current, i)))
 			continue;
-		if (best == v->n || hotter(v, i, best))
+		if (best == v->n || is_hotter(v, i, best))
 			best = i;
 	}
 	if (best == v->n && next)
@@ -236,7 +238,7 @@ bool view_source_search(struct view_source *v, const struct view_share *s, bool 
 	return false;
 }
 
-/* A line as it looks on a terminal: tabs written out. */
+/* Replaces the tabs of a line by spaces. */
 static void expand_tabs(const char *line, char *to, size_t size)
 {
 	char buffer[1024];

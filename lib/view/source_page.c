@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Source in the interactive view: keys in it, and going from caller to callee. */
+/* Runs the source page of the interactive view: handles its keys, and follows calls from caller to
+ * callee. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,8 +39,8 @@ static void draw_source(struct view *v, struct view_source *s, bool context)
 		   *v->message || *s->why.text ? LOOK_BOLD : LOOK_PLAIN, text);
 }
 
-static int load_source(struct view *v, struct view_source *s, bool context, uint32_t node,
-		       uint32_t module, uint32_t name)
+static int load_view_source(struct view *v, struct view_source *s, bool context, uint32_t node,
+			    uint32_t module, uint32_t name)
 {
 	const struct source_file_dirs *dirs = &v->m.options->source;
 	struct error why;
@@ -55,7 +56,8 @@ static int load_source(struct view *v, struct view_source *s, bool context, uint
 	return r;
 }
 
-/* A key in a source view; true: leave it. *node: of another context to be shown. */
+/* Handles a key on the source page; true: leave the page. *node: changes if another context is to
+ * be shown. */
 static bool source_key(struct view *v, struct view_source *s, int key, bool *context,
 		       uint32_t *node)
 {
@@ -100,8 +102,8 @@ static bool source_key(struct view *v, struct view_source *s, int key, bool *con
 		if (*context && s->list.at < s->n && s->lines[s->list.at].callee)
 			*node = s->lines[s->list.at].callee;
 		else
-			view_say(v, *context ? "Nothing is called here"
-					     : "Calls are followed in one context: a");
+			view_say(v, *context ? "No call is known on this line"
+					     : "To follow calls, press a: one context");
 		return false;
 	default:
 		view_list_key(&s->list, key);
@@ -109,7 +111,7 @@ static bool source_key(struct view *v, struct view_source *s, int key, bool *con
 	}
 }
 
-/* Source, until the user leaves it; calls that were followed are left one by one. */
+/* Shows source code until the user leaves it. Leaving a followed call returns to its caller. */
 int view_show_source(struct view *v)
 {
 	uint32_t module, name = view_current_name(v, &module), start, node;
@@ -120,7 +122,7 @@ int view_show_source(struct view *v)
 	if (name == UINT32_MAX)
 		return 0;
 	start = node = v->tab == CALLERS ? view_tree_current(&v->trees[CALLERS]) : 0;
-	r = load_source(v, &s, context, node, module, name);
+	r = load_view_source(v, &s, context, node, module, name);
 	if (r)
 		return r == -ENOENT ? 0 : r;
 	while (!over && !r) {
@@ -138,8 +140,8 @@ int view_show_source(struct view *v)
 			struct view_source other;
 			const struct cct_key *key = v->m.callers.nodes[node].key;
 
-			r = load_source(v, &other, context, node, node ? key->module : module,
-					node ? key->name : name);
+			r = load_view_source(v, &other, context, node, node ? key->module : module,
+					     node ? key->name : name);
 			if (!r) {
 				view_source_free(&s);
 				s = other;

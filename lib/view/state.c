@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Sets the message and the search pattern of the interactive view. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The state of the interactive view: what is shown, where the cursor is, what is said. */
+/* Declares the state of the interactive view: the model, the cursor, the search and the message. */
 #ifndef PCCE_VIEW_STATE_H
 #define PCCE_VIEW_STATE_H
 
@@ -8,7 +8,7 @@
 #include "view/share.h"
 #include "view/tree.h"
 
-#define VIEW_BODY 3 /* its first line */
+#define VIEW_BODY 3 /* first line of the body */
 
 enum view_tab { CALLERS, CALLEES, FUNCTIONS, TABS };
 
@@ -22,9 +22,9 @@ struct view {
 	bool over;
 };
 
-/* What the last line says until the next key. */
+/* Sets the message that the last line shows until the next key. */
 void view_say(struct view *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The regular expression that is looked for from now on; "": none. Says what is wrong with it. */
+/* Sets the regular expression for searching; "": none. If it is invalid, the message says why. */
 void view_set_search(struct view *v, const char *text);
 
 #endif

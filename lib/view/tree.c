@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The rows are made anew whenever something is opened or closed.  As in the printed
- * tree, a chain of only children stays in one column.  Trees can be as deep as memory
- * goes: nothing here recurses.
+ * Implements a tree that can be opened and closed, as an array of visible rows. It builds all rows
+ * again after each change. As in the printed tree, a chain of only children stays in one column.
+ * Trees can be too deep for recursion, so loops use explicit stacks.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,12 +14,12 @@
 #include "view/tree.h"
 
 #define OPEN 1u
-#define LIGHT 2u /* its light children are shown */
+#define LIGHT 2u /* its light children are visible */
 
 #define NO_ROW UINT32_MAX
-#define FIRST_ROWS 400	    /* that are open in the beginning, at most */
-#define FIRST_PERCENT 5	    /* weight of branches that are */
-#define OPEN_MAX (1u << 20) /* rows that opening everything makes at most */
+#define FIRST_ROWS 400	    /* most rows that are open initially */
+#define FIRST_PERCENT 5	    /* least percentage of branches that are open initially */
+#define OPEN_MAX (1u << 20) /* most rows after opening all */
 
 static int reserve_nodes(struct view_tree *v)
 {
@@ -67,7 +67,7 @@ static int set_open(struct view_tree *v, uint32_t node)
 
 /* ---- rows ------------------------------------------------------------------------ */
 
-static bool is_shown(const struct view_tree *v, uint32_t child)
+static bool is_child_shown(const struct view_tree *v, uint32_t child)
 {
 	const struct cct_node *n = &v->tree->nodes[child];
 
@@ -76,19 +76,19 @@ static bool is_shown(const struct view_tree *v, uint32_t child)
 
 static uint32_t first_shown(const struct view_tree *v, uint32_t child)
 {
-	while (child && !is_shown(v, child))
+	while (child && !is_child_shown(v, child))
 		child = v->tree->nodes[child].next;
 	return child;
 }
 
-/* Children with a row, and those without. */
+/* Counts children with a row, and those without (*hidden). */
 static size_t count_children(const struct view_tree *v, uint32_t node, size_t *hidden)
 {
 	size_t shown = 0;
 
 	*hidden = 0;
 	for (uint32_t c = v->tree->nodes[node].child; c; c = v->tree->nodes[c].next) {
-		if (is_shown(v, c))
+		if (is_child_shown(v, c))
 			shown++;
 		else
 			++*hidden;
@@ -96,7 +96,7 @@ static size_t count_children(const struct view_tree *v, uint32_t node, size_t *h
 	return shown;
 }
 
-static int add_row(struct view_tree *v, const struct view_row *row)
+static int add_tree_row(struct view_tree *v, const struct view_row *row)
 {
 	if (v->list.n == v->rows_capacity) {
 		size_t want = v->rows_capacity ? v->rows_capacity * 2 : 256;
@@ -113,9 +113,10 @@ static int add_row(struct view_tree *v, const struct view_row *row)
 	return 0;
 }
 
-struct level { /* an open node */
+struct level { /* an open node while rows are built */
 	uint32_t node, column;
-	size_t hidden, left; /* rows of children still to come */
+	size_t hidden,
+		left; /* hidden: children without a row; left: rows of children still to make */
 	bool branches;
 };
 
@@ -124,7 +125,7 @@ struct levels {
 	size_t n, capacity;
 };
 
-static int enter(const struct view_tree *v, struct levels *l, uint32_t node, uint32_t column)
+static int enter_node(const struct view_tree *v, struct levels *l, uint32_t node, uint32_t column)
 {
 	struct level *to;
 
@@ -149,7 +150,7 @@ static int enter(const struct view_tree *v, struct levels *l, uint32_t node, uin
 static int fill_rows(struct view_tree *v, struct levels *levels)
 {
 	uint32_t next = first_shown(v, v->tree->nodes[0].child);
-	int r = enter(v, levels, 0, 0);
+	int r = enter_node(v, levels, 0, 0);
 
 	while (!r && levels->n) {
 		struct level *l = &levels->list[levels->n - 1];
@@ -164,11 +165,11 @@ static int fill_rows(struct view_tree *v, struct levels *levels)
 		l->left--;
 		row.node = next ? next : l->node;
 		row.hidden = next ? 0 : l->hidden;
-		r = add_row(v, &row);
+		r = add_tree_row(v, &row);
 		if (!next || r)
 			continue;
 		if (v->flags[next] & OPEN && v->tree->nodes[next].child) {
-			r = enter(v, levels, next, l->column);
+			r = enter_node(v, levels, next, l->column);
 			next = first_shown(v, v->tree->nodes[next].child);
 		} else {
 			next = first_shown(v, v->tree->nodes[next].next);
@@ -177,7 +178,7 @@ static int fill_rows(struct view_tree *v, struct levels *levels)
 	return r;
 }
 
-/* The current node stays the current one, if it has a row still. */
+/* Builds all rows. The current node remains the current one if it still has a row. */
 static int make_rows(struct view_tree *v)
 {
 	uint32_t current = view_tree_current(v);
@@ -197,8 +198,7 @@ static int make_rows(struct view_tree *v)
 
 /* ---- opening and closing ------------------------------------------------------------- */
 
-/* Opens nodes below `top` that are heavy enough, as long as that makes no more than so many rows.
- */
+/* Opens heavy nodes below `top` until this adds more than `rows` rows. */
 static int open_heavy(struct view_tree *v, uint32_t top, uint64_t least, size_t rows)
 {
 	uint32_t node = top;
@@ -231,7 +231,7 @@ int view_tree_begin(struct view_tree *v, const struct cct *tree, struct bottom_u
 		r = open_heavy(v, 0, heavy > least ? heavy : least, FIRST_ROWS);
 	if (!r)
 		r = make_rows(v);
-	/* Nothing is on the screen but light branches: show them. */
+	/* If only light branches exist, show them. */
 	if (!r && v->list.n == 1 && v->rows[0].hidden) {
 		v->flags[0] |= LIGHT;
 		r = make_rows(v);
@@ -295,7 +295,7 @@ int view_tree_open_below(struct view_tree *v)
 
 int view_tree_open_all(struct view_tree *v)
 {
-	/* Bottom-up it would be the sum of all depths. */
+	/* In a bottom-up tree the number of rows is the sum of all depths. */
 	int r = open_heavy(v, 0, v->least, v->callees ? OPEN_MAX / 16 : OPEN_MAX);
 
 	return r ? r : make_rows(v);
@@ -322,7 +322,7 @@ int view_tree_reveal(struct view_tree *v, uint32_t node)
 
 		if (parent)
 			r = set_open(v, parent);
-		if (!is_shown(v, at))
+		if (!is_child_shown(v, at))
 			v->flags[parent] |= LIGHT;
 	}
 	if (!r)
@@ -338,8 +338,8 @@ int view_tree_search(struct view_tree *v, const struct view_share *s, bool backw
 	unsigned int depth = 0;
 	bool passed = !current;
 
-	/* In preorder: the first one behind the current one, else the first of all; or the last one
-	 * before it, else the last of all. */
+	/* In preorder: the first match after the current node, else the first of all. Backward: the
+	 * last match before it, else the last of all. */
 	*found = false;
 	while ((node = cct_next(v->tree, node, false, &depth))) {
 		bool good = view_share_found(
@@ -374,7 +374,7 @@ void view_tree_free(struct view_tree *v)
 
 /* ---- drawing ---------------------------------------------------------------------- */
 
-/* Lines from the branches above; deep ones are cut off on the left. */
+/* Draws the lines of the branches above. Deep ones are cut off on the left. */
 static int draw_margin(const struct view_tree *v, const struct view_row *row, int y, int x)
 {
 	int width = screen_width(), columns = (width - x) / 2 / 3;
@@ -428,7 +428,7 @@ static void draw_row(const struct view_tree *v, const struct view_share *s,
 	if (row->hidden) {
 		weight = 0;
 		for (uint32_t c = n->child; c; c = v->tree->nodes[c].next)
-			if (!is_shown(v, c))
+			if (!is_child_shown(v, c))
 				weight += v->tree->nodes[c].total;
 	}
 	x = view_share_put(s, y, x, weight);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The interactive view: the screen's layout, and what keys do.
+ * Runs the interactive view: the layout of the screen, and the actions of keys.
  *
  *   line 0        the recording, as the printed report begins
- *   line 1        the views, and what is selected
+ *   line 1        the tabs, and the selection
  *   line 2        headings
  *   3 ...         the view: callers or callees (tree.c), functions, source (source.c)
- *   last line     the current row in full, or a message, or a question
+ *   last line     the current row in full, or a message, or a prompt
  *
- * model.c holds what is shown; whatever changes the selection or the detail makes
- * it anew, and the current row is looked for again by its path of names.
+ * model.c holds the data. Each change of the selection or the detail builds the data again. Then
+ * the view finds the current row again by its path of names.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ static int begin_trees(struct view *v)
 
 #define PATH_MAX_FRAMES 4096
 
-/* The frame that the path of names leads to, as far as it can be followed. */
+/* Goes to the frame at the end of a path of names, as far as the path exists. */
 static int follow_path(struct view *v, const uint32_t *path, size_t n)
 {
 	uint32_t node = 0;
@@ -59,8 +59,8 @@ static int follow_path(struct view *v, const uint32_t *path, size_t n)
 	return node ? view_tree_reveal(&v->trees[CALLERS], node) : 0;
 }
 
-/* Makes everything anew after a change of the model. */
-static int update(struct view *v)
+/* Builds all data again after a change of the model. */
+static int update_view(struct view *v)
 {
 	uint32_t *path = malloc(PATH_MAX_FRAMES * sizeof(*path)),
 		 node = view_tree_current(&v->trees[CALLERS]);
@@ -74,16 +74,16 @@ static int update(struct view *v)
 		r = view_model_update(&v->m);
 	if (!r)
 		r = begin_trees(v);
-	/* A path that was too long has lost its beginning. */
+	/* A path that was too long has no beginning. */
 	if (!r && n < PATH_MAX_FRAMES)
 		r = follow_path(v, path, n);
 	free(path);
 	return r;
 }
 
-/* The user's choice; n: none. */
-static int choose(const struct view_choice *c, size_t n, const char *title, const char *note,
-		  size_t *at)
+/* Lets the user choose an item; *at is n if the user cancels. */
+static int choose_item(const struct view_choice *c, size_t n, const char *title, const char *note,
+		       size_t *at)
 {
 	struct view_item *items = malloc((n + 1) * sizeof(*items));
 
@@ -107,13 +107,13 @@ static int choose_thread(struct view *v)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		origins |= c[i].origin != NULL;
-	r = choose(c, n, "   samples  of which threads?", origins ? "created by" : NULL, &at);
+	r = choose_item(c, n, "   samples  select threads", origins ? "created by" : NULL, &at);
 	if (!r && at < n) {
 		v->m.has_thread = c[at].has_thread;
 		v->m.has_comm = c[at].has_comm;
 		v->m.comm = c[at].comm;
 		memcpy(v->m.thread, c[at].thread, sizeof(v->m.thread));
-		r = update(v);
+		r = update_view(v);
 	}
 	view_choices_free(c, n);
 	return r;
@@ -128,13 +128,13 @@ static int choose_event(struct view *v)
 	if (!c)
 		return -ENOMEM;
 	if (n <= 2) {
-		view_say(v, "There is one event only");
+		view_say(v, "The recording has only one event");
 	} else {
-		r = choose(c, n, "   samples  of which event?", NULL, &at);
+		r = choose_item(c, n, "   samples  select an event", NULL, &at);
 		if (!r && at < n) {
 			v->m.has_event = c[at].has_event;
 			v->m.event = c[at].event;
-			r = update(v);
+			r = update_view(v);
 		}
 	}
 	view_choices_free(c, n);
@@ -155,10 +155,10 @@ static int ask_focus(struct view *v, char **which, const char *prompt)
 		view_say(v, "%s: %s", text, why.text);
 		return 0;
 	}
-	return r ? r : update(v);
+	return r ? r : update_view(v);
 }
 
-static int zoom(struct view *v)
+static int zoom_to_function(struct view *v)
 {
 	uint32_t module, name = view_current_name(v, &module);
 	int r;
@@ -168,10 +168,10 @@ static int zoom(struct view *v)
 	r = view_model_zoom(&v->m, symbol_table_string(v->m.profile->names, name));
 	if (r)
 		return r;
-	/* What calls the function is gone, so its callees are what there is to see. */
+	/* The callers of the function are gone, so show its callees. */
 	if (v->tab == FUNCTIONS)
 		v->tab = CALLERS;
-	return update(v);
+	return update_view(v);
 }
 
 static int change_order(struct view *v)
@@ -180,7 +180,7 @@ static int change_order(struct view *v)
 		const char *name;
 		struct cct_sort_order order;
 	} orders[] = {
-		{"the usual: callers and callees by total, functions by self", {{0}, 0}},
+		{"default: trees by total, functions by self", {{0}, 0}},
 		{"total", {{CCT_SORT_TOTAL}, 1}},
 		{"self", {{CCT_SORT_SELF}, 1}},
 		{"name", {{CCT_SORT_NAME}, 1}},
@@ -192,8 +192,8 @@ static int change_order(struct view *v)
 			now = i;
 	now = (now + 1) % n;
 	v->m.order = orders[now].order;
-	view_say(v, "Order: %s", orders[now].name);
-	return update(v);
+	view_say(v, "Sort order: %s", orders[now].name);
+	return update_view(v);
 }
 
 /* ---- searching ------------------------------------------------------------------------ */
@@ -215,14 +215,14 @@ static bool search_functions(struct view *v, bool backward)
 	return false;
 }
 
-static int search(struct view *v, bool backward)
+static int search_view(struct view *v, bool backward)
 {
 	bool found;
 	int r = 0;
 
 	if (!v->share.searching) {
 		if (!*v->message)
-			view_say(v, "Nothing to search for: / asks for it");
+			view_say(v, "No search pattern; enter one with /");
 		return 0;
 	}
 	if (v->tab == FUNCTIONS)
@@ -241,11 +241,11 @@ static int ask_search(struct view *v)
 	*text = 0;
 	if (!screen_ask("/", text, sizeof(text)))
 		return 0;
-	/* An empty one repeats the last. */
+	/* An empty pattern repeats the last search. */
 	if (*text)
 		memcpy(v->search, text, sizeof(text));
 	view_set_search(v, v->search);
-	return search(v, false);
+	return search_view(v, false);
 }
 
 /* ---- other pages ----------------------------------------------------------------------- */
@@ -262,13 +262,13 @@ static int show_stats(struct view *v)
 		v->m.profile->event, v->m.profile->command, v->m.profile->sampler);
 	format_stats(v->m.profile, f);
 	fclose(f);
-	view_read("What is selected of this recording", text);
+	view_read("Statistics of the selected samples", text);
 	free(text);
 	return 0;
 }
 
-/* The current view as text, as pcce-report prints it. */
-static void write_text(struct view *v)
+/* Writes the current view to a text file, as pcce-report prints it. */
+static void write_view(struct view *v)
 {
 	static const char *const names[] = {"tree", "callees", "flat"};
 	struct format_options o = v->m.options->print;
@@ -296,7 +296,7 @@ static void write_text(struct view *v)
 		view_say(v, "Written to %s", file);
 }
 
-/* From a function in the list to where it costs most among the callers. */
+/* Goes from a function in the list to its most expensive node among the callers. */
 static int go_to_function(struct view *v)
 {
 	uint32_t module, name = view_current_name(v, &module), best = 0;
@@ -314,8 +314,8 @@ static int go_to_function(struct view *v)
 
 /* ---- keys -------------------------------------------------------------------------------- */
 
-/* Keys of folded trees. */
-static int tree_key(struct view *v, int key)
+/* Handles keys of trees. */
+static int handle_tree_key(struct view *v, int key)
 {
 	struct view_tree *t = &v->trees[v->tab];
 
@@ -341,28 +341,27 @@ static int tree_key(struct view *v, int key)
 	}
 }
 
-static int detail_key(struct view *v, int key)
+static int handle_detail_key(struct view *v, int key)
 {
-	static const char *const recursion[] = {"kept", "a function that calls itself is one frame",
-						"no function twice in a context"};
+	static const char *const recursion[] = {"shown", "direct recursion folded",
+						"all recursion folded"};
 	struct selection *s = &v->m.now;
 
 	switch (key) {
 	case 'r':
 		s->recursion = (s->recursion + 1) % 3;
 		view_say(v, "Recursion: %s", recursion[s->recursion]);
-		return update(v);
+		return update_view(v);
 	case 'c':
 		s->calls = s->calls == SELECT_CALLS_NONE ? SELECT_CALLS_LINE : SELECT_CALLS_NONE;
 		view_say(v, "Call sites: %s",
-			 s->calls == SELECT_CALLS_NONE ? "one frame wherever it is called"
-						       : "told apart");
-		return update(v);
+			 s->calls == SELECT_CALLS_NONE ? "merged" : "separate");
+		return update_view(v);
 	case 'l':
 		s->by = s->by == SELECT_BY_LINE ? SELECT_BY_FUNCTION : SELECT_BY_LINE;
-		view_say(v, "A frame for each %s",
+		view_say(v, "One frame for each %s",
 			 s->by == SELECT_BY_LINE ? "line of a function" : "function");
-		return update(v);
+		return update_view(v);
 	case 'p':
 		v->share.counts = !v->share.counts;
 		return 0;
@@ -374,15 +373,14 @@ static int detail_key(struct view *v, int key)
 		return 0;
 	case 'F':
 		v->m.absolute = !v->m.absolute;
-		view_say(v, "100%% is %s",
-			 v->m.absolute ? "the whole recording" : "what is selected");
+		view_say(v, "100%% is %s", v->m.absolute ? "the whole recording" : "the selection");
 		return 0;
 	default:
-		return v->tab == FUNCTIONS ? 0 : tree_key(v, key);
+		return v->tab == FUNCTIONS ? 0 : handle_tree_key(v, key);
 	}
 }
 
-static int page_key(struct view *v, int key)
+static int handle_page_key(struct view *v, int key)
 {
 	switch (key) {
 	case 'a':
@@ -390,22 +388,22 @@ static int page_key(struct view *v, int key)
 	case 'i':
 		return show_stats(v);
 	case 'w':
-		write_text(v);
+		write_view(v);
 		return 0;
 	case '/':
 		return ask_search(v);
 	case 'n':
-		return search(v, false);
+		return search_view(v, false);
 	case 'N':
-		return search(v, true);
+		return search_view(v, true);
 	case '&':
-		return ask_focus(v, &v->m.focus, "Only contexts with: ");
+		return ask_focus(v, &v->m.focus, "Only contexts with function: ");
 	case 'x':
-		return ask_focus(v, &v->m.ignore, "No contexts with: ");
+		return ask_focus(v, &v->m.ignore, "Only contexts without function: ");
 	case 'z':
-		return zoom(v);
+		return zoom_to_function(v);
 	case 'Z':
-		return view_model_zoom(&v->m, NULL), update(v);
+		return view_model_zoom(&v->m, NULL), update_view(v);
 	case 't':
 		return choose_thread(v);
 	case 'v':
@@ -418,11 +416,11 @@ static int page_key(struct view *v, int key)
 		view_read("Keys", view_help);
 		return 0;
 	default:
-		return detail_key(v, key);
+		return handle_detail_key(v, key);
 	}
 }
 
-static int key(struct view *v, int key)
+static int handle_key(struct view *v, int key)
 {
 	struct view_list *list = v->tab == FUNCTIONS ? &v->functions : &v->trees[v->tab].list;
 
@@ -431,7 +429,7 @@ static int key(struct view *v, int key)
 	case 'q':
 	case 'Q':
 	case SCREEN_ESCAPE:
-	case ERR: /* the terminal is gone */
+	case ERR: /* the terminal is closed */
 		v->over = true;
 		return 0;
 	case KEY_RESIZE:
@@ -454,17 +452,17 @@ static int key(struct view *v, int key)
 		return 0;
 	if (v->tab == FUNCTIONS && (key == '\r' || key == '\n' || key == KEY_ENTER || key == '+'))
 		return go_to_function(v);
-	return page_key(v, key);
+	return handle_page_key(v, key);
 }
 
-static void greet(struct view *v)
+static void report_problems(struct view *v)
 {
 	const struct profile *p = v->m.profile;
 
 	if (!p->complete)
-		view_say(v, "The recording was cut off: what it holds up to there is shown");
+		view_say(v, "The recording is incomplete: its end is missing");
 	else if (p->stats.lost || p->stats.undecodable)
-		view_say(v, "%llu samples were lost, %llu do not decode: see i",
+		view_say(v, "%llu samples are lost, %llu are undecodable; press i for details",
 			 (unsigned long long)p->stats.lost,
 			 (unsigned long long)p->stats.undecodable);
 }
@@ -479,10 +477,10 @@ int view_run(struct profile *p, const struct view_options *o)
 	if (!r)
 		r = screen_open(o->colors);
 	if (!r) {
-		greet(&v);
+		report_problems(&v);
 		while (!r && !v.over) {
 			view_draw(&v);
-			r = key(&v, screen_key());
+			r = handle_key(&v, screen_key());
 		}
 		screen_close();
 	}

@@ -136,7 +136,7 @@ shows "back in the tree" '▾ main'
 keys '?'
 screen help
 keys Space
-shows "the end of the help" 'By line\|by line'
+shows "the end of the help" 'By line (key l)  *the line of this frame'
 keys q
 keys i
 screen numbers
@@ -285,13 +285,13 @@ keys q
 
 start "pcce-report -i small.data"
 keys a
-shows "without the file, where to look for it is told" 'main.c is not here; --source=DIR'
+shows "without the file, where to look for it is told" 'cannot find source file /src/demo/main.c; use --source=DIR'
 shows "... and costs are shown by line" '^   64.4%    0.0%    12'
 keys Tab
 shows "the next hottest line" ' 12/15'
 keys q Down Down Down Down Down a
 keys q 3 j j a
-shows "no lines, and why" 'no source line of __strlen_avx2 is known'
+shows "no lines, and why" 'cannot show __strlen_avx2: no line numbers; compile it with -g'
 keys q
 
 # ---- terminals -----------------------------------------------------------------------
