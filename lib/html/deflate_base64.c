@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See deflate_base64.h. */
+/* Implements the compression with zlib, and the base64 encoding of its output. */
 #include <errno.h>
 #include <string.h>
 #include "html/deflate_base64.h"
 
-/* Deflating costs more time than anything else in writing a page, and more effort saves little
- * space. */
+/* Compression is the slowest part of writing a page. Higher levels save little space. */
 #define LEVEL 4
 #define PART 16384
 
@@ -37,7 +36,7 @@ static void put_base64(struct deflate_base64 *s, const unsigned char *data, size
 	fwrite(text, 1, n, s->out);
 }
 
-static void run(struct deflate_base64 *s, int flush)
+static void run_deflate(struct deflate_base64 *s, int flush)
 {
 	unsigned char buffer[PART];
 
@@ -65,7 +64,7 @@ void deflate_base64_put(struct deflate_base64 *s, const void *data, size_t size)
 
 		s->z.next_in = (unsigned char *)at;
 		s->z.avail_in = part;
-		run(s, Z_NO_FLUSH);
+		run_deflate(s, Z_NO_FLUSH);
 		at += part;
 		size -= part;
 	}
@@ -73,7 +72,7 @@ void deflate_base64_put(struct deflate_base64 *s, const void *data, size_t size)
 
 void deflate_base64_end(struct deflate_base64 *s)
 {
-	run(s, Z_FINISH);
+	run_deflate(s, Z_FINISH);
 	if (s->n_rest) {
 		char text[4];
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Counting values of any size in a fixed number of buckets: below 32 one value a
- * bucket, above that 16 buckets for each power of two.
+ * Maps values of any size to a fixed number of histogram buckets. Each value below 32 has its own
+ * bucket. Above, each power of two has 16 buckets.
  */
 #ifndef PCCE_HTML_HISTOGRAM_H
 #define PCCE_HTML_HISTOGRAM_H
@@ -17,7 +17,7 @@ static inline unsigned int histogram_bucket_of(uint64_t value)
 	return shift * 16 + (unsigned int)(value >> shift);
 }
 
-/* The least value in a bucket. */
+/* Returns the least value of a bucket. */
 static inline uint64_t histogram_bucket_least(unsigned int bucket)
 {
 	return bucket < 32 ? bucket : (uint64_t)(bucket % 16 + 16) << (bucket / 16 - 1);

@@ -1,64 +1,69 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Writes a page that shows a calling context tree in a browser and needs nothing
- * from outside.  Its source is in lib/html/page; the build joins it to one file with the
- * word "@DATA@" where the data go.  pcce-report and pcce-diff fill struct html_page;
- * lib/html/page/data.js reads what is written here.
+ * Writes a page that shows a calling context tree in a browser, without outside resources. The
+ * source of the page is in lib/html/page. The build joins its parts to one file, in which the word
+ * "@DATA@" marks the place of the data. pcce-report and pcce-diff fill struct html_page.
+ * lib/html/page/data.js reads the data.
  *
  * The data
  * --------
- * base64 of a zlib stream of: the length of the head as 4 bytes, little endian; the head,
- * JSON; the columns, one behind the other.
+ * The data are base64 of a zlib stream. It contains the length of the head (4 bytes, little
+ * endian), the head (JSON), and the columns one after another.
  *
  *   head.version   1
- *   head.title     what the page is about: a command line
- *   head.facts     what is known about the recording, see below
+ *   head.title     the subject of the page: a command line
+ *   head.facts     facts about the recording, see below
  *   head.modules   [name, ...]
- *   head.threads   [{pid, tid, name, samples, origin}, ...]: samples of it in the columns; what
- * created it, in words, if known head.tick      ns that one step of the column sample.time stands
- * for head.columns   [[name, number of values, bytes], ...] in their order; a reader skips names
- * that it does not know
+ *   head.threads   [{pid, tid, name, samples, origin}, ...]: samples: their number in the
+ *                  columns; origin: the creation context as text, if it is known
+ *   head.tick      ns of one unit of the column sample.time
+ *   head.columns   [[name, number of values, bytes], ...] in their order; a reader skips unknown
+ *                  names
  *
- * A column is a row of unsigned LEB128 numbers, but for "strings": UTF-8, each string
- * followed by a newline; string 0 is empty.
+ * A column is a sequence of unsigned LEB128 numbers. The exception is "strings": UTF-8, each string
+ * followed by a newline. String 0 is empty.
  *
- *   node.up        nodes in preorder, children heaviest first: how many levels this one is further
- * out than a child of the node before it.  Node 0 is the root. node.frame     which frame it is
- *   node.self      its own weight
- *   node.before    (only in a comparison) its own weight in the other recording
- *   node.entries   most entries on the encoding stack when a sample was taken there
+ *   node.up        nodes in preorder, children heaviest first: the number of levels from a child
+ *                  of the node before up to this node. Node 0 is the root.
+ *   node.frame     number of its frame
+ *   node.self      its self weight
+ *   node.before    (only in a comparison) its self weight in the older recording
+ *   node.entries   most entries on the encoding stack in a sample of this node
  *   repeat.node, repeat.least, repeat.most, repeat.span
- *                  nodes that stand more than once in a row (difference from the one before in this
- * column): how many times more, at least and at most, and of how many nodes a repetition consists
- *   frame.name     strings
- *   frame.file     where it is called, strings
+ *                  nodes that repeat in a row (difference from the node before in this column);
+ *                  the least and the greatest number of further repetitions; the number of nodes
+ *                  in a repetition
+ *   frame.name     string
+ *   frame.file     string: file of the call
  *   frame.line     0: unknown
- *   frame.module   number + 1, 0: none
- *   frame.flags    1 inlined, 2 left by a tail call, 4 foreign, 8 kernel, 16 frames are missing
- * here, 32 signal, 64 stands for what was left out of the page, 128 a thread begins; above: enum
- * html_call << 8 sample.time    by thread, then by time: ticks since the sample before, or, for a
- * thread's first, since the first of all sample.node    the node in which it ends sample.weight
- * (absent if all are 1)
+ *   frame.module   number + 1; 0: none
+ *   frame.flags    1 inlined, 2 left by a tail call, 4 uninstrumented, 8 kernel, 16 missing frames,
+ *                  32 signal, 64 nodes that are left out of the page, 128 start of a thread;
+ *                  above: enum html_call << 8
+ *   sample.time    by thread, then by time: ticks since the sample before. The first sample of a
+ *                  thread counts from the first sample of all.
+ *   sample.node    node in which the sample was taken
+ *   sample.weight  (absent if all are 1)
  *
  * Facts
  * -----
- * All of them are optional:
+ * All facts are optional:
  *   event, command, sampler, host, kernel, frequency, wall_time (ms since 1970)
  *   samples, exact, truncated, undecodable, outside, lost, reasons {name: count}, complete
  *   unique_contexts, max_depth, max_encoding_stack, bytes_per_sample
  *   verify {verified, mismatches, unverifiable}
- *   depths, entries: [[from, to, samples], ...], how long chains of calls and encoding stacks were
- *   hidden         nodes that are left out of the page
- *   thinned        the columns hold only every nth sample: n; weights make up for the others
- *   before, after  names of the two recordings that are compared
- *   was            an object of facts about the one before; the others are about the one after
+ *   depths, entries: [[from, to, samples], ...]: sizes of contexts and encoding stacks
+ *   hidden         number of nodes that are left out of the page
+ *   thinned        n, if the columns have only every nth sample; weights make up for the others
+ *   before, after  names of the two compared recordings
+ *   was            facts about the older recording; all others are about the newer one
  *
- * Comparing
- * ---------
- * With html_page.before the page is one of differences: frames are as wide as they are now (or were
- * before, or both), and coloured by the change of their share of the whole, red for more and blue
- * for less.  How sure a change is follows from the two weights (the two-proportion z-test; see
- * delta() in lib/html/page/model.js), so weights ought to be numbers of samples.
+ * Comparison
+ * ----------
+ * With html_page.before the page shows differences. The width of a frame is its share in the newer
+ * recording, in the older one, or the mean. The colour is the change of this share: red for more,
+ * blue for less. The two weights give the significance of a change (the two-proportion z-test; see
+ * delta() in lib/html/page/model.js). So weights should be numbers of samples.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -68,9 +73,7 @@
 #include <uthash.h>
 #include "base/json_writer.h"
 #include "base/text.h"
-#include "format/summary_json.h"
 #include "html/histogram.h"
-#include "format/format.h"
 #include "html/page.h"
 #include "html/deflate_base64.h"
 
@@ -149,7 +152,8 @@ struct column {
 };
 
 struct frame_key {
-	uint32_t name, file, line, module, flags; /* no padding: compared as bytes */
+	uint32_t name, file, line, module,
+		flags; /* no padding, because keys are compared as bytes */
 };
 
 struct frame_slot {
@@ -162,17 +166,17 @@ struct writer {
 	const struct html_page *page;
 	struct column columns[COLUMNS];
 	struct frame_slot *frames;
-	uint32_t *string_numbers; /* by the names' number; 0: not used yet */
+	uint32_t *string_numbers; /* by number in the symbol table; 0: not used yet */
 	size_t n_string_numbers;
 	uint32_t n_frames, n_strings, n_nodes, last_repeat;
-	uint32_t *map; /* node of the tree -> node of the page; UINT32_MAX: left out */
+	uint32_t *map; /* node of the tree -> node of the page */
 	uint64_t hidden;
 	bool no_memory;
 };
 
 /* ---- columns --------------------------------------------------------------------- */
 
-static void put_bytes(struct writer *w, struct column *c, const void *data, size_t size)
+static void put_column_bytes(struct writer *w, struct column *c, const void *data, size_t size)
 {
 	if (c->capacity - c->n < size) {
 		size_t want = c->capacity ? c->capacity * 2 : 4096;
@@ -192,7 +196,7 @@ static void put_bytes(struct writer *w, struct column *c, const void *data, size
 	c->n += size;
 }
 
-static void put(struct writer *w, enum column_number column, uint64_t value)
+static void put_value(struct writer *w, enum column_number column, uint64_t value)
 {
 	unsigned char bytes[10];
 	size_t n = 0;
@@ -200,22 +204,23 @@ static void put(struct writer *w, enum column_number column, uint64_t value)
 	for (; value >= 0x80; value >>= 7)
 		bytes[n++] = value | 0x80;
 	bytes[n++] = value;
-	put_bytes(w, &w->columns[column], bytes, n);
+	put_column_bytes(w, &w->columns[column], bytes, n);
 	w->columns[column].values++;
 }
 
-static void put_text(struct writer *w, const char *text)
+static void put_page_string(struct writer *w, const char *text)
 {
 	char buffer[4096];
 	const char *clean = text_clean(text, buffer, sizeof(buffer));
 
-	put_bytes(w, &w->columns[STRINGS], clean, strlen(clean));
-	put_bytes(w, &w->columns[STRINGS], "\n", 1);
+	put_column_bytes(w, &w->columns[STRINGS], clean, strlen(clean));
+	put_column_bytes(w, &w->columns[STRINGS], "\n", 1);
 	w->columns[STRINGS].values++;
 }
 
-/* Strings are numbered anew, in the order in which frames use them. */
-static uint32_t string_number(struct writer *w, uint32_t string)
+/* Returns the number of a string in the page. Numbers follow the order in which frames use the
+ * strings. */
+static uint32_t page_string_number(struct writer *w, uint32_t string)
 {
 	if (!string)
 		return 0;
@@ -235,7 +240,7 @@ static uint32_t string_number(struct writer *w, uint32_t string)
 		w->n_string_numbers = want;
 	}
 	if (!w->string_numbers[string]) {
-		put_text(w, symbol_table_string(w->page->names, string));
+		put_page_string(w, symbol_table_string(w->page->names, string));
 		w->string_numbers[string] = ++w->n_strings;
 	}
 	return w->string_numbers[string];
@@ -243,7 +248,7 @@ static uint32_t string_number(struct writer *w, uint32_t string)
 
 /* ---- frames ---------------------------------------------------------------------- */
 
-static uint32_t frame_number(struct writer *w, const struct frame_key *key)
+static uint32_t page_frame_number(struct writer *w, const struct frame_key *key)
 {
 	struct frame_slot *slot;
 
@@ -263,15 +268,15 @@ static uint32_t frame_number(struct writer *w, const struct frame_key *key)
 		w->no_memory = true;
 		return 0;
 	}
-	put(w, FRAME_NAME, string_number(w, key->name));
-	put(w, FRAME_FILE, string_number(w, key->file));
-	put(w, FRAME_LINE, key->line);
-	put(w, FRAME_MODULE, (uint32_t)(key->module + 1));
-	put(w, FRAME_FLAGS, key->flags);
+	put_value(w, FRAME_NAME, page_string_number(w, key->name));
+	put_value(w, FRAME_FILE, page_string_number(w, key->file));
+	put_value(w, FRAME_LINE, key->line);
+	put_value(w, FRAME_MODULE, (uint32_t)(key->module + 1));
+	put_value(w, FRAME_FLAGS, key->flags);
 	return slot->number;
 }
 
-static uint32_t flags_of(const struct html_page *page, uint32_t node)
+static uint32_t frame_flags(const struct html_page *page, uint32_t node)
 {
 	const struct cct_key *key = page->tree->nodes[node].key;
 	uint32_t flags = key->flags & CCT_INLINED ? FLAG_INLINED : 0;
@@ -305,30 +310,30 @@ static uint32_t flags_of(const struct html_page *page, uint32_t node)
 struct left_out {
 	uint64_t total, before, nodes;
 	uint32_t entries;
-	uint32_t number; /* the page's node for it */
+	uint32_t number; /* its node in the page */
 };
 
 struct choice {
 	uint32_t *depth;	/* UINT32_MAX: left out */
 	uint64_t *total_before; /* NULL without before */
-	uint32_t *entries;	/* most of the node and of those below it; NULL without entries */
-	struct left_out *left_out; /* by node: of its children */
+	uint32_t *entries;	/* maximum of the node and the nodes below; NULL without entries */
+	struct left_out *left_out; /* by node: its children that are left out */
 };
 
-static uint64_t heavy(const struct html_page *page, const struct choice *c, uint32_t node)
+static uint64_t page_weight(const struct html_page *page, const struct choice *c, uint32_t node)
 {
 	return page->tree->nodes[node].total + (c->total_before ? c->total_before[node] : 0);
 }
 
-/* The least total with which no more than max_nodes remain. */
-static uint64_t threshold(const struct html_page *page, const struct choice *c)
+/* Returns the least total with which at most max_nodes remain. */
+static uint64_t least_weight(const struct html_page *page, const struct choice *c)
 {
 	size_t counts[HISTOGRAM_BUCKETS] = {0}, n = 0;
 
 	if (!page->max_nodes || page->tree->n <= page->max_nodes)
 		return page->least;
 	for (uint32_t i = 0; i < page->tree->n; i++)
-		counts[histogram_bucket_of(heavy(page, c, i))]++;
+		counts[histogram_bucket_of(page_weight(page, c, i))]++;
 	for (unsigned int b = HISTOGRAM_BUCKETS; b-- > 0;) {
 		n += counts[b];
 		if (n > page->max_nodes) {
@@ -341,7 +346,7 @@ static uint64_t threshold(const struct html_page *page, const struct choice *c)
 	return page->least;
 }
 
-static int choose(struct writer *w, struct choice *c)
+static int choose_nodes(struct writer *w, struct choice *c)
 {
 	const struct html_page *page = w->page;
 	const struct cct *t = page->tree;
@@ -368,14 +373,14 @@ static int choose(struct writer *w, struct choice *c)
 	}
 	if (!c->depth || !c->left_out)
 		return -ENOMEM;
-	least = threshold(page, c);
+	least = least_weight(page, c);
 	for (size_t i = 1; i < t->n; i++) {
 		uint32_t parent = t->nodes[i].parent, depth = c->depth[parent];
 
 		c->depth[i] = depth == UINT32_MAX ? UINT32_MAX : depth + 1;
 		if (depth == UINT32_MAX) {
 			w->hidden++;
-		} else if (heavy(page, c, i) < least ||
+		} else if (page_weight(page, c, i) < least ||
 			   (page->max_depth && depth + 1 > page->max_depth)) {
 			c->depth[i] = UINT32_MAX;
 			c->left_out[parent].nodes++;
@@ -389,7 +394,7 @@ static int choose(struct writer *w, struct choice *c)
 	return 0;
 }
 
-static void choice_free(struct choice *c)
+static void free_choice(struct choice *c)
 {
 	free(c->depth);
 	free(c->total_before);
@@ -399,16 +404,16 @@ static void choice_free(struct choice *c)
 
 /* ---- nodes ----------------------------------------------------------------------- */
 
-static uint32_t put_node(struct writer *w, uint32_t up, const struct frame_key *key, uint64_t self,
-			 uint64_t before, uint32_t entries)
+static uint32_t put_page_node(struct writer *w, uint32_t up, const struct frame_key *key,
+			      uint64_t self, uint64_t before, uint32_t entries)
 {
-	put(w, NODE_UP, up);
-	put(w, NODE_FRAME, frame_number(w, key));
-	put(w, NODE_SELF, self);
+	put_value(w, NODE_UP, up);
+	put_value(w, NODE_FRAME, page_frame_number(w, key));
+	put_value(w, NODE_SELF, self);
 	if (w->page->before)
-		put(w, NODE_BEFORE, before);
+		put_value(w, NODE_BEFORE, before);
 	if (w->page->entries)
-		put(w, NODE_ENTRIES, entries);
+		put_value(w, NODE_ENTRIES, entries);
 	return w->n_nodes++;
 }
 
@@ -421,29 +426,29 @@ static void put_tree_node(struct writer *w, uint32_t node, uint32_t up)
 		.file = n->key->file,
 		.line = n->key->line,
 		.module = n->key->module,
-		.flags = flags_of(page, node),
+		.flags = frame_flags(page, node),
 	};
 
-	w->map[node] = put_node(w, up, &key, n->self, page->before ? page->before[node] : 0,
-				page->entries ? page->entries[node] : 0);
+	w->map[node] = put_page_node(w, up, &key, n->self, page->before ? page->before[node] : 0,
+				     page->entries ? page->entries[node] : 0);
 	if (n->repeat_max) {
-		put(w, REPEAT_NODE, w->map[node] - w->last_repeat);
-		put(w, REPEAT_LEAST, n->repeat_min);
-		put(w, REPEAT_MOST, n->repeat_max);
-		put(w, REPEAT_SPAN, n->key->span);
+		put_value(w, REPEAT_NODE, w->map[node] - w->last_repeat);
+		put_value(w, REPEAT_LEAST, n->repeat_min);
+		put_value(w, REPEAT_MOST, n->repeat_max);
+		put_value(w, REPEAT_SPAN, n->key->span);
 		w->last_repeat = w->map[node];
 	}
 }
 
-/* The first of this node and those behind it in its list that is shown; 0: none. */
-static uint32_t shown(const struct cct *t, const struct choice *c, uint32_t node)
+/* Returns this node or the next sibling that is in the page; 0: none. */
+static uint32_t next_shown_node(const struct cct *t, const struct choice *c, uint32_t node)
 {
 	while (node && c->depth[node] == UINT32_MAX)
 		node = t->nodes[node].next;
 	return node;
 }
 
-static void put_nodes(struct writer *w, struct choice *c)
+static void put_page_nodes(struct writer *w, struct choice *c)
 {
 	static const struct frame_key rest = {.module = UINT32_MAX, .flags = FLAG_LEFT_OUT};
 	const struct cct *t = w->page->tree;
@@ -454,36 +459,37 @@ static void put_nodes(struct writer *w, struct choice *c)
 
 		put_tree_node(w, node, up);
 		up = 0;
-		next = shown(t, c, t->nodes[node].child);
+		next = next_shown_node(t, c, t->nodes[node].child);
 		while (!next) {
 			struct left_out *l = &c->left_out[node];
 
 			if (l->total || l->before) {
-				l->number = put_node(w, up, &rest, l->total, l->before, l->entries);
+				l->number = put_page_node(w, up, &rest, l->total, l->before,
+							  l->entries);
 				up = 1;
 			}
 			if (!node)
 				return;
 			up++;
-			next = shown(t, c, t->nodes[node].next);
+			next = next_shown_node(t, c, t->nodes[node].next);
 			node = t->nodes[node].parent;
 		}
 		node = next;
 	}
 }
 
-static int put_tree(struct writer *w)
+static int put_page_tree(struct writer *w)
 {
 	const struct cct *t = w->page->tree;
 	struct choice c = {0};
-	int r = choose(w, &c);
+	int r = choose_nodes(w, &c);
 
 	w->map = malloc(t->n * sizeof(*w->map));
 	if (r || !w->map) {
-		choice_free(&c);
+		free_choice(&c);
 		return -ENOMEM;
 	}
-	put_nodes(w, &c);
+	put_page_nodes(w, &c);
 	for (size_t i = 1; i < t->n; i++) {
 		uint32_t parent = t->nodes[i].parent;
 
@@ -491,13 +497,13 @@ static int put_tree(struct writer *w)
 			w->map[i] = c.depth[parent] == UINT32_MAX ? w->map[parent]
 								  : c.left_out[parent].number;
 	}
-	choice_free(&c);
+	free_choice(&c);
 	return 0;
 }
 
 /* ---- samples and threads --------------------------------------------------------- */
 
-static void put_samples(struct writer *w)
+static void put_page_samples(struct writer *w)
 {
 	const struct html_page *page = w->page;
 	uint64_t first = UINT64_MAX;
@@ -514,10 +520,10 @@ static void put_samples(struct writer *w)
 			const struct html_sample *s = &page->samples[i];
 			uint64_t tick = (s->time - first) / TICK;
 
-			put(w, SAMPLE_TIME, tick - last);
-			put(w, SAMPLE_NODE, w->map[s->node]);
+			put_value(w, SAMPLE_TIME, tick - last);
+			put_value(w, SAMPLE_NODE, w->map[s->node]);
 			if (weights)
-				put(w, SAMPLE_WEIGHT, s->weight);
+				put_value(w, SAMPLE_WEIGHT, s->weight);
 			last = tick;
 		}
 	}
@@ -612,10 +618,10 @@ int html_page_write(const struct html_page *page, FILE *out)
 	struct frame_slot *slot, *next;
 	int r;
 
-	put_text(&w, "");
-	r = put_tree(&w);
+	put_page_string(&w, "");
+	r = put_page_tree(&w);
 	if (!r)
-		put_samples(&w);
+		put_page_samples(&w);
 	if (w.no_memory)
 		r = -ENOMEM;
 	if (!r) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The page of pcce-report --format=html, for anyone who has a calling context tree to
- * show.  page.c says how the data stand in the page.
+ * Declares the HTML page that shows a calling context tree, for pcce-report --format=html and
+ * pcce-diff. page.c describes the data in the page.
  */
 #ifndef PCCE_HTML_PAGE_H
 #define PCCE_HTML_PAGE_H
@@ -14,7 +14,7 @@
 
 /* How the call that leads to a node is encoded. */
 enum html_call {
-	HTML_CALL_UNKNOWN, /* or inlined: there is no call */
+	HTML_CALL_UNKNOWN, /* also for inlined frames */
 	HTML_CALL_NONE,
 	HTML_CALL_ADD,
 	HTML_CALL_EXT,
@@ -25,12 +25,12 @@ enum html_call {
 struct html_thread {
 	uint32_t pid, tid;
 	const char *name;     /* NULL: unknown */
-	char *origin;	      /* the chain of calls that created it; NULL or "": unknown */
-	uint64_t first, last; /* its samples, in html_page.samples: first <= i < last */
+	char *origin;	      /* its creation context; NULL or "": unknown */
+	uint64_t first, last; /* its samples in html_page.samples: first <= i < last */
 };
 
 struct html_sample {
-	uint64_t time; /* ns, on whatever clock */
+	uint64_t time; /* ns, on any clock */
 	uint32_t node;
 	uint32_t weight;
 };
@@ -41,27 +41,25 @@ struct html_page {
 	const struct cct *tree; /* cct_finish() has run */
 	json_t *facts;		/* an object, see page.c */
 
-	/* What follows may be NULL or 0. */
+	/* The fields below may be NULL or 0. */
 
-	/* By node: its own weight (not its callees') in the recording that this one is compared
-	 * with.  The page is then one of differences: tree holds what is now, and nodes with self 0
-	 * for what was only before. */
+	/* By node: its self weight in the older recording of a comparison. Then the page shows
+	 * differences. tree has the weights of the newer recording, and nodes with self 0 for
+	 * contexts of the older one only. */
 	const uint64_t *before;
-	const uint32_t *entries; /* by node: most entries on the encoding stack when a sample was
-				    taken there */
+	const uint32_t *entries; /* by node: most entries on the encoding stack in a sample of it */
 	const uint8_t *calls;	 /* by node: enum html_call */
 	const struct html_thread *threads;
 	size_t n_threads;
-	const struct html_sample
-		*samples; /* those of one thread together, in the order of their times */
+	const struct html_sample *samples; /* by thread, then by time */
 	size_t n_samples;
 
-	uint64_t least;		/* nodes with a smaller total are left out, and counted as such */
-	unsigned int max_depth; /* and those deeper than that; 0: none */
-	size_t max_nodes;	/* and the lightest, so that no more remain; 0: any number */
+	uint64_t least;		/* nodes with a smaller total are left out and counted */
+	unsigned int max_depth; /* so are nodes that are deeper; 0: none */
+	size_t max_nodes; /* and the lightest nodes, so that at most this number remains; 0: none */
 };
 
-/* 0 or -ENOMEM; ferror(out) tells of failed writes. */
+/* Returns 0 or -ENOMEM. ferror(out) tells of failed writes. */
 int html_page_write(const struct html_page *page, FILE *out);
 
 #endif

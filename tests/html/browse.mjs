@@ -151,10 +151,10 @@ await test('details tell where a frame is called, how sure it is and how it is e
 	is(await selected(page), 'eval');
 	const details = await page.locator('#details').innerText();
 	like(details, /Called at\s+demo\/step\.h:5/);
-	like(details, /exactness\s+exact/);
-	like(details, /encoding stack\s+here and in callees up to \d entr/);
+	like(details, /quality\s+exact/);
+	like(details, /encoding stack\s+up to \d entr/);
 	like(details, /this call adds to the id/);
-	like(details, /Chain of calls\s+eval\s+step\s+parse\s+main/);
+	like(details, /Call chain, innermost first\s+eval\s+step\s+parse\s+main/);
 	await page.locator('#details').getByText('Callers and callees').click();
 	like(await text(page, '.half h3'), /^Callers of eval$/);
 }));
@@ -242,11 +242,11 @@ await test('a verified recording says what the real stack said', () => with_('ve
 	const all = await page.locator('.recording').innerText();
 	like(all, /agree\s+5\s/);
 	like(all, /differ\s+2\s+this is a defect/);
-	like(all, /not to be checked\s+3\s/);
+	like(all, /not checked\s+3\s/);
 }));
 
 await test('a recording without samples says so', () => with_('empty.html', '', async page => {
-	like(await text(page, '#view'), /holds no samples/);
+	like(await text(page, '#view'), /has no samples/);
 }));
 
 await test('one frame', () => with_('one.html', '', async page => {
@@ -274,7 +274,7 @@ await test('threads and spans of time are chosen, and everything shows them alon
 	await tab(page, 'Functions');
 	is((await rows(page)).slice().sort(), ['thread_start', 'work']);
 	await page.locator('#chips').getByText('zoom').click();
-	await page.locator('#chips [aria-label="All the time"]').click();
+	await page.locator('#chips [aria-label="Select the whole time"]').click();
 	await until(page, 0, () => page.locator('#chips .tag').count());
 	await until(page, 5, async () => (await rows(page)).length);
 	await page.locator('.lanes canvas').focus();
@@ -285,7 +285,7 @@ await test('threads and spans of time are chosen, and everything shows them alon
 }));
 
 await test('a thread says in which context it was created', () => with_('threads.html', 'v=recording', async page => {
-	like(await page.locator('.recording').innerText(), /pool\s+200\s+201\s+100\s+not known\s+pool\s+200\s+202\s+100\s+main > start_threads {1,2}main\.c:5/);
+	like(await page.locator('.recording').innerText(), /pool\s+200\s+201\s+100\s+unknown\s+pool\s+200\s+202\s+100\s+main > start_threads {1,2}main\.c:5/);
 	await tab(page, 'Flame graph');
 	await page.locator('.track', { hasText: 'pool 200/202' }).click();
 	await page.click('#details-toggle');
@@ -410,7 +410,7 @@ await test('two recordings compared by pcce-diff: how sure each is', () => with_
 	like(await text(page, '#quality'), /^[0-9.]+% exact$/);
 	for (const name of ['Call tree', 'Bottom-up', 'Functions', 'Over time', 'Recording']) await tab(page, name);
 	const all = await page.locator('.recording').innerText();
-	like(all, /How sure this is: small\.data\s[^]*exact\s+82\s+94\.3%[^]*How sure this is: verify\.data/);
+	like(all, /Quality of the samples: small\.data\s[^]*exact\s+82\s+94\.3%[^]*Quality of the samples: verify\.data/);
 	like(all, /The recording: small\.data\s[^]*The recording: verify\.data[^]*nodes in this page/);
 }));
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Colours.  A frame's hue says what it is (or its module, or how its call is encoded, or how it changed); its shade
- * varies with its name, so that neighbours can be told apart and a function looks the same everywhere.
+ * Computes the colours of frames. The hue depends on the kind of code, the module, the encoding of
+ * the call, or the change. The shade varies with the name, so neighbours differ and a function
+ * looks the same everywhere.
  */
 const systemDark = matchMedia('(prefers-color-scheme: dark)');
 let theme = 'system';
@@ -14,14 +15,14 @@ function hashText(s) {
 	return (h ^ h >>> 13) >>> 0;
 }
 
-/* hue, how far it varies, saturation, lightness in light and in dark */
+/* hue, its variation, saturation, lightness in the light and in the dark theme */
 const KINDS = {
 	code: [32, 15, 86, 71, 36], inlined: [76, 12, 52, 70, 33], foreign: [208, 14, 34, 75, 38], kernel: [268, 12, 42, 77, 42],
 	gap: [352, 0, 68, 52, 42], signal: [326, 0, 58, 72, 40], origin: [172, 0, 38, 70, 34], rest: [40, 0, 4, 80, 28],
 };
 const kindOf = flags => flags & GAP ? 'gap' : flags & LEFT_OUT ? 'rest' : flags & KERNEL ? 'kernel' : flags & FOREIGN ? 'foreign' :
 	flags & SIGNAL ? 'signal' : flags & ORIGIN ? 'origin' : flags & INLINED ? 'inlined' : 'code';
-const KIND_NAMES = { code: 'instrumented', inlined: 'inlined', foreign: 'not instrumented', kernel: 'kernel', gap: 'missing', signal: 'signal', origin: 'beginning of a thread', rest: 'left out' };
+const KIND_NAMES = { code: 'instrumented', inlined: 'inlined', foreign: 'not instrumented', kernel: 'kernel', gap: 'missing frames', signal: 'signal', origin: 'start of a thread', rest: 'left out' };
 const CALL_HUES = { '': null, none: 145, add: 95, ext: 205, push: 20, tail: 285 };
 
 function shade([hue, spread, saturation, light, darkLight], h) {
@@ -29,7 +30,7 @@ function shade([hue, spread, saturation, light, darkLight], h) {
 	return `hsl(${Math.round(hue + a * 2 * spread)} ${Math.round(saturation * (dark ? 0.62 : 1))}% ${((dark ? darkLight : light) + b * (spread ? 9 : 0)).toFixed(1)}%)`;
 }
 
-/* red: more, blue: less; pale: chance could have done it */
+/* Red: more, blue: less, pale: not significant. */
 function deltaColour(d) {
 	const size = Math.max(d.after, d.before), dark = isDark();
 	if (!size || !d.change) return dark ? 'hsl(0 0% 30%)' : 'hsl(0 0% 86%)';
@@ -40,14 +41,15 @@ function deltaColour(d) {
 		: `hsl(${hue} ${Math.round(15 + 75 * strength)}% ${(88 - 26 * strength).toFixed(1)}%)`;
 }
 
-/* Stronger: more entries on the encoding stack, by powers of two. */
+/* The colour is stronger if the encoding stack has more entries, on a logarithmic scale. */
 function depthColour(entries, most) {
 	const part = most ? Math.log2(1 + entries) / Math.log2(1 + most) : 0;
 	return isDark() ? `hsl(${Math.round(215 - 30 * part)} ${Math.round(14 + 52 * part)}% ${Math.round(23 + 13 * part)}%)`
 		: `hsl(${Math.round(215 - 30 * part)} ${Math.round(28 + 42 * part)}% ${Math.round(92 - 36 * part)}%)`;
 }
 
-/* A function of a node: its fill. Most are the same for all nodes of one frame. */
+/* Returns a function from a node to its colour. Most colours are the same for all nodes of a frame.
+ */
 function painter(tree, mode) {
 	const p = tree.profile;
 	if (mode === 'change' && tree.totalBefore) return i => deltaColour(deltaOf(tree, i));
@@ -73,11 +75,11 @@ function painter(tree, mode) {
 	return i => known[tree.frame[i]] || (known[tree.frame[i]] = ofFrame(tree.frame[i]));
 }
 
-/* What the colours mean: [colour, text] */
+/* Returns the legend of the colours: [colour, text], ... */
 function legendOf(p, mode) {
 	if (mode === 'change') return [[deltaColour({ change: 1, after: 1, before: 0, z: 9 }), 'more'], [deltaColour({ change: -1, after: 0, before: 1, z: 9 }), 'less'],
-		[deltaColour({ change: 0.5, after: 1, before: 0.5, z: 0 }), 'not sure']];
-	if (mode === 'call') return [['none', 'adds nothing'], ['add', 'adds to the id'], ['push', 'pushes'], ['ext', 'notes the site'], ['tail', 'tail call']]
+		[deltaColour({ change: 0.5, after: 1, before: 0.5, z: 0 }), 'not significant']];
+	if (mode === 'call') return [['none', 'keeps the id'], ['add', 'adds to the id'], ['push', 'pushes an entry'], ['ext', 'stores the site'], ['tail', 'tail call']]
 		.map(([k, text]) => [shade([CALL_HUES[k], 0, 55, 74, 36], 500500), text]).concat([[shade(KINDS.rest, 0), 'no call']]);
 	if (mode === 'depth' && p.entries) {
 		const most = stackDepths(p.tree)[0];

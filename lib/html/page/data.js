@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Reads the data of the page; lib/html/page.c says how they stand there.  What comes out
- * are columns, typed arrays, not objects: a profile may have a million nodes.
+ * Reads the data of the page, which lib/html/page.c describes. The results are columns (typed
+ * arrays), not objects, because a profile can have a million nodes.
  */
 const INLINED = 1, TAIL = 2, FOREIGN = 4, KERNEL = 8, GAP = 16, SIGNAL = 32, LEFT_OUT = 64, ORIGIN = 128;
 const CALLS = ['', 'none', 'add', 'ext', 'push', 'tail'];
@@ -15,7 +15,7 @@ function fromBase64(text) {
 
 async function inflate(bytes) {
 	const stream = new DecompressionStream('deflate'), writer = stream.writable.getWriter();
-	/* A failure shows in what is read. */
+	/* Failures appear when the result is read. */
 	writer.write(bytes).catch(() => {});
 	writer.close().catch(() => {});
 	return new Uint8Array(await new Response(stream.readable).arrayBuffer());
@@ -28,7 +28,7 @@ function decodeColumn(bytes, at, out) {
 		let value = b & 0x7f, shift = 7;
 		do {
 			b = bytes[at++];
-			/* Numbers beyond 2^28 are beyond bit operations. */
+			/* Bit operations cannot handle numbers from 2^28 on. */
 			if (shift < 28) value |= (b & 0x7f) << shift;
 			else value += (b & 0x7f) * 2 ** shift;
 			shift += 7;
@@ -38,7 +38,7 @@ function decodeColumn(bytes, at, out) {
 	return out;
 }
 
-/* What numbers a column may hold. */
+/* Columns whose values can exceed 32 bits. */
 const WIDE = { 'node.self': 1, 'node.before': 1, 'sample.time': 1, 'sample.weight': 1 };
 
 async function readData(text) {
@@ -46,7 +46,7 @@ async function readData(text) {
 	const length = new DataView(bytes.buffer).getUint32(0, true);
 	const utf8 = new TextDecoder();
 	const head = JSON.parse(utf8.decode(bytes.subarray(4, 4 + length)));
-	if (head.version !== 1) throw new Error('version ' + head.version + ' of the data');
+	if (head.version !== 1) throw new Error('unknown version ' + head.version + ' of the data');
 	const columns = {};
 	let at = 4 + length, strings = [''];
 	for (const [name, count, size] of head.columns) {
@@ -59,7 +59,7 @@ async function readData(text) {
 
 /* ---- the profile ---- */
 
-/* Functions are told apart by name and module, and marks ("[truncated]") from functions. */
+/* Numbers functions by name and module. Marks ("[truncated]") are different from functions. */
 function nameFunctions(p) {
 	const n = p.frameName.length, known = new Map();
 	p.func = new Uint32Array(n);
@@ -73,7 +73,7 @@ function nameFunctions(p) {
 			const name = flags & LEFT_OUT ? '[left out]' : p.strings[p.frameName[i]] || (i ? '[no name]' : 'all');
 			p.funcs.push({ name, module: p.modules[p.frameModule[i] - 1] || '', flags: flags & 0x7f });
 		} else {
-			/* A function that is somewhere not inlined is not an inlined one. */
+			/* A function counts as inlined only if all its frames are inlined. */
 			p.funcs[func].flags &= flags | ~INLINED;
 		}
 		p.func[i] = func;
@@ -111,10 +111,11 @@ async function readProfile(text) {
 		frameName: column('frame.name'), frameFile: column('frame.file'), frameLine: column('frame.line'),
 		frameModule: column('frame.module'), frameFlags: column('frame.flags'),
 		entries: columns['node.entries'] || null,
-		/* node -> how often it stands in a row besides the first time, at least and at most; and of how many nodes */
+		/* node -> least and greatest number of further repetitions, and nodes in a
+		 * repetition */
 		repeatOf: new Map(),
 	};
-	/* What a sample stands for, in seconds, where that is a time. */
+	/* Seconds of CPU time per sample, if the event is a clock. */
 	p.sampleSeconds = /^(cpu|task)-clock/.test(p.facts.event || '') && p.facts.frequency ? 1 / p.facts.frequency : 0;
 	nameFunctions(p);
 	placeSamples(p, columns, head.tick);

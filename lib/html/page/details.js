@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The pane beside a view: everything about the selected frame, and what can be done with it. */
+/* Shows the details of the selected frame in a pane beside the view, with buttons for actions. */
 
-/* The nodes of the recording's own tree that a node stands for. */
+/* Returns the nodes of the recording's tree that a node contains. */
 function nodesWithin(tree, i) {
 	if (!tree.map) return [i];
 	if (!tree.members) {
@@ -16,7 +16,7 @@ function nodesWithin(tree, i) {
 	return tree.members.subarray(tree.begin[i], tree.begin[i + 1]);
 }
 
-/* From where a node is called: by place, with weights. */
+/* Returns the places from which a node is called, with their weights. */
 function callPlaces(tree, i) {
 	const base = baseOf(tree), places = new Map();
 	if (!base) return [];
@@ -30,7 +30,8 @@ function callPlaces(tree, i) {
 	return [...places.values()].sort((a, b) => b.weight - a.weight);
 }
 
-/* What goes on below a node that only pcce knows. */
+/* Returns the facts about the encoding at a node: most entries on the encoding stack, and the
+ * number of calls that push. */
 function encodingOf(tree, i) {
 	const base = baseOf(tree), { frameFlags } = tree.profile, depths = stackDepths(tree);
 	let pushes = base && frameFlags.some(f => f >> 8) ? 0 : -1;
@@ -49,7 +50,7 @@ class Details {
 		const block = (title, ...content) => out.push(el('section', {}, el('h3', {}, title), ...content));
 		const facts = rows => el('dl', {}, ...rows.filter(r => r[1] !== '' && r[1] !== null).flatMap(([k, v]) => [el('dt', {}, k), el('dd', {}, v)]));
 		if (!i) {
-			this.host.replaceChildren(el('h2', {}, 'All'), nodeNumbers(tree, 0, 0), el('p', { class: 'soft' }, 'Select a frame to see where it is called and how sure its context is.'));
+			this.host.replaceChildren(el('h2', {}, 'All'), nodeNumbers(tree, 0, 0), el('p', { class: 'soft' }, 'Select a frame to see its callers, its call sites and whether its context is exact.'));
 			return;
 		}
 		out.push(el('h2', {}, labelOf(tree, i)), el('div', { class: 'soft' }, [p.funcs[func].module, ...marksOf(tree, i)].filter(Boolean).join(' · ')));
@@ -57,7 +58,7 @@ class Details {
 			hasZoom ? el('button', { onclick: () => options.zoom(i) }, 'Zoom here') : null,
 			el('button', { onclick: () => options.functions(func) }, 'Callers and callees'),
 			el('button', { onclick: () => options.search('^' + nameOf(tree, i).replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&') + '$') }, 'Find all'),
-			el('button', { onclick: e => this.copy(tree, i, e.target) }, 'Copy chain')));
+			el('button', { onclick: e => this.copy(tree, i, e.target) }, 'Copy context')));
 		out.push(nodeNumbers(tree, i, 0));
 		const places = callPlaces(tree, i), { most, pushes } = encodingOf(tree, i);
 		if (places.some(p => p.text !== 'unknown place')) {
@@ -67,11 +68,11 @@ class Details {
 		}
 		const path = pathOf(tree, i), marked = path.filter(k => flagsOf(tree, k) & GAP), call = baseOf(tree) ? callOf(tree, i) : '';
 		if (baseOf(tree)) block('Context', facts([
-			['exactness', marked.length ? 'not exact: ' + nameOf(tree, marked[0]) : 'exact'],
+			['quality', marked.length ? 'not exact: ' + nameOf(tree, marked[0]) : 'exact'],
 			['call', call],
-			['frames', count(path.length) + (path.some(k => repeatText(tree, k)) ? ', repetitions not counted' : '')],
+			['frames', count(path.length) + (path.some(k => repeatText(tree, k)) ? ', without repetitions' : '')],
 			['calls that push', pushes >= 0 ? count(pushes) : ''],
-			['encoding stack', most >= 0 ? 'here and in callees up to ' + plural(most, 'entry', 'entries') : ''],
+			['encoding stack', most >= 0 ? 'up to ' + plural(most, 'entry', 'entries') + ', including callees' : ''],
 		]));
 		const threads = options.threads(tree, i);
 		if (threads.length > 1 || threads.some(t => t.origin)) {
@@ -79,16 +80,17 @@ class Details {
 				t.origin ? el('div', { class: 'soft' }, 'created by ' + t.origin) : ''), el('td', {}, percent(t.weight, all))))),
 			threads.length > 12 ? el('div', { class: 'soft' }, plural(threads.length - 12, 'more thread')) : '');
 		}
-		/* Innermost first, as in a debugger; of very long chains the two ends. */
+		/* Innermost first, as in a debugger. The middle of a very long chain is left out.
+		 */
 		const chain = tree.inverted ? path : path.slice().reverse(), cut = chain.length > 200 ? [...chain.slice(0, 100), -1, ...chain.slice(-100)] : chain;
-		block('Chain of calls', el('ol', { class: 'chain' }, ...cut.map(k => k < 0 ? el('li', { class: 'soft' }, plural(chain.length - 200, 'frame') + ' between') :
+		block('Call chain, innermost first', el('ol', { class: 'chain' }, ...cut.map(k => k < 0 ? el('li', { class: 'soft' }, plural(chain.length - 200, 'frame') + ' left out here') :
 			el('li', {}, el('button', { class: 'link', onclick: () => options.zoom(k) }, labelOf(tree, k)), tree === p.tree && placeOf(p, tree.frame[k]) ? el('span', { class: 'soft', title: fullPlaceOf(p, tree.frame[k]) }, ' ' + placeOf(p, tree.frame[k])) : ''))));
 		this.host.replaceChildren(...out);
 	}
 	copy(tree, i, button) {
 		const path = tree.inverted ? pathOf(tree, i) : pathOf(tree, i).reverse();
 		const text = path.map(k => labelOf(tree, k) + (tree === tree.profile.tree && fullPlaceOf(tree.profile, tree.frame[k]) ? '  called at ' + fullPlaceOf(tree.profile, tree.frame[k]) : '')).join('\n');
-		const done = ok => { button.textContent = ok ? 'Copied' : 'Not allowed'; setTimeout(() => { button.textContent = 'Copy chain'; }, 1500); };
+		const done = ok => { button.textContent = ok ? 'Copied' : 'Cannot copy'; setTimeout(() => { button.textContent = 'Copy context'; }, 1500); };
 		if (navigator.clipboard) { navigator.clipboard.writeText(text).then(() => done(true), () => done(copyOldWay(text))); } else done(copyOldWay(text));
 	}
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The flame graph: boxes as wide as their weight.  Drawn on a canvas that is as large as what is seen of it and
- * stays there while a taller element scrolls; only boxes that can be seen are visited, so the
- * cost of a frame depends on the window and not on the profile.
+ * Draws the flame graph, in which the width of a box is its weight. The canvas has the size of the
+ * visible part and stays in place while a taller element scrolls. Only visible boxes are drawn, so
+ * the cost depends on the window and not on the profile.
  *
- * What is seen is the range of weights from v0 to v1, and the rows that scrolling has brought in. Zooming to a node makes the
- * range its own.
+ * The visible part is the range of weights from v0 to v1, and the rows at the scroll position.
+ * Zooming to a node sets the range to this node.
  */
 const ROW = 20, TINY = 0.7;
 
 class FlameView {
-	/* options: label, up (a function: do frames grow upwards?), select(i), zoom(i), rootless */
+	/* options: label, up() (whether frames grow upwards), select(i), zoom(i), rootless */
 	constructor(host, options) {
 		this.options = options;
 		this.canvas = el('canvas', { tabIndex: 0, class: 'graph', role: 'application', 'aria-describedby': 'status',
@@ -28,7 +28,7 @@ class FlameView {
 		this.listen();
 	}
 
-	/* colours: of a node; matched: by function, or null */
+	/* colours: from a node to its colour; how: see layOut() */
 	show(tree, colours, how, zoom = 0) {
 		const same = this.tree && this.tree.parent === tree.parent;
 		this.tree = tree;
@@ -69,7 +69,7 @@ class FlameView {
 		return i;
 	}
 
-	/* How deep what can be seen goes. */
+	/* Computes the number of rows that the visible range needs. */
 	measure() {
 		const { tree, v0, v1 } = this, least = (v1 - v0) / (this.surface.width || 1000) * TINY;
 		let deepest = 0;
@@ -92,7 +92,7 @@ class FlameView {
 		else if (y + ROW > height) this.scroll.scrollTop += y + ROW - height;
 	}
 
-	/* From the selected frame down the heaviest way, to where it parts. */
+	/* Goes from the selected frame down the heaviest path to the next branch. */
 	toParting() {
 		const { tree } = this;
 		let i = this.focus;
@@ -140,7 +140,7 @@ class FlameView {
 		};
 		this.animation = requestAnimationFrame(step);
 	}
-	/* Wider or narrower about a point, or aside. */
+	/* Zooms in or out around a point. */
 	scale(factor, px = this.surface.width / 2) {
 		const range = this.v1 - this.v0, at = this.v0 + px / this.surface.width * range;
 		const wide = Math.min(this.all, Math.max(range * factor, this.all * 1e-7));

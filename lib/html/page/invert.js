@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Trees that begin at functions rather than at the program's start: callers of a function (or of all), the nearest
- * first, and callees.  They are made for one selection of weights, and made anew for the next.
+ * Builds trees that begin at functions instead of the program's start: the callers of one function
+ * or of all functions (the nearest first), and the callees of one function. A tree is built for one
+ * selection of weights.
  *
- * A group is a set of nodes of the recording's tree with the part of their weight that counts here. A
- * group's children are its nodes' callers, by function.
+ * A group is a set of nodes of the recording's tree, each with the part of its weight that counts
+ * here. The children of a group are the callers of its nodes, by function.
  */
 
-/* What is lighter than this part of all is not followed further in a whole inverted tree. */
+/* An inverted tree does not follow callers that are lighter than this part of the whole. */
 const FINEST = 1 / 5000;
 
 function groupBy(tree, nodes, weights, before) {
@@ -24,7 +25,7 @@ function groupBy(tree, nodes, weights, before) {
 	return [...groups.values()].sort((a, b) => b.total + b.totalBefore - a.total - a.totalBefore || a.func - b.func);
 }
 
-/* The callers of a group's nodes; what nothing called is left over. */
+/* Returns the callers of a group's nodes, as groups. Nodes without a caller add nothing. */
 function callersOf(tree, group) {
 	const sum = new Map(), sumBefore = new Map();
 	for (let k = 0; k < group.nodes.length; k++) {
@@ -37,7 +38,7 @@ function callersOf(tree, group) {
 	return groupBy(tree, nodes, nodes.map(i => sum.get(i)), group.before && nodes.map(i => sumBefore.get(i)));
 }
 
-/* All functions in which samples were taken: the roots of the bottom-up tree. */
+/* Returns all functions in which samples were taken: the roots of the bottom-up tree. */
 function leafGroups(tree) {
 	const nodes = [], weights = [], before = tree.before ? [] : null;
 	for (let i = 1; i < tree.n; i++) {
@@ -49,7 +50,8 @@ function leafGroups(tree) {
 	return groupBy(tree, nodes, weights, before);
 }
 
-/* A tree out of groups: roots, then callersOf() on and on while it matters. */
+/* Builds a tree from groups: the roots, then callersOf() repeatedly, as long as the weight matters.
+ */
 function growInverted(tree, roots, total, totalBefore) {
 	const parent = [-1], depth = [0], frame = [0], self = [total], before = tree.before ? [totalBefore] : null;
 	const least = (total + totalBefore) * FINEST, todo = [];
@@ -77,7 +79,7 @@ function growInverted(tree, roots, total, totalBefore) {
 const invertAll = tree => growInverted(tree, leafGroups(tree), tree.total[0], tree.totalBefore ? tree.totalBefore[0] : 0);
 const partOf = (tree, part) => Object.assign(part, { whole: wholeOf(tree) });
 
-/* The contexts of one function, from it outwards. */
+/* Builds the tree of callers of one function. */
 function invertAt(tree, nodes) {
 	const weights = nodes.map(i => tree.total[i]), before = tree.before && nodes.map(i => tree.totalBefore[i]);
 	const roots = groupBy(tree, nodes, weights, before);
@@ -85,7 +87,7 @@ function invertAt(tree, nodes) {
 	return partOf(tree, growInverted(tree, roots, sum(weights), sum(before)));
 }
 
-/* What the function at these nodes calls, merged. */
+/* Builds the merged tree of callees of the function at these nodes. */
 function calleesAt(tree, nodes) {
 	const parent = [-1], frame = [0], origin = new Map();
 	let at = 1;

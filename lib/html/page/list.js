@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Lists of rows of one height of which only those in sight exist as elements: the call tree, its inverse,
- * and the table of functions.  The list has the focus, and aria-activedescendant tells which row is current.
+ * Shows lists of rows of equal height: the call tree, its inverse, and the table of functions. Only
+ * visible rows exist as elements. The list has the focus, and aria-activedescendant names the
+ * current row.
  */
 const LINE = 23;
 let listNumber = 0;
@@ -104,14 +105,14 @@ function changeCells(a, b, allA, allB) {
 	c.style.setProperty('--fill', deltaColour(d));
 	return [cell('number', percent(b, allB)), cell('number', percent(a, allA)), c, cell('number soft', d.z.toFixed(1))];
 }
-const changeColumns = what => [{ title: 'before', class: 'number', key: what + 'Before', hint: 'share before' }, { title: 'after', class: 'number', key: what, hint: 'share now' },
-	{ title: 'change', class: 'number change', key: what + 'Change', hint: 'percentage points' }, { title: 'z', class: 'number', key: what + 'Z', hint: 'how sure: beyond ±2 it is hardly chance' }];
+const changeColumns = what => [{ title: 'before', class: 'number', key: what + 'Before', hint: 'share in the older recording' }, { title: 'after', class: 'number', key: what, hint: 'share in the newer recording' },
+	{ title: 'change', class: 'number change', key: what + 'Change', hint: 'change in percentage points' }, { title: 'z', class: 'number', key: what + 'Z', hint: 'significance: beyond ±2 the change is unlikely to be chance' }];
 
 /* ---- trees ---- */
 
 /*
- * source: roots() and kids(item) -> items {func, flags, label, place, total, self, totalBefore, before, has, node}.
- * Items are kept, with what is open in them.
+ * A tree as a list. source: roots() and kids(item) return items {func, flags, label, place, total,
+ * self, totalBefore, before, has, node}. Items, and which of them are open, are kept.
  */
 class TreeList {
 	/* options: label, select(item), enter(item), matched(func), colour(item), totals() -> [all, all before] */
@@ -129,7 +130,7 @@ class TreeList {
 	cells(item) {
 		const [all, allBefore] = this.options.totals(), twist = el('span', { class: 'twist' + (item.has ? '' : ' leaf') }, item.has ? item.open ? '▾' : '▸' : '');
 		if (item.places) {
-			/* Looked up only for rows that come into sight. */
+			/* Computed only for visible rows. */
 			const places = item.places();
 			item.places = null;
 			item.place = places.length ? places[0].text + (places.length > 1 ? ` and ${places.length - 1} more` : '') : '';
@@ -147,7 +148,7 @@ class TreeList {
 		this.source = source;
 		const rows = source.roots().map(item => Object.assign(item, { level: 0 }));
 		this.list.show(rows);
-		/* Where nearly all goes one way, nobody wants to open each step. */
+		/* Open the first rows automatically while one child has most of the weight. */
 		for (let at = 0; at < this.list.rows.length && at < 40 && !this.options.inverted; at++) {
 			const item = this.list.rows[at], most = i => i.total + (i.totalBefore || 0);
 			if (!item.has || most(item) < most(rows[0]) * 0.5) break;
@@ -161,7 +162,7 @@ class TreeList {
 		item.open = true;
 		if (!item.kids) item.kids = this.source.kids(item).map(k => Object.assign(k, { level: item.level + 1, parent: item }));
 		const add = [];
-		/* Those that were open before stay so; without recursion, as trees are deep. */
+		/* Rows that were open before remain open. Trees can be too deep for recursion. */
 		const walk = [[item.kids, 0]];
 		while (walk.length) {
 			const top = walk[walk.length - 1];
@@ -183,12 +184,12 @@ class TreeList {
 		this.list.tall.style.height = this.list.rows.length * LINE + 'px';
 	}
 	toggle(at) { if (this.list.rows[at].open) this.shut(at); else this.open(at); }
-	/* Everything below, or as much as a list can hold. */
+	/* Opens all rows below, up to the size limit of a list. */
 	openAll(at) {
 		const level = this.list.rows[at].level;
 		for (let i = at; i < this.list.rows.length && (i === at || this.list.rows[i].level > level) && this.list.rows.length < 20000; i++) this.open(i);
 	}
-	/* From here down to where it parts. */
+	/* Opens the heaviest path down to the next branch. */
 	openHot(at) {
 		for (let steps = 0; steps < 500; steps++) {
 			const item = this.list.rows[at];
@@ -214,7 +215,7 @@ class TreeList {
 		list.paint();
 		return true;
 	}
-	/* Opens the way to an item: ways of choosing among kids, from the roots on. */
+	/* Opens the path to an item. choices: one predicate for each level, from the roots down. */
 	reach(choices) {
 		let at = -1;
 		for (const choose of choices) {

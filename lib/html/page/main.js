@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The page as a whole: one state, which stands in the address behind "#" (so that Back works and a view can be
- * bookmarked), and what follows from it.  Everything that changes goes through update().
+ * Connects the parts of the page. One state determines everything that is visible. It is in the
+ * address after "#", so that Back works and a view can be bookmarked. Every change goes through
+ * update().
  */
 const VIEWS = [['flame', 'Flame graph'], ['tree', 'Call tree'], ['bottom', 'Bottom-up'], ['functions', 'Functions'], ['time', 'Over time'], ['recording', 'Recording']];
 const FIRST = { view: 'flame', lines: false, fold: false, invert: false, up: false, zoom: 0, query: '', only: false, threads: null, range: null, colour: 'kind', width: 'both', func: -1, busy: false };
@@ -45,14 +46,15 @@ function update(changes, push = true) {
 	state = { ...state, ...changes };
 	if (['lines', 'fold', 'invert', 'threads', 'range', 'only'].some(k => state[k] !== before[k]) && !('zoom' in changes) && (state.invert || ['lines', 'fold', 'invert'].some(k => state[k] !== before[k]))) state.zoom = 0;
 	if (toHash() !== (location.hash || '#')) {
-		try { history[push ? 'pushState' : 'replaceState']({ steps: push ? (history.state && history.state.steps || 0) + 1 : history.state && history.state.steps || 0 }, '', toHash()); } catch (e) { /* not allowed here: then without */ }
+		try { history[push ? 'pushState' : 'replaceState']({ steps: push ? (history.state && history.state.steps || 0) + 1 : history.state && history.state.steps || 0 }, '', toHash()); } catch (e) { /* not allowed here: continue without history */ }
 	}
 	render(before);
 }
 
 /* ---- trees ---- */
 
-/* The tree that views show: calls merged or not, recursion folded or not, turned round or not. */
+/* Returns the tree that views show: with calls merged or separate, recursion folded or not,
+ * inverted or not. */
 function shownTree(inverted) {
 	const key = `${state.lines} ${state.fold}`;
 	let tree = p.tree;
@@ -87,7 +89,8 @@ function searchFor(query) {
 	matched = null;
 	if (!query) return;
 	try {
-		/* Capital letters mean themselves, as in less and ripgrep. */
+		/* The search ignores case unless the expression has a capital letter, as in less
+		 * and ripgrep. */
 		const pattern = new RegExp(query, /[A-Z]/.test(query.replace(/\\[A-Z]/g, '')) ? '' : 'i');
 		matched = Uint8Array.from(p.funcs, (f, i) => i && pattern.test(f.name) ? 1 : 0);
 	} catch (e) {
@@ -145,9 +148,9 @@ function placeDetails() {
 function chips() {
 	const out = [], tag = (text, ...buttons) => out.push(el('span', { class: 'tag' }, text, ...buttons));
 	const close = (label, changes) => el('button', { title: label, 'aria-label': label, onclick: () => update(changes) }, '✕');
-	if (state.threads) tag(state.threads.size === 1 ? p.threads[[...state.threads][0]].label : plural(state.threads.size, 'thread'), close('All threads', { threads: null }));
-	if (state.range) tag(`${seconds(state.range[0])} to ${seconds(state.range[1])}`, tracks && el('button', { title: 'Spread this span over the whole width (z)', onclick: zoomTime }, 'zoom'), close('All the time', { range: null }));
-	if (state.only && matched) tag('only with ' + state.query, close('Also samples without a match', { only: false }));
+	if (state.threads) tag(state.threads.size === 1 ? p.threads[[...state.threads][0]].label : plural(state.threads.size, 'thread'), close('Select all threads', { threads: null }));
+	if (state.range) tag(`${seconds(state.range[0])} to ${seconds(state.range[1])}`, tracks && el('button', { title: 'Zoom to this time span (z)', onclick: zoomTime }, 'zoom'), close('Select the whole time', { range: null }));
+	if (state.only && matched) tag('only contexts with ' + state.query, close('Show samples without a match too', { only: false }));
 	if (out.length) out.push(el('span', { class: 'soft' }, `${plural(p.tree.total[0], 'sample')} selected, ${percent(p.tree.total[0], sumOf(full))} of all`));
 	if (out.length && p.facts.thinned && (state.threads || state.range)) out.push(el('span', { class: 'soft' }, `(estimated from every ${count(p.facts.thinned)}th sample)`));
 	$('chips').replaceChildren(...out);
@@ -183,7 +186,7 @@ function showDetails() {
 	details.show(tree, selected < tree.n ? selected : 0, state.view === 'flame');
 }
 
-/* In which threads the samples below a node were taken. */
+/* Returns the threads in which the samples below a node were taken. */
 function threadsOf(tree, i) {
 	const base = tree.source || tree, out = [];
 	if (base !== p.tree || p.threads.length < 2 && !p.threads.some(t => t.origin)) return out;
@@ -203,7 +206,7 @@ function threadsOf(tree, i) {
 function toggle(text, key, title) {
 	return el('button', { 'aria-pressed': state[key], title, onclick: e => { update({ [key]: !state[key] }); e.currentTarget.setAttribute('aria-pressed', state[key]); }, 'data-key': key }, text);
 }
-const treeTools = () => [toggle('By line', 'lines', 'Keep calls from different lines of a function apart (l)'), toggle('Fold recursion', 'fold', 'Show a function that is called again below itself once (r)')];
+const treeTools = () => [toggle('By line', 'lines', 'Show calls from different lines of a function separately (l)'), toggle('Fold recursion', 'fold', 'Show a recursive function only once in each context (r)')];
 function choice(label, key, options) {
 	const s = el('select', { 'aria-label': label, onchange: e => update({ [key]: e.target.value }) }, ...options.map(([value, text]) => el('option', { value, selected: state[key] === value }, text)));
 	return el('label', {}, label, s);
@@ -220,16 +223,16 @@ function flameMaker(host) {
 	const colours = [['kind', 'kind of code'], ['module', 'module'], ['call', 'encoding of calls']];
 	if (p.entries) colours.push(['depth', 'encoding stack']);
 	if (comparing()) colours.unshift(['change', 'change']);
-	const back = el('button', { title: 'Back to the view before (Backspace)', onclick: () => history.back() }, '← Back');
+	const back = el('button', { title: 'Back to the previous view (Backspace)', onclick: () => history.back() }, '← Back');
 	const reset = el('button', { title: 'Show everything (Escape)', onclick: () => update({ zoom: 0 }) }, 'Reset zoom');
 	const tools = el('div', { class: 'tools' }, back, reset,
 		el('span', { class: 'group' }, el('button', { title: 'Outermost frames at the top (u)', onclick: () => update({ up: false }) }, 'Icicle'), el('button', { title: 'Outermost frames at the bottom (u)', onclick: () => update({ up: true }) }, 'Flame')),
-		toggle('Invert', 'invert', 'Begin with the functions in which time was spent, then their callers (v)'), ...treeTools(),
+		toggle('Invert', 'invert', 'Start with the functions in which samples were taken, then show their callers (v)'), ...treeTools(),
 		choice('colour', 'colour', colours), comparing() ? choice('width', 'width', [['both', 'mean of both'], ['after', p.facts.after || 'after'], ['before', p.facts.before || 'before']]) : null);
 	const place = el('div', { class: 'fill' }), rows = el('span', { class: 'end' });
 	tools.append(rows);
 	host.append(tools, place);
-	const flame = new FlameView(place, { label: 'Flame graph', measured: n => { rows.textContent = n > 60 ? plural(n, 'row') + '; x: down to where the way parts' : ''; }, up: () => state.up, select: i => select(flame.tree, i), zoom: i => { if (i !== state.zoom) update({ zoom: i }); } });
+	const flame = new FlameView(place, { label: 'Flame graph', measured: n => { rows.textContent = n > 60 ? plural(n, 'row') + '; press x to go down to the next branch' : ''; }, up: () => state.up, select: i => select(flame.tree, i), zoom: i => { if (i !== state.zoom) update({ zoom: i }); } });
 	return {
 		flame,
 		refresh(all, changed) {
@@ -256,7 +259,7 @@ function flameMaker(host) {
 	};
 }
 
-/* The next node in the order of the tree that matches. */
+/* Returns the next matching node in the order of the tree, or -1. */
 function nextMatch(tree, from, step) {
 	for (let k = 1, i = from; k <= tree.n; k++) {
 		i = (i + step + tree.n) % tree.n;
@@ -277,7 +280,7 @@ function nextIn(flame, tree, step) {
 
 function treeMaker(inverted) {
 	return host => {
-		const tools = el('div', { class: 'tools' }, ...treeTools(), el('span', { class: 'end' }, 'arrow keys open and close, * opens all below, x the heaviest way'));
+		const tools = el('div', { class: 'tools' }, ...treeTools(), el('span', { class: 'end' }, '→ ←: open, close; *: open all rows below; x: open the heaviest path'));
 		const place = el('div', { class: 'fill' });
 		host.append(tools, place);
 		let tree = current;
@@ -326,7 +329,7 @@ function functionsMaker(host) {
 		label: 'Functions', comparing: comparing(), matched: f => matched && matched[f], colour: colourOfFunc, totals: () => totalsOf(tree)(),
 		select: func => { if (func !== state.func) update({ func }, false); }, enter: func => update({ func, query: '^' + p.funcs[func].name.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&') + '$', view: 'flame' }),
 	});
-	/* In these a click leads on to the function clicked. */
+	/* A click selects the function that was clicked. */
 	const lead = flame => i => { const f = i ? funcOf(flame.tree, i) : -1; if (f > 0 && f !== state.func) update({ func: f }); };
 	const up = new FlameView(callers, { label: 'Callers', up: () => true, select: () => {}, zoom: i => lead(up)(i), rootless: true });
 	const down = new FlameView(callees, { label: 'Callees', up: () => false, select: () => {}, zoom: i => lead(down)(i), rootless: true });
@@ -364,11 +367,11 @@ function timeMaker(host) {
 	const busy = p.threads.filter(t => t.samples).sort((a, b) => b.samples - a.samples || a.number - b.number);
 	which.append(...busy.slice(0, 1000).map(t => el('option', { value: t.number }, `${t.label} (${plural(t.samples, 'sample')})`)));
 	if (!busy.length) {
-		host.append(message(comparing() ? 'A comparison has no times.' : 'The recording holds no samples.'));
+		host.append(message(comparing() ? 'A comparison has no time data.' : 'The recording has no samples.'));
 		return { refresh() {}, next() {}, focus() {} };
 	}
-	const tools = el('div', { class: 'tools' }, el('label', {}, 'thread', which), toggle('Without gaps', 'busy', 'Leave out the time in which the thread did not run'), ...treeTools(), el('button', { title: 'Show the whole time (Escape)', onclick: () => chart.reset() }, 'Reset zoom'),
-		el('span', { class: 'end' }, 'Ctrl and wheel zoom, drag moves, click fits a box'));
+	const tools = el('div', { class: 'tools' }, el('label', {}, 'thread', which), toggle('Without gaps', 'busy', 'Leave out the time when the thread did not run'), ...treeTools(), el('button', { title: 'Show the whole time (Escape)', onclick: () => chart.reset() }, 'Reset zoom'),
+		el('span', { class: 'end' }, 'Ctrl + wheel: zoom; drag: move; click: zoom to the frame'));
 	const origin = el('div', { class: 'origin soft' });
 	host.append(tools, origin, place);
 	const chart = new ChartView(place, { select: i => select(chart.tree, i) });
@@ -399,29 +402,29 @@ const VIEW_MAKERS = {
 /* ---- keys ---- */
 
 const KEYS = {
-	'Everywhere': [['1 – 6', 'the views'], ['/', 'search'], ['n  N', 'next, previous match'], ['o', 'only samples with a match'], ['i', 'details of the selected frame'], ['l', 'calls by line'], ['r', 'fold recursion'],
-		['z', 'zoom the time to the selected span'], ['t', 'light, dark'], ['Backspace', 'the view before'], ['Escape', 'show everything'], ['?', 'this help']],
-	'Flame graph': [['arrows', 'to the caller, a callee, the neighbours'], ['Enter', 'zoom to the frame'], ['x', 'down the heaviest way to where it parts'], ['+  −  w  s', 'closer, further'], ['a  d', 'left, right'], ['u', 'frames grow downwards or upwards'], ['v', 'invert: begin with the innermost'], ['click', 'zoom to the frame'],
-		['Ctrl + wheel', 'closer, further'], ['drag', 'move']],
-	'Trees and tables': [['↑ ↓ PgUp PgDn', 'move'], ['→ ←', 'open, close'], ['*', 'open all below'], ['x', 'open the heaviest way'], ['Enter', 'show in the flame graph, or callers']],
-	'Threads and time': [['drag', 'select a span of time'], ['click', 'select the frame of that moment'], ['double click', 'all the time'], ['Ctrl + wheel', 'closer, further'], ['← →', 'move the span'], ['Shift + ← →', 'longer, shorter']],
+	'Everywhere': [['1 – 6', 'select a view'], ['/', 'search'], ['n  N', 'next, previous match'], ['o', 'show only samples with a match'], ['i', 'show details of the selected frame'], ['l', 'separate calls by line'], ['r', 'fold recursion'],
+		['z', 'zoom to the selected time span'], ['t', 'colours: system, light, dark'], ['Backspace', 'previous view'], ['Escape', 'reset the zoom'], ['?', 'this help']],
+	'Flame graph': [['arrows', 'go to the caller, a callee or a neighbour'], ['Enter', 'zoom to the frame'], ['x', 'follow the heaviest calls to the next branch'], ['+  −  w  s', 'zoom in, zoom out'], ['a  d', 'move left, right'], ['u', 'outermost frames at the top or at the bottom'], ['v', 'invert: start with the innermost frames'], ['click', 'zoom to the frame'],
+		['Ctrl + wheel', 'zoom in, zoom out'], ['drag', 'move']],
+	'Trees and tables': [['↑ ↓ PgUp PgDn', 'move'], ['→ ←', 'open, close'], ['*', 'open all rows below'], ['x', 'open the heaviest path'], ['Enter', 'show in the flame graph; bottom-up: show callers and callees']],
+	'Threads and time': [['drag', 'select a time span'], ['click', 'select the frame at this time'], ['double click', 'select the whole time'], ['Ctrl + wheel', 'zoom in, zoom out'], ['← →', 'move the time span'], ['Shift + ← →', 'change the length of the time span']],
 };
 function showHelp() {
 	const box = $('help-box');
 	box.replaceChildren(el('h2', {}, 'Keys'), el('div', { class: 'columns' }, ...Object.entries(KEYS).map(([title, keys]) => el('div', {}, el('h3', {}, title), el('dl', {}, ...keys.flatMap(([k, text]) => [el('dt', {}, el('kbd', {}, k)), el('dd', {}, text)]))))),
-		el('p', { class: 'soft' }, 'Search takes a regular expression over names of functions; without a capital letter in it, case does not matter.'),
+		el('p', { class: 'soft' }, 'The search takes a regular expression and looks at the names of functions. It ignores case unless the expression has a capital letter.'),
 		el('p', {}, el('button', { onclick: () => box.close(), autofocus: true }, 'Close')));
 	if (!box.open) box.showModal();
 }
 
-const THEMES = [['system', '◐', 'like the system'], ['light', '☀', 'light'], ['dark', '☾', 'dark']];
+const THEMES = [['system', '◐', 'system'], ['light', '☀', 'light'], ['dark', '☾', 'dark']];
 function setTheme(name, keep) {
 	theme = name;
 	document.documentElement.dataset.theme = isDark() ? 'dark' : 'light';
 	const [, sign, text] = THEMES.find(t => t[0] === name);
 	$('theme').textContent = sign;
 	$('theme').setAttribute('aria-label', 'Colours: ' + text);
-	if (keep) try { localStorage.setItem('pcce-theme', name); } catch (e) { /* then only now */ }
+	if (keep) try { localStorage.setItem('pcce-theme', name); } catch (e) { /* the theme then lasts for this visit only */ }
 	if (!view) return;
 	if (view.flame) view.flame.recolour(painter(view.flame.tree, state.colour));
 	view.refresh(true, () => false);
@@ -510,7 +513,7 @@ function start(profile) {
 	}
 	state = fromHash();
 	if (!f.samples && f.samples !== undefined && state.view !== 'recording') {
-		$('view').append(message('The recording holds no samples.'));
+		$('view').append(message('The recording has no samples.'));
 		$('tabs').hidden = $('find').hidden = $('details-toggle').hidden = true;
 		return;
 	}
@@ -518,17 +521,17 @@ function start(profile) {
 }
 
 let kept = 'system';
-try { kept = localStorage.getItem('pcce-theme') || 'system'; } catch (e) { /* not there */ }
+try { kept = localStorage.getItem('pcce-theme') || 'system'; } catch (e) { /* storage is not available */ }
 setTheme(THEMES.some(t => t[0] === kept) ? kept : 'system');
 readProfile($('data').textContent.trim()).then(profile => {
 	$('data').textContent = '';
 	start(profile);
 	document.documentElement.dataset.ready = '1';
 	performance.mark('pcce-ready');
-	/* Sizes are known, and what is drawn for them shown, in the second frame from here. */
+	/* The sizes are known and the first drawing is visible in the second frame from here. */
 	requestAnimationFrame(() => requestAnimationFrame(() => performance.mark('pcce-drawn')));
 }).catch(e => {
-	$('view').append(message('This page cannot be shown: ' + (typeof DecompressionStream === 'undefined' ? 'the browser is too old to unpack it; use one of 2023 or later.' : e.message)));
+	$('view').append(message('Cannot show this page: ' + (typeof DecompressionStream === 'undefined' ? 'the browser cannot decompress it; use a browser of 2023 or later.' : e.message)));
 	document.documentElement.dataset.ready = 'failed';
 	throw e;
 });

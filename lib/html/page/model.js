@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Trees as columns, and what is made of them.
+ * Represents trees as columns, and derives other trees and sums from them.
  *
- * A tree has, by node, in preorder: parent, depth, end (of its subtree, exclusive), frame (a frame that stands
- * for it), self and total, and, in a comparison, before and totalBefore.  origin says which nodes of the
- * recording's own tree are in a node: absent in that tree itself.  Weights change with the selection of threads, time and
- * matches; the structure does not.
+ * A tree has these columns by node, in preorder: parent, depth, end (of its subtree, exclusive),
+ * frame (one frame of the node), self and total, and in a comparison before and totalBefore. In a
+ * derived tree, map gives the node of each node of its source. Weights change with the selection of
+ * threads, time and matches. The structure does not change.
  */
 
 function makeTree(p, parent, depth, frame, self, before) {
@@ -32,8 +32,8 @@ function sumUp(tree) {
 }
 
 /*
- * Where each node begins and how wide it is, in units of weight. In a comparison `how` tells whose
- * weight counts: 'after', 'before' or 'both' (the recordings weigh alike then).
+ * Computes the position and the width of each node in units of weight. In a comparison `how`
+ * selects the weights: 'after', 'before' or 'both' (both recordings count equally).
  */
 function layOut(tree, how) {
 	if (tree.x && tree.how === how) return;
@@ -57,17 +57,19 @@ function layOut(tree, how) {
 const funcOf = (tree, i) => tree.profile.func[tree.frame[i]];
 const flagsOf = (tree, i) => tree.profile.frameFlags[tree.frame[i]] & 0x7f;
 const nameOf = (tree, i) => tree.profile.funcs[tree.profile.func[tree.frame[i]]].name;
-/* Where a frame is called: the whole path, or its end. */
+/* The place where a frame is called: with the whole path, or with its end only. */
 const fullPlaceOf = (p, frame) => {
 	const file = p.strings[p.frameFile[frame]], line = p.frameLine[frame];
 	return file ? file + (line ? ':' + line : '') : line ? 'line ' + line : '';
 };
 const placeOf = (p, frame) => fullPlaceOf(p, frame).split('/').slice(-2).join('/');
 
-/* Does a node of this tree stand for nodes of the recording's? Not so in trees of callers. */
+/* The recording's tree, if the nodes of this tree contain nodes of it. Null for trees of callers.
+ */
 const baseOf = tree => tree === tree.profile.tree || tree.source === tree.profile.tree ? tree.profile.tree : null;
 
-/* By node: the most entries that the encoding stack had in a sample of it or of what it called, whatever is selected; null: not known. */
+/* Returns, by node, the most entries of the encoding stack in all samples of it and its callees,
+ * independent of the selection. Null: unknown. */
 function stackDepths(tree) {
 	const base = baseOf(tree), { entries } = tree.profile;
 	if (!base || !entries) return null;
@@ -84,21 +86,22 @@ function stackDepths(tree) {
 /* ---- a change and how sure it is ---- */
 
 /*
- * The change of a share from b of allB to a of allA. z is that of the two-proportion test: beyond ±2 chance
- * alone would bring it about in fewer than one case in twenty.
+ * The change of a share from b of allB to a of allA. z is the statistic of the two-proportion test:
+ * without a real change it is beyond ±2 in less than one case in twenty.
  */
 function delta(a, b, allA, allB) {
 	const pa = allA ? a / allA : 0, pb = allB ? b / allB : 0, pooled = (a + b) / ((allA + allB) || 1);
 	const error = allA && allB ? Math.sqrt(pooled * (1 - pooled) * (1 / allA + 1 / allB)) : 0;
 	return { change: pa - pb, after: pa, before: pb, z: error ? (pa - pb) / error : 0 };
 }
-/* What is 100 percent, now and before: of a tree of part of the profile, the whole profile. */
+/* The weights that are 100%, after and before. For a tree of a part of the profile, they are those
+ * of the whole profile. */
 const wholeOf = tree => tree.whole || [tree.total[0], tree.totalBefore ? tree.totalBefore[0] : 0];
 const deltaOf = (tree, i) => delta(tree.total[i], tree.totalBefore[i], ...wholeOf(tree));
 
 /* ---- merging ---- */
 
-/* Finds (a, b) -> number, for millions of pairs. */
+/* Maps pairs (a, b) to numbers with an open-addressing hash table, for millions of pairs. */
 class PairTable {
 	constructor(expected) {
 		let size = 1024;
@@ -133,7 +136,7 @@ class PairTable {
 	}
 }
 
-/* Nodes in the order in which they were made, brought into preorder, children heaviest first. */
+/* Computes the preorder of nodes that are in the order of creation, children heaviest first. */
 function inPreorder(count, parent, weight) {
 	const order = new Int32Array(count), number = new Int32Array(count);
 	const first = new Int32Array(count).fill(-1), next = new Int32Array(count).fill(-1);
@@ -163,12 +166,13 @@ function inPreorder(count, parent, weight) {
 }
 
 /*
- * These two number merged nodes, parents first: which one a node is in (map), which one that is under (up),
- * and a node in it (sample). They return how many there are.
+ * The next two functions number merged nodes, parents first. They set the merged node of each node
+ * (map), the parent of each merged node (up), and one of its nodes (sample). They return the number
+ * of merged nodes.
  */
 function groupCalls(tree, kinds, map, up, sample) {
 	const { n, end, frame } = tree, next = new Int32Array(n), last = new Int32Array(n);
-	/* By kind: the merged node last seen to have a child of it, and that child. */
+	/* By kind: the last merged node that had a child of this kind, and the child. */
 	const seenUnder = new Int32Array(kinds.length).fill(-1), child = new Int32Array(kinds.length);
 	const todo = [0];
 	let count = 1;
@@ -214,12 +218,13 @@ function groupFolded(tree, kinds, map, up, sample) {
 }
 
 /*
- * The tree with the calls of one function from one function merged, wherever in it they stand.  With fold, a function that
- * is called again below itself is not deeper: its node is the one further out.
+ * Merges the calls of one function from another, wherever they are in the tree. With fold, a
+ * recursive call is merged into the outer node of the same function.
  */
 function mergeCalls(tree, fold) {
 	const p = tree.profile, { n, frame } = tree, map = new Int32Array(n), up = new Int32Array(n), sample = new Int32Array(n);
-	/* What stands for a frame: its function and whether it was inlined, left by a tail call, and so on. */
+	/* The kind of a frame: its function, and whether it was inlined, left by a tail call, and
+	 * so on. */
 	const kinds = new Int32Array(p.func.length), numbers = new Map();
 	for (let f = 0; f < kinds.length; f++) {
 		const key = p.func[f] * 128 + (p.frameFlags[f] & 0x7f);
@@ -230,7 +235,7 @@ function mergeCalls(tree, fold) {
 	const count = (fold ? groupFolded : groupCalls)(tree, kinds, map, up, sample), weight = new Float64Array(count);
 	for (let i = 0; i < n; i++) weight[map[i]] += tree.self[i] + (tree.before ? tree.before[i] : 0);
 	for (let m = count - 1; m > 0; m--) weight[up[m]] += weight[m];
-	/* What stands for things left out of the page comes last. */
+	/* Nodes for contexts that are left out of the page come last. */
 	for (let m = 1; m < count; m++) if (p.frameFlags[frame[sample[m]]] & LEFT_OUT) weight[m] = -1;
 	const { order, number } = inPreorder(count, up, weight);
 	const newParent = new Int32Array(count), depth = new Int32Array(count), newFrame = new Uint32Array(count);
@@ -259,7 +264,7 @@ function mergeRepeats(tree, map) {
 		repeats.set(map[i], [Math.min(r[0], least), Math.max(r[1], most), Math.max(r[2], span)]);
 		parts.set(map[i], (parts.get(map[i]) || 0) + 1);
 	}
-	/* Where some of what was merged does not repeat, the least is no repetition. */
+	/* If some of the merged nodes do not repeat, the least number is 0. */
 	const all = new Int32Array(tree.n);
 	for (let i = 0; i < tree.n; i++) all[map[i]]++;
 	for (const [m, r] of repeats) if (all[m] > parts.get(m)) r[0] = 0;
@@ -272,7 +277,7 @@ function gather(weights, map, count) {
 	return out;
 }
 
-/* Takes over changed weights of the tree it was merged from. */
+/* Takes over changed weights from the source tree. */
 function refresh(merged) {
 	merged.self = gather(merged.source.self, merged.map, merged.n);
 	if (merged.before) merged.before = gather(merged.source.before, merged.map, merged.n);
@@ -281,7 +286,8 @@ function refresh(merged) {
 
 /* ---- selecting ---- */
 
-/* The nodes' own weights in these threads (null: all), between these times (null: always). */
+/* Returns the self weights of nodes in these threads (null: all) and this time span (null: the
+ * whole time). */
 function weightsOf(p, threads, range) {
 	const self = new Float64Array(p.tree.n), { sampleTime: time, sampleNode: node, sampleWeight: weight } = p;
 	for (const t of p.threads) {
@@ -304,7 +310,7 @@ function lowerBound(array, value, from, to) {
 	return from;
 }
 
-/* Leaves out every context that holds no function that matched. */
+/* Leaves out all contexts without a matching function. */
 function keepMatches(tree, self, matched) {
 	const out = new Float64Array(tree.n);
 	for (let i = 0; i < tree.n; ) {
@@ -314,7 +320,7 @@ function keepMatches(tree, self, matched) {
 	return out;
 }
 
-/* How much lies in frames that match, and how many there are. */
+/* Returns the weight of contexts with a match, and the number of matching frames. */
 function countMatches(tree, matched) {
 	let frames = 0, weight = 0, covered = 0;
 	for (let i = 1; i < tree.n; i++) {
@@ -327,7 +333,8 @@ function countMatches(tree, matched) {
 
 /* ---- functions ---- */
 
-/* By function: own weight, and that of all contexts it is part of, each counted once. */
+/* Returns, by function, the self weight and the weight of all contexts with the function. Each
+ * context counts once. */
 function sumFunctions(tree) {
 	const p = tree.profile, count = p.funcs.length, { n, end, total, totalBefore, self, before } = tree;
 	const out = {
@@ -348,7 +355,7 @@ function sumFunctions(tree) {
 	return out;
 }
 
-/* The outermost nodes of a function. */
+/* Returns the outermost nodes of a function. */
 function nodesOf(tree, func) {
 	const nodes = [];
 	for (let i = 1; i < tree.n; ) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Time: how busy each thread was, where a thread and a span of time are chosen; and a thread's chains of
- * calls one after the other.
+ * Shows time: the activity of each thread, for selecting threads and a time span, and the call
+ * chains of one thread over time.
  */
 const TRACK = 26, MOST_TRACKS = 100;
 const ACTIVITY = ['code', 'foreign', 'kernel', 'gap'];
 
-/* By node of the recording's tree: what the samples there count as, an index into ACTIVITY. */
+/* Returns, by node of the recording's tree, the kind of its samples as an index into ACTIVITY. */
 function activityOf(tree) {
 	const kinds = new Uint8Array(tree.n);
 	for (let i = 1; i < tree.n; i++) {
@@ -16,7 +16,7 @@ function activityOf(tree) {
 	return kinds;
 }
 
-/* What lies between two samples of a thread that never rests. */
+/* Returns the usual time between two samples of a running thread. */
 function usualStep(p, thread) {
 	const steps = [], every = Math.max(1, Math.floor((thread.last - thread.first) / 1000));
 	for (let i = thread.first + 1; i < thread.last; i += every) steps.push(p.sampleTime[i] - p.sampleTime[i - 1]);
@@ -24,7 +24,7 @@ function usualStep(p, thread) {
 	return steps.length ? steps[steps.length >> 1] : p.lastTime - p.firstTime || 1e-3;
 }
 
-/* Times that make a good scale: [[time, text], ...] */
+/* Returns round times for a scale: [[time, text], ...] */
 function timeTicks(from, to, width) {
 	const rough = (to - from) / Math.max(1, width / 110), power = 10 ** Math.floor(Math.log10(rough));
 	const step = [1, 2, 5, 10].map(m => m * power).find(s => s >= rough), ticks = [];
@@ -33,7 +33,7 @@ function timeTicks(from, to, width) {
 }
 
 class Tracks {
-	/* options: range(span or null), threads(set or null), pick(node) */
+	/* options: range(time span or null), threads(set or null), pick(node) */
 	constructor(host, p, options) {
 		this.p = p;
 		this.options = options;
@@ -49,12 +49,12 @@ class Tracks {
 		this.labels = el('div', { class: 'labels' }, ...this.tracks.map(track => {
 			let sum = 0;
 			for (const t of track.threads) for (let i = t.first; i < t.last; i++) sum += weigh ? weigh[i] : 1;
-			const b = el('button', { class: 'track', title: track.label + ': ' + plural(sum, 'sample') + (track.threads.length === 1 && track.threads[0].origin ? '; created by ' + track.threads[0].origin : '') + '; Ctrl and click for several', 'aria-pressed': 'false',
+			const b = el('button', { class: 'track', title: track.label + ': ' + plural(sum, 'sample') + (track.threads.length === 1 && track.threads[0].origin ? '; created by ' + track.threads[0].origin : '') + '; Ctrl + click: select several', 'aria-pressed': 'false',
 				onclick: e => this.choose(track, e.ctrlKey || e.metaKey || e.shiftKey) }, el('span', { class: 'text' }, track.label), el('span', { class: 'soft' }, count(sum)));
 			track.button = b;
 			return b;
 		}));
-		this.canvas = el('canvas', { tabIndex: 0, role: 'slider', 'aria-label': 'Span of time: arrow keys move it, Shift and arrow keys change its length, Escape shows all',
+		this.canvas = el('canvas', { tabIndex: 0, role: 'slider', 'aria-label': 'Time span: arrow keys move it, Shift and arrow keys change its length, Escape selects the whole time',
 			'aria-valuemin': 0, 'aria-valuemax': 100, 'aria-valuenow': 0 });
 		this.place = el('div', { class: 'lanes' }, this.canvas);
 		this.place.style.height = this.tracks.length * TRACK + 'px';
@@ -70,7 +70,7 @@ class Tracks {
 		this.range = range;
 		for (const track of this.tracks) track.button.setAttribute('aria-pressed', threads ? !track.all && track.threads.every(t => threads.has(t.number)) : !!track.all || this.tracks.length === 1);
 		const [a, b] = range || this.view;
-		this.canvas.setAttribute('aria-valuetext', range ? seconds(a) + ' to ' + seconds(b) : 'all the time');
+		this.canvas.setAttribute('aria-valuetext', range ? seconds(a) + ' to ' + seconds(b) : 'the whole time');
 		this.canvas.setAttribute('aria-valuenow', Math.round(share(a - this.p.firstTime, this.p.lastTime - this.p.firstTime)));
 		this.surface.touch();
 	}
@@ -96,7 +96,8 @@ class Tracks {
 
 	/* ---- drawing ---- */
 
-	/* How much of each kind falls into each stripe of the window, as a part of what a busy thread has. */
+	/* Counts the samples of each kind in each stripe of the window, relative to a busy thread.
+	 */
 	count(width) {
 		const { p, activity } = this, [v0, v1] = this.view, { sampleTime: time, sampleNode: node, sampleWeight: weight } = p;
 		const steps = this.tracks.filter(t => !t.all).map(t => usualStep(p, t.threads[0])), step = Math.min(...steps);
@@ -165,7 +166,7 @@ class Tracks {
 
 	/* ---- events ---- */
 
-	/* The sample at a place, or -1. */
+	/* Returns the sample at a place, or -1. */
 	sampleAt(px, py) {
 		const track = this.tracks[Math.floor(py / TRACK)], t = this.timeAt(px);
 		let best = -1, nearest = Math.max((this.view[1] - this.view[0]) / this.surface.width * 6, 0);
@@ -202,7 +203,7 @@ class Tracks {
 			const i = this.sampleAt(x, y), track = this.tracks[Math.floor(y / TRACK)];
 			const path = i >= 0 ? pathOf(this.p.tree, this.p.sampleNode[i]) : [];
 			showTip(e.clientX, e.clientY, el('b', {}, seconds(t)), el('div', {}, track ? track.label : ''),
-				...path.slice(-6).reverse().map(k => el('div', {}, labelOf(this.p.tree, k))), path.length > 6 ? el('div', { class: 'soft' }, plural(path.length - 6, 'frame') + ' further out') : '');
+				...path.slice(-6).reverse().map(k => el('div', {}, labelOf(this.p.tree, k))), path.length > 6 ? el('div', { class: 'soft' }, plural(path.length - 6, 'outer frame')) : '');
 		});
 		canvas.addEventListener('pointerup', e => {
 			const { drag } = this;
@@ -240,16 +241,16 @@ class Tracks {
 	}
 }
 
-/* ---- one thread's chains of calls, one after the other ---- */
+/* ---- the call chains of one thread over time ---- */
 
 class ChartView {
-	/* options: up, select(i), */
+	/* options: select(i) */
 	constructor(host, options) {
 		this.options = options;
 		this.axis = el('canvas', { class: 'axis' });
 		this.axisPlace = el('div', { class: 'axis-place' }, this.axis);
 		this.canvas = el('canvas', { tabIndex: 0, class: 'graph', role: 'application', 'aria-describedby': 'status',
-			'aria-label': 'Chains of calls over time: left and right move, plus and minus zoom, Escape shows all' });
+			'aria-label': 'Call chains over time: left and right move, plus and minus zoom, Escape shows all' });
 		this.tall = el('div', { class: 'tall' }, this.canvas);
 		this.scroll = el('div', { class: 'scroll' }, this.tall);
 		host.append(this.axisPlace, this.scroll);
@@ -260,7 +261,7 @@ class ChartView {
 		this.view = [0, 1];
 		this.listen();
 	}
-	/* span: of time, or null; busy: only the time in which the thread ran, so that its samples follow upon each other */
+	/* span: time span, or null; busy: leave out the time when the thread did not run */
 	show(tree, thread, span, busy, colours) {
 		const p = tree.profile, same = this.tree && this.tree.parent === tree.parent && this.thread === thread && this.busy === busy && String(this.wanted) === String(span);
 		this.tree = tree;
@@ -291,7 +292,7 @@ class ChartView {
 	reset() { this.look(this.span); }
 	yOf(depth) { return (depth - 1) * ROW - this.scroll.scrollTop; }
 	timeOf(i) { return this.times[i - this.first]; }
-	/* The sample that stands for a stripe of time, or -1 where the thread did not run. */
+	/* Returns the sample that represents a stripe of time, or -1 if the thread did not run. */
 	sampleAt(t, wide) {
 		const { times } = this, k = lowerBound(times, t + wide / 2 + 1e-12, 0, times.length) - 1;
 		if (k < 0) return -1;
@@ -310,7 +311,8 @@ class ChartView {
 		let open = [];
 		ctx.font = FONT;
 		ctx.textBaseline = 'middle';
-		/* One sample for each column of pixels; what neighbours have in common is one box. */
+		/* Draws one sample for each column of pixels. Frames that neighbours have in common
+		 * are one box. */
 		let last = -2, at = 0;
 		const close = (depth, x) => { for (let d = depth; d < open.length; d++) this.box(ctx, open[d][0], open[d][1], x, height, style); open.length = Math.min(open.length, depth); };
 		while (at < width) {
@@ -324,7 +326,7 @@ class ChartView {
 				for (let d = common; d < path.length; d++) open[d] = [path[d], x];
 				last = sample;
 			}
-			/* On to where the next sample can begin. */
+			/* Go to the first column in which the next sample can begin. */
 			const next = sample >= 0 ? Math.ceil((this.endOf(sample) - v0) * scale - 0.5) : at + 1;
 			at = Math.max(at + 1, Math.min(next, width));
 		}
@@ -350,7 +352,7 @@ class ChartView {
 		}
 	}
 
-	/* The node at a place, and from when to when it lasted. */
+	/* Returns the node at a place, with the beginning and the end of its box. */
 	spanAt(px, py) {
 		const { tree } = this, depth = Math.floor((py + this.scroll.scrollTop) / ROW) + 1;
 		const wide = (this.view[1] - this.view[0]) / this.surface.width, sample = this.sampleAt(this.view[0] + (px + 0.5) * wide, wide);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Small things that all views use: elements, numbers as text, the tooltip. */
+/* Makes what all views use: elements, numbers as text, tooltips, canvases. */
 const $ = id => document.getElementById(id);
 
 function el(tag, properties = {}, ...children) {
@@ -14,7 +14,7 @@ function el(tag, properties = {}, ...children) {
 	return e;
 }
 
-/* Names come from a program and may hold anything: they are only ever set as text. */
+/* Names come from a program and can contain anything, so they are only ever set as text. */
 const count = v => Number.isInteger(v) ? v.toLocaleString('en') : v.toLocaleString('en', { maximumFractionDigits: 1 });
 const share = (part, whole) => whole ? 100 * part / whole : 0;
 function percent(part, whole) {
@@ -32,7 +32,7 @@ function seconds(s) {
 }
 const plural = (n, one, many = one + 's') => count(n) + ' ' + (n === 1 ? one : many);
 
-/* A C++ name without template arguments and parameters, for where there is no room. */
+/* Returns a C++ name without template arguments and parameters, for places with little space. */
 const shortNames = new Map();
 function shortName(name) {
 	let short = shortNames.get(name);
@@ -53,7 +53,7 @@ function shortName(name) {
 	return short;
 }
 
-/* What there is to say of a node besides numbers. */
+/* The description of a node besides its numbers. */
 function repeatText(tree, i) {
 	const r = tree.repeatOf && tree.repeatOf.get(i);
 	return !r ? '' : ' × ' + (r[0] === r[1] ? count(r[1] + 1) : count(r[0] + 1) + '–' + count(r[1] + 1));
@@ -67,19 +67,19 @@ function marksOf(tree, i) {
 	if (f & KERNEL) marks.push('in the kernel');
 	else if (f & FOREIGN) marks.push('not instrumented');
 	if (f & GAP) marks.push('frames are missing here');
-	if (f & SIGNAL) marks.push('a signal interrupted its caller here');
-	if (f & ORIGIN) marks.push('its caller created a thread here');
-	if (f & LEFT_OUT) marks.push('too light or too deep to be in this page');
+	if (f & SIGNAL) marks.push('a signal interrupted the caller here');
+	if (f & ORIGIN) marks.push('the caller created a thread here');
+	if (f & LEFT_OUT) marks.push('too light or too deep for this page');
 	if (r) marks.push(r[2] > 1 ? 'recursion: this frame and the ' + (r[2] - 1) + ' inside it repeat' : 'recursion');
 	return marks;
 }
 const CALL_TEXTS = {
-	none: 'this call leaves the id as it is', add: 'this call adds to the id', push: 'this call pushes on the encoding stack',
-	ext: 'this call only marks that the program is in code without instrumentation', tail: 'tail call',
+	none: 'this call keeps the id', add: 'this call adds to the id', push: 'this call pushes an entry on the encoding stack',
+	ext: 'this call only stores its site in the thread page', tail: 'tail call',
 };
 const callOf = (tree, i) => CALL_TEXTS[CALLS[tree.profile.frameFlags[tree.frame[i]] >> 8]] || '';
 
-/* From the outermost frame to this one, without the root. */
+/* Returns the path from the outermost frame to this one, without the root. */
 function pathOf(tree, i) {
 	const path = [];
 	for (; i > 0; i = tree.parent[i]) path.push(i);
@@ -105,21 +105,21 @@ function nodeNumbers(tree, i, view) {
 	if (tree.totalBefore) {
 		const d = deltaOf(tree, i);
 		row('', 'before', 'after', 'points');
-		row('with callees', percent(tree.totalBefore[i], allBefore), percent(tree.total[i], all), points(d.change));
-		row('itself', percent(tree.before[i], allBefore), percent(tree.self[i], all), points(share(tree.self[i], all) / 100 - share(tree.before[i], allBefore) / 100));
+		row('total', percent(tree.totalBefore[i], allBefore), percent(tree.total[i], all), points(d.change));
+		row('self', percent(tree.before[i], allBefore), percent(tree.self[i], all), points(share(tree.self[i], all) / 100 - share(tree.before[i], allBefore) / 100));
 		row('samples', count(tree.totalBefore[i]), count(tree.total[i]), 'z ' + d.z.toFixed(1));
 		return table;
 	}
 	const times = w => tree.profile.sampleSeconds ? [seconds(w * tree.profile.sampleSeconds)] : [];
 	if (tree.inverted) {
-		row('in this way', percent(tree.total[i], all), count(tree.total[i]), ...times(tree.total[i]));
-		if (i && tree.depth[i] > 1) row('of its callee', percent(tree.total[i], tree.total[tree.parent[i]]));
+		row('on this path', percent(tree.total[i], all), count(tree.total[i]), ...times(tree.total[i]));
+		if (i && tree.depth[i] > 1) row('share of its callee', percent(tree.total[i], tree.total[tree.parent[i]]));
 		return table;
 	}
-	row('with callees', percent(tree.total[i], all), count(tree.total[i]), ...times(tree.total[i]));
-	row('itself', percent(tree.self[i], all), count(tree.self[i]), ...times(tree.self[i]));
-	if (i) row('of its caller', percent(tree.total[i], tree.total[tree.parent[i]]));
-	if (view && i > view) row('of this view', percent(tree.total[i], tree.total[view]));
+	row('total', percent(tree.total[i], all), count(tree.total[i]), ...times(tree.total[i]));
+	row('self', percent(tree.self[i], all), count(tree.self[i]), ...times(tree.self[i]));
+	if (i) row('share of its caller', percent(tree.total[i], tree.total[tree.parent[i]]));
+	if (view && i > view) row('share of this view', percent(tree.total[i], tree.total[view]));
 	return table;
 }
 
@@ -138,7 +138,8 @@ function describe(tree, i) {
 
 /* ---- drawing surfaces ---- */
 
-/* A canvas as large as its place: calls draw(context, width, height) in the next frame after touch(). */
+/* A canvas with the size of its place. It calls draw(context, width, height) in the next frame
+ * after touch(). */
 class Surface {
 	constructor(canvas, place, draw, resized = () => {}) {
 		this.resized = resized;
@@ -174,7 +175,7 @@ class Surface {
 	close() { this.observer.disconnect(); }
 }
 
-/* The widths of texts in the graphs' font. */
+/* Caches the widths of texts in the graphs' font. */
 const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
 const textWidths = new Map();
 function textWidth(ctx, text) {
