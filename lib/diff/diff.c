@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See diff.h. */
+/* Merges two profiles into one tree, after checking whether they are from one build. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,8 @@ static bool same_bytes(const struct encoding_table *a, const struct encoding_tab
 	return a->head->size == b->head->size && a->head->crc == b->head->crc;
 }
 
-/* The module of `now` that is this one of `before`; UINT32_MAX: none. */
-static uint32_t counterpart(const struct diff *d, uint32_t module)
+/* Returns the module of `now` that corresponds to this module of `before`; UINT32_MAX: none. */
+static uint32_t find_counterpart(const struct diff *d, uint32_t module)
 {
 	const struct symbol_table *was = d->before->names, *is = d->now->names;
 	char id[SYMBOL_TABLE_BUILD_ID], other[SYMBOL_TABLE_BUILD_ID];
@@ -28,7 +28,7 @@ static uint32_t counterpart(const struct diff *d, uint32_t module)
 	return UINT32_MAX;
 }
 
-/* The modules with contexts must all be there, and encoded alike. */
+/* Checks that all modules with contexts exist in both recordings and are encoded equally. */
 static void compare_builds(struct diff *d)
 {
 	const struct symbol_table *was = d->before->names;
@@ -36,7 +36,7 @@ static void compare_builds(struct diff *d)
 
 	for (uint32_t i = 0; i < symbol_table_modules(was); i++) {
 		const struct encoding_table *t = symbol_table_table(was, i), *other;
-		uint32_t now = t ? counterpart(d, i) : UINT32_MAX;
+		uint32_t now = t ? find_counterpart(d, i) : UINT32_MAX;
 
 		if (!t)
 			continue;
@@ -45,22 +45,22 @@ static void compare_builds(struct diff *d)
 			const uint8_t *id;
 
 			snprintf(d->other, sizeof(d->other), "%s %s", symbol_table_base(was, i),
-				 other && symbol_table_build_id(was, i, &id) ? "was encoded anew"
+				 other && symbol_table_build_id(was, i, &id) ? "was encoded again"
 									     : "is another build");
 			return;
 		}
 		any = true;
 	}
 	if (!any)
-		snprintf(d->other, sizeof(d->other), "no encoded program is in both");
+		snprintf(d->other, sizeof(d->other), "no encoded program is in both recordings");
 }
 
 /* ---- one tree -------------------------------------------------------------------- */
 
 /*
- * What GCC made of a function is that function, whatever it made of it in the other build: copies
- * of it (name.isra.0, name.constprop.0; of C++ "name() [clone .isra.0]"), and parts of it
- * (name.part.0, name.cold). Returns how long the name is without that, and whether it is a part.
+ * Finds the suffixes that GCC adds to the names of copies of a function (name.isra.0,
+ * name.constprop.0; in C++ "name() [clone .isra.0]") and of its parts (name.part.0, name.cold).
+ * Returns the length of the name without them. *part: whether it is a part.
  */
 static size_t without_clone(const char *name, bool *part)
 {
@@ -100,7 +100,7 @@ static uint32_t joint_name(struct diff *d, const struct profile *p, uint32_t nam
 	return name;
 }
 
-/* Is this a part of the function that calls it? */
+/* Whether this is a part of the function that calls it. */
 static bool is_part_of(const struct profile *p, const struct cct_key *key,
 		       const struct cct_key *joint, const struct cct_node *caller)
 {
@@ -120,7 +120,7 @@ static const struct cct_key *joint_key(struct diff *d, const struct profile *p,
 	if (p != d->now) {
 		key.file = symbol_table_intern(d->names, symbol_table_string(p->names, key.file));
 		if (key.module != UINT32_MAX)
-			key.module = counterpart(d, key.module);
+			key.module = find_counterpart(d, key.module);
 	}
 	if (d->by_names) {
 		key.call = key.line = key.file = key.func = 0;
@@ -130,8 +130,8 @@ static const struct cct_key *joint_key(struct diff *d, const struct profile *p,
 	return key.name == UINT32_MAX || key.file == UINT32_MAX ? NULL : cct_intern(&d->tree, &key);
 }
 
-static int add(struct diff *d, const struct profile *p, const struct cct_key **keys, uint32_t *map,
-	       size_t *capacity)
+static int add_profile_nodes(struct diff *d, const struct profile *p, const struct cct_key **keys,
+			     uint32_t *map, size_t *capacity)
 {
 	map[0] = 0;
 	for (size_t i = 0; i < p->tree.n; i++) {
@@ -172,7 +172,7 @@ static int add_profile(struct diff *d, const struct profile *p, size_t *capacity
 {
 	const struct cct_key **keys = calloc(cct_key_count(&p->tree), sizeof(*keys));
 	uint32_t *map = malloc(p->tree.n * sizeof(*map));
-	int r = keys && map ? add(d, p, keys, map, capacity) : -ENOMEM;
+	int r = keys && map ? add_profile_nodes(d, p, keys, map, capacity) : -ENOMEM;
 
 	free(keys);
 	free(map);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Two profiles in one tree: what was before, and what is now.  Contexts of one build are told apart
- * by their calls, those of different builds by the names of their functions, without what GCC adds
- * to these.  How often a repetition repeats does not matter.
+ * Compares two profiles in one tree with the counts of both. Contexts of one build are equal if
+ * their calls are equal. Contexts of different builds are equal if the names of their functions
+ * are, without the suffixes that GCC adds. The number of repetitions does not matter.
  *
- * Counts are samples, since only of these it is known how far chance moves them.
+ * Counts are numbers of samples, because only their random variation is known.
  */
 #ifndef PCCE_DIFF_DIFF_H
 #define PCCE_DIFF_DIFF_H
@@ -12,7 +12,7 @@
 #include "profile/profile.h"
 
 enum diff_by {
-	DIFF_BY_BUILD /* calls if both are of one build, else names */,
+	DIFF_BY_BUILD /* calls if the builds are equal, else names */,
 	DIFF_BY_CALLS,
 	DIFF_BY_NAMES
 };
@@ -23,56 +23,58 @@ struct diff_counts {
 
 struct diff {
 	const struct profile *before, *now;
-	struct symbol_table *names; /* those of now */
-	struct cct tree;	    /* of what is now: self, and total, are samples; finished */
-	struct diff_counts *was;    /* by node */
+	struct symbol_table *names; /* the table of `now` */
+	struct cct tree; /* the merged tree, finished; self and total are the samples of `now` */
+	struct diff_counts *was; /* samples of `before` by node */
 	bool by_names;
-	char other[512]; /* why the builds are not one; "" if they are */
+	char other[512]; /* why the builds are different; "" if they are equal */
 };
 
-/* 0 or -ENOMEM. The profiles must outlive it; strings are added to the names of now. */
+/* Returns 0 or -ENOMEM. The profiles must outlive the result. It adds strings to the symbol table
+ * of `now`. */
 int diff_new(const struct profile *before, const struct profile *now, enum diff_by by,
 	     struct diff *d);
 void diff_free(struct diff *d);
 
-/* A change of a share, and how sure it is. */
+/* A change of a share, and its significance. */
 struct diff_change {
 	uint64_t was, is;	    /* samples */
-	double share_was, share_is; /* of all, percent */
+	double share_was, share_is; /* percent of all samples */
 	double change;		    /* percentage points */
-	double low, high;	    /* it lies between these with 95% confidence */
-	double p;		    /* how often chance alone makes one as large */
-	double q; /* of all that are as sure as this, so many are due to chance: see diff_judge() */
+	double low, high;	    /* 95% confidence interval of the change */
+	double p;		    /* probability that chance alone causes a change as large */
+	double q;		    /* false discovery rate, see diff_judge() */
 };
 
-/* Of counts of all samples; q is 1. */
+/* Computes a change from samples (was, is) of all samples (of_was, of_is); q is 1. */
 struct diff_change diff_change(uint64_t was, uint64_t of_was, uint64_t is, uint64_t of_is);
-/* Sets q of each (Benjamini and Hochberg): the false discovery rate. 0 or -ENOMEM. */
+/* Sets q of each change to its false discovery rate (Benjamini and Hochberg): the part of all
+ * changes with this q or a smaller one that is due to chance. 0 or -ENOMEM. */
 int diff_judge(struct diff_change *changes, size_t n);
 
-/* Changes of functions (with all they call, or themselves), or of contexts. */
+/* Changes of functions (total or self), or of contexts. */
 enum diff_what { DIFF_TOTALS, DIFF_SELVES, DIFF_CONTEXTS };
 struct diff_row {
-	uint32_t name; /* string of the names; of DIFF_CONTEXTS: 0 */
-	uint32_t node; /* of DIFF_CONTEXTS */
+	uint32_t name; /* string of the symbol table; 0 for DIFF_CONTEXTS */
+	uint32_t node; /* for DIFF_CONTEXTS */
 	struct diff_change change;
 };
-/* Judged, and sorted by how far they are from none. To be freed. 0 or -ENOMEM. */
+/* Returns rows with their q, largest change first. The caller frees them. 0 or -ENOMEM. */
 int diff_rows(const struct diff *d, enum diff_what what, struct diff_row **rows, size_t *n);
 
 /* ---- formats: 0 or -ENOMEM ---- */
 
 struct diff_options {
-	double max_q;	      /* changes that are less sure are left out */
-	double min_percent;   /* and those that are smaller, in percentage points */
-	size_t max_rows;      /* of each table; 0: any number */
-	const char *names[2]; /* of the recordings */
+	double max_q;	      /* changes with a larger q are left out */
+	double min_percent;   /* smaller changes (percentage points) are left out */
+	size_t max_rows;      /* rows of each table; 0: all */
+	const char *names[2]; /* names of the recordings */
 };
 int diff_text(const struct diff *d, const struct diff_options *o, FILE *out);
 int diff_json(const struct diff *d, const struct diff_options *o, FILE *out);
 int diff_folded(const struct diff *d, const struct diff_options *o, FILE *out);
 int diff_html(const struct diff *d, const struct diff_options *o, FILE *out);
-/* Of profiles with single samples. */
+/* The profiles must have single samples. */
 int diff_pprof(const struct diff *d, const struct diff_options *o, FILE *out);
 
 #endif

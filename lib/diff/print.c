@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Differences as text, as JSON, as folded lines, and as a page. */
+/* Writes differences as text, JSON, folded lines or an HTML page. */
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
@@ -39,14 +39,14 @@ static int path_to(const struct cct *t, uint32_t node, struct path *p)
 
 /* ---- text ------------------------------------------------------------------------ */
 
-#define SHOWN 12 /* frames of a context: the rest is in the middle */
+#define SHOWN 12 /* most frames of a context; the middle of a longer one is left out */
 
 static const char *stars(double q)
 {
 	return q < 0.001 ? "***" : q < 0.01 ? "**" : q < 0.05 ? "*" : "";
 }
 
-static void put_numbers(const struct diff_change *c, FILE *out)
+static void print_change(const struct diff_change *c, FILE *out)
 {
 	char between[40];
 
@@ -55,7 +55,7 @@ static void put_numbers(const struct diff_change *c, FILE *out)
 		between, stars(c->q));
 }
 
-static int put_context(const struct diff *d, uint32_t node, struct path *p, FILE *out)
+static int print_context(const struct diff *d, uint32_t node, struct path *p, FILE *out)
 {
 	char buffer[4096];
 
@@ -78,8 +78,8 @@ static int put_context(const struct diff *d, uint32_t node, struct path *p, FILE
 	return 0;
 }
 
-static int put_table(const struct diff *d, enum diff_what what, const char *title,
-		     const struct diff_options *o, FILE *out)
+static int print_table(const struct diff *d, enum diff_what what, const char *title,
+		       const struct diff_options *o, FILE *out)
 {
 	struct diff_row *rows;
 	struct path path = {0};
@@ -89,7 +89,7 @@ static int put_table(const struct diff *d, enum diff_what what, const char *titl
 
 	if (r)
 		return r;
-	fprintf(out, "\n%s\n  before      now   change  95%% interval      sure\n", title);
+	fprintf(out, "\n%s\n  before      now   change  95%% interval      mark\n", title);
 	for (size_t i = 0; i < n && !r; i++) {
 		const struct diff_change *c = &rows[i].change;
 
@@ -102,9 +102,9 @@ static int put_table(const struct diff *d, enum diff_what what, const char *titl
 			continue;
 		}
 		shown++;
-		put_numbers(c, out);
+		print_change(c, out);
 		if (what == DIFF_CONTEXTS)
-			r = put_context(d, rows[i].node, &path, out);
+			r = print_context(d, rows[i].node, &path, out);
 		else
 			fprintf(out, "%s\n",
 				text_clean(symbol_table_string(d->names, rows[i].name), buffer,
@@ -113,14 +113,14 @@ static int put_table(const struct diff *d, enum diff_what what, const char *titl
 	if (left)
 		fprintf(out, "  … %zu smaller changes\n", left);
 	if (unsure)
-		fprintf(out, "  … %zu that did not change, or that chance may have changed%s\n",
-			unsure, o->min_percent > 0 ? ", or not by much" : "");
+		fprintf(out, "  … %zu without a significant change%s\n", unsure,
+			o->min_percent > 0 ? " that is large enough" : "");
 	free(path.list);
 	free(rows);
 	return r;
 }
 
-static void put_recording(const char *what, const char *name, const struct profile *p, FILE *out)
+static void print_recording(const char *what, const char *name, const struct profile *p, FILE *out)
 {
 	char event[4096], command[4096];
 
@@ -134,24 +134,25 @@ int diff_text(const struct diff *d, const struct diff_options *o, FILE *out)
 	uint64_t was = d->was[0].total, is = d->tree.nodes[0].total;
 	int r;
 
-	put_recording("before:", o->names[0], d->before, out);
-	put_recording("now:", o->names[1], d->now, out);
+	print_recording("before:", o->names[0], d->before, out);
+	print_recording("now:", o->names[1], d->now, out);
 	if (was)
-		fprintf(out, "in all:  %+.1f%% samples; shares are of each one's own\n",
+		fprintf(out,
+			"samples: %+.1f%%; percentages refer to each recording's own samples\n",
 			100.0 * ((double)is - was) / was);
-	fprintf(out, "contexts are told apart by %s%s%s%s\n",
-		d->by_names ? "the names of functions" : "their calls", *d->other ? " (" : "",
-		d->other, *d->other ? ")" : "");
-	fprintf(out, "* ** ***: of all changes that are as sure, at most 5, 1, 0.1%% are due to "
-		     "chance\n");
-	r = put_table(d, DIFF_TOTALS, "Functions, with all they call", o, out);
-	r = r ? r : put_table(d, DIFF_SELVES, "Functions, themselves", o, out);
-	return r ? r : put_table(d, DIFF_CONTEXTS, "Contexts", o, out);
+	fprintf(out, "contexts are compared by %s%s%s%s\n",
+		d->by_names ? "names of functions" : "calls", *d->other ? " (" : "", d->other,
+		*d->other ? ")" : "");
+	fprintf(out, "*, **, ***: at most 5, 1, 0.1%% of the changes with this or a stronger mark "
+		     "are due to chance\n");
+	r = print_table(d, DIFF_TOTALS, "Functions: total share (with callees)", o, out);
+	r = r ? r : print_table(d, DIFF_SELVES, "Functions: self share (without callees)", o, out);
+	return r ? r : print_table(d, DIFF_CONTEXTS, "Contexts", o, out);
 }
 
 /* ---- JSON ------------------------------------------------------------------------ */
 
-static void put_change(const struct diff_change *c, FILE *out)
+static void json_put_change(const struct diff_change *c, FILE *out)
 {
 	fprintf(out,
 		"\"before\":%llu,\"now\":%llu,\"share_before\":%.6g,\"share_now\":%.6g,\"change\":%"
@@ -161,8 +162,8 @@ static void put_change(const struct diff_change *c, FILE *out)
 		c->change, c->low, c->high, c->p, c->q);
 }
 
-static int put_array(const struct diff *d, enum diff_what what, const char *name,
-		     const struct diff_options *o, FILE *out)
+static int json_put_changes(const struct diff *d, enum diff_what what, const char *name,
+			    const struct diff_options *o, FILE *out)
 {
 	const char *between = "\n";
 	struct diff_row *rows;
@@ -198,7 +199,7 @@ static int put_array(const struct diff *d, enum diff_what what, const char *name
 			putc(']', out);
 		}
 		putc(',', out);
-		put_change(c, out);
+		json_put_change(c, out);
 	}
 	putc(']', out);
 	free(path.list);
@@ -217,16 +218,17 @@ int diff_json(const struct diff *d, const struct diff_options *o, FILE *out)
 	fprintf(out, ",\n\"samples_before\":%llu,\"samples_now\":%llu,\n\"by\":\"%s\"",
 		(unsigned long long)d->was[0].total, (unsigned long long)d->tree.nodes[0].total,
 		d->by_names ? "names" : "calls");
-	r = put_array(d, DIFF_TOTALS, "totals", o, out);
-	r = r ? r : put_array(d, DIFF_SELVES, "selves", o, out);
-	r = r ? r : put_array(d, DIFF_CONTEXTS, "contexts", o, out);
+	r = json_put_changes(d, DIFF_TOTALS, "totals", o, out);
+	r = r ? r : json_put_changes(d, DIFF_SELVES, "selves", o, out);
+	r = r ? r : json_put_changes(d, DIFF_CONTEXTS, "contexts", o, out);
 	fputs("}\n", out);
 	return r;
 }
 
 /* ---- folded ---------------------------------------------------------------------- */
 
-/* Two counts a line, as difffolded.pl writes and flamegraph.pl reads. A repetition stands twice. */
+/* Two counts a line, as difffolded.pl writes and flamegraph.pl reads them. A repetition is written
+ * twice. */
 int diff_folded(const struct diff *d, const struct diff_options *o, FILE *out)
 {
 	struct path path = {0};

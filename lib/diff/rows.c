@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Functions are told apart by name: those of another build have other addresses.  A function's
- * total counts what is below the outermost of its frames in each context.
+ * Collects the changes of functions and contexts, with their significance, in rows. Rows of
+ * functions are found by name in a hash table, because addresses differ between builds. A
+ * function's total counts each context once, at the function's outermost frame.
  */
 #include <errno.h>
 #include <math.h>
@@ -14,13 +15,13 @@
 struct tables {
 	const struct diff *d;
 	enum diff_what what;
-	struct id_map numbers; /* of names */
+	struct id_map numbers; /* row numbers by name */
 	struct diff_row *rows;
 	size_t n;
-	uint32_t *on_path; /* by row */
+	uint32_t *on_path; /* by row: frames of the function on the current path */
 };
 
-/* The row of a node's function; UINT32_MAX: no memory. */
+/* Returns the row of a node's function; UINT32_MAX: no memory. */
 static uint32_t row_of(struct tables *t, uint32_t node)
 {
 	uint32_t name = t->d->tree.nodes[node].key->name;
@@ -38,7 +39,7 @@ static uint32_t row_of(struct tables *t, uint32_t node)
 	return t->n++;
 }
 
-static int pass(struct tables *t, uint32_t node, int by)
+static int visit_node(struct tables *t, uint32_t node, int by)
 {
 	const struct cct_node *n = &t->d->tree.nodes[node];
 	uint32_t row = row_of(t, node);
@@ -56,20 +57,20 @@ static int pass(struct tables *t, uint32_t node, int by)
 	return 0;
 }
 
-static int add_functions(struct tables *t)
+static int add_function_rows(struct tables *t)
 {
 	const struct cct_node *nodes = t->d->tree.nodes;
 	uint32_t node = nodes[0].child;
 	int r = 0;
 
 	while (node && !r) {
-		r = pass(t, node, 1);
+		r = visit_node(t, node, 1);
 		if (!r && nodes[node].child) {
 			node = nodes[node].child;
 			continue;
 		}
 		while (node && !r) {
-			r = pass(t, node, -1);
+			r = visit_node(t, node, -1);
 			if (nodes[node].next) {
 				node = nodes[node].next;
 				break;
@@ -80,7 +81,7 @@ static int add_functions(struct tables *t)
 	return r;
 }
 
-static int add_contexts(struct tables *t)
+static int add_context_rows(struct tables *t)
 {
 	for (size_t i = 0; i < t->d->tree.n; i++) {
 		struct diff_row row = {.node = i};
@@ -96,7 +97,7 @@ static int add_contexts(struct tables *t)
 	return 0;
 }
 
-static int by_size(const void *a, const void *b)
+static int compare_rows_by_change(const void *a, const void *b)
 {
 	const struct diff_row *x = a, *y = b;
 	double cx = fabs(x->change.change), cy = fabs(y->change.change);
@@ -108,7 +109,7 @@ static int by_size(const void *a, const void *b)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-static int judge(struct tables *t)
+static int judge_rows(struct tables *t)
 {
 	struct diff_change *changes = malloc((t->n + 1) * sizeof(*changes));
 	int r;
@@ -123,16 +124,16 @@ static int judge(struct tables *t)
 		t->rows[i].change = changes[i];
 	free(changes);
 	if (!r && t->n)
-		qsort(t->rows, t->n, sizeof(*t->rows), by_size);
+		qsort(t->rows, t->n, sizeof(*t->rows), compare_rows_by_change);
 	return r;
 }
 
 int diff_rows(const struct diff *d, enum diff_what what, struct diff_row **rows, size_t *n)
 {
 	struct tables t = {.d = d, .what = what};
-	int r = what == DIFF_CONTEXTS ? add_contexts(&t) : add_functions(&t);
+	int r = what == DIFF_CONTEXTS ? add_context_rows(&t) : add_function_rows(&t);
 
-	r = r ? r : judge(&t);
+	r = r ? r : judge_rows(&t);
 	id_map_free(&t.numbers);
 	free(t.on_path);
 	if (r) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * How sure is a change, given the numbers of samples?  Each sample has the function, or has it not:
- * two binomial shares.  The interval of their difference is Newcombe's, from Wilson's score
- * intervals, which holds for few samples too; p is that of Fisher's exact test while counts are
- * small, and of the two-proportion z-test where both agree.
+ * Computes the significance of a change from numbers of samples. Each sample contains the function
+ * or does not, so the shares are binomial. The interval of the difference is Newcombe's, from
+ * Wilson's score intervals, which also holds for few samples. p comes from Fisher's exact test for
+ * small counts, and from the two-proportion z-test where both tests agree.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,8 +12,8 @@
 
 #define Z95 1.959963984540054
 
-/* Wilson's score interval. */
-static void wilson(double k, double n, double *low, double *high)
+/* Computes Wilson's score interval. */
+static void wilson_interval(double k, double n, double *low, double *high)
 {
 	double p = n ? k / n : 0, z2 = Z95 * Z95, middle, half;
 
@@ -33,8 +33,9 @@ static double log_choose(double n, double k)
 	return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
 }
 
-/* Two-sided: all tables with these margins that are not likelier. */
-static double fisher(uint64_t a, uint64_t n, uint64_t b, uint64_t m)
+/* Fisher's exact test, two-sided: the probability of all tables with these margins that are not
+ * more likely. */
+static double fisher_p(uint64_t a, uint64_t n, uint64_t b, uint64_t m)
 {
 	uint64_t k = a + b, least = k > m ? k - m : 0, most = k < n ? k : n;
 	double all = log_choose(n + m, k), seen = log_choose(n, a) + log_choose(m, b) - all, p = 0;
@@ -48,16 +49,16 @@ static double fisher(uint64_t a, uint64_t n, uint64_t b, uint64_t m)
 	return p < 1 ? p : 1;
 }
 
-#define EXACT 200 /* so many samples */
+#define EXACT 200 /* up to this number of samples, Fisher's test is used */
 
-static double p_of(uint64_t a, uint64_t n, uint64_t b, uint64_t m)
+static double change_p(uint64_t a, uint64_t n, uint64_t b, uint64_t m)
 {
 	double k = a + b, all = n + m, z;
 
 	if (!n || !m || !k || k >= all)
 		return 1;
 	if (k <= EXACT || all - k <= EXACT)
-		return fisher(a, n, b, m);
+		return fisher_p(a, n, b, m);
 	z = ((double)a / n - (double)b / m) / sqrt(k / all * (1 - k / all) * (1.0 / n + 1.0 / m));
 	return erfc(fabs(z) / sqrt(2));
 }
@@ -69,16 +70,16 @@ struct diff_change diff_change(uint64_t was, uint64_t of_was, uint64_t is, uint6
 	struct diff_change c = {
 		.was = was, .is = is, .share_was = 100 * a, .share_is = 100 * b, .q = 1};
 
-	wilson(was, of_was, &la, &ha);
-	wilson(is, of_is, &lb, &hb);
+	wilson_interval(was, of_was, &la, &ha);
+	wilson_interval(is, of_is, &lb, &hb);
 	c.change = 100 * (b - a);
 	c.low = 100 * (b - a - sqrt((b - lb) * (b - lb) + (ha - a) * (ha - a)));
 	c.high = 100 * (b - a + sqrt((hb - b) * (hb - b) + (a - la) * (a - la)));
-	c.p = p_of(was, of_was, is, of_is);
+	c.p = change_p(was, of_was, is, of_is);
 	return c;
 }
 
-static int by_p(const void *a, const void *b)
+static int compare_p(const void *a, const void *b)
 {
 	const struct diff_change *x = *(struct diff_change *const *)a,
 				 *y = *(struct diff_change *const *)b;
@@ -95,7 +96,7 @@ int diff_judge(struct diff_change *changes, size_t n)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		order[i] = &changes[i];
-	qsort(order, n, sizeof(struct diff_change *), by_p);
+	qsort(order, n, sizeof(struct diff_change *), compare_p);
 	for (size_t i = n; i-- > 0;) {
 		double q = order[i]->p * n / (i + 1);
 
