@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A node stands for a set of paths: for each context that comes through it, how far up
- * that context we are (a node of the tree of contexts), and the samples at its end.  To
- * expand a node is to go up one step on each of its paths, and to sort them by where that
- * leads.  A path that has reached the outermost frame ends.
+ * Implements the bottom-up tree. Each node has a set of paths, one for each context that passes
+ * through it. A path has a position (a node of the tree of contexts) and the samples at its
+ * innermost end. Expanding a node moves each of its paths up by one frame, and groups them by the
+ * frames there. A path ends at the outermost frame.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 struct path {
 	uint32_t at; /* node of the tree of contexts */
-	uint32_t to; /* while a node is expanded: its child that the path goes on to */
+	uint32_t to; /* while a node is expanded: the child that gets this path */
 	uint64_t weight, samples;
 };
 
@@ -39,27 +39,27 @@ static int reserve_paths(struct bottom_up *c)
 	return 0;
 }
 
-/* What a node of the tree of contexts is called here; inner: the frame that it called last, 0: it
- * is innermost. */
-static struct cct_key key_of(const struct bottom_up *c, uint32_t node, uint32_t inner)
+/* Returns the key that a node of the tree of contexts has in this tree. inner: the frame that it
+ * called on the path; 0: it is the innermost one. */
+static struct cct_key bottom_up_key(const struct bottom_up *c, uint32_t node, uint32_t inner)
 {
 	struct cct_key key = *c->from->nodes[node].key;
 
 	key.call = 0;
-	/* Of an inlined function it is the one that it was inlined into. */
+	/* For an inlined frame, func is the function that it was inlined into. */
 	if (key.flags & CCT_INLINED)
 		key.func = PCCE_NONE;
 	if (!c->lines) {
 		key.file = inner ? c->from->nodes[inner].key->file : 0;
 		key.line = inner ? c->from->nodes[inner].key->line : 0;
 	}
-	/* How often differs from path to path. */
+	/* The number of repetitions differs between paths. */
 	key.repeat = key.repeat != 0;
 	return key;
 }
 
-static uint32_t add(struct bottom_up *c, uint32_t parent, const struct cct_key *key,
-		    const struct cct_node *from, const struct path *p)
+static uint32_t add_path(struct bottom_up *c, uint32_t parent, const struct cct_key *key,
+			 const struct cct_node *from, const struct path *p)
 {
 	size_t before = c->tree.n;
 	uint32_t node = cct_child(&c->tree, parent, key);
@@ -78,8 +78,8 @@ static uint32_t add(struct bottom_up *c, uint32_t parent, const struct cct_key *
 	return node;
 }
 
-/* Gives each new child its paths. */
-static int deal_out(struct bottom_up *c, const struct path *paths, size_t n, uint32_t first)
+/* Distributes paths to new children. */
+static int distribute_paths(struct bottom_up *c, const struct path *paths, size_t n, uint32_t first)
 {
 	for (uint32_t i = first; i < c->tree.n; i++) {
 		c->paths[i].list = malloc(c->paths[i].n * sizeof(*c->paths[i].list));
@@ -111,21 +111,21 @@ int bottom_up_begin(struct bottom_up *c, const struct cct *from, const struct sy
 
 		if (!from->nodes[i].self && !from->nodes[i].samples)
 			continue;
-		key = key_of(c, i, 0);
+		key = bottom_up_key(c, i, 0);
 		key.repeat = key.span = 0; /* a context ends in its last repetition */
-		/* At the top stands a function, however it was entered. */
+		/* The top node is the function, however it was entered. */
 		if (key.flags & CCT_INLINED || key.kind == DECODE_FRAME_TAIL)
 			key.func = PCCE_NONE;
 		key.flags &= CCT_KERNEL;
 		key.kind = key.kind == DECODE_FRAME_TAIL ? DECODE_FRAME_CALL : key.kind;
 		paths[n] = (struct path){
 			.at = i, .weight = from->nodes[i].self, .samples = from->nodes[i].samples};
-		paths[n].to = add(c, 0, &key, &from->nodes[i], &paths[n]);
+		paths[n].to = add_path(c, 0, &key, &from->nodes[i], &paths[n]);
 		if (paths[n++].to == UINT32_MAX)
 			r = -ENOMEM;
 	}
 	if (!r)
-		r = deal_out(c, paths, n, 1);
+		r = distribute_paths(c, paths, n, 1);
 	if (!r) {
 		c->tree.nodes[0].total = from->nodes[0].total;
 		c->paths[0].expanded = true;
@@ -154,14 +154,14 @@ int bottom_up_expand(struct bottom_up *c, uint32_t node)
 		list[i].to = 0;
 		if (!up)
 			continue;
-		key = key_of(c, up, list[i].at);
-		list[i].to = add(c, node, &key, &c->from->nodes[up], &list[i]);
+		key = bottom_up_key(c, up, list[i].at);
+		list[i].to = add_path(c, node, &key, &c->from->nodes[up], &list[i]);
 		if (list[i].to == UINT32_MAX)
 			r = -ENOMEM;
 		list[i].at = up;
 	}
 	if (!r)
-		r = deal_out(c, list, n, first);
+		r = distribute_paths(c, list, n, first);
 	if (!r)
 		r = cct_sort_children(&c->tree, node, first, c->names, &c->order);
 	c->paths[node] = (struct bottom_up_paths){.expanded = true};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The callee tree, or bottom-up tree: under each function in which samples were taken
- * the functions that called it, under those their callers, and so on.  Made from a
- * tree of contexts, and only as far as one looks into it: all of it would be as
- * large as the sum of all contexts' depths.
+ * Builds the bottom-up tree (also: callee tree). Its top nodes are the functions in which samples
+ * were taken. Below each node are the functions that called it. The tree comes from a tree of
+ * contexts and grows only where the user looks. The whole tree would be as large as the sum of the
+ * depths of all contexts.
  */
 #ifndef PCCE_TREE_BOTTOM_UP_H
 #define PCCE_TREE_BOTTOM_UP_H
@@ -13,22 +13,22 @@
 
 struct bottom_up {
 	const struct cct *from;
-	struct cct tree; /* totals: the weight of samples in the function at the top that came this
-			  * way; no selfs. A frame's line is its own: where it calls the one above
-			  * it in the tree. */
-	struct bottom_up_paths *paths; /* one for each node */
+	struct cct tree; /* total: the weight of samples that were taken in the top function by this
+			    path; self is unused. A frame's line is the line from which it calls the
+			    frame above it. */
+	struct bottom_up_paths *paths; /* by node */
 	size_t n_paths;
 	const struct symbol_table *names;
 	struct cct_sort_order order;
-	bool lines; /* from has frames with lines of their own */
+	bool lines; /* the frames of `from` have their own lines */
 };
 
-/* The functions at the top; from must stay. 0 or -ENOMEM. */
+/* Makes the top nodes. `from` must outlive the result. 0 or -ENOMEM. */
 int bottom_up_begin(struct bottom_up *c, const struct cct *from, const struct symbol_table *names,
 		    bool lines, const struct cct_sort_order *order);
-/* Makes a node's children, if that is still to be done. 0 or -ENOMEM. */
+/* Makes a node's children, unless they exist. 0 or -ENOMEM. */
 int bottom_up_expand(struct bottom_up *c, uint32_t node);
-/* Would it have children? */
+/* Whether the node has children, or would have after bottom_up_expand(). */
 bool bottom_up_has_children(const struct bottom_up *c, uint32_t node);
 void bottom_up_free(struct bottom_up *c);
 

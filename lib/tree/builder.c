@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A context is added from its outermost frame inwards.  One decoded frame can be
- * several nodes: the function, and within it those that were inlined at the place
- * of the next call.  Names are looked up only when a frame is called from a place for the
- * first time: what a frame is and from where it is called is a "link", and each link
- * knows the keys of its nodes.  There are as many links as the program has calls.
+ * Adds the frames of a context to the tree, from the outermost inwards. One decoded frame can
+ * become several nodes: the function, and the functions that were inlined at the place of the next
+ * call. A "link" is a frame together with the place that calls it. A hash table finds links. Each
+ * link has the keys of its nodes, so names are looked up only once for each link. There are as many
+ * links as the program has calls.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,8 +15,9 @@
 
 /* Compared as bytes: no padding. */
 struct link {
-	uint64_t outer_vaddr; /* where the next outer frame calls this one, link-time; 0: unknown */
-	uint64_t vaddr;	      /* where this one calls on, or ip; 0: unknown */
+	uint64_t
+		outer_vaddr; /* link-time address of the call in the next outer frame; 0: unknown */
+	uint64_t vaddr;	     /* where this frame calls on, or its instruction; 0: unknown */
 	uint32_t outer_module;
 	uint32_t kind, module, func, site;
 	uint32_t repeat, span_nodes;
@@ -32,7 +33,7 @@ struct link_keys {
 struct tree_builder {
 	struct cct *tree;
 	struct symbol_table *names;
-	uint32_t kernel; /* its module; UINT32_MAX: none */
+	uint32_t kernel; /* number of the kernel's module; UINT32_MAX: none */
 	bool inlining;
 	struct link *links;
 	struct link_keys *of_link;
@@ -108,8 +109,8 @@ static int rehash_links(struct tree_builder *b)
 
 /* ---- names and places ------------------------------------------------------------ */
 
-static struct tree_place place_of(const struct tree_builder *b, const struct decode_space *as,
-				  const struct decode_frame *f)
+static struct tree_place frame_place(const struct tree_builder *b, const struct decode_space *as,
+				     const struct decode_frame *f)
 {
 	struct tree_place p = {.module = f->module};
 	const struct decode_module *m;
@@ -127,7 +128,7 @@ static struct tree_place place_of(const struct tree_builder *b, const struct dec
 	return p;
 }
 
-/* The inline chain at a place. */
+/* Finds the chain of inlined functions at a place. */
 static size_t chain_at(const struct tree_builder *b, uint32_t module, uint64_t vaddr,
 		       const struct symbol_table_entry **chain)
 {
@@ -135,10 +136,10 @@ static size_t chain_at(const struct tree_builder *b, uint32_t module, uint64_t v
 	return module == UINT32_MAX || !vaddr ? 0 : symbol_table_at(b->names, module, vaddr, chain);
 }
 
-static size_t levels_of(const struct tree_builder *b, const struct decode_space *as,
-			const struct decode_frame *f)
+static size_t inline_levels(const struct tree_builder *b, const struct decode_space *as,
+			    const struct decode_frame *f)
 {
-	struct tree_place p = place_of(b, as, f);
+	struct tree_place p = frame_place(b, as, f);
 	const struct symbol_table_entry *chain;
 	size_t n = b->inlining && f->kind == DECODE_FRAME_CALL
 			   ? chain_at(b, p.module, p.vaddr, &chain)
@@ -155,7 +156,8 @@ static uint32_t bracketed(struct tree_builder *b, const char *text)
 	return symbol_table_intern(b->names, buffer);
 }
 
-/* The file and line of a call: the innermost inline level at the call instruction. */
+/* Sets the file and line of a call: those of the innermost inlined function at the call
+ * instruction. */
 static void set_call_place(const struct tree_builder *b, const struct link *l, struct cct_key *key)
 {
 	const struct symbol_table_entry *chain;
@@ -165,7 +167,7 @@ static void set_call_place(const struct tree_builder *b, const struct link *l, s
 
 	key->call = l->outer_vaddr;
 	if (n && !b->inlining)
-		chain += n - 1; /* as seen from the function itself */
+		chain += n - 1; /* the line in the function itself */
 	if (n && chain->line) {
 		key->file = chain->file;
 		key->line = chain->line;
@@ -178,8 +180,8 @@ static void set_call_place(const struct tree_builder *b, const struct link *l, s
 		key->line = t->sites[site].line;
 }
 
-/* What is called by name, for a frame without an address. */
-static uint32_t callee_name(struct tree_builder *b, const struct link *l)
+/* Returns the name of the callee in the site, for a frame without an address. */
+static uint32_t site_callee_name(struct tree_builder *b, const struct link *l)
 {
 	const struct encoding_table *t = symbol_table_table(b->names, l->outer_module);
 	char text[256];
@@ -259,7 +261,7 @@ static int make_keys(struct tree_builder *b, const struct link *l)
 		key.name = symbol_table_function(b->names, l->module, l->func);
 		break;
 	case DECODE_FRAME_FOREIGN:
-		key.name = l->extra ? callee_name(b, l) : foreign_name(b, l);
+		key.name = l->extra ? site_callee_name(b, l) : foreign_name(b, l);
 		break;
 	case DECODE_FRAME_SIGNAL:
 		key.name = symbol_table_intern(b->names, "[signal]");
@@ -289,7 +291,7 @@ static int make_keys(struct tree_builder *b, const struct link *l)
 	return r;
 }
 
-/* The number of a link; UINT32_MAX: no memory. */
+/* Returns the number of a link; UINT32_MAX: no memory. */
 static uint32_t link_of(struct tree_builder *b, const struct link *l)
 {
 	uint32_t first = b->n_keys;
@@ -332,27 +334,27 @@ uint32_t tree_builder_end(struct tree_builder *b, uint32_t parent, uint32_t link
 	return node;
 }
 
-/* The innermost node of one frame under `parent`; UINT32_MAX: no memory. */
-static uint32_t step(struct tree_builder *b, uint32_t parent, const struct link *l)
+/* Adds one frame below `parent` and returns its innermost node; UINT32_MAX: no memory. */
+static uint32_t add_frame_nodes(struct tree_builder *b, uint32_t parent, const struct link *l)
 {
 	uint32_t link = link_of(b, l);
 
 	return link == UINT32_MAX ? UINT32_MAX : tree_builder_end(b, parent, link);
 }
 
-/* Nodes of a repeated group: its frames and what is inlined in them. */
+/* Returns the number of nodes of a repeated group: its frames and the functions inlined in them. */
 static uint32_t span_nodes(const struct tree_builder *b, const struct decode_space *as,
 			   const struct decode_context *ctx, size_t i)
 {
 	size_t n = 0;
 
 	for (size_t j = i + 1 - ctx->frames[i].span; j <= i; j++)
-		n += levels_of(b, as, &ctx->frames[j]);
+		n += inline_levels(b, as, &ctx->frames[j]);
 	return n;
 }
 
-static uint32_t special(struct tree_builder *b, uint32_t parent, enum decode_frame_kind kind,
-			uint32_t flags, const char *name)
+static uint32_t add_special_node(struct tree_builder *b, uint32_t parent,
+				 enum decode_frame_kind kind, uint32_t flags, const char *name)
 {
 	struct cct_key key = {
 		.kind = kind,
@@ -410,10 +412,10 @@ int tree_builder_add(struct tree_builder *b, const struct decode_space *as,
 	uint32_t node = 0;
 
 	if (ctx->status == DECODE_OUTSIDE)
-		node = special(b, 0, DECODE_FRAME_GAP, 0, "[no thread page]");
+		node = add_special_node(b, 0, DECODE_FRAME_GAP, 0, "[no thread page]");
 	for (size_t i = ctx->n; i-- > without && node != UINT32_MAX;) {
 		const struct decode_frame *f = &ctx->frames[i];
-		struct tree_place p = place_of(b, as, f);
+		struct tree_place p = frame_place(b, as, f);
 		struct link l = {
 			.outer_vaddr = outer.vaddr,
 			.outer_module = outer.module,
@@ -425,7 +427,7 @@ int tree_builder_add(struct tree_builder *b, const struct decode_space *as,
 			.repeat = f->repeat,
 		};
 
-		/* The one that ends an undecodable context is its outermost. */
+		/* The gap of an undecodable context is its outermost frame. */
 		if (f->kind == DECODE_FRAME_GAP && i + 1 == ctx->n &&
 		    ctx->status == DECODE_UNDECODABLE)
 			l.extra = 1 + ctx->reason;
@@ -433,9 +435,9 @@ int tree_builder_add(struct tree_builder *b, const struct decode_space *as,
 			l.extra = i + 1 < ctx->n && f[1].site != PCCE_NONE ? 2 + f[1].site : 1;
 		if (f->repeat)
 			l.span_nodes = span_nodes(b, as, ctx, i);
-		node = step(b, node, &l);
+		node = add_frame_nodes(b, node, &l);
 		innermost = p;
-		/* Where a tail call jumped from is not known. */
+		/* The place of a tail call's jump is unknown. */
 		outer = p;
 		if (f->kind != DECODE_FRAME_CALL || f->site == PCCE_NONE)
 			outer = (struct tree_place){.module = UINT32_MAX};

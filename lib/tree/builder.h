@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * From decoded contexts to the tree: frames become nodes, with names, source lines
- * and the functions that were inlined.
+ * Adds decoded contexts to a calling context tree. Frames become nodes with names, source lines and
+ * inlined functions.
  */
 #ifndef PCCE_TREE_BUILDER_H
 #define PCCE_TREE_BUILDER_H
@@ -11,35 +11,35 @@
 
 struct tree_builder;
 
-/* Where an instruction stands. */
+/* The place of an instruction. */
 struct tree_place {
 	uint64_t vaddr;	 /* link-time; 0: unknown */
 	uint32_t module; /* UINT32_MAX: none */
 };
 
-/* What an inner frame hangs under. */
+/* Where an inner frame is added. */
 struct tree_spot {
 	uint32_t node;
-	struct tree_place call;	     /* from where it is called */
-	struct tree_place innermost; /* where its own frame is */
+	struct tree_place call;	     /* place of its call */
+	struct tree_place innermost; /* place in the innermost frame that was added */
 };
 
 struct tree_builder *tree_builder_new(struct cct *tree, struct symbol_table *names, bool inlining);
 void tree_builder_free(struct tree_builder *b);
 
-/* Adds all frames of a context but the innermost `without`, which no repetition may reach. 0 or
- * -ENOMEM. */
+/* Adds all frames of a context except the innermost `without` frames, which no repetition may
+ * include. 0 or -ENOMEM. */
 int tree_builder_add(struct tree_builder *b, const struct decode_space *as,
 		     const struct decode_context *ctx, size_t without, struct tree_spot *spot);
-/* Adds one frame that is at a place, in two steps, between which the memory that the second needs
- * is on its way: the first gives a number. 0 or -ENOMEM. */
+/* Adds one frame at a place, in two steps. The first step returns a link number and prefetches the
+ * memory for the second. 0 or -ENOMEM. */
 int tree_builder_begin(struct tree_builder *b, const struct tree_spot *spot,
 		       enum decode_frame_kind kind, uint32_t func, struct tree_place p,
 		       uint32_t *link);
-/* The innermost node; UINT32_MAX: no memory. */
+/* Second step: returns the innermost node; UINT32_MAX: no memory. */
 uint32_t tree_builder_end(struct tree_builder *b, uint32_t parent, uint32_t link);
-/* Adds the kernel below what called it, or faulted, at a place of user code; kip: where in the
- * kernel, 0: unknown. */
+/* Adds the kernel below the frame that called it or faulted, at a place of user code. kip: the
+ * kernel's instruction, 0: unknown. */
 uint32_t tree_builder_kernel(struct tree_builder *b, uint32_t parent, uint64_t kip,
 			     struct tree_place user);
 
@@ -47,7 +47,7 @@ struct tree_line { /* 0: unknown */
 	uint32_t file, line;
 };
 
-/* The line at a place. */
+/* Finds the line of a place. */
 void tree_builder_line(const struct tree_builder *b, struct tree_place p, struct tree_line *line);
 
 #endif

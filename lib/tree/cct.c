@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A recording can have millions of nodes but has only thousands of different keys (calls
- * of the program), so keys are kept once, and a node is found by its parent's and its
- * key's number.
+ * Implements the calling context tree as an array of nodes. A recording can have millions of nodes,
+ * but only thousands of different keys (calls of the program). So each key is stored once. Hash
+ * tables find keys by their contents, and nodes by the numbers of their parent and key.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -192,7 +192,7 @@ uint32_t cct_child_of(struct cct *t, uint32_t parent, const struct cct_key *key)
 	if (t->n >= UINT32_MAX - 1)
 		return UINT32_MAX;
 	if (t->n == t->capacity) {
-		/* By half: a tree can be most of all memory. */
+		/* Grow by half only, because a tree can use most of the memory. */
 		size_t want = t->capacity + t->capacity / 2 + 1;
 
 		more = reallocarray(t->nodes, want, sizeof(*more));
@@ -248,8 +248,8 @@ static int smaller(uint64_t x, uint64_t y)
 	return x < y ? -1 : x > y;
 }
 
-static int by_key(const struct order *x, const struct order *y, enum cct_sort_key key,
-		  const struct symbol_table *names)
+static int compare_siblings_by(const struct order *x, const struct order *y, enum cct_sort_key key,
+			       const struct symbol_table *names)
 {
 	switch (key) {
 	case CCT_SORT_TOTAL:
@@ -270,7 +270,7 @@ static int by_key(const struct order *x, const struct order *y, enum cct_sort_ke
 	}
 }
 
-static int in_order(const void *a, const void *b, void *ctx)
+static int compare_siblings(const void *a, const void *b, void *ctx)
 {
 	static const enum cct_sort_key always[] = {CCT_SORT_TOTAL, CCT_SORT_NAME, CCT_SORT_LINE};
 	const struct order *x = a, *y = b;
@@ -278,10 +278,11 @@ static int in_order(const void *a, const void *b, void *ctx)
 	int c = smaller(x->n->parent, y->n->parent);
 
 	for (size_t i = 0; i < rules->keys->n && !c; i++)
-		c = by_key(x, y, rules->keys->keys[i], rules->names);
+		c = compare_siblings_by(x, y, rules->keys->keys[i], rules->names);
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]) && !c; i++)
-		c = by_key(x, y, always[i], rules->names);
-	/* Nothing that depends on the order of the samples, so that equal profiles print alike. */
+		c = compare_siblings_by(x, y, always[i], rules->names);
+	/* The order must not depend on the order of samples, so that equal profiles print equal
+	 * text. */
 	if (!c)
 		c = smaller(x->n->key->call, y->n->key->call);
 	if (!c)
@@ -314,7 +315,7 @@ static int add_order(const struct cct *t, uint32_t node, struct orders *o, size_
 static void link_in_order(struct cct *t, uint32_t parent, struct orders *o, size_t n)
 {
 	if (n > 1)
-		qsort_r(o->list, n, sizeof(*o->list), in_order, &o->rules);
+		qsort_r(o->list, n, sizeof(*o->list), compare_siblings, &o->rules);
 	t->nodes[parent].child = 0;
 	while (n) {
 		uint32_t c = o->list[--n].node;
@@ -378,7 +379,7 @@ int cct_finish(struct cct *t, const struct symbol_table *names)
 	return cct_sort(t, names, &heaviest);
 }
 
-static uint32_t after(const struct cct *t, uint32_t node)
+static uint32_t next_in_preorder(const struct cct *t, uint32_t node)
 {
 	if (t->nodes[node].child)
 		return t->nodes[node].child;
@@ -402,9 +403,9 @@ int cct_preorder(struct cct *t, uint32_t **map)
 		nodes[n] = t->nodes[node];
 		nodes[n].parent = to[nodes[n].parent];
 		n++;
-		node = after(t, node);
+		node = next_in_preorder(t, node);
 	} while (node);
-	/* Links lead to what has its number later. */
+	/* child and next still have old numbers here. */
 	for (uint32_t i = 0; i < n; i++) {
 		nodes[i].child = nodes[i].child ? i + 1 : 0;
 		nodes[i].next = nodes[i].next ? to[nodes[i].next] : 0;
@@ -412,7 +413,7 @@ int cct_preorder(struct cct *t, uint32_t **map)
 	free(t->nodes);
 	t->nodes = nodes;
 	t->capacity = t->n;
-	free(t->slots); /* they know old numbers */
+	free(t->slots); /* they have old numbers */
 	t->slots = NULL;
 	t->n_slots = 0;
 	*map = to;
@@ -428,7 +429,7 @@ static const struct cct_key *merged_key(const struct cct_key *from, enum cct_mer
 
 	key.call = 0;
 	if (how == CCT_MERGE_LINES) {
-		/* Whether it repeats stays part of the key, how often does not. */
+		/* The key tells whether the node repeats, but not how often. */
 		key.repeat = key.repeat != 0;
 	} else {
 		key.kind = key.flags = key.func = key.file = key.line = 0;
@@ -437,8 +438,8 @@ static const struct cct_key *merged_key(const struct cct_key *from, enum cct_mer
 	return intern(to->keys, &key);
 }
 
-static int merge(const struct cct *from, enum cct_merge how, struct cct *to,
-		 const struct cct_key **keys, uint32_t *map)
+static int merge_nodes(const struct cct *from, enum cct_merge how, struct cct *to,
+		       const struct cct_key **keys, uint32_t *map)
 {
 	map[0] = 0;
 	to->nodes[0].self = from->nodes[0].self;
@@ -474,7 +475,7 @@ int cct_merge_map(const struct cct *from, enum cct_merge how, struct cct *to, ui
 	int r = -ENOMEM;
 
 	if (keys && map && !cct_init(to)) {
-		r = merge(from, how, to, keys, map);
+		r = merge_nodes(from, how, to, keys, map);
 		if (r)
 			cct_free(to);
 		else

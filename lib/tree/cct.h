@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A calling context tree with weights.  Node 0 is the root, "all"; a child always
- * has a higher number than its parent.
+ * Keeps a calling context tree with weights. Node 0 is the root, "all". A child has a higher number
+ * than its parent.
  */
 #ifndef PCCE_TREE_CCT_H
 #define PCCE_TREE_CCT_H
@@ -12,7 +12,8 @@
 #include "decode/decode.h"
 #include "symbols/symbol_table.h"
 
-/* What makes a node under its parent. No padding before number: keys are compared as bytes. */
+/* The key of a node among the children of its parent. Keys are compared as bytes, so there is no
+ * padding before number. */
 struct cct_key {
 	uint64_t call;	 /* link-time address of the call in the parent's module; 0: unknown, or
 			    inlined */
@@ -20,25 +21,25 @@ struct cct_key {
 	uint32_t flags;	 /* CCT_* */
 	uint32_t module; /* UINT32_MAX: none */
 	uint32_t func;	 /* into the module's table, or PCCE_NONE */
-	uint32_t name;	 /* strings of struct symbol_table */
-	uint32_t file;	 /* where the parent calls this, 0: unknown */
+	uint32_t name;	 /* string of struct symbol_table */
+	uint32_t file;	 /* file and line of the call in the parent, 0: unknown */
 	uint32_t line;
-	uint32_t repeat; /* this node and the span - 1 below it, one child each, stand repeat + 1
-			    times in a row */
+	uint32_t repeat; /* this node and the span - 1 nodes below it, one child each, repeat this
+			    number of further times */
 	uint32_t span;
-	uint32_t number; /* of the key in its tree; set by the tree */
+	uint32_t number; /* number of the key in its tree; set by the tree */
 };
 
 #define CCT_INLINED 1u /* inlined into its parent */
 #define CCT_KERNEL 2u
 
 struct cct_node {
-	const struct cct_key *key; /* shared by all nodes of the tree that have an equal one */
+	const struct cct_key *key; /* shared by all nodes with an equal key */
 	uint64_t self, total;	   /* weights */
-	uint64_t samples;	   /* that ended here */
+	uint64_t samples;	   /* samples taken in this node */
 	uint32_t parent;
-	uint32_t child, next; /* 0: none; in order of total weight once cct_finish() has run */
-	uint32_t repeat_min, repeat_max; /* they differ in a merged node only */
+	uint32_t child, next;		 /* 0: none; sorted by total weight after cct_finish() */
+	uint32_t repeat_min, repeat_max; /* differ only in merged nodes */
 };
 
 struct cct_slot {
@@ -57,20 +58,20 @@ struct cct {
 int cct_init(struct cct *t); /* 0 or -ENOMEM */
 void cct_free(struct cct *t);
 
-/* The child of this key, made if need be; UINT32_MAX: no memory. */
+/* Finds or makes the child with this key; UINT32_MAX: no memory. */
 uint32_t cct_child(struct cct *t, uint32_t parent, const struct cct_key *key);
-/* The same in two steps, for a key that is used often. NULL: no memory. */
+/* The same in two steps, for keys that are used often. NULL: no memory. */
 const struct cct_key *cct_intern(struct cct *t, const struct cct_key *key);
 uint32_t cct_child_of(struct cct *t, uint32_t parent, const struct cct_key *interned);
-/* Such a call is coming: the memory that it needs is asked for. */
+/* Prefetches the memory for a later call of cct_child_of() with these arguments. */
 void cct_expect(const struct cct *t, uint32_t parent, const struct cct_key *interned);
-/* Gives back the memory that only cct_child() needs. */
+/* Frees the memory that only cct_child() needs. */
 void cct_settle(struct cct *t);
-/* Different keys: their numbers are below this. */
+/* Returns the number of different keys. All key numbers are below it. */
 uint32_t cct_key_count(const struct cct *t);
 const struct cct_key *cct_key(const struct cct *t, uint32_t number);
 
-/* What children, and rows of lists, are ordered by. Numbers: the largest first. */
+/* Sort keys of children and of rows. Numbers sort in descending order. */
 enum cct_sort_key {
 	CCT_SORT_TOTAL,
 	CCT_SORT_SELF,
@@ -83,33 +84,32 @@ enum cct_sort_key {
 
 struct cct_sort_order {
 	enum cct_sort_key keys[CCT_SORT_KEYS];
-	size_t n; /* 0: as the format likes it */
+	size_t n; /* 0: the default order of the format */
 };
 
-/* Sums up the totals and orders children: heaviest first, then by name. */
+/* Computes the totals and sorts children: heaviest first, then by name. */
 int cct_finish(struct cct *t, const struct symbol_table *names);
-/* Numbers the nodes in the order in which children are linked, each before what is under it: a walk
- * of the tree, and of the way to one node after the other, then goes through memory in order. map:
- * from old numbers to new ones, for the caller to free. 0 or -ENOMEM. */
+/* Numbers the nodes in preorder, so that walks through the tree access memory in order. *map: from
+ * old numbers to new ones; the caller frees it. 0 or -ENOMEM. */
 int cct_preorder(struct cct *t, uint32_t **map);
-/* Orders children again; the totals are known. */
+/* Sorts children again. The totals must be known. */
 int cct_sort(struct cct *t, const struct symbol_table *names, const struct cct_sort_order *order);
-/* Links the nodes from number first on, which are all new children of one node, in order. */
+/* Sorts and links the nodes from number first on, which must all be new children of one node. */
 int cct_sort_children(struct cct *t, uint32_t parent, uint32_t first,
 		      const struct symbol_table *names, const struct cct_sort_order *order);
 
 /*
- * The same weights with like siblings merged.  CCT_MERGE_LINES: calls from the same line, and
- * repetitions whatever their number.  CCT_MERGE_NAMES: calls of the same name, repeated equally
- * often.
+ * Copies a tree and merges similar siblings. CCT_MERGE_LINES merges calls from the same line, and
+ * repetitions of any number. CCT_MERGE_NAMES merges calls of the same name with the same number of
+ * repetitions.
  */
 enum cct_merge { CCT_MERGE_LINES, CCT_MERGE_NAMES };
 int cct_merge(const struct cct *from, enum cct_merge how, struct cct *to);
-/* The same, and which node each became, in an array to be freed. */
+/* The same. *map: from old nodes to new ones; the caller frees it. */
 int cct_merge_map(const struct cct *from, enum cct_merge how, struct cct *to, uint32_t **map);
 
-/* The next node in preorder within the whole tree, 0 after the last; *depth goes along. With skip,
- * the children of node are passed over. */
+/* Returns the next node in preorder, 0 after the last, and updates *depth. With skip, it passes
+ * over the children of node. */
 uint32_t cct_next(const struct cct *t, uint32_t node, bool skip, unsigned int *depth);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A node has a higher number than its parent: so numbers rise along a way, and tell where two of
- * them part. */
+/* Implements the moving path. A node has a higher number than its parent. So numbers rise along a
+ * path and tell where two paths separate. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

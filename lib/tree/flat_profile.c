@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See flat_profile.h. */
+/* Implements the flat profile with a hash table of rows. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
@@ -10,12 +10,12 @@ struct builder {
 	const struct cct *tree;
 	struct flat_profile *flat;
 	bool lines;
-	uint32_t *of;	 /* row of each node */
+	uint32_t *of;	 /* row by node */
 	uint32_t *slots; /* row + 1; 0: free */
 	size_t n_slots;
 };
 
-static uint32_t *find_slot(const struct builder *b, const struct flat_profile_row *key)
+static uint32_t *find_row_slot(const struct builder *b, const struct flat_profile_row *key)
 {
 	uint64_t h = ((uint64_t)key->module << 32 | key->name) * 0x9e3779b97f4a7c15ULL;
 	size_t at = (h ^ ((uint64_t)key->file << 32 | key->line)) * 0xff51afd7ed558ccdULL >> 20;
@@ -42,7 +42,7 @@ static void number_rows(struct builder *b)
 			.kind = n->key->kind,
 			.flags = n->key->flags,
 		};
-		uint32_t *slot = find_slot(b, &row);
+		uint32_t *slot = find_row_slot(b, &row);
 
 		if (!*slot) {
 			b->flat->rows[b->flat->n] = row;
@@ -54,8 +54,8 @@ static void number_rows(struct builder *b)
 	}
 }
 
-/* Walks the tree, down and up again, and adds a node's total where its function is not on the path
- * yet. */
+/* Walks the tree and adds a node's total to its function, unless the function is already on the
+ * path. */
 static void sum_totals(const struct builder *b)
 {
 	const struct cct_node *nodes = b->tree->nodes;
@@ -119,23 +119,23 @@ struct order_rules {
 	const struct cct_sort_order *keys;
 };
 
-static int larger(uint64_t x, uint64_t y)
+static int compare_descending(uint64_t x, uint64_t y)
 {
 	return x > y ? -1 : x < y;
 }
 
-static int by_key(const struct flat_profile_row *x, const struct flat_profile_row *y,
-		  enum cct_sort_key key, const struct symbol_table *names)
+static int compare_rows_by(const struct flat_profile_row *x, const struct flat_profile_row *y,
+			   enum cct_sort_key key, const struct symbol_table *names)
 {
 	int c;
 
 	switch (key) {
 	case CCT_SORT_SELF:
-		return larger(x->self, y->self);
+		return compare_descending(x->self, y->self);
 	case CCT_SORT_TOTAL:
-		return larger(x->total, y->total);
+		return compare_descending(x->total, y->total);
 	case CCT_SORT_SAMPLES:
-		return larger(x->samples, y->samples);
+		return compare_descending(x->samples, y->samples);
 	case CCT_SORT_NAME:
 		return strcmp(symbol_table_string(names, x->name),
 			      symbol_table_string(names, y->name));
@@ -145,13 +145,13 @@ static int by_key(const struct flat_profile_row *x, const struct flat_profile_ro
 	case CCT_SORT_LINE:
 		c = strcmp(symbol_table_string(names, x->file),
 			   symbol_table_string(names, y->file));
-		return c ? c : larger(y->line, x->line);
+		return c ? c : compare_descending(y->line, x->line);
 	default:
 		return 0;
 	}
 }
 
-static int in_order(const void *a, const void *b, void *ctx)
+static int compare_rows(const void *a, const void *b, void *ctx)
 {
 	static const enum cct_sort_key always[] = {CCT_SORT_SELF, CCT_SORT_TOTAL, CCT_SORT_MODULE,
 						   CCT_SORT_NAME, CCT_SORT_LINE};
@@ -160,10 +160,10 @@ static int in_order(const void *a, const void *b, void *ctx)
 	int c = 0;
 
 	for (size_t i = 0; i < rules->keys->n && !c; i++)
-		c = by_key(x, y, rules->keys->keys[i], rules->names);
+		c = compare_rows_by(x, y, rules->keys->keys[i], rules->names);
 	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]) && !c; i++)
-		c = by_key(x, y, always[i], rules->names);
-	return c ? c : larger(y->module, x->module);
+		c = compare_rows_by(x, y, always[i], rules->names);
+	return c ? c : compare_descending(y->module, x->module);
 }
 
 void flat_profile_sort(struct flat_profile *f, const struct symbol_table *names,
@@ -172,5 +172,5 @@ void flat_profile_sort(struct flat_profile *f, const struct symbol_table *names,
 	struct order_rules rules = {names, order};
 
 	if (f->n)
-		qsort_r(f->rows, f->n, sizeof(*f->rows), in_order, &rules);
+		qsort_r(f->rows, f->n, sizeof(*f->rows), compare_rows, &rules);
 }

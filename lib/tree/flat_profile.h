@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Functions, with what each used itself, and with all that it called.  A function that
- * is on a context more than once counts once there.
+ * Computes the flat profile: the self weight and the total weight of each function. A function that
+ * is in a context several times counts only once there.
  */
 #ifndef PCCE_TREE_FLAT_PROFILE_H
 #define PCCE_TREE_FLAT_PROFILE_H
@@ -12,10 +12,10 @@
 
 struct flat_profile_row {
 	uint32_t module, name;
-	uint32_t file, line;  /* only where lines were told apart */
-	uint32_t kind, flags; /* as in struct cct_key: of one of its frames */
+	uint32_t file, line;  /* only if there is a row for each line */
+	uint32_t kind, flags; /* from struct cct_key of one of its frames */
 	uint64_t self, total, samples;
-	uint32_t active; /* how often it is on the path that is being walked */
+	uint32_t active; /* how often it is on the current path of the walk */
 };
 
 struct flat_profile {
@@ -23,12 +23,12 @@ struct flat_profile {
 	size_t n;
 };
 
-/* lines: a row for each line; the tree's frames have lines of their own. Rows are in the order in
- * which the tree has them. 0 or -ENOMEM. */
+/* Builds the flat profile in the order of the tree. lines: a row for each line; then the tree's
+ * frames must have their own lines. 0 or -ENOMEM. */
 int flat_profile_build(const struct cct *t, bool lines, struct flat_profile *out);
 void flat_profile_free(struct flat_profile *f);
 
-/* By these keys; without any: what it used itself, then the total. */
+/* Sorts rows by these keys. The default is self, then total. */
 void flat_profile_sort(struct flat_profile *f, const struct symbol_table *names,
 		       const struct cct_sort_order *order);
 

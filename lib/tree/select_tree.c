@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Three passes, each from a tree to a new one, those that a selection does not need left
- * out:
+ * Applies a selection to a tree in up to three passes. Each pass makes a new tree, and passes that
+ * the selection does not need are skipped:
  *
- *   cut    only what is under certain functions; callers' addresses and lines
- *   split  a frame for each line of a function; or files or modules for functions
+ *   cut    only contexts below certain functions; removes call addresses and lines
+ *   split  a frame for each line of a function; or files or modules instead of functions
  *   fold   recursion
  *
- * In each, a node's image is made from its parent's.  What needs care is repetition: a
- * node that stands for N repetitions of itself and the span - 1 below it.  If only a
- * part of the first repetition survives (--under names its second function, or
- * recursion merges its first one into what is above), this part is written out, and then
- * the other N - 1 repetitions.
+ * Each pass makes a node's image from its parent's image. Repetition needs care: a node can
+ * represent N repetitions of itself and the span - 1 nodes below it. Sometimes only a part of the
+ * first repetition remains: --under names its second function, or recursion merges its first
+ * function into the frame above. Then this part is written out, followed by the other N - 1
+ * repetitions.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@
 
 /* ---- which contexts -------------------------------------------------------------- */
 
-/* What a selection says of each name: FOCUSED, IGNORED, UNDER of its own; asked once. */
+/* By name: FOCUSED, IGNORED and UNDER, computed once. */
 struct judged {
 	uint8_t *of;
 	size_t n;
@@ -72,9 +72,9 @@ int select_contexts(const struct cct *all, const struct symbol_table *names,
 /* ---- one pass -------------------------------------------------------------------- */
 
 struct place_in_group {
-	uint32_t head; /* the repeated node, 0: this one is in no group */
+	uint32_t head; /* the repeated node, 0: the node is in no group */
 	uint32_t left; /* nodes of the group below this one */
-	bool broken;   /* a part of the first repetition did not come through */
+	bool broken;   /* a part of the first repetition was removed */
 };
 
 struct pass {
@@ -82,11 +82,11 @@ struct pass {
 	struct cct *to;
 	const struct selection *selection;
 	struct symbol_table *names;
-	const struct judged *judged; /* in the cut */
-	bool *needed;		     /* a leaf is there or below */
+	const struct judged *judged; /* in the pass cut */
+	bool *needed;		     /* a leaf is at or below the node */
 	uint32_t *image;
 	struct place_in_group *groups;
-	bool *inside; /* in the cut: under a function that was asked for */
+	bool *inside; /* in the pass cut: at or below a selected function */
 };
 
 static void mark_needed(struct pass *p, const struct tree_leaf *leaves, size_t n)
@@ -98,14 +98,14 @@ static void mark_needed(struct pass *p, const struct tree_leaf *leaves, size_t n
 				p->needed[k] = true;
 }
 
-/* Not a gap, nor a signal. */
-static bool is_function(const struct cct_key *k)
+/* Whether this is a function, not a gap or a signal. */
+static bool is_function_frame(const struct cct_key *k)
 {
 	return k->kind == DECODE_FRAME_CALL || k->kind == DECODE_FRAME_TAIL ||
 	       k->kind == DECODE_FRAME_FOREIGN;
 }
 
-/* The node of a group that stands i places before `last`, its last one. */
+/* Returns the node of a group i nodes above `last`, its last one. */
 static uint32_t group_node(const struct pass *p, uint32_t last, uint32_t i)
 {
 	while (i--)
@@ -113,7 +113,7 @@ static uint32_t group_node(const struct pass *p, uint32_t last, uint32_t i)
 	return last;
 }
 
-static struct place_in_group place_in(const struct pass *p, uint32_t n)
+static struct place_in_group place_in_group(const struct pass *p, uint32_t n)
 {
 	const struct cct_node *node = &p->from->nodes[n];
 	struct place_in_group g = p->groups[node->parent];
@@ -134,7 +134,7 @@ static void blur_call(enum select_calls calls, struct cct_key *key)
 		key->file = key->line = 0;
 }
 
-/* The repetitions after the first one, below `at`, where the first one ends. */
+/* Adds the repetitions after the first one below `at`, where the first one ends. */
 static uint32_t repeat_rest(struct pass *p, uint32_t last, uint32_t at)
 {
 	const struct cct_node *nodes = p->from->nodes;
@@ -165,7 +165,7 @@ static uint32_t cut_node(struct pass *p, uint32_t n)
 			g->broken = g->head;
 			return 0;
 		}
-		/* The outermost frame that is shown: where it is called lies above. */
+		/* The call of the outermost shown frame is above it. */
 		key.call = key.file = key.line = 0;
 	}
 	p->inside[n] = true;
@@ -177,10 +177,11 @@ static uint32_t cut_node(struct pass *p, uint32_t n)
 
 static bool same_function(const struct cct_key *a, const struct cct_key *b)
 {
-	return is_function(a) && is_function(b) && a->name == b->name && a->module == b->module;
+	return is_function_frame(a) && is_function_frame(b) && a->name == b->name &&
+	       a->module == b->module;
 }
 
-/* The frame at or above `at` that a call of key is folded into; 0: none. */
+/* Returns the frame at or above `at` into which a call of key is folded; 0: none. */
 static uint32_t fold_into(const struct pass *p, uint32_t at, const struct cct_key *key)
 {
 	for (; at; at = p->to->nodes[at].parent) {
@@ -201,10 +202,9 @@ static uint32_t fold_plain(struct pass *p, uint32_t at, struct cct_key key)
 }
 
 /*
- * A repeated group of which direct recursion is folded.  From its second repetition on each
- * one loses the frames that equal the one before them, and before the group's first frame
- * comes its last.  What is left is repeated; if the first repetition loses others, it is
- * written out before.
+ * Folds direct recursion in a repeated group. From its second repetition on, each one loses the
+ * frames that equal the frame before them. The frame before the group's first frame is its last
+ * frame. The rest is repeated. If the first repetition loses other frames, it is written out first.
  */
 static uint32_t fold_group(struct pass *p, uint32_t last)
 {
@@ -250,7 +250,7 @@ static uint32_t fold_node(struct pass *p, uint32_t n)
 
 	if (!g->head || p->selection->recursion == SELECT_RECURSION_ALL)
 		return fold_plain(p, parent, *p->from->nodes[n].key);
-	/* A group is folded as a whole, and no context ends within it. */
+	/* A group is folded as a whole. No context ends in it. */
 	return g->left ? parent : fold_group(p, n);
 }
 
@@ -285,7 +285,7 @@ static int make_images(struct pass *p, uint32_t (*make)(struct pass *p, uint32_t
 	for (uint32_t n = 1; n < p->from->n && !r; n++) {
 		if (!p->needed[n])
 			continue;
-		p->groups[n] = place_in(p, n);
+		p->groups[n] = place_in_group(p, n);
 		p->image[n] = make(p, n);
 		if (p->image[n] == UINT32_MAX)
 			r = -ENOMEM;
@@ -308,7 +308,7 @@ static void rename_frame(const struct pass *p, struct cct_key *key, uint32_t fil
 		key->line = line;
 		return;
 	}
-	if (!is_function(key))
+	if (!is_function_frame(key))
 		return;
 	key->func = PCCE_NONE;
 	key->flags &= CCT_KERNEL;
@@ -319,10 +319,10 @@ static void rename_frame(const struct pass *p, struct cct_key *key, uint32_t fil
 }
 
 /*
- * A frame's own line is that of the call of the next one, so it has an image for each; it is
- * kept with that next one: image[n] is the image of n's parent where it calls n.
+ * Makes a frame for each line. A frame's own line is that of the call of the next frame. So the
+ * frame has one image for each next frame n: image[n] is the image of n's parent where it calls n.
  */
-static int split(struct pass *p, struct tree_leaf *leaves, size_t n_leaves)
+static int split_frames(struct pass *p, struct tree_leaf *leaves, size_t n_leaves)
 {
 	const struct cct_node *nodes = p->from->nodes;
 	int r = pass_begin(p, leaves, n_leaves);
@@ -370,7 +370,7 @@ int select_tree(const struct cct *all, struct symbol_table *names, const struct 
 	if (!r && s->by) {
 		first = *to;
 		p.from = &first;
-		r = split(&p, leaves, n_leaves);
+		r = split_frames(&p, leaves, n_leaves);
 		cct_free(&first);
 	}
 	if (!r && s->recursion) {

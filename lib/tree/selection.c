@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See selection.h: reading criteria, and asking them. */
+/* Parses the criteria of a selection, and matches samples and names with them. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
@@ -14,8 +14,8 @@ static int invalid(struct error *why, const char *text, const char *what)
 
 /* ---- reading --------------------------------------------------------------------- */
 
-/* Room for one more element. */
-static int reserve(void **list, size_t n, size_t size)
+/* Makes room for one more element. */
+static int reserve_element(void **list, size_t n, size_t size)
 {
 	void *more;
 
@@ -32,7 +32,7 @@ static int add_word(struct select_words *to, const char *from, size_t length)
 {
 	char *word = strndup(from, length);
 
-	if (!word || reserve((void **)&to->list, to->n, sizeof(*to->list))) {
+	if (!word || reserve_element((void **)&to->list, to->n, sizeof(*to->list))) {
 		free(word);
 		return -ENOMEM;
 	}
@@ -40,8 +40,8 @@ static int add_word(struct select_words *to, const char *from, size_t length)
 	return 0;
 }
 
-/* The end of a word: a comma outside of all brackets. f(int, int) is one word, and so is map<int,
- * int>. */
+/* Returns the end of a word: a comma outside of all brackets. f(int, int) and map<int, int> are one
+ * word each. */
 static const char *word_end(const char *s)
 {
 	int depth = 0;
@@ -63,7 +63,7 @@ int select_add_words(struct select_words *to, const char *text, struct error *wh
 		const char *end = word_end(at);
 
 		if (end == at)
-			return invalid(why, text, "has an empty name in it");
+			return invalid(why, text, "has an empty name");
 		if (add_word(to, at, end - at))
 			return -ENOMEM;
 		at = end;
@@ -83,7 +83,7 @@ int select_add_numbers(struct select_numbers *to, const char *text, struct error
 		if (end == at || errno || n > UINT32_MAX || *at < '0' || *at > '9' ||
 		    (*end && *end != ','))
 			return invalid(why, text, "is not a list of numbers");
-		if (reserve((void **)&to->list, to->n, sizeof(*to->list)))
+		if (reserve_element((void **)&to->list, to->n, sizeof(*to->list)))
 			return -ENOMEM;
 		to->list[to->n++] = n;
 		at = end;
@@ -97,7 +97,7 @@ int select_add_pattern(struct select_patterns *to, const char *text, struct erro
 	char reason[256];
 	int r;
 
-	if (reserve((void **)&to->list, to->n, sizeof(*to->list)))
+	if (reserve_element((void **)&to->list, to->n, sizeof(*to->list)))
 		return -ENOMEM;
 	r = regcomp(&to->list[to->n], text, REG_EXTENDED | REG_NOSUB);
 	if (r == REG_ESPACE)
@@ -111,7 +111,7 @@ int select_add_pattern(struct select_patterns *to, const char *text, struct erro
 	return 0;
 }
 
-/* One end of a range, up to end; false: it is none. */
+/* Parses one end of a range; false: invalid. */
 static bool read_time(const char *text, const char *end, struct select_time *to)
 {
 	static const struct {
@@ -153,7 +153,7 @@ int select_add_range(struct select_ranges *to, const char *text, struct error *w
 			       "(until the end)");
 	if (range.from.share == range.to.share && range.from.value > range.to.value)
 		return invalid(why, text, "ends before it begins");
-	if (reserve((void **)&to->list, to->n, sizeof(*to->list)))
+	if (reserve_element((void **)&to->list, to->n, sizeof(*to->list)))
 		return -ENOMEM;
 	to->list[to->n++] = range;
 	return 0;
@@ -221,8 +221,8 @@ bool select_pattern(const struct select_patterns *p, const char *text)
 	return false;
 }
 
-/* Where the parameters of a C++ function begin: the last bracket that is open at no other's
- * expense. */
+/* Returns where the parameters of a C++ function begin: at the bracket that matches the last
+ * closing bracket. */
 static size_t without_parameters(const char *name)
 {
 	size_t n = strlen(name), at = n;
@@ -246,7 +246,7 @@ bool select_function(const struct selection *s, const char *name)
 	for (size_t i = 0; i < words->n; i++) {
 		const char *w = words->list[i];
 
-		/* As a whole first: operator* is a name, too. */
+		/* Compare the whole name first: operator* is also a name. */
 		if (!strcmp(w, name))
 			return true;
 		if (s->exact)

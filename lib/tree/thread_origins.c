@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A chain is decoded once for each different stack of a creator; equal chains of different
- * processes are one. With names, a chain is a path in a tree of its own, which ends in a node for
- * the thread, whose line is that of the call that created it.
+ * Numbers creation contexts with two hash tables: by the creator's encoding stack, so that each
+ * stack is decoded once, and by the decoded chain, so that equal chains of different processes are
+ * one. With names, a chain is a path in a separate tree. The path ends in a node for the thread,
+ * which has the line of the call that created it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -11,12 +12,11 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 #include "base/text.h"
-#include "format/format.h"
 #include "base/array.h"
 #include "base/id_map.h"
 #include "tree/thread_origins.h"
 
-/* Of a longer chain, so many functions at either end. */
+/* Longer chains are cut in the middle. This many functions remain at each end. */
 #define ENDS 32
 
 struct thread_origins {
@@ -25,7 +25,7 @@ struct thread_origins {
 	struct tree_builder *builder; /* NULL: without names */
 	struct decode_context context;
 	struct id_map stacks, chains; /* by hash */
-	uint32_t *nodes;	      /* of each number - 1; with names */
+	uint32_t *nodes;	      /* by number - 1, if there are names */
 	uint32_t n;
 };
 
@@ -57,7 +57,7 @@ void thread_origins_free(struct thread_origins *o)
 	free(o);
 }
 
-static int add_chain(struct thread_origins *o, const struct decode_space *as, uint32_t *number)
+static int number_chain(struct thread_origins *o, const struct decode_space *as, uint32_t *number)
 {
 	const struct decode_context *ctx = &o->context;
 	uint64_t words[ID_MAP_WORDS] = {ctx->n, ctx->reason};
@@ -102,7 +102,7 @@ uint32_t thread_origins_number(struct thread_origins *o, const struct decode_spa
 
 	if (e && e->number)
 		return e->number;
-	if (!e || decode_origin(as, entries, n, false, &o->context) || add_chain(o, as, &number))
+	if (!e || decode_origin(as, entries, n, false, &o->context) || number_chain(o, as, &number))
 		return UINT32_MAX;
 	id_map_fill(&o->stacks, e, words, number - 1);
 	return number;
@@ -115,8 +115,8 @@ uint32_t thread_origins_count(const struct thread_origins *o)
 
 /* ---- in words -------------------------------------------------------------------- */
 
-static int give(const struct thread_origins *o, uint32_t node,
-		int (*each)(void *ctx, const char *name), void *ctx)
+static int call_with_name(const struct thread_origins *o, uint32_t node,
+			  int (*each)(void *ctx, const char *name), void *ctx)
 {
 	const struct cct_key *key = o->tree.nodes[node].key;
 	const char *name = symbol_table_string(o->names, key->name);
@@ -155,7 +155,7 @@ int thread_origins_frames(const struct thread_origins *o, uint32_t number,
 			at = depth - ENDS;
 		}
 		if (!r)
-			r = give(o, way[at], each, ctx);
+			r = call_with_name(o, way[at], each, ctx);
 	}
 	free(way);
 	return r;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Where threads come from: the chains of calls that created them, numbered from 1 in the order in
- * which they are met.
+ * Numbers the creation contexts of threads, from 1 in the order of their first use.
  */
 #ifndef PCCE_TREE_THREAD_ORIGINS_H
 #define PCCE_TREE_THREAD_ORIGINS_H
@@ -11,22 +10,22 @@
 
 struct thread_origins;
 
-/* With names, the chains go into a tree, too. NULL: no memory. */
+/* With names, the contexts are also added to a tree. NULL: no memory. */
 struct thread_origins *thread_origins_new(struct symbol_table *names, bool inlining);
 void thread_origins_free(struct thread_origins *o);
 
-/* The number of the origin that the first n of a sample's entries tell of (struct decode_context,
- * origin); UINT32_MAX: no memory. */
+/* Returns the number of the creation context in the first n entries of a sample (see origin in
+ * struct decode_context); UINT32_MAX: no memory. */
 uint32_t thread_origins_number(struct thread_origins *o, const struct decode_space *as,
 			       uint32_t space, const struct pcce_entry *entries, uint32_t n);
 uint32_t thread_origins_count(const struct thread_origins *o);
 
-/* Of a number, with names: outermost function first, and where the thread was created at the end:
- * main > start_workers  pool.c:33 */
+/* Prints a creation context, outermost function first, with the place of the thread's creation at
+ * the end: main > start_workers  pool.c:33. Needs names. */
 void thread_origins_print(const struct thread_origins *o, uint32_t number, FILE *out);
-/* The same, to be freed; NULL: no memory. */
+/* Returns the same text. The caller frees it; NULL: no memory. */
 char *thread_origins_text(const struct thread_origins *o, uint32_t number);
-/* Calls for each function, outermost first; returns the first result that is not 0, or 0. */
+/* Calls each() for each function, outermost first. Returns the first result that is not 0, or 0. */
 int thread_origins_frames(const struct thread_origins *o, uint32_t number,
 			  int (*each)(void *ctx, const char *name), void *ctx);
 
