@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The sampler that the kernel runs: bpf/sampler.bpf.c on a perf event.
+ * Implements the bpf sampler: opens perf events that run bpf/sampler.bpf.c, and delivers its
+ * samples.
  *
- * Events.  One perf event for each thread that exists at the start (for a command: one,
- * enabled by its exec), for any CPU, inherited by the threads and processes that they
- * create.  The BPF program replaces the events' own output, so they need no buffers,
- * and cost one descriptor each.  Tracepoints are different: a BPF program on a tracepoint
- * runs for the whole system; it is attached once, and asks a map of processes.
+ * Events. Each thread that exists at the start gets one perf event for any CPU. A command gets one
+ * event, which its exec enables. Threads and processes inherit the events of their creators. The
+ * BPF program replaces the events' output, so they need no buffers, and each costs one descriptor.
+ * Tracepoints are different: a BPF program on a tracepoint runs for the whole system. It is
+ * attached once and looks up the process in a map.
  *
- * Order.  See event_queue.h.
+ * Order. See event_queue.h.
  *
- * Attaching to a running process.  Threads are created while their brothers are given
- * events.  A thread is born with its creator's event if that was ready by then, so one
- * that shows up late gets its own event only if its creator had none when it was
- * born; the side band tells both.  Thus no thread is missed and none sampled twice.
+ * Attaching to a running process. Threads are created while other threads get their events. A
+ * thread inherits the event of its creator if that event existed at the thread's creation. So a
+ * thread that is found late gets an event only if its creator had none at that time. The side band
+ * tells both times. So no thread is missed and none is sampled twice.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -37,17 +38,17 @@
 #include "sampler/sampler.h"
 #include "sampler/event_queue.h"
 
-#define TURN 10	    /* ms: how long things wait in the buffers */
-#define BUSY_TURN 2 /* the same, when they fill quickly */
+#define TURN 10	    /* ms between two reads of the buffers */
+#define BUSY_TURN 2 /* the same if they fill quickly */
 
-/* A thread that has an event: its own, or one inherited. */
+/* A thread that has an event, its own or an inherited one. */
 struct watched {
 	pid_t tid;
-	uint64_t since; /* from then on, what it creates inherits the event */
+	uint64_t since; /* threads that it creates later inherit the event */
 	UT_hash_handle hh;
 };
 
-struct birth { /* threads of the target, as they were born while events were being opened */
+struct birth { /* a thread of the target that was created while events were being opened */
 	pid_t tid, parent;
 	uint64_t time;
 };
@@ -66,10 +67,10 @@ struct sampler {
 	size_t n_births;
 	pid_t pid;
 	uint64_t taken, drops;
-	uint64_t throttled; /* samples that throttling has cost, as far as the sink knows */
+	uint64_t throttled; /* lost samples by throttling that the sink was told */
 };
 
-/* ---- can it work ---------------------------------------------------------------- */
+/* ---- checks ---- */
 
 static bool has_capability(unsigned int bit)
 {
@@ -103,11 +104,9 @@ static int bpf_probe(const struct sampler_config *config, struct error *why)
 
 	if (config->verify)
 		return error_set(why, -EOPNOTSUPP,
-				 "it cannot look at the real stack, which --verify needs");
+				 "it cannot read the stack, which --verify needs; use -b self");
 	if (config->aggregate)
-		return error_set(
-			why, -EOPNOTSUPP,
-			"it cannot count equal samples, which --aggregate asks for; use -b kmod");
+		return error_set(why, -EOPNOTSUPP, "it does not support --aggregate; use -b kmod");
 	err = perf_event_make_attr(config, &attr, &kind, why);
 	if (!err)
 		err = check_privilege(why);
@@ -120,8 +119,7 @@ static int bpf_probe(const struct sampler_config *config, struct error *why)
 	if (!err) {
 		err = bpf_program_attach(skel, kind, event);
 		if (err)
-			error_set(why, 0,
-				  "the kernel does not let a BPF program handle the event %s: %s",
+			error_set(why, 0, "cannot run a BPF program on the event %s: %s",
 				  config->event, strerror(-err));
 		sampler_bpf__destroy(skel);
 	}
@@ -163,7 +161,7 @@ static void bpf_destroy(struct sampler *s)
 	free(s);
 }
 
-static int on_sample(void *ctx, const struct pcce_sample *sample, size_t size)
+static int add_bpf_sample(void *ctx, const struct pcce_sample *sample, size_t size)
 {
 	struct sampler *s = ctx;
 
@@ -194,7 +192,7 @@ static int bpf_prepare(const struct sampler_config *config, struct sampler **out
 	err = bpf_ring_open(bpf_map__fd(s->skel->maps.controls), bpf_map__fd(s->skel->maps.rings),
 			    libbpf_num_possible_cpus(), &s->rings);
 	if (err) {
-		error_set(why, 0, "the rings cannot be mapped: %s", strerror(-err));
+		error_set(why, 0, "cannot map the rings: %s", strerror(-err));
 		goto fail;
 	}
 	*out = s;
@@ -204,7 +202,7 @@ fail:
 	return err;
 }
 
-static int add_event(struct sampler *s, pid_t tid, int cpu)
+static int open_thread_event(struct sampler *s, pid_t tid, int cpu)
 {
 	int event, err, *grown;
 
@@ -222,7 +220,7 @@ static int add_event(struct sampler *s, pid_t tid, int cpu)
 	return 0;
 }
 
-static int watch(struct sampler *s, pid_t tid, uint64_t since)
+static int watch_thread(struct sampler *s, pid_t tid, uint64_t since)
 {
 	struct watched *w = malloc(sizeof(*w));
 
@@ -234,7 +232,7 @@ static int watch(struct sampler *s, pid_t tid, uint64_t since)
 	return 0;
 }
 
-static struct watched *watched(const struct sampler *s, pid_t tid)
+static struct watched *find_watched(const struct sampler *s, pid_t tid)
 {
 	struct watched *w;
 
@@ -242,7 +240,7 @@ static struct watched *watched(const struct sampler *s, pid_t tid)
 	return w;
 }
 
-/* The side band, while events are being opened: births are noted. */
+/* Notes the creation of a thread while events are being opened. */
 static int on_birth(void *ctx, const struct perf_sideband_event *e)
 {
 	struct sampler *s = ctx;
@@ -258,8 +256,8 @@ static int on_birth(void *ctx, const struct perf_sideband_event *e)
 	return 0;
 }
 
-/* Was this thread born with an event? */
-static bool inherited(const struct sampler *s, pid_t tid, uint64_t *since)
+/* Whether this thread inherited an event. *since: the time of its creation. */
+static bool has_inherited_event(const struct sampler *s, pid_t tid, uint64_t *since)
 {
 	size_t i;
 
@@ -269,14 +267,14 @@ static bool inherited(const struct sampler *s, pid_t tid, uint64_t *since)
 
 		if (b->tid != tid)
 			continue;
-		parent = watched(s, b->parent);
+		parent = find_watched(s, b->parent);
 		*since = b->time;
 		return parent && b->time >= parent->since;
 	}
 	return false;
 }
 
-/* Gives events to all threads of the target that have none. The number of threads that were new, or
+/* Opens events for all threads of the target that have none. Returns the number of new threads, or
  * -errno. */
 static int watch_threads(struct sampler *s)
 {
@@ -293,21 +291,21 @@ static int watch_threads(struct sampler *s)
 		pid_t tid = (pid_t)atoi(entry->d_name);
 		uint64_t since = 0;
 
-		if (tid <= 0 || watched(s, tid))
+		if (tid <= 0 || find_watched(s, tid))
 			continue;
 		err = event_queue_listen(s->delivery, on_birth, s);
 		if (err)
 			break;
-		if (!inherited(s, tid, &since)) {
-			err = add_event(s, tid, -1);
-			if (err == -ESRCH) { /* it has ended */
+		if (!has_inherited_event(s, tid, &since)) {
+			err = open_thread_event(s, tid, -1);
+			if (err == -ESRCH) { /* the thread has ended */
 				err = 0;
 				continue;
 			}
 			since = event_queue_now();
 		}
 		if (!err)
-			err = watch(s, tid, since);
+			err = watch_thread(s, tid, since);
 		fresh++;
 	}
 	closedir(d);
@@ -326,24 +324,23 @@ static int start_tracepoint(struct sampler *s, struct error *why)
 {
 	int err;
 
-	/* One event for the tracepoint as a whole; which task or CPU it names makes no difference
-	 * to the program. */
+	/* One event for the whole tracepoint. Its task and CPU do not matter to the program. */
 	s->attr.inherit = 0;
 	s->attr.freq = 0;
 	s->attr.sample_period = 1;
 	if (sampler_bpf__attach(s->skel))
 		return error_set(why, -errno,
-				 "the programs that follow fork and exec cannot be attached: %s",
+				 "cannot attach the BPF programs for fork and exec: %s",
 				 strerror(errno));
 	err = 0;
-	if (s->skel->rodata->pidns_ino) { /* our number is not the kernel's own */
+	if (s->skel->rodata->pidns_ino) { /* the kernel has another number for this process */
 		s->skel->bss->wanted_armed = s->config.target != 0;
 		s->skel->bss->wanted = (uint32_t)s->pid;
 	} else {
 		err = follow_by_map(s, s->pid, s->config.target);
 	}
 	if (!err)
-		err = add_event(s, -1, 0);
+		err = open_thread_event(s, -1, 0);
 	if (!err && ioctl(s->events[0], PERF_EVENT_IOC_ENABLE, 0))
 		err = -errno;
 	return err ? perf_event_explain(&s->config, err, why) : 0;
@@ -354,7 +351,7 @@ static int start_command(struct sampler *s, struct error *why)
 	int err;
 
 	s->attr.enable_on_exec = 1;
-	err = add_event(s, s->pid, -1);
+	err = open_thread_event(s, s->pid, -1);
 	return err ? perf_event_explain(&s->config, err, why) : 0;
 }
 
@@ -363,7 +360,7 @@ static int start_running(struct sampler *s, struct error *why)
 	size_t i;
 	int fresh;
 
-	/* Until two looks in a row find the same threads: what is born after that has an event. */
+	/* Repeat until no thread is new. Threads that are created later inherit an event. */
 	while ((fresh = watch_threads(s)) > 0)
 		;
 	if (fresh < 0) {
@@ -379,20 +376,20 @@ static int start_running(struct sampler *s, struct error *why)
 	return 0;
 }
 
-/* After an exec of a set-uid program: new events, as in start_running(); but here some milliseconds
- * are missing anyway, so one look at its threads is enough. None may get two: threads that are born
- * from now on inherit theirs. */
-static int reattach(void *ctx, const struct perf_sideband_event *exec)
+/* Opens new events after an exec of a set-uid program. Some milliseconds are missing anyway, so the
+ * threads are listed only once, unlike in start_running(). No thread may get two events: threads
+ * that are created later inherit theirs. */
+static int bpf_reattach(void *ctx, const struct perf_sideband_event *exec)
 {
 	struct sampler *s = ctx;
-	struct watched *w = watched(s, exec->pid);
+	struct watched *w = find_watched(s, exec->pid);
 	pid_t tids[64];
 	size_t n = 0, i;
 	char path[64];
 	struct dirent *entry;
 	DIR *d;
 
-	if (w && w->since >= exec->time) /* done already, after another exec that came later */
+	if (w && w->since >= exec->time) /* a later exec has already done it */
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)exec->pid);
 	d = opendir(path);
@@ -402,23 +399,23 @@ static int reattach(void *ctx, const struct perf_sideband_event *exec)
 	if (d)
 		closedir(d);
 	for (i = 0; i < n; i++)
-		if (!add_event(s, tids[i], -1))
+		if (!open_thread_event(s, tids[i], -1))
 			ioctl(s->events[s->n_events - 1], PERF_EVENT_IOC_ENABLE, 0);
 	if (w)
 		w->since = event_queue_now();
-	return w ? 0 : watch(s, exec->pid, event_queue_now());
+	return w ? 0 : watch_thread(s, exec->pid, event_queue_now());
 }
 
 static int bpf_start(struct sampler *s, pid_t pid, struct error *why)
 {
 	int err;
 
-	/* The rings must be read in time even if everything that is recorded keeps the CPUs busy.
-	 * Without the right to do that, it has to work as it is. */
+	/* The rings must be read in time even if the recorded threads keep all CPUs busy. If this
+	 * is not permitted, continue without it. */
 	setpriority(PRIO_PROCESS, 0, -10);
 	s->pid = pid;
 	err = event_queue_begin(s->delivery, pid, s->config.target,
-				s->kind == PERF_EVENT_TRACEPOINT ? NULL : reattach, s);
+				s->kind == PERF_EVENT_TRACEPOINT ? NULL : bpf_reattach, s);
 	if (err)
 		return error_set(why, err, "out of memory");
 	if (s->kind == PERF_EVENT_TRACEPOINT)
@@ -428,7 +425,7 @@ static int bpf_start(struct sampler *s, pid_t pid, struct error *why)
 
 /* ---- delivery ------------------------------------------------------------------- */
 
-static int count_drops(struct sampler *s, const struct sampler_sink *sink)
+static int report_drops(struct sampler *s, const struct sampler_sink *sink)
 {
 	uint64_t total = bpf_ring_dropped(s->rings), fresh = total - s->drops;
 
@@ -436,7 +433,7 @@ static int count_drops(struct sampler *s, const struct sampler_sink *sink)
 	return fresh ? sink->lost(sink->ctx, event_queue_now(), PCCE_LOSS_RING, fresh) : 0;
 }
 
-static int throttled(struct sampler *s, const struct sampler_sink *sink, uint64_t total)
+static int report_throttled(struct sampler *s, const struct sampler_sink *sink, uint64_t total)
 {
 	uint64_t fresh = total - s->throttled;
 
@@ -444,20 +441,19 @@ static int throttled(struct sampler *s, const struct sampler_sink *sink, uint64_
 	return fresh ? sink->lost(sink->ctx, event_queue_now(), PCCE_LOSS_THROTTLE, fresh) : 0;
 }
 
-/* Each time that the kernel throttles an event costs a sample at least. */
-static int count_throttlings(struct sampler *s, const struct sampler_sink *sink)
+/* Each throttling of an event costs at least one sample. */
+static int report_throttlings(struct sampler *s, const struct sampler_sink *sink)
 {
-	return throttled(s, sink, bpf_ring_throttled(s->rings));
+	return report_throttled(s, sink, bpf_ring_throttled(s->rings));
 }
 
 /*
- * How many samples throttling has cost in all is known of clocks: as many as the time that the
- * events were on a CPU is worth, less those that there are.  (Without throttling, some are missing
- * too, as when a virtual machine's CPU was taken away: that is not counted.)  A kernel that does
- * not tell the program that it throttles (before 6.2) does so to a clock only if the limit is too
- * low for it.
+ * Computes the samples that throttling cost. This is possible for clocks: the events' time on CPUs
+ * gives the expected number of samples. (Without throttling some are missing too, for example if a
+ * virtual machine lost its CPU. These are not counted.) A kernel before 6.2 does not tell the
+ * program about throttling. It throttles a clock only if the clock exceeds the limit.
  */
-static int count_throttled(struct sampler *s, const struct sampler_sink *sink)
+static int report_clock_deficit(struct sampler *s, const struct sampler_sink *sink)
 {
 	struct {
 		uint64_t count, running;
@@ -480,24 +476,24 @@ static int count_throttled(struct sampler *s, const struct sampler_sink *sink)
 			running += value.running;
 	due = running / period;
 	return due > s->taken + s->drops + s->throttled
-		       ? throttled(s, sink, due - s->taken - s->drops)
+		       ? report_throttled(s, sink, due - s->taken - s->drops)
 		       : 0;
 }
 
-static int turn(struct sampler *s, const struct sampler_sink *sink, bool last)
+static int bpf_turn(struct sampler *s, const struct sampler_sink *sink, bool last)
 {
 	uint64_t limit = event_queue_now() - EVENT_QUEUE_MARGIN;
-	int err = bpf_ring_read(s->rings, on_sample, s);
+	int err = bpf_ring_read(s->rings, add_bpf_sample, s);
 
 	if (!err)
 		err = event_queue_listen(s->delivery, NULL, NULL);
 	if (!err)
 		err = event_queue_flush(s->delivery, sink, last ? UINT64_MAX : limit);
 	if (!err)
-		err = count_drops(s, sink);
+		err = report_drops(s, sink);
 	if (!err)
-		err = count_throttlings(s, sink);
-	return err || !last ? err : count_throttled(s, sink);
+		err = report_throttlings(s, sink);
+	return err || !last ? err : report_clock_deficit(s, sink);
 }
 
 static int bpf_poll(struct sampler *s, const struct sampler_sink *sink, int timeout_ms)
@@ -505,9 +501,9 @@ static int bpf_poll(struct sampler *s, const struct sampler_sink *sink, int time
 	int turn_ms = bpf_ring_busy(s->rings) ? BUSY_TURN : TURN;
 	int err;
 
-	/* Nothing wakes us for samples: they wait in the rings for a turn. */
+	/* Samples do not wake us. They wait in the rings for the next turn. */
 	err = event_queue_wait(s->delivery, timeout_ms < turn_ms ? timeout_ms : turn_ms);
-	return err ? err : turn(s, sink, false);
+	return err ? err : bpf_turn(s, sink, false);
 }
 
 static int bpf_stop(struct sampler *s, const struct sampler_sink *sink)
@@ -516,7 +512,7 @@ static int bpf_stop(struct sampler *s, const struct sampler_sink *sink)
 
 	for (i = 0; i < s->n_events; i++)
 		ioctl(s->events[i], PERF_EVENT_IOC_DISABLE, 0);
-	return turn(s, sink, true);
+	return bpf_turn(s, sink, true);
 }
 
 const struct sampler_ops sampler_bpf = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Loading bpf/sampler.bpf.c, with its knobs set for this machine and kernel, and why it cannot be
- * loaded. */
+/* Loads bpf/sampler.bpf.c with its constants set for this machine and kernel, and explains
+ * failures. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 
 static char libbpf_says[256];
 
-/* Keeps the first complaint, which is the cause of those that follow. */
+/* Keeps libbpf's first message, which is the cause of the later ones. */
 static int keep_complaint(enum libbpf_print_level level, const char *format, va_list args)
 {
 	if (level == LIBBPF_WARN && !libbpf_says[0]) {
@@ -28,7 +28,8 @@ static int keep_complaint(enum libbpf_print_level level, const char *format, va_
 	return 0;
 }
 
-/* In which pid namespace are we? Not the initial one: the BPF program must translate. */
+/* Sets the pid namespace of pcce-record, unless it is the initial one. The BPF program then
+ * translates process numbers. */
 static void set_pid_namespace(struct sampler_bpf *skel)
 {
 	const ino_t initial = 0xeffffffc; /* PROC_PID_INIT_INO */
@@ -62,15 +63,14 @@ int bpf_program_load(enum perf_event_kind kind, const struct perf_event_attr *at
 	int cpus = libbpf_num_possible_cpus(), err;
 
 	if (cpus <= 0)
-		return error_set(why, -EINVAL, "the number of CPUs cannot be read: %s",
+		return error_set(why, -EINVAL, "cannot read the number of CPUs: %s",
 				 strerror(-cpus));
 	libbpf_says[0] = 0;
 	libbpf_set_print(keep_complaint);
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	skel = sampler_bpf__open();
 	if (!skel)
-		return error_set(why, -errno, "the BPF program cannot be opened: %s",
-				 strerror(errno));
+		return error_set(why, -errno, "cannot open the BPF program: %s", strerror(errno));
 	set_pid_namespace(skel);
 	skel->rodata->weighted = kind == PERF_EVENT_COUNT;
 	skel->rodata->event_known = !tracepoint && kernel_has("bpf_cast_to_kern_ctx");
@@ -86,21 +86,20 @@ int bpf_program_load(enum perf_event_kind kind, const struct perf_event_attr *at
 	bpf_program__set_autoload(skel->progs.on_exit, tracepoint);
 	err = sampler_bpf__load(skel);
 	if (err) {
-		if (err == -EPERM) /* EACCES is what the verifier says */
+		if (err == -EPERM) /* the verifier returns EACCES */
 			error_set(why, 0,
-				  "the kernel refuses the BPF program (%s): a container's seccomp "
-				  "filter or a security "
-				  "module forbids it",
+				  "cannot load the BPF program: %s: a container's seccomp filter "
+				  "or a security module forbids it",
 				  strerror(-err));
 		else if (err == -ENOSYS)
-			error_set(why, 0, "this kernel has no BPF");
+			error_set(why, 0, "this kernel does not support BPF");
 		else if (access("/sys/kernel/btf/vmlinux", R_OK))
 			error_set(why, 0,
-				  "this kernel does not describe its types (no "
-				  "/sys/kernel/btf/vmlinux)");
+				  "cannot load the BPF program: this kernel has no type "
+				  "information (/sys/kernel/btf/vmlinux)");
 		else
-			error_set(why, 0, "the kernel does not take the BPF program (%s%s%s)",
-				  strerror(-err), libbpf_says[0] ? "; " : "", libbpf_says);
+			error_set(why, 0, "cannot load the BPF program: %s%s%s", strerror(-err),
+				  libbpf_says[0] ? "; " : "", libbpf_says);
 		sampler_bpf__destroy(skel);
 		return err;
 	}

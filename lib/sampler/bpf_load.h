@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The BPF program in the kernel. */
+/* Loads the BPF program into the kernel and attaches it to events. */
 #ifndef PCCE_SAMPLER_BPF_LOAD_H
 #define PCCE_SAMPLER_BPF_LOAD_H
 
@@ -8,11 +8,11 @@
 #include "sampler.skel.h"
 #include "base/error.h"
 
-/* 0, or -errno with one sentence in why. */
+/* Returns 0, or -errno with the reason in why. */
 int bpf_program_load(enum perf_event_kind kind, const struct perf_event_attr *attr,
 		     struct sampler_bpf **out, struct error *why);
 
-/* From now on the event runs the program. 0 or -errno. */
+/* Makes the event run the program. 0 or -errno. */
 int bpf_program_attach(const struct sampler_bpf *skel, enum perf_event_kind kind, int event);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See bpf/sampler.h for the protocol. */
+/* Reads the BPF program's rings with the lock-free protocol of bpf/sampler.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -8,12 +8,12 @@
 #include <pcce/sample.h>
 #include "sampler/bpf_ring.h"
 
-#define ALL_MAX (256ull << 20) /* of all CPUs' rings together, roughly */
+#define ALL_MAX (256ull << 20) /* for the rings of all CPUs, roughly */
 #define PAGE 4096u
 
 struct bpf_ring {
 	int cpus, busy;
-	uint64_t size; /* of a segment */
+	uint64_t size; /* size of a segment */
 	size_t element;
 	struct sampler_control *controls;
 	size_t controls_bytes;
@@ -74,8 +74,9 @@ void bpf_ring_close(struct bpf_ring *r)
 	free(r);
 }
 
-static int read_one(struct bpf_ring *r, int cpu,
-		    int (*sample)(void *ctx, const struct pcce_sample *s, size_t size), void *ctx)
+static int read_cpu_ring(struct bpf_ring *r, int cpu,
+			 int (*sample)(void *ctx, const struct pcce_sample *s, size_t size),
+			 void *ctx)
 {
 	struct sampler_control *c = &r->controls[cpu];
 	uint64_t tail = c->tail, head = __atomic_load_n(&c->head, __ATOMIC_ACQUIRE);
@@ -96,7 +97,7 @@ static int read_one(struct bpf_ring *r, int cpu,
 		s = (const struct pcce_sample *)(r->segments + slot * r->element + at +
 						 SAMPLER_SKIP);
 		if (!pcce_sample_counts_are_possible(
-			    s, 0)) { /* cannot be: the writer never does that */
+			    s, 0)) { /* impossible: the writer never does this */
 			tail = head;
 			break;
 		}
@@ -117,7 +118,7 @@ int bpf_ring_read(struct bpf_ring *r,
 
 	r->busy = 0;
 	for (cpu = 0; cpu < r->cpus && !err; cpu++)
-		err = read_one(r, cpu, sample, ctx);
+		err = read_cpu_ring(r, cpu, sample, ctx);
 	return err;
 }
 
@@ -126,7 +127,7 @@ int bpf_ring_busy(const struct bpf_ring *r)
 	return r->busy;
 }
 
-static uint64_t sum(const struct bpf_ring *r, size_t counter)
+static uint64_t sum_counter(const struct bpf_ring *r, size_t counter)
 {
 	uint64_t total = 0;
 	int cpu;
@@ -140,10 +141,10 @@ static uint64_t sum(const struct bpf_ring *r, size_t counter)
 
 uint64_t bpf_ring_dropped(const struct bpf_ring *r)
 {
-	return sum(r, offsetof(struct sampler_control, dropped));
+	return sum_counter(r, offsetof(struct sampler_control, dropped));
 }
 
 uint64_t bpf_ring_throttled(const struct bpf_ring *r)
 {
-	return sum(r, offsetof(struct sampler_control, throttled));
+	return sum_counter(r, offsetof(struct sampler_control, throttled));
 }

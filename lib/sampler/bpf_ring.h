@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The reader's side of the BPF program's rings (bpf/sampler.h). */
+/* Reads the rings of the BPF program (bpf/sampler.h). */
 #ifndef PCCE_SAMPLER_BPF_RING_H
 #define PCCE_SAMPLER_BPF_RING_H
 
@@ -9,7 +9,8 @@
 
 struct bpf_ring;
 
-/* For so many CPUs: log2 of a segment's size, and the bytes of one element of the rings' array. */
+/* For a number of CPUs: log2 of a segment's size, and the bytes of one element of the rings' array.
+ */
 uint32_t bpf_ring_shift(int cpus);
 uint32_t bpf_ring_element(int cpus);
 
@@ -17,18 +18,18 @@ uint32_t bpf_ring_element(int cpus);
 int bpf_ring_open(int controls_fd, int rings_fd, int cpus, struct bpf_ring **out);
 void bpf_ring_close(struct bpf_ring *r);
 
-/* Hands out all samples that are there; they stay valid during the call of sample only. Stops at
- * the first non-zero result and returns it. */
+/* Passes all samples to sample(). They are valid only during the call. Stops at the first result
+ * that is not 0, and returns it. */
 int bpf_ring_read(struct bpf_ring *r,
 		  int (*sample)(void *ctx, const struct pcce_sample *s, size_t size), void *ctx);
 
-/* Was a ring so full, at the last read, that it should be read sooner? */
+/* Whether a ring was so full at the last read that the next one should come sooner. */
 int bpf_ring_busy(const struct bpf_ring *r);
 
-/* Samples that were dropped since the beginning. */
+/* Returns the number of samples that were dropped since the beginning. */
 uint64_t bpf_ring_dropped(const struct bpf_ring *r);
 
-/* How often an event was throttled. */
+/* Returns how often an event was throttled. */
 uint64_t bpf_ring_throttled(const struct bpf_ring *r);
 
 #endif

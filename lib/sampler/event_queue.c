@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See event_queue.h. */
+/* Implements the event queue of the samplers in the kernel, with a time_queue and a
+ * process_tracker. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -30,8 +31,9 @@ struct event_queue {
 	bool introduction_due, reattached;
 	event_queue_reattach *reattach;
 	void *reattach_ctx;
-	const struct sampler_sink *sink;			      /* during delivery_flush */
-	int (*heard)(void *ctx, const struct perf_sideband_event *e); /* during delivery_listen */
+	const struct sampler_sink *sink; /* during event_queue_flush() */
+	int (*heard)(void *ctx,
+		     const struct perf_sideband_event *e); /* during event_queue_listen() */
 	void *heard_ctx;
 };
 
@@ -78,7 +80,7 @@ int event_queue_open(int64_t *offsets, uint32_t *n_offsets, uint32_t capacity, c
 		goto fail;
 	err = perf_sideband_watch(s->sideband, s->epoll);
 	if (err) {
-		error_set(why, 0, "the kernel's records of processes cannot be waited for: %s",
+		error_set(why, 0, "cannot wait for the kernel's records of processes: %s",
 			  strerror(-err));
 		goto fail;
 	}
@@ -123,7 +125,7 @@ struct pcce_sample *event_queue_add(struct event_queue *s, const struct pcce_sam
 	return blob ? memcpy(blob, sample, size) : NULL;
 }
 
-static int on_sideband(void *ctx, const struct perf_sideband_event *e)
+static int queue_sideband_event(void *ctx, const struct perf_sideband_event *e)
 {
 	struct event_queue *s = ctx;
 	size_t name = strlen(e->name) + 1;
@@ -141,10 +143,10 @@ int event_queue_listen(struct event_queue *s,
 {
 	s->heard = heard;
 	s->heard_ctx = ctx;
-	return perf_sideband_read(s->sideband, on_sideband, s);
+	return perf_sideband_read(s->sideband, queue_sideband_event, s);
 }
 
-/* ---- the sink, with one more ear: what is mapped may tell where pages are --------------- */
+/* ---- the sink; mappings also go to tls_offsets ---- */
 
 static int map_heard(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_t length,
 		     uint64_t pgoff, const char *path)
@@ -179,9 +181,9 @@ static int lost_heard(void *ctx, uint64_t time, uint32_t reason, uint64_t count)
 
 /* ---- set-uid programs --------------------------------------------------------------- */
 
-/* Does the kernel take all events from a process that does such an exec? It does if the real and
- * the effective ids then differ, as the process can read in its auxiliary vector ever after; but
- * not with fs.suid_dumpable = 1. */
+/* Whether the kernel removes all events from a process after such an exec. It does if the real and
+ * the effective ids then differ. The process's auxiliary vector contains these ids. The exception
+ * is fs.suid_dumpable = 1. */
 static bool exec_takes_events(pid_t pid)
 {
 	uint64_t pair[2], uid[2] = {0}, gid[2] = {0};
@@ -215,22 +217,22 @@ static int after_exec(struct event_queue *s, const struct perf_sideband_event *e
 
 	if (!exec_takes_events(exec->pid))
 		return 0;
-	/* The side band then has an end that is none, and that it must survive. */
+	/* The side band then has an exit event although the process continues. Count one more
+	 * thread, so that the process remains followed. */
 	if (process_tracker_add(s->follow, exec->pid, 2, exec->name, exec->time))
 		return -ENOMEM;
 	err = s->reattach ? s->reattach(s->reattach_ctx, exec) : 0;
 	if (s->reattach && !err && !s->reattached)
 		fprintf(stderr,
-			"%s: %s is set-uid or set-gid, which makes the kernel take its events "
-			"away; its first %.0f ms "
-			"are not sampled\n",
+			"%s: %s is set-uid or set-gid, so the kernel removed its events; its first "
+			"%.0f ms are not sampled\n",
 			program_invocation_short_name, exec->name,
 			(double)(event_queue_now() - exec->time) / 1e6);
 	s->reattached = true;
 	return err;
 }
 
-static int deliver(void *ctx, uint32_t kind, const void *blob, size_t size)
+static int deliver_item(void *ctx, uint32_t kind, const void *blob, size_t size)
 {
 	struct event_queue *s = ctx;
 	const struct pcce_sample *sample = blob;
@@ -253,8 +255,8 @@ static int deliver(void *ctx, uint32_t kind, const void *blob, size_t size)
 	return err;
 }
 
-/* The first thing the sink hears: what the process is, before anything happens to it. */
-static int introduce(struct event_queue *s)
+/* Tells the sink what the process is, before any other event. */
+static int introduce_process(struct event_queue *s)
 {
 	struct sampler_sink ears = {.ctx = s,
 				    .process = process_heard,
@@ -279,9 +281,9 @@ int event_queue_flush(struct event_queue *s, const struct sampler_sink *sink, ui
 
 	s->sink = sink;
 	if (s->introduction_due)
-		err = introduce(s);
+		err = introduce_process(s);
 	if (!err)
-		err = time_queue_flush(&s->queue, limit, deliver, s);
+		err = time_queue_flush(&s->queue, limit, deliver_item, s);
 	tls_offsets_retry(s->places);
 	s->sink = NULL;
 	return err;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The sampler in the kernel module: pcce_sampler takes the samples, and its rings deliver them.
+ * Implements the kmod sampler: controls a session of the kernel module pcce_sampler, and delivers
+ * the samples from its rings.
  *
- * The module follows a process's threads and children by itself; what processes do otherwise
- * (mappings, names, exec) comes from the kernel's side band, as for bpf.  See event_queue.h.
+ * The module follows the threads and children of a process. Other events of processes (mappings,
+ * names, exec) come from the kernel's side band, as for bpf. See event_queue.h.
  *
- * Aggregated recordings.  The kernel counts equal samples, and the counters are taken every
- * COUNTS_NS, or earlier when they take up much room.  Such a record says when the first and the
- * last of its samples were taken.  If the process mapped something over one of its addresses in
- * between, nobody can tell to what that address belonged: it is marked as not readable.
+ * Aggregated recordings. The kernel counts equal samples. The counters are read every COUNTS_NS, or
+ * earlier if they use much memory. Such a record has the times of its first and last samples. If
+ * the process mapped something over one of its addresses in between, the address is ambiguous. The
+ * sample is then marked with PCCE_SAMPLE_MIXED.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,11 +27,11 @@
 #include "sampler/sampler.h"
 #include "sampler/event_queue.h"
 
-#define TURN 10		       /* ms: how long samples wait in the rings, at most */
-#define COUNTS_NS 1000000000   /* between two times that counters are taken */
-#define LOOK_NS 10000000       /* after the beginning, threads are looked for again, */
-#define LOOKS_NS 2000000000    /* and ever less often, up to that */
-#define ALL_MAX (256ull << 20) /* of all CPUs' rings together, roughly */
+#define TURN 10		       /* ms, most time that samples wait in the rings */
+#define COUNTS_NS 1000000000   /* ns between two reads of the counters */
+#define LOOK_NS 10000000       /* ns; first repeated search for threads after the start */
+#define LOOKS_NS 2000000000    /* ns; largest time between two searches */
+#define ALL_MAX (256ull << 20) /* for the rings of all CPUs, roughly */
 #define RING_BYTES (2u << 20)
 
 struct sampler {
@@ -39,21 +40,21 @@ struct sampler {
 	struct kmod_session *session;
 	struct event_queue *delivery;
 	int64_t offsets[PCCE_KMOD_OFFSETS],
-		told[PCCE_KMOD_OFFSETS]; /* where pages may be; what the kernel knows of it */
+		told[PCCE_KMOD_OFFSETS]; /* where pages can be; told: what the kernel knows */
 	uint32_t n_offsets, n_told;
 	uint64_t drops, throttled;
-	uint64_t look_at, look_after; /* when threads are looked for again, 0: never; and how long
-					 after that */
+	uint64_t look_at, look_after; /* time of the next search for threads (0: none), and time
+					 from it to the one after */
 	/* Aggregated recordings. */
 	struct remap_log *remaps;
-	uint64_t since; /* nothing that comes later is older */
-	uint64_t next;	/* when counters are taken again */
+	uint64_t since; /* later records are not older than this time */
+	uint64_t next;	/* time of the next read of the counters */
 };
 
-/* ---- can it work ---------------------------------------------------------------- */
+/* ---- checks ---- */
 
-static int set_up(const struct sampler_config *config, struct pcce_kmod_setup *setup,
-		  struct error *why)
+static int make_setup(const struct sampler_config *config, struct pcce_kmod_setup *setup,
+		      struct error *why)
 {
 	struct perf_event_attr attr = {.size = sizeof(attr)};
 	enum perf_event_kind kind;
@@ -61,13 +62,13 @@ static int set_up(const struct sampler_config *config, struct pcce_kmod_setup *s
 
 	if (config->verify)
 		return error_set(why, -EOPNOTSUPP,
-				 "it cannot look at the real stack, which --verify needs");
+				 "it cannot read the stack, which --verify needs; use -b self");
 	err = perf_event_parse(config->event, &attr, &kind, why);
 	if (err)
 		return err;
 	*setup = (struct pcce_kmod_setup){
 		.scope = PCCE_KMOD_PROCESS, .cpu = -1, .type = attr.type, .config = attr.config};
-	/* Of a tracepoint each event is a sample, unless a number is asked for. */
+	/* Each event of a tracepoint is a sample, unless a period is given. */
 	if (config->frequency && kind != PERF_EVENT_TRACEPOINT) {
 		setup->flags |= PCCE_KMOD_FREQUENCY;
 		setup->rate = config->frequency;
@@ -81,31 +82,30 @@ static int set_up(const struct sampler_config *config, struct pcce_kmod_setup *s
 	return 0;
 }
 
-static int explain(const struct sampler *s, int err, struct error *why)
+static int explain_session_error(const struct sampler *s, int err, struct error *why)
 {
 	const struct pcce_kmod_info *info = kmod_session_info(s->session);
 
 	switch (-err) {
 	case EINVAL:
 		if (s->setup.flags & PCCE_KMOD_FREQUENCY && s->setup.rate > info->max_frequency) {
-			error_set(
-				why, 0,
-				"%llu samples a second are more than the module allows, %llu; use "
-				"a lower -F, or raise "
-				"/sys/module/pcce_sampler/parameters/max_frequency",
-				(unsigned long long)s->setup.rate,
-				(unsigned long long)info->max_frequency);
+			error_set(why, 0,
+				  "%llu samples per second exceed the module's limit of %llu; use "
+				  "a lower -F, or raise "
+				  "/sys/module/pcce_sampler/parameters/max_frequency",
+				  (unsigned long long)s->setup.rate,
+				  (unsigned long long)info->max_frequency);
 			break;
 		}
 		/* fallthrough */
 	default:
-		error_set(why, 0, "the module refuses the event %s: %s", s->config.event,
+		error_set(why, 0, "cannot open the event %s in the module: %s", s->config.event,
 			  strerror(-err));
 		break;
 	case ENOENT:
 	case ENODEV:
 	case EOPNOTSUPP:
-		error_set(why, 0, "this machine does not have the event %s", s->config.event);
+		error_set(why, 0, "this machine does not support the event %s", s->config.event);
 		break;
 	case EPERM:
 		error_set(why, 0, "it needs the capability CAP_PERFMON, or root");
@@ -115,14 +115,14 @@ static int explain(const struct sampler *s, int err, struct error *why)
 		break;
 	case ENOMEM:
 		error_set(why, 0,
-			  "there is no memory for the rings, or they are more than this user may "
-			  "lock (ulimit -l)");
+			  "cannot allocate the rings: out of memory, or above the limit of locked "
+			  "memory; raise it with ulimit -l");
 		break;
 	}
 	return err;
 }
 
-/* Rings as large as they may be. */
+/* Sets up the session with the largest possible rings. */
 static int set_up_session(struct sampler *s)
 {
 	uint32_t bytes = RING_BYTES;
@@ -146,9 +146,9 @@ static int kmod_probe(const struct sampler_config *config, struct error *why)
 
 	if (err)
 		return err;
-	err = set_up(config, &s.setup, why);
+	err = make_setup(config, &s.setup, why);
 	if (!err && !kmod_session_info(s.session)->privileged)
-		err = explain(&s, -EPERM, why);
+		err = explain_session_error(&s, -EPERM, why);
 	if (!err) {
 		/* The event on this thread itself: it ends with the session. */
 		s.setup.scope = PCCE_KMOD_TASK;
@@ -157,7 +157,7 @@ static int kmod_probe(const struct sampler_config *config, struct error *why)
 		if (!err)
 			err = kmod_session_start(s.session);
 		if (err)
-			explain(&s, err, why);
+			explain_session_error(&s, err, why);
 	}
 	kmod_session_close(s.session);
 	/* -ENODEV says that the module is not there, and nothing else. */
@@ -185,7 +185,7 @@ static int kmod_prepare(const struct sampler_config *config, struct sampler **ou
 	if (!s)
 		return error_set(why, -ENOMEM, "out of memory");
 	s->config = *config;
-	err = set_up(config, &s->setup, why);
+	err = make_setup(config, &s->setup, why);
 	if (!err)
 		err = kmod_session_open(&s->session, why);
 	if (!err)
@@ -206,7 +206,7 @@ static int kmod_prepare(const struct sampler_config *config, struct sampler **ou
 	return 0;
 }
 
-/* Tells the module of new places. */
+/* Tells the module new places of thread pages. */
 static int tell_places(struct sampler *s)
 {
 	int err;
@@ -221,14 +221,14 @@ static int tell_places(struct sampler *s)
 	return err;
 }
 
-/* After an exec of a set-uid program. */
-static int reattach(void *ctx, const struct perf_sideband_event *exec)
+/* Attaches to a process again after an exec of a set-uid program. */
+static int kmod_reattach(void *ctx, const struct perf_sideband_event *exec)
 {
 	struct sampler *s = ctx;
 	int err = kmod_session_attach(s->session, exec->pid, PCCE_KMOD_ATTACH_AGAIN);
 
-	if (err && err != -ESRCH) /* it has ended already */
-		fprintf(stderr, "%s: %s cannot be sampled any more: %s\n",
+	if (err && err != -ESRCH) /* the process has ended */
+		fprintf(stderr, "%s: cannot continue to sample %s: %s\n",
 			program_invocation_short_name, exec->name, strerror(-err));
 	return 0;
 }
@@ -237,13 +237,13 @@ static int kmod_sampler_start(struct sampler *s, pid_t pid, struct error *why)
 {
 	int err;
 
-	/* The rings must be read in time even if everything that is recorded keeps the CPUs busy.
-	 * Without the right to do that, it has to work as it is. */
+	/* The rings must be read in time even if the recorded threads keep all CPUs busy. If this
+	 * is not permitted, continue without it. */
 	setpriority(PRIO_PROCESS, 0, -10);
 	s->setup.pid = pid;
 	if (!s->config.target)
 		s->setup.flags |= PCCE_KMOD_ON_EXEC;
-	err = event_queue_begin(s->delivery, pid, s->config.target, reattach, s);
+	err = event_queue_begin(s->delivery, pid, s->config.target, kmod_reattach, s);
 	if (!err)
 		err = set_up_session(s);
 	if (!err)
@@ -254,13 +254,13 @@ static int kmod_sampler_start(struct sampler *s, pid_t pid, struct error *why)
 		err = kmod_session_start(s->session);
 	s->look_after = LOOK_NS;
 	s->look_at = s->config.target ? event_queue_now() + LOOK_NS : 0;
-	return err ? explain(s, err, why) : 0;
+	return err ? explain_session_error(s, err, why) : 0;
 }
 
 /* ---- delivery ------------------------------------------------------------------- */
 
-static int on_record(void *ctx, const struct pcce_kmod_record *record,
-		     const struct pcce_sample *sample, size_t size)
+static int add_kmod_sample(void *ctx, const struct pcce_kmod_record *record,
+			   const struct pcce_sample *sample, size_t size)
 {
 	struct sampler *s = ctx;
 	struct pcce_sample *copy = event_queue_add(s->delivery, sample, size);
@@ -272,7 +272,7 @@ static int on_record(void *ctx, const struct pcce_kmod_record *record,
 	return 0;
 }
 
-static int count_losses(struct sampler *s, const struct sampler_sink *sink)
+static int report_losses(struct sampler *s, const struct sampler_sink *sink)
 {
 	struct pcce_kmod_stats stats;
 	uint64_t drops = 0, fresh;
@@ -293,34 +293,35 @@ static int count_losses(struct sampler *s, const struct sampler_sink *sink)
 	return err;
 }
 
-static int on_sideband(void *ctx, const struct perf_sideband_event *e)
+static int note_remap(void *ctx, const struct perf_sideband_event *e)
 {
 	struct sampler *s = ctx;
 
 	return remap_log_note(s->remaps, e);
 }
 
-/* Counters that are taken later may be as old as since; so all else has to wait for them. */
+/* Reads the counters if it is time. Later counters can be as old as s->since, so all other events
+ * must wait for them. */
 static int take_counts(struct sampler *s, bool now)
 {
 	struct pollfd p = {.fd = kmod_session_fd(s->session), .events = POLLIN};
 	bool due = now || event_queue_now() >= s->next || poll(&p, 1, 0) == 1;
 	int err = due ? kmod_session_rotate(s->session, &s->since) : 0;
 
-	/* What was mapped before they were taken has to be known now. */
+	/* Mappings before the read of the counters must be known now. */
 	if (!err)
-		err = event_queue_listen(s->delivery, on_sideband, s);
+		err = event_queue_listen(s->delivery, note_remap, s);
 	if (err || !due)
 		return err;
 	s->next = event_queue_now() + COUNTS_NS;
-	err = kmod_session_read_counts(s->session, on_record, s);
+	err = kmod_session_read_counts(s->session, add_kmod_sample, s);
 	remap_log_forget(s->remaps, s->since);
 	return err;
 }
 
-/* Threads that were just being created when the sampling began; pcce/kmod.h says how they can be
- * missed. */
-static int look_again(struct sampler *s)
+/* Attaches to threads that were just being created when the sampling began. pcce/kmod.h says how
+ * they can be missed. */
+static int attach_late_threads(struct sampler *s)
 {
 	int err;
 
@@ -332,10 +333,10 @@ static int look_again(struct sampler *s)
 	return err == -ESRCH ? 0 : err;
 }
 
-static int turn(struct sampler *s, const struct sampler_sink *sink, bool last)
+static int kmod_turn(struct sampler *s, const struct sampler_sink *sink, bool last)
 {
 	uint64_t limit = event_queue_now() - EVENT_QUEUE_MARGIN;
-	int err = last ? 0 : look_again(s);
+	int err = last ? 0 : attach_late_threads(s);
 
 	if (err)
 		return err;
@@ -344,7 +345,7 @@ static int turn(struct sampler *s, const struct sampler_sink *sink, bool last)
 		if (limit > s->since)
 			limit = s->since;
 	} else {
-		err = kmod_session_read(s->session, on_record, s);
+		err = kmod_session_read(s->session, add_kmod_sample, s);
 		if (!err)
 			err = event_queue_listen(s->delivery, NULL, NULL);
 	}
@@ -352,19 +353,19 @@ static int turn(struct sampler *s, const struct sampler_sink *sink, bool last)
 		err = event_queue_flush(s->delivery, sink, last ? UINT64_MAX : limit);
 	if (!err)
 		err = tell_places(s);
-	return err ? err : count_losses(s, sink);
+	return err ? err : report_losses(s, sink);
 }
 
 static int kmod_poll(struct sampler *s, const struct sampler_sink *sink, int timeout_ms)
 {
 	int err = event_queue_wait(s->delivery, timeout_ms < TURN ? timeout_ms : TURN);
 
-	return err ? err : turn(s, sink, false);
+	return err ? err : kmod_turn(s, sink, false);
 }
 
 static int kmod_sampler_stop(struct sampler *s, const struct sampler_sink *sink)
 {
-	int err = kmod_session_stop(s->session), turn_err = turn(s, sink, true);
+	int err = kmod_session_stop(s->session), turn_err = kmod_turn(s, sink, true);
 
 	return err ? err : turn_err;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See kmod_session.h. */
+/* Implements the session of the kernel module with ioctl() and mmap(). */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -18,12 +18,12 @@ struct kmod_session {
 	struct pcce_kmod_info info;
 	struct pcce_kmod_setup config;
 	struct pcce_kmod_reader *readers;
-	const uint8_t *rest; /* writers and data: what follows the readers */
+	const uint8_t *rest; /* writers and data, which follow the readers */
 	size_t rest_bytes;
-	uint32_t segment; /* AGGREGATE: the one that may be read */
+	uint32_t segment; /* AGGREGATE: the segment that may be read */
 };
 
-static int request(const struct kmod_session *k, unsigned long number, void *argument)
+static int session_request(const struct kmod_session *k, unsigned long number, void *argument)
 {
 	return ioctl(k->fd, number, argument) ? -errno : 0;
 }
@@ -35,16 +35,16 @@ static int explain_open(int err, struct error *why)
 	case -ENXIO:
 	case -ENODEV:
 		return error_set(why, -ENODEV,
-				 "the kernel module pcce_sampler is not loaded (there is "
-				 "no " PCCE_KMOD_DEVICE
-				 "); load it: modprobe pcce_sampler, or insmod pcce_sampler.ko");
+				 "the kernel module pcce_sampler is not loaded; load it with "
+				 "modprobe pcce_sampler or insmod pcce_sampler.ko");
 	case -EACCES:
 	case -EPERM:
-		return error_set(why, err, PCCE_KMOD_DEVICE " may not be opened by this user (%s)",
+		return error_set(why, err,
+				 "cannot open " PCCE_KMOD_DEVICE
+				 ": %s; record as a user with access to it",
 				 strerror(-err));
 	default:
-		return error_set(why, err, PCCE_KMOD_DEVICE " cannot be opened: %s",
-				 strerror(-err));
+		return error_set(why, err, "cannot open " PCCE_KMOD_DEVICE ": %s", strerror(-err));
 	}
 }
 
@@ -60,9 +60,10 @@ int kmod_session_open(struct kmod_session **out, struct error *why)
 		err = explain_open(-errno, why);
 		goto fail;
 	}
-	err = request(k, PCCE_KMOD_IOC_INFO, &k->info);
+	err = session_request(k, PCCE_KMOD_IOC_INFO, &k->info);
 	if (err) {
-		error_set(why, 0, PCCE_KMOD_DEVICE " is not that of pcce_sampler: %s",
+		error_set(why, 0,
+			  "cannot use " PCCE_KMOD_DEVICE ": it does not belong to pcce_sampler: %s",
 			  strerror(-err));
 		goto fail;
 	}
@@ -70,9 +71,8 @@ int kmod_session_open(struct kmod_session **out, struct error *why)
 	    k->info.sample_size != sizeof(struct pcce_sample) ||
 	    k->info.record_max != PCCE_KMOD_RECORD_MAX) {
 		error_set(why, 0,
-			  "the module pcce_sampler that is loaded is that of another version of "
-			  "pcce (its interface is "
-			  "%u, this is %u); load the one that belongs to this",
+			  "the loaded module pcce_sampler has interface version %u, not %u; load "
+			  "the module of this version of pcce",
 			  k->info.version, PCCE_KMOD_VERSION);
 		err = -EPROTONOSUPPORT;
 		goto fail;
@@ -109,7 +109,7 @@ int kmod_session_fd(const struct kmod_session *k)
 
 int kmod_session_setup(struct kmod_session *k, struct pcce_kmod_setup *config)
 {
-	int err = request(k, PCCE_KMOD_IOC_SETUP, config);
+	int err = session_request(k, PCCE_KMOD_IOC_SETUP, config);
 	void *readers, *rest;
 
 	if (err)
@@ -137,44 +137,44 @@ int kmod_session_places(struct kmod_session *k, const int64_t *offsets, uint32_t
 
 	for (i = 0; i < n && i < PCCE_KMOD_OFFSETS; i++)
 		p.offsets[i] = offsets[i];
-	return request(k, PCCE_KMOD_IOC_PLACES, &p);
+	return session_request(k, PCCE_KMOD_IOC_PLACES, &p);
 }
 
 int kmod_session_start(struct kmod_session *k)
 {
-	return request(k, PCCE_KMOD_IOC_START, NULL);
+	return session_request(k, PCCE_KMOD_IOC_START, NULL);
 }
 
 int kmod_session_attach(struct kmod_session *k, int pid, uint32_t flags)
 {
 	struct pcce_kmod_attach a = {.pid = pid, .flags = flags};
 
-	return request(k, PCCE_KMOD_IOC_ATTACH, &a);
+	return session_request(k, PCCE_KMOD_IOC_ATTACH, &a);
 }
 
 int kmod_session_stop(struct kmod_session *k)
 {
-	return request(k, PCCE_KMOD_IOC_STOP, NULL);
+	return session_request(k, PCCE_KMOD_IOC_STOP, NULL);
 }
 
 int kmod_session_stats(struct kmod_session *k, struct pcce_kmod_stats *stats)
 {
-	return request(k, PCCE_KMOD_IOC_STATS, stats);
+	return session_request(k, PCCE_KMOD_IOC_STATS, stats);
 }
 
-static const struct pcce_kmod_writer *writer(const struct kmod_session *k, uint32_t ring)
+static const struct pcce_kmod_writer *ring_writer(const struct kmod_session *k, uint32_t ring)
 {
 	return (const struct pcce_kmod_writer *)k->rest + ring;
 }
 
-static const uint8_t *data(const struct kmod_session *k, uint32_t ring)
+static const uint8_t *ring_data(const struct kmod_session *k, uint32_t ring)
 {
 	return k->rest - k->config.writer_offset + k->config.data_offset +
 	       ring * k->config.data_stride;
 }
 
-/* Its size, or 0. */
-static size_t deliver(const uint8_t *at, kmod_session_sink *sink, void *ctx, int *err)
+/* Delivers the record at `at`. Returns its size, or 0 if it is malformed. */
+static size_t deliver_record(const uint8_t *at, kmod_session_sink *sink, void *ctx, int *err)
 {
 	const struct pcce_kmod_record *record = (const struct pcce_kmod_record *)at;
 	const struct pcce_sample *sample = (const struct pcce_sample *)(record + 1);
@@ -192,16 +192,16 @@ static size_t deliver(const uint8_t *at, kmod_session_sink *sink, void *ctx, int
 	return size;
 }
 
-static int read_ring(struct kmod_session *k, uint32_t ring, kmod_session_sink *sink, void *ctx)
+static int read_kmod_ring(struct kmod_session *k, uint32_t ring, kmod_session_sink *sink, void *ctx)
 {
 	/* Pairs with the kernel's release: the records up to head are complete. */
-	uint64_t head = __atomic_load_n(&writer(k, ring)->head, __ATOMIC_ACQUIRE);
+	uint64_t head = __atomic_load_n(&ring_writer(k, ring)->head, __ATOMIC_ACQUIRE);
 	uint64_t tail = k->readers[ring].tail, bytes = k->config.ring_bytes;
 	int err = 0;
 
 	while (tail < head && !err) {
 		uint64_t at = tail & (bytes - 1);
-		size_t size = deliver(data(k, ring) + at, sink, ctx, &err);
+		size_t size = deliver_record(ring_data(k, ring) + at, sink, ctx, &err);
 
 		if (!size) {
 			tail = head;
@@ -210,7 +210,7 @@ static int read_ring(struct kmod_session *k, uint32_t ring, kmod_session_sink *s
 		}
 		tail = at + size >= bytes ? tail - at + bytes : tail + size;
 	}
-	/* Pairs with the kernel's acquire: what lies before tail has been read. */
+	/* Pairs with the kernel's acquire: everything before tail has been read. */
 	__atomic_store_n(&k->readers[ring].tail, tail, __ATOMIC_RELEASE);
 	return err;
 }
@@ -221,14 +221,14 @@ int kmod_session_read(struct kmod_session *k, kmod_session_sink *sink, void *ctx
 	int err = 0;
 
 	for (ring = 0; ring < k->config.n_rings && !err; ring++)
-		err = read_ring(k, ring, sink, ctx);
+		err = read_kmod_ring(k, ring, sink, ctx);
 	return err;
 }
 
 int kmod_session_rotate(struct kmod_session *k, uint64_t *since)
 {
 	struct pcce_kmod_rotate rotate;
-	int err = request(k, PCCE_KMOD_IOC_ROTATE, &rotate);
+	int err = session_request(k, PCCE_KMOD_IOC_ROTATE, &rotate);
 
 	if (err)
 		return err;
@@ -243,11 +243,11 @@ int kmod_session_read_counts(struct kmod_session *k, kmod_session_sink *sink, vo
 	int err = 0;
 
 	for (ring = 0; ring < k->config.n_rings && !err; ring++) {
-		const uint8_t *segment = data(k, ring) + k->segment * k->config.segment_stride;
-		uint64_t used = writer(k, ring)->used[k->segment], at = 0;
+		const uint8_t *segment = ring_data(k, ring) + k->segment * k->config.segment_stride;
+		uint64_t used = ring_writer(k, ring)->used[k->segment], at = 0;
 
 		while (at < used && !err) {
-			size_t size = deliver(segment + at, sink, ctx, &err);
+			size_t size = deliver_record(segment + at, sink, ctx, &err);
 
 			if (!size)
 				err = -EPROTO;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Names of events: the kernel's generic ones by table, tracepoints through tracefs. How they are
- * opened, and why not.
- */
+/* Finds events by name: the kernel's generic events in a table, tracepoints in tracefs. Opens
+ * events and explains why this fails. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -65,13 +64,13 @@ static int parse_tracepoint(const char *name, struct perf_event_attr *attr, stru
 	int n;
 
 	if (!dir)
-		return error_set(
-			why, -ENOENT,
-			"event %s is a tracepoint, which needs tracefs: mount -t tracefs nodev "
-			"/sys/kernel/tracing",
-			name);
+		return error_set(why, -ENOENT,
+				 "the event %s is a tracepoint and needs tracefs; mount it with "
+				 "mount -t tracefs nodev /sys/kernel/tracing",
+				 name);
 	if (strchr(name, '/') || colon == name || !colon[1])
-		return error_set(why, -EINVAL, "event %s is not of the form SYSTEM:NAME", name);
+		return error_set(why, -EINVAL, "the event %s does not have the form SYSTEM:NAME",
+				 name);
 	snprintf(path, sizeof(path), "%s/events/%.*s/%s/id", dir, (int)(colon - name), name,
 		 colon + 1);
 	f = fopen(path, "re");
@@ -79,17 +78,17 @@ static int parse_tracepoint(const char *name, struct perf_event_attr *attr, stru
 		int err = -errno;
 
 		if (err == -ENOENT)
-			error_set(why, 0,
-				  "there is no tracepoint %s; %s/available_events lists them", name,
-				  dir);
+			error_set(why, 0, "unknown tracepoint %s; %s/available_events lists all",
+				  name, dir);
 		else
-			error_set(why, 0, "%s cannot be read: %s", path, strerror(-err));
+			error_set(why, 0, "cannot read %s: %s", path, strerror(-err));
 		return err;
 	}
 	n = fscanf(f, "%llu", &id);
 	fclose(f);
 	if (n != 1)
-		return error_set(why, -EINVAL, "%s does not hold a number", path);
+		return error_set(why, -EINVAL, "cannot read %s: it does not contain a number",
+				 path);
 	attr->type = PERF_TYPE_TRACEPOINT;
 	attr->config = id;
 	return 0;
@@ -113,13 +112,11 @@ int perf_event_parse(const char *name, struct perf_event_attr *attr, enum perf_e
 		*kind = PERF_EVENT_TRACEPOINT;
 		return parse_tracepoint(name, attr, why);
 	}
-	return error_set(
-		why, -EINVAL,
-		"there is no event \"%s\"; known are cpu-clock, task-clock, page-faults, "
-		"context-switches, "
-		"cpu-migrations, "
-		"cycles, instructions, cache-misses and their like, and tracepoints as SYSTEM:NAME",
-		name);
+	return error_set(why, -EINVAL,
+			 "unknown event \"%s\"; use cpu-clock, task-clock, page-faults, "
+			 "context-switches, cpu-migrations, cycles, instructions, cache-misses or "
+			 "a similar event, or a tracepoint as SYSTEM:NAME",
+			 name);
 }
 
 int perf_event_make_attr(const struct sampler_config *config, struct perf_event_attr *attr,
@@ -166,37 +163,34 @@ int perf_event_explain(const struct sampler_config *config, int err, struct erro
 	case EINVAL:
 		limit = perf_event_rate_limit();
 		if (limit && config->frequency > limit) {
-			error_set(
-				why, 0,
-				"%llu samples a second are more than the kernel allows, %u; use a "
-				"lower -F, or raise "
-				"kernel.perf_event_max_sample_rate",
-				(unsigned long long)config->frequency, limit);
+			error_set(why, 0,
+				  "%llu samples per second exceed the kernel's limit of %u; use a "
+				  "lower -F, or raise kernel.perf_event_max_sample_rate",
+				  (unsigned long long)config->frequency, limit);
 			break;
 		}
 		/* fallthrough */
 	default:
-		error_set(why, 0, "the kernel refuses the event %s (perf_event_open: %s)",
-			  config->event, strerror(-err));
+		error_set(why, 0, "cannot open the event %s: perf_event_open: %s", config->event,
+			  strerror(-err));
 		break;
 	case ENOENT:
 	case EOPNOTSUPP:
-		error_set(why, 0, "this machine does not have the event %s", config->event);
+		error_set(why, 0, "this machine does not support the event %s", config->event);
 		break;
 	case EPERM:
 	case EACCES:
 	case ENOSYS:
 		error_set(why, 0,
-			  "perf_event_open is refused (%s): a container's seccomp filter, a "
-			  "security module or "
-			  "kernel.perf_event_paranoid forbids it",
+			  "cannot use perf_event_open: %s: a container's seccomp filter, a "
+			  "security module or kernel.perf_event_paranoid forbids it",
 			  strerror(-err));
 		break;
 	case EMFILE:
 	case ENFILE:
 		error_set(why, 0,
-			  "more threads than this process may have open files; raise the limit "
-			  "(ulimit -n)");
+			  "cannot open an event for each thread: too many open files; raise the "
+			  "limit with ulimit -n");
 		break;
 	}
 	return err;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The side band: one dummy event per CPU, over all processes.
+ * Implements the side band with one dummy perf event per CPU, for all processes.
  *
- * It is system-wide rather than per task because a recording may follow thousands of
- * threads, and the alternative is one event and one descriptor for each of them on
- * each CPU.  Who reads picks the processes that matter.  Nothing is lost by
- * overwriting: a full buffer makes the kernel count (SIDEBAND_LOST).
+ * It is system-wide, because a recording can follow thousands of threads. Events per thread would
+ * need one descriptor for each thread on each CPU. The reader selects the followed processes. The
+ * kernel never overwrites records. It counts the records that do not fit (SIDEBAND_LOST).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -24,7 +23,7 @@
 
 #include "sampler/perf_sideband.h"
 
-/* With its one control page below the 516 KB that any user may lock for each CPU. */
+/* Together with the control page, less than the 516 KB that each user may lock per CPU. */
 #define DATA_BYTES (256u << 10)
 #define PAGE 4096u
 
@@ -37,11 +36,11 @@ struct ring {
 struct perf_sideband {
 	struct ring *rings;
 	int n;
-	uint8_t record[65536 +
-		       8]; /* one that wraps around the end of the ring; its size has 16 bits */
+	uint8_t record[65536 + 8]; /* copy of a record that wraps around the end of the ring; its
+				      size has 16 bits */
 };
 
-static int open_ring(struct ring *r, int cpu)
+static int open_sideband_ring(struct ring *r, int cpu)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -84,8 +83,7 @@ int perf_sideband_open(struct perf_sideband **out, struct error *why)
 	struct perf_sideband *s;
 
 	if (cpus < 0)
-		return error_set(why, cpus, "the number of CPUs cannot be read: %s",
-				 strerror(-cpus));
+		return error_set(why, cpus, "cannot read the number of CPUs: %s", strerror(-cpus));
 	s = calloc(1, sizeof(*s));
 	if (s)
 		s->rings = calloc((size_t)cpus, sizeof(*s->rings));
@@ -94,14 +92,13 @@ int perf_sideband_open(struct perf_sideband **out, struct error *why)
 		return error_set(why, -ENOMEM, "out of memory");
 	}
 	for (cpu = 0; cpu < cpus; cpu++) {
-		err = open_ring(&s->rings[s->n], cpu);
-		if (err == -ENODEV) /* the CPU is off line */
+		err = open_sideband_ring(&s->rings[s->n], cpu);
+		if (err == -ENODEV) /* the CPU is offline */
 			continue;
 		if (err) {
 			error_set(why, 0,
-				  "the kernel refuses to tell of new processes and mappings "
-				  "(perf_event_open for CPU "
-				  "%d: %s)",
+				  "cannot watch processes and mappings: perf_event_open for CPU "
+				  "%d: %s",
 				  cpu, strerror(-err));
 			perf_sideband_close(s);
 			return err;
@@ -161,8 +158,8 @@ struct lost_body {
 	uint64_t id, lost;
 };
 
-/* A record that is well formed becomes an event: true. */
-static bool parse(const struct perf_event_header *h, struct perf_sideband_event *e)
+/* Converts a record to an event. False: it is malformed or not needed. */
+static bool parse_record(const struct perf_event_header *h, struct perf_sideband_event *e)
 {
 	const uint8_t *body = (const uint8_t *)(h + 1), *end = (const uint8_t *)h + h->size;
 	size_t size = h->size - sizeof(*h);
@@ -227,8 +224,8 @@ static bool parse(const struct perf_event_header *h, struct perf_sideband_event 
 	return false;
 }
 
-static int read_ring(struct perf_sideband *s, struct ring *r,
-		     int (*event)(void *, const struct perf_sideband_event *), void *ctx)
+static int read_sideband_ring(struct perf_sideband *s, struct ring *r,
+			      int (*event)(void *, const struct perf_sideband_event *), void *ctx)
 {
 	/* Pairs with the kernel's barrier between the data and data_head. */
 	uint64_t head = __atomic_load_n(&r->control->data_head, __ATOMIC_ACQUIRE);
@@ -253,11 +250,11 @@ static int read_ring(struct perf_sideband *s, struct ring *r,
 			memcpy(s->record + first, r->data, size - first);
 			h = (const struct perf_event_header *)s->record;
 		}
-		if (parse(h, &e))
+		if (parse_record(h, &e))
 			err = event(ctx, &e);
 		tail += size;
 	}
-	/* The kernel may overwrite what lies before the tail: all of it has been read. */
+	/* Everything before the tail has been read, so the kernel may overwrite it. */
 	__atomic_store_n(&r->control->data_tail, tail, __ATOMIC_RELEASE);
 	return err;
 }
@@ -268,6 +265,6 @@ int perf_sideband_read(struct perf_sideband *s,
 	int i, err = 0;
 
 	for (i = 0; i < s->n && !err; i++)
-		err = read_ring(s, &s->rings[i], event, ctx);
+		err = read_sideband_ring(s, &s->rings[i], event, ctx);
 	return err;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What happens to processes while they are sampled: the kernel's own records of forks,
- * execs, exits and executable mappings. */
+/* Reads the side band: the kernel's records of forks, execs, exits and executable mappings during
+ * the recording. */
 #ifndef PCCE_SAMPLER_PERF_SIDEBAND_H
 #define PCCE_SAMPLER_PERF_SIDEBAND_H
 
@@ -30,15 +30,15 @@ struct perf_sideband_event {
 
 struct perf_sideband;
 
-/* All processes of the system, all CPUs. 0, or -errno with one sentence in why. */
+/* Opens the side band for all processes and CPUs. 0, or -errno with the reason in why. */
 int perf_sideband_open(struct perf_sideband **out, struct error *why);
 void perf_sideband_close(struct perf_sideband *s);
 
-/* Adds the descriptors that become readable to an epoll instance. 0 or -errno. */
+/* Adds all descriptors to an epoll instance. 0 or -errno. */
 int perf_sideband_watch(const struct perf_sideband *s, int epoll);
 
-/* Hands out what has come, in order for each CPU. Stops at the first non-zero result and returns
- * it. */
+/* Passes new events to event(), in order for each CPU. Stops at the first result that is not 0, and
+ * returns it. */
 int perf_sideband_read(struct perf_sideband *s,
 		       int (*event)(void *ctx, const struct perf_sideband_event *e), void *ctx);
 

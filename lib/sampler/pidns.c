@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* /proc/N/status has all numbers of a process, from our namespace down to its own (NSpid). */
+/* Finds numbers of processes in /proc/N/status, which has all of them, from our namespace down to
+ * the process's own (NSpid). A hash table keeps known processes. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <stdio.h>
@@ -25,9 +26,9 @@ struct known {
 
 struct pidns {
 	uint64_t own;
-	int depth; /* of our namespace below that of which /proc tells */
+	int depth; /* levels of our namespace below that of /proc */
 	struct known *known;
-	pid_t made_up; /* the last one */
+	pid_t made_up; /* next number that no process has */
 };
 
 static uint64_t namespace_of(const char *process)
@@ -39,7 +40,7 @@ static uint64_t namespace_of(const char *process)
 	return stat(path, &st) ? 0 : st.st_ino;
 }
 
-/* The numbers of a process, the outermost first, up to max. */
+/* Reads the numbers of a process, the outermost first, up to max. */
 static int numbers_of(const char *process, pid_t *pids, int max)
 {
 	char path[300], line[1024];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Following processes.  A process is forgotten when its last thread has ended, so that
- * another one that gets its number is not taken for it.
+ * Follows processes in a hash table. A process is removed when its last thread has ended. So a
+ * later process with its number is not mistaken for it.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -33,7 +33,7 @@ struct process_tracker *process_tracker_new(void)
 	return calloc(1, sizeof(struct process_tracker));
 }
 
-static struct process *find(const struct process_tracker *f, pid_t pid)
+static struct process *followed_process(const struct process_tracker *f, pid_t pid)
 {
 	struct process *p;
 
@@ -41,7 +41,7 @@ static struct process *find(const struct process_tracker *f, pid_t pid)
 	return p;
 }
 
-static void forget(struct process_tracker *f, struct process *p)
+static void forget_process(struct process_tracker *f, struct process *p)
 {
 	HASH_DEL(f->processes, p);
 	free(p);
@@ -54,14 +54,14 @@ void process_tracker_free(struct process_tracker *f)
 	if (!f)
 		return;
 	HASH_ITER (hh, f->processes, p, next)
-		forget(f, p);
+		forget_process(f, p);
 	free(f);
 }
 
 int process_tracker_add(struct process_tracker *f, pid_t pid, unsigned int threads,
 			const char *comm, uint64_t since)
 {
-	struct process *p = find(f, pid);
+	struct process *p = followed_process(f, pid);
 
 	if (!p) {
 		p = calloc(1, sizeof(*p));
@@ -78,13 +78,13 @@ int process_tracker_add(struct process_tracker *f, pid_t pid, unsigned int threa
 
 bool process_tracker_has(const struct process_tracker *f, pid_t pid)
 {
-	return find(f, pid);
+	return followed_process(f, pid);
 }
 
-static int forked(struct process_tracker *f, const struct perf_sideband_event *e,
-		  const struct sampler_sink *sink)
+static int track_fork(struct process_tracker *f, const struct perf_sideband_event *e,
+		      const struct sampler_sink *sink)
 {
-	struct process *p = find(f, e->pid), *parent = find(f, e->ppid);
+	struct process *p = followed_process(f, e->pid), *parent = followed_process(f, e->ppid);
 
 	if (p && e->time < p->since)
 		return 0;
@@ -94,9 +94,9 @@ static int forked(struct process_tracker *f, const struct perf_sideband_event *e
 		p->threads++;
 		return sink->thread(sink->ctx, e->time, e->pid, e->tid, p->comm);
 	}
-	/* The number is being used again, and the end of its last user was missed. */
+	/* The number is in use again, and the end of its last process was missed. */
 	if (p && !parent)
-		forget(f, p);
+		forget_process(f, p);
 	if (!parent)
 		return 0;
 	if (process_tracker_add(f, e->pid, 1, parent->comm, e->time))
@@ -112,14 +112,14 @@ int process_tracker_event(struct process_tracker *f, const struct perf_sideband_
 	if (e->type == SIDEBAND_LOST)
 		return sink->lost(sink->ctx, e->time, PCCE_LOSS_RING, e->count);
 	if (e->type == SIDEBAND_FORK)
-		return forked(f, e, sink);
-	p = find(f, e->pid);
+		return track_fork(f, e, sink);
+	p = followed_process(f, e->pid);
 	if (!p || e->time < p->since)
 		return 0;
 	switch (e->type) {
 	case SIDEBAND_EXIT:
 		if (!--p->threads)
-			forget(f, p);
+			forget_process(f, p);
 		return 0;
 	case SIDEBAND_COMM:
 		if (e->tid == e->pid)
@@ -163,7 +163,7 @@ static int snapshot_maps(pid_t pid, uint64_t time, const struct sampler_sink *si
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	f = fopen(path, "re");
 	if (!f)
-		return 0; /* it has ended */
+		return 0; /* the process has ended */
 	while (!err && getline(&line, &capacity, f) > 0) {
 		uint64_t start, end, offset;
 		char executable;

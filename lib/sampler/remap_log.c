@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See remap_log.h. Two levels: processes by number, and for each its mappings in order of arrival.
- */
+/* Implements the log with a hash table of processes, each with a list of mappings in the order of
+ * arrival. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ struct remap_log *remap_log_new(void)
 	return calloc(1, sizeof(struct remap_log));
 }
 
-static void drop(struct remap_log *r, struct process *p)
+static void drop_process(struct remap_log *r, struct process *p)
 {
 	HASH_DEL(r->processes, p);
 	free(p->list);
@@ -43,7 +43,7 @@ void remap_log_free(struct remap_log *r)
 	if (!r)
 		return;
 	HASH_ITER (hh, r->processes, p, next)
-		drop(r, p);
+		drop_process(r, p);
 	free(r);
 }
 
@@ -112,6 +112,6 @@ void remap_log_forget(struct remap_log *r, uint64_t before)
 				p->list[kept++] = p->list[i];
 		p->n = kept;
 		if (!kept)
-			drop(r, p);
+			drop_process(r, p);
 	}
 }

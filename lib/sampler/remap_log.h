@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What processes have mapped lately.  Samples that were counted together between two times are
- * in doubt if something was mapped over one of their addresses in between: before, it may have been
- * another library's.
+ * Logs recent mappings of processes. An aggregated sample covers a span of time. It is ambiguous if
+ * something was mapped over one of its addresses in this span, because the address can have
+ * belonged to another library before.
  */
 #ifndef PCCE_SAMPLER_REMAP_LOG_H
 #define PCCE_SAMPLER_REMAP_LOG_H
@@ -17,12 +17,12 @@ struct remap_log;
 struct remap_log *remap_log_new(void);
 void remap_log_free(struct remap_log *r);
 
-/* Notes a mapping; other events are none of its business. 0 or -ENOMEM. */
+/* Notes a mapping, and ignores other events. 0 or -ENOMEM. */
 int remap_log_note(struct remap_log *r, const struct perf_sideband_event *e);
-/* Has anything that the sample names been mapped over after sample->time, up to last? What its
- * stack below the current segment names is not at hand: then any mapping counts. */
+/* Whether an address of the sample was mapped over after sample->time, up to last. Addresses in
+ * complete segments are unknown here. If the sample has any, each mapping counts. */
 bool remap_log_concern(const struct remap_log *r, const struct pcce_sample *sample, uint64_t last);
-/* Forgets what is older. */
+/* Removes mappings before this time. */
 void remap_log_forget(struct remap_log *r, uint64_t before);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The one interface behind which all samplers stand: kmod, bpf, self.  record.c drives it; a
- * sampler never writes the file itself.
+ * Declares the interface of all samplers: kmod, bpf, self. record.c calls it. A sampler never
+ * writes the file itself.
  *
- * Not thread-safe: one thread makes all calls, and sink functions are called only
- * from within poll() and stop().
+ * The interface is not thread-safe: one thread makes all calls. A sampler calls sink functions only
+ * in poll() and stop().
  */
 #ifndef PCCE_SAMPLER_SAMPLER_H
 #define PCCE_SAMPLER_SAMPLER_H
@@ -21,19 +21,18 @@ struct sampler_config {
 	uint64_t frequency; /* Hz; 0: use period */
 	uint64_t period;
 	const char
-		*event; /* as -e gives it, e.g. "cpu-clock", "page-faults", "sched:sched_switch" */
-	pid_t target;	/* with -p: the running process; else 0 */
-	const char *
-		program; /* the command's file, if there is a command and it was found; else NULL */
+		*event; /* argument of -e, e.g. "cpu-clock", "page-faults", "sched:sched_switch" */
+	pid_t target;	/* the running process of -p; else 0 */
+	const char *program; /* the command's file, if it was found; else NULL */
 	bool verify;
-	bool aggregate; /* count equal samples where they are taken */
+	bool aggregate; /* merge equal samples in the kernel */
 };
 
-/* What a sampler delivers.  All pointers are valid during the call only.  Every
- * function returns 0, or -errno when the recording must end (disk full). */
+/* Receives what a sampler delivers. Pointers are valid only during the call. Each function returns
+ * 0, or -errno if the recording must end (disk full). */
 struct sampler_sink {
 	void *ctx;
-	/* With its entries, segments and stack behind it: sample.h */
+	/* The entries, segments and stack follow the sample: sample.h */
 	int (*sample)(void *ctx, const struct pcce_sample *s);
 	int (*process)(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_t flags,
 		       const char *comm);
@@ -48,17 +47,19 @@ struct sampler;
 
 struct sampler_ops {
 	const char *name;
-	/* Can it work here, now, for this configuration? 0, or -errno with one sentence in why. */
+	/* Checks whether the sampler works on this machine with this configuration. 0, or -errno
+	 * with the reason in why. */
 	int (*probe)(const struct sampler_config *config, struct error *why);
-	/* The command's process, stopped before its exec (pid), or config->target. env: for a
-	 * command, the sampler may setenv() what the command must inherit; that happens in prepare,
-	 * before fork. */
+	/* Prepares the sampler before the fork of a command. It may setenv() what the command must
+	 * inherit. */
 	int (*prepare)(const struct sampler_config *config, struct sampler **out,
 		       struct error *why);
+	/* Starts sampling. pid: the command's process, stopped before its exec, or config->target.
+	 */
 	int (*start)(struct sampler *s, pid_t pid, struct error *why);
-	/* Deliver what has come; wait at most timeout_ms for more. 0, or -errno. */
+	/* Delivers all data, and waits at most timeout_ms for more. 0, or -errno. */
 	int (*poll)(struct sampler *s, const struct sampler_sink *sink, int timeout_ms);
-	/* Stop sampling, deliver the rest. */
+	/* Stops sampling, and delivers the rest. */
 	int (*stop)(struct sampler *s, const struct sampler_sink *sink);
 	void (*destroy)(struct sampler *s);
 };

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The recorder's side of the self sampler: processes that were told by an environment
- * variable to sample themselves (userlib/self_sampler.c) leave rings in our private
- * directory (include/pcce/selfring.h), and we read them.
+ * Implements the recorder's side of the self sampler. An environment variable tells processes to
+ * sample themselves (userlib/self_sampler.c). They create rings in our private directory
+ * (include/pcce/selfring.h), and this file reads them.
  *
- *   prepare   makes the directory and sets the environment that the command inherits
- *   poll      looks for new rings (inotify), takes what they hold, waits for more
- *   stop      tells all processes to stop, takes the rest
+ *   prepare   creates the directory and sets the environment that the command inherits
+ *   poll      looks for new rings (inotify), reads all rings, waits for more
+ *   stop      tells all processes to stop, reads the rest
  *
- * A ring is unlinked as soon as it is open.  It is given up when nobody has it mapped any more (its
- * lock tells, see selfring.h): the process has ended or done an exec.  Rings are read in the order
- * of their creation, so the sink hears of mappings and samples of one process in the order in which
- * they were.
+ * A ring is unlinked as soon as it is open. It is closed when no process has it mapped (its lock
+ * tells, see selfring.h): the process has ended or done an exec. Rings are read in the order of
+ * their creation, so the sink gets mappings and samples of a process in order.
  *
- * A process may be in a pid namespace of its own: pidns.c finds out what it is called in ours.
+ * A process can be in another pid namespace. pidns.c finds its number in ours.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -39,15 +38,15 @@
 #include "sampler/sampler.h"
 #include "sampler/self_directory.h"
 
-/* A ring has room for a sixteenth of a second of the largest samples. */
+/* A ring has space for a sixteenth of a second of the largest samples. */
 #define POLL_SLICE_MS 10
 
 struct ring {
-	struct pcce_self_ring *head; /* mapped, not to be trusted */
-	const char *data;	     /* twice in a row */
+	struct pcce_self_ring *head; /* mapped; its contents are not trusted */
+	const char *data;	     /* mapped twice in a row */
 	uint64_t size, tail, lost_seen;
 	uint64_t start_time, pid_ns;
-	pid_t pid, pid_here; /* of the process that made it: in its own namespace, and in ours */
+	pid_t pid, pid_here; /* its process in that process's namespace, and in ours */
 	int fd;
 	bool finished;
 };
@@ -56,7 +55,7 @@ struct sampler {
 	struct self_directory directory;
 	struct pidns *pidns;
 	int inotify;
-	struct ring *rings; /* ordered by start_time */
+	struct ring *rings; /* sorted by start_time */
 	size_t n, capacity;
 	uint32_t flags_told;
 	char *preload_before;
@@ -73,10 +72,10 @@ static uint64_t now_ns(void)
 }
 
 #define SECOND 1000000000
-#define SHORTEST 20000 /* ns; a signal can take half of that */
+#define SHORTEST 20000 /* ns; a signal can take half of this time */
 
-/* From sample to sample, in ns. */
-static uint64_t interval_of(const struct sampler_config *config)
+/* Returns the time between samples in ns. */
+static uint64_t sampling_interval(const struct sampler_config *config)
 {
 	return config->frequency ? SECOND / config->frequency : config->period;
 }
@@ -84,38 +83,30 @@ static uint64_t interval_of(const struct sampler_config *config)
 static int self_probe(const struct sampler_config *config, struct error *why)
 {
 	if (config->aggregate)
-		return error_set(
-			why, -EOPNOTSUPP,
-			"the self sampler cannot count equal samples, which --aggregate asks for; "
-			"use -b kmod as root");
+		return error_set(why, -EOPNOTSUPP,
+				 "it does not support --aggregate; use -b kmod as root");
 	if (config->target)
-		return error_set(
-			why, -EOPNOTSUPP,
-			"the self sampler works in the program itself and must be switched on at "
-			"its start: it cannot "
-			"attach to process %d; start the command with pcce-record, or use -b bpf "
-			"as root",
-			(int)config->target);
+		return error_set(why, -EOPNOTSUPP,
+				 "it cannot attach to the running process %d; start the command "
+				 "with pcce-record, or use -b bpf as root",
+				 (int)config->target);
 	if (config->event && strcmp(config->event, "cpu-clock") != 0 &&
 	    strcmp(config->event, "task-clock") != 0)
-		return error_set(
-			why, -EOPNOTSUPP,
-			"the self sampler knows the events cpu-clock and task-clock, not '%s'; "
-			"use -b bpf as root",
-			config->event);
+		return error_set(why, -EOPNOTSUPP,
+				 "it supports only the events cpu-clock and task-clock, not '%s'; "
+				 "use -b bpf as root",
+				 config->event);
 	if (!config->frequency && !config->period)
-		return error_set(why, -EINVAL, "the self sampler needs a frequency or a period");
-	if (interval_of(config) < SHORTEST)
-		return error_set(
-			why, -EINVAL,
-			"the self sampler sends the program a signal for each sample: with more "
-			"than %d a second it "
-			"would not get on; use a lower -F, or -b bpf as root",
-			SECOND / SHORTEST);
+		return error_set(why, -EINVAL, "it needs a frequency or a period");
+	if (sampling_interval(config) < SHORTEST)
+		return error_set(why, -EINVAL,
+				 "it supports at most %d samples per second, because each one "
+				 "needs a signal; use a lower -F, or -b bpf as root",
+				 SECOND / SHORTEST);
 	return 0;
 }
 
-/* libpcce-verify.so goes to the front of LD_PRELOAD. */
+/* Puts libpcce-verify.so at the front of LD_PRELOAD. */
 static int preload_unwinder(struct sampler *s, struct error *why)
 {
 	char self[PATH_MAX], path[PATH_MAX + 64], *value;
@@ -146,7 +137,7 @@ static void self_destroy(struct sampler *s);
 static int self_prepare(const struct sampler_config *config, struct sampler **out,
 			struct error *why)
 {
-	uint64_t interval = interval_of(config);
+	uint64_t interval = sampling_interval(config);
 	struct sampler *s = calloc(1, sizeof(*s));
 	char *value;
 	int ret;
@@ -161,13 +152,13 @@ static int self_prepare(const struct sampler_config *config, struct sampler **ou
 	ret = self_directory_make(&s->directory);
 	if (ret < 0) {
 		error_set(why, 0,
-			  "cannot make a private directory in /dev/shm, $TMPDIR or /tmp: %s",
+			  "cannot create a private directory in /dev/shm, $TMPDIR or /tmp: %s",
 			  strerror(-ret));
 		goto fail;
 	}
 	s->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	if (s->inotify < 0 || inotify_add_watch(s->inotify, s->directory.path, IN_MOVED_TO) < 0) {
-		/* Without it, every poll looks into the directory. */
+		/* Without inotify, each poll reads the directory. */
 		if (s->inotify >= 0)
 			close(s->inotify);
 		s->inotify = -1;
@@ -192,7 +183,7 @@ fail:
 
 static int self_start(struct sampler *s, pid_t pid, struct error *why)
 {
-	/* Processes start sampling on their own, when their runtime is initialised. */
+	/* Processes start sampling when their runtime is initialised. */
 	(void)s;
 	(void)pid;
 	(void)why;
@@ -245,7 +236,7 @@ static bool map_ring(struct ring *ring)
 	return true;
 }
 
-static int open_ring(struct sampler *s, const char *name)
+static int open_self_ring(struct sampler *s, const char *name)
 {
 	struct ring ring = {0};
 	char path[2 * PATH_MAX];
@@ -279,7 +270,7 @@ static int open_ring(struct sampler *s, const char *name)
 	return 0;
 }
 
-/* Opens all rings there are. */
+/* Opens all rings in the directory. */
 static int find_rings(struct sampler *s)
 {
 	DIR *dir = opendir(s->directory.path);
@@ -290,7 +281,7 @@ static int find_rings(struct sampler *s)
 		return -errno;
 	while (ret == 0 && (entry = readdir(dir)))
 		if (strncmp(entry->d_name, PCCE_SELF_RING, strlen(PCCE_SELF_RING)) == 0)
-			ret = open_ring(s, entry->d_name);
+			ret = open_self_ring(s, entry->d_name);
 	closedir(dir);
 	return ret;
 }
@@ -312,15 +303,15 @@ static int bad_record(const struct sampler_sink *sink)
 	return sink->lost(sink->ctx, now_ns(), PCCE_LOSS_SHAPE, 1);
 }
 
-static uint32_t translate(struct sampler *s, const struct ring *ring, uint32_t pid)
+static uint32_t translate_pid(struct sampler *s, const struct ring *ring, uint32_t pid)
 {
 	if ((pid_t)pid == ring->pid)
 		return (uint32_t)ring->pid_here;
 	return (uint32_t)pidns_translate(s->pidns, ring->pid_ns, (pid_t)pid, 0);
 }
 
-static int take_sample(struct sampler *s, const struct ring *ring, const struct sampler_sink *sink,
-		       size_t size)
+static int take_ring_sample(struct sampler *s, const struct ring *ring,
+			    const struct sampler_sink *sink, size_t size)
 {
 	struct pcce_self_sample *r = (void *)s->record;
 
@@ -328,26 +319,26 @@ static int take_sample(struct sampler *s, const struct ring *ring, const struct 
 	    r->sample.weight == 0 ||
 	    sizeof(*r) - sizeof(r->sample) + pcce_sample_size(&r->sample) > size)
 		return bad_record(sink);
-	r->sample.pid = translate(s, ring, r->sample.pid);
+	r->sample.pid = translate_pid(s, ring, r->sample.pid);
 	return sink->sample(sink->ctx, &r->sample);
 }
 
-static int take_record(struct sampler *s, const struct ring *ring, const struct sampler_sink *sink,
-		       size_t size)
+static int take_ring_record(struct sampler *s, const struct ring *ring,
+			    const struct sampler_sink *sink, size_t size)
 {
 	struct pcce_self_record *rec = (void *)s->record;
 
 	switch (rec->type) {
 	case PCCE_SELF_SAMPLE:
-		return take_sample(s, ring, sink, size);
+		return take_ring_sample(s, ring, sink, size);
 	case PCCE_SELF_PROCESS: {
 		struct pcce_self_process *p = (void *)s->record;
 
 		if (size < sizeof(*p))
 			return bad_record(sink);
 		p->comm[sizeof(p->comm) - 1] = 0;
-		return sink->process(sink->ctx, p->time, (pid_t)translate(s, ring, p->pid),
-				     p->ppid ? (pid_t)translate(s, ring, p->ppid) : 0, p->flags,
+		return sink->process(sink->ctx, p->time, (pid_t)translate_pid(s, ring, p->pid),
+				     p->ppid ? (pid_t)translate_pid(s, ring, p->ppid) : 0, p->flags,
 				     p->comm);
 	}
 	case PCCE_SELF_THREAD: {
@@ -356,7 +347,7 @@ static int take_record(struct sampler *s, const struct ring *ring, const struct 
 		if (size < sizeof(*t))
 			return bad_record(sink);
 		t->comm[sizeof(t->comm) - 1] = 0;
-		return sink->thread(sink->ctx, t->time, (pid_t)translate(s, ring, t->pid),
+		return sink->thread(sink->ctx, t->time, (pid_t)translate_pid(s, ring, t->pid),
 				    (pid_t)t->tid, t->comm);
 	}
 	case PCCE_SELF_MAP: {
@@ -367,17 +358,17 @@ static int take_record(struct sampler *s, const struct ring *ring, const struct 
 		    sizeof(*m) + m->path_size > size || path[m->path_size - 1] != 0 ||
 		    m->length == 0 || m->start + m->length < m->start)
 			return bad_record(sink);
-		return sink->map(sink->ctx, m->time, (pid_t)translate(s, ring, m->pid), m->start,
-				 m->length, m->pgoff, path);
+		return sink->map(sink->ctx, m->time, (pid_t)translate_pid(s, ring, m->pid),
+				 m->start, m->length, m->pgoff, path);
 	}
 	default:
 		return 0;
 	}
 }
 
-/* The size of the committed record at a position, or 0. */
-static uint64_t record_at(const struct sampler *s, const struct ring *ring, uint64_t at,
-			  uint64_t head)
+/* Returns the size of the committed record at a position, or 0. */
+static uint64_t committed_size(const struct sampler *s, const struct ring *ring, uint64_t at,
+			       uint64_t head)
 {
 	const struct pcce_self_record *rec = (const void *)(ring->data + (at & (ring->size - 1)));
 	uint64_t size;
@@ -391,11 +382,10 @@ static uint64_t record_at(const struct sampler *s, const struct ring *ring, uint
 }
 
 /*
- * Delivers what the ring holds.  With last, its writers are dead: what they did not
- * finish is skipped.
+ * Delivers all records of a ring. last: its writers are dead, so unfinished records are skipped.
  */
-static int drain(struct sampler *s, struct ring *ring, const struct sampler_sink *sink, bool last,
-		 bool *any)
+static int drain_ring(struct sampler *s, struct ring *ring, const struct sampler_sink *sink,
+		      bool last, bool *any)
 {
 	uint64_t head = __atomic_load_n(&ring->head->head, __ATOMIC_ACQUIRE);
 	uint64_t lost, size;
@@ -403,23 +393,23 @@ static int drain(struct sampler *s, struct ring *ring, const struct sampler_sink
 
 	__atomic_store_n(&ring->head->read_at, now_ns(), __ATOMIC_RELAXED);
 	if (head < ring->tail || head - ring->tail > ring->size || head % 16) {
-		/* The process has written over it. What it says cannot be read any more. */
+		/* The process has damaged the ring, so it cannot be read any more. */
 		ring->finished = true;
 		return bad_record(sink);
 	}
 	while (ret == 0 && ring->tail < head) {
-		size = record_at(s, ring, ring->tail, head);
+		size = committed_size(s, ring, ring->tail, head);
 		if (size == 0) {
 			if (!last)
 				break;
 			do
 				ring->tail += 16;
-			while (ring->tail < head && record_at(s, ring, ring->tail, head) == 0);
+			while (ring->tail < head && committed_size(s, ring, ring->tail, head) == 0);
 			ret = sink->lost(sink->ctx, now_ns(), PCCE_LOSS_RING, 1);
 			continue;
 		}
 		memcpy(s->record, ring->data + (ring->tail & (ring->size - 1)), size);
-		ret = take_record(s, ring, sink, size);
+		ret = take_ring_record(s, ring, sink, size);
 		ring->tail += size;
 		*any = true;
 		__atomic_store_n(&ring->head->tail, ring->tail, __ATOMIC_RELEASE);
@@ -432,31 +422,29 @@ static int drain(struct sampler *s, struct ring *ring, const struct sampler_sink
 	return ret;
 }
 
-static void tell(struct sampler *s, uint32_t flags)
+static void report_flags(struct sampler *s, uint32_t flags)
 {
 	static const struct {
 		uint32_t flag;
 		const char *text;
 	} notes[] = {
-		{PCCE_SELF_TIMER, "perf_event_open is not permitted: a timer is used, which ticks "
-				  "at the kernel's HZ only; "
-				  "samples are weighted accordingly"},
-		{PCCE_SELF_USER_ONLY, "the kernel permits to count time in user space only; time "
-				      "in system calls is missing"},
+		{PCCE_SELF_TIMER,
+		 "perf_event_open is not permitted: a timer is used, which has only the kernel's "
+		 "tick rate (HZ); the weights of samples make up for this"},
+		{PCCE_SELF_USER_ONLY,
+		 "the kernel permits sampling only in user space; time in system calls is missing"},
 		{PCCE_SELF_SIGNAL_TAKEN,
-		 "a process uses signal SIGURG itself; it is sampled until then only"},
+		 "a process uses the signal SIGURG; it is not sampled from then on"},
 		{PCCE_SELF_NO_MAPS,
 		 "a process could not read /proc/self/maps; its samples cannot be decoded"},
-		{PCCE_SELF_NO_UNWINDER, "a process has no unwinder (is it static, or has it "
+		{PCCE_SELF_NO_UNWINDER, "a process has no unwinder (is it static, or does it use "
 					"ThreadSanitizer?); its samples are not verified"},
 		{PCCE_SELF_NO_SOURCE,
 		 "a thread got neither a perf event nor a timer; it is not sampled"},
-		{PCCE_SELF_NO_CLOCK,
-		 "a process forbade itself to read the clock (PR_SET_TSC, or seccomp's strict "
-		 "mode); it is sampled until then "
-		 "only"},
-		{PCCE_SELF_GAVE_UP, "a process found its ring full and not read for too long; it "
-				    "is not sampled any more"},
+		{PCCE_SELF_NO_CLOCK, "a process disabled the clock for itself (PR_SET_TSC, or "
+				     "seccomp's strict mode); it is not sampled from then on"},
+		{PCCE_SELF_GAVE_UP, "the ring of a process was full for too long; the process is "
+				    "not sampled any more"},
 	};
 
 	for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++)
@@ -471,25 +459,26 @@ static bool is_locked(const struct ring *ring)
 	return ring->head->flags & PCCE_SELF_LOCKED;
 }
 
-/* Nobody writes to it any more. */
+/* Whether no process can write to the ring any more. */
 static bool has_ended(const struct ring *ring)
 {
 	return is_locked(ring) && flock(ring->fd, LOCK_EX | LOCK_NB) == 0;
 }
 
-static int drain_all(struct sampler *s, const struct sampler_sink *sink, bool *any)
+static int drain_rings(struct sampler *s, const struct sampler_sink *sink, bool *any)
 {
 	size_t kept = 0;
 	int ret = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
 		struct ring *ring = &s->rings[i];
-		/* Looked at before the drain: what was written before the end is then there. */
+		/* Check this before the drain, so that the drain gets everything written before the
+		 * end. */
 		bool last = has_ended(ring);
 
 		if (ret == 0)
-			ret = drain(s, ring, sink, last, any);
-		tell(s, __atomic_load_n(&ring->head->flags, __ATOMIC_RELAXED));
+			ret = drain_ring(s, ring, sink, last, any);
+		report_flags(s, __atomic_load_n(&ring->head->flags, __ATOMIC_RELAXED));
 		if (last && ret == 0)
 			ring->finished = true;
 	}
@@ -512,7 +501,7 @@ static int self_poll(struct sampler *s, const struct sampler_sink *sink, int tim
 	for (;;) {
 		ret = has_news(s) ? find_rings(s) : 0;
 		if (ret == 0)
-			ret = drain_all(s, sink, &any);
+			ret = drain_rings(s, sink, &any);
 		now = now_ns();
 		if (ret < 0 || any || now >= end)
 			return ret;
@@ -536,15 +525,15 @@ static int self_stop(struct sampler *s, const struct sampler_sink *sink)
 
 	for (size_t i = 0; i < s->n; i++)
 		__atomic_store_n(&s->rings[i].head->stop, 1, __ATOMIC_RELAXED);
-	/* Handlers that are at work get time to finish their record. */
+	/* Give running handlers time to finish their records. */
 	for (int i = 0; i < 5 && ret == 0 && s->n; i++) {
-		ret = drain_all(s, sink, &any);
+		ret = drain_rings(s, sink, &any);
 		nanosleep(&pause, NULL);
 	}
-	/* A record that a living process is still writing is one of after the end. */
+	/* A record that a living process is still writing belongs to the time after the end. */
 	for (size_t i = 0; i < s->n && ret == 0; i++)
-		ret = drain(s, &s->rings[i], sink,
-			    !is_locked(&s->rings[i]) || has_ended(&s->rings[i]), &any);
+		ret = drain_ring(s, &s->rings[i], sink,
+				 !is_locked(&s->rings[i]) || has_ended(&s->rings[i]), &any);
 	return ret;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A directory whose lock can be had is abandoned, or so new that its maker has not got the lock
- * yet: that one then finds it taken, and makes another.
+ * Creates, locks and removes the private directory. A directory whose lock is free is abandoned, or
+ * so new that its maker does not have the lock yet. That maker then finds the lock taken, and makes
+ * another directory.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -22,7 +23,7 @@
 #define PREFIX "pcce-self-"
 #define TRIES 10
 
-/* The file PCCE_SELF_OWNER of a directory, locked, or -1. */
+/* Opens and locks the file PCCE_SELF_OWNER of a directory. Returns the descriptor, or -1. */
 static int take_lock(int dir, int flags)
 {
 	int fd = openat(dir, PCCE_SELF_OWNER,
@@ -35,9 +36,9 @@ static int take_lock(int dir, int flags)
 	return fd;
 }
 
-/* All files of a directory; the lock's last, so that what is left after a failure is found again.
- */
-static void empty(int dir)
+/* Removes all files of a directory. The lock file is last, so that after a failure the rest is
+ * found again. */
+static void remove_files(int dir)
 {
 	DIR *d = fdopendir(dup(dir));
 	struct dirent *entry;
@@ -67,11 +68,11 @@ static void remove_abandoned(const char *parent)
 			continue;
 		errno = 0;
 		owner = fstat(dir, &st) == 0 && st.st_uid == geteuid() ? take_lock(dir, 0) : -1;
-		if (owner < 0 &&
-		    errno == ENOENT) /* killed before it made the file; it must be empty */
+		if (owner < 0 && errno == ENOENT) /* its maker was killed before it made the file,
+						     so it is empty */
 			unlinkat(dirfd(d), entry->d_name, AT_REMOVEDIR);
 		if (owner >= 0) {
-			empty(dir);
+			remove_files(dir);
 			unlinkat(dirfd(d), entry->d_name, AT_REMOVEDIR);
 			close(owner);
 		}
@@ -81,7 +82,7 @@ static void remove_abandoned(const char *parent)
 		closedir(d);
 }
 
-static bool make_in(struct self_directory *d, const char *parent)
+static bool make_directory_in(struct self_directory *d, const char *parent)
 {
 	int n = snprintf(d->path, sizeof(d->path), "%s/" PREFIX "XXXXXX", parent), dir;
 
@@ -103,7 +104,7 @@ static bool make_in(struct self_directory *d, const char *parent)
 int self_directory_make(struct self_directory *d)
 {
 	const char *tmpdir = getenv("TMPDIR");
-	/* Memory first: rings on a disk are written back all the time. */
+	/* Prefer memory: the kernel would often write rings on a disk back. */
 	const char *parents[] = {"/dev/shm", tmpdir && tmpdir[0] == '/' ? tmpdir : "/tmp", "/tmp"};
 	size_t n = sizeof(parents) / sizeof(parents[0]);
 
@@ -111,7 +112,7 @@ int self_directory_make(struct self_directory *d)
 		remove_abandoned(parents[i]);
 	for (size_t i = 0; i < n; i++)
 		for (int tries = 0; tries < TRIES; tries++) {
-			if (make_in(d, parents[i]))
+			if (make_directory_in(d, parents[i]))
 				return 0;
 			if (errno != EWOULDBLOCK && errno != ENOENT)
 				break;
@@ -128,7 +129,7 @@ void self_directory_remove(struct self_directory *d)
 		return;
 	dir = open(d->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir >= 0) {
-		empty(dir);
+		remove_files(dir);
 		close(dir);
 	}
 	rmdir(d->path);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The recorder's private directory, in which processes that sample themselves make
- * their rings (include/pcce/selfring.h).
+ * Manages the recorder's private directory, in which processes that sample themselves create their
+ * rings (include/pcce/selfring.h).
  *
- * A recorder that was killed leaves it behind.  Its lock on the file PCCE_SELF_OWNER is gone then,
- * so whoever records next, as the same user, knows and removes it.
+ * A killed recorder leaves its directory behind, but not its lock on the file PCCE_SELF_OWNER. So
+ * the next recorder of the same user finds the directory and removes it.
  */
 #ifndef PCCE_SAMPLER_SELF_DIRECTORY_H
 #define PCCE_SAMPLER_SELF_DIRECTORY_H
@@ -16,7 +16,7 @@ struct self_directory {
 	int owner;	     /* holds the lock */
 };
 
-/* Also removes those that others have left behind. 0 or -errno. */
+/* Creates the directory, and removes abandoned ones. 0 or -errno. */
 int self_directory_make(struct self_directory *d);
 void self_directory_remove(struct self_directory *d);
 

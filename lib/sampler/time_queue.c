@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See time_queue.h.  What is kept is moved to the front after each flush: it is little. */
+/* Implements the time queue with qsort(). The few remaining items move to the front after each
+ * flush. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "sampler/time_queue.h"
 
-static int grow(void **array, size_t *capacity, size_t need, size_t element)
+static int grow_array(void **array, size_t *capacity, size_t need, size_t element)
 {
 	size_t larger = *capacity ? *capacity : 1024;
 	void *grown;
@@ -27,8 +28,8 @@ void *time_queue_add(struct time_queue *r, uint64_t time, uint32_t kind, size_t 
 	size_t padded = (size + 7) & ~(size_t)7;
 	struct time_queue_item *item;
 
-	if (grow((void **)&r->items, &r->capacity, r->n + 1, sizeof(*r->items)) ||
-	    grow((void **)&r->bytes, &r->bytes_capacity, r->used + padded, 1))
+	if (grow_array((void **)&r->items, &r->capacity, r->n + 1, sizeof(*r->items)) ||
+	    grow_array((void **)&r->bytes, &r->bytes_capacity, r->used + padded, 1))
 		return NULL;
 	item = &r->items[r->n];
 	*item = (struct time_queue_item){
@@ -38,7 +39,7 @@ void *time_queue_add(struct time_queue *r, uint64_t time, uint32_t kind, size_t 
 	return r->bytes + item->at;
 }
 
-static int by_time(const void *a, const void *b)
+static int compare_item_times(const void *a, const void *b)
 {
 	const struct time_queue_item *x = a, *y = b;
 
@@ -47,22 +48,22 @@ static int by_time(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static int by_order(const void *a, const void *b)
+static int compare_item_order(const void *a, const void *b)
 {
 	const struct time_queue_item *x = a, *y = b;
 
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Moves what is left to the front, in the order in which it came. */
-static void compact(struct time_queue *r, size_t done)
+/* Moves the remaining items to the front, in the order of arrival. */
+static void compact_items(struct time_queue *r, size_t done)
 {
 	size_t i, at = 0;
 
 	r->n -= done;
 	memmove(r->items, r->items + done, r->n * sizeof(*r->items));
 	if (r->n)
-		qsort(r->items, r->n, sizeof(*r->items), by_order);
+		qsort(r->items, r->n, sizeof(*r->items), compare_item_order);
 	for (i = 0; i < r->n; i++) {
 		struct time_queue_item *item = &r->items[i];
 
@@ -82,10 +83,10 @@ int time_queue_flush(struct time_queue *r, uint64_t limit,
 
 	if (!r->n)
 		return 0;
-	qsort(r->items, r->n, sizeof(*r->items), by_time);
+	qsort(r->items, r->n, sizeof(*r->items), compare_item_times);
 	for (i = 0; i < r->n && r->items[i].time <= limit && !err; i++)
 		err = out(ctx, r->items[i].kind, r->bytes + r->items[i].at, r->items[i].size);
-	compact(r, i);
+	compact_items(r, i);
 	return err;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A queue that sorts by time what several buffers deliver almost in order.
+ * Queues items of several buffers, which are almost in order, and sorts them by time.
  *
- * Blobs go in with their times; flush() hands out, in order of time, all that are not
- * later than a limit, and keeps the rest.  Equal times keep the order in which they came.
+ * Items are added with their times. time_queue_flush() passes on all items up to a time limit in
+ * the order of time, and keeps the rest. Items of equal time keep the order of arrival.
  */
 #ifndef PCCE_SAMPLER_TIME_QUEUE_H
 #define PCCE_SAMPLER_TIME_QUEUE_H
@@ -13,7 +13,7 @@
 
 struct time_queue_item {
 	uint64_t time;
-	uint32_t order, kind; /* kind: the caller's */
+	uint32_t order, kind; /* kind: for the caller */
 	size_t at, size;
 };
 
@@ -24,11 +24,11 @@ struct time_queue {
 	size_t used, bytes_capacity;
 };
 
-/* Room for a blob of that size, aligned to 8, to be filled before the next call; NULL: out of
- * memory. */
+/* Returns space for an item, aligned to 8, which the caller fills before the next call. NULL: out
+ * of memory. */
 void *time_queue_add(struct time_queue *r, uint64_t time, uint32_t kind, size_t size);
 
-/* Stops at the first non-zero result and returns it. */
+/* Passes items up to limit to out(). Stops at the first result that is not 0, and returns it. */
 int time_queue_flush(struct time_queue *r, uint64_t limit,
 		     int (*out)(void *ctx, uint32_t kind, const void *blob, size_t size),
 		     void *ctx);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See tls_offsets.h. */
+/* Finds the offsets of thread pages in encoding tables and GOT slots. A hash table keeps files that
+ * were already examined. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +13,13 @@
 #include "sampler/tls_offsets.h"
 
 #define GUESSES 4
-#define RETRIES 250 /* polls; then the process has not relocated it and will not */
+#define RETRIES 250 /* polls; after them the process will not relocate the slot any more */
 
 struct file_key {
 	uint64_t dev, ino, size, mtime;
 };
 
-/* A file that was looked at. */
+/* A file that was examined. */
 struct file {
 	struct file_key key;
 	bool table, program;
@@ -28,7 +29,7 @@ struct file {
 	UT_hash_handle hh;
 };
 
-struct slot { /* a GOT slot not relocated yet */
+struct slot { /* a GOT slot that is not relocated yet */
 	pid_t pid;
 	uint64_t address;
 	unsigned int tries;
@@ -37,7 +38,7 @@ struct slot { /* a GOT slot not relocated yet */
 struct tls_offsets {
 	int64_t *offsets;
 	uint32_t *n, capacity, fixed;
-	uint32_t oldest; /* what the next new offset replaces when there is no room */
+	uint32_t oldest; /* index that the next new offset replaces if the array is full */
 	struct file *files;
 	struct slot *slots;
 	size_t n_slots;
@@ -90,7 +91,7 @@ void tls_offsets_free(struct tls_offsets *p)
 	free(p);
 }
 
-static struct file *look(struct tls_offsets *p, int fd)
+static struct file *examine_file(struct tls_offsets *p, int fd)
 {
 	struct pcce_table head;
 	struct file_key key;
@@ -123,27 +124,28 @@ static struct file *look(struct tls_offsets *p, int fd)
 	return f;
 }
 
-/* True: nothing more to wait for. */
-static bool read_slot(struct tls_offsets *p, const struct slot *slot)
+/* Reads a GOT slot. True: it need not be read again. */
+static bool read_got_slot(struct tls_offsets *p, const struct slot *slot)
 {
 	int64_t offset = 0;
 	struct iovec to = {&offset, sizeof(offset)},
 		     from = {(void *)(uintptr_t)slot->address, sizeof(offset)};
 
 	if (process_vm_readv(slot->pid, &to, 1, &from, 1, 0) != sizeof(offset))
-		return true; /* it has ended, or has done an exec */
-	/* Not relocated: 0 or an addend, which is no negative multiple of the page's alignment. */
+		return true; /* the process has ended or done an exec */
+	/* A slot that is not relocated contains 0 or an addend. An addend is never a negative
+	 * multiple of the page's alignment. */
 	if (offset >= 0 || offset % 4096 || offset < -((int64_t)1 << 32))
 		return false;
 	add_offset(p, offset);
 	return true;
 }
 
-static void add_slot(struct tls_offsets *p, pid_t pid, uint64_t address)
+static void add_got_slot(struct tls_offsets *p, pid_t pid, uint64_t address)
 {
 	struct slot slot = {pid, address, 0}, *grown;
 
-	if (read_slot(p, &slot))
+	if (read_got_slot(p, &slot))
 		return;
 	grown = realloc(p->slots, (p->n_slots + 1) * sizeof(*grown));
 	if (!grown)
@@ -157,7 +159,7 @@ void tls_offsets_retry(struct tls_offsets *p)
 	size_t i, kept = 0;
 
 	for (i = 0; i < p->n_slots; i++)
-		if (!read_slot(p, &p->slots[i]) && ++p->slots[i].tries < RETRIES)
+		if (!read_got_slot(p, &p->slots[i]) && ++p->slots[i].tries < RETRIES)
 			p->slots[kept++] = p->slots[i];
 	p->n_slots = kept;
 }
@@ -169,7 +171,7 @@ void tls_offsets_program(struct tls_offsets *p, const char *path)
 
 	if (fd < 0)
 		return;
-	f = look(p, fd);
+	f = examine_file(p, fd);
 	close(fd);
 	if (f && f->table && f->program)
 		add_offset(p, f->tpoff);
@@ -184,12 +186,12 @@ void tls_offsets_map(struct tls_offsets *p, pid_t pid, uint64_t start, uint64_t 
 
 	if (fd < 0)
 		return;
-	f = look(p, fd);
+	f = examine_file(p, fd);
 	close(fd);
 	if (!f || !f->table)
 		return;
 	if (f->program)
 		add_offset(p, f->tpoff);
 	else if (f->got && mapped_file_vaddr(&f->image, pgoff, &vaddr))
-		add_slot(p, pid, f->got - vaddr + start);
+		add_got_slot(p, pid, f->got - vaddr + start);
 }

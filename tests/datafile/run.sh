@@ -108,7 +108,7 @@ exits "a command and -p" 64 "cannot record both" pcce-record -p 1 -- true
 exits "a frequency that is none" 64 "must be a number" pcce-record -F often -- true
 exits "an option that is none" 64 "unrecognized option" pcce-record --frobnicate -- true
 exits "a sampler that is none" 1 "there is no sampler" pcce-record -b magic -- true
-exits "an event that is none" 1 "there is no event \"lunch\"" pcce-record -e lunch -- true
+exits "an event that is none" 1 "unknown event \"lunch\"" pcce-record -e lunch -- true
 exits "a command that is not there" \
 	127 "cannot run no-such-command: No such file" pcce-record -- no-such-command
 exits "a path that is not there" 127 "cannot run ./no/such: No such file" pcce-record -- ./no/such
@@ -231,7 +231,7 @@ if [ -d /sys/kernel/tracing/events ] || { [ "$(id -u)" = 0 ] && unshare -m true 
 	if grep -q "needs tracefs" err.log; then
 		skip "a tracepoint that is none" "no tracefs"
 	else
-		check "a tracepoint that is none" grep "there is no tracepoint" err.log
+		check "a tracepoint that is none" grep "unknown tracepoint" err.log
 	fi
 else
 	skip "a tracepoint" "no tracefs"

@@ -115,8 +115,8 @@ check "confine builds" $CC -O2 confine.c -o confine
 if ./confine both true; then
 	for what in perf bpf both; do
 		case $what in
-		perf | both) reason='perf_event_open is refused (Operation not permitted): a container.s seccomp filter' ;;
-		bpf) reason='the kernel refuses the BPF program (Operation not permitted): a container.s seccomp filter' ;;
+		perf | both) reason='cannot use perf_event_open: Operation not permitted: a container.s seccomp filter' ;;
+		bpf) reason='cannot load the BPF program: Operation not permitted: a container.s seccomp filter' ;;
 		esac
 		[ "$(id -u)" = 0 ] || reason='it needs the capabilities'
 		./confine $what pcce-record -F 1000 -o refused.data -- ./recursion >out 2>err
@@ -179,7 +179,7 @@ if [ "$(./strict)" = "done" ]; then
 		is "$s: seccomp's strict mode: not killed" "$? $(cat strict.data.out)" "0 done"
 		recording_is_exact "$s: seccomp's strict mode: all samples exact" strict.data 10
 		[ $s = bpf ] || check "$s: seccomp's strict mode: says how far it was sampled" \
-			grep -q "forbade itself to read the clock" strict.data.err
+			grep -q "disabled the clock for itself" strict.data.err
 	done
 else
 	skip "seccomp's strict mode" "this kernel does not have it"

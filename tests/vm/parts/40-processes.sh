@@ -14,7 +14,7 @@ chmod 4755 set-uid
 check "a set-uid program is recorded" pcce-record -q -b kmod -F 1000 -o set-uid.kmod -- ./set-uid
 is "... and the missing part is reported" \
 	"$(sed 's/first [0-9]* ms/first N ms/' check.log | grep -v '^[0-9]*$')" \
-	"pcce-record: set-uid is set-uid or set-gid, which makes the kernel take its events away; its first N ms are not sampled"
+	"pcce-record: set-uid is set-uid or set-gid, so the kernel removed its events; its first N ms are not sampled"
 mv set-uid.kmod /out
 
 check "the module is preferred" sh -c 'pcce-record -F 100 -o auto.data -- true 2>&1 | grep "(kmod)"'
