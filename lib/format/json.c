@@ -21,7 +21,7 @@
 #include "format/format.h"
 #include "base/json_writer.h"
 
-static int dump_json(json_t *value, FILE *out)
+static int write_json_value(json_t *value, FILE *out)
 {
 	int r;
 
@@ -144,17 +144,17 @@ int format_json(const struct profile *p, const struct format_options *o, FILE *o
 	int r;
 
 	fputs("{\"format\":\"pcce-report\",\"version\":1,\n\"event\":", out);
-	r = dump_json(json_clean_string(p->event), out);
+	r = write_json_value(json_clean_string(p->event), out);
 	fputs(",\n\"command\":", out);
-	r = r ? r : dump_json(json_clean_string(p->command), out);
+	r = r ? r : write_json_value(json_clean_string(p->command), out);
 	fputs(",\n\"sampler\":", out);
-	r = r ? r : dump_json(json_clean_string(p->sampler), out);
+	r = r ? r : write_json_value(json_clean_string(p->sampler), out);
 	fprintf(out, ",\n\"frequency\":%llu,\n\"stats\":", (unsigned long long)p->frequency);
-	r = r ? r : dump_json(stats_object(p), out);
+	r = r ? r : write_json_value(stats_object(p), out);
 	fputs(",\n\"modules\":[", out);
 	for (uint32_t i = 0; !r && i < symbol_table_modules(p->names); i++) {
 		fputs(i ? "," : "", out);
-		r = dump_json(json_clean_string(symbol_table_path(p->names, i)), out);
+		r = write_json_value(json_clean_string(symbol_table_path(p->names, i)), out);
 	}
 	fputs("],\n\"nodes\":[\n", out);
 	r = r ? r : json_put_nodes(p, o, out);
