@@ -209,11 +209,11 @@ is "  there are many" "$(($(value samples) > 50))" 1
 bpf -c 1000000 -- ./page_program 1 5 0.3
 right "a period instead of a frequency" 5 50
 exits "a frequency above what the kernel allows" \
-	1 "more than the kernel allows" pcce-record -b bpf -F 1000000 -o x.data -- true
+	1 "exceed the kernel.s limit of [0-9]*; use a lower -F" pcce-record -b bpf -F 1000000 -o x.data -- true
 exits "a frequency at which signals leave no time" \
-	1 "more than 50000 a second" pcce-record -b self -F 50001 -o x.data -- true
+	1 "at most 50000 samples per second" pcce-record -b self -F 50001 -o x.data -- true
 exits "a period at which signals leave no time" \
-	1 "more than 50000 a second" pcce-record -b self -c 19999 -o x.data -- true
+	1 "at most 50000 samples per second" pcce-record -b self -c 19999 -o x.data -- true
 if [ -d /sys/kernel/tracing/events ] || { [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; }; then
 	# Without a tracefs, in a separate mount namespace.
 	unshare -m sh -c 'mountpoint -q /sys/kernel/tracing || mount -t tracefs nodev /sys/kernel/tracing
