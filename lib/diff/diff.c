@@ -5,7 +5,7 @@
 #include <string.h>
 #include "diff/diff.h"
 
-/* ---- is it one build? ------------------------------------------------------------ */
+/* ---- comparing builds ------------------------------------------------------------ */
 
 static bool same_bytes(const struct encoding_table *a, const struct encoding_table *b)
 {
@@ -55,7 +55,7 @@ static void compare_builds(struct diff *d)
 		snprintf(d->other, sizeof(d->other), "no encoded program is in both recordings");
 }
 
-/* ---- one tree -------------------------------------------------------------------- */
+/* ---- merging --------------------------------------------------------------------- */
 
 /*
  * Finds the suffixes that GCC adds to the names of copies of a function (name.isra.0,

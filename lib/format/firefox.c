@@ -370,7 +370,7 @@ static int firefox_put_thread(struct writer *w, uint32_t thread)
 	return 0;
 }
 
-/* ---- the rest -------------------------------------------------------------------- */
+/* ---- metadata -------------------------------------------------------------------- */
 
 static void firefox_put_meta(struct writer *w)
 {

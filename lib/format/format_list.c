@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See format_list.h. */
+/* Defines the list of output formats, and searches it by name. */
 #include <stdio.h>
 #include <string.h>
 #include "format/format_list.h"

@@ -49,7 +49,7 @@ static enum html_call html_call_of(const struct profile *p, const struct cct_nod
 	return calls[t->sites[site].kind];
 }
 
-/* ---- samples, thread by thread --------------------------------------------------- */
+/* ---- samples by thread ----------------------------------------------------------- */
 
 static int compare_html_samples(const void *a, const void *b)
 {
@@ -182,7 +182,7 @@ static json_t *facts_object(const struct profile *p, const struct parts *parts)
 	return o;
 }
 
-/* ---- all together ---------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------- */
 
 static int fill_parts(const struct profile *p, struct parts *parts)
 {

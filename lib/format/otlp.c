@@ -252,7 +252,7 @@ static int otlp_put_sample(void *ctx, const struct profile_cell *cell)
 	return put_message(w, PROFILE_SAMPLES, &sample.base, w->profile);
 }
 
-/* ---- what samples refer to ------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------- */
 
 /* Writes the first entry of each table, which is empty. */
 static int otlp_put_empty_entries(struct writer *w)
@@ -396,7 +396,7 @@ static int otlp_put_facts(struct writer *w)
 	return 0;
 }
 
-/* ---- all together ---------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------- */
 
 static void set_key_value(OtlpKeyValue *to, OtlpValue *value, const char *key, const char *s,
 			  char *buffer, size_t size)

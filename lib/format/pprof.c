@@ -196,7 +196,7 @@ static int pprof_put_sample(void *ctx, const struct profile_cell *cell)
 	return 0;
 }
 
-/* ---- what samples refer to ------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------- */
 
 static int pprof_put_mappings(struct writer *w)
 {

@@ -305,7 +305,7 @@ static uint32_t frame_flags(const struct html_page *page, uint32_t node)
 	return flags;
 }
 
-/* ---- what is left out ------------------------------------------------------------ */
+/* ---- nodes that are left out ----------------------------------------------------- */
 
 struct left_out {
 	uint64_t total, before, nodes;
@@ -586,7 +586,7 @@ static json_t *head_object(const struct writer *w)
 	return head;
 }
 
-/* ---- all together ---------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------- */
 
 static int write_data(const struct writer *w, FILE *out)
 {

@@ -70,7 +70,7 @@ struct sampler {
 	uint64_t throttled; /* lost samples by throttling that the sink was told */
 };
 
-/* ---- checks ---- */
+/* ---- checks ------------------------------------------------------------------ */
 
 static bool has_capability(unsigned int bit)
 {

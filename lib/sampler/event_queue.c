@@ -146,7 +146,7 @@ int event_queue_listen(struct event_queue *s,
 	return perf_sideband_read(s->sideband, queue_sideband_event, s);
 }
 
-/* ---- the sink; mappings also go to tls_offsets ---- */
+/* ---- the sink; mappings also go to tls_offsets ------------------------------- */
 
 static int map_heard(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_t length,
 		     uint64_t pgoff, const char *path)

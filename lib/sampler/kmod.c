@@ -51,7 +51,7 @@ struct sampler {
 	uint64_t next;	/* time of the next read of the counters */
 };
 
-/* ---- checks ---- */
+/* ---- checks ------------------------------------------------------------------ */
 
 static int make_setup(const struct sampler_config *config, struct pcce_kmod_setup *setup,
 		      struct error *why)

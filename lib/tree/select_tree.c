@@ -22,7 +22,7 @@
 #define IGNORED 2u
 #define UNDER 4u
 
-/* ---- which contexts -------------------------------------------------------------- */
+/* ---- selecting contexts ---------------------------------------------------------- */
 
 /* By name: FOCUSED, IGNORED and UNDER, computed once. */
 struct judged {
@@ -297,7 +297,7 @@ static int make_images(struct pass *p, uint32_t (*make)(struct pass *p, uint32_t
 	return r;
 }
 
-/* ---- files, lines and modules for functions ------------------------------------------ */
+/* ---- frames by file, line or module -------------------------------------------------- */
 
 static void rename_frame(const struct pass *p, struct cct_key *key, uint32_t file, uint32_t line)
 {
@@ -352,7 +352,7 @@ static int split_frames(struct pass *p, struct tree_leaf *leaves, size_t n_leave
 	return r;
 }
 
-/* ---- all together ---------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------- */
 
 int select_tree(const struct cct *all, struct symbol_table *names, const struct selection *s,
 		struct tree_leaf *leaves, size_t n_leaves, struct cct *to)

@@ -12,7 +12,7 @@ static int invalid(struct error *why, const char *text, const char *what)
 	return error_set(why, -EINVAL, "'%s' %s", text, what);
 }
 
-/* ---- reading --------------------------------------------------------------------- */
+/* ---- parsing --------------------------------------------------------------------- */
 
 /* Makes room for one more element. */
 static int reserve_element(void **list, size_t n, size_t size)
@@ -180,7 +180,7 @@ void selection_free(struct selection *s)
 	*s = (struct selection){0};
 }
 
-/* ---- asking ---------------------------------------------------------------------- */
+/* ---- matching -------------------------------------------------------------------- */
 
 bool selection_has_samples(const struct selection *s)
 {

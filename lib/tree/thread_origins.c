@@ -113,7 +113,7 @@ uint32_t thread_origins_count(const struct thread_origins *o)
 	return o->n;
 }
 
-/* ---- in words -------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------ */
 
 static int call_with_name(const struct thread_origins *o, uint32_t node,
 			  int (*each)(void *ctx, const char *name), void *ctx)

@@ -186,7 +186,7 @@ uint64_t view_model_all(const struct view_model *m)
 	return m->absolute ? m->profile->all_weight : m->callers.nodes[0].total;
 }
 
-/* ---- words ----------------------------------------------------------------------- */
+/* ---- description ----------------------------------------------------------------- */
 
 void view_model_describe(const struct view_model *m, char *buffer, size_t size)
 {

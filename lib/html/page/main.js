@@ -415,6 +415,8 @@ function showHelp() {
 		el('p', { class: 'soft' }, 'The search takes a regular expression and looks at the names of functions. It ignores case unless the expression has a capital letter.'),
 		el('p', {}, el('button', { onclick: () => box.close(), autofocus: true }, 'Close')));
 	if (!box.open) box.showModal();
+	/* Focusing the button scrolls to the end. */
+	box.scrollTop = 0;
 }
 
 const THEMES = [['system', '◐', 'system'], ['light', '☀', 'light'], ['dark', '☾', 'dark']];

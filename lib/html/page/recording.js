@@ -5,7 +5,7 @@
 const SURE = [
 	['exact', 'exact', 'the whole context is certain'],
 	['truncated', 'truncated', 'exact except for a marked gap: a part of the encoding stack is missing'],
-	['undecodable', 'undecodable', 'the context is unknown, for the reasons below'],
+	['undecodable', 'undecodable', 'the context is unknown'],
 	['outside', 'outside', 'the thread had no thread page'],
 ];
 const SEARCHES = { truncated: '^\\[truncated', undecodable: '^\\[undecodable', outside: '^\\[no thread page' };
