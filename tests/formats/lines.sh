@@ -70,7 +70,7 @@ is "perf-script is in the order of time" \
 # If there are more samples than wanted, successive ones of a thread become one.  No weight is lost.
 report perf-script huge.data few.perf --max-rows=100
 check "--max-rows says so" \
-	grep -q '^pcce-report: 3000 samples are too many .* one of 30 is written' report.err
+	grep -q '^pcce-report: 3000 samples are too many for perf-script: the output has one of 30, with the weight of all as its period' report.err
 is "--max-rows: the wanted number of stacks, and all the weight" \
 	"$(awk '/^[^\t]/ { n++; w += $4 } END { print (n >= 100 && n <= 104), w }' few.perf)" \
 	"1 3000"
