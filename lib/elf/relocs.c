@@ -15,13 +15,6 @@ struct symbols {
 	size_t n, strings_size;
 };
 
-static const char *string_at(const uint8_t *strings, size_t size, uint64_t offset)
-{
-	if (offset >= size || !memchr(strings + offset, 0, size - offset))
-		return NULL;
-	return (const char *)strings + offset;
-}
-
 /* The symbol table that section number index is; an empty one if it is none. */
 static struct symbols read_symbols(const struct elf_module *m, uint32_t index)
 {
@@ -107,7 +100,7 @@ static bool read_rela(const struct elf_module *m, const struct elf_section *sect
 			if (!symbol_at(&symbols, ELF64_R_SYM(r.r_info), &sym))
 				break;
 			const char *name =
-				string_at(symbols.strings, symbols.strings_size, sym.st_name);
+				elf_string(symbols.strings, symbols.strings_size, sym.st_name);
 
 			ok = add_slot(out, (struct elf_got_slot){r.r_offset, name ? name : "", 0});
 			if (ok && sym.st_shndx != SHN_UNDEF)

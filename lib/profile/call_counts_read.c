@@ -12,7 +12,7 @@
 #include "recording/address_space.h"
 #include "profile/call_counts_read.h"
 #include "recording/reader.h"
-#include "elf/mapped_file.h"
+#include "elf/module.h"
 #include <pcce/sample.h>
 #include "elf/encoding_table.h"
 
@@ -26,7 +26,7 @@ struct counted {
 };
 
 struct job {
-	struct mapped_file program;
+	struct elf_module program;
 	struct address_spaces *spaces;
 	struct counted *modules;
 	uint32_t *ours; /* numbers of the modules that are the program */
@@ -235,7 +235,7 @@ static int read_program(struct job *j, const char *program)
 	if (fd < 0)
 		return error_set(j->why, -errno, "'%s' cannot be opened: %s", program,
 				 strerror(errno));
-	err = mapped_file_read(fd, &j->program, &reason);
+	err = elf_module_open_fd(fd, &j->program, &reason);
 	close(fd);
 	if (err)
 		return error_set(j->why, err, "'%s' %s", program, reason.text);
@@ -288,6 +288,6 @@ int call_counts_read(const char *path, const char *program, struct call_counts *
 	free(j.ours);
 	decode_context_free(&j.context);
 	address_spaces_free(j.spaces);
-	mapped_file_free(&j.program);
+	elf_module_close(&j.program);
 	return err;
 }

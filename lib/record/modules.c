@@ -9,7 +9,8 @@
 #include <unistd.h>
 #include <uthash.h>
 
-#include "elf/mapped_file.h"
+#include "base/mapped_file.h"
+#include "elf/module.h"
 #include "record/modules.h"
 
 #define VDSO "[vdso]"
@@ -17,8 +18,9 @@
 
 struct entry {
 	struct record_module module;
-	struct mapped_file image;
-	void *table;
+	struct elf_module elf;
+	void *table; /* if instrumented */
+	size_t table_size;
 	char *path;
 	char *key; /* the path and the file's identity */
 	UT_hash_handle hh;
@@ -49,7 +51,7 @@ static void free_entry(struct entry *e)
 		close(e->module.fd);
 	if (e->module.instrumented)
 		encoding_table_close(&e->module.table);
-	mapped_file_free(&e->image);
+	elf_module_close(&e->elf);
 	free(e->table);
 	free(e->path);
 	free(e->key);
@@ -69,14 +71,23 @@ void record_modules_free(struct record_modules *m)
 	free(m);
 }
 
-static void open_table(struct record_modules *m, struct entry *e)
+static void *read_table(int fd, const struct elf_section *section, struct error *why)
+{
+	if (section->size > PCCE_RECORD_MAX - sizeof(struct pcce_rec_table)) {
+		error_set(why, 0, "is larger than a recording can hold");
+		return NULL;
+	}
+	return elf_section_read(fd, section, why);
+}
+
+static void open_table(struct record_modules *m, struct entry *e, const struct elf_section *section)
 {
 	struct error why = {0};
 	char text[4608];
 
-	e->table = mapped_file_table(e->module.fd, &e->image, &why);
-	if (e->table &&
-	    !encoding_table_open(e->table, e->image.table_size, &e->module.table, &why)) {
+	e->table = read_table(e->module.fd, section, &why);
+	e->table_size = section->size;
+	if (e->table && !encoding_table_open(e->table, e->table_size, &e->module.table, &why)) {
 		e->module.instrumented = true;
 		return;
 	}
@@ -94,7 +105,7 @@ static int write_module(struct record_modules *m, const struct entry *e)
 	struct pcce_rec_module rec = {.module = e->module.index,
 				      .build_id_size = e->module.build_id_size};
 	struct pcce_rec_table table = {.module = e->module.index};
-	struct iovec part = {e->table, e->image.table_size};
+	struct iovec part = {e->table, e->table_size};
 	int err;
 
 	memcpy(rec.build_id, e->module.build_id, sizeof(rec.build_id));
@@ -109,7 +120,7 @@ static int write_module(struct record_modules *m, const struct entry *e)
 static int add(struct record_modules *m, const char *path, int fd, char *key, struct entry **out)
 {
 	struct entry *e = calloc(1, sizeof(*e)), **grown;
-	struct error why;
+	const struct elf_section *table;
 	size_t length;
 
 	grown = e ? realloc(m->all, (m->n + 1) * sizeof(*grown)) : NULL;
@@ -133,13 +144,14 @@ static int add(struct record_modules *m, const char *path, int fd, char *key, st
 		e->path[length - strlen(DELETED)] = 0;
 	e->module.path = e->path;
 	e->module.vdso = !strcmp(path, VDSO);
-	if (fd >= 0 && !mapped_file_read(fd, &e->image, &why)) {
+	if (fd >= 0 && !elf_module_open_fd(fd, &e->elf, NULL)) {
 		e->module.elf = true;
-		e->module.program = e->image.program;
-		e->module.build_id_size = e->image.build_id_size;
-		memcpy(e->module.build_id, e->image.build_id, sizeof(e->module.build_id));
-		if (e->image.table_size)
-			open_table(m, e);
+		e->module.program = e->elf.program;
+		e->module.build_id_size = e->elf.build_id_size;
+		memcpy(e->module.build_id, e->elf.build_id, sizeof(e->module.build_id));
+		table = elf_module_table(&e->elf);
+		if (table)
+			open_table(m, e, table);
 	}
 	HASH_ADD_KEYPTR(hh, m->by_key, e->key, strlen(e->key), e);
 	*out = e;
@@ -200,7 +212,7 @@ int record_modules_map(struct record_modules *m, pid_t pid, uint64_t start, uint
 	 * nothing. */
 	if (vdso)
 		*vaddr = 0;
-	else if (!mapped_file_vaddr(&e->image, pgoff, vaddr))
+	else if (!elf_module_vaddr(&e->elf, pgoff, vaddr))
 		*vaddr = pgoff;
 	return 0;
 }

@@ -9,7 +9,8 @@
 #include <unistd.h>
 #include <uthash.h>
 
-#include "elf/mapped_file.h"
+#include "base/mapped_file.h"
+#include "elf/module.h"
 #include "sampler/tls_offsets.h"
 
 #define GUESSES 4
@@ -25,7 +26,7 @@ struct file {
 	bool table, program;
 	int64_t tpoff;
 	uint64_t got; /* vaddr */
-	struct mapped_file image;
+	struct elf_module elf;
 	UT_hash_handle hh;
 };
 
@@ -84,7 +85,7 @@ void tls_offsets_free(struct tls_offsets *p)
 		return;
 	HASH_ITER (hh, p->files, f, next) {
 		HASH_DEL(p->files, f);
-		mapped_file_free(&f->image);
+		elf_module_close(&f->elf);
 		free(f);
 	}
 	free(p->slots);
@@ -97,7 +98,7 @@ static struct file *examine_file(struct tls_offsets *p, int fd)
 	struct file_key key;
 	struct file *f;
 	struct stat st;
-	struct error why;
+	const struct elf_section *table;
 
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return NULL;
@@ -113,8 +114,8 @@ static struct file *examine_file(struct tls_offsets *p, int fd)
 	if (!f)
 		return NULL;
 	f->key = key;
-	if (!mapped_file_read(fd, &f->image, &why) &&
-	    mapped_file_table_head(fd, &f->image, &head)) {
+	table = elf_module_open_fd(fd, &f->elf, NULL) ? NULL : elf_module_table(&f->elf);
+	if (table && elf_section_table_head(fd, table, &head)) {
 		f->table = true;
 		f->program = head.flags & PCCE_TABLE_EXEC;
 		f->tpoff = head.tpoff;
@@ -192,6 +193,6 @@ void tls_offsets_map(struct tls_offsets *p, pid_t pid, uint64_t start, uint64_t 
 		return;
 	if (f->program)
 		add_offset(p, f->tpoff);
-	else if (f->got && mapped_file_vaddr(&f->image, pgoff, &vaddr))
+	else if (f->got && elf_module_vaddr(&f->elf, pgoff, &vaddr))
 		add_got_slot(p, pid, f->got - vaddr + start);
 }

@@ -1,10 +1,47 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Fuzzes the reader of ELF modules and site records, and all that encoding does with them. */
+/* Fuzzes the reader of ELF modules, on a descriptor and on an image, the reader of site records, and
+ * all that encoding does with them. */
+#define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "elf/module.h"
 #include "encode/encode.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Both ways to open a module must agree on each file that the encoder accepts. */
+static void open_both(const uint8_t *image, size_t size)
+{
+	int fd = memfd_create("elf", MFD_CLOEXEC);
+	struct elf_module in_memory, on_fd;
+	const struct elf_section *table;
+	uint64_t vaddr;
+
+	if (fd < 0 || (size && write(fd, image, size) != (ssize_t)size))
+		abort();
+	bool opened = !elf_module_open(image, size, &in_memory, NULL);
+
+	if (!elf_module_open_fd(fd, &on_fd, NULL)) {
+		table = elf_module_table(&on_fd);
+		elf_module_vaddr(&on_fd, 0x1000, &vaddr);
+		if (table)
+			free(elf_section_read(fd, table, NULL));
+		if (opened && (in_memory.n_segments != on_fd.n_segments ||
+			       in_memory.n_sections != on_fd.n_sections ||
+			       in_memory.build_id_size != on_fd.build_id_size ||
+			       memcmp(in_memory.build_id, on_fd.build_id, on_fd.build_id_size) ||
+			       !elf_module_table(&in_memory) != !table))
+			abort();
+		elf_module_close(&on_fd);
+	} else if (opened) {
+		abort();
+	}
+	if (opened)
+		elf_module_close(&in_memory);
+	close(fd);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -13,6 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct error why;
 
 	memcpy(image, data, size);
+	open_both(image, size);
 	if (!encode_image(image, size, NULL, &e, &why)) {
 		/* An encoded file must be accepted as such. */
 		if (e.result == ENCODE_DONE) {

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include "base/mapped_file.h"
 #include "tests/oracle/space.h"
 
 static struct file **files;
@@ -88,6 +89,7 @@ static struct file *open_file(pid_t pid, uint64_t start, uint64_t length, const 
 {
 	int fd = path[0] == '/' ? mapped_file_open(pid, start, length, path) : -1;
 	char *key = NULL;
+	const struct elf_section *table = NULL;
 	struct error why;
 	struct file *f;
 	struct stat st = {0};
@@ -109,11 +111,11 @@ static struct file *open_file(pid_t pid, uint64_t start, uint64_t length, const 
 	f->key = key;
 	f->path = strdup(path);
 	f->index = n_files;
-	if (fd >= 0 && S_ISREG(st.st_mode) && !mapped_file_read(fd, &f->image, &why) &&
-	    f->image.table_size) {
-		f->data = mapped_file_table(fd, &f->image, &why);
-		if (!f->data ||
-		    encoding_table_open(f->data, f->image.table_size, &f->table, &why)) {
+	if (fd >= 0 && S_ISREG(st.st_mode) && !elf_module_open_fd(fd, &f->elf, NULL))
+		table = elf_module_table(&f->elf);
+	if (table) {
+		f->data = elf_section_read(fd, table, &why);
+		if (!f->data || encoding_table_open(f->data, table->size, &f->table, &why)) {
 			fprintf(stderr, "step: %s: its encoding table %s\n", path, why.text);
 			exit(2);
 		}
@@ -166,7 +168,7 @@ static void add_map(struct space *s, uint64_t start, uint64_t end, uint64_t offs
 	struct file *f = open_file(s->pid, start, end - start, path);
 	uint64_t vaddr;
 
-	if (!mapped_file_vaddr(&f->image, offset, &vaddr))
+	if (!elf_module_vaddr(&f->elf, offset, &vaddr))
 		vaddr = offset;
 	if (s->n == s->capacity) {
 		s->capacity = s->capacity ? 2 * s->capacity : 16;

@@ -12,13 +12,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include "decode/decode.h"
-#include "elf/mapped_file.h"
+#include "elf/module.h"
 #include "elf/encoding_table.h"
 
 struct file {
 	uint32_t index;
 	char *path, *key;
-	struct mapped_file image;
+	struct elf_module elf;
 	void *data; /* its encoding table */
 	bool instrumented;
 	struct encoding_table table;
