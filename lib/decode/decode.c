@@ -9,10 +9,10 @@
  *             them gives the id of the current function in its segment.  Code
  *             without slots is a foreign frame, under the site in ext or under the
  *             top entry.
- *   climb()   from a function and its id to the root of its segment, one in-edge at
+ *   climb_segment()   from a function and its id to the root of its segment, one in-edge at
  *             a time (Algorithm 2 of the paper; the table's sorted in-edges make
  *             each step a binary search).
- *   pop()     from a root to the caller that pushed (Algorithm 4), with what lies
+ *   pop_entry()     from a root to the caller that pushed (Algorithm 4), with what lies
  *             between: tail calls and foreign code.
  *
  * A special pair of entries stands for a signal: there the interrupted registers
@@ -38,8 +38,8 @@
 
 /* Frames of a call of `callee` that has reached `reached` by tail calls; reached is
  * PCCE_NONE where the way led out of the module. */
-static void emit_tail(struct walk *w, const struct decode_module *m, uint32_t callee,
-		      uint32_t reached)
+static void emit_tail_calls(struct walk *w, const struct decode_module *m, uint32_t callee,
+			    uint32_t reached)
 {
 	uint32_t path[TAIL_PATH_MAX];
 	int n = reached == PCCE_NONE
@@ -53,7 +53,7 @@ static void emit_tail(struct walk *w, const struct decode_module *m, uint32_t ca
 
 /* ---- climb: from a function to the root of its segment --------------------------- */
 
-static enum decode_reason climb(struct walk *w)
+static enum decode_reason climb_segment(struct walk *w)
 {
 	const struct encoding_table *t = w->m->table;
 	uint64_t steps = t->head->funcs.count;
@@ -76,13 +76,13 @@ static enum decode_reason climb(struct walk *w)
 		e = &t->edges[i];
 		if (e->site == PCCE_NONE) {
 			if (e->tail != w->func)
-				emit_tail(w, w->m, e->tail, w->func);
+				emit_tail_calls(w, w->m, e->tail, w->func);
 			w->func = e->tail;
 			return DECODE_REASON_NONE;
 		}
 		s = &t->sites[e->site];
 		if (s->callee != PCCE_NONE && s->callee != w->func)
-			emit_tail(w, w->m, s->callee, w->func);
+			emit_tail_calls(w, w->m, s->callee, w->func);
 		walk_emit_call(w, w->m, e->site);
 		w->id -= e->value;
 		w->func = s->func;
@@ -92,7 +92,7 @@ static enum decode_reason climb(struct walk *w)
 /* ---- pop: from a root to who pushed ---------------------------------------------- */
 
 /* What the site calls by name is the root, or, in another module, tail-calls it. */
-static bool named_callee(struct walk *w, const char *name, bool other)
+static bool is_named_callee(struct walk *w, const char *name, bool other)
 {
 	const struct encoding_table *t = w->m->table;
 	uint32_t path[TAIL_PATH_MAX];
@@ -107,14 +107,14 @@ static bool named_callee(struct walk *w, const char *name, bool other)
 			continue;
 		if (encoding_table_tail_path(t, from, w->func, path, TAIL_PATH_MAX) < 0)
 			continue;
-		emit_tail(w, w->m, from, w->func);
+		emit_tail_calls(w, w->m, from, w->func);
 		return true;
 	}
 	return false;
 }
 
 /* What lies between the call of a push site and the segment that was reached from it. */
-static enum decode_reason between(struct walk *w, const struct decode_module *m, uint32_t site)
+static enum decode_reason explain_push(struct walk *w, const struct decode_module *m, uint32_t site)
 {
 	const struct pcce_table_site *s = &m->table->sites[site];
 	bool tail_out =
@@ -124,7 +124,7 @@ static enum decode_reason between(struct walk *w, const struct decode_module *m,
 		return DECODE_REASON_NONE;
 	if (w->inner == WALK_INNER_FOREIGN) {
 		if (tail_out)
-			emit_tail(w, m, s->callee, PCCE_NONE);
+			emit_tail_calls(w, m, s->callee, PCCE_NONE);
 		return DECODE_REASON_NONE;
 	}
 	if (s->callee != PCCE_NONE) {
@@ -133,17 +133,17 @@ static enum decode_reason between(struct walk *w, const struct decode_module *m,
 		if (same && s->callee == w->func)
 			return DECODE_REASON_NONE;
 		if (tail_out)
-			emit_tail(w, m, s->callee, PCCE_NONE);
+			emit_tail_calls(w, m, s->callee, PCCE_NONE);
 		else if (same &&
 			 decode_tail_calls(w->ctx, m->table, s->callee, w->func, &w->no_memory))
-			emit_tail(w, m, s->callee, w->func);
+			emit_tail_calls(w, m, s->callee, w->func);
 		else
 			return DECODE_REASON_WRONG_CALLEE;
 		return DECODE_REASON_NONE;
 	}
 	if (s->flags & PCCE_SITE_INDIRECT ||
-	    named_callee(w, encoding_table_string(m->table, s->callee_name),
-			 m->table != w->m->table))
+	    is_named_callee(w, encoding_table_string(m->table, s->callee_name),
+			    m->table != w->m->table))
 		return DECODE_REASON_NONE;
 	walk_emit(w, DECODE_FRAME_FOREIGN, NULL, PCCE_NONE, PCCE_NONE, 0);
 	return DECODE_REASON_NONE;
@@ -151,14 +151,14 @@ static enum decode_reason between(struct walk *w, const struct decode_module *m,
 
 /* The segment frames[segment .. n), with frames[glue .. segment) between it and what it
  * called, was pushed `more` times more in a row. */
-static enum decode_reason repeat(struct walk *w, const struct decode_module *m, uint32_t site,
-				 size_t glue, size_t segment, uint32_t more)
+static enum decode_reason repeat_segment(struct walk *w, const struct decode_module *m,
+					 uint32_t site, size_t glue, size_t segment, uint32_t more)
 {
 	struct decode_context *ctx = w->ctx;
 	size_t end = ctx->n, glue2, start = segment;
 	enum decode_reason r;
 
-	r = between(w, m, site);
+	r = explain_push(w, m, site);
 	if (r || w->no_memory)
 		return r;
 	glue2 = ctx->n - end;
@@ -185,7 +185,7 @@ static enum decode_reason repeat(struct walk *w, const struct decode_module *m, 
 	return DECODE_REASON_NONE;
 }
 
-static enum decode_reason pop(struct walk *w)
+static enum decode_reason pop_entry(struct walk *w)
 {
 	const struct pcce_entry *e = &w->entries[w->top - 1];
 	uint32_t more = walk_entry_count(e) - w->used, site;
@@ -197,7 +197,7 @@ static enum decode_reason pop(struct walk *w)
 	if (!m)
 		return e->id >= PCCE_ID_LOST_MIN && !e->site ? DECODE_REASON_LOST_ID
 							     : DECODE_REASON_UNKNOWN_SITE;
-	r = between(w, m, site);
+	r = explain_push(w, m, site);
 	if (r)
 		return r;
 	walk_drop_entry(w);
@@ -207,14 +207,14 @@ static enum decode_reason pop(struct walk *w)
 	w->func = m->table->sites[site].func;
 	w->id = e->id;
 	w->inner = WALK_INNER_ROOT;
-	r = climb(w);
+	r = climb_segment(w);
 	if (r || !more || w->no_memory)
 		return r;
-	return repeat(w, m, site, glue, segment, more);
+	return repeat_segment(w, m, site, glue, segment, more);
 }
 
 /* The thread's own stack ends here; below is its creator's. */
-static enum decode_reason thread_began(struct walk *w)
+static enum decode_reason leave_thread(struct walk *w)
 {
 	const struct pcce_entry *second = &w->entries[w->top - 1], *first = second - 1;
 	uint64_t need = second->id;
@@ -245,7 +245,7 @@ static enum decode_reason thread_began(struct walk *w)
 
 /* A handler ran here: take up the interrupted state. Or something else that keeps a state in
  * special entries. */
-static enum decode_reason interrupted(struct walk *w)
+static enum decode_reason pop_special_entry(struct walk *w)
 {
 	const struct pcce_entry *second = &w->entries[w->top - 1], *first;
 	uint64_t ip;
@@ -264,7 +264,7 @@ static enum decode_reason interrupted(struct walk *w)
 		return decode_locate_called_as_leaf(w);
 	}
 	if (walk_entry_count(second) == PCCE_COUNT_ORIGIN2)
-		return thread_began(w);
+		return leave_thread(w);
 	walk_emit(w, DECODE_FRAME_SIGNAL, NULL, PCCE_NONE, PCCE_NONE, 0);
 	if (walk_entry_count(second) != PCCE_COUNT_SIGNAL2)
 		return DECODE_REASON_UNKNOWN_SITE;
@@ -285,13 +285,13 @@ static enum decode_reason interrupted(struct walk *w)
 /* ---- all together ---------------------------------------------------------------- */
 
 /* r: what came of the beginning. */
-static enum decode_reason walk(struct walk *w, enum decode_reason r)
+static enum decode_reason decode_outward(struct walk *w, enum decode_reason r)
 {
 	for (;;) {
 		if (r || w->no_memory)
 			return r;
 		if (w->inner == WALK_INNER_ROOT) {
-			r = climb(w);
+			r = climb_segment(w);
 			if (r)
 				return r;
 		}
@@ -302,7 +302,7 @@ static enum decode_reason walk(struct walk *w, enum decode_reason r)
 			if (w->no_memory || top == WALK_TOP_EMPTY)
 				return DECODE_REASON_NONE;
 			if (top == WALK_TOP_SIGNAL) {
-				r = interrupted(w);
+				r = pop_special_entry(w);
 				break;
 			}
 			if (top == WALK_TOP_GAP) {
@@ -312,7 +312,7 @@ static enum decode_reason walk(struct walk *w, enum decode_reason r)
 				w->inner = WALK_INNER_UNKNOWN;
 				continue;
 			}
-			r = pop(w);
+			r = pop_entry(w);
 			if (r)
 				return r;
 		}
@@ -320,7 +320,7 @@ static enum decode_reason walk(struct walk *w, enum decode_reason r)
 }
 
 /* No page: only ip is known. */
-static void outside(struct walk *w, uint64_t ip)
+static void emit_ip_only(struct walk *w, uint64_t ip)
 {
 	const struct decode_module *m = w->as->find(w->as, ip);
 	uint32_t func = m && m->table ? encoding_table_func_at(m->table, decode_link_time(m, ip))
@@ -330,7 +330,7 @@ static void outside(struct walk *w, uint64_t ip)
 		  PCCE_NONE, ip);
 }
 
-static int finish(struct walk *w)
+static int finish_context(struct walk *w)
 {
 	struct decode_context *ctx = w->ctx;
 
@@ -364,24 +364,24 @@ int decode_sample(const struct decode_space *as, const struct pcce_sample *sampl
 
 	decode_frames_clear(ctx);
 	if (sample->flags & PCCE_SAMPLE_OUTSIDE) {
-		outside(&w, sample->ip);
+		emit_ip_only(&w, sample->ip);
 		ctx->status = DECODE_OUTSIDE;
 	} else if (sample->flags & PCCE_SAMPLE_READ_FAULT || n_entries > total) {
-		outside(&w, sample->ip);
+		emit_ip_only(&w, sample->ip);
 		ctx->reason = DECODE_REASON_READ_FAULT;
 	} else if (sample->flags & PCCE_SAMPLE_MIXED ||
 		   (sample->flags & PCCE_SAMPLE_R11_MIXED && decode_needs_r11(as, sample->ip))) {
-		outside(&w, sample->ip);
+		emit_ip_only(&w, sample->ip);
 		ctx->reason = DECODE_REASON_MIXED;
 	} else {
 		w.deeper = total - n_entries;
 		if (w.deeper)
 			w.gap = 0;
-		ctx->reason = walk(&w, decode_locate(&w, sample->ip, sample->r11));
+		ctx->reason = decode_outward(&w, decode_locate(&w, sample->ip, sample->r11));
 		if (w.landing)
 			ctx->reason = decode_landing_end(&w, ctx->reason);
 	}
-	return finish(&w);
+	return finish_context(&w);
 }
 
 int decode_origin(const struct decode_space *as, const struct pcce_entry *entries,
@@ -398,8 +398,8 @@ int decode_origin(const struct decode_space *as, const struct pcce_entry *entrie
 	};
 
 	decode_frames_clear(ctx);
-	ctx->reason = walk(&w, n_entries ? thread_began(&w) : DECODE_REASON_UNKNOWN_SITE);
-	return finish(&w);
+	ctx->reason = decode_outward(&w, n_entries ? leave_thread(&w) : DECODE_REASON_UNKNOWN_SITE);
+	return finish_context(&w);
 }
 
 bool decode_needs_r11(const struct decode_space *as, uint64_t ip)

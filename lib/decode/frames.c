@@ -13,7 +13,7 @@ void decode_frames_clear(struct decode_context *ctx)
 	ctx->reason = DECODE_REASON_NONE;
 }
 
-static bool reserve(struct decode_context *ctx, size_t more)
+static bool reserve_frames(struct decode_context *ctx, size_t more)
 {
 	size_t need, capacity = ctx->capacity ? ctx->capacity : 64;
 	struct decode_frame *frames;
@@ -34,7 +34,7 @@ static bool reserve(struct decode_context *ctx, size_t more)
 
 bool decode_frames_add(struct decode_context *ctx, const struct decode_frame *f)
 {
-	if (!reserve(ctx, 1))
+	if (!reserve_frames(ctx, 1))
 		return false;
 	ctx->frames[ctx->n++] = *f;
 	return true;
@@ -44,7 +44,7 @@ bool decode_frames_copy(struct decode_context *ctx, size_t start, size_t n, uint
 {
 	size_t all;
 
-	if (__builtin_mul_overflow(n, (size_t)times, &all) || !reserve(ctx, all))
+	if (__builtin_mul_overflow(n, (size_t)times, &all) || !reserve_frames(ctx, all))
 		return false;
 	for (; times; times--) {
 		memcpy(&ctx->frames[ctx->n], &ctx->frames[start], n * sizeof(*ctx->frames));

@@ -29,7 +29,7 @@ enum decode_reason decode_landing_begin(struct walk *w, uint32_t restore)
 }
 
 /* A call of the function of frames[-1]. */
-static bool is_call(const struct decode_frame *frames, size_t i)
+static bool is_call_of_lander(const struct decode_frame *frames, size_t i)
 {
 	return frames[i].kind == DECODE_FRAME_CALL && frames[i].module == frames[-1].module &&
 	       frames[i].func == frames[-1].func;
@@ -37,12 +37,12 @@ static bool is_call(const struct decode_frame *frames, size_t i)
 
 /* The only frame further out, in this thread, of the function of frames[-1]; n if there is none, or
  * more than one. */
-static size_t only_call(const struct decode_frame *frames, size_t n)
+static size_t find_only_call(const struct decode_frame *frames, size_t n)
 {
 	size_t found = n;
 
 	for (size_t i = 0; i < n && frames[i].kind != DECODE_FRAME_ORIGIN; i++) {
-		if (is_call(frames, i)) {
+		if (is_call_of_lander(frames, i)) {
 			if (found != n)
 				return n;
 			found = i;
@@ -54,7 +54,7 @@ static size_t only_call(const struct decode_frame *frames, size_t n)
 }
 
 /* The innermost frame whose call lets exceptions land here; n if it is not known. */
-static size_t innermost_call(const struct walk *w, const struct decode_frame *frames, size_t n)
+static size_t find_innermost_call(const struct walk *w, const struct decode_frame *frames, size_t n)
 {
 	const struct encoding_table *t = w->landing_table;
 	bool known = w->landing_pad != PCCE_NONE;
@@ -65,7 +65,7 @@ static size_t innermost_call(const struct walk *w, const struct decode_frame *fr
 		uint32_t site = frames[i].site;
 		bool lands;
 
-		if (!is_call(frames, i))
+		if (!is_call_of_lander(frames, i))
 			continue;
 		if (site == PCCE_NONE)
 			return n;
@@ -110,10 +110,10 @@ enum decode_reason decode_landing_end(struct walk *w, enum decode_reason r)
 {
 	struct decode_context *ctx = w->ctx;
 	struct decode_frame *frames = &ctx->frames[w->landing];
-	size_t n = ctx->n - w->landing, found = innermost_call(w, frames, n);
+	size_t n = ctx->n - w->landing, found = find_innermost_call(w, frames, n);
 
 	if (found == n && w->landing_pad == PCCE_NONE && !r && !w->truncated)
-		found = only_call(frames, n);
+		found = find_only_call(frames, n);
 	if (found == n) {
 		ctx->n = w->landing;
 		return r ? r : DECODE_REASON_RESTORING;

@@ -8,7 +8,7 @@
 /* A push that claimed an entry and has not filled it: forget it, whatever it holds. If that was at
  * a segment's end and a handler came in between, this may be what made room for the handler, or the
  * entry. */
-static enum decode_reason drop_claimed(struct walk *w)
+static enum decode_reason drop_claimed_entry(struct walk *w)
 {
 	if (w->top && w->top < w->n_entries && (w->deeper + w->top) % PCCE_SEGMENT_ENTRIES == 0 &&
 	    walk_entry_count(&w->entries[w->top - 1]) == PCCE_COUNT_FILL)
@@ -43,8 +43,8 @@ static enum decode_reason undo_push(struct walk *w, const struct decode_module *
 }
 
 /* ip is in the slots or the call of a site: the rule of struct pcce_table_site. */
-static enum decode_reason window(struct walk *w, const struct decode_module *m, uint32_t site,
-				 uint64_t vaddr)
+static enum decode_reason undo_site_window(struct walk *w, const struct decode_module *m,
+					   uint32_t site, uint64_t vaddr)
 {
 	const struct pcce_table_site *s = &m->table->sites[site];
 	uint64_t start = s->key - s->before, ret = s->key + s->ret;
@@ -61,7 +61,7 @@ static enum decode_reason window(struct walk *w, const struct decode_module *m, 
 		return DECODE_REASON_NONE;
 	case PCCE_KIND_PUSH:
 		if (vaddr < ret && vaddr - start < s->applied)
-			return drop_claimed(w);
+			return drop_claimed_entry(w);
 		return undo_push(w, m, site);
 	default:
 		return DECODE_REASON_NONE;
@@ -71,8 +71,8 @@ static enum decode_reason window(struct walk *w, const struct decode_module *m, 
 /* The site of a slot with a push or pop, which is named by the key for a push, by the end of the
  * after-slot for a pop.
  */
-static const struct decode_module *find_slot(const struct walk *w, uint64_t address, uint32_t *site,
-					     bool *pop)
+static const struct decode_module *find_helper_site(const struct walk *w, uint64_t address,
+						    uint32_t *site, bool *pop)
 {
 	const struct decode_module *m = walk_find_module(w, address - 1);
 	const struct pcce_table_site *s;
@@ -97,14 +97,14 @@ static const struct decode_module *find_slot(const struct walk *w, uint64_t addr
 }
 
 /* ip is in a push or pop helper, and r11 names the slot that it works for. */
-static enum decode_reason helper(struct walk *w, uint32_t state, uint64_t r11)
+static enum decode_reason locate_in_helper(struct walk *w, uint32_t state, uint64_t r11)
 {
 	const struct pcce_table_site *s;
 	const struct decode_module *m;
 	uint32_t site;
 	bool pop;
 
-	m = find_slot(w, r11, &site, &pop);
+	m = find_helper_site(w, r11, &site, &pop);
 	if (!m)
 		return DECODE_REASON_UNKNOWN_SITE;
 	s = &m->table->sites[site];
@@ -117,7 +117,7 @@ static enum decode_reason helper(struct walk *w, uint32_t state, uint64_t r11)
 		return DECODE_REASON_STALE_EXT;
 	switch (state) {
 	case PCCE_HELPER_CLAIMED:
-		return drop_claimed(w);
+		return drop_claimed_entry(w);
 	case PCCE_HELPER_PUSHED:
 		return undo_push(w, m, site);
 	default:
@@ -157,7 +157,7 @@ enum decode_reason decode_locate_caller_of_foreign(struct walk *w)
 	}
 	/* Or a push or pop that is going to another segment: there is no call yet, or none any
 	 * more. */
-	m = find_slot(w, w->ext, &site, &pop);
+	m = find_helper_site(w, w->ext, &site, &pop);
 	if (!m)
 		return DECODE_REASON_UNKNOWN_SITE;
 	w->m = m;
@@ -168,7 +168,8 @@ enum decode_reason decode_locate_caller_of_foreign(struct walk *w)
 	return pop ? undo_push(w, m, site) : DECODE_REASON_NONE;
 }
 
-static enum decode_reason foreign(struct walk *w, const struct decode_module *m, uint64_t ip)
+static enum decode_reason locate_in_foreign(struct walk *w, const struct decode_module *m,
+					    uint64_t ip)
 {
 	walk_emit(w, DECODE_FRAME_FOREIGN, m, PCCE_NONE, PCCE_NONE, ip);
 	return decode_locate_caller_of_foreign(w);
@@ -241,8 +242,8 @@ static enum decode_reason locate_thrower(struct walk *w, uint32_t restore)
 }
 
 /* ip is in __pcce_restore, or in what does the same. */
-static enum decode_reason restoring(struct walk *w, const struct decode_module *m, uint32_t state,
-				    uint64_t ip, uint64_t r11)
+static enum decode_reason locate_in_restore(struct walk *w, const struct decode_module *m,
+					    uint32_t state, uint64_t ip, uint64_t r11)
 {
 	const struct pcce_table_site *s;
 	uint32_t site;
@@ -277,12 +278,12 @@ enum decode_reason decode_locate(struct walk *w, uint64_t ip, uint64_t r11)
 
 	w->inner = WALK_INNER_ROOT;
 	if (!m || !m->table)
-		return foreign(w, m, ip);
+		return locate_in_foreign(w, m, ip);
 	vaddr = decode_link_time(m, ip);
 	h = encoding_table_helper_at(m->table, vaddr);
 	if (h && (h->state == PCCE_HELPER_RESTORING || h->state == PCCE_HELPER_LANDING ||
 		  h->state == PCCE_HELPER_LANDED))
-		return restoring(w, m, h->state, ip, r11);
+		return locate_in_restore(w, m, h->state, ip, r11);
 	if (h && h->state == PCCE_HELPER_HANDLER) {
 		walk_emit(w, DECODE_FRAME_FOREIGN, m, PCCE_NONE, PCCE_NONE, ip);
 		return DECODE_REASON_RESTORING;
@@ -290,13 +291,13 @@ enum decode_reason decode_locate(struct walk *w, uint64_t ip, uint64_t r11)
 	if (h && h->state == PCCE_HELPER_JUMPING) {
 		walk_drop_entry(w);
 		walk_drop_entry(w);
-		return foreign(w, m, ip);
+		return locate_in_foreign(w, m, ip);
 	}
 	if (h)
-		return helper(w, h->state, r11);
+		return locate_in_helper(w, h->state, r11);
 	w->func = encoding_table_func_at(m->table, vaddr);
 	if (w->func == PCCE_NONE)
-		return foreign(w, m, ip);
+		return locate_in_foreign(w, m, ip);
 	w->m = m;
 	walk_emit(w, DECODE_FRAME_CALL, m, w->func, PCCE_NONE, ip);
 	if (encoding_table_in_entry(m->table, w->func, vaddr))
@@ -329,5 +330,5 @@ enum decode_reason decode_locate(struct walk *w, uint64_t ip, uint64_t r11)
 		if (ext_site != site)
 			return DECODE_REASON_STALE_EXT;
 	}
-	return site == PCCE_NONE ? DECODE_REASON_NONE : window(w, m, site, vaddr);
+	return site == PCCE_NONE ? DECODE_REASON_NONE : undo_site_window(w, m, site, vaddr);
 }

@@ -16,7 +16,7 @@ struct cursor {
 	uint32_t done; /* repetitions of the group that ends next */
 };
 
-static const struct decode_frame *next_frame(struct cursor *c)
+static const struct decode_frame *next_context_frame(struct cursor *c)
 {
 	const struct decode_frame *f;
 
@@ -34,12 +34,12 @@ static const struct decode_frame *next_frame(struct cursor *c)
 	return f;
 }
 
-static size_t count_calls(struct cursor c)
+static size_t count_context_calls(struct cursor c)
 {
 	const struct decode_frame *f;
 	size_t n = 0;
 
-	while ((f = next_frame(&c)))
+	while ((f = next_context_frame(&c)))
 		n += f->kind == DECODE_FRAME_CALL;
 	return n;
 }
@@ -48,7 +48,7 @@ struct stack {
 	const struct decode_space *as;
 	const uint64_t *pc;
 	uint32_t n, at;
-	const struct decode_module *m; /* of the address that next_pc() found */
+	const struct decode_module *m; /* of the address that next_instrumented_pc() found */
 	uint64_t vaddr;		       /* its link-time address */
 	uint32_t func;
 	bool from_helper; /* it called a helper */
@@ -56,7 +56,7 @@ struct stack {
 
 /* The next address in an instrumented function. A return address belongs to the
  * call before it; ip, and the pc that a signal interrupted, to themselves. */
-static bool next_pc(struct stack *s, bool exact)
+static bool next_instrumented_pc(struct stack *s, bool exact)
 {
 	s->from_helper = false;
 	for (; s->at < s->n; s->at++) {
@@ -80,11 +80,11 @@ static bool next_pc(struct stack *s, bool exact)
 	return false;
 }
 
-static size_t count_pcs(struct stack s)
+static size_t count_instrumented_pcs(struct stack s)
 {
 	size_t n = 0;
 
-	while (next_pc(&s, false))
+	while (next_instrumented_pc(&s, false))
 		n++;
 	return n;
 }
@@ -110,7 +110,7 @@ static bool copy_returns_to(const struct encoding_table *t, const struct pcce_ta
 	       returns_to(other, vaddr);
 }
 
-static bool agrees(const struct decode_frame *f, const struct stack *s)
+static bool frame_agrees(const struct decode_frame *f, const struct stack *s)
 {
 	const struct pcce_table_site *site;
 
@@ -127,12 +127,12 @@ static bool agrees(const struct decode_frame *f, const struct stack *s)
 
 /* Did the unwinder stop in the middle, whatever it said? The outermost frame of a thread is
  * the startup code's or the C library's. */
-static bool ended_early(const struct pcce_sample *sample, struct stack s)
+static bool stack_ended_early(const struct pcce_sample *sample, struct stack s)
 {
 	if (sample->flags & PCCE_SAMPLE_UNWIND_BAD || !s.n)
 		return true;
 	s.at = s.n - 1;
-	return next_pc(&s, false);
+	return next_instrumented_pc(&s, false);
 }
 
 /*
@@ -163,16 +163,16 @@ static bool jump_announced(const struct pcce_sample *sample, const struct stack 
 static bool ends_alike(const struct decode_context *ctx, struct stack s)
 {
 	struct cursor c = {.ctx = ctx};
-	size_t calls = count_calls(c), have = count_pcs(s);
+	size_t calls = count_context_calls(c), have = count_instrumented_pcs(s);
 	const struct decode_frame *f;
 
 	if (calls < 2 || have < 2)
 		return false;
 	for (; have > 2; have--)
-		next_pc(&s, false);
-	while ((f = next_frame(&c)))
+		next_instrumented_pc(&s, false);
+	while ((f = next_context_frame(&c)))
 		if (f->kind == DECODE_FRAME_CALL && calls-- <= 2 &&
-		    (!next_pc(&s, false) || !agrees(f, &s)))
+		    (!next_instrumented_pc(&s, false) || !frame_agrees(f, &s)))
 			return false;
 	return true;
 }
@@ -188,7 +188,7 @@ static bool jump_in_flight(const struct pcce_sample *sample, const struct decode
 {
 	const struct decode_module *m = s.as->find(s.as, f->address);
 	struct cursor c = {.ctx = ctx};
-	size_t calls = count_calls(c), have = count_pcs(s) + 1;
+	size_t calls = count_context_calls(c), have = count_instrumented_pcs(s) + 1;
 	bool target = true;
 
 	if (f->site == PCCE_NONE || !m || !m->table)
@@ -203,13 +203,13 @@ static bool jump_in_flight(const struct pcce_sample *sample, const struct decode
 		return true;
 	if (have > calls)
 		return false;
-	for (size_t skip = calls - have; (f = next_frame(&c));) {
+	for (size_t skip = calls - have; (f = next_context_frame(&c));) {
 		if (f->kind != DECODE_FRAME_CALL || skip) {
 			skip -= f->kind == DECODE_FRAME_CALL;
 			continue;
 		}
 		if (target ? f->module != s.m->module || f->func != s.func
-			   : !next_pc(&s, false) || !agrees(f, &s))
+			   : !next_instrumented_pc(&s, false) || !frame_agrees(f, &s))
 			return false;
 		target = false;
 	}
@@ -227,32 +227,32 @@ enum verify_result verify_context(const struct decode_space *as, const struct pc
 	if (!(sample->flags & PCCE_SAMPLE_STACK) || ctx->status == DECODE_OUTSIDE ||
 	    ctx->status == DECODE_UNDECODABLE)
 		return VERIFY_NONE;
-	while ((f = next_frame(&c))) {
+	while ((f = next_context_frame(&c))) {
 		if (f->kind == DECODE_FRAME_SIGNAL)
 			exact = true;
 		if (f->kind == DECODE_FRAME_GAP) {
-			size_t want = count_calls(c), have = count_pcs(s);
+			size_t want = count_context_calls(c), have = count_instrumented_pcs(s);
 
-			if (ended_early(sample, s))
+			if (stack_ended_early(sample, s))
 				return VERIFY_UNVERIFIABLE;
 			if (have < want)
 				return VERIFY_MISMATCH;
 			for (; have > want; have--)
-				next_pc(&s, false);
+				next_instrumented_pc(&s, false);
 		}
 		if (f->kind == DECODE_FRAME_FOREIGN && f == ctx->frames)
 			in_foreign = true;
 		if (f->kind != DECODE_FRAME_CALL)
 			continue;
-		if (!next_pc(&s, exact))
-			return ended_early(sample, s) ? VERIFY_UNVERIFIABLE : VERIFY_MISMATCH;
+		if (!next_instrumented_pc(&s, exact))
+			return stack_ended_early(sample, s) ? VERIFY_UNVERIFIABLE : VERIFY_MISMATCH;
 		exact = false;
-		if (!agrees(f, &s))
+		if (!frame_agrees(f, &s))
 			return in_foreign && jump_in_flight(sample, ctx, f, s) ? VERIFY_UNVERIFIABLE
 									       : VERIFY_MISMATCH;
 		in_foreign = false;
 	}
-	if (next_pc(&s, false))
+	if (next_instrumented_pc(&s, false))
 		return VERIFY_MISMATCH;
 	/* All of the context was found; what the unwinder did not give might have been more. */
 	return sample->flags & PCCE_SAMPLE_UNWIND_BAD ? VERIFY_UNVERIFIABLE : VERIFY_AGREES;

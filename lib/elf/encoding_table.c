@@ -26,7 +26,7 @@ static bool has_landings(const struct pcce_table *h)
 	return h->version > 3;
 }
 
-static size_t header_size(const struct pcce_table *h)
+static size_t table_header_size(const struct pcce_table *h)
 {
 	return has_landings(h) ? sizeof(*h) : PCCE_TABLE_HEADER_3;
 }
@@ -68,7 +68,7 @@ static int check_layout(const char *data, size_t size, struct encoding_table *t,
 	return 0;
 }
 
-static int check_header(const void *data, size_t size, struct error *why)
+static int check_table_header(const void *data, size_t size, struct error *why)
 {
 	const struct pcce_table *h = data;
 	const size_t field = offsetof(struct pcce_table, crc);
@@ -80,13 +80,13 @@ static int check_header(const void *data, size_t size, struct error *why)
 		REFUSE("is not an encoding table");
 	if (!encoding_table_version_is_known(h->version))
 		REFUSE("has version %u, this is version %u", h->version, PCCE_TABLE_VERSION);
-	if (size < header_size(h))
+	if (size < table_header_size(h))
 		REFUSE("is cut off after %zu bytes", size);
-	if (h->header_size != header_size(h))
+	if (h->header_size != table_header_size(h))
 		REFUSE("is damaged: its header has %u bytes", h->header_size);
 	if (h->size > size)
 		REFUSE("is cut off after %zu of %llu bytes", size, (unsigned long long)h->size);
-	if (h->size < header_size(h))
+	if (h->size < table_header_size(h))
 		REFUSE("is damaged: its size is %llu bytes", (unsigned long long)h->size);
 	uLong crc = crc32_z(0, data, field);
 
@@ -144,7 +144,7 @@ static int check_functions(const struct encoding_table *t, struct error *why)
 	return 0;
 }
 
-static int check_sites(const struct encoding_table *t, struct error *why)
+static int check_table_sites(const struct encoding_table *t, struct error *why)
 {
 	const struct pcce_table *h = t->head;
 
@@ -281,7 +281,7 @@ struct start {
 	bool restore;
 };
 
-static int compare_starts(const void *pa, const void *pb)
+static int compare_slot_starts(const void *pa, const void *pb)
 {
 	const struct start *a = pa, *b = pb;
 
@@ -308,7 +308,7 @@ static int order_by_before(struct encoding_table *t, struct error *why)
 		starts[i] = (struct start){site_start(t, i), i, restore};
 		t->n_by_before += !restore;
 	}
-	qsort(starts, n, sizeof(*starts), compare_starts);
+	qsort(starts, n, sizeof(*starts), compare_slot_starts);
 	for (uint64_t i = 0; i < n; i++)
 		t->by_before[i] = starts[i].site;
 	free(starts);
@@ -327,7 +327,7 @@ int encoding_table_open(const void *data, size_t size, struct encoding_table *ou
 	memset(out, 0, sizeof(*out));
 	if ((uintptr_t)data % 8)
 		REFUSE("is not aligned");
-	err = check_header(data, size, why);
+	err = check_table_header(data, size, why);
 	if (err)
 		return err;
 	out->head = data;
@@ -335,7 +335,7 @@ int encoding_table_open(const void *data, size_t size, struct encoding_table *ou
 	if (!err)
 		err = check_functions(out, why);
 	if (!err)
-		err = check_sites(out, why);
+		err = check_table_sites(out, why);
 	if (!err)
 		err = check_landings(out, why);
 	if (!err)
@@ -394,8 +394,8 @@ uint32_t encoding_table_site_by_key(const struct encoding_table *t, uint64_t key
 	return at < 0 || t->sites[at].key != key ? PCCE_NONE : (uint32_t)at;
 }
 
-static uint32_t find_around(const struct encoding_table *t, const uint32_t *sites, uint64_t n,
-			    uint64_t vaddr)
+static uint32_t find_site_around(const struct encoding_table *t, const uint32_t *sites, uint64_t n,
+				 uint64_t vaddr)
 {
 	int64_t at;
 
@@ -406,9 +406,9 @@ static uint32_t find_around(const struct encoding_table *t, const uint32_t *site
 uint32_t encoding_table_site_around(const struct encoding_table *t, uint64_t vaddr)
 {
 	uint32_t n = t->n_by_before,
-		 site = find_around(t, t->by_before + n, t->head->sites.count - n, vaddr);
+		 site = find_site_around(t, t->by_before + n, t->head->sites.count - n, vaddr);
 
-	return site != PCCE_NONE ? site : find_around(t, t->by_before, n, vaddr);
+	return site != PCCE_NONE ? site : find_site_around(t, t->by_before, n, vaddr);
 }
 
 const struct pcce_table_helper *encoding_table_helper_at(const struct encoding_table *t,

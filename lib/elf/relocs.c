@@ -16,7 +16,7 @@ struct symbols {
 };
 
 /* The symbol table that section number index is; an empty one if it is none. */
-static struct symbols read_symbols(const struct elf_module *m, uint32_t index)
+static struct symbols read_symbol_table(const struct elf_module *m, uint32_t index)
 {
 	struct symbols s = {};
 	const struct elf_section *table, *strings;
@@ -45,7 +45,7 @@ static bool symbol_at(const struct symbols *s, size_t i, Elf64_Sym *out)
 	return true;
 }
 
-static bool add_address(uint64_t **array, size_t *n, uint64_t address)
+static bool add_target_address(uint64_t **array, size_t *n, uint64_t address)
 {
 	if ((*n & (*n - 1)) == 0) {
 		uint64_t *larger = realloc(*array, (*n ? *n * 2 : 1) * sizeof(*larger));
@@ -58,7 +58,7 @@ static bool add_address(uint64_t **array, size_t *n, uint64_t address)
 	return true;
 }
 
-static bool add_slot(struct elf_relocs *l, struct elf_got_slot slot)
+static bool add_got_slot(struct elf_relocs *l, struct elf_got_slot slot)
 {
 	if ((l->n_slots & (l->n_slots - 1)) == 0) {
 		struct elf_got_slot *larger =
@@ -76,7 +76,7 @@ static bool read_rela(const struct elf_module *m, const struct elf_section *sect
 		      struct elf_relocs *out)
 {
 	const uint8_t *data = elf_module_contents(m, section);
-	struct symbols symbols = read_symbols(m, section->link);
+	struct symbols symbols = read_symbol_table(m, section->link);
 	size_t n = data ? section->size / sizeof(Elf64_Rela) : 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -87,12 +87,13 @@ static bool read_rela(const struct elf_module *m, const struct elf_section *sect
 		memcpy(&r, data + i * sizeof(r), sizeof(r));
 		switch (ELF64_R_TYPE(r.r_info)) {
 		case R_X86_64_RELATIVE:
-			ok = add_slot(out, (struct elf_got_slot){r.r_offset, NULL, r.r_addend}) &&
-			     add_address(&out->taken, &out->n_taken, r.r_addend);
+			ok = add_got_slot(out,
+					  (struct elf_got_slot){r.r_offset, NULL, r.r_addend}) &&
+			     add_target_address(&out->taken, &out->n_taken, r.r_addend);
 			break;
 		case R_X86_64_IRELATIVE:
-			ok = add_slot(out, (struct elf_got_slot){r.r_offset, NULL, 0}) &&
-			     add_address(&out->taken, &out->n_taken, r.r_addend);
+			ok = add_got_slot(out, (struct elf_got_slot){r.r_offset, NULL, 0}) &&
+			     add_target_address(&out->taken, &out->n_taken, r.r_addend);
 			break;
 		case R_X86_64_GLOB_DAT:
 		case R_X86_64_JUMP_SLOT:
@@ -102,10 +103,11 @@ static bool read_rela(const struct elf_module *m, const struct elf_section *sect
 			const char *name =
 				elf_string(symbols.strings, symbols.strings_size, sym.st_name);
 
-			ok = add_slot(out, (struct elf_got_slot){r.r_offset, name ? name : "", 0});
+			ok = add_got_slot(out,
+					  (struct elf_got_slot){r.r_offset, name ? name : "", 0});
 			if (ok && sym.st_shndx != SHN_UNDEF)
-				ok = add_address(&out->taken, &out->n_taken,
-						 sym.st_value + r.r_addend);
+				ok = add_target_address(&out->taken, &out->n_taken,
+							sym.st_value + r.r_addend);
 			break;
 		default:
 			break;
@@ -116,7 +118,7 @@ static bool read_rela(const struct elf_module *m, const struct elf_section *sect
 	return true;
 }
 
-static bool add_relative(const struct elf_module *m, uint64_t addr, struct elf_relocs *out)
+static bool add_relative_slot(const struct elf_module *m, uint64_t addr, struct elf_relocs *out)
 {
 	const uint8_t *p = elf_module_at(m, addr, 8);
 	uint64_t target;
@@ -124,8 +126,8 @@ static bool add_relative(const struct elf_module *m, uint64_t addr, struct elf_r
 	if (!p)
 		return true;
 	memcpy(&target, p, sizeof(target));
-	return add_slot(out, (struct elf_got_slot){addr, NULL, target}) &&
-	       add_address(&out->taken, &out->n_taken, target);
+	return add_got_slot(out, (struct elf_got_slot){addr, NULL, target}) &&
+	       add_target_address(&out->taken, &out->n_taken, target);
 }
 
 /* An even word is an address to relocate; an odd one a bitmap for the 63 words that follow. */
@@ -141,13 +143,13 @@ static bool read_relr(const struct elf_module *m, const struct elf_section *sect
 
 		memcpy(&word, data + i * 8, sizeof(word));
 		if (!(word & 1)) {
-			if (!add_relative(m, word, out))
+			if (!add_relative_slot(m, word, out))
 				return false;
 			where = word + 8;
 			continue;
 		}
 		for (int bit = 1; bit < 64; bit++)
-			if (word >> bit & 1 && !add_relative(m, where + (bit - 1) * 8, out))
+			if (word >> bit & 1 && !add_relative_slot(m, where + (bit - 1) * 8, out))
 				return false;
 		where += 63 * 8;
 	}
@@ -156,17 +158,17 @@ static bool read_relr(const struct elf_module *m, const struct elf_section *sect
 
 static bool read_exports(const struct elf_module *m, uint32_t index, struct elf_relocs *out)
 {
-	struct symbols s = read_symbols(m, index);
+	struct symbols s = read_symbol_table(m, index);
 	Elf64_Sym sym;
 
 	for (size_t i = 0; symbol_at(&s, i, &sym); i++)
 		if (sym.st_shndx != SHN_UNDEF && ELF64_ST_BIND(sym.st_info) != STB_LOCAL &&
-		    !add_address(&out->exports, &out->n_exports, sym.st_value))
+		    !add_target_address(&out->exports, &out->n_exports, sym.st_value))
 			return false;
 	return true;
 }
 
-static int compare_slots(const void *pa, const void *pb)
+static int compare_got_slots(const void *pa, const void *pb)
 {
 	const struct elf_got_slot *a = pa, *b = pb;
 
@@ -192,7 +194,7 @@ int elf_relocs_read(const struct elf_module *m, struct elf_relocs *out, struct e
 		}
 	}
 	if (out->n_slots)
-		qsort(out->slots, out->n_slots, sizeof(*out->slots), compare_slots);
+		qsort(out->slots, out->n_slots, sizeof(*out->slots), compare_got_slots);
 	return 0;
 }
 

@@ -19,13 +19,13 @@ struct pcce_site_record site_records_site(const struct site_block *b, uint32_t i
 	return r;
 }
 
-static int damaged(struct error *why, size_t at, const char *what)
+static int refuse_block(struct error *why, size_t at, const char *what)
 {
 	return error_set(why, -EINVAL, "has damaged site records: the block at offset %zu %s", at,
 			 what);
 }
 
-static int check_sites(const struct site_block *b, size_t at, struct error *why)
+static int check_block_sites(const struct site_block *b, size_t at, struct error *why)
 {
 	for (uint32_t i = 0; i < b->head.n_sites; i++) {
 		struct pcce_site_record r = site_records_site(b, i);
@@ -35,7 +35,7 @@ static int check_sites(const struct site_block *b, size_t at, struct error *why)
 
 		if (!ordered || r.before > b->head.length ||
 		    (uint64_t)r.after + r.after_len > b->head.length)
-			return damaged(why, at, "has a site outside its function");
+			return refuse_block(why, at, "has a site outside its function");
 	}
 	return 0;
 }
@@ -46,10 +46,10 @@ static int read_block(const struct elf_module *m, const uint8_t *data, size_t si
 	size_t sites, name_at;
 
 	if (size - at < sizeof(b->head))
-		return damaged(why, at, "is cut off");
+		return refuse_block(why, at, "is cut off");
 	memcpy(&b->head, data + at, sizeof(b->head));
 	if ((b->head.magic & 0xffffffffffffull) != PCCE_BLOCK_MAGIC)
-		return damaged(why, at, "does not begin like one");
+		return refuse_block(why, at, "does not begin like one");
 	if (b->head.magic >> 48 != PCCE_BLOCK_VERSION)
 		return error_set(why, -EINVAL,
 				 "has site records of version %u, this is version %u: build it "
@@ -60,7 +60,7 @@ static int read_block(const struct elf_module *m, const uint8_t *data, size_t si
 	name_at = sizeof(b->head) + sites;
 	if (b->head.size % 8 || b->head.size > size - at || name_at >= b->head.size ||
 	    !memchr(data + at + name_at, 0, b->head.size - name_at))
-		return damaged(why, at, "has an impossible size");
+		return refuse_block(why, at, "has an impossible size");
 	b->sites = data + at + sizeof(b->head);
 	b->name = (const char *)data + at + name_at;
 	if (!b->head.start)
@@ -68,10 +68,10 @@ static int read_block(const struct elf_module *m, const uint8_t *data, size_t si
 	const struct elf_segment *segment = elf_module_segment(m, b->head.start);
 
 	if (!segment || !segment->executable || !elf_module_at(m, b->head.start, b->head.length))
-		return damaged(why, at, "lies outside the code");
+		return refuse_block(why, at, "lies outside the code");
 	if (b->head.entry_len && (uint64_t)b->head.entry + b->head.entry_len > b->head.length)
-		return damaged(why, at, "has an entry slot outside its function");
-	return check_sites(b, at, why);
+		return refuse_block(why, at, "has an entry slot outside its function");
+	return check_block_sites(b, at, why);
 }
 
 static int read_blocks(const struct elf_module *m, const struct elf_section *section,
@@ -122,7 +122,7 @@ static int compare_blocks(const void *pa, const void *pb)
 	return a->sites < b->sites ? -1 : a->sites > b->sites;
 }
 
-static bool agree(const struct site_block *a, const struct site_block *b)
+static bool blocks_agree(const struct site_block *a, const struct site_block *b)
 {
 	if (a->head.length != b->head.length || a->head.n_sites != b->head.n_sites)
 		return false;
@@ -146,7 +146,7 @@ static int order_blocks(struct site_records *r, struct error *why)
 		const struct site_block *last = n ? &r->blocks[n - 1] : NULL;
 
 		if (last && last->head.start == r->blocks[i].head.start) {
-			if (!agree(last, &r->blocks[i]))
+			if (!blocks_agree(last, &r->blocks[i]))
 				return error_set(why, -EINVAL,
 						 "has contradictory site records: '%s' and '%s' "
 						 "have one address, but "
@@ -198,13 +198,13 @@ static int read_helpers(const struct elf_module *m, const struct elf_section *se
 	return 0;
 }
 
-static bool inside(const struct pcce_helper_entries *e, uint64_t vaddr, uint64_t length)
+static bool is_in_runtime(const struct pcce_helper_entries *e, uint64_t vaddr, uint64_t length)
 {
 	return vaddr >= e->text && vaddr <= e->text_end && length <= e->text_end - vaddr;
 }
 
-static int read_entries(const struct elf_module *m, const struct elf_section *section,
-			struct site_records *out, struct error *why)
+static int read_runtime_entries(const struct elf_module *m, const struct elf_section *section,
+				struct site_records *out, struct error *why)
 {
 	const uint8_t *data = elf_module_contents(m, section);
 	struct pcce_helper_entries *e = &out->entries;
@@ -221,8 +221,9 @@ static int read_entries(const struct elf_module *m, const struct elf_section *se
 				 "contains another version of the runtime: link it with the flags "
 				 "of this installation");
 	if (e->text_end < e->text || !elf_module_at(m, e->text, e->text_end - e->text) ||
-	    !inside(e, e->push, 1) || !inside(e, e->pop, 1) || !inside(e, e->push_slow, 1) ||
-	    !inside(e, e->pop_slow, 1) || !inside(e, e->tls_insn, 7) || !inside(e, e->leaf, 1))
+	    !is_in_runtime(e, e->push, 1) || !is_in_runtime(e, e->pop, 1) ||
+	    !is_in_runtime(e, e->push_slow, 1) || !is_in_runtime(e, e->pop_slow, 1) ||
+	    !is_in_runtime(e, e->tls_insn, 7) || !is_in_runtime(e, e->leaf, 1))
 		return error_set(why, -EINVAL,
 				 "has lost parts of the runtime (--gc-sections without the flags "
 				 "of `pcce-config --ldflags`?)");
@@ -242,7 +243,7 @@ int site_records_read(const struct elf_module *m, struct site_records *out, stru
 		err = order_blocks(out, why);
 	s = elf_module_section(m, PCCE_ENTRIES_SECTION, NULL);
 	if (!err && s && s->size)
-		err = read_entries(m, s, out, why);
+		err = read_runtime_entries(m, s, out, why);
 	s = elf_module_section(m, PCCE_HELPERS_SECTION, NULL);
 	if (!err && s)
 		err = read_helpers(m, s, out, why);

@@ -17,12 +17,12 @@ struct summary {
 static const char *const kind_names[] = {"none", "add", "ext", "push", "tail", "restore"};
 
 /* A segment can begin there. */
-static bool is_root(const struct pcce_table_func *f)
+static bool is_segment_root(const struct pcce_table_func *f)
 {
 	return f->flags & (PCCE_FUNC_ROOT | PCCE_FUNC_ENTERED);
 }
 
-static struct summary summarize(const struct encoding_table *t)
+static struct summary summarize_table(const struct encoding_table *t)
 {
 	struct summary s = {
 		.functions = t->head->funcs.count,
@@ -33,7 +33,7 @@ static struct summary summarize(const struct encoding_table *t)
 	};
 
 	for (uint64_t i = 0; i < t->head->funcs.count; i++) {
-		s.roots += is_root(&t->funcs[i]);
+		s.roots += is_segment_root(&t->funcs[i]);
 		s.entered += t->funcs[i].entry != 0;
 		s.tail_out += !!(t->funcs[i].flags & PCCE_FUNC_TAIL_OUT);
 	}
@@ -52,7 +52,7 @@ static struct summary summarize(const struct encoding_table *t)
 	return s;
 }
 
-static const char *callee_name(const struct encoding_table *t, const struct pcce_table_site *s)
+static const char *site_callee_name(const struct encoding_table *t, const struct pcce_table_site *s)
 {
 	if (s->callee != PCCE_NONE)
 		return encoding_table_string(t, t->funcs[s->callee].name);
@@ -73,7 +73,7 @@ static void print_sites(const struct encoding_table *t, uint32_t func, const uin
 			kind_names[s->kind]);
 		if (s->kind == PCCE_KIND_ADD)
 			fprintf(out, " %" PRIu64, (uint64_t)s->value);
-		fprintf(out, " -> %s\n", callee_name(t, s));
+		fprintf(out, " -> %s\n", site_callee_name(t, s));
 	}
 }
 
@@ -100,7 +100,7 @@ static int group_sites(const struct encoding_table *t, uint32_t **first, uint32_
 
 static int dump_text(const struct encoding_table *t, bool encoded, bool details, FILE *out)
 {
-	struct summary s = summarize(t);
+	struct summary s = summarize_table(t);
 	uint32_t *first, *order;
 
 	if (group_sites(t, &first, &order))
@@ -123,7 +123,7 @@ static int dump_text(const struct encoding_table *t, bool encoded, bool details,
 
 		fprintf(out, "%#" PRIx64 " %s contexts=%" PRIu64 " edges=%u sites=%u%s%s%s\n",
 			(uint64_t)f->addr, encoding_table_string(t, f->name), (uint64_t)f->num_cc,
-			f->n_edges, first[i + 1] - first[i], is_root(f) ? " root" : "",
+			f->n_edges, first[i + 1] - first[i], is_segment_root(f) ? " root" : "",
 			f->flags & PCCE_FUNC_TAIL_OUT ? " tail-out" : "",
 			f->flags & PCCE_FUNC_RESTORES ? " restores" : "");
 		if (!details)
@@ -161,7 +161,7 @@ static json_t *json_id(uint64_t id)
 
 static json_t *json_summary(const struct encoding_table *t, bool encoded)
 {
-	struct summary s = summarize(t);
+	struct summary s = summarize_table(t);
 
 	return json_pack("{s:b,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:I}", "encoded",
 			 encoded, "functions", (json_int_t)s.functions, "roots",
@@ -192,7 +192,7 @@ static json_t *json_function(const struct encoding_table *t, const struct pcce_t
 	return json_pack("{s:s%,s:I,s:o,s:b,s:b,s:b,s:o}", "name",
 			 encoding_table_string(t, f->name),
 			 strlen(encoding_table_string(t, f->name)), "address", (json_int_t)f->addr,
-			 "contexts", json_id(f->num_cc), "root", is_root(f), "tail_out",
+			 "contexts", json_id(f->num_cc), "root", is_segment_root(f), "tail_out",
 			 !!(f->flags & PCCE_FUNC_TAIL_OUT), "restores",
 			 !!(f->flags & PCCE_FUNC_RESTORES), "edges", edges);
 }

@@ -47,7 +47,7 @@ int64_t x86_load_rel32(const uint8_t *p)
 }
 
 /* Length of a memory operand's modrm, sib and displacement; 0 if cut off or a register. */
-static size_t operand_length(const uint8_t *p, size_t n)
+static size_t memory_operand_length(const uint8_t *p, size_t n)
 {
 	size_t length = 1;
 
@@ -81,7 +81,7 @@ size_t x86_nop_length(const uint8_t *code, size_t n)
 		return at + 1;
 	if (n - at < 3 || code[at] != 0x0f || code[at + 1] != 0x1f || (code[at + 2] >> 3 & 7) != 0)
 		return 0;
-	operand = operand_length(code + at + 2, n - at - 2);
+	operand = memory_operand_length(code + at + 2, n - at - 2);
 	return operand ? at + 2 + operand : 0;
 }
 
@@ -118,7 +118,7 @@ void x86_fill_nops(uint8_t *code, size_t n)
 	}
 }
 
-static bool only_filler(const uint8_t *code, size_t n)
+static bool is_only_filler(const uint8_t *code, size_t n)
 {
 	for (size_t at = 0, length; at < n; at += length) {
 		length = x86_endbr_or_nop_length(code + at, n - at);
@@ -133,13 +133,13 @@ static struct x86_branch branch_at(const uint8_t *code, size_t n, size_t at, siz
 {
 	size_t bytes = length > 2 ? 4 : 1;
 
-	if (!only_filler(code + at + length, n - at - length))
+	if (!is_only_filler(code + at + length, n - at - length))
 		return (struct x86_branch){};
 	return (struct x86_branch){kind, vaddr + at + length + (uint64_t)displacement,
 				   at + length - bytes, bytes};
 }
 
-static bool is_prefix(uint8_t byte)
+static bool is_branch_prefix(uint8_t byte)
 {
 	return byte == 0x66 || byte == 0x67 || byte == 0xf2 || byte == 0x3e || byte == 0x2e ||
 	       byte == 0x48 || byte == 0x90;
@@ -156,7 +156,7 @@ struct x86_branch x86_decode_branch(const uint8_t *code, size_t n, uint64_t vadd
 		at = 8;
 	else if (!jump && n >= 7 && code[0] == 0x48 && code[1] == 0x8d && code[2] == 0x3d)
 		at = 7;
-	for (size_t prefixes = 0; at < n && prefixes < 15 && is_prefix(code[at]); prefixes++)
+	for (size_t prefixes = 0; at < n && prefixes < 15 && is_branch_prefix(code[at]); prefixes++)
 		at++;
 	if (n - at >= 5 && code[at] == (jump ? 0xe9 : 0xe8))
 		return branch_at(code, n, at, 5, vaddr, X86_TO_ADDRESS,

@@ -34,7 +34,8 @@ static uint32_t func_with_start(const struct callgraph *cg, uint64_t addr)
 	return low < cg->n_funcs && cg->funcs[low].addr == addr ? low : NONE;
 }
 
-static int add_functions(struct callgraph *cg, const struct site_records *r, struct error *why)
+static int add_block_functions(struct callgraph *cg, const struct site_records *r,
+			       struct error *why)
 {
 	uint64_t n_sites = 0;
 
@@ -166,7 +167,7 @@ static int resolve_site(const struct callgraph *cg, const struct elf_module *m,
 }
 
 /* Where a site begins: a stretch that is no call may begin where a call does. */
-static int compare_starts(const void *pa, const void *pb)
+static int compare_func_starts(const void *pa, const void *pb)
 {
 	const struct callgraph_site *a = pa, *b = pb;
 	int a_window = a->target == CALLGRAPH_NONE, b_window = b->target == CALLGRAPH_NONE;
@@ -176,10 +177,10 @@ static int compare_starts(const void *pa, const void *pb)
 	return a_window - b_window;
 }
 
-static int compare_sites(const void *pa, const void *pb)
+static int compare_site_keys(const void *pa, const void *pb)
 {
 	const struct callgraph_site *a = pa, *b = pb;
-	int order = compare_starts(a, b);
+	int order = compare_func_starts(a, b);
 
 	return order ? order : a->after < b->after ? -1 : a->after > b->after;
 }
@@ -199,7 +200,7 @@ static void add_landings(struct callgraph *cg, const struct site_records *r)
 
 			if (!(record.flags & PCCE_SITE_LANDING))
 				continue;
-			s = bsearch(&key, cg->sites, cg->n_sites, sizeof(key), compare_starts);
+			s = bsearch(&key, cg->sites, cg->n_sites, sizeof(key), compare_func_starts);
 			if (s)
 				s->landing = b->head.start + record.after;
 		}
@@ -242,7 +243,7 @@ static int add_sites(struct callgraph *cg, const struct elf_module *m, const str
 				return err;
 		}
 	}
-	qsort(cg->sites, cg->n_sites, sizeof(*cg->sites), compare_sites);
+	qsort(cg->sites, cg->n_sites, sizeof(*cg->sites), compare_site_keys);
 	add_landings(cg, r);
 	for (uint32_t i = 0; i < cg->n_sites; i++) {
 		const struct callgraph_site *s = &cg->sites[i];
@@ -396,7 +397,7 @@ int callgraph_build(const struct elf_module *m, const struct site_records *r,
 	int err;
 
 	memset(out, 0, sizeof(*out));
-	err = add_functions(out, r, why);
+	err = add_block_functions(out, r, why);
 	if (!err)
 		err = add_sites(out, m, r, l, why);
 	if (!err)

@@ -44,7 +44,7 @@ static uint32_t find_func(const struct scan *s, uint64_t vaddr)
 	return callgraph_entered_at(s->cg, s->m, vaddr);
 }
 
-static void mark(const struct scan *s, uint64_t vaddr)
+static void mark_root(const struct scan *s, uint64_t vaddr)
 {
 	uint32_t func = find_func(s, vaddr);
 
@@ -52,7 +52,7 @@ static void mark(const struct scan *s, uint64_t vaddr)
 		s->cg->funcs[func].root = true;
 }
 
-static void set_bit(struct scan *s, uint64_t vaddr)
+static void set_address_bit(struct scan *s, uint64_t vaddr)
 {
 	if (vaddr >= s->low && vaddr < s->high)
 		s->entry[(vaddr - s->low) / 8] |= 1 << (vaddr - s->low) % 8;
@@ -76,11 +76,11 @@ static int find_entries(struct scan *s, struct error *why)
 		const struct callgraph_part *p = &s->cg->parts[i];
 		uint64_t end = i ? p[-1].addr + p[-1].length : s->low;
 
-		set_bit(s, p->addr);
+		set_address_bit(s, p->addr);
 		for (uint64_t before = 1;
 		     before <= distance && p->addr - before >= end && p->addr >= before; before++)
 			if (callgraph_entered_at(s->cg, s->m, p->addr - before) != NONE)
-				set_bit(s, p->addr - before);
+				set_address_bit(s, p->addr - before);
 	}
 	return 0;
 }
@@ -91,7 +91,7 @@ static void scan_pointers(const struct scan *s, const struct elf_segment *segmen
 	const uint8_t *p = elf_module_at(s->m, segment->vaddr, segment->file_size);
 
 	for (uint64_t i = 0; p && i + 4 <= segment->file_size; i++)
-		mark(s, x86_load32(p + i));
+		mark_root(s, x86_load32(p + i));
 }
 
 static void scan_distances(const struct scan *s, const struct elf_segment *segment)
@@ -105,14 +105,14 @@ static void scan_distances(const struct scan *s, const struct elf_segment *segme
 		uint64_t distance;
 
 		memcpy(&distance, p + i, sizeof(distance));
-		mark(s, got->addr + distance);
+		mark_root(s, got->addr + distance);
 	}
 }
 
 /* Is what stands in [from, to) a part of inline assembly that is a site? The sites before it are
  * passed by. */
-static bool in_assembly(const struct callgraph_site **site, const struct callgraph_site *end,
-			uint64_t from, uint64_t to)
+static bool is_in_assembly(const struct callgraph_site **site, const struct callgraph_site *end,
+			   uint64_t from, uint64_t to)
 {
 	while (*site < end && (*site)->after < to)
 		++*site;
@@ -147,7 +147,7 @@ static void scan_code(const struct scan *s, const struct elf_segment *segment,
 
 			if (runtime)
 				continue;
-			if (instrumented && !in_assembly(&assembly, sites_end, at - 1, at + 4)) {
+			if (instrumented && !is_in_assembly(&assembly, sites_end, at - 1, at + 4)) {
 				uint32_t func =
 					find_func(s, at + 4 + (uint64_t)x86_load_rel32(p + i));
 
@@ -158,7 +158,7 @@ static void scan_code(const struct scan *s, const struct elf_segment *segment,
 				continue;
 			}
 		}
-		mark(s, at + 4 + (uint64_t)x86_load_rel32(p + i));
+		mark_root(s, at + 4 + (uint64_t)x86_load_rel32(p + i));
 	}
 }
 
@@ -174,14 +174,14 @@ int callgraph_find_roots(struct callgraph *cg, const struct elf_module *m,
 	err = find_entries(&s, why);
 	if (err)
 		return err;
-	mark(&s, m->entry);
+	mark_root(&s, m->entry);
 	for (uint32_t f = 0; f < cg->n_funcs; f++)
 		if (!strcmp(cg->funcs[f].name, "main"))
 			cg->funcs[f].root = true;
 	for (size_t i = 0; i < l->n_exports; i++)
-		mark(&s, l->exports[i]);
+		mark_root(&s, l->exports[i]);
 	for (size_t i = 0; i < l->n_taken; i++)
-		mark(&s, l->taken[i]);
+		mark_root(&s, l->taken[i]);
 	for (size_t i = 0; i < m->n_segments; i++) {
 		if (m->fixed_address)
 			scan_pointers(&s, &m->segments[i]);

@@ -23,8 +23,8 @@ struct state {
 	uint8_t *undone; /* the image without its first encoding, if it has another one now */
 };
 
-static int find_table(const struct elf_module *m, struct encode_output *out, bool *found,
-		      struct error *why)
+static int read_existing_table(const struct elf_module *m, struct encode_output *out, bool *found,
+			       struct error *why)
 {
 	const struct elf_section *s = elf_module_section(m, PCCE_TABLE_SECTION, NULL);
 	const uint8_t *data;
@@ -70,7 +70,8 @@ static int check_completeness(const struct state *s, struct error *why)
 	return 0;
 }
 
-static enum pcce_site_kind kind_of(const struct state *s, const struct callgraph_site *site)
+static enum pcce_site_kind choose_site_kind(const struct state *s,
+					    const struct callgraph_site *site)
 {
 	if (site->target == CALLGRAPH_NONE)
 		return PCCE_KIND_RESTORE;
@@ -118,7 +119,7 @@ static int patch_sites(struct state *s, struct error *why)
 		struct patch_slots patch;
 		int err;
 
-		out->kind = kind_of(s, site);
+		out->kind = choose_site_kind(s, site);
 		out->value = out->kind == PCCE_KIND_ADD ? s->numbering.value[site->edge] : 0;
 		err = patch_make(&s->page, site, name, out->kind, out->value, &patch, out, why);
 		if (!err)
@@ -168,8 +169,8 @@ static int patch_entries(struct state *s, struct error *why)
 	return err;
 }
 
-static int run_steps(struct state *s, const struct call_counts *counts, struct encode_output *out,
-		     struct error *why)
+static int run_encode_steps(struct state *s, const struct call_counts *counts,
+			    struct encode_output *out, struct error *why)
 {
 	int err;
 
@@ -241,7 +242,7 @@ static int encode_module(struct state *s, const struct call_counts *counts,
 	}
 	err = check_completeness(s, why);
 	if (!err)
-		err = run_steps(s, counts, out, why);
+		err = run_encode_steps(s, counts, out, why);
 	if (!err)
 		err = check_result(out, why);
 	out->result = ENCODE_DONE;
@@ -249,7 +250,7 @@ static int encode_module(struct state *s, const struct call_counts *counts,
 }
 
 /* The module as it was before it was encoded. */
-static int open_undone(struct state *s, const uint8_t *image, size_t size, struct error *why)
+static int open_unpatched(struct state *s, const uint8_t *image, size_t size, struct error *why)
 {
 	int err;
 
@@ -272,11 +273,11 @@ int encode_image(const uint8_t *image, size_t size, const struct call_counts *co
 	memset(out, 0, sizeof(*out));
 	err = elf_module_open(image, size, &s.module, why);
 	if (!err)
-		err = find_table(&s.module, out, &found, why);
+		err = read_existing_table(&s.module, out, &found, why);
 	if (!err && found && counts) {
 		encode_output_free(out);
 		found = false;
-		err = open_undone(&s, image, size, why);
+		err = open_unpatched(&s, image, size, why);
 	}
 	if (!err && found)
 		out->result = ENCODE_ALREADY;

@@ -54,7 +54,7 @@ int encode_read_file(const char *path, uint8_t **data, size_t *size, struct erro
 	return 0;
 }
 
-static int write_all(int fd, const uint8_t *data, size_t size)
+static int write_image(int fd, const uint8_t *data, size_t size)
 {
 	while (size) {
 		ssize_t n = write(fd, data, size);
@@ -87,7 +87,7 @@ static int replace_file(const char *path, const struct stat *like, const uint8_t
 		free(temporary);
 		return err;
 	}
-	err = write_all(fd, data, size);
+	err = write_image(fd, data, size);
 	/* Another owner's file can be encoded by root only, or becomes ours. */
 	if (!err && (fchown(fd, like->st_uid, like->st_gid) && errno != EPERM))
 		err = -errno;

@@ -272,7 +272,7 @@ static int choose_ranges(struct numbering_work *w)
 	return err;
 }
 
-static int run_steps(struct numbering_work *w)
+static int run_numbering_steps(struct numbering_work *w)
 {
 	const struct numbering_graph *g = w->graph;
 	int err;
@@ -335,7 +335,7 @@ int numbering_compute(const struct numbering_graph *graph, const struct numberin
 	w.weight = calloc(s + 1, sizeof(*w.weight));
 	if (out->kind && out->value && out->num_cc && out->root && out->entered && out->start &&
 	    out->tail_out && out->first_edge && w.weight && s < UINT32_MAX - n)
-		err = run_steps(&w);
+		err = run_numbering_steps(&w);
 	free(w.weight);
 	numbering_adjacency_free(&w.out_sites);
 	numbering_adjacency_free(&w.tails);

@@ -128,8 +128,8 @@ static int compare_places(const void *pa, const void *pb, void *ctx)
 
 /* Nodes that can be reached from `to` (or, backward, that reach `from`) within the places [low,
  * high]. Returns their number, or NIL when stop was reached, or when the effort ended (limited). */
-static uint32_t search(struct order *o, uint32_t start, uint32_t stop, uint32_t low, uint32_t high,
-		       bool backward, bool limited, uint32_t *found)
+static uint32_t search_component(struct order *o, uint32_t start, uint32_t stop, uint32_t low,
+				 uint32_t high, bool backward, bool limited, uint32_t *found)
 {
 	const uint32_t *heads = backward ? o->in : o->out,
 		       *next = backward ? o->next_in : o->next_out;
@@ -162,10 +162,10 @@ static bool keep_edge(struct order *o, uint32_t from, uint32_t to, bool limited)
 	if (o->place[from] > o->place[to]) {
 		uint32_t low = o->place[to], high = o->place[from], n_forward, n_backward, n = 0;
 
-		n_forward = search(o, to, from, low, high, false, limited, o->forward);
+		n_forward = search_component(o, to, from, low, high, false, limited, o->forward);
 		if (n_forward == NIL)
 			return false;
-		n_backward = search(o, from, NIL, low, high, true, limited, o->backward);
+		n_backward = search_component(o, from, NIL, low, high, true, limited, o->backward);
 		if (n_backward == NIL)
 			return false;
 		numbering_take_steps(o->w, 4ull * (n_forward + n_backward));

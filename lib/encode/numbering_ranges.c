@@ -201,7 +201,7 @@ static void cut_site(struct ranges *r, uint32_t site)
 
 /* What a function with so many contexts may keep when it is cut: the square root, which takes half
  * of the bits off. */
-static uint64_t keep_of(const struct ranges *r, double count)
+static uint64_t contexts_to_keep(const struct ranges *r, double count)
 {
 	uint64_t keep = 1;
 
@@ -278,7 +278,7 @@ static uint32_t choose_cut(struct ranges *r, uint32_t t, uint64_t *keep_out)
 			if (!numbering_is_entry(w, r->in.item[i]) &&
 			    numbering_site_has_value(w, r->in.item[i]))
 				r->paths[w->graph->sites[r->in.item[i]].caller] += r->paths[x];
-		uint64_t keep = keep_of(r, count);
+		uint64_t keep = contexts_to_keep(r, count);
 		double share = count * r->paths[x] / total, cost = 0, score;
 		int bits = 0;
 
@@ -317,7 +317,7 @@ static void handle_overflow(struct ranges *r, uint32_t site, const uint32_t *t, 
 }
 
 /* Edges into a set of functions which have no range yet: hottest first, entries last. */
-static uint32_t gather(struct ranges *r, const uint32_t *set, uint32_t n_set)
+static uint32_t gather_edges(struct ranges *r, const uint32_t *set, uint32_t n_set)
 {
 	const struct numbering_work *w = r->w;
 	uint32_t n = 0;
@@ -443,8 +443,8 @@ static uint32_t assign_zeros(struct ranges *r, uint32_t n, uint32_t n_set)
 }
 
 /* A range did not fit into all of T(edge). */
-static void give_up(struct ranges *r, uint32_t edge, const uint32_t *t, uint32_t n_t,
-		    uint32_t fullest)
+static void give_up_edge(struct ranges *r, uint32_t edge, const uint32_t *t, uint32_t n_t,
+			 uint32_t fullest)
 {
 	if (numbering_is_entry(r->w, edge)) {
 		numbering_make_root(r->w, numbering_edge_callee(r->w, edge));
@@ -463,7 +463,8 @@ static void give_up(struct ranges *r, uint32_t edge, const uint32_t *t, uint32_t
 static void assign_ranges(struct ranges *r, const uint32_t *set, uint32_t n_set)
 {
 	struct numbering_work *w = r->w;
-	uint32_t n = gather(r, set, n_set), zeros = w->given_order ? 0 : assign_zeros(r, n, n_set);
+	uint32_t n = gather_edges(r, set, n_set),
+		 zeros = w->given_order ? 0 : assign_zeros(r, n, n_set);
 
 	if (r->last && n_set == 1 && !would_fit(r, zeros, n, r->next[set[0]]) &&
 	    r->members.first[r->group[set[0]]] + 1 == r->members.first[r->group[set[0]] + 1]) {
@@ -471,7 +472,7 @@ static void assign_ranges(struct ranges *r, const uint32_t *set, uint32_t n_set)
 			r->assigned[r->candidates[i].site] = 0;
 		cut_function(r, set[0], r->keep, false, NULL);
 		r->next[set[0]] = 1;
-		n = gather(r, set, n_set);
+		n = gather_edges(r, set, n_set);
 		zeros = w->given_order ? 0 : assign_zeros(r, n, n_set);
 	}
 	for (uint32_t i = zeros; i < n; i++) {
@@ -488,7 +489,7 @@ static void assign_ranges(struct ranges *r, const uint32_t *set, uint32_t n_set)
 		}
 		/* The cuts may concern sites that are still to come here; this pass does not count.
 		 */
-		give_up(r, c.site, t, n_t, fullest);
+		give_up_edge(r, c.site, t, n_t, fullest);
 		if (!r->last)
 			break;
 	}

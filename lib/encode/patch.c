@@ -55,7 +55,7 @@ struct fixups {
 	int n;
 };
 
-static void put_target(struct code *c, struct fixups *f, uint64_t target, bool to_key)
+static void put_call_target(struct code *c, struct fixups *f, uint64_t target, bool to_key)
 {
 	f->item[f->n].at = c->n;
 	f->item[f->n].target = target;
@@ -64,7 +64,7 @@ static void put_target(struct code *c, struct fixups *f, uint64_t target, bool t
 }
 
 /* start: address of the first byte; key: what to_key means. */
-static int fix(struct code *c, const struct fixups *f, uint64_t start, uint64_t key)
+static int apply_fixups(struct code *c, const struct fixups *f, uint64_t start, uint64_t key)
 {
 	for (int i = 0; i < f->n; i++) {
 		uint64_t target = f->item[i].to_key ? key : f->item[i].target;
@@ -121,7 +121,7 @@ static void put_arith(struct code *c, struct fixups *f, const struct patch_page 
 		put32(c, page->offset + at);
 	} else {
 		PUT(c, 0x4c, 0x8b, 0x1d); /* mov G(%rip), %r11 */
-		put_target(c, f, page->got, false);
+		put_call_target(c, f, page->got, false);
 		PUT(c, 0x64, upper ? 0x41 : 0x49, 0x81, 0x43 | sub,
 		    at); /* add/sub imm, %fs:id(%r11) */
 	}
@@ -138,9 +138,9 @@ static void put_ext_before(struct code *c, struct fixups *f, const struct patch_
 		return;
 	}
 	PUT(c, 0x4c, 0x8d, 0x1d); /* lea key(%rip), %r11 */
-	put_target(c, f, 0, true);
+	put_call_target(c, f, 0, true);
 	PUT(c, 0x4c, 0x8b, 0x15); /* mov G(%rip), %r10 */
-	put_target(c, f, page->got, false);
+	put_call_target(c, f, page->got, false);
 	PUT(c, 0x64, 0x4d, 0x89, 0x5a, PAGE_EXT); /* mov %r11, %fs:ext(%r10) */
 }
 
@@ -151,7 +151,7 @@ static void put_ext_after(struct code *c, struct fixups *f, const struct patch_p
 		put32(c, page->offset + PAGE_EXT);
 	} else {
 		PUT(c, 0x4c, 0x8b, 0x1d); /* mov G(%rip), %r11 */
-		put_target(c, f, page->got, false);
+		put_call_target(c, f, page->got, false);
 		PUT(c, 0x64, 0x49, 0xc7, 0x43, PAGE_EXT); /* movq $0, %fs:ext(%r11) */
 	}
 	put32(c, 0);
@@ -160,9 +160,9 @@ static void put_ext_after(struct code *c, struct fixups *f, const struct patch_p
 static void put_helper(struct code *c, struct fixups *f, uint64_t helper)
 {
 	PUT(c, 0x4c, 0x8d, 0x1d); /* lea key-or-end(%rip), %r11 */
-	put_target(c, f, 0, true);
+	put_call_target(c, f, 0, true);
 	PUT(c, 0xe8); /* call helper */
-	put_target(c, f, helper, false);
+	put_call_target(c, f, helper, false);
 }
 
 static void put_inline_push(struct code *c, struct fixups *f, const struct patch_page *page,
@@ -171,13 +171,13 @@ static void put_inline_push(struct code *c, struct fixups *f, const struct patch
 	int32_t d = page->offset;
 
 	PUT(c, 0x4c, 0x8d, 0x1d); /* lea key(%rip), %r11 */
-	put_target(c, f, 0, true);
+	put_call_target(c, f, 0, true);
 	PUT(c, 0x64, 0x44, 0x8b, 0x14, 0x25); /* mov %fs:D+off, %r10d */
 	put32(c, d + PAGE_OFF);
 	PUT(c, 0x41, 0xf7, 0xc2); /* test $slow, %r10d */
 	put32(c, PCCE_OFF_SLOW);
 	PUT(c, 0x0f, 0x85); /* jne push_slow */
-	put_target(c, f, page->push_slow, false);
+	put_call_target(c, f, page->push_slow, false);
 	PUT(c, 0x64, 0x83, 0x04, 0x25); /* addl $16, %fs:D+off */
 	put32(c, d + PAGE_OFF);
 	PUT(c, 16);
@@ -200,14 +200,14 @@ static void put_inline_pop(struct code *c, struct fixups *f, const struct patch_
 	int32_t d = page->offset;
 
 	PUT(c, 0x4c, 0x8d, 0x1d); /* lea end(%rip), %r11 */
-	put_target(c, f, 0, true);
+	put_call_target(c, f, 0, true);
 	PUT(c, 0x64, 0x44, 0x8b, 0x14, 0x25); /* mov %fs:D+off, %r10d */
 	put32(c, d + PAGE_OFF);
 	PUT(c, 0x64, 0x66, 0x41, 0x83, 0xba); /* cmpw $0, %fs:D+top.count(%r10) */
 	put32(c, d + TOP + 14);
 	PUT(c, 0);
 	PUT(c, 0x0f, 0x85); /* jne pop_slow */
-	put_target(c, f, page->pop_slow, false);
+	put_call_target(c, f, page->pop_slow, false);
 	PUT(c, 0x64, 0x4d, 0x8b, 0x92); /* mov %fs:D+top.id(%r10), %r10 */
 	put32(c, d + TOP);
 	PUT(c, 0x64, 0x4c, 0x89, 0x14, 0x25); /* mov %r10, %fs:D+id */
@@ -224,7 +224,7 @@ static void put_set_id(struct code *c, struct fixups *f, const struct patch_page
 		put32(c, page->offset + PAGE_ID);
 	} else {
 		PUT(c, 0x4c, 0x8b, 0x1d); /* mov G(%rip), %r11 */
-		put_target(c, f, page->got, false);
+		put_call_target(c, f, page->got, false);
 		PUT(c, 0x64, 0x49, 0xc7, 0x43, PAGE_ID); /* movq $id, %fs:id(%r11) */
 	}
 	put32(c, id);
@@ -243,7 +243,7 @@ static void put_leaf_check(struct code *c, struct fixups *f, const struct patch_
 		PUT(c, 0);
 	} else {
 		PUT(c, 0x4c, 0x8b, 0x1d); /* mov G(%rip), %r11 */
-		put_target(c, f, page->got, false);
+		put_call_target(c, f, page->got, false);
 		PUT(c, 0x64, 0x49, 0x83, 0x7b, PAGE_EXT, 0); /* cmpq $0, %fs:ext(%r11) */
 	}
 	if (stack) {
@@ -252,13 +252,13 @@ static void put_leaf_check(struct code *c, struct fixups *f, const struct patch_
 	}
 	PUT(c, 0x4c, 0x8d, 0x1d, 6, 0, 0, 0); /* lea 1f(%rip), %r11 */
 	PUT(c, 0x0f, 0x85);		      /* jne __pcce_leaf; 1: */
-	put_target(c, f, page->leaf, false);
+	put_call_target(c, f, page->leaf, false);
 }
 
 /* ---- slots ----------------------------------------------------------------------- */
 
-static int too_small(const struct callgraph_site *s, const char *func, size_t need, size_t have,
-		     struct error *why)
+static int refuse_small_slot(const struct callgraph_site *s, const char *func, size_t need,
+			     size_t have, struct error *why)
 {
 	if (s->flags & PCCE_SITE_PIC)
 		return error_set(why, -EINVAL,
@@ -322,7 +322,7 @@ static int make_before(const struct patch_page *page, const struct callgraph_sit
 		return -ENOSPC;
 	size_t pad = s->before_len - c->n;
 
-	if (fix(c, &f, s->before + pad, key))
+	if (apply_fixups(c, &f, s->before + pad, key))
 		return -ERANGE;
 	x86_fill_nops(patch->before, pad);
 	memcpy(patch->before + pad, c->bytes, c->n);
@@ -366,7 +366,7 @@ static int make_after(const struct patch_page *page, const struct callgraph_site
 	}
 	if (c->n > s->after_len)
 		return -ENOSPC;
-	if (fix(c, &f, s->after, s->after + s->after_len))
+	if (apply_fixups(c, &f, s->after, s->after + s->after_len))
 		return -ERANGE;
 	memcpy(patch->after, c->bytes, c->n);
 	x86_fill_nops(patch->after + c->n, s->after_len - c->n);
@@ -412,11 +412,11 @@ int patch_make(const struct patch_page *page, const struct callgraph_site *s, co
 			func, s->line);
 	err = make_before(page, s, kind, value, patch, out, &before);
 	if (err == -ENOSPC)
-		return too_small(s, func, before.n, s->before_len, why);
+		return refuse_small_slot(s, func, before.n, s->before_len, why);
 	if (!err)
 		err = make_after(page, s, kind, value, patch, out, &after);
 	if (err == -ENOSPC)
-		return too_small(s, func, after.n, s->after_len, why);
+		return refuse_small_slot(s, func, after.n, s->after_len, why);
 	if (err)
 		return error_set(
 			why, -EINVAL,
@@ -474,7 +474,7 @@ int patch_entry(const struct patch_page *page, const struct elf_module *m,
 				 "was encoded and lost its table",
 				 f->name);
 	pad = f->entry_len - c.n;
-	if (fix(&c, &fixups, f->addr + f->entry + pad, 0))
+	if (apply_fixups(&c, &fixups, f->addr + f->entry + pad, 0))
 		return error_set(why, -EINVAL,
 				 "is too large: '%s' is more than 2 GiB away from its data",
 				 f->name);

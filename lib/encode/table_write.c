@@ -64,7 +64,7 @@ static void strings_free(struct strings *s)
 	free(s->bytes);
 }
 
-static int compare_keys(const void *pa, const void *pb)
+static int compare_site_keys_of_table(const void *pa, const void *pb)
 {
 	const struct pcce_table_site *a = pa, *b = pb;
 
@@ -142,7 +142,7 @@ static int build_sites(struct builder *b, struct pcce_table_site *sites, struct 
 		if (out->kind == PCCE_KIND_TAIL && s->target == CALLGRAPH_INSIDE)
 			b->tails[n_tails++] = (struct pcce_table_tail){s->func, s->callee};
 	}
-	qsort(sites, b->cg->n_sites, sizeof(*sites), compare_keys);
+	qsort(sites, b->cg->n_sites, sizeof(*sites), compare_site_keys_of_table);
 	for (uint32_t i = 1; i < b->cg->n_sites; i++)
 		if (sites[i].key == sites[i - 1].key)
 			return error_set(
@@ -157,7 +157,7 @@ static int build_sites(struct builder *b, struct pcce_table_site *sites, struct 
 }
 
 /* The last site whose key is at most that. */
-static uint32_t find_key(const struct pcce_table_site *sites, uint32_t n, uint64_t key)
+static uint32_t find_site_key(const struct pcce_table_site *sites, uint32_t n, uint64_t key)
 {
 	uint32_t low = 0, high = n;
 
@@ -190,8 +190,8 @@ static void build_landings(struct builder *b, const struct pcce_table_site *site
 
 		if (!pad)
 			continue;
-		l = (struct pcce_table_landing){find_key(sites, n, keys[i]),
-						find_key(sites, n, pad)};
+		l = (struct pcce_table_landing){find_site_key(sites, n, keys[i]),
+						find_site_key(sites, n, pad)};
 		if (sites[l.pad].key == pad && sites[l.pad].kind == PCCE_KIND_RESTORE &&
 		    sites[l.pad].func == sites[l.site].func)
 			b->landings[b->head.landings.count++] = l;
@@ -215,7 +215,7 @@ static int build_edges(struct builder *b, const struct pcce_table_site *sites, c
 
 		if (edge == NUMBERING_NO_CALLEE || b->n->kind[edge] != NUMBERED_VALUE)
 			continue;
-		site = find_key(sites, b->cg->n_sites, keys[i]);
+		site = find_site_key(sites, b->cg->n_sites, keys[i]);
 		if (site < first[edge])
 			first[edge] = site;
 	}
@@ -233,28 +233,29 @@ static int build_edges(struct builder *b, const struct pcce_table_site *sites, c
 	return 0;
 }
 
-static uint64_t place(struct pcce_table_array *a, uint64_t at, uint64_t count, size_t element)
+static uint64_t place_array(struct pcce_table_array *a, uint64_t at, uint64_t count, size_t element)
 {
 	a->offset = at;
 	a->count = count;
 	return (at + count * element + 7) & ~7ull;
 }
 
-static int assemble(struct builder *b, const struct pcce_table_site *sites,
-		    const struct site_records *r, void **table, size_t *size, struct error *why)
+static int assemble_table(struct builder *b, const struct pcce_table_site *sites,
+			  const struct site_records *r, void **table, size_t *size,
+			  struct error *why)
 {
 	struct pcce_table *h = &b->head;
 	uint64_t at = sizeof(*h);
 	char *out;
 
-	at = place(&h->funcs, at, b->cg->n_funcs, sizeof(*b->funcs));
-	at = place(&h->parts, at, b->cg->n_parts, sizeof(*b->parts));
-	at = place(&h->sites, at, b->cg->n_sites, sizeof(*sites));
-	at = place(&h->edges, at, b->n->n_edges, sizeof(*b->edges));
-	at = place(&h->tails, at, h->tails.count, sizeof(*b->tails));
-	at = place(&h->helpers, at, r->n_helpers, sizeof(*r->helpers));
-	at = place(&h->landings, at, h->landings.count, sizeof(*b->landings));
-	at = place(&h->strings, at, b->strings.n, 1);
+	at = place_array(&h->funcs, at, b->cg->n_funcs, sizeof(*b->funcs));
+	at = place_array(&h->parts, at, b->cg->n_parts, sizeof(*b->parts));
+	at = place_array(&h->sites, at, b->cg->n_sites, sizeof(*sites));
+	at = place_array(&h->edges, at, b->n->n_edges, sizeof(*b->edges));
+	at = place_array(&h->tails, at, h->tails.count, sizeof(*b->tails));
+	at = place_array(&h->helpers, at, r->n_helpers, sizeof(*r->helpers));
+	at = place_array(&h->landings, at, h->landings.count, sizeof(*b->landings));
+	at = place_array(&h->strings, at, b->strings.n, 1);
 	h->size = at;
 	out = calloc(1, at);
 	if (!out)
@@ -316,7 +317,7 @@ int table_write(const struct elf_module *m, const struct callgraph *cg, const st
 		err = build_edges(&b, sites, keys, why);
 	if (!err) {
 		build_landings(&b, sites, keys);
-		err = assemble(&b, sites, r, table, size, why);
+		err = assemble_table(&b, sites, r, table, size, why);
 	}
 out:
 	free(keys);

@@ -6,8 +6,8 @@
 #include "elf/site_records.h"
 #include "elf/x86.h"
 
-static int clear(uint8_t *image, const struct elf_module *m, const struct site_block *b,
-		 uint32_t offset, size_t length, struct error *why)
+static int clear_slot(uint8_t *image, const struct elf_module *m, const struct site_block *b,
+		      uint32_t offset, size_t length, struct error *why)
 {
 	const uint8_t *slot = elf_module_at(m, b->head.start + offset, length);
 
@@ -22,7 +22,8 @@ static int clear(uint8_t *image, const struct elf_module *m, const struct site_b
 }
 
 /* The function whose entry slot ends at the address, or NULL. */
-static const struct site_block *with_body_at(const struct site_records *r, uint64_t vaddr)
+static const struct site_block *find_block_with_body_at(const struct site_records *r,
+							uint64_t vaddr)
 {
 	size_t low = 0, high = r->n_blocks;
 
@@ -43,8 +44,8 @@ static const struct site_block *with_body_at(const struct site_records *r, uint6
 		       : NULL;
 }
 
-static void lead_back(uint8_t *image, const struct elf_module *m, const struct site_records *r,
-		      const struct site_block *b, const struct pcce_site_record *s)
+static void retarget_call(uint8_t *image, const struct elf_module *m, const struct site_records *r,
+			  const struct site_block *b, const struct pcce_site_record *s)
 {
 	uint64_t at = b->head.start + s->before + s->before_len, end = b->head.start + s->after;
 	const uint8_t *code = end > at ? elf_module_at(m, at, end - at) : NULL;
@@ -57,7 +58,7 @@ static void lead_back(uint8_t *image, const struct elf_module *m, const struct s
 	branch = x86_decode_branch(code, end - at, at, s->flags & PCCE_SITE_TAIL);
 	if (branch.kind != X86_TO_ADDRESS || branch.field_bytes != 4)
 		return;
-	callee = with_body_at(r, branch.target);
+	callee = find_block_with_body_at(r, branch.target);
 	if (!callee)
 		return;
 	/* Both are in the reach of 32 bits: the function's start is where the call led before. */
@@ -68,17 +69,17 @@ static void lead_back(uint8_t *image, const struct elf_module *m, const struct s
 static int undo_block(uint8_t *image, const struct elf_module *m, const struct site_records *r,
 		      const struct site_block *b, struct error *why)
 {
-	int err = clear(image, m, b, b->head.entry, b->head.entry_len, why);
+	int err = clear_slot(image, m, b, b->head.entry, b->head.entry_len, why);
 
 	for (uint32_t i = 0; !err && i < b->head.n_sites; i++) {
 		struct pcce_site_record s = site_records_site(b, i);
 
 		if (s.flags & (PCCE_SITE_RESTORE | PCCE_SITE_LANDING))
 			continue;
-		lead_back(image, m, r, b, &s);
-		err = clear(image, m, b, s.before, s.before_len, why);
+		retarget_call(image, m, r, b, &s);
+		err = clear_slot(image, m, b, s.before, s.before_len, why);
 		if (!err)
-			err = clear(image, m, b, s.after, s.after_len, why);
+			err = clear_slot(image, m, b, s.after, s.after_len, why);
 	}
 	return err;
 }

@@ -31,14 +31,14 @@ bool debuginfo_same_build_id(Elf *elf, const uint8_t *id, size_t size)
 	return n > 0 && (size_t)n == size && !memcmp(have, id, size);
 }
 
-static void to_hex(const uint8_t *id, size_t size, char hex[2 * ID_MAX + 1])
+static void build_id_to_hex(const uint8_t *id, size_t size, char hex[2 * ID_MAX + 1])
 {
 	hex[0] = 0;
 	for (size_t i = 0; i < size; i++)
 		snprintf(hex + 2 * i, 3, "%02x", id[i]);
 }
 
-static int open_elf(const char *path, const uint8_t *id, size_t size, Elf **elf)
+static int open_debug_file(const char *path, const uint8_t *id, size_t size, Elf **elf)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
@@ -55,7 +55,7 @@ static int open_elf(const char *path, const uint8_t *id, size_t size, Elf **elf)
 }
 
 /* The i-th folder of debuginfod's clients, malloc'ed; NULL: this one is not set. */
-static char *cache(unsigned int i)
+static char *debuginfod_cache(unsigned int i)
 {
 	static const struct {
 		const char *variable, *folder;
@@ -82,17 +82,17 @@ int debuginfo_open(const uint8_t *id, size_t size, Elf **elf)
 
 	if (size < 2 || size > ID_MAX)
 		return -1;
-	to_hex(id, size, hex);
+	build_id_to_hex(id, size, hex);
 	snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%.2s/%s.debug", hex, hex + 2);
-	fd = open_elf(path, id, size, elf);
+	fd = open_debug_file(path, id, size, elf);
 	for (unsigned int i = 0; i < CACHES && fd < 0; i++) {
-		char *dir = cache(i);
+		char *dir = debuginfod_cache(i);
 
 		if (!dir)
 			continue;
 		snprintf(path, sizeof(path), "%s/%s/debuginfo", dir, hex);
 		free(dir);
-		fd = open_elf(path, id, size, elf);
+		fd = open_debug_file(path, id, size, elf);
 	}
 	return fd;
 }
@@ -103,9 +103,9 @@ char *debuginfo_source(const uint8_t *id, size_t size, const char *path)
 
 	if (size < 2 || size > ID_MAX)
 		return NULL;
-	to_hex(id, size, hex);
+	build_id_to_hex(id, size, hex);
 	for (unsigned int i = 0; i < CACHES && !found; i++) {
-		char *dir = cache(i), *name;
+		char *dir = debuginfod_cache(i), *name;
 
 		if (!dir)
 			continue;

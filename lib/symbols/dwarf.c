@@ -41,7 +41,7 @@ struct dwarf_chains {
 	int error;
 };
 
-static size_t first_at(const struct dwarf_chains *c, uint64_t addr)
+static size_t first_address_from(const struct dwarf_chains *c, uint64_t addr)
 {
 	size_t low = 0, high = c->n;
 
@@ -64,7 +64,7 @@ static bool holds_any(struct dwarf_chains *c, Dwarf_Die *die, bool *ranged)
 
 	*ranged = false;
 	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
-		size_t i = first_at(c, start);
+		size_t i = first_address_from(c, start);
 
 		*ranged = true;
 		if (i < c->n && c->vaddrs[i] < end)
@@ -73,7 +73,7 @@ static bool holds_any(struct dwarf_chains *c, Dwarf_Die *die, bool *ranged)
 	return false;
 }
 
-static const char *name_of(Dwarf_Die *die)
+static const char *die_name(Dwarf_Die *die)
 {
 	Dwarf_Attribute attr;
 	const char *name = NULL;
@@ -86,7 +86,7 @@ static const char *name_of(Dwarf_Die *die)
 	return name;
 }
 
-static uint32_t add_link(struct dwarf_chains *c, const struct link *link)
+static uint32_t add_chain_link(struct dwarf_chains *c, const struct link *link)
 {
 	if (c->n_links == c->links_capacity) {
 		size_t larger = c->links_capacity ? c->links_capacity * 2 : 1024;
@@ -108,7 +108,7 @@ static uint32_t add_link(struct dwarf_chains *c, const struct link *link)
 /* Gives all addresses in a function's ranges a link to it. */
 static void enter_function(struct dwarf_chains *c, Dwarf_Die *die, bool inlined)
 {
-	struct link link = {.function = name_of(die)};
+	struct link link = {.function = die_name(die)};
 	Dwarf_Addr base, start, end;
 	Dwarf_Attribute attr;
 	Dwarf_Word number;
@@ -124,7 +124,7 @@ static void enter_function(struct dwarf_chains *c, Dwarf_Die *die, bool inlined)
 	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
 		size_t i;
 
-		for (i = first_at(c, start); i < c->n && c->vaddrs[i] < end; i++) {
+		for (i = first_address_from(c, start); i < c->n && c->vaddrs[i] < end; i++) {
 			struct tree_place *p = &c->places[i];
 			uint32_t added;
 
@@ -133,7 +133,7 @@ static void enter_function(struct dwarf_chains *c, Dwarf_Die *die, bool inlined)
 			if (!inlined && p->links != NO_LINK)
 				continue;
 			link.outer = p->links;
-			added = add_link(c, &link);
+			added = add_chain_link(c, &link);
 			if (added == NO_LINK)
 				return;
 			p->links = added;
@@ -141,7 +141,7 @@ static void enter_function(struct dwarf_chains *c, Dwarf_Die *die, bool inlined)
 	}
 }
 
-static void walk(struct dwarf_chains *c, Dwarf_Die *parent, int nesting)
+static void walk_die_children(struct dwarf_chains *c, Dwarf_Die *parent, int nesting)
 {
 	Dwarf_Die die;
 
@@ -156,19 +156,19 @@ static void walk(struct dwarf_chains *c, Dwarf_Die *parent, int nesting)
 			if (!holds_any(c, &die, &ranged))
 				break;
 			enter_function(c, &die, dwarf_tag(&die) == DW_TAG_inlined_subroutine);
-			walk(c, &die, nesting + 1);
+			walk_die_children(c, &die, nesting + 1);
 			break;
 		case DW_TAG_lexical_block:
 		case DW_TAG_try_block:
 		case DW_TAG_catch_block:
 			if (holds_any(c, &die, &ranged) || !ranged)
-				walk(c, &die, nesting + 1);
+				walk_die_children(c, &die, nesting + 1);
 			break;
 		case DW_TAG_namespace:
 		case DW_TAG_module:
 		case DW_TAG_class_type:
 		case DW_TAG_structure_type:
-			walk(c, &die, nesting + 1);
+			walk_die_children(c, &die, nesting + 1);
 			break;
 		default:
 			break;
@@ -184,7 +184,7 @@ static void read_lines(struct dwarf_chains *c, Dwarf_Die *unit)
 	while ((at = dwarf_ranges(unit, at, &base, &start, &end)) > 0) {
 		size_t i;
 
-		for (i = first_at(c, start); i < c->n && c->vaddrs[i] < end; i++) {
+		for (i = first_address_from(c, start); i < c->n && c->vaddrs[i] < end; i++) {
 			Dwarf_Line *line = dwarf_getsrc_die(unit, c->vaddrs[i]);
 			int number;
 
@@ -223,9 +223,11 @@ int dwarf_chains_new(Dwarf *dwarf, const uint64_t *vaddrs, size_t n, struct dwar
 			continue;
 		if (dwarf_getsrcfiles(&unit, &c->files, &files))
 			c->files = NULL;
-		walk(c,
-		     type == DW_UT_skeleton && dwarf_tag(&split) != DW_TAG_invalid ? &split : &unit,
-		     0);
+		walk_die_children(c,
+				  type == DW_UT_skeleton && dwarf_tag(&split) != DW_TAG_invalid
+					  ? &split
+					  : &unit,
+				  0);
 		read_lines(c, &unit);
 	}
 	if (c->error) {

@@ -21,7 +21,7 @@ struct nearest {
 	char *function;
 };
 
-static size_t first_at(const uint64_t *addresses, size_t n, uint64_t from)
+static size_t first_kernel_address_from(const uint64_t *addresses, size_t n, uint64_t from)
 {
 	size_t low = 0, high = n;
 
@@ -37,23 +37,24 @@ static size_t first_at(const uint64_t *addresses, size_t n, uint64_t from)
 }
 
 /* The plainer of two names at one address: open rather than __x64_open. */
-static bool plainer(const char *a, const char *b)
+static bool is_plainer_name(const char *a, const char *b)
 {
 	size_t x = strspn(a, "_"), y = strspn(b, "_");
 
 	return x != y ? x < y : strcmp(a, b) < 0;
 }
 
-static int take(const uint64_t *addresses, size_t n, struct nearest *nearest, uint64_t symbol,
-		const char *function)
+static int offer_kernel_symbol(const uint64_t *addresses, size_t n, struct nearest *nearest,
+			       uint64_t symbol, const char *function)
 {
-	for (size_t i = first_at(addresses, n, symbol); i < n && addresses[i] - symbol < FARTHEST;
-	     i++) {
+	for (size_t i = first_kernel_address_from(addresses, n, symbol);
+	     i < n && addresses[i] - symbol < FARTHEST; i++) {
 		struct nearest *x = &nearest[i];
 		char *copy;
 
-		if (x->function && (x->symbol > symbol ||
-				    (x->symbol == symbol && !plainer(function, x->function))))
+		if (x->function &&
+		    (x->symbol > symbol ||
+		     (x->symbol == symbol && !is_plainer_name(function, x->function))))
 			continue;
 		copy = strdup(function);
 		if (!copy)
@@ -64,8 +65,8 @@ static int take(const uint64_t *addresses, size_t n, struct nearest *nearest, ui
 	return 0;
 }
 
-static int read_all(FILE *f, const uint64_t *addresses, size_t n, struct nearest *nearest,
-		    bool *any)
+static int read_kallsyms(FILE *f, const uint64_t *addresses, size_t n, struct nearest *nearest,
+			 bool *any)
 {
 	char *line = NULL;
 	size_t capacity = 0;
@@ -79,7 +80,7 @@ static int read_all(FILE *f, const uint64_t *addresses, size_t n, struct nearest
 			continue;
 		*any = true;
 		if (strchr("tTwW", type))
-			err = take(addresses, n, nearest, symbol, function);
+			err = offer_kernel_symbol(addresses, n, nearest, symbol, function);
 	}
 	free(line);
 	return err;
@@ -101,7 +102,7 @@ int kallsyms_lookup(const uint64_t *addresses, size_t n,
 		err = -ENOMEM;
 		error_set(why, 0, "need more memory than there is");
 	} else {
-		err = read_all(f, addresses, n, nearest, &any);
+		err = read_kallsyms(f, addresses, n, nearest, &any);
 		if (err) {
 			error_set(why, 0, "need more memory than there is");
 		} else if (!any) {

@@ -56,7 +56,7 @@ static const char *symbol_name(const struct reading *r, const GElf_Shdr *rela, c
 	return elf_strptr(r->elf, sh.sh_link, sym.st_name);
 }
 
-static int read_slots(struct reading *r, Elf_Scn *scn, const GElf_Shdr *sh)
+static int read_plt_slots(struct reading *r, Elf_Scn *scn, const GElf_Shdr *sh)
 {
 	bool of_plt = !strcmp(section_name(r, sh), ".rela.plt");
 	Elf_Data *data = elf_getdata(scn, NULL);
@@ -79,21 +79,22 @@ static int read_slots(struct reading *r, Elf_Scn *scn, const GElf_Shdr *sh)
 	return 0;
 }
 
-static int by_address(const void *a, const void *b)
+static int compare_plt_slots(const void *a, const void *b)
 {
 	const struct slot *x = a, *y = b;
 
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-static const struct slot *slot_at(const struct reading *r, uint64_t addr)
+static const struct slot *plt_slot_at(const struct reading *r, uint64_t addr)
 {
 	struct slot key = {.addr = addr};
 
-	return r->n_slots ? bsearch(&key, r->slots, r->n_slots, sizeof(key), by_address) : NULL;
+	return r->n_slots ? bsearch(&key, r->slots, r->n_slots, sizeof(key), compare_plt_slots)
+			  : NULL;
 }
 
-static const struct slot *slot_numbered(const struct reading *r, uint32_t number)
+static const struct slot *plt_slot_numbered(const struct reading *r, uint32_t number)
 {
 	for (size_t i = 0; i < r->n_slots; i++)
 		if (r->slots[i].number == number)
@@ -104,8 +105,8 @@ static const struct slot *slot_numbered(const struct reading *r, uint32_t number
 /* ---- stubs ------------------------------------------------------------------------------- */
 
 /* The slot that a stub is for; NULL: it is none. */
-static const struct slot *look(const struct reading *r, const uint8_t *code, size_t size,
-			       uint64_t addr)
+static const struct slot *match_plt_stub(const struct reading *r, const uint8_t *code, size_t size,
+					 uint64_t addr)
 {
 	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 	size_t at = size > 4 && !memcmp(code, endbr64, 4) ? 4 : 0;
@@ -117,16 +118,16 @@ static const struct slot *look(const struct reading *r, const uint8_t *code, siz
 		return NULL;
 	if (code[at] == 0xff && code[at + 1] == 0x25) { /* jmp *disp(%rip) */
 		memcpy(&word, code + at + 2, 4);
-		return slot_at(r, addr + at + 6 + (uint64_t)(int64_t)(int32_t)word);
+		return plt_slot_at(r, addr + at + 6 + (uint64_t)(int64_t)(int32_t)word);
 	}
 	if (code[at] == 0x68) { /* push $n */
 		memcpy(&word, code + at + 1, 4);
-		return slot_numbered(r, word);
+		return plt_slot_numbered(r, word);
 	}
 	return NULL;
 }
 
-static int add(struct reading *r, uint64_t addr, uint64_t size, const char *name)
+static int add_plt_stub(struct reading *r, uint64_t addr, uint64_t size, const char *name)
 {
 	char *text;
 
@@ -136,7 +137,7 @@ static int add(struct reading *r, uint64_t addr, uint64_t size, const char *name
 	return 0;
 }
 
-static int read_stubs(struct reading *r, Elf_Scn *scn, const GElf_Shdr *sh)
+static int read_plt_stubs(struct reading *r, Elf_Scn *scn, const GElf_Shdr *sh)
 {
 	size_t step = sh->sh_entsize >= 8 && sh->sh_entsize <= 64 ? sh->sh_entsize : 16;
 	Elf_Data *data = elf_rawdata(scn, NULL);
@@ -146,22 +147,22 @@ static int read_stubs(struct reading *r, Elf_Scn *scn, const GElf_Shdr *sh)
 		return 0;
 	for (size_t at = 0; at < data->d_size && !err; at += step) {
 		size_t size = data->d_size - at < step ? data->d_size - at : step;
-		const struct slot *slot =
-			look(r, (const uint8_t *)data->d_buf + at, size, sh->sh_addr + at);
+		const struct slot *slot = match_plt_stub(r, (const uint8_t *)data->d_buf + at, size,
+							 sh->sh_addr + at);
 
 		/* The first of a lazy table is common to all. */
-		err = add(r, sh->sh_addr + at, size,
-			  slot && slot->name ? slot->name
-			  : !at && !slot && !strcmp(section_name(r, sh), ".plt")
-				  ? "_dl_runtime_resolve"
-				  : "??");
+		err = add_plt_stub(r, sh->sh_addr + at, size,
+				   slot && slot->name ? slot->name
+				   : !at && !slot && !strcmp(section_name(r, sh), ".plt")
+					   ? "_dl_runtime_resolve"
+					   : "??");
 	}
 	return err;
 }
 
-static int each_section(struct reading *r,
-			int (*visit)(struct reading *r, Elf_Scn *scn, const GElf_Shdr *sh),
-			bool (*wanted)(const struct reading *r, const GElf_Shdr *sh))
+static int for_each_section(struct reading *r,
+			    int (*visit)(struct reading *r, Elf_Scn *scn, const GElf_Shdr *sh),
+			    bool (*wanted)(const struct reading *r, const GElf_Shdr *sh))
 {
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
@@ -173,13 +174,13 @@ static int each_section(struct reading *r,
 	return err;
 }
 
-static bool is_rela(const struct reading *r, const GElf_Shdr *sh)
+static bool is_rela_section(const struct reading *r, const GElf_Shdr *sh)
 {
 	(void)r;
 	return sh->sh_type == SHT_RELA && sh->sh_flags & SHF_ALLOC;
 }
 
-static bool is_plt(const struct reading *r, const GElf_Shdr *sh)
+static bool is_plt_section(const struct reading *r, const GElf_Shdr *sh)
 {
 	const char *name = section_name(r, sh);
 
@@ -199,10 +200,10 @@ int plt_read(Elf *elf, const char *(*name_at)(void *ctx, uint64_t addr), void *c
 	if (!gelf_getehdr(elf, &head) || head.e_machine != EM_X86_64 ||
 	    elf_getshdrstrndx(elf, &r.names))
 		return 0;
-	err = each_section(&r, read_slots, is_rela);
+	err = for_each_section(&r, read_plt_slots, is_rela_section);
 	if (!err && r.n_slots) {
-		qsort(r.slots, r.n_slots, sizeof(*r.slots), by_address);
-		err = each_section(&r, read_stubs, is_plt);
+		qsort(r.slots, r.n_slots, sizeof(*r.slots), compare_plt_slots);
+		err = for_each_section(&r, read_plt_stubs, is_plt_section);
 	}
 	free(r.slots);
 	*stubs = r.stubs;

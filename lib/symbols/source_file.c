@@ -16,7 +16,7 @@
 #define LARGEST (64 << 20)
 
 /* A descriptor of a regular file, or -1. */
-static int open_source(const char *path)
+static int open_source_path(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
@@ -29,7 +29,7 @@ static int open_source(const char *path)
 	return -1;
 }
 
-static int open_in(const char *dir, const char *path)
+static int open_source_in(const char *dir, const char *path)
 {
 	int fd = -1;
 
@@ -40,31 +40,31 @@ static int open_in(const char *dir, const char *path)
 			end++;
 		if (asprintf(&name, "%s/%s", dir, end) < 0)
 			return -1;
-		fd = open_source(name);
+		fd = open_source_path(name);
 		free(name);
 	}
 	return fd;
 }
 
-static int find(const char *path, const struct source_file_dirs *dirs, const uint8_t *id,
-		size_t id_size)
+static int find_source(const char *path, const struct source_file_dirs *dirs, const uint8_t *id,
+		       size_t id_size)
 {
 	int fd = -1;
 
 	for (size_t i = 0; i < dirs->n && fd < 0; i++)
-		fd = open_in(dirs->list[i], path);
+		fd = open_source_in(dirs->list[i], path);
 	if (fd < 0 && *path)
-		fd = open_source(path);
+		fd = open_source_path(path);
 	if (fd < 0 && id_size) {
 		char *fetched = debuginfo_source(id, id_size, path);
 
-		fd = fetched ? open_source(fetched) : -1;
+		fd = fetched ? open_source_path(fetched) : -1;
 		free(fetched);
 	}
 	return fd;
 }
 
-static int split(struct source_file *f)
+static int split_lines(struct source_file *f)
 {
 	size_t capacity = 0;
 
@@ -92,7 +92,7 @@ static int split(struct source_file *f)
 int source_file_read(const char *path, const struct source_file_dirs *dirs, const uint8_t *build_id,
 		     size_t build_id_size, struct source_file *to, struct error *why)
 {
-	int fd = find(path, dirs, build_id, build_id_size), r = 0;
+	int fd = find_source(path, dirs, build_id, build_id_size), r = 0;
 	struct stat st;
 	size_t n = 0;
 
@@ -115,7 +115,7 @@ int source_file_read(const char *path, const struct source_file_dirs *dirs, cons
 	close(fd);
 	if (to->text)
 		to->text[n] = 0;
-	if (!to->text || split(to))
+	if (!to->text || split_lines(to))
 		r = -ENOMEM;
 	if (r) {
 		error_set(why, 0, "%s: out of memory", path);

@@ -340,7 +340,7 @@ int symbol_table_add_symbol(struct symbol_table *n, const struct pcce_rec_symbol
 	return 0;
 }
 
-static int by_address(const void *a, const void *b)
+static int compare_chain_entries(const void *a, const void *b)
 {
 	const struct symbol_table_entry *x = a, *y = b;
 
@@ -356,9 +356,9 @@ int symbol_table_finish(struct symbol_table *n)
 	size_t out = 0;
 
 	if (n->n_symbols)
-		qsort(n->symbols, n->n_symbols, sizeof(*n->symbols), by_address);
+		qsort(n->symbols, n->n_symbols, sizeof(*n->symbols), compare_chain_entries);
 	for (size_t i = 0; i < n->n_symbols; i++)
-		if (!out || by_address(&n->symbols[out - 1], &n->symbols[i]))
+		if (!out || compare_chain_entries(&n->symbols[out - 1], &n->symbols[i]))
 			n->symbols[out++] = n->symbols[i];
 	n->n_symbols = out;
 	return 0;
@@ -402,7 +402,7 @@ size_t symbol_table_at(const struct symbol_table *n, uint32_t module, uint64_t v
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (by_address(&n->symbols[mid], &key) < 0)
+		if (compare_chain_entries(&n->symbols[mid], &key) < 0)
 			lo = mid + 1;
 		else
 			hi = mid;

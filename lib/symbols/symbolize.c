@@ -38,7 +38,7 @@ struct symbols {
 	size_t n, capacity;
 };
 
-static int rank_of(const GElf_Sym *sym, const char *name)
+static int symbol_rank(const GElf_Sym *sym, const char *name)
 {
 	int rank = 0;
 
@@ -56,7 +56,7 @@ static int rank_of(const GElf_Sym *sym, const char *name)
 	return rank;
 }
 
-static int add_symbol(struct symbols *s, struct symbol_table_entry symbol)
+static int add_elf_symbol(struct symbols *s, struct symbol_table_entry symbol)
 {
 	if (s->n == s->capacity) {
 		size_t larger = s->capacity ? s->capacity * 2 : 1024;
@@ -71,7 +71,7 @@ static int add_symbol(struct symbols *s, struct symbol_table_entry symbol)
 	return 0;
 }
 
-static int add_symbols(struct symbols *s, Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh)
+static int add_section_symbols(struct symbols *s, Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
 	size_t i, n = sh->sh_entsize ? sh->sh_size / sh->sh_entsize : 0;
@@ -90,14 +90,14 @@ static int add_symbols(struct symbols *s, Elf *elf, Elf_Scn *scn, const GElf_Shd
 		name = elf_strptr(elf, sh->sh_link, sym.st_name);
 		if (!name || !*name)
 			continue;
-		if (add_symbol(s, (struct symbol_table_entry){sym.st_value, sym.st_size, name,
-							      rank_of(&sym, name)}))
+		if (add_elf_symbol(s, (struct symbol_table_entry){sym.st_value, sym.st_size, name,
+								  symbol_rank(&sym, name)}))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int read_symbols(struct symbols *s, Elf *elf, GElf_Word type)
+static int read_elf_symbols(struct symbols *s, Elf *elf, GElf_Word type)
 {
 	Elf_Scn *scn = NULL;
 	int err;
@@ -107,14 +107,14 @@ static int read_symbols(struct symbols *s, Elf *elf, GElf_Word type)
 
 		if (!gelf_getshdr(scn, &sh) || sh.sh_type != type)
 			continue;
-		err = add_symbols(s, elf, scn, &sh);
+		err = add_section_symbols(s, elf, scn, &sh);
 		if (err)
 			return err;
 	}
 	return 0;
 }
 
-static int by_address(const void *a, const void *b)
+static int compare_elf_symbols(const void *a, const void *b)
 {
 	const struct symbol_table_entry *x = a, *y = b;
 	int diff;
@@ -128,13 +128,13 @@ static int by_address(const void *a, const void *b)
 }
 
 /* Sorted, one symbol for each address. */
-static void sort_symbols(struct symbols *s)
+static void sort_elf_symbols(struct symbols *s)
 {
 	size_t i, kept = 0;
 
 	if (!s->n)
 		return;
-	qsort(s->all, s->n, sizeof(*s->all), by_address);
+	qsort(s->all, s->n, sizeof(*s->all), compare_elf_symbols);
 	for (i = 0; i < s->n; i++)
 		if (!kept || s->all[kept - 1].addr != s->all[i].addr)
 			s->all[kept++] = s->all[i];
@@ -182,7 +182,7 @@ struct work {
 	void *ctx;
 };
 
-static int give(const struct work *w, size_t i)
+static int deliver_frames(const struct work *w, size_t i)
 {
 	const struct symbol_table_entry *symbol = find_symbol(&w->symbols, w->vaddrs[i]);
 	struct symbolize_frame f = {
@@ -225,25 +225,25 @@ static int add_stubs(struct work *w, Elf *elf)
 	int err = plt_read(elf, name_at, &w->symbols, &w->stubs, &w->n_stubs);
 
 	for (size_t i = 0; i < w->n_stubs && !err; i++)
-		err = add_symbol(&w->symbols,
-				 (struct symbol_table_entry){w->stubs[i].addr, w->stubs[i].size,
-							     w->stubs[i].name, 0});
-	sort_symbols(&w->symbols);
+		err = add_elf_symbol(&w->symbols,
+				     (struct symbol_table_entry){w->stubs[i].addr, w->stubs[i].size,
+								 w->stubs[i].name, 0});
+	sort_elf_symbols(&w->symbols);
 	return err;
 }
 
-static int run(struct work *w, Elf *elf, Elf *debug, struct error *why)
+static int symbolize_elf(struct work *w, Elf *elf, Elf *debug, struct error *why)
 {
 	Dwarf *dwarf;
 	size_t i;
 	int err;
 
-	err = read_symbols(&w->symbols, elf, SHT_SYMTAB);
+	err = read_elf_symbols(&w->symbols, elf, SHT_SYMTAB);
 	if (!err && !w->symbols.n && debug)
-		err = read_symbols(&w->symbols, debug, SHT_SYMTAB);
+		err = read_elf_symbols(&w->symbols, debug, SHT_SYMTAB);
 	if (!err && !w->symbols.n)
-		err = read_symbols(&w->symbols, elf, SHT_DYNSYM);
-	sort_symbols(&w->symbols);
+		err = read_elf_symbols(&w->symbols, elf, SHT_DYNSYM);
+	sort_elf_symbols(&w->symbols);
 	if (!err)
 		err = add_stubs(w, elf);
 	dwarf = err ? NULL : dwarf_begin_elf(elf, DWARF_C_READ, NULL);
@@ -254,7 +254,7 @@ static int run(struct work *w, Elf *elf, Elf *debug, struct error *why)
 	if (err)
 		error_set(why, 0, "needs more memory than there is");
 	for (i = 0; i < w->n && !err; i++)
-		err = give(w, i);
+		err = deliver_frames(w, i);
 	dwarf_chains_free(w->chains);
 	if (dwarf)
 		dwarf_end(dwarf);
@@ -283,7 +283,7 @@ int symbolize_file(int fd, const uint8_t *build_id, size_t build_id_size, const 
 		return error_set(why, -ESTALE, "was replaced while it was recorded");
 	}
 	debug_fd = debuginfo_open(build_id, build_id_size, &debug);
-	err = run(&w, elf, debug, why);
+	err = symbolize_elf(&w, elf, debug, why);
 	if (debug_fd >= 0) {
 		elf_end(debug);
 		close(debug_fd);
@@ -311,7 +311,7 @@ int symbolize_vdso(const uint64_t *vaddrs, size_t n,
 	elf = elf_memory((char *)(uintptr_t)head, size);
 	if (!elf)
 		return -EINVAL;
-	err = run(&w, elf, NULL, why);
+	err = symbolize_elf(&w, elf, NULL, why);
 	elf_end(elf);
 	return err;
 }
