@@ -79,7 +79,7 @@ static int check_table_header(const void *data, size_t size, struct error *why)
 	if (h->magic != PCCE_TABLE_MAGIC)
 		REFUSE("is not an encoding table");
 	if (!encoding_table_version_is_known(h->version))
-		REFUSE("has version %u, this is version %u", h->version, PCCE_TABLE_VERSION);
+		REFUSE("has version %u, but this is version %u", h->version, PCCE_TABLE_VERSION);
 	if (size < table_header_size(h))
 		REFUSE("is cut off after %zu bytes", size);
 	if (h->header_size != table_header_size(h))
@@ -347,7 +347,7 @@ int encoding_table_open(const void *data, size_t size, struct encoding_table *ou
 	if (err)
 		encoding_table_close(out);
 	if (err == -ENOMEM)
-		error_set(why, 0, "does not fit into memory");
+		error_set(why, 0, "needs more memory than is available");
 	return err;
 }
 

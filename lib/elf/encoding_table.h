@@ -35,7 +35,7 @@ static inline bool encoding_table_version_is_known(uint32_t version)
 }
 
 /* data must be 8-aligned and stay valid as long as the table is used. 0, or -EINVAL with one
- * sentence fragment in why ("is cut off after 12 bytes", "has version 7, this is version 1"), or
+ * sentence fragment in why ("is cut off after 12 bytes", "has version 7, but this is version 4"), or
  * -ENOMEM. */
 int encoding_table_open(const void *data, size_t size, struct encoding_table *out,
 			struct error *why);

@@ -254,6 +254,8 @@ int elf_module_open_fd(int fd, struct elf_module *out, struct error *why)
 	elf_end(elf);
 	if (err)
 		elf_module_close(out);
+	if (err == -ENOMEM)
+		error_set(why, err, "needs more memory than is available");
 	return err;
 }
 
@@ -367,7 +369,7 @@ void *elf_section_read(int fd, const struct elf_section *s, struct error *why)
 	}
 	data = malloc(s->size ? s->size : 1);
 	if (!data || !pread_all(fd, data, s->size, s->offset)) {
-		error_set(why, 0, data ? "cannot be read" : "needs more memory than there is");
+		error_set(why, 0, data ? "cannot be read" : "needs more memory than is available");
 		free(data);
 		return NULL;
 	}

@@ -21,8 +21,10 @@ struct pcce_site_record site_records_site(const struct site_block *b, uint32_t i
 
 static int refuse_block(struct error *why, size_t at, const char *what)
 {
-	return error_set(why, -EINVAL, "has damaged site records: the block at offset %zu %s", at,
-			 what);
+	return error_set(
+		why, -EINVAL,
+		"has damaged site records: the block at offset %zu %s; build the file again", at,
+		what);
 }
 
 static int check_block_sites(const struct site_block *b, size_t at, struct error *why)
@@ -52,9 +54,8 @@ static int read_block(const struct elf_module *m, const uint8_t *data, size_t si
 		return refuse_block(why, at, "does not begin like one");
 	if (b->head.magic >> 48 != PCCE_BLOCK_VERSION)
 		return error_set(why, -EINVAL,
-				 "has site records of version %u, this is version %u: build it "
-				 "with the plugin of this "
-				 "installation",
+				 "has site records of version %u, but this is version %u; compile "
+				 "it with the plugin of this installation",
 				 (unsigned int)(b->head.magic >> 48), PCCE_BLOCK_VERSION);
 	sites = (size_t)b->head.n_sites * sizeof(struct pcce_site_record);
 	name_at = sizeof(b->head) + sites;
@@ -80,7 +81,8 @@ static int read_blocks(const struct elf_module *m, const struct elf_section *sec
 	const uint8_t *data = elf_module_contents(m, section);
 
 	if (!data)
-		return error_set(why, -EINVAL, "is cut off: its site records lie beyond its end");
+		return error_set(why, -EINVAL,
+				 "is cut off: its site records lie beyond its end; link it again");
 	for (size_t at = 0; at + 8 <= section->size;) {
 		struct site_block b;
 		uint64_t word;
@@ -149,14 +151,15 @@ static int order_blocks(struct site_records *r, struct error *why)
 			if (!blocks_agree(last, &r->blocks[i]))
 				return error_set(why, -EINVAL,
 						 "has contradictory site records: '%s' and '%s' "
-						 "have one address, but "
-						 "not the same sites",
+						 "have one address, but not the same sites; build "
+						 "the file again",
 						 last->name, r->blocks[i].name);
 			continue;
 		}
 		if (last && last->head.start + last->head.length > r->blocks[i].head.start)
 			return error_set(why, -EINVAL,
-					 "has damaged site records: '%s' and '%s' overlap",
+					 "has damaged site records: '%s' and '%s' overlap; build "
+					 "the file again",
 					 last->name, r->blocks[i].name);
 		r->blocks[n++] = r->blocks[i];
 	}
@@ -211,22 +214,22 @@ static int read_runtime_entries(const struct elf_module *m, const struct elf_sec
 
 	if (data && section->size >= 2 * sizeof(*e))
 		return error_set(why, -EINVAL,
-				 "contains the pcce runtime twice: give `pcce-config --ldflags` to "
+				 "contains the pcce runtime twice; give `pcce-config --ldflags` to "
 				 "one link only");
 	if (!data || section->size < sizeof(*e))
 		return error_set(why, -EINVAL, "has a damaged description of the runtime");
 	memcpy(e, data, sizeof(*e));
 	if (e->magic != PCCE_ENTRIES_MAGIC)
 		return error_set(why, -EINVAL,
-				 "contains another version of the runtime: link it with the flags "
+				 "contains another version of the runtime; link it with the flags "
 				 "of this installation");
 	if (e->text_end < e->text || !elf_module_at(m, e->text, e->text_end - e->text) ||
 	    !is_in_runtime(e, e->push, 1) || !is_in_runtime(e, e->pop, 1) ||
 	    !is_in_runtime(e, e->push_slow, 1) || !is_in_runtime(e, e->pop_slow, 1) ||
 	    !is_in_runtime(e, e->tls_insn, 7) || !is_in_runtime(e, e->leaf, 1))
 		return error_set(why, -EINVAL,
-				 "has lost parts of the runtime (--gc-sections without the flags "
-				 "of `pcce-config --ldflags`?)");
+				 "has lost parts of the runtime; link it with the flags of "
+				 "`pcce-config --ldflags`, which keep them from --gc-sections");
 	out->has_entries = true;
 	return 0;
 }

@@ -241,5 +241,7 @@ int table_dump(const void *table, size_t size, bool encoded, enum table_dump_for
 	err = format == TABLE_DUMP_JSON ? dump_json(&t, encoded, out)
 					: dump_text(&t, encoded, details, out);
 	encoding_table_close(&t);
-	return err ? error_set(why, err, "cannot be printed: %s", strerror(-err)) : 0;
+	return err ? error_set(why, err, "has an encoding table that cannot be printed: %s",
+			       strerror(-err))
+		   : 0;
 }

@@ -161,13 +161,14 @@ static int resolve_site(const struct callgraph *cg, const struct elf_module *m,
 			return 0;
 		return error_set(
 			why, -EINVAL,
-			"has a call at %#llx in '%s' (line %u) of a form that is not known",
+			"has a call of an unknown form at %#llx in '%s' (line %u); report it "
+			"with the linker's version",
 			(unsigned long long)at, cg->funcs[s->func].name, s->line);
 	}
 }
 
 /* Where a site begins: a stretch that is no call may begin where a call does. */
-static int compare_func_starts(const void *pa, const void *pb)
+static int compare_site_starts(const void *pa, const void *pb)
 {
 	const struct callgraph_site *a = pa, *b = pb;
 	int a_window = a->target == CALLGRAPH_NONE, b_window = b->target == CALLGRAPH_NONE;
@@ -177,10 +178,10 @@ static int compare_func_starts(const void *pa, const void *pb)
 	return a_window - b_window;
 }
 
-static int compare_site_keys(const void *pa, const void *pb)
+static int compare_site_places(const void *pa, const void *pb)
 {
 	const struct callgraph_site *a = pa, *b = pb;
-	int order = compare_func_starts(a, b);
+	int order = compare_site_starts(a, b);
 
 	return order ? order : a->after < b->after ? -1 : a->after > b->after;
 }
@@ -200,7 +201,7 @@ static void add_landings(struct callgraph *cg, const struct site_records *r)
 
 			if (!(record.flags & PCCE_SITE_LANDING))
 				continue;
-			s = bsearch(&key, cg->sites, cg->n_sites, sizeof(key), compare_func_starts);
+			s = bsearch(&key, cg->sites, cg->n_sites, sizeof(key), compare_site_starts);
 			if (s)
 				s->landing = b->head.start + record.after;
 		}
@@ -243,7 +244,7 @@ static int add_sites(struct callgraph *cg, const struct elf_module *m, const str
 				return err;
 		}
 	}
-	qsort(cg->sites, cg->n_sites, sizeof(*cg->sites), compare_site_keys);
+	qsort(cg->sites, cg->n_sites, sizeof(*cg->sites), compare_site_places);
 	add_landings(cg, r);
 	for (uint32_t i = 0; i < cg->n_sites; i++) {
 		const struct callgraph_site *s = &cg->sites[i];

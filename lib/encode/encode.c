@@ -37,8 +37,9 @@ static int read_existing_table(const struct elf_module *m, struct encode_output 
 		return 0;
 	data = elf_module_contents(m, s);
 	if (!data)
-		return error_set(why, -EINVAL,
-				 "is cut off: its encoding table lies beyond its end");
+		return error_set(
+			why, -EINVAL,
+			"is cut off: its encoding table lies beyond its end; link it again");
 	out->table = malloc(s->size + 1);
 	if (!out->table)
 		return error_memory(why);
@@ -57,16 +58,12 @@ static int check_completeness(const struct state *s, struct error *why)
 	if (!s->records.has_entries)
 		return error_set(why, -EINVAL,
 				 "is instrumented, but was linked without the pcce runtime; add "
-				 "`pcce-config --ldflags` "
-				 "to the link");
+				 "`pcce-config --ldflags` to the link");
 	if (!s->records.n_blocks)
 		return error_set(why, -EINVAL,
-				 "has the pcce runtime, but no site records: nothing in it was "
-				 "compiled with "
-				 "`pcce-config --cflags`, or with "
-				 "-flto the plugin is missing on the link line, or the linker has "
-				 "dropped the records "
-				 "(gold does with --gc-sections)");
+				 "has the pcce runtime, but no site records; compile it with "
+				 "`pcce-config --cflags`, give these flags to a link with -flto "
+				 "too, and do not use --gc-sections with gold");
 	return 0;
 }
 
@@ -222,8 +219,8 @@ static int check_result(const struct encode_output *e, struct error *why)
 
 	if (err)
 		return error_set(why, err,
-				 "cannot be encoded: its table %s (this is a defect of "
-				 "pcce-encode, or damaged site records)",
+				 "would get an encoding table that %s; build the file again, and "
+				 "report a defect if that does not help",
 				 reason.text);
 	encoding_table_close(&t);
 	return 0;
@@ -293,6 +290,8 @@ int encode_image(const uint8_t *image, size_t size, const struct call_counts *co
 	free(s.undone);
 	if (err)
 		encode_output_free(out);
+	if (err == -ENOMEM)
+		error_set(why, err, "needs more memory than is available");
 	return err;
 }
 

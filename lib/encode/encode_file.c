@@ -32,7 +32,7 @@ int encode_read_file(const char *path, uint8_t **data, size_t *size, struct erro
 	*data = malloc(*size + 1);
 	if (!*data) {
 		close(fd);
-		return error_memory(why);
+		return error_set(why, -ENOMEM, "needs more memory than is available");
 	}
 	while (done < *size) {
 		ssize_t n = read(fd, *data + done, *size - done);
@@ -46,7 +46,8 @@ int encode_read_file(const char *path, uint8_t **data, size_t *size, struct erro
 			free(*data);
 			*data = NULL;
 			return error_set(why, err, "cannot be read: %s",
-					 n < 0 ? strerror(-err) : "it became shorter meanwhile");
+					 n < 0 ? strerror(-err)
+					       : "it became shorter during the read");
 		}
 		done += n;
 	}
@@ -78,11 +79,11 @@ static int replace_file(const char *path, const struct stat *like, const uint8_t
 	char *temporary;
 
 	if (asprintf(&temporary, "%.*s.pcce-encode-XXXXXX", directory, path) < 0)
-		return error_memory(why);
+		return error_set(why, -ENOMEM, "needs more memory than is available");
 	fd = mkostemp(temporary, O_CLOEXEC);
 	if (fd < 0) {
 		err = error_set(why, -errno,
-				"cannot be replaced: no file can be created beside it: %s",
+				"cannot be replaced: cannot create a file in its directory: %s",
 				strerror(errno));
 		free(temporary);
 		return err;

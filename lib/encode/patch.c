@@ -262,8 +262,8 @@ static int refuse_small_slot(const struct callgraph_site *s, const char *func, s
 {
 	if (s->flags & PCCE_SITE_PIC)
 		return error_set(why, -EINVAL,
-				 "has a slot of %zu bytes in '%s' (line %u) where %zu are needed: "
-				 "its records are damaged",
+				 "has a slot of %zu bytes in '%s' (line %u) where %zu are needed; "
+				 "build the file again",
 				 have, func, s->line, need);
 	return error_set(why, -EINVAL,
 			 "has code that was not compiled for a shared library: '%s' (line %u); "
@@ -438,11 +438,11 @@ int patch_apply(const struct elf_module *m, const struct callgraph_site *s, cons
 				 "has damaged site records: a slot in '%s' lies outside the code",
 				 func);
 	if (!x86_only_nops(before, s->before_len) || !x86_only_nops(after, s->after_len))
-		return error_set(why, -EINVAL,
-				 "has a slot in '%s' (line %u, address %#llx) that is not empty: "
-				 "it is damaged, or was "
-				 "encoded and lost its table",
-				 func, s->line, (unsigned long long)s->before);
+		return error_set(
+			why, -EINVAL,
+			"has a slot in '%s' (line %u, address %#llx) that is not empty, "
+			"since it is damaged or has lost its encoding table; link it again",
+			func, s->line, (unsigned long long)s->before);
 	memcpy(image + (before - m->image), patch->before, s->before_len);
 	memcpy(image + (after - m->image), patch->after, s->after_len);
 	return 0;
@@ -468,10 +468,8 @@ int patch_entry(const struct patch_page *page, const struct elf_module *m,
 	put_set_id(&c, &fixups, page, start);
 	if (!slot || c.n > f->entry_len || !x86_only_nops(slot, f->entry_len))
 		return error_set(why, -EINVAL,
-				 "has an entry slot in '%s' that is not empty, or too small: its "
-				 "site records are "
-				 "damaged, or it "
-				 "was encoded and lost its table",
+				 "has an entry slot in '%s' that is not empty or too small, since "
+				 "it is damaged or has lost its encoding table; link it again",
 				 f->name);
 	pad = f->entry_len - c.n;
 	if (apply_fixups(&c, &fixups, f->addr + f->entry + pad, 0))

@@ -64,7 +64,7 @@ static void strings_free(struct strings *s)
 	free(s->bytes);
 }
 
-static int compare_site_keys_of_table(const void *pa, const void *pb)
+static int compare_table_sites(const void *pa, const void *pb)
 {
 	const struct pcce_table_site *a = pa, *b = pb;
 
@@ -142,7 +142,7 @@ static int build_sites(struct builder *b, struct pcce_table_site *sites, struct 
 		if (out->kind == PCCE_KIND_TAIL && s->target == CALLGRAPH_INSIDE)
 			b->tails[n_tails++] = (struct pcce_table_tail){s->func, s->callee};
 	}
-	qsort(sites, b->cg->n_sites, sizeof(*sites), compare_site_keys_of_table);
+	qsort(sites, b->cg->n_sites, sizeof(*sites), compare_table_sites);
 	for (uint32_t i = 1; i < b->cg->n_sites; i++)
 		if (sites[i].key == sites[i - 1].key)
 			return error_set(

@@ -95,9 +95,8 @@ int unpatch(uint8_t *image, size_t size, struct error *why)
 	err = site_records_read(&m, &r, why);
 	if (!err && !r.n_blocks)
 		err = error_set(why, -EINVAL,
-				"was encoded, and has lost its site records since (to strip?), "
-				"which another encoding "
-				"needs; link it again, or encode it before it is stripped");
+				"was encoded, but has lost its site records (strip removes them); "
+				"link it again, or encode it before it is stripped");
 	for (size_t i = 0; !err && i < r.n_blocks; i++)
 		err = undo_block(image, &m, &r, &r.blocks[i], why);
 	site_records_free(&r);

@@ -100,14 +100,15 @@ int kallsyms_lookup(const uint64_t *addresses, size_t n,
 		error_set(why, 0, "cannot be read from /proc/kallsyms");
 	} else if (!nearest) {
 		err = -ENOMEM;
-		error_set(why, 0, "need more memory than there is");
+		error_set(why, 0, "need more memory than is available");
 	} else {
 		err = read_kallsyms(f, addresses, n, nearest, &any);
 		if (err) {
-			error_set(why, 0, "need more memory than there is");
+			error_set(why, 0, "need more memory than is available");
 		} else if (!any) {
 			err = -EPERM;
-			error_set(why, 0, "are hidden: see kernel.kptr_restrict");
+			error_set(why, 0,
+				  "are hidden; become root, or set kernel.kptr_restrict to 0");
 		}
 	}
 	for (size_t i = 0; i < n && !err; i++)

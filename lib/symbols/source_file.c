@@ -118,7 +118,7 @@ int source_file_read(const char *path, const struct source_file_dirs *dirs, cons
 	if (!to->text || split_lines(to))
 		r = -ENOMEM;
 	if (r) {
-		error_set(why, 0, "%s: out of memory", path);
+		error_set(why, 0, "cannot read source file %s: out of memory", path);
 		source_file_free(to);
 	}
 	return r;

@@ -252,7 +252,7 @@ static int symbolize_elf(struct work *w, Elf *elf, Elf *debug, struct error *why
 	if (!err)
 		err = dwarf_chains_new(dwarf, w->vaddrs, w->n, &w->chains);
 	if (err)
-		error_set(why, 0, "needs more memory than there is");
+		error_set(why, 0, "needs more memory than is available");
 	for (i = 0; i < w->n && !err; i++)
 		err = deliver_frames(w, i);
 	dwarf_chains_free(w->chains);
