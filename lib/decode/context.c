@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What there is to a context beside decoding it. */
+/* Frees contexts and names the reasons of undecodable samples. */
 #include <stdlib.h>
 #include "decode/context.h"
 

@@ -1,26 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * From a sample to the chain of calls.
+ * Decodes a sample into the chain of calls, innermost frame first, by three repeated steps:
  *
- * Three questions are answered in turn, innermost first:
+ *   decode_locate()    interprets the registers.  ip gives the current function and the steps of
+ *                      a slot or helper that are done.  Undoing them gives the function's id.
+ *                      Uninstrumented code becomes a foreign frame, called by the site in ext
+ *                      or by the site of the top entry.
+ *   climb_segment()    goes from a function and its id to the root of its context segment, one
+ *                      in-edge at a time (Sumner et al., ICSE 2010, Algorithm 2).  The in-edges
+ *                      are sorted, so each step is a binary search.
+ *   pop_entry()        goes from a root to the caller that pushed (Algorithm 4), and adds the
+ *                      frames between them: tail calls and uninstrumented code.
  *
- *   decode_locate()  what do the registers say?  ip gives the current function and which
- *             steps of a slot or of a push or pop helper have been done; undoing
- *             them gives the id of the current function in its segment.  Code
- *             without slots is a foreign frame, under the site in ext or under the
- *             top entry.
- *   climb_segment()   from a function and its id to the root of its segment, one in-edge at
- *             a time (Algorithm 2 of the paper; the table's sorted in-edges make
- *             each step a binary search).
- *   pop_entry()     from a root to the caller that pushed (Algorithm 4), with what lies
- *             between: tail calls and foreign code.
+ * Special entries interrupt this order. A pair of entries of a signal holds the interrupted
+ * registers, and decode_locate() starts again with them. Another pair marks the beginning of a
+ * thread.
  *
- * A special pair of entries stands for a signal: there the interrupted registers
- * are in the entries, and decode_locate() starts again with them.  Another one stands for the
- * beginning of a thread.
- *
- * Nothing here recurses, and every loop is bounded by the sample or by the table,
- * whatever these hold: samples come from memory that the sampled program can write.
+ * Nothing here recurses, and the sample or the table bounds every loop. The sampled program can
+ * write the memory that samples come from, so no content may break this.
  */
 #include <errno.h>
 #include <string.h>
@@ -31,13 +28,15 @@
 #include "decode/tail_calls.h"
 #include "elf/encoding_table.h"
 
-/* Inner functions of a chain of tail calls that are looked for. */
+/* The largest number of functions between the ends of a chain of tail calls. */
 #define TAIL_PATH_MAX 64
 
 /* ---- tail calls ------------------------------------------------------------------ */
 
-/* Frames of a call of `callee` that has reached `reached` by tail calls; reached is
- * PCCE_NONE where the way led out of the module. */
+/*
+ * Adds the frames of a call of `callee` that reached `reached` by tail calls. reached is PCCE_NONE
+ * if the chain left the module.
+ */
 static void emit_tail_calls(struct walk *w, const struct decode_module *m, uint32_t callee,
 			    uint32_t reached)
 {
@@ -51,7 +50,7 @@ static void emit_tail_calls(struct walk *w, const struct decode_module *m, uint3
 	walk_emit(w, DECODE_FRAME_TAIL, m, callee, PCCE_NONE, 0);
 }
 
-/* ---- climb: from a function to the root of its segment --------------------------- */
+/* ---- from a function to the root of its segment ---------------------------------- */
 
 static enum decode_reason climb_segment(struct walk *w)
 {
@@ -89,9 +88,9 @@ static enum decode_reason climb_segment(struct walk *w)
 	}
 }
 
-/* ---- pop: from a root to who pushed ---------------------------------------------- */
+/* ---- from a root to the caller that pushed --------------------------------------- */
 
-/* What the site calls by name is the root, or, in another module, tail-calls it. */
+/* Is the root the function of that name, or, in another module, tail-called by it? */
 static bool is_named_callee(struct walk *w, const char *name, bool other)
 {
 	const struct encoding_table *t = w->m->table;
@@ -102,7 +101,7 @@ static bool is_named_callee(struct walk *w, const char *name, bool other)
 	for (uint64_t i = 0; other && i < t->head->tails.count; i++) {
 		uint32_t from = t->tails[i].from;
 
-		/* Only direct tail calls, and chains that are unique, are worth a look here. */
+		/* Only direct tail calls and unique chains are considered. */
 		if (strcmp(encoding_table_string(t, t->funcs[from].name), name))
 			continue;
 		if (encoding_table_tail_path(t, from, w->func, path, TAIL_PATH_MAX) < 0)
@@ -113,7 +112,7 @@ static bool is_named_callee(struct walk *w, const char *name, bool other)
 	return false;
 }
 
-/* What lies between the call of a push site and the segment that was reached from it. */
+/* Adds the frames between the call of a push site and the segment that it reached. */
 static enum decode_reason explain_push(struct walk *w, const struct decode_module *m, uint32_t site)
 {
 	const struct pcce_table_site *s = &m->table->sites[site];
@@ -149,8 +148,10 @@ static enum decode_reason explain_push(struct walk *w, const struct decode_modul
 	return DECODE_REASON_NONE;
 }
 
-/* The segment frames[segment .. n), with frames[glue .. segment) between it and what it
- * called, was pushed `more` times more in a row. */
+/*
+ * Repeats a segment that was pushed `more` further times in a row: frames[segment .. n). The frames
+ * [glue .. segment) lie between the segment and its callee.
+ */
 static enum decode_reason repeat_segment(struct walk *w, const struct decode_module *m,
 					 uint32_t site, size_t glue, size_t segment, uint32_t more)
 {
@@ -167,8 +168,10 @@ static enum decode_reason repeat_segment(struct walk *w, const struct decode_mod
 		ctx->n = end;
 		start = glue;
 	} else if (glue2) {
-		/* The innermost repetition hangs on something else than the others: it stands
-		 * alone. */
+		/*
+		 * The innermost repetition has another callee than the others, so it is not
+		 * repeated.
+		 */
 		w->no_memory |= !decode_frames_copy(ctx, segment, end - segment, 1);
 		start = end;
 		more--;
@@ -213,7 +216,7 @@ static enum decode_reason pop_entry(struct walk *w)
 	return repeat_segment(w, m, site, glue, segment, more);
 }
 
-/* The thread's own stack ends here; below is its creator's. */
+/* Leaves the thread's own stack: its creator's entries are below. */
 static enum decode_reason leave_thread(struct walk *w)
 {
 	const struct pcce_entry *second = &w->entries[w->top - 1], *first = second - 1;
@@ -233,7 +236,7 @@ static enum decode_reason leave_thread(struct walk *w)
 	w->top -= w->origins ? bottom : w->top;
 	if (!w->origins)
 		return DECODE_REASON_NONE;
-	/* Nothing is below the creator's entries but what fills. */
+	/* Below the creator's entries there are only fill entries. */
 	w->deeper = 0;
 	w->entries += bottom;
 	walk_emit(w, DECODE_FRAME_ORIGIN, NULL, PCCE_NONE, PCCE_NONE, 0);
@@ -243,15 +246,17 @@ static enum decode_reason leave_thread(struct walk *w)
 	return decode_locate_caller_of_foreign(w);
 }
 
-/* A handler ran here: take up the interrupted state. Or something else that keeps a state in
- * special entries. */
+/*
+ * Continues with the state that the special entries on top hold: that of code which a signal
+ * interrupted, for example.
+ */
 static enum decode_reason pop_special_entry(struct walk *w)
 {
 	const struct pcce_entry *second = &w->entries[w->top - 1], *first;
 	uint64_t ip;
 
 	if (walk_has_record(w)) {
-		/* longjmp itself has called the program, a clean-up handler perhaps. */
+		/* longjmp itself called the program, for example a clean-up handler. */
 		w->top -= 2;
 		w->inner = WALK_INNER_FOREIGN;
 		return DECODE_REASON_NONE;
@@ -284,7 +289,7 @@ static enum decode_reason pop_special_entry(struct walk *w)
 
 /* ---- all together ---------------------------------------------------------------- */
 
-/* r: what came of the beginning. */
+/* Decodes outwards from the state that decode_locate() left, with its result r. */
 static enum decode_reason decode_outward(struct walk *w, enum decode_reason r)
 {
 	for (;;) {
@@ -295,7 +300,7 @@ static enum decode_reason decode_outward(struct walk *w, enum decode_reason r)
 			if (r)
 				return r;
 		}
-		/* Down to the next state that has to be climbed from. */
+		/* Pop entries until a segment is left to climb. */
 		for (;;) {
 			enum walk_top top = walk_top(w);
 
@@ -319,7 +324,7 @@ static enum decode_reason decode_outward(struct walk *w, enum decode_reason r)
 	}
 }
 
-/* No page: only ip is known. */
+/* Adds the only frame of a sample without a page: ip. */
 static void emit_ip_only(struct walk *w, uint64_t ip)
 {
 	const struct decode_module *m = w->as->find(w->as, ip);

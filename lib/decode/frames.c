@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See frames.h. */
+/* Grows and compares the frames of a context: see frames.h. */
 #include <stdlib.h>
 #include <string.h>
 #include "decode/frames.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See landing.h. */
+/* Finds the call that caught an exception: see landing.h. */
 #include <string.h>
 #include "decode/frames.h"
 #include "decode/landing.h"
@@ -17,8 +17,10 @@ enum decode_reason decode_landing_begin(struct walk *w, uint32_t restore)
 	else if (walk_top(w) == WALK_TOP_ENTRY)
 		m = walk_find_site(w, w->entries[w->top - 1].site & PCCE_SITE_MASK, PCCE_KIND_PUSH,
 				   &site);
-	/* One that stays in the module leads to a function of the program that has the name of one
-	 * that throws. */
+	/*
+	 * A call inside the module reaches a function of the program that only has the name of one
+	 * that throws.
+	 */
 	if (!m || !(m->table->sites[site].flags & PCCE_SITE_THROWS) ||
 	    m->table->sites[site].callee != PCCE_NONE)
 		return DECODE_REASON_RESTORING;
@@ -28,15 +30,17 @@ enum decode_reason decode_landing_begin(struct walk *w, uint32_t restore)
 	return DECODE_REASON_NONE;
 }
 
-/* A call of the function of frames[-1]. */
+/* Is frames[i] a call in the function of frames[-1]? */
 static bool is_call_of_lander(const struct decode_frame *frames, size_t i)
 {
 	return frames[i].kind == DECODE_FRAME_CALL && frames[i].module == frames[-1].module &&
 	       frames[i].func == frames[-1].func;
 }
 
-/* The only frame further out, in this thread, of the function of frames[-1]; n if there is none, or
- * more than one. */
+/*
+ * Returns the only outer frame of the function of frames[-1] in this thread; n if there is none or
+ * more than one.
+ */
 static size_t find_only_call(const struct decode_frame *frames, size_t n)
 {
 	size_t found = n;
@@ -53,7 +57,7 @@ static size_t find_only_call(const struct decode_frame *frames, size_t n)
 	return found;
 }
 
-/* The innermost frame whose call lets exceptions land here; n if it is not known. */
+/* Returns the innermost frame whose call lets exceptions land here, or n: not known. */
 static size_t find_innermost_call(const struct walk *w, const struct decode_frame *frames, size_t n)
 {
 	const struct encoding_table *t = w->landing_table;
@@ -80,8 +84,7 @@ static size_t find_innermost_call(const struct walk *w, const struct decode_fram
 	return n;
 }
 
-/* If frames[found] is in frames that are repeated, its repetition is written out: the others
- * follow. */
+/* Writes out the innermost repetition if frames[found] is among repeated frames. */
 static void split_repetition(struct walk *w, size_t found)
 {
 	struct decode_context *ctx = w->ctx;

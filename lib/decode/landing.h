@@ -1,25 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * An exception has just arrived in a function of ours, and __pcce_restore has not been there yet:
- * the state is still that of the call into the unwinder, __cxa_throw() or _Unwind_Resume().  So the
- * decoder goes down from that call; then everything further in than the function is dropped.
+ * Decodes samples between the landing of an exception in an instrumented function and the end of
+ * __pcce_restore. There the state is still that of the call into the unwinder, __cxa_throw() or
+ * _Unwind_Resume(). So the decoder decodes that call's context, and then drops all frames further
+ * inside than the function.
  *
- * Which call of the function is it, if more than one is on the way?  If it is known at which
- * landing pad it has arrived, the innermost one that was in a call with this pad: what does not
- * stop there for one such call does not for another.  If code of several pads has been joined, the
- * innermost one that has a pad at all, provided that all exceptions land there, as they do where
- * something is cleaned up.  Else, or if the state is not that of a call into the unwinder (a
- * non-local goto, say), it is not known.
+ * The function may be in the chain more than once. Three rules choose its frame:
+ *
+ *   1. If the landing pad is known, the frame is the innermost one whose call has this pad.  An
+ *      exception that passes one such call would pass all others too.
+ *   2. If the compiler joined the code of several pads, the frame is the innermost one whose
+ *      call has a pad, provided that all exceptions land there, for a clean-up.
+ *   3. Otherwise the frame is known only if the function is in the chain once.
+ *
+ * The sample is undecodable if no rule applies, or if the state is not that of a call into the
+ * unwinder, as after a non-local goto.
  */
 #ifndef PCCE_DECODE_LANDING_H
 #define PCCE_DECODE_LANDING_H
 
 #include "decode/walk.h"
 
-/* The frame that was emitted last is where it arrived, in this restore site of w->m. The state is
- * then that of the call into the unwinder, whose caller is to be located. */
+/*
+ * Begins: the exception landed in the last frame, in this restore site of w->m. The state is then
+ * that of the call into the unwinder, and its caller must be located next.
+ */
 enum decode_reason decode_landing_begin(struct walk *w, uint32_t restore);
-/* When the way has been gone to its end, and r came of it. */
+/* Ends: drops the frames that the exception left. r is the result of the decoding. */
 enum decode_reason decode_landing_end(struct walk *w, enum decode_reason r);
 
 #endif

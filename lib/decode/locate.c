@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See locate.h. */
+/* Interprets the registers of a sample and the state that they imply: see locate.h. */
 #include <string.h>
 #include "decode/landing.h"
 #include "decode/locate.h"
 #include "elf/encoding_table.h"
 
-/* A push that claimed an entry and has not filled it: forget it, whatever it holds. If that was at
- * a segment's end and a handler came in between, this may be what made room for the handler, or the
- * entry. */
+/*
+ * Drops the entry that a push has claimed and not filled. After a handler at the end of a segment,
+ * the entry could also be the fill entry that made room for the handler: then the sample is
+ * undecodable.
+ */
 static enum decode_reason drop_claimed_entry(struct walk *w)
 {
 	if (w->top && w->top < w->n_entries && (w->deeper + w->top) % PCCE_SEGMENT_ENTRIES == 0 &&
@@ -17,15 +19,14 @@ static enum decode_reason drop_claimed_entry(struct walk *w)
 	return DECODE_REASON_NONE;
 }
 
-/* The push of this site is in force: go back to before it. */
+/* Undoes the push of this site. */
 static enum decode_reason undo_push(struct walk *w, const struct decode_module *m, uint32_t site)
 {
 	const struct pcce_entry *e;
 
 	switch (walk_top(w)) {
 	case WALK_TOP_GAP:
-		/* The entry that holds the id is not in the sample; the gap that follows tells so.
-		 */
+		/* The entry with the id is not in the sample. A gap frame follows. */
 		w->inner = WALK_INNER_UNKNOWN;
 		return DECODE_REASON_NONE;
 	case WALK_TOP_ENTRY:
@@ -42,7 +43,7 @@ static enum decode_reason undo_push(struct walk *w, const struct decode_module *
 	return DECODE_REASON_NONE;
 }
 
-/* ip is in the slots or the call of a site: the rule of struct pcce_table_site. */
+/* Undoes the steps that a site has done at vaddr, by the rule of struct pcce_table_site. */
 static enum decode_reason undo_site_window(struct walk *w, const struct decode_module *m,
 					   uint32_t site, uint64_t vaddr)
 {
@@ -68,9 +69,7 @@ static enum decode_reason undo_site_window(struct walk *w, const struct decode_m
 	}
 }
 
-/* The site of a slot with a push or pop, which is named by the key for a push, by the end of the
- * after-slot for a pop.
- */
+/* Finds the site of a push by its key, or that of a pop by the end of its after-slot. */
 static const struct decode_module *find_helper_site(const struct walk *w, uint64_t address,
 						    uint32_t *site, bool *pop)
 {
@@ -83,7 +82,7 @@ static const struct decode_module *find_helper_site(const struct walk *w, uint64
 	vaddr = decode_link_time(m, address);
 	*pop = false;
 	*site = encoding_table_site_by_key(m->table, vaddr);
-	/* What begins at a slot's end, a restore window perhaps, is not what the pop works for. */
+	/* A site that begins at a slot's end, such as a restore site, is not the pop's site. */
 	if (*site == PCCE_NONE || m->table->sites[*site].kind != PCCE_KIND_PUSH) {
 		*pop = true;
 		*site = encoding_table_site_around(m->table, vaddr - 1);
@@ -96,7 +95,7 @@ static const struct decode_module *find_helper_site(const struct walk *w, uint64
 	return m->table->sites[*site].kind == PCCE_KIND_PUSH ? m : NULL;
 }
 
-/* ip is in a push or pop helper, and r11 names the slot that it works for. */
+/* Locates a sample in a push or pop helper. r11 names the slot that called it. */
 static enum decode_reason locate_in_helper(struct walk *w, uint32_t state, uint64_t r11)
 {
 	const struct pcce_table_site *s;
@@ -112,7 +111,7 @@ static enum decode_reason locate_in_helper(struct walk *w, uint32_t state, uint6
 	w->func = s->func;
 	walk_emit(w, DECODE_FRAME_CALL, m, s->func, PCCE_NONE,
 		  decode_run_time(m, s->key + s->restore_len));
-	/* The helper itself says it in ext while it goes to another segment. */
+	/* While the helper moves to another segment, ext also names the slot. */
 	if (w->ext && w->ext != r11)
 		return DECODE_REASON_STALE_EXT;
 	switch (state) {
@@ -125,8 +124,7 @@ static enum decode_reason locate_in_helper(struct walk *w, uint32_t state, uint6
 	}
 }
 
-/* Who called the code without slots that has just been reached from within, or in which the sample
- * was taken. */
+/* See locate.h. */
 enum decode_reason decode_locate_caller_of_foreign(struct walk *w)
 {
 	const struct decode_module *m;
@@ -136,27 +134,31 @@ enum decode_reason decode_locate_caller_of_foreign(struct walk *w)
 	if (w->ext == PCCE_EXT_CHANGING)
 		return DECODE_REASON_RESTORING;
 	if (walk_has_record(w)) {
-		/* Not there yet. */
+		/* The jump has not arrived yet. */
 		w->top -= 2;
 		w->ext = 0;
 	}
 	if (!w->ext) {
-		/* A call out of the module is a push or ext. The id is what the caller or a
-		 * callback has left. */
+		/*
+		 * A call out of the module is a push or sets ext. The id is the one that the caller
+		 * or a callback left.
+		 */
 		w->inner = WALK_INNER_FOREIGN;
 		return w->id >= PCCE_ID_LOST_MIN ? DECODE_REASON_LOST_ID : DECODE_REASON_NONE;
 	}
 	m = walk_find_ext(w, &site);
 	if (m && m->table->sites[site].callee != PCCE_NONE)
-		return DECODE_REASON_STALE_EXT; /* what is called there is not foreign */
+		return DECODE_REASON_STALE_EXT; /* its callee is instrumented */
 	if (m) {
 		w->m = m;
 		w->func = m->table->sites[site].func;
 		walk_emit_call(w, m, site);
 		return DECODE_REASON_NONE;
 	}
-	/* Or a push or pop that is going to another segment: there is no call yet, or none any
-	 * more. */
+	/*
+	 * Or ext names a push or pop that moves to another segment: its call has not begun, or has
+	 * ended.
+	 */
 	m = find_helper_site(w, w->ext, &site, &pop);
 	if (!m)
 		return DECODE_REASON_UNKNOWN_SITE;
@@ -175,8 +177,7 @@ static enum decode_reason locate_in_foreign(struct walk *w, const struct decode_
 	return decode_locate_caller_of_foreign(w);
 }
 
-/* The segment was entered while ext named the call of a leaf: by that call itself, or from what it
- * calls. */
+/* See locate.h. */
 enum decode_reason decode_locate_called_as_leaf(struct walk *w)
 {
 	const struct decode_module *m;
@@ -193,7 +194,7 @@ enum decode_reason decode_locate_called_as_leaf(struct walk *w)
 	return decode_locate_caller_of_foreign(w);
 }
 
-/* A jump has ended where ext says: the state is what the record says. */
+/* Takes the state from the record of a jump that has ended at the site in ext. */
 static enum decode_reason apply_record(struct walk *w)
 {
 	const struct pcce_entry *record = &w->entries[w->top - 2];
@@ -224,7 +225,10 @@ static enum decode_reason apply_record(struct walk *w)
 	return DECODE_REASON_NONE;
 }
 
-/* ext names a call of setjmp or the like that is returning, or has: see docs/slots.md. */
+/*
+ * Does ext name a call of setjmp or a similar function that returns or has returned? See
+ * docs/slots.md.
+ */
 static bool ext_returns_twice(const struct walk *w, const struct decode_module **m, uint32_t *site)
 {
 	if (!w->ext)
@@ -233,7 +237,7 @@ static bool ext_returns_twice(const struct walk *w, const struct decode_module *
 	return *m && (*m)->table->sites[*site].flags & PCCE_SITE_RETURNS_TWICE;
 }
 
-/* An exception has just arrived at this restore site: continues at the call that threw it. */
+/* Continues at the call that threw the exception which landed at this restore site. */
 static enum decode_reason locate_thrower(struct walk *w, uint32_t restore)
 {
 	enum decode_reason r = decode_landing_begin(w, restore);
@@ -241,7 +245,7 @@ static enum decode_reason locate_thrower(struct walk *w, uint32_t restore)
 	return r ? r : decode_locate_caller_of_foreign(w);
 }
 
-/* ip is in __pcce_restore, or in what does the same. */
+/* Locates a sample in __pcce_restore or in code with the same effect. */
 static enum decode_reason locate_in_restore(struct walk *w, const struct decode_module *m,
 					    uint32_t state, uint64_t ip, uint64_t r11)
 {
@@ -266,8 +270,7 @@ static enum decode_reason locate_in_restore(struct walk *w, const struct decode_
 	return state == PCCE_HELPER_LANDED ? DECODE_REASON_NONE : locate_thrower(w, site);
 }
 
-/* Sets the state at the innermost function, and w->inner: WALK_INNER_ROOT means that there is a
- * segment to climb. */
+/* See locate.h. */
 enum decode_reason decode_locate(struct walk *w, uint64_t ip, uint64_t r11)
 {
 	const struct decode_module *m = w->as->find(w->as, ip);
@@ -322,7 +325,7 @@ enum decode_reason decode_locate(struct walk *w, uint64_t ip, uint64_t r11)
 		if (!ext_module || ext_module->table != m->table)
 			return DECODE_REASON_STALE_EXT;
 		if (m->table->sites[ext_site].callee == w->func) {
-			/* Called there; the id is the caller's. */
+			/* That call called it; the id is the caller's. */
 			w->func = m->table->sites[ext_site].func;
 			walk_emit_call(w, m, ext_site);
 			return DECODE_REASON_NONE;

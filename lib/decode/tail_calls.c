@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Where chains of direct tail calls lead. */
+/* Searches the direct tail calls of a module, breadth first. */
 #include <stdlib.h>
 #include <string.h>
 #include "decode/tail_calls.h"
 
-/* tails[] is sorted by from: the first index whose from is not below. */
+/* Returns the first index whose `from` is not below; tails[] is sorted by it. */
 static uint64_t first_tail(const struct encoding_table *t, uint32_t from)
 {
 	uint64_t lo = 0, hi = t->head->tails.count;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Part of the decoder: chains of tail calls. */
+/* Finds out whether chains of direct tail calls connect two functions. */
 #ifndef PCCE_DECODE_TAIL_CALLS_H
 #define PCCE_DECODE_TAIL_CALLS_H
 
 #include "decode/context.h"
 #include "elf/encoding_table.h"
 
-/* Can a call of `from` be in `to` by direct tail calls? Breadth first; needed only where there is
- * not exactly one way. The working memory is kept in ctx; *no_memory is set if there is none. */
+/*
+ * Can a call of `from` be in `to` by direct tail calls? Needed only if not exactly one chain leads
+ * there. ctx keeps the working memory; *no_memory is set if memory is lacking.
+ */
 bool decode_tail_calls(struct decode_context *ctx, const struct encoding_table *t, uint32_t from,
 		       uint32_t to, bool *no_memory);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Both chains are walked from the innermost frame outwards.  Of the stack, the
- * addresses in instrumented functions count; the helpers, the runtime and foreign
- * code do not.  Of the context, the CALL frames count.  Each of these must meet its
- * counterpart: the innermost in its function, every other with the return address of
- * its call.  Behind a gap, the outermost frames of both are compared.
+ * Compares a decoded context with the unwound stack, from the innermost frame outwards.
+ *
+ * Of the stack, only addresses in instrumented functions count: not helpers, the runtime or
+ * uninstrumented code. Of the context, only CALL frames count. The innermost CALL frame must be in
+ * the function of the innermost address. Every other one must match the return address of its call.
+ * Beyond a gap, the outermost frames of both are compared.
  */
 #include <pcce/sites.h>
 #include "elf/encoding_table.h"
@@ -54,8 +55,10 @@ struct stack {
 	bool from_helper; /* it called a helper */
 };
 
-/* The next address in an instrumented function. A return address belongs to the
- * call before it; ip, and the pc that a signal interrupted, to themselves. */
+/*
+ * Finds the next address in an instrumented function. A return address belongs to the call before
+ * it. ip and the pc that a signal interrupted (exact) belong to themselves.
+ */
 static bool next_instrumented_pc(struct stack *s, bool exact)
 {
 	s->from_helper = false;
@@ -94,8 +97,10 @@ static bool returns_to(const struct pcce_table_site *site, uint64_t vaddr)
 	return vaddr > site->key + site->restore_len && vaddr <= site->key + site->ret;
 }
 
-/* Copies of one source call (an unrolled loop's, say) share their value, and so the edge: the
- * same caller, callee and value.  Which of them it was is not encoded. */
+/*
+ * Does another copy of the call return here? Copies of one source call, for example in an unrolled
+ * loop, share caller, callee and value, so the encoding does not tell them apart.
+ */
 static bool copy_returns_to(const struct encoding_table *t, const struct pcce_table_site *site,
 			    uint64_t vaddr)
 {
@@ -119,14 +124,16 @@ static bool frame_agrees(const struct decode_frame *f, const struct stack *s)
 	if (f->site == PCCE_NONE)
 		return true;
 	site = &s->m->table->sites[f->site];
-	/* In a push or pop: the helper is on the way to another segment, and ext names the slot. */
+	/* In a push or pop: the helper moves to another segment, and ext names the slot. */
 	if (s->from_helper && s->vaddr == site->key)
 		return true;
 	return returns_to(site, s->vaddr) || copy_returns_to(s->m->table, site, s->vaddr);
 }
 
-/* Did the unwinder stop in the middle, whatever it said? The outermost frame of a thread is
- * the startup code's or the C library's. */
+/*
+ * Did the unwinder stop early, even if it reported success? The outermost frame of a thread belongs
+ * to the startup code or the C library.
+ */
 static bool stack_ended_early(const struct pcce_sample *sample, struct stack s)
 {
 	if (sample->flags & PCCE_SAMPLE_UNWIND_BAD || !s.n)
@@ -136,10 +143,10 @@ static bool stack_ended_early(const struct pcce_sample *sample, struct stack s)
 }
 
 /*
- * In longjmp's last instructions the unwinder takes the setjmp that ext names for the caller: its
- * return address is where the next frame is said to be, which no frame of the call of longjmp can
- * have.  What it finds behind that, it finds with registers that are half loaded.  The context is
- * the one below the record of the jump (decode.c).
+ * Is the sample in the last instructions of longjmp? There the unwinder takes the setjmp that ext
+ * names for the caller, so the next address is the return address of this setjmp. All frames
+ * further out come from half loaded registers. The context is the one below the record of the jump
+ * (decode.c).
  */
 static bool jump_announced(const struct pcce_sample *sample, const struct stack *s)
 {
@@ -156,9 +163,9 @@ static bool jump_announced(const struct pcce_sample *sample, const struct stack 
 }
 
 /*
- * In the unwinder's last instructions some registers are the target's already, and a walk finds
- * frames that are made of both, until it comes upon the real ones further out: at least the two
- * outermost.
+ * Do the two outermost frames of both agree? In the unwinder's last instructions some registers
+ * already belong to the target. A walk then finds mixed frames before it reaches real ones further
+ * out.
  */
 static bool ends_alike(const struct decode_context *ctx, struct stack s)
 {
@@ -178,10 +185,10 @@ static bool ends_alike(const struct decode_context *ctx, struct stack s)
 }
 
 /*
- * Inside longjmp and its like, and at the end of a throw, the unwind information describes the
- * frame that is about to be jumped to, while the context is still that of the call, which never
- * returns.  Then the stack must be the outer part of the context, and only the target's own pc is
- * not known.  s: at the target.
+ * Is a non-local jump under way? In longjmp and similar functions, and at the end of a throw, the
+ * unwind information describes the target's frame. The context is still that of the call, which
+ * never returns. Then the stack must be the outer part of the context; only the target's own pc is
+ * unknown. s: at the target.
  */
 static bool jump_in_flight(const struct pcce_sample *sample, const struct decode_context *ctx,
 			   const struct decode_frame *f, struct stack s)
@@ -254,6 +261,6 @@ enum verify_result verify_context(const struct decode_space *as, const struct pc
 	}
 	if (next_instrumented_pc(&s, false))
 		return VERIFY_MISMATCH;
-	/* All of the context was found; what the unwinder did not give might have been more. */
+	/* The whole context was found, but the unwinder may have missed further frames. */
 	return sample->flags & PCCE_SAMPLE_UNWIND_BAD ? VERIFY_UNVERIFIABLE : VERIFY_AGREES;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The check against the truth: a decoded context and the real stack that was
- * unwound at the same moment must name the same calls.
+ * Verifies a decoded context against the real stack, which was unwound at the same instant: both
+ * must name the same calls.
  */
 #ifndef PCCE_DECODE_VERIFY_H
 #define PCCE_DECODE_VERIFY_H
@@ -10,10 +10,10 @@
 #include "decode/context.h"
 
 enum verify_result {
-	VERIFY_NONE, /* no stack, or nothing decoded to compare with */
+	VERIFY_NONE, /* no stack, or no decoded context */
 	VERIFY_AGREES,
 	VERIFY_MISMATCH,
-	VERIFY_UNVERIFIABLE, /* the unwinder ended early; what it gave agrees */
+	VERIFY_UNVERIFIABLE, /* the unwinder ended early; its frames agree */
 };
 
 /* stack: sample->n_stack run-time addresses, innermost (ip) first. ctx: not expanded. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See walk.h. */
+/* Takes entries from the encoding stack, finds sites, and adds frames: see walk.h. */
 #include "decode/frames.h"
 #include "decode/walk.h"
 #include "elf/encoding_table.h"
@@ -41,7 +41,7 @@ enum walk_top walk_top(struct walk *w)
 									  : WALK_TOP_ENTRY;
 }
 
-/* The record of a jump under way is on top: see PCCE_COUNT_JUMP. */
+/* Is the record of a jump under way on top? See PCCE_COUNT_JUMP. */
 bool walk_has_record(struct walk *w)
 {
 	return walk_top(w) == WALK_TOP_SIGNAL &&
@@ -72,7 +72,7 @@ const struct decode_module *walk_find_module(const struct walk *w, uint64_t addr
 	return m && m->table ? m : NULL;
 }
 
-/* The site that an entry or ext names at run time; NULL if there is none of that kind. */
+/* Finds the site of that kind at a run-time address; NULL: there is none. */
 const struct decode_module *walk_find_site(const struct walk *w, uint64_t address, uint8_t kind,
 					   uint32_t *site)
 {

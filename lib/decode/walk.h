@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* From a sample's registers to the bottom of its encoding stack, as far as that way has been gone:
- * what the parts of the decoder share. */
+/*
+ * The decoder's state on its way from a sample's registers to the bottom of its encoding stack. All
+ * parts of the decoder share it.
+ */
 #ifndef PCCE_DECODE_WALK_H
 #define PCCE_DECODE_WALK_H
 
 #include <pcce/sites.h>
 #include "decode/context.h"
 
-/* What the segment that was just finished hangs under. */
+/* The callee side of the next entry: the code that the last step reached. */
 enum walk_inner {
-	WALK_INNER_ROOT,    /* func is a root; the caller pushed. Or it is to be climbed from */
+	/* func is a root and its caller pushed, or func must be climbed from */
+	WALK_INNER_ROOT,
 	WALK_INNER_ENTERED, /* func is a root that has just been entered */
 	WALK_INNER_FOREIGN, /* code without slots */
-	WALK_INNER_UNKNOWN  /* a gap: anything may have been here */
+	WALK_INNER_UNKNOWN  /* a gap: unknown frames */
 };
 
 struct walk {
@@ -21,20 +24,20 @@ struct walk {
 	struct decode_context *ctx;
 	bool expand, origins;
 
-	uint64_t id, ext; /* the state, at the point that was reached */
+	uint64_t id, ext; /* the state at the point that the decoder has reached */
 	const struct decode_module *m;
 	uint32_t func;
 	enum walk_inner inner;
 
-	uint64_t deeper; /* entries below entries[0] that are not known */
+	uint64_t deeper; /* number of unknown entries below entries[0] */
 	uint32_t n_entries;
-	uint32_t top;	/* entries[0 .. top) are left */
-	uint32_t used;	/* repetitions of entries[top - 1] that are consumed */
-	uint32_t gap;	/* entries are missing below entries[gap]; UINT32_MAX: none */
-	size_t landing; /* frames up to the one in which an exception has just arrived; 0: it has
-			   not */
-	const struct encoding_table *landing_table; /* of that one's module */
-	uint32_t landing_pad;			    /* a site in it, or PCCE_NONE: not known */
+	uint32_t top;  /* entries[0 .. top) are left */
+	uint32_t used; /* repetitions of entries[top - 1] that are consumed */
+	uint32_t gap;  /* entries are missing below entries[gap]; UINT32_MAX: none */
+	/* frames up to the one in which an exception has landed; 0: none has */
+	size_t landing;
+	const struct encoding_table *landing_table; /* of that frame's module */
+	uint32_t landing_pad; /* its restore site there; PCCE_NONE: not known */
 	bool truncated;
 	bool no_memory;
 };
