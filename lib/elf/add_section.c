@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Appends a section, or replaces it.  By hand rather than with libelf, which would write the whole
- * file anew from its own idea of it: here every byte of the linked file stays where it is, except
- * for four fields of the ELF header.
+ * Adds a section to an ELF image, or replaces it, by own code. libelf would write the whole file in
+ * its own layout. Here every byte of the linked file keeps its place, and only four fields of the
+ * ELF header change.
  */
 #include <elf.h>
 #include <errno.h>
@@ -24,7 +24,7 @@ static Elf64_Shdr header_at(const uint8_t *headers, size_t i)
 	return h;
 }
 
-/* The section of that name, or n. */
+/* Returns the index of the section of that name, or n. */
 static size_t find_section(const uint8_t *image, const uint8_t *headers, size_t n,
 			   const Elf64_Shdr *names, const char *name)
 {
@@ -41,7 +41,7 @@ static size_t find_section(const uint8_t *image, const uint8_t *headers, size_t 
 	return i;
 }
 
-/* Is there nothing behind the section but what is written anew, the names and the headers? */
+/* Is the section followed only by the section names and headers, which are written again? */
 static bool is_last(const uint8_t *image, size_t size, const Elf64_Ehdr *h, const uint8_t *headers,
 		    size_t n, size_t names_index, size_t index)
 {
@@ -127,7 +127,7 @@ int elf_add_section(const uint8_t *image, size_t size, const char *name, const v
 	names.sh_size += name_length;
 	memcpy(p + headers_at + names_index * sizeof(names), &names, sizeof(names));
 	if (n >= SHN_LORESERVE || !h.e_shnum) {
-		/* The number is in the first header then. */
+		/* Then the first section header holds the number. */
 		memcpy(&first, p + headers_at, sizeof(first));
 		first.sh_size = n;
 		memcpy(p + headers_at, &first, sizeof(first));

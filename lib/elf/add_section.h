@@ -7,12 +7,13 @@
 #include "base/error.h"
 
 /*
- * The image with this section: not allocated, 8-aligned, at the end.  Nothing that is
- * there moves; the section names and headers are written anew behind the section, and
- * their old places stay as bytes that nobody refers to.  A section of this name that is there
- * already is replaced: by cutting it off with the names and headers, as this function has left
- * them; or, where another tool has moved it, by leaving its old place, too.  The image must have
- * been opened by elf_module_open() before.  *out is malloc'ed.
+ * Writes the image with this section to *out, which is malloc'ed. The image must have passed
+ * elf_module_open().
+ *
+ * The section is not allocated, 8-aligned and at the end. Nothing in the image moves. The section
+ * names and headers follow the section; their old bytes stay, and nothing refers to them. A section
+ * of this name is replaced. If this function wrote it at the end, it is cut off with the names and
+ * headers. If another tool has moved it, its old bytes stay too.
  */
 int elf_add_section(const uint8_t *image, size_t size, const char *name, const void *data,
 		    size_t data_size, uint8_t **out, size_t *out_size, struct error *why);

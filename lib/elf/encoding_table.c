@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Checks and reads an encoding table.
+ * Checks an encoding table and looks things up in it, by binary search.
  *
- * All checks are made once, in table_open: the layout, every index, every order that
- * a binary search relies on, and that the edges have no cycle, so that decoding along
- * them ends.  A table that passed may still be wrong about its program; nobody can
- * read outside it or loop in it.
+ * encoding_table_open() makes all checks once: the layout, every index, and every order that a
+ * binary search relies on. It also checks, with Kahn's algorithm, that the edges have no cycle, so
+ * that decoding along them ends. A table that passed may be wrong about its program, but no
+ * function reads outside it or loops in it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +16,8 @@
 #include <pcce/sites.h>
 #include "elf/encoding_table.h"
 
-#define TAIL_STEPS_MAX 4096 /* edges that table_tail_path looks at before it gives up */
+/* edges that encoding_table_tail_path() follows before it gives up */
+#define TAIL_STEPS_MAX 4096
 #define COUNT_MAX (1u << 31)
 
 #define REFUSE(...) return error_set(why, -EINVAL, __VA_ARGS__)
@@ -219,7 +220,7 @@ static int check_edges(const struct encoding_table *t, struct error *why)
 	return 0;
 }
 
-/* Kahn's algorithm, from callers to callees. */
+/* Checks that the edges have no cycle: Kahn's algorithm, from callers to callees. */
 static int check_acyclic(const struct encoding_table *t, struct error *why)
 {
 	uint64_t n = t->head->funcs.count, done = 0, ready = 0;
@@ -478,7 +479,7 @@ static void follow_tails(struct tail_search *s, uint32_t from, uint32_t to, int 
 				memcpy(s->found, s->path, depth * sizeof(*s->path));
 			continue;
 		}
-		/* A path that is too long to be reported could still be a second one. */
+		/* A path that is too long to report could be a second one. */
 		if (depth == s->max) {
 			s->n_found = -2;
 			return;

@@ -15,7 +15,7 @@ struct symbols {
 	size_t n, strings_size;
 };
 
-/* The symbol table that section number index is; an empty one if it is none. */
+/* Returns the symbol table in section number index; an empty one if that is no symbol table. */
 static struct symbols read_symbol_table(const struct elf_module *m, uint32_t index)
 {
 	struct symbols s = {};
@@ -130,7 +130,7 @@ static bool add_relative_slot(const struct elf_module *m, uint64_t addr, struct 
 	       add_target_address(&out->taken, &out->n_taken, target);
 }
 
-/* An even word is an address to relocate; an odd one a bitmap for the 63 words that follow. */
+/* An even word is an address to relocate. An odd word is a bitmap for the following 63 words. */
 static bool read_relr(const struct elf_module *m, const struct elf_section *section,
 		      struct elf_relocs *out)
 {
@@ -224,7 +224,7 @@ bool elf_relocs_slot(const struct elf_relocs *l, const struct elf_module *m, uin
 		*out = l->slots[low];
 		return true;
 	}
-	/* Without relocation, what the file holds is final where addresses are. */
+	/* A program at a fixed address needs no relocation: the file holds the final value. */
 	p = m->fixed_address ? elf_module_at(m, addr, 8) : NULL;
 	if (!p)
 		return false;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What a module's dynamic symbols and relocations say about its functions: what the
- * pointers (GOT slots) hold that calls go through, which functions are exported, and
- * which addresses the loader will write somewhere.
+ * Reads a module's dynamic symbols and relocations. They say which functions the GOT slots lead to,
+ * which functions are exported, and which addresses the loader writes.
  */
 #ifndef PCCE_ELF_RELOCS_H
 #define PCCE_ELF_RELOCS_H
@@ -11,8 +10,11 @@
 
 struct elf_got_slot {
 	uint64_t addr;
-	const char *name; /* symbol that the loader resolves; NULL: the slot holds target, or, with
-			   * target 0, what an ifunc resolver returns */
+	/*
+	 * the symbol that the loader resolves; NULL: the slot holds target, or, with target 0, the
+	 * result of an ifunc resolver
+	 */
+	const char *name;
 	uint64_t target;
 };
 
@@ -27,7 +29,7 @@ struct elf_relocs {
 
 int elf_relocs_read(const struct elf_module *m, struct elf_relocs *out, struct error *why);
 void elf_relocs_free(struct elf_relocs *l);
-/* What the pointer at addr holds at run time; false if that is not known. */
+/* Finds what the pointer at addr holds at run time. False: not known. */
 bool elf_relocs_slot(const struct elf_relocs *l, const struct elf_module *m, uint64_t addr,
 		     struct elf_got_slot *out);
 

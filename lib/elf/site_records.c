@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Reads the records.
+ * Reads and checks the site records.
  *
- * Blocks that a linker has kept although their function is gone have the address 0
- * (discarded groups); they are skipped.  Where a linker folds identical functions,
- * their blocks have the same start: one is kept, after a check that they agree.
+ * A linker may keep the block of a function that it dropped (discarded groups). Such a block has
+ * the address 0 and is skipped. A linker may fold identical functions. Then their blocks have one
+ * start address, and the first block is kept if they agree.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -97,7 +97,7 @@ static int read_blocks(const struct elf_module *m, const struct elf_section *sec
 		if (err)
 			return err;
 		at += b.head.size;
-		/* Without code it cannot be entered: what calls it falls into what follows it. */
+		/* A function without code cannot be entered: its callers run into the next one. */
 		if (!b.head.start || !b.head.length)
 			continue;
 		if ((out->n_blocks & (out->n_blocks - 1)) == 0) {
@@ -114,7 +114,7 @@ static int read_blocks(const struct elf_module *m, const struct elf_section *sec
 	return 0;
 }
 
-/* By address; of several at one address in the order in which they stand in the file. */
+/* Orders blocks by address, and blocks at one address by their order in the file. */
 static int compare_blocks(const void *pa, const void *pb)
 {
 	const struct site_block *a = pa, *b = pb;

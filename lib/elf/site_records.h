@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What plugin and runtime left in a linked module for encode: include/pcce/sites.h, and the
- * helpers' descriptions in include/pcce/table.h. */
+/*
+ * Reads what the plugin and the runtime left in a linked module for pcce-encode: the site records
+ * (include/pcce/sites.h) and the descriptions of the helpers (include/pcce/table.h).
+ */
 #ifndef PCCE_ELF_SITE_RECORDS_H
 #define PCCE_ELF_SITE_RECORDS_H
 
@@ -23,7 +25,7 @@ struct site_records {
 	size_t n_helpers;
 };
 
-/* Absence is not an error here: see n_blocks and has_entries. */
+/* Reads all records. A module without any is not an error: see n_blocks and has_entries. */
 int site_records_read(const struct elf_module *m, struct site_records *out, struct error *why);
 void site_records_free(struct site_records *r);
 struct pcce_site_record site_records_site(const struct site_block *b, uint32_t i);

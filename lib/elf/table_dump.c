@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The text is for people; programs use the JSON, which has the same and more. */
+/*
+ * Prints an encoding table as text for people or as JSON for programs. JSON contains all that the
+ * text does, and more.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -16,7 +19,7 @@ struct summary {
 
 static const char *const kind_names[] = {"none", "add", "ext", "push", "tail", "restore"};
 
-/* A segment can begin there. */
+/* Can a context segment begin in the function? */
 static bool is_segment_root(const struct pcce_table_func *f)
 {
 	return f->flags & (PCCE_FUNC_ROOT | PCCE_FUNC_ENTERED);
@@ -77,7 +80,7 @@ static void print_sites(const struct encoding_table *t, uint32_t func, const uin
 	}
 }
 
-/* Sites grouped by function, each group by address. */
+/* Groups the sites by function, each group in the order of addresses. */
 static int group_sites(const struct encoding_table *t, uint32_t **first, uint32_t **order)
 {
 	uint64_t n = t->head->funcs.count, m = t->head->sites.count;
@@ -150,7 +153,7 @@ static int dump_text(const struct encoding_table *t, bool encoded, bool details,
 	return 0;
 }
 
-/* Ids can exceed what JSON readers keep exactly (2^53): decimal strings. */
+/* Ids are decimal strings, since JSON readers may round numbers above 2^53. */
 static json_t *json_id(uint64_t id)
 {
 	char text[24];

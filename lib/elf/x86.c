@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Instruction forms, each with who makes it:
+ * Decodes calls and jumps by their forms:
  *
- *   e8 rel32              call f
- *   ff 15 rel32           call *f@GOTPCREL(%rip), from -fno-plt
- *   67 e8 rel32           the same, relaxed by bfd, gold, lld
- *   e8 rel32 90, 90 e8 rel32   the same with bfd's -z call-nop=
- *   e9, eb, ff 25         the jumps of tail calls; e9 rel32 90 relaxed
- *   0f 80..8f, 70..7f     a conditional tail call
- *   f2 or 3e before       bnd, notrack
- *   66 48 8d 3d .. 66 66 48 e8 ..  the general-dynamic TLS sequence; the local-dynamic one without
- * 66
+ *   e8 rel32                       call f
+ *   ff 15 rel32                    call *f@GOTPCREL(%rip), from -fno-plt
+ *   67 e8 rel32                    the same, relaxed by bfd, gold, lld
+ *   e8 rel32 90, 90 e8 rel32       the same with bfd's -z call-nop=
+ *   e9, eb, ff 25                  the jumps of tail calls; e9 rel32 90: relaxed
+ *   0f 80..8f, 70..7f              a conditional tail call
+ *   f2 or 3e before                bnd, notrack
+ *   66 48 8d 3d .. 66 66 48 e8 ..  the general-dynamic TLS sequence; without 66: the local-dynamic
+ *                                  one
  */
 #include <string.h>
 #include "elf/x86.h"
 
-/* An instruction has 15 bytes at most. Processors that take long over many prefixes are long gone:
- * Silvermont, Bulldozer. */
+/*
+ * The length limit of an instruction. Only old processors, such as Silvermont and Bulldozer, are
+ * slow with many prefixes.
+ */
 #define NOP_MAX 15
 #define NOP_PLAIN 9
 
@@ -46,7 +48,10 @@ int64_t x86_load_rel32(const uint8_t *p)
 	return (int32_t)x86_load32(p);
 }
 
-/* Length of a memory operand's modrm, sib and displacement; 0 if cut off or a register. */
+/*
+ * Returns the length of a memory operand's modrm, sib and displacement; 0 if it is cut off or a
+ * register.
+ */
 static size_t memory_operand_length(const uint8_t *p, size_t n)
 {
 	size_t length = 1;
@@ -74,7 +79,7 @@ size_t x86_nop_length(const uint8_t *code, size_t n)
 {
 	size_t at = 0, operand;
 
-	/* Operand-size and segment prefixes, of which assemblers put up to eleven. */
+	/* Operand-size and segment prefixes: assemblers write up to eleven. */
 	while (at < n && at < 12 && (code[at] == 0x66 || code[at] == 0x2e))
 		at++;
 	if (at < n && code[at] == 0x90)
@@ -107,7 +112,7 @@ bool x86_only_nops(const uint8_t *code, size_t n)
 void x86_fill_nops(uint8_t *code, size_t n)
 {
 	while (n) {
-		/* As few as possible, and of about equal length. */
+		/* As few nops as possible, with about equal lengths. */
 		size_t count = (n + NOP_MAX - 1) / NOP_MAX, length = (n + count - 1) / count;
 		size_t prefixes = length > NOP_PLAIN ? length - NOP_PLAIN : 0;
 

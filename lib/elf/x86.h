@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The few x86-64 instructions that encode must understand: calls and jumps as
+ * Decodes the few x86-64 instructions that pcce-encode must understand: calls and jumps as
  * compilers write and linkers rewrite them, PLT stubs, and nops.
  */
 #ifndef PCCE_ELF_X86_H
@@ -11,27 +11,29 @@
 #include <stdint.h>
 
 enum x86_branch_kind {
-	X86_NO_BRANCH,	 /* nothing of a form that is known */
-	X86_TO_ADDRESS,	 /* target is where it leads */
-	X86_THROUGH_SLOT /* target is the address of the pointer that it takes its target from */
+	X86_NO_BRANCH,	 /* no known form */
+	X86_TO_ADDRESS,	 /* target is the destination */
+	X86_THROUGH_SLOT /* target is the address of the pointer to the destination */
 };
 
 struct x86_branch {
 	enum x86_branch_kind kind;
 	uint64_t target;
-	size_t field;	    /* X86_TO_ADDRESS: where in the code the distance stands, */
-	size_t field_bytes; /* 4 or 1, and is its end: the distance counts from there */
+	size_t field;	    /* X86_TO_ADDRESS: offset of the distance in the code */
+	size_t field_bytes; /* size of the distance, 4 or 1; it counts from its own end */
 };
 
-/* What the code of one site, n bytes at vaddr, calls (or, for a tail call, jumps to). Besides one
- * branch there may be prefixes and nops that a linker put there, and the parts of a __tls_get_addr
- * sequence. */
+/*
+ * Finds the destination of the call, or of the jump of a tail call, in the code of one site: n
+ * bytes at vaddr. The code may also contain prefixes and nops of a linker, and the parts of a
+ * __tls_get_addr sequence.
+ */
 struct x86_branch x86_decode_branch(const uint8_t *code, size_t n, uint64_t vaddr, bool jump);
 
-/* The pointer through which a PLT stub at vaddr jumps; false if there is no such stub. */
+/* Finds the pointer through which a PLT stub at vaddr jumps. False: no stub is there. */
 bool x86_decode_stub(const uint8_t *code, size_t n, uint64_t vaddr, uint64_t *slot);
 
-/* Length of the nop (or endbr64) that the bytes begin with; 0 if it is none. */
+/* The length of the nop (or endbr64) at the start of the bytes; 0: they start with none. */
 size_t x86_nop_length(const uint8_t *code, size_t n);
 size_t x86_endbr_or_nop_length(const uint8_t *code, size_t n);
 bool x86_only_nops(const uint8_t *code, size_t n);

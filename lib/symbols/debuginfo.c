@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Two layouts:
+ * Searches two layouts for separate debug information:
  *
  *   /usr/lib/debug/.build-id/ab/cdef....debug       packages of debug information
- *   CACHE/abcdef.../debuginfo, CACHE/abcdef.../source#usr#src#x.c
- *                                                   what debuginfod's clients (gdb, perf, valgrind,
- *                                                   debuginfod-find) have fetched before
+ *   CACHE/abcdef.../debuginfo                       files that clients of debuginfod (gdb, perf,
+ *   CACHE/abcdef.../source#usr#src#x.c              valgrind, debuginfod-find) have fetched
  *
- * CACHE as debuginfod_find_debuginfo(3) says: $DEBUGINFOD_CACHE_PATH, else
- * $XDG_CACHE_HOME/debuginfod_client, else ~/.cache/debuginfod_client; before that was
- * invented, ~/.debuginfod_client_cache.
+ * CACHE is as in debuginfod_find_debuginfo(3): $DEBUGINFOD_CACHE_PATH, else
+ * $XDG_CACHE_HOME/debuginfod_client, else ~/.cache/debuginfod_client. Older versions used
+ * ~/.debuginfod_client_cache.
  */
 #define _GNU_SOURCE
 #include <elfutils/libdwelf.h>
@@ -54,7 +53,9 @@ static int open_debug_file(const char *path, const uint8_t *id, size_t size, Elf
 	return -1;
 }
 
-/* The i-th folder of debuginfod's clients, malloc'ed; NULL: this one is not set. */
+/*
+ * Returns the i-th cache folder of debuginfod's clients, malloc'ed; NULL: its variable is not set.
+ */
 static char *debuginfod_cache(unsigned int i)
 {
 	static const struct {
@@ -111,7 +112,7 @@ char *debuginfo_source(const uint8_t *id, size_t size, const char *path)
 			continue;
 		if (asprintf(&name, "%s/%s/source%s", dir, hex, path) < 0)
 			name = NULL;
-		/* A path is one name there. */
+		/* The cache keeps a path as one name. */
 		for (char *c = name ? name + strlen(dir) + strlen(hex) + 2 : NULL; c && *c; c++)
 			if (*c == '/')
 				*c = '#';

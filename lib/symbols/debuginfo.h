@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Separate debug information, by build id, where distributions and debuginfod's clients put it. */
+/*
+ * Finds separate debug information by build id, in the places of distributions and of debuginfod's
+ * clients.
+ */
 #ifndef PCCE_SYMBOLS_DEBUGINFO_H
 #define PCCE_SYMBOLS_DEBUGINFO_H
 
@@ -10,11 +13,16 @@
 
 bool debuginfo_same_build_id(Elf *elf, const uint8_t *id, size_t size);
 
-/* The debug file of this very build: a descriptor, and the file in *elf; -1: there is none. Nothing
- * is downloaded. */
+/*
+ * Opens the debug file of this build. Returns a descriptor, with libelf's handle in *elf, or -1 if
+ * the machine has no such file. Downloads nothing.
+ */
 int debuginfo_open(const uint8_t *id, size_t size, Elf **elf);
 
-/* A source file that a debuginfod client has fetched for this build; NULL: none. malloc'ed. */
+/*
+ * Returns the path of a source file that a debuginfod client has fetched for this build, malloc'ed;
+ * NULL: none.
+ */
 char *debuginfo_source(const uint8_t *id, size_t size, const char *path);
 
 #endif

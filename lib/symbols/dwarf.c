@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * One walk over the debug information for all addresses; symbolize.c tells the
- * whole story.
+ * Collects inline chains and lines for many addresses in one walk over the debug information.
+ * symbolize.c describes the whole procedure.
  *
- * Every address collects links, one for each function that holds it.  The walk comes
- * from the outside in, so the newest link is the innermost function, and the list
- * from there is the chain as it is wanted.
+ * Every address has a list of links, one for each function that contains it. The walk goes from the
+ * outside in, so the newest link is the innermost function, and the list is the inline chain.
  */
 #define _GNU_SOURCE
 #include <dwarf.h>
@@ -17,7 +16,7 @@
 #include "symbols/dwarf.h"
 
 #define NO_LINK UINT32_MAX
-#define MAX_NESTING 256 /* of blocks: beyond that the tree is damaged */
+#define MAX_NESTING 256 /* of blocks; a deeper tree is damaged */
 
 struct link {
 	uint32_t outer; /* link of the function that this one was inlined into */
@@ -37,7 +36,7 @@ struct dwarf_chains {
 	struct tree_place *places;
 	struct link *links;
 	size_t n_links, links_capacity;
-	Dwarf_Files *files; /* of the unit that is being walked */
+	Dwarf_Files *files; /* of the current unit */
 	int error;
 };
 
@@ -56,7 +55,7 @@ static size_t first_address_from(const struct dwarf_chains *c, uint64_t addr)
 	return low;
 }
 
-/* Does any address lie in the ranges of a DIE? *ranged: it has ranges at all. */
+/* Do the ranges of a DIE hold any address? *ranged: the DIE has ranges. */
 static bool holds_any(struct dwarf_chains *c, Dwarf_Die *die, bool *ranged)
 {
 	Dwarf_Addr base, start, end;
@@ -128,8 +127,10 @@ static void enter_function(struct dwarf_chains *c, Dwarf_Die *die, bool inlined)
 			struct tree_place *p = &c->places[i];
 			uint32_t added;
 
-			/* A second function with this address, outside the first: folded code. The
-			 * first one stays. */
+			/*
+			 * Another function at this address, not inside the first: folded code. The
+			 * first one stays.
+			 */
 			if (!inlined && p->links != NO_LINK)
 				continue;
 			link.outer = p->links;

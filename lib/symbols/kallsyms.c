@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * /proc/kallsyms has some 100,000 lines in no order that one could count on, and few
- * addresses are looked for: so one pass is made over it, and each address keeps the
- * nearest symbol below it that was met so far.
+ * Looks up kernel addresses in one pass over /proc/kallsyms. The file has about 100,000 lines in no
+ * reliable order, and few addresses are looked up. So each address keeps the nearest symbol below
+ * it that the pass has met.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -36,7 +36,7 @@ static size_t first_kernel_address_from(const uint64_t *addresses, size_t n, uin
 	return low;
 }
 
-/* The plainer of two names at one address: open rather than __x64_open. */
+/* Is a the plainer of two names at one address? For example open, not __x64_open. */
 static bool is_plainer_name(const char *a, const char *b)
 {
 	size_t x = strspn(a, "_"), y = strspn(b, "_");

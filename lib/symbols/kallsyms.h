@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Names of addresses in the running kernel and its modules. */
+/* Names addresses in the running kernel and its modules. */
 #ifndef PCCE_SYMBOLS_KALLSYMS_H
 #define PCCE_SYMBOLS_KALLSYMS_H
 
@@ -8,8 +8,8 @@
 #include "base/error.h"
 
 /*
- * Calls name for each address that a function's symbol holds; addresses are sorted. 0; a non-zero
- * result of name; or -errno with a sentence fragment in why.
+ * Calls name for each address that a function contains. addresses are sorted. Returns 0, a non-zero
+ * result of name, or -errno with a fragment that continues "kernel symbols".
  */
 int kallsyms_lookup(const uint64_t *addresses, size_t n,
 		    int (*name)(void *ctx, uint64_t address, uint64_t symbol, const char *function),

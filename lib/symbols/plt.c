@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A stub jumps through a slot of the GOT, and the relocation of that slot names the function; or,
- * in the lazy half of a table for IBT, it pushes the number of that relocation.  So the
- * instructions are looked at, rather than the order in which a linker has put them.  A relocation
- * without a name leads to the resolver of an IFUNC, which has the function's name.
+ * Names PLT stubs by their instructions, not by their order, which differs between linkers.
+ *
+ * A stub jumps through a slot of the GOT, and the relocation of that slot names the function. In
+ * the lazy half of a table for IBT, a stub pushes the number of that relocation instead. A
+ * relocation without a name leads to the resolver of an IFUNC, which has the function's name.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -18,12 +19,12 @@
 struct slot {
 	uint64_t addr;
 	const char *name; /* NULL: none */
-	uint32_t number;  /* in .rela.plt; UINT32_MAX: not there */
+	uint32_t number;  /* index in .rela.plt; UINT32_MAX: in another section */
 };
 
 struct reading {
 	Elf *elf;
-	size_t names; /* section with the names of sections */
+	size_t names; /* index of the section with the names of sections */
 	const char *(*name_at)(void *ctx, uint64_t addr);
 	void *ctx;
 	struct slot *slots;
@@ -104,7 +105,7 @@ static const struct slot *plt_slot_numbered(const struct reading *r, uint32_t nu
 
 /* ---- stubs ------------------------------------------------------------------------------- */
 
-/* The slot that a stub is for; NULL: it is none. */
+/* Returns the slot of a stub; NULL: the code is no stub. */
 static const struct slot *match_plt_stub(const struct reading *r, const uint8_t *code, size_t size,
 					 uint64_t addr)
 {
@@ -150,7 +151,7 @@ static int read_plt_stubs(struct reading *r, Elf_Scn *scn, const GElf_Shdr *sh)
 		const struct slot *slot = match_plt_stub(r, (const uint8_t *)data->d_buf + at, size,
 							 sh->sh_addr + at);
 
-		/* The first of a lazy table is common to all. */
+		/* The first stub of a lazy table serves all others. */
 		err = add_plt_stub(r, sh->sh_addr + at, size,
 				   slot && slot->name ? slot->name
 				   : !at && !slot && !strcmp(section_name(r, sh), ".plt")

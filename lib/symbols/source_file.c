@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See source_file.h. The path comes from a recording, so only regular files of a sensible size are
- * read. */
+/*
+ * Finds and reads a source file: see source_file.h. The path comes from a recording, so only
+ * regular files of limited size are read.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +17,7 @@
 
 #define LARGEST (64 << 20)
 
-/* A descriptor of a regular file, or -1. */
+/* Returns a descriptor of a regular file, or -1. */
 static int open_source_path(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The text of a source file that a recording names. */
+/* Reads the text of a source file that a recording names. */
 #ifndef PCCE_SYMBOLS_SOURCE_FILE_H
 #define PCCE_SYMBOLS_SOURCE_FILE_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include "base/error.h"
 
-struct source_file_dirs { /* where to look first */
+struct source_file_dirs { /* folders to search first */
 	const char **list;
 	size_t n;
 };
@@ -20,8 +20,8 @@ struct source_file {
 
 /*
  * Looks in each folder for the path and for its ends (a/b/c.c, b/c.c, c.c), then at the path
- * itself, then for what debuginfod's clients have fetched for the build. 0, or -errno with a
- * sentence in why.
+ * itself, then among the files that debuginfod's clients have fetched for the build. Returns 0, or
+ * -errno with a sentence in why.
  */
 int source_file_read(const char *path, const struct source_file_dirs *dirs, const uint8_t *build_id,
 		     size_t build_id_size, struct source_file *to, struct error *why);

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Symbols and lines for many addresses of one file, in time proportional to the debug
- * information that concerns them.
+ * Finds symbols, inline chains and lines for many addresses of one file. The time is proportional
+ * to the debug information around these addresses.
  *
- * 1. Symbols: the function symbols of .symtab, else .dynsym, and the stubs of the PLT (plt.c),
- * sorted; each address by binary search.
- * 2. DWARF (dwarf.c): compilation units are visited once each; those that hold
- *    none of the addresses are passed over.  In the others, the tree of functions and
- *    inlined functions is walked once, and hands each of its ranges the addresses in it.
- * 3. Per address: the inline chain, outermost first as the walk found it, is turned into
- *    frames.  The innermost has the line-table's line; each other one the line of the
- *    call that was inlined into it.
+ *   1. Symbols: the function symbols of .symtab, else .dynsym, and the stubs of the PLT (plt.c),
+ *      are sorted.  Each address takes a binary search.
+ *   2. DWARF (dwarf.c): units without any of the addresses are skipped.  In each other unit, one
+ *      walk over the tree of functions and inlined functions finds the addresses in their ranges.
+ *   3. Frames: the innermost frame of an address has the line of the line table.  Each outer frame
+ *      has the line of the call that was inlined into it.
  */
 #define _GNU_SOURCE
 #include <elfutils/libdw.h>
@@ -30,7 +28,7 @@
 struct symbol_table_entry {
 	uint64_t addr, size;
 	const char *name;
-	int rank; /* among several at one address, the highest is taken */
+	int rank; /* the highest at one address wins */
 };
 
 struct symbols {
@@ -48,7 +46,7 @@ static int symbol_rank(const GElf_Sym *sym, const char *name)
 		rank = 10;
 	if (sym->st_size)
 		rank += 40;
-	/* open rather than __open64 */
+	/* Prefer open to __open64. */
 	while (*name == '_' && rank % 10 > -5) {
 		rank--;
 		name++;
@@ -127,7 +125,7 @@ static int compare_elf_symbols(const void *a, const void *b)
 	return diff;
 }
 
-/* Sorted, one symbol for each address. */
+/* Sorts the symbols and keeps one for each address. */
 static void sort_elf_symbols(struct symbols *s)
 {
 	size_t i, kept = 0;
@@ -156,8 +154,9 @@ static const struct symbol_table_entry *find_symbol(const struct symbols *s, uin
 	if (!low)
 		return NULL;
 	low--;
-	/* A symbol without a size (assembler code) reaches to the next one; but not across half the
-	 * file. */
+	/*
+	 * A symbol without a size (assembler code) reaches to the next symbol, but at most 64 KiB.
+	 */
 	if (s->all[low].size ? vaddr - s->all[low].addr >= s->all[low].size
 			     : vaddr - s->all[low].addr > 65536)
 		return NULL;
@@ -201,7 +200,9 @@ static int deliver_frames(const struct work *w, size_t i)
 			dwarf_chain_frame(w->chains, i, k, &function, &f.file, &f.line);
 		else
 			dwarf_chain_line(w->chains, i, &f.file, &f.line);
-		/* The outermost is a function with a symbol, whose name says more (clones, parts).
+		/*
+		 * The outermost frame has a symbol, whose name says more: it tells clones and parts
+		 * of functions apart.
 		 */
 		if (!f.inlined && symbol)
 			function = symbol->name;
@@ -218,8 +219,10 @@ static int deliver_frames(const struct work *w, size_t i)
 	return 0;
 }
 
-/* Stubs get symbols of their own, so that they are not taken for what stands before them (_init, as
- * a rule). */
+/*
+ * Adds symbols for the stubs. Without them, stubs would get the name of the symbol before them,
+ * mostly _init.
+ */
 static int add_stubs(struct work *w, Elf *elf)
 {
 	int err = plt_read(elf, name_at, &w->symbols, &w->stubs, &w->n_stubs);
@@ -306,7 +309,7 @@ int symbolize_vdso(const uint64_t *vaddrs, size_t n,
 	if (!head)
 		return -ENOENT;
 	elf_version(EV_CURRENT);
-	/* The section headers stand at its end. */
+	/* The section headers are at the end of the vdso. */
 	size = head->e_shoff + (size_t)head->e_shentsize * head->e_shnum;
 	elf = elf_memory((char *)(uintptr_t)head, size);
 	if (!elf)

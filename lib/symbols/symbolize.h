@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Names and source lines of addresses in an ELF file, inlined functions included. */
+/* Names addresses in an ELF file and finds their source lines, with inlined functions. */
 #ifndef PCCE_SYMBOLS_SYMBOLIZE_H
 #define PCCE_SYMBOLS_SYMBOLIZE_H
 
@@ -15,23 +15,23 @@ struct symbolize_frame {
 	const char *file;     /* "": unknown */
 	uint32_t line;	      /* 0: unknown */
 	uint32_t depth;	      /* 0: innermost */
-	bool inlined;	      /* into the next frame of this address */
+	bool inlined;	      /* inlined into the next frame of this address */
 };
 
 /*
- * Calls frame for each frame of each address, addresses in order, innermost frames first; an
- * address of which nothing is known is left out.  vaddrs are sorted and unique link-time addresses.
- * fd is the module's file; debug information comes from it, or from its own file (debuginfo.h). The
- * build id that the module had when it was recorded guards against a file that was replaced since.
+ * Calls frame for each frame of each address, in the order of addresses, innermost frames first.
+ * Skips an address of which nothing is known. vaddrs are sorted and unique link-time addresses. fd
+ * is the module's file. Debug information comes from it or from a separate file (debuginfo.h).
+ * build_id is the one in the recording: a file that was replaced since has another one.
  *
- * 0; a non-zero result of frame; or -errno with a sentence fragment in why (a file that was
- * replaced: -ESTALE).
+ * Returns 0, a non-zero result of frame, or -errno with a fragment that continues the file's name
+ * (-ESTALE: the file was replaced).
  */
 int symbolize_file(int fd, const uint8_t *build_id, size_t build_id_size, const uint64_t *vaddrs,
 		   size_t n, int (*frame)(void *ctx, const struct symbolize_frame *f), void *ctx,
 		   struct error *why);
 
-/* The same for the vdso, which is no file; it is this process's own. */
+/* Does the same for the vdso, which is no file: that of this process is used. */
 int symbolize_vdso(const uint64_t *vaddrs, size_t n,
 		   int (*frame)(void *ctx, const struct symbolize_frame *f), void *ctx,
 		   struct error *why);
