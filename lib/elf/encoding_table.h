@@ -43,11 +43,10 @@ int encoding_table_open(const void *data, size_t size, struct encoding_table *ou
 void encoding_table_close(struct encoding_table *t);
 
 /* All addresses are link-time addresses. The functions return PCCE_NONE if they find nothing. */
-uint32_t encoding_table_func_at(const struct encoding_table *t,
-				uint64_t vaddr); /* the function whose code holds vaddr */
-bool encoding_table_in_entry(const struct encoding_table *t, uint32_t func,
-			     /* is vaddr, in func, before the end of the entry slot? */
-			     uint64_t vaddr);
+/* The function whose code holds vaddr. */
+uint32_t encoding_table_func_at(const struct encoding_table *t, uint64_t vaddr);
+/* Is vaddr, in func, before the end of the entry slot? */
+bool encoding_table_in_entry(const struct encoding_table *t, uint32_t func, uint64_t vaddr);
 uint32_t encoding_table_site_by_key(const struct encoding_table *t, uint64_t key);
 /*
  * The site whose slots or call hold vaddr. A restore site takes precedence, since the state is

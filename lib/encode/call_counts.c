@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Frees call counts: see call_counts.h. */
 #include <stdlib.h>
 #include <string.h>
 #include "encode/call_counts.h"

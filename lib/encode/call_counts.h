@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * How often a program's sites are on top of the stack, as a recording tells: the number of samples
- * taken in the function that a site calls, when it was called from there.  Samples in functions
- * which that one calls in turn do not count, except in uninstrumented ones.
- * profile/call_counts_read.h makes it from a recording; numbering_weight.c uses it.
+ * Counts, for each site of a program, how often a recording has it on top: the number of samples in
+ * the function that the site calls, taken during its call. Samples in functions which that function
+ * calls do not count, unless they are uninstrumented. profile/call_counts_read.h reads the counts
+ * from a recording, and numbering_weight.c uses them.
  */
 #ifndef PCCE_ENCODE_CALL_COUNTS_H
 #define PCCE_ENCODE_CALL_COUNTS_H
@@ -19,7 +19,7 @@ struct call_count {
 struct call_counts {
 	struct call_count *all; /* ordered by key, each once; malloc'ed */
 	size_t n;
-	uint64_t samples; /* all of them together; not 0 */
+	uint64_t samples; /* the sum, not 0 */
 };
 
 void call_counts_free(struct call_counts *c);

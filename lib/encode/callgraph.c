@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Looks things up in a call graph. callgraph_build.c makes it. */
+/*
+ * Looks up addresses in a call graph, and adds samples to it. callgraph_build.c builds the graph.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +9,7 @@
 #include "encode/callgraph.h"
 
 #define NONE NUMBERING_NO_CALLEE
-#define ENTRY_DISTANCE \
-	64 /* bytes that may come between a symbol and its code: endbr64, patchable nops */
+#define ENTRY_DISTANCE 64 /* largest distance from a symbol to its code: endbr64, patchable nops */
 
 static uint32_t last_part_at_most(const struct callgraph *cg, uint64_t vaddr)
 {
@@ -76,7 +77,7 @@ int callgraph_count(struct callgraph *cg, const struct call_counts *counts, stru
 	cg->graph_samples = calloc((size_t)cg->graph.n_sites + 1, sizeof(*cg->graph_samples));
 	if (!cg->graph_samples)
 		return error_memory(why);
-	/* Both are in order. A key lies in its site's before-slot, or where that ends. */
+	/* Both lists are in order. A key is in its site's before-slot or at its end. */
 	for (uint32_t i = 0; i < cg->n_sites; i++) {
 		const struct callgraph_site *s = &cg->sites[i];
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The call graph of a linked module: its instrumented functions, and what each site calls. */
+/*
+ * Defines the call graph of a linked module: its instrumented functions, and the callee of each
+ * site.
+ */
 #ifndef PCCE_ENCODE_CALLGRAPH_H
 #define PCCE_ENCODE_CALLGRAPH_H
 
@@ -12,13 +15,16 @@ struct callgraph_func {
 	uint64_t addr;
 	const char *name;
 	uint32_t block_flags; /* PCCE_BLOCK_* of the hot part */
-	bool root;	      /* may be entered by ways that are not sites of this module */
-	bool fixed_entry; /* of a function with an entry slot: something that leads here cannot be
-			   * made to lead behind the entry slot: all come as if from outside */
-	bool stray; /* called by what is no site, as some inline assembly, and so with an id that
-		       was not saved */
+	bool root;	      /* can be entered by other ways than the sites of this module */
+	/*
+	 * has an entry slot that some site cannot be led past, so all callers count as callers from
+	 * outside
+	 */
+	bool fixed_entry;
+	/* called by code that is no site, such as inline assembly, which saves no id */
+	bool stray;
 	bool has_sites;
-	bool sets_id;	      /* when it is entered; encode decides that */
+	bool sets_id;	      /* sets the id when it is entered; encode.c decides that */
 	uint32_t entry;	      /* the entry slot, from addr */
 	uint32_t entry_len;   /* 0: none */
 	uint64_t entry_count; /* as in struct pcce_site_block */
@@ -31,9 +37,9 @@ struct callgraph_part {
 };
 
 enum callgraph_target {
-	CALLGRAPH_INSIDE,  /* callee is an instrumented function of this module */
-	CALLGRAPH_OUTSIDE, /* anything else that the instruction names; callee_name if it is
-			      imported */
+	CALLGRAPH_INSIDE, /* callee is an instrumented function of this module */
+	/* any other callee that the instruction names; callee_name if it is imported */
+	CALLGRAPH_OUTSIDE,
 	CALLGRAPH_UNKNOWN, /* through a pointer */
 	CALLGRAPH_NONE	   /* no call: PCCE_SITE_RESTORE */
 };
@@ -48,12 +54,16 @@ struct callgraph_site {
 	enum callgraph_target target;
 	uint32_t callee;	 /* CALLGRAPH_INSIDE */
 	const char *callee_name; /* CALLGRAPH_OUTSIDE: imported symbol, or NULL */
-	bool ext;	  /* calls a leaf outside, or a function of the module that calls nothing */
-	uint32_t edge;	  /* its site in graph; NUMBERING_NO_CALLEE: it has none */
-	bool clears;	  /* a push: nobody else sets the callee's id; encode decides that */
-	uint64_t landing; /* begin of the CALLGRAPH_NONE where its exceptions land, or which leads
-			     here; 0: not known */
-	uint64_t distance; /* where the four bytes stand that lead to callee; 0: none do */
+	bool ext;		 /* calls an ext callee */
+	uint32_t edge;		 /* its site in the numbering's graph; NUMBERING_NO_CALLEE: none */
+	/* a push that must clear the id, since the callee does not set it; encode.c decides that */
+	bool clears;
+	/*
+	 * start of the restore site where its exceptions land; of a restore site: start of the one
+	 * that leads here; 0: not known
+	 */
+	uint64_t landing;
+	uint64_t distance; /* address of the four bytes that lead to callee; 0: none do */
 };
 
 struct callgraph {
@@ -63,30 +73,35 @@ struct callgraph {
 	uint32_t n_parts;
 	struct callgraph_site *sites; /* ordered by address */
 	uint32_t n_sites;
-	/* What numbering works on. Copies of one call are one site of it. */
+	/* The numbering's graph. Copies of one call are one site in it. */
 	struct numbering_graph graph;
 	uint8_t *graph_roots, *graph_can_enter, *graph_noted;
 	uint64_t *graph_entry_count, *graph_samples;
 	struct numbering_site *graph_sites;
 };
 
-/* ext_fits: is the slot large enough for ext? All strings point into the module's image. */
+/*
+ * Builds the graph. ext_fits: is the slot large enough for ext? All strings point into the module's
+ * image.
+ */
 int callgraph_build(const struct elf_module *m, const struct site_records *r,
 		    const struct elf_relocs *l,
 		    bool (*ext_fits)(const struct callgraph_site *s, const void *ctx),
 		    const void *ctx, struct callgraph *out, struct error *why);
-/* Lets numbering know how many samples came through the sites. */
+/* Gives the numbering the number of samples at each site. */
 int callgraph_count(struct callgraph *cg, const struct call_counts *counts, struct error *why);
 void callgraph_free(struct callgraph *cg);
 
 /* Index of the part that holds the address, or NUMBERING_NO_CALLEE. */
 uint32_t callgraph_part_at(const struct callgraph *cg, uint64_t vaddr);
-/* The function that is entered at the address, which may stand a few nops before its code; or
- * NUMBERING_NO_CALLEE. */
+/*
+ * The function that is entered at the address, which may be a few nops before its code; or
+ * NUMBERING_NO_CALLEE.
+ */
 uint32_t callgraph_entered_at(const struct callgraph *cg, const struct elf_module *m,
 			      uint64_t vaddr);
 
-/* callgraph_roots.c: finds all functions that may be entered by other ways than sites. */
+/* Finds all functions that can be entered by other ways than sites (callgraph_roots.c). */
 int callgraph_find_roots(struct callgraph *cg, const struct elf_module *m,
 			 const struct site_records *r, const struct elf_relocs *l,
 			 struct error *why);

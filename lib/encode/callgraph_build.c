@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Builds the call graph.
+ * Builds the call graph from site records and linked instructions.
  *
- * A function is known by the start of its hot part.  What a site calls is read from
- * the linked instruction, so it is what will really be called, whatever linker
- * relaxation, symbol versions, --wrap or --defsym have made of the source: an
- * address (of a function, or of a PLT stub, which leads to a slot), or a slot (which
- * holds an address, or is filled by the loader with a named symbol's).
+ * A function is identified by the start of its hot part. The callee of a site is read from the
+ * linked instruction. So it is the function that is really called, after linker relaxation, symbol
+ * versions, --wrap and --defsym. The instruction names an address or a GOT slot. The address is
+ * that of a function or of a PLT stub, which leads to a slot. A slot holds an address, or the
+ * loader fills it with the address of a named symbol.
  *
- * A call that the loader resolves is a call out of the module even if the module
- * defines a function of that name: another definition may come first.
+ * A call that the loader resolves is a call out of the module, even if the module defines a
+ * function of that name: another definition may precede it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -49,8 +49,10 @@ static int add_block_functions(struct callgraph *cg, const struct site_records *
 		n_sites += b->head.n_sites;
 		if (b->head.flags & PCCE_BLOCK_COLD)
 			continue;
-		/* Without code behind it, what leads behind the slot would lead into another
-		 * function. */
+		/*
+		 * A function without code after its entry slot has no usable slot: a call led past
+		 * it would reach the next function.
+		 */
 		bool has_entry =
 			b->head.entry_len && b->head.entry + b->head.entry_len < b->head.length;
 
@@ -88,7 +90,7 @@ static void set_inside(struct callgraph_site *s, uint32_t callee)
 	s->callee = callee;
 }
 
-/* The site leads to an address: of an instrumented function, of a stub, or of other code. */
+/* Resolves a site that leads to an address: of an instrumented function, a stub, or other code. */
 static void resolve_address(const struct callgraph *cg, const struct elf_module *m,
 			    const struct elf_relocs *l, struct callgraph_site *s, uint64_t target)
 {
@@ -101,7 +103,7 @@ static void resolve_address(const struct callgraph *cg, const struct elf_module 
 	if (callee != NONE) {
 		set_inside(s, callee);
 	} else if (part != NONE) {
-		/* Into the middle of a function: it gets there by a push. */
+		/* The address is inside a function: the call becomes a push. */
 		set_inside(s, cg->parts[part].func);
 		if (!(s->flags & PCCE_SITE_TAIL))
 			s->flags |= PCCE_SITE_INDIRECT;
@@ -154,8 +156,10 @@ static int resolve_site(const struct callgraph *cg, const struct elf_module *m,
 			resolve_address(cg, m, l, s, slot.target);
 		return 0;
 	default:
-		/* A TLS sequence that the linker has relaxed calls nothing, one through a
-		 * descriptor only a leaf. */
+		/*
+		 * A relaxed TLS sequence calls nothing. One through a descriptor calls only a leaf
+		 * callee.
+		 */
 		s->target = CALLGRAPH_OUTSIDE;
 		if (s->flags & PCCE_SITE_LEAF)
 			return 0;
@@ -167,7 +171,7 @@ static int resolve_site(const struct callgraph *cg, const struct elf_module *m,
 	}
 }
 
-/* Where a site begins: a stretch that is no call may begin where a call does. */
+/* Orders sites by start. A restore site can begin where a call does, and follows it. */
 static int compare_site_starts(const void *pa, const void *pb)
 {
 	const struct callgraph_site *a = pa, *b = pb;
@@ -221,7 +225,7 @@ static int add_sites(struct callgraph *cg, const struct elf_module *m, const str
 			struct callgraph_site *s = &cg->sites[cg->n_sites];
 			int err;
 
-			/* Stretches of no length hold no instruction. */
+			/* A restore site without length contains no instruction. */
 			if (record.flags & PCCE_SITE_LANDING ||
 			    (record.flags & PCCE_SITE_RESTORE && record.before == record.after))
 				continue;
@@ -260,7 +264,7 @@ static int add_sites(struct callgraph *cg, const struct elf_module *m, const str
 	return 0;
 }
 
-/* Copies of one call, next to each other. */
+/* Orders sites so that copies of one call are neighbours. */
 static int compare_copies(const void *pa, const void *pb)
 {
 	const struct callgraph_site *const *a = pa, *const *b = pb;
@@ -293,8 +297,10 @@ static void add_edge(struct callgraph *cg, struct callgraph_site *s)
 	}
 }
 
-/* Does it call a function of the module that calls nothing? Then all that is to be known there is
- * the site. */
+/*
+ * Does the site call a function of the module that calls nothing? There only the site must be
+ * known.
+ */
 static bool calls_bare(const struct callgraph *cg, const struct callgraph_site *s)
 {
 	return s->target == CALLGRAPH_INSIDE &&
@@ -349,7 +355,7 @@ static int add_edges(struct callgraph *cg,
 	return 0;
 }
 
-/* What leads to a function through a slot, or by a short jump, cannot be made to lead elsewhere. */
+/* A call through a GOT slot, or a short jump, cannot be led past an entry slot. */
 static void find_fixed_entries(struct callgraph *cg)
 {
 	for (uint32_t i = 0; i < cg->n_sites; i++) {
@@ -361,7 +367,7 @@ static void find_fixed_entries(struct callgraph *cg)
 	}
 }
 
-/* What numbering has to know of the functions. */
+/* Fills the numbering's facts about functions. */
 static int add_nodes(struct callgraph *cg, struct error *why)
 {
 	cg->graph_roots = calloc((size_t)cg->n_funcs + 1, 1);
@@ -378,7 +384,7 @@ static int add_nodes(struct callgraph *cg, struct error *why)
 
 		cg->graph_roots[f] = func->root;
 		cg->graph_entry_count[f] = func->entry_count;
-		/* A leaf's entry sets the id only if it was not called as one. */
+		/* The entry slot of a leaf callee sets the id only if it was not called as one. */
 		cg->graph_can_enter[f] = func->entry_len && !func->fixed_entry && !func->stray &&
 					 !(func->block_flags & PCCE_BLOCK_LEAF && !func->root);
 	}

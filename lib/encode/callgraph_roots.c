@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Which functions may be entered by other ways than the sites of the module: found in
- * the finished binary, because only there everything that the linker, hand-written
- * assembler and uninstrumented objects contribute can be seen.
+ * Finds the functions that can be entered by other ways than the sites of the module. It scans the
+ * linked file, because only there is everything from the linker, hand-written assembler and
+ * uninstrumented objects visible. A function is a root if one of these names it:
  *
- *   1. main, the ELF entry, and whatever the dynamic symbol table exports.
- *   2. What relocations write: in position-independent code every pointer in
- *      data is made by one (RELATIVE, RELR, a symbol's, an ifunc's).
- *   3. At a fixed address, pointers are plain numbers: any four bytes of any segment
- *      that equal a function's address (a small code model's pointers have zeros above).
- *   4. In code, position-independent or not: a lea of a function's address.
- *   5. In code that is not instrumented: any call or jump to a function. In code that is, but
- * outside of sites (inline assembly), only that it exists is noted.
- *   6. In code: any eight bytes that are the distance of a function from the GOT: how the
- *      large code model makes addresses in position-independent code.
+ *   1. The name main, the ELF entry point, or the dynamic symbol table.
+ *   2. A relocation.  In position-independent code every pointer in data comes from one (RELATIVE,
+ *      RELR, that of a symbol or an ifunc).
+ *   3. In a module at a fixed address: any four bytes of any segment that equal the function's
+ *      address.  A pointer in the small code model has zeros above them.
+ *   4. Any lea of the function's address in code.
+ *   5. Any call or jump to the function in uninstrumented code.  In instrumented code outside of
+ *      sites (inline assembly), its existence is only noted.
+ *   6. Any eight bytes in code that equal the function's distance from the GOT.  The large code
+ *      model makes addresses in position-independent code this way.
  *
- * 3 to 6 look at every byte position and do not disassemble: an accident makes one
- * function more a root, which costs an id or two; nothing can be overlooked by being
- * out of step with the instructions.
+ * 3 to 6 look at every byte position without disassembly, so no reference can be missed. An
+ * accidental match makes one more function a root, which costs an id or two.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -31,8 +30,8 @@
 struct scan {
 	struct callgraph *cg;
 	const struct elf_module *m;
-	uint64_t low, high; /* where parts begin, with what may come before them */
-	uint8_t *entry;	    /* a bit for each address: may be a function's */
+	uint64_t low, high; /* range of the starts of parts, and of nops before them */
+	uint8_t *entry;	    /* a bit for each address: a function may be entered there */
 };
 
 static uint32_t find_func(const struct scan *s, uint64_t vaddr)
@@ -58,7 +57,7 @@ static void set_address_bit(struct scan *s, uint64_t vaddr)
 		s->entry[(vaddr - s->low) / 8] |= 1 << (vaddr - s->low) % 8;
 }
 
-/* The bits: starts, and addresses before them from which only nops lead there. */
+/* Sets the bits: of the starts, and of addresses before them from which only nops lead there. */
 static int find_entries(struct scan *s, struct error *why)
 {
 	const struct callgraph_part *first = &s->cg->parts[0],
@@ -85,7 +84,7 @@ static int find_entries(struct scan *s, struct error *why)
 	return 0;
 }
 
-/* Every position of a segment at a fixed address. */
+/* Scans every position of a segment at a fixed address for pointers. */
 static void scan_pointers(const struct scan *s, const struct elf_segment *segment)
 {
 	const uint8_t *p = elf_module_at(s->m, segment->vaddr, segment->file_size);
@@ -109,8 +108,7 @@ static void scan_distances(const struct scan *s, const struct elf_segment *segme
 	}
 }
 
-/* Is what stands in [from, to) a part of inline assembly that is a site? The sites before it are
- * passed by. */
+/* Is [from, to) in inline assembly that is a site? Advances *site past the sites before it. */
 static bool is_in_assembly(const struct callgraph_site **site, const struct callgraph_site *end,
 			   uint64_t from, uint64_t to)
 {
@@ -140,7 +138,7 @@ static void scan_code(const struct scan *s, const struct elf_segment *segment,
 		while (part < end && part->addr + part->length < at)
 			part++;
 		if (!is_lea) {
-			/* at is behind the opcode. */
+			/* at is the address after the opcode. */
 			bool instrumented = part < end && at - 1 >= part->addr;
 			bool runtime = r->has_entries && at - 1 >= r->entries.text &&
 				       at - 1 < r->entries.text_end;

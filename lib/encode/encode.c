@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The steps of encoding, in order: see encode_image(). */
+/*
+ * Encodes the image of one module, in this order: read the records, build the call graph, number
+ * it, patch the slots, write the table, add its section, and check the result.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +23,7 @@ struct state {
 	struct patch_page page;
 	struct pcce_table_site *sites;
 	uint8_t *patched;
-	uint8_t *undone; /* the image without its first encoding, if it has another one now */
+	uint8_t *undone; /* the image without its former encoding, if it is encoded again */
 };
 
 static int read_existing_table(const struct elf_module *m, struct encode_output *out, bool *found,
@@ -84,8 +87,10 @@ static enum pcce_site_kind choose_site_kind(const struct state *s,
 	}
 }
 
-/* Who sets the id with which a segment begins: the function itself, when it is entered from
- * outside, where the id means nothing; else who pushes. */
+/*
+ * Decides who sets the id at the start of a segment. A function that can be entered from outside
+ * sets it itself, since the id has no meaning there. For all others the push site clears it.
+ */
 static void find_setters(struct state *s)
 {
 	for (uint32_t f = 0; f < s->graph.n_funcs; f++) {
@@ -127,8 +132,11 @@ static int patch_sites(struct state *s, struct error *why)
 	return 0;
 }
 
-/* An entry slot that stays empty is led past, and so it is by ext, which leaves the id alone. A
- * tail call out of a function that only pushes lead to goes through the entry, as pushes do. */
+/*
+ * Does the site lead past the callee's entry slot? An ext site does, since it keeps the id, and so
+ * does any site if the slot stays empty. A tail call out of a function that only pushes lead to
+ * goes through the entry slot, as a push does.
+ */
 static bool leads_behind_entry(const struct state *s, const struct callgraph_site *site)
 {
 	const struct callgraph_func *callee;
@@ -196,7 +204,7 @@ static int run_encode_steps(struct state *s, const struct call_counts *counts,
 	return err;
 }
 
-/* What others will rely on is checked as they will read it. */
+/* Checks the result as its readers will see it. */
 static int check_result(const struct encode_output *e, struct error *why)
 {
 	const struct elf_section *s;
@@ -246,7 +254,7 @@ static int encode_module(struct state *s, const struct call_counts *counts,
 	return err;
 }
 
-/* The module as it was before it was encoded. */
+/* Opens the module as it was before it was encoded. */
 static int open_unpatched(struct state *s, const uint8_t *image, size_t size, struct error *why)
 {
 	int err;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The files around an encoding.  The new contents are written to a temporary file in
- * the same directory, which then takes the old one's name: whoever looks finds either
- * the linked file or the encoded one, also after a full disk or a crash.
+ * Reads and replaces the file of an encoding. The new contents go to a temporary file in the same
+ * directory, which is then renamed. So a reader finds either the linked file or the encoded one,
+ * also after a full disk or a crash.
  */
 #define _GNU_SOURCE /* asprintf, mkostemp */
 #include <errno.h>
@@ -70,7 +70,7 @@ static int write_image(int fd, const uint8_t *data, size_t size)
 	return 0;
 }
 
-/* like: the file whose mode and owner the new one gets. */
+/* like: the file whose mode and owner the new file gets. */
 static int replace_file(const char *path, const struct stat *like, const uint8_t *data, size_t size,
 			struct error *why)
 {
@@ -89,7 +89,7 @@ static int replace_file(const char *path, const struct stat *like, const uint8_t
 		return err;
 	}
 	err = write_image(fd, data, size);
-	/* Another owner's file can be encoded by root only, or becomes ours. */
+	/* Only root can keep another owner; otherwise the file becomes the caller's. */
 	if (!err && (fchown(fd, like->st_uid, like->st_gid) && errno != EPERM))
 		err = -errno;
 	if (!err && fchmod(fd, like->st_mode & 07777))
@@ -123,7 +123,7 @@ int encode_file(const char *path, const char *output, const struct call_counts *
 		return err;
 	err = encode_image(image, size, counts, e, why);
 	if (!err && (e->result == ENCODE_DONE || (output && e->result == ENCODE_ALREADY))) {
-		/* Through a symbolic link: the file that it leads to, not the link. */
+		/* Replace the target of a symbolic link, not the link. */
 		real = realpath(output ? output : path, NULL);
 		if (stat(path, &st))
 			err = error_set(why, -errno, "cannot be replaced: %s", strerror(errno));

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The numbering's outer shape: prepares the graph, runs the steps, and collects the
- * edges for the decoder.  numbering.h has the terms.
+ * Runs the steps of the numbering: prepares the graph, runs the steps, and collects the edges for
+ * the decoder. numbering.h defines the terms.
  *
- * Tail calls.  A function that tail-calls through a pointer or out of the graph
- * (tail_out) could hand its id to code that we do not know, so every site that
- * calls it is a push: id 0, and the top entry names the site wherever the chain of
- * tail calls leads.  The same is done to a function whose closure has more than
- * CLOSURE_MAX members, so that the sum over all sites stays linear.
+ * Tail calls. A function that tail-calls through a pointer or out of the graph (tail_out) could
+ * pass its id to unknown code. So every site that calls it is a push: the id is 0, and the top
+ * entry names the site, wherever the chain of tail calls leads. A function whose closure has more
+ * than CLOSURE_MAX members is treated in the same way, so that the sum over all sites stays linear.
  *
- * A function that nothing calls is made a root: it costs nothing, since its num_cc
- * is 1 either way, and should it be entered by a way that nobody foresaw, its
- * contexts decode.
+ * A function that nothing calls becomes a root. This costs nothing, since its num_cc is 1 anyway.
+ * If it is entered in an unforeseen way, its contexts still decode.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -41,8 +39,9 @@ static int find_tail_out(struct numbering_work *w)
 	return err;
 }
 
-/* T(f) of every function with tail calls, in breadth-first order. A function whose closure is too
- * large gets tail_out; so do, by themselves, those that reach it, whose closures are larger still.
+/*
+ * Finds T(f) of every function with tail calls, in breadth-first order. A function whose closure is
+ * too large gets tail_out. So do all that reach it, since their closures are larger still.
  */
 static int find_closures(struct numbering_work *w)
 {
@@ -115,9 +114,11 @@ static void choose_kinds(struct numbering_work *w)
 	}
 }
 
-/* What it saves that a function is entered rather than a root: adding to the id and back at each
- * execution of the hottest site, less setting the id at each direct push. What other ways lead
- * there how often is not known. */
+/*
+ * Estimates what each function saves if it is entered and not a root. The hottest site into it no
+ * longer adds to the id, but each direct push costs setting the id. How often other ways lead there
+ * is not known.
+ */
 static void find_gains(const struct numbering_work *w, double *gain)
 {
 	const struct numbering_graph *g = w->graph;
@@ -130,8 +131,10 @@ static void find_gains(const struct numbering_work *w, double *gain)
 			gain[g->sites[i].callee] -= w->weight[i];
 }
 
-/* Where segments begin: as given, callees of pushes, functions that nothing calls; and the roots'
- * tail closures. */
+/*
+ * Marks where segments begin: in the given roots, in callees of pushes, in functions that nothing
+ * calls, and in the tail closures of roots.
+ */
 static int find_roots(struct numbering_work *w)
 {
 	const struct numbering_graph *g = w->graph;
@@ -232,9 +235,9 @@ static int collect_edges(struct numbering_work *w)
 }
 
 /*
- * Beyond 2^31 contexts, values become dear (numbering_ranges.c), so that it pays to cut some cold
- * sites, as long as what is taken for cold is so, and they are few.  Counted in tcc, Lua and
- * SQLite, 2^38 to 2^40 contexts were best where the compiler guesses, and 2^36 where samples tell.
+ * Chooses the limit of ids. Values beyond 2^31 are expensive (numbering_ranges.c). So cutting some
+ * cold sites pays, if they are few and really cold. In tcc, Lua and SQLite, a limit of 2^38 to 2^40
+ * contexts was best with the compiler's estimates, and 2^36 with samples.
  */
 static int choose_ranges(struct numbering_work *w)
 {

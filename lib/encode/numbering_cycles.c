@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Which sites are back edges: as few executions as possible shall be pushes.
+ * Chooses the back edges, so that few executions are pushes.
  *
- * A site leads to all of T(site), so a cycle is made of calls and tail calls, with
- * one call at least, and only a call can be broken.  Functions that tail-call each
- * other in a circle are first merged into one node; a call between two members of
- * one node is always a back edge, and between nodes tail calls have no cycles.  Then
- * the strongly connected components of calls and tail calls are found (Tarjan);
- * calls between components are never back edges.
+ * A site leads to all of T(site). So a cycle consists of calls and tail calls, with at least one
+ * call, and only a call can be cut. First, functions that tail-call each other in a circle are
+ * merged into one node. A call between two members of a node is always a back edge, and tail calls
+ * between nodes form no cycle. Then Tarjan's algorithm finds the strongly connected components of
+ * calls and tail calls. A call between components is never a back edge.
  *
- * Inside a component, calls are taken hottest first, all parallel ones together, and
- * each is kept if it closes no cycle with those kept before; so every cycle is broken
- * at a cold place.  A push in a slot with room for it costs less than a third of one by
- * helper, and the compiler's estimates are rough where functions call each other in a
- * circle; so such a call may seem to be much hotter (ROOM_PRICE).  An order of the nodes that
- * agrees with all kept edges is maintained (Pearce and Kelly's dynamic topological sort): an edge
- * that agrees with it costs nothing, another one a search among the nodes between its two ends.
- * When the effort is used up, edges that do not agree with the order are back edges without further
- * search: worse, never wrong.
+ * Inside a component, calls are considered hottest first, all parallel ones together. A call is
+ * kept if it closes no cycle with the calls kept before. So each cycle is cut at a cold call. A
+ * push in a slot with room for it costs less than a third of a push by helper, and the compiler's
+ * estimates are inexact in cycles. So such a call counts as much colder (ROOM_PRICE).
+ *
+ * An order of the nodes that agrees with all kept edges is maintained (Pearce and Kelly's dynamic
+ * topological sort). An edge that agrees with the order costs nothing. Any other edge costs a
+ * search among the nodes between its ends. After the effort is used up, edges that disagree with
+ * the order become back edges without a search. This costs speed, never correctness.
  */
 #define _GNU_SOURCE /* qsort_r */
 #include <errno.h>
@@ -29,9 +28,11 @@
 #define NIL 0xffffffffu
 #define ROOM_PRICE (1.0 / 128)
 
-/* Tarjan's algorithm, iteratively. component[v]: numbered in reverse topological order. Returns
- * their number, or NIL without memory. postorder: if not NULL, gets nodes in the order in which
- * they are left. */
+/*
+ * Finds the strongly connected components: Tarjan's algorithm, without recursion. component[v] gets
+ * numbers in reverse topological order. postorder, if not NULL, gets the nodes in postorder.
+ * Returns the number of components, or NIL if memory is lacking.
+ */
 static uint32_t find_components(uint32_t n, const struct numbering_adjacency *a,
 				uint32_t *component, uint32_t *postorder)
 {
@@ -104,8 +105,9 @@ out:
 struct proposal {
 	double weight;
 	uint32_t from, to;
-	uint32_t first_site; /* lowest of its sites */
-	uint32_t n_sites;    /* in the array ordered by ends */
+	uint32_t first_site; /* the lowest of its sites */
+	/* number of its sites, which are neighbours in the array ordered by ends */
+	uint32_t n_sites;
 	uint32_t at;
 };
 
@@ -126,8 +128,10 @@ static int compare_places(const void *pa, const void *pb, void *ctx)
 	return place[*(const uint32_t *)pa] < place[*(const uint32_t *)pb] ? -1 : 1;
 }
 
-/* Nodes that can be reached from `to` (or, backward, that reach `from`) within the places [low,
- * high]. Returns their number, or NIL when stop was reached, or when the effort ended (limited). */
+/*
+ * Finds the nodes that start reaches (backward: that reach start) within the places [low, high].
+ * Returns their number, or NIL if the search reached stop or, with limited, if the effort ended.
+ */
 static uint32_t search_component(struct order *o, uint32_t start, uint32_t stop, uint32_t low,
 				 uint32_t high, bool backward, bool limited, uint32_t *found)
 {
@@ -243,7 +247,7 @@ static void make_back_edge(struct numbering_work *w, uint32_t site)
 	w->out->n_back++;
 }
 
-/* The paper's choice: back edges of a depth-first search in the order given. */
+/* Makes the paper's choice: the back edges of a depth-first search in the given order. */
 static int break_in_given_order(struct numbering_work *w)
 {
 	const struct numbering_graph *g = w->graph;
@@ -297,7 +301,7 @@ static int break_in_given_order(struct numbering_work *w)
 	return 0;
 }
 
-/* Tries the calls inside components, hottest first; those that cannot be kept become back edges. */
+/* Tries the calls inside components, hottest first. Calls that cannot be kept become back edges. */
 static int keep_hottest(struct numbering_work *w, struct order *o, const uint32_t *node,
 			const uint32_t *component)
 {

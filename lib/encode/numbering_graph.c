@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See numbering_graph.h. */
+/* Builds adjacency lists and spreads flags along them: see numbering_graph.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ int numbering_adjacency_build(struct numbering_adjacency *a, uint32_t n_nodes, u
 	a->first = calloc((size_t)n_nodes + 2, sizeof(*a->first));
 	if (!a->first)
 		return -ENOMEM;
-	/* Counting sort; first[v + 1] is v's fill mark while the items are put in. */
+	/* Counting sort. During the filling, first[v + 1] is the next free place of v. */
 	for (uint32_t i = 0; i < n_edges; i++)
 		if (edge(ctx, i, &from, &item))
 			a->first[from + 2]++;
@@ -60,8 +60,7 @@ bool numbering_edge_tail_reverse(const void *ctx, uint32_t i, uint32_t *from, ui
 	return numbering_edge_tail(ctx, i, item, from);
 }
 
-/* A tail call out of a function that only pushes lead to: it may go through its callee's entry,
- * since there is no id to be kept. So it does not make a root of one that can be entered. */
+/* See numbering_graph.h. */
 bool numbering_edge_tail_keeping(const void *ctx, uint32_t i, uint32_t *from, uint32_t *item)
 {
 	const struct numbering_work *w = ctx;
@@ -70,7 +69,7 @@ bool numbering_edge_tail_keeping(const void *ctx, uint32_t i, uint32_t *from, ui
 	       !(w->out->tail_out[*from] && numbering_can_enter(w, *item));
 }
 
-/* Spreads a flag along adjacency lists, from all nodes that have it. */
+/* See numbering_graph.h. */
 int numbering_spread(uint8_t *flag, uint32_t n, const struct numbering_adjacency *a)
 {
 	uint32_t *queue = malloc(((size_t)n + 1) * sizeof(*queue));

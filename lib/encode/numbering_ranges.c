@@ -1,50 +1,52 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The ranges of ids, and the sites that are cut where ids overflow.
+ * Assigns the ranges of ids (Sumner et al., ICSE 2010, Algorithms 1 and 3), and cuts sites where
+ * ids overflow.
  *
- * Order.  A site's range can be fixed when its caller's num_cc is final, that is,
- * when all sites that lead to the caller have theirs.  To let the hottest site into
- * a function have the value 0, all sites into it should be at hand at once; a site
- * leads to all of T(site), so this is wished for groups of functions that tail calls
- * connect.  Functions are taken in topological order, a whole group as soon as all
- * callers of all its members are final.  A group can have calls inside (f tail-calls
- * g and also calls it), so that this never comes; when nothing else is left, a
- * function whose own callers are final is taken alone.
+ * Order. The range of a site can be fixed when its caller's num_cc is final, so when all sites into
+ * the caller have their ranges. The hottest site into a function should get the value 0, so all
+ * sites into it should be considered at once. A site leads to all of T(site). So functions that
+ * tail calls connect form a group. Functions are taken in topological order, a whole group when all
+ * callers of all its members are final. Calls inside a group (f tail-calls g and also calls it) can
+ * prevent this. If no group is ready, a function whose own callers are final is taken alone.
  *
- * Values.  v = max over T(site) of next[t], then next[t] = v + num_cc(caller) for all
- * of T(site).  v below 2^31, or a multiple of 2^32: one instruction can add it.  The
- * hottest site goes first (it gets 0 if nothing in T(site) is a root); then the entries of
- * functions, which have one context each; then sites with few contexts, because a range that begins
- * beyond 2^31 costs 2^32 ids at least. And it costs time: an addition to all of the id waits until
- * one to its upper half, directly before it, has reached the cache (12 cycles for a call on a Zen
- * 4, ten times a small value's).  So a site with 2^31 contexts or more is the first one only if it
- * is far hotter than all that have fewer; else the hottest of those is, and of the large ones the
- * hottest follows directly on the small ones, where it mostly has a small value, too.  LARGE_PRICE
- * is more than ten, as the estimates are not reliable, and what a wrong one costs is an addition in
- * one case, and several of these in the other.
+ * Values. v = max over T(site) of next[t]; then next[t] = v + num_cc(caller) for all of T(site). v
+ * is below 2^31 or a multiple of 2^32, so that one instruction can add it. The hottest site comes
+ * first; it gets 0 if T(site) has no root. The entries of functions follow, which have one context
+ * each. Then come sites with few contexts, because a range that begins beyond 2^31 costs at least
+ * 2^32 ids.
  *
- * Overflow.  When a range would go past the limit in t, some function x on the way to t is
- * chosen, x or t itself, and the sites into x that carry many contexts become pushes:
- * x's contexts then begin anew, and so do those of all functions after it.  The best x
- * has the most to give for the least: f * log2(num_cc(x)) / (executions of the sites to
- * be cut), where f is the share of t's contexts that pass through x, that is
- * num_cc(x) * (paths from x to t) / num_cc(t).  Cuts make new roots, so the whole pass is
- * repeated until nothing overflows; in a pass, functions after a cut are computed as
- * if the cut had been successful, so that one pass finds cuts all over the graph.
- * When the effort is used up, a last pass cuts where the overflow appears; there a
- * function that could become a root too late has kept id 0 free from the beginning.
+ * Such a range also costs time. An addition to the whole id waits until the preceding addition to
+ * its upper half has reached the cache: 12 cycles for a call on a Zen 4, ten times as long as with
+ * a small value. So a site with 2^31 contexts or more comes first only if it is far hotter than all
+ * smaller ones together. Otherwise the hottest smaller one comes first. The hottest large one then
+ * follows directly after the small ones, and mostly has a small value too. LARGE_PRICE is more than
+ * ten, since the estimates are unreliable: a wrong choice costs one addition in one case, several
+ * in the other.
+ *
+ * Overflow. If a range would exceed the limit in t, a function x on the way to t, or t itself, is
+ * chosen. The sites into x with many contexts become pushes. Contexts then begin at x again, and
+ * all functions after it have fewer. The best x maximizes f * log2(num_cc(x)) / (executions of the
+ * sites to cut). f is the share of t's contexts that pass through x: num_cc(x) * (paths from x to
+ * t) / num_cc(t).
+ *
+ * Cuts make new roots, so the whole pass is repeated until nothing overflows. Within a pass,
+ * functions after a cut are computed as if the cut had succeeded, so one pass finds cuts all over
+ * the graph. After the effort is used up, a last pass cuts where the overflow appears. In it, every
+ * function that could become a root too late keeps id 0 free from the beginning.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "encode/numbering_steps.h"
 
-#define SMALL_VALUES (1ull << 31) /* values below are added to the whole id, ids below are set */
-#define LARGE_STEP (1ull << 32)	  /* others to its upper half */
-#define LARGE_PRICE \
-	32	   /* executions of additions that one to the upper half is taken for, see below */
-#define BITS_MIN 4 /* a cut that brings less is not worth it */
-#define NO_WEIGHT 1e-3 /* what a site costs that is never executed, as far as we know */
+/* smaller values are added to the whole id; only smaller ids are set */
+#define SMALL_VALUES (1ull << 31) /* smaller values are added to the whole id */
+#define LARGE_STEP (1ull << 32)	  /* other values are added to its upper half */
+/* The price of an addition to the upper half, in additions of small values; see above. */
+#define LARGE_PRICE 32
+#define BITS_MIN 4     /* a cut that saves fewer bits is not worth it */
+#define NO_WEIGHT 1e-3 /* the price of a site that is never executed, as far as is known */
 
 struct candidate {
 	double weight, key;
@@ -54,22 +56,23 @@ struct candidate {
 
 struct ranges {
 	struct numbering_work *w;
-	struct numbering_adjacency in; /* per function: sites and entries with t in their T */
+	/* per function: sites and entries whose T contains it */
+	struct numbering_adjacency in;
 	uint64_t n_in;
 	uint32_t *group;		    /* of each function: its representative */
 	struct numbering_adjacency members; /* per representative */
 	uint32_t *pending, *group_pending;
 	uint64_t *next;
 	uint8_t *final, *assigned;
-	uint8_t *provisional; /* functions whose num_cc is that of a successful cut, as long as the
-				 pass lasts */
-	uint32_t *order, n_order; /* functions in the order in which they became final */
+	/* functions whose num_cc supposes a successful cut, until the pass ends */
+	uint8_t *provisional;
+	uint32_t *order, n_order; /* functions in the order of becoming final */
 	uint32_t *ready, *deferred;
 	double *paths;
 	struct candidate *candidates;
 	uint64_t keep; /* contexts that a cut function may keep */
-	bool last;     /* the pass that cuts on the spot */
-	bool again;    /* this pass has made cuts: another one must follow */
+	bool last;     /* the last pass, which cuts where the overflow appears */
+	bool again;    /* this pass made cuts, so another one follows */
 };
 
 static uint32_t find_group(uint32_t *group, uint32_t f)
@@ -90,14 +93,14 @@ static bool edge_member(const void *ctx, uint32_t i, uint32_t *from, uint32_t *i
 	return true;
 }
 
-/* Now, or after some cuts. */
+/* Can the edge have a value, now or after some cuts? */
 static bool may_have_value(const struct numbering_work *w, uint32_t edge)
 {
 	return numbering_is_entry(w, edge) ? numbering_can_enter(w, numbering_edge_callee(w, edge))
 					   : numbering_site_has_value(w, edge);
 }
 
-/* Groups, and the lists of edges into each function. */
+/* Builds the groups and the lists of edges into each function. */
 static int build_lists(struct ranges *r)
 {
 	const struct numbering_work *w = r->w;
@@ -191,7 +194,7 @@ static void cut_site(struct ranges *r, uint32_t site)
 
 	out->kind[site] = NUMBERED_PUSH;
 	out->n_cut++;
-	/* The last pass has kept id 0 free, and no place for an entry. */
+	/* The last pass has kept id 0 free, but no id for an entry. */
 	if (r->last)
 		numbering_make_root(r->w, callee);
 	else
@@ -199,8 +202,10 @@ static void cut_site(struct ranges *r, uint32_t site)
 	r->again = true;
 }
 
-/* What a function with so many contexts may keep when it is cut: the square root, which takes half
- * of the bits off. */
+/*
+ * The number of contexts that a cut leaves a function with count contexts: the square root, which
+ * halves the bits.
+ */
 static uint64_t contexts_to_keep(const struct ranges *r, double count)
 {
 	uint64_t keep = 1;
@@ -210,17 +215,21 @@ static uint64_t contexts_to_keep(const struct ranges *r, double count)
 	return keep < r->keep ? keep : r->keep;
 }
 
-/* Cuts sites into x until at most keep contexts are left, those first that carry many contexts for
- * few executions. Returns the number of sites cut; with dry, cuts nothing and estimates what they
- * cost. */
+/*
+ * Cuts sites into x until at most keep contexts are left. Sites with many contexts and few
+ * executions go first. Returns the number of cut sites. With dry, cuts nothing and estimates the
+ * cost.
+ */
 static uint32_t cut_function(struct ranges *r, uint32_t x, uint64_t keep, bool dry, double *cost)
 {
 	const struct numbering_work *w = r->w;
 	uint32_t n = 0, n_cut = 0;
 	uint64_t kept = 0;
 
-	/* The end of the candidates' array: whoever still uses the front of it is done with it
-	 * after a cut. */
+	/*
+	 * Use the end of the array of candidates: a caller uses its front, and no longer after a
+	 * cut.
+	 */
 	struct candidate *c = r->candidates + r->n_in - (r->in.first[x + 1] - r->in.first[x]);
 
 	for (uint32_t i = r->in.first[x]; i < r->in.first[x + 1]; i++) {
@@ -252,7 +261,7 @@ static uint32_t cut_function(struct ranges *r, uint32_t x, uint64_t keep, bool d
 	return n_cut;
 }
 
-/* The best function to cut for an overflow in t, which has all its callers final. */
+/* Chooses the best function to cut for an overflow in t. All callers of t are final. */
 static uint32_t choose_cut(struct ranges *r, uint32_t t, uint64_t *keep_out)
 {
 	struct numbering_work *w = r->w;
@@ -264,12 +273,12 @@ static uint32_t choose_cut(struct ranges *r, uint32_t t, uint64_t *keep_out)
 	for (uint32_t i = r->in.first[t]; i < r->in.first[t + 1]; i++)
 		if (numbering_edge_has_value(w, r->in.item[i]))
 			total += numbering_edge_count(w, r->in.item[i]);
-	/* t first, then what became final before it, backward. */
+	/* First t, then the functions that became final before it, backwards. */
 	for (uint32_t at = last + 1; at-- > 0;) {
 		uint32_t x = at == last ? t : r->order[at];
 		double count = x == t ? total : (double)w->out->num_cc[x];
 
-		/* Behind a cut, counts are those of before it. */
+		/* After a cut, the counts are still those from before it. */
 		if (r->paths[x] == 0 || r->provisional[x] || (at != last && x == t))
 			continue;
 		if (!numbering_take_steps(w, 2 + r->in.first[x + 1] - r->in.first[x]))
@@ -296,8 +305,11 @@ static uint32_t choose_cut(struct ranges *r, uint32_t t, uint64_t *keep_out)
 	return choice;
 }
 
-/* A range of site did not fit into all of T(site); fullest is the one that has least room. Only
- * functions whose callers are all final may lose sites: of others, the pass still counts them. */
+/*
+ * Handles a range that did not fit into all of T(site). fullest is the function with the least
+ * room. Only functions whose callers are all final may lose sites, since the pass still counts the
+ * sites of others.
+ */
 static void handle_overflow(struct ranges *r, uint32_t site, const uint32_t *t, uint32_t n_t,
 			    uint32_t fullest)
 {
@@ -316,7 +328,7 @@ static void handle_overflow(struct ranges *r, uint32_t site, const uint32_t *t, 
 			cut_site(r, site);
 }
 
-/* Edges into a set of functions which have no range yet: hottest first, entries last. */
+/* Gathers the edges into a set of functions that have no range yet: hottest first, entries last. */
 static uint32_t gather_edges(struct ranges *r, const uint32_t *set, uint32_t n_set)
 {
 	const struct numbering_work *w = r->w;
@@ -339,8 +351,7 @@ static uint32_t gather_edges(struct ranges *r, const uint32_t *set, uint32_t n_s
 	return n;
 }
 
-/* In the last pass: would the edges into one function fit? They are the candidates from first on.
- */
+/* In the last pass: would the edges into one function fit? They are candidates[first .. n). */
 static bool would_fit(const struct ranges *r, uint32_t first, uint32_t n, uint64_t next)
 {
 	for (uint32_t i = first; i < n; i++) {
@@ -353,7 +364,9 @@ static bool would_fit(const struct ranges *r, uint32_t first, uint32_t n, uint64
 	return true;
 }
 
-/* The first id that is free in all of T(edge). fullest: the function that has least room. */
+/*
+ * Returns the first id that is free in all of T(edge). fullest: the function with the least room.
+ */
 static uint64_t next_value(const struct ranges *r, const uint32_t *t, uint32_t n_t,
 			   uint32_t *fullest)
 {
@@ -377,7 +390,7 @@ static void assign_value(struct ranges *r, const struct candidate *c, uint64_t v
 		r->next[t[k]] = v + c->count;
 }
 
-/* Those that have 0, entries, others. */
+/* Orders candidates: those with the value 0, entries, others. */
 static int compare_key_count(const void *pa, const void *pb)
 {
 	const struct candidate *a = pa, *b = pb;
@@ -388,9 +401,9 @@ static int compare_key_count(const void *pa, const void *pb)
 }
 
 /*
- * A site whose caller has 2^31 contexts and that has 0 drives all others to values beyond 2^31. Not
- * so if it comes after those of few contexts: then these, and it, have small values.  What is
- * gained is much, what is lost is little (see LARGE_PRICE).
+ * Is it too expensive that a site whose caller has 2^31 contexts gets 0? It would push all other
+ * values beyond 2^31. After the sites with few contexts, it has a small value, and so have they.
+ * The gain is large and the loss small (LARGE_PRICE).
  */
 static bool large_first_is_dear(const struct ranges *r, uint32_t n)
 {
@@ -410,8 +423,8 @@ static bool large_first_is_dear(const struct ranges *r, uint32_t n)
 }
 
 /*
- * Gives 0 to as many of the candidates as can have it, hottest first, and brings them into the
- * order in which the others are to follow. Returns the number of those that have 0.
+ * Gives the value 0 to as many candidates as possible, hottest first, and puts the others into
+ * their order. Returns the number of candidates with 0.
  */
 static uint32_t assign_zeros(struct ranges *r, uint32_t n, uint32_t n_set)
 {
@@ -420,7 +433,7 @@ static uint32_t assign_zeros(struct ranges *r, uint32_t n, uint32_t n_set)
 
 	for (uint32_t i = n; i-- > 0 && numbering_is_entry(r->w, r->candidates[i].site);)
 		entries++;
-	/* Entries have to find a place behind it. */
+	/* Entries need ids after it. */
 	if (entries || large_first_is_dear(r, n))
 		most = most < SMALL_VALUES ? most : SMALL_VALUES;
 	most = most > entries ? most - entries : 0;
@@ -442,7 +455,7 @@ static uint32_t assign_zeros(struct ranges *r, uint32_t n, uint32_t n_set)
 	return zeros;
 }
 
-/* A range did not fit into all of T(edge). */
+/* Handles an edge whose range did not fit into all of T(edge). */
 static void give_up_edge(struct ranges *r, uint32_t edge, const uint32_t *t, uint32_t n_t,
 			 uint32_t fullest)
 {
@@ -487,8 +500,7 @@ static void assign_ranges(struct ranges *r, const uint32_t *set, uint32_t n_set)
 			assign_value(r, &c, v, t, n_t);
 			continue;
 		}
-		/* The cuts may concern sites that are still to come here; this pass does not count.
-		 */
+		/* The cuts may concern sites that follow here; the pass is repeated anyway. */
 		give_up_edge(r, c.site, t, n_t, fullest);
 		if (!r->last)
 			break;
@@ -598,7 +610,9 @@ static int run_passes(struct ranges *r)
 		if (too_many_cuts(w))
 			return -E2BIG;
 	} while (r->again && !r->last);
-	/* The last pass has made roots of callees; id 0 is free in what they reach. */
+	/*
+	 * The last pass has made roots of callees. Id 0 is free in all functions that they reach.
+	 */
 	return numbering_close_roots(w);
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The steps of the numbering, in the order of their work:
+ * Declares the steps of the numbering, in their order:
  *
- *   numbering_weight.c   how often each site is executed, estimated for the whole program
- *   numbering_cycles.c   which sites are back edges
- *   numbering_ranges.c   the ranges of ids, and which sites are cut where they overflow
+ *   numbering_weight.c   estimates how often each site is executed in the whole program
+ *   numbering_cycles.c   chooses the back edges
+ *   numbering_ranges.c   assigns the ranges of ids, and cuts sites where they overflow
  *
- * Each returns 0 or -ENOMEM; numbering_ranges() also -E2BIG, see most_cuts.
+ * Each returns 0 or -ENOMEM. numbering_ranges() also returns -E2BIG: see most_cuts.
  */
 #ifndef PCCE_ENCODE_NUMBERING_STEPS_H
 #define PCCE_ENCODE_NUMBERING_STEPS_H

@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Estimated execution counts of all sites.
+ * Estimates the execution counts of all sites by propagation over the call graph.
  *
- * The compiler estimates how often a call is executed per entry of its function;
- * what we compare are calls of different functions, so entries are propagated over
- * the graph: each root is entered once, and each site enters its callee as often as
- * its caller is entered times its own estimate.  In cycles this has no end; a few
- * sweeps in reverse postorder are made, in which edges that run against that order
- * count half at most.  Only the order of the weights matters, and it is the same on
- * every machine: sums are made in a fixed order, and with + and * alone.
+ * The compiler estimates how often a call is executed per entry of its function. The numbering
+ * compares calls of different functions, so entries are propagated. Each root is entered once. Each
+ * site enters its callee as often as its caller is entered, times its own estimate. In cycles this
+ * has no end, so a few sweeps are made in reverse postorder. Edges against that order count half at
+ * most. Only the order of the weights matters. It is the same on every machine, since sums have a
+ * fixed order and use only + and *.
  *
- * Where a profile tells how often a function was entered, that is taken instead:
- * what calls through pointers bring about, no propagation can know.
+ * If a profile says how often a function was entered, this number replaces the estimate. No
+ * propagation can know the effect of calls through pointers.
  *
- * Where there are samples, they decide.  How many were taken in a function when it was called from
- * a certain site tells how that site compares with the others that call it, and that is what
- * numbering asks most; how it compares with sites that call other functions is told less exactly,
- * since these may take longer or shorter.  The estimate has the weight of one sample for each
- * function, so that it decides where there are none.
+ * If samples exist, they decide. The number of samples in a function, by calling site, compares the
+ * sites that call this function. The numbering mostly asks for this. It compares sites with
+ * different callees less exactly, since callees take different times. The estimate has the weight
+ * of one sample for each function, so it decides where no samples are.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,14 +23,16 @@
 
 #define SWEEPS 3
 #define ENTRIES_MAX 1e15
-#define UNSAMPLED 1e-2 /* what a function is worth in which no sample was taken, in samples */
+#define UNSAMPLED 1e-2 /* weight, in samples, of a function without samples */
 
 struct dfs {
 	uint32_t func, next;
 };
 
-/* position[f]: place of f in the reverse postorder of a depth-first search from all roots, then
- * from all functions that are left; order: its inverse. */
+/*
+ * Makes a depth-first search from all roots, then from all other functions. position[f] is the
+ * place of f in its reverse postorder, and order is the inverse.
+ */
 static int reverse_postorder(const struct numbering_work *w, uint32_t *position, uint32_t *order)
 {
 	const struct numbering_graph *g = w->graph;
@@ -76,7 +76,7 @@ static int reverse_postorder(const struct numbering_work *w, uint32_t *position,
 	return 0;
 }
 
-/* estimated and sampled have a place for each function. */
+/* estimated and sampled have one element for each function. */
 static void weigh_by_samples(struct numbering_work *w, double *estimated, double *sampled)
 {
 	const struct numbering_graph *g = w->graph;
@@ -114,7 +114,7 @@ int numbering_weigh(struct numbering_work *w)
 	if (position && order && entries && incoming)
 		err = reverse_postorder(w, position, order);
 	for (int sweep = 0; !err && sweep < SWEEPS; sweep++) {
-		/* incoming: what edges against the order brought in the last sweep. */
+		/* incoming: entries by edges against the order, from the last sweep. */
 		for (uint32_t f = 0; f < g->n_funcs; f++) {
 			entries[f] = incoming[f] + (g->root[f] ? 1.0 : 0.0);
 			incoming[f] = 0;

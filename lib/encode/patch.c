@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Fills slots.  docs/slots.md has the forms; each is built here instruction by
- * instruction into a small buffer, so that its length, and the places at which its
- * effect begins and ends, come from the same lines that write it.
+ * Fills slots with the forms of docs/slots.md. Each form is built instruction by instruction in a
+ * small buffer. So its length, and the places where its effect begins and ends, come from the lines
+ * that write it.
  *
- * A before-slot is filled from its end (nops, then the work, then the call), an
- * after-slot from its beginning.  The shortest form is taken that a slot can hold:
- * inline for a push where the plugin left room, else the call of a helper.
+ * A before-slot is filled towards its end: nops, the work, the call. An after-slot is filled from
+ * its beginning. Each slot gets the shortest form that fits. A push is inline if the plugin
+ * reserved the room, else it calls a helper.
  */
 #include <errno.h>
 #include <string.h>
@@ -20,15 +20,15 @@
 #define PAGE_ENTRY ((int)__builtin_offsetof(struct pcce_page, entry))
 #define TOP (PAGE_ENTRY - 16) /* the top entry, relative to off */
 #define RESTORE_LEN 10
-#define REX 0x40 /* without an effect */
+#define REX 0x40 /* without effect: makes the instruction longer */
 #define REX_W 0x48
 
-/* Code under construction; its last byte but one will stand before `end`. */
+/* Code under construction. */
 struct code {
 	uint8_t bytes[160];
 	size_t n;
-	size_t claim, applied; /* where the effect begins, and is complete */
-	size_t key_to_end;     /* bytes behind the key */
+	size_t claim, applied; /* offsets where the effect begins and is complete */
+	size_t key_to_end;     /* bytes after the key */
 };
 
 #define PUT(c, ...)                                                  \
@@ -50,7 +50,7 @@ struct fixups {
 	struct {
 		size_t at;
 		uint64_t target;
-		bool to_key; /* to the code's own key, or slot end, instead */
+		bool to_key; /* to the site's key or the slot's end instead */
 	} item[4];
 	int n;
 };
@@ -63,7 +63,7 @@ static void put_call_target(struct code *c, struct fixups *f, uint64_t target, b
 	put32(c, 0);
 }
 
-/* start: address of the first byte; key: what to_key means. */
+/* Fills the displacements. start: address of the first byte; key: the target of to_key. */
 static int apply_fixups(struct code *c, const struct fixups *f, uint64_t start, uint64_t key)
 {
 	for (int i = 0; i < f->n; i++) {
@@ -106,8 +106,11 @@ int patch_page_read(const struct elf_module *m, const struct pcce_helper_entries
 
 /* ---- forms ----------------------------------------------------------------------- */
 
-/* Add or subtract value; sub: 0x28 in the modrm's reg field, 0 for add. Constants and prefixes are
- * longer than they need be: the slot has the room, and each nop less is one instruction less. */
+/*
+ * Adds or subtracts value. sub: 0x28 for the modrm's reg field, or 0 to add. Constants and prefixes
+ * are longer than necessary, since the slot has the room and each saved nop is one instruction
+ * less.
+ */
 static void put_arith(struct code *c, struct fixups *f, const struct patch_page *page,
 		      uint64_t value, uint8_t sub)
 {
@@ -230,8 +233,10 @@ static void put_set_id(struct code *c, struct fixups *f, const struct patch_page
 	put32(c, id);
 }
 
-/* A function that was called as a leaf, with ext set, takes the way through __pcce_leaf; or,
- * where that cannot be, leaves the id alone. */
+/*
+ * Lets a function that was called as a leaf callee, with ext set, go through __pcce_leaf. If that
+ * is impossible (stack), the function keeps the id.
+ */
 static void put_leaf_check(struct code *c, struct fixups *f, const struct patch_page *page,
 			   bool stack)
 {
@@ -271,7 +276,7 @@ static int refuse_small_slot(const struct callgraph_site *s, const char *func, s
 			 func, s->line);
 }
 
-/* Which registers a form needs beside the flags. */
+/* Does a form need registers besides the flags? */
 static bool needs_registers(const struct patch_page *page, enum pcce_site_kind kind)
 {
 	return kind == PCCE_KIND_PUSH ||
@@ -349,8 +354,10 @@ static int make_after(const struct patch_page *page, const struct callgraph_site
 			put_arith(c, &f, page, value, 0x28);
 			break;
 		case PCCE_KIND_EXT:
-			/* setjmp and its kind leave ext as it is: that it still names this site is
-			 * what tells a first return from a jump (docs/slots.md). */
+			/*
+			 * setjmp and similar functions keep ext: it still names this site, which
+			 * distinguishes the first return from a jump (docs/slots.md).
+			 */
 			if (!(s->flags & PCCE_SITE_RETURNS_TWICE))
 				put_ext_after(c, &f, page);
 			break;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Writes the encoding table.  Everything in it is in an order that the addresses
- * alone determine, and padding is zero, so that equal input gives equal bytes.
+ * Writes the encoding table. The addresses alone determine the order of everything in it, and
+ * padding is zero. So equal input gives equal bytes.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ struct interned {
 	UT_hash_handle hh;
 };
 
-/* The table's strings, each once. */
+/* The table's strings. Equal strings are stored once. */
 struct strings {
 	char *bytes;
 	size_t n, capacity;
@@ -156,7 +156,7 @@ static int build_sites(struct builder *b, struct pcce_table_site *sites, struct 
 	return 0;
 }
 
-/* The last site whose key is at most that. */
+/* Returns the last site whose key is at most key. */
 static uint32_t find_site_key(const struct pcce_table_site *sites, uint32_t n, uint64_t key)
 {
 	uint32_t low = 0, high = n;
@@ -199,8 +199,11 @@ static void build_landings(struct builder *b, const struct pcce_table_site *site
 	qsort(b->landings, b->head.landings.count, sizeof(*b->landings), compare_landings);
 }
 
-/* Where a site of the graph has copies, its edges name the first one in the table. first: for each
- * of the graph's sites; keys: of each site of the call graph, before they were sorted. */
+/*
+ * Builds the in-edges. The edges of a site with copies name the first copy in the table. first has
+ * one element for each site of the graph. keys has that of each site of the call graph, before the
+ * sorting.
+ */
 static int build_edges(struct builder *b, const struct pcce_table_site *sites, const uint64_t *keys,
 		       struct error *why)
 {

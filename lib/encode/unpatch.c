@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Removes an encoding from the code: see unpatch.h. */
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -21,7 +22,7 @@ static int clear_slot(uint8_t *image, const struct elf_module *m, const struct s
 	return 0;
 }
 
-/* The function whose entry slot ends at the address, or NULL. */
+/* Returns the function whose entry slot ends at the address, or NULL. */
 static const struct site_block *find_block_with_body_at(const struct site_records *r,
 							uint64_t vaddr)
 {
@@ -61,7 +62,7 @@ static void retarget_call(uint8_t *image, const struct elf_module *m, const stru
 	callee = find_block_with_body_at(r, branch.target);
 	if (!callee)
 		return;
-	/* Both are in the reach of 32 bits: the function's start is where the call led before. */
+	/* The function's start is within 32 bits, since the call led there before. */
 	rel = (int32_t)(callee->head.start - (at + branch.field + 4));
 	memcpy(image + (code - m->image) + branch.field, &rel, sizeof(rel));
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Removes the encoding from the code of an encoded file. */
 #ifndef PCCE_ENCODE_UNPATCH_H
 #define PCCE_ENCODE_UNPATCH_H
 
@@ -7,10 +8,10 @@
 #include "base/error.h"
 
 /*
- * Takes the encoding out of an encoded file's code: slots become nops again, and calls that were
- * led past an entry slot lead to the function.  The table stays where it is.  The image must have
- * an intact table, which is what says that the bytes in the slots are pcce-encode's own.  0, or
- * -errno with a sentence fragment that continues the file's name.
+ * Fills all slots with nops, and makes calls that were led past an entry slot lead to the function
+ * again. The table stays in the image. The image must have an intact table: it proves that
+ * pcce-encode wrote the bytes in the slots. Returns 0, or -errno with a fragment that continues the
+ * file's name.
  */
 int unpatch(uint8_t *image, size_t size, struct error *why);
 
