@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Encoding tables made by hand, for tests. Addresses are link-time; add in order of address. */
+/*
+ * Builds encoding tables by hand, for tests. Addresses are link-time addresses, added in their
+ * order.
+ */
 #ifndef PCCE_TABLE_BUILDER_H
 #define PCCE_TABLE_BUILDER_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The decoder's rules, one by one, on the process of decode_fixture.c; every window at
- * every byte. test_decode_random.c goes on from here.
+ * Tests each rule of the decoder on the process of decode_fixture.c, at every byte of every slot.
+ * test_decode_random.c tests random runs.
  */
 #include <stdio.h>
 #include <string.h>
@@ -546,8 +546,10 @@ static void thrown(uint64_t ip, uint64_t id)
 	push_exe((1ULL << 32) + id, S_LEAF_THROW, 0);
 }
 
-/* c has called rec, which called itself so many times, then work, which called c, which called
- * leaf. */
+/*
+ * c called rec, which called itself that many times and then work, which called c, which called
+ * leaf.
+ */
 static void thrown_below_rec(uint64_t ip, uint64_t times)
 {
 	begin(0, 0);

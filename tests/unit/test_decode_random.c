@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Random runs of the process of decode_fixture.c, decoded at every step and compared
- * with the truth; contexts of a million frames; and random samples, which need not
- * decode but must do no harm (PCCE_FUZZ_ROUNDS of them, for use under a sanitizer).
+ * Decodes random runs of the process of decode_fixture.c at every step and compares the result with
+ * the truth. Also decodes contexts of a million frames, and random samples, which need not decode
+ * but must do no harm. PCCE_FUZZ_ROUNDS sets their number, for use with a sanitizer.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The ELF reader on descriptors: files of both word sizes, damaged files, and files cut anywhere.
- * tests/encode and tests/fuzz have the reader on images. */
+/*
+ * Tests the ELF reader on descriptors: files of both word sizes, damaged files, and files cut off
+ * at every byte. tests/encode and tests/fuzz test the reader on images.
+ */
 #define _GNU_SOURCE
 #include <elf.h>
 #include <errno.h>

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The numbering against its definition.
+ * Tests the numbering against its definition.
  *
- * A random graph is numbered; then a program is played on it that calls, tail-calls
- * and returns at random, with the id and the encoding stack that its slots would
- * produce.  At each step the id is decoded through the edges and must give exactly the
- * sites that are on the played stack.  That is done for thousands of graphs, with
- * cycles, parallel edges, tail calls (also in circles, and out of the graph), pushes,
- * functions that nothing calls, and limits small enough to force cuts.
+ * A random graph is numbered. Then a simulated program calls, tail-calls and returns on it at
+ * random, with the id and the encoding stack that its slots would produce. At each step, the id is
+ * decoded through the edges and must give exactly the sites on the simulated stack. This is done
+ * for thousands of graphs: with cycles, parallel edges, tail calls (also in circles, and out of the
+ * graph), pushes, functions that nothing calls, and limits small enough to force cuts.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -519,7 +518,7 @@ static void test_choices(void)
 
 /*
  * The last function is called by one with 2^32 contexts, `times` as often as by one with one.
- * Values beyond 2^31 are dear, and all that comes behind the former has one.
+ * Values beyond 2^31 are expensive, and all sites after the former have one.
  */
 static void test_large_value(uint32_t times, bool small_first, const char *name)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The encoding table: written, read back, and damaged in thousands of ways.  A damaged
- * table must be refused, or at least be harmless: every function that looks things up
- * is called with all that it could be asked.
+ * Writes an encoding table, reads it back, and damages it in thousands of ways. A damaged table
+ * must be refused or harmless: every lookup function is called with all arguments that it can get.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The check of a context against the real stack must find every difference, and
- * must not see one where the unwinder alone is to blame.
+ * Tests the check of a context against the real stack. It must find every difference, and none that
+ * only the unwinder causes.
  */
 #include <string.h>
 #include <pcce/sites.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Call forms, stubs and nops. */
+/* Tests the decoding of calls, stubs and nops. */
 #include <stdlib.h>
 #include <string.h>
 #include "tests/unit/tap.h"
