@@ -112,8 +112,8 @@ static void arrive(struct chain *c, struct space *s, uint64_t from, uint64_t ip)
 		set_place(c, &p);
 		return;
 	}
-	/* After a return lo is 0, and t says where it was: then this is no jump, but for a change
-	 * of hands. */
+	/* After a return lo is 0, and t says where it was. Then this is no jump, except when the
+	 * thread changed hands. */
 	leave(c, &p);
 	set_place(c, &p);
 }

@@ -85,7 +85,7 @@ static struct counts {
 	unsigned long tried[THREADS][CALLS], good[THREADS][CALLS], rounds;
 } * counts;
 static volatile bool enough;
-#define OFTEN 500     /* so many of a kind of calls, and one of them has all that it needs */
+#define OFTEN 500     /* one in OFTEN calls of a kind gets everything that it needs */
 static bool faults;   /* the kernel refuses memory now and then: if so, to these threads */
 static char *garbage; /* a page of anything, then one that is not there */
 
