@@ -13,7 +13,8 @@
  */
 int array_grow(void *array, size_t n, size_t size);
 
-/* Compares two uint32_t, for qsort(). */
+/* Compare two uint32_t or uint64_t, for qsort(). */
 int compare_u32(const void *a, const void *b);
+int compare_u64(const void *a, const void *b);
 
 #endif

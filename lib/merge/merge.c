@@ -5,21 +5,17 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include "recording/address_space.h"
-#include "recording/reader.h"
+#include "base/array.h"
+#include "base/id_map.h"
 #include "merge/merge.h"
 #include "merge/relocator.h"
 #include "merge/sums.h"
-#include "symbols/symbol_table.h"
-#include "base/array.h"
-#include "base/id_map.h"
-#include "base/progress.h"
 #include <pcce/sample.h>
-#include "base/temp_file.h"
+#include "recording/recording.h"
 #include "recording/threads.h"
+#include "symbols/symbol_table.h"
 
 /* Processes that run one program under one name. */
 struct program {
@@ -55,8 +51,7 @@ struct merge {
 struct file {
 	struct merge *m;
 	const char *name;
-	struct pcce_rec_info info;
-	struct address_spaces *spaces;
+	struct recording *recording;
 	struct stack_store *segments;
 	struct threads *threads;
 	struct id_map moved; /* segments, by node and space */
@@ -134,7 +129,6 @@ static int take_info(struct file *f, const struct pcce_rec_info *info)
 	struct merge *m = f->m;
 	const char *event = datafile_string(&info->rec, 1);
 
-	f->info = *info;
 	relocator_begin(m->space, datafile_string(&info->rec, 3), datafile_string(&info->rec, 4));
 	if (m->files && strcmp(m->event, event))
 		return error_set(
@@ -170,91 +164,75 @@ static int take_info(struct file *f, const struct pcce_rec_info *info)
 /* A time of the file, in ns since 1970. */
 static uint64_t wall(const struct file *f, uint64_t time)
 {
-	return time - f->info.start_time + f->info.wall_time;
+	return time - f->recording->info.start_time + f->recording->info.wall_time;
 }
 
 /* ---- the first pass -------------------------------------------------------------- */
 
-static int take_record(struct file *f, const struct pcce_record *rec)
+static int see_record(void *ctx, const struct pcce_record *rec)
 {
+	struct file *f = ctx;
 	struct merge *m = f->m;
-	const struct pcce_rec_lost *lost = (const void *)rec;
+	struct datafile_sample s;
 
 	switch (rec->type) {
 	case PCCE_REC_INFO:
 		return take_info(f, (const void *)rec);
 	case PCCE_REC_PROCESS:
-		if (threads_add_process(f->threads, (const void *)rec, datafile_string(rec, 0)))
-			return -ENOMEM;
-		return address_spaces_add_process(f->spaces, (const void *)rec);
+		return threads_add_process(f->threads, (const void *)rec, datafile_string(rec, 0));
 	case PCCE_REC_THREAD:
 		return threads_add_thread(f->threads, (const void *)rec, datafile_string(rec, 0));
 	case PCCE_REC_MAP:
-		if (relocator_map(m->space, (const void *)rec))
-			return -ENOMEM;
-		return address_spaces_add_map(f->spaces, (const void *)rec);
+		return relocator_map(m->space, (const void *)rec);
 	case PCCE_REC_MODULE:
 		return relocator_module(m->space, (const void *)rec, datafile_string(rec, 0));
-	case PCCE_REC_TABLE:
-		return relocator_table(m->space, (const void *)rec);
 	case PCCE_REC_SYMBOL:
 		return relocator_symbol(m->space, (const void *)rec);
-	case PCCE_REC_LOST:
-		m->lost[lost->reason <= PCCE_LOSS_SHAPE ? lost->reason : 0] += lost->count;
-		return 0;
 	case PCCE_REC_SAMPLE:
-	case PCCE_REC_SUM: {
-		struct datafile_sample s;
-
+	case PCCE_REC_SUM:
 		/* Threads get their numbers before their names are asked for. */
 		datafile_sample(rec, &s);
 		return threads_number(f->threads, s.sample->pid, s.sample->tid) == UINT32_MAX
 			       ? -ENOMEM
 			       : 0;
-	}
 	default:
 		return 0;
 	}
 }
 
-static int first_pass(struct file *f, struct datafile_reader *reader)
+static int read_records(struct file *f)
 {
-	uint64_t total = datafile_total(reader);
-	const struct pcce_record *rec;
+	const struct recording_visitor visitor = {f->name, see_record, f};
+	const struct recording *r;
 	char text[512];
-	struct error reason = {0};
-	int r;
+	int err = recording_open(f->name, &visitor, &f->recording, f->why);
 
-	while ((r = datafile_next(reader, &rec)) > 0) {
-		progress(f->name, datafile_position(reader), total);
-		r = take_record(f, rec);
-		if (r)
-			return r;
-	}
-	if (r)
-		return error_set(f->why, r, "%s", datafile_error(reader));
-	if (!f->m->event)
-		return error_set(f->why, -EINVAL, "%s holds no recording: it ends after its header",
+	if (err)
+		return err;
+	r = f->recording;
+	if (!r->info.rec.size)
+		return error_set(f->why, -EINVAL,
+				 "cannot merge %s: it ends after its header, and nothing was "
+				 "recorded into it",
 				 f->name);
-	if (!datafile_complete(reader)) {
+	if (!r->complete) {
 		snprintf(text, sizeof(text),
 			 "%s has no end record: the recording was cut off, and what it holds up to "
 			 "there is merged",
 			 f->name);
 		f->note(text);
 	}
-	if (datafile_unknown(reader)) {
+	if (r->unknown) {
 		snprintf(text, sizeof(text),
 			 "%s holds %" PRIu64
 			 " records of a kind that this version does not know; they are left out",
-			 f->name, datafile_unknown(reader));
+			 f->name, r->unknown);
 		f->note(text);
 	}
+	for (uint32_t i = 0; i <= PCCE_LOSS_SHAPE; i++)
+		f->m->lost[i] += r->lost[i];
 	threads_finish(f->threads);
-	r = relocator_finish(f->m->space, &reason);
-	if (*reason.text)
-		return error_set(f->why, r, "%s: %s", f->name, reason.text);
-	return r ? r : address_spaces_finish(f->spaces);
+	return relocator_finish(f->m->space, r, f->why);
 }
 
 /* ---- programs and threads -------------------------------------------------------- */
@@ -441,18 +419,19 @@ static int find_program(struct file *f, struct mover *v, const struct pcce_sampl
 	return *thread == UINT32_MAX ? -ENOMEM : 0;
 }
 
-static int take_sample(struct file *f, const struct datafile_sample *of)
+static int merge_sample(void *ctx, const struct datafile_sample *of, const struct stack_node *below)
 {
+	struct file *f = ctx;
 	const struct pcce_sample *s = of->sample;
 	struct pcce_sample key = *s;
 	struct pcce_entry entries[PCCE_SEGMENT_ENTRIES];
-	const struct stack_node *below;
-	struct mover v = {.f = f, .space = address_spaces_at(f->spaces, s->pid, s->time)};
+	struct address_spaces *spaces = f->recording->spaces;
+	struct mover v = {.f = f, .space = address_spaces_at(spaces, s->pid, s->time)};
 	uint32_t thread;
 
-	if (v.space == UINT32_MAX || stack_store_take(f->segments, s, &below))
+	if (v.space == UINT32_MAX)
 		return -ENOMEM;
-	v.as = address_spaces_get(f->spaces, v.space);
+	v.as = address_spaces_get(spaces, v.space);
 	if (find_program(f, &v, s, &thread))
 		return -ENOMEM;
 	key.time = wall(f, s->time);
@@ -475,72 +454,25 @@ static int take_sample(struct file *f, const struct datafile_sample *of)
 	return 0;
 }
 
-static int second_pass(struct file *f, struct datafile_reader *reader)
-{
-	uint64_t total = datafile_total(reader);
-	const struct pcce_record *rec;
-	struct datafile_sample s;
-	int r;
-
-	while ((r = datafile_next(reader, &rec)) > 0) {
-		progress(f->name, datafile_position(reader), total);
-		if (!datafile_sample(rec, &s))
-			continue;
-		r = take_sample(f, &s);
-		if (r)
-			return r;
-	}
-	return r ? error_set(f->why, r, "%s", datafile_error(reader)) : 0;
-}
-
 /* ---- a file ---------------------------------------------------------------------- */
-
-static const struct encoding_table *table_of(void *ctx, uint32_t module)
-{
-	const struct file *f = ctx;
-
-	return relocator_table_of(f->m->space, module);
-}
-
-static int add_spooled(struct file *f, const char *path)
-{
-	struct datafile_reader *reader;
-	int r = datafile_open_as(path, f->name, &reader, f->why);
-
-	if (r)
-		return r;
-	r = first_pass(f, reader);
-	datafile_close(reader);
-	r = r ? r : datafile_open_as(path, f->name, &reader, f->why);
-	if (r)
-		return r;
-	r = second_pass(f, reader);
-	datafile_close(reader);
-	return r;
-}
 
 int merge_add(struct merge *m, const char *path, void (*note)(const char *text), struct error *why)
 {
 	struct file f = {.m = m, .name = path, .why = why, .note = note};
-	struct temp_file spool;
-	int r = temp_file_open(path, &spool, why);
+	int r;
 
-	if (r)
-		return r;
 	*why = (struct error){0};
-	f.spaces = address_spaces_new(table_of, &f);
 	f.segments = stack_store_new();
 	f.threads = threads_new(m->names);
-	r = f.spaces && f.segments && f.threads ? add_spooled(&f, spool.path) : -ENOMEM;
+	r = f.segments && f.threads ? read_records(&f) : -ENOMEM;
+	r = r ? r : recording_samples(f.recording, path, f.segments, merge_sample, &f, why);
 	if (r == -ENOMEM && !*why->text)
-		error_set(f.why, r, "%s: out of memory while merging it", path);
-	if (f.spaces)
-		address_spaces_free(f.spaces);
+		error_set(why, r, "cannot merge %s: out of memory", path);
+	recording_close(f.recording);
 	stack_store_free(f.segments);
 	threads_free(f.threads);
 	id_map_free(&f.moved);
 	free(f.moved_to);
-	temp_file_close(&spool);
 	m->files += !r;
 	return r;
 }

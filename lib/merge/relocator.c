@@ -9,7 +9,6 @@
 #include "merge/relocator.h"
 #include "base/array.h"
 #include "base/id_map.h"
-#include "elf/encoding_table.h"
 
 /* Places begin here and are so far apart; link-time addresses count from a multiple of ORIGIN. */
 #define FIRST (1ULL << 40)
@@ -18,14 +17,13 @@
 #define LAST ((1ULL << 47) - DISTANCE)
 
 /* One of all files. */
-struct record_module {
+struct merged_module {
 	struct pcce_rec_module rec;
 	char *path;
 	void *data; /* the encoding table; NULL: none */
 	size_t data_size;
-	struct encoding_table *table; /* of it */
-	uint64_t low, high;	      /* link-time addresses that were mapped; high 0: none were */
-	uint64_t place;		      /* of ORIGIN; 0: none yet */
+	uint64_t low, high; /* link-time addresses that were mapped; high 0: none were */
+	uint64_t place;	    /* of ORIGIN; 0: none yet */
 	uint64_t origin;
 	bool fixed;
 };
@@ -34,8 +32,6 @@ struct record_module {
 struct local {
 	struct pcce_rec_module rec;
 	char *path;
-	void *table;
-	size_t table_size;
 	uint64_t low, high;
 	bool fixed;
 	uint32_t number; /* among all */
@@ -47,7 +43,7 @@ struct symbol_record {
 };
 
 struct relocator {
-	struct record_module *modules;
+	struct merged_module *modules;
 	size_t n;
 	struct id_map by_identity;
 	uint64_t next; /* place */
@@ -72,10 +68,8 @@ struct relocator *relocator_new(void)
 
 static void forget_locals(struct relocator *s)
 {
-	for (size_t i = 0; i < s->n_locals; i++) {
+	for (size_t i = 0; i < s->n_locals; i++)
 		free(s->locals[i].path);
-		free(s->locals[i].table);
-	}
 	free(s->locals);
 	s->locals = NULL;
 	s->n_locals = 0;
@@ -88,9 +82,6 @@ void relocator_free(struct relocator *s)
 	forget_locals(s);
 	for (size_t i = 0; i < s->n; i++) {
 		free(s->modules[i].path);
-		if (s->modules[i].table)
-			encoding_table_close(s->modules[i].table);
-		free(s->modules[i].table);
 		free(s->modules[i].data);
 	}
 	for (size_t i = 0; i < s->n_symbols; i++)
@@ -122,20 +113,6 @@ int relocator_module(struct relocator *s, const struct pcce_rec_module *rec, con
 	if (!l->path)
 		return -ENOMEM;
 	s->n_locals++;
-	return 0;
-}
-
-int relocator_table(struct relocator *s, const struct pcce_rec_table *rec)
-{
-	struct local *l = &s->locals[rec->module];
-
-	if (l->table)
-		return 0;
-	l->table_size = rec->rec.size - sizeof(*rec);
-	l->table = malloc(l->table_size + 1);
-	if (!l->table)
-		return -ENOMEM;
-	memcpy(l->table, rec + 1, l->table_size);
 	return 0;
 }
 
@@ -171,7 +148,8 @@ int relocator_symbol(struct relocator *s, const struct pcce_rec_symbol *rec)
 	return 0;
 }
 
-static void identity(const struct relocator *s, const struct local *l, uint64_t words[ID_MAP_WORDS])
+static void identify(const struct relocator *s, const struct local *l,
+		     const struct recording_module *m, uint64_t words[ID_MAP_WORDS])
 {
 	XXH128_hash_t h;
 
@@ -180,50 +158,37 @@ static void identity(const struct relocator *s, const struct local *l, uint64_t 
 		/* One build may have been encoded in several ways, one after the other. */
 		h = XXH3_128bits(l->rec.build_id, l->rec.build_id_size);
 		words[0] = 1;
-		words[1] = l->table ? XXH3_64bits(l->table, l->table_size) : 0;
+		words[1] = m->data ? XXH3_64bits(m->data, m->size) : 0;
 	} else {
 		h = XXH3_128bits(l->path, strlen(l->path));
 		words[0] = 2;
-		words[1] = l->table ? XXH3_64bits(l->table, l->table_size) : s->machine;
+		words[1] = m->data ? XXH3_64bits(m->data, m->size) : s->machine;
 	}
 	words[2] = h.low64;
 	words[3] = h.high64;
 }
 
-static int take_table(struct record_module *m, struct local *l, struct error *why)
+static int copy_table(struct merged_module *m, const struct recording_module *from)
 {
-	struct error reason = {0};
-	int r;
-
-	if (m->data || !l->table)
+	if (m->data || !from->data)
 		return 0;
-	m->table = calloc(1, sizeof(*m->table));
-	if (!m->table)
+	m->data = malloc(from->size);
+	if (!m->data)
 		return -ENOMEM;
-	r = encoding_table_open(l->table, l->table_size, m->table, &reason);
-	if (r) {
-		free(m->table);
-		m->table = NULL;
-		return error_set(
-			why, r,
-			"the encoding table of %s in it %s; record again with a pcce of one "
-			"version",
-			m->path, reason.text);
-	}
-	m->data = l->table;
-	m->data_size = l->table_size;
-	l->table = NULL;
+	memcpy(m->data, from->data, from->size);
+	m->data_size = from->size;
 	return 0;
 }
 
-static int number_local(struct relocator *s, struct local *l, struct error *why)
+static int number_local(struct relocator *s, struct local *l, const struct recording *of,
+			const struct recording_module *from, struct error *why)
 {
 	uint64_t words[ID_MAP_WORDS];
 	struct id_map_entry *e;
-	struct record_module *m;
+	struct merged_module *m;
 	int r;
 
-	identity(s, l, words);
+	identify(s, l, from, words);
 	e = id_map_find(&s->by_identity, words);
 	if (!e)
 		return -ENOMEM;
@@ -231,7 +196,7 @@ static int number_local(struct relocator *s, struct local *l, struct error *why)
 		if (array_grow(&s->modules, s->n, sizeof(*s->modules)))
 			return -ENOMEM;
 		m = &s->modules[s->n];
-		*m = (struct record_module){.rec = l->rec, .path = l->path};
+		*m = (struct merged_module){.rec = l->rec, .path = l->path};
 		m->rec.module = s->n;
 		l->path = NULL;
 		id_map_fill(&s->by_identity, e, words, s->n);
@@ -240,7 +205,7 @@ static int number_local(struct relocator *s, struct local *l, struct error *why)
 		l->number = e->number - 1;
 	}
 	m = &s->modules[l->number];
-	r = take_table(m, l, why);
+	r = copy_table(m, from);
 	if (r)
 		return r;
 	if (l->high && (!m->high || l->low < m->low))
@@ -253,7 +218,9 @@ static int number_local(struct relocator *s, struct local *l, struct error *why)
 		return 0;
 	if (s->next > LAST)
 		return error_set(why, -EINVAL,
-				 "it and those before have more modules than there is room for");
+				 "cannot merge %s: it and the recordings before it have too many "
+				 "modules; merge fewer recordings",
+				 of->name);
 	m->origin = m->low & ~(ORIGIN - 1);
 	m->place = s->next;
 	s->next += DISTANCE;
@@ -291,10 +258,10 @@ static int number_symbols(struct relocator *s)
 	return 0;
 }
 
-int relocator_finish(struct relocator *s, struct error *why)
+int relocator_finish(struct relocator *s, const struct recording *of, struct error *why)
 {
 	for (size_t i = 0; i < s->n_locals; i++) {
-		int r = number_local(s, &s->locals[i], why);
+		int r = number_local(s, &s->locals[i], of, &of->modules[i], why);
 
 		if (r)
 			return r;
@@ -304,17 +271,12 @@ int relocator_finish(struct relocator *s, struct error *why)
 
 /* ---- looking --------------------------------------------------------------------- */
 
-const struct encoding_table *relocator_table_of(const struct relocator *s, uint32_t module)
-{
-	return s->modules[s->locals[module].number].table;
-}
-
 uint32_t relocator_number(const struct relocator *s, uint32_t module)
 {
 	return s->locals[module].number;
 }
 
-static uint64_t place_of(const struct record_module *m, uint64_t vaddr)
+static uint64_t place_of(const struct merged_module *m, uint64_t vaddr)
 {
 	return m->fixed ? vaddr : m->place + (vaddr - m->origin);
 }
@@ -343,13 +305,13 @@ int relocator_write_modules(const struct relocator *s, struct datafile_writer *w
 	int r = 0;
 
 	for (size_t i = 0; i < s->n && !r; i++) {
-		const struct record_module *m = &s->modules[i];
+		const struct merged_module *m = &s->modules[i];
 
 		r = datafile_put_strings(w, PCCE_REC_MODULE, &m->rec, sizeof(m->rec),
 					 (const char *const[]){m->path}, 1);
 	}
 	for (size_t i = 0; i < s->n && !r; i++) {
-		const struct record_module *m = &s->modules[i];
+		const struct merged_module *m = &s->modules[i];
 		struct pcce_rec_table rec = {.module = i};
 		struct iovec part = {m->data, m->data_size};
 
@@ -362,7 +324,7 @@ int relocator_write_modules(const struct relocator *s, struct datafile_writer *w
 int relocator_write_map(const struct relocator *s, struct datafile_writer *w, uint32_t pid,
 			uint32_t module)
 {
-	const struct record_module *m = &s->modules[module];
+	const struct merged_module *m = &s->modules[module];
 	struct pcce_rec_map rec = {
 		.start = place_of(m, m->low),
 		.length = m->high - m->low,

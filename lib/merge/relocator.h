@@ -12,9 +12,10 @@
 #define PCCE_MERGE_RELOCATOR_H
 
 #include <stdbool.h>
-#include "recording/writer.h"
-#include "decode/decode.h"
 #include "base/error.h"
+#include "decode/decode.h"
+#include "recording/recording.h"
+#include "recording/writer.h"
 
 struct relocator;
 
@@ -24,15 +25,13 @@ void relocator_free(struct relocator *s);
 /* The modules of a file, in the order in which its records name them. */
 void relocator_begin(struct relocator *s, const char *host, const char *kernel);
 int relocator_module(struct relocator *s, const struct pcce_rec_module *rec, const char *path);
-int relocator_table(struct relocator *s, const struct pcce_rec_table *rec);
 int relocator_map(struct relocator *s, const struct pcce_rec_map *rec);
 int relocator_symbol(struct relocator *s, const struct pcce_rec_symbol *rec);
-/* After the last of a file. 0, -ENOMEM, or -EINVAL with the end of a sentence in why. */
-int relocator_finish(struct relocator *s, struct error *why);
+/* After the last record of a file, `of`. 0; -ENOMEM; or -EINVAL with a whole sentence in why.
+ */
+int relocator_finish(struct relocator *s, const struct recording *of, struct error *why);
 
-/* All after finish: the table of a module of this file, or NULL; the number of the module among
- * all. */
-const struct encoding_table *relocator_table_of(const struct relocator *s, uint32_t module);
+/* All after finish. The number among all of a module of this file. */
 uint32_t relocator_number(const struct relocator *s, uint32_t module);
 /* Where an address of this file is now; 0: in no module. Says which module that is. */
 uint64_t relocator_relocate(const struct relocator *s, const struct decode_space *as,

@@ -1,53 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Samples, as they come from the file, through the decoder. */
+/* Decodes all samples of a recording, in the order of the file, with a decode cache. */
 #include <errno.h>
 #include <stdlib.h>
 #include "profile/profile_internal.h"
-#include "base/progress.h"
 
-static int push_all(struct decode_cache *d, struct datafile_reader *reader, const char *what,
-		    struct error *why)
+static int push_sample(void *ctx, const struct datafile_sample *s, const struct stack_node *below)
 {
-	uint64_t total = datafile_total(reader);
-	const struct pcce_record *rec;
-	struct datafile_sample s;
-	int r, error;
-
-	while ((r = datafile_next(reader, &rec)) > 0) {
-		if (!datafile_sample(rec, &s))
-			continue;
-		progress(what, datafile_position(reader), total);
-		error = decode_cache_push(d, &s);
-		if (error)
-			return error;
-	}
-	if (r)
-		return error_set(why, r, "%s", datafile_error(reader));
-	return decode_cache_end(d);
+	(void)below; /* the cache collects stacks itself */
+	return decode_cache_push(ctx, s);
 }
 
-int profile_decode(struct profile *p, struct datafile_reader *reader, struct tree_builder *b,
-		   bool below, const struct decode_cache_sink *sink, size_t *n_places,
-		   const char *what, struct error *why)
+int profile_decode(struct profile *p, struct tree_builder *b, bool below,
+		   const struct decode_cache_sink *sink, size_t *n_places, const char *progress,
+		   struct error *why)
 {
 	struct profile_internals *in = p->in;
 	struct decode_cache *d;
 	int r;
 
-	/* A thread's stack is put together anew. */
+	/* Each pass collects the threads' stacks again. */
 	stack_store_free(in->segments);
 	in->segments = stack_store_new();
 	thread_origins_free(p->origins);
 	p->origins = thread_origins_new(b ? p->names : NULL, in->inlining);
-	d = in->segments && p->origins
-		    ? decode_cache_new(in->spaces, in->segments, b, p->origins, below, sink)
-		    : NULL;
-	r = d ? push_all(d, reader, what, why) : -ENOMEM;
-	if (d) {
-		in->n_contexts = decode_cache_unique(d);
-		free(in->places);
-		in->places = decode_cache_take_places(d, n_places);
-	}
+	if (!in->segments || !p->origins)
+		return -ENOMEM;
+	d = decode_cache_new(in->recording->spaces, in->segments, b, p->origins, below, sink);
+	if (!d)
+		return -ENOMEM;
+	r = recording_samples(in->recording, progress, NULL, push_sample, d, why);
+	r = r ? r : decode_cache_end(d);
+	in->n_contexts = decode_cache_unique(d);
+	free(in->places);
+	in->places = decode_cache_take_places(d, n_places);
 	decode_cache_free(d);
 	return r;
 }

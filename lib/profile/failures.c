@@ -105,7 +105,8 @@ void profile_print_failures(const struct profile *p, FILE *out, size_t max)
 		const struct profile_failure *d = &p->in->failures[i];
 		const struct pcce_sample *s = d->sample;
 		const struct pcce_entry *entries = pcce_sample_entries(s);
-		const struct decode_space *as = address_spaces_get(p->in->spaces, d->space);
+		const struct decode_space *as =
+			address_spaces_get(p->in->recording->spaces, d->space);
 
 		if (d->mismatch && mismatches < max)
 			fprintf(out, "mismatch %zu:", ++mismatches);

@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Symbols that a recording lacks, but that this machine has: debug information that was
- * installed or fetched later, and everything if the recorder could write no symbols at
- * all.  A file counts only if its build id is the recorded module's.
+ * Adds symbols that a recording lacks and this machine has: from debug information that was
+ * installed or fetched after recording, and from the modules' own files if the recorder could write
+ * no symbols at all. A file counts only if it has the recorded module's build id.
  *
- * Which addresses need names is known only from decoded samples, so where there is such
- * a module all samples are decoded once more, before the tree is made.
+ * Only decoded samples tell which addresses need names. So if this machine has such a file, the
+ * caller decodes all samples once more, before it builds the tree.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "symbols/address_list.h"
 #include "symbols/debuginfo.h"
 #include "profile/profile_internal.h"
 #include "symbols/symbolize.h"
 
 struct candidate {
-	int fd;	     /* -1: it is none */
-	bool always; /* else: only if samples were taken in it */
-	uint64_t *addresses;
-	size_t n, capacity;
+	int fd;	     /* a file with its symbols; -1: none */
+	bool always; /* else: symbolized only if samples were taken in the module */
+	struct address_list addresses;
 };
 
 struct late_symbols {
 	struct profile *p;
 	struct candidate *modules;
 	uint32_t n;
-	uint32_t current; /* whose symbols come */
+	uint32_t current; /* the module whose symbols are being added */
 };
 
 static int open_module(const char *path, const uint8_t *id, size_t size)
@@ -50,7 +50,7 @@ static int open_module(const char *path, const uint8_t *id, size_t size)
 	return -1;
 }
 
-/* A library of which nothing is known may just not have been used: that will be known later. */
+/* A library without any symbol may have no samples: add_places() finds that out. */
 static size_t find_candidates(struct late_symbols *l)
 {
 	const struct symbol_table *names = l->p->names;
@@ -77,69 +77,32 @@ static size_t find_candidates(struct late_symbols *l)
 	return found;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static void sort_unique(struct candidate *c)
-{
-	size_t kept = 0;
-
-	if (c->n)
-		qsort(c->addresses, c->n, sizeof(*c->addresses), by_value);
-	for (size_t i = 0; i < c->n; i++)
-		if (!kept || c->addresses[kept - 1] != c->addresses[i])
-			c->addresses[kept++] = c->addresses[i];
-	c->n = kept;
-}
-
-static int add_address(struct candidate *c, uint64_t vaddr)
-{
-	/* Most are there already: throw them out before asking for more memory. */
-	if (c->n == c->capacity)
-		sort_unique(c);
-	if (c->n * 2 >= c->capacity) {
-		size_t want = c->capacity ? c->capacity * 4 : 1024;
-		uint64_t *more = reallocarray(c->addresses, want, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		c->addresses = more;
-		c->capacity = want;
-	}
-	c->addresses[c->n++] = vaddr;
-	return 0;
-}
-
-static int add_run_time(struct late_symbols *l, const struct decode_space *as, uint64_t address)
+static int add_address(struct late_symbols *l, const struct decode_space *as, uint64_t address)
 {
 	const struct decode_module *m = address ? as->find(as, address) : NULL;
 
 	if (!m || m->module >= l->n || l->modules[m->module].fd < 0)
 		return 0;
-	return add_address(&l->modules[m->module], decode_link_time(m, address));
+	return address_list_add(&l->modules[m->module].addresses, decode_link_time(m, address));
 }
 
-/* A state is met: the frames around the innermost one, of which there may be more than one
- * instruction. */
-static int meet(void *ctx, const struct decode_cache_sample *s, uint32_t space,
-		const struct decode_cache_meaning *m, const struct decode_context *context)
+/* Adds the frames around the innermost one. add_places() adds the innermost ones, because one state
+ * can have several instructions. */
+static int meet_state(void *ctx, const struct decode_cache_sample *s, uint32_t space,
+		      const struct decode_cache_meaning *m, const struct decode_context *context)
 {
 	struct late_symbols *l = ctx;
-	const struct decode_space *as = address_spaces_get(l->p->in->spaces, space);
+	const struct decode_space *as = address_spaces_get(l->p->in->recording->spaces, space);
 	int r = 0;
 
 	(void)s;
 	(void)m;
 	for (size_t i = 0; i < context->n && !r; i++)
-		r = add_run_time(l, as, context->frames[i].address);
+		r = add_address(l, as, context->frames[i].address);
 	return r;
 }
 
-static int take(void *ctx, const struct datafile_sample *s, uint32_t meaning)
+static int skip_sample(void *ctx, const struct datafile_sample *s, uint32_t meaning)
 {
 	(void)ctx;
 	(void)s;
@@ -147,9 +110,9 @@ static int take(void *ctx, const struct datafile_sample *s, uint32_t meaning)
 	return 0;
 }
 
-const struct decode_cache_sink late_sink = {.met = meet, .sample = take};
+const struct decode_cache_sink late_sink = {.met = meet_state, .sample = skip_sample};
 
-/* The instructions of samples. */
+/* Adds the instructions at which samples were taken. */
 static int add_places(struct late_symbols *l, const struct tree_place *places, size_t n)
 {
 	bool *seen = calloc(l->n + 1, sizeof(*seen));
@@ -159,16 +122,16 @@ static int add_places(struct late_symbols *l, const struct tree_place *places, s
 		if (places[i].module >= l->n || l->modules[places[i].module].fd < 0)
 			continue;
 		seen[places[i].module] = true;
-		r = add_address(&l->modules[places[i].module], places[i].vaddr);
+		r = address_list_add(&l->modules[places[i].module].addresses, places[i].vaddr);
 	}
 	for (uint32_t i = 0; i < l->n && !r; i++)
 		if (!seen[i] && !l->modules[i].always)
-			l->modules[i].n = 0;
+			l->modules[i].addresses.n = 0;
 	free(seen);
 	return r;
 }
 
-static int add_symbol(void *ctx, const struct symbolize_frame *f)
+static int add_late_symbol(void *ctx, const struct symbolize_frame *f)
 {
 	const struct late_symbols *l = ctx;
 	struct pcce_rec_symbol rec = {
@@ -183,7 +146,7 @@ static int add_symbol(void *ctx, const struct symbolize_frame *f)
 	return symbol_table_add_symbol(l->p->names, &rec, f->function, f->file);
 }
 
-/* A file that turns out to be of no use leaves what there is. */
+/* A file that cannot be used adds nothing. */
 static int symbolize(struct late_symbols *l)
 {
 	int r = 0;
@@ -196,23 +159,24 @@ static int symbolize(struct late_symbols *l)
 
 		if (c->fd < 0)
 			continue;
-		sort_unique(c);
-		if (!c->n)
+		address_list_sort(&c->addresses);
+		if (!c->addresses.n)
 			continue;
 		symbol_table_drop_symbols(l->p->names, l->current);
-		r = symbolize_file(c->fd, id, size, c->addresses, c->n, add_symbol, l, &why);
+		r = symbolize_file(c->fd, id, size, c->addresses.all, c->addresses.n,
+				   add_late_symbol, l, &why);
 		if (r != -ENOMEM)
 			r = 0;
 	}
 	return r ? r : symbol_table_finish(l->p->names);
 }
 
-static void forget(struct late_symbols *l)
+static void free_late_symbols(struct late_symbols *l)
 {
 	for (uint32_t i = 0; l->modules && i < l->n; i++) {
 		if (l->modules[i].fd >= 0)
 			close(l->modules[i].fd);
-		free(l->modules[i].addresses);
+		address_list_free(&l->modules[i].addresses);
 	}
 	free(l->modules);
 	free(l);
@@ -235,7 +199,7 @@ int late_symbols_begin(struct profile *p, struct late_symbols **late)
 	if (find_candidates(l))
 		*late = l;
 	else
-		forget(l);
+		free_late_symbols(l);
 	return 0;
 }
 
@@ -245,6 +209,6 @@ int late_symbols_end(struct late_symbols *l, const struct tree_place *places, si
 
 	if (!r)
 		r = symbolize(l);
-	forget(l);
+	free_late_symbols(l);
 	return r;
 }

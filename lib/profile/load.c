@@ -1,41 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The file is read twice, first for all but the samples, since mappings, tables and symbols may
- * stand behind the samples that need them (read.c); then for the samples, which
- * are decoded as they come (decode_cache.c).  Where everything is shown, and once, they are counted
- * then, and need not be kept.  Otherwise they are (samples.c), and those that are selected are
- * counted, and the tree of their contexts is made, when all contexts are known (select.c).
+ * Loads a recording into a profile in two passes. The first (read.c) reads all records but samples:
+ * mappings, tables and symbols may follow the samples that need them. The second (decode_pass.c)
+ * decodes the samples in the order of the file.
+ *
+ * If the caller wants all samples, and once, the second pass adds up their weights and keeps no
+ * sample. Otherwise it keeps them (samples.c). Then, when all contexts are known, select.c adds up
+ * the selected ones and builds the tree of their contexts.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "profile/profile_internal.h"
 #include "base/progress.h"
-#include "base/temp_file.h"
 #include "decode/verify.h"
-
-static const struct encoding_table *table_of(void *ctx, uint32_t module)
-{
-	const struct profile *p = ctx;
-
-	return symbol_table_table(p->names, module);
-}
 
 /* ---- samples --------------------------------------------------------------------- */
 
 struct taking {
 	struct profile *p;
-	struct decode_cache *lines; /* NULL: lines of innermost functions are not told apart */
-	struct due {		    /* to be added to totals */
+	struct decode_cache *lines; /* NULL: does not tell lines of innermost functions apart */
+	struct due {		    /* the last samples, not in the totals yet */
 		uint32_t instruction;
 		struct profile_sum sum;
 	} due[PROFILE_AHEAD];
 	size_t n_due;
-	uint32_t pid, tid, origin; /* whose origin was noted last */
+	uint32_t pid, tid, origin; /* the thread and origin noted last */
 };
 
-static int met(void *ctx, const struct decode_cache_sample *s, uint32_t space,
-	       const struct decode_cache_meaning *m, const struct decode_context *context)
+static int note_state(void *ctx, const struct decode_cache_sample *s, uint32_t space,
+		      const struct decode_cache_meaning *m, const struct decode_context *context)
 {
 	struct profile *p = ((struct taking *)ctx)->p;
 
@@ -57,7 +51,8 @@ static int add_instruction(void *ctx, const struct decode_cache_meaning *m)
 	return profile_keep_instruction(t->p, m, t->lines);
 }
 
-/* A total is asked for some samples before it is needed: most are not in the cache. */
+/* Most totals are not in the processor's cache, so take_decoded() prefetches each some samples
+ * before it is needed. */
 static void add_due(struct taking *t, struct due *due)
 {
 	struct profile_sum *total = &t->p->in->totals[due->instruction];
@@ -66,7 +61,7 @@ static void add_due(struct taking *t, struct due *due)
 	total->weight += due->sum.weight;
 }
 
-/* Most samples are of the thread of the one before. */
+/* Most samples come from the same thread as the one before. */
 static int note_origin(struct taking *t, const struct pcce_sample *s, uint32_t origin)
 {
 	uint32_t thread;
@@ -83,7 +78,7 @@ static int note_origin(struct taking *t, const struct pcce_sample *s, uint32_t o
 	return 0;
 }
 
-static int take(void *ctx, const struct datafile_sample *of, uint32_t instruction)
+static int take_decoded(void *ctx, const struct datafile_sample *of, uint32_t instruction)
 {
 	struct taking *t = ctx;
 	const struct pcce_sample *s = of->sample;
@@ -107,8 +102,8 @@ static int take(void *ctx, const struct datafile_sample *of, uint32_t instructio
 	return 0;
 }
 
-/* Without single samples, the totals say all. */
-static int end(void *ctx)
+/* If no samples are kept, the totals go into the statistics and the tree. */
+static int end_samples(void *ctx)
 {
 	struct taking *t = ctx;
 	struct profile_internals *in = t->p->in;
@@ -135,7 +130,7 @@ static int end(void *ctx)
 	return 0;
 }
 
-/* Numbers of threads are not those of streams: a thread has several, and is renamed. */
+/* A thread has several streams: one for each event and each of its names. */
 static int number_threads(struct profile *p)
 {
 	size_t n = sample_streams_count(p->streams);
@@ -153,33 +148,13 @@ static int number_threads(struct profile *p)
 
 /* ---- all together ---------------------------------------------------------------- */
 
-/* The file is opened once for each pass. */
-struct source {
-	const char *path; /* NULL: memory */
-	const void *data;
-	size_t size;
-	const char *name;
-};
-
-static int open_source(const struct source *s, struct datafile_reader **reader, struct error *why)
-{
-	if (s->path)
-		return datafile_open_as(s->path, s->name, reader, why);
-	return datafile_open_memory(s->data, s->size, s->name, reader, why);
-}
-
-static int prepare(struct profile *p, const struct profile_options *o, const struct selection *s)
+static int prepare_profile(struct profile *p, const struct profile_options *o,
+			   const struct selection *s)
 {
 	p->in = calloc(1, sizeof(*p->in));
 	p->names = symbol_table_new(o->names);
 	p->streams = sample_streams_new();
-	p->sampler = strdup("");
-	p->event = strdup("");
-	p->command = strdup("");
-	p->host = strdup("");
-	p->kernel = strdup("");
-	if (!p->in || !p->names || !p->streams || !p->sampler || !p->event || !p->command ||
-	    !p->host || !p->kernel || cct_init(&p->in->all))
+	if (!p->in || !p->names || !p->streams || cct_init(&p->in->all))
 		return -ENOMEM;
 	p->in->has_tree = o->tree;
 	p->in->again = o->again;
@@ -187,15 +162,13 @@ static int prepare(struct profile *p, const struct profile_options *o, const str
 	p->in->kept = o->again || o->samples || o->lines || selection_has_samples(s) ||
 		      selection_has_contexts(s) || selection_has_frames(s);
 	p->threads = threads_new(p->names);
-	p->in->spaces = address_spaces_new(table_of, p);
-	return p->threads && p->in->spaces ? 0 : -ENOMEM;
+	return p->threads ? 0 : -ENOMEM;
 }
 
-/* What this machine knows of addresses that the recording does not. */
-static int find_late_symbols(struct profile *p, const struct source *s, struct error *why)
+/* Adds the symbols that this machine has and the recording lacks. */
+static int find_late_symbols(struct profile *p, struct error *why)
 {
 	struct decode_cache_sink sink = late_sink;
-	struct datafile_reader *reader;
 	struct late_symbols *late;
 	size_t n = 0;
 	int r = late_symbols_begin(p, &late), end;
@@ -203,33 +176,28 @@ static int find_late_symbols(struct profile *p, const struct source *s, struct e
 	if (r || !late)
 		return r;
 	sink.ctx = late;
-	r = open_source(s, &reader, why);
-	if (!r) {
-		r = profile_decode(p, reader, NULL, true, &sink, &n, "looking for symbols", why);
-		datafile_close(reader);
-	}
+	r = profile_decode(p, NULL, true, &sink, &n, "looking for symbols", why);
 	end = late_symbols_end(late, p->in->places, r ? 0 : n);
 	return r ? r : end;
 }
 
-static int read_samples(struct profile *p, const struct source *s, const struct profile_options *o,
-			struct error *why)
+static int read_samples(struct profile *p, const struct profile_options *o, struct error *why)
 {
 	struct taking taking = {.p = p};
-	struct decode_cache_sink sink = {
-		.met = met, .meaning = add_instruction, .sample = take, .end = end, .ctx = &taking};
+	struct decode_cache_sink sink = {.met = note_state,
+					 .meaning = add_instruction,
+					 .sample = take_decoded,
+					 .end = end_samples,
+					 .ctx = &taking};
 	struct tree_builder *b =
 		o->tree ? tree_builder_new(&p->in->all, p->names, o->inlining) : NULL;
-	struct datafile_reader *reader;
 	size_t n_places;
-	int r = o->tree && !b ? -ENOMEM : open_source(s, &reader, why);
+	int r;
 
-	if (!r) {
-		if (o->lines && o->tree)
-			sink.decoding = &taking.lines;
-		r = profile_decode(p, reader, b, o->origins, &sink, &n_places, "decoding", why);
-		datafile_close(reader);
-	}
+	if (o->lines && o->tree)
+		sink.decoding = &taking.lines;
+	r = o->tree && !b ? -ENOMEM
+			  : profile_decode(p, b, o->origins, &sink, &n_places, "decoding", why);
 	tree_builder_free(b);
 	cct_settle(&p->in->all);
 	profile_settle(p->in);
@@ -237,22 +205,19 @@ static int read_samples(struct profile *p, const struct source *s, const struct 
 	return r;
 }
 
-static int load(struct profile *p, const struct source *s, const struct profile_options *o,
-		struct error *why)
+static int load_profile(struct profile *p, const struct profile_source *s,
+			const struct profile_options *o, struct error *why)
 {
 	static const struct selection everything;
 	const struct selection *selection = o->select ? o->select : &everything;
-	struct datafile_reader *reader;
-	int r = prepare(p, o, selection);
+	int r = prepare_profile(p, o, selection);
 
-	r = r ? r : open_source(s, &reader, why);
-	if (r)
-		return r;
-	r = profile_read(p, reader, s->name, why);
-	datafile_close(reader);
+	r = r ? r : profile_read(p, s, why);
 	if (!r && o->tree)
-		r = find_late_symbols(p, s, why);
-	r = r ? r : read_samples(p, s, o, why);
+		r = find_late_symbols(p, why);
+	r = r ? r : read_samples(p, o, why);
+	if (p->in && p->in->recording)
+		recording_end_samples(p->in->recording);
 	r = r ? r : number_threads(p);
 	if (r)
 		return r;
@@ -263,19 +228,19 @@ static int load(struct profile *p, const struct source *s, const struct profile_
 	return o->tree ? profile_finish_tree(p) : 0;
 }
 
-static int load_source(const struct source *s, const struct profile_options *o,
-		       struct profile **out, struct error *why)
+static int load_recording(const struct profile_source *s, const struct profile_options *o,
+			  struct profile **out, struct error *why)
 {
 	struct profile *p = calloc(1, sizeof(*p));
 	int r;
 
 	*why = (struct error){0};
-	r = p ? load(p, s, o, why) : -ENOMEM;
+	r = p ? load_profile(p, s, o, why) : -ENOMEM;
 	progress_end();
 	if (r) {
 		profile_free(p);
 		if (r == -ENOMEM)
-			error_set(why, r, "%s: out of memory while reading it", s->name);
+			error_set(why, r, "cannot read %s: out of memory", s->name);
 		return r;
 	}
 	*out = p;
@@ -285,22 +250,15 @@ static int load_source(const struct source *s, const struct profile_options *o,
 int profile_load(const char *path, const struct profile_options *o, struct profile **out,
 		 struct error *why)
 {
-	struct source s = {.path = path, .name = path};
-	struct temp_file spool;
-	int r = temp_file_open(path, &spool, why);
+	const struct profile_source s = {.path = path, .name = path};
 
-	if (r)
-		return r;
-	s.path = spool.path;
-	r = load_source(&s, o, out, why);
-	temp_file_close(&spool);
-	return r;
+	return load_recording(&s, o, out, why);
 }
 
 int profile_load_memory(const void *data, size_t size, const char *name,
 			const struct profile_options *o, struct profile **out, struct error *why)
 {
-	struct source s = {.data = data, .size = size, .name = name};
+	const struct profile_source s = {.data = data, .size = size, .name = name};
 
-	return load_source(&s, o, out, why);
+	return load_recording(&s, o, out, why);
 }

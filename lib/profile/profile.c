@@ -53,18 +53,12 @@ void profile_free(struct profile *p)
 		return;
 	in = p->in;
 	if (in) {
-		for (size_t i = 0; i < in->n_tables; i++) {
-			encoding_table_close(&in->tables[i]->table);
-			free(in->tables[i]->data);
-			free(in->tables[i]);
-		}
 		for (size_t i = 0; i < in->n_failures; i++)
 			free(in->failures[i].sample);
-		address_spaces_free(in->spaces);
+		recording_close(in->recording);
 		stack_store_free(in->segments);
 		cct_free(&in->all);
 		profile_forget(in);
-		free(in->tables);
 	}
 	free(in);
 	threads_free(p->threads);
@@ -74,10 +68,5 @@ void profile_free(struct profile *p)
 	cct_free(&p->tree);
 	free(p->stream_samples);
 	free(p->leaves);
-	free(p->sampler);
-	free(p->event);
-	free(p->command);
-	free(p->host);
-	free(p->kernel);
 	free(p);
 }

@@ -47,9 +47,10 @@ struct profile {
 				     lines apart */
 	size_t n_leaves;
 	struct threads *threads;
-	struct thread_origins *origins;			 /* of threads */
-	char *event, *command, *sampler, *host, *kernel; /* from the recording; "" if unknown */
-	uint64_t frequency, period;			 /* of the event; one of them is 0 */
+	struct thread_origins *origins; /* of threads */
+	const char *event, *command, *sampler, *host,
+		*kernel;		/* from the recording; "" if unknown */
+	uint64_t frequency, period;	/* of the event; one of them is 0 */
 	uint64_t start_time, wall_time; /* when it began: CLOCK_MONOTONIC, and ns since 1970 */
 	bool own_lines;	  /* frames have lines of their own, not those of the calls of them
 			     (SELECT_BY_LINE) */

@@ -3,21 +3,13 @@
 #ifndef PCCE_PROFILE_PROFILE_INTERNAL_H
 #define PCCE_PROFILE_PROFILE_INTERNAL_H
 
-#include "recording/address_space.h"
-#include "recording/reader.h"
 #include "profile/decode_cache.h"
 #include "profile/profile.h"
-#include "recording/stack_store.h"
+#include "recording/recording.h"
 #include "base/error.h"
 
 #define PROFILE_FAILURES 10
 #define PROFILE_AHEAD 16 /* samples from where a sum is asked for to where it changes */
-
-struct profile_table {
-	void *data;
-	struct encoding_table table;
-	uint32_t module;
-};
 
 /* A sample that is to be shown in full. */
 struct profile_failure {
@@ -39,12 +31,10 @@ struct profile_instruction {
 };
 
 struct profile_internals {
-	struct address_spaces *spaces;
+	struct recording *recording;
 	struct stack_store *segments;
 	struct cct
 		all; /* all contexts, without weights; empty if it has become the profile's tree */
-	struct profile_table **tables;
-	size_t n_tables, tables_capacity;
 	struct profile_failure failures[2 * PROFILE_FAILURES];
 	size_t n_failures, n_mismatches;
 	struct tree_place *places;
@@ -72,24 +62,32 @@ struct profile_internals {
 
 #define PROFILE_SUM 0x80000000u
 
-/* read.c: reads all records but samples, of which it sees where they come from. 0, or -errno:
- * -ENOMEM without a sentence. */
-int profile_read(struct profile *p, struct datafile_reader *reader, const char *name,
-		 struct error *why);
+/* Where a recording is. */
+struct profile_source {
+	const char *path; /* NULL: in memory */
+	const void *data;
+	size_t size;
+	const char *name; /* in messages */
+};
 
-/* decode_pass.c: decodes all samples, into sink; below: with what created their threads. The same.
+/* read.c: opens the recording and reads all records but samples. 0, or -errno; -ENOMEM can come
+ * without a sentence. */
+int profile_read(struct profile *p, const struct profile_source *s, struct error *why);
+
+/* decode_pass.c: decodes all samples into the sink. below: contexts continue with the creation
+ * contexts of their threads. progress: what progress() shows. Returns the same as profile_read().
  */
-int profile_decode(struct profile *p, struct datafile_reader *reader, struct tree_builder *b,
-		   bool below, const struct decode_cache_sink *sink, size_t *n_places,
-		   const char *what, struct error *why);
+int profile_decode(struct profile *p, struct tree_builder *b, bool below,
+		   const struct decode_cache_sink *sink, size_t *n_places, const char *progress,
+		   struct error *why);
 
-/* late_symbols.c: adds symbols that this machine has and the recording has not. Which addresses
- * need names is known only when all samples have been decoded: begin gives NULL if there is nothing
- * to be found. */
+/* late_symbols.c: adds symbols that this machine has and the recording lacks. Only decoded samples
+ * tell which addresses need names, so the caller decodes all samples between begin and end. begin
+ * sets *late to NULL if this machine has nothing to add. */
 struct late_symbols;
 int late_symbols_begin(struct profile *p, struct late_symbols **late);
 extern const struct decode_cache_sink late_sink; /* its ctx: the struct late_symbols */
-/* With the places that the decoding met. Frees. */
+/* places: those of the decoding. Frees late. */
 int late_symbols_end(struct late_symbols *late, const struct tree_place *places, size_t n_places);
 
 /* profile.c: adds samples that mean the same to the statistics. */

@@ -1,103 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The records of a recording, into memory: all but the samples. */
+/*
+ * Reads all records of a recording but its samples into a profile. Of the samples it sees only
+ * where they come from: processes, threads and times.
+ */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include "profile/profile_internal.h"
-#include "base/progress.h"
 
-static int add_table(struct profile *p, const struct pcce_rec_table *rec, const char *name,
-		     struct error *why)
-{
-	struct profile_internals *in = p->in;
-	struct profile_table *t, **more;
-	struct error reason = {0};
-	const void *data;
-	size_t size;
-	int r;
-
-	data = datafile_table(rec, &size);
-	if (in->n_tables == in->tables_capacity) {
-		size_t want = in->tables_capacity ? in->tables_capacity * 2 : 16;
-
-		more = reallocarray(in->tables, want, sizeof(struct profile_table *));
-		if (!more)
-			return -ENOMEM;
-		in->tables = more;
-		in->tables_capacity = want;
-	}
-	t = calloc(1, sizeof(*t));
-	if (!t)
-		return -ENOMEM;
-	t->module = rec->module;
-	t->data = malloc(size + 1);
-	if (!t->data) {
-		free(t);
-		return -ENOMEM;
-	}
-	memcpy(t->data, data, size);
-	r = encoding_table_open(t->data, size, &t->table, &reason);
-	if (!r)
-		r = symbol_table_set_table(p->names, rec->module, &t->table);
-	if (r) {
-		free(t->data);
-		free(t);
-		if (r == -EINVAL)
-			return error_set(why, r,
-					 "%s: the encoding table of %s in it %s; record again "
-					 "with a pcce of one version",
-					 name,
-					 *symbol_table_path(p->names, rec->module)
-						 ? symbol_table_path(p->names, rec->module)
-						 : "a module",
-					 reason.text);
-		return r;
-	}
-	in->tables[in->n_tables++] = t;
-	return 0;
-}
-
-static int copy_string(char **to, const char *from)
-{
-	free(*to);
-	*to = strdup(from);
-	return *to ? 0 : -ENOMEM;
-}
-
-static int add_info(struct profile *p, const struct pcce_rec_info *rec)
-{
-	p->frequency = rec->frequency;
-	p->period = rec->period;
-	p->start_time = rec->start_time;
-	p->wall_time = rec->wall_time;
-	p->stats.verify = rec->flags & PCCE_INFO_VERIFY;
-	if (copy_string(&p->sampler, datafile_string(&rec->rec, 0)) ||
-	    copy_string(&p->event, datafile_string(&rec->rec, 1)) ||
-	    copy_string(&p->command, datafile_string(&rec->rec, 2)) ||
-	    copy_string(&p->host, datafile_string(&rec->rec, 3)) ||
-	    copy_string(&p->kernel, datafile_string(&rec->rec, 4)))
-		return -ENOMEM;
-	return 0;
-}
-
-static void add_lost(struct profile_stats *s, const struct pcce_rec_lost *rec)
-{
-	s->lost += rec->count;
-	s->lost_reasons[rec->reason <= PCCE_LOSS_SHAPE ? rec->reason : 0] += rec->count;
-}
-
-static int add_process(struct profile *p, const struct pcce_rec_process *rec)
+static int see_process(struct profile *p, const struct pcce_rec_process *rec)
 {
 	const char *name = datafile_string(&rec->rec, 0);
 	uint32_t comm = symbol_table_intern(p->names, name);
 
-	if (comm == UINT32_MAX || sample_streams_add_process(p->streams, rec, comm) ||
-	    threads_add_process(p->threads, rec, name))
+	if (comm == UINT32_MAX || sample_streams_add_process(p->streams, rec, comm))
 		return -ENOMEM;
-	return address_spaces_add_process(p->in->spaces, rec);
+	return threads_add_process(p->threads, rec, name);
 }
 
-static int add_thread(struct profile *p, const struct pcce_rec_thread *rec)
+static int see_thread(struct profile *p, const struct pcce_rec_thread *rec)
 {
 	const char *name = datafile_string(&rec->rec, 0);
 	uint32_t comm = symbol_table_intern(p->names, name);
@@ -107,7 +26,7 @@ static int add_thread(struct profile *p, const struct pcce_rec_thread *rec)
 	return threads_add_thread(p->threads, rec, name);
 }
 
-/* Streams and threads are those of samples. */
+/* Streams and threads are numbered in the order of their first samples. */
 static int see_sample(struct profile *p, const struct pcce_record *rec)
 {
 	struct datafile_sample of;
@@ -130,61 +49,67 @@ static int see_sample(struct profile *p, const struct pcce_record *rec)
 	return 0;
 }
 
-static int read_record(struct profile *p, const struct pcce_record *rec, const char *name,
-		       struct error *why)
+static int read_record(void *ctx, const struct pcce_record *rec)
 {
-	struct profile_internals *in = p->in;
+	struct profile *p = ctx;
 
 	switch (rec->type) {
-	case PCCE_REC_INFO:
-		return add_info(p, (const void *)rec);
 	case PCCE_REC_PROCESS:
-		return add_process(p, (const void *)rec);
+		return see_process(p, (const void *)rec);
 	case PCCE_REC_THREAD:
-		return add_thread(p, (const void *)rec);
+		return see_thread(p, (const void *)rec);
 	case PCCE_REC_MAP:
-		if (symbol_table_add_map(p->names, (const void *)rec))
-			return -ENOMEM;
-		return address_spaces_add_map(in->spaces, (const void *)rec);
+		return symbol_table_add_map(p->names, (const void *)rec);
 	case PCCE_REC_MODULE:
 		return symbol_table_add_module(p->names, (const void *)rec,
 					       datafile_string(rec, 0));
 	case PCCE_REC_SYMBOL:
 		return symbol_table_add_symbol(p->names, (const void *)rec, datafile_string(rec, 0),
 					       datafile_string(rec, 1));
-	case PCCE_REC_TABLE:
-		return add_table(p, (const void *)rec, name, why);
 	case PCCE_REC_SAMPLE:
 	case PCCE_REC_SUM:
 		return see_sample(p, rec);
-	case PCCE_REC_LOST:
-		add_lost(&p->stats, (const void *)rec);
-		return 0;
 	default:
 		return 0;
 	}
 }
 
-int profile_read(struct profile *p, struct datafile_reader *reader, const char *name,
-		 struct error *why)
+static void copy_recording_info(struct profile *p, const struct recording *r)
 {
-	uint64_t total = datafile_total(reader);
-	const struct pcce_record *rec;
-	int r;
-
-	while ((r = datafile_next(reader, &rec)) > 0) {
-		progress("reading", datafile_position(reader), total);
-		r = read_record(p, rec, name, why);
-		if (r)
-			return r;
+	p->sampler = r->sampler;
+	p->event = r->event;
+	p->command = r->command;
+	p->host = r->host;
+	p->kernel = r->kernel;
+	p->frequency = r->info.frequency;
+	p->period = r->info.period;
+	p->start_time = r->info.start_time;
+	p->wall_time = r->info.wall_time;
+	p->stats.verify = r->info.flags & PCCE_INFO_VERIFY;
+	for (uint32_t i = 0; i <= PCCE_LOSS_SHAPE; i++) {
+		p->stats.lost += r->lost[i];
+		p->stats.lost_reasons[i] = r->lost[i];
 	}
-	if (r < 0)
-		return error_set(why, r, "%s", datafile_error(reader));
-	p->complete = datafile_complete(reader);
-	p->cut_off = datafile_dropped(reader);
-	p->unknown = datafile_unknown(reader);
-	if (symbol_table_finish(p->names) || address_spaces_finish(p->in->spaces) ||
-	    sample_streams_finish(p->streams))
+	p->complete = r->complete;
+	p->cut_off = r->cut_off;
+	p->unknown = r->unknown;
+}
+
+int profile_read(struct profile *p, const struct profile_source *s, struct error *why)
+{
+	const struct recording_visitor visitor = {"reading", read_record, p};
+	struct recording *r;
+	int err = s->path ? recording_open(s->path, &visitor, &r, why)
+			  : recording_open_memory(s->data, s->size, s->name, &visitor, &r, why);
+
+	if (err)
+		return err;
+	p->in->recording = r;
+	copy_recording_info(p, r);
+	for (uint32_t i = 0; i < r->n_modules && !err; i++)
+		if (recording_table(r, i))
+			err = symbol_table_set_table(p->names, i, recording_table(r, i));
+	if (err || symbol_table_finish(p->names) || sample_streams_finish(p->streams))
 		return -ENOMEM;
 	threads_finish(p->threads);
 	return 0;

@@ -44,7 +44,7 @@
 static const struct sampler_ops *const samplers[] = {&sampler_kmod, &sampler_bpf,
 						     &sampler_self}; /* the best first */
 
-struct recording {
+struct recorder {
 	const struct record_options *options;
 	const struct sampler_ops *ops;
 	struct sampler *sampler;
@@ -125,7 +125,7 @@ static void amount(char *to, size_t size, uint64_t bytes)
 /* ---- the sink ------------------------------------------------------------------- */
 
 /* Of samples that were counted in the kernel: the file has a record for such. */
-static int write_sum(struct recording *r, const struct pcce_sample *s, const struct iovec *rest)
+static int write_sum(struct recorder *r, const struct pcce_sample *s, const struct iovec *rest)
 {
 	struct pcce_rec_sum rec = {.samples = s->sp, .weight = s->weight, .sample = *s};
 
@@ -138,7 +138,7 @@ static int write_sum(struct recording *r, const struct pcce_sample *s, const str
 
 static int sink_sample(void *ctx, const struct pcce_sample *s)
 {
-	struct recording *r = ctx;
+	struct recorder *r = ctx;
 	struct pcce_rec_sample rec = {.sample = *s};
 	struct iovec rest = {(void *)(uintptr_t)(s + 1), pcce_sample_size(s) - sizeof(*s)};
 
@@ -153,7 +153,7 @@ static int sink_sample(void *ctx, const struct pcce_sample *s)
 static int sink_process(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_t flags,
 			const char *comm)
 {
-	struct recording *r = ctx;
+	struct recorder *r = ctx;
 	struct pcce_rec_process rec = {
 		.time = time, .pid = (uint32_t)pid, .ppid = (uint32_t)ppid, .flags = flags};
 
@@ -165,7 +165,7 @@ static int sink_process(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_
 
 static int sink_thread(void *ctx, uint64_t time, pid_t pid, pid_t tid, const char *comm)
 {
-	struct recording *r = ctx;
+	struct recorder *r = ctx;
 	struct pcce_rec_thread rec = {.time = time, .pid = (uint32_t)pid, .tid = (uint32_t)tid};
 
 	return datafile_put_strings(r->writer, PCCE_REC_THREAD, &rec, sizeof(rec),
@@ -175,7 +175,7 @@ static int sink_thread(void *ctx, uint64_t time, pid_t pid, pid_t tid, const cha
 static int sink_map(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_t length,
 		    uint64_t pgoff, const char *path)
 {
-	struct recording *r = ctx;
+	struct recorder *r = ctx;
 	struct pcce_rec_map rec = {.time = time,
 				   .start = start,
 				   .length = length,
@@ -203,7 +203,7 @@ static int sink_map(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_
 
 static int sink_lost(void *ctx, uint64_t time, uint32_t reason, uint64_t count)
 {
-	struct recording *r = ctx;
+	struct recorder *r = ctx;
 	struct pcce_rec_lost rec = {.time = time, .count = count, .reason = reason};
 
 	r->lost += count;
@@ -213,7 +213,7 @@ static int sink_lost(void *ctx, uint64_t time, uint32_t reason, uint64_t count)
 
 /* ---- the beginning -------------------------------------------------------------- */
 
-static int choose(struct recording *r, const struct sampler_config *config)
+static int choose(struct recorder *r, const struct sampler_config *config)
 {
 	const char *wanted = r->options->sampler;
 	size_t n = sizeof(samplers) / sizeof(samplers[0]), i;
@@ -274,7 +274,7 @@ static char *command_line(char **argv)
 	return line;
 }
 
-static int write_info(struct recording *r, const struct sampler_config *config)
+static int write_info(struct recorder *r, const struct sampler_config *config)
 {
 	struct pcce_rec_info rec = {
 		.start_time = clock_ns(CLOCK_MONOTONIC),
@@ -311,7 +311,7 @@ static void on_child(int sig)
 	(void)sig; /* it only interrupts what waits */
 }
 
-static void catch_signals(struct recording *r)
+static void catch_signals(struct recorder *r)
 {
 	struct sigaction stop = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
 	struct sigaction child = {.sa_handler = on_child, .sa_flags = SA_NOCLDSTOP};
@@ -325,7 +325,7 @@ static void catch_signals(struct recording *r)
 	sigaction(SIGPIPE, &child, NULL);
 }
 
-static void warn_set_uid(const struct recording *r, const char *program)
+static void warn_set_uid(const struct recorder *r, const char *program)
 {
 	struct stat st;
 
@@ -344,7 +344,7 @@ static int cannot_run(const char *name, int err)
 }
 
 /* Forks the command, or finds the process, and starts the sampler. 0, or the exit status. */
-static int begin(struct recording *r, const struct sampler_config *config)
+static int begin(struct recorder *r, const struct sampler_config *config)
 {
 	struct error why = {0};
 	int err;
@@ -387,7 +387,7 @@ static int begin(struct recording *r, const struct sampler_config *config)
 
 /* ---- the loop ------------------------------------------------------------------- */
 
-static void progress(struct recording *r, bool end)
+static void show_progress(struct recorder *r, bool end)
 {
 	uint64_t now;
 	char n[32], size[32];
@@ -411,7 +411,7 @@ static void progress(struct recording *r, bool end)
 }
 
 /* Has what we record ended? */
-static bool ended(struct recording *r)
+static bool ended(struct recorder *r)
 {
 	struct pollfd p = {.fd = r->pidfd, .events = POLLIN};
 
@@ -422,7 +422,7 @@ static bool ended(struct recording *r)
 	return !r->command_runs;
 }
 
-static int record_loop(struct recording *r, const struct sampler_sink *sink)
+static int record_loop(struct recorder *r, const struct sampler_sink *sink)
 {
 	uint64_t deadline = 0;
 	bool over;
@@ -435,7 +435,7 @@ static int record_loop(struct recording *r, const struct sampler_sink *sink)
 			err = datafile_flush(r->writer);
 		if (err || over)
 			return err;
-		progress(r, false);
+		show_progress(r, false);
 		if (!stop_signal)
 			continue;
 		if (!r->command_runs)
@@ -459,7 +459,7 @@ static bool is_regular(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode);
 }
 
-static int finish(struct recording *r)
+static int finish(struct recorder *r)
 {
 	struct pcce_rec_end rec = {
 		.samples = r->samples, .lost = r->lost, .exit_status = r->status};
@@ -481,7 +481,7 @@ static int finish(struct recording *r)
 	return err ? err : datafile_flush(r->writer);
 }
 
-static void summary(const struct recording *r)
+static void summary(const struct recorder *r)
 {
 	char n[32], size[32];
 
@@ -508,7 +508,7 @@ static void summary(const struct recording *r)
 }
 
 /* The command's exit status, once it has one; a second signal ends the wait. */
-static int pass_on_status(struct recording *r)
+static int pass_on_status(struct recorder *r)
 {
 	stop_signal = 0;
 	while (r->command_runs) {
@@ -522,7 +522,7 @@ static int pass_on_status(struct recording *r)
 	return WIFSIGNALED(r->status) ? 128 + WTERMSIG(r->status) : WEXITSTATUS(r->status);
 }
 
-static int run(struct recording *r, const struct sampler_config *config)
+static int run(struct recorder *r, const struct sampler_config *config)
 {
 	struct sampler_sink sink = {.ctx = r,
 				    .sample = sink_sample,
@@ -544,7 +544,7 @@ static int run(struct recording *r, const struct sampler_config *config)
 	if (!err)
 		err = record_loop(r, &sink);
 	stop_err = r->ops->stop(r->sampler, &sink);
-	progress(r, true);
+	show_progress(r, true);
 	if (!err)
 		err = stop_err;
 	if (!err)
@@ -563,7 +563,7 @@ static int run(struct recording *r, const struct sampler_config *config)
 
 int record_run(const struct record_options *o)
 {
-	struct recording r = {.options = o, .status = -1, .pidfd = -1};
+	struct recorder r = {.options = o, .status = -1, .pidfd = -1};
 	struct sampler_config config = {
 		.frequency = o->frequency,
 		.period = o->period,

@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "recording/address_space.h"
 #include "elf/encoding_table.h"
 
@@ -291,13 +292,6 @@ static int replay_process(struct address_spaces *s, struct process *p, const str
 	return 0;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static int list_changes(struct generation *g)
 {
 	size_t n = 0, out = 0;
@@ -311,7 +305,7 @@ static int list_changes(struct generation *g)
 		if (g->intervals[i].until != UINT64_MAX)
 			g->changes[n++] = g->intervals[i].until;
 	}
-	qsort(g->changes, n, sizeof(*g->changes), by_value);
+	qsort(g->changes, n, sizeof(*g->changes), compare_u64);
 	for (size_t i = 1; i < n; i++)
 		if (g->changes[i] != g->changes[out])
 			g->changes[++out] = g->changes[i];

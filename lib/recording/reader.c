@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The reader of pcce.data.
+ * Reads the records of pcce.data through a sliding window of the file: [start, end) of buf. The
+ * window grows to the largest record. start is always a multiple of 8 from buf, so that records can
+ * be handed out in place.
  *
- * A window of the file, [start, end) of buf, is kept in memory and slides on;
- * it grows to the largest record met.  start is always a multiple of 8 from buf,
- * so that records can be handed out in place.
+ * A crash or a full disk can cut off the last record: the reader drops it and counts its bytes. It
+ * does the same with a tail of zeros, which some file systems leave after a power failure. Anything
+ * else that is not well formed is an error, because nothing after it can be trusted.
  *
- * A record that the end of the file cuts off is dropped and counted: that is what
- * a crash or a full disk leaves.  So is a tail of zeros, which some file systems
- * leave after a power failure.  Everything else that is not well formed is an error:
- * from there on nothing could be trusted.
- *
- * A size that was damaged could pass for a cut-off tail.  Therefore a record's
- * size must be possible for its type before it is believed.
+ * A damaged size could look like a cut-off tail. Therefore the reader first checks that a record's
+ * size is possible for its type.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +26,7 @@
 #include <pcce/sample.h>
 
 #define WINDOW (1u << 20)
-/* A sum brings all segments that it needs. */
+/* An aggregated sample brings all segments that it needs. */
 #define SUM_MAX                                                        \
 	((uint32_t)(sizeof(struct pcce_rec_sum) +                      \
 		    PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) + \
@@ -52,13 +49,14 @@ struct datafile_reader {
 	char error[512];
 };
 
-static int fail(struct datafile_reader *r, int err, const char *format, ...)
+static int set_error(struct datafile_reader *r, int err, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-static int fail(struct datafile_reader *r, int err, const char *format, ...)
+/* format: why the file cannot be read. */
+static int set_error(struct datafile_reader *r, int err, const char *format, ...)
 {
 	va_list args;
-	int n = snprintf(r->error, sizeof(r->error), "%s: ", r->name);
+	int n = snprintf(r->error, sizeof(r->error), "cannot read %s: ", r->name);
 
 	if (n < 0 || (size_t)n >= sizeof(r->error))
 		return err;
@@ -69,7 +67,7 @@ static int fail(struct datafile_reader *r, int err, const char *format, ...)
 }
 
 /* Makes at least need bytes available at buf[start], if the file has them. */
-static int fill(struct datafile_reader *r, size_t need)
+static int fill_window(struct datafile_reader *r, size_t need)
 {
 	if (r->end - r->start >= need || r->eof)
 		return 0;
@@ -85,15 +83,15 @@ static int fill(struct datafile_reader *r, size_t need)
 	while (r->end < need) {
 		ssize_t got;
 
-		/* Double, rather than believe a size: a huge one must not cost memory that the file
-		 * does not fill. */
+		/* Doubles instead of trusting the size: a huge one must not cost memory that the
+		 * file does not fill. */
 		if (r->end == r->capacity) {
 			size_t larger = r->capacity * 2;
 			uint8_t *grown = realloc(r->owned, larger);
 
 			if (!grown)
-				return fail(r, -ENOMEM, "out of memory for a record of %zu bytes",
-					    need);
+				return set_error(r, -ENOMEM,
+						 "out of memory for a record of %zu bytes", need);
 			r->buf = r->owned = grown;
 			r->capacity = larger;
 		}
@@ -103,7 +101,7 @@ static int fill(struct datafile_reader *r, size_t need)
 		if (got < 0) {
 			int err = -errno;
 
-			return fail(r, err, "cannot be read: %s", strerror(-err));
+			return set_error(r, err, "%s", strerror(-err));
 		}
 		if (!got) {
 			r->eof = true;
@@ -114,77 +112,77 @@ static int fill(struct datafile_reader *r, size_t need)
 	return 0;
 }
 
-static int check_header(struct datafile_reader *r)
+static int check_file_header(struct datafile_reader *r)
 {
 	struct pcce_file_header h;
 	size_t have;
-	int err = fill(r, sizeof(h));
+	int err = fill_window(r, sizeof(h));
 
 	if (err)
 		return err;
 	have = r->end - r->start;
 	if (!have)
-		return fail(r, -EINVAL, "is empty: nothing was recorded into it");
+		return set_error(r, -EINVAL, "it is empty; record again");
 	memset(&h, 0, sizeof(h));
 	memcpy(&h, r->buf + r->start, have < sizeof(h) ? have : sizeof(h));
 	if (!memcmp(&h, "PERFILE2", 8) || !memcmp(&h, "2ELIFREP", 8))
-		return fail(r, -EINVAL,
-			    "is a perf.data file, not a recording of pcce-record; use perf report "
-			    "for it");
+		return set_error(r, -EINVAL,
+				 "it is a perf.data file, not a recording of pcce-record; use perf "
+				 "report");
 	if (!memcmp(&h, "\177ELF", 4))
-		return fail(r, -EINVAL,
-			    "is a program (ELF file), not a recording; record one with pcce-record "
-			    "-- %s",
-			    r->name);
+		return set_error(r, -EINVAL,
+				 "it is a program (ELF file), not a recording; record it with "
+				 "pcce-record -- %s",
+				 r->name);
 	if (h.magic == __builtin_bswap64(PCCE_FILE_MAGIC))
-		return fail(r, -EINVAL,
-			    "was recorded on a big-endian machine; this pcce reads little-endian "
-			    "recordings");
+		return set_error(r, -EINVAL,
+				 "it was recorded on a big-endian machine, and this pcce reads "
+				 "little-endian recordings");
 	if (h.magic != PCCE_FILE_MAGIC)
-		return fail(
-			r, -EINVAL,
-			"is not a recording of pcce-record: it does not begin with \"PCCEDATA\"");
+		return set_error(r, -EINVAL,
+				 "it is not a recording of pcce-record; its first bytes are not "
+				 "\"PCCEDATA\"");
 	if (have < sizeof(h))
-		return fail(
-			r, -EINVAL,
-			"is cut off in its header after %zu bytes: nothing was recorded into it",
-			have);
+		return set_error(r, -EINVAL,
+				 "it is cut off in its header after %zu bytes; record again", have);
 	if (h.byte_order != PCCE_FILE_BYTE_ORDER)
-		return fail(r, -EINVAL,
-			    "has the byte order mark %#" PRIx32 ", which this pcce does not read",
-			    h.byte_order);
+		return set_error(r, -EINVAL,
+				 "it has the byte order mark %#" PRIx32
+				 ", which this pcce does not know",
+				 h.byte_order);
 	if (h.version < PCCE_FILE_VERSION_OLDEST || h.version > PCCE_FILE_VERSION)
-		return fail(r, -EINVAL,
-			    "has format version %" PRIu32 ", this pcce reads versions %d to %d",
-			    h.version, PCCE_FILE_VERSION_OLDEST, PCCE_FILE_VERSION);
+		return set_error(r, -EINVAL,
+				 "it has format version %" PRIu32
+				 ", and this pcce reads versions %d to %d",
+				 h.version, PCCE_FILE_VERSION_OLDEST, PCCE_FILE_VERSION);
 	if (h.features)
-		return fail(r, -EINVAL,
-			    "needs features %#" PRIx64
-			    " that this pcce does not have; use a newer one",
-			    (uint64_t)h.features);
+		return set_error(r, -EINVAL,
+				 "it needs features %#" PRIx64
+				 " that this pcce does not have; use a newer pcce",
+				 (uint64_t)h.features);
 	if (h.header_size < sizeof(h) || h.header_size > 4096 || h.header_size % 8)
-		return fail(r, -EINVAL, "has an impossible header size of %" PRIu32 " bytes",
-			    h.header_size);
-	err = fill(r, h.header_size);
+		return set_error(r, -EINVAL,
+				 "its header has an impossible size of %" PRIu32 " bytes",
+				 h.header_size);
+	err = fill_window(r, h.header_size);
 	if (err)
 		return err;
 	if (r->end - r->start < h.header_size)
-		return fail(
-			r, -EINVAL,
-			"is cut off in its header after %zu bytes: nothing was recorded into it",
-			r->end - r->start);
+		return set_error(r, -EINVAL,
+				 "it is cut off in its header after %zu bytes; record again",
+				 r->end - r->start);
 	r->start += h.header_size;
 	r->position += h.header_size;
 	return 0;
 }
 
-static int open_common(struct datafile_reader *r, const char *name, struct datafile_reader **out,
+static int open_reader(struct datafile_reader *r, const char *name, struct datafile_reader **out,
 		       struct error *why)
 {
 	int err;
 
 	r->name = strdup(name);
-	err = r->name ? check_header(r) : -ENOMEM;
+	err = r->name ? check_file_header(r) : -ENOMEM;
 	if (err) {
 		error_set(why, 0, "%s", r->name ? r->error : "out of memory");
 		datafile_close(r);
@@ -211,13 +209,13 @@ int datafile_open_as(const char *path, const char *name, struct datafile_reader 
 	r->fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (r->fd < 0) {
 		err = -errno;
-		error_set(why, 0, "%s: cannot be opened: %s%s", name, strerror(-err),
+		error_set(why, 0, "cannot open %s: %s%s", name, strerror(-err),
 			  err == -ENOENT ? "; record one with pcce-record" : "");
 		free(r);
 		return err;
 	}
 	if (!fstat(r->fd, &st) && S_ISDIR(st.st_mode)) {
-		error_set(why, 0, "%s: is a directory, not a recording", name);
+		error_set(why, 0, "cannot read %s: it is a directory, not a recording", name);
 		datafile_close(r);
 		return -EISDIR;
 	}
@@ -227,9 +225,9 @@ int datafile_open_as(const char *path, const char *name, struct datafile_reader 
 		datafile_close(r);
 		goto no_memory;
 	}
-	return open_common(r, name, out, why);
+	return open_reader(r, name, out, why);
 no_memory:
-	return error_set(why, -ENOMEM, "%s: out of memory", name);
+	return error_set(why, -ENOMEM, "cannot read %s: out of memory", name);
 }
 
 int datafile_open_memory(const void *data, size_t size, const char *name,
@@ -238,11 +236,11 @@ int datafile_open_memory(const void *data, size_t size, const char *name,
 	struct datafile_reader *r = calloc(1, sizeof(*r));
 
 	if (!r)
-		return error_set(why, -ENOMEM, "%s: out of memory", name);
+		return error_set(why, -ENOMEM, "cannot read %s: out of memory", name);
 	r->fd = -1;
 	r->buf = data;
 	r->end = r->capacity = size;
-	return open_common(r, name, out, why);
+	return open_reader(r, name, out, why);
 }
 
 void datafile_close(struct datafile_reader *r)
@@ -301,10 +299,10 @@ const char *datafile_string(const struct pcce_record *rec, unsigned int i)
 	return s;
 }
 
-static int bad(struct datafile_reader *r, const struct shape *shape, const char *what)
+static int set_damage(struct datafile_reader *r, const struct shape *shape, const char *what)
 {
-	return fail(r, -EINVAL, "the %s record at byte %" PRIu64 " %s: the file is damaged",
-		    shape->name, r->position, what);
+	return set_error(r, -EINVAL, "the %s record at byte %" PRIu64 " %s: the file is damaged",
+			 shape->name, r->position, what);
 }
 
 static int check_strings(struct datafile_reader *r, const struct shape *shape,
@@ -318,14 +316,14 @@ static int check_strings(struct datafile_reader *r, const struct shape *shape,
 		const char *nul = memchr(s, 0, (size_t)(end - s));
 
 		if (!nul)
-			return bad(r, shape, "has a string without an end");
+			return set_damage(r, shape, "has a string without an end");
 		s = nul + 1;
 	}
 	if (end - s >= 8)
-		return bad(r, shape, "is larger than its strings");
+		return set_damage(r, shape, "is larger than its strings");
 	while (s < end)
 		if (*s++)
-			return bad(r, shape, "has no zeros after its strings");
+			return set_damage(r, shape, "has no zeros after its strings");
 	return 0;
 }
 
@@ -335,9 +333,9 @@ static int check_sample(struct datafile_reader *r, const struct shape *shape,
 	const struct pcce_sample *s = &((const struct pcce_rec_sample *)rec)->sample;
 
 	if (!pcce_sample_counts_are_possible(s, STACK_MAX))
-		return bad(r, shape, "has counts that no sample can have");
+		return set_damage(r, shape, "has counts that no sample can have");
 	if (rec->size != sizeof(struct pcce_rec_sample) - sizeof(*s) + pcce_sample_size(s))
-		return bad(r, shape, "has another size than its counts say");
+		return set_damage(r, shape, "has another size than its counts say");
 	return 0;
 }
 
@@ -347,11 +345,11 @@ static int check_sum(struct datafile_reader *r, const struct shape *shape,
 	const struct pcce_rec_sum *sum = (const struct pcce_rec_sum *)rec;
 
 	if (!sum->samples)
-		return bad(r, shape, "is of no samples");
+		return set_damage(r, shape, "counts no samples");
 	if (!pcce_sample_counts_agree(&sum->sample, PCCE_AREA_SEGMENTS, 0))
-		return bad(r, shape, "has counts that no sample can have");
+		return set_damage(r, shape, "has counts that no sample can have");
 	if (rec->size != sizeof(*sum) - sizeof(sum->sample) + pcce_sample_size(&sum->sample))
-		return bad(r, shape, "has another size than its counts say");
+		return set_damage(r, shape, "has another size than its counts say");
 	return 0;
 }
 
@@ -363,29 +361,29 @@ static int check_record(struct datafile_reader *r, const struct shape *shape,
 	const struct pcce_rec_map *map;
 
 	if (!r->records && rec->type != PCCE_REC_INFO)
-		return bad(r, shape, "comes before the info record");
+		return set_damage(r, shape, "comes before the info record");
 	switch (rec->type) {
 	case PCCE_REC_INFO:
 		if (r->records)
-			return bad(r, shape, "is not the first");
+			return set_damage(r, shape, "is not the first");
 		break;
 	case PCCE_REC_MODULE:
 		m = (const struct pcce_rec_module *)rec;
 		if (m->module != r->n_modules)
-			return bad(r, shape, "is out of order");
+			return set_damage(r, shape, "is out of order");
 		if (m->build_id_size > sizeof(m->build_id))
-			return bad(r, shape, "has an impossible build id size");
+			return set_damage(r, shape, "has an impossible build id size");
 		break;
 	case PCCE_REC_MAP:
 		map = (const struct pcce_rec_map *)rec;
 		if (map->start + map->length < map->start)
-			return bad(r, shape, "reaches beyond the address space");
+			return set_damage(r, shape, "reaches beyond the address space");
 		module = map->module;
 		break;
 	case PCCE_REC_TABLE:
 		module = ((const struct pcce_rec_table *)rec)->module;
 		if (module == PCCE_MODULE_NONE)
-			return bad(r, shape, "belongs to no module");
+			return set_damage(r, shape, "belongs to no module");
 		break;
 	case PCCE_REC_SAMPLE:
 		return check_sample(r, shape, rec);
@@ -394,15 +392,15 @@ static int check_record(struct datafile_reader *r, const struct shape *shape,
 	case PCCE_REC_SYMBOL:
 		module = ((const struct pcce_rec_symbol *)rec)->module;
 		if (module == PCCE_MODULE_NONE)
-			return bad(r, shape, "belongs to no module");
+			return set_damage(r, shape, "belongs to no module");
 		break;
 	}
 	if (module != PCCE_MODULE_NONE && module >= r->n_modules)
-		return bad(r, shape, "names a module that does not exist");
+		return set_damage(r, shape, "names a module that does not exist");
 	return shape->n_strings ? check_strings(r, shape, rec) : 0;
 }
 
-static bool only_zeros(struct datafile_reader *r, uint64_t *count)
+static bool skip_zeros(struct datafile_reader *r, uint64_t *count)
 {
 	for (;;) {
 		size_t i;
@@ -412,12 +410,12 @@ static bool only_zeros(struct datafile_reader *r, uint64_t *count)
 				return false;
 		*count += r->end - r->start;
 		r->start = r->end;
-		if (fill(r, 1) || r->start == r->end)
+		if (fill_window(r, 1) || r->start == r->end)
 			return r->eof;
 	}
 }
 
-static int cut_off(struct datafile_reader *r)
+static int drop_tail(struct datafile_reader *r)
 {
 	r->dropped = r->end - r->start;
 	r->start = r->end;
@@ -439,46 +437,47 @@ int datafile_next(struct datafile_reader *r, const struct pcce_record **out)
 	for (;;) {
 		const struct pcce_record *rec;
 		const struct shape *shape;
-		int err = fill(r, sizeof(*rec));
+		int err = fill_window(r, sizeof(*rec));
 
 		if (err)
 			return err;
 		if (r->start == r->end)
 			return 0;
 		if (r->complete)
-			return fail(r, -EINVAL,
-				    "goes on after its end record at byte %" PRIu64
-				    ": the file is damaged",
-				    r->position);
+			return set_error(r, -EINVAL,
+					 "it goes on after its end record at byte %" PRIu64
+					 ": the file is damaged",
+					 r->position);
 		if (r->end - r->start < sizeof(*rec))
-			return cut_off(r);
+			return drop_tail(r);
 		rec = (const struct pcce_record *)(r->buf + r->start);
 		if (!rec->type && !rec->size && !rec->crc && !rec->reserved) {
-			if (only_zeros(r, &r->dropped))
+			if (skip_zeros(r, &r->dropped))
 				return 0;
-			return fail(r, -EINVAL,
-				    "the record at byte %" PRIu64 " is empty: the file is damaged",
-				    r->position);
+			return set_error(r, -EINVAL,
+					 "the record at byte %" PRIu64
+					 " is empty: the file is damaged",
+					 r->position);
 		}
 		shape = shape_of(rec->type);
 		if (rec->size < sizeof(*rec) || rec->size > PCCE_RECORD_MAX || rec->size % 8 ||
 		    (shape && (rec->size < shape->fixed || rec->size > shape->max)))
-			return fail(r, -EINVAL,
-				    "the %s record at byte %" PRIu64
-				    " has an impossible size of %" PRIu32
-				    " bytes: the file is damaged",
-				    shape ? shape->name : "unknown", r->position, rec->size);
-		err = fill(r, rec->size);
+			return set_error(r, -EINVAL,
+					 "the %s record at byte %" PRIu64
+					 " has an impossible size of %" PRIu32
+					 " bytes: the file is damaged",
+					 shape ? shape->name : "unknown", r->position, rec->size);
+		err = fill_window(r, rec->size);
 		if (err)
 			return err;
 		rec = (const struct pcce_record *)(r->buf + r->start);
 		if (r->end - r->start < rec->size)
-			return cut_off(r);
+			return drop_tail(r);
 		if (crc_of(rec) != rec->crc)
-			return fail(r, -EINVAL,
-				    "the %s record at byte %" PRIu64
-				    " has a wrong checksum: the file is damaged",
-				    shape ? shape->name : "unknown", r->position);
+			return set_error(r, -EINVAL,
+					 "the %s record at byte %" PRIu64
+					 " has a wrong checksum: the file is damaged",
+					 shape ? shape->name : "unknown", r->position);
 		if (shape) {
 			err = check_record(r, shape, rec);
 			if (err)

@@ -87,6 +87,59 @@ rejected "damaged: two recordings in one file" twice.data
 is "a recording can come through a pipe" \
 	"$(./dump <(cat good.data) | md5sum)" "$(./dump good.data | md5sum)"
 
+# ---- symbols -----------------------------------------------------------------------------
+
+# An aggregated recording holds SUM records only. It must have the same symbols as any other.
+build aggregate "$here/aggregate.c"
+cat >library.c <<'END'
+static __attribute__((noinline)) int hidden(int n)
+{
+	volatile int x = 0;
+
+	for (int i = 0; i < n; i++)
+		x += i;
+	return x;
+}
+
+int work(int n)
+{
+	return hidden(n) + 1;
+}
+END
+cat >program.c <<'END'
+int work(int n);
+
+static inline __attribute__((always_inline)) int inlined(int n)
+{
+	return work(n) + 1;
+}
+
+int main(void)
+{
+	int sum = 0;
+
+	for (int i = 0; i < 100; i++)
+		sum += inlined(1000000);
+	return sum & 1;
+}
+END
+by_line() { # DATA: the contexts by line
+	pcce-report -q -i "$1" --by=line --format=folded
+}
+mkdir recorded
+# shellcheck disable=SC2046 # lists of flags
+if $CC -O2 -g -fPIC -shared -Wl,--build-id library.c -o recorded/libwork.so 2>build.log &&
+	$CC -O2 -g $(pcce-config --cflags) program.c $(pcce-config --ldflags) -Lrecorded -lwork -Wl,-rpath,"$scratch/recorded" -o recorded/program 2>>build.log &&
+	record self single.data recorded/program && ./aggregate single.data sums.data 2>build.log; then
+	mv recorded elsewhere
+	is "aggregated: the recording holds no single samples" "$(./dump sums.data | sed -n 's/^samples: //p')" 0
+	check "aggregated: functions of uninstrumented code have names and lines" sh -c "pcce-report -q -i sums.data --by=line --format=flat | grep -q 'hidden  library.c:[56] '"
+	check "aggregated: inlined functions are there" sh -c "pcce-report -q -i sums.data --format=folded | grep -q '^main;inlined;hidden '"
+	is "aggregated: the same contexts as without" "$(by_line sums.data)" "$(by_line single.data)"
+else
+	not_ok "aggregated: record" build.log single.data.err
+fi
+
 # ---- the command line --------------------------------------------------------------------
 
 exits() { # NAME WANTED-STATUS PATTERN COMMAND...

@@ -145,12 +145,12 @@ not_by() { # NAME DATA FILE TEXT: the recording is refused with one line, and th
 	fi
 }
 not_by "a recording of another program" hot.data prog \
-	"no module there has its build id; record this very build"
+	"no recorded module has its build id; record this very build"
 not_by "no recording" hot.c guessed "not a recording"
-not_by "a recording that is not there" nowhere guessed "cannot be opened"
+not_by "a recording that is not there" nowhere guessed "cannot open nowhere"
 head -c 200 hot.data >short.data
 not_by "a recording that has nothing of the program" short.data guessed \
-	"no module there has its build id"
+	"no recorded module has its build id"
 cp guessed bare && objcopy -R .note.gnu.build-id bare
 not_by "a file without a build id" hot.data bare "link it with -Wl,--build-id"
 cp guessed bare && objcopy -R .pcce_sites bare

@@ -64,7 +64,10 @@ says "merge: other frequencies" 1 "small.data was sampled at 1000 Hz and huge.da
 	pcce-merge -o x.m small.data huge.data
 check "merge: nothing is written then" [ ! -e x.m ]
 ./generate badtable bad.data
-says "merge: a damaged table" 1 "bad.data: the encoding table of" pcce-merge -o x.m bad.data
+says "merge: a damaged table" 1 "cannot use the encoding table of .* in bad.data" pcce-merge -o x.m bad.data
+head -c 32 small.data >header.data
+says "merge: a recording without records" 1 "cannot merge header.data: it ends after its header" pcce-merge -o x.m header.data
+says "merge: one after another" 1 "cannot merge header.data: it ends after its header" pcce-merge -o x.m small.data header.data
 head -c $(($(stat -c %s small.data) - 100)) small.data >cut.data
 says "merge: a recording that was cut off" 0 "cut.data has no end record" pcce-merge -o x.m cut.data
 check "merge: no full disk is taken for success" \

@@ -1,29 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Fuzzes the reader of pcce.data and the code after it in pcce-report: tables, address spaces and
- * the decoder, on whatever the reader accepts.
+ * Fuzzes the loader of recordings, and the address spaces, tables and decoder behind it.
  *
- * Checksums would stop the fuzzer.  Records of a possible size, and tables in them, therefore get
- * correct checksums first.
+ * Random inputs would fail their checksums. So the harness first corrects the checksums of records
+ * with a possible size, and of the tables in them.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
-#include "recording/address_space.h"
-#include "recording/reader.h"
 #include "decode/decode.h"
-#include "recording/stack_store.h"
-#include "elf/encoding_table.h"
-
-#define MODULES 64
+#include "recording/recording.h"
 
 struct state {
-	struct encoding_table tables[MODULES];
-	void *bytes[MODULES];
-	bool open[MODULES];
-	struct address_spaces *spaces;
-	struct stack_store *segments;
+	struct recording *recording;
+	struct stack_store *stacks;
 	struct stack_store_flat stack;
 	struct decode_context context;
 };
@@ -52,85 +44,44 @@ static void seal(uint8_t *data, size_t size)
 	}
 }
 
-static const struct encoding_table *table_of(void *ctx, uint32_t module)
+static int decode(void *ctx, const struct datafile_sample *of, const struct stack_node *below)
 {
 	struct state *s = ctx;
+	struct address_spaces *spaces = s->recording->spaces;
+	uint32_t space = address_spaces_at(spaces, of->sample->pid, of->sample->time);
 
-	return module < MODULES && s->open[module] ? &s->tables[module] : NULL;
+	if (space == UINT32_MAX || stack_store_flatten(below, of->sample, &s->stack))
+		return -ENOMEM;
+	return decode_sample(address_spaces_get(spaces, space), of->sample, s->stack.entries,
+			     s->stack.n, false, true, &s->context);
 }
 
-static void take_table(struct state *s, const struct pcce_rec_table *rec)
+static int read_strings(void *ctx, const struct pcce_record *rec)
 {
-	struct error why;
-	const void *table;
-	size_t size;
-
-	if (rec->module >= MODULES || s->bytes[rec->module])
-		return;
-	table = datafile_table(rec, &size);
-	s->bytes[rec->module] = malloc(size);
-	memcpy(s->bytes[rec->module], table, size);
-	s->open[rec->module] =
-		!encoding_table_open(s->bytes[rec->module], size, &s->tables[rec->module], &why);
-}
-
-static void decode(struct state *s, const struct pcce_rec_sample *rec)
-{
-	uint32_t space = address_spaces_at(s->spaces, rec->sample.pid, rec->sample.time);
-	const struct stack_node *below;
-
-	if (!stack_store_take(s->segments, &rec->sample, &below) && space != UINT32_MAX)
-		if (!stack_store_flatten(below, &rec->sample, &s->stack))
-			decode_sample(address_spaces_get(s->spaces, space), &rec->sample,
-				      s->stack.entries, s->stack.n, false, true, &s->context);
-}
-
-static void pass(struct state *s, const uint8_t *data, size_t size, bool samples)
-{
-	const struct pcce_record *rec;
-	struct datafile_reader *r;
-	struct error why;
-
-	if (datafile_open_memory(data, size, "input", &r, &why))
-		return;
-	while (datafile_next(r, &rec) > 0) {
-		if (samples && rec->type == PCCE_REC_SAMPLE)
-			decode(s, (const struct pcce_rec_sample *)rec);
-		else if (!samples && rec->type == PCCE_REC_TABLE)
-			take_table(s, (const struct pcce_rec_table *)rec);
-		else if (!samples && rec->type == PCCE_REC_PROCESS)
-			address_spaces_add_process(s->spaces, (const struct pcce_rec_process *)rec);
-		else if (!samples && rec->type == PCCE_REC_MAP)
-			address_spaces_add_map(s->spaces, (const struct pcce_rec_map *)rec);
-		(void)datafile_string(rec, 1);
-	}
-	datafile_close(r);
+	(void)ctx;
+	for (unsigned int i = 0; i < 5; i++)
+		(void)strlen(datafile_string(rec, i));
+	return 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static const struct recording_visitor visitor = {NULL, read_strings, NULL};
 	uint8_t *copy = malloc(size ? size : 1);
 	struct state s = {0};
-	int i;
+	struct error why;
 
 	memcpy(copy, data, size);
 	seal(copy, size);
-	s.spaces = address_spaces_new(table_of, &s);
-	s.segments = stack_store_new();
-	pass(&s, copy, size, false);
-	if (!address_spaces_finish(s.spaces))
-		pass(&s, copy, size, true);
-	address_spaces_free(s.spaces);
+	s.stacks = stack_store_new();
+	if (!recording_open_memory(copy, size, "input", &visitor, &s.recording, &why))
+		(void)recording_samples(s.recording, NULL, s.stacks, decode, &s, &why);
+	recording_close(s.recording);
 	decode_context_free(&s.context);
-	stack_store_free(s.segments);
+	stack_store_free(s.stacks);
 	free(s.stack.entries);
-	for (i = 0; i < MODULES; i++) {
-		if (s.open[i])
-			encoding_table_close(&s.tables[i]);
-		free(s.bytes[i]);
-	}
 	free(copy);
 	return 0;
 }

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Reads a recording (include/pcce/datafile.h) in two passes.
+ *
+ * recording_open() reads all records.  It keeps what every user needs: the info record, the address
+ * spaces, the encoding tables and the sums.  A callback sees each record, for what its user needs
+ * beyond.  Mappings and tables may follow the samples that need them, so a second pass,
+ * recording_samples(), hands out the samples.  The user can repeat that pass.
+ */
+#ifndef PCCE_RECORDING_RECORDING_H
+#define PCCE_RECORDING_RECORDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <pcce/datafile.h>
+#include "base/error.h"
+#include "base/temp_file.h"
+#include "elf/encoding_table.h"
+#include "recording/address_space.h"
+#include "recording/reader.h"
+#include "recording/stack_store.h"
+
+struct recording_module {
+	char *path;
+	void *data; /* its encoding table, `size` bytes; NULL: it has none */
+	size_t size;
+	struct encoding_table table; /* of data */
+};
+
+struct recording {
+	struct pcce_rec_info info; /* without strings; size 0 if the file ends after its header */
+	char *sampler, *event, *command, *host, *kernel; /* of the info record; "" without one */
+	struct recording_module *modules;		 /* by number */
+	size_t n_modules;
+	struct address_spaces *spaces;
+	uint64_t lost[PCCE_LOSS_SHAPE + 1]; /* samples, by enum pcce_loss; [0]: other reasons */
+	uint64_t unknown;		    /* records of unknown types */
+	uint64_t cut_off;		    /* bytes of the record that the file's end cuts off */
+	bool complete;			    /* there is an end record */
+
+	/* Private: where the bytes are. */
+	char *name;	    /* in messages */
+	const char *path;   /* NULL: in memory */
+	const void *memory; /* `size` bytes */
+	size_t size;
+	struct temp_file spool;
+};
+
+/* Sees the records of the first pass. */
+struct recording_visitor {
+	const char *progress; /* what progress() shows; NULL: nothing */
+	/* Each record, after the recording has taken its part. May be NULL. 0, or -errno, which
+	 * ends the pass, with a sentence in the error that recording_open() got. */
+	int (*record)(void *ctx, const struct pcce_record *rec);
+	void *ctx;
+};
+
+/*
+ * 0, or -errno with a whole sentence in why.  Copies a file that cannot be read twice (a pipe) to a
+ * temporary one.  Memory must be aligned to 8, and stay valid as long as the recording.
+ */
+int recording_open(const char *path, const struct recording_visitor *visitor,
+		   struct recording **out, struct error *why);
+int recording_open_memory(const void *memory, size_t size, const char *name,
+			  const struct recording_visitor *visitor, struct recording **out,
+			  struct error *why);
+void recording_close(struct recording *r);
+/* After the last recording_samples(): removes the temporary copy. */
+void recording_end_samples(struct recording *r);
+
+/* The encoding table of a module; NULL: it has none. */
+const struct encoding_table *recording_table(const struct recording *r, uint32_t module);
+
+/* Sees one sample, or several equal ones that were aggregated. Returns 0, or -errno, which ends
+ * the pass. below: the known part of the encoding stack below the sample's own entries. */
+typedef int recording_sample_visitor(void *ctx, const struct datafile_sample *s,
+				     const struct stack_node *below);
+
+/* Hands out all samples in the order of the file. stacks gets their stacks; NULL: `below` is NULL
+ * everywhere. progress: what progress() shows, or NULL. 0, or -errno with a whole sentence in why.
+ */
+int recording_samples(const struct recording *r, const char *progress, struct stack_store *stacks,
+		      recording_sample_visitor *each, void *ctx, struct error *why);
+
+#endif
