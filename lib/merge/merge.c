@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A file is read twice, as a profile is: first for its modules, processes and names, then for its
- * samples, each of which is moved to where its modules are in the merged recording.
+ * Merges recordings one by one. For each, the first pass reads modules, processes and names. The
+ * second pass relocates each sample to the addresses that its modules have in the merged recording,
+ * and adds it to the sums (sums.h).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,9 +18,9 @@
 #include "recording/threads.h"
 #include "symbols/symbol_table.h"
 
-/* Processes that run one program under one name. */
+/* All processes that run one program under one name. */
 struct program {
-	uint32_t module; /* number of the executable; UINT32_MAX: none is known */
+	uint32_t module; /* number of the executable; UINT32_MAX: unknown */
 	uint32_t name;	 /* string of merge.names */
 	uint32_t *modules;
 	size_t n_modules;
@@ -39,7 +40,7 @@ struct merge {
 	size_t n_programs;
 	struct merged_thread *threads;
 	size_t n_threads;
-	/* The info record: */
+	/* For the info record: */
 	char *sampler, *event, *command, *host, *kernel, *first_path;
 	uint64_t frequency, period, start; /* ns since 1970 */
 	uint64_t last;
@@ -47,14 +48,14 @@ struct merge {
 	uint64_t files, commands, samples;
 };
 
-/* The file that is being added. */
+/* The recording that is being added. */
 struct file {
 	struct merge *m;
 	const char *name;
 	struct recording *recording;
 	struct stack_store *segments;
 	struct threads *threads;
-	struct id_map moved; /* segments, by node and space */
+	struct id_map moved; /* relocated segments, by node, space and program */
 	const struct stack_node **moved_to;
 	size_t n_moved;
 	struct error *why;
@@ -111,8 +112,8 @@ struct merge_counts merge_counts(const struct merge *m)
 
 /* ---- the info record ------------------------------------------------------------- */
 
-/* One string for all, or `several` once they differ. 0 or -ENOMEM. */
-static int join(char **all, const char *one)
+/* Sets *all to the string that all files have, or to "several". 0 or -ENOMEM. */
+static int join_string(char **all, const char *one)
 {
 	const char *now = !*all || !strcmp(*all, one) ? one : "several";
 	char *copy = strdup(now);
@@ -124,7 +125,7 @@ static int join(char **all, const char *one)
 	return 0;
 }
 
-static int take_info(struct file *f, const struct pcce_rec_info *info)
+static int merge_info(struct file *f, const struct pcce_rec_info *info)
 {
 	struct merge *m = f->m;
 	const char *event = datafile_string(&info->rec, 1);
@@ -133,15 +134,16 @@ static int take_info(struct file *f, const struct pcce_rec_info *info)
 	if (m->files && strcmp(m->event, event))
 		return error_set(
 			f->why, -EINVAL,
-			"%s counts %s and %s counts %s: they cannot be added up; merge those "
-			"of one event",
-			m->first_path, m->event, f->name, event);
+			"cannot merge %s and %s: the first counts %s, the second %s; merge "
+			"recordings of one event",
+			m->first_path, f->name, m->event, event);
 	if (m->files && (m->frequency != info->frequency || m->period != info->period))
 		return error_set(f->why, -EINVAL,
-				 "%s was sampled at %" PRIu64 " %s and %s at %" PRIu64
-				 " %s: samples do not weigh the same; merge those of one frequency",
-				 m->first_path, m->frequency ? m->frequency : m->period,
-				 m->frequency ? "Hz" : "events", f->name,
+				 "cannot merge %s and %s: the first was sampled at %" PRIu64
+				 " %s, the second at %" PRIu64
+				 " %s; merge recordings of one frequency",
+				 m->first_path, f->name, m->frequency ? m->frequency : m->period,
+				 m->frequency ? "Hz" : "events",
 				 (uint64_t)(info->frequency ? info->frequency : info->period),
 				 info->frequency ? "Hz" : "events");
 	if (!m->files) {
@@ -153,23 +155,24 @@ static int take_info(struct file *f, const struct pcce_rec_info *info)
 	}
 	if (!m->files || info->wall_time < m->start)
 		m->start = info->wall_time;
-	if (join(&m->sampler, datafile_string(&info->rec, 0)) || join(&m->event, event) ||
-	    join(&m->host, datafile_string(&info->rec, 3)) ||
-	    join(&m->kernel, datafile_string(&info->rec, 4)) ||
-	    join(&m->command, datafile_string(&info->rec, 2)))
+	if (join_string(&m->sampler, datafile_string(&info->rec, 0)) ||
+	    join_string(&m->event, event) ||
+	    join_string(&m->host, datafile_string(&info->rec, 3)) ||
+	    join_string(&m->kernel, datafile_string(&info->rec, 4)) ||
+	    join_string(&m->command, datafile_string(&info->rec, 2)))
 		return -ENOMEM;
 	return 0;
 }
 
-/* A time of the file, in ns since 1970. */
-static uint64_t wall(const struct file *f, uint64_t time)
+/* Converts a time of the file to ns since 1970. */
+static uint64_t wall_time(const struct file *f, uint64_t time)
 {
 	return time - f->recording->info.start_time + f->recording->info.wall_time;
 }
 
 /* ---- the first pass -------------------------------------------------------------- */
 
-static int see_record(void *ctx, const struct pcce_record *rec)
+static int see_file_record(void *ctx, const struct pcce_record *rec)
 {
 	struct file *f = ctx;
 	struct merge *m = f->m;
@@ -177,7 +180,7 @@ static int see_record(void *ctx, const struct pcce_record *rec)
 
 	switch (rec->type) {
 	case PCCE_REC_INFO:
-		return take_info(f, (const void *)rec);
+		return merge_info(f, (const void *)rec);
 	case PCCE_REC_PROCESS:
 		return threads_add_process(f->threads, (const void *)rec, datafile_string(rec, 0));
 	case PCCE_REC_THREAD:
@@ -190,7 +193,7 @@ static int see_record(void *ctx, const struct pcce_record *rec)
 		return relocator_symbol(m->space, (const void *)rec);
 	case PCCE_REC_SAMPLE:
 	case PCCE_REC_SUM:
-		/* Threads get their numbers before their names are asked for. */
+		/* Numbers threads before find_program() asks for their names. */
 		datafile_sample(rec, &s);
 		return threads_number(f->threads, s.sample->pid, s.sample->tid) == UINT32_MAX
 			       ? -ENOMEM
@@ -200,9 +203,9 @@ static int see_record(void *ctx, const struct pcce_record *rec)
 	}
 }
 
-static int read_records(struct file *f)
+static int read_file(struct file *f)
 {
-	const struct recording_visitor visitor = {f->name, see_record, f};
+	const struct recording_visitor visitor = {f->name, see_file_record, f};
 	const struct recording *r;
 	char text[512];
 	int err = recording_open(f->name, &visitor, &f->recording, f->why);
@@ -216,16 +219,17 @@ static int read_records(struct file *f)
 				 "recorded into it",
 				 f->name);
 	if (!r->complete) {
-		snprintf(text, sizeof(text),
-			 "%s has no end record: the recording was cut off, and what it holds up to "
-			 "there is merged",
-			 f->name);
+		snprintf(
+			text, sizeof(text),
+			"%s has no end record: the recording was cut off, and its part up to there "
+			"is merged",
+			f->name);
 		f->note(text);
 	}
 	if (r->unknown) {
 		snprintf(text, sizeof(text),
 			 "%s holds %" PRIu64
-			 " records of a kind that this version does not know; they are left out",
+			 " records of types that this version does not know; they are left out",
 			 f->name, r->unknown);
 		f->note(text);
 	}
@@ -237,7 +241,7 @@ static int read_records(struct file *f)
 
 /* ---- programs and threads -------------------------------------------------------- */
 
-static uint32_t add_program(struct merge *m, uint32_t module, uint32_t name)
+static uint32_t intern_program(struct merge *m, uint32_t module, uint32_t name)
 {
 	uint64_t words[ID_MAP_WORDS] = {(uint64_t)module << 32 | name};
 	struct id_map_entry *e = id_map_find(&m->by_program, words);
@@ -251,7 +255,7 @@ static uint32_t add_program(struct merge *m, uint32_t module, uint32_t name)
 	return m->n_programs++;
 }
 
-static uint32_t add_thread(struct merge *m, uint32_t program, uint32_t name)
+static uint32_t intern_thread(struct merge *m, uint32_t program, uint32_t name)
 {
 	uint64_t words[ID_MAP_WORDS] = {(uint64_t)program << 32 | name};
 	struct id_map_entry *e = id_map_find(&m->by_thread, words);
@@ -265,8 +269,8 @@ static uint32_t add_thread(struct merge *m, uint32_t program, uint32_t name)
 	return m->n_threads++;
 }
 
-/* The program has the module mapped. */
-static int add_module(struct merge *m, uint32_t program, uint32_t module)
+/* Notes that the program has mapped the module. */
+static int note_mapped(struct merge *m, uint32_t program, uint32_t module)
 {
 	uint64_t words[ID_MAP_WORDS] = {(uint64_t)program << 32 | module};
 	struct id_map_entry *e = id_map_find(&m->by_mapped, words);
@@ -283,19 +287,19 @@ static int add_module(struct merge *m, uint32_t program, uint32_t module)
 	return 0;
 }
 
-/* Numbers of processes and threads in the merged recording: the first process is 1. */
-static uint32_t pid_of(uint32_t program)
+/* Numbers of processes in the merged recording begin at 1. */
+static uint32_t merged_pid(uint32_t program)
 {
 	return program + 1;
 }
 
-/* A process's thread of its own name is its first one. */
-static uint32_t tid_of(const struct merge *m, uint32_t thread)
+/* The thread that has its process's name is the process's first one. */
+static uint32_t merged_tid(const struct merge *m, uint32_t thread)
 {
 	const struct merged_thread *t = &m->threads[thread];
 
-	return t->name == m->programs[t->program].name ? pid_of(t->program)
-						       : pid_of(m->n_programs) + thread;
+	return t->name == m->programs[t->program].name ? merged_pid(t->program)
+						       : merged_pid(m->n_programs) + thread;
 }
 
 /* ---- the second pass ------------------------------------------------------------- */
@@ -307,30 +311,30 @@ struct mover {
 	int error;
 };
 
-static uint64_t move(struct mover *v, uint64_t address)
+static uint64_t relocate(struct mover *v, uint64_t address)
 {
 	const struct decode_module *m = v->as->find(v->as, address);
 
-	if (m && add_module(v->f->m, v->program, relocator_number(v->f->m->space, m->module)))
+	if (m && note_mapped(v->f->m, v->program, relocator_number(v->f->m->space, m->module)))
 		v->error = -ENOMEM;
 	return relocator_relocate(v->f->m->space, v->as, address);
 }
 
-/* Short ones are addresses of the link already. */
-static uint64_t move_ext(struct mover *v, uint64_t ext)
+/* Short addresses are link-time addresses already. */
+static uint64_t relocate_ext(struct mover *v, uint64_t ext)
 {
-	return ext >> 32 ? move(v, ext) : ext;
+	return ext >> 32 ? relocate(v, ext) : ext;
 }
 
-static uint64_t move_word(struct mover *v, uint64_t word)
+static uint64_t relocate_word(struct mover *v, uint64_t word)
 {
 	uint64_t site = word & PCCE_SITE_MASK;
 
-	return (word & ~PCCE_SITE_MASK) | (site ? move(v, site) : 0);
+	return (word & ~PCCE_SITE_MASK) | (site ? relocate(v, site) : 0);
 }
 
-/* See struct pcce_entry for what the words hold. */
-static struct pcce_entry move_entry(struct mover *v, struct pcce_entry e)
+/* struct pcce_entry says what the words hold. */
+static struct pcce_entry relocate_entry(struct mover *v, struct pcce_entry e)
 {
 	switch (e.site >> PCCE_SITE_BITS) {
 	case PCCE_COUNT_MARK:
@@ -339,25 +343,25 @@ static struct pcce_entry move_entry(struct mover *v, struct pcce_entry e)
 	case PCCE_COUNT_ORIGIN2:
 		return e;
 	case PCCE_COUNT_JUMP2:
-		e.id = e.id >> PCCE_SITE_BITS <= PCCE_COUNT_MAX ? move_word(v, e.id) : e.id;
-		e.site = (e.site & ~PCCE_SITE_MASK) | move_ext(v, e.site & PCCE_SITE_MASK);
+		e.id = e.id >> PCCE_SITE_BITS <= PCCE_COUNT_MAX ? relocate_word(v, e.id) : e.id;
+		e.site = (e.site & ~PCCE_SITE_MASK) | relocate_ext(v, e.site & PCCE_SITE_MASK);
 		return e;
 	case PCCE_COUNT_LEAF:
 	case PCCE_COUNT_ORIGIN:
-		e.site = (e.site & ~PCCE_SITE_MASK) | move_ext(v, e.site & PCCE_SITE_MASK);
+		e.site = (e.site & ~PCCE_SITE_MASK) | relocate_ext(v, e.site & PCCE_SITE_MASK);
 		return e;
 	case PCCE_COUNT_SIGNAL2:
-		e.id = move_ext(v, e.id);
-		e.site = move_word(v, e.site);
+		e.id = relocate_ext(v, e.id);
+		e.site = relocate_word(v, e.site);
 		return e;
 	default:
-		e.site = move_word(v, e.site);
+		e.site = relocate_word(v, e.site);
 		return e;
 	}
 }
 
-/* The segments of a stack, in the merged recording. */
-static const struct stack_node *move_stack(struct mover *v, const struct stack_node *node)
+/* Relocates the segments of a stack. NULL: an empty stack, or v->error is set. */
+static const struct stack_node *relocate_stack(struct mover *v, const struct stack_node *node)
 {
 	struct file *f = v->f;
 	const struct stack_node **chain = NULL, *to = NULL;
@@ -385,7 +389,7 @@ static const struct stack_node *move_stack(struct mover *v, const struct stack_n
 		struct id_map_entry *e;
 
 		for (unsigned int i = 0; i < PCCE_SEGMENT_ENTRIES; i++)
-			entries[i] = move_entry(v, from[i]);
+			entries[i] = relocate_entry(v, from[i]);
 		to = stack_store_intern(merge_sums_segments(f->m->sums), to, entries);
 		e = id_map_find(&f->moved, words);
 		if (!to || !e ||
@@ -411,11 +415,11 @@ static int find_program(struct file *f, struct mover *v, const struct pcce_sampl
 		return -ENOMEM;
 	process = t->process;
 	name = t->name;
-	v->program = add_program(
+	v->program = intern_program(
 		f->m, main ? relocator_number(f->m->space, main->module) : UINT32_MAX, process);
 	if (v->program == UINT32_MAX)
 		return -ENOMEM;
-	*thread = add_thread(f->m, v->program, name);
+	*thread = intern_thread(f->m, v->program, name);
 	return *thread == UINT32_MAX ? -ENOMEM : 0;
 }
 
@@ -434,18 +438,18 @@ static int merge_sample(void *ctx, const struct datafile_sample *of, const struc
 	v.as = address_spaces_get(spaces, v.space);
 	if (find_program(f, &v, s, &thread))
 		return -ENOMEM;
-	key.time = wall(f, s->time);
-	/* The numbers of processes and threads are known when all have been read. */
+	key.time = wall_time(f, s->time);
+	/* Their final numbers are known only after the last file: number_thread(). */
 	key.pid = v.program;
 	key.tid = thread;
-	key.r11 = decode_needs_r11(v.as, s->ip) ? move(&v, s->r11) : 0;
-	key.ip = move(&v, s->ip);
-	key.ext = move_ext(&v, s->ext);
+	key.r11 = decode_needs_r11(v.as, s->ip) ? relocate(&v, s->r11) : 0;
+	key.ip = relocate(&v, s->ip);
+	key.ext = relocate_ext(&v, s->ext);
 	key.flags = s->flags & (PCCE_SAMPLE_KERNEL | PCCE_SAMPLE_OUTSIDE | PCCE_SAMPLE_READ_FAULT |
 				PCCE_SAMPLE_MIXED | PCCE_SAMPLE_R11_MIXED);
 	for (uint32_t i = 0; i < s->n_entries; i++)
-		entries[i] = move_entry(&v, pcce_sample_entries(s)[i]);
-	below = move_stack(&v, below);
+		entries[i] = relocate_entry(&v, pcce_sample_entries(s)[i]);
+	below = relocate_stack(&v, below);
 	if (v.error || merge_sums_add(f->m->sums, &key, entries, below, of->samples, of->weight))
 		return -ENOMEM;
 	f->m->samples += of->samples;
@@ -464,7 +468,7 @@ int merge_add(struct merge *m, const char *path, void (*note)(const char *text),
 	*why = (struct error){0};
 	f.segments = stack_store_new();
 	f.threads = threads_new(m->names);
-	r = f.segments && f.threads ? read_records(&f) : -ENOMEM;
+	r = f.segments && f.threads ? read_file(&f) : -ENOMEM;
 	r = r ? r : recording_samples(f.recording, path, f.segments, merge_sample, &f, why);
 	if (r == -ENOMEM && !*why->text)
 		error_set(why, r, "cannot merge %s: out of memory", path);
@@ -479,7 +483,7 @@ int merge_add(struct merge *m, const char *path, void (*note)(const char *text),
 
 /* ---- writing --------------------------------------------------------------------- */
 
-static int write_info(const struct merge *m, struct datafile_writer *w)
+static int write_merged_info(const struct merge *m, struct datafile_writer *w)
 {
 	struct pcce_rec_info rec = {
 		.start_time = m->start,
@@ -497,7 +501,7 @@ static int write_programs(const struct merge *m, struct datafile_writer *w)
 	int r = 0;
 
 	for (size_t i = 0; i < m->n_programs && !r; i++) {
-		struct pcce_rec_process rec = {.pid = pid_of(i)};
+		struct pcce_rec_process rec = {.pid = merged_pid(i)};
 		const char *name = symbol_table_string(m->names, m->programs[i].name);
 
 		r = datafile_put_strings(w, PCCE_REC_PROCESS, &rec, sizeof(rec), &name, 1);
@@ -505,8 +509,8 @@ static int write_programs(const struct merge *m, struct datafile_writer *w)
 			r = relocator_write_map(m->space, w, rec.pid, m->programs[i].modules[j]);
 	}
 	for (size_t i = 0; i < m->n_threads && !r; i++) {
-		struct pcce_rec_thread rec = {.pid = pid_of(m->threads[i].program),
-					      .tid = tid_of(m, i)};
+		struct pcce_rec_thread rec = {.pid = merged_pid(m->threads[i].program),
+					      .tid = merged_tid(m, i)};
 		const char *name = symbol_table_string(m->names, m->threads[i].name);
 
 		if (rec.tid != rec.pid)
@@ -519,14 +523,14 @@ static void number_thread(const void *ctx, struct pcce_sample *s)
 {
 	const struct merge *m = ctx;
 
-	s->pid = pid_of(s->pid);
-	s->tid = tid_of(m, s->tid);
+	s->pid = merged_pid(s->pid);
+	s->tid = merged_tid(m, s->tid);
 }
 
 int merge_write(const struct merge *m, struct datafile_writer *w)
 {
 	struct pcce_rec_end end = {.time = m->last, .samples = m->samples, .exit_status = -1};
-	int r = write_info(m, w);
+	int r = write_merged_info(m, w);
 
 	r = r ? r : relocator_write_modules(m->space, w);
 	r = r ? r : write_programs(m, w);

@@ -10,25 +10,26 @@
 #include "base/array.h"
 #include "base/id_map.h"
 
-/* Places begin here and are so far apart; link-time addresses count from a multiple of ORIGIN. */
+/* Address ranges ("places") begin at FIRST, DISTANCE apart. Offsets in them count from a multiple of
+ * ORIGIN in the link-time addresses. */
 #define FIRST (1ULL << 40)
 #define DISTANCE (1ULL << 33)
 #define ORIGIN (1ULL << 32)
 #define LAST ((1ULL << 47) - DISTANCE)
 
-/* One of all files. */
+/* A module of the merged recording. */
 struct merged_module {
 	struct pcce_rec_module rec;
 	char *path;
 	void *data; /* the encoding table; NULL: none */
 	size_t data_size;
-	uint64_t low, high; /* link-time addresses that were mapped; high 0: none were */
-	uint64_t place;	    /* of ORIGIN; 0: none yet */
+	uint64_t low, high; /* mapped link-time addresses; high 0: none */
+	uint64_t place;	    /* where `origin` is; 0: none yet */
 	uint64_t origin;
 	bool fixed;
 };
 
-/* One of the file that is being read. */
+/* A module of the file that is being read. */
 struct local {
 	struct pcce_rec_module rec;
 	char *path;
@@ -51,7 +52,7 @@ struct relocator {
 	size_t n_locals;
 	uint64_t machine; /* hash of host and kernel of this file */
 	struct symbol_record **symbols;
-	size_t n_symbols, n_old; /* n_old: those of earlier files */
+	size_t n_symbols, n_old; /* n_old: of earlier files */
 	struct id_map
 		by_address; /* the file, counted from 1, that gave the symbols of an address */
 	uint32_t file;
@@ -133,7 +134,7 @@ int relocator_map(struct relocator *s, const struct pcce_rec_map *rec)
 	return 0;
 }
 
-/* Kept until the numbers of modules are known, which is at the end of the file. */
+/* Keeps the record until the end of the file, when the numbers of modules are known. */
 int relocator_symbol(struct relocator *s, const struct pcce_rec_symbol *rec)
 {
 	struct symbol_record *copy = malloc(sizeof(*copy) + rec->rec.size);
@@ -155,7 +156,7 @@ static void identify(const struct relocator *s, const struct local *l,
 
 	memset(words, 0, ID_MAP_WORDS * sizeof(*words));
 	if (l->rec.build_id_size) {
-		/* One build may have been encoded in several ways, one after the other. */
+		/* One build can be encoded several times, with different tables. */
 		h = XXH3_128bits(l->rec.build_id, l->rec.build_id_size);
 		words[0] = 1;
 		words[1] = m->data ? XXH3_64bits(m->data, m->size) : 0;
@@ -227,7 +228,7 @@ static int number_local(struct relocator *s, struct local *l, const struct recor
 	return 0;
 }
 
-/* The symbols of an address are those of the first file that has any. */
+/* Keeps the symbols of an address from the first file that has any. */
 static int number_symbols(struct relocator *s)
 {
 	size_t n = s->n_old;
@@ -276,7 +277,7 @@ uint32_t relocator_number(const struct relocator *s, uint32_t module)
 	return s->locals[module].number;
 }
 
-static uint64_t place_of(const struct merged_module *m, uint64_t vaddr)
+static uint64_t merged_address(const struct merged_module *m, uint64_t vaddr)
 {
 	return m->fixed ? vaddr : m->place + (vaddr - m->origin);
 }
@@ -286,10 +287,11 @@ uint64_t relocator_relocate(const struct relocator *s, const struct decode_space
 {
 	const struct decode_module *m = as->find(as, address);
 
-	/* What names the end of a slot may be the end of the module. */
+	/* The end of a slot can be the end of the module. */
 	if (!m)
 		m = as->find(as, address - 1);
-	return m ? place_of(&s->modules[s->locals[m->module].number], decode_link_time(m, address))
+	return m ? merged_address(&s->modules[s->locals[m->module].number],
+				  decode_link_time(m, address))
 		 : 0;
 }
 
@@ -326,7 +328,7 @@ int relocator_write_map(const struct relocator *s, struct datafile_writer *w, ui
 {
 	const struct merged_module *m = &s->modules[module];
 	struct pcce_rec_map rec = {
-		.start = place_of(m, m->low),
+		.start = merged_address(m, m->low),
 		.length = m->high - m->low,
 		.vaddr = m->low,
 		.pid = pid,

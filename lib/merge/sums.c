@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A sum brings only those segments of its stack that its thread's last ones did not (struct
- * pcce_sample).  So sums are written in an order in which stacks that have most in common follow
- * each other: that of a walk through the tree of segments.
+ * Adds up equal samples in a hash table, and writes them as SUM records.
+ *
+ * A SUM record contains only those segments of its stack that its thread's previous record did not
+ * have (struct pcce_sample). So records are written in the order of a walk through the tree of
+ * segments: neighbours share most of their stacks.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +17,7 @@
 
 #define BLOCK_BYTES (1u << 20)
 
-/* What tells sums apart, without padding; then the entries. */
+/* Together with the entries: what distinguishes sums. Without padding. */
 struct key {
 	uint64_t ip, r11, id, ext, kip;
 	const struct stack_node *below;
@@ -38,7 +40,7 @@ struct site_block {
 struct merge_sums {
 	struct stack_store *segments;
 	struct site_block *blocks;
-	struct profile_sum **list; /* in the order in which they came */
+	struct profile_sum **list; /* in the order of their first samples */
 	size_t n;
 	uint32_t *slots; /* index + 1; 0: free */
 	size_t n_slots;
@@ -198,8 +200,8 @@ static uint32_t number_of(struct tree *t, const struct stack_node *node)
 	return e && e->number ? e->number - 1 : UINT32_MAX;
 }
 
-/* Adds a node below the ones that it stands on, outermost first. */
-static int add_chain(struct tree *t, const struct stack_node *node)
+/* Adds a node after those below it, outermost first. */
+static int add_stack(struct tree *t, const struct stack_node *node)
 {
 	const struct stack_node **chain = NULL;
 	size_t n = 0;
@@ -229,7 +231,7 @@ static int add_chain(struct tree *t, const struct stack_node *node)
 	return r;
 }
 
-static int rank(struct tree *t)
+static int rank_nodes(struct tree *t)
 {
 	uint32_t *stack = malloc((t->n + 1) * sizeof(*stack)), ranked = 0;
 	size_t n = 0;
@@ -252,7 +254,7 @@ struct order {
 	uint32_t pid, tid, rank, sum;
 };
 
-static int by_place(const void *a, const void *b)
+static int compare_order(const void *a, const void *b)
 {
 	const struct order *x = a, *y = b;
 
@@ -273,15 +275,15 @@ static int put_in_order(const struct merge_sums *s, struct order *order)
 	if (!r)
 		t.nodes[0] = (struct tree_node){0};
 	for (size_t i = 0; i < s->n && !r; i++)
-		r = add_chain(&t, s->list[i]->key.below);
-	r = r ? r : rank(&t);
+		r = add_stack(&t, s->list[i]->key.below);
+	r = r ? r : rank_nodes(&t);
 	for (size_t i = 0; i < s->n && !r; i++) {
 		const struct key *k = &s->list[i]->key;
 
 		order[i] = (struct order){k->pid, k->tid, t.nodes[number_of(&t, k->below)].rank, i};
 	}
 	if (!r)
-		qsort(order, s->n, sizeof(*order), by_place);
+		qsort(order, s->n, sizeof(*order), compare_order);
 	id_map_free(&t.numbers);
 	free(t.nodes);
 	return r;
@@ -289,7 +291,7 @@ static int put_in_order(const struct merge_sums *s, struct order *order)
 
 /* ---- writing --------------------------------------------------------------------- */
 
-/* What a reader knows of the stack of the thread that is being written. */
+/* What a reader knows of the current thread's stack. */
 struct level {
 	const struct stack_node *node;
 	uint64_t generation;
@@ -298,12 +300,12 @@ struct level {
 struct sending {
 	struct level levels[PCCE_AREA_SEGMENTS];
 	struct pcce_segment *segments; /* room for the new ones of a sum */
-	uint64_t generation;	       /* the last one given */
+	uint64_t generation;	       /* the last one used */
 	uint32_t pid, tid;	       /* as the keys have them */
 };
 
-/* Fills the end of segments with what a reader does not know yet; returns how many those are. */
-static uint32_t prepare(struct sending *out, const struct key *key)
+/* Fills segments with those that a reader does not know yet; returns their number. */
+static uint32_t fill_segments(struct sending *out, const struct key *key)
 {
 	uint32_t index = key->n_below, first, n;
 
@@ -331,8 +333,8 @@ static uint32_t prepare(struct sending *out, const struct key *key)
 	return n;
 }
 
-static int put(struct sending *out, const struct profile_sum *sum, struct datafile_writer *w,
-	       void (*number)(const void *ctx, struct pcce_sample *s), const void *ctx)
+static int put_sum(struct sending *out, const struct profile_sum *sum, struct datafile_writer *w,
+		   void (*number)(const void *ctx, struct pcce_sample *s), const void *ctx)
 {
 	const struct key *key = &sum->key;
 	struct pcce_rec_sum rec = {
@@ -362,7 +364,7 @@ static int put(struct sending *out, const struct profile_sum *sum, struct datafi
 		out->pid = key->pid;
 		out->tid = key->tid;
 	}
-	rec.sample.n_segments = prepare(out, key);
+	rec.sample.n_segments = fill_segments(out, key);
 	rec.sample.below = key->below ? out->levels[key->n_below - 1].generation : 0;
 	number(ctx, &rec.sample);
 	parts[1].iov_len = rec.sample.n_segments * sizeof(*out->segments);
@@ -381,7 +383,7 @@ int merge_sums_write(const struct merge_sums *s, struct datafile_writer *w,
 	if (order && out && out->segments)
 		r = put_in_order(s, order);
 	for (size_t i = 0; i < s->n && !r; i++)
-		r = put(out, s->list[order[i].sum], w, number, ctx);
+		r = put_sum(out, s->list[order[i].sum], w, number, ctx);
 	if (out)
 		free(out->segments);
 	free(out);

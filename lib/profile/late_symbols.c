@@ -77,7 +77,7 @@ static size_t find_candidates(struct late_symbols *l)
 	return found;
 }
 
-static int add_address(struct late_symbols *l, const struct decode_space *as, uint64_t address)
+static int add_frame(struct late_symbols *l, const struct decode_space *as, uint64_t address)
 {
 	const struct decode_module *m = address ? as->find(as, address) : NULL;
 
@@ -98,7 +98,7 @@ static int meet_state(void *ctx, const struct decode_cache_sample *s, uint32_t s
 	(void)s;
 	(void)m;
 	for (size_t i = 0; i < context->n && !r; i++)
-		r = add_address(l, as, context->frames[i].address);
+		r = add_frame(l, as, context->frames[i].address);
 	return r;
 }
 

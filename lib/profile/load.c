@@ -228,8 +228,8 @@ static int load_profile(struct profile *p, const struct profile_source *s,
 	return o->tree ? profile_finish_tree(p) : 0;
 }
 
-static int load_recording(const struct profile_source *s, const struct profile_options *o,
-			  struct profile **out, struct error *why)
+static int load_new_profile(const struct profile_source *s, const struct profile_options *o,
+			    struct profile **out, struct error *why)
 {
 	struct profile *p = calloc(1, sizeof(*p));
 	int r;
@@ -252,7 +252,7 @@ int profile_load(const char *path, const struct profile_options *o, struct profi
 {
 	const struct profile_source s = {.path = path, .name = path};
 
-	return load_recording(&s, o, out, why);
+	return load_new_profile(&s, o, out, why);
 }
 
 int profile_load_memory(const void *data, size_t size, const char *name,
@@ -260,5 +260,5 @@ int profile_load_memory(const void *data, size_t size, const char *name,
 {
 	const struct profile_source s = {.data = data, .size = size, .name = name};
 
-	return load_recording(&s, o, out, why);
+	return load_new_profile(&s, o, out, why);
 }

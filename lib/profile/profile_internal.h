@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What the profile_*.c files share. */
+/* Shares types and functions among the files that make a profile. */
 #ifndef PCCE_PROFILE_PROFILE_INTERNAL_H
 #define PCCE_PROFILE_PROFILE_INTERNAL_H
 
@@ -9,9 +9,9 @@
 #include "base/error.h"
 
 #define PROFILE_FAILURES 10
-#define PROFILE_AHEAD 16 /* samples from where a sum is asked for to where it changes */
+#define PROFILE_AHEAD 16 /* samples between the prefetch of a sum and its change */
 
-/* A sample that is to be shown in full. */
+/* A sample that profile_print_failures() shows in full. */
 struct profile_failure {
 	bool mismatch; /* else: it does not decode */
 	uint8_t reason;
@@ -20,8 +20,7 @@ struct profile_failure {
 	const struct stack_node *below;
 };
 
-/* What samples have in common that are at one instruction of one context: by number of their
- * meaning. */
+/* What samples at one instruction of one context have in common, by the number of their meaning. */
 struct profile_instruction {
 	uint32_t node; /* of the tree of all contexts */
 	uint32_t place, context, depth, entries;
@@ -39,7 +38,7 @@ struct profile_internals {
 	size_t n_failures, n_mismatches;
 	struct tree_place *places;
 	bool has_tree, again, inlining;
-	bool kept; /* there are single samples: */
+	bool kept; /* keeps single samples: */
 	struct profile_instruction *instructions;
 	size_t n_instructions, instructions_capacity;
 	struct profile_sum *totals; /* of instructions, if no samples are kept */
@@ -102,15 +101,15 @@ int profile_keep_instruction(struct profile *p, const struct decode_cache_meanin
 int profile_keep(struct profile_internals *in, uint32_t instruction, uint32_t stream,
 		 const struct datafile_sample *s);
 struct profile_sum profile_sum(const struct profile_internals *in, size_t sample);
-/* Of what stands in internals.weight. */
+/* The same for a value of internals.weight. */
 struct profile_sum profile_unpack(const struct profile_internals *in, uint32_t weight);
-/* Gives back what only profile_keep() needs. */
+/* Frees what only profile_keep() needs. */
 void profile_settle(struct profile_internals *in);
 /* select.c: the profile's tree is complete but for totals and order. 0 or -ENOMEM. */
 int profile_finish_tree(struct profile *p);
 void profile_forget(struct profile_internals *in);
 
-/* failures.c: keeps a sample that is to be shown in full. */
+/* failures.c: keeps a sample for profile_print_failures(), if it is one of the first. */
 int profile_keep_failure(struct profile_internals *in, const struct decode_cache_sample *s,
 			 uint32_t space, bool mismatch, uint8_t reason);
 

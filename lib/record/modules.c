@@ -22,7 +22,7 @@ struct entry {
 	void *table; /* if instrumented */
 	size_t table_size;
 	char *path;
-	char *key; /* the path and the file's identity */
+	char *key; /* the path and what identifies the file */
 	UT_hash_handle hh;
 };
 
@@ -92,8 +92,8 @@ static void open_table(struct record_modules *m, struct entry *e, const struct e
 		return;
 	}
 	snprintf(text, sizeof(text),
-		 "%s: its encoding table %s; it counts as not built with pcce: link it again, or "
-		 "run pcce-encode on it",
+		 "cannot use the encoding table of %s: it %s; link the file again, or run "
+		 "pcce-encode on it",
 		 e->path, why.text);
 	m->warn(text);
 	free(e->table);
@@ -116,8 +116,9 @@ static int write_module(struct record_modules *m, const struct entry *e)
 	return err;
 }
 
-/* Takes fd and key over. */
-static int add(struct record_modules *m, const char *path, int fd, char *key, struct entry **out)
+/* Takes ownership of fd and key. */
+static int add_file(struct record_modules *m, const char *path, int fd, char *key,
+		    struct entry **out)
 {
 	struct entry *e = calloc(1, sizeof(*e)), **grown;
 	const struct elf_section *table;
@@ -158,7 +159,7 @@ static int add(struct record_modules *m, const char *path, int fd, char *key, st
 	return write_module(m, e);
 }
 
-/* Is it a name in the file system? The kernel has others, too, for memory that is none. */
+/* True for names in the file system. The kernel has other names for memory that is not a file. */
 static bool is_file(const char *path)
 {
 	return path[0] == '/' && path[1] != '/' && strncmp(path, "/anon_hugepage", 14) &&
@@ -203,13 +204,13 @@ int record_modules_map(struct record_modules *m, pid_t pid, uint64_t start, uint
 		if (fd >= 0)
 			close(fd);
 	} else {
-		err = add(m, path, fd, key, &e);
+		err = add_file(m, path, fd, key, &e);
 	}
 	if (err)
 		return err;
 	*out = &e->module;
-	/* The vdso is linked at 0. Without program headers, the offset in the file is better than
-	 * nothing. */
+	/* The vdso is linked at 0. Without program headers, the offset in the file is the best
+	 * guess. */
 	if (vdso)
 		*vaddr = 0;
 	else if (!elf_module_vaddr(&e->elf, pgoff, vaddr))

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A recording.
+ * Runs pcce-record after its options are known. record_run() does these steps:
  *
- * record_run() in order: choose a sampler; make the output; fork the command, which
- * waits; prepare and start the sampler on it; let it go; poll until it ends or a signal
- * comes; stop; symbols; end record.  The sampler delivers to the sink functions here,
- * which write records.  Whatever goes wrong, what was recorded up to then stays
- * readable, and the command is not harmed.
+ *   1. choose a sampler, and create the output;
+ *   2. fork the command, which waits;
+ *   3. start the sampler on the command, and release the command;
+ *   4. poll until the command ends or a signal arrives;
+ *   5. stop the sampler;
+ *   6. write the symbols (write_symbols.c) and the end record.
  *
- * Signals.  SIGINT from a terminal goes to the command, too.  One that was sent to the
- * recorder alone is passed on.  The recording goes on for a moment, so that the
- * command's end is in it, if that comes soon.
+ * The sampler delivers to the sink functions below, which write records. If a step fails, the
+ * records written so far stay readable, and the command continues unharmed.
+ *
+ * A terminal sends SIGINT to the command, too. If somebody sent the signal to the recorder alone,
+ * the recorder passes it on. It then records for another moment, to include the command's end.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -55,8 +58,8 @@ struct recorder {
 	struct output_file output;
 	struct datafile_writer *writer;
 	struct record_modules *modules;
-	uint64_t samples, lost, throttled, outside, truncated;
-	const struct record_module *main_module; /* of the process that was asked for */
+	uint64_t samples, lost, throttled, outside;
+	const struct record_module *main_module; /* of the recorded command or process */
 	pid_t main_pid;
 	bool any_instrumented;
 	uint64_t progress_due;
@@ -98,7 +101,7 @@ static void note(const char *text)
 		say("%s", text);
 }
 
-static void thousands(char *to, size_t size, uint64_t n)
+static void format_count(char *to, size_t size, uint64_t n)
 {
 	char digits[32];
 	int length = snprintf(digits, sizeof(digits), "%" PRIu64, n), i;
@@ -112,7 +115,7 @@ static void thousands(char *to, size_t size, uint64_t n)
 	to[at] = 0;
 }
 
-static void amount(char *to, size_t size, uint64_t bytes)
+static void format_bytes(char *to, size_t size, uint64_t bytes)
 {
 	if (bytes < 1000000)
 		snprintf(to, size, "%.1f kB", (double)bytes / 1e3);
@@ -124,7 +127,7 @@ static void amount(char *to, size_t size, uint64_t bytes)
 
 /* ---- the sink ------------------------------------------------------------------- */
 
-/* Of samples that were counted in the kernel: the file has a record for such. */
+/* Writes an aggregated sample, which the kernel counted. */
 static int write_sum(struct recorder *r, const struct pcce_sample *s, const struct iovec *rest)
 {
 	struct pcce_rec_sum rec = {.samples = s->sp, .weight = s->weight, .sample = *s};
@@ -213,7 +216,7 @@ static int sink_lost(void *ctx, uint64_t time, uint32_t reason, uint64_t count)
 
 /* ---- the beginning -------------------------------------------------------------- */
 
-static int choose(struct recorder *r, const struct sampler_config *config)
+static int choose_sampler(struct recorder *r, const struct sampler_config *config)
 {
 	const char *wanted = r->options->sampler;
 	size_t n = sizeof(samplers) / sizeof(samplers[0]), i;
@@ -228,7 +231,7 @@ static int choose(struct recorder *r, const struct sampler_config *config)
 		err = samplers[i]->probe(config, &why);
 		if (!err) {
 			r->ops = samplers[i];
-			/* Say which was chosen only where there was a reason to take another. */
+			/* Names the sampler only if a better one was refused. */
 			if (refusals[0] && !be_quiet && !config->verify && !config->aggregate)
 				say("using the %s sampler; not %s", r->ops->name, refusals);
 			else if (be_verbose)
@@ -236,10 +239,10 @@ static int choose(struct recorder *r, const struct sampler_config *config)
 			return 0;
 		}
 		if (!automatic) {
-			say("the %s sampler cannot be used: %s", wanted, why.text);
+			say("cannot use the %s sampler: %s", wanted, why.text);
 			return -ENOTSUP;
 		}
-		/* Most machines have no such module: that is no reason to speak. */
+		/* Most machines lack the kernel module, so that is not worth a message. */
 		if (err == -ENODEV && !be_verbose)
 			continue;
 		if (refusals[0])
@@ -248,9 +251,10 @@ static int choose(struct recorder *r, const struct sampler_config *config)
 			 samplers[i]->name, why.text);
 	}
 	if (automatic)
-		say("no sampler can be used: not %s", refusals);
+		say("cannot use any sampler: not %s", refusals);
 	else
-		say("there is no sampler \"%s\"; there are auto, kmod, bpf and self", wanted);
+		say("cannot use sampler %s: it does not exist; use auto, kmod, bpf or self",
+		    wanted);
 	return -ENOTSUP;
 }
 
@@ -274,7 +278,7 @@ static char *command_line(char **argv)
 	return line;
 }
 
-static int write_info(struct recorder *r, const struct sampler_config *config)
+static int write_recorder_info(struct recorder *r, const struct sampler_config *config)
 {
 	struct pcce_rec_info rec = {
 		.start_time = clock_ns(CLOCK_MONOTONIC),
@@ -298,30 +302,30 @@ static int write_info(struct recorder *r, const struct sampler_config *config)
 	return err;
 }
 
-static void on_signal(int sig, siginfo_t *info, void *context)
+static void note_stop_signal(int sig, siginfo_t *info, void *context)
 {
 	(void)context;
 	stop_signal = sig;
 	stop_sent = info->si_code <=
-		    0; /* by a process, to us; not by the terminal, to all of its group */
+		    0; /* a process sent it to us; the terminal sends to the whole group */
 }
 
-static void on_child(int sig)
+static void note_child(int sig)
 {
-	(void)sig; /* it only interrupts what waits */
+	(void)sig; /* the signal only interrupts waiting calls */
 }
 
-static void catch_signals(struct recorder *r)
+static void catch_stop_signals(struct recorder *r)
 {
-	struct sigaction stop = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
-	struct sigaction child = {.sa_handler = on_child, .sa_flags = SA_NOCLDSTOP};
+	struct sigaction stop = {.sa_sigaction = note_stop_signal, .sa_flags = SA_SIGINFO};
+	struct sigaction child = {.sa_handler = note_child, .sa_flags = SA_NOCLDSTOP};
 
-	/* Also where a shell started us with SIGINT ignored (a background job in a script): it is
-	 * how a recording is ended. The command gets back what was (base/child.c). */
+	/* SIGINT ends a recording, even if a shell started the recorder with SIGINT ignored (a
+	 * background job in a script). The command gets the old handlers back (base/child.c). */
 	sigaction(SIGINT, &stop, &r->command.old_int);
 	sigaction(SIGTERM, &stop, &r->command.old_term);
 	sigaction(SIGCHLD, &child, NULL);
-	/* A handler, because the command would inherit that it is ignored. */
+	/* Not SIG_IGN, which the command would inherit. */
 	sigaction(SIGPIPE, &child, NULL);
 }
 
@@ -344,14 +348,14 @@ static int cannot_run(const char *name, int err)
 }
 
 /* Forks the command, or finds the process, and starts the sampler. 0, or the exit status. */
-static int begin(struct recorder *r, const struct sampler_config *config)
+static int begin_recording(struct recorder *r, const struct sampler_config *config)
 {
 	struct error why = {0};
 	int err;
 
 	r->pidfd = -1;
 	if (r->ops->prepare(config, &r->sampler, &why)) {
-		say("the %s sampler cannot be prepared: %s", r->ops->name, why.text);
+		say("cannot prepare the %s sampler: %s", r->ops->name, why.text);
 		return 1;
 	}
 	if (config->target) {
@@ -371,7 +375,7 @@ static int begin(struct recorder *r, const struct sampler_config *config)
 		r->main_pid = r->command.pid;
 	}
 	if (r->ops->start(r->sampler, r->main_pid, &why)) {
-		say("the %s sampler cannot be started: %s", r->ops->name, why.text);
+		say("cannot start the %s sampler: %s", r->ops->name, why.text);
 		if (!config->target)
 			child_cancel(&r->command);
 		return 1;
@@ -404,14 +408,14 @@ static void show_progress(struct recorder *r, bool end)
 	if (now < r->progress_due)
 		return;
 	r->progress_due = now + PROGRESS_NS;
-	thousands(n, sizeof(n), r->samples);
-	amount(size, sizeof(size), datafile_size(r->writer));
+	format_count(n, sizeof(n), r->samples);
+	format_bytes(size, sizeof(size), datafile_size(r->writer));
 	fprintf(stderr, "\rpcce-record: %s samples, %s\033[K", n, size);
 	r->progress_shown = true;
 }
 
-/* Has what we record ended? */
-static bool ended(struct recorder *r)
+/* True if the recorded process has ended. */
+static bool target_has_ended(struct recorder *r)
 {
 	struct pollfd p = {.fd = r->pidfd, .events = POLLIN};
 
@@ -429,7 +433,7 @@ static int record_loop(struct recorder *r, const struct sampler_sink *sink)
 	int err;
 
 	for (;;) {
-		over = ended(r);
+		over = target_has_ended(r);
 		err = r->ops->poll(r->sampler, sink, over ? 0 : POLL_MS);
 		if (!err)
 			err = datafile_flush(r->writer);
@@ -459,7 +463,7 @@ static bool is_regular(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode);
 }
 
-static int finish(struct recorder *r)
+static int finish_recording(struct recorder *r)
 {
 	struct pcce_rec_end rec = {
 		.samples = r->samples, .lost = r->lost, .exit_status = r->status};
@@ -470,18 +474,18 @@ static int finish(struct recorder *r)
 	if (err)
 		return err;
 	if (!is_regular(r->output.path)) {
-		note("the output is not a regular file: it gets no source lines");
+		note("the output is not a regular file, so it contains no source lines");
 	} else if (write_symbols(r->output.path, r->writer, r->modules, note, &why)) {
 		if (datafile_writer_error(r->writer)[0])
 			return -EIO;
-		say("warning: no source lines are recorded: %s", why.text);
+		say("warning: the recording contains no source lines: %s", why.text);
 	}
 	rec.time = clock_ns(CLOCK_MONOTONIC);
 	err = datafile_put(r->writer, PCCE_REC_END, &rec, sizeof(rec), NULL, 0);
 	return err ? err : datafile_flush(r->writer);
 }
 
-static void summary(const struct recorder *r)
+static void print_summary(const struct recorder *r)
 {
 	char n[32], size[32];
 
@@ -490,24 +494,24 @@ static void summary(const struct recorder *r)
 		    r->main_module->path,
 		    r->any_instrumented ? "; other programs or libraries that ran have them" : "");
 	if (r->throttled) {
-		thousands(n, sizeof(n), r->throttled);
+		format_count(n, sizeof(n), r->throttled);
 		say("warning: the kernel throttled the event, which cost %s samples: use a lower "
 		    "-F, or raise "
 		    "kernel.perf_event_max_sample_rate",
 		    n);
 	}
 	if (r->lost > r->throttled) {
-		thousands(n, sizeof(n), r->lost - r->throttled);
+		format_count(n, sizeof(n), r->lost - r->throttled);
 		say("warning: %s samples were lost: the machine was too busy; use a lower -F", n);
 	}
 	if (be_quiet)
 		return;
-	thousands(n, sizeof(n), r->samples);
-	amount(size, sizeof(size), datafile_size(r->writer));
+	format_count(n, sizeof(n), r->samples);
+	format_bytes(size, sizeof(size), datafile_size(r->writer));
 	say("%s samples, %s to %s (%s)", n, size, r->output.path, r->ops->name);
 }
 
-/* The command's exit status, once it has one; a second signal ends the wait. */
+/* Waits for the command's end, or for a second signal. Returns the exit status. */
 static int pass_on_status(struct recorder *r)
 {
 	stop_signal = 0;
@@ -522,7 +526,7 @@ static int pass_on_status(struct recorder *r)
 	return WIFSIGNALED(r->status) ? 128 + WTERMSIG(r->status) : WEXITSTATUS(r->status);
 }
 
-static int run(struct recorder *r, const struct sampler_config *config)
+static int run_recorder(struct recorder *r, const struct sampler_config *config)
 {
 	struct sampler_sink sink = {.ctx = r,
 				    .sample = sink_sample,
@@ -532,15 +536,15 @@ static int run(struct recorder *r, const struct sampler_config *config)
 				    .lost = sink_lost};
 	int status, err, stop_err;
 
-	status = begin(r, config);
+	status = begin_recording(r, config);
 	if (status)
 		return status;
 	err = output_file_commit(&r->output);
 	if (err)
-		say("%s: cannot be created: %s; the recording is in %s", r->output.path,
-		    strerror(-err), r->output.part);
+		say("cannot create %s: %s; the recording is in %s", r->output.path, strerror(-err),
+		    r->output.part);
 	if (!err)
-		err = write_info(r, config);
+		err = write_recorder_info(r, config);
 	if (!err)
 		err = record_loop(r, &sink);
 	stop_err = r->ops->stop(r->sampler, &sink);
@@ -548,13 +552,13 @@ static int run(struct recorder *r, const struct sampler_config *config)
 	if (!err)
 		err = stop_err;
 	if (!err)
-		err = finish(r);
+		err = finish_recording(r);
 	if (err && datafile_writer_error(r->writer)[0])
 		say("%s", datafile_writer_error(r->writer));
 	else if (err)
 		say("the recording ended early: %s", strerror(-err));
 	else
-		summary(r);
+		print_summary(r);
 	if (config->target)
 		return err ? 1 : 0;
 	status = pass_on_status(r);
@@ -583,24 +587,24 @@ int record_run(const struct record_options *o)
 			return cannot_run(o->command[0], err);
 		config.program = program;
 	} else if (kill(o->target, 0) && errno == ESRCH) {
-		say("there is no process %d", (int)o->target);
+		say("cannot record process %d: no such process", (int)o->target);
 		return 1;
 	}
-	catch_signals(&r);
-	err = choose(&r, &config);
+	catch_stop_signals(&r);
+	err = choose_sampler(&r, &config);
 	if (err)
 		goto out;
 	warn_set_uid(&r, program);
 	err = output_file_create(&r.output, o->output);
 	if (err) {
-		say("%s: cannot be created: %s", o->output, strerror(-err));
+		say("cannot create %s: %s", o->output, strerror(-err));
 		goto out;
 	}
 	err = datafile_writer_new(r.output.fd, o->output, &r.writer);
 	if (!err) {
 		r.modules = record_modules_new(r.writer, warn);
 		if (r.modules)
-			status = run(&r, &config);
+			status = run_recorder(&r, &config);
 	}
 	if (err || !r.modules)
 		say("out of memory");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A recording from beginning to end: what pcce-record does once its options are known. */
+/* Runs pcce-record after its options are known. */
 #ifndef PCCE_RECORD_RECORD_H
 #define PCCE_RECORD_RECORD_H
 
@@ -17,8 +17,8 @@ struct record_options {
 	bool verify, aggregate, quiet, verbose;
 };
 
-/* The exit status for main(): the command's own, if it ran (128 + signal if it was killed); 127 or
- * 126 if it could not be run; 1 if recording failed. All messages have been printed. */
+/* Records, and prints all messages. Returns the exit status for main(): the command's own, if it ran
+ * (128 + signal if a signal killed it); 127 or 126 if it could not be run; 1 if recording failed. */
 int record_run(const struct record_options *options);
 
 #endif

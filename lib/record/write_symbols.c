@@ -165,8 +165,9 @@ static int symbolize_module(struct job *j, const struct record_module *m,
 		return 0;
 	if (!err || datafile_writer_error(j->w)[0])
 		return err;
-	snprintf(text, sizeof(text), "%s %s: its functions have no names and lines", m->path,
-		 why.text);
+	snprintf(text, sizeof(text),
+		 "cannot read the symbols of %s: it %s; its functions have no names and lines",
+		 m->path, why.text);
 	note(text);
 	return 0;
 }
@@ -197,7 +198,8 @@ static int symbolize_kernel(struct job *j, void (*note)(const char *text))
 		err = kallsyms_lookup(j->kernel.all, j->kernel.n, put_kernel_symbol, j, &why);
 	if (!err || datafile_writer_error(j->w)[0])
 		return err;
-	snprintf(text, sizeof(text), "the kernel's symbols %s: its functions have no names",
+	snprintf(text, sizeof(text),
+		 "cannot read the kernel's symbols: they %s; its functions have no names",
 		 why.text);
 	note(text);
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The end of a recording: SYMBOL records for all addresses that its contexts hold. */
+/* Ends a recording: appends SYMBOL records for all addresses in its contexts. */
 #ifndef PCCE_RECORD_WRITE_SYMBOLS_H
 #define PCCE_RECORD_WRITE_SYMBOLS_H
 
@@ -9,8 +9,8 @@
 
 /*
  * Reads the recording at path, which w has flushed and still writes, decodes its samples and
- * appends the SYMBOL records. note is told, in one sentence, of each module that cannot be
- * symbolized. 0, or -errno: the writer's, or with a sentence in why.
+ * appends the SYMBOL records. Calls note with one sentence for each module that it cannot
+ * symbolize. 0, or -errno: the writer's, or with a sentence in why.
  */
 int write_symbols(const char *path, struct datafile_writer *w, const struct record_modules *m,
 		  void (*note)(const char *text), struct error *why);

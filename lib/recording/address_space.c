@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The records are events, replayed once in order of time.  Of each process the
- * replay keeps the mappings that are in force, and closes them into intervals:
+ * Replays PROCESS and MAP records once, as events in the order of time. The replay turns each
+ * process's mappings into intervals:
  *
  *     mapping [start, end) of a module, in force during [from, until)
  *
- * A process's life falls into generations: a fork begins one with copies of the
- * parent's mappings, an exec begins one with none.  A layout ("space") is built
- * only for the moments that are asked for, and then serves up to the next change.
+ * A process's life consists of generations: a fork begins one with copies of the parent's mappings,
+ * an exec begins one without mappings. Layouts ("spaces") are built on demand. Each is valid until
+ * the process's next change.
  *
- * A MAP record can bear a later time than the first samples in that memory (a
- * sampler that reads /proc finds a library after it was mapped).  Code that ran was
- * mapped, so an interval is taken to begin where nothing else is known to have been
- * at its place: at the end of what was there before, or at the generation's start.
+ * A MAP record can have a later time than the first samples in that memory: a sampler that reads
+ * /proc finds a library after it was mapped. Code that ran was mapped. So an interval begins when
+ * the previous mapping at its place ended, or when the generation began.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -53,7 +52,7 @@ struct event {
 };
 
 struct space {
-	struct decode_space as; /* first: find() gets back from it */
+	struct decode_space as; /* first, so that space_find() can cast it */
 	struct decode_module *maps;
 	size_t n;
 	const struct decode_module *main;
@@ -68,10 +67,10 @@ struct address_spaces {
 	size_t n_processes, processes_capacity;
 	struct space **spaces;
 	size_t n_spaces, spaces_capacity;
-	struct process *last; /* of address_spaces_at() */
+	struct process *last; /* which address_spaces_at() found */
 };
 
-static int grow(void *array, size_t n, size_t *capacity, size_t size)
+static int grow_array(void *array, size_t n, size_t *capacity, size_t size)
 {
 	void **p = array, *more;
 	size_t want = *capacity ? *capacity * 2 : 16;
@@ -120,9 +119,9 @@ void address_spaces_free(struct address_spaces *s)
 	free(s);
 }
 
-static int add_event(struct address_spaces *s, const struct event *e)
+static int add_space_event(struct address_spaces *s, const struct event *e)
 {
-	if (grow(&s->events, s->n_events, &s->events_capacity, sizeof(*s->events)))
+	if (grow_array(&s->events, s->n_events, &s->events_capacity, sizeof(*s->events)))
 		return -ENOMEM;
 	s->events[s->n_events] = *e;
 	s->events[s->n_events].sequence = s->n_events;
@@ -135,7 +134,7 @@ int address_spaces_add_process(struct address_spaces *s, const struct pcce_rec_p
 	struct event e = {
 		.time = rec->time, .pid = rec->pid, .ppid = rec->ppid, .flags = rec->flags};
 
-	return add_event(s, &e);
+	return add_space_event(s, &e);
 }
 
 int address_spaces_add_map(struct address_spaces *s, const struct pcce_rec_map *rec)
@@ -149,12 +148,12 @@ int address_spaces_add_map(struct address_spaces *s, const struct pcce_rec_map *
 
 	if (!rec->length || __builtin_add_overflow(rec->start, rec->length, &e.map.end))
 		return 0;
-	return add_event(s, &e);
+	return add_space_event(s, &e);
 }
 
 /* ---- replay ---------------------------------------------------------------------- */
 
-static int by_time(const void *a, const void *b)
+static int compare_event_times(const void *a, const void *b)
 {
 	const struct event *x = a, *y = b;
 
@@ -163,7 +162,7 @@ static int by_time(const void *a, const void *b)
 	return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
 }
 
-static int by_pid(const void *a, const void *b)
+static int compare_pids(const void *a, const void *b)
 {
 	const struct process *x = a, *y = b;
 
@@ -174,18 +173,19 @@ static struct process *find_process(const struct address_spaces *s, uint32_t pid
 {
 	struct process key = {.pid = pid};
 
-	return s->n_processes ? bsearch(&key, s->processes, s->n_processes, sizeof(key), by_pid)
-			      : NULL;
+	return s->n_processes
+		       ? bsearch(&key, s->processes, s->n_processes, sizeof(key), compare_pids)
+		       : NULL;
 }
 
-/* Every pid that occurs gets its place first, so that no process moves during the replay. */
+/* Adds a process for each pid first, so that none moves during the replay. */
 static int collect_processes(struct address_spaces *s)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n_events; i++) {
-		if (grow(&s->processes, s->n_processes, &s->processes_capacity,
-			 sizeof(*s->processes)))
+		if (grow_array(&s->processes, s->n_processes, &s->processes_capacity,
+			       sizeof(*s->processes)))
 			return -ENOMEM;
 		if (i && s->events[i].pid == s->events[i - 1].pid)
 			continue;
@@ -193,7 +193,7 @@ static int collect_processes(struct address_spaces *s)
 	}
 	if (!s->n_processes)
 		return 0;
-	qsort(s->processes, s->n_processes, sizeof(*s->processes), by_pid);
+	qsort(s->processes, s->n_processes, sizeof(*s->processes), compare_pids);
 	for (size_t i = 1; i < s->n_processes; i++)
 		if (s->processes[i].pid != s->processes[n].pid)
 			s->processes[++n] = s->processes[i];
@@ -203,22 +203,22 @@ static int collect_processes(struct address_spaces *s)
 
 static struct generation *begin_generation(struct process *p, uint64_t time)
 {
-	if (grow(&p->generations, p->n, &p->capacity, sizeof(*p->generations)))
+	if (grow_array(&p->generations, p->n, &p->capacity, sizeof(*p->generations)))
 		return NULL;
 	p->generations[p->n] = (struct generation){.from = time};
 	return &p->generations[p->n++];
 }
 
-static struct generation *current(struct process *p)
+static struct generation *current_generation(struct process *p)
 {
-	/* What is known of a process before its first event was so since the beginning. */
+	/* Mappings without an earlier event exist since the beginning. */
 	return p->n ? &p->generations[p->n - 1] : begin_generation(p, 0);
 }
 
 static int add_interval(struct generation *g, const struct decode_module *map, uint64_t from,
 			uint32_t sequence)
 {
-	if (grow(&g->intervals, g->n, &g->capacity, sizeof(*g->intervals)))
+	if (grow_array(&g->intervals, g->n, &g->capacity, sizeof(*g->intervals)))
 		return -ENOMEM;
 	g->intervals[g->n++] = (struct interval){
 		.map = *map, .from = from, .until = UINT64_MAX, .sequence = sequence};
@@ -276,7 +276,7 @@ static int replay_process(struct address_spaces *s, struct process *p, const str
 	struct generation *g;
 	const struct generation *pg;
 
-	/* "Found" says nothing about mappings that are known already. */
+	/* That a process was found does not change the mappings already known. */
 	if (p->n && !(e->flags & (PCCE_PROCESS_FORK | PCCE_PROCESS_EXEC)))
 		return 0;
 	g = begin_generation(p, p->n ? e->time : 0);
@@ -320,7 +320,7 @@ static int list_changes(struct generation *g)
 int address_spaces_finish(struct address_spaces *s)
 {
 	if (s->n_events)
-		qsort(s->events, s->n_events, sizeof(*s->events), by_time);
+		qsort(s->events, s->n_events, sizeof(*s->events), compare_event_times);
 	if (collect_processes(s))
 		return -ENOMEM;
 	for (size_t i = 0; i < s->n_events; i++) {
@@ -330,7 +330,7 @@ int address_spaces_finish(struct address_spaces *s)
 		int r;
 
 		if (e->is_map) {
-			g = current(p);
+			g = current_generation(p);
 			r = g ? replay_map(g, e) : -ENOMEM;
 		} else {
 			r = replay_process(s, p, e);
@@ -368,15 +368,15 @@ static const struct decode_module *space_main(const struct decode_space *as)
 	return ((const struct space *)as)->main;
 }
 
-static int by_start(const void *a, const void *b)
+static int compare_starts_of_maps(const void *a, const void *b)
 {
 	const struct decode_module *x = a, *y = b;
 
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* Takes maps over, whether it succeeds or not. */
-static uint32_t intern(struct address_spaces *s, struct decode_module *maps, size_t n)
+/* Takes ownership of maps, also if it fails. */
+static uint32_t intern_space(struct address_spaces *s, struct decode_module *maps, size_t n)
 {
 	struct space *space;
 
@@ -388,7 +388,8 @@ static uint32_t intern(struct address_spaces *s, struct decode_module *maps, siz
 		}
 	}
 	space = calloc(1, sizeof(*space));
-	if (!space || grow(&s->spaces, s->n_spaces, &s->spaces_capacity, sizeof(struct space *))) {
+	if (!space ||
+	    grow_array(&s->spaces, s->n_spaces, &s->spaces_capacity, sizeof(struct space *))) {
 		free(space);
 		free(maps);
 		return UINT32_MAX;
@@ -404,7 +405,7 @@ static uint32_t intern(struct address_spaces *s, struct decode_module *maps, siz
 	return s->n_spaces++;
 }
 
-static uint32_t build(struct address_spaces *s, const struct generation *g, uint64_t time)
+static uint32_t build_space(struct address_spaces *s, const struct generation *g, uint64_t time)
 {
 	struct decode_module *maps = calloc(g->n + 1, sizeof(*maps));
 	size_t n = 0;
@@ -423,8 +424,8 @@ static uint32_t build(struct address_spaces *s, const struct generation *g, uint
 			maps[n].table && maps[n].table->head->flags & PCCE_TABLE_EXEC;
 		n++;
 	}
-	qsort(maps, n, sizeof(*maps), by_start);
-	return intern(s, maps, n);
+	qsort(maps, n, sizeof(*maps), compare_starts_of_maps);
+	return intern_space(s, maps, n);
 }
 
 uint32_t address_spaces_at(struct address_spaces *s, uint32_t pid, uint64_t time)
@@ -434,7 +435,7 @@ uint32_t address_spaces_at(struct address_spaces *s, uint32_t pid, uint64_t time
 	size_t lo, hi;
 
 	if (!p || !p->n)
-		return intern(s, NULL, 0);
+		return intern_space(s, NULL, 0);
 	s->last = p;
 	lo = 0;
 	hi = p->n - 1;
@@ -458,7 +459,7 @@ uint32_t address_spaces_at(struct address_spaces *s, uint32_t pid, uint64_t time
 			hi = mid - 1;
 	}
 	if (g->spaces[lo] == UINT32_MAX)
-		g->spaces[lo] = build(s, g, g->changes[lo]);
+		g->spaces[lo] = build_space(s, g, g->changes[lo]);
 	return g->spaces[lo];
 }
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Which module was mapped where, in which process, when: what the PROCESS and MAP
- * records of a recording say, for any moment.
+ * Finds which module was mapped where in a process at a time, from PROCESS and MAP records.
  *
- * Add all records first, in any order of their times, then finish(), then look up.
- * Equal memory layouts (of a forked child and its parent, say) are one space, so
- * that a caller can decode once for all of them.
+ * Add all records first, in any order, then finish, then look up. Equal memory layouts (for
+ * example of a forked child and its parent) are one space, so that a caller can decode once for
+ * all of them.
  */
 #ifndef PCCE_RECORDING_ADDRESS_SPACE_H
 #define PCCE_RECORDING_ADDRESS_SPACE_H
@@ -16,7 +15,7 @@
 
 struct address_spaces;
 
-/* table_of gives a module's table, or NULL. */
+/* table_of returns a module's table, or NULL. Only look-ups call it. */
 struct address_spaces *
 address_spaces_new(const struct encoding_table *(*table_of)(void *ctx, uint32_t module), void *ctx);
 void address_spaces_free(struct address_spaces *s);
@@ -26,8 +25,8 @@ int address_spaces_add_process(struct address_spaces *s, const struct pcce_rec_p
 int address_spaces_add_map(struct address_spaces *s, const struct pcce_rec_map *rec);
 int address_spaces_finish(struct address_spaces *s);
 
-/* The space of a process at a time: a number from 0 upwards, equal for equal layouts; UINT32_MAX
- * without memory. */
+/* The space of a process at a time: a number from 0 upwards, equal for equal layouts; UINT32_MAX if
+ * out of memory. */
 uint32_t address_spaces_at(struct address_spaces *s, uint32_t pid, uint64_t time);
 const struct decode_space *address_spaces_get(const struct address_spaces *s, uint32_t space);
 

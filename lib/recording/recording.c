@@ -79,7 +79,7 @@ static int take_table(struct recording *r, const struct pcce_rec_table *rec, str
 			 *m->path ? m->path : "a module", r->name, reason.text);
 }
 
-static int take_record(struct recording *r, const struct pcce_record *rec, struct error *why)
+static int take_shared(struct recording *r, const struct pcce_record *rec, struct error *why)
 {
 	const struct pcce_rec_lost *lost = (const void *)rec;
 
@@ -142,7 +142,7 @@ struct first_pass {
 static int take_and_show(void *ctx, const struct pcce_record *rec)
 {
 	const struct first_pass *f = ctx;
-	int err = take_record(f->r, rec, f->why);
+	int err = take_shared(f->r, rec, f->why);
 
 	return err || !f->visitor->record ? err : f->visitor->record(f->visitor->ctx, rec);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A stream that was met under several names is split when all names are known: it keeps
- * the first one, and a further stream is made for each change.  A thread that nobody
- * named has the names of its process.
+ * Splits streams by name when all names are known: a stream keeps its first name, and each change
+ * adds another stream. A thread without names has those of its process.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -18,7 +17,7 @@ struct change {
 	uint64_t time;
 };
 
-/* From a time on, samples belong to another stream. */
+/* Samples from this time on belong to another stream. */
 struct split {
 	uint64_t time;
 	uint32_t stream;
@@ -40,7 +39,7 @@ struct sample_streams {
 	size_t n_known;
 	struct change *changes;
 	size_t n_changes, changes_capacity;
-	struct known *last; /* samples of one thread come in rows */
+	struct known *last; /* successive samples often have the same thread */
 };
 
 struct sample_streams *sample_streams_new(void)
@@ -147,7 +146,7 @@ uint32_t sample_streams_of(struct sample_streams *s, uint32_t pid, uint32_t tid,
 	return k->stream;
 }
 
-static int by_thread(const void *a, const void *b)
+static int compare_changes(const void *a, const void *b)
 {
 	const struct change *x = a, *y = b;
 
@@ -170,7 +169,7 @@ static size_t changes_of(const struct sample_streams *s, uint32_t pid, uint32_t 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (by_thread(&s->changes[mid], &key) < 0)
+		if (compare_changes(&s->changes[mid], &key) < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -214,7 +213,7 @@ static int name_stream(struct sample_streams *s, struct known *k)
 int sample_streams_finish(struct sample_streams *s)
 {
 	if (s->n_changes)
-		qsort(s->changes, s->n_changes, sizeof(*s->changes), by_thread);
+		qsort(s->changes, s->n_changes, sizeof(*s->changes), compare_changes);
 	for (size_t i = 0; i < s->n_known; i++)
 		if (name_stream(s, s->known[i]))
 			return -ENOMEM;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Numbers are given in the order in which threads are first sampled; names come from
- * records that may stand before or after.
+ * Numbers threads in the order of their first samples. The records with their names can be before
+ * or after those.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ void threads_free(struct threads *t)
 	free(t);
 }
 
-static int add_name(struct threads *t, uint64_t id, uint64_t time, const char *text)
+static int add_thread_name(struct threads *t, uint64_t id, uint64_t time, const char *text)
 {
 	uint32_t name = symbol_table_intern(t->names, text);
 	struct named *n;
@@ -82,17 +82,17 @@ static int add_name(struct threads *t, uint64_t id, uint64_t time, const char *t
 int threads_add_process(struct threads *t, const struct pcce_rec_process *rec, const char *name)
 {
 	uint64_t id = (uint64_t)rec->pid << 32;
-	int r = add_name(t, id, rec->time, name);
+	int r = add_thread_name(t, id, rec->time, name);
 
-	return r ? r : add_name(t, id | rec->pid, rec->time, name);
+	return r ? r : add_thread_name(t, id | rec->pid, rec->time, name);
 }
 
 int threads_add_thread(struct threads *t, const struct pcce_rec_thread *rec, const char *name)
 {
 	uint64_t id = (uint64_t)rec->pid << 32;
-	int r = rec->tid == rec->pid ? add_name(t, id, rec->time, name) : 0;
+	int r = rec->tid == rec->pid ? add_thread_name(t, id, rec->time, name) : 0;
 
-	return r ? r : add_name(t, id | rec->tid, rec->time, name);
+	return r ? r : add_thread_name(t, id | rec->tid, rec->time, name);
 }
 
 uint32_t threads_number(struct threads *t, uint32_t pid, uint32_t tid)
@@ -132,7 +132,7 @@ void threads_set_origin(struct threads *t, uint32_t number, uint32_t origin)
 	th->origin = th->origin && th->origin != origin ? THREAD_ORIGIN_SEVERAL : origin;
 }
 
-static uint32_t name_of(const struct threads *t, uint64_t id)
+static uint32_t last_name(const struct threads *t, uint64_t id)
 {
 	struct named *n;
 
@@ -145,8 +145,8 @@ void threads_finish(struct threads *t)
 	for (size_t i = 0; i < t->n; i++) {
 		struct thread *th = &t->list[i];
 
-		th->process = name_of(t, (uint64_t)th->pid << 32);
-		th->name = name_of(t, (uint64_t)th->pid << 32 | th->tid);
+		th->process = last_name(t, (uint64_t)th->pid << 32);
+		th->name = last_name(t, (uint64_t)th->pid << 32 | th->tid);
 		if (!th->name)
 			th->name = th->process;
 	}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The writer of pcce.data.
+ * Collects records in a buffer, and writes them to pcce.data.
  *
- * Nothing is synced: the file is safe against a crash of the recorder, up to the
- * last flush, and against a full disk; not against a power failure.
+ * Never syncs the file. So a crash of the recorder costs only what was not flushed, and a full disk
+ * only the records that do not fit. A power failure can cost more.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -44,17 +44,16 @@ static size_t complete_prefix(const struct datafile_writer *w, size_t n)
 	return done <= n ? done : 0;
 }
 
-static int write_failed(struct datafile_writer *w, size_t done, int err)
+static int set_write_error(struct datafile_writer *w, size_t done, int err)
 {
 	uint64_t keep = w->written + complete_prefix(w, done);
 
 	w->error = err;
-	/* Fails on a pipe, where nothing can be taken back; a reader drops the incomplete record.
-	 */
+	/* Fails on a pipe, which cannot be truncated: a reader drops the incomplete record. */
 	if (ftruncate(w->fd, (off_t)keep) || lseek(w->fd, (off_t)keep, SEEK_SET) < 0)
 		keep = w->written + done;
 	snprintf(w->message, sizeof(w->message),
-		 "%s: cannot be written: %s; the %" PRIu64 " bytes recorded so far are saved",
+		 "cannot write %s: %s; the first %" PRIu64 " bytes of the recording are saved",
 		 w->name, strerror(-err), keep);
 	w->written = keep;
 	w->used = 0;
@@ -73,7 +72,7 @@ int datafile_flush(struct datafile_writer *w)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return write_failed(w, done, n ? -errno : -EIO);
+			return set_write_error(w, done, n ? -errno : -EIO);
 		done += (size_t)n;
 	}
 	w->written += w->used;
@@ -81,7 +80,7 @@ int datafile_flush(struct datafile_writer *w)
 	return 0;
 }
 
-static int reserve(struct datafile_writer *w, size_t size)
+static int reserve_buffer(struct datafile_writer *w, size_t size)
 {
 	uint8_t *grown;
 	int err;
@@ -95,7 +94,7 @@ static int reserve(struct datafile_writer *w, size_t size)
 	if (!grown) {
 		w->error = -ENOMEM;
 		snprintf(w->message, sizeof(w->message),
-			 "%s: out of memory for a record of %zu bytes", w->name, size);
+			 "cannot write %s: out of memory for a record of %zu bytes", w->name, size);
 		return w->error;
 	}
 	w->buf = grown;
@@ -145,7 +144,7 @@ int datafile_put(struct datafile_writer *w, uint32_t type, const void *fixed, si
 	padded = (size + 7) & ~(size_t)7;
 	if (padded > PCCE_RECORD_MAX)
 		return -EMSGSIZE;
-	err = reserve(w, padded);
+	err = reserve_buffer(w, padded);
 	if (err)
 		return err;
 	rec = (struct pcce_record *)(w->buf + w->used);
@@ -194,7 +193,7 @@ int datafile_writer_close(struct datafile_writer *w)
 {
 	int err = datafile_flush(w);
 
-	/* Some file systems tell of a full disk only here. */
+	/* Some file systems report a full disk only here. */
 	if (close(w->fd) && !err)
 		err = -errno;
 	free(w->name);

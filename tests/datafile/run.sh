@@ -124,17 +124,22 @@ int main(void)
 }
 END
 by_line() { # DATA: the contexts by line
-	pcce-report -q -i "$1" --by=line --format=folded
+	pcce-report -q -i "$1" --by=line --format=flat
 }
 mkdir recorded
 # shellcheck disable=SC2046 # lists of flags
 if $CC -O2 -g -fPIC -shared -Wl,--build-id library.c -o recorded/libwork.so 2>build.log &&
-	$CC -O2 -g $(pcce-config --cflags) program.c $(pcce-config --ldflags) -Lrecorded -lwork -Wl,-rpath,"$scratch/recorded" -o recorded/program 2>>build.log &&
+	$CC -O2 -g $(pcce-config --cflags) program.c $(pcce-config --ldflags) -Lrecorded -lwork \
+		-Wl,-rpath,"$scratch/recorded" -o recorded/program 2>>build.log &&
 	record self single.data recorded/program && ./aggregate single.data sums.data 2>build.log; then
 	mv recorded elsewhere
-	is "aggregated: the recording holds no single samples" "$(./dump sums.data | sed -n 's/^samples: //p')" 0
-	check "aggregated: functions of uninstrumented code have names and lines" sh -c "pcce-report -q -i sums.data --by=line --format=flat | grep -q 'hidden  library.c:[56] '"
-	check "aggregated: inlined functions are there" sh -c "pcce-report -q -i sums.data --format=folded | grep -q '^main;inlined;hidden '"
+	is "aggregated: the recording holds no single samples" \
+		"$(./dump sums.data | sed -n 's/^samples: //p')" 0
+	pcce-report -q -i sums.data --by=line --format=flat >flat
+	check "aggregated: functions of uninstrumented code have names and lines" \
+		grep -q 'hidden  library.c:[56] ' flat
+	pcce-report -q -i sums.data --format=folded >folded
+	check "aggregated: inlined functions are there" grep -q '^main;inlined;hidden ' folded
 	is "aggregated: the same contexts as without" "$(by_line sums.data)" "$(by_line single.data)"
 else
 	not_ok "aggregated: record" build.log single.data.err
@@ -160,16 +165,17 @@ exits "no command" 64 "no command is given; name a command" pcce-record
 exits "a command and -p" 64 "cannot record both" pcce-record -p 1 -- true
 exits "a frequency that is none" 64 "must be a number" pcce-record -F often -- true
 exits "an option that is none" 64 "unrecognized option" pcce-record --frobnicate -- true
-exits "a sampler that is none" 1 "there is no sampler" pcce-record -b magic -- true
+exits "a sampler that is none" \
+	1 "cannot use sampler magic: it does not exist" pcce-record -b magic -- true
 exits "an event that is none" 1 "unknown event \"lunch\"" pcce-record -e lunch -- true
 exits "a command that is not there" \
 	127 "cannot run no-such-command: No such file" pcce-record -- no-such-command
 exits "a path that is not there" 127 "cannot run ./no/such: No such file" pcce-record -- ./no/such
 echo true >plain-file
 exits "a command that is not executable" 126 "Permission denied" pcce-record -- ./plain-file
-exits "a process that is not there" 1 "no process" pcce-record -p 4194000
+exits "a process that is not there" 1 "no such process" pcce-record -p 4194000
 exits "an output that cannot be made" \
-	1 "cannot be created" pcce-record -o no/such/dir/x.data -- true
+	1 "cannot create no/such/dir/x.data" pcce-record -o no/such/dir/x.data -- true
 exits "an output that is a directory" 1 "Is a directory" pcce-record -o directory -- true
 
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then

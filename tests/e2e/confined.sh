@@ -54,7 +54,7 @@ $want"
 	$nobody "$record" -b bpf -F 1000 -o user/bpf.data -- ./recursion >out 2>err
 	is "another user: bpf: status" $? 1
 	check "another user: bpf: says why" says err \
-		'bpf sampler cannot be used: it needs the capabilities CAP_BPF and CAP_PERFMON, or root'
+		'cannot use the bpf sampler: it needs the capabilities CAP_BPF and CAP_PERFMON, or root'
 
 	record self setuid-self.data ./to-nobody
 	is "root: self: set-uid program: output" "$(cat setuid-self.data.out)" "$want"
@@ -128,7 +128,7 @@ if ./confine both true; then
 			>out 2>err
 		is "$what refused to all: -b bpf: status" $? 1
 		check "$what refused to all: -b bpf: says why" \
-			says err "bpf sampler cannot be used: $reason"
+			says err "cannot use the bpf sampler: $reason"
 		check "$what refused to all: -b bpf: the command was not run" [ ! -s out ]
 	done
 	record self inside.data ./confine both ./recursion

@@ -60,14 +60,18 @@ says() { # NAME STATUS PATTERN COMMAND...
 }
 says "merge: nothing to merge" 2 "no recording is given; name the recordings to merge" pcce-merge -o x.m
 says "merge: no such file" 1 "none.data" pcce-merge -o x.m small.data none.data
-says "merge: other frequencies" 1 "small.data was sampled at 1000 Hz and huge.data at 10000 Hz" \
+says "merge: other frequencies" 1 \
+	"small.data and huge.data: the first was sampled at 1000 Hz, the second at 10000 Hz" \
 	pcce-merge -o x.m small.data huge.data
 check "merge: nothing is written then" [ ! -e x.m ]
 ./generate badtable bad.data
-says "merge: a damaged table" 1 "cannot use the encoding table of .* in bad.data" pcce-merge -o x.m bad.data
+says "merge: a damaged table" 1 "cannot use the encoding table of .* in bad.data" \
+	pcce-merge -o x.m bad.data
 head -c 32 small.data >header.data
-says "merge: a recording without records" 1 "cannot merge header.data: it ends after its header" pcce-merge -o x.m header.data
-says "merge: one after another" 1 "cannot merge header.data: it ends after its header" pcce-merge -o x.m small.data header.data
+says "merge: a recording without records" 1 \
+	"cannot merge header.data: it ends after its header" pcce-merge -o x.m header.data
+says "merge: one after another" 1 \
+	"cannot merge header.data: it ends after its header" pcce-merge -o x.m small.data header.data
 head -c $(($(stat -c %s small.data) - 100)) small.data >cut.data
 says "merge: a recording that was cut off" 0 "cut.data has no end record" pcce-merge -o x.m cut.data
 check "merge: no full disk is taken for success" \

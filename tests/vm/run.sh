@@ -101,7 +101,8 @@ vm_results
 for sampler in kmod counted bpf; do vm_truth $sampler; done
 
 by_line() { pcce-report -q -i "$vm_out/$1" --by=line --format=flat | sort; } # DATA
-is "counted samples have the same functions and lines" "$(by_line truth.counted)" "$(by_line truth.kmod)"
+is "counted samples have the same functions and lines" \
+	"$(by_line truth.counted)" "$(by_line truth.kmod)"
 size() { stat -c %s "$vm_out/$1" 2>/dev/null || echo 0; }
 check "counted samples take less room" [ "$(size truth.counted)" -lt "$(size truth.kmod)" ]
 recording_is_exact "a running process: all samples exact" "$vm_out/attached.kmod" 10

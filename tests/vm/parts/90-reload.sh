@@ -6,7 +6,7 @@ is "nothing uses the module" "$(cat /sys/module/pcce_sampler/refcnt)" 0
 check "the module is removed" rmmod pcce_sampler
 check "... and the device with it" [ ! -e /dev/pcce ]
 is "without it, -b kmod says so" "$(pcce-record -b kmod -o none -- true 2>&1)" \
-	"pcce-record: the kmod sampler cannot be used: the kernel module pcce_sampler is not loaded; load it with modprobe pcce_sampler or insmod pcce_sampler.ko"
+	"pcce-record: cannot use the kmod sampler: the kernel module pcce_sampler is not loaded; load it with modprobe pcce_sampler or insmod pcce_sampler.ko"
 check "... and -b auto takes another" \
 	sh -c 'pcce-record -F 100 -o auto.data -- true 2>&1 | grep "(bpf)"'
 # Otherwise most of the time is waiting.
