@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* See id_map.h. */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include "base/id_map.h"
 
-static uint64_t hash(const uint64_t *words)
+static uint64_t hash_words(const uint64_t *words)
 {
 	uint64_t h = 0;
 
@@ -16,50 +14,40 @@ static uint64_t hash(const uint64_t *words)
 	return h;
 }
 
-static int rehash(struct id_map *t)
+static bool id_map_table_in_use(const struct id_map_entry *e)
 {
-	size_t want = t->n_slots ? t->n_slots * 2 : 256;
-	struct id_map_entry *more = calloc(want, sizeof(*more));
-
-	if (!more)
-		return -ENOMEM;
-	for (size_t i = 0; i < t->n_slots; i++) {
-		size_t at = hash(t->slots[i].words) & (want - 1);
-
-		if (!t->slots[i].number)
-			continue;
-		while (more[at].number)
-			at = (at + 1) & (want - 1);
-		more[at] = t->slots[i];
-	}
-	free(t->slots);
-	t->slots = more;
-	t->n_slots = want;
-	return 0;
+	return e->number;
 }
+
+static uint64_t id_map_table_slot_hash(const void *none, const struct id_map_entry *e)
+{
+	(void)none;
+	return hash_words(e->words);
+}
+
+static bool id_map_table_matches(const void *none, const struct id_map_entry *e,
+				 const uint64_t *words)
+{
+	(void)none;
+	return !memcmp(e->words, words, sizeof(e->words));
+}
+
+HASH_TABLE_FUNCTIONS(id_map_table, struct id_map_entry, uint64_t, void);
 
 struct id_map_entry *id_map_find(struct id_map *t, const uint64_t *words)
 {
-	size_t at;
-
-	if (t->n * 4 >= t->n_slots * 3 && rehash(t))
-		return NULL;
-	for (at = hash(words) & (t->n_slots - 1); t->slots[at].number;
-	     at = (at + 1) & (t->n_slots - 1))
-		if (!memcmp(t->slots[at].words, words, sizeof(t->slots[at].words)))
-			break;
-	return &t->slots[at];
+	return id_map_table_slot(&t->table, NULL, hash_words(words), words);
 }
 
 void id_map_fill(struct id_map *t, struct id_map_entry *e, const uint64_t *words, uint32_t number)
 {
-	memcpy(e->words, words, sizeof(e->words));
-	e->number = number + 1;
-	t->n++;
+	struct id_map_entry filled = {.number = number + 1};
+
+	memcpy(filled.words, words, sizeof(filled.words));
+	id_map_table_fill(&t->table, e, filled);
 }
 
 void id_map_free(struct id_map *t)
 {
-	free(t->slots);
-	*t = (struct id_map){0};
+	id_map_table_free(&t->table);
 }

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Generates typed hash tables: open addressing with linear probing, in an array of a power of two
+ * slots that doubles when three quarters of it are in use. There is no allocation and no link per
+ * element, so a table of millions of elements stays small, and one lookup is one cache miss.
+ *
+ *   HASH_TABLE_TYPE(NAME, SLOT);                   in a header or in a .c file
+ *   HASH_TABLE_FUNCTIONS(NAME, SLOT, KEY, OWNER)   in a .c file
+ *
+ * define struct NAME, which is empty when it is all zeros, and static functions for it. A SLOT is
+ * an element, or the index of an element in an array of the caller, plus 1. Free slots are all
+ * zeros. KEY is what elements are found by. OWNER is what the functions below need to read an
+ * element, mostly the structure that holds the array; void if they need nothing. Before
+ * HASH_TABLE_FUNCTIONS, the file defines three functions:
+ *
+ *   bool NAME_in_use(const SLOT *s);                                  false: the slot is free
+ *   uint64_t NAME_slot_hash(const OWNER *o, const SLOT *s);           of a slot in use
+ *   bool NAME_matches(const OWNER *o, const SLOT *s, const KEY *key);
+ *
+ * The low bits of a hash choose the slot, so they must depend on the whole key. NAME_slot_hash
+ * returns what the caller passes as the hash of the same key; it runs only when the table grows.
+ *
+ * Generated functions:
+ *
+ *   int NAME_reserve(struct NAME *t, const OWNER *o, size_t n);
+ *	Makes room for n elements altogether. 0, or -ENOMEM, which leaves the table as it was.
+ *
+ *   SLOT *NAME_slot(struct NAME *t, const OWNER *o, uint64_t hash, const KEY *key);
+ *	Returns the slot of key: in use, or free if key is new. The table has room for it then.
+ *	NULL: no memory; the table is as it was. To add the key, the caller passes a free slot to
+ *	NAME_fill(); to give up, it does nothing.
+ *
+ *   void NAME_fill(struct NAME *t, SLOT *s, SLOT value);
+ *	Puts value, which is not all zeros, into a free slot, and counts it. Before that, nothing
+ *	else may be added to this table since NAME_slot() returned s.
+ *
+ *   SLOT *NAME_find(const struct NAME *t, const OWNER *o, uint64_t hash, const KEY *key);
+ *	Returns the slot of key, or NULL if the table does not have it. Never allocates.
+ *
+ *   void NAME_prefetch(const struct NAME *t, uint64_t hash);
+ *	Loads the cache line that a lookup of this hash reads first.
+ *
+ *   void NAME_free(struct NAME *t);
+ *	Frees the slots; the table is empty then.
+ *
+ * A slot's address is valid until the next call of NAME_slot() or NAME_reserve(). A lookup and an
+ * addition take constant time on average. Elements cannot be removed. To visit all elements, walk
+ * slots[0 .. n_slots) and leave out the free ones; a table of indices has the array instead. The
+ * table owns its slots, and nothing that they refer to.
+ *
+ * Use uthash instead for elements that are removed, or allocated one by one because pointers to
+ * them are kept.
+ */
+#ifndef PCCE_BASE_HASH_TABLE_H
+#define PCCE_BASE_HASH_TABLE_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include "base/huge_alloc.h"
+
+#define HASH_TABLE_LEAST 256 /* slots of the smallest table */
+
+#define HASH_TABLE_TYPE(NAME, SLOT)                                            \
+	struct NAME {                                                          \
+		SLOT *slots;                                                   \
+		size_t n, n_slots; /* elements; slots: 0, or a power of two */ \
+	}
+
+#define HASH_TABLE_FUNCTIONS(NAME, SLOT, KEY, OWNER)                                            \
+	__attribute__((noinline, unused)) static int NAME##_reserve(struct NAME *t,             \
+								    const OWNER *o, size_t n)   \
+	{                                                                                       \
+		size_t want = t->n_slots ? t->n_slots : HASH_TABLE_LEAST;                       \
+		SLOT *slots;                                                                    \
+                                                                                                \
+		while (n * 4 > want * 3)                                                        \
+			want *= 2;                                                              \
+		if (want == t->n_slots)                                                         \
+			return 0;                                                               \
+		slots = huge_alloc(want, sizeof(*slots));                                       \
+		if (!slots)                                                                     \
+			return -ENOMEM;                                                         \
+		for (size_t i = 0; i < t->n_slots; i++) {                                       \
+			size_t at;                                                              \
+                                                                                                \
+			if (!NAME##_in_use(&t->slots[i]))                                       \
+				continue;                                                       \
+			at = NAME##_slot_hash(o, &t->slots[i]) & (want - 1);                    \
+			while (NAME##_in_use(&slots[at]))                                       \
+				at = (at + 1) & (want - 1);                                     \
+			slots[at] = t->slots[i];                                                \
+		}                                                                               \
+		free(t->slots);                                                                 \
+		t->slots = slots;                                                               \
+		t->n_slots = want;                                                              \
+		return 0;                                                                       \
+	}                                                                                       \
+                                                                                                \
+	__attribute__((unused)) static inline SLOT *NAME##_slot(struct NAME *t, const OWNER *o, \
+								uint64_t hash, const KEY *key)  \
+	{                                                                                       \
+		size_t at;                                                                      \
+                                                                                                \
+		if (t->n * 4 >= t->n_slots * 3 && NAME##_reserve(t, o, t->n + 1))               \
+			return NULL;                                                            \
+		for (at = hash & (t->n_slots - 1); NAME##_in_use(&t->slots[at]);                \
+		     at = (at + 1) & (t->n_slots - 1))                                          \
+			if (NAME##_matches(o, &t->slots[at], key))                              \
+				break;                                                          \
+		return &t->slots[at];                                                           \
+	}                                                                                       \
+                                                                                                \
+	__attribute__((unused)) static inline SLOT *NAME##_find(                                \
+		const struct NAME *t, const OWNER *o, uint64_t hash, const KEY *key)            \
+	{                                                                                       \
+		if (!t->n_slots)                                                                \
+			return NULL;                                                            \
+		for (size_t at = hash & (t->n_slots - 1); NAME##_in_use(&t->slots[at]);         \
+		     at = (at + 1) & (t->n_slots - 1))                                          \
+			if (NAME##_matches(o, &t->slots[at], key))                              \
+				return &t->slots[at];                                           \
+		return NULL;                                                                    \
+	}                                                                                       \
+                                                                                                \
+	__attribute__((unused)) static inline void NAME##_fill(struct NAME *t, SLOT *s,         \
+							       SLOT value)                      \
+	{                                                                                       \
+		*s = value;                                                                     \
+		t->n++;                                                                         \
+	}                                                                                       \
+                                                                                                \
+	__attribute__((unused)) static inline void NAME##_prefetch(const struct NAME *t,        \
+								   uint64_t hash)               \
+	{                                                                                       \
+		if (t->n_slots)                                                                 \
+			__builtin_prefetch(&t->slots[hash & (t->n_slots - 1)]);                 \
+	}                                                                                       \
+                                                                                                \
+	__attribute__((unused)) static inline void NAME##_free(struct NAME *t)                  \
+	{                                                                                       \
+		free(t->slots);                                                                 \
+		*t = (struct NAME){0};                                                          \
+	}                                                                                       \
+	struct NAME
+
+#endif
