@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Generates typed hash tables: open addressing with linear probing, in an array of a power of two
- * slots that doubles when three quarters of it are in use. There is no allocation and no link per
- * element, so a table of millions of elements stays small, and one lookup is one cache miss.
+ * Generates typed hash tables: open addressing with linear probing in an array of a power of two
+ * slots. The array doubles when three quarters of it are in use; if slots have at most 8 bytes,
+ * when half of it is. There is no allocation and no link per element, so a table of millions of
+ * elements stays small, and a lookup of a slot is one cache miss.
  *
  *   HASH_TABLE_TYPE(NAME, SLOT);                   in a header or in a .c file
  *   HASH_TABLE_FUNCTIONS(NAME, SLOT, KEY, OWNER)   in a .c file
@@ -61,22 +62,28 @@
 #include <stdlib.h>
 #include "base/huge_alloc.h"
 
-#define HASH_TABLE_LEAST 256 /* slots of the smallest table */
+/* Bytes of the smallest array. */
+#define HASH_TABLE_LEAST 16384
+
+/* How many elements an array of n_slots slots may have. */
+#define HASH_TABLE_LIMIT(n_slots, SLOT) ((n_slots) / 4 * (sizeof(SLOT) > 8 ? 3 : 2))
 
 #define HASH_TABLE_TYPE(NAME, SLOT)                                            \
 	struct NAME {                                                          \
 		SLOT *slots;                                                   \
 		size_t n, n_slots; /* elements; slots: 0, or a power of two */ \
+		size_t limit;	   /* elements that these slots may have */    \
 	}
 
 #define HASH_TABLE_FUNCTIONS(NAME, SLOT, KEY, OWNER)                                            \
 	__attribute__((noinline, unused)) static int NAME##_reserve(struct NAME *t,             \
 								    const OWNER *o, size_t n)   \
 	{                                                                                       \
-		size_t want = t->n_slots ? t->n_slots : HASH_TABLE_LEAST;                       \
+		size_t want = t->n_slots ? t->n_slots : 64;                                     \
 		SLOT *slots;                                                                    \
                                                                                                 \
-		while (n * 4 > want * 3)                                                        \
+		while (want * sizeof(SLOT) * 2 <= HASH_TABLE_LEAST ||                           \
+		       n > HASH_TABLE_LIMIT(want, SLOT))                                        \
 			want *= 2;                                                              \
 		if (want == t->n_slots)                                                         \
 			return 0;                                                               \
@@ -96,6 +103,7 @@
 		free(t->slots);                                                                 \
 		t->slots = slots;                                                               \
 		t->n_slots = want;                                                              \
+		t->limit = HASH_TABLE_LIMIT(want, SLOT);                                        \
 		return 0;                                                                       \
 	}                                                                                       \
                                                                                                 \
@@ -104,7 +112,7 @@
 	{                                                                                       \
 		size_t at;                                                                      \
                                                                                                 \
-		if (t->n * 4 >= t->n_slots * 3 && NAME##_reserve(t, o, t->n + 1))               \
+		if (t->n >= t->limit && NAME##_reserve(t, o, t->n + 1))                         \
 			return NULL;                                                            \
 		for (at = hash & (t->n_slots - 1); NAME##_in_use(&t->slots[at]);                \
 		     at = (at + 1) & (t->n_slots - 1))                                          \
