@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/huge_alloc.h"
+#include "base/hash_table.h"
 #include "tree/builder.h"
 
 /* Compared as bytes: no padding. */
@@ -30,6 +30,8 @@ struct link_keys {
 	uint32_t first, n;
 };
 
+HASH_TABLE_TYPE(link_table, uint32_t);
+
 struct tree_builder {
 	struct cct *tree;
 	struct symbol_table *names;
@@ -38,42 +40,10 @@ struct tree_builder {
 	struct link *links;
 	struct link_keys *of_link;
 	size_t n_links, links_capacity;
-	uint32_t *link_slots; /* index + 1; 0: free */
-	size_t n_link_slots;
+	struct link_table by_content; /* links, index + 1 */
 	const struct cct_key **keys;
 	size_t n_keys, keys_capacity;
 };
-
-struct tree_builder *tree_builder_new(struct cct *tree, struct symbol_table *names, bool inlining)
-{
-	struct tree_builder *b = calloc(1, sizeof(*b));
-
-	if (!b)
-		return NULL;
-	b->tree = tree;
-	b->names = names;
-	b->inlining = inlining;
-	b->kernel = symbol_table_module(names, PCCE_MODULE_KERNEL);
-	b->n_link_slots = 4096;
-	b->link_slots = calloc(b->n_link_slots, sizeof(*b->link_slots));
-	if (b->link_slots)
-		return b;
-	tree_builder_free(b);
-	return NULL;
-}
-
-void tree_builder_free(struct tree_builder *b)
-{
-	if (b) {
-		free(b->links);
-		free(b->link_slots);
-		free(b->of_link);
-		free(b->keys);
-	}
-	free(b);
-}
-
-/* ---- links ----------------------------------------------------------------------- */
 
 static uint64_t hash_link(const struct link *l)
 {
@@ -87,24 +57,46 @@ static uint64_t hash_link(const struct link *l)
 	return h;
 }
 
-static int rehash_links(struct tree_builder *b)
+static bool link_table_in_use(const uint32_t *slot)
 {
-	size_t want = b->n_link_slots * 2;
-	uint32_t *slots = huge_alloc(want, sizeof(*slots));
+	return *slot;
+}
 
-	if (!slots)
-		return -ENOMEM;
-	for (size_t i = 0; i < b->n_links; i++) {
-		size_t at = hash_link(&b->links[i]) & (want - 1);
+static uint64_t link_table_slot_hash(const struct tree_builder *b, const uint32_t *slot)
+{
+	return hash_link(&b->links[*slot - 1]);
+}
 
-		while (slots[at])
-			at = (at + 1) & (want - 1);
-		slots[at] = i + 1;
+static bool link_table_matches(const struct tree_builder *b, const uint32_t *slot,
+			       const struct link *l)
+{
+	return !memcmp(&b->links[*slot - 1], l, sizeof(*l));
+}
+
+HASH_TABLE_FUNCTIONS(link_table, uint32_t, struct link, struct tree_builder);
+
+struct tree_builder *tree_builder_new(struct cct *tree, struct symbol_table *names, bool inlining)
+{
+	struct tree_builder *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return NULL;
+	b->tree = tree;
+	b->names = names;
+	b->inlining = inlining;
+	b->kernel = symbol_table_module(names, PCCE_MODULE_KERNEL);
+	return b;
+}
+
+void tree_builder_free(struct tree_builder *b)
+{
+	if (b) {
+		free(b->links);
+		link_table_free(&b->by_content);
+		free(b->of_link);
+		free(b->keys);
 	}
-	free(b->link_slots);
-	b->link_slots = slots;
-	b->n_link_slots = want;
-	return 0;
+	free(b);
 }
 
 /* ---- names and places ------------------------------------------------------------ */
@@ -291,18 +283,12 @@ static int make_keys(struct tree_builder *b, const struct link *l)
 	return r;
 }
 
-/* Returns the number of a link; UINT32_MAX: no memory. */
-static uint32_t link_of(struct tree_builder *b, const struct link *l)
+/* Not inlined, so that link_of() saves fewer registers. */
+__attribute__((noinline)) static uint32_t add_link(struct tree_builder *b, const struct link *l,
+						   uint32_t *slot)
 {
 	uint32_t first = b->n_keys;
-	size_t at;
 
-	if (b->n_links * 2 >= b->n_link_slots && rehash_links(b))
-		return UINT32_MAX;
-	for (at = hash_link(l) & (b->n_link_slots - 1); b->link_slots[at];
-	     at = (at + 1) & (b->n_link_slots - 1))
-		if (!memcmp(&b->links[b->link_slots[at] - 1], l, sizeof(*l)))
-			return b->link_slots[at] - 1;
 	if (b->n_links == b->links_capacity) {
 		size_t want = b->links_capacity ? b->links_capacity * 2 : 1024;
 		struct link *more = reallocarray(b->links, want, sizeof(*more));
@@ -320,8 +306,18 @@ static uint32_t link_of(struct tree_builder *b, const struct link *l)
 		return UINT32_MAX;
 	b->links[b->n_links] = *l;
 	b->of_link[b->n_links] = (struct link_keys){first, b->n_keys - first};
-	b->link_slots[at] = ++b->n_links;
+	link_table_fill(&b->by_content, slot, ++b->n_links);
 	return b->n_links - 1;
+}
+
+/* Returns the number of a link; UINT32_MAX: no memory. */
+static uint32_t link_of(struct tree_builder *b, const struct link *l)
+{
+	uint32_t *slot = link_table_slot(&b->by_content, b, hash_link(l), l);
+
+	if (!slot)
+		return UINT32_MAX;
+	return *slot ? *slot - 1 : add_link(b, l, slot);
 }
 
 uint32_t tree_builder_end(struct tree_builder *b, uint32_t parent, uint32_t link)
