@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/hash_table.h"
 #include "tree/cct.h"
-#include "base/huge_alloc.h"
 
 #define KEY_BYTES offsetof(struct cct_key, number)
 _Static_assert(KEY_BYTES == 44, "struct cct_key has padding");
@@ -17,11 +17,12 @@ _Static_assert(KEY_BYTES == 44, "struct cct_key has padding");
 /* Keys never move: nodes point to them. */
 #define BLOCK 512
 
+HASH_TABLE_TYPE(key_table, uint32_t);
+
 struct cct_keys {
 	struct cct_key **blocks;
-	uint32_t n, capacity; /* keys; blocks */
-	uint32_t *slots;      /* number + 1; 0: free */
-	size_t n_slots;
+	uint32_t n, capacity;	/* keys; blocks */
+	struct key_table table; /* number + 1 */
 };
 
 static struct cct_key *key_at(const struct cct_keys *k, uint32_t number)
@@ -41,37 +42,34 @@ static uint64_t hash_key(const struct cct_key *key)
 	return h;
 }
 
-static int rehash_keys(struct cct_keys *k)
+static bool key_table_in_use(const uint32_t *slot)
 {
-	size_t want = k->n_slots ? k->n_slots * 2 : 1024;
-	uint32_t *slots = huge_alloc(want, sizeof(*slots));
-
-	if (!slots)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < k->n; i++) {
-		size_t at = hash_key(key_at(k, i)) & (want - 1);
-
-		while (slots[at])
-			at = (at + 1) & (want - 1);
-		slots[at] = i + 1;
-	}
-	free(k->slots);
-	k->slots = slots;
-	k->n_slots = want;
-	return 0;
+	return *slot;
 }
 
-/* NULL: no memory. */
-static const struct cct_key *intern(struct cct_keys *k, const struct cct_key *key)
+static uint64_t key_table_slot_hash(const struct cct_keys *k, const uint32_t *slot)
 {
-	struct cct_key *new;
-	size_t at;
+	return hash_key(key_at(k, *slot - 1));
+}
 
-	if ((size_t)k->n * 2 >= k->n_slots && rehash_keys(k))
+static bool key_table_matches(const struct cct_keys *k, const uint32_t *slot,
+			      const struct cct_key *key)
+{
+	return !memcmp(key_at(k, *slot - 1), key, KEY_BYTES);
+}
+
+HASH_TABLE_FUNCTIONS(key_table, uint32_t, struct cct_key, struct cct_keys);
+
+/* NULL: no memory. */
+static const struct cct_key *intern_key(struct cct_keys *k, const struct cct_key *key)
+{
+	uint32_t *slot = key_table_slot(&k->table, k, hash_key(key), key);
+	struct cct_key *new;
+
+	if (!slot)
 		return NULL;
-	for (at = hash_key(key) & (k->n_slots - 1); k->slots[at]; at = (at + 1) & (k->n_slots - 1))
-		if (!memcmp(key_at(k, k->slots[at] - 1), key, KEY_BYTES))
-			return key_at(k, k->slots[at] - 1);
+	if (*slot)
+		return key_at(k, *slot - 1);
 	if (k->n == k->capacity * BLOCK) {
 		struct cct_key **more =
 			reallocarray(k->blocks, k->capacity + 1, sizeof(struct cct_key *));
@@ -87,9 +85,36 @@ static const struct cct_key *intern(struct cct_keys *k, const struct cct_key *ke
 	new = key_at(k, k->n);
 	*new = *key;
 	new->number = k->n++;
-	k->slots[at] = k->n;
+	key_table_fill(&k->table, slot, k->n);
 	return new;
 }
+
+static uint64_t hash_node(uint32_t parent, uint32_t key)
+{
+	uint64_t h = ((uint64_t)parent << 32 | key) * 0x9e3779b97f4a7c15ULL;
+
+	return (h ^ h >> 32) * 0xff51afd7ed558ccdULL >> 20;
+}
+
+static bool cct_children_in_use(const struct cct_child *c)
+{
+	return c->node;
+}
+
+static uint64_t cct_children_slot_hash(const void *none, const struct cct_child *c)
+{
+	(void)none;
+	return hash_node(c->parent, c->key);
+}
+
+static bool cct_children_matches(const void *none, const struct cct_child *c,
+				 const struct cct_child *key)
+{
+	(void)none;
+	return c->parent == key->parent && c->key == key->key;
+}
+
+HASH_TABLE_FUNCTIONS(cct_children, struct cct_child, struct cct_child, void);
 
 int cct_init(struct cct *t)
 {
@@ -102,7 +127,7 @@ int cct_init(struct cct *t)
 		cct_free(t);
 		return -ENOMEM;
 	}
-	t->nodes[0] = (struct cct_node){.key = intern(t->keys, &none)};
+	t->nodes[0] = (struct cct_node){.key = intern_key(t->keys, &none)};
 	t->n = 1;
 	if (t->nodes[0].key)
 		return 0;
@@ -116,11 +141,11 @@ void cct_free(struct cct *t)
 		for (uint32_t i = 0; i < t->keys->capacity; i++)
 			free(t->keys->blocks[i]);
 		free(t->keys->blocks);
-		free(t->keys->slots);
+		key_table_free(&t->keys->table);
 		free(t->keys);
 	}
 	free(t->nodes);
-	free(t->slots);
+	cct_children_free(&t->children);
 	*t = (struct cct){0};
 }
 
@@ -132,9 +157,7 @@ void cct_settle(struct cct *t)
 		t->nodes = fit;
 		t->capacity = t->n;
 	}
-	free(t->slots);
-	t->slots = NULL;
-	t->n_slots = 0;
+	cct_children_free(&t->children);
 }
 
 uint32_t cct_key_count(const struct cct *t)
@@ -147,48 +170,27 @@ const struct cct_key *cct_key(const struct cct *t, uint32_t number)
 	return key_at(t->keys, number);
 }
 
-static uint64_t hash_node(uint32_t parent, uint32_t key)
+/* Fills the table of children for the nodes that exist. 0 or -ENOMEM. */
+static int index_children(struct cct *t)
 {
-	uint64_t h = ((uint64_t)parent << 32 | key) * 0x9e3779b97f4a7c15ULL;
-
-	return (h ^ h >> 32) * 0xff51afd7ed558ccdULL >> 20;
-}
-
-static int rehash(struct cct *t)
-{
-	size_t want = t->n_slots ? t->n_slots : 4096;
-	struct cct_slot *slots;
-
-	while (t->n * 4 >= want * 3)
-		want *= 2;
-	slots = huge_alloc(want, sizeof(*slots));
-	if (!slots)
+	if (cct_children_reserve(&t->children, NULL, t->n))
 		return -ENOMEM;
 	for (size_t i = 1; i < t->n; i++) {
-		const struct cct_node *n = &t->nodes[i];
-		size_t at = hash_node(n->parent, n->key->number) & (want - 1);
+		struct cct_child child = {t->nodes[i].parent, t->nodes[i].key->number, i};
+		uint64_t hash = hash_node(child.parent, child.key);
 
-		while (slots[at].node)
-			at = (at + 1) & (want - 1);
-		slots[at] = (struct cct_slot){n->parent, n->key->number, i};
+		cct_children_fill(&t->children, cct_children_slot(&t->children, NULL, hash, &child),
+				  child);
 	}
-	free(t->slots);
-	t->slots = slots;
-	t->n_slots = want;
 	return 0;
 }
 
-uint32_t cct_child_of(struct cct *t, uint32_t parent, const struct cct_key *key)
+/* Not inlined, so that cct_child_of() saves fewer registers. */
+__attribute__((noinline)) static uint32_t
+add_child(struct cct *t, uint32_t parent, const struct cct_key *key, struct cct_child *slot)
 {
 	struct cct_node *more;
-	size_t at;
 
-	if (t->n * 4 >= t->n_slots * 3 && rehash(t))
-		return UINT32_MAX;
-	at = hash_node(parent, key->number) & (t->n_slots - 1);
-	for (; t->slots[at].node; at = (at + 1) & (t->n_slots - 1))
-		if (t->slots[at].parent == parent && t->slots[at].key == key->number)
-			return t->slots[at].node;
 	if (t->n >= UINT32_MAX - 1)
 		return UINT32_MAX;
 	if (t->n == t->capacity) {
@@ -203,24 +205,35 @@ uint32_t cct_child_of(struct cct *t, uint32_t parent, const struct cct_key *key)
 	}
 	t->nodes[t->n] = (struct cct_node){
 		.key = key, .parent = parent, .repeat_min = key->repeat, .repeat_max = key->repeat};
-	t->slots[at] = (struct cct_slot){parent, key->number, t->n};
+	cct_children_fill(&t->children, slot, (struct cct_child){parent, key->number, t->n});
 	return t->n++;
+}
+
+uint32_t cct_child_of(struct cct *t, uint32_t parent, const struct cct_key *key)
+{
+	struct cct_child child = {.parent = parent, .key = key->number}, *slot;
+
+	if (!t->children.limit && index_children(t))
+		return UINT32_MAX;
+	slot = cct_children_slot(&t->children, NULL, hash_node(parent, key->number), &child);
+	if (!slot)
+		return UINT32_MAX;
+	return slot->node ? slot->node : add_child(t, parent, key, slot);
 }
 
 void cct_expect(const struct cct *t, uint32_t parent, const struct cct_key *key)
 {
-	if (t->n_slots)
-		__builtin_prefetch(&t->slots[hash_node(parent, key->number) & (t->n_slots - 1)]);
+	cct_children_prefetch(&t->children, hash_node(parent, key->number));
 }
 
 const struct cct_key *cct_intern(struct cct *t, const struct cct_key *key)
 {
-	return intern(t->keys, key);
+	return intern_key(t->keys, key);
 }
 
 uint32_t cct_child(struct cct *t, uint32_t parent, const struct cct_key *key)
 {
-	const struct cct_key *known = intern(t->keys, key);
+	const struct cct_key *known = intern_key(t->keys, key);
 
 	return known ? cct_child_of(t, parent, known) : UINT32_MAX;
 }
@@ -413,9 +426,7 @@ int cct_preorder(struct cct *t, uint32_t **map)
 	free(t->nodes);
 	t->nodes = nodes;
 	t->capacity = t->n;
-	free(t->slots); /* they have old numbers */
-	t->slots = NULL;
-	t->n_slots = 0;
+	cct_children_free(&t->children); /* it knows old numbers */
 	*map = to;
 	return 0;
 }
@@ -435,7 +446,7 @@ static const struct cct_key *merged_key(const struct cct_key *from, enum cct_mer
 		key.kind = key.flags = key.func = key.file = key.line = 0;
 		key.module = UINT32_MAX;
 	}
-	return intern(to->keys, &key);
+	return intern_key(to->keys, &key);
 }
 
 static int merge_nodes(const struct cct *from, enum cct_merge how, struct cct *to,

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/hash_table.h"
 #include "decode/decode.h"
 #include "symbols/symbol_table.h"
 
@@ -42,16 +43,17 @@ struct cct_node {
 	uint32_t repeat_min, repeat_max; /* differ only in merged nodes */
 };
 
-struct cct_slot {
-	uint32_t parent, key; /* its number */
-	uint32_t node;	      /* 0: free */
+struct cct_child {
+	uint32_t parent, key; /* numbers of the parent and of the key */
+	uint32_t node;	      /* 0: a free slot */
 };
+
+HASH_TABLE_TYPE(cct_children, struct cct_child);
 
 struct cct {
 	struct cct_node *nodes;
 	size_t n, capacity;
-	struct cct_slot *slots; /* children by parent and key; made again when needed */
-	size_t n_slots;
+	struct cct_children children; /* all nodes but the root; cct_settle() empties it */
 	struct cct_keys *keys;
 };
 
