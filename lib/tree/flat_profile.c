@@ -4,33 +4,49 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/hash_table.h"
 #include "tree/flat_profile.h"
+
+HASH_TABLE_TYPE(row_table, uint32_t);
 
 struct builder {
 	const struct cct *tree;
 	struct flat_profile *flat;
 	bool lines;
-	uint32_t *of;	 /* row by node */
-	uint32_t *slots; /* row + 1; 0: free */
-	size_t n_slots;
+	uint32_t *of;		     /* row of each node */
+	struct row_table by_content; /* rows, index + 1 */
 };
 
-static uint32_t *find_row_slot(const struct builder *b, const struct flat_profile_row *key)
+static uint64_t hash_row(const struct flat_profile_row *r)
 {
-	uint64_t h = ((uint64_t)key->module << 32 | key->name) * 0x9e3779b97f4a7c15ULL;
-	size_t at = (h ^ ((uint64_t)key->file << 32 | key->line)) * 0xff51afd7ed558ccdULL >> 20;
+	uint64_t h = ((uint64_t)r->module << 32 | r->name) * 0x9e3779b97f4a7c15ULL;
 
-	for (at &= b->n_slots - 1; b->slots[at]; at = (at + 1) & (b->n_slots - 1)) {
-		const struct flat_profile_row *r = &b->flat->rows[b->slots[at] - 1];
-
-		if (r->module == key->module && r->name == key->name && r->file == key->file &&
-		    r->line == key->line)
-			break;
-	}
-	return &b->slots[at];
+	return (h ^ ((uint64_t)r->file << 32 | r->line)) * 0xff51afd7ed558ccdULL >> 20;
 }
 
-static void number_rows(struct builder *b)
+static bool row_table_in_use(const uint32_t *slot)
+{
+	return *slot;
+}
+
+static uint64_t row_table_slot_hash(const struct builder *b, const uint32_t *slot)
+{
+	return hash_row(&b->flat->rows[*slot - 1]);
+}
+
+static bool row_table_matches(const struct builder *b, const uint32_t *slot,
+			      const struct flat_profile_row *row)
+{
+	const struct flat_profile_row *r = &b->flat->rows[*slot - 1];
+
+	return r->module == row->module && r->name == row->name && r->file == row->file &&
+	       r->line == row->line;
+}
+
+HASH_TABLE_FUNCTIONS(row_table, uint32_t, struct flat_profile_row, struct builder);
+
+/* Gives each node its row. 0 or -ENOMEM. */
+static int number_rows(struct builder *b)
 {
 	for (size_t i = 1; i < b->tree->n; i++) {
 		const struct cct_node *n = &b->tree->nodes[i];
@@ -42,16 +58,19 @@ static void number_rows(struct builder *b)
 			.kind = n->key->kind,
 			.flags = n->key->flags,
 		};
-		uint32_t *slot = find_row_slot(b, &row);
+		uint32_t *slot = row_table_slot(&b->by_content, b, hash_row(&row), &row);
 
+		if (!slot)
+			return -ENOMEM;
 		if (!*slot) {
 			b->flat->rows[b->flat->n] = row;
-			*slot = ++b->flat->n;
+			row_table_fill(&b->by_content, slot, ++b->flat->n);
 		}
 		b->of[i] = *slot - 1;
 		b->flat->rows[b->of[i]].self += n->self;
 		b->flat->rows[b->of[i]].samples += n->samples;
 	}
+	return 0;
 }
 
 /* Walks the tree and adds a node's total to its function, unless the function is already on the
@@ -85,24 +104,20 @@ static void sum_totals(const struct builder *b)
 
 int flat_profile_build(const struct cct *t, bool lines, struct flat_profile *out)
 {
-	struct builder b = {.tree = t, .flat = out, .lines = lines, .n_slots = 64};
+	struct builder b = {.tree = t, .flat = out, .lines = lines};
 	int r = -ENOMEM;
 
-	while (b.n_slots < t->n * 2)
-		b.n_slots *= 2;
 	out->n = 0;
 	out->rows = malloc(t->n * sizeof(*out->rows));
 	b.of = malloc(t->n * sizeof(*b.of));
-	b.slots = calloc(b.n_slots, sizeof(*b.slots));
-	if (out->rows && b.of && b.slots) {
-		number_rows(&b);
+	if (out->rows && b.of)
+		r = number_rows(&b);
+	if (!r)
 		sum_totals(&b);
-		r = 0;
-	} else {
+	else
 		flat_profile_free(out);
-	}
 	free(b.of);
-	free(b.slots);
+	row_table_free(&b.by_content);
 	return r;
 }
 
