@@ -1,58 +1,90 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Two hash tables: of points by (space, ip), and of places. */
+/* Keeps two hash tables: of points by address space and instruction, and of places. */
 #include <errno.h>
 #include <stdlib.h>
 #include "profile/sample_points.h"
-#include "base/huge_alloc.h"
+#include "base/hash_table.h"
 #include "elf/encoding_table.h"
+
+HASH_TABLE_TYPE(point_table, uint32_t);
+HASH_TABLE_TYPE(place_table, uint32_t);
 
 struct sample_points {
 	struct address_spaces *spaces;
 	struct sample_point *list;
 	size_t n, capacity;
-	uint32_t *slots; /* index + 1; 0: free */
-	size_t n_slots;
+	struct point_table by_ip; /* index into list + 1 */
 	struct tree_place *places;
 	size_t n_places, places_capacity;
-	uint32_t *place_slots;
-	size_t n_place_slots;
+	struct place_table by_place; /* index into places + 1 */
 };
+
+static uint64_t hash_pair(uint64_t a, uint64_t b)
+{
+	a = (a ^ b * 0x9e3779b97f4a7c15ULL) * 0xff51afd7ed558ccdULL;
+	return (a ^ a >> 32) * 0xc4ceb9fe1a85ec53ULL >> 16;
+}
+
+static bool point_table_in_use(const uint32_t *slot)
+{
+	return *slot;
+}
+
+static uint64_t point_table_slot_hash(const struct sample_points *p, const uint32_t *slot)
+{
+	return hash_pair(p->list[*slot - 1].space, p->list[*slot - 1].ip);
+}
+
+static bool point_table_matches(const struct sample_points *p, const uint32_t *slot,
+				const struct sample_point *key)
+{
+	return p->list[*slot - 1].ip == key->ip && p->list[*slot - 1].space == key->space;
+}
+
+HASH_TABLE_FUNCTIONS(point_table, uint32_t, struct sample_point, struct sample_points);
+
+static bool place_table_in_use(const uint32_t *slot)
+{
+	return *slot;
+}
+
+static uint64_t place_table_slot_hash(const struct sample_points *p, const uint32_t *slot)
+{
+	return hash_pair(p->places[*slot - 1].module, p->places[*slot - 1].vaddr);
+}
+
+static bool place_table_matches(const struct sample_points *p, const uint32_t *slot,
+				const struct tree_place *place)
+{
+	const struct tree_place *known = &p->places[*slot - 1];
+
+	return known->vaddr == place->vaddr && known->module == place->module;
+}
+
+HASH_TABLE_FUNCTIONS(place_table, uint32_t, struct tree_place, struct sample_points);
 
 struct sample_points *sample_points_new(struct address_spaces *spaces)
 {
 	struct sample_points *p = calloc(1, sizeof(*p));
 
-	if (!p)
-		return NULL;
-	p->spaces = spaces;
-	p->n_slots = p->n_place_slots = 4096;
-	p->slots = calloc(p->n_slots, sizeof(*p->slots));
-	p->place_slots = calloc(p->n_place_slots, sizeof(*p->place_slots));
-	if (p->slots && p->place_slots)
-		return p;
-	sample_points_free(p);
-	return NULL;
+	if (p)
+		p->spaces = spaces;
+	return p;
 }
 
 void sample_points_free(struct sample_points *p)
 {
 	if (p) {
 		free(p->list);
-		free(p->slots);
 		free(p->places);
-		free(p->place_slots);
+		point_table_free(&p->by_ip);
+		place_table_free(&p->by_place);
 	}
 	free(p);
 }
 
-static uint64_t hash(uint64_t a, uint64_t b)
-{
-	a = (a ^ b * 0x9e3779b97f4a7c15ULL) * 0xff51afd7ed558ccdULL;
-	return (a ^ a >> 32) * 0xc4ceb9fe1a85ec53ULL >> 16;
-}
-
-/* Room for one more of n elements. */
-static int grow(void *array, size_t n, size_t *capacity, size_t size)
+/* Makes room for one more of n elements. 0 or -ENOMEM. */
+static int grow_list(void *array, size_t n, size_t *capacity, size_t size)
 {
 	size_t want = *capacity ? *capacity * 2 : 1024;
 	void **p = array, *more;
@@ -69,43 +101,19 @@ static int grow(void *array, size_t n, size_t *capacity, size_t size)
 
 /* ---- places ---------------------------------------------------------------------- */
 
-static int rehash_places(struct sample_points *p)
-{
-	size_t want = p->n_place_slots * 2;
-	uint32_t *slots = huge_alloc(want, sizeof(*slots));
-
-	if (!slots)
-		return -ENOMEM;
-	for (size_t i = 0; i < p->n_places; i++) {
-		size_t at = hash(p->places[i].module, p->places[i].vaddr) & (want - 1);
-
-		while (slots[at])
-			at = (at + 1) & (want - 1);
-		slots[at] = i + 1;
-	}
-	free(p->place_slots);
-	p->place_slots = slots;
-	p->n_place_slots = want;
-	return 0;
-}
-
 uint32_t sample_points_number(struct sample_points *p, struct tree_place place)
 {
-	size_t at;
+	uint64_t hash = hash_pair(place.module, place.vaddr);
+	uint32_t *slot = place_table_slot(&p->by_place, p, hash, &place);
 
-	if (p->n_places * 2 >= p->n_place_slots && rehash_places(p))
+	if (!slot)
 		return UINT32_MAX;
-	at = hash(place.module, place.vaddr) & (p->n_place_slots - 1);
-	for (; p->place_slots[at]; at = (at + 1) & (p->n_place_slots - 1)) {
-		const struct tree_place *known = &p->places[p->place_slots[at] - 1];
-
-		if (known->vaddr == place.vaddr && known->module == place.module)
-			return p->place_slots[at] - 1;
-	}
-	if (grow(&p->places, p->n_places, &p->places_capacity, sizeof(*p->places)))
+	if (*slot)
+		return *slot - 1;
+	if (grow_list(&p->places, p->n_places, &p->places_capacity, sizeof(*p->places)))
 		return UINT32_MAX;
 	p->places[p->n_places] = place;
-	p->place_slots[at] = ++p->n_places;
+	place_table_fill(&p->by_place, slot, ++p->n_places);
 	return p->n_places - 1;
 }
 
@@ -126,7 +134,8 @@ struct tree_place *sample_points_take_places(struct sample_points *p, size_t *n)
 
 /* ---- points ---------------------------------------------------------------------- */
 
-static int look(struct sample_points *all, struct sample_point *p)
+/* Fills in all but the key. 0 or -ENOMEM. */
+static int classify_point(struct sample_points *all, struct sample_point *p)
 {
 	const struct decode_space *as = address_spaces_get(all->spaces, p->space);
 	const struct decode_module *m = as->find(as, p->ip);
@@ -155,46 +164,27 @@ static int look(struct sample_points *all, struct sample_point *p)
 	return p->place == UINT32_MAX ? -ENOMEM : 0;
 }
 
-static int rehash(struct sample_points *p)
+static const struct sample_point *add_point(struct sample_points *p, uint32_t space, uint64_t ip,
+					    uint32_t *slot)
 {
-	size_t want = p->n_slots * 2;
-	uint32_t *slots = huge_alloc(want, sizeof(*slots));
+	struct sample_point *new;
 
-	if (!slots)
-		return -ENOMEM;
-	for (size_t i = 0; i < p->n; i++) {
-		size_t at = hash(p->list[i].space, p->list[i].ip) & (want - 1);
-
-		while (slots[at])
-			at = (at + 1) & (want - 1);
-		slots[at] = i + 1;
-	}
-	free(p->slots);
-	p->slots = slots;
-	p->n_slots = want;
-	return 0;
+	if (grow_list(&p->list, p->n, &p->capacity, sizeof(*p->list)))
+		return NULL;
+	new = &p->list[p->n];
+	*new = (struct sample_point){.ip = ip, .space = space};
+	if (classify_point(p, new))
+		return NULL;
+	point_table_fill(&p->by_ip, slot, ++p->n);
+	return new;
 }
 
 const struct sample_point *sample_points_at(struct sample_points *p, uint32_t space, uint64_t ip)
 {
-	struct sample_point *new;
-	size_t at;
+	struct sample_point key = {.ip = ip, .space = space};
+	uint32_t *slot = point_table_slot(&p->by_ip, p, hash_pair(space, ip), &key);
 
-	if (p->n * 2 >= p->n_slots && rehash(p))
+	if (!slot)
 		return NULL;
-	at = hash(space, ip) & (p->n_slots - 1);
-	for (; p->slots[at]; at = (at + 1) & (p->n_slots - 1)) {
-		const struct sample_point *known = &p->list[p->slots[at] - 1];
-
-		if (known->ip == ip && known->space == space)
-			return known;
-	}
-	if (grow(&p->list, p->n, &p->capacity, sizeof(*p->list)))
-		return NULL;
-	new = &p->list[p->n];
-	*new = (struct sample_point){.ip = ip, .space = space};
-	if (look(p, new))
-		return NULL;
-	p->slots[at] = ++p->n;
-	return new;
+	return *slot ? &p->list[*slot - 1] : add_point(p, space, ip, slot);
 }
