@@ -3,8 +3,32 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "base/array.h"
-#include "base/huge_alloc.h"
 #include "profile/stack_table.h"
+
+static uint64_t hash_row(const struct stack_row *row)
+{
+	uint64_t h = ((uint64_t)row->prefix << 32 | row->line) * 0x9e3779b97f4a7c15ULL;
+
+	return (h ^ h >> 32) * 0xff51afd7ed558ccdULL >> 20;
+}
+
+static bool stack_row_table_in_use(const uint32_t *slot)
+{
+	return *slot;
+}
+
+static uint64_t stack_row_table_slot_hash(const struct stack_table *t, const uint32_t *slot)
+{
+	return hash_row(&t->list[*slot - 1]);
+}
+
+static bool stack_row_table_matches(const struct stack_table *t, const uint32_t *slot,
+				    const struct stack_row *row)
+{
+	return t->list[*slot - 1].prefix == row->prefix && t->list[*slot - 1].line == row->line;
+}
+
+HASH_TABLE_FUNCTIONS(stack_row_table, uint32_t, struct stack_row, struct stack_table);
 
 int stack_table_new(const struct profile *p, struct locations *l, struct stack_table *t)
 {
@@ -15,70 +39,38 @@ int stack_table_new(const struct profile *p, struct locations *l, struct stack_t
 
 void stack_table_free(struct stack_table *t)
 {
-	free(t->slots);
+	stack_row_table_free(&t->by_content);
 	location_stacks_free(&t->stacks);
 	free(t->list);
 	free(t->outer);
 	*t = (struct stack_table){0};
 }
 
-static uint64_t hash(const struct stack_row *row)
-{
-	uint64_t h = ((uint64_t)row->prefix << 32 | row->line) * 0x9e3779b97f4a7c15ULL;
-
-	return (h ^ h >> 32) * 0xff51afd7ed558ccdULL >> 20;
-}
-
-static int rehash(struct stack_table *t)
-{
-	size_t want = t->n_slots ? t->n_slots * 2 : 1024;
-	uint32_t *slots = huge_alloc(want, sizeof(*slots));
-
-	if (!slots)
-		return -ENOMEM;
-	for (size_t i = 0; i < t->n; i++) {
-		size_t at = hash(&t->list[i]) & (want - 1);
-
-		while (slots[at])
-			at = (at + 1) & (want - 1);
-		slots[at] = i + 1;
-	}
-	free(t->slots);
-	t->slots = slots;
-	t->n_slots = want;
-	return 0;
-}
-
-static int add_row(struct stack_table *t, uint32_t prefix, uint32_t line, uint32_t *stack)
+/* Finds or adds the stack of a line under a prefix. 0 or -ENOMEM. */
+static int intern_row(struct stack_table *t, uint32_t prefix, uint32_t line, uint32_t *stack)
 {
 	struct stack_row row = {prefix, line};
-	size_t at;
+	uint32_t *slot = stack_row_table_slot(&t->by_content, t, hash_row(&row), &row);
 
-	if (t->n * 4 >= t->n_slots * 3 && rehash(t))
+	if (!slot)
 		return -ENOMEM;
-	for (at = hash(&row) & (t->n_slots - 1); t->slots[at]; at = (at + 1) & (t->n_slots - 1)) {
-		const struct stack_row *known = &t->list[t->slots[at] - 1];
-
-		if (known->prefix == prefix && known->line == line) {
-			*stack = t->slots[at] - 1;
-			return 0;
-		}
+	if (!*slot) {
+		if (array_grow(&t->list, t->n, sizeof(*t->list)))
+			return -ENOMEM;
+		t->list[t->n] = row;
+		stack_row_table_fill(&t->by_content, slot, ++t->n);
 	}
-	if (array_grow(&t->list, t->n, sizeof(*t->list)))
-		return -ENOMEM;
-	t->list[t->n] = row;
-	*stack = t->n++;
-	t->slots[at] = t->n;
+	*stack = *slot - 1;
 	return 0;
 }
 
 /* Adds a location's lines, outermost first. */
-static int add_location(struct stack_table *t, uint32_t location, uint32_t *stack)
+static int add_lines_of(struct stack_table *t, uint32_t location, uint32_t *stack)
 {
 	const struct location *l = &t->stacks.locations->list[location];
 
 	for (uint32_t i = l->n; i-- > 0;)
-		if (add_row(t, *stack, l->first + i, stack))
+		if (intern_row(t, *stack, l->first + i, stack))
 			return -ENOMEM;
 	return 0;
 }
@@ -96,10 +88,10 @@ int stack_table_get(struct stack_table *t, uint32_t node, struct tree_place plac
 		if (location_stacks_get(&t->stacks, node, place))
 			return -ENOMEM;
 		for (size_t i = 0; i + 1 < t->stacks.n; i++)
-			if (add_location(t, t->stacks.frames[i], stack))
+			if (add_lines_of(t, t->stacks.frames[i], stack))
 				return -ENOMEM;
 		t->outer[node] = *stack + 2; /* STACK_TABLE_NONE becomes 1 */
 	}
 	leaf = locations_leaf(t->stacks.locations, node, place);
-	return leaf == LOCATION_NONE ? -ENOMEM : add_location(t, leaf, stack);
+	return leaf == LOCATION_NONE ? -ENOMEM : add_lines_of(t, leaf, stack);
 }

@@ -6,9 +6,12 @@
 #ifndef PCCE_PROFILE_STACK_TABLE_H
 #define PCCE_PROFILE_STACK_TABLE_H
 
+#include "base/hash_table.h"
 #include "profile/location_stacks.h"
 
 #define STACK_TABLE_NONE UINT32_MAX
+
+HASH_TABLE_TYPE(stack_row_table, uint32_t);
 
 struct stack_table {
 	struct stack_row {
@@ -16,8 +19,7 @@ struct stack_table {
 		uint32_t line;	 /* index into the lines of the locations */
 	} * list;
 	size_t n;
-	uint32_t *slots; /* rows by content, + 1; 0: free */
-	size_t n_slots;
+	struct stack_row_table by_content; /* rows, index + 1 */
 	uint32_t *outer; /* by node: the stack without its innermost location, + 2, so that
 			    STACK_TABLE_NONE is 1; 0: not known yet */
 	struct location_stacks stacks;
