@@ -3,6 +3,7 @@
 #ifndef PCCE_PROFILE_PROFILE_INTERNAL_H
 #define PCCE_PROFILE_PROFILE_INTERNAL_H
 
+#include "base/hash_table.h"
 #include "profile/decode_cache.h"
 #include "profile/profile.h"
 #include "recording/recording.h"
@@ -29,6 +30,8 @@ struct profile_instruction {
 	uint32_t leaf; /* of the profile, if samples are kept */
 };
 
+HASH_TABLE_TYPE(leaf_table, uint32_t);
+
 struct profile_internals {
 	struct recording *recording;
 	struct stack_store *segments;
@@ -42,9 +45,11 @@ struct profile_internals {
 	struct profile_instruction *instructions;
 	size_t n_instructions, instructions_capacity;
 	struct profile_sum *totals; /* of instructions, if no samples are kept */
-	uint32_t *leaf_slots; /* of the profile's leaves, index + 1; by node, if lines are not told
-				 apart */
-	size_t n_leaf_slots;
+	/* The profile's leaves, index + 1, while it is read: if lines are told apart, by content,
+	 * else by node (0: none). */
+	struct leaf_table leaves_by_content;
+	uint32_t *leaf_of_node;
+	size_t leaf_of_node_capacity;
 	uint32_t *instruction, *stream;
 	uint32_t *weight; /* of one sample; or PROFILE_SUM | index into sums */
 	uint64_t *time;

@@ -9,7 +9,6 @@
 #include <string.h>
 #include "base/array.h"
 #include "profile/profile_internal.h"
-#include "base/huge_alloc.h"
 
 /* ---- leaves ---------------------------------------------------------------------- */
 
@@ -20,77 +19,72 @@ static uint64_t hash_leaf(const struct tree_leaf *l)
 	return (h ^ h >> 29 ^ l->file) * 0xff51afd7ed558ccdULL >> 16;
 }
 
-static int rehash_leaves(struct profile *p)
+static bool leaf_table_in_use(const uint32_t *slot)
 {
-	struct profile_internals *in = p->in;
-	size_t want = in->n_leaf_slots ? in->n_leaf_slots * 2 : 4096;
-	uint32_t *slots = huge_alloc(want, sizeof(*slots));
-
-	if (!slots)
-		return -ENOMEM;
-	for (size_t i = 0; i < p->n_leaves; i++) {
-		size_t at = hash_leaf(&p->leaves[i]) & (want - 1);
-
-		while (slots[at])
-			at = (at + 1) & (want - 1);
-		slots[at] = i + 1;
-	}
-	free(in->leaf_slots);
-	in->leaf_slots = slots;
-	in->n_leaf_slots = want;
-	return 0;
+	return *slot;
 }
 
-/* Where one leaf is all that a node has. */
-static uint32_t only_leaf(struct profile *p, uint32_t node)
+static uint64_t leaf_table_slot_hash(const struct profile *p, const uint32_t *slot)
+{
+	return hash_leaf(&p->leaves[*slot - 1]);
+}
+
+static bool leaf_table_matches(const struct profile *p, const uint32_t *slot,
+			       const struct tree_leaf *key)
+{
+	const struct tree_leaf *l = &p->leaves[*slot - 1];
+
+	return l->base == key->base && l->file == key->file && l->line == key->line;
+}
+
+HASH_TABLE_FUNCTIONS(leaf_table, uint32_t, struct tree_leaf, struct profile);
+
+/* Returns the number of the only leaf of a node, where lines are not told apart. UINT32_MAX: no
+ * memory. */
+static uint32_t leaf_of_node(struct profile *p, uint32_t node)
 {
 	struct profile_internals *in = p->in;
 
-	if (node >= in->n_leaf_slots) {
+	if (node >= in->leaf_of_node_capacity) {
 		size_t want = (size_t)node + node / 2 + 4096;
-		uint32_t *more = reallocarray(in->leaf_slots, want, sizeof(*more));
+		uint32_t *more = reallocarray(in->leaf_of_node, want, sizeof(*more));
 
 		if (!more)
 			return UINT32_MAX;
-		memset(more + in->n_leaf_slots, 0, (want - in->n_leaf_slots) * sizeof(*more));
-		in->leaf_slots = more;
-		in->n_leaf_slots = want;
+		memset(more + in->leaf_of_node_capacity, 0,
+		       (want - in->leaf_of_node_capacity) * sizeof(*more));
+		in->leaf_of_node = more;
+		in->leaf_of_node_capacity = want;
 	}
-	if (in->leaf_slots[node])
-		return in->leaf_slots[node] - 1;
+	if (in->leaf_of_node[node])
+		return in->leaf_of_node[node] - 1;
 	if (array_grow(&p->leaves, p->n_leaves, sizeof(*p->leaves)))
 		return UINT32_MAX;
 	p->leaves[p->n_leaves] = (struct tree_leaf){.base = node, .node = node};
-	in->leaf_slots[node] = ++p->n_leaves;
+	in->leaf_of_node[node] = ++p->n_leaves;
 	return p->n_leaves - 1;
 }
 
-/* UINT32_MAX: no memory. */
-static uint32_t leaf_number(struct profile *p, uint32_t node, const struct tree_line *line)
+/* Returns the number of the leaf of a line in a node. UINT32_MAX: no memory. */
+static uint32_t leaf_of_line(struct profile *p, uint32_t node, const struct tree_line *line)
 {
 	struct tree_leaf key = {.base = node, .node = node, .file = line->file, .line = line->line};
-	struct profile_internals *in = p->in;
-	size_t at;
+	uint32_t *slot = leaf_table_slot(&p->in->leaves_by_content, p, hash_leaf(&key), &key);
 
-	if (p->n_leaves * 4 >= in->n_leaf_slots * 3 && rehash_leaves(p))
+	if (!slot)
 		return UINT32_MAX;
-	at = hash_leaf(&key) & (in->n_leaf_slots - 1);
-	for (; in->leaf_slots[at]; at = (at + 1) & (in->n_leaf_slots - 1)) {
-		const struct tree_leaf *l = &p->leaves[in->leaf_slots[at] - 1];
-
-		if (l->base == node && l->file == key.file && l->line == key.line)
-			return in->leaf_slots[at] - 1;
-	}
+	if (*slot)
+		return *slot - 1;
 	if (array_grow(&p->leaves, p->n_leaves, sizeof(*p->leaves)))
 		return UINT32_MAX;
 	p->leaves[p->n_leaves] = key;
-	in->leaf_slots[at] = ++p->n_leaves;
+	leaf_table_fill(&p->in->leaves_by_content, slot, ++p->n_leaves);
 	return p->n_leaves - 1;
 }
 
 /* ---- instructions ---------------------------------------------------------------- */
 
-static int grow(void *array, size_t n, size_t size)
+static int resize_array(void *array, size_t n, size_t size)
 {
 	void **p = array, *more = reallocarray(*p, n, size);
 
@@ -111,8 +105,8 @@ int profile_keep_instruction(struct profile *p, const struct decode_cache_meanin
 		/* By half: these can be most of all memory. */
 		size_t want = in->instructions_capacity + in->instructions_capacity / 2 + 4096;
 
-		if (grow(&in->instructions, want, sizeof(*new)) ||
-		    (!in->kept && grow(&in->totals, want, sizeof(*in->totals))))
+		if (resize_array(&in->instructions, want, sizeof(*new)) ||
+		    (!in->kept && resize_array(&in->totals, want, sizeof(*in->totals))))
 			return -ENOMEM;
 		in->instructions_capacity = want;
 	}
@@ -135,7 +129,7 @@ int profile_keep_instruction(struct profile *p, const struct decode_cache_meanin
 	/* The kernel has no lines. */
 	if (lines && !(in->all.nodes[m->node].key->flags & CCT_KERNEL))
 		decode_cache_line(lines, m->place, &line);
-	new->leaf = lines ? leaf_number(p, m->node, &line) : only_leaf(p, m->node);
+	new->leaf = lines ? leaf_of_line(p, m->node, &line) : leaf_of_node(p, m->node);
 	in->n_instructions++;
 	return new->leaf == UINT32_MAX ? -ENOMEM : 0;
 }
@@ -143,7 +137,7 @@ int profile_keep_instruction(struct profile *p, const struct decode_cache_meanin
 /* ---- samples --------------------------------------------------------------------- */
 
 /* What weight says of these; UINT32_MAX: no memory. */
-static uint32_t pack(struct profile_internals *in, const struct datafile_sample *s)
+static uint32_t pack_weight(struct profile_internals *in, const struct datafile_sample *s)
 {
 	if (s->samples == 1 && s->weight < PROFILE_SUM)
 		return s->weight;
@@ -167,15 +161,15 @@ struct profile_sum profile_sum(const struct profile_internals *in, size_t sample
 int profile_keep(struct profile_internals *in, uint32_t instruction, uint32_t stream,
 		 const struct datafile_sample *s)
 {
-	uint32_t weight = pack(in, s);
+	uint32_t weight = pack_weight(in, s);
 
 	if (weight == UINT32_MAX || in->n_samples == UINT32_MAX)
 		return -ENOMEM;
 	if (in->n_samples == in->samples_capacity) {
 		size_t want = in->samples_capacity + in->samples_capacity / 2 + 4096;
 
-		if (grow(&in->instruction, want, 4) || grow(&in->stream, want, 4) ||
-		    grow(&in->weight, want, 4) || grow(&in->time, want, 8))
+		if (resize_array(&in->instruction, want, 4) || resize_array(&in->stream, want, 4) ||
+		    resize_array(&in->weight, want, 4) || resize_array(&in->time, want, 8))
 			return -ENOMEM;
 		in->samples_capacity = want;
 	}
@@ -189,9 +183,10 @@ int profile_keep(struct profile_internals *in, uint32_t instruction, uint32_t st
 
 void profile_settle(struct profile_internals *in)
 {
-	free(in->leaf_slots);
-	in->leaf_slots = NULL;
-	in->n_leaf_slots = 0;
+	leaf_table_free(&in->leaves_by_content);
+	free(in->leaf_of_node);
+	in->leaf_of_node = NULL;
+	in->leaf_of_node_capacity = 0;
 }
 
 void profile_forget(struct profile_internals *in)
