@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Two instructions of one function that stand outside all slots say the same about their
- * callers, and so do any two in code that is not instrumented (docs/design.md, "Decoding at any
- * instruction"): of such a sample only the function counts, not the instruction, and the
- * frames around it are remembered.  The other samples are remembered with their
- * instruction.
+ * Decodes each distinct state once, and finds repeated ones in hash tables.
  *
- * With a million contexts nearly every look into a table waits for memory.  So samples go
- * through four stages, a few samples apart, and each stage asks for the memory that the
- * next one needs:
+ * Two instructions of one function that are outside all slots say the same about their callers. So
+ * do any two in uninstrumented code (docs/design.md, "Decoding at any instruction"). For such a
+ * sample only the function matters, not the instruction: the cache keeps the frames around it.
+ * Other samples are kept with their instruction.
  *
- *   begin()    what does the state depend on?         its hash
- *   remember() has it been met before?                where the context ends, or the call of the
- *                                                     innermost frame
- *   finish()   has it been met at this instruction?   the meaning; if it is new, the innermost
- * frame deliver()  the node of a new one
+ * With a million contexts nearly every lookup waits for memory. So samples pass through four
+ * stages, a few samples apart, and each stage prefetches what the next one needs:
+ *
+ *   begin_sample()	What does the state depend on? Result: its hash.
+ *   recall_state()	Is the state known? Result: where the context ends, or the call of the
+ *			innermost frame.
+ *   prepare_frame()	Is the state known at this instruction? If not: the innermost frame.
+ *   deliver_sample()	The meaning; if it is new, its node.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,51 +24,57 @@
 #include "profile/decode_cache.h"
 #include "profile/sample_points.h"
 #include <pcce/sample.h>
-#include "base/huge_alloc.h"
+#include "base/hash_table.h"
 
 #define STAGE 8 /* samples from one stage to the next */
 #define RING (4 * STAGE)
 
 struct state {
-	uint64_t hash[2]; /* the first is 0: free */
-	uint32_t node;	/* where the context ends, or, if not whole, what the innermost frame hangs
-			   under */
-	uint32_t place; /* of the innermost frame; not whole: that this frame is called from */
+	uint64_t hash[2]; /* the first is 0: a free slot */
+	uint32_t node;	  /* where the context ends; if not whole, the parent of the innermost frame
+			   */
+	uint32_t place;	  /* of the innermost frame; if not whole, of the call of this frame */
 	uint32_t depth, entries;
 	uint32_t context; /* number */
 	uint32_t origin;
 	uint32_t number; /* from 1 */
 	uint8_t status, reason, verify;
-	bool whole;
-	bool exact; /* the instruction matters after all: look again, with it */
+	bool whole; /* the innermost frame is part of the state */
+	bool exact; /* the instruction matters after all: look up the state with it */
 };
+
+HASH_TABLE_TYPE(state_table, struct state);
 
 /* A state at an instruction. */
 struct spot {
-	uint32_t state; /* number; 0: free */
+	uint32_t state; /* number; 0: a free slot */
 	uint32_t place; /* of the instruction; 0 where that does not matter */
 	uint32_t meaning;
 };
 
-/* A sample under way. */
+HASH_TABLE_TYPE(spot_table, struct spot);
+
+/* A sample between the stages. */
 struct pending {
 	struct pcce_sample *sample; /* a copy, without segments */
-	uint64_t samples, weight;   /* that it stands for */
+	uint64_t samples, weight;   /* of the aggregated sample */
 	const struct stack_node *below;
 	size_t capacity;
 	struct sample_point point;
 	XXH128_hash_t hash;
 	struct spot spot;
 	uint64_t spot_hash;
-	struct decode_cache_meaning meaning; /* if it is new */
+	struct decode_cache_meaning meaning; /* needed if the spot is new */
 	uint32_t call; /* place of the call of the innermost frame; UINT32_MAX: the node is known */
-	uint32_t innermost; /* link to be added under meaning.node; UINT32_MAX: nothing */
+	uint32_t innermost; /* the link to add under meaning.node; UINT32_MAX: none */
 };
 
-struct seen {
-	uint64_t hash; /* 0: free */
+struct numbered_context {
+	uint64_t hash; /* 0: a free slot */
 	uint32_t number;
 };
+
+HASH_TABLE_TYPE(context_table, struct numbered_context);
 
 struct decode_cache {
 	struct address_spaces *spaces;
@@ -80,15 +86,79 @@ struct decode_cache {
 	struct decode_cache_sink sink;
 	struct stack_store_flat stack; /* of the sample that is being decoded */
 	struct decode_context context;
-	struct state *states;
-	size_t n_states, n_state_slots;
-	struct spot *spots;
-	size_t n_meanings, n_spot_slots;
-	struct seen *seen; /* contexts */
-	size_t n_seen, n_seen_slots;
+	struct state_table states;
+	struct spot_table spots; /* as many as there are meanings */
+	struct context_table contexts;
 	struct pending ring[RING];
 	uint64_t begun, remembered, finished, delivered; /* samples */
 };
+
+/* ---- hash tables ----------------------------------------------------------------- */
+
+static bool state_table_in_use(const struct state *s)
+{
+	return s->hash[0];
+}
+
+static uint64_t state_table_slot_hash(const void *none, const struct state *s)
+{
+	(void)none;
+	return s->hash[0];
+}
+
+static bool state_table_matches(const void *none, const struct state *s, const XXH128_hash_t *hash)
+{
+	(void)none;
+	return s->hash[0] == hash->low64 && s->hash[1] == hash->high64;
+}
+
+HASH_TABLE_FUNCTIONS(state_table, struct state, XXH128_hash_t, void);
+
+static uint64_t hash_spot(const struct spot *s)
+{
+	uint64_t h = ((uint64_t)s->state << 32 | s->place) * 0x9e3779b97f4a7c15ULL;
+
+	return (h ^ h >> 32) * 0xff51afd7ed558ccdULL >> 20;
+}
+
+static bool spot_table_in_use(const struct spot *s)
+{
+	return s->state;
+}
+
+static uint64_t spot_table_slot_hash(const void *none, const struct spot *s)
+{
+	(void)none;
+	return hash_spot(s);
+}
+
+static bool spot_table_matches(const void *none, const struct spot *s, const struct spot *key)
+{
+	(void)none;
+	return s->state == key->state && s->place == key->place;
+}
+
+HASH_TABLE_FUNCTIONS(spot_table, struct spot, struct spot, void);
+
+static bool context_table_in_use(const struct numbered_context *c)
+{
+	return c->hash;
+}
+
+static uint64_t context_table_slot_hash(const void *none, const struct numbered_context *c)
+{
+	(void)none;
+	return c->hash;
+}
+
+static bool context_table_matches(const void *none, const struct numbered_context *c,
+				  const uint64_t *hash)
+{
+	(void)none;
+	return c->hash == *hash;
+}
+
+HASH_TABLE_FUNCTIONS(context_table, struct numbered_context, uint64_t, void);
 
 struct decode_cache *decode_cache_new(struct address_spaces *spaces, struct stack_store *segments,
 				      struct tree_builder *b, struct thread_origins *origins,
@@ -107,11 +177,7 @@ struct decode_cache *decode_cache_new(struct address_spaces *spaces, struct stac
 	if (sink->decoding)
 		*sink->decoding = d;
 	d->points = sample_points_new(spaces);
-	d->n_state_slots = d->n_seen_slots = d->n_spot_slots = 4096;
-	d->states = calloc(d->n_state_slots, sizeof(*d->states));
-	d->seen = calloc(d->n_seen_slots, sizeof(*d->seen));
-	d->spots = calloc(d->n_spot_slots, sizeof(*d->spots));
-	if (d->points && d->states && d->seen && d->spots)
+	if (d->points)
 		return d;
 	decode_cache_free(d);
 	return NULL;
@@ -123,9 +189,9 @@ void decode_cache_free(struct decode_cache *d)
 		for (size_t i = 0; i < RING; i++)
 			free(d->ring[i].sample);
 		sample_points_free(d->points);
-		free(d->states);
-		free(d->seen);
-		free(d->spots);
+		state_table_free(&d->states);
+		spot_table_free(&d->spots);
+		context_table_free(&d->contexts);
 		free(d->stack.entries);
 		decode_context_free(&d->context);
 	}
@@ -134,7 +200,7 @@ void decode_cache_free(struct decode_cache *d)
 
 size_t decode_cache_unique(const struct decode_cache *d)
 {
-	return d->n_seen;
+	return d->contexts.n;
 }
 
 void decode_cache_line(const struct decode_cache *d, uint32_t place, struct tree_line *line)
@@ -149,34 +215,12 @@ struct tree_place *decode_cache_take_places(struct decode_cache *d, size_t *n)
 
 /* ---- unique contexts ------------------------------------------------------------- */
 
-static int rehash_seen(struct decode_cache *d)
-{
-	size_t want = d->n_seen_slots * 2;
-	struct seen *more = huge_alloc(want, sizeof(*more));
-
-	if (!more)
-		return -ENOMEM;
-	for (size_t i = 0; i < d->n_seen_slots; i++) {
-		size_t at = d->seen[i].hash & (want - 1);
-
-		if (!d->seen[i].hash)
-			continue;
-		while (more[at].hash)
-			at = (at + 1) & (want - 1);
-		more[at] = d->seen[i];
-	}
-	free(d->seen);
-	d->seen = more;
-	d->n_seen_slots = want;
-	return 0;
-}
-
-/* The number of this chain of calls, from 1; 0: no memory. Contexts are told apart by 64 bits of
- * hash. */
+/* Returns the number of this calling context, from 1; 0: no memory. Contexts are told apart by 64
+ * bits of hash. */
 static uint32_t number_context(struct decode_cache *d, const struct decode_context *ctx)
 {
 	uint64_t h = 0x9e3779b97f4a7c15ULL;
-	size_t at;
+	struct numbered_context *slot;
 
 	for (size_t i = 0; i < ctx->n; i++) {
 		const struct decode_frame *f = &ctx->frames[i];
@@ -190,19 +234,18 @@ static uint32_t number_context(struct decode_cache *d, const struct decode_conte
 		}
 	}
 	h += !h;
-	if (d->n_seen * 2 >= d->n_seen_slots && rehash_seen(d))
+	slot = context_table_slot(&d->contexts, NULL, h, &h);
+	if (!slot)
 		return 0;
-	for (at = h & (d->n_seen_slots - 1); d->seen[at].hash;
-	     at = (at + 1) & (d->n_seen_slots - 1))
-		if (d->seen[at].hash == h)
-			return d->seen[at].number;
-	d->seen[at] = (struct seen){h, ++d->n_seen};
-	return d->seen[at].number;
+	if (!slot->hash)
+		context_table_fill(&d->contexts, slot,
+				   (struct numbered_context){h, d->contexts.n + 1});
+	return slot->number;
 }
 
 /* ---- states ---------------------------------------------------------------------- */
 
-/* All that the meaning of a sample depends on. No padding. */
+/* Everything that the meaning of a sample depends on. No padding: it is hashed as bytes. */
 struct state_key {
 	uint64_t ip; /* or bias */
 	uint64_t r11, id, ext, kip;
@@ -248,46 +291,13 @@ static XXH128_hash_t hash_state(const struct pending *pending)
 	return h;
 }
 
-static int rehash_states(struct decode_cache *d)
-{
-	size_t want = d->n_state_slots * 2;
-	struct state *more = huge_alloc(want, sizeof(*more));
-
-	if (!more)
-		return -ENOMEM;
-	for (size_t i = 0; i < d->n_state_slots; i++) {
-		size_t at = d->states[i].hash[0] & (want - 1);
-
-		if (!d->states[i].hash[0])
-			continue;
-		while (more[at].hash[0])
-			at = (at + 1) & (want - 1);
-		more[at] = d->states[i];
-	}
-	free(d->states);
-	d->states = more;
-	d->n_state_slots = want;
-	return 0;
-}
-
-static struct state *find_state(const struct decode_cache *d, XXH128_hash_t h)
-{
-	size_t at;
-
-	for (at = h.low64 & (d->n_state_slots - 1); d->states[at].hash[0];
-	     at = (at + 1) & (d->n_state_slots - 1))
-		if (d->states[at].hash[0] == h.low64 && d->states[at].hash[1] == h.high64)
-			break;
-	return &d->states[at];
-}
-
 static enum decode_frame_kind frame_kind_of(const struct sample_point *p)
 {
 	return p->kind == SAMPLE_POINT_PLAIN ? DECODE_FRAME_CALL : DECODE_FRAME_FOREIGN;
 }
 
-/* Does the context consist of an innermost frame as the point says, and others that do not depend
- * on where in its function it is? */
+/* Does the context consist of the point's frame, innermost, and of others that do not depend on
+ * the instruction within the function? */
 static bool can_split(const struct decode_context *ctx, const struct sample_point *p)
 {
 	if (!ctx->n || ctx->frames[0].kind != frame_kind_of(p) || ctx->frames[0].repeat ||
@@ -315,7 +325,8 @@ static int add_to_tree(struct decode_cache *d, const struct decode_space *as,
 	return state->node == UINT32_MAX || state->place == UINT32_MAX ? -ENOMEM : 0;
 }
 
-static int decode(struct decode_cache *d, const struct pending *pending, struct state *state)
+/* Decodes a state that is met for the first time. 0, -ENOMEM, or what the sink returned. */
+static int decode_state(struct decode_cache *d, const struct pending *pending, struct state *state)
 {
 	const struct sample_point *p = &pending->point;
 	const struct decode_space *as = address_spaces_get(d->spaces, p->space);
@@ -336,7 +347,7 @@ static int decode(struct decode_cache *d, const struct pending *pending, struct 
 						      d->context.origin);
 		if (state->origin == UINT32_MAX)
 			return -ENOMEM;
-		/* What is not known is further out. */
+		/* The unknown entries are the outer ones. */
 		entries = d->stack.n - d->context.origin;
 	}
 	state->whole = p->kind == SAMPLE_POINT_EXACT;
@@ -365,84 +376,43 @@ static int decode(struct decode_cache *d, const struct pending *pending, struct 
 	return r ? r : d->sink.met(d->sink.ctx, &stacked, p->space, &m, &d->context);
 }
 
-/* The state of a sample, decoded if it is met for the first time. */
+/* Sets *out to the state of a sample, decoded if it is met for the first time. 0, or an error as of
+ * decode_state(). *out is valid until the next call. */
 static int state_of(struct decode_cache *d, const struct pending *p, const struct state **out)
 {
-	struct state *state;
+	struct state *slot = state_table_slot(&d->states, NULL, p->hash.low64, &p->hash);
+	struct state new = {.hash = {p->hash.low64, p->hash.high64}};
 	int r;
 
-	if (d->n_states * 4 >= d->n_state_slots * 3 && rehash_states(d))
+	if (!slot)
 		return -ENOMEM;
-	*out = state = find_state(d, p->hash);
-	if (state->hash[0])
+	*out = slot;
+	if (slot->hash[0])
 		return 0;
-	r = decode(d, p, state);
-	if (r)
-		return r;
-	state->hash[0] = p->hash.low64;
-	state->hash[1] = p->hash.high64;
-	state->number = ++d->n_states;
-	return 0;
+	new.number = d->states.n + 1;
+	r = decode_state(d, p, &new);
+	if (!r)
+		state_table_fill(&d->states, slot, new);
+	return r;
 }
 
 /* ---- meanings -------------------------------------------------------------------- */
 
-static uint64_t hash_spot(const struct spot *s)
-{
-	uint64_t h = ((uint64_t)s->state << 32 | s->place) * 0x9e3779b97f4a7c15ULL;
-
-	return (h ^ h >> 32) * 0xff51afd7ed558ccdULL >> 20;
-}
-
-static int rehash_spots(struct decode_cache *d)
-{
-	size_t want = d->n_spot_slots * 2;
-	struct spot *more = huge_alloc(want, sizeof(*more));
-
-	if (!more)
-		return -ENOMEM;
-	for (size_t i = 0; i < d->n_spot_slots; i++) {
-		size_t at = hash_spot(&d->spots[i]) & (want - 1);
-
-		if (!d->spots[i].state)
-			continue;
-		while (more[at].state)
-			at = (at + 1) & (want - 1);
-		more[at] = d->spots[i];
-	}
-	free(d->spots);
-	d->spots = more;
-	d->n_spot_slots = want;
-	return 0;
-}
-
-/* It, or where it is to be. */
-static struct spot *find_spot(const struct decode_cache *d, const struct pending *p)
-{
-	size_t at = p->spot_hash & (d->n_spot_slots - 1);
-
-	for (; d->spots[at].state; at = (at + 1) & (d->n_spot_slots - 1))
-		if (d->spots[at].state == p->spot.state && d->spots[at].place == p->spot.place)
-			break;
-	return &d->spots[at];
-}
-
-static int add_meaning(struct decode_cache *d, struct pending *p)
+/* Adds the meaning of a sample at a new spot. 0, -ENOMEM, or what the sink returned. */
+static int add_meaning(struct decode_cache *d, struct pending *p, struct spot *slot)
 {
 	if (p->innermost != UINT32_MAX)
 		p->meaning.node = tree_builder_end(d->builder, p->meaning.node, p->innermost);
-	if (p->meaning.node == UINT32_MAX || d->n_meanings == UINT32_MAX)
+	if (p->meaning.node == UINT32_MAX || d->spots.n == UINT32_MAX)
 		return -ENOMEM;
-	p->spot.meaning = d->n_meanings++;
-	*find_spot(d, p) = p->spot;
-	if (d->n_meanings * 4 >= d->n_spot_slots * 3 && rehash_spots(d))
-		return -ENOMEM;
+	p->spot.meaning = d->spots.n;
+	spot_table_fill(&d->spots, slot, p->spot);
 	return d->sink.meaning ? d->sink.meaning(d->sink.ctx, &p->meaning) : 0;
 }
 
 /* ---- the stages ------------------------------------------------------------ */
 
-static int copy(struct pending *p, const struct pcce_sample *s)
+static int copy_sample(struct pending *p, const struct pcce_sample *s)
 {
 	size_t size = sizeof(*s) + s->n_entries * sizeof(struct pcce_entry),
 	       stack = s->n_stack * sizeof(uint64_t);
@@ -461,27 +431,27 @@ static int copy(struct pending *p, const struct pcce_sample *s)
 	return 0;
 }
 
-static int begin(struct decode_cache *d, struct pending *p, const struct datafile_sample *of)
+static int begin_sample(struct decode_cache *d, struct pending *p, const struct datafile_sample *of)
 {
 	const struct pcce_sample *s = of->sample;
 	uint32_t space = address_spaces_at(d->spaces, s->pid, s->time);
 	const struct sample_point *known =
 		space == UINT32_MAX ? NULL : sample_points_at(d->points, space, s->ip);
 
-	if (!known || copy(p, s) || stack_store_take(d->segments, s, &p->below))
+	if (!known || copy_sample(p, s) || stack_store_take(d->segments, s, &p->below))
 		return -ENOMEM;
 	p->samples = of->samples;
 	p->weight = of->weight;
 	p->point = *known;
-	/* What is special about a sample is decoded as a whole. */
+	/* Samples with special flags are decoded as a whole. */
 	if (s->flags & ~PCCE_SAMPLE_TRUNCATED)
 		p->point.kind = SAMPLE_POINT_EXACT;
 	p->hash = hash_state(p);
-	__builtin_prefetch(&d->states[p->hash.low64 & (d->n_state_slots - 1)], 1);
+	state_table_prefetch(&d->states, p->hash.low64);
 	return 0;
 }
 
-static int remember(struct decode_cache *d, struct pending *p)
+static int recall_state(struct decode_cache *d, struct pending *p)
 {
 	const struct state *state;
 	int r = state_of(d, p, &state);
@@ -507,46 +477,48 @@ static int remember(struct decode_cache *d, struct pending *p)
 	p->call = state->whole || !d->builder ? UINT32_MAX : state->place;
 	p->spot = (struct spot){.state = state->number, .place = d->builder ? p->meaning.place : 0};
 	p->spot_hash = hash_spot(&p->spot);
-	__builtin_prefetch(&d->spots[p->spot_hash & (d->n_spot_slots - 1)]);
+	spot_table_prefetch(&d->spots, p->spot_hash);
 	return 0;
 }
 
-static int finish(struct decode_cache *d, struct pending *p)
+static int prepare_frame(struct decode_cache *d, struct pending *p)
 {
 	struct tree_spot spot = {.node = p->meaning.node};
 
 	p->innermost = UINT32_MAX;
-	if (p->call == UINT32_MAX || find_spot(d, p)->state)
+	if (p->call == UINT32_MAX || spot_table_find(&d->spots, NULL, p->spot_hash, &p->spot))
 		return 0;
 	spot.call = sample_points_place(d->points, p->call);
 	return tree_builder_begin(d->builder, &spot, frame_kind_of(&p->point), p->point.func,
 				  sample_points_place(d->points, p->point.place), &p->innermost);
 }
 
-static int deliver(struct decode_cache *d, struct pending *p)
+static int deliver_sample(struct decode_cache *d, struct pending *p)
 {
 	struct datafile_sample s = {p->sample, p->samples, p->weight};
-	const struct spot *known = find_spot(d, p);
+	struct spot *slot = spot_table_slot(&d->spots, NULL, p->spot_hash, &p->spot);
 	int r = 0;
 
-	if (known->state)
-		p->spot.meaning = known->meaning;
+	if (!slot)
+		return -ENOMEM;
+	if (slot->state)
+		p->spot.meaning = slot->meaning;
 	else
-		r = add_meaning(d, p);
+		r = add_meaning(d, p, slot);
 	return r ? r : d->sink.sample(d->sink.ctx, &s, p->spot.meaning);
 }
 
 int decode_cache_push(struct decode_cache *d, const struct datafile_sample *s)
 {
-	int r = begin(d, &d->ring[d->begun % RING], s);
+	int r = begin_sample(d, &d->ring[d->begun % RING], s);
 
 	d->begun++;
 	if (!r && d->begun - d->remembered > STAGE)
-		r = remember(d, &d->ring[d->remembered++ % RING]);
+		r = recall_state(d, &d->ring[d->remembered++ % RING]);
 	if (!r && d->remembered - d->finished > STAGE)
-		r = finish(d, &d->ring[d->finished++ % RING]);
+		r = prepare_frame(d, &d->ring[d->finished++ % RING]);
 	if (!r && d->finished - d->delivered > STAGE)
-		r = deliver(d, &d->ring[d->delivered++ % RING]);
+		r = deliver_sample(d, &d->ring[d->delivered++ % RING]);
 	return r;
 }
 
@@ -555,10 +527,10 @@ int decode_cache_end(struct decode_cache *d)
 	int r = 0;
 
 	while (!r && d->remembered < d->begun)
-		r = remember(d, &d->ring[d->remembered++ % RING]);
+		r = recall_state(d, &d->ring[d->remembered++ % RING]);
 	while (!r && d->finished < d->begun)
-		r = finish(d, &d->ring[d->finished++ % RING]);
+		r = prepare_frame(d, &d->ring[d->finished++ % RING]);
 	while (!r && d->delivered < d->begun)
-		r = deliver(d, &d->ring[d->delivered++ % RING]);
+		r = deliver_sample(d, &d->ring[d->delivered++ % RING]);
 	return r || !d->sink.end ? r : d->sink.end(d->sink.ctx);
 }
