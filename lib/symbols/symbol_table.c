@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Strings are kept once, in a hash set of our own, since a recording holds the same
- * few names in a great many records; symbols are a sorted array.
+ * Keeps each distinct string once, found by a hash table, since a recording holds the same few
+ * names in a great many records. Symbols are a sorted array.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <libiberty/demangle.h>
+#include "base/hash_table.h"
 #include "symbols/symbol_table.h"
 
 struct string {
@@ -26,17 +27,53 @@ struct record_module {
 	uint32_t *functions; /* name of each, UINT32_MAX: not asked yet */
 };
 
+HASH_TABLE_TYPE(string_table, uint32_t);
+
 struct symbol_table {
 	enum symbol_table_style style;
 	struct string *strings;
 	size_t n_strings, strings_capacity;
-	uint32_t *slots; /* index of a string + 1, or 0 */
-	size_t n_slots;	 /* a power of two */
+	struct string_table by_text; /* index of a string + 1 */
 	struct symbol_table_entry *symbols;
 	size_t n_symbols, symbols_capacity;
 	struct record_module *modules;
 	uint32_t n_modules;
 };
+
+static uint32_t hash_text(const char *s)
+{
+	uint32_t h = 2166136261u;
+
+	for (; *s; s++)
+		h = (h ^ (unsigned char)*s) * 16777619u;
+	return h;
+}
+
+/* A text with its hash. */
+struct text_key {
+	const char *text;
+	uint32_t hash;
+};
+
+static bool string_table_in_use(const uint32_t *slot)
+{
+	return *slot;
+}
+
+static uint64_t string_table_slot_hash(const struct symbol_table *n, const uint32_t *slot)
+{
+	return n->strings[*slot - 1].hash;
+}
+
+static bool string_table_matches(const struct symbol_table *n, const uint32_t *slot,
+				 const struct text_key *key)
+{
+	const struct string *s = &n->strings[*slot - 1];
+
+	return s->hash == key->hash && !strcmp(s->text, key->text);
+}
+
+HASH_TABLE_FUNCTIONS(string_table, uint32_t, struct text_key, struct symbol_table);
 
 struct symbol_table *symbol_table_new(enum symbol_table_style style)
 {
@@ -62,7 +99,7 @@ void symbol_table_free(struct symbol_table *n)
 		free(n->modules[i].functions);
 	}
 	free(n->strings);
-	free(n->slots);
+	string_table_free(&n->by_text);
 	free(n->symbols);
 	free(n->modules);
 	free(n);
@@ -70,49 +107,16 @@ void symbol_table_free(struct symbol_table *n)
 
 /* ---- strings --------------------------------------------------------------------- */
 
-static uint32_t hash_text(const char *s)
-{
-	uint32_t h = 2166136261u;
-
-	for (; *s; s++)
-		h = (h ^ (unsigned char)*s) * 16777619u;
-	return h;
-}
-
-static int rehash(struct symbol_table *n)
-{
-	size_t want = n->n_slots ? n->n_slots * 2 : 1024;
-	uint32_t *slots = calloc(want, sizeof(*slots));
-
-	if (!slots)
-		return -ENOMEM;
-	for (size_t i = 0; i < n->n_strings; i++) {
-		size_t at = n->strings[i].hash & (want - 1);
-
-		while (slots[at])
-			at = (at + 1) & (want - 1);
-		slots[at] = i + 1;
-	}
-	free(n->slots);
-	n->slots = slots;
-	n->n_slots = want;
-	return 0;
-}
-
 uint32_t symbol_table_intern(struct symbol_table *n, const char *text)
 {
-	uint32_t hash = hash_text(text);
+	struct text_key key = {text, hash_text(text)};
+	uint32_t *slot = string_table_slot(&n->by_text, n, key.hash, &key);
 	struct string *more;
-	size_t at;
 
-	if (n->n_strings * 2 >= n->n_slots && rehash(n))
+	if (!slot)
 		return UINT32_MAX;
-	for (at = hash & (n->n_slots - 1); n->slots[at]; at = (at + 1) & (n->n_slots - 1)) {
-		const struct string *s = &n->strings[n->slots[at] - 1];
-
-		if (s->hash == hash && !strcmp(s->text, text))
-			return n->slots[at] - 1;
-	}
+	if (*slot)
+		return *slot - 1;
 	if (n->n_strings == n->strings_capacity) {
 		size_t want = n->strings_capacity ? n->strings_capacity * 2 : 512;
 
@@ -122,10 +126,10 @@ uint32_t symbol_table_intern(struct symbol_table *n, const char *text)
 		n->strings = more;
 		n->strings_capacity = want;
 	}
-	n->strings[n->n_strings] = (struct string){.text = strdup(text), .hash = hash};
+	n->strings[n->n_strings] = (struct string){.text = strdup(text), .hash = key.hash};
 	if (!n->strings[n->n_strings].text)
 		return UINT32_MAX;
-	n->slots[at] = ++n->n_strings;
+	string_table_fill(&n->by_text, slot, ++n->n_strings);
 	return n->n_strings - 1;
 }
 
