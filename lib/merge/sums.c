@@ -13,6 +13,7 @@
 #include <xxhash.h>
 #include "merge/sums.h"
 #include "base/array.h"
+#include "base/hash_table.h"
 #include "base/id_map.h"
 
 #define BLOCK_BYTES (1u << 20)
@@ -37,14 +38,43 @@ struct site_block {
 	_Alignas(16) char bytes[];
 };
 
+HASH_TABLE_TYPE(sum_table, uint32_t);
+
 struct merge_sums {
 	struct stack_store *segments;
 	struct site_block *blocks;
 	struct profile_sum **list; /* in the order of their first samples */
 	size_t n;
-	uint32_t *slots; /* index + 1; 0: free */
-	size_t n_slots;
+	struct sum_table by_key; /* index into list + 1 */
 };
+
+/* A key with its entries and the hash of both. */
+struct sum_key {
+	const struct key *key;
+	const struct pcce_entry *entries;
+	uint64_t hash;
+};
+
+static bool sum_table_in_use(const uint32_t *slot)
+{
+	return *slot;
+}
+
+static uint64_t sum_table_slot_hash(const struct merge_sums *s, const uint32_t *slot)
+{
+	return s->list[*slot - 1]->hash;
+}
+
+static bool sum_table_matches(const struct merge_sums *s, const uint32_t *slot,
+			      const struct sum_key *key)
+{
+	const struct profile_sum *sum = s->list[*slot - 1];
+
+	return sum->hash == key->hash && !memcmp(&sum->key, key->key, sizeof(sum->key)) &&
+	       !memcmp(sum->entries, key->entries, sum->key.n_entries * sizeof(*sum->entries));
+}
+
+HASH_TABLE_FUNCTIONS(sum_table, uint32_t, struct sum_key, struct merge_sums);
 
 struct merge_sums *merge_sums_new(void)
 {
@@ -71,7 +101,7 @@ void merge_sums_free(struct merge_sums *s)
 	}
 	stack_store_free(s->segments);
 	free(s->list);
-	free(s->slots);
+	sum_table_free(&s->by_key);
 	free(s);
 }
 
@@ -110,26 +140,6 @@ static void *allocate(struct merge_sums *s, size_t size)
 	return p;
 }
 
-static int rehash(struct merge_sums *s)
-{
-	size_t want = s->n_slots ? s->n_slots * 2 : 4096;
-	uint32_t *slots = calloc(want, sizeof(*slots));
-
-	if (!slots)
-		return -ENOMEM;
-	for (size_t i = 0; i < s->n; i++) {
-		size_t at = s->list[i]->hash & (want - 1);
-
-		while (slots[at])
-			at = (at + 1) & (want - 1);
-		slots[at] = i + 1;
-	}
-	free(s->slots);
-	s->slots = slots;
-	s->n_slots = want;
-	return 0;
-}
-
 int merge_sums_add(struct merge_sums *s, const struct pcce_sample *from,
 		   const struct pcce_entry *entries, const struct stack_node *below,
 		   uint64_t samples, uint64_t weight)
@@ -148,17 +158,16 @@ int merge_sums_add(struct merge_sums *s, const struct pcce_sample *from,
 		.n_entries = from->n_entries,
 		.n_below = from->n_below,
 	};
-	size_t size = key.n_entries * sizeof(*entries), at;
+	size_t size = key.n_entries * sizeof(*entries);
 	uint64_t hash = XXH3_64bits_withSeed(entries, size, XXH3_64bits(&key, sizeof(key)));
+	struct sum_key whole = {&key, entries, hash};
+	uint32_t *slot = sum_table_slot(&s->by_key, s, hash, &whole);
 	struct profile_sum *sum;
 
-	if (s->n * 4 >= s->n_slots * 3 && rehash(s))
+	if (!slot)
 		return -ENOMEM;
-	for (at = hash & (s->n_slots - 1); s->slots[at]; at = (at + 1) & (s->n_slots - 1)) {
-		sum = s->list[s->slots[at] - 1];
-		if (sum->hash != hash || memcmp(&sum->key, &key, sizeof(key)) ||
-		    memcmp(sum->entries, entries, size))
-			continue;
+	if (*slot) {
+		sum = s->list[*slot - 1];
 		sum->samples += samples;
 		sum->weight += weight;
 		if (from->time < sum->time)
@@ -174,7 +183,7 @@ int merge_sums_add(struct merge_sums *s, const struct pcce_sample *from,
 		.samples = samples, .weight = weight, .time = from->time, .hash = hash, .key = key};
 	memcpy(sum->entries, entries, size);
 	s->list[s->n++] = sum;
-	s->slots[at] = s->n;
+	sum_table_fill(&s->by_key, slot, s->n);
 	return 0;
 }
 
