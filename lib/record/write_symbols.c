@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash_table.h"
 #include "decode/decode.h"
 #include "recording/recording.h"
 #include "symbols/address_list.h"
@@ -21,16 +22,13 @@
 #include "symbols/symbolize.h"
 #include "record/write_symbols.h"
 
-struct hash_set {
-	uint64_t *slots; /* 0: empty */
-	size_t n, capacity;
-};
+HASH_TABLE_TYPE(seen_table, uint64_t); /* hashes of samples */
 
 struct job {
 	struct datafile_writer *w;
 	const struct record_modules *modules;
 	struct address_list *addresses, kernel; /* addresses: by module */
-	struct hash_set seen;
+	struct seen_table seen;
 	struct recording *recording;
 	struct stack_store *stacks;
 	struct stack_store_flat flat; /* the stack of the sample that is being decoded */
@@ -65,28 +63,35 @@ static uint64_t hash_sample(uint32_t space, const struct pcce_sample *s,
 	return h ? h : 1;
 }
 
-/* Returns 1 if the hash is new, 0 if not, or -ENOMEM. */
-static int set_add(struct hash_set *set, uint64_t h)
+static bool seen_table_in_use(const uint64_t *slot)
 {
-	size_t i;
+	return *slot;
+}
 
-	if (set->n * 2 >= set->capacity) {
-		struct hash_set larger = {.capacity = set->capacity ? set->capacity * 2 : 4096};
+static uint64_t seen_table_slot_hash(const void *none, const uint64_t *slot)
+{
+	(void)none;
+	return *slot;
+}
 
-		larger.slots = calloc(larger.capacity, sizeof(*larger.slots));
-		if (!larger.slots)
-			return -ENOMEM;
-		for (i = 0; i < set->capacity; i++)
-			if (set->slots[i])
-				set_add(&larger, set->slots[i]);
-		free(set->slots);
-		*set = larger;
-	}
-	for (i = h & (set->capacity - 1); set->slots[i]; i = (i + 1) & (set->capacity - 1))
-		if (set->slots[i] == h)
-			return 0;
-	set->slots[i] = h;
-	set->n++;
+static bool seen_table_matches(const void *none, const uint64_t *slot, const uint64_t *hash)
+{
+	(void)none;
+	return *slot == *hash;
+}
+
+HASH_TABLE_FUNCTIONS(seen_table, uint64_t, uint64_t, void);
+
+/* Adds a hash. 1: it is new; 0: it is not; or -ENOMEM. */
+static int add_seen(struct seen_table *seen, uint64_t hash)
+{
+	uint64_t *slot = seen_table_slot(seen, NULL, hash, &hash);
+
+	if (!slot)
+		return -ENOMEM;
+	if (*slot)
+		return 0;
+	seen_table_fill(seen, slot, hash);
 	return 1;
 }
 
@@ -111,7 +116,7 @@ static int add_sample_addresses(void *ctx, const struct datafile_sample *of,
 
 	if (space == UINT32_MAX)
 		return -ENOMEM;
-	err = set_add(&j->seen, hash_sample(space, s, below));
+	err = add_seen(&j->seen, hash_sample(space, s, below));
 	if (err <= 0)
 		return err;
 	as = address_spaces_get(j->recording->spaces, space);
@@ -227,7 +232,7 @@ int write_symbols(const char *path, struct datafile_writer *w, const struct reco
 		address_list_free(&j.addresses[i]);
 	free(j.addresses);
 	address_list_free(&j.kernel);
-	free(j.seen.slots);
+	seen_table_free(&j.seen);
 	decode_context_free(&j.context);
 	free(j.flat.entries);
 	stack_store_free(j.stacks);
