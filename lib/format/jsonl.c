@@ -23,7 +23,7 @@
 struct writer {
 	const struct profile *p;
 	struct functions functions;
-	struct function_paths paths;
+	struct unrolled_path paths;
 	struct text_cache names, calls, threads; /* by function; by key number; by thread */
 	struct frame_list stack, called;
 	uint32_t node;		 /* the context whose line is written next */
@@ -79,12 +79,12 @@ static void make_json_thread(void *ctx, uint32_t thread, FILE *out)
 
 static int jsonl_put_stack(struct writer *w)
 {
-	const struct function_paths *paths = &w->paths;
-	int r = function_paths_get(&w->paths, w->node);
+	const struct unrolled_path *paths = &w->paths;
+	int r = unrolled_path_to(&w->paths, w->node);
 
 	frame_list_cut(&w->stack, paths->same);
 	for (size_t i = paths->same; i < paths->n && !r; i++)
-		r = frame_list_add(&w->stack, &w->names, paths->list[i]);
+		r = frame_list_add(&w->stack, &w->names, paths->frames[i]);
 	/* The first frame has no call. A remark has the root's key, which has no place. */
 	frame_list_cut(&w->called, paths->same ? paths->same - 1 : 0);
 	for (size_t i = paths->same ? paths->same : 1; i < paths->n && !r; i++)
@@ -195,7 +195,7 @@ int format_jsonl(const struct profile *p, const struct format_options *o, FILE *
 	text_cache_free(&w.names);
 	text_cache_free(&w.calls);
 	text_cache_free(&w.threads);
-	function_paths_free(&w.paths);
+	unrolled_path_free(&w.paths);
 	functions_free(&w.functions);
 	return r;
 }

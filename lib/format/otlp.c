@@ -49,7 +49,7 @@ struct writer {
 	const struct profile *p;
 	struct string_index strings;
 	struct locations locations;
-	struct location_stacks stacks;
+	struct unrolled_path stacks;
 	struct format_unit unit;
 	FILE *dictionary, *profile;
 	uint8_t *packed;
@@ -528,7 +528,7 @@ int format_otlp(const struct profile *p, const struct format_options *o, FILE *o
 		fclose(w.dictionary);
 	if (w.profile)
 		fclose(w.profile);
-	location_stacks_free(&w.stacks);
+	unrolled_path_free(&w.stacks);
 	locations_free(&w.locations);
 	string_index_free(&w.strings);
 	forget_attributes(&w);

@@ -34,7 +34,7 @@ struct group {
 struct writer {
 	const struct profile *p;
 	struct locations locations;
-	struct location_stacks stacks;
+	struct unrolled_path stacks;
 	struct text_cache frames; /* by location */
 	struct text_cache threads;
 	size_t step;	      /* samples in a group */
@@ -165,7 +165,7 @@ int format_perf(const struct profile *p, const struct format_options *o, FILE *o
 			      profile_samples(p), w.step);
 	text_cache_free(&w.frames);
 	text_cache_free(&w.threads);
-	location_stacks_free(&w.stacks);
+	unrolled_path_free(&w.stacks);
 	locations_free(&w.locations);
 	return r;
 }

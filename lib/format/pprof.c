@@ -36,7 +36,7 @@ struct writer {
 	struct sink sink;
 	struct string_index strings;
 	struct locations locations;
-	struct location_stacks stacks;
+	struct unrolled_path stacks;
 	struct format_unit unit;
 	uint32_t key_thread, key_tid, key_pid, key_process, key_base, key_origin,
 		base; /* base: not 0 in the older profile of a difference */
@@ -397,7 +397,7 @@ static int pprof_put_profile(struct writer *w, const struct profile *p, const st
 
 static void free_writer(struct writer *w)
 {
-	location_stacks_free(&w->stacks);
+	unrolled_path_free(&w->stacks);
 	locations_free(&w->locations);
 	string_index_free(&w->strings);
 	free(w->ids);

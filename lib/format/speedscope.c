@@ -19,7 +19,7 @@
 struct writer {
 	const struct profile *p;
 	struct functions functions;
-	struct function_paths paths;
+	struct unrolled_path paths;
 	struct format_unit unit;
 	bool ordered;
 	uint32_t *first, *samples; /* by thread, if ordered */
@@ -59,13 +59,13 @@ static int speedscope_put_stacks(struct writer *w, struct run run, uint64_t *tot
 {
 	*total = 0;
 	for (const char *between = "\n["; next_run(w, &run); between = ",\n[") {
-		if (function_paths_get(&w->paths, run.node))
+		if (unrolled_path_to(&w->paths, run.node))
 			return -ENOMEM;
 		fputs_unlocked(between, w->out);
 		for (size_t i = 0; i < w->paths.n; i++) {
 			if (i)
 				putc_unlocked(',', w->out);
-			json_write_number(w->paths.list[i], w->out);
+			json_write_number(w->paths.frames[i], w->out);
 		}
 		putc_unlocked(']', w->out);
 		*total += run.weight * w->unit.scale;
@@ -160,7 +160,7 @@ int format_speedscope(const struct profile *p, const struct format_options *o, F
 	free(w.first);
 	free(w.samples);
 	thread_sums_free(&w.sums);
-	function_paths_free(&w.paths);
+	unrolled_path_free(&w.paths);
 	functions_free(&w.functions);
 	return r;
 }

@@ -27,7 +27,7 @@
 struct writer {
 	const struct profile *p;
 	struct functions functions;
-	struct function_paths paths;
+	struct unrolled_path paths;
 	struct text_cache names;   /* by function: the fields before the time */
 	uint32_t *first, *samples; /* by thread */
 	uint64_t interval;	   /* ns */
@@ -94,10 +94,10 @@ static int change_to(struct writer *w, uint32_t node, uint64_t time)
 {
 	size_t n, same = 0;
 
-	if (function_paths_get(&w->paths, node))
+	if (unrolled_path_to(&w->paths, node))
 		return -ENOMEM;
 	n = w->max_depth && w->paths.n > w->max_depth ? w->max_depth : w->paths.n;
-	while (same < n && same < w->n_open && w->open[same] == w->paths.list[same])
+	while (same < n && same < w->n_open && w->open[same] == w->paths.frames[same])
 		same++;
 	end_from(w, same, time);
 	if (n > w->capacity) {
@@ -109,7 +109,7 @@ static int change_to(struct writer *w, uint32_t node, uint64_t time)
 		w->capacity = n * 2;
 	}
 	for (; w->n_open < n; w->n_open++) {
-		w->open[w->n_open] = w->paths.list[w->n_open];
+		w->open[w->n_open] = w->paths.frames[w->n_open];
 		w->spans++;
 		if (w->counting)
 			continue;
@@ -185,7 +185,7 @@ static int take_step(struct writer *w, const uint32_t *samples, size_t n, size_t
 	}
 	if (!w->step)
 		return 0;
-	if (function_paths_get(&w->paths, s->node))
+	if (unrolled_path_to(&w->paths, s->node))
 		return -ENOMEM;
 	cut = cut_group(w, s->node);
 	if (cut)
@@ -339,7 +339,7 @@ int format_trace(const struct profile *p, const struct format_options *o, FILE *
 	free(w.first);
 	free(w.samples);
 	text_cache_free(&w.names);
-	function_paths_free(&w.paths);
+	unrolled_path_free(&w.paths);
 	functions_free(&w.functions);
 	return r;
 }

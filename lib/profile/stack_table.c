@@ -32,7 +32,7 @@ HASH_TABLE_FUNCTIONS(stack_row_table, uint32_t, struct stack_row, struct stack_t
 
 int stack_table_new(const struct profile *p, struct locations *l, struct stack_table *t)
 {
-	*t = (struct stack_table){.outer = calloc(p->tree.n, sizeof(*t->outer))};
+	*t = (struct stack_table){.locations = l, .outer = calloc(p->tree.n, sizeof(*t->outer))};
 	location_stacks_init(&t->stacks, p, l);
 	return t->outer ? 0 : -ENOMEM;
 }
@@ -40,7 +40,7 @@ int stack_table_new(const struct profile *p, struct locations *l, struct stack_t
 void stack_table_free(struct stack_table *t)
 {
 	stack_row_table_free(&t->by_content);
-	location_stacks_free(&t->stacks);
+	unrolled_path_free(&t->stacks);
 	free(t->list);
 	free(t->outer);
 	*t = (struct stack_table){0};
@@ -67,7 +67,7 @@ static int intern_row(struct stack_table *t, uint32_t prefix, uint32_t line, uin
 /* Adds a location's lines, outermost first. */
 static int add_lines_of(struct stack_table *t, uint32_t location, uint32_t *stack)
 {
-	const struct location *l = &t->stacks.locations->list[location];
+	const struct location *l = &t->locations->list[location];
 
 	for (uint32_t i = l->n; i-- > 0;)
 		if (intern_row(t, *stack, l->first + i, stack))
@@ -92,6 +92,6 @@ int stack_table_get(struct stack_table *t, uint32_t node, struct tree_place plac
 				return -ENOMEM;
 		t->outer[node] = *stack + 2; /* STACK_TABLE_NONE becomes 1 */
 	}
-	leaf = locations_leaf(t->stacks.locations, node, place);
+	leaf = locations_leaf(t->locations, node, place);
 	return leaf == LOCATION_NONE ? -ENOMEM : add_lines_of(t, leaf, stack);
 }

@@ -22,7 +22,8 @@ struct stack_table {
 	struct stack_row_table by_content; /* rows, index + 1 */
 	uint32_t *outer; /* by node: the stack without its innermost location, + 2, so that
 			    STACK_TABLE_NONE is 1; 0: not known yet */
-	struct location_stacks stacks;
+	struct locations *locations;
+	struct unrolled_path stacks;
 };
 
 /* 0 or -ENOMEM. */
