@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Arrays that grow, and the order of their elements. */
+/* Grows arrays, and compares their elements. */
 #ifndef PCCE_BASE_ARRAY_H
 #define PCCE_BASE_ARRAY_H
 

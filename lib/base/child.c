@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Two pipes: the child waits for the end of the first, and reports through the second
- * why it could not exec; that one is closed by a successful exec.
+ * Uses two pipes. The child waits for end of file on the first. It reports through the second why
+ * it could not exec; a successful exec closes the second.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -46,13 +46,13 @@ char *child_find(const char *name, int *err)
 	return NULL;
 }
 
-static void child(const struct child *c, char **argv)
+static void run_child(const struct child *c, char **argv)
 {
 	sigset_t none;
 	char byte;
 	int err;
 
-	/* The recorder's handlers are not inherited through exec, but blocked signals are. */
+	/* A process inherits blocked signals through exec, but not the recorder's handlers. */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (c->old_int.sa_handler == SIG_IGN)
@@ -87,7 +87,7 @@ int child_fork(struct child *c, char **argv)
 		close(result[0]);
 		c->go = go[0];
 		c->result = result[1];
-		child(c, argv);
+		run_child(c, argv);
 	}
 	err = c->pid < 0 ? -errno : 0;
 	close(go[0]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Starting a command that waits before its exec until everything is ready to watch it. */
+/* Starts a command that waits before its exec until the recorder is ready to watch it. */
 #ifndef PCCE_BASE_CHILD_H
 #define PCCE_BASE_CHILD_H
 
@@ -9,22 +9,23 @@
 
 struct child {
 	pid_t pid;
-	int go;	    /* close to let it go */
-	int result; /* the error of its exec comes here, or the end of the file */
-	struct sigaction old_int,
-		old_term; /* before the recorder caught them: what is ignored stays so */
+	int go;	    /* the child does its exec when this pipe is closed */
+	int result; /* a pipe: the error of its exec, or end of file when that succeeded */
+	struct sigaction old_int, old_term; /* before the recorder caught these signals: the child
+					       ignores those that were ignored */
 };
 
-/* The file that execvp would run, malloc'ed; NULL and -errno in *err if there is none. */
+/* Returns the file that execvp would run, for the caller to free; NULL and -errno in *err if there
+ * is none. */
 char *child_find(const char *name, int *err);
 
-/* 0 or -errno. */
+/* Forks the child, which waits. 0 or -errno. */
 int child_fork(struct child *c, char **argv);
 
-/* Lets it do its exec: 0 when that succeeded, -errno when it failed; then the process has ended. */
+/* Lets the child do its exec. 0, or -errno if that failed: the process has ended then. */
 int child_release(struct child *c);
 
-/* Ends it before it has begun. */
+/* Kills a child that has not been released. */
 void child_cancel(struct child *c);
 
 #endif

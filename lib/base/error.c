@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* See error.h. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

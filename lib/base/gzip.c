@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The fastest level: profiles repeat themselves so much that it is nearly as good as the others. */
+/* Uses the fastest level: profiles are so repetitive that other levels are hardly better. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ struct gzip_out *gzip_out_new(FILE *out)
 	return NULL;
 }
 
-static void push(struct gzip_out *g, int flush)
+static void deflate_input(struct gzip_out *g, int flush)
 {
 	g->z.next_in = g->in;
 	g->z.avail_in = (uInt)g->used;
@@ -61,7 +61,7 @@ void gzip_out_put(struct gzip_out *g, const void *data, size_t size)
 		at += n;
 		size -= n;
 		if (g->used == IN)
-			push(g, Z_NO_FLUSH);
+			deflate_input(g, Z_NO_FLUSH);
 	}
 }
 
@@ -69,7 +69,7 @@ int gzip_out_end(struct gzip_out *g)
 {
 	int r;
 
-	push(g, Z_FINISH);
+	deflate_input(g, Z_FINISH);
 	deflateEnd(&g->z);
 	r = g->error;
 	free(g);

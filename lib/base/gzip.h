@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A stream of bytes, compressed with gzip on its way to a file. */
+/* Writes a stream of bytes to a file, compressed with gzip. */
 #ifndef PCCE_BASE_GZIP_H
 #define PCCE_BASE_GZIP_H
 
@@ -10,7 +10,7 @@ struct gzip_out;
 
 struct gzip_out *gzip_out_new(FILE *out); /* NULL: no memory */
 void gzip_out_put(struct gzip_out *g, const void *data, size_t size);
-/* Writes what is left, and frees. 0 or -ENOMEM; ferror(out) tells of failed writes. */
+/* Writes the rest and frees g. 0 or -ENOMEM; ferror(out) tells of failed writes. */
 int gzip_out_end(struct gzip_out *g);
 
 #endif

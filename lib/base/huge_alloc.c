@@ -13,8 +13,8 @@ void *huge_alloc(size_t n, size_t size)
 	uintptr_t from = ((uintptr_t)slots + HUGE_PAGE - 1) & -HUGE_PAGE;
 	uintptr_t to = ((uintptr_t)slots + n * size) & -HUGE_PAGE;
 
-	/* Such memory is mostly fresh and has no pages yet. Where there are no huge ones nothing is
-	 * lost. */
+	/* Such memory is mostly fresh and has no pages yet. Without huge pages, the call does
+	 * nothing. */
 	if (slots && from < to)
 		madvise((void *)from, to - from, MADV_HUGEPAGE);
 	return slots;

@@ -8,7 +8,7 @@ void json_write_text(const char *s, FILE *out)
 {
 	char buffer[4096];
 
-	s = text_clean(s, buffer, sizeof(buffer)); /* there are no control characters then */
+	s = text_clean(s, buffer, sizeof(buffer)); /* leaves no control characters */
 	putc_unlocked('"', out);
 	while (*s) {
 		size_t n = strcspn(s, "\"\\");

@@ -24,7 +24,7 @@ int output_file_create(struct output_file *o, const char *path)
 		o->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 		return o->fd < 0 ? -errno : 0;
 	}
-	/* Written through, not replaced: it may be /dev/stdout. */
+	/* A symbolic link is followed, not replaced: it may be /dev/stdout. */
 	if (link) {
 		o->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 		return o->fd < 0 ? -errno : 0;
@@ -33,7 +33,7 @@ int output_file_create(struct output_file *o, const char *path)
 		o->part = NULL;
 		return -ENOMEM;
 	}
-	/* Like perf, for the owner only: a recording tells what ran. */
+	/* Only the owner may read it, as with perf: a recording tells what ran. */
 	o->fd = open(o->part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (o->fd < 0) {
 		int err = -errno;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See progress.h. The clock is looked at only every so many calls. */
+/* See progress.h. Only one call in EVERY reads the clock. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <time.h>
@@ -12,7 +12,7 @@
 
 static struct {
 	const char *program;
-	uint64_t due; /* 0: nothing has begun */
+	uint64_t due; /* when the line is next written; 0: at once */
 	unsigned int calls;
 	bool shown;
 } state;
@@ -32,7 +32,7 @@ void progress_enable(const char *program)
 	state.due = now() + FIRST_NS;
 }
 
-static void show(const char *what, uint64_t done, uint64_t all)
+static void show_line(const char *what, uint64_t done, uint64_t all)
 {
 	uint64_t t = now();
 
@@ -51,7 +51,7 @@ static void show(const char *what, uint64_t done, uint64_t all)
 void progress(const char *what, uint64_t done, uint64_t all)
 {
 	if (state.program && state.calls++ % EVERY == 0)
-		show(what, done, all);
+		show_line(what, done, all);
 }
 
 void progress_phase(const char *what)
@@ -59,7 +59,7 @@ void progress_phase(const char *what)
 	if (state.shown)
 		state.due = 0;
 	if (state.program)
-		show(what, 0, 0);
+		show_line(what, 0, 0);
 }
 
 void progress_end(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The temporary file, in $TMPDIR or /tmp, has no name: nothing is left, whatever happens. */
+/* Temporary files, in $TMPDIR or /tmp, have no name, so none is left behind, whatever happens. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -20,14 +20,14 @@ static const char *temporary_folder(void)
 	return folder && *folder ? folder : "/tmp";
 }
 
-static int temporary(const char *folder)
+static int open_unnamed(const char *folder)
 {
 	char name[4096];
 	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
 	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
 		return fd;
-	/* Some file systems do not have this. */
+	/* Some file systems do not support O_TMPFILE. */
 	if (snprintf(name, sizeof(name), "%s/pcce.XXXXXX", folder) >= (int)sizeof(name)) {
 		errno = ENAMETOOLONG;
 		return -1;
@@ -38,7 +38,7 @@ static int temporary(const char *folder)
 	return fd;
 }
 
-static int write_all(int to, const char *at, size_t n)
+static int write_bytes(int to, const char *at, size_t n)
 {
 	while (n) {
 		ssize_t put = write(to, at, n);
@@ -53,9 +53,9 @@ static int write_all(int to, const char *at, size_t n)
 	return 0;
 }
 
-/* Something that does not begin as a recording does may never end (/dev/zero); a little of it is
- * enough to tell. */
-static int copy(int from, int to)
+/* Copies a recording. Input that does not begin as a recording may never end (/dev/zero): only its
+ * beginning is copied, which is enough to refuse it. 0 or -errno. */
+static int copy_recording(int from, int to)
 {
 	static const uint64_t magic = PCCE_FILE_MAGIC;
 	static char buffer[1 << 16];
@@ -73,7 +73,7 @@ static int copy(int from, int to)
 		have += (size_t)got;
 		if (got && have < sizeof(magic))
 			continue;
-		r = write_all(to, buffer, have);
+		r = write_bytes(to, buffer, have);
 		if (!got || (!begun && memcmp(buffer, &magic, sizeof(magic))))
 			break;
 		begun = true;
@@ -91,20 +91,21 @@ int temp_file_open(const char *path, struct temp_file *s, struct error *why)
 	*s = (struct temp_file){.path = path, .fd = -1};
 	if (fd < 0)
 		return 0;
-	/* A regular file on standard input may have been read in part: opened anew it begins at its
-	 * start. */
+	/* Standard input may be a regular file that was read in part: opening it again begins at
+	 * its start. */
 	if (fstat(fd, &st) || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) {
 		close(fd);
 		return 0;
 	}
-	s->fd = temporary(folder);
-	r = s->fd < 0 ? -errno : copy(fd, s->fd);
+	s->fd = open_unnamed(folder);
+	r = s->fd < 0 ? -errno : copy_recording(fd, s->fd);
 	close(fd);
 	if (r) {
-		error_set(why, 0,
-			  "%s: cannot be copied to a temporary file in %s: %s; name a folder with "
-			  "room in TMPDIR",
-			  path, folder, strerror(-r));
+		error_set(
+			why, 0,
+			"cannot copy %s to a temporary file in %s: %s; set TMPDIR to a folder with "
+			"enough space",
+			path, folder, strerror(-r));
 		temp_file_close(s);
 		return r;
 	}
@@ -122,7 +123,7 @@ void temp_file_close(struct temp_file *s)
 
 FILE *temp_file_stream(void)
 {
-	int fd = temporary(temporary_folder());
+	int fd = open_unnamed(temporary_folder());
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "w+");
 
 	if (fd >= 0 && !f)

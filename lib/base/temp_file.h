@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Temporary files: for input that is read more than once (what comes from a pipe is copied to one
- * first), and for output whose size must be known before it is written.
+ * Makes temporary files: for input that is read more than once, so that input from a pipe is copied
+ * first, and for output whose size must be known before it is written.
  */
 #ifndef PCCE_BASE_TEMP_FILE_H
 #define PCCE_BASE_TEMP_FILE_H
@@ -16,11 +16,12 @@ struct temp_file {
 	char own[32];
 };
 
-/* 0, or -errno with one sentence in why. A path that cannot be opened is not looked at here. */
+/* Sets s->path to a file that can be opened as often as needed: to a copy, or to path itself if it
+ * is a regular file, a folder, or cannot be opened. 0, or -errno with one sentence in why. */
 int temp_file_open(const char *path, struct temp_file *s, struct error *why);
 void temp_file_close(struct temp_file *s);
 
-/* An empty one, for writing and reading. NULL: errno says why. */
+/* Returns an empty temporary file for writing and reading. NULL: errno says why. */
 FILE *temp_file_stream(void);
 
 #endif

@@ -16,8 +16,8 @@ const char *text_base(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* Length of the UTF-8 sequence at s, 0 if it is none. */
-static size_t sequence(const unsigned char *s)
+/* Returns the length of the UTF-8 sequence at s; 0: it is invalid. */
+static size_t utf8_length(const unsigned char *s)
 {
 	size_t n = s[0] < 0x80	 ? 1
 		   : s[0] < 0xc2 ? 0
@@ -43,13 +43,13 @@ const char *text_clean(const char *text, char *buffer, size_t size)
 	size_t out = 0, n;
 
 	for (const unsigned char *c = s; *c && clean; c += n) {
-		n = sequence(c);
+		n = utf8_length(c);
 		clean = n && *c >= 0x20 && *c != 0x7f;
 	}
 	if (clean)
 		return text;
 	while (*s && out + 4 < size) {
-		n = sequence(s);
+		n = utf8_length(s);
 		if (!n || *s < 0x20 || *s == 0x7f) {
 			buffer[out++] = '?';
 			s++;

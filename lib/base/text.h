@@ -6,14 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* part as a percentage of all; 0 if all is 0. */
+/* Returns part as a percentage of all; 0 if all is 0. */
 double text_percent(uint64_t part, uint64_t all);
-/* The last component of a path. */
+/* Returns the last component of a path, within it. */
 const char *text_base(const char *path);
 /*
- * Returns text as valid UTF-8 without control characters: each byte that is neither becomes '?'.
- * The result is text itself if nothing had to change, else it is in buffer, and is cut off where
- * the buffer ends.
+ * Returns text as valid UTF-8 without control characters: each offending byte becomes '?'. The
+ * result is text itself if nothing must change. Else it is in buffer, cut off at the buffer's end.
  */
 const char *text_clean(const char *text, char *buffer, size_t size);
 
