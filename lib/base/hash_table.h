@@ -100,7 +100,7 @@
 				at = (at + 1) & (want - 1);                                     \
 			slots[at] = t->slots[i];                                                \
 		}                                                                               \
-		free(t->slots);                                                                 \
+		huge_free(t->slots, t->n_slots, sizeof(*t->slots));                             \
 		t->slots = slots;                                                               \
 		t->n_slots = want;                                                              \
 		t->limit = HASH_TABLE_LIMIT(want, SLOT);                                        \
@@ -149,7 +149,7 @@
                                                                                                 \
 	__attribute__((unused)) static inline void NAME##_free(struct NAME *t)                  \
 	{                                                                                       \
-		free(t->slots);                                                                 \
+		huge_free(t->slots, t->n_slots, sizeof(*t->slots));                             \
 		*t = (struct NAME){0};                                                          \
 	}                                                                                       \
 	struct NAME

@@ -8,7 +8,9 @@
 
 #include <stddef.h>
 
-/* Returns n * size bytes of zeros, for free(). NULL: no memory. */
+/* Returns n * size bytes of zeros, for huge_free(). NULL: no memory. */
 void *huge_alloc(size_t n, size_t size);
+/* Frees what huge_alloc(n, size) returned; NULL is allowed if n is 0. */
+void huge_free(void *array, size_t n, size_t size);
 
 #endif
