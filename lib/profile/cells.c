@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Samples in other orders: by node, place and thread, added up; and by thread and time. */
+/* Orders samples: adds them up by node, place and thread, and sorts them by thread and time. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
 #include "profile/profile_internal.h"
 
-/* Positions of the elements ordered by their key, which is below n_keys - 1: a counting sort.
- * first, of n_keys + 1, says where each key's begin. */
-static void order(const uint32_t *key, size_t n, uint32_t *first, size_t n_keys, uint32_t *ordered)
+/* Sorts indices of elements by the elements' keys, which are below n_keys - 1: a counting sort.
+ * first, of n_keys + 1 elements, gets the position of the first element of each key. */
+static void sort_by_count(const uint32_t *key, size_t n, uint32_t *first, size_t n_keys,
+			  uint32_t *ordered)
 {
 	for (size_t i = 0; i <= n_keys; i++)
 		first[i] = 0;
@@ -21,27 +22,27 @@ static void order(const uint32_t *key, size_t n, uint32_t *first, size_t n_keys,
 
 /* ---- cells ----------------------------------------------------------------------- */
 
-/* A sample at the instruction that is summed up. */
+/* A sample of one rank. */
 struct member {
 	uint32_t thread, weight;
 };
 
 /*
- * Instructions are put in order, those at one place of one node have one rank, and samples are
- * brought, by rank, where they are added up.
+ * Instructions are sorted, and those at one place of one node get one rank. Samples are then
+ * grouped by rank, and each group is added up by thread.
  */
 struct cells {
 	const struct profile *p;
 	uint32_t *rank;	   /* of each instruction */
-	uint32_t *ordered; /* an instruction of each rank */
+	uint32_t *ordered; /* one instruction of each rank */
 	size_t n_ranks;
-	uint32_t *first; /* member of each rank, and one more */
+	uint32_t *first; /* by rank: index of its first member; one more than there are ranks */
 	struct member *members;
 	int (*each)(void *ctx, const struct profile_cell *cell);
 	void *ctx;
 };
 
-static int by_place(const void *a, const void *b, void *ctx)
+static int compare_places(const void *a, const void *b, void *ctx)
 {
 	const struct profile_internals *in = ctx;
 	uint32_t x = in->instructions[*(const uint32_t *)a].place,
@@ -50,15 +51,15 @@ static int by_place(const void *a, const void *b, void *ctx)
 	return x < y ? -1 : x > y;
 }
 
-static bool equal(const struct profile_internals *in, uint32_t a, uint32_t b)
+static bool same_cell(const struct profile_internals *in, uint32_t a, uint32_t b)
 {
 	return in->node_of[a] == in->node_of[b] &&
 	       in->instructions[a].place == in->instructions[b].place;
 }
 
-/* Instructions in the order of their nodes, those first[node] up to first[node + 1]; then those not
- * selected. Both are to be freed. */
-static int by_node(const struct profile *p, uint32_t **first, uint32_t **ordered)
+/* Sorts instructions by node: those of a node are ordered[first[node]] up to first[node + 1], and
+ * those not selected are last. The caller frees both arrays. 0 or -ENOMEM. */
+static int order_by_node(const struct profile *p, uint32_t **first, uint32_t **ordered)
 {
 	const struct profile_internals *in = p->in;
 	size_t n = in->n_instructions, nodes = p->tree.n;
@@ -69,7 +70,7 @@ static int by_node(const struct profile *p, uint32_t **first, uint32_t **ordered
 	if (key && *first && *ordered) {
 		for (size_t i = 0; i < n; i++)
 			key[i] = in->node_of[i] == UINT32_MAX ? nodes : in->node_of[i];
-		order(key, n, *first, nodes + 2, *ordered);
+		sort_by_count(key, n, *first, nodes + 2, *ordered);
 		free(key);
 		return 0;
 	}
@@ -90,7 +91,7 @@ int profile_instructions(const struct profile *p,
 {
 	const struct profile_internals *in = p->in;
 	uint32_t *first, *ordered;
-	int r = by_node(p, &first, &ordered);
+	int r = order_by_node(p, &first, &ordered);
 
 	for (size_t i = 0; !r && i < first[p->tree.n]; i++) {
 		const struct profile_instruction *at = &in->instructions[ordered[i]];
@@ -105,13 +106,13 @@ int profile_instructions(const struct profile *p,
 	return r;
 }
 
-/* What is not selected comes last, with ranks that no sample has. */
+/* Instructions that are not selected come last, with ranks that no sample has. */
 static int rank_instructions(struct cells *c)
 {
 	struct profile_internals *in = c->p->in;
 	size_t n = in->n_instructions;
 	uint32_t *first, before = 0;
-	int r = by_node(c->p, &first, &c->ordered);
+	int r = order_by_node(c->p, &first, &c->ordered);
 
 	c->rank = malloc((n + 1) * sizeof(*c->rank));
 	if (r || !c->rank) {
@@ -121,11 +122,11 @@ static int rank_instructions(struct cells *c)
 	for (size_t i = 0; i < c->p->tree.n; i++)
 		if (first[i + 1] - first[i] > 1)
 			qsort_r(c->ordered + first[i], first[i + 1] - first[i], sizeof(*c->ordered),
-				by_place, in);
+				compare_places, in);
 	for (size_t i = 0; i < n; i++) {
 		uint32_t instruction = c->ordered[i];
 
-		if (!i || !equal(in, before, instruction))
+		if (!i || !same_cell(in, before, instruction))
 			c->ordered[c->n_ranks++] = instruction;
 		c->rank[instruction] = c->n_ranks - 1;
 		before = instruction;
@@ -134,7 +135,8 @@ static int rank_instructions(struct cells *c)
 	return 0;
 }
 
-static int gather(struct cells *c)
+/* Groups the samples by rank. 0 or -ENOMEM. */
+static int group_samples(struct cells *c)
 {
 	const struct profile_internals *in = c->p->in;
 	size_t n = profile_samples(c->p);
@@ -156,14 +158,15 @@ static int gather(struct cells *c)
 	return 0;
 }
 
-static int by_thread(const void *a, const void *b)
+static int compare_threads(const void *a, const void *b)
 {
 	const struct member *x = a, *y = b;
 
 	return x->thread < y->thread ? -1 : x->thread > y->thread;
 }
 
-static int give(const struct cells *c)
+/* Calls each() for all cells. */
+static int give_cells(const struct cells *c)
 {
 	const struct profile_internals *in = c->p->in;
 	int r = 0;
@@ -174,7 +177,7 @@ static int give(const struct cells *c)
 		uint32_t instruction = c->ordered[rank];
 
 		if (end - m > 1)
-			qsort(m, end - m, sizeof(*m), by_thread);
+			qsort(m, end - m, sizeof(*m), compare_threads);
 		while (m < end && !r) {
 			struct profile_cell cell = {
 				.node = in->node_of[instruction],
@@ -200,10 +203,10 @@ int profile_cells(const struct profile *p, int (*each)(void *ctx, const struct p
 	struct cells c = {.p = p, .each = each, .ctx = ctx};
 	int r = rank_instructions(&c);
 
-	r = r ? r : gather(&c);
+	r = r ? r : group_samples(&c);
 	free(c.rank);
 	c.rank = NULL;
-	r = r ? r : give(&c);
+	r = r ? r : give_cells(&c);
 	free(c.rank);
 	free(c.ordered);
 	free(c.first);
@@ -218,7 +221,7 @@ struct moment {
 	uint32_t sample;
 };
 
-static int by_time(const void *a, const void *b)
+static int compare_moments(const void *a, const void *b)
 {
 	const struct moment *x = a, *y = b;
 
@@ -232,7 +235,7 @@ static uint64_t time_of(const struct profile_internals *in, uint32_t i)
 	return in->time[in->selected ? in->selected[i] : i];
 }
 
-/* Those of one thread; they nearly always are in order. */
+/* Sorts the samples of one thread, which nearly always are in order already. 0 or -ENOMEM. */
 static int sort_by_time(const struct profile_internals *in, uint32_t *samples, size_t n)
 {
 	struct moment *moments;
@@ -247,7 +250,7 @@ static int sort_by_time(const struct profile_internals *in, uint32_t *samples, s
 		return -ENOMEM;
 	for (i = 0; i < n; i++)
 		moments[i] = (struct moment){time_of(in, samples[i]), samples[i]};
-	qsort(moments, n, sizeof(*moments), by_time);
+	qsort(moments, n, sizeof(*moments), compare_moments);
 	for (i = 0; i < n; i++)
 		samples[i] = moments[i].sample;
 	free(moments);
@@ -268,7 +271,7 @@ int profile_by_thread(const struct profile *p, uint32_t **first, uint32_t **samp
 	} else {
 		for (size_t i = 0; i < count; i++)
 			key[i] = in->thread_of[in->stream[in->selected ? in->selected[i] : i]];
-		order(key, count, *first, n + 1, *samples);
+		sort_by_count(key, count, *first, n + 1, *samples);
 	}
 	free(key);
 	for (size_t i = 0; i < n && !r; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Decoding with a memory: each different state is decoded once, however often it was
- * sampled.  Nothing of a sample is kept but 128 bits of hash and what it meant: what samples mean
- * is numbered from 0.
+ * Decodes samples with a cache: each distinct state is decoded once, however often it was sampled.
+ * The cache keeps 128 bits of hash of a sample's state, and its meaning. Meanings are numbered from
+ * 0.
  */
 #ifndef PCCE_PROFILE_DECODE_CACHE_H
 #define PCCE_PROFILE_DECODE_CACHE_H
@@ -17,61 +17,61 @@
 
 struct decode_cache;
 
-/* What a sample means. */
+/* The meaning of a sample. */
 struct decode_cache_meaning {
-	uint32_t node;	  /* of the tree, if there is one */
+	uint32_t node;	  /* of the tree, if there is a builder */
 	uint32_t place;	  /* of the innermost instruction: see decode_cache_take_places() */
-	uint32_t context; /* number of the chain of calls, from 1; 0: it does not decode */
+	uint32_t context; /* number of the calling context, from 1; 0: the sample is undecodable */
 	uint32_t depth;	  /* frames, repetitions counted; UINT32_MAX: that or more */
-	uint32_t entries; /* on the thread's own encoding stack, also those that are not known; the
-			     same */
-	uint32_t origin;  /* number of the chain of calls that created the thread; 0: not known */
+	uint32_t entries; /* on the thread's own encoding stack, known or not; UINT32_MAX: that or
+			     more */
+	uint32_t origin;  /* number of the creation context of the thread; 0: not known */
 	uint8_t status;	  /* enum decode_status */
 	uint8_t reason;	  /* enum decode_reason */
 	uint8_t verify;	  /* enum verify_result */
 };
 
-/* A sample with the stack below it. */
+/* A sample with the segments of its encoding stack. */
 struct decode_cache_sample {
 	const struct pcce_sample *sample;
 	const struct stack_node *below;
 };
 
-/* Where samples go. Functions return 0, or what ends the decoding. */
+/* Receives the results. A function that does not return 0 ends the decoding with its result. */
 struct decode_cache_sink {
-	/* A state is met for the first time; the context is valid during the call. */
+	/* Called for each new state; the context is valid during the call. */
 	int (*met)(void *ctx, const struct decode_cache_sample *s, uint32_t space,
 		   const struct decode_cache_meaning *m, const struct decode_context *context);
-	/* What a sample means that follows, with the next number. */
+	/* Called for each new meaning, which gets the next number, before its first sample. */
 	int (*meaning)(void *ctx, const struct decode_cache_meaning *m);
-	/* Each sample or sum, in order; without its segments. */
+	/* Called for each sample or aggregated sample, in order. s has no segments. */
 	int (*sample)(void *ctx, const struct datafile_sample *s, uint32_t meaning);
-	/* After the last of them; may be NULL. */
+	/* Called after the last sample; may be NULL. */
 	int (*end)(void *ctx);
 	void *ctx;
 	struct decode_cache *
-		*decoding; /* if not NULL: where to put the decoding, for decode_cache_line() */
+		*decoding; /* if not NULL: receives the cache, for decode_cache_line() */
 };
 
-/* Segments must outlive what the sink keeps. The builder may be NULL: then there are statuses and
- * no nodes. Where threads come from goes to origins. below: contexts go on there (decode_sample(),
- * origins). */
+/* Makes a cache; NULL: no memory. The segments must outlive what the sink keeps. Without a builder,
+ * which may be NULL, meanings have no nodes. origins receives the creation contexts of threads.
+ * below: contexts continue in the creation context (decode_sample(), origins). */
 struct decode_cache *decode_cache_new(struct address_spaces *spaces, struct stack_store *segments,
 				      struct tree_builder *b, struct thread_origins *origins,
 				      bool below, const struct decode_cache_sink *sink);
 void decode_cache_free(struct decode_cache *d);
 
-/* 0, -ENOMEM, or what the sink returned. The last samples reach the sink at the end only. */
+/* 0, -ENOMEM, or what the sink returned. The last samples reach the sink in decode_cache_end(). */
 int decode_cache_push(struct decode_cache *d, const struct datafile_sample *s);
 int decode_cache_end(struct decode_cache *d);
 
-/* Different chains of calls so far. */
+/* Returns the number of distinct calling contexts so far. */
 size_t decode_cache_unique(const struct decode_cache *d);
 
-/* The line of one; only with a builder. */
+/* Sets *line to the source line of a place. The cache must have a builder. */
 void decode_cache_line(const struct decode_cache *d, uint32_t place, struct tree_line *line);
 
-/* The places that meanings speak of, for the caller to free, and how many those are. */
+/* Returns the array that places are numbers into, for the caller to free, and its length in *n. */
 struct tree_place *decode_cache_take_places(struct decode_cache *d, size_t *n);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What went wrong, in full: the first samples that do not decode, or differ from the real stack. */
+/* Keeps and prints the first samples that do not decode, or whose context differs from the real
+ * stack. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * One walk through the tree: on the way down a function or call counts if it is not on the path
- * already.  A repeated group calls itself: its last frame calls its first one, from where
- * that is called.
+ * Sums up in one walk through the tree. On the way down, a function or call counts if it is not on
+ * the path already. A repeated group calls itself: its last frame calls its first one, at the line
+ * from which the first one is called.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,13 +14,15 @@ struct walk {
 	const struct profile *p;
 	struct function_sums *s;
 	struct id_map calls, lines;
-	uint32_t *on_path, *call_on_path; /* how often; by function; by call */
-	uint64_t *total_samples;	  /* by node */
+	uint32_t *on_path;	 /* by function: how often it is on the path */
+	uint32_t *call_on_path;	 /* the same by call */
+	uint64_t *total_samples; /* by node */
 	bool by_line;
 };
 
-/* The number of a call; UINT32_MAX: no memory. */
-static uint32_t call_of(struct walk *w, uint32_t caller, uint32_t callee, const struct cct_key *key)
+/* Returns the number of a call; UINT32_MAX: no memory. */
+static uint32_t number_call(struct walk *w, uint32_t caller, uint32_t callee,
+			    const struct cct_key *key)
 {
 	struct function_call_sum call = {
 		.caller = caller,
@@ -44,10 +46,11 @@ static uint32_t call_of(struct walk *w, uint32_t caller, uint32_t callee, const 
 	return w->s->n_calls++;
 }
 
-static int enter_call(struct walk *w, uint32_t node, uint32_t caller, uint32_t callee,
-		      const struct cct_key *key, int by)
+/* Enters a call, or leaves it, at a node: by is 1 or -1. */
+static int pass_call(struct walk *w, uint32_t node, uint32_t caller, uint32_t callee,
+		     const struct cct_key *key, int by)
 {
-	uint32_t call = call_of(w, caller, callee, key);
+	uint32_t call = number_call(w, caller, callee, key);
 
 	if (call == UINT32_MAX)
 		return -ENOMEM;
@@ -59,25 +62,25 @@ static int enter_call(struct walk *w, uint32_t node, uint32_t caller, uint32_t c
 	return 0;
 }
 
-/* The calls that a node stands for: by its parent, and, if a repeated group begins with it, by that
- * group's last. */
-static int calls_of(struct walk *w, uint32_t node, int by)
+/* Passes the calls of a node: by its parent and, if a repeated group begins with the node, by the
+ * last node of this group. */
+static int pass_calls(struct walk *w, uint32_t node, int by)
 {
 	const struct cct_node *n = &w->p->tree.nodes[node];
 	const uint32_t *of = w->s->functions.of_node;
 	uint32_t last = node;
 
-	if (n->parent && enter_call(w, node, of[n->parent], of[node], n->key, by))
+	if (n->parent && pass_call(w, node, of[n->parent], of[node], n->key, by))
 		return -ENOMEM;
 	if (!n->key->repeat)
 		return 0;
 	/* The frames of a group have one child each, within it. */
 	for (uint32_t i = 1; i < n->key->span && w->p->tree.nodes[last].child; i++)
 		last = w->p->tree.nodes[last].child;
-	return enter_call(w, node, of[last], of[node], n->key, by);
+	return pass_call(w, node, of[last], of[node], n->key, by);
 }
 
-static int pass(struct walk *w, uint32_t node, int by)
+static int pass_node(struct walk *w, uint32_t node, int by)
 {
 	uint32_t function = w->s->functions.of_node[node];
 
@@ -86,7 +89,7 @@ static int pass(struct walk *w, uint32_t node, int by)
 	if (by > 0)
 		w->s->of[function].self += w->p->tree.nodes[node].self;
 	w->on_path[function] += by;
-	return calls_of(w, node, by);
+	return pass_calls(w, node, by);
 }
 
 static int walk_tree(struct walk *w)
@@ -96,13 +99,13 @@ static int walk_tree(struct walk *w)
 	int r = 0;
 
 	while (node && !r) {
-		r = pass(w, node, 1);
+		r = pass_node(w, node, 1);
 		if (!r && nodes[node].child) {
 			node = nodes[node].child;
 			continue;
 		}
 		while (node && !r) {
-			r = pass(w, node, -1);
+			r = pass_node(w, node, -1);
 			if (nodes[node].next) {
 				node = nodes[node].next;
 				break;
@@ -115,8 +118,8 @@ static int walk_tree(struct walk *w)
 
 /* ---- lines ----------------------------------------------------------------------- */
 
-static int add_line(struct walk *w, uint32_t function, uint32_t file, uint32_t line,
-		    uint64_t weight)
+static int add_line_weight(struct walk *w, uint32_t function, uint32_t file, uint32_t line,
+			   uint64_t weight)
 {
 	uint64_t words[ID_MAP_WORDS] = {(uint64_t)function << 32 | file, line};
 	struct id_map_entry *e = id_map_find(&w->lines, words);
@@ -137,7 +140,7 @@ static int add_line(struct walk *w, uint32_t function, uint32_t file, uint32_t l
 	return 0;
 }
 
-static int add_cell(void *ctx, const struct profile_cell *cell)
+static int add_cell_line(void *ctx, const struct profile_cell *cell)
 {
 	struct walk *w = ctx;
 	uint32_t function = w->s->functions.of_node[cell->node], file = 0, line = 0;
@@ -151,7 +154,7 @@ static int add_cell(void *ctx, const struct profile_cell *cell)
 	n = cell->place.vaddr && !f->flags && f->kind <= DECODE_FRAME_FOREIGN
 		    ? symbol_table_at(w->p->names, cell->place.module, cell->place.vaddr, &chain)
 		    : 0;
-	/* The level of the chain that is this function: the innermost, or, without inlining, the
+	/* Finds this function's level of the chain: the innermost or, without inlining, the
 	 * outermost. */
 	for (size_t i = 0; i < n; i++)
 		if (chain[i].function == f->name) {
@@ -159,7 +162,7 @@ static int add_cell(void *ctx, const struct profile_cell *cell)
 			line = chain[i].line;
 			break;
 		}
-	return add_line(w, function, file, line, cell->weight);
+	return add_line_weight(w, function, file, line, cell->weight);
 }
 
 static int add_lines(struct walk *w)
@@ -168,14 +171,14 @@ static int add_lines(struct walk *w)
 	int r = 0;
 
 	if (profile_samples(w->p))
-		return profile_cells(w->p, add_cell, w);
+		return profile_cells(w->p, add_cell_line, w);
 	for (size_t i = 0; i < s->functions.n && !r; i++)
 		if (s->of[i].self)
-			r = add_line(w, i, s->functions.list[i].file, 0, s->of[i].self);
+			r = add_line_weight(w, i, s->functions.list[i].file, 0, s->of[i].self);
 	return r;
 }
 
-/* ---- all together ---------------------------------------------------------------- */
+/* ---- sums ---------------------------------------------------------------- */
 
 static int by_function(const void *a, const void *b)
 {
@@ -203,7 +206,7 @@ static int by_caller(const void *a, const void *b)
 	return x->inlined - y->inlined;
 }
 
-static int sum_up(struct walk *w)
+static int sum_tree(struct walk *w)
 {
 	const struct cct *t = &w->p->tree;
 	struct function_sums *s = w->s;
@@ -235,7 +238,7 @@ int function_sums_new(const struct profile *p, bool by_line, struct function_sum
 	*s = (struct function_sums){0};
 	r = functions_new(p, &p->tree, &s->functions);
 	if (!r)
-		r = sum_up(&w);
+		r = sum_tree(&w);
 	id_map_free(&w.calls);
 	id_map_free(&w.lines);
 	free(w.on_path);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A calling context tree summed up by functions: what each costs itself and with all it calls, by
- * line, and what each call of one by another costs.  Recursion is counted once: what is below the
- * outermost of several equal functions, or calls, in a context.
+ * Sums up a calling context tree by function: the cost of each function, alone and with all that it
+ * calls, by line, and the cost of each call. Recursion counts once: of several equal functions, or
+ * calls, in a context, only the outermost counts.
  */
 #ifndef PCCE_PROFILE_FUNCTION_SUMS_H
 #define PCCE_PROFILE_FUNCTION_SUMS_H
@@ -13,8 +13,8 @@ struct function_sum {
 	uint64_t self, total;
 };
 
-struct function_line_sum { /* in a function itself; without single samples, all in one with line 0
-			    */
+/* Cost within a function itself. Without single samples, all is at line 0. */
+struct function_line_sum {
 	uint32_t function, file, line;
 	uint64_t weight;
 };
@@ -23,8 +23,8 @@ struct function_call_sum {
 	uint32_t caller, callee;
 	uint32_t file, line; /* in the caller */
 	bool inlined;
-	uint64_t weight;  /* with all that the callee calls */
-	uint64_t samples; /* in which this call is under way */
+	uint64_t weight;  /* including all that the callee calls */
+	uint64_t samples; /* whose contexts contain this call */
 };
 
 struct function_sums {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Nodes of one key are one function.  Where its source is, the calls tell that its nodes
- * make, and the symbols of the samples in it.
+ * Numbers functions by content; nodes of one key are one function. A function's source file comes
+ * from the calls that its nodes make or, for functions that call nothing, from the symbols at their
+ * samples.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,10 +13,11 @@
 struct functions_internals {
 	const struct profile *p;
 	struct id_map by_content;
-	uint32_t *of_key; /* + 1; 0: not asked yet */
+	uint32_t *of_key; /* number of the function + 1; 0: not known yet */
 };
 
-static uint32_t add(struct functions *f, const struct function *function)
+/* Returns the number of a function; UINT32_MAX: no memory. */
+static uint32_t number_function(struct functions *f, const struct function *function)
 {
 	uint64_t words[ID_MAP_WORDS] = {
 		function->name,
@@ -33,29 +35,29 @@ static uint32_t add(struct functions *f, const struct function *function)
 	return f->n++;
 }
 
-static uint32_t of_key(struct functions *f, const struct cct_key *key)
+static uint32_t function_of_key(struct functions *f, const struct cct_key *key)
 {
 	struct function function = {
 		.name = key->name,
 		.module = key->module,
 		.func = key->flags & CCT_INLINED ? PCCE_NONE : key->func,
-		/* Left by a tail call or not, it is the same function. */
+		/* A function that a tail call left is the same function. */
 		.kind = key->kind == DECODE_FRAME_TAIL ? DECODE_FRAME_CALL : key->kind,
 		.flags = key->flags & CCT_KERNEL,
 	};
 	uint32_t *known = &f->in->of_key[key->number];
 
 	if (!*known)
-		*known = add(f, &function) + 1;
+		*known = number_function(f, &function) + 1;
 	return *known - 1;
 }
 
-static int make(struct functions *f, const struct cct *t)
+static int number_nodes(struct functions *f, const struct cct *t)
 {
 	for (size_t i = 1; i < t->n; i++) {
 		const struct cct_node *n = &t->nodes[i];
 
-		f->of_node[i] = of_key(f, n->key);
+		f->of_node[i] = function_of_key(f, n->key);
 		if (f->of_node[i] == UINT32_MAX)
 			return -ENOMEM;
 		if (n->parent && n->key->file && !f->list[f->of_node[n->parent]].file)
@@ -94,7 +96,8 @@ int functions_new(const struct profile *p, const struct cct *t, struct functions
 	f->of_node = malloc(t->n * sizeof(*f->of_node));
 	if (f->in->of_key && f->of_node) {
 		f->of_node[0] = UINT32_MAX;
-		if (!make(f, t) && (t != &p->tree || !profile_instructions(p, add_leaf_file, f)))
+		if (!number_nodes(f, t) &&
+		    (t != &p->tree || !profile_instructions(p, add_leaf_file, f)))
 			return 0;
 	}
 	functions_free(f);
@@ -122,5 +125,5 @@ uint32_t functions_remark(struct functions *f, const char *text)
 		.kind = DECODE_FRAME_GAP,
 	};
 
-	return function.name == UINT32_MAX ? UINT32_MAX : add(f, &function);
+	return function.name == UINT32_MAX ? UINT32_MAX : number_function(f, &function);
 }

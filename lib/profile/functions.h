@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The functions that the nodes of a tree stand for.  A function that was compiled as one is told
- * from others of its name in its module; what was inlined is one function by name, wherever it
- * was inlined.
+ * Numbers the functions of a tree's nodes. Functions of one name in a module are distinct if the
+ * compiler made code for each. Inlined code is one function by name, wherever it was inlined.
  */
 #ifndef PCCE_PROFILE_FUNCTIONS_H
 #define PCCE_PROFILE_FUNCTIONS_H
@@ -20,15 +19,15 @@ struct function {
 struct functions {
 	struct function *list;
 	size_t n;
-	uint32_t *of_node;
+	uint32_t *of_node; /* number of each node's function; the root has none */
 	struct functions_internals *in;
 };
 
-/* 0 or -ENOMEM. */
+/* t: the tree of p, or another one of the same names. 0 or -ENOMEM. */
 int functions_new(const struct profile *p, const struct cct *t, struct functions *f);
 void functions_free(struct functions *f);
 
-/* A function that is none, for a remark; UINT32_MAX: no memory. */
+/* Returns the number of a pseudo function for a remark; UINT32_MAX: no memory. */
 uint32_t functions_remark(struct functions *f, const char *text);
 
 #endif

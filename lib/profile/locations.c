@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Everything is numbered by one kind of hash table, from a few words to a number.  A
- * "chain" is a function and what is inlined into it, down to one node; equal chains at
- * one place are one location, in however many contexts that is.
+ * Numbers locations by content with id_maps. A "chain" is a function and the functions inlined into
+ * it, down to one node. Equal chains at one place are one location in all contexts.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,12 +12,12 @@
 
 #define WORDS ID_MAP_WORDS
 
-/* The innermost function of a chain, and how it goes on outwards. */
+/* The innermost function of a chain, and the rest of the chain. */
 struct chain {
 	uint32_t outer; /* UINT32_MAX: this is the function itself */
 	uint32_t name;
-	uint32_t file, line; /* where the outer one is at when this one is inlined there */
-	uint32_t key;	     /* a key of the function, for the rest */
+	uint32_t file, line; /* in the outer function: where this one is inlined */
+	uint32_t key;	     /* a key of the function: its other properties */
 };
 
 struct locations_internals {
@@ -33,7 +32,8 @@ struct locations_internals {
 
 /* ---- chains ---------------------------------------------------------------------- */
 
-static uint32_t new_chain(struct locations_internals *in, const struct chain *c)
+/* Returns the number of a chain; UINT32_MAX: no memory. */
+static uint32_t number_chain(struct locations_internals *in, const struct chain *c)
 {
 	const struct cct_key *key = in->keys[c->key];
 	uint64_t words[WORDS] = {
@@ -72,7 +72,7 @@ static uint32_t chain_of(struct locations_internals *in, const struct cct_node *
 	e = id_map_find(&in->chains_by_node, words);
 	if (!e || e->number)
 		return e ? e->number - 1 : UINT32_MAX;
-	number = new_chain(in, &c);
+	number = number_chain(in, &c);
 	if (number != UINT32_MAX)
 		id_map_fill(&in->chains_by_node, e, words, number);
 	return number;
@@ -80,9 +80,10 @@ static uint32_t chain_of(struct locations_internals *in, const struct cct_node *
 
 /* ---- functions and locations ----------------------------------------------------- */
 
-/* A function has one file: the first that is known. Inlined ones of one name in several files are
- * different. */
-static uint32_t add_function(struct locations *l, const struct location_function *f, bool inlined)
+/* Returns the number of a function; UINT32_MAX: no memory. A function has one file, the first that
+ * is known. Inlined functions of one name in several files are distinct. */
+static uint32_t number_location_function(struct locations *l, const struct location_function *f,
+					 bool inlined)
 {
 	uint64_t words[WORDS] = {
 		f->name,
@@ -108,19 +109,20 @@ static uint32_t add_function(struct locations *l, const struct location_function
 	return l->n_functions++;
 }
 
-static int add_line(struct locations *l, const struct chain *c, uint32_t file, uint32_t line)
+static int add_location_line(struct locations *l, const struct chain *c, uint32_t file,
+			     uint32_t line)
 {
 	const struct cct_key *key = l->in->keys[c->key];
 	struct location_function f = {
 		.name = c->name,
 		.file = file,
 		.module = key->module,
-		/* What is inlined is one function, wherever that is. */
+		/* Inlined code is one function, wherever it is inlined. */
 		.func = key->flags & CCT_INLINED ? PCCE_NONE : key->func,
 		.kind = key->kind,
 		.flags = key->flags & CCT_KERNEL,
 	};
-	uint32_t function = add_function(l, &f, key->flags & CCT_INLINED);
+	uint32_t function = number_location_function(l, &f, key->flags & CCT_INLINED);
 
 	if (function == UINT32_MAX || array_grow(&l->lines, l->n_lines, sizeof(*l->lines)))
 		return -ENOMEM;
@@ -128,9 +130,10 @@ static int add_line(struct locations *l, const struct chain *c, uint32_t file, u
 	return 0;
 }
 
-/* file and line: of the innermost function. */
-static uint32_t add_location(struct locations *l, uint32_t chain, struct tree_place place,
-			     uint32_t file, uint32_t line)
+/* Returns the number of the location of a chain at a place; LOCATION_NONE: no memory. file and
+ * line: of the innermost function. */
+static uint32_t number_location(struct locations *l, uint32_t chain, struct tree_place place,
+				uint32_t file, uint32_t line)
 {
 	uint64_t words[WORDS] = {
 		place.vaddr,
@@ -149,7 +152,7 @@ static uint32_t add_location(struct locations *l, uint32_t chain, struct tree_pl
 	while (chain != UINT32_MAX) {
 		const struct chain *c = &l->in->chains[chain];
 
-		if (add_line(l, c, file, line))
+		if (add_location_line(l, c, file, line))
 			return LOCATION_NONE;
 		file = c->file;
 		line = c->line;
@@ -170,13 +173,13 @@ static uint32_t caller_of(struct locations *l, const struct cct_node *n)
 
 	if (!e || e->number)
 		return e ? e->number - 1 : LOCATION_NONE;
-	number = add_location(l, chain, place, key->file, key->line);
+	number = number_location(l, chain, place, key->file, key->line);
 	if (number != LOCATION_NONE)
 		id_map_fill(&l->in->callers, e, words, number);
 	return number;
 }
 
-static int make(struct locations *l)
+static int number_callers(struct locations *l)
 {
 	const struct cct *t = &l->in->p->tree;
 
@@ -210,7 +213,7 @@ int locations_new(const struct profile *p, struct locations *l)
 	l->in->keys = calloc(l->in->n_keys, sizeof(*l->in->keys));
 	l->in->chain = malloc(p->tree.n * sizeof(*l->in->chain));
 	l->caller = malloc(p->tree.n * sizeof(*l->caller));
-	if (l->in->keys && l->in->chain && l->caller && !make(l))
+	if (l->in->keys && l->in->chain && l->caller && !number_callers(l))
 		return 0;
 	locations_free(l);
 	return -ENOMEM;
@@ -248,18 +251,19 @@ uint32_t locations_leaf(struct locations *l, uint32_t node, struct tree_place pl
 
 	if (!e || e->number)
 		return e ? e->number - 1 : LOCATION_NONE;
-	/* A frame that stands for something else, or was merged, has no line of its own. */
+	/* A pseudo frame or a merged one has no line. */
 	n = place.vaddr ? symbol_table_at(l->in->p->names, place.module, place.vaddr, &symbols) : 0;
 	if (n && l->in->keys[c->key]->kind <= DECODE_FRAME_FOREIGN &&
 	    !(l->in->keys[c->key]->flags & CCT_KERNEL)) {
 		if (c->outer == UINT32_MAX && symbols[0].function != c->name)
-			symbols += n - 1; /* inlined functions are not told apart */
+			symbols +=
+				n - 1; /* without inlining, the frame is the outermost function */
 		file = symbols->file;
 		line = symbols->line;
 	}
 	if (l->in->keys[c->key]->flags & CCT_KERNEL)
 		place = (struct tree_place){.module = UINT32_MAX};
-	number = add_location(l, chain, place, file, line);
+	number = number_location(l, chain, place, file, line);
 	if (number != LOCATION_NONE)
 		id_map_fill(&l->in->leaves, e, words, number);
 	return number;
@@ -281,7 +285,7 @@ uint32_t locations_remark(struct locations *l, const char *text)
 	if (f.name == UINT32_MAX || array_grow(&l->list, l->n, sizeof(*l->list)) ||
 	    array_grow(&l->lines, l->n_lines, sizeof(*l->lines)))
 		return LOCATION_NONE;
-	l->lines[l->n_lines] = (struct location_line){add_function(l, &f, false), 0};
+	l->lines[l->n_lines] = (struct location_line){number_location_function(l, &f, false), 0};
 	if (l->lines[l->n_lines].function == UINT32_MAX)
 		return LOCATION_NONE;
 	l->list[l->n] =

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The tree as other tools see a profile: functions, and locations in them.  A location is
- * where one frame of the real stack stands: an instruction, and the functions that were inlined
- * there, each with its line.  The nodes of the tree that are inlined into one frame are
- * one location.
+ * Converts the tree to the form of other tools' profiles: functions, and locations in them. A
+ * location belongs to one frame of the real stack: an instruction, and the functions inlined there,
+ * each with its line. The nodes that are inlined into one frame are one location.
  */
 #ifndef PCCE_PROFILE_LOCATIONS_H
 #define PCCE_PROFILE_LOCATIONS_H
@@ -28,8 +27,8 @@ struct location_line {
 
 struct location {
 	struct tree_place place; /* vaddr 0: unknown */
-	uint32_t first,
-		n; /* lines[first .. first + n), innermost first: all but the last are inlined */
+	uint32_t first, n;	 /* lines[first .. first + n), innermost first: all but the last are
+				    inlined */
 };
 
 struct locations {
@@ -48,12 +47,13 @@ struct locations {
 int locations_new(const struct profile *p, struct locations *l);
 void locations_free(struct locations *l);
 
-/* Where the innermost frame of a context that ends in node stands; LOCATION_NONE: no memory. */
+/* Returns the location of the innermost frame of a context that ends at place in node;
+ * LOCATION_NONE: no memory. */
 uint32_t locations_leaf(struct locations *l, uint32_t node, struct tree_place place);
-/* A location of a function that is none, for a remark. */
+/* Returns a location of a pseudo function for a remark; LOCATION_NONE: no memory. */
 uint32_t locations_remark(struct locations *l, const char *text);
 
-/* The name that the linker knows a function by, or its ordinary one. */
+/* Returns the function's name for the linker or, if that is not known, its ordinary name. */
 const char *locations_system_name(const struct locations *l, uint32_t function);
 
 #endif

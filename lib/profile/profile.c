@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What is in a profile. load.c makes it. */
+/* Counts, names and frees the contents of a profile, which load.c makes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include "decode/verify.h"

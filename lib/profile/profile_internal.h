@@ -14,10 +14,10 @@
 
 /* A sample that profile_print_failures() shows in full. */
 struct profile_failure {
-	bool mismatch; /* else: it does not decode */
+	bool mismatch; /* context and real stack differ; else: the sample is undecodable */
 	uint8_t reason;
 	uint32_t space;
-	struct pcce_sample *sample; /* with all that follows it */
+	struct pcce_sample *sample; /* with its entries, segments and stack */
 	const struct stack_node *below;
 };
 
@@ -60,7 +60,7 @@ struct profile_internals {
 	uint32_t *node_of;   /* of each instruction: its node in the tree that is shown; UINT32_MAX:
 				not selected */
 	uint32_t *thread_of; /* of each stream: its number in profile.threads */
-	uint32_t *selected;  /* the samples that are selected; NULL: all */
+	uint32_t *selected;  /* indices of the selected samples; NULL: all */
 	size_t n_selected;
 };
 
@@ -98,8 +98,8 @@ int late_symbols_end(struct late_symbols *late, const struct tree_place *places,
 void profile_count(struct profile_stats *s, uint8_t status, uint8_t reason, uint8_t verify,
 		   uint64_t samples);
 
-/* samples.c: keeps the next instruction; lines: tells lines apart; NULL: that is not wanted. 0 or
- * -ENOMEM. */
+/* samples.c: keeps the next instruction. lines: gives lines, so that leaves of different lines are
+ * distinct; NULL: they are not. 0 or -ENOMEM. */
 int profile_keep_instruction(struct profile *p, const struct decode_cache_meaning *m,
 			     const struct decode_cache *lines);
 /* Keeps a sample. 0 or -ENOMEM. */
@@ -110,7 +110,7 @@ struct profile_sum profile_sum(const struct profile_internals *in, size_t sample
 struct profile_sum profile_unpack(const struct profile_internals *in, uint32_t weight);
 /* Frees what only profile_keep() needs. */
 void profile_settle(struct profile_internals *in);
-/* select.c: the profile's tree is complete but for totals and order. 0 or -ENOMEM. */
+/* select.c: adds totals and order to the profile's tree. 0 or -ENOMEM. */
 int profile_finish_tree(struct profile *p);
 void profile_forget(struct profile_internals *in);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Single samples, twenty bytes each: as columns, since there can be many millions and
- * most uses look at a few of the fields only.  What those at one instruction of one context have in
- * common is kept once.
+ * Keeps single samples, twenty bytes each: as columns, since there can be many millions, and most
+ * uses read few of the fields. What the samples at one instruction of one context have in common is
+ * kept once.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -102,7 +102,7 @@ int profile_keep_instruction(struct profile *p, const struct decode_cache_meanin
 	struct profile_instruction *new;
 
 	if (in->n_instructions == in->instructions_capacity) {
-		/* By half: these can be most of all memory. */
+		/* Grows by half: these can be most of all memory. */
 		size_t want = in->instructions_capacity + in->instructions_capacity / 2 + 4096;
 
 		if (resize_array(&in->instructions, want, sizeof(*new)) ||
@@ -136,7 +136,7 @@ int profile_keep_instruction(struct profile *p, const struct decode_cache_meanin
 
 /* ---- samples --------------------------------------------------------------------- */
 
-/* What weight says of these; UINT32_MAX: no memory. */
+/* Returns the weight column's value for a sample; UINT32_MAX: no memory. */
 static uint32_t pack_weight(struct profile_internals *in, const struct datafile_sample *s)
 {
 	if (s->samples == 1 && s->weight < PROFILE_SUM)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Which samples count, what they add up to, and the tree of their contexts. Can be done again with
- * another selection.
+/* Selects samples, adds them up, and makes the tree of their contexts; again with each new
+ * selection.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "profile/profile_internal.h"
 
-/* Which streams pass. NULL: no memory. */
+/* Returns, by stream, whether its samples may be selected. NULL: no memory. */
 static bool *select_streams(const struct profile *p, const struct selection *s)
 {
 	size_t n = sample_streams_count(p->streams);
@@ -27,7 +27,7 @@ static bool *select_streams(const struct profile *p, const struct selection *s)
 	return passes;
 }
 
-/* Forgets what was counted before. */
+/* Resets all counts. 0 or -ENOMEM. */
 static int begin_count(struct profile *p)
 {
 	struct profile_stats *s = &p->stats;
@@ -45,8 +45,7 @@ static int begin_count(struct profile *p)
 	return p->stream_samples ? 0 : -ENOMEM;
 }
 
-/* What the samples at one instruction say of the whole; contexts: those that were counted already.
- */
+/* Adds the samples at one instruction to the statistics. contexts: which of them were counted. */
 static void count_instruction(struct profile *p, const struct profile_instruction *at,
 			      const struct profile_sum *sum, bool *contexts)
 {
@@ -67,7 +66,7 @@ static void count_instruction(struct profile *p, const struct profile_instructio
 	}
 }
 
-/* Instructions that no sample may be selected of have UINT64_MAX samples; all others, zeros. */
+/* Marks instructions whose contexts are not selected with UINT64_MAX samples; keep: by node. */
 static void begin_sums(const struct profile *p, const uint8_t *keep, struct profile_sum *sums)
 {
 	const struct profile_internals *in = p->in;
@@ -77,9 +76,9 @@ static void begin_sums(const struct profile *p, const uint8_t *keep, struct prof
 			sums[i].samples = UINT64_MAX;
 }
 
-/* some: not all may be selected. sums: by instruction. */
-static void count(struct profile *p, const struct selection *s, bool some, const bool *passes,
-		  struct profile_sum *sums)
+/* Adds up samples by instruction. some: not all are selected, so list those that are. */
+static void sum_samples(struct profile *p, const struct selection *s, bool some, const bool *passes,
+			struct profile_sum *sums)
 {
 	struct profile_internals *in = p->in;
 
@@ -112,7 +111,7 @@ static int count_samples(struct profile *p, const struct selection *s, bool some
 		r = -ENOMEM;
 	if (!r) {
 		begin_sums(p, keep, sums);
-		count(p, s, some, passes, sums);
+		sum_samples(p, s, some, passes, sums);
 	}
 	for (size_t i = 0; i < in->n_instructions && !r; i++)
 		if (sums[i].samples && sums[i].samples != UINT64_MAX)
@@ -123,7 +122,7 @@ static int count_samples(struct profile *p, const struct selection *s, bool some
 	return r;
 }
 
-/* The tree of all contexts becomes the profile's. */
+/* Makes the tree of all contexts the profile's tree. */
 static void take_all(struct profile *p)
 {
 	p->tree = p->in->all;
@@ -134,7 +133,8 @@ static void take_all(struct profile *p)
 	}
 }
 
-static int find_nodes(const struct profile *p)
+/* Fills node_of. 0 or -ENOMEM. */
+static int number_nodes_of_instructions(const struct profile *p)
 {
 	struct profile_internals *in = p->in;
 
@@ -157,7 +157,7 @@ int profile_finish_tree(struct profile *p)
 		if (p->leaves[i].node != UINT32_MAX)
 			p->leaves[i].node = map[p->leaves[i].node];
 	free(map);
-	if (find_nodes(p))
+	if (number_nodes_of_instructions(p))
 		return -ENOMEM;
 	if (!p->in->again) {
 		free(p->leaves);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The samples of one thread after the other, added up by context. */
+/* Adds up the samples of one thread after the other by context. */
 #include <errno.h>
 #include <stdlib.h>
 #include "base/array.h"
@@ -11,7 +11,7 @@ int thread_sums_new(const struct profile *p, struct thread_sums *s)
 
 	*s = (struct thread_sums){.p = p, .sum = calloc(p->tree.n, sizeof(*s->sum))};
 	r = s->sum ? profile_by_thread(p, &s->first, &s->samples) : -ENOMEM;
-	/* A thread's nodes take the place of its samples, which are at least as many. */
+	/* A thread's nodes overwrite its samples, which are at least as many. */
 	s->nodes = s->samples;
 	return r;
 }
