@@ -42,7 +42,7 @@ struct cells {
 	void *ctx;
 };
 
-static int compare_places(const void *a, const void *b, void *ctx)
+static int compare_instruction_places(const void *a, const void *b, void *ctx)
 {
 	const struct profile_internals *in = ctx;
 	uint32_t x = in->instructions[*(const uint32_t *)a].place,
@@ -122,7 +122,7 @@ static int rank_instructions(struct cells *c)
 	for (size_t i = 0; i < c->p->tree.n; i++)
 		if (first[i + 1] - first[i] > 1)
 			qsort_r(c->ordered + first[i], first[i + 1] - first[i], sizeof(*c->ordered),
-				compare_places, in);
+				compare_instruction_places, in);
 	for (size_t i = 0; i < n; i++) {
 		uint32_t instruction = c->ordered[i];
 

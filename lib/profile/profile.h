@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A recording, read, decoded and summed up: what pcce-report prints.
+ * Reads, decodes and sums up a recording: the data that pcce-report prints.
  */
 #ifndef PCCE_PROFILE_PROFILE_H
 #define PCCE_PROFILE_PROFILE_H
@@ -25,7 +25,7 @@ struct profile_stats {	  /* of what is selected; lost and sample_bytes: of the w
 	uint64_t samples; /* = exact + truncated + undecodable + outside */
 	uint64_t exact, truncated, undecodable, outside;
 	uint64_t lost, lost_reasons[PCCE_LOSS_SHAPE + 1]; /* [0]: for other reasons */
-	uint64_t unique_contexts; /* different chains of calls, whatever the instruction in the
+	uint64_t unique_contexts; /* distinct calling contexts, whatever the instruction in the
 				     innermost function */
 	uint64_t max_depth;
 	uint64_t max_encoding_stack;
@@ -43,8 +43,8 @@ struct profile {
 	uint64_t first, last;		  /* times of the first and the last sample */
 	struct sample_streams *streams;	  /* threads and their names */
 	uint64_t *stream_samples;	  /* selected samples of each stream; NULL: not counted */
-	struct tree_leaf *leaves; /* lines in innermost functions; with options.lines only they tell
-				     lines apart */
+	struct tree_leaf *leaves; /* lines in innermost functions; without options.lines, one for
+				     all lines of a node */
 	size_t n_leaves;
 	struct threads *threads;
 	struct thread_origins *origins; /* of threads */
@@ -52,20 +52,20 @@ struct profile {
 		*kernel;		/* from the recording; "" if unknown */
 	uint64_t frequency, period;	/* of the event; one of them is 0 */
 	uint64_t start_time, wall_time; /* when it began: CLOCK_MONOTONIC, and ns since 1970 */
-	bool own_lines;	  /* frames have lines of their own, not those of the calls of them
-			     (SELECT_BY_LINE) */
-	bool complete;	  /* the recording has its end record */
-	uint64_t cut_off; /* bytes of a record that was cut off at its end */
-	uint64_t unknown; /* records of unknown types */
-	struct profile_internals *in; /* profile_internal.h */
+	bool own_lines;			/* frames have their own lines, not those of their calls
+					   (SELECT_BY_LINE) */
+	bool complete;			/* the recording has its end record */
+	uint64_t cut_off;		/* bytes of a record that was cut off at its end */
+	uint64_t unknown;		/* records of unknown types */
+	struct profile_internals *in;	/* profile_internal.h */
 };
 
 struct profile_options {
-	bool tree;     /* build the tree; without it there are the statistics only */
-	bool inlining; /* functions that the compiler inlined get frames of their own */
-	bool lines;    /* tell the lines of innermost functions apart */
+	bool tree;     /* build the tree; else only statistics */
+	bool inlining; /* inlined functions get their own frames */
+	bool lines;    /* distinguish the lines of innermost functions */
 	bool again;    /* profile_select() will be called */
-	bool origins;  /* contexts go on where their threads were created */
+	bool origins;  /* contexts continue in the creation contexts of their threads */
 	bool samples;  /* keep single samples, in the order of the file */
 	enum symbol_table_style names;
 	const struct selection *select; /* NULL: everything */
@@ -78,29 +78,30 @@ int profile_load_memory(const void *data, size_t size, const char *name,
 			const struct profile_options *o, struct profile **out, struct error *why);
 void profile_free(struct profile *p);
 
-/* Selects something else, of a profile that was loaded with options.again. 0 or -ENOMEM. */
+/* Makes another selection. The profile must be loaded with options.again. 0 or -ENOMEM. */
 int profile_select(struct profile *p, const struct selection *s);
 
-/* Another tree of the samples that are selected now, with the detail that s asks for: s selects no
- * samples, and not other contexts. Of a profile that was loaded with options.again. 0 or -ENOMEM.
- */
+/* Makes another tree of the samples that are selected now, with the detail that s asks for; s must
+ * not select samples or contexts. The profile must be loaded with options.again. 0 or -ENOMEM. */
 int profile_detail(const struct profile *p, const struct selection *s, struct cct *to);
 
-/* The name of an event by its number; several stand in p->event, separated by commas. In buffer. */
+/* Copies the name of an event to buffer, and returns that. p->event is a list, separated by commas.
+ */
 const char *profile_event(const struct profile *p, uint32_t event, char *buffer, size_t size);
 
-/* A sample that is selected, or several alike that were added up, in the order of the file. Of a
- * profile that was loaded with options.samples. */
+/* A selected sample or aggregated sample, in the order of the file. The profile must be loaded with
+ * options.samples. */
 struct profile_sample {
 	uint64_t time;	  /* ns, CLOCK_MONOTONIC */
 	uint32_t depth;	  /* frames, repetitions counted */
-	uint32_t entries; /* on the encoding stack; of both, UINT32_MAX: that or more */
+	uint32_t entries; /* on the encoding stack; depth and entries: UINT32_MAX means that or more
+			   */
 	uint32_t stream;  /* of profile.streams */
 	uint32_t thread;  /* number of one of profile.threads */
 	uint32_t node;	  /* of profile.tree, where its context ends */
 	uint64_t samples, weight;
 	struct tree_place place; /* the innermost frame */
-	uint32_t instruction;	 /* number: what it stands at, in its context */
+	uint32_t instruction;	 /* number of the instruction in its context */
 	enum decode_status status;
 	enum decode_reason reason;
 };
@@ -108,7 +109,7 @@ struct profile_sample {
 size_t profile_samples(const struct profile *p);
 struct profile_sample profile_sample(const struct profile *p, size_t i);
 
-/* The part of it that is near at hand: for formats that look at millions. */
+/* The fields that are cheap to get, for formats that read millions of samples. */
 struct profile_moment {
 	uint64_t time, samples, weight;
 	uint32_t instruction;
@@ -117,22 +118,22 @@ struct profile_moment {
 struct profile_moment profile_moment(const struct profile *p, size_t i);
 uint32_t profile_instruction_node(const struct profile *p, uint32_t instruction);
 
-/* What samples at one instruction of one context in one thread add up to. */
+/* The sum of the samples at one place of one node in one thread. */
 struct profile_cell {
 	uint32_t node, thread;
 	struct tree_place place;
-	uint32_t instruction; /* number of one that is there */
+	uint32_t instruction; /* number of one instruction there */
 	uint64_t weight, samples;
 };
 
-/* Calls for each cell, in order of node, place and thread. Stops at the first result that is not 0;
- * 0 or -ENOMEM. */
+/* Calls each() for each cell, in order of node, place and thread. Stops at the first result that is
+ * not 0, and returns it. 0 or -ENOMEM. */
 int profile_cells(const struct profile *p, int (*each)(void *ctx, const struct profile_cell *cell),
 		  void *ctx);
 
-/* Calls for each instruction that samples were taken at, in the order of nodes; weights are 0. */
-/* Their numbers are below this. */
+/* Instructions have numbers below this. */
 size_t profile_instruction_count(const struct profile *p);
+/* Calls each() for each sampled instruction, in the order of nodes; weights are 0. */
 int profile_instructions(const struct profile *p,
 			 int (*each)(void *ctx, const struct profile_cell *cell), void *ctx);
 
@@ -140,12 +141,12 @@ struct profile_sum {
 	uint64_t samples, weight;
 };
 
-/* What the samples of one thread add up to, by context. */
+/* The sums of one thread's samples by context. */
 struct thread_sums {
 	const struct profile *p;
 	uint32_t *first, *samples; /* as of profile_by_thread() */
-	struct profile_sum *sum;   /* by node, of the thread gone to last */
-	uint32_t *nodes;	   /* those that have a sum, in order */
+	struct profile_sum *sum;   /* by node, of the thread of the last thread_sums_go() */
+	uint32_t *nodes;	   /* nodes that have a sum, in order */
 	size_t n;
 };
 
@@ -154,12 +155,12 @@ int thread_sums_new(const struct profile *p, struct thread_sums *s);
 void thread_sums_free(struct thread_sums *s);
 void thread_sums_go(struct thread_sums *s, uint32_t thread);
 
-/* The samples of each thread, in the order of time: those of thread t are samples[first[t]] up to,
- * but without, samples[first[t + 1]]. Both are to be freed. 0 or -ENOMEM. */
+/* Sorts samples by thread and time: those of thread t are samples[first[t]] up to samples[first[t +
+ * 1]], exclusive. The caller frees both arrays. 0 or -ENOMEM. */
 int profile_by_thread(const struct profile *p, uint32_t **first, uint32_t **samples);
 
-/* Prints the first `max` samples whose context and real stack differ, and as many that do not
- * decode, in full: ten of each are known. */
+/* Prints in full the first `max` samples whose context and real stack differ, and the first `max`
+ * undecodable ones. Ten of each are kept. */
 void profile_print_failures(const struct profile *p, FILE *out, size_t max);
 
 #endif
