@@ -3,7 +3,7 @@
  * Generates typed hash tables: open addressing with linear probing in an array of a power of two
  * slots. The array doubles when three quarters of it are in use; if slots have at most 8 bytes,
  * when half of it is. There is no allocation and no link per element, so a table of millions of
- * elements stays small, and a lookup of a slot is one cache miss.
+ * elements stays small, and a lookup of a slot is one cache miss. Large arrays are in huge pages.
  *
  *   HASH_TABLE_TYPE(NAME, SLOT);                   in a header or in a .c file
  *   HASH_TABLE_FUNCTIONS(NAME, SLOT, KEY, OWNER)   in a .c file
@@ -28,12 +28,12 @@
  *
  *   SLOT *NAME_slot(struct NAME *t, const OWNER *o, uint64_t hash, const KEY *key);
  *	Returns the slot of key: in use, or free if key is new. The table has room for it then.
- *	NULL: no memory; the table is as it was. To add the key, the caller passes a free slot to
- *	NAME_fill(); to give up, it does nothing.
+ *	NULL: no memory; the table is as it was. To add the key, the caller passes the free slot
+ *	to NAME_fill(); a caller that gives up leaves the slot as it is.
  *
  *   void NAME_fill(struct NAME *t, SLOT *s, SLOT value);
- *	Puts value, which is not all zeros, into a free slot, and counts it. Before that, nothing
- *	else may be added to this table since NAME_slot() returned s.
+ *	Puts value into a free slot, which is in use then, and counts it. Between NAME_slot() and
+ *	NAME_fill(), nothing else may be added to this table.
  *
  *   SLOT *NAME_find(const struct NAME *t, const OWNER *o, uint64_t hash, const KEY *key);
  *	Returns the slot of key, or NULL if the table does not have it. Never allocates.
@@ -62,10 +62,10 @@
 #include <stdlib.h>
 #include "base/huge_alloc.h"
 
-/* Bytes of the smallest array. */
+/* The smallest array has at most this number of bytes (or 64 slots). */
 #define HASH_TABLE_LEAST 16384
 
-/* How many elements an array of n_slots slots may have. */
+/* The number of elements that an array of n_slots slots may have. */
 #define HASH_TABLE_LIMIT(n_slots, SLOT) ((n_slots) / 4 * (sizeof(SLOT) > 8 ? 3 : 2))
 
 #define HASH_TABLE_TYPE(NAME, SLOT)                                            \
@@ -75,6 +75,7 @@
 		size_t limit;	   /* elements that these slots may have */    \
 	}
 
+/* Ends with a declaration, so that a semicolon can follow. */
 #define HASH_TABLE_FUNCTIONS(NAME, SLOT, KEY, OWNER)                                            \
 	__attribute__((noinline, unused)) static int NAME##_reserve(struct NAME *t,             \
 								    const OWNER *o, size_t n)   \

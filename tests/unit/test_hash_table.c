@@ -187,7 +187,7 @@ static uint32_t number_name(struct names *names, const char *name)
 	if (!slot)
 		return UINT32_MAX;
 	if (!*slot) {
-		strcpy(names->list[names->n], name);
+		snprintf(names->list[names->n], sizeof(names->list[0]), "%s", name);
 		name_table_fill(&names->table, slot, ++names->n);
 	}
 	return *slot - 1;
