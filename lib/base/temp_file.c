@@ -58,7 +58,7 @@ static int write_bytes(int to, const char *at, size_t n)
 static int copy_recording(int from, int to)
 {
 	static const uint64_t magic = PCCE_FILE_MAGIC;
-	static char buffer[1 << 16];
+	char buffer[1 << 14];
 	size_t have = 0;
 	bool begun = false;
 	int r = 0;

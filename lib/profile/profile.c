@@ -7,17 +7,10 @@
 
 const char *profile_event(const struct profile *p, uint32_t event, char *buffer, size_t size)
 {
-	const char *at = p->event, *end;
-	int depth;
+	size_t length;
+	const char *name = datafile_event(p->event, event, &length);
 
-	/* cpu/event=1,umask=2/ is one name */
-	for (;; at = end + 1) {
-		for (end = at, depth = 0; *end && (*end != ',' || depth); end++)
-			depth ^= *end == '/';
-		if (!event-- || !*end)
-			break;
-	}
-	snprintf(buffer, size, "%.*s", (int)(end - at), at);
+	snprintf(buffer, size, "%.*s", (int)length, name);
 	return buffer;
 }
 

@@ -299,6 +299,22 @@ const char *datafile_string(const struct pcce_record *rec, unsigned int i)
 	return s;
 }
 
+const char *datafile_event(const char *events, uint32_t event, size_t *length)
+{
+	const char *at = events, *end;
+	int depth;
+
+	/* cpu/event=1,umask=2/ is one name */
+	for (;; at = end + 1) {
+		for (end = at, depth = 0; *end && (*end != ',' || depth); end++)
+			depth ^= *end == '/';
+		if (!event-- || !*end)
+			break;
+	}
+	*length = (size_t)(end - at);
+	return at;
+}
+
 static int set_damage(struct datafile_reader *r, const struct shape *shape, const char *what)
 {
 	return set_error(r, -EINVAL, "the %s record at byte %" PRIu64 " %s: the file is damaged",

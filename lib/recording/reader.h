@@ -48,6 +48,10 @@ uint64_t datafile_unknown(const struct datafile_reader *r); /* records of unknow
 /* The i-th string of a record; "" if records of its type have fewer. */
 const char *datafile_string(const struct pcce_record *rec, unsigned int i);
 
+/* The name of an event by its number, in the list of names of INFO: its first character, and its
+ * length. */
+const char *datafile_event(const char *events, uint32_t event, size_t *length);
+
 /* One sample, or an aggregated sample: several equal ones. */
 struct datafile_sample {
 	const struct pcce_sample *sample;

@@ -7,10 +7,10 @@
  * links as the program has calls.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/hash_table.h"
+#include "decode/frame_names.h"
 #include "tree/builder.h"
 
 /* Compared as bytes: no padding. */
@@ -21,8 +21,7 @@ struct link {
 	uint32_t outer_module;
 	uint32_t kind, module, func, site;
 	uint32_t repeat, span_nodes;
-	uint32_t extra; /* GAP: 0: truncated, else 1 + enum decode_reason; FOREIGN: 0: it has an
-			 * address, 1: not, else 2 + the site that calls it by name */
+	uint32_t extra; /* frame_names_extra() */
 };
 
 /* Keys of the nodes of a link: keys[first .. first + n), outermost first. */
@@ -104,28 +103,8 @@ void tree_builder_free(struct tree_builder *b)
 static struct tree_place frame_place(const struct tree_builder *b, const struct decode_space *as,
 				     const struct decode_frame *f)
 {
-	struct tree_place p = {.module = f->module};
-	const struct decode_module *m;
-
-	if (f->site != PCCE_NONE) {
-		const struct pcce_table_site *s =
-			&symbol_table_table(b->names, f->module)->sites[f->site];
-
-		p.vaddr = s->key + s->restore_len;
-	} else if (f->address) {
-		m = as->find(as, f->address);
-		if (m)
-			p.vaddr = decode_link_time(m, f->address);
-	}
-	return p;
-}
-
-/* Finds the chain of inlined functions at a place. */
-static size_t chain_at(const struct tree_builder *b, uint32_t module, uint64_t vaddr,
-		       const struct symbol_table_entry **chain)
-{
-	*chain = NULL;
-	return module == UINT32_MAX || !vaddr ? 0 : symbol_table_at(b->names, module, vaddr, chain);
+	return (struct tree_place){.module = f->module,
+				   .vaddr = frame_names_vaddr(b->names, as, f)};
 }
 
 static size_t inline_levels(const struct tree_builder *b, const struct decode_space *as,
@@ -134,18 +113,10 @@ static size_t inline_levels(const struct tree_builder *b, const struct decode_sp
 	struct tree_place p = frame_place(b, as, f);
 	const struct symbol_table_entry *chain;
 	size_t n = b->inlining && f->kind == DECODE_FRAME_CALL
-			   ? chain_at(b, p.module, p.vaddr, &chain)
+			   ? frame_names_chain(b->names, p.module, p.vaddr, &chain)
 			   : 1;
 
 	return n ? n : 1;
-}
-
-static uint32_t bracketed(struct tree_builder *b, const char *text)
-{
-	char buffer[512];
-
-	snprintf(buffer, sizeof(buffer), "[%s]", text);
-	return symbol_table_intern(b->names, buffer);
 }
 
 /* Sets the file and line of a call: those of the innermost inlined function at the call
@@ -153,9 +124,7 @@ static uint32_t bracketed(struct tree_builder *b, const char *text)
 static void set_call_place(const struct tree_builder *b, const struct link *l, struct cct_key *key)
 {
 	const struct symbol_table_entry *chain;
-	size_t n = chain_at(b, l->outer_module, l->outer_vaddr, &chain);
-	const struct encoding_table *t = symbol_table_table(b->names, l->outer_module);
-	uint32_t site;
+	size_t n = frame_names_chain(b->names, l->outer_module, l->outer_vaddr, &chain);
 
 	key->call = l->outer_vaddr;
 	if (n && !b->inlining)
@@ -165,49 +134,7 @@ static void set_call_place(const struct tree_builder *b, const struct link *l, s
 		key->line = chain->line;
 		return;
 	}
-	if (!t || !l->outer_vaddr)
-		return;
-	site = encoding_table_site_around(t, l->outer_vaddr);
-	if (site != PCCE_NONE)
-		key->line = t->sites[site].line;
-}
-
-/* Returns the name of the callee in the site, for a frame without an address. */
-static uint32_t site_callee_name(struct tree_builder *b, const struct link *l)
-{
-	const struct encoding_table *t = symbol_table_table(b->names, l->outer_module);
-	char text[256];
-	char *at;
-
-	if (!t || l->extra < 2 || !t->sites[l->extra - 2].callee_name)
-		return symbol_table_intern(b->names, "[foreign]");
-	snprintf(text, sizeof(text), "%s",
-		 encoding_table_string(t, t->sites[l->extra - 2].callee_name));
-	at = strchr(text, '@');
-	if (at && at != text)
-		*at = 0;
-	return symbol_table_demangled(b->names, text);
-}
-
-static uint32_t foreign_name(struct tree_builder *b, const struct link *l)
-{
-	const struct symbol_table_entry *chain;
-	size_t n = chain_at(b, l->module, l->vaddr, &chain);
-	const char *base = symbol_table_base(b->names, l->module);
-
-	if (n && chain[n - 1].function)
-		return chain[n - 1].function;
-	return bracketed(b, *base ? base : "unknown");
-}
-
-static uint32_t gap_name(struct tree_builder *b, const struct link *l)
-{
-	char text[256];
-
-	if (!l->extra)
-		return symbol_table_intern(b->names, "[truncated]");
-	snprintf(text, sizeof(text), "[undecodable: %s]", decode_reason_name(l->extra - 1));
-	return symbol_table_intern(b->names, text);
+	key->line = frame_names_site_line(b->names, l->outer_module, l->outer_vaddr);
 }
 
 /* ---- nodes ----------------------------------------------------------------------- */
@@ -237,33 +164,22 @@ static int make_keys(struct tree_builder *b, const struct link *l)
 		.repeat = l->repeat,
 		.span = l->span_nodes,
 	};
+	const struct frame_names_key name = {
+		.vaddr = l->vaddr,
+		.kind = l->kind,
+		.module = l->module,
+		.func = l->func,
+		.outer_module = l->outer_module,
+		.extra = l->extra,
+	};
 	const struct symbol_table_entry *chain;
-	size_t n = 0;
+	size_t n = l->kind == DECODE_FRAME_CALL
+			   ? frame_names_chain(b->names, l->module, l->vaddr, &chain)
+			   : 0;
 	int r;
 
 	set_call_place(b, l, &key);
-	switch (l->kind) {
-	case DECODE_FRAME_CALL:
-		n = chain_at(b, l->module, l->vaddr, &chain);
-		key.name = n && chain[n - 1].function
-				   ? chain[n - 1].function
-				   : symbol_table_function(b->names, l->module, l->func);
-		break;
-	case DECODE_FRAME_TAIL:
-		key.name = symbol_table_function(b->names, l->module, l->func);
-		break;
-	case DECODE_FRAME_FOREIGN:
-		key.name = l->extra ? site_callee_name(b, l) : foreign_name(b, l);
-		break;
-	case DECODE_FRAME_SIGNAL:
-		key.name = symbol_table_intern(b->names, "[signal]");
-		break;
-	case DECODE_FRAME_ORIGIN:
-		key.name = symbol_table_intern(b->names, "[thread]");
-		break;
-	default:
-		key.name = gap_name(b, l);
-	}
+	key.name = frame_names_get(b->names, &name);
 	if (key.name == UINT32_MAX)
 		return -ENOMEM;
 	r = add_key(b, &key);
@@ -367,7 +283,7 @@ static uint32_t add_special_node(struct tree_builder *b, uint32_t parent,
 void tree_builder_line(const struct tree_builder *b, struct tree_place p, struct tree_line *line)
 {
 	const struct symbol_table_entry *chain;
-	size_t n = chain_at(b, p.module, p.vaddr, &chain);
+	size_t n = frame_names_chain(b->names, p.module, p.vaddr, &chain);
 
 	*line = (struct tree_line){0};
 	if (!n)
@@ -381,23 +297,19 @@ void tree_builder_line(const struct tree_builder *b, struct tree_place p, struct
 uint32_t tree_builder_kernel(struct tree_builder *b, uint32_t parent, uint64_t kip,
 			     struct tree_place user)
 {
-	const struct symbol_table_entry *chain;
-	struct tree_place p = {.module = b->kernel, .vaddr = kip};
 	struct tree_line line;
 	struct cct_key key = {.kind = DECODE_FRAME_FOREIGN,
 			      .flags = CCT_KERNEL,
 			      .module = UINT32_MAX,
 			      .func = PCCE_NONE};
+	bool known;
 
 	tree_builder_line(b, user, &line);
 	key.file = line.file;
 	key.line = line.line;
-	if (chain_at(b, p.module, p.vaddr, &chain)) {
+	key.name = frame_names_kernel(b->names, b->kernel, kip, &known);
+	if (known)
 		key.module = b->kernel;
-		key.name = chain->function;
-	} else {
-		key.name = symbol_table_intern(b->names, PCCE_MODULE_KERNEL);
-	}
 	return key.name == UINT32_MAX ? UINT32_MAX : cct_child(b->tree, parent, &key);
 }
 
@@ -408,7 +320,7 @@ int tree_builder_add(struct tree_builder *b, const struct decode_space *as,
 	uint32_t node = 0;
 
 	if (ctx->status == DECODE_OUTSIDE)
-		node = add_special_node(b, 0, DECODE_FRAME_GAP, 0, "[no thread page]");
+		node = add_special_node(b, 0, DECODE_FRAME_GAP, 0, FRAME_NAMES_NO_PAGE);
 	for (size_t i = ctx->n; i-- > without && node != UINT32_MAX;) {
 		const struct decode_frame *f = &ctx->frames[i];
 		struct tree_place p = frame_place(b, as, f);
@@ -421,14 +333,9 @@ int tree_builder_add(struct tree_builder *b, const struct decode_space *as,
 			.func = f->func,
 			.site = f->site,
 			.repeat = f->repeat,
+			.extra = frame_names_extra(ctx, i),
 		};
 
-		/* The gap of an undecodable context is its outermost frame. */
-		if (f->kind == DECODE_FRAME_GAP && i + 1 == ctx->n &&
-		    ctx->status == DECODE_UNDECODABLE)
-			l.extra = 1 + ctx->reason;
-		else if (f->kind == DECODE_FRAME_FOREIGN && !f->address)
-			l.extra = i + 1 < ctx->n && f[1].site != PCCE_NONE ? 2 + f[1].site : 1;
 		if (f->repeat)
 			l.span_nodes = span_nodes(b, as, ctx, i);
 		node = add_frame_nodes(b, node, &l);
