@@ -4,6 +4,7 @@
 #
 #   Makefile            the plugin, the BPF program, the libraries and the tools
 #   userlib/build.mk    the runtime library
+#   mk/decode.mk        libpcce-decode.so.0, for other programs
 #   mk/install.mk       installation, DKMS, Debian packages
 #   mk/check.mk         tests and fuzzers
 #   mk/bench.mk         benchmarks
@@ -131,6 +132,7 @@ flags: $(FLAGS_FOR)                             ## files for pkg-config and CMak
 # Sets USERLIB_TARGETS, files in $(LIBDIR), and gives their rules.
 include userlib/build.mk
 userlib: $(USERLIB_TARGETS)                     ## the runtime library
+include mk/decode.mk
 
 help:                                           ## this list
 	@echo 'targets:'
@@ -256,13 +258,14 @@ $(LIBDIR)/ld/ld.%: $(LIBDIR)/ld/ld
 
 # ---- files made from *.in ------------------------------------------------------------------
 
-# subst_in: DIRECTORY-OF-LIB DIRECTORY-OF-BIN DIRECTORY-OF-HEADERS
+# subst_in: DIRECTORY-OF-LIB DIRECTORY-OF-BIN DIRECTORY-OF-HEADERS SODIR
 subst_in = sed -e 's|@VERSION@|$(VERSION)|g' -e 's|@CC@|$(CC)|g' -e 's|@LIBDIR@|$(1)|g' \
-	-e 's|@BINDIR@|$(2)|g' -e 's|@INCLUDEDIR@|$(3)|g'
+	-e 's|@BINDIR@|$(2)|g' -e 's|@INCLUDEDIR@|$(3)|g' -e 's|@SODIR@|$(4)|g'
 define make_from_in
 	$(call say,GEN,$@)
 	@mkdir -p $(@D)
-	$(Q)$(call subst_in,$(abspath $(LIBDIR)),$(abspath $(O)/bin),$(abspath include)) $< > $@.tmp
+	$(Q)$(call subst_in,$(abspath $(LIBDIR)),$(abspath $(O)/bin),$(abspath include),$(abspath \
+		$(O)/lib)) $< > $@.tmp
 	$(Q)$(1) mv -f $@.tmp $@
 endef
 

@@ -4,12 +4,14 @@
 #
 #   PREFIX              where it will run (default: /usr/local)
 #   DESTDIR             where it is put now, in front of PREFIX; for packages
+#   SODIR               where libpcce-decode.so.0 is installed
 #   PKGCONFIG_DIR, BASH_COMPLETIONS, ZSH_COMPLETIONS  where other programs look for our files
 
 DESTDIR          ?=
 BASH_COMPLETIONS ?= $(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETIONS  ?= $(PREFIX)/share/zsh/site-functions
-PKGCONFIG_DIR    ?= $(PREFIX)/lib/pkgconfig
+SODIR            ?= $(PREFIX)/lib
+PKGCONFIG_DIR    ?= $(SODIR)/pkgconfig
 
 I_BIN   := $(DESTDIR)$(PREFIX)/bin
 I_LIB   := $(DESTDIR)$(PREFIX)/lib/pcce
@@ -18,26 +20,29 @@ I_MAN   := $(DESTDIR)$(PREFIX)/share/man
 I_CMAKE := $(DESTDIR)$(PREFIX)/lib/cmake/Pcce
 I_BASH  := $(DESTDIR)$(BASH_COMPLETIONS)
 I_ZSH   := $(DESTDIR)$(ZSH_COMPLETIONS)
+I_SO    := $(DESTDIR)$(SODIR)
 I_PC    := $(DESTDIR)$(PKGCONFIG_DIR)
 
 MAN            := $(wildcard docs/man/*.[1-8])
 COMPLETED      := $(sort $(notdir $(CMDS) $(SCRIPTS)))
-PUBLIC_HEADERS := userlib/pcce.h include/pcce/abi.h include/pcce/assert.h
+PUBLIC_HEADERS := userlib/pcce.h $(addprefix include/pcce/,abi.h assert.h decode.h)
 
 # man_path PAGE: where it is installed
 man_path = $(I_MAN)/man$(subst .,,$(suffix $(1)))/$(notdir $(1))
 # installed_in FILE: the file with the words of installed files in place of @WORD@
-installed_in = $(call subst_in,$(PREFIX)/lib/pcce,$(PREFIX)/bin,$(PREFIX)/include) $(1)
+installed_in = $(call subst_in,$(PREFIX)/lib/pcce,$(PREFIX)/bin,$(PREFIX)/include,$(SODIR)) $(1)
 
 .PHONY: install install-dkms uninstall deb
 
 install: all                                    ## install under PREFIX (staged: DESTDIR)
 	$(call say,INSTALL,$(DESTDIR)$(PREFIX))
-	$(Q)$(INSTALL) -d $(I_BIN) $(I_LIB)/ld $(I_INC) $(I_PC) $(I_CMAKE) $(I_BASH) $(I_ZSH)
+	$(Q)$(INSTALL) -d $(I_BIN) $(I_LIB)/ld $(I_INC) $(I_SO) $(I_PC) $(I_CMAKE) $(I_BASH) $(I_ZSH)
 	$(Q)$(INSTALL) -m 755 $(CMDS) $(I_BIN)
 	$(Q)$(INSTALL) -m 644 $(PLUGIN) $(I_LIB)
 	$(Q)cp -a $(USERLIB_TARGETS) $(I_LIB)
 	$(Q)cp -a $(LDS) $(I_LIB)/ld
+	$(Q)$(INSTALL) -m 644 $(DECODE_SO) $(I_SO)
+	$(Q)ln -sf $(notdir $(DECODE_SO)) $(I_SO)/libpcce-decode.so
 	$(Q)$(INSTALL) -m 644 $(PUBLIC_HEADERS) $(I_INC)
 	$(Q)set -e; $(foreach f,$(SPECS_IN),\
 		$(call installed_in,$(f)) > $(I_LIB)/$(notdir $(f:.in=));) :
@@ -57,6 +62,7 @@ uninstall:                                      ## remove what install put there
 	$(call say,REMOVE,$(DESTDIR)$(PREFIX))
 	$(Q)rm -f $(addprefix $(I_BIN)/,$(notdir $(CMDS) $(SCRIPTS)))
 	$(Q)rm -rf $(I_LIB) $(I_CMAKE) $(I_INC)
+	$(Q)rm -f $(I_SO)/libpcce-decode.so $(I_SO)/$(notdir $(DECODE_SO))
 	$(Q)rm -f $(addprefix $(I_PC)/,$(notdir $(PC_IN:.in=))) $(I_ZSH)/_pcce \
 		$(addprefix $(I_BASH)/,$(COMPLETED))
 	$(Q)rm -f $(foreach f,$(MAN),$(call man_path,$(f)))

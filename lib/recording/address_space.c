@@ -18,6 +18,7 @@
 #include <string.h>
 #include "base/array.h"
 #include "recording/address_space.h"
+#include "decode/maps.h"
 #include "elf/encoding_table.h"
 
 struct interval {
@@ -51,13 +52,6 @@ struct event {
 	struct decode_module map;
 };
 
-struct space {
-	struct decode_space as; /* first, so that space_find() can cast it */
-	struct decode_module *maps;
-	size_t n;
-	const struct decode_module *main;
-};
-
 struct address_spaces {
 	const struct encoding_table *(*table_of)(void *ctx, uint32_t module);
 	void *ctx;
@@ -65,7 +59,7 @@ struct address_spaces {
 	size_t n_events, events_capacity;
 	struct process *processes; /* sorted by pid once finished */
 	size_t n_processes, processes_capacity;
-	struct space **spaces;
+	struct decode_maps **spaces;
 	size_t n_spaces, spaces_capacity;
 	struct process *last; /* which address_spaces_at() found */
 };
@@ -110,7 +104,7 @@ void address_spaces_free(struct address_spaces *s)
 		free(s->processes[i].generations);
 	}
 	for (size_t i = 0; i < s->n_spaces; i++) {
-		free(s->spaces[i]->maps);
+		free(s->spaces[i]->list);
 		free(s->spaces[i]);
 	}
 	free(s->processes);
@@ -347,27 +341,6 @@ int address_spaces_finish(struct address_spaces *s)
 
 /* ---- lookup ---------------------------------------------------------------------- */
 
-static const struct decode_module *space_find(const struct decode_space *as, uint64_t address)
-{
-	const struct space *s = (const struct space *)as;
-	size_t lo = 0, hi = s->n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->maps[mid].end <= address)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < s->n && s->maps[lo].start <= address ? &s->maps[lo] : NULL;
-}
-
-static const struct decode_module *space_main(const struct decode_space *as)
-{
-	return ((const struct space *)as)->main;
-}
-
 static int compare_starts_of_maps(const void *a, const void *b)
 {
 	const struct decode_module *x = a, *y = b;
@@ -378,29 +351,23 @@ static int compare_starts_of_maps(const void *a, const void *b)
 /* Takes ownership of maps, also if it fails. */
 static uint32_t intern_space(struct address_spaces *s, struct decode_module *maps, size_t n)
 {
-	struct space *space;
+	struct decode_maps *space;
 
 	for (size_t i = s->n_spaces; i-- > 0;) {
 		if (s->spaces[i]->n == n &&
-		    (!n || !memcmp(s->spaces[i]->maps, maps, n * sizeof(*maps)))) {
+		    (!n || !memcmp(s->spaces[i]->list, maps, n * sizeof(*maps)))) {
 			free(maps);
 			return i;
 		}
 	}
 	space = calloc(1, sizeof(*space));
 	if (!space ||
-	    grow_array(&s->spaces, s->n_spaces, &s->spaces_capacity, sizeof(struct space *))) {
+	    grow_array(&s->spaces, s->n_spaces, &s->spaces_capacity, sizeof(*s->spaces))) {
 		free(space);
 		free(maps);
 		return UINT32_MAX;
 	}
-	space->as.find = space_find;
-	space->as.main_module = space_main;
-	space->maps = maps;
-	space->n = n;
-	for (size_t i = 0; i < n; i++)
-		if (maps[i].main_executable && !space->main)
-			space->main = &maps[i];
+	decode_maps_set(space, maps, n);
 	s->spaces[s->n_spaces] = space;
 	return s->n_spaces++;
 }

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Looks up addresses in a sorted array of mappings, by binary search. */
+#include "decode/maps.h"
+
+size_t decode_maps_behind(const struct decode_maps *m, uint64_t address)
+{
+	size_t lo = 0, hi = m->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (m->list[mid].end <= address)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static const struct decode_module *maps_find(const struct decode_space *as, uint64_t address)
+{
+	const struct decode_maps *m = (const struct decode_maps *)as;
+	size_t i = decode_maps_behind(m, address);
+
+	return i < m->n && m->list[i].start <= address ? &m->list[i] : NULL;
+}
+
+static const struct decode_module *maps_main(const struct decode_space *as)
+{
+	return ((const struct decode_maps *)as)->main;
+}
+
+void decode_maps_set(struct decode_maps *m, struct decode_module *list, size_t n)
+{
+	*m = (struct decode_maps){
+		.as = {.find = maps_find, .main_module = maps_main}, .list = list, .n = n};
+	for (size_t i = 0; i < n && !m->main; i++)
+		if (list[i].main_executable)
+			m->main = &list[i];
+}
