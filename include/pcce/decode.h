@@ -6,7 +6,7 @@
  *   - A recording of pcce-record is opened and its samples are read, one after the other.
  *   - The modules of a process are described, and contexts that the caller has captured are decoded.
  *
- * pcce-decode(3) describes each function and has examples; pkg-config knows the flags under the
+ * libpcce-decode(3) describes each function and has examples; pkg-config knows the flags under the
  * name pcce-decode.
  *
  * Errors: a function that can fail returns 0 (or a count, where it says so), or -errno.  It then
@@ -35,12 +35,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <pcce/abi.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 #pragma GCC visibility push(default)
+
+/* What a thread's state consists of: <pcce/abi.h>, which only users of captured contexts need. */
+struct pcce_entry;
+struct pcce_segment;
+struct pcce_page;
+struct pcce_sample;
 
 /* Why a function failed. This struct never grows. */
 struct pcce_decode_error {

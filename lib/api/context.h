@@ -3,6 +3,7 @@
 #ifndef PCCE_API_CONTEXT_H
 #define PCCE_API_CONTEXT_H
 
+#include <pcce/abi.h>
 #include <pcce/decode.h>
 #include "base/error.h"
 #include "decode/context.h"

@@ -174,7 +174,7 @@ static int64_t number_module(struct pcce_decode_process *p, struct process_modul
 	return rec.module;
 }
 
-static int64_t make_module(struct pcce_decode_process *p, const struct pcce_decode_module *from,
+static int64_t take_module(struct pcce_decode_process *p, const struct pcce_decode_module *from,
 			   uint64_t *vaddr, struct error *why)
 {
 	struct process_module *m = calloc(1, sizeof(*m));
@@ -215,7 +215,7 @@ static int insert_map(struct pcce_decode_process *p, const struct decode_module 
 	return 0;
 }
 
-static int add_module(struct pcce_decode_process *p, const struct pcce_decode_module *from,
+static int add_memory(struct pcce_decode_process *p, const struct pcce_decode_module *from,
 		      struct error *why)
 {
 	struct decode_module map = {.start = from->start, .end = from->end};
@@ -229,7 +229,7 @@ static int add_module(struct pcce_decode_process *p, const struct pcce_decode_mo
 		return error_set(why, -EEXIST,
 				 "cannot add a module at %#llx: another one is there; remove it",
 				 (unsigned long long)from->start);
-	number = make_module(p, from, &map.vaddr, why);
+	number = take_module(p, from, &map.vaddr, why);
 	if (number < 0)
 		return (int)number;
 	map.module = (uint32_t)number;
@@ -247,7 +247,7 @@ int pcce_decode_process_add(struct pcce_decode_process *p, const struct pcce_dec
 	int r = size < MODULE_SIZE_MIN
 			? error_set(&reason, -EINVAL,
 				    "cannot add a module: its struct has %zu bytes", size)
-			: add_module(p, module, &reason);
+			: add_memory(p, module, &reason);
 
 	if (r == -ENOMEM)
 		error_memory(&reason);

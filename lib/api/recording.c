@@ -190,7 +190,7 @@ static int open_reader(struct pcce_decode_recording *r, struct error *why)
 	return datafile_open_memory(r->data, r->size, r->name, &r->reader, why);
 }
 
-static int load_source(struct pcce_decode_recording *r, const char *path, struct error *why)
+static int load_all(struct pcce_decode_recording *r, const char *path, struct error *why)
 {
 	const char *name = path ? path : "the recording in memory";
 	int err;
@@ -227,7 +227,7 @@ static int open_recording(const char *path, const void *data, size_t size, uint6
 	r->data = data;
 	r->size = size;
 	err = api_context_new(&r->context, flags, &reason);
-	err = err ? err : load_source(r, path, &reason);
+	err = err ? err : load_all(r, path, &reason);
 	if (!err) {
 		*out = r;
 		return 0;

@@ -57,7 +57,7 @@ static uint32_t bracketed(struct symbol_table *names, const char *text)
 }
 
 /* What is called by name, for a frame without an address. */
-static uint32_t callee_name(struct symbol_table *names, const struct frame_names_key *key)
+static uint32_t called_name(struct symbol_table *names, const struct frame_names_key *key)
 {
 	const struct encoding_table *t = symbol_table_table(names, key->outer_module);
 	char text[256];
@@ -108,7 +108,7 @@ uint32_t frame_names_get(struct symbol_table *names, const struct frame_names_ke
 	case DECODE_FRAME_TAIL:
 		return symbol_table_function(names, key->module, key->func);
 	case DECODE_FRAME_FOREIGN:
-		return key->extra ? callee_name(names, key) : foreign_name(names, key);
+		return key->extra ? called_name(names, key) : foreign_name(names, key);
 	case DECODE_FRAME_SIGNAL:
 		return symbol_table_intern(names, "[signal]");
 	case DECODE_FRAME_ORIGIN:
