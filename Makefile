@@ -22,6 +22,7 @@
 #   $(O)/bin/pcce-*                 from tools/pcce-*.c, tools/pcce-*.in
 #   $(O)/lib/pcce/pcce_plugin.so    from plugin/*.c
 #   $(O)/lib/pcce/libpcce*          from userlib/
+#   $(O)/lib/libpcce-decode.so*     from lib/
 #   $(O)/lib/pcce/*.specs           from tools/*.specs.in
 #   $(O)/lib/pcce/ld/ld{,.bfd,...}  from tools/pcce-ld.c
 #   $(O)/lib/{pkgconfig,cmake}/     from tools/*.pc.in, tools/cmake/

@@ -36,7 +36,8 @@ installed_in = $(call subst_in,$(PREFIX)/lib/pcce,$(PREFIX)/bin,$(PREFIX)/includ
 
 install: all                                    ## install under PREFIX (staged: DESTDIR)
 	$(call say,INSTALL,$(DESTDIR)$(PREFIX))
-	$(Q)$(INSTALL) -d $(I_BIN) $(I_LIB)/ld $(I_INC) $(I_SO) $(I_PC) $(I_CMAKE) $(I_BASH) $(I_ZSH)
+	$(Q)$(INSTALL) -d $(I_BIN) $(I_LIB)/ld $(I_INC) $(I_SO) $(I_PC) $(I_CMAKE) $(I_BASH) \
+		$(I_ZSH)
 	$(Q)$(INSTALL) -m 755 $(CMDS) $(I_BIN)
 	$(Q)$(INSTALL) -m 644 $(PLUGIN) $(I_LIB)
 	$(Q)cp -a $(USERLIB_TARGETS) $(I_LIB)

@@ -4,7 +4,8 @@
  * handlers use it in one of two ways:
  *
  *   - A recording of pcce-record is opened and its samples are read, one after the other.
- *   - The modules of a process are described, and contexts that the caller has captured are decoded.
+ *   - The modules of a process are described, and contexts that the caller has captured are
+ *     decoded.
  *
  * libpcce-decode(3) describes each function and has examples; pkg-config knows the flags under the
  * name pcce-decode.
@@ -15,8 +16,8 @@
  *
  * Memory: handles are made and freed in pairs (open and close, new and free).  All strings, samples
  * and contexts that a handle gives belong to the handle.  Strings live as long as their handle.
- * Samples, contexts and build ids live until the next call that takes the same handle as an argument
- * that is not const.  Strings are never NULL; "" means that nothing is known.
+ * Samples, contexts and build ids live until the next call that takes the same handle as an
+ * argument that is not const.  Strings are never NULL; "" means that nothing is known.
  *
  * Threads and signals: the library has no global state.  Different handles may be used in different
  * threads at the same time, one handle only in one thread at a time.  No function is
@@ -101,9 +102,10 @@ struct pcce_decode_frame {
 	const char *module;   /* path of the ELF file */
 	const uint8_t *build_id;
 	uint64_t build_id_size; /* bytes; 0 if the module has none or it is not known */
-	uint64_t address; /* run-time: the call instruction from which the next inner frame was
-				 * reached; of the innermost frame the instruction pointer. 0: unknown */
-	uint64_t vaddr;	  /* the same as a link-time address of the module; 0: unknown */
+	/* Run-time: the call instruction from which the next inner frame was reached; of the
+	 * innermost frame the instruction pointer. 0: unknown. */
+	uint64_t address;
+	uint64_t vaddr; /* the same as a link-time address of the module; 0: unknown */
 	const char *file;
 	uint32_t line; /* of that instruction; 0: unknown. It may be known without the file */
 	/* This frame and the span - 1 frames before it occur repeat + 1 times in a row. 0 on all
@@ -185,8 +187,7 @@ uint32_t pcce_decode_sample_cpu(const struct pcce_decode_sample *sample);
 /* The name that the thread had at that time. */
 const char *pcce_decode_sample_thread(const struct pcce_decode_sample *sample);
 const char *pcce_decode_sample_event(const struct pcce_decode_sample *sample);
-/* Samples that these are, and the events that they stand for: both at least 1, except that a weight
- * can be 0 in merged recordings. */
+/* The number of samples, at least 1, and of the events that they stand for. */
 uint64_t pcce_decode_sample_count(const struct pcce_decode_sample *sample);
 uint64_t pcce_decode_sample_weight(const struct pcce_decode_sample *sample);
 
@@ -234,8 +235,8 @@ struct pcce_decode_state {
 	uint64_t missing; /* entries below these that are not known, at most 2^31 with these */
 };
 
-/* All give *context, which lives until the next call with this process. size: bytes at `state`, of
- * page's and area's own structs none is needed. 0, or -errno. */
+/* These three functions decode one context, which lives until the next call with this process. 0,
+ * or -errno. size: sizeof(*state). */
 int pcce_decode_process_state(struct pcce_decode_process *process,
 			      const struct pcce_decode_state *state, size_t size,
 			      const struct pcce_decode_context **context,
@@ -250,8 +251,8 @@ int pcce_decode_process_page(struct pcce_decode_process *process, const struct p
 			     uint64_t r11, const struct pcce_decode_context **context,
 			     struct pcce_decode_error *why);
 /*
- * A sample as a sampler delivers it, with all that follows it; size: its bytes with these.  Segments
- * are remembered for later samples: give the samples of each thread in the order of time.
+ * A sample as a sampler delivers it, with what follows it: size bytes in all.  Segments are
+ * remembered for later samples: give the samples of each thread in the order of time.
  */
 int pcce_decode_process_sample(struct pcce_decode_process *process,
 			       const struct pcce_sample *sample, size_t size,

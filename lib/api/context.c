@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Makes the frames of libpcce-decode from those of the decoder: names, places, inlined functions. */
+/* Makes the frames of libpcce-decode from those of the decoder: adds names, places and inlined
+ * functions. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

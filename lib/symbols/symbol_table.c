@@ -415,6 +415,6 @@ size_t symbol_table_at(const struct symbol_table *n, uint32_t module, uint64_t v
 		       n->symbols[end].vaddr == vaddr;
 	     end++)
 		;
-	*chain = n->symbols + lo;
+	*chain = end > lo ? n->symbols + lo : NULL;
 	return end - lo;
 }

@@ -134,12 +134,19 @@ pcce-record -b self --verify -F 1000 -o x.data -- ./program
 pcce-report -i x.data --stats | tee stats
 pcce-report -i x.data >/dev/null
 man -w pcce-report
+dpkg -i libpcce-decode0.deb libpcce-decode-dev.deb
+gcc-12 $(pkg-config --cflags pcce-decode) /usr/share/doc/libpcce-decode-dev/examples/decode-recording.c $(pkg-config --libs pcce-decode) -o decode
+./decode x.data >x.lines
+test -s x.lines
+man -w libpcce-decode
+dpkg -P libpcce-decode-dev libpcce-decode0
 bash -c '. /usr/share/bash-completion/completions/pcce-report && complete -p pcce-report'
 dpkg -P pcce
 find /usr /etc -xdev | sort >after
 diff before after
 END
 cp "$deb" pcce.deb
+for p in libpcce-decode0 libpcce-decode-dev; do cp "$out/deb/${p}_$(cat "$top/VERSION")_amd64.deb" $p.deb; done
 rm -rf x
 cp "$dkms" pcce-dkms.deb
 cat >outside.sh <<'END'
