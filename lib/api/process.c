@@ -11,7 +11,7 @@
 #include "decode/decode.h"
 #include "decode/maps.h"
 #include "elf/encoding_table.h"
-#include "elf/mapped_file.h"
+#include "elf/module.h"
 #include "recording/stack_store.h"
 
 #define MODULE_SIZE_MIN 56 /* of the first versions of the structs */
@@ -104,11 +104,12 @@ static int read_module(const char *path, uint64_t offset, struct process_module 
 		       struct error *why)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), r;
-	struct mapped_file file;
+	const struct elf_section *table;
+	struct elf_module file;
 
 	if (fd < 0)
 		return error_set(why, -errno, "cannot open %s: %s", path, strerror(errno));
-	r = mapped_file_read(fd, &file, why);
+	r = elf_module_open_fd(fd, &file, why);
 	if (r) {
 		struct error reason = *why;
 
@@ -117,21 +118,22 @@ static int read_module(const char *path, uint64_t offset, struct process_module 
 	}
 	m->build_id_size = file.build_id_size;
 	memcpy(m->build_id, file.build_id, sizeof(m->build_id));
-	if (!mapped_file_vaddr(&file, offset, vaddr)) {
+	table = elf_module_table(&file);
+	if (!elf_module_vaddr(&file, offset, vaddr)) {
 		r = error_set(why, -EINVAL,
 			      "cannot add %s: no executable segment holds the offset %#llx; give "
 			      "the offset in the file, in bytes",
 			      path, (unsigned long long)offset);
-	} else if (file.table_size) {
+	} else if (table) {
 		struct error reason = {0};
 
-		m->data = mapped_file_table(fd, &file, &reason);
-		m->size = file.table_size;
+		m->data = elf_section_read(fd, table, &reason);
+		m->size = table->size;
 		if (!m->data)
 			r = error_set(why, -EINVAL, "cannot add %s: its encoding table %s", path,
 				      reason.text);
 	}
-	mapped_file_free(&file);
+	elf_module_close(&file);
 	close(fd);
 	return r;
 }

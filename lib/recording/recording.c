@@ -104,6 +104,12 @@ static int take_shared(struct recording *r, const struct pcce_record *rec, struc
 
 /* ---- passes ---------------------------------------------------------------------- */
 
+int recording_reader(const struct recording *r, struct datafile_reader **out, struct error *why)
+{
+	return r->path ? datafile_open_as(r->path, r->name, out, why)
+		       : datafile_open_memory(r->memory, r->size, r->name, out, why);
+}
+
 /* What a pass does with a record: 0 or -errno. */
 typedef int pass_step(void *ctx, const struct pcce_record *rec);
 
@@ -116,8 +122,7 @@ static int pass_over(const struct recording *r, const char *progress_text, pass_
 	int err, got = 0;
 
 	*why = (struct error){0};
-	err = r->path ? datafile_open_as(r->path, r->name, reader, why)
-		      : datafile_open_memory(r->memory, r->size, r->name, reader, why);
+	err = recording_reader(r, reader, why);
 	if (err)
 		return err;
 	total = datafile_total(*reader);

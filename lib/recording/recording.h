@@ -66,7 +66,10 @@ int recording_open_memory(const void *memory, size_t size, const char *name,
 			  const struct recording_visitor *visitor, struct recording **out,
 			  struct error *why);
 void recording_close(struct recording *r);
-/* After the last recording_samples(): removes the temporary copy. */
+/* Opens a reader at the beginning of the recording, for users that ask for one record after the
+ * other.  The caller closes it before the recording. 0, or -errno with a whole sentence in why. */
+int recording_reader(const struct recording *r, struct datafile_reader **out, struct error *why);
+/* After the last sample: removes the temporary copy. */
 void recording_end_samples(struct recording *r);
 
 /* The encoding table of a module; NULL: it has none. */
