@@ -187,7 +187,7 @@ uint32_t pcce_decode_sample_cpu(const struct pcce_decode_sample *sample);
 /* The name that the thread had at that time. */
 const char *pcce_decode_sample_thread(const struct pcce_decode_sample *sample);
 const char *pcce_decode_sample_event(const struct pcce_decode_sample *sample);
-/* The number of samples, at least 1, and of the events that they stand for. */
+/* The number of samples, at least 1, and the number of events that these samples represent. */
 uint64_t pcce_decode_sample_count(const struct pcce_decode_sample *sample);
 uint64_t pcce_decode_sample_weight(const struct pcce_decode_sample *sample);
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include "api/context.h"
 #include "decode/decode.h"
-#include "decode/frame_names.h"
+#include "api/frame_names.h"
 
 #define KNOWN_FLAGS                                                               \
 	(PCCE_DECODE_RAW_NAMES | PCCE_DECODE_SIMPLE_NAMES | PCCE_DECODE_INLINED | \
@@ -77,8 +77,8 @@ void api_context_free(struct pcce_decode_context *c)
 /* ---- frames ---------------------------------------------------------------------- */
 
 /* A string of the names; UINT32_MAX means that there was no memory for it. */
-static int add_frame(struct pcce_decode_context *c, const struct pcce_decode_frame *f,
-		     uint32_t function, uint32_t file)
+static int add_api_frame(struct pcce_decode_context *c, const struct pcce_decode_frame *f,
+			 uint32_t function, uint32_t file)
 {
 	struct pcce_decode_frame *more = c->frames;
 
@@ -146,12 +146,12 @@ static int add_decoded(struct pcce_decode_context *c, const struct decode_space 
 		frame.inlined = 1;
 		frame.line = chain[k].line ? chain[k].line : line;
 		line = 0;
-		if (add_frame(c, &frame, chain[k].function, chain[k].file))
+		if (add_api_frame(c, &frame, chain[k].function, chain[k].file))
 			return -ENOMEM;
 	}
 	frame.inlined = 0;
 	frame.line = n && chain[k].line ? chain[k].line : line;
-	if (add_frame(c, &frame, frame_names_get(c->names, &key), n ? chain[k].file : 0))
+	if (add_api_frame(c, &frame, frame_names_get(c->names, &key), n ? chain[k].file : 0))
 		return -ENOMEM;
 	last = &c->frames[c->n - 1];
 	if (f->repeat) {
@@ -170,7 +170,7 @@ static int add_kernel(struct pcce_decode_context *c, uint64_t kip)
 
 	frame.kind = PCCE_DECODE_KERNEL;
 	frame.address = frame.vaddr = kip;
-	return add_frame(c, &frame, name, 0);
+	return add_api_frame(c, &frame, name, 0);
 }
 
 int api_context_decode(struct pcce_decode_context *c, const struct decode_space *as,
@@ -187,7 +187,7 @@ int api_context_decode(struct pcce_decode_context *c, const struct decode_space 
 		struct pcce_decode_frame gap = frame_of(c, UINT32_MAX);
 
 		gap.kind = PCCE_DECODE_GAP;
-		r = add_frame(c, &gap, symbol_table_intern(c->names, FRAME_NAMES_NO_PAGE), 0);
+		r = add_api_frame(c, &gap, symbol_table_intern(c->names, FRAME_NAMES_NO_PAGE), 0);
 	}
 	return r;
 }

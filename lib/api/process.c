@@ -86,8 +86,8 @@ void pcce_decode_process_free(struct pcce_decode_process *p)
 
 /* ---- modules --------------------------------------------------------------------- */
 
-static int copy_table(const struct pcce_decode_module *from, struct process_module *m,
-		      struct error *why)
+static int copy_process_table(const struct pcce_decode_module *from, struct process_module *m,
+			      struct error *why)
 {
 	if (from->table_size > SIZE_MAX / 2)
 		return error_set(why, -EINVAL, "is larger than memory");
@@ -176,8 +176,9 @@ static int64_t number_module(struct pcce_decode_process *p, struct process_modul
 	return rec.module;
 }
 
-static int64_t take_module(struct pcce_decode_process *p, const struct pcce_decode_module *from,
-			   uint64_t *vaddr, struct error *why)
+static int64_t take_process_module(struct pcce_decode_process *p,
+				   const struct pcce_decode_module *from, uint64_t *vaddr,
+				   struct error *why)
 {
 	struct process_module *m = calloc(1, sizeof(*m));
 	struct error reason = {0};
@@ -190,7 +191,7 @@ static int64_t take_module(struct pcce_decode_process *p, const struct pcce_deco
 		r = -ENOMEM;
 	} else if (from->table) {
 		*vaddr = from->vaddr;
-		r = copy_table(from, m, &reason);
+		r = copy_process_table(from, m, &reason);
 		if (r == -EINVAL)
 			error_set(why, r, "cannot add %s: its encoding table %s", m->path,
 				  reason.text);
@@ -231,7 +232,7 @@ static int add_memory(struct pcce_decode_process *p, const struct pcce_decode_mo
 		return error_set(why, -EEXIST,
 				 "cannot add a module at %#llx: another one is there; remove it",
 				 (unsigned long long)from->start);
-	number = take_module(p, from, &map.vaddr, why);
+	number = take_process_module(p, from, &map.vaddr, why);
 	if (number < 0)
 		return (int)number;
 	map.module = (uint32_t)number;

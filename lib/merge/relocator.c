@@ -10,8 +10,8 @@
 #include "base/array.h"
 #include "base/id_map.h"
 
-/* Address ranges ("places") begin at FIRST, DISTANCE apart. Offsets in them count from a multiple of
- * ORIGIN in the link-time addresses. */
+/* Address ranges ("places") begin at FIRST, DISTANCE apart. Offsets in them count from a multiple
+ * of ORIGIN in the link-time addresses. */
 #define FIRST (1ULL << 40)
 #define DISTANCE (1ULL << 33)
 #define ORIGIN (1ULL << 32)

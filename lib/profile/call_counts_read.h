@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "encode/call_counts.h"
 
-/* Counts in the recording at path, for all modules that have program's build id. 0, or -errno with a
- * whole sentence in why. */
+/* Counts in the recording at path, for all modules that have program's build id. 0, or -errno with
+ * a whole sentence in why. */
 int call_counts_read(const char *path, const char *program, struct call_counts *out,
 		     struct error *why);
 

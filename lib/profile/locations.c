@@ -33,7 +33,7 @@ struct locations_internals {
 /* ---- chains ---------------------------------------------------------------------- */
 
 /* Returns the number of a chain; UINT32_MAX: no memory. */
-static uint32_t number_chain(struct locations_internals *in, const struct chain *c)
+static uint32_t number_location_chain(struct locations_internals *in, const struct chain *c)
 {
 	const struct cct_key *key = in->keys[c->key];
 	uint64_t words[WORDS] = {
@@ -72,7 +72,7 @@ static uint32_t chain_of(struct locations_internals *in, const struct cct_node *
 	e = id_map_find(&in->chains_by_node, words);
 	if (!e || e->number)
 		return e ? e->number - 1 : UINT32_MAX;
-	number = number_chain(in, &c);
+	number = number_location_chain(in, &c);
 	if (number != UINT32_MAX)
 		id_map_fill(&in->chains_by_node, e, words, number);
 	return number;

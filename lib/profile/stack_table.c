@@ -5,7 +5,7 @@
 #include "base/array.h"
 #include "profile/stack_table.h"
 
-static uint64_t hash_row(const struct stack_row *row)
+static uint64_t hash_stack_row(const struct stack_row *row)
 {
 	uint64_t h = ((uint64_t)row->prefix << 32 | row->line) * 0x9e3779b97f4a7c15ULL;
 
@@ -19,7 +19,7 @@ static bool stack_row_table_in_use(const uint32_t *slot)
 
 static uint64_t stack_row_table_slot_hash(const struct stack_table *t, const uint32_t *slot)
 {
-	return hash_row(&t->list[*slot - 1]);
+	return hash_stack_row(&t->list[*slot - 1]);
 }
 
 static bool stack_row_table_matches(const struct stack_table *t, const uint32_t *slot,
@@ -50,7 +50,7 @@ void stack_table_free(struct stack_table *t)
 static int intern_row(struct stack_table *t, uint32_t prefix, uint32_t line, uint32_t *stack)
 {
 	struct stack_row row = {prefix, line};
-	uint32_t *slot = stack_row_table_slot(&t->by_content, t, hash_row(&row), &row);
+	uint32_t *slot = stack_row_table_slot(&t->by_content, t, hash_stack_row(&row), &row);
 
 	if (!slot)
 		return -ENOMEM;

@@ -17,8 +17,9 @@ struct record_options {
 	bool verify, aggregate, quiet, verbose;
 };
 
-/* Records, and prints all messages. Returns the exit status for main(): the command's own, if it ran
- * (128 + signal if a signal killed it); 127 or 126 if it could not be run; 1 if recording failed. */
+/* Records, and prints all messages. Returns the exit status for main(): the command's, if it ran
+ * (128 + signal if a signal killed it); 127 or 126 if it could not be run; 1 if recording failed.
+ */
 int record_run(const struct record_options *options);
 
 #endif

@@ -34,7 +34,7 @@ struct thread {
 	uint32_t n;
 };
 
-/* PCCE_SAMPLE_BY_CONTENT: what a recording's names stand for. */
+/* PCCE_SAMPLE_BY_CONTENT: the segments that a recording's names identify. */
 struct named {
 	UT_hash_handle hh;
 	uint64_t name;

@@ -6,7 +6,7 @@
 
 #include "sampler/time_queue.h"
 
-static int grow_array(void **array, size_t *capacity, size_t need, size_t element)
+static int grow_queue(void **array, size_t *capacity, size_t need, size_t element)
 {
 	size_t larger = *capacity ? *capacity : 1024;
 	void *grown;
@@ -28,8 +28,8 @@ void *time_queue_add(struct time_queue *r, uint64_t time, uint32_t kind, size_t 
 	size_t padded = (size + 7) & ~(size_t)7;
 	struct time_queue_item *item;
 
-	if (grow_array((void **)&r->items, &r->capacity, r->n + 1, sizeof(*r->items)) ||
-	    grow_array((void **)&r->bytes, &r->bytes_capacity, r->used + padded, 1))
+	if (grow_queue((void **)&r->items, &r->capacity, r->n + 1, sizeof(*r->items)) ||
+	    grow_queue((void **)&r->bytes, &r->bytes_capacity, r->used + padded, 1))
 		return NULL;
 	item = &r->items[r->n];
 	*item = (struct time_queue_item){

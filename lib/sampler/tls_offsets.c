@@ -142,7 +142,7 @@ static bool read_got_slot(struct tls_offsets *p, const struct slot *slot)
 	return true;
 }
 
-static void add_got_slot(struct tls_offsets *p, pid_t pid, uint64_t address)
+static void add_waiting_slot(struct tls_offsets *p, pid_t pid, uint64_t address)
 {
 	struct slot slot = {pid, address, 0}, *grown;
 
@@ -194,5 +194,5 @@ void tls_offsets_map(struct tls_offsets *p, pid_t pid, uint64_t start, uint64_t 
 	if (f->program)
 		add_offset(p, f->tpoff);
 	else if (f->got && elf_module_vaddr(&f->elf, pgoff, &vaddr))
-		add_got_slot(p, pid, f->got - vaddr + start);
+		add_waiting_slot(p, pid, f->got - vaddr + start);
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/hash_table.h"
-#include "decode/frame_names.h"
+#include "api/frame_names.h"
 #include "tree/builder.h"
 
 /* Compared as bytes: no padding. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Fuzzes the reader of ELF modules, on a descriptor and on an image, the reader of site records, and
- * all that encoding does with them. */
+/* Fuzzes the reader of ELF modules, on a descriptor and on an image, the reader of site records,
+ * and all that encoding does with them. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* A name is the symbol at the frame's address if there is one, else that of the encoding table. */
 #include <stdio.h>
 #include <string.h>
-#include "decode/frame_names.h"
+#include "api/frame_names.h"
 
 uint64_t frame_names_vaddr(const struct symbol_table *names, const struct decode_space *as,
 			   const struct decode_frame *f)

@@ -3,8 +3,8 @@
  * Names decoded frames and finds their places: what pcce-report shows of a frame, and what
  * libpcce-decode gives.  Names are strings of the symbol table.
  */
-#ifndef PCCE_DECODE_FRAME_NAMES_H
-#define PCCE_DECODE_FRAME_NAMES_H
+#ifndef PCCE_API_FRAME_NAMES_H
+#define PCCE_API_FRAME_NAMES_H
 
 #include "decode/context.h"
 #include "symbols/symbol_table.h"
