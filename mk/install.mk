@@ -29,6 +29,8 @@ PUBLIC_HEADERS := userlib/pcce.h $(addprefix include/pcce/,abi.h assert.h decode
 
 # man_path PAGE: where it is installed
 man_path = $(I_MAN)/man$(subst .,,$(suffix $(1)))/$(notdir $(1))
+# The footer of an installed page has the version.
+with_version = sed '/^\.TH/s/"pcce"/"pcce $(VERSION)"/'
 # installed_in FILE: the file with the words of installed files in place of @WORD@
 installed_in = $(call subst_in,$(PREFIX)/lib/pcce,$(PREFIX)/bin,$(PREFIX)/include,$(SODIR)) $(1)
 
@@ -52,7 +54,7 @@ install: all                                    ## install under PREFIX (staged:
 		chmod 755 $(I_BIN)/$(notdir $(f:.in=));) :
 	$(Q)set -e; $(foreach f,$(PC_IN),$(call installed_in,$(f)) > $(I_PC)/$(notdir $(f:.in=));) :
 	$(Q)set -e; $(foreach f,$(MAN),$(INSTALL) -d $(dir $(call man_path,$(f))); \
-		$(call installed_in,$(f)) > $(call man_path,$(f));) :
+		$(with_version) $(f) > $(call man_path,$(f));) :
 	$(Q)$(INSTALL) -m 644 $(filter %.cmake,$(FLAGS_FOR)) $(I_CMAKE)
 	$(Q)$(INSTALL) -m 644 tools/completions/_pcce $(I_ZSH)
 	$(Q)$(INSTALL) -m 644 tools/completions/pcce.bash $(I_BASH)/$(firstword $(COMPLETED))
