@@ -3,8 +3,8 @@
  * Collects the encoding stacks of a recording's threads from their samples.
  *
  * A sample holds the newest, incomplete segment. Of the segments below, it holds only those that
- * no earlier sample of the thread brought (struct pcce_sample). The store keeps equal stacks once, also
- * those of different threads: a node is a segment with everything below it.
+ * no earlier sample of the thread brought (struct pcce_sample). The store keeps equal stacks once,
+ * also those of different threads: a node is a segment with everything below it.
  */
 #ifndef PCCE_RECORDING_STACK_STORE_H
 #define PCCE_RECORDING_STACK_STORE_H
