@@ -118,7 +118,7 @@ contexts() { pcce-report --format=folded -i "$1" |
 is "joined recordings of both encodings keep their contexts" "$(contexts both.data)" \
 	"$({ contexts hot.data; contexts again.data; } | awk '{ sum[$1] += $2 } END { for (c in sum) print c, sum[c] }' | sort)"
 pcce-diff hot.data again.data >diff.txt 2>&1
-check "differences of both are told by names" grep -q '(guessed was encoded anew)' diff.txt
+check "differences of both are told by names" grep -q '(guessed was encoded again)' diff.txt
 cp again twice && pcce-encode -p again.data twice
 check "encoding anew again leaves nothing of the old one" \
 	test "$(stat -c %s twice)" -le "$(($(stat -c %s again) + 64))"
