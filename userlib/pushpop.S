@@ -36,6 +36,7 @@
 /* As in abi.h; tests/runtime/test_pushpop.c fails if they differ. */
 #define COUNT_MAX 0xffef
 #define ID_LOST 0xc000000000000000
+#define AREA_SEGMENTS (1 << 15)
 
 .macro FUNCTION name
 	.globl \name
@@ -121,6 +122,10 @@ __pcce_text:
 	cmpl $OFF_FULL, %edx
 	ja .Lpush_bad
 	movq %fs:PAGE_ID(%rax), %rdx
+	/* A segment without a place in the area comes back without its counts (fill_lost()). Pops
+	 * would then take entries of the segments below. So nothing is counted there. */
+	cmpl $(AREA_SEGMENTS << PLACE_SHIFT), %fs:PAGE_PLACE(%rax)
+	jae .Lpush_new
 	cmpq %fs:TOP_ID(%rax, %rcx), %rdx
 	je .Lpush_repeated
 .Lpush_new:

@@ -18,6 +18,68 @@ recording_is_exact "page faults: all samples exact" faults.data 12
 deep=$(pcce-report -i faults.data --format=folded | awk -F ";" "NF > 300" | wc -l)
 check "page faults: some are deep ($deep)" [ "$deep" -ge 12 ]
 
+# The encoding stack outgrows its area of 2^20 entries. When it has shrunk below that again, contexts
+# are as deep as if it had not.
+cat >shrunk.c <<'END'
+#include <stdlib.h>
+
+static unsigned int mark_level, sum;
+
+__attribute__((noinline)) static void at_mark(void)
+{
+	for (volatile int i = 0; i < 100000000; i++)
+		;
+}
+
+static void level(unsigned int n, unsigned int random);
+
+__attribute__((noinline)) static void between(unsigned int n, unsigned int random)
+{
+	level(n, random);
+	sum++;
+}
+
+/* Irregular recursion, but with repetitions: each level calls the next one by itself or not. */
+__attribute__((noinline)) static void level(unsigned int n, unsigned int random)
+{
+	random = random * 1664525u + 1013904223u;
+	if (!n)
+		return;
+	if (random >> 31)
+		between(n - 1, random);
+	else
+		level(n - 1, random);
+	sum++;
+	if (n == mark_level)
+		at_mark();
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int levels = atoi(argv[1]);
+
+	(void)argc;
+	mark_level = levels - atoi(argv[2]);
+	level(levels, 1);
+	return 0;
+}
+END
+check "shrunk builds" $CC -O2 -g -fno-optimize-sibling-calls $cflags shrunk.c $ldflags -o shrunk
+depth_at_mark() { # LEVELS: 800,000 levels below the first
+	(ulimit -s unlimited && pcce-record -q -b bpf -F 500 -o "$1.data" -- ./shrunk "$1" 800000) 2>"$1.err"
+	pcce-report -q -i "$1.data" --focus=at_mark --stats >"$1.stats"
+	sed -n 's/^max_depth: //p' "$1.stats"
+}
+if (ulimit -s unlimited) 2>/dev/null; then
+	shallow=$(depth_at_mark 850000)
+	check "a stack within the area: depth ${shallow:-none}" [ "${shallow:-0}" -ge 800000 ]
+	is "a stack that was beyond the area: the same depth" "$(depth_at_mark 2500000)" "$shallow"
+	check "... and most contexts there are exact" \
+		[ "$(sed -n 's/^exact: //p' 2500000.stats)" -gt "$(sed -n 's/^samples: //p' 2500000.stats | awk '{ print int($1 / 4) }')" ]
+else
+	skip "a stack that was beyond the area" "needs the right to have an unlimited stack"
+fi
+
 # A limit that is lowered during the recording throttles the event.
 limit=/proc/sys/kernel/perf_event_max_sample_rate
 old=$(cat $limit)
