@@ -3,18 +3,27 @@
  * Reads the data of the page, which lib/html/page.c describes. The results are columns (typed
  * arrays), not objects, because a profile can have a million nodes.
  */
-const INLINED = 1, TAIL = 2, FOREIGN = 4, KERNEL = 8, GAP = 16, SIGNAL = 32, LEFT_OUT = 64, ORIGIN = 128;
+const INLINED = 1,
+	TAIL = 2,
+	FOREIGN = 4,
+	KERNEL = 8,
+	GAP = 16,
+	SIGNAL = 32,
+	LEFT_OUT = 64,
+	ORIGIN = 128;
 const CALLS = ['', 'none', 'add', 'ext', 'push', 'tail'];
 
 function fromBase64(text) {
 	if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
-	const bits = atob(text), bytes = new Uint8Array(bits.length);
+	const bits = atob(text),
+		bytes = new Uint8Array(bits.length);
 	for (let i = 0; i < bits.length; i++) bytes[i] = bits.charCodeAt(i);
 	return bytes;
 }
 
 async function inflate(bytes) {
-	const stream = new DecompressionStream('deflate'), writer = stream.writable.getWriter();
+	const stream = new DecompressionStream('deflate'),
+		writer = stream.writable.getWriter();
 	/* Failures appear when the result is read. */
 	writer.write(bytes).catch(() => {});
 	writer.close().catch(() => {});
@@ -24,8 +33,12 @@ async function inflate(bytes) {
 function decodeColumn(bytes, at, out) {
 	for (let i = 0, n = out.length; i < n; i++) {
 		let b = bytes[at++];
-		if (b < 0x80) { out[i] = b; continue; }
-		let value = b & 0x7f, shift = 7;
+		if (b < 0x80) {
+			out[i] = b;
+			continue;
+		}
+		let value = b & 0x7f,
+			shift = 7;
 		do {
 			b = bytes[at++];
 			/* Bit operations cannot handle numbers from 2^28 on. */
@@ -48,10 +61,17 @@ async function readData(text) {
 	const head = JSON.parse(utf8.decode(bytes.subarray(4, 4 + length)));
 	if (head.version !== 1) throw new Error('unknown version ' + head.version + ' of the data');
 	const columns = {};
-	let at = 4 + length, strings = [''];
+	let at = 4 + length,
+		strings = [''];
 	for (const [name, count, size] of head.columns) {
-		if (name === 'strings') strings = utf8.decode(bytes.subarray(at, at + size)).split('\n');
-		else columns[name] = decodeColumn(bytes, at, WIDE[name] ? new Float64Array(count) : new Uint32Array(count));
+		if (name === 'strings')
+			strings = utf8.decode(bytes.subarray(at, at + size)).split('\n');
+		else
+			columns[name] = decodeColumn(
+				bytes,
+				at,
+				WIDE[name] ? new Float64Array(count) : new Uint32Array(count)
+			);
 		at += size;
 	}
 	return { head, columns, strings };
@@ -61,17 +81,26 @@ async function readData(text) {
 
 /* Numbers functions by name and module. Marks ("[truncated]") are different from functions. */
 function nameFunctions(p) {
-	const n = p.frameName.length, known = new Map();
+	const n = p.frameName.length,
+		known = new Map();
 	p.func = new Uint32Array(n);
 	p.funcs = [];
 	for (let i = 0; i < n; i++) {
-		const flags = p.frameFlags[i], mark = flags & (KERNEL | GAP | SIGNAL | ORIGIN | LEFT_OUT);
+		const flags = p.frameFlags[i],
+			mark = flags & (KERNEL | GAP | SIGNAL | ORIGIN | LEFT_OUT);
 		const key = p.frameName[i] + ' ' + p.frameModule[i] + ' ' + mark;
 		let func = known.get(key);
 		if (func === undefined) {
-			known.set(key, func = p.funcs.length);
-			const name = flags & LEFT_OUT ? '[left out]' : p.strings[p.frameName[i]] || (i ? '[no name]' : 'all');
-			p.funcs.push({ name, module: p.modules[p.frameModule[i] - 1] || '', flags: flags & 0x7f });
+			known.set(key, (func = p.funcs.length));
+			const name =
+				flags & LEFT_OUT
+					? '[left out]'
+					: p.strings[p.frameName[i]] || (i ? '[no name]' : 'all');
+			p.funcs.push({
+				name,
+				module: p.modules[p.frameModule[i] - 1] || '',
+				flags: flags & 0x7f,
+			});
 		} else {
 			/* A function counts as inlined only if all its frames are inlined. */
 			p.funcs[func].flags &= flags | ~INLINED;
@@ -82,18 +111,23 @@ function nameFunctions(p) {
 
 function placeSamples(p, columns, tick) {
 	const time = columns['sample.time'] || new Float64Array(0);
-	let i = 0, first = 0, last = 0;
+	let i = 0,
+		first = 0,
+		last = 0;
 	p.threads.forEach((t, number) => {
 		t.number = number;
 		t.first = i;
 		let now = 0;
 		for (const to = i + t.samples; i < to; i++) {
 			now += time[i];
-			time[i] = now * tick / 1e9;
+			time[i] = (now * tick) / 1e9;
 		}
 		t.last = i;
 		if (t.samples) last = Math.max(last, time[i - 1]);
-		t.label = (t.name || 'thread') + ' ' + (t.tid === t.pid ? t.pid : t.pid + '/' + t.tid);
+		t.label =
+			(t.name || 'thread') +
+			' ' +
+			(t.tid === t.pid ? t.pid : t.pid + '/' + t.tid);
 	});
 	p.sampleTime = time;
 	p.sampleNode = columns['sample.node'] || new Uint32Array(0);
@@ -105,23 +139,43 @@ function placeSamples(p, columns, tick) {
 async function readProfile(text) {
 	const { head, columns, strings } = await readData(text);
 	const column = name => columns[name] || new Uint32Array(0);
-	const up = column('node.up'), n = up.length;
+	const up = column('node.up'),
+		n = up.length;
 	const p = {
-		title: head.title, facts: head.facts, modules: head.modules, threads: head.threads, strings,
-		frameName: column('frame.name'), frameFile: column('frame.file'), frameLine: column('frame.line'),
-		frameModule: column('frame.module'), frameFlags: column('frame.flags'),
+		title: head.title,
+		facts: head.facts,
+		modules: head.modules,
+		threads: head.threads,
+		strings,
+		frameName: column('frame.name'),
+		frameFile: column('frame.file'),
+		frameLine: column('frame.line'),
+		frameModule: column('frame.module'),
+		frameFlags: column('frame.flags'),
 		entries: columns['node.entries'] || null,
 		/* node -> least and greatest number of further repetitions, and nodes in a
 		 * repetition */
 		repeatOf: new Map(),
 	};
 	/* Seconds of CPU time per sample, if the event is a clock. */
-	p.sampleSeconds = /^(cpu|task)-clock/.test(p.facts.event || '') && p.facts.frequency ? 1 / p.facts.frequency : 0;
+	p.sampleSeconds =
+		/^(cpu|task)-clock/.test(p.facts.event || '') && p.facts.frequency
+			? 1 / p.facts.frequency
+			: 0;
 	nameFunctions(p);
 	placeSamples(p, columns, head.tick);
 	let node = 0;
-	column('repeat.node').forEach((d, i) => { node += d; p.repeatOf.set(node, [column('repeat.least')[i], column('repeat.most')[i], column('repeat.span')[i]]); });
-	const parent = new Int32Array(n), depth = new Int32Array(n), at = [];
+	column('repeat.node').forEach((d, i) => {
+		node += d;
+		p.repeatOf.set(node, [
+			column('repeat.least')[i],
+			column('repeat.most')[i],
+			column('repeat.span')[i],
+		]);
+	});
+	const parent = new Int32Array(n),
+		depth = new Int32Array(n),
+		at = [];
 	parent[0] = -1;
 	at[0] = 0;
 	for (let i = 1; i < n; i++) {
@@ -131,7 +185,14 @@ async function readProfile(text) {
 		at[d] = i;
 	}
 	const self = columns['node.self'] || new Float64Array(1);
-	p.tree = makeTree(p, parent, depth, column('node.frame'), self, columns['node.before'] || null);
+	p.tree = makeTree(
+		p,
+		parent,
+		depth,
+		column('node.frame'),
+		self,
+		columns['node.before'] || null
+	);
 	p.tree.repeatOf = p.repeatOf;
 	return p;
 }

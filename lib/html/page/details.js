@@ -5,7 +5,9 @@
 function nodesWithin(tree, i) {
 	if (!tree.map) return [i];
 	if (!tree.members) {
-		const { map, n } = tree, begin = new Int32Array(n + 1), members = new Int32Array(map.length);
+		const { map, n } = tree,
+			begin = new Int32Array(n + 1),
+			members = new Int32Array(map.length);
 		for (let k = 0; k < map.length; k++) begin[map[k] + 1]++;
 		for (let m = 0; m < n; m++) begin[m + 1] += begin[m];
 		const at = begin.slice();
@@ -18,11 +20,17 @@ function nodesWithin(tree, i) {
 
 /* Returns the places from which a node is called, with their weights. */
 function callPlaces(tree, i) {
-	const base = baseOf(tree), places = new Map();
+	const base = baseOf(tree),
+		places = new Map();
 	if (!base) return [];
 	for (const k of nodesWithin(tree, i)) {
-		const f = base.frame[k], full = fullPlaceOf(base.profile, f) || 'unknown place';
-		const old = places.get(full) || { text: placeOf(base.profile, f) || 'unknown place', weight: 0, calls: new Set([full]) };
+		const f = base.frame[k],
+			full = fullPlaceOf(base.profile, f) || 'unknown place';
+		const old = places.get(full) || {
+			text: placeOf(base.profile, f) || 'unknown place',
+			weight: 0,
+			calls: new Set([full]),
+		};
 		old.weight += base.total[k];
 		old.calls.add(callOf(base, k));
 		places.set(full, old);
@@ -33,68 +41,187 @@ function callPlaces(tree, i) {
 /* Returns the facts about the encoding at a node: most entries on the encoding stack, and the
  * number of calls that push. */
 function encodingOf(tree, i) {
-	const base = baseOf(tree), { frameFlags } = tree.profile, depths = stackDepths(tree);
+	const base = baseOf(tree),
+		{ frameFlags } = tree.profile,
+		depths = stackDepths(tree);
 	let pushes = base && frameFlags.some(f => f >> 8) ? 0 : -1;
-	for (let k = i; k > 0 && pushes >= 0; k = tree.parent[k]) if (CALLS[frameFlags[tree.frame[k]] >> 8] === 'push') pushes++;
+	for (let k = i; k > 0 && pushes >= 0; k = tree.parent[k])
+		if (CALLS[frameFlags[tree.frame[k]] >> 8] === 'push') pushes++;
 	return { most: depths ? depths[i] : -1, pushes };
 }
 
+const detail = (title, ...content) => el('section', {}, el('h3', {}, title), ...content);
+
+/* Returns how many things are not in a list, or nothing. */
+const moreText = (n, what) => (n > 0 ? el('div', { class: 'soft' }, plural(n, what)) : '');
+const MOST_PLACES = 12,
+	MOST_FRAMES = 200;
+
+/* Returns the places from which a node is called, or null. */
+function placesDetail(tree, i) {
+	const places = callPlaces(tree, i);
+	if (!places.some(p => p.text !== 'unknown place')) return null;
+	const rows = places.slice(0, MOST_PLACES).map(({ text, weight, calls }) => {
+		const title = [...calls].filter(Boolean).join('\n');
+		return el(
+			'tr',
+			{},
+			el('td', { title }, text),
+			el('td', {}, percent(weight, tree.total[0]))
+		);
+	});
+	return detail(
+		'Called at',
+		el('table', { class: 'places' }, ...rows),
+		moreText(places.length - MOST_PLACES, 'more place')
+	);
+}
+
+/* Returns the facts about the context of a node of a tree that is not inverted, or null. */
+function contextDetail(tree, i) {
+	if (!baseOf(tree)) return null;
+	const path = pathOf(tree, i),
+		gap = path.find(k => flagsOf(tree, k) & GAP),
+		folded = path.some(k => repeatText(tree, k)),
+		{ most, pushes } = encodingOf(tree, i);
+	const facts = [
+		['quality', gap === undefined ? 'exact' : 'not exact: ' + nameOf(tree, gap)],
+		['call', callOf(tree, i)],
+		['frames', count(path.length) + (folded ? ', without repetitions' : '')],
+		['calls that push', pushes >= 0 ? count(pushes) : ''],
+		[
+			'encoding stack',
+			most >= 0
+				? `up to ${plural(most, 'entry', 'entries')}, including callees`
+				: '',
+		],
+	].filter(([, value]) => value !== '');
+	return detail(
+		'Context',
+		el('dl', {}, ...facts.flatMap(([k, v]) => [el('dt', {}, k), el('dd', {}, v)]))
+	);
+}
+
+/* Returns the threads of a node, or null if they say nothing. */
+function threadsDetail(tree, threads) {
+	if (threads.length <= 1 && !threads.some(t => t.origin)) return null;
+	const rows = threads.slice(0, MOST_PLACES).map(t => {
+		const origin = t.origin && el('div', { class: 'soft' }, 'created by ' + t.origin);
+		return el(
+			'tr',
+			{},
+			el('td', {}, t.label, origin || ''),
+			el('td', {}, percent(t.weight, tree.total[0]))
+		);
+	});
+	return detail(
+		'Threads',
+		el('table', { class: 'places' }, ...rows),
+		moreText(threads.length - MOST_PLACES, 'more thread')
+	);
+}
+
+/* Returns the nodes of a call chain, the innermost first, as in a debugger. */
+const chainOf = (tree, i) => (tree.inverted ? pathOf(tree, i) : pathOf(tree, i).reverse());
+
+/* Returns the call chain of a node. The middle of a very long chain is left out. */
+function chainDetail(tree, i, zoom) {
+	const p = tree.profile,
+		chain = chainOf(tree, i),
+		half = MOST_FRAMES / 2,
+		more = chain.length - MOST_FRAMES;
+	const item = k => {
+		const frame = tree.frame[k],
+			place = tree === p.tree && placeOf(p, frame),
+			title = place && fullPlaceOf(p, frame);
+		return el(
+			'li',
+			{},
+			el('button', { class: 'link', onclick: () => zoom(k) }, labelOf(tree, k)),
+			place ? el('span', { class: 'soft', title }, ' ' + place) : ''
+		);
+	};
+	const items =
+		more > 0
+			? [
+					...chain.slice(0, half).map(item),
+					el(
+						'li',
+						{ class: 'soft' },
+						plural(more, 'frame') + ' left out here'
+					),
+					...chain.slice(-half).map(item),
+				]
+			: chain.map(item);
+	return detail('Call chain, innermost first', el('ol', { class: 'chain' }, ...items));
+}
+
 class Details {
-	/* options: zoom(i), functions(func), search(name), status */
+	/* options: zoom(i), functions(func), search(name), threads(tree, i) */
 	constructor(host, options) {
 		this.host = host;
 		this.options = options;
 	}
 	show(tree, i, hasZoom) {
-		const p = tree.profile, { options } = this, func = funcOf(tree, i), out = [], all = tree.total[0];
-		const block = (title, ...content) => out.push(el('section', {}, el('h3', {}, title), ...content));
-		const facts = rows => el('dl', {}, ...rows.filter(r => r[1] !== '' && r[1] !== null).flatMap(([k, v]) => [el('dt', {}, k), el('dd', {}, v)]));
+		const { options } = this;
 		if (!i) {
-			this.host.replaceChildren(el('h2', {}, 'All'), nodeNumbers(tree, 0, 0), el('p', { class: 'soft' }, 'Select a frame to see its callers, its call sites and whether its context is exact.'));
+			const help =
+				'Select a frame to see its callers, its call sites ' +
+				'and whether its context is exact.';
+			this.host.replaceChildren(
+				el('h2', {}, 'All'),
+				nodeNumbers(tree, 0, 0),
+				el('p', { class: 'soft' }, help)
+			);
 			return;
 		}
-		out.push(el('h2', {}, labelOf(tree, i)), el('div', { class: 'soft' }, [p.funcs[func].module, ...marksOf(tree, i)].filter(Boolean).join(' · ')));
-		out.push(el('div', { class: 'buttons' },
-			hasZoom ? el('button', { onclick: () => options.zoom(i) }, 'Zoom here') : null,
-			el('button', { onclick: () => options.functions(func) }, 'Callers and callees'),
-			el('button', { onclick: () => options.search('^' + nameOf(tree, i).replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&') + '$') }, 'Find all'),
-			el('button', { onclick: e => this.copy(tree, i, e.target) }, 'Copy context')));
-		out.push(nodeNumbers(tree, i, 0));
-		const places = callPlaces(tree, i), { most, pushes } = encodingOf(tree, i);
-		if (places.some(p => p.text !== 'unknown place')) {
-			block('Called at', el('table', { class: 'places' }, ...places.slice(0, 12).map(({ text, weight, calls }) => el('tr', {},
-				el('td', { title: [...calls].filter(Boolean).join('\n') }, text), el('td', {}, percent(weight, all))))),
-			places.length > 12 ? el('div', { class: 'soft' }, plural(places.length - 12, 'more place')) : '');
-		}
-		const path = pathOf(tree, i), marked = path.filter(k => flagsOf(tree, k) & GAP), call = baseOf(tree) ? callOf(tree, i) : '';
-		if (baseOf(tree)) block('Context', facts([
-			['quality', marked.length ? 'not exact: ' + nameOf(tree, marked[0]) : 'exact'],
-			['call', call],
-			['frames', count(path.length) + (path.some(k => repeatText(tree, k)) ? ', without repetitions' : '')],
-			['calls that push', pushes >= 0 ? count(pushes) : ''],
-			['encoding stack', most >= 0 ? 'up to ' + plural(most, 'entry', 'entries') + ', including callees' : ''],
-		]));
-		const threads = options.threads(tree, i);
-		if (threads.length > 1 || threads.some(t => t.origin)) {
-			block('Threads', el('table', { class: 'places' }, ...threads.slice(0, 12).map(t => el('tr', {}, el('td', {}, t.label,
-				t.origin ? el('div', { class: 'soft' }, 'created by ' + t.origin) : ''), el('td', {}, percent(t.weight, all))))),
-			threads.length > 12 ? el('div', { class: 'soft' }, plural(threads.length - 12, 'more thread')) : '');
-		}
-		/* Innermost first, as in a debugger. The middle of a very long chain is left out.
-		 */
-		const chain = tree.inverted ? path : path.slice().reverse(), cut = chain.length > 200 ? [...chain.slice(0, 100), -1, ...chain.slice(-100)] : chain;
-		block('Call chain, innermost first', el('ol', { class: 'chain' }, ...cut.map(k => k < 0 ? el('li', { class: 'soft' }, plural(chain.length - 200, 'frame') + ' left out here') :
-			el('li', {}, el('button', { class: 'link', onclick: () => options.zoom(k) }, labelOf(tree, k)), tree === p.tree && placeOf(p, tree.frame[k]) ? el('span', { class: 'soft', title: fullPlaceOf(p, tree.frame[k]) }, ' ' + placeOf(p, tree.frame[k])) : ''))));
-		this.host.replaceChildren(...out);
+		const { module } = tree.profile.funcs[funcOf(tree, i)],
+			marks = [module, ...marksOf(tree, i)].filter(Boolean);
+		const parts = [
+			el('h2', {}, labelOf(tree, i)),
+			el('div', { class: 'soft' }, marks.join(' · ')),
+			this.buttons(tree, i, hasZoom),
+			nodeNumbers(tree, i, 0),
+			placesDetail(tree, i),
+			contextDetail(tree, i),
+			threadsDetail(tree, options.threads(tree, i)),
+			chainDetail(tree, i, options.zoom),
+		];
+		this.host.replaceChildren(...parts.filter(Boolean));
+	}
+	buttons(tree, i, hasZoom) {
+		const { zoom, functions, search } = this.options,
+			button = (text, onclick) => el('button', { onclick }, text);
+		return el(
+			'div',
+			{ class: 'buttons' },
+			hasZoom ? button('Zoom here', () => zoom(i)) : null,
+			button('Callers and callees', () => functions(funcOf(tree, i))),
+			button('Find all', () => search(patternOf(nameOf(tree, i)))),
+			button('Copy context', e => this.copy(tree, i, e.target))
+		);
 	}
 	copy(tree, i, button) {
-		const path = tree.inverted ? pathOf(tree, i) : pathOf(tree, i).reverse();
-		const text = path.map(k => labelOf(tree, k) + (tree === tree.profile.tree && fullPlaceOf(tree.profile, tree.frame[k]) ? '  called at ' + fullPlaceOf(tree.profile, tree.frame[k]) : '')).join('\n');
-		const done = ok => { button.textContent = ok ? 'Copied' : 'Cannot copy'; setTimeout(() => { button.textContent = 'Copy context'; }, 1500); };
-		if (navigator.clipboard) { navigator.clipboard.writeText(text).then(() => done(true), () => done(copyOldWay(text))); } else done(copyOldWay(text));
+		const p = tree.profile,
+			place = k => (tree === p.tree ? fullPlaceOf(p, tree.frame[k]) : ''),
+			line = k => labelOf(tree, k) + (place(k) ? '  called at ' + place(k) : ''),
+			text = chainOf(tree, i).map(line).join('\n');
+		const done = ok => {
+			button.textContent = ok ? 'Copied' : 'Cannot copy';
+			setTimeout(() => {
+				button.textContent = 'Copy context';
+			}, 1500);
+		};
+		if (navigator.clipboard) {
+			navigator.clipboard.writeText(text).then(
+				() => done(true),
+				() => done(copyOldWay(text))
+			);
+		} else done(copyOldWay(text));
 	}
 }
 
+/* Copies a text where the browser does not allow navigator.clipboard. */
 function copyOldWay(text) {
 	const area = el('textarea', { value: text });
 	document.body.append(area);

@@ -9,18 +9,33 @@
  */
 
 function makeTree(p, parent, depth, frame, self, before) {
-	const n = parent.length, end = new Int32Array(n);
+	const n = parent.length,
+		end = new Int32Array(n);
 	for (let i = n - 1; i >= 0; i--) {
 		if (end[i] <= i) end[i] = i + 1;
 		if (i && end[parent[i]] < end[i]) end[parent[i]] = end[i];
 	}
-	const tree = { profile: p, n, parent, depth, end, frame, self, before, total: null, totalBefore: null, x: null, width: null };
+	const tree = {
+		profile: p,
+		n,
+		parent,
+		depth,
+		end,
+		frame,
+		self,
+		before,
+		total: null,
+		totalBefore: null,
+		x: null,
+		width: null,
+	};
 	sumUp(tree);
 	return tree;
 }
 
 function sums(tree, self) {
-	const total = Float64Array.from(self), { parent } = tree;
+	const total = Float64Array.from(self),
+		{ parent } = tree;
 	for (let i = tree.n - 1; i > 0; i--) total[parent[i]] += total[i];
 	return total;
 }
@@ -40,10 +55,12 @@ function layOut(tree, how) {
 	const { n, parent, total, totalBefore } = tree;
 	let width = total;
 	if (totalBefore && how !== 'after') {
-		const a = how === 'both' ? 0.5 / (total[0] || 1) : 0, b = (how === 'both' ? 0.5 : 1) / (totalBefore[0] || 1);
+		const a = how === 'both' ? 0.5 / (total[0] || 1) : 0,
+			b = (how === 'both' ? 0.5 : 1) / (totalBefore[0] || 1);
 		width = total.map((w, i) => w * a + totalBefore[i] * b);
 	}
-	const x = new Float64Array(n), filled = new Float64Array(n);
+	const x = new Float64Array(n),
+		filled = new Float64Array(n);
 	for (let i = 1; i < n; i++) {
 		const p = parent[i];
 		x[i] = x[p] + filled[p];
@@ -59,28 +76,33 @@ const flagsOf = (tree, i) => tree.profile.frameFlags[tree.frame[i]] & 0x7f;
 const nameOf = (tree, i) => tree.profile.funcs[tree.profile.func[tree.frame[i]]].name;
 /* The place where a frame is called: with the whole path, or with its end only. */
 const fullPlaceOf = (p, frame) => {
-	const file = p.strings[p.frameFile[frame]], line = p.frameLine[frame];
+	const file = p.strings[p.frameFile[frame]],
+		line = p.frameLine[frame];
 	return file ? file + (line ? ':' + line : '') : line ? 'line ' + line : '';
 };
 const placeOf = (p, frame) => fullPlaceOf(p, frame).split('/').slice(-2).join('/');
 
 /* The recording's tree, if the nodes of this tree contain nodes of it. Null for trees of callers.
  */
-const baseOf = tree => tree === tree.profile.tree || tree.source === tree.profile.tree ? tree.profile.tree : null;
+const baseOf = tree =>
+	tree === tree.profile.tree || tree.source === tree.profile.tree ? tree.profile.tree : null;
 
 /* Returns, by node, the most entries of the encoding stack in all samples of it and its callees,
  * independent of the selection. Null: unknown. */
 function stackDepths(tree) {
-	const base = baseOf(tree), { entries } = tree.profile;
+	const base = baseOf(tree),
+		{ entries } = tree.profile;
 	if (!base || !entries) return null;
 	if (tree.stackDepths) return tree.stackDepths;
-	const most = new Uint32Array(tree.n), { map } = tree;
+	const most = new Uint32Array(tree.n),
+		{ map } = tree;
 	for (let k = 0; k < base.n; k++) {
 		const i = map ? map[k] : k;
 		if (entries[k] > most[i]) most[i] = entries[k];
 	}
-	for (let i = tree.n - 1; i > 0; i--) if (most[i] > most[tree.parent[i]]) most[tree.parent[i]] = most[i];
-	return tree.stackDepths = most;
+	for (let i = tree.n - 1; i > 0; i--)
+		if (most[i] > most[tree.parent[i]]) most[tree.parent[i]] = most[i];
+	return (tree.stackDepths = most);
 }
 
 /* ---- a change and how sure it is ---- */
@@ -90,7 +112,9 @@ function stackDepths(tree) {
  * without a real change it is beyond ±2 in less than one case in twenty.
  */
 function delta(a, b, allA, allB) {
-	const pa = allA ? a / allA : 0, pb = allB ? b / allB : 0, pooled = (a + b) / ((allA + allB) || 1);
+	const pa = allA ? a / allA : 0,
+		pb = allB ? b / allB : 0,
+		pooled = (a + b) / (allA + allB || 1);
 	const error = allA && allB ? Math.sqrt(pooled * (1 - pooled) * (1 / allA + 1 / allB)) : 0;
 	return { change: pa - pb, after: pa, before: pb, z: error ? (pa - pb) / error : 0 };
 }
@@ -121,12 +145,15 @@ class PairTable {
 		for (let s = h & this.mask; ; s = (s + 1) & this.mask)
 			if (this.value[s] < 0 || (this.a[s] === a && this.b[s] === b)) return s;
 	}
-	get(a, b) { return this.value[this.slot(a, b)]; }
+	get(a, b) {
+		return this.value[this.slot(a, b)];
+	}
 	set(a, b, value) {
 		if (this.used * 2 > this.mask) {
 			const { a: oa, b: ob, value: ov } = this;
 			this.reset((this.mask + 1) * 2);
-			for (let i = 0; i < ov.length; i++) if (ov[i] >= 0) this.set(oa[i], ob[i], ov[i]);
+			for (let i = 0; i < ov.length; i++)
+				if (ov[i] >= 0) this.set(oa[i], ob[i], ov[i]);
 		}
 		const s = this.slot(a, b);
 		if (this.value[s] < 0) this.used++;
@@ -138,8 +165,10 @@ class PairTable {
 
 /* Computes the preorder of nodes that are in the order of creation, children heaviest first. */
 function inPreorder(count, parent, weight) {
-	const order = new Int32Array(count), number = new Int32Array(count);
-	const first = new Int32Array(count).fill(-1), next = new Int32Array(count).fill(-1);
+	const order = new Int32Array(count),
+		number = new Int32Array(count);
+	const first = new Int32Array(count).fill(-1),
+		next = new Int32Array(count).fill(-1);
 	for (let i = count - 1; i > 0; i--) {
 		next[i] = first[parent[i]];
 		first[parent[i]] = i;
@@ -151,13 +180,18 @@ function inPreorder(count, parent, weight) {
 		for (let i = first[p]; i >= 0; i = next[i]) siblings.push(i);
 		siblings.sort((a, b) => weight[b] - weight[a] || a - b);
 		first[p] = siblings[0];
-		for (let k = 0; k < siblings.length; k++) next[siblings[k]] = k + 1 < siblings.length ? siblings[k + 1] : -1;
+		for (let k = 0; k < siblings.length; k++)
+			next[siblings[k]] = k + 1 < siblings.length ? siblings[k + 1] : -1;
 	}
-	let i = 0, at = 0;
+	let i = 0,
+		at = 0;
 	for (;;) {
 		number[i] = at;
 		order[at++] = i;
-		if (first[i] >= 0) { i = first[i]; continue; }
+		if (first[i] >= 0) {
+			i = first[i];
+			continue;
+		}
 		while (i && next[i] < 0) i = parent[i];
 		if (!i) break;
 		i = next[i];
@@ -171,9 +205,12 @@ function inPreorder(count, parent, weight) {
  * of merged nodes.
  */
 function groupCalls(tree, kinds, map, up, sample) {
-	const { n, end, frame } = tree, next = new Int32Array(n), last = new Int32Array(n);
+	const { n, end, frame } = tree,
+		next = new Int32Array(n),
+		last = new Int32Array(n);
 	/* By kind: the last merged node that had a child of this kind, and the child. */
-	const seenUnder = new Int32Array(kinds.length).fill(-1), child = new Int32Array(kinds.length);
+	const seenUnder = new Int32Array(kinds.length).fill(-1),
+		child = new Int32Array(kinds.length);
 	const todo = [0];
 	let count = 1;
 	while (todo.length) {
@@ -198,13 +235,19 @@ function groupCalls(tree, kinds, map, up, sample) {
 }
 
 function groupFolded(tree, kinds, map, up, sample) {
-	const { n, parent, frame, profile: p } = tree, known = new PairTable(n / 4 | 0);
+	const { n, parent, frame, profile: p } = tree,
+		known = new PairTable((n / 4) | 0);
 	let count = 1;
 	for (let i = 1; i < n; i++) {
-		const k = kinds[frame[i]], func = p.func[frame[i]], under = map[parent[i]];
+		const k = kinds[frame[i]],
+			func = p.func[frame[i]],
+			under = map[parent[i]];
 		let same = under;
 		while (same > 0 && p.func[frame[sample[same]]] !== func) same = up[same];
-		if (same > 0) { map[i] = same; continue; }
+		if (same > 0) {
+			map[i] = same;
+			continue;
+		}
 		let m = known.get(under, k);
 		if (m < 0) {
 			m = count++;
@@ -222,23 +265,33 @@ function groupFolded(tree, kinds, map, up, sample) {
  * recursive call is merged into the outer node of the same function.
  */
 function mergeCalls(tree, fold) {
-	const p = tree.profile, { n, frame } = tree, map = new Int32Array(n), up = new Int32Array(n), sample = new Int32Array(n);
+	const p = tree.profile,
+		{ n, frame } = tree,
+		map = new Int32Array(n),
+		up = new Int32Array(n),
+		sample = new Int32Array(n);
 	/* The kind of a frame: its function, and whether it was inlined, left by a tail call, and
 	 * so on. */
-	const kinds = new Int32Array(p.func.length), numbers = new Map();
+	const kinds = new Int32Array(p.func.length),
+		numbers = new Map();
 	for (let f = 0; f < kinds.length; f++) {
 		const key = p.func[f] * 128 + (p.frameFlags[f] & 0x7f);
 		if (!numbers.has(key)) numbers.set(key, numbers.size);
 		kinds[f] = numbers.get(key);
 	}
 	up[0] = -1;
-	const count = (fold ? groupFolded : groupCalls)(tree, kinds, map, up, sample), weight = new Float64Array(count);
-	for (let i = 0; i < n; i++) weight[map[i]] += tree.self[i] + (tree.before ? tree.before[i] : 0);
+	const count = (fold ? groupFolded : groupCalls)(tree, kinds, map, up, sample),
+		weight = new Float64Array(count);
+	for (let i = 0; i < n; i++)
+		weight[map[i]] += tree.self[i] + (tree.before ? tree.before[i] : 0);
 	for (let m = count - 1; m > 0; m--) weight[up[m]] += weight[m];
 	/* Nodes for contexts that are left out of the page come last. */
-	for (let m = 1; m < count; m++) if (p.frameFlags[frame[sample[m]]] & LEFT_OUT) weight[m] = -1;
+	for (let m = 1; m < count; m++)
+		if (p.frameFlags[frame[sample[m]]] & LEFT_OUT) weight[m] = -1;
 	const { order, number } = inPreorder(count, up, weight);
-	const newParent = new Int32Array(count), depth = new Int32Array(count), newFrame = new Uint32Array(count);
+	const newParent = new Int32Array(count),
+		depth = new Int32Array(count),
+		newFrame = new Uint32Array(count);
 	newParent[0] = -1;
 	for (let at = 0; at < count; at++) {
 		const m = order[at];
@@ -249,7 +302,14 @@ function mergeCalls(tree, fold) {
 		newFrame[at] = frame[sample[m]];
 	}
 	for (let i = 0; i < n; i++) map[i] = number[map[i]];
-	const merged = makeTree(p, newParent, depth, newFrame, gather(tree.self, map, count), tree.before && gather(tree.before, map, count));
+	const merged = makeTree(
+		p,
+		newParent,
+		depth,
+		newFrame,
+		gather(tree.self, map, count),
+		tree.before && gather(tree.before, map, count)
+	);
 	merged.map = map;
 	merged.source = tree;
 	merged.repeatOf = fold ? null : mergeRepeats(tree, map);
@@ -257,11 +317,16 @@ function mergeCalls(tree, fold) {
 }
 
 function mergeRepeats(tree, map) {
-	const repeats = new Map(), parts = new Map();
+	const repeats = new Map(),
+		parts = new Map();
 	if (!tree.repeatOf || !tree.repeatOf.size) return repeats;
 	for (const [i, [least, most, span]] of tree.repeatOf) {
 		const r = repeats.get(map[i]) || [Infinity, 0, 0];
-		repeats.set(map[i], [Math.min(r[0], least), Math.max(r[1], most), Math.max(r[2], span)]);
+		repeats.set(map[i], [
+			Math.min(r[0], least),
+			Math.max(r[1], most),
+			Math.max(r[2], span),
+		]);
 		parts.set(map[i], (parts.get(map[i]) || 0) + 1);
 	}
 	/* If some of the merged nodes do not repeat, the least number is 0. */
@@ -289,10 +354,12 @@ function refresh(merged) {
 /* Returns the self weights of nodes in these threads (null: all) and this time span (null: the
  * whole time). */
 function weightsOf(p, threads, range) {
-	const self = new Float64Array(p.tree.n), { sampleTime: time, sampleNode: node, sampleWeight: weight } = p;
+	const self = new Float64Array(p.tree.n),
+		{ sampleTime: time, sampleNode: node, sampleWeight: weight } = p;
 	for (const t of p.threads) {
 		if (threads && !threads.has(t.number)) continue;
-		let i = t.first, last = t.last;
+		let i = t.first,
+			last = t.last;
 		if (range) {
 			i = lowerBound(time, range[0], t.first, t.last);
 			last = lowerBound(time, range[1], i, t.last);
@@ -305,7 +372,8 @@ function weightsOf(p, threads, range) {
 function lowerBound(array, value, from, to) {
 	while (from < to) {
 		const mid = (from + to) >> 1;
-		if (array[mid] < value) from = mid + 1; else to = mid;
+		if (array[mid] < value) from = mid + 1;
+		else to = mid;
 	}
 	return from;
 }
@@ -313,8 +381,11 @@ function lowerBound(array, value, from, to) {
 /* Leaves out all contexts without a matching function. */
 function keepMatches(tree, self, matched) {
 	const out = new Float64Array(tree.n);
-	for (let i = 0; i < tree.n; ) {
-		if (!matched[funcOf(tree, i)]) { i++; continue; }
+	for (let i = 0; i < tree.n;) {
+		if (!matched[funcOf(tree, i)]) {
+			i++;
+			continue;
+		}
 		for (const end = tree.end[i]; i < end; i++) out[i] = self[i];
 	}
 	return out;
@@ -322,11 +393,20 @@ function keepMatches(tree, self, matched) {
 
 /* Returns the weight of contexts with a match, and the number of matching frames. */
 function countMatches(tree, matched) {
-	let frames = 0, weight = 0, covered = 0;
+	let frames = 0,
+		weight = 0,
+		covered = 0;
 	for (let i = 1; i < tree.n; i++) {
-		if (!matched[funcOf(tree, i)] || !(tree.total[i] || tree.totalBefore && tree.totalBefore[i])) continue;
+		if (
+			!matched[funcOf(tree, i)] ||
+			!(tree.total[i] || (tree.totalBefore && tree.totalBefore[i]))
+		)
+			continue;
 		frames++;
-		if (i >= covered) { weight += tree.total[i]; covered = tree.end[i]; }
+		if (i >= covered) {
+			weight += tree.total[i];
+			covered = tree.end[i];
+		}
 	}
 	return { frames, weight };
 }
@@ -336,10 +416,15 @@ function countMatches(tree, matched) {
 /* Returns, by function, the self weight and the weight of all contexts with the function. Each
  * context counts once. */
 function sumFunctions(tree) {
-	const p = tree.profile, count = p.funcs.length, { n, end, total, totalBefore, self, before } = tree;
+	const p = tree.profile,
+		count = p.funcs.length,
+		{ n, end, total, totalBefore, self, before } = tree;
 	const out = {
-		self: new Float64Array(count), total: new Float64Array(count), calls: new Uint32Array(count),
-		selfBefore: before && new Float64Array(count), totalBefore: before && new Float64Array(count),
+		self: new Float64Array(count),
+		total: new Float64Array(count),
+		calls: new Uint32Array(count),
+		selfBefore: before && new Float64Array(count),
+		totalBefore: before && new Float64Array(count),
 	};
 	const covered = new Int32Array(count);
 	for (let i = 1; i < n; i++) {
@@ -358,8 +443,11 @@ function sumFunctions(tree) {
 /* Returns the outermost nodes of a function. */
 function nodesOf(tree, func) {
 	const nodes = [];
-	for (let i = 1; i < tree.n; ) {
-		if (funcOf(tree, i) !== func) { i++; continue; }
+	for (let i = 1; i < tree.n;) {
+		if (funcOf(tree, i) !== func) {
+			i++;
+			continue;
+		}
 		nodes.push(i);
 		i = tree.end[i];
 	}

@@ -15,11 +15,22 @@ function el(tag, properties = {}, ...children) {
 }
 
 /* Names come from a program and can contain anything, so they are only ever set as text. */
-const count = v => Number.isInteger(v) ? v.toLocaleString('en') : v.toLocaleString('en', { maximumFractionDigits: 1 });
-const share = (part, whole) => whole ? 100 * part / whole : 0;
+const count = v =>
+	Number.isInteger(v)
+		? v.toLocaleString('en')
+		: v.toLocaleString('en', { maximumFractionDigits: 1 });
+const share = (part, whole) => (whole ? (100 * part) / whole : 0);
 function percent(part, whole) {
 	const v = share(part, whole);
-	return (v >= 99.95 || v === 0 ? v.toFixed(0) : v >= 9.995 ? v.toFixed(1) : v >= 0.0095 ? v.toFixed(2) : '<0.01') + '%';
+	return (
+		(v >= 99.95 || v === 0
+			? v.toFixed(0)
+			: v >= 9.995
+				? v.toFixed(1)
+				: v >= 0.0095
+					? v.toFixed(2)
+					: '<0.01') + '%'
+	);
 }
 function points(change) {
 	const v = 100 * change;
@@ -27,10 +38,22 @@ function points(change) {
 }
 function seconds(s) {
 	const a = Math.abs(s);
-	return a >= 100 ? s.toFixed(0) + ' s' : a >= 1 ? s.toFixed(2) + ' s' : a >= 1e-3 ? (s * 1e3).toFixed(a >= 0.1 ? 0 : 2) + ' ms' :
-		a >= 1e-6 ? (s * 1e6).toFixed(a >= 1e-4 ? 0 : 1) + ' µs' : a ? (s * 1e9).toFixed(0) + ' ns' : '0 s';
+	return a >= 100
+		? s.toFixed(0) + ' s'
+		: a >= 1
+			? s.toFixed(2) + ' s'
+			: a >= 1e-3
+				? (s * 1e3).toFixed(a >= 0.1 ? 0 : 2) + ' ms'
+				: a >= 1e-6
+					? (s * 1e6).toFixed(a >= 1e-4 ? 0 : 1) + ' µs'
+					: a
+						? (s * 1e9).toFixed(0) + ' ns'
+						: '0 s';
 }
 const plural = (n, one, many = one + 's') => count(n) + ' ' + (n === 1 ? one : many);
+
+/* Returns a search for the functions with exactly this name. */
+const patternOf = name => '^' + name.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&') + '$';
 
 /* Returns a C++ name without template arguments and parameters, for places with little space. */
 const shortNames = new Map();
@@ -41,8 +64,14 @@ function shortName(name) {
 	let level = 0;
 	for (let i = 0; i < name.length; i++) {
 		const c = name[i];
-		const operator = (c === '<' || c === '>') && (/operator[<>=-]*$/.test(name.slice(Math.max(0, i - 11), i)) || name[i - 1] === '-');
-		if (operator) { if (!level) short += c; continue; }
+		const operator =
+			(c === '<' || c === '>') &&
+			(/operator[<>=-]*$/.test(name.slice(Math.max(0, i - 11), i)) ||
+				name[i - 1] === '-');
+		if (operator) {
+			if (!level) short += c;
+			continue;
+		}
 		if (c === '<') level++;
 		else if (c === '>') level = Math.max(0, level - 1);
 		else if (c === '(' && !level && short && !name.startsWith('(anonymous', i)) break;
@@ -56,12 +85,19 @@ function shortName(name) {
 /* The description of a node besides its numbers. */
 function repeatText(tree, i) {
 	const r = tree.repeatOf && tree.repeatOf.get(i);
-	return !r ? '' : ' × ' + (r[0] === r[1] ? count(r[1] + 1) : count(r[0] + 1) + '–' + count(r[1] + 1));
+	return !r
+		? ''
+		: ' × ' +
+				(r[0] === r[1]
+					? count(r[1] + 1)
+					: count(r[0] + 1) + '–' + count(r[1] + 1));
 }
 const labelOf = (tree, i) => nameOf(tree, i) + repeatText(tree, i);
 
 function marksOf(tree, i) {
-	const f = flagsOf(tree, i), r = tree.repeatOf && tree.repeatOf.get(i), marks = [];
+	const f = flagsOf(tree, i),
+		r = tree.repeatOf && tree.repeatOf.get(i),
+		marks = [];
 	if (f & INLINED) marks.push('inlined into its caller');
 	if (f & TAIL) marks.push('left by a tail call');
 	if (f & KERNEL) marks.push('in the kernel');
@@ -70,12 +106,22 @@ function marksOf(tree, i) {
 	if (f & SIGNAL) marks.push('a signal interrupted the caller here');
 	if (f & ORIGIN) marks.push('the caller created a thread here');
 	if (f & LEFT_OUT) marks.push('too light or too deep for this page');
-	if (r) marks.push(r[2] > 1 ? 'recursion: this frame and the ' + (r[2] - 1) + ' inside it repeat' : 'recursion');
+	if (r)
+		marks.push(
+			r[2] > 1
+				? 'recursion: this frame and the ' +
+						(r[2] - 1) +
+						' inside it repeat'
+				: 'recursion'
+		);
 	return marks;
 }
 const CALL_TEXTS = {
-	none: 'this call keeps the id', add: 'this call adds to the id', push: 'this call pushes an entry on the encoding stack',
-	ext: 'this call only stores its site in the thread page', tail: 'tail call',
+	none: 'this call keeps the id',
+	add: 'this call adds to the id',
+	push: 'this call pushes an entry on the encoding stack',
+	ext: 'this call only stores its site in the thread page',
+	tail: 'tail call',
 };
 const callOf = (tree, i) => CALL_TEXTS[CALLS[tree.profile.frameFlags[tree.frame[i]] >> 8]] || '';
 
@@ -88,32 +134,64 @@ function pathOf(tree, i) {
 
 /* ---- tooltip ---- */
 
-function hideTip() { $('tip').style.visibility = 'hidden'; }
+function hideTip() {
+	$('tip').style.visibility = 'hidden';
+}
 
 function showTip(x, y, ...content) {
 	const tip = $('tip');
 	tip.replaceChildren(...content);
 	const r = tip.getBoundingClientRect();
 	tip.style.left = Math.max(4, Math.min(x + 14, innerWidth - r.width - 8)) + 'px';
-	tip.style.top = (y + 20 + r.height > innerHeight ? Math.max(4, y - r.height - 10) : y + 18) + 'px';
+	tip.style.top =
+		(y + 20 + r.height > innerHeight ? Math.max(4, y - r.height - 10) : y + 18) + 'px';
 	tip.style.visibility = 'visible';
 }
 
 function nodeNumbers(tree, i, view) {
-	const [all, allBefore] = wholeOf(tree), table = el('table');
+	const [all, allBefore] = wholeOf(tree),
+		table = el('table');
 	const row = (...cells) => table.append(el('tr', {}, ...cells.map(c => el('td', {}, c))));
 	if (tree.totalBefore) {
 		const d = deltaOf(tree, i);
 		row('', 'before', 'after', 'points');
-		row('total', percent(tree.totalBefore[i], allBefore), percent(tree.total[i], all), points(d.change));
-		row('self', percent(tree.before[i], allBefore), percent(tree.self[i], all), points(share(tree.self[i], all) / 100 - share(tree.before[i], allBefore) / 100));
-		row('samples', count(tree.totalBefore[i]), count(tree.total[i]), 'z ' + d.z.toFixed(1));
+		row(
+			'total',
+			percent(tree.totalBefore[i], allBefore),
+			percent(tree.total[i], all),
+			points(d.change)
+		);
+		row(
+			'self',
+			percent(tree.before[i], allBefore),
+			percent(tree.self[i], all),
+			points(
+				share(tree.self[i], all) / 100 -
+					share(tree.before[i], allBefore) / 100
+			)
+		);
+		row(
+			'samples',
+			count(tree.totalBefore[i]),
+			count(tree.total[i]),
+			'z ' + d.z.toFixed(1)
+		);
 		return table;
 	}
-	const times = w => tree.profile.sampleSeconds ? [seconds(w * tree.profile.sampleSeconds)] : [];
+	const times = w =>
+		tree.profile.sampleSeconds ? [seconds(w * tree.profile.sampleSeconds)] : [];
 	if (tree.inverted) {
-		row('on this path', percent(tree.total[i], all), count(tree.total[i]), ...times(tree.total[i]));
-		if (i && tree.depth[i] > 1) row('share of its callee', percent(tree.total[i], tree.total[tree.parent[i]]));
+		row(
+			'on this path',
+			percent(tree.total[i], all),
+			count(tree.total[i]),
+			...times(tree.total[i])
+		);
+		if (i && tree.depth[i] > 1)
+			row(
+				'share of its callee',
+				percent(tree.total[i], tree.total[tree.parent[i]])
+			);
 		return table;
 	}
 	row('total', percent(tree.total[i], all), count(tree.total[i]), ...times(tree.total[i]));
@@ -124,16 +202,35 @@ function nodeNumbers(tree, i, view) {
 }
 
 function nodeTip(tree, i, view, x, y) {
-	const p = tree.profile, place = i && placeOf(p, tree.frame[i]), module = i && p.funcs[funcOf(tree, i)].module;
-	showTip(x, y, el('b', {}, labelOf(tree, i)), ...[tree === p.tree && place && 'called at ' + place, module, ...marksOf(tree, i)].filter(Boolean).map(t => el('div', {}, t)),
-		nodeNumbers(tree, i, view));
+	const p = tree.profile,
+		place = i && placeOf(p, tree.frame[i]),
+		module = i && p.funcs[funcOf(tree, i)].module;
+	showTip(
+		x,
+		y,
+		el('b', {}, labelOf(tree, i)),
+		...[tree === p.tree && place && 'called at ' + place, module, ...marksOf(tree, i)]
+			.filter(Boolean)
+			.map(t => el('div', {}, t)),
+		nodeNumbers(tree, i, view)
+	);
 }
 
 function describe(tree, i) {
-	const p = tree.profile, [all] = wholeOf(tree), place = i && tree === p.tree && placeOf(p, tree.frame[i]);
+	const p = tree.profile,
+		[all] = wholeOf(tree),
+		place = i && tree === p.tree && placeOf(p, tree.frame[i]);
 	const change = tree.totalBefore ? points(deltaOf(tree, i).change) + ' points' : '';
-	return [labelOf(tree, i), place, count(tree.total[i]) + ' (' + percent(tree.total[i], all) + ')', tree.inverted ? '' : 'self ' + percent(tree.self[i], all), change,
-		...marksOf(tree, i)].filter(Boolean).join(' · ');
+	return [
+		labelOf(tree, i),
+		place,
+		count(tree.total[i]) + ' (' + percent(tree.total[i], all) + ')',
+		tree.inverted ? '' : 'self ' + percent(tree.self[i], all),
+		change,
+		...marksOf(tree, i),
+	]
+		.filter(Boolean)
+		.join(' · ');
 }
 
 /* ---- drawing surfaces ---- */
@@ -147,7 +244,9 @@ class Surface {
 		this.context = canvas.getContext('2d');
 		this.draw = draw;
 		this.pending = false;
-		this.observer = new ResizeObserver(() => this.resize(place.clientWidth, place.clientHeight));
+		this.observer = new ResizeObserver(() =>
+			this.resize(place.clientWidth, place.clientHeight)
+		);
 		this.observer.observe(place);
 	}
 	resize(width, height) {
@@ -165,14 +264,19 @@ class Surface {
 	touch() {
 		if (this.pending) return;
 		this.pending = true;
-		requestAnimationFrame(() => { this.pending = false; this.paint(); });
+		requestAnimationFrame(() => {
+			this.pending = false;
+			this.paint();
+		});
 	}
 	paint() {
 		if (!this.width || !this.height) return;
 		this.context.clearRect(0, 0, this.width, this.height);
 		this.draw(this.context, this.width, this.height);
 	}
-	close() { this.observer.disconnect(); }
+	close() {
+		this.observer.disconnect();
+	}
 }
 
 /* Caches the widths of texts in the graphs' font. */
@@ -180,7 +284,7 @@ const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", 
 const textWidths = new Map();
 function textWidth(ctx, text) {
 	let w = textWidths.get(text);
-	if (w === undefined) textWidths.set(text, w = ctx.measureText(text).width);
+	if (w === undefined) textWidths.set(text, (w = ctx.measureText(text).width));
 	return w;
 }
 function fitText(ctx, text, room, short) {
@@ -189,7 +293,7 @@ function fitText(ctx, text, room, short) {
 		text = short;
 		if (textWidth(ctx, text) <= room) return text;
 	}
-	let n = Math.floor(text.length * (room - 4) / textWidth(ctx, text));
+	let n = Math.floor((text.length * (room - 4)) / textWidth(ctx, text));
 	while (n >= 2 && ctx.measureText(text.slice(0, n) + '…').width > room) n--;
 	return n >= 2 ? text.slice(0, n) + '…' : '';
 }

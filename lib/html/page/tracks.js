@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* Draws the tracks: the activity of each thread over time. They select threads and a time span. */
+const TRACK = 26,
+	MOST_TRACKS = 100;
+const ACTIVITY = ['code', 'foreign', 'kernel', 'gap'];
+
+/* Returns, by node of the recording's tree, the kind of its samples as an index into ACTIVITY. */
+function activityOf(tree) {
+	const kinds = new Uint8Array(tree.n);
+	for (let i = 1; i < tree.n; i++) {
+		const kind = kindOf(flagsOf(tree, i));
+		kinds[i] =
+			kinds[tree.parent[i]] === 3 || kind === 'gap'
+				? 3
+				: kind === 'kernel'
+					? 2
+					: kind === 'foreign'
+						? 1
+						: 0;
+	}
+	return kinds;
+}
+
+/* Returns the tracks: all threads, each thread, and the other threads if there are very many. */
+function tracksOf(p) {
+	const busy = busyThreads(p),
+		tracks = busy.slice(0, MOST_TRACKS).map(t => ({ label: t.label, threads: [t] }));
+	if (busy.length > MOST_TRACKS)
+		tracks.push({
+			label: plural(busy.length - MOST_TRACKS, 'other thread'),
+			threads: busy.slice(MOST_TRACKS),
+		});
+	if (busy.length > 1)
+		tracks.unshift({
+			label: 'all ' + plural(busy.length, 'thread'),
+			threads: busy,
+			all: true,
+		});
+	return tracks;
+}
+
+/* Returns the weight of the samples of a track. */
+function trackWeight(p, track) {
+	const weight = p.sampleWeight;
+	let sum = 0;
+	for (const t of track.threads)
+		for (let i = t.first; i < t.last; i++) sum += weight ? weight[i] : 1;
+	return sum;
+}
+
+function trackTitle(track, weight) {
+	const { origin } = track.threads[0],
+		created = track.threads.length === 1 && origin ? '; created by ' + origin : '',
+		samples = plural(weight, 'sample');
+	return `${track.label}: ${samples}${created}; Ctrl + click: select several`;
+}
+
+class Tracks {
+	/* options: range(time span or null), threads(set or null), pick(node) */
+	constructor(host, p, options) {
+		this.p = p;
+		this.options = options;
+		this.view = wholeTime(p);
+		this.range = null;
+		this.chosen = null;
+		this.tracks = tracksOf(p);
+		this.activity = activityOf(p.tree);
+		for (const track of this.tracks) track.button = this.buttonOf(track);
+		this.labels = el('div', { class: 'labels' }, ...this.tracks.map(t => t.button));
+		this.canvas = el('canvas', {
+			tabIndex: 0,
+			role: 'slider',
+			'aria-label':
+				'Time span: arrow keys move it, Shift and arrow keys ' +
+				'change its length, Escape selects the whole time',
+			'aria-valuemin': 0,
+			'aria-valuemax': 100,
+			'aria-valuenow': 0,
+		});
+		this.place = el('div', { class: 'lanes' }, this.canvas);
+		this.place.style.height = this.tracks.length * TRACK + 'px';
+		this.axis = el('canvas', { class: 'axis' });
+		this.axisPlace = el('div', { class: 'axis-place' }, this.axis);
+		host.append(
+			el(
+				'div',
+				{ class: 'axis-row' },
+				el('div', { class: 'labels soft' }, 'thread'),
+				this.axisPlace
+			),
+			el('div', { class: 'track-rows' }, this.labels, this.place)
+		);
+		this.surface = new Surface(this.canvas, this.place, (...a) => this.draw(...a));
+		this.scale = new Surface(this.axis, this.axisPlace, (ctx, width) =>
+			drawTimeScale(ctx, width, this.view)
+		);
+		this.listen();
+	}
+	buttonOf(track) {
+		const weight = trackWeight(this.p, track);
+		return el(
+			'button',
+			{
+				class: 'track',
+				title: trackTitle(track, weight),
+				'aria-pressed': 'false',
+				onclick: e =>
+					this.choose(track, e.ctrlKey || e.metaKey || e.shiftKey),
+			},
+			el('span', { class: 'text' }, track.label),
+			el('span', { class: 'soft' }, count(weight))
+		);
+	}
+	set(threads, range) {
+		this.chosen = threads;
+		this.range = range;
+		for (const track of this.tracks)
+			track.button.setAttribute(
+				'aria-pressed',
+				threads
+					? !track.all &&
+							track.threads.every(t =>
+								threads.has(t.number)
+							)
+					: !!track.all || this.tracks.length === 1
+			);
+		const [a, b] = range || this.view;
+		this.canvas.setAttribute(
+			'aria-valuetext',
+			range ? seconds(a) + ' to ' + seconds(b) : 'the whole time'
+		);
+		this.canvas.setAttribute(
+			'aria-valuenow',
+			Math.round(share(a - this.p.firstTime, this.p.lastTime - this.p.firstTime))
+		);
+		this.surface.touch();
+	}
+	choose(track, more) {
+		let chosen = new Set(track.all ? [] : track.threads.map(t => t.number));
+		if (more && this.chosen) {
+			const both = new Set(this.chosen);
+			for (const t of chosen)
+				if (this.chosen.has(t)) both.delete(t);
+				else both.add(t);
+			chosen = both;
+		} else if (
+			!more &&
+			this.chosen &&
+			chosen.size === this.chosen.size &&
+			[...chosen].every(t => this.chosen.has(t))
+		)
+			chosen = new Set();
+		this.options.threads(chosen.size ? chosen : null);
+	}
+	look(view) {
+		const least = 20e-6,
+			{ firstTime, lastTime } = this.p,
+			whole = Math.max(lastTime - firstTime, 1e-6);
+		const wide = Math.min(whole, Math.max(least, view[1] - view[0])),
+			from = Math.max(firstTime, Math.min(view[0], firstTime + whole - wide));
+		this.view = [from, from + wide];
+		this.bins = null;
+		this.surface.touch();
+		this.scale.touch();
+	}
+	timeAt(px) {
+		return this.view[0] + (px / this.surface.width) * (this.view[1] - this.view[0]);
+	}
+	xOf(t) {
+		return ((t - this.view[0]) / (this.view[1] - this.view[0])) * this.surface.width;
+	}
+
+	/* ---- drawing ---- */
+
+	/* Counts the samples of each kind in each stripe of the window. */
+	count(width) {
+		const [v0, v1] = this.view,
+			steps = this.tracks
+				.filter(t => !t.all)
+				.map(t => usualStep(this.p, t.threads[0])),
+			step = Math.min(...steps),
+			perPixel = (v1 - v0) / width;
+		this.stripe = Math.max(2, Math.min(24, Math.ceil((6 * step) / perPixel)));
+		const stripes = Math.ceil(width / this.stripe),
+			perStripe = perPixel * this.stripe;
+		this.bins = this.tracks.map(track => {
+			const bins = this.countTrack(track, stripes, perStripe),
+				full = bins[0].reduce(
+					(most, _, b) =>
+						Math.max(
+							most,
+							bins[0][b] +
+								bins[1][b] +
+								bins[2][b] +
+								bins[3][b]
+						),
+					0
+				);
+			return { bins, full: this.fullOf(track, full, perStripe / step) };
+		});
+		this.countedWidth = width;
+	}
+	/* Returns, by kind and stripe, the weight of the samples of a track. */
+	countTrack(track, stripes, perStripe) {
+		const { activity } = this,
+			[v0, v1] = this.view,
+			{ sampleTime: time, sampleNode: node, sampleWeight: weight } = this.p,
+			bins = ACTIVITY.map(() => new Float32Array(stripes));
+		for (const t of track.threads) {
+			let i = lowerBound(time, v0, t.first, t.last);
+			for (; i < t.last && time[i] < v1; i++) {
+				const b = Math.min(
+					stripes - 1,
+					Math.floor((time[i] - v0) / perStripe)
+				);
+				bins[activity[node[i]]][b] += weight ? weight[i] : 1;
+			}
+		}
+		return bins;
+	}
+	/* Returns the weight at which a stripe has full height. full: the weight of the heaviest
+	 * stripe; usual: that of a thread that always runs. */
+	fullOf(track, full, usual) {
+		return track.threads.length === 1 && full > usual * 0.4 && !this.p.sampleWeight
+			? Math.max(full * 0.8, Math.min(full, usual))
+			: full;
+	}
+	draw(ctx, width, height) {
+		if (!this.bins || this.countedWidth !== width) this.count(width);
+		const colours = ACTIVITY.map(k => {
+			const [hue, , saturation, light, darkLight] = KINDS[k];
+			return shade([hue, 0, saturation, light - 6, darkLight + 12], 500500);
+		});
+		this.tracks.forEach((_, row) => this.drawTrack(ctx, row, width, colours));
+		const span = (this.drag && this.drag.span) || this.range;
+		if (span) this.drawSpan(ctx, span, width, height);
+		if (this.hover !== null && this.hover !== undefined && !this.drag) {
+			ctx.fillStyle = css('--soft');
+			ctx.fillRect(this.hover, 0, 1, height);
+		}
+	}
+	drawTrack(ctx, row, width, colours) {
+		const y = row * TRACK,
+			{ bins, full } = this.bins[row],
+			room = TRACK - 6,
+			{ chosen } = this,
+			{ threads } = this.tracks[row];
+		ctx.fillStyle = css('--line');
+		ctx.fillRect(0, y + TRACK - 1, width, 1);
+		ctx.globalAlpha = chosen && !threads.some(t => chosen.has(t.number)) ? 0.35 : 1;
+		for (let b = 0; b < bins[0].length; b++) {
+			let base = y + TRACK - 1;
+			for (let k = 0; k < 4; k++) {
+				const h = Math.min((bins[k][b] / full) * room, base - y - 2);
+				if (!(h > 0)) continue;
+				ctx.fillStyle = colours[k];
+				ctx.fillRect(b * this.stripe, base - h, this.stripe, h);
+				base -= h;
+			}
+		}
+		ctx.globalAlpha = 1;
+	}
+	/* Shades the time outside the selected span. */
+	drawSpan(ctx, span, width, height) {
+		const a = this.xOf(span[0]),
+			b = this.xOf(span[1]);
+		ctx.fillStyle = css('--shade');
+		ctx.fillRect(0, 0, Math.max(0, a), height);
+		ctx.fillRect(b, 0, Math.max(0, width - b), height);
+		ctx.fillStyle = css('--focus');
+		ctx.fillRect(a - 1, 0, 2, height);
+		ctx.fillRect(b - 1, 0, 2, height);
+	}
+
+	/* ---- events ---- */
+
+	/* Returns the sample at a place, or -1. */
+	sampleAt(px, py) {
+		const track = this.tracks[Math.floor(py / TRACK)],
+			t = this.timeAt(px);
+		let best = -1,
+			nearest = Math.max(
+				((this.view[1] - this.view[0]) / this.surface.width) * 6,
+				0
+			);
+		for (const thread of track ? track.threads : []) {
+			const i = lowerBound(this.p.sampleTime, t, thread.first, thread.last);
+			for (const k of [i - 1, i]) {
+				if (k < thread.first || k >= thread.last) continue;
+				const d = Math.abs(this.p.sampleTime[k] - t);
+				if (d <= nearest) {
+					nearest = d;
+					best = k;
+				}
+			}
+		}
+		return best;
+	}
+	listen() {
+		const { canvas } = this;
+		canvas.addEventListener('pointerdown', e => this.press(e));
+		canvas.addEventListener('pointermove', e => {
+			const [x, y] = placeIn(canvas, e);
+			this.hover = x;
+			this.surface.touch();
+			if (this.drag) this.dragTo(x, e);
+			else this.tip(x, y, e);
+		});
+		canvas.addEventListener('pointerup', e => this.release(e));
+		canvas.addEventListener('dblclick', () => this.options.range(null));
+		canvas.addEventListener('pointerleave', () => {
+			this.hover = null;
+			if (!this.drag) hideTip();
+			this.surface.touch();
+		});
+		listenToWheel(this);
+		canvas.addEventListener('keydown', e => {
+			if (!this.key(e)) return;
+			e.preventDefault();
+			e.stopPropagation();
+		});
+	}
+	/* Begins a time span, or takes hold of an edge of the selected one. */
+	press(e) {
+		if (e.button !== 0) return;
+		this.canvas.setPointerCapture(e.pointerId);
+		const [x] = placeIn(this.canvas, e),
+			edge = this.range
+				? this.range.findIndex(v => Math.abs(this.xOf(v) - x) < 5)
+				: -1;
+		this.drag = {
+			from: edge >= 0 ? this.range[1 - edge] : this.timeAt(x),
+			x,
+			span: null,
+		};
+		hideTip();
+	}
+	dragTo(x, e) {
+		const { drag } = this,
+			t = this.timeAt(Math.max(0, Math.min(x, this.surface.width)));
+		if (!drag.span && Math.abs(x - drag.x) <= 3) return;
+		drag.span = [Math.min(t, drag.from), Math.max(t, drag.from)];
+		showTip(
+			e.clientX,
+			e.clientY,
+			el('b', {}, seconds(drag.span[1] - drag.span[0])),
+			el('div', {}, drag.span.map(seconds).join(' to '))
+		);
+	}
+	/* Shows the time and the innermost frames of the sample at a place. */
+	tip(x, y, e) {
+		const t = this.timeAt(Math.max(0, Math.min(x, this.surface.width))),
+			{ tree, sampleNode } = this.p,
+			i = this.sampleAt(x, y),
+			track = this.tracks[Math.floor(y / TRACK)],
+			path = i >= 0 ? pathOf(tree, sampleNode[i]) : [],
+			frames = path.slice(-6).reverse(),
+			outer = plural(path.length - 6, 'outer frame');
+		showTip(
+			e.clientX,
+			e.clientY,
+			el('b', {}, seconds(t)),
+			el('div', {}, track ? track.label : ''),
+			...frames.map(k => el('div', {}, labelOf(tree, k))),
+			path.length > 6 ? el('div', { class: 'soft' }, outer) : ''
+		);
+	}
+	/* Selects the time span of a drag, or the frame of a click. */
+	release(e) {
+		const { drag } = this;
+		this.drag = null;
+		hideTip();
+		if (!drag) return;
+		if (drag.span) {
+			this.options.range(drag.span);
+			return;
+		}
+		const i = this.sampleAt(...placeIn(this.canvas, e));
+		if (i >= 0) this.options.pick(this.p.sampleNode[i]);
+		this.surface.touch();
+	}
+	/* Handles a key. Returns whether it has a meaning here. */
+	key(e) {
+		const [v0, v1] = this.view,
+			whole = v1 - v0,
+			step = whole / 50,
+			[a, b] = this.range || [v0, v0 + whole / 10],
+			{ firstTime, lastTime } = this.p,
+			d = e.key === 'ArrowRight' ? step : e.key === 'ArrowLeft' ? -step : 0;
+		if (e.key === 'Escape' && this.range) this.options.range(null);
+		else if (d && e.shiftKey)
+			this.options.range([a, Math.min(lastTime, Math.max(a + step, b + d))]);
+		else if (d) {
+			const s = Math.max(firstTime - a, Math.min(d, lastTime - b));
+			this.options.range(this.range ? [a + s, b + s] : [a, b]);
+		} else return false;
+		return true;
+	}
+}
