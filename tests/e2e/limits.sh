@@ -18,8 +18,8 @@ recording_is_exact "page faults: all samples exact" faults.data 12
 deep=$(pcce-report -i faults.data --format=folded | awk -F ";" "NF > 300" | wc -l)
 check "page faults: some are deep ($deep)" [ "$deep" -ge 12 ]
 
-# The encoding stack outgrows its area of 2^20 entries. When it has shrunk below that again, contexts
-# are as deep as if it had not.
+# The encoding stack outgrows its area of 2^20 entries. When it has shrunk below that again,
+# contexts are as deep as if it had not.
 cat >shrunk.c <<'END'
 #include <stdlib.h>
 
