@@ -176,10 +176,11 @@ function depthText(f) {
 	return el(
 		'p',
 		{},
-		`Contexts have up to ${frames(f.max_depth)}, `,
-		`encoding stacks up to ${entries(f.max_encoding_stack)}. `,
-		`Nine of ten samples have at most ${frames(most)} and ${entries(mostEntries)}. `,
-		'Each sample copies the newest entries. Older entries are copied only once.'
+		`Contexts have up to ${frames(f.max_depth)}, ` +
+			`encoding stacks up to ${entries(f.max_encoding_stack)}. ` +
+			`Nine of ten samples have at most ${frames(most)} ` +
+			`and ${entries(mostEntries)}. ` +
+			'Each sample copies the newest entries. Older entries are copied only once.'
 	);
 }
 
