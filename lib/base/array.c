@@ -17,6 +17,21 @@ int array_grow(void *array, size_t n, size_t size)
 	return 0;
 }
 
+int array_grow_from(void *array, size_t n, size_t *capacity, size_t least, size_t size)
+{
+	size_t want = *capacity ? *capacity * 2 : least;
+	void **p = array, *more;
+
+	if (n < *capacity)
+		return 0;
+	more = reallocarray(*p, want, size);
+	if (!more)
+		return -ENOMEM;
+	*p = more;
+	*capacity = want;
+	return 0;
+}
+
 int compare_u32(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;

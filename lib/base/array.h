@@ -13,6 +13,9 @@
  */
 int array_grow(void *array, size_t n, size_t size);
 
+/* The same for an array whose capacity the caller keeps: it is `least` at first, then doubles. */
+int array_grow_from(void *array, size_t n, size_t *capacity, size_t least, size_t size);
+
 /* Compare two uint32_t or uint64_t, for qsort(). */
 int compare_u32(const void *a, const void *b);
 int compare_u64(const void *a, const void *b);

@@ -2,6 +2,7 @@
 /* Keeps two hash tables: of points by address space and instruction, and of places. */
 #include <errno.h>
 #include <stdlib.h>
+#include "base/array.h"
 #include "profile/sample_points.h"
 #include "base/hash_table.h"
 #include "elf/encoding_table.h"
@@ -83,22 +84,6 @@ void sample_points_free(struct sample_points *p)
 	free(p);
 }
 
-/* Makes room for one more of n elements. 0 or -ENOMEM. */
-static int grow_list(void *array, size_t n, size_t *capacity, size_t size)
-{
-	size_t want = *capacity ? *capacity * 2 : 1024;
-	void **p = array, *more;
-
-	if (n < *capacity)
-		return 0;
-	more = reallocarray(*p, want, size);
-	if (!more)
-		return -ENOMEM;
-	*p = more;
-	*capacity = want;
-	return 0;
-}
-
 /* ---- places ---------------------------------------------------------------------- */
 
 uint32_t sample_points_number(struct sample_points *p, struct tree_place place)
@@ -110,7 +95,7 @@ uint32_t sample_points_number(struct sample_points *p, struct tree_place place)
 		return UINT32_MAX;
 	if (*slot)
 		return *slot - 1;
-	if (grow_list(&p->places, p->n_places, &p->places_capacity, sizeof(*p->places)))
+	if (array_grow_from(&p->places, p->n_places, &p->places_capacity, 1024, sizeof(*p->places)))
 		return UINT32_MAX;
 	p->places[p->n_places] = place;
 	place_table_fill(&p->by_place, slot, ++p->n_places);
@@ -169,7 +154,7 @@ static const struct sample_point *add_point(struct sample_points *p, uint32_t sp
 {
 	struct sample_point *new;
 
-	if (grow_list(&p->list, p->n, &p->capacity, sizeof(*p->list)))
+	if (array_grow_from(&p->list, p->n, &p->capacity, 1024, sizeof(*p->list)))
 		return NULL;
 	new = &p->list[p->n];
 	*new = (struct sample_point){.ip = ip, .space = space};

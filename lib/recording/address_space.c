@@ -64,21 +64,6 @@ struct address_spaces {
 	struct process *last; /* which address_spaces_at() found */
 };
 
-static int grow_array(void *array, size_t n, size_t *capacity, size_t size)
-{
-	void **p = array, *more;
-	size_t want = *capacity ? *capacity * 2 : 16;
-
-	if (n < *capacity)
-		return 0;
-	more = reallocarray(*p, want, size);
-	if (!more)
-		return -ENOMEM;
-	*p = more;
-	*capacity = want;
-	return 0;
-}
-
 struct address_spaces *
 address_spaces_new(const struct encoding_table *(*table_of)(void *ctx, uint32_t module), void *ctx)
 {
@@ -115,7 +100,7 @@ void address_spaces_free(struct address_spaces *s)
 
 static int add_space_event(struct address_spaces *s, const struct event *e)
 {
-	if (grow_array(&s->events, s->n_events, &s->events_capacity, sizeof(*s->events)))
+	if (array_grow_from(&s->events, s->n_events, &s->events_capacity, 16, sizeof(*s->events)))
 		return -ENOMEM;
 	s->events[s->n_events] = *e;
 	s->events[s->n_events].sequence = s->n_events;
@@ -178,8 +163,8 @@ static int collect_processes(struct address_spaces *s)
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n_events; i++) {
-		if (grow_array(&s->processes, s->n_processes, &s->processes_capacity,
-			       sizeof(*s->processes)))
+		if (array_grow_from(&s->processes, s->n_processes, &s->processes_capacity, 16,
+				    sizeof(*s->processes)))
 			return -ENOMEM;
 		if (i && s->events[i].pid == s->events[i - 1].pid)
 			continue;
@@ -197,7 +182,7 @@ static int collect_processes(struct address_spaces *s)
 
 static struct generation *begin_generation(struct process *p, uint64_t time)
 {
-	if (grow_array(&p->generations, p->n, &p->capacity, sizeof(*p->generations)))
+	if (array_grow_from(&p->generations, p->n, &p->capacity, 16, sizeof(*p->generations)))
 		return NULL;
 	p->generations[p->n] = (struct generation){.from = time};
 	return &p->generations[p->n++];
@@ -212,7 +197,7 @@ static struct generation *current_generation(struct process *p)
 static int add_interval(struct generation *g, const struct decode_module *map, uint64_t from,
 			uint32_t sequence)
 {
-	if (grow_array(&g->intervals, g->n, &g->capacity, sizeof(*g->intervals)))
+	if (array_grow_from(&g->intervals, g->n, &g->capacity, 16, sizeof(*g->intervals)))
 		return -ENOMEM;
 	g->intervals[g->n++] = (struct interval){
 		.map = *map, .from = from, .until = UINT64_MAX, .sequence = sequence};
@@ -362,7 +347,7 @@ static uint32_t intern_space(struct address_spaces *s, struct decode_module *map
 	}
 	space = calloc(1, sizeof(*space));
 	if (!space ||
-	    grow_array(&s->spaces, s->n_spaces, &s->spaces_capacity, sizeof(*s->spaces))) {
+	    array_grow_from(&s->spaces, s->n_spaces, &s->spaces_capacity, 16, sizeof(*s->spaces))) {
 		free(space);
 		free(maps);
 		return UINT32_MAX;
