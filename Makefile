@@ -156,11 +156,11 @@ $(O)/obj/.flags: FORCE
 
 gcc-ok:
 	@case '$(GCC_MAJOR)' in \
-	11|12) ;; \
+	11|12|13|14|15|16) ;; \
 	'') echo "pcce: cannot run the compiler '$(CC)'; run scripts/setup, or name one" \
 		"with CC=" >&2; exit 1;; \
 	*) echo "pcce: cannot build the plugin for $(CC): it is GCC $(GCC_MAJOR), and GCC 11" \
-		"and 12 are supported; name another compiler with CC=gcc-12" >&2; exit 1;; \
+		"to 16 are supported; name another compiler with CC=gcc-14" >&2; exit 1;; \
 	esac
 	@test -f '$(PLUGIN_DIR)/include/gcc-plugin.h' || { \
 		echo "pcce: cannot find the plugin headers of $(CC);" \
