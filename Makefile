@@ -159,8 +159,8 @@ gcc-ok:
 	11|12|13|14|15|16) ;; \
 	'') echo "pcce: cannot run the compiler '$(CC)'; run scripts/setup, or name one" \
 		"with CC=" >&2; exit 1;; \
-	*) echo "pcce: cannot build the plugin for $(CC): it is GCC $(GCC_MAJOR), and GCC 11" \
-		"to 16 are supported; name another compiler with CC=gcc-14" >&2; exit 1;; \
+	*) echo "pcce: cannot build the plugin for $(CC): it is GCC $(GCC_MAJOR), and the" \
+		"plugin needs GCC 11 to 16; name another compiler with CC=gcc-12" >&2; exit 1;; \
 	esac
 	@test -f '$(PLUGIN_DIR)/include/gcc-plugin.h' || { \
 		echo "pcce: cannot find the plugin headers of $(CC);" \
