@@ -144,8 +144,8 @@ help:                                           ## this list
 	@echo '  PREFIX=DIR DESTDIR=DIR  for install and uninstall (PREFIX: $(PREFIX))'
 
 # A change of flags, of the compiler or of the version rebuilds what depends on it.
-FLAGS_NOW = $(CC) $(CXX) $(VERSION) $(CPPFLAGS_ALL) $(CFLAGS_TOOLS) $(LDFLAGS) \
-	$(shell $(CC) -dumpfullversion 2>/dev/null)
+FLAGS_NOW = $(CC) $(CXX) $(CLANG) $(VERSION) $(CPPFLAGS_ALL) $(CFLAGS_TOOLS) \
+	$(LDFLAGS) $(shell $(CC) -dumpfullversion 2>/dev/null)
 $(O)/obj/.flags: FORCE
 	@mkdir -p $(@D)
 	@touch $(O)/.pcce-build

@@ -3,20 +3,32 @@
 #
 # Tests the kernel module in Debian's kernel, in an emulated machine (`make check-vm`).
 #
+#   KDIR=DIR   the installed headers of a kernel of Debian, /usr/src/linux-headers-RELEASE; by
+#              default those of the newest release that is installed
+#
 # This script builds the module and the programs, starts the machine (lib.sh), and checks its
 # output. guest.sh and parts/* run inside.
 
 . "$(dirname "$0")/../lib.sh"
 . "$top/tests/vm/lib.sh"
+. "$top/tests/bpf/lib.sh"
+kdir=${KDIR:+$(realpath -m "$KDIR")}
 cd "$scratch" || exit 1
 
 # ---- what is needed ---------------------------------------------------------------------
 
 vm_needs
-kdir=$(printf '%s\n' /usr/src/linux-headers-6.1.*-amd64 | grep -v -e -cloud- -e -rt- | sort -V | tail -n 1)
+[ -n "$kdir" ] ||
+	kdir=$(printf '%s\n' /usr/src/linux-headers-*-amd64 | grep -v -e -cloud- -e -rt- | sort -V | tail -n 1)
+if [ -n "${KDIR-}" ]; then
+	check "$KDIR holds the headers of a kernel" [ -e "$kdir/Module.symvers" ]
+	[ "$tap_failed" = 0 ] || done_testing
+fi
 [ -e "$kdir/Module.symvers" ] || skip_all \
-	"the headers of Debian's kernel 6.1 are missing (package linux-headers-amd64)"
-release=${kdir#/usr/src/linux-headers-}
+	"the headers of Debian's kernel are missing (package linux-headers-amd64)"
+release=$(basename "$kdir")
+release=${release#linux-headers-}
+echo "# kernel $release"
 kernel=$out/vm/$release
 mkdir -p "$out/vm"
 "$top/scripts/fetch-kernel" "$release" "$kernel" 2>fetch.log ||
@@ -61,6 +73,13 @@ reloads=${PCCE_VM_RELOADS:-50} # 1,000 take two minutes
 vm_new
 vm_instrumented "$top/tests/vm/truth.c" truth -pthread
 for name in requests sessions access cost hostile reload; do vm_program $name; done
+for clang in $(bpf_clangs); do
+	if bpf_loader "$clang" >build.log 2>&1; then
+		vm_add "load-$clang"
+	else
+		not_ok "the BPF program builds with $clang" build.log
+	fi
+done
 for name in $workloads; do
 	case $name in # divisors that make about 500 samples
 	signals | static) divisor=40 ;;

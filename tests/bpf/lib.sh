@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# shellcheck shell=bash
+#
+# Builds the BPF program with each clang that is installed.  Source it after tests/lib.sh.
+
+# bpf_clangs: prints the names: clang if it has no other name, and clang-14 and later
+bpf_clangs() {
+	local clang major
+	for clang in clang $(compgen -c clang- | grep -x 'clang-[0-9]*' | sort -uV); do
+		command -v "$clang" >/dev/null || continue
+		major=$("$clang" -dumpversion 2>/dev/null | cut -d. -f1)
+		[ "${major:-0}" -ge 14 ] || continue
+		[ "$clang" != clang ] || ! command -v "clang-$major" >/dev/null || continue
+		echo "$clang"
+	done
+}
+
+# bpf_loader CLANG: makes load-CLANG in the current directory, load.c with the BPF program of that
+# clang.  The build treats warnings as errors.
+bpf_loader() {
+	env -u MAKEFLAGS -u MAKELEVEL make -s -C "$top" O="$scratch/bpf-$1" CLANG="$1" \
+		WERROR=-Werror "$scratch/bpf-$1/obj/sampler.skel.h" &&
+		$CC -O2 -g -Wall -Wextra -Werror -I"$top/include" -I"$top/lib" -I"$top" \
+			-I"$top/tests/vm" -I"$scratch/bpf-$1/obj" "$top/tests/bpf/load.c" \
+			"$top/tests/vm/guest.c" "$top/lib/sampler/bpf_load.c" \
+			"$top/lib/sampler/bpf_ring.c" "$top/lib/sampler/perf_event.c" \
+			"$top/lib/base/error.c" -lbpf -lelf -lz -o "load-$1"
+}

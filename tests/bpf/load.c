@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * load [namespace]
+ *
+ * Loads the BPF program into the running kernel and checks the samples that it takes, for each kind
+ * of event. With the argument it does so in a pid namespace, where the program translates numbers.
+ *
+ * Nothing is instrumented. The program makes the page by hand, so that its contents are known.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <pcce/sample.h>
+
+#include "bpf/sampler.h"
+#include "guest.h"
+#include "sampler/bpf_load.h"
+#include "sampler/bpf_ring.h"
+
+#define SAMPLES 50     /* at least, of each shape */
+#define PATIENCE 60000 /* ms */
+#define SEGMENTS 300
+#define ID 0x123456789aULL
+#define EXT 0x4321ULL
+
+static __thread struct pcce_page page __attribute__((aligned(4096), tls_model("initial-exec")));
+static struct pcce_segment *area;
+static char *fresh; /* a page that faults */
+
+static const char *const events[] = {"cpu-clock", "task-clock", "page-faults",
+				     "syscalls:sys_enter_getppid"};
+
+static const struct shape {
+	const char *name;
+	unsigned int entries, below;
+	bool upper;
+} shapes[] = {
+	{"no entries", 0, 0, false},
+	{"7 entries", 7, 0, false},
+	{"32 entries", 32, 0, false},
+	{"17 entries, 2 segments below", 17, 2, false},
+	{"1 entry in the upper half", 1, 1, true},
+	{"16 entries in the upper half", 16, 1, true},
+	{"32 entries in the upper half, 299 segments below", 32, SEGMENTS - 1, true},
+};
+
+static struct pcce_entry entry(unsigned int i)
+{
+	return (struct pcce_entry){i + 1, 0x1000 + i};
+}
+
+static void make_area(void)
+{
+	unsigned int i;
+
+	area = mmap(NULL, SEGMENTS * sizeof(*area), PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	fresh = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (area == MAP_FAILED || fresh == MAP_FAILED)
+		abort();
+	for (i = 0; i < SEGMENTS; i++) {
+		area[i].generation = 1000 + i;
+		area[i].index = i;
+		area[i].base = (struct pcce_entry){i ? 999 + i : 0, PCCE_MARK_WORD};
+	}
+}
+
+static void make_page(const struct shape *shape)
+{
+	unsigned int first = shape->upper ? PCCE_OFF_HALF / 16 : 0, below = shape->below, i;
+
+	memset(&page, 0, sizeof(page));
+	page.version = PCCE_PAGE_VERSION;
+	page.size = PCCE_PAGE_SIZE;
+	page.id = ID;
+	page.ext = EXT;
+	*(shape->upper ? &page.entry[first - 1] : &page.base) =
+		(struct pcce_entry){below ? area[below - 1].generation : 0, PCCE_MARK_WORD};
+	for (i = 0; i < shape->entries; i++)
+		page.entry[first + i] = entry(i);
+	page.off = (first + shape->entries) * 16;
+	page.place = below << PCCE_PLACE_SHIFT;
+	page.area = (uint64_t)(uintptr_t)area;
+	page.magic = PCCE_PAGE_MAGIC;
+}
+
+/* ---- the samples ---------------------------------------------------------------------- */
+
+struct check {
+	const struct shape *shape;
+	unsigned int samples, bad;
+	struct pcce_sample first_bad;
+};
+
+static bool is_right(const struct pcce_sample *s, const struct shape *shape)
+{
+	const struct pcce_entry *e = pcce_sample_entries(s);
+	unsigned int i;
+
+	if (s->flags & (PCCE_SAMPLE_OUTSIDE | PCCE_SAMPLE_READ_FAULT) || s->id != ID ||
+	    s->ext != EXT || s->pid != (uint32_t)getpid() ||
+	    s->tid != (uint32_t)syscall(SYS_gettid) || s->n_entries != shape->entries ||
+	    s->n_below != shape->below ||
+	    s->below != (shape->below ? area[shape->below - 1].generation : 0))
+		return false;
+	for (i = 0; i < s->n_entries; i++)
+		if (e[i].id != entry(i).id || e[i].site != entry(i).site)
+			return false;
+	return !s->n_segments || pcce_sample_segments(s)[s->n_segments - 1].generation >= 1000;
+}
+
+static int count(void *ctx, const struct pcce_sample *s, size_t size)
+{
+	struct check *c = ctx;
+
+	(void)size;
+	c->samples++;
+	if (!is_right(s, c->shape) && !c->bad++)
+		c->first_bad = *s;
+	return 0;
+}
+
+static void provoke(enum perf_event_kind kind)
+{
+	unsigned int i;
+
+	if (kind == PERF_EVENT_CLOCK) {
+		burn_ms(10);
+		return;
+	}
+	for (i = 0; i < SAMPLES; i++) {
+		if (kind == PERF_EVENT_TRACEPOINT) {
+			syscall(SYS_getppid);
+		} else {
+			madvise(fresh, 4096, MADV_DONTNEED);
+			*(volatile char *)fresh = 1;
+		}
+	}
+}
+
+/* ---- the program ------------------------------------------------------------------------ */
+
+struct loaded {
+	struct sampler_bpf *skel;
+	struct bpf_ring *rings;
+	enum perf_event_kind kind;
+	int event;
+};
+
+static bool stop(const char *what, const char *event, const char *why)
+{
+	result(false, "%s: %s", event, what);
+	printf("#   %s\n", why);
+	return false;
+}
+
+/* As lib/sampler/bpf.c does. */
+static int follow_by_map(const struct loaded *l)
+{
+	struct sampler_process p = {.armed = 1};
+	uint32_t key = (uint32_t)getpid();
+
+	if (sampler_bpf__attach(l->skel))
+		return -errno;
+	if (l->skel->rodata->pidns_ino) {
+		l->skel->bss->wanted_armed = 1;
+		l->skel->bss->wanted = key;
+		return 0;
+	}
+	return bpf_map_update_elem(bpf_map__fd(l->skel->maps.processes), &key, &p, BPF_ANY);
+}
+
+static bool load(const char *event, struct loaded *l)
+{
+	struct sampler_config config = {.event = event, .period = 1};
+	struct perf_event_attr attr;
+	struct error why;
+	bool tracepoint;
+	int err;
+
+	if (strstr(event, "clock")) {
+		config.frequency = 1000;
+		config.period = 0;
+	}
+	memset(l, 0, sizeof(*l));
+	if (perf_event_make_attr(&config, &attr, &l->kind, &why))
+		return stop("the event is known", event, why.text);
+	if (bpf_program_load(l->kind, &attr, &l->skel, &why))
+		return stop("the kernel loads the program", event, why.text);
+	result(true, "%s: the kernel loads the program", event);
+	l->skel->bss->offsets[0] = (char *)&page - (char *)__builtin_thread_pointer();
+	l->skel->bss->n_offsets = 1;
+	tracepoint = l->kind == PERF_EVENT_TRACEPOINT;
+	attr.inherit = !tracepoint;
+	err = bpf_ring_open(bpf_map__fd(l->skel->maps.controls), bpf_map__fd(l->skel->maps.rings),
+			    libbpf_num_possible_cpus(), &l->rings);
+	if (!err && tracepoint)
+		err = follow_by_map(l);
+	l->event = err ? -1 : perf_event_create(&attr, tracepoint ? -1 : 0, tracepoint ? 0 : -1);
+	if (!err && l->event < 0)
+		err = -errno;
+	if (!err)
+		err = bpf_program_attach(l->skel, l->kind, l->event);
+	return err ? stop("the program is attached", event, strerror(-err)) : true;
+}
+
+static void unload(struct loaded *l)
+{
+	if (l->event >= 0)
+		close(l->event);
+	bpf_ring_close(l->rings);
+	if (l->skel)
+		sampler_bpf__destroy(l->skel);
+}
+
+/* Returns whether all samples of the shape are right; otherwise it says what is wrong. */
+static bool sample(struct loaded *l, const char *event, const struct shape *shape)
+{
+	struct watch w = watch_new(1000);
+	struct check c = {.shape = shape};
+
+	make_page(shape);
+	do {
+		ioctl(l->event, PERF_EVENT_IOC_ENABLE, 0);
+		provoke(l->kind);
+		ioctl(l->event, PERF_EVENT_IOC_DISABLE, 0);
+		bpf_ring_read(l->rings, count, &c);
+	} while (c.samples < SAMPLES && watch_ms(&w) < PATIENCE);
+	if (c.samples >= SAMPLES && !c.bad)
+		return true;
+	printf("# %s: %s: %u samples, %u wrong; the first: flags %#x, id %#llx, ext %#llx, "
+	       "process %u, thread %u, %u entries, %u segments below (%llu)\n",
+	       event, shape->name, c.samples, c.bad, c.first_bad.flags,
+	       (unsigned long long)c.first_bad.id, (unsigned long long)c.first_bad.ext,
+	       c.first_bad.pid, c.first_bad.tid, c.first_bad.n_entries, c.first_bad.n_below,
+	       (unsigned long long)c.first_bad.below);
+	return false;
+}
+
+/* Continues in a child that is the first process of a pid namespace. */
+static void enter_namespace(void)
+{
+	int status;
+	pid_t pid;
+
+	if (unshare(CLONE_NEWPID)) {
+		result(false, "there are pid namespaces");
+		exit(1);
+	}
+	pid = fork();
+	if (pid) {
+		waitpid(pid, &status, 0);
+		exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	size_t i, j;
+
+	if (argc > 1 && !strcmp(argv[1], "namespace"))
+		enter_namespace();
+	make_area();
+	for (i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+		struct loaded l;
+
+		if (load(events[i], &l)) {
+			bool good = true;
+
+			for (j = 0; j < sizeof(shapes) / sizeof(shapes[0]); j++)
+				good &= sample(&l, events[i], &shapes[j]);
+			result(good, "%s: all samples are right", events[i]);
+		}
+		unload(&l);
+	}
+	return 0;
+}

@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Tests the BPF program of each clang that is installed.  It builds without a warning.  The running
+# kernel loads it, and its samples are right (load.c).  tests/vm does the same in other kernels.
+
+. "$(dirname "$0")/../lib.sh"
+. "$top/tests/bpf/lib.sh"
+cd "$scratch" || exit 1
+
+clangs=$(bpf_clangs)
+[ -n "$clangs" ] || skip_all "clang is missing (package clang)"
+for clang in $clangs; do
+	if bpf_loader "$clang" >build.log 2>&1; then
+		is "$clang: the program builds without a warning" "$(grep -v '^  [A-Z]* ' build.log)" ""
+	else
+		not_ok "$clang: the program builds" build.log
+	fi
+done
+if ! has_bpf; then
+	skip "the kernel loads the program" "$bpf_reason"
+	done_testing
+fi
+
+# load WHERE CLANG: with a tracefs
+load() {
+	local propagation=
+	# In a chroot whose / is not a mount, its propagation cannot be changed.
+	unshare -m true 2>/dev/null || propagation="--propagation unchanged"
+	# shellcheck disable=SC2086 # options; no argument or one
+	unshare -m $propagation sh -c 'mountpoint -q /sys/kernel/tracing ||
+		mount -t tracefs nodev /sys/kernel/tracing
+		exec "$@"' sh "./load-$2" $1
+}
+
+for clang in $clangs; do
+	[ -x "load-$clang" ] || continue
+	for where in "" namespace; do
+		name=$clang${where:+, pid namespace}
+		load "$where" "$clang" >results 2>&1
+		is "$name: load.c ends well" $? 0
+		while IFS= read -r line; do
+			case $line in
+			'ok - '*) ok "$name: ${line#ok - }" ;;
+			'not ok - '*) not_ok "$name: ${line#not ok - }" ;;
+			*) echo "# ${line#\# }" ;;
+			esac
+		done <results
+	done
+done
+done_testing
