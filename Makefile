@@ -2,7 +2,8 @@
 #
 # Builds pcce: one non-recursive makefile, in parts.  `make help` lists the targets.
 #
-#   Makefile            the plugin, the BPF program, the libraries and the tools
+#   Makefile            the BPF program, the libraries and the tools
+#   plugin/build.mk     the plugin, for each compiler
 #   userlib/build.mk    the runtime library
 #   mk/decode.mk        libpcce-decode.so.0, for other programs
 #   mk/install.mk       installation, DKMS, Debian packages
@@ -14,13 +15,15 @@
 #   DEBUG=1    tools and tests without optimisation
 #   SAN=1      tools and unit tests with AddressSanitizer and UBSan
 #   WERROR=    do not treat warnings as errors
-#   CC=gcc-11  the compiler; the plugin is built for exactly this one
+#   CC=gcc-11  the compiler
+#   GCCS=LIST  the compilers that get a plugin, or all: GCCS="gcc-12 gcc-14" (default: CC)
 #
 # The output looks like an installed tree. Everything in it finds its parts relative to its own
 # place, so $(O)/bin/pcce-record works without installation:
 #
 #   $(O)/bin/pcce-*                 from tools/pcce-*.c, tools/pcce-*.in
-#   $(O)/lib/pcce/pcce_plugin.so    from plugin/*.c
+#   $(O)/lib/pcce/pcce_plugin.so    from plugin/dispatch/, chooses one of gcc-*/
+#   $(O)/lib/pcce/gcc-N/pcce_plugin.so    from plugin/*.c, for GCC N
 #   $(O)/lib/pcce/libpcce*          from userlib/
 #   $(O)/lib/libpcce-decode.so*     from lib/
 #   $(O)/lib/pcce/*.specs           from tools/*.specs.in
@@ -89,14 +92,11 @@ CFLAGS_TOOLS := -std=gnu11 $(WARN) $(CFLAGS) $(SANFLAGS) -pthread
 LIBS_TOOLS   := -Wl,--as-needed -ldw -lelf -lbpf -lz -ldeflate -lprotobuf-c -ljansson -lurcu-bp \
 	-liberty -lncursesw -ltinfo -lm
 
-GCC_MAJOR  = $(firstword $(subst ., ,$(shell $(CC) -dumpversion 2>/dev/null)))
-PLUGIN_DIR = $(shell $(CC) -print-file-name=plugin 2>/dev/null)
 MULTIARCH  = $(shell $(CC) -print-multiarch 2>/dev/null)
 DEPFLAGS   = -MMD -MP -MF $@.d
 
 # ---- what is built -------------------------------------------------------------------------
 
-PLUGIN_SRC := $(wildcard plugin/*.c)
 LIB_SRC    := $(wildcard lib/*/*.c)
 PROTO_SRC  := $(wildcard lib/format/*.proto)
 CMD_SRC    := $(filter-out tools/pcce-ld.c,$(wildcard tools/pcce-*.c))
@@ -107,7 +107,6 @@ CMAKE_SRC  := $(wildcard tools/cmake/*.cmake)
 CMAKE_IN   := $(wildcard tools/cmake/*.cmake.in)
 
 LIBDIR     := $(O)/lib/pcce
-PLUGIN     := $(LIBDIR)/pcce_plugin.so
 TOOLLIB    := $(O)/obj/libpcce-tools.a
 CMDS       := $(CMD_SRC:tools/%.c=$(O)/bin/%)
 SCRIPTS    := $(BIN_IN:tools/%.in=$(O)/bin/%)
@@ -119,17 +118,16 @@ FLAGS_FOR  := $(PC_IN:tools/%.in=$(O)/lib/pkgconfig/%) \
 	$(CMAKE_SRC:tools/cmake/%=$(O)/lib/cmake/Pcce/%) \
 	$(CMAKE_IN:tools/cmake/%.in=$(O)/lib/cmake/Pcce/%)
 
-.PHONY: all plugin userlib tools bpf kmod specs ld flags setup demo pictures style clean help \
-	gcc-ok FORCE
+.PHONY: all userlib tools bpf kmod specs ld flags setup demo pictures style clean help FORCE
 
 all: plugin userlib tools bpf specs ld flags    ## build everything (default)
-plugin: $(PLUGIN)                               ## the GCC plugin
 tools: $(CMDS) $(SCRIPTS)                       ## the commands
 bpf: $(SKELS)                                   ## the BPF program and its skeleton
 specs: $(SPECS)                                 ## GCC specs files
 ld: $(LDS)                                      ## linker wrappers that encode
 flags: $(FLAGS_FOR)                             ## files for pkg-config and CMake
 
+include plugin/build.mk
 # Sets USERLIB_TARGETS, files in $(LIBDIR), and gives their rules.
 include userlib/build.mk
 userlib: $(USERLIB_TARGETS)                     ## the runtime library
@@ -137,7 +135,7 @@ include mk/decode.mk
 
 help:                                           ## this list
 	@echo 'targets:'
-	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile mk/*.mk | \
+	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile plugin/build.mk mk/*.mk | \
 		awk -F'\t' '{ printf "  %-14s %s\n", $$1, $$2 }'
 	@echo 'variables:'
 	@sed -n '/^# *[A-Z]*=[^ ]* /s/^# */  /p' Makefile
@@ -151,33 +149,6 @@ $(O)/obj/.flags: FORCE
 	@touch $(O)/.pcce-build
 	@printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' | cmp -s - $@ || \
 		printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' > $@
-
-# ---- plugin --------------------------------------------------------------------------------
-
-gcc-ok:
-	@case '$(GCC_MAJOR)' in \
-	11|12|13|14|15|16) ;; \
-	'') echo "pcce: cannot run the compiler '$(CC)'; run scripts/setup, or name one" \
-		"with CC=" >&2; exit 1;; \
-	*) echo "pcce: cannot build the plugin for $(CC): it is GCC $(GCC_MAJOR), and the" \
-		"plugin needs GCC 11 to 16; name another compiler with CC=gcc-12" >&2; exit 1;; \
-	esac
-	@test -f '$(PLUGIN_DIR)/include/gcc-plugin.h' || { \
-		echo "pcce: cannot find the plugin headers of $(CC);" \
-			"install them: apt-get install gcc-$(GCC_MAJOR)-plugin-dev" >&2; exit 1; }
-
-PLUGIN_FLAGS = -std=gnu++17 $(WARN) -O2 -g -fPIC -fno-rtti -fno-exceptions \
-	-isystem $(PLUGIN_DIR)/include $(CPPFLAGS_ALL)
-
-$(O)/obj/plugin/%.o: plugin/%.c $(O)/obj/.flags | gcc-ok
-	$(call say,CXX,$<)
-	@mkdir -p $(@D)
-	$(Q)$(CXX) $(PLUGIN_FLAGS) $(DEPFLAGS) -x c++ -c $< -o $@
-
-$(PLUGIN): $(PLUGIN_SRC:%.c=$(O)/obj/%.o)
-	$(call say,LINK,$@)
-	@mkdir -p $(@D)
-	$(Q)$(CXX) -shared -o $@.tmp $^ && mv -f $@.tmp $@
 
 # ---- in the kernel -------------------------------------------------------------------------
 

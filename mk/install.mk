@@ -41,7 +41,10 @@ install: all                                    ## install under PREFIX (staged:
 	$(Q)$(INSTALL) -d $(I_BIN) $(I_LIB)/ld $(I_INC) $(I_SO) $(I_PC) $(I_CMAKE) $(I_BASH) \
 		$(I_ZSH)
 	$(Q)$(INSTALL) -m 755 $(CMDS) $(I_BIN)
-	$(Q)$(INSTALL) -m 644 $(PLUGIN) $(I_LIB)
+	$(Q)$(INSTALL) -m 644 $(DISPATCH) $(I_LIB)
+	$(Q)rm -rf $(I_LIB)/gcc-*
+	$(Q)set -e; $(foreach n,$(GCC_MAJORS),$(INSTALL) -D -m 644 \
+		$(LIBDIR)/gcc-$(n)/pcce_plugin.so $(I_LIB)/gcc-$(n)/pcce_plugin.so;) :
 	$(Q)cp -a $(USERLIB_TARGETS) $(I_LIB)
 	$(Q)cp -a $(LDS) $(I_LIB)/ld
 	$(Q)$(INSTALL) -m 644 $(DECODE_SO) $(I_SO)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Includes GCC's internals, and hides every difference between the GCC versions that it accepts
- * (11 to 16, x86-64).
+ * (those of build.mk, x86-64).
  */
 #ifndef PCCE_GCC_COMPAT_H
 #define PCCE_GCC_COMPAT_H
@@ -9,8 +9,8 @@
 #include "gcc-plugin.h"
 #include "plugin-version.h"
 
-#if GCCPLUGIN_VERSION_MAJOR < 11 || GCCPLUGIN_VERSION_MAJOR > 16
-#error "cannot build the pcce plugin: this GCC is not 11 to 16; name another with CC=gcc-12"
+#if GCCPLUGIN_VERSION_MAJOR < PCCE_GCC_FIRST || GCCPLUGIN_VERSION_MAJOR > PCCE_GCC_LAST
+#error "cannot build the pcce plugin: this GCC is not one of plugin/build.mk; name another with CC="
 #endif
 
 #include "tree.h"

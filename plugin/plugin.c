@@ -30,8 +30,7 @@ static bool check_version(const char *name, struct plugin_gcc_version *gcc)
 {
 	if (plugin_default_version_check(gcc, &gcc_version))
 		return true;
-	error("cannot load %s in GCC %s: it was built for GCC %s; build pcce again with this "
-	      "compiler (the plugin needs GCC 11 to 16)",
+	error("cannot load %s in GCC %s: it was built for GCC %s; build pcce with this compiler",
 	      name, gcc->basever, gcc_version.basever);
 	if (!strcmp(gcc->basever, gcc_version.basever))
 		inform(UNKNOWN_LOCATION,

@@ -8,6 +8,9 @@
  * encoded, the wrapper leaves it as the linker made it and prints the reason on stderr.  That file
  * runs, but its contexts are unknown.
  *
+ * clang searches the directory too (pcce-config --ldflags), but does not read pcce.specs.  The
+ * wrapper refuses to link for it, since the runtime would be missing.
+ *
  * Environment: PCCE_ENCODE=off skips the encoding.  PCCE_ENCODE=strict makes the link fail (exit
  * status 1) if the encoding fails.
  */
@@ -65,6 +68,22 @@ static char *find_linker(const char *name)
 		memset(&self, 0, sizeof(self));
 	found = search_path(getenv("COMPILER_PATH"), name, &self);
 	return found ? found : search_path(path ? path : "/usr/bin:/bin", name, &self);
+}
+
+/* Tells whether the parent of this process is clang.  Between GCC and its linker is collect2. */
+static bool called_by_clang(void)
+{
+	char link[64], path[PATH_MAX];
+	const char *name;
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)getppid());
+	length = readlink(link, path, sizeof(path) - 1);
+	if (length <= 0)
+		return false;
+	path[length] = '\0';
+	name = basename(path);
+	return !strncmp(name, "clang", strlen("clang"));
 }
 
 /* Runs the linker with the standard files of this process and gives its wait status. */
@@ -149,6 +168,11 @@ int main(int argc, char **argv)
 	char *linker = find_linker(name);
 	int status, err;
 
+	if (called_by_clang()) {
+		fprintf(stderr, "pcce-ld: cannot link with clang: the linker flags of pcce-config "
+				"are for GCC; link with gcc or g++, or leave out these flags\n");
+		return 1;
+	}
 	if (!linker) {
 		fprintf(stderr,
 			"pcce-ld: cannot link: there is no other '%s' in COMPILER_PATH or PATH; "

@@ -604,6 +604,8 @@ refused "an unknown argument is refused by its full name" \
 	-o empty.s
 refused "-m32 is refused" "only x86-64" "$CC" -m32 -fplugin="$PLUGIN" -S empty.c -o empty.s
 refused "-mx32 is refused" "only x86-64" "$CC" -mx32 -fplugin="$PLUGIN" -S empty.c -o empty.s
+plugin_of_version=$(dirname "$PLUGIN")/gcc-$("$CC" -dumpversion | cut -d. -f1)/pcce_plugin.so
+[ -f "$plugin_of_version" ] || plugin_of_version=$PLUGIN
 other=
 for candidate in gcc-11 gcc-12 gcc-10; do
 	command -v $candidate > log 2>&1 &&
@@ -612,7 +614,7 @@ for candidate in gcc-11 gcc-12 gcc-10; do
 done
 if [ -n "$other" ]; then
 	refused "another version of GCC is refused" \
-		"was built for GCC" "$other" -fplugin="$PLUGIN" -S empty.c -o empty.s
+		"was built for GCC" "$other" -fplugin="$plugin_of_version" -S empty.c -o empty.s
 else
 	skip "another version of GCC is refused" "only one GCC is installed"
 fi

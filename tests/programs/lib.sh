@@ -111,7 +111,7 @@ fingerprint() { # VARIANT
 	# A variant of bench/ may be built without pcce.
 	if [ "$1" = pcce ] || [[ "${variant_c-} ${variant_ld-}" = *pcce_plugin* ]]; then
 		# shellcheck disable=SC2046
-		cat "$out"/lib/pcce/*.* "$out/lib/pcce/ld/ld" "$out/bin/pcce-encode" \
+		cat "$out"/lib/pcce/*.* "$out"/lib/pcce/gcc-*/* "$out/lib/pcce/ld/ld" "$out/bin/pcce-encode" \
 			$(command -v "$CC") 2>/dev/null | cksum
 	else
 		$CC --version | cksum

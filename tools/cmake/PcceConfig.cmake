@@ -26,6 +26,16 @@ foreach(Pcce_language C CXX)
         "cannot use the ${Pcce_language} compiler ${Pcce_compiler}: \
 pcce is a plugin of GCC; use GCC")
   endif()
+  if(CMAKE_${Pcce_language}_COMPILER_LOADED AND Pcce_compiler STREQUAL "GNU")
+    string(REGEX MATCH "^[0-9]+" Pcce_major "${CMAKE_${Pcce_language}_COMPILER_VERSION}")
+    if(NOT EXISTS "${Pcce_LIBDIR}/gcc-${Pcce_major}/pcce_plugin.so")
+      set(Pcce_FOUND FALSE)
+      set(Pcce_NOT_FOUND_MESSAGE
+          "cannot use GCC ${Pcce_major}: ${Pcce_LIBDIR} has no plugin for it; \
+install the package pcce-gcc-${Pcce_major}, or build pcce with 'make GCCS=all'")
+    endif()
+    unset(Pcce_major)
+  endif()
 endforeach()
 unset(Pcce_language)
 unset(Pcce_compiler)
@@ -37,7 +47,8 @@ if(NOT TARGET Pcce::pcce AND NOT (DEFINED Pcce_FOUND AND NOT Pcce_FOUND))
     Pcce::pcce
     PROPERTIES INTERFACE_COMPILE_OPTIONS
                "$<$<COMPILE_LANGUAGE:C,CXX,OBJC,OBJCXX,Fortran>:${Pcce_plugin}>"
-               INTERFACE_LINK_OPTIONS "${Pcce_plugin};-specs=${Pcce_LIBDIR}/pcce.specs")
+               INTERFACE_LINK_OPTIONS
+               "${Pcce_plugin};-specs=${Pcce_LIBDIR}/pcce.specs;-B${Pcce_LIBDIR}/ld")
   get_filename_component(Pcce_include "${Pcce_LIBDIR}/../../include" ABSOLUTE)
   if(EXISTS "${Pcce_include}/pcce/pcce.h")
     set_target_properties(Pcce::pcce PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${Pcce_include}")
