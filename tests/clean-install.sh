@@ -29,7 +29,9 @@ if ! debootstrap --variant=minbase bookworm root http://deb.debian.org/debian \
 	done_testing
 	exit
 fi
+# debootstrap takes Debian 12, whose compiler is GCC 12.
 cp "$(tail -n 1 deb.log)" root/root/pcce.deb
+cp "$out"/deb/pcce-gcc-12_*.deb root/root/pcce-gcc-12.deb
 cp "$top/tests/workloads/recursion.c" "$top/tests/workloads/burn.h" root/root
 cp /etc/resolv.conf root/etc
 cp /etc/apt/sources.list.d/*.sources root/etc/apt/sources.list.d/ 2>/dev/null
@@ -38,7 +40,7 @@ set -eu
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C PATH=/usr/sbin:/usr/bin:/sbin:/bin
 cd /root
 apt-get update -qq
-apt-get install -y -qq --no-install-recommends ./pcce.deb >apt.log 2>&1 || { tail -n 20 apt.log; exit 1; }
+apt-get install -y -qq --no-install-recommends ./pcce.deb ./pcce-gcc-12.deb >apt.log 2>&1 || { tail -n 20 apt.log; exit 1; }
 gcc-12 -O2 -g $(pcce-config --cflags) recursion.c $(pcce-config --ldflags) -o program
 pcce-record -b self --verify -F 1000 -o x.data -- ./program
 pcce-report -i x.data --stats >stats
@@ -46,8 +48,8 @@ for format in $(pcce-report --help | sed -n '/^Formats:/,/^$/s/^  \([a-z-]*\) .*
 	pcce-report -i x.data --format="$format" -o "x.$format"
 	test -s "x.$format"
 done
-dpkg -V pcce
-dpkg -P pcce
+dpkg -V pcce pcce-gcc-12
+dpkg -P pcce pcce-gcc-12
 ! ls -d /usr/lib/pcce /usr/share/doc/pcce /usr/bin/pcce* 2>/dev/null
 END_OF_INSIDE
 cat >outside.sh <<'END_OF_OUTSIDE'

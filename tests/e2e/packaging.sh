@@ -101,11 +101,25 @@ is "... with all of it" "$(grep -c "/usr/src/.*/kmod/.*[.][ch]$" dkms.list)" \
 deb=$(tail -n 1 deb.log)
 check "the package is where make says" test -s "$deb"
 is "its version is ours" "$(dpkg-deb -f "$deb" Version)" "$(cat "$top/VERSION")"
-# The plugin refuses any other build of GCC, so dpkg must do so too.
-gcc=$(dpkg-query -W -f '${Version}' gcc-12 2>/dev/null)
-check "it depends on the GCC that its plugin is for" \
-	sh -c "dpkg-deb -f '$deb' Depends | grep -qF 'gcc-12 (= $gcc)'"
+compiler=gcc-$(gcc -dumpversion | cut -d. -f1)
+check "it depends on a plugin; that of the compiler called gcc comes first" \
+	sh -c "dpkg-deb -f '$deb' Depends | grep -q '^pcce-$compiler (= [^)]*)[,|]'"
+printf '%s\n' "$out"/deb/pcce-gcc-*_amd64.deb | sed 's|.*/pcce-\(gcc-[0-9]*\)_.*|\1|' >with-plugin
+is "each compiler with plugin headers has a package" "$(sort -V with-plugin)" \
+	"$("$top/scripts/gcc-ok" --all)"
 mkdir x
+while read -r name; do
+	plugin=$out/deb/pcce-${name}_$(cat "$top/VERSION")_amd64.deb
+	# The plugin refuses any other build of GCC, so dpkg must do so too.
+	gcc=$(dpkg-query -W -f '${Version}' "$name" 2>/dev/null)
+	check "the package for $name depends on the GCC that its plugin is for" \
+		sh -c "dpkg-deb -f '$plugin' Depends | grep -qF '$name (= $gcc)'"
+	is "... and contains that plugin" \
+		"$(dpkg-deb -c "$plugin" | sed -n 's|.* \./\(.*\.so\)$|\1|p')" \
+		"usr/lib/pcce/$name/pcce_plugin.so"
+	dpkg-deb -x "$plugin" x
+	cp "$plugin" .
+done <with-plugin
 dpkg-deb -x "$deb" x
 # Finds needed libraries whose packages are not among the dependencies.
 dpkg-deb -f "$deb" Depends | tr ',' '\n' | sed -e 's|^ *||' -e 's| .*||' >depends
@@ -125,23 +139,24 @@ set -eu
 cd "$1"
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 find /usr /etc -xdev | sort >before
-dpkg -i pcce.deb
+compiler=$3
+dpkg -i pcce.deb pcce-gcc-*.deb
 test "$(command -v pcce-report)" = /usr/bin/pcce-report
-gcc-12 -O2 -g $(pcce-config --cflags) recursion.c $(pcce-config --ldflags) -o program
+$compiler -O2 -g $(pcce-config --cflags) recursion.c $(pcce-config --ldflags) -o program
 readelf -d program | grep -q build && exit 1
-gcc-12 -O2 -g $(pkg-config --cflags pcce) recursion.c $(pkg-config --libs pcce) -o with-pc
+$compiler -O2 -g $(pkg-config --cflags pcce) recursion.c $(pkg-config --libs pcce) -o with-pc
 pcce-record -b self --verify -F 1000 -o x.data -- ./program
 pcce-report -i x.data --stats | tee stats
 pcce-report -i x.data >/dev/null
 man -w pcce-report
 dpkg -i libpcce-decode0.deb libpcce-decode-dev.deb
-gcc-12 $(pkg-config --cflags pcce-decode) /usr/share/doc/libpcce-decode-dev/examples/decode-recording.c $(pkg-config --libs pcce-decode) -o decode
+$compiler $(pkg-config --cflags pcce-decode) /usr/share/doc/libpcce-decode-dev/examples/decode-recording.c $(pkg-config --libs pcce-decode) -o decode
 ./decode x.data >x.lines
 test -s x.lines
 man -w libpcce-decode
 dpkg -P libpcce-decode-dev libpcce-decode0
 bash -c '. /usr/share/bash-completion/completions/pcce-report && complete -p pcce-report'
-dpkg -P pcce
+dpkg -P pcce $(for f in pcce-gcc-*.deb; do echo ${f%%_*}; done)
 find /usr /etc -xdev | sort >after
 diff before after
 END
@@ -167,7 +182,7 @@ in_copy() {
 	rm -f mounted
 	timeout 300 unshare -m bash outside.sh "$scratch" "$@" >install.log 2>&1
 }
-in_copy inside.sh
+in_copy inside.sh "$compiler"
 status=$?
 if [ -e mounted ]; then
 	is "it installs, works and leaves nothing behind" "$status" 0
