@@ -68,22 +68,37 @@ void sites_add(const struct site *site)
 	sites[n_sites++] = *site;
 }
 
+/* Orders pointers, whatever they point to. */
+static int compare_pointers(const void *x, const void *y)
+{
+	return (uintptr_t)x < (uintptr_t)y ? -1 : (uintptr_t)x > (uintptr_t)y;
+}
+
 /*
- * Orders sites by source call: by location (the token and the inlined block it came in) and callee.
- * Equal ones are copies of one source call, made by unrolling or block duplication.
+ * Compares the source calls of two sites: the token, the inlined block it came in, and the callee.
+ * Equal ones are copies of one source call, made by unrolling or block duplication. The locations
+ * themselves can differ: GCC 16 gives copies discriminators of their own.
  */
+static int compare_source_calls(const struct site *x, const struct site *y)
+{
+	location_t x_token = LOCATION_LOCUS(x->location), y_token = LOCATION_LOCUS(y->location);
+	int order;
+
+	if (x_token != y_token)
+		return x_token < y_token ? -1 : 1;
+	order = compare_pointers(LOCATION_BLOCK(x->location), LOCATION_BLOCK(y->location));
+	return order ? order : compare_pointers(x->callee, y->callee);
+}
+
 static const struct site *sorted_base;
 
-static int compare_source_calls(const void *a, const void *b)
+static int compare_for_sort(const void *a, const void *b)
 {
 	const struct site *x = sorted_base + *(const unsigned int *)a,
 			  *y = sorted_base + *(const unsigned int *)b;
+	int order = compare_source_calls(x, y);
 
-	if (x->location != y->location)
-		return x->location < y->location ? -1 : 1;
-	if (x->callee != y->callee)
-		return (uintptr_t)x->callee < (uintptr_t)y->callee ? -1 : 1;
-	return x < y ? -1 : x > y;
+	return order ? order : compare_pointers(x, y);
 }
 
 static bool can_have_copies(const struct site *site)
@@ -101,12 +116,11 @@ static unsigned int *number_copies(void)
 	for (unsigned int i = 0; i < n_sites; i++)
 		order[i] = i;
 	sorted_base = sites;
-	qsort(order, n_sites, sizeof(*order), compare_source_calls);
+	qsort(order, n_sites, sizeof(*order), compare_for_sort);
 	for (unsigned int i = 1; i < n_sites; i++) {
 		const struct site *last = sites + order[i - 1], *site = sites + order[i];
 
-		if (last->location != site->location || last->callee != site->callee ||
-		    !can_have_copies(site))
+		if (compare_source_calls(last, site) || !can_have_copies(site))
 			continue;
 		if (!copy[order[i - 1]])
 			copy[order[i - 1]] = order[i - 1] + 1;
