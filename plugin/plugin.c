@@ -57,6 +57,19 @@ static void start_unit(void *, void *)
 			    TARGET_X32 ? "-mx32" : "-m32");
 }
 
+/*
+ * Makes GCC ignore -mtls-dialect=gnu2. The access through a TLS descriptor is an instruction that
+ * keeps nearly all registers, r10 and r11 too, so there is no room for slots around it. But it
+ * calls the dynamic linker, and through that a malloc of the program. __tls_get_addr, which
+ * replaces it, has slots. The choice is a part of each function's options, which GCC has restored
+ * when it compiles the function; with -flto they come from the object file.
+ */
+static void avoid_tls_descriptors(void *, void *)
+{
+	if (TARGET_GNU2_TLS)
+		ix86_tls_dialect = TLS_DIALECT_GNU;
+}
+
 static void add_pass(const char *plugin, opt_pass *pass, const char *reference,
 		     enum pass_positioning_ops where)
 {
@@ -78,6 +91,7 @@ extern "C" EXPORTED int plugin_init(struct plugin_name_args *plugin, struct plug
 	register_callback(name, PLUGIN_INFO, NULL, &info);
 	register_callback(name, PLUGIN_START_UNIT, start_unit, NULL);
 	register_callback(name, PLUGIN_ALL_PASSES_START, recursion_find, NULL);
+	register_callback(name, PLUGIN_ALL_PASSES_START, avoid_tls_descriptors, NULL);
 	restore_register(name);
 
 	/* "tailc" marks tail calls; later passes only obey the marks. */

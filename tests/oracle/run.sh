@@ -160,6 +160,19 @@ job_preload_plain() { # FLAGS
 			--preload="$scratch/malloc.so" "$scratch/without"
 }
 
+# The first access to a thread-local block calls malloc, which is instrumented.  -mtls-dialect=gnu2
+# asks for TLS descriptors.
+job_tls() { # FLAGS
+	local w=$top/tests/workloads flags
+	flags="$1 -DPCCE_STEPPED -g $(pcce-config --cflags)"
+	built "tls $1" '
+		$CC $flags -fPIC -shared -fno-builtin "$w/preload_malloc.c" $(pcce-config --ldflags) -o "$scratch/malloc.so"
+		$CC $flags -fPIC -shared "$w/module_tls.c" $(pcce-config --ldflags) -o "$scratch/module.so"
+		$CC $flags -fPIE -pie -pthread "$w/module_tls_main.c" $(pcce-config --ldflags) -ldl -o "$scratch/tls"' &&
+		stepped "tls $1" --limit=$limit --preload="$scratch/malloc.so" "$scratch/tls" \
+			"$scratch/module.so"
+}
+
 # Exceptions that land in a library without slots, or in such a part of a static program.
 job_foreign() { # WORKLOAD FLAGS
 	local w=$top/tests/workloads plain=$2 flags
@@ -280,6 +293,8 @@ for level in $levels; do
 	add reopen "$level"
 	add preload "$level"
 	add preload_plain "$level"
+	add tls "$level -mtls-dialect=gnu"
+	add tls "$level -mtls-dialect=gnu2"
 	add foreign foreign_eh "$level"
 	add foreign foreign_lost "$level"
 done

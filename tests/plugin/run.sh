@@ -348,7 +348,8 @@ result $? "a weak function and the one that replaces it have different starts"
 
 # Shared libraries with thread-local variables, and relaxation of them.
 source=tls_main.c
-for flags in "-fPIC" "-fPIC -fno-plt" "-fpic -O0"; do
+for flags in "-fPIC" "-fPIC -fno-plt" "-fpic -O0" "-fPIC -mtls-dialect=gnu2" \
+	"-fPIC -mtls-dialect=gnu2 -flto" "-fPIC -O0 -mtls-dialect=gnu2"; do
 	"$CC" -O2 $flags -shared "$programs/tls_lib.c" -o libplain.so > log 2>&1 &&
 		"$CC" -O2 "$programs/tls_main.c" ./libplain.so -o plain > log 2>&1 &&
 		"$CC" -O2 $flags -fplugin="$PLUGIN" -shared "$programs/tls_lib.c" -o libtested.so \
