@@ -172,6 +172,19 @@ words() {
 	sed -n "s/^ \* $2: *//p" "$1"
 }
 
+# gcc_is VERSION: succeeds if the compiler has this version or a newer one
+gcc_is() {
+	: "${gcc_major:=$($CC -dumpversion | cut -d. -f1)}"
+	[ "$gcc_major" -ge "$1" ]
+}
+
+# gcc_for FILE: prints the oldest version of GCC that compiles the workload
+gcc_for() {
+	local version
+	version=$(words "$1" needs)
+	echo "${version#GCC }"
+}
+
 # expected_chains NAME SOURCE DATA
 expected_chains() {
 	local pattern

@@ -13,7 +13,12 @@ minimum=300
 cd "$scratch" || exit 1
 
 workload() {
-	local source=$1 name=$2 compiler=$CC flags cflags ldflags reason hz least
+	local source=$1 name=$2 compiler=$CC flags cflags ldflags reason hz least version
+	version=$(gcc_for "$source")
+	if ! gcc_is "${version:-0}"; then
+		skip "$name" "needs GCC $version"
+		return
+	fi
 	case $source in *.cc) compiler=$CXX ;; esac
 	flags=$(words "$source" flags)
 	cflags="-g $(pcce-config --cflags)"

@@ -173,6 +173,17 @@ job_tls() { # FLAGS
 			"$scratch/module.so"
 }
 
+# A program that imports a C++20 module.
+job_modules() { # FLAGS
+	local w=$top/tests/workloads flags
+	flags="$1 -std=c++20 -fmodules-ts -DPCCE_STEPPED -g $(pcce-config --cflags)"
+	cd "$scratch" || return # the compiled interface goes to the current directory
+	built "modules $1" '
+		$CXX $flags -c "$w/module_shapes.cc" -o shapes.o
+		$CXX $flags "$w/module_import.cc" shapes.o $(pcce-config --ldflags) -o modules' &&
+		stepped "modules $1" --limit=$limit "$scratch/modules"
+}
+
 # Exceptions that land in a library without slots, or in such a part of a static program.
 job_foreign() { # WORKLOAD FLAGS
 	local w=$top/tests/workloads plain=$2 flags
@@ -268,6 +279,16 @@ add() { # FUNCTION ARGUMENT...
 	done
 }
 
+since() { # GCC-VERSION FUNCTION ARGUMENT...: adds the job if the compiler is new enough
+	local n=${#jobs[@]} version=$1
+	shift
+	add "$@"
+	if ! gcc_is "$version" && [ ${#jobs[@]} -gt "$n" ]; then
+		unset "jobs[$n]"
+		skip "$(basename "$2") ${*:3}" "needs GCC $version"
+	fi
+}
+
 if [ $full = 1 ]; then
 	levels="-O0 -O1 -O2 -O3 -Os" kinds="-pie -no-pie"
 else
@@ -275,14 +296,16 @@ else
 fi
 for source in "$top"/tests/workloads/*.c "$top"/tests/workloads/*.cc; do
 	case $(basename "$source") in shlib* | module* | foreign* | preload*) continue ;; esac
+	version=$(gcc_for "$source")
+	: "${version:=0}"
 	for level in $levels; do
 		for kind in $kinds; do
 			case " $(words_of "$source" flags) " in *" -static "*) [ "$kind" = -pie ] &&
 				kind=-static ;; esac
 			case $kind in
-			-pie) add workload "$source" "$level -fPIE -pie" ;;
-			-static) add workload "$source" "$level" ;;
-			-no-pie) add workload "$source" "$level -fno-pie -no-pie" ;;
+			-pie) since "$version" workload "$source" "$level -fPIE -pie" ;;
+			-static) since "$version" workload "$source" "$level" ;;
+			-no-pie) since "$version" workload "$source" "$level -fno-pie -no-pie" ;;
 			esac
 		done
 	done
@@ -293,6 +316,7 @@ for level in $levels; do
 	add reopen "$level"
 	add preload "$level"
 	add preload_plain "$level"
+	add modules "$level"
 	add tls "$level -mtls-dialect=gnu"
 	add tls "$level -mtls-dialect=gnu2"
 	add foreign foreign_eh "$level"
@@ -316,6 +340,25 @@ for source in $of; do
 		add workload "$top/tests/workloads/$source" "-O2 $flags"
 	done
 done
+
+# What newer versions of GCC have brought: checks that duplicate branches and returns, scrubbed
+# stacks, inline string functions, passes close to the end.  The short form has one workload each.
+while read -r version source flags; do
+	[ $full = 0 ] || source="$of coroutines.cc"
+	for s in $source; do
+		since "$version" workload "$top/tests/workloads/$s" "-O2 $flags"
+	done
+done <<'END'
+12 split.c -fharden-compares -fharden-conditional-branches
+13 split.c -finstrument-functions-once -funreachable-traps
+14 exceptions_more.cc -fharden-control-flow-redundancy -fhardcfr-check-noreturn-calls=always
+14 exceptions_more.cc -fhardened
+14 cxx.cc -fstrub=all
+14 odd.c -ffold-mem-offsets -finline-stringops
+15 cxx.cc -flate-combine-instructions -fext-dce -favoid-store-forwarding
+15 split.c -flto -fipa-reorder-for-locality
+16 indirect.c -fspeculatively-call-stored-functions -fdep-fusion -ffuse-ops-with-volatile-access
+END
 
 add damaged window dispatch indirect.c '^mismatches: [1-9]'
 add damaged value twice indirect.c '^mismatches: [1-9]'

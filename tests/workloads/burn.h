@@ -3,6 +3,7 @@
  * Shared by the workloads.  Each spends some tenths of a second of CPU time where its header says,
  * and prints a number that depends on all of its work.  Words in the headers:
  *   flags: ...          compiler and linker flags (default: -O2); repeatable
+ *   needs: GCC VERSION  the oldest version of GCC that compiles it
  *   expect: REGEX       a line of `pcce-report --format=folded` must match; repeatable
  *   origin: REGEX       a line of `pcce-report --origins --format=folded` must match; repeatable
  *   no-origin: REGEX    no line of that report may match; repeatable
