@@ -34,7 +34,7 @@ USERLIB_OBJ := $(O)/obj/userlib
 # C files of every executable's runtime.
 USERLIB_C := segments restore_far stack_state stack_switch page thread_page registry origin \
 	interpose_thread main_exit interpose_signal interpose_handler interpose_dl \
-	interpose_prctl self_sampler self_ring self_maps
+	interpose_prctl self_sampler self_ring self_maps local_libc
 # Assembly files of every executable's runtime, in front of the C files.
 USERLIB_S := pushpop leaf_entry signal_entry vfork thread_body main_stub
 # Code that runs inside a push, or between two steps of a change of the encoding stack.
@@ -54,6 +54,8 @@ USERLIB_TARGETS := $(USERLIB_ARCHIVES) $(LIBDIR)/libpcce.so.0 $(LIBDIR)/libpcce.
 
 $(USERLIB_GENERAL_REGS:%=$(USERLIB_OBJ)/%.o): USERLIB_CFLAGS += -mgeneral-regs-only
 $(USERLIB_OBJ)/restore_far.o: USERLIB_CFLAGS += -fno-toplevel-reorder
+# Its loops must not become calls of the function that they implement.
+$(USERLIB_OBJ)/local_libc.o: USERLIB_CFLAGS += -fno-builtin -fno-tree-loop-distribute-patterns
 
 $(USERLIB_OBJ)/%.o: $(USERLIB_DIR)/%.c $(O)/obj/.flags
 	@mkdir -p $(@D)

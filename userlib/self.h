@@ -5,6 +5,7 @@
  *   self_sampler.c  activation, signal, sources
  *   self_ring.c     the ring
  *   self_maps.c     where executable memory is
+ *   local_libc.h    the C library functions of the handler
  *   verify.c        the unwinder, another library
  */
 #ifndef PCCE_USERLIB_SELF_H
@@ -14,6 +15,7 @@
 #include <pcce/datafile.h>
 #include <pcce/selfring.h>
 #include "internal.h"
+#include "local_libc.h"
 
 #pragma GCC visibility push(hidden)
 

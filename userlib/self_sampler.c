@@ -592,6 +592,7 @@ void self_start(void)
 
 	if (!text || !parse_activation(text))
 		return;
+	local_clock_start();
 	self_pid = (uint32_t)raw_syscall0(SYS_getpid);
 	ring_size = choose_ring_size();
 	ret = ring_open(&ring, directory, ring_size, self_now(), self_pid);
