@@ -60,7 +60,7 @@ CLANG_FORMAT ?= clang-format
 # Debian puts bpftool into /usr/sbin, which is not on every user's PATH.
 BPFTOOL      ?= $(firstword $(shell PATH="$$PATH:/usr/sbin:/sbin" command -v bpftool) bpftool)
 INSTALL      ?= install
-PROTOC_C     ?= protoc-c
+PROTOC       ?= protoc
 export CC CXX AR O
 
 V ?= 0
@@ -213,7 +213,7 @@ $(O)/obj/%.o: %.c $(O)/obj/.flags | $(SKELS) $(PROTOS)
 $(PROTOS:.h=.c): $(O)/obj/%.pb-c.c: lib/format/%.proto
 	$(call say,PROTOC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(PROTOC_C) --proto_path=lib/format --c_out=$(O)/obj $<
+	$(Q)$(PROTOC) --proto_path=lib/format --c_out=$(O)/obj $<
 
 $(PROTOS): %.h: %.c
 	@test -e $@ || { rm -f $< && $(MAKE) --no-print-directory $<; }

@@ -197,20 +197,32 @@ static __always_inline int read_thread_page(__u8 *to, __u64 page)
 	return head->magic == PCCE_PAGE_MAGIC && head->version == PCCE_PAGE_VERSION;
 }
 
-/* Moves n entries of the upper half, and their base, to the place of the lower half's. */
+static __always_inline void move_four_entries(struct pcce_page *page, __u32 i, __u32 n)
+{
+	struct pcce_entry *upper = page->entry + PCCE_OFF_HALF / sizeof(struct pcce_entry);
+
+	if (i < n)
+		__builtin_memcpy(page->entry + i, upper + i, 4 * sizeof(struct pcce_entry));
+}
+
+/*
+ * Moves n entries of the upper half, and their base, to the place of the lower half's. This is not
+ * a loop, since clang 17 and later refuse to unroll it.
+ */
 static __always_inline void move_upper_half(__u8 *to, __u32 n)
 {
 	struct pcce_page *page = (struct pcce_page *)to;
-	struct pcce_entry *upper = page->entry + PCCE_OFF_HALF / sizeof(struct pcce_entry);
-	__u32 i;
 
-	page->base = upper[-1];
-#pragma unroll
-	for (i = 0; i < PCCE_SEGMENT_ENTRIES; i += 4) {
-		if (i >= n)
-			break;
-		__builtin_memcpy(page->entry + i, upper + i, 4 * sizeof(struct pcce_entry));
-	}
+	PCCE_STATIC_ASSERT(PCCE_SEGMENT_ENTRIES == 32, "other than 8 times 4 entries");
+	page->base = page->entry[PCCE_OFF_HALF / sizeof(struct pcce_entry) - 1];
+	move_four_entries(page, 0, n);
+	move_four_entries(page, 4, n);
+	move_four_entries(page, 8, n);
+	move_four_entries(page, 12, n);
+	move_four_entries(page, 16, n);
+	move_four_entries(page, 20, n);
+	move_four_entries(page, 24, n);
+	move_four_entries(page, 28, n);
 }
 
 /* Searches all places for the page, if it is not where it was last time. */

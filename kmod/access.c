@@ -20,9 +20,9 @@
 #include <linux/moduleparam.h>
 #include <linux/perf_event.h>
 #include <linux/rcupdate.h>
-#include <linux/sched/coredump.h>
 #include <linux/sched/signal.h>
 
+#include "compat.h"
 #include "session.h"
 
 static bool unprivileged;
@@ -46,7 +46,7 @@ static bool same_rights(struct task_struct *task)
 	/* mm does not change, since exec_update_lock is held; task_lock protects it against the
 	 * task's end. */
 	task_lock(task);
-	same = same && task->mm && get_dumpable(task->mm) == SUID_DUMP_USER;
+	same = same && task->mm && pcce_is_dumpable(task);
 	task_unlock(task);
 	return same;
 }

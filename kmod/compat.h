@@ -4,7 +4,9 @@
 #define PCCE_COMPAT_H
 
 #include <linux/mm.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/sched/coredump.h>
 #include <linux/version.h>
 
 /*
@@ -27,6 +29,31 @@
 static inline void vm_flags_mod(struct vm_area_struct *vma, vm_flags_t set, vm_flags_t clear)
 {
 	vma->vm_flags = (vma->vm_flags | set) & ~clear;
+}
+#endif
+
+/*
+ * Tells whether other processes of its user may look into a task. The caller holds task_lock(), and
+ * the task has an mm. The flag belongs to the mm, in newer kernels (7.2) to the task's state since
+ * its last exec. These export no function for it, and have no macro of this name.
+ */
+#ifdef SUID_DUMP_USER
+static inline bool pcce_is_dumpable(const struct task_struct *task)
+{
+	return get_dumpable(task->mm) == SUID_DUMP_USER;
+}
+#else
+#include <linux/sched/exec_state.h>
+static inline bool pcce_is_dumpable(const struct task_struct *task)
+{
+	const struct task_exec_state *state;
+	bool dumpable;
+
+	rcu_read_lock();
+	state = rcu_dereference(task->exec_state);
+	dumpable = state && READ_ONCE(state->dumpable) == TASK_DUMPABLE_OWNER;
+	rcu_read_unlock();
+	return dumpable;
 }
 #endif
 

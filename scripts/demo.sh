@@ -28,7 +28,7 @@ quietly() { # LOG COMMAND...: shows the output only if the command fails
 }
 
 step "packages"
-scripts/setup
+scripts/setup --demo
 echo "all there"
 
 step "building pcce"

@@ -35,7 +35,7 @@ USERLIB_OBJ := $(O)/obj/userlib
 USERLIB_C := segments restore_far stack_state stack_switch page thread_page registry origin \
 	interpose_thread main_exit interpose_signal interpose_handler interpose_prctl confined \
 	self_sampler self_state self_signal self_altstack self_source self_sample self_modules \
-	self_ring
+	self_ring local_libc
 # Assembly files of every executable's runtime, in front of the C files.
 USERLIB_S := pushpop leaf_entry signal_entry sampling_entry syscall_stub vfork thread_body \
 	main_stub
@@ -56,6 +56,8 @@ USERLIB_TARGETS := $(USERLIB_ARCHIVES) $(LIBDIR)/libpcce.so.0 $(LIBDIR)/libpcce.
 
 $(USERLIB_GENERAL_REGS:%=$(USERLIB_OBJ)/%.o): USERLIB_CFLAGS += -mgeneral-regs-only
 $(USERLIB_OBJ)/restore_far.o: USERLIB_CFLAGS += -fno-toplevel-reorder
+# Its loops must not become calls of the function that they implement.
+$(USERLIB_OBJ)/local_libc.o: USERLIB_CFLAGS += -fno-builtin -fno-tree-loop-distribute-patterns
 
 $(USERLIB_OBJ)/%.o: $(USERLIB_DIR)/%.c $(O)/obj/.flags
 	@mkdir -p $(@D)

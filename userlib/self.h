@@ -10,6 +10,7 @@
  *   self_sample.c    one sample
  *   self_modules.c   where executable files are mapped
  *   self_ring.c      the ring
+ *   local_libc.h     the C library functions of the handler
  *   verify.c         the unwinder, another library
  *
  * A sampling path (self_on_signal and all below it) takes no lock, allocates nothing, and makes no
@@ -25,6 +26,7 @@
 #include <pcce/selfring.h>
 #include <ucontext.h>
 #include "internal.h"
+#include "local_libc.h"
 
 #pragma GCC visibility push(hidden)
 

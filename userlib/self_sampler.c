@@ -161,6 +161,7 @@ void self_start(void)
 
 	if (!self_state_read())
 		return;
+	local_clock_start();
 	ret = ring_open(&self_state.ring, self_state.directory, self_state.ring_size, self_now(),
 			self_state.pid);
 	if (ret < 0) {

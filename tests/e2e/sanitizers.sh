@@ -61,7 +61,7 @@ essence() {
 }
 
 # reports NAME EXECUTABLE WORD FUNCTION [PREFIX...]: the mistake is reported as without pcce, and
-# names FUNCTION
+# names FUNCTION.  Either thread of a race may be the first, so its lines are sorted.
 reports() {
 	local name=$1 executable=$2 word=$3 function=$4 v status
 	shift 4
@@ -70,6 +70,7 @@ reports() {
 		status=$?
 		echo "status $status" >"$v.essence"
 		essence "$v.report" >>"$v.essence"
+		[ "$word" != race ] || sort -o "$v.essence" "$v.essence"
 	done
 	check "$name: names the function" grep -q "$function" pcce.essence
 	check "$name: the same as without pcce" diff plain.essence pcce.essence
@@ -89,7 +90,10 @@ for sanitizer in address,undefined thread; do
 		fi
 		as_without "$name" "$program"
 		for s in $samplers; do
-			if record "$s" rec "./$program-pcce" 400; then
+			rounds=400
+			# Many threads of this one end before their first sample.
+			[ "$program" != clean-cc-thread ] || rounds=1600
+			if record "$s" rec "./$program-pcce" $rounds; then
 				is "$name, $s: same output" "$(sort -u rec.out)" "$(cat want)"
 				is "$name, $s: nothing is reported" \
 					"$(grep -v '^pcce-record: ' rec.err)" ""

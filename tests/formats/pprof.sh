@@ -8,9 +8,37 @@ if ! command -v go >/dev/null; then
 	return
 fi
 
-# read_with ARGUMENTS...: prints the output of go tool pprof
+# read_with ARGUMENTS...: prints the output of go tool pprof.  Newer versions than that of Go 1.19
+# write the date in another way, and add columns to lines.
 read_with() {
-	go tool pprof "$@" 2>pprof.err || not_ok "go tool pprof $*" pprof.err
+	{ go tool pprof "$@" 2>pprof.err || not_ok "go tool pprof $*" pprof.err; } |
+		sed -e 's/^Time: 1970-01-01 00:00:00 UTC$/Time: Jan 1, 1970 at 12:00am (UTC)/' \
+			-e '/^ /s/:\([0-9][0-9]*\):0 s=/:\1 s=/'
+}
+
+# renumbered: numbers the locations of -raw in the order of the samples.  Newer versions of pprof
+# number them in another order.
+renumbered() {
+	awk '
+		/^[A-Z][a-z]*$/ { if (in_locations) print_locations(); in_locations = $1 == "Locations" }
+		in_locations && /^ *[0-9]*: / { at = number($1); sub(/^ *[0-9]*/, ""); text[at] = $0; next }
+		in_locations && /^  / { text[at] = text[at] "\n" $0; next }
+		/^ *[0-9]+ +[0-9]+: [0-9 ]*$/ {
+			line = substr($0, 1, index($0, ":") + 1)
+			for (i = 3; i <= NF; i++) line = line number($i) " "
+			print line
+			next
+		}
+		{ print }
+		END { if (in_locations) print_locations() }
+		function number(n) {
+			sub(/:/, "", n)
+			if (!(n in new)) new[n] = ++count
+			return new[n]
+		}
+		function print_locations(    i) {
+			for (i = 1; i <= count; i++) printf "%6d%s\n", i, text[i]
+		}'
 }
 
 report pprof small.data small.pb.gz
@@ -18,7 +46,7 @@ read_with -top small.pb.gz >pprof-top
 same pprof-top
 read_with -traces small.pb.gz >pprof-traces
 same pprof-traces
-read_with -raw small.pb.gz >pprof-raw
+read_with -raw small.pb.gz | renumbered >pprof-raw
 same pprof-raw
 read_with -tags small.pb.gz >pprof-tags
 same pprof-tags

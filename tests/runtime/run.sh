@@ -45,6 +45,15 @@ for kind in -pie -no-pie -static; do
 done
 tap_program test_step -pie "$here"/{test_step,helpers,entries,tap}.c
 
+# ---- what sanitizers replace -----------------------------------------------------------
+
+# The handler of the self sampler must not call what ThreadSanitizer replaces (local_libc.h).
+for object in "$out"/obj/userlib/self_*.o; do
+	is "${object##*/}: calls its own copies of functions that sanitizers replace" \
+		"$(nm -u "$object" | grep -Ewo \
+			'(mem(cpy|move|set|cmp|chr)|str(n?len|n?cmp|n?cpy|chr)|clock_gettime)' | xargs)" ""
+done
+
 # ---- the sections that pcce-encode needs, through all linkers ------------------------
 
 cat >"$scratch/empty.c" <<'END'
