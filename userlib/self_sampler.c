@@ -106,7 +106,8 @@ static void gather_stack(struct gathered *g, uint64_t sent)
 {
 	const struct pcce_page *page = &pcce_page;
 	uint32_t half = page->off & PCCE_OFF_HALF, used = page->off & PCCE_OFF_USED, from;
-	const struct pcce_segment *area = (const struct pcce_segment *)(uintptr_t)page->area;
+	const struct pcce_segment *area =
+		(const struct pcce_segment *)(uintptr_t)PCCE_AREA_ADDRESS(page->area);
 	const struct pcce_entry *bases = &page->base;
 
 	*g = (struct gathered){.sent = sent};
@@ -124,7 +125,10 @@ static void gather_stack(struct gathered *g, uint64_t sent)
 		return;
 	if ((page->place & PCCE_PLACE_HELD) == PCCE_PLACE_KEPT)
 		g->kept = bases + (half ^ PCCE_OFF_HALF) / sizeof(*bases);
-	if ((!area && !g->kept) || g->n_below > PCCE_AREA_SEGMENTS) {
+	/* Some have no place. */
+	if (g->n_below - (g->kept != NULL) > PCCE_AREA_CAPACITY(page->area))
+		area = NULL;
+	if (!area && !g->kept) {
 		g->kept = NULL;
 		g->flags = PCCE_SAMPLE_TRUNCATED;
 		return;
@@ -270,7 +274,7 @@ static void disarm_thread(struct pcce_thread *t)
 	if (t->has_timer)
 		raw_syscall1(SYS_timer_delete, t->timer);
 	else
-		raw_syscall2(SYS_munmap, t->perf_page, PCCE_PAGE_SIZE);
+		raw_syscall2(SYS_munmap, t->perf_page, MEMORY_PAGE);
 }
 
 static void on_sampling_signal(int signo, siginfo_t *info, void *context)
@@ -345,12 +349,12 @@ static bool arm_perf(struct pcce_thread *t)
 		pcce_debug("cannot open a perf event:", fd);
 		return false;
 	}
-	page = raw_mmap(NULL, PCCE_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, (int)fd, 0);
+	page = raw_mmap(NULL, MEMORY_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, (int)fd, 0);
 	if (raw_failed(page) || raw_syscall3(SYS_fcntl, fd, F_SETSIG, self_signal) < 0 ||
 	    raw_syscall3(SYS_fcntl, fd, F_SETOWN_EX, &owner) < 0 ||
 	    raw_syscall3(SYS_fcntl, fd, F_SETFL, O_RDWR | O_ASYNC | O_NONBLOCK) < 0) {
 		if (!raw_failed(page))
-			raw_syscall2(SYS_munmap, page, PCCE_PAGE_SIZE);
+			raw_syscall2(SYS_munmap, page, MEMORY_PAGE);
 		raw_syscall1(SYS_close, fd);
 		return false;
 	}
