@@ -263,7 +263,7 @@ PCCE_ASSERT_OFFSET(pcce_page, entry, 128);
 #define PCCE_SAMPLE_BY_CONTENT 512u
 
 /* Most segments that one sample carries. */
-#define PCCE_SAMPLE_SEGMENTS 256
+#define PCCE_SAMPLE_SEGMENTS 512
 
 /*
  * One sample, as every sampler delivers it and as pcce.data stores it: 104 bytes, and then
