@@ -17,8 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
-#include <pcce/abi.h>
 #include "confined.h"
+#include "internal.h"
 #include "syscall.h"
 
 #define STEPS_MAX 4096 /* BPF_MAXINSNS; jumps go only forward */
@@ -177,7 +177,7 @@ void confined_by_filter(const struct sock_fprog *f)
 	struct seccomp_data map = {
 		.nr = SYS_mmap,
 		.arch = AUDIT_ARCH_X86_64,
-		.args = {0, PCCE_PAGE_SIZE, PROT_READ | PROT_WRITE,
+		.args = {0, MEMORY_PAGE, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, (uint64_t)-1, 0},
 	};
 

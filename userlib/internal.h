@@ -31,8 +31,9 @@
 
 #pragma GCC visibility push(hidden)
 
-/* A thread's record in the registry. It is thread-local, so it lives as long as the thread's
- * page. */
+#define MEMORY_PAGE 4096
+
+/* A thread's record in the registry. It is in the thread's page (page.c). */
 struct pcce_thread {
 	struct cds_list_head node;
 	struct pcce_page *page;

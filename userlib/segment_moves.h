@@ -78,17 +78,25 @@ MOVE uint32_t held_kind(uint64_t word)
 	return (uint32_t)(word >> 32) & PCCE_PLACE_HELD;
 }
 
-/* Reserves room for all segments, untouched. NULL: there is no memory, or the program's seccomp
- * filter would kill it. */
-MOVE struct pcce_segment *new_area(void)
+MOVE struct pcce_segment *area_segments(uint64_t area)
 {
+	return (struct pcce_segment *)(uintptr_t)PCCE_AREA_ADDRESS(area);
+}
+
+/* Maps an area with at least this many places, empty: a value of pcce_page.area. 0: there is no
+ * memory, or no area is so large. */
+MOVE uint64_t new_area(uint32_t places)
+{
+	uint64_t log = AREA_LOG_MIN;
 	void *area;
 
-	if (is_confined(CONFINED_NO_MMAP))
-		return NULL;
-	area = raw_mmap(NULL, AREA_BYTES, PROT_READ | PROT_WRITE,
+	while (1u << log < places)
+		log++;
+	if (1u << log > PCCE_AREA_SEGMENTS)
+		return 0;
+	area = raw_mmap(NULL, area_bytes(log), PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return raw_failed(area) ? NULL : area;
+	return raw_failed(area) ? 0 : (uint64_t)(uintptr_t)area | log;
 }
 
 /* Returns a number that is higher than all generations so far: the time, or where it must not be
@@ -124,9 +132,9 @@ MOVE uint64_t next_generation(void)
 /* Returns the segment's place in the area; NULL if it has none. */
 MOVE struct pcce_segment *stored_segment(uint32_t number)
 {
-	struct pcce_segment *area = (struct pcce_segment *)(uintptr_t)pcce_page.area;
+	uint64_t area = pcce_page.area;
 
-	return area && number < PCCE_AREA_SEGMENTS ? area + number : NULL;
+	return number < PCCE_AREA_CAPACITY(area) ? area_segments(area) + number : NULL;
 }
 
 /* Copies the segment below the current one, which the other half keeps, to the area. */

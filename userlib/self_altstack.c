@@ -53,12 +53,12 @@ static bool map_own_stack(struct pcce_thread *t)
 		return true;
 	if (is_confined(CONFINED))
 		return false;
-	p = raw_mmap(NULL, PCCE_PAGE_SIZE + STACK_SIZE, PROT_READ | PROT_WRITE,
+	p = raw_mmap(NULL, MEMORY_PAGE + STACK_SIZE, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (raw_failed(p))
 		return false;
-	raw_syscall3(SYS_mprotect, p, PCCE_PAGE_SIZE, PROT_NONE);
-	t->own_stack = p + PCCE_PAGE_SIZE;
+	raw_syscall3(SYS_mprotect, p, MEMORY_PAGE, PROT_NONE);
+	t->own_stack = p + MEMORY_PAGE;
 	return true;
 }
 
@@ -99,8 +99,8 @@ void altstack_end(struct pcce_thread *t)
 		t->own_stack_set = false;
 	}
 	if (t->own_stack)
-		raw_syscall2(SYS_munmap, t->own_stack - PCCE_PAGE_SIZE,
-			     PCCE_PAGE_SIZE + STACK_SIZE);
+		raw_syscall2(SYS_munmap, t->own_stack - MEMORY_PAGE,
+			     MEMORY_PAGE + STACK_SIZE);
 	t->own_stack = NULL;
 }
 

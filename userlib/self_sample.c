@@ -37,7 +37,8 @@ static void gather_stack(struct gathered *g, uint64_t sent)
 {
 	const struct pcce_page *page = &pcce_page;
 	uint32_t half = page->off & PCCE_OFF_HALF, used = page->off & PCCE_OFF_USED, from;
-	const struct pcce_segment *area = (const struct pcce_segment *)(uintptr_t)page->area;
+	const struct pcce_segment *area =
+		(const struct pcce_segment *)(uintptr_t)PCCE_AREA_ADDRESS(page->area);
 	const struct pcce_entry *bases = &page->base;
 
 	*g = (struct gathered){.sent = sent};
@@ -55,7 +56,10 @@ static void gather_stack(struct gathered *g, uint64_t sent)
 		return;
 	if ((page->place & PCCE_PLACE_HELD) == PCCE_PLACE_KEPT)
 		g->kept = bases + (half ^ PCCE_OFF_HALF) / sizeof(*bases);
-	if ((!area && !g->kept) || g->n_below > PCCE_AREA_SEGMENTS) {
+	/* Some have no place. */
+	if (g->n_below - (g->kept != NULL) > PCCE_AREA_CAPACITY(page->area))
+		area = NULL;
+	if (!area && !g->kept) {
 		g->kept = NULL;
 		g->flags = PCCE_SAMPLE_TRUNCATED;
 		return;

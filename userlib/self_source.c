@@ -40,7 +40,7 @@ void source_disarm(struct pcce_thread *t)
 	if (t->has_timer)
 		raw_syscall1(SYS_timer_delete, t->timer);
 	else
-		raw_syscall2(SYS_munmap, t->perf_page, PCCE_PAGE_SIZE);
+		raw_syscall2(SYS_munmap, t->perf_page, MEMORY_PAGE);
 }
 
 bool source_sent(const struct pcce_thread *t, const siginfo_t *info)
@@ -74,12 +74,12 @@ static bool arm_perf(struct pcce_thread *t)
 		pcce_debug("cannot open a perf event:", fd);
 		return false;
 	}
-	page = raw_mmap(NULL, PCCE_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, (int)fd, 0);
+	page = raw_mmap(NULL, MEMORY_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, (int)fd, 0);
 	if (raw_failed(page) || raw_syscall3(SYS_fcntl, fd, F_SETSIG, self_state.signal) < 0 ||
 	    raw_syscall3(SYS_fcntl, fd, F_SETOWN_EX, &owner) < 0 ||
 	    raw_syscall3(SYS_fcntl, fd, F_SETFL, O_RDWR | O_ASYNC | O_NONBLOCK) < 0) {
 		if (!raw_failed(page))
-			raw_syscall2(SYS_munmap, page, PCCE_PAGE_SIZE);
+			raw_syscall2(SYS_munmap, page, MEMORY_PAGE);
 		raw_syscall1(SYS_close, fd);
 		return false;
 	}

@@ -28,6 +28,7 @@
 
 #define SAMPLES 200
 #define SEGMENTS 300
+#define AREA_LOG 9
 #define NEVER (1ULL << 40)
 #define TRACING "/sys/kernel/tracing/"
 
@@ -43,7 +44,7 @@ static const struct shape {
 	unsigned int reads; /* for each sample */
 } shapes[] = {
 	{"without an encoding stack", 0, 0, false, 0, 1},
-	{"with 32 entries", PCCE_SEGMENT_ENTRIES, 0, false, 0, 1},
+	{"with 16 entries", PCCE_SEGMENT_ENTRIES, 0, false, 0, 1},
 	{"with 3 segments below", PCCE_SEGMENT_ENTRIES / 2, 3, false, 0, 1},
 	{"with 300 segments below", PCCE_SEGMENT_ENTRIES / 2, SEGMENTS, false, 0, 1},
 	{"with 300 segments below, counted", PCCE_SEGMENT_ENTRIES / 2, SEGMENTS, false,
@@ -79,7 +80,7 @@ static void make_page(const struct shape *shape)
 		page.entry[first + i] = (struct pcce_entry){i + 1, i + 1};
 	page.off = (first + shape->entries) * 16;
 	page.place = below << PCCE_PLACE_SHIFT;
-	page.area = (uint64_t)(uintptr_t)area;
+	page.area = (uint64_t)(uintptr_t)area | AREA_LOG;
 	page.magic = PCCE_PAGE_MAGIC;
 }
 
