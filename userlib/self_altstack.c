@@ -99,8 +99,7 @@ void altstack_end(struct pcce_thread *t)
 		t->own_stack_set = false;
 	}
 	if (t->own_stack)
-		raw_syscall2(SYS_munmap, t->own_stack - MEMORY_PAGE,
-			     MEMORY_PAGE + STACK_SIZE);
+		raw_syscall2(SYS_munmap, t->own_stack - MEMORY_PAGE, MEMORY_PAGE + STACK_SIZE);
 	t->own_stack = NULL;
 }
 
