@@ -17,7 +17,8 @@
  * The creator's context goes to the new thread with its arguments (origin.c).
  *
  * What it is given is not from malloc(). A new thread that calls free() gets an arena, and each
- * arena reserves 64 MiB. It is in a small pool, or is mapped if that is used up.
+ * arena reserves 64 MiB. It is mapped, since helgrind and drd would find races in memory that
+ * threads hand on. Where the program's seccomp filter refuses that, a small pool is enough.
  *
  * Stacks. A thread's TLS is on its stack, and the page takes almost 1 KB of it. pthread_create()
  * refuses stacks that TLS would fill, and a stack that was just large enough is then too small. So
@@ -28,6 +29,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <threads.h>
+#include "confined.h"
 #include "internal.h"
 #include "next.h"
 #include "origin.h"
@@ -97,14 +99,18 @@ static struct start *take_start(uint32_t entries)
 	size_t size = sizeof(struct start) + entries * sizeof(struct pcce_entry);
 	struct start *s;
 
+	if (!is_confined(CONFINED_NO_MMAP)) {
+		s = raw_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			     0);
+		if (raw_failed(s))
+			return NULL;
+		s->mapped = size;
+		return s;
+	}
 	for (int i = 0; entries <= POOL_ENTRIES && i < POOL; i++)
 		if (!__atomic_exchange_n(&pool[i].used, true, __ATOMIC_ACQUIRE))
 			return (struct start *)pool[i].start;
-	s = raw_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (raw_failed(s))
-		return NULL;
-	s->mapped = size;
-	return s;
+	return NULL;
 }
 
 static void release_start(struct start *s)
