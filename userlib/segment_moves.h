@@ -183,23 +183,26 @@ MOVE void move_down(uint32_t used, const uint64_t *site)
 	uint64_t word = *position_word(), filling, final;
 	uint32_t number = segment_number(word) - 1;
 	volatile __u64 *to = page_half(start_of_half(number));
-	bool there = held_kind(word) == PCCE_PLACE_KEPT;
+	bool there = held_kind(word) == PCCE_PLACE_KEPT, write = site && used;
 
 	filling = word_of((uint32_t)word, number + 1, PCCE_PLACE_FILLING);
 	final = word_of(start_of_half(number) + used, number, 0);
-	if (there && site && used)
+	/* Usually the count has not grown, and the site is right. */
+	if (there && (!write || to[used / sizeof(*to) + 1] == *site)) {
+		if (replace_current(word, final))
+			return;
+		there = false;
+	} else if (there) {
 		store_kept(word);
-	if (there)
-		there = replace_current(word, site && used ? filling : final);
-	if (there && !(site && used))
-		return;
+		there = replace_current(word, filling);
+	}
 	do {
 		if (!there) {
 			*position_word() = filling;
 			fill_half(to, number);
 		}
 		there = false;
-		if (site && used)
+		if (write)
 			to[used / sizeof(*to) + 1] = *site;
 	} while (!replace_current(filling, final));
 }

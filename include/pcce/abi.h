@@ -159,9 +159,10 @@ struct pcce_segment {
 
 /*
  * The thread page: `__thread struct pcce_page pcce_page`, initial-exec TLS, 896 bytes, aligned to
- * 64. It begins as zeros. Slots work on it from a thread's first instruction, even before the
- * runtime has announced it. The comment of each field names its writers: slots; push and pop (slots
- * or helpers); restore (__pcce_restore); the runtime.
+ * 64. It begins as zeros, apart from magic, version, size and the base, which its TLS image has.
+ * Slots work on it from a thread's first instruction, even before the runtime has announced it. The
+ * comment of each field names its writers: slots; push and pop (slots or helpers); restore
+ * (__pcce_restore); the runtime.
  *
  * It is small for two reasons. A thread's TLS is on its stack, which may have only 16 KiB. And
  * dlopen() has only 1664 bytes (glibc 2.36) for such TLS of all libraries that it loads.
@@ -198,9 +199,9 @@ struct pcce_segment {
  * tells which of these steps have been done; see struct pcce_table_site.
  */
 struct pcce_page {
-	__u32 magic;   /* runtime, once per thread: PCCE_PAGE_MAGIC, stored last */
-	__u16 version; /* runtime: PCCE_PAGE_VERSION */
-	__u16 size;    /* runtime: PCCE_PAGE_SIZE */
+	__u32 magic;   /* initially PCCE_PAGE_MAGIC; in a forked child 0 in pages of other threads */
+	__u16 version; /* initially PCCE_PAGE_VERSION */
+	__u16 size;    /* initially PCCE_PAGE_SIZE */
 	__u32 tid;     /* runtime: thread id in the initial pid namespace of the process */
 	__u32 state;   /* runtime: PCCE_STATE_* */
 	__u64 id;      /* slots, push and pop, restore: the context id */

@@ -27,7 +27,7 @@ static unsigned int mark_level, sum;
 
 __attribute__((noinline)) static void at_mark(void)
 {
-	for (volatile int i = 0; i < 100000000; i++)
+	for (volatile int i = 0; i < 1000000000; i++)
 		;
 }
 

@@ -39,34 +39,61 @@ unsigned long NAME(work_, N)(unsigned long n)
 END
 
 cat >program.c <<'END'
-/* program SECONDS LIBRARY...: opens the libraries, and then calls each of them in turn. */
+/* program SECONDS LIBRARY...: opens the libraries, and then calls each of them in turn, in the main
+ * thread and in threads that began before and after. */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
+static unsigned long (*work[64])(unsigned long);
+static int seconds, n;
+static pthread_barrier_t opened;
+
+static void *call_all(void *arg)
+{
+	struct timespec begin, now;
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	do {
+		for (int i = 0; i < n; i++)
+			work[i](70);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (now.tv_sec - begin.tv_sec < seconds);
+	return arg;
+}
+
+static void *early(void *arg)
+{
+	pthread_barrier_wait(&opened);
+	return call_all(arg);
+}
+
 int main(int argc, char **argv)
 {
-	unsigned long (*work[64])(unsigned long), sum = 0;
-	struct timespec begin, now;
+	pthread_t before, after;
 	char name[16];
 
-	for (int i = 2; i < argc; i++) {
-		void *library = dlopen(argv[i], RTLD_NOW);
+	seconds = atoi(argv[1]);
+	n = argc - 2;
+	pthread_barrier_init(&opened, NULL, 2);
+	pthread_create(&before, NULL, early, NULL);
+	for (int i = 0; i < n; i++) {
+		void *library = dlopen(argv[i + 2], RTLD_NOW);
 
-		snprintf(name, sizeof(name), "work_%d", i - 2);
+		snprintf(name, sizeof(name), "work_%d", i);
 		work[i] = library ? (unsigned long (*)(unsigned long))dlsym(library, name) : NULL;
 		if (!work[i]) {
 			printf("%s\n", dlerror());
 			return 1;
 		}
 	}
-	clock_gettime(CLOCK_MONOTONIC, &begin);
-	do {
-		for (int i = 2; i < argc; i++)
-			sum += work[i](70);
-		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while (now.tv_sec - begin.tv_sec < atoi(argv[1]));
+	pthread_barrier_wait(&opened);
+	pthread_create(&after, NULL, call_all, NULL);
+	call_all(NULL);
+	pthread_join(before, NULL);
+	pthread_join(after, NULL);
 	printf("done\n");
 	return 0;
 }
@@ -83,9 +110,9 @@ check "builds eight libraries" build
 for n in 0 1 2 3 4 5 6 7; do
 	libraries+=("$PWD/lib$n.so")
 done
-$CC -O2 program.c -o program -ldl || exit 1
+$CC -O2 program.c -o program -ldl -pthread || exit 1
 # Libraries of C++ that a program already has use such memory, too.
-$CXX -O2 -x c++ -fpermissive -w program.c -o program_cxx -ldl -Wl,--no-as-needed -lstdc++ || exit 1
+$CXX -O2 -x c++ -fpermissive -w program.c -o program_cxx -ldl -pthread -Wl,--no-as-needed -lstdc++ || exit 1
 is "a program opens one" "$(./program 0 "${libraries[0]}")" "done"
 is "a program opens eight" "$(./program 0 "${libraries[@]}")" "done"
 is "a program of C++ opens eight" "$(./program_cxx 0 "${libraries[@]}")" "done"
@@ -100,6 +127,8 @@ for sampler in self bpf; do
 		continue
 	fi
 	recording_is_exact "$sampler: all samples exact" $sampler.data 30
+	# The self sampler only has threads that the runtime meets.
+	[ $sampler = self ] || is "$sampler: all three threads" "$(stat_of $sampler.data threads)" 3
 	pcce-report -i $sampler.data --format=folded >$sampler.folded
 	for n in 0 7; do
 		check "$sampler: the calls in library $n" \
