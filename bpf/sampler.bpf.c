@@ -25,6 +25,11 @@
  * lock. The kernel's bpf_prog_active ensures that it does not run twice at once on a CPU, for perf
  * events as for tracepoints. So the ring has one writer.
  *
+ * If a program runs already, the kernel leaves the event out. For tracepoints it counts these, see
+ * lib/sampler/bpf.c. Newer kernels (7.2) can preempt a program on a system call's tracepoint. Until
+ * it continues, the kernel leaves out all such events on that CPU. bpf_preempt_disable() does not
+ * help: the preemption then comes at the end of the program, which still counts as running.
+ *
  * A program on a tracepoint runs for every task in the system. So it looks its process up in a map.
  * Programs on fork, exec and exit maintain the map; these never run in an NMI.
  *
@@ -611,9 +616,16 @@ SEC("tracepoint")
 int on_tracepoint(void *args)
 {
 	struct sampler_process *p = find_followed_process(bpf_get_current_task_btf());
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct sampler_control *control;
 
 	(void)args;
-	return p && p->armed ? sample_thread(NULL) : 0;
+	if (p && p->armed)
+		return sample_thread(NULL);
+	control = bpf_map_lookup_elem(&controls, &cpu);
+	if (control)
+		control->others++;
+	return 0;
 }
 
 SEC("tp_btf/sched_process_fork")

@@ -69,7 +69,8 @@ struct sampler_control { /* of one CPU's ring */
 	__u64 dropped; /* samples without room */
 	/* Samples after which the kernel stopped the event for the rest of a clock tick. */
 	__u64 throttled;
-	__u64 reserved2[6];
+	__u64 others; /* runs on a tracepoint for processes that are not followed */
+	__u64 reserved2[5];
 };
 
 PCCE_ASSERT_SIZE(sampler_control, 192);

@@ -123,6 +123,7 @@ wait_for_samples() {
 # allow_truncated=1 allows samples that are marked as truncated.  allow_marked=N allows up to N
 # percent of undecodable samples, for programs that jump or take signals all the time.  These are
 # samples between a jump (or a signal's arrival) and the end of the runtime's work on it.
+# allow_lost=N demands N lost samples.
 recording_is_exact() {
 	local name=$1 data=$2 minimum=$3 samples exact outside truncated undecodable lost
 	if ! pcce-report -i "$data" --stats >"$data.stats" 2>"$data.stats.err"; then
@@ -135,7 +136,8 @@ recording_is_exact() {
 	if [ $((undecodable * 100)) -le $((samples * ${allow_marked-0})) ]; then
 		outside=$((outside + undecodable)) undecodable=0
 	fi
-	if [ "$undecodable" = 0 ] && [ "$lost" = 0 ] && [ -z "$(stat_of "$data" incomplete)" ] &&
+	if [ "$undecodable" = 0 ] && [ "$lost" = "${allow_lost-0}" ] &&
+		[ -z "$(stat_of "$data" incomplete)" ] &&
 		[ "$exact" = $((samples - outside)) ] && [ "$exact" -ge "$minimum" ]; then
 		ok "$name"
 		echo "#   $exact exact samples, at least $minimum"

@@ -125,8 +125,11 @@ struct pcce_rec_sample {
 enum pcce_loss {
 	PCCE_LOSS_RING = 1,	/* the ring buffer was full */
 	PCCE_LOSS_THROTTLE = 2, /* the kernel throttled the event */
-	PCCE_LOSS_SHAPE = 3	/* a record was malformed */
+	PCCE_LOSS_SHAPE = 3,	/* a record was malformed */
+	/* A BPF program was already running on the CPU, so the kernel did not run the sampler's. */
+	PCCE_LOSS_NESTED = 4
 };
+#define PCCE_LOSS_MAX PCCE_LOSS_NESTED
 
 struct pcce_rec_lost {
 	struct pcce_record rec;

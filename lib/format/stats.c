@@ -14,6 +14,7 @@ int format_stats(const struct profile *p, FILE *out)
 		[PCCE_LOSS_RING] = "ring",
 		[PCCE_LOSS_THROTTLE] = "throttle",
 		[PCCE_LOSS_SHAPE] = "shape",
+		[PCCE_LOSS_NESTED] = "nested",
 	};
 	const struct profile_stats *s = &p->stats;
 	uint64_t unknown = 0;
@@ -46,7 +47,7 @@ int format_stats(const struct profile *p, FILE *out)
 		if (s->reasons[i])
 			fprintf(out, "undecodable_%s: %llu\n", decode_reason_name(i),
 				(unsigned long long)s->reasons[i]);
-	for (int i = 0; i <= PCCE_LOSS_SHAPE; i++)
+	for (int i = 0; i <= PCCE_LOSS_MAX; i++)
 		if (s->lost_reasons[i])
 			fprintf(out, "lost_%s: %llu\n", losses[i],
 				(unsigned long long)s->lost_reasons[i]);

@@ -44,7 +44,7 @@ struct merge {
 	char *sampler, *event, *command, *host, *kernel, *first_path;
 	uint64_t frequency, period, start; /* ns since 1970 */
 	uint64_t last;
-	uint64_t lost[PCCE_LOSS_SHAPE + 1];
+	uint64_t lost[PCCE_LOSS_MAX + 1];
 	uint64_t files, commands, samples;
 };
 
@@ -233,7 +233,7 @@ static int read_file(struct file *f)
 			 f->name, r->unknown);
 		f->note(text);
 	}
-	for (uint32_t i = 0; i <= PCCE_LOSS_SHAPE; i++)
+	for (uint32_t i = 0; i <= PCCE_LOSS_MAX; i++)
 		f->m->lost[i] += r->lost[i];
 	threads_finish(f->threads);
 	return relocator_finish(f->m->space, r, f->why);
@@ -535,7 +535,7 @@ int merge_write(const struct merge *m, struct datafile_writer *w)
 	r = r ? r : relocator_write_modules(m->space, w);
 	r = r ? r : write_programs(m, w);
 	r = r ? r : merge_sums_write(m->sums, w, number_thread, m);
-	for (uint32_t i = 0; i <= PCCE_LOSS_SHAPE && !r; i++) {
+	for (uint32_t i = 0; i <= PCCE_LOSS_MAX && !r; i++) {
 		struct pcce_rec_lost lost = {.time = m->last, .count = m->lost[i], .reason = i};
 
 		end.lost += lost.count;

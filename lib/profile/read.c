@@ -86,7 +86,7 @@ static void copy_recording_info(struct profile *p, const struct recording *r)
 	p->start_time = r->info.start_time;
 	p->wall_time = r->info.wall_time;
 	p->stats.verify = r->info.flags & PCCE_INFO_VERIFY;
-	for (uint32_t i = 0; i <= PCCE_LOSS_SHAPE; i++) {
+	for (uint32_t i = 0; i <= PCCE_LOSS_MAX; i++) {
 		p->stats.lost += r->lost[i];
 		p->stats.lost_reasons[i] = r->lost[i];
 	}

@@ -31,7 +31,7 @@ static bool *select_streams(const struct profile *p, const struct selection *s)
 static int begin_count(struct profile *p)
 {
 	struct profile_stats *s = &p->stats;
-	uint64_t lost[PCCE_LOSS_SHAPE + 1];
+	uint64_t lost[PCCE_LOSS_MAX + 1];
 
 	memcpy(lost, s->lost_reasons, sizeof(lost));
 	*s = (struct profile_stats){

@@ -59,7 +59,7 @@ struct recorder {
 	struct output_file output;
 	struct datafile_writer *writer;
 	struct record_modules *modules;
-	uint64_t samples, lost, throttled, outside;
+	uint64_t samples, lost, throttled, nested, outside;
 	const struct record_module *main_module; /* of the recorded command or process */
 	pid_t main_pid;
 	bool any_instrumented;
@@ -212,6 +212,7 @@ static int sink_lost(void *ctx, uint64_t time, uint32_t reason, uint64_t count)
 
 	r->lost += count;
 	r->throttled += reason == PCCE_LOSS_THROTTLE ? count : 0;
+	r->nested += reason == PCCE_LOSS_NESTED ? count : 0;
 	return datafile_put(r->writer, PCCE_REC_LOST, &rec, sizeof(rec), NULL, 0);
 }
 
@@ -506,8 +507,14 @@ static void print_summary(const struct recorder *r)
 		    "kernel.perf_event_max_sample_rate",
 		    n);
 	}
-	if (r->lost > r->throttled) {
-		format_count(n, sizeof(n), r->lost - r->throttled);
+	if (r->nested) {
+		format_count(n, sizeof(n), r->nested);
+		say("warning: %s samples were lost: a BPF program was running on that CPU already; "
+		    "use -b kmod",
+		    n);
+	}
+	if (r->lost > r->throttled + r->nested) {
+		format_count(n, sizeof(n), r->lost - r->throttled - r->nested);
 		say("warning: %s samples were lost: the machine was too busy; use a lower -F", n);
 	}
 	if (be_quiet)

@@ -95,7 +95,7 @@ static int take_shared(struct recording *r, const struct pcce_record *rec, struc
 	case PCCE_REC_TABLE:
 		return take_table(r, (const void *)rec, why);
 	case PCCE_REC_LOST:
-		r->lost[lost->reason <= PCCE_LOSS_SHAPE ? lost->reason : 0] += lost->count;
+		r->lost[lost->reason <= PCCE_LOSS_MAX ? lost->reason : 0] += lost->count;
 		return 0;
 	default:
 		return 0;

@@ -68,6 +68,11 @@ struct sampler {
 	pid_t pid;
 	uint64_t taken, drops;
 	uint64_t throttled; /* lost samples by throttling that the sink was told */
+	struct {
+		/* Counts at the last turn with events. */
+		uint64_t missed, followed, others;
+		bool foreign; /* all events of that turn were of other processes */
+	} tracepoint;
 };
 
 /* ---- checks ------------------------------------------------------------------ */
@@ -480,6 +485,33 @@ static int report_clock_deficit(struct sampler *s, const struct sampler_sink *si
 		       : 0;
 }
 
+/*
+ * Reports the events of a tracepoint at which the kernel did not run the program. The kernel counts
+ * them for the whole system, not by process. So they count as lost, unless all events up to the
+ * next turn with events were of processes that are not followed.
+ */
+static int report_missed(struct sampler *s, const struct sampler_sink *sink, bool last)
+{
+	uint64_t missed, followed, others, fresh;
+
+	if (s->kind != PERF_EVENT_TRACEPOINT)
+		return 0;
+	missed = bpf_program_missed(s->skel);
+	followed = s->taken + s->drops;
+	others = bpf_ring_others(s->rings);
+	if (followed != s->tracepoint.followed || others != s->tracepoint.others)
+		s->tracepoint.foreign = followed == s->tracepoint.followed;
+	else if (!last)
+		return 0;
+	fresh = missed - s->tracepoint.missed;
+	s->tracepoint.missed = missed;
+	s->tracepoint.followed = followed;
+	s->tracepoint.others = others;
+	if (!fresh || s->tracepoint.foreign)
+		return 0;
+	return sink->lost(sink->ctx, event_queue_now(), PCCE_LOSS_NESTED, fresh);
+}
+
 static int bpf_turn(struct sampler *s, const struct sampler_sink *sink, bool last)
 {
 	uint64_t limit = event_queue_now() - EVENT_QUEUE_MARGIN;
@@ -493,6 +525,8 @@ static int bpf_turn(struct sampler *s, const struct sampler_sink *sink, bool las
 		err = report_drops(s, sink);
 	if (!err)
 		err = report_throttlings(s, sink);
+	if (!err)
+		err = report_missed(s, sink, last);
 	return err || !last ? err : report_clock_deficit(s, sink);
 }
 

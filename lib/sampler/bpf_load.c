@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
@@ -113,4 +114,15 @@ int bpf_program_attach(const struct sampler_bpf *skel, enum perf_event_kind kind
 								    : skel->progs.on_event);
 
 	return ioctl(event, PERF_EVENT_IOC_SET_BPF, program) ? -errno : 0;
+}
+
+uint64_t bpf_program_missed(const struct sampler_bpf *skel)
+{
+	struct bpf_prog_info info = {0};
+	__u32 size = sizeof(info);
+	int program = bpf_program__fd(skel->progs.on_tracepoint);
+
+	if (program < 0 || bpf_obj_get_info_by_fd(program, &info, &size))
+		return 0;
+	return info.recursion_misses;
 }
