@@ -69,6 +69,33 @@ for level in -O0 -O1 -O3 -Os -flto; do
 	if build prog $level 2>log; then check "$level" encoded prog; else not_ok "$level" log; fi
 done
 
+# Code for registers that few processors have: slots are filled, and nothing else changes.
+apx_insns() { objdump -d --no-show-raw-insn "$1" | grep -E '%r(1[6-9]|2[0-9]|3[01])|push2|pop2'; }
+cat >apx.c <<'END'
+extern int outside(int);
+__attribute__((noipa)) int through(int (*f)(int), int x)
+{
+	register int (*g)(int) __asm__("r16") = f;
+	__asm__("" : "+r"(g));
+	return g(x) + outside(x) + outside(x + 1);
+}
+__attribute__((noipa)) int outside(int x) { return x; }
+int main(int c, char **v) { (void)v; return through(outside, c) + outside(c); }
+END
+apx="-mapxf -mapx-inline-asm-use-gpr32"
+# shellcheck disable=SC2086
+if ! $CC -O2 $apx apx.c -o plain-apx 2>log; then
+	skip "-mapxf" "needs GCC 14 and an assembler that knows -mapxf"
+else
+	# shellcheck disable=SC2086
+	PCCE_ENCODE=off $CC -O2 $apx $cflags apx.c $ldflags -o apx 2>log && cp apx apx-encoded &&
+		pcce-encode apx-encoded 2>>log || cat log
+	apx_insns apx >before.txt
+	is "-mapxf: encoding keeps the code" "$(apx_insns apx-encoded)" "$(cat before.txt)"
+	check "which calls through r16" grep -q 'call.*%r16' before.txt
+	is "-mapxf: sites with a push" "$(field pushes apx-encoded)" 1
+fi
+
 build prog && cp prog pie
 is "numbers of sites" "$(field sites prog)" \
 	"$(pcce-encode --dump=json prog | sed -n 's/^ "sites": \([0-9]*\),$/\1/p')"

@@ -144,6 +144,8 @@ static unsigned int branch_length(const uint8_t *p, unsigned int room, bool jump
 	while (i < room && (p[i] == 0x3e || p[i] == 0x67 || p[i] == 0x66 || p[i] == 0xf2 ||
 			    (p[i] & 0xf0) == 0x40))
 		i++;
+	if (i + 2 <= room && p[i] == 0xd5) /* REX2, for r16 to r31 */
+		i += 2;
 	*indirect = false;
 	if (i + 5 <= room && p[i] == (jump ? 0xe9 : 0xe8))
 		return i + 5;

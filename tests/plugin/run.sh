@@ -257,6 +257,33 @@ for flags in -g -g3 -gsplit-dwarf -fno-plt "-fno-pie -no-pie" -fPIE -fcf-protect
 	esac
 done
 
+# Registers that few processors have: the records and the code are checked, nothing runs.
+cat > apx.c <<'END'
+extern int outside(int);
+int through(int (*f)(int), int x)
+{
+	register int (*g)(int) __asm__("r16") = f;
+	__asm__("" : "+r"(g));
+	return g(x) + 1;
+}
+int main(int c, char **v) { (void)v; return through(outside, c); }
+int outside(int x) { return x; }
+END
+apx="-mapxf -mapx-inline-asm-use-gpr32"
+if "$CC" -O2 $apx apx.c -o plain > log 2>&1; then
+	for source in shapes.c restores.c cleanups.c; do
+		"$CC" -O2 -mapxf -fexceptions -fplugin="$PLUGIN" "$programs/$source" page.o -o tested \
+			-lm -pthread > log 2>&1 && inspect tested
+		result $? "$source -O2 -mapxf: records"
+	done
+	"$CC" -O2 $apx -fplugin="$PLUGIN" apx.c -o facts.x > log 2>&1 && inspect facts.x &&
+		objdump -d facts.x > log && grep -q 'call.*%r16' log &&
+		grep -Eq "^site through [0-9]+ 0x1 63 58 " facts.x.sites
+	result $? "a call through r16 has slots"
+else
+	skip "-mapxf" "needs GCC 14 and an assembler that knows -mapxf"
+fi
+
 for kind in thunk thunk-inline; do
 	CHECK_THUNKS=1
 	export CHECK_THUNKS
@@ -608,14 +635,16 @@ refused "-mx32 is refused" "only x86-64" "$CC" -mx32 -fplugin="$PLUGIN" -S empty
 plugin_of_version=$(dirname "$PLUGIN")/gcc-$("$CC" -dumpversion | cut -d. -f1)/pcce_plugin.so
 [ -f "$plugin_of_version" ] || plugin_of_version=$PLUGIN
 other=
-for candidate in gcc-11 gcc-12 gcc-10; do
+for candidate in gcc-10 gcc-11 gcc-12 gcc-13 gcc-14 gcc-15 gcc-16; do
 	command -v $candidate > log 2>&1 &&
 		[ "$($candidate -dumpfullversion)" != "$("$CC" -dumpfullversion)" ] &&
 		other=$candidate
 done
 if [ -n "$other" ]; then
+	# Much older or newer ones lack functions that the plugin calls, and refuse it themselves.
 	refused "another version of GCC is refused" \
-		"was built for GCC" "$other" -fplugin="$plugin_of_version" -S empty.c -o empty.s
+		"was built for GCC\|cannot load plugin" "$other" -fplugin="$plugin_of_version" -S empty.c \
+		-o empty.s
 else
 	skip "another version of GCC is refused" "only one GCC is installed"
 fi
