@@ -354,6 +354,7 @@ done <<'END'
 14 exceptions_more.cc -fharden-control-flow-redundancy -fhardcfr-check-noreturn-calls=always
 14 exceptions_more.cc -fhardened
 14 cxx.cc -fstrub=all
+14 odd.c -ftrampoline-impl=heap -fzero-call-used-regs=all
 14 odd.c -ffold-mem-offsets -finline-stringops
 15 cxx.cc -flate-combine-instructions -fext-dce -favoid-store-forwarding
 15 split.c -flto -fipa-reorder-for-locality

@@ -246,11 +246,14 @@ for flags in -g -g3 -gsplit-dwarf -fno-plt "-fno-pie -no-pie" -fPIE -fcf-protect
 	"-freorder-blocks-and-partition --param=hot-bb-count-ws-permille=1" -fno-function-cse \
 	-masm=intel -fverbose-asm \
 	-fstack-clash-protection -fno-jump-tables -fshrink-wrap -fcaller-saves -mharden-sls=all \
-	-fsched-pressure; do
+	-fsched-pressure -fharden-compares -fharden-conditional-branches \
+	"-fharden-control-flow-redundancy -fhardcfr-check-noreturn-calls=always" -fhardened \
+	-fstrub=all -ftrampoline-impl=heap -finline-stringops -flate-combine-instructions; do
 	program shapes.c -O2 $flags
 	case $all$flags in
 	*-mcmodel=large | *-fsplit-stack) ;;
-	--all* | -g | "-fPIC "* | *-fcf-prot* | -fnon-call* | -ffunction-s* | -freorder-bl* | "-fno-plt -fPIC" | -fsched*)
+	--all* | -g | "-fPIC "* | *-fcf-prot* | -fnon-call* | -ffunction-s* | -freorder-bl* | "-fno-plt -fPIC" | -fsched* | \
+		-fharden-con* | -fstrub*)
 		program exceptions.cc -O2 $flags
 		program restores.c -O2 $flags
 		;;
