@@ -16,7 +16,7 @@
  */
 #include "internal.h"
 
-/* The values of -O3 in GCC's default_options_table (opts.cc), equal in GCC 11 and 12; the comments
+/* The values of -O3 in GCC's default_options_table (opts.cc), equal in GCC 11 to 16; the comments
  * have those of -O2. A fifth limit, inline-heuristics-hint-percent, brought nothing. */
 #define AUTO_INSNS 30	 /* 15 */
 #define SINGLE_INSNS 200 /* 70 */
