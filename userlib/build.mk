@@ -33,10 +33,12 @@ USERLIB_OBJ := $(O)/obj/userlib
 
 # C files of every executable's runtime.
 USERLIB_C := segments restore_far stack_state stack_switch page thread_page registry origin \
-	interpose_thread main_exit interpose_signal interpose_handler interpose_dl \
-	interpose_prctl self_sampler self_ring self_maps local_libc
+	interpose_thread main_exit interpose_signal interpose_handler interpose_prctl confined \
+	self_sampler self_state self_signal self_altstack self_source self_sample self_modules \
+	self_ring local_libc
 # Assembly files of every executable's runtime, in front of the C files.
-USERLIB_S := pushpop leaf_entry signal_entry vfork thread_body main_stub
+USERLIB_S := pushpop leaf_entry signal_entry sampling_entry syscall_stub vfork thread_body \
+	main_stub
 # Code that runs inside a push, or between two steps of a change of the encoding stack.
 USERLIB_GENERAL_REGS := segments restore_far stack_state stack_switch interpose_jump contexts \
 	contexts-static site

@@ -28,6 +28,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 #include <ucontext.h>
+#include "confined.h"
 #include "internal.h"
 #include "next.h"
 #include "segments.h"
@@ -128,6 +129,8 @@ static struct record *allocate_record(void)
 	struct record *have = __atomic_load_n(&all, __ATOMIC_ACQUIRE);
 	uint32_t i;
 
+	if (!have && is_confined(CONFINED_NO_MMAP))
+		return NULL;
 	if (!have) {
 		struct record *fresh = raw_mmap(NULL, RECORDS_BYTES, PROT_READ | PROT_WRITE,
 						MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

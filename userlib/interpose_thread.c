@@ -70,6 +70,7 @@ struct start {
 		int (*c11)(void *);
 	} routine;
 	bool c11;
+	bool masks_signal; /* inherited, as a mask is */
 	void *arg;
 	struct origin origin;
 	struct pcce_entry entries[]; /* of the origin */
@@ -115,6 +116,7 @@ static void *start_thread(void *p)
 	if (pcce_active)
 		origin_enter(&start.origin);
 	free(p);
+	pcce_thread_self()->masks_signal = start.masks_signal;
 	pcce_thread_begin();
 	errno = saved_errno;
 	if (start.c11)
@@ -159,6 +161,7 @@ static int create_thread(pthread_t *thread, const pthread_attr_t *attr, const st
 	if (!passed)
 		return EAGAIN;
 	*passed = *start;
+	passed->masks_signal = pcce_thread_self()->masks_signal;
 	if (pcce_active)
 		origin_take(&passed->origin, passed->entries, room);
 	if (__tsan_func_entry)

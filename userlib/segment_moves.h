@@ -26,6 +26,7 @@
 #include <time.h>
 #include "page.h"
 #include "segments.h"
+#include "confined.h"
 #include "syscall.h"
 
 #define MOVE static inline __attribute__((always_inline, unused))
@@ -77,13 +78,32 @@ MOVE uint32_t held_kind(uint64_t word)
 	return (uint32_t)(word >> 32) & PCCE_PLACE_HELD;
 }
 
-/* Reserves room for all segments, untouched. NULL: there is no memory. */
+/* Reserves room for all segments, untouched. NULL: there is no memory, or the program's seccomp
+ * filter would kill it. */
 MOVE struct pcce_segment *new_area(void)
 {
-	void *area = raw_mmap(NULL, AREA_BYTES, PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *area;
 
+	if (is_confined(CONFINED_NO_MMAP))
+		return NULL;
+	area = raw_mmap(NULL, AREA_BYTES, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	return raw_failed(area) ? NULL : area;
+}
+
+/* Returns a number that is higher than all generations so far: the time, or where it must not be
+ * asked for, the number of clock cycles. A program in seccomp's strict mode cannot read either. */
+MOVE uint64_t first_generation(void)
+{
+	struct timespec now;
+
+	if (is_confined(CONFINED_STRICT))
+		return 1ULL << 62;
+	if (is_confined(CONFINED))
+		return __builtin_ia32_rdtsc();
+	if (raw_syscall2(SYS_clock_gettime, CLOCK_MONOTONIC, &now) < 0)
+		return 0;
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 /* Generations begin with the time, so they differ from those of an earlier thread with the same
@@ -91,10 +111,9 @@ MOVE struct pcce_segment *new_area(void)
 MOVE uint64_t next_generation(void)
 {
 	uint64_t generation = 1;
-	struct timespec now;
 
-	if (!pcce_page.generation && raw_syscall2(SYS_clock_gettime, CLOCK_MONOTONIC, &now) == 0)
-		pcce_page.generation = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	if (!pcce_page.generation)
+		pcce_page.generation = first_generation();
 	__asm__ volatile("xaddq %1, %0"
 			 : "+m"(pcce_page.generation), "+r"(generation)
 			 :

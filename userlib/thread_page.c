@@ -26,6 +26,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include "confined.h"
 #include "internal.h"
 #include "page.h"
 #include "segments.h"
@@ -45,7 +46,8 @@ void pcce_thread_begin(void)
 	t->page = page;
 	page->version = PCCE_PAGE_VERSION;
 	page->size = PCCE_PAGE_SIZE;
-	page->tid = (uint32_t)raw_syscall0(SYS_gettid);
+	/* Without a number if the program's seccomp filter would kill it. */
+	page->tid = is_confined(CONFINED_NO_GETTID) ? 0 : (uint32_t)raw_syscall0(SYS_gettid);
 	page->state |= PCCE_STATE_LIVE;
 	/* An inline pop on an empty stack goes to __pcce_pop_slow: see pushpop.S. */
 	page->base.site = PCCE_MARK_WORD;
@@ -127,7 +129,7 @@ static void fork_child(void)
 	int saved_errno = errno;
 
 	registry_after_fork(pcce_thread_self(), forget_thread);
-	pcce_page.tid = (uint32_t)raw_syscall0(SYS_gettid);
+	pcce_page.tid = is_confined(CONFINED_NO_GETTID) ? 0 : (uint32_t)raw_syscall0(SYS_gettid);
 	self_after_fork(pcce_thread_self());
 	errno = saved_errno;
 }
