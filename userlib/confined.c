@@ -24,7 +24,6 @@
 #define STEPS_MAX 4096 /* BPF_MAXINSNS; jumps go only forward */
 
 __attribute__((visibility("default"))) volatile unsigned int pcce_confinement;
-static bool sigreturn_refused;
 
 static bool load_word(const struct sock_filter *i, const struct seccomp_data *data,
 		      const uint32_t *scratch, uint32_t *to)
@@ -174,7 +173,6 @@ void confined_by_strict_mode(void)
 
 void confined_by_filter(const struct sock_fprog *f)
 {
-	struct seccomp_data sigreturn = {.nr = SYS_rt_sigreturn, .arch = AUDIT_ARCH_X86_64};
 	struct seccomp_data gettid = {.nr = SYS_gettid, .arch = AUDIT_ARCH_X86_64};
 	struct seccomp_data map = {
 		.nr = SYS_mmap,
@@ -186,15 +184,15 @@ void confined_by_filter(const struct sock_fprog *f)
 	pcce_confinement |= CONFINED;
 	if (!f || !f->filter)
 		return; /* the kernel will refuse it */
-	if (!allows(f, &sigreturn))
-		sigreturn_refused = true;
 	if (!allows(f, &map))
 		pcce_confinement |= CONFINED_NO_MMAP;
 	if (!allows(f, &gettid))
 		pcce_confinement |= CONFINED_NO_GETTID;
 }
 
-bool confined_allows_sigreturn(void)
+bool confined_returns(const struct sock_fprog *f)
 {
-	return !sigreturn_refused;
+	struct seccomp_data sigreturn = {.nr = SYS_rt_sigreturn, .arch = AUDIT_ARCH_X86_64};
+
+	return !f || !f->filter || allows(f, &sigreturn);
 }

@@ -27,11 +27,11 @@ static inline bool is_confined(unsigned int how)
 
 struct sock_fprog;
 
-/* Notes strict mode, or a filter (not NULL) that the program is about to install. */
+/* Notes strict mode, or a filter, that the program is about to install. */
 void confined_by_strict_mode(void);
 void confined_by_filter(const struct sock_fprog *filter);
-/* Do all filters so far allow the return from a signal handler? */
-bool confined_allows_sigreturn(void);
+/* Does the filter allow the return from a signal handler? */
+bool confined_returns(const struct sock_fprog *filter);
 
 #pragma GCC visibility pop
 

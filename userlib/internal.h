@@ -96,9 +96,9 @@ void self_start(void);
 void self_thread_begin(struct pcce_thread *t);
 void self_thread_end(struct pcce_thread *t);
 void self_after_fork(struct pcce_thread *t);
-/* The program is about to forbid itself the time-stamp counter, or has installed a filter. */
+/* The program is about to forbid itself the time-stamp counter, or the return from handlers. */
 void self_clock_forbidden(void);
-void self_confined(void);
+void self_forbidden(void);
 
 /* self_signal.c: the self sampler's signal, as the program sees it */
 bool self_has_signal(int sig); /* is it the sampling signal? */

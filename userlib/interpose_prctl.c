@@ -29,8 +29,9 @@ static void watch_prctl(unsigned long option, unsigned long a, unsigned long b)
 		self_clock_forbidden();
 		confined_by_strict_mode();
 	} else if (a == SECCOMP_MODE_FILTER) {
+		if (!confined_returns((const struct sock_fprog *)b))
+			self_forbidden();
 		confined_by_filter((const struct sock_fprog *)b);
-		self_confined();
 	}
 }
 

@@ -22,6 +22,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include "self.h"
 #include "syscall.h"
 
@@ -272,6 +273,14 @@ static bool scan_maps(void)
 	return true;
 }
 
+static void name_program(const char *path)
+{
+	size_t size = strlen(path) + 1;
+
+	if (size <= sizeof(program))
+		memcpy(program, path, size);
+}
+
 bool modules_begin(void)
 {
 	long n;
@@ -285,6 +294,8 @@ bool modules_begin(void)
 	folder[n] = 0;
 	n = raw_syscall3(SYS_readlink, "/proc/self/exe", program, sizeof(program) - 1);
 	program[n < 0 ? 0 : n] = 0;
+	if (n < 0 && getauxval(AT_EXECFN))
+		name_program((const char *)getauxval(AT_EXECFN));
 	return scan_maps() || find_object;
 }
 

@@ -138,13 +138,20 @@ void self_clock_forbidden(void)
 	end_sampling(PCCE_SELF_NO_CLOCK);
 }
 
-/* The program is about to install a filter. If it kills at the return from our handler, the source
- * must go at once, while that is still allowed. */
-void self_confined(void)
+static void disarm_visited(struct pcce_thread *t, void *arg)
 {
-	if (confined_allows_sigreturn())
+	(void)arg;
+	source_disarm(t);
+}
+
+/* The program is about to install a filter that kills at the return from a handler. No signal may
+ * come from then on, so all sources go while that is still allowed. */
+void self_forbidden(void)
+{
+	if (!self_state.active)
 		return;
 	end_sampling(PCCE_SELF_NO_SIGNALS);
+	registry_each(disarm_visited, NULL);
 }
 
 void self_start(void)

@@ -65,7 +65,7 @@ struct recorder {
 	const char *program; /* the command's file; NULL: not known */
 	const struct record_module *main_module; /* of the recorded command or process */
 	pid_t main_pid;
-	bool any_instrumented;
+	bool any_instrumented, set_uid;
 	uint64_t progress_due;
 	bool progress_shown;
 };
@@ -334,16 +334,18 @@ static void catch_stop_signals(struct recorder *r)
 	sigaction(SIGPIPE, &child, NULL);
 }
 
-static void warn_set_uid(const struct recorder *r, const char *program)
+static void warn_set_uid(struct recorder *r, const char *program)
 {
 	struct stat st;
 
 	if (r->ops == &sampler_self && program && !stat(program, &st) &&
 	    (((st.st_mode & S_ISUID) && st.st_uid != geteuid()) ||
-	     ((st.st_mode & S_ISGID) && st.st_gid != getegid())))
+	     ((st.st_mode & S_ISGID) && st.st_gid != getegid()))) {
+		r->set_uid = true;
 		say("warning: %s is set-uid or set-gid: the self sampler cannot sample it; use -b "
 		    "bpf as root",
 		    program);
+	}
 }
 
 static int cannot_run(const char *name, int err)
@@ -522,8 +524,11 @@ static void warn_of_silence(const struct recorder *r)
 
 	format_count(part, sizeof(part), r->outside);
 	format_count(all, sizeof(all), r->samples);
+	if (!r->samples && r->set_uid)
+		return; /* that is why */
 	if (!r->samples && !r->main_module && is_uninstrumented(r->program))
-		say("warning: no samples: %s was not built with pcce", r->program);
+		say("warning: no samples: %s was not built with pcce%s%s", r->program,
+		    why ? "; " : "", why ? why : "");
 	else if (!r->samples && why)
 		say("warning: no samples: %s", why);
 	else if (!r->samples)

@@ -66,7 +66,7 @@ struct sampler {
 	struct ring *rings; /* sorted by start_time */
 	size_t n, capacity;
 	uint32_t flags_told;
-	bool any_ring;
+	bool any_ring, told_of_too_many;
 	char *preload_before;
 	bool preload_changed;
 	_Alignas(16) char record[PCCE_SELF_RECORD_MAX + PATH_MAX];
@@ -264,6 +264,13 @@ static int open_self_ring(struct sampler *s, const char *name)
 
 	snprintf(path, sizeof(path), "%s/%s", s->directory.rings, name);
 	ring.fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (ring.fd < 0 && (errno == EMFILE || errno == ENFILE) && !s->told_of_too_many) {
+		s->told_of_too_many = true;
+		fprintf(stderr,
+			"%s: self sampler: cannot read the rings of more processes: %s; raise "
+			"ulimit -n\n",
+			program_invocation_short_name, strerror(errno));
+	}
 	if (ring.fd < 0)
 		return errno == ENOMEM ? -errno : 0;
 	if (!map_ring(&ring)) {
@@ -592,8 +599,8 @@ static int self_stop(struct sampler *s, const struct sampler_sink *sink)
 static const char *self_why_nothing(const struct sampler *s)
 {
 	if (!s->any_ring)
-		return "no process sampled itself; it was not built with pcce, or is set-uid, or "
-		       "cleared its environment, or cannot write to /dev/shm and /tmp";
+		return "no process sampled itself: a program must be built with pcce, must not be "
+		       "set-uid, must keep its environment, and must be able to write to /dev/shm";
 	return NULL;
 }
 

@@ -24,6 +24,7 @@
 
 #define PREFIX "pcce-self-"
 #define TRIES 10
+#define DEPTH_MAX 16
 
 /* Opens and locks the file PCCE_SELF_OWNER of a directory. Returns the descriptor, or -1. Others may
  * read it, to ask for the lock. */
@@ -39,24 +40,23 @@ static int take_lock(int dir, int flags)
 	return fd;
 }
 
-/* Removes a file, or a directory with the files in it. No deeper, and no link is followed: other
- * users can write there. */
-static void remove_entry(int dir, const char *name)
+/* Removes a file, or a directory with what is in it. Other users can write there: no link is
+ * followed, and what is nested deeper than anyone needs stays. */
+static void remove_entry(int dir, const char *name, int depth)
 {
 	struct dirent *entry;
 	int fd;
 	DIR *d;
 
-	if (unlinkat(dir, name, 0) == 0 || (errno != EISDIR && errno != EPERM))
+	if (unlinkat(dir, name, 0) == 0 || depth == DEPTH_MAX)
 		return;
 	fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	d = fd < 0 ? NULL : fdopendir(fd);
 	if (!d && fd >= 0)
 		close(fd);
 	while (d && (entry = readdir(d)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-		    unlinkat(fd, entry->d_name, 0) < 0)
-			unlinkat(fd, entry->d_name, AT_REMOVEDIR);
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			remove_entry(fd, entry->d_name, depth + 1);
 	if (d)
 		closedir(d);
 	unlinkat(dir, name, AT_REMOVEDIR);
@@ -71,7 +71,7 @@ static void remove_files(int dir)
 
 	while (d && (entry = readdir(d)))
 		if (entry->d_name[0] != '.' && strcmp(entry->d_name, PCCE_SELF_OWNER) != 0)
-			remove_entry(dir, entry->d_name);
+			remove_entry(dir, entry->d_name, 0);
 	if (d)
 		closedir(d);
 	unlinkat(dir, PCCE_SELF_OWNER, 0);
