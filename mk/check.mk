@@ -11,8 +11,8 @@ DAMAGE_SRC  := $(wildcard tests/oracle/damage/*.c)
 UNITS   := $(UNIT_SRC:tests/unit/%.c=$(O)/tests/unit/%)
 ORACLES := $(O)/tests/oracle/step $(O)/tests/oracle/damage
 
-.PHONY: units oracle check check-vm check-vm-debug check-install check-verify check-oracle \
-	check-suites fuzz fuzzers
+.PHONY: units oracle check check-vm check-vm-debug check-distros check-install check-verify \
+	check-oracle check-suites fuzz fuzzers
 
 units: $(UNITS)                                 ## unit test programs
 oracle: $(ORACLES)                              ## the single-stepper
@@ -35,9 +35,13 @@ define set_up_and_make
 	$(Q)+$(MAKE) --no-print-directory $(2)
 endef
 
-check:                                          ## set up, build, run all tests
+check:                                          ## set up, build, run tests (SUITES="WORD...": some)
 	$(call set_up_and_make,,all units oracle)
-	$(Q)tests/run
+	$(Q)tests/run $(SUITES)
+
+check-distros:                                  ## ... in Debian 12, 13 and sid (DISTROS="WORD...")
+	$(Q)scripts/setup
+	$(Q)tests/run --distros $(DISTROS)
 
 check-vm:                                       ## the kernel module in an emulated machine
 	$(call set_up_and_make,,all)

@@ -16,7 +16,8 @@ read_with() {
 			-e '/^ /s/:\([0-9][0-9]*\):0 s=/:\1 s=/'
 }
 
-# renumbered: numbers the locations of -raw in the order of the samples.  Newer versions have others.
+# renumbered: numbers the locations of -raw in the order of the samples.  Newer versions of pprof
+# number them in another order.
 renumbered() {
 	awk '
 		/^[A-Z][a-z]*$/ { if (in_locations) print_locations(); in_locations = $1 == "Locations" }
