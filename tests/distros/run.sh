@@ -1,0 +1,175 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Builds and tests pcce in root file systems of Debian's releases.
+#
+#   tests/distros/run.sh                  short form: Debian 13 with GCC 14, some suites
+#   tests/distros/run.sh --full [WORD...] `make check-distros`: Debian 12, 13 and sid (hours)
+#
+# Each WORD selects a release (bookworm, trixie, sid) or a part of each release:
+#
+#   demo     `make demo` on a system that has only make and git
+#   suites   the suites of `make check` that depend on the system, with its own compiler
+#   gcc-N    the suites that depend on the compiler, with another compiler of the release
+#
+# mmdebstrap makes the systems, once: they are kept in $XDG_CACHE_HOME/pcce/distros, or in
+# ~/.cache/pcce/distros.  A change of the list of packages makes a new one.  `rm -r` there gets
+# new packages, as for sid.  $DEBIAN_MIRROR is the mirror.
+
+. "$(dirname "$0")/../lib.sh"
+here=$top/tests/distros
+cache=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/pcce/distros
+mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
+short_suites=(unit plugin encode runtime report e2e/workloads e2e/shlib e2e/sanitizers e2e/commands)
+compiler_suites=(plugin encode runtime oracle e2e/workloads e2e/shlib e2e/sanitizers)
+system_suites=(unit plugin encode runtime datafile fuzz report formats view oracle vm e2e/ programs/)
+
+full=0
+if [ "${1-}" = --full ]; then
+	full=1
+	shift
+fi
+only_releases='' only_parts=''
+for word in "$@"; do
+	case $word in
+	bookworm | trixie | sid) only_releases+=" $word" ;;
+	demo | suites | gcc-*) only_parts+=" $word" ;;
+	*)
+		echo "usage: tests/distros/run.sh --full [bookworm|trixie|sid|demo|suites|gcc-N]..." >&2
+		exit 2
+		;;
+	esac
+done
+
+[ "$(id -u)" = 0 ] || skip_all "only root can make and enter root file systems"
+command -v mmdebstrap >/dev/null || skip_all "mmdebstrap is missing; run scripts/setup"
+unshare --mount --pid --fork true 2>"$scratch/unshare.err" ||
+	skip_all "cannot make namespaces: $(head -n 1 "$scratch/unshare.err")"
+
+# wanted LIST WORD: succeeds if the word is in the list, or the list is empty
+wanted() {
+	[ -z "$1" ] || case "$1 " in *" $2 "*) ;; *) return 1 ;; esac
+}
+
+# make_root RELEASE PACKAGE...: sets root to a system with these packages, which it makes if need be
+make_root() {
+	local release=$1 list log sum
+	shift
+	list=$(printf '%s\n' "$@" | sort -u | paste -sd,)
+	sum=$(printf '%s' "$mirror $list" | sha256sum | cut -c 1-12)
+	root=$cache/$release-$sum
+	log=$out/tests/distros/$release-$sum.log
+	mkdir -p "$cache" "$out/tests/distros"
+	exec 7>"$root.lock"
+	flock 7
+	if ! [ -d "$root" ]; then
+		rm -rf "$root.tmp"
+		if mmdebstrap --mode=root --variant=minbase --include="$list" "$release" "$root.tmp" \
+			"deb $mirror $release main" "deb-src $mirror $release main" >"$log" 2>&1 7>&-; then
+			mv "$root.tmp" "$root"
+		else
+			rm -rf "$root.tmp"
+		fi
+	fi
+	exec 7>&-
+	if [ -d "$root" ]; then
+		ok "$release: the system is there"
+	else
+		not_ok "$release: mmdebstrap makes the system" "$log"
+		return 1
+	fi
+}
+
+# Prints the names of packages for these compilers: those of make check, or with --demo fewer.
+packages() { # "GCC..." [--demo]
+	GCCS=$1 SETUP_OS_RELEASE=$here/os-release "$top/scripts/setup" --list ${2-}
+}
+
+# inside NAME BUILD COMMAND...: runs the command in $root, with the output directory BUILD
+inside() {
+	local name=$1 build=$out/distros/$2
+	shift 2
+	if "$here/enter" "$root" "$build" "$@" >"$scratch/inside.log" 2>&1; then
+		ok "$name"
+	else
+		not_ok "$name" "$scratch/inside.log"
+		return 1
+	fi
+}
+
+# suites NAME BUILD SUITE...: one result for each suite that runs in $root
+suites() {
+	local name=$1 build=$2 suite passed failed skipped time n=0
+	shift 2
+	"$here/enter" "$root" "$out/distros/$build" env "${compiler[@]}" tests/run "$@" \
+		>"$scratch/run.log" 2>&1
+	while read -r suite passed _ failed _ skipped _ time _; do
+		n=$((n + 1))
+		if [ "$failed" = 0 ]; then
+			ok "$name: $suite"
+		else
+			not_ok "$name: $suite" "$(awk -v s="$suite" '
+				$1 == s { on = 1; next } /^[^ ]/ { on = 0 } on' "$scratch/run.log")"
+		fi
+		echo "#   $passed passed, $failed failed, $skipped skipped, $time s"
+	done < <(sed -n '/^[^ ]* *[0-9]* passed  *[0-9]* failed/p' "$scratch/run.log")
+	sed -n '/^skipped:/,/^[^ s]/s/^  /#   skipped: /p' "$scratch/run.log"
+	[ $n -ge $# ] || not_ok "$name: all suites run" "$scratch/run.log"
+}
+
+# build_and_test NAME BUILD GCC SUITE...
+build_and_test() {
+	local name=$1 build=$2 gcc=$3
+	shift 3
+	compiler=(CC="$gcc" CXX="${gcc/gcc/g++}")
+	inside "$name: builds" "$build" make -j"$(nproc)" "${compiler[@]}" all units oracle || return
+	suites "$name" "$build" "$@"
+}
+
+if [ $full = 0 ]; then
+	mapfile -t list < <(packages gcc-14 --demo)
+	if make_root trixie "${list[@]}" gcc-14 g++-14; then
+		build_and_test "Debian 13, GCC 14" trixie gcc-14 "${short_suites[@]}"
+	fi
+	done_testing
+fi
+
+# make_demo NAME CODENAME: follows README as a new user does, in a copy of a bare system
+make_demo() {
+	make_root "$2" make git || return
+	local copy=$cache/$2-demo.$$
+	cp -a "$root" "$copy" && mkdir "$copy/root/clone" &&
+		tar -C "$top" --exclude=./.git --exclude='./build*' --exclude="./${out##*/}" -c . |
+		tar -C "$copy/root/clone" -x || return
+	root=$copy
+	inside "$1: make demo on a bare system" "$2-demo" sh -c \
+		'unset O && cd /root/clone && make demo && test -s build/demo/lua-flamegraph.html'
+	tail -n 12 "$scratch/inside.log" | sed 's/^/#   /'
+	rm -rf "$copy"
+}
+
+# release NAME CODENAME GCC...: all parts; the first GCC is the release's own
+release() {
+	local name=$1 codename=$2 gcc list
+	shift 2
+	wanted "$only_releases" "$codename" || return
+	! wanted "$only_parts" demo || make_demo "$name" "$codename"
+	for gcc in suites "$@"; do
+		! wanted "$only_parts" "$gcc" || break
+		gcc=
+	done
+	[ -n "$gcc" ] || return
+	mapfile -t list < <(packages "$*")
+	make_root "$codename" "${list[@]}" "$@" "${@/gcc/g++}" || return
+	! wanted "$only_parts" suites ||
+		build_and_test "$name" "$codename" "$1" "${system_suites[@]}"
+	for gcc in "${@:2}"; do
+		! wanted "$only_parts" "$gcc" ||
+			build_and_test "$name, $gcc" "$codename-$gcc" "$gcc" "${compiler_suites[@]}"
+	done
+}
+
+release "Debian 12" bookworm gcc-12 gcc-11
+release "Debian 13" trixie gcc-14 gcc-12 gcc-13
+release "sid" sid gcc-16 gcc-13 gcc-14 gcc-15
+done_testing
