@@ -103,8 +103,8 @@ check "the package is where make says" test -s "$deb"
 is "its version is ours" "$(dpkg-deb -f "$deb" Version)" "$(cat "$top/VERSION")"
 compiler=gcc-$(gcc -dumpversion | cut -d. -f1)
 check "it depends on a plugin; that of the compiler called gcc comes first" \
-	sh -c "dpkg-deb -f '$deb' Depends | grep -q '^pcce-$compiler (= [^)]*)[,|]'"
-printf '%s\n' "$out"/deb/pcce-gcc-*_amd64.deb | sed 's|.*/pcce-\(gcc-[0-9]*\)_.*|\1|' >with-plugin
+	sh -c "dpkg-deb -f '$deb' Depends | grep -q '^pcce-$compiler (= [^)]*) *[,|]'"
+printf '%s\n' "$out"/deb/pcce-gcc-*_amd64.deb | sed -n 's|.*/pcce-\(gcc-[0-9]*\)_.*|\1|p' >with-plugin
 is "each compiler with plugin headers has a package" "$(sort -V with-plugin)" \
 	"$("$top/scripts/gcc-ok" --all)"
 mkdir x
