@@ -13,7 +13,7 @@
 #define CONFINED 1u
 #define CONFINED_NO_MMAP 2u /* new memory is refused */
 #define CONFINED_NO_GETTID 8u
-#define CONFINED_STRICT 4u  /* strict mode: no clock either */
+#define CONFINED_STRICT 4u /* strict mode: no clock either */
 
 /* Shared by all copies of the runtime in a process. Weak: a library may meet an older runtime. */
 extern volatile unsigned int pcce_confinement __attribute__((weak));

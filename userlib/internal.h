@@ -37,14 +37,14 @@ struct pcce_thread {
 	struct cds_list_head node;
 	struct pcce_page *page;
 	bool listed;
-	bool sampled;	 /* the self sampler's source is armed */
-	bool had_source; /* has_timer and what follows name a source, armed or not */
-	bool paused;	 /* the source is off while the program blocks the signal really */
+	bool sampled;	    /* the self sampler's source is armed */
+	bool had_source;    /* has_timer and what follows name a source, armed or not */
+	bool paused;	    /* the source is off while the program blocks the signal really */
 	bool masks_signal;  /* the program believes that it blocks the self sampler's signal */
 	bool has_stack;	    /* sigaltstack() is self_altstack.c's in this thread */
 	bool own_stack_set; /* the kernel's alternate stack is own_stack */
-	bool in_handler; /* the self sampler's handler runs in this thread */
-	bool has_timer;	 /* the source is `timer`, a POSIX timer; else perf_page */
+	bool in_handler;    /* the self sampler's handler runs in this thread */
+	bool has_timer;	    /* the source is `timer`, a POSIX timer; else perf_page */
 	int timer;
 	int perf_fd; /* the number of its descriptor, which is closed; signals name it */
 	void *perf_page;

@@ -107,7 +107,9 @@ void source_disarm(struct pcce_thread *t);
 bool source_sent(const struct pcce_thread *t, const siginfo_t *info);
 
 /* self_signal.c */
-bool signal_install(void);
+typedef void self_entry_fn(int sig, siginfo_t *info, void *context);
+/* Makes entry, which calls self_on_signal(), the signal's handler. */
+bool signal_install(self_entry_fn *entry);
 
 #pragma GCC visibility pop
 

@@ -121,7 +121,7 @@ static long hand_over(struct pcce_thread *t, const stack_t *new)
 
 static long set_program_stack(struct pcce_thread *t, const stack_t *new, bool on_stack)
 {
-	int mode = new->ss_flags & (int)~SS_AUTODISARM;
+	int mode = new->ss_flags &(int)~SS_AUTODISARM;
 	long ret = 0;
 
 	if (on_stack)
@@ -130,8 +130,7 @@ static long set_program_stack(struct pcce_thread *t, const stack_t *new, bool on
 		return -EINVAL;
 	if (mode != SS_DISABLE && new->ss_size < SMALLEST_STACK)
 		return -ENOMEM;
-	if (mode != SS_DISABLE &&
-	    (suffices(new) || ((unsigned int)new->ss_flags & SS_AUTODISARM)))
+	if (mode != SS_DISABLE && (suffices(new) || ((unsigned int)new->ss_flags &SS_AUTODISARM)))
 		ret = hand_over(t, new);
 	else if (!t->own_stack_set && !set_own_stack(t))
 		ret = hand_over(t, new);

@@ -3,8 +3,8 @@
  * Puts into the ring where executable files are mapped, before the first sample that needs to know.
  *
  * At the start this comes from /proc/self/maps. Later each sample asks the dynamic linker for the
- * module of its instruction pointer and of each site on the encoding stack: _dl_find_object() (glibc
- * 2.35) is made for unwinders in signal handlers; it takes no lock and makes no system call. A
+ * module of its instruction pointer and of each site on the encoding stack. _dl_find_object()
+ * (glibc 2.35) is made for unwinders in signal handlers; it takes no lock and makes no system call. A
  * module that is not in the ring yet, or has replaced another, is described there. Code that no
  * module holds (that of a just-in-time compiler, for example) has no description, and the sample
  * says so.
@@ -56,7 +56,7 @@ static struct known_module known[MODULES_MAX];
 static char folder[PATH_MAX];
 static char program[PATH_MAX];
 
-static uint64_t mix(uint64_t hash, uint64_t value)
+static uint64_t mix_word(uint64_t hash, uint64_t value)
 {
 	return (hash ^ value) * 0x100000001b3;
 }
@@ -66,10 +66,10 @@ static uint64_t identity_of(const struct found_object *o)
 	uint64_t hash = 0xcbf29ce484222325;
 
 	for (const char *c = o->link_map->l_name; *c; c++)
-		hash = mix(hash, (unsigned char)*c);
-	hash = mix(hash, (uint64_t)(uintptr_t)o->end);
-	hash = mix(hash, (uint64_t)(uintptr_t)o->link_map);
-	hash = mix(hash, (uint64_t)(uintptr_t)o->eh_frame);
+		hash = mix_word(hash, (unsigned char)*c);
+	hash = mix_word(hash, (uint64_t)(uintptr_t)o->end);
+	hash = mix_word(hash, (uint64_t)(uintptr_t)o->link_map);
+	hash = mix_word(hash, (uint64_t)(uintptr_t)o->eh_frame);
 	return hash | 1;
 }
 

@@ -13,6 +13,8 @@
 #include "self.h"
 #include "syscall.h"
 
+extern self_entry_fn __pcce_sampling_entry __attribute__((visibility("hidden")));
+
 static void name_thread(char name[16])
 {
 	memset(name, 0, 16);
@@ -22,8 +24,7 @@ static void name_thread(char name[16])
 
 static void report_process(uint32_t flags)
 {
-	struct pcce_self_process *p =
-		ring_reserve(&self_state.ring, sizeof(*p), PCCE_SELF_PROCESS);
+	struct pcce_self_process *p = ring_reserve(&self_state.ring, sizeof(*p), PCCE_SELF_PROCESS);
 
 	if (!p)
 		return;
@@ -171,7 +172,7 @@ void self_start(void)
 	report_process(PCCE_PROCESS_EXEC);
 	if (!modules_begin())
 		self_set_flag(PCCE_SELF_NO_MAPS);
-	if (!signal_install()) {
+	if (!signal_install(__pcce_sampling_entry)) {
 		self_set_flag(PCCE_SELF_SIGNAL_TAKEN);
 		return;
 	}

@@ -35,8 +35,6 @@
 #include "syscall.h"
 
 extern int __sigaction(int, const struct sigaction *, struct sigaction *);
-extern void __pcce_sampling_entry(int sig, siginfo_t *info, void *context)
-	__attribute__((visibility("hidden")));
 extern void __pcce_signal_entry(int sig, siginfo_t *info, void *context)
 	__attribute__((visibility("hidden")));
 extern void (*volatile __pcce_signal_handlers[NSIG])(int) __attribute__((visibility("hidden")));
@@ -46,6 +44,8 @@ bool self_on_signal(int sig, siginfo_t *info, void *context) __attribute__((visi
 /* The program's action. If it has a handler, __pcce_signal_handlers has it, too; a handler that was
  * reset stays there. */
 static struct sigaction program_action;
+/* The kernel's handler. */
+static self_entry_fn *sampling_entry;
 
 static uint64_t signal_bit(void)
 {
@@ -132,8 +132,7 @@ static void take_sample(struct pcce_thread *t, siginfo_t *info, ucontext_t *uc)
 
 	if (!t->sampled || t->in_handler)
 		return;
-	if (!self_state.active ||
-	    __atomic_load_n(&self_state.ring.head->stop, __ATOMIC_RELAXED)) {
+	if (!self_state.active || __atomic_load_n(&self_state.ring.head->stop, __ATOMIC_RELAXED)) {
 		source_disarm(t);
 		return;
 	}
@@ -184,7 +183,7 @@ static int set_kernel_action(void)
 
 	if (handler == SIG_DFL || handler == SIG_IGN || (program_action.sa_flags & SA_RESTART))
 		action.sa_flags |= SA_RESTART;
-	action.sa_sigaction = __pcce_sampling_entry;
+	action.sa_sigaction = sampling_entry;
 	sigfillset(&action.sa_mask);
 	sigdelset(&action.sa_mask, SIGSEGV);
 	sigdelset(&action.sa_mask, SIGBUS);
@@ -199,8 +198,7 @@ static void keep_action(const struct sigaction *action)
 {
 	void (*handler)(int) = action->sa_handler;
 
-	if (action->sa_sigaction == __pcce_signal_entry ||
-	    action->sa_sigaction == __pcce_sampling_entry)
+	if (action->sa_sigaction == __pcce_signal_entry || action->sa_sigaction == sampling_entry)
 		handler = __pcce_signal_handlers[self_state.signal];
 	if (handler != SIG_DFL && handler != SIG_IGN)
 		__pcce_signal_handlers[self_state.signal] = handler;
@@ -208,9 +206,11 @@ static void keep_action(const struct sigaction *action)
 	program_action.sa_handler = handler;
 }
 
-bool signal_install(void)
+bool signal_install(self_entry_fn *entry)
 {
 	struct sigaction before;
+
+	sampling_entry = entry;
 
 	if (__sigaction(self_state.signal, NULL, &before) != 0)
 		return false;

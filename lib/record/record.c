@@ -62,7 +62,7 @@ struct recorder {
 	struct datafile_writer *writer;
 	struct record_modules *modules;
 	uint64_t samples, lost, throttled, nested, outside;
-	const char *program; /* the command's file; NULL: not known */
+	const char *program;			 /* the command's file; NULL: not known */
 	const struct record_module *main_module; /* of the recorded command or process */
 	pid_t main_pid;
 	bool any_instrumented, set_uid;

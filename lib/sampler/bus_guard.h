@@ -2,7 +2,7 @@
 /*
  * Survives files that shrink while they are mapped.
  *
- * Whoever may write to a file may also truncate it, and the next access to a mapping of it is then a
+ * Whoever may write to a file may also truncate it. The next access to a mapping of it is then a
  * SIGBUS. A guarded mapping becomes zeros instead, and its guard says so. Not thread-safe.
  */
 #ifndef PCCE_SAMPLER_BUS_GUARD_H

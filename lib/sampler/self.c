@@ -464,8 +464,8 @@ static void report_flags(struct sampler *s, uint32_t flags)
 		 "the program waits for the sampling signal itself; threads that do are not "
 		 "sampled meanwhile; choose another signal with --signal"},
 		{PCCE_SELF_CONFINED,
-		 "a process has confined itself with seccomp: threads and processes that it creates "
-		 "from then on are not sampled; use -b bpf as root"},
+		 "a process has confined itself with seccomp: threads and processes that it "
+		 "creates from then on are not sampled; use -b bpf as root"},
 		{PCCE_SELF_NO_SIGNALS,
 		 "a process has confined itself with a seccomp filter that forbids the return from "
 		 "signal handlers; it is not sampled from then on; use -b bpf as root"},
@@ -570,8 +570,9 @@ static void report_kernel_time(const struct sampler *s)
 	all = kernel + seconds(usage.ru_utime);
 	if (kernel > 0.1 && kernel > all / 10)
 		fprintf(stderr,
-			"%s: self sampler: %.0f%% of the CPU time (%.1f s) was spent in the kernel, "
-			"where this sampler takes no samples; use -b bpf as root\n",
+			"%s: self sampler: %.0f%% of the CPU time (%.1f s) was spent in the "
+			"kernel, where "
+			"this sampler takes no samples; use -b bpf as root\n",
 			program_invocation_short_name, kernel / all * 100, kernel);
 }
 

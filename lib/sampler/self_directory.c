@@ -26,8 +26,8 @@
 #define TRIES 10
 #define DEPTH_MAX 16
 
-/* Opens and locks the file PCCE_SELF_OWNER of a directory. Returns the descriptor, or -1. Others may
- * read it, to ask for the lock. */
+/* Opens and locks the file PCCE_SELF_OWNER of a directory. Returns the descriptor, or -1. Others
+ * may read it, to ask for the lock. */
 static int take_lock(int dir, int flags)
 {
 	int fd = openat(dir, PCCE_SELF_OWNER,
@@ -108,8 +108,8 @@ static void remove_abandoned(const char *parent)
 		closedir(d);
 }
 
-/* Makes the folder for the rings. The processes look for the lock file there, so it is a second name
- * of the lock file. */
+/* Makes the folder for the rings. The processes look for the lock file there, under its second
+ * name. */
 static bool make_rings(struct self_directory *d, int dir)
 {
 	bool shared = geteuid() == 0;

@@ -18,9 +18,9 @@
 #include <limits.h>
 
 struct self_directory {
-	char path[PATH_MAX]; /* "": none */
+	char path[PATH_MAX];  /* "": none */
 	char rings[PATH_MAX]; /* the folder in it for the rings */
-	int owner;	     /* holds the lock */
+	int owner;	      /* holds the lock */
 };
 
 /* Creates the directory, and removes abandoned ones. 0 or -errno. */

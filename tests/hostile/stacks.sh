@@ -134,7 +134,7 @@ static int inside(void)
 	return 0;
 }
 
-/* A coroutine on a stack that is large enough for it, but for nothing else. */
+/* A coroutine on a stack that is just large enough for it. */
 static ucontext_t here, there;
 static int rounds;
 
