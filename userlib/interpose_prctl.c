@@ -4,8 +4,8 @@
  *
  *  - It forbids itself the time-stamp counter (PR_SET_TSC, and seccomp's strict mode). The clock
  *    that the self sampler's handler reads would kill it, so sampling ends.
- *  - It installs a seccomp filter: see confined.c. If the kernel refuses a filter, the runtime stays
- *    careful all the same.
+ *  - It installs a seccomp filter: see confined.c. If the kernel refuses a filter, the runtime
+ *    stays careful all the same.
  *
  * syscall_stub.S is syscall() itself, and calls pcce_watch_syscall() here. The C library has no
  * function for seccomp(2); libseccomp calls syscall().

@@ -4,8 +4,8 @@
  *
  * At the start this comes from /proc/self/maps. Later each sample asks the dynamic linker for the
  * module of its instruction pointer and of each site on the encoding stack. _dl_find_object()
- * (glibc 2.35) is made for unwinders in signal handlers; it takes no lock and makes no system call. A
- * module that is not in the ring yet, or has replaced another, is described there. Code that no
+ * (glibc 2.35) is made for unwinders in signal handlers; it takes no lock and makes no system call.
+ * A module that is not in the ring yet, or has replaced another, is described there. Code that no
  * module holds (that of a just-in-time compiler, for example) has no description, and the sample
  * says so.
  *

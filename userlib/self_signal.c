@@ -23,8 +23,8 @@
  *
  * What the program can see: the first sigsuspend() or ppoll() after the signal may end with EINTR
  * before the handler has run. If another thread than the main one was sent the signal, its siginfo
- * names the program as the sender. A signal that the program ignores ends poll() with EINTR. The mask in
- * a handler's ucontext, and the mask that exec passes on, do not block the signal.
+ * names the program as the sender. A signal that the program ignores ends poll() with EINTR. The
+ * mask in a handler's ucontext, and the mask that exec passes on, do not block the signal.
  */
 #include <errno.h>
 #include <signal.h>

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # Attacks the runtime with sandboxes: each kills the program at the first system call that its
-# author did not expect. A program that lives without pcce must live with it, with and without a sampler.
+# author did not expect. A program that lives without pcce must live with it, with and without a
+# sampler.
 
 . "$(dirname "$0")/../lib.sh"
 cd "$scratch" || exit 1
