@@ -20,6 +20,7 @@
 void *memcpy(void *to, const void *from, size_t size) __asm__("pcce_memcpy");
 void *memset(void *to, int byte, size_t size) __asm__("pcce_memset");
 size_t strlen(const char *text) __asm__("pcce_strlen");
+#undef strchr /* glibc 2.43 makes it a macro */
 char *strchr(const char *text, int c) __asm__("pcce_strchr");
 
 /* The kernel's function in the vdso, without a system call. local_clock_start() finds it. Before,
