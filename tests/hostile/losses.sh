@@ -1,0 +1,106 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Makes samplers lose samples. The report must say how many were due, and where each of them is.
+
+. "$(dirname "$0")/../lib.sh"
+cd "$scratch" || exit 1
+
+cat >spin.c <<'END_C'
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include "burn.h"
+
+static double cpu(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* The kernel keeps all signals back, whatever libraries believe. */
+static void hold_signals(int how)
+{
+	unsigned long all = ~0UL;
+
+	syscall(SYS_rt_sigprocmask, how, &all, NULL, sizeof(all));
+}
+
+/* spin SECONDS [kernel|held]: runs, mostly in the kernel or with all signals blocked; prints its CPU
+ * time in ms */
+int main(int argc, char **argv)
+{
+	const char *how = argc > 2 ? argv[2] : "";
+	double end = atof(argv[1]);
+
+	while (cpu() < end) {
+		if (!strcmp(how, "held"))
+			hold_signals(SIG_BLOCK);
+		burn(20000);
+		if (!strcmp(how, "held")) {
+			for (double until = cpu() + 0.1; cpu() < until;)
+				burn(20000);
+			hold_signals(SIG_UNBLOCK);
+			burn(20000);
+		}
+		for (int i = 0; !strcmp(how, "kernel") && i < 2000; i++)
+			syscall(SYS_getppid);
+	}
+	printf("%d\n", (int)(1000 * cpu()));
+	return 0;
+}
+END_C
+check "a program builds" $CC -O2 -g -I"$top/tests/workloads" $(pcce-config --cflags) spin.c \
+	$(pcce-config --ldflags) -o spin
+
+# accounts NAME DATA FREQUENCY: the report's numbers add up to the CPU time that the program used
+accounts() {
+	local name=$1 data=$2 wanted due
+	due=$(stat_of "$data" due)
+	wanted=$(($(cat "$data.out") * $3 / 1000))
+	if [ "$due" != "not known" ] && samples_add_up "$data"; then
+		ok "$name: due is what was taken, merged, in the kernel, and lost"
+	else
+		not_ok "$name: due is what was taken, merged, in the kernel, and lost" "$data.stats" "$data.err"
+	fi
+	if [ "$due" -ge $((wanted * 9 / 10)) ] 2>/dev/null && [ "$due" -le $((wanted * 21 / 20 + 5)) ]; then
+		ok "$name: due is the program's CPU time"
+	else
+		not_ok "$name: due is the program's CPU time" "wanted about $wanted" "$data.stats"
+	fi
+	echo "#   $(head -5 "$data.stats" | tr '\n' ' ')"
+}
+
+can_sample_self=0
+record self probe ./spin 0.2 && grep -q '^due: [0-9]' <(pcce-report -i probe --stats) &&
+	! grep -q 'a timer is used' probe.err && can_sample_self=1
+if [ "$can_sample_self" = 1 ]; then
+	for f in 1000 50000; do
+		frequency=$f record self fast$f ./spin 1
+		accounts "self, $f Hz" fast$f $f
+	done
+	frequency=5000 record self kernel ./spin 1 kernel
+	accounts "self, in the kernel" kernel 5000
+	check "self, in the kernel: most samples are there" \
+		[ "$(stat_of kernel kernel)" -gt "$(stat_of kernel taken)" ]
+	# More overflows than the event's log holds arrive as one sample.
+	frequency=5000 record self held ./spin 1 held
+	accounts "self, signals held back" held 5000
+	check "self, signals held back: most samples merge" \
+		[ "$(stat_of held merged)" -gt $((10 * $(stat_of held taken))) ]
+	weight=$(pcce-report -i held --format=folded | awk '{ w += $NF } END { print w }')
+	is "self, signals held back: the weights make up for them" "$weight" \
+		$(($(stat_of held taken) + $(stat_of held merged)))
+	check "self, signals held back: pcce-record warns" grep -q 'samples merged into others' held.err
+else
+	skip "the self sampler's losses" "perf_event_open is not permitted"
+fi
+
+done_testing
