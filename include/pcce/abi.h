@@ -199,7 +199,7 @@ struct pcce_segment {
  * tells which of these steps have been done; see struct pcce_table_site.
  */
 struct pcce_page {
-	__u32 magic;   /* initially PCCE_PAGE_MAGIC; in a forked child 0 in pages of other threads */
+	__u32 magic;   /* initially PCCE_PAGE_MAGIC; 0 in pages of threads that a fork left */
 	__u16 version; /* initially PCCE_PAGE_VERSION */
 	__u16 size;    /* initially PCCE_PAGE_SIZE */
 	__u32 tid;     /* runtime: thread id in the initial pid namespace of the process */
