@@ -18,11 +18,12 @@
  * kernel has no samples; pcce-record says how much that is. The timer also runs in the kernel, but
  * since Linux 5.11 it sends the signal only when a call returns.
  *
- * Counts. Each overflow of the perf event leaves a record in its buffer, the log: one page after the
- * first one, which the handler reads without a system call. So a sample's weight is the number of
- * overflows since the last one, also of those whose signals merged. Each record has the CPU time up
- * to the overflow. It shows the periods that ended in the kernel, where the event does not overflow.
- * If the kernel permits no log (its limit of locked memory), one overflow counts as one sample.
+ * Counts. Each overflow of the perf event leaves a record in its buffer, the log: one page after
+ * the first one, which the handler reads without a system call. So a sample's weight is the number
+ * of overflows since the last one, also of those whose signals merged. Each record has the CPU time
+ * up to the overflow. It shows the periods that ended in the kernel, where the event does not
+ * overflow. If the kernel permits no log (its limit of locked memory), one signal counts as one
+ * period, and the number of samples that were due is not known.
  *
  * Once the program has confined itself, neither can be created or removed. A source that is armed
  * then stays armed until its thread ends.

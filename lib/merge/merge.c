@@ -524,7 +524,7 @@ static int write_programs(const struct merge *m, struct datafile_writer *w)
 	return r;
 }
 
-static int write_due(const struct merge *m, struct datafile_writer *w)
+static int write_merged_due(const struct merge *m, struct datafile_writer *w)
 {
 	struct pcce_rec_due rec = {
 		.time = m->last,
@@ -560,7 +560,7 @@ int merge_write(const struct merge *m, struct datafile_writer *w)
 		if (lost.count)
 			r = datafile_put(w, PCCE_REC_LOST, &lost, sizeof(lost), NULL, 0);
 	}
-	r = r ? r : write_due(m, w);
+	r = r ? r : write_merged_due(m, w);
 	r = r ? r : relocator_write_symbols(m->space, w);
 	return r ? r : datafile_put(w, PCCE_REC_END, &end, sizeof(end), NULL, 0);
 }

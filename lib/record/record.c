@@ -611,8 +611,7 @@ static void print_summary(const struct recorder *r)
 		    n);
 	}
 	if (r->lost > r->throttled + r->nested + r->unexplained) {
-		format_count(n, sizeof(n),
-			     r->lost - r->throttled - r->nested - r->unexplained);
+		format_count(n, sizeof(n), r->lost - r->throttled - r->nested - r->unexplained);
 		say("warning: %s samples were lost: the machine was too busy; use a lower -F", n);
 	}
 	if (be_quiet)

@@ -50,7 +50,7 @@ struct sampler_due {
 	bool with_rests; /* due includes the last, unfinished periods of all threads */
 	uint64_t due;	 /* samples, by the clock or the counter of the event */
 	uint64_t merged; /* samples that are in the weights of others */
-	uint64_t kernel; /* samples at which the thread was in the kernel, and that are not taken there */
+	uint64_t kernel; /* samples not taken: the thread was in the kernel */
 };
 
 struct sampler;

@@ -67,7 +67,7 @@ struct sampler {
 	size_t n, capacity;
 	uint32_t flags_told;
 	struct sampler_due due;
-	bool uncounted;	    /* there is a process whose due samples are not known */
+	bool uncounted; /* there is a process whose due samples are not known */
 	bool any_ring, told_of_too_many;
 	char *preload_before;
 	bool preload_changed;

@@ -57,8 +57,9 @@ int main(int argc, char **argv)
 	return 0;
 }
 END_C
-check "a program builds" $CC -O2 -g -I"$top/tests/workloads" $(pcce-config --cflags) spin.c \
-	$(pcce-config --ldflags) -o spin
+cflags=$(pcce-config --cflags)
+ldflags=$(pcce-config --ldflags)
+check "a program builds" $CC -O2 -g -I"$top/tests/workloads" $cflags spin.c $ldflags -o spin
 
 # accounts NAME DATA FREQUENCY: the report's numbers add up to the CPU time that the program used
 accounts() {
