@@ -104,4 +104,34 @@ else
 	skip "the self sampler's losses" "perf_event_open is not permitted"
 fi
 
+# The kernel runs no BPF program inside another one. The other recorder's program runs at each
+# system call of all processes.
+if has_bpf; then
+	frequency=1000 record bpf bpf ./spin 1
+	accounts "bpf, alone" bpf 1000
+	if mkdir tracing && mount -t tracefs nodev tracing 2>/dev/null; then
+		umount tracing
+		cat >beside.sh <<-'END_SH'
+			mount --make-rprivate / && mount -t tracefs nodev /sys/kernel/tracing || exit 1
+			pcce-record -q -b bpf -e raw_syscalls:sys_enter -c 1 -o other.data -- sleep 100 &
+			other=$!
+			until [ -s other.data ]; do sleep 0.1; done
+			sleep 1
+			pcce-record -b bpf -F 20000 -o nested -- ./spin 2 kernel >nested.out 2>nested.err
+			status=$?
+			kill -TERM $other
+			wait $other
+			exit $status
+		END_SH
+		check "beside a tracepoint: both record" timeout 100 unshare -m bash beside.sh
+		accounts "bpf, beside a tracepoint" nested 20000
+		check "bpf, beside a tracepoint: what is missing is lost" \
+			[ "$(stat_of nested lost_unexplained)" -gt 0 ]
+	else
+		skip "bpf beside a tracepoint" "cannot mount tracefs"
+	fi
+else
+	skip "the bpf sampler's losses" "$bpf_reason"
+fi
+
 done_testing
