@@ -109,6 +109,45 @@ fi
 if has_bpf; then
 	frequency=1000 record bpf bpf ./spin 1
 	accounts "bpf, alone" bpf 1000
+
+	# A target that ends as soon as it is sampled: its mappings must be known by then.
+	cat >enable.c <<-'END_C'
+		#define _GNU_SOURCE
+		#include <dlfcn.h>
+		#include <linux/perf_event.h>
+		#include <signal.h>
+		#include <stdarg.h>
+		#include <stdlib.h>
+		#include <unistd.h>
+
+		/* Preloaded to the recorder: kills the target 0.2 s after its event was enabled. */
+		int ioctl(int fd, unsigned long request, ...)
+		{
+			int (*real)(int, unsigned long, ...) =
+				(int (*)(int, unsigned long, ...))dlsym(RTLD_NEXT, "ioctl");
+			va_list args;
+			int result;
+
+			va_start(args, request);
+			result = real(fd, request, va_arg(args, void *));
+			va_end(args);
+			if (request == PERF_EVENT_IOC_ENABLE && getenv("TARGET")) {
+				usleep(200000);
+				kill(atoi(getenv("TARGET")), SIGKILL);
+				usleep(100000);
+			}
+			return result;
+		}
+	END_C
+	check "a library for the recorder builds" $CC -shared -fPIC enable.c -o enable.so -ldl
+	./spin 100 >spin.out &
+	target=$!
+	sleep 0.5
+	TARGET=$target LD_PRELOAD=./enable.so timeout 60 pcce-record -b bpf -F 1000 -o short \
+		-p $target 2>short.err
+	wait $target 2>/dev/null
+	recording_is_exact "a target that ends at once: all samples are exact" short 20
+
 	if mkdir tracing && mount -t tracefs nodev tracing 2>/dev/null; then
 		umount tracing
 		cat >beside.sh <<-'END_SH'
