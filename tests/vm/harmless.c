@@ -298,7 +298,7 @@ static void late_interrupts(void)
 	       user.samples);
 }
 
-/* ---- perf's limit ----------------------------------------------------------------------------- */
+/* ---- perf's limit --------------------------------------------------------------------- */
 
 static void highest_rate(void)
 {
