@@ -600,9 +600,11 @@ static void print_summary(const struct recorder *r)
 	}
 	if (r->unexplained > r->due.due / 100) {
 		format_count(n, sizeof(n), r->unexplained);
-		say("warning: %s samples were due and did not arrive: the machine took the CPU "
-		    "away, or another BPF program ran; use a lower -F, or -b kmod",
-		    n);
+		say("warning: %s samples that were due are missing: %s", n,
+		    r->ops == &sampler_bpf
+			    ? "the clock was late, or another BPF program was running "
+			      "on that CPU; use a lower -F, or -b kmod"
+			    : "the clock was late; use a lower -F");
 	}
 	if (r->due.merged > r->samples / 10) {
 		format_count(n, sizeof(n), r->due.merged);
