@@ -4,8 +4,6 @@
  *
  * Loads the BPF program into the running kernel and checks the samples that it takes, for each kind
  * of event. With the argument it does so in a pid namespace, where the program translates numbers.
- *
- * Nothing is instrumented. The program makes the page by hand, so that its contents are known.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,17 +21,15 @@
 
 #include "bpf/sampler.h"
 #include "guest.h"
+#include "made_page.h"
 #include "sampler/bpf_load.h"
 #include "sampler/bpf_ring.h"
 
 #define SAMPLES 50     /* at least, of each shape */
 #define PATIENCE 60000 /* ms */
-#define SEGMENTS 300
 #define ID 0x123456789aULL
 #define EXT 0x4321ULL
 
-static __thread struct pcce_page page __attribute__((aligned(4096), tls_model("initial-exec")));
-static struct pcce_segment *area;
 static char *fresh; /* a page that faults */
 
 static const char *const events[] = {"cpu-clock", "task-clock", "page-faults",
@@ -52,46 +48,6 @@ static const struct shape {
 	{"16 entries in the upper half", 16, 1, true},
 	{"32 entries in the upper half, 299 segments below", 32, SEGMENTS - 1, true},
 };
-
-static struct pcce_entry entry(unsigned int i)
-{
-	return (struct pcce_entry){i + 1, 0x1000 + i};
-}
-
-static void make_area(void)
-{
-	unsigned int i;
-
-	area = mmap(NULL, SEGMENTS * sizeof(*area), PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-	fresh = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (area == MAP_FAILED || fresh == MAP_FAILED)
-		abort();
-	for (i = 0; i < SEGMENTS; i++) {
-		area[i].generation = 1000 + i;
-		area[i].index = i;
-		area[i].base = (struct pcce_entry){i ? 999 + i : 0, PCCE_MARK_WORD};
-	}
-}
-
-static void make_page(const struct shape *shape)
-{
-	unsigned int first = shape->upper ? PCCE_OFF_HALF / 16 : 0, below = shape->below, i;
-
-	memset(&page, 0, sizeof(page));
-	page.version = PCCE_PAGE_VERSION;
-	page.size = PCCE_PAGE_SIZE;
-	page.id = ID;
-	page.ext = EXT;
-	*(shape->upper ? &page.entry[first - 1] : &page.base) =
-		(struct pcce_entry){below ? area[below - 1].generation : 0, PCCE_MARK_WORD};
-	for (i = 0; i < shape->entries; i++)
-		page.entry[first + i] = entry(i);
-	page.off = (first + shape->entries) * 16;
-	page.place = below << PCCE_PLACE_SHIFT;
-	page.area = (uint64_t)(uintptr_t)area;
-	page.magic = PCCE_PAGE_MAGIC;
-}
 
 /* ---- the samples ---------------------------------------------------------------------- */
 
@@ -113,7 +69,7 @@ static bool is_right(const struct pcce_sample *s, const struct shape *shape)
 	    s->below != (shape->below ? area[shape->below - 1].generation : 0))
 		return false;
 	for (i = 0; i < s->n_entries; i++)
-		if (e[i].id != entry(i).id || e[i].site != entry(i).site)
+		if (e[i].id != made_entry(i).id || e[i].site != made_entry(i).site)
 			return false;
 	return !s->n_segments || pcce_sample_segments(s)[s->n_segments - 1].generation >= 1000;
 }
@@ -228,7 +184,9 @@ static bool sample(struct loaded *l, const char *event, const struct shape *shap
 	struct watch w = watch_new(1000);
 	struct check c = {.shape = shape};
 
-	make_page(shape);
+	make_page(shape->entries, shape->below, shape->upper);
+	page.id = ID;
+	page.ext = EXT;
 	do {
 		ioctl(l->event, PERF_EVENT_IOC_ENABLE, 0);
 		provoke(l->kind);
@@ -270,6 +228,9 @@ int main(int argc, char **argv)
 	if (argc > 1 && !strcmp(argv[1], "namespace"))
 		enter_namespace();
 	make_area();
+	fresh = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (fresh == MAP_FAILED)
+		abort();
 	for (i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
 		struct loaded l;
 

@@ -10,29 +10,24 @@
  * With the argument it counts the instructions that getppid() takes, over those with an event that
  * never becomes a sample.  Both include all that perf does to deliver the event.  This needs an
  * emulator whose time is the number of instructions (qemu -icount shift=0).
- *
- * Nothing is instrumented.  The program makes the page by hand, so that its contents are known.
  */
 #define _GNU_SOURCE
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <x86intrin.h>
 
 #include "guest.h"
+#include "made_page.h"
 #include "sampler/kmod_session.h"
 
 #define SAMPLES 200
-#define SEGMENTS 300
 #define NEVER (1ULL << 40)
 #define TRACING "/sys/kernel/tracing/"
 
-static __thread struct pcce_page page __attribute__((aligned(4096), tls_model("initial-exec")));
-static struct pcce_segment *area;
 static uint64_t event;
 
 static const struct shape {
@@ -52,36 +47,6 @@ static const struct shape {
 };
 #define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
 enum { SHALLOW = 2, DEEP = 3 };
-
-static void make_area(void)
-{
-	unsigned int i;
-
-	area = mmap(NULL, SEGMENTS * sizeof(*area), PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-	for (i = 0; i < SEGMENTS; i++) {
-		area[i].generation = 1000 + i;
-		area[i].index = i;
-		area[i].base = (struct pcce_entry){i ? 999 + i : 0, PCCE_MARK_WORD};
-	}
-}
-
-static void make_page(const struct shape *shape)
-{
-	unsigned int first = shape->upper ? PCCE_OFF_HALF / 16 : 0, below = shape->below, i;
-
-	memset(&page, 0, sizeof(page));
-	page.version = PCCE_PAGE_VERSION;
-	page.size = PCCE_PAGE_SIZE;
-	*(shape->upper ? &page.entry[first - 1] : &page.base) =
-		(struct pcce_entry){below ? area[below - 1].generation : 0, PCCE_MARK_WORD};
-	for (i = 0; i < shape->entries; i++)
-		page.entry[first + i] = (struct pcce_entry){i + 1, i + 1};
-	page.off = (first + shape->entries) * 16;
-	page.place = below << PCCE_PLACE_SHIFT;
-	page.area = (uint64_t)(uintptr_t)area;
-	page.magic = PCCE_PAGE_MAGIC;
-}
 
 /* Samples each rate-th call from now on. */
 static struct kmod_session *begin(uint32_t flags, uint64_t rate)
@@ -183,7 +148,7 @@ static void count_reads(void)
 	write_to(TRACING "kprobe_events", "p:pcce/read copy_from_user_nofault\n");
 	write_to(TRACING "events/pcce/read/enable", "1");
 	for (i = 0; i < SHAPES; i++) {
-		make_page(&shapes[i]);
+		make_page(shapes[i].entries, shapes[i].below, shapes[i].upper);
 		snprintf(name, sizeof(name), "reads for %d samples %s", SAMPLES, shapes[i].name);
 		expect(name, (long)reads_for(&shapes[i]), (long)shapes[i].reads * SAMPLES);
 	}
@@ -239,7 +204,7 @@ static void count_instructions(void)
 	result(loop >= 2000 && loop < 2050,
 	       "the emulator's time is the number of instructions (%llu)", loop);
 	for (i = 0; i < SHAPES; i++) {
-		make_page(&shapes[i]);
+		make_page(shapes[i].entries, shapes[i].below, shapes[i].upper);
 		n[i] = instructions_for(&shapes[i]);
 		/* A kilobyte that is copied and hashed, not the stack: that would be 150,000 bytes
 		 * here. */
