@@ -196,6 +196,10 @@ int pcce_session_attach(struct pcce_session *s, const struct pcce_kmod_attach *a
 	err = -EINVAL;
 	if (s->config.scope != PCCE_KMOD_PROCESS)
 		goto out;
+	/* As in START. */
+	err = pcce_may_sample(&s->config);
+	if (err)
+		goto out;
 	err = -ESRCH;
 	pid = find_get_pid(attach->pid);
 	rcu_read_lock();

@@ -189,13 +189,22 @@ static void a_little(void)
 	expect("unprivileged=Y: more memory than may be locked", try(c), -ENOMEM);
 }
 
-/* A session that root has set up must not allow others more than they may do. */
+/* A session that root has set up must not allow others more than they may do. spare[0]
+ * samples the kernel, too; spare[1] samples only user space. */
 static void inherited(void)
 {
 	struct pcce_kmod_attach a = {.pid = of_root};
+	pid_t child = sleeper(getuid(), false, true);
 
 	expect("root's session, in another user's hands: ATTACH",
 	       request(spare[0], PCCE_KMOD_IOC_ATTACH, &a), -EPERM);
+	a.pid = child;
+	expect("... ATTACH to its child", request(spare[0], PCCE_KMOD_IOC_ATTACH, &a), -EPERM);
+	expect("... STOP", request(spare[0], PCCE_KMOD_IOC_STOP, NULL), 0);
+	expect("... START", request(spare[0], PCCE_KMOD_IOC_START, NULL), -EPERM);
+	expect("root's session of user space: ATTACH to its child",
+	       request(spare[1], PCCE_KMOD_IOC_ATTACH, &a), 0);
+	end(child);
 }
 
 static void everything(void)
@@ -211,7 +220,7 @@ static void everything(void)
 
 int main(void)
 {
-	struct pcce_kmod_setup c = usual_setup();
+	struct pcce_kmod_setup c = usual_setup(), user = own();
 	pid_t pid;
 
 	of_user = sleeper(USER, true, true);
@@ -225,7 +234,11 @@ int main(void)
 	spare[0] = device();
 	request(spare[0], PCCE_KMOD_IOC_SETUP, &c);
 	request(spare[0], PCCE_KMOD_IOC_START, NULL);
+	spare[1] = device();
+	request(spare[1], PCCE_KMOD_IOC_SETUP, &user);
+	request(spare[1], PCCE_KMOD_IOC_START, NULL);
 	fflush(stdout);
+	allow(true);
 	pid = fork();
 	if (pid == 0) {
 		become(USER);
@@ -233,6 +246,7 @@ int main(void)
 		_exit(0);
 	}
 	waitpid(pid, NULL, 0);
+	allow(false);
 	end(of_user);
 	end(of_other);
 	end(of_root);
