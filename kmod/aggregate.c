@@ -17,6 +17,7 @@
  * interrupts, for which synchronize_rcu() waits.
  */
 #include <linux/jhash.h>
+#include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/rcupdate.h>
 #include <linux/string.h>
@@ -40,10 +41,17 @@ static u32 index_slots(const struct pcce_session *s)
 	return s->config.ring_bytes / SLOT_EVERY;
 }
 
+size_t pcce_aggregate_bytes(const struct pcce_session *s)
+{
+	if (!(s->config.flags & PCCE_KMOD_AGGREGATE))
+		return 0;
+	return PAGE_ALIGN(s->config.n_rings * 2ULL * index_slots(s) * sizeof(struct slot));
+}
+
 int pcce_aggregate_make(struct pcce_session *s)
 {
-	size_t bytes = array_size(s->config.n_rings * 2, index_slots(s) * sizeof(struct slot));
-	struct slot *index = __vmalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
+	struct slot *index =
+		__vmalloc(pcce_aggregate_bytes(s), GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
 	unsigned int cpu;
 
 	if (!index)

@@ -5,6 +5,7 @@
 
 #include "session.h"
 
+size_t pcce_aggregate_bytes(const struct pcce_session *s); /* what make allocates, if needed */
 int pcce_aggregate_make(struct pcce_session *s);
 void pcce_aggregate_free(struct pcce_session *s);
 

@@ -138,24 +138,40 @@ static enum company find_company(const struct pcce_session *s, struct perf_event
 	return !own ? GONE : another ? ANOTHER : ALONE;
 }
 
-static int create_event(struct pcce_watched *w, struct perf_event_attr *attr,
-			struct task_struct *task)
+static int check_task(struct task_struct *task)
 {
-	/* As in perf_event_open(): the task's rights do not change between check and creation. */
 	struct rw_semaphore *lock = &task->signal->exec_update_lock;
-	struct perf_event *event;
 	int err = down_read_killable(lock);
 
 	if (err)
 		return err;
 	err = task->flags & PF_KTHREAD ? -EINVAL : pcce_may_sample_task(task);
-	event = err ? ERR_PTR(err)
-		    : perf_event_create_kernel_counter(attr, -1, task, pcce_on_event, w);
 	up_read(lock);
+	/* A task that ends loses its memory first, and with it what tells its rights. */
+	return err == -EPERM && task->flags & PF_EXITING ? -ESRCH : err;
+}
+
+/*
+ * The creation of an event may read paths, and take locks of file systems and of tracing. So
+ * exec_update_lock is not held then: others take it while they hold such locks.
+ *
+ * An exec may therefore change the task's rights between the check and the creation. Hence the
+ * second check. Until the caller accepts the event it takes no samples. If an exec changes the
+ * rights after the second check, the kernel removes the event.
+ */
+static int create_event(struct pcce_watched *w, struct perf_event_attr *attr,
+			struct task_struct *task)
+{
+	struct perf_event *event;
+	int err = check_task(task);
+
+	if (err)
+		return err;
+	event = perf_event_create_kernel_counter(attr, -1, task, pcce_on_event, w);
 	if (IS_ERR(event))
 		return PTR_ERR(event);
 	w->event = event;
-	return 0;
+	return check_task(task);
 }
 
 /* Returns 1: another round is needed; 0: the thread already has an event, or has ended; or
@@ -303,4 +319,9 @@ void pcce_detach(struct pcce_session *s)
 		}
 	xa_destroy(&s->events);
 	s->n_events = 0;
+	/*
+	 * An interrupt has removed an event from its CPU, perhaps in the middle of a handler that
+	 * runs in a task. That handler ends later, and it runs with preemption disabled.
+	 */
+	synchronize_rcu();
 }

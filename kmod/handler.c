@@ -85,9 +85,11 @@ static void sample_task(struct pcce_session *s, struct pcce_cpu *c,
 	if (!to)
 		return;
 	if (!regs || !user_mode(regs)) {
-		/* The registers that the entry code saved when this task entered the kernel. */
-		if (regs && s->attr.type != PERF_TYPE_TRACEPOINT)
+		/* The interrupt of a hardware event comes late. It may find the task in the kernel
+		 * though the event counts user mode only. Then nobody may see where. */
+		if (regs && s->attr.type != PERF_TYPE_TRACEPOINT && !s->attr.exclude_kernel)
 			kip = regs->ip;
+		/* The registers that the entry code saved when this task entered the kernel. */
 		regs = task_pt_regs(current);
 		reading.flags = PCCE_SAMPLE_KERNEL;
 	}

@@ -46,11 +46,16 @@ static void lay_out_memory(struct pcce_kmod_setup *config)
 	config->data_stride = (aggregate ? 2 : 1) * (u64)ring_segment_bytes(config);
 }
 
-/* Locked memory is limited for processes without the right to lock any amount. */
+/* Locked memory is limited for processes without the right to lock any amount. All that a session
+ * allocates by its size counts, not only what can be mapped. */
 static int charge_memory(struct pcce_session *s)
 {
-	int err = account_locked_vm(current->mm, s->memory_bytes >> PAGE_SHIFT, true);
+	u64 bytes = s->memory_bytes + pcce_segments_bytes() + pcce_aggregate_bytes(s) +
+		    PAGE_ALIGN(num_possible_cpus() * sizeof(struct pcce_cpu));
+	int err;
 
+	s->charged_pages = bytes >> PAGE_SHIFT;
+	err = account_locked_vm(current->mm, s->charged_pages, true);
 	if (err)
 		return err;
 	s->charged = current->mm;
@@ -62,7 +67,7 @@ static void uncharge_memory(struct pcce_session *s)
 {
 	if (!s->charged)
 		return;
-	account_locked_vm(s->charged, s->memory_bytes >> PAGE_SHIFT, false);
+	account_locked_vm(s->charged, s->charged_pages, false);
 	mmdrop(s->charged);
 	s->charged = NULL;
 }

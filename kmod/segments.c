@@ -52,6 +52,11 @@ struct pcce_segments {
 	u64 sent[SENT];
 };
 
+size_t pcce_segments_bytes(void)
+{
+	return PAGE_ALIGN(sizeof(struct pcce_segments));
+}
+
 int pcce_segments_make(struct pcce_session *s)
 {
 	s->segments =

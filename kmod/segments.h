@@ -13,6 +13,7 @@ struct pcce_stack {
 	u32 off, place;
 };
 
+size_t pcce_segments_bytes(void); /* what make allocates */
 int pcce_segments_make(struct pcce_session *s);
 void pcce_segments_free(struct pcce_session *s);
 

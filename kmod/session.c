@@ -217,11 +217,6 @@ static void stop_session(struct pcce_session *s)
 {
 	WRITE_ONCE(s->active, false);
 	pcce_detach(s);
-	/*
-	 * An interrupt has removed the event from its CPU, perhaps in the middle of a handler that
-	 * runs in a task. That handler ends later, and it runs with preemption disabled.
-	 */
-	synchronize_rcu();
 	s->state = PCCE_READY;
 }
 

@@ -3,8 +3,9 @@
  * Declares a session: what one open file of /dev/pcce samples.
  *
  * pcce_session_new() creates it at open. SETUP fills config, allocates the rings, and then
- * publishes them. START creates perf events, whose handler (handler.c) gets the session. STOP, and
- * at the end pcce_session_free(), release the events, and wait until no handler can be running.
+ * publishes them. START creates perf events, whose handler (handler.c) gets the session. STOP, a
+ * START that fails, and at the end pcce_session_free() release the events, and wait until no
+ * handler can be running.
  * Only then do they free what handlers use. Mappings hold the file, so free comes after the last
  * munmap.
  */
@@ -91,6 +92,7 @@ struct pcce_session {
 	void *indexes; /* aggregate.c */
 	struct pcce_segments *segments;
 	struct mm_struct *charged; /* the process that the locked memory is charged to */
+	size_t charged_pages;
 
 	/* Handlers read these at any time. */
 	bool active;
@@ -111,7 +113,8 @@ int pcce_session_rotate(struct pcce_session *s, struct pcce_kmod_rotate *rotate)
 int pcce_session_stats(struct pcce_session *s, struct pcce_kmod_stats *stats);
 int pcce_session_places(struct pcce_session *s, const struct pcce_kmod_places *places);
 
-/* attach.c: creates and releases the session's perf events. The caller holds the session's lock. */
+/* attach.c: creates and releases the session's perf events. The caller holds the session's lock.
+ * After pcce_detach() no handler is running. */
 int pcce_attach(struct pcce_session *s);
 int pcce_attach_more(struct pcce_session *s, struct pid *process, bool again);
 void pcce_detach(struct pcce_session *s);

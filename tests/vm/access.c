@@ -130,6 +130,57 @@ static void nothing(void)
 	result(info.privileged == 0, "without privilege: INFO says so");
 }
 
+static long locked_bytes(void)
+{
+	char line[256];
+	long kb = 0;
+	FILE *f = fopen("/proc/self/status", "re");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "VmLck: %ld", &kb) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return kb * 1024;
+}
+
+/* Returns what SETUP of such a session charges beyond the memory that can be mapped, and sets
+ * mapped. */
+static long charge(uint32_t flags, long *mapped)
+{
+	struct pcce_kmod_setup c = own();
+	long before = locked_bytes(), charged;
+	int fd = spare[--n_spare];
+
+	c.flags |= flags;
+	expect("unprivileged=Y: SETUP", request(fd, PCCE_KMOD_IOC_SETUP, &c), 0);
+	*mapped = (long)(c.data_offset + c.n_rings * c.data_stride);
+	charged = locked_bytes() - before;
+	close(fd);
+	expect("... whose memory is given back", locked_bytes(), before);
+	return charged - *mapped;
+}
+
+static void locked_memory(void)
+{
+	struct rlimit limit;
+	long mapped, counted, tables = charge(0, &mapped),
+			      more = charge(PCCE_KMOD_AGGREGATE, &counted);
+
+	result(tables >= 256 << 10, "tables of segments count as locked memory (%ld bytes)",
+	       tables);
+	/* An eighth of the two segments that each of at least two CPUs has. */
+	result(more - tables >= PCCE_KMOD_RING_MIN / 2,
+	       "indexes count as locked memory (%ld bytes)", more - tables);
+	getrlimit(RLIMIT_MEMLOCK, &limit);
+	limit.rlim_cur = (rlim_t)mapped + 4096;
+	setrlimit(RLIMIT_MEMLOCK, &limit);
+	expect("unprivileged=Y: no room for the tables", try(own()), -ENOMEM);
+	limit.rlim_cur = (rlim_t)mapped + (rlim_t)tables;
+	setrlimit(RLIMIT_MEMLOCK, &limit);
+	expect("unprivileged=Y: just enough room", try(own()), 0);
+}
+
 static void a_little(void)
 {
 	struct pcce_kmod_setup c = own();
@@ -184,6 +235,7 @@ static void a_little(void)
 	expect("unprivileged=Y: ATTACH to root's", request(fd, PCCE_KMOD_IOC_ATTACH, &a), -EPERM);
 	close(fd);
 
+	locked_memory();
 	setrlimit(RLIMIT_MEMLOCK, &limit);
 	c = own();
 	expect("unprivileged=Y: more memory than may be locked", try(c), -ENOMEM);

@@ -62,6 +62,11 @@ check "... ${BUILT_MODULE_NAME}.ko" \
 	[ -s "$dkms_tree/$PACKAGE_NAME/$PACKAGE_VERSION/build/$BUILT_MODULE_NAME.ko" ]
 unset MAKE
 
+# A counter of the processor that interrupts late, for harmless.c.
+cp -r "$top/tests/vm/skid" skid
+check "the module skid builds" env -u MAKEFLAGS -u MAKELEVEL -u CC -u O \
+	make -s -C "$kdir" M="$scratch/skid" CONFIG_DEBUG_INFO_BTF_MODULES= modules
+
 # ---- the guest -------------------------------------------------------------------------
 
 # Others take too long here, and show no more about a sampler in the kernel than these and truth.c.
@@ -72,7 +77,7 @@ reloads=${PCCE_VM_RELOADS:-50} # 1,000 take two minutes
 
 vm_new
 vm_instrumented "$top/tests/vm/truth.c" truth -pthread
-for name in requests sessions access cost hostile reload missed; do vm_program $name; done
+for name in requests sessions access harmless cost hostile reload missed; do vm_program $name; done
 for clang in $(bpf_clangs); do
 	if bpf_loader "$clang" >build.log 2>&1; then
 		vm_add "load-$clang"
@@ -100,6 +105,7 @@ awk 'NR % 2 == 0' all >workloads.2
 
 vm_add "$out/bin/pcce-record"
 vm_add "$scratch/kmod/pcce_sampler.ko" /t/pcce_sampler.ko
+vm_add skid/skid.ko /t/skid.ko
 vm_add "$top/tests/vm/guest.sh" /t/main
 for f in "$top"/tests/vm/parts/*.sh; do vm_add "$f" "/t/parts/$(basename "$f")"; done
 echo "$reloads" >reloads
