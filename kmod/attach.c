@@ -2,9 +2,9 @@
 /*
  * Creates and releases the perf events of a session.
  *
- * A session on a CPU, or on all of them, has one event for each CPU. A session on a task has one
- * event, which is not inherited. A session on a process has one for each of its threads; threads
- * and processes that these create inherit it.
+ * A session on a CPU, or on all of them, has one event for each CPU that is on line (see
+ * hotplug.c). A session on a task has one event, which is not inherited. A session on a process has
+ * one for each of its threads; threads and processes that these create inherit it.
  *
  * Threads are created while their siblings are given events. A thread whose creator has an event
  * inherits it, and must not get another one. A thread that was created just before must get one.
@@ -43,6 +43,7 @@
 #include <linux/slab.h>
 
 #include "compat.h"
+#include "hotplug.h"
 #include "session.h"
 
 #define LOOK_AGAIN_MS 5
@@ -98,6 +99,17 @@ static int attach_cpu(struct pcce_session *s, int cpu)
 	}
 	w->event = event;
 	return accept_event(s, w, cpu);
+}
+
+int pcce_attach_cpu_again(struct pcce_session *s, unsigned int cpu)
+{
+	struct pcce_watched *w = xa_erase(&s->events, cpu);
+
+	if (w) {
+		s->n_events--;
+		release_watched(w);
+	}
+	return attach_cpu(s, cpu);
 }
 
 static int attach_system(struct pcce_session *s)
@@ -285,15 +297,19 @@ static int attach_process(struct pcce_session *s, struct perf_event_attr *attr, 
 
 int pcce_attach(struct pcce_session *s)
 {
+	int err;
+
 	switch (s->config.scope) {
 	case PCCE_KMOD_TASK:
 		return attach_task(s);
 	case PCCE_KMOD_PROCESS:
 		return attach_process(s, &s->attr, s->target, false);
-	case PCCE_KMOD_CPU:
-		return attach_cpu(s, s->config.cpu);
 	default:
-		return attach_system(s);
+		err = pcce_hotplug_begin(s);
+		if (err)
+			return err;
+		return s->config.scope == PCCE_KMOD_CPU ? attach_cpu(s, s->config.cpu)
+							: attach_system(s);
 	}
 }
 
@@ -311,6 +327,7 @@ void pcce_detach(struct pcce_session *s)
 	struct pcce_watched *w, *older;
 	unsigned long index;
 
+	pcce_hotplug_end(s);
 	/* With an event, the kernel releases those that tasks have inherited from it. */
 	xa_for_each (&s->events, index, w)
 		for (; w; w = older) {

@@ -10,6 +10,7 @@
  *   session.c    what an open file samples, from SETUP to close
  *   access.c     who may sample what
  *   attach.c     perf events on tasks and CPUs
+ *   hotplug.c    CPUs that go off line and come back
  *   handler.c    the handler of an event: one sample
  *   page.c       reads the interrupted thread's page
  *   segments.c   reads and names the other segments of the encoding stack
@@ -28,6 +29,7 @@
 #include <linux/module.h>
 #include <linux/poll.h>
 
+#include "hotplug.h"
 #include "ioctl.h"
 #include "ring.h"
 #include "session.h"
@@ -80,18 +82,26 @@ static struct miscdevice device = {
 
 static int __init pcce_init(void)
 {
-	int err = misc_register(&device);
+	int err = pcce_hotplug_init();
 
-	if (err)
+	if (err) {
+		pr_err("cannot follow CPUs that come on line: error %d\n", err);
+		return err;
+	}
+	err = misc_register(&device);
+	if (err) {
 		pr_err("cannot register the device /dev/%s: error %d; unload the module that has a "
 		       "device of this name\n",
 		       device.name, err);
+		pcce_hotplug_exit();
+	}
 	return err;
 }
 
 static void __exit pcce_exit(void)
 {
 	misc_deregister(&device);
+	pcce_hotplug_exit();
 }
 
 module_init(pcce_init);

@@ -8,6 +8,7 @@
 #include <linux/string.h>
 
 #include "aggregate.h"
+#include "hotplug.h"
 #include "ring.h"
 #include "session.h"
 
@@ -25,6 +26,7 @@ struct pcce_session *pcce_session_new(void)
 	mutex_init(&s->lock);
 	init_waitqueue_head(&s->wait);
 	xa_init(&s->events);
+	pcce_hotplug_prepare(s);
 	return s;
 }
 
@@ -267,6 +269,7 @@ int pcce_session_stats(struct pcce_session *s, struct pcce_kmod_stats *stats)
 			stats->no_user += READ_ONCE(c->no_user);
 			for (i = 0; i < PCCE_KMOD_DROP_REASONS; i++)
 				stats->dropped[i] += READ_ONCE(c->dropped[i]);
+			stats->dropped[PCCE_KMOD_DROP_HOTPLUG] += pcce_hotplug_lost(s, c);
 		}
 	mutex_unlock(&s->lock);
 	return 0;
@@ -298,6 +301,7 @@ void pcce_session_free(struct pcce_session *s)
 	if (s->state == PCCE_RUNNING)
 		stop_session(s);
 	mutex_unlock(&s->lock);
+	pcce_hotplug_sync(s);
 	pcce_rings_free(s);
 	put_pid(s->target);
 	if (s->ns)

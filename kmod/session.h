@@ -12,12 +12,14 @@
 #ifndef PCCE_SESSION_H
 #define PCCE_SESSION_H
 
+#include <linux/atomic.h>
 #include <linux/irq_work.h>
 #include <linux/mutex.h>
 #include <linux/perf_event.h>
 #include <linux/pid_namespace.h>
 #include <linux/types.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <pcce/kmod.h>
 
@@ -58,6 +60,11 @@ struct pcce_cpu {
 
 	u64 samples, throttled, no_user;
 	u64 dropped[PCCE_KMOD_DROP_REASONS];
+
+	/* hotplug.c: since when the CPU has been on line without an event (0: it has one, or is off
+	 * line), and earlier such times. */
+	u64 back;
+	atomic64_t gap_ns, gaps;
 };
 
 /* What was given an event: a CPU or a thread. Inherited events refer to it, too. */
@@ -73,8 +80,8 @@ struct pcce_watched {
 struct pcce_session {
 	/*
 	 * Serialises requests; protects state, config, target, attr and events. The order of locks:
-	 * this one before exec_update_lock, mmap_lock and all locks of perf. mmap, poll and
-	 * handlers never take it.
+	 * this one before exec_update_lock, mmap_lock, the lock of CPU hotplug and all locks of
+	 * perf. mmap, poll, handlers and callbacks of CPU hotplug never take it.
 	 */
 	struct mutex lock;
 	enum pcce_state state;
@@ -84,6 +91,9 @@ struct pcce_session {
 	struct pid_namespace *ns; /* pids in samples are those of this namespace */
 	struct xarray events;	  /* attach.c */
 	u64 n_events;
+	struct hlist_node hotplug; /* hotplug.c */
+	struct work_struct revival;
+	bool follows_cpus;
 
 	/* Set once, before a release of `memory` publishes them; then constant. */
 	struct pcce_cpu __percpu *cpus;
@@ -118,6 +128,8 @@ int pcce_session_places(struct pcce_session *s, const struct pcce_kmod_places *p
 int pcce_attach(struct pcce_session *s);
 int pcce_attach_more(struct pcce_session *s, struct pid *process, bool again);
 void pcce_detach(struct pcce_session *s);
+/* Replaces the event of a CPU that was off line. On error the CPU has none. */
+int pcce_attach_cpu_again(struct pcce_session *s, unsigned int cpu);
 
 /* handler.c */
 void pcce_on_event(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs);

@@ -56,7 +56,7 @@ enum pcce_kmod_scope {
 	/* All threads of the process pid, and those that they create later. */
 	PCCE_KMOD_PROCESS = 2,
 	PCCE_KMOD_CPU = 3,   /* whatever runs on one CPU */
-	PCCE_KMOD_SYSTEM = 4 /* whatever runs on the CPUs that are online at START */
+	PCCE_KMOD_SYSTEM = 4 /* whatever runs on all CPUs, also on those that come on line later */
 };
 
 /* pcce_kmod_setup.flags */
@@ -148,6 +148,9 @@ enum pcce_kmod_drop {
 	PCCE_KMOD_DROP_FULL = 0, /* there was no room */
 	/* The event occurred while another one was being handled on that CPU. */
 	PCCE_KMOD_DROP_NESTED = 1,
+	/* CPU, SYSTEM: a CPU had just come on line, and had no event yet. An estimate by the time
+	 * that this took; 1 for each time if the event is neither a clock nor has a frequency. */
+	PCCE_KMOD_DROP_HOTPLUG = 2,
 	PCCE_KMOD_DROP_REASONS = 8 /* size of the array, for later reasons */
 };
 

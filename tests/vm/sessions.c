@@ -203,6 +203,80 @@ static void cpus(void)
 	on_cpu(0);
 }
 
+#define CPU1 "/sys/devices/system/cpu/cpu1/online"
+
+static int look_at_cpu1(void *ctx, const struct pcce_kmod_record *record,
+			const struct pcce_sample *s, size_t size)
+{
+	struct seen *seen = ctx;
+
+	(void)record;
+	(void)size;
+	seen->samples += s->cpu == 1 && s->pid == seen->pid;
+	return 0;
+}
+
+/* Takes CPU 1 off line, before or after START, and samples this process there when it is back. */
+static void comes_back(const char *name, uint32_t scope, uint64_t type, bool before)
+{
+	struct pcce_kmod_setup c = usual_setup();
+	struct seen seen = {.pid = (uint32_t)getpid()};
+	struct pcce_kmod_stats stats;
+	struct kmod_session *k;
+	struct timespec a, b;
+	uint64_t most;
+	long err = 0;
+	int i;
+
+	c.scope = scope;
+	c.cpu = scope == PCCE_KMOD_CPU ? 1 : -1;
+	c.ring_bytes = 4 << 20;
+	c.rate = 5000;
+	if (type) {
+		c.type = PERF_TYPE_TRACEPOINT;
+		c.config = type;
+		c.flags = 0;
+		c.rate = 1;
+	}
+	on_cpu(0);
+	if (before)
+		write_to(CPU1, "0");
+	k = start(c);
+	if (!before)
+		write_to(CPU1, "0");
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	write_to(CPU1, "1");
+	on_cpu(1);
+	for (i = 0; i < 300 && !err && seen.samples < 20; i++) {
+		burn_ms(20);
+		syscall(SYS_getppid);
+		err = kmod_session_read(k, look_at_cpu1, &seen);
+	}
+	kmod_session_stop(k);
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	kmod_session_stats(k, &stats);
+	most = type ? 1
+		    : (uint64_t)((b.tv_sec - a.tv_sec) * 1000000000 + b.tv_nsec - a.tv_nsec) /
+			       200000;
+	result(!err && seen.samples >= 20, "%s: a CPU that comes back is sampled (%u samples)",
+	       name, seen.samples);
+	result(stats.dropped[PCCE_KMOD_DROP_HOTPLUG] > 0 &&
+		       stats.dropped[PCCE_KMOD_DROP_HOTPLUG] <= most,
+	       "%s: ... and what it missed is counted (%llu)", name,
+	       (unsigned long long)stats.dropped[PCCE_KMOD_DROP_HOTPLUG]);
+	kmod_session_close(k);
+	on_cpu(0);
+}
+
+static void hotplug(void)
+{
+	comes_back("CPU", PCCE_KMOD_CPU, 0, false);
+	comes_back("SYSTEM", PCCE_KMOD_SYSTEM, 0, false);
+	comes_back("SYSTEM, off line at START", PCCE_KMOD_SYSTEM, 0, true);
+	comes_back("SYSTEM, a tracepoint", PCCE_KMOD_SYSTEM,
+		   tracepoint("syscalls/sys_enter_getppid"), false);
+}
+
 /*
  * Threads create threads all the time while a session is being attached.  Each must have exactly
  * one event.  Each call of getppid is an event.
@@ -417,6 +491,7 @@ int main(void)
 {
 	processes();
 	cpus();
+	hotplug();
 	attaching();
 	losses();
 	waking();
