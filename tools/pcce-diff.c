@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/message.h"
 #include "diff/diff.h"
+#include "base/output_file.h"
 #include "base/progress.h"
 
 const char *argp_program_version = "pcce-diff " PCCE_VERSION;
@@ -75,7 +77,7 @@ static error_t parse_diff_option(int key, char *arg, struct argp_state *state)
 		a->max_rows = strtoul(arg, &end, 10);
 		a->rows_given = true;
 		if (errno || end == arg || *end || *arg == '-')
-			argp_error(state, "cannot use --lines=%s: it must be a number", arg);
+			message_usage(state, "cannot use --lines=%s: it must be a number", arg);
 		return 0;
 	case OPT_FORMAT:
 		for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
@@ -84,38 +86,39 @@ static error_t parse_diff_option(int key, char *arg, struct argp_state *state)
 				return 0;
 			}
 		}
-		argp_error(state,
-			   "cannot print format '%s': there is no such format; use text, html, "
-			   "pprof, folded or json",
-			   arg);
+		message_usage(state,
+			      "cannot print format '%s': there is no such format; use text, html, "
+			      "pprof, folded or json",
+			      arg);
 		return EINVAL;
 	case OPT_BY:
 		if (strcmp(arg, "calls") && strcmp(arg, "names"))
-			argp_error(state, "cannot use --by=%s: it must be calls or names", arg);
+			message_usage(state, "cannot use --by=%s: it must be calls or names", arg);
 		a->by = *arg == 'c' ? DIFF_BY_CALLS : DIFF_BY_NAMES;
 		return 0;
 	case OPT_MIN_PERCENT:
 		errno = 0;
 		a->min_percent = strtod(arg, &end);
 		if (errno || end == arg || *end || !(a->min_percent >= 0 && a->min_percent <= 100))
-			argp_error(state,
-				   "cannot use --min-percent=%s: it must be a number from 0 to 100",
-				   arg);
+			message_usage(
+				state,
+				"cannot use --min-percent=%s: it must be a number from 0 to 100",
+				arg);
 		return 0;
 	case OPT_NO_INLINE:
 		a->inlining = false;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (a->n == 2)
-			argp_error(state,
-				   "cannot compare more than two recordings; join some of them "
-				   "with pcce-merge");
+			message_usage(state,
+				      "cannot compare more than two recordings; join some of them "
+				      "with pcce-merge");
 		a->inputs[a->n++] = strcmp(arg, "-") ? arg : "/dev/stdin";
 		return 0;
 	case ARGP_KEY_END:
 		if (a->n < 2)
-			argp_error(state, "cannot compare: two recordings are needed; name the "
-					  "earlier one and the later one");
+			message_usage(state, "cannot compare: two recordings are needed; name the "
+					     "earlier one and the later one");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -161,15 +164,22 @@ static int load_recording(const struct arguments *a, int i, struct profile **p)
 	struct error why;
 
 	if (profile_load(a->inputs[i], &o, p, &why)) {
-		fprintf(stderr, "pcce-diff: %s\n", why.text);
+		message("pcce-diff", "%s", why.text);
 		return 1;
 	}
 	if (!(*p)->complete)
-		fprintf(stderr,
-			"pcce-diff: warning: %s has no end record: the recording was cut off; "
-			"comparing what it holds\n",
+		message("pcce-diff",
+			"warning: %s has no end record: the recording was cut off; "
+			"comparing what it holds",
 			a->inputs[i]);
 	return 0;
+}
+
+static int cannot_write_diff(const struct arguments *a, const char *reason)
+{
+	message("pcce-diff", "cannot write %s: %s", a->output ? a->output : "standard output",
+		reason);
+	return 1;
 }
 
 static int compare_recordings(const struct arguments *a, const struct profile *before,
@@ -181,32 +191,27 @@ static int compare_recordings(const struct arguments *a, const struct profile *b
 		.max_rows = a->rows_given || a->format->print != diff_text ? a->max_rows : 20,
 		.names = {a->inputs[0], a->inputs[1]},
 	};
-	FILE *out = stdout;
+	struct output_file file;
+	struct error why;
 	struct diff d;
+	FILE *out;
 	int r;
 
 	if (strcmp(before->event, now->event)) {
-		fprintf(stderr,
-			"pcce-diff: cannot compare %s with %s: the first counts %s, the second %s; "
-			"record the same event\n",
+		message("pcce-diff",
+			"cannot compare %s with %s: the first counts %s, the second %s; "
+			"record the same event",
 			a->inputs[0], a->inputs[1], before->event, now->event);
 		return 1;
 	}
-	if (a->output) {
-		out = fopen(a->output, "w");
-		if (!out) {
-			fprintf(stderr, "pcce-diff: cannot write %s: %s\n", a->output,
-				strerror(errno));
-			return 1;
-		}
-	}
+	if (output_stream_open(&file, a->output, &out, &why))
+		return cannot_write_diff(a, why.text);
 	progress_phase("comparing");
 	r = diff_new(before, now, a->by, &d);
 	progress_end();
 	if (!r) {
 		if (a->by == DIFF_BY_CALLS && *d.other)
-			fprintf(stderr,
-				"pcce-diff: warning: %s: contexts whose calls moved differ\n",
+			message("pcce-diff", "warning: %s: contexts whose calls moved differ",
 				d.other);
 		if (a->output || !isatty(STDOUT_FILENO))
 			progress_phase("writing");
@@ -214,16 +219,8 @@ static int compare_recordings(const struct arguments *a, const struct profile *b
 		progress_end();
 		diff_free(&d);
 	}
-	errno = 0;
-	if (r || fflush(out) || ferror(out) || (a->output && fclose(out))) {
-		fprintf(stderr, "pcce-diff: cannot write %s: %s\n",
-			a->output ? a->output : "standard output",
-			strerror(r	 ? -r
-				 : errno ? errno
-					 : EIO));
-		return 1;
-	}
-	return 0;
+	r = output_stream_close(&file, out, r);
+	return r ? cannot_write_diff(a, strerror(-r)) : 0;
 }
 
 int main(int argc, char **argv)
@@ -236,9 +233,9 @@ int main(int argc, char **argv)
 	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
 		return 2;
 	if (!a.output && a.format->binary && isatty(STDOUT_FILENO)) {
-		fprintf(stderr,
-			"pcce-diff: cannot print format '%s' on a terminal: it is binary; name a "
-			"file with -o\n",
+		message("pcce-diff",
+			"cannot print format '%s' on a terminal: it is binary; name a "
+			"file with -o",
 			a.format->name);
 		return 2;
 	}

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/message.h"
 #include "profile/call_counts_read.h"
 #include "elf/table_dump.h"
 #include "encode/encode.h"
@@ -45,7 +46,7 @@ static error_t parse_encode_option(int key, char *arg, struct argp_state *state)
 		else if (!strcmp(arg, "json"))
 			a->format = TABLE_DUMP_JSON;
 		else
-			argp_error(state, "cannot use --dump=%s: it must be text or json", arg);
+			message_usage(state, "cannot use --dump=%s: it must be text or json", arg);
 		return 0;
 	case 'o':
 		a->output = arg;
@@ -58,17 +59,19 @@ static error_t parse_encode_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (a->file)
-			argp_error(state, "cannot encode more than one file; run the command for "
-					  "each file");
+			message_usage(state,
+				      "cannot encode more than one file; run the command for "
+				      "each file");
 		a->file = arg;
 		return 0;
 	case ARGP_KEY_END:
 		if (!a->file)
-			argp_error(state, "cannot encode: no file is given; name a program or "
-					  "a shared library");
+			message_usage(state, "cannot encode: no file is given; name a program or "
+					     "a shared library");
 		if (a->dump && a->output)
-			argp_error(state, "cannot use --output with --dump: --dump writes no file; "
-					  "leave out --output");
+			message_usage(state,
+				      "cannot use --output with --dump: --dump writes no file; "
+				      "leave out --output");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -89,15 +92,14 @@ static const struct argp argp = {
 /* Prints the error, whose text begins with a verb. The exit status. */
 static int cannot_encode(const char *file, const struct error *why)
 {
-	fprintf(stderr, "pcce-encode: cannot encode '%s': it %s\n", file, why->text);
+	message("pcce-encode", "cannot encode '%s': it %s", file, why->text);
 	return EXIT_FAILURE;
 }
 
 static int finish_output(void)
 {
 	if (fflush(stdout) || ferror(stdout)) {
-		fprintf(stderr, "pcce-encode: cannot write to standard output: %s\n",
-			strerror(errno));
+		message("pcce-encode", "cannot write to standard output: %s", strerror(errno));
 		return EXIT_FAILURE;
 	}
 	return EXIT_SUCCESS;
@@ -162,7 +164,7 @@ int main(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, &a);
 	if (a.profile) {
 		if (call_counts_read(a.profile, a.file, &counts, &why)) {
-			fprintf(stderr, "pcce-encode: %s\n", why.text);
+			message("pcce-encode", "%s", why.text);
 			return EXIT_FAILURE;
 		}
 		known = &counts;

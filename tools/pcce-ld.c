@@ -25,6 +25,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/message.h"
 #include "encode/encode.h"
 #include "tools/ld_args.h"
 
@@ -174,32 +175,32 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	if (!linker) {
-		fprintf(stderr,
-			"pcce-ld: cannot link: there is no other '%s' in COMPILER_PATH or PATH; "
-			"install that linker\n",
+		message("pcce-ld",
+			"cannot link: there is no other '%s' in COMPILER_PATH or PATH; "
+			"install that linker",
 			name);
 		return 127;
 	}
 	/* This precedes the linker: GCC may remove a response file that the linker has read. */
 	if (ld_args_parse(argc, argv, &args)) {
-		fprintf(stderr, "pcce-ld: cannot link: out of memory\n");
+		message("pcce-ld", "cannot link: out of memory");
 		return 1;
 	}
 	existed = !stat(args.output, &before);
 	argv[0] = linker;
 	if (args.gc_sections && is_gold(linker)) {
-		fprintf(stderr,
-			"pcce-ld: warning: gold drops the site records with --gc-sections; "
-			"linking without it (use -fuse-ld=bfd or -fuse-ld=lld to keep it)\n");
+		message("pcce-ld",
+			"warning: gold drops the site records with --gc-sections; "
+			"linking without it (use -fuse-ld=bfd or -fuse-ld=lld to keep it)");
 		argv = with_argument(argc, argv, "--no-gc-sections");
 		if (!argv) {
-			fprintf(stderr, "pcce-ld: cannot link: out of memory\n");
+			message("pcce-ld", "cannot link: out of memory");
 			return 1;
 		}
 	}
 	err = run_linker(linker, argv, &status);
 	if (err) {
-		fprintf(stderr, "pcce-ld: cannot run '%s': %s\n", linker, strerror(-err));
+		message("pcce-ld", "cannot run '%s': %s", linker, strerror(-err));
 		return 127;
 	}
 	if (status || args.relocatable || (mode && !strcmp(mode, "off")))
@@ -208,7 +209,7 @@ int main(int argc, char **argv)
 		return 0;
 	err = encode_file(args.output, NULL, NULL, NULL, &why);
 	if (err)
-		fprintf(stderr, "pcce-encode: cannot encode '%s': it %s\n", args.output, why.text);
+		message("pcce-encode", "cannot encode '%s': it %s", args.output, why.text);
 	ld_args_free(&args);
 	free(linker);
 	return err && mode && !strcmp(mode, "strict");

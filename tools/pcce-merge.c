@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/message.h"
 #include "merge/merge.h"
 #include "base/output_file.h"
 #include "base/progress.h"
@@ -40,8 +41,8 @@ static error_t parse_merge_option(int key, char *arg, struct argp_state *state)
 		a->inputs = state->argv + state->next;
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state,
-			   "cannot merge: no recording is given; name the recordings to merge");
+		message_usage(state,
+			      "cannot merge: no recording is given; name the recordings to merge");
 		return EINVAL;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -61,20 +62,18 @@ static const struct argp argp = {
 
 static void print_merge_note(const char *text)
 {
-	progress_end();
-	fprintf(stderr, "pcce-merge: %s\n", text);
+	message("pcce-merge", "%s", text);
 }
 
 static int fail_merge(const char *why)
 {
-	progress_end();
-	fprintf(stderr, "pcce-merge: %s\n", why);
+	message("pcce-merge", "%s", why);
 	return 1;
 }
 
-static int cannot_write(const char *path, int error)
+static int cannot_write_merged(const char *path, const char *reason)
 {
-	fprintf(stderr, "pcce-merge: cannot write %s: %s\n", path, strerror(-error));
+	message("pcce-merge", "cannot write %s: %s", path, reason);
 	return 1;
 }
 
@@ -83,10 +82,10 @@ static int write_merged(const struct merge *m, const char *path)
 	struct datafile_writer *w;
 	struct output_file out;
 	struct error why = {0};
-	int r = output_file_create(&out, path);
+	int r = output_file_create(&out, path, OUTPUT_RECORDING, &why);
 
 	if (r)
-		return cannot_write(path, r);
+		return cannot_write_merged(path, why.text);
 	progress_phase("writing");
 	r = datafile_writer_new(out.fd, path, &w);
 	if (!r) {
@@ -103,7 +102,7 @@ static int write_merged(const struct merge *m, const char *path)
 	progress_end();
 	if (r) {
 		output_file_discard(&out);
-		return *why.text ? fail_merge(why.text) : cannot_write(path, r);
+		return *why.text ? fail_merge(why.text) : cannot_write_merged(path, strerror(-r));
 	}
 	return 0;
 }
@@ -134,9 +133,9 @@ int main(int argc, char **argv)
 	status = write_merged(m, a.output);
 	counts = merge_counts(m);
 	if (!status && !a.quiet)
-		fprintf(stderr,
-			"pcce-merge: %s: %" PRIu64 " samples of %" PRIu64 " recordings, in %" PRIu64
-			" aggregated samples\n",
+		message("pcce-merge",
+			"%s: %" PRIu64 " samples of %" PRIu64 " recordings, in %" PRIu64
+			" aggregated samples",
 			a.output, counts.samples, counts.files, counts.sums);
 	merge_free(m);
 	return status;

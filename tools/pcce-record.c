@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/message.h"
 #include "record/record.h"
 
 #ifndef PCCE_VERSION
@@ -58,8 +59,8 @@ static unsigned long long option_number(struct argp_state *state, const char *op
 	errno = 0;
 	n = strtoull(arg, &end, 10);
 	if (errno || end == arg || *end || *arg == '-' || !n || n > max)
-		argp_error(state, "cannot use --%s=%s: it must be a number from 1 to %llu", option,
-			   arg, max);
+		message_usage(state, "cannot use --%s=%s: it must be a number from 1 to %llu",
+			      option, arg, max);
 	return n;
 }
 
@@ -103,14 +104,16 @@ static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 		break;
 	case ARGP_KEY_END:
 		if (o->target && o->command)
-			argp_error(state, "cannot record both a command and a process; leave out "
-					  "the command or -p");
+			message_usage(state,
+				      "cannot record both a command and a process; leave out "
+				      "the command or -p");
 		if (!o->target && !o->command)
-			argp_error(state, "cannot record: no command is given; name a command or a "
-					  "process (-p PID)");
+			message_usage(state,
+				      "cannot record: no command is given; name a command or a "
+				      "process (-p PID)");
 		if (!*o->output)
-			argp_error(state, "cannot write the recording: the name of the file is "
-					  "empty; name a file with -o");
+			message_usage(state, "cannot write the recording: the name of the file is "
+					     "empty; name a file with -o");
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/message.h"
+#include "base/output_file.h"
 #include "base/progress.h"
 #include "tools/report_options.h"
 #include "view/view.h"
@@ -19,24 +21,24 @@ static void warn_about(const struct profile *p, const char *input)
 	const struct profile_stats *s = &p->stats;
 
 	if (!p->complete)
-		fprintf(stderr,
-			"pcce-report: warning: %s has no end record: the recording was cut off; "
+		message("pcce-report",
+			"warning: %s has no end record: the recording was cut off; "
 			"showing "
-			"what it holds\n",
+			"what it holds",
 			input);
 	if (p->unknown)
-		fprintf(stderr,
-			"pcce-report: warning: %s holds %llu records of a later version; they are "
+		message("pcce-report",
+			"warning: %s holds %llu records of a later version; they are "
 			"left "
-			"out\n",
+			"out",
 			input, (unsigned long long)p->unknown);
 	if (s->lost)
-		fprintf(stderr, "pcce-report: warning: %llu samples were lost while recording\n",
+		message("pcce-report", "warning: %llu samples were lost while recording",
 			(unsigned long long)s->lost);
 	if (s->undecodable)
-		fprintf(stderr,
-			"pcce-report: warning: %llu of %llu samples do not decode; --stats tells "
-			"why\n",
+		message("pcce-report",
+			"warning: %llu of %llu samples do not decode; --stats tells "
+			"why",
 			(unsigned long long)s->undecodable, (unsigned long long)s->samples);
 }
 
@@ -67,34 +69,30 @@ static int print_profile(const struct report_options *o, const struct profile *p
 	return r;
 }
 
+static int cannot_write_report(const struct report_options *o, const char *reason)
+{
+	message("pcce-report", "cannot write %s: %s", o->output ? o->output : "standard output",
+		reason);
+	return REPORT_FAILED;
+}
+
 /* Prints to o->output. Returns the exit status. */
 static int print_to_output(const struct report_options *o, const struct profile *p)
 {
-	FILE *out = o->output ? fopen(o->output, "w") : stdout;
+	struct output_file file;
+	struct error why;
+	FILE *out;
 	int r;
 
-	/* Some formats write gigabytes. */
-	if (out && o->output)
-		setvbuf(out, NULL, _IOFBF, 1 << 20);
-	if (!out) {
-		fprintf(stderr, "pcce-report: cannot write %s: %s\n", o->output, strerror(errno));
-		return REPORT_FAILED;
-	}
+	if (output_stream_open(&file, o->output, &out, &why))
+		return cannot_write_report(o, why.text);
 	/* Progress must not mix with the report on one terminal. */
 	if (o->output || !isatty(STDOUT_FILENO))
 		progress_phase("writing");
 	r = print_profile(o, p, out);
 	progress_end();
-	errno = 0;
-	if (r || fflush(out) || ferror(out) || (o->output && fclose(out))) {
-		fprintf(stderr, "pcce-report: cannot write %s: %s\n",
-			o->output ? o->output : "standard output",
-			strerror(r	 ? -r
-				 : errno ? errno
-					 : EIO));
-		return REPORT_FAILED;
-	}
-	return 0;
+	r = output_stream_close(&file, out, r);
+	return r ? cannot_write_report(o, strerror(-r)) : 0;
 }
 
 /* Chooses text or the interactive view, which needs a person at a terminal. */
@@ -125,12 +123,12 @@ static bool show_view(const struct report_options *o, struct profile *p, int *st
 	if (r == -ENOTTY && o->where == REPORT_AUTO)
 		return false;
 	if (r == -ENOTTY)
-		fprintf(stderr,
-			"pcce-report: cannot show the view: no suitable terminal (TERM=%s); "
-			"use --stdio for text\n",
+		message("pcce-report",
+			"cannot show the view: no suitable terminal (TERM=%s); "
+			"use --stdio for text",
 			term ? term : "");
 	else if (r)
-		fprintf(stderr, "pcce-report: cannot show %s: %s\n", o->input, strerror(-r));
+		message("pcce-report", "cannot show %s: %s", o->input, strerror(-r));
 	*status = r ? REPORT_FAILED : 0;
 	return true;
 }
@@ -140,24 +138,27 @@ static void say_nothing_selected(const struct report_options *o, const struct pr
 {
 	const struct selection *s = &o->select;
 	const char *between = ": ";
+	char hints[512] = "";
+	FILE *f = fmemopen(hints, sizeof(hints), "w");
 
-	fprintf(stderr, "pcce-report: none of the %llu samples in %s is selected",
-		(unsigned long long)p->all_samples, o->input);
-	if (s->times.n) {
-		fprintf(stderr, "%sit is %.5g s long", between, (double)(p->last - p->first) / 1e9);
+	if (f && s->times.n) {
+		fprintf(f, "%sit is %.5g s long", between, (double)(p->last - p->first) / 1e9);
 		between = ", ";
 	}
-	if (s->comms.n || s->pids.n || s->tids.n) {
-		fprintf(stderr, "%s--format=threads lists its threads", between);
+	if (f && (s->comms.n || s->pids.n || s->tids.n)) {
+		fprintf(f, "%s--format=threads lists its threads", between);
 		between = ", ";
 	}
-	if (s->events.n) {
-		fprintf(stderr, "%sit is of %s", between, p->event);
+	if (f && s->events.n) {
+		fprintf(f, "%sit is of %.100s", between, p->event);
 		between = ", ";
 	}
-	if (selection_has_contexts(s))
-		fprintf(stderr, "%s--format=flat lists its functions", between);
-	fputc('\n', stderr);
+	if (f && selection_has_contexts(s))
+		fprintf(f, "%s--format=flat lists its functions", between);
+	if (f)
+		fclose(f);
+	message("pcce-report", "none of the %llu samples in %s is selected%s",
+		(unsigned long long)p->all_samples, o->input, hints);
 }
 
 /* Prints the report and its warnings. Returns the exit status. */
@@ -196,16 +197,16 @@ static int report_recording(const struct report_options *o)
 
 	if (where == REPORT_TEXT && !o->stats && !o->output && format->binary &&
 	    isatty(STDOUT_FILENO)) {
-		fprintf(stderr,
-			"pcce-report: cannot print format '%s' on a terminal: it is binary; name a "
-			"file with -o\n",
+		message("pcce-report",
+			"cannot print format '%s' on a terminal: it is binary; name a "
+			"file with -o",
 			format->name);
 		return REPORT_USAGE;
 	}
 	if (!o->quiet)
 		progress_enable("pcce-report");
 	if (profile_load(o->input, &load, &p, &why)) {
-		fprintf(stderr, "pcce-report: %s\n", why.text);
+		message("pcce-report", "%s", why.text);
 		return REPORT_FAILED;
 	}
 	if (where != REPORT_VIEW || !show_view(o, p, &status))

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/message.h"
 #include "tools/report_options.h"
 
 enum {
@@ -126,7 +127,7 @@ static int choose_word(struct argp_state *state, const char *option, const char 
 		at += (size_t)snprintf(list + at, sizeof(list) - at, "%s%s",
 				       i ? words[i + 1] ? ", " : " or " : "", words[i]);
 	}
-	argp_error(state, "cannot use --%s=%.*s: it must be %s", option, (int)length, arg, list);
+	message_usage(state, "cannot use --%s=%.*s: it must be %s", option, (int)length, arg, list);
 	return 0;
 }
 
@@ -158,7 +159,7 @@ static void parse_sort(struct argp_state *state, const char *arg, struct cct_sor
 static error_t check_selection(struct argp_state *state, const char *option, int r, const char *why)
 {
 	if (r == -EINVAL)
-		argp_error(state, "cannot use --%s: %s", option, why);
+		message_usage(state, "cannot use --%s: %s", option, why);
 	else if (r)
 		argp_failure(state, REPORT_FAILED, -r, "cannot use --%s", option);
 	return 0;
@@ -216,8 +217,9 @@ static void parse_min_percent(struct argp_state *state, const char *arg, double 
 	errno = 0;
 	*to = strtod(arg, &end);
 	if (errno || end == arg || *end || !(*to >= 0 && *to <= 100))
-		argp_error(state, "cannot use --min-percent=%s: it must be a number from 0 to 100",
-			   arg);
+		message_usage(state,
+			      "cannot use --min-percent=%s: it must be a number from 0 to 100",
+			      arg);
 }
 
 static uint64_t parse_count(struct argp_state *state, const char *option, const char *arg,
@@ -229,8 +231,8 @@ static uint64_t parse_count(struct argp_state *state, const char *option, const 
 	errno = 0;
 	n = strtoul(arg, &end, 10);
 	if (errno || end == arg || *end || *arg == '-' || n < least || n > UINT32_MAX / 2)
-		argp_error(state, "cannot use --%s=%s: it must be a number%s", option, arg,
-			   least ? " of frames" : "");
+		message_usage(state, "cannot use --%s=%s: it must be a number%s", option, arg,
+			      least ? " of frames" : "");
 	return n;
 }
 
@@ -269,9 +271,9 @@ static error_t parse_report_option(int key, char *arg, struct argp_state *state)
 	case OPT_FORMAT:
 		o->format = format_find(arg);
 		if (!o->format)
-			argp_error(state,
-				   "cannot print format '%s': there is no such format; use %s", arg,
-				   format_names(names, sizeof(names)));
+			message_usage(state,
+				      "cannot print format '%s': there is no such format; use %s",
+				      arg, format_names(names, sizeof(names)));
 		return 0;
 	case OPT_STATS:
 		o->stats = true;
@@ -314,15 +316,16 @@ static error_t parse_report_option(int key, char *arg, struct argp_state *state)
 		parse_sort(state, arg, &o->print.sort);
 		return 0;
 	case ARGP_KEY_ARG:
-		argp_error(state,
-			   "cannot use the argument '%s': pcce-report takes options only; name the "
-			   "recording with -i",
-			   arg);
+		message_usage(
+			state,
+			"cannot use the argument '%s': pcce-report takes options only; name the "
+			"recording with -i",
+			arg);
 		return EINVAL;
 	case ARGP_KEY_END:
 		if (o->where == REPORT_VIEW && (o->format || o->stats || o->output))
-			argp_error(state, "cannot use --tui with --format, --stats or --output; "
-					  "leave out --tui");
+			message_usage(state, "cannot use --tui with --format, --stats or --output; "
+					     "leave out --tui");
 		return 0;
 	default:
 		return parse_selection_option(key, arg, state);

@@ -36,28 +36,42 @@ static size_t utf8_length(const unsigned char *s)
 	return n;
 }
 
-const char *text_clean(const char *text, char *buffer, size_t size)
+/* True for characters that move the cursor, begin a command to the terminal, or reorder or break a
+ * line: controls of C0 and C1, line and paragraph separators, and bidirectional controls. */
+static bool is_control(const unsigned char *s)
+{
+	if (*s < 0x20 || *s == 0x7f)
+		return true;
+	if (*s == 0xc2)
+		return s[1] < 0xa0;
+	if (*s != 0xe2)
+		return false;
+	return (s[1] == 0x80 && s[2] >= 0xa8 && s[2] <= 0xae) ||
+	       (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9);
+}
+
+size_t text_character(const char *text, bool *good)
 {
 	const unsigned char *s = (const unsigned char *)text;
-	bool clean = true;
+	size_t n = utf8_length(s);
+
+	*good = n && !is_control(s);
+	return n ? n : 1;
+}
+
+const char *text_clean(const char *text, char *buffer, size_t size)
+{
+	bool good = true;
 	size_t out = 0, n;
 
-	for (const unsigned char *c = s; *c && clean; c += n) {
-		n = utf8_length(c);
-		clean = n && *c >= 0x20 && *c != 0x7f;
-	}
-	if (clean)
+	for (const char *s = text; *s && good; s += n)
+		n = text_character(s, &good);
+	if (good)
 		return text;
-	while (*s && out + 4 < size) {
-		n = utf8_length(s);
-		if (!n || *s < 0x20 || *s == 0x7f) {
-			buffer[out++] = '?';
-			s++;
-			continue;
-		}
-		memcpy(buffer + out, s, n);
-		out += n;
-		s += n;
+	for (; *text && out + 4 < size; text += n) {
+		n = text_character(text, &good);
+		memcpy(buffer + out, good ? text : "?", good ? n : 1);
+		out += good ? n : 1;
 	}
 	buffer[out] = 0;
 	return buffer;

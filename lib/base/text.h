@@ -3,6 +3,7 @@
 #ifndef PCCE_BASE_TEXT_H
 #define PCCE_BASE_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,9 +11,13 @@
 double text_percent(uint64_t part, uint64_t all);
 /* Returns the last component of a path, within it. */
 const char *text_base(const char *path);
+/* Returns the length of the character at text, which is not empty. Sets *good to false if people
+ * must not see it: it is not valid UTF-8 (the length is then 1), or a control character. */
+size_t text_character(const char *text, bool *good);
 /*
- * Returns text as valid UTF-8 without control characters: each offending byte becomes '?'. The
- * result is text itself if nothing must change. Else it is in buffer, cut off at the buffer's end.
+ * Returns text as people may see it: each character that is not good becomes '?'. All that is
+ * printed for people passes through this function. The result is text itself if nothing must
+ * change. Else it is in buffer, cut off at the buffer's end.
  */
 const char *text_clean(const char *text, char *buffer, size_t size);
 

@@ -122,10 +122,11 @@ static int print_table(const struct diff *d, enum diff_what what, const char *ti
 
 static void print_recording(const char *what, const char *name, const struct profile *p, FILE *out)
 {
-	char event[4096], command[4096];
+	char file[4096], event[4096], command[4096];
 
-	fprintf(out, "%-7s %s: %llu samples of %s: %s\n", what, name,
-		(unsigned long long)p->stats.samples, text_clean(p->event, event, sizeof(event)),
+	fprintf(out, "%-7s %s: %llu samples of %s: %s\n", what,
+		text_clean(name, file, sizeof(file)), (unsigned long long)p->stats.samples,
+		text_clean(p->event, event, sizeof(event)),
 		text_clean(p->command, command, sizeof(command)));
 }
 

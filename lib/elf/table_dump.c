@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <pcce/sites.h>
+#include "base/text.h"
 #include "elf/table_dump.h"
 #include "elf/encoding_table.h"
 
@@ -55,18 +56,29 @@ static struct summary summarize_table(const struct encoding_table *t)
 	return s;
 }
 
-static const char *site_callee_name(const struct encoding_table *t, const struct pcce_table_site *s)
+#define NAME_MAX_BYTES 4096
+
+static const char *clean_name(const struct encoding_table *t, uint32_t name,
+			      char buffer[NAME_MAX_BYTES])
+{
+	return text_clean(encoding_table_string(t, name), buffer, NAME_MAX_BYTES);
+}
+
+static const char *site_callee_name(const struct encoding_table *t, const struct pcce_table_site *s,
+				    char buffer[NAME_MAX_BYTES])
 {
 	if (s->callee != PCCE_NONE)
-		return encoding_table_string(t, t->funcs[s->callee].name);
+		return clean_name(t, t->funcs[s->callee].name, buffer);
 	if (s->callee_name)
-		return encoding_table_string(t, s->callee_name);
+		return clean_name(t, s->callee_name, buffer);
 	return s->flags & PCCE_SITE_INDIRECT ? "(through a pointer)" : "(outside)";
 }
 
 static void print_sites(const struct encoding_table *t, uint32_t func, const uint32_t *first,
 			const uint32_t *order, FILE *out)
 {
+	char name[NAME_MAX_BYTES];
+
 	for (uint32_t i = first[func]; i < first[func + 1]; i++) {
 		const struct pcce_table_site *s = &t->sites[order[i]];
 
@@ -76,7 +88,7 @@ static void print_sites(const struct encoding_table *t, uint32_t func, const uin
 			kind_names[s->kind]);
 		if (s->kind == PCCE_KIND_ADD)
 			fprintf(out, " %" PRIu64, (uint64_t)s->value);
-		fprintf(out, " -> %s\n", site_callee_name(t, s));
+		fprintf(out, " -> %s\n", site_callee_name(t, s, name));
 	}
 }
 
@@ -104,6 +116,7 @@ static int group_sites(const struct encoding_table *t, uint32_t **first, uint32_
 static int dump_text(const struct encoding_table *t, bool encoded, bool details, FILE *out)
 {
 	struct summary s = summarize_table(t);
+	char name[NAME_MAX_BYTES];
 	uint32_t *first, *order;
 
 	if (group_sites(t, &first, &order))
@@ -125,7 +138,7 @@ static int dump_text(const struct encoding_table *t, bool encoded, bool details,
 		const struct pcce_table_func *f = &t->funcs[i];
 
 		fprintf(out, "%#" PRIx64 " %s contexts=%" PRIu64 " edges=%u sites=%u%s%s%s\n",
-			(uint64_t)f->addr, encoding_table_string(t, f->name), (uint64_t)f->num_cc,
+			(uint64_t)f->addr, clean_name(t, f->name, name), (uint64_t)f->num_cc,
 			f->n_edges, first[i + 1] - first[i], is_segment_root(f) ? " root" : "",
 			f->flags & PCCE_FUNC_TAIL_OUT ? " tail-out" : "",
 			f->flags & PCCE_FUNC_RESTORES ? " restores" : "");
@@ -137,14 +150,14 @@ static int dump_text(const struct encoding_table *t, bool encoded, bool details,
 			if (t->edges[k].site == PCCE_NONE) {
 				fprintf(out, "    at %" PRIu64 ": entered at %s\n",
 					(uint64_t)t->edges[k].value,
-					encoding_table_string(t, t->funcs[t->edges[k].tail].name));
+					clean_name(t, t->funcs[t->edges[k].tail].name, name));
 				continue;
 			}
 			site = &t->sites[t->edges[k].site];
 			fprintf(out, "    from %" PRIu64 ": %s at %#" PRIx64 "%s\n",
 				(uint64_t)t->edges[k].value,
-				encoding_table_string(t, t->funcs[site->func].name),
-				(uint64_t)site->key, t->edges[k].tail ? " by tail calls" : "");
+				clean_name(t, t->funcs[site->func].name, name), (uint64_t)site->key,
+				t->edges[k].tail ? " by tail calls" : "");
 		}
 		print_sites(t, i, first, order, out);
 	}

@@ -6,14 +6,22 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/text.h"
 #include "format/format.h"
 
 void format_folded_name(const char *name, FILE *out)
 {
-	for (; *name; name++) {
-		unsigned char c = *name;
+	bool good;
+	size_t n;
 
-		fputc(c == ';' ? ':' : c <= ' ' || c == 0x7f ? '_' : c, out);
+	for (; *name; name += n) {
+		n = text_character(name, &good);
+		if (!good || *name == ' ')
+			fputc('_', out);
+		else if (*name == ';')
+			fputc(':', out);
+		else
+			fwrite(name, 1, n, out);
 	}
 }
 

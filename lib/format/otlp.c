@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
+#include "base/message.h"
 #include "base/text.h"
 #include "otlp.pb-c.h"
 #include "format/format.h"
@@ -459,9 +460,8 @@ static long stream_size(FILE *f)
 
 static void report_temporary_failure(int r)
 {
-	fprintf(stderr,
-		"pcce-report: cannot write temporary file: %s; set TMPDIR to a directory with "
-		"free space\n",
+	message("pcce-report",
+		"cannot write temporary file: %s; set TMPDIR to a directory with free space",
 		strerror(-r));
 }
 

@@ -96,7 +96,7 @@ static int perf_put_sample(struct writer *w, const struct profile_sample *s)
 	snprintf(text, sizeof(text), "%5llu.%06llu: %10llu ", (unsigned long long)(us / 1000000),
 		 (unsigned long long)(us % 1000000), (unsigned long long)s->weight);
 	fputs_unlocked(text, w->out);
-	fputs_unlocked(w->event, w->out);
+	put_clean_text(w->event, w->out);
 	fputs_unlocked(": \n", w->out);
 	for (size_t i = w->stacks.n; i-- > 0;)
 		if (text_cache_put(&w->frames, w->stacks.frames[i], w->out))

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
+#include "base/message.h"
 #include "format/format.h"
 
 char *format_origin(const struct profile *p, const struct thread *t)
@@ -33,13 +34,13 @@ struct format_unit format_unit(const struct profile *p)
 
 void format_remark(const struct format_options *o, const char *format, ...)
 {
+	char text[1024];
 	va_list args;
 
 	if (o->quiet)
 		return;
 	va_start(args, format);
-	fputs("pcce-report: ", stderr);
-	vfprintf(stderr, format, args);
-	fputs("\n", stderr);
+	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
+	message("pcce-report", "%s", text);
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/text.h"
 #include "profile/profile_internal.h"
 #include <pcce/sample.h>
 
@@ -31,12 +32,21 @@ int profile_keep_failure(struct profile_internals *in, const struct decode_cache
 	return 0;
 }
 
+static const char *function_name(const struct profile *p, uint32_t module, uint32_t func,
+				 char *buffer, size_t size)
+{
+	uint32_t name = symbol_table_function(p->names, module, func);
+
+	return text_clean(symbol_table_string(p->names, name), buffer, size);
+}
+
 static void print_address(const struct profile *p, const struct decode_space *as, uint64_t address,
 			  FILE *out)
 {
 	const struct decode_module *m = as->find(as, address);
 	uint64_t vaddr;
 	uint32_t func = PCCE_NONE;
+	char buffer[4096];
 
 	fprintf(out, "%#18llx", (unsigned long long)address);
 	if (!m) {
@@ -44,14 +54,13 @@ static void print_address(const struct profile *p, const struct decode_space *as
 		return;
 	}
 	vaddr = decode_link_time(m, address);
-	fprintf(out, "  %s+%#llx", symbol_table_base(p->names, m->module),
+	fprintf(out, "  %s+%#llx",
+		text_clean(symbol_table_base(p->names, m->module), buffer, sizeof(buffer)),
 		(unsigned long long)vaddr);
 	if (m->table)
 		func = encoding_table_func_at(m->table, vaddr);
 	if (func != PCCE_NONE)
-		fprintf(out, "  %s%+lld",
-			symbol_table_string(p->names,
-					    symbol_table_function(p->names, m->module, func)),
+		fprintf(out, "  %s%+lld", function_name(p, m->module, func, buffer, sizeof(buffer)),
 			(long long)(vaddr - m->table->funcs[func].addr));
 	else if (m->table && encoding_table_helper_at(m->table, vaddr))
 		fprintf(out, "  push or pop helper");
@@ -77,6 +86,8 @@ static void print_decoded(const struct profile *p, const struct decode_space *as
 		[DECODE_FRAME_SIGNAL] = "signal",   [DECODE_FRAME_ORIGIN] = "thread",
 	};
 
+	char buffer[4096];
+
 	for (size_t i = 0; i < ctx->n; i++) {
 		const struct decode_frame *f = &ctx->frames[i];
 
@@ -85,9 +96,7 @@ static void print_decoded(const struct profile *p, const struct decode_space *as
 			print_address(p, as, f->address, out);
 		else if (f->func != PCCE_NONE)
 			fprintf(out, "%18s  %s\n", "",
-				symbol_table_string(
-					p->names,
-					symbol_table_function(p->names, f->module, f->func)));
+				function_name(p, f->module, f->func, buffer, sizeof(buffer)));
 		else
 			fputc('\n', out);
 		if (f->repeat)

@@ -32,6 +32,7 @@
 #include <unistd.h>
 
 #include "base/child.h"
+#include "base/message.h"
 #include "recording/writer.h"
 #include "record/modules.h"
 #include "base/output_file.h"
@@ -81,13 +82,13 @@ static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 static void say(const char *format, ...)
 {
+	char text[4096];
 	va_list args;
 
-	fputs("pcce-record: ", stderr);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	fputc('\n', stderr);
+	message("pcce-record", "%s", text);
 }
 
 static void warn(const char *text)
@@ -457,11 +458,14 @@ static int record_loop(struct recorder *r, const struct sampler_sink *sink)
 
 /* ---- the end -------------------------------------------------------------------- */
 
-static bool is_regular(const char *path)
+/* The recording, whatever is at its path now. Empty if it is no regular file. */
+static void recording_path(const struct recorder *r, char path[32])
 {
 	struct stat st;
 
-	return !stat(path, &st) && S_ISREG(st.st_mode);
+	*path = 0;
+	if (!fstat(r->output.fd, &st) && S_ISREG(st.st_mode))
+		snprintf(path, 32, "/proc/self/fd/%d", r->output.fd);
 }
 
 static int finish_recording(struct recorder *r)
@@ -469,14 +473,16 @@ static int finish_recording(struct recorder *r)
 	struct pcce_rec_end rec = {
 		.samples = r->samples, .lost = r->lost, .exit_status = r->status};
 	struct error why = {0};
+	char path[32];
 	int err;
 
 	err = datafile_flush(r->writer);
 	if (err)
 		return err;
-	if (!is_regular(r->output.path)) {
+	recording_path(r, path);
+	if (!*path) {
 		note("the output is not a regular file, so it contains no source lines");
-	} else if (write_symbols(r->output.path, r->writer, r->modules, note, &why)) {
+	} else if (write_symbols(path, r->writer, r->modules, note, &why)) {
 		if (datafile_writer_error(r->writer)[0])
 			return -EIO;
 		say("warning: the recording contains no source lines: %s", why.text);
@@ -515,7 +521,7 @@ static void print_summary(const struct recorder *r)
 		return;
 	format_count(n, sizeof(n), r->samples);
 	format_bytes(size, sizeof(size), datafile_size(r->writer));
-	say("%s samples, %s to %s (%s)", n, size, r->output.path, r->ops->name);
+	say("%s samples, %s to %s (%s)", n, size, r->options->output, r->ops->name);
 }
 
 /* Waits for the command's end, or for a second signal. Returns the exit status. */
@@ -548,8 +554,8 @@ static int run_recorder(struct recorder *r, const struct sampler_config *config)
 		return status;
 	err = output_file_commit(&r->output);
 	if (err)
-		say("cannot create %s: %s; the recording is in %s", r->output.path, strerror(-err),
-		    r->output.part);
+		say("cannot create %s: %s; nothing is recorded", r->options->output,
+		    strerror(-err));
 	if (!err)
 		err = write_recorder_info(r, config);
 	if (!err)
@@ -585,6 +591,7 @@ int record_run(const struct record_options *o)
 	};
 	char *program = NULL;
 	int status = 1, err = 0;
+	struct error why;
 
 	be_quiet = o->quiet;
 	be_verbose = o->verbose;
@@ -602,9 +609,9 @@ int record_run(const struct record_options *o)
 	if (err)
 		goto out;
 	warn_set_uid(&r, program);
-	err = output_file_create(&r.output, o->output);
+	err = output_file_create(&r.output, o->output, OUTPUT_RECORDING, &why);
 	if (err) {
-		say("cannot create %s: %s", o->output, strerror(-err));
+		say("cannot create %s: %s", o->output, why.text);
 		goto out;
 	}
 	err = datafile_writer_new(r.output.fd, o->output, &r.writer);

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/message.h"
 #include "sampler/process_tracker.h"
 #include "sampler/tls_offsets.h"
 #include "sampler/time_queue.h"
@@ -223,11 +224,10 @@ static int after_exec(struct event_queue *s, const struct perf_sideband_event *e
 		return -ENOMEM;
 	err = s->reattach ? s->reattach(s->reattach_ctx, exec) : 0;
 	if (s->reattach && !err && !s->reattached)
-		fprintf(stderr,
-			"%s: %s is set-uid or set-gid, so the kernel removed its events; its first "
-			"%.0f ms are not sampled\n",
-			program_invocation_short_name, exec->name,
-			(double)(event_queue_now() - exec->time) / 1e6);
+		message(NULL,
+			"%s is set-uid or set-gid, so the kernel removed its events; its first "
+			"%.0f ms are not sampled",
+			exec->name, (double)(event_queue_now() - exec->time) / 1e6);
 	s->reattached = true;
 	return err;
 }

@@ -21,6 +21,7 @@
 #include <sys/resource.h>
 #include <sys/ioctl.h>
 
+#include "base/message.h"
 #include "sampler/perf_event.h"
 #include "sampler/kmod_session.h"
 #include "sampler/remap_log.h"
@@ -228,8 +229,7 @@ static int kmod_reattach(void *ctx, const struct perf_sideband_event *exec)
 	int err = kmod_session_attach(s->session, exec->pid, PCCE_KMOD_ATTACH_AGAIN);
 
 	if (err && err != -ESRCH) /* the process has ended */
-		fprintf(stderr, "%s: cannot continue to sample %s: %s\n",
-			program_invocation_short_name, exec->name, strerror(-err));
+		message(NULL, "cannot continue to sample %s: %s", exec->name, strerror(-err));
 	return 0;
 }
 

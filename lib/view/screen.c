@@ -13,6 +13,7 @@
 #include <wctype.h>
 #include <curses.h>
 
+#include "base/text.h"
 #include "view/screen.h"
 
 static volatile sig_atomic_t signalled;
@@ -146,11 +147,19 @@ static wchar_t as_ascii(wchar_t c)
 	return c < 0x80 ? c : L'?';
 }
 
-/* Reads the next character of a text, and replaces it if the terminal cannot show it. */
+/* Reads the next character of a text, and replaces it if it cannot or must not be shown. */
 static wchar_t next_shown(const unsigned char **s, int *width)
 {
-	wchar_t c = next_character(s);
+	bool good;
+	size_t n = text_character((const char *)*s, &good);
+	wchar_t c;
 
+	if (!good) {
+		*s += n;
+		*width = 1;
+		return L'?';
+	}
+	c = next_character(s);
 	if (!state.utf8)
 		c = as_ascii(c);
 	*width = wcwidth(c);

@@ -359,7 +359,7 @@ bpf -- true
 check "an older recording is kept" cmp first.data x.data.old
 pcce-record -q -o x.data -- no-such-command 2>/dev/null
 check "a command that cannot be run destroys nothing" test -s x.data
-is "  and leaves nothing" "$(ls x.data.part 2>/dev/null)" ""
+is "  and leaves nothing" "$(find . -name '.pcce*')" ""
 
 # ---- symbols -----------------------------------------------------------------------------------
 

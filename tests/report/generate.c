@@ -9,12 +9,16 @@
  *   generate badtable FILE       an encoding table that is damaged within an undamaged record
  *   generate empty FILE          no samples
  *   generate threads FILE        several threads and processes that change their names, two events
+ *   generate hostile FILE        small, with characters in all names that harm terminals
+ *   generate hostile-event FILE  ... and with another event
  *
  * The program: main calls parse (inlined: next), eval by two ways, sort (qsort of cmp), and strlen;
  * eval recurses; finish tail-calls report.
  */
+#define _GNU_SOURCE /* asprintf */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,8 +53,12 @@ enum {
 	S_EVAL_EVAL,
 };
 
+/* Commands to the terminal with 7 and 8 bits, a line feed, invalid UTF-8, a change of direction. */
+#define POISON "\033]0;x\007\033[31m\302\23331m\r\n\377\302\342\200\250\342\200\256\342\201\246"
+
 static struct table_builder b;
 static struct datafile_writer *w;
+static bool hostile;
 
 static void check(int r)
 {
@@ -58,6 +66,16 @@ static void check(int r)
 		return;
 	fprintf(stderr, "generate: %s\n", strerror(-r));
 	exit(1);
+}
+
+/* The result is never freed. */
+static const char *poisoned(const char *name)
+{
+	char *text;
+
+	if (!hostile || !*name)
+		return name;
+	return asprintf(&text, POISON "%s" POISON, name) < 0 ? name : text;
 }
 
 static void build_program(void)
@@ -74,7 +92,7 @@ static void build_program(void)
 
 	tb_init(&b);
 	for (uint32_t i = 0; i <= METHOD; i++)
-		tb_func(&b, 0x1000 * (i + 1), 0x800, funcs[i].name, funcs[i].flags);
+		tb_func(&b, 0x1000 * (i + 1), 0x800, poisoned(funcs[i].name), funcs[i].flags);
 	tb_site(&b, 0x1010, MAIN, PCCE_KIND_NONE, PARSE);
 	tb_site(&b, 0x1050, MAIN, PCCE_KIND_PUSH, EVAL);
 	tb_site(&b, 0x1090, MAIN, PCCE_KIND_PUSH, PCCE_NONE);
@@ -101,7 +119,11 @@ static void build_program(void)
 static void put_strings(uint32_t type, const void *fixed, size_t size, const char *const *strings,
 			int n)
 {
-	check(datafile_put_strings(w, type, fixed, size, strings, n));
+	const char *names[8];
+
+	for (int i = 0; i < n; i++)
+		names[i] = poisoned(strings[i]);
+	check(datafile_put_strings(w, type, fixed, size, names, n));
 }
 
 static void put_start(uint32_t flags, const char *event)
@@ -388,26 +410,29 @@ static void put_big(unsigned long n)
 int main(int argc, char **argv)
 {
 	const char *what = argc > 2 ? argv[1] : "";
-	bool verify = !strcmp(what, "verify");
+	bool verify = !strcmp(what, "verify"), event = !strcmp(what, "hostile-event");
 	int fd;
 
 	if (argc < 3) {
 		fprintf(stderr,
-			"usage: generate small|verify|big|badtable|empty|threads FILE [SAMPLES]\n");
+			"usage: generate small|verify|big|badtable|empty|threads|hostile FILE "
+			"[SAMPLES]\n");
 		return 2;
 	}
 	fd = open(argv[2], O_RDWR | O_CREAT | O_TRUNC, 0666);
 	if (fd < 0)
 		check(-errno);
+	hostile = event || !strcmp(what, "hostile");
 	build_program();
 	check(datafile_writer_new(fd, argv[2], &w));
-	put_start(verify ? PCCE_INFO_VERIFY : 0,
-		  strcmp(what, "threads") ? "cpu-clock" : "cpu-clock,page-faults");
+	put_start(verify ? PCCE_INFO_VERIFY : 0, !strcmp(what, "threads") ? "cpu-clock,page-faults"
+						 : event		  ? "page-faults"
+									  : "cpu-clock");
 	/* The library's mapping is recorded late, after samples in it. */
 	put_module(0, "/usr/bin/demo", BASE, 1000);
 	put_module(1, "/lib/x86_64-linux-gnu/libc.so.6", LIBC, 5000);
 	put_table(!strcmp(what, "badtable"));
-	if (!strcmp(what, "small") || !strcmp(what, "badtable"))
+	if (!strcmp(what, "small") || !strcmp(what, "badtable") || hostile)
 		put_small();
 	else if (verify)
 		put_verify();

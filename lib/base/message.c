@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* See message.h. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/message.h"
+#include "base/progress.h"
+#include "base/text.h"
+
+/* Returns the clean text. The caller frees it. NULL: no memory. */
+static char *clean_message(const char *format, va_list args)
+{
+	char *text, *clean;
+	size_t size;
+
+	if (vasprintf(&text, format, args) < 0)
+		return NULL;
+	size = strlen(text) + 8; /* cleaning makes no text longer */
+	clean = malloc(size);
+	if (clean && text_clean(text, clean, size) == text)
+		memcpy(clean, text, strlen(text) + 1);
+	free(text);
+	return clean;
+}
+
+void message(const char *program, const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	text = clean_message(format, args);
+	va_end(args);
+	progress_end();
+	fprintf(stderr, "%s: %s\n", program ? program : program_invocation_short_name,
+		text ? text : "out of memory");
+	free(text);
+}
+
+void message_usage(const struct argp_state *state, const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	text = clean_message(format, args);
+	va_end(args);
+	argp_error(state, "%s", text ? text : "out of memory");
+	free(text);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Prints messages for people on stderr. Names in messages come from other users' files, so each
+ * message is cleaned (text.h). */
+#ifndef PCCE_BASE_MESSAGE_H
+#define PCCE_BASE_MESSAGE_H
+
+#include <argp.h>
+
+/* Prints "PROGRAM: TEXT" as one line, after the end of the progress line. program: NULL is the name
+ * of the running program. */
+void message(const char *program, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Like argp_error(). */
+void message_usage(const struct argp_state *state, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif
