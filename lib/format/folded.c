@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Writes one line for each context: `frame;frame;...;leaf weight`, outermost frame first.
- * flamegraph.pl and similar tools read this format. Repeated groups of frames are written out.
+ * flamegraph.pl and similar tools read this format. Repeated groups of frames are written out, or, if
+ * they are long, as unrolled_path.h says.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/text.h"
 #include "format/format.h"
+#include "profile/unrolled_path.h"
 
 void format_folded_name(const char *name, FILE *out)
 {
@@ -25,23 +27,41 @@ void format_folded_name(const char *name, FILE *out)
 	}
 }
 
-/* Repeated groups do not nest, so each is written as often as it occurs. */
+/* Writes a group of n frames `times` times more than once. */
+static void print_group(const struct profile *p, const struct cct *t, const uint32_t *path,
+			size_t n, uint64_t times, bool first, FILE *out)
+{
+	uint64_t left_out = 0;
+
+	if ((times + 1) * n > UNROLLED_PATH_REPEAT && times > 1) {
+		left_out = times - 1;
+		times = 1;
+	}
+	for (uint64_t i = 0; i <= times; i++) {
+		if (i && left_out)
+			fprintf(out, ";[%llu_more_of_%s]", (unsigned long long)left_out,
+				n == 1 ? "the_same" : "these");
+		for (size_t j = 0; j < n; j++) {
+			const struct cct_key *key = t->nodes[path[j]].key;
+
+			if (!first || j || i)
+				fputc(';', out);
+			format_folded_name(symbol_table_string(p->names, key->name), out);
+		}
+	}
+}
+
+/* Repeated groups do not nest. */
 static void print_path(const struct profile *p, const struct cct *t, const uint32_t *path, size_t n,
 		       FILE *out)
 {
 	for (size_t i = 0; i < n;) {
 		const struct cct_key *first = t->nodes[path[i]].key;
-		size_t span = first->repeat ? first->span : 1;
+		size_t span = first->repeat && first->span ? first->span : 1;
 
-		for (uint64_t times = 0; times <= first->repeat; times++) {
-			for (size_t j = i; j < i + span && j < n; j++) {
-				if (j || times)
-					fputc(';', out);
-				format_folded_name(
-					symbol_table_string(p->names, t->nodes[path[j]].key->name),
-					out);
-			}
-		}
+		if (span > n - i)
+			span = n - i;
+		print_group(p, t, path + i, span, first->repeat, !i, out);
 		i += span;
 	}
 }

@@ -79,6 +79,24 @@ done
 clean "pcce-diff: names in html" "pcce profile" \
 	pcce-diff -a --format=html hostile.data hostile.data
 
+# ---- a small recording of long stacks ----------------------------------------------------------
+
+./generate deep deep.data
+check "a recording of 20 KB has stacks of a million frames" \
+	test "$(stat -c %s deep.data)" -lt 20000 -a "$(stat_of deep.data max_depth)" -gt 1000000
+for format in tree callees flat threads folded json jsonl html pprof speedscope firefox trace otlp \
+	perf-script callgrind dot; do
+	size=$(timeout 60 pcce-report -i deep.data --format=$format 2>deep.err | wc -c)
+	check "  its size in $format: $size bytes" test "$size" -gt 0 -a "$size" -lt 500000
+done
+is "  recursion that is left out is counted" \
+	"$(pcce-report -i deep.data --format=folded | tail -n 1)" \
+	"main;parse;step;eval;eval;[59997_more_of_the_same];eval;eval 1"
+for format in text folded json html; do
+	size=$(timeout 60 pcce-diff -a --format=$format deep.data deep.data 2>deep.err | wc -c)
+	check "  its size in pcce-diff's $format: $size bytes" test "$size" -gt 0 -a "$size" -lt 500000
+done
+
 # ---- programs ----------------------------------------------------------------------------------
 
 cp /bin/true "true$poison"

@@ -9,6 +9,7 @@
  *   generate badtable FILE       an encoding table that is damaged within an undamaged record
  *   generate empty FILE          no samples
  *   generate threads FILE        several threads and processes that change their names, two events
+ *   generate deep FILE           samples in deep recursion: counts of 60,000 repetitions
  *   generate hostile FILE        small, with characters in all names that harm terminals
  *   generate hostile-event FILE  ... and with another event
  *
@@ -357,6 +358,17 @@ static void put_threads(void)
 	put_symbol(2, KERNEL + 0x1234, 0, "vfs_read", "", 0, 0);
 }
 
+/* Stacks of up to two million frames in one record. */
+static void put_deep(void)
+{
+	for (unsigned int n = 2; n <= PCCE_SEGMENT_ENTRIES && n <= 34; n++) {
+		in_eval(1);
+		for (unsigned int i = 1; i < n; i++)
+			push(0, S_EVAL_EVAL, 60000 - n);
+		put_samples(1);
+	}
+}
+
 static void put_verify(void)
 {
 	/* eval, called four times over, from parse, from main, from the C library */
@@ -415,7 +427,7 @@ int main(int argc, char **argv)
 
 	if (argc < 3) {
 		fprintf(stderr,
-			"usage: generate small|verify|big|badtable|empty|threads|hostile FILE "
+			"usage: generate small|verify|big|badtable|empty|threads|deep|hostile FILE "
 			"[SAMPLES]\n");
 		return 2;
 	}
@@ -438,6 +450,8 @@ int main(int argc, char **argv)
 		put_verify();
 	else if (!strcmp(what, "threads"))
 		put_threads();
+	else if (!strcmp(what, "deep"))
+		put_deep();
 	else if (!strcmp(what, "big"))
 		put_big(argc > 3 ? strtoul(argv[3], NULL, 10) : 1000000);
 	put_symbols();
