@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Writes one line for each context: `frame;frame;...;leaf weight`, outermost frame first.
- * flamegraph.pl and similar tools read this format. Repeated groups of frames are written out, or, if
- * they are long, as unrolled_path.h says.
+ * flamegraph.pl and similar tools read this format. Repeated groups of frames are written out; long
+ * ones as unrolled_path.h says.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -19,8 +19,6 @@ static void print_place(const struct frame_text *f, const struct cct_node *n, FI
 			text_clean(text_base(symbol_table_string(f->names, n->key->file)), buffer,
 				   sizeof(buffer)),
 			n->key->line);
-	else if (n->key->line)
-		fprintf(out, "  line %u", n->key->line);
 }
 
 void frame_text_more(const struct frame_text *f, const struct cct_node *n, FILE *out)

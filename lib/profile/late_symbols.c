@@ -30,9 +30,22 @@ struct late_symbols {
 	uint32_t current; /* the module whose symbols are being added */
 };
 
-static int open_module(const char *path, const uint8_t *id, size_t size)
+static bool has_linked_file(int fd, Elf *elf)
 {
-	int fd = *path == '/' ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	Elf *debug;
+	int debug_fd = debuginfo_open_link(fd, elf, &debug);
+
+	if (debug_fd < 0)
+		return false;
+	elf_end(debug);
+	close(debug_fd);
+	return true;
+}
+
+/* linked: only if the file leads to debug information. */
+static int open_module(const char *path, const uint8_t *id, size_t size, bool linked)
+{
+	int fd = *path == '/' ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
 	bool same = false;
 	Elf *elf;
 
@@ -41,7 +54,8 @@ static int open_module(const char *path, const uint8_t *id, size_t size)
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (elf) {
-		same = debuginfo_same_build_id(elf, id, size);
+		same = debuginfo_same_build_id(elf, id, size) &&
+		       (!linked || has_linked_file(fd, elf));
 		elf_end(elf);
 	}
 	if (same)
@@ -64,14 +78,15 @@ static size_t find_candidates(struct late_symbols *l)
 		Elf *elf;
 
 		l->modules[i].fd = -1;
-		l->modules[i].always = known || none;
+		l->modules[i].always = known || none || symbol_table_table(names, i);
 		if (!size || lines)
 			continue;
 		l->modules[i].fd = debuginfo_open(id, size, &elf);
 		if (l->modules[i].fd >= 0)
 			elf_end(elf);
-		else if (none)
-			l->modules[i].fd = open_module(symbol_table_path(names, i), id, size);
+		else
+			l->modules[i].fd =
+				open_module(symbol_table_path(names, i), id, size, !none);
 		found += l->modules[i].fd >= 0;
 	}
 	return found;

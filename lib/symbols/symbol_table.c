@@ -333,7 +333,7 @@ int symbol_table_add_symbol(struct symbol_table *n, const struct pcce_rec_symbol
 		.vaddr = rec->vaddr,
 		.module = rec->module,
 		.depth = rec->depth,
-		.line = rec->line,
+		.line = *file ? rec->line : 0, /* a line alone says nothing */
 		.flags = rec->flags,
 		.function = symbol_table_demangled(n, function),
 		.file = symbol_table_intern(n, file),

@@ -286,6 +286,8 @@ int symbolize_file(int fd, const uint8_t *build_id, size_t build_id_size, const 
 		return error_set(why, -ESTALE, "was replaced while it was recorded");
 	}
 	debug_fd = debuginfo_open(build_id, build_id_size, &debug);
+	if (debug_fd < 0)
+		debug_fd = debuginfo_open_link(fd, elf, &debug);
 	err = symbolize_elf(&w, elf, debug, why);
 	if (debug_fd >= 0) {
 		elf_end(debug);

@@ -132,9 +132,7 @@ static void set_call_place(const struct tree_builder *b, const struct link *l, s
 	if (n && chain->line) {
 		key->file = chain->file;
 		key->line = chain->line;
-		return;
 	}
-	key->line = frame_names_site_line(b->names, l->outer_module, l->outer_vaddr);
 }
 
 /* ---- nodes ----------------------------------------------------------------------- */

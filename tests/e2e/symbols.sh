@@ -87,6 +87,39 @@ $CC -O2 -g -DOTHER -fPIC -shared -Wl,--build-id -o other.so library.c -Wl,-sonam
 is "debug information of another build is not taken" \
 	"$(DEBUGINFOD_CACHE_PATH=$PWD/elsewhere leaves plain.data)" "[libwork.so] shown "
 
+# A stripped program names its debug file (.gnu_debuglink). The file is beside it, in .debug, or
+# below /usr/lib/debug.
+for id in sha1 none; do
+	rm -rf linked
+	mkdir -p linked/.debug
+	# shellcheck disable=SC2046
+	$CC -O2 -g -fno-inline $(pcce-config --cflags) program.c $(pcce-config --ldflags) \
+		-Wl,--build-id=$id -L. -lwork -Wl,-rpath,"$scratch" -o linked/program &&
+		objcopy --only-keep-debug linked/program linked/program.debug &&
+		strip linked/program &&
+		(cd linked && objcopy --add-gnu-debuglink=program.debug program) ||
+		not_ok "build a stripped program"
+	has_lines() { pcce-report -q -i "$1" --under=main --stdio | grep -q '  program.c:8'; }
+	record self beside.data ./linked/program
+	check "build id $id: the debug file is beside the program" has_lines beside.data
+	mv linked/program.debug linked/.debug/
+	record self below.data ./linked/program
+	check "  it is in .debug" has_lines below.data
+	mv linked/.debug/program.debug kept.debug
+	record self later.data ./linked/program
+	pcce-report -q -i later.data --stdio >later.log
+	is "  it is not there: no line without a file" "$(grep -c ' line [0-9]' later.log)" 0
+	# Of another build, a pipe that nobody writes to, a directory.
+	$CC -O2 -g -Wl,--build-id=$id program.c -L. -lwork -o other &&
+		objcopy --only-keep-debug other linked/program.debug
+	mkfifo linked/.debug/program.debug
+	record self other.data ./linked/program
+	check "  one of another build is not taken" eval '! has_lines other.data'
+	rm linked/program.debug linked/.debug/program.debug
+	cp kept.debug linked/program.debug
+	[ $id = none ] || check "  it appears after recording" has_lines later.data
+done
+
 # Stubs of a library's PLT have no symbols.  Each kind that the linker makes is tested.
 cat >stub.c <<'END'
 #ifdef INNER

@@ -104,8 +104,7 @@ static void build_program(void)
 	tb_site(&b, 0x3010, EVAL, PCCE_KIND_PUSH, EVAL);
 	b.sites[S_MAIN_SORT].callee_name = tb_string(&b, "qsort");
 	b.sites[S_PARSE_STRLEN].callee_name = tb_string(&b, "strlen");
-	b.sites[S_MAIN_METHOD].line =
-		77; /* without a symbol record, the table's line is all there is */
+	b.sites[S_MAIN_METHOD].line = 77; /* never shown, since the file is unknown */
 	tb_edge(&b, PARSE, S_MAIN_PARSE, 0, 0);
 	tb_edge(&b, FINISH, S_MAIN_FINISH, 0, 0);
 	tb_edge(&b, REPORT, S_MAIN_FINISH, 0, 1);
