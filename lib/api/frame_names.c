@@ -28,7 +28,9 @@ uint32_t frame_names_extra(const struct decode_context *ctx, size_t i)
 		return 1 + ctx->reason;
 	if (f->kind != DECODE_FRAME_FOREIGN || f->address)
 		return 0;
-	return i + 1 < ctx->n && f[1].site != PCCE_NONE ? 2 + f[1].site : 1;
+	if (i + 1 == ctx->n)
+		return FRAME_NAMES_OUTERMOST;
+	return f[1].site != PCCE_NONE ? 2 + f[1].site : 1;
 }
 
 size_t frame_names_chain(const struct symbol_table *names, uint32_t module, uint64_t vaddr,
@@ -63,6 +65,8 @@ static uint32_t called_name(struct symbol_table *names, const struct frame_names
 	char text[256];
 	char *at;
 
+	if (key->extra == FRAME_NAMES_OUTERMOST)
+		return symbol_table_intern(names, FRAME_NAMES_CALLER);
 	if (!t || key->extra < 2 || !t->sites[key->extra - 2].callee_name)
 		return symbol_table_intern(names, "[foreign]");
 	snprintf(text, sizeof(text), "%s",

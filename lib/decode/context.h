@@ -68,7 +68,10 @@ enum decode_reason {
 enum decode_frame_kind {
 	DECODE_FRAME_CALL, /* a function of an instrumented module */
 	DECODE_FRAME_TAIL, /* the same, left by a tail call: key is 0 */
-	/* uninstrumented code, known only by ip; innermost or between segments */
+	/*
+	 * uninstrumented code, known only by ip; innermost or between segments. Without an address
+	 * outermost: an uninstrumented program, which called an instrumented library
+	 */
 	DECODE_FRAME_FOREIGN,
 	DECODE_FRAME_GAP,    /* frames are missing here */
 	DECODE_FRAME_SIGNAL, /* a signal came here; it interrupted the next outer frame */

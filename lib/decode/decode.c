@@ -324,6 +324,18 @@ static enum decode_reason decode_outward(struct walk *w, enum decode_reason r)
 	}
 }
 
+/*
+ * Adds a frame for the code that called the outermost function, if the program itself is not
+ * instrumented: then only uninstrumented code can have called a library's function that nothing
+ * called. In an instrumented program it can also be the beginning of a thread.
+ */
+static void emit_caller(struct walk *w)
+{
+	if (w->inner == WALK_INNER_ROOT && walk_top(w) == WALK_TOP_EMPTY &&
+	    !w->as->main_module(w->as))
+		walk_emit(w, DECODE_FRAME_FOREIGN, NULL, PCCE_NONE, PCCE_NONE, 0);
+}
+
 /* Adds the only frame of a sample without a page: ip. */
 static void emit_ip_only(struct walk *w, uint64_t ip)
 {
@@ -385,6 +397,8 @@ int decode_sample(const struct decode_space *as, const struct pcce_sample *sampl
 		ctx->reason = decode_outward(&w, decode_locate(&w, sample->ip, sample->r11));
 		if (w.landing)
 			ctx->reason = decode_landing_end(&w, ctx->reason);
+		if (!ctx->reason)
+			emit_caller(&w);
 	}
 	return finish_context(&w);
 }
@@ -404,6 +418,8 @@ int decode_origin(const struct decode_space *as, const struct pcce_entry *entrie
 
 	decode_frames_clear(ctx);
 	ctx->reason = decode_outward(&w, n_entries ? leave_thread(&w) : DECODE_REASON_UNKNOWN_SITE);
+	if (!ctx->reason)
+		emit_caller(&w);
 	return finish_context(&w);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Implements the texts of frames, shares and headings. Percentages have perf's colours: red from 5
  * percent, green from 0.5. */
+#include <string.h>
+#include "api/frame_names.h"
 #include "base/text.h"
 #include "format/format.h"
 #include "format/frame_text.h"
@@ -30,7 +32,8 @@ void frame_text_more(const struct frame_text *f, const struct cct_node *n, FILE 
 		fputs("  (inlined)", out);
 	if (n->key->kind == DECODE_FRAME_TAIL)
 		fputs("  (left by a tail call)", out);
-	if (n->key->kind == DECODE_FRAME_FOREIGN && !(n->key->flags & CCT_KERNEL))
+	if (n->key->kind == DECODE_FRAME_FOREIGN && !(n->key->flags & CCT_KERNEL) &&
+	    strcmp(symbol_table_string(f->names, n->key->name), FRAME_NAMES_CALLER))
 		fputs("  (not instrumented)", out);
 	if (n->key->flags & CCT_KERNEL && n->key->module != UINT32_MAX)
 		fputs("  (kernel)", out);

@@ -57,4 +57,23 @@ if record self mixed.data mixed/main mixed/libopened.so; then
 else
 	not_ok "program instrumented, libraries not: recorded" mixed.data.err
 fi
+
+mkdir libraries
+cp pcce/libshlib.so pcce/libopened.so libraries
+check "libraries instrumented, program not: builds" \
+	$CC -O2 -g "$w/shlib_main.c" -Llibraries -lshlib -Wl,-rpath,"$PWD/libraries" -ldl \
+	-o libraries/main
+if record_options=--verify record self libraries.data libraries/main libraries/libopened.so; then
+	is "libraries instrumented, program not: output" "$(cat libraries.data.out)" "$want"
+	recording_is_verified "libraries instrumented, program not: agrees" libraries.data 100
+	pcce-report -i libraries.data --format=folded >libraries.folded
+	check "  the program is shown as the caller" \
+		grep -q '^\[uninstrumented_caller\];shlib_work;.*inner;burn ' libraries.folded
+	is "  of every root of a library" \
+		"$(grep -c '^\(shlib_work\|inner\|leaf\)' libraries.folded)" 0
+	pcce-report -i libraries.data --stdio >libraries.tree
+	check "  once" grep -q '[0-9]%  \[uninstrumented caller\]$' libraries.tree
+else
+	not_ok "libraries instrumented, program not: recorded" libraries.data.err
+fi
 done_testing
