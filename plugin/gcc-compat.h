@@ -45,6 +45,8 @@
 #include "stringpool.h"
 #include "attribs.h"
 #include "diagnostic-core.h"
+#include "diagnostic.h"
+#include "toplev.h"
 #include "target.h"
 #include "options.h"
 #include "opts.h"
@@ -71,6 +73,16 @@ static inline bool startswith(const char *string, const char *prefix)
  * loads this plugin reaches the version check and its message. */
 __asm__(".weak _Z12copy_warningjj");
 #endif
+
+/* Keeps a warning a warning, also with -Werror. */
+#if GCCPLUGIN_VERSION_MAJOR < 16
+#define PCCE_KIND_OF_WARNING DK_WARNING
+#else
+#define PCCE_KIND_OF_WARNING diagnostics::kind::warning
+#endif
+#define pcce_not_an_error(option)                                                      \
+	diagnostic_classify_diagnostic(global_dc, (int)(option), PCCE_KIND_OF_WARNING, \
+				       UNKNOWN_LOCATION)
 
 /*
  * A pass in C: PCCE_PASS(name, kind, "dump name", gate, execute) defines make_pass_<name>(). kind

@@ -33,6 +33,8 @@ void inlining_raise_limits(void)
 			    SINGLE_INSNS);
 	SET_OPTION_IF_UNSET(&global_options, &global_options_set, param_inline_min_speedup,
 			    MIN_SPEEDUP);
+	if (optimize == 2)
+		warnings_keep();
 	if (!profile_arc_flag && !flag_branch_probabilities)
 		SET_OPTION_IF_UNSET(&global_options, &global_options_set,
 				    param_early_inlining_insns, EARLY_INSNS);

@@ -18,7 +18,7 @@
  *   sites.c          the records: collects them, and writes a block for each part
  *   asm_text.c       assembler text as insns, and the text of a slot
  *
- * plugin.c registers the passes; inlining.c sets options.
+ * plugin.c registers the passes; inlining.c and warnings.c set options.
  */
 #ifndef PCCE_PLUGIN_INTERNAL_H
 #define PCCE_PLUGIN_INTERNAL_H
@@ -52,6 +52,8 @@ const char *callee_assembler_name(tree decl);
 
 /* inlining.c: call it before anything is compiled, once the options are known. */
 void inlining_raise_limits(void);
+/* warnings.c: keeps warnings that more inlining brings from being errors. */
+void warnings_keep(void);
 
 /* recursion.c: the callback for the beginning of each function's compilation, and its result. */
 void recursion_find(void *, void *);

@@ -218,6 +218,38 @@ else
 		[ "$(left -O1 -fplugin="$PLUGIN")" = "$(left -O1)" ]
 	result $? "-Os and -O1 inline as without the plugin"
 fi
+# More inlining brings more warnings of correct code.  They must not break a build with -Werror.
+cat > warned.c <<'END'
+extern int a[64], b[64];
+int use(int);
+static int get(int *x, int n)
+{
+	if (n > 3) {
+		*x = a[n] + b[n] * 3 + a[n ^ 1] * b[n ^ 2] + a[n & 7] - b[n | 1];
+		*x += b[*x & 63] * a[*x & 31] + 7;
+		return 1;
+	}
+	return n < 0;
+}
+int first(int n) { int x; return get(&x, n) ? use(x) : 0; }
+int second(int n) { int x; return get(&x, n + 1) ? use(x) + 1 : 0; }
+int third(int n) { int x; return get(&x, n + 2) ? use(x) + 2 : 0; }
+END
+if ! "$CC" -O2 -Wall -Werror -c warned.c 2> /dev/null ||
+	"$CC" -O3 -Wall -Werror -c warned.c 2> /dev/null; then
+	skip "warnings" "this compiler warns at -O2 of what it warns of at -O3"
+else
+	"$CC" -O2 -Wall -Werror -fplugin="$PLUGIN" -c warned.c > log 2>&1
+	result $? "a build with -Werror passes with the plugin"
+	! "$CC" -O2 -Wall -Werror=maybe-uninitialized -fplugin="$PLUGIN" -c warned.c > log 2>&1
+	result $? "unless the user has named the warning"
+	! "$CC" -O3 -Wall -Werror -fplugin="$PLUGIN" -c warned.c > log 2>&1
+	result $? "or has himself asked for as much inlining"
+fi
+echo 'int f(void) { int unused; return 1; }' > unused.c
+! "$CC" -O2 -Wall -Werror -fplugin="$PLUGIN" -c unused.c > log 2>&1
+result $? "other warnings are errors as without the plugin"
+
 # GCC reads a profile by the flow graphs after early inlining.  The profile of a build without the
 # plugin must therefore work with the plugin.
 cat > trained.c <<'END'
