@@ -69,7 +69,8 @@ for shell in bash zsh; do
 		continue
 	fi
 	start $shell
-	for c in pcce-record pcce-report pcce-merge pcce-diff pcce-encode pcce-config; do
+	for c in pcce-record pcce-report pcce-merge pcce-diff pcce-check pcce-encode \
+		pcce-config; do
 		$c --help | grep -o -e '^ *\(-., \)\?--[a-z-]*' | grep -o -e '--[a-z-]*' |
 			sort -u >wanted
 		# When the last one is there, all are.
@@ -98,6 +99,8 @@ for shell in bash zsh; do
 	completes "$shell: a value that can be left out" \
 		"pcce-encode --dump=js" '^> pcce-encode --dump=json'
 	completes "$shell: a program" "pcce-encode som" '^> pcce-encode some.data'
+	completes "$shell: what to check" "pcce-check som" '^> pcce-check some.data'
+	completes "$shell: an event to check" "pcce-check -e page" '^> pcce-check -e page-faults'
 	completes "$shell: an event" "pcce-record -e page" '^> pcce-record -e page-faults'
 	completes "$shell: a process" "pcce-record -p $$" "^> pcce-record -p $$"
 	completes "$shell: the command that is recorded" \

@@ -124,7 +124,7 @@ dpkg-deb -x "$deb" x
 # Finds needed libraries whose packages are not among the dependencies.
 dpkg-deb -f "$deb" Depends | tr ',' '\n' | sed -e 's|^ *||' -e 's| .*||' >depends
 missing=
-for f in x/usr/bin/pcce-record x/usr/bin/pcce-report x/usr/bin/pcce-encode x/usr/lib/pcce/*.so \
+for f in x/usr/bin/pcce-record x/usr/bin/pcce-check x/usr/bin/pcce-report x/usr/bin/pcce-encode x/usr/lib/pcce/*.so \
 	x/usr/lib/pcce/ld/ld; do
 	for lib in $(readelf -d "$f" | sed -n 's|.*NEEDED.*\[\(.*\)\]|\1|p'); do
 		dpkg-query -S "*/$lib" 2>/dev/null | sed 's|:.*||' | grep -qxF -f depends ||

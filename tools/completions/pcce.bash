@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# Completes the commands pcce-record, pcce-report, pcce-merge, pcce-diff, pcce-encode and
-# pcce-config in bash.  It needs only bash.  Options and formats come from the --help of the
+# Completes the commands pcce-record, pcce-report, pcce-merge, pcce-diff, pcce-check, pcce-encode
+# and pcce-config in bash.  It needs only bash.  Options and formats come from the --help of the
 # installed command.  This file lists the values that options take.
 
 _pcce_options() {
@@ -43,7 +43,7 @@ _pcce_value() {
 	*--sort) _pcce_list "self total samples name module line" ;;
 	*--dump | *encode-d) _pcce_words "text json" ;;
 	*--sampler | *record-b) _pcce_words "auto kmod bpf self" ;;
-	*record--event | *record-e)
+	*record--event | *record-e | *check--event | *check-e)
 		_pcce_words "cpu-clock task-clock page-faults context-switches cpu-migrations cycles \
 			instructions"
 		;;
@@ -116,9 +116,10 @@ _pcce() {
 		case ${COMPREPLY[*]-} in *=) compopt -o nospace ;; esac
 	elif [[ $command == pcce-encode || $command == pcce-merge || $command == pcce-diff ]]; then
 		_pcce_files -f
-	elif [ "$command" = pcce-record ]; then
+	elif [ "$command" = pcce-record ] || [ "$command" = pcce-check ]; then
 		_pcce_files -c -f
 	fi
 }
 
-complete -F _pcce pcce-record pcce-report pcce-merge pcce-diff pcce-encode pcce-config
+complete -F _pcce pcce-record pcce-report pcce-merge pcce-diff pcce-check pcce-encode \
+	pcce-config

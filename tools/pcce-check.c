@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Tells what pcce can do with a program: the command line of pcce-check. lib/check reads files,
+ * lib/sampler tries the samplers. */
+#define _GNU_SOURCE
+#include <argp.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/child.h"
+#include "base/message.h"
+#include "base/text.h"
+#include "check/libraries.h"
+#include "sampler/sampler.h"
+
+const char *argp_program_version = "pcce-check " PCCE_VERSION;
+
+enum { CHECK_GOOD = 0, CHECK_FAILED = 1, CHECK_USAGE = 2, CHECK_NOTHING = 3 };
+
+struct arguments {
+	const char *what, *event;
+	bool quiet;
+};
+
+static const struct argp_option options[] = {
+	{"event", 'e', "EVENT", 0,
+	 "Ask whether the samplers can sample on EVENT (default: cpu-clock)", 0},
+	{"quiet", 'q', NULL, 0, "Print only errors; the exit status tells the result", 0},
+	{0},
+};
+
+static error_t parse_check_option(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case 'e':
+		a->event = arg;
+		return 0;
+	case 'q':
+		a->quiet = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (a->what)
+			message_usage(state, "cannot check more than one program; run the command "
+					     "for each of them");
+		a->what = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!a->what || !*a->what)
+			message_usage(state, "cannot check: nothing is given; name a program, a "
+					     "library or the number of a process");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse_check_option,
+	.args_doc = "FILE|PID",
+	.doc = "Tell whether a program and its libraries are instrumented, which compiler made "
+	       "them, "
+	       "which samplers can work here, and what stops the others."
+	       "\vFILE is a program or a shared library; PID is a running process. Nothing of FILE "
+	       "is executed. The exit status is 0 if something is instrumented and a sampler "
+	       "works, "
+	       "1 if the program cannot be checked, 2 if the command line is wrong, and 3 "
+	       "otherwise.",
+};
+
+static const char *clean(const char *text)
+{
+	static char buffer[8192];
+
+	return text_clean(text, buffer, sizeof(buffer));
+}
+
+/* ---- files ----------------------------------------------------------------------- */
+
+static void print_state(const struct check_entry *e)
+{
+	static const char *const states[] = {
+		[CHECK_PLAIN] = "not instrumented",
+		[CHECK_NOT_ENCODED] = "instrumented, but not encoded: link it with the flags of "
+				      "pcce-config, or run pcce-encode",
+		[CHECK_ENCODED] = "instrumented and encoded",
+	};
+
+	printf("%s: ", clean(e->name));
+	if (!strncmp(text_base(e->name), "libpcce.so.", 11))
+		puts("the runtime library of pcce");
+	else if (!e->found)
+		puts("not found");
+	else if (*e->error.text)
+		printf("cannot be checked: it %s\n", clean(e->error.text));
+	else if (e->file.state == CHECK_UNUSABLE)
+		printf("instrumented, but its encoding table %s; run pcce-encode again\n",
+		       clean(e->file.unusable.text));
+	else
+		puts(states[e->file.state]);
+}
+
+static void print_details(const struct check_file *f, const char *indent)
+{
+	if (f->state == CHECK_PLAIN)
+		return;
+	printf("%scompiler: %s\n", indent, *f->compilers ? clean(f->compilers) : "unknown");
+	if (f->sites_version)
+		printf("%splugin: site records of version %u\n", indent, f->sites_version);
+	if (f->state == CHECK_ENCODED)
+		printf("%sencoding table: version %u, %llu functions, %llu calls\n", indent,
+		       f->table_version, (unsigned long long)f->functions,
+		       (unsigned long long)f->sites);
+	printf("%ssource lines: %s\n", indent,
+	       f->lines	 ? "in the file"
+	       : f->link ? "in a separate file, which it names"
+			 : "not in the file");
+}
+
+static void print_files(const struct check_list *l)
+{
+	const struct check_file *first = &l->all[0].file;
+
+	print_state(&l->all[0]);
+	if (first->state == CHECK_PLAIN && *first->compilers)
+		printf("  compiler: %s\n", clean(first->compilers));
+	print_details(first, "  ");
+	puts(l->n > 1 ? "libraries:" : "libraries: none");
+	for (size_t i = 1; i < l->n; i++) {
+		printf("  ");
+		print_state(&l->all[i]);
+		print_details(&l->all[i].file, "    ");
+	}
+}
+
+static bool is_any(const struct check_list *l, enum check_state state)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (l->all[i].file.state == state)
+			return true;
+	return false;
+}
+
+/* ---- samplers -------------------------------------------------------------------- */
+
+/* Returns why the sampler would take no samples of this program; NULL: it would. */
+static const char *stops_sampler(const struct sampler_ops *ops, const struct check_list *l,
+				 struct error *why)
+{
+	if (ops != &sampler_self)
+		return NULL;
+	if (l->all[0].file.set_id) {
+		error_set(why, 0,
+			  "it cannot sample a program that is set-uid or set-gid; use -b "
+			  "bpf as root");
+		return why->text;
+	}
+	if (!is_any(l, CHECK_ENCODED)) {
+		error_set(why, 0,
+			  "it is part of instrumented programs and libraries, and there is "
+			  "none here");
+		return why->text;
+	}
+	return NULL;
+}
+
+/* Tries all samplers. Returns the number that work. */
+static int try_samplers(const struct arguments *a, const struct check_list *l, pid_t pid)
+{
+	static const struct sampler_ops *const samplers[] = {&sampler_kmod, &sampler_bpf,
+							     &sampler_self};
+	const struct sampler_config config = {
+		.frequency = 999,
+		.event = a->event,
+		.target = pid,
+		.program = pid ? NULL : l->all[0].name,
+	};
+	int good = 0;
+
+	if (!a->quiet)
+		puts("samplers:");
+	for (size_t i = 0; i < sizeof(samplers) / sizeof(samplers[0]); i++) {
+		struct error why = {0};
+		const char *reason = samplers[i]->probe(&config, &why)
+					     ? why.text
+					     : stops_sampler(samplers[i], l, &why);
+
+		good += !reason;
+		if (!a->quiet)
+			printf("  %s: %s%s\n", samplers[i]->name,
+			       reason ? "cannot be used: " : "can be used",
+			       reason ? clean(reason) : "");
+	}
+	return good;
+}
+
+/* ---- all together ---------------------------------------------------------------- */
+
+static pid_t parse_pid(const char *text)
+{
+	char *end;
+	long pid;
+
+	errno = 0;
+	pid = strtol(text, &end, 10);
+	return *text < '0' || *text > '9' || *end || errno || pid <= 0 || pid > INT_MAX
+		       ? 0
+		       : (pid_t)pid;
+}
+
+/* A name without a slash is that of a file here, or else of a command. */
+static int list_files(const char *name, struct check_list *l, struct error *why)
+{
+	char *path = NULL;
+	int err, r;
+
+	if (!strchr(name, '/') && access(name, F_OK))
+		path = child_find(name, &err);
+	r = check_libraries_of_file(path ? path : name, l, why);
+	free(path);
+	return r;
+}
+
+int main(int argc, char **argv)
+{
+	struct arguments a = {.event = "cpu-clock"};
+	struct check_list list;
+	struct error why;
+	int status = CHECK_NOTHING, good;
+	pid_t pid;
+
+	argp_err_exit_status = CHECK_USAGE;
+	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
+		return CHECK_USAGE;
+	pid = parse_pid(a.what);
+	if (pid ? check_libraries_of_process(pid, &list, &why) : list_files(a.what, &list, &why)) {
+		message("pcce-check", "%s", why.text);
+		check_list_free(&list);
+		return CHECK_FAILED;
+	}
+	if (!a.quiet)
+		print_files(&list);
+	good = try_samplers(&a, &list, pid);
+	if (good && is_any(&list, CHECK_ENCODED))
+		status = CHECK_GOOD;
+	check_list_free(&list);
+	if (fflush(stdout) || ferror(stdout)) {
+		message("pcce-check", "cannot write to standard output: %s", strerror(errno));
+		return CHECK_FAILED;
+	}
+	return status;
+}
