@@ -19,6 +19,12 @@ export PATH=$out/bin:$PATH
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/pcce-test.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
 
+# Flags for programs of a build with SAN=1.
+sanitize=()
+if grep -qs -e -fsanitize= "$out/obj/.flags"; then
+	sanitize=(-fsanitize=address,undefined -fno-sanitize-recover=undefined)
+fi
+
 # ---- TAP -----------------------------------------------------------------------------
 
 tap_count=0

@@ -158,22 +158,57 @@ static char **with_argument(int argc, char **argv, char *last)
 	return more;
 }
 
-int main(int argc, char **argv)
+/* Links, and encodes what was linked. Returns the exit status. */
+static int link_and_encode(int argc, char **argv, char *linker, const struct ld_args *args)
 {
 	const char *mode = getenv("PCCE_ENCODE");
-	const char *name = argc ? basename(argv[0]) : "ld";
-	struct ld_args args = {};
 	struct stat before;
 	struct error why;
-	bool existed;
-	char *linker = find_linker(name);
+	bool existed = !stat(args->output, &before);
+	char **changed = NULL;
 	int status, err;
 
+	argv[0] = linker;
+	if (args->gc_sections && is_gold(linker)) {
+		message("pcce-ld",
+			"warning: gold drops the site records with --gc-sections; "
+			"linking without it (use -fuse-ld=bfd or -fuse-ld=lld to keep it)");
+		changed = with_argument(argc, argv, "--no-gc-sections");
+		if (!changed) {
+			message("pcce-ld", "cannot link: out of memory");
+			return 1;
+		}
+	}
+	err = run_linker(linker, changed ? changed : argv, &status);
+	free(changed);
+	if (err) {
+		message("pcce-ld", "cannot run '%s': %s", linker, strerror(-err));
+		return 127;
+	}
+	if (status || args->relocatable || (mode && !strcmp(mode, "off")))
+		return pass_on_linker_status(status);
+	if (!is_new(args->output, &before, existed) || !is_elf(args->output))
+		return 0;
+	err = encode_file(args->output, NULL, NULL, NULL, &why);
+	if (err)
+		message("pcce-encode", "cannot encode '%s': it %s", args->output, why.text);
+	return err && mode && !strcmp(mode, "strict");
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc ? basename(argv[0]) : "ld";
+	struct ld_args args = {};
+	char *linker;
+	int status;
+
 	if (called_by_clang()) {
-		fprintf(stderr, "pcce-ld: cannot link with clang: the linker flags of pcce-config "
-				"are for GCC; link with gcc or g++, or leave out these flags\n");
+		message("pcce-ld",
+			"cannot link with clang: the linker flags of pcce-config are for GCC; link "
+			"with gcc or g++, or leave out these flags");
 		return 1;
 	}
+	linker = find_linker(name);
 	if (!linker) {
 		message("pcce-ld",
 			"cannot link: there is no other '%s' in COMPILER_PATH or PATH; "
@@ -184,33 +219,11 @@ int main(int argc, char **argv)
 	/* This precedes the linker: GCC may remove a response file that the linker has read. */
 	if (ld_args_parse(argc, argv, &args)) {
 		message("pcce-ld", "cannot link: out of memory");
-		return 1;
+		status = 1;
+	} else {
+		status = link_and_encode(argc, argv, linker, &args);
 	}
-	existed = !stat(args.output, &before);
-	argv[0] = linker;
-	if (args.gc_sections && is_gold(linker)) {
-		message("pcce-ld",
-			"warning: gold drops the site records with --gc-sections; "
-			"linking without it (use -fuse-ld=bfd or -fuse-ld=lld to keep it)");
-		argv = with_argument(argc, argv, "--no-gc-sections");
-		if (!argv) {
-			message("pcce-ld", "cannot link: out of memory");
-			return 1;
-		}
-	}
-	err = run_linker(linker, argv, &status);
-	if (err) {
-		message("pcce-ld", "cannot run '%s': %s", linker, strerror(-err));
-		return 127;
-	}
-	if (status || args.relocatable || (mode && !strcmp(mode, "off")))
-		return pass_on_linker_status(status);
-	if (!is_new(args.output, &before, existed) || !is_elf(args.output))
-		return 0;
-	err = encode_file(args.output, NULL, NULL, NULL, &why);
-	if (err)
-		message("pcce-encode", "cannot encode '%s': it %s", args.output, why.text);
 	ld_args_free(&args);
 	free(linker);
-	return err && mode && !strcmp(mode, "strict");
+	return status;
 }

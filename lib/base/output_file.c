@@ -249,22 +249,25 @@ static int keep_old(const struct output_file *o)
 	return r;
 }
 
-int output_file_commit(struct output_file *o)
+static int name_file(struct output_file *o)
 {
-	int r;
+	int r = o->named ? 0 : link_hidden(o);
 
-	if (o->directory < 0)
-		return 0;
-	r = o->named ? 0 : link_hidden(o);
 	if (!r && o->kind == OUTPUT_RECORDING)
 		r = keep_old(o);
 	if (!r && renameat(o->directory, o->hidden, o->directory, o->name))
 		r = -errno;
-	if (r)
-		return r;
-	o->named = false;
-	output_file_discard(o);
-	return 0;
+	o->named &= !!r;
+	return r;
+}
+
+int output_file_commit(struct output_file *o)
+{
+	int r = o->directory < 0 ? 0 : name_file(o);
+
+	if (!r)
+		output_file_discard(o);
+	return r;
 }
 
 void output_file_discard(struct output_file *o)

@@ -60,5 +60,6 @@ int frame_list_add(struct frame_list *l, struct text_cache *texts, uint32_t numb
 
 void frame_list_put(const struct frame_list *l, FILE *out)
 {
-	fwrite_unlocked(l->text, 1, l->size, out);
+	if (l->size)
+		fwrite_unlocked(l->text, 1, l->size, out);
 }

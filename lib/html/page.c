@@ -192,7 +192,8 @@ static void put_column_bytes(struct writer *w, struct column *c, const void *dat
 		c->bytes = more;
 		c->capacity = want;
 	}
-	memcpy(c->bytes + c->n, data, size);
+	if (size)
+		memcpy(c->bytes + c->n, data, size);
 	c->n += size;
 }
 

@@ -40,7 +40,7 @@ struct local {
 
 struct symbol_record {
 	uint32_t size;
-	char bytes[]; /* struct pcce_rec_symbol and its strings */
+	_Alignas(struct pcce_rec_symbol) char bytes[]; /* the record and its strings */
 };
 
 struct relocator {

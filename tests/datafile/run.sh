@@ -14,7 +14,7 @@ build() { # NAME SOURCE...
 	local name=$1
 	shift
 	if ! "$CC" -std=gnu11 -O2 -g -I"$top/include" -I"$top/lib" -I"$top" -I"$out/obj" "$@" \
-		"$out/obj/libpcce-tools.a" -Wl,--as-needed -ldw -lelf \
+		"${sanitize[@]}" "$out/obj/libpcce-tools.a" -Wl,--as-needed -ldw -lelf \
 		-lbpf -lz -ldeflate -lprotobuf-c -ljansson -lurcu-bp \
 		-liberty -lm -pthread -o "$name" 2>build.log; then
 		not_ok "build $name" build.log

@@ -18,7 +18,7 @@ for source in generate generate_huge; do
 	# shellcheck disable=SC2086 # several words
 	if ! "$CC" -std=gnu11 -O1 -g -I"$top/include" -I"$top/lib" -I"$top" \
 		"$top/tests/report/$source.c" "$top/tests/unit/table_builder.c" \
-		"$out/obj/libpcce-tools.a" $libraries -o $source 2>build.log; then
+		"${sanitize[@]}" "$out/obj/libpcce-tools.a" $libraries -o $source 2>build.log; then
 		not_ok "build $source" build.log
 		done_testing
 	fi

@@ -23,7 +23,7 @@ check "the page is joined from all its parts" bash -c '
 
 compile() { # PROGRAM SOURCE...
 	"$CC" -std=gnu11 -O1 -g -I"$top/include" -I"$top/lib" -I"$top" "${@:2}" \
-		"$out/obj/libpcce-tools.a" $libraries -o "$1" 2>build.log
+		"${sanitize[@]}" "$out/obj/libpcce-tools.a" $libraries -o "$1" 2>build.log
 }
 if ! compile generate "$top/tests/report/generate.c" "$top/tests/unit/table_builder.c" ||
 	! compile make_page "$here/make_page.c"; then

@@ -14,7 +14,7 @@ cd "$scratch" || exit 1
 
 if ! "$CC" -std=gnu11 -O1 -g -I"$top/include" -I"$top/lib" -I"$top" "$here/generate.c" \
 	"$top/tests/unit/table_builder.c" \
-	"$out/obj/libpcce-tools.a" -Wl,--as-needed -ldw -lelf -lbpf -lz -ldeflate -lprotobuf-c \
+	"${sanitize[@]}" "$out/obj/libpcce-tools.a" -Wl,--as-needed -ldw -lelf -lbpf -lz -ldeflate -lprotobuf-c \
 	-ljansson -lurcu-bp -liberty -lm -pthread -o generate 2>build.log; then
 	not_ok "build the generator" build.log
 	done_testing

@@ -18,7 +18,7 @@ unset NO_COLOR TMUX
 
 if ! "$CC" -std=gnu11 -O1 -g -I"$top/include" -I"$top/lib" -I"$top" "$top/tests/report/generate.c" \
 	"$top/tests/unit/table_builder.c" \
-	"$out/obj/libpcce-tools.a" -Wl,--as-needed \
+	"${sanitize[@]}" "$out/obj/libpcce-tools.a" -Wl,--as-needed \
 	-ldw -lelf -lbpf -lz -ldeflate -ljansson -lurcu-bp \
 	-liberty -lm -pthread -o generate 2>build.log; then
 	not_ok "build the generator" build.log
