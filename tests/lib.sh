@@ -22,7 +22,10 @@ trap 'rm -rf "$scratch"' EXIT
 # Flags for programs of a build with SAN=1.
 sanitize=()
 if grep -qs -e -fsanitize= "$out/obj/.flags"; then
-	sanitize=(-fsanitize=address,undefined -fno-sanitize-recover=undefined)
+	sanitize=(-fsanitize=address -fsanitize=undefined -fno-sanitize-recover=undefined)
+	# curses keeps memory for the terminal until the end.
+	printf 'leak:%s\n' libtinfo libncurses newterm _nc_setupterm >"$scratch/lsan.supp"
+	export LSAN_OPTIONS=suppressions=$scratch/lsan.supp:print_suppressions=0
 fi
 
 # ---- TAP -----------------------------------------------------------------------------

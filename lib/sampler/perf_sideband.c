@@ -36,8 +36,8 @@ struct ring {
 struct perf_sideband {
 	struct ring *rings;
 	int n;
-	uint8_t record[65536 + 8]; /* copy of a record that wraps around the end of the ring; its
-				      size has 16 bits */
+	/* Copy of a record that wraps around the end of the ring; its size has 16 bits. */
+	_Alignas(8) uint8_t record[65536 + 8];
 };
 
 static int open_sideband_ring(struct ring *r, int cpu)

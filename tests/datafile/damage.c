@@ -480,5 +480,7 @@ int main(int argc, char **argv)
 		}
 		printf("%s %s\n", cases[i].name, cases[i].wanted);
 	}
+	free(original.bytes);
+	free(copy.bytes);
 	return 0;
 }
