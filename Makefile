@@ -164,7 +164,7 @@ BPF_FLAGS = -target bpf -D__TARGET_ARCH_x86 -O2 -g -Wall $(WERROR) -Iinclude -I.
 $(O)/obj/%.bpf.o: bpf/%.bpf.c $(O)/obj/.flags
 	$(call say,BPF,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) $(BPF_FLAGS) $(DEPFLAGS) -c $< -o $@.raw
+	$(Q)$(CLANG) $(BPF_FLAGS) $(DEPFLAGS) -MT $@ -c $< -o $@.raw
 	$(Q)$(BPFTOOL) gen object $@ $@.raw
 
 $(O)/obj/%.skel.h: $(O)/obj/%.bpf.o

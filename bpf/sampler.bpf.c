@@ -202,32 +202,29 @@ static __always_inline int read_thread_page(__u8 *to, __u64 page)
 	return head->magic == PCCE_PAGE_MAGIC && head->version == PCCE_PAGE_VERSION;
 }
 
-static __always_inline void move_four_entries(struct pcce_page *page, __u32 i, __u32 n)
+static __always_inline void move_entries(struct pcce_entry *to, const struct pcce_entry *from)
 {
-	struct pcce_entry *upper = page->entry + PCCE_OFF_HALF / sizeof(struct pcce_entry);
-
-	if (i < n)
-		__builtin_memcpy(page->entry + i, upper + i, 4 * sizeof(struct pcce_entry));
+	__builtin_memcpy(to, from, 4 * sizeof(*to));
+	asm volatile("" ::: "memory");
 }
 
-/*
- * Moves n entries of the upper half, and their base, to the place of the lower half's. This is not
- * a loop, since clang 17 and later refuse to unroll it.
- */
+/* Moves n entries of the upper half, and their base, to the place of the lower half's. */
 static __always_inline void move_upper_half(__u8 *to, __u32 n)
 {
 	struct pcce_page *page = (struct pcce_page *)to;
+	struct pcce_entry *upper = page->entry + PCCE_OFF_HALF / sizeof(struct pcce_entry);
 
-	PCCE_STATIC_ASSERT(PCCE_SEGMENT_ENTRIES == 32, "other than 8 times 4 entries");
-	page->base = page->entry[PCCE_OFF_HALF / sizeof(struct pcce_entry) - 1];
-	move_four_entries(page, 0, n);
-	move_four_entries(page, 4, n);
-	move_four_entries(page, 8, n);
-	move_four_entries(page, 12, n);
-	move_four_entries(page, 16, n);
-	move_four_entries(page, 20, n);
-	move_four_entries(page, 24, n);
-	move_four_entries(page, 28, n);
+	PCCE_STATIC_ASSERT(PCCE_SEGMENT_ENTRIES == 16, "all entries of a segment");
+	page->base = upper[-1];
+	/* No loop: the compiler would make it a call of memmove(), which BPF does not have. */
+	if (n > 0)
+		move_entries(page->entry, upper);
+	if (n > 4)
+		move_entries(page->entry + 4, upper + 4);
+	if (n > 8)
+		move_entries(page->entry + 8, upper + 8);
+	if (n > 12)
+		move_entries(page->entry + 12, upper + 12);
 }
 
 /* Searches all places for the page, if it is not where it was last time. */
@@ -252,9 +249,9 @@ static __noinline __u64 find_thread_page(__u64 fsbase, struct sampler_control *c
 	return 0;
 }
 
-struct stack { /* the encoding stack as it is in the thread page */
-	__u64 page, area;
-	__u64 below; /* generation of the segment below the current one */
+struct stack {		  /* the encoding stack as it is in the thread page */
+	__u64 page, area; /* area: as in the page, later its address */
+	__u64 below;	  /* generation of the segment below the current one */
 	__u64 tid;
 	__u32 off, place;
 	__u32 n_entries, n_below, n_segments;
@@ -279,7 +276,7 @@ static __always_inline __u64 find_first_unsent(const struct stack *s, __u64 n, _
 	if (!high || (__s64)(segment_generation(s, high - 1) - sent) <= 0)
 		return high;
 	high--;
-	for (i = 0; i < 16 && low < high; i++) {
+	for (i = 0; i < 17 && low < high; i++) {
 		__u64 middle = (low + high) / 2;
 
 		if ((__s64)(segment_generation(s, middle) - sent) > 0)
@@ -312,6 +309,10 @@ static __noinline __u32 read_new_segments(__u8 *to, struct stack *s,
 		control->generation = before;
 		return 0;
 	}
+	/* Some have no place. */
+	if (s->n_below - kept > PCCE_AREA_CAPACITY(s->area))
+		s->area = 0;
+	s->area = PCCE_AREA_ADDRESS(s->area);
 	if ((!s->area && !kept) || s->n_below > PCCE_AREA_SEGMENTS)
 		return PCCE_SAMPLE_TRUNCATED;
 	/* Without an area there is only the segment that is kept in the page. */

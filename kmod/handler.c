@@ -12,8 +12,8 @@
  *  - At most PCCE_KMOD_OFFSETS + 3 reads of user memory, of at most a kilobyte each, find and read
  *    the page.
  *  - The encoding stack may have grown by more than a segment since the last sample. Then at most
- *    PCCE_SAMPLE_SEGMENTS + 16 reads of a word find the new segments.
- *  - One sample takes at most PCCE_SAMPLE_SEGMENTS of these. They are 140 KB, which are copied and
+ *    256 + 16 reads of a word find the new segments.
+ *  - One sample takes at most PCCE_SAMPLE_SEGMENTS of these. They are 147 KB, which are copied and
  *    hashed in less than a tenth of a millisecond.
  *  - A session that aggregates hashes the entries, and makes PROBES comparisons.
  *  - Usually the work is one read of user memory and a few dozen stores.

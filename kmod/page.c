@@ -38,7 +38,7 @@ static bool read_page_head(void *to, u64 page, u32 n)
 	const struct pcce_page *head = to;
 	size_t bytes = PCCE_HEAD + n * sizeof(struct pcce_entry);
 
-	if (!PAGE_ALIGNED(page))
+	if (!IS_ALIGNED(page, PCCE_PAGE_ALIGN))
 		return false;
 	if (pcce_read_user(to, page, bytes) && head->magic == PCCE_PAGE_MAGIC &&
 	    head->version == PCCE_PAGE_VERSION)
@@ -100,7 +100,7 @@ void pcce_read_page(const struct pcce_session *s, struct pcce_cpu *c, void *to, 
 {
 	const struct pcce_page *head = to;
 	struct pcce_stack stack = {};
-	u32 have = FEW + MORE / 2;
+	u32 have = FEW + MORE / 2, places;
 	u64 base;
 
 	if (!get_thread_pointer(&base, r->flags & PCCE_SAMPLE_KERNEL)) {
@@ -123,7 +123,8 @@ void pcce_read_page(const struct pcce_session *s, struct pcce_cpu *c, void *to, 
 	r->ext = head->ext;
 	stack.off = head->off;
 	stack.place = head->place;
-	stack.area = head->area;
+	stack.area = PCCE_AREA_ADDRESS(head->area);
+	places = PCCE_AREA_CAPACITY(head->area);
 	if (!read_current_segment(to, &stack, have)) {
 		r->flags |= PCCE_SAMPLE_READ_FAULT;
 		return;
@@ -132,6 +133,10 @@ void pcce_read_page(const struct pcce_session *s, struct pcce_cpu *c, void *to, 
 	r->n_below = stack.place >> PCCE_PLACE_SHIFT;
 	c->entries = stack.off & PCCE_OFF_HALF ? UPPER : r->n_entries;
 	if (r->n_below) {
+		bool kept = (stack.place & PCCE_PLACE_HELD) == PCCE_PLACE_KEPT;
+
+		if (r->n_below - kept > places)
+			stack.area = 0;
 		stack.below = head->base.id;
 		pcce_read_segments(s, c, &stack, to, room, r);
 	}

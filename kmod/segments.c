@@ -39,6 +39,7 @@
 #include "segments.h"
 
 #define WAYS 4
+#define NEAR 256 /* segments that are searched one by one */
 #define KNOWN_SETS 4096
 #define SENT 8192
 
@@ -147,7 +148,7 @@ static struct lowest find_lowest(struct pcce_segments *g, const struct pcce_stac
 	struct lowest l = {};
 	u32 low = 0, high = n - 1, i;
 
-	for (i = 0; i < PCCE_SAMPLE_SEGMENTS && high; i++) {
+	for (i = 0; i < NEAR && high; i++) {
 		if (find_named_segment(g, stack, high - 1, &l))
 			return l;
 		high--;

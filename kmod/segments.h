@@ -8,7 +8,8 @@
 
 /* The encoding stack, as in the thread page. */
 struct pcce_stack {
-	u64 page, area;
+	u64 page;
+	u64 area;  /* address; 0 if not all segments have a place there */
 	u64 below; /* generation of the segment below the current one */
 	u32 off, place;
 };

@@ -282,7 +282,7 @@ int pcce_session_places(struct pcce_session *s, const struct pcce_kmod_places *p
 	if (places->reserved || places->n > PCCE_KMOD_OFFSETS)
 		return -EINVAL;
 	for (i = 0; i < PCCE_KMOD_OFFSETS; i++)
-		if (places->offsets[i] % PCCE_PAGE_SIZE || (i >= places->n && places->offsets[i]))
+		if (places->offsets[i] % PCCE_PAGE_ALIGN || (i >= places->n && places->offsets[i]))
 			return -EINVAL;
 	if (mutex_lock_killable(&s->lock))
 		return -EINTR;

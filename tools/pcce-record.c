@@ -4,6 +4,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@
 
 const char *argp_program_version = "pcce-record " PCCE_VERSION;
 
-enum { OPT_VERIFY = 256, OPT_AGGREGATE };
+enum { OPT_VERIFY = 256, OPT_AGGREGATE, OPT_SIGNAL };
 
 static const struct argp_option options[] = {
 	{"frequency", 'F', "HZ", 0, "Take HZ samples per second and thread (default: 999)", 0},
@@ -37,6 +38,8 @@ static const struct argp_option options[] = {
 	 "Also unwind the stack at each sample, for pcce-report --stats to compare (self)", 0},
 	{"aggregate", OPT_AGGREGATE, 0, 0,
 	 "Count equal samples in the kernel and record aggregated samples (kmod)", 0},
+	{"signal", OPT_SIGNAL, "SIG", 0,
+	 "Sample with signal SIG, which the program must not need (default: WINCH) (self)", 0},
 	{"quiet", 'q', 0, 0, "Print only warnings and errors", 0},
 	{"verbose", 'v', 0, 0, "Print more details", 0},
 	{0},
@@ -62,6 +65,42 @@ static unsigned long long option_number(struct argp_state *state, const char *op
 		message_usage(state, "cannot use --%s=%s: it must be a number from 1 to %llu",
 			      option, arg, max);
 	return n;
+}
+
+/* Returns the number of a signal: a number, or a name with or without SIG. */
+static int signal_number(const char *arg)
+{
+	const char *name = strncmp(arg, "SIG", 3) ? arg : arg + 3;
+	char *end;
+	long n;
+
+	for (int sig = 1; sig < NSIG; sig++)
+		if (sigabbrev_np(sig) && !strcmp(sigabbrev_np(sig), name))
+			return sig;
+	if (!strncmp(name, "RTMIN", 5) || !strncmp(name, "RTMAX", 5)) {
+		n = strtol(name + 5, &end, 10);
+		return *end ? 0 : (int)n + (name[3] == 'I' ? SIGRTMIN : SIGRTMAX);
+	}
+	n = strtol(arg, &end, 10);
+	return *end || end == arg || n < 0 || n >= NSIG ? 0 : (int)n;
+}
+
+/* Programs rely on what the kernel does with the signals that are refused. */
+static int option_signal(struct argp_state *state, const char *arg)
+{
+	static const int refused[] = {SIGKILL, SIGSTOP, SIGCONT, SIGSEGV, SIGBUS, SIGILL,
+				      SIGFPE,  SIGTRAP, SIGABRT, SIGSYS,  SIGCHLD};
+	int sig = signal_number(arg);
+	bool good = sig > 0 && sig <= SIGRTMAX && (sig < 32 || sig >= SIGRTMIN);
+
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		good = good && sig != refused[i];
+	if (!good)
+		argp_error(state,
+			   "cannot use --signal=%s: it must be a signal that a program can do "
+			   "without, for example WINCH, URG, USR2 or RTMIN+5",
+			   arg);
+	return sig;
 }
 
 static error_t parse_record_option(int key, char *arg, struct argp_state *state)
@@ -92,6 +131,9 @@ static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_AGGREGATE:
 		o->aggregate = true;
+		break;
+	case OPT_SIGNAL:
+		o->signal = option_signal(state, arg);
 		break;
 	case 'q':
 		o->quiet = true;

@@ -169,9 +169,14 @@ static int print_report(const struct report_options *o, const struct profile *p)
 	if (!o->stats && !o->quiet)
 		warn_about(p, o->input);
 	status = print_to_output(o, p);
-	if (status || !p->all_samples || p->stats.samples)
+	if (status || p->stats.samples)
 		return status;
-	if (!o->quiet)
+	if (!o->quiet && !p->all_samples)
+		fprintf(stderr,
+			"pcce-report: %s contains no samples: the program was too short, or could "
+			"not be sampled; pcce-record says why\n",
+			o->input);
+	else if (!o->quiet)
 		say_nothing_selected(o, p);
 	return REPORT_NOTHING;
 }

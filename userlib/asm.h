@@ -13,18 +13,22 @@
 #define PAGE_EXT 24
 #define PAGE_OFF 32
 #define PAGE_PLACE 36
+#define PAGE_AREA 40
+#define PAGE_GENERATION 64
 #define PAGE_BASE 112
 #define TOP_ID 112 /* of the entry below off */
 #define TOP_SITE 120
 #define TOP_COUNT 126
 #define NEW_ID 128 /* of the entry at off */
 #define NEW_SITE 136
-#define OFF_FULL 512
-#define OFF_HALF 1024
-#define OFF_USED 1023
-#define OFF_SLOW 0xfffffa00 /* no room in the segment, or an impossible off */
-#define OFF_BAD 0xfffff800  /* an impossible off */
+#define OFF_FULL 256
+#define OFF_HALF 512
+#define OFF_USED 511
+#define OFF_SLOW 0xfffffd00 /* no room in the segment, or an impossible off */
+#define OFF_BAD 0xfffffc00  /* an impossible off */
 #define PLACE_SHIFT 2
+#define PLACE_KEPT 1
+#define PLACE_HELD 3
 #define EXT_CHANGING 1
 #define MARK_WORD 0xffff000000000000
 #define KIND_JUMP 0xfff2000000000000

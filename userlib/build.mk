@@ -25,18 +25,21 @@
 #   libpcce-verify.so  The unwinder of pcce-record --verify.
 #
 # -mgeneral-regs-only only for files whose code runs inside a push.  No stack protector, since code
-# runs before a thread is set up.  Functions are not split into hot, cold and start-up sections, so
-# the code stays in one piece.
+# runs before a thread is set up.  No PLT: a function that is bound when it is first called takes
+# more than a KiB of the caller's stack, which may be small.  Functions are not split into hot, cold
+# and start-up sections, so the code stays in one piece.
 
 USERLIB_DIR := userlib
 USERLIB_OBJ := $(O)/obj/userlib
 
 # C files of every executable's runtime.
 USERLIB_C := segments restore_far stack_state stack_switch page thread_page registry origin \
-	interpose_thread main_exit interpose_signal interpose_handler interpose_dl \
-	interpose_prctl self_sampler self_ring self_maps local_libc
+	interpose_thread main_exit interpose_signal interpose_handler interpose_prctl confined \
+	self_sampler self_state self_signal self_altstack self_source self_sample self_modules \
+	self_ring local_libc
 # Assembly files of every executable's runtime, in front of the C files.
-USERLIB_S := pushpop leaf_entry signal_entry vfork thread_body main_stub
+USERLIB_S := pushpop leaf_entry signal_entry sampling_entry syscall_stub vfork thread_body \
+	main_stub
 # Code that runs inside a push, or between two steps of a change of the encoding stack.
 USERLIB_GENERAL_REGS := segments restore_far stack_state stack_switch interpose_jump contexts \
 	contexts-static site
@@ -44,7 +47,7 @@ USERLIB_GENERAL_REGS := segments restore_far stack_state stack_switch interpose_
 USERLIB_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden \
 	-fno-stack-protector -fcf-protection -fno-reorder-functions \
 	-fno-reorder-blocks-and-partition -fno-exceptions -fasynchronous-unwind-tables \
-	-fno-lto -U_FORTIFY_SOURCE
+	-fno-lto -fno-plt -U_FORTIFY_SOURCE
 USERLIB_ASFLAGS := -fPIC -fcf-protection -g
 
 USERLIB_ARCHIVES := $(LIBDIR)/libpcce.a $(LIBDIR)/libpcce_jump.a $(LIBDIR)/libpcce_context.a \

@@ -28,6 +28,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 #include <ucontext.h>
+#include "confined.h"
 #include "internal.h"
 #include "next.h"
 #include "segments.h"
@@ -42,7 +43,8 @@ extern void __getcontext(void), __setcontext(void), __swapcontext(void), __makec
 
 #define BUCKETS 1024
 #define RECORDS_MAX (1u << 16)
-#define RECORDS_BYTES (RECORDS_MAX * sizeof(struct record))
+#define CHUNK 32
+#define CHUNK_BYTES (CHUNK * sizeof(struct record))
 
 enum { KIND_NONE, KIND_SAVED, KIND_GOT, KIND_MADE };
 
@@ -121,30 +123,40 @@ static struct record *find_record(const ucontext_t *ucp)
 	return r;
 }
 
+/* Records are mapped in chunks, as they are needed. */
+static struct record *chunk_of(uint32_t i)
+{
+	static struct record *chunks[RECORDS_MAX / CHUNK];
+	struct record **chunk = &chunks[i / CHUNK],
+		      *have = __atomic_load_n(chunk, __ATOMIC_ACQUIRE), *fresh;
+
+	if (have || is_confined(CONFINED_NO_MMAP))
+		return have;
+	fresh = raw_mmap(NULL, CHUNK_BYTES, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (raw_failed(fresh))
+		return NULL;
+	if (__atomic_compare_exchange_n(chunk, &have, fresh, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE))
+		return fresh;
+	raw_syscall2(SYS_munmap, fresh, CHUNK_BYTES);
+	return have;
+}
+
 static struct record *allocate_record(void)
 {
-	static struct record *all;
 	static uint32_t given;
-	struct record *have = __atomic_load_n(&all, __ATOMIC_ACQUIRE);
-	uint32_t i;
+	uint32_t i = __atomic_load_n(&given, __ATOMIC_RELAXED);
 
-	if (!have) {
-		struct record *fresh = raw_mmap(NULL, RECORDS_BYTES, PROT_READ | PROT_WRITE,
-						MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	while (i < RECORDS_MAX) {
+		struct record *chunk = chunk_of(i);
 
-		if (raw_failed(fresh))
+		if (!chunk)
 			return NULL;
-		if (__atomic_compare_exchange_n(&all, &have, fresh, false, __ATOMIC_ACQ_REL,
-						__ATOMIC_ACQUIRE))
-			have = fresh;
-		else
-			raw_syscall2(SYS_munmap, fresh, RECORDS_BYTES);
-	}
-	i = __atomic_load_n(&given, __ATOMIC_RELAXED);
-	while (i < RECORDS_MAX)
 		if (__atomic_compare_exchange_n(&given, &i, i + 1, false, __ATOMIC_RELAXED,
 						__ATOMIC_RELAXED))
-			return have + i;
+			return chunk + i % CHUNK;
+	}
 	return NULL;
 }
 

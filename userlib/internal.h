@@ -11,6 +11,7 @@
 #ifndef PCCE_USERLIB_INTERNAL_H
 #define PCCE_USERLIB_INTERNAL_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,17 +31,26 @@
 
 #pragma GCC visibility push(hidden)
 
-/* A thread's record in the registry. It is thread-local, so it lives as long as the thread's
- * page. */
+#define MEMORY_PAGE 4096
+
+/* A thread's record in the registry. It is in the thread's page (page.c). */
 struct pcce_thread {
 	struct cds_list_head node;
 	struct pcce_page *page;
 	bool listed;
-	bool sampled;	 /* the self sampler's source is armed */
-	bool in_handler; /* the self sampler's handler runs in this thread */
-	bool has_timer;	 /* the source is `timer`, a POSIX timer; else perf_page */
+	bool sampled;	    /* the self sampler's source is armed */
+	bool had_source;    /* has_timer and what follows name a source, armed or not */
+	bool paused;	    /* the source is off while the program blocks the signal really */
+	bool masks_signal;  /* the program believes that it blocks the self sampler's signal */
+	bool has_stack;	    /* sigaltstack() is self_altstack.c's in this thread */
+	bool own_stack_set; /* the kernel's alternate stack is own_stack */
+	bool in_handler;    /* the self sampler's handler runs in this thread */
+	bool has_timer;	    /* the source is `timer`, a POSIX timer; else perf_page */
 	int timer;
+	int perf_fd; /* the number of its descriptor, which is closed; signals name it */
 	void *perf_page;
+	char *own_stack;
+	stack_t program_stack; /* the alternate stack that the program has set */
 	/* Self sampler: the ring has all segments of the encoding stack up to this generation. */
 	uint64_t sent;
 	uint64_t *stack;      /* verify mode: room for PCCE_SELF_STACK addresses */
@@ -87,12 +97,21 @@ void self_start(void);
 void self_thread_begin(struct pcce_thread *t);
 void self_thread_end(struct pcce_thread *t);
 void self_after_fork(struct pcce_thread *t);
-bool self_signal_taken(int signo); /* the program installs a handler for it */
-/* The program is about to forbid itself the time-stamp counter. */
+/* The program is about to forbid itself the time-stamp counter, or the return from handlers. */
 void self_clock_forbidden(void);
-bool self_active(void);
-void self_rescan(void);
-extern int self_signal;
+void self_forbidden(void);
+
+/* self_signal.c: the self sampler's signal, as the program sees it */
+bool self_has_signal(int sig); /* is it the sampling signal? */
+uint64_t self_signal_bit(void);
+/* sigaction() for the sampling signal. */
+int self_program_action(const struct sigaction *action, struct sigaction *old);
+/* Keeps an action that another sigaction() has installed, and installs the sampler's again. */
+int self_take_back(const struct sigaction *installed);
+/* Takes the sampling signal from a set of signals that is to change the thread's mask, and keeps
+ * that it was in it; *was_masked is what was kept before. */
+uint64_t self_filter_mask(int how, uint64_t set, bool *was_masked);
+void self_mask_changed(void);
 
 static inline unsigned int count_bits(uint64_t bits)
 {

@@ -10,8 +10,8 @@
  * about to be. The system call itself promises no more.
  *
  * __sigaction is the real function in static programs, which have no RTLD_NEXT, as well as in
- * dynamic ones. If the program installs a handler for the self sampler's signal, sampling ends, and
- * the handler is installed.
+ * dynamic ones. The self sampler keeps its handler for its signal, and the program's action for it
+ * (self_signal.c).
  *
  * Another sigaction may come between this one and the C library's: that of a sanitizer or of a
  * preloaded library. It gets the program's call unchanged. The handler that it then installs in the
@@ -42,6 +42,8 @@ extern sigaction_fn __interceptor_sigaction
 	/* A sanitizer's sigaction, which may be linked statically. */
 	__attribute__((weak));
 extern void __pcce_signal_entry(int sig, siginfo_t *info, void *context)
+	__attribute__((visibility("hidden")));
+extern void __pcce_sampling_entry(int sig, siginfo_t *info, void *context)
 	__attribute__((visibility("hidden")));
 
 /* signal_entry.S. sigaction() writes it, and the entry reads it: aligned words, no lock. */
@@ -84,14 +86,19 @@ static int through_interposer(sigaction_fn *interposer, int sig, const struct si
 
 	raw_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask, sizeof(mask));
 	ret = interposer(sig, act, old);
-	if (ret == 0 && act && __sigaction(sig, NULL, &installed) == 0 &&
-	    is_handler(installed.sa_handler) && installed.sa_sigaction != __pcce_signal_entry) {
+	if (ret == 0 && act && __sigaction(sig, NULL, &installed) == 0 && self_has_signal(sig)) {
+		self_take_back(&installed);
+	} else if (ret == 0 && act && __sigaction(sig, NULL, &installed) == 0 &&
+		   is_handler(installed.sa_handler) &&
+		   installed.sa_sigaction != __pcce_signal_entry) {
 		__pcce_signal_handlers[sig] = installed.sa_handler;
 		installed.sa_sigaction = __pcce_signal_entry;
 		__sigaction(sig, &installed, NULL);
 	}
 	raw_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
-	if (ret == 0 && old && old->sa_sigaction == __pcce_signal_entry)
+	if (ret == 0 && old &&
+	    (old->sa_sigaction == __pcce_signal_entry ||
+	     old->sa_sigaction == __pcce_sampling_entry))
 		old->sa_handler = handler_before;
 	return ret;
 }
@@ -104,10 +111,10 @@ PUBLIC int sigaction(int sig, const struct sigaction *restrict act, struct sigac
 
 	if (sig <= 0 || sig >= NSIG)
 		return next_sigaction()(sig, act, old);
-	if (act && is_handler(act->sa_handler))
-		self_signal_taken(sig);
 	if (next_sigaction() != __sigaction)
 		return through_interposer(next_sigaction(), sig, act, old);
+	if (self_has_signal(sig))
+		return self_program_action(act, old);
 	handler_before = __pcce_signal_handlers[sig];
 	if (act && is_handler(act->sa_handler)) {
 		ours = *act;

@@ -23,6 +23,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include "confined.h"
 #include "internal.h"
 #include "jmp_buf.h"
 #include "next.h"
@@ -98,7 +99,7 @@ static struct jumps *jump_area(void)
 	struct jumps *jumps = (struct jumps *)(uintptr_t)pcce_page.jumps;
 	void *fresh;
 
-	if (jumps || !(pcce_page.state & PCCE_STATE_LIVE))
+	if (jumps || !(pcce_page.state & PCCE_STATE_LIVE) || is_confined(CONFINED_NO_MMAP))
 		return jumps;
 	fresh = raw_mmap(NULL, JUMPS_BYTES, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Interposes pthread_sigmask and sigprocmask, so that threads that block all signals are still
- * sampled.
- *
- * Worker threads and critical sections block all signals; they still get the sampling signal. A set
- * that names it among a few signals stays as it is: the program wants to wait for the signal. In
- * the self sampler's handler masks stay as they are, too, since the unwinder blocks signals around
- * its locks. If no sampler is active, the functions pass everything on.
+ * sampled. Worker threads and critical sections do so. The kernel never blocks the sampling signal
+ * for them; the program is told that it does (self_signal.c).
  */
 #include <errno.h>
 #include <signal.h>
@@ -14,26 +10,28 @@
 #include "syscall.h"
 
 #define PUBLIC __attribute__((visibility("default")))
-#define FEW_SIGNALS 12
 
 static int change_mask(int how, const sigset_t *set, sigset_t *old)
 {
+	bool was_masked = pcce_thread_self()->masks_signal;
 	uint64_t bits, result;
 	long ret;
 
 	if (set) {
 		bits = *(const uint64_t *)set;
 		bits &= ~(3ULL << (32 - 1)); /* the C library's: cancellation and setxid */
-		if (self_active() && how != SIG_UNBLOCK && !pcce_thread_self()->in_handler &&
-		    count_bits(bits) > FEW_SIGNALS)
-			bits &= ~(1ULL << (self_signal - 1));
+		bits = self_filter_mask(how, bits, &was_masked);
 	}
 	ret = raw_syscall4(SYS_rt_sigprocmask, how, set ? &bits : NULL, old ? &result : NULL,
 			   sizeof(bits));
 	if (ret == 0 && old) {
 		sigemptyset(old);
-		*(uint64_t *)old = result;
+		*(uint64_t *)old = result | (was_masked ? self_signal_bit() : 0);
 	}
+	if (ret < 0 && set)
+		pcce_thread_self()->masks_signal = was_masked;
+	else if (set)
+		self_mask_changed();
 	return (int)-ret;
 }
 

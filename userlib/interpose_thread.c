@@ -16,24 +16,34 @@
  *
  * The creator's context goes to the new thread with its arguments (origin.c).
  *
- * Stacks. A thread's TLS is on its stack, and the page with its alignment takes 8 KB of it.
- * pthread_create() refuses stacks that TLS would fill, and a stack that was just large enough is
- * then too small. So a size that the program chose is increased. A stack that the program provides
- * stays as it is.
+ * What it is given is not from malloc(). A new thread that calls free() gets an arena, and each
+ * arena reserves 64 MiB. It is mapped, since helgrind and drd would find races in memory that
+ * threads hand on. Where the program's seccomp filter refuses that, a small pool is enough.
+ *
+ * Stacks. A thread's TLS is on its stack, and the page takes almost 1 KB of it. pthread_create()
+ * refuses stacks that TLS would fill, and a stack that was just large enough is then too small. So
+ * a size that the program chose is increased. A stack that the program provides stays as it is; it
+ * may have 16 KiB. So nothing here puts much on a new thread's stack.
  */
 #include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
+#include <sys/mman.h>
 #include <threads.h>
+#include "confined.h"
 #include "internal.h"
 #include "next.h"
 #include "origin.h"
+#include "syscall.h"
 
 /* Only to link __pthread_create. */
 extern int mq_notify();
 __attribute__((used)) static int (*const wanted)() = mq_notify;
 
-#define STACK_EXTRA (3 * PCCE_PAGE_SIZE)
+/* The page, and what the start of a thread and a sampler's signal handler need. */
+#define STACK_EXTRA 8192
+
+#define POOL 16
+#define POOL_ENTRIES 32
 
 typedef int create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
@@ -70,10 +80,46 @@ struct start {
 		int (*c11)(void *);
 	} routine;
 	bool c11;
+	bool masks_signal; /* inherited, as a mask is */
 	void *arg;
+	size_t mapped; /* bytes; 0: it is in the pool */
 	struct origin origin;
 	struct pcce_entry entries[]; /* of the origin */
 };
+
+static struct pooled {
+	/* First, so that both have the same address. */
+	_Alignas(16) unsigned char start[sizeof(struct start) +
+					 POOL_ENTRIES * sizeof(struct pcce_entry)];
+	bool used;
+} pool[POOL];
+
+static struct start *take_start(uint32_t entries)
+{
+	size_t size = sizeof(struct start) + entries * sizeof(struct pcce_entry);
+	struct start *s;
+
+	if (!is_confined(CONFINED_NO_MMAP)) {
+		s = raw_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			     0);
+		if (raw_failed(s))
+			return NULL;
+		s->mapped = size;
+		return s;
+	}
+	for (int i = 0; entries <= POOL_ENTRIES && i < POOL; i++)
+		if (!__atomic_exchange_n(&pool[i].used, true, __ATOMIC_ACQUIRE))
+			return (struct start *)pool[i].start;
+	return NULL;
+}
+
+static void release_start(struct start *s)
+{
+	if (s->mapped)
+		raw_syscall2(SYS_munmap, s, s->mapped);
+	else
+		__atomic_store_n(&((struct pooled *)s)->used, false, __ATOMIC_RELEASE);
+}
 
 static create_fn *real_create(void)
 {
@@ -114,7 +160,8 @@ static void *start_thread(void *p)
 
 	if (pcce_active)
 		origin_enter(&start.origin);
-	free(p);
+	release_start(p);
+	pcce_thread_self()->masks_signal = start.masks_signal;
 	pcce_thread_begin();
 	errno = saved_errno;
 	if (start.c11)
@@ -155,10 +202,13 @@ static int create_thread(pthread_t *thread, const pthread_attr_t *attr, const st
 	 * it together. */
 	real_setjmp();
 	main_exit_prepare();
-	passed = malloc(sizeof(*passed) + room * sizeof(*passed->entries));
+	passed = take_start(room);
 	if (!passed)
 		return EAGAIN;
-	*passed = *start;
+	passed->routine = start->routine;
+	passed->c11 = start->c11;
+	passed->arg = start->arg;
+	passed->masks_signal = pcce_thread_self()->masks_signal;
 	if (pcce_active)
 		origin_take(&passed->origin, passed->entries, room);
 	if (__tsan_func_entry)
@@ -167,7 +217,7 @@ static int create_thread(pthread_t *thread, const pthread_attr_t *attr, const st
 	if (__tsan_func_exit)
 		__tsan_func_exit();
 	if (ret != 0)
-		free(passed);
+		release_start(passed);
 	return ret;
 }
 

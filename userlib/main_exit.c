@@ -18,6 +18,7 @@
  */
 #include <pthread.h>
 #include <unistd.h>
+#include "confined.h"
 #include "internal.h"
 #include "jmp_buf.h"
 #include "syscall.h"
@@ -43,7 +44,7 @@ void main_exit_prepare(void)
 	__pthread_unwind_buf_t mine, *outermost;
 	uint64_t *words;
 
-	if (done || raw_syscall0(SYS_gettid) != raw_syscall0(SYS_getpid))
+	if (done || is_confined(CONFINED) || raw_syscall0(SYS_gettid) != raw_syscall0(SYS_getpid))
 		return;
 	__pthread_register_cancel(&mine);
 	outermost = outer(&mine);

@@ -21,6 +21,7 @@
 #include "internal.h"
 #include "origin.h"
 #include "segment_moves.h"
+#include "stack_state.h"
 
 #define PER_SEGMENT PCCE_SEGMENT_ENTRIES
 #define ENTRIES_MAX (PCCE_ORIGIN_SEGMENTS * PER_SEGMENT - 2)
@@ -49,7 +50,7 @@ uint32_t origin_room(void)
  * area, and leaves it there. */
 static bool read_segment_below(struct pcce_segment *to, uint32_t index, uint64_t generation)
 {
-	const struct pcce_segment *area = (const struct pcce_segment *)(uintptr_t)pcce_page.area;
+	const struct pcce_segment *stored;
 	uint64_t word = *position_word();
 
 	if (index + 1 == segment_number(word) && held_kind(word) == PCCE_PLACE_KEPT) {
@@ -57,11 +58,11 @@ static bool read_segment_below(struct pcce_segment *to, uint32_t index, uint64_t
 		__asm__ volatile("" ::: "memory");
 		if (*position_word() == word)
 			return true;
-		area = (const struct pcce_segment *)(uintptr_t)pcce_page.area;
 	}
-	if (!area || index >= PCCE_AREA_SEGMENTS || area[index].generation != generation)
+	stored = stored_segment(index);
+	if (!stored || stored->generation != generation)
 		return false;
-	memcpy(&to->base, &area[index].base, BASE_AND_ENTRIES * sizeof(uint64_t));
+	memcpy(&to->base, &stored->base, BASE_AND_ENTRIES * sizeof(uint64_t));
 	return true;
 }
 
@@ -138,50 +139,63 @@ static void lay_segment(const struct origin *o, struct pcce_entry *base, uint64_
 		base[i + 1] = entry_at(o, place + i, fill);
 }
 
-void origin_enter(const struct origin *whole)
+/* Lays the n segments that are not in the page. Returns the generation of the newest, or 0. */
+static uint64_t lay_area(const struct origin *o, struct pcce_segment *first, uint32_t index,
+			 uint32_t n, uint32_t fill)
 {
-	struct origin o = *whole;
-	uint32_t segments = (o.n + 2 + PER_SEGMENT - 1) / PER_SEGMENT, fill, top, i;
-	struct pcce_segment *area = NULL;
-	uint64_t below = 0, generation;
-	struct pcce_entry *kept = segment_base(1), *own = segment_base(0), copy[PER_SEGMENT + 1];
+	uint64_t below = 0;
 
-	if (!o.known || o.ext > PCCE_SITE_MASK || count_entries(*position_word()))
-		return;
-	if (segments > 1) {
-		if (!pcce_page.area)
-			pcce_page.area = (uint64_t)(uintptr_t)new_area();
-		area = (struct pcce_segment *)(uintptr_t)pcce_page.area;
-		if (!area) {
-			o.entries += o.n - (PER_SEGMENT - 2);
-			o.n = PER_SEGMENT - 2;
-			segments = 1;
-		}
-	}
-	fill = segments * PER_SEGMENT - o.n - 2;
-	top = segments - 1 + (segments & 1);
-	for (i = 0; i + 1 < segments; i++) {
-		struct pcce_segment *s = &area[top + 1 - segments + i];
+	for (uint32_t i = 0; i < n; i++) {
+		struct pcce_segment *s = &first[i];
+		uint64_t generation = next_generation();
 
-		generation = next_generation();
-		lay_segment(&o, &s->base, below, i * PER_SEGMENT, fill);
-		s->index = top + 1 - segments + i;
+		lay_segment(o, &s->base, below, i * PER_SEGMENT, fill);
+		s->index = index + i;
 		s->generation = generation;
 		below = generation;
 	}
-	generation = next_generation();
-	lay_segment(&o, copy, below, i * PER_SEGMENT, fill);
-	/* A signal handler may overwrite the halves until that store says that they are in use.
-	 * Then all is done again. */
+	return below;
+}
+
+static uint64_t exchange_area(uint64_t area)
+{
+	__asm__ volatile("xchgq %1, %0" : "+m"(pcce_page.area), "+r"(area) : : "memory");
+	return area;
+}
+
+/* A signal handler may use the whole encoding stack until the store of the position says what is in
+ * use. If it has begun a segment, there is another generation, and all is done again. */
+void origin_enter(const struct origin *whole)
+{
+	struct origin o = *whole;
+	uint32_t segments = (o.n + 2 + PER_SEGMENT - 1) / PER_SEGMENT;
+	struct pcce_entry *kept = segment_base(1), *own = segment_base(0);
+
+	if (!o.known || o.ext > PCCE_SITE_MASK || count_entries(*position_word()))
+		return;
 	for (;;) {
-		memcpy(kept, copy, sizeof(copy));
+		uint32_t top = segments - 1 + (segments & 1), fill, first;
+		uint64_t area = segments > 1 ? new_area(top + 2) : 0, below, generation;
+
+		if (segments > 1 && !area) {
+			o.entries += o.n - (PER_SEGMENT - 2);
+			o.n = PER_SEGMENT - 2;
+			segments = 1;
+			continue;
+		}
+		fill = segments * PER_SEGMENT - o.n - 2;
+		first = top + 1 - segments;
+		below = lay_area(&o, area_segments(area) + first, first, segments - 1, fill);
+		if (area)
+			__pcce_stack_free_area(exchange_area(area));
+		generation = next_generation();
+		lay_segment(&o, kept, below, (segments - 1) * PER_SEGMENT, fill);
 		own->id = generation;
 		own->site = PCCE_MARK_WORD;
 		__asm__ volatile("" ::: "memory");
 		*position_word() = word_of(0, top + 1, PCCE_PLACE_KEPT);
 		__asm__ volatile("" ::: "memory");
-		if (!memcmp(kept, copy, sizeof(copy)) && own->id == generation &&
-		    held_kind(*position_word()) == PCCE_PLACE_KEPT)
+		if (pcce_page.generation == generation)
 			return;
 		*position_word() = 0;
 	}

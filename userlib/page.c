@@ -2,7 +2,10 @@
 /*
  * Defines the thread page and the thread's registry record, and writes debug output.
  *
- * The page is initial-exec TLS: every thread has one from its first instruction.
+ * The page is initial-exec TLS: every thread has one from its first instruction. Its initial value
+ * has the magic number. So samplers also know threads that the runtime never meets: those that a
+ * program without instrumentation creates, before or after it loads an instrumented library. The
+ * record is in the page, between the two halves, since memory of this kind is scarce.
  *
  * Two runtimes can be in one process: an executable that contains libpcce.a, and libpcce.so.0,
  * which an instrumented shared library asks for.  The executable exports pcce_page, so all modules
@@ -14,14 +17,22 @@
 #include "syscall.h"
 
 __attribute__((visibility("default"), tls_model("initial-exec"),
-	       aligned(PCCE_PAGE_SIZE))) __thread struct pcce_page pcce_page;
+	       aligned(PCCE_PAGE_ALIGN))) __thread struct pcce_page pcce_page = {
+	.magic = PCCE_PAGE_MAGIC,
+	.version = PCCE_PAGE_VERSION,
+	.size = PCCE_PAGE_SIZE,
+	/* An inline pop on an empty stack goes to __pcce_pop_slow: see pushpop.S. */
+	.base = {.site = PCCE_MARK_WORD},
+};
 
 /* The page of this module, whatever pcce_page is bound to. The model is global-dynamic: an
  * initial-exec use would take up static TLS, of which dlopen() has far less than a page. */
 extern __thread struct pcce_page own_page
 	__attribute__((alias("pcce_page"), visibility("hidden"), tls_model("global-dynamic")));
 
-static __thread struct pcce_thread this_thread;
+_Static_assert(sizeof(struct pcce_thread) <=
+		       PCCE_OFF_HALF - PCCE_OFF_FULL - sizeof(struct pcce_entry),
+	       "the record is between the halves of the page");
 
 bool pcce_active;
 bool page_debug;
@@ -33,7 +44,7 @@ bool page_is_own(void)
 
 struct pcce_thread *pcce_thread_self(void)
 {
-	return &this_thread;
+	return (struct pcce_thread *)&pcce_page.entry[PCCE_SEGMENT_ENTRIES];
 }
 
 void pcce_debug(const char *text, long value)

@@ -21,10 +21,11 @@
  *  3. All registers except %r10 keep their values, and the 16 bytes at -128(%rsp) of the caller
  *     stay untouched. So at most 14 words may be pushed here. Flags are free.
  *
- * A push onto a full segment and a pop from an empty one first go to another segment, in C
- * (segments.c). The current segment changes there in one store, and means the same stack before and
- * after. So this is repeatable, and the state remains that of the helper's beginning. C code cannot
- * keep %r11; ext names the slot instead.
+ * A push onto a full segment and a pop from an empty one first go to another segment. The current
+ * segment changes in one store, and means the same stack before and after. So this is repeatable,
+ * and the state remains that of the helper's beginning. Between two segments that are both in the
+ * page it takes a few instructions here. All else is in C (segments.c), which cannot keep %r11; ext
+ * names the slot instead.
  *
  * An inline pop on an empty stack (a bug, or coroutines that move between threads) would make off
  * negative. The count in the base leads such a pop to __pcce_pop_slow, where the id becomes
@@ -36,7 +37,6 @@
 /* As in abi.h; tests/runtime/test_pushpop.c fails if they differ. */
 #define COUNT_MAX 0xffef
 #define ID_LOST 0xc000000000000000
-#define AREA_SEGMENTS (1 << 15)
 
 .macro FUNCTION name
 	.globl \name
@@ -122,10 +122,6 @@ __pcce_text:
 	cmpl $OFF_FULL, %edx
 	ja .Lpush_bad
 	movq %fs:PAGE_ID(%rax), %rdx
-	/* A segment without a place in the area comes back without its counts (fill_lost()). Pops
-	 * would then take entries of the segments below. So nothing is counted there. */
-	cmpl $(AREA_SEGMENTS << PLACE_SHIFT), %fs:PAGE_PLACE(%rax)
-	jae .Lpush_new
 	cmpq %fs:TOP_ID(%rax, %rcx), %rdx
 	je .Lpush_repeated
 .Lpush_new:
@@ -149,8 +145,18 @@ __pcce_text:
 
 	/* The id equals the top entry's. If the site is also the same, and its count not exhausted,
 	 * the low 16 bits of the rotated difference are the count. All other bits are 0. One
-	 * instruction claims and fills. */
+	 * instruction claims and fills.
+	 *
+	 * A segment without a place in the area comes back without its counts (fill_lost()). Pops
+	 * would then take entries of the segments below. So nothing is counted there. A shift takes
+	 * the low five bits of cl, which are the logarithm of the number of places. */
 .Lpush_repeated:
+	movl %fs:PAGE_AREA(%rax), %ecx
+	movl %fs:PAGE_PLACE(%rax), %edx
+	shrl $PLACE_SHIFT, %edx
+	shrl %cl, %edx
+	movl %fs:PAGE_OFF(%rax), %ecx
+	jnz .Lpush_differs
 	movq %fs:TOP_SITE(%rax, %rcx), %rdx
 	xorq %r11, %rdx
 	rolq $16, %rdx
@@ -164,7 +170,36 @@ __pcce_text:
 	movq %fs:PAGE_ID(%rax), %rdx
 	jmp .Lpush_new
 
+	/* As __pcce_segment_up(), if the other half holds nothing, the next segment has a place,
+	 * and the thread has given a generation before. */
 .Lpush_full:
+	movl %fs:PAGE_PLACE(%rax), %edx
+	testl $PLACE_HELD, %edx
+	jnz .Lpush_far
+	shrl $PLACE_SHIFT, %edx
+	incl %edx
+	movl %edx, %r10d
+	movl %fs:PAGE_AREA(%rax), %ecx
+	shrl %cl, %edx
+	jnz .Lpush_far
+	cmpq $0, %fs:PAGE_GENERATION(%rax)
+	je .Lpush_far
+	movl $1, %edx
+	xaddq %rdx, %fs:PAGE_GENERATION(%rax)
+	incq %rdx
+	movl %fs:PAGE_OFF(%rax), %ecx
+	notl %ecx
+	andl $OFF_HALF, %ecx
+	movq %rdx, %fs:PAGE_BASE(%rax, %rcx)
+	movabsq $MARK_WORD, %rdx
+	movq %rdx, %fs:PAGE_BASE + 8(%rax, %rcx)
+	leal PLACE_KEPT(, %r10, 1 << PLACE_SHIFT), %edx
+	shlq $32, %rdx
+	orq %rcx, %rdx
+	movq %rdx, %fs:PAGE_OFF(%rax)
+	movq %fs:PAGE_ID(%rax), %rdx
+	jmp .Lpush_new
+.Lpush_far:
 	movq %r11, %fs:PAGE_EXT(%rax)
 	jmp __pcce_up_detour
 .Lpush_higher:
@@ -238,6 +273,25 @@ __pcce_text:
 .Lpop_bottom:
 	cmpl $1 << PLACE_SHIFT, %fs:PAGE_PLACE(%rax)
 	jb .Lpop_empty
+	/* As __pcce_segment_down(), if the other half keeps the segment below. */
+	movq %fs:PAGE_OFF(%rax), %rdx
+	movq %rdx, %rcx
+	shrq $32, %rcx
+	movl %ecx, %r10d
+	andl $PLACE_HELD, %r10d
+	cmpl $PLACE_KEPT, %r10d
+	jne .Lpop_far
+	subl $(1 << PLACE_SHIFT | PLACE_KEPT), %ecx
+	shlq $32, %rcx
+	movl %edx, %r10d
+	xorl $(OFF_HALF | OFF_FULL), %r10d
+	orq %r10, %rcx
+	movq %rax, %r10
+	movq %rdx, %rax
+	cmpxchgq %rcx, %fs:PAGE_OFF(%r10)
+	movq %r10, %rax
+	jmp .Lpop_again
+.Lpop_far:
 	movq %r11, %fs:PAGE_EXT(%rax)
 	jmp __pcce_down_detour
 .Lpop_lower:
@@ -406,7 +460,7 @@ __pcce_tls_insn:
 	ret
 
 	.pushsection .pcce_entries, "R", @progbits
-	.quad 0x32544e4545434350
+	.quad 0x33544e4545434350
 	.quad __pcce_push
 	.quad __pcce_pop
 	.quad __pcce_push_slow

@@ -26,6 +26,7 @@
 #include <time.h>
 #include "page.h"
 #include "segments.h"
+#include "confined.h"
 #include "syscall.h"
 
 #define MOVE static inline __attribute__((always_inline, unused))
@@ -77,13 +78,44 @@ MOVE uint32_t held_kind(uint64_t word)
 	return (uint32_t)(word >> 32) & PCCE_PLACE_HELD;
 }
 
-/* Reserves room for all segments, untouched. NULL: there is no memory. */
-MOVE struct pcce_segment *new_area(void)
+MOVE struct pcce_segment *area_segments(uint64_t area)
 {
-	void *area = raw_mmap(NULL, AREA_BYTES, PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return (struct pcce_segment *)(uintptr_t)PCCE_AREA_ADDRESS(area);
+}
 
-	return raw_failed(area) ? NULL : area;
+/* Maps an area with at least this many places, empty: a value of pcce_page.area. 0: there is no
+ * memory, or no area is so large. */
+MOVE uint64_t new_area(uint32_t places)
+{
+	uint64_t log = AREA_LOG_MIN;
+	void *area;
+
+	while (1u << log < places)
+		log++;
+	if (1u << log > PCCE_AREA_SEGMENTS)
+		return 0;
+	area = raw_mmap(NULL, area_bytes(log), PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (raw_failed(area))
+		return 0;
+	/* Place 0 may remain unused, but samplers read it. */
+	*(volatile __u64 *)area = 0;
+	return (uint64_t)(uintptr_t)area | log;
+}
+
+/* Returns a number that is higher than all generations so far: the time, or where it must not be
+ * asked for, the number of clock cycles. A program in seccomp's strict mode cannot read either. */
+MOVE uint64_t first_generation(void)
+{
+	struct timespec now;
+
+	if (is_confined(CONFINED_STRICT))
+		return 1ULL << 62;
+	if (is_confined(CONFINED))
+		return __builtin_ia32_rdtsc();
+	if (raw_syscall2(SYS_clock_gettime, CLOCK_MONOTONIC, &now) < 0)
+		return 0;
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 /* Generations begin with the time, so they differ from those of an earlier thread with the same
@@ -91,10 +123,9 @@ MOVE struct pcce_segment *new_area(void)
 MOVE uint64_t next_generation(void)
 {
 	uint64_t generation = 1;
-	struct timespec now;
 
-	if (!pcce_page.generation && raw_syscall2(SYS_clock_gettime, CLOCK_MONOTONIC, &now) == 0)
-		pcce_page.generation = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	if (!pcce_page.generation)
+		pcce_page.generation = first_generation();
 	__asm__ volatile("xaddq %1, %0"
 			 : "+m"(pcce_page.generation), "+r"(generation)
 			 :
@@ -105,9 +136,9 @@ MOVE uint64_t next_generation(void)
 /* Returns the segment's place in the area; NULL if it has none. */
 MOVE struct pcce_segment *stored_segment(uint32_t number)
 {
-	struct pcce_segment *area = (struct pcce_segment *)(uintptr_t)pcce_page.area;
+	uint64_t area = pcce_page.area;
 
-	return area && number < PCCE_AREA_SEGMENTS ? area + number : NULL;
+	return number < PCCE_AREA_CAPACITY(area) ? area_segments(area) + number : NULL;
 }
 
 /* Copies the segment below the current one, which the other half keeps, to the area. */
@@ -171,23 +202,26 @@ MOVE void move_down(uint32_t used, const uint64_t *site)
 	uint64_t word = *position_word(), filling, final;
 	uint32_t number = segment_number(word) - 1;
 	volatile __u64 *to = page_half(start_of_half(number));
-	bool there = held_kind(word) == PCCE_PLACE_KEPT;
+	bool there = held_kind(word) == PCCE_PLACE_KEPT, write = site && used;
 
 	filling = word_of((uint32_t)word, number + 1, PCCE_PLACE_FILLING);
 	final = word_of(start_of_half(number) + used, number, 0);
-	if (there && site && used)
+	/* Usually the count has not grown, and the site is right. */
+	if (there && (!write || to[used / sizeof(*to) + 1] == *site)) {
+		if (replace_current(word, final))
+			return;
+		there = false;
+	} else if (there) {
 		store_kept(word);
-	if (there)
-		there = replace_current(word, site && used ? filling : final);
-	if (there && !(site && used))
-		return;
+		there = replace_current(word, filling);
+	}
 	do {
 		if (!there) {
 			*position_word() = filling;
 			fill_half(to, number);
 		}
 		there = false;
-		if (site && used)
+		if (write)
 			to[used / sizeof(*to) + 1] = *site;
 	} while (!replace_current(filling, final));
 }

@@ -7,26 +7,47 @@
  * lock. Every instrumented shared library also contains it, so it must not use any other part of
  * the runtime.
  *
+ * The area grows here, too. All that runs in this thread would find a place in the old area for
+ * what it stores, or would replace the area as well. So signals wait meanwhile: a few system calls
+ * whenever the stack is twice as deep as ever before.
+ *
  * segment_moves.h says what samplers and signal handlers may see meanwhile.
  */
+#include <signal.h>
 #include "segment_moves.h"
 
 /* An even number of segments that no stack has below its current one. */
 #define NUMBER_LOST (1u << 29)
 
-static void reserve_area(void)
+/* Words, and not memcpy(), which is not the runtime's own. */
+static void copy_places(struct pcce_segment *to, const struct pcce_segment *from, uint32_t n)
 {
-	struct pcce_segment *area = new_area();
-	uint64_t expected = 0;
+	volatile __u64 *t = (volatile __u64 *)to;
+	const __u64 *f = (const __u64 *)from;
 
-	if (!area)
+	for (unsigned long i = 0; i < n * sizeof(*to) / sizeof(*t); i++)
+		t[i] = f[i];
+}
+
+/* Makes room for this many segments, if there is memory. */
+static void grow_area(uint32_t places)
+{
+	const uint64_t all = ~0ULL;
+	uint64_t before, old, new;
+
+	/* The program's seccomp filter may kill it. */
+	if (places > PCCE_AREA_SEGMENTS || is_confined(CONFINED_NO_MMAP) ||
+	    raw_syscall4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof(all)) != 0)
 		return;
-	__asm__ volatile("cmpxchgq %2, %0"
-			 : "+m"(pcce_page.area), "+a"(expected)
-			 : "r"((uint64_t)(unsigned long)area)
-			 : "cc", "memory");
-	if (expected != 0)
-		raw_syscall2(SYS_munmap, area, AREA_BYTES);
+	old = pcce_page.area;
+	new = PCCE_AREA_CAPACITY(old) < places ? new_area(places) : 0;
+	if (new) {
+		copy_places(area_segments(new), area_segments(old), PCCE_AREA_CAPACITY(old));
+		*(volatile __u64 *)&pcce_page.area = new;
+		if (old)
+			raw_syscall2(SYS_munmap, area_segments(old), area_bytes(old));
+	}
+	raw_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
 }
 
 void __pcce_segment_up(void)
@@ -36,8 +57,9 @@ void __pcce_segment_up(void)
 	uint32_t above = start_of_half(number + 1);
 	volatile __u64 *base = page_half(above);
 
-	if (!pcce_page.area)
-		reserve_area();
+	/* The next segment has a place, too, since its entries may have counts. */
+	if (PCCE_AREA_CAPACITY(pcce_page.area) < number + 2)
+		grow_area(number + 2);
 	if (held_kind(word) == PCCE_PLACE_KEPT)
 		store_kept(word);
 	*position_word() = word_of(off, number, 0);

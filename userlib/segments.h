@@ -14,7 +14,13 @@
 
 #pragma GCC visibility push(hidden)
 
-#define AREA_BYTES ((unsigned long)PCCE_AREA_SEGMENTS * sizeof(struct pcce_segment))
+#define AREA_LOG_MIN 4 /* 16 segments: two pages of memory */
+
+/* Bytes of an area with this logarithm of places; the last page may have more than it needs. */
+static inline unsigned long area_bytes(uint64_t log)
+{
+	return sizeof(struct pcce_segment) << (log & PCCE_AREA_LOG);
+}
 
 /* Begins the next segment; the current one is full. */
 void __pcce_segment_up(void);

@@ -2,18 +2,29 @@
 /*
  * Declares the self sampler's parts.
  *
- *   self_sampler.c  activation, signal, sources
- *   self_ring.c     the ring
- *   self_maps.c     where executable memory is
- *   local_libc.h    the C library functions of the handler
- *   verify.c        the unwinder, another library
+ *   self_sampler.c   begin and end: processes, threads, forks
+ *   self_state.c     what all parts share, and the activation
+ *   self_signal.c    the signal: what is ours, what the program's
+ *   self_altstack.c  the stack that the handler runs on
+ *   self_source.c    what sends the signal: a perf event or a timer
+ *   self_sample.c    one sample
+ *   self_modules.c   where executable files are mapped
+ *   self_ring.c      the ring
+ *   local_libc.h     the C library functions of the handler
+ *   verify.c         the unwinder, another library
+ *
+ * A sampling path (self_on_signal and all below it) takes no lock, allocates nothing, and makes no
+ * system call.  Exceptions are named where they are made; none is made once the program has
+ * confined itself (confined.h).
  */
 #ifndef PCCE_USERLIB_SELF_H
 #define PCCE_USERLIB_SELF_H
 
 #include <limits.h>
+#include <signal.h>
 #include <pcce/datafile.h>
 #include <pcce/selfring.h>
+#include <ucontext.h>
 #include "internal.h"
 #include "local_libc.h"
 
@@ -36,21 +47,6 @@ void *ring_reserve(struct ring *ring, size_t size, uint32_t type);
 /* Publishes the record that ring_reserve() gave. */
 void ring_commit(struct ring *ring, void *record);
 
-/* self_maps.c */
-/* In a forked child: a scan by a thread that does not exist there will not end. */
-void maps_after_fork(void);
-enum maps_mode {
-	MAPS_IN_HANDLER, /* only new ones; not if another scan runs, or ran just now */
-	MAPS_NEW,	 /* only new ones */
-	MAPS_ALL
-};
-bool maps_scan(struct ring *ring, uint64_t now, uint32_t pid, enum maps_mode mode);
-bool maps_know(uint64_t address);
-/* True if maps_know() is true for each of the entries' sites. */
-bool maps_know_sites(const struct pcce_entry *entries, unsigned int n);
-
-#pragma GCC visibility pop
-
 /*
  * In libpcce-verify.so: unwinds the real stack from a signal's ucontext, innermost address (the
  * interrupted one) first; with context NULL, from its caller. Writes at most max addresses, and
@@ -59,5 +55,62 @@ bool maps_know_sites(const struct pcce_entry *entries, unsigned int n);
  */
 #define VERIFY_UNWIND "pcce_verify_unwind"
 typedef int verify_unwind_fn(void *context, uint64_t *pcs, int max, int *complete);
+
+/* self_state.c */
+struct self_state {
+	bool active;	/* threads are sampled */
+	bool installed; /* the handler is in the kernel, also after sampling has ended */
+	int signal;
+	uint32_t pid;
+	uint64_t interval; /* ns of CPU time between samples */
+	uint64_t ring_size;
+	bool want_verify, want_task_clock, want_timer;
+	struct ring ring;
+	verify_unwind_fn *unwind;
+	char directory[PATH_MAX];
+};
+extern struct self_state self_state;
+
+/* Reads PCCE_SELF into self_state; false if there is none. */
+bool self_state_read(void);
+uint64_t self_now(void);
+void self_set_flag(uint32_t flag);
+void self_count_lost(uint64_t n);
+
+/* self_modules.c */
+/* At the start: puts all executable mappings of files into the ring. False if it cannot. */
+bool modules_begin(void);
+/* In a forked child, which has another pid: all is to be described again. */
+void modules_after_fork(void);
+/* Puts the module that holds an address into the ring, unless it is there. */
+void modules_describe(uint64_t address);
+/* The same for the sites of entries. */
+void modules_describe_sites(const struct pcce_entry *entries, unsigned int n);
+
+/* self_sample.c */
+void self_sample_begin(void);
+/* Puts a sample of the thread into the ring. */
+void self_sample(struct pcce_thread *t, ucontext_t *uc, uint32_t weight);
+/* Gives the thread what verify mode needs, and takes it back. */
+void self_sample_thread_begin(struct pcce_thread *t);
+void self_sample_thread_end(struct pcce_thread *t);
+
+/* self_altstack.c: false if the handler has no stack in this thread, and must not run there. */
+bool altstack_begin(struct pcce_thread *t);
+void altstack_end(struct pcce_thread *t);
+
+/* self_source.c */
+/* Arms the calling thread's source, if there is one. Not in a handler. */
+void source_arm(struct pcce_thread *t);
+void source_disarm(struct pcce_thread *t);
+/* Is the signal that of the thread's source, now or formerly? */
+bool source_sent(const struct pcce_thread *t, const siginfo_t *info);
+
+/* self_signal.c */
+typedef void self_entry_fn(int sig, siginfo_t *info, void *context);
+/* Makes entry, which calls self_on_signal(), the signal's handler. */
+bool signal_install(self_entry_fn *entry);
+
+#pragma GCC visibility pop
 
 #endif

@@ -50,7 +50,7 @@ static int allocate_file(int fd, uint64_t size)
 
 	if (ret != -EOPNOTSUPP && ret != -ENOSYS)
 		return (int)ret;
-	for (uint64_t at = 0; at < size; at += PCCE_PAGE_SIZE) {
+	for (uint64_t at = 0; at < size; at += MEMORY_PAGE) {
 		ret = raw_syscall4(SYS_pwrite64, fd, &zero, 1, at);
 		if (ret < 0)
 			return (int)ret;

@@ -49,15 +49,15 @@ bool __pcce_stack_keep(struct stack_state *s)
 static void store_held(struct stack_state *s)
 {
 	uint32_t number = segment_number(s->position) - 1;
-	struct pcce_segment *area = (struct pcce_segment *)(uintptr_t)s->area;
+	struct pcce_segment *area;
 
-	if (held_kind(s->position) != PCCE_PLACE_KEPT || number >= PCCE_AREA_SEGMENTS)
+	if (held_kind(s->position) != PCCE_PLACE_KEPT)
 		return;
-	if (!area)
-		area = new_area();
-	if (!area)
+	if (!s->area)
+		s->area = new_area(number + 2);
+	if (number >= PCCE_AREA_CAPACITY(s->area))
 		return;
-	s->area = (uint64_t)(uintptr_t)area;
+	area = area_segments(s->area);
 	copy_half((volatile __u64 *)&area[number].base, s->half[number & 1], HALF_WORDS);
 	area[number].index = number;
 	area[number].generation = 1;
@@ -71,10 +71,10 @@ static void store_held(struct stack_state *s)
 static uint64_t renumber(struct stack_state *s)
 {
 	uint32_t number = segment_number(s->position);
-	struct pcce_segment *area = (struct pcce_segment *)(uintptr_t)s->area;
+	struct pcce_segment *area = area_segments(s->area);
 	uint64_t below = 0;
 
-	for (uint32_t i = 0; area && i < number && i < PCCE_AREA_SEGMENTS; i++) {
+	for (uint32_t i = 0; i < number && i < PCCE_AREA_CAPACITY(s->area); i++) {
 		if (!area[i].generation) {
 			below = 0;
 			continue;
@@ -82,13 +82,13 @@ static uint64_t renumber(struct stack_state *s)
 		area[i].base.id = below;
 		area[i].generation = below = next_generation();
 	}
-	return number <= PCCE_AREA_SEGMENTS ? below : 0;
+	return number <= PCCE_AREA_CAPACITY(s->area) ? below : 0;
 }
 
 void __pcce_stack_free_area(uint64_t area)
 {
 	if (area)
-		raw_syscall2(SYS_munmap, area, AREA_BYTES);
+		raw_syscall2(SYS_munmap, area_segments(area), area_bytes(area));
 }
 
 static uint64_t exchange_word(volatile __u64 *at, uint64_t value)

@@ -19,7 +19,7 @@
 
 struct stack_state {
 	uint64_t id, ext, position;
-	uint64_t area;		   /* belongs to this stack from now on */
+	uint64_t area;		   /* as in the page; belongs to this stack from now on */
 	__u64 half[2][HALF_WORDS]; /* bases and entries */
 };
 

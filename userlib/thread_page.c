@@ -26,9 +26,11 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include "confined.h"
 #include "internal.h"
 #include "page.h"
 #include "segments.h"
+#include "stack_state.h"
 #include "syscall.h"
 
 static pthread_key_t end_key;
@@ -45,10 +47,16 @@ void pcce_thread_begin(void)
 	t->page = page;
 	page->version = PCCE_PAGE_VERSION;
 	page->size = PCCE_PAGE_SIZE;
-	page->tid = (uint32_t)raw_syscall0(SYS_gettid);
+	/* Without a number if the program's seccomp filter would kill it. */
+	page->tid = is_confined(CONFINED_NO_GETTID) ? 0 : (uint32_t)raw_syscall0(SYS_gettid);
 	page->state |= PCCE_STATE_LIVE;
 	/* An inline pop on an empty stack goes to __pcce_pop_slow: see pushpop.S. */
 	page->base.site = PCCE_MARK_WORD;
+	/* The page may cross a page of memory. A sampler can read it only if both parts exist. */
+	__asm__ volatile("orb $0, %0"
+			 : "+m"(((char *)page)[PCCE_PAGE_SIZE - 1])
+			 :
+			 : "cc", "memory");
 	__atomic_store_n(&page->magic, PCCE_PAGE_MAGIC, __ATOMIC_RELEASE);
 	registry_add(t);
 	if (end_key_valid)
@@ -60,7 +68,8 @@ void pcce_thread_end(void)
 {
 	struct pcce_thread *t = pcce_thread_self();
 	struct pcce_page *page = &pcce_page;
-	void *area, *jumps;
+	uint64_t area;
+	void *jumps;
 
 	if (!t->listed)
 		return;
@@ -73,14 +82,13 @@ void pcce_thread_end(void)
 	page->ext = 0;
 	*(volatile __u64 *)&page->position = 0;
 	page->base.id = 0;
-	area = (void *)(uintptr_t)page->area;
+	area = page->area;
 	jumps = (void *)(uintptr_t)page->jumps;
 	__asm__ volatile("" ::: "memory");
 	page->area = 0;
 	page->jumps = 0;
 	__asm__ volatile("" ::: "memory");
-	if (area)
-		raw_syscall2(SYS_munmap, area, AREA_BYTES);
+	__pcce_stack_free_area(area);
 	if (jumps)
 		raw_syscall2(SYS_munmap, jumps, JUMPS_BYTES);
 }
@@ -114,8 +122,7 @@ static void forget_thread(struct pcce_thread *t)
 
 	page->state = 0;
 	page->magic = 0;
-	if (page->area)
-		raw_syscall2(SYS_munmap, (void *)(uintptr_t)page->area, AREA_BYTES);
+	__pcce_stack_free_area(page->area);
 	page->area = 0;
 	if (page->jumps)
 		raw_syscall2(SYS_munmap, (void *)(uintptr_t)page->jumps, JUMPS_BYTES);
@@ -127,7 +134,7 @@ static void fork_child(void)
 	int saved_errno = errno;
 
 	registry_after_fork(pcce_thread_self(), forget_thread);
-	pcce_page.tid = (uint32_t)raw_syscall0(SYS_gettid);
+	pcce_page.tid = is_confined(CONFINED_NO_GETTID) ? 0 : (uint32_t)raw_syscall0(SYS_gettid);
 	self_after_fork(pcce_thread_self());
 	errno = saved_errno;
 }

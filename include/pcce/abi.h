@@ -33,9 +33,10 @@
 #endif
 #include <pcce/assert.h>
 
-#define PCCE_PAGE_SIZE 4096
+#define PCCE_PAGE_SIZE 896
+#define PCCE_PAGE_ALIGN 64
 #define PCCE_PAGE_MAGIC 0x65636370u /* "pcce" */
-#define PCCE_PAGE_VERSION 3
+#define PCCE_PAGE_VERSION 4
 
 /*
  * An entry of the encoding stack: 16 bytes.
@@ -109,23 +110,32 @@ struct pcce_entry {
 #define PCCE_LANDING_MARK 0x0f, 0x1f, 0x80, 0x70, 0x63, 0x63, 0x65
 
 /* Entries in a segment of the encoding stack. */
-#define PCCE_SEGMENT_ENTRIES 32
+#define PCCE_SEGMENT_ENTRIES 16
 #define PCCE_OFF_FULL (PCCE_SEGMENT_ENTRIES * 16)
-#define PCCE_OFF_HALF 1024
+#define PCCE_OFF_HALF 512
 #define PCCE_OFF_USED (PCCE_OFF_HALF - 1) /* mask: bytes of entries in the half */
 /* Any of these bits in off: the segment is full, or off is not a value that the runtime sets. */
-#define PCCE_OFF_SLOW 0xfffffa00u
+#define PCCE_OFF_SLOW 0xfffffd00u
 
-/* Segments in the area, which is outside the page. The runtime reserves it with one mmap when a
- * thread first needs it, and touches only the part that is used. */
-#define PCCE_AREA_SEGMENTS (1u << 15)
+/*
+ * pcce_page.area: where segments are that are not in the page. It is the address of an array of
+ * struct pcce_segment, a multiple of 4096, plus the binary logarithm of the number of elements. So
+ * one store replaces the area by a larger one. 0: there is none. The runtime maps one when a thread
+ * first needs it, and one of twice the size when that is full.
+ */
+#define PCCE_AREA_LOG 31u /* mask */
+#define PCCE_AREA_ADDRESS(area) ((area) & ~4095ULL)
+/* Number of segments for which the area has places. */
+#define PCCE_AREA_CAPACITY(area) ((area) ? 1u << (PCCE_AREA_LOG & (area)) : 0)
+/* The largest area's. */
+#define PCCE_AREA_SEGMENTS (1u << 16)
 
 /* At most this many segments of the creator's stack are below the thread's own stack; a power of
  * two. */
-#define PCCE_ORIGIN_SEGMENTS 64
+#define PCCE_ORIGIN_SEGMENTS 128
 
 /*
- * A complete segment in the area: 544 bytes. base.id is the generation of the segment below it, or
+ * A complete segment in the area: 288 bytes. base.id is the generation of the segment below it, or
  * 0 if there is none or it is not known; base.site is PCCE_MARK_WORD.
  */
 struct pcce_segment {
@@ -148,18 +158,23 @@ struct pcce_segment {
 #define PCCE_STATE_RESTORE 2u /* the runtime is restoring the state after a non-local jump */
 
 /*
- * The thread page: `__thread struct pcce_page pcce_page`, initial-exec TLS, 4096 bytes, aligned to
- * its size. It begins as zeros. Slots work on it from a thread's first instruction, even before the
- * runtime has announced it. The comment of each field names its writers: slots; push and pop (slots
- * or helpers); restore (__pcce_restore); the runtime.
+ * The thread page: `__thread struct pcce_page pcce_page`, initial-exec TLS, 896 bytes, aligned to
+ * 64. It begins as zeros, apart from magic, version, size and the base, which its TLS image has.
+ * Slots work on it from a thread's first instruction, even before the runtime has announced it. The
+ * comment of each field names its writers: slots; push and pop (slots or helpers); restore
+ * (__pcce_restore); the runtime.
+ *
+ * It is small for two reasons. A thread's TLS is on its stack, which may have only 16 KiB. And
+ * dlopen() has only 1664 bytes (glibc 2.36) for such TLS of all libraries that it loads.
  *
  * The encoding stack is a sequence of segments of PCCE_SEGMENT_ENTRIES entries. The page has two
  * halves, each with room for one segment: the newest segment, which is the current one, and one
  * other. A segment with an even number is in the lower half. Each half begins with the base of its
  * segment. In the lower half this is base, directly before entry[0]; in the upper half it is
- * entry[63], PCCE_OFF_HALF bytes further. The current segment's entries are those from the half's
+ * entry[31], PCCE_OFF_HALF bytes further. The current segment's entries are those from the half's
  * start up to off. The top entry, 16 bytes below off, may be the base. The base's count is
- * PCCE_COUNT_MARK, so a pop there takes the slow path.
+ * PCCE_COUNT_MARK, so a pop there takes the slow path. entry[16] to entry[30] are no entries. The
+ * runtime has its own data there.
  *
  * A push onto a full segment begins the next segment in the other half. The runtime first stores
  * what that half holds in the area (area[index], if place says KEPT). A pop from an empty segment
@@ -170,9 +185,10 @@ struct pcce_segment {
  * current segment, and a reader that already has it need not read it again. Therefore the price of
  * a sample does not depend on depth.
  *
- * If the area cannot be reserved, or is full, a segment that should go there is lost: its entries
- * return with id PCCE_ID_LOST and site 0. There may be no area as long as only one segment is below
- * the current one, and is kept in the page. Place 0 of the area may never have been in use.
+ * If the area cannot be mapped, or cannot grow, a segment that should go there is lost: its entries
+ * return with id PCCE_ID_LOST and site 0. A reader must not read beyond the area. There may be no
+ * area as long as only one segment is below the current one, and is kept in the page. Place 0 of
+ * the area may never have been in use.
  *
  * off and place change together, in one store of 8 bytes. A signal handler that moves up and down
  * again leaves both of them and all live entries as they were. Only KEPT and FILLING may be gone.
@@ -183,9 +199,9 @@ struct pcce_segment {
  * tells which of these steps have been done; see struct pcce_table_site.
  */
 struct pcce_page {
-	__u32 magic;   /* runtime, once per thread: PCCE_PAGE_MAGIC, stored last */
-	__u16 version; /* runtime: PCCE_PAGE_VERSION */
-	__u16 size;    /* runtime: PCCE_PAGE_SIZE */
+	__u32 magic;   /* initially PCCE_PAGE_MAGIC; 0 in pages of threads that a fork left */
+	__u16 version; /* initially PCCE_PAGE_VERSION */
+	__u16 size;    /* initially PCCE_PAGE_SIZE */
 	__u32 tid;     /* runtime: thread id in the initial pid namespace of the process */
 	__u32 state;   /* runtime: PCCE_STATE_* */
 	__u64 id;      /* slots, push and pop, restore: the context id */
@@ -201,7 +217,7 @@ struct pcce_page {
 			__u32 place; /* runtime: see PCCE_PLACE_* */
 		};
 	};
-	__u64 area; /* runtime: address of pcce_segment[PCCE_AREA_SEGMENTS], or 0 */
+	__u64 area; /* runtime: see PCCE_AREA_LOG */
 	__u64 reserved0;
 	__u64 jumps;	  /* runtime: address of its records of this thread's setjmps, or 0 */
 	__u64 generation; /* runtime: the generation that was given last */
@@ -211,7 +227,7 @@ struct pcce_page {
 };
 
 PCCE_ASSERT_SIZE(pcce_entry, 16);
-PCCE_ASSERT_SIZE(pcce_segment, 544);
+PCCE_ASSERT_SIZE(pcce_segment, 288);
 PCCE_ASSERT_SIZE(pcce_page, PCCE_PAGE_SIZE);
 PCCE_ASSERT_OFFSET(pcce_page, magic, 0);
 PCCE_ASSERT_OFFSET(pcce_page, version, 4);
@@ -248,7 +264,7 @@ PCCE_ASSERT_OFFSET(pcce_page, entry, 128);
 #define PCCE_SAMPLE_BY_CONTENT 512u
 
 /* Most segments that one sample carries. */
-#define PCCE_SAMPLE_SEGMENTS 256
+#define PCCE_SAMPLE_SEGMENTS 512
 
 /*
  * One sample, as every sampler delivers it and as pcce.data stores it: 104 bytes, and then

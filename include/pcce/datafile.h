@@ -18,9 +18,8 @@
 #include <pcce/abi.h>
 
 #define PCCE_FILE_MAGIC 0x4154414445434350ULL /* "PCCEDATA" */
-#define PCCE_FILE_VERSION 4
-/* The oldest version that can be read: its stacks hold no origins (PCCE_COUNT_ORIGIN). */
-#define PCCE_FILE_VERSION_OLDEST 3
+/* Before version 5 segments had 32 entries. */
+#define PCCE_FILE_VERSION 5
 #define PCCE_FILE_BYTE_ORDER 0x01020304u
 
 struct pcce_file_header {

@@ -243,8 +243,9 @@ int pcce_decode_process_state(struct pcce_decode_process *process,
 			      struct pcce_decode_error *why);
 /*
  * A copy of a thread page, with the registers of the thread.  area: a copy of the first n_area
- * segments at page->area, in which older entries are, or NULL; (page->place >> PCCE_PLACE_SHIFT)
- * of them are in use.  What is missing there is marked as a gap.
+ * segments at PCCE_AREA_ADDRESS(page->area), in which older entries are, or NULL.  Of them
+ * (page->place >> PCCE_PLACE_SHIFT) are in use, at most PCCE_AREA_CAPACITY(page->area).  What is
+ * missing there is marked as a gap.
  */
 int pcce_decode_process_page(struct pcce_decode_process *process, const struct pcce_page *page,
 			     const struct pcce_segment *area, size_t n_area, uint64_t ip,

@@ -110,7 +110,7 @@ struct pcce_kmod_setup {
 struct pcce_kmod_places {
 	__u32 n;
 	__u32 reserved;
-	__s64 offsets[PCCE_KMOD_OFFSETS]; /* multiples of PCCE_PAGE_SIZE; those from n on are 0 */
+	__s64 offsets[PCCE_KMOD_OFFSETS]; /* multiples of PCCE_PAGE_ALIGN; those from n on are 0 */
 };
 #define PCCE_KMOD_PLACES_VER0 264
 

@@ -52,6 +52,7 @@
 #ifndef PCCE_SELFRING_H
 #define PCCE_SELFRING_H
 
+#include <signal.h>
 #include <pcce/abi.h>
 
 /*
@@ -63,13 +64,17 @@
 #define PCCE_SELF_FLAG_VERIFY 'v'     /* add the real stack to samples */
 #define PCCE_SELF_FLAG_TASK_CLOCK 't' /* count task-clock instead of cpu-clock */
 #define PCCE_SELF_FLAG_TIMER 'p'      /* use the POSIX timer even if perf_event_open works */
+/* Followed by the decimal number of the signal that samples; without it, PCCE_SELF_SIGNAL. */
+#define PCCE_SELF_FLAG_SIGNAL 's'
+
+#define PCCE_SELF_SIGNAL SIGWINCH
 
 #define PCCE_SELF_NEW "new-"
 #define PCCE_SELF_RING "ring-"
 #define PCCE_SELF_OWNER "owner"
 
 #define PCCE_SELF_MAGIC 0x31474e5245434350ULL /* "PCCERNG1" */
-#define PCCE_SELF_VERSION 3
+#define PCCE_SELF_VERSION 4
 #define PCCE_SELF_HEADER_SIZE 4096
 #define PCCE_SELF_DATA_MIN (256u << 10)
 #define PCCE_SELF_DATA_MAX (64u << 20)
@@ -84,7 +89,8 @@
  * weight of a sample is the number of periods that it represents. */
 #define PCCE_SELF_TIMER 2u
 #define PCCE_SELF_USER_ONLY 4u /* time in the kernel is not counted */
-/* The program installed a handler for the sampling signal: sampling ended. */
+/* The program waits for the sampling signal itself, with the signal blocked: the thread that does
+ * is not sampled meanwhile. Or the handler could not be installed. */
 #define PCCE_SELF_SIGNAL_TAKEN 8u
 #define PCCE_SELF_NO_MAPS 16u /* the process could not read its own mappings */
 /* Verify mode was requested, but there is no unwinder (static program). */
@@ -94,6 +100,12 @@
 #define PCCE_SELF_GAVE_UP 256u	/* the ring was full, and the reader did not look */
 /* The program is about to forbid itself to read the clock: sampling ended. */
 #define PCCE_SELF_NO_CLOCK 512u
+/* The program confined itself (seccomp): threads and processes that it creates from then on are not
+ * sampled. */
+#define PCCE_SELF_CONFINED 1024u
+/* The same, and its filter does not let signal handlers return: sampling ended. */
+#define PCCE_SELF_NO_SIGNALS 2048u
+#define PCCE_SELF_NO_STACK 4096u /* a thread has no stack for the handler: it is not sampled */
 
 struct pcce_self_ring {
 	__u64 magic; /* process, once, stored last */

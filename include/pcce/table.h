@@ -218,7 +218,7 @@ PCCE_ASSERT_SIZE(pcce_table_helper, 16);
  */
 #define PCCE_HELPERS_SECTION ".pcce_helpers"
 #define PCCE_ENTRIES_SECTION ".pcce_entries"
-#define PCCE_ENTRIES_MAGIC 0x32544e4545434350ULL /* "PCCEENT2" */
+#define PCCE_ENTRIES_MAGIC 0x33544e4545434350ULL /* "PCCEENT3" */
 
 struct pcce_helper_entries {
 	__u64 magic;

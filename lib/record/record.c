@@ -17,6 +17,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -33,6 +34,7 @@
 
 #include "base/child.h"
 #include "base/message.h"
+#include "elf/module.h"
 #include "recording/writer.h"
 #include "record/modules.h"
 #include "base/output_file.h"
@@ -60,9 +62,10 @@ struct recorder {
 	struct datafile_writer *writer;
 	struct record_modules *modules;
 	uint64_t samples, lost, throttled, nested, outside;
+	const char *program;			 /* the command's file; NULL: not known */
 	const struct record_module *main_module; /* of the recorded command or process */
 	pid_t main_pid;
-	bool any_instrumented;
+	bool any_instrumented, set_uid;
 	uint64_t progress_due;
 	bool progress_shown;
 };
@@ -331,16 +334,18 @@ static void catch_stop_signals(struct recorder *r)
 	sigaction(SIGPIPE, &child, NULL);
 }
 
-static void warn_set_uid(const struct recorder *r, const char *program)
+static void warn_set_uid(struct recorder *r, const char *program)
 {
 	struct stat st;
 
 	if (r->ops == &sampler_self && program && !stat(program, &st) &&
 	    (((st.st_mode & S_ISUID) && st.st_uid != geteuid()) ||
-	     ((st.st_mode & S_ISGID) && st.st_gid != getegid())))
+	     ((st.st_mode & S_ISGID) && st.st_gid != getegid()))) {
+		r->set_uid = true;
 		say("warning: %s is set-uid or set-gid: the self sampler cannot sample it; use -b "
 		    "bpf as root",
 		    program);
+	}
 }
 
 static int cannot_run(const char *name, int err)
@@ -492,10 +497,55 @@ static int finish_recording(struct recorder *r)
 	return err ? err : datafile_flush(r->writer);
 }
 
+/* True if the file is known to be a program without an encoding table. */
+static bool is_uninstrumented(const char *path)
+{
+	struct elf_module elf;
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+	bool result;
+
+	if (fd < 0)
+		return false;
+	if (elf_module_open_fd(fd, &elf, NULL)) {
+		close(fd);
+		return false;
+	}
+	result = !elf_module_table(&elf);
+	elf_module_close(&elf);
+	close(fd);
+	return result;
+}
+
+/* Says why a recording has no contexts, or few. */
+static void warn_of_silence(const struct recorder *r)
+{
+	const char *why = r->ops->why_nothing ? r->ops->why_nothing(r->sampler) : NULL;
+	char part[32], all[32];
+
+	format_count(part, sizeof(part), r->outside);
+	format_count(all, sizeof(all), r->samples);
+	if (!r->samples && r->set_uid)
+		return; /* that is why */
+	if (!r->samples && !r->main_module && is_uninstrumented(r->program))
+		say("warning: no samples: %s was not built with pcce%s%s", r->program,
+		    why ? "; " : "", why ? why : "");
+	else if (!r->samples && why)
+		say("warning: no samples: %s", why);
+	else if (!r->samples)
+		say("warning: no samples: the program used too little CPU time, or none of the "
+		    "event %s; use a higher -F",
+		    r->options->event);
+	else if (r->outside > r->samples / 2 && !(r->main_module && !r->main_module->instrumented))
+		say("warning: %s of %s samples are outside of instrumented threads: they have no "
+		    "contexts; pcce-report --format=flat lists where they are",
+		    part, all);
+}
+
 static void print_summary(const struct recorder *r)
 {
 	char n[32], size[32];
 
+	warn_of_silence(r);
 	if (r->main_module && !r->main_module->instrumented)
 		say("warning: %s was not built with pcce: samples in it have no contexts%s",
 		    r->main_module->path,
@@ -588,6 +638,7 @@ int record_run(const struct record_options *o)
 		.target = o->target,
 		.verify = o->verify,
 		.aggregate = o->aggregate,
+		.signal = o->signal,
 	};
 	char *program = NULL;
 	int status = 1, err = 0;
@@ -608,6 +659,7 @@ int record_run(const struct record_options *o)
 	err = choose_sampler(&r, &config);
 	if (err)
 		goto out;
+	r.program = program;
 	warn_set_uid(&r, program);
 	err = output_file_create(&r.output, o->output, OUTPUT_RECORDING, &why);
 	if (err) {

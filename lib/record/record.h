@@ -14,6 +14,7 @@ struct record_options {
 	const char *output;
 	pid_t target; /* a running process; 0: run command */
 	char **command;
+	int signal; /* of the self sampler; 0: its default */
 	bool verify, aggregate, quiet, verbose;
 };
 

@@ -150,11 +150,11 @@ static int check_file_header(struct datafile_reader *r)
 				 "it has the byte order mark %#" PRIx32
 				 ", which this pcce does not know",
 				 h.byte_order);
-	if (h.version < PCCE_FILE_VERSION_OLDEST || h.version > PCCE_FILE_VERSION)
+	if (h.version != PCCE_FILE_VERSION)
 		return set_error(r, -EINVAL,
 				 "it has format version %" PRIu32
-				 ", and this pcce reads versions %d to %d",
-				 h.version, PCCE_FILE_VERSION_OLDEST, PCCE_FILE_VERSION);
+				 ", and this pcce reads version %d; record again",
+				 h.version, PCCE_FILE_VERSION);
 	if (h.features)
 		return set_error(r, -EINVAL,
 				 "it needs features %#" PRIx64

@@ -26,6 +26,7 @@ struct sampler_config {
 	const char *program; /* the command's file, if it was found; else NULL */
 	bool verify;
 	bool aggregate; /* merge equal samples in the kernel */
+	int signal;	/* of the self sampler; 0: its default */
 };
 
 /* Receives what a sampler delivers. Pointers are valid only during the call. Each function returns
@@ -61,6 +62,8 @@ struct sampler_ops {
 	int (*poll)(struct sampler *s, const struct sampler_sink *sink, int timeout_ms);
 	/* Stops sampling, and delivers the rest. */
 	int (*stop)(struct sampler *s, const struct sampler_sink *sink);
+	/* Optional. After stop(), when there is no sample at all: why, as a sentence; or NULL. */
+	const char *(*why_nothing)(const struct sampler *s);
 	void (*destroy)(struct sampler *s);
 };
 

@@ -12,6 +12,10 @@
  * tells, see selfring.h): the process has ended or done an exec. Rings are read in the order of
  * their creation, so the sink gets mappings and samples of a process in order.
  *
+ * A ring may belong to a user whom the recorder must not trust: root records a command that drops
+ * its privileges. So a ring is a regular file with one name, opened without following links; what
+ * is in it is copied before it is checked; and a file that shrinks becomes zeros (bus_guard.c).
+ *
  * A process can be in another pid namespace. pidns.c finds its number in ours.
  */
 #ifndef _GNU_SOURCE
@@ -23,16 +27,19 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include <pcce/selfring.h>
+#include "sampler/bus_guard.h"
 #include "sampler/pidns.h"
 #include <pcce/sample.h>
 #include "sampler/sampler.h"
@@ -47,6 +54,7 @@ struct ring {
 	uint64_t size, tail, lost_seen;
 	uint64_t start_time, pid_ns;
 	pid_t pid, pid_here; /* its process in that process's namespace, and in ours */
+	struct bus_guard *guard;
 	int fd;
 	bool finished;
 };
@@ -58,6 +66,7 @@ struct sampler {
 	struct ring *rings; /* sorted by start_time */
 	size_t n, capacity;
 	uint32_t flags_told;
+	bool any_ring, told_of_too_many;
 	char *preload_before;
 	bool preload_changed;
 	_Alignas(16) char record[PCCE_SELF_RECORD_MAX + PATH_MAX];
@@ -157,15 +166,17 @@ static int self_prepare(const struct sampler_config *config, struct sampler **ou
 		goto fail;
 	}
 	s->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	if (s->inotify < 0 || inotify_add_watch(s->inotify, s->directory.path, IN_MOVED_TO) < 0) {
+	if (s->inotify < 0 || inotify_add_watch(s->inotify, s->directory.rings, IN_MOVED_TO) < 0) {
 		/* Without inotify, each poll reads the directory. */
 		if (s->inotify >= 0)
 			close(s->inotify);
 		s->inotify = -1;
 	}
-	if (asprintf(&value, "%s:%" PRIu64 ":%s%s", s->directory.path, interval,
+	if (asprintf(&value, "%s:%" PRIu64 ":%s%s%c%d", s->directory.rings, interval,
 		     config->verify ? "v" : "",
-		     config->event && strcmp(config->event, "task-clock") == 0 ? "t" : "") < 0) {
+		     config->event && strcmp(config->event, "task-clock") == 0 ? "t" : "",
+		     PCCE_SELF_FLAG_SIGNAL,
+		     config->signal ? config->signal : PCCE_SELF_SIGNAL) < 0) {
 		ret = -ENOMEM;
 		goto fail;
 	}
@@ -194,6 +205,9 @@ static int self_start(struct sampler *s, pid_t pid, struct error *why)
 
 static void close_ring(struct ring *ring)
 {
+	if (ring->guard)
+		bus_guard_remove(ring->guard);
+	ring->guard = NULL;
 	if (ring->head)
 		munmap(ring->head, PCCE_SELF_HEADER_SIZE + 2 * ring->size);
 	if (ring->fd >= 0)
@@ -210,7 +224,7 @@ static bool map_ring(struct ring *ring)
 	struct stat st;
 	char *base;
 
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1 ||
 	    pread(fd, &header, sizeof(header), 0) != sizeof(header))
 		return false;
 	ring->size = header.data_size;
@@ -228,6 +242,11 @@ static bool map_ring(struct ring *ring)
 		munmap(base, PCCE_SELF_HEADER_SIZE + 2 * ring->size);
 		return false;
 	}
+	ring->guard = bus_guard_add(base, PCCE_SELF_HEADER_SIZE + 2 * ring->size);
+	if (!ring->guard) {
+		munmap(base, PCCE_SELF_HEADER_SIZE + 2 * ring->size);
+		return false;
+	}
 	ring->head = (struct pcce_self_ring *)base;
 	ring->data = base + PCCE_SELF_HEADER_SIZE;
 	ring->start_time = header.start_time;
@@ -236,21 +255,31 @@ static bool map_ring(struct ring *ring)
 	return true;
 }
 
+/* Whoever makes too many rings, or other files, gets no more of them read. */
 static int open_self_ring(struct sampler *s, const char *name)
 {
 	struct ring ring = {0};
 	char path[2 * PATH_MAX];
 	size_t at;
 
-	snprintf(path, sizeof(path), "%s/%s", s->directory.path, name);
-	ring.fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	snprintf(path, sizeof(path), "%s/%s", s->directory.rings, name);
+	ring.fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (ring.fd < 0 && (errno == EMFILE || errno == ENFILE) && !s->told_of_too_many) {
+		s->told_of_too_many = true;
+		fprintf(stderr,
+			"%s: self sampler: cannot read the rings of more processes: %s; raise "
+			"ulimit -n\n",
+			program_invocation_short_name, strerror(errno));
+	}
 	if (ring.fd < 0)
-		return errno == ENOENT ? 0 : -errno;
-	unlink(path);
+		return errno == ENOMEM ? -errno : 0;
 	if (!map_ring(&ring)) {
+		unlink(path);
 		close_ring(&ring);
 		return 0;
 	}
+	unlink(path);
+	s->any_ring = true;
 	ring.pid_here = pidns_translate(s->pidns, ring.pid_ns, ring.pid, 1);
 	if (s->n == s->capacity) {
 		size_t capacity = s->capacity ? 2 * s->capacity : 16;
@@ -273,7 +302,7 @@ static int open_self_ring(struct sampler *s, const char *name)
 /* Opens all rings in the directory. */
 static int find_rings(struct sampler *s)
 {
-	DIR *dir = opendir(s->directory.path);
+	DIR *dir = opendir(s->directory.rings);
 	struct dirent *entry;
 	int ret = 0;
 
@@ -431,10 +460,17 @@ static void report_flags(struct sampler *s, uint32_t flags)
 		{PCCE_SELF_TIMER,
 		 "perf_event_open is not permitted: a timer is used, which has only the kernel's "
 		 "tick rate (HZ); the weights of samples make up for this"},
-		{PCCE_SELF_USER_ONLY,
-		 "the kernel permits sampling only in user space; time in system calls is missing"},
 		{PCCE_SELF_SIGNAL_TAKEN,
-		 "a process uses the signal SIGURG; it is not sampled from then on"},
+		 "the program waits for the sampling signal itself; threads that do are not "
+		 "sampled meanwhile; choose another signal with --signal"},
+		{PCCE_SELF_CONFINED,
+		 "a process has confined itself with seccomp: threads and processes that it "
+		 "creates from then on are not sampled; use -b bpf as root"},
+		{PCCE_SELF_NO_SIGNALS,
+		 "a process has confined itself with a seccomp filter that forbids the return from "
+		 "signal handlers; it is not sampled from then on; use -b bpf as root"},
+		{PCCE_SELF_NO_STACK,
+		 "a thread has no stack for the sampler; it is not sampled; use -b bpf as root"},
 		{PCCE_SELF_NO_MAPS,
 		 "a process could not read /proc/self/maps; its samples cannot be decoded"},
 		{PCCE_SELF_NO_UNWINDER, "a process has no unwinder (is it static, or does it use "
@@ -517,6 +553,29 @@ static int self_poll(struct sampler *s, const struct sampler_sink *sink, int tim
 	}
 }
 
+static double seconds(struct timeval t)
+{
+	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
+}
+
+/* The kernel's time of the command and its children, as far as they have ended, has no samples. */
+static void report_kernel_time(const struct sampler *s)
+{
+	struct rusage usage;
+	double kernel, all;
+
+	if (!(s->flags_told & PCCE_SELF_USER_ONLY) || getrusage(RUSAGE_CHILDREN, &usage) < 0)
+		return;
+	kernel = seconds(usage.ru_stime);
+	all = kernel + seconds(usage.ru_utime);
+	if (kernel > 0.1 && kernel > all / 10)
+		fprintf(stderr,
+			"%s: self sampler: %.0f%% of the CPU time (%.1f s) was spent in the "
+			"kernel, where "
+			"this sampler takes no samples; use -b bpf as root\n",
+			program_invocation_short_name, kernel / all * 100, kernel);
+}
+
 static int self_stop(struct sampler *s, const struct sampler_sink *sink)
 {
 	const struct timespec pause = {.tv_nsec = 2000000};
@@ -534,7 +593,16 @@ static int self_stop(struct sampler *s, const struct sampler_sink *sink)
 	for (size_t i = 0; i < s->n && ret == 0; i++)
 		ret = drain_ring(s, &s->rings[i], sink,
 				 !is_locked(&s->rings[i]) || has_ended(&s->rings[i]), &any);
+	report_kernel_time(s);
 	return ret;
+}
+
+static const char *self_why_nothing(const struct sampler *s)
+{
+	if (!s->any_ring)
+		return "no process sampled itself: a program must be built with pcce, must not be "
+		       "set-uid, must keep its environment, and must be able to write to /dev/shm";
+	return NULL;
 }
 
 static void self_destroy(struct sampler *s)
@@ -564,5 +632,6 @@ const struct sampler_ops sampler_self = {
 	.start = self_start,
 	.poll = self_poll,
 	.stop = self_stop,
+	.why_nothing = self_why_nothing,
 	.destroy = self_destroy,
 };

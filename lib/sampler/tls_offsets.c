@@ -9,11 +9,12 @@
 #include <unistd.h>
 #include <uthash.h>
 
+#include <pcce/abi.h>
 #include "base/mapped_file.h"
 #include "elf/module.h"
 #include "sampler/tls_offsets.h"
 
-#define GUESSES 4
+#define GUESSES 8
 #define RETRIES 250 /* polls; after them the process will not relocate the slot any more */
 
 struct file_key {
@@ -71,8 +72,8 @@ struct tls_offsets *tls_offsets_new(int64_t *offsets, uint32_t *n, uint32_t capa
 	p->offsets = offsets;
 	p->n = n;
 	p->capacity = capacity;
-	for (i = 1; i <= GUESSES; i++)
-		add_offset(p, -(int64_t)4096 * i);
+	for (i = 0; i < GUESSES; i++)
+		add_offset(p, -(int64_t)(PCCE_PAGE_SIZE + PCCE_PAGE_ALIGN * i));
 	p->fixed = GUESSES;
 	return p;
 }

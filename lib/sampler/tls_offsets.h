@@ -7,10 +7,10 @@
  * linker chooses the offset. After relocation it is in a GOT slot of each instrumented library, and
  * is read from the process's memory.
  *
- * The page is aligned to 4096, and so is the thread pointer. An executable's TLS comes first below
- * the thread pointer. So a few multiples of -4096 are right for nearly all programs. They are
- * candidates from the start. A wrong candidate does no harm, because the page's magic number
- * decides.
+ * Page and thread pointer are multiples of 64. An executable's TLS comes first below the thread
+ * pointer, and the page is mostly near its end. So a few offsets are right for nearly all programs.
+ * They are candidates from the start. A wrong candidate does no harm, because the page's magic
+ * number decides.
  */
 #ifndef PCCE_SAMPLER_TLS_OFFSETS_H
 #define PCCE_SAMPLER_TLS_OFFSETS_H

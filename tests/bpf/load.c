@@ -42,11 +42,11 @@ static const struct shape {
 } shapes[] = {
 	{"no entries", 0, 0, false},
 	{"7 entries", 7, 0, false},
-	{"32 entries", 32, 0, false},
-	{"17 entries, 2 segments below", 17, 2, false},
+	{"16 entries", 16, 0, false},
+	{"9 entries, 2 segments below", 9, 2, false},
 	{"1 entry in the upper half", 1, 1, true},
-	{"16 entries in the upper half", 16, 1, true},
-	{"32 entries in the upper half, 299 segments below", 32, SEGMENTS - 1, true},
+	{"8 entries in the upper half", 8, 1, true},
+	{"16 entries in the upper half, 299 segments below", 16, SEGMENTS - 1, true},
 };
 
 /* ---- the samples ---------------------------------------------------------------------- */

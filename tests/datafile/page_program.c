@@ -18,7 +18,7 @@
 
 #include <pcce/abi.h>
 
-__thread struct pcce_page pcce_page __attribute__((aligned(PCCE_PAGE_SIZE)));
+__thread struct pcce_page pcce_page __attribute__((aligned(PCCE_PAGE_ALIGN)));
 
 static unsigned int entries;
 static double seconds;
@@ -43,8 +43,13 @@ static void announce(void)
 {
 	struct pcce_page *p = &pcce_page;
 	unsigned int n = entries / PCCE_SEGMENT_ENTRIES, half = n & 1 ? PCCE_OFF_HALF : 0;
-	struct pcce_segment *area = n ? calloc(n, sizeof(*area)) : NULL;
+	uint64_t log = 0;
+	struct pcce_segment *area;
 
+	while (1u << log < n)
+		log++;
+	area = aligned_alloc(4096, (sizeof(*area) << log) + 4095 & ~4095UL);
+	memset(area, 0, sizeof(*area) << log);
 	/* The newest complete segment is in the page only, as when the stack has just grown. */
 	for (unsigned int i = 0; i < n; i++) {
 		struct pcce_entry *at =
@@ -59,7 +64,7 @@ static void announce(void)
 	}
 	(&p->base)[half / 16] = (struct pcce_entry){n, PCCE_MARK_WORD};
 	fill(p->entry + half / 16, n * PCCE_SEGMENT_ENTRIES, entries);
-	p->area = (uintptr_t)area;
+	p->area = n ? (uintptr_t)area | log : 0;
 	p->place = n << PCCE_PLACE_SHIFT | (n ? PCCE_PLACE_KEPT : 0);
 	p->off = half + entries % PCCE_SEGMENT_ENTRIES * 16;
 	p->id = 4242;

@@ -227,13 +227,13 @@ right() {
 	fi
 }
 
-for entries in 0 1 12 13 31 32 33 63 64 1000 8191 8192 8224 50000; do
+for entries in 0 1 12 13 15 16 17 31 32 1000 8191 8192 8208 50000; do
 	bpf -F 10000 -- ./page_program 2 $entries 0.4
 	right "pages with $entries entries, 2 threads at 10 kHz" $entries 500
-	# 256 segments of 32 entries come with a sample.
+	# 512 segments of 16 entries come with a sample.
 	is "  truncated until all of them were sent" \
-		"$(value truncated)" $((2 * (entries / 32 > 256 ? (entries / 32 - 1) / 256 : 0)))
-	is "  each complete segment is sent once" "$(value segments)" $((2 * (entries / 32)))
+		"$(value truncated)" $((2 * (entries / 16 > 512 ? (entries / 16 - 1) / 512 : 0)))
+	is "  each complete segment is sent once" "$(value segments)" $((2 * (entries / 16)))
 done
 is "the command's exit status is passed on" $status 3
 is "  and recorded" "$(value exit)" 768

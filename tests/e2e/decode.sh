@@ -179,7 +179,7 @@ vaddr=$(tail -n 1 deep.out | cut -f 2)
 is "the last frame is at main's call" \
 	"$(addr2line -f -e contexts "$vaddr" | tr '\n' ' ' | sed "s|[^ ]*contexts.c|contexts.c|")" "main contexts.c:$line "
 # Without the segments below the page, the context is truncated, not wrong.
-{ head -c 16 deep.state; printf '\0\0\0\0\0\0\0\0'; head -c 4120 deep.state | tail -c 4096; } >short.state
+{ head -c 16 deep.state; printf '\0\0\0\0\0\0\0\0'; head -c 920 deep.state | tail -c 896; } >short.state
 ../built/decode-context maps <short.state >short.out 2>&1
 is "without older segments it ends in a gap" "$(tail -n 1 short.out | cut -f 1)" "[truncated]"
 n=$(($(wc -l <short.out) - 1))

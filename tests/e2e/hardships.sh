@@ -63,7 +63,7 @@ sampled() { # PID: does it get the self sampler's signals?
 	grep -q perf_event "/proc/$1/maps" || grep -q . "/proc/$1/timers"
 }
 rings_of() { # PID: the directory that its self sampler was told
-	tr '\0' '\n' <"/proc/$1/environ" | sed -n 's/^PCCE_SELF=\(.*\):[0-9]*:[a-z]*$/\1/p'
+	tr '\0' '\n' <"/proc/$1/environ" | sed -n 's/^PCCE_SELF=\(.*\):[0-9]*:[a-z0-9]*$/\1/p'
 }
 
 # A recorder dies and nothing reads the ring any more, which deep stacks fill soon.

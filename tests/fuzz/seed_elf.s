@@ -72,7 +72,7 @@ rt_end:
 	.string "h"
 	.balign 8
 	.section .pcce_entries,"",@progbits
-	.quad 0x32544e4545434350, push, pop, push, pop, tls, push, rt, rt_end
+	.quad 0x33544e4545434350, push, pop, push, pop, tls, push, rt, rt_end
 	.section .pcce_helpers,"",@progbits
 	.quad push
 	.long 1,0

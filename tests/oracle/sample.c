@@ -8,6 +8,7 @@
 #include <pcce/sample.h>
 
 #define OFFSETS 4
+#define EARLY 12 /* entries */
 #define BASE offsetof(struct pcce_page, base)
 #define BASE_AND_ENTRIES (sizeof(struct pcce_entry) * (1 + PCCE_SEGMENT_ENTRIES))
 
@@ -16,7 +17,7 @@
  */
 static uint64_t read_page(struct pcce_page *page, const struct space *s, uint64_t fs_base)
 {
-	const size_t size = offsetof(struct pcce_page, entry) + 24 * sizeof(struct pcce_entry);
+	const size_t size = offsetof(struct pcce_page, entry) + EARLY * sizeof(struct pcce_entry);
 	int64_t offsets[OFFSETS];
 	size_t n = space_page_offsets(s, offsets, OFFSETS);
 
@@ -37,7 +38,7 @@ static bool read_current(struct pcce_entry *to, const struct space *s, uint64_t 
 	uint32_t used = page->off & PCCE_OFF_USED, half = page->off & PCCE_OFF_HALF;
 	size_t size = used + sizeof(struct pcce_entry);
 
-	if (!half && used <= 24 * sizeof(struct pcce_entry)) {
+	if (!half && used <= EARLY * sizeof(struct pcce_entry)) {
 		memcpy(to, &page->base, size);
 		return true;
 	}
@@ -48,8 +49,8 @@ static uint64_t generation_of(const struct space *s, const struct pcce_page *pag
 {
 	uint64_t generation = 0;
 
-	memory_read(s->pid, page->area + index * sizeof(struct pcce_segment), &generation,
-		    sizeof(generation));
+	memory_read(s->pid, PCCE_AREA_ADDRESS(page->area) + index * sizeof(struct pcce_segment),
+		    &generation, sizeof(generation));
 	return generation;
 }
 
@@ -59,14 +60,17 @@ static uint32_t read_segments(struct pcce_segment *to, struct pcce_sample *sampl
 			      uint64_t *sent)
 {
 	bool kept = (page->place & PCCE_PLACE_HELD) == PCCE_PLACE_KEPT;
-	uint64_t first = sample->n_below - 1, all, stored, last = sample->below;
+	uint64_t area = PCCE_AREA_ADDRESS(page->area), first = sample->n_below - 1, all, stored,
+		 last = sample->below;
 	uint32_t flags = 0;
 
 	if ((int64_t)(sample->below - *sent) <= 0)
 		return 0;
-	if ((!page->area && !kept) || sample->n_below > PCCE_AREA_SEGMENTS)
+	if (sample->n_below - kept > PCCE_AREA_CAPACITY(page->area))
+		area = 0;
+	if (!area && !kept)
 		return PCCE_SAMPLE_TRUNCATED;
-	while (page->area && first && (int64_t)(generation_of(s, page, first - 1) - *sent) > 0)
+	while (area && first && (int64_t)(generation_of(s, page, first - 1) - *sent) > 0)
 		first--;
 	all = sample->n_below - first;
 	if (all > PCCE_SAMPLE_SEGMENTS) {
@@ -76,8 +80,8 @@ static uint32_t read_segments(struct pcce_segment *to, struct pcce_sample *sampl
 		flags = PCCE_SAMPLE_TRUNCATED;
 	}
 	stored = all - kept;
-	if (stored && memory_read(s->pid, page->area + first * sizeof(*to), to,
-				  stored * sizeof(*to)) != stored * sizeof(*to))
+	if (stored && memory_read(s->pid, area + first * sizeof(*to), to, stored * sizeof(*to)) !=
+			      stored * sizeof(*to))
 		return PCCE_SAMPLE_TRUNCATED;
 	if (kept) {
 		to[stored].generation = sample->below;

@@ -280,7 +280,7 @@ size_t space_page_offsets(const struct space *s, int64_t *offsets, size_t max)
 		if (!m->table || m->main_executable || !m->table->head->got)
 			continue;
 		if (memory_read(s->pid, decode_run_time(m, m->table->head->got), &offset, 8) == 8 &&
-		    offset < 0 && offset % PCCE_PAGE_SIZE == 0)
+		    offset < 0 && offset % PCCE_PAGE_ALIGN == 0)
 			offsets[n++] = offset;
 	}
 	return n;

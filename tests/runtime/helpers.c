@@ -93,7 +93,7 @@ size_t expand(const struct pcce_page *page, const struct pcce_segment *area, str
 		if (i == below - 1 && kept)
 			n = expand_segment(page->entry + (half ^ PCCE_OFF_HALF) / 16,
 					   PCCE_SEGMENT_ENTRIES, out, n, max);
-		else if (area && i < PCCE_AREA_SEGMENTS)
+		else if (area && i < PCCE_AREA_CAPACITY(page->area))
 			n = expand_segment(area[i].entry, PCCE_SEGMENT_ENTRIES, out, n, max);
 		else
 			for (int k = 0; k < PCCE_SEGMENT_ENTRIES; k++)

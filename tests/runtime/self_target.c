@@ -165,24 +165,25 @@ static int loads(void)
 
 static volatile sig_atomic_t got;
 
-static void on_urgent(int signo)
+static void on_resize(int signo)
 {
 	(void)signo;
 	got++;
 }
 
+/* The sampling signal is SIGWINCH. */
 static int takes(void)
 {
-	struct sigaction action = {.sa_handler = on_urgent};
+	struct sigaction action = {.sa_handler = on_resize}, old;
 
 	enter(2);
 	spin();
-	if (sigaction(SIGURG, &action, NULL) != 0)
+	if (sigaction(SIGWINCH, &action, &old) != 0 || old.sa_handler != SIG_DFL)
 		return 1;
 	spin();
 	if (got)
 		return 2; /* a signal of the sampler came to the program's handler */
-	raise(SIGURG);
+	raise(SIGWINCH);
 	return got == 1 ? 0 : 3;
 }
 

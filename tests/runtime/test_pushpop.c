@@ -48,8 +48,9 @@ static void reset(void)
 
 static bool matches(uint64_t id)
 {
-	size_t n = expand(&pcce_page, (const struct pcce_segment *)(uintptr_t)pcce_page.area, seen,
-			  MODEL_MAX);
+	size_t n = expand(&pcce_page,
+			  (const struct pcce_segment *)(uintptr_t)PCCE_AREA_ADDRESS(pcce_page.area),
+			  seen, MODEL_MAX);
 
 	return pcce_page.id == id && n == n_model && memcmp(seen, model, n * sizeof(*seen)) == 0;
 }

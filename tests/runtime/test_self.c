@@ -255,7 +255,8 @@ int main(int argc, char **argv)
 
 	status = record(1000, "", TARGET_DEEP, &cpu, "deep", "500");
 	ok(status == 0 && found.lost == 0 && found.wrong == 0 && found.known > 100 &&
-		   found.segments == 2 * (TARGET_DEEP / PCCE_SEGMENT_ENTRIES) + found.origins &&
+		   found.segments ==
+			   2 * ((TARGET_DEEP - 1) / PCCE_SEGMENT_ENTRIES) + found.origins &&
 		   found.origins == 1 && found.truncated == 0,
 	   "a stack of 2,000 entries: each complete segment comes once a thread, with its origin");
 
@@ -292,7 +293,9 @@ int main(int argc, char **argv)
 	   "a library that is loaded later");
 
 	status = record(1000, "", 2, &cpu, "takes", "300");
-	ok(status == 0 && found.samples > 100, "a program that wants SIGURG for itself gets it");
+	ok(status == 0 && plausible(found.weight, cpu, 1000),
+	   "a program that handles SIGWINCH itself gets it, and is sampled (%" PRIu64 ")",
+	   found.weight);
 
 	status = record(10000, "", 2, &cpu, "errno", "500");
 	ok(status == 0 && found.wrong == 0, "errno and floating point are not disturbed");

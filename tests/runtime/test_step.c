@@ -103,8 +103,10 @@ static void scenario(void)
 			watched(n_model & 1 ? OP_POP : OP_POP_SLOW, 77);
 	}
 	/* Across a boundary for the first time, with the way to the area; later with a segment to
-	 * store, and one to fetch back. Without an area only as far as the page reaches. */
-	for (unsigned int boundary = 1; boundary <= (stored ? 4u : 1u); boundary++) {
+	 * store, and one to fetch back. At 16 the area grows. Without an area only as far as the
+	 * page reaches. */
+	for (unsigned int boundary = 1; boundary <= (stored ? 17u : 1u);
+	     boundary += boundary == 4 ? 11 : 1) {
 		fill_to(boundary * PCCE_SEGMENT_ENTRIES - 2);
 		/* Two fill the segment, two are counted there. */
 		for (int i = 0; i < 8; i++) {
@@ -180,15 +182,18 @@ static bool decodes(pid_t pid, const struct user_regs_struct *regs, unsigned int
 	static struct pushed stack[STACK_MAX + 8];
 	static struct pcce_segment area[STACK_MAX / PCCE_SEGMENT_ENTRIES];
 	struct pcce_page page;
+	size_t n, places;
 	uint64_t id;
-	size_t n;
 
 	if (!read_child(pid,
 			regs->fs_base +
 				((uintptr_t)&pcce_page - (uintptr_t)__builtin_thread_pointer()),
 			&page, sizeof(page)))
 		return false;
-	if (page.area && !read_child(pid, page.area, area, sizeof(area)))
+	places = PCCE_AREA_CAPACITY(page.area);
+	if (places > sizeof(area) / sizeof(*area))
+		places = sizeof(area) / sizeof(*area);
+	if (places && !read_child(pid, PCCE_AREA_ADDRESS(page.area), area, places * sizeof(*area)))
 		return false;
 	id = page.id;
 	/* A pop on the way: the entry is still there. */

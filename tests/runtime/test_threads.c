@@ -54,7 +54,7 @@ static bool own_page_is_right(void)
 	return pcce_page.magic == PCCE_PAGE_MAGIC && pcce_page.version == PCCE_PAGE_VERSION &&
 	       pcce_page.size == PCCE_PAGE_SIZE && pcce_page.tid == tid &&
 	       pcce_page.state == PCCE_STATE_LIVE &&
-	       ((uintptr_t)&pcce_page & (PCCE_PAGE_SIZE - 1)) == 0 &&
+	       ((uintptr_t)&pcce_page & (PCCE_PAGE_ALIGN - 1)) == 0 &&
 	       pcce_threads_walk(find_tid, &tid) == 1;
 }
 
@@ -80,7 +80,7 @@ static void *routine(void *how)
 	case 1:
 		pthread_exit((void *)5);
 	case 2:
-		areas[running] = pcce_page.area;
+		areas[running] = PCCE_AREA_ADDRESS(pcce_page.area);
 		running++;
 		for (;;)
 			pause();

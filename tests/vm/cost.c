@@ -38,7 +38,7 @@ static const struct shape {
 	unsigned int reads; /* for each sample */
 } shapes[] = {
 	{"without an encoding stack", 0, 0, false, 0, 1},
-	{"with 32 entries", PCCE_SEGMENT_ENTRIES, 0, false, 0, 1},
+	{"with 16 entries", PCCE_SEGMENT_ENTRIES, 0, false, 0, 1},
 	{"with 3 segments below", PCCE_SEGMENT_ENTRIES / 2, 3, false, 0, 1},
 	{"with 300 segments below", PCCE_SEGMENT_ENTRIES / 2, SEGMENTS, false, 0, 1},
 	{"with 300 segments below, counted", PCCE_SEGMENT_ENTRIES / 2, SEGMENTS, false,

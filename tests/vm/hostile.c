@@ -31,7 +31,8 @@
 #define OF_AREA 0x7200000000000000ULL	/* ... of the memory that area names */
 #define FORBIDDEN 0x7300000000000000ULL /* ... of what lies beside both */
 #define KIND 0xff00000000000000ULL
-#define AREA_BYTES (256 * sizeof(struct pcce_segment))
+#define AREA_LOG 8
+#define AREA_BYTES ((1 << AREA_LOG) * sizeof(struct pcce_segment))
 /*
  * The kernel does not copy a page in one step.  The area that it finds may mix some bytes of an
  * address with some of the previous one.  All addresses that are written are therefore multiples of
@@ -46,6 +47,7 @@
 static __thread struct {
 	unsigned char before[4096];
 	struct pcce_page page;
+	unsigned char after[4096 - sizeof(struct pcce_page)];
 } mine __attribute__((aligned(4096), tls_model("initial-exec")));
 
 static struct pcce_page *victim;
@@ -139,6 +141,7 @@ static int judge(void *ctx, const struct pcce_kmod_record *record, const struct 
 static void *victim_thread(void *arg)
 {
 	fill(mine.before, sizeof(mine.before), FORBIDDEN);
+	fill(mine.after, sizeof(mine.after), FORBIDDEN);
 	make_page(&mine.page);
 	__atomic_store_n(&victim, &mine.page, __ATOMIC_RELEASE);
 	(void)arg;
@@ -181,8 +184,8 @@ static uint64_t random_pointer(void)
 
 static void lie(struct pcce_page *p)
 {
-	static const uint32_t offs[] = {0,    16,   512,  528,	      1024,	  2048,	      2064,
-					2560, 2576, 4096, 0x7ffffff0, 0xfffffff0, 0x80000000, 1023};
+	static const uint32_t offs[] = {0,   16,  256,	272,	    512,	528,	    768,
+					784, 896, 1024, 0x7ffffff0, 0xfffffff0, 0x80000000, 511};
 	uint64_t r = random_word();
 
 	switch (r % 12) {
@@ -221,7 +224,7 @@ static void lie(struct pcce_page *p)
 		p->version = PCCE_PAGE_VERSION;
 		p->off = (uint32_t)(r >> 8) % (PCCE_SEGMENT_ENTRIES + 1) * 16;
 		p->place = (2 + (r >> 20) % 250) << PCCE_PLACE_SHIFT | (r >> 40) % 3;
-		p->area = (uint64_t)(uintptr_t)area;
+		p->area = (uint64_t)(uintptr_t)area | AREA_LOG;
 		p->base.id = ((struct pcce_segment *)area)[(p->place >> PCCE_PLACE_SHIFT) - 1]
 				     .generation;
 		break;
@@ -256,7 +259,7 @@ static void honest(void)
 	victim->off = PCCE_OFF_FULL;
 	victim->place = 200u << PCCE_PLACE_SHIFT;
 	victim->base.id = ((struct pcce_segment *)area)[199].generation;
-	victim->area = (uint64_t)(uintptr_t)area;
+	victim->area = (uint64_t)(uintptr_t)area | AREA_LOG;
 }
 
 static void attack_memory(unsigned int round)

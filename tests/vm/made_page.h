@@ -12,6 +12,7 @@
 #include <pcce/abi.h>
 
 #define SEGMENTS 300 /* in the area; segment i has generation 1000 + i */
+#define AREA_LOG 9   /* 2^AREA_LOG places hold them */
 
 static __thread struct pcce_page page __attribute__((aligned(4096), tls_model("initial-exec")));
 static struct pcce_segment *area;
@@ -52,7 +53,7 @@ static void make_page(unsigned int entries, unsigned int below, bool upper)
 		page.entry[first + i] = made_entry(i);
 	page.off = (first + entries) * 16;
 	page.place = below << PCCE_PLACE_SHIFT;
-	page.area = (uint64_t)(uintptr_t)area;
+	page.area = (uint64_t)(uintptr_t)area | AREA_LOG;
 	page.magic = PCCE_PAGE_MAGIC;
 }
 

@@ -6,7 +6,7 @@
  * pass, one catches and throws again.
  *
  * sampled: no
- * step: --restoring=60
+ * step: --restoring=400
  * flags: -O2
  */
 #include <string>

@@ -12,6 +12,11 @@
 #include <pcce.h>
 #include "capture.h"
 
+static uint64_t min(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 static int copy_own(const struct pcce_page *page, void *to)
 {
 	if (page->tid != (unsigned int)gettid())
@@ -31,9 +36,9 @@ int capture(const char *path)
 	if (!f)
 		return 1;
 	if (page.area)
-		head[2] = page.place >> PCCE_PLACE_SHIFT;
+		head[2] = min(page.place >> PCCE_PLACE_SHIFT, PCCE_AREA_CAPACITY(page.area));
 	bad = fwrite(head, sizeof(head), 1, f) != 1 || fwrite(&page, sizeof(page), 1, f) != 1 ||
-	      fwrite((const void *)(uintptr_t)page.area, sizeof(struct pcce_segment), head[2], f) !=
-		      head[2];
+	      fwrite((const void *)(uintptr_t)PCCE_AREA_ADDRESS(page.area),
+		     sizeof(struct pcce_segment), head[2], f) != head[2];
 	return fclose(f) || bad;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include "page.h"
 
-__thread struct pcce_page pcce_page __attribute__((aligned(PCCE_PAGE_SIZE)));
+__thread struct pcce_page pcce_page __attribute__((aligned(PCCE_PAGE_ALIGN)));
 unsigned long page_restores;
 
 static struct pcce_entry *top(void)

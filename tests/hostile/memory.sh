@@ -1,0 +1,143 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Tests programs with little memory.  The runtime reserves what it needs, and no more: a limit of
+# address space or of data that a program respects without pcce is enough with it, too.
+
+. "$(dirname "$0")/../lib.sh"
+cd "$scratch" || exit 1
+
+cat >memory.c <<'END'
+/* memory THREADS DEPTH: THREADS threads exist at the same time, and each recurses to DEPTH.
+ * Then allocates.  Prints the most address space in KiB, and how often malloc() and its kin were
+ * called in threads, which themselves do not call them. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define NOINLINE __attribute__((noinline, noclone))
+
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t);
+extern void __libc_free(void *);
+
+static int calls;
+static volatile unsigned long sum;
+static pthread_barrier_t together;
+static unsigned int depth;
+
+static void count(void)
+{
+	if (syscall(SYS_gettid) != getpid())
+		__atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
+}
+
+void *malloc(size_t n)
+{
+	count();
+	return __libc_malloc(n);
+}
+
+void *calloc(size_t n, size_t m)
+{
+	count();
+	return __libc_calloc(n, m);
+}
+
+void free(void *p)
+{
+	count();
+	__libc_free(p);
+}
+
+static NOINLINE unsigned int down(unsigned int n);
+
+static NOINLINE unsigned int other(unsigned int n)
+{
+	return down(n) + 1;
+}
+
+static NOINLINE unsigned int down(unsigned int n)
+{
+	unsigned int r = n == 0 ? 0 : n % 2 ? down(n - 1) : other(n - 1);
+
+	sum += r;
+	return r;
+}
+
+static void *work(void *arg)
+{
+	down(depth);
+	pthread_barrier_wait(&together);
+	return arg;
+}
+
+static NOINLINE int start(pthread_t *t, const pthread_attr_t *attr, unsigned int n)
+{
+	return n ? start(t, attr, n - 1) : pthread_create(t, attr, work, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int n = (unsigned int)atoi(argv[1]);
+	pthread_t *t = calloc(n, sizeof(*t));
+	char line[256], peak[64] = "";
+	pthread_attr_t attr;
+	FILE *f;
+
+	(void)argc;
+	depth = (unsigned int)atoi(argv[2]);
+	pthread_barrier_init(&together, NULL, n + 1);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 256 << 10);
+	for (unsigned int i = 0; i < n; i++) {
+		int err = start(&t[i], &attr, i % 50);
+
+		if (err) {
+			printf("pthread_create %u: %s\n", i, strerror(err));
+			return 1;
+		}
+	}
+	pthread_barrier_wait(&together);
+	for (unsigned int i = 0; i < n; i++)
+		pthread_join(t[i], NULL);
+	if (!malloc(4 << 20)) {
+		printf("malloc fails\n");
+		return 1;
+	}
+	f = fopen("/proc/self/status", "r");
+	while (f && fgets(line, sizeof(line), f))
+		sscanf(line, "VmPeak: %63s", peak);
+	printf("%s %d\n", peak, calls);
+	return 0;
+}
+END
+
+$CC -O2 -g memory.c -o plain -pthread || exit 1
+flags=$(pcce-config --cflags) link=$(pcce-config --ldflags)
+check "builds" $CC -O2 -g $flags memory.c -o pcce -pthread $link
+
+# costs NAME THREADS DEPTH KIB: at most KIB KiB of address space more for each thread, and 4 MiB for
+# the program
+costs() {
+	local plain pcce calls want
+	read -r plain want < <(./plain "$2" "$3")
+	read -r pcce calls < <(./pcce "$2" "$3")
+	echo "#   $1: $plain KiB, $pcce KiB with pcce"
+	check "$1: address space" [ "$pcce" -le $((plain + 4096 + $2 * $4)) ]
+	is "$1: threads call malloc as often" "$calls" "$want"
+	# The limit is what the program needs, and the same again.
+	is "$1: with a limit of address space" \
+		"$(ulimit -v $((plain + 4096 + $2 * $4)) && ./pcce "$2" "$3" | cut -d ' ' -f 2)" "$want"
+	is "$1: with a limit of data, which also counts what is not used yet" \
+		"$(ulimit -d $((4096 + 8192 + $2 * (256 + $4))) && ./pcce "$2" "$3" | cut -d ' ' -f 2)" "$want"
+}
+costs "100 shallow threads" 100 3 24
+costs "100 threads of depth 200" 100 200 40
+costs "20 threads of depth 1,000" 20 1000 64
+# 1.5 entries a level, 18 bytes an entry; twice that while the area grows, and while it is half full
+costs "a thread of depth 2,000" 1 2000 256
+done_testing
