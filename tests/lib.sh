@@ -126,27 +126,38 @@ wait_for_samples() {
 	return 1
 }
 
+# samples_add_up DATA: what is not taken is accounted for.  The number that was due may be unknown.
+samples_add_up() {
+	local due
+	due=$(stat_of "$1" due)
+	[ "$due" = "not known" ] ||
+		[ "$due" = $(($(stat_of "$1" taken) + $(stat_of "$1" merged) + $(stat_of "$1" kernel) + $(stat_of "$1" lost))) ]
+}
+
 # recording_is_exact NAME DATA MINIMUM: every sample of an instrumented thread decodes exactly,
 # nothing was lost, and there are at least MINIMUM samples.
 #
 # allow_truncated=1 allows samples that are marked as truncated.  allow_marked=N allows up to N
 # percent of undecodable samples, for programs that jump or take signals all the time.  These are
 # samples between a jump (or a signal's arrival) and the end of the runtime's work on it.
-# allow_lost=N demands N lost samples.
+# allow_lost=N demands N lost samples.  Samples that are lost without a known reason may be up to 2
+# percent (max_unexplained=N): another guest may have had the CPU.
 recording_is_exact() {
-	local name=$1 data=$2 minimum=$3 samples exact outside truncated undecodable lost
+	local name=$1 data=$2 minimum=$3 samples exact outside truncated undecodable lost unexplained
 	if ! pcce-report -i "$data" --stats >"$data.stats" 2>"$data.stats.err"; then
 		not_ok "$name" "pcce-report failed:" "$data.stats.err"
 		return
 	fi
 	samples=$(stat_of "$data" samples) exact=$(stat_of "$data" exact) outside=$(stat_of "$data" outside)
 	truncated=$(stat_of "$data" truncated) undecodable=$(stat_of "$data" undecodable) lost=$(stat_of "$data" lost)
+	unexplained=$(stat_of "$data" lost_unexplained)
+	[ $((${unexplained:-0} * 100)) -gt $((samples * ${max_unexplained-2})) ] || lost=$((lost - ${unexplained:-0}))
 	[ "${allow_truncated-0}" = 1 ] && exact=$((exact + truncated))
 	if [ $((undecodable * 100)) -le $((samples * ${allow_marked-0})) ]; then
 		outside=$((outside + undecodable)) undecodable=0
 	fi
 	if [ "$undecodable" = 0 ] && [ "$lost" = "${allow_lost-0}" ] &&
-		[ -z "$(stat_of "$data" incomplete)" ] &&
+		[ -z "$(stat_of "$data" incomplete)" ] && samples_add_up "$data" &&
 		[ "$exact" = $((samples - outside)) ] && [ "$exact" -ge "$minimum" ]; then
 		ok "$name"
 		echo "#   $exact exact samples, at least $minimum"

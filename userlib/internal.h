@@ -49,6 +49,9 @@ struct pcce_thread {
 	int timer;
 	int perf_fd; /* the number of its descriptor, which is closed; signals name it */
 	void *perf_page;
+	uint32_t perf_bytes; /* size of its mapping: with one page, there is no log */
+	bool throttled;	     /* the kernel has stopped the event since the log's last sample */
+	uint64_t due;	     /* periods that are counted */
 	char *own_stack;
 	stack_t program_stack; /* the alternate stack that the program has set */
 	/* Self sampler: the ring has all segments of the encoding stack up to this generation. */

@@ -76,6 +76,8 @@ bool self_state_read(void);
 uint64_t self_now(void);
 void self_set_flag(uint32_t flag);
 void self_count_lost(uint64_t n);
+/* Counts periods that have passed: see struct pcce_self_ring. */
+void self_count_due(uint64_t due, uint64_t kernel, uint64_t throttled);
 
 /* self_modules.c */
 /* At the start: puts all executable mappings of files into the ring. False if it cannot. */
@@ -105,6 +107,10 @@ void source_arm(struct pcce_thread *t);
 void source_disarm(struct pcce_thread *t);
 /* Is the signal that of the thread's source, now or formerly? */
 bool source_sent(const struct pcce_thread *t, const siginfo_t *info);
+
+/* Counts the periods that have passed since the last call. Returns how many of them the next sample
+ * represents; 0: an earlier one does. */
+uint32_t source_take_periods(struct pcce_thread *t, const siginfo_t *info);
 
 /* self_signal.c */
 typedef void self_entry_fn(int sig, siginfo_t *info, void *context);

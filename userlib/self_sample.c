@@ -127,12 +127,12 @@ static ucontext_t *interrupted_code(ucontext_t *uc)
 }
 
 /* The ring is full, because the recorder is slow or gone. */
-static void lose_sample(uint64_t now)
+static void lose_sample(uint64_t now, uint32_t weight)
 {
 	struct pcce_self_ring *head = self_state.ring.head;
 	uint64_t read_at = __atomic_load_n(&head->read_at, __ATOMIC_RELAXED);
 
-	self_count_lost(1);
+	self_count_lost(weight);
 	if (!read_at)
 		read_at = head->start_time;
 	if (now > read_at && now - read_at > PCCE_SELF_PATIENCE) {
@@ -175,7 +175,7 @@ void self_sample(struct pcce_thread *t, ucontext_t *context, uint32_t weight)
 				 g.n_segments * sizeof(struct pcce_segment) + (size_t)n_stack * 8,
 			 PCCE_SELF_SAMPLE);
 	if (!s) {
-		lose_sample(now);
+		lose_sample(now, weight);
 		return;
 	}
 	s->sample = (struct pcce_sample){

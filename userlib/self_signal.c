@@ -127,8 +127,8 @@ static bool pass_on(struct pcce_thread *t, int sig, siginfo_t *info, ucontext_t 
 
 static void take_sample(struct pcce_thread *t, siginfo_t *info, ucontext_t *uc)
 {
-	uint32_t weight = 1;
 	uint64_t start = 0, end;
+	uint32_t weight;
 
 	if (!t->sampled || t->in_handler)
 		return;
@@ -136,8 +136,9 @@ static void take_sample(struct pcce_thread *t, siginfo_t *info, ucontext_t *uc)
 		source_disarm(t);
 		return;
 	}
-	if (t->has_timer && info->si_overrun > 0)
-		weight += (uint32_t)info->si_overrun;
+	weight = source_take_periods(t, info);
+	if (!weight)
+		return;
 	/* To unwind a deep stack may take longer than a period. The program gets as much time as
 	 * the last sample took; otherwise it would make no progress. */
 	if (self_state.unwind) {

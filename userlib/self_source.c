@@ -18,6 +18,13 @@
  * kernel has no samples; pcce-record says how much that is. The timer also runs in the kernel, but
  * since Linux 5.11 it sends the signal only when a call returns.
  *
+ * Counts. Each overflow of the perf event leaves a record in its buffer, the log: one page after
+ * the first one, which the handler reads without a system call. So a sample's weight is the number
+ * of overflows since the last one, also of those whose signals merged. Each record has the CPU time
+ * up to the overflow. It shows the periods that ended in the kernel, where the event does not
+ * overflow. If the kernel permits no log (its limit of locked memory), one signal counts as one
+ * period, and the number of samples that were due is not known.
+ *
  * Once the program has confined itself, neither can be created or removed. A source that is armed
  * then stays armed until its thread ends.
  */
@@ -30,17 +37,109 @@
 #include "self.h"
 #include "syscall.h"
 
+#define LOG_BYTES MEMORY_PAGE
+
+struct log_counts {
+	uint64_t overflows, throttled;
+	uint64_t periods; /* of CPU time, since the event exists */
+};
+
+static bool has_log(const struct pcce_thread *t)
+{
+	return !t->has_timer && t->perf_bytes > MEMORY_PAGE;
+}
+
+static uint64_t log_word(const struct pcce_thread *t, uint64_t at)
+{
+	const char *data = (const char *)t->perf_page + MEMORY_PAGE;
+
+	return *(const volatile uint64_t *)(data + (at & (LOG_BYTES - 1) & ~7ULL));
+}
+
+/* Adds a sample's record: the header, and the CPU time. */
+static void see_overflow(struct pcce_thread *t, struct log_counts *c, uint64_t cpu_time)
+{
+	uint64_t periods = cpu_time / self_state.interval;
+
+	if (t->throttled && periods > c->periods + 1)
+		c->throttled += periods - c->periods - 1;
+	t->throttled = false;
+	if (periods > c->periods)
+		c->periods = periods;
+	c->overflows++;
+}
+
+/* Takes all records from the log. The program can write to it, so nothing in it is trusted. */
+static struct log_counts read_log(struct pcce_thread *t)
+{
+	struct perf_event_mmap_page *page = t->perf_page;
+	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE), at = page->data_tail;
+	struct log_counts c = {.periods = t->due};
+
+	while (at < head && head - at <= LOG_BYTES) {
+		uint64_t header = log_word(t, at), size = header >> 48;
+
+		if (size < sizeof(struct perf_event_header) || size > head - at)
+			break;
+		if ((uint32_t)header == PERF_RECORD_SAMPLE)
+			see_overflow(t, &c, log_word(t, at + 8));
+		else if ((uint32_t)header == PERF_RECORD_THROTTLE)
+			t->throttled = true;
+		else if ((uint32_t)header == PERF_RECORD_LOST) /* there was no room in the log */
+			c.overflows += log_word(t, at + 16);
+		at += size;
+	}
+	__atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
+	return c;
+}
+
+static uint64_t count_log(struct pcce_thread *t)
+{
+	struct log_counts c = read_log(t);
+	uint64_t due = c.periods - t->due, elsewhere;
+
+	if (due < c.overflows + c.throttled)
+		due = c.overflows + c.throttled;
+	elsewhere = due - c.overflows - c.throttled;
+	t->due += due;
+	if (due)
+		self_count_due(due, elsewhere, c.throttled);
+	return c.overflows;
+}
+
+uint32_t source_take_periods(struct pcce_thread *t, const siginfo_t *info)
+{
+	uint64_t n = 1;
+
+	if (has_log(t))
+		n = count_log(t);
+	else if (t->has_timer && info->si_overrun > 0)
+		n += (uint64_t)info->si_overrun;
+	if (!has_log(t))
+		self_count_due(n, 0, 0);
+	return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+}
+
+/* The overflows since the thread's last sample are due, too. */
+static void count_rest(struct pcce_thread *t)
+{
+	if (has_log(t) && self_state.active &&
+	    !__atomic_load_n(&self_state.ring.head->stop, __ATOMIC_RELAXED))
+		count_log(t);
+}
+
 void source_disarm(struct pcce_thread *t)
 {
 	if (!t->sampled)
 		return;
 	t->sampled = false;
+	count_rest(t);
 	if (is_confined(CONFINED))
 		return;
 	if (t->has_timer)
 		raw_syscall1(SYS_timer_delete, t->timer);
 	else
-		raw_syscall2(SYS_munmap, t->perf_page, MEMORY_PAGE);
+		raw_syscall2(SYS_munmap, t->perf_page, t->perf_bytes);
 }
 
 bool source_sent(const struct pcce_thread *t, const siginfo_t *info)
@@ -60,12 +159,14 @@ static bool arm_perf(struct pcce_thread *t)
 		.config = self_state.want_task_clock ? PERF_COUNT_SW_TASK_CLOCK
 						     : PERF_COUNT_SW_CPU_CLOCK,
 		.sample_period = self_state.interval,
+		.sample_type = PERF_SAMPLE_READ,
 		.disabled = 1,
 		.exclude_hv = 1,
 		.exclude_kernel = 1,
 		.wakeup_events = 1,
 	};
 	struct f_owner_ex owner = {.type = F_OWNER_TID, .pid = (pid_t)t->page->tid};
+	size_t bytes = MEMORY_PAGE + LOG_BYTES;
 	void *page;
 	long fd;
 
@@ -74,21 +175,29 @@ static bool arm_perf(struct pcce_thread *t)
 		pcce_debug("cannot open a perf event:", fd);
 		return false;
 	}
-	page = raw_mmap(NULL, MEMORY_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, (int)fd, 0);
+	page = raw_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, (int)fd, 0);
+	if (raw_failed(page)) {
+		bytes = MEMORY_PAGE;
+		page = raw_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, (int)fd, 0);
+	}
 	if (raw_failed(page) || raw_syscall3(SYS_fcntl, fd, F_SETSIG, self_state.signal) < 0 ||
 	    raw_syscall3(SYS_fcntl, fd, F_SETOWN_EX, &owner) < 0 ||
 	    raw_syscall3(SYS_fcntl, fd, F_SETFL, O_RDWR | O_ASYNC | O_NONBLOCK) < 0) {
 		if (!raw_failed(page))
-			raw_syscall2(SYS_munmap, page, MEMORY_PAGE);
+			raw_syscall2(SYS_munmap, page, bytes);
 		raw_syscall1(SYS_close, fd);
 		return false;
 	}
 	t->has_timer = false;
 	t->perf_fd = (int)fd;
 	t->perf_page = page;
+	t->perf_bytes = (uint32_t)bytes;
+	t->throttled = false;
+	t->due = 0;
 	t->had_source = true;
 	t->sampled = true;
-	self_set_flag(PCCE_SELF_USER_ONLY);
+	self_set_flag(PCCE_SELF_USER_ONLY |
+		      (bytes > MEMORY_PAGE ? PCCE_SELF_COUNTED : PCCE_SELF_UNCOUNTED));
 	raw_syscall3(SYS_ioctl, fd, PERF_EVENT_IOC_ENABLE, 0);
 	raw_syscall1(SYS_close, fd);
 	return true;
@@ -115,7 +224,7 @@ static bool arm_timer(struct pcce_thread *t)
 		source_disarm(t);
 		return false;
 	}
-	self_set_flag(PCCE_SELF_TIMER);
+	self_set_flag(PCCE_SELF_TIMER | PCCE_SELF_COUNTED);
 	return true;
 }
 

@@ -33,6 +33,17 @@ void self_count_lost(uint64_t n)
 	__atomic_add_fetch(&self_state.ring.head->lost, n, __ATOMIC_RELAXED);
 }
 
+void self_count_due(uint64_t due, uint64_t kernel, uint64_t throttled)
+{
+	struct pcce_self_ring *head = self_state.ring.head;
+
+	__atomic_add_fetch(&head->due, due, __ATOMIC_RELAXED);
+	if (kernel)
+		__atomic_add_fetch(&head->kernel, kernel, __ATOMIC_RELAXED);
+	if (throttled)
+		__atomic_add_fetch(&head->throttled, throttled, __ATOMIC_RELAXED);
+}
+
 /* Returns the first character after the number. */
 static const char *take_number(const char *p, uint64_t *value)
 {

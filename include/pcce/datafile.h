@@ -42,7 +42,8 @@ enum pcce_record_type {
 	PCCE_REC_LOST = 8,
 	PCCE_REC_SYMBOL = 9,
 	PCCE_REC_END = 10,
-	PCCE_REC_SUM = 11
+	PCCE_REC_SUM = 11,
+	PCCE_REC_DUE = 12
 };
 
 struct pcce_record {
@@ -126,9 +127,11 @@ enum pcce_loss {
 	PCCE_LOSS_THROTTLE = 2, /* the kernel throttled the event */
 	PCCE_LOSS_SHAPE = 3,	/* a record was malformed */
 	/* A BPF program was already running on the CPU, so the kernel did not run the sampler's. */
-	PCCE_LOSS_NESTED = 4
+	PCCE_LOSS_NESTED = 4,
+	/* The clock or the counter of the event has it, and nothing says where it is. */
+	PCCE_LOSS_UNEXPLAINED = 5
 };
-#define PCCE_LOSS_MAX PCCE_LOSS_NESTED
+#define PCCE_LOSS_MAX PCCE_LOSS_UNEXPLAINED
 
 struct pcce_rec_lost {
 	struct pcce_record rec;
@@ -137,6 +140,19 @@ struct pcce_rec_lost {
 	__u32 reason; /* enum pcce_loss */
 	__u32 reserved;
 };
+
+/* How many samples were due, by the clock or the counter of the event. All records add up. Without
+ * one, it is not known. due = taken + lost + merged + kernel. */
+struct pcce_rec_due {
+	struct pcce_record rec;
+	__u64 time;
+	__u64 due;
+	__u64 merged; /* another sample has their weight */
+	__u64 kernel; /* the thread was in the kernel, where the sampler takes none */
+	__u32 flags;  /* PCCE_DUE_* */
+	__u32 reserved;
+};
+#define PCCE_DUE_UNKNOWN 1u /* due is not known; it is 0 */
 
 /* The meaning of an address, found when recording ended: one frame of a chain of inlined functions.
  * The records of one address are adjacent, innermost frame first. Strings: function, file ("" if
@@ -180,6 +196,7 @@ PCCE_ASSERT_SIZE(pcce_rec_map, 56);
 PCCE_ASSERT_SIZE(pcce_rec_table, 24);
 PCCE_ASSERT_SIZE(pcce_rec_sample, 120);
 PCCE_ASSERT_SIZE(pcce_rec_lost, 40);
+PCCE_ASSERT_SIZE(pcce_rec_due, 56);
 PCCE_ASSERT_SIZE(pcce_rec_symbol, 48);
 PCCE_ASSERT_SIZE(pcce_rec_end, 48);
 PCCE_ASSERT_SIZE(pcce_rec_sum, 136);

@@ -105,7 +105,9 @@
 #define PCCE_SELF_CONFINED 1024u
 /* The same, and its filter does not let signal handlers return: sampling ended. */
 #define PCCE_SELF_NO_SIGNALS 2048u
-#define PCCE_SELF_NO_STACK 4096u /* a thread has no stack for the handler: it is not sampled */
+#define PCCE_SELF_NO_STACK 4096u   /* a thread has no stack for the handler: it is not sampled */
+#define PCCE_SELF_COUNTED 8192u	   /* the process keeps `due` and what follows it */
+#define PCCE_SELF_UNCOUNTED 16384u /* but not for all of its threads */
 
 struct pcce_self_ring {
 	__u64 magic; /* process, once, stored last */
@@ -118,8 +120,14 @@ struct pcce_self_ring {
 	__u64 pid_ns;	  /* process, once: inode number of its pid namespace; 0: unknown */
 	__u64 pad0[2];
 	__u64 head; /* writers, compare and swap: position of the next record */
-	__u64 lost; /* writers, atomic add: samples without room */
-	__u64 pad1[6];
+	__u64 lost; /* writers, atomic add: the weights of samples without room */
+	/* Writers, atomic add: periods of CPU time that have passed, up to each thread's last
+	 * sample. */
+	__u64 due;
+	/* Of these: those that ended while the thread was in the kernel, or the clock was late. */
+	__u64 kernel;
+	__u64 throttled; /* of these: the kernel had stopped the event */
+	__u64 pad1[3];
 	__u64 tail; /* reader: position of the next record to read */
 	__u32 stop; /* reader, or a writer that gives up: 1 ends sampling */
 	__u32 pad2;
@@ -188,6 +196,7 @@ PCCE_ASSERT_OFFSET(pcce_self_ring, pid, 32);
 PCCE_ASSERT_OFFSET(pcce_self_ring, pid_ns, 40);
 PCCE_ASSERT_OFFSET(pcce_self_ring, head, 64);
 PCCE_ASSERT_OFFSET(pcce_self_ring, lost, 72);
+PCCE_ASSERT_OFFSET(pcce_self_ring, due, 80);
 PCCE_ASSERT_OFFSET(pcce_self_ring, tail, 128);
 PCCE_ASSERT_OFFSET(pcce_self_ring, stop, 136);
 PCCE_ASSERT_OFFSET(pcce_self_ring, read_at, 144);

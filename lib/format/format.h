@@ -30,6 +30,8 @@ int format_folded(const struct profile *p, const struct format_options *o, FILE 
 int format_threads(const struct profile *p, const struct format_options *o, FILE *out);
 int format_json(const struct profile *p, const struct format_options *o, FILE *out);
 int format_html(const struct profile *p, const struct format_options *o, FILE *out);
+/* The name of an enum pcce_loss. */
+const char *format_loss_name(uint32_t reason);
 int format_stats(const struct profile *p, FILE *out);
 
 int format_pprof(const struct profile *p, const struct format_options *o, FILE *out);

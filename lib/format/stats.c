@@ -7,15 +7,22 @@ static void print_count(FILE *out, const char *name, uint64_t value)
 	fprintf(out, "%s: %llu\n", name, (unsigned long long)value);
 }
 
-int format_stats(const struct profile *p, FILE *out)
+const char *format_loss_name(uint32_t reason)
 {
-	static const char *const losses[] = {
+	static const char *const names[] = {
 		"otherwise",
 		[PCCE_LOSS_RING] = "ring",
 		[PCCE_LOSS_THROTTLE] = "throttle",
 		[PCCE_LOSS_SHAPE] = "shape",
 		[PCCE_LOSS_NESTED] = "nested",
+		[PCCE_LOSS_UNEXPLAINED] = "unexplained",
 	};
+
+	return names[reason <= PCCE_LOSS_MAX ? reason : 0];
+}
+
+int format_stats(const struct profile *p, FILE *out)
+{
 	const struct profile_stats *s = &p->stats;
 	uint64_t unknown = 0;
 
@@ -24,12 +31,19 @@ int format_stats(const struct profile *p, FILE *out)
 
 		unknown += !t->origin && t->tid != t->pid;
 	}
+	if (s->due.known)
+		print_count(out, "due", s->due.due);
+	else
+		fputs("due: not known\n", out);
+	print_count(out, "taken", p->all_samples);
+	print_count(out, "merged", s->due.merged);
+	print_count(out, "kernel", s->due.kernel);
+	print_count(out, "lost", s->lost);
 	print_count(out, "samples", s->samples);
 	print_count(out, "exact", s->exact);
 	print_count(out, "truncated", s->truncated);
 	print_count(out, "undecodable", s->undecodable);
 	print_count(out, "outside", s->outside);
-	print_count(out, "lost", s->lost);
 	print_count(out, "unique_contexts", s->unique_contexts);
 	print_count(out, "max_depth", s->max_depth);
 	print_count(out, "max_encoding_stack", s->max_encoding_stack);
@@ -47,9 +61,9 @@ int format_stats(const struct profile *p, FILE *out)
 		if (s->reasons[i])
 			fprintf(out, "undecodable_%s: %llu\n", decode_reason_name(i),
 				(unsigned long long)s->reasons[i]);
-	for (int i = 0; i <= PCCE_LOSS_MAX; i++)
+	for (uint32_t i = 0; i <= PCCE_LOSS_MAX; i++)
 		if (s->lost_reasons[i])
-			fprintf(out, "lost_%s: %llu\n", losses[i],
+			fprintf(out, "lost_%s: %llu\n", format_loss_name(i),
 				(unsigned long long)s->lost_reasons[i]);
 	if (!p->complete)
 		print_count(out, "incomplete", 1);

@@ -4,6 +4,21 @@
 #include "format/summary_json.h"
 #include "format/format.h"
 
+static json_t *losses(const struct profile_stats *s)
+{
+	json_t *o = json_object();
+	int r = 0;
+
+	for (uint32_t i = 0; i <= PCCE_LOSS_MAX; i++)
+		if (s->lost_reasons[i])
+			r |= json_object_set_new(o, format_loss_name(i),
+						 json_integer(s->lost_reasons[i]));
+	if (!r)
+		return o;
+	json_decref(o);
+	return NULL;
+}
+
 int summary_of_samples(const struct profile *p, json_t *o)
 {
 	const struct profile_stats *s = &p->stats;
@@ -14,7 +29,12 @@ int summary_of_samples(const struct profile *p, json_t *o)
 	r |= json_object_set_new(o, "truncated", json_integer(s->truncated));
 	r |= json_object_set_new(o, "undecodable", json_integer(s->undecodable));
 	r |= json_object_set_new(o, "outside", json_integer(s->outside));
+	r |= json_object_set_new(o, "due", s->due.known ? json_integer(s->due.due) : json_null());
+	r |= json_object_set_new(o, "taken", json_integer(p->all_samples));
+	r |= json_object_set_new(o, "merged", json_integer(s->due.merged));
+	r |= json_object_set_new(o, "kernel", json_integer(s->due.kernel));
 	r |= json_object_set_new(o, "lost", json_integer(s->lost));
+	r |= json_object_set_new(o, "lost_reasons", losses(s));
 	r |= json_object_set_new(o, "unique_contexts", json_integer(s->unique_contexts));
 	r |= json_object_set_new(o, "max_depth", json_integer(s->max_depth));
 	r |= json_object_set_new(o, "max_encoding_stack", json_integer(s->max_encoding_stack));

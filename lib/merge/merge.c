@@ -45,6 +45,7 @@ struct merge {
 	uint64_t frequency, period, start; /* ns since 1970 */
 	uint64_t last;
 	uint64_t lost[PCCE_LOSS_MAX + 1];
+	struct recording_due due;
 	uint64_t files, commands, samples;
 };
 
@@ -235,6 +236,10 @@ static int read_file(struct file *f)
 	}
 	for (uint32_t i = 0; i <= PCCE_LOSS_MAX; i++)
 		f->m->lost[i] += r->lost[i];
+	f->m->due.known = (!f->m->files || f->m->due.known) && r->due.known;
+	f->m->due.due += r->due.due;
+	f->m->due.merged += r->due.merged;
+	f->m->due.kernel += r->due.kernel;
 	threads_finish(f->threads);
 	return relocator_finish(f->m->space, r, f->why);
 }
@@ -519,6 +524,19 @@ static int write_programs(const struct merge *m, struct datafile_writer *w)
 	return r;
 }
 
+static int write_merged_due(const struct merge *m, struct datafile_writer *w)
+{
+	struct pcce_rec_due rec = {
+		.time = m->last,
+		.due = m->due.known ? m->due.due : 0,
+		.merged = m->due.merged,
+		.kernel = m->due.kernel,
+		.flags = m->due.known ? 0 : PCCE_DUE_UNKNOWN,
+	};
+
+	return datafile_put(w, PCCE_REC_DUE, &rec, sizeof(rec), NULL, 0);
+}
+
 static void number_thread(const void *ctx, struct pcce_sample *s)
 {
 	const struct merge *m = ctx;
@@ -542,6 +560,7 @@ int merge_write(const struct merge *m, struct datafile_writer *w)
 		if (lost.count)
 			r = datafile_put(w, PCCE_REC_LOST, &lost, sizeof(lost), NULL, 0);
 	}
+	r = r ? r : write_merged_due(m, w);
 	r = r ? r : relocator_write_symbols(m->space, w);
 	return r ? r : datafile_put(w, PCCE_REC_END, &end, sizeof(end), NULL, 0);
 }

@@ -16,6 +16,7 @@
 #include "tree/thread_origins.h"
 #include "tree/selection.h"
 #include "tree/select_tree.h"
+#include "recording/recording.h"
 #include "recording/sample_streams.h"
 #include "recording/threads.h"
 #include "tree/builder.h"
@@ -25,6 +26,7 @@ struct profile_stats {	  /* of what is selected; lost and sample_bytes: of the w
 	uint64_t samples; /* = exact + truncated + undecodable + outside */
 	uint64_t exact, truncated, undecodable, outside;
 	uint64_t lost, lost_reasons[PCCE_LOSS_MAX + 1]; /* [0]: for other reasons */
+	struct recording_due due;			/* of the whole recording */
 	uint64_t unique_contexts; /* distinct calling contexts, whatever the instruction in the
 				     innermost function */
 	uint64_t max_depth;

@@ -90,6 +90,7 @@ static void copy_recording_info(struct profile *p, const struct recording *r)
 		p->stats.lost += r->lost[i];
 		p->stats.lost_reasons[i] = r->lost[i];
 	}
+	p->stats.due = r->due;
 	p->complete = r->complete;
 	p->cut_off = r->cut_off;
 	p->unknown = r->unknown;

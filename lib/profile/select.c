@@ -34,8 +34,10 @@ static int begin_count(struct profile *p)
 	uint64_t lost[PCCE_LOSS_MAX + 1];
 
 	memcpy(lost, s->lost_reasons, sizeof(lost));
-	*s = (struct profile_stats){
-		.lost = s->lost, .sample_bytes = s->sample_bytes, .verify = s->verify};
+	*s = (struct profile_stats){.lost = s->lost,
+				    .due = s->due,
+				    .sample_bytes = s->sample_bytes,
+				    .verify = s->verify};
 	memcpy(s->lost_reasons, lost, sizeof(lost));
 	for (size_t i = 0; i < p->n_leaves; i++)
 		p->leaves[i].weight = p->leaves[i].samples = 0;

@@ -61,7 +61,9 @@ struct recorder {
 	struct output_file output;
 	struct datafile_writer *writer;
 	struct record_modules *modules;
-	uint64_t samples, lost, throttled, nested, outside;
+	uint64_t samples, lost, throttled, nested, unexplained, outside;
+	uint64_t threads; /* at least as many as there were */
+	struct sampler_due due;
 	const char *program;			 /* the command's file; NULL: not known */
 	const struct record_module *main_module; /* of the recorded command or process */
 	pid_t main_pid;
@@ -166,6 +168,7 @@ static int sink_process(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_
 
 	if (pid == r->main_pid)
 		r->main_module = NULL;
+	r->threads++;
 	return datafile_put_strings(r->writer, PCCE_REC_PROCESS, &rec, sizeof(rec),
 				    (const char *const[]){comm}, 1);
 }
@@ -175,6 +178,7 @@ static int sink_thread(void *ctx, uint64_t time, pid_t pid, pid_t tid, const cha
 	struct recorder *r = ctx;
 	struct pcce_rec_thread rec = {.time = time, .pid = (uint32_t)pid, .tid = (uint32_t)tid};
 
+	r->threads++;
 	return datafile_put_strings(r->writer, PCCE_REC_THREAD, &rec, sizeof(rec),
 				    (const char *const[]){comm}, 1);
 }
@@ -216,6 +220,7 @@ static int sink_lost(void *ctx, uint64_t time, uint32_t reason, uint64_t count)
 	r->lost += count;
 	r->throttled += reason == PCCE_LOSS_THROTTLE ? count : 0;
 	r->nested += reason == PCCE_LOSS_NESTED ? count : 0;
+	r->unexplained += reason == PCCE_LOSS_UNEXPLAINED ? count : 0;
 	return datafile_put(r->writer, PCCE_REC_LOST, &rec, sizeof(rec), NULL, 0);
 }
 
@@ -463,6 +468,34 @@ static int record_loop(struct recorder *r, const struct sampler_sink *sink)
 
 /* ---- the end -------------------------------------------------------------------- */
 
+/*
+ * Writes how many samples were due. What is neither taken, nor merged, nor in the kernel, nor lost
+ * for a known reason is lost without one. A thread's last, unfinished period is not due; if the
+ * sampler cannot tell, each thread may have had one.
+ */
+static int write_due(struct recorder *r)
+{
+	struct sampler_due *due = &r->due;
+	uint64_t found, rests, now = clock_ns(CLOCK_MONOTONIC);
+	int err = 0;
+
+	if (r->ops->account)
+		r->ops->account(r->sampler, due);
+	found = r->samples + r->lost + due->merged + due->kernel;
+	rests = due->with_rests ? r->threads : 0;
+	if (due->known && due->due > found + rests)
+		err = sink_lost(r, now, PCCE_LOSS_UNEXPLAINED, due->due - found - rests);
+	due->due = due->known ? r->samples + r->lost + due->merged + due->kernel : 0;
+
+	struct pcce_rec_due rec = {.time = now,
+				   .due = due->due,
+				   .merged = due->merged,
+				   .kernel = due->kernel,
+				   .flags = due->known ? 0 : PCCE_DUE_UNKNOWN};
+
+	return err ? err : datafile_put(r->writer, PCCE_REC_DUE, &rec, sizeof(rec), NULL, 0);
+}
+
 /* The recording, whatever is at its path now. Empty if it is no regular file. */
 static void recording_path(const struct recorder *r, char path[32])
 {
@@ -475,15 +508,17 @@ static void recording_path(const struct recorder *r, char path[32])
 
 static int finish_recording(struct recorder *r)
 {
-	struct pcce_rec_end rec = {
-		.samples = r->samples, .lost = r->lost, .exit_status = r->status};
+	struct pcce_rec_end rec = {.samples = r->samples, .exit_status = r->status};
 	struct error why = {0};
 	char path[32];
 	int err;
 
-	err = datafile_flush(r->writer);
+	err = write_due(r);
+	if (!err)
+		err = datafile_flush(r->writer);
 	if (err)
 		return err;
+	rec.lost = r->lost;
 	recording_path(r, path);
 	if (!*path) {
 		note("the output is not a regular file, so it contains no source lines");
@@ -543,7 +578,7 @@ static void warn_of_silence(const struct recorder *r)
 
 static void print_summary(const struct recorder *r)
 {
-	char n[32], size[32];
+	char n[32], size[32], due[32] = "";
 
 	warn_of_silence(r);
 	if (r->main_module && !r->main_module->instrumented)
@@ -563,15 +598,32 @@ static void print_summary(const struct recorder *r)
 		    "use -b kmod",
 		    n);
 	}
-	if (r->lost > r->throttled + r->nested) {
-		format_count(n, sizeof(n), r->lost - r->throttled - r->nested);
+	if (r->unexplained > r->due.due / 100) {
+		format_count(n, sizeof(n), r->unexplained);
+		say("warning: %s samples that were due are missing: %s", n,
+		    r->ops == &sampler_bpf
+			    ? "the clock was late, or another BPF program was running "
+			      "on that CPU; use a lower -F, or -b kmod"
+			    : "the clock was late; use a lower -F");
+	}
+	if (r->due.merged > r->samples / 10) {
+		format_count(n, sizeof(n), r->due.merged);
+		say("warning: %s samples merged into others, which have their weights: they came "
+		    "too fast; use a lower -F",
+		    n);
+	}
+	if (r->lost > r->throttled + r->nested + r->unexplained) {
+		format_count(n, sizeof(n), r->lost - r->throttled - r->nested - r->unexplained);
 		say("warning: %s samples were lost: the machine was too busy; use a lower -F", n);
 	}
 	if (be_quiet)
 		return;
 	format_count(n, sizeof(n), r->samples);
 	format_bytes(size, sizeof(size), datafile_size(r->writer));
-	say("%s samples, %s to %s (%s)", n, size, r->options->output, r->ops->name);
+	if (r->due.known)
+		format_count(due, sizeof(due), r->due.due);
+	say("%s samples%s%s, %s to %s (%s)", n, r->due.known ? " of " : "", due, size,
+	    r->options->output, r->ops->name);
 }
 
 /* Waits for the command's end, or for a second signal. Returns the exit status. */

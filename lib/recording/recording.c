@@ -79,6 +79,17 @@ static int take_table(struct recording *r, const struct pcce_rec_table *rec, str
 			 *m->path ? m->path : "a module", r->name, reason.text);
 }
 
+static void take_due(struct recording *r, const struct pcce_rec_due *d)
+{
+	bool first = !r->any_due;
+
+	r->any_due = true;
+	r->due.known = (first || r->due.known) && !(d->flags & PCCE_DUE_UNKNOWN);
+	r->due.due += d->due;
+	r->due.merged += d->merged;
+	r->due.kernel += d->kernel;
+}
+
 static int take_shared(struct recording *r, const struct pcce_record *rec, struct error *why)
 {
 	const struct pcce_rec_lost *lost = (const void *)rec;
@@ -96,6 +107,9 @@ static int take_shared(struct recording *r, const struct pcce_record *rec, struc
 		return take_table(r, (const void *)rec, why);
 	case PCCE_REC_LOST:
 		r->lost[lost->reason <= PCCE_LOSS_MAX ? lost->reason : 0] += lost->count;
+		return 0;
+	case PCCE_REC_DUE:
+		take_due(r, (const void *)rec);
 		return 0;
 	default:
 		return 0;

@@ -28,6 +28,11 @@ struct recording_module {
 	struct encoding_table table; /* of data */
 };
 
+struct recording_due {
+	bool known; /* all who write about it knew it */
+	uint64_t due, merged, kernel;
+};
+
 struct recording {
 	struct pcce_rec_info info; /* without strings; size 0 if the file ends after its header */
 	char *sampler, *event, *command, *host, *kernel; /* of the info record; "" without one */
@@ -35,9 +40,11 @@ struct recording {
 	size_t n_modules;
 	struct address_spaces *spaces;
 	uint64_t lost[PCCE_LOSS_MAX + 1]; /* samples, by enum pcce_loss; [0]: other reasons */
-	uint64_t unknown;		  /* records of unknown types */
-	uint64_t cut_off;		  /* bytes of the record that the file's end cuts off */
-	bool complete;			  /* there is an end record */
+	struct recording_due due;
+	uint64_t unknown; /* records of unknown types */
+	uint64_t cut_off; /* bytes of the record that the file's end cuts off */
+	bool any_due;	  /* there is a record of it */
+	bool complete;	  /* there is an end record */
 
 	/* Private: where the bytes are. */
 	char *name;	    /* in messages */

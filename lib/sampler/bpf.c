@@ -452,21 +452,40 @@ static int report_throttlings(struct sampler *s, const struct sampler_sink *sink
 	return report_throttled(s, sink, bpf_ring_throttled(s->rings));
 }
 
+struct event_counts {
+	uint64_t count, running; /* running: ns */
+};
+
+/* Returns the sums over all threads. */
+static struct event_counts read_events(const struct sampler *s)
+{
+	struct event_counts sum = {0}, one;
+
+	for (size_t i = 0; i < s->n_events; i++) {
+		if (read(s->events[i], &one, sizeof(one)) != sizeof(one))
+			continue;
+		sum.count += one.count;
+		sum.running += one.running;
+	}
+	return sum;
+}
+
+/* Returns the ns between two samples of a clock. */
+static uint64_t clock_period(const struct sampler *s)
+{
+	return s->attr.freq ? 1000000000 / s->attr.sample_freq : s->attr.sample_period;
+}
+
 /*
  * Computes the samples that throttling cost. This is possible for clocks: the events' time on CPUs
  * gives the expected number of samples. (Without throttling some are missing too, for example if a
- * virtual machine lost its CPU. These are not counted.) A kernel before 6.2 does not tell the
- * program about throttling. It throttles a clock only if the clock exceeds the limit.
+ * virtual machine lost its CPU, or another BPF program ran. bpf_account() tells.) A kernel before
+ * 6.2 does not tell the program about throttling. It throttles a clock only if the clock exceeds
+ * the limit.
  */
 static int report_clock_deficit(struct sampler *s, const struct sampler_sink *sink)
 {
-	struct {
-		uint64_t count, running;
-	} value;
-	uint64_t running = 0,
-		 period = s->attr.freq ? 1000000000 / s->attr.sample_freq : s->attr.sample_period,
-		 due;
-	size_t i;
+	uint64_t period = clock_period(s), due;
 
 	if (s->kind != PERF_EVENT_CLOCK)
 		return 0;
@@ -476,10 +495,7 @@ static int report_clock_deficit(struct sampler *s, const struct sampler_sink *si
 		if (!limit || limit >= 1000000000 / period)
 			return 0;
 	}
-	for (i = 0; i < s->n_events; i++)
-		if (read(s->events[i], &value, sizeof(value)) == sizeof(value))
-			running += value.running;
-	due = running / period;
+	due = read_events(s).running / period;
 	return due > s->taken + s->drops + s->throttled
 		       ? report_throttled(s, sink, due - s->taken - s->drops)
 		       : 0;
@@ -549,6 +565,28 @@ static int bpf_stop(struct sampler *s, const struct sampler_sink *sink)
 	return bpf_turn(s, sink, true);
 }
 
+/*
+ * The kernel counts the events whatever else runs on the CPU. It does not count for which of them
+ * it ran no program, except for tracepoints (report_missed()). With a frequency, it changes the
+ * period of all events but clocks, so that the number of samples is not known.
+ */
+static void bpf_account(struct sampler *s, struct sampler_due *due)
+{
+	switch (s->kind) {
+	case PERF_EVENT_CLOCK:
+		due->known = due->with_rests = true;
+		due->due = read_events(s).running / clock_period(s);
+		break;
+	case PERF_EVENT_COUNT:
+		due->known = due->with_rests = !s->attr.freq;
+		due->due = s->attr.freq ? 0 : read_events(s).count / s->attr.sample_period;
+		break;
+	case PERF_EVENT_TRACEPOINT:
+		due->known = bpf_counts_missed();
+		break;
+	}
+}
+
 const struct sampler_ops sampler_bpf = {
 	.name = "bpf",
 	.probe = bpf_probe,
@@ -556,5 +594,6 @@ const struct sampler_ops sampler_bpf = {
 	.start = bpf_start,
 	.poll = bpf_poll,
 	.stop = bpf_stop,
+	.account = bpf_account,
 	.destroy = bpf_destroy,
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -114,6 +115,15 @@ int bpf_program_attach(const struct sampler_bpf *skel, enum perf_event_kind kind
 								    : skel->progs.on_event);
 
 	return ioctl(event, PERF_EVENT_IOC_SET_BPF, program) ? -errno : 0;
+}
+
+bool bpf_counts_missed(void)
+{
+	unsigned int major, minor;
+	struct utsname u;
+
+	return !uname(&u) && sscanf(u.release, "%u.%u", &major, &minor) == 2 &&
+	       (major > 6 || (major == 6 && minor >= 7));
 }
 
 uint64_t bpf_program_missed(const struct sampler_bpf *skel)

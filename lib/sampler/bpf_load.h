@@ -15,6 +15,9 @@ int bpf_program_load(enum perf_event_kind kind, const struct perf_event_attr *at
 /* Makes the event run the program. 0 or -errno. */
 int bpf_program_attach(const struct sampler_bpf *skel, enum perf_event_kind kind, int event);
 
+/* Whether the kernel counts what bpf_program_missed() returns. */
+bool bpf_counts_missed(void);
+
 /* Returns how often the kernel did not run the program on a tracepoint, because a BPF program was
  * running on that CPU. Kernels before 6.7 do not count this: 0. */
 uint64_t bpf_program_missed(const struct sampler_bpf *skel);

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/epoll.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,6 +19,13 @@
 
 enum blob { BLOB_SAMPLE, BLOB_SIDEBAND };
 
+/* What the target was when sampling began: its name, another thread, or a mapping. */
+struct note {
+	pid_t tid; /* 0: a mapping */
+	uint64_t start, length, pgoff;
+	char *name;
+};
+
 struct event_queue {
 	struct perf_sideband *sideband;
 	struct process_tracker *follow;
@@ -30,6 +36,8 @@ struct event_queue {
 	bool attached;
 	uint64_t start;
 	bool introduction_due, reattached;
+	struct note *notes; /* of a running target */
+	size_t n_notes;
 	event_queue_reattach *reattach;
 	void *reattach_ctx;
 	const struct sampler_sink *sink; /* during event_queue_flush() */
@@ -54,6 +62,9 @@ void event_queue_close(struct event_queue *s)
 	process_tracker_free(s->follow);
 	tls_offsets_free(s->places);
 	time_queue_free(&s->queue);
+	for (size_t i = 0; i < s->n_notes; i++)
+		free(s->notes[i].name);
+	free(s->notes);
 	if (s->epoll >= 0)
 		close(s->epoll);
 	free(s);
@@ -92,6 +103,62 @@ fail:
 	return err;
 }
 
+/* ---- a running target --------------------------------------------------------------- */
+
+static int add_note(struct event_queue *s, struct note note, const char *name)
+{
+	struct note *grown = realloc(s->notes, (s->n_notes + 1) * sizeof(*grown));
+
+	if (grown)
+		s->notes = grown;
+	note.name = grown ? strdup(name) : NULL;
+	if (!note.name)
+		return -ENOMEM;
+	s->notes[s->n_notes++] = note;
+	return 0;
+}
+
+static int note_process(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_t flags,
+			const char *comm)
+{
+	(void)time;
+	(void)ppid;
+	(void)flags;
+	return add_note(ctx, (struct note){.tid = pid}, comm);
+}
+
+static int note_thread(void *ctx, uint64_t time, pid_t pid, pid_t tid, const char *comm)
+{
+	(void)time;
+	(void)pid;
+	return add_note(ctx, (struct note){.tid = tid}, comm);
+}
+
+static int note_map(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_t length,
+		    uint64_t pgoff, const char *path)
+{
+	struct event_queue *s = ctx;
+
+	(void)time;
+	tls_offsets_map(s->places, pid, start, length, pgoff, path);
+	return add_note(s, (struct note){.start = start, .length = length, .pgoff = pgoff}, path);
+}
+
+/* Reads what the target is, before any sample: it may end at any time. Later changes are in the
+ * side band, which is open already. */
+static int look_at_target(struct event_queue *s)
+{
+	const struct sampler_sink notes = {
+		.ctx = s, .process = note_process, .thread = note_thread, .map = note_map};
+	unsigned int threads = 0;
+	int err = process_tracker_snapshot(s->pid, s->start, &notes);
+
+	for (size_t i = 0; i < s->n_notes; i++)
+		threads += s->notes[i].tid != 0;
+	return err ? err
+		   : process_tracker_add(s->follow, s->pid, threads ? threads : 1, "", s->start);
+}
+
 int event_queue_begin(struct event_queue *s, pid_t pid, bool attached,
 		      event_queue_reattach *reattach, void *ctx)
 {
@@ -101,7 +168,7 @@ int event_queue_begin(struct event_queue *s, pid_t pid, bool attached,
 	s->reattach_ctx = ctx;
 	s->start = event_queue_now();
 	s->introduction_due = true;
-	return process_tracker_add(s->follow, pid, 1, "", s->start);
+	return attached ? look_at_target(s) : process_tracker_add(s->follow, pid, 1, "", s->start);
 }
 
 int event_queue_watch(struct event_queue *s, int fd)
@@ -255,24 +322,29 @@ static int deliver_item(void *ctx, uint32_t kind, const void *blob, size_t size)
 	return err;
 }
 
+static int tell_note(struct event_queue *s, const struct note *n)
+{
+	const struct sampler_sink *sink = s->sink;
+
+	if (!n->tid)
+		return sink->map(sink->ctx, s->start, s->pid, n->start, n->length, n->pgoff,
+				 n->name);
+	if (n->tid == s->pid)
+		return sink->process(sink->ctx, s->start, s->pid, 0, 0, n->name);
+	return sink->thread(sink->ctx, s->start, s->pid, n->tid, n->name);
+}
+
 /* Tells the sink what the process is, before any other event. */
 static int introduce_process(struct event_queue *s)
 {
-	struct sampler_sink ears = {.ctx = s,
-				    .process = process_heard,
-				    .thread = thread_heard,
-				    .map = map_heard,
-				    .lost = lost_heard};
-	char path[64];
-	struct stat st;
+	int err = 0;
 
 	s->introduction_due = false;
 	if (!s->attached)
 		return s->sink->process(s->sink->ctx, s->start, s->pid, getpid(), 0, "pcce-record");
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)s->pid);
-	if (!stat(path, &st) && st.st_nlink > 2)
-		process_tracker_add(s->follow, s->pid, (unsigned int)st.st_nlink - 2, "", s->start);
-	return process_tracker_snapshot(s->pid, s->start, &ears);
+	for (size_t i = 0; i < s->n_notes && !err; i++)
+		err = tell_note(s, &s->notes[i]);
+	return err;
 }
 
 int event_queue_flush(struct event_queue *s, const struct sampler_sink *sink, uint64_t limit)

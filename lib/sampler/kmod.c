@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "base/message.h"
 #include "sampler/perf_event.h"
@@ -44,6 +45,9 @@ struct sampler {
 		told[PCCE_KMOD_OFFSETS]; /* where pages can be; told: what the kernel knows */
 	uint32_t n_offsets, n_told;
 	uint64_t drops, throttled;
+	int counter; /* a perf event that counts what is sampled; -1: none */
+	uint64_t counter_period;
+	bool counts_time;
 	uint64_t look_at, look_after; /* time of the next search for threads (0: none), and time
 					 from it to the one after */
 	/* Aggregated recordings. */
@@ -172,6 +176,8 @@ static void kmod_destroy(struct sampler *s)
 	if (!s)
 		return;
 	kmod_session_close(s->session);
+	if (s->counter >= 0)
+		close(s->counter);
 	event_queue_close(s->delivery);
 	remap_log_free(s->remaps);
 	free(s);
@@ -186,6 +192,7 @@ static int kmod_prepare(const struct sampler_config *config, struct sampler **ou
 	if (!s)
 		return error_set(why, -ENOMEM, "out of memory");
 	s->config = *config;
+	s->counter = -1;
 	err = make_setup(config, &s->setup, why);
 	if (!err)
 		err = kmod_session_open(&s->session, why);
@@ -233,6 +240,35 @@ static int kmod_reattach(void *ctx, const struct perf_sideband_event *exec)
 	return 0;
 }
 
+/*
+ * Counts the command's events with an event of perf, which does not sample: it tells how many
+ * samples are due, whatever becomes of the module's. Hardware has few counters, so its events are
+ * not counted twice. With a frequency the period of events other than clocks changes, and of a
+ * running process some threads could be missing or be counted twice. Then, and if this is not
+ * permitted, nobody knows.
+ */
+static void open_counter(struct sampler *s)
+{
+	struct perf_event_attr attr;
+	enum perf_event_kind kind;
+	struct error why;
+
+	if (s->config.target || perf_event_make_attr(&s->config, &attr, &kind, &why) ||
+	    attr.type == PERF_TYPE_HARDWARE)
+		return;
+	s->counts_time = kind == PERF_EVENT_CLOCK;
+	s->counter_period = s->setup.rate;
+	if (s->setup.flags & PCCE_KMOD_FREQUENCY) {
+		if (!s->counts_time)
+			return;
+		s->counter_period = 1000000000 / s->setup.rate;
+	}
+	attr.freq = 0;
+	attr.sample_period = 0;
+	attr.enable_on_exec = 1;
+	s->counter = perf_event_create(&attr, s->setup.pid, -1);
+}
+
 static int kmod_sampler_start(struct sampler *s, pid_t pid, struct error *why)
 {
 	int err;
@@ -250,6 +286,8 @@ static int kmod_sampler_start(struct sampler *s, pid_t pid, struct error *why)
 		err = tell_places(s);
 	if (!err)
 		err = event_queue_watch(s->delivery, kmod_session_fd(s->session));
+	if (!err)
+		open_counter(s);
 	if (!err)
 		err = kmod_session_start(s->session);
 	s->look_after = LOOK_NS;
@@ -370,6 +408,20 @@ static int kmod_sampler_stop(struct sampler *s, const struct sampler_sink *sink)
 	return err ? err : turn_err;
 }
 
+/* Events in threads that are ending, or without user space, are not due. */
+static void kmod_account(struct sampler *s, struct sampler_due *due)
+{
+	struct pcce_kmod_stats stats;
+	uint64_t value[2], all; /* the count, and the time in ns */
+
+	if (s->counter < 0 || read(s->counter, value, sizeof(value)) != sizeof(value) ||
+	    kmod_session_stats(s->session, &stats))
+		return;
+	all = (s->counts_time ? value[1] : value[0]) / s->counter_period;
+	due->known = due->with_rests = true;
+	due->due = all > stats.no_user ? all - stats.no_user : 0;
+}
+
 const struct sampler_ops sampler_kmod = {
 	.name = "kmod",
 	.probe = kmod_probe,
@@ -377,5 +429,6 @@ const struct sampler_ops sampler_kmod = {
 	.start = kmod_sampler_start,
 	.poll = kmod_poll,
 	.stop = kmod_sampler_stop,
+	.account = kmod_account,
 	.destroy = kmod_destroy,
 };

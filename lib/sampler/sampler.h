@@ -44,6 +44,15 @@ struct sampler_sink {
 	int (*lost)(void *ctx, uint64_t time, uint32_t reason, uint64_t count);
 };
 
+/* What a sampler knows, apart from the samples and losses that it has delivered. */
+struct sampler_due {
+	bool known;	 /* due */
+	bool with_rests; /* due includes the last, unfinished periods of all threads */
+	uint64_t due;	 /* samples, by the clock or the counter of the event */
+	uint64_t merged; /* samples that are in the weights of others */
+	uint64_t kernel; /* samples not taken: the thread was in the kernel */
+};
+
 struct sampler;
 
 struct sampler_ops {
@@ -62,6 +71,8 @@ struct sampler_ops {
 	int (*poll)(struct sampler *s, const struct sampler_sink *sink, int timeout_ms);
 	/* Stops sampling, and delivers the rest. */
 	int (*stop)(struct sampler *s, const struct sampler_sink *sink);
+	/* Optional. After stop(). Without it, nothing is known. */
+	void (*account)(struct sampler *s, struct sampler_due *due);
 	/* Optional. After stop(), when there is no sample at all: why, as a sentence; or NULL. */
 	const char *(*why_nothing)(const struct sampler *s);
 	void (*destroy)(struct sampler *s);

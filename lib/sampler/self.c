@@ -51,7 +51,7 @@
 struct ring {
 	struct pcce_self_ring *head; /* mapped; its contents are not trusted */
 	const char *data;	     /* mapped twice in a row */
-	uint64_t size, tail, lost_seen;
+	uint64_t size, tail, lost_seen, throttled_seen, due_seen, kernel_seen;
 	uint64_t start_time, pid_ns;
 	pid_t pid, pid_here; /* its process in that process's namespace, and in ours */
 	struct bus_guard *guard;
@@ -66,6 +66,8 @@ struct sampler {
 	struct ring *rings; /* sorted by start_time */
 	size_t n, capacity;
 	uint32_t flags_told;
+	struct sampler_due due;
+	bool uncounted; /* there is a process whose due samples are not known */
 	bool any_ring, told_of_too_many;
 	char *preload_before;
 	bool preload_changed;
@@ -349,6 +351,7 @@ static int take_ring_sample(struct sampler *s, const struct ring *ring,
 	    sizeof(*r) - sizeof(r->sample) + pcce_sample_size(&r->sample) > size)
 		return bad_record(sink);
 	r->sample.pid = translate_pid(s, ring, r->sample.pid);
+	s->due.merged += r->sample.weight - 1;
 	return sink->sample(sink->ctx, &r->sample);
 }
 
@@ -410,6 +413,17 @@ static uint64_t committed_size(const struct sampler *s, const struct ring *ring,
 	return size;
 }
 
+/* Returns by how much a ring's counter has grown. */
+static uint64_t take_counter(const __u64 *counter, uint64_t *seen)
+{
+	uint64_t now = __atomic_load_n(counter, __ATOMIC_RELAXED), fresh = now - *seen;
+
+	if (now <= *seen)
+		return 0;
+	*seen = now;
+	return fresh;
+}
+
 /*
  * Delivers all records of a ring. last: its writers are dead, so unfinished records are skipped.
  */
@@ -443,11 +457,14 @@ static int drain_ring(struct sampler *s, struct ring *ring, const struct sampler
 		*any = true;
 		__atomic_store_n(&ring->head->tail, ring->tail, __ATOMIC_RELEASE);
 	}
-	lost = __atomic_load_n(&ring->head->lost, __ATOMIC_RELAXED);
-	if (ret == 0 && lost > ring->lost_seen) {
-		ret = sink->lost(sink->ctx, now_ns(), PCCE_LOSS_RING, lost - ring->lost_seen);
-		ring->lost_seen = lost;
-	}
+	lost = take_counter(&ring->head->lost, &ring->lost_seen);
+	if (ret == 0 && lost)
+		ret = sink->lost(sink->ctx, now_ns(), PCCE_LOSS_RING, lost);
+	lost = take_counter(&ring->head->throttled, &ring->throttled_seen);
+	if (ret == 0 && lost)
+		ret = sink->lost(sink->ctx, now_ns(), PCCE_LOSS_THROTTLE, lost);
+	s->due.due += take_counter(&ring->head->due, &ring->due_seen);
+	s->due.kernel += take_counter(&ring->head->kernel, &ring->kernel_seen);
 	return ret;
 }
 
@@ -490,6 +507,17 @@ static void report_flags(struct sampler *s, uint32_t flags)
 	s->flags_told |= flags;
 }
 
+/* Of threads that are not sampled, nobody knows what was due. */
+static bool is_counted(const struct ring *ring)
+{
+	const uint32_t unsampled = PCCE_SELF_UNCOUNTED | PCCE_SELF_NO_SOURCE | PCCE_SELF_NO_STACK |
+				   PCCE_SELF_CONFINED | PCCE_SELF_NO_SIGNALS | PCCE_SELF_NO_CLOCK |
+				   PCCE_SELF_SIGNAL_TAKEN | PCCE_SELF_GAVE_UP;
+	uint32_t flags = __atomic_load_n(&ring->head->flags, __ATOMIC_RELAXED);
+
+	return (flags & PCCE_SELF_COUNTED) && !(flags & unsampled);
+}
+
 static bool is_locked(const struct ring *ring)
 {
 	return ring->head->flags & PCCE_SELF_LOCKED;
@@ -519,10 +547,12 @@ static int drain_rings(struct sampler *s, const struct sampler_sink *sink, bool 
 			ring->finished = true;
 	}
 	for (size_t i = 0; i < s->n; i++) {
-		if (s->rings[i].finished)
+		if (s->rings[i].finished) {
+			s->uncounted |= !is_counted(&s->rings[i]);
 			close_ring(&s->rings[i]);
-		else
+		} else {
 			s->rings[kept++] = s->rings[i];
+		}
 	}
 	s->n = kept;
 	return ret;
@@ -593,8 +623,16 @@ static int self_stop(struct sampler *s, const struct sampler_sink *sink)
 	for (size_t i = 0; i < s->n && ret == 0; i++)
 		ret = drain_ring(s, &s->rings[i], sink,
 				 !is_locked(&s->rings[i]) || has_ended(&s->rings[i]), &any);
+	for (size_t i = 0; i < s->n; i++)
+		s->uncounted |= !is_counted(&s->rings[i]);
 	report_kernel_time(s);
 	return ret;
+}
+
+static void self_account(struct sampler *s, struct sampler_due *due)
+{
+	*due = s->due;
+	due->known = s->any_ring && !s->uncounted;
 }
 
 static const char *self_why_nothing(const struct sampler *s)
@@ -632,6 +670,7 @@ const struct sampler_ops sampler_self = {
 	.start = self_start,
 	.poll = self_poll,
 	.stop = self_stop,
+	.account = self_account,
 	.why_nothing = self_why_nothing,
 	.destroy = self_destroy,
 };

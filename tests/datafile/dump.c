@@ -17,8 +17,8 @@
 #include <pcce/sample.h>
 
 struct totals {
-	uint64_t records[16], outside, kernel, truncated, fault, wrong, close, lost, backwards,
-		last_time, deepest, inside, segments;
+	uint64_t records[16], outside, kernel, truncated, fault, wrong, close, lost, unexplained,
+		backwards, last_time, deepest, inside, segments;
 	int exit_status;
 	uint64_t period, last_of[65536]; /* by thread */
 };
@@ -88,7 +88,10 @@ static void take(struct totals *t, const struct pcce_record *rec, bool list)
 		take_sample(t, (const struct pcce_rec_sample *)rec);
 		break;
 	case PCCE_REC_LOST:
-		t->lost += ((const struct pcce_rec_lost *)rec)->count;
+		if (((const struct pcce_rec_lost *)rec)->reason == PCCE_LOSS_UNEXPLAINED)
+			t->unexplained += ((const struct pcce_rec_lost *)rec)->count;
+		else
+			t->lost += ((const struct pcce_rec_lost *)rec)->count;
 		break;
 	case PCCE_REC_END:
 		t->exit_status = ((const struct pcce_rec_end *)rec)->exit_status;
@@ -137,10 +140,10 @@ int main(int argc, char **argv)
 	}
 	printf("samples: %" PRIu64 "\noutside: %" PRIu64 "\ninside: %" PRIu64 "\nkernel: %" PRIu64
 	       "\ntruncated: %" PRIu64 "\nfault: %" PRIu64 "\nlost: %" PRIu64
-	       "\nbackwards: %" PRIu64 "\ndeepest: %" PRIu64 "\nclose: %" PRIu64
-	       "\nsegments: %" PRIu64 "\n",
+	       "\nunexplained: %" PRIu64 "\nbackwards: %" PRIu64 "\ndeepest: %" PRIu64
+	       "\nclose: %" PRIu64 "\nsegments: %" PRIu64 "\n",
 	       t.records[PCCE_REC_SAMPLE], t.outside, t.inside, t.kernel, t.truncated, t.fault,
-	       t.lost, t.backwards, t.deepest, t.close, t.segments);
+	       t.lost, t.unexplained, t.backwards, t.deepest, t.close, t.segments);
 	printf("processes: %" PRIu64 "\nthreads: %" PRIu64 "\nmodules: %" PRIu64
 	       "\ntables: %" PRIu64 "\nmaps: %" PRIu64 "\nsymbols: %" PRIu64 "\n",
 	       t.records[PCCE_REC_PROCESS], t.records[PCCE_REC_THREAD], t.records[PCCE_REC_MODULE],

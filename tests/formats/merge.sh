@@ -34,6 +34,12 @@ merged "many contexts" huge.m huge.data huge.data
 merged "what was merged before" again.m two.m small.data one.m
 is "merge: samples are counted" \
 	"$(stat_of two.m samples) $(stat_of two.m exact) $(stat_of two.m lost)" "174 164 6"
+is "merge: samples that were due are added" \
+	"$(stat_of two.m due) $(stat_of two.m taken) $(stat_of two.m merged) $(stat_of two.m kernel)" \
+	"200 174 8 12"
+./generate verify unknown.data
+pcce-merge -q -o unknown.m small.data unknown.data
+is "merge: what one recording does not know is not known" "$(stat_of unknown.m due)" "not known"
 is "merge: symbols are kept" "$(pcce-report -i two.m 2>/dev/null | sed '1d;s/× 3–8/×/')" \
 	"$(pcce-report -i small.data 2>/dev/null | sed '1d;s/× 3–8/×/')"
 check "merge: equal inputs do not make the result larger" \

@@ -229,6 +229,7 @@ static void in_eval(uint32_t depth)
 static void put_small(void)
 {
 	struct pcce_rec_lost lost = {.time = 3000, .count = 3, .reason = PCCE_LOSS_RING};
+	struct pcce_rec_due due = {.time = 3000, .due = 100, .merged = 4, .kernel = 6};
 
 	begin(BASE + 0x1005, 0);
 	put_samples(4);
@@ -267,6 +268,7 @@ static void put_small(void)
 	s.sample.flags = PCCE_SAMPLE_OUTSIDE;
 	put_samples(2);
 	check(datafile_put(w, PCCE_REC_LOST, &lost, sizeof(lost), NULL, 0));
+	check(datafile_put(w, PCCE_REC_DUE, &due, sizeof(due), NULL, 0));
 }
 
 static void put_symbols(void)

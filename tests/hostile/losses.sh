@@ -1,0 +1,176 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Makes samplers lose samples. The report must say how many were due, and where each of them is.
+
+. "$(dirname "$0")/../lib.sh"
+cd "$scratch" || exit 1
+
+cat >spin.c <<'END_C'
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include "burn.h"
+
+static double cpu(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* The kernel keeps all signals back, whatever libraries believe. */
+static void hold_signals(int how)
+{
+	unsigned long all = ~0UL;
+
+	syscall(SYS_rt_sigprocmask, how, &all, NULL, sizeof(all));
+}
+
+/* spin SECONDS [kernel|held]: runs, mostly in the kernel or with all signals blocked; prints its CPU
+ * time in ms */
+int main(int argc, char **argv)
+{
+	const char *how = argc > 2 ? argv[2] : "";
+	double end = atof(argv[1]);
+
+	while (cpu() < end) {
+		if (!strcmp(how, "held"))
+			hold_signals(SIG_BLOCK);
+		burn(20000);
+		if (!strcmp(how, "held")) {
+			for (double until = cpu() + 0.1; cpu() < until;)
+				burn(20000);
+			hold_signals(SIG_UNBLOCK);
+			burn(20000);
+		}
+		for (int i = 0; !strcmp(how, "kernel") && i < 2000; i++)
+			syscall(SYS_getppid);
+	}
+	printf("%d\n", (int)(1000 * cpu()));
+	return 0;
+}
+END_C
+cflags=$(pcce-config --cflags)
+ldflags=$(pcce-config --ldflags)
+check "a program builds" $CC -O2 -g -I"$top/tests/workloads" $cflags spin.c $ldflags -o spin
+
+# accounts NAME DATA FREQUENCY: the report's numbers add up to the CPU time that the program used
+accounts() {
+	local name=$1 data=$2 wanted due
+	due=$(stat_of "$data" due)
+	wanted=$(($(cat "$data.out") * $3 / 1000))
+	if [ "$due" != "not known" ] && samples_add_up "$data"; then
+		ok "$name: due is what was taken, merged, in the kernel, and lost"
+	else
+		not_ok "$name: due is what was taken, merged, in the kernel, and lost" "$data.stats" "$data.err"
+	fi
+	if [ "$due" -ge $((wanted * 9 / 10)) ] 2>/dev/null && [ "$due" -le $((wanted * 21 / 20 + 5)) ]; then
+		ok "$name: due is the program's CPU time"
+	else
+		not_ok "$name: due is the program's CPU time" "wanted about $wanted" "$data.stats"
+	fi
+	echo "#   $(head -5 "$data.stats" | tr '\n' ' ')"
+}
+
+can_sample_self=0
+record self probe ./spin 0.2 && grep -q '^due: [0-9]' <(pcce-report -i probe --stats) &&
+	! grep -q 'a timer is used' probe.err && can_sample_self=1
+if [ "$can_sample_self" = 1 ]; then
+	for f in 1000 50000; do
+		frequency=$f record self fast$f ./spin 1
+		accounts "self, $f Hz" fast$f $f
+	done
+	frequency=5000 record self kernel ./spin 1 kernel
+	accounts "self, in the kernel" kernel 5000
+	check "self, in the kernel: most samples are there" \
+		[ "$(stat_of kernel kernel)" -gt "$(stat_of kernel taken)" ]
+	# More overflows than the event's log holds arrive as one sample.
+	frequency=5000 record self held ./spin 1 held
+	accounts "self, signals held back" held 5000
+	check "self, signals held back: most samples merge" \
+		[ "$(stat_of held merged)" -gt $((10 * $(stat_of held taken))) ]
+	weight=$(pcce-report -i held --format=folded | awk '{ w += $NF } END { print w }')
+	is "self, signals held back: the weights make up for them" "$weight" \
+		$(($(stat_of held taken) + $(stat_of held merged)))
+	check "self, signals held back: pcce-record warns" grep -q 'samples merged into others' held.err
+else
+	skip "the self sampler's losses" "perf_event_open is not permitted"
+fi
+
+# The kernel runs no BPF program inside another one. The other recorder's program runs at each
+# system call of all processes.
+if has_bpf; then
+	frequency=1000 record bpf bpf ./spin 1
+	accounts "bpf, alone" bpf 1000
+
+	# A target that ends as soon as it is sampled: its mappings must be known by then.
+	cat >enable.c <<-'END_C'
+		#define _GNU_SOURCE
+		#include <dlfcn.h>
+		#include <linux/perf_event.h>
+		#include <signal.h>
+		#include <stdarg.h>
+		#include <stdlib.h>
+		#include <unistd.h>
+
+		/* Preloaded to the recorder: kills the target 0.2 s after its event was enabled. */
+		int ioctl(int fd, unsigned long request, ...)
+		{
+			int (*real)(int, unsigned long, ...) =
+				(int (*)(int, unsigned long, ...))dlsym(RTLD_NEXT, "ioctl");
+			va_list args;
+			int result;
+
+			va_start(args, request);
+			result = real(fd, request, va_arg(args, void *));
+			va_end(args);
+			if (request == PERF_EVENT_IOC_ENABLE && getenv("TARGET")) {
+				usleep(200000);
+				kill(atoi(getenv("TARGET")), SIGKILL);
+				usleep(100000);
+			}
+			return result;
+		}
+	END_C
+	check "a library for the recorder builds" $CC -shared -fPIC enable.c -o enable.so -ldl
+	./spin 100 >spin.out &
+	target=$!
+	sleep 0.5
+	TARGET=$target LD_PRELOAD=./enable.so timeout 60 pcce-record -b bpf -F 1000 -o short \
+		-p $target 2>short.err
+	wait $target 2>/dev/null
+	recording_is_exact "a target that ends at once: all samples are exact" short 20
+
+	if mkdir tracing && mount -t tracefs nodev tracing 2>/dev/null; then
+		umount tracing
+		cat >beside.sh <<-'END_SH'
+			mount --make-rprivate / && mount -t tracefs nodev /sys/kernel/tracing || exit 1
+			pcce-record -q -b bpf -e raw_syscalls:sys_enter -c 1 -o other.data -- sleep 100 &
+			other=$!
+			until [ -s other.data ]; do sleep 0.1; done
+			sleep 1
+			pcce-record -b bpf -F 20000 -o nested -- ./spin 2 kernel >nested.out 2>nested.err
+			status=$?
+			kill -TERM $other
+			wait $other
+			exit $status
+		END_SH
+		check "beside a tracepoint: both record" timeout 100 unshare -m bash beside.sh
+		accounts "bpf, beside a tracepoint" nested 20000
+		check "bpf, beside a tracepoint: what is missing is lost" \
+			[ "$(stat_of nested lost_unexplained)" -gt 0 ]
+	else
+		skip "bpf beside a tracepoint" "cannot mount tracefs"
+	fi
+else
+	skip "the bpf sampler's losses" "$bpf_reason"
+fi
+
+done_testing
