@@ -39,10 +39,12 @@ same() { # NAME: the file of this name as in the golden one
 
 # report FORMAT DATA FILE [ARGUMENTS...]
 report() {
-	local format=$1 data=$2 file=$3
+	local format=$1 data=$2 file=$3 status wanted=0
 	shift 3
-	pcce-report -i "$data" --format="$format" "$@" -o "$file" 2>report.err ||
-		not_ok "$format of $data" report.err
+	[ "$data" != empty.data ] || wanted=3
+	pcce-report -i "$data" --format="$format" "$@" -o "$file" 2>report.err
+	status=$?
+	[ $status = $wanted ] || not_ok "$format of $data" "exit status $status" report.err
 }
 
 # Later scripts use the files of earlier ones.
