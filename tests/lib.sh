@@ -55,6 +55,23 @@ skip() { # NAME REASON
 	echo "ok $tap_count - $1 # SKIP $2"
 }
 
+# results_of_run NAME LOG N: one result for each suite in the output of tests/run, at least N
+results_of_run() {
+	local name=$1 log=$2 least=$3 suite passed failed skipped time n=0
+	while read -r suite passed _ failed _ skipped _ time _; do
+		n=$((n + 1))
+		if [ "$failed" = 0 ]; then
+			ok "$name: $suite"
+		else
+			not_ok "$name: $suite" "$(awk -v s="$suite" '
+				$1 == s { on = 1; next } /^[^ ]/ { on = 0 } on' "$log")"
+		fi
+		echo "#   $passed passed, $failed failed, $skipped skipped, $time s"
+	done < <(sed -n '/^[^ ]* *[0-9]* passed  *[0-9]* failed/p' "$log")
+	sed -n '/^skipped:/,/^[^ s]/s/^  /#   skipped: /p' "$log"
+	[ $n -ge "$least" ] || not_ok "$name: all suites run" "$log"
+}
+
 check() { # NAME COMMAND...: passes if the command does
 	local name=$1
 	shift

@@ -99,22 +99,11 @@ inside() {
 
 # suites NAME BUILD SUITE...: one result for each suite that runs in $root
 suites() {
-	local name=$1 build=$2 suite passed failed skipped time n=0
+	local name=$1 build=$2
 	shift 2
 	"$here/enter" "$root" "$out/distros/$build" env "${compiler[@]}" tests/run "$@" \
 		>"$scratch/run.log" 2>&1
-	while read -r suite passed _ failed _ skipped _ time _; do
-		n=$((n + 1))
-		if [ "$failed" = 0 ]; then
-			ok "$name: $suite"
-		else
-			not_ok "$name: $suite" "$(awk -v s="$suite" '
-				$1 == s { on = 1; next } /^[^ ]/ { on = 0 } on' "$scratch/run.log")"
-		fi
-		echo "#   $passed passed, $failed failed, $skipped skipped, $time s"
-	done < <(sed -n '/^[^ ]* *[0-9]* passed  *[0-9]* failed/p' "$scratch/run.log")
-	sed -n '/^skipped:/,/^[^ s]/s/^  /#   skipped: /p' "$scratch/run.log"
-	[ $n -ge $# ] || not_ok "$name: all suites run" "$scratch/run.log"
+	results_of_run "$name" "$scratch/run.log" $#
 }
 
 # build_and_test NAME BUILD GCC SUITE...

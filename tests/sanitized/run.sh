@@ -1,0 +1,24 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Builds the tools with AddressSanitizer, LeakSanitizer and UBSan (make SAN=1), and runs the suites
+# that read and write files with them. `O=build-san tests/run` after
+# `make SAN=1 O=build-san all units oracle` runs all suites with such a build.
+
+. "$(dirname "$0")/../lib.sh"
+
+suites=(unit datafile report formats html view e2e/commands e2e/check hostile/files hostile/output)
+
+if [ ${#sanitize[@]} != 0 ]; then
+	skip_all "this build has sanitizers: all suites run with them"
+fi
+build=$out/sanitized
+if ! make -C "$top" --no-print-directory -j"$(nproc)" SAN=1 O="$build" all units \
+	>"$scratch/make.log" 2>&1; then
+	not_ok "a build with SAN=1" "$scratch/make.log"
+	done_testing
+fi
+ok "a build with SAN=1"
+O=$build "$top/tests/run" "${suites[@]}" >"$scratch/run.log" 2>&1
+results_of_run "with SAN=1" "$scratch/run.log" ${#suites[@]}
+done_testing
