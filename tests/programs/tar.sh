@@ -8,7 +8,7 @@ name=tar
 package=tar
 elf=src/tar
 input="tree"
-command='"$prog" -C "$inputs" --sort=name --owner=0 --group=0 --format=posix --pax-option=delete=atime,delete=ctime -cf - tree tree tree tree tree tree tree tree'
+command='"$prog" -C "$inputs" --sort=name --owner=0 --group=0 --format=posix --pax-option=delete=atime,delete=ctime -cf - tree tree tree tree tree tree tree tree tree tree tree tree tree tree tree tree'
 
 # Its configure script refuses to run as root without this word.
 build() {
