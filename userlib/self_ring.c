@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include "self.h"
@@ -58,17 +59,23 @@ static int allocate_file(int fd, uint64_t size)
 	return (int)raw_syscall2(SYS_ftruncate, fd, size);
 }
 
-/* Returns at most a sixteenth of the free room, so that a thousand processes do not fill memory. */
+/* Returns at most a sixteenth of the free room, so that a thousand processes do not fill memory.
+ * And at most the program's limit for files, beyond which the kernel sends SIGXFSZ. 0: there is no
+ * room. */
 static uint64_t affordable_size(int fd, uint64_t size)
 {
 	struct statfs fs;
+	struct rlimit limit;
 
-	if (raw_syscall2(SYS_fstatfs, fd, &fs) < 0)
+	if (raw_syscall2(SYS_fstatfs, fd, &fs) == 0)
+		while (size > PCCE_SELF_DATA_MIN &&
+		       size > (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize / 16)
+			size /= 2;
+	if (raw_syscall4(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) < 0)
 		return size;
-	while (size > PCCE_SELF_DATA_MIN &&
-	       size > (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize / 16)
+	while (size >= PCCE_SELF_DATA_MIN && PCCE_SELF_HEADER_SIZE + size > limit.rlim_cur)
 		size /= 2;
-	return size;
+	return size >= PCCE_SELF_DATA_MIN ? size : 0;
 }
 
 static int map_own_ring(struct ring *ring, int fd, uint64_t data_size)
@@ -133,6 +140,9 @@ int ring_open(struct ring *ring, const char *directory, uint64_t data_size, uint
 	if (fd < 0)
 		return (int)fd;
 	data_size = affordable_size((int)fd, data_size);
+	ret = -EFBIG;
+	if (!data_size)
+		goto out;
 	for (;; data_size /= 2) {
 		ret = allocate_file((int)fd, PCCE_SELF_HEADER_SIZE + data_size);
 		if (ret == 0)
