@@ -3,6 +3,8 @@
 #
 # Builds and tests pcce in root file systems of Debian's releases.
 #
+# seconds: 2400
+#
 #   tests/distros/run.sh                  short form: Debian 13 with GCC 14, some suites
 #   tests/distros/run.sh --full [WORD...] `make check-distros`: Debian 12, 13 and sid (hours)
 #

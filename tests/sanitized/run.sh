@@ -4,6 +4,8 @@
 # Builds the tools with AddressSanitizer, LeakSanitizer and UBSan (make SAN=1), and runs the suites
 # that read and write files with them. `O=build-san tests/run` after
 # `make SAN=1 O=build-san all units oracle` runs all suites with such a build.
+#
+# seconds: 1800
 
 . "$(dirname "$0")/../lib.sh"
 
