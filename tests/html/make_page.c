@@ -71,12 +71,12 @@ static void contexts(struct html_page *page, size_t n)
 	static const char *const parts[] = {"parse",  "eval", "read", "write", "find",
 					    "insert", "hash", "copy", "open",  "step"};
 	static struct html_thread threads[THREADS];
-	struct html_sample *samples = calloc(SAMPLES, sizeof(*samples));
+	static struct html_sample samples[SAMPLES];
 	uint32_t *leaves = calloc(n, sizeof(*leaves));
 	uint64_t x = 88172645463325252ULL;
 	size_t found = 0, tries = 0;
 
-	if (!samples || !leaves)
+	if (!leaves)
 		check(-ENOMEM);
 	while (found < n && tries++ < n * 20) {
 		uint32_t node = 0, func = 0;

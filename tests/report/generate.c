@@ -359,10 +359,10 @@ static void put_threads(void)
 	put_symbol(2, KERNEL + 0x1234, 0, "vfs_read", "", 0, 0);
 }
 
-/* Stacks of up to two million frames in one record. */
+/* Stacks of up to 900,000 frames in one record. */
 static void put_deep(void)
 {
-	for (unsigned int n = 2; n <= PCCE_SEGMENT_ENTRIES && n <= 34; n++) {
+	for (unsigned int n = 2; n <= PCCE_SEGMENT_ENTRIES; n++) {
 		in_eval(1);
 		for (unsigned int i = 1; i < n; i++)
 			push(0, S_EVAL_EVAL, 60000 - n);
@@ -407,7 +407,8 @@ static void put_big(unsigned long n)
 	uint64_t x = 88172645463325252ULL;
 
 	for (unsigned long i = 0; i < n; i++) {
-		uint64_t y = next_random(&x) % 20000 + 1, depth = 4 + next_random(&y) % 28;
+		uint64_t y = next_random(&x) % 20000 + 1,
+			 depth = 4 + next_random(&y) % (PCCE_SEGMENT_ENTRIES - 4);
 
 		begin(BASE + 0x3000 + (x >> 20 & 7), 0);
 		push(1, S_EVAL_EVAL, 0);
