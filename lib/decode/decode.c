@@ -331,8 +331,8 @@ static enum decode_reason decode_outward(struct walk *w, enum decode_reason r)
  */
 static void emit_caller(struct walk *w)
 {
-	if (w->inner == WALK_INNER_ROOT && walk_top(w) == WALK_TOP_EMPTY &&
-	    !w->as->main_module(w->as))
+	if ((w->inner == WALK_INNER_ROOT || w->inner == WALK_INNER_ENTERED) &&
+	    walk_top(w) == WALK_TOP_EMPTY && !w->as->main_module(w->as))
 		walk_emit(w, DECODE_FRAME_FOREIGN, NULL, PCCE_NONE, PCCE_NONE, 0);
 }
 
