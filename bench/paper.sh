@@ -3,12 +3,12 @@
 #
 # Makes the paper's tables and its figure by exhaustive counting.  Each call of instrumented code is
 # counted in the calling context tree (bench/paper/count.c).  The tree gives what the encoding would
-# have done.
+# have done, and what the paper's hybrid encoding could save (bench/paper/hybrid.c).
 #
 #   bench/paper.sh [PROGRAM...]      OPT="-O0": how the programs are compiled; -O2 is another table
 #
-# Tables go to the terminal and to build/bench/paper-OPT.csv, depths to build/bench/depths/, and the
-# figure to build/bench/depths-OPT.svg.
+# Tables go to the terminal, to build/bench/paper-OPT.csv and to build/bench/hybrid-OPT.csv.  Depths
+# go to build/bench/depths/, and the figure to build/bench/depths-OPT.svg.
 
 . "$(dirname "$0")/programs.sh"
 programs=("$@")
@@ -18,8 +18,10 @@ word=${OPT//[^A-Za-z0-9]/}
 results=$out/bench
 csv=$results/paper-$word.csv
 rows=$results/paper-$word
+hybrid_csv=$results/hybrid-$word.csv
+hybrid_rows=$results/hybrid-$word
 depths=$results/depths/$word
-mkdir -p "$depths" "$rows" "$results/count"
+mkdir -p "$depths" "$rows" "$hybrid_rows" "$results/count"
 
 # Tail calls are ordinary calls here, as they are in source code.  -w: warnings about these old
 # sources do not matter.
@@ -55,15 +57,19 @@ count_program() { # PROGRAM
 	}
 	"$out/bench/contexts" "$p" "$elf" "$directory" "$best" "$depths/$p.csv" >"$scratch/row" &&
 		mv "$scratch/row" "$rows/$p" || return 1
+	readelf -wF "$elf" >"$scratch/frames" 2>/dev/null
+	"$out/bench/implicit" "$p" "$elf" "$scratch/frames" "$best" >"$scratch/row" &&
+		mv "$scratch/row" "$hybrid_rows/$p" || return 1
 	rm -f "$results/count/$p".*
 }
 
 for p in "${programs[@]}"; do
-	rm -f "$rows/$p"
+	rm -f "$rows/$p" "$hybrid_rows/$p"
 	count_program "$p" || failed=1
 done
 # The table has all programs that were counted with these flags, in this run or before.
 { "$out/bench/contexts" && cat "$rows"/*; } >"$csv" || exit 1
+{ "$out/bench/implicit" && cat "$hybrid_rows"/*; } >"$hybrid_csv" || exit 1
 
 echo "programs compiled with $OPT"
 echo "ids of the paper's numbering and of Ball and Larus' are those without any cut"
@@ -115,6 +121,24 @@ awk -F , '
 			share("nothing", "ours"), share("add", "ours"), share("push", "ours"),
 			share("nothing", "paper"), share("add", "paper"), share("push", "paper")
 	}' "$csv"
+awk -F , '
+	NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
+	function share(name) { return 100 * $column[name] / $column["calls"] }
+	function pushes() { return share("indirect") + share("callbacks") + share("other") }
+	NR == 2 {
+		print "\nWhat hybrid encoding could save, % of calls"
+		print "(counts: this run orders the in-edges of a function, not estimates;"
+		print "store: calls that would have to store the stack pointer as well)"
+		printf "%-10s %-9s | %6s %6s | %6s %6s %9s %8s | %6s %6s | %s\n", "program",
+			"order", "add", "least", "add", "guard", "guard+add", "new push", "push",
+			"store", "collisions"
+	}
+	{
+		printf "%-10s %-9s | %6.1f %6.1f | %6.1f %6.1f %9.1f %8.1f | %6.1f %6.1f | %d\n",
+			$1, $2, share("added"), share("added_at_least"), share("conflicts"),
+			share("passed"), share("guarded"), share("moving"), pushes(),
+			pushes() + share("noted_outside"), $column["collisions"]
+	}' "$hybrid_csv"
 awk -F , '
 	NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 	$column["lost"] { print "\n" $1 ": " $column["lost"] " events were not counted" }' "$csv"

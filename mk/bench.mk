@@ -4,7 +4,7 @@
 
 BENCH_PARTS := bench-paper bench-scale bench-overhead bench-sample bench-tools
 # What the scripts in bench/ need. scripts/setup with bench/packages.txt installs the rest.
-BENCH_TOOLS := $(addprefix $(O)/bench/,contexts count_patch count.o graph)
+BENCH_TOOLS := $(addprefix $(O)/bench/,contexts implicit count_patch count.o graph)
 
 .PHONY: bench bench-programs $(BENCH_PARTS)
 
@@ -27,7 +27,11 @@ $(BENCH_PARTS):
 bench_objects = $(addprefix $(O)/obj/bench/,$(addsuffix .o,$(1)))
 
 $(O)/bench/contexts: $(call bench_objects,paper/contexts paper/static paper/lines paper/replay \
-		paper/program) $(TOOLLIB)
+		paper/program paper/tree) $(TOOLLIB)
+	$(link_tool)
+
+$(O)/bench/implicit: $(call bench_objects,paper/implicit paper/hybrid paper/frames paper/program \
+		paper/tree) $(TOOLLIB)
 	$(link_tool)
 
 $(O)/bench/count_patch: $(call bench_objects,paper/count_patch paper/program) $(TOOLLIB)

@@ -9,17 +9,14 @@
  * the columns.  Writes to DEPTHS how many function instances had each depth.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <pcce/abi.h>
 #include "bench/paper/replay.h"
 #include "bench/paper/static.h"
+#include "bench/paper/tree.h"
 
 static const char columns[] =
 	"program,lines,files,nodes,edges,recursive,indirect,outside,"
@@ -27,32 +24,6 @@ static const char columns[] =
 	"instances,contexts,calls_max,calls_90,ours_max,ours_90,ours_plain_max,ours_plain_90,"
 	"paper_max,paper_90,paper_plain_max,paper_plain_90,ours_nothing,ours_add,ours_push,paper_"
 	"nothing,paper_add,paper_push,lost";
-
-/* Maps a tree that count.c wrote.  Prints a message and returns NULL if it cannot. */
-static const struct count_file *map_tree(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct count_file *f = MAP_FAILED;
-	struct stat st;
-
-	if (fd >= 0 && !fstat(fd, &st) && (size_t)st.st_size >= sizeof(*f))
-		f = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
-	if (fd >= 0)
-		close(fd);
-	if (f == MAP_FAILED) {
-		fprintf(stderr, "contexts: cannot read '%s': %s\n", path, strerror(errno));
-		return NULL;
-	}
-	if (f->magic != COUNT_MAGIC || f->n_nodes < 2 ||
-	    f->n_nodes > ((size_t)st.st_size - sizeof(*f)) / sizeof(f->nodes[0])) {
-		fprintf(stderr,
-			"contexts: cannot use '%s': it holds no counted run; patch the program "
-			"with count_patch\n",
-			path);
-		return NULL;
-	}
-	return f;
-}
 
 static uint64_t instances_at(const struct depths *d, uint32_t depth)
 {
@@ -129,9 +100,10 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: contexts NAME PROGRAM SOURCE TREE DEPTHS\n");
 		return 2;
 	}
-	tree = map_tree(argv[4]);
-	if (!tree)
+	if (count_file_open(argv[4], &tree, &why)) {
+		fprintf(stderr, "contexts: '%s' %s\n", argv[4], why.text);
 		return EXIT_FAILURE;
+	}
 	if (program_open(argv[2], &p, &why) || static_count(&p, argv[2], argv[3], &counts, &why)) {
 		fprintf(stderr, "contexts: '%s' %s\n", argv[2], why.text);
 		return EXIT_FAILURE;
