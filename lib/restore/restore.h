@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Restores the call sequence of a thread by unwinding only the part of its stack that has changed
+ * since the last request.
+ *
+ * The method is that of US patent 7,926,048, which may still be in force in some countries.
+ * Therefore pcce is built without this folder, unless RESTORE=1 is given.
+ *
+ * A map keeps, for each frame of the last call sequence, where its return address is on the stack,
+ * and its value. The next request compares the map with the stack. It unwinds from the innermost
+ * frame until a frame is found at the location of an unchanged element of the map. From there on
+ * the elements hold, up to the next changed one. There unwinding begins again.
+ *
+ * The module is pure: callbacks read the stack and unwind one frame. It does not know the machine.
+ */
+#ifndef PCCE_RESTORE_RESTORE_H
+#define PCCE_RESTORE_RESTORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Registers that a call preserves, except the stack pointer; enough for x86-64. */
+#define RESTORE_REGISTERS 8
+/* restore_frame.base: the frame's end follows from the stack pointer alone; it follows from more
+ * than one register; it was searched. */
+#define RESTORE_BASE_SP 0xffu
+#define RESTORE_BASE_OTHER 0xfeu
+#define RESTORE_BASE_SEARCH 0xfdu
+
+/* Confidence in percent: the frame follows from unwind information. */
+#define RESTORE_CERTAIN 100u
+
+/* Where a thread is: in the innermost function, or at a call. */
+struct restore_state {
+	uint64_t pc, sp;
+	uint64_t reg[RESTORE_REGISTERS];
+	uint32_t known; /* bit i: reg[i] is known */
+	bool inner;	/* pc is not a return address */
+};
+
+/* An element of the map: the frame of one function, and the call that leads to it. */
+struct restore_frame {
+	uint64_t at;  /* where its return address is */
+	uint64_t ret; /* the return address */
+	uint64_t sp;  /* its caller's stack pointer, after the return */
+	/* Where the function has saved the caller's registers; 0: it has them unchanged. */
+	uint64_t saved[RESTORE_REGISTERS];
+	uint32_t lost; /* bit i: the caller's reg[i] is not known */
+	/* at = reg[base] + offset, or RESTORE_BASE_*. */
+	uint8_t base;
+	uint8_t confidence; /* in percent; below RESTORE_CERTAIN: found by an imprecise method */
+	bool interrupted;   /* it did not call: a signal interrupted at ret */
+	int64_t offset;
+};
+
+enum restore_step {
+	RESTORE_STEP_FRAME, /* *frame is the frame of the function at state->pc */
+	RESTORE_STEP_END,   /* this function has no caller */
+	RESTORE_STEP_FAILED
+};
+
+struct restore_ops {
+	/* Reads a word of the stack; false: it is not available. */
+	bool (*read)(void *ctx, uint64_t address, uint64_t *word);
+	/* Unwinds one frame. Does not change the state: restore_leave() does. */
+	enum restore_step (*unwind)(void *ctx, const struct restore_state *state,
+				    struct restore_frame *frame);
+	/* Does the sequence end at the function that this address returns to? */
+	bool (*stop)(void *ctx, uint64_t ret);
+};
+
+enum restore_result {
+	RESTORE_COMPLETE, /* down to a function without a caller, or to where stop() said so */
+	RESTORE_PARTIAL,  /* some frames, then nothing could be found */
+	RESTORE_FAILED	  /* no frame */
+};
+
+struct restore_counts {
+	uint64_t unwound;   /* frames, by unwind() */
+	uint64_t reused;    /* frames, from the map */
+	uint64_t rechecked; /* of unwound: unchanged, but of too little confidence */
+};
+
+struct restore_map {
+	struct restore_frame *frames; /* innermost first */
+	size_t n, capacity;
+	bool complete; /* the sequence ends with the last frame */
+	/* Private to restore_frames(): the next map, and which elements have changed. */
+	struct restore_frame *next;
+	size_t n_next, next_capacity;
+	uint8_t *changed;
+	size_t changed_capacity;
+};
+
+#define RESTORE_FRAMES_MAX 65536
+
+/*
+ * Brings the map up to date: map->frames is the call sequence of the state. With the same map
+ * again, only changed frames are unwound. A map that is all zeros is empty.
+ *
+ * threshold: unchanged regions of frames that an imprecise method found are trusted only with at
+ * least this confidence, in percent. 0: always; 100: never.
+ *
+ * Returns enum restore_result, or -ENOMEM.
+ */
+int restore_frames(struct restore_map *map, const struct restore_ops *ops, void *ctx,
+		   const struct restore_state *state, unsigned int threshold,
+		   struct restore_counts *counts);
+/* Goes from a function to its caller. */
+void restore_leave(const struct restore_ops *ops, void *ctx, const struct restore_frame *f,
+		   struct restore_state *state);
+void restore_map_free(struct restore_map *map);
+
+#endif
