@@ -14,6 +14,7 @@
 #   V=1        show commands
 #   DEBUG=1    tools and tests without optimisation
 #   SAN=1      tools and unit tests with AddressSanitizer and UBSan
+#   RESTORE=1  pcce-record --frames, by a patented method: see COPYING
 #   WERROR=    do not treat warnings as errors
 #   CC=gcc-11  the compiler
 #   GCCS=LIST  the compilers that get a plugin, or all: GCCS="gcc-12 gcc-14" (default: CC)
@@ -142,8 +143,8 @@ help:                                           ## this list
 	@echo '  PREFIX=DIR DESTDIR=DIR  for install and uninstall (PREFIX: $(PREFIX))'
 
 # A change of flags, of the compiler or of the version rebuilds what depends on it.
-FLAGS_NOW = $(CC) $(CXX) $(CLANG) $(VERSION) $(CPPFLAGS_ALL) $(CFLAGS_TOOLS) \
-	$(LDFLAGS) $(shell $(CC) -dumpfullversion 2>/dev/null)
+FLAGS_NOW = $(if $(filter 1,$(RESTORE)),RESTORE) $(CC) $(CXX) $(CLANG) $(VERSION) \
+	$(CPPFLAGS_ALL) $(CFLAGS_TOOLS) $(LDFLAGS) $(shell $(CC) -dumpfullversion 2>/dev/null)
 $(O)/obj/.flags: FORCE
 	@mkdir -p $(@D)
 	@touch $(O)/.pcce-build
@@ -218,6 +219,15 @@ define link_tool
 endef
 
 $(O)/bin/pcce-report: $(O)/obj/tools/report_options.o
+
+# Only pcce-record refers to what restores frames, and only in such a build: what does it is in the
+# library of the tools, but otherwise nobody takes it from there.
+$(O)/obj/restore/tools/pcce-record.o $(if $(filter 1,$(RESTORE)),$(O)/obj/tools/pcce-record.o): \
+	private CPPFLAGS_ALL += -DPCCE_RESTORE
+$(O)/obj/restore/%.o: %.c $(O)/obj/.flags | $(SKELS) $(PROTOS)
+	$(call say,CC,$< (RESTORE=1))
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_TOOLS) $(CPPFLAGS_ALL) $(DEPFLAGS) -c $< -o $@
 
 $(O)/bin/%: $(O)/obj/tools/%.o $(TOOLLIB)
 	$(link_tool)

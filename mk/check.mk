@@ -9,15 +9,20 @@ ORACLE_SRC  := $(wildcard tests/oracle/*.c)
 DAMAGE_SRC  := $(wildcard tests/oracle/damage/*.c)
 
 UNITS   := $(UNIT_SRC:tests/unit/%.c=$(O)/tests/unit/%)
+# pcce-record with what RESTORE=1 adds, for tests.
+RESTORING := $(O)/tests/pcce-record
 ORACLES := $(O)/tests/oracle/step $(O)/tests/oracle/damage
 
 .PHONY: units oracle check check-vm check-vm-debug check-distros check-install check-verify \
 	check-oracle check-suites fuzz fuzzers
 
-units: $(UNITS)                                 ## unit test programs
+units: $(UNITS) $(RESTORING)                    ## unit test programs
 oracle: $(ORACLES)                              ## the single-stepper
 
 $(O)/tests/unit/%: $(O)/obj/tests/unit/%.o $(UNIT_COMMON:%.c=$(O)/obj/%.o) $(TOOLLIB)
+	$(link_tool)
+
+$(RESTORING): $(O)/obj/restore/tools/pcce-record.o $(TOOLLIB)
 	$(link_tool)
 
 $(O)/tests/oracle/step: $(ORACLE_SRC:%.c=$(O)/obj/%.o) $(TOOLLIB)

@@ -10,6 +10,7 @@
 
 #include "base/message.h"
 #include "record/record.h"
+#include "record/restorer.h"
 
 #ifndef PCCE_VERSION
 #define PCCE_VERSION "unknown"
@@ -17,7 +18,7 @@
 
 const char *argp_program_version = "pcce-record " PCCE_VERSION;
 
-enum { OPT_VERIFY = 256, OPT_AGGREGATE, OPT_SIGNAL };
+enum { OPT_VERIFY = 256, OPT_AGGREGATE, OPT_SIGNAL, OPT_FRAMES };
 
 static const struct argp_option options[] = {
 	{"frequency", 'F', "HZ", 0, "Take HZ samples per second and thread (default: 999)", 0},
@@ -38,6 +39,10 @@ static const struct argp_option options[] = {
 	 "Also unwind the stack at each sample, for pcce-report --stats to compare (self)", 0},
 	{"aggregate", OPT_AGGREGATE, 0, 0,
 	 "Count equal samples in the kernel and record aggregated samples (kmod)", 0},
+	{"frames", OPT_FRAMES, "WHICH", 0,
+	 "foreign: also restore the frames of uninstrumented code between a sample and its "
+	 "instrumented caller, by unwinding (self; needs pcce built with RESTORE=1)",
+	 0},
 	{"signal", OPT_SIGNAL, "SIG", 0,
 	 "Sample with signal SIG, which the program must not need (default: WINCH) (self)", 0},
 	{"quiet", 'q', 0, 0, "Print only warnings and errors", 0},
@@ -103,6 +108,21 @@ static int option_signal(struct argp_state *state, const char *arg)
 	return sig;
 }
 
+/* A build without RESTORE=1 contains nothing that restores frames. */
+static const struct restorer_ops *option_frames(struct argp_state *state, const char *arg)
+{
+	if (strcmp(arg, "foreign"))
+		argp_error(state, "cannot use --frames=%s: it must be foreign", arg);
+#ifdef PCCE_RESTORE
+	return &restorer;
+#else
+	message_usage(state,
+		      "cannot restore frames: this pcce was built without it; build pcce with "
+		      "make RESTORE=1");
+	return NULL;
+#endif
+}
+
 static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 {
 	struct record_options *o = state->input;
@@ -132,6 +152,9 @@ static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 	case OPT_AGGREGATE:
 		o->aggregate = true;
 		break;
+	case OPT_FRAMES:
+		o->restorer = option_frames(state, arg);
+		break;
 	case OPT_SIGNAL:
 		o->signal = option_signal(state, arg);
 		break;
@@ -153,6 +176,9 @@ static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 			message_usage(state,
 				      "cannot record: no command is given; name a command or a "
 				      "process (-p PID)");
+		if (o->restorer && (o->verify || o->aggregate))
+			message_usage(state, "cannot use --frames with --%s: leave out one of them",
+				      o->verify ? "verify" : "aggregate");
 		if (!*o->output)
 			message_usage(state, "cannot write the recording: the name of the file is "
 					     "empty; name a file with -o");

@@ -56,7 +56,7 @@ struct pcce_thread {
 	stack_t program_stack; /* the alternate stack that the program has set */
 	/* Self sampler: the ring has all segments of the encoding stack up to this generation. */
 	uint64_t sent;
-	uint64_t *stack;      /* verify mode: room for PCCE_SELF_STACK addresses */
+	uint64_t *stack;      /* verify mode and copies: room for PCCE_SELF_STACK words */
 	uint64_t quiet_until; /* verify mode: no sample before this time */
 	uint32_t skipped;     /* verify mode: periods that passed meanwhile */
 	/* Verify mode: the address in the thread's first frame; 0: not known. */

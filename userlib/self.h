@@ -64,7 +64,7 @@ struct self_state {
 	uint32_t pid;
 	uint64_t interval; /* ns of CPU time between samples */
 	uint64_t ring_size;
-	bool want_verify, want_task_clock, want_timer;
+	bool want_verify, want_copy, want_task_clock, want_timer;
 	struct ring ring;
 	verify_unwind_fn *unwind;
 	char directory[PATH_MAX];

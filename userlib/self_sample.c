@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
+#include "confined.h"
 #include "self.h"
 #include "syscall.h"
 
@@ -126,6 +128,43 @@ static ucontext_t *interrupted_code(ucontext_t *uc)
 	return uc;
 }
 
+_Static_assert(PCCE_COPY_REGISTERS + PCCE_COPY_WORDS <= PCCE_SELF_STACK, "no room for a copy");
+
+/*
+ * Copies registers and the stack (PCCE_SAMPLE_COPY). The kernel copies the stack: it knows where
+ * the stack ends, and a program can have any number of stacks. This is the one system call of a
+ * sampling path, and only of this mode. Without it, the copy ends with the page that sp is in.
+ */
+static unsigned int copy_stack(const greg_t *regs, uint64_t *to)
+{
+	static const unsigned char which[PCCE_COPY_REGISTERS] = {
+		REG_RBX, REG_RBP, REG_R10, REG_R12, REG_R13, REG_R14, REG_R15, REG_RDI};
+	uint64_t sp = (uint64_t)regs[REG_RSP], size = PCCE_COPY_WORDS * sizeof(*to), at = sp;
+	struct iovec local = {to + PCCE_COPY_REGISTERS, size}, pages[PCCE_COPY_WORDS / 512 + 1];
+	unsigned int n = 0;
+	long copied = -1;
+
+	for (unsigned int i = 0; i < PCCE_COPY_REGISTERS; i++)
+		to[i] = (uint64_t)regs[which[i]];
+	/* One for each page: the copy ends before a page that cannot be read. */
+	while (at < sp + size) {
+		uint64_t end = (at | (MEMORY_PAGE - 1)) + 1;
+
+		if (end > sp + size)
+			end = sp + size;
+		pages[n++] = (struct iovec){(void *)at, end - at};
+		at = end;
+	}
+	if (!is_confined(CONFINED))
+		copied = raw_syscall6(SYS_process_vm_readv, self_state.pid, (long)&local, 1,
+				      (long)pages, n, 0);
+	if (copied <= 0) {
+		copied = (long)pages[0].iov_len;
+		memcpy(local.iov_base, pages[0].iov_base, pages[0].iov_len);
+	}
+	return PCCE_COPY_REGISTERS + (unsigned int)((unsigned long)copied / sizeof(*to));
+}
+
 /* The ring is full, because the recorder is slow or gone. */
 static void lose_sample(uint64_t now, uint32_t weight)
 {
@@ -169,6 +208,9 @@ void self_sample(struct pcce_thread *t, ucontext_t *context, uint32_t weight)
 			flags |= PCCE_SAMPLE_UNWIND_BAD;
 		if (n_stack < 0)
 			n_stack = 0;
+	} else if (self_state.want_copy && t->stack && !(flags & PCCE_SAMPLE_OUTSIDE)) {
+		n_stack = (int)copy_stack(regs, t->stack);
+		flags |= PCCE_SAMPLE_COPY;
 	}
 	s = ring_reserve(&self_state.ring,
 			 sizeof(*s) + g.n_entries * sizeof(struct pcce_entry) +
@@ -220,13 +262,13 @@ void self_sample_thread_begin(struct pcce_thread *t)
 	uint64_t *stack;
 	int complete = 0, n;
 
-	if (!self_state.unwind)
+	if (!self_state.unwind && !self_state.want_copy)
 		return;
 	stack = raw_mmap(NULL, PCCE_SELF_STACK * sizeof(*stack), PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (raw_failed(stack))
 		return;
-	n = self_state.unwind(NULL, stack, PCCE_SELF_STACK, &complete);
+	n = !self_state.unwind ? 0 : self_state.unwind(NULL, stack, PCCE_SELF_STACK, &complete);
 	t->outermost = n > 0 && complete ? stack[n - 1] : 0;
 	__atomic_store_n(&t->stack, stack, __ATOMIC_RELEASE);
 }

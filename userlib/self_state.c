@@ -62,6 +62,9 @@ static bool take_flags(const char *p)
 		case PCCE_SELF_FLAG_VERIFY:
 			self_state.want_verify = true;
 			break;
+		case PCCE_SELF_FLAG_COPY:
+			self_state.want_copy = true;
+			break;
 		case PCCE_SELF_FLAG_TASK_CLOCK:
 			self_state.want_task_clock = true;
 			break;
@@ -101,8 +104,8 @@ static bool parse_activation(const char *text)
 	return true;
 }
 
-/* Returns room for a second of samples of 1 KB (4 KB with a real stack) on all CPUs. For the
- * largest samples this is a sixteenth of a second. */
+/* Returns room for a second of samples of 1 KB on all CPUs (4 KB with a real stack, 8 KB with a
+ * copy). For the largest samples this is a sixteenth of a second. */
 static uint64_t choose_ring_size(void)
 {
 	uint64_t mask[128] = {0}, cpus = 0, bytes, size = 4 * PCCE_SELF_DATA_MIN;
@@ -111,7 +114,9 @@ static uint64_t choose_ring_size(void)
 	for (long i = 0; i < n / 8; i++)
 		cpus += count_bits(mask[i]);
 	bytes = 1000000000 / self_state.interval * (cpus ? cpus : 1) *
-		(self_state.want_verify ? 4096 : 1024);
+		(self_state.want_copy	  ? 8192
+		 : self_state.want_verify ? 4096
+					  : 1024);
 	while (size < bytes && size < PCCE_SELF_DATA_MAX)
 		size *= 2;
 	return size;

@@ -262,6 +262,17 @@ PCCE_ASSERT_OFFSET(pcce_page, entry, 128);
 #define PCCE_SAMPLE_MIXED 256u
 /* Generations are names of contents, see struct pcce_sample. */
 #define PCCE_SAMPLE_BY_CONTENT 512u
+/* n_stack return addresses of restored frames follow: see struct pcce_sample. */
+#define PCCE_SAMPLE_FRAMES 1024u
+/* The frames do not reach instrumented code: outer ones are missing. */
+#define PCCE_SAMPLE_FRAMES_PARTIAL 2048u
+/* Between a sampler and the recorder only: a copy of the stack follows, see struct pcce_sample. */
+#define PCCE_SAMPLE_COPY 4096u
+
+/* Registers at the beginning of such a copy: rbx, rbp, r10, r12, r13, r14, r15, rdi. */
+#define PCCE_COPY_REGISTERS 8
+/* Most words of the stack in it. */
+#define PCCE_COPY_WORDS 1024
 
 /* Most segments that one sample carries. */
 #define PCCE_SAMPLE_SEGMENTS 512
@@ -272,7 +283,14 @@ PCCE_ASSERT_OFFSET(pcce_page, entry, 128);
  *  - n_entries entries of the current segment, oldest first;
  *  - n_segments of struct pcce_segment, oldest first;
  *  - with PCCE_SAMPLE_STACK, n_stack run-time addresses (u64), innermost first; the first one is
- *    ip.
+ *    ip;
+ *  - with PCCE_SAMPLE_FRAMES, n_stack return addresses (u64), innermost first. The first one is
+ *    that of the function at ip. The last one is in instrumented code, unless
+ *    PCCE_SAMPLE_FRAMES_PARTIAL is set;
+ *  - with PCCE_SAMPLE_COPY, n_stack words: PCCE_COPY_REGISTERS registers, and then the stack from
+ *    sp on.
+ *
+ * At most one of these three flags is set.
  *
  * The segments are those below the current one that no earlier sample of this thread has carried. A
  * reader keeps the segments. Its segments of index 0 .. n_below - 1 are the whole stack under two

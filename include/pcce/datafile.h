@@ -43,7 +43,8 @@ enum pcce_record_type {
 	PCCE_REC_SYMBOL = 9,
 	PCCE_REC_END = 10,
 	PCCE_REC_SUM = 11,
-	PCCE_REC_DUE = 12
+	PCCE_REC_DUE = 12,
+	PCCE_REC_FRAMES = 13
 };
 
 struct pcce_record {
@@ -65,6 +66,7 @@ struct pcce_rec_info {
 	__u32 reserved;
 };
 #define PCCE_INFO_VERIFY 1u
+#define PCCE_INFO_FRAMES 2u /* frames of uninstrumented code were restored */
 
 /* A process began, was found, or executed a program. Strings: comm. */
 struct pcce_rec_process {
@@ -154,6 +156,14 @@ struct pcce_rec_due {
 };
 #define PCCE_DUE_UNKNOWN 1u /* due is not known; it is 0 */
 
+/* What restoring the frames of uninstrumented code took. All records add up. */
+struct pcce_rec_frames {
+	struct pcce_record rec;
+	__u64 time;
+	__u64 unwound; /* frames */
+	__u64 reused;  /* frames that were the same in the sample before */
+};
+
 /* The meaning of an address, found when recording ended: one frame of a chain of inlined functions.
  * The records of one address are adjacent, innermost frame first. Strings: function, file ("" if
  * unknown). */
@@ -197,6 +207,7 @@ PCCE_ASSERT_SIZE(pcce_rec_table, 24);
 PCCE_ASSERT_SIZE(pcce_rec_sample, 120);
 PCCE_ASSERT_SIZE(pcce_rec_lost, 40);
 PCCE_ASSERT_SIZE(pcce_rec_due, 56);
+PCCE_ASSERT_SIZE(pcce_rec_frames, 40);
 PCCE_ASSERT_SIZE(pcce_rec_symbol, 48);
 PCCE_ASSERT_SIZE(pcce_rec_end, 48);
 PCCE_ASSERT_SIZE(pcce_rec_sum, 136);

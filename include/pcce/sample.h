@@ -37,7 +37,9 @@ static inline bool pcce_sample_counts_agree(const struct pcce_sample *s, uint32_
 {
 	return s->n_entries <= PCCE_SEGMENT_ENTRIES && s->n_segments <= segments_max &&
 	       s->n_segments <= s->n_below && s->n_stack <= stack_max &&
-	       (s->n_below || !s->below) && (s->flags & PCCE_SAMPLE_STACK || !s->n_stack);
+	       (s->n_below || !s->below) &&
+	       (!s->n_stack ||
+		s->flags & (PCCE_SAMPLE_STACK | PCCE_SAMPLE_FRAMES | PCCE_SAMPLE_COPY));
 }
 
 /* Checks that a sampler could have written the counts. */

@@ -63,6 +63,7 @@
 #define PCCE_SELF_ENV "PCCE_SELF"
 #define PCCE_SELF_FLAG_VERIFY 'v'     /* add the real stack to samples */
 #define PCCE_SELF_FLAG_TASK_CLOCK 't' /* count task-clock instead of cpu-clock */
+#define PCCE_SELF_FLAG_COPY 'c'	      /* add a copy of the stack to samples */
 #define PCCE_SELF_FLAG_TIMER 'p'      /* use the POSIX timer even if perf_event_open works */
 /* Followed by the decimal number of the signal that samples; without it, PCCE_SELF_SIGNAL. */
 #define PCCE_SELF_FLAG_SIGNAL 's'

@@ -96,6 +96,7 @@ struct decode_frame {
 	/* this frame and the span - 1 inner ones before it occur repeat + 1 times */
 	uint32_t repeat;
 	uint32_t span;
+	bool restored; /* its place in the sequence is known by unwinding: restored.h */
 };
 
 /*

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Grows and compares the frames of a context: see frames.h. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "decode/frames.h"
@@ -51,6 +52,15 @@ bool decode_frames_copy(struct decode_context *ctx, size_t start, size_t n, uint
 		ctx->n += n;
 	}
 	return true;
+}
+
+int decode_frames_open(struct decode_context *ctx, size_t at, size_t n)
+{
+	if (!reserve_frames(ctx, n))
+		return -ENOMEM;
+	memmove(&ctx->frames[at + n], &ctx->frames[at], (ctx->n - at) * sizeof(*ctx->frames));
+	ctx->n += n;
+	return 0;
 }
 
 bool decode_frames_same(const struct decode_frame *a, const struct decode_frame *b, size_t n)

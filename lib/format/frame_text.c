@@ -34,7 +34,9 @@ void frame_text_more(const struct frame_text *f, const struct cct_node *n, FILE 
 		fputs("  (left by a tail call)", out);
 	if (n->key->kind == DECODE_FRAME_FOREIGN && !(n->key->flags & CCT_KERNEL) &&
 	    strcmp(symbol_table_string(f->names, n->key->name), FRAME_NAMES_CALLER))
-		fputs("  (not instrumented)", out);
+		fputs(n->key->flags & CCT_RESTORED ? "  (not instrumented, restored)"
+						   : "  (not instrumented)",
+		      out);
 	if (n->key->flags & CCT_KERNEL && n->key->module != UINT32_MAX)
 		fputs("  (kernel)", out);
 	if (f->colors)

@@ -78,6 +78,8 @@ static void json_put_key(const struct profile *p, const struct cct_key *key, FIL
 
 	put_text_field(",\"kind\":", key->flags & CCT_KERNEL ? "kernel" : kinds[key->kind], out);
 	fputs_unlocked(key->flags & CCT_INLINED ? ",\"inlined\":true" : ",\"inlined\":false", out);
+	if (key->flags & CCT_RESTORED)
+		fputs_unlocked(",\"restored\":true", out);
 	if (key->module != UINT32_MAX)
 		put_number_field(",\"module\":", key->module, out);
 	if (t)

@@ -57,6 +57,14 @@ int format_stats(const struct profile *p, FILE *out)
 		print_count(out, "mismatches", s->mismatches);
 		print_count(out, "unverifiable", s->unverifiable);
 	}
+	if (s->frames) {
+		print_count(out, "restored", s->restored);
+		print_count(out, "restored_in_part", s->restored_in_part);
+		print_count(out, "not_restored", s->not_restored);
+		print_count(out, "restored_wrong", s->restored_wrong);
+		print_count(out, "frames_unwound", s->frames_unwound);
+		print_count(out, "frames_reused", s->frames_reused);
+	}
 	for (int i = DECODE_REASON_NONE + 1; i < DECODE_REASON_COUNT; i++)
 		if (s->reasons[i])
 			fprintf(out, "undecodable_%s: %llu\n", decode_reason_name(i),

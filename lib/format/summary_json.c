@@ -79,6 +79,15 @@ json_t *summary_of_recording(const struct profile *p)
 					 json_pack("{sIsIsI}", "verified", (json_int_t)s->verified,
 						   "mismatches", (json_int_t)s->mismatches,
 						   "unverifiable", (json_int_t)s->unverifiable));
+	if (s->frames)
+		r |= json_object_set_new(o, "frames",
+					 json_pack("{sIsIsIsIsIsI}", "restored",
+						   (json_int_t)s->restored, "in_part",
+						   (json_int_t)s->restored_in_part, "not_restored",
+						   (json_int_t)s->not_restored, "wrong",
+						   (json_int_t)s->restored_wrong, "unwound",
+						   (json_int_t)s->frames_unwound, "reused",
+						   (json_int_t)s->frames_reused));
 	r |= json_object_set_new(o, "reasons", summary_reasons(p));
 	if (!r)
 		return o;

@@ -22,6 +22,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 #include "profile/decode_cache.h"
+#include "decode/restored.h"
 #include "profile/sample_points.h"
 #include <pcce/sample.h>
 #include "base/hash_table.h"
@@ -38,7 +39,7 @@ struct state {
 	uint32_t context; /* number */
 	uint32_t origin;
 	uint32_t number; /* from 1 */
-	uint8_t status, reason, verify;
+	uint8_t status, reason, verify, restored;
 	bool whole; /* the innermost frame is part of the state */
 	bool exact; /* the instruction matters after all: look up the state with it */
 };
@@ -228,6 +229,9 @@ static uint32_t number_context(struct decode_cache *d, const struct decode_conte
 				     (uint64_t)f->func << 32 | f->site,
 				     (uint64_t)f->span << 32 | f->repeat};
 
+		/* The function of a restored frame is known only by its address. */
+		if (f->restored && i)
+			words[1] = f->address;
 		for (int j = 0; j < 3; j++) {
 			h = (h ^ words[j]) * 0xff51afd7ed558ccdULL;
 			h ^= h >> 32;
@@ -334,14 +338,17 @@ static int decode_state(struct decode_cache *d, const struct pending *pending, s
 	const struct pcce_sample *s = pending->sample;
 	uint64_t entries = (uint64_t)s->n_below * PCCE_SEGMENT_ENTRIES + s->n_entries;
 	struct decode_cache_meaning m;
+	enum restored_result restored;
 	int r = stack_store_flatten(pending->below, s, &d->stack);
 
 	if (!r)
 		r = decode_sample(as, s, d->stack.entries, d->stack.n, false, d->below,
 				  &d->context);
-
+	if (!r)
+		r = restored_add(as, s, pcce_sample_stack(s), &d->context, &restored);
 	if (r)
 		return r;
+	state->restored = restored;
 	if (d->context.origin) {
 		state->origin = thread_origins_number(d->origins, as, p->space, d->stack.entries,
 						      d->context.origin);
@@ -372,6 +379,7 @@ static int decode_state(struct decode_cache *d, const struct pending *pending, s
 		.status = state->status,
 		.reason = state->reason,
 		.verify = state->verify,
+		.restored = state->restored,
 	};
 	return r ? r : d->sink.met(d->sink.ctx, &stacked, p->space, &m, &d->context);
 }
@@ -473,6 +481,7 @@ static int recall_state(struct decode_cache *d, struct pending *p)
 		.status = state->status,
 		.reason = state->reason,
 		.verify = state->verify,
+		.restored = state->restored,
 	};
 	p->call = state->whole || !d->builder ? UINT32_MAX : state->place;
 	p->spot = (struct spot){.state = state->number, .place = d->builder ? p->meaning.place : 0};

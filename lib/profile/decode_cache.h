@@ -29,6 +29,7 @@ struct decode_cache_meaning {
 	uint8_t status;	  /* enum decode_status */
 	uint8_t reason;	  /* enum decode_reason */
 	uint8_t verify;	  /* enum verify_result */
+	uint8_t restored; /* enum restored_result */
 };
 
 /* A sample with the segments of its encoding stack. */

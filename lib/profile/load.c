@@ -115,8 +115,7 @@ static int end_samples(void *ctx)
 	for (size_t i = 0; i < in->n_instructions; i++) {
 		const struct profile_instruction *at = &in->instructions[i];
 
-		profile_count(&t->p->stats, at->status, at->reason, at->verify,
-			      in->totals[i].samples);
+		profile_count(&t->p->stats, at, in->totals[i].samples);
 		if (in->has_tree) {
 			in->all.nodes[at->node].self += in->totals[i].weight;
 			in->all.nodes[at->node].samples += in->totals[i].samples;

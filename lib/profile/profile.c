@@ -2,6 +2,7 @@
 /* Counts, names and frees the contents of a profile, which load.c makes. */
 #include <stdio.h>
 #include <stdlib.h>
+#include "decode/restored.h"
 #include "decode/verify.h"
 #include "profile/profile_internal.h"
 
@@ -14,11 +15,10 @@ const char *profile_event(const struct profile *p, uint32_t event, char *buffer,
 	return buffer;
 }
 
-void profile_count(struct profile_stats *s, uint8_t status, uint8_t reason, uint8_t verify,
-		   uint64_t samples)
+void profile_count(struct profile_stats *s, const struct profile_instruction *at, uint64_t samples)
 {
 	s->samples += samples;
-	switch ((enum decode_status)status) {
+	switch ((enum decode_status)at->status) {
 	case DECODE_EXACT:
 		s->exact += samples;
 		break;
@@ -30,12 +30,16 @@ void profile_count(struct profile_stats *s, uint8_t status, uint8_t reason, uint
 		break;
 	case DECODE_UNDECODABLE:
 		s->undecodable += samples;
-		s->reasons[reason] += samples;
+		s->reasons[at->reason] += samples;
 		break;
 	}
-	s->verified += verify == VERIFY_AGREES ? samples : 0;
-	s->mismatches += verify == VERIFY_MISMATCH ? samples : 0;
-	s->unverifiable += verify == VERIFY_UNVERIFIABLE ? samples : 0;
+	s->verified += at->verify == VERIFY_AGREES ? samples : 0;
+	s->mismatches += at->verify == VERIFY_MISMATCH ? samples : 0;
+	s->unverifiable += at->verify == VERIFY_UNVERIFIABLE ? samples : 0;
+	s->restored += at->restored == RESTORED_WHOLE ? samples : 0;
+	s->restored_in_part += at->restored == RESTORED_PART ? samples : 0;
+	s->not_restored += at->restored == RESTORED_FAILED ? samples : 0;
+	s->restored_wrong += at->restored == RESTORED_MISMATCH ? samples : 0;
 }
 
 void profile_free(struct profile *p)

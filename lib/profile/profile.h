@@ -35,6 +35,11 @@ struct profile_stats {	  /* of what is selected; lost and sample_bytes: of the w
 	uint64_t reasons[DECODE_REASON_COUNT];
 	bool verify;
 	uint64_t verified, mismatches, unverifiable;
+	bool frames; /* frames of uninstrumented code were restored: */
+	/* Samples in uninstrumented code: with all frames up to the instrumented caller; with the
+	 * innermost ones; without any; with frames that lead elsewhere, and were left out. */
+	uint64_t restored, restored_in_part, not_restored, restored_wrong;
+	uint64_t frames_unwound, frames_reused; /* of the whole recording */
 };
 
 struct profile {

@@ -26,7 +26,7 @@ struct profile_instruction {
 	uint32_t node; /* of the tree of all contexts */
 	uint32_t place, context, depth, entries;
 	uint32_t origin; /* of profile.origins */
-	uint8_t status, reason, verify;
+	uint8_t status, reason, verify, restored;
 	uint32_t leaf; /* of the profile, if samples are kept */
 };
 
@@ -95,8 +95,7 @@ extern const struct decode_cache_sink late_sink; /* its ctx: the struct late_sym
 int late_symbols_end(struct late_symbols *late, const struct tree_place *places, size_t n_places);
 
 /* profile.c: adds samples that mean the same to the statistics. */
-void profile_count(struct profile_stats *s, uint8_t status, uint8_t reason, uint8_t verify,
-		   uint64_t samples);
+void profile_count(struct profile_stats *s, const struct profile_instruction *at, uint64_t samples);
 
 /* samples.c: keeps the next instruction. lines: gives lines, so that leaves of different lines are
  * distinct; NULL: they are not. 0 or -ENOMEM. */

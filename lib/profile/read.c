@@ -91,6 +91,9 @@ static void copy_recording_info(struct profile *p, const struct recording *r)
 		p->stats.lost_reasons[i] = r->lost[i];
 	}
 	p->stats.due = r->due;
+	p->stats.frames = r->info.flags & PCCE_INFO_FRAMES;
+	p->stats.frames_unwound = r->frames_unwound;
+	p->stats.frames_reused = r->frames_reused;
 	p->complete = r->complete;
 	p->cut_off = r->cut_off;
 	p->unknown = r->unknown;

@@ -121,6 +121,7 @@ int profile_keep_instruction(struct profile *p, const struct decode_cache_meanin
 		.status = m->status,
 		.reason = m->reason,
 		.verify = m->verify,
+		.restored = m->restored,
 	};
 	if (!in->kept) {
 		in->totals[in->n_instructions++] = (struct profile_sum){0};

@@ -55,7 +55,7 @@ static void count_instruction(struct profile *p, const struct profile_instructio
 
 	p->leaves[at->leaf].weight += sum->weight;
 	p->leaves[at->leaf].samples += sum->samples;
-	profile_count(s, at->status, at->reason, at->verify, sum->samples);
+	profile_count(s, at, sum->samples);
 	if (at->status == DECODE_OUTSIDE)
 		return;
 	if (at->depth > s->max_depth)

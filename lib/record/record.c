@@ -39,6 +39,7 @@
 #include "record/modules.h"
 #include "base/output_file.h"
 #include "record/record.h"
+#include "record/restorer.h"
 #include "sampler/sampler.h"
 #include <pcce/sample.h>
 #include "record/write_symbols.h"
@@ -61,6 +62,7 @@ struct recorder {
 	struct output_file output;
 	struct datafile_writer *writer;
 	struct record_modules *modules;
+	struct restorer *restorer; /* NULL: frames are not restored */
 	uint64_t samples, lost, throttled, nested, unexplained, outside;
 	uint64_t threads; /* at least as many as there were */
 	struct sampler_due due;
@@ -145,6 +147,31 @@ static int write_sum(struct recorder *r, const struct pcce_sample *s, const stru
 	return datafile_put(r->writer, PCCE_REC_SUM, &rec, sizeof(rec), rest, 1);
 }
 
+/* Writes a sample with a copy of the stack: with the frames that are restored from it instead. */
+static int write_restored(struct recorder *r, const struct pcce_sample *s)
+{
+	const uint64_t *frames = NULL;
+	struct pcce_rec_sample rec = {.sample = *s};
+	uint32_t flags = 0, n = 0;
+	int err = 0;
+
+	rec.sample.flags &= ~(PCCE_SAMPLE_COPY | PCCE_SAMPLE_FRAMES | PCCE_SAMPLE_FRAMES_PARTIAL);
+	rec.sample.n_stack = 0;
+	if (r->restorer)
+		err = r->options->restorer->sample(r->restorer, s, &frames, &n, &flags);
+	if (err)
+		return err;
+
+	struct iovec rest[2] = {
+		{(void *)(uintptr_t)(s + 1), pcce_sample_size(&rec.sample) - sizeof(*s)},
+		{(void *)(uintptr_t)frames, n * sizeof(*frames)}};
+
+	rec.sample.flags |= flags;
+	rec.sample.n_stack = n;
+	r->samples++;
+	return datafile_put(r->writer, PCCE_REC_SAMPLE, &rec, sizeof(rec), rest, 2);
+}
+
 static int sink_sample(void *ctx, const struct pcce_sample *s)
 {
 	struct recorder *r = ctx;
@@ -155,6 +182,8 @@ static int sink_sample(void *ctx, const struct pcce_sample *s)
 		r->outside += s->flags & PCCE_SAMPLE_COUNTED ? s->sp : 1;
 	if (s->flags & PCCE_SAMPLE_COUNTED)
 		return write_sum(r, s, &rest);
+	if (s->flags & (PCCE_SAMPLE_COPY | PCCE_SAMPLE_FRAMES | PCCE_SAMPLE_FRAMES_PARTIAL))
+		return write_restored(r, s);
 	r->samples++;
 	return datafile_put(r->writer, PCCE_REC_SAMPLE, &rec, sizeof(rec), &rest, 1);
 }
@@ -169,6 +198,8 @@ static int sink_process(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_
 	if (pid == r->main_pid)
 		r->main_module = NULL;
 	r->threads++;
+	if (r->restorer && r->options->restorer->process(r->restorer, &rec))
+		return -ENOMEM;
 	return datafile_put_strings(r->writer, PCCE_REC_PROCESS, &rec, sizeof(rec),
 				    (const char *const[]){comm}, 1);
 }
@@ -209,6 +240,8 @@ static int sink_map(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_
 		    !r->main_module) /* libraries come later */
 			r->main_module = module;
 	}
+	if (r->restorer && r->options->restorer->map(r->restorer, &rec))
+		return -ENOMEM;
 	return datafile_put(r->writer, PCCE_REC_MAP, &rec, sizeof(rec), NULL, 0);
 }
 
@@ -295,7 +328,8 @@ static int write_recorder_info(struct recorder *r, const struct sampler_config *
 		.wall_time = clock_ns(CLOCK_REALTIME),
 		.frequency = config->frequency,
 		.period = config->period,
-		.flags = config->verify ? PCCE_INFO_VERIFY : 0,
+		.flags = (config->verify ? PCCE_INFO_VERIFY : 0) |
+			 (config->copy ? PCCE_INFO_FRAMES : 0),
 	};
 	char *line = command_line(r->options->command);
 	struct utsname u;
@@ -496,6 +530,17 @@ static int write_due(struct recorder *r)
 	return err ? err : datafile_put(r->writer, PCCE_REC_DUE, &rec, sizeof(rec), NULL, 0);
 }
 
+/* Writes what restoring frames took. */
+static int write_frames(struct recorder *r)
+{
+	struct pcce_rec_frames rec = {.time = clock_ns(CLOCK_MONOTONIC)};
+
+	if (!r->restorer)
+		return 0;
+	r->options->restorer->count(r->restorer, &rec);
+	return datafile_put(r->writer, PCCE_REC_FRAMES, &rec, sizeof(rec), NULL, 0);
+}
+
 /* The recording, whatever is at its path now. Empty if it is no regular file. */
 static void recording_path(const struct recorder *r, char path[32])
 {
@@ -514,6 +559,8 @@ static int finish_recording(struct recorder *r)
 	int err;
 
 	err = write_due(r);
+	if (!err)
+		err = write_frames(r);
 	if (!err)
 		err = datafile_flush(r->writer);
 	if (err)
@@ -689,6 +736,7 @@ int record_run(const struct record_options *o)
 		.event = o->event,
 		.target = o->target,
 		.verify = o->verify,
+		.copy = o->restorer != NULL,
 		.aggregate = o->aggregate,
 		.signal = o->signal,
 	};
@@ -721,14 +769,18 @@ int record_run(const struct record_options *o)
 	err = datafile_writer_new(r.output.fd, o->output, &r.writer);
 	if (!err) {
 		r.modules = record_modules_new(r.writer, warn);
-		if (r.modules)
+		if (r.modules && o->restorer)
+			r.restorer = o->restorer->new (r.modules);
+		if (r.modules && (r.restorer || !o->restorer))
 			status = run_recorder(&r, &config);
 	}
-	if (err || !r.modules)
+	if (err || !r.modules || (o->restorer && !r.restorer))
 		say("out of memory");
 	if (r.sampler)
 		r.ops->destroy(r.sampler);
 	output_file_discard(&r.output);
+	if (r.restorer)
+		o->restorer->free(r.restorer);
 	record_modules_free(r.modules);
 	if (r.writer && datafile_writer_close(r.writer) && !status)
 		status = 1;

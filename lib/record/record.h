@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct restorer_ops;
+
 struct record_options {
 	uint64_t frequency, period;
 	const char *event;
@@ -16,6 +18,7 @@ struct record_options {
 	char **command;
 	int signal; /* of the self sampler; 0: its default */
 	bool verify, aggregate, quiet, verbose;
+	const struct restorer_ops *restorer; /* NULL: do not restore frames */
 };
 
 /* Records, and prints all messages. Returns the exit status for main(): the command's, if it ran

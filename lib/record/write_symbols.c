@@ -15,6 +15,7 @@
 
 #include "base/hash_table.h"
 #include "decode/decode.h"
+#include "decode/restored.h"
 #include "recording/recording.h"
 #include "symbols/address_list.h"
 #include "symbols/kallsyms.h"
@@ -60,6 +61,8 @@ static uint64_t hash_sample(uint32_t space, const struct pcce_sample *s,
 		/* The repetition count does not change which functions there are. */
 		h = mix(h, entries[i].site & PCCE_SITE_MASK);
 	}
+	for (i = 0; s->flags & PCCE_SAMPLE_FRAMES && i < s->n_stack; i++)
+		h = mix(h, pcce_sample_stack(s)[i]);
 	return h ? h : 1;
 }
 
@@ -111,6 +114,7 @@ static int add_sample_addresses(void *ctx, const struct datafile_sample *of,
 	const struct pcce_sample *s = of->sample;
 	uint32_t space = address_spaces_at(j->recording->spaces, s->pid, s->time);
 	const struct decode_space *as;
+	enum restored_result restored;
 	size_t i;
 	int err;
 
@@ -127,6 +131,8 @@ static int add_sample_addresses(void *ctx, const struct datafile_sample *of,
 		err = stack_store_flatten(below, s, &j->flat);
 	if (!err)
 		err = decode_sample(as, s, j->flat.entries, j->flat.n, false, true, &j->context);
+	if (!err)
+		err = restored_add(as, s, pcce_sample_stack(s), &j->context, &restored);
 	for (i = 0; i < j->context.n && !err; i++)
 		if (j->context.frames[i].kind != DECODE_FRAME_GAP && j->context.frames[i].address)
 			err = add_frame_address(j, as, j->context.frames[i].address);

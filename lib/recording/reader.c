@@ -277,6 +277,8 @@ static const struct shape shapes[] = {
 	[PCCE_REC_SYMBOL] = {"symbol", sizeof(struct pcce_rec_symbol), SMALL_MAX, 2},
 	[PCCE_REC_END] = {"end", sizeof(struct pcce_rec_end), sizeof(struct pcce_rec_end), 0},
 	[PCCE_REC_DUE] = {"due", sizeof(struct pcce_rec_due), sizeof(struct pcce_rec_due), 0},
+	[PCCE_REC_FRAMES] = {"frames", sizeof(struct pcce_rec_frames),
+			     sizeof(struct pcce_rec_frames), 0},
 	[PCCE_REC_SUM] = {"sum", sizeof(struct pcce_rec_sum), SUM_MAX, 0},
 };
 

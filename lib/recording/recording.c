@@ -111,6 +111,10 @@ static int take_shared(struct recording *r, const struct pcce_record *rec, struc
 	case PCCE_REC_DUE:
 		take_due(r, (const void *)rec);
 		return 0;
+	case PCCE_REC_FRAMES:
+		r->frames_unwound += ((const struct pcce_rec_frames *)rec)->unwound;
+		r->frames_reused += ((const struct pcce_rec_frames *)rec)->reused;
+		return 0;
 	default:
 		return 0;
 	}

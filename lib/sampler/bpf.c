@@ -110,6 +110,9 @@ static int bpf_probe(const struct sampler_config *config, struct error *why)
 	if (config->verify)
 		return error_set(why, -EOPNOTSUPP,
 				 "it cannot read the stack, which --verify needs; use -b self");
+	if (config->copy)
+		return error_set(why, -EOPNOTSUPP,
+				 "it cannot copy the stack, which --frames needs; use -b self");
 	if (config->aggregate)
 		return error_set(why, -EOPNOTSUPP, "it does not support --aggregate; use -b kmod");
 	err = perf_event_make_attr(config, &attr, &kind, why);

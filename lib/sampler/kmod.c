@@ -65,6 +65,9 @@ static int make_setup(const struct sampler_config *config, struct pcce_kmod_setu
 	enum perf_event_kind kind;
 	int err;
 
+	if (config->copy)
+		return error_set(why, -EOPNOTSUPP,
+				 "it cannot copy the stack, which --frames needs; use -b self");
 	if (config->verify)
 		return error_set(why, -EOPNOTSUPP,
 				 "it cannot read the stack, which --verify needs; use -b self");

@@ -25,6 +25,7 @@ struct sampler_config {
 	pid_t target;	/* the running process of -p; else 0 */
 	const char *program; /* the command's file, if it was found; else NULL */
 	bool verify;
+	bool copy;	/* samples bring a copy of the stack */
 	bool aggregate; /* merge equal samples in the kernel */
 	int signal;	/* of the self sampler; 0: its default */
 };

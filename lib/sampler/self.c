@@ -174,8 +174,8 @@ static int self_prepare(const struct sampler_config *config, struct sampler **ou
 			close(s->inotify);
 		s->inotify = -1;
 	}
-	if (asprintf(&value, "%s:%" PRIu64 ":%s%s%c%d", s->directory.rings, interval,
-		     config->verify ? "v" : "",
+	if (asprintf(&value, "%s:%" PRIu64 ":%s%s%s%c%d", s->directory.rings, interval,
+		     config->verify ? "v" : "", config->copy ? "c" : "",
 		     config->event && strcmp(config->event, "task-clock") == 0 ? "t" : "",
 		     PCCE_SELF_FLAG_SIGNAL,
 		     config->signal ? config->signal : PCCE_SELF_SIGNAL) < 0) {

@@ -22,6 +22,8 @@ struct link {
 	uint32_t kind, module, func, site;
 	uint32_t repeat, span_nodes;
 	uint32_t extra; /* frame_names_extra() */
+	uint32_t flags; /* of the keys */
+	uint32_t reserved;
 };
 
 /* Keys of the nodes of a link: keys[first .. first + n), outermost first. */
@@ -157,6 +159,7 @@ static int make_keys(struct tree_builder *b, const struct link *l)
 {
 	struct cct_key key = {
 		.kind = l->kind,
+		.flags = l->flags,
 		.module = l->module,
 		.func = l->func,
 		.repeat = l->repeat,
@@ -332,6 +335,7 @@ int tree_builder_add(struct tree_builder *b, const struct decode_space *as,
 			.site = f->site,
 			.repeat = f->repeat,
 			.extra = frame_names_extra(ctx, i),
+			.flags = f->restored ? CCT_RESTORED : 0,
 		};
 
 		if (f->repeat)
@@ -340,7 +344,7 @@ int tree_builder_add(struct tree_builder *b, const struct decode_space *as,
 		innermost = p;
 		/* The place of a tail call's jump is unknown. */
 		outer = p;
-		if (f->kind != DECODE_FRAME_CALL || f->site == PCCE_NONE)
+		if (!f->restored && (f->kind != DECODE_FRAME_CALL || f->site == PCCE_NONE))
 			outer = (struct tree_place){.module = UINT32_MAX};
 	}
 	*spot = (struct tree_spot){node, outer, innermost};

@@ -33,6 +33,7 @@ struct cct_key {
 
 #define CCT_INLINED 1u /* inlined into its parent */
 #define CCT_KERNEL 2u
+#define CCT_RESTORED 4u /* not instrumented; its place is known by unwinding */
 
 struct cct_node {
 	const struct cct_key *key; /* shared by all nodes with an equal key */

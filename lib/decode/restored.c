@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Joins two halves of a stack. The innermost half are the frames of uninstrumented code, which were
+ * unwound. The outer one is the decoded context. Both contain the call from instrumented code, by
+ * which they are checked against each other.
+ *
+ * If a signal came in uninstrumented code, its handler's frames and the interrupted ones are one
+ * sequence. The context has a frame for the signal between them. Only the handler's frames are
+ * added then.
+ */
+#include <errno.h>
+#include "decode/frames.h"
+#include "decode/restored.h"
+#include "elf/encoding_table.h"
+
+/* Is the code of a function or a helper before this return address? *helper says which. */
+static bool is_in_instrumented(const struct decode_space *as, uint64_t address, bool *helper)
+{
+	const struct decode_module *m = as->find(as, address - 1);
+	uint64_t vaddr;
+
+	if (!m || !m->table)
+		return false;
+	vaddr = decode_link_time(m, address - 1);
+	*helper = encoding_table_helper_at(m->table, vaddr);
+	return *helper || encoding_table_func_at(m->table, vaddr) != PCCE_NONE;
+}
+
+static bool is_call_of(const struct decode_space *as, const struct decode_frame *caller,
+		       uint64_t ret)
+{
+	const struct decode_module *m = as->find(as, ret - 1);
+	const struct pcce_table_site *site;
+	uint64_t vaddr;
+
+	if (!m || m->module != caller->module || caller->site == PCCE_NONE)
+		return false;
+	site = &m->table->sites[caller->site];
+	vaddr = decode_link_time(m, ret);
+	return vaddr > site->key + site->restore_len && vaddr <= site->key + site->ret;
+}
+
+/* The instrumented caller of the foreign frame, if the context has one. */
+static const struct decode_frame *caller_of_first(const struct decode_context *ctx)
+{
+	for (size_t i = 1; i < ctx->n; i++)
+		if (ctx->frames[i].kind != DECODE_FRAME_TAIL)
+			return ctx->frames[i].kind == DECODE_FRAME_CALL ? &ctx->frames[i] : NULL;
+	return NULL;
+}
+
+/* Adds n frames behind the first one, and with `gap` one that says that others are missing. */
+static int insert_frames(const struct decode_space *as, const uint64_t *ret, uint32_t n, bool gap,
+			 struct decode_context *ctx)
+{
+	struct decode_frame f = {.module = UINT32_MAX, .func = PCCE_NONE, .site = PCCE_NONE};
+
+	if (decode_frames_open(ctx, 1, n + gap))
+		return -ENOMEM;
+	f.kind = DECODE_FRAME_GAP;
+	if (gap)
+		ctx->frames[1 + n] = f;
+	f.kind = DECODE_FRAME_FOREIGN;
+	f.restored = true;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct decode_module *m = as->find(as, ret[i] - 1);
+
+		f.module = m ? m->module : UINT32_MAX;
+		f.address = ret[i] - 1;
+		ctx->frames[1 + i] = f;
+	}
+	ctx->frames[0].restored = true;
+	ctx->depth += n + gap;
+	return 0;
+}
+
+/* The frames up to the one that a signal interrupted. */
+static int add_handler_frames(const struct decode_space *as, const uint64_t *ret, uint32_t n,
+			      struct decode_context *ctx, enum restored_result *result)
+{
+	const struct decode_frame *interrupted = ctx->n > 2 ? &ctx->frames[2] : NULL;
+	uint32_t i = 0;
+
+	while (interrupted && i < n && ret[i] != interrupted->address)
+		i++;
+	if (!interrupted || i == n) {
+		*result = RESTORED_MISMATCH;
+		return 0;
+	}
+	*result = interrupted->kind == DECODE_FRAME_FOREIGN ? RESTORED_PART : RESTORED_WHOLE;
+	return insert_frames(as, ret, i, false, ctx);
+}
+
+int restored_add(const struct decode_space *as, const struct pcce_sample *sample,
+		 const uint64_t *frames, struct decode_context *ctx, enum restored_result *result)
+{
+	uint32_t n = sample->n_stack;
+	const struct decode_frame *caller;
+	bool helper = false, reached = n && is_in_instrumented(as, frames[n - 1], &helper);
+
+	*result = RESTORED_NONE;
+	if (!(sample->flags & PCCE_SAMPLE_FRAMES) || !ctx->n ||
+	    ctx->frames[0].kind != DECODE_FRAME_FOREIGN || ctx->frames[0].address != sample->ip ||
+	    ctx->status == DECODE_UNDECODABLE || ctx->status == DECODE_OUTSIDE)
+		return 0;
+	caller = caller_of_first(ctx);
+	if (sample->flags & PCCE_SAMPLE_FRAMES_PARTIAL) {
+		*result = n ? RESTORED_PART : RESTORED_FAILED;
+		return insert_frames(as, frames, n, true, ctx);
+	}
+	if (ctx->n > 1 && ctx->frames[1].kind == DECODE_FRAME_SIGNAL)
+		return add_handler_frames(as, frames, n, ctx, result);
+	if (reached ? !caller || (helper ? caller->site != PCCE_NONE
+					 : !is_call_of(as, caller, frames[n - 1]))
+		    : caller != NULL) {
+		*result = RESTORED_MISMATCH;
+		return 0;
+	}
+	*result = RESTORED_WHOLE;
+	return insert_frames(as, frames, n - reached, false, ctx);
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Implements the restorer with lib/restore. Each thread has a map of its last frames. The encoding
+ * tables say which code is instrumented, so they say where unwinding stops.
+ *
+ * A change of a process's mappings can give an address another meaning. So it makes the maps of all
+ * its threads empty.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+#include <pcce/sample.h>
+#include "base/array.h"
+#include "record/restorer.h"
+#include "restore/cfi_unwind.h"
+
+/* If more threads have maps, all maps are dropped: most of the threads have ended. */
+#define THREADS_MAX 4096
+
+struct mapping {
+	uint64_t start, end, vaddr;
+	uint32_t module; /* PCCE_MODULE_NONE: not a file */
+};
+
+struct process {
+	uint32_t pid;
+	struct mapping *maps; /* later ones replace earlier ones */
+	size_t n;
+	uint64_t changes;
+	UT_hash_handle hh;
+};
+
+struct thread {
+	struct {
+		uint32_t pid, tid;
+	} key;
+	struct restore_map map;
+	uint64_t changes; /* of the process, when the map was made */
+	UT_hash_handle hh;
+};
+
+struct restorer {
+	const struct record_modules *modules;
+	struct process *processes;
+	struct thread *threads;
+	struct cfi **cfi; /* by module */
+	bool *cfi_tried;
+	size_t n_cfi;
+	uint64_t *frames;
+	size_t frames_capacity;
+	struct restore_counts counts;
+	/* Of the current sample: */
+	const struct process *process;
+	const uint64_t *words;
+	uint64_t sp;
+	uint32_t n_words;
+};
+
+static struct restorer *restorer_new(const struct record_modules *m)
+{
+	struct restorer *r = calloc(1, sizeof(*r));
+
+	if (r)
+		r->modules = m;
+	return r;
+}
+
+static void drop_threads(struct restorer *r)
+{
+	struct thread *t, *next;
+
+	HASH_ITER (hh, r->threads, t, next) {
+		HASH_DEL(r->threads, t);
+		restore_map_free(&t->map);
+		free(t);
+	}
+}
+
+static void restorer_free(struct restorer *r)
+{
+	struct process *p, *next;
+
+	if (!r)
+		return;
+	drop_threads(r);
+	HASH_ITER (hh, r->processes, p, next) {
+		HASH_DEL(r->processes, p);
+		free(p->maps);
+		free(p);
+	}
+	for (size_t i = 0; i < r->n_cfi; i++)
+		cfi_close(r->cfi[i]);
+	free(r->cfi);
+	free(r->cfi_tried);
+	free(r->frames);
+	free(r);
+}
+
+/* ---- address spaces ---------------------------------------------------------------- */
+
+static struct process *find_process(struct restorer *r, uint32_t pid)
+{
+	struct process *p;
+
+	HASH_FIND(hh, r->processes, &pid, sizeof(pid), p);
+	if (p)
+		return p;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->pid = pid;
+	HASH_ADD(hh, r->processes, pid, sizeof(p->pid), p);
+	return p;
+}
+
+static int add_mapping(struct process *p, const struct mapping *m)
+{
+	if (array_grow(&p->maps, p->n, sizeof(*p->maps)))
+		return -ENOMEM;
+	p->maps[p->n++] = *m;
+	p->changes++;
+	return 0;
+}
+
+static int restorer_process(struct restorer *r, const struct pcce_rec_process *rec)
+{
+	struct process *p = find_process(r, rec->pid), *parent;
+	int err = 0;
+
+	if (!p)
+		return -ENOMEM;
+	if (!(rec->flags & (PCCE_PROCESS_EXEC | PCCE_PROCESS_FORK)))
+		return 0;
+	p->n = 0;
+	p->changes++;
+	if (rec->flags & PCCE_PROCESS_EXEC || rec->ppid == rec->pid)
+		return 0;
+	HASH_FIND(hh, r->processes, &rec->ppid, sizeof(rec->ppid), parent);
+	for (size_t i = 0; parent && i < parent->n && !err; i++)
+		err = add_mapping(p, &parent->maps[i]);
+	return err;
+}
+
+static int restorer_map(struct restorer *r, const struct pcce_rec_map *rec)
+{
+	const struct mapping m = {rec->start, rec->start + rec->length, rec->vaddr, rec->module};
+	struct process *p = find_process(r, rec->pid);
+	size_t kept = 0;
+
+	if (!p)
+		return -ENOMEM;
+	/* What is covered entirely is of no use any more. */
+	for (size_t i = 0; i < p->n; i++)
+		if (p->maps[i].start < m.start || p->maps[i].end > m.end)
+			p->maps[kept++] = p->maps[i];
+	p->n = kept;
+	return add_mapping(p, &m);
+}
+
+static const struct record_module *module_at(const struct restorer *r, uint64_t address,
+					     uint64_t *vaddr)
+{
+	for (size_t i = r->process->n; i-- > 0;) {
+		const struct mapping *m = &r->process->maps[i];
+
+		if (address < m->start || address >= m->end)
+			continue;
+		*vaddr = address - m->start + m->vaddr;
+		return m->module == PCCE_MODULE_NONE ? NULL
+						     : record_modules_get(r->modules, m->module);
+	}
+	return NULL;
+}
+
+/* ---- callbacks --------------------------------------------------------------------- */
+
+static struct cfi *cfi_of(struct restorer *r, const struct record_module *m)
+{
+	size_t n = record_modules_count(r->modules);
+
+	if (m->index >= r->n_cfi) {
+		struct cfi **cfi = reallocarray(r->cfi, n, sizeof(struct cfi *));
+		bool *tried = reallocarray(r->cfi_tried, n, sizeof(bool));
+
+		if (cfi)
+			r->cfi = cfi;
+		if (tried)
+			r->cfi_tried = tried;
+		if (!cfi || !tried)
+			return NULL;
+		for (; r->n_cfi < n; r->n_cfi++) {
+			r->cfi[r->n_cfi] = NULL;
+			r->cfi_tried[r->n_cfi] = false;
+		}
+	}
+	if (!r->cfi_tried[m->index] && (m->elf || m->vdso))
+		r->cfi[m->index] = cfi_open(m->vdso ? -1 : m->fd);
+	r->cfi_tried[m->index] = true;
+	return r->cfi[m->index];
+}
+
+static bool read_copy(void *ctx, uint64_t address, uint64_t *word)
+{
+	const struct restorer *r = ctx;
+	uint64_t offset = address - r->sp;
+
+	if (offset % 8 || offset / 8 >= r->n_words)
+		return false;
+	*word = r->words[offset / 8];
+	return true;
+}
+
+static enum restore_step unwind_by_module(void *ctx, const struct restore_state *state,
+					  struct restore_frame *f)
+{
+	struct restorer *r = ctx;
+	uint64_t vaddr;
+	const struct record_module *m = module_at(r, state->pc - !state->inner, &vaddr);
+	struct cfi *cfi = m ? cfi_of(r, m) : NULL;
+	const struct cfi_row *row = cfi ? cfi_at(cfi, vaddr) : NULL;
+	const struct restore_ops ops = {.read = read_copy};
+
+	return row ? cfi_unwind(row, &ops, r, state, f) : RESTORE_STEP_FAILED;
+}
+
+/* Is the code of an instrumented function, or of a helper, there? */
+static bool is_instrumented(const struct restorer *r, uint64_t address)
+{
+	uint64_t vaddr;
+	const struct record_module *m = module_at(r, address, &vaddr);
+
+	return m && m->instrumented &&
+	       (encoding_table_func_at(&m->table, vaddr) != PCCE_NONE ||
+		encoding_table_helper_at(&m->table, vaddr));
+}
+
+static bool returns_to_instrumented(void *ctx, uint64_t ret)
+{
+	return is_instrumented(ctx, ret - 1);
+}
+
+/* ---- samples ----------------------------------------------------------------------- */
+
+static struct thread *find_thread(struct restorer *r, const struct pcce_sample *s)
+{
+	struct thread *t, key = {.key = {s->pid, s->tid}};
+
+	HASH_FIND(hh, r->threads, &key.key, sizeof(key.key), t);
+	if (t)
+		return t;
+	if (HASH_COUNT(r->threads) >= THREADS_MAX)
+		drop_threads(r);
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return NULL;
+	t->key.pid = s->pid;
+	t->key.tid = s->tid;
+	HASH_ADD(hh, r->threads, key, sizeof(t->key), t);
+	return t;
+}
+
+static int put_frames(struct restorer *r, const struct restore_map *map)
+{
+	if (map->n > r->frames_capacity) {
+		uint64_t *more = reallocarray(r->frames, map->n * 2, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		r->frames = more;
+		r->frames_capacity = map->n * 2;
+	}
+	for (size_t i = 0; i < map->n; i++)
+		r->frames[i] = map->frames[i].ret;
+	return 0;
+}
+
+static int restorer_sample(struct restorer *r, const struct pcce_sample *s, const uint64_t **frames,
+			   uint32_t *n, uint32_t *flags)
+{
+	static const struct restore_ops ops = {read_copy, unwind_by_module,
+					       returns_to_instrumented};
+	struct restore_state state = {.pc = s->ip, .sp = s->sp, .inner = true};
+	const uint64_t *copy = pcce_sample_stack(s);
+	struct thread *t;
+	int result;
+
+	*n = 0;
+	*flags = 0;
+	r->process = find_process(r, s->pid);
+	if (!r->process)
+		return -ENOMEM;
+	if (is_instrumented(r, s->ip))
+		return 0;
+	if (s->n_stack < PCCE_COPY_REGISTERS) {
+		*flags = PCCE_SAMPLE_FRAMES | PCCE_SAMPLE_FRAMES_PARTIAL;
+		return 0;
+	}
+	t = find_thread(r, s);
+	if (!t)
+		return -ENOMEM;
+	if (t->changes != r->process->changes)
+		restore_map_free(&t->map);
+	t->changes = r->process->changes;
+	memcpy(state.reg, copy, sizeof(state.reg));
+	state.known = (1u << RESTORE_REGISTERS) - 1;
+	r->words = copy + PCCE_COPY_REGISTERS;
+	r->n_words = s->n_stack - PCCE_COPY_REGISTERS;
+	r->sp = s->sp;
+	result = restore_frames(&t->map, &ops, r, &state, 0, &r->counts);
+	if (result < 0 || put_frames(r, &t->map))
+		return -ENOMEM;
+	*frames = r->frames;
+	*n = (uint32_t)t->map.n;
+	*flags = PCCE_SAMPLE_FRAMES;
+	if (result != RESTORE_COMPLETE)
+		*flags |= PCCE_SAMPLE_FRAMES_PARTIAL;
+	return 0;
+}
+
+static void restorer_count(const struct restorer *r, struct pcce_rec_frames *rec)
+{
+	rec->unwound = r->counts.unwound;
+	rec->reused = r->counts.reused;
+}
+
+_Static_assert(PCCE_COPY_REGISTERS == RESTORE_REGISTERS, "the sampler copies other registers");
+
+const struct restorer_ops restorer = {
+	.new = restorer_new,
+	.free = restorer_free,
+	.process = restorer_process,
+	.map = restorer_map,
+	.sample = restorer_sample,
+	.count = restorer_count,
+};

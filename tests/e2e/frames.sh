@@ -1,0 +1,220 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# pcce-record --frames=foreign: the frames of an uninstrumented library between a sample and its
+# instrumented caller.  The library has functions with frames of all kinds, so each way to find the
+# end of a frame is used.  Where the context and the frames name different calls, the check fails.
+
+. "$(dirname "$0")/../lib.sh"
+cd "$scratch" || exit 1
+recorder=$out/tests/pcce-record
+cflags=$(pcce-config --cflags)
+ldflags=$(pcce-config --ldflags)
+
+cat >lib.c <<'END_OF_C'
+#include <stdint.h>
+#include <string.h>
+#define NOINLINE __attribute__((noinline, noclone))
+typedef unsigned long work(unsigned long);
+
+/* The innermost function, which calls nothing. */
+NOINLINE unsigned long lib_leaf(unsigned long n)
+{
+	unsigned long x = n | 1;
+
+	for (volatile int i = 0; i < 20000; i++)
+		x = x * 6364136223846793005u + 1;
+	return x;
+}
+
+/* Its frame has a size that only a register knows. */
+NOINLINE unsigned long lib_any_size(unsigned long n)
+{
+	char room[n % 7 * 64 + 16];
+
+	memset(room, (int)n, sizeof(room));
+	return lib_leaf(n) + (unsigned char)room[n % 16];
+}
+
+/* It saves all registers, and uses them. */
+NOINLINE unsigned long lib_saves(unsigned long a, unsigned long b, unsigned long c, unsigned long d,
+				 unsigned long e, work *f)
+{
+	unsigned long x = lib_any_size(a), y = f(b);
+
+	return lib_any_size(x + b) + lib_any_size(y + c) + lib_any_size(d + x) + e * y + a;
+}
+
+/* Its stack pointer is aligned. */
+NOINLINE unsigned long lib_aligned(unsigned long n)
+{
+	__attribute__((aligned(64))) volatile unsigned long room[8] = {n};
+
+	return lib_saves(room[0], n + 1, n + 2, n + 3, n + 4, lib_leaf) + room[n % 8];
+}
+
+NOINLINE unsigned long lib_recursive(unsigned long n, int depth)
+{
+	unsigned long x = depth ? lib_recursive(n + 1, depth - 1) : lib_aligned(n);
+
+	return x + lib_leaf(x);
+}
+
+/* It calls back. */
+NOINLINE unsigned long lib_calls(work *f, unsigned long n)
+{
+	return f(n) + lib_any_size(n);
+}
+
+/* A library without unwind information for this function. */
+__asm__(".globl lib_blind\n.type lib_blind, @function\nlib_blind:\n\tpush %rbx\n\tmov %rdi, %rbx\n"
+	"\tcall lib_leaf@PLT\n\tadd %rbx, %rax\n\tpop %rbx\n\tret\n.size lib_blind, . - lib_blind\n");
+END_OF_C
+cat >program.c <<'END_OF_C'
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#define NOINLINE __attribute__((noinline, noclone))
+typedef unsigned long work(unsigned long);
+extern unsigned long lib_aligned(unsigned long), lib_recursive(unsigned long, int),
+	lib_calls(work *, unsigned long), lib_any_size(unsigned long), lib_leaf(unsigned long),
+	lib_blind(unsigned long);
+static volatile unsigned long sum;
+static int blind;
+
+static NOINLINE unsigned long back(unsigned long n)
+{
+	return lib_any_size(n) + 1;
+}
+
+static NOINLINE void deep(int n)
+{
+	if (n)
+		deep(n - 1);
+	else
+		sum += lib_recursive(n, 6) + lib_calls(back, n);
+	sum++;
+}
+
+static NOINLINE void *work_on(void *arg)
+{
+	for (int i = 0; i < 250; i++) {
+		deep(i % 40);
+		sum += lib_aligned(i);
+		if (blind)
+			sum += lib_blind(i);
+	}
+	return arg;
+}
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static NOINLINE void sort(void)
+{
+	static char names[3000][64];
+	static char *order[3000];
+
+	for (int i = 0; i < 3000; i++)
+		snprintf(order[i] = names[i], 64, "%060.10f", i * 7919 % 3001 / 3.0);
+	qsort(order, 3000, sizeof(*order), compare);
+	sum += order[7][60];
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t t;
+
+	blind = argc > 1;
+	if (pthread_create(&t, NULL, work_on, argv))
+		return 1;
+	work_on(argv);
+	for (int i = 0; i < 60; i++)
+		sort();
+	pthread_join(t, NULL);
+	return 0;
+}
+END_OF_C
+
+build() {
+	$CC -O2 -g -fPIC -shared -fomit-frame-pointer lib.c -o libplain.so &&
+		$CC -O2 -g $cflags -c program.c && $CC program.o $ldflags -L. -lplain -Wl,-rpath,. -pthread -o program
+}
+check "an instrumented program with a plain library is built" build
+
+# ---- a build without it ------------------------------------------------------------------
+
+if strings -n 8 "$out/bin/pcce-record" | grep -q 'make RESTORE=1'; then
+	pcce-record --frames=foreign -- ./program >/dev/null 2>without.err
+	is "without RESTORE=1, --frames says what to do" "$?: $(grep -o 'build pcce with make RESTORE=1' without.err)" \
+		"64: build pcce with make RESTORE=1"
+	is "... and nothing that restores is linked" \
+		"$(nm "$out/bin/pcce-record" | grep -c ' restore_frames$')" 0
+else
+	ok "this is a build with RESTORE=1"
+fi
+
+# ---- options -----------------------------------------------------------------------------
+
+"$recorder" --frames=some -- ./program 2>some.err
+is "another word is refused" "$?: $(grep -c 'cannot use --frames=some' some.err)" "64: 1"
+"$recorder" --frames=foreign --verify -- ./program 2>both.err
+is "--verify is refused" "$?: $(grep -c 'cannot use --frames with --verify' both.err)" "64: 1"
+"$recorder" -b bpf --frames=foreign -- ./program 2>bpf.err
+is "the bpf sampler is refused" "$?: $(grep -c 'use -b self' bpf.err)" "1: 1"
+
+# ---- the frames --------------------------------------------------------------------------
+
+restore() { # DATA ARGUMENT...
+	local data=$1
+	shift
+	timeout -k 5 120 "$recorder" -q -b self -F 2000 --frames=foreign -o "$data" -- ./program "$@" >"$data.err" 2>&1
+}
+
+check "it is recorded" restore frames.data
+foreign=$(($(stat_of frames.data restored) + $(stat_of frames.data restored_in_part) +
+	$(stat_of frames.data not_restored) + $(stat_of frames.data restored_wrong)))
+echo "# $(tr '\n' ' ' <frames.data.stats)"
+check "all samples decode" test "$(stat_of frames.data undecodable)" -le "$((foreign / 100))"
+check "there are samples in uninstrumented code" test "$foreign" -ge 300
+is "no frames lead to another call than the context" "$(stat_of frames.data restored_wrong)" 0
+check "all are restored but a few" \
+	test "$(($(stat_of frames.data restored_in_part) + $(stat_of frames.data not_restored)))" -le "$((foreign / 50))"
+check "some frames are reused" test "$(stat_of frames.data frames_reused)" -gt 0
+pcce-report -i frames.data --format=folded >frames.folded 2>&1
+# From the function that called the library on, without what the C library adds.
+library_chains() {
+	sed 's/ [0-9]*$//' "$1" | awk -F';' '{
+		for (i = 2; i <= NF && $i !~ /^lib_/; i++);
+		for (line = ";" $(i - 1); i <= NF && $i ~ /^(lib_.*|back)$/; i++) line = line ";" $i
+		if (line ~ /;lib_/) print line }' | sort -u
+}
+below='(;lib_aligned)?(;lib_saves)?(;lib_any_size)?(;lib_leaf)?'
+legal="^;(deep(;lib_recursive){1,7}$below|deep;lib_calls(;back)?$below|work_on;lib_aligned$below)\$"
+library_chains frames.folded >chains
+is "each sequence of frames is one of the program" "$(grep -vE "$legal" chains)" ""
+for chain in 'work_on;lib_aligned;lib_saves;lib_any_size;lib_leaf' 'deep;lib_calls;back;lib_any_size;lib_leaf' \
+	'deep;lib_recursive;lib_recursive;lib_recursive;lib_recursive;lib_recursive;lib_recursive;lib_recursive;lib_aligned;lib_saves;lib_any_size;lib_leaf'; do
+	check "... $chain" grep -qx ";$chain" chains
+done
+check "frames of the C library are found, too" grep -qE 'main;sort;([^;]*;)+[^;]* [0-9]+$' frames.folded
+pcce-report -i frames.data --format=tree >frames.tree 2>&1
+check "the tree says what is restored" grep -qE 'lib_saves.*\(not instrumented, restored\)' frames.tree
+check "JSON says it" sh -c 'pcce-report -i frames.data --format=json | grep -q "\"restored\":true"'
+pcce-merge -o merged.data frames.data >merge.err 2>&1
+check "pcce-merge takes the recording, without the frames" sh -c \
+	'pcce-report -i merged.data --format=folded | grep -q "work_on;lib_leaf"'
+
+# ---- what cannot be restored -------------------------------------------------------------
+
+check "a program with code without unwind information is recorded" restore blind.data blind
+check "its samples are restored in part" test "$(stat_of blind.data restored_in_part)" -gt 0
+is "... not wrongly" "$(stat_of blind.data restored_wrong)" 0
+pcce-report -i blind.data --format=folded >blind.folded 2>&1
+check "a frame says that others are missing" grep -qE 'work_on;\[truncated\];lib_blind;lib_leaf ' blind.folded
+
+done_testing

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Tests unwinding by .eh_frame on this very process, against what the C library's backtrace() says:
+ * in deep calls, in a callback of the C library, in a signal handler, and with frames whose size
+ * only a register knows.
+ */
+#define _GNU_SOURCE
+#include <execinfo.h>
+#include <fcntl.h>
+#include <link.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+#include <unistd.h>
+#include "restore/cfi_unwind.h"
+#include "tests/unit/tap.h"
+
+#define MAX_MODULES 64
+#define MAX_FRAMES 512
+#define NOINLINE __attribute__((noinline, noclone))
+
+static struct module {
+	uint64_t base, start, end;
+	struct cfi *cfi;
+} modules[MAX_MODULES];
+static size_t n_modules;
+
+static struct restore_map map;
+static struct restore_counts counts;
+
+static int add_module(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	const char *path = *info->dlpi_name ? info->dlpi_name : "/proc/self/exe";
+	int fd = strstr(path, "vdso") ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+	struct cfi *cfi = cfi_open(fd);
+
+	(void)size;
+	(void)ctx;
+	for (int i = 0; i < info->dlpi_phnum && n_modules < MAX_MODULES; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+		if (p->p_type == PT_LOAD && p->p_flags & PF_X)
+			modules[n_modules++] =
+				(struct module){info->dlpi_addr, info->dlpi_addr + p->p_vaddr,
+						info->dlpi_addr + p->p_vaddr + p->p_memsz, cfi};
+	}
+	return 0;
+}
+
+static bool read_own(void *ctx, uint64_t address, uint64_t *word)
+{
+	(void)ctx;
+	memcpy(word, (void *)(uintptr_t)address, 8);
+	return true;
+}
+
+static enum restore_step unwind_own(void *ctx, const struct restore_state *state,
+				    struct restore_frame *f)
+{
+	static const struct restore_ops ops = {.read = read_own};
+	uint64_t pc = state->pc - !state->inner;
+	const struct cfi_row *row;
+
+	for (size_t i = 0; i < n_modules; i++) {
+		if (pc < modules[i].start || pc >= modules[i].end)
+			continue;
+		row = modules[i].cfi ? cfi_at(modules[i].cfi, pc - modules[i].base) : NULL;
+		return row ? cfi_unwind(row, &ops, ctx, state, f) : RESTORE_STEP_FAILED;
+	}
+	return RESTORE_STEP_FAILED;
+}
+
+static const struct restore_ops own = {read_own, unwind_own, NULL};
+
+/* The number of return addresses that both name, from here outwards; negative: they differ. */
+static NOINLINE int compare_stacks(void)
+{
+	static const int numbers[RESTORE_REGISTERS] = {REG_RBX, REG_RBP, REG_R10, REG_R12,
+						       REG_R13, REG_R14, REG_R15, REG_RDI};
+	struct restore_state state = {.inner = true, .known = 0xff};
+	void *want[MAX_FRAMES];
+	ucontext_t here;
+	int n, result;
+
+	getcontext(&here);
+	n = backtrace(want, MAX_FRAMES);
+	state.pc = (uint64_t)here.uc_mcontext.gregs[REG_RIP];
+	state.sp = (uint64_t)here.uc_mcontext.gregs[REG_RSP];
+	for (int i = 0; i < RESTORE_REGISTERS; i++)
+		state.reg[i] = (uint64_t)here.uc_mcontext.gregs[numbers[i]];
+	result = restore_frames(&map, &own, NULL, &state, 0, &counts);
+	/* The first of backtrace() is in this function. */
+	if (result != RESTORE_COMPLETE || map.n + 1 != (size_t)n)
+		return -1 - (int)map.n;
+	for (int i = 1; i < n; i++)
+		if (map.frames[i - 1].ret != (uint64_t)(uintptr_t)want[i])
+			return -1 - (int)map.n;
+	return n;
+}
+
+static volatile int found, none;
+
+static NOINLINE int any_size(int n)
+{
+	char room[n * 40 + 16];
+
+	memset(room, n, sizeof(room));
+	found = compare_stacks();
+	return room[n] + found;
+}
+
+static NOINLINE int recurse(int n)
+{
+	int sum = n ? recurse(n - 1) : any_size(3);
+
+	return sum + none;
+}
+
+static int call_back(const void *a, const void *b)
+{
+	if (!found)
+		found = compare_stacks();
+	return *(const int *)a - *(const int *)b;
+}
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	found = compare_stacks();
+}
+
+int main(void)
+{
+	int numbers[] = {3, 2, 1}, sum = 0;
+	uint64_t unwound;
+
+	dl_iterate_phdr(add_module, NULL);
+	found = 0;
+	sum += recurse(100);
+	tap_ok(found > 100, "deep calls, and a frame of any size", "%d", found);
+	found = 0;
+	qsort(numbers, 3, sizeof(numbers[0]), call_back);
+	tap_ok(found > 4, "a callback of the C library", "%d", found);
+	signal(SIGUSR1, on_signal);
+	found = 0;
+	raise(SIGUSR1);
+	tap_ok(found > 4, "a signal handler", "%d", found);
+	found = 0;
+	sum += recurse(200);
+	unwound = counts.unwound;
+	sum += recurse(200);
+	tap_ok(found > 200 && counts.unwound - unwound < 10, "the same stack again: it is reused",
+	       "%d, %llu frames unwound", found, (unsigned long long)(counts.unwound - unwound));
+	unwound = counts.unwound;
+	sum += recurse(190);
+	tap_ok(found > 190, "another stack", "%d", found);
+	restore_map_free(&map);
+	return tap_done() || !sum;
+}
