@@ -110,7 +110,7 @@ struct bpf_perf_event_data_kern {
 } __attribute__((preserve_access_index));
 
 struct pt_regs {
-	unsigned long r11;
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, di;
 	unsigned long ip;
 	unsigned long sp;
 } __attribute__((preserve_access_index));
@@ -134,6 +134,8 @@ const volatile __u32 event_clock; /* event_known, and the event is cpu-clock */
 const volatile __u32 segment_shift =
 	/* Bytes of a segment (SIZE in sampler.h) are 1 << segment_shift. */
 	SAMPLER_SEGMENT_SHIFT_MAX;
+
+const volatile __u32 copy_stacks; /* enum sampler_copy */
 
 /* The recorder sets these at any time. */
 __s64 offsets[SAMPLER_OFFSETS];
@@ -358,6 +360,48 @@ static __noinline __u32 read_new_segments(__u8 *to, struct stack *s,
 	return flags;
 }
 
+#define COPY_PIECE 1024u
+
+PCCE_STATIC_ASSERT(PCCE_COPY_REGISTERS == 8, "the registers of struct copied_registers");
+struct copied_registers {
+	__u64 bx, bp, r10, r12, r13, r14, r15, di;
+};
+
+/* The same fields of an event's context and of the kernel's pt_regs. */
+#define COPY_REGISTERS(from)                                                                \
+	(struct copied_registers)                                                           \
+	{                                                                                   \
+		(from)->bx, (from)->bp, (from)->r10, (from)->r12, (from)->r13, (from)->r14, \
+			(from)->r15, (from)->di                                             \
+	}
+
+/*
+ * Copies registers and the stack from sp on, behind the segments. The copy ends before a piece that
+ * cannot be read: there the stack ends, or a page is not in memory. Returns the number of words.
+ */
+static __noinline __u32 copy_stack(__u8 *to, const struct stack *s,
+				   const struct copied_registers *registers, __u64 sp)
+{
+	__u64 at = HEAD + (__u64)s->n_entries * sizeof(struct pcce_entry) +
+		   (__u64)s->n_segments * sizeof(struct pcce_segment);
+	__u32 i, pieces = 0;
+
+	opaque(at);
+	if (at > HEAD + PCCE_OFF_FULL + PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment))
+		return 0;
+	to += at;
+	*(struct copied_registers *)to = *registers;
+	to += sizeof(*registers);
+	for (i = 0; i < PCCE_COPY_WORDS * 8 / COPY_PIECE; i++) {
+		if (bpf_probe_read_user(to + i * COPY_PIECE, COPY_PIECE,
+					(const void *)(sp + i * COPY_PIECE)))
+			break;
+		pieces = i + 1;
+	}
+	opaque(pieces);
+	return PCCE_COPY_REGISTERS + (pieces & 15) * (COPY_PIECE / 8);
+}
+
 #define NAMESPACES 33 /* 1 + the kernel's MAX_PID_NS_LEVEL */
 
 /* Returns the recorder's number of a thread in a pid namespace below the recorder's. */
@@ -471,9 +515,11 @@ static __always_inline int sample_thread(struct event_context *event)
 	__u64 ip, sp, r11, kip = 0, id = 0, ext = 0, fsbase = task->thread.fsbase, pos, size, at;
 	__u64 segment_size = 1ULL << segment_shift, segment;
 	__u32 cpu = bpf_get_smp_processor_id(), index, flags = 0, pid, tid;
+	struct copied_registers registers; /* set only if copy_stacks */
 	struct sampler_control *control;
 	struct stack stack = {};
 	struct pcce_sample *out;
+	__u32 n_stack = 0;
 	__u8 *to;
 
 	/* This comes before the paths divide: the verifier follows this search once for each path
@@ -505,6 +551,8 @@ static __always_inline int sample_thread(struct event_context *event)
 		ip = event->ip;
 		sp = event->sp;
 		r11 = event->r11;
+		if (copy_stacks)
+			registers = COPY_REGISTERS(event);
 		/* Otherwise the compiler merges these loads with those below, through a pointer
 		 * that the verifier rejects. */
 		opaque(ip);
@@ -517,6 +565,8 @@ static __always_inline int sample_thread(struct event_context *event)
 		ip = regs->ip;
 		sp = regs->sp;
 		r11 = regs->r11;
+		if (copy_stacks)
+			registers = COPY_REGISTERS(regs);
 		flags = PCCE_SAMPLE_KERNEL;
 		if (event)
 			kip = event->ip;
@@ -555,6 +605,10 @@ static __always_inline int sample_thread(struct event_context *event)
 	} else {
 		flags |= PCCE_SAMPLE_OUTSIDE;
 	}
+	if (copy_stacks == SAMPLER_COPY_ALL || (copy_stacks && stack.page)) {
+		n_stack = copy_stack(to, &stack, &registers, sp);
+		flags |= PCCE_SAMPLE_COPY;
+	}
 
 	out->time = event_time(event, control);
 	if (is_throttled(event))
@@ -575,7 +629,7 @@ static __always_inline int sample_thread(struct event_context *event)
 	out->n_entries = stack.n_entries;
 	out->n_segments = stack.n_segments;
 	out->n_below = stack.n_below;
-	out->n_stack = 0;
+	out->n_stack = n_stack;
 	out->event = 0;
 	out->cpu = cpu;
 	out->sp = sp;
@@ -583,7 +637,7 @@ static __always_inline int sample_thread(struct event_context *event)
 	out->kip = kip;
 
 	size = SAMPLER_SKIP + sizeof(*out) + (__u64)stack.n_entries * sizeof(struct pcce_entry) +
-	       (__u64)stack.n_segments * sizeof(struct pcce_segment);
+	       (__u64)stack.n_segments * sizeof(struct pcce_segment) + (__u64)n_stack * 8;
 	if (at + size >= segment_size)
 		size = segment_size - at;
 	barrier();

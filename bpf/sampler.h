@@ -42,10 +42,18 @@
 #define SAMPLER_SEGMENT_SHIFT_MAX 21 /* with room for the largest record still below 4 MB */
 #define SAMPLER_SEGMENT_MAX (1u << SAMPLER_SEGMENT_SHIFT_MAX)
 #define SAMPLER_SKIP 24u
-#define SAMPLER_RECORD_MAX                                  \
-	(SAMPLER_SKIP + sizeof(struct pcce_sample) +        \
-	 PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) + \
-	 PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment))
+#define SAMPLER_RECORD_MAX                                    \
+	(SAMPLER_SKIP + sizeof(struct pcce_sample) +          \
+	 PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) +   \
+	 PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment) + \
+	 (PCCE_COPY_REGISTERS + PCCE_COPY_WORDS) * 8)
+
+/* Which samples bring a copy of the stack. */
+enum sampler_copy {
+	SAMPLER_COPY_NONE,
+	SAMPLER_COPY_PAGE, /* those of threads with a page */
+	SAMPLER_COPY_ALL
+};
 
 struct sampler_control { /* of one CPU's ring */
 	/* Written by the BPF program for each sample: */

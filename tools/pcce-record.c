@@ -41,7 +41,8 @@ static const struct argp_option options[] = {
 	 "Count equal samples in the kernel and record aggregated samples (kmod)", 0},
 	{"frames", OPT_FRAMES, "WHICH", 0,
 	 "foreign: also restore the frames of uninstrumented code between a sample and its "
-	 "instrumented caller, by unwinding (self; needs pcce built with RESTORE=1)",
+	 "instrumented caller, by unwinding; all: also whole stacks of threads that are not "
+	 "instrumented (bpf; foreign: also self; needs pcce built with RESTORE=1)",
 	 0},
 	{"signal", OPT_SIGNAL, "SIG", 0,
 	 "Sample with signal SIG, which the program must not need (default: WINCH) (self)", 0},
@@ -111,8 +112,8 @@ static int option_signal(struct argp_state *state, const char *arg)
 /* A build without RESTORE=1 contains nothing that restores frames. */
 static const struct restorer_ops *option_frames(struct argp_state *state, const char *arg)
 {
-	if (strcmp(arg, "foreign"))
-		argp_error(state, "cannot use --frames=%s: it must be foreign", arg);
+	if (strcmp(arg, "foreign") && strcmp(arg, "all"))
+		argp_error(state, "cannot use --frames=%s: it must be foreign or all", arg);
 #ifdef PCCE_RESTORE
 	return &restorer;
 #else
@@ -154,6 +155,7 @@ static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_FRAMES:
 		o->restorer = option_frames(state, arg);
+		o->all_frames = !strcmp(arg, "all");
 		break;
 	case OPT_SIGNAL:
 		o->signal = option_signal(state, arg);

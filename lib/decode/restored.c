@@ -96,12 +96,13 @@ int restored_add(const struct decode_space *as, const struct pcce_sample *sample
 {
 	uint32_t n = sample->n_stack;
 	const struct decode_frame *caller;
-	bool helper = false, reached = n && is_in_instrumented(as, frames[n - 1], &helper);
+	bool outside = ctx->status == DECODE_OUTSIDE, helper = false;
+	bool reached = !outside && n && is_in_instrumented(as, frames[n - 1], &helper);
 
 	*result = RESTORED_NONE;
 	if (!(sample->flags & PCCE_SAMPLE_FRAMES) || !ctx->n ||
-	    ctx->frames[0].kind != DECODE_FRAME_FOREIGN || ctx->frames[0].address != sample->ip ||
-	    ctx->status == DECODE_UNDECODABLE || ctx->status == DECODE_OUTSIDE)
+	    ctx->frames[0].address != sample->ip || ctx->status == DECODE_UNDECODABLE ||
+	    (ctx->frames[0].kind != DECODE_FRAME_FOREIGN && !outside))
 		return 0;
 	caller = caller_of_first(ctx);
 	if (sample->flags & PCCE_SAMPLE_FRAMES_PARTIAL) {

@@ -736,7 +736,9 @@ int record_run(const struct record_options *o)
 		.event = o->event,
 		.target = o->target,
 		.verify = o->verify,
-		.copy = o->restorer != NULL,
+		.copy = !o->restorer	? SAMPLER_COPY_NONE
+			: o->all_frames ? SAMPLER_COPY_ALL
+					: SAMPLER_COPY_PAGE,
 		.aggregate = o->aggregate,
 		.signal = o->signal,
 	};

@@ -19,6 +19,7 @@ struct record_options {
 	int signal; /* of the self sampler; 0: its default */
 	bool verify, aggregate, quiet, verbose;
 	const struct restorer_ops *restorer; /* NULL: do not restore frames */
+	bool all_frames; /* also whole stacks of threads that are not instrumented */
 };
 
 /* Records, and prints all messages. Returns the exit status for main(): the command's, if it ran

@@ -278,8 +278,10 @@ static int put_frames(struct restorer *r, const struct restore_map *map)
 static int restorer_sample(struct restorer *r, const struct pcce_sample *s, const uint64_t **frames,
 			   uint32_t *n, uint32_t *flags)
 {
-	static const struct restore_ops ops = {read_copy, unwind_by_module,
-					       returns_to_instrumented};
+	static const struct restore_ops to_caller = {read_copy, unwind_by_module,
+						     returns_to_instrumented},
+					whole = {read_copy, unwind_by_module, NULL};
+	bool outside = s->flags & PCCE_SAMPLE_OUTSIDE;
 	struct restore_state state = {.pc = s->ip, .sp = s->sp, .inner = true};
 	const uint64_t *copy = pcce_sample_stack(s);
 	struct thread *t;
@@ -290,7 +292,7 @@ static int restorer_sample(struct restorer *r, const struct pcce_sample *s, cons
 	r->process = find_process(r, s->pid);
 	if (!r->process)
 		return -ENOMEM;
-	if (is_instrumented(r, s->ip))
+	if (!outside && is_instrumented(r, s->ip))
 		return 0;
 	if (s->n_stack < PCCE_COPY_REGISTERS) {
 		*flags = PCCE_SAMPLE_FRAMES | PCCE_SAMPLE_FRAMES_PARTIAL;
@@ -307,7 +309,7 @@ static int restorer_sample(struct restorer *r, const struct pcce_sample *s, cons
 	r->words = copy + PCCE_COPY_REGISTERS;
 	r->n_words = s->n_stack - PCCE_COPY_REGISTERS;
 	r->sp = s->sp;
-	result = restore_frames(&t->map, &ops, r, &state, 0, &r->counts);
+	result = restore_frames(&t->map, outside ? &whole : &to_caller, r, &state, 0, &r->counts);
 	if (result < 0 || put_frames(r, &t->map))
 		return -ENOMEM;
 	*frames = r->frames;

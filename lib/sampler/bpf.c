@@ -110,9 +110,6 @@ static int bpf_probe(const struct sampler_config *config, struct error *why)
 	if (config->verify)
 		return error_set(why, -EOPNOTSUPP,
 				 "it cannot read the stack, which --verify needs; use -b self");
-	if (config->copy)
-		return error_set(why, -EOPNOTSUPP,
-				 "it cannot copy the stack, which --frames needs; use -b self");
 	if (config->aggregate)
 		return error_set(why, -EOPNOTSUPP, "it does not support --aggregate; use -b kmod");
 	err = perf_event_make_attr(config, &attr, &kind, why);
@@ -123,7 +120,7 @@ static int bpf_probe(const struct sampler_config *config, struct error *why)
 	event = perf_event_create(&attr, 0, -1);
 	if (event < 0)
 		return perf_event_explain(config, -errno, why);
-	err = bpf_program_load(kind, &attr, &skel, why);
+	err = bpf_program_load(kind, &attr, config->copy, &skel, why);
 	if (!err) {
 		err = bpf_program_attach(skel, kind, event);
 		if (err)
@@ -190,7 +187,7 @@ static int bpf_prepare(const struct sampler_config *config, struct sampler **out
 	s->config = *config;
 	err = perf_event_make_attr(config, &s->attr, &s->kind, why);
 	if (!err)
-		err = bpf_program_load(s->kind, &s->attr, &s->skel, why);
+		err = bpf_program_load(s->kind, &s->attr, config->copy, &s->skel, why);
 	if (!err)
 		err = event_queue_open((int64_t *)s->skel->bss->offsets, &s->skel->bss->n_offsets,
 				       SAMPLER_OFFSETS, config->program, &s->delivery, why);

@@ -58,7 +58,7 @@ static bool is_cpu_clock(const struct perf_event_attr *attr)
 }
 
 int bpf_program_load(enum perf_event_kind kind, const struct perf_event_attr *attr,
-		     struct sampler_bpf **out, struct error *why)
+		     enum sampler_copy copy, struct sampler_bpf **out, struct error *why)
 {
 	bool tracepoint = kind == PERF_EVENT_TRACEPOINT;
 	struct sampler_bpf *skel;
@@ -78,6 +78,7 @@ int bpf_program_load(enum perf_event_kind kind, const struct perf_event_attr *at
 	skel->rodata->event_known = !tracepoint && kernel_has("bpf_cast_to_kern_ctx");
 	skel->rodata->event_clock = skel->rodata->event_known && is_cpu_clock(attr);
 	skel->rodata->segment_shift = bpf_ring_shift(cpus);
+	skel->rodata->copy_stacks = copy;
 	bpf_map__set_max_entries(skel->maps.controls, (uint32_t)cpus);
 	bpf_map__set_max_entries(skel->maps.rings, (uint32_t)cpus * SAMPLER_SEGMENTS);
 	bpf_map__set_value_size(skel->maps.rings, bpf_ring_element(cpus));

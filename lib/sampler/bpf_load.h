@@ -4,13 +4,14 @@
 #define PCCE_SAMPLER_BPF_LOAD_H
 
 #include <stddef.h>
+#include "bpf/sampler.h"
 #include "sampler/perf_event.h"
 #include "sampler.skel.h"
 #include "base/error.h"
 
 /* Returns 0, or -errno with the reason in why. */
 int bpf_program_load(enum perf_event_kind kind, const struct perf_event_attr *attr,
-		     struct sampler_bpf **out, struct error *why);
+		     enum sampler_copy copy, struct sampler_bpf **out, struct error *why);
 
 /* Makes the event run the program. 0 or -errno. */
 int bpf_program_attach(const struct sampler_bpf *skel, enum perf_event_kind kind, int event);

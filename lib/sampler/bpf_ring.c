@@ -97,7 +97,9 @@ static int read_cpu_ring(struct bpf_ring *r, int cpu,
 		s = (const struct pcce_sample *)(r->segments + slot * r->element + at +
 						 SAMPLER_SKIP);
 		if (!pcce_sample_counts_are_possible(
-			    s, 0)) { /* impossible: the writer never does this */
+			    s,
+			    PCCE_COPY_REGISTERS +
+				    PCCE_COPY_WORDS)) { /* impossible: the writer never does this */
 			tail = head;
 			break;
 		}

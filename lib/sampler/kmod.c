@@ -67,7 +67,8 @@ static int make_setup(const struct sampler_config *config, struct pcce_kmod_setu
 
 	if (config->copy)
 		return error_set(why, -EOPNOTSUPP,
-				 "it cannot copy the stack, which --frames needs; use -b self");
+				 "it cannot copy the stack, which --frames needs; use -b bpf or "
+				 "self");
 	if (config->verify)
 		return error_set(why, -EOPNOTSUPP,
 				 "it cannot read the stack, which --verify needs; use -b self");

@@ -16,6 +16,7 @@
 #include <pcce/abi.h>
 #include <pcce/datafile.h>
 #include "base/error.h"
+#include "bpf/sampler.h"
 
 struct sampler_config {
 	uint64_t frequency; /* Hz; 0: use period */
@@ -25,7 +26,7 @@ struct sampler_config {
 	pid_t target;	/* the running process of -p; else 0 */
 	const char *program; /* the command's file, if it was found; else NULL */
 	bool verify;
-	bool copy;	/* samples bring a copy of the stack */
+	enum sampler_copy copy;
 	bool aggregate; /* merge equal samples in the kernel */
 	int signal;	/* of the self sampler; 0: its default */
 };

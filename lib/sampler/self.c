@@ -96,6 +96,10 @@ static int self_probe(const struct sampler_config *config, struct error *why)
 	if (config->aggregate)
 		return error_set(why, -EOPNOTSUPP,
 				 "it does not support --aggregate; use -b kmod as root");
+	if (config->copy == SAMPLER_COPY_ALL)
+		return error_set(why, -EOPNOTSUPP,
+				 "it samples only instrumented threads, so it does not support "
+				 "--frames=all; use -b bpf as root");
 	if (config->target)
 		return error_set(why, -EOPNOTSUPP,
 				 "it cannot attach to the running process %d; start the command "

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# pcce-record --frames=foreign: the frames of an uninstrumented library between a sample and its
-# instrumented caller.  The library has functions with frames of all kinds, so each way to find the
-# end of a frame is used.  Where the context and the frames name different calls, the check fails.
+# pcce-record --frames: the frames of an uninstrumented library between a sample and its
+# instrumented caller, and whole stacks of a program that is not instrumented.  The library has
+# functions with frames of all kinds, so each way to find the end of a frame is used.  Where the
+# context and the frames name different calls, the check fails.
 
 . "$(dirname "$0")/../lib.sh"
 cd "$scratch" || exit 1
@@ -142,7 +143,8 @@ END_OF_C
 
 build() {
 	$CC -O2 -g -fPIC -shared -fomit-frame-pointer lib.c -o libplain.so &&
-		$CC -O2 -g $cflags -c program.c && $CC program.o $ldflags -L. -lplain -Wl,-rpath,. -pthread -o program
+		$CC -O2 -g $cflags -c program.c && $CC program.o $ldflags -L. -lplain -Wl,-rpath,. -pthread -o program &&
+		$CC -O2 -g program.c -L. -lplain -Wl,-rpath,. -pthread -o plain
 }
 check "an instrumented program with a plain library is built" build
 
@@ -164,29 +166,19 @@ fi
 is "another word is refused" "$?: $(grep -c 'cannot use --frames=some' some.err)" "64: 1"
 "$recorder" --frames=foreign --verify -- ./program 2>both.err
 is "--verify is refused" "$?: $(grep -c 'cannot use --frames with --verify' both.err)" "64: 1"
-"$recorder" -b bpf --frames=foreign -- ./program 2>bpf.err
-is "the bpf sampler is refused" "$?: $(grep -c 'use -b self' bpf.err)" "1: 1"
+"$recorder" -b self --frames=all -- ./program 2>all.err
+is "the self sampler does not support --frames=all" "$?: $(grep -c 'use -b bpf as root' all.err)" "1: 1"
 
 # ---- the frames --------------------------------------------------------------------------
 
-restore() { # DATA ARGUMENT...
-	local data=$1
-	shift
-	timeout -k 5 120 "$recorder" -q -b self -F 2000 --frames=foreign -o "$data" -- ./program "$@" >"$data.err" 2>&1
+restore() { # SAMPLER DATA WHICH COMMAND...
+	local sampler=$1 data=$2 which=$3
+	shift 3
+	timeout -k 5 120 "$recorder" -q -b "$sampler" -F 2000 --frames="$which" -o "$data" -- "$@" >"$data.err" 2>&1
 }
 
-check "it is recorded" restore frames.data
-foreign=$(($(stat_of frames.data restored) + $(stat_of frames.data restored_in_part) +
-	$(stat_of frames.data not_restored) + $(stat_of frames.data restored_wrong)))
-echo "# $(tr '\n' ' ' <frames.data.stats)"
-check "all samples decode" test "$(stat_of frames.data undecodable)" -le "$((foreign / 100))"
-check "there are samples in uninstrumented code" test "$foreign" -ge 300
-is "no frames lead to another call than the context" "$(stat_of frames.data restored_wrong)" 0
-check "all are restored but a few" \
-	test "$(($(stat_of frames.data restored_in_part) + $(stat_of frames.data not_restored)))" -le "$((foreign / 50))"
-check "some frames are reused" test "$(stat_of frames.data frames_reused)" -gt 0
-pcce-report -i frames.data --format=folded >frames.folded 2>&1
-# From the function that called the library on, without what the C library adds.
+# The sequences of library functions, from the function that called the library on, without what the
+# C library adds.
 library_chains() {
 	sed 's/ [0-9]*$//' "$1" | awk -F';' '{
 		for (i = 2; i <= NF && $i !~ /^lib_/; i++);
@@ -195,23 +187,62 @@ library_chains() {
 }
 below='(;lib_aligned)?(;lib_saves)?(;lib_any_size)?(;lib_leaf)?'
 legal="^;(deep(;lib_recursive){1,7}$below|deep;lib_calls(;back)?$below|work_on;lib_aligned$below)\$"
-library_chains frames.folded >chains
-is "each sequence of frames is one of the program" "$(grep -vE "$legal" chains)" ""
-for chain in 'work_on;lib_aligned;lib_saves;lib_any_size;lib_leaf' 'deep;lib_calls;back;lib_any_size;lib_leaf' \
-	'deep;lib_recursive;lib_recursive;lib_recursive;lib_recursive;lib_recursive;lib_recursive;lib_recursive;lib_aligned;lib_saves;lib_any_size;lib_leaf'; do
-	check "... $chain" grep -qx ";$chain" chains
+
+chains_are_right() { # NAME DATA
+	local chain
+	pcce-report -i "$2" --format=folded >"$2.folded" 2>&1
+	library_chains "$2.folded" >chains
+	is "$1: each sequence of frames is one of the program" "$(grep -vE "$legal" chains)" ""
+	for chain in 'work_on;lib_aligned;lib_saves;lib_any_size;lib_leaf' 'deep;lib_calls;back;lib_any_size;lib_leaf' \
+		'deep;lib_recursive;lib_recursive;lib_recursive;lib_recursive;lib_recursive;lib_recursive;lib_recursive;lib_aligned;lib_saves;lib_any_size;lib_leaf'; do
+		check "... $chain" grep -qx ";$chain" chains
+	done
+	check "$1: frames of the C library are found, too" grep -qE 'main;sort;([^;]*;)+[^;]* [0-9]+$' "$2.folded"
+}
+
+samplers=(self)
+if has_bpf; then samplers+=(bpf); else skip "recorded by bpf" "pcce-record cannot use BPF: $bpf_reason"; fi
+for sampler in "${samplers[@]}"; do
+	data=$sampler.data
+	check "$sampler: it is recorded" restore "$sampler" "$data" foreign ./program
+	foreign=$(($(stat_of "$data" restored) + $(stat_of "$data" restored_in_part) +
+		$(stat_of "$data" not_restored) + $(stat_of "$data" restored_wrong)))
+	echo "# $(tr '\n' ' ' <"$data.stats")"
+	check "$sampler: all samples decode" test "$(stat_of "$data" undecodable)" -le "$((foreign / 100))"
+	check "$sampler: there are samples in uninstrumented code" test "$foreign" -ge 300
+	is "$sampler: no frames lead to another call than the context" "$(stat_of "$data" restored_wrong)" 0
+	check "$sampler: all are restored but a few" \
+		test "$(($(stat_of "$data" restored_in_part) + $(stat_of "$data" not_restored)))" -le "$((foreign / 50))"
+	check "$sampler: some frames are reused" test "$(stat_of "$data" frames_reused)" -gt 0
+	chains_are_right "$sampler" "$data"
 done
-check "frames of the C library are found, too" grep -qE 'main;sort;([^;]*;)+[^;]* [0-9]+$' frames.folded
-pcce-report -i frames.data --format=tree >frames.tree 2>&1
+pcce-report -i self.data --format=tree >frames.tree 2>&1
 check "the tree says what is restored" grep -qE 'lib_saves.*\(not instrumented, restored\)' frames.tree
-check "JSON says it" sh -c 'pcce-report -i frames.data --format=json | grep -q "\"restored\":true"'
-pcce-merge -o merged.data frames.data >merge.err 2>&1
+check "JSON says it" sh -c 'pcce-report -i self.data --format=json | grep -q "\"restored\":true"'
+pcce-merge -o merged.data self.data >merge.err 2>&1
 check "pcce-merge takes the recording, without the frames" sh -c \
 	'pcce-report -i merged.data --format=folded | grep -q "work_on;lib_leaf"'
 
+# ---- whole stacks ------------------------------------------------------------------------
+
+if has_bpf; then
+	check "a program that is not instrumented is recorded" restore bpf plain.data all ./plain
+	is "... no stack is wrong" "$(stat_of plain.data restored_wrong)" 0
+	check "... nearly all are whole" \
+		test "$(($(stat_of plain.data restored) * 100))" -ge "$(($(stat_of plain.data samples) * 95))"
+	check "... most frames are reused" \
+		test "$(stat_of plain.data frames_reused)" -gt "$(($(stat_of plain.data frames_unwound) / 2))"
+	chains_are_right "whole stacks" plain.data
+	is "... each begins where its thread does" \
+		"$(grep -vE '^\[no_thread_page\];(_start|\[?(__)?(GI_)*_*clone|\[ld-|\[truncated\]|_dl_|\[libc)' plain.data.folded | head -n 3)" ""
+	check "an instrumented program is recorded with all" restore bpf mixed.data all ./program
+	is "... no stack is wrong" "$(stat_of mixed.data restored_wrong)" 0
+	check "... and its contexts are exact" test "$(stat_of mixed.data exact)" -gt 100
+fi
+
 # ---- what cannot be restored -------------------------------------------------------------
 
-check "a program with code without unwind information is recorded" restore blind.data blind
+check "a program with code without unwind information is recorded" restore self blind.data foreign ./program blind
 check "its samples are restored in part" test "$(stat_of blind.data restored_in_part)" -gt 0
 is "... not wrongly" "$(stat_of blind.data restored_wrong)" 0
 pcce-report -i blind.data --format=folded >blind.folded 2>&1

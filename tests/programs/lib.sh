@@ -24,6 +24,7 @@
 #   NAME.sh --directory VARIANT      prints the directory of the build
 #   NAME.sh --elf                    prints the executable's name in that directory
 #   NAME.sh --verify N               TAP: only the check against the real stack, at least N samples
+#   NAME.sh --frames N               TAP: only the check of restored frames, at least N samples
 #
 # VARIANT is plain, pcce, or another name.  Another variant is built with the flags $variant_c and
 # $variant_ld (bench/ does this).
@@ -215,6 +216,34 @@ verify_at_least() {
 	ok "$1 ($sum samples)"
 }
 
+# frames_at_least NAME N: records until frames were restored for N samples in uninstrumented code, or
+# N samples were taken.  Each must lead to the call that the context names.  A few may end early:
+# in code without unwind information, and where the unwinder or longjmp() changes the registers.
+frames_at_least() {
+	local samples=0 whole=0 some=0 unwound=0 reused=0 f=1000
+	[ "$2" -le 3000 ] || f=5000
+	while [ $samples -lt "$2" ]; do
+		workload pcce "$scratch/frames.out" "$out/tests/pcce-record" -q -b self -F $f --frames=foreign \
+			-o "$scratch/frames" -- || {
+			not_ok "$1" "$scratch/frames.out.err"
+			return
+		}
+		pcce-report -i "$scratch/frames" --stats >"$scratch/frames.stats" 2>&1
+		if [ "$(stat_of "$scratch/frames" restored_wrong)" != 0 ] ||
+			! cmp -s "$scratch/frames.out" "$scratch/want"; then
+			not_ok "$1" "after $samples samples:" "$scratch/frames.stats"
+			return
+		fi
+		samples=$((samples + $(stat_of "$scratch/frames" samples)))
+		whole=$((whole + $(stat_of "$scratch/frames" restored)))
+		some=$((some + $(stat_of "$scratch/frames" restored_in_part) + $(stat_of "$scratch/frames" not_restored)))
+		unwound=$((unwound + $(stat_of "$scratch/frames" frames_unwound)))
+		reused=$((reused + $(stat_of "$scratch/frames" frames_reused)))
+	done
+	ok "$1 ($samples samples, $whole restored, $some in part; $unwound frames unwound, $reused reused)"
+	check "... and few end early" test $((some * 20)) -le $((whole + 20))
+}
+
 # Ends the tests if one of them fails.
 build_both() {
 	local variant
@@ -268,6 +297,11 @@ program_main() {
 		done_testing
 	fi
 
+	if [ "${1-}" = --frames ]; then
+		frames_at_least "$name: restored frames agree with the context" "$2"
+		done_testing
+	fi
+
 	check "$name: is encoded" is_encoded "$programs/$name-pcce/$elf"
 	workload pcce "$scratch/got"
 	check "$name: same output" cmp "$scratch/want" "$scratch/got"
@@ -286,5 +320,6 @@ program_main() {
 		fi
 	done
 	verify_at_least "$name: agrees with the real stack" 500
+	frames_at_least "$name: restored frames agree with the context" 500
 	done_testing
 }

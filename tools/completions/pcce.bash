@@ -43,7 +43,7 @@ _pcce_value() {
 	*--sort) _pcce_list "self total samples name module line" ;;
 	*--dump | *encode-d) _pcce_words "text json" ;;
 	*--sampler | *record-b) _pcce_words "auto kmod bpf self" ;;
-	*record--frames) _pcce_words "foreign" ;;
+	*record--frames) _pcce_words "foreign all" ;;
 	*record--signal) _pcce_words "WINCH URG USR1 USR2 PROF IO RTMIN+5" ;;
 	*record--event | *record-e | *check--event | *check-e)
 		_pcce_words "cpu-clock task-clock page-faults context-switches cpu-migrations cycles \
