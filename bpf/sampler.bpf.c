@@ -379,8 +379,8 @@ struct copied_registers {
  * Copies registers and the stack from sp on, behind the segments. The copy ends before a piece that
  * cannot be read: there the stack ends, or a page is not in memory. Returns the number of words.
  */
-static __noinline __u32 copy_stack(__u8 *to, const struct stack *s,
-				   const struct copied_registers *registers, __u64 sp)
+static __noinline __u32 copy_user_stack(__u8 *to, const struct stack *s,
+					const struct copied_registers *registers, __u64 sp)
 {
 	__u64 at = HEAD + (__u64)s->n_entries * sizeof(struct pcce_entry) +
 		   (__u64)s->n_segments * sizeof(struct pcce_segment);
@@ -606,7 +606,7 @@ static __always_inline int sample_thread(struct event_context *event)
 		flags |= PCCE_SAMPLE_OUTSIDE;
 	}
 	if (copy_stacks == SAMPLER_COPY_ALL || (copy_stacks && stack.page)) {
-		n_stack = copy_stack(to, &stack, &registers, sp);
+		n_stack = copy_user_stack(to, &stack, &registers, sp);
 		flags |= PCCE_SAMPLE_COPY;
 	}
 

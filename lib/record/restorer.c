@@ -66,7 +66,7 @@ static struct restorer *restorer_new(const struct record_modules *m)
 	return r;
 }
 
-static void drop_threads(struct restorer *r)
+static void drop_thread_maps(struct restorer *r)
 {
 	struct thread *t, *next;
 
@@ -83,7 +83,7 @@ static void restorer_free(struct restorer *r)
 
 	if (!r)
 		return;
-	drop_threads(r);
+	drop_thread_maps(r);
 	HASH_ITER (hh, r->processes, p, next) {
 		HASH_DEL(r->processes, p);
 		free(p->maps);
@@ -99,7 +99,7 @@ static void restorer_free(struct restorer *r)
 
 /* ---- address spaces ---------------------------------------------------------------- */
 
-static struct process *find_process(struct restorer *r, uint32_t pid)
+static struct process *process_of_pid(struct restorer *r, uint32_t pid)
 {
 	struct process *p;
 
@@ -114,7 +114,7 @@ static struct process *find_process(struct restorer *r, uint32_t pid)
 	return p;
 }
 
-static int add_mapping(struct process *p, const struct mapping *m)
+static int note_mapping(struct process *p, const struct mapping *m)
 {
 	if (array_grow(&p->maps, p->n, sizeof(*p->maps)))
 		return -ENOMEM;
@@ -125,7 +125,7 @@ static int add_mapping(struct process *p, const struct mapping *m)
 
 static int restorer_process(struct restorer *r, const struct pcce_rec_process *rec)
 {
-	struct process *p = find_process(r, rec->pid), *parent;
+	struct process *p = process_of_pid(r, rec->pid), *parent;
 	int err = 0;
 
 	if (!p)
@@ -138,14 +138,14 @@ static int restorer_process(struct restorer *r, const struct pcce_rec_process *r
 		return 0;
 	HASH_FIND(hh, r->processes, &rec->ppid, sizeof(rec->ppid), parent);
 	for (size_t i = 0; parent && i < parent->n && !err; i++)
-		err = add_mapping(p, &parent->maps[i]);
+		err = note_mapping(p, &parent->maps[i]);
 	return err;
 }
 
 static int restorer_map(struct restorer *r, const struct pcce_rec_map *rec)
 {
 	const struct mapping m = {rec->start, rec->start + rec->length, rec->vaddr, rec->module};
-	struct process *p = find_process(r, rec->pid);
+	struct process *p = process_of_pid(r, rec->pid);
 	size_t kept = 0;
 
 	if (!p)
@@ -155,7 +155,7 @@ static int restorer_map(struct restorer *r, const struct pcce_rec_map *rec)
 		if (p->maps[i].start < m.start || p->maps[i].end > m.end)
 			p->maps[kept++] = p->maps[i];
 	p->n = kept;
-	return add_mapping(p, &m);
+	return note_mapping(p, &m);
 }
 
 static const struct record_module *module_at(const struct restorer *r, uint64_t address,
@@ -242,7 +242,7 @@ static bool returns_to_instrumented(void *ctx, uint64_t ret)
 
 /* ---- samples ----------------------------------------------------------------------- */
 
-static struct thread *find_thread(struct restorer *r, const struct pcce_sample *s)
+static struct thread *thread_of_sample(struct restorer *r, const struct pcce_sample *s)
 {
 	struct thread *t, key = {.key = {s->pid, s->tid}};
 
@@ -250,7 +250,7 @@ static struct thread *find_thread(struct restorer *r, const struct pcce_sample *
 	if (t)
 		return t;
 	if (HASH_COUNT(r->threads) >= THREADS_MAX)
-		drop_threads(r);
+		drop_thread_maps(r);
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return NULL;
@@ -289,7 +289,7 @@ static int restorer_sample(struct restorer *r, const struct pcce_sample *s, cons
 
 	*n = 0;
 	*flags = 0;
-	r->process = find_process(r, s->pid);
+	r->process = process_of_pid(r, s->pid);
 	if (!r->process)
 		return -ENOMEM;
 	if (!outside && is_instrumented(r, s->ip))
@@ -298,7 +298,7 @@ static int restorer_sample(struct restorer *r, const struct pcce_sample *s, cons
 		*flags = PCCE_SAMPLE_FRAMES | PCCE_SAMPLE_FRAMES_PARTIAL;
 		return 0;
 	}
-	t = find_thread(r, s);
+	t = thread_of_sample(r, s);
 	if (!t)
 		return -ENOMEM;
 	if (t->changes != r->process->changes)

@@ -177,8 +177,8 @@ static bool end_of_frame(const struct cfi_row *row, const struct restore_ops *op
 }
 
 /* Finds where in memory the caller's register is. */
-static bool place_of(const struct cfi_rule *r, const struct restore_ops *ops, void *ctx,
-		     const struct restore_state *state, uint64_t cfa, uint64_t *place)
+static bool rule_place(const struct cfi_rule *r, const struct restore_ops *ops, void *ctx,
+		       const struct restore_state *state, uint64_t cfa, uint64_t *place)
 {
 	if (r->how == CFI_EXPRESSION)
 		return evaluate(ops, ctx, state, r, cfa, place);
@@ -211,12 +211,12 @@ enum restore_step cfi_unwind(const struct cfi_row *row, const struct restore_ops
 		return RESTORE_STEP_END;
 	*f = (struct restore_frame){.confidence = RESTORE_CERTAIN, .interrupted = row->signal};
 	if (!end_of_frame(row, ops, ctx, state, &cfa) ||
-	    !place_of(&row->rule[CFI_PC], ops, ctx, state, cfa, &f->at) ||
+	    !rule_place(&row->rule[CFI_PC], ops, ctx, state, cfa, &f->at) ||
 	    !ops->read(ctx, f->at, &f->ret))
 		return RESTORE_STEP_FAILED;
 	if (row->rule[CFI_SP].how == CFI_IS)
 		f->sp = cfa + (uint64_t)row->rule[CFI_SP].offset;
-	else if (!place_of(&row->rule[CFI_SP], ops, ctx, state, cfa, &place) ||
+	else if (!rule_place(&row->rule[CFI_SP], ops, ctx, state, cfa, &place) ||
 		 !ops->read(ctx, place, &f->sp))
 		return RESTORE_STEP_FAILED;
 	for (int i = 0; i < RESTORE_REGISTERS; i++) {
@@ -224,7 +224,7 @@ enum restore_step cfi_unwind(const struct cfi_row *row, const struct restore_ops
 
 		if (r->how == CFI_SAME)
 			continue;
-		if (!place_of(r, ops, ctx, state, cfa, &f->saved[i])) {
+		if (!rule_place(r, ops, ctx, state, cfa, &f->saved[i])) {
 			f->saved[i] = 0;
 			f->lost |= 1u << i;
 		}

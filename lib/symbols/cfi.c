@@ -17,15 +17,15 @@ struct known_row {
 	struct cfi_row *row; /* NULL: none */
 };
 
-HASH_TABLE_TYPE(row_table, struct known_row);
+HASH_TABLE_TYPE(cfi_rows, struct known_row);
 
 struct cfi {
 	Elf *elf;
 	Dwarf_CFI *dwarf;
-	struct row_table rows;
+	struct cfi_rows rows;
 };
 
-static bool row_table_in_use(const struct known_row *r)
+static bool cfi_rows_in_use(const struct known_row *r)
 {
 	return r->vaddr;
 }
@@ -35,19 +35,19 @@ static uint64_t hash_vaddr(uint64_t vaddr)
 	return (vaddr * 0x9e3779b97f4a7c15ULL) >> 16;
 }
 
-static uint64_t row_table_slot_hash(const void *none, const struct known_row *r)
+static uint64_t cfi_rows_slot_hash(const void *none, const struct known_row *r)
 {
 	(void)none;
 	return hash_vaddr(r->vaddr);
 }
 
-static bool row_table_matches(const void *none, const struct known_row *r, const uint64_t *vaddr)
+static bool cfi_rows_matches(const void *none, const struct known_row *r, const uint64_t *vaddr)
 {
 	(void)none;
 	return r->vaddr == *vaddr;
 }
 
-HASH_TABLE_FUNCTIONS(row_table, struct known_row, uint64_t, void);
+HASH_TABLE_FUNCTIONS(cfi_rows, struct known_row, uint64_t, void);
 
 static Elf *open_vdso(void)
 {
@@ -89,7 +89,7 @@ void cfi_close(struct cfi *c)
 	for (size_t i = 0; i < c->rows.n_slots; i++)
 		if (c->rows.slots[i].vaddr)
 			free_row(c->rows.slots[i].row);
-	row_table_free(&c->rows);
+	cfi_rows_free(&c->rows);
 	if (c->dwarf)
 		dwarf_cfi_end(c->dwarf);
 	if (c->elf)
@@ -194,11 +194,11 @@ none:
 const struct cfi_row *cfi_at(struct cfi *c, uint64_t vaddr)
 {
 	uint64_t key = vaddr + 1;
-	struct known_row *slot = row_table_slot(&c->rows, NULL, hash_vaddr(key), &key);
+	struct known_row *slot = cfi_rows_slot(&c->rows, NULL, hash_vaddr(key), &key);
 
 	if (!slot)
 		return NULL;
 	if (!slot->vaddr)
-		row_table_fill(&c->rows, slot, (struct known_row){key, make_row(c, vaddr)});
+		cfi_rows_fill(&c->rows, slot, (struct known_row){key, make_row(c, vaddr)});
 	return slot->row;
 }

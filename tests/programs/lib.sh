@@ -216,8 +216,8 @@ verify_at_least() {
 	ok "$1 ($sum samples)"
 }
 
-# frames_at_least NAME N: records until frames were restored for N samples in uninstrumented code, or
-# N samples were taken.  Each must lead to the call that the context names.  A few may end early:
+# frames_at_least NAME N: records until N samples were taken, and restores frames of those in
+# uninstrumented code.  They must lead to the call that the context names.  A few may end early:
 # in code without unwind information, and where the unwinder or longjmp() changes the registers.
 frames_at_least() {
 	local samples=0 whole=0 some=0 unwound=0 reused=0 f=1000
