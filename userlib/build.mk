@@ -36,7 +36,7 @@ USERLIB_OBJ := $(O)/obj/userlib
 USERLIB_C := segments restore_far stack_state stack_switch page thread_page registry origin \
 	interpose_thread main_exit interpose_signal interpose_handler interpose_prctl confined \
 	self_sampler self_state self_signal self_altstack self_source self_sample self_modules \
-	self_ring local_libc
+	self_ring local_libc context_capture context_id context_modules dictionary
 # Assembly files of every executable's runtime, in front of the C files.
 USERLIB_S := pushpop leaf_entry signal_entry sampling_entry syscall_stub vfork thread_body \
 	main_stub
@@ -84,8 +84,10 @@ $(USERLIB_OBJ)/%-exec.o: $(USERLIB_DIR)/%.S $(O)/obj/.flags
 
 # What each archive's object holds.  text_end is last: the runtime's code ends there.
 userlib_objects = $(1:%=$(USERLIB_OBJ)/%.o)
-USERLIB_EXEC := $(call userlib_objects,$(USERLIB_S:%=%-exec) $(USERLIB_C) text_end)
-USERLIB_DSO := $(call userlib_objects,pushpop leaf_entry segments restore_far text_end)
+USERLIB_EXEC := $(call userlib_objects,$(USERLIB_S:%=%-exec) $(USERLIB_C) encoding_note \
+	text_end)
+USERLIB_DSO := $(call userlib_objects,pushpop leaf_entry segments restore_far encoding_note \
+	text_end)
 USERLIB_JUMP := $(call userlib_objects,jump_stubs-exec interpose_jump context_stubs-exec \
 	contexts landing_stubs-exec landing landing_pending site)
 USERLIB_CONTEXT := $(call userlib_objects,context_stubs-exec contexts-static site)

@@ -86,6 +86,108 @@ PCCE_INLINE void pcce_switch_forget(struct pcce_switch *mine)
 		pcce_stack_forget(mine);
 }
 
+/*
+ * Contexts as values.  A program asks for its own calling context:
+ *
+ *	char text[PCCE_TEXT_SIZE];
+ *
+ *	printf("%s: cannot open\n", pcce_context_text(pcce_context_id(), text));
+ *
+ * The context is that of the function that asks, with the place of the call.  All of these are
+ * thread-safe and async-signal-safe.  They take no lock, allocate nothing on the heap and leave
+ * errno as it was.  In a program without the runtime, or that is not encoded, they say in a few
+ * instructions that there is no context.
+ */
+
+/*
+ * The name of a context.  It is equal for equal contexts of one build, in every run and on every
+ * machine, and differs for different ones (a hash of 128 bits).  All zeros: there is no context.
+ * A context of which a part is not known has a name, too; decoding shows the gap.
+ *
+ * A dictionary says what names mean (pcce-decode(1) reads it).  If the environment has
+ * PCCE_DICTIONARY=FILE when the program starts, the runtime appends to that file whenever a context
+ * is named for the first time in the process.  Otherwise call pcce_dictionary_flush().
+ */
+struct pcce_id {
+	unsigned char bytes[16];
+};
+
+/*
+ * A copy of the thread's state, from which libpcce-decode computes the context
+ * (pcce_decode_process_state).  The entries follow, oldest first.
+ */
+struct pcce_context {
+	__u64 ip;  /* the place in uninstrumented code that asked, else in the runtime */
+	__u64 r11; /* 0 */
+	__u64 id;
+	__u64 ext;
+	__u64 n_entries; /* entries that follow: the newest ones */
+	__u64 missing;	 /* older entries that are not here */
+};
+
+int pcce_state_copy(struct pcce_context *to, __u64 size) __attribute__((weak, leaf, nothrow));
+void pcce_state_id(struct pcce_id *id) __attribute__((weak, leaf, nothrow));
+int pcce_dictionary_write(int fd) __attribute__((weak, nothrow));
+
+/*
+ * Copies the context to a buffer of `size` bytes, at least sizeof(struct pcce_context).  Returns 0,
+ * 1 if older entries are missing because the buffer is too small or they are not known, or -1 if
+ * there is no context.
+ */
+PCCE_INLINE int pcce_capture(struct pcce_context *to, __u64 size)
+{
+	int r = -1;
+
+	if (pcce_state_copy)
+		r = pcce_state_copy(to, size);
+	__asm__ volatile("" : : : "memory");
+	return r;
+}
+
+PCCE_INLINE const struct pcce_entry *pcce_context_entries(const struct pcce_context *c)
+{
+	return (const struct pcce_entry *)(c + 1);
+}
+
+PCCE_INLINE struct pcce_id pcce_context_id(void)
+{
+	struct pcce_id id = {{0}};
+
+	if (pcce_state_id)
+		pcce_state_id(&id);
+	__asm__ volatile("" : : : "memory");
+	return id;
+}
+
+/* "pcce:" and 32 hexadecimal digits.  Writes PCCE_TEXT_SIZE bytes to text, and returns it. */
+#define PCCE_TEXT_SIZE 38
+
+PCCE_INLINE const char *pcce_context_text(struct pcce_id id, char *text)
+{
+	char *to = text;
+
+	*to++ = 'p';
+	*to++ = 'c';
+	*to++ = 'c';
+	*to++ = 'e';
+	*to++ = ':';
+	for (int i = 0; i < 16; i++) {
+		*to++ = "0123456789abcdef"[id.bytes[i] >> 4];
+		*to++ = "0123456789abcdef"[id.bytes[i] & 15];
+	}
+	*to = 0;
+	return text;
+}
+
+/*
+ * Writes to fd what the dictionary has got since the last call: lines of text.  Any number of
+ * processes may append to one file that they have opened with O_APPEND.  Returns 0, or -errno.
+ */
+PCCE_INLINE int pcce_dictionary_flush(int fd)
+{
+	return pcce_dictionary_write ? pcce_dictionary_write(fd) : 0;
+}
+
 #undef PCCE_INLINE
 
 #ifdef __cplusplus

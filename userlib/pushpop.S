@@ -53,6 +53,8 @@
 
 	.text
 	.p2align 4
+	.globl __pcce_text
+	.hidden __pcce_text
 __pcce_text:
 
 /* A field of the page, or of the entry whose offset is in r10. An executable knows where its page

@@ -27,6 +27,8 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include "confined.h"
+#include "context_modules.h"
+#include "dictionary.h"
 #include "internal.h"
 #include "page.h"
 #include "segments.h"
@@ -150,6 +152,8 @@ static void init_runtime(void)
 	end_key_valid = pthread_key_create(&end_key, on_thread_end) == 0;
 	if (!end_key_valid)
 		pcce_debug("no thread-specific key left: ended threads stay in the registry", 0);
+	context_modules_begin();
+	dictionary_begin();
 	pthread_atfork(fork_prepare, fork_parent, fork_child);
 	self_start();
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Encodes the image of one module, in this order: read the records, build the call graph, number
- * it, patch the slots, write the table, add its section, and check the result.
+ * it, patch the slots, write the table, name it in the module's note, add its section, and check
+ * the result.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "encode/callgraph.h"
 #include "elf/add_section.h"
+#include "elf/encoding_note.h"
 #include "encode/encode.h"
 #include "encode/unpatch.h"
 #include "encode/patch.h"
@@ -198,10 +200,11 @@ static int run_encode_steps(struct state *s, const struct call_counts *counts,
 	if (!err)
 		err = table_write(&s->module, &s->graph, &s->numbering, &s->records, &s->page,
 				  s->sites, &out->table, &out->table_size, why);
-	if (!err)
-		err = elf_add_section(s->patched, s->module.size, PCCE_TABLE_SECTION, out->table,
-				      out->table_size, &out->image, &out->size, why);
-	return err;
+	if (err)
+		return err;
+	encoding_note_write(&s->module, out->table, out->table_size, s->patched);
+	return elf_add_section(s->patched, s->module.size, PCCE_TABLE_SECTION, out->table,
+			       out->table_size, &out->image, &out->size, why);
 }
 
 /* Checks the result as its readers will see it. */

@@ -68,7 +68,7 @@ for linker in bfd gold lld mold; do
 	fi
 	for kind in -static -static-pie -pie -no-pie -shared; do
 		for gc in "" -Wl,--gc-sections; do
-			name="ld.$linker $kind $gc: .pcce_entries and .pcce_helpers survive"
+			name="ld.$linker $kind $gc: .pcce_entries, .pcce_helpers and .note.pcce survive"
 			if [ $linker = gold ] && [ $kind = -static-pie ]; then
 				skip "$name" "gold knows no -static-pie"
 				continue
@@ -80,7 +80,8 @@ for linker in bfd gold lld mold; do
 				-Wl,-u,__pcce_push $archive 2>"$scratch/link.err" &&
 				readelf -SW "$scratch/linked" >"$scratch/sections" &&
 				grep -q '\.pcce_entries' "$scratch/sections" &&
-				grep -q '\.pcce_helpers' "$scratch/sections"; then
+				grep -q '\.pcce_helpers' "$scratch/sections" &&
+				grep -q '\.note\.pcce' "$scratch/sections"; then
 				ok "$name"
 			else
 				not_ok "$name" "$scratch/link.err"

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Names the context of the calling thread: pcce_context_id() of pcce.h. include/pcce/dictionary.h
+ * says what the name is a hash of.
+ *
+ * The plugin takes the call for that of a leaf. So ext names it, and nothing was pushed.
+ *
+ * Price. The entries of the current segment are hashed each time, at most 16. A complete segment
+ * does not change as long as its generation is in use, so the hash of everything below the current
+ * segment is kept in a cache, under the generation that the segment's base names. The cache is
+ * common to all threads, without a lock: an element that is torn does not fit its check word.
+ *
+ * Segments in the area are read only if the cache does not know them. A signal handler that runs
+ * deeper than ever before replaces the area, so signals wait meanwhile. They need not if the
+ * program may not map memory: then no area is replaced.
+ */
+#include <signal.h>
+#include "confined.h"
+#include "context_words.h"
+#include "dictionary.h"
+#include "internal.h"
+#include "local_libc.h"
+#include "segments_below.h"
+#include "syscall.h"
+
+#define CACHE_SIZE 1024 /* a power of two */
+
+/* The hash of a segment and all below it. */
+struct chain {
+	uint64_t page, generation;
+	uint64_t a, b;
+	uint64_t check;
+};
+
+static struct chain cache[CACHE_SIZE];
+
+static uint64_t check_of(const struct chain *c)
+{
+	return pcce_name_mix(c->page ^ pcce_name_rotate(c->generation, 20)) ^
+	       pcce_name_mix(c->a + pcce_name_rotate(c->b, 32)) ^ c->b;
+}
+
+static struct chain *cache_place(uint64_t generation)
+{
+	return &cache[(generation ^ (uint64_t)(uintptr_t)&pcce_page >> 6) & (CACHE_SIZE - 1)];
+}
+
+static bool cache_get(uint64_t generation, struct pcce_name *h)
+{
+	const volatile struct chain *place = cache_place(generation);
+	struct chain c = {place->page, place->generation, place->a, place->b, place->check};
+
+	if (c.page != (uint64_t)(uintptr_t)&pcce_page || c.generation != generation ||
+	    c.check != check_of(&c))
+		return false;
+	*h = (struct pcce_name){c.a, c.b};
+	return true;
+}
+
+static void cache_put(uint64_t generation, struct pcce_name h)
+{
+	volatile struct chain *place = cache_place(generation);
+	struct chain c = {(uint64_t)(uintptr_t)&pcce_page, generation, h.a, h.b, 0};
+
+	c.check = check_of(&c);
+	place->page = c.page;
+	place->generation = c.generation;
+	place->a = c.a;
+	place->b = c.b;
+	place->check = c.check;
+}
+
+static const struct pcce_name seed = PCCE_NAME_SEED;
+
+static bool is_seed(struct pcce_name h)
+{
+	return h.a == seed.a && h.b == seed.b;
+}
+
+static struct pcce_name hash_entries(struct namer *n, struct pcce_name h,
+				     const struct pcce_entry *e, unsigned int count)
+{
+	for (; count; e++, count--) {
+		uint64_t address = e->site & PCCE_SITE_MASK, kind = e->site >> PCCE_SITE_BITS;
+
+		if (is_in_module(&main_module, address) && kind <= PCCE_COUNT_MAX &&
+		    e->id < PCCE_ID_LOST_MIN) {
+			h = pcce_name_step(h, e->id,
+					   (address - main_module.bias) ^ main_module.name.a, kind);
+		} else if (kind == PCCE_COUNT_ORIGIN2) {
+			h = seed;
+		} else {
+			struct context_element x = context_element_of(n, e);
+
+			h = element_step(h, &x);
+		}
+	}
+	return h;
+}
+
+static void add_segment_line(struct namer *n, const struct pcce_entry *entries,
+			     struct pcce_name parent, bool gap, struct pcce_name name)
+{
+	struct dictionary_line line = {.what = 's',
+				       .name = name,
+				       .has_parent = !gap && !is_seed(parent),
+				       .gap = gap,
+				       .parent = parent,
+				       .entries = entries,
+				       .n_entries = PCCE_SEGMENT_ENTRIES};
+
+	if (!dictionary_knows(name))
+		dictionary_add(n, &line);
+}
+
+/* Finds the lowest segment that must be hashed, as its distance below the current one, and the hash
+ * of what is below it. */
+static uint32_t find_hashed(const struct segments_below *s, struct pcce_name *h, bool *gap)
+{
+	uint64_t generation = s->generation;
+	uint32_t k;
+
+	*h = seed;
+	*gap = false;
+	for (k = 0; k < s->n; k++) {
+		const struct pcce_entry *base = segment_known(s, k, generation);
+
+		if (!base) {
+			*gap = true;
+			*h = pcce_name_step(seed, 0, 0, PCCE_ELEMENT_GAP);
+			break;
+		}
+		if (base[PCCE_SEGMENT_ENTRIES].site >> PCCE_SITE_BITS == PCCE_COUNT_ORIGIN2 ||
+		    cache_get(generation, h))
+			break;
+		generation = base->id;
+	}
+	return k;
+}
+
+static void hash_segments(struct namer *n, const struct segments_below *s, struct pcce_name *h,
+			  bool *gap)
+{
+	uint32_t k = find_hashed(s, h, gap);
+
+	while (k--) {
+		const struct pcce_entry *base = segment_at(s, k);
+		uint64_t generation = k ? segment_at(s, k - 1)->id : s->generation;
+		struct pcce_name parent = *h;
+
+		*h = hash_entries(n, parent, base + 1, PCCE_SEGMENT_ENTRIES);
+		add_segment_line(n, base + 1, parent, *gap, *h);
+		*gap = false;
+		cache_put(generation, *h);
+	}
+}
+
+/* Hashes everything below the current segment. *gap: all that is known of it is that it exists. */
+static struct pcce_name hash_below(struct namer *n, bool *gap)
+{
+	const uint64_t all = ~0ULL;
+	struct segments_below s;
+	struct pcce_name h = seed;
+	uint64_t before;
+	bool block = !is_confined(CONFINED_NO_MMAP);
+
+	*gap = false;
+	if (!segments_below_read(&s) || (s.generation && cache_get(s.generation, &h)))
+		return h;
+	if (block)
+		raw_syscall4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof(all));
+	segments_below_read(&s);
+	hash_segments(n, &s, &h, gap);
+	if (block)
+		raw_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
+	return h;
+}
+
+/* The elements of the call: by ext, and of the uninstrumented code that asked, unless it is the
+ * very call that ext names. */
+static unsigned int call_elements(struct namer *n, uint64_t pc, struct context_element x[2])
+{
+	uint64_t ext = page_ext();
+	unsigned int count = 0;
+
+	if (ext)
+		x[count++] = (struct context_element){.first = id_word(pcce_page.id),
+						      .second = ext_word(n, ext),
+						      .kind = PCCE_ELEMENT_CALL};
+	else if (pcce_page.id >= PCCE_ID_LOST_MIN)
+		x[count++] = (struct context_element){.first = number_word(PCCE_ID_LOST),
+						      .kind = PCCE_ELEMENT_CALL};
+	if (!is_call_of_ext(ext, pc))
+		x[count++] = (struct context_element){.second = address_word(n, pc),
+						      .kind = PCCE_ELEMENT_CODE};
+	return count;
+}
+
+/* The same as a hash. Usually the program calls, and no element need be made. */
+static struct pcce_name hash_call(struct namer *n, struct pcce_name h, uint64_t pc)
+{
+	uint64_t ext = page_ext(), id = pcce_page.id;
+	struct context_element x[2];
+	unsigned int count;
+
+	if (ext >> 32 == 0 && ext > PCCE_EXT_CHANGING && main_module.size &&
+	    id < PCCE_ID_LOST_MIN && is_call_of_ext(ext, pc))
+		return pcce_name_step(h, id, ext ^ main_module.name.a, PCCE_ELEMENT_CALL);
+	count = call_elements(n, pc, x);
+	for (unsigned int i = 0; i < count; i++)
+		h = element_step(h, &x[i]);
+	return h;
+}
+
+static void store_name(struct pcce_id *id, struct pcce_name name)
+{
+	memcpy(id->bytes, &name.a, 8);
+	memcpy(id->bytes + 8, &name.b, 8);
+}
+
+/* Adds the context's line. */
+static __attribute__((noinline)) void add_context(struct namer *n, struct pcce_name name,
+						  struct pcce_name below, bool gap,
+						  const struct pcce_entry *entries,
+						  unsigned int n_entries, uint64_t pc)
+{
+	struct context_element more[2];
+	struct dictionary_line line = {
+		.what = 'c',
+		.name = name,
+		.has_parent = !gap && !is_seed(below),
+		.gap = gap,
+		.parent = below,
+		.entries = entries,
+		.n_entries = n_entries,
+		.more = more,
+		.n_more = call_elements(n, pc, more),
+	};
+
+	dictionary_add(n, &line);
+}
+
+__attribute__((noinline)) void pcce_state_id(struct pcce_id *id)
+{
+	uint64_t pc = (uint64_t)(uintptr_t)__builtin_return_address(0);
+	uint32_t off = pcce_page.off;
+	const struct pcce_entry *entries =
+		(const struct pcce_entry *)((const char *)pcce_page.entry + (off & PCCE_OFF_HALF));
+	unsigned int n_entries = (off & PCCE_OFF_USED) / sizeof(*entries);
+	struct pcce_name below, h;
+	struct namer n;
+	bool gap;
+
+	store_name(id, (struct pcce_name){0, 0});
+	if ((!page_ext() && !page_has_entries()) || n_entries > PCCE_SEGMENT_ENTRIES)
+		return;
+	namer_begin(&n);
+	below = hash_below(&n, &gap);
+	h = hash_entries(&n, below, entries, n_entries);
+	if (is_seed(h) && !page_ext())
+		return;
+	if (is_seed(h)) { /* an origin: the thread's own stack is empty */
+		below = seed;
+		n_entries = 0;
+	}
+	h = pcce_name_end(hash_call(&n, h, pc));
+	store_name(id, h);
+	if (!dictionary_knows(h))
+		add_context(&n, h, below, gap, entries, n_entries, pc);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Declares the dictionary of contexts (dictionary.c). All is async-signal-safe. */
+#ifndef PCCE_USERLIB_DICTIONARY_H
+#define PCCE_USERLIB_DICTIONARY_H
+
+#include "context_words.h"
+
+#pragma GCC visibility push(hidden)
+
+/* What a line says: a list of elements on top of another one. */
+struct dictionary_line {
+	char what; /* 's' or 'c' */
+	struct pcce_name name;
+	bool has_parent, gap; /* a gap: older entries are not known */
+	struct pcce_name parent;
+	const struct pcce_entry *entries; /* the one below them is in memory, too */
+	unsigned int n_entries;
+	const struct context_element *more; /* elements above the entries */
+	unsigned int n_more;
+};
+
+void dictionary_begin(void);
+/* Is this name, or module, in the dictionary already? If not, the caller must add it now. */
+bool dictionary_knows(struct pcce_name name);
+void dictionary_add(struct namer *n, const struct dictionary_line *line);
+
+#pragma GCC visibility pop
+
+#endif
