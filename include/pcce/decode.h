@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * libpcce-decode: turns context ids back into chains of calls.  Profilers, agents and crash
- * handlers use it in one of two ways:
+ * handlers use it in one of three ways:
  *
  *   - A recording of pcce-record is opened and its samples are read, one after the other.
  *   - The modules of a process are described, and contexts that the caller has captured are
  *     decoded.
+ *   - A dictionary is read, and contexts are decoded that programs have named.
  *
  * libpcce-decode(3) describes each function and has examples; pkg-config knows the flags under the
  * name pcce-decode.
@@ -259,6 +260,36 @@ int pcce_decode_process_sample(struct pcce_decode_process *process,
 			       const struct pcce_sample *sample, size_t size,
 			       const struct pcce_decode_context **context,
 			       struct pcce_decode_error *why);
+
+/* ---- named contexts ------------------------------------------------------------------------ */
+
+/* What the names of contexts mean that programs ask for (pcce_context_id in pcce.h). */
+struct pcce_decode_dictionary;
+
+int pcce_decode_dictionary_new(uint64_t flags, struct pcce_decode_dictionary **dictionary,
+			       struct pcce_decode_error *why);
+void pcce_decode_dictionary_free(struct pcce_decode_dictionary *dictionary); /* or NULL */
+/*
+ * Reads a dictionary.  If it was read before, only what has been appended since is read.  Returns
+ * the number of damaged lines, which are ignored, or -errno.
+ */
+int pcce_decode_dictionary_read(struct pcce_decode_dictionary *dictionary, const char *path,
+				struct pcce_decode_error *why);
+/*
+ * Adds a folder with programs and libraries, or their debug files: under their own names, by build
+ * id as in /usr/lib/debug, or as in a cache of debuginfod.  The last folder is searched first, and
+ * then the places that the dictionary names.  0 or -ENOMEM.
+ */
+int pcce_decode_dictionary_search(struct pcce_decode_dictionary *dictionary, const char *folder,
+				  struct pcce_decode_error *why);
+/*
+ * Decodes the context that has this name.  It lives until the next call with this dictionary.
+ * Run-time addresses of its frames are 0.  0, or -errno: -ENOENT if the dictionary does not have the
+ * name, -ENXIO if a module is not found.
+ */
+int pcce_decode_dictionary_context(struct pcce_decode_dictionary *dictionary, const uint8_t id[16],
+				   const struct pcce_decode_context **context,
+				   struct pcce_decode_error *why);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <pcce/sample.h>
 #include "api/context.h"
+#include "api/process.h"
 #include "base/array.h"
 #include "decode/decode.h"
 #include "decode/maps.h"
@@ -58,6 +59,11 @@ int pcce_decode_process_new(uint64_t flags, struct pcce_decode_process **process
 	}
 	*process = p;
 	return r ? api_error(why, &reason, r) : 0;
+}
+
+struct pcce_decode_context *process_context(struct pcce_decode_process *p)
+{
+	return &p->context;
 }
 
 static void free_module(struct process_module *m)

@@ -123,10 +123,7 @@ int debuginfo_open_link(int fd, Elf *elf, Elf **debug)
 	return found;
 }
 
-/*
- * Returns the i-th cache folder of debuginfod's clients, malloc'ed; NULL: its variable is not set.
- */
-static char *debuginfod_cache(unsigned int i)
+char *debuginfo_cache(unsigned int i)
 {
 	static const struct {
 		const char *variable, *folder;
@@ -144,8 +141,6 @@ static char *debuginfod_cache(unsigned int i)
 	return path;
 }
 
-#define CACHES 4
-
 int debuginfo_open(const uint8_t *id, size_t size, Elf **elf)
 {
 	char hex[2 * ID_MAX + 1], path[4096];
@@ -156,8 +151,8 @@ int debuginfo_open(const uint8_t *id, size_t size, Elf **elf)
 	build_id_to_hex(id, size, hex);
 	snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%.2s/%s.debug", hex, hex + 2);
 	fd = open_debug_file(path, id, size, elf);
-	for (unsigned int i = 0; i < CACHES && fd < 0; i++) {
-		char *dir = debuginfod_cache(i);
+	for (unsigned int i = 0; i < DEBUGINFO_CACHES && fd < 0; i++) {
+		char *dir = debuginfo_cache(i);
 
 		if (!dir)
 			continue;
@@ -175,8 +170,8 @@ char *debuginfo_source(const uint8_t *id, size_t size, const char *path)
 	if (size < 2 || size > ID_MAX)
 		return NULL;
 	build_id_to_hex(id, size, hex);
-	for (unsigned int i = 0; i < CACHES && !found; i++) {
-		char *dir = debuginfod_cache(i), *name;
+	for (unsigned int i = 0; i < DEBUGINFO_CACHES && !found; i++) {
+		char *dir = debuginfo_cache(i), *name;
 
 		if (!dir)
 			continue;

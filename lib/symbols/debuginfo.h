@@ -11,6 +11,12 @@
 #include <stdint.h>
 #include <libelf.h>
 
+/*
+ * Returns the i-th cache folder of debuginfod's clients, malloc'ed; NULL: its variable is not set.
+ */
+#define DEBUGINFO_CACHES 4
+char *debuginfo_cache(unsigned int i);
+
 bool debuginfo_same_build_id(Elf *elf, const uint8_t *id, size_t size);
 
 /*

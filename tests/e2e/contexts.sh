@@ -112,4 +112,147 @@ cut -d ' ' -f 1 walks.out >walks.names
 check "a program with threads writes each context once" has_all walks.dictionary walks.names
 is "... and each line has a parent" \
 	"$(awk '$2 == "s" { seen[$3] = 1 } $2 != "m" && $4 != "-" { want[$4] = 1 } END { for (w in want) if (!(w in seen)) print w }' walks.dictionary)" ""
+
+# ---- decoding ----------------------------------------------------------------------------
+
+export LD_LIBRARY_PATH=$out/lib
+# shellcheck disable=SC2046
+if ! $CC -O2 -g -Wall -Wextra -Werror $(pkg-config --cflags pcce-decode) lookup.c \
+	$(pkg-config --libs pcce-decode) -o lookup 2>lookup.log; then
+	not_ok "lookup.c is built" lookup.log
+fi
+# decodes NAME PROGRAM: each of its names, without and with debug information
+decodes() {
+	rm -f dictionary
+	PCCE_DICTIONARY=$scratch/dictionary ./"$2" 200000 chains >walks.txt
+	check "$1: all contexts are those that the program knows" sh -c "./lookup dictionary <chains"
+	pcce-decode -d dictionary <chains >decoded 2>decoded.err
+	expand decoded >expanded
+	cut -d ' ' -f 1- chains | cmp -s - expanded &&
+		ok "$1: pcce-decode prints the same, with the lines of all calls" ||
+		not_ok "$1: pcce-decode prints the same, with the lines of all calls" \
+			"$(diff chains expanded | cut -c 1-300 | head -n 4)" decoded.err
+}
+# Writes repetitions out, and leaves out frames of other files.
+expand() {
+	awk '
+	function flush(   i) {
+		if (name == "") return
+		printf "%s", name
+		for (i = 0; i < n; i++) if (frame[i] != "") printf " %s", frame[i]
+		print ""
+	}
+	/^pcce:/ { flush(); name = $1; n = 0; next }
+	{
+		frame[n++] = $4 ~ /\/walks\.c:/ ? $2 substr($4, match($4, /:[0-9]*$/)) : ""
+		times = match($0, / x [0-9]+/) ? substr($0, RSTART + 3, RLENGTH - 3) : 1
+		span = match($0, / with the [0-9]+/) ? substr($0, RSTART + 10, RLENGTH - 10) + 1 : 1
+		for (; times > 1; times--)
+			for (i = 0; i < span; i++) { frame[n] = frame[n - span]; n++ }
+	}
+	END { flush() }' "$1"
+}
+for flags in -O0 -O2 "-O2 -static" "-O3 -no-pie -fno-pie"; do
+	# shellcheck disable=SC2086
+	if build walks $flags walks.c; then decodes "$flags" walks; else not_ok "$flags: is built" walks.log; fi
+done
+build lib -O2 -DWITH_LIBRARY walks.c ./library.so
+decodes "with a library" lib
+
+build walks -O2 walks.c
+rm -f dictionary
+PCCE_DICTIONARY=dictionary ./walks 20000 chains >walks.txt
+head -n 1 chains | cut -d ' ' -f 1 >one
+{
+	echo "before [$(cat one)] after"
+	echo "pcce: nothing pcce:0123"
+	echo "$none, and an unknown one: pcce:00112233445566778899aabbccddeeff"
+	printf 'without a newline'
+} >log
+pcce-decode -d dictionary <log >annotated 2>annotated.err
+is "lines of the log stay as they are" "$(grep -v '^    ' annotated)" "$(cat log)"
+is "the context follows its line" "$(sed -n 2p annotated | sed 's|/[^ ]*/||')" \
+	"    #0   $(head -n 1 chains | cut -d ' ' -f 2 | sed 's/:/ at walks.c:/')"
+is "what has no context says so" "$(grep -A 2 unknown annotated | sed -n 2,3p)" \
+	"    [no context]"$'\n'"    [not in the dictionary]"
+is "a name that is not known is one sentence" "$(cat annotated.err)" \
+	"pcce-decode: cannot decode a context: the dictionary does not have its name"
+is "a name is replaced" "$(pcce-decode -r -d dictionary <one | cut -d ' ' -f 1-2)" \
+	"$(head -n 1 chains | cut -d ' ' -f 2 | sed 's/\(.*\):\(.*\)/\1 (walks.c:\2)/')"
+is "PCCE_DICTIONARY names the dictionary" "$(PCCE_DICTIONARY=dictionary pcce-decode <one | wc -l)" \
+	"$(pcce-decode -d dictionary <one | wc -l)"
+
+# Other places of the program, and other programs.
+pcce-decode -d dictionary <chains >wanted
+mkdir -p moved/.build-id
+mv walks moved/walks
+pcce-decode -d dictionary <one >gone 2>gone.err
+is "without the program, one sentence says so" "$(grep -c 'cannot decode contexts in .*/walks: the file is not there' gone.err)" 1
+check "... and the log is copied" grep -q "$(cat one)" gone
+check "a folder with the program is enough" sh -c "pcce-decode -d dictionary -s moved <chains | cmp - wanted"
+id=$(readelf -n moved/walks | sed -n 's/.*Build ID: //p')
+mkdir -p "moved/.build-id/${id:0:2}" "cache/$id"
+cp moved/walks "cache/$id/executable"
+mv moved/walks "moved/.build-id/${id:0:2}/${id:2}"
+check "... also by build id" sh -c "pcce-decode -d dictionary -s moved <chains | cmp - wanted"
+check "... also in a cache of debuginfod" sh -c \
+	"DEBUGINFOD_CACHE_PATH=$scratch/cache pcce-decode -d dictionary <chains | cmp - wanted"
+build walks -O1 walks.c
+pcce-decode -d dictionary <one >gone 2>gone.err
+is "a program that was built again is refused" "$(grep -c 'has been built or encoded again' gone.err)" 1
+cp "cache/$id/executable" walks
+if record self again.data ./walks 400000 && pcce-encode -p again.data walks 2>recoded.log; then
+	pcce-decode -d dictionary <one >gone 2>gone.err
+	is "... and one that was encoded again" "$(grep -c 'has been built or encoded again' gone.err)" 1
+else
+	not_ok "... and one that was encoded again" recoded.log again.data.err
+fi
+cp "cache/$id/executable" walks
+
+# Damaged dictionaries: the rest is decoded, and nothing wrong.
+n=$(wc -l <dictionary)
+sed -e '$s/.....$//' dictionary >shortened
+pcce-decode -d shortened <chains >got 2>got.err
+check "a dictionary that was cut off: the rest is decoded" sh -c "[ \$(grep -c '#0 ' got) -ge $(($(wc -l <chains) - 1)) ]"
+sed -e 's/^\(pcce1 c [0-9a-f]* - \)1,/\12,/' dictionary >changed
+pcce-decode -d changed <chains >got 2>got.err
+check "changed lines are counted" grep -q 'lines are damaged, and are ignored' got.err
+is "... and not decoded" "$(expand got | grep -vFxf chains | awk 'NF > 1' | head -n 1)" ""
+grep -v '^pcce1 s' dictionary >roots
+pcce-decode -d roots <chains >got 2>got.err
+check "without the segments below, a context ends in a gap" grep -q '\[truncated\]' got
+echo "pcce1 nonsense" >bad
+pcce-decode -d bad <one >got 2>got.err
+check "a file that is no dictionary" grep -q '1 lines are damaged' got.err
+pcce-decode -d missing <one >got 2>got.err
+is "a missing dictionary is an error" $? 1
+check "... that names it" grep -q '^pcce-decode: cannot open the dictionary missing: No such file' got.err
+sort dictionary dictionary | shuf --random-source=dictionary >mixed
+check "the order of lines does not matter" sh -c "pcce-decode -d mixed <chains | cmp - wanted"
+
+# A log that grows together with its dictionary.
+mkfifo pipe
+: >growing
+pcce-decode -d growing <pipe >follow.out 2>follow.err &
+exec 5>pipe
+cp dictionary growing.new
+cat growing.new >>growing
+cat one >&5
+for ((i = 0; i < 100; i++)); do
+	grep -q '#0 ' follow.out && break
+	sleep 0.1
+done
+check "a context that comes later is found" grep -q '#0 ' follow.out
+exec 5>&-
+wait
+
+if command -v valgrind >/dev/null; then
+	check "no errors and leaks" valgrind -q --leak-check=full --error-exitcode=9 pcce-decode -d changed <log
+fi
+head -n 500 chains | cut -d ' ' -f 1 | grep -Fxf <(awk 'length($0) < 400 { print $1 }' chains) >short
+awk '{ line[NR] = $0 } END { for (i = 0; i < 1000000; i++) print line[i % NR + 1] }' short >million
+begin=$(date +%s%N)
+pcce-decode -r -d dictionary <million >million.out
+echo "#   a million names in $((($(date +%s%N) - begin) / 1000000)) ms"
+is "a million names are decoded" "$(wc -l <million.out) $(grep -c pcce: million.out)" "1000000 0"
 done_testing

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# Completes the commands pcce-record, pcce-report, pcce-merge, pcce-diff, pcce-check, pcce-encode
-# and pcce-config in bash.  It needs only bash.  Options and formats come from the --help of the
+# Completes the commands pcce-record, pcce-report, pcce-merge, pcce-diff, pcce-check, pcce-decode,
+# pcce-encode and pcce-config in bash.  It needs only bash.  Options and formats come from the --help of the
 # installed command.  This file lists the values that options take.
 
 _pcce_options() {
@@ -32,8 +32,9 @@ _pcce_files() {
 _pcce_value() {
 	case $command$1 in
 	*--format) _pcce_words "$(_pcce_formats "$path")" ;;
-	*--input | *-i | *--output | *-o | *--profile | *encode-p) _pcce_files -f ;;
-	*--source) _pcce_files -d ;;
+	*--input | *-i | *--output | *-o | *--profile | *--dictionary | *encode-p | *decode-d)
+		_pcce_files -f ;;
+	*--source | *--symbols | *decode-s) _pcce_files -d ;;
 	*--color) _pcce_words "always never auto" ;;
 	*diff--by) _pcce_words "calls names" ;;
 	*--by) _pcce_words "function line file module" ;;
@@ -123,5 +124,5 @@ _pcce() {
 	fi
 }
 
-complete -F _pcce pcce-record pcce-report pcce-merge pcce-diff pcce-check pcce-encode \
-	pcce-config
+complete -F _pcce pcce-record pcce-report pcce-merge pcce-diff pcce-check pcce-decode \
+	pcce-encode pcce-config

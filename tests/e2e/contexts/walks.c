@@ -178,7 +178,8 @@ static NOINLINE void capture(void)
 		__func__, 0                  \
 	}
 #define LEAVE chain.n--
-#define AT (chain.at[chain.n - 1].line = __LINE__)
+/* The call must be in the line of the macro. */
+#define CALL(call) (chain.at[chain.n - 1].line = __LINE__, (call))
 
 static unsigned int choose(unsigned int n)
 {
@@ -197,7 +198,7 @@ static NOINLINE void ask(void)
 	struct pcce_id id;
 
 	ENTER;
-	AT, id = pcce_context_id();
+	CALL(id = pcce_context_id());
 	know_locked(id);
 	if (choose(16) == 0)
 		capture();
@@ -209,9 +210,9 @@ static NOINLINE void ask_twice(void)
 	struct pcce_id id;
 
 	ENTER;
-	AT, id = pcce_context_id();
+	CALL(id = pcce_context_id());
 	know_locked(id);
-	AT, id = pcce_context_id();
+	CALL(id = pcce_context_id());
 	know_locked(id);
 	LEAVE;
 }
@@ -219,10 +220,9 @@ static NOINLINE void ask_twice(void)
 static NOINLINE int compare(const void *a, const void *b)
 {
 	ENTER;
-	AT, ask();
+	CALL(ask());
 	if (chain.n < 12) {
-		AT;
-		walk();
+		CALL(walk());
 	}
 	LEAVE;
 	return *(const int *)a - *(const int *)b;
@@ -231,22 +231,18 @@ static NOINLINE int compare(const void *a, const void *b)
 static NOINLINE void odd(void)
 {
 	ENTER;
-	AT, ask_twice();
-	if (choose(2)) {
-		AT;
-		even();
-	}
+	CALL(ask_twice());
+	if (choose(2))
+		CALL(even());
 	LEAVE;
 }
 
 static NOINLINE void even(void)
 {
 	ENTER;
-	AT, ask();
-	if (choose(2)) {
-		AT;
-		odd();
-	}
+	CALL(ask());
+	if (choose(2))
+		CALL(odd());
 	LEAVE;
 }
 
@@ -254,18 +250,14 @@ static NOINLINE void deeper(int depth)
 {
 	ENTER;
 	if (depth == 0) {
-		AT;
-		ask();
+		CALL(ask());
 	} else if (choose(3)) {
-		AT;
-		deeper(depth - 1);
+		CALL(deeper(depth - 1));
 	} else {
-		AT;
-		deeper(depth - 1);
+		CALL(deeper(depth - 1));
 	}
 	if (choose(50) == 0) {
-		AT;
-		ask_twice();
+		CALL(ask_twice());
 	}
 	LEAVE;
 }
@@ -274,10 +266,9 @@ static void handler(int sig)
 {
 	(void)sig;
 	ENTER;
-	AT, ask();
+	CALL(ask());
 	if (choose(40) == 0) {
-		AT;
-		deeper(20 + (int)choose(3));
+		CALL(deeper(20 + (int)choose(3)));
 	}
 	LEAVE;
 }
@@ -286,7 +277,7 @@ static void handler(int sig)
 static NOINLINE void from_library(void)
 {
 	ENTER;
-	AT, ask();
+	CALL(ask());
 	LEAVE;
 }
 #endif
@@ -296,35 +287,35 @@ static NOINLINE void walk(void)
 	int two[2] = {2, 1};
 
 	ENTER;
-	AT, ask();
+	CALL(ask());
 	switch (chain.n > 10 ? 7 : choose(8)) {
 	case 0:
-		AT, walk();
+		CALL(walk());
 		break;
 	case 1:
-		AT, odd();
+		CALL(odd());
 		break;
 	case 2:
-		AT, even();
+		CALL(even());
 		break;
 	case 3:
-		AT, pointers[choose(3)]();
+		CALL(pointers[choose(3)]());
 		break;
 	case 4:
-		AT, qsort(two, 2, sizeof(*two), compare);
+		CALL(qsort(two, 2, sizeof(*two), compare));
 		break;
 	case 5:
-		AT, raise(SIGUSR1);
+		CALL(raise(SIGUSR1));
 		break;
 	case 6:
 #ifdef WITH_LIBRARY
-		AT, library_call(from_library);
+		CALL(library_call(from_library));
 #endif
 		break;
 	default:
 		break;
 	}
-	AT, ask_twice();
+	CALL(ask_twice());
 	LEAVE;
 }
 
@@ -333,30 +324,30 @@ static NOINLINE void deep_walk(void)
 	ENTER;
 	/* Few different chains. */
 	chain.random = 17 + choose(3);
-	AT, deeper(600);
+	CALL(deeper(600));
 	LEAVE;
 }
 
-static void *run(void *seed)
+static NOINLINE void run(uint64_t random)
 {
-	uint64_t random = (uint64_t)(uintptr_t)seed;
-
 	ENTER;
 	for (long i = 0; asked < chain.left; i++) {
-		chain.random = random + (uint64_t)i % 400;
+		chain.random = random + (uint64_t)i % 2000;
 		if (i % 500 == 0)
-			AT, deep_walk();
-		AT, walk();
+			CALL(deep_walk());
+		CALL(walk());
 	}
 	LEAVE;
-	return NULL;
 }
 
 static void *thread(void *count)
 {
+	ENTER;
 	chain.left = *(long *)count;
 	/* The same seed in all threads: their contexts are equal. */
-	return run((void *)1);
+	CALL(run(1));
+	LEAVE;
+	return NULL;
 }
 
 int main(int argc, char **argv)
@@ -372,10 +363,10 @@ int main(int argc, char **argv)
 	for (int i = 0; i < THREADS; i++)
 		if (pthread_create(&threads[i], NULL, thread, &each))
 			return 1;
-	chain.at[chain.n++] = (struct place){"main", 0};
+	ENTER;
 	chain.left = each;
-	AT, run((void *)1);
-	chain.n--;
+	CALL(run(1));
+	LEAVE;
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	printf("%ld distinct, %ld captured\n", distinct, captured);

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Decodes all contexts once, only to know which addresses need names. Then each file is read
+ * once. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "contexts/symbols.h"
+#include "symbols/address_list.h"
+#include "symbols/symbolize.h"
+
+/* The addresses of one module that need names. */
+struct wanted {
+	struct address_list addresses;
+	uint32_t number; /* of the module, in the symbol table */
+};
+
+struct adding {
+	struct symbol_table *names;
+	uint32_t number;
+};
+
+static int add_context_symbol(void *ctx, const struct symbolize_frame *f)
+{
+	const struct adding *a = ctx;
+	struct pcce_rec_symbol rec = {
+		.vaddr = f->vaddr,
+		.symbol = f->symbol,
+		.module = a->number,
+		.line = f->line,
+		.depth = f->depth,
+		.flags = f->inlined ? PCCE_SYMBOL_INLINED : 0,
+	};
+
+	return symbol_table_add_symbol(a->names, &rec, f->function, f->file);
+}
+
+/* The frames of one context. */
+static int want_frames(struct pcce_decode_dictionary *d, const struct pcce_decode_context *c,
+		       struct wanted *wanted, size_t n)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < c->decoded.n && !r; i++) {
+		const struct decode_frame *f = &c->decoded.frames[i];
+		size_t module = dictionary_module_of(d, f);
+		uint64_t vaddr;
+
+		if (module >= n || f->module == UINT32_MAX)
+			continue;
+		vaddr = f->address & ((UINT64_C(1) << DICTIONARY_RANGE_BITS) - 1);
+		wanted[module].number = f->module;
+		r = address_list_add(&wanted[module].addresses, vaddr);
+	}
+	return r;
+}
+
+static int read_symbols(struct pcce_decode_dictionary *d, size_t module, struct wanted *w)
+{
+	const struct dictionary_module *m = &dictionary_content(d)->modules[module];
+	const char *path = dictionary_module_file(d, module);
+	struct adding adding = {dictionary_names(d), w->number};
+	struct error why;
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1, r;
+
+	if (fd < 0)
+		return 0;
+	r = symbolize_file(fd, m->build_id, m->build_id_size, w->addresses.all, w->addresses.n,
+			   add_context_symbol, &adding, &why);
+	close(fd);
+	return r == -ENOMEM ? r : 0;
+}
+
+int contexts_add_symbols(struct pcce_decode_dictionary *d, size_t from)
+{
+	const struct dictionary_lines *lines = dictionary_content(d);
+	size_t n = lines->n_modules;
+	struct wanted *wanted = calloc(n + 1, sizeof(*wanted));
+	int r = wanted ? 0 : -ENOMEM;
+
+	for (size_t i = from; i < lines->n_lists && !r; i++) {
+		const struct pcce_decode_context *c;
+		uint8_t id[16];
+
+		if (!lines->lists[i].context)
+			continue;
+		memcpy(id, &lines->lists[i].name, sizeof(id));
+		r = pcce_decode_dictionary_context(d, id, &c, NULL);
+		r = r == -ENOMEM ? r : r ? 0 : want_frames(d, c, wanted, n);
+	}
+	for (size_t i = 0; i < n && !r; i++) {
+		address_list_sort(&wanted[i].addresses);
+		if (wanted[i].addresses.n)
+			r = read_symbols(d, i, &wanted[i]);
+	}
+	if (!r)
+		r = symbol_table_finish(dictionary_names(d));
+	for (size_t i = 0; wanted && i < n; i++)
+		address_list_free(&wanted[i].addresses);
+	free(wanted);
+	return r;
+}

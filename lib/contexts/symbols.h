@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Adds names, files and lines from debug information to the contexts of a dictionary. */
+#ifndef PCCE_CONTEXTS_SYMBOLS_H
+#define PCCE_CONTEXTS_SYMBOLS_H
+
+#include "api/dictionary.h"
+
+/* Of all contexts from the `from`-th list of the dictionary on. What cannot be read adds nothing. 0
+ * or -ENOMEM. */
+int contexts_add_symbols(struct pcce_decode_dictionary *d, size_t from);
+
+#endif

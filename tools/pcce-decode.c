@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Decodes the names of contexts in a log: the command line of pcce-decode. lib/contexts does the
+ * work. */
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/message.h"
+#include "contexts/log.h"
+#include "symbols/debuginfo.h"
+
+const char *argp_program_version = "pcce-decode (pcce) " PCCE_VERSION;
+
+#define BLOCK (1u << 20)
+
+struct arguments {
+	char **dictionaries, **folders;
+	size_t n_dictionaries, n_folders;
+	bool replace, raw, simple;
+};
+
+static const struct argp_option options[] = {
+	{"dictionary", 'd', "FILE", 0,
+	 "Read the meaning of names from FILE; can be given several times (default: "
+	 "$PCCE_DICTIONARY)",
+	 0},
+	{"symbols", 's', "DIR", 0,
+	 "Look for programs and libraries in DIR first; can be given several times", 0},
+	{"replace", 'r', NULL, 0, "Replace each name by its context, in one line", 0},
+	{"raw-names", 'R', NULL, 0, "Print C++ names as the linker knows them", 0},
+	{"simple-names", 'S', NULL, 0, "Print C++ names without parameters", 0},
+	{0},
+};
+
+static error_t parse_decode_option(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *a = state->input;
+
+	switch (key) {
+	case 'd':
+		a->dictionaries[a->n_dictionaries++] = arg;
+		return 0;
+	case 's':
+		a->folders[a->n_folders++] = arg;
+		return 0;
+	case 'r':
+		a->replace = true;
+		return 0;
+	case 'R':
+		a->raw = true;
+		return 0;
+	case 'S':
+		a->simple = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		message_usage(state,
+			      "cannot read '%s': the log is read from standard input; use '<'",
+			      arg);
+		return 0;
+	case ARGP_KEY_END:
+		if (!a->n_dictionaries && getenv("PCCE_DICTIONARY"))
+			a->dictionaries[a->n_dictionaries++] = getenv("PCCE_DICTIONARY");
+		if (!a->n_dictionaries)
+			message_usage(state, "cannot decode: no dictionary is given; use "
+					     "--dictionary or PCCE_DICTIONARY");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse_decode_option,
+	.doc = "Copy a log from standard input to standard output, with the calling contexts that "
+	       "it names. A name is a word such as pcce:0123...cdef, which a program gets from "
+	       "pcce_context_id(). The context follows the line, innermost function first."
+	       "\vThe dictionary comes from the program: it runs with PCCE_DICTIONARY=FILE, or "
+	       "calls pcce_dictionary_flush(). Programs and libraries are found by the names that "
+	       "the dictionary has, and by build id in the folders of --symbols, in debuginfod's "
+	       "cache and in /usr/lib/debug.",
+};
+
+static int cannot_decode(const char *text)
+{
+	message("pcce-decode", "%s", text);
+	return EXIT_FAILURE;
+}
+
+/* The folders of --symbols are searched first, so they come last. */
+static int add_folders(struct pcce_decode_dictionary *d, const struct arguments *a)
+{
+	int r = 0;
+
+	for (unsigned int i = DEBUGINFO_CACHES; i && !r; i--) {
+		char *cache = debuginfo_cache(i - 1);
+
+		if (cache)
+			r = pcce_decode_dictionary_search(d, cache, NULL);
+		free(cache);
+	}
+	for (size_t i = a->n_folders; i && !r; i--)
+		r = pcce_decode_dictionary_search(d, a->folders[i - 1], NULL);
+	return r;
+}
+
+/* Prints the complete lines of a block. Returns how many bytes they have, or -ENOMEM. */
+static ssize_t print_lines(struct context_log *l, const char *block, size_t n)
+{
+	const char *at = block, *end = block + n, *newline;
+
+	while ((newline = memchr(at, '\n', (size_t)(end - at)))) {
+		if (context_log_line(l, at, (size_t)(newline - at), stdout))
+			return -ENOMEM;
+		at = newline + 1;
+	}
+	return at - block;
+}
+
+/* Lines are printed as soon as they are there. */
+static int filter_log(struct context_log *l, struct error *why)
+{
+	size_t size = 2 * BLOCK, n = 0;
+	char *block = malloc(size), *more;
+	ssize_t got = 1, done = 0;
+
+	while (block && got) {
+		if (size - n < BLOCK) {
+			more = realloc(block, size * 2);
+			if (!more)
+				break;
+			block = more;
+			size *= 2;
+		}
+		got = read(STDIN_FILENO, block + n, BLOCK);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			break;
+		n += (size_t)got;
+		if (!got && n)
+			block[n++] = '\n';
+		done = print_lines(l, block, n);
+		if (done < 0)
+			break;
+		memmove(block, block + done, n - (size_t)done);
+		n -= (size_t)done;
+		if (fflush(stdout))
+			break;
+	}
+	free(block);
+	if (got < 0)
+		return error_set(why, -errno, "cannot read standard input: %s", strerror(errno));
+	if (ferror(stdout))
+		return error_set(why, -EIO, "cannot write to standard output: %s", strerror(errno));
+	return got || done < 0 ? error_memory(why) : 0;
+}
+
+static int decode_log(const struct arguments *a)
+{
+	uint64_t flags = PCCE_DECODE_INLINED | (a->raw ? PCCE_DECODE_RAW_NAMES : 0) |
+			 (a->simple ? PCCE_DECODE_SIMPLE_NAMES : 0);
+	struct pcce_decode_dictionary *d;
+	struct pcce_decode_error text;
+	struct context_log *l;
+	struct error why;
+	int r;
+
+	if (pcce_decode_dictionary_new(flags, &d, &text))
+		return cannot_decode(text.text);
+	if (add_folders(d, a)) {
+		pcce_decode_dictionary_free(d);
+		return cannot_decode("out of memory");
+	}
+	l = context_log_new(d, a->dictionaries, a->n_dictionaries, a->replace, &why);
+	r = l ? filter_log(l, &why) : -EINVAL;
+	context_log_free(l);
+	pcce_decode_dictionary_free(d);
+	return r ? cannot_decode(why.text) : EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+	struct arguments a = {
+		.dictionaries = calloc((size_t)argc + 1, sizeof(char *)),
+		.folders = calloc((size_t)argc + 1, sizeof(char *)),
+	};
+	int status;
+
+	argp_err_exit_status = EXIT_FAILURE;
+	if (!a.dictionaries || !a.folders)
+		return cannot_decode("out of memory");
+	argp_parse(&argp, argc, argv, 0, NULL, &a);
+	status = decode_log(&a);
+	free(a.dictionaries);
+	free(a.folders);
+	return status;
+}
