@@ -284,8 +284,8 @@ int pcce_decode_dictionary_search(struct pcce_decode_dictionary *dictionary, con
 				  struct pcce_decode_error *why);
 /*
  * Decodes the context that has this name.  It lives until the next call with this dictionary.
- * Run-time addresses of its frames are 0.  0, or -errno: -ENOENT if the dictionary does not have the
- * name, -ENXIO if a module is not found.
+ * Run-time addresses of its frames are 0.  0, or -errno: -ENOENT if the dictionary does not have
+ * the name, -ENXIO if a module is not found.
  */
 int pcce_decode_dictionary_context(struct pcce_decode_dictionary *dictionary, const uint8_t id[16],
 				   const struct pcce_decode_context **context,

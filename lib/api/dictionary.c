@@ -96,7 +96,8 @@ static struct read_file *file_of_path(struct pcce_decode_dictionary *d, const ch
 	return d->files[d->n_files].path ? &d->files[d->n_files++] : NULL;
 }
 
-static int read_lines(struct pcce_decode_dictionary *d, FILE *stream, struct read_file *file)
+static int read_dictionary_lines(struct pcce_decode_dictionary *d, FILE *stream,
+				 struct read_file *file)
 {
 	char *line = NULL;
 	size_t size = 0;
@@ -128,7 +129,7 @@ static int read_dictionary(struct pcce_decode_dictionary *d, const char *path, s
 	if (file->done && fseeko(stream, (off_t)file->done, SEEK_SET))
 		r = error_set(why, -errno, "cannot read the dictionary %s again: %s", path,
 			      strerror(errno));
-	if (!r && read_lines(d, stream, file))
+	if (!r && read_dictionary_lines(d, stream, file))
 		r = error_memory(why);
 	if (!r && ferror(stream))
 		r = error_set(why, -EIO, "cannot read the dictionary %s", path);
@@ -347,7 +348,8 @@ static uint64_t place_word(uint64_t value, uint32_t module)
 	       (((value & PCCE_SITE_MASK) + base_of(module - 1)) & PCCE_SITE_MASK);
 }
 
-static int add_entry(struct pcce_decode_dictionary *d, const struct dictionary_element *e)
+static int add_dictionary_entry(struct pcce_decode_dictionary *d,
+				const struct dictionary_element *e)
 {
 	if (array_grow_from(&d->entries, d->n_entries, &d->entries_capacity, 256,
 			    sizeof(*d->entries)))
@@ -381,7 +383,7 @@ static int take_elements(struct pcce_decode_dictionary *d, const struct dictiona
 			s->ip = place_word(e->second, e->second_module);
 			break;
 		default:
-			r = add_entry(d, e);
+			r = add_dictionary_entry(d, e);
 			break;
 		}
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Parses a line, and computes its name again: a line that was cut off or changed has another one. */
+/* Parses a line, and computes its name again: a line that was cut off or changed has another
+ * one. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,7 @@ static int digit_of(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static uint64_t take_number(struct cursor *c)
+static uint64_t take_hex(struct cursor *c)
 {
 	uint64_t value = 0;
 	int n = 0;
@@ -109,7 +110,7 @@ static uint64_t take_word(struct dictionary_lines *d, struct cursor *c, uint32_t
 	if (accept(c, '?')) {
 		*module = DICTIONARY_UNKNOWN;
 	} else if (accept(c, '@')) {
-		c->module = find_named_module(d, take_number(c));
+		c->module = find_named_module(d, take_hex(c));
 		*module = c->module;
 		c->bad |= !c->module;
 		expect(c, '+');
@@ -117,10 +118,10 @@ static uint64_t take_word(struct dictionary_lines *d, struct cursor *c, uint32_t
 		*module = c->module;
 		c->bad |= !c->module;
 	}
-	return take_number(c);
+	return take_hex(c);
 }
 
-static uint64_t word_hash(const struct dictionary_lines *d, uint64_t value, uint32_t module)
+static uint64_t hash_of_word(const struct dictionary_lines *d, uint64_t value, uint32_t module)
 {
 	if (module == DICTIONARY_NUMBER)
 		return value;
@@ -136,11 +137,11 @@ static int add_element(struct dictionary_lines *d, struct cursor *c, struct pcce
 	expect(c, ',');
 	e.second = take_word(d, c, &e.second_module);
 	expect(c, ',');
-	e.kind = (uint32_t)take_number(c);
+	e.kind = (uint32_t)take_hex(c);
 	if (c->bad)
 		return -EINVAL;
-	*h = pcce_name_step(*h, word_hash(d, e.first, e.first_module),
-			    word_hash(d, e.second, e.second_module), e.kind);
+	*h = pcce_name_step(*h, hash_of_word(d, e.first, e.first_module),
+			    hash_of_word(d, e.second, e.second_module), e.kind);
 	if (array_grow_from(&d->elements, d->n_elements, &d->elements_capacity, 1024, sizeof(e)))
 		return -ENOMEM;
 	d->elements[d->n_elements++] = e;

@@ -8,15 +8,14 @@
  */
 #define _GNU_SOURCE /* memmem */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include "base/array.h"
 #include "base/id_map.h"
 #include "base/message.h"
-#include "base/text.h"
 #include "contexts/log.h"
+#include "contexts/print.h"
 #include "contexts/symbols.h"
 
 #define TOKEN "pcce:"
@@ -127,42 +126,6 @@ size_t context_log_unknown(const struct context_log *l)
 
 /* ---- texts ----------------------------------------------------------------------- */
 
-static void print_frame(const struct context_log *l, size_t i, const struct pcce_decode_frame *f,
-			FILE *out)
-{
-	char buffer[4096];
-
-	if (l->replace)
-		fputs(i ? " < " : "", out);
-	else
-		fprintf(out, "    #%-3zu ", i);
-	fputs(text_clean(f->function, buffer, sizeof(buffer)), out);
-	if (*f->file)
-		fprintf(out, l->replace ? " (%s:%" PRIu32 ")" : " at %s:%" PRIu32,
-			text_clean(l->replace ? text_base(f->file) : f->file, buffer,
-				   sizeof(buffer)),
-			f->line);
-	if (f->inlined && !l->replace)
-		fputs(" (inlined)", out);
-	if (f->kind == PCCE_DECODE_TAIL && !l->replace)
-		fputs(" (left by a tail call)", out);
-	if (f->repeat)
-		fprintf(out, " x %" PRIu32, f->repeat + 1);
-	if (f->repeat && f->span > 1)
-		fprintf(out, " with the %" PRIu32 " above", f->span - 1);
-	if (!l->replace)
-		fputc('\n', out);
-}
-
-static void print_context(const struct context_log *l, const struct pcce_decode_context *c,
-			  FILE *out)
-{
-	struct pcce_decode_frame f;
-
-	for (size_t i = 0; !pcce_decode_context_frame(c, i, &f, sizeof(f)); i++)
-		print_frame(l, i, &f, out);
-}
-
 static bool is_zero(const uint8_t id[16])
 {
 	static const uint8_t none[16];
@@ -171,7 +134,7 @@ static bool is_zero(const uint8_t id[16])
 }
 
 /* 0 or -ENOMEM. */
-static int make_text(struct context_log *l, const uint8_t id[16], struct context_text *t)
+static int make_context_text(struct context_log *l, const uint8_t id[16], struct context_text *t)
 {
 	const struct pcce_decode_context *c = NULL;
 	struct pcce_decode_error why = {""};
@@ -183,7 +146,7 @@ static int make_text(struct context_log *l, const uint8_t id[16], struct context
 	r = is_zero(id) ? 0 : pcce_decode_dictionary_context(l->d, id, &c, &why);
 	t->known = !r;
 	if (c)
-		print_context(l, c, out);
+		context_print(c, l->replace, out);
 	else
 		fprintf(out, l->replace ? "[%s]" : "    [%s]\n",
 			!r	       ? "no context"
@@ -211,14 +174,14 @@ static int text_of(struct context_log *l, const uint8_t id[16], const struct con
 		if ((*text)->known || !read_again(l, false, &why))
 			return 0;
 		free(l->texts[e->number - 1].text);
-		return make_text(l, id, &l->texts[e->number - 1]);
+		return make_context_text(l, id, &l->texts[e->number - 1]);
 	}
 	if (array_grow_from(&l->texts, l->n_texts, &l->texts_capacity, 64, sizeof(t)))
 		return -ENOMEM;
-	r = make_text(l, id, &t);
+	r = make_context_text(l, id, &t);
 	if (!r && !t.known && read_again(l, false, &why)) {
 		free(t.text);
-		r = make_text(l, id, &t);
+		r = make_context_text(l, id, &t);
 	}
 	if (r) {
 		free(t.text);

@@ -10,9 +10,9 @@
 
 struct context_log;
 
-/* dictionaries: n paths, which are read now, and again when the log has a name that is new. replace:
- * the name is replaced by its context in one line. Else the context follows the line. Returns NULL
- * with a sentence in why. Problems of single contexts are printed once each. */
+/* dictionaries: n paths, which are read now, and again when the log has a name that is new.
+ * replace: the name is replaced by its context in one line. Else the context follows the line.
+ * Returns NULL with a sentence in why. Problems of single contexts are printed once each. */
 struct context_log *context_log_new(struct pcce_decode_dictionary *d, char **dictionaries, size_t n,
 				    bool replace, struct error *why);
 void context_log_free(struct context_log *l);

@@ -56,20 +56,48 @@ static int want_frames(struct pcce_decode_dictionary *d, const struct pcce_decod
 	return r;
 }
 
-static int read_symbols(struct pcce_decode_dictionary *d, size_t module, struct wanted *w)
+static int read_symbols(struct symbol_table *names, const char *path, const uint8_t *build_id,
+			size_t build_id_size, struct wanted *w)
 {
-	const struct dictionary_module *m = &dictionary_content(d)->modules[module];
-	const char *path = dictionary_module_file(d, module);
-	struct adding adding = {dictionary_names(d), w->number};
+	struct adding adding = {names, w->number};
 	struct error why;
-	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1, r;
+	int fd, r;
 
+	address_list_sort(&w->addresses);
+	fd = path && *path && w->addresses.n ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 	if (fd < 0)
 		return 0;
-	r = symbolize_file(fd, m->build_id, m->build_id_size, w->addresses.all, w->addresses.n,
+	r = symbolize_file(fd, build_id, build_id_size, w->addresses.all, w->addresses.n,
 			   add_context_symbol, &adding, &why);
 	close(fd);
 	return r == -ENOMEM ? r : 0;
+}
+
+int context_add_symbols(struct pcce_decode_context *c)
+{
+	uint32_t n = symbol_table_modules(c->names);
+	struct wanted *wanted = calloc((size_t)n + 1, sizeof(*wanted));
+	int r = wanted ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < c->decoded.n && i < c->n && !r; i++) {
+		uint32_t module = c->decoded.frames[i].module;
+
+		if (module < n && c->frames[i].vaddr)
+			r = address_list_add(&wanted[module].addresses, c->frames[i].vaddr);
+	}
+	for (uint32_t i = 0; i < n && !r; i++) {
+		const uint8_t *id = NULL;
+		size_t size = symbol_table_build_id(c->names, i, &id);
+
+		wanted[i].number = i;
+		r = read_symbols(c->names, symbol_table_path(c->names, i), id, size, &wanted[i]);
+	}
+	if (!r)
+		r = symbol_table_finish(c->names);
+	for (uint32_t i = 0; wanted && i < n; i++)
+		address_list_free(&wanted[i].addresses);
+	free(wanted);
+	return r;
 }
 
 int contexts_add_symbols(struct pcce_decode_dictionary *d, size_t from)
@@ -89,11 +117,10 @@ int contexts_add_symbols(struct pcce_decode_dictionary *d, size_t from)
 		r = pcce_decode_dictionary_context(d, id, &c, NULL);
 		r = r == -ENOMEM ? r : r ? 0 : want_frames(d, c, wanted, n);
 	}
-	for (size_t i = 0; i < n && !r; i++) {
-		address_list_sort(&wanted[i].addresses);
-		if (wanted[i].addresses.n)
-			r = read_symbols(d, i, &wanted[i]);
-	}
+	for (size_t i = 0; i < n && !r; i++)
+		r = read_symbols(dictionary_names(d), dictionary_module_file(d, i),
+				 lines->modules[i].build_id, lines->modules[i].build_id_size,
+				 &wanted[i]);
 	if (!r)
 		r = symbol_table_finish(dictionary_names(d));
 	for (size_t i = 0; wanted && i < n; i++)

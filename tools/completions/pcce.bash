@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# Completes the commands pcce-record, pcce-report, pcce-merge, pcce-diff, pcce-check, pcce-decode,
-# pcce-encode and pcce-config in bash.  It needs only bash.  Options and formats come from the --help of the
+# Completes the commands pcce-record, pcce-report, pcce-merge, pcce-diff, pcce-check, pcce-core,
+# pcce-decode, pcce-encode and pcce-config in bash.  It needs only bash.  Options and formats come from the --help of the
 # installed command.  This file lists the values that options take.
 
 _pcce_options() {
@@ -34,7 +34,7 @@ _pcce_value() {
 	*--format) _pcce_words "$(_pcce_formats "$path")" ;;
 	*--input | *-i | *--output | *-o | *--profile | *--dictionary | *encode-p | *decode-d)
 		_pcce_files -f ;;
-	*--source | *--symbols | *decode-s) _pcce_files -d ;;
+	*--source | *--symbols | *decode-s | *core-s) _pcce_files -d ;;
 	*--color) _pcce_words "always never auto" ;;
 	*diff--by) _pcce_words "calls names" ;;
 	*--by) _pcce_words "function line file module" ;;
@@ -119,10 +119,12 @@ _pcce() {
 		case ${COMPREPLY[*]-} in *=) compopt -o nospace ;; esac
 	elif [[ $command == pcce-encode || $command == pcce-merge || $command == pcce-diff ]]; then
 		_pcce_files -f
+	elif [ "$command" = pcce-core ]; then
+		_pcce_files -f
 	elif [ "$command" = pcce-record ] || [ "$command" = pcce-check ]; then
 		_pcce_files -c -f
 	fi
 }
 
-complete -F _pcce pcce-record pcce-report pcce-merge pcce-diff pcce-check pcce-decode \
+complete -F _pcce pcce-record pcce-report pcce-merge pcce-diff pcce-check pcce-core pcce-decode \
 	pcce-encode pcce-config

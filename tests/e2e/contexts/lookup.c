@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * lookup DICTIONARY <CHAINS: compares chains as walks.c writes them with what libpcce-decode says of
- * their names.  Lines are compared, too, except that of the call that asks, which is in pcce.h.
+ * lookup DICTIONARY <CHAINS: compares chains as walks.c writes them with what libpcce-decode says
+ * of their names.  Lines are compared, too, except that of the call that asks, which is in pcce.h.
  * Prints the number of contexts, and the first that differ.
  */
 #include <inttypes.h>
