@@ -9,6 +9,7 @@
  * added then.
  */
 #include <errno.h>
+#include <pcce/sites.h>
 #include "decode/frames.h"
 #include "decode/restored.h"
 #include "elf/encoding_table.h"
@@ -49,6 +50,28 @@ static const struct decode_frame *caller_of_first(const struct decode_context *c
 	return NULL;
 }
 
+/*
+ * Is a non-local jump under way? In the last instructions of a throw or of longjmp(), the unwind
+ * information leads to the target, which is further out in the context. The context is still that
+ * of the call, which does not return.
+ */
+static bool jump_under_way(const struct decode_space *as, const struct decode_context *ctx,
+			   const struct decode_frame *caller, uint64_t ret)
+{
+	const struct decode_module *m = as->find(as, caller->address), *to = as->find(as, ret - 1);
+	const struct decode_frame *end = ctx->frames + ctx->n;
+	uint32_t func;
+
+	if (!m || !m->table || caller->site == PCCE_NONE || !to || !to->table ||
+	    !(m->table->sites[caller->site].flags & PCCE_SITE_NORETURN))
+		return false;
+	func = encoding_table_func_at(to->table, decode_link_time(to, ret - 1));
+	for (const struct decode_frame *f = caller; f < end; f++)
+		if (f->kind == DECODE_FRAME_CALL && f->module == to->module && f->func == func)
+			return true;
+	return false;
+}
+
 /* Adds n frames behind the first one, and with `gap` one that says that others are missing. */
 static int insert_frames(const struct decode_space *as, const uint64_t *ret, uint32_t n, bool gap,
 			 struct decode_context *ctx)
@@ -69,7 +92,7 @@ static int insert_frames(const struct decode_space *as, const uint64_t *ret, uin
 		f.address = ret[i] - 1;
 		ctx->frames[1 + i] = f;
 	}
-	ctx->frames[0].restored = true;
+	ctx->frames[0].restored = n || !gap;
 	ctx->depth += n + gap;
 	return 0;
 }
@@ -114,6 +137,11 @@ int restored_add(const struct decode_space *as, const struct pcce_sample *sample
 	if (reached ? !caller || (helper ? caller->site != PCCE_NONE
 					 : !is_call_of(as, caller, frames[n - 1]))
 		    : caller != NULL) {
+		if (reached && !helper && caller &&
+		    jump_under_way(as, ctx, caller, frames[n - 1])) {
+			*result = RESTORED_FAILED;
+			return insert_frames(as, frames, 0, true, ctx);
+		}
 		*result = RESTORED_MISMATCH;
 		return 0;
 	}

@@ -248,4 +248,17 @@ is "... not wrongly" "$(stat_of blind.data restored_wrong)" 0
 pcce-report -i blind.data --format=folded >blind.folded 2>&1
 check "a frame says that others are missing" grep -qE 'work_on;\[truncated\];lib_blind;lib_leaf ' blind.folded
 
+# The C library and the unwinder change the stack while a jump is under way.
+for w in exceptions.cc longjmp.c qsort.c; do
+	n=${w%.*}
+	compiler=$CC
+	[ "$w" != exceptions.cc ] || compiler=$CXX
+	# shellcheck disable=SC2086
+	check "$n is built" $compiler -O2 -g -I"$top/tests/workloads" $cflags "$top/tests/workloads/$w" $ldflags -o "$n"
+	check "$n is recorded" restore self "$n.data" foreign "./$n"
+	is "... no frames lead to another call than the context" "$(stat_of "$n.data" restored_wrong)" 0
+	check "... and most are restored" test "$(stat_of "$n.data" restored)" -gt \
+		"$((10 * ($(stat_of "$n.data" restored_in_part) + $(stat_of "$n.data" not_restored))))"
+done
+
 done_testing

@@ -4,6 +4,7 @@
  * from instrumented code, left out if not, and marked where some are missing.
  */
 #include <string.h>
+#include <pcce/sites.h>
 #include "decode/restored.h"
 #include "tests/unit/decode_fixture.h"
 #include "tests/unit/tap.h"
@@ -142,6 +143,28 @@ static void test_signal(void)
 	expect_restored("... but not there", RESTORED_MISMATCH, "[libc] ! [libc] c b main");
 }
 
+static void test_jump(void)
+{
+	struct pcce_table_site *s = (struct pcce_table_site *)exe_site(S_C_QSORT);
+
+	s->flags |= PCCE_SITE_NORETURN;
+	begin(LIBC_BASE + 0x100, 0);
+	sample.flags = PCCE_SAMPLE_FRAMES;
+	push_exe(1, S_C_QSORT, 0);
+	returns_to(LIBC_BASE + 0x200);
+	returns_to_exe(S_MAIN_B);
+	expect_restored("a call that does not return jumps to main", RESTORED_FAILED,
+			"[libc] ? c b main");
+	sample.n_stack = 1;
+	returns_to_exe(S_REC_REC);
+	expect_restored("... to a function that is not in the context", RESTORED_MISMATCH,
+			"[libc] c b main");
+	sample.n_stack = 1;
+	returns_to_exe(S_C_QSORT);
+	expect_restored("... or has not begun to jump", RESTORED_WHOLE, "[libc] [libc] c b main");
+	s->flags &= ~PCCE_SITE_NORETURN;
+}
+
 int main(void)
 {
 	fixture_init(&fx);
@@ -151,6 +174,7 @@ int main(void)
 	test_no_caller();
 	test_other_samples();
 	test_signal();
+	test_jump();
 	fixture_free(&fx);
 	return tap_done();
 }
