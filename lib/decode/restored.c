@@ -50,6 +50,25 @@ static const struct decode_frame *caller_of_first(const struct decode_context *c
 	return NULL;
 }
 
+/* Is this the return address of the setjmp that ext names? longjmp() is about to arrive there. */
+static bool jump_announced_at(const struct decode_space *as, const struct pcce_sample *sample,
+			      uint64_t ret)
+{
+	const struct decode_module *m =
+		sample->ext >> 32 ? as->find(as, sample->ext) : as->main_module(as);
+	const struct pcce_table_site *s;
+	uint32_t site;
+
+	if (!sample->ext || !m || !m->table)
+		return false;
+	site = encoding_table_site_by_key(
+		m->table, sample->ext >> 32 ? decode_link_time(m, sample->ext) : sample->ext);
+	if (site == PCCE_NONE)
+		return false;
+	s = &m->table->sites[site];
+	return s->flags & PCCE_SITE_RETURNS_TWICE && decode_run_time(m, s->key + s->ret) == ret;
+}
+
 /*
  * Is a non-local jump under way? In the last instructions of a throw or of longjmp(), the unwind
  * information leads to the target, which is further out in the context. The context is still that
@@ -138,7 +157,8 @@ int restored_add(const struct decode_space *as, const struct pcce_sample *sample
 					 : !is_call_of(as, caller, frames[n - 1]))
 		    : caller != NULL) {
 		if (reached && !helper && caller &&
-		    jump_under_way(as, ctx, caller, frames[n - 1])) {
+		    (jump_under_way(as, ctx, caller, frames[n - 1]) ||
+		     jump_announced_at(as, sample, frames[n - 1]))) {
 			*result = RESTORED_FAILED;
 			return insert_frames(as, frames, 0, true, ctx);
 		}

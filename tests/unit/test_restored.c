@@ -163,6 +163,18 @@ static void test_jump(void)
 	returns_to_exe(S_C_QSORT);
 	expect_restored("... or has not begun to jump", RESTORED_WHOLE, "[libc] [libc] c b main");
 	s->flags &= ~PCCE_SITE_NORETURN;
+	begin(LIBC_BASE + 0x100, 0);
+	sample.flags = PCCE_SAMPLE_FRAMES;
+	push_exe(1, S_C_QSORT, 0);
+	push(2, 16, PCCE_COUNT_JUMP);
+	push(0, exe_site(S_C_SETJMP)->key, PCCE_COUNT_JUMP2);
+	sample.ext = exe_site(S_C_SETJMP)->key;
+	returns_to_exe(S_C_SETJMP);
+	expect_restored("longjmp is about to arrive at its setjmp", RESTORED_FAILED,
+			"[libc] ? c b main");
+	sample.n_stack = 0;
+	returns_to_exe(S_C_EXT);
+	expect_restored("... elsewhere", RESTORED_MISMATCH, "[libc] c b main");
 }
 
 int main(void)
