@@ -27,15 +27,18 @@ static bool is_in_instrumented(const struct decode_space *as, uint64_t address, 
 	return *helper || encoding_table_func_at(m->table, vaddr) != PCCE_NONE;
 }
 
+/* Or a push or pop moves to another segment: it called the runtime, and ext names its slot. */
 static bool is_call_of(const struct decode_space *as, const struct decode_frame *caller,
-		       uint64_t ret)
+		       uint64_t ext, uint64_t ret)
 {
 	const struct decode_module *m = as->find(as, ret - 1);
 	const struct pcce_table_site *site;
 	uint64_t vaddr;
 
-	if (!m || m->module != caller->module || caller->site == PCCE_NONE)
+	if (!m || m->module != caller->module)
 		return false;
+	if (caller->site == PCCE_NONE)
+		return ret == ext;
 	site = &m->table->sites[caller->site];
 	vaddr = decode_link_time(m, ret);
 	return vaddr > site->key + site->restore_len && vaddr <= site->key + site->ret;
@@ -154,7 +157,7 @@ int restored_add(const struct decode_space *as, const struct pcce_sample *sample
 	if (ctx->n > 1 && ctx->frames[1].kind == DECODE_FRAME_SIGNAL)
 		return add_handler_frames(as, frames, n, ctx, result);
 	if (reached ? !caller || (helper ? caller->site != PCCE_NONE
-					 : !is_call_of(as, caller, frames[n - 1]))
+					 : !is_call_of(as, caller, sample->ext, frames[n - 1]))
 		    : caller != NULL) {
 		if (reached && !helper && caller &&
 		    (jump_under_way(as, ctx, caller, frames[n - 1]) ||

@@ -98,6 +98,21 @@ static void test_push(void)
 	expect_restored("... before the call", RESTORED_MISMATCH, "[libc] c b main");
 }
 
+/* The runtime moves to another segment for a pop. */
+static void test_pop(void)
+{
+	const struct pcce_table_site *s = exe_site(S_C_REC);
+
+	begin(LIBC_BASE + 0x100, 0);
+	sample.flags = PCCE_SAMPLE_FRAMES;
+	push_exe(1, S_C_REC, 0);
+	sample.ext = exe(s->key + s->ret + s->after_len);
+	returns_to(sample.ext);
+	expect_restored("a pop called the runtime", RESTORED_WHOLE, "[libc] c b main");
+	frames[0]++;
+	expect_restored("... another slot did", RESTORED_MISMATCH, "[libc] c b main");
+}
+
 static void test_no_caller(void)
 {
 	begin(LIBC_BASE + 0x100, 0);
@@ -183,6 +198,7 @@ int main(void)
 	test_leaf_callee();
 	test_missing();
 	test_push();
+	test_pop();
 	test_no_caller();
 	test_other_samples();
 	test_signal();
