@@ -34,7 +34,8 @@ struct core_file {
 };
 
 /* data must stay valid, at an address that is a multiple of 8. Returns 0, or -EINVAL or -ENOMEM
- * with a fragment that continues the file's name. A core that was cut off is read as far as it goes. */
+ * with a fragment that continues the file's name. A core that was cut off is read as far as it
+ * goes. */
 int core_file_open(const void *data, size_t size, struct core_file *out, struct error *why);
 void core_file_close(struct core_file *c);
 

@@ -1,0 +1,108 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# The examples of logs (docs/examples/log-*): they are built and run, and pcce-decode finds in their
+# logs the functions that wrote them.
+
+. "$(dirname "$0")/../lib.sh"
+cd "$scratch" || exit 1
+command -v pkg-config >/dev/null || skip_all "pkg-config is not installed"
+export PKG_CONFIG_PATH=$out/lib/pkgconfig:${PKG_CONFIG_PATH-}
+# As installed: <pcce/pcce.h>.
+mkdir -p headers/pcce
+cp "$top"/userlib/pcce.h "$top"/include/pcce/*.h headers/pcce
+export PCCE_DICTIONARY=$scratch/dictionary
+
+# example NAME LIBRARIES COMPILER FLAGS...
+example() {
+	local name=$1 libraries=$2
+	shift 2
+	# shellcheck disable=SC2046,SC2086
+	"$@" -g -Wall -Wextra -Iheaders $(pkg-config --cflags pcce) "$top/docs/examples/$name" \
+		$(pkg-config --libs pcce) -pthread $libraries -o "${name%.*}" >"$name.log" 2>&1
+}
+
+# says NAME LOG FUNCTIONS...: of each name in the log, the functions from the innermost to main
+says() {
+	local name=$1
+	pcce-decode -S -r <"$2" >decoded 2>decoded.err
+	shift 2
+	is "$name" "$(grep -o '\(\[\|PCCE_CONTEXT=\).*' decoded | sed 's/.*PCCE_CONTEXT=//; s/[][]//g; s/ ([^)]*)//g')" \
+		"$(printf '%s\n' "$@")"
+	[ ! -s decoded.err ] || not_ok "$name: no messages" decoded.err
+}
+
+if example log-printf.c '' $CC -O2 -std=c11 -Werror && ./log-printf >printf.out; then
+	says "printf: each line has its context" printf.out \
+		"open_file < load < main" "load < main" "open_file < save < main" "save < main"
+	is "printf: the line is that of the call" \
+		"$(pcce-decode <printf.out | sed -n 's/.*#0 *\(open_file at\) .*:/\1 /p' | head -n 1)" \
+		"open_file at $(grep -n 'cannot open' "$top/docs/examples/log-printf.c" | cut -d : -f 1)"
+	rm dictionary
+	./log-printf >again.out
+	check "printf: the next run writes the same log" cmp printf.out again.out
+else
+	not_ok "printf: the example is built" log-printf.c.log
+fi
+
+if example log-syslog.c '' $CC -O2 -std=c11 -Werror && ./log-syslog 2>syslog.out; then
+	says "syslog: each message has its context" syslog.out \
+		"connect_to < synchronise < main" "synchronise < main"
+else
+	not_ok "syslog: the example is built" log-syslog.c.log
+fi
+
+# A socket that takes what journald would.
+if ! pkg-config --exists libsystemd; then
+	skip "journal: an entry has its context" "libsystemd-dev is not installed"
+elif ! example log-journal.c -lsystemd $CC -O2 -std=c11 -Werror; then
+	not_ok "journal: the example is built" log-journal.c.log
+elif ! unshare -m true 2>/dev/null; then
+	skip "journal: an entry has its context" "needs a mount namespace"
+else
+	unshare -m sh -c '
+		mount -t tmpfs none /run && mkdir -p /run/systemd/journal || exit 1
+		timeout 60 perl -MSocket -e '\''
+			socket(S, PF_UNIX, SOCK_DGRAM, 0);
+			bind(S, sockaddr_un("/run/systemd/journal/socket")) or die;
+			open(F, ">", "/run/ready"); close(F);
+			recv(S, $m, 65536, 0); print $m;'\'' >journal.out &
+		for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+			[ -e /run/ready ] || sleep 0.2
+		done
+		./log-journal; wait' >journal.log 2>&1
+	check "journal: the message is there" grep -q '^MESSAGE=cannot mount data' journal.out
+	says "journal: an entry has its context" journal.out "mount_disk < start < main"
+fi
+
+# ---- costs ---------------------------------------------------------------------------------
+
+# Only that a name does not cost what a backtrace does: this machine may be busy.
+cat >cost.c <<'END'
+#include <pcce/pcce.h>
+#include <stdio.h>
+#include <time.h>
+int main(void)
+{
+	struct timespec a, b;
+	char text[PCCE_TEXT_SIZE];
+	double best = 1e9;
+	for (int k = 0; k < 20; k++) {
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
+		for (int i = 0; i < 20000; i++) {
+			pcce_context_text(pcce_context_id(), text);
+			__asm__ volatile("" : : "r"(text) : "memory");
+		}
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
+		double ns = ((b.tv_sec - a.tv_sec) * 1e9 + b.tv_nsec - a.tv_nsec) / 20000;
+		best = ns < best ? ns : best;
+	}
+	printf("%.0f\n", best);
+	return best > 1000;
+}
+END
+# shellcheck disable=SC2046
+$CC -O2 -Iheaders $(pkg-config --cflags pcce) cost.c $(pkg-config --libs pcce) -o cost 2>cost.log
+check "a name and its text take less than a microsecond" sh -c "./cost >cost.out"
+echo "#   $(cat cost.out) ns"
+done_testing
