@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Implements the weighted algorithm of Misra and Gries, and merging. */
+#include <errno.h>
+#include <stdlib.h>
+#include "hot/misra_gries.h"
+#include "hot/parameters.h"
+
+int misra_gries_init(struct misra_gries *m, double epsilon)
+{
+	size_t k = hot_counters(epsilon);
+
+	*m = (struct misra_gries){.k = k};
+	if (!k)
+		return -ENOMEM;
+	m->of = calloc(2 * k, sizeof(*m->of));
+	m->values = calloc(2 * k, sizeof(*m->values));
+	if (m->of && m->values && !item_table_init(&m->table, 2 * k))
+		return 0;
+	misra_gries_free(m);
+	return -ENOMEM;
+}
+
+void misra_gries_free(struct misra_gries *m)
+{
+	free(m->of);
+	free(m->values);
+	item_table_free(&m->table);
+	*m = (struct misra_gries){0};
+}
+
+/* Returns the k-th largest of n values, k from 1 to n, and changes their order: quickselect. Pivots
+ * are chosen at random, so that no stream can make it slow. */
+static uint64_t select_kth(uint64_t *values, size_t n, size_t k)
+{
+	size_t low = 0, high = n;
+	uint64_t random = n;
+
+	for (;;) {
+		uint64_t pivot;
+		size_t larger = low, at = low, smaller = high;
+
+		random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+		pivot = values[low + (random >> 32) % (high - low)];
+		/* Larger values first, then equal ones, then smaller ones. */
+		while (at < smaller) {
+			uint64_t v = values[at];
+
+			if (v > pivot) {
+				values[at++] = values[larger];
+				values[larger++] = v;
+			} else if (v < pivot) {
+				values[at] = values[--smaller];
+				values[smaller] = v;
+			} else {
+				at++;
+			}
+		}
+		if (k <= larger)
+			high = larger;
+		else if (k <= smaller)
+			return pivot;
+		else
+			low = smaller;
+	}
+}
+
+/* Subtracts the k-th largest count from all, and frees counters that reach 0: at least k + 1 of
+ * 2 k remain free. */
+static void subtract(struct misra_gries *m)
+{
+	uint64_t by;
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n; i++)
+		m->values[i] = m->of[i].count;
+	by = select_kth(m->values, m->n, m->k);
+	for (size_t i = 0; i < m->n; i++) {
+		if (m->of[i].count <= by)
+			continue;
+		m->of[n] = m->of[i];
+		m->of[n++].count -= by;
+	}
+	m->n = n;
+	m->offset += by;
+	item_table_refill(&m->table, m->of, n);
+}
+
+/* Adds to a count. N has the weight already, or gets it later. */
+static void add_count(struct misra_gries *m, uint64_t item, uint64_t weight)
+{
+	uint32_t at = item_table_find(&m->table, m->of, item);
+
+	if (at != UINT32_MAX) {
+		m->of[at].count += weight;
+		return;
+	}
+	if (m->n == 2 * m->k)
+		subtract(m);
+	m->of[m->n] = (struct hot_counter){.item = item, .count = weight};
+	item_table_add(&m->table, m->of, m->n++);
+}
+
+/* Adds to N. */
+static int add_total(struct misra_gries *m, uint64_t weight)
+{
+	if (__builtin_add_overflow(m->total, weight, &m->total)) {
+		m->total -= weight;
+		return -EOVERFLOW;
+	}
+	return 0;
+}
+
+int misra_gries_add(struct misra_gries *m, uint64_t item, uint64_t weight)
+{
+	int r = weight ? add_total(m, weight) : 0;
+
+	if (!r && weight)
+		add_count(m, item, weight);
+	return r;
+}
+
+int misra_gries_merge(struct misra_gries *m, const struct misra_gries *from)
+{
+	int r = from->k < m->k ? -EINVAL : add_total(m, from->total);
+
+	for (size_t i = 0; i < from->n && !r; i++)
+		add_count(m, from->of[i].item, from->of[i].count);
+	if (!r)
+		m->offset += from->offset;
+	return r;
+}
+
+int misra_gries_merge_space_saving(struct misra_gries *m, struct space_saving *from)
+{
+	uint64_t min = space_saving_min(from);
+	int r = from->queue.n < m->k ? -EINVAL : add_total(m, from->total);
+
+	for (size_t i = 0; i < from->n && !r; i++) {
+		struct hot_counter c = space_saving_counter(from, i);
+
+		if (c.count > min)
+			add_count(m, c.item, c.count - min);
+	}
+	if (!r)
+		m->offset += min;
+	return r;
+}
+
+uint64_t misra_gries_low(const struct misra_gries *m, uint64_t item)
+{
+	uint32_t at = item_table_find(&m->table, m->of, item);
+
+	return at == UINT32_MAX ? 0 : m->of[at].count;
+}
+
+uint64_t misra_gries_high(const struct misra_gries *m, uint64_t item)
+{
+	return misra_gries_low(m, item) + m->offset;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Counts the heavy items of a weighted stream in small space, and merges such summaries: Misra and
+ * Gries' algorithm as Anderson and others extend it to weights (arXiv 1705.07001). With k =
+ * 1 / epsilon it has 2 k counters. When all are in use, the k-th largest value is subtracted from
+ * each, and counters that reach 0 become free. `offset` is the sum of what was subtracted.
+ *
+ *   count <= true count <= count + offset    of an item with a counter
+ *   true count <= offset                     of any other item
+ *   k offset + (sum of all counts) <= N      so offset <= epsilon N
+ *
+ * Counts are exact until the first subtraction, which offset 0 tells. An addition takes constant
+ * amortized time with any weights, since a subtraction frees half of the counters. The k-th
+ * largest value is found by quickselect, not from a sample, so the bounds are certain.
+ *
+ * A merge adds counts and offsets, then subtracts once. All three bounds remain.
+ */
+#ifndef PCCE_HOT_MISRA_GRIES_H
+#define PCCE_HOT_MISRA_GRIES_H
+
+#include "hot/item_table.h"
+#include "hot/space_saving.h"
+
+struct misra_gries {
+	struct hot_counter *of; /* n counters; error is not used */
+	size_t n, k;
+	uint64_t total;	 /* N, the sum of weights */
+	uint64_t offset; /* bound of what is missing from each count */
+	uint64_t *values;
+	struct item_table table;
+};
+
+/* 0, or -ENOMEM: there is no memory for 1 / epsilon counters. */
+int misra_gries_init(struct misra_gries *m, double epsilon);
+void misra_gries_free(struct misra_gries *m);
+
+/* Counts an item. 0, or -EOVERFLOW: N would not fit into 64 bits; nothing has changed. */
+int misra_gries_add(struct misra_gries *m, uint64_t item, uint64_t weight);
+
+/* Adds another summary, whose epsilon must not be larger. 0, -EOVERFLOW as above, or -EINVAL: its
+ * epsilon is larger. */
+int misra_gries_merge(struct misra_gries *m, const struct misra_gries *from);
+/* The same for a summary of Space Saving. Its smallest counter becomes an offset. */
+int misra_gries_merge_space_saving(struct misra_gries *m, struct space_saving *from);
+
+/* Returns the bounds of an item's true count. */
+uint64_t misra_gries_low(const struct misra_gries *m, uint64_t item);
+uint64_t misra_gries_high(const struct misra_gries *m, uint64_t item);
+
+#endif
