@@ -59,7 +59,7 @@ static int print_profile(const struct report_options *o, const struct profile *p
 	int r;
 
 	if (print.min_percent < 0)
-		print.min_percent = format->min_percent;
+		print.min_percent = p->hot.phi > 0 ? 0 : format->min_percent;
 	print.colors = use_colors(o);
 	print.quiet = o->quiet;
 	if (!o->stats)

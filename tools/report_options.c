@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/message.h"
+#include "hot/parameters.h"
+#include "tree/suffix_tree.h"
 #include "tools/report_options.h"
 
 enum {
@@ -25,6 +27,9 @@ enum {
 	OPT_BY,
 	OPT_CALL_SITES,
 	OPT_RECURSION,
+	OPT_SUFFIX,
+	OPT_HOT,
+	OPT_HOT_BY,
 	OPT_ORIGINS,
 	OPT_NO_INLINE,
 	OPT_DEMANGLE,
@@ -80,6 +85,14 @@ static const struct argp_option options[] = {
 	 "Show recursion as it is (keep, default), with the frames of a function that calls itself "
 	 "joined (direct), or also without what lies between two frames of one function (all)",
 	 4},
+	{"suffix", OPT_SUFFIX, "K", 0, "Show only the innermost K frames of contexts (1 to 1000)",
+	 4},
+	{"hot", OPT_HOT, "PHI", OPTION_ARG_OPTIONAL,
+	 "Show only hot contexts, which have a share of at least PHI (default: 0.0001), and their "
+	 "callers; dot then draws this tree",
+	 4},
+	{"hot-by", OPT_HOT_BY, "SHARE", 0,
+	 "With --hot, compare the self share of a context (default), or its total share", 4},
 	{"origins", OPT_ORIGINS, NULL, 0,
 	 "Continue contexts of a thread below its creation context, after a frame [thread]", 4},
 	{"no-inline", OPT_NO_INLINE, NULL, 0, "Show no frames for inlined functions", 4},
@@ -106,6 +119,7 @@ static const struct argp_option options[] = {
 static const char *const by_words[] = {"function", "line", "file", "module", NULL};
 static const char *const call_words[] = {"address", "line", "none", NULL};
 static const char *const recursion_words[] = {"keep", "direct", "all", NULL};
+static const char *const hot_words[] = {"self", "total", NULL};
 static const char *const demangle_words[] = {"full", "simple", "none", NULL};
 static const char *const color_words[] = {"never", "always", "auto", NULL};
 static const char *const sort_words[] = {
@@ -165,6 +179,35 @@ static error_t check_selection(struct argp_state *state, const char *option, int
 	return 0;
 }
 
+static error_t parse_hot(struct argp_state *state, const char *arg, struct selection *s)
+{
+	struct hot_parameters p = {.phi = HOT_PHI};
+	struct error why;
+
+	if (arg && hot_parameters_parse(arg, &p, &why))
+		message_usage(state, "cannot use --hot: %s", why.text);
+	else if (arg && strchr(arg, ','))
+		message_usage(state,
+			      "cannot use --hot=%s: the counts of a recording are exact; "
+			      "leave out EPSILON",
+			      arg);
+	s->hot = p.phi;
+	return 0;
+}
+
+static unsigned int parse_suffix(struct argp_state *state, const char *arg)
+{
+	unsigned long n;
+	char *end;
+
+	errno = 0;
+	n = strtoul(arg, &end, 10);
+	if (errno || end == arg || *end || *arg == '-' || !n || n > SUFFIX_TREE_MOST)
+		message_usage(state, "cannot use --suffix=%s: it must be a number from 1 to %d",
+			      arg, SUFFIX_TREE_MOST);
+	return n;
+}
+
 static error_t parse_selection_option(int key, char *arg, struct argp_state *state)
 {
 	struct report_options *o = state->input;
@@ -201,6 +244,15 @@ static error_t parse_selection_option(int key, char *arg, struct argp_state *sta
 		return 0;
 	case OPT_CALL_SITES:
 		s->calls = choose_whole_word(state, "call-sites", arg, call_words);
+		return 0;
+	case OPT_HOT:
+		return parse_hot(state, arg, s);
+	case OPT_HOT_BY:
+		s->hot_by_total = choose_whole_word(state, "hot-by", arg, hot_words);
+		o->hot_by_given = true;
+		return 0;
+	case OPT_SUFFIX:
+		s->suffix = parse_suffix(state, arg);
 		return 0;
 	case OPT_RECURSION:
 		s->recursion = choose_whole_word(state, "recursion", arg, recursion_words);
@@ -323,6 +375,8 @@ static error_t parse_report_option(int key, char *arg, struct argp_state *state)
 			arg);
 		return EINVAL;
 	case ARGP_KEY_END:
+		if (o->hot_by_given && !(o->select.hot > 0))
+			message_usage(state, "cannot use --hot-by without --hot");
 		if (o->where == REPORT_VIEW && (o->format || o->stats || o->output))
 			message_usage(state, "cannot use --tui with --format, --stats or --output; "
 					     "leave out --tui");

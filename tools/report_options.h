@@ -19,6 +19,7 @@ struct report_options {
 	const struct format *format; /* NULL: no format was named */
 	enum report_where where;     /* text, or the interactive view */
 	bool stats, quiet, inlining, origins;
+	bool hot_by_given;
 	unsigned int verbose;
 	enum symbol_table_style names;
 	struct selection select;

@@ -3,13 +3,14 @@
  * Writes the graph of functions and calls for Graphviz. A box has larger text if its function has a
  * higher self cost, and is redder if its total cost is higher. An arrow is thicker if its call has
  * a higher cost. Functions and calls below min_percent are left out. The graph's label says how
- * many.
+ * many. With --hot, dot_tree.c writes the tree of hot contexts instead.
  */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/text.h"
+#include "format/dot_tree.h"
 #include "format/format.h"
 #include "profile/function_sums.h"
 
@@ -19,18 +20,6 @@ struct writer {
 	uint64_t least;
 	FILE *out;
 };
-
-/* Writes s as part of a quoted string. */
-static void dot_put_text(const char *s, FILE *out)
-{
-	char buffer[4096];
-
-	for (s = text_clean(s, buffer, sizeof(buffer)); *s; s++) {
-		if (*s == '"' || *s == '\\')
-			fputc('\\', out);
-		fputc(*s, out);
-	}
-}
 
 static bool is_drawn(const struct writer *w, uint32_t function)
 {
@@ -45,13 +34,13 @@ static void dot_put_function(const struct writer *w, uint32_t function)
 	       total = text_percent(sum->total, w->sums.total);
 
 	fprintf(w->out, "\tn%u [label=\"", function);
-	dot_put_text(symbol_table_string(w->p->names, f->name), w->out);
+	dot_text_put(symbol_table_string(w->p->names, f->name), w->out);
 	if (f->module != UINT32_MAX && f->kind == DECODE_FRAME_FOREIGN) {
 		fputs("\\n", w->out);
-		dot_put_text(symbol_table_base(w->p->names, f->module), w->out);
+		dot_text_put(symbol_table_base(w->p->names, f->module), w->out);
 	}
 	fprintf(w->out, "\\n%.2f%% self\\n%.2f%% total\" tooltip=\"", self, total);
-	dot_put_text(f->file		       ? symbol_table_string(w->p->names, f->file)
+	dot_text_put(f->file		       ? symbol_table_string(w->p->names, f->file)
 		     : f->module == UINT32_MAX ? ""
 					       : symbol_table_path(w->p->names, f->module),
 		     w->out);
@@ -92,9 +81,9 @@ static void dot_put_all(const struct writer *w)
 			calls++;
 	}
 	fputs("\tlabelloc=t;\n\tlabel=\"", w->out);
-	dot_put_text(w->p->command, w->out);
+	dot_text_put(w->p->command, w->out);
 	fprintf(w->out, "\\n%llu samples of ", (unsigned long long)w->p->stats.samples);
-	dot_put_text(w->p->event, w->out);
+	dot_text_put(w->p->event, w->out);
 	if (functions || calls)
 		fprintf(w->out, "\\nleft out below the limit: %zu functions, %zu calls", functions,
 			calls);
@@ -104,8 +93,11 @@ static void dot_put_all(const struct writer *w)
 int format_dot(const struct profile *p, const struct format_options *o, FILE *out)
 {
 	struct writer w = {.p = p, .out = out};
-	int r = function_sums_new(p, false, &w.sums);
+	int r;
 
+	if (p->hot.phi > 0)
+		return dot_tree_print(p, o, out);
+	r = function_sums_new(p, false, &w.sums);
 	if (r)
 		return r;
 	w.least = (uint64_t)ceil(w.sums.total * (o->min_percent / 100.0));

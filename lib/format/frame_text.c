@@ -68,6 +68,16 @@ void frame_text_percent(bool colors, int width, int digits, double percent, FILE
 		fprintf(out, "%*.*f%%", width, digits, percent);
 }
 
+static void print_hot_head(const struct hot_tree_summary *h, FILE *out)
+{
+	fprintf(out,
+		"%zu hot contexts (*) of at least %llu, φ = %g of N = %llu; their own share is "
+		"%.1f%%"
+		"\n%zu callers that are cold; %zu nodes left out, which [cold] sums up\n",
+		h->hot_nodes, (unsigned long long)h->least, h->phi, (unsigned long long)h->n,
+		text_percent(h->hot, h->n), h->callers, h->removed);
+}
+
 void frame_text_head(const struct profile *p, FILE *out)
 {
 	char buffer[1024];
@@ -81,4 +91,6 @@ void frame_text_head(const struct profile *p, FILE *out)
 	if (*p->command)
 		fprintf(out, ": %s", text_clean(p->command, buffer, sizeof(buffer)));
 	fputc('\n', out);
+	if (p->hot.phi > 0)
+		print_hot_head(&p->hot, out);
 }

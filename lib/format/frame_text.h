@@ -21,7 +21,7 @@ void frame_text_more(const struct frame_text *f, const struct cct_node *n, FILE 
 /* Prints a percentage as wide as "%*.*f%%" makes it. The colour depends on the percentage. */
 void frame_text_percent(bool colors, int width, int digits, double percent, FILE *out);
 
-/* Prints a line like "35 of 87 samples of cpu-clock: command". */
+/* Prints a line like "35 of 87 samples of cpu-clock: command"; with --hot, also what is hot. */
 void frame_text_head(const struct profile *p, FILE *out);
 
 #endif

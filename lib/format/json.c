@@ -11,6 +11,8 @@
  *       ...
  *     ] }
  *
+ * With --hot, "hot" describes what is hot, and each node tells whether it is.
+ *
  * A tree can have millions of nodes, so they are written directly, not through JSON objects.
  */
 #define _GNU_SOURCE
@@ -112,6 +114,9 @@ static void json_put_node(const struct profile *p, uint32_t node, uint32_t id, u
 	put_number_field(",\"self\":", n->self, out);
 	put_number_field(",\"total\":", n->total, out);
 	put_number_field(",\"samples\":", n->samples, out);
+	if (p->hot.phi > 0)
+		fputs_unlocked(hot_tree_is_hot(&p->hot, n) ? ",\"hot\":true" : ",\"hot\":false",
+			       out);
 	if (node)
 		json_put_key(p, n->key, out);
 	putc_unlocked('}', out);
@@ -141,6 +146,16 @@ static int json_put_nodes(const struct profile *p, const struct format_options *
 	return 0;
 }
 
+static void put_hot_summary(const struct hot_tree_summary *h, FILE *out)
+{
+	fprintf(out,
+		",\n\"hot\":{\"phi\":%.17g,\"by\":\"%s\",\"n\":%llu,\"least\":%llu,\"weight\":%llu,"
+		"\"contexts\":%zu,\"callers\":%zu,\"removed\":%zu,\"epsilon\":0}",
+		h->phi, h->by_total ? "total" : "self", (unsigned long long)h->n,
+		(unsigned long long)h->least, (unsigned long long)h->hot, h->hot_nodes, h->callers,
+		h->removed);
+}
+
 int format_json(const struct profile *p, const struct format_options *o, FILE *out)
 {
 	int r;
@@ -153,6 +168,8 @@ int format_json(const struct profile *p, const struct format_options *o, FILE *o
 	r = r ? r : write_json_value(json_clean_string(p->sampler), out);
 	fprintf(out, ",\n\"frequency\":%llu,\n\"stats\":", (unsigned long long)p->frequency);
 	r = r ? r : write_json_value(stats_object(p), out);
+	if (p->hot.phi > 0)
+		put_hot_summary(&p->hot, out);
 	fputs(",\n\"modules\":[", out);
 	for (uint32_t i = 0; !r && i < symbol_table_modules(p->names); i++) {
 		fputs(i ? "," : "", out);

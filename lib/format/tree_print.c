@@ -57,7 +57,8 @@ static struct level open_level(const struct printer *pr, uint32_t node, size_t c
 	return l;
 }
 
-static void print_shares(const struct printer *pr, uint64_t total, const uint64_t *self)
+/* n: the node; NULL: the line represents several. */
+static void print_shares(const struct printer *pr, uint64_t total, const struct cct_node *n)
 {
 	bool colors = pr->o->options->colors;
 
@@ -65,11 +66,11 @@ static void print_shares(const struct printer *pr, uint64_t total, const uint64_
 	fputs("  ", pr->o->out);
 	if (pr->o->upwards)
 		return;
-	if (self)
-		frame_text_percent(colors, 6, 1, text_percent(*self, pr->all), pr->o->out);
+	if (n)
+		frame_text_percent(colors, 6, 1, text_percent(n->self, pr->all), pr->o->out);
 	else
 		fputs("       ", pr->o->out);
-	fputs("  ", pr->o->out);
+	fputs(n && hot_tree_is_hot(&pr->o->profile->hot, n) ? "* " : "  ", pr->o->out);
 }
 
 static void print_rest(const struct printer *pr, struct level *l, const char *what)
@@ -148,7 +149,7 @@ static int print_all(struct printer *pr)
 		n = &pr->t->nodes[node];
 		if (!depth && node != pr->t->nodes[0].child)
 			fputc('\n', pr->o->out);
-		print_shares(pr, n->total, &n->self);
+		print_shares(pr, n->total, n);
 		print_margin(pr, l, !l->shown && !l->n_hidden);
 		frame_text_print(&pr->text, n, pr->o->out);
 		fputc('\n', pr->o->out);

@@ -8,6 +8,8 @@
  *      99.2%    1.0%  run  main.c:40
  *      60.1%   60.1%  ├─ parse  run.c:12
  *      38.1%   38.1%  └─ print  run.c:15
+ *
+ * With --hot, a star follows the self share of a hot context.
  */
 #ifndef PCCE_FORMAT_TREE_PRINT_H
 #define PCCE_FORMAT_TREE_PRINT_H

@@ -13,6 +13,7 @@
 #include "tree/cct.h"
 #include "decode/decode.h"
 #include "symbols/symbol_table.h"
+#include "tree/hot_tree.h"
 #include "tree/thread_origins.h"
 #include "tree/selection.h"
 #include "tree/select_tree.h"
@@ -44,7 +45,8 @@ struct profile_stats {	  /* of what is selected; lost and sample_bytes: of the w
 
 struct profile {
 	struct symbol_table *names;
-	struct cct tree; /* of what is selected */
+	struct cct tree;	     /* of what is selected */
+	struct hot_tree_summary hot; /* which nodes of the tree are hot, if it is pruned */
 	struct profile_stats stats;
 	uint64_t all_samples, all_weight; /* selected or not */
 	uint64_t first, last;		  /* times of the first and the last sample */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profile/profile_internal.h"
+#include "tree/suffix_tree.h"
 
 /* Returns, by stream, whether its samples may be selected. NULL: no memory. */
 static bool *select_streams(const struct profile *p, const struct selection *s)
@@ -169,6 +170,38 @@ int profile_finish_tree(struct profile *p)
 	return 0;
 }
 
+/* Replaces the profile's tree, and frees the map. */
+static void replace_tree(struct profile *p, const struct cct *by, uint32_t *map)
+{
+	for (size_t i = 0; i < p->n_leaves; i++)
+		if (p->leaves[i].samples)
+			p->leaves[i].node = map[p->leaves[i].node];
+	free(map);
+	cct_free(&p->tree);
+	p->tree = *by;
+}
+
+/* Shortens contexts, and removes cold ones. 0 or -ENOMEM. */
+static int prune_tree(struct profile *p, const struct selection *s)
+{
+	struct cct to;
+	uint32_t *map;
+	int r = 0;
+
+	p->hot = (struct hot_tree_summary){0};
+	if (s->suffix) {
+		r = suffix_tree_new(&p->tree, s->suffix, &to, &map);
+		if (!r)
+			replace_tree(p, &to, map);
+	}
+	if (!r && s->hot > 0) {
+		r = hot_tree_new(&p->tree, p->names, s->hot, s->hot_by_total, &to, &map, &p->hot);
+		if (!r)
+			replace_tree(p, &to, map);
+	}
+	return r;
+}
+
 int profile_select(struct profile *p, const struct selection *s)
 {
 	struct profile_internals *in = p->in;
@@ -192,6 +225,7 @@ int profile_select(struct profile *p, const struct selection *s)
 		r = select_tree(&in->all, p->names, s, p->leaves, p->n_leaves, &p->tree);
 	else
 		take_all(p);
+	r = r ? r : prune_tree(p, s);
 	for (size_t i = 0; i < p->n_leaves; i++)
 		if (!p->leaves[i].samples)
 			p->leaves[i].node = UINT32_MAX;

@@ -194,7 +194,7 @@ bool selection_has_contexts(const struct selection *s)
 
 bool selection_has_frames(const struct selection *s)
 {
-	return s->by || s->calls || s->recursion;
+	return s->by || s->calls || s->recursion || s->suffix || s->hot > 0;
 }
 
 bool select_word(const struct select_words *words, const char *text)

@@ -5,7 +5,8 @@
  *
  *   samples   by thread, process, event and time (select_sample)
  *   contexts  by functions in them (select_contexts); --under cuts off the frames above
- *   frames    what a frame represents, whether call sites are separate, and how recursion is shown
+ *   frames    what a frame represents, whether call sites are separate, and how recursion is shown;
+ *             only the innermost ones (suffix_tree.h), only hot contexts (hot_tree.h)
  *
  * The last two stages make a new tree from the tree of all contexts (select_tree.h).
  */
@@ -80,6 +81,9 @@ struct selection {
 	enum select_by by;
 	enum select_calls calls;
 	enum select_recursion recursion;
+	unsigned int suffix; /* innermost frames that are kept; 0: all */
+	double hot;	     /* phi; 0: contexts need not be hot */
+	bool hot_by_total;   /* what a context calls counts, too */
 };
 
 void selection_free(struct selection *s);

@@ -80,6 +80,69 @@ golden sort-tree -i small.data --sort=name --min-percent=0
 golden sort-flat -i small.data --format=flat --sort=module,name
 golden colors -i small.data --color --max-depth=3
 
+golden hot-tree -i small.data --hot=0.05
+golden hot-total -i small.data --hot=0.1 --hot-by=total --format=folded
+golden hot-json -i small.data --hot=0.1 --format=json
+golden hot-dot -i small.data --hot=0.05 --format=dot
+golden suffix -i small.data --suffix=2 --format=folded
+golden suffix-hot -i small.data --suffix=3 --hot=0.1
+
+# The same from the lines of all contexts: frames are joined by semicolons.
+for data in small threads; do
+	pcce-report -q -i $data.data --format=folded >all.folded
+	for k in 1 2 3 5 9; do
+		awk -v k=$k '{
+			count = $NF
+			n = split($1, frame, ";")
+			suffix = ""
+			for (i = n > k ? n - k + 1 : 1; i <= n; i++)
+				suffix = suffix ";" frame[i]
+			sum[substr(suffix, 2)] += count
+		} END { for (s in sum) print s, sum[s] }' all.folded | sort >wanted
+		pcce-report -q -i $data.data --format=folded --suffix=$k | sort >got
+		check "--suffix=$k: the ends of all contexts of $data.data" \
+			bash -c '[ -s got ] && diff wanted got'
+	done
+	pcce-report -q -i $data.data --format=folded --call-sites=none >all.folded
+	for phi in 0.02 0.05 0.1 0.2; do
+		awk -v phi=$phi '{ line[NR] = $0; count[NR] = $NF; n += $NF } END {
+			least = int(phi * n)
+			least += !least
+			for (i = 1; i <= NR; i++)
+				if (count[i] >= least)
+					print line[i]
+			print n
+		}' all.folded | sort >wanted
+		pcce-report -q -i $data.data --format=folded --call-sites=none --hot=$phi |
+			awk -v phi=$phi '{ line[NR] = $0; count[NR] = $NF; n += $NF } END {
+				least = int(phi * n)
+				least += !least
+				for (i = 1; i <= NR; i++)
+					if (count[i] >= least && line[i] !~ /\[cold\]/)
+						print line[i]
+				print n
+			}' | sort >got
+		check "--hot=$phi: all hot contexts of $data.data, and no other" \
+			bash -c '[ "$(wc -l <got)" -gt 1 ] && diff wanted got'
+	done
+done
+for format in callees flat jsonl html pprof speedscope firefox trace otlp perf-script callgrind; do
+	check "$format takes --hot and --suffix" \
+		pcce-report -q -i threads.data --hot=0.1 --suffix=4 --format=$format -o hot.out
+done
+is "bad values of --hot and --suffix are refused" "$(for option in --hot=0 --hot=1.5 --hot=x --hot=0.1,0.1 \
+	--hot=0.1,0.01 --hot-by=total --suffix=0 --suffix=1001 --suffix=x; do
+	pcce-report -i small.data $option 2>&1 >/dev/null | head -n 1
+done)" "pcce-report: cannot use --hot: '0' has a PHI that is not above 0 and at most 1
+pcce-report: cannot use --hot: '1.5' has a PHI that is not above 0 and at most 1
+pcce-report: cannot use --hot: 'x' is not PHI or PHI,EPSILON, such as 0.0001
+pcce-report: cannot use --hot: '0.1,0.1' has an EPSILON that is not above 0 and below PHI
+pcce-report: cannot use --hot=0.1,0.01: the counts of a recording are exact; leave out EPSILON
+pcce-report: cannot use --hot-by without --hot
+pcce-report: cannot use --suffix=0: it must be a number from 1 to 1000
+pcce-report: cannot use --suffix=1001: it must be a number from 1 to 1000
+pcce-report: cannot use --suffix=x: it must be a number from 1 to 1000"
+
 golden kernel -i threads.data --format=folded --pid=200
 
 # selected WANTED ARGUMENTS...: --stats, --format=folded and --format=flat have this number of

@@ -40,6 +40,8 @@ _pcce_value() {
 	*--by) _pcce_words "function line file module" ;;
 	*--call-sites) _pcce_words "address line none" ;;
 	*--recursion) _pcce_words "keep direct all" ;;
+	*--hot-by) _pcce_words "self total" ;;
+	*--suffix) ;;
 	*--demangle) _pcce_words "full simple none" ;;
 	*--sort) _pcce_list "self total samples name module line" ;;
 	*--dump | *encode-d) _pcce_words "text json" ;;
@@ -52,7 +54,7 @@ _pcce_value() {
 		;;
 	*record--pid | *record-p) _pcce_words "$(cd /proc && printf '%s\n' [0-9]*)" ;;
 	*--pid | *--tid | *--comm | *--event | *--time | *--focus | *--ignore | *--under) ;;
-	*--min-percent | *--max-depth | *--max-rows | *diff--lines | *diff-n) ;;
+	*report--hot | *--min-percent | *--max-depth | *--max-rows | *diff--lines | *diff-n) ;;
 	*--count | *record-c | *--frequency | *record-F) ;;
 	*) return 1 ;;
 	esac
@@ -111,7 +113,7 @@ _pcce() {
 	esac
 	if [ "$before" = = ]; then
 		_pcce_value "${COMP_WORDS[COMP_CWORD - 2]}"
-	elif [[ $before == -* && $before != -- && $before != --color && $before != --dump &&
+	elif [[ $before == -* && $before != -- && $before != --color && $before != --hot && $before != --dump &&
 		$before != -d ]] && _pcce_value "$before"; then
 		:
 	elif [[ $cur == -* ]]; then
