@@ -8,7 +8,8 @@
 version=$(cat "$top/VERSION")
 cd "$scratch" || exit 1
 
-for c in pcce-encode pcce-record pcce-report pcce-merge pcce-diff pcce-check pcce-core pcce-decode pcce-config; do
+for c in pcce-encode pcce-record pcce-report pcce-merge pcce-diff pcce-compare pcce-check pcce-core \
+	pcce-decode pcce-config; do
 	check "$c --help" $c --help
 	check "$c --help describes options" sh -c "$c --help | grep -q -e '--version'"
 	is "$c --version names $version" "$($c --version 2>&1 | grep -c -F -- "$version")" 1

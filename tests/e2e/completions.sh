@@ -69,8 +69,8 @@ for shell in bash zsh; do
 		continue
 	fi
 	start $shell
-	for c in pcce-record pcce-report pcce-merge pcce-diff pcce-check pcce-core pcce-decode pcce-encode \
-		pcce-config; do
+	for c in pcce-record pcce-report pcce-merge pcce-diff pcce-compare pcce-check pcce-core \
+		pcce-decode pcce-encode pcce-config; do
 		$c --help | grep -o -e '^ *\(-., \)\?--[a-z-]*' | grep -o -e '--[a-z-]*' |
 			sort -u >wanted
 		# When the last one is there, all are.

@@ -104,6 +104,42 @@ if command -v go >/dev/null; then
 		bash -c '[ -s got ] && diff wanted got'
 fi
 
+# ---- pcce-compare ------------------------------------------------------------------------------
+
+# has NAME VALUE: the last output of pcce-compare has this line
+has() { is "compare: $1" "$(sed -n "s/^$1: //p" compare.log)" "$2"; }
+pcce-compare --phi=0.1 small.data small.data >compare.log 2>&1
+has false_positives 0
+has false_negatives 0
+has max_error 0.0000%
+has hot_edge_coverage_0.5 100.0000%
+has exact_n 87
+pcce-compare --phi=0.0001 small.data small.data >compare.log 2>&1
+has overlap 100.0000%
+has uncovered 0
+cat >exact.tree <<'END'
+c cct
+c ./x 12 /tmp
+v a0 0 1 0 0
+v a1 a0 5 401000 401100
+v a2 a1 7 401200 401010
+v a3 a0 2 401300 401100
+p 4 14
+END
+sed -e 's/ 7 401200/ 8 401200/' -e '/^v a3/d' -e 's/^p 4/p 3/' exact.tree >near.tree
+pcce-compare --phi=0.3 exact.tree near.tree >compare.log 2>&1
+has overlap 85.7143%
+has max_error 14.2857%
+has max_uncovered 28.5714%
+sed '$d' exact.tree >cut.tree
+says "compare: a tree without its end" 1 "cannot read cut.tree: it is not a whole .tree file: it has no end" \
+	pcce-compare cut.tree exact.tree
+says "compare: no such tree" 1 "none.tree" pcce-compare none.tree exact.tree
+says "compare: a tree with a recording" 2 "cannot compare a recording with a .tree file" \
+	pcce-compare exact.tree small.data
+says "compare: one is too few" 2 "two trees are needed" pcce-compare small.data
+says "compare: PHI" 2 "cannot use --phi: '2' has a PHI" pcce-compare --phi=2 small.data small.data
+
 # ---- errors ------------------------------------------------------------------------------------
 
 says "diff: one recording is too few" 2 "two recordings are needed" pcce-diff small.data

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# Completes the commands pcce-record, pcce-report, pcce-merge, pcce-diff, pcce-check, pcce-core,
-# pcce-decode, pcce-encode and pcce-config in bash.  It needs only bash.  Options and formats come from the --help of the
+# Completes the commands pcce-record, pcce-report, pcce-merge, pcce-diff, pcce-compare, pcce-check,
+# pcce-core, pcce-decode, pcce-encode and pcce-config in bash.  It needs only bash.  Options and formats come from the --help of the
 # installed command.  This file lists the values that options take.
 
 _pcce_options() {
@@ -54,7 +54,7 @@ _pcce_value() {
 		;;
 	*record--pid | *record-p) _pcce_words "$(cd /proc && printf '%s\n' [0-9]*)" ;;
 	*--pid | *--tid | *--comm | *--event | *--time | *--focus | *--ignore | *--under) ;;
-	*report--hot | *--min-percent | *--max-depth | *--max-rows | *diff--lines | *diff-n) ;;
+	*report--hot | *compare--phi | *--min-percent | *--max-depth | *--max-rows | *diff--lines | *diff-n) ;;
 	*--count | *record-c | *--frequency | *record-F) ;;
 	*) return 1 ;;
 	esac
@@ -119,7 +119,8 @@ _pcce() {
 	elif [[ $cur == -* ]]; then
 		_pcce_words "$(_pcce_options "$path")"
 		case ${COMPREPLY[*]-} in *=) compopt -o nospace ;; esac
-	elif [[ $command == pcce-encode || $command == pcce-merge || $command == pcce-diff ]]; then
+	elif [[ $command == pcce-encode || $command == pcce-merge || $command == pcce-diff ||
+		$command == pcce-compare ]]; then
 		_pcce_files -f
 	elif [ "$command" = pcce-core ]; then
 		_pcce_files -f
@@ -128,5 +129,5 @@ _pcce() {
 	fi
 }
 
-complete -F _pcce pcce-record pcce-report pcce-merge pcce-diff pcce-check pcce-core pcce-decode \
+complete -F _pcce pcce-record pcce-report pcce-merge pcce-diff pcce-compare pcce-check pcce-core pcce-decode \
 	pcce-encode pcce-config
