@@ -14,7 +14,7 @@
 #include "elf/module.h"
 #include "tests/unit/tap.h"
 
-static const uint8_t id[20] = "a build id of twenty";
+static const uint8_t id[20] = "a build id, twenty.";
 static const char names[] = "\0.shstrtab\0.pcce";
 
 struct note {

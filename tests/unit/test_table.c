@@ -290,6 +290,7 @@ static void test_damage(void)
 	       "%zu of %zu accepted", accepted, n);
 	printf("# %zu of %zu accepted\n", accepted, n);
 	free(p);
+	(void)sum;
 }
 
 static void expect(const char *name, void (*change)(uint8_t *p), const char *part)
