@@ -150,8 +150,15 @@ static bool load(const char *event, struct loaded *l)
 	memset(l, 0, sizeof(*l));
 	if (perf_event_make_attr(&config, &attr, &l->kind, &why))
 		return stop("the event is known", event, why.text);
-	if (bpf_program_load(l->kind, &attr, &l->skel, &why))
-		return stop("the kernel loads the program", event, why.text);
+	/* The verifier judges each of these as another program. */
+	for (int copy = SAMPLER_COPY_ALL; copy >= SAMPLER_COPY_NONE; copy--) {
+		if (bpf_program_load(l->kind, &attr, copy, &l->skel, &why))
+			return stop("the kernel loads the program", event, why.text);
+		if (copy == SAMPLER_COPY_NONE)
+			break;
+		sampler_bpf__destroy(l->skel);
+		l->skel = NULL;
+	}
 	result(true, "%s: the kernel loads the program", event);
 	l->skel->bss->offsets[0] = (char *)&page - (char *)__builtin_thread_pointer();
 	l->skel->bss->n_offsets = 1;
