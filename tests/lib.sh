@@ -99,6 +99,27 @@ skip_all() { # REASON
 
 # ---- recordings ----------------------------------------------------------------------
 
+# What programs that use libpcce-tools.a are linked with.
+tool_libraries=("-Wl,--as-needed" -ldw -lelf -lbpf -lz -ldeflate -lprotobuf-c -ljansson -lurcu-bp
+	-liberty -lm -pthread)
+
+# build_with_tools PROGRAM SOURCE-OR-FLAG...: builds a program that uses libpcce-tools.a, or ends
+# the tests
+build_with_tools() {
+	local program=$1
+	shift
+	"$CC" -std=gnu11 -O1 -g -I"$top/include" -I"$top/lib" -I"$top" -I"$out/obj" "$@" \
+		"${sanitize[@]}" "$out/obj/libpcce-tools.a" "${tool_libraries[@]}" -o "$program" \
+		2>build.log && return
+	not_ok "build $program" build.log
+	done_testing
+}
+
+# Builds ./generate, which makes recordings with known content.
+build_generator() {
+	build_with_tools generate "$top/tests/report/generate.c" "$top/tests/unit/table_builder.c"
+}
+
 # stat_of DATA NAME: prints one value of pcce-report --stats, or nothing if it has no such value
 stat_of() {
 	[ "$1.stats" -nt "$1" ] || pcce-report -i "$1" --stats >"$1.stats" 2>"$1.stats.err" ||
@@ -130,6 +151,20 @@ record() {
 	shift 2
 	timeout -k 5 "${record_seconds:-60}" pcce-record -b "$sampler" -F "${frequency:-1000}" \
 		${record_options-} -o "$data" -- "$@" >"$data.out" 2>"$data.err"
+}
+
+# recorded_as_plain NAME MINIMUM COMMAND...: while the self sampler records it, in s.data, the
+# command prints what it prints without, ends as it does then, and has at least MINIMUM samples
+recorded_as_plain() {
+	local name=$1 minimum=$2 status
+	shift 2
+	timeout 60 "$@" >plain.out 2>&1
+	status=$?
+	record self s.data "$@"
+	is "$name: status" $? "$status"
+	is "$name: output" "$(cat s.data.out)" "$(cat plain.out)"
+	check "$name: $(stat_of s.data samples) samples, at least $minimum" \
+		[ "$(stat_of s.data samples)" -ge "$minimum" ]
 }
 
 # wait_for_samples DATA N: waits until a running recording holds about N samples

@@ -10,23 +10,13 @@
 here=$top/tests/datafile
 cd "$scratch" || exit 1
 
-build() { # NAME SOURCE...
-	local name=$1 flags=("${sanitize[@]}")
-	shift
-	# What is recorded is as it is without sanitizers.
-	[ "$name" != page_program ] || flags=()
-	if ! "$CC" -std=gnu11 -O2 -g -I"$top/include" -I"$top/lib" -I"$top" -I"$out/obj" "$@" \
-		"${flags[@]}" "$out/obj/libpcce-tools.a" -Wl,--as-needed -ldw -lelf \
-		-lbpf -lz -ldeflate -lprotobuf-c -ljansson -lurcu-bp \
-		-liberty -lm -pthread -o "$name" 2>build.log; then
-		not_ok "build $name" build.log
-		done_testing
-	fi
-}
-build generate "$top/tests/report/generate.c" "$top/tests/unit/table_builder.c"
-build damage "$here/damage.c"
-build dump "$here/dump.c"
-build page_program "$here/page_program.c"
+build_generator
+build_with_tools damage "$here/damage.c"
+build_with_tools dump "$here/dump.c"
+# What is recorded is as it is without sanitizers.
+flags=("${sanitize[@]}") sanitize=()
+build_with_tools page_program -O2 "$here/page_program.c"
+sanitize=("${flags[@]}")
 
 # ---- damaged files -----------------------------------------------------------------------
 
@@ -93,7 +83,7 @@ is "a recording can come through a pipe" \
 # ---- symbols -----------------------------------------------------------------------------
 
 # An aggregated recording holds SUM records only. It must have the same symbols as any other.
-build aggregate "$here/aggregate.c"
+build_with_tools aggregate -O2 "$here/aggregate.c"
 cat >library.c <<'END'
 static __attribute__((noinline)) int hidden(int n)
 {

@@ -11,18 +11,10 @@
 
 here=$top/tests/formats
 golden=$here/golden
-libraries="-Wl,--as-needed -ldw -lelf -lbpf -lz -ldeflate -lprotobuf-c -ljansson -lurcu-bp -liberty -lm -pthread"
 cd "$scratch" || exit 1
 
-for source in generate generate_huge; do
-	# shellcheck disable=SC2086 # several words
-	if ! "$CC" -std=gnu11 -O1 -g -I"$top/include" -I"$top/lib" -I"$top" \
-		"$top/tests/report/$source.c" "$top/tests/unit/table_builder.c" \
-		"${sanitize[@]}" "$out/obj/libpcce-tools.a" $libraries -o $source 2>build.log; then
-		not_ok "build $source" build.log
-		done_testing
-	fi
-done
+build_generator
+build_with_tools generate_huge "$top/tests/report/generate_huge.c" "$top/tests/unit/table_builder.c"
 for kind in small empty; do
 	./generate $kind $kind.data || not_ok "generate $kind"
 done

@@ -12,13 +12,7 @@ umask 022
 chmod 755 "$scratch"
 nobody=65534
 
-if ! "$CC" -std=gnu11 -O1 -g -I"$top/include" -I"$top/lib" -I"$top" "$top/tests/report/generate.c" \
-	"$top/tests/unit/table_builder.c" "${sanitize[@]}" "$out/obj/libpcce-tools.a" -Wl,--as-needed -ldw -lelf \
-	-lbpf -lz -ldeflate -lprotobuf-c -ljansson -lurcu-bp -liberty -lm -pthread \
-	-o generate 2>build.log; then
-	not_ok "build the generator" build.log
-	done_testing
-fi
+build_generator
 ./generate small small.data
 ./generate big big.data 20000
 

@@ -26,18 +26,7 @@ cat >limits.c <<'END_C'
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "burn.h"
-
-static volatile int zero;
-
-static NOINLINE int deep(int depth)
-{
-	int result = depth ? deep(depth - 1) + 1 : zero;
-
-	if (depth % 64 == 0)
-		burn(100);
-	return result;
-}
+#include "deep.h"
 
 static NOINLINE void work(void)
 {
@@ -130,8 +119,8 @@ END_C
 w=$top/tests/workloads
 cflags=$(pcce-config --cflags)
 ldflags=$(pcce-config --ldflags)
-check "the program builds" $CC -O2 -g -pthread -I"$w" $cflags limits.c $ldflags -o limits
-check "the program builds without pcce" $CC -O2 -g -pthread -I"$w" limits.c -o plain
+check "the program builds" $CC -O2 -g -pthread -I"$w" -I"$top/tests/hostile" $cflags limits.c $ldflags -o limits
+check "the program builds without pcce" $CC -O2 -g -pthread -I"$w" -I"$top/tests/hostile" limits.c -o plain
 
 samplers="self"
 if has_bpf; then

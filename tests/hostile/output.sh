@@ -10,13 +10,7 @@
 cd "$scratch" || exit 1
 poison=$'\e]0;x\a\e[31m\302\23331m\r\377\342\200\256'
 
-if ! "$CC" -std=gnu11 -O1 -g -I"$top/include" -I"$top/lib" -I"$top" "$top/tests/report/generate.c" \
-	"$top/tests/unit/table_builder.c" "${sanitize[@]}" "$out/obj/libpcce-tools.a" -Wl,--as-needed -ldw -lelf \
-	-lbpf -lz -ldeflate -lprotobuf-c -ljansson -lurcu-bp -liberty -lm -pthread \
-	-o generate 2>build.log; then
-	not_ok "build the generator" build.log
-	done_testing
-fi
+build_generator
 ./generate hostile hostile.data
 ./generate hostile-event event.data
 

@@ -27,18 +27,7 @@ cat >sandbox.c <<'END_C'
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "burn.h"
-
-static volatile int zero;
-
-static NOINLINE int deep(int depth)
-{
-	int result = depth ? deep(depth - 1) + 1 : zero;
-
-	if (depth % 64 == 0)
-		burn(100);
-	return result;
-}
+#include "deep.h"
 
 static NOINLINE void work(void)
 {
@@ -175,9 +164,9 @@ int main(int argc, char **argv)
 	return 0;
 }
 END_C
-check "the program builds" $CC -O2 -g -pthread -I"$w" $cflags sandbox.c $ldflags -o sandbox
-check "the program builds without pcce" $CC -O2 -g -pthread -I"$w" sandbox.c -o plain
-check "the program builds as a static one" $CC -O2 -g -pthread -static -I"$w" $cflags sandbox.c \
+check "the program builds" $CC -O2 -g -pthread -I"$w" -I"$top/tests/hostile" $cflags sandbox.c $ldflags -o sandbox
+check "the program builds without pcce" $CC -O2 -g -pthread -I"$w" -I"$top/tests/hostile" sandbox.c -o plain
+check "the program builds as a static one" $CC -O2 -g -pthread -static -I"$w" -I"$top/tests/hostile" $cflags sandbox.c \
 	$ldflags -o static
 
 ./plain strict prctl >out 2>&1 || skip_all "this kernel, or a filter around us, does not take filters"

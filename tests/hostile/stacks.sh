@@ -216,17 +216,8 @@ int main(int argc, char **argv)
 END_C
 check "the program builds" $CC -O2 -g -pthread -I"$w" $cflags stacks.c $ldflags -o stacks
 
-# recorded NAME MINIMUM ARGUMENT...: as without a sampler, with at least MINIMUM samples
-recorded() {
-	local name=$1 minimum=$2 status
-	shift 2
-	timeout 60 ./stacks "$@" >plain.out 2>&1
-	status=$?
-	frequency=10000 record self s.data ./stacks "$@"
-	is "$name: status" $? "$status"
-	is "$name: output" "$(cat s.data.out)" "$(cat plain.out)"
-	check "$name: $(stat_of s.data samples) samples, at least $minimum" \
-		[ "$(stat_of s.data samples)" -ge "$minimum" ]
+recorded() { # NAME MINIMUM ARGUMENT...
+	frequency=10000 recorded_as_plain "$1" "$2" ./stacks "${@:3}"
 }
 
 kinds=("" --verify)

@@ -8,7 +8,6 @@
 . "$(dirname "$0")/driver.sh"
 
 here=$top/tests/html
-libraries="-Wl,--as-needed -ldw -lelf -lbpf -lz -ldeflate -ljansson -lurcu-bp -liberty -lm -pthread"
 cd "$scratch" || exit 1
 
 # The build joins the page into one piece, of the allowed size.
@@ -21,15 +20,8 @@ check "the page is joined from all its parts" bash -c '
 	done
 	! grep -x "@.*@" "$2/obj/page.html"' - "$top" "$out"
 
-compile() { # PROGRAM SOURCE...
-	"$CC" -std=gnu11 -O1 -g -I"$top/include" -I"$top/lib" -I"$top" "${@:2}" \
-		"${sanitize[@]}" "$out/obj/libpcce-tools.a" $libraries -o "$1" 2>build.log
-}
-if ! compile generate "$top/tests/report/generate.c" "$top/tests/unit/table_builder.c" ||
-	! compile make_page "$here/make_page.c"; then
-	not_ok "build what makes the pages" build.log
-	done_testing
-fi
+build_generator
+build_with_tools make_page "$here/make_page.c"
 for kind in small verify empty; do
 	wanted=0
 	[ $kind != empty ] || wanted=3

@@ -12,13 +12,7 @@ here=$top/tests/report
 golden=$here/golden
 cd "$scratch" || exit 1
 
-if ! "$CC" -std=gnu11 -O1 -g -I"$top/include" -I"$top/lib" -I"$top" "$here/generate.c" \
-	"$top/tests/unit/table_builder.c" \
-	"${sanitize[@]}" "$out/obj/libpcce-tools.a" -Wl,--as-needed -ldw -lelf -lbpf -lz -ldeflate -lprotobuf-c \
-	-ljansson -lurcu-bp -liberty -lm -pthread -o generate 2>build.log; then
-	not_ok "build the generator" build.log
-	done_testing
-fi
+build_generator
 for kind in small verify badtable empty threads; do
 	./generate $kind $kind.data || not_ok "generate $kind"
 done

@@ -16,14 +16,7 @@ command -v tmux >/dev/null || skip_all "tmux is not installed"
 export LC_ALL=C.UTF-8
 unset NO_COLOR TMUX
 
-if ! "$CC" -std=gnu11 -O1 -g -I"$top/include" -I"$top/lib" -I"$top" "$top/tests/report/generate.c" \
-	"$top/tests/unit/table_builder.c" \
-	"${sanitize[@]}" "$out/obj/libpcce-tools.a" -Wl,--as-needed \
-	-ldw -lelf -lbpf -lz -ldeflate -ljansson -lurcu-bp \
-	-liberty -lm -pthread -o generate 2>build.log; then
-	not_ok "build the generator" build.log
-	done_testing
-fi
+build_generator
 for kind in small threads empty; do
 	./generate $kind $kind.data || not_ok "generate $kind"
 done
