@@ -213,7 +213,7 @@ static int sleeps(void)
 	int early = 0;
 
 	for (int i = 0; i < 4000; i++) {
-		burn(300);
+		burn(20000);
 		early += nanosleep(&ms, NULL) != 0;
 		early += poll(NULL, 0, 0) != 0;
 		early += ppoll(NULL, 0, &ms, NULL) != 0;
