@@ -24,14 +24,7 @@ struct adding {
 static int add_context_symbol(void *ctx, const struct symbolize_frame *f)
 {
 	const struct adding *a = ctx;
-	struct pcce_rec_symbol rec = {
-		.vaddr = f->vaddr,
-		.symbol = f->symbol,
-		.module = a->number,
-		.line = f->line,
-		.depth = f->depth,
-		.flags = f->inlined ? PCCE_SYMBOL_INLINED : 0,
-	};
+	struct pcce_rec_symbol rec = symbolize_record(f, a->number);
 
 	return symbol_table_add_symbol(a->names, &rec, f->function, f->file);
 }

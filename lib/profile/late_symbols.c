@@ -149,14 +149,7 @@ static int add_places(struct late_symbols *l, const struct tree_place *places, s
 static int add_late_symbol(void *ctx, const struct symbolize_frame *f)
 {
 	const struct late_symbols *l = ctx;
-	struct pcce_rec_symbol rec = {
-		.vaddr = f->vaddr,
-		.symbol = f->symbol,
-		.module = l->current,
-		.line = f->line,
-		.depth = f->depth,
-		.flags = f->inlined ? PCCE_SYMBOL_INLINED : 0,
-	};
+	struct pcce_rec_symbol rec = symbolize_record(f, l->current);
 
 	return symbol_table_add_symbol(l->p->names, &rec, f->function, f->file);
 }

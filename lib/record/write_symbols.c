@@ -142,14 +142,7 @@ static int add_sample_addresses(void *ctx, const struct datafile_sample *of,
 static int put_symbol(void *ctx, const struct symbolize_frame *f)
 {
 	const struct job *j = ctx;
-	struct pcce_rec_symbol rec = {
-		.vaddr = f->vaddr,
-		.symbol = f->symbol,
-		.module = j->module,
-		.line = f->line,
-		.depth = f->depth,
-		.flags = f->inlined ? PCCE_SYMBOL_INLINED : 0,
-	};
+	struct pcce_rec_symbol rec = symbolize_record(f, j->module);
 
 	return datafile_put_strings(j->w, PCCE_REC_SYMBOL, &rec, sizeof(rec),
 				    (const char *const[]){f->function, f->file}, 2);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <pcce/datafile.h>
 #include "base/error.h"
 
 struct symbolize_frame {
@@ -17,6 +18,20 @@ struct symbolize_frame {
 	uint32_t depth;	      /* 0: innermost */
 	bool inlined;	      /* inlined into the next frame of this address */
 };
+
+/* The fixed part of a frame's record, in a module with this number; its names follow. */
+static inline struct pcce_rec_symbol symbolize_record(const struct symbolize_frame *f,
+						      uint32_t module)
+{
+	return (struct pcce_rec_symbol){
+		.vaddr = f->vaddr,
+		.symbol = f->symbol,
+		.module = module,
+		.line = f->line,
+		.depth = f->depth,
+		.flags = f->inlined ? PCCE_SYMBOL_INLINED : 0,
+	};
+}
 
 /*
  * Calls frame for each frame of each address, in the order of addresses, innermost frames first.
