@@ -79,6 +79,25 @@
 	.cfi_adjust_cfa_offset -\bytes
 .endm
 
+/* Calls a function of C, which may change them, and keeps the registers of six arguments. */
+.macro CALL_KEEPING_ARGUMENTS function
+	SAVE rdi
+	SAVE rsi
+	SAVE rdx
+	SAVE rcx
+	SAVE r8
+	SAVE r9
+	GROW 8
+	call \function
+	SHRINK 8
+	UNSAVE r9
+	UNSAVE r8
+	UNSAVE rcx
+	UNSAVE rdx
+	UNSAVE rsi
+	UNSAVE rdi
+.endm
+
 /* Sets the state of a thread that begins, with no call of the program. %page has the page's
  * offset. */
 .macro EMPTY_STACK page, scratch

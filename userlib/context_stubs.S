@@ -126,21 +126,7 @@ __pcce_context_landed:
 __pcce_context_start:
 	.cfi_startproc
 	_CET_ENDBR
-	SAVE rdi
-	SAVE rsi
-	SAVE rdx
-	SAVE rcx
-	SAVE r8
-	SAVE r9
-	GROW 8
-	call __pcce_context_begin
-	SHRINK 8
-	UNSAVE r9
-	UNSAVE r8
-	UNSAVE rcx
-	UNSAVE rdx
-	UNSAVE rsi
-	UNSAVE rdi
+	CALL_KEEPING_ARGUMENTS __pcce_context_begin
 	jmp *%r12
 	.cfi_endproc
 	.size __pcce_context_start, . - __pcce_context_start

@@ -40,21 +40,7 @@ syscall:
 	mov	%rax, %rdi
 	jmp	pcce_syscall_error
 .Lwatch:
-	SAVE	rdi
-	SAVE	rsi
-	SAVE	rdx
-	SAVE	rcx
-	SAVE	r8
-	SAVE	r9
-	GROW	8
-	call	pcce_watch_syscall
-	SHRINK	8
-	UNSAVE	r9
-	UNSAVE	r8
-	UNSAVE	rcx
-	UNSAVE	rdx
-	UNSAVE	rsi
-	UNSAVE	rdi
+	CALL_KEEPING_ARGUMENTS pcce_watch_syscall
 	jmp	.Lgo
 	.cfi_endproc
 	.size	syscall, . - syscall
