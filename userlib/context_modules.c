@@ -9,35 +9,17 @@
  * notes are read again. The function takes no lock. A module whose code is on the stack cannot go
  * meanwhile.
  */
-#include <dlfcn.h>
 #include <elf.h>
-#include <link.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include "context_modules.h"
 #include "internal.h"
+#include "linker_object.h"
 #include "local_libc.h"
-
-#ifndef RTLD_DEFAULT
-#define RTLD_DEFAULT ((void *)0)
-#endif
 
 #define HEADERS_MAX 64 /* program headers that are read */
 
-/* struct dl_find_object of glibc, whose name older headers do not have. */
-struct found_object {
-	unsigned long long flags;
-	char *start, *end;
-	struct link_map *link_map;
-	void *eh_frame;
-	unsigned long long reserved[7];
-};
-typedef int find_object_fn(void *pc, struct found_object *result);
-
-extern void *dlsym(void *, const char *) __attribute__((weak));
-
 struct named_module main_module;
-static find_object_fn *find_object;
 
 static uint64_t align_to(uint64_t n, uint64_t alignment)
 {
@@ -124,7 +106,7 @@ bool context_module_at(uint64_t address, struct named_module *m)
 	const Elf64_Ehdr *header;
 
 	m->size = 0;
-	if (!find_object || find_object((void *)(uintptr_t)address, &o) != 0 || !o.link_map)
+	if (!linker_object_at(address, &o))
 		return false;
 	header = (const Elf64_Ehdr *)o.start;
 	*m = (struct named_module){
@@ -153,8 +135,7 @@ void context_modules_begin(void)
 	struct named_module *m = &main_module;
 	uint64_t end = 0, first = 0;
 
-	if (dlsym)
-		find_object = (find_object_fn *)(uintptr_t)dlsym(RTLD_DEFAULT, "_dl_find_object");
+	linker_object_begin();
 	m->path = "";
 	for (unsigned long i = 0; p && i < n; i++) {
 		if (p[i].p_type != PT_LOAD)

@@ -16,41 +16,23 @@
  * claimed once, and its identity changes in one store, after the description is in the ring. So
  * another thread that finds it there takes its sample later than the time of the description.
  */
-#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include "linker_object.h"
 #include "self.h"
 #include "syscall.h"
 
-#ifndef RTLD_DEFAULT
-#define RTLD_DEFAULT ((void *)0)
-#endif
-
 #define MODULES_MAX 4096 /* a power of two */
 #define PAGE_MASK (~(uint64_t)4095)
-
-/* struct dl_find_object of glibc, whose name older headers do not have. */
-struct found_object {
-	unsigned long long flags;
-	char *start, *end;
-	struct link_map *link_map;
-	void *eh_frame;
-	unsigned long long reserved[7];
-};
-typedef int find_object_fn(void *pc, struct found_object *result);
 
 struct known_module {
 	uint64_t start, end;
 	uint64_t identity; /* 0: not described */
 };
 
-extern void *dlsym(void *, const char *) __attribute__((weak));
-
-static find_object_fn *find_object;
 static struct known_module known[MODULES_MAX];
 /* Names that dlopen() was given may be relative to this folder. */
 static char folder[PATH_MAX];
@@ -158,8 +140,7 @@ static bool describe(uint64_t address, struct found_object *o)
 	struct known_module *k;
 	uint64_t identity;
 
-	if (!find_object || find_object((void *)(uintptr_t)address, o) != 0 || !o->link_map ||
-	    !o->link_map->l_name)
+	if (!linker_object_at(address, o) || !o->link_map->l_name)
 		return false;
 	identity = identity_of(o);
 	k = place_of((uint64_t)(uintptr_t)o->start);
@@ -234,8 +215,7 @@ static void take_line(const char *line)
 		return;
 	if (!emit_map(self_now(), start, end - start, pgoff, "", path))
 		self_count_lost(1);
-	if (!find_object || find_object((void *)(uintptr_t)start, &o) != 0 || !o.link_map ||
-	    !o.link_map->l_name)
+	if (!linker_object_at(start, &o) || !o.link_map->l_name)
 		return;
 	k = place_of((uint64_t)(uintptr_t)o.start);
 	if (!k)
@@ -283,10 +263,9 @@ static void name_program(const char *path)
 
 bool modules_begin(void)
 {
+	bool asks = linker_object_begin();
 	long n;
 
-	if (dlsym)
-		find_object = (find_object_fn *)(uintptr_t)dlsym(RTLD_DEFAULT, "_dl_find_object");
 	n = raw_syscall2(SYS_getcwd, folder, sizeof(folder) - 1);
 	if (n <= 0)
 		n = 1;
@@ -296,7 +275,7 @@ bool modules_begin(void)
 	program[n < 0 ? 0 : n] = 0;
 	if (n < 0 && getauxval(AT_EXECFN))
 		name_program((const char *)getauxval(AT_EXECFN));
-	return scan_maps() || find_object;
+	return scan_maps() || asks;
 }
 
 /* The child may be in another root folder: what cannot be read now is described when a sample needs
