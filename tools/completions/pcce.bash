@@ -2,8 +2,9 @@
 # shellcheck shell=bash
 #
 # Completes the commands pcce-record, pcce-report, pcce-merge, pcce-diff, pcce-compare, pcce-check,
-# pcce-core, pcce-decode, pcce-encode and pcce-config in bash.  It needs only bash.  Options and formats come from the --help of the
-# installed command.  This file lists the values that options take.
+# pcce-core, pcce-decode, pcce-encode and pcce-config in bash.  It needs only bash.  Options and
+# formats come from the --help of the installed command.  This file lists the values that options
+# take.
 
 _pcce_options() {
 	"$1" --help 2>/dev/null | sed -n -e 's/^ *\(-[A-Za-z?], \)\{0,1\}\(--[a-z-]*=\{0,1\}\).*/\2/p'
