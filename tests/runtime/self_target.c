@@ -46,7 +46,7 @@ __attribute__((noinline)) static void spin(void)
 	uint64_t end = cpu_ns() + (uint64_t)spin_ms * 1000000;
 
 	while (cpu_ns() < end)
-		for (volatile int i = 0; i < 200000; i++)
+		for (volatile int i = 0; i < 2000000; i++)
 			;
 }
 
