@@ -27,6 +27,20 @@ static bool is_in_instrumented(const struct decode_space *as, uint64_t address, 
 	return *helper || encoding_table_func_at(m->table, vaddr) != PCCE_NONE;
 }
 
+/*
+ * Is ret the return address of a helper call in the slot that ext names? A push is at its slot's
+ * end, and ext is that end. A pop is at its slot's start, and nops may lie between it and ext.
+ */
+static bool is_helper_call(const struct decode_module *m, uint64_t ext, uint64_t ret)
+{
+	uint64_t end = decode_link_time(m, ext), vaddr = decode_link_time(m, ret);
+	uint32_t i = encoding_table_site_around(m->table, end - 1);
+	const struct pcce_table_site *s = i == PCCE_NONE ? NULL : &m->table->sites[i];
+
+	return ret == ext || (s && end == s->key + s->ret + s->after_len && s->undone &&
+			      vaddr == s->key + s->ret + s->undone);
+}
+
 /* Or a push or pop moves to another segment: it called the runtime, and ext names its slot. */
 static bool is_call_of(const struct decode_space *as, const struct decode_frame *caller,
 		       uint64_t ext, uint64_t ret)
@@ -38,7 +52,7 @@ static bool is_call_of(const struct decode_space *as, const struct decode_frame 
 	if (!m || m->module != caller->module)
 		return false;
 	if (caller->site == PCCE_NONE)
-		return ret == ext;
+		return is_helper_call(m, ext, ret);
 	site = &m->table->sites[caller->site];
 	vaddr = decode_link_time(m, ret);
 	return vaddr > site->key + site->restore_len && vaddr <= site->key + site->ret;

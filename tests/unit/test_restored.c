@@ -109,7 +109,11 @@ static void test_pop(void)
 	sample.ext = exe(s->key + s->ret + s->after_len);
 	returns_to(sample.ext);
 	expect_restored("a pop called the runtime", RESTORED_WHOLE, "[libc] c b main");
-	frames[0]++;
+	frames[0] = exe(s->key + s->ret + s->undone);
+	expect_restored("... and nops follow it in the slot", RESTORED_WHOLE, "[libc] c b main");
+	frames[0]--;
+	expect_restored("... no call ends here in the slot", RESTORED_MISMATCH, "[libc] c b main");
+	frames[0] = sample.ext + 1;
 	expect_restored("... another slot did", RESTORED_MISMATCH, "[libc] c b main");
 }
 
