@@ -7,6 +7,9 @@
  * A before-slot is filled towards its end: nops, the work, the call. An after-slot is filled from
  * its beginning. Each slot gets the shortest form that fits. A push is inline if the plugin
  * reserved the room, else it calls a helper.
+ *
+ * A nop is an instruction that is executed for nothing. So prefixes without effect fill the slot
+ * instead, if there are few bytes to fill (stretch()), and a jump leads over many.
  */
 #include <errno.h>
 #include <string.h>
@@ -20,7 +23,11 @@
 #define PAGE_ENTRY ((int)__builtin_offsetof(struct pcce_page, entry))
 #define TOP (PAGE_ENTRY - 16) /* the top entry, relative to off */
 #define RESTORE_LEN 10
-#define REX 0x40 /* without effect: makes the instruction longer */
+#define PREFIX_FS 0x64
+#define PREFIX_CS 0x2e /* without effect */
+#define INSN_MAX 15    /* bytes */
+#define NOPS_MAX 45    /* bytes of three nops; a jump is cheaper than four */
+#define REX 0x40       /* without effect: makes the instruction longer */
 #define REX_W 0x48
 
 /* Code under construction. */
@@ -28,15 +35,24 @@ struct code {
 	uint8_t bytes[160];
 	size_t n;
 	size_t claim, applied; /* offsets where the effect begins and is complete */
-	size_t key_to_end;     /* bytes after the key */
+	uint8_t start[24];     /* of each instruction: its offset */
+	unsigned int n_insns;
 };
 
+/* Begins an instruction with these bytes. put32() and put_call_target() continue it. */
 #define PUT(c, ...)                                                  \
 	do {                                                         \
 		const uint8_t bytes_[] = {__VA_ARGS__};              \
+		(c)->start[(c)->n_insns++] = (c)->n;                 \
 		memcpy((c)->bytes + (c)->n, bytes_, sizeof(bytes_)); \
 		(c)->n += sizeof(bytes_);                            \
 	} while (0)
+
+/* Continues one. */
+static void put8(struct code *c, uint8_t v)
+{
+	c->bytes[c->n++] = v;
+}
 
 static void put32(struct code *c, uint32_t v)
 {
@@ -76,6 +92,69 @@ static int apply_fixups(struct code *c, const struct fixups *f, uint64_t start, 
 		memcpy(c->bytes + f->item[i].at, &rel, 4);
 	}
 	return 0;
+}
+
+/* Returns the prefix that can be repeated before the instruction without effect; 0: none can. */
+static uint8_t prefix_of(const uint8_t *insn)
+{
+	if (insn[0] == PREFIX_FS || insn[0] == PREFIX_CS)
+		return insn[0];
+	return insn[0] == 0x4c && insn[1] == 0x8d ? PREFIX_CS : 0; /* lea */
+}
+
+/* Inserts a prefix into instruction number k. */
+static void insert_prefix(struct code *c, struct fixups *f, unsigned int k, uint8_t prefix)
+{
+	size_t at = c->start[k];
+
+	memmove(c->bytes + at + 1, c->bytes + at, c->n - at);
+	c->bytes[at] = prefix;
+	c->n++;
+	for (unsigned int i = k + 1; i < c->n_insns; i++)
+		c->start[i]++;
+	for (int i = 0; i < f->n; i++)
+		f->item[i].at += f->item[i].at > at;
+	c->claim += c->claim > at;
+	c->applied += c->applied > at;
+}
+
+/*
+ * Makes the code up to `room` bytes long by prefixes without effect, if there is no need for nops
+ * then. The prefixes are spread over the instructions.
+ */
+static void stretch(struct code *c, struct fixups *f, size_t room)
+{
+	size_t possible = 0;
+
+	for (unsigned int k = 0; k < c->n_insns; k++) {
+		size_t end = k + 1 < c->n_insns ? c->start[k + 1] : c->n;
+
+		if (prefix_of(c->bytes + c->start[k]))
+			possible += INSN_MAX - (end - c->start[k]);
+	}
+	if (c->n + possible < room)
+		return;
+	while (c->n < room) {
+		for (unsigned int k = 0; k < c->n_insns && c->n < room; k++) {
+			size_t end = k + 1 < c->n_insns ? c->start[k + 1] : c->n;
+			uint8_t prefix = prefix_of(c->bytes + c->start[k]);
+
+			if (prefix && end - c->start[k] < INSN_MAX)
+				insert_prefix(c, f, k, prefix);
+		}
+	}
+}
+
+/* Fills bytes that do nothing. */
+static void fill(uint8_t *code, size_t n)
+{
+	if (n > NOPS_MAX) {
+		code[0] = 0xeb; /* jmp */
+		code[1] = n - 2;
+		code += 2;
+		n -= 2;
+	}
+	x86_fill_nops(code, n);
 }
 
 int patch_page_read(const struct elf_module *m, const struct pcce_helper_entries *e,
@@ -183,7 +262,7 @@ static void put_inline_push(struct code *c, struct fixups *f, const struct patch
 	put_call_target(c, f, page->push_slow, false);
 	PUT(c, 0x64, 0x83, 0x04, 0x25); /* addl $16, %fs:D+off */
 	put32(c, d + PAGE_OFF);
-	PUT(c, 16);
+	put8(c, 16);
 	c->claim = c->n;
 	PUT(c, 0x64, 0x4d, 0x89, 0x9a); /* mov %r11, %fs:D+new.site(%r10) */
 	put32(c, d + PAGE_ENTRY + 8);
@@ -208,7 +287,7 @@ static void put_inline_pop(struct code *c, struct fixups *f, const struct patch_
 	put32(c, d + PAGE_OFF);
 	PUT(c, 0x64, 0x66, 0x41, 0x83, 0xba); /* cmpw $0, %fs:D+top.count(%r10) */
 	put32(c, d + TOP + 14);
-	PUT(c, 0);
+	put8(c, 0);
 	PUT(c, 0x0f, 0x85); /* jne pop_slow */
 	put_call_target(c, f, page->pop_slow, false);
 	PUT(c, 0x64, 0x4d, 0x8b, 0x92); /* mov %fs:D+top.id(%r10), %r10 */
@@ -217,7 +296,7 @@ static void put_inline_pop(struct code *c, struct fixups *f, const struct patch_
 	put32(c, d + PAGE_ID);
 	PUT(c, 0x64, 0x83, 0x2c, 0x25); /* subl $16, %fs:D+off */
 	put32(c, d + PAGE_OFF);
-	PUT(c, 16);
+	put8(c, 16);
 }
 
 static void put_set_id(struct code *c, struct fixups *f, const struct patch_page *page, uint32_t id)
@@ -245,7 +324,7 @@ static void put_leaf_check(struct code *c, struct fixups *f, const struct patch_
 	if (page->executable) {
 		PUT(c, 0x64, REX_W, 0x83, 0x3c, 0x25); /* cmpq $0, %fs:D+ext */
 		put32(c, page->offset + PAGE_EXT);
-		PUT(c, 0);
+		put8(c, 0);
 	} else {
 		PUT(c, 0x4c, 0x8b, 0x1d); /* mov G(%rip), %r11 */
 		put_call_target(c, f, page->got, false);
@@ -294,9 +373,10 @@ static int make_before(const struct patch_page *page, const struct callgraph_sit
 
 	out->restore_len = spill ? RESTORE_LEN : 0;
 	key = end - out->restore_len;
-	if (spill)
-		PUT(c, 0x4c, 0x89, 0x54, 0x24, 0x88, 0x4c, 0x89, 0x5c, 0x24,
-		    0x80); /* r10, r11 to the red zone */
+	if (spill) {
+		PUT(c, 0x4c, 0x89, 0x54, 0x24, 0x88); /* r10, r11 to the red zone */
+		PUT(c, 0x4c, 0x89, 0x5c, 0x24, 0x80);
+	}
 	prologue = c->n;
 	switch (kind) {
 	case PCCE_KIND_ADD:
@@ -321,15 +401,18 @@ static int make_before(const struct patch_page *page, const struct callgraph_sit
 	c->applied = c->n;
 	if (c->claim == 0 || c->claim < prologue)
 		c->claim = c->applied;
-	if (spill)
-		PUT(c, 0x4c, 0x8b, 0x5c, 0x24, 0x80, 0x4c, 0x8b, 0x54, 0x24, 0x88); /* and back */
+	if (spill) {
+		PUT(c, 0x4c, 0x8b, 0x5c, 0x24, 0x80); /* and back */
+		PUT(c, 0x4c, 0x8b, 0x54, 0x24, 0x88);
+	}
 	if (c->n > s->before_len)
 		return -ENOSPC;
+	stretch(c, &f, s->before_len);
 	size_t pad = s->before_len - c->n;
 
 	if (apply_fixups(c, &f, s->before + pad, key))
 		return -ERANGE;
-	x86_fill_nops(patch->before, pad);
+	fill(patch->before, pad);
 	memcpy(patch->before + pad, c->bytes, c->n);
 	out->key = key;
 	out->before = key - s->before;
@@ -373,10 +456,11 @@ static int make_after(const struct patch_page *page, const struct callgraph_site
 	}
 	if (c->n > s->after_len)
 		return -ENOSPC;
+	stretch(c, &f, s->after_len);
 	if (apply_fixups(c, &f, s->after, s->after + s->after_len))
 		return -ERANGE;
 	memcpy(patch->after, c->bytes, c->n);
-	x86_fill_nops(patch->after + c->n, s->after_len - c->n);
+	fill(patch->after + c->n, s->after_len - c->n);
 	out->undone = c->n;
 	return 0;
 }
@@ -478,12 +562,15 @@ int patch_entry(const struct patch_page *page, const struct elf_module *m,
 				 "has an entry slot in '%s' that is not empty or too small, since "
 				 "it is damaged or has lost its encoding table; link it again",
 				 f->name);
+	/* The short jump of the second kind of check has a fixed distance. */
+	if (!(f->block_flags & PCCE_BLOCK_LEAF && f->block_flags & PCCE_BLOCK_STACK))
+		stretch(&c, &fixups, f->entry_len);
 	pad = f->entry_len - c.n;
 	if (apply_fixups(&c, &fixups, f->addr + f->entry + pad, 0))
 		return error_set(why, -EINVAL,
 				 "is too large: '%s' is more than 2 GiB away from its data",
 				 f->name);
-	x86_fill_nops(image + (slot - m->image), pad);
+	fill(image + (slot - m->image), pad);
 	memcpy(image + (slot - m->image) + pad, c.bytes, c.n);
 	return 0;
 }
