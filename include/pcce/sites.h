@@ -79,6 +79,9 @@ struct pcce_site_block {
 /* A call into the unwinder, or of a function that only calls the unwinder. It returns to a landing
  * pad or not at all, and meanwhile runs no function of the program. */
 #define PCCE_SITE_THROWS 4096u
+/* Only in the encoding table: the call is a guard's, of the function that the pointer of a call
+ * with PCCE_SITE_INDIRECT is expected to hold (docs/slots.md). */
+#define PCCE_SITE_GUARD 8192u
 
 /* Offsets are from pcce_site_block.start. The call instructions lie between before + before_len and
  * after. Thunk-expanded calls have more than one, and inline assembly is the whole statement. */

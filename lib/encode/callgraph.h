@@ -64,6 +64,12 @@ struct callgraph_site {
 	 */
 	uint64_t landing;
 	uint64_t distance; /* address of the four bytes that lead to callee; 0: none do */
+	/*
+	 * 1 + the index of this site's guard, and of the site that a guard belongs to; 0: none. A
+	 * guard is the direct call, in the before-slot of a call through a pointer, of the function
+	 * that a recording has there most often. Guards are the last sites.
+	 */
+	uint32_t guard, guarded;
 };
 
 struct callgraph {
@@ -77,6 +83,7 @@ struct callgraph {
 	struct numbering_graph graph;
 	uint8_t *graph_roots, *graph_can_enter, *graph_noted;
 	uint64_t *graph_entry_count, *graph_samples;
+	uint64_t *guard_samples; /* of guards, by their indices */
 	struct numbering_site *graph_sites;
 };
 
@@ -90,6 +97,16 @@ int callgraph_build(const struct elf_module *m, const struct site_records *r,
 		    const void *ctx, struct callgraph *out, struct error *why);
 /* Gives the numbering the number of samples at each site. */
 int callgraph_count(struct callgraph *cg, const struct call_counts *counts, struct error *why);
+/*
+ * Adds guards for calls through pointers by a recording (callgraph_guards.c), before
+ * callgraph_count(). callgraph_drop_guards() removes those that got no value from the numbering.
+ */
+int callgraph_add_guards(struct callgraph *cg, const struct elf_module *m,
+			 const struct call_counts *counts, struct error *why);
+void callgraph_drop_guards(struct callgraph *cg, const struct numbering *n);
+/* For callgraph_guards.c. */
+void callgraph_add_edge(struct callgraph *cg, struct callgraph_site *s);
+bool callgraph_calls_bare(const struct callgraph *cg, const struct callgraph_site *s);
 void callgraph_free(struct callgraph *cg);
 
 /* Index of the part that holds the address, or NUMBERING_NO_CALLEE. */

@@ -278,7 +278,7 @@ static int compare_copies(const void *pa, const void *pb)
 	return *a < *b ? -1 : *a > *b;
 }
 
-static void add_edge(struct callgraph *cg, struct callgraph_site *s)
+void callgraph_add_edge(struct callgraph *cg, struct callgraph_site *s)
 {
 	struct numbering_site *e = &cg->graph_sites[cg->graph.n_sites];
 	bool inside = s->target == CALLGRAPH_INSIDE,
@@ -301,7 +301,7 @@ static void add_edge(struct callgraph *cg, struct callgraph_site *s)
  * Does the site call a function of the module that calls nothing? There only the site must be
  * known.
  */
-static bool calls_bare(const struct callgraph *cg, const struct callgraph_site *s)
+bool callgraph_calls_bare(const struct callgraph *cg, const struct callgraph_site *s)
 {
 	return s->target == CALLGRAPH_INSIDE &&
 	       !(s->flags & (PCCE_SITE_INDIRECT | PCCE_SITE_RETURNS_TWICE)) &&
@@ -325,7 +325,7 @@ static int add_edges(struct callgraph *cg,
 		struct callgraph_site *s = &cg->sites[i];
 
 		s->ext = (s->target == CALLGRAPH_OUTSIDE ? s->flags & PCCE_SITE_LEAF
-							 : calls_bare(cg, s)) &&
+							 : callgraph_calls_bare(cg, s)) &&
 			 !(s->flags & PCCE_SITE_TAIL) && ext_fits(s, ctx);
 		if (s->ext || s->target == CALLGRAPH_NONE)
 			continue;
@@ -333,7 +333,7 @@ static int add_edges(struct callgraph *cg,
 		    !(s->flags & (PCCE_SITE_TAIL | PCCE_SITE_INDIRECT)))
 			copies[n_copies++] = s;
 		else
-			add_edge(cg, s);
+			callgraph_add_edge(cg, s);
 	}
 	qsort(copies, n_copies, sizeof(*copies), compare_copies);
 	for (uint32_t i = 0; i < n_copies; i++) {
@@ -346,7 +346,7 @@ static int add_edges(struct callgraph *cg,
 			e->freq = e->freq > UINT32_MAX - s->freq ? UINT32_MAX : e->freq + s->freq;
 			s->edge = first->edge;
 		} else {
-			add_edge(cg, s);
+			callgraph_add_edge(cg, s);
 			first = s;
 		}
 	}

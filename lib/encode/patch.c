@@ -67,7 +67,7 @@ struct fixups {
 		size_t at;
 		uint64_t target;
 		bool to_key; /* to the site's key or the slot's end instead */
-	} item[4];
+	} item[6];
 	int n;
 };
 
@@ -463,6 +463,102 @@ static int make_after(const struct patch_page *page, const struct callgraph_site
 	fill(patch->after + c->n, s->after_len - c->n);
 	out->undone = c->n;
 	return 0;
+}
+
+/* cmp %r11, OPERAND */
+static void put_compare(struct code *c, struct fixups *f, const struct x86_operand *o)
+{
+	PUT(c, 0x4c | o->rex, 0x39, o->bytes[0] | 3 << 3);
+	if (o->relative) {
+		put_call_target(c, f, o->target, false);
+		return;
+	}
+	for (int i = 1; i < o->n; i++)
+		put8(c, o->bytes[i]);
+}
+
+/* The guard, and a push by helper where it fails. The distances of the two short jumps follow. */
+static int make_guarded_before(const struct patch_page *page, const struct callgraph_site *s,
+			       const struct x86_operand *operand, uint64_t pointer, uint64_t target,
+			       enum pcce_site_kind kind, uint64_t value, struct patch_slots *patch,
+			       struct pcce_table_site *out, struct pcce_table_site *guard)
+{
+	uint64_t key = s->before + s->before_len, end = s->after + s->after_len, base;
+	size_t miss_jump, begin, call, back, end_jump, undone, miss;
+	struct fixups f = {};
+	struct code c = {};
+
+	PUT(&c, 0x4c, 0x8d, 0x1d); /* lea function(%rip), %r11 */
+	put_call_target(&c, &f, pointer, false);
+	put_compare(&c, &f, operand);
+	PUT(&c, 0x75, 0); /* jne miss */
+	miss_jump = begin = c.n;
+	if (kind == PCCE_KIND_ADD)
+		put_arith(&c, &f, page, value, 0);
+	else if (kind == PCCE_KIND_EXT)
+		put_ext_before(&c, &f, page, 0); /* the key follows */
+	call = c.n;
+	PUT(&c, 0xe8); /* call function */
+	put_call_target(&c, &f, target, false);
+	back = c.n;
+	if (kind == PCCE_KIND_ADD)
+		put_arith(&c, &f, page, value, 0x28);
+	else if (kind == PCCE_KIND_EXT)
+		put_ext_after(&c, &f, page);
+	undone = c.n;
+	PUT(&c, 0xeb, 0); /* jmp end */
+	end_jump = miss = c.n;
+	put_helper(&c, &f, page->push);
+	base = key - c.n;
+	if (c.n > s->before_len || end - (base + end_jump) > 127)
+		return -ERANGE;
+	c.bytes[miss_jump - 1] = miss - miss_jump;
+	c.bytes[end_jump - 1] = end - (base + end_jump);
+	if (kind == PCCE_KIND_EXT) {
+		uint32_t own = base + call;
+
+		if ((base + call) >> 32)
+			return -ERANGE;
+		memcpy(c.bytes + call - sizeof(own), &own, sizeof(own));
+	}
+	if (apply_fixups(&c, &f, base, key))
+		return -ERANGE;
+	fill(patch->before, s->before_len - c.n);
+	memcpy(patch->before + s->before_len - c.n, c.bytes, c.n);
+	out->key = key;
+	out->before = c.n - miss;
+	out->ret = s->after - key;
+	out->claim = out->applied = c.n - miss;
+	guard->key = base + call;
+	guard->before = call - begin;
+	guard->ret = back - call;
+	guard->claim = guard->applied = call - begin;
+	guard->undone = guard->after_len = undone - back;
+	return 0;
+}
+
+int patch_make_guarded(const struct patch_page *page, const struct elf_module *m,
+		       const struct callgraph_site *s, const char *func, uint64_t pointer,
+		       uint64_t target, enum pcce_site_kind kind, uint64_t value,
+		       struct patch_slots *patch, struct pcce_table_site *out,
+		       struct pcce_table_site *guard, struct error *why)
+{
+	uint64_t at = s->before + s->before_len;
+	const uint8_t *code = elf_module_at(m, at, s->after - at);
+	struct x86_operand operand;
+	struct code after = {};
+	int err;
+
+	err = code && x86_decode_indirect_call(code, s->after - at, at, &operand) ? 0 : -EINVAL;
+	if (!err)
+		err = make_guarded_before(page, s, &operand, pointer, target, kind, value, patch,
+					  out, guard);
+	err = err ? err : make_after(page, s, PCCE_KIND_PUSH, 0, patch, out, &after);
+	return err ? error_set(why, -EINVAL,
+			       "is too large: code of '%s' is more than 2 GiB away from the "
+			       "runtime",
+			       func)
+		   : 0;
 }
 
 bool patch_ext_fits(const struct callgraph_site *s, const void *ctx)

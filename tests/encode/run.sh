@@ -104,6 +104,53 @@ is "one indirect site" "$(field 'indirect sites' prog)" 1
 check "something is a zero edge" test "$(field 'zero edges' prog)" -gt 0
 check "something is ext" test "$(field ext prog)" -gt 0
 
+# ---- guards ------------------------------------------------------------------------------
+
+# A guard calls the function that a pointer held during a recording.  Other functions are pushed.
+cat > pointers.c <<'END'
+#include <stdio.h>
+__attribute__((noipa)) int leaf(int x) { for (volatile int i = 0; i < 1000; i++); return x + 1; }
+__attribute__((noipa)) int one(int x) { for (volatile int i = 0; i < 1000; i++); return leaf(x) + 1; }
+__attribute__((noipa)) int two(int x) { for (volatile int i = 0; i < 1000; i++); return leaf(x) * 3; }
+int (*volatile memory)(int) = one;
+__attribute__((noipa)) int call(int (*f)(int), int (**in)(int), int x) { return f(x) + in[1](x) - memory(x) + 1; }
+int main(int argc, char **argv) {
+	int (*table[])(int) = {one, leaf}, sum = 0, n = 30000;
+	(void)argv;
+	if (argc > 1) { table[1] = two; memory = leaf; }
+	for (int i = 0; i < n; i++) sum += call(argc > 1 ? two : one, table, i);
+	printf("%d\n", sum);
+}
+END
+# shellcheck disable=SC2086
+$CC -O2 -g $cflags pointers.c $ldflags -o pointers 2>log
+pcce-record -q -b self -F 2000 -o pointers.data -- ./pointers >expected.one 2>>log
+./pointers other >expected.two
+cp pointers guarded
+is "without a recording there is no guard" "$(field guards pointers)" 0
+check "a recording with calls through pointers" pcce-encode -p pointers.data guarded
+is "each of the three calls has a guard" "$(field guards guarded)" 3
+pcce-record -q -b self -F 2000 --verify -o guarded.data -- ./guarded >got.one 2>>log
+pcce-record -q -b self -F 2000 --verify -o missed.data -- ./guarded other >got.two 2>>log
+check "the output is the same if guards hold" cmp expected.one got.one
+check "and if they all fail" cmp expected.two got.two
+for data in guarded missed; do
+	pcce-report --stats -i $data.data >stats 2>&1
+	check "$data: contexts are compared" test "$(sed -n 's/^verified: //p' stats)" -gt 20
+	is "$data: and are the real ones" "$(sed -n 's/^mismatches: //p' stats)" 0
+	is "$data: all are exact" "$(sed -n 's/^undecodable: //p' stats)" 0
+done
+pcce-report -i guarded.data --format=folded >folded
+check "guarded calls are in the chain" grep -q 'main;call;one;leaf' folded
+cp guarded again
+pcce-encode -p guarded.data again
+is "guards stay with a recording of themselves" "$(field guards again)" 3
+pcce-encode -p missed.data again
+./again other >got.two
+check "a recording of misses replaces them" test "$(field guards again)" = 3 -a \
+	"$(pcce-encode --dump -v again | grep -c 'line .*-> two')" = 2
+check "and the output is the same" cmp expected.two got.two
+
 # ---- what is hot ---------------------------------------------------------------------------
 
 # The compiler cannot know how often pointers lead to a function; a profile does.

@@ -203,6 +203,23 @@ job_foreign_static() { # FLAGS LIMIT
 		stepped "foreign_eh $1" --limit="$2" "$scratch/eh"
 }
 
+# A program with guards by a recording of itself.  It then calls the expected functions, or others.
+job_guards() { # FLAGS [STEP-OPTION...] ARGUMENTS
+	local flags=$1 name="guards $*" n
+	shift
+	built "$name" '
+		$CXX $flags -g $(pcce-config --cflags) "$here/programs/guards.cc" $(pcce-config --ldflags) -o "$scratch/guards"
+		pcce-record -q -b self -F 2000 -o "$scratch/data" -- "$scratch/guards" 1000000
+		pcce-encode -p "$scratch/data" "$scratch/guards"' || return
+	n=$(pcce-encode --dump=json "$scratch/guards" | sed -n 's/^ "guards": \([0-9]*\),$/\1/p')
+	if [ "${n:-0}" -lt 8 ]; then
+		echo "not ok $name: has guards (${n:-none})"
+		return
+	fi
+	# shellcheck disable=SC2086 # the last argument is a list
+	stepped "$name" --limit=$limit "${@:1:$#-1}" "$scratch/guards" ${!#}
+}
+
 # Real programs, as tests/programs builds them. The command may use $prog and $here.
 job_program() { # NAME LIMIT COMMAND
 	local name=$1 n=$2 prog argv
@@ -319,6 +336,12 @@ for level in $levels; do
 	add modules "$level"
 	add tls "$level -mtls-dialect=gnu"
 	add tls "$level -mtls-dialect=gnu2"
+	for kind in $kinds; do
+		[ "$kind" = -pie ] || kind="-fno-pie $kind"
+		add guards "$level $kind" 40
+		add guards "$level $kind" "40 other"
+		add guards "$level $kind" --signal=USR1,97 40
+	done
 	add foreign foreign_eh "$level"
 	add foreign foreign_lost "$level"
 done
