@@ -310,13 +310,15 @@ static int choose_anchors(struct numbering_work *w, const struct kept *k)
  * Chooses the limit of ids. Values beyond 2^31 are expensive (numbering_ranges.c). So cutting some
  * cold sites pays, if they are few and really cold. In tcc, Lua and SQLite, a limit of 2^38 to 2^40
  * contexts was best with the compiler's estimates, and 2^36 with samples. If that takes many cuts,
- * choose_anchors() makes them with care.
+ * larger ids are better: small ones would cut a quarter of Lua's sites. If even these take more
+ * than a few, choose_anchors() makes many cuts with care.
  */
 static int choose_ranges(struct numbering_work *w)
 {
 	const struct numbering_graph *g = w->graph;
 	struct numbering *out = w->out;
 	size_t f = (size_t)g->n_funcs + 1, s = (size_t)g->n_sites + 1;
+	const uint64_t steps = w->steps, limit = w->limit;
 	uint8_t *memory;
 	int err;
 
@@ -325,7 +327,7 @@ static int choose_ranges(struct numbering_work *w)
 	memory = malloc(s + 2 * f);
 	if (!memory)
 		return -ENOMEM;
-	const struct kept kept = {memory, memory + s, memory + s + f, w->steps / 8};
+	const struct kept kept = {memory, memory + s, memory + s + f, steps / 8};
 
 	memcpy(kept.kind, out->kind, s);
 	memcpy(kept.root, out->root, f);
@@ -334,6 +336,13 @@ static int choose_ranges(struct numbering_work *w)
 	w->steps = kept.steps;
 	w->most_cuts = g->n_sites / (g->samples ? 10 : 50) + 16;
 	err = numbering_ranges(w);
+	if (err == -E2BIG) {
+		restore(w, &kept);
+		w->limit = limit;
+		w->most_cuts = g->n_sites / 200 + 16;
+		w->steps = steps;
+		err = numbering_ranges(w);
+	}
 	if (err == -E2BIG)
 		err = choose_anchors(w, &kept);
 	free(memory);
