@@ -304,7 +304,7 @@ static unsigned int slots_execute(function *fun)
 		flags |= PCCE_BLOCK_RESTORES;
 	}
 	stale_finish(restores);
-	sites_finish(fun, flags);
+	gate_emit(fun, sites_finish(fun, flags));
 	freq_forget();
 	return 0;
 }

@@ -32,6 +32,9 @@
 #define PCCE_BLOCK_LEAF 16u
 /* It reads its caller's frame (arguments, return address), so no frame may come between them. */
 #define PCCE_BLOCK_STACK 32u
+/* It is the gate of an exported function of a shared library, see below. It is no function of the
+ * source. Its name is the function's with "@plt". */
+#define PCCE_BLOCK_GATE 64u
 
 struct pcce_site_block {
 	__u64 magic; /* PCCE_BLOCK_MAGIC | (u64)PCCE_BLOCK_VERSION << 48 */
@@ -130,6 +133,16 @@ struct pcce_site_record {
 #define PCCE_SLOT_PUSH_CLEAR 76
 #define PCCE_SLOT_POP 58
 #define PCCE_SLOT_SPILL_REGS 20
+
+/*
+ * A gate, in bytes from its start. Its two records are the jump to the function, a tail call, and
+ * the call, which is indirect. pcce-encode writes the comparison and the call.
+ */
+#define PCCE_GATE_JUMP 16 /* nops before it: lea (7), cmp (7), jne (2) */
+#define PCCE_GATE_JUMP_BYTES 5
+#define PCCE_GATE_FRAME 4 /* the subq after it */
+#define PCCE_GATE_CALL (PCCE_GATE_JUMP + PCCE_GATE_JUMP_BYTES + PCCE_GATE_FRAME + PCCE_SLOT_DIRECT)
+#define PCCE_GATE_CALL_BYTES 6 /* nops */
 
 PCCE_ASSERT_SIZE(pcce_site_block, 56);
 PCCE_ASSERT_SIZE(pcce_site_record, 24);

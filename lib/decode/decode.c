@@ -33,6 +33,12 @@
 
 /* ---- tail calls ------------------------------------------------------------------ */
 
+static void emit_tail_call(struct walk *w, const struct decode_module *m, uint32_t func)
+{
+	if (!(m->table->funcs[func].flags & PCCE_FUNC_GATE))
+		walk_emit(w, DECODE_FRAME_TAIL, m, func, PCCE_NONE, 0);
+}
+
 /*
  * Adds the frames of a call of `callee` that reached `reached` by tail calls. reached is PCCE_NONE
  * if the chain left the module.
@@ -46,8 +52,8 @@ static void emit_tail_calls(struct walk *w, const struct decode_module *m, uint3
 			: encoding_table_tail_path(m->table, callee, reached, path, TAIL_PATH_MAX);
 
 	while (n > 0)
-		walk_emit(w, DECODE_FRAME_TAIL, m, path[--n], PCCE_NONE, 0);
-	walk_emit(w, DECODE_FRAME_TAIL, m, callee, PCCE_NONE, 0);
+		emit_tail_call(w, m, path[--n]);
+	emit_tail_call(w, m, callee);
 }
 
 /* ---- from a function to the root of its segment ---------------------------------- */

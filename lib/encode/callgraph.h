@@ -11,6 +11,12 @@
 #include "encode/numbering.h"
 #include "elf/site_records.h"
 
+/* A gate: gates.h. slot 0: no call is led through it. */
+struct callgraph_gate {
+	uint64_t slot, stub; /* the GOT slot; the stub of the linkage table, or 0 */
+	uint64_t own;	     /* what the slot holds if the function is not replaced */
+};
+
 struct callgraph_func {
 	uint64_t addr;
 	const char *name;
@@ -28,6 +34,7 @@ struct callgraph_func {
 	uint32_t entry;	      /* the entry slot, from addr */
 	uint32_t entry_len;   /* 0: none */
 	uint64_t entry_count; /* as in struct pcce_site_block */
+	struct callgraph_gate gate;
 };
 
 struct callgraph_part {
@@ -42,6 +49,13 @@ enum callgraph_target {
 	CALLGRAPH_OUTSIDE,
 	CALLGRAPH_UNKNOWN, /* through a pointer */
 	CALLGRAPH_NONE	   /* no call: PCCE_SITE_RESTORE */
+};
+
+/* How a site calls an imported symbol that the module itself defines. */
+struct callgraph_link {
+	uint64_t slot, stub; /* the GOT slot; the stub through which the site gets there, or 0 */
+	uint64_t own;	     /* the module's own function; 0: it defines none */
+	uint64_t field;	     /* address of the four bytes to change; 0: an unsuitable form */
 };
 
 struct callgraph_site {
@@ -70,6 +84,8 @@ struct callgraph_site {
 	 * that a recording has there most often. Guards are the last sites.
 	 */
 	uint32_t guard, guarded;
+	struct callgraph_link link;
+	bool gated; /* callee is a gate, through which the site is led; callee_name remains */
 };
 
 struct callgraph {

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "encode/callgraph.h"
+#include "encode/gates.h"
 #include "elf/add_section.h"
 #include "elf/encoding_note.h"
 #include "encode/encode.h"
@@ -216,11 +216,14 @@ static int run_encode_steps(struct state *s, const struct call_counts *counts,
 		return err;
 	if (numbering_compute(&s->graph.graph, NULL, &s->numbering))
 		return error_memory(why);
+	gates_leave_pushes(&s->graph, &s->numbering);
 	callgraph_drop_guards(&s->graph, &s->numbering);
 	find_setters(s);
 	err = patch_sites(s, why);
 	if (!err)
 		err = patch_entries(s, why);
+	if (!err)
+		err = gates_patch(&s->graph, &s->module, s->patched, why);
 	if (!err)
 		err = table_write(&s->module, &s->graph, &s->numbering, &s->records, &s->page,
 				  s->sites, &out->table, &out->table_size, why);

@@ -206,6 +206,42 @@ is "and from one that other tools have rewritten" \
 	"$(pcce-encode --dump -v again | sed 1d)" "$(pcce-encode --dump -v loose | sed 1d)"
 check "which runs" ./again
 
+# A library calls its own functions through gates, also if it is encoded again.
+cat > own.c <<'END'
+#define EXPORT __attribute__((noinline, noclone))
+EXPORT int own_burn(int n) { for (int i = 0; i < n * 1000; i++) __asm__ volatile(""); return n; }
+EXPORT int own_work(int n) { return own_burn(n) + own_burn(n + 1); }
+EXPORT int own_tail(int n) { return own_work(n + 1); }
+EXPORT int own_all(int n) { int t = 0; while (n--) t += own_tail(n % 7) + own_work(n % 5); return t; }
+END
+printf 'int own_all(int);\nint main(void) { return own_all(3000) == 0; }\n' > own_main.c
+code_of() { objdump -d --no-show-raw-insn -j .text -j .plt "$1" | sed 1,3d | grep -v nop; }
+for flags in "-O2 -Wl,-z,lazy" "-O2 -fno-plt"; do
+	# shellcheck disable=SC2086
+	{
+		$CC $flags $cflags -fPIC -shared own.c $ldflags -o libown.so &&
+			PCCE_ENCODE=off $CC $flags $cflags -fPIC -shared own.c $ldflags -o libloose.so &&
+			$CC -O2 -g own_main.c -L. -lown -Wl,-rpath,"$PWD" -o own
+	} >log 2>&1
+	is "$flags: no call of an own function is a push" \
+		"$(pcce-encode --dump -v libown.so | grep -c 'push -> own_')" 0
+	is "all lead through gates" \
+		"$(pcce-encode --dump -v libown.so | grep -c -- '-> own_[a-z]*@plt')" 5
+	pcce-record -q -b self -F 2000 --verify -o own.data -- ./own 2>log
+	pcce-report --stats -i own.data >stats 2>&1
+	check "contexts are the real ones" test "$(sed -n 's/^verified: //p' stats)" -gt 20
+	is "and all others, too" "$(sed -n 's/^mismatches: //p' stats)" 0
+	pcce-report -i own.data --format=folded >own.folded
+	check "gates are not shown" grep -q 'own_all;own_tail;own_work;own_burn ' own.folded
+	cp libown.so libanew.so
+	check "the library is encoded anew" pcce-encode -p own.data libanew.so
+	pcce-encode -p own.data libloose.so
+	is "the code is the same as from a file that is not encoded" \
+		"$(code_of libanew.so | md5sum)" "$(code_of libloose.so | md5sum)"
+	cp libanew.so libown.so
+	check "which runs" ./own
+done
+
 not_by() { # NAME DATA FILE TEXT: the recording is refused with one line, and the file left alone
 	local before
 	before=$(md5sum "$3")
