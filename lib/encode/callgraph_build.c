@@ -301,7 +301,8 @@ void callgraph_add_edge(struct callgraph *cg, struct callgraph_site *s)
 			e->callee = NONE;
 	} else if (!inside || fixed || s->flags & PCCE_SITE_INDIRECT) {
 		e->flags |= NUMBERING_PUSH;
-	} else if (s->before_len >= PCCE_SLOT_PUSH_CLEAR) {
+	} else if (s->before_len >=
+		   (s->flags & PCCE_SITE_PIC ? PCCE_SLOT_PUSH_PIC : PCCE_SLOT_PUSH_CLEAR)) {
 		e->flags |= NUMBERING_ROOM;
 	}
 }

@@ -299,6 +299,50 @@ static void put_inline_pop(struct code *c, struct fixups *f, const struct patch_
 	put8(c, 16);
 }
 
+/*
+ * The same in a shared library. Two registers must hold the key, the page's offset and that of the
+ * entry, so two of them are loaded again.
+ */
+static void put_inline_push_pic(struct code *c, struct fixups *f, const struct patch_page *page)
+{
+	PUT(c, 0x4c, 0x8b, 0x15); /* mov G(%rip), %r10 */
+	put_call_target(c, f, page->got, false);
+	PUT(c, 0x4c, 0x8d, 0x1d); /* lea key(%rip), %r11 */
+	put_call_target(c, f, 0, true);
+	PUT(c, 0x64, 0x41, 0xf7, 0x42, PAGE_OFF); /* testl $slow, %fs:off(%r10) */
+	put32(c, PCCE_OFF_SLOW);
+	PUT(c, 0x0f, 0x85); /* jne push_slow */
+	put_call_target(c, f, page->push_slow, false);
+	PUT(c, 0x64, 0x41, 0x83, 0x42, PAGE_OFF, 16); /* addl $16, %fs:off(%r10) */
+	c->claim = c->n;
+	PUT(c, 0x64, 0x45, 0x8b, 0x5a, PAGE_OFF); /* mov %fs:off(%r10), %r11d */
+	PUT(c, 0x4d, 0x01, 0xd3);		  /* add %r10, %r11 */
+	PUT(c, 0x64, 0x4d, 0x8b, 0x52, PAGE_ID);  /* mov %fs:id(%r10), %r10 */
+	PUT(c, 0x64, 0x4d, 0x89, 0x53, TOP);	  /* mov %r10, %fs:top.id(%r11) */
+	PUT(c, 0x4c, 0x8d, 0x15);		  /* lea key(%rip), %r10 */
+	put_call_target(c, f, 0, true);
+	PUT(c, 0x64, 0x4d, 0x89, 0x53, TOP + 8); /* mov %r10, %fs:top.site(%r11) */
+}
+
+static void put_inline_pop_pic(struct code *c, struct fixups *f, const struct patch_page *page)
+{
+	PUT(c, 0x4c, 0x8b, 0x15); /* mov G(%rip), %r10 */
+	put_call_target(c, f, page->got, false);
+	PUT(c, 0x64, 0x45, 0x8b, 0x52, PAGE_OFF); /* mov %fs:off(%r10), %r10d */
+	PUT(c, 0x4c, 0x03, 0x15);		  /* add G(%rip), %r10 */
+	put_call_target(c, f, page->got, false);
+	PUT(c, 0x4c, 0x8d, 0x1d); /* lea end(%rip), %r11 */
+	put_call_target(c, f, 0, true);
+	PUT(c, 0x64, 0x66, 0x41, 0x83, 0x7a, TOP + 14, 0); /* cmpw $0, %fs:top.count(%r10) */
+	PUT(c, 0x0f, 0x85);				   /* jne pop_slow */
+	put_call_target(c, f, page->pop_slow, false);
+	PUT(c, 0x64, 0x4d, 0x8b, 0x52, TOP); /* mov %fs:top.id(%r10), %r10 */
+	PUT(c, 0x4c, 0x8b, 0x1d);	     /* mov G(%rip), %r11 */
+	put_call_target(c, f, page->got, false);
+	PUT(c, 0x64, 0x4d, 0x89, 0x53, PAGE_ID);      /* mov %r10, %fs:id(%r11) */
+	PUT(c, 0x64, 0x41, 0x83, 0x6b, PAGE_OFF, 16); /* subl $16, %fs:off(%r11) */
+}
+
 static void put_set_id(struct code *c, struct fixups *f, const struct patch_page *page, uint32_t id)
 {
 	if (page->executable) {
@@ -370,6 +414,7 @@ static int make_before(const struct patch_page *page, const struct callgraph_sit
 	bool spill = s->flags & PCCE_SITE_SPILL_REGS && needs_registers(page, kind);
 	struct fixups f = {};
 	size_t prologue;
+	int room;
 
 	out->restore_len = spill ? RESTORE_LEN : 0;
 	key = end - out->restore_len;
@@ -388,10 +433,11 @@ static int make_before(const struct patch_page *page, const struct callgraph_sit
 		put_ext_before(c, &f, page, key);
 		break;
 	case PCCE_KIND_PUSH:
-		if (page->executable &&
-		    s->before_len >= (s->clears ? PCCE_SLOT_PUSH_CLEAR : PCCE_SLOT_PUSH) +
-					     (spill ? PCCE_SLOT_SPILL_REGS : 0))
+		room = s->before_len - (spill ? PCCE_SLOT_SPILL_REGS : 0);
+		if (page->executable && room >= (s->clears ? PCCE_SLOT_PUSH_CLEAR : PCCE_SLOT_PUSH))
 			put_inline_push(c, &f, page, s->clears);
+		else if (!page->executable && !s->clears && room >= PCCE_SLOT_PUSH_PIC)
+			put_inline_push_pic(c, &f, page);
 		else
 			put_helper(c, &f, page->push);
 		break;
@@ -447,6 +493,8 @@ static int make_after(const struct patch_page *page, const struct callgraph_site
 		case PCCE_KIND_PUSH:
 			if (page->executable && s->after_len >= PCCE_SLOT_POP)
 				put_inline_pop(c, &f, page);
+			else if (!page->executable && s->after_len >= PCCE_SLOT_POP_PIC)
+				put_inline_pop_pic(c, &f, page);
 			else
 				put_helper(c, &f, page->pop);
 			break;

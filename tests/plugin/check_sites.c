@@ -248,13 +248,14 @@ static void check_sizes(const struct block *b, const struct pcce_site_record *r,
 
 	if (b->head.flags & PCCE_BLOCK_GATE) {
 		before = after = PCCE_SLOT_DIRECT;
-	} else if (!pic && !rare && r->flags & PCCE_SITE_INDIRECT) {
-		before = PCCE_SLOT_PUSH;
-		after = PCCE_SLOT_POP;
-	} else if (!pic && !rare && !(r->flags & PCCE_SITE_LEAF) && found == PCCE_SLOT_PUSH_CLEAR) {
+	} else if (!rare && r->flags & PCCE_SITE_INDIRECT) {
+		before = pic ? PCCE_SLOT_PUSH_PIC : PCCE_SLOT_PUSH;
+		after = pic ? PCCE_SLOT_POP_PIC : PCCE_SLOT_POP;
+	} else if (!rare && !(r->flags & PCCE_SITE_LEAF) &&
+		   found == (pic ? PCCE_SLOT_PUSH_PIC : PCCE_SLOT_PUSH_CLEAR)) {
 		/* The compiler expects a push. */
 		before = found;
-		after = PCCE_SLOT_POP;
+		after = pic ? PCCE_SLOT_POP_PIC : PCCE_SLOT_POP;
 	} else if (pic && r->flags & PCCE_SITE_LEAF) {
 		before = PCCE_SLOT_LEAF_PIC_BEFORE;
 	}
