@@ -216,7 +216,7 @@ static int run_encode_steps(struct state *s, const struct call_counts *counts,
 		return err;
 	if (numbering_compute(&s->graph.graph, NULL, &s->numbering))
 		return error_memory(why);
-	gates_leave_pushes(&s->graph, &s->numbering);
+	gates_leave_pushes(&s->graph, &s->module, &s->numbering);
 	callgraph_drop_guards(&s->graph, &s->numbering);
 	find_setters(s);
 	err = patch_sites(s, why);

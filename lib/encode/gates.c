@@ -61,6 +61,23 @@ static void lead_through_gate(struct callgraph *cg, const struct elf_module *m,
 	s->gated = true;
 }
 
+/*
+ * A push through a slot names a symbol. If that is another name of the module's own function, or if
+ * the function may tail-call what is not known, the name does not tell where the call leads.
+ */
+static void forget_callee(const struct callgraph *cg, const struct elf_module *m,
+			  const struct numbering *n, struct callgraph_site *s)
+{
+	uint32_t func;
+
+	if (s->target != CALLGRAPH_OUTSIDE || !s->link.own || !s->callee_name ||
+	    s->flags & (PCCE_SITE_TAIL | PCCE_SITE_LEAF))
+		return;
+	func = callgraph_entered_at(cg, m, s->link.own);
+	if (func != NONE && (n->tail_out[func] || strcmp(cg->funcs[func].name, s->callee_name)))
+		s->flags |= PCCE_SITE_INDIRECT;
+}
+
 /* A function that nothing calls would be a root, and so would the function that it tail-calls. The
  * parts of such gates remain for a while, without a function. */
 static void drop_unused(struct callgraph *cg, uint32_t *number)
@@ -115,16 +132,17 @@ int gates_find(struct callgraph *cg, const struct elf_module *m, struct error *w
 	return 0;
 }
 
-void gates_leave_pushes(struct callgraph *cg, const struct numbering *n)
+void gates_leave_pushes(struct callgraph *cg, const struct elf_module *m, const struct numbering *n)
 {
 	for (uint32_t i = 0; i < cg->n_sites; i++) {
 		struct callgraph_site *s = &cg->sites[i];
 
-		if (!s->gated || n->kind[s->edge] != NUMBERED_PUSH)
-			continue;
-		s->target = CALLGRAPH_OUTSIDE;
-		s->callee = NONE;
-		s->gated = false;
+		if (s->gated && n->kind[s->edge] == NUMBERED_PUSH) {
+			s->target = CALLGRAPH_OUTSIDE;
+			s->callee = NONE;
+			s->gated = false;
+		}
+		forget_callee(cg, m, n, s);
 	}
 }
 

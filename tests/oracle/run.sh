@@ -375,11 +375,12 @@ for level in $levels; do
 	done
 	add gates with plain "$level" -Wl,-z,lazy
 	add gates without slots "$level" -Wl,-z,now
+	add gates with slots "$level -fno-plt" -Wl,-z,lazy
 done
 # What decides how a library calls its own functions.
 if [ $full = 1 ]; then
 	for over in nothing with without; do
-		add gates $over slots "-O2 -fno-plt" -Wl,-z,lazy
+		[ $over = with ] || add gates $over slots "-O2 -fno-plt" -Wl,-z,lazy
 		add gates $over slots "-O2 -fno-semantic-interposition" -Wl,-z,lazy
 		add gates $over slots -O2 -Wl,-Bsymbolic
 		add gates $over slots -O2 -Wl,-Bsymbolic-functions
