@@ -21,6 +21,7 @@ struct elf_got_slot {
 	 * none, or not known before run time (ifunc)
 	 */
 	uint64_t own;
+	bool ifunc; /* with a name: this module's resolver chooses the function */
 };
 
 struct elf_relocs {

@@ -56,6 +56,7 @@ struct callgraph_link {
 	uint64_t slot, stub; /* the GOT slot; the stub through which the site gets there, or 0 */
 	uint64_t own;	     /* the module's own function; 0: it defines none */
 	uint64_t field;	     /* address of the four bytes to change; 0: an unsuitable form */
+	bool ifunc;	     /* the module's resolver chooses the function */
 };
 
 struct callgraph_site {

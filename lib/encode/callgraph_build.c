@@ -116,7 +116,7 @@ static void resolve_address(const struct callgraph *cg, const struct elf_module 
 			return;
 		if (slot.name) {
 			s->callee_name = *slot.name ? slot.name : NULL;
-			s->link = (struct callgraph_link){slot_at, target, slot.own, 0};
+			s->link = (struct callgraph_link){slot_at, target, slot.own, 0, slot.ifunc};
 		} else if ((callee = callgraph_entered_at(cg, m, slot.target)) != NONE) {
 			set_inside(s, callee);
 		}
@@ -157,7 +157,8 @@ static int resolve_site(const struct callgraph *cg, const struct elf_module *m,
 			return 0;
 		if (slot.name) {
 			s->callee_name = *slot.name ? slot.name : NULL;
-			s->link = (struct callgraph_link){branch.target, 0, slot.own, 0};
+			s->link =
+				(struct callgraph_link){branch.target, 0, slot.own, 0, slot.ifunc};
 			if (s->after - at == 6 && *code == 0xff)
 				s->link.field = at + 2;
 		} else {

@@ -70,10 +70,12 @@ static void forget_callee(const struct callgraph *cg, const struct elf_module *m
 {
 	uint32_t func;
 
-	if (s->target != CALLGRAPH_OUTSIDE || !s->link.own || !s->callee_name ||
+	if (s->target != CALLGRAPH_OUTSIDE || !s->callee_name ||
 	    s->flags & (PCCE_SITE_TAIL | PCCE_SITE_LEAF))
 		return;
-	func = callgraph_entered_at(cg, m, s->link.own);
+	func = s->link.own ? callgraph_entered_at(cg, m, s->link.own) : NONE;
+	if (s->link.ifunc)
+		s->flags |= PCCE_SITE_INDIRECT;
 	if (func != NONE && (n->tail_out[func] || strcmp(cg->funcs[func].name, s->callee_name)))
 		s->flags |= PCCE_SITE_INDIRECT;
 }
