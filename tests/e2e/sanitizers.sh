@@ -92,7 +92,7 @@ for sanitizer in address,undefined thread; do
 		for s in $samplers; do
 			rounds=400
 			# Many threads of this one end before their first sample.
-			[ "$program" != clean-cc-thread ] || rounds=1600
+			[ "$program" != clean-cc-thread ] || rounds=4000
 			if record "$s" rec "./$program-pcce" $rounds; then
 				is "$name, $s: same output" "$(sort -u rec.out)" "$(cat want)"
 				is "$name, $s: nothing is reported" \
