@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Decodes the names of contexts in a log: the command line of pcce-decode. lib/contexts does the
- * work. */
+/* Decodes the names of contexts in a log, and writes sets of contexts: the command line of
+ * pcce-decode. lib/contexts does the work. */
 #include <argp.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "base/message.h"
 #include "contexts/log.h"
+#include "contexts/select.h"
 #include "symbols/debuginfo.h"
 
 const char *argp_program_version = "pcce-decode (pcce) " PCCE_VERSION;
@@ -15,8 +16,9 @@ const char *argp_program_version = "pcce-decode (pcce) " PCCE_VERSION;
 #define BLOCK (1u << 20)
 
 struct arguments {
-	char **dictionaries, **folders;
-	size_t n_dictionaries, n_folders;
+	char **dictionaries, **folders, **files;
+	size_t n_dictionaries, n_folders, n_files;
+	const char *expression, *output; /* --select */
 	bool replace, raw, simple;
 };
 
@@ -28,6 +30,11 @@ static const struct argp_option options[] = {
 	{"symbols", 's', "DIR", 0,
 	 "Look for programs and libraries in DIR first; can be given several times", 0},
 	{"replace", 'r', NULL, 0, "Replace each name by its context, in one line", 0},
+	{"select", 'x', "EXPRESSION", 0,
+	 "Read no log: write the set of the contexts of PROGRAM in which these functions call each "
+	 "other, such as 'f < g' (g calls f) or 'f << g' (with others between)",
+	 0},
+	{"output", 'o', "FILE", 0, "With --select, write the set to FILE (default: pcce.set)", 0},
 	{"raw-names", 'R', NULL, 0, "Print C++ names as the linker knows them", 0},
 	{"simple-names", 'S', NULL, 0, "Print C++ names without parameters", 0},
 	{0},
@@ -53,12 +60,28 @@ static error_t parse_decode_option(int key, char *arg, struct argp_state *state)
 	case 'S':
 		a->simple = true;
 		return 0;
+	case 'x':
+		a->expression = arg;
+		return 0;
+	case 'o':
+		a->output = arg;
+		return 0;
 	case ARGP_KEY_ARG:
-		message_usage(state,
-			      "cannot read '%s': the log is read from standard input; use '<'",
-			      arg);
+		a->files[a->n_files++] = arg;
 		return 0;
 	case ARGP_KEY_END:
+		if (a->expression) {
+			if (!a->n_files)
+				message_usage(state, "cannot select contexts: no program is given");
+			return 0;
+		}
+		if (a->n_files)
+			message_usage(state,
+				      "cannot read '%s': the log is read from standard input; use "
+				      "'<'",
+				      a->files[0]);
+		if (a->output)
+			message_usage(state, "cannot use --output without --select");
 		if (!a->n_dictionaries && getenv("PCCE_DICTIONARY"))
 			a->dictionaries[a->n_dictionaries++] = getenv("PCCE_DICTIONARY");
 		if (!a->n_dictionaries)
@@ -73,6 +96,7 @@ static error_t parse_decode_option(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = options,
 	.parser = parse_decode_option,
+	.args_doc = "<LOG\n--select=EXPRESSION PROGRAM [LIBRARY...]",
 	.doc = "Copy a log from standard input to standard output, with the calling contexts that "
 	       "it names. A name is a word such as pcce:0123...cdef, which a program gets from "
 	       "pcce_context_id(). The context follows the line, innermost function first."
@@ -180,20 +204,32 @@ static int decode_log(const struct arguments *a)
 	return r ? cannot_decode(why.text) : EXIT_SUCCESS;
 }
 
+static int select_contexts(const struct arguments *a)
+{
+	struct error why;
+
+	if (contexts_select(a->expression, a->files, a->n_files, a->output ? a->output : "pcce.set",
+			    &why))
+		return cannot_decode(why.text);
+	return EXIT_SUCCESS;
+}
+
 int main(int argc, char **argv)
 {
 	struct arguments a = {
 		.dictionaries = calloc((size_t)argc + 1, sizeof(char *)),
 		.folders = calloc((size_t)argc + 1, sizeof(char *)),
+		.files = calloc((size_t)argc + 1, sizeof(char *)),
 	};
 	int status;
 
 	argp_err_exit_status = EXIT_FAILURE;
-	if (!a.dictionaries || !a.folders)
+	if (!a.dictionaries || !a.folders || !a.files)
 		return cannot_decode("out of memory");
 	argp_parse(&argp, argc, argv, 0, NULL, &a);
-	status = decode_log(&a);
+	status = a.expression ? select_contexts(&a) : decode_log(&a);
 	free(a.dictionaries);
 	free(a.folders);
+	free(a.files);
 	return status;
 }

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* An instrumented library that calls back. */
+#ifndef LIBRARY_H
+#define LIBRARY_H
+
+void library_call(void (*callback)(void));
+
+#endif
