@@ -3,6 +3,7 @@
  * pcce-decode. lib/contexts does the work. */
 #include <argp.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@ struct arguments {
 	char **dictionaries, **folders, **files;
 	size_t n_dictionaries, n_folders, n_files;
 	const char *expression, *output; /* --select */
+	const char *crash;
 	bool replace, raw, simple;
 };
 
@@ -29,6 +31,8 @@ static const struct argp_option options[] = {
 	 0},
 	{"symbols", 's', "DIR", 0,
 	 "Look for programs and libraries in DIR first; can be given several times", 0},
+	{"crash", 'c', "FILE", 0,
+	 "Read FILE in place of the log: a crash report, which has its own dictionary", 0},
 	{"replace", 'r', NULL, 0, "Replace each name by its context, in one line", 0},
 	{"select", 'x', "EXPRESSION", 0,
 	 "Read no log: write the set of the contexts of PROGRAM in which these functions call each "
@@ -59,6 +63,10 @@ static error_t parse_decode_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'S':
 		a->simple = true;
+		return 0;
+	case 'c':
+		a->crash = arg;
+		a->dictionaries[a->n_dictionaries++] = arg;
 		return 0;
 	case 'x':
 		a->expression = arg;
@@ -96,7 +104,7 @@ static error_t parse_decode_option(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = options,
 	.parser = parse_decode_option,
-	.args_doc = "<LOG\n--select=EXPRESSION PROGRAM [LIBRARY...]",
+	.args_doc = "<LOG\n--crash=FILE\n--select=EXPRESSION PROGRAM [LIBRARY...]",
 	.doc = "Copy a log from standard input to standard output, with the calling contexts that "
 	       "it names. A name is a word such as pcce:0123...cdef, which a program gets from "
 	       "pcce_context_id(). The context follows the line, innermost function first."
@@ -129,13 +137,17 @@ static int add_folders(struct pcce_decode_dictionary *d, const struct arguments 
 	return r;
 }
 
-/* Prints the complete lines of a block. Returns how many bytes they have, or -ENOMEM. */
-static ssize_t print_lines(struct context_log *l, const char *block, size_t n)
+/* Prints the complete lines of a block; of a crash report without those of the dictionary. Returns
+ * how many bytes they have, or -ENOMEM. */
+static ssize_t print_lines(struct context_log *l, bool report, const char *block, size_t n)
 {
 	const char *at = block, *end = block + n, *newline;
 
 	while ((newline = memchr(at, '\n', (size_t)(end - at)))) {
-		if (context_log_line(l, at, (size_t)(newline - at), stdout))
+		size_t length = (size_t)(newline - at);
+
+		if (!(report && length > 6 && !memcmp(at, "pcce1 ", 6)) &&
+		    context_log_line(l, at, length, stdout))
 			return -ENOMEM;
 		at = newline + 1;
 	}
@@ -143,7 +155,7 @@ static ssize_t print_lines(struct context_log *l, const char *block, size_t n)
 }
 
 /* Lines are printed as soon as they are there. */
-static int filter_log(struct context_log *l, struct error *why)
+static int filter_log(struct context_log *l, int fd, bool report, struct error *why)
 {
 	size_t size = 2 * BLOCK, n = 0;
 	char *block = malloc(size), *more;
@@ -157,7 +169,7 @@ static int filter_log(struct context_log *l, struct error *why)
 			block = more;
 			size *= 2;
 		}
-		got = read(STDIN_FILENO, block + n, BLOCK);
+		got = read(fd, block + n, BLOCK);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
@@ -165,7 +177,7 @@ static int filter_log(struct context_log *l, struct error *why)
 		n += (size_t)got;
 		if (!got && n)
 			block[n++] = '\n';
-		done = print_lines(l, block, n);
+		done = print_lines(l, report, block, n);
 		if (done < 0)
 			break;
 		memmove(block, block + done, n - (size_t)done);
@@ -175,10 +187,22 @@ static int filter_log(struct context_log *l, struct error *why)
 	}
 	free(block);
 	if (got < 0)
-		return error_set(why, -errno, "cannot read standard input: %s", strerror(errno));
+		return error_set(why, -errno, "cannot read the log: %s", strerror(errno));
 	if (ferror(stdout))
 		return error_set(why, -EIO, "cannot write to standard output: %s", strerror(errno));
 	return got || done < 0 ? error_memory(why) : 0;
+}
+
+static int filter_input(struct context_log *l, const char *crash, struct error *why)
+{
+	int fd = crash ? open(crash, O_RDONLY | O_CLOEXEC) : STDIN_FILENO, r;
+
+	if (fd < 0)
+		return error_set(why, -errno, "cannot open %s: %s", crash, strerror(errno));
+	r = filter_log(l, fd, crash != NULL, why);
+	if (crash)
+		close(fd);
+	return r;
 }
 
 static int decode_log(const struct arguments *a)
@@ -198,7 +222,7 @@ static int decode_log(const struct arguments *a)
 		return cannot_decode("out of memory");
 	}
 	l = context_log_new(d, a->dictionaries, a->n_dictionaries, a->replace, &why);
-	r = l ? filter_log(l, &why) : -EINVAL;
+	r = l ? filter_input(l, a->crash, &why) : -EINVAL;
 	context_log_free(l);
 	pcce_decode_dictionary_free(d);
 	return r ? cannot_decode(why.text) : EXIT_SUCCESS;

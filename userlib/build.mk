@@ -37,7 +37,7 @@ USERLIB_C := segments restore_far stack_state stack_switch page thread_page regi
 	interpose_thread main_exit interpose_signal interpose_handler interpose_prctl confined \
 	self_sampler self_state self_signal self_altstack self_source self_sample self_modules \
 	self_ring local_libc linker_object context_capture context_id context_modules context_set \
-	context_test dictionary
+	context_test dictionary crash crash_stack
 # Assembly files of every executable's runtime, in front of the C files.
 USERLIB_S := pushpop leaf_entry signal_entry sampling_entry syscall_stub vfork thread_body \
 	main_stub

@@ -189,6 +189,28 @@ PCCE_INLINE int pcce_dictionary_flush(int fd)
 }
 
 /*
+ * Installs a handler that appends the contexts of all threads to a file when the process gets
+ * SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP or SIGSYS.  Then the signal takes its course:
+ * to the handler that was installed before, or to a core dump.  Each signal is reported once, and
+ * only the first one with contexts.  `pcce-decode --crash=FILE` prints the report.  PCCE_CRASH=FILE
+ * in the environment does the same without a change of the program.
+ *
+ * The handler reads no stack, so it works where the stack is damaged.  It does not allocate, and it
+ * runs on an alternate stack: threads that begin later, and the caller, get one of 64 KiB if they
+ * have none.  It waits up to 3 seconds for threads that do not answer.  The file is opened when the
+ * program crashes; a name that does not begin with a slash is in the present working directory.
+ *
+ * Returns 0, or -errno; -ENOSYS without the runtime.  Not async-signal-safe.  Call it again for
+ * another file.
+ */
+int pcce_crash_install(const char *path) __attribute__((weak, nothrow));
+
+PCCE_INLINE int pcce_crash_report(const char *path)
+{
+	return pcce_crash_install ? pcce_crash_install(path) : -38; /* ENOSYS */
+}
+
+/*
  * Triggers.  A program acts only in certain contexts:
  *
  *	struct pcce_contexts *faulty;                  pcce-decode --select writes the file

@@ -47,7 +47,7 @@ first_thread() {
 }
 
 kinds="null trap divide abort raise call-null frame-pointer stack-pointer library return callback
-	thread signal nested-signal jump"
+	thread signal nested-signal jump leaf free assert bus no-stack tail coroutine"
 all_kinds() { # NAME DEPTH
 	local kind
 	for kind in $kinds; do

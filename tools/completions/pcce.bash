@@ -33,7 +33,7 @@ _pcce_files() {
 _pcce_value() {
 	case $command$1 in
 	*--format) _pcce_words "$(_pcce_formats "$path")" ;;
-	*--input | *-i | *--output | *-o | *--profile | *--dictionary | *encode-p | *decode-d)
+	*--input | *-i | *--output | *-o | *--profile | *--dictionary | *encode-p | *decode-d | *--crash | *decode-c)
 		_pcce_files -f ;;
 	*--select | *decode-x) ;;
 	*--source | *--symbols | *decode-s | *core-s) _pcce_files -d ;;
