@@ -13,6 +13,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /*
  * Calls callback(page, arg) for each thread of this process that has an announced page, in no
@@ -269,6 +270,7 @@ PCCE_INLINE int pcce_on_context(struct pcce_contexts *set)
 
 #undef PCCE_INLINE
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

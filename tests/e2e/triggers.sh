@@ -62,7 +62,8 @@ for flags in -O0 -O2 -O3 "-O2 -static" "-O2 -no-pie -fno-pie" "-O2 -fPIC" "-O2 -
 done
 if build library.so -O2 -fPIC -shared library.c &&
 	build lib -O2 -DIS_STATIC=0 -DWITH_LIBRARY triggers.c ./library.so; then
-	expressions+=("from_library < inner < library_call < walk" "ask < from_library << walk" "from_library << walk")
+	expressions+=("from_library < inner < library_call < walk" "ask < from_library << walk" "from_library << walk"
+		"library_test < walk" "library_test << run < thread")
 	answers "with a library" 20000 lib library.so
 else
 	not_ok "with a library: is built" library.so.log lib.log

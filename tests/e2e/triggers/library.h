@@ -3,6 +3,10 @@
 #ifndef LIBRARY_H
 #define LIBRARY_H
 
+#include <pcce.h>
+
 void library_call(void (*callback)(void));
+/* Asks by itself. */
+int library_test(struct pcce_contexts *set);
 
 #endif

@@ -286,6 +286,10 @@ static NOINLINE void walk(void)
 		chain[n_chain++] = (struct frame){"inner", 0};
 		library_call(from_library);
 		n_chain -= 2;
+		chain[n_chain++] = (struct frame){"library_test", 0};
+		for (int i = 0; i < n_expressions; i++)
+			compare_answer(&expressions[i], library_test(expressions[i].set));
+		n_chain--;
 #endif
 		leaver();
 		break;
