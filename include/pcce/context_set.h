@@ -10,8 +10,8 @@
  * state remains, too.
  *
  * The ids of a function are cut into ranges. All contexts in a range have the same matrix, or the
- * range leads on to the caller. So one comparison with the bounds of a range replaces the decoding of
- * a whole segment of a context.
+ * range leads on to the caller. So one comparison with the bounds of a range replaces the decoding
+ * of a whole segment of a context.
  *
  * Between a call that pushed and the function where the next segment begins, other frames can be:
  * uninstrumented code and tail calls. They matter only to few functions, the special ones. For
