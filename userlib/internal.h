@@ -53,6 +53,7 @@ struct pcce_thread {
 	bool throttled;	     /* the kernel has stopped the event since the log's last sample */
 	uint64_t due;	     /* periods that are counted */
 	char *own_stack;
+	char *crash_stack;     /* an alternate stack of crash_stack.c, or NULL */
 	stack_t program_stack; /* the alternate stack that the program has set */
 	/* Self sampler: the ring has all segments of the encoding stack up to this generation. */
 	uint64_t sent;
