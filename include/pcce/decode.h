@@ -65,9 +65,11 @@ struct pcce_decode_error {
 
 enum pcce_decode_status {
 	PCCE_DECODE_EXACT = 0,
-	PCCE_DECODE_TRUNCATED = 1,  /* exact, but frames are missing at each PCCE_DECODE_GAP */
-	PCCE_DECODE_OUTSIDE = 2,    /* the thread has no thread page: only its ip is known */
-	PCCE_DECODE_UNDECODABLE = 3 /* there is a reason; inner frames that are given are right */
+	PCCE_DECODE_TRUNCATED = 1,   /* exact, but frames are missing at each PCCE_DECODE_GAP */
+	PCCE_DECODE_OUTSIDE = 2,     /* the thread has no thread page: only its ip is known */
+	PCCE_DECODE_UNDECODABLE = 3, /* there is a reason; inner frames that are given are right */
+	/* samples of contexts that a recording with --hot does not keep: no frames */
+	PCCE_DECODE_UNKEPT = 4
 };
 
 enum pcce_decode_kind {

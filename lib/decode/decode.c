@@ -21,6 +21,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <pcce/datafile.h>
 #include "decode/decode.h"
 #include "decode/frames.h"
 #include "decode/landing.h"
@@ -386,7 +387,9 @@ int decode_sample(const struct decode_space *as, const struct pcce_sample *sampl
 	uint64_t total = (uint64_t)sample->n_below * PCCE_SEGMENT_ENTRIES + sample->n_entries;
 
 	decode_frames_clear(ctx);
-	if (sample->flags & PCCE_SAMPLE_OUTSIDE) {
+	if (sample->flags & PCCE_SAMPLE_COLD) {
+		ctx->status = DECODE_UNKEPT;
+	} else if (sample->flags & PCCE_SAMPLE_OUTSIDE) {
 		emit_ip_only(&w, sample->ip);
 		ctx->status = DECODE_OUTSIDE;
 	} else if (sample->flags & PCCE_SAMPLE_READ_FAULT || n_entries > total) {
@@ -406,6 +409,8 @@ int decode_sample(const struct decode_space *as, const struct pcce_sample *sampl
 		if (!ctx->reason)
 			emit_caller(&w);
 	}
+	if (sample->flags & PCCE_SAMPLE_IP_MIXED && ctx->n)
+		ctx->frames[0].whole = true;
 	return finish_context(&w);
 }
 

@@ -44,6 +44,13 @@ int format_stats(const struct profile *p, FILE *out)
 	print_count(out, "truncated", s->truncated);
 	print_count(out, "undecodable", s->undecodable);
 	print_count(out, "outside", s->outside);
+	if (p->summary.phi > 0) {
+		print_count(out, "unkept", s->unkept);
+		fprintf(out, "hot_phi: %g\nhot_epsilon: %g\n", p->summary.phi, p->summary.epsilon);
+		print_count(out, "hot_n", p->summary.weight);
+		print_count(out, "hot_offset", p->summary.offset);
+		print_count(out, "hot_counters", p->summary.counters);
+	}
 	print_count(out, "unique_contexts", s->unique_contexts);
 	print_count(out, "max_depth", s->max_depth);
 	print_count(out, "max_encoding_stack", s->max_encoding_stack);

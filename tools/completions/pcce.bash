@@ -56,7 +56,7 @@ _pcce_value() {
 		;;
 	*record--pid | *record-p) _pcce_words "$(cd /proc && printf '%s\n' [0-9]*)" ;;
 	*--pid | *--tid | *--comm | *--event | *--time | *--focus | *--ignore | *--under) ;;
-	*report--hot | *compare--phi | *--min-percent | *--max-depth | *--max-rows | *diff--lines | *diff-n) ;;
+	*report--hot | *record--hot | *compare--phi | *--min-percent | *--max-depth | *--max-rows | *diff--lines | *diff-n) ;;
 	*--count | *record-c | *--frequency | *record-F) ;;
 	*) return 1 ;;
 	esac
