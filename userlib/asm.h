@@ -25,6 +25,7 @@
 #define OFF_FULL 256
 #define OFF_HALF 512
 #define OFF_USED 511
+#define OFF_BAD 0xfffffc00  /* an impossible off */
 #define OFF_SLOW 0xfffffd00 /* no room in the segment, or an impossible off */
 #define PLACE_SHIFT 2
 #define PLACE_KEPT 1

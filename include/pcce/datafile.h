@@ -164,6 +164,7 @@ struct pcce_rec_frames {
 	__u64 time;
 	__u64 unwound; /* frames */
 	__u64 reused;  /* frames that were the same in the sample before */
+	__u64 copied;  /* bytes of stacks and registers that the sampler brought */
 };
 
 /* The meaning of an address, found when recording ended: one frame of a chain of inlined functions.
@@ -248,7 +249,7 @@ PCCE_ASSERT_SIZE(pcce_rec_table, 24);
 PCCE_ASSERT_SIZE(pcce_rec_sample, 120);
 PCCE_ASSERT_SIZE(pcce_rec_lost, 40);
 PCCE_ASSERT_SIZE(pcce_rec_due, 56);
-PCCE_ASSERT_SIZE(pcce_rec_frames, 40);
+PCCE_ASSERT_SIZE(pcce_rec_frames, 48);
 PCCE_ASSERT_SIZE(pcce_rec_symbol, 48);
 PCCE_ASSERT_SIZE(pcce_rec_end, 48);
 PCCE_ASSERT_SIZE(pcce_rec_sum, 136);

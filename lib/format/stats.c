@@ -71,6 +71,7 @@ int format_stats(const struct profile *p, FILE *out)
 		print_count(out, "restored_wrong", s->restored_wrong);
 		print_count(out, "frames_unwound", s->frames_unwound);
 		print_count(out, "frames_reused", s->frames_reused);
+		print_count(out, "stack_bytes", s->stack_bytes);
 	}
 	for (int i = DECODE_REASON_NONE + 1; i < DECODE_REASON_COUNT; i++)
 		if (s->reasons[i])

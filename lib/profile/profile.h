@@ -41,7 +41,7 @@ struct profile_stats {	  /* of what is selected; lost and sample_bytes: of the w
 	/* Samples in uninstrumented code: with all frames up to the instrumented caller; with the
 	 * innermost ones; without any; with frames that lead elsewhere, and were left out. */
 	uint64_t restored, restored_in_part, not_restored, restored_wrong;
-	uint64_t frames_unwound, frames_reused; /* of the whole recording */
+	uint64_t frames_unwound, frames_reused, stack_bytes; /* of the whole recording */
 };
 
 struct profile {

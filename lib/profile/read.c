@@ -99,6 +99,7 @@ static void copy_recording_info(struct profile *p, const struct recording *r)
 	p->stats.frames = r->info.flags & PCCE_INFO_FRAMES;
 	p->stats.frames_unwound = r->frames_unwound;
 	p->stats.frames_reused = r->frames_reused;
+	p->stats.stack_bytes = r->stack_bytes;
 	p->complete = r->complete;
 	p->cut_off = r->cut_off;
 	p->unknown = r->unknown;

@@ -65,6 +65,7 @@ struct recorder {
 	struct record_modules *modules;
 	struct restorer *restorer; /* NULL: frames are not restored */
 	struct hot_recorder *hot;  /* NULL: all samples are kept */
+	uint64_t copied;	   /* bytes of stacks that samples had */
 	uint64_t samples, lost, throttled, nested, unexplained, outside;
 	uint64_t threads; /* at least as many as there were */
 	struct sampler_due due;
@@ -135,6 +136,7 @@ static int write_restored(struct recorder *r, const struct pcce_sample *s)
 
 	rec.sample.flags &= ~(PCCE_SAMPLE_COPY | PCCE_SAMPLE_FRAMES | PCCE_SAMPLE_FRAMES_PARTIAL);
 	rec.sample.n_stack = 0;
+	r->copied += s->n_stack * sizeof(uint64_t);
 	if (r->restorer)
 		err = r->options->restorer->sample(r->restorer, s, &frames, &n, &flags);
 	if (err)
@@ -526,6 +528,7 @@ static int write_frames(struct recorder *r)
 	if (!r->restorer)
 		return 0;
 	r->options->restorer->count(r->restorer, &rec);
+	rec.copied = r->ops->copied ? r->ops->copied(r->sampler) : r->copied;
 	return datafile_put(r->writer, PCCE_REC_FRAMES, &rec, sizeof(rec), NULL, 0);
 }
 

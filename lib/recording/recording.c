@@ -131,6 +131,7 @@ static int take_shared(struct recording *r, const struct pcce_record *rec, struc
 	case PCCE_REC_FRAMES:
 		r->frames_unwound += ((const struct pcce_rec_frames *)rec)->unwound;
 		r->frames_reused += ((const struct pcce_rec_frames *)rec)->reused;
+		r->stack_bytes += ((const struct pcce_rec_frames *)rec)->copied;
 		return 0;
 	default:
 		return 0;

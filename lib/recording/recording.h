@@ -49,7 +49,7 @@ struct recording {
 	uint64_t lost[PCCE_LOSS_MAX + 1]; /* samples, by enum pcce_loss; [0]: other reasons */
 	struct recording_due due;
 	struct recording_hot hot;
-	uint64_t frames_unwound, frames_reused;
+	uint64_t frames_unwound, frames_reused, stack_bytes;
 	uint64_t unknown; /* records of unknown types */
 	uint64_t cut_off; /* bytes of the record that the file's end cuts off */
 	bool any_due;	  /* there is a record of it */
