@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpf/stack_blocks.h"
+#include "bpf/sampler.h"
 #include <pcce/sample.h>
 #include "sampler/bpf_stacks.h"
 
