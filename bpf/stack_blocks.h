@@ -51,15 +51,14 @@ PCCE_STATIC_ASSERT(SAMPLER_STACK_BLOCKS == 256, "four words have its bits");
 
 /* The place of the block with this number (address / SAMPLER_BLOCK). No two of a stack share one.
  */
-static __inline__ __attribute__((always_inline)) __u32 sampler_block_place(__u32 group,
-									   __u64 number)
+static __inline__ __u32 sampler_block_place(__u32 group, __u64 number)
 {
 	return (group % SAMPLER_GROUPS) * SAMPLER_STACK_BLOCKS +
 	       (__u32)(number % SAMPLER_STACK_BLOCKS);
 }
 
 /* Consecutive threads are in different groups. */
-static __inline__ __attribute__((always_inline)) __u32 sampler_group(__u32 tid)
+static __inline__ __u32 sampler_group(__u32 tid)
 {
 	return (tid * 0x9e3779b1u) >> 28;
 }
@@ -69,7 +68,7 @@ static __inline__ __attribute__((always_inline)) __u32 sampler_group(__u32 tid)
  * reader does not know behind *stack, and adds them to the table. All variables that change from
  * round to round are in memory: the verifier knows nothing of them, so each round is one state.
  */
-static __inline__ __attribute__((always_inline)) void
+__attribute__((always_inline)) static __inline__ void
 sampler_send_blocks(struct sampler_blocks *t, struct sampler_stack *stack, __u64 sp)
 {
 	struct sampler_block *out = (struct sampler_block *)(stack + 1);

@@ -219,7 +219,7 @@ static void store_name(struct pcce_id *id, struct pcce_name name)
 }
 
 /* Adds the context's line. */
-static __attribute__((noinline)) void add_context(struct namer *n, struct pcce_name name,
+__attribute__((noinline)) static void add_context(struct namer *n, struct pcce_name name,
 						  struct pcce_name below, bool gap,
 						  const struct pcce_entry *entries,
 						  unsigned int n_entries, uint64_t pc)
