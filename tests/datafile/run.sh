@@ -206,7 +206,7 @@ until_recorded() {
 	done
 }
 
-# More than 2 percent of the samples are missing, and nothing explains it: another guest had the CPU.
+# More than 2 percent of the samples are missing, and nothing explains it: another guest had the CPU
 clock_was_late() {
 	[ $((50 * $(value unexplained))) -gt "$(value samples)" ]
 }
