@@ -2,7 +2,8 @@
 /*
  * Writes the hot calling context tree for Graphviz. As in the paper, hot contexts are black, and
  * their cold callers are white. Each box has the weight of the context itself, and its share. If
- * the recording is a summary, it has the least and the most that the weight can be. A dashed box [cold] represents what was left out.
+ * the recording is a summary, it has the least and the most that the weight can be. A dashed box
+ * [cold] represents what was left out.
  */
 #include "base/text.h"
 #include "format/dot_tree.h"

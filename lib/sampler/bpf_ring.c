@@ -105,10 +105,9 @@ static int read_cpu_ring(struct bpf_ring *r, int cpu,
 		}
 		s = (const struct pcce_sample *)(r->segments + slot * r->element + at +
 						 SAMPLER_SKIP);
-		if (!pcce_sample_counts_are_possible(
-			    s,
-			    PCCE_COPY_REGISTERS +
-				    SAMPLER_STACK_SENT_WORDS)) { /* impossible: the writer never does this */
+		/* Impossible: the writer never does this. */
+		if (!pcce_sample_counts_are_possible(s, PCCE_COPY_REGISTERS +
+								SAMPLER_STACK_SENT_WORDS)) {
 			tail = head;
 			break;
 		}

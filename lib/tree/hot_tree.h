@@ -32,8 +32,10 @@ struct hot_tree_summary {
 	uint32_t cold_name;		    /* string of HOT_TREE_COLD */
 };
 
-/* Makes the pruned tree of a tree with weights but without totals. The caller has set phi, by_total,
- * epsilon and unkept of the summary. *map: from old nodes to new ones; the caller frees it. 0 or -ENOMEM.
+/*
+ * Makes the pruned tree of a tree with weights but without totals. The caller has set phi,
+ * by_total, epsilon and unkept of the summary. *map: from old nodes to new ones; the caller frees
+ * it. 0 or -ENOMEM.
  */
 int hot_tree_new(const struct cct *from, struct symbol_table *names, struct cct *to, uint32_t **map,
 		 struct hot_tree_summary *summary);

@@ -44,6 +44,8 @@ counts() {
 bounds_hold() {
 	local name=$1 wrong
 	wrong=$(awk -v phi="$4" '
+		# Several functions without names, of one module, have one path.
+		function unnamed(path) { return path ~ /;\[[^;]*$/ }
 		{ weight = $1; error = $2; sub(/^[0-9]+ [0-9]+ /, "") }
 		NR == FNR { exact[$0] = weight; n += weight; next }
 		{ all += weight }
@@ -51,14 +53,15 @@ bounds_hold() {
 		{
 			seen[$0] = 1
 			kept++
-			if (exact[$0] < weight || exact[$0] > weight + error)
+			if (exact[$0] < weight || (!unnamed($0) && exact[$0] > weight + error))
 				print "not " weight " to " weight + error " but " exact[$0] + 0 ": " $0
 		}
 		END {
 			least = int(phi * n)
 			least += !least
 			for (p in exact)
-				if (exact[p] >= least && !(p in seen)) print "missing, with " exact[p] ": " p
+				if (exact[p] >= least && !(p in seen) && !unnamed(p))
+					print "missing, with " exact[p] ": " p
 			if (all != n) print "N is " all ", not " n
 			if (n < 50 || !kept) print "there are " n " samples and " kept " contexts"
 		}' "$2" "$3" | head -n 5)
@@ -157,8 +160,8 @@ check "the tree sums up what was not kept" grep -q '\[cold\]' tree.out
 pcce-report -i coarse.data --hot --format=dot >dot.out 2>&1
 check "DOT has bounds" sh -c 'grep -q "recorded with φ = 0.2, ε = 0.12" dot.out && grep -q "label=.* to [0-9]" dot.out'
 check "DOT is valid" sh -c 'command -v dot >/dev/null || exit 0; dot -Tsvg dot.out >dot.svg'
-pcce-report -i coarse.data --hot --format=json >json.out 2>&1
-check "JSON has bounds" sh -c 'grep -q "^,\"summary\":{\"phi\":0.2" json.out && grep -q "\"error\":[1-9]" json.out'
+pcce-report -i coarse.data --format=json >json.out 2>&1
+check "JSON has bounds" sh -c 'grep -q "^\"summary\":{\"phi\":0.2" json.out && grep -q "\"error\":[1-9]" json.out'
 for format in tree callees flat folded json jsonl html pprof speedscope firefox trace otlp perf-script callgrind dot threads; do
 	check "$format shows a summary" pcce-report -q -i coarse.data --format=$format -o format.out
 done
