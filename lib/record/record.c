@@ -138,7 +138,8 @@ static void format_bytes(char *to, size_t size, uint64_t bytes)
 /* Writes an aggregated sample, which the kernel counted. */
 static int write_sum(struct recorder *r, const struct pcce_sample *s, const struct iovec *rest)
 {
-	struct pcce_rec_sum rec = {.samples = s->sp, .weight = s->weight, .sample = *s};
+	struct pcce_rec_sum rec = {
+		.samples = s->sp, .weight = s->weight ? s->weight : s->sp, .sample = *s};
 
 	rec.sample.flags &= ~PCCE_SAMPLE_COUNTED;
 	rec.sample.weight = 0;
@@ -268,6 +269,13 @@ static int choose_sampler(struct recorder *r, const struct sampler_config *confi
 	bool automatic = !strcmp(wanted, "auto");
 	int err;
 
+	if (config->engine) {
+		r->ops = &sampler_count;
+		err = r->ops->probe(config, &why);
+		if (err)
+			say("cannot count calls: %s", why.text);
+		return err;
+	}
 	for (i = 0; i < n; i++) {
 		if (!automatic && strcmp(wanted, samplers[i]->name))
 			continue;
@@ -401,7 +409,10 @@ static int begin_recording(struct recorder *r, const struct sampler_config *conf
 
 	r->pidfd = -1;
 	if (r->ops->prepare(config, &r->sampler, &why)) {
-		say("cannot prepare the %s sampler: %s", r->ops->name, why.text);
+		if (config->engine)
+			say("cannot count calls: %s", why.text);
+		else
+			say("cannot prepare the %s sampler: %s", r->ops->name, why.text);
 		return 1;
 	}
 	if (config->target) {
@@ -431,6 +442,14 @@ static int begin_recording(struct recorder *r, const struct sampler_config *conf
 	err = child_release(&r->command);
 	if (err)
 		return cannot_run(r->options->command[0], err);
+	/* The program has not begun, so it can be ended. */
+	if (r->ops->released && r->ops->released(r->sampler, &why)) {
+		say("cannot count calls: %s", why.text);
+		kill(r->command.pid, SIGKILL);
+		while (waitpid(r->command.pid, NULL, 0) < 0 && errno == EINTR)
+			;
+		return 1;
+	}
 	r->command_runs = true;
 	return 0;
 }
@@ -623,10 +642,30 @@ static void warn_of_silence(const struct recorder *r)
 		    part, all);
 }
 
+static void print_count_summary(const struct recorder *r)
+{
+	char n[32], size[32];
+
+	format_count(n, sizeof(n), r->lost);
+	if (r->lost)
+		say("warning: %s calls were not counted: there was not enough memory, or the "
+		    "program's state was lost",
+		    n);
+	if (be_quiet)
+		return;
+	format_count(n, sizeof(n), r->samples);
+	format_bytes(size, sizeof(size), datafile_size(r->writer));
+	say("%s calls, %s to %s", n, size, r->options->output);
+}
+
 static void print_summary(const struct recorder *r)
 {
 	char n[32], size[32], due[32] = "";
 
+	if (r->options->count) {
+		print_count_summary(r);
+		return;
+	}
 	warn_of_silence(r);
 	if (r->main_module && !r->main_module->instrumented)
 		say("warning: %s was not built with pcce: samples in it have no contexts%s",
@@ -741,6 +780,7 @@ int record_run(const struct record_options *o)
 					: SAMPLER_COPY_PAGE,
 		.aggregate = o->aggregate,
 		.signal = o->signal,
+		.engine = o->engine,
 	};
 	char *program = NULL;
 	int status = 1, err = 0;

@@ -18,6 +18,8 @@ struct record_options {
 	char **command;
 	int signal; /* of the self sampler; 0: its default */
 	bool verify, aggregate, quiet, verbose;
+	bool count;			     /* calls, instead of taking samples */
+	const char *engine;		     /* that counts: "cct" or "empty"; else NULL */
 	const struct restorer_ops *restorer; /* NULL: do not restore frames */
 	bool all_frames; /* also whole stacks of threads that are not instrumented */
 };
