@@ -15,11 +15,11 @@ void merge_sums_free(struct merge_sums *s);
 struct stack_store *merge_sums_segments(struct merge_sums *s);
 
 /* Samples are equal if they have the same pid, tid, ip, r11, id, ext, kip, flags, n_entries,
- * n_below and event, and the same entries and stack below. The earliest time is kept. 0 or
- * -ENOMEM. */
+ * n_below, n_stack and event, and the same entries, stack below and restored frames (n_stack).
+ * The earliest time is kept. 0 or -ENOMEM. */
 int merge_sums_add(struct merge_sums *s, const struct pcce_sample *key,
 		   const struct pcce_entry *entries, const struct stack_node *below,
-		   uint64_t samples, uint64_t weight);
+		   const uint64_t *frames, uint64_t samples, uint64_t weight);
 
 size_t merge_sums_count(const struct merge_sums *s);
 /* number: replaces pid and tid of a sample by those to be written. 0 or -errno. */
