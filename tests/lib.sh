@@ -192,7 +192,7 @@ samples_add_up() {
 # allow_truncated=1 allows samples that are marked as truncated.  allow_marked=N allows up to N
 # percent of undecodable samples, for programs that jump or take signals all the time.  These are
 # samples between a jump (or a signal's arrival) and the end of the runtime's work on it.
-# allow_lost=N demands N lost samples.  Samples that are lost without a known reason may be up to 10
+# allow_lost=N demands N lost samples.  Samples that are lost without a known reason may be up to 2
 # percent (max_unexplained=N): another guest may have had the CPU.
 recording_is_exact() {
 	local name=$1 data=$2 minimum=$3 samples exact outside truncated undecodable lost unexplained
@@ -203,7 +203,7 @@ recording_is_exact() {
 	samples=$(stat_of "$data" samples) exact=$(stat_of "$data" exact) outside=$(stat_of "$data" outside)
 	truncated=$(stat_of "$data" truncated) undecodable=$(stat_of "$data" undecodable) lost=$(stat_of "$data" lost)
 	unexplained=$(stat_of "$data" lost_unexplained)
-	[ $((${unexplained:-0} * 100)) -gt $((samples * ${max_unexplained-10})) ] || lost=$((lost - ${unexplained:-0}))
+	[ $((${unexplained:-0} * 100)) -gt $((samples * ${max_unexplained-2})) ] || lost=$((lost - ${unexplained:-0}))
 	[ "${allow_truncated-0}" = 1 ] && exact=$((exact + truncated))
 	if [ $((undecodable * 100)) -le $((samples * ${allow_marked-0})) ]; then
 		outside=$((outside + undecodable)) undecodable=0

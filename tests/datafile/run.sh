@@ -206,9 +206,9 @@ until_recorded() {
 	done
 }
 
-# More than a tenth of the samples is missing, and nothing explains it: another guest had the CPU.
+# More than 2 percent of the samples are missing, and nothing explains it: another guest had the CPU.
 clock_was_late() {
-	[ $((10 * $(value unexplained))) -gt "$(value samples)" ]
+	[ $((50 * $(value unexplained))) -gt "$(value samples)" ]
 }
 
 # right NAME ENTRIES MINIMUM: all samples have what the pages hold, in order of time, and none is
