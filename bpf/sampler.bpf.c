@@ -91,9 +91,18 @@ typedef struct {
 	__s64 counter;
 } __attribute__((preserve_access_index)) local64_t; /* the innermost of its three layers */
 
+struct timerqueue_node {
+	__s64 expires;
+} __attribute__((preserve_access_index));
+
+struct hrtimer {
+	struct timerqueue_node node;
+} __attribute__((preserve_access_index));
+
 struct hw_perf_event {
 	local64_t prev_count;
 	__u64 interrupts;
+	struct hrtimer hrtimer;
 } __attribute__((preserve_access_index));
 
 struct perf_event_context {
@@ -131,6 +140,7 @@ const volatile __u32
 	/* bpf_cast_to_kern_ctx exists, and the event is no tracepoint. */
 	event_known;
 const volatile __u32 event_clock; /* event_known, and the event is cpu-clock */
+const volatile __u32 event_timer; /* event_known, and a timer of the kernel makes the event */
 const volatile __u32 segment_shift =
 	/* Bytes of a segment (SIZE in sampler.h) are 1 << segment_shift. */
 	SAMPLER_SEGMENT_SHIFT_MAX;
@@ -496,6 +506,24 @@ static __always_inline int is_throttled(struct event_context *event)
 	return event && event_known && kernel_event(event)->hw.interrupts == MAX_INTERRUPTS;
 }
 
+/*
+ * Returns how many further periods had passed when the event's timer ran at the time `now`. The
+ * kernel leaves their samples out (hrtimer_forward() in perf_swevent_hrtimer()). This happens if
+ * the CPU had interrupts disabled, or if a virtual machine did not run. The timer's own time is
+ * still that of the first of these periods.
+ */
+static __always_inline __u64 late_periods(struct event_context *event, __u64 now)
+{
+	__u64 period = event->sample_period;
+	__s64 expires = 0;
+
+	if (bpf_probe_read_kernel(&expires, sizeof(expires),
+				  &kernel_event(event)->hw.hrtimer.node.expires) ||
+	    !expires || (__s64)(now - expires) < (__s64)period || !period)
+		return 0;
+	return (now - expires) / period;
+}
+
 /* A clock that follows a task knows the task, which saves a call. One that follows a CPU has
  * none. */
 static __always_inline struct task_struct *event_task(struct event_context *event)
@@ -613,6 +641,8 @@ static __always_inline int sample_thread(struct event_context *event)
 	out->time = event_time(event, control);
 	if (is_throttled(event))
 		control->throttled++;
+	if (event && event_timer)
+		control->late += late_periods(event, out->time);
 	out->pid = pid;
 	out->tid = tid;
 	out->ip = ip;

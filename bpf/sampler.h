@@ -78,7 +78,8 @@ struct sampler_control { /* of one CPU's ring */
 	/* Samples after which the kernel stopped the event for the rest of a clock tick. */
 	__u64 throttled;
 	__u64 others; /* runs on a tracepoint for processes that are not followed */
-	__u64 reserved2[5];
+	__u64 late;   /* periods of a clock that had passed before its timer ran */
+	__u64 reserved2[4];
 };
 
 PCCE_ASSERT_SIZE(sampler_control, 192);

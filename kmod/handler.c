@@ -33,7 +33,10 @@
  *   jhash2, siphash, memcmp, memset    arithmetic
  *   irq_work_queue                     made for NMIs: the work runs later, in another interrupt
  */
+#include <linux/hrtimer.h>
+#include <linux/math64.h>
 #include <linux/percpu.h>
+#include <linux/perf_event.h>
 #include <linux/pid.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
@@ -124,6 +127,24 @@ static void sample_task(struct pcce_session *s, struct pcce_cpu *c,
 	pcce_segments_sent(s, c, to, &reading);
 }
 
+/*
+ * Returns how many further periods had passed when the timer of a clock ran. The kernel leaves
+ * their samples out (hrtimer_forward() in perf_swevent_hrtimer(), kernel/events/core.c). This
+ * happens if the CPU had interrupts disabled, or if a virtual machine did not run. The timer's own
+ * time is still that of the first of these periods.
+ */
+static u64 late_periods_of(const struct perf_event *event)
+{
+	u64 period = event->hw.sample_period, late;
+
+	if (event->attr.type != PERF_TYPE_SOFTWARE ||
+	    (event->attr.config != PERF_COUNT_SW_CPU_CLOCK &&
+	     event->attr.config != PERF_COUNT_SW_TASK_CLOCK))
+		return 0;
+	late = ktime_get_mono_fast_ns() - ktime_to_ns(hrtimer_get_expires(&event->hw.hrtimer));
+	return (s64)late < (s64)period || !period ? 0 : div64_u64(late, period);
+}
+
 void pcce_on_event(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs)
 {
 	const struct pcce_watched *w = event->overflow_handler_context;
@@ -144,6 +165,7 @@ void pcce_on_event(struct perf_event *event, struct perf_sample_data *data, stru
 	barrier();
 	if (event->hw.interrupts == PCCE_MAX_INTERRUPTS)
 		c->throttled++;
+	c->late += late_periods_of(event);
 	/* No mm: a kernel thread, or a task that has ended so far that its memory is gone. */
 	pid = current->flags & PCCE_NO_USER || !current->mm ? 0 : task_tgid_nr_ns(current, s->ns);
 	if (pid)

@@ -267,6 +267,7 @@ int pcce_session_stats(struct pcce_session *s, struct pcce_kmod_stats *stats)
 			stats->samples += READ_ONCE(c->samples);
 			stats->throttled += READ_ONCE(c->throttled);
 			stats->no_user += READ_ONCE(c->no_user);
+			stats->late += READ_ONCE(c->late);
 			for (i = 0; i < PCCE_KMOD_DROP_REASONS; i++)
 				stats->dropped[i] += READ_ONCE(c->dropped[i]);
 			stats->dropped[PCCE_KMOD_DROP_HOTPLUG] += pcce_hotplug_lost(s, c);

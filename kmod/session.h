@@ -58,7 +58,7 @@ struct pcce_cpu {
 	/* Generations of the segments that the current sample carries. */
 	u64 brings[PCCE_SAMPLE_SEGMENTS];
 
-	u64 samples, throttled, no_user;
+	u64 samples, throttled, no_user, late;
 	u64 dropped[PCCE_KMOD_DROP_REASONS];
 
 	/* hotplug.c: since when the CPU has been on line without an event (0: it has one, or is off

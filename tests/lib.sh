@@ -192,10 +192,10 @@ samples_add_up() {
 # allow_truncated=1 allows samples that are marked as truncated.  allow_marked=N allows up to N
 # percent of undecodable samples, for programs that jump or take signals all the time.  These are
 # samples between a jump (or a signal's arrival) and the end of the runtime's work on it.
-# allow_lost=N demands N lost samples.  Samples that are lost without a known reason may be up to 2
-# percent (max_unexplained=N): another guest may have had the CPU.
+# allow_lost=N demands N lost samples.  Any number may be lost since the machine was busy (late), or
+# since their threads ended (blocked), and up to 2 percent without a reason (max_unexplained=N).
 recording_is_exact() {
-	local name=$1 data=$2 minimum=$3 samples exact outside truncated undecodable lost unexplained
+	local name=$1 data=$2 minimum=$3 samples exact outside truncated undecodable lost unexplained late blocked
 	if ! pcce-report -i "$data" --stats >"$data.stats" 2>"$data.stats.err"; then
 		not_ok "$name" "pcce-report failed:" "$data.stats.err"
 		return
@@ -204,6 +204,8 @@ recording_is_exact() {
 	truncated=$(stat_of "$data" truncated) undecodable=$(stat_of "$data" undecodable) lost=$(stat_of "$data" lost)
 	unexplained=$(stat_of "$data" lost_unexplained)
 	[ $((${unexplained:-0} * 100)) -gt $((samples * ${max_unexplained-2})) ] || lost=$((lost - ${unexplained:-0}))
+	late=$(stat_of "$data" lost_late) blocked=$(stat_of "$data" lost_blocked)
+	lost=$((lost - ${late:-0} - ${blocked:-0}))
 	[ "${allow_truncated-0}" = 1 ] && exact=$((exact + truncated))
 	if [ $((undecodable * 100)) -le $((samples * ${allow_marked-0})) ]; then
 		outside=$((outside + undecodable)) undecodable=0

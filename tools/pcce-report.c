@@ -19,7 +19,8 @@ const char *argp_program_version = "pcce-report " PCCE_VERSION;
 static void warn_about(const struct profile *p, const char *input)
 {
 	const struct profile_stats *s = &p->stats;
-	uint64_t unexplained = s->lost_reasons[PCCE_LOSS_UNEXPLAINED];
+	uint64_t few = s->lost_reasons[PCCE_LOSS_UNEXPLAINED] + s->lost_reasons[PCCE_LOSS_LATE] +
+		       s->lost_reasons[PCCE_LOSS_BLOCKED];
 
 	if (!p->complete)
 		message("pcce-report",
@@ -33,7 +34,7 @@ static void warn_about(const struct profile *p, const char *input)
 			"left "
 			"out",
 			input, (unsigned long long)p->unknown);
-	if (s->lost > unexplained || unexplained > s->due.due / 100)
+	if (s->lost > few || few > s->due.due / 100)
 		message("pcce-report", "warning: %llu samples were lost while recording",
 			(unsigned long long)s->lost);
 	if (s->undecodable)

@@ -107,6 +107,11 @@ static uint64_t count_log(struct pcce_thread *t)
 	return c.overflows;
 }
 
+static bool is_stopped(void)
+{
+	return !self_state.active || __atomic_load_n(&self_state.ring.head->stop, __ATOMIC_RELAXED);
+}
+
 uint32_t source_take_periods(struct pcce_thread *t, const siginfo_t *info)
 {
 	uint64_t n = 1;
@@ -120,12 +125,14 @@ uint32_t source_take_periods(struct pcce_thread *t, const siginfo_t *info)
 	return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
 }
 
-/* The overflows since the thread's last sample are due, too. */
+/* The overflows since the thread's last sample are due, too. Their signals did not arrive: the C
+ * library blocks all signals when a thread ends. */
 static void count_rest(struct pcce_thread *t)
 {
-	if (has_log(t) && self_state.active &&
-	    !__atomic_load_n(&self_state.ring.head->stop, __ATOMIC_RELAXED))
-		count_log(t);
+	uint64_t n = has_log(t) && !is_stopped() ? count_log(t) : 0;
+
+	if (n)
+		__atomic_add_fetch(&self_state.ring.head->blocked, n, __ATOMIC_RELAXED);
 }
 
 void source_disarm(struct pcce_thread *t)

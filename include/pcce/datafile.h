@@ -131,9 +131,13 @@ enum pcce_loss {
 	/* A BPF program was already running on the CPU, so the kernel did not run the sampler's. */
 	PCCE_LOSS_NESTED = 4,
 	/* The clock or the counter of the event has it, and nothing says where it is. */
-	PCCE_LOSS_UNEXPLAINED = 5
+	PCCE_LOSS_UNEXPLAINED = 5,
+	/* The timer of a clock ran late, and the kernel left out the periods that had passed. */
+	PCCE_LOSS_LATE = 6,
+	/* Sampler self: the thread ended while it blocked the signal. */
+	PCCE_LOSS_BLOCKED = 7
 };
-#define PCCE_LOSS_MAX PCCE_LOSS_UNEXPLAINED
+#define PCCE_LOSS_MAX PCCE_LOSS_BLOCKED
 
 struct pcce_rec_lost {
 	struct pcce_record rec;

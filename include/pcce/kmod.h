@@ -164,8 +164,10 @@ struct pcce_kmod_stats {
 	/* Open perf events, without those that tasks inherit from them. */
 	__u64 events;
 	__u64 dropped[PCCE_KMOD_DROP_REASONS];
+	/* Periods of a clock that had passed before its timer ran; the kernel left them out. */
+	__u64 late;
 };
-#define PCCE_KMOD_STATS_VER0 96
+#define PCCE_KMOD_STATS_VER0 96 /* up to dropped */
 
 /* ---- the requests ----------------------------------------------------------------- */
 
@@ -241,7 +243,7 @@ PCCE_ASSERT_SIZE(pcce_kmod_setup, PCCE_KMOD_SETUP_VER0);
 PCCE_ASSERT_SIZE(pcce_kmod_places, PCCE_KMOD_PLACES_VER0);
 PCCE_ASSERT_SIZE(pcce_kmod_attach, PCCE_KMOD_ATTACH_VER0);
 PCCE_ASSERT_SIZE(pcce_kmod_rotate, PCCE_KMOD_ROTATE_VER0);
-PCCE_ASSERT_SIZE(pcce_kmod_stats, PCCE_KMOD_STATS_VER0);
+PCCE_ASSERT_SIZE(pcce_kmod_stats, PCCE_KMOD_STATS_VER0 + 8);
 PCCE_ASSERT_SIZE(pcce_kmod_record, 24);
 PCCE_ASSERT_SIZE(pcce_kmod_reader, 64);
 PCCE_ASSERT_SIZE(pcce_kmod_writer, 64);

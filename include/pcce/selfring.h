@@ -128,7 +128,8 @@ struct pcce_self_ring {
 	/* Of these: those that ended while the thread was in the kernel, or the clock was late. */
 	__u64 kernel;
 	__u64 throttled; /* of these: the kernel had stopped the event */
-	__u64 pad1[3];
+	__u64 blocked;	 /* of these: the thread ended while it blocked the signal */
+	__u64 pad1[2];
 	__u64 tail; /* reader: position of the next record to read */
 	__u32 stop; /* reader, or a writer that gives up: 1 ends sampling */
 	__u32 pad2;

@@ -16,6 +16,8 @@ const char *format_loss_name(uint32_t reason)
 		[PCCE_LOSS_SHAPE] = "shape",
 		[PCCE_LOSS_NESTED] = "nested",
 		[PCCE_LOSS_UNEXPLAINED] = "unexplained",
+		[PCCE_LOSS_LATE] = "late",
+		[PCCE_LOSS_BLOCKED] = "blocked",
 	};
 
 	return names[reason <= PCCE_LOSS_MAX ? reason : 0];

@@ -63,8 +63,9 @@ struct recorder {
 	struct datafile_writer *writer;
 	struct record_modules *modules;
 	struct restorer *restorer; /* NULL: frames are not restored */
-	uint64_t samples, lost, throttled, nested, unexplained, outside;
-	uint64_t threads; /* at least as many as there were */
+	uint64_t samples, lost, outside;
+	uint64_t lost_reasons[PCCE_LOSS_MAX + 1]; /* of lost, by enum pcce_loss */
+	uint64_t threads;			  /* at least as many as there were */
 	struct sampler_due due;
 	const char *program;			 /* the command's file; NULL: not known */
 	const struct record_module *main_module; /* of the recorded command or process */
@@ -251,9 +252,7 @@ static int sink_lost(void *ctx, uint64_t time, uint32_t reason, uint64_t count)
 	struct pcce_rec_lost rec = {.time = time, .count = count, .reason = reason};
 
 	r->lost += count;
-	r->throttled += reason == PCCE_LOSS_THROTTLE ? count : 0;
-	r->nested += reason == PCCE_LOSS_NESTED ? count : 0;
-	r->unexplained += reason == PCCE_LOSS_UNEXPLAINED ? count : 0;
+	r->lost_reasons[reason] += count;
 	return datafile_put(r->writer, PCCE_REC_LOST, &rec, sizeof(rec), NULL, 0);
 }
 
@@ -623,6 +622,41 @@ static void warn_of_silence(const struct recorder *r)
 		    part, all);
 }
 
+static void warn_of(uint64_t count, uint64_t limit, const char *text)
+{
+	char n[32];
+
+	if (count <= limit)
+		return;
+	format_count(n, sizeof(n), count);
+	say("warning: %s samples %s", n, text);
+}
+
+static void warn_of_losses(const struct recorder *r)
+{
+	const uint64_t *lost = r->lost_reasons, few = r->due.due / 100;
+
+	warn_of(lost[PCCE_LOSS_THROTTLE], 0,
+		"were lost: the kernel throttled the event; use a lower -F, or raise "
+		"kernel.perf_event_max_sample_rate");
+	warn_of(lost[PCCE_LOSS_NESTED], 0,
+		"were lost: a BPF program was running on that CPU already; use -b kmod");
+	warn_of(lost[PCCE_LOSS_RING] + lost[PCCE_LOSS_SHAPE], 0,
+		"were lost: the machine was too busy; use a lower -F");
+	warn_of(lost[PCCE_LOSS_LATE], few,
+		"were lost: the clock was late, since the machine or its host was busy; use a "
+		"lower -F");
+	warn_of(lost[PCCE_LOSS_BLOCKED], few,
+		"were lost: their threads ended, and blocked the signal; use -b bpf as root");
+	warn_of(lost[PCCE_LOSS_UNEXPLAINED], few,
+		r->ops == &sampler_bpf
+			? "were lost: the clock was late, or another BPF program was running on "
+			  "that CPU; use a lower -F, or -b kmod"
+			: "were lost: the clock was late; use a lower -F");
+	warn_of(r->due.merged, r->samples / 10,
+		"merged into others, which have their weights: they came too fast; use a lower -F");
+}
+
 static void print_summary(const struct recorder *r)
 {
 	char n[32], size[32], due[32] = "";
@@ -632,37 +666,7 @@ static void print_summary(const struct recorder *r)
 		say("warning: %s was not built with pcce: samples in it have no contexts%s",
 		    r->main_module->path,
 		    r->any_instrumented ? "; other programs or libraries that ran have them" : "");
-	if (r->throttled) {
-		format_count(n, sizeof(n), r->throttled);
-		say("warning: the kernel throttled the event, which cost %s samples: use a lower "
-		    "-F, or raise "
-		    "kernel.perf_event_max_sample_rate",
-		    n);
-	}
-	if (r->nested) {
-		format_count(n, sizeof(n), r->nested);
-		say("warning: %s samples were lost: a BPF program was running on that CPU already; "
-		    "use -b kmod",
-		    n);
-	}
-	if (r->unexplained > r->due.due / 100) {
-		format_count(n, sizeof(n), r->unexplained);
-		say("warning: %s samples that were due are missing: %s", n,
-		    r->ops == &sampler_bpf
-			    ? "the clock was late, or another BPF program was running "
-			      "on that CPU; use a lower -F, or -b kmod"
-			    : "the clock was late; use a lower -F");
-	}
-	if (r->due.merged > r->samples / 10) {
-		format_count(n, sizeof(n), r->due.merged);
-		say("warning: %s samples merged into others, which have their weights: they came "
-		    "too fast; use a lower -F",
-		    n);
-	}
-	if (r->lost > r->throttled + r->nested + r->unexplained) {
-		format_count(n, sizeof(n), r->lost - r->throttled - r->nested - r->unexplained);
-		say("warning: %s samples were lost: the machine was too busy; use a lower -F", n);
-	}
+	warn_of_losses(r);
 	if (be_quiet)
 		return;
 	format_count(n, sizeof(n), r->samples);

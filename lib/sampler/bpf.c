@@ -68,6 +68,7 @@ struct sampler {
 	pid_t pid;
 	uint64_t taken, drops;
 	uint64_t throttled; /* lost samples by throttling that the sink was told */
+	uint64_t late;	    /* the same for late timers */
 	struct {
 		/* Counts at the last turn with events. */
 		uint64_t missed, followed, others;
@@ -452,6 +453,14 @@ static int report_throttlings(struct sampler *s, const struct sampler_sink *sink
 	return report_throttled(s, sink, bpf_ring_throttled(s->rings));
 }
 
+static int report_late(struct sampler *s, const struct sampler_sink *sink)
+{
+	uint64_t total = bpf_ring_late(s->rings), fresh = total - s->late;
+
+	s->late = total;
+	return fresh ? sink->lost(sink->ctx, event_queue_now(), PCCE_LOSS_LATE, fresh) : 0;
+}
+
 struct event_counts {
 	uint64_t count, running; /* running: ns */
 };
@@ -496,8 +505,8 @@ static int report_clock_deficit(struct sampler *s, const struct sampler_sink *si
 			return 0;
 	}
 	due = read_events(s).running / period;
-	return due > s->taken + s->drops + s->throttled
-		       ? report_throttled(s, sink, due - s->taken - s->drops)
+	return due > s->taken + s->drops + s->late + s->throttled
+		       ? report_throttled(s, sink, due - s->taken - s->drops - s->late)
 		       : 0;
 }
 
@@ -541,6 +550,8 @@ static int bpf_turn(struct sampler *s, const struct sampler_sink *sink, bool las
 		err = report_drops(s, sink);
 	if (!err)
 		err = report_throttlings(s, sink);
+	if (!err)
+		err = report_late(s, sink);
 	if (!err)
 		err = report_missed(s, sink, last);
 	return err || !last ? err : report_clock_deficit(s, sink);

@@ -77,6 +77,7 @@ int bpf_program_load(enum perf_event_kind kind, const struct perf_event_attr *at
 	skel->rodata->weighted = kind == PERF_EVENT_COUNT;
 	skel->rodata->event_known = !tracepoint && kernel_has("bpf_cast_to_kern_ctx");
 	skel->rodata->event_clock = skel->rodata->event_known && is_cpu_clock(attr);
+	skel->rodata->event_timer = skel->rodata->event_known && kind == PERF_EVENT_CLOCK;
 	skel->rodata->segment_shift = bpf_ring_shift(cpus);
 	skel->rodata->copy_stacks = copy;
 	bpf_map__set_max_entries(skel->maps.controls, (uint32_t)cpus);

@@ -44,7 +44,7 @@ struct sampler {
 	int64_t offsets[PCCE_KMOD_OFFSETS],
 		told[PCCE_KMOD_OFFSETS]; /* where pages can be; told: what the kernel knows */
 	uint32_t n_offsets, n_told;
-	uint64_t drops, throttled;
+	uint64_t drops, throttled, late;
 	int counter; /* a perf event that counts what is sampled; -1: none */
 	uint64_t counter_period;
 	bool counts_time;
@@ -332,6 +332,10 @@ static int report_losses(struct sampler *s, const struct sampler_sink *sink)
 	s->throttled = stats.throttled;
 	if (fresh && !err)
 		err = sink->lost(sink->ctx, event_queue_now(), PCCE_LOSS_THROTTLE, fresh);
+	fresh = stats.late - s->late;
+	s->late = stats.late;
+	if (fresh && !err)
+		err = sink->lost(sink->ctx, event_queue_now(), PCCE_LOSS_LATE, fresh);
 	return err;
 }
 

@@ -51,7 +51,7 @@
 struct ring {
 	struct pcce_self_ring *head; /* mapped; its contents are not trusted */
 	const char *data;	     /* mapped twice in a row */
-	uint64_t size, tail, lost_seen, throttled_seen, due_seen, kernel_seen;
+	uint64_t size, tail, lost_seen, throttled_seen, blocked_seen, due_seen, kernel_seen;
 	uint64_t start_time, pid_ns;
 	pid_t pid, pid_here; /* its process in that process's namespace, and in ours */
 	struct bus_guard *guard;
@@ -467,6 +467,9 @@ static int drain_ring(struct sampler *s, struct ring *ring, const struct sampler
 	lost = take_counter(&ring->head->throttled, &ring->throttled_seen);
 	if (ret == 0 && lost)
 		ret = sink->lost(sink->ctx, now_ns(), PCCE_LOSS_THROTTLE, lost);
+	lost = take_counter(&ring->head->blocked, &ring->blocked_seen);
+	if (ret == 0 && lost)
+		ret = sink->lost(sink->ctx, now_ns(), PCCE_LOSS_BLOCKED, lost);
 	s->due.due += take_counter(&ring->head->due, &ring->due_seen);
 	s->due.kernel += take_counter(&ring->head->kernel, &ring->kernel_seen);
 	return ret;

@@ -206,7 +206,7 @@ until_recorded() {
 }
 
 # right NAME ENTRIES MINIMUM: all samples have what the pages hold, in order of time, and none is
-# missing.  Up to 2 percent may be, if nothing explains it: another guest may have had the CPU.
+# missing, except those that a busy machine cost (late), and 2 percent without a reason.
 right() {
 	if [ "$(value wrong)" = 0 ] && [ "$(value fault)" = 0 ] && [ "$(value lost)" = 0 ] &&
 		[ "$(value complete)" = 1 ] && [ $((50 * $(value unexplained))) -le "$(value samples)" ] &&
@@ -235,8 +235,7 @@ right "no loss with both CPUs busy at 10 kHz" 5 5000
 bpf -F 100 -- ./page_program 1000 3 2
 right "1,000 threads" 3 20
 is "  each is recorded" "$(($(value threads) >= 999))" 1
-# At 10 kHz, up to one sample in seven is missing on a slow machine while processes are forked.
-bpf -F 2000 -- ./page_program 1 5 0.05 fork
+bpf -F 10000 -- ./page_program 1 5 0.05 fork
 right "50 children" 5 100
 is "  each is recorded" "$(($(value processes) >= 51))" 1
 bpf -F 10000 -- ./page_program 1 5 0.3 exec

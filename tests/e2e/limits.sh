@@ -111,7 +111,7 @@ if [ "$old" -ge 5000 ] && echo "$old" 2>/dev/null >$limit; then
 	is "throttled: they are part of the lost samples" "$(stat_of throttle.data lost)" \
 		"$((throttled + 0$(stat_of throttle.data lost_ring)))"
 	check "throttled: pcce-record warns once" \
-		[ "$(grep -c 'warning: the kernel throttled the event.*lower -F' throttle.err)" = 1 ]
+		[ "$(grep -c 'lost: the kernel throttled the event.*lower -F' throttle.err)" = 1 ]
 	check "throttled: the other samples are exact" \
 		[ "$(stat_of throttle.data exact)" = "$(($(stat_of throttle.data samples) - $(stat_of throttle.data outside)))" ]
 else

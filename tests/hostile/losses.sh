@@ -8,6 +8,7 @@ cd "$scratch" || exit 1
 
 cat >spin.c <<'END_C'
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,8 +34,20 @@ static void hold_signals(int how)
 	syscall(SYS_rt_sigprocmask, how, &all, NULL, sizeof(all));
 }
 
-/* spin SECONDS [kernel|held]: runs, mostly in the kernel or with all signals blocked; prints its CPU
- * time in ms */
+/* Ends 0.4 s of CPU time after it blocked all signals. */
+static void *last_words(void *arg)
+{
+	(void)arg;
+	for (double until = cpu() + 0.1; cpu() < until;)
+		burn(20000);
+	hold_signals(SIG_BLOCK);
+	for (double until = cpu() + 0.4; cpu() < until;)
+		burn(20000);
+	return NULL;
+}
+
+/* spin SECONDS [kernel|held|ends]: runs, mostly in the kernel, with all signals blocked, or in
+ * threads that end so; prints its CPU time in ms */
 int main(int argc, char **argv)
 {
 	const char *how = argc > 2 ? argv[2] : "";
@@ -43,6 +56,12 @@ int main(int argc, char **argv)
 	while (cpu() < end) {
 		if (!strcmp(how, "held"))
 			hold_signals(SIG_BLOCK);
+		if (!strcmp(how, "ends")) {
+			pthread_t thread;
+
+			pthread_create(&thread, NULL, last_words, NULL);
+			pthread_join(thread, NULL);
+		}
 		burn(20000);
 		if (!strcmp(how, "held")) {
 			for (double until = cpu() + 0.1; cpu() < until;)
@@ -59,7 +78,7 @@ int main(int argc, char **argv)
 END_C
 cflags=$(pcce-config --cflags)
 ldflags=$(pcce-config --ldflags)
-check "a program builds" $CC -O2 -g -I"$top/tests/workloads" $cflags spin.c $ldflags -o spin
+check "a program builds" $CC -O2 -g -pthread -I"$top/tests/workloads" $cflags spin.c $ldflags -o spin
 
 # accounts NAME DATA FREQUENCY: the report's numbers add up to the CPU time that the program used
 accounts() {
@@ -100,6 +119,11 @@ if [ "$can_sample_self" = 1 ]; then
 	is "self, signals held back: the weights make up for them" "$weight" \
 		$(($(stat_of held taken) + $(stat_of held merged)))
 	check "self, signals held back: pcce-record warns" grep -q 'samples merged into others' held.err
+	frequency=1000 record self ends ./spin 1 ends
+	accounts "self, ends of threads" ends 1000
+	check "self, ends of threads: what was held back is lost" \
+		[ "$(stat_of ends lost_blocked)" -gt $(($(stat_of ends due) / 2)) ]
+	check "self, ends of threads: pcce-record warns" grep -q 'were lost: their threads ended' ends.err
 else
 	skip "the self sampler's losses" "perf_event_open is not permitted"
 fi
@@ -109,6 +133,18 @@ fi
 if has_bpf; then
 	frequency=1000 record bpf bpf ./spin 1
 	accounts "bpf, alone" bpf 1000
+	# The timer does not keep pace, and the kernel leaves out the periods that passed.
+	if [ "$(cat /proc/sys/kernel/perf_event_max_sample_rate)" -lt 99000 ]; then
+		skip "bpf, 99 kHz" "kernel.perf_event_max_sample_rate is lower"
+	elif ! grep -q ' bpf_cast_to_kern_ctx' /proc/kallsyms; then
+		skip "bpf, 99 kHz" "a BPF program cannot read the event before Linux 6.2"
+	else
+		frequency=99000 record bpf fast ./spin 1
+		accounts "bpf, 99 kHz" fast 99000
+		unexplained=$(stat_of fast lost_unexplained)
+		check "bpf, 99 kHz: the reason is known" \
+			[ "${unexplained:-0}" -le $(($(stat_of fast due) / 50)) ]
+	fi
 
 	# A target that ends as soon as it is sampled: its mappings must be known by then.
 	cat >enable.c <<-'END_C'
