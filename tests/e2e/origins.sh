@@ -126,9 +126,9 @@ check "--origins: the contexts go on" \
 is "  and none begins with a thread" "$(grep -c '^\(worker\|manager\)' folded)" 0
 pcce-report -q -i $data --format=folded >folded
 check "without it they begin with the thread" grep -q '^worker;burn' folded
-pcce-report -q -i $data --origins --under=start_all --stats >under
+pcce-report -q -i $data --origins --under=start_all --format=folded >under
 pcce-report -q -i $data --origins --format=folded >all
-is "--under selects through it" "$(sed -n 's/^samples: //p' under)" \
+is "--under selects through it" "$(awk '{ n += $NF } END { print n }' under)" \
 	"$(awk '/^main;start_all[; ]/ { n += $NF } END { print n }' all)"
 pcce-report -q -i $data --format=jsonl >lines
 check "jsonl" grep -Eq "\"origin\":\"$create_2\"" lines
