@@ -52,6 +52,7 @@ struct pcce_thread {
 	uint32_t perf_bytes; /* size of its mapping: with one page, there is no log */
 	bool throttled;	     /* the kernel has stopped the event since the log's last sample */
 	uint64_t due;	     /* periods that are counted */
+	uint64_t armed_at;   /* ns of the thread's CPU time */
 	char *own_stack;
 	stack_t program_stack; /* the alternate stack that the program has set */
 	/* Self sampler: the ring has all segments of the encoding stack up to this generation. */

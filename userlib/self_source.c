@@ -38,6 +38,7 @@
 #include "syscall.h"
 
 #define LOG_BYTES MEMORY_PAGE
+#define LOG_ROOM 64 /* more than the kernel needs to add a record, or that records were lost */
 
 struct log_counts {
 	uint64_t overflows, throttled;
@@ -125,12 +126,36 @@ uint32_t source_take_periods(struct pcce_thread *t, const siginfo_t *info)
 	return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
 }
 
+static uint64_t cpu_time(void)
+{
+	struct timespec ts;
+
+	if (raw_syscall2(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &ts) < 0)
+		return 0;
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
 /* The overflows since the thread's last sample are due, too. Their signals did not arrive: the C
- * library blocks all signals when a thread ends. */
+ * library blocks all signals when a thread ends. If the log is full, overflows that it has no room
+ * for are known from the thread's CPU time alone. */
 static void count_rest(struct pcce_thread *t)
 {
-	uint64_t n = has_log(t) && !is_stopped() ? count_log(t) : 0;
+	const struct perf_event_mmap_page *page = t->perf_page;
+	uint64_t n, now, periods = 0;
+	bool is_full;
 
+	if (!has_log(t) || is_stopped())
+		return;
+	is_full = page->data_head - page->data_tail > LOG_BYTES - LOG_ROOM;
+	n = count_log(t);
+	now = is_full && !is_confined(CONFINED) ? cpu_time() : 0;
+	if (now > t->armed_at)
+		periods = (now - t->armed_at) / self_state.interval;
+	if (periods > t->due) {
+		self_count_due(periods - t->due, 0, 0);
+		n += periods - t->due;
+		t->due = periods;
+	}
 	if (n)
 		__atomic_add_fetch(&self_state.ring.head->blocked, n, __ATOMIC_RELAXED);
 }
@@ -201,6 +226,7 @@ static bool arm_perf(struct pcce_thread *t)
 	t->perf_bytes = (uint32_t)bytes;
 	t->throttled = false;
 	t->due = 0;
+	t->armed_at = cpu_time();
 	t->had_source = true;
 	t->sampled = true;
 	self_set_flag(PCCE_SELF_USER_ONLY |
