@@ -178,9 +178,9 @@ restore() { # SAMPLER DATA WHICH COMMAND...
 }
 
 # The sequences of library functions, from the function that called the library on, without what the
-# C library adds.
+# C library adds. A stub that calls a function counts as the function.
 library_chains() {
-	sed 's/ [0-9]*$//' "$1" | awk -F';' '{
+	sed 's/ [0-9]*$//; s/@plt//g' "$1" | awk -F';' '{
 		for (i = 2; i <= NF && $i !~ /^lib_/; i++);
 		for (line = ";" $(i - 1); i <= NF && $i ~ /^(lib_.*|back)$/; i++) line = line ";" $i
 		if (line ~ /;lib_/) print line }' | sort -u
