@@ -90,8 +90,8 @@ SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-om
 endif
 CPPFLAGS_ALL := -Iinclude -Ilib -I. -I$(O)/obj -DPCCE_VERSION='"$(VERSION)"' $(CPPFLAGS)
 CFLAGS_TOOLS := -std=gnu11 $(WARN) $(CFLAGS) $(SANFLAGS) -pthread
-LIBS_TOOLS   := -Wl,--as-needed -ldw -lelf -lbpf -lz -ldeflate -lprotobuf-c -ljansson -lurcu-bp \
-	-liberty -lncursesw -ltinfo -lm
+LIBS_TOOLS   := -Wl,--as-needed -ldw -lelf -lbpf -lz -ldeflate -larchive -lprotobuf-c \
+	-ljansson -lurcu-bp -liberty -lncursesw -ltinfo -lm
 
 MULTIARCH  = $(shell $(CC) -print-multiarch 2>/dev/null)
 DEPFLAGS   = -MMD -MP -MF $@.d

@@ -43,6 +43,7 @@
 
 #include <pcce/abi.h>
 #include "bpf/sampler.h"
+#include "bpf/stack_blocks.h"
 
 extern void *bpf_cast_to_kern_ctx(void *ctx) __ksym __weak;
 
@@ -184,6 +185,13 @@ struct {
 	__type(key, __u32);
 	__type(value, struct sampler_process);
 } processes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* the recorder sets it, if stacks are copied: CPUs */
+	__type(key, __u32);
+	__type(value, struct sampler_blocks);
+} blocks SEC(".maps");
 
 /* Keeps the compiler from removing or moving a check that only the verifier needs. */
 #define opaque(x) asm volatile("" : "+r"(x))
@@ -385,31 +393,53 @@ struct copied_registers {
 			(from)->r15, (from)->di                                             \
 	}
 
-/*
- * Copies registers and the stack from sp on, behind the segments. The copy ends before a piece that
- * cannot be read: there the stack ends, or a page is not in memory. Returns the number of words.
- */
-static __noinline __u32 copy_user_stack(__u8 *to, const struct stack *s,
-					const struct copied_registers *registers, __u64 sp)
-{
-	__u64 at = HEAD + (__u64)s->n_entries * sizeof(struct pcce_entry) +
-		   (__u64)s->n_segments * sizeof(struct pcce_segment);
-	__u32 i, pieces = 0;
+struct stack_copy {
+	struct copied_registers registers;
+	__u64 sp;
+	__u64 at;    /* where it begins in its segment of the ring */
+	__u32 index; /* of this segment */
+	__u32 group;
+};
 
-	opaque(at);
-	if (at > HEAD + PCCE_OFF_FULL + PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment))
+/*
+ * Copies registers, and what the reader does not know of the stack from sp on. The stack ends
+ * before a piece that cannot be read: there it really ends, or a page is not in memory. Returns the
+ * number of words.
+ *
+ * Not static, so the verifier follows its loop once, and not once for each path to it.
+ */
+__noinline __u32 copy_user_stack(const struct stack_copy *copy)
+{
+	__u32 i, pieces = 0, cpu = bpf_get_smp_processor_id(), index;
+	struct sampler_blocks *known;
+	struct sampler_stack *stack;
+	__u64 at, sp;
+	__u8 *to;
+
+	if (!copy)
+		return 0;
+	index = copy->index;
+	at = copy->at;
+	sp = copy->sp;
+	known = bpf_map_lookup_elem(&blocks, &cpu);
+	to = bpf_map_lookup_elem(&rings, &index);
+	if (!known || !to || at > SAMPLER_SEGMENT_MAX + SAMPLER_RECORD_BEFORE_COPY)
 		return 0;
 	to += at;
-	*(struct copied_registers *)to = *registers;
-	to += sizeof(*registers);
-	for (i = 0; i < PCCE_COPY_WORDS * 8 / COPY_PIECE; i++) {
-		if (bpf_probe_read_user(to + i * COPY_PIECE, COPY_PIECE,
-					(const void *)(sp + i * COPY_PIECE)))
+	*(struct copied_registers *)to = copy->registers;
+	stack = (struct sampler_stack *)(to + sizeof(copy->registers));
+	for (i = 0; i < SAMPLER_STACK / COPY_PIECE && !(sp & 7); i++) {
+		if (bpf_probe_read_user(
+			    (__u8 *)known->now + i * COPY_PIECE, COPY_PIECE,
+			    (const void *)((sp & -(__u64)SAMPLER_BLOCK) + i * COPY_PIECE)))
 			break;
 		pieces = i + 1;
 	}
-	opaque(pieces);
-	return PCCE_COPY_REGISTERS + (pieces & 15) * (COPY_PIECE / 8);
+	stack->blocks = pieces * (COPY_PIECE / SAMPLER_BLOCK);
+	stack->group = copy->group;
+	sampler_send_blocks(known, stack, sp);
+	return PCCE_COPY_REGISTERS + sizeof(*stack) / 8 +
+	       (*(volatile __u32 *)&stack->sent & 511) * (SAMPLER_BLOCK / 8);
 }
 
 #define NAMESPACES 33 /* 1 + the kernel's MAX_PID_NS_LEVEL */
@@ -543,7 +573,7 @@ static __always_inline int sample_thread(struct event_context *event)
 	__u64 ip, sp, r11, kip = 0, id = 0, ext = 0, fsbase = task->thread.fsbase, pos, size, at;
 	__u64 segment_size = 1ULL << segment_shift, segment;
 	__u32 cpu = bpf_get_smp_processor_id(), index, flags = 0, pid, tid;
-	struct copied_registers registers; /* set only if copy_stacks */
+	struct stack_copy copy = {};
 	struct sampler_control *control;
 	struct stack stack = {};
 	struct pcce_sample *out;
@@ -580,7 +610,7 @@ static __always_inline int sample_thread(struct event_context *event)
 		sp = event->sp;
 		r11 = event->r11;
 		if (copy_stacks)
-			registers = COPY_REGISTERS(event);
+			copy.registers = COPY_REGISTERS(event);
 		/* Otherwise the compiler merges these loads with those below, through a pointer
 		 * that the verifier rejects. */
 		opaque(ip);
@@ -594,7 +624,7 @@ static __always_inline int sample_thread(struct event_context *event)
 		sp = regs->sp;
 		r11 = regs->r11;
 		if (copy_stacks)
-			registers = COPY_REGISTERS(regs);
+			copy.registers = COPY_REGISTERS(regs);
 		flags = PCCE_SAMPLE_KERNEL;
 		if (event)
 			kip = event->ip;
@@ -634,7 +664,12 @@ static __always_inline int sample_thread(struct event_context *event)
 		flags |= PCCE_SAMPLE_OUTSIDE;
 	}
 	if (copy_stacks == SAMPLER_COPY_ALL || (copy_stacks && stack.page)) {
-		n_stack = copy_user_stack(to, &stack, &registers, sp);
+		copy.sp = sp;
+		copy.at = at + HEAD + (__u64)stack.n_entries * sizeof(struct pcce_entry) +
+			  (__u64)stack.n_segments * sizeof(struct pcce_segment);
+		copy.index = index;
+		copy.group = sampler_group((__u32)task->pid);
+		n_stack = copy_user_stack(&copy);
 		flags |= PCCE_SAMPLE_COPY;
 	}
 

@@ -17,7 +17,8 @@
  * stack to cold memory costs twice as much.
  *
  * A record begins with SAMPLER_SKIP bytes without meaning (the head of the thread page was read
- * over them). Then follow struct pcce_sample and its parts.
+ * over them). Then follow struct pcce_sample and its parts. With PCCE_SAMPLE_COPY, there are
+ * struct sampler_stack and blocks in place of the stack (stack_blocks.h).
  *
  * The writer: if leave names the segment of head, then left = head, and head continues at the start
  * of the next segment. If the largest record has no room before tail + 2 * SIZE, dropped += 1.
@@ -31,6 +32,7 @@
 #define PCCE_BPF_SAMPLER_H
 
 #include <pcce/abi.h>
+#include "bpf/stack_blocks.h"
 
 /* Most candidates for a thread page's offset from the thread pointer. */
 #define SAMPLER_OFFSETS 32
@@ -42,11 +44,12 @@
 #define SAMPLER_SEGMENT_SHIFT_MAX 21 /* with room for the largest record still below 4 MB */
 #define SAMPLER_SEGMENT_MAX (1u << SAMPLER_SEGMENT_SHIFT_MAX)
 #define SAMPLER_SKIP 24u
-#define SAMPLER_RECORD_MAX                                    \
-	(SAMPLER_SKIP + sizeof(struct pcce_sample) +          \
-	 PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) +   \
-	 PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment) + \
-	 (PCCE_COPY_REGISTERS + PCCE_COPY_WORDS) * 8)
+#define SAMPLER_RECORD_BEFORE_COPY                          \
+	(SAMPLER_SKIP + sizeof(struct pcce_sample) +        \
+	 PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) + \
+	 PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment))
+#define SAMPLER_RECORD_MAX \
+	(SAMPLER_RECORD_BEFORE_COPY + (PCCE_COPY_REGISTERS + SAMPLER_STACK_SENT_WORDS) * 8)
 
 /* Which samples bring a copy of the stack. */
 enum sampler_copy {

@@ -44,19 +44,29 @@ void entry_looks_back(function *fun)
 	looks_back = DECL_UID(fun->decl);
 }
 
+bool entry_needs_frame_of_caller(function *fun)
+{
+	return fun->stdarg || maybe_ne(crtl->args.size, 0) || looks_back == DECL_UID(fun->decl);
+}
+
+bool entry_is_fixed(function *fun)
+{
+	return (crtl->profile && flag_fentry) || crtl->patch_area_size ||
+	       lookup_attribute("ms_hook_prologue", DECL_ATTRIBUTES(fun->decl));
+}
+
 unsigned int entry_length(function *fun, unsigned int *block_flags)
 {
 	cgraph_node *node = cgraph_node::get(fun->decl);
 
 	if (node && node->local && !calls_itself(fun))
 		return 0;
-	if ((crtl->profile && flag_fentry) || crtl->patch_area_size ||
-	    lookup_attribute("ms_hook_prologue", DECL_ATTRIBUTES(fun->decl)))
+	if (entry_is_fixed(fun))
 		*block_flags |= PCCE_BLOCK_FIXED;
 	if (!callee_replaces_leaf(fun->decl, callee_assembler_name(fun->decl)))
 		return PCCE_SLOT_ENTRY;
 	*block_flags |= PCCE_BLOCK_LEAF;
-	if (fun->stdarg || maybe_ne(crtl->args.size, 0) || looks_back == DECL_UID(fun->decl))
+	if (entry_needs_frame_of_caller(fun))
 		*block_flags |= PCCE_BLOCK_STACK;
 	return PCCE_SLOT_ENTRY_LEAF;
 }

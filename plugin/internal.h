@@ -14,6 +14,7 @@
  *   callee.c         what a call calls, and whether that is a leaf
  *   recursion.c      whether a call closes a cycle of the unit's call graph
  *   entry.c          the slot at a function's entry
+ *   gate.c           the code through which a library calls its own exported functions
  *   stale.c          the code in which the state is stale
  *   sites.c          the records: collects them, and writes a block for each part
  *   asm_text.c       assembler text as insns, and the text of a slot
@@ -85,6 +86,16 @@ unsigned int entry_length(function *fun, unsigned int *block_flags);
 void entry_emit(unsigned int label, unsigned int length);
 /* For restore.c: the function reads its return address or its frame. */
 void entry_looks_back(function *fun);
+/* It receives arguments on the stack, or reads its return address or its frame: no frame may come
+ * between it and its caller. */
+bool entry_needs_frame_of_caller(function *fun);
+
+/* There is code at the entry that no call may skip. */
+bool entry_is_fixed(function *fun);
+
+/* gate.c: emits the gate of a function behind its hot part, with a block, if it gets one. function
+ * is the number of the function's label .Lpcce_s. */
+void gate_emit(function *fun, unsigned int function);
 
 /* sites.c */
 struct site {
@@ -103,8 +114,18 @@ struct site {
 void sites_begin(void);
 void sites_add(const struct site *site);
 unsigned int sites_new_label(void);
-/* Emits all blocks of the function. No instruction may be added after that. */
-void sites_finish(function *fun, unsigned int block_flags);
+/* Emits all blocks of the function. No instruction may be added after that, except behind the
+ * function. Returns the number of its label .Lpcce_s. */
+unsigned int sites_finish(function *fun, unsigned int block_flags);
+rtx_insn *sites_end_of_hot_part(void);
+/* Returns the label to name after "o" for code that begins at label start. */
+unsigned int sites_section(function *fun, unsigned int start);
+/* Add to the text of a block: its head up to `flags`; the name and the end of the section; any
+ * text. */
+void sites_grow_head(struct obstack *text, unsigned int start, unsigned int main,
+		     unsigned int section, unsigned int n, unsigned int flags, const char *name);
+void sites_grow_name(struct obstack *text, const char *name);
+void sites_grow_printf(struct obstack *text, const char *format, ...) ATTRIBUTE_PRINTF_2;
 
 /* stale.c: stale_start() marks code where control may arrive with a stale state. pad: number of the
  * landing pad that insn begins, or 0. */

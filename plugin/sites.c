@@ -130,9 +130,7 @@ static unsigned int *number_copies(void)
 	return copy;
 }
 
-static void grow_printf(struct obstack *text, const char *format, ...) ATTRIBUTE_PRINTF_2;
-
-static void grow_printf(struct obstack *text, const char *format, ...)
+void sites_grow_printf(struct obstack *text, const char *format, ...)
 {
 	char line[256];
 	va_list args;
@@ -153,7 +151,7 @@ static void grow_string(struct obstack *text, const char *string)
 		unsigned char c = *string;
 
 		if (c == '"' || c == '\\' || c < ' ' || c >= 127)
-			grow_printf(text, "\\%03o", c);
+			sites_grow_printf(text, "\\%03o", c);
 		else
 			obstack_1grow(text, c);
 	}
@@ -205,10 +203,10 @@ static void grow_landings(struct obstack *text, unsigned int start, bool cold,
 	for (unsigned int i = 0; i < n_sites; i++) {
 		if (sites[i].cold != cold || !landing[i])
 			continue;
-		grow_printf(text, "\t.long .Lpcce_b%u-.Lpcce_s%u,.Lpcce_b%u-.Lpcce_s%u\n",
-			    sites[i].label, start, sites[landing[i] - 1].label, start);
-		grow_printf(text, "\t.byte 0,0\n\t.value %u\n\t.long 0,0,0\n",
-			    PCCE_SITE_LANDING | (sites[i].flags & PCCE_SITE_RESTORE));
+		sites_grow_printf(text, "\t.long .Lpcce_b%u-.Lpcce_s%u,.Lpcce_b%u-.Lpcce_s%u\n",
+				  sites[i].label, start, sites[landing[i] - 1].label, start);
+		sites_grow_printf(text, "\t.byte 0,0\n\t.value %u\n\t.long 0,0,0\n",
+				  PCCE_SITE_LANDING | (sites[i].flags & PCCE_SITE_RESTORE));
 	}
 }
 
@@ -220,12 +218,12 @@ static void grow_records(struct obstack *text, unsigned int start, bool cold,
 
 		if (site->cold != cold)
 			continue;
-		grow_printf(text, "\t.long .Lpcce_b%u-.Lpcce_s%u,.Lpcce_a%u-.Lpcce_s%u\n",
-			    site->label, start, site->label, start);
-		grow_printf(text, "\t.byte %u,%u\n\t.value %u\n", site->before_len, site->after_len,
-			    site->flags);
-		grow_printf(text, "\t.long %u,%u,%u\n", site->freq, LOCATION_LINE(site->location),
-			    copy[i]);
+		sites_grow_printf(text, "\t.long .Lpcce_b%u-.Lpcce_s%u,.Lpcce_a%u-.Lpcce_s%u\n",
+				  site->label, start, site->label, start);
+		sites_grow_printf(text, "\t.byte %u,%u\n\t.value %u\n", site->before_len,
+				  site->after_len, site->flags);
+		sites_grow_printf(text, "\t.long %u,%u,%u\n", site->freq,
+				  LOCATION_LINE(site->location), copy[i]);
 	}
 }
 
@@ -249,8 +247,7 @@ static unsigned int block_size(unsigned int n, const char *name)
 	return (size + 7) & ~(size_t)7;
 }
 
-/* Returns the label to name after "o" for code that begins at label start. */
-static unsigned int section_label(function *fun, unsigned int start)
+unsigned int sites_section(function *fun, unsigned int start)
 {
 	section *code;
 
@@ -278,6 +275,27 @@ struct part {
 	unsigned int *copy, *landing; /* of all sites */
 };
 
+void sites_grow_head(struct obstack *text, unsigned int start, unsigned int main,
+		     unsigned int section, unsigned int n, unsigned int flags, const char *name)
+{
+	sites_grow_printf(text,
+			  "\t.pushsection " PCCE_SITES_SECTION
+			  ",\"o?\",@progbits,.Lpcce_s%u\n\t.balign 8\n",
+			  section);
+	sites_grow_printf(text, "\t.quad %#llx,.Lpcce_s%u,.Lpcce_s%u\n",
+			  (unsigned long long)PCCE_BLOCK_MAGIC |
+				  (unsigned long long)PCCE_BLOCK_VERSION << 48,
+			  start, main);
+	sites_grow_printf(text, "\t.long %u,.Lpcce_e%u-.Lpcce_s%u,%u,%u\n", block_size(n, name),
+			  start, start, n, flags);
+}
+
+void sites_grow_name(struct obstack *text, const char *name)
+{
+	grow_string(text, name);
+	sites_grow_printf(text, "\t.balign 8\n\t.popsection");
+}
+
 static char *block_text(function *fun, const struct part *part)
 {
 	unsigned int n = count_records(part->cold, part->landing);
@@ -286,31 +304,23 @@ static char *block_text(function *fun, const struct part *part)
 
 	obstack_init(&text);
 	if (part->by_symbol) {
-		grow_printf(&text, ".set .Lpcce_s%u,", part->start);
+		sites_grow_printf(&text, ".set .Lpcce_s%u,", part->start);
 		obstack_grow(&text, part->symbol, strlen(part->symbol));
 		obstack_1grow(&text, '\n');
 	}
-	grow_printf(&text, ".Lpcce_e%u:\n", part->start);
-	grow_printf(&text,
-		    "\t.pushsection " PCCE_SITES_SECTION
-		    ",\"o?\",@progbits,.Lpcce_s%u\n\t.balign 8\n",
-		    part->cold ? part->start : section_label(fun, part->start));
-	grow_printf(&text, "\t.quad %#llx,.Lpcce_s%u,.Lpcce_s%u\n",
-		    (unsigned long long)PCCE_BLOCK_MAGIC | (unsigned long long)PCCE_BLOCK_VERSION
-								   << 48,
-		    part->start, part->main);
-	grow_printf(&text, "\t.long %u,.Lpcce_e%u-.Lpcce_s%u,%u,%u\n", block_size(n, part->name),
-		    part->start, part->start, n, part->flags);
+	sites_grow_printf(&text, ".Lpcce_e%u:\n", part->start);
+	sites_grow_head(&text, part->start, part->main,
+			part->cold ? part->start : sites_section(fun, part->start), n, part->flags,
+			part->name);
 	if (part->entry)
-		grow_printf(&text, "\t.long .Lpcce_n%u-.Lpcce_s%u,%u\n", part->start, part->start,
-			    part->entry);
+		sites_grow_printf(&text, "\t.long .Lpcce_n%u-.Lpcce_s%u,%u\n", part->start,
+				  part->start, part->entry);
 	else
-		grow_printf(&text, "\t.long 0,0\n");
-	grow_printf(&text, "\t.quad %" PRIu64 "\n", part->cold ? 0 : freq_entry_count());
+		sites_grow_printf(&text, "\t.long 0,0\n");
+	sites_grow_printf(&text, "\t.quad %" PRIu64 "\n", part->cold ? 0 : freq_entry_count());
 	grow_records(&text, part->start, part->cold, part->copy);
 	grow_landings(&text, part->start, part->cold, part->landing);
-	grow_string(&text, part->name);
-	grow_printf(&text, "\t.balign 8\n\t.popsection");
+	sites_grow_name(&text, part->name);
 	obstack_1grow(&text, 0);
 	result = xstrdup((char *)obstack_finish(&text));
 	obstack_free(&text, NULL);
@@ -341,7 +351,14 @@ static rtx_insn *find_section_switch(void)
 	return NULL;
 }
 
-void sites_finish(function *fun, unsigned int block_flags)
+rtx_insn *sites_end_of_hot_part(void)
+{
+	rtx_insn *section_switch = find_section_switch();
+
+	return section_switch ? PREV_INSN(section_switch) : get_last_insn();
+}
+
+unsigned int sites_finish(function *fun, unsigned int block_flags)
 {
 	const char *symbol = XSTR(XEXP(DECL_RTL(fun->decl), 0), 0);
 	rtx_insn *section_switch = find_section_switch();
@@ -360,7 +377,7 @@ void sites_finish(function *fun, unsigned int block_flags)
 		entry_emit(part.start, part.entry);
 	if (!part.by_symbol)
 		emit_start_label(part.start, get_insns());
-	emit_block(fun, &part, section_switch ? PREV_INSN(section_switch) : get_last_insn());
+	emit_block(fun, &part, sites_end_of_hot_part());
 	if (section_switch) {
 		part.start = sites_new_label();
 		part.by_symbol = false;
@@ -372,4 +389,5 @@ void sites_finish(function *fun, unsigned int block_flags)
 	}
 	free(part.copy);
 	free(part.landing);
+	return part.main;
 }

@@ -107,16 +107,18 @@ static void note_tail_call(const struct callee *callee)
  * inline; 0 for other calls. */
 static unsigned int inline_push_size(const struct site *site, const struct callee *callee)
 {
-	if (site->flags & (PCCE_SITE_PIC | PCCE_SITE_NORETURN) || site->cold)
+	const bool pic = site->flags & PCCE_SITE_PIC;
+	const unsigned int direct = pic ? PCCE_SLOT_PUSH_PIC : PCCE_SLOT_PUSH_CLEAR;
+
+	if (site->flags & PCCE_SITE_NORETURN || site->cold)
 		return 0;
 	if (site->flags & PCCE_SITE_INDIRECT)
-		return PCCE_SLOT_PUSH;
+		return pic ? PCCE_SLOT_PUSH_PIC : PCCE_SLOT_PUSH;
 	if (site->flags & PCCE_SITE_LEAF || !callee->decl)
 		return 0;
 	if (tail_out && bitmap_bit_p(tail_out, DECL_UID(callee->decl)))
-		return PCCE_SLOT_PUSH_CLEAR;
-	return recursion_closes_cycle(current_function_decl, callee->decl) ? PCCE_SLOT_PUSH_CLEAR
-									   : 0;
+		return direct;
+	return recursion_closes_cycle(current_function_decl, callee->decl) ? direct : 0;
 }
 
 static void choose_sizes(struct site *site, const struct callee *callee)
@@ -129,7 +131,7 @@ static void choose_sizes(struct site *site, const struct callee *callee)
 	site->before_len = site->after_len = pic ? PCCE_SLOT_DIRECT_PIC : PCCE_SLOT_DIRECT;
 	if (push) {
 		site->before_len = push;
-		site->after_len = PCCE_SLOT_POP;
+		site->after_len = pic ? PCCE_SLOT_POP_PIC : PCCE_SLOT_POP;
 	} else if (pic && (site->flags & PCCE_SITE_LEAF)) {
 		site->before_len = PCCE_SLOT_LEAF_PIC_BEFORE;
 	}
@@ -304,7 +306,7 @@ static unsigned int slots_execute(function *fun)
 		flags |= PCCE_BLOCK_RESTORES;
 	}
 	stale_finish(restores);
-	sites_finish(fun, flags);
+	gate_emit(fun, sites_finish(fun, flags));
 	freq_forget();
 	return 0;
 }

@@ -100,7 +100,7 @@ skip_all() { # REASON
 # ---- recordings ----------------------------------------------------------------------
 
 # What programs that use libpcce-tools.a are linked with.
-tool_libraries=("-Wl,--as-needed" -ldw -lelf -lbpf -lz -ldeflate -lprotobuf-c -ljansson -lurcu-bp
+tool_libraries=("-Wl,--as-needed" -ldw -lelf -lbpf -lz -ldeflate -larchive -lprotobuf-c -ljansson -lurcu-bp
 	-liberty -lm -pthread)
 
 # build_with_tools PROGRAM SOURCE-OR-FLAG...: builds a program that uses libpcce-tools.a, or ends

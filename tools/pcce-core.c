@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "contexts/core.h"
 #include "contexts/print.h"
+#include "contexts/unpack.h"
 
 const char *argp_program_version = "pcce-core (pcce) " PCCE_VERSION;
 
@@ -120,13 +121,33 @@ static void close_core(struct open_core *o)
 		munmap(o->data, o->size);
 }
 
-static int map_core(const char *path, struct open_core *o)
+/* The file, or its content if it is compressed; or -errno after a message. */
+static int open_content(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), err = 0;
-	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), content;
+	struct error why;
 
-	if (fd < 0)
-		return -errno;
+	if (fd < 0) {
+		int err = errno;
+
+		message("pcce-core", "cannot read '%s': %s", path, strerror(err));
+		return -err;
+	}
+	content = unpack_open(fd, &why);
+	if (content != fd)
+		close(fd);
+	if (content < 0)
+		message("pcce-core", "cannot unpack '%s': %s", path, why.text);
+	else if (*why.text)
+		message("pcce-core", "cannot unpack all of '%s': %s", path, why.text);
+	return content;
+}
+
+static int map_core(int fd, struct open_core *o)
+{
+	struct stat st;
+	int err = 0;
+
 	if (fstat(fd, &st)) {
 		err = -errno;
 	} else if (!S_ISREG(st.st_mode)) {
@@ -139,7 +160,6 @@ static int map_core(const char *path, struct open_core *o)
 			o->data = NULL;
 		}
 	}
-	close(fd);
 	return err;
 }
 
@@ -148,10 +168,13 @@ static int open_core(const struct arguments *a, const char *path, const char *pr
 		     struct open_core *o)
 {
 	struct error why;
-	int r;
+	int fd = open_content(path), r;
 
 	memset(o, 0, sizeof(*o));
-	r = map_core(path, o);
+	if (fd < 0)
+		return fd;
+	r = map_core(fd, o);
+	close(fd);
 	if (r) {
 		message("pcce-core", "cannot read '%s': %s", path, strerror(-r));
 		return r;

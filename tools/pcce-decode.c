@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Decodes the names of contexts in a log: the command line of pcce-decode. lib/contexts does the
- * work. */
+/* Decodes the names of contexts in a log, and writes sets of contexts: the command line of
+ * pcce-decode. lib/contexts does the work. */
 #include <argp.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "base/message.h"
 #include "contexts/log.h"
+#include "contexts/select.h"
 #include "symbols/debuginfo.h"
 
 const char *argp_program_version = "pcce-decode (pcce) " PCCE_VERSION;
@@ -15,8 +17,10 @@ const char *argp_program_version = "pcce-decode (pcce) " PCCE_VERSION;
 #define BLOCK (1u << 20)
 
 struct arguments {
-	char **dictionaries, **folders;
-	size_t n_dictionaries, n_folders;
+	char **dictionaries, **folders, **files;
+	size_t n_dictionaries, n_folders, n_files;
+	const char *expression, *output; /* --select */
+	const char *crash;
 	bool replace, raw, simple;
 };
 
@@ -27,7 +31,14 @@ static const struct argp_option options[] = {
 	 0},
 	{"symbols", 's', "DIR", 0,
 	 "Look for programs and libraries in DIR first; can be given several times", 0},
+	{"crash", 'c', "FILE", 0,
+	 "Read FILE in place of the log: a crash report, which has its own dictionary", 0},
 	{"replace", 'r', NULL, 0, "Replace each name by its context, in one line", 0},
+	{"select", 'x', "EXPRESSION", 0,
+	 "Read no log: write the set of the contexts of PROGRAM in which these functions call each "
+	 "other, such as 'f < g' (g calls f) or 'f << g' (with others between)",
+	 0},
+	{"output", 'o', "FILE", 0, "With --select, write the set to FILE (default: pcce.set)", 0},
 	{"raw-names", 'R', NULL, 0, "Print C++ names as the linker knows them", 0},
 	{"simple-names", 'S', NULL, 0, "Print C++ names without parameters", 0},
 	{0},
@@ -53,12 +64,32 @@ static error_t parse_decode_option(int key, char *arg, struct argp_state *state)
 	case 'S':
 		a->simple = true;
 		return 0;
+	case 'c':
+		a->crash = arg;
+		a->dictionaries[a->n_dictionaries++] = arg;
+		return 0;
+	case 'x':
+		a->expression = arg;
+		return 0;
+	case 'o':
+		a->output = arg;
+		return 0;
 	case ARGP_KEY_ARG:
-		message_usage(state,
-			      "cannot read '%s': the log is read from standard input; use '<'",
-			      arg);
+		a->files[a->n_files++] = arg;
 		return 0;
 	case ARGP_KEY_END:
+		if (a->expression) {
+			if (!a->n_files)
+				message_usage(state, "cannot select contexts: no program is given");
+			return 0;
+		}
+		if (a->n_files)
+			message_usage(state,
+				      "cannot read '%s': the log is read from standard input; use "
+				      "'<'",
+				      a->files[0]);
+		if (a->output)
+			message_usage(state, "cannot use --output without --select");
 		if (!a->n_dictionaries && getenv("PCCE_DICTIONARY"))
 			a->dictionaries[a->n_dictionaries++] = getenv("PCCE_DICTIONARY");
 		if (!a->n_dictionaries)
@@ -73,6 +104,7 @@ static error_t parse_decode_option(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = options,
 	.parser = parse_decode_option,
+	.args_doc = "<LOG\n--crash=FILE\n--select=EXPRESSION PROGRAM [LIBRARY...]",
 	.doc = "Copy a log from standard input to standard output, with the calling contexts that "
 	       "it names. A name is a word such as pcce:0123...cdef, which a program gets from "
 	       "pcce_context_id(). The context follows the line, innermost function first."
@@ -105,13 +137,17 @@ static int add_folders(struct pcce_decode_dictionary *d, const struct arguments 
 	return r;
 }
 
-/* Prints the complete lines of a block. Returns how many bytes they have, or -ENOMEM. */
-static ssize_t print_lines(struct context_log *l, const char *block, size_t n)
+/* Prints the complete lines of a block; of a crash report without those of the dictionary. Returns
+ * how many bytes they have, or -ENOMEM. */
+static ssize_t print_lines(struct context_log *l, bool report, const char *block, size_t n)
 {
 	const char *at = block, *end = block + n, *newline;
 
 	while ((newline = memchr(at, '\n', (size_t)(end - at)))) {
-		if (context_log_line(l, at, (size_t)(newline - at), stdout))
+		size_t length = (size_t)(newline - at);
+
+		if (!(report && length > 6 && !memcmp(at, "pcce1 ", 6)) &&
+		    context_log_line(l, at, length, stdout))
 			return -ENOMEM;
 		at = newline + 1;
 	}
@@ -119,7 +155,7 @@ static ssize_t print_lines(struct context_log *l, const char *block, size_t n)
 }
 
 /* Lines are printed as soon as they are there. */
-static int filter_log(struct context_log *l, struct error *why)
+static int filter_log(struct context_log *l, int fd, bool report, struct error *why)
 {
 	size_t size = 2 * BLOCK, n = 0;
 	char *block = malloc(size), *more;
@@ -133,7 +169,7 @@ static int filter_log(struct context_log *l, struct error *why)
 			block = more;
 			size *= 2;
 		}
-		got = read(STDIN_FILENO, block + n, BLOCK);
+		got = read(fd, block + n, BLOCK);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
@@ -141,7 +177,7 @@ static int filter_log(struct context_log *l, struct error *why)
 		n += (size_t)got;
 		if (!got && n)
 			block[n++] = '\n';
-		done = print_lines(l, block, n);
+		done = print_lines(l, report, block, n);
 		if (done < 0)
 			break;
 		memmove(block, block + done, n - (size_t)done);
@@ -151,10 +187,22 @@ static int filter_log(struct context_log *l, struct error *why)
 	}
 	free(block);
 	if (got < 0)
-		return error_set(why, -errno, "cannot read standard input: %s", strerror(errno));
+		return error_set(why, -errno, "cannot read the log: %s", strerror(errno));
 	if (ferror(stdout))
 		return error_set(why, -EIO, "cannot write to standard output: %s", strerror(errno));
 	return got || done < 0 ? error_memory(why) : 0;
+}
+
+static int filter_input(struct context_log *l, const char *crash, struct error *why)
+{
+	int fd = crash ? open(crash, O_RDONLY | O_CLOEXEC) : STDIN_FILENO, r;
+
+	if (fd < 0)
+		return error_set(why, -errno, "cannot open %s: %s", crash, strerror(errno));
+	r = filter_log(l, fd, crash != NULL, why);
+	if (crash)
+		close(fd);
+	return r;
 }
 
 static int decode_log(const struct arguments *a)
@@ -174,10 +222,20 @@ static int decode_log(const struct arguments *a)
 		return cannot_decode("out of memory");
 	}
 	l = context_log_new(d, a->dictionaries, a->n_dictionaries, a->replace, &why);
-	r = l ? filter_log(l, &why) : -EINVAL;
+	r = l ? filter_input(l, a->crash, &why) : -EINVAL;
 	context_log_free(l);
 	pcce_decode_dictionary_free(d);
 	return r ? cannot_decode(why.text) : EXIT_SUCCESS;
+}
+
+static int select_contexts(const struct arguments *a)
+{
+	struct error why;
+
+	if (contexts_select(a->expression, a->files, a->n_files, a->output ? a->output : "pcce.set",
+			    &why))
+		return cannot_decode(why.text);
+	return EXIT_SUCCESS;
 }
 
 int main(int argc, char **argv)
@@ -185,15 +243,17 @@ int main(int argc, char **argv)
 	struct arguments a = {
 		.dictionaries = calloc((size_t)argc + 1, sizeof(char *)),
 		.folders = calloc((size_t)argc + 1, sizeof(char *)),
+		.files = calloc((size_t)argc + 1, sizeof(char *)),
 	};
 	int status;
 
 	argp_err_exit_status = EXIT_FAILURE;
-	if (!a.dictionaries || !a.folders)
+	if (!a.dictionaries || !a.folders || !a.files)
 		return cannot_decode("out of memory");
 	argp_parse(&argp, argc, argv, 0, NULL, &a);
-	status = decode_log(&a);
+	status = a.expression ? select_contexts(&a) : decode_log(&a);
 	free(a.dictionaries);
 	free(a.folders);
+	free(a.files);
 	return status;
 }

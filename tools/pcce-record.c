@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/message.h"
+#include "hot/parameters.h"
 #include "record/record.h"
 #include "record/restorer.h"
 
@@ -18,7 +19,7 @@
 
 const char *argp_program_version = "pcce-record " PCCE_VERSION;
 
-enum { OPT_VERIFY = 256, OPT_AGGREGATE, OPT_SIGNAL, OPT_FRAMES };
+enum { OPT_VERIFY = 256, OPT_AGGREGATE, OPT_SIGNAL, OPT_FRAMES, OPT_HOT };
 
 static const struct argp_option options[] = {
 	{"frequency", 'F', "HZ", 0, "Take HZ samples per second and thread (default: 999)", 0},
@@ -39,6 +40,10 @@ static const struct argp_option options[] = {
 	 "Also unwind the stack at each sample, for pcce-report --stats to compare (self)", 0},
 	{"aggregate", OPT_AGGREGATE, 0, 0,
 	 "Count equal samples in the kernel and record aggregated samples (kmod)", 0},
+	{"hot", OPT_HOT, "PHI[,EPSILON]", OPTION_ARG_OPTIONAL,
+	 "Keep only hot contexts, in bounded memory: all with a share of at least PHI (default: "
+	 "0.0001); counts err by at most EPSILON (default: PHI / 5) of all samples",
+	 0},
 	{"frames", OPT_FRAMES, "WHICH", 0,
 	 "foreign: also restore the frames of uninstrumented code between a sample and its "
 	 "instrumented caller, by unwinding; all: also whole stacks of threads that are not "
@@ -124,6 +129,29 @@ static const struct restorer_ops *option_frames(struct argp_state *state, const 
 #endif
 }
 
+static const struct hot_parameters *option_hot(struct argp_state *state, const char *arg)
+{
+	static struct hot_parameters p;
+	struct error why;
+
+	p = (struct hot_parameters){HOT_PHI, HOT_PHI / HOT_PHI_PER_EPSILON};
+	if (arg && hot_parameters_parse(arg, &p, &why))
+		message_usage(state, "cannot use --hot: %s", why.text);
+	return &p;
+}
+
+/* Refuses options that contradict each other. */
+static void check_record_options(struct argp_state *state, const struct record_options *o)
+{
+	const char *other = o->verify ? "verify" : o->restorer ? "frames" : "aggregate";
+
+	if (o->restorer && (o->verify || o->aggregate))
+		message_usage(state, "cannot use --frames with --%s: leave out one of them",
+			      o->verify ? "verify" : "aggregate");
+	if (o->hot && (o->verify || o->restorer || o->aggregate))
+		message_usage(state, "cannot use --hot with --%s: leave out one of them", other);
+}
+
 static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 {
 	struct record_options *o = state->input;
@@ -153,6 +181,9 @@ static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 	case OPT_AGGREGATE:
 		o->aggregate = true;
 		break;
+	case OPT_HOT:
+		o->hot = option_hot(state, arg);
+		break;
 	case OPT_FRAMES:
 		o->restorer = option_frames(state, arg);
 		o->all_frames = !strcmp(arg, "all");
@@ -178,9 +209,7 @@ static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 			message_usage(state,
 				      "cannot record: no command is given; name a command or a "
 				      "process (-p PID)");
-		if (o->restorer && (o->verify || o->aggregate))
-			message_usage(state, "cannot use --frames with --%s: leave out one of them",
-				      o->verify ? "verify" : "aggregate");
+		check_record_options(state, o);
 		if (!*o->output)
 			message_usage(state, "cannot write the recording: the name of the file is "
 					     "empty; name a file with -o");

@@ -11,6 +11,7 @@
 #include "base/message.h"
 #include "base/output_file.h"
 #include "base/progress.h"
+#include "hot/parameters.h"
 #include "tools/report_options.h"
 #include "view/view.h"
 
@@ -183,6 +184,21 @@ static int print_report(const struct report_options *o, const struct profile *p)
 	return REPORT_NOTHING;
 }
 
+/* A summary lacks contexts of up to its offset, so it cannot answer for a smaller phi. */
+static bool can_find_hot(const struct report_options *o, const struct profile *p)
+{
+	const struct recording_hot *s = &p->summary;
+
+	if (!(s->phi > 0 && p->hot.phi > 0) || hot_threshold(p->hot.phi, s->weight) > s->offset ||
+	    !s->offset)
+		return true;
+	message("pcce-report",
+		"cannot use --hot=%g: %s was recorded with --hot=%g,%g and lacks contexts of up to "
+		"%.3g of all samples; use a larger PHI",
+		p->hot.phi, o->input, s->phi, s->epsilon, (double)s->offset / (double)s->weight);
+	return false;
+}
+
 static int report_recording(const struct report_options *o)
 {
 	const struct format *format = o->format ? o->format : &formats[0];
@@ -216,7 +232,9 @@ static int report_recording(const struct report_options *o)
 		message("pcce-report", "%s", why.text);
 		return REPORT_FAILED;
 	}
-	if (where != REPORT_VIEW || !show_view(o, p, &status))
+	if (!can_find_hot(o, p))
+		status = REPORT_USAGE;
+	else if (where != REPORT_VIEW || !show_view(o, p, &status))
 		status = print_report(o, p);
 	profile_free(p);
 	return status;

@@ -187,11 +187,12 @@ static error_t parse_hot(struct argp_state *state, const char *arg, struct selec
 	if (arg && hot_parameters_parse(arg, &p, &why))
 		message_usage(state, "cannot use --hot: %s", why.text);
 	else if (arg && strchr(arg, ','))
-		message_usage(state,
-			      "cannot use --hot=%s: the counts of a recording are exact; "
-			      "leave out EPSILON",
-			      arg);
+		message_usage(
+			state,
+			"cannot use --hot=%s: the recording decides about EPSILON; leave it out",
+			arg);
 	s->hot = p.phi;
+	s->hot_default = !arg;
 	return 0;
 }
 

@@ -14,6 +14,7 @@
 #define PAGE_OFF 32
 #define PAGE_PLACE 36
 #define PAGE_AREA 40
+#define PAGE_JUMPS 56
 #define PAGE_GENERATION 64
 #define PAGE_BASE 112
 #define TOP_ID 112 /* of the entry below off */
@@ -24,8 +25,8 @@
 #define OFF_FULL 256
 #define OFF_HALF 512
 #define OFF_USED 511
-#define OFF_SLOW 0xfffffd00 /* no room in the segment, or an impossible off */
 #define OFF_BAD 0xfffffc00  /* an impossible off */
+#define OFF_SLOW 0xfffffd00 /* no room in the segment, or an impossible off */
 #define PLACE_SHIFT 2
 #define PLACE_KEPT 1
 #define PLACE_HELD 3

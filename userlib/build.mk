@@ -36,7 +36,8 @@ USERLIB_OBJ := $(O)/obj/userlib
 USERLIB_C := segments restore_far stack_state stack_switch page thread_page registry origin \
 	interpose_thread main_exit interpose_signal interpose_handler interpose_prctl confined \
 	self_sampler self_state self_signal self_altstack self_source self_sample self_modules \
-	self_ring local_libc linker_object context_capture context_id context_modules dictionary
+	self_ring local_libc linker_object context_capture context_id context_modules context_set \
+	context_test dictionary crash crash_stack
 # Assembly files of every executable's runtime, in front of the C files.
 USERLIB_S := pushpop leaf_entry signal_entry sampling_entry syscall_stub vfork thread_body \
 	main_stub

@@ -190,7 +190,7 @@ static unsigned int call_elements(struct namer *n, uint64_t pc, struct context_e
 	else if (pcce_page.id >= PCCE_ID_LOST_MIN)
 		x[count++] = (struct context_element){.first = number_word(PCCE_ID_LOST),
 						      .kind = PCCE_ELEMENT_CALL};
-	if (!is_call_of_ext(ext, pc))
+	if (pc && !is_call_of_ext(ext, pc))
 		x[count++] = (struct context_element){.second = address_word(n, pc),
 						      .kind = PCCE_ELEMENT_CODE};
 	return count;
@@ -219,7 +219,7 @@ static void store_name(struct pcce_id *id, struct pcce_name name)
 }
 
 /* Adds the context's line. */
-static __attribute__((noinline)) void add_context(struct namer *n, struct pcce_name name,
+__attribute__((noinline)) static void add_context(struct namer *n, struct pcce_name name,
 						  struct pcce_name below, bool gap,
 						  const struct pcce_entry *entries,
 						  unsigned int n_entries, uint64_t pc)
@@ -240,9 +240,9 @@ static __attribute__((noinline)) void add_context(struct namer *n, struct pcce_n
 	dictionary_add(n, &line);
 }
 
-__attribute__((noinline)) void pcce_state_id(struct pcce_id *id)
+/* pc: in the code that asks; 0: that code is not part of the context. */
+__attribute__((always_inline)) static inline void name_state(struct pcce_id *id, uint64_t pc)
 {
-	uint64_t pc = (uint64_t)(uintptr_t)__builtin_return_address(0);
 	uint32_t off = pcce_page.off;
 	const struct pcce_entry *entries =
 		(const struct pcce_entry *)((const char *)pcce_page.entry + (off & PCCE_OFF_HALF));
@@ -267,4 +267,14 @@ __attribute__((noinline)) void pcce_state_id(struct pcce_id *id)
 	store_name(id, h);
 	if (!dictionary_knows(h))
 		add_context(&n, h, below, gap, entries, n_entries, pc);
+}
+
+__attribute__((noinline)) void pcce_state_id(struct pcce_id *id)
+{
+	name_state(id, (uint64_t)(uintptr_t)__builtin_return_address(0));
+}
+
+__attribute__((noinline)) void state_name_in_handler(struct pcce_id *id)
+{
+	name_state(id, 0);
 }

@@ -362,18 +362,14 @@ void dictionary_add(struct namer *n, const struct dictionary_line *what)
 	finish_line(head);
 }
 
-int pcce_dictionary_write(int fd)
+/* Writes the lines from *at on. 0 or -errno. */
+static long write_lines(struct dictionary *d, int fd, uint64_t *at)
 {
-	struct dictionary *d = __atomic_load_n(&dictionary, __ATOMIC_ACQUIRE);
-	uint64_t at, used;
+	uint64_t used = __atomic_load_n(&d->used, __ATOMIC_ACQUIRE);
 	long r = 0;
 
-	if (!d)
-		return 0;
-	at = __atomic_load_n(&d->written, __ATOMIC_RELAXED);
-	used = __atomic_load_n(&d->used, __ATOMIC_ACQUIRE);
-	while (at < used) {
-		const struct line_head *head = (const struct line_head *)(d->lines + at);
+	while (*at < used) {
+		const struct line_head *head = (const struct line_head *)(d->lines + *at);
 		uint32_t size = __atomic_load_n(&head->size, __ATOMIC_ACQUIRE);
 
 		/* Another thread is writing this line: the next call continues here. */
@@ -382,8 +378,29 @@ int pcce_dictionary_write(int fd)
 		r = write_text(fd, (const char *)(head + 1), size);
 		if (r < 0)
 			break;
-		at += line_bytes(size);
+		*at += line_bytes(size);
 	}
+	return r;
+}
+
+int pcce_dictionary_write(int fd)
+{
+	struct dictionary *d = __atomic_load_n(&dictionary, __ATOMIC_ACQUIRE);
+	uint64_t at;
+	long r;
+
+	if (!d)
+		return 0;
+	at = __atomic_load_n(&d->written, __ATOMIC_RELAXED);
+	r = write_lines(d, fd, &at);
 	__atomic_store_n(&d->written, at, __ATOMIC_RELAXED);
 	return (int)r;
+}
+
+void dictionary_write_from(int fd, uint64_t *at)
+{
+	struct dictionary *d = __atomic_load_n(&dictionary, __ATOMIC_ACQUIRE);
+
+	if (d)
+		write_lines(d, fd, at);
 }

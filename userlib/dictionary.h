@@ -4,6 +4,7 @@
 #define PCCE_USERLIB_DICTIONARY_H
 
 #include "context_words.h"
+#include "pcce.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -23,6 +24,12 @@ void dictionary_begin(void);
 /* Is this name, or module, in the dictionary already? If not, the caller must add it now. */
 bool dictionary_knows(struct pcce_name name);
 void dictionary_add(struct namer *n, const struct dictionary_line *line);
+/* Writes lines from *at on, which is 0 at first, also those that were written before. */
+void dictionary_write_from(int fd, uint64_t *at);
+
+/* context_id.c: names the context of a handler that the runtime runs; the handler itself is not in
+ * it. */
+void state_name_in_handler(struct pcce_id *id);
 
 #pragma GCC visibility pop
 

@@ -54,6 +54,7 @@ struct pcce_thread {
 	uint64_t due;	     /* periods that are counted */
 	uint64_t armed_at;   /* ns of the thread's CPU time */
 	char *own_stack;
+	char *crash_stack;     /* an alternate stack of crash_stack.c, or NULL */
 	stack_t program_stack; /* the alternate stack that the program has set */
 	/* Self sampler: the ring has all segments of the encoding stack up to this generation. */
 	uint64_t sent;

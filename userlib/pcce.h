@@ -13,6 +13,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /*
  * Calls callback(page, arg) for each thread of this process that has an announced page, in no
@@ -188,8 +189,88 @@ PCCE_INLINE int pcce_dictionary_flush(int fd)
 	return pcce_dictionary_write ? pcce_dictionary_write(fd) : 0;
 }
 
+/*
+ * Installs a handler that appends the contexts of all threads to a file when the process gets
+ * SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP or SIGSYS.  Then the signal takes its course:
+ * to the handler that was installed before, or to a core dump.  Each signal is reported once, and
+ * only the first one with contexts.  `pcce-decode --crash=FILE` prints the report.  PCCE_CRASH=FILE
+ * in the environment does the same without a change of the program.
+ *
+ * The handler reads no stack, so it works where the stack is damaged.  It does not allocate, and it
+ * runs on an alternate stack: threads that begin later, and the caller, get one of 64 KiB if they
+ * have none.  It waits up to 3 seconds for threads that do not answer.  The file is opened when the
+ * program crashes; a name that does not begin with a slash is in the present working directory.
+ *
+ * Returns 0, or -errno; -ENOSYS without the runtime.  Not async-signal-safe.  Call it again for
+ * another file.
+ */
+int pcce_crash_install(const char *path) __attribute__((weak, nothrow));
+
+PCCE_INLINE int pcce_crash_report(const char *path)
+{
+	return pcce_crash_install ? pcce_crash_install(path) : -38; /* ENOSYS */
+}
+
+/*
+ * Triggers.  A program acts only in certain contexts:
+ *
+ *	struct pcce_contexts *faulty;                  pcce-decode --select writes the file
+ *
+ *	pcce_contexts_open(&faulty, "faulty.set");
+ *	if (pcce_on_context(faulty) > 0)
+ *		return -ENOMEM;                        inject a fault
+ *
+ * A set of contexts is computed before, from an expression over functions and the program's
+ * encoding (pcce-decode(1), pcce_decode_select).  The test compares the id with a few numbers, and
+ * so it does for each entry of the encoding stack, up to 16.  It remembers the answer for older
+ * entries.
+ *
+ * Reads a set.  Returns 0, or -errno: -ENOEXEC if the file is no set or is damaged, -ESTALE if it
+ * is of another program or the program was built or encoded again, -ENOSYS without the runtime.
+ * *set is then NULL.  Memory is mapped, and no lock is taken.
+ */
+struct pcce_contexts;
+
+int pcce_set_read(struct pcce_contexts **set, const char *path) __attribute__((weak, nothrow));
+void pcce_set_unmap(struct pcce_contexts *set) __attribute__((weak, nothrow));
+int pcce_state_is_in(struct pcce_contexts *set) __attribute__((weak, leaf, nothrow));
+
+PCCE_INLINE int pcce_contexts_open(struct pcce_contexts **set, const char *path)
+{
+	*set = 0;
+	return pcce_set_read ? pcce_set_read(set, path) : -38; /* ENOSYS */
+}
+
+/* No thread may be testing it. */
+PCCE_INLINE void pcce_contexts_close(struct pcce_contexts *set)
+{
+	if (set && pcce_set_unmap)
+		pcce_set_unmap(set);
+}
+
+/*
+ * Is the calling context in the set?  1: yes, certainly.  0: no, certainly.  -1: a part of the
+ * context is not known, and the answer depends on it; or set is NULL.  Not known are: code that a
+ * signal interrupted, unless it was a call out of instrumented code; modules that are not in the
+ * set; what pcce marks as not exact.
+ *
+ * The context ends where the thread began.  Functions that were inlined are not in it.
+ * Async-signal-safe, without a lock or a system call, apart from two calls that block and unblock
+ * signals when a deep encoding stack is read.  Leaves errno as it was.
+ */
+PCCE_INLINE int pcce_on_context(struct pcce_contexts *set)
+{
+	int r = -1;
+
+	if (set && pcce_state_is_in)
+		r = pcce_state_is_in(set);
+	__asm__ volatile("" : : : "memory");
+	return r;
+}
+
 #undef PCCE_INLINE
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -92,6 +92,9 @@ __pcce_text:
  * Most pushes find room in the segment, and do no more than a push in a slot. Without room, an
  * entry that would equal the top one is counted there.
  *
+ * ext is 0 when a slot pushes, and when an uninstrumented callee returns. If it is not, because a
+ * function that was called as a leaf pushes, it stays: samples remain marked.
+ *
  * Registers on the longer paths: rax is the page's offset from %fs, rcx is off, rdx is scratch or
  * the id.
  */
@@ -109,7 +112,6 @@ __pcce_text:
 	.cfi_adjust_cfa_offset -8
 	movq $0, PAGE(PAGE_ID)
 .Lpush_filled:
-	movq $0, PAGE(PAGE_EXT)
 	.cfi_remember_state
 	PAGE_END
 	ret
@@ -136,7 +138,6 @@ __pcce_text:
 .Lpush_done:
 	movq $0, %fs:PAGE_ID(%rax)
 .Lpush_pushed:
-	movq $0, %fs:PAGE_EXT(%rax)
 	.cfi_remember_state
 	UNSAVE rdx
 	UNSAVE rcx
@@ -231,10 +232,7 @@ __pcce_text:
  */
 	FUNCTION __pcce_pop
 	PAGE_BEGIN
-	movq $0, PAGE(PAGE_EXT)
 	movl PAGE(PAGE_OFF), %r10d
-	testl $OFF_BAD, %r10d
-	jnz .Lpop_more
 	cmpw $0, ENTRY(TOP_COUNT)
 	jne .Lpop_more
 	movq ENTRY(TOP_ID), %r10

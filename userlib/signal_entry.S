@@ -13,6 +13,9 @@
  * libc it would look like a call from the interrupted function. The kernel's frame stays as it was
  * built, with the restorer, so debuggers and unwinders see a usual signal frame.
  *
+ * The program may have overwritten the page. If off is impossible, the entry begins with an empty
+ * page, so that a handler for the crash can run. The id is lost then, also after the handler.
+ *
  * If there is no room for two adjacent entries, segments.c makes room. ext then names nothing, so
  * no sample decodes meanwhile.
  *
@@ -53,6 +56,8 @@ __pcce_signal_entry:
 	mov	%fs:PAGE_ID(%rbx), %r12
 	mov	%fs:PAGE_EXT(%rbx), %r13
 	mov	%fs:PAGE_OFF(%rbx), %r14	/* and place */
+	test	$OFF_BAD, %r14d
+	jnz	.Ldamaged
 	mov	%r14d, %ecx
 	and	$OFF_USED, %ecx
 	cmp	$(OFF_FULL - 32), %ecx
@@ -136,6 +141,17 @@ __pcce_signal_entry:
 	mov	%r14, %rdi
 	call	__pcce_segment_return
 	jmp	.Lnear
+.Ldamaged:
+	mov	$0xc000000000000000, %r12	/* PCCE_ID_LOST */
+	xor	%r13d, %r13d
+	xor	%r14d, %r14d
+	mov	%r14, %fs:PAGE_OFF(%rbx)
+	mov	%r14, %fs:PAGE_AREA(%rbx)
+	mov	%r14, %fs:PAGE_JUMPS(%rbx)
+	mov	%r14, %fs:PAGE_BASE(%rbx)
+	mov	$0xffff000000000000, %rax	/* PCCE_MARK_WORD */
+	mov	%rax, %fs:PAGE_BASE+8(%rbx)
+	jmp	.Lhas_room
 .Lend:
 	.cfi_endproc
 	.size	__pcce_signal_entry, . - __pcce_signal_entry

@@ -28,6 +28,7 @@
 #include <sys/mman.h>
 #include "confined.h"
 #include "context_modules.h"
+#include "crash.h"
 #include "dictionary.h"
 #include "internal.h"
 #include "page.h"
@@ -63,6 +64,7 @@ void pcce_thread_begin(void)
 	registry_add(t);
 	if (end_key_valid)
 		pthread_setspecific(end_key, (void *)1L);
+	crash_thread_begin(t);
 	self_thread_begin(t);
 }
 
@@ -76,6 +78,7 @@ void pcce_thread_end(void)
 	if (!t->listed)
 		return;
 	self_thread_end(t);
+	crash_thread_end(t);
 	page->state &= ~PCCE_STATE_LIVE;
 	registry_remove(t);
 	/* The encoding stack holds entries of frames that are gone. Order: nothing may refer to the
@@ -154,6 +157,7 @@ static void init_runtime(void)
 		pcce_debug("no thread-specific key left: ended threads stay in the registry", 0);
 	context_modules_begin();
 	dictionary_begin();
+	crash_begin();
 	pthread_atfork(fork_prepare, fork_parent, fork_child);
 	self_start();
 }

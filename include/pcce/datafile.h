@@ -44,7 +44,9 @@ enum pcce_record_type {
 	PCCE_REC_END = 10,
 	PCCE_REC_SUM = 11,
 	PCCE_REC_DUE = 12,
-	PCCE_REC_FRAMES = 13
+	PCCE_REC_FRAMES = 13,
+	PCCE_REC_HOT = 14,
+	PCCE_REC_CONTEXT = 15
 };
 
 struct pcce_record {
@@ -166,6 +168,7 @@ struct pcce_rec_frames {
 	__u64 time;
 	__u64 unwound; /* frames */
 	__u64 reused;  /* frames that were the same in the sample before */
+	__u64 copied;  /* bytes of stacks and registers that the sampler brought */
 };
 
 /* The meaning of an address, found when recording ended: one frame of a chain of inlined functions.
@@ -191,6 +194,45 @@ struct pcce_rec_sum {
 	struct pcce_sample sample; /* its time is that of the first sample */
 };
 
+/* A summary in bounded memory, which --hot makes: all its contexts are PCCE_REC_CONTEXT records. At
+ * most one. */
+struct pcce_rec_hot {
+	struct pcce_record rec;
+	__u64 time;
+	__u64 samples;	/* all that were taken, kept or not */
+	__u64 weight;	/* N: the sum of their weights */
+	__u64 offset;	/* the most weight of a context that is not kept: at most epsilon N */
+	__u64 phi;	/* bits of an IEEE 754 double: contexts of at least phi N are kept */
+	__u64 epsilon;	/* bits of a double: below phi */
+	__u64 counters; /* that give this epsilon: 1 / epsilon, rounded up */
+};
+
+/*
+ * A context of a summary, or a part of one. Parts of a context have the same key, and add up:
+ * weight W and error E. Its true weight is at least W and at most W + E. The entries and segments
+ * of struct pcce_sample follow, as in PCCE_REC_SUM.
+ *
+ * A context is its chain of calls and its innermost function. Its sample is the first one, so ip is
+ * one of several in that function. tid is 0 if samples are of several threads.
+ *
+ * With PCCE_SAMPLE_COLD in its flags, it is no context: it counts the samples of all contexts that
+ * are not kept, and what is missing from those that are. So all parts add up to N.
+ */
+struct pcce_rec_context {
+	struct pcce_record rec;
+	__u64 samples;
+	__u64 weight;		   /* sum of the weights; the weight of `sample` is 0 */
+	__u64 error;		   /* most weight that may be missing */
+	__u64 key[2];		   /* names the context, equal in all recordings of one build */
+	struct pcce_sample sample; /* its time is that of the first sample */
+};
+
+/* More values of pcce_sample.flags, only in PCCE_REC_CONTEXT: */
+#define PCCE_SAMPLE_COLD 8192u
+/* The instruction is one of several in the innermost function, which may have other lines and other
+ * inlined functions. */
+#define PCCE_SAMPLE_IP_MIXED 16384u
+
 struct pcce_rec_end {
 	struct pcce_record rec;
 	__u64 time;
@@ -211,9 +253,11 @@ PCCE_ASSERT_SIZE(pcce_rec_table, 24);
 PCCE_ASSERT_SIZE(pcce_rec_sample, 120);
 PCCE_ASSERT_SIZE(pcce_rec_lost, 40);
 PCCE_ASSERT_SIZE(pcce_rec_due, 56);
-PCCE_ASSERT_SIZE(pcce_rec_frames, 40);
+PCCE_ASSERT_SIZE(pcce_rec_frames, 48);
 PCCE_ASSERT_SIZE(pcce_rec_symbol, 48);
 PCCE_ASSERT_SIZE(pcce_rec_end, 48);
 PCCE_ASSERT_SIZE(pcce_rec_sum, 136);
+PCCE_ASSERT_SIZE(pcce_rec_hot, 72);
+PCCE_ASSERT_SIZE(pcce_rec_context, 160);
 
 #endif

@@ -65,9 +65,11 @@ struct pcce_decode_error {
 
 enum pcce_decode_status {
 	PCCE_DECODE_EXACT = 0,
-	PCCE_DECODE_TRUNCATED = 1,  /* exact, but frames are missing at each PCCE_DECODE_GAP */
-	PCCE_DECODE_OUTSIDE = 2,    /* the thread has no thread page: only its ip is known */
-	PCCE_DECODE_UNDECODABLE = 3 /* there is a reason; inner frames that are given are right */
+	PCCE_DECODE_TRUNCATED = 1,   /* exact, but frames are missing at each PCCE_DECODE_GAP */
+	PCCE_DECODE_OUTSIDE = 2,     /* the thread has no thread page: only its ip is known */
+	PCCE_DECODE_UNDECODABLE = 3, /* there is a reason; inner frames that are given are right */
+	/* samples of contexts that a recording with --hot does not keep: no frames */
+	PCCE_DECODE_UNKEPT = 4
 };
 
 enum pcce_decode_kind {
@@ -290,6 +292,23 @@ int pcce_decode_dictionary_search(struct pcce_decode_dictionary *dictionary, con
 int pcce_decode_dictionary_context(struct pcce_decode_dictionary *dictionary, const uint8_t id[16],
 				   const struct pcce_decode_context **context,
 				   struct pcce_decode_error *why);
+
+/* ---- sets of contexts ---------------------------------------------------------------------- */
+
+/*
+ * Computes the set of all contexts with a chain of functions, for pcce_contexts_open() of pcce.h.
+ *
+ * The expression names functions, innermost first: `f < g` if f must be called by g, `f << g` if
+ * other calls may be between them.  The chain can be anywhere in a context.  It has at most 7
+ * functions.  A star in a name matches any text.  C++ names can be given without parameters.
+ *
+ * files: the encoded program and libraries whose functions are meant.  *set: memory with *size
+ * bytes, to be written to a file; free it with pcce_decode_select_free().  0, or -errno: -ENOENT if
+ * a function or a file is not found, -EINVAL if the expression is wrong or a file is not encoded.
+ */
+int pcce_decode_select(const char *expression, const char *const *files, size_t n_files, void **set,
+		       size_t *size, struct pcce_decode_error *why);
+void pcce_decode_select_free(void *set); /* or NULL */
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

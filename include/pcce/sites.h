@@ -32,6 +32,9 @@
 #define PCCE_BLOCK_LEAF 16u
 /* It reads its caller's frame (arguments, return address), so no frame may come between them. */
 #define PCCE_BLOCK_STACK 32u
+/* It is the gate of an exported function of a shared library, see below. It is no function of the
+ * source. Its name is the function's with "@plt". */
+#define PCCE_BLOCK_GATE 64u
 
 struct pcce_site_block {
 	__u64 magic; /* PCCE_BLOCK_MAGIC | (u64)PCCE_BLOCK_VERSION << 48 */
@@ -79,6 +82,9 @@ struct pcce_site_block {
 /* A call into the unwinder, or of a function that only calls the unwinder. It returns to a landing
  * pad or not at all, and meanwhile runs no function of the program. */
 #define PCCE_SITE_THROWS 4096u
+/* Only in the encoding table: the call is a guard's, of the function that the pointer of a call
+ * with PCCE_SITE_INDIRECT is expected to hold (docs/slots.md). */
+#define PCCE_SITE_GUARD 8192u
 
 /* Offsets are from pcce_site_block.start. The call instructions lie between before + before_len and
  * after. Thunk-expanded calls have more than one, and inline assembly is the whole statement. */
@@ -103,7 +109,8 @@ struct pcce_site_record {
  *   leaf, -fPIC         19     16   only with PCCE_SITE_LEAF
  *   indirect            63     58   inline push and pop
  *   direct, a push      76     58   the same, and the id is cleared
- *   indirect, -fPIC     16     16   helper calls
+ *   indirect, or a direct push, -fPIC
+ *                       65     62   inline push and pop; the id is not cleared
  *   PCCE_SITE_SPILL_REGS adds 20 to the before-slot.
  *
  * A direct call has room for an inline push in two cases. Either the compiler knows that it must be
@@ -126,7 +133,19 @@ struct pcce_site_record {
 #define PCCE_SLOT_PUSH 63
 #define PCCE_SLOT_PUSH_CLEAR 76
 #define PCCE_SLOT_POP 58
+#define PCCE_SLOT_PUSH_PIC 65
+#define PCCE_SLOT_POP_PIC 62
 #define PCCE_SLOT_SPILL_REGS 20
+
+/*
+ * A gate, in bytes from its start. Its two records are the jump to the function, a tail call, and
+ * the call, which is indirect. pcce-encode writes the comparison and the call.
+ */
+#define PCCE_GATE_JUMP 16 /* nops before it: lea (7), cmp (7), jne (2) */
+#define PCCE_GATE_JUMP_BYTES 5
+#define PCCE_GATE_FRAME 4 /* the subq after it */
+#define PCCE_GATE_CALL (PCCE_GATE_JUMP + PCCE_GATE_JUMP_BYTES + PCCE_GATE_FRAME + PCCE_SLOT_DIRECT)
+#define PCCE_GATE_CALL_BYTES 6 /* nops */
 
 PCCE_ASSERT_SIZE(pcce_site_block, 56);
 PCCE_ASSERT_SIZE(pcce_site_record, 24);

@@ -72,6 +72,9 @@ struct pcce_table {
 #define PCCE_FUNC_RESTORES 4u /* restores the state after non-local entries */
 /* A segment can begin here with an id that the function sets itself; there is an edge for it. */
 #define PCCE_FUNC_ENTERED 8u
+/* No function of the source: it tail-calls an exported function of this library, or calls what
+ * replaces it (docs/slots.md). Contexts omit it as the caller of a tail call. */
+#define PCCE_FUNC_GATE 16u
 
 struct pcce_table_func {
 	__u64 addr;

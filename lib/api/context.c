@@ -17,7 +17,8 @@
 _Static_assert((int)PCCE_DECODE_EXACT == DECODE_EXACT &&
 		       (int)PCCE_DECODE_TRUNCATED == DECODE_TRUNCATED &&
 		       (int)PCCE_DECODE_OUTSIDE == DECODE_OUTSIDE &&
-		       (int)PCCE_DECODE_UNDECODABLE == DECODE_UNDECODABLE,
+		       (int)PCCE_DECODE_UNDECODABLE == DECODE_UNDECODABLE &&
+		       (int)PCCE_DECODE_UNKEPT == DECODE_UNKEPT,
 	       "enum pcce_decode_status");
 _Static_assert((int)PCCE_DECODE_CALL == DECODE_FRAME_CALL &&
 		       (int)PCCE_DECODE_TAIL == DECODE_FRAME_TAIL &&

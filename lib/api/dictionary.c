@@ -501,7 +501,7 @@ int pcce_decode_dictionary_context(struct pcce_decode_dictionary *d, const uint8
 		return api_error(why, missing, -ENXIO);
 	r = pcce_decode_process_state(d->process, &s, sizeof(s), context, why);
 	if (!r)
-		finish_frames(d, process_context(d->process), s.ip == NOWHERE && s.ext);
+		finish_frames(d, process_context(d->process), s.ip == NOWHERE);
 	return r;
 }
 

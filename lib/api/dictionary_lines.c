@@ -190,6 +190,14 @@ static int add_list_line(struct dictionary_lines *d, struct cursor *c, bool cont
 	return 0;
 }
 
+/* A crash report has its dictionary in the same file. */
+static bool is_report(const char *line, size_t length)
+{
+	static const char head[] = "pcce-crash: ";
+
+	return length >= sizeof(head) - 1 && !memcmp(line, head, sizeof(head) - 1);
+}
+
 int dictionary_lines_add(struct dictionary_lines *d, const char *line, size_t length)
 {
 	static const char head[] = "pcce1 ";
@@ -208,7 +216,7 @@ int dictionary_lines_add(struct dictionary_lines *d, const char *line, size_t le
 	}
 	if (r)
 		d->n_elements = n_elements;
-	if (r == -EINVAL)
+	if (r == -EINVAL && !is_report(line, length))
 		d->damaged++;
 	return r == -ENOMEM ? r : 0;
 }

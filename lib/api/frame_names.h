@@ -12,6 +12,9 @@
 /* The outermost frame of a sample whose thread has no page. */
 #define FRAME_NAMES_NO_PAGE "[no thread page]"
 
+/* The only frame of samples whose contexts the recording did not keep (--hot). */
+#define FRAME_NAMES_UNKEPT "[cold]"
+
 /* The outermost frame of an instrumented library in a program that is not instrumented. */
 #define FRAME_NAMES_CALLER "[uninstrumented caller]"
 

@@ -45,6 +45,7 @@ enum decode_status {
 	DECODE_TRUNCATED,   /* exact except for unknown entries: see DECODE_FRAME_GAP */
 	DECODE_OUTSIDE,	    /* the thread has no page */
 	DECODE_UNDECODABLE, /* see reason; a GAP follows the frames that were found before */
+	DECODE_UNKEPT,	    /* samples whose contexts are not in the recording: no frames */
 };
 
 enum decode_reason {
@@ -96,6 +97,7 @@ struct decode_frame {
 	/* this frame and the span - 1 inner ones before it occur repeat + 1 times */
 	uint32_t repeat;
 	uint32_t span;
+	bool whole;    /* address is one of several in this innermost function */
 	bool restored; /* its place in the sequence is known by unwinding: restored.h */
 };
 

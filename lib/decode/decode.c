@@ -21,6 +21,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <pcce/datafile.h>
 #include "decode/decode.h"
 #include "decode/frames.h"
 #include "decode/landing.h"
@@ -32,6 +33,12 @@
 #define TAIL_PATH_MAX 64
 
 /* ---- tail calls ------------------------------------------------------------------ */
+
+static void emit_tail_call(struct walk *w, const struct decode_module *m, uint32_t func)
+{
+	if (!(m->table->funcs[func].flags & PCCE_FUNC_GATE))
+		walk_emit(w, DECODE_FRAME_TAIL, m, func, PCCE_NONE, 0);
+}
 
 /*
  * Adds the frames of a call of `callee` that reached `reached` by tail calls. reached is PCCE_NONE
@@ -46,8 +53,8 @@ static void emit_tail_calls(struct walk *w, const struct decode_module *m, uint3
 			: encoding_table_tail_path(m->table, callee, reached, path, TAIL_PATH_MAX);
 
 	while (n > 0)
-		walk_emit(w, DECODE_FRAME_TAIL, m, path[--n], PCCE_NONE, 0);
-	walk_emit(w, DECODE_FRAME_TAIL, m, callee, PCCE_NONE, 0);
+		emit_tail_call(w, m, path[--n]);
+	emit_tail_call(w, m, callee);
 }
 
 /* ---- from a function to the root of its segment ---------------------------------- */
@@ -380,7 +387,9 @@ int decode_sample(const struct decode_space *as, const struct pcce_sample *sampl
 	uint64_t total = (uint64_t)sample->n_below * PCCE_SEGMENT_ENTRIES + sample->n_entries;
 
 	decode_frames_clear(ctx);
-	if (sample->flags & PCCE_SAMPLE_OUTSIDE) {
+	if (sample->flags & PCCE_SAMPLE_COLD) {
+		ctx->status = DECODE_UNKEPT;
+	} else if (sample->flags & PCCE_SAMPLE_OUTSIDE) {
 		emit_ip_only(&w, sample->ip);
 		ctx->status = DECODE_OUTSIDE;
 	} else if (sample->flags & PCCE_SAMPLE_READ_FAULT || n_entries > total) {
@@ -400,6 +409,8 @@ int decode_sample(const struct decode_space *as, const struct pcce_sample *sampl
 		if (!ctx->reason)
 			emit_caller(&w);
 	}
+	if (sample->flags & PCCE_SAMPLE_IP_MIXED && ctx->n)
+		ctx->frames[0].whole = true;
 	return finish_context(&w);
 }
 

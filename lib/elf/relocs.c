@@ -45,6 +45,13 @@ static bool symbol_at(const struct symbols *s, size_t i, Elf64_Sym *out)
 	return true;
 }
 
+/* The address of a function that the symbol defines; 0: it defines none. */
+static uint64_t own_function(const Elf64_Sym *sym)
+{
+	return sym->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(sym->st_info) == STT_FUNC ? sym->st_value
+										     : 0;
+}
+
 static bool add_target_address(uint64_t **array, size_t *n, uint64_t address)
 {
 	if ((*n & (*n - 1)) == 0) {
@@ -87,12 +94,12 @@ static bool read_rela(const struct elf_module *m, const struct elf_section *sect
 		memcpy(&r, data + i * sizeof(r), sizeof(r));
 		switch (ELF64_R_TYPE(r.r_info)) {
 		case R_X86_64_RELATIVE:
-			ok = add_got_slot(out,
-					  (struct elf_got_slot){r.r_offset, NULL, r.r_addend}) &&
+			ok = add_got_slot(out, (struct elf_got_slot){.addr = r.r_offset,
+								     .target = r.r_addend}) &&
 			     add_target_address(&out->taken, &out->n_taken, r.r_addend);
 			break;
 		case R_X86_64_IRELATIVE:
-			ok = add_got_slot(out, (struct elf_got_slot){r.r_offset, NULL, 0}) &&
+			ok = add_got_slot(out, (struct elf_got_slot){.addr = r.r_offset}) &&
 			     add_target_address(&out->taken, &out->n_taken, r.r_addend);
 			break;
 		case R_X86_64_GLOB_DAT:
@@ -103,8 +110,14 @@ static bool read_rela(const struct elf_module *m, const struct elf_section *sect
 			const char *name =
 				elf_string(symbols.strings, symbols.strings_size, sym.st_name);
 
-			ok = add_got_slot(out,
-					  (struct elf_got_slot){r.r_offset, name ? name : "", 0});
+			ok = add_got_slot(
+				out, (struct elf_got_slot){
+					     .addr = r.r_offset,
+					     .name = name ? name : "",
+					     .own = r.r_addend ? 0 : own_function(&sym),
+					     .ifunc = sym.st_shndx != SHN_UNDEF &&
+						      ELF64_ST_TYPE(sym.st_info) == STT_GNU_IFUNC,
+				     });
 			if (ok && sym.st_shndx != SHN_UNDEF)
 				ok = add_target_address(&out->taken, &out->n_taken,
 							sym.st_value + r.r_addend);
@@ -126,7 +139,7 @@ static bool add_relative_slot(const struct elf_module *m, uint64_t addr, struct 
 	if (!p)
 		return true;
 	memcpy(&target, p, sizeof(target));
-	return add_got_slot(out, (struct elf_got_slot){addr, NULL, target}) &&
+	return add_got_slot(out, (struct elf_got_slot){.addr = addr, .target = target}) &&
 	       add_target_address(&out->taken, &out->n_taken, target);
 }
 

@@ -16,6 +16,12 @@ struct elf_got_slot {
 	 */
 	const char *name;
 	uint64_t target;
+	/*
+	 * with a name: the function that this module itself defines under that name and version; 0:
+	 * none, or not known before run time (ifunc)
+	 */
+	uint64_t own;
+	bool ifunc; /* with a name: this module's resolver chooses the function */
 };
 
 struct elf_relocs {

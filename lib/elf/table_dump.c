@@ -14,8 +14,8 @@
 #include "elf/encoding_table.h"
 
 struct summary {
-	uint64_t functions, roots, entered, tail_out, sites, indirect, add, zero, push, ext, tail,
-		restore, edges, back, cut, largest_id;
+	uint64_t functions, roots, entered, tail_out, sites, indirect, guards, add, zero, push, ext,
+		tail, restore, edges, back, cut, largest_id;
 };
 
 static const char *const kind_names[] = {"none", "add", "ext", "push", "tail", "restore"};
@@ -46,6 +46,7 @@ static struct summary summarize_table(const struct encoding_table *t)
 
 		s.sites += site->kind != PCCE_KIND_RESTORE;
 		s.indirect += (site->flags & PCCE_SITE_INDIRECT) && site->kind == PCCE_KIND_PUSH;
+		s.guards += !!(site->flags & PCCE_SITE_GUARD);
 		s.zero += site->kind == PCCE_KIND_NONE;
 		s.add += site->kind == PCCE_KIND_ADD;
 		s.ext += site->kind == PCCE_KIND_EXT;
@@ -126,8 +127,10 @@ static int dump_text(const struct encoding_table *t, bool encoded, bool details,
 		"functions: %" PRIu64 "\nroots: %" PRIu64 "\nentries: %" PRIu64 "\nsites: %" PRIu64
 		"\n",
 		s.functions, s.roots, s.entered, s.sites);
-	fprintf(out, "edges: %" PRIu64 "\nback edges: %" PRIu64 "\nindirect sites: %" PRIu64 "\n",
-		s.edges, s.back, s.indirect);
+	fprintf(out,
+		"edges: %" PRIu64 "\nback edges: %" PRIu64 "\nindirect sites: %" PRIu64
+		"\nguards: %" PRIu64 "\n",
+		s.edges, s.back, s.indirect, s.guards);
 	fprintf(out,
 		"pushes: %" PRIu64 "\next: %" PRIu64 "\nzero edges: %" PRIu64
 		"\nadded edges: %" PRIu64 "\n",
@@ -179,15 +182,15 @@ static json_t *json_summary(const struct encoding_table *t, bool encoded)
 {
 	struct summary s = summarize_table(t);
 
-	return json_pack("{s:b,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:I}", "encoded",
-			 encoded, "functions", (json_int_t)s.functions, "roots",
+	return json_pack("{s:b,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:I}",
+			 "encoded", encoded, "functions", (json_int_t)s.functions, "roots",
 			 (json_int_t)s.roots, "entries", (json_int_t)s.entered, "sites",
 			 (json_int_t)s.sites, "edges", (json_int_t)s.edges, "back_edges",
-			 (json_int_t)s.back, "indirect_sites", (json_int_t)s.indirect, "pushes",
-			 (json_int_t)s.push, "ext", (json_int_t)s.ext, "zero_edges",
-			 (json_int_t)s.zero, "added_edges", (json_int_t)s.add, "tail_calls",
-			 (json_int_t)s.tail, "largest_id", json_id(s.largest_id), "edges_cut",
-			 (json_int_t)s.cut);
+			 (json_int_t)s.back, "indirect_sites", (json_int_t)s.indirect, "guards",
+			 (json_int_t)s.guards, "pushes", (json_int_t)s.push, "ext",
+			 (json_int_t)s.ext, "zero_edges", (json_int_t)s.zero, "added_edges",
+			 (json_int_t)s.add, "tail_calls", (json_int_t)s.tail, "largest_id",
+			 json_id(s.largest_id), "edges_cut", (json_int_t)s.cut);
 }
 
 static json_t *json_edge(const struct pcce_table_edge *e)

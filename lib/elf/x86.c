@@ -179,6 +179,33 @@ struct x86_branch x86_decode_branch(const uint8_t *code, size_t n, uint64_t vadd
 	return none;
 }
 
+bool x86_decode_indirect_call(const uint8_t *code, size_t n, uint64_t vaddr,
+			      struct x86_operand *out)
+{
+	size_t at = 0, length;
+
+	memset(out, 0, sizeof(*out));
+	/* bnd, notrack */
+	while (at < n && (code[at] == 0xf2 || code[at] == 0x3e))
+		at++;
+	if (at < n && (code[at] & 0xf0) == 0x40)
+		out->rex = code[at++] & 3;
+	if (n - at < 2 || code[at] != 0xff || (code[at + 1] >> 3 & 7) != 2)
+		return false;
+	at++;
+	length = code[at] >> 6 == 3 ? 1 : memory_operand_length(code + at, n - at);
+	if (!length || length > sizeof(out->bytes) ||
+	    !is_only_filler(code + at + length, n - at - length))
+		return false;
+	memcpy(out->bytes, code + at, length);
+	out->bytes[0] &= 0xc7;
+	out->n = length;
+	out->relative = (code[at] & 0xc7) == 0x05;
+	if (out->relative)
+		out->target = vaddr + at + length + (uint64_t)x86_load_rel32(code + at + 1);
+	return true;
+}
+
 bool x86_decode_stub(const uint8_t *code, size_t n, uint64_t vaddr, uint64_t *slot)
 {
 	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};

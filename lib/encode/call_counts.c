@@ -7,5 +7,6 @@
 void call_counts_free(struct call_counts *c)
 {
 	free(c->all);
+	free(c->targets);
 	memset(c, 0, sizeof(*c));
 }

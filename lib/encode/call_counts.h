@@ -16,9 +16,19 @@ struct call_count {
 	uint64_t samples;
 };
 
+/* A function that a site has called through a pointer. */
+struct call_target {
+	uint64_t key;
+	uint64_t callee;  /* its link-time address */
+	uint64_t samples; /* anywhere below this call */
+	uint64_t on_top;  /* of them, those that count for the site in call_count */
+};
+
 struct call_counts {
 	struct call_count *all; /* ordered by key, each once; malloc'ed */
 	size_t n;
+	struct call_target *targets; /* ordered by key and callee, each once; malloc'ed */
+	size_t n_targets;
 	uint64_t samples; /* the sum, not 0 */
 };
 

@@ -66,6 +66,7 @@ void callgraph_free(struct callgraph *cg)
 	free(cg->graph_noted);
 	free(cg->graph_entry_count);
 	free(cg->graph_samples);
+	free(cg->guard_samples);
 	free(cg->graph_sites);
 	memset(cg, 0, sizeof(*cg));
 }
@@ -83,11 +84,16 @@ int callgraph_count(struct callgraph *cg, const struct call_counts *counts, stru
 
 		if (s->edge == NONE)
 			continue;
+		if (s->guarded)
+			break;
 		while (at < counts->n && counts->all[at].key < s->before)
 			at++;
 		if (at < counts->n && counts->all[at].key < s->after)
 			cg->graph_samples[s->edge] += counts->all[at].samples;
 	}
+	for (uint32_t i = 0; cg->guard_samples && i < cg->n_sites; i++)
+		if (cg->sites[i].guarded && cg->sites[i].edge != NONE)
+			cg->graph_samples[cg->sites[i].edge] += cg->guard_samples[i];
 	cg->graph.samples = cg->graph_samples;
 	return 0;
 }

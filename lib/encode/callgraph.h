@@ -11,6 +11,12 @@
 #include "encode/numbering.h"
 #include "elf/site_records.h"
 
+/* A gate: gates.h. slot 0: no call is led through it. */
+struct callgraph_gate {
+	uint64_t slot, stub; /* the GOT slot; the stub of the linkage table, or 0 */
+	uint64_t own;	     /* what the slot holds if the function is not replaced */
+};
+
 struct callgraph_func {
 	uint64_t addr;
 	const char *name;
@@ -28,6 +34,7 @@ struct callgraph_func {
 	uint32_t entry;	      /* the entry slot, from addr */
 	uint32_t entry_len;   /* 0: none */
 	uint64_t entry_count; /* as in struct pcce_site_block */
+	struct callgraph_gate gate;
 };
 
 struct callgraph_part {
@@ -42,6 +49,14 @@ enum callgraph_target {
 	CALLGRAPH_OUTSIDE,
 	CALLGRAPH_UNKNOWN, /* through a pointer */
 	CALLGRAPH_NONE	   /* no call: PCCE_SITE_RESTORE */
+};
+
+/* How a site calls an imported symbol that the module itself defines. */
+struct callgraph_link {
+	uint64_t slot, stub; /* the GOT slot; the stub through which the site gets there, or 0 */
+	uint64_t own;	     /* the module's own function; 0: it defines none */
+	uint64_t field;	     /* address of the four bytes to change; 0: an unsuitable form */
+	bool ifunc;	     /* the module's resolver chooses the function */
 };
 
 struct callgraph_site {
@@ -64,6 +79,14 @@ struct callgraph_site {
 	 */
 	uint64_t landing;
 	uint64_t distance; /* address of the four bytes that lead to callee; 0: none do */
+	/*
+	 * 1 + the index of this site's guard, and of the site that a guard belongs to; 0: none. A
+	 * guard is the direct call, in the before-slot of a call through a pointer, of the function
+	 * that a recording has there most often. Guards are the last sites.
+	 */
+	uint32_t guard, guarded;
+	struct callgraph_link link;
+	bool gated; /* callee is a gate, through which the site is led; callee_name remains */
 };
 
 struct callgraph {
@@ -77,6 +100,7 @@ struct callgraph {
 	struct numbering_graph graph;
 	uint8_t *graph_roots, *graph_can_enter, *graph_noted;
 	uint64_t *graph_entry_count, *graph_samples;
+	uint64_t *guard_samples; /* of guards, by their indices */
 	struct numbering_site *graph_sites;
 };
 
@@ -90,6 +114,16 @@ int callgraph_build(const struct elf_module *m, const struct site_records *r,
 		    const void *ctx, struct callgraph *out, struct error *why);
 /* Gives the numbering the number of samples at each site. */
 int callgraph_count(struct callgraph *cg, const struct call_counts *counts, struct error *why);
+/*
+ * Adds guards for calls through pointers by a recording (callgraph_guards.c), before
+ * callgraph_count(). callgraph_drop_guards() removes those that got no value from the numbering.
+ */
+int callgraph_add_guards(struct callgraph *cg, const struct elf_module *m,
+			 const struct call_counts *counts, struct error *why);
+void callgraph_drop_guards(struct callgraph *cg, const struct numbering *n);
+/* For callgraph_guards.c. */
+void callgraph_add_edge(struct callgraph *cg, struct callgraph_site *s);
+bool callgraph_calls_bare(const struct callgraph *cg, const struct callgraph_site *s);
 void callgraph_free(struct callgraph *cg);
 
 /* Index of the part that holds the address, or NUMBERING_NO_CALLEE. */

@@ -9,12 +9,12 @@
  * loader fills it with the address of a named symbol.
  *
  * A call that the loader resolves is a call out of the module, even if the module defines a
- * function of that name: another definition may precede it.
+ * function of that name: another definition may precede it. gates.h says what becomes of it then.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "encode/callgraph.h"
+#include "encode/gates.h"
 #include "elf/x86.h"
 
 #define NONE NUMBERING_NO_CALLEE
@@ -114,10 +114,12 @@ static void resolve_address(const struct callgraph *cg, const struct elf_module 
 		if (!code || !x86_decode_stub(code, left < 32 ? left : 32, target, &slot_at) ||
 		    !elf_relocs_slot(l, m, slot_at, &slot))
 			return;
-		if (slot.name)
+		if (slot.name) {
 			s->callee_name = *slot.name ? slot.name : NULL;
-		else if ((callee = callgraph_entered_at(cg, m, slot.target)) != NONE)
+			s->link = (struct callgraph_link){slot_at, target, slot.own, 0, slot.ifunc};
+		} else if ((callee = callgraph_entered_at(cg, m, slot.target)) != NONE) {
 			set_inside(s, callee);
+		}
 	}
 }
 
@@ -145,15 +147,23 @@ static int resolve_site(const struct callgraph *cg, const struct elf_module *m,
 		resolve_address(cg, m, l, s, branch.target);
 		if (branch.field_bytes == 4 && callgraph_entered_at(cg, m, branch.target) != NONE)
 			s->distance = at + branch.field;
+		/* A prefix 67 and a nop after a jump mean that the linker has rewritten it. */
+		if (branch.field_bytes == 4 && branch.field + 4 == s->after - at && *code != 0x67)
+			s->link.field = at + branch.field;
 		return 0;
 	case X86_THROUGH_SLOT:
 		s->target = CALLGRAPH_OUTSIDE;
 		if (!elf_relocs_slot(l, m, branch.target, &slot))
 			return 0;
-		if (slot.name)
+		if (slot.name) {
 			s->callee_name = *slot.name ? slot.name : NULL;
-		else
+			s->link =
+				(struct callgraph_link){branch.target, 0, slot.own, 0, slot.ifunc};
+			if (s->after - at == 6 && *code == 0xff)
+				s->link.field = at + 2;
+		} else {
 			resolve_address(cg, m, l, s, slot.target);
+		}
 		return 0;
 	default:
 		/*
@@ -278,7 +288,7 @@ static int compare_copies(const void *pa, const void *pb)
 	return *a < *b ? -1 : *a > *b;
 }
 
-static void add_edge(struct callgraph *cg, struct callgraph_site *s)
+void callgraph_add_edge(struct callgraph *cg, struct callgraph_site *s)
 {
 	struct numbering_site *e = &cg->graph_sites[cg->graph.n_sites];
 	bool inside = s->target == CALLGRAPH_INSIDE,
@@ -292,7 +302,8 @@ static void add_edge(struct callgraph *cg, struct callgraph_site *s)
 			e->callee = NONE;
 	} else if (!inside || fixed || s->flags & PCCE_SITE_INDIRECT) {
 		e->flags |= NUMBERING_PUSH;
-	} else if (s->before_len >= PCCE_SLOT_PUSH_CLEAR) {
+	} else if (s->before_len >=
+		   (s->flags & PCCE_SITE_PIC ? PCCE_SLOT_PUSH_PIC : PCCE_SLOT_PUSH_CLEAR)) {
 		e->flags |= NUMBERING_ROOM;
 	}
 }
@@ -301,7 +312,7 @@ static void add_edge(struct callgraph *cg, struct callgraph_site *s)
  * Does the site call a function of the module that calls nothing? There only the site must be
  * known.
  */
-static bool calls_bare(const struct callgraph *cg, const struct callgraph_site *s)
+bool callgraph_calls_bare(const struct callgraph *cg, const struct callgraph_site *s)
 {
 	return s->target == CALLGRAPH_INSIDE &&
 	       !(s->flags & (PCCE_SITE_INDIRECT | PCCE_SITE_RETURNS_TWICE)) &&
@@ -325,7 +336,7 @@ static int add_edges(struct callgraph *cg,
 		struct callgraph_site *s = &cg->sites[i];
 
 		s->ext = (s->target == CALLGRAPH_OUTSIDE ? s->flags & PCCE_SITE_LEAF
-							 : calls_bare(cg, s)) &&
+							 : callgraph_calls_bare(cg, s)) &&
 			 !(s->flags & PCCE_SITE_TAIL) && ext_fits(s, ctx);
 		if (s->ext || s->target == CALLGRAPH_NONE)
 			continue;
@@ -333,7 +344,7 @@ static int add_edges(struct callgraph *cg,
 		    !(s->flags & (PCCE_SITE_TAIL | PCCE_SITE_INDIRECT)))
 			copies[n_copies++] = s;
 		else
-			add_edge(cg, s);
+			callgraph_add_edge(cg, s);
 	}
 	qsort(copies, n_copies, sizeof(*copies), compare_copies);
 	for (uint32_t i = 0; i < n_copies; i++) {
@@ -346,7 +357,7 @@ static int add_edges(struct callgraph *cg,
 			e->freq = e->freq > UINT32_MAX - s->freq ? UINT32_MAX : e->freq + s->freq;
 			s->edge = first->edge;
 		} else {
-			add_edge(cg, s);
+			callgraph_add_edge(cg, s);
 			first = s;
 		}
 	}
@@ -384,9 +395,13 @@ static int add_nodes(struct callgraph *cg, struct error *why)
 
 		cg->graph_roots[f] = func->root;
 		cg->graph_entry_count[f] = func->entry_count;
-		/* The entry slot of a leaf callee sets the id only if it was not called as one. */
-		cg->graph_can_enter[f] = func->entry_len && !func->fixed_entry && !func->stray &&
-					 !(func->block_flags & PCCE_BLOCK_LEAF && !func->root);
+		/*
+		 * The entry slot of a leaf callee sets the id only if it was not called as one. A
+		 * push leads around a gate, so no segment begins there.
+		 */
+		cg->graph_can_enter[f] = func->block_flags & PCCE_BLOCK_GATE ||
+					 (func->entry_len && !func->fixed_entry && !func->stray &&
+					  !(func->block_flags & PCCE_BLOCK_LEAF && !func->root));
 	}
 	cg->graph.n_funcs = cg->n_funcs;
 	cg->graph.root = cg->graph_roots;
@@ -408,8 +423,11 @@ int callgraph_build(const struct elf_module *m, const struct site_records *r,
 	if (!err)
 		err = add_sites(out, m, r, l, why);
 	if (!err)
+		err = gates_find(out, m, why);
+	if (!err)
 		err = callgraph_find_roots(out, m, r, l, why);
 	if (!err) {
+		gates_drop_parts(out);
 		find_fixed_entries(out);
 		err = add_edges(out, ext_fits, ctx, why);
 	}

@@ -143,7 +143,8 @@ static void scan_code(const struct scan *s, const struct elf_segment *segment,
 			bool runtime = r->has_entries && at - 1 >= r->entries.text &&
 				       at - 1 < r->entries.text_end;
 
-			if (runtime)
+			if (runtime ||
+			    (instrumented && part->func == NONE)) /* a gate that is not used */
 				continue;
 			if (instrumented && !is_in_assembly(&assembly, sites_end, at - 1, at + 4)) {
 				uint32_t func =

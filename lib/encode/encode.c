@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "encode/callgraph.h"
+#include "encode/gates.h"
 #include "elf/add_section.h"
 #include "elf/encoding_note.h"
 #include "encode/encode.h"
@@ -109,31 +109,6 @@ static void find_setters(struct state *s)
 	}
 }
 
-static int patch_sites(struct state *s, struct error *why)
-{
-	s->patched = malloc(s->module.size + 1);
-	s->sites = calloc((size_t)s->graph.n_sites + 1, sizeof(*s->sites));
-	if (!s->patched || !s->sites)
-		return error_memory(why);
-	memcpy(s->patched, s->module.image, s->module.size);
-	for (uint32_t i = 0; i < s->graph.n_sites; i++) {
-		const struct callgraph_site *site = &s->graph.sites[i];
-		struct pcce_table_site *out = &s->sites[i];
-		const char *name = s->graph.funcs[site->func].name;
-		struct patch_slots patch;
-		int err;
-
-		out->kind = choose_site_kind(s, site);
-		out->value = out->kind == PCCE_KIND_ADD ? s->numbering.value[site->edge] : 0;
-		err = patch_make(&s->page, site, name, out->kind, out->value, &patch, out, why);
-		if (!err)
-			err = patch_apply(&s->module, site, name, &patch, s->patched, why);
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
 /*
  * Does the site lead past the callee's entry slot? An ext site does, since it keeps the id, and so
  * does any site if the slot stays empty. A tail call out of a function that only pushes lead to
@@ -158,6 +133,52 @@ static bool leads_behind_entry(const struct state *s, const struct callgraph_sit
 	}
 }
 
+/* Makes the slots of a site with a guard. */
+static int make_guarded(const struct state *s, const struct callgraph_site *site,
+			struct patch_slots *patch, struct pcce_table_site *out, struct error *why)
+{
+	const struct callgraph_site *guard = &s->graph.sites[site->guard - 1];
+	const struct callgraph_func *callee = &s->graph.funcs[guard->callee];
+	enum pcce_site_kind kind = choose_site_kind(s, guard);
+	uint64_t value = kind == PCCE_KIND_ADD ? s->numbering.value[guard->edge] : 0;
+	uint64_t target = leads_behind_entry(s, guard) ? patch_behind_entry(callee) : callee->addr;
+
+	return patch_make_guarded(&s->page, &s->module, site, s->graph.funcs[site->func].name,
+				  callee->addr, target, kind, value, patch, out,
+				  &s->sites[site->guard - 1], why);
+}
+
+static int patch_sites(struct state *s, struct error *why)
+{
+	s->patched = malloc(s->module.size + 1);
+	s->sites = calloc((size_t)s->graph.n_sites + 1, sizeof(*s->sites));
+	if (!s->patched || !s->sites)
+		return error_memory(why);
+	memcpy(s->patched, s->module.image, s->module.size);
+	for (uint32_t i = 0; i < s->graph.n_sites; i++) {
+		const struct callgraph_site *site = &s->graph.sites[i];
+		struct pcce_table_site *out = &s->sites[i];
+		const char *name = s->graph.funcs[site->func].name;
+		struct patch_slots patch;
+		int err;
+
+		out->kind = choose_site_kind(s, site);
+		out->value = out->kind == PCCE_KIND_ADD ? s->numbering.value[site->edge] : 0;
+		if (site->guarded)
+			continue;
+		if (site->guard)
+			err = make_guarded(s, site, &patch, out, why);
+		else
+			err = patch_make(&s->page, site, name, out->kind, out->value, &patch, out,
+					 why);
+		if (!err)
+			err = patch_apply(&s->module, site, name, &patch, s->patched, why);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 static int patch_entries(struct state *s, struct error *why)
 {
 	int err = 0;
@@ -169,7 +190,7 @@ static int patch_entries(struct state *s, struct error *why)
 	for (uint32_t i = 0; !err && i < s->graph.n_sites; i++) {
 		const struct callgraph_site *site = &s->graph.sites[i];
 
-		if (leads_behind_entry(s, site))
+		if (!site->guarded && leads_behind_entry(s, site))
 			err = patch_distance(&s->module, site, &s->graph.funcs[site->callee],
 					     s->patched, why);
 	}
@@ -187,16 +208,22 @@ static int run_encode_steps(struct state *s, const struct call_counts *counts,
 	if (!err)
 		err = callgraph_build(&s->module, &s->records, &s->links, patch_ext_fits, &s->page,
 				      &s->graph, why);
+	if (!err && counts && s->page.executable)
+		err = callgraph_add_guards(&s->graph, &s->module, counts, why);
 	if (!err && counts)
 		err = callgraph_count(&s->graph, counts, why);
 	if (err)
 		return err;
 	if (numbering_compute(&s->graph.graph, NULL, &s->numbering))
 		return error_memory(why);
+	gates_leave_pushes(&s->graph, &s->module, &s->numbering);
+	callgraph_drop_guards(&s->graph, &s->numbering);
 	find_setters(s);
 	err = patch_sites(s, why);
 	if (!err)
 		err = patch_entries(s, why);
+	if (!err)
+		err = gates_patch(&s->graph, &s->module, s->patched, why);
 	if (!err)
 		err = table_write(&s->module, &s->graph, &s->numbering, &s->records, &s->page,
 				  s->sites, &out->table, &out->table_size, why);

@@ -121,9 +121,23 @@ void numbering_begin_in(const struct numbering_work *w, uint32_t func)
 		w->out->root[func] = 1;
 }
 
+void numbering_cut_site(const struct numbering_work *w, uint32_t site, bool root)
+{
+	uint32_t callee = w->graph->sites[site].callee;
+
+	w->out->kind[site] = NUMBERED_PUSH;
+	w->out->cut[site] = 1;
+	w->out->n_cut++;
+	if (root)
+		numbering_make_root(w, callee);
+	else
+		numbering_begin_in(w, callee);
+}
+
 void numbering_free(struct numbering *n)
 {
 	free(n->kind);
+	free(n->cut);
 	free(n->value);
 	free(n->num_cc);
 	free(n->root);

@@ -76,6 +76,7 @@ struct numbering_edge {
 
 struct numbering {
 	uint8_t *kind;	  /* for each site: enum numbering_kind */
+	uint8_t *cut;	  /* for each site: it is a push for lack of room */
 	uint64_t *value;  /* for each site: below 2^31, or a multiple of 2^32 */
 	uint64_t *num_cc; /* for each function: at least 1 */
 	/* for each function: segments begin here with id 0, or come here by tail calls */
@@ -221,5 +222,7 @@ int numbering_close_roots(struct numbering_work *w);
 void numbering_make_root(const struct numbering_work *w, uint32_t func);
 /* Lets segments begin in the function: it becomes entered if it can, else a root. */
 void numbering_begin_in(const struct numbering_work *w, uint32_t func);
+/* Makes the site a push for lack of room. root: its callee becomes a root in any case. */
+void numbering_cut_site(const struct numbering_work *w, uint32_t site, bool root);
 
 #endif

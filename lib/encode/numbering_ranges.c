@@ -189,16 +189,8 @@ static int compare_site(const void *pa, const void *pb)
 
 static void cut_site(struct ranges *r, uint32_t site)
 {
-	struct numbering *out = r->w->out;
-	uint32_t callee = r->w->graph->sites[site].callee;
-
-	out->kind[site] = NUMBERED_PUSH;
-	out->n_cut++;
 	/* The last pass has kept id 0 free, but no id for an entry. */
-	if (r->last)
-		numbering_make_root(r->w, callee);
-	else
-		numbering_begin_in(r->w, callee);
+	numbering_cut_site(r->w, site, r->last);
 	r->again = true;
 }
 

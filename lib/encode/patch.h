@@ -34,6 +34,16 @@ int patch_make(const struct patch_page *page, const struct callgraph_site *s, co
 	       struct pcce_table_site *out, struct error *why);
 
 /*
+ * Makes the slots of a call through a pointer and of its guard, which calls the function at target.
+ * kind and value are the guard's. The guard's code is in the before-slot of s, and always fits.
+ */
+int patch_make_guarded(const struct patch_page *page, const struct elf_module *m,
+		       const struct callgraph_site *s, const char *func, uint64_t pointer,
+		       uint64_t target, enum pcce_site_kind kind, uint64_t value,
+		       struct patch_slots *patch, struct pcce_table_site *out,
+		       struct pcce_table_site *guard, struct error *why);
+
+/*
  * patch_entry() makes a function's entry slot set the id to start. patch_distance() makes a site
  * lead past the entry slot of its callee. Both write to a copy of the image.
  */

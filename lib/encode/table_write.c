@@ -111,7 +111,8 @@ static int build_functions(struct builder *b)
 		out->flags = (n->root[f] ? PCCE_FUNC_ROOT : 0) |
 			     (n->entered[f] ? PCCE_FUNC_ENTERED : 0) |
 			     (n->tail_out[f] ? PCCE_FUNC_TAIL_OUT : 0) |
-			     (func->block_flags & PCCE_BLOCK_RESTORES ? PCCE_FUNC_RESTORES : 0);
+			     (func->block_flags & PCCE_BLOCK_RESTORES ? PCCE_FUNC_RESTORES : 0) |
+			     (func->block_flags & PCCE_BLOCK_GATE ? PCCE_FUNC_GATE : 0);
 		out->first_edge = n->first_edge[f];
 		out->n_edges = n->first_edge[f + 1] - n->first_edge[f];
 		if (func->sets_id)

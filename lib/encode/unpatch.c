@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include "encode/unpatch.h"
+#include "encode/gates.h"
 #include "elf/site_records.h"
 #include "elf/x86.h"
 
@@ -22,9 +23,7 @@ static int clear_slot(uint8_t *image, const struct elf_module *m, const struct s
 	return 0;
 }
 
-/* Returns the function whose entry slot ends at the address, or NULL. */
-static const struct site_block *find_block_with_body_at(const struct site_records *r,
-							uint64_t vaddr)
+static const struct site_block *last_block_at_most(const struct site_records *r, uint64_t vaddr)
 {
 	size_t low = 0, high = r->n_blocks;
 
@@ -36,35 +35,58 @@ static const struct site_block *find_block_with_body_at(const struct site_record
 		else
 			high = middle;
 	}
-	if (!low)
-		return NULL;
-	const struct pcce_site_block *b = &r->blocks[low - 1].head;
+	return low ? &r->blocks[low - 1] : NULL;
+}
 
-	return b->entry_len && vaddr - b->start == (uint64_t)b->entry + b->entry_len
-		       ? &r->blocks[low - 1]
+/* Returns the function whose entry slot ends at the address, or NULL. */
+static const struct site_block *find_block_with_body_at(const struct site_records *r,
+							uint64_t vaddr)
+{
+	const struct site_block *b = last_block_at_most(r, vaddr);
+
+	return b && b->head.entry_len &&
+			       vaddr - b->head.start == (uint64_t)b->head.entry + b->head.entry_len
+		       ? b
 		       : NULL;
 }
 
-static void retarget_call(uint8_t *image, const struct elf_module *m, const struct site_records *r,
-			  const struct site_block *b, const struct pcce_site_record *s)
+/* Returns the gate at the address, or NULL. */
+static const struct site_block *find_gate(const struct site_records *r, uint64_t vaddr)
+{
+	const struct site_block *b = last_block_at_most(r, vaddr);
+
+	return b && b->head.start == vaddr && b->head.flags & PCCE_BLOCK_GATE ? b : NULL;
+}
+
+static int retarget_call(uint8_t *image, const struct elf_module *m, const struct site_records *r,
+			 const struct site_block *b, const struct pcce_site_record *s,
+			 struct error *why)
 {
 	uint64_t at = b->head.start + s->before + s->before_len, end = b->head.start + s->after;
 	const uint8_t *code = end > at ? elf_module_at(m, at, end - at) : NULL;
 	struct x86_branch branch;
 	const struct site_block *callee;
+	const uint8_t *gate_code;
 	int32_t rel;
 
 	if (!code || s->flags & PCCE_SITE_INDIRECT)
-		return;
+		return 0;
 	branch = x86_decode_branch(code, end - at, at, s->flags & PCCE_SITE_TAIL);
 	if (branch.kind != X86_TO_ADDRESS || branch.field_bytes != 4)
-		return;
+		return 0;
+	callee = find_gate(r, branch.target);
+	gate_code = callee ? elf_module_at(m, branch.target, PCCE_GATE_CALL + PCCE_GATE_CALL_BYTES)
+			   : NULL;
+	if (gate_code)
+		return gates_restore_call(image + (code - m->image), end - at, at, branch.field,
+					  callee, gate_code, why);
 	callee = find_block_with_body_at(r, branch.target);
 	if (!callee)
-		return;
+		return 0;
 	/* The function's start is within 32 bits, since the call led there before. */
 	rel = (int32_t)(callee->head.start - (at + branch.field + 4));
 	memcpy(image + (code - m->image) + branch.field, &rel, sizeof(rel));
+	return 0;
 }
 
 static int undo_block(uint8_t *image, const struct elf_module *m, const struct site_records *r,
@@ -77,8 +99,9 @@ static int undo_block(uint8_t *image, const struct elf_module *m, const struct s
 
 		if (s.flags & (PCCE_SITE_RESTORE | PCCE_SITE_LANDING))
 			continue;
-		retarget_call(image, m, r, b, &s);
-		err = clear_slot(image, m, b, s.before, s.before_len, why);
+		err = retarget_call(image, m, r, b, &s, why);
+		if (!err)
+			err = clear_slot(image, m, b, s.before, s.before_len, why);
 		if (!err)
 			err = clear_slot(image, m, b, s.after, s.after_len, why);
 	}
@@ -100,6 +123,10 @@ int unpatch(uint8_t *image, size_t size, struct error *why)
 				"link it again, or encode it before it is stripped");
 	for (size_t i = 0; !err && i < r.n_blocks; i++)
 		err = undo_block(image, &m, &r, &r.blocks[i], why);
+	/* Last, since gates tell where calls led. */
+	for (size_t i = 0; !err && i < r.n_blocks; i++)
+		if (r.blocks[i].head.flags & PCCE_BLOCK_GATE)
+			err = gates_clear(image, &m, &r.blocks[i], why);
 	site_records_free(&r);
 	elf_module_close(&m);
 	return err;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Writes the hot calling context tree for Graphviz. As in the paper, hot contexts are black, and
- * their cold callers are white. Each box has the weight of the context itself, and its share. A
- * dashed box [cold] represents what was left out.
+ * their cold callers are white. Each box has the weight of the context itself, and its share. If
+ * the recording is a summary, it has the least and the most that the weight can be. A dashed box
+ * [cold] represents what was left out.
  */
 #include "base/text.h"
 #include "format/dot_tree.h"
@@ -27,8 +28,12 @@ static void put_context(const struct profile *p, uint32_t node, FILE *out)
 	dot_text_put(symbol_table_string(p->names, n->key->name), out);
 	if (n->key->repeat)
 		fprintf(out, " × %u", n->key->repeat + 1);
-	fprintf(out, "\\n%llu\\n%.2f%% self, %.2f%% total\"%s];\n", (unsigned long long)n->self,
-		text_percent(n->self, p->hot.n), text_percent(n->total, p->hot.n),
+	fprintf(out, "\\n%llu", (unsigned long long)n->self);
+	if (p->summary.phi > 0)
+		fprintf(out, " to %llu",
+			(unsigned long long)(n->self + hot_tree_error(&p->hot, n)));
+	fprintf(out, "\\n%.2f%% self, %.2f%% total\"%s];\n", text_percent(n->self, p->hot.n),
+		text_percent(n->total, p->hot.n),
 		hot				   ? " fillcolor=black fontcolor=white"
 		: n->key->name == p->hot.cold_name ? " style=dashed"
 						   : "");
@@ -64,6 +69,8 @@ int dot_tree_print(const struct profile *p, const struct format_options *o, FILE
 	fprintf(out, "\\n%zu hot contexts, φ = %g, N = %llu of ", p->hot.hot_nodes, p->hot.phi,
 		(unsigned long long)p->hot.n);
 	dot_text_put(p->event, out);
+	if (p->summary.phi > 0)
+		fprintf(out, "\\nrecorded with φ = %g, ε = %g", p->summary.phi, p->summary.epsilon);
 	fputs("\";\n}\n", out);
 	return 0;
 }

@@ -78,6 +78,17 @@ static void print_hot_head(const struct hot_tree_summary *h, FILE *out)
 		text_percent(h->hot, h->n), h->callers, h->removed);
 }
 
+static void print_summary_head(const struct recording_hot *s, FILE *out)
+{
+	fprintf(out,
+		"recorded with --hot: φ = %g, ε = %g, N = %llu; %.2f%% are in contexts that were "
+		"not kept: [cold]\nno self share lacks more than its error, and a context that is "
+		"missing has at most %llu (%.3g%%)\n",
+		s->phi, s->epsilon, (unsigned long long)s->weight,
+		text_percent(s->unkept, s->weight), (unsigned long long)s->offset,
+		text_percent(s->offset, s->weight));
+}
+
 void frame_text_head(const struct profile *p, FILE *out)
 {
 	char buffer[1024];
@@ -91,6 +102,8 @@ void frame_text_head(const struct profile *p, FILE *out)
 	if (*p->command)
 		fprintf(out, ": %s", text_clean(p->command, buffer, sizeof(buffer)));
 	fputc('\n', out);
+	if (p->summary.phi > 0)
+		print_summary_head(&p->summary, out);
 	if (p->hot.phi > 0)
 		print_hot_head(&p->hot, out);
 }

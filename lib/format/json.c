@@ -11,7 +11,8 @@
  *       ...
  *     ] }
  *
- * With --hot, "hot" describes what is hot, and each node tells whether it is.
+ * With --hot, "hot" describes what is hot, and each node tells whether it is. If the recording is a
+ * summary, "summary" tells its parameters, and each node what may be missing from "self": "error".
  *
  * A tree can have millions of nodes, so they are written directly, not through JSON objects.
  */
@@ -114,6 +115,8 @@ static void json_put_node(const struct profile *p, uint32_t node, uint32_t id, u
 	put_number_field(",\"self\":", n->self, out);
 	put_number_field(",\"total\":", n->total, out);
 	put_number_field(",\"samples\":", n->samples, out);
+	if (p->summary.phi > 0)
+		put_number_field(",\"error\":", hot_tree_error(&p->hot, n), out);
 	if (p->hot.phi > 0)
 		fputs_unlocked(hot_tree_is_hot(&p->hot, n) ? ",\"hot\":true" : ",\"hot\":false",
 			       out);
@@ -150,10 +153,20 @@ static void put_hot_summary(const struct hot_tree_summary *h, FILE *out)
 {
 	fprintf(out,
 		",\n\"hot\":{\"phi\":%.17g,\"by\":\"%s\",\"n\":%llu,\"least\":%llu,\"weight\":%llu,"
-		"\"contexts\":%zu,\"callers\":%zu,\"removed\":%zu,\"epsilon\":0}",
+		"\"contexts\":%zu,\"callers\":%zu,\"removed\":%zu,\"epsilon\":%.17g}",
 		h->phi, h->by_total ? "total" : "self", (unsigned long long)h->n,
 		(unsigned long long)h->least, (unsigned long long)h->hot, h->hot_nodes, h->callers,
-		h->removed);
+		h->removed, h->epsilon);
+}
+
+static void put_summary(const struct recording_hot *s, FILE *out)
+{
+	fprintf(out,
+		",\n\"summary\":{\"phi\":%.17g,\"epsilon\":%.17g,\"n\":%llu,\"samples\":%llu,"
+		"\"offset\":%llu,\"counters\":%llu,\"unkept\":%llu}",
+		s->phi, s->epsilon, (unsigned long long)s->weight, (unsigned long long)s->samples,
+		(unsigned long long)s->offset, (unsigned long long)s->counters,
+		(unsigned long long)s->unkept);
 }
 
 int format_json(const struct profile *p, const struct format_options *o, FILE *out)
@@ -168,6 +181,8 @@ int format_json(const struct profile *p, const struct format_options *o, FILE *o
 	r = r ? r : write_json_value(json_clean_string(p->sampler), out);
 	fprintf(out, ",\n\"frequency\":%llu,\n\"stats\":", (unsigned long long)p->frequency);
 	r = r ? r : write_json_value(stats_object(p), out);
+	if (p->summary.phi > 0)
+		put_summary(&p->summary, out);
 	if (p->hot.phi > 0)
 		put_hot_summary(&p->hot, out);
 	fputs(",\n\"modules\":[", out);

@@ -7,7 +7,8 @@
  *    "calls": ["main.c:12", "parse.c:31"],
  *    "threads": [{"pid": 100, "tid": 101, "comm": "demo", "samples": 3, "weight": 3}]}
  *
- * (without these line breaks). stack begins with the outermost function. calls[i] is the place
+ * (without these line breaks). If the recording is a summary, "error" is what may be missing from
+ * the weight. stack begins with the outermost function. calls[i] is the place
  * where stack[i] calls or inlines stack[i + 1], or "" if it is unknown.
  */
 #define _GNU_SOURCE
@@ -126,6 +127,8 @@ static int jsonl_put_context(struct writer *w)
 		return 0;
 	jsonl_put_field("{\"samples\":", node->samples, w->out);
 	jsonl_put_field(",\"weight\":", node->self, w->out);
+	if (w->p->summary.phi > 0)
+		jsonl_put_field(",\"error\":", hot_tree_error(&w->p->hot, node), w->out);
 	r = jsonl_put_stack(w);
 	fputs_unlocked("],\"threads\":[", w->out);
 	if (!r)

@@ -46,6 +46,13 @@ int format_stats(const struct profile *p, FILE *out)
 	print_count(out, "truncated", s->truncated);
 	print_count(out, "undecodable", s->undecodable);
 	print_count(out, "outside", s->outside);
+	if (p->summary.phi > 0) {
+		print_count(out, "unkept", s->unkept);
+		fprintf(out, "hot_phi: %g\nhot_epsilon: %g\n", p->summary.phi, p->summary.epsilon);
+		print_count(out, "hot_n", p->summary.weight);
+		print_count(out, "hot_offset", p->summary.offset);
+		print_count(out, "hot_counters", p->summary.counters);
+	}
 	print_count(out, "unique_contexts", s->unique_contexts);
 	print_count(out, "max_depth", s->max_depth);
 	print_count(out, "max_encoding_stack", s->max_encoding_stack);
@@ -66,6 +73,7 @@ int format_stats(const struct profile *p, FILE *out)
 		print_count(out, "restored_wrong", s->restored_wrong);
 		print_count(out, "frames_unwound", s->frames_unwound);
 		print_count(out, "frames_reused", s->frames_reused);
+		print_count(out, "stack_bytes", s->stack_bytes);
 	}
 	for (int i = DECODE_REASON_NONE + 1; i < DECODE_REASON_COUNT; i++)
 		if (s->reasons[i])

@@ -81,13 +81,14 @@ json_t *summary_of_recording(const struct profile *p)
 						   "unverifiable", (json_int_t)s->unverifiable));
 	if (s->frames)
 		r |= json_object_set_new(o, "frames",
-					 json_pack("{sIsIsIsIsIsI}", "restored",
+					 json_pack("{sIsIsIsIsIsIsI}", "restored",
 						   (json_int_t)s->restored, "in_part",
 						   (json_int_t)s->restored_in_part, "not_restored",
 						   (json_int_t)s->not_restored, "wrong",
 						   (json_int_t)s->restored_wrong, "unwound",
 						   (json_int_t)s->frames_unwound, "reused",
-						   (json_int_t)s->frames_reused));
+						   (json_int_t)s->frames_reused, "stack_bytes",
+						   (json_int_t)s->stack_bytes));
 	r |= json_object_set_new(o, "reasons", summary_reasons(p));
 	if (!r)
 		return o;

@@ -22,6 +22,7 @@ struct printer {
 	const struct cct *t;
 	struct frame_text text;
 	uint64_t all, least; /* branches lighter than least are left out */
+	bool errors;	     /* the recording is a summary: shares may lack something */
 	struct level *levels;
 	char *lines; /* whether a vertical line passes through this column */
 	size_t capacity;
@@ -70,6 +71,11 @@ static void print_shares(const struct printer *pr, uint64_t total, const struct 
 		frame_text_percent(colors, 6, 1, text_percent(n->self, pr->all), pr->o->out);
 	else
 		fputs("       ", pr->o->out);
+	if (n && pr->errors)
+		fprintf(pr->o->out, "  %6.2f%%",
+			text_percent(hot_tree_error(&pr->o->profile->hot, n), pr->all));
+	else if (pr->errors)
+		fputs("         ", pr->o->out);
 	fputs(n && hot_tree_is_hot(&pr->o->profile->hot, n) ? "* " : "  ", pr->o->out);
 }
 
@@ -171,12 +177,16 @@ int tree_print(const struct tree_print *o)
 			 .upwards = o->upwards,
 			 .colors = o->options->colors},
 		.all = o->tree->nodes[0].total,
+		.errors = o->profile->summary.phi > 0,
 	};
 	int r;
 
 	pr.least = pr.all * (o->options->min_percent / 100.0);
 	pr.least += !pr.least;
-	fputs(o->upwards ? "\n  share\n" : "\n  total     self\n", o->out);
+	fputs(o->upwards  ? "\n  share\n"
+	      : pr.errors ? "\n  total     self    error\n"
+			  : "\n  total     self\n",
+	      o->out);
 	r = print_all(&pr);
 	free(pr.levels);
 	free(pr.lines);

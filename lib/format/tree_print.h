@@ -9,7 +9,8 @@
  *      60.1%   60.1%  ├─ parse  run.c:12
  *      38.1%   38.1%  └─ print  run.c:15
  *
- * With --hot, a star follows the self share of a hot context.
+ * With --hot, a star follows the self share of a hot context. If the recording is a summary, the
+ * share that may be missing follows, too.
  */
 #ifndef PCCE_FORMAT_TREE_PRINT_H
 #define PCCE_FORMAT_TREE_PRINT_H

@@ -96,7 +96,7 @@ static void add_count(struct misra_gries *m, uint64_t item, uint64_t weight)
 	}
 	if (m->n == 2 * m->k)
 		subtract(m);
-	m->of[m->n] = (struct hot_counter){.item = item, .count = weight};
+	m->of[m->n] = (struct hot_counter){.item = item, .count = weight, .error = m->offset};
 	item_table_add(&m->table, m->of, m->n++);
 }
 
@@ -119,12 +119,59 @@ int misra_gries_add(struct misra_gries *m, uint64_t item, uint64_t weight)
 	return r;
 }
 
+int misra_gries_begin(struct misra_gries *m, uint64_t total, uint64_t offset)
+{
+	m->n = 0;
+	m->total = total;
+	m->offset = offset;
+	item_table_refill(&m->table, m->of, 0);
+	return offset <= total ? 0 : -EINVAL;
+}
+
+int misra_gries_restore(struct misra_gries *m, uint64_t item, uint64_t low, uint64_t error)
+{
+	uint64_t high;
+
+	if (error > m->offset || __builtin_add_overflow(low, error, &high) || high <= m->offset ||
+	    m->n == 2 * m->k || item_table_find(&m->table, m->of, item) != UINT32_MAX)
+		return -EINVAL;
+	m->of[m->n] = (struct hot_counter){item, high - m->offset, error};
+	item_table_add(&m->table, m->of, m->n++);
+	return 0;
+}
+
+/*
+ * Adds what another summary says of an item. missing: the bound of what that summary does not count
+ * of items that it does not have. All errors contain it already. An item that is new here may have
+ * had up to the offset before.
+ */
+static void merge_count(struct misra_gries *m, struct hot_counter c, uint64_t missing)
+{
+	uint32_t at = item_table_find(&m->table, m->of, c.item);
+
+	if (at != UINT32_MAX)
+		m->of[at].error -= missing - c.error;
+	add_count(m, c.item, c.count);
+	if (at == UINT32_MAX)
+		m->of[m->n - 1].error += c.error;
+}
+
+/* 0, or -EOVERFLOW. */
+static int begin_merge(struct misra_gries *m, uint64_t total, uint64_t missing)
+{
+	int r = add_total(m, total);
+
+	for (size_t i = 0; i < m->n && !r; i++)
+		m->of[i].error += missing;
+	return r;
+}
+
 int misra_gries_merge(struct misra_gries *m, const struct misra_gries *from)
 {
-	int r = from->k < m->k ? -EINVAL : add_total(m, from->total);
+	int r = from->k < m->k ? -EINVAL : begin_merge(m, from->total, from->offset);
 
 	for (size_t i = 0; i < from->n && !r; i++)
-		add_count(m, from->of[i].item, from->of[i].count);
+		merge_count(m, from->of[i], from->offset);
 	if (!r)
 		m->offset += from->offset;
 	return r;
@@ -133,13 +180,14 @@ int misra_gries_merge(struct misra_gries *m, const struct misra_gries *from)
 int misra_gries_merge_space_saving(struct misra_gries *m, struct space_saving *from)
 {
 	uint64_t min = space_saving_min(from);
-	int r = from->queue.n < m->k ? -EINVAL : add_total(m, from->total);
+	int r = from->queue.n < m->k ? -EINVAL : begin_merge(m, from->total, min);
 
 	for (size_t i = 0; i < from->n && !r; i++) {
 		struct hot_counter c = space_saving_counter(from, i);
 
-		if (c.count > min)
-			add_count(m, c.item, c.count - min);
+		c.count -= min;
+		if (c.count)
+			merge_count(m, c, min);
 	}
 	if (!r)
 		m->offset += min;
@@ -150,10 +198,17 @@ uint64_t misra_gries_low(const struct misra_gries *m, uint64_t item)
 {
 	uint32_t at = item_table_find(&m->table, m->of, item);
 
-	return at == UINT32_MAX ? 0 : m->of[at].count;
+	return at == UINT32_MAX ? 0 : m->of[at].count + m->offset - m->of[at].error;
+}
+
+uint64_t misra_gries_error(const struct misra_gries *m, uint64_t item)
+{
+	uint32_t at = item_table_find(&m->table, m->of, item);
+
+	return at == UINT32_MAX ? m->offset : m->of[at].error;
 }
 
 uint64_t misra_gries_high(const struct misra_gries *m, uint64_t item)
 {
-	return misra_gries_low(m, item) + m->offset;
+	return misra_gries_low(m, item) + misra_gries_error(m, item);
 }

@@ -12,6 +12,7 @@
 #include "base/id_map.h"
 #include "merge/merge.h"
 #include "merge/relocator.h"
+#include "merge/summary.h"
 #include "merge/sums.h"
 #include <pcce/sample.h>
 #include "recording/recording.h"
@@ -34,6 +35,7 @@ struct merged_thread {
 struct merge {
 	struct relocator *space;
 	struct merge_sums *sums;
+	struct summary *summary; /* NULL: the recordings are no summaries */
 	struct symbol_table *names;
 	struct id_map by_program, by_thread, by_mapped;
 	struct program *programs;
@@ -84,6 +86,7 @@ void merge_free(struct merge *m)
 		return;
 	relocator_free(m->space);
 	merge_sums_free(m->sums);
+	summary_free(m->summary);
 	symbol_table_free(m->names);
 	id_map_free(&m->by_program);
 	id_map_free(&m->by_thread);
@@ -194,6 +197,7 @@ static int see_file_record(void *ctx, const struct pcce_record *rec)
 		return relocator_symbol(m->space, (const void *)rec);
 	case PCCE_REC_SAMPLE:
 	case PCCE_REC_SUM:
+	case PCCE_REC_CONTEXT:
 		/* Numbers threads before find_program() asks for their names. */
 		datafile_sample(rec, &s);
 		return threads_number(f->threads, s.sample->pid, s.sample->tid) == UINT32_MAX
@@ -202,6 +206,41 @@ static int see_file_record(void *ctx, const struct pcce_record *rec)
 	default:
 		return 0;
 	}
+}
+
+/* Counts of all contexts and counts of the hot ones have nothing in common. */
+static int begin_summary(struct file *f)
+{
+	struct merge *m = f->m;
+	bool is_summary = f->recording->hot.phi > 0;
+
+	if (m->files && is_summary != !!m->summary)
+		return error_set(f->why, -EINVAL,
+				 "cannot merge %s and %s: only the %s was recorded with --hot; "
+				 "merge recordings of one kind",
+				 m->first_path, f->name, is_summary ? "second" : "first");
+	if (!is_summary)
+		return 0;
+	if (!m->summary)
+		m->summary = summary_new();
+	if (!m->summary)
+		return -ENOMEM;
+	summary_begin(m->summary, &f->recording->hot);
+	return 0;
+}
+
+static int end_summary(struct file *f)
+{
+	int r = f->m->summary ? summary_end(f->m->summary) : 0;
+
+	if (r == -EINVAL)
+		error_set(f->why, r,
+			  "cannot merge %s: its summary of hot contexts is damaged; record again",
+			  f->name);
+	else if (r == -EOVERFLOW)
+		error_set(f->why, r, "cannot merge %s: the counts do not fit into 64 bits",
+			  f->name);
+	return r;
 }
 
 static int read_file(struct file *f)
@@ -241,7 +280,8 @@ static int read_file(struct file *f)
 	f->m->due.merged += r->due.merged;
 	f->m->due.kernel += r->due.kernel;
 	threads_finish(f->threads);
-	return relocator_finish(f->m->space, r, f->why);
+	err = begin_summary(f);
+	return err ? err : relocator_finish(f->m->space, r, f->why);
 }
 
 /* ---- programs and threads -------------------------------------------------------- */
@@ -428,6 +468,21 @@ static int find_program(struct file *f, struct mover *v, const struct pcce_sampl
 	return *thread == UINT32_MAX ? -ENOMEM : 0;
 }
 
+/* Adds a relocated sample to the sums. */
+static int add_sum(struct merge *m, const struct datafile_sample *of, const struct pcce_sample *key,
+		   const struct pcce_entry *entries, const struct stack_node *below)
+{
+	struct merge_context context = {.samples = of->samples, .weight = of->weight};
+
+	m->samples += of->samples;
+	if (!of->key)
+		return merge_sums_add(m->sums, key, entries, below, of->samples, of->weight);
+	memcpy(context.key, of->key, sizeof(context.key));
+	if (summary_add(m->summary, of->key, of->samples, of->weight, of->error))
+		return -ENOMEM;
+	return merge_sums_add_context(m->sums, key, entries, below, &context);
+}
+
 static int merge_sample(void *ctx, const struct datafile_sample *of, const struct stack_node *below)
 {
 	struct file *f = ctx;
@@ -440,6 +495,14 @@ static int merge_sample(void *ctx, const struct datafile_sample *of, const struc
 
 	if (v.space == UINT32_MAX)
 		return -ENOMEM;
+	if (of->key && !f->m->summary)
+		return error_set(f->why, -EINVAL,
+				 "cannot merge %s: it holds hot contexts, but not their summary",
+				 f->name);
+	if (s->flags & PCCE_SAMPLE_COLD) {
+		f->m->samples += of->samples;
+		return 0;
+	}
 	v.as = address_spaces_get(spaces, v.space);
 	if (find_program(f, &v, s, &thread))
 		return -ENOMEM;
@@ -451,13 +514,12 @@ static int merge_sample(void *ctx, const struct datafile_sample *of, const struc
 	key.ip = relocate(&v, s->ip);
 	key.ext = relocate_ext(&v, s->ext);
 	key.flags = s->flags & (PCCE_SAMPLE_KERNEL | PCCE_SAMPLE_OUTSIDE | PCCE_SAMPLE_READ_FAULT |
-				PCCE_SAMPLE_MIXED | PCCE_SAMPLE_R11_MIXED);
+				PCCE_SAMPLE_MIXED | PCCE_SAMPLE_R11_MIXED | PCCE_SAMPLE_IP_MIXED);
 	for (uint32_t i = 0; i < s->n_entries; i++)
 		entries[i] = relocate_entry(&v, pcce_sample_entries(s)[i]);
 	below = relocate_stack(&v, below);
-	if (v.error || merge_sums_add(f->m->sums, &key, entries, below, of->samples, of->weight))
+	if (v.error || add_sum(f->m, of, &key, entries, below))
 		return -ENOMEM;
-	f->m->samples += of->samples;
 	if (key.time > f->m->last)
 		f->m->last = key.time;
 	return 0;
@@ -475,6 +537,7 @@ int merge_add(struct merge *m, const char *path, void (*note)(const char *text),
 	f.threads = threads_new(m->names);
 	r = f.segments && f.threads ? read_file(&f) : -ENOMEM;
 	r = r ? r : recording_samples(f.recording, path, f.segments, merge_sample, &f, why);
+	r = r ? r : end_summary(&f);
 	if (r == -ENOMEM && !*why->text)
 		error_set(why, r, "cannot merge %s: out of memory", path);
 	recording_close(f.recording);
@@ -549,10 +612,18 @@ int merge_write(const struct merge *m, struct datafile_writer *w)
 {
 	struct pcce_rec_end end = {.time = m->last, .samples = m->samples, .exit_status = -1};
 	int r = write_merged_info(m, w);
+	struct summary_totals totals;
 
 	r = r ? r : relocator_write_modules(m->space, w);
 	r = r ? r : write_programs(m, w);
+	if (m->summary)
+		merge_sums_set_judge(m->sums, summary_judge, m->summary);
 	r = r ? r : merge_sums_write(m->sums, w, number_thread, m);
+	if (m->summary) {
+		summary_finish(m->summary, &totals);
+		totals.time = m->last;
+		r = r ? r : summary_write(&totals, w);
+	}
 	for (uint32_t i = 0; i <= PCCE_LOSS_MAX && !r; i++) {
 		struct pcce_rec_lost lost = {.time = m->last, .count = m->lost[i], .reason = i};
 

@@ -21,6 +21,7 @@
 /* Together with the entries: what distinguishes sums. Without padding. */
 struct key {
 	uint64_t ip, r11, id, ext, kip;
+	uint64_t context[2]; /* 0: it is no context of a summary */
 	const struct stack_node *below;
 	uint32_t pid, tid, flags, event, n_entries, n_below;
 };
@@ -46,6 +47,8 @@ struct merge_sums {
 	struct profile_sum **list; /* in the order of their first samples */
 	size_t n;
 	struct sum_table by_key; /* index into list + 1 */
+	merge_sums_judge *judge;
+	void *judge_ctx;
 };
 
 /* A key with its entries and the hash of both. */
@@ -140,9 +143,24 @@ static void *allocate(struct merge_sums *s, size_t size)
 	return p;
 }
 
+void merge_sums_set_judge(struct merge_sums *s, merge_sums_judge *judge, void *ctx)
+{
+	s->judge = judge;
+	s->judge_ctx = ctx;
+}
+
 int merge_sums_add(struct merge_sums *s, const struct pcce_sample *from,
 		   const struct pcce_entry *entries, const struct stack_node *below,
 		   uint64_t samples, uint64_t weight)
+{
+	const struct merge_context none = {.samples = samples, .weight = weight};
+
+	return merge_sums_add_context(s, from, entries, below, &none);
+}
+
+int merge_sums_add_context(struct merge_sums *s, const struct pcce_sample *from,
+			   const struct pcce_entry *entries, const struct stack_node *below,
+			   const struct merge_context *context)
 {
 	struct key key = {
 		.ip = from->ip,
@@ -150,6 +168,7 @@ int merge_sums_add(struct merge_sums *s, const struct pcce_sample *from,
 		.id = from->id,
 		.ext = from->ext,
 		.kip = from->kip,
+		.context = {context->key[0], context->key[1]},
 		.below = below,
 		.pid = from->pid,
 		.tid = from->tid,
@@ -168,8 +187,8 @@ int merge_sums_add(struct merge_sums *s, const struct pcce_sample *from,
 		return -ENOMEM;
 	if (*slot) {
 		sum = s->list[*slot - 1];
-		sum->samples += samples;
-		sum->weight += weight;
+		sum->samples += context->samples;
+		sum->weight += context->weight;
 		if (from->time < sum->time)
 			sum->time = from->time;
 		return 0;
@@ -180,7 +199,12 @@ int merge_sums_add(struct merge_sums *s, const struct pcce_sample *from,
 	if (!sum)
 		return -ENOMEM;
 	*sum = (struct profile_sum){
-		.samples = samples, .weight = weight, .time = from->time, .hash = hash, .key = key};
+		.samples = context->samples,
+		.weight = context->weight,
+		.time = from->time,
+		.hash = hash,
+		.key = key,
+	};
 	memcpy(sum->entries, entries, size);
 	s->list[s->n++] = sum;
 	sum_table_fill(&s->by_key, slot, s->n);
@@ -342,10 +366,16 @@ static uint32_t fill_segments(struct sending *out, const struct key *key)
 	return n;
 }
 
-static int put_sum(struct sending *out, const struct profile_sum *sum, struct datafile_writer *w,
+static int put_sum(const struct merge_sums *s, struct sending *out, const struct profile_sum *sum,
+		   struct datafile_writer *w,
 		   void (*number)(const void *ctx, struct pcce_sample *s), const void *ctx)
 {
 	const struct key *key = &sum->key;
+	uint64_t error = 0;
+	bool is_context = key->context[0] || key->context[1];
+	struct pcce_rec_context context = {.samples = sum->samples,
+					   .weight = sum->weight,
+					   .key = {key->context[0], key->context[1]}};
 	struct pcce_rec_sum rec = {
 		.samples = sum->samples,
 		.weight = sum->weight,
@@ -368,6 +398,8 @@ static int put_sum(struct sending *out, const struct profile_sum *sum, struct da
 	struct iovec parts[2] = {{(void *)sum->entries, key->n_entries * sizeof(*sum->entries)},
 				 {out->segments, 0}};
 
+	if (is_context && !s->judge(s->judge_ctx, key->context, &error))
+		return 0;
 	if (key->pid != out->pid || key->tid != out->tid) { /* another thread */
 		memset(out->levels, 0, sizeof(out->levels));
 		out->pid = key->pid;
@@ -377,6 +409,11 @@ static int put_sum(struct sending *out, const struct profile_sum *sum, struct da
 	rec.sample.below = key->below ? out->levels[key->n_below - 1].generation : 0;
 	number(ctx, &rec.sample);
 	parts[1].iov_len = rec.sample.n_segments * sizeof(*out->segments);
+	if (is_context) {
+		context.error = error;
+		context.sample = rec.sample;
+		return datafile_put(w, PCCE_REC_CONTEXT, &context, sizeof(context), parts, 2);
+	}
 	return datafile_put(w, PCCE_REC_SUM, &rec, sizeof(rec), parts, 2);
 }
 
@@ -392,7 +429,7 @@ int merge_sums_write(const struct merge_sums *s, struct datafile_writer *w,
 	if (order && out && out->segments)
 		r = put_in_order(s, order);
 	for (size_t i = 0; i < s->n && !r; i++)
-		r = put_sum(out, s->list[order[i].sum], w, number, ctx);
+		r = put_sum(s, out, s->list[order[i].sum], w, number, ctx);
 	if (out)
 		free(out->segments);
 	free(out);

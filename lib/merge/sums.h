@@ -3,6 +3,7 @@
 #ifndef PCCE_MERGE_SUMS_H
 #define PCCE_MERGE_SUMS_H
 
+#include <stdbool.h>
 #include "recording/writer.h"
 #include "recording/stack_store.h"
 
@@ -20,6 +21,22 @@ struct stack_store *merge_sums_segments(struct merge_sums *s);
 int merge_sums_add(struct merge_sums *s, const struct pcce_sample *key,
 		   const struct pcce_entry *entries, const struct stack_node *below,
 		   uint64_t samples, uint64_t weight);
+
+/* What a summary says of a context, or of a part of it (struct pcce_rec_context). */
+struct merge_context {
+	uint64_t key[2];
+	uint64_t samples, weight;
+};
+
+/* The same for a context: the sum becomes a CONTEXT record. Contexts of different keys are
+ * different. */
+int merge_sums_add_context(struct merge_sums *s, const struct pcce_sample *key,
+			   const struct pcce_entry *entries, const struct stack_node *below,
+			   const struct merge_context *context);
+/* Called for each context before it is written: returns its error in *error; false: leave the
+ * context out. */
+typedef bool merge_sums_judge(void *ctx, const uint64_t key[2], uint64_t *error);
+void merge_sums_set_judge(struct merge_sums *s, merge_sums_judge *judge, void *ctx);
 
 size_t merge_sums_count(const struct merge_sums *s);
 /* number: replaces pid and tid of a sample by those to be written. 0 or -errno. */

@@ -2,7 +2,7 @@
 /*
  * Reads the samples of one program from a recording, decodes the innermost calls of each, and
  * counts the samples of each call site. Only those calls matter, so the decoder gets each sample's
- * own entries and not the stack below them.
+ * own entries and not the stack below them. All calls through pointers in them are counted, too.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,10 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/array.h"
+#include "base/id_map.h"
 #include "elf/module.h"
 #include "profile/call_counts_read.h"
 #include "recording/recording.h"
 #include <pcce/sample.h>
+#include <pcce/sites.h>
 
 struct counting {
 	struct elf_module program;
@@ -22,6 +24,9 @@ struct counting {
 	bool *ours;	    /* by module: it is the program, of which there may be several tables */
 	uint64_t **samples; /* by module: NULL, or the samples of each site of the table */
 	size_t n_modules, n_ours;
+	struct id_map target_numbers; /* of key and callee */
+	struct call_target *targets;
+	size_t n_targets;
 	struct decode_context context;
 	struct error *why;
 };
@@ -80,6 +85,53 @@ static const struct decode_frame *last_call(const struct decode_context *c)
 		       : NULL;
 }
 
+/* The site calls through a pointer, or is its guard for one function. */
+static bool is_through_pointer(const struct pcce_table_site *s)
+{
+	return s->flags & (PCCE_SITE_INDIRECT | PCCE_SITE_GUARD);
+}
+
+static int count_target(struct counting *c, uint64_t key, uint64_t callee, uint64_t samples,
+			bool on_top)
+{
+	const uint64_t words[ID_MAP_WORDS] = {key, callee};
+	struct id_map_entry *e = id_map_find(&c->target_numbers, words);
+
+	if (!e)
+		return -ENOMEM;
+	if (!e->number) {
+		if (array_grow(&c->targets, c->n_targets, sizeof(*c->targets)))
+			return -ENOMEM;
+		c->targets[c->n_targets] = (struct call_target){key, callee, 0, 0};
+		id_map_fill(&c->target_numbers, e, words, c->n_targets++);
+		e = id_map_find(&c->target_numbers, words);
+	}
+	c->targets[e->number - 1].samples += samples;
+	c->targets[e->number - 1].on_top += on_top ? samples : 0;
+	return 0;
+}
+
+/* Counts the functions that calls through pointers have called. top: as from last_call(). */
+static int count_targets(struct counting *c, const struct decode_frame *top, uint64_t samples)
+{
+	for (size_t i = 1; i < c->context.n; i++) {
+		const struct decode_frame *f = &c->context.frames[i], *callee = f - 1;
+		const struct encoding_table *t;
+
+		if (f->kind != DECODE_FRAME_CALL || f->site == PCCE_NONE ||
+		    f->module >= c->n_modules || !c->samples[f->module] ||
+		    (callee->kind != DECODE_FRAME_CALL && callee->kind != DECODE_FRAME_TAIL) ||
+		    callee->module != f->module || callee->func == PCCE_NONE)
+			continue;
+		t = recording_table(c->recording, f->module);
+		if (is_through_pointer(&t->sites[f->site]) &&
+		    count_target(c, t->sites[f->site].key, t->funcs[callee->func].addr, samples,
+				 f == top))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int count_sample(void *ctx, const struct datafile_sample *s, const struct stack_node *below)
 {
 	struct counting *c = ctx;
@@ -95,7 +147,7 @@ static int count_sample(void *ctx, const struct datafile_sample *s, const struct
 	call = last_call(&c->context);
 	if (call && call->module < c->n_modules && c->samples[call->module])
 		c->samples[call->module][call->site] += s->samples;
-	return 0;
+	return count_targets(c, call, s->samples);
 }
 
 /* ---- the sums -------------------------------------------------------------------- */
@@ -105,6 +157,15 @@ static int compare_call_counts(const void *pa, const void *pb)
 	const struct call_count *a = pa, *b = pb;
 
 	return a->key < b->key ? -1 : a->key > b->key;
+}
+
+static int compare_targets(const void *pa, const void *pb)
+{
+	const struct call_target *a = pa, *b = pb;
+
+	if (a->key != b->key)
+		return a->key < b->key ? -1 : 1;
+	return a->callee < b->callee ? -1 : a->callee > b->callee;
 }
 
 static int sum_call_counts(const struct counting *c, struct call_counts *out)
@@ -175,6 +236,11 @@ int call_counts_read(const char *path, const char *program, struct call_counts *
 	err = err ? err : prepare_counters(&c);
 	err = err ? err : recording_samples(c.recording, NULL, NULL, count_sample, &c, why);
 	err = err ? err : sum_call_counts(&c, out);
+	if (c.n_targets)
+		qsort(c.targets, c.n_targets, sizeof(*c.targets), compare_targets);
+	out->targets = c.targets;
+	out->n_targets = c.n_targets;
+	id_map_free(&c.target_numbers);
 	if (!err && !out->samples)
 		err = error_set(why, -EINVAL,
 				"%s contains no samples of calls within %s; record a longer run, "

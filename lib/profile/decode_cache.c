@@ -57,8 +57,8 @@ HASH_TABLE_TYPE(spot_table, struct spot);
 
 /* A sample between the stages. */
 struct pending {
-	struct pcce_sample *sample; /* a copy, without segments */
-	uint64_t samples, weight;   /* of the aggregated sample */
+	struct pcce_sample *sample;	 /* a copy, without segments */
+	uint64_t samples, weight, error; /* of the aggregated sample */
 	const struct stack_node *below;
 	size_t capacity;
 	struct sample_point point;
@@ -317,6 +317,7 @@ static bool can_split(const struct decode_context *ctx, const struct sample_poin
 static int add_to_tree(struct decode_cache *d, const struct decode_space *as,
 		       const struct pcce_sample *s, struct state *state)
 {
+	static const struct tree_place nowhere = {.module = UINT32_MAX};
 	struct tree_spot spot;
 	int r = tree_builder_add(d->builder, as, &d->context, !state->whole, &spot);
 
@@ -324,7 +325,9 @@ static int add_to_tree(struct decode_cache *d, const struct decode_space *as,
 		return r;
 	state->node = spot.node;
 	if (s->flags & PCCE_SAMPLE_KERNEL)
-		state->node = tree_builder_kernel(d->builder, spot.node, s->kip, spot.innermost);
+		state->node = tree_builder_kernel(d->builder, spot.node, s->kip,
+						  s->flags & PCCE_SAMPLE_IP_MIXED ? nowhere
+										  : spot.innermost);
 	state->place = sample_points_number(d->points, state->whole ? spot.innermost : spot.call);
 	return state->node == UINT32_MAX || state->place == UINT32_MAX ? -ENOMEM : 0;
 }
@@ -366,7 +369,7 @@ static int decode_state(struct decode_cache *d, const struct pending *pending, s
 	state->status = d->context.status;
 	state->reason = d->context.reason;
 	state->verify = verify_context(as, s, pcce_sample_stack(s), &d->context);
-	if (state->status != DECODE_UNDECODABLE && state->status != DECODE_OUTSIDE) {
+	if (state->status == DECODE_EXACT || state->status == DECODE_TRUNCATED) {
 		state->context = number_context(d, &d->context);
 		if (!state->context)
 			return -ENOMEM;
@@ -450,6 +453,7 @@ static int begin_sample(struct decode_cache *d, struct pending *p, const struct 
 		return -ENOMEM;
 	p->samples = of->samples;
 	p->weight = of->weight;
+	p->error = of->error;
 	p->point = *known;
 	/* Samples with special flags are decoded as a whole. */
 	if (s->flags & ~PCCE_SAMPLE_TRUNCATED)
@@ -504,7 +508,7 @@ static int prepare_frame(struct decode_cache *d, struct pending *p)
 
 static int deliver_sample(struct decode_cache *d, struct pending *p)
 {
-	struct datafile_sample s = {p->sample, p->samples, p->weight};
+	struct datafile_sample s = {p->sample, p->samples, p->weight, p->error, NULL};
 	struct spot *slot = spot_table_slot(&d->spots, NULL, p->spot_hash, &p->spot);
 	int r = 0;
 

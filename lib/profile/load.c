@@ -33,7 +33,7 @@ static int note_state(void *ctx, const struct decode_cache_sample *s, uint32_t s
 {
 	struct profile *p = ((struct taking *)ctx)->p;
 
-	if (m->status != DECODE_OUTSIDE && !p->in->kept) {
+	if (m->status != DECODE_OUTSIDE && m->status != DECODE_UNKEPT && !p->in->kept) {
 		if (context->depth > p->stats.max_depth)
 			p->stats.max_depth = context->depth;
 		if (m->status != DECODE_UNDECODABLE && m->entries > p->stats.max_encoding_stack)
@@ -59,6 +59,7 @@ static void add_due(struct taking *t, struct due *due)
 
 	total->samples += due->sum.samples;
 	total->weight += due->sum.weight;
+	total->error += due->sum.error;
 }
 
 /* Most samples come from the same thread as the one before. */
@@ -97,7 +98,7 @@ static int take_decoded(void *ctx, const struct datafile_sample *of, uint32_t in
 	}
 	if (t->n_due++ >= PROFILE_AHEAD)
 		add_due(t, due);
-	*due = (struct due){instruction, {of->samples, of->weight}};
+	*due = (struct due){instruction, {of->samples, of->weight, of->error}};
 	__builtin_prefetch(&p->in->totals[instruction], 1);
 	return 0;
 }
@@ -119,6 +120,7 @@ static int end_samples(void *ctx)
 		if (in->has_tree) {
 			in->all.nodes[at->node].self += in->totals[i].weight;
 			in->all.nodes[at->node].samples += in->totals[i].samples;
+			in->all.nodes[at->node].error += in->totals[i].error;
 		}
 	}
 	free(in->instructions);

@@ -28,6 +28,9 @@ void profile_count(struct profile_stats *s, const struct profile_instruction *at
 	case DECODE_OUTSIDE:
 		s->outside += samples;
 		break;
+	case DECODE_UNKEPT:
+		s->unkept += samples;
+		break;
 	case DECODE_UNDECODABLE:
 		s->undecodable += samples;
 		s->reasons[at->reason] += samples;

@@ -24,8 +24,9 @@
 #include "base/error.h"
 
 struct profile_stats {	  /* of what is selected; lost and sample_bytes: of the whole recording */
-	uint64_t samples; /* = exact + truncated + undecodable + outside */
+	uint64_t samples; /* = exact + truncated + undecodable + outside + unkept */
 	uint64_t exact, truncated, undecodable, outside;
+	uint64_t unkept; /* samples of contexts that the recording did not keep (--hot) */
 	uint64_t lost, lost_reasons[PCCE_LOSS_MAX + 1]; /* [0]: for other reasons */
 	struct recording_due due;			/* of the whole recording */
 	uint64_t unique_contexts; /* distinct calling contexts, whatever the instruction in the
@@ -40,7 +41,7 @@ struct profile_stats {	  /* of what is selected; lost and sample_bytes: of the w
 	/* Samples in uninstrumented code: with all frames up to the instrumented caller; with the
 	 * innermost ones; without any; with frames that lead elsewhere, and were left out. */
 	uint64_t restored, restored_in_part, not_restored, restored_wrong;
-	uint64_t frames_unwound, frames_reused; /* of the whole recording */
+	uint64_t frames_unwound, frames_reused, stack_bytes; /* of the whole recording */
 };
 
 struct profile {
@@ -48,6 +49,7 @@ struct profile {
 	struct cct tree;	     /* of what is selected */
 	struct hot_tree_summary hot; /* which nodes of the tree are hot, if it is pruned */
 	struct profile_stats stats;
+	struct recording_hot summary;	  /* what the recording kept, if it is a summary */
 	uint64_t all_samples, all_weight; /* selected or not */
 	uint64_t first, last;		  /* times of the first and the last sample */
 	struct sample_streams *streams;	  /* threads and their names */
@@ -148,6 +150,7 @@ int profile_instructions(const struct profile *p,
 
 struct profile_sum {
 	uint64_t samples, weight;
+	uint64_t error; /* most weight that may be missing (--hot) */
 };
 
 /* The sums of one thread's samples by context. */

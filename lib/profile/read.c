@@ -68,6 +68,7 @@ static int read_record(void *ctx, const struct pcce_record *rec)
 					       datafile_string(rec, 1));
 	case PCCE_REC_SAMPLE:
 	case PCCE_REC_SUM:
+	case PCCE_REC_CONTEXT:
 		return see_sample(p, rec);
 	default:
 		return 0;
@@ -91,9 +92,14 @@ static void copy_recording_info(struct profile *p, const struct recording *r)
 		p->stats.lost_reasons[i] = r->lost[i];
 	}
 	p->stats.due = r->due;
+	p->summary = r->hot;
+	p->hot.epsilon = r->hot.epsilon;
+	p->hot.unkept = r->hot.unkept;
+	p->hot.cold_name = symbol_table_intern(p->names, HOT_TREE_COLD);
 	p->stats.frames = r->info.flags & PCCE_INFO_FRAMES;
 	p->stats.frames_unwound = r->frames_unwound;
 	p->stats.frames_reused = r->frames_reused;
+	p->stats.stack_bytes = r->stack_bytes;
 	p->complete = r->complete;
 	p->cut_off = r->cut_off;
 	p->unknown = r->unknown;

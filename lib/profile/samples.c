@@ -140,18 +140,18 @@ int profile_keep_instruction(struct profile *p, const struct decode_cache_meanin
 /* Returns the weight column's value for a sample; UINT32_MAX: no memory. */
 static uint32_t pack_weight(struct profile_internals *in, const struct datafile_sample *s)
 {
-	if (s->samples == 1 && s->weight < PROFILE_SUM)
+	if (s->samples == 1 && !s->error && s->weight < PROFILE_SUM)
 		return s->weight;
 	if (in->n_sums >= PROFILE_SUM - 1 || array_grow(&in->sums, in->n_sums, sizeof(*in->sums)))
 		return UINT32_MAX;
-	in->sums[in->n_sums] = (struct profile_sum){s->samples, s->weight};
+	in->sums[in->n_sums] = (struct profile_sum){s->samples, s->weight, s->error};
 	return PROFILE_SUM | in->n_sums++;
 }
 
 struct profile_sum profile_unpack(const struct profile_internals *in, uint32_t weight)
 {
 	return weight & PROFILE_SUM ? in->sums[weight & ~PROFILE_SUM]
-				    : (struct profile_sum){1, weight};
+				    : (struct profile_sum){1, weight, 0};
 }
 
 struct profile_sum profile_sum(const struct profile_internals *in, size_t sample)

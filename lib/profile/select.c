@@ -41,7 +41,7 @@ static int begin_count(struct profile *p)
 				    .verify = s->verify};
 	memcpy(s->lost_reasons, lost, sizeof(lost));
 	for (size_t i = 0; i < p->n_leaves; i++)
-		p->leaves[i].weight = p->leaves[i].samples = 0;
+		p->leaves[i].weight = p->leaves[i].samples = p->leaves[i].error = 0;
 	free(p->stream_samples);
 	p->stream_samples =
 		calloc(sample_streams_count(p->streams) + 1, sizeof(*p->stream_samples));
@@ -56,8 +56,9 @@ static void count_instruction(struct profile *p, const struct profile_instructio
 
 	p->leaves[at->leaf].weight += sum->weight;
 	p->leaves[at->leaf].samples += sum->samples;
+	p->leaves[at->leaf].error += sum->error;
 	profile_count(s, at, sum->samples);
-	if (at->status == DECODE_OUTSIDE)
+	if (at->status == DECODE_OUTSIDE || at->status == DECODE_UNKEPT)
 		return;
 	if (at->depth > s->max_depth)
 		s->max_depth = at->depth;
@@ -96,6 +97,7 @@ static void sum_samples(struct profile *p, const struct selection *s, bool some,
 		p->stream_samples[in->stream[i]] += sum.samples;
 		to->samples += sum.samples;
 		to->weight += sum.weight;
+		to->error += sum.error;
 	}
 }
 
@@ -133,6 +135,7 @@ static void take_all(struct profile *p)
 	for (size_t i = 0; i < p->n_leaves; i++) {
 		p->tree.nodes[p->leaves[i].node].self += p->leaves[i].weight;
 		p->tree.nodes[p->leaves[i].node].samples += p->leaves[i].samples;
+		p->tree.nodes[p->leaves[i].node].error += p->leaves[i].error;
 	}
 }
 
@@ -188,14 +191,20 @@ static int prune_tree(struct profile *p, const struct selection *s)
 	uint32_t *map;
 	int r = 0;
 
-	p->hot = (struct hot_tree_summary){0};
+	p->hot = (struct hot_tree_summary){
+		.phi = s->hot > 0 && s->hot_default && p->summary.phi > 0 ? p->summary.phi : s->hot,
+		.by_total = s->hot_by_total,
+		.epsilon = p->summary.epsilon,
+		.unkept = p->summary.unkept,
+		.cold_name = p->hot.cold_name,
+	};
 	if (s->suffix) {
 		r = suffix_tree_new(&p->tree, s->suffix, &to, &map);
 		if (!r)
 			replace_tree(p, &to, map);
 	}
 	if (!r && s->hot > 0) {
-		r = hot_tree_new(&p->tree, p->names, s->hot, s->hot_by_total, &to, &map, &p->hot);
+		r = hot_tree_new(&p->tree, p->names, &to, &map, &p->hot);
 		if (!r)
 			replace_tree(p, &to, map);
 	}

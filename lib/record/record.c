@@ -18,7 +18,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -38,6 +37,8 @@
 #include "recording/writer.h"
 #include "record/modules.h"
 #include "base/output_file.h"
+#include "record/format_number.h"
+#include "record/hot.h"
 #include "record/record.h"
 #include "record/restorer.h"
 #include "sampler/sampler.h"
@@ -63,6 +64,8 @@ struct recorder {
 	struct datafile_writer *writer;
 	struct record_modules *modules;
 	struct restorer *restorer; /* NULL: frames are not restored */
+	struct hot_recorder *hot;  /* NULL: all samples are kept */
+	uint64_t copied;	   /* bytes of stacks that samples had */
 	uint64_t samples, lost, outside;
 	uint64_t lost_reasons[PCCE_LOSS_MAX + 1]; /* of lost, by enum pcce_loss */
 	uint64_t threads;			  /* at least as many as there were */
@@ -110,30 +113,6 @@ static void note(const char *text)
 		say("%s", text);
 }
 
-static void format_count(char *to, size_t size, uint64_t n)
-{
-	char digits[32];
-	int length = snprintf(digits, sizeof(digits), "%" PRIu64, n), i;
-	size_t at = 0;
-
-	for (i = 0; i < length && at + 2 < size; i++) {
-		if (i && (length - i) % 3 == 0)
-			to[at++] = ',';
-		to[at++] = digits[i];
-	}
-	to[at] = 0;
-}
-
-static void format_bytes(char *to, size_t size, uint64_t bytes)
-{
-	if (bytes < 1000000)
-		snprintf(to, size, "%.1f kB", (double)bytes / 1e3);
-	else if (bytes < 1000000000)
-		snprintf(to, size, "%.1f MB", (double)bytes / 1e6);
-	else
-		snprintf(to, size, "%.2f GB", (double)bytes / 1e9);
-}
-
 /* ---- the sink ------------------------------------------------------------------- */
 
 /* Writes an aggregated sample, which the kernel counted. */
@@ -158,6 +137,7 @@ static int write_restored(struct recorder *r, const struct pcce_sample *s)
 
 	rec.sample.flags &= ~(PCCE_SAMPLE_COPY | PCCE_SAMPLE_FRAMES | PCCE_SAMPLE_FRAMES_PARTIAL);
 	rec.sample.n_stack = 0;
+	r->copied += s->n_stack * sizeof(uint64_t);
 	if (r->restorer)
 		err = r->options->restorer->sample(r->restorer, s, &frames, &n, &flags);
 	if (err)
@@ -173,6 +153,12 @@ static int write_restored(struct recorder *r, const struct pcce_sample *s)
 	return datafile_put(r->writer, PCCE_REC_SAMPLE, &rec, sizeof(rec), rest, 2);
 }
 
+static int count_hot(struct recorder *r, const struct pcce_sample *s)
+{
+	r->samples += s->flags & PCCE_SAMPLE_COUNTED ? s->sp : 1;
+	return hot_recorder_sample(r->hot, s);
+}
+
 static int sink_sample(void *ctx, const struct pcce_sample *s)
 {
 	struct recorder *r = ctx;
@@ -181,6 +167,8 @@ static int sink_sample(void *ctx, const struct pcce_sample *s)
 
 	if (s->flags & PCCE_SAMPLE_OUTSIDE)
 		r->outside += s->flags & PCCE_SAMPLE_COUNTED ? s->sp : 1;
+	if (r->hot)
+		return count_hot(r, s);
 	if (s->flags & PCCE_SAMPLE_COUNTED)
 		return write_sum(r, s, &rest);
 	if (s->flags & (PCCE_SAMPLE_COPY | PCCE_SAMPLE_FRAMES | PCCE_SAMPLE_FRAMES_PARTIAL))
@@ -199,7 +187,8 @@ static int sink_process(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_
 	if (pid == r->main_pid)
 		r->main_module = NULL;
 	r->threads++;
-	if (r->restorer && r->options->restorer->process(r->restorer, &rec))
+	if ((r->restorer && r->options->restorer->process(r->restorer, &rec)) ||
+	    (r->hot && hot_recorder_process(r->hot, &rec)))
 		return -ENOMEM;
 	return datafile_put_strings(r->writer, PCCE_REC_PROCESS, &rec, sizeof(rec),
 				    (const char *const[]){comm}, 1);
@@ -241,7 +230,8 @@ static int sink_map(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_
 		    !r->main_module) /* libraries come later */
 			r->main_module = module;
 	}
-	if (r->restorer && r->options->restorer->map(r->restorer, &rec))
+	if ((r->restorer && r->options->restorer->map(r->restorer, &rec)) ||
+	    (r->hot && hot_recorder_map(r->hot, &rec)))
 		return -ENOMEM;
 	return datafile_put(r->writer, PCCE_REC_MAP, &rec, sizeof(rec), NULL, 0);
 }
@@ -537,6 +527,7 @@ static int write_frames(struct recorder *r)
 	if (!r->restorer)
 		return 0;
 	r->options->restorer->count(r->restorer, &rec);
+	rec.copied = r->ops->copied ? r->ops->copied(r->sampler) : r->copied;
 	return datafile_put(r->writer, PCCE_REC_FRAMES, &rec, sizeof(rec), NULL, 0);
 }
 
@@ -560,6 +551,8 @@ static int finish_recording(struct recorder *r)
 	err = write_due(r);
 	if (!err)
 		err = write_frames(r);
+	if (!err && r->hot)
+		err = hot_recorder_write(r->hot, r->writer, clock_ns(CLOCK_MONOTONIC));
 	if (!err)
 		err = datafile_flush(r->writer);
 	if (err)
@@ -777,16 +770,22 @@ int record_run(const struct record_options *o)
 		r.modules = record_modules_new(r.writer, warn);
 		if (r.modules && o->restorer)
 			r.restorer = o->restorer->new (r.modules);
-		if (r.modules && (r.restorer || !o->restorer))
+		if (r.modules && o->hot)
+			r.hot = hot_recorder_new(r.modules, o->hot);
+		if (r.modules && (r.restorer || !o->restorer) && (r.hot || !o->hot))
 			status = run_recorder(&r, &config);
 	}
 	if (err || !r.modules || (o->restorer && !r.restorer))
 		say("out of memory");
+	else if (o->hot && !r.hot)
+		say("cannot keep the %zu counters of --hot: out of memory; use a larger EPSILON",
+		    2 * hot_counters(o->hot->epsilon));
 	if (r.sampler)
 		r.ops->destroy(r.sampler);
 	output_file_discard(&r.output);
 	if (r.restorer)
 		o->restorer->free(r.restorer);
+	hot_recorder_free(r.hot);
 	record_modules_free(r.modules);
 	if (r.writer && datafile_writer_close(r.writer) && !status)
 		status = 1;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct hot_parameters;
 struct restorer_ops;
 
 struct record_options {
@@ -18,6 +19,7 @@ struct record_options {
 	char **command;
 	int signal; /* of the self sampler; 0: its default */
 	bool verify, aggregate, quiet, verbose;
+	const struct hot_parameters *hot;    /* NULL: keep all samples */
 	const struct restorer_ops *restorer; /* NULL: do not restore frames */
 	bool all_frames; /* also whole stacks of threads that are not instrumented */
 };

@@ -31,9 +31,10 @@
 	((uint32_t)(sizeof(struct pcce_rec_sum) +                      \
 		    PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) + \
 		    PCCE_AREA_SEGMENTS * sizeof(struct pcce_segment)))
-#define SMALL_MAX (1u << 20) /* records that hold only fields and strings */
-#define INFO_MAX (4u << 20)  /* a command line may be long */
-#define STACK_MAX 65536u     /* return addresses in one sample */
+#define SMALL_MAX (1u << 20)	 /* records that hold only fields and strings */
+#define INFO_MAX (4u << 20)	 /* a command line may be long */
+#define MOST_COUNTERS (1u << 30) /* of a summary */
+#define STACK_MAX 65536u	 /* return addresses in one sample */
 
 struct datafile_reader {
 	int fd; /* -1: memory */
@@ -44,6 +45,7 @@ struct datafile_reader {
 	uint64_t position; /* file offset of buf[start] */
 	uint64_t last;	   /* file offset of the record given last */
 	bool eof, complete;
+	bool summary; /* a HOT record was met */
 	uint64_t dropped, unknown, records;
 	uint32_t n_modules;
 	char error[512];
@@ -280,6 +282,11 @@ static const struct shape shapes[] = {
 	[PCCE_REC_FRAMES] = {"frames", sizeof(struct pcce_rec_frames),
 			     sizeof(struct pcce_rec_frames), 0},
 	[PCCE_REC_SUM] = {"sum", sizeof(struct pcce_rec_sum), SUM_MAX, 0},
+	[PCCE_REC_HOT] = {"summary", sizeof(struct pcce_rec_hot), sizeof(struct pcce_rec_hot), 0},
+	[PCCE_REC_CONTEXT] = {"context", sizeof(struct pcce_rec_context),
+			      SUM_MAX + sizeof(struct pcce_rec_context) -
+				      sizeof(struct pcce_rec_sum),
+			      0},
 };
 
 static const struct shape *shape_of(uint32_t type)
@@ -372,6 +379,47 @@ static int check_sum(struct datafile_reader *r, const struct shape *shape,
 	return 0;
 }
 
+static int check_context(struct datafile_reader *r, const struct shape *shape,
+			 const struct pcce_record *rec)
+{
+	const struct pcce_rec_context *c = (const struct pcce_rec_context *)rec;
+	uint64_t high;
+
+	if (!c->samples)
+		return set_damage(r, shape, "counts no samples");
+	if (__builtin_add_overflow(c->weight, c->error, &high))
+		return set_damage(r, shape, "has an impossible error");
+	if (!pcce_sample_counts_agree(&c->sample, PCCE_AREA_SEGMENTS, 0))
+		return set_damage(r, shape, "has counts that no sample can have");
+	if (rec->size != sizeof(*c) - sizeof(c->sample) + pcce_sample_size(&c->sample))
+		return set_damage(r, shape, "has another size than its counts say");
+	return 0;
+}
+
+static double double_of(uint64_t bits)
+{
+	double d;
+
+	memcpy(&d, &bits, sizeof(d));
+	return d;
+}
+
+static int check_summary(struct datafile_reader *r, const struct shape *shape,
+			 const struct pcce_record *rec)
+{
+	const struct pcce_rec_hot *h = (const struct pcce_rec_hot *)rec;
+	double phi = double_of(h->phi), epsilon = double_of(h->epsilon);
+
+	if (r->summary)
+		return set_damage(r, shape, "is the second one");
+	if (!(phi > 0 && phi <= 1 && epsilon > 0 && epsilon < phi))
+		return set_damage(r, shape, "has impossible parameters");
+	if (!h->counters || h->counters > MOST_COUNTERS || h->offset > h->weight / h->counters)
+		return set_damage(r, shape, "has an impossible bound");
+	r->summary = true;
+	return 0;
+}
+
 static int check_record(struct datafile_reader *r, const struct shape *shape,
 			const struct pcce_record *rec)
 {
@@ -408,6 +456,10 @@ static int check_record(struct datafile_reader *r, const struct shape *shape,
 		return check_sample(r, shape, rec);
 	case PCCE_REC_SUM:
 		return check_sum(r, shape, rec);
+	case PCCE_REC_CONTEXT:
+		return check_context(r, shape, rec);
+	case PCCE_REC_HOT:
+		return check_summary(r, shape, rec);
 	case PCCE_REC_SYMBOL:
 		module = ((const struct pcce_rec_symbol *)rec)->module;
 		if (module == PCCE_MODULE_NONE)
@@ -556,13 +608,20 @@ bool datafile_sample(const struct pcce_record *rec, struct datafile_sample *out)
 	if (rec->type == PCCE_REC_SAMPLE) {
 		const struct pcce_sample *s = &((const struct pcce_rec_sample *)rec)->sample;
 
-		*out = (struct datafile_sample){s, 1, s->weight ? s->weight : 1};
+		*out = (struct datafile_sample){s, 1, s->weight ? s->weight : 1, 0, NULL};
 		return true;
 	}
 	if (rec->type == PCCE_REC_SUM) {
 		const struct pcce_rec_sum *sum = (const struct pcce_rec_sum *)rec;
 
-		*out = (struct datafile_sample){&sum->sample, sum->samples, sum->weight};
+		*out = (struct datafile_sample){&sum->sample, sum->samples, sum->weight, 0, NULL};
+		return true;
+	}
+	if (rec->type == PCCE_REC_CONTEXT) {
+		const struct pcce_rec_context *c = (const struct pcce_rec_context *)rec;
+
+		*out = (struct datafile_sample){&c->sample, c->samples, c->weight, c->error,
+						(const uint64_t *)c->key};
 		return true;
 	}
 	return false;

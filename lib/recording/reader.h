@@ -56,9 +56,11 @@ const char *datafile_event(const char *events, uint32_t event, size_t *length);
 struct datafile_sample {
 	const struct pcce_sample *sample;
 	uint64_t samples, weight;
+	uint64_t error;	     /* most weight that may be missing; 0: none is */
+	const uint64_t *key; /* of a CONTEXT record: names the context; else NULL */
 };
 
-/* Reads a SAMPLE or SUM record; false for other types. */
+/* Reads a SAMPLE, SUM or CONTEXT record; false for other types. */
 bool datafile_sample(const struct pcce_record *rec, struct datafile_sample *out);
 
 static inline const void *datafile_table(const struct pcce_rec_table *t, size_t *size)

@@ -90,6 +90,16 @@ static void take_due(struct recording *r, const struct pcce_rec_due *d)
 	r->due.kernel += d->kernel;
 }
 
+static void take_summary(struct recording_hot *to, const struct pcce_rec_hot *h)
+{
+	memcpy(&to->phi, &h->phi, sizeof(to->phi));
+	memcpy(&to->epsilon, &h->epsilon, sizeof(to->epsilon));
+	to->samples = h->samples;
+	to->weight = h->weight;
+	to->offset = h->offset;
+	to->counters = h->counters;
+}
+
 static int take_shared(struct recording *r, const struct pcce_record *rec, struct error *why)
 {
 	const struct pcce_rec_lost *lost = (const void *)rec;
@@ -111,9 +121,17 @@ static int take_shared(struct recording *r, const struct pcce_record *rec, struc
 	case PCCE_REC_DUE:
 		take_due(r, (const void *)rec);
 		return 0;
+	case PCCE_REC_HOT:
+		take_summary(&r->hot, (const void *)rec);
+		return 0;
+	case PCCE_REC_CONTEXT:
+		if (((const struct pcce_rec_context *)rec)->sample.flags & PCCE_SAMPLE_COLD)
+			r->hot.unkept += ((const struct pcce_rec_context *)rec)->weight;
+		return 0;
 	case PCCE_REC_FRAMES:
 		r->frames_unwound += ((const struct pcce_rec_frames *)rec)->unwound;
 		r->frames_reused += ((const struct pcce_rec_frames *)rec)->reused;
+		r->stack_bytes += ((const struct pcce_rec_frames *)rec)->copied;
 		return 0;
 	default:
 		return 0;

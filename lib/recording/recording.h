@@ -33,6 +33,13 @@ struct recording_due {
 	uint64_t due, merged, kernel;
 };
 
+/* What a summary in bounded memory says (struct pcce_rec_hot). */
+struct recording_hot {
+	double phi, epsilon; /* phi 0: the recording is no summary, and all counts are exact */
+	uint64_t samples, weight, offset, counters;
+	uint64_t unkept; /* weight of what is attributed to no context */
+};
+
 struct recording {
 	struct pcce_rec_info info; /* without strings; size 0 if the file ends after its header */
 	char *sampler, *event, *command, *host, *kernel; /* of the info record; "" without one */
@@ -41,7 +48,8 @@ struct recording {
 	struct address_spaces *spaces;
 	uint64_t lost[PCCE_LOSS_MAX + 1]; /* samples, by enum pcce_loss; [0]: other reasons */
 	struct recording_due due;
-	uint64_t frames_unwound, frames_reused;
+	struct recording_hot hot;
+	uint64_t frames_unwound, frames_reused, stack_bytes;
 	uint64_t unknown; /* records of unknown types */
 	uint64_t cut_off; /* bytes of the record that the file's end cuts off */
 	bool any_due;	  /* there is a record of it */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* See stack_store.h. */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 /* An error inside uthash is an error here: the macros leave through it. */
@@ -18,6 +19,7 @@ struct content {
 struct stack_node {
 	UT_hash_handle hh;
 	uint64_t hash;
+	bool kept; /* between stack_store_keep() and stack_store_sweep() */
 	struct content content;
 };
 
@@ -265,4 +267,39 @@ int stack_store_flatten(const struct stack_node *below, const struct pcce_sample
 	}
 	out->n = (uint32_t)total;
 	return 0;
+}
+
+/* ---- sweeping -------------------------------------------------------------------- */
+
+void stack_store_keep(const struct stack_node *below)
+{
+	/* Constant for users only. */
+	for (; below && !below->kept; below = below->content.below)
+		((struct stack_node *)(uintptr_t)below)->kept = true;
+}
+
+void stack_store_sweep(struct stack_store *all)
+{
+	struct stack_node *node, *next_node;
+	struct thread *t, *next;
+	struct named *name, *next_name;
+
+	HASH_ITER (hh, all->threads, t, next)
+		for (uint32_t i = 0; i < t->n; i++)
+			stack_store_keep(t->levels[i].node);
+	HASH_ITER (hh, all->names, name, next_name)
+		stack_store_keep(name->node);
+	HASH_ITER (hh, all->nodes, node, next_node) {
+		if (!node->kept) {
+			HASH_DEL(all->nodes, node);
+			free(node);
+			continue;
+		}
+		node->kept = false;
+	}
+}
+
+size_t stack_store_count(const struct stack_store *all)
+{
+	return HASH_COUNT(all->nodes);
 }

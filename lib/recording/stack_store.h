@@ -30,6 +30,15 @@ int stack_store_take(struct stack_store *all, const struct pcce_sample *s,
 /* A hash of the stack; 0 for none. */
 uint64_t stack_store_hash(const struct stack_node *below);
 
+/*
+ * For users that keep few of the stacks of a long recording. stack_store_keep() marks a stack; then
+ * stack_store_sweep() frees all segments that are neither marked nor in the last known stack of a
+ * thread, and forgets the marks. stack_store_count() returns the number of segments.
+ */
+void stack_store_keep(const struct stack_node *below);
+void stack_store_sweep(struct stack_store *all);
+size_t stack_store_count(const struct stack_store *all);
+
 struct stack_store_flat {
 	struct pcce_entry *entries;
 	uint32_t n, capacity;

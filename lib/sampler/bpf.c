@@ -598,6 +598,11 @@ static void bpf_account(struct sampler *s, struct sampler_due *due)
 	}
 }
 
+static uint64_t bpf_copied(const struct sampler *s)
+{
+	return bpf_ring_copied(s->rings);
+}
+
 const struct sampler_ops sampler_bpf = {
 	.name = "bpf",
 	.probe = bpf_probe,
@@ -606,5 +611,6 @@ const struct sampler_ops sampler_bpf = {
 	.poll = bpf_poll,
 	.stop = bpf_stop,
 	.account = bpf_account,
+	.copied = bpf_copied,
 	.destroy = bpf_destroy,
 };

@@ -81,6 +81,8 @@ int bpf_program_load(enum perf_event_kind kind, const struct perf_event_attr *at
 	skel->rodata->segment_shift = bpf_ring_shift(cpus);
 	skel->rodata->copy_stacks = copy;
 	bpf_map__set_max_entries(skel->maps.controls, (uint32_t)cpus);
+	if (copy != SAMPLER_COPY_NONE)
+		bpf_map__set_max_entries(skel->maps.blocks, (uint32_t)cpus);
 	bpf_map__set_max_entries(skel->maps.rings, (uint32_t)cpus * SAMPLER_SEGMENTS);
 	bpf_map__set_value_size(skel->maps.rings, bpf_ring_element(cpus));
 	bpf_program__set_autoload(skel->progs.on_event, !tracepoint);

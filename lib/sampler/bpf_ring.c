@@ -7,6 +7,7 @@
 #include "bpf/sampler.h"
 #include <pcce/sample.h>
 #include "sampler/bpf_ring.h"
+#include "sampler/bpf_stacks.h"
 
 #define ALL_MAX (256ull << 20) /* for the rings of all CPUs, roughly */
 #define PAGE 4096u
@@ -19,6 +20,8 @@ struct bpf_ring {
 	size_t controls_bytes;
 	const uint8_t *segments;
 	size_t segments_bytes;
+	struct bpf_stacks *stacks;
+	uint64_t copied;
 };
 
 uint32_t bpf_ring_shift(int cpus)
@@ -43,6 +46,11 @@ int bpf_ring_open(int controls_fd, int rings_fd, int cpus, struct bpf_ring **out
 	if (!r)
 		return -ENOMEM;
 	r->cpus = cpus;
+	r->stacks = bpf_stacks_new(cpus);
+	if (!r->stacks) {
+		free(r);
+		return -ENOMEM;
+	}
 	r->size = 1ull << bpf_ring_shift(cpus);
 	r->element = bpf_ring_element(cpus);
 	r->controls_bytes = ((size_t)cpus * sizeof(*r->controls) + PAGE - 1) & ~(size_t)(PAGE - 1);
@@ -71,6 +79,7 @@ void bpf_ring_close(struct bpf_ring *r)
 		munmap(r->controls, r->controls_bytes);
 	if (r->segments)
 		munmap((void *)(uintptr_t)r->segments, r->segments_bytes);
+	bpf_stacks_free(r->stacks);
 	free(r);
 }
 
@@ -88,7 +97,7 @@ static int read_cpu_ring(struct bpf_ring *r, int cpu,
 	while (tail < head && !err) {
 		uint64_t at = tail & (r->size - 1), segment = tail / r->size;
 		size_t slot = (size_t)cpu * SAMPLER_SEGMENTS + segment % SAMPLER_SEGMENTS, size;
-		const struct pcce_sample *s;
+		const struct pcce_sample *s, *whole = NULL;
 
 		if (tail == left && at) {
 			tail = (segment + 1) * r->size;
@@ -96,15 +105,20 @@ static int read_cpu_ring(struct bpf_ring *r, int cpu,
 		}
 		s = (const struct pcce_sample *)(r->segments + slot * r->element + at +
 						 SAMPLER_SKIP);
-		if (!pcce_sample_counts_are_possible(
-			    s,
-			    PCCE_COPY_REGISTERS +
-				    PCCE_COPY_WORDS)) { /* impossible: the writer never does this */
+		/* Impossible: the writer never does this. */
+		if (!pcce_sample_counts_are_possible(s, PCCE_COPY_REGISTERS +
+								SAMPLER_STACK_SENT_WORDS)) {
 			tail = head;
 			break;
 		}
 		size = SAMPLER_SKIP + pcce_sample_size(s);
-		err = sample(ctx, s, size - SAMPLER_SKIP);
+		if (s->flags & PCCE_SAMPLE_COPY) {
+			r->copied += s->n_stack * sizeof(uint64_t);
+			err = bpf_stacks_complete(r->stacks, cpu, s, &whole);
+			s = whole;
+		}
+		if (!err)
+			err = sample(ctx, s, pcce_sample_size(s));
 		tail = at + size >= r->size ? (segment + 1) * r->size : tail + size;
 	}
 	__atomic_store_n(&c->tail, tail, __ATOMIC_RELEASE);
@@ -144,6 +158,11 @@ static uint64_t sum_counter(const struct bpf_ring *r, size_t counter)
 uint64_t bpf_ring_dropped(const struct bpf_ring *r)
 {
 	return sum_counter(r, offsetof(struct sampler_control, dropped));
+}
+
+uint64_t bpf_ring_copied(const struct bpf_ring *r)
+{
+	return r->copied;
 }
 
 uint64_t bpf_ring_throttled(const struct bpf_ring *r)

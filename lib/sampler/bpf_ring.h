@@ -29,6 +29,9 @@ int bpf_ring_busy(const struct bpf_ring *r);
 /* Returns the number of samples that were dropped since the beginning. */
 uint64_t bpf_ring_dropped(const struct bpf_ring *r);
 
+/* Returns the bytes of stacks and registers that were copied, since the beginning. */
+uint64_t bpf_ring_copied(const struct bpf_ring *r);
+
 /* Returns how often an event was throttled. */
 uint64_t bpf_ring_throttled(const struct bpf_ring *r);
 

@@ -75,6 +75,11 @@ struct sampler_ops {
 	int (*stop)(struct sampler *s, const struct sampler_sink *sink);
 	/* Optional. After stop(). Without it, nothing is known. */
 	void (*account)(struct sampler *s, struct sampler_due *due);
+	/*
+	 * Optional. After stop(): the bytes that brought the copies of stacks. Without it, they
+	 * were brought as the samples have them.
+	 */
+	uint64_t (*copied)(const struct sampler *s);
 	/* Optional. After stop(), when there is no sample at all: why, as a sentence; or NULL. */
 	const char *(*why_nothing)(const struct sampler *s);
 	void (*destroy)(struct sampler *s);

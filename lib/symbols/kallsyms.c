@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "symbols/kallsyms.h"
 
 #define FARTHEST (1u << 20) /* no function is larger */
@@ -119,5 +120,35 @@ int kallsyms_lookup(const uint64_t *addresses, size_t n,
 	free(nearest);
 	if (f)
 		fclose(f);
+	return err;
+}
+
+int kallsyms_list(uint64_t **starts, size_t *n)
+{
+	FILE *f = fopen("/proc/kallsyms", "re");
+	char *line = NULL;
+	size_t capacity = 0;
+	int err = f ? 0 : -EPERM;
+
+	*starts = NULL;
+	*n = 0;
+	while (!err && getline(&line, &capacity, f) > 0) {
+		uint64_t symbol;
+		char type;
+
+		if (sscanf(line, "%" SCNx64 " %c", &symbol, &type) != 2 || !symbol ||
+		    !strchr("tTwW", type))
+			continue;
+		err = array_grow(starts, *n, sizeof(**starts));
+		if (!err)
+			(*starts)[(*n)++] = symbol;
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	if (!err && !*n)
+		err = -EPERM;
+	if (!err)
+		qsort(*starts, *n, sizeof(**starts), compare_u64);
 	return err;
 }

@@ -15,4 +15,8 @@ int kallsyms_lookup(const uint64_t *addresses, size_t n,
 		    int (*name)(void *ctx, uint64_t address, uint64_t symbol, const char *function),
 		    void *ctx, struct error *why);
 
+/* Lists the starts of all functions, sorted, for the caller to free. 0, -ENOMEM, or -EPERM: the
+ * kernel hides them, or has no list. */
+int kallsyms_list(uint64_t **starts, size_t *n);
+
 #endif

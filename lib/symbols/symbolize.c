@@ -177,6 +177,7 @@ struct work {
 	struct plt_stub *stubs;
 	size_t n_stubs;
 	struct dwarf_chains *chains;
+	struct symbolize_range *ranges; /* of list_symbols(), n of them */
 	int (*frame)(void *ctx, const struct symbolize_frame *f);
 	void *ctx;
 };
@@ -235,20 +236,30 @@ static int add_stubs(struct work *w, Elf *elf)
 	return err;
 }
 
-static int symbolize_elf(struct work *w, Elf *elf, Elf *debug, struct error *why)
+static int read_all_symbols(struct work *w, Elf *elf, Elf *debug)
 {
-	Dwarf *dwarf;
-	size_t i;
-	int err;
+	int err = read_elf_symbols(&w->symbols, elf, SHT_SYMTAB);
 
-	err = read_elf_symbols(&w->symbols, elf, SHT_SYMTAB);
 	if (!err && !w->symbols.n && debug)
 		err = read_elf_symbols(&w->symbols, debug, SHT_SYMTAB);
 	if (!err && !w->symbols.n)
 		err = read_elf_symbols(&w->symbols, elf, SHT_DYNSYM);
 	sort_elf_symbols(&w->symbols);
-	if (!err)
-		err = add_stubs(w, elf);
+	return err ? err : add_stubs(w, elf);
+}
+
+static void free_symbols(struct work *w)
+{
+	free(w->symbols.all);
+	plt_free(w->stubs, w->n_stubs);
+}
+
+static int symbolize_elf(struct work *w, Elf *elf, Elf *debug, struct error *why)
+{
+	int err = read_all_symbols(w, elf, debug);
+	Dwarf *dwarf;
+	size_t i;
+
 	dwarf = err ? NULL : dwarf_begin_elf(elf, DWARF_C_READ, NULL);
 	if (!dwarf && !err && debug)
 		dwarf = dwarf_begin_elf(debug, DWARF_C_READ, NULL);
@@ -261,16 +272,15 @@ static int symbolize_elf(struct work *w, Elf *elf, Elf *debug, struct error *why
 	dwarf_chains_free(w->chains);
 	if (dwarf)
 		dwarf_end(dwarf);
-	free(w->symbols.all);
-	plt_free(w->stubs, w->n_stubs);
+	free_symbols(w);
 	return err;
 }
 
-int symbolize_file(int fd, const uint8_t *build_id, size_t build_id_size, const uint64_t *vaddrs,
-		   size_t n, int (*frame)(void *ctx, const struct symbolize_frame *f), void *ctx,
-		   struct error *why)
+/* Does the work for a file that is opened with its debug information. */
+static int work_on_file(int fd, const uint8_t *build_id, size_t build_id_size, struct work *w,
+			int (*work)(struct work *w, Elf *elf, Elf *debug, struct error *why),
+			struct error *why)
 {
-	struct work w = {.vaddrs = vaddrs, .n = n, .frame = frame, .ctx = ctx};
 	Elf *elf, *debug = NULL;
 	int err, debug_fd;
 
@@ -288,12 +298,54 @@ int symbolize_file(int fd, const uint8_t *build_id, size_t build_id_size, const 
 	debug_fd = debuginfo_open(build_id, build_id_size, &debug);
 	if (debug_fd < 0)
 		debug_fd = debuginfo_open_link(fd, elf, &debug);
-	err = symbolize_elf(&w, elf, debug, why);
+	err = work(w, elf, debug, why);
 	if (debug_fd >= 0) {
 		elf_end(debug);
 		close(debug_fd);
 	}
 	elf_end(elf);
+	return err;
+}
+
+int symbolize_file(int fd, const uint8_t *build_id, size_t build_id_size, const uint64_t *vaddrs,
+		   size_t n, int (*frame)(void *ctx, const struct symbolize_frame *f), void *ctx,
+		   struct error *why)
+{
+	struct work w = {.vaddrs = vaddrs, .n = n, .frame = frame, .ctx = ctx};
+
+	return work_on_file(fd, build_id, build_id_size, &w, symbolize_elf, why);
+}
+
+/* A symbol reaches as far as find_symbol() looks. */
+static int list_symbols(struct work *w, Elf *elf, Elf *debug, struct error *why)
+{
+	const struct symbols *s = &w->symbols;
+	int err = read_all_symbols(w, elf, debug);
+
+	w->ranges = err ? NULL : malloc((s->n + 1) * sizeof(*w->ranges));
+	if (!w->ranges)
+		err = error_set(why, -ENOMEM, "needs more memory than is available");
+	for (size_t i = 0; i < s->n && !err; i++) {
+		uint64_t start = s->all[i].addr,
+			 end = start + (s->all[i].size ? s->all[i].size : 65537);
+
+		if (i + 1 < s->n && s->all[i + 1].addr < end)
+			end = s->all[i + 1].addr;
+		w->ranges[i] = (struct symbolize_range){start, end};
+	}
+	w->n = s->n;
+	free_symbols(w);
+	return err;
+}
+
+int symbolize_list(int fd, const uint8_t *build_id, size_t build_id_size,
+		   struct symbolize_range **ranges, size_t *n, struct error *why)
+{
+	struct work w = {0};
+	int err = work_on_file(fd, build_id, build_id_size, &w, list_symbols, why);
+
+	*ranges = w.ranges;
+	*n = err ? 0 : w.n;
 	return err;
 }
 

@@ -46,7 +46,19 @@ int symbolize_file(int fd, const uint8_t *build_id, size_t build_id_size, const 
 		   size_t n, int (*frame)(void *ctx, const struct symbolize_frame *f), void *ctx,
 		   struct error *why);
 
-/* Does the same for the vdso, which is no file: that of this process is used. */
+/* Code of a function: link-time addresses. */
+struct symbolize_range {
+	uint64_t start, end;
+};
+
+/*
+ * Lists the functions that symbolize_file() knows, sorted and disjoint. The caller frees *ranges.
+ * 0, or -errno as above. Reads no debug information.
+ */
+int symbolize_list(int fd, const uint8_t *build_id, size_t build_id_size,
+		   struct symbolize_range **ranges, size_t *n, struct error *why);
+
+/* Does what symbolize_file() does for the vdso, which is no file: that of this process is used. */
 int symbolize_vdso(const uint64_t *vaddrs, size_t n,
 		   int (*frame)(void *ctx, const struct symbolize_frame *f), void *ctx,
 		   struct error *why);

@@ -23,7 +23,7 @@ struct link {
 	uint32_t repeat, span_nodes;
 	uint32_t extra; /* frame_names_extra() */
 	uint32_t flags; /* of the keys */
-	uint32_t reserved;
+	uint32_t whole; /* without the functions that are inlined at vaddr */
 };
 
 /* Keys of the nodes of a link: keys[first .. first + n), outermost first. */
@@ -114,7 +114,7 @@ static size_t inline_levels(const struct tree_builder *b, const struct decode_sp
 {
 	struct tree_place p = frame_place(b, as, f);
 	const struct symbol_table_entry *chain;
-	size_t n = b->inlining && f->kind == DECODE_FRAME_CALL
+	size_t n = b->inlining && f->kind == DECODE_FRAME_CALL && !f->whole
 			   ? frame_names_chain(b->names, p.module, p.vaddr, &chain)
 			   : 1;
 
@@ -184,7 +184,7 @@ static int make_keys(struct tree_builder *b, const struct link *l)
 	if (key.name == UINT32_MAX)
 		return -ENOMEM;
 	r = add_key(b, &key);
-	for (; n > 1 && b->inlining && !r; n--) {
+	for (; n > 1 && b->inlining && !l->whole && !r; n--) {
 		struct cct_key inlined = {
 			.kind = DECODE_FRAME_CALL,
 			.flags = CCT_INLINED,
@@ -322,6 +322,8 @@ int tree_builder_add(struct tree_builder *b, const struct decode_space *as,
 
 	if (ctx->status == DECODE_OUTSIDE)
 		node = add_special_node(b, 0, DECODE_FRAME_GAP, 0, FRAME_NAMES_NO_PAGE);
+	if (ctx->status == DECODE_UNKEPT)
+		node = add_special_node(b, 0, DECODE_FRAME_GAP, 0, FRAME_NAMES_UNKEPT);
 	for (size_t i = ctx->n; i-- > without && node != UINT32_MAX;) {
 		const struct decode_frame *f = &ctx->frames[i];
 		struct tree_place p = frame_place(b, as, f);
@@ -336,6 +338,7 @@ int tree_builder_add(struct tree_builder *b, const struct decode_space *as,
 			.repeat = f->repeat,
 			.extra = frame_names_extra(ctx, i),
 			.flags = f->restored ? CCT_RESTORED : 0,
+			.whole = f->whole,
 		};
 
 		if (f->repeat)

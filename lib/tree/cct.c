@@ -455,6 +455,7 @@ static int merge_nodes(const struct cct *from, enum cct_merge how, struct cct *t
 	map[0] = 0;
 	to->nodes[0].self = from->nodes[0].self;
 	to->nodes[0].samples = from->nodes[0].samples;
+	to->nodes[0].error = from->nodes[0].error;
 	for (size_t i = 1; i < from->n; i++) {
 		const struct cct_node *n = &from->nodes[i];
 		const struct cct_key **key = &keys[n->key->number];
@@ -471,6 +472,7 @@ static int merge_nodes(const struct cct *from, enum cct_merge how, struct cct *t
 		m = &to->nodes[map[i]];
 		m->self += n->self;
 		m->samples += n->samples;
+		m->error += n->error;
 		if (fresh || n->repeat_max > m->repeat_max)
 			m->repeat_max = n->repeat_max;
 		if (fresh || n->repeat_min < m->repeat_min)

@@ -39,6 +39,7 @@ struct cct_node {
 	const struct cct_key *key; /* shared by all nodes with an equal key */
 	uint64_t self, total;	   /* weights */
 	uint64_t samples;	   /* samples taken in this node */
+	uint64_t error;		   /* most weight that may be missing from self (--hot) */
 	uint32_t parent;
 	uint32_t child, next;		 /* 0: none; sorted by total weight after cct_finish() */
 	uint32_t repeat_min, repeat_max; /* differ only in merged nodes */

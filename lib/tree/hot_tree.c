@@ -13,7 +13,7 @@ struct pruning {
 	const struct cct *from;
 	struct cct *to;
 	struct tree_group *groups;
-	uint64_t *weights; /* by node: own weight, or the total */
+	uint64_t *weights; /* by node: what the own weight, or the total, may be at most */
 	uint32_t *map;
 	uint8_t *keep;
 	struct cct_key cold;
@@ -27,20 +27,24 @@ static void weigh_nodes(struct pruning *p, struct hot_tree_summary *s)
 	}
 	for (size_t i = p->from->n; i-- > 1 && s->by_total;)
 		p->weights[p->from->nodes[i].parent] += p->weights[i];
+	for (size_t i = 0; i < p->from->n; i++)
+		p->weights[i] += s->by_total ? s->unkept : hot_tree_error(s, &p->from->nodes[i]);
 	s->least = hot_threshold(s->phi, s->n);
 }
 
 static void mark_kept(struct pruning *p, struct hot_tree_summary *s)
 {
 	for (size_t i = p->from->n; i-- > 1;) {
-		if (p->weights[i] >= s->least) {
+		bool cold = p->from->nodes[i].key->name == s->cold_name;
+
+		if (p->weights[i] >= s->least && !cold) {
 			s->hot += p->from->nodes[i].self;
 			s->hot_nodes++;
 			p->keep[i] = 1;
 		} else if (p->keep[i]) {
 			s->callers++;
 		} else {
-			s->removed++;
+			s->removed += !cold;
 		}
 		p->keep[p->from->nodes[i].parent] |= p->keep[i];
 	}
@@ -77,12 +81,13 @@ static int copy_kept(struct pruning *p)
 		image = &p->to->nodes[p->map[i]];
 		image->self += n->self;
 		image->samples += n->samples;
+		image->error += n->error;
 	}
 	return 0;
 }
 
-int hot_tree_new(const struct cct *from, struct symbol_table *names, double phi, bool by_total,
-		 struct cct *to, uint32_t **map, struct hot_tree_summary *summary)
+int hot_tree_new(const struct cct *from, struct symbol_table *names, struct cct *to, uint32_t **map,
+		 struct hot_tree_summary *summary)
 {
 	struct pruning p = {
 		.from = from,
@@ -96,7 +101,6 @@ int hot_tree_new(const struct cct *from, struct symbol_table *names, double phi,
 	int r = -ENOMEM;
 
 	*to = (struct cct){0};
-	*summary = (struct hot_tree_summary){.phi = phi, .by_total = by_total};
 	summary->cold_name = p.cold.name = symbol_table_intern(names, HOT_TREE_COLD);
 	if (p.groups && p.weights && p.map && p.keep && p.cold.name != UINT32_MAX &&
 	    !cct_init(to)) {

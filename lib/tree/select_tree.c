@@ -389,6 +389,7 @@ int select_tree(const struct cct *all, struct symbol_table *names, const struct 
 			continue;
 		to->nodes[leaves[i].node].self += leaves[i].weight;
 		to->nodes[leaves[i].node].samples += leaves[i].samples;
+		to->nodes[leaves[i].node].error += leaves[i].error;
 	}
 	return 0;
 }

@@ -14,7 +14,7 @@ struct tree_leaf {
 	uint32_t base; /* its node in the tree of all contexts */
 	uint32_t node; /* its node in the shown tree; UINT32_MAX: none */
 	uint32_t file, line;
-	uint64_t weight, samples; /* of the selected samples */
+	uint64_t weight, samples, error; /* of the selected samples */
 };
 
 /* Sets keep[i] != 0 for the nodes of `all` in which a selected context ends. 0 or -ENOMEM. */

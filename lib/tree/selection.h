@@ -83,6 +83,7 @@ struct selection {
 	enum select_recursion recursion;
 	unsigned int suffix; /* innermost frames that are kept; 0: all */
 	double hot;	     /* phi; 0: contexts need not be hot */
+	bool hot_default;    /* a summary's own phi goes first */
 	bool hot_by_total;   /* what a context calls counts, too */
 };
 

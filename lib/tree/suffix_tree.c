@@ -71,6 +71,7 @@ static int shorten_all(struct suffixes *s, struct cct *to, uint32_t *map)
 			return -ENOMEM;
 		to->nodes[map[i]].self += n->self;
 		to->nodes[map[i]].samples += n->samples;
+		to->nodes[map[i]].error += n->error;
 	}
 	return 0;
 }

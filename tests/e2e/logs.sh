@@ -52,6 +52,19 @@ else
 	not_ok "syslog: the example is built" log-syslog.c.log
 fi
 
+if ! pkg-config --exists spdlog; then
+	skip "spdlog: each message has its context" "libspdlog-dev is not installed"
+elif mapfile -td ' ' spdlog < <(pkg-config --cflags spdlog | tr -d '\n') &&
+	example log-spdlog.cc "$(pkg-config --libs spdlog)" $CXX -O2 -Werror "${spdlog[@]}" &&
+	./log-spdlog >spdlog.out; then
+	is "spdlog: the message is there" "$(sed -n '1s/ \[.*//p' spdlog.out)" "warning: first is not here"
+	says "spdlog: each message has its context" spdlog.out \
+		"cache::drop < cache::clear < main" \
+		"cache::clear < main"
+else
+	not_ok "spdlog: the example is built" log-spdlog.cc.log
+fi
+
 # A socket that takes what journald would.
 if ! pkg-config --exists libsystemd; then
 	skip "journal: an entry has its context" "libsystemd-dev is not installed"

@@ -76,4 +76,41 @@ if record_options=--verify record self libraries.data libraries/main libraries/l
 else
 	not_ok "libraries instrumented, program not: recorded" libraries.data.err
 fi
+
+# A library that calls its own exported functions, alone, and with another one in between.
+gates() { # DIR CFLAGS LDFLAGS LIBRARY-FLAGS
+	mkdir "$1" &&
+		$CXX -O2 -g $2 -fPIC -shared "$w/gates_lib.cc" $3 $4 -o "$1/libgates.so" &&
+		$CXX -O2 -g $2 -fPIC -shared "$w/gates_over.cc" $3 -ldl -o "$1/over.so" &&
+		$CXX -O2 -g -fPIC -shared "$w/gates_over.cc" -ldl -o "$1/plain.so" &&
+		$CXX -O2 -g $2 "$w/gates_main.cc" $3 -L"$1" -lgates -Wl,-rpath,"$PWD/$1" -ldl \
+			-pthread -o "$1/main"
+}
+check "gates: builds plain" gates gates_plain "" "" ""
+want=$(gates_plain/main) want_over=$(LD_PRELOAD=$PWD/gates_plain/over.so gates_plain/main)
+check "gates: the other library makes a difference" test "$want" != "$want_over"
+for flags in -Wl,-z,lazy -Wl,-z,now -Wl,-Bsymbolic; do
+	dir=gates_${flags##*[,-]}
+	check "gates $flags: builds" gates "$dir" "${cflags#-O2 -g }" "$ldflags" "$flags"
+	is "gates $flags: output" "$("$dir/main")" "$want"
+	[ $flags != -Wl,-Bsymbolic ] || continue
+	for over in over plain; do
+		is "gates $flags: output with $over.so" \
+			"$(LD_PRELOAD=$PWD/$dir/$over.so "$dir/main")" "$want_over"
+	done
+done
+for over in "" over plain; do
+	cat >gates.sh <<-END
+		#!/bin/sh
+		LD_PRELOAD=\$LD_PRELOAD${over:+:$PWD/gates_lazy/$over.so} exec gates_lazy/main
+	END
+	chmod +x gates.sh
+	# Jumps and exceptions are marked while they are under way.
+	if record self gates.data ./gates.sh; then
+		allow_marked=20 recording_is_exact "gates, ${over:-nothing}: all samples exact" \
+			gates.data 50
+	else
+		not_ok "gates, ${over:-nothing}: recorded" gates.data.err
+	fi
+done
 done_testing

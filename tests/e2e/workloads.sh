@@ -72,7 +72,7 @@ workload() {
 
 for source in "$top"/tests/workloads/*.c "$top"/tests/workloads/*.cc; do
 	name=$(basename "${source%.*}")
-	case $name in shlib* | module* | foreign* | preload*) continue ;; esac
+	case $name in shlib* | module* | foreign* | preload* | gates*) continue ;; esac
 	[ "$(words "$source" sampled)" != no ] || continue
 	case " ${*:-$name} " in *" $name "*) workload "$source" "$name" ;; esac
 done

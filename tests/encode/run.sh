@@ -104,6 +104,53 @@ is "one indirect site" "$(field 'indirect sites' prog)" 1
 check "something is a zero edge" test "$(field 'zero edges' prog)" -gt 0
 check "something is ext" test "$(field ext prog)" -gt 0
 
+# ---- guards ------------------------------------------------------------------------------
+
+# A guard calls the function that a pointer held during a recording.  Other functions are pushed.
+cat > pointers.c <<'END'
+#include <stdio.h>
+__attribute__((noipa)) int leaf(int x) { for (volatile int i = 0; i < 1000; i++); return x + 1; }
+__attribute__((noipa)) int one(int x) { for (volatile int i = 0; i < 1000; i++); return leaf(x) + 1; }
+__attribute__((noipa)) int two(int x) { for (volatile int i = 0; i < 1000; i++); return leaf(x) * 3; }
+int (*volatile memory)(int) = one;
+__attribute__((noipa)) int call(int (*f)(int), int (**in)(int), int x) { return f(x) + in[1](x) - memory(x) + 1; }
+int main(int argc, char **argv) {
+	int (*table[])(int) = {one, leaf}, sum = 0, n = 30000;
+	(void)argv;
+	if (argc > 1) { table[1] = two; memory = leaf; }
+	for (int i = 0; i < n; i++) sum += call(argc > 1 ? two : one, table, i);
+	printf("%d\n", sum);
+}
+END
+# shellcheck disable=SC2086
+$CC -O2 -g $cflags pointers.c $ldflags -o pointers 2>log
+pcce-record -q -b self -F 2000 -o pointers.data -- ./pointers >expected.one 2>>log
+./pointers other >expected.two
+cp pointers guarded
+is "without a recording there is no guard" "$(field guards pointers)" 0
+check "a recording with calls through pointers" pcce-encode -p pointers.data guarded
+is "each of the three calls has a guard" "$(field guards guarded)" 3
+pcce-record -q -b self -F 2000 --verify -o guarded.data -- ./guarded >got.one 2>>log
+pcce-record -q -b self -F 2000 --verify -o missed.data -- ./guarded other >got.two 2>>log
+check "the output is the same if guards hold" cmp expected.one got.one
+check "and if they all fail" cmp expected.two got.two
+for data in guarded missed; do
+	pcce-report --stats -i $data.data >stats 2>&1
+	check "$data: contexts are compared" test "$(sed -n 's/^verified: //p' stats)" -gt 20
+	is "$data: and are the real ones" "$(sed -n 's/^mismatches: //p' stats)" 0
+	is "$data: all are exact" "$(sed -n 's/^undecodable: //p' stats)" 0
+done
+pcce-report -i guarded.data --format=folded >folded
+check "guarded calls are in the chain" grep -q 'main;call;one;leaf' folded
+cp guarded again
+pcce-encode -p guarded.data again
+is "guards stay with a recording of themselves" "$(field guards again)" 3
+pcce-encode -p missed.data again
+./again other >got.two
+check "a recording of misses replaces them" test "$(field guards again)" = 3 -a \
+	"$(pcce-encode --dump -v again | grep -c 'line .*-> two')" = 2
+check "and the output is the same" cmp expected.two got.two
+
 # ---- what is hot ---------------------------------------------------------------------------
 
 # The compiler cannot know how often pointers lead to a function; a profile does.
@@ -158,6 +205,42 @@ cp guessed again && strip again && objcopy -R .comment again && pcce-encode -p h
 is "and from one that other tools have rewritten" \
 	"$(pcce-encode --dump -v again | sed 1d)" "$(pcce-encode --dump -v loose | sed 1d)"
 check "which runs" ./again
+
+# A library calls its own functions through gates, also if it is encoded again.
+cat > own.c <<'END'
+#define EXPORT __attribute__((noinline, noclone))
+EXPORT int own_burn(int n) { for (int i = 0; i < n * 1000; i++) __asm__ volatile(""); return n; }
+EXPORT int own_work(int n) { return own_burn(n) + own_burn(n + 1); }
+EXPORT int own_tail(int n) { return own_work(n + 1); }
+EXPORT int own_all(int n) { int t = 0; while (n--) t += own_tail(n % 7) + own_work(n % 5); return t; }
+END
+printf 'int own_all(int);\nint main(void) { return own_all(3000) == 0; }\n' > own_main.c
+code_of() { objdump -d --no-show-raw-insn -j .text -j .plt "$1" | sed 1,3d | grep -v nop; }
+for flags in "-O2 -Wl,-z,lazy" "-O2 -fno-plt"; do
+	# shellcheck disable=SC2086
+	{
+		$CC $flags $cflags -fPIC -shared own.c $ldflags -o libown.so &&
+			PCCE_ENCODE=off $CC $flags $cflags -fPIC -shared own.c $ldflags -o libloose.so &&
+			$CC -O2 -g own_main.c -L. -lown -Wl,-rpath,"$PWD" -o own
+	} >log 2>&1
+	is "$flags: no call of an own function is a push" \
+		"$(pcce-encode --dump -v libown.so | grep -c 'push -> own_')" 0
+	is "all lead through gates" \
+		"$(pcce-encode --dump -v libown.so | grep -c -- '-> own_[a-z]*@plt')" 5
+	pcce-record -q -b self -F 2000 --verify -o own.data -- ./own 2>log
+	pcce-report --stats -i own.data >stats 2>&1
+	check "contexts are the real ones" test "$(sed -n 's/^verified: //p' stats)" -gt 20
+	is "and all others, too" "$(sed -n 's/^mismatches: //p' stats)" 0
+	pcce-report -i own.data --format=folded >own.folded
+	check "gates are not shown" grep -q 'own_all;own_tail;own_work;own_burn ' own.folded
+	cp libown.so libanew.so
+	check "the library is encoded anew" pcce-encode -p own.data libanew.so
+	pcce-encode -p own.data libloose.so
+	is "the code is the same as from a file that is not encoded" \
+		"$(code_of libanew.so | md5sum)" "$(code_of libloose.so | md5sum)"
+	cp libanew.so libown.so
+	check "which runs" ./own
+done
 
 not_by() { # NAME DATA FILE TEXT: the recording is refused with one line, and the file left alone
 	local before

@@ -152,11 +152,32 @@ static bool came_between(const struct between *seen, const struct decode_frame *
 	return false;
 }
 
+/* The function behind a gate; of another function, itself. */
+static uint32_t behind_gate(const struct encoding_table *t, uint32_t func)
+{
+	for (uint64_t i = 0; t->funcs[func].flags & PCCE_FUNC_GATE && i < t->head->tails.count; i++)
+		if (t->tails[i].from == func)
+			return t->tails[i].to;
+	return func;
+}
+
+/* A function without slots may have replaced the imported one, and call it. */
+static bool may_be_replaced(const struct encoding_table *t, const struct pcce_table_site *site,
+			    const struct decode_frame *inner)
+{
+	const struct encoding_table *u = &space_file(inner->module)->table;
+
+	return site->callee == PCCE_NONE && site->callee_name &&
+	       !strcmp(encoding_table_string(t, site->callee_name),
+		       encoding_table_string(u, u->funcs[inner->func].name));
+}
+
 static bool between_agrees(const struct between *claimed, const struct between *seen,
 			   const struct decode_frame *inner, const struct decode_frame *outer)
 {
 	const struct pcce_table_site *site;
 	const struct encoding_table *t;
+	uint32_t callee;
 
 	if (claimed->overflow || seen->overflow)
 		return true;
@@ -170,14 +191,17 @@ static bool between_agrees(const struct between *claimed, const struct between *
 	t = &space_file(outer->module)->table;
 	site = &t->sites[outer->site];
 	if (seen->foreign && !claimed->foreign && !(site->flags & PCCE_SITE_INDIRECT) &&
-	    !came_between(seen, inner))
+	    !came_between(seen, inner) && !may_be_replaced(t, site, inner))
 		return site->callee != PCCE_NONE &&
 		       t->funcs[site->callee].flags & PCCE_FUNC_TAIL_OUT;
-	if (site->callee != PCCE_NONE &&
-	    (site->callee != inner->func || outer->module != inner->module))
-		return claimed->n &&
-		       claimed->left[claimed->n - 1] == left_name(outer->module, site->callee);
-	return true;
+	if (site->callee == PCCE_NONE)
+		return true;
+	callee = behind_gate(t, site->callee);
+	/* In the gate itself, the gate is the callee. */
+	if ((callee == inner->func || site->callee == inner->func) &&
+	    outer->module == inner->module)
+		return true;
+	return claimed->n && claimed->left[claimed->n - 1] == left_name(outer->module, callee);
 }
 
 static bool neighbours_agree(const struct chain *c, const struct decode_context *ctx)

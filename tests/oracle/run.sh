@@ -173,6 +173,32 @@ job_tls() { # FLAGS
 			"$scratch/module.so"
 }
 
+# A library whose exported functions call each other. OVER is what comes in between: nothing, or a
+# library with or without slots, which is loaded before it, or opened while the program runs.
+# PROGRAM: with or without slots.
+job_gates() { # OVER PROGRAM FLAGS LIBRARY-FLAGS
+	local w=$top/tests/workloads over=$1 program=$2 plain flags argv=() options=()
+	plain="$3 -g -DPCCE_STEPPED"
+	flags="$plain $(pcce-config --cflags)"
+	case $over in
+	with | late) options=("$flags" "$(pcce-config --ldflags)") ;;
+	*) options=("$plain" "") ;;
+	esac
+	built "gates $*" '
+		$CXX $flags -fPIC -shared "$w/gates_lib.cc" $(pcce-config --ldflags) '"$4"' -o "$scratch/libgates.so"
+		$CXX ${options[0]} -fPIC -shared "$w/gates_over.cc" ${options[1]} -ldl -o "$scratch/over.so"
+		case $program in
+		slots) $CXX $flags "$w/gates_main.cc" $(pcce-config --ldflags) -L"$scratch" -lgates -Wl,-rpath,"$scratch" -ldl -pthread -o "$scratch/main" ;;
+		*) $CXX $plain "$w/gates_main.cc" -L"$scratch" -lgates -Wl,-rpath,"$scratch" -ldl -pthread -o "$scratch/main" ;;
+		esac' || return
+	options=()
+	case $over in
+	with | without) options=(--preload="$scratch/over.so") ;;
+	late) argv=("$scratch/over.so") ;;
+	esac
+	stepped "gates $*" --limit=$limit "${options[@]}" "$scratch/main" "${argv[@]}"
+}
+
 # A program that imports a C++20 module.
 job_modules() { # FLAGS
 	local w=$top/tests/workloads flags
@@ -201,6 +227,23 @@ job_foreign_static() { # FLAGS LIMIT
 		$CXX $plain -c "$w/foreign_eh_lib.cc" -o "$scratch/foreign.o"
 		$CXX $flags "$w/foreign_eh.cc" "$scratch/foreign.o" $(pcce-config --ldflags) -o "$scratch/eh"' &&
 		stepped "foreign_eh $1" --limit="$2" "$scratch/eh"
+}
+
+# A program with guards by a recording of itself.  It then calls the expected functions, or others.
+job_guards() { # FLAGS [STEP-OPTION...] ARGUMENTS
+	local flags=$1 name="guards $*" n
+	shift
+	built "$name" '
+		$CXX $flags -g $(pcce-config --cflags) "$here/programs/guards.cc" $(pcce-config --ldflags) -o "$scratch/guards"
+		pcce-record -q -b self -F 2000 -o "$scratch/data" -- "$scratch/guards" 1000000
+		pcce-encode -p "$scratch/data" "$scratch/guards"' || return
+	n=$(pcce-encode --dump=json "$scratch/guards" | sed -n 's/^ "guards": \([0-9]*\),$/\1/p')
+	if [ "${n:-0}" -lt 8 ]; then
+		echo "not ok $name: has guards (${n:-none})"
+		return
+	fi
+	# shellcheck disable=SC2086 # the last argument is a list
+	stepped "$name" --limit=$limit "${@:1:$#-1}" "$scratch/guards" ${!#}
 }
 
 # Real programs, as tests/programs builds them. The command may use $prog and $here.
@@ -295,7 +338,7 @@ else
 	levels=-O2 kinds=-pie
 fi
 for source in "$top"/tests/workloads/*.c "$top"/tests/workloads/*.cc; do
-	case $(basename "$source") in shlib* | module* | foreign* | preload*) continue ;; esac
+	case $(basename "$source") in shlib* | module* | foreign* | preload* | gates*) continue ;; esac
 	version=$(gcc_for "$source")
 	: "${version:=0}"
 	for level in $levels; do
@@ -319,9 +362,33 @@ for level in $levels; do
 	add modules "$level"
 	add tls "$level -mtls-dialect=gnu"
 	add tls "$level -mtls-dialect=gnu2"
+	for kind in $kinds; do
+		[ "$kind" = -pie ] || kind="-fno-pie $kind"
+		add guards "$level $kind" 40
+		add guards "$level $kind" "40 other"
+		add guards "$level $kind" --signal=USR1,97 40
+	done
 	add foreign foreign_eh "$level"
 	add foreign foreign_lost "$level"
+	for over in nothing with without late; do
+		add gates $over slots "$level" -Wl,-z,lazy
+	done
+	add gates with plain "$level" -Wl,-z,lazy
+	add gates without slots "$level" -Wl,-z,now
+	add gates with slots "$level -fno-plt" -Wl,-z,lazy
 done
+# What decides how a library calls its own functions.
+if [ $full = 1 ]; then
+	for over in nothing with without; do
+		[ $over = with ] || add gates $over slots "-O2 -fno-plt" -Wl,-z,lazy
+		add gates $over slots "-O2 -fno-semantic-interposition" -Wl,-z,lazy
+		add gates $over slots -O2 -Wl,-Bsymbolic
+		add gates $over slots -O2 -Wl,-Bsymbolic-functions
+		add gates $over plain -O2 -Wl,-z,now
+		add gates $over slots "-O2 -fcf-protection=full -ffunction-sections -Wl,--gc-sections" -Wl,-z,lazy
+		add gates $over slots "-O2 -flto" -Wl,-z,lazy
+	done
+fi
 if [ $full = 1 ]; then
 	# Looking up the first frame takes a static program 12 million instructions.
 	for flags in -static "-static-libgcc -static-libstdc++"; do

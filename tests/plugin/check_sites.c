@@ -246,13 +246,16 @@ static void check_sizes(const struct block *b, const struct pcce_site_record *r,
 	unsigned int found =
 		r->before_len - (r->flags & PCCE_SITE_SPILL_REGS ? PCCE_SLOT_SPILL_REGS : 0);
 
-	if (!pic && !rare && r->flags & PCCE_SITE_INDIRECT) {
-		before = PCCE_SLOT_PUSH;
-		after = PCCE_SLOT_POP;
-	} else if (!pic && !rare && !(r->flags & PCCE_SITE_LEAF) && found == PCCE_SLOT_PUSH_CLEAR) {
+	if (b->head.flags & PCCE_BLOCK_GATE) {
+		before = after = PCCE_SLOT_DIRECT;
+	} else if (!rare && r->flags & PCCE_SITE_INDIRECT) {
+		before = pic ? PCCE_SLOT_PUSH_PIC : PCCE_SLOT_PUSH;
+		after = pic ? PCCE_SLOT_POP_PIC : PCCE_SLOT_POP;
+	} else if (!rare && !(r->flags & PCCE_SITE_LEAF) &&
+		   found == (pic ? PCCE_SLOT_PUSH_PIC : PCCE_SLOT_PUSH_CLEAR)) {
 		/* The compiler expects a push. */
 		before = found;
-		after = PCCE_SLOT_POP;
+		after = pic ? PCCE_SLOT_POP_PIC : PCCE_SLOT_POP;
 	} else if (pic && r->flags & PCCE_SITE_LEAF) {
 		before = PCCE_SLOT_LEAF_PIC_BEFORE;
 	}
@@ -335,7 +338,24 @@ static void check_record(const struct block *b, const struct pcce_site_record *r
 	}
 	if (!all_nops(p, r->before_len) || !all_nops(p + (after - before), r->after_len))
 		bad("%s: a slot at %#" PRIx64 " is not all nops", b->name, before);
-	check_call(b, r, call, after - call);
+	/* pcce-encode writes the call of a gate. */
+	if (!(b->head.flags & PCCE_BLOCK_GATE))
+		check_call(b, r, call, after - call);
+	else if (r->before + r->before_len != PCCE_GATE_CALL ||
+		 after - call != PCCE_GATE_CALL_BYTES ||
+		 !all_nops(code_at(call, after - call), after - call))
+		bad("%s: no room for the call of a gate at %#" PRIx64, b->name, call);
+}
+
+/* The comparison is still nops, and the frame is there. */
+static void check_gate(const struct block *b)
+{
+	const uint8_t *p = code_at(b->head.start, b->head.length);
+
+	if (b->head.n_sites != 2 || b->head.length != PCCE_GATE_CALL + 24 || !p ||
+	    !all_nops(p, PCCE_GATE_JUMP) || memcmp(p + PCCE_GATE_JUMP + 5, "\x48\x83\xec\x08", 4) ||
+	    memcmp(p + b->head.length - 5, "\x48\x83\xc4\x08\xc3", 5))
+		bad("%s: no gate at %#" PRIx64, b->name, (uint64_t)b->head.start);
 }
 
 static void check_block(const struct block *b)
@@ -354,6 +374,8 @@ static void check_block(const struct block *b)
 		bad("%s: the entry slot is not all nops", b->name);
 	printf("part " HEX " " HEX " %s %#x\n", (uint64_t)h->start, (uint64_t)h->start + h->length,
 	       b->name, h->flags);
+	if (h->flags & PCCE_BLOCK_GATE)
+		check_gate(b);
 	for (unsigned int i = 0; i < h->n_sites; i++)
 		check_record(b, b->records + i);
 }

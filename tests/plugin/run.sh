@@ -518,7 +518,45 @@ result $? "records have source lines"
 result $? "records of a shared library"
 fact "-fPIC: a direct call has 16 and 16 bytes" f_direct 0x40 16 16
 fact "-fPIC: a leaf has 19 and 16 bytes" f_leaf 0x42 19 16
-fact "-fPIC: an indirect call is left to helpers" f_indirect 0x41 16 16
+fact "-fPIC: an indirect call has room for a push and a pop" f_indirect 0x41 65 62
+fact "-fPIC: so has a call of what tail-calls through a pointer" f_to_jump 0x40 65 62
+
+# Gates are for functions that a library exports, and that take nothing from the stack.
+cat > gates.c <<'END'
+#include <stdarg.h>
+struct large { long word[4]; };
+extern int outside(int);
+int g_plain(int x) { return outside(x) + 1; }
+int g_none(int x) { return x; }
+struct large g_large(long x) { struct large l = {{x, x, x, x}}; return l; }
+__attribute__((weak)) int g_weak(int x) { return outside(x); }
+int g_stack(int a, int b, int c, int d, int e, int f, int g) { return outside(a + b + c + d + e + f + g); }
+int g_by_value(struct large l) { return outside(l.word[0]); }
+int g_list(int n, ...) { va_list a; va_start(a, n); n = va_arg(a, int); va_end(a); return n; }
+void *g_back(void) { return __builtin_return_address(0); }
+__attribute__((ms_abi)) int g_foreign(int x) { return outside(x); }
+__attribute__((visibility("hidden"))) int g_hidden(int x) { return outside(x) + 2; }
+__attribute__((visibility("protected"))) int g_protected(int x) { return outside(x) + 3; }
+__attribute__((noinline)) static int g_static(int x) { return outside(x) + 4; }
+int g_user(int x) { return g_static(x) + 1; }
+END
+gates_of() { awk '$1 == "part" && sub(/@plt$/, "", $4) { printf "%s ", $4 }' facts.x.sites; }
+for flags in -fPIC "-fPIC -fno-plt" "-fPIC -ffunction-sections -Wl,--gc-sections" \
+	"-fPIC -fno-asynchronous-unwind-tables" "-fPIC -fno-dwarf2-cfi-asm" "-fPIC -masm=intel" \
+	"-fPIC -fcf-protection=full -freorder-blocks-and-partition"; do
+	# shellcheck disable=SC2086
+	"$CC" -O2 $flags -fplugin="$PLUGIN" -shared gates.c page.o -o facts.x > log 2>&1 &&
+		inspect facts.x && gates_of >> log &&
+		[ "$(gates_of | tr ' ' '\n' | sort | tr '\n' ' ')" = "g_large g_none g_plain g_user g_weak " ]
+	result $? "gates of a shared library, $flags"
+done
+for flags in -fPIE "-fPIC -fvisibility=hidden" "-fPIC -mfunction-return=thunk"; do
+	# shellcheck disable=SC2086
+	"$CC" -O2 $flags -fplugin="$PLUGIN" -c gates.c -o gates.o > log 2>&1 &&
+		readelf -p .pcce_sites gates.o | grep -q 'g_plain$' &&
+		! readelf -p .pcce_sites gates.o | grep -q '@plt'
+	result $? "no gates with $flags"
+done
 
 # Functions that the plugin does not instrument.
 cat > scope.c <<'END'

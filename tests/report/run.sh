@@ -131,7 +131,7 @@ done)" "pcce-report: cannot use --hot: '0' has a PHI that is not above 0 and at 
 pcce-report: cannot use --hot: '1.5' has a PHI that is not above 0 and at most 1
 pcce-report: cannot use --hot: 'x' is not PHI or PHI,EPSILON, such as 0.0001
 pcce-report: cannot use --hot: '0.1,0.1' has an EPSILON that is not above 0 and below PHI
-pcce-report: cannot use --hot=0.1,0.01: the counts of a recording are exact; leave out EPSILON
+pcce-report: cannot use --hot=0.1,0.01: the recording decides about EPSILON; leave it out
 pcce-report: cannot use --hot-by without --hot
 pcce-report: cannot use --suffix=0: it must be a number from 1 to 1000
 pcce-report: cannot use --suffix=1001: it must be a number from 1 to 1000

@@ -57,6 +57,7 @@ static bool matches(uint64_t id)
 
 static bool push(uint64_t site, bool slow, uint64_t misalign)
 {
+	uint64_t ext = pcce_page.ext;
 	bool good;
 
 	patterns();
@@ -65,7 +66,7 @@ static bool push(uint64_t site, bool slow, uint64_t misalign)
 	if (slow)
 		model[n_model - 1].site = regs_out.r11;
 	good = kept(slow ? regs_out.r11 : site);
-	return good && matches(0) && pcce_page.ext == 0;
+	return good && matches(0) && pcce_page.ext == ext;
 }
 
 static bool pop(bool slow, uint64_t misalign)
@@ -93,10 +94,10 @@ static void test_simple(void)
 		good &= pcce_page.off == 32;
 		good &= pop(false, misalign);
 		good &= pop(false, misalign);
-		good &= pcce_page.id == 7 && pcce_page.off == 0;
+		good &= pcce_page.id == 7 && pcce_page.off == 0 && pcce_page.ext == 5;
 	}
-	ok(good,
-	   "push and pop keep registers and red zone, on an aligned and on a misaligned stack");
+	ok(good, "push and pop keep registers, red zone and ext, on aligned and misaligned stacks");
+	pcce_page.ext = 0;
 	pcce_page.id = 3;
 	good = push(0, true, 0) && pop(true, 8) && pcce_page.id == 3 && pcce_page.off == 0;
 	ok(good, "the slow stubs go on at r11");

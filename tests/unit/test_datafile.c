@@ -252,6 +252,84 @@ static void test_unknown(const char *path)
 	datafile_close(r);
 }
 
+/* ---- summaries ------------------------------------------------------------------- */
+
+static struct pcce_rec_hot good_summary(void)
+{
+	struct pcce_rec_hot h = {.samples = 100, .weight = 1000, .offset = 10, .counters = 100};
+	double phi = 0.05, epsilon = 0.01;
+
+	memcpy(&h.phi, &phi, sizeof(phi));
+	memcpy(&h.epsilon, &epsilon, sizeof(epsilon));
+	return h;
+}
+
+/* Writes a summary of one context, and reads it. Returns what the reader's last answer is. */
+static int read_summary(const char *path, const struct pcce_rec_hot *h, int times,
+			const struct pcce_rec_context *c, struct datafile_sample *got)
+{
+	struct pcce_rec_info info = {.start_time = 1};
+	const char *const strings[] = {"", "", "", "", ""};
+	const struct pcce_record *rec;
+	struct datafile_writer *w;
+	struct datafile_reader *r;
+	struct error why;
+	int fd = open(path, O_CREAT | O_TRUNC | O_RDWR, 0600), err;
+
+	err = datafile_writer_new(fd, path, &w);
+	err = err ? err : datafile_put_strings(w, PCCE_REC_INFO, &info, sizeof(info), strings, 5);
+	while (times-- && !err)
+		err = datafile_put(w, PCCE_REC_HOT, h, sizeof(*h), NULL, 0);
+	err = err ? err : datafile_put(w, PCCE_REC_CONTEXT, c, sizeof(*c), NULL, 0);
+	if (err || datafile_writer_close(w) || datafile_open(path, &r, &why))
+		return -EIO;
+	while ((err = datafile_next(r, &rec)) > 0)
+		if (rec->type == PCCE_REC_CONTEXT && datafile_sample(rec, got))
+			got->sample = NULL;
+	datafile_close(r);
+	return err;
+}
+
+static void test_summary(const char *path)
+{
+	const struct pcce_rec_context good = {
+		.samples = 3, .weight = 30, .error = 5, .key = {1, 2}};
+	struct datafile_sample got = {0};
+	struct pcce_rec_context c;
+	struct pcce_rec_hot h = good_summary();
+	double x;
+	int refused = 0;
+
+	tap_ok(!read_summary(path, &h, 1, &good, &got) && got.samples == 3 && got.weight == 30 &&
+		       got.error == 5,
+	       "a summary is read", "%llu, %llu, %llu", (unsigned long long)got.samples,
+	       (unsigned long long)got.weight, (unsigned long long)got.error);
+	refused += read_summary(path, &h, 2, &good, &got) == -EINVAL;
+	h.offset = 11;
+	refused += read_summary(path, &h, 1, &good, &got) == -EINVAL;
+	h = good_summary();
+	h.counters = 0;
+	refused += read_summary(path, &h, 1, &good, &got) == -EINVAL;
+	h = good_summary();
+	h.phi = h.epsilon;
+	refused += read_summary(path, &h, 1, &good, &got) == -EINVAL;
+	h = good_summary();
+	x = -0.01;
+	memcpy(&h.epsilon, &x, sizeof(x));
+	refused += read_summary(path, &h, 1, &good, &got) == -EINVAL;
+	h = good_summary();
+	c = good;
+	c.samples = 0;
+	refused += read_summary(path, &h, 1, &c, &got) == -EINVAL;
+	c = good;
+	c.error = UINT64_MAX;
+	refused += read_summary(path, &h, 1, &c, &got) == -EINVAL;
+	c = good;
+	c.sample.n_entries = 1;
+	refused += read_summary(path, &h, 1, &c, &got) == -EINVAL;
+	tap_ok(refused == 8, "impossible ones are refused", "%d of 8 are", refused);
+}
+
 int main(void)
 {
 	static const rlim_t limits[] = {
@@ -279,6 +357,7 @@ int main(void)
 		test_full_disk(path, limits[i]);
 	test_full_device();
 	test_unknown(path);
+	test_summary(path);
 	unlink(path);
 	return tap_done();
 }

@@ -75,17 +75,23 @@ static const char *judge_space_saving(struct space_saving *s, size_t items, doub
 
 static const char *judge_misra_gries(const struct misra_gries *m, size_t items, double epsilon)
 {
-	uint64_t all = 0;
+	uint64_t all = 0, low = 0;
 
 	if (m->total != sum)
 		return "N";
 	if (m->offset > permitted(epsilon))
 		return "the offset is above epsilon N";
 	for (size_t i = 0; i < items; i++) {
-		all += misra_gries_low(m, i);
 		if (truth[i] < misra_gries_low(m, i) || truth[i] > misra_gries_high(m, i))
 			return "a count is out of its bounds";
+		if (misra_gries_error(m, i) > m->offset)
+			return "an error is above the offset";
+		low += misra_gries_low(m, i);
 	}
+	for (size_t i = 0; i < m->n; i++)
+		all += m->of[i].count;
+	if (low > sum)
+		return "more is counted than there is";
 	return all + m->k * m->offset <= sum ? NULL : "more was subtracted than N pays for";
 }
 
@@ -134,20 +140,33 @@ static bool hot_are_found(struct space_saving *s, const struct misra_gries *m,
 
 /* ---- streams ----------------------------------------------------------------------- */
 
+/* Makes the same summary again from what a file would say of it. */
+static int copy_by_bounds(struct misra_gries *to, const struct misra_gries *from)
+{
+	int r = misra_gries_begin(to, from->total, from->offset);
+
+	for (size_t i = 0; i < from->n; i++)
+		r |= misra_gries_restore(to, from->of[i].item,
+					 misra_gries_low(from, from->of[i].item),
+					 from->of[i].error);
+	return r;
+}
+
 /* Feeds a stream to each summary in turn, half of it to summaries that are merged then. Returns
  * what is wrong, NULL: nothing. */
 static const char *try_stream(const struct event *events, size_t n, size_t items, double epsilon,
 			      double phi)
 {
 	struct space_saving s, second;
-	struct misra_gries m, half, both;
+	struct misra_gries m, half, copy, both;
 	struct lossy_counting l;
 	const char *wrong = NULL;
 	int r = 0;
 
 	if (space_saving_init(&s, epsilon) || space_saving_init(&second, epsilon) ||
 	    misra_gries_init(&m, epsilon) || misra_gries_init(&half, epsilon) ||
-	    misra_gries_init(&both, epsilon) || lossy_counting_init(&l, epsilon))
+	    misra_gries_init(&copy, epsilon) || misra_gries_init(&both, epsilon) ||
+	    lossy_counting_init(&l, epsilon))
 		return "no memory";
 	for (size_t i = 0; i < n; i++) {
 		const struct event *e = &events[i];
@@ -162,7 +181,8 @@ static const char *try_stream(const struct event *events, size_t n, size_t items
 		else
 			r |= space_saving_add(&second, e->item, e->weight);
 	}
-	r |= misra_gries_merge(&both, &half);
+	r |= copy_by_bounds(&copy, &half);
+	r |= misra_gries_merge(&both, tap_random(&state) % 2 ? &half : &copy);
 	r |= misra_gries_merge_space_saving(&both, &second);
 	count_exactly(events, n);
 	if (r)
@@ -178,6 +198,7 @@ static const char *try_stream(const struct event *events, size_t n, size_t items
 	space_saving_free(&second);
 	misra_gries_free(&m);
 	misra_gries_free(&half);
+	misra_gries_free(&copy);
 	misra_gries_free(&both);
 	lossy_counting_free(&l);
 	forget(items);

@@ -33,8 +33,9 @@ _pcce_files() {
 _pcce_value() {
 	case $command$1 in
 	*--format) _pcce_words "$(_pcce_formats "$path")" ;;
-	*--input | *-i | *--output | *-o | *--profile | *--dictionary | *encode-p | *decode-d)
+	*--input | *-i | *--output | *-o | *--profile | *--dictionary | *encode-p | *decode-d | *--crash | *decode-c)
 		_pcce_files -f ;;
+	*--select | *decode-x) ;;
 	*--source | *--symbols | *decode-s | *core-s) _pcce_files -d ;;
 	*--color) _pcce_words "always never auto" ;;
 	*diff--by) _pcce_words "calls names" ;;
@@ -55,7 +56,7 @@ _pcce_value() {
 		;;
 	*record--pid | *record-p) _pcce_words "$(cd /proc && printf '%s\n' [0-9]*)" ;;
 	*--pid | *--tid | *--comm | *--event | *--time | *--focus | *--ignore | *--under) ;;
-	*report--hot | *compare--phi | *--min-percent | *--max-depth | *--max-rows | *diff--lines | *diff-n) ;;
+	*report--hot | *record--hot | *compare--phi | *--min-percent | *--max-depth | *--max-rows | *diff--lines | *diff-n) ;;
 	*--count | *record-c | *--frequency | *record-F) ;;
 	*) return 1 ;;
 	esac
@@ -123,7 +124,7 @@ _pcce() {
 	elif [[ $command == pcce-encode || $command == pcce-merge || $command == pcce-diff ||
 		$command == pcce-compare ]]; then
 		_pcce_files -f
-	elif [ "$command" = pcce-core ]; then
+	elif [ "$command" = pcce-core ] || [ "$command" = pcce-decode ]; then
 		_pcce_files -f
 	elif [ "$command" = pcce-record ] || [ "$command" = pcce-check ]; then
 		_pcce_files -c -f

@@ -7,6 +7,7 @@
  * Most kinds first overwrite the stack above the innermost frame, with return addresses and all.
  */
 #define _GNU_SOURCE
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -16,7 +17,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define NOINLINE __attribute__((noinline, noclone))
@@ -78,6 +81,14 @@ static void handler(int sig)
 
 static void *volatile nothing;
 
+/* Memory of a file that has no bytes. */
+static NOINLINE void *short_file(void)
+{
+	int fd = memfd_create("short", 0);
+
+	return fd < 0 ? MAP_FAILED : mmap(NULL, 4096, PROT_WRITE, MAP_SHARED, fd, 0);
+}
+
 static NOINLINE int crash(int x)
 {
 	volatile char local[64];
@@ -113,6 +124,34 @@ static NOINLINE int crash(int x)
 		memcpy((void *)(uintptr_t)(8 + x % 2), chain, 5000 + (size_t)x % 2);
 	} else if (is("return")) {
 		smash(__builtin_frame_address(0));
+	} else if (is("leaf")) {
+		/* In a function that cannot call back. */
+		smash(__builtin_frame_address(0));
+		x += (int)strlen((char *)nothing + 8);
+	} else if (is("free")) {
+		void *volatile p = malloc(24);
+
+		smash(__builtin_frame_address(0));
+		free(p);
+		free(p);
+	} else if (is("assert")) {
+		smash(__builtin_frame_address(0));
+		assert(zero);
+	} else if (is("bus")) {
+		char *volatile p = short_file();
+
+		smash(__builtin_frame_address(0));
+		*p = 1;
+	} else if (is("no-stack")) {
+		/* Nothing can be read of it. */
+		uintptr_t from = (uintptr_t)&local & ~4095ul, to = (uintptr_t)stack_end & ~4095ul;
+		long r;
+
+		__asm__ volatile("syscall"
+				 : "=a"(r)
+				 : "a"(SYS_mprotect), "D"(from), "S"(to - from), "d"(PROT_NONE)
+				 : "rcx", "r11", "memory");
+		*(volatile int *)nothing = (int)r;
 	} else if (is("wild")) {
 		/* To where no code is. */
 		((void **)__builtin_frame_address(0))[1] = (void *)0x1000;
@@ -121,6 +160,18 @@ static NOINLINE int crash(int x)
 	}
 	LEAVE;
 	return x + local[0];
+}
+
+/* With optimisation, the tail call leaves no frame with a line. */
+static NOINLINE int tail_crash(int x)
+{
+	kind = "null";
+#ifdef __OPTIMIZE__
+	return crash(x);
+#else
+	ENTER;
+	return CALL(crash(x));
+#endif
 }
 
 static int deeper(void);
@@ -180,6 +231,8 @@ static NOINLINE int deeper(void)
 			kind = "null";
 			CALL(qsort(pair, 2, sizeof(*pair), compare));
 			r = pair[0];
+		} else if (is("tail")) {
+			r = CALL(tail_crash(left));
 		} else {
 			r = CALL(crash(left));
 		}
@@ -220,6 +273,18 @@ static void *other(void *unused)
 }
 
 static jmp_buf back;
+static ucontext_t outer, inner;
+static char coroutine_stack[1 << 20] __attribute__((aligned(4096)));
+
+static void coroutine(void)
+{
+	n_chain = 0;
+	ENTER;
+	kind = "null";
+	stack_end = coroutine_stack + sizeof(coroutine_stack);
+	CALL(deeper());
+	LEAVE;
+}
 
 int main(int argc, char **argv)
 {
@@ -251,6 +316,13 @@ int main(int argc, char **argv)
 		}
 		kind = "null";
 		CALL(deeper());
+	} else if (is("coroutine")) {
+		getcontext(&inner);
+		inner.uc_stack.ss_sp = coroutine_stack;
+		inner.uc_stack.ss_size = sizeof(coroutine_stack);
+		inner.uc_link = &outer;
+		makecontext(&inner, coroutine, 0);
+		swapcontext(&outer, &inner);
 	} else {
 		CALL(deeper());
 	}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Counts contexts. A context that is kept has an element in a hash table, whose address is its name
+ * in the counters. When the counters of some contexts have become free, their elements are freed.
+ * Then, if many encoding stacks were met since the last time, those that nothing needs are freed.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+/* An error inside uthash is an error here: the macros leave through it. */
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+#include <pcce/sample.h>
+#include "hot/misra_gries.h"
+#include "merge/summary.h"
+#include "merge/sums.h"
+#include "record/context_keys.h"
+#include "record/hot.h"
+#include "record/live_spaces.h"
+
+#define SWEEP_AFTER 4096 /* new segments */
+
+struct hot_context {
+	UT_hash_handle hh;
+	uint64_t key[2];
+	uint64_t samples;
+	const struct stack_node *below;
+	struct pcce_sample sample; /* the first one; its entries follow */
+};
+
+struct hot_recorder {
+	struct hot_parameters parameters;
+	struct misra_gries counters;
+	struct hot_context *contexts;
+	struct live_spaces *spaces;
+	struct context_keys *keys;
+	struct stack_store *stacks;
+	size_t swept; /* segments after the last sweep */
+	uint64_t samples;
+};
+
+struct hot_recorder *hot_recorder_new(const struct record_modules *m,
+				      const struct hot_parameters *p)
+{
+	struct hot_recorder *h = calloc(1, sizeof(*h));
+
+	if (!h)
+		return NULL;
+	h->parameters = *p;
+	h->spaces = live_spaces_new(m);
+	h->keys = context_keys_new(m);
+	h->stacks = stack_store_new();
+	if (h->spaces && h->keys && h->stacks && !misra_gries_init(&h->counters, p->epsilon))
+		return h;
+	hot_recorder_free(h);
+	return NULL;
+}
+
+void hot_recorder_free(struct hot_recorder *h)
+{
+	struct hot_context *c, *next;
+
+	if (!h)
+		return;
+	HASH_ITER (hh, h->contexts, c, next) {
+		HASH_DEL(h->contexts, c);
+		free(c);
+	}
+	misra_gries_free(&h->counters);
+	live_spaces_free(h->spaces);
+	context_keys_free(h->keys);
+	stack_store_free(h->stacks);
+	free(h);
+}
+
+int hot_recorder_process(struct hot_recorder *h, const struct pcce_rec_process *p)
+{
+	return live_spaces_process(h->spaces, p);
+}
+
+int hot_recorder_map(struct hot_recorder *h, const struct pcce_rec_map *map)
+{
+	return live_spaces_map(h->spaces, map);
+}
+
+/* ---- counting -------------------------------------------------------------------- */
+
+static uint64_t counter_name(const struct hot_context *c)
+{
+	return (uintptr_t)c;
+}
+
+static bool has_counter(const struct hot_recorder *h, const struct hot_context *c)
+{
+	return item_table_find(&h->counters.table, h->counters.of, counter_name(c)) != UINT32_MAX;
+}
+
+/* Frees contexts without counters. */
+static void drop_cold(struct hot_recorder *h)
+{
+	struct hot_context *c, *next;
+
+	HASH_ITER (hh, h->contexts, c, next) {
+		if (!has_counter(h, c)) {
+			HASH_DEL(h->contexts, c);
+			free(c);
+		}
+	}
+}
+
+static void sweep_stacks(struct hot_recorder *h)
+{
+	if (stack_store_count(h->stacks) < 2 * h->swept + SWEEP_AFTER)
+		return;
+	for (const struct hot_context *c = h->contexts; c; c = c->hh.next)
+		stack_store_keep(c->below);
+	stack_store_sweep(h->stacks);
+	h->swept = stack_store_count(h->stacks);
+}
+
+static struct hot_context *add_context(struct hot_recorder *h, const struct pcce_sample *s,
+				       const struct stack_node *below, const uint64_t key[2])
+{
+	size_t entries = s->n_entries * sizeof(struct pcce_entry);
+	struct hot_context *c = calloc(1, sizeof(*c) + entries);
+
+	if (!c)
+		return NULL;
+	memcpy(c->key, key, sizeof(c->key));
+	c->below = below;
+	memcpy(&c->sample, s, sizeof(*s) + entries);
+	c->sample.n_segments = c->sample.n_stack = 0;
+	c->sample.weight = 0;
+	c->sample.sp = 0;
+	c->sample.flags &= ~(PCCE_SAMPLE_COUNTED | PCCE_SAMPLE_TRUNCATED);
+	c->sample.flags |= PCCE_SAMPLE_IP_MIXED;
+	HASH_ADD(hh, h->contexts, key, sizeof(c->key), c);
+	if (!c->hh.tbl) {
+		free(c);
+		return NULL;
+	}
+	return c;
+}
+
+int hot_recorder_sample(struct hot_recorder *h, const struct pcce_sample *s)
+{
+	uint64_t samples = s->flags & PCCE_SAMPLE_COUNTED ? s->sp : 1, layout = 0, key[2],
+		 offset = h->counters.offset;
+	const struct decode_space *as = live_spaces_at(h->spaces, s->pid, &layout);
+	const struct stack_node *below;
+	struct hot_context *c;
+	int r;
+
+	if (!as || stack_store_take(h->stacks, s, &below) ||
+	    context_keys_find(h->keys, as, layout, s, below, key))
+		return -ENOMEM;
+	HASH_FIND(hh, h->contexts, key, sizeof(key), c);
+	if (!c)
+		c = add_context(h, s, below, key);
+	if (!c)
+		return -ENOMEM;
+	if (c->sample.tid != s->tid || c->sample.pid != s->pid)
+		c->sample.tid = 0;
+	r = misra_gries_add(&h->counters, counter_name(c), s->weight ? s->weight : 1);
+	if (r)
+		return r;
+	c->samples += samples;
+	h->samples += samples;
+	if (h->counters.offset != offset)
+		drop_cold(h);
+	sweep_stacks(h);
+	return 0;
+}
+
+/* ---- writing --------------------------------------------------------------------- */
+
+static bool judge_context(void *ctx, const uint64_t key[2], uint64_t *error)
+{
+	const struct hot_recorder *h = ctx;
+	struct hot_context *c;
+
+	HASH_FIND(hh, h->contexts, key, 2 * sizeof(*key), c);
+	*error = c ? misra_gries_error(&h->counters, counter_name(c)) : 0;
+	return c;
+}
+
+static void keep_number(const void *ctx, struct pcce_sample *s)
+{
+	(void)ctx;
+	(void)s;
+}
+
+int hot_recorder_write(const struct hot_recorder *h, struct datafile_writer *w, uint64_t time)
+{
+	struct summary_totals t = {
+		.hot = {.phi = h->parameters.phi,
+			.epsilon = h->parameters.epsilon,
+			.samples = h->samples,
+			.weight = h->counters.total,
+			.offset = h->counters.offset,
+			.counters = h->counters.k},
+		.time = time,
+	};
+	struct merge_sums *sums = merge_sums_new();
+	int r = sums ? 0 : -ENOMEM;
+
+	for (const struct hot_context *c = h->contexts; c && !r; c = c->hh.next) {
+		struct merge_context context = {
+			.key = {c->key[0], c->key[1]},
+			.samples = c->samples,
+			.weight = misra_gries_low(&h->counters, counter_name(c)),
+		};
+
+		t.kept_samples += context.samples;
+		t.kept_weight += context.weight;
+		r = merge_sums_add_context(sums, &c->sample, pcce_sample_entries(&c->sample),
+					   c->below, &context);
+	}
+	if (!r) {
+		merge_sums_set_judge(sums, judge_context, (void *)h);
+		r = merge_sums_write(sums, w, keep_number, NULL);
+	}
+	merge_sums_free(sums);
+	return r ? r : summary_write(&t, w);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Keeps a summary of the samples of a recording in bounded memory (pcce-record --hot): the weighted
+ * algorithm of Misra and Gries (hot/misra_gries.h) on the keys of contexts (context_keys.h).
+ *
+ * At most 2 / epsilon contexts are kept, of all processors, processes and threads together. Each
+ * has one sample, with which the report decodes it, and the part of its encoding stack that no
+ * other one has. Let N be the weight of all samples that were taken. Then a context of more than
+ * epsilon N is kept, and no count lacks more than epsilon N. Lost samples are not part of N.
+ *
+ * Nothing is written before hot_recorder_write(). Some memory depends on the program, but not on
+ * its contexts: what modules, mappings and the encoding stacks of threads need.
+ */
+#ifndef PCCE_RECORD_HOT_H
+#define PCCE_RECORD_HOT_H
+
+#include <pcce/datafile.h>
+#include "hot/parameters.h"
+#include "record/modules.h"
+
+struct hot_recorder;
+
+/* NULL: no memory, for example for 2 / epsilon counters. The modules must outlive it. */
+struct hot_recorder *hot_recorder_new(const struct record_modules *m,
+				      const struct hot_parameters *p);
+void hot_recorder_free(struct hot_recorder *h);
+
+/* Tell about address spaces, in the order of the records. 0 or -ENOMEM. */
+int hot_recorder_process(struct hot_recorder *h, const struct pcce_rec_process *p);
+int hot_recorder_map(struct hot_recorder *h, const struct pcce_rec_map *map);
+
+/* Counts a sample, which its entries and segments follow. 0, -ENOMEM, or -EOVERFLOW: N would not
+ * fit into 64 bits. */
+int hot_recorder_sample(struct hot_recorder *h, const struct pcce_sample *s);
+
+/* Writes the summary. 0, -ENOMEM, or the writer's error. */
+int hot_recorder_write(const struct hot_recorder *h, struct datafile_writer *w, uint64_t time);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Emits the gate of an exported function of a shared library.
+ *
+ * A call of such a function from its own library goes through the procedure linkage table, since
+ * another module may define a function of that name. If none does, the call stays in the library.
+ * pcce-encode leads these calls to the gate, which finds out each time:
+ *
+ *	.subsection 1			behind the code of the unit, in the same section
+ *	.balign	16
+ *	.Lpcce_s7:	.byte ...	16 bytes of nops: compares the GOT slot with f
+ *		jmp	f		equal
+ *	1:	subq	$8, %rsp	different: an ordinary call, since it must be a push
+ *	.Lpcce_b8: .byte ...		13 bytes of nops, as before any call
+ *		.byte	...		6 bytes of nops: the call, through the linkage table
+ *	.Lpcce_a8: .byte ...		13 bytes of nops, as after any call
+ *		addq	$8, %rsp
+ *		ret
+ *
+ * So the gate is a function that tail-calls f, or calls what replaces it. It has a block of its
+ * own, with these two sites. Until pcce-encode has filled it nothing leads there.
+ *
+ * The frame comes between a caller and the function that replaces f. So functions have no gate that
+ * may receive arguments on the stack, or that look at their caller's frame.
+ */
+#include "internal.h"
+
+#define NAME_SUFFIX "@plt"
+
+static bool gets_gate(function *fun)
+{
+	return flag_pic && !flag_pie && TREE_PUBLIC(fun->decl) &&
+	       DECL_VISIBILITY(fun->decl) == VISIBILITY_DEFAULT && !entry_is_fixed(fun) &&
+	       !entry_needs_frame_of_caller(fun) && !flag_split_stack &&
+	       PREFERRED_STACK_BOUNDARY <= 128 && fun->machine->call_abi == SYSV_ABI &&
+	       fun->machine->function_return_type == indirect_branch_keep;
+}
+
+static void grow_bytes(struct obstack *text, const char *bytes)
+{
+	obstack_grow(text, "\t.byte ", strlen("\t.byte "));
+	obstack_grow(text, bytes, strlen(bytes));
+	obstack_1grow(text, '\n');
+}
+
+static void grow_slot(struct obstack *text, char kind, unsigned int label, unsigned int bytes)
+{
+	char line[SLOT_TEXT_BYTES(PCCE_SLOT_DIRECT_PIC)];
+
+	slot_print(line, sizeof(line), kind, label, bytes);
+	obstack_grow(text, line, strlen(line));
+	obstack_1grow(text, '\n');
+}
+
+static void grow_code(struct obstack *text, unsigned int gate, unsigned int function)
+{
+	obstack_grow(text, "\t.subsection 1\n\t.balign 16\n\t.cfi_startproc\n",
+		     strlen("\t.subsection 1\n\t.balign 16\n\t.cfi_startproc\n"));
+	grow_slot(text, 's', gate, PCCE_GATE_JUMP);
+	sites_grow_printf(text, "\t.byte 0xe9\n\t.long .Lpcce_s%u-.-4\n", function);
+	grow_bytes(text, "0x48,0x83,0xec,8");
+	sites_grow_printf(text, "\t.cfi_adjust_cfa_offset 8\n");
+	grow_slot(text, 'b', gate, PCCE_SLOT_DIRECT);
+	grow_slot(text, 'c', gate, PCCE_GATE_CALL_BYTES);
+	grow_slot(text, 'a', gate, PCCE_SLOT_DIRECT);
+	grow_bytes(text, "0x48,0x83,0xc4,8");
+	sites_grow_printf(text, "\t.cfi_adjust_cfa_offset -8\n");
+	grow_bytes(text, "0xc3");
+	sites_grow_printf(text, ".Lpcce_e%u:\n\t.cfi_endproc\n\t.previous\n", gate);
+}
+
+void gate_emit(function *fun, unsigned int function)
+{
+	const unsigned int call = PCCE_GATE_CALL - PCCE_SLOT_DIRECT;
+	unsigned int line = LOCATION_LINE(DECL_SOURCE_LOCATION(fun->decl)), gate;
+	struct obstack text;
+	char *name;
+
+	if (!gets_gate(fun))
+		return;
+	gate = sites_new_label();
+	name = concat(callee_assembler_name(fun->decl), NAME_SUFFIX, NULL);
+	obstack_init(&text);
+	grow_code(&text, gate, function);
+	sites_grow_head(&text, gate, gate, sites_section(fun, function), 2, PCCE_BLOCK_GATE, name);
+	sites_grow_printf(&text, "\t.long 0,0\n\t.quad 0\n");
+	sites_grow_printf(&text, "\t.long %u,%u\n\t.byte 0,0\n\t.value %u\n\t.long 1024,%u,0\n",
+			  PCCE_GATE_JUMP, PCCE_GATE_JUMP + PCCE_GATE_JUMP_BYTES,
+			  PCCE_SITE_TAIL | PCCE_SITE_PIC, line);
+	sites_grow_printf(&text, "\t.long %u,%u\n\t.byte %u,%u\n\t.value %u\n\t.long 0,%u,0\n",
+			  call, PCCE_GATE_CALL + PCCE_GATE_CALL_BYTES, PCCE_SLOT_DIRECT,
+			  PCCE_SLOT_DIRECT, PCCE_SITE_INDIRECT | PCCE_SITE_PIC, line);
+	sites_grow_name(&text, name);
+	obstack_1grow(&text, 0);
+	asm_text_after((char *)obstack_finish(&text), sites_end_of_hot_part(), UNKNOWN_LOCATION);
+	obstack_free(&text, NULL);
+	free(name);
+}

@@ -1,0 +1,190 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# seconds: 900
+#
+# pcce-record --hot: hot contexts in bounded memory.  Each program is recorded with all samples.
+# The recorder's own code then makes summaries of the same samples (replay_hot.c), which must keep
+# their bounds: no hot context is missing, and each true count is between the count and the count
+# with its error.  The same holds for merged summaries.  At last programs are recorded with --hot.
+
+. "$(dirname "$0")/../lib.sh"
+cd "$scratch" || exit 1
+cflags=$(pcce-config --cflags)
+ldflags=$(pcce-config --ldflags)
+workloads=$top/tests/workloads
+build_with_tools replay_hot -O2 "$top/tests/datafile/replay_hot.c"
+
+# counts DATA: prints a line for each context: weight, error, path.  A path is made of names and
+# addresses of calls.  Lines in the innermost function and inlined functions in it are unknown in a
+# summary.
+counts() {
+	pcce-report -q -i "$1" --format=json --no-inline --origins 2>/dev/null | awk '
+		/^[{]"id":/ {
+			id = parent = name = call = ""
+			if (match($0, /"id":[0-9]+/)) id = substr($0, RSTART + 5, RLENGTH - 5)
+			if (match($0, /"parent":[0-9]+/)) parent = substr($0, RSTART + 9, RLENGTH - 9)
+			if (match($0, /"name":"([^"\\]|\\.)*"/)) name = substr($0, RSTART + 8, RLENGTH - 9)
+			if (match($0, /"call":[0-9]+/)) call = substr($0, RSTART + 7, RLENGTH - 7)
+			if (match($0, /"repeat":[0-9]+/)) call = call "*" substr($0, RSTART + 9, RLENGTH - 9)
+			if (match($0, /"self":[0-9]+/)) self = substr($0, RSTART + 7, RLENGTH - 7)
+			error = 0
+			if (match($0, /"error":[0-9]+/)) error = substr($0, RSTART + 8, RLENGTH - 8)
+			path[id] = (parent == "" ? "" : path[parent]) ";" name "@" call
+			weight[path[id]] += self
+			most[path[id]] += error
+			if (name == "[cold]") cold[path[id]] = 1
+		}
+		END {
+			for (p in weight)
+				if (weight[p] || most[p]) print weight[p], most[p], (p in cold) ? "[cold]" : p
+		}'
+}
+
+# bounds_hold NAME EXACT SUMMARY PHI: compares the outputs of counts, and prints what is wrong
+bounds_hold() {
+	local name=$1 wrong
+	wrong=$(awk -v phi="$4" '
+		# Several functions without names, of one module, have one path.
+		function unnamed(path) { return path ~ /;\[[^;]*$/ }
+		{ weight = $1; error = $2; sub(/^[0-9]+ [0-9]+ /, "") }
+		NR == FNR { exact[$0] = weight; n += weight; next }
+		{ all += weight }
+		$0 == "[cold]" { next }
+		{
+			seen[$0] = 1
+			kept++
+			if (exact[$0] < weight || (!unnamed($0) && exact[$0] > weight + error))
+				print "not " weight " to " weight + error " but " exact[$0] + 0 ": " $0
+		}
+		END {
+			least = int(phi * n)
+			least += !least
+			for (p in exact)
+				if (exact[p] >= least && !(p in seen) && !unnamed(p))
+					print "missing, with " exact[p] ": " p
+			if (all != n) print "N is " all ", not " n
+			if (n < 50 || !kept) print "there are " n " samples and " kept " contexts"
+		}' "$2" "$3" | head -n 5)
+	is "$name" "$wrong" ""
+}
+
+# summaries NAME DATA: summaries of a recording, coarse and fine, keep their bounds
+summaries() {
+	local name=$1 data=$2 p
+	counts "$data" >exact.counts
+	for p in 0.3,0.12 0.05,0.02 0.0001; do
+		if ! ./replay_hot "$p" "$data" summary.data 2>replay.err; then
+			not_ok "$name: a summary with $p is made" replay.err
+			continue
+		fi
+		counts summary.data >summary.counts
+		bounds_hold "$name: a summary with $p keeps its bounds" exact.counts summary.counts "${p%,*}"
+		check "$name: it keeps at most 2 / epsilon contexts" \
+			[ "$(stat_of summary.data unique_contexts)" -le "$((2 * $(stat_of summary.data hot_counters) + 2))" ]
+	done
+}
+
+samplers=(self)
+if has_bpf; then
+	samplers+=(bpf)
+else
+	skip "the bpf sampler" "$bpf_reason"
+fi
+
+# build NAME.EXT: builds a workload
+build() {
+	local name=${1%.*} compiler=$CC
+	case $1 in *.cc) compiler=$CXX ;; esac
+	# shellcheck disable=SC2086
+	check "$name is built" $compiler -O2 -g -I"$workloads" $cflags "$workloads/$1" $ldflags -pthread -o "$name"
+}
+
+# Each has many samples, and some contexts: of recursion, threads and processes.
+frequency=5000 record_seconds=600
+for workload in recursion.c threads.c fork.c; do
+	name=${workload%.*}
+	build "$workload"
+	for sampler in "${samplers[@]}"; do
+		record "$sampler" "$name.$sampler.data" "./$name"
+		summaries "$name ($sampler)" "$name.$sampler.data"
+	done
+done
+
+# ---- merging -----------------------------------------------------------------------------
+
+check "a second recording" record self again.data ./recursion
+./replay_hot 0.2,0.1 recursion.self.data one.data && ./replay_hot 0.1,0.04 again.data two.data
+pcce-merge -q -o exact.data recursion.self.data again.data 2>merge.err
+check "summaries merge" pcce-merge -q -o summary.data one.data two.data
+counts exact.data >exact.counts
+counts summary.data >summary.counts
+bounds_hold "merged summaries keep their bounds" exact.counts summary.counts 0.2
+is "the coarser epsilon holds" "$(stat_of summary.data hot_epsilon) $(stat_of summary.data hot_counters)" "0.1 10"
+check "not more are kept" [ "$(stat_of summary.data unique_contexts)" -le 21 ]
+check "a merged summary merges again" pcce-merge -q -o more.data summary.data one.data two.data
+counts more.data >summary.counts
+pcce-merge -q -o exact2.data exact.data exact.data 2>merge.err
+counts exact2.data >exact.counts
+bounds_hold "and keeps its bounds" exact.counts summary.counts 0.2
+pcce-merge -q -o mixed.data recursion.self.data one.data 2>merge.err
+is "a summary does not merge with all samples" "$(cat merge.err)" \
+	"pcce-merge: cannot merge recursion.self.data and one.data: only the second was recorded with --hot; merge recordings of one kind"
+
+# ---- the recorder ------------------------------------------------------------------------
+
+build deep_irregular.c
+for sampler in "${samplers[@]}"; do
+	record_options=--hot=0.05,0.02 record "$sampler" hot.data ./recursion
+	check "$sampler: --hot records" [ "$(stat_of hot.data samples)" -ge 100 ]
+	is "$sampler: the recording knows PHI and EPSILON" \
+		"$(stat_of hot.data hot_phi) $(stat_of hot.data hot_epsilon) $(stat_of hot.data hot_counters)" "0.05 0.02 50"
+	is "$sampler: and N" "$(stat_of hot.data taken)" "$(stat_of hot.data samples)"
+	check "$sampler: what is not taken is accounted for" samples_add_up hot.data
+	counts hot.data >hot.counts
+	check "$sampler: the hottest context is the program's" \
+		sh -c "sort -rn hot.counts | grep -v '\[cold\]' | head -n 1 | grep -q 'walk@.*;burn@'"
+	record_options=--hot=0.3,0.1 record "$sampler" coarse.data ./deep_irregular
+	check "$sampler: few contexts of many are kept" [ "$(stat_of coarse.data unique_contexts)" -le 21 ]
+	record_options=--hot record "$sampler" default.data ./recursion
+	is "$sampler: PHI and EPSILON have defaults" \
+		"$(stat_of default.data hot_phi) $(stat_of default.data hot_epsilon)" "0.0001 2e-05"
+done
+
+# ---- reports and mistakes ----------------------------------------------------------------
+
+./replay_hot 0.2,0.12 recursion.self.data coarse.data
+pcce-report -i coarse.data --stdio >tree.out 2>&1
+check "the tree tells phi, epsilon and errors" \
+	sh -c 'grep -q "^recorded with --hot: φ = 0.2, ε = 0.12, N = " tree.out && grep -q "^  total     self    error" tree.out'
+check "the tree sums up what was not kept" grep -q '\[cold\]' tree.out
+pcce-report -i coarse.data --hot --format=dot >dot.out 2>&1
+check "DOT has bounds" sh -c 'grep -q "recorded with φ = 0.2, ε = 0.12" dot.out && grep -q "label=.* to [0-9]" dot.out'
+check "DOT is valid" sh -c 'command -v dot >/dev/null || exit 0; dot -Tsvg dot.out >dot.svg'
+pcce-report -i coarse.data --format=json >json.out 2>&1
+check "JSON has bounds" sh -c 'grep -q "^\"summary\":{\"phi\":0.2" json.out && grep -q "\"error\":[1-9]" json.out'
+for format in tree callees flat folded json jsonl html pprof speedscope firefox trace otlp perf-script callgrind dot threads; do
+	check "$format shows a summary" pcce-report -q -i coarse.data --format=$format -o format.out
+done
+pcce-report -i coarse.data --hot=0.0001 --stdio >/dev/null 2>small.err
+check "a PHI that the summary cannot answer is refused" \
+	grep -q '^pcce-report: cannot use --hot=0.0001: coarse.data was recorded with --hot=0.2,0.12 and lacks' small.err
+is "bad options are refused" "$(for option in --hot=0.1,0.2 --hot=0.1,0.1 --hot=x --hot=0 --hot=2 --hot=1e-12 \
+	"--hot --verify" "--hot --aggregate"; do
+	# shellcheck disable=SC2086
+	pcce-record $option -o bad.data -- true 2>&1 | head -n 1
+done)" "pcce-record: cannot use --hot: '0.1,0.2' has an EPSILON that is not above 0 and below PHI
+pcce-record: cannot use --hot: '0.1,0.1' has an EPSILON that is not above 0 and below PHI
+pcce-record: cannot use --hot: 'x' is not PHI or PHI,EPSILON, such as 0.0001
+pcce-record: cannot use --hot: '0' has a PHI that is not above 0 and at most 1
+pcce-record: cannot use --hot: '2' has a PHI that is not above 0 and at most 1
+pcce-record: cannot use --hot: '1e-12' needs more than 1073741824 counters
+pcce-record: cannot use --hot with --verify: leave out one of them
+pcce-record: cannot use --hot with --aggregate: leave out one of them"
+(
+	ulimit -v 2000000
+	pcce-record -b self --hot=1e-7 -o bad.data -- true
+) >memory.err 2>&1
+is "memory that is not to be had: one sentence" "$(cat memory.err)" \
+	"pcce-record: cannot keep the 100000000 counters of --hot: out of memory; use a larger EPSILON"
+
+done_testing
