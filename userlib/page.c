@@ -21,6 +21,7 @@ __attribute__((visibility("default"), tls_model("initial-exec"),
 	.magic = PCCE_PAGE_MAGIC,
 	.version = PCCE_PAGE_VERSION,
 	.size = PCCE_PAGE_SIZE,
+	.counted = PCCE_COUNTED_NONE,
 	/* An inline pop on an empty stack goes to __pcce_pop_slow: see pushpop.S. */
 	.base = {.site = PCCE_MARK_WORD},
 };

@@ -107,6 +107,7 @@ static void begin_stack(uint32_t number, uint64_t area)
 	base[0] = 0;
 	base[1] = PCCE_MARK_WORD;
 	*position_word() = word_of(start_of_half(number), number, 0);
+	*(volatile __u64 *)&pcce_page.counting = 0;
 	/* A handler may have reserved one. */
 	__pcce_stack_free_area(exchange_word((volatile __u64 *)&pcce_page.area, area));
 }

@@ -153,6 +153,9 @@ struct pcce_segment {
 #define PCCE_PLACE_FILLING 2u /* the half is being filled with that segment */
 #define PCCE_PLACE_HELD 3u    /* mask */
 
+/* pcce_page.counted: the thread has not counted yet */
+#define PCCE_COUNTED_NONE 1u
+
 /* pcce_page.state */
 #define PCCE_STATE_LIVE 1u    /* between thread start and thread end */
 #define PCCE_STATE_RESTORE 2u /* the runtime is restoring the state after a non-local jump */
@@ -218,10 +221,15 @@ struct pcce_page {
 		};
 	};
 	__u64 area; /* runtime: see PCCE_AREA_LOG */
-	__u64 reserved0;
+	/* Counting engine (counting.h): its record of the thread, or 0. The runtime sets it to 0
+	 * when it changes to another encoding stack. */
+	__u64 counting;
 	__u64 jumps;	  /* runtime: address of its records of this thread's setjmps, or 0 */
 	__u64 generation; /* runtime: the generation that was given last */
-	__u64 reserved1[5];
+	/* Counting engine: the same record, and initially PCCE_COUNTED_NONE. 0: the runtime is
+	 * older, and does not clear the field counting. */
+	__u64 counted;
+	__u64 reserved1[4];
 	struct pcce_entry base;
 	struct pcce_entry entry[(PCCE_PAGE_SIZE - 128) / 16];
 };
@@ -239,8 +247,10 @@ PCCE_ASSERT_OFFSET(pcce_page, ext, 24);
 PCCE_ASSERT_OFFSET(pcce_page, off, 32);
 PCCE_ASSERT_OFFSET(pcce_page, place, 36);
 PCCE_ASSERT_OFFSET(pcce_page, area, 40);
+PCCE_ASSERT_OFFSET(pcce_page, counting, 48);
 PCCE_ASSERT_OFFSET(pcce_page, jumps, 56);
 PCCE_ASSERT_OFFSET(pcce_page, generation, 64);
+PCCE_ASSERT_OFFSET(pcce_page, counted, 72);
 PCCE_ASSERT_OFFSET(pcce_page, base, 112);
 PCCE_ASSERT_OFFSET(pcce_page, entry, 128);
 
