@@ -146,4 +146,18 @@ $(LIBDIR)/libpcce-verify.so: $(USERLIB_DIR)/verify.c $(O)/obj/.flags
 	$(Q)$(CC) $(USERLIB_CFLAGS) $(WARN) -Iinclude -MMD -MP -MF $(USERLIB_OBJ)/verify.d -shared \
 		-Wl,-soname,libpcce-verify.so -Wl,-z,defs -o $@ $< -lunwind
 
+# The counting engine of pcce-record --count: no part of the runtime, but bytes that pcce-record
+# contains.  It is moved to any address, so it must not need relocation.
+COUNT_CFLAGS := $(filter-out -fasynchronous-unwind-tables -fcf-protection,$(USERLIB_CFLAGS)) \
+	-mgeneral-regs-only -ffreestanding -fcf-protection=none -fno-asynchronous-unwind-tables \
+	-fno-builtin -fno-tree-loop-distribute-patterns -fomit-frame-pointer
+
+$(USERLIB_OBJ)/count_engine.o: USERLIB_CFLAGS := $(COUNT_CFLAGS)
+$(USERLIB_OBJ)/count_engine.elf: $(USERLIB_OBJ)/count_engine.o $(USERLIB_DIR)/count_engine.lds
+	$(call say,LD,$@)
+	$(Q)$(CC) -nostdlib -static -Wl,--build-id=none -Wl,-T,$(USERLIB_DIR)/count_engine.lds -Wl,-z,noexecstack -o $@ $<
+
+$(O)/obj/count_engine.bin: $(USERLIB_OBJ)/count_engine.elf
+	$(Q)objcopy -O binary $< $@
+
 -include $(wildcard $(USERLIB_OBJ)/*.d)

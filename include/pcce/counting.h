@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Defines what pcce-record --count and the code that it puts into the program share.
+ *
+ * The counting engine (userlib/count_engine.c) is position-independent code with one writable
+ * page, struct pcce_count_config. pcce-record writes both into the process before the program's
+ * first instruction (lib/count/inject.c). Each entry into an instrumented function then calls the
+ * engine first. The engine counts it in the *area*, memory that the process and all its forked
+ * children share with pcce-record. So the counts survive any end of a process.
+ *
+ * The area is struct pcce_count_area, and then blocks of PCCE_COUNT_BLOCK bytes, which are given
+ * out one after the other and never returned. A block is 64 units of 32 bytes. Unit 0 is struct
+ * pcce_count_block, the others are nodes or counters. The number of a unit is its offset in the
+ * area divided by 32. A block belongs to one thread, which alone writes to it. pcce-record reads
+ * the area when the command has ended.
+ *
+ * A *node* is an encoding stack: an entry on top of another node. The root, a part of struct
+ * pcce_count_area, is the empty stack. A *counter* counts one context: the node, the place that was entered, id and ext. A
+ * context can have several counters, in several threads or even in one.
+ */
+#ifndef PCCE_COUNTING_H
+#define PCCE_COUNTING_H
+
+#include <linux/types.h>
+#include <pcce/assert.h>
+
+#define PCCE_COUNT_MAGIC 0x544e554f43434350ULL /* "PCCCOUNT" */
+#define PCCE_COUNT_UNIT 32		       /* bytes */
+#define PCCE_COUNT_BLOCK 2048		       /* bytes */
+#define PCCE_COUNT_UNITS (PCCE_COUNT_BLOCK / PCCE_COUNT_UNIT)
+#define PCCE_COUNT_THREADS 65536 /* with numbers; all further ones share the last number */
+
+struct pcce_count_node {
+	__u32 parent; /* number of a unit */
+	__u32 depth;  /* entries, itself included; written last; 0: not complete */
+	__u64 id;     /* as in struct pcce_entry */
+	/* The same. PCCE_COUNT_UNTRUSTED is inverted in special entries, and in entries of other
+	 * modules than the executable. */
+	__u64 site;
+	__u64 parent_address; /* in the process */
+};
+
+#define PCCE_COUNT_UNTRUSTED (1ULL << 47)
+#define PCCE_COUNT_ROOT 2 /* number of the root */
+
+/* A thread of one process. */
+struct pcce_count_thread {
+	__u32 tid;     /* as in struct pcce_page; 0: not known */
+	__u32 process; /* the number of the process's first thread that counted */
+};
+
+struct pcce_count_area {
+	__u64 magic;	 /* written by pcce-record */
+	__u64 size;	 /* bytes, written by pcce-record */
+	__u64 used;	 /* bytes given out, from the start; atomic. May exceed size */
+	__u64 lost;	 /* entries that are not counted; atomic */
+	__u64 foreign;	 /* not 0: contexts lead through instrumented shared libraries */
+	__u64 old;	 /* not 0: the program's runtime is too old, and nothing was counted */
+	__u32 n_threads; /* atomic; may exceed PCCE_COUNT_THREADS */
+	__u32 reserved;
+	__u64 reserved2;
+	struct pcce_count_node root; /* site: PCCE_MARK_WORD; all else is 0 */
+	struct pcce_count_thread thread[PCCE_COUNT_THREADS];
+};
+
+/* pcce_count_block.kind */
+#define PCCE_COUNT_NODES 1u
+#define PCCE_COUNT_COUNTERS 2u
+
+struct pcce_count_block {
+	__u32 kind;   /* 0: the block was never put to use */
+	__u32 used;   /* units given out, without this one; may exceed the block's */
+	__u32 thread; /* index */
+	__u32 reserved;
+	__u64 reserved2[2];
+};
+
+struct pcce_count_counter {
+	__u32 node;  /* number of a unit */
+	__u32 place; /* 1 + index of the place; 0: not complete */
+	__u64 id;    /* after the entry */
+	__u64 ext;   /* the same */
+	__u64 count;
+};
+
+/* Where the engine's functions and its configuration are, from its start. */
+struct pcce_count_head {
+	__u64 magic; /* PCCE_COUNT_MAGIC */
+	__u64 count; /* void count(u32 place): keeps all registers except flags */
+	__u64 empty; /* the same, and counts nothing */
+	__u64 config;
+	__u64 end;
+};
+
+/* Written by pcce-record. Addresses are those of the process. */
+struct pcce_count_config {
+	__u64 area;
+	__u64 memory;	   /* of the process alone; MADV_WIPEONFORK; begins as zeros */
+	__u64 memory_size; /* bytes */
+	__u64 text;	   /* the executable's code: [text, text_end) */
+	__u64 text_end;
+	__s64 tpoff; /* of the thread page from %fs */
+};
+
+PCCE_ASSERT_SIZE(pcce_count_thread, 8);
+PCCE_ASSERT_SIZE(pcce_count_area, 96 + 8 * PCCE_COUNT_THREADS);
+PCCE_ASSERT_OFFSET(pcce_count_area, root, PCCE_COUNT_ROOT *PCCE_COUNT_UNIT);
+PCCE_ASSERT_SIZE(pcce_count_block, PCCE_COUNT_UNIT);
+PCCE_ASSERT_SIZE(pcce_count_node, PCCE_COUNT_UNIT);
+PCCE_ASSERT_SIZE(pcce_count_counter, PCCE_COUNT_UNIT);
+PCCE_ASSERT_SIZE(pcce_count_head, 40);
+PCCE_ASSERT_SIZE(pcce_count_config, 48);
+
+#endif
