@@ -207,6 +207,9 @@ $(O)/obj/page.html: $(wildcard lib/html/page/*)
 		  close(part) }' \
 		lib/html/page/page.html > $@
 
+# The same for lib/count/inject.c. userlib/build.mk makes the engine.
+$(O)/obj/lib/count/inject.o $(O)/obj/fuzz/lib/count/inject.o: $(O)/obj/count_engine.bin
+
 $(TOOLLIB): $(LIB_SRC:%.c=$(O)/obj/%.o) $(PROTOS:.h=.o)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^

@@ -19,12 +19,23 @@
 
 const char *argp_program_version = "pcce-record " PCCE_VERSION;
 
-enum { OPT_VERIFY = 256, OPT_AGGREGATE, OPT_SIGNAL, OPT_FRAMES, OPT_HOT };
+#define EVENT "cpu-clock"
+#define SAMPLER "auto"
+
+enum { OPT_VERIFY = 256, OPT_AGGREGATE, OPT_SIGNAL, OPT_FRAMES, OPT_HOT, OPT_COUNT, OPT_ENGINE };
 
 static const struct argp_option options[] = {
 	{"frequency", 'F', "HZ", 0, "Take HZ samples per second and thread (default: 999)", 0},
-	{"count", 'c', "N", 0,
-	 "Take a sample every N events, instead of -F (for the clocks: every N ns)", 0},
+	{0, 'c', "N", 0, "Take a sample every N events, instead of -F (for the clocks: every N ns)",
+	 0},
+	{"count", OPT_COUNT, "calls|N", OPTION_ARG_OPTIONAL,
+	 "calls (default): count every call of an instrumented function by its context, instead of "
+	 "taking samples (experimental); N: the same as -c N",
+	 0},
+	{"engine", OPT_ENGINE, "NAME", 0,
+	 "Count with cct (default: the exact calling context tree) or empty (count nothing, to "
+	 "measure the price) (--count)",
+	 0},
 	{"event", 'e', "EVENT", 0,
 	 "Sample on cpu-clock (default), task-clock, page-faults, context-switches, "
 	 "cpu-migrations, cycles, another event of the kernel, or a tracepoint as SYSTEM:NAME",
@@ -145,6 +156,14 @@ static void check_record_options(struct argp_state *state, const struct record_o
 {
 	const char *other = o->verify ? "verify" : o->restorer ? "frames" : "aggregate";
 
+	if (o->engine && !o->count)
+		message_usage(state, "cannot use --engine without --count; add --count");
+	if (o->count &&
+	    (o->frequency || o->period || o->target || o->restorer || o->hot || o->verify ||
+	     o->aggregate || o->signal || strcmp(o->event, EVENT) || strcmp(o->sampler, SAMPLER)))
+		message_usage(state,
+			      "cannot use --count with options of samples: leave out -F, -c, -e, "
+			      "-b, -p, --verify, --aggregate, --hot, --frames and --signal");
 	if (o->restorer && (o->verify || o->aggregate))
 		message_usage(state, "cannot use --frames with --%s: leave out one of them",
 			      o->verify ? "verify" : "aggregate");
@@ -162,6 +181,18 @@ static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 		break;
 	case 'c':
 		o->period = option_number(state, "count", arg, ULLONG_MAX >> 1);
+		break;
+	case OPT_COUNT:
+		if (!arg || !strcmp(arg, "calls"))
+			o->count = true;
+		else
+			o->period = option_number(state, "count", arg, ULLONG_MAX >> 1);
+		break;
+	case OPT_ENGINE:
+		if (strcmp(arg, "cct") && strcmp(arg, "empty"))
+			message_usage(state, "cannot use --engine=%s: it must be cct or empty",
+				      arg);
+		o->engine = arg;
 		break;
 	case 'e':
 		o->event = arg;
@@ -225,11 +256,16 @@ int main(int argc, char **argv)
 	static const struct argp argp = {
 		options, parse_record_option, "-- COMMAND [ARGUMENT...]\n-p PID", doc, NULL, NULL,
 		NULL};
-	struct record_options o = {.event = "cpu-clock", .sampler = "auto", .output = "pcce.data"};
+	struct record_options o = {.event = EVENT, .sampler = SAMPLER, .output = "pcce.data"};
 
 	/* In order: the options of the command belong to the command. */
 	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o))
 		return 1;
+	if (o.count) {
+		o.engine = o.engine ? o.engine : "cct";
+		o.event = "calls";
+		o.period = 1;
+	}
 	if (!o.frequency && !o.period)
 		o.frequency = 999;
 	if (o.period)

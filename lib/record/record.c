@@ -20,7 +20,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +32,6 @@
 
 #include "base/child.h"
 #include "base/message.h"
-#include "elf/module.h"
 #include "recording/writer.h"
 #include "record/modules.h"
 #include "base/output_file.h"
@@ -41,6 +39,8 @@
 #include "record/hot.h"
 #include "record/record.h"
 #include "record/restorer.h"
+#include "record/say.h"
+#include "record/summary.h"
 #include "sampler/sampler.h"
 #include <pcce/sample.h>
 #include "record/write_symbols.h"
@@ -89,19 +89,6 @@ static uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static void say(const char *format, ...)
-{
-	char text[4096];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	message("pcce-record", "%s", text);
-}
-
 static void warn(const char *text)
 {
 	say("warning: %s", text);
@@ -118,7 +105,8 @@ static void note(const char *text)
 /* Writes an aggregated sample, which the kernel counted. */
 static int write_sum(struct recorder *r, const struct pcce_sample *s, const struct iovec *rest)
 {
-	struct pcce_rec_sum rec = {.samples = s->sp, .weight = s->weight, .sample = *s};
+	struct pcce_rec_sum rec = {
+		.samples = s->sp, .weight = s->weight ? s->weight : s->sp, .sample = *s};
 
 	rec.sample.flags &= ~PCCE_SAMPLE_COUNTED;
 	rec.sample.weight = 0;
@@ -257,6 +245,13 @@ static int choose_sampler(struct recorder *r, const struct sampler_config *confi
 	bool automatic = !strcmp(wanted, "auto");
 	int err;
 
+	if (config->engine) {
+		r->ops = &sampler_count;
+		err = r->ops->probe(config, &why);
+		if (err)
+			say("cannot count calls: %s", why.text);
+		return err;
+	}
 	for (i = 0; i < n; i++) {
 		if (!automatic && strcmp(wanted, samplers[i]->name))
 			continue;
@@ -390,7 +385,10 @@ static int begin_recording(struct recorder *r, const struct sampler_config *conf
 
 	r->pidfd = -1;
 	if (r->ops->prepare(config, &r->sampler, &why)) {
-		say("cannot prepare the %s sampler: %s", r->ops->name, why.text);
+		if (config->engine)
+			say("cannot count calls: %s", why.text);
+		else
+			say("cannot prepare the %s sampler: %s", r->ops->name, why.text);
 		return 1;
 	}
 	if (config->target) {
@@ -420,6 +418,14 @@ static int begin_recording(struct recorder *r, const struct sampler_config *conf
 	err = child_release(&r->command);
 	if (err)
 		return cannot_run(r->options->command[0], err);
+	/* The program has not begun, so it can be ended. */
+	if (r->ops->released && r->ops->released(r->sampler, &why)) {
+		say("cannot count calls: %s", why.text);
+		kill(r->command.pid, SIGKILL);
+		while (waitpid(r->command.pid, NULL, 0) < 0 && errno == EINTR)
+			;
+		return 1;
+	}
 	r->command_runs = true;
 	return 0;
 }
@@ -571,103 +577,25 @@ static int finish_recording(struct recorder *r)
 	return err ? err : datafile_flush(r->writer);
 }
 
-/* True if the file is known to be a program without an encoding table. */
-static bool is_uninstrumented(const char *path)
-{
-	struct elf_module elf;
-	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
-	bool result;
-
-	if (fd < 0)
-		return false;
-	if (elf_module_open_fd(fd, &elf, NULL)) {
-		close(fd);
-		return false;
-	}
-	result = !elf_module_table(&elf);
-	elf_module_close(&elf);
-	close(fd);
-	return result;
-}
-
-/* Says why a recording has no contexts, or few. */
-static void warn_of_silence(const struct recorder *r)
-{
-	const char *why = r->ops->why_nothing ? r->ops->why_nothing(r->sampler) : NULL;
-	char part[32], all[32];
-
-	format_count(part, sizeof(part), r->outside);
-	format_count(all, sizeof(all), r->samples);
-	if (!r->samples && r->set_uid)
-		return; /* that is why */
-	if (!r->samples && !r->main_module && is_uninstrumented(r->program))
-		say("warning: no samples: %s was not built with pcce%s%s", r->program,
-		    why ? "; " : "", why ? why : "");
-	else if (!r->samples && why)
-		say("warning: no samples: %s", why);
-	else if (!r->samples)
-		say("warning: no samples: the program used too little CPU time, or none of the "
-		    "event %s; use a higher -F",
-		    r->options->event);
-	else if (r->outside > r->samples / 2 && !(r->main_module && !r->main_module->instrumented))
-		say("warning: %s of %s samples are outside of instrumented threads: they have no "
-		    "contexts; pcce-report --format=flat lists where they are",
-		    part, all);
-}
-
-static void warn_of(uint64_t count, uint64_t limit, const char *text)
-{
-	char n[32];
-
-	if (count <= limit)
-		return;
-	format_count(n, sizeof(n), count);
-	say("warning: %s samples %s", n, text);
-}
-
-static void warn_of_losses(const struct recorder *r)
-{
-	const uint64_t *lost = r->lost_reasons, few = r->due.due / 100;
-
-	warn_of(lost[PCCE_LOSS_THROTTLE], 0,
-		"were lost: the kernel throttled the event; use a lower -F, or raise "
-		"kernel.perf_event_max_sample_rate");
-	warn_of(lost[PCCE_LOSS_NESTED], 0,
-		"were lost: a BPF program was running on that CPU already; use -b kmod");
-	warn_of(lost[PCCE_LOSS_RING] + lost[PCCE_LOSS_SHAPE], 0,
-		"were lost: the machine was too busy; use a lower -F");
-	warn_of(lost[PCCE_LOSS_LATE], few,
-		"were lost: the clock was late, since the machine or its host was busy; use a "
-		"lower -F");
-	warn_of(lost[PCCE_LOSS_BLOCKED], few,
-		"were lost: their threads ended, and blocked the signal; use -b bpf as root");
-	warn_of(lost[PCCE_LOSS_UNEXPLAINED], few,
-		r->ops == &sampler_bpf
-			? "were lost: the clock was late, or another BPF program was running on "
-			  "that CPU; use a lower -F, or -b kmod"
-			: "were lost: the clock was late; use a lower -F");
-	warn_of(r->due.merged, r->samples / 10,
-		"merged into others, which have their weights: they came too fast; use a lower -F");
-}
-
 static void print_summary(const struct recorder *r)
 {
-	char n[32], size[32], due[32] = "";
+	const struct record_summary summary = {
+		.options = r->options,
+		.sampler = r->ops->name,
+		.why_nothing = r->ops->why_nothing ? r->ops->why_nothing(r->sampler) : NULL,
+		.samples = r->samples,
+		.outside = r->outside,
+		.lost = r->lost,
+		.lost_reasons = r->lost_reasons,
+		.due = &r->due,
+		.bytes = datafile_size(r->writer),
+		.program = r->program,
+		.main_module = r->main_module,
+		.any_instrumented = r->any_instrumented,
+		.set_uid = r->set_uid,
+	};
 
-	warn_of_silence(r);
-	if (r->main_module && !r->main_module->instrumented)
-		say("warning: %s was not built with pcce: samples in it have no contexts%s",
-		    r->main_module->path,
-		    r->any_instrumented ? "; other programs or libraries that ran have them" : "");
-	warn_of_losses(r);
-	if (be_quiet)
-		return;
-	format_count(n, sizeof(n), r->samples);
-	format_bytes(size, sizeof(size), datafile_size(r->writer));
-	if (r->due.known)
-		format_count(due, sizeof(due), r->due.due);
-	say("%s samples%s%s, %s to %s (%s)", n, r->due.known ? " of " : "", due, size,
-	    r->options->output, r->ops->name);
+	record_print_summary(&summary);
 }
 
 /* Waits for the command's end, or for a second signal. Returns the exit status. */
@@ -738,6 +666,7 @@ int record_run(const struct record_options *o)
 					: SAMPLER_COPY_PAGE,
 		.aggregate = o->aggregate,
 		.signal = o->signal,
+		.engine = o->engine,
 	};
 	char *program = NULL;
 	int status = 1, err = 0;

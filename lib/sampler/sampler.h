@@ -27,8 +27,9 @@ struct sampler_config {
 	const char *program; /* the command's file, if it was found; else NULL */
 	bool verify;
 	enum sampler_copy copy;
-	bool aggregate; /* merge equal samples in the kernel */
-	int signal;	/* of the self sampler; 0: its default */
+	bool aggregate;	    /* merge equal samples in the kernel */
+	int signal;	    /* of the self sampler; 0: its default */
+	const char *engine; /* of --count: "cct" or "empty"; NULL: take samples */
 };
 
 /* Receives what a sampler delivers. Pointers are valid only during the call. Each function returns
@@ -69,6 +70,8 @@ struct sampler_ops {
 	/* Starts sampling. pid: the command's process, stopped before its exec, or config->target.
 	 */
 	int (*start)(struct sampler *s, pid_t pid, struct error *why);
+	/* Optional. The command has been released: its exec has succeeded. */
+	int (*released)(struct sampler *s, struct error *why);
 	/* Delivers all data, and waits at most timeout_ms for more. 0, or -errno. */
 	int (*poll)(struct sampler *s, const struct sampler_sink *sink, int timeout_ms);
 	/* Stops sampling, and delivers the rest. */
@@ -88,5 +91,6 @@ struct sampler_ops {
 extern const struct sampler_ops sampler_kmod;
 extern const struct sampler_ops sampler_bpf;
 extern const struct sampler_ops sampler_self;
+extern const struct sampler_ops sampler_count; /* lib/count: pcce-record --count */
 
 #endif

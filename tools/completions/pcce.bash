@@ -48,6 +48,8 @@ _pcce_value() {
 	*--sort) _pcce_list "self total samples name module line" ;;
 	*--dump | *encode-d) _pcce_words "text json" ;;
 	*--sampler | *record-b) _pcce_words "auto kmod bpf self" ;;
+	*record--engine) _pcce_words "cct empty" ;;
+	*record--count) _pcce_words "calls" ;;
 	*record--frames) _pcce_words "foreign all" ;;
 	*record--signal) _pcce_words "WINCH URG USR1 USR2 PROF IO RTMIN+5" ;;
 	*record--event | *record-e | *check--event | *check-e)
@@ -74,7 +76,7 @@ _pcce_command_at() {
 			;;
 		-[ceFobp] | =) i=$((i + 1)) ;;
 		-*) [ "${COMP_WORDS[i + 1]-}" = = ] || case ${COMP_WORDS[i]} in
-			--sampler | --count | --event | --frequency | --output | --pid) i=$((i + 1)) ;;
+			--sampler | --engine | --event | --frequency | --output | --pid) i=$((i + 1)) ;;
 			esac ;;
 		*)
 			[ -n "${COMP_WORDS[i]}" ] && echo "$i"

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Makes aggregated samples of counters: see contexts.h.
+ *
+ * The 16 newest entries of a stack at most are the sample's entries. Below them are complete
+ * segments, whose names are the numbers of their last nodes. A segment is sent with the first
+ * sample that has it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "count/contexts.h"
+
+struct reader {
+	const struct count_source *source;
+	uint64_t units; /* in use */
+	uint8_t *sent;	/* by number of unit: this node's segment is in the recording */
+	struct {
+		struct pcce_sample s;
+		uint8_t rest[PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) +
+			     PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment)];
+	} out;
+};
+
+static const void *unit(const struct reader *r, uint64_t number)
+{
+	return (const char *)r->source->area + number * PCCE_COUNT_UNIT;
+}
+
+static const struct pcce_count_node *node(const struct reader *r, uint32_t number)
+{
+	if (number == PCCE_COUNT_ROOT)
+		return &r->source->area->root;
+	return number < r->units && number >= sizeof(struct pcce_count_area) / PCCE_COUNT_UNIT
+		       ? unit(r, number)
+		       : NULL;
+}
+
+static uint64_t entry_site(uint64_t site)
+{
+	if (site >> PCCE_SITE_BITS > PCCE_COUNT_MAX)
+		return site ^ PCCE_COUNT_UNTRUSTED;
+	return site & ~PCCE_COUNT_UNTRUSTED;
+}
+
+/* Writes the entries of the n newest nodes. Returns the number of the node below, or 0. */
+static uint32_t copy_entries(const struct reader *r, uint32_t number, uint32_t n,
+			     struct pcce_entry *to)
+{
+	while (n-- > 0) {
+		const struct pcce_count_node *at = node(r, number);
+		const struct pcce_count_node *below = at ? node(r, at->parent) : NULL;
+
+		if (!below || below->depth + 1 != at->depth)
+			return 0;
+		to[n] = (struct pcce_entry){at->id, entry_site(at->site)};
+		number = at->parent;
+	}
+	return number;
+}
+
+/* Adds the segment that ends with a node, and those below it, unless they are sent. Returns their
+ * number, or -1. */
+static int64_t copy_segments(struct reader *r, uint32_t number, struct pcce_segment *to)
+{
+	uint32_t last[PCCE_SAMPLE_SEGMENTS], n = 0;
+	struct pcce_segment segment;
+
+	while (number != PCCE_COUNT_ROOT && !r->sent[number]) {
+		if (n == PCCE_SAMPLE_SEGMENTS)
+			return -1;
+		last[n++] = number;
+		number = copy_entries(r, number, PCCE_SEGMENT_ENTRIES, segment.entry);
+		if (!number)
+			return -1;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		struct pcce_segment *s = &to[i];
+		uint32_t end = last[n - 1 - i];
+
+		number = copy_entries(r, end, PCCE_SEGMENT_ENTRIES, s->entry);
+		s->generation = end;
+		s->index = node(r, end)->depth / PCCE_SEGMENT_ENTRIES - 1;
+		s->base.id = number == PCCE_COUNT_ROOT ? 0 : number;
+		s->base.site = PCCE_MARK_WORD;
+		r->sent[end] = 1;
+	}
+	return n;
+}
+
+pid_t count_process_of(const struct count_source *s, uint32_t thread)
+{
+	uint32_t process = s->area->thread[thread % PCCE_COUNT_THREADS].process;
+	uint32_t tid = s->area->thread[process % PCCE_COUNT_THREADS].tid;
+
+	return !process || !tid ? s->pid : (pid_t)tid;
+}
+
+/* Returns 0, -EINVAL if the counter makes no sense, or what the sink returns. */
+static int send_counter(struct reader *r, const struct pcce_count_counter *c, uint32_t thread,
+			const struct count_sink *sink)
+{
+	const struct count_source *source = r->source;
+	const struct pcce_count_node *top = node(r, c->node);
+	struct pcce_sample *s = &r->out.s;
+	struct pcce_entry *entries = (struct pcce_entry *)r->out.rest;
+	uint32_t tid = source->area->thread[thread].tid, n, below = PCCE_COUNT_ROOT;
+	int64_t segments = 0;
+
+	if (!top || c->place > source->plan->n_places)
+		return -EINVAL;
+	n = top->depth ? (top->depth - 1) % PCCE_SEGMENT_ENTRIES + 1 : 0;
+	if (n)
+		below = copy_entries(r, c->node, n, entries);
+	if (below && n)
+		segments = copy_segments(r, below, (struct pcce_segment *)(entries + n));
+	if (!below || segments < 0)
+		return -EINVAL;
+	*s = (struct pcce_sample){
+		.time = source->time,
+		.pid = (uint32_t)count_process_of(source, thread),
+		.tid = tid ? tid : (uint32_t)source->pid,
+		.ip = source->plan->places[c->place - 1].vaddr + source->bias,
+		.id = c->id,
+		.ext = c->ext,
+		.flags = PCCE_SAMPLE_COUNTED | PCCE_SAMPLE_BY_CONTENT,
+		.n_entries = n,
+		.n_segments = (uint32_t)segments,
+		.n_below = top->depth ? (top->depth - 1) / PCCE_SEGMENT_ENTRIES : 0,
+		.sp = c->count,
+		.below = below == PCCE_COUNT_ROOT ? 0 : below,
+	};
+	return sink->sample(sink->ctx, s);
+}
+
+static int send_block(struct reader *r, const struct pcce_count_block *b,
+		      const struct count_sink *sink, struct count_totals *totals)
+{
+	const struct pcce_count_counter *c = (const struct pcce_count_counter *)(b + 1);
+	uint32_t used = b->used < PCCE_COUNT_UNITS - 1 ? b->used : PCCE_COUNT_UNITS - 1;
+
+	if (b->kind != PCCE_COUNT_COUNTERS || b->thread >= PCCE_COUNT_THREADS)
+		return 0;
+	for (uint32_t i = 0; i < used; i++) {
+		int err;
+
+		if (!c[i].place || !c[i].count)
+			continue;
+		err = send_counter(r, &c[i], b->thread, sink);
+		if (err == -EINVAL) {
+			totals->damaged += c[i].count;
+			continue;
+		}
+		if (err)
+			return err;
+		totals->counters++;
+		totals->calls += c[i].count;
+	}
+	return 0;
+}
+
+static int send_processes(const struct count_source *s, const struct count_sink *sink,
+			  struct count_totals *totals)
+{
+	uint32_t n = s->area->n_threads;
+	int err = 0;
+
+	totals->processes = 1;
+	for (uint32_t i = 1; !err && i < n && i < PCCE_COUNT_THREADS; i++) {
+		if (s->area->thread[i].process != i || !s->area->thread[i].tid)
+			continue;
+		totals->processes++;
+		err = sink->process(sink->ctx, count_process_of(s, i));
+	}
+	return err;
+}
+
+int count_read(const struct count_source *s, const struct count_sink *sink,
+	       struct count_totals *totals)
+{
+	uint64_t used = s->area->used < s->size ? s->area->used : s->size, at;
+	struct reader *r = calloc(1, sizeof(*r));
+	int err;
+
+	memset(totals, 0, sizeof(*totals));
+	if (!r)
+		return -ENOMEM;
+	r->source = s;
+	r->units = used / PCCE_COUNT_UNIT;
+	r->sent = calloc(r->units + 1, 1);
+	err = r->sent ? send_processes(s, sink, totals) : -ENOMEM;
+	at = sizeof(*s->area) + PCCE_COUNT_BLOCK - 1;
+	for (at -= at % PCCE_COUNT_BLOCK; !err && at + PCCE_COUNT_BLOCK <= used;
+	     at += PCCE_COUNT_BLOCK)
+		err = send_block(r, unit(r, at / PCCE_COUNT_UNIT), sink, totals);
+	free(r->sent);
+	free(r);
+	return err;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Reads the area of a counting engine (include/pcce/counting.h), and makes an aggregated sample of
+ * each counter: the state of a thread at the instruction that follows the entry.
+ *
+ * The program could have written anything to the area, so all numbers in it are checked.
+ */
+#ifndef PCCE_COUNT_CONTEXTS_H
+#define PCCE_COUNT_CONTEXTS_H
+
+#include <sys/types.h>
+#include <pcce/abi.h>
+#include <pcce/counting.h>
+#include "count/plan.h"
+
+struct count_source {
+	const struct pcce_count_area *area;
+	uint64_t size; /* readable bytes */
+	const struct count_plan *plan;
+	uint64_t bias;
+	pid_t pid; /* of the command */
+	uint64_t time;
+};
+
+struct count_totals {
+	uint64_t counters, calls, processes, damaged;
+};
+
+/* The process of a thread in the area. */
+pid_t count_process_of(const struct count_source *s, uint32_t thread);
+
+/*
+ * Calls process() once for each process but the command's, and then sample() for each counter.
+ * PCCE_SAMPLE_COUNTED is set, sp is the count, and weight is 0. Returns 0, -ENOMEM, or what a call
+ * has returned, which ends it.
+ */
+struct count_sink {
+	void *ctx;
+	int (*process)(void *ctx, pid_t pid);
+	int (*sample)(void *ctx, const struct pcce_sample *s);
+};
+int count_read(const struct count_source *s, const struct count_sink *sink,
+	       struct count_totals *totals);
+
+#endif

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Implements pcce-record --count with the interface of a sampler.
+ *
+ *   probe     reads the program, and plans its changes (plan.c)
+ *   prepare   creates the area, whose descriptor the command inherits
+ *   start     traces the command
+ *   released  puts the engine into the program (inject.c), and closes that descriptor there
+ *   stop      makes an aggregated sample of each counter (contexts.c)
+ */
+#define _GNU_SOURCE
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/message.h"
+#include "count/contexts.h"
+#include "count/inject.h"
+#include "encode/encode.h"
+#include "sampler/sampler.h"
+
+#define AREA_MAX (1ULL << 36) /* bytes: numbers of units have 32 bits */
+
+struct sampler {
+	uint8_t *image;
+	size_t image_size;
+	void *table_data;
+	struct elf_module elf;
+	struct encoding_table table;
+	struct count_plan plan;
+	char *program;
+	int area_fd;
+	uint64_t area_size;
+	struct pcce_count_area *area;
+	pid_t pid;
+	bool counts; /* the engine is in the program */
+	bool empty;
+	struct inject_result injected;
+	struct count_totals totals;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* ---- the program ----------------------------------------------------------------- */
+
+/* The initial value of pcce_page.counted in the executable's thread-local memory; 0: unknown. */
+static uint64_t initial_counted(const struct sampler *s)
+{
+	const Elf64_Ehdr *e = (const Elf64_Ehdr *)s->image;
+	const Elf64_Phdr *p = (const Elf64_Phdr *)(s->image + e->e_phoff);
+	uint64_t value = 0;
+
+	if (e->e_phoff > s->image_size || e->e_phnum > (s->image_size - e->e_phoff) / sizeof(*p))
+		return 0;
+	for (unsigned int i = 0; i < e->e_phnum; i++) {
+		uint64_t align = p[i].p_align ? p[i].p_align : 1;
+		uint64_t size = (p[i].p_memsz + align - 1) / align * align;
+		uint64_t at =
+			size + (uint64_t)s->table.head->tpoff + offsetof(struct pcce_page, counted);
+
+		if (p[i].p_type != PT_TLS || at + sizeof(value) > p[i].p_filesz ||
+		    p[i].p_offset + at + sizeof(value) > s->image_size)
+			continue;
+		memcpy(&value, s->image + p[i].p_offset + at, sizeof(value));
+	}
+	return value;
+}
+
+static int open_table(struct sampler *s, struct error *why)
+{
+	const struct elf_section *section = elf_module_table(&s->elf);
+	const uint8_t *data = section ? elf_module_contents(&s->elf, section) : NULL;
+	struct error reason = {0};
+	int err;
+
+	if (!data)
+		return error_set(why, -EINVAL,
+				 "was not built with pcce; compile and link it with "
+				 "the flags of pcce-config");
+	s->table_data = malloc(section->size + 1);
+	if (!s->table_data)
+		return error_memory(why);
+	memcpy(s->table_data, data, section->size);
+	err = encoding_table_open(s->table_data, section->size, &s->table, &reason);
+	return err ? error_set(why, err, "has an encoding table that %s; link it again",
+			       reason.text)
+		   : 0;
+}
+
+/* Reads the program and plans its changes. Errors continue the file's name. */
+static int open_program(struct sampler *s, struct error *why)
+{
+	struct stat st;
+	int err;
+
+	if (!stat(s->program, &st) && (st.st_mode & (S_ISUID | S_ISGID)))
+		return error_set(why, -EPERM, "is set-uid or set-gid; count a copy that is not");
+	err = encode_read_file(s->program, &s->image, &s->image_size, why);
+	if (!err)
+		err = elf_module_open(s->image, s->image_size, &s->elf, why);
+	if (!err)
+		err = open_table(s, why);
+	if (!err && !(s->table.head->flags & PCCE_TABLE_EXEC))
+		err = error_set(why, -EINVAL, "is a shared library; name a program");
+	if (!err && !initial_counted(s))
+		err = error_set(why, -EINVAL,
+				"has an older pcce runtime, which cannot count; link it again");
+	return err ? err : count_plan_make(&s->elf, &s->table, &s->plan, why);
+}
+
+static void close_program(struct sampler *s)
+{
+	count_plan_free(&s->plan);
+	encoding_table_close(&s->table);
+	elf_module_close(&s->elf);
+	free(s->table_data);
+	free(s->image);
+	free(s->program);
+}
+
+/* ---- the sampler ----------------------------------------------------------------- */
+
+static void count_destroy(struct sampler *s)
+{
+	if (s->area)
+		munmap(s->area, s->area_size);
+	if (s->area_fd >= 0)
+		close(s->area_fd);
+	close_program(s);
+	free(s);
+}
+
+static int count_probe(const struct sampler_config *config, struct error *why)
+{
+	if (config->target)
+		return error_set(why, -EOPNOTSUPP,
+				 "--count cannot attach to a running process; start the command "
+				 "with pcce-record");
+	if (!config->program)
+		return error_set(why, -ENOENT, "the command was not found");
+	return 0;
+}
+
+static int create_area(struct sampler *s, struct error *why)
+{
+	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+
+	s->area_size = memory / 2 < AREA_MAX ? memory / 2 & ~0xfffffULL : AREA_MAX;
+	/* Inherited by the command, which closes it before its first instruction. */
+	s->area_fd = memfd_create("pcce-count", 0);
+	if (s->area_fd < 0 || ftruncate(s->area_fd, (off_t)s->area_size))
+		return error_set(why, -errno, "there is no shared memory: %s", strerror(errno));
+	s->area = mmap(NULL, s->area_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+		       s->area_fd, 0);
+	if (s->area == MAP_FAILED) {
+		s->area = NULL;
+		return error_set(why, -errno, "the shared memory cannot be mapped: %s",
+				 strerror(errno));
+	}
+	s->area->magic = PCCE_COUNT_MAGIC;
+	s->area->root.site = PCCE_MARK_WORD;
+	s->area->used =
+		(sizeof(*s->area) + PCCE_COUNT_BLOCK - 1) / PCCE_COUNT_BLOCK * PCCE_COUNT_BLOCK;
+	return 0;
+}
+
+static int count_prepare(const struct sampler_config *config, struct sampler **out,
+			 struct error *why)
+{
+	struct sampler *s = calloc(1, sizeof(*s));
+	struct error reason = {0};
+	int err = s ? 0 : error_memory(why);
+
+	if (err)
+		return err;
+	s->area_fd = -1;
+	s->empty = !strcmp(config->engine, "empty");
+	s->program = realpath(config->program, NULL);
+	if (!s->program)
+		s->program = strdup(config->program);
+	err = s->program ? open_program(s, &reason) : error_memory(&reason);
+	if (err)
+		error_set(why, err, "%s %s", s->program ? s->program : "", reason.text);
+	else
+		err = create_area(s, why);
+	if (err)
+		count_destroy(s);
+	else
+		*out = s;
+	return err;
+}
+
+static int count_start(struct sampler *s, pid_t pid, struct error *why)
+{
+	s->pid = pid;
+	fcntl(s->area_fd, F_SETFD, FD_CLOEXEC);
+	return inject_attach(pid, why);
+}
+
+static int count_released(struct sampler *s, struct error *why)
+{
+	const struct pcce_count_head *head = count_engine_head();
+	const struct elf_segment *first = &s->elf.segments[0];
+	const struct elf_segment *last = &s->elf.segments[s->elf.n_segments - 1];
+	struct inject_request request = {
+		.plan = &s->plan,
+		.entry = s->elf.entry,
+		.first = first->vaddr,
+		.end = last->vaddr + last->memory_size,
+		.tpoff = s->table.head->tpoff,
+		.function = s->empty ? head->empty : head->count,
+		.area = s->area_fd,
+		.area_size = s->area_size,
+	};
+	int err;
+
+	s->area->size = s->area_size;
+	err = inject(s->pid, &request, &s->injected, why);
+	if (err)
+		return err;
+	s->area->size = s->injected.area_size;
+	s->counts = true;
+	if (s->plan.n_left)
+		message("pcce-record",
+			"warning: %u tail calls of the program are short jumps, which are not "
+			"counted",
+			s->plan.n_left);
+	return 0;
+}
+
+static int count_poll(struct sampler *s, const struct sampler_sink *sink, int timeout_ms)
+{
+	(void)s;
+	(void)sink;
+	poll(NULL, 0, timeout_ms);
+	return 0;
+}
+
+/* The mappings of the executable's code, which are the same in forked children. */
+static int send_process(const struct sampler *s, const struct sampler_sink *sink, pid_t pid,
+			uint64_t time)
+{
+	const char *slash = strrchr(s->program, '/');
+	int err = sink->process(sink->ctx, time, pid, pid == s->pid ? 0 : s->pid, 0,
+				slash ? slash + 1 : s->program);
+
+	for (size_t i = 0; !err && i < s->elf.n_segments; i++) {
+		const struct elf_segment *g = &s->elf.segments[i];
+		uint64_t skip = g->vaddr % 4096, end = g->vaddr + g->file_size;
+
+		if (g->executable && g->file_size)
+			err = sink->map(sink->ctx, time, pid, g->vaddr - skip + s->injected.bias,
+					(end - (g->vaddr - skip) + 4095) / 4096 * 4096,
+					g->offset - skip, s->program);
+	}
+	return err;
+}
+
+struct sending {
+	const struct sampler *s;
+	const struct sampler_sink *sink;
+	uint64_t time;
+};
+
+static int send_child(void *ctx, pid_t pid)
+{
+	const struct sending *s = ctx;
+
+	return send_process(s->s, s->sink, pid, s->time);
+}
+
+static int send_sample(void *ctx, const struct pcce_sample *sample)
+{
+	const struct sending *s = ctx;
+
+	return s->sink->sample(s->sink->ctx, sample);
+}
+
+static int count_stop(struct sampler *s, const struct sampler_sink *sink)
+{
+	struct sending sending = {s, sink, now_ns()};
+	struct count_sink to = {&sending, send_child, send_sample};
+	struct count_source source = {.area = s->area,
+				      .size = s->injected.area_size,
+				      .plan = &s->plan,
+				      .bias = s->injected.bias,
+				      .pid = s->pid,
+				      .time = sending.time};
+	int err;
+
+	if (!s->counts)
+		return 0;
+	err = send_process(s, sink, s->pid, sending.time);
+	if (!err)
+		err = count_read(&source, &to, &s->totals);
+	if (!err && s->area->lost + s->totals.damaged)
+		err = sink->lost(sink->ctx, sending.time, PCCE_LOSS_RING,
+				 s->area->lost + s->totals.damaged);
+	if (s->area->foreign)
+		message("pcce-record",
+			"warning: some calls come through shared libraries that are built with "
+			"pcce: --count does not know their contexts, and marks them");
+	return err;
+}
+
+static void count_account(struct sampler *s, struct sampler_due *due)
+{
+	due->known = s->counts && !s->empty;
+	due->due = s->totals.calls + s->area->lost + s->totals.damaged;
+}
+
+static const char *count_why_nothing(const struct sampler *s)
+{
+	return s->empty ? "the engine is empty" : "no instrumented function was called";
+}
+
+const struct sampler_ops sampler_count = {
+	.name = "count",
+	.probe = count_probe,
+	.prepare = count_prepare,
+	.start = count_start,
+	.released = count_released,
+	.poll = count_poll,
+	.stop = count_stop,
+	.account = count_account,
+	.why_nothing = count_why_nothing,
+	.destroy = count_destroy,
+};

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Puts the counting engine into a process, before the first instruction of its program.
+ *
+ * The recorder traces the command (ptrace) from before its exec until that is done, and no longer.
+ */
+#ifndef PCCE_COUNT_INJECT_H
+#define PCCE_COUNT_INJECT_H
+
+#include <sys/types.h>
+#include <pcce/counting.h>
+#include "count/plan.h"
+
+/* The engine, as userlib/count_engine.lds lays it out. */
+extern const uint8_t count_engine[];
+const struct pcce_count_head *count_engine_head(void);
+
+/* Begins to trace a process that waits before its exec. */
+int inject_attach(pid_t pid, struct error *why);
+
+struct inject_request {
+	const struct count_plan *plan;
+	uint64_t entry;	     /* link-time address of the executable's entry point */
+	uint64_t first, end; /* its memory, link-time addresses */
+	int64_t tpoff;
+	uint64_t function; /* of the engine: offset of count or empty */
+	int area;	   /* file descriptor, the same in both processes */
+	uint64_t area_size;
+};
+
+struct inject_result {
+	uint64_t bias;
+	__u64 area_size; /* mapped; less than requested if the process may not have more */
+};
+
+/*
+ * Waits for the exec, injects, and lets the process go. Returns 0, or -errno with a fragment that
+ * continues "cannot count: ". The process continues in any case.
+ */
+int inject(pid_t pid, const struct inject_request *request, struct inject_result *out,
+	   struct error *why);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Plans how entries into the functions of an executable are counted: which bytes of its code
+ * change, and the stubs that they lead to.
+ *
+ * A *place* is an address where functions are entered: behind the entry slot, or at the start if
+ * there is no slot that sets the id. Each place has a stub, which calls the counting engine and
+ * goes on at the place.
+ *
+ *  - An entry slot that sets the id is replaced by a jump to the stub, which sets the id first.
+ *  - Direct calls and jumps that lead to a place lead to its stub instead. A short jump reaches it by
+ *    a long jump in the padding between two functions.
+ *
+ * So each entry is counted once, when the id and the stack are the function's own. Short jumps without
+ * padding nearby remain: the tail calls that they make are not counted.
+ */
+#ifndef PCCE_COUNT_PLAN_H
+#define PCCE_COUNT_PLAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "base/error.h"
+#include "elf/encoding_table.h"
+#include "elf/module.h"
+
+#define COUNT_STUB 32	/* bytes */
+#define COUNT_SET_ID 13 /* bytes of the instruction that sets the id */
+
+struct count_place {
+	uint64_t vaddr;
+	uint8_t set_id[COUNT_SET_ID]; /* the slot's instruction; starts with 0 if there is none */
+	/* The slot keeps the id and skips that instruction if the function was called as a leaf. */
+	bool keeps;
+};
+
+/* A distance at vaddr, to the stub of a place. */
+struct count_distance {
+	uint64_t vaddr;
+	uint64_t relay; /* of a short jump: where the long one is; else 0 */
+	uint32_t place;
+};
+
+struct count_plan {
+	struct count_place *places; /* sorted by address */
+	size_t n_places, places_capacity;
+	struct count_distance *distances;
+	size_t n_distances, distances_capacity;
+	uint64_t text, text_end; /* executable segments */
+	uint32_t n_left;	 /* short jumps that remain */
+};
+
+/* Returns 0, or -errno with a fragment that continues the file's name. */
+int count_plan_make(const struct elf_module *m, const struct encoding_table *t,
+		    struct count_plan *out, struct error *why);
+void count_plan_free(struct count_plan *p);
+
+/* Bytes of all stubs. */
+size_t count_plan_stubs_size(const struct count_plan *p);
+
+/* Where things are in the process. bias: run-time address - link-time address. */
+struct count_layout {
+	uint64_t bias, stubs, engine;
+};
+
+/* Makes the stubs. */
+void count_plan_stubs(const struct count_plan *p, const struct count_layout *l, uint8_t *out);
+
+/* Calls write for each change of the code, with run-time addresses. Stops at the first error. */
+int count_plan_patch(const struct count_plan *p, const struct count_layout *l,
+		     int (*write)(void *ctx, uint64_t address, const void *bytes, size_t n),
+		     void *ctx);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Implements record/summary.h. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "elf/module.h"
+#include "record/format_number.h"
+#include "record/modules.h"
+#include "record/record.h"
+#include "record/say.h"
+#include "record/summary.h"
+#include "sampler/sampler.h"
+#include <pcce/datafile.h>
+
+/* True if the file is known to be a program without an encoding table. */
+static bool is_uninstrumented(const char *path)
+{
+	struct elf_module elf;
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+	bool result;
+
+	if (fd < 0)
+		return false;
+	if (elf_module_open_fd(fd, &elf, NULL)) {
+		close(fd);
+		return false;
+	}
+	result = !elf_module_table(&elf);
+	elf_module_close(&elf);
+	close(fd);
+	return result;
+}
+
+/* Says why a recording has no contexts, or few. */
+static void warn_of_silence(const struct record_summary *s)
+{
+	const char *why = s->why_nothing;
+	char part[32], all[32];
+
+	format_count(part, sizeof(part), s->outside);
+	format_count(all, sizeof(all), s->samples);
+	if (!s->samples && s->set_uid)
+		return; /* that is why */
+	if (!s->samples && !s->main_module && is_uninstrumented(s->program))
+		say("warning: no samples: %s was not built with pcce%s%s", s->program,
+		    why ? "; " : "", why ? why : "");
+	else if (!s->samples && why)
+		say("warning: no samples: %s", why);
+	else if (!s->samples)
+		say("warning: no samples: the program used too little CPU time, or none of the "
+		    "event %s; use a higher -F",
+		    s->options->event);
+	else if (s->outside > s->samples / 2 && !(s->main_module && !s->main_module->instrumented))
+		say("warning: %s of %s samples are outside of instrumented threads: they have no "
+		    "contexts; pcce-report --format=flat lists where they are",
+		    part, all);
+}
+
+static void warn_of(uint64_t count, uint64_t limit, const char *text)
+{
+	char n[32];
+
+	if (count <= limit)
+		return;
+	format_count(n, sizeof(n), count);
+	say("warning: %s samples %s", n, text);
+}
+
+static void warn_of_losses(const struct record_summary *s)
+{
+	const uint64_t *lost = s->lost_reasons, few = s->due->due / 100;
+
+	warn_of(lost[PCCE_LOSS_THROTTLE], 0,
+		"were lost: the kernel throttled the event; use a lower -F, or raise "
+		"kernel.perf_event_max_sample_rate");
+	warn_of(lost[PCCE_LOSS_NESTED], 0,
+		"were lost: a BPF program was running on that CPU already; use -b kmod");
+	warn_of(lost[PCCE_LOSS_RING] + lost[PCCE_LOSS_SHAPE], 0,
+		"were lost: the machine was too busy; use a lower -F");
+	warn_of(lost[PCCE_LOSS_LATE], few,
+		"were lost: the clock was late, since the machine or its host was busy; use a "
+		"lower -F");
+	warn_of(lost[PCCE_LOSS_BLOCKED], few,
+		"were lost: their threads ended, and blocked the signal; use -b bpf as root");
+	warn_of(lost[PCCE_LOSS_UNEXPLAINED], few,
+		!strcmp(s->sampler, "bpf")
+			? "were lost: the clock was late, or another BPF program was running on "
+			  "that CPU; use a lower -F, or -b kmod"
+			: "were lost: the clock was late; use a lower -F");
+	warn_of(s->due->merged, s->samples / 10,
+		"merged into others, which have their weights: they came too fast; use a lower -F");
+}
+
+static void print_count_summary(const struct record_summary *s)
+{
+	char n[32], size[32];
+
+	format_count(n, sizeof(n), s->lost);
+	if (s->lost)
+		say("warning: %s calls were not counted: there was not enough memory, or the "
+		    "program's state was lost",
+		    n);
+	if (s->options->quiet)
+		return;
+	format_count(n, sizeof(n), s->samples);
+	format_bytes(size, sizeof(size), s->bytes);
+	say("%s calls, %s to %s", n, size, s->options->output);
+}
+
+void record_print_summary(const struct record_summary *s)
+{
+	char n[32], size[32], due[32] = "";
+
+	if (s->options->count) {
+		print_count_summary(s);
+		return;
+	}
+	warn_of_silence(s);
+	if (s->main_module && !s->main_module->instrumented)
+		say("warning: %s was not built with pcce: samples in it have no contexts%s",
+		    s->main_module->path,
+		    s->any_instrumented ? "; other programs or libraries that ran have them" : "");
+	warn_of_losses(s);
+	if (s->options->quiet)
+		return;
+	format_count(n, sizeof(n), s->samples);
+	format_bytes(size, sizeof(size), s->bytes);
+	if (s->due->known)
+		format_count(due, sizeof(due), s->due->due);
+	say("%s samples%s%s, %s to %s (%s)", n, s->due->known ? " of " : "", due, size,
+	    s->options->output, s->sampler);
+}

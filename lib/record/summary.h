@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Tells the user what was recorded, what is missing, and why. */
+#ifndef PCCE_RECORD_SUMMARY_H
+#define PCCE_RECORD_SUMMARY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct record_module;
+struct record_options;
+struct sampler_due;
+
+/* A finished recording. All pointers stay the caller's. */
+struct record_summary {
+	const struct record_options *options;
+	const char *sampler;		 /* its name */
+	const char *why_nothing;	 /* why the sampler may have seen nothing; or NULL */
+	uint64_t samples, outside, lost; /* with --count: calls */
+	const uint64_t *lost_reasons;	 /* of lost, by enum pcce_loss */
+	const struct sampler_due *due;
+	uint64_t bytes;				 /* of the file */
+	const char *program;			 /* the command's file; NULL: not known */
+	const struct record_module *main_module; /* NULL: not known */
+	bool any_instrumented;			 /* at least one module */
+	bool set_uid;				 /* the user knows that nothing can be sampled */
+};
+
+/* Prints warnings, and one line with the result unless options->quiet. */
+void record_print_summary(const struct record_summary *s);
+
+#endif
