@@ -7,11 +7,12 @@ UNIT_SRC    := $(wildcard tests/unit/test_*.c)
 UNIT_COMMON := $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
 ORACLE_SRC  := $(wildcard tests/oracle/*.c)
 DAMAGE_SRC  := $(wildcard tests/oracle/damage/*.c)
+COUNTED_SRC := $(wildcard tests/oracle/counted/*.c) $(filter-out %/step.c,$(ORACLE_SRC))
 
 UNITS   := $(UNIT_SRC:tests/unit/%.c=$(O)/tests/unit/%)
 # pcce-record with what RESTORE=1 adds, for tests.
 RESTORING := $(O)/tests/pcce-record
-ORACLES := $(O)/tests/oracle/step $(O)/tests/oracle/damage
+ORACLES := $(O)/tests/oracle/step $(O)/tests/oracle/damage $(O)/tests/oracle/counted
 
 .PHONY: units oracle check check-vm check-vm-debug check-distros check-install check-verify \
 	check-oracle check-suites fuzz fuzzers
@@ -29,6 +30,9 @@ $(O)/tests/oracle/step: $(ORACLE_SRC:%.c=$(O)/obj/%.o) $(TOOLLIB)
 	$(link_tool)
 
 $(O)/tests/oracle/damage: $(DAMAGE_SRC:%.c=$(O)/obj/%.o) $(TOOLLIB)
+	$(link_tool)
+
+$(O)/tests/oracle/counted: $(COUNTED_SRC:%.c=$(O)/obj/%.o) $(TOOLLIB)
 	$(link_tool)
 
 # ---- tests ---------------------------------------------------------------------------------

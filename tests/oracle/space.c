@@ -134,6 +134,11 @@ const struct file *space_file(uint32_t index)
 	return files[index];
 }
 
+const struct file *space_open(const char *path)
+{
+	return open_file(0, 0, 0, path);
+}
+
 /* ---- mappings ---------------------------------------------------------------------- */
 
 static const struct decode_module *find(const struct decode_space *as, uint64_t address)

@@ -52,6 +52,8 @@ int space_helper(struct space *s, uint64_t address);
 /* Does [start, start + length) hold a part of a file's code? */
 bool space_overlaps(const struct space *s, uint64_t start, uint64_t length);
 const struct file *space_file(uint32_t index);
+/* Opens a file that no process has mapped. */
+const struct file *space_open(const char *path);
 /* "module+0x1234" or "function+0x12 (module+0x1234)"; in a buffer that the next call but three
  * overwrites. */
 const char *space_name(struct space *s, uint64_t address);

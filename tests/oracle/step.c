@@ -15,6 +15,7 @@
  *   chain.c    the witness; chain.h defines what the truth is
  *   sample.c   takes the sample that a sampler would take at this moment
  *   check.c    decodes the sample and compares it; walk.c, report.c
+ *   counts.c   with --counts, how often functions were entered in each context
  *   space.c    mappings and encoding tables
  *
  * Exit status: 0 if all samples agreed, 1 if one did not, 2 if the program could not be run.
@@ -40,6 +41,7 @@
 #include <unistd.h>
 #include <uthash.h>
 #include "tests/oracle/check.h"
+#include "tests/oracle/counts.h"
 
 #define INSN_CACHE (1u << 15)
 
@@ -70,7 +72,8 @@ static struct thread *threads;
 static struct checker checker;
 static const char *preload;
 static uint64_t limit = UINT64_MAX, restoring_max = UINT64_MAX, steps, n_threads, n_signals;
-static bool from_start;
+static bool from_start, no_checks;
+static FILE *counts;
 static int exit_status = -1;
 static struct {
 	int signal;
@@ -233,6 +236,8 @@ static void take_and_check(struct thread *t)
 {
 	static struct sample sample;
 
+	if (no_checks)
+		return;
 	sample_take(&sample, &t->process->space, t->tid, &t->regs, &t->sent);
 	check(&checker, &t->chain, &t->process->space, &sample);
 }
@@ -266,6 +271,8 @@ static void on_step(struct thread *t, bool handler)
 		t->regs = now;
 	} else if (handler && t->signalled) {
 		on_handler(t, &now);
+		if (counts)
+			counts_step(&t->chain, s, t->insn, true, t->regs.rip, now.rip);
 		t->regs = now;
 	} else {
 		if (t->insn == INSN_SYSCALL && t->regs.rax == SYS_rt_sigreturn) {
@@ -274,6 +281,8 @@ static void on_step(struct thread *t, bool handler)
 			if (t->insn == INSN_SYSCALL && changes_code(s, &t->regs))
 				space_read(s, t->process->pid);
 			chain_step(&t->chain, s, t->insn, moment_of(&t->regs), moment_of(&now));
+			if (counts)
+				counts_step(&t->chain, s, t->insn, false, t->regs.rip, now.rip);
 		}
 		t->regs = now;
 		steps++;
@@ -601,6 +610,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 's':
 		from_start = true;
 		return 0;
+	case 'c':
+		counts = fopen(arg, "we");
+		if (!counts)
+			die(arg);
+		no_checks = true;
+		return 0;
 	case 'o':
 		results = arg;
 		return 0;
@@ -620,6 +635,8 @@ static const struct argp_option options[] = {
 	{"signal", 'g', "NAME,N", 0,
 	 "Send the program a signal that it catches after every N instructions", 0},
 	{"preload", 'p', "FILE", 0, "Run the program with this library in LD_PRELOAD", 0},
+	{"counts", 'c', "FILE", 0,
+	 "Compare nothing, but write to FILE how often functions were entered in each context", 0},
 	{"from-start", 's', NULL, 0, "Also step what comes before the entry point", 0},
 	{0},
 };
@@ -649,7 +666,12 @@ int main(int argc, char **argv)
 	stay_here();
 	run(argv + first);
 	print_results();
+	if (counts) {
+		counts_write(counts);
+		if (fclose(counts))
+			die("cannot write the counts");
+	}
 	if (fclose(out))
 		die("cannot write the results");
-	return check_failed(&checker);
+	return !no_checks && check_failed(&checker);
 }

@@ -1,0 +1,256 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# seconds: 1500
+#
+# pcce-record --count: the counts of all contexts against true ones.  The single-stepper
+# (tests/oracle) counts the entries into functions as it sees them executed.  Programs with signals
+# at any instruction, and with threads, count their calls themselves.
+
+. "$(dirname "$0")/../lib.sh"
+cd "$scratch" || exit 1
+step=$out/tests/oracle/step
+counted=$out/tests/oracle/counted
+workloads=$top/tests/workloads
+
+# build PROGRAM SOURCE FLAG...
+build() {
+	local program=$1 source=$2 compiler=$CC
+	shift 2
+	case $source in *.cc) compiler=$CXX ;; esac
+	# shellcheck disable=SC2046 # lists of flags
+	$compiler $(sed -n 's/^ \* flags: *//p' "$source" | sed 's/-O[0-9s]//g') "$@" \
+		-DPCCE_STEPPED -I"$top/include" -I"$top/userlib" -g $(pcce-config --cflags) \
+		"$source" $(pcce-config --ldflags) -o "$program" 2>build.log
+}
+
+# count PROGRAM: counts in PROGRAM.data, and writes PROGRAM.got
+count() {
+	rm -f "$1.data"
+	timeout -k 5 120 pcce-record --count -o "$1.data" -- "./$1" >"$1.out" 2>"$1.err" </dev/null
+	echo $? >"$1.status"
+	"$counted" "$1.data" "./$1" | grep -v '^0 \[lost\]$' | awk '{ n[$2] += $1 }
+		END { for (context in n) print n[context], context }' | sort >"$1.got"
+}
+
+# counts_are_true WORKLOAD FLAG...
+counts_are_true() {
+	local program=$1 source status
+	source=$(echo "$workloads/$program".c*)
+	shift
+	if ! build "$program" "$source" "$@"; then
+		not_ok "$program $*: builds" build.log
+		return
+	fi
+	timeout -k 5 120 "./$program" >"$program.plain" 2>/dev/null </dev/null
+	status=$?
+	timeout -k 5 400 "$step" -o step.out --counts "$program.true" "./$program" \
+		>/dev/null 2>&1 </dev/null
+	sort "$program.true" >"$program.wanted"
+	count "$program"
+	is "$program $*: status" "$(cat "$program.status")" "$status"
+	is "$program $*: output" "$(cat "$program.out")" "$(cat "$program.plain")"
+	if [ -s "$program.wanted" ] && cmp -s "$program.got" "$program.wanted"; then
+		ok "$program $*: $(wc -l <"$program.wanted") contexts have their true counts"
+	else
+		diff "$program.got" "$program.wanted" | cut -c1-200 >difference
+		not_ok "$program $*: contexts have their true counts" difference step.out \
+			"$program.err"
+	fi
+}
+
+for workload in asm_calls cancel exceptions fork indirect longjmp many_threads mutual origins \
+	recursion replaced setjmp signal_kinds tailcalls threads; do
+	counts_are_true $workload -O2
+done
+counts_are_true longjmp -O1 -no-pie
+counts_are_true indirect -O0
+counts_are_true recursion -O2 -static
+
+# The program prints how often it entered functions, as "FUNCTION COUNT".
+calls_add_up() { # NAME PROGRAM
+	local function calls
+	check "$1: nothing is lost" bash -c "! grep -q lost '$2.got'"
+	check "$1: all contexts are exact" bash -c "! grep -q '\[[^s]' '$2.got'"
+	while read -r function calls; do
+		is "$1: $function is entered $calls times" "$(awk -v f="$function" '
+			{ n = split($2, frames, /[;:]/); if (frames[n - 2] == f) sum += $1 }
+			END { print sum + 0 }' "$2.got")" "$calls"
+	done <"$2.out"
+}
+
+# Signals arrive at any instruction, also of the counting code. Each handler comes in a new context.
+cat >interrupted.c <<'END'
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/time.h>
+static volatile unsigned int f_calls, g_calls, handlers;
+__attribute__((noinline)) static void g(unsigned int n)
+{
+	g_calls++;
+	if (n)
+		g(n - 1);
+}
+static void on_alarm(int sig)
+{
+	(void)sig;
+	handlers++;
+	g(handlers % 40);
+}
+__attribute__((noinline)) static void f(unsigned int n)
+{
+	f_calls++;
+	if (n)
+		f(n - 1);
+}
+int main(void)
+{
+	struct itimerval often = {{0, 200}, {0, 200}}, never;
+	struct sigaction a;
+	memset(&a, 0, sizeof(a));
+	memset(&never, 0, sizeof(never));
+	a.sa_handler = on_alarm;
+	sigaction(SIGALRM, &a, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	while (handlers < 2000)
+		f(f_calls % 90);
+	setitimer(ITIMER_REAL, &never, NULL);
+	printf("f %u\ng %u\non_alarm %u\nmain 1\n", f_calls, g_calls, handlers);
+	return 0;
+}
+END
+check "signals: builds" build interrupted interrupted.c -O1
+count interrupted
+calls_add_up signals interrupted
+
+cat >many.c <<'END'
+#include <pthread.h>
+#include <stdio.h>
+__attribute__((noinline)) static unsigned int leaf(unsigned int n)
+{
+	__asm__ volatile("");
+	return n;
+}
+__attribute__((noinline)) static unsigned int f(unsigned int n)
+{
+	unsigned int r = leaf(n);
+	__asm__ volatile("");
+	return n ? f(n - 1) + r : 0;
+}
+static void *body(void *arg)
+{
+	for (unsigned int i = 0; i < 5000; i++)
+		f(i % 20);
+	return arg;
+}
+int main(void)
+{
+	pthread_t t[40];
+	for (int i = 0; i < 40; i++)
+		pthread_create(&t[i], NULL, body, NULL);
+	for (int i = 0; i < 40; i++)
+		pthread_join(t[i], NULL);
+	printf("f %u\nleaf %u\nbody 40\n", 40 * 5000 / 20 * 210, 40 * 5000 / 20 * 210);
+	return 0;
+}
+END
+check "threads: builds" build many many.c -O2 -pthread
+count many
+calls_add_up threads many
+
+# Recursion that does not repeat, far beyond the segments in the page.
+cat >deep.c <<'END'
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+static unsigned int state = 1;
+static unsigned int a(unsigned int n);
+static unsigned int b(unsigned int n);
+__attribute__((noinline)) static unsigned int a(unsigned int n)
+{
+	unsigned int next = (state = state * 1103515245 + 12345) >> 16 & 1;
+	if (!n)
+		return 0;
+	return next ? a(n - 1) + 1 : b(n - 1) + 1;
+}
+__attribute__((noinline)) static unsigned int b(unsigned int n)
+{
+	unsigned int next = (state = state * 1103515245 + 12345) >> 16 & 1;
+	if (!n)
+		return 0;
+	return next ? b(n - 1) + 2 : a(n - 1) + 1;
+}
+int main(int argc, char **argv)
+{
+	struct rlimit l = {1ul << 30, 1ul << 30};
+	setrlimit(RLIMIT_STACK, &l);
+	if (argc == 1)
+		return execl("/proc/self/exe", argv[0], "deep", (char *)NULL);
+	return a(200000) == 0;
+}
+END
+check "deep recursion: builds" build deep deep.c -O2
+timeout -k 5 120 bash -c 'ulimit -s unlimited; pcce-record --count -o deep.data -- ./deep deep' \
+	>deep.out 2>deep.err
+is "deep recursion: each call is counted" "$(sed 's/ calls.*//' deep.err)" "pcce-record: 200,002"
+
+# ---- what the tools make of it --------------------------------------------------------
+
+is "pcce-report knows the calls" "$(stat_of many.data taken)" "$((2 * 40 * 10500 * 10 + 41))"
+check "pcce-report shows them" bash -c \
+	"pcce-report -i many.data --format=folded | grep -q '^body;f;f;f;leaf [0-9]*$'"
+check "pcce-compare finds a recording like itself" pcce-compare many.data many.data
+
+pcce-record --count --engine=empty -o empty.data -- ./many >empty.out 2>empty.err
+is "the empty engine: output" "$(cat empty.out)" "$(cat many.out)"
+is "the empty engine counts nothing" "$(stat_of empty.data taken)" 0
+
+# A library that is built with pcce, too: its contexts are marked, and the user is told.
+cat >lib.c <<'END'
+int lib(int (*f)(int), int n);
+int lib(int (*f)(int), int n)
+{
+	return f(n) + f(n + 1);
+}
+END
+cat >with_lib.c <<'END'
+int lib(int (*f)(int), int n);
+static int back(int n)
+{
+	return n;
+}
+int main(void)
+{
+	return lib(back, 1) - 3;
+}
+END
+# shellcheck disable=SC2046
+check "library: builds" bash -c "$CC -fPIC -shared $(pcce-config --cflags) lib.c \
+	$(pcce-config --ldflags) -o lib.so && $CC $(pcce-config --cflags) with_lib.c ./lib.so \
+	$(pcce-config --ldflags) -o with_lib"
+count with_lib
+is "library: contexts through it are marked" "$(grep -v '^1 main' with_lib.got)" "2 [unknown_site]"
+check "library: the user is told" grep -q "shared libraries that are built with pcce" with_lib.err
+
+# ---- refusals ------------------------------------------------------------------------
+
+refuses() { # NAME TEXT COMMAND...
+	local name=$1 text=$2
+	shift 2
+	if "$@" >refusal 2>&1; then
+		not_ok "$name" "$* succeeds"
+	else
+		check "$name" grep -q -e "$text" refusal
+	fi
+}
+echo 'int main(void) { return 0; }' >plain.c
+"$CC" plain.c -o plain
+refuses "a program without pcce" "was not built with pcce" pcce-record --count ./plain
+refuses "a program that is not there" "cannot run ./none" pcce-record --count ./none
+refuses "a running process" "cannot use --count with options of samples" \
+	pcce-record --count -p $$
+refuses "a rate" "cannot use --count with options of samples" pcce-record --count -F 99 ./many
+refuses "an unknown engine" "must be cct or empty" pcce-record --count --engine=none ./many
+refuses "an engine alone" "without --count" pcce-record --engine=cct ./many
+
+done_testing
