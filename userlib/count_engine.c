@@ -95,7 +95,7 @@ static void *unit(uint32_t number)
 	return (char *)config.area + (uint64_t)number * PCCE_COUNT_UNIT;
 }
 
-static uint32_t number_of(const void *u)
+static uint32_t unit_number(const void *u)
 {
 	return (uint32_t)(((uint64_t)u - config.area) / PCCE_COUNT_UNIT);
 }
@@ -107,7 +107,7 @@ static void lose(void)
 
 /* ---- memory ---------------------------------------------------------------------- */
 
-static void *allocate(uint64_t size)
+static void *take_memory(uint64_t size)
 {
 	struct memory *m = memory();
 	uint64_t at;
@@ -154,7 +154,7 @@ static void *new_unit(struct thread *t, struct pcce_count_block **current, uint3
 
 static struct index *new_index(uint32_t log)
 {
-	struct index *x = allocate(sizeof(*x) + (sizeof(x->slot[0]) << log));
+	struct index *x = take_memory(sizeof(*x) + (sizeof(x->slot[0]) << log));
 
 	if (x) {
 		x->mask = (1u << log) - 1;
@@ -174,7 +174,7 @@ static inline uint64_t hash_counter(uint64_t node_and_place, uint64_t id, uint64
 	return hash(node_and_place, id + ext);
 }
 
-static uint64_t hash_node(uint32_t parent, uint64_t id, uint64_t site)
+static uint64_t hash_stack(uint32_t parent, uint64_t id, uint64_t site)
 {
 	return hash(parent + (site << 32 | site >> 32), id + (site >> 7));
 }
@@ -185,11 +185,11 @@ static uint64_t hash_unit(const void *u, uint32_t kind)
 	const struct pcce_count_node *n = u;
 
 	if (kind == PCCE_COUNT_NODES)
-		return hash_node(n->parent, n->id, n->site);
+		return hash_stack(n->parent, n->id, n->site);
 	return hash_counter(*(const uint64_t *)c, c->id, c->ext);
 }
 
-static void put(struct index *x, uint64_t h, uint32_t number)
+static void put_in_index(struct index *x, uint64_t h, uint32_t number)
 {
 	uint32_t i = (uint32_t)(h >> x->shift);
 
@@ -210,13 +210,14 @@ static void add(struct index **where, const void *u, uint32_t kind)
 		if (larger) {
 			for (uint32_t i = 0; i <= x->mask; i++)
 				if (x->slot[i])
-					put(larger, hash_unit(unit(x->slot[i]), kind), x->slot[i]);
+					put_in_index(larger, hash_unit(unit(x->slot[i]), kind),
+						     x->slot[i]);
 			*where = x = larger;
 		} else if (x->used >= x->mask - 8) {
 			return;
 		}
 	}
-	put(x, hash_unit(u, kind), number_of(u));
+	put_in_index(x, hash_unit(u, kind), unit_number(u));
 }
 
 /* ---- threads --------------------------------------------------------------------- */
@@ -224,7 +225,7 @@ static void add(struct index **where, const void *u, uint32_t kind)
 static struct shadow *new_shadow(uint64_t segments)
 {
 	struct shadow *s =
-		allocate(sizeof(*s) + (segments + 1) * PCCE_SEGMENT_ENTRIES * sizeof(s->at[0]));
+		take_memory(sizeof(*s) + (segments + 1) * PCCE_SEGMENT_ENTRIES * sizeof(s->at[0]));
 
 	if (s) {
 		s->segments = segments;
@@ -241,7 +242,7 @@ static void use_shadow(struct thread *t, struct shadow *s)
 	__atomic_store_n(&t->segments, s->segments, __ATOMIC_RELEASE);
 }
 
-static void number_thread(struct thread *t)
+static void enroll_thread(struct thread *t)
 {
 	uint32_t n = __atomic_fetch_add(&area()->n_threads, 1, __ATOMIC_RELAXED), none = 0;
 
@@ -253,12 +254,12 @@ static void number_thread(struct thread *t)
 
 static struct thread *new_thread(struct pcce_page *p)
 {
-	struct thread *t = allocate(sizeof(*t));
+	struct thread *t = take_memory(sizeof(*t));
 	struct shadow *first;
 
 	if (!t)
 		return NULL;
-	number_thread(t);
+	enroll_thread(t);
 	first = new_shadow(PLACES_FIRST);
 	t->nodes = new_index(INDEX_LOG);
 	t->counters = new_index(INDEX_LOG);
@@ -300,7 +301,7 @@ static const struct pcce_entry *current_base(const struct pcce_page *p, uint64_t
 }
 
 /* Entry number d of the stack, 1 being the outermost; NULL: it is lost. */
-static const struct pcce_entry *entry_at(const struct pcce_page *p, uint64_t d)
+static const struct pcce_entry *stack_entry(const struct pcce_page *p, uint64_t d)
 {
 	uint64_t segment = (d - 1) / PCCE_SEGMENT_ENTRIES, i = (d - 1) % PCCE_SEGMENT_ENTRIES;
 	uint64_t current = p->place >> PCCE_PLACE_SHIFT;
@@ -322,7 +323,7 @@ static const struct pcce_entry *entry_at(const struct pcce_page *p, uint64_t d)
 static int is_below_bottom(const struct pcce_page *p, uint64_t d)
 {
 	const struct pcce_entry *above =
-		d == PCCE_SEGMENT_ENTRIES ? entry_at(p, PCCE_SEGMENT_ENTRIES + 1) : NULL;
+		d == PCCE_SEGMENT_ENTRIES ? stack_entry(p, PCCE_SEGMENT_ENTRIES + 1) : NULL;
 
 	return above && !above[-1].id;
 }
@@ -345,11 +346,11 @@ static int is_untrusted(uint64_t site)
 static struct pcce_count_node *find_node(struct thread *t, struct pcce_count_node *parent,
 					 uint64_t id, uint64_t site)
 {
-	uint32_t number = number_of(parent), i;
+	uint32_t number = unit_number(parent), i;
 	struct index *x = t->nodes;
 	struct pcce_count_node *n;
 
-	for (i = (uint32_t)(hash_node(number, id, site) >> x->shift); x->slot[i];
+	for (i = (uint32_t)(hash_stack(number, id, site) >> x->shift); x->slot[i];
 	     i = (i + 1) & x->mask) {
 		n = unit(x->slot[i]);
 		if (n->parent == number && n->id == id && n->site == site)
@@ -395,7 +396,7 @@ static uint64_t find_trusted(const struct thread *t, const struct pcce_page *p, 
 	uint64_t k;
 
 	for (k = d; k > 0; k--) {
-		e = entry_at(p, k);
+		e = stack_entry(p, k);
 		if (!e)
 			return is_below_bottom(p, k) ? k + 1 : 0;
 		if (k > 1 && t->trusted && t->shadow->at[k - 1] && !is_untrusted(e->site) &&
@@ -434,17 +435,17 @@ static struct pcce_count_node *find_stack(struct thread *t, const struct pcce_pa
 		k = find_trusted(t, p, d);
 		if (!k)
 			return NULL;
-		if (k == PCCE_SEGMENT_ENTRIES + 1 && !entry_at(p, PCCE_SEGMENT_ENTRIES))
+		if (k == PCCE_SEGMENT_ENTRIES + 1 && !stack_entry(p, PCCE_SEGMENT_ENTRIES))
 			s->at[PCCE_SEGMENT_ENTRIES] = s->at[0];
 		for (; k <= d; k++) {
-			const struct pcce_entry *e = entry_at(p, k);
+			const struct pcce_entry *e = stack_entry(p, k);
 			uint64_t site = e->site;
 
 			if (is_untrusted(site))
 				site ^= PCCE_COUNT_UNTRUSTED;
 			parent = s->at[k - 1];
 			n = s->at[k];
-			if (!n || n->parent != number_of(parent) || n->id != e->id ||
+			if (!n || n->parent != unit_number(parent) || n->id != e->id ||
 			    n->site != site)
 				n = find_node(t, parent, e->id, site);
 			if (!n)
@@ -493,7 +494,7 @@ KEEPS_REGISTERS __attribute__((noinline)) static void count_slowly(uint32_t plac
 		lose();
 		return;
 	}
-	key = (uint64_t)place << 32 | number_of(n);
+	key = (uint64_t)place << 32 | unit_number(n);
 	c = find_counter(t->counters, key, p->id, p->ext);
 	if (!c) {
 		c = new_unit(t, &t->counter_block, PCCE_COUNT_COUNTERS);
@@ -540,7 +541,8 @@ KEEPS_REGISTERS __attribute__((noinline)) static void count_more(uint32_t place)
 
 	n = place && t ? remembered_stack(t, p, p->position) : NULL;
 	if (n)
-		c = find_counter(t->counters, (uint64_t)place << 32 | number_of(n), p->id, p->ext);
+		c = find_counter(t->counters, (uint64_t)place << 32 | unit_number(n), p->id,
+				 p->ext);
 	if (c)
 		c->count++;
 	else
@@ -571,13 +573,13 @@ KEEPS_REGISTERS void count(uint32_t place)
 	if (!n || n->id != e->id || n->site != e->site || n->parent_address != (uint64_t)at[-1])
 		goto more;
 	x = t->counters;
-	i = (uint32_t)(hash_counter((uint64_t)place << 32 | number_of(n), p->id, p->ext) >>
+	i = (uint32_t)(hash_counter((uint64_t)place << 32 | unit_number(n), p->id, p->ext) >>
 		       x->shift);
 	for (;; i = (i + 1) & x->mask) {
 		if (!x->slot[i])
 			goto more;
 		c = unit(x->slot[i]);
-		if (c->id == p->id && c->place == place && c->node == number_of(n) &&
+		if (c->id == p->id && c->place == place && c->node == unit_number(n) &&
 		    c->ext == p->ext)
 			break;
 	}

@@ -22,7 +22,7 @@ struct reader {
 	} out;
 };
 
-static const void *unit(const struct reader *r, uint64_t number)
+static const void *unit_at(const struct reader *r, uint64_t number)
 {
 	return (const char *)r->source->area + number * PCCE_COUNT_UNIT;
 }
@@ -32,7 +32,7 @@ static const struct pcce_count_node *node(const struct reader *r, uint32_t numbe
 	if (number == PCCE_COUNT_ROOT)
 		return &r->source->area->root;
 	return number < r->units && number >= sizeof(struct pcce_count_area) / PCCE_COUNT_UNIT
-		       ? unit(r, number)
+		       ? unit_at(r, number)
 		       : NULL;
 }
 
@@ -61,7 +61,7 @@ static uint32_t copy_entries(const struct reader *r, uint32_t number, uint32_t n
 
 /* Adds the segment that ends with a node, and those below it, unless they are sent. Returns their
  * number, or -1. */
-static int64_t copy_segments(struct reader *r, uint32_t number, struct pcce_segment *to)
+static int64_t copy_unsent(struct reader *r, uint32_t number, struct pcce_segment *to)
 {
 	uint32_t last[PCCE_SAMPLE_SEGMENTS], n = 0;
 	struct pcce_segment segment;
@@ -113,7 +113,7 @@ static int send_counter(struct reader *r, const struct pcce_count_counter *c, ui
 	if (n)
 		below = copy_entries(r, c->node, n, entries);
 	if (below && n)
-		segments = copy_segments(r, below, (struct pcce_segment *)(entries + n));
+		segments = copy_unsent(r, below, (struct pcce_segment *)(entries + n));
 	if (!below || segments < 0)
 		return -EINVAL;
 	*s = (struct pcce_sample){
@@ -192,7 +192,7 @@ int count_read(const struct count_source *s, const struct count_sink *sink,
 	at = sizeof(*s->area) + PCCE_COUNT_BLOCK - 1;
 	for (at -= at % PCCE_COUNT_BLOCK; !err && at + PCCE_COUNT_BLOCK <= used;
 	     at += PCCE_COUNT_BLOCK)
-		err = send_block(r, unit(r, at / PCCE_COUNT_UNIT), sink, totals);
+		err = send_block(r, unit_at(r, at / PCCE_COUNT_UNIT), sink, totals);
 	free(r->sent);
 	free(r);
 	return err;

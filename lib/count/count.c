@@ -47,7 +47,7 @@ struct sampler {
 	struct count_totals totals;
 };
 
-static uint64_t now_ns(void)
+static uint64_t count_clock(void)
 {
 	struct timespec ts;
 
@@ -80,7 +80,7 @@ static uint64_t initial_counted(const struct sampler *s)
 	return value;
 }
 
-static int open_table(struct sampler *s, struct error *why)
+static int open_program_table(struct sampler *s, struct error *why)
 {
 	const struct elf_section *section = elf_module_table(&s->elf);
 	const uint8_t *data = section ? elf_module_contents(&s->elf, section) : NULL;
@@ -113,7 +113,7 @@ static int open_program(struct sampler *s, struct error *why)
 	if (!err)
 		err = elf_module_open(s->image, s->image_size, &s->elf, why);
 	if (!err)
-		err = open_table(s, why);
+		err = open_program_table(s, why);
 	if (!err && !(s->table.head->flags & PCCE_TABLE_EXEC))
 		err = error_set(why, -EINVAL, "is a shared library; name a program");
 	if (!err && !initial_counted(s))
@@ -292,7 +292,7 @@ static int send_sample(void *ctx, const struct pcce_sample *sample)
 
 static int count_stop(struct sampler *s, const struct sampler_sink *sink)
 {
-	struct sending sending = {s, sink, now_ns()};
+	struct sending sending = {s, sink, count_clock()};
 	struct count_sink to = {&sending, send_child, send_sample};
 	struct count_source source = {.area = s->area,
 				      .size = s->injected.area_size,

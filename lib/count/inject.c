@@ -162,7 +162,7 @@ static int64_t map_most(struct target *t, __u64 *size, uint64_t min, int flags, 
 	}
 }
 
-static int read_entry(const struct target *t, uint64_t *entry)
+static int read_entry_point(const struct target *t, uint64_t *entry)
 {
 	uint64_t auxv[2];
 	char path[64];
@@ -224,15 +224,15 @@ static int write_code(struct target *t, const struct count_plan *plan, const str
 	return err ? err : count_plan_patch(plan, l, write_target, t);
 }
 
-static int fill(struct target *t, const struct inject_request *r, struct inject_result *out,
-		struct error *why)
+static int fill_process(struct target *t, const struct inject_request *r, struct inject_result *out,
+			struct error *why)
 {
 	const struct pcce_count_head *head = count_engine_head();
 	uint64_t size = (head->end + count_plan_stubs_size(r->plan) + PAGE - 1) & -PAGE, entry = 0;
 	struct pcce_count_config config = {.memory_size = MEMORY_SIZE, .tpoff = r->tpoff};
 	struct count_layout layout;
 	int64_t at, memory, area;
-	int err = read_entry(t, &entry);
+	int err = read_entry_point(t, &entry);
 
 	if (err)
 		return error_set(why, err, "its entry point is not known");
@@ -276,7 +276,7 @@ int inject(pid_t pid, const struct inject_request *request, struct inject_result
 	if (err) {
 		error_set(why, err, "the command did not stop at its start: %s", strerror(-err));
 	} else {
-		err = fill(&t, request, out, why);
+		err = fill_process(&t, request, out, why);
 		write_target(&t, t.regs.rip, t.code, sizeof(t.code));
 		ptrace(PTRACE_SETREGS, pid, 0, &t.regs);
 	}

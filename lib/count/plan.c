@@ -12,7 +12,7 @@
 #define JMP_REL32 0xe9
 #define CALL_REL32 0xe8
 
-static int compare_places(const void *a, const void *b)
+static int compare_vaddr(const void *a, const void *b)
 {
 	const struct count_place *x = a, *y = b;
 
@@ -23,7 +23,7 @@ static struct count_place *find_place(const struct count_plan *p, uint64_t vaddr
 {
 	struct count_place key = {.vaddr = vaddr};
 
-	return bsearch(&key, p->places, p->n_places, sizeof(key), compare_places);
+	return bsearch(&key, p->places, p->n_places, sizeof(key), compare_vaddr);
 }
 
 static int grow(void **array, size_t *capacity, size_t n, size_t size)
@@ -50,9 +50,9 @@ static int add_place(struct count_plan *p, const struct count_place *place)
 }
 
 /* The place behind the entry slot of a function that sets its id. */
-static int add_entry(struct count_plan *p, const struct elf_module *m,
-		     const struct encoding_table *t, const struct pcce_table_func *f,
-		     struct error *why)
+static int plan_entry(struct count_plan *p, const struct elf_module *m,
+		      const struct encoding_table *t, const struct pcce_table_func *f,
+		      struct error *why)
 {
 	static const uint8_t set_id[] = {0x64, 0x48, 0xc7, 0x04, 0x25}; /* movq $, %fs:disp32 */
 	static const uint8_t keep[KEEP] = {0x75, COUNT_SET_ID};		/* jne body */
@@ -76,8 +76,9 @@ static int add_entry(struct count_plan *p, const struct elf_module *m,
  * Where a direct call or jump leads, if that is in a function and counted there. False: not a
  * direct one, or it leads to an entry slot that counts.
  */
-static bool find_target(const struct elf_module *m, const struct encoding_table *t,
-			const struct pcce_table_site *s, struct x86_branch *branch, uint64_t *at)
+static bool find_counted_target(const struct elf_module *m, const struct encoding_table *t,
+				const struct pcce_table_site *s, struct x86_branch *branch,
+				uint64_t *at)
 {
 	uint64_t from = s->key + s->restore_len, n = s->ret - s->restore_len;
 	const uint8_t *code = elf_module_at(m, from, n);
@@ -103,7 +104,7 @@ static int add_targets(struct count_plan *p, const struct elf_module *m,
 		struct count_place place = {0};
 		uint64_t at;
 
-		if (!find_target(m, t, &t->sites[i], &branch, &at))
+		if (!find_counted_target(m, t, &t->sites[i], &branch, &at))
 			continue;
 		place.vaddr = branch.target;
 		if (add_place(p, &place))
@@ -118,7 +119,7 @@ static void unify_places(struct count_plan *p)
 	size_t n = 0;
 
 	if (p->n_places)
-		qsort(p->places, p->n_places, sizeof(*p->places), compare_places);
+		qsort(p->places, p->n_places, sizeof(*p->places), compare_vaddr);
 	for (size_t i = 0; i < p->n_places; i++) {
 		if (!n || p->places[n - 1].vaddr != p->places[i].vaddr)
 			p->places[n++] = p->places[i];
@@ -164,7 +165,7 @@ static int add_distances(struct count_plan *p, const struct elf_module *m,
 		struct x86_branch branch;
 		uint64_t at, relay = 0;
 
-		if (!find_target(m, t, &t->sites[i], &branch, &at))
+		if (!find_counted_target(m, t, &t->sites[i], &branch, &at))
 			continue;
 		if (branch.field_bytes == 1)
 			relay = find_padding(p, m, t, at + 1);
@@ -198,7 +199,7 @@ int count_plan_make(const struct elf_module *m, const struct encoding_table *t,
 	}
 	for (uint64_t i = 0; !err && i < t->head->funcs.count; i++)
 		if (t->funcs[i].entry)
-			err = add_entry(out, m, t, &t->funcs[i], why);
+			err = plan_entry(out, m, t, &t->funcs[i], why);
 	if (!err && add_targets(out, m, t))
 		err = error_memory(why);
 	unify_places(out);

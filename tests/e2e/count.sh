@@ -154,45 +154,9 @@ int main(void)
 	return 0;
 }
 END
-check "threads: builds" build many many.c -O2 -pthread
+check "threads: builds" build many many.c -O1 -pthread
 count many
 calls_add_up threads many
-
-# Recursion that does not repeat, far beyond the segments in the page.
-cat >deep.c <<'END'
-#include <stdio.h>
-#include <sys/resource.h>
-#include <unistd.h>
-static unsigned int state = 1;
-static unsigned int a(unsigned int n);
-static unsigned int b(unsigned int n);
-__attribute__((noinline)) static unsigned int a(unsigned int n)
-{
-	unsigned int next = (state = state * 1103515245 + 12345) >> 16 & 1;
-	if (!n)
-		return 0;
-	return next ? a(n - 1) + 1 : b(n - 1) + 1;
-}
-__attribute__((noinline)) static unsigned int b(unsigned int n)
-{
-	unsigned int next = (state = state * 1103515245 + 12345) >> 16 & 1;
-	if (!n)
-		return 0;
-	return next ? b(n - 1) + 2 : a(n - 1) + 1;
-}
-int main(int argc, char **argv)
-{
-	struct rlimit l = {1ul << 30, 1ul << 30};
-	setrlimit(RLIMIT_STACK, &l);
-	if (argc == 1)
-		return execl("/proc/self/exe", argv[0], "deep", (char *)NULL);
-	return a(200000) == 0;
-}
-END
-check "deep recursion: builds" build deep deep.c -O2
-timeout -k 5 120 bash -c 'ulimit -s unlimited; pcce-record --count -o deep.data -- ./deep deep' \
-	>deep.out 2>deep.err
-is "deep recursion: each call is counted" "$(sed 's/ calls.*//' deep.err)" "pcce-record: 200,002"
 
 # ---- what the tools make of it --------------------------------------------------------
 
