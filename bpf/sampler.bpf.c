@@ -153,6 +153,7 @@ __s64 offsets[SAMPLER_OFFSETS];
 __u32 n_offsets;
 /* For tracepoints in a pid namespace: the process to follow, by the recorder's number. */
 __u32 wanted, wanted_armed;
+__u32 stack_bytes = SAMPLER_STACK; /* at most so many of a stack are copied, from sp on */
 
 #define HEAD __builtin_offsetof(struct pcce_page, entry)
 
@@ -378,7 +379,7 @@ static __noinline __u32 read_new_segments(__u8 *to, struct stack *s,
 	return flags;
 }
 
-#define COPY_PIECE 1024u
+#define COPY_PIECE 512u
 
 PCCE_STATIC_ASSERT(PCCE_COPY_REGISTERS == 8, "the registers of struct copied_registers");
 struct copied_registers {
@@ -429,6 +430,8 @@ __noinline __u32 copy_user_stack(const struct stack_copy *copy)
 	*(struct copied_registers *)to = copy->registers;
 	stack = (struct sampler_stack *)(to + sizeof(copy->registers));
 	for (i = 0; i < SAMPLER_STACK / COPY_PIECE && !(sp & 7); i++) {
+		if (i * COPY_PIECE >= *(volatile __u32 *)&stack_bytes)
+			break;
 		if (bpf_probe_read_user(
 			    (__u8 *)known->now + i * COPY_PIECE, COPY_PIECE,
 			    (const void *)((sp & -(__u64)SAMPLER_BLOCK) + i * COPY_PIECE)))
