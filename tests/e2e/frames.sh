@@ -257,13 +257,79 @@ done
 pcce-report -i self.data --format=tree >frames.tree 2>&1
 check "the tree says what is restored" grep -qE 'lib_saves.*\(not instrumented, restored\)' frames.tree
 check "JSON says it" sh -c 'pcce-report -i self.data --format=json | grep -q "\"restored\":true"'
-pcce-merge -o merged.data self.data >merge.err 2>&1
-for data in self merged; do
-	pcce-report -q -i $data.data --format=folded 2>>merge.err | sort >$data.sorted
+
+# What one recording says twice: all numbers are doubled, and the same contexts have frames.
+pcce-merge -o merged.data self.data self.data >merge.err 2>&1
+check "pcce-merge takes the recording" pcce-report -i merged.data --stats
+for s in restored restored_in_part not_restored restored_wrong frames_unwound frames_reused stack_bytes; do
+	is "... $s" "$(stat_of merged.data $s)" "$(($(stat_of self.data $s) * 2))"
 done
-check "pcce-merge keeps the frames" cmp self.sorted merged.sorted
-is "... and says how many there are" "$(stat_of merged.data restored) $(stat_of merged.data frames_reused)" \
-	"$(stat_of self.data restored) $(stat_of self.data frames_reused)"
+contexts_of() { pcce-report -i "$1" --format=folded | sed 's/ [0-9]*$//' | LC_ALL=C sort -u; }
+contexts_of self.data >self.contexts
+contexts_of merged.data >merged.contexts
+is "... the contexts are the same" "$(cmp self.contexts merged.contexts 2>&1)" ""
+
+cat >read.c <<'END_OF_C'
+#include <stdio.h>
+#include <pcce/decode.h>
+
+/* Prints the restored frames of each context, innermost first, and the frame that called them. */
+int main(int argc, char **argv)
+{
+	struct pcce_decode_recording *r;
+	const struct pcce_decode_sample *s;
+	struct pcce_decode_frame f;
+
+	if (argc < 2 || pcce_decode_recording_open(argv[1], PCCE_DECODE_EXPANDED, &r, NULL))
+		return 1;
+	while (pcce_decode_recording_next(r, &s, NULL) > 0) {
+		const struct pcce_decode_context *c = pcce_decode_sample_context(s);
+		size_t n = pcce_decode_context_frames(c), i = 0;
+
+		for (; i < n && !pcce_decode_context_frame(c, i, &f, sizeof(f)) && f.restored; i++)
+			printf("%s<", f.function);
+		printf("%s\n", i && i < n ? f.function : "");
+	}
+	pcce_decode_recording_close(r);
+	return 0;
+}
+END_OF_C
+read_by_library() {
+	# shellcheck disable=SC2086
+	$CC -O1 -Wall -Werror -I"$top/include" read.c -L"$out/lib" -l:libpcce-decode.so.0 -Wl,-rpath,"$out/lib" -o read &&
+		./read self.data >read.out
+}
+check "libpcce-decode reads the recording" read_by_library
+is "... it has as many samples with restored frames" "$(grep -c '<' read.out)" \
+	"$(($(stat_of self.data restored) + $(stat_of self.data restored_in_part)))"
+is "... in their order" "$(grep -c '^lib_leaf<lib_any_size<lib_saves<lib_aligned<work_on$' read.out | sed 's/^[1-9].*/some/')" some
+
+# The bit of a restored frame in lib/html/page.c; the data are described there.
+cat >flags.mjs <<'END_OF_JS'
+import { readFileSync } from 'fs';
+import { inflateSync } from 'zlib';
+const page = readFileSync(process.argv[2], 'latin1');
+const data = inflateSync(Buffer.from(page.match(/[A-Za-z0-9+/=]{400,}/)[0], 'base64'));
+const size = data.readUInt32LE(0), head = JSON.parse(data.toString('utf8', 4, 4 + size));
+let at = 4 + size, restored = 0;
+for (const [name, , bytes] of head.columns) {
+	for (let i = at, value = 0, shift = 0; name === 'frame.flags' && i < at + bytes; i++) {
+		value += (data[i] & 127) << shift;
+		shift += 7;
+		if (data[i] & 128) continue;
+		restored += (value >> 16) & 1;
+		value = shift = 0;
+	}
+	at += bytes;
+}
+console.log(restored > 0 ? 'restored' : 'none');
+END_OF_JS
+if command -v node >/dev/null; then
+	pcce-report -i self.data --format=html >self.html 2>&1
+	is "the page says which frames are restored" "$(node flags.mjs self.html 2>&1)" restored
+else
+	skip "the page says which frames are restored" "node is missing"
+fi
 
 # ---- whole stacks ------------------------------------------------------------------------
 
