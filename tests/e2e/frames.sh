@@ -205,7 +205,7 @@ is "another word is refused" "$?: $(grep -c 'cannot use --frames=some' some.err)
 "$recorder" --frames=foreign --verify -- ./program 2>both.err
 is "--verify is refused" "$?: $(grep -c 'cannot use --frames with --verify' both.err)" "64: 1"
 "$recorder" -b self --frames=all -- ./program 2>all.err
-is "the self sampler does not support --frames=all" "$?: $(grep -c 'use -b bpf as root' all.err)" "1: 1"
+is "the self sampler does not support --frames=all" "$?: $(grep -c 'use -b bpf or kmod as root' all.err)" "1: 1"
 
 # ---- the frames --------------------------------------------------------------------------
 
