@@ -35,8 +35,8 @@ uint64_t kmod_session_copied(const struct kmod_session *k);
 typedef int kmod_session_sink(void *ctx, const struct pcce_kmod_record *record,
 			      const struct pcce_sample *sample, size_t size);
 
-/* Reads all records of the rings. 0, or the sink's result; -EPROTO, -EBADMSG: a record is malformed.
- */
+/* Reads all records of the rings. 0, or the sink's result; -EPROTO, -EBADMSG: a record is
+ * malformed. */
 int kmod_session_read(struct kmod_session *k, kmod_session_sink *sink, void *ctx);
 
 /* With PCCE_KMOD_AGGREGATE: switches to new counters. Later records are not older than *since. 0 or

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Tests both ends of the protocol of pcce/stack_blocks.h against each other: the part of the
- * samplers in the kernel, built for this machine, and the reader. Simulated threads change their stacks at random
- * between samples, and move between CPUs. Some have stacks at the same addresses, as in forked
- * processes. Each completed sample must have the stack as it was.
+ * samplers in the kernel, built for this machine, and the reader. Simulated threads change their
+ * stacks at random between samples, and move between CPUs. Some have stacks at the same addresses,
+ * as in forked processes. Each completed sample must have the stack as it was.
  */
 #include <errno.h>
 #include <stdlib.h>
