@@ -42,8 +42,8 @@
 #include <bpf/bpf_core_read.h>
 
 #include <pcce/abi.h>
+#include <pcce/stack_blocks.h>
 #include "bpf/sampler.h"
-#include "bpf/stack_blocks.h"
 
 extern void *bpf_cast_to_kern_ctx(void *ctx) __ksym __weak;
 
@@ -153,6 +153,7 @@ __s64 offsets[SAMPLER_OFFSETS];
 __u32 n_offsets;
 /* For tracepoints in a pid namespace: the process to follow, by the recorder's number. */
 __u32 wanted, wanted_armed;
+__u32 stack_bytes = PCCE_STACK_BYTES; /* at most so many of a stack are copied, from sp on */
 
 #define HEAD __builtin_offsetof(struct pcce_page, entry)
 
@@ -190,7 +191,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1); /* the recorder sets it, if stacks are copied: CPUs */
 	__type(key, __u32);
-	__type(value, struct sampler_blocks);
+	__type(value, struct pcce_stack_table);
 } blocks SEC(".maps");
 
 /* Keeps the compiler from removing or moving a check that only the verifier needs. */
@@ -378,23 +379,8 @@ static __noinline __u32 read_new_segments(__u8 *to, struct stack *s,
 	return flags;
 }
 
-#define COPY_PIECE 1024u
-
-PCCE_STATIC_ASSERT(PCCE_COPY_REGISTERS == 8, "the registers of struct copied_registers");
-struct copied_registers {
-	__u64 bx, bp, r10, r12, r13, r14, r15, di;
-};
-
-/* The same fields of an event's context and of the kernel's pt_regs. */
-#define COPY_REGISTERS(from)                                                                \
-	(struct copied_registers)                                                           \
-	{                                                                                   \
-		(from)->bx, (from)->bp, (from)->r10, (from)->r12, (from)->r13, (from)->r14, \
-			(from)->r15, (from)->di                                             \
-	}
-
 struct stack_copy {
-	struct copied_registers registers;
+	struct pcce_stack_registers registers;
 	__u64 sp;
 	__u64 at;    /* where it begins in its segment of the ring */
 	__u32 index; /* of this segment */
@@ -411,8 +397,8 @@ struct stack_copy {
 __noinline __u32 copy_user_stack(const struct stack_copy *copy)
 {
 	__u32 i, pieces = 0, cpu = bpf_get_smp_processor_id(), index;
-	struct sampler_blocks *known;
-	struct sampler_stack *stack;
+	struct pcce_stack_table *known;
+	struct pcce_stack_changes *stack;
 	__u64 at, sp;
 	__u8 *to;
 
@@ -426,20 +412,22 @@ __noinline __u32 copy_user_stack(const struct stack_copy *copy)
 	if (!known || !to || at > SAMPLER_SEGMENT_MAX + SAMPLER_RECORD_BEFORE_COPY)
 		return 0;
 	to += at;
-	*(struct copied_registers *)to = copy->registers;
-	stack = (struct sampler_stack *)(to + sizeof(copy->registers));
-	for (i = 0; i < SAMPLER_STACK / COPY_PIECE && !(sp & 7); i++) {
+	*(struct pcce_stack_registers *)to = copy->registers;
+	stack = (struct pcce_stack_changes *)(to + sizeof(copy->registers));
+	for (i = 0; i < PCCE_STACK_BYTES / PCCE_STACK_PIECE && !(sp & 7); i++) {
+		if (i * PCCE_STACK_PIECE >= *(volatile __u32 *)&stack_bytes)
+			break;
 		if (bpf_probe_read_user(
-			    (__u8 *)known->now + i * COPY_PIECE, COPY_PIECE,
-			    (const void *)((sp & -(__u64)SAMPLER_BLOCK) + i * COPY_PIECE)))
+			    (__u8 *)known->now + i * PCCE_STACK_PIECE, PCCE_STACK_PIECE,
+			    (const void *)((sp & -(__u64)PCCE_STACK_BLOCK) + i * PCCE_STACK_PIECE)))
 			break;
 		pieces = i + 1;
 	}
-	stack->blocks = pieces * (COPY_PIECE / SAMPLER_BLOCK);
+	stack->blocks = pieces * (PCCE_STACK_PIECE / PCCE_STACK_BLOCK);
 	stack->group = copy->group;
-	sampler_send_blocks(known, stack, sp);
+	pcce_stack_send(known, stack, sp);
 	return PCCE_COPY_REGISTERS + sizeof(*stack) / 8 +
-	       (*(volatile __u32 *)&stack->sent & 511) * (SAMPLER_BLOCK / 8);
+	       (*(volatile __u32 *)&stack->sent & 511) * (PCCE_STACK_BLOCK / 8);
 }
 
 #define NAMESPACES 33 /* 1 + the kernel's MAX_PID_NS_LEVEL */
@@ -610,7 +598,7 @@ static __always_inline int sample_thread(struct event_context *event)
 		sp = event->sp;
 		r11 = event->r11;
 		if (copy_stacks)
-			copy.registers = COPY_REGISTERS(event);
+			copy.registers = PCCE_STACK_REGISTERS(event);
 		/* Otherwise the compiler merges these loads with those below, through a pointer
 		 * that the verifier rejects. */
 		opaque(ip);
@@ -624,7 +612,7 @@ static __always_inline int sample_thread(struct event_context *event)
 		sp = regs->sp;
 		r11 = regs->r11;
 		if (copy_stacks)
-			copy.registers = COPY_REGISTERS(regs);
+			copy.registers = PCCE_STACK_REGISTERS(regs);
 		flags = PCCE_SAMPLE_KERNEL;
 		if (event)
 			kip = event->ip;
@@ -668,7 +656,7 @@ static __always_inline int sample_thread(struct event_context *event)
 		copy.at = at + HEAD + (__u64)stack.n_entries * sizeof(struct pcce_entry) +
 			  (__u64)stack.n_segments * sizeof(struct pcce_segment);
 		copy.index = index;
-		copy.group = sampler_group((__u32)task->pid);
+		copy.group = pcce_stack_group((__u32)task->pid);
 		n_stack = copy_user_stack(&copy);
 		flags |= PCCE_SAMPLE_COPY;
 	}

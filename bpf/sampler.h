@@ -17,8 +17,8 @@
  * stack to cold memory costs twice as much.
  *
  * A record begins with SAMPLER_SKIP bytes without meaning (the head of the thread page was read
- * over them). Then follow struct pcce_sample and its parts. With PCCE_SAMPLE_COPY, there are
- * struct sampler_stack and blocks in place of the stack (stack_blocks.h).
+ * over them). Then follow struct pcce_sample and its parts. With PCCE_SAMPLE_COPY, there are only
+ * the changed blocks in place of the stack (pcce/stack_blocks.h).
  *
  * The writer: if leave names the segment of head, then left = head, and head continues at the start
  * of the next segment. If the largest record has no room before tail + 2 * SIZE, dropped += 1.
@@ -32,7 +32,7 @@
 #define PCCE_BPF_SAMPLER_H
 
 #include <pcce/abi.h>
-#include "bpf/stack_blocks.h"
+#include <pcce/stack_blocks.h>
 
 /* Most candidates for a thread page's offset from the thread pointer. */
 #define SAMPLER_OFFSETS 32
@@ -49,7 +49,7 @@
 	 PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) + \
 	 PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment))
 #define SAMPLER_RECORD_MAX \
-	(SAMPLER_RECORD_BEFORE_COPY + (PCCE_COPY_REGISTERS + SAMPLER_STACK_SENT_WORDS) * 8)
+	(SAMPLER_RECORD_BEFORE_COPY + (PCCE_COPY_REGISTERS + PCCE_STACK_SENT_WORDS) * 8)
 
 /* Which samples bring a copy of the stack. */
 enum sampler_copy {

@@ -33,9 +33,10 @@ static inline void vm_flags_mod(struct vm_area_struct *vma, vm_flags_t set, vm_f
 #endif
 
 /*
- * Tells whether other processes of its user may look into a task. The caller holds task_lock(), and
- * the task has an mm. The flag belongs to the mm, in newer kernels (7.2) to the task's state since
- * its last exec. These export no function for it, and have no macro of this name.
+ * Tells whether other processes of its user may look into a task. The task has an mm, and is
+ * current, or the caller holds task_lock(). An NMI may call it, too. The flag belongs to the mm, in
+ * newer kernels (7.2) to the task's state since its last exec. These export no function for it, and
+ * have no macro of this name.
  */
 #ifdef SUID_DUMP_USER
 static inline bool pcce_is_dumpable(const struct task_struct *task)

@@ -16,6 +16,7 @@
  *  - One sample takes at most PCCE_SAMPLE_SEGMENTS of these. They are 147 KB, which are copied and
  *    hashed in less than a tenth of a millisecond.
  *  - A session that aggregates hashes the entries, and makes PROBES comparisons.
+ *  - A session that copies stacks makes 16 more reads of half a kilobyte, and compares as many bytes.
  *  - Usually the work is one read of user memory and a few dozen stores.
  *
  * The handler cannot run twice at once on one CPU for one session. But an NMI may come while it
@@ -29,6 +30,7 @@
  *   __task_pid_nr_ns                   RCU reads; perf's own handlers call it (perf_event_pid)
  *   ktime_get_mono_fast_ns             made for NMIs: a latch instead of a lock
  *   copy_from_user_nofault             see page.c
+ *   pcce_is_dumpable                   loads, under RCU in newer kernels
  *   rdfsbase, rdmsr                    instructions
  *   jhash2, siphash, memcmp, memset    arithmetic
  *   irq_work_queue                     made for NMIs: the work runs later, in another interrupt
@@ -47,6 +49,7 @@
 #include "page.h"
 #include "ring.h"
 #include "segments.h"
+#include "stacks.h"
 
 static u32 event_weight(const struct pcce_session *s, const struct perf_sample_data *data)
 {
@@ -97,6 +100,7 @@ static void sample_task(struct pcce_session *s, struct pcce_cpu *c,
 		reading.flags = PCCE_SAMPLE_KERNEL;
 	}
 	pcce_read_page(s, c, to, room, &reading);
+	pcce_copy_stack(s, c, regs, to, &reading);
 	sample = (struct pcce_sample){
 		.time = ktime_get_mono_fast_ns(),
 		.pid = pid,
@@ -110,6 +114,7 @@ static void sample_task(struct pcce_session *s, struct pcce_cpu *c,
 		.n_entries = reading.n_entries,
 		.n_segments = reading.n_segments,
 		.n_below = reading.n_below,
+		.n_stack = reading.n_stack,
 		.cpu = smp_processor_id(),
 		.sp = regs->sp,
 		.below = reading.below,

@@ -119,6 +119,7 @@ void pcce_read_page(const struct pcce_session *s, struct pcce_cpu *c, void *to, 
 			return;
 		}
 	}
+	r->has_page = true;
 	r->id = head->id;
 	r->ext = head->ext;
 	stack.off = head->off;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Describes what is read of a thread page: its layout in a record, and the reader of user
+/* Describes what is read of a thread: the layout of its page in a record, and the reader of user
  * memory. */
 #ifndef PCCE_READING_H
 #define PCCE_READING_H
@@ -11,19 +11,20 @@
  * beginning. */
 #define PCCE_HEAD offsetof(struct pcce_page, entry)
 
-/* Most bytes of a record without segments below the current one. */
+/* Most bytes of a record without segments below the current one, and without a stack. */
 #define PCCE_SHORT (PCCE_HEAD + PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry))
 
 struct pcce_reading {
 	u64 id, ext, below;
 	u32 flags; /* PCCE_SAMPLE_* */
-	u32 n_entries, n_segments, n_below;
+	u32 n_entries, n_segments, n_below, n_stack;
+	bool has_page;
 };
 
 static inline size_t pcce_record_size(const struct pcce_reading *r)
 {
 	return PCCE_HEAD + r->n_entries * sizeof(struct pcce_entry) +
-	       r->n_segments * sizeof(struct pcce_segment);
+	       r->n_segments * sizeof(struct pcce_segment) + r->n_stack * sizeof(u64);
 }
 
 /* False: not all of it can be read, or not now. */

@@ -24,12 +24,13 @@
 #include "reading.h"
 #include "ring.h"
 #include "segments.h"
+#include "stacks.h"
 
 #define MEMORY_MAX SZ_1G /* of a session */
 
 static u32 ring_segment_bytes(const struct pcce_kmod_setup *config)
 {
-	return PAGE_ALIGN(config->ring_bytes + PCCE_KMOD_RECORD_MAX);
+	return PAGE_ALIGN(config->ring_bytes + PCCE_KMOD_RECORD_MAX + pcce_stacks_room(config));
 }
 
 static void lay_out_memory(struct pcce_kmod_setup *config)
@@ -51,6 +52,7 @@ static void lay_out_memory(struct pcce_kmod_setup *config)
 static int charge_memory(struct pcce_session *s)
 {
 	u64 bytes = s->memory_bytes + pcce_segments_bytes() + pcce_aggregate_bytes(s) +
+		    pcce_stacks_bytes(s) +
 		    PAGE_ALIGN(num_possible_cpus() * sizeof(struct pcce_cpu));
 	int err;
 
@@ -124,6 +126,8 @@ int pcce_rings_make(struct pcce_session *s)
 		goto fail;
 	hand_out_rings(s, memory);
 	err = pcce_segments_make(s);
+	if (!err)
+		err = pcce_stacks_make(s);
 	if (!err && config->flags & PCCE_KMOD_AGGREGATE)
 		err = pcce_aggregate_make(s);
 	if (err)
@@ -133,6 +137,7 @@ int pcce_rings_make(struct pcce_session *s)
 	smp_store_release(&s->memory, memory);
 	return 0;
 fail:
+	pcce_stacks_free(s);
 	pcce_segments_free(s);
 	vfree(memory);
 	free_percpu(s->cpus);
@@ -150,6 +155,7 @@ void pcce_rings_free(struct pcce_session *s)
 	for_each_possible_cpu (cpu)
 		irq_work_sync(&per_cpu_ptr(s->cpus, cpu)->wake);
 	pcce_aggregate_free(s);
+	pcce_stacks_free(s);
 	pcce_segments_free(s);
 	vfree(s->memory);
 	free_percpu(s->cpus);
@@ -226,12 +232,14 @@ void *pcce_ring_reserve(struct pcce_session *s, struct pcce_cpu *c, size_t *room
 	/* Pairs with the reader's release of tail: from here on, what it has read may be
 	 * overwritten. */
 	u64 tail = smp_load_acquire(&c->reader->tail), used = c->head - tail;
+	/* Whatever becomes of the sample, a whole stack has room. */
+	u32 bytes = s->config.ring_bytes - pcce_stacks_room(&s->config);
 
-	if (used > s->config.ring_bytes - PCCE_SHORT) {
+	if (used > bytes - PCCE_SHORT) {
 		c->dropped[PCCE_KMOD_DROP_FULL]++;
 		return NULL;
 	}
-	*room = min_t(size_t, s->config.ring_bytes - used, PCCE_KMOD_RECORD_MAX);
+	*room = min_t(size_t, bytes - used, PCCE_KMOD_RECORD_MAX);
 	return c->data + (c->head & (s->config.ring_bytes - 1));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Implements a session's life, from open to close; see session.h. */
+#include <linux/capability.h>
 #include <linux/log2.h>
 #include <linux/moduleparam.h>
 #include <linux/pid.h>
@@ -66,6 +67,10 @@ static int check_setup(const struct pcce_kmod_setup *c)
 				      : c->cpu != -1)
 		return -EINVAL;
 	if (!task && c->flags & PCCE_KMOD_ON_EXEC)
+		return -EINVAL;
+	if (c->flags & PCCE_KMOD_COPY_ALL && !(c->flags & PCCE_KMOD_COPY_STACKS))
+		return -EINVAL;
+	if (c->flags & PCCE_KMOD_COPY_STACKS && c->flags & PCCE_KMOD_AGGREGATE)
 		return -EINVAL;
 	/* The kernel sets these. */
 	if (c->n_rings || c->reader_offset || c->reader_bytes || c->writer_offset ||
@@ -167,6 +172,7 @@ int pcce_session_start(struct pcce_session *s)
 	err = pcce_may_sample(&s->config);
 	if (err)
 		goto out;
+	WRITE_ONCE(s->privileged, perfmon_capable());
 	/* Events that begin at an exec need not wait for others. */
 	WRITE_ONCE(s->active, !!(s->config.flags & PCCE_KMOD_ON_EXEC));
 	err = pcce_attach(s);
@@ -202,6 +208,8 @@ int pcce_session_attach(struct pcce_session *s, const struct pcce_kmod_attach *a
 	err = pcce_may_sample(&s->config);
 	if (err)
 		goto out;
+	if (!perfmon_capable())
+		WRITE_ONCE(s->privileged, false);
 	err = -ESRCH;
 	pid = find_get_pid(attach->pid);
 	rcu_read_lock();

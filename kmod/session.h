@@ -23,7 +23,8 @@
 #include <linux/xarray.h>
 #include <pcce/kmod.h>
 
-struct pcce_segments; /* segments.c */
+struct pcce_segments;	 /* segments.c */
+struct pcce_stack_table; /* pcce/stack_blocks.h */
 
 enum pcce_state {
 	PCCE_NEW,   /* before SETUP */
@@ -46,7 +47,8 @@ struct pcce_cpu {
 	char *data;
 	u64 head;
 	u32 used[2];
-	void *index[2]; /* aggregate.c */
+	void *index[2];			 /* aggregate.c */
+	struct pcce_stack_table *stacks; /* stacks.c; NULL: no stacks are copied */
 	struct irq_work wake;
 
 	/* What held for the last sample: the page's offset, and the entries in its lower half, or
@@ -101,12 +103,14 @@ struct pcce_session {
 	size_t memory_bytes;
 	void *indexes; /* aggregate.c */
 	struct pcce_segments *segments;
-	struct mm_struct *charged; /* the process that the locked memory is charged to */
+	struct pcce_stack_table *stacks; /* of all rings */
+	struct mm_struct *charged;	 /* the process that the locked memory is charged to */
 	size_t charged_pages;
 
 	/* Handlers read these at any time. */
 	bool active;
-	u32 generation; /* AGGREGATE: the segment that handlers fill */
+	bool privileged; /* all who started it, or attached to processes, had CAP_PERFMON */
+	u32 generation;	 /* AGGREGATE: the segment that handlers fill */
 	u32 n_offsets;
 	s64 offsets[PCCE_KMOD_OFFSETS];
 

@@ -2,9 +2,9 @@
 #
 # Benchmarks.  Included by the top Makefile.  bench/README.md describes them.
 
-BENCH_PARTS := bench-paper bench-scale bench-overhead bench-sample bench-tools
+BENCH_PARTS := bench-paper bench-scale bench-overhead bench-sample bench-restore bench-tools
 # What the scripts in bench/ need. scripts/setup with bench/packages.txt installs the rest.
-BENCH_TOOLS := $(addprefix $(O)/bench/,contexts implicit count_patch count.o graph)
+BENCH_TOOLS := $(addprefix $(O)/bench/,contexts implicit count_patch count.o graph walk) $(O)/tests/pcce-record
 
 .PHONY: bench bench-programs $(BENCH_PARTS)
 
@@ -18,6 +18,7 @@ bench-paper:                                    ## the paper's tables, by exhaus
 bench-scale:                                    ## encoding: time, memory, ids, by program size
 bench-overhead:                                 ## real programs: instrumentation, samplers, peers
 bench-sample:                                   ## one sample: cost, size, completeness
+bench-restore:                                  ## frames of uninstrumented code
 bench-tools:                                    ## time of the tools
 
 $(BENCH_PARTS):
@@ -35,6 +36,10 @@ $(O)/bench/implicit: $(call bench_objects,paper/implicit paper/hybrid paper/fram
 	$(link_tool)
 
 $(O)/bench/count_patch: $(call bench_objects,paper/count_patch paper/program) $(TOOLLIB)
+	$(link_tool)
+
+$(O)/bench/walk: private LIBS_TOOLS += -lunwind
+$(O)/bench/walk: $(call bench_objects,restore/walk) $(TOOLLIB)
 	$(link_tool)
 
 $(O)/bench/graph: $(call bench_objects,scale/graph) $(TOOLLIB)

@@ -53,7 +53,7 @@ check-distros:                                  ## ... in Debian 12, 13 and sid 
 	$(Q)tests/run --distros $(DISTROS)
 
 check-vm:                                       ## the kernel module in an emulated machine
-	$(call set_up_and_make,,all)
+	$(call set_up_and_make,,all $(RESTORING))
 	$(Q)tests/run vm
 
 check-vm-debug:                                 ## ... with KASAN, lockdep, kmemleak (an hour)

@@ -19,6 +19,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,14 +32,48 @@
 
 extern char **environ;
 
+/* The wrappers that are waiting for this one: " DEVICE:INODE" of each. The wrapper of another
+ * installation may be in the same list of directories. Without this, the two would run each other
+ * for ever. */
+#define WAITING "PCCE_LD_WAITING"
+
 static bool same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Returns the first program of this name in a list of directories that is not this program,
+static void name_file(char *to, size_t size, const struct stat *file)
+{
+	snprintf(to, size, " %ju:%ju ", (uintmax_t)file->st_dev, (uintmax_t)file->st_ino);
+}
+
+static bool is_waiting(const struct stat *file)
+{
+	const char *waiting = getenv(WAITING);
+	char name[64];
+
+	name_file(name, sizeof(name), file);
+	return waiting && strstr(waiting, name);
+}
+
+/* Adds this program to those that wait. 0 or -ENOMEM. */
+static int begin_to_wait(const struct stat *self)
+{
+	const char *waiting = getenv(WAITING);
+	char name[64], *more;
+	int failed;
+
+	name_file(name, sizeof(name), self);
+	if (asprintf(&more, "%s%s", waiting ? waiting : "", name) < 0)
+		return -ENOMEM;
+	failed = setenv(WAITING, more, 1);
+	free(more);
+	return failed ? -ENOMEM : 0;
+}
+
+/* Returns the first program of this name in a list of directories that is no wrapper that waits,
  * malloc'ed, or NULL. */
-static char *search_path(const char *path, const char *name, const struct stat *self)
+static char *search_path(const char *path, const char *name)
 {
 	while (path && *path) {
 		size_t length = strcspn(path, ":");
@@ -49,7 +84,7 @@ static char *search_path(const char *path, const char *name, const struct stat *
 		if (asprintf(&candidate, "%.*s/%s", length ? (int)length : 1, length ? path : ".",
 			     name) < 0)
 			return NULL;
-		if (!stat(candidate, &st) && S_ISREG(st.st_mode) && !same_file(&st, self) &&
+		if (!stat(candidate, &st) && S_ISREG(st.st_mode) && !is_waiting(&st) &&
 		    !access(candidate, X_OK))
 			return candidate;
 		free(candidate);
@@ -62,13 +97,9 @@ static char *search_path(const char *path, const char *name, const struct stat *
 static char *find_linker(const char *name)
 {
 	const char *path = getenv("PATH");
-	struct stat self;
-	char *found;
+	char *found = search_path(getenv("COMPILER_PATH"), name);
 
-	if (stat("/proc/self/exe", &self))
-		memset(&self, 0, sizeof(self));
-	found = search_path(getenv("COMPILER_PATH"), name, &self);
-	return found ? found : search_path(path ? path : "/usr/bin:/bin", name, &self);
+	return found ? found : search_path(path ? path : "/usr/bin:/bin", name);
 }
 
 /* Tells whether the parent of this process is clang.  Between GCC and its linker is collect2. */
@@ -199,6 +230,7 @@ int main(int argc, char **argv)
 {
 	const char *name = argc ? basename(argv[0]) : "ld";
 	struct ld_args args = {};
+	struct stat self;
 	char *linker;
 	int status;
 
@@ -206,6 +238,16 @@ int main(int argc, char **argv)
 		message("pcce-ld",
 			"cannot link with clang: the linker flags of pcce-config are for GCC; link "
 			"with gcc or g++, or leave out these flags");
+		return 1;
+	}
+	if (stat("/proc/self/exe", &self)) {
+		message("pcce-ld",
+			"cannot link: cannot find this program in /proc: %s; mount /proc",
+			strerror(errno));
+		return 127;
+	}
+	if (begin_to_wait(&self)) {
+		message("pcce-ld", "cannot link: out of memory");
 		return 1;
 	}
 	linker = find_linker(name);

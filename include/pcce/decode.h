@@ -75,7 +75,8 @@ enum pcce_decode_status {
 enum pcce_decode_kind {
 	PCCE_DECODE_CALL = 0,	/* a function of instrumented code */
 	PCCE_DECODE_TAIL = 1,	/* one that a tail call has left: its addresses are unknown */
-	PCCE_DECODE_CODE = 2,	/* uninstrumented code: one frame, however many calls that is */
+	PCCE_DECODE_CODE = 2,	/* uninstrumented code: one frame, however many calls that is; but
+				   see `restored` */
 	PCCE_DECODE_GAP = 3,	/* frames are missing here */
 	PCCE_DECODE_SIGNAL = 4, /* a signal arrived: the next outer frame is what it interrupted */
 	PCCE_DECODE_THREAD =
@@ -115,7 +116,9 @@ struct pcce_decode_frame {
 	 * frames but the outermost of such a group. */
 	uint32_t repeat;
 	uint32_t span;
-	uint32_t reserved; /* 0 */
+	/* 1: one call of uninstrumented code, found by unwinding (pcce-record --frames), with all
+	 * calls up to the next outer frame; else 0. */
+	uint32_t restored;
 };
 
 /* A calling context. */

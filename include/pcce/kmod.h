@@ -29,6 +29,7 @@
 
 #include <linux/ioctl.h>
 #include <pcce/abi.h>
+#include <pcce/stack_blocks.h>
 
 #define PCCE_KMOD_DEVICE "/dev/pcce"
 /* The version of this interface; it changes only when something in this file is no longer true. */
@@ -40,7 +41,7 @@ struct pcce_kmod_info {
 	__u32 version;	     /* PCCE_KMOD_VERSION */
 	__u32 page_version;  /* version of the thread pages that it reads: PCCE_PAGE_VERSION */
 	__u32 sample_size;   /* sizeof(struct pcce_sample) */
-	__u32 record_max;    /* PCCE_KMOD_RECORD_MAX */
+	__u32 record_max;    /* PCCE_KMOD_RECORD_MAX: of records without a stack */
 	__u64 flags;	     /* the PCCE_KMOD_* flags of SETUP that the module knows */
 	__u64 max_frequency; /* Hz */
 	__u32 n_cpus;	     /* rings of a session on tasks or on the system */
@@ -67,7 +68,10 @@ enum pcce_kmod_scope {
 /* The weight of a sample is the number of events that it represents; else it is 1. */
 #define PCCE_KMOD_WEIGHT_PERIOD 8u
 #define PCCE_KMOD_AGGREGATE 16u /* the kernel aggregates equal samples, see below */
-#define PCCE_KMOD_FLAGS 31u
+/* Samples of threads with a page bring registers and the stack, see below. Not with AGGREGATE. */
+#define PCCE_KMOD_COPY_STACKS 32u
+#define PCCE_KMOD_COPY_ALL 64u /* with COPY_STACKS: samples of other threads bring them, too */
+#define PCCE_KMOD_FLAGS 127u
 
 struct pcce_kmod_setup {
 	__u32 scope; /* enum pcce_kmod_scope */
@@ -201,6 +205,15 @@ struct pcce_kmod_record {
 	(sizeof(struct pcce_kmod_record) + sizeof(struct pcce_sample) + \
 	 PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) +             \
 	 PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment))
+
+/*
+ * With COPY_STACKS, a sample with PCCE_SAMPLE_COPY has n_stack words behind its segments: the
+ * registers, and those blocks of the stack that the reader does not know, as pcce/stack_blocks.h
+ * describes. There is one table for each ring. Such a record has up to PCCE_KMOD_STACK_MAX more
+ * bytes. A session that was started, or attached, without CAP_PERFMON brings no stacks of processes
+ * that are not dumpable: their samples do not have the flag.
+ */
+#define PCCE_KMOD_STACK_MAX ((PCCE_COPY_REGISTERS + PCCE_STACK_SENT_WORDS) * 8)
 
 /*
  * head and tail count bytes since the session was created. Position p is byte p % ring_bytes of the

@@ -6,7 +6,9 @@
 #include <string.h>
 #include "api/context.h"
 #include "decode/decode.h"
+#include "decode/restored.h"
 #include "api/frame_names.h"
+#include <pcce/sample.h>
 
 #define KNOWN_FLAGS                                                               \
 	(PCCE_DECODE_RAW_NAMES | PCCE_DECODE_SIMPLE_NAMES | PCCE_DECODE_INLINED | \
@@ -139,6 +141,7 @@ static int add_decoded(struct pcce_decode_context *c, const struct decode_space 
 		f->site == PCCE_NONE ? 0 : frame_names_site_line(c->names, f->module, key.vaddr);
 
 	frame.kind = f->kind;
+	frame.restored = f->restored;
 	frame.address = f->address;
 	frame.vaddr = key.vaddr;
 	if (c->inlined && f->kind == DECODE_FRAME_CALL)
@@ -178,7 +181,10 @@ int api_context_decode(struct pcce_decode_context *c, const struct decode_space 
 		       const struct pcce_sample *s, const struct pcce_entry *entries, uint32_t n)
 {
 	int r = decode_sample(as, s, entries, n, c->expanded, c->origins, &c->decoded);
+	enum restored_result restored;
 
+	if (!r && s->flags & PCCE_SAMPLE_FRAMES)
+		r = restored_add(as, s, pcce_sample_stack(s), &c->decoded, &restored);
 	c->n = 0;
 	if (!r && s->flags & PCCE_SAMPLE_KERNEL)
 		r = add_kernel(c, s->kip);

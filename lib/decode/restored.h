@@ -18,7 +18,7 @@ enum restored_result {
 
 /*
  * frames: the sample->n_stack return addresses of a sample with PCCE_SAMPLE_FRAMES. ctx: the
- * context of the sample, not expanded. Where frames are missing, a GAP frame is added. Returns 0 or
+ * context of the sample. Where frames are missing, a GAP frame is added. Returns 0 or
  * -ENOMEM.
  */
 int restored_add(const struct decode_space *as, const struct pcce_sample *sample,

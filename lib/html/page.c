@@ -38,8 +38,9 @@
  *   frame.line     0: unknown
  *   frame.module   number + 1; 0: none
  *   frame.flags    1 inlined, 2 left by a tail call, 4 uninstrumented, 8 kernel, 16 missing frames,
- *                  32 signal, 64 nodes that are left out of the page, 128 start of a thread;
- *                  above: enum html_call << 8
+ *                  32 signal, 64 nodes that are left out of the page, 128 start of a thread,
+ *                  65536 uninstrumented, its place is known by unwinding; between:
+ *                  enum html_call << 8
  *   sample.time    by thread, then by time: ticks since the sample before. The first sample of a
  *                  thread counts from the first sample of all.
  *   sample.node    node in which the sample was taken
@@ -100,6 +101,7 @@ enum {
 	FLAG_LEFT_OUT = 64,
 	FLAG_ORIGIN = 128,
 	FLAG_CALL_SHIFT = 8,
+	FLAG_RESTORED = 1 << 16,
 };
 
 enum column_number {
@@ -288,6 +290,7 @@ static uint32_t frame_flags(const struct html_page *page, uint32_t node)
 		break;
 	case DECODE_FRAME_FOREIGN:
 		flags |= key->flags & CCT_KERNEL ? FLAG_FOREIGN | FLAG_KERNEL : FLAG_FOREIGN;
+		flags |= key->flags & CCT_RESTORED ? FLAG_RESTORED : 0;
 		break;
 	case DECODE_FRAME_GAP:
 		flags |= FLAG_GAP;

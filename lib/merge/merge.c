@@ -48,6 +48,8 @@ struct merge {
 	uint64_t last;
 	uint64_t lost[PCCE_LOSS_MAX + 1];
 	struct recording_due due;
+	bool with_frames;
+	uint64_t frames_unwound, frames_reused, stack_bytes;
 	uint64_t files, commands, samples;
 };
 
@@ -61,6 +63,8 @@ struct file {
 	struct id_map moved; /* relocated segments, by node, space and program */
 	const struct stack_node **moved_to;
 	size_t n_moved;
+	uint64_t *frames; /* relocated frames of a sample */
+	size_t frames_capacity;
 	struct error *why;
 	void (*note)(const char *text);
 };
@@ -279,6 +283,10 @@ static int read_file(struct file *f)
 	f->m->due.due += r->due.due;
 	f->m->due.merged += r->due.merged;
 	f->m->due.kernel += r->due.kernel;
+	f->m->with_frames |= (r->info.flags & PCCE_INFO_FRAMES) != 0;
+	f->m->frames_unwound += r->frames_unwound;
+	f->m->frames_reused += r->frames_reused;
+	f->m->stack_bytes += r->stack_bytes;
 	threads_finish(f->threads);
 	err = begin_summary(f);
 	return err ? err : relocator_finish(f->m->space, r, f->why);
@@ -449,6 +457,25 @@ static const struct stack_node *relocate_stack(struct mover *v, const struct sta
 	return v->error ? NULL : to;
 }
 
+/* Relocates the restored frames of a sample: return addresses, which may end a module. */
+static int relocate_frames(struct mover *v, const struct pcce_sample *s)
+{
+	struct file *f = v->f;
+	const uint64_t *from = pcce_sample_stack(s);
+
+	if (s->n_stack > f->frames_capacity) {
+		uint64_t *more = reallocarray(f->frames, s->n_stack, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		f->frames = more;
+		f->frames_capacity = s->n_stack;
+	}
+	for (uint32_t i = 0; i < s->n_stack; i++)
+		f->frames[i] = relocate(v, from[i] - 1) + 1;
+	return 0;
+}
+
 static int find_program(struct file *f, struct mover *v, const struct pcce_sample *s,
 			uint32_t *thread)
 {
@@ -469,14 +496,16 @@ static int find_program(struct file *f, struct mover *v, const struct pcce_sampl
 }
 
 /* Adds a relocated sample to the sums. */
-static int add_sum(struct merge *m, const struct datafile_sample *of, const struct pcce_sample *key,
+static int add_sum(struct file *f, const struct datafile_sample *of, const struct pcce_sample *key,
 		   const struct pcce_entry *entries, const struct stack_node *below)
 {
 	struct merge_context context = {.samples = of->samples, .weight = of->weight};
+	struct merge *m = f->m;
 
 	m->samples += of->samples;
 	if (!of->key)
-		return merge_sums_add(m->sums, key, entries, below, of->samples, of->weight);
+		return merge_sums_add(m->sums, key, entries, below, f->frames, of->samples,
+				      of->weight);
 	memcpy(context.key, of->key, sizeof(context.key));
 	if (summary_add(m->summary, of->key, of->samples, of->weight, of->error))
 		return -ENOMEM;
@@ -514,11 +543,15 @@ static int merge_sample(void *ctx, const struct datafile_sample *of, const struc
 	key.ip = relocate(&v, s->ip);
 	key.ext = relocate_ext(&v, s->ext);
 	key.flags = s->flags & (PCCE_SAMPLE_KERNEL | PCCE_SAMPLE_OUTSIDE | PCCE_SAMPLE_READ_FAULT |
-				PCCE_SAMPLE_MIXED | PCCE_SAMPLE_R11_MIXED | PCCE_SAMPLE_IP_MIXED);
+				PCCE_SAMPLE_MIXED | PCCE_SAMPLE_R11_MIXED | PCCE_SAMPLE_IP_MIXED |
+				PCCE_SAMPLE_FRAMES | PCCE_SAMPLE_FRAMES_PARTIAL);
+	key.n_stack = s->flags & PCCE_SAMPLE_FRAMES ? s->n_stack : 0;
+	if (key.n_stack && relocate_frames(&v, s))
+		return -ENOMEM;
 	for (uint32_t i = 0; i < s->n_entries; i++)
 		entries[i] = relocate_entry(&v, pcce_sample_entries(s)[i]);
 	below = relocate_stack(&v, below);
-	if (v.error || add_sum(f->m, of, &key, entries, below))
+	if (v.error || add_sum(f, of, &key, entries, below))
 		return -ENOMEM;
 	if (key.time > f->m->last)
 		f->m->last = key.time;
@@ -545,6 +578,7 @@ int merge_add(struct merge *m, const char *path, void (*note)(const char *text),
 	threads_free(f.threads);
 	id_map_free(&f.moved);
 	free(f.moved_to);
+	free(f.frames);
 	m->files += !r;
 	return r;
 }
@@ -558,6 +592,7 @@ static int write_merged_info(const struct merge *m, struct datafile_writer *w)
 		.wall_time = m->start,
 		.frequency = m->frequency,
 		.period = m->period,
+		.flags = m->with_frames ? PCCE_INFO_FRAMES : 0,
 	};
 	const char *strings[] = {m->sampler, m->event, m->command, m->host, m->kernel};
 
@@ -600,6 +635,18 @@ static int write_merged_due(const struct merge *m, struct datafile_writer *w)
 	return datafile_put(w, PCCE_REC_DUE, &rec, sizeof(rec), NULL, 0);
 }
 
+static int write_merged_frames(const struct merge *m, struct datafile_writer *w)
+{
+	struct pcce_rec_frames rec = {
+		.time = m->last,
+		.unwound = m->frames_unwound,
+		.reused = m->frames_reused,
+		.copied = m->stack_bytes,
+	};
+
+	return m->with_frames ? datafile_put(w, PCCE_REC_FRAMES, &rec, sizeof(rec), NULL, 0) : 0;
+}
+
 static void number_thread(const void *ctx, struct pcce_sample *s)
 {
 	const struct merge *m = ctx;
@@ -632,6 +679,7 @@ int merge_write(const struct merge *m, struct datafile_writer *w)
 			r = datafile_put(w, PCCE_REC_LOST, &lost, sizeof(lost), NULL, 0);
 	}
 	r = r ? r : write_merged_due(m, w);
+	r = r ? r : write_merged_frames(m, w);
 	r = r ? r : relocator_write_symbols(m->space, w);
 	return r ? r : datafile_put(w, PCCE_REC_END, &end, sizeof(end), NULL, 0);
 }

@@ -23,14 +23,14 @@ struct key {
 	uint64_t ip, r11, id, ext, kip;
 	uint64_t context[2]; /* 0: it is no context of a summary */
 	const struct stack_node *below;
-	uint32_t pid, tid, flags, event, n_entries, n_below;
+	uint32_t pid, tid, flags, event, n_entries, n_below, n_stack, reserved;
 };
 
 struct profile_sum {
 	uint64_t samples, weight, time;
 	uint64_t hash;
 	struct key key;
-	struct pcce_entry entries[];
+	struct pcce_entry entries[]; /* and then restored frames */
 };
 
 struct site_block {
@@ -55,8 +55,14 @@ struct merge_sums {
 struct sum_key {
 	const struct key *key;
 	const struct pcce_entry *entries;
+	const uint64_t *frames;
 	uint64_t hash;
 };
+
+static uint64_t *frames_of(struct profile_sum *sum)
+{
+	return (uint64_t *)(sum->entries + sum->key.n_entries);
+}
 
 static bool sum_table_in_use(const uint32_t *slot)
 {
@@ -71,10 +77,12 @@ static uint64_t sum_table_slot_hash(const struct merge_sums *s, const uint32_t *
 static bool sum_table_matches(const struct merge_sums *s, const uint32_t *slot,
 			      const struct sum_key *key)
 {
-	const struct profile_sum *sum = s->list[*slot - 1];
+	struct profile_sum *sum = s->list[*slot - 1];
 
 	return sum->hash == key->hash && !memcmp(&sum->key, key->key, sizeof(sum->key)) &&
-	       !memcmp(sum->entries, key->entries, sum->key.n_entries * sizeof(*sum->entries));
+	       !memcmp(sum->entries, key->entries, sum->key.n_entries * sizeof(*sum->entries)) &&
+	       (!sum->key.n_stack ||
+		!memcmp(frames_of(sum), key->frames, sum->key.n_stack * sizeof(*key->frames)));
 }
 
 HASH_TABLE_FUNCTIONS(sum_table, uint32_t, struct sum_key, struct merge_sums);
@@ -149,18 +157,9 @@ void merge_sums_set_judge(struct merge_sums *s, merge_sums_judge *judge, void *c
 	s->judge_ctx = ctx;
 }
 
-int merge_sums_add(struct merge_sums *s, const struct pcce_sample *from,
-		   const struct pcce_entry *entries, const struct stack_node *below,
-		   uint64_t samples, uint64_t weight)
-{
-	const struct merge_context none = {.samples = samples, .weight = weight};
-
-	return merge_sums_add_context(s, from, entries, below, &none);
-}
-
-int merge_sums_add_context(struct merge_sums *s, const struct pcce_sample *from,
-			   const struct pcce_entry *entries, const struct stack_node *below,
-			   const struct merge_context *context)
+static int add(struct merge_sums *s, const struct pcce_sample *from,
+	       const struct pcce_entry *entries, const struct stack_node *below,
+	       const uint64_t *frames, const struct merge_context *context)
 {
 	struct key key = {
 		.ip = from->ip,
@@ -176,10 +175,12 @@ int merge_sums_add_context(struct merge_sums *s, const struct pcce_sample *from,
 		.event = from->event,
 		.n_entries = from->n_entries,
 		.n_below = from->n_below,
+		.n_stack = from->n_stack,
 	};
-	size_t size = key.n_entries * sizeof(*entries);
-	uint64_t hash = XXH3_64bits_withSeed(entries, size, XXH3_64bits(&key, sizeof(key)));
-	struct sum_key whole = {&key, entries, hash};
+	size_t size = key.n_entries * sizeof(*entries), more = key.n_stack * sizeof(*frames);
+	uint64_t hash = XXH3_64bits_withSeed(
+		frames, more, XXH3_64bits_withSeed(entries, size, XXH3_64bits(&key, sizeof(key))));
+	struct sum_key whole = {&key, entries, frames, hash};
 	uint32_t *slot = sum_table_slot(&s->by_key, s, hash, &whole);
 	struct profile_sum *sum;
 
@@ -195,7 +196,7 @@ int merge_sums_add_context(struct merge_sums *s, const struct pcce_sample *from,
 	}
 	if (s->n >= UINT32_MAX - 1 || array_grow(&s->list, s->n, sizeof(struct profile_sum *)))
 		return -ENOMEM;
-	sum = allocate(s, sizeof(*sum) + size);
+	sum = allocate(s, sizeof(*sum) + size + more);
 	if (!sum)
 		return -ENOMEM;
 	*sum = (struct profile_sum){
@@ -206,9 +207,27 @@ int merge_sums_add_context(struct merge_sums *s, const struct pcce_sample *from,
 		.key = key,
 	};
 	memcpy(sum->entries, entries, size);
+	if (more)
+		memcpy(frames_of(sum), frames, more);
 	s->list[s->n++] = sum;
 	sum_table_fill(&s->by_key, slot, s->n);
 	return 0;
+}
+
+int merge_sums_add(struct merge_sums *s, const struct pcce_sample *from,
+		   const struct pcce_entry *entries, const struct stack_node *below,
+		   const uint64_t *frames, uint64_t samples, uint64_t weight)
+{
+	const struct merge_context none = {.samples = samples, .weight = weight};
+
+	return add(s, from, entries, below, frames, &none);
+}
+
+int merge_sums_add_context(struct merge_sums *s, const struct pcce_sample *from,
+			   const struct pcce_entry *entries, const struct stack_node *below,
+			   const struct merge_context *context)
+{
+	return add(s, from, entries, below, NULL, context);
 }
 
 /* ---- the order of stacks --------------------------------------------------------- */
@@ -366,7 +385,7 @@ static uint32_t fill_segments(struct sending *out, const struct key *key)
 	return n;
 }
 
-static int put_sum(const struct merge_sums *s, struct sending *out, const struct profile_sum *sum,
+static int put_sum(const struct merge_sums *s, struct sending *out, struct profile_sum *sum,
 		   struct datafile_writer *w,
 		   void (*number)(const void *ctx, struct pcce_sample *s), const void *ctx)
 {
@@ -392,11 +411,13 @@ static int put_sum(const struct merge_sums *s, struct sending *out, const struct
 				.flags = key->flags,
 				.n_entries = key->n_entries,
 				.n_below = key->n_below,
+				.n_stack = key->n_stack,
 				.event = key->event,
 			},
 	};
-	struct iovec parts[2] = {{(void *)sum->entries, key->n_entries * sizeof(*sum->entries)},
-				 {out->segments, 0}};
+	struct iovec parts[3] = {{sum->entries, key->n_entries * sizeof(*sum->entries)},
+				 {out->segments, 0},
+				 {frames_of(sum), key->n_stack * sizeof(uint64_t)}};
 
 	if (is_context && !s->judge(s->judge_ctx, key->context, &error))
 		return 0;
@@ -412,9 +433,9 @@ static int put_sum(const struct merge_sums *s, struct sending *out, const struct
 	if (is_context) {
 		context.error = error;
 		context.sample = rec.sample;
-		return datafile_put(w, PCCE_REC_CONTEXT, &context, sizeof(context), parts, 2);
+		return datafile_put(w, PCCE_REC_CONTEXT, &context, sizeof(context), parts, 3);
 	}
-	return datafile_put(w, PCCE_REC_SUM, &rec, sizeof(rec), parts, 2);
+	return datafile_put(w, PCCE_REC_SUM, &rec, sizeof(rec), parts, 3);
 }
 
 int merge_sums_write(const struct merge_sums *s, struct datafile_writer *w,

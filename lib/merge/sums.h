@@ -16,11 +16,11 @@ void merge_sums_free(struct merge_sums *s);
 struct stack_store *merge_sums_segments(struct merge_sums *s);
 
 /* Samples are equal if they have the same pid, tid, ip, r11, id, ext, kip, flags, n_entries,
- * n_below and event, and the same entries and stack below. The earliest time is kept. 0 or
- * -ENOMEM. */
+ * n_below, n_stack and event, and the same entries, stack below and restored frames (n_stack).
+ * The earliest time is kept. 0 or -ENOMEM. */
 int merge_sums_add(struct merge_sums *s, const struct pcce_sample *key,
 		   const struct pcce_entry *entries, const struct stack_node *below,
-		   uint64_t samples, uint64_t weight);
+		   const uint64_t *frames, uint64_t samples, uint64_t weight);
 
 /* What a summary says of a context, or of a part of it (struct pcce_rec_context). */
 struct merge_context {
@@ -28,8 +28,8 @@ struct merge_context {
 	uint64_t samples, weight;
 };
 
-/* The same for a context: the sum becomes a CONTEXT record. Contexts of different keys are
- * different. */
+/* The same for a context, which has no restored frames: the sum becomes a CONTEXT record. Contexts
+ * of different keys are different. */
 int merge_sums_add_context(struct merge_sums *s, const struct pcce_sample *key,
 			   const struct pcce_entry *entries, const struct stack_node *below,
 			   const struct merge_context *context);

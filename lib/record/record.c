@@ -66,6 +66,7 @@ struct recorder {
 	struct restorer *restorer; /* NULL: frames are not restored */
 	struct hot_recorder *hot;  /* NULL: all samples are kept */
 	uint64_t copied;	   /* bytes of stacks that samples had */
+	uint32_t need;		   /* words of stacks that samples need; 0: not known */
 	uint64_t samples, lost, outside;
 	uint64_t lost_reasons[PCCE_LOSS_MAX + 1]; /* of lost, by enum pcce_loss */
 	uint64_t threads;			  /* at least as many as there were */
@@ -115,6 +116,15 @@ static int write_sum(struct recorder *r, const struct pcce_sample *s, const stru
 	return datafile_put(r->writer, PCCE_REC_SUM, &rec, sizeof(rec), rest, 1);
 }
 
+static void shorten_stacks(struct recorder *r)
+{
+	uint32_t need = r->options->restorer->need(r->restorer);
+
+	if (r->ops->shorten && need != r->need)
+		r->ops->shorten(r->sampler, need);
+	r->need = need;
+}
+
 /* Writes a sample with a copy of the stack: with the frames that are restored from it instead. */
 static int write_restored(struct recorder *r, const struct pcce_sample *s)
 {
@@ -126,8 +136,10 @@ static int write_restored(struct recorder *r, const struct pcce_sample *s)
 	rec.sample.flags &= ~(PCCE_SAMPLE_COPY | PCCE_SAMPLE_FRAMES | PCCE_SAMPLE_FRAMES_PARTIAL);
 	rec.sample.n_stack = 0;
 	r->copied += s->n_stack * sizeof(uint64_t);
-	if (r->restorer)
+	if (r->restorer) {
 		err = r->options->restorer->sample(r->restorer, s, &frames, &n, &flags);
+		shorten_stacks(r);
+	}
 	if (err)
 		return err;
 

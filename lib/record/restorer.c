@@ -40,6 +40,22 @@ struct thread {
 	UT_hash_handle hh;
 };
 
+/*
+ * How much of a stack samples need: twice as much as the one that needed most in the last window.
+ * The first windows are short. A sample that needs more than it has makes all of the stack needed,
+ * up to the end of the next window.
+ */
+#define NEED_LEAST 64u /* words */
+#define WINDOW_FIRST 16u
+#define WINDOW_LAST 256u
+
+struct need {
+	uint32_t words;	 /* of the samples to come */
+	uint32_t most;	 /* of a sample in this window */
+	uint32_t window; /* samples */
+	uint32_t samples;
+};
+
 struct restorer {
 	const struct record_modules *modules;
 	struct process *processes;
@@ -50,19 +66,23 @@ struct restorer {
 	uint64_t *frames;
 	size_t frames_capacity;
 	struct restore_counts counts;
+	struct need need;
 	/* Of the current sample: */
 	const struct process *process;
 	const uint64_t *words;
 	uint64_t sp;
 	uint32_t n_words;
+	bool ended; /* something beyond the copy was needed */
 };
 
 static struct restorer *restorer_new(const struct record_modules *m)
 {
 	struct restorer *r = calloc(1, sizeof(*r));
 
-	if (r)
-		r->modules = m;
+	if (!r)
+		return NULL;
+	r->modules = m;
+	r->need = (struct need){.words = PCCE_COPY_WORDS, .window = WINDOW_FIRST};
 	return r;
 }
 
@@ -202,11 +222,15 @@ static struct cfi *cfi_of(struct restorer *r, const struct record_module *m)
 
 static bool read_copy(void *ctx, uint64_t address, uint64_t *word)
 {
-	const struct restorer *r = ctx;
+	struct restorer *r = ctx;
 	uint64_t offset = address - r->sp;
 
-	if (offset % 8 || offset / 8 >= r->n_words)
+	if (offset % 8)
 		return false;
+	if (offset / 8 >= r->n_words) {
+		r->ended |= offset / 8 < PCCE_COPY_WORDS;
+		return false;
+	}
 	*word = r->words[offset / 8];
 	return true;
 }
@@ -260,6 +284,28 @@ static struct thread *thread_of_sample(struct restorer *r, const struct pcce_sam
 	return t;
 }
 
+static void note_need(struct need *n, const struct restorer *r, const struct restore_map *map,
+		      bool partial)
+{
+	uint64_t words = map->n ? (map->frames[map->n - 1].sp - r->sp) / 8 : 0;
+
+	if (words > n->most)
+		n->most = words < PCCE_COPY_WORDS ? (uint32_t)words : PCCE_COPY_WORDS;
+	if (partial && r->ended) {
+		n->words = PCCE_COPY_WORDS;
+		n->samples = 0;
+	}
+	if (++n->samples < n->window)
+		return;
+	n->words = n->most < NEED_LEAST / 2	   ? NEED_LEAST
+		   : n->most < PCCE_COPY_WORDS / 2 ? n->most * 2
+						   : PCCE_COPY_WORDS;
+	n->most = 0;
+	n->samples = 0;
+	if (n->window < WINDOW_LAST)
+		n->window *= 2;
+}
+
 static int put_frames(struct restorer *r, const struct restore_map *map)
 {
 	if (map->n > r->frames_capacity) {
@@ -309,15 +355,22 @@ static int restorer_sample(struct restorer *r, const struct pcce_sample *s, cons
 	r->words = copy + PCCE_COPY_REGISTERS;
 	r->n_words = s->n_stack - PCCE_COPY_REGISTERS;
 	r->sp = s->sp;
+	r->ended = false;
 	result = restore_frames(&t->map, outside ? &whole : &to_caller, r, &state, 0, &r->counts);
 	if (result < 0 || put_frames(r, &t->map))
 		return -ENOMEM;
+	note_need(&r->need, r, &t->map, result != RESTORE_COMPLETE);
 	*frames = r->frames;
 	*n = (uint32_t)t->map.n;
 	*flags = PCCE_SAMPLE_FRAMES;
 	if (result != RESTORE_COMPLETE)
 		*flags |= PCCE_SAMPLE_FRAMES_PARTIAL;
 	return 0;
+}
+
+static uint32_t restorer_need(const struct restorer *r)
+{
+	return r->need.words;
 }
 
 static void restorer_count(const struct restorer *r, struct pcce_rec_frames *rec)
@@ -334,5 +387,6 @@ const struct restorer_ops restorer = {
 	.process = restorer_process,
 	.map = restorer_map,
 	.sample = restorer_sample,
+	.need = restorer_need,
 	.count = restorer_count,
 };

@@ -31,6 +31,8 @@ struct restorer_ops {
 	 */
 	int (*sample)(struct restorer *r, const struct pcce_sample *s, const uint64_t **frames,
 		      uint32_t *n, uint32_t *flags);
+	/* The words of the stack that samples need, as the last ones show. */
+	uint32_t (*need)(const struct restorer *r);
 	/* The frames that were unwound and reused so far. */
 	void (*count)(const struct restorer *r, struct pcce_rec_frames *rec);
 };

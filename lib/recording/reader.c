@@ -26,15 +26,16 @@
 #include <pcce/sample.h>
 
 #define WINDOW (1u << 20)
+#define SMALL_MAX (1u << 20)	 /* records that hold only fields and strings */
+#define INFO_MAX (4u << 20)	 /* a command line may be long */
+#define STACK_MAX 65536u	 /* return addresses in one sample */
+#define MOST_COUNTERS (1u << 30) /* of a summary */
 /* An aggregated sample brings all segments that it needs. */
 #define SUM_MAX                                                        \
 	((uint32_t)(sizeof(struct pcce_rec_sum) +                      \
 		    PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) + \
-		    PCCE_AREA_SEGMENTS * sizeof(struct pcce_segment)))
-#define SMALL_MAX (1u << 20)	 /* records that hold only fields and strings */
-#define INFO_MAX (4u << 20)	 /* a command line may be long */
-#define MOST_COUNTERS (1u << 30) /* of a summary */
-#define STACK_MAX 65536u	 /* return addresses in one sample */
+		    PCCE_AREA_SEGMENTS * sizeof(struct pcce_segment) + \
+		    STACK_MAX * sizeof(uint64_t)))
 
 struct datafile_reader {
 	int fd; /* -1: memory */
@@ -372,7 +373,8 @@ static int check_sum(struct datafile_reader *r, const struct shape *shape,
 
 	if (!sum->samples)
 		return set_damage(r, shape, "counts no samples");
-	if (!pcce_sample_counts_agree(&sum->sample, PCCE_AREA_SEGMENTS, 0))
+	if (!pcce_sample_counts_agree(&sum->sample, PCCE_AREA_SEGMENTS,
+				      sum->sample.flags & PCCE_SAMPLE_FRAMES ? STACK_MAX : 0))
 		return set_damage(r, shape, "has counts that no sample can have");
 	if (rec->size != sizeof(*sum) - sizeof(sum->sample) + pcce_sample_size(&sum->sample))
 		return set_damage(r, shape, "has another size than its counts say");

@@ -598,6 +598,11 @@ static void bpf_account(struct sampler *s, struct sampler_due *due)
 	}
 }
 
+static void bpf_shorten(struct sampler *s, uint32_t words)
+{
+	s->skel->data->stack_bytes = words * 8;
+}
+
 static uint64_t bpf_copied(const struct sampler *s)
 {
 	return bpf_ring_copied(s->rings);
@@ -611,6 +616,7 @@ const struct sampler_ops sampler_bpf = {
 	.poll = bpf_poll,
 	.stop = bpf_stop,
 	.account = bpf_account,
+	.shorten = bpf_shorten,
 	.copied = bpf_copied,
 	.destroy = bpf_destroy,
 };

@@ -7,7 +7,7 @@
 #include "bpf/sampler.h"
 #include <pcce/sample.h>
 #include "sampler/bpf_ring.h"
-#include "sampler/bpf_stacks.h"
+#include "sampler/stack_blocks.h"
 
 #define ALL_MAX (256ull << 20) /* for the rings of all CPUs, roughly */
 #define PAGE 4096u
@@ -20,8 +20,7 @@ struct bpf_ring {
 	size_t controls_bytes;
 	const uint8_t *segments;
 	size_t segments_bytes;
-	struct bpf_stacks *stacks;
-	uint64_t copied;
+	struct stack_blocks *stacks;
 };
 
 uint32_t bpf_ring_shift(int cpus)
@@ -46,7 +45,7 @@ int bpf_ring_open(int controls_fd, int rings_fd, int cpus, struct bpf_ring **out
 	if (!r)
 		return -ENOMEM;
 	r->cpus = cpus;
-	r->stacks = bpf_stacks_new(cpus);
+	r->stacks = stack_blocks_new((uint32_t)cpus);
 	if (!r->stacks) {
 		free(r);
 		return -ENOMEM;
@@ -79,7 +78,7 @@ void bpf_ring_close(struct bpf_ring *r)
 		munmap(r->controls, r->controls_bytes);
 	if (r->segments)
 		munmap((void *)(uintptr_t)r->segments, r->segments_bytes);
-	bpf_stacks_free(r->stacks);
+	stack_blocks_free(r->stacks);
 	free(r);
 }
 
@@ -106,15 +105,14 @@ static int read_cpu_ring(struct bpf_ring *r, int cpu,
 		s = (const struct pcce_sample *)(r->segments + slot * r->element + at +
 						 SAMPLER_SKIP);
 		/* Impossible: the writer never does this. */
-		if (!pcce_sample_counts_are_possible(s, PCCE_COPY_REGISTERS +
-								SAMPLER_STACK_SENT_WORDS)) {
+		if (!pcce_sample_counts_are_possible(s,
+						     PCCE_COPY_REGISTERS + PCCE_STACK_SENT_WORDS)) {
 			tail = head;
 			break;
 		}
 		size = SAMPLER_SKIP + pcce_sample_size(s);
 		if (s->flags & PCCE_SAMPLE_COPY) {
-			r->copied += s->n_stack * sizeof(uint64_t);
-			err = bpf_stacks_complete(r->stacks, cpu, s, &whole);
+			err = stack_blocks_complete(r->stacks, (uint32_t)cpu, s, &whole);
 			s = whole;
 		}
 		if (!err)
@@ -162,7 +160,7 @@ uint64_t bpf_ring_dropped(const struct bpf_ring *r)
 
 uint64_t bpf_ring_copied(const struct bpf_ring *r)
 {
-	return r->copied;
+	return stack_blocks_copied(r->stacks);
 }
 
 uint64_t bpf_ring_throttled(const struct bpf_ring *r)

@@ -65,10 +65,6 @@ static int make_setup(const struct sampler_config *config, struct pcce_kmod_setu
 	enum perf_event_kind kind;
 	int err;
 
-	if (config->copy)
-		return error_set(why, -EOPNOTSUPP,
-				 "it cannot copy the stack, which --frames needs; use -b bpf or "
-				 "self");
 	if (config->verify)
 		return error_set(why, -EOPNOTSUPP,
 				 "it cannot read the stack, which --verify needs; use -b self");
@@ -88,7 +84,22 @@ static int make_setup(const struct sampler_config *config, struct pcce_kmod_setu
 		setup->flags |= PCCE_KMOD_AGGREGATE;
 	if (kind == PERF_EVENT_COUNT)
 		setup->flags |= PCCE_KMOD_WEIGHT_PERIOD;
+	if (config->copy != SAMPLER_COPY_NONE)
+		setup->flags |= PCCE_KMOD_COPY_STACKS;
+	if (config->copy == SAMPLER_COPY_ALL)
+		setup->flags |= PCCE_KMOD_COPY_ALL;
 	return 0;
+}
+
+/* Checks that the module knows all flags of s->setup. */
+static int check_module(const struct sampler *s, struct error *why)
+{
+	if (!(s->setup.flags & ~kmod_session_info(s->session)->flags))
+		return 0;
+	return error_set(why, -EPROTONOSUPPORT,
+			 "the loaded module pcce_sampler is too old%s; load the module of this "
+			 "version of pcce",
+			 s->config.copy ? " to copy stacks, which --frames needs" : "");
 }
 
 static int explain_session_error(const struct sampler *s, int err, struct error *why)
@@ -124,8 +135,9 @@ static int explain_session_error(const struct sampler *s, int err, struct error 
 		break;
 	case ENOMEM:
 		error_set(why, 0,
-			  "cannot allocate the rings: out of memory, or above the limit of locked "
-			  "memory; raise it with ulimit -l");
+			  "cannot allocate the %s: out of memory, or above the limit of locked "
+			  "memory; raise it with ulimit -l",
+			  s->config.copy ? "rings and the tables of stacks" : "rings");
 		break;
 	}
 	return err;
@@ -156,6 +168,8 @@ static int kmod_probe(const struct sampler_config *config, struct error *why)
 	if (err)
 		return err;
 	err = make_setup(config, &s.setup, why);
+	if (!err)
+		err = check_module(&s, why);
 	if (!err && !kmod_session_info(s.session)->privileged)
 		err = explain_session_error(&s, -EPERM, why);
 	if (!err) {
@@ -200,6 +214,8 @@ static int kmod_prepare(const struct sampler_config *config, struct sampler **ou
 	err = make_setup(config, &s->setup, why);
 	if (!err)
 		err = kmod_session_open(&s->session, why);
+	if (!err)
+		err = check_module(s, why);
 	if (!err)
 		err = event_queue_open(s->offsets, &s->n_offsets, PCCE_KMOD_OFFSETS,
 				       config->program, &s->delivery, why);
@@ -430,6 +446,11 @@ static void kmod_account(struct sampler *s, struct sampler_due *due)
 	due->due = all > stats.no_user ? all - stats.no_user : 0;
 }
 
+static uint64_t kmod_copied(const struct sampler *s)
+{
+	return kmod_session_copied(s->session);
+}
+
 const struct sampler_ops sampler_kmod = {
 	.name = "kmod",
 	.probe = kmod_probe,
@@ -438,5 +459,6 @@ const struct sampler_ops sampler_kmod = {
 	.poll = kmod_poll,
 	.stop = kmod_sampler_stop,
 	.account = kmod_account,
+	.copied = kmod_copied,
 	.destroy = kmod_destroy,
 };

@@ -10,8 +10,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "sampler/kmod_session.h"
 #include <pcce/sample.h>
+#include "sampler/kmod_session.h"
+#include "sampler/stack_blocks.h"
 
 struct kmod_session {
 	int fd;
@@ -20,7 +21,8 @@ struct kmod_session {
 	struct pcce_kmod_reader *readers;
 	const uint8_t *rest; /* writers and data, which follow the readers */
 	size_t rest_bytes;
-	uint32_t segment; /* AGGREGATE: the segment that may be read */
+	uint32_t segment;	     /* AGGREGATE: the segment that may be read */
+	struct stack_blocks *stacks; /* COPY_STACKS */
 };
 
 static int session_request(const struct kmod_session *k, unsigned long number, void *argument)
@@ -94,6 +96,7 @@ void kmod_session_close(struct kmod_session *k)
 		munmap((void *)(uintptr_t)k->rest, k->rest_bytes);
 	if (k->fd >= 0)
 		close(k->fd);
+	stack_blocks_free(k->stacks);
 	free(k);
 }
 
@@ -127,6 +130,11 @@ int kmod_session_setup(struct kmod_session *k, struct pcce_kmod_setup *config)
 	if (rest == MAP_FAILED)
 		return -errno;
 	k->rest = rest;
+	if (config->flags & PCCE_KMOD_COPY_STACKS) {
+		k->stacks = stack_blocks_new(config->n_rings);
+		if (!k->stacks)
+			return -ENOMEM;
+	}
 	return 0;
 }
 
@@ -162,6 +170,11 @@ int kmod_session_stats(struct kmod_session *k, struct pcce_kmod_stats *stats)
 	return session_request(k, PCCE_KMOD_IOC_STATS, stats);
 }
 
+uint64_t kmod_session_copied(const struct kmod_session *k)
+{
+	return k->stacks ? stack_blocks_copied(k->stacks) : 0;
+}
+
 static const struct pcce_kmod_writer *ring_writer(const struct kmod_session *k, uint32_t ring)
 {
 	return (const struct pcce_kmod_writer *)k->rest + ring;
@@ -174,21 +187,26 @@ static const uint8_t *ring_data(const struct kmod_session *k, uint32_t ring)
 }
 
 /* Delivers the record at `at`. Returns its size, or 0 if it is malformed. */
-static size_t deliver_record(const uint8_t *at, kmod_session_sink *sink, void *ctx, int *err)
+static size_t deliver_record(const struct kmod_session *k, uint32_t ring, const uint8_t *at,
+			     kmod_session_sink *sink, void *ctx, int *err)
 {
 	const struct pcce_kmod_record *record = (const struct pcce_kmod_record *)at;
 	const struct pcce_sample *sample = (const struct pcce_sample *)(record + 1);
+	uint32_t stack_max = k->stacks ? PCCE_KMOD_STACK_MAX : 0;
 	size_t size = record->size;
 
-	if (size < sizeof(*record) || size > PCCE_KMOD_RECORD_MAX || size % 8)
+	if (size < sizeof(*record) || size > PCCE_KMOD_RECORD_MAX + stack_max || size % 8)
 		return 0;
 	if (record->type != PCCE_KMOD_SAMPLE)
 		return size;
 	if (size < sizeof(*record) + sizeof(*sample) ||
-	    !pcce_sample_counts_are_possible(sample, 0) ||
+	    !pcce_sample_counts_are_possible(sample, stack_max / sizeof(uint64_t)) ||
 	    size != sizeof(*record) + pcce_sample_size(sample))
 		return 0;
-	*err = sink(ctx, record, sample, size - sizeof(*record));
+	if (sample->flags & PCCE_SAMPLE_COPY && k->stacks)
+		*err = stack_blocks_complete(k->stacks, ring, sample, &sample);
+	if (!*err)
+		*err = sink(ctx, record, sample, pcce_sample_size(sample));
 	return size;
 }
 
@@ -201,7 +219,7 @@ static int read_kmod_ring(struct kmod_session *k, uint32_t ring, kmod_session_si
 
 	while (tail < head && !err) {
 		uint64_t at = tail & (bytes - 1);
-		size_t size = deliver_record(ring_data(k, ring) + at, sink, ctx, &err);
+		size_t size = deliver_record(k, ring, ring_data(k, ring) + at, sink, ctx, &err);
 
 		if (!size) {
 			tail = head;
@@ -247,7 +265,7 @@ int kmod_session_read_counts(struct kmod_session *k, kmod_session_sink *sink, vo
 		uint64_t used = ring_writer(k, ring)->used[k->segment], at = 0;
 
 		while (at < used && !err) {
-			size_t size = deliver_record(segment + at, sink, ctx, &err);
+			size_t size = deliver_record(k, ring, segment + at, sink, ctx, &err);
 
 			if (!size)
 				err = -EPROTO;

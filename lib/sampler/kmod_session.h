@@ -27,12 +27,16 @@ int kmod_session_attach(struct kmod_session *k, int pid, uint32_t flags);
 int kmod_session_stop(struct kmod_session *k);
 int kmod_session_stats(struct kmod_session *k, struct pcce_kmod_stats *stats);
 
-/* Receives a record; size: of the sample with its entries. A result other than 0 ends the reading.
- */
+/* Returns the bytes that brought stacks and registers, since the beginning. */
+uint64_t kmod_session_copied(const struct kmod_session *k);
+
+/* Receives a record; size: of the sample with all that follows. A stack is complete (abi.h). A
+ * result other than 0 ends the reading. */
 typedef int kmod_session_sink(void *ctx, const struct pcce_kmod_record *record,
 			      const struct pcce_sample *sample, size_t size);
 
-/* Reads all records of the rings. 0, or the sink's result; -EPROTO: a record is malformed. */
+/* Reads all records of the rings. 0, or the sink's result; -EPROTO, -EBADMSG: a record is
+ * malformed. */
 int kmod_session_read(struct kmod_session *k, kmod_session_sink *sink, void *ctx);
 
 /* With PCCE_KMOD_AGGREGATE: switches to new counters. Later records are not older than *since. 0 or

@@ -99,7 +99,7 @@ static int self_probe(const struct sampler_config *config, struct error *why)
 	if (config->copy == SAMPLER_COPY_ALL)
 		return error_set(why, -EOPNOTSUPP,
 				 "it samples only instrumented threads, so it does not support "
-				 "--frames=all; use -b bpf as root");
+				 "--frames=all; use -b bpf or kmod as root");
 	if (config->target)
 		return error_set(why, -EOPNOTSUPP,
 				 "it cannot attach to the running process %d; start the command "

@@ -23,7 +23,7 @@ bpf_loader() {
 		$CC -O2 -g -Wall -Wextra -Werror -I"$top/include" -I"$top/lib" -I"$top" \
 			-I"$top/tests/vm" -I"$scratch/bpf-$1/obj" "$top/tests/bpf/load.c" \
 			"$top/tests/vm/guest.c" "$top/lib/sampler/bpf_load.c" \
-			"$top/lib/sampler/bpf_ring.c" "$top/lib/sampler/bpf_stacks.c" \
+			"$top/lib/sampler/bpf_ring.c" "$top/lib/sampler/stack_blocks.c" \
 			"$top/lib/sampler/perf_event.c" \
 			"$top/lib/base/error.c" -lbpf -lelf -lz -o "load-$1"
 }

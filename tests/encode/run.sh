@@ -496,6 +496,10 @@ out_=$(PATH=$PWD/path:$PATH COMPILER_PATH='' ./ld.status x 2>err.txt)
 is "the linker's status and output" "$? $out_ $(cat err.txt)" "42 out err"
 PATH=$PWD/path:$PATH COMPILER_PATH='' bash -c "./ld.killed x; exit \$?" 2>/dev/null
 is "a linker that is killed" $? 137
+mkdir other && cp "$lib/ld/ld" other/ld # another installation
+COMPILER_PATH=$PWD/other:$lib/ld timeout 60 other/ld --version >version.txt
+is "two wrappers run the linker: status" $? 0
+is "two wrappers run the linker: output" "$(cat version.txt)" "$(ld --version)"
 ln -s "$lib/ld/ld" ld.none
 ./ld.none 2>err.txt
 is "no such linker: status" $? 127

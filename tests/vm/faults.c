@@ -182,6 +182,7 @@ static const struct op {
 	{"open", NOTHING, do_open, 0, 0, 0},
 	{"SETUP", OPENED, do_setup, PCCE_KMOD_PROCESS, 0, 0},
 	{"SETUP, AGGREGATE", OPENED, do_setup, PCCE_KMOD_SYSTEM, PCCE_KMOD_AGGREGATE, 0},
+	{"SETUP, COPY_STACKS", OPENED, do_setup, PCCE_KMOD_SYSTEM, PCCE_KMOD_COPY_STACKS, 0},
 	{"PLACES", SET_UP, do_places, PCCE_KMOD_PROCESS, 0, 0},
 	{"mmap", SET_UP, do_mmap, PCCE_KMOD_PROCESS, 0, 0},
 	{"a page of the mapping", MAPPED, do_touch, PCCE_KMOD_PROCESS, 0, 0},

@@ -215,6 +215,11 @@ static struct pcce_kmod_setup sensible(struct state *s)
 
 	c.scope = 1 + (uint32_t)below(s, 4);
 	c.flags = (uint32_t)below(s, PCCE_KMOD_FLAGS + 1);
+	/* Two combinations are refused. */
+	if (c.flags & PCCE_KMOD_COPY_ALL && below(s, 8))
+		c.flags |= PCCE_KMOD_COPY_STACKS;
+	if (c.flags & PCCE_KMOD_COPY_STACKS && below(s, 8))
+		c.flags &= ~PCCE_KMOD_AGGREGATE;
 	if (c.scope == PCCE_KMOD_CPU)
 		c.cpu = (int)below(s, 2);
 	if (c.scope <= PCCE_KMOD_PROCESS)

@@ -444,6 +444,8 @@ int main(int argc, char **argv)
 	run("any values in the page, counted", attack_fields, PCCE_KMOD_AGGREGATE, ms);
 	run("memory that comes and goes", attack_memory, 0, ms);
 	run("memory that comes and goes, counted", attack_memory, PCCE_KMOD_AGGREGATE, ms);
+	run("memory that comes and goes, with stacks", attack_memory,
+	    PCCE_KMOD_COPY_STACKS | PCCE_KMOD_COPY_ALL, ms);
 	churn(ms);
 	return 0;
 }

@@ -164,6 +164,10 @@ static void fields(void)
 	expect("no scope", SETUP_WITH(c.scope = 0), -EINVAL);
 	expect("an unknown scope", SETUP_WITH(c.scope = 5), -EINVAL);
 	expect("unknown flags", SETUP_WITH(c.flags |= 1u << 30), -EINVAL);
+	expect("COPY_STACKS", SETUP_WITH(c.flags |= PCCE_KMOD_COPY_STACKS), 0);
+	expect("COPY_ALL without COPY_STACKS", SETUP_WITH(c.flags |= PCCE_KMOD_COPY_ALL), -EINVAL);
+	expect("COPY_STACKS and AGGREGATE",
+	       SETUP_WITH(c.flags |= PCCE_KMOD_COPY_STACKS | PCCE_KMOD_AGGREGATE), -EINVAL);
 	expect("reserved0", SETUP_WITH(c.reserved0 = 1), -EINVAL);
 	expect("reserved1", SETUP_WITH(c.reserved1 = 1), -EINVAL);
 	expect("what the kernel sets", SETUP_WITH(c.data_stride = 4096), -EINVAL);

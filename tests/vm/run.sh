@@ -12,6 +12,7 @@
 . "$(dirname "$0")/../lib.sh"
 . "$top/tests/vm/lib.sh"
 . "$top/tests/bpf/lib.sh"
+. "$top/tests/e2e/frames/lib.sh"
 # The emulator's clock is often late.
 max_unexplained=1000
 kdir=${KDIR:+$(realpath -m "$KDIR")}
@@ -79,7 +80,9 @@ reloads=${PCCE_VM_RELOADS:-50} # 1,000 take two minutes
 
 vm_new
 vm_instrumented "$top/tests/vm/truth.c" truth -pthread
-for name in requests sessions access harmless cost hostile reload missed; do vm_program $name; done
+for name in requests sessions access stacks harmless cost hostile reload missed; do
+	vm_program $name
+done
 for clang in $(bpf_clangs); do
 	if bpf_loader "$clang" >build.log 2>&1; then
 		vm_add "load-$clang"
@@ -99,6 +102,16 @@ for name in $workloads; do
 		$(words "$top/tests/workloads/$name.c" flags) -DBURN_DIVISOR=$divisor
 done
 vm_instrumented "$top/tests/workloads/threads.c" long -pthread
+if [ -e "$out/tests/pcce-record" ]; then
+	check "the programs with frames of all kinds are built" frames_build /t
+	check "... and what makes the module look old" $CC -O2 -Wall -Wextra -Werror -shared -fPIC \
+		-I"$top/include" "$top/tests/vm/old_module.c" -o old_module.so
+	for f in program plain; do vm_add $f; done
+	for f in libplain.so old_module.so; do vm_add $f /t/$f; done
+	vm_add "$out/tests/pcce-record" /bin/pcce-record-frames
+else
+	skip "frames of uninstrumented code" "tests/pcce-record is missing (make units)"
+fi
 for name in $workloads; do echo "$name kmod"; done >all
 for name in $by_bpf; do echo "$name bpf"; done >>all
 for name in $counted; do echo "$name counted"; done >>all
@@ -155,6 +168,49 @@ while read -r name sampler; do
 	[ "$name" = signals ] ||
 		expected_chains "$name: $sampler" "$source" "$data"
 done <all
+
+# ---- frames of uninstrumented code ---------------------------------------------------------------
+
+restored() { # DATA MINIMUM [PERCENT]: frames are restored, all but a few, and none is wrong
+	local data=$vm_out/$1 rest
+	echo "# $1: $(stat_of "$data" samples) samples, $(stat_of "$data" lost) lost," \
+		"$(stat_of "$data" restored) restored, $(stat_of "$data" restored_in_part) in part," \
+		"$(stat_of "$data" not_restored) not, $(stat_of "$data" stack_bytes) bytes of stacks"
+	rest=$(($(stat_of "$data" restored_in_part) + $(stat_of "$data" not_restored)))
+	check "$1: frames are restored" [ "$(stat_of "$data" restored)" -ge "$2" ]
+	is "$1: no frames lead to another call than the context" "$(stat_of "$data" restored_wrong)" 0
+	check "$1: all are restored but a few" \
+		[ $((rest * 100)) -le $((${3-2} * ($(stat_of "$data" restored) + rest))) ]
+}
+
+frames_without_kernel() { # DATA: prints the folded report
+	pcce-report -q -i "$vm_out/$1" --format=folded >frames.folded 2>frames.err
+	same_contexts frames.folded
+}
+
+if [ -e "$out/tests/pcce-record" ]; then
+	restored foreign.kmod 100
+	check "foreign.kmod: less than a quarter of the stacks is copied" \
+		[ $(($(stat_of "$vm_out/foreign.kmod" stack_bytes) * 4)) -lt $(($(stat_of "$vm_out/foreign.kmod" samples) * 8192)) ]
+	chains_are_right "kmod" "$vm_out/foreign.kmod"
+	restored all.kmod 100
+	restored plain.kmod 100 10
+	chains_are_right "kmod: whole stacks" "$vm_out/plain.kmod"
+	for which in foreign all plain; do
+		restored ask.$which.kmod 1000
+		is "ask.$which: kmod and bpf restore the same frames, as often" \
+			"$(frames_without_kernel ask.$which.kmod)" "$(frames_without_kernel ask.$which.bpf)"
+	done
+	check "ask.foreign: the frames of the deepest call are there" grep -qE \
+		'ask(;lib_ask_deep){40};lib_ask_aligned;lib_ask_any_size;lib_ask[; ]' \
+		<(frames_without_kernel ask.foreign.kmod | sed 's/@plt//g')
+	check "lost.kmod: a recorder that stood still has lost samples" \
+		[ "$(stat_of "$vm_out/lost.kmod" lost_ring)" -ge 1000 ]
+	restored lost.kmod 1000
+	pcce-report -q -i "$vm_out/lost.kmod" --format=folded >lost.folded 2>lost.err
+	is "lost.kmod: each sequence of frames is one of the program" "$(sed 's/;\[kernel\] / /; s/ [0-9]*$//' lost.folded |
+		grep lib_touch | grep -vE 'main;touch(;lib_touch){1,40}$')" ""
+fi
 
 # ---- what a sample costs -----------------------------------------------------------------------
 

@@ -115,7 +115,7 @@ function painter(tree, mode) {
 			return shade([modules.get(name), 6, 55, 74, 36], h);
 		}
 		if (mode === 'call') {
-			const hue = CALL_HUES[CALLS[flags >> 8] || ''];
+			const hue = CALL_HUES[callIn(flags)];
 			return hue === null ? shade(KINDS.rest, h) : shade([hue, 5, 55, 74, 36], h);
 		}
 		return shade(KINDS[kind], h);

@@ -10,8 +10,12 @@ const INLINED = 1,
 	GAP = 16,
 	SIGNAL = 32,
 	LEFT_OUT = 64,
-	ORIGIN = 128;
+	ORIGIN = 128,
+	RESTORED = 65536;
+/* All of these; the rest is the call's number in CALLS. */
+const FLAGS = 0x100ff;
 const CALLS = ['', 'none', 'add', 'ext', 'push', 'tail'];
+const callIn = flags => CALLS[(flags >> 8) & 0xff] || '';
 
 function fromBase64(text) {
 	if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
@@ -99,7 +103,7 @@ function nameFunctions(p) {
 			p.funcs.push({
 				name,
 				module: p.modules[p.frameModule[i] - 1] || '',
-				flags: flags & 0x7f,
+				flags: flags & FLAGS,
 			});
 		} else {
 			/* A function counts as inlined only if all its frames are inlined. */

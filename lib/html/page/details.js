@@ -44,9 +44,9 @@ function encodingOf(tree, i) {
 	const base = baseOf(tree),
 		{ frameFlags } = tree.profile,
 		depths = stackDepths(tree);
-	let pushes = base && frameFlags.some(f => f >> 8) ? 0 : -1;
+	let pushes = base && frameFlags.some(callIn) ? 0 : -1;
 	for (let k = i; k > 0 && pushes >= 0; k = tree.parent[k])
-		if (CALLS[frameFlags[tree.frame[k]] >> 8] === 'push') pushes++;
+		if (callIn(frameFlags[tree.frame[k]]) === 'push') pushes++;
 	return { most: depths ? depths[i] : -1, pushes };
 }
 

@@ -72,7 +72,7 @@ function layOut(tree, how) {
 }
 
 const funcOf = (tree, i) => tree.profile.func[tree.frame[i]];
-const flagsOf = (tree, i) => tree.profile.frameFlags[tree.frame[i]] & 0x7f;
+const flagsOf = (tree, i) => tree.profile.frameFlags[tree.frame[i]] & FLAGS;
 const nameOf = (tree, i) => tree.profile.funcs[tree.profile.func[tree.frame[i]]].name;
 /* The place where a frame is called: with the whole path, or with its end only. */
 const fullPlaceOf = (p, frame) => {
@@ -275,7 +275,7 @@ function mergeCalls(tree, fold) {
 	const kinds = new Int32Array(p.func.length),
 		numbers = new Map();
 	for (let f = 0; f < kinds.length; f++) {
-		const key = p.func[f] * 128 + (p.frameFlags[f] & 0x7f);
+		const key = p.func[f] * 0x20000 + (p.frameFlags[f] & FLAGS);
 		if (!numbers.has(key)) numbers.set(key, numbers.size);
 		kinds[f] = numbers.get(key);
 	}

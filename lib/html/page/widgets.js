@@ -101,6 +101,7 @@ function marksOf(tree, i) {
 	if (f & INLINED) marks.push('inlined into its caller');
 	if (f & TAIL) marks.push('left by a tail call');
 	if (f & KERNEL) marks.push('in the kernel');
+	else if (f & RESTORED) marks.push('not instrumented, restored');
 	else if (f & FOREIGN) marks.push('not instrumented');
 	if (f & GAP) marks.push('frames are missing here');
 	if (f & SIGNAL) marks.push('a signal interrupted the caller here');
@@ -123,7 +124,7 @@ const CALL_TEXTS = {
 	ext: 'this call only stores its site in the thread page',
 	tail: 'tail call',
 };
-const callOf = (tree, i) => CALL_TEXTS[CALLS[tree.profile.frameFlags[tree.frame[i]] >> 8]] || '';
+const callOf = (tree, i) => CALL_TEXTS[callIn(tree.profile.frameFlags[tree.frame[i]])] || '';
 
 /* Returns the path from the outermost frame to this one, without the root. */
 function pathOf(tree, i) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Tests both ends of the protocol of bpf/stack_blocks.h against each other: the part of the BPF
- * program, built for this machine, and the reader. Simulated threads change their stacks at random
- * between samples, and move between CPUs. Some have stacks at the same addresses, as in forked
- * processes. Each completed sample must have the stack as it was.
+ * Tests both ends of the protocol of pcce/stack_blocks.h against each other: the part of the
+ * samplers in the kernel, built for this machine, and the reader. Simulated threads change their
+ * stacks at random between samples, and move between CPUs. Some have stacks at the same addresses,
+ * as in forked processes. Each completed sample must have the stack as it was.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #include "bpf/sampler.h"
 #include <pcce/sample.h>
-#include "sampler/bpf_stacks.h"
+#include "sampler/stack_blocks.h"
 #include "tests/unit/tap.h"
 
 #define CPUS 3
@@ -27,7 +27,7 @@ struct thread {
 };
 
 static struct thread threads[THREADS];
-static struct sampler_blocks *written[CPUS]; /* the BPF program's tables */
+static struct pcce_stack_table *written[CPUS]; /* the writers' tables */
 static uint64_t record[SAMPLER_RECORD_MAX / 8];
 static uint64_t seed = 29;
 
@@ -56,13 +56,13 @@ static void run_thread(struct thread *t)
 	}
 }
 
-/* What bpf/sampler.bpf.c does with a sample. */
+/* What bpf/sampler.bpf.c and kmod/stacks.c do with a sample. */
 static const struct pcce_sample *write_sample(struct thread *t, uint64_t readable)
 {
 	struct pcce_sample *s = (struct pcce_sample *)record;
-	struct sampler_blocks *known = written[t->cpu];
-	struct sampler_stack *stack;
-	uint64_t first = t->sp & -(uint64_t)SAMPLER_BLOCK, *registers;
+	struct pcce_stack_table *known = written[t->cpu];
+	struct pcce_stack_changes *stack;
+	uint64_t first = t->sp & -(uint64_t)PCCE_STACK_BLOCK, *registers;
 
 	memset(record, 0xee, sizeof(record));
 	*s = (struct pcce_sample){
@@ -70,22 +70,22 @@ static const struct pcce_sample *write_sample(struct thread *t, uint64_t readabl
 	registers = (uint64_t *)(uintptr_t)pcce_sample_stack(s);
 	for (unsigned int i = 0; i < PCCE_COPY_REGISTERS; i++)
 		registers[i] = i;
-	stack = (struct sampler_stack *)(registers + PCCE_COPY_REGISTERS);
-	stack->blocks = (uint32_t)(readable / SAMPLER_BLOCK);
-	stack->group = sampler_group(t->tid);
+	stack = (struct pcce_stack_changes *)(registers + PCCE_COPY_REGISTERS);
+	stack->blocks = (uint32_t)(readable / PCCE_STACK_BLOCK);
+	stack->group = pcce_stack_group(t->tid);
 	for (uint64_t i = 0; i < readable / 8; i++)
-		known->now[i * 8 / SAMPLER_BLOCK].word[i % (SAMPLER_BLOCK / 8)] =
+		known->now[i * 8 / PCCE_STACK_BLOCK].word[i % (PCCE_STACK_BLOCK / 8)] =
 			*word_at(t, first + i * 8);
-	sampler_send_blocks(known, stack, t->sp);
+	pcce_stack_send(known, stack, t->sp);
 	s->n_stack = (uint32_t)(PCCE_COPY_REGISTERS +
-				(sizeof(*stack) + stack->sent * SAMPLER_BLOCK) / 8);
+				(sizeof(*stack) + stack->sent * PCCE_STACK_BLOCK) / 8);
 	return s;
 }
 
 static bool is_whole(const struct pcce_sample *s, struct thread *t, uint64_t readable)
 {
 	const uint64_t *stack = pcce_sample_stack(s);
-	uint64_t words = readable ? (readable - t->sp % SAMPLER_BLOCK) / 8 : 0;
+	uint64_t words = readable ? (readable - t->sp % PCCE_STACK_BLOCK) / 8 : 0;
 
 	if (s->sp != t->sp || s->tid != t->tid || s->n_stack != PCCE_COPY_REGISTERS + words)
 		return false;
@@ -97,7 +97,7 @@ static bool is_whole(const struct pcce_sample *s, struct thread *t, uint64_t rea
 
 static void test_random(void)
 {
-	struct bpf_stacks *b = bpf_stacks_new(CPUS);
+	struct stack_blocks *b = stack_blocks_new(CPUS);
 	uint64_t wrong = 0, sent = 0, all = 0, lost = 0;
 
 	for (int i = 0; i < CPUS; i++)
@@ -116,17 +116,18 @@ static void test_random(void)
 		if (!any(50))
 			t->cpu = (int)any(CPUS);
 		run_thread(t);
-		/* A sample that finds no room: the program has not looked at the stack. */
+		/* A sample that finds no room: the sampler has not looked at the stack. */
 		if (!any(20)) {
 			lost++;
 			continue;
 		}
-		readable = t->base + sizeof(t->words) - (t->sp & -(uint64_t)SAMPLER_BLOCK);
-		readable = readable > SAMPLER_STACK ? SAMPLER_STACK : readable & ~1023ull;
+		readable = t->base + sizeof(t->words) - (t->sp & -(uint64_t)PCCE_STACK_BLOCK);
+		readable = readable > PCCE_STACK_BYTES ? PCCE_STACK_BYTES : readable & ~1023ull;
 		s = write_sample(t, readable);
 		sent += s->n_stack * 8;
 		all += readable;
-		if (bpf_stacks_complete(b, t->cpu, s, &whole) || !is_whole(whole, t, readable))
+		if (stack_blocks_complete(b, (uint32_t)t->cpu, s, &whole) ||
+		    !is_whole(whole, t, readable))
 			wrong++;
 	}
 	tap_ok(!wrong, "each sample has the stack as it was", "%lu of %d are wrong", wrong,
@@ -136,24 +137,26 @@ static void test_random(void)
 	printf("# %lu samples lost; %lu of %lu bytes sent\n", lost, sent, all);
 	for (int i = 0; i < CPUS; i++)
 		free(written[i]);
-	bpf_stacks_free(b);
+	stack_blocks_free(b);
 }
 
 /* How many blocks a sample of the thread sends. */
-static uint64_t blocks_sent(struct bpf_stacks *b, struct thread *t)
+static uint64_t blocks_sent(struct stack_blocks *b, struct thread *t)
 {
-	const struct pcce_sample *s = write_sample(t, SAMPLER_STACK), *whole = NULL;
-	uint64_t n = (s->n_stack * 8 - PCCE_COPY_REGISTERS * 8 - sizeof(struct sampler_stack)) /
-		     SAMPLER_BLOCK;
+	const struct pcce_sample *s = write_sample(t, PCCE_STACK_BYTES), *whole = NULL;
+	uint64_t n =
+		(s->n_stack * 8 - PCCE_COPY_REGISTERS * 8 - sizeof(struct pcce_stack_changes)) /
+		PCCE_STACK_BLOCK;
 
-	return bpf_stacks_complete(b, t->cpu, s, &whole) || !is_whole(whole, t, SAMPLER_STACK)
+	return stack_blocks_complete(b, (uint32_t)t->cpu, s, &whole) ||
+			       !is_whole(whole, t, PCCE_STACK_BYTES)
 		       ? UINT64_MAX
 		       : n;
 }
 
 static void test_changes(void)
 {
-	struct bpf_stacks *b = bpf_stacks_new(CPUS);
+	struct stack_blocks *b = stack_blocks_new(CPUS);
 	struct thread *t = &threads[0], *other = &threads[1];
 	uint64_t n;
 
@@ -163,7 +166,7 @@ static void test_changes(void)
 		t->words[i] = i;
 	*other = *t;
 	n = blocks_sent(b, t);
-	tap_ok(n == SAMPLER_STACK_BLOCKS, "the first sample brings all blocks", "%lu", n);
+	tap_ok(n == PCCE_STACK_BLOCKS, "the first sample brings all blocks", "%lu", n);
 	n = blocks_sent(b, t);
 	tap_ok(!n, "the same stack again brings none", "%lu", n);
 	*word_at(t, t->sp + 0x800) = 1;
@@ -171,52 +174,52 @@ static void test_changes(void)
 	tap_ok(n == 1, "a word that changed brings one block", "%lu", n);
 	t->sp -= 0x100;
 	n = blocks_sent(b, t);
-	tap_ok(n == 256 / SAMPLER_BLOCK, "deeper by 256 bytes, these blocks", "%lu", n);
+	tap_ok(n == 256 / PCCE_STACK_BLOCK, "deeper by 256 bytes, these blocks", "%lu", n);
 	/* Its stack has the same addresses and another content. */
 	n = blocks_sent(b, other);
-	tap_ok(n == 1 + 256 / SAMPLER_BLOCK, "another process brings what differs", "%lu", n);
+	tap_ok(n == 1 + 256 / PCCE_STACK_BLOCK, "another process brings what differs", "%lu", n);
 	/* Different addresses, the same content. */
-	other->base += SAMPLER_STACK;
-	other->sp += SAMPLER_STACK;
+	other->base += PCCE_STACK_BYTES;
+	other->sp += PCCE_STACK_BYTES;
 	n = blocks_sent(b, other);
-	tap_ok(n == SAMPLER_STACK_BLOCKS, "a stack elsewhere brings all blocks", "%lu", n);
+	tap_ok(n == PCCE_STACK_BLOCKS, "a stack elsewhere brings all blocks", "%lu", n);
 	free(written[0]);
-	bpf_stacks_free(b);
+	stack_blocks_free(b);
 }
 
 static void test_impossible(void)
 {
-	struct bpf_stacks *b = bpf_stacks_new(CPUS);
+	struct stack_blocks *b = stack_blocks_new(CPUS);
 	const struct pcce_sample *whole;
 	struct thread *t = &threads[0];
 	struct pcce_sample *s;
-	struct sampler_stack *stack;
+	struct pcce_stack_changes *stack;
 	int errs[5];
 
 	written[0] = calloc(1, sizeof(*written[0]));
-	s = (struct pcce_sample *)(uintptr_t)write_sample(t, SAMPLER_STACK);
-	stack = (struct sampler_stack *)((uintptr_t)pcce_sample_stack(s) +
-					 PCCE_COPY_REGISTERS * sizeof(uint64_t));
+	s = (struct pcce_sample *)(uintptr_t)write_sample(t, PCCE_STACK_BYTES);
+	stack = (struct pcce_stack_changes *)((uintptr_t)pcce_sample_stack(s) +
+					      PCCE_COPY_REGISTERS * sizeof(uint64_t));
 	s->n_stack--;
-	errs[0] = bpf_stacks_complete(b, 0, s, &whole);
+	errs[0] = stack_blocks_complete(b, 0, s, &whole);
 	s->n_stack++;
 	stack->blocks++;
-	errs[1] = bpf_stacks_complete(b, 0, s, &whole);
+	errs[1] = stack_blocks_complete(b, 0, s, &whole);
 	stack->blocks--;
-	stack->group = SAMPLER_GROUPS;
-	errs[2] = bpf_stacks_complete(b, 0, s, &whole);
-	stack->group = sampler_group(t->tid);
+	stack->group = PCCE_STACK_GROUPS;
+	errs[2] = stack_blocks_complete(b, 0, s, &whole);
+	stack->group = pcce_stack_group(t->tid);
 	stack->changed[0] &= ~1ull;
-	errs[3] = bpf_stacks_complete(b, 0, s, &whole);
+	errs[3] = stack_blocks_complete(b, 0, s, &whole);
 	/* A block that the reader has never seen. */
 	stack->sent--;
-	s->n_stack -= SAMPLER_BLOCK / 8;
-	errs[4] = bpf_stacks_complete(b, 0, s, &whole);
+	s->n_stack -= PCCE_STACK_BLOCK / 8;
+	errs[4] = stack_blocks_complete(b, 0, s, &whole);
 	for (int i = 0; i < 5; i++)
 		tap_ok(errs[i] == -EBADMSG, "an impossible record is refused", "%d: %d", i,
 		       errs[i]);
 	free(written[0]);
-	bpf_stacks_free(b);
+	stack_blocks_free(b);
 }
 
 int main(void)

@@ -1,0 +1,124 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Measures the restoration of frames (pcce-record --frames), incremental against full unwinding, and
+# beside libunwind, elfutils and perf's copies of the stack (dwarf).  Needs root.
+#
+#   bench/restore.sh [PROGRAM...]
+#     DEPTHS="10 100 1000 10000"   call depths of the first table
+#     HZ=999                       rate of the second table
+#
+# The first table is that of one program (restore/walk.c), whose stack changes a little or much
+# between two requests.  The second one has real programs: those with the plugin, whose libraries
+# are not instrumented (foreign), and those without the plugin (all).
+#
+# Columns of the second table:
+#   samples    of them, with restored frames, in part, and failed in %
+#   wrong      samples whose frames contradict the decoded context
+#   saved      frames that were not unwound, since they were the same as before, in %
+#   bytes      of stack that the kernel brought, for each sample
+#   us         CPU time of the recorder for each sample
+#   perf       bytes and CPU time of perf for each sample, to record with 8 KB of stack and to
+#              unwind it (perf script)
+#
+# Results in build/bench/restore: depths.csv, programs.csv.
+
+. "$(dirname "$0")/programs.sh"
+: "${DEPTHS:=10 100 1000 10000}" "${HZ:=999}"
+[ "$(id -u)" = 0 ] || { echo "restore: cannot use BPF: not root; run with sudo" >&2; exit 1; }
+has_bpf || { echo "restore: cannot record with BPF: $bpf_reason" >&2; exit 1; }
+programs=("$@")
+[ ${#programs[@]} != 0 ] || mapfile -t programs < <(all_programs)
+results=$out/bench/restore
+recorder=$out/tests/pcce-record # built with RESTORE=1
+failed=0
+mkdir -p "$results"
+compile_tool own
+
+echo "One request, by call depth: frames that are unwound, and time in us"
+echo "depth,changed,frames,incremental,full,incremental_ns,full_ns,libunwind_ns,elfutils_ns" \
+	>"$results/depths.csv"
+printf '%8s %8s %8s | %11s %8s | %11s %8s %9s %8s\n' depth changed frames incremental full \
+	incremental full libunwind elfutils
+for depth in $DEPTHS; do
+	for changed in 4 $((depth / 2)) "$depth"; do
+		"$out/bench/walk" "$depth" "$changed" $((200000 / depth + 50)) >"$scratch/line" || {
+			failed=1
+			continue
+		}
+		tee -a "$results/depths.csv" <"$scratch/line" | awk -F , '{
+			printf "%8d %8d %8d | %11.1f %8.1f | %11.1f %8.1f %9.1f %8.1f\n",
+				$1, $2, $3, $4, $5, $6 / 1e3, $7 / 1e3, $8 / 1e3, $9 / 1e3 }'
+	done
+done
+echo
+
+# other_time COMMAND...: runs COMMAND, and prints the CPU time in seconds that it took without that
+# of the program that `own` ran.
+other_time() {
+	rm -f "$scratch/own"
+	/usr/bin/time -f '%U %S' -o "$scratch/time" "$@" >/dev/null 2>"$scratch/err" || {
+		tail -n 3 "$scratch/err" >&2
+		return 1
+	}
+	echo "$(cat "$scratch/time") $(cat "$scratch/own" 2>/dev/null)" |
+		awk '{ t = $1 + $2 - $3; printf "%.6f", t > 0 ? t : 0 }'
+}
+
+# shell_line PREFIX...: the program's workload, with a prefix.
+shell_line() { echo "cd $scratch && ${command/"\"$elf\""/"$* \"$elf\""}"; }
+
+# measure PROGRAM FRAMES
+measure() {
+	local p=$1 frames=$2 ours peer script samples stats=$scratch/stats data=$scratch/data
+	if [ "$frames" = all ]; then build "$p" plain "" ""; else build "$p" pcce "" ""; fi || return 1
+	ours=$(other_time sh -c "$(shell_line "$recorder" -q -b bpf -F "$HZ" --frames="$frames" \
+		-o "$data" -- "$out/bench/own" "$scratch/own")") &&
+		pcce-report -i "$data" --stats >"$stats" || return 1
+	peer=$(other_time sh -c "$(shell_line perf record -q -F "$HZ" -e cpu-clock:u --call-graph dwarf \
+		-o "$data" -- "$out/bench/own" "$scratch/own")") || return 1
+	samples=$(perf report -i "$data" --stats 2>/dev/null | sed -n 's/.*SAMPLE events: *//p' |
+		head -n 1)
+	script=$(other_time perf script -i "$data" -F ip) || return 1
+	awk -F '[: ]+' -v p="$p" -v f="$frames" -v ours="$ours" -v size="$(stat -c %s "$data")" \
+		-v n="$samples" -v peer="$peer" -v script="$script" -v OFS=, '
+		{ v[$1] = $2 }
+		END {
+			all = v["restored"] + v["restored_in_part"] + v["not_restored"]
+			unwound = v["frames_unwound"] + v["frames_reused"]
+			print p, f, v["samples"], v["restored"], v["restored_in_part"],
+				v["not_restored"], v["restored_wrong"],
+				unwound ? 100 * v["frames_reused"] / unwound : 0,
+				v["samples"] ? v["stack_bytes"] / v["samples"] : 0,
+				v["samples"] ? 1e6 * ours / v["samples"] : 0,
+				n ? size / n : 0, n ? 1e6 * peer / n : 0, n ? 1e6 * script / n : 0
+		}' "$stats" >>"$results/programs.csv"
+	tail -n 1 "$results/programs.csv" | awk -F , '{
+		all = $4 + $5 + $6
+		printf "%-10s %-8s %8d %9.1f %7.1f %7.1f %6d %7.1f %8.0f %6.0f | %6.0f %6.0f %6.0f\n",
+			$1, $2, $3, all ? 100 * $4 / all : 0, all ? 100 * $5 / all : 0,
+			all ? 100 * $6 / all : 0, $7, $8, $9, $10, $11, $12, $13 }'
+}
+
+echo "program,frames,samples,restored,in_part,failed,wrong,saved,bytes,us,perf_bytes,perf_us,script_us" \
+	>"$results/programs.csv"
+echo "Real programs at $HZ Hz"
+printf '%-10s %-8s %8s %9s %7s %7s %6s %7s %8s %6s | %6s %6s %6s\n' program frames samples \
+	'restored%' 'part%' 'failed%' wrong 'saved%' bytes us perf us script
+for p in "${programs[@]}"; do
+	for frames in foreign all; do
+		measure "$p" $frames || {
+			echo "restore: cannot measure $p with --frames=$frames: see the messages above" >&2
+			failed=1
+		}
+	done
+done
+echo
+awk -F , 'NR > 1 { n[$2]++; saved[$2] += $8; samples[$2] += $3; bytes[$2] += $9 * $3 }
+	END {
+		for (f in n)
+			printf "%s: frames saved %.1f%% (mean of %d programs), %.0f bytes a sample\n",
+				f, saved[f] / n[f], n[f], bytes[f] / samples[f]
+	}' "$results/programs.csv"
+describe_machine
+exit $failed

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Declares the copies of user stacks, of which a record brings only what has changed
+ * (pcce/stack_blocks.h). */
+#ifndef PCCE_STACKS_H
+#define PCCE_STACKS_H
+
+#include <linux/ptrace.h>
+
+#include "reading.h"
+#include "session.h"
+
+size_t pcce_stacks_bytes(const struct pcce_session *s); /* what make allocates */
+int pcce_stacks_make(struct pcce_session *s);
+void pcce_stacks_free(struct pcce_session *s);
+
+/* What a record has room for, beside PCCE_KMOD_RECORD_MAX. */
+static inline u32 pcce_stacks_room(const struct pcce_kmod_setup *config)
+{
+	return config->flags & PCCE_KMOD_COPY_STACKS ? PCCE_KMOD_STACK_MAX : 0;
+}
+
+/*
+ * For the handler: copies the user's registers, and what the reader does not know of the stack,
+ * behind all else that r counts of the record at `to`, which has room for pcce_stacks_room() more.
+ * Sets r->n_stack, and PCCE_SAMPLE_COPY. The record must then be sent. Copies nothing if the
+ * session does not ask for this stack.
+ */
+void pcce_copy_stack(const struct pcce_session *s, struct pcce_cpu *c, const struct pt_regs *regs,
+		     void *to, struct pcce_reading *r);
+
+#endif
