@@ -160,7 +160,7 @@ calls_add_up threads many
 
 # ---- what the tools make of it --------------------------------------------------------
 
-is "pcce-report knows the calls" "$(stat_of many.data taken)" "$((2 * 40 * 10500 * 10 + 41))"
+is "pcce-report knows the calls" "$(stat_of many.data taken)" "$((2 * 40 * 52500 + 41))"
 check "pcce-report shows them" bash -c \
 	"pcce-report -i many.data --format=folded | grep -q '^body;f;f;f;leaf [0-9]*$'"
 check "pcce-compare finds a recording like itself" pcce-compare many.data many.data
