@@ -223,6 +223,14 @@ static uint32_t calling_site(const struct file *f, uint64_t vaddr)
 	return vaddr >= s->key && vaddr < s->key + s->ret ? site : PCCE_NONE;
 }
 
+/* An instruction, by its address in its file. */
+static uint64_t key_step(uint64_t key, struct space *s, uint64_t ip)
+{
+	struct tree_place p = space_place(s, ip);
+
+	return digest_step(key, digest_element(p.file ? p.file->identity + 1ULL : 0, ip - p.bias));
+}
+
 static void begin_call(struct chain *c, struct space *s, struct moment before, struct moment now)
 {
 	struct activation *t = top_of(c);
@@ -234,6 +242,7 @@ static void begin_call(struct chain *c, struct space *s, struct moment before, s
 		.site = PCCE_NONE,
 		.digest = t->digest,
 		.n = t->n,
+		.key = t->key,
 	};
 	struct tree_place p;
 
@@ -248,6 +257,7 @@ static void begin_call(struct chain *c, struct space *s, struct moment before, s
 		fresh.digest =
 			digest_step(t->digest, frame_element(t->file->index, t->func, t->site));
 		fresh.n = t->n + 1;
+		fresh.key = key_step(t->key, s, t->calls);
 	}
 	*push(c) = fresh;
 	p = space_place(s, now.ip);
@@ -318,6 +328,7 @@ void chain_signal(struct chain *c, struct space *s, struct moment before, struct
 		.digest = digest_step(e.digest, SIGNAL_ELEMENT),
 		.n = e.n + 1,
 		.notes = mix64(e.notes + 3),
+		.key = digest_step(chain_key(c, s, before.ip), SIGNAL_ELEMENT),
 	};
 
 	/* The runtime's entry, to which all handlers of the program are tied, is in a range of its
@@ -351,6 +362,41 @@ void chain_sigreturn(struct chain *c, struct space *s, struct moment now)
 	}
 	settle(c, s, now);
 	arrive(c, s, now.ip, now.ip);
+}
+
+/* ---- for a while --------------------------------------------------------------------- */
+
+uint64_t chain_key(struct chain *c, struct space *s, uint64_t ip)
+{
+	const struct activation *t = top_of(c);
+	/* A helper that was jumped to works for the slot that jumped. */
+	uint64_t key = c->in_helper ? key_step(t->key, s, t->calls) : t->key;
+
+	return key_step(key, s, ip);
+}
+
+struct chain_mark chain_mark(const struct chain *c)
+{
+	return (struct chain_mark){*c, c->a[c->n - 1]};
+}
+
+void chain_rewind(struct chain *c, const struct chain_mark *mark)
+{
+	struct chain now = *c;
+
+	*c = mark->chain;
+	c->a = now.a;
+	c->capacity = now.capacity;
+	c->left = now.left;
+	c->left_capacity = now.left_capacity;
+	*top_of(c) = mark->top;
+}
+
+bool chain_has_room(const struct chain *c, uint64_t sp, uint64_t room)
+{
+	const struct activation *t = &c->a[c->n - 1];
+
+	return on_stack(t, sp) && sp - t->stack_lo >= room;
 }
 
 /* ---- beginnings and ends ------------------------------------------------------------- */

@@ -82,6 +82,7 @@ struct activation {
 			       activation's */
 	uint64_t digest, n; /* of all frames outside of this activation */
 	uint64_t notes;	    /* a hash of all that these frames' digests leave out */
+	uint64_t key;	    /* a digest of these frames by addresses: see chain_key() */
 };
 
 struct moment { /* registers, as far as they matter */
@@ -124,6 +125,25 @@ void chain_signal(struct chain *c, struct space *s, struct moment before, struct
 void chain_sigreturn(struct chain *c, struct space *s, struct moment now);
 
 struct expected chain_expected(struct chain *c, struct space *s, uint64_t ip);
+
+/*
+ * A digest of the chain for the names of contexts: of the address of each call in progress, of each
+ * interrupted instruction, and of the instruction at ip.  Addresses are those of the file, so that
+ * they are the same wherever it is loaded.
+ */
+uint64_t chain_key(struct chain *c, struct space *s, uint64_t ip);
+
+/* What chain_rewind() needs to end all activations that were made since; nothing else may have
+ * happened. */
+struct chain_mark {
+	struct chain chain;
+	struct activation top;
+};
+
+struct chain_mark chain_mark(const struct chain *c);
+void chain_rewind(struct chain *c, const struct chain_mark *mark);
+/* Is the stack pointer on the stack of the innermost activation, with `room` bytes below it? */
+bool chain_has_room(const struct chain *c, uint64_t sp, uint64_t room);
 
 uint64_t frame_element(uint32_t module, uint32_t func, uint32_t site);
 

@@ -85,6 +85,25 @@ uint32_t site_canonical(const struct file *f, uint32_t site)
 	return site == PCCE_NONE ? PCCE_NONE : f->canonical[site];
 }
 
+static bool same_content(const struct file *a, const struct file *b)
+{
+	const struct elf_section *x = elf_module_table(&a->elf), *y = elf_module_table(&b->elf);
+
+	if (!a->elf.build_id_size || a->elf.build_id_size != b->elf.build_id_size ||
+	    memcmp(a->elf.build_id, b->elf.build_id, a->elf.build_id_size) != 0 ||
+	    a->instrumented != b->instrumented)
+		return false;
+	return !a->instrumented || (x->size == y->size && !memcmp(a->data, b->data, x->size));
+}
+
+static uint32_t identity_of(const struct file *f)
+{
+	for (uint32_t i = 0; i < n_files; i++)
+		if (same_content(files[i], f))
+			return i;
+	return n_files;
+}
+
 static struct file *open_file(pid_t pid, uint64_t start, uint64_t length, const char *path)
 {
 	int fd = path[0] == '/' ? mapped_file_open(pid, start, length, path) : -1;
@@ -124,6 +143,7 @@ static struct file *open_file(pid_t pid, uint64_t start, uint64_t length, const 
 	}
 	if (fd >= 0)
 		close(fd);
+	f->identity = identity_of(f);
 	files = grow(files, (n_files + 1) * sizeof(struct file *));
 	files[n_files++] = f;
 	return f;

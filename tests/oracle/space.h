@@ -17,6 +17,7 @@
 
 struct file {
 	uint32_t index;
+	uint32_t identity; /* index of the first file with the same build id and table */
 	char *path, *key;
 	struct elf_module elf;
 	void *data; /* its encoding table */
