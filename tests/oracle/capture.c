@@ -68,13 +68,16 @@ static uint64_t last_return(const struct capture_thread *t, uint64_t sp)
 static void enter_handler(const struct capture_thread *t, const struct user_regs_struct *entry,
 			  const struct user_regs_struct *handler, uint64_t ret, uint64_t callee)
 {
-	struct moment interrupted = {t->regs->rip, t->regs->rsp},
-		      at = {entry->rip, entry->rsp}, call = {ret - 1, handler->rsp};
+	struct moment interrupted = {t->regs->rip, t->regs->rsp, t->regs->r11},
+		      at = {.ip = entry->rip, .sp = entry->rsp},
+		      call = {.ip = ret - 1, .sp = handler->rsp}, to = {.ip = ret};
 
 	chain_signal(t->chain, t->space, interrupted, at, 0, 0);
 	at.sp -= ENTRY_FRAME;
-	chain_step(t->chain, t->space, INSN_CALL, at, (struct moment){ret, at.sp - 8});
-	chain_step(t->chain, t->space, INSN_CALL, call, (struct moment){callee, call.sp - 8});
+	to.sp = at.sp - 8;
+	chain_step(t->chain, t->space, INSN_CALL, at, to);
+	to = (struct moment){.ip = callee, .sp = call.sp - 8};
+	chain_step(t->chain, t->space, INSN_CALL, call, to);
 }
 
 /* The handler has called one of the two functions.  Returns false if it has not. */
@@ -98,8 +101,7 @@ static bool take_result(struct capture *c, const struct capture_thread *t,
 	if (calls == 1)
 		context = captured_context(&c->captured, t->chain, t->space, t->tid, &area);
 	else
-		captured_name(&c->captured, t->space,
-			      chain_key(t->chain, t->space, area.context.ip), &area, context);
+		captured_name(&c->captured, t->chain, t->space, &area, context);
 	chain_rewind(t->chain, &mark);
 	return true;
 }

@@ -154,12 +154,21 @@ enum outcome captured_context(struct captured *c, struct chain *chain, struct sp
 
 /* ---- names --------------------------------------------------------------------------- */
 
-static void report_name(struct captured *c, struct space *s, const char *what,
-			const struct capture_area *area, uint64_t key)
+/* Does the stack have the record of a longjmp that is under way?  It says where to. */
+static bool jumps(const struct capture_area *area)
+{
+	for (uint64_t i = 0; i < area->context.n_entries; i++)
+		if (area->entries[i].site >> PCCE_SITE_BITS == PCCE_COUNT_JUMP)
+			return true;
+	return false;
+}
+
+static void report_name(struct captured *c, const struct chain *chain, struct space *s,
+			const char *what, const struct capture_area *area)
 {
 	if (c->reports++ >= c->contexts.reports_max)
 		return;
-	fprintf(c->out, "name: %s, key %" PRIx64 ", innermost entries:\n  name ", what, key);
+	fprintf(c->out, "name: %s, innermost entries:\n  name ", what);
 	for (size_t i = 0; i < sizeof(area->name.bytes); i++)
 		fprintf(c->out, "%02x", area->name.bytes[i]);
 	fprintf(c->out, " ip %s id %llu ext %s\n", space_name(s, area->context.ip),
@@ -170,12 +179,24 @@ static void report_name(struct captured *c, struct space *s, const char *what,
 		fprintf(c->out, "    id 0x%llx count 0x%llx site %s\n", e->id,
 			e->site >> PCCE_SITE_BITS, space_name(s, e->site & PCCE_SITE_MASK));
 	}
+	fprintf(c->out, "  seen, innermost first:\n");
+	for (size_t i = 0; i < chain->n && i < 24; i++) {
+		const struct activation *a = &chain->a[chain->n - 1 - i];
+
+		fprintf(c->out, "    %s %s\n",
+			a->kind == ACTIVATION_SIGNAL ? "signal"
+			: a->func == PCCE_NONE	     ? "foreign"
+						     : "call",
+			space_name(s, a->calls));
+	}
 	fflush(c->out);
 }
 
-void captured_name(struct captured *c, struct space *s, uint64_t key,
+void captured_name(struct captured *c, struct chain *chain, struct space *s,
 		   const struct capture_area *area, enum outcome context)
 {
+	struct chain_keys keys =
+		chain_keys(chain, s, (struct moment){.ip = area->context.ip});
 	static const struct pcce_id none;
 	struct pcce_id name = area->name;
 
@@ -184,15 +205,19 @@ void captured_name(struct captured *c, struct space *s, uint64_t key,
 		c->names_marked++;
 		return;
 	}
+	if (chain_unfilled(chain) || jumps(area)) {
+		c->names_unfilled++;
+		return;
+	}
 	c->names++;
 	if (is_time(c, c->names, MISTAKE_NAME))
 		name.bytes[c->names % sizeof(name.bytes)] ^= 1;
 	if (!memcmp(&name, &none, sizeof(name))) {
 		c->names_wrong++;
-		report_name(c, s, "there is none", area, key);
+		report_name(c, chain, s, "there is none", area);
 		return;
 	}
-	switch (names_add(key, &name)) {
+	switch (names_add(keys, &name)) {
 	case NAMES_NEW:
 		c->names_distinct++;
 		break;
@@ -200,11 +225,11 @@ void captured_name(struct captured *c, struct space *s, uint64_t key,
 		break;
 	case NAMES_OTHER_NAME:
 		c->names_wrong++;
-		report_name(c, s, "the chain had another one before", area, key);
+		report_name(c, chain, s, "the chain had another one before", area);
 		break;
 	case NAMES_OTHER_CHAIN:
 		c->names_wrong++;
-		report_name(c, s, "another chain has the same", area, key);
+		report_name(c, chain, s, "another chain has the same", area);
 		break;
 	}
 }
@@ -220,5 +245,6 @@ void captured_print(const struct captured *c)
 	fprintf(c->out, "captured_refused: %" PRIu64 "\n", c->refused);
 	fprintf(c->out, "names: %" PRIu64 "\nnames_distinct: %" PRIu64 "\nnames_wrong: %" PRIu64 "\n",
 		c->names, c->names_distinct, c->names_wrong);
-	fprintf(c->out, "names_of_marked: %" PRIu64 "\n", c->names_marked);
+	fprintf(c->out, "names_of_marked: %" PRIu64 "\nnames_unfilled: %" PRIu64 "\n",
+		c->names_marked, c->names_unfilled);
 }

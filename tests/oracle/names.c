@@ -8,7 +8,7 @@
 #include "tests/oracle/names.h"
 
 struct element {
-	uint64_t chain;
+	struct chain_keys chain;
 	struct pcce_id name;
 	bool used;
 };
@@ -26,7 +26,7 @@ static uint64_t hash_of(const struct table *t, const struct element *e)
 	uint64_t h;
 
 	if (t == &by_chain)
-		return mix64(e->chain);
+		return mix64(e->chain.exact);
 	memcpy(&h, e->name.bytes, sizeof(h));
 	return mix64(h);
 }
@@ -34,7 +34,7 @@ static uint64_t hash_of(const struct table *t, const struct element *e)
 static bool same(const struct table *t, const struct element *a, const struct element *b)
 {
 	if (t == &by_chain)
-		return a->chain == b->chain;
+		return a->chain.exact == b->chain.exact;
 	return !memcmp(&a->name, &b->name, sizeof(a->name));
 }
 
@@ -66,7 +66,7 @@ static void make_room(struct table *t)
 	free(old.a);
 }
 
-enum names_result names_add(uint64_t chain, const struct pcce_id *name)
+enum names_result names_add(struct chain_keys chain, const struct pcce_id *name)
 {
 	struct element e = {chain, *name, true}, *in_chains, *in_names;
 
@@ -76,10 +76,13 @@ enum names_result names_add(uint64_t chain, const struct pcce_id *name)
 	in_names = place_of(&by_name, &e);
 	if (in_chains->used)
 		return same(&by_name, in_chains, &e) ? NAMES_KNOWN : NAMES_OTHER_NAME;
-	if (in_names->used)
+	if (in_names->used && in_names->chain.source != chain.source)
 		return NAMES_OTHER_CHAIN;
-	*in_chains = *in_names = e;
+	*in_chains = e;
 	by_chain.n++;
-	by_name.n++;
+	if (!in_names->used) {
+		*in_names = e;
+		by_name.n++;
+	}
 	return NAMES_NEW;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Remembers which chain of calls had which name, in two hash tables: equal chains must have equal
- * names, and different ones different names.
+ * Remembers which chain of calls had which name, in two hash tables.  Chains whose exact keys are
+ * equal must have equal names.  Chains whose source keys differ must have different names.
  */
 #ifndef ORACLE_NAMES_H
 #define ORACLE_NAMES_H
 
-#include <stdint.h>
+#include "tests/oracle/chain.h"
 #include "userlib/pcce.h"
 
 enum names_result {
@@ -16,7 +16,6 @@ enum names_result {
 	NAMES_OTHER_CHAIN, /* the name was that of another chain */
 };
 
-/* chain: a digest. */
-enum names_result names_add(uint64_t chain, const struct pcce_id *name);
+enum names_result names_add(struct chain_keys chain, const struct pcce_id *name);
 
 #endif

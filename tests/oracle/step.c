@@ -156,7 +156,7 @@ static void detach(struct thread *t)
 
 static struct moment moment_of(const struct user_regs_struct *regs)
 {
-	return (struct moment){regs->rip, regs->rsp};
+	return (struct moment){regs->rip, regs->rsp, regs->r11};
 }
 
 /* ---- signals of our own ----------------------------------------------------------------- */
