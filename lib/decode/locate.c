@@ -6,8 +6,8 @@
 #include "elf/encoding_table.h"
 
 /*
- * Drops the entry that a push has claimed and not filled. After a handler at the end of a segment,
- * the entry could also be the fill entry that made room for the handler: then the sample is
+ * Drops the newest entry, which was claimed and not filled.  After a handler at the end of a
+ * segment, it could also be the fill entry that made room for the handler: then the sample is
  * undecodable.
  */
 static enum decode_reason drop_claimed_entry(struct walk *w)
@@ -270,6 +270,19 @@ static enum decode_reason locate_in_restore(struct walk *w, const struct decode_
 	return state == PCCE_HELPER_LANDED ? DECODE_REASON_NONE : locate_thrower(w, site);
 }
 
+/* Locates a sample in code that has claimed two entries and not filled them. */
+static enum decode_reason locate_in_jump(struct walk *w, const struct decode_module *m, uint64_t ip)
+{
+	enum decode_reason r = drop_claimed_entry(w);
+
+	if (r) {
+		walk_emit(w, DECODE_FRAME_FOREIGN, m, PCCE_NONE, PCCE_NONE, ip);
+		return r;
+	}
+	walk_drop_entry(w);
+	return locate_in_foreign(w, m, ip);
+}
+
 /* See locate.h. */
 enum decode_reason decode_locate(struct walk *w, uint64_t ip, uint64_t r11)
 {
@@ -291,11 +304,8 @@ enum decode_reason decode_locate(struct walk *w, uint64_t ip, uint64_t r11)
 		walk_emit(w, DECODE_FRAME_FOREIGN, m, PCCE_NONE, PCCE_NONE, ip);
 		return DECODE_REASON_RESTORING;
 	}
-	if (h && h->state == PCCE_HELPER_JUMPING) {
-		walk_drop_entry(w);
-		walk_drop_entry(w);
-		return locate_in_foreign(w, m, ip);
-	}
+	if (h && h->state == PCCE_HELPER_JUMPING)
+		return locate_in_jump(w, m, ip);
 	if (h)
 		return locate_in_helper(w, h->state, r11);
 	w->func = encoding_table_func_at(m->table, vaddr);

@@ -223,6 +223,46 @@ static uint32_t calling_site(const struct file *f, uint64_t vaddr)
 	return vaddr >= s->key && vaddr < s->key + s->ret ? site : PCCE_NONE;
 }
 
+/* ---- keys ---------------------------------------------------------------------------- */
+
+static uint64_t key_step(uint64_t key, const struct file *f, uint64_t vaddr)
+{
+	return digest_step(key, digest_element(f ? f->identity + 1ULL : 0, vaddr));
+}
+
+/* An instruction, by its address in its file. */
+static struct chain_keys keys_step(struct chain_keys k, struct space *s, uint64_t ip)
+{
+	struct tree_place p = space_place(s, ip);
+
+	return (struct chain_keys){key_step(k.exact, p.file, ip - p.bias),
+				   key_step(k.source, p.file, ip - p.bias)};
+}
+
+/* The call that the activation is at. */
+static struct chain_keys keys_call(const struct activation *t, struct space *s)
+{
+	struct chain_keys k = keys_step(t->keys, s, t->calls);
+
+	if (t->site != PCCE_NONE)
+		k.source = key_step(t->keys.source, t->file, t->file->table.sites[t->site].key);
+	return k;
+}
+
+struct chain_keys chain_keys(const struct chain *c, struct space *s, struct moment now)
+{
+	const struct activation *t = &c->a[c->n - 1];
+	/* A helper that was jumped to works for the slot that jumped. */
+	struct chain_keys k = c->in_helper ? keys_step(t->keys, s, t->calls) : t->keys;
+
+	k = keys_step(k, s, now.ip);
+	if (space_is_runtime(s, now.ip))
+		k.exact = digest_step(k.exact, mix64(now.r11) % DIGEST_PRIME);
+	return k;
+}
+
+/* ---- calls --------------------------------------------------------------------------- */
+
 static void begin_call(struct chain *c, struct space *s, struct moment before, struct moment now)
 {
 	struct activation *t = top_of(c);
@@ -234,6 +274,8 @@ static void begin_call(struct chain *c, struct space *s, struct moment before, s
 		.site = PCCE_NONE,
 		.digest = t->digest,
 		.n = t->n,
+		.keys = t->keys,
+		.unfilled = t->unfilled,
 	};
 	struct tree_place p;
 
@@ -248,6 +290,7 @@ static void begin_call(struct chain *c, struct space *s, struct moment before, s
 		fresh.digest =
 			digest_step(t->digest, frame_element(t->file->index, t->func, t->site));
 		fresh.n = t->n + 1;
+		fresh.keys = keys_call(t, s);
 	}
 	*push(c) = fresh;
 	p = space_place(s, now.ip);
@@ -318,10 +361,14 @@ void chain_signal(struct chain *c, struct space *s, struct moment before, struct
 		.digest = digest_step(e.digest, SIGNAL_ELEMENT),
 		.n = e.n + 1,
 		.notes = mix64(e.notes + 3),
+		.keys = chain_keys(c, s, before),
+		.unfilled = t->unfilled || space_is_unfilled(s, before.ip),
 	};
 
 	/* The runtime's entry, to which all handlers of the program are tied, is in a range of its
 	 * own. */
+	fresh.keys.exact = digest_step(fresh.keys.exact, SIGNAL_ELEMENT);
+	fresh.keys.source = digest_step(fresh.keys.source, SIGNAL_ELEMENT);
 	fresh.hidden = e.foreign && p.func == PCCE_NONE && space_helper(s, now.ip) < 0;
 	if (fresh.hidden) {
 		fresh.digest = e.digest;
@@ -351,6 +398,37 @@ void chain_sigreturn(struct chain *c, struct space *s, struct moment now)
 	}
 	settle(c, s, now);
 	arrive(c, s, now.ip, now.ip);
+}
+
+/* ---- for a while --------------------------------------------------------------------- */
+
+bool chain_unfilled(const struct chain *c)
+{
+	return c->a[c->n - 1].unfilled;
+}
+
+struct chain_mark chain_mark(const struct chain *c)
+{
+	return (struct chain_mark){*c, c->a[c->n - 1]};
+}
+
+void chain_rewind(struct chain *c, const struct chain_mark *mark)
+{
+	struct chain now = *c;
+
+	*c = mark->chain;
+	c->a = now.a;
+	c->capacity = now.capacity;
+	c->left = now.left;
+	c->left_capacity = now.left_capacity;
+	*top_of(c) = mark->top;
+}
+
+bool chain_has_room(const struct chain *c, uint64_t sp, uint64_t room)
+{
+	const struct activation *t = &c->a[c->n - 1];
+
+	return on_stack(t, sp) && sp - t->stack_lo >= room;
 }
 
 /* ---- beginnings and ends ------------------------------------------------------------- */

@@ -65,6 +65,16 @@
 #include "tests/oracle/insn.h"
 #include "tests/oracle/space.h"
 
+/*
+ * Digests of a chain for the names of contexts: of the call in progress in each frame, of each
+ * interrupted instruction and of the innermost instruction.  Addresses are those of the file, so
+ * that they are the same wherever it is loaded.
+ */
+struct chain_keys {
+	uint64_t exact;	 /* each call by its address; r11 too where the runtime was interrupted */
+	uint64_t source; /* copies of one source call are the same */
+};
+
 enum activation_kind { ACTIVATION_CALL, ACTIVATION_SIGNAL };
 
 struct activation {
@@ -82,10 +92,12 @@ struct activation {
 			       activation's */
 	uint64_t digest, n; /* of all frames outside of this activation */
 	uint64_t notes;	    /* a hash of all that these frames' digests leave out */
+	struct chain_keys keys; /* of these frames */
+	bool unfilled;	    /* a signal has interrupted one of them: see chain_unfilled() */
 };
 
 struct moment { /* registers, as far as they matter */
-	uint64_t ip, sp;
+	uint64_t ip, sp, r11;
 };
 
 struct chain {
@@ -124,6 +136,23 @@ void chain_signal(struct chain *c, struct space *s, struct moment before, struct
 void chain_sigreturn(struct chain *c, struct space *s, struct moment now);
 
 struct expected chain_expected(struct chain *c, struct space *s, uint64_t ip);
+
+/* Has a signal of the chain interrupted a push or a longjmp that has claimed entries and not filled
+ * them?  Then the names of contexts depend on what the entries had before. */
+bool chain_unfilled(const struct chain *c);
+struct chain_keys chain_keys(const struct chain *c, struct space *s, struct moment now);
+
+/* What chain_rewind() needs to end all activations that were made since; nothing else may have
+ * happened. */
+struct chain_mark {
+	struct chain chain;
+	struct activation top;
+};
+
+struct chain_mark chain_mark(const struct chain *c);
+void chain_rewind(struct chain *c, const struct chain_mark *mark);
+/* Is the stack pointer on the stack of the innermost activation, with `room` bytes below it? */
+bool chain_has_room(const struct chain *c, uint64_t sp, uint64_t room);
 
 uint64_t frame_element(uint32_t module, uint32_t func, uint32_t site);
 

@@ -223,7 +223,7 @@ static bool neighbours_agree(const struct chain *c, const struct decode_context 
 	return true;
 }
 
-/* ---- one sample ------------------------------------------------------------------------- */
+/* ---- one state -------------------------------------------------------------------------- */
 
 static enum outcome judge(struct chain *c, const struct expected *e,
 			  const struct decode_context *ctx)
@@ -248,39 +248,57 @@ static bool is_failure(const struct checker *c, enum outcome o)
 	       (o > OUTCOME_MARKED && !(c->allowed & 1ULL << (o - OUTCOME_MARKED)));
 }
 
-enum outcome check(struct checker *c, struct chain *chain, struct space *s,
-		   const struct sample *sample)
+enum outcome check_state(struct checker *c, struct chain *chain, struct space *s,
+			 const struct sample *sample, uint64_t key, check_decode *decode)
 {
-	static struct decode_context ctx;
 	static struct stack_store_flat flat;
 	struct expected e = chain_expected(chain, s, sample->s.ip);
-	bool with_r11 = decode_needs_r11(&s->as, sample->s.ip);
-	uint64_t key = mix64(sample->hash ^ mix64(sample->s.ip + s->generation));
+	const struct decode_context *ctx;
 	enum outcome o;
 	size_t slot;
 
-	key = mix64(key ^ mix64(e.digest * 2 + e.foreign) ^ e.notes);
-	key = mix64(key ^ (with_r11 ? mix64(sample->s.r11) : 0)) | 1;
+	key = mix64(key ^ mix64(sample->s.ip + s->generation));
+	key = mix64(key ^ (mix64(e.digest * 2 + e.foreign) ^ e.notes)) | 1;
 	slot = key >> (64 - CACHE_BITS);
 	if (cache[slot].key == key) {
 		o = cache[slot].outcome;
 	} else {
 		c->decoded++;
-		if (stack_store_flatten(sample->below, &sample->s, &flat) ||
-		    decode_sample(&s->as, &sample->s, flat.entries, flat.n, false, false, &ctx)) {
+		ctx = decode(s, sample, &flat);
+		if (!ctx) {
 			fprintf(stderr, "step: no memory left\n");
 			exit(2);
 		}
-		o = judge(chain, &e, &ctx);
+		o = judge(chain, &e, ctx);
 		cache[slot].key = key;
 		cache[slot].outcome = (uint8_t)o;
 		if (is_failure(c, o) && c->reports++ < c->reports_max)
 			report(c->out,
-			       o == OUTCOME_MISMATCH ? "mismatch" : decode_reason_name(ctx.reason),
-			       chain, s, sample, &flat, &ctx);
+			       o == OUTCOME_MISMATCH ? "mismatch" : decode_reason_name(ctx->reason),
+			       chain, s, sample, &flat, ctx);
 	}
 	c->count[o]++;
 	return o;
+}
+
+static const struct decode_context *decode_taken(struct space *s, const struct sample *sample,
+						 struct stack_store_flat *flat)
+{
+	static struct decode_context ctx;
+
+	if (stack_store_flatten(sample->below, &sample->s, flat) ||
+	    decode_sample(&s->as, &sample->s, flat->entries, flat->n, false, false, &ctx))
+		return NULL;
+	return &ctx;
+}
+
+enum outcome check(struct checker *c, struct chain *chain, struct space *s,
+		   const struct sample *sample)
+{
+	bool with_r11 = decode_needs_r11(&s->as, sample->s.ip);
+
+	return check_state(c, chain, s, sample,
+			   sample->hash ^ (with_r11 ? mix64(sample->s.r11) : 0), decode_taken);
 }
 
 bool check_failed(const struct checker *c)
@@ -294,21 +312,22 @@ bool check_failed(const struct checker *c)
 	return false;
 }
 
-void check_print(const struct checker *c)
+void check_print(const struct checker *c, const char *prefix)
 {
 	uint64_t sum = 0;
 
 	for (enum outcome o = 0; o < OUTCOME_COUNT; o++)
 		sum += c->count[o];
-	fprintf(c->out, "samples: %" PRIu64 "\nexact: %" PRIu64 "\nmismatches: %" PRIu64 "\n", sum,
-		c->count[OUTCOME_EXACT], c->count[OUTCOME_MISMATCH]);
-	fprintf(c->out, "truncated: %" PRIu64 "\noutside: %" PRIu64 "\n",
-		c->count[OUTCOME_TRUNCATED], c->count[OUTCOME_OUTSIDE]);
+	fprintf(c->out,
+		"%ssamples: %" PRIu64 "\n%sexact: %" PRIu64 "\n%smismatches: %" PRIu64 "\n", prefix,
+		sum, prefix, c->count[OUTCOME_EXACT], prefix, c->count[OUTCOME_MISMATCH]);
+	fprintf(c->out, "%struncated: %" PRIu64 "\n%soutside: %" PRIu64 "\n", prefix,
+		c->count[OUTCOME_TRUNCATED], prefix, c->count[OUTCOME_OUTSIDE]);
 	for (enum decode_reason r = DECODE_REASON_NONE + 1; r < DECODE_REASON_COUNT; r++)
-		fprintf(c->out, "undecodable_%s: %" PRIu64 "%s\n", decode_reason_name(r),
+		fprintf(c->out, "%sundecodable_%s: %" PRIu64 "%s\n", prefix, decode_reason_name(r),
 			c->count[OUTCOME_MARKED + r],
 			c->count[OUTCOME_MARKED + r] && is_failure(c, OUTCOME_MARKED + r)
 				? " (failure)"
 				: "");
-	fprintf(c->out, "distinct_states: %" PRIu64 "\n", c->decoded);
+	fprintf(c->out, "%sdistinct_states: %" PRIu64 "\n", prefix, c->decoded);
 }

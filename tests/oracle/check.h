@@ -53,8 +53,18 @@ void check_init(struct checker *c, FILE *out);
 /* One sample of a thread. */
 enum outcome check(struct checker *c, struct chain *chain, struct space *s,
 		   const struct sample *sample);
+/*
+ * The same for a state that someone else has put together.  key: a hash of all that its decoding
+ * depends on, without ip and mappings.  decode stores the entries in *flat, and returns NULL if no
+ * memory is left.
+ */
+typedef const struct decode_context *check_decode(struct space *s, const struct sample *sample,
+						  struct stack_store_flat *flat);
+enum outcome check_state(struct checker *c, struct chain *chain, struct space *s,
+			 const struct sample *sample, uint64_t key, check_decode *decode);
 /* Also if nothing could be compared. */
 bool check_failed(const struct checker *c);
-void check_print(const struct checker *c);
+/* prefix: of each key */
+void check_print(const struct checker *c, const char *prefix);
 
 #endif

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include <pcce/dictionary.h>
 #include "base/mapped_file.h"
 #include "tests/oracle/space.h"
 
@@ -85,6 +86,42 @@ uint32_t site_canonical(const struct file *f, uint32_t site)
 	return site == PCCE_NONE ? PCCE_NONE : f->canonical[site];
 }
 
+static bool same_content(const struct file *a, const struct file *b)
+{
+	const struct elf_section *x = elf_module_table(&a->elf), *y = elf_module_table(&b->elf);
+
+	if (!a->elf.build_id_size || a->elf.build_id_size != b->elf.build_id_size ||
+	    memcmp(a->elf.build_id, b->elf.build_id, a->elf.build_id_size) != 0 ||
+	    a->instrumented != b->instrumented)
+		return false;
+	return !a->instrumented || (x->size == y->size && !memcmp(a->data, b->data, x->size));
+}
+
+static uint32_t identity_of(const struct file *f)
+{
+	for (uint32_t i = 0; i < n_files; i++)
+		if (same_content(files[i], f))
+			return i;
+	return n_files;
+}
+
+static void read_note(struct file *f, int fd)
+{
+	const struct elf_section *section = elf_module_section(&f->elf, PCCE_NOTE_SECTION, NULL);
+	struct pcce_note *note;
+	struct error why;
+
+	if (!section || section->size < sizeof(*note))
+		return;
+	note = elf_section_read(fd, section, &why);
+	if (!note)
+		return;
+	f->runtime = section->addr + offsetof(struct pcce_note, text) + (uint64_t)(int64_t)note->text;
+	f->runtime_end = section->addr + offsetof(struct pcce_note, text_end) +
+			 (uint64_t)(int64_t)note->text_end;
+	free(note);
+}
+
 static struct file *open_file(pid_t pid, uint64_t start, uint64_t length, const char *path)
 {
 	int fd = path[0] == '/' ? mapped_file_open(pid, start, length, path) : -1;
@@ -120,10 +157,12 @@ static struct file *open_file(pid_t pid, uint64_t start, uint64_t length, const 
 			exit(2);
 		}
 		f->instrumented = true;
+		read_note(f, fd);
 		find_copies(f);
 	}
 	if (fd >= 0)
 		close(fd);
+	f->identity = identity_of(f);
 	files = grow(files, (n_files + 1) * sizeof(struct file *));
 	files[n_files++] = f;
 	return f;
@@ -378,6 +417,36 @@ int space_helper(struct space *s, uint64_t address)
 		return -1;
 	h = encoding_table_helper_at(m->table, decode_link_time(m, address));
 	return h ? (int)h->state : -1;
+}
+
+bool space_is_runtime(struct space *s, uint64_t address)
+{
+	struct tree_place p = space_place(s, address);
+
+	return p.file && address - p.bias >= p.file->runtime &&
+	       address - p.bias < p.file->runtime_end;
+}
+
+bool space_is_unfilled(struct space *s, uint64_t address)
+{
+	const struct decode_module *m = find(&s->as, address);
+	int helper = space_helper(s, address);
+	const struct pcce_table_site *site;
+	uint64_t vaddr, start;
+	uint32_t i;
+
+	if (helper == PCCE_HELPER_CLAIMED || helper == PCCE_HELPER_JUMPING)
+		return true;
+	if (!m || !m->table)
+		return false;
+	vaddr = decode_link_time(m, address);
+	i = encoding_table_site_around(m->table, vaddr);
+	if (i == PCCE_NONE)
+		return false;
+	site = &m->table->sites[i];
+	start = site->key - site->before;
+	return site->kind == PCCE_KIND_PUSH && vaddr >= start + site->claim &&
+	       vaddr < start + site->applied;
 }
 
 const char *space_name(struct space *s, uint64_t address)

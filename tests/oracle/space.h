@@ -17,10 +17,12 @@
 
 struct file {
 	uint32_t index;
+	uint32_t identity; /* index of the first file with the same build id and table */
 	char *path, *key;
 	struct elf_module elf;
 	void *data; /* its encoding table */
 	bool instrumented;
+	uint64_t runtime, runtime_end; /* link-time addresses of the runtime's code in it */
 	struct encoding_table table;
 	uint32_t *canonical; /* for each site: see site_canonical() */
 };
@@ -49,6 +51,10 @@ void space_free(struct space *s);
 struct tree_place space_place(struct space *s, uint64_t address);
 /* The state of the runtime's helper at this address (enum pcce_helper_state), or -1. */
 int space_helper(struct space *s, uint64_t address);
+/* Is the runtime's code there? */
+bool space_is_runtime(struct space *s, uint64_t address);
+/* Has a push at this address claimed an entry that is not filled yet? */
+bool space_is_unfilled(struct space *s, uint64_t address);
 /* Does [start, start + length) hold a part of a file's code? */
 bool space_overlaps(const struct space *s, uint64_t start, uint64_t length);
 const struct file *space_file(uint32_t index);

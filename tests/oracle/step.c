@@ -17,6 +17,7 @@
  *   check.c    decodes the sample and compares it; walk.c, report.c
  *   counts.c   with --counts, how often functions were entered in each context
  *   space.c    mappings and encoding tables
+ *   capture.c  with --capture, lets the program ask for its context; captured.c, names.c
  *
  * Exit status: 0 if all samples agreed, 1 if one did not, 2 if the program could not be run.
  * Results go to standard error or to -o FILE.  The program's status is one of them.
@@ -40,6 +41,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 #include <uthash.h>
+#include "tests/oracle/capture.h"
 #include "tests/oracle/check.h"
 #include "tests/oracle/counts.h"
 
@@ -49,6 +51,7 @@ struct process {
 	pid_t pid;
 	unsigned int threads;
 	struct space space;
+	bool captures; /* it has the handler of CAPTURE_SIGNAL */
 	struct {
 		uint64_t ip, generation;
 		enum insn insn;
@@ -70,6 +73,9 @@ struct thread {
 
 static struct thread *threads;
 static struct checker checker;
+static struct capture capture;
+static uint64_t capture_period;
+static enum captured_mistake mistake;
 static const char *preload;
 static uint64_t limit = UINT64_MAX, restoring_max = UINT64_MAX, steps, n_threads, n_signals;
 static bool from_start, no_checks;
@@ -153,14 +159,14 @@ static void detach(struct thread *t)
 
 static struct moment moment_of(const struct user_regs_struct *regs)
 {
-	return (struct moment){regs->rip, regs->rsp};
+	return (struct moment){regs->rip, regs->rsp, regs->r11};
 }
 
 /* ---- signals of our own ----------------------------------------------------------------- */
 
-static bool is_caught(pid_t tid, int signal)
+/* Sets of signals. */
+static void read_signals(pid_t tid, unsigned long long *blocked, unsigned long long *caught)
 {
-	unsigned long long blocked = ~0ULL, caught = 0;
 	char path[64], *line = NULL;
 	size_t capacity = 0;
 	FILE *in;
@@ -168,12 +174,19 @@ static bool is_caught(pid_t tid, int signal)
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
 	in = fopen(path, "re");
 	while (in && getline(&line, &capacity, in) > 0) {
-		sscanf(line, "SigBlk: %llx", &blocked);
-		sscanf(line, "SigCgt: %llx", &caught);
+		sscanf(line, "SigBlk: %llx", blocked);
+		sscanf(line, "SigCgt: %llx", caught);
 	}
 	free(line);
 	if (in)
 		fclose(in);
+}
+
+static bool is_caught(pid_t tid, int signal)
+{
+	unsigned long long blocked = ~0ULL, caught = 0;
+
+	read_signals(tid, &blocked, &caught);
 	return caught & ~blocked & 1ULL << (signal - 1);
 }
 
@@ -185,6 +198,16 @@ static void send_signal(struct thread *t)
 		return;
 	send.since = 0;
 	syscall(SYS_tgkill, t->process->pid, t->tid, send.signal);
+}
+
+/* ---- captures -------------------------------------------------------------------------- */
+
+static void look_for_handler(struct thread *t)
+{
+	unsigned long long blocked = 0, caught = 0;
+
+	read_signals(t->tid, &blocked, &caught);
+	t->process->captures = caught & 1ULL << (CAPTURE_SIGNAL - 1);
 }
 
 /* ---- one instruction ----------------------------------------------------------------------- */
@@ -232,14 +255,14 @@ static void resume(struct thread *t, int signal)
 		die("cannot step");
 }
 
-static void take_and_check(struct thread *t)
+static enum outcome take_and_check(struct thread *t)
 {
 	static struct sample sample;
 
 	if (no_checks)
-		return;
+		return OUTCOME_OUTSIDE;
 	sample_take(&sample, &t->process->space, t->tid, &t->regs, &t->sent);
-	check(&checker, &t->chain, &t->process->space, &sample);
+	return check(&checker, &t->chain, &t->process->space, &sample);
 }
 
 /* The kernel has built a signal frame: rdx is the third argument of a handler, whatever its type.
@@ -259,14 +282,29 @@ static void on_handler(struct thread *t, const struct user_regs_struct *now)
 	chain_signal(&t->chain, &t->process->space, moment_of(&t->regs), moment_of(now), lo, hi);
 }
 
-/* The thread has executed an instruction, or is at a handler's first one. */
-static void on_step(struct thread *t, bool handler)
+/* Takes a sample and perhaps a capture.  Returns false if the thread is gone. */
+static bool compare(struct thread *t, bool handler, int *status)
+{
+	struct capture_thread now = {.tid = t->tid,
+				     .chain = &t->chain,
+				     .space = &t->process->space,
+				     .regs = &t->regs,
+				     .handles = t->process->captures,
+				     .with_frame = handler};
+
+	now.sampled = take_and_check(t);
+	return capture_now_and_then(&capture, &now, status);
+}
+
+/* The thread has executed an instruction, or is at a handler's first one.  Returns false if it is
+ * gone since; *status is then what waitpid() said. */
+static bool on_step(struct thread *t, bool handler, int *status)
 {
 	struct user_regs_struct now;
 	struct space *s = &t->process->space;
 
 	if (ptrace(PTRACE_GETREGS, t->tid, 0, &now))
-		return;
+		return true;
 	if (!t->running) {
 		t->regs = now;
 	} else if (handler && t->signalled) {
@@ -280,6 +318,9 @@ static void on_step(struct thread *t, bool handler)
 		} else {
 			if (t->insn == INSN_SYSCALL && changes_code(s, &t->regs))
 				space_read(s, t->process->pid);
+			if (t->insn == INSN_SYSCALL && capture_period &&
+			    t->regs.rax == SYS_rt_sigaction && t->regs.rdi == CAPTURE_SIGNAL)
+				look_for_handler(t);
 			chain_step(&t->chain, s, t->insn, moment_of(&t->regs), moment_of(&now));
 			if (counts)
 				counts_step(&t->chain, s, t->insn, false, t->regs.rip, now.rip);
@@ -287,9 +328,11 @@ static void on_step(struct thread *t, bool handler)
 		t->regs = now;
 		steps++;
 	}
-	take_and_check(t);
+	if (!compare(t, handler, status))
+		return false;
 	send_signal(t);
 	resume(t, 0);
+	return true;
 }
 
 /* ---- events ---------------------------------------------------------------------------- */
@@ -343,6 +386,8 @@ static void begin(struct thread *t)
 		space_read(&t->process->space, t->process->pid);
 	chain_free(&t->chain);
 	chain_begin(&t->chain, &t->process->space, moment_of(&t->regs));
+	if (capture_period)
+		look_for_handler(t);
 	resume(t, 0);
 }
 
@@ -408,6 +453,7 @@ static void on_child(struct thread *parent, pid_t tid)
 		t->process = parent->process;
 	} else {
 		t->process = new_process(pid);
+		t->process->captures = parent->process->captures;
 		space_read(&t->process->space, pid);
 	}
 	t->process->threads++;
@@ -485,7 +531,8 @@ static void on_stop(pid_t tid, int status, pid_t first)
 		/* The kernel says SIGTRAP when it has built the frame of a handler. */
 		if (info.si_code == TRAP_TRACE || info.si_code == TRAP_BRKPT ||
 		    info.si_code == SIGTRAP) {
-			on_step(t, info.si_code == SIGTRAP);
+			if (!on_step(t, info.si_code == SIGTRAP, &status))
+				on_stop(tid, status, first);
 			return;
 		}
 	}
@@ -561,7 +608,8 @@ static void run(char **argv)
 static void print_results(void)
 {
 	fprintf(out, "instructions: %" PRIu64 "\n", steps);
-	check_print(&checker);
+	check_print(&checker, "");
+	capture_print(&capture);
 	fprintf(out, "threads: %" PRIu64 "\nsignals: %" PRIu64 "\n", n_threads, n_signals);
 	if (exit_status < 0)
 		fprintf(out, "status: not ended, stopped at the limit\n");
@@ -604,13 +652,26 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!parse_signal(arg))
 			argp_error(state, "--signal wants NAME,N, for example ALRM,97");
 		return 0;
+	case 'c':
+		capture_period = strtoull(arg, &end, 10);
+		if (*end || end == arg || !capture_period)
+			argp_error(state, "--capture wants a number of instructions");
+		return 0;
+	case 'm':
+		mistake = !strcmp(arg, "name")	  ? MISTAKE_NAME
+			  : !strcmp(arg, "id")	  ? MISTAKE_ID
+			  : !strcmp(arg, "entry") ? MISTAKE_ENTRY
+						  : MISTAKE_NONE;
+		if (!mistake)
+			argp_error(state, "--mistake wants name, id or entry");
+		return 0;
 	case 'p':
 		preload = arg;
 		return 0;
 	case 's':
 		from_start = true;
 		return 0;
-	case 'c':
+	case 'C':
 		counts = fopen(arg, "we");
 		if (!counts)
 			die(arg);
@@ -634,8 +695,12 @@ static const struct argp_option options[] = {
 	 "More than N states in the making that cannot be decoded are a failure", 0},
 	{"signal", 'g', "NAME,N", 0,
 	 "Send the program a signal that it catches after every N instructions", 0},
+	{"capture", 'c', "N", 0,
+	 "Let the program ask for its context at every Nth instruction, on average", 0},
+	{"mistake", 'm', "WHAT", 0,
+	 "Change some of the captures before they are compared: name, id or entry", 0},
 	{"preload", 'p', "FILE", 0, "Run the program with this library in LD_PRELOAD", 0},
-	{"counts", 'c', "FILE", 0,
+	{"counts", 'C', "FILE", 0,
 	 "Compare nothing, but write to FILE how often functions were entered in each context", 0},
 	{"from-start", 's', NULL, 0, "Also step what comes before the entry point", 0},
 	{0},
@@ -660,6 +725,8 @@ int main(int argc, char **argv)
 		die(results);
 	check_init(&checker, out);
 	checker.restoring_max = restoring_max;
+	capture_init(&capture, out, capture_period);
+	capture.captured.mistake = mistake;
 	if (!restoring_max)
 		checker.allowed &=
 			~(1ULL << DECODE_REASON_RESTORING); /* and so it is reported in full */
@@ -673,5 +740,5 @@ int main(int argc, char **argv)
 	}
 	if (fclose(out))
 		die("cannot write the results");
-	return !no_checks && check_failed(&checker);
+	return !no_checks && (check_failed(&checker) || capture_failed(&capture));
 }
