@@ -216,7 +216,8 @@ void capture_print(const struct capture *c)
 
 	if (!c->period)
 		return;
-	fprintf(c->out, "captures: %" PRIu64 "\ncaptures_failed: %" PRIu64 "\n", c->sent, c->failed);
+	fprintf(c->out, "captures: %" PRIu64 "\ncaptures_failed: %" PRIu64 "\n", c->sent,
+		c->failed);
 	for (int i = 0; i < CAPTURE_SKIPS; i++)
 		fprintf(c->out, "not_captured_%s: %" PRIu64 "\n", names[i], c->skipped[i]);
 	captured_print(&c->captured);
