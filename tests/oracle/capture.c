@@ -170,11 +170,13 @@ static enum capture_skip why_not(const struct capture_thread *t)
 	return is_blocked(t->tid) ? CAPTURE_BLOCKED : CAPTURE_SKIPS;
 }
 
-/* 1 to 2 * period - 1 */
+/* 1 to 2 * period - 1.  Sometimes more: a handler that moves to another segment of the encoding
+ * stack may undo what a move has done that it interrupts (FILLING of abi.h).  If each move were
+ * interrupted, the program would come to no end. */
 static uint64_t next_distance(struct capture *c)
 {
 	c->random = c->random * 6364136223846793005ULL + 1442695040888963407ULL;
-	return 1 + (c->random >> 33) % (2 * c->period - 1);
+	return 1 + (c->random >> 33) % (2 * c->period - 1) + (++c->distances % 256 ? 0 : 1024);
 }
 
 bool capture_now_and_then(struct capture *c, const struct capture_thread *t, int *status)
@@ -214,7 +216,8 @@ void capture_print(const struct capture *c)
 
 	if (!c->period)
 		return;
-	fprintf(c->out, "captures: %" PRIu64 "\ncaptures_failed: %" PRIu64 "\n", c->sent, c->failed);
+	fprintf(c->out, "captures: %" PRIu64 "\ncaptures_failed: %" PRIu64 "\n", c->sent,
+		c->failed);
 	for (int i = 0; i < CAPTURE_SKIPS; i++)
 		fprintf(c->out, "not_captured_%s: %" PRIu64 "\n", names[i], c->skipped[i]);
 	captured_print(&c->captured);

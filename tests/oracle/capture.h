@@ -41,7 +41,7 @@ enum capture_skip {
 struct capture {
 	struct captured captured;
 	uint64_t period; /* 0: never; else on average at each period-th instruction */
-	uint64_t left, random;
+	uint64_t left, random, distances;
 	uint64_t sent, skipped[CAPTURE_SKIPS], failed;
 	FILE *out;
 };

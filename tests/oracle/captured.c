@@ -195,8 +195,7 @@ static void report_name(struct captured *c, const struct chain *chain, struct sp
 void captured_name(struct captured *c, struct chain *chain, struct space *s,
 		   const struct capture_area *area, enum outcome context)
 {
-	struct chain_keys keys =
-		chain_keys(chain, s, (struct moment){.ip = area->context.ip});
+	struct chain_keys keys = chain_keys(chain, s, (struct moment){.ip = area->context.ip});
 	static const struct pcce_id none;
 	struct pcce_id name = area->name;
 
@@ -243,7 +242,8 @@ void captured_print(const struct captured *c)
 {
 	check_print(&c->contexts, "captured_");
 	fprintf(c->out, "captured_refused: %" PRIu64 "\n", c->refused);
-	fprintf(c->out, "names: %" PRIu64 "\nnames_distinct: %" PRIu64 "\nnames_wrong: %" PRIu64 "\n",
+	fprintf(c->out,
+		"names: %" PRIu64 "\nnames_distinct: %" PRIu64 "\nnames_wrong: %" PRIu64 "\n",
 		c->names, c->names_distinct, c->names_wrong);
 	fprintf(c->out, "names_of_marked: %" PRIu64 "\nnames_unfilled: %" PRIu64 "\n",
 		c->names_marked, c->names_unfilled);

@@ -5,10 +5,9 @@
  * A captured context is decoded by libpcce-decode (pcce_decode_process_state).  The comparison is
  * that of a sample (check.h).
  *
- * A name is compared with all names before it (names.h): the chain that counts is that of the
- * addresses of all calls in progress and of all interrupted instructions (chain_key()).  Names of
- * contexts that are marked as not decodable are only counted, and so are those of a handler that has
- * interrupted a push (chain_unfilled()).
+ * A name is compared with all names before it (names.h).  Names of contexts that are marked are
+ * only counted, and so are those of a handler that has interrupted a push or a longjmp
+ * (chain_unfilled()).
  */
 #ifndef ORACLE_CAPTURED_H
 #define ORACLE_CAPTURED_H

@@ -88,12 +88,12 @@ struct activation {
 	uint64_t
 		calls; /* address of the call instruction in progress, or of the jump to a helper */
 	uint32_t site; /* canonical site of that, or PCCE_NONE */
-	size_t first_left;  /* functions left by tail calls: left[first_left ..), up to the next
+	size_t first_left;	/* functions left by tail calls: left[first_left ..), up to the next
 			       activation's */
-	uint64_t digest, n; /* of all frames outside of this activation */
-	uint64_t notes;	    /* a hash of all that these frames' digests leave out */
+	uint64_t digest, n;	/* of all frames outside of this activation */
+	uint64_t notes;		/* a hash of all that these frames' digests leave out */
 	struct chain_keys keys; /* of these frames */
-	bool unfilled;	    /* a signal has interrupted one of them: see chain_unfilled() */
+	bool unfilled;		/* a signal has interrupted one of them: see chain_unfilled() */
 };
 
 struct moment { /* registers, as far as they matter */

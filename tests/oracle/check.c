@@ -318,9 +318,8 @@ void check_print(const struct checker *c, const char *prefix)
 
 	for (enum outcome o = 0; o < OUTCOME_COUNT; o++)
 		sum += c->count[o];
-	fprintf(c->out,
-		"%ssamples: %" PRIu64 "\n%sexact: %" PRIu64 "\n%smismatches: %" PRIu64 "\n", prefix,
-		sum, prefix, c->count[OUTCOME_EXACT], prefix, c->count[OUTCOME_MISMATCH]);
+	fprintf(c->out, "%ssamples: %" PRIu64 "\n%sexact: %" PRIu64 "\n%smismatches: %" PRIu64 "\n",
+		prefix, sum, prefix, c->count[OUTCOME_EXACT], prefix, c->count[OUTCOME_MISMATCH]);
 	fprintf(c->out, "%struncated: %" PRIu64 "\n%soutside: %" PRIu64 "\n", prefix,
 		c->count[OUTCOME_TRUNCATED], prefix, c->count[OUTCOME_OUTSIDE]);
 	for (enum decode_reason r = DECODE_REASON_NONE + 1; r < DECODE_REASON_COUNT; r++)

@@ -8,7 +8,11 @@
 #   run.sh              each workload once, a part of a real program, the damaged programs
 #   run.sh --full       each workload at each optimisation level, PIE and not; at least 20 million
 #                       instructions of real programs; the damaged programs
-#   run.sh [--full] WORD...     only runs whose name has one of the words
+#   run.sh [--full] WORD...     only runs whose name has one of the words ("captured": those below)
+#
+# In some runs the program also asks for its context at random instructions (step --capture), with
+# programs/capture_handler.c.  The long form compares at least a million contexts and a million
+# names in these runs.
 #
 # Workloads are compiled with -DPCCE_STEPPED, which makes their loops short
 # (tests/workloads/burn.h). The word "step:" in their headers gives options for step.  The results
@@ -25,7 +29,9 @@ damage=$out/tests/oracle/damage
 results=$out/tests/oracle/results
 programs=$out/programs
 least_real=20000000
+least_captured=1000000
 limit=3000000 # instructions of a workload, which few reach
+captured_limit=3000000 ends=0
 
 # ---- one run -----------------------------------------------------------------------------
 
@@ -45,6 +51,11 @@ summary() { # RESULTS
 				echo -n ", $(number "$1" "$r") ${r#undecodable_}"
 		done
 	)"
+	if [ -n "$(number "$1" captures)" ]; then
+		echo "#   $(number "$1" captured_samples) captured contexts, $(
+			number "$1" captured_exact) exact; $(number "$1" names) names, $(
+			number "$1" names_distinct) distinct; $(number "$1" names_unfilled) of claimed entries"
+	fi
 }
 
 # stepped NAME [STEP-OPTION...] PROGRAM [ARGUMENT...]: prints a result for collect()
@@ -83,6 +94,64 @@ job_workload() { # SOURCE FLAGS
 	else
 		echo "not ok $name $2: builds"
 		cat "$scratch/log"
+	fi
+}
+
+# ---- captures ----------------------------------------------------------------------------
+
+# How often the program asks, on average.
+period() {
+	if [ $full = 1 ]; then echo 2; else echo 10; fi
+}
+
+capture_handler() { # OUTPUT FLAGS...
+	local to=$1
+	shift
+	# shellcheck disable=SC2046 # a list of flags
+	$CC -O2 -g -fPIC -I"$top" -I"$top/include" $(pcce-config --cflags) \
+		"$here/programs/capture_handler.c" "$@" -o "$to"
+}
+
+job_captured() { # SOURCE FLAGS
+	local name source=$1 flags=$2 own
+	name=$(basename "${source%.*}")
+	own=$(words_of "$source" step)
+	# shellcheck disable=SC2086 # a list of options
+	built "captured $name $flags" '
+		capture_handler "$scratch/handler.o" -c
+		build_workload "$source" "$flags $scratch/handler.o" "$scratch/program"' &&
+		may_end=$ends stepped "captured $name $flags" --limit=$captured_limit \
+			--capture="$(period)" $own "$scratch/program"
+}
+
+job_captured_shlib() { # FLAGS
+	local w=$top/tests/workloads flags
+	flags="$1 -DPCCE_STEPPED -g $(pcce-config --cflags)"
+	built "captured shlib $1" '
+		capture_handler "$scratch/handler.o" -c
+		$CC $flags -fPIC -shared "$w/shlib.c" $(pcce-config --ldflags) -o "$scratch/libshlib.so"
+		cp "$scratch/libshlib.so" "$scratch/libopened.so"
+		$CC $flags "$w/shlib_main.c" "$scratch/handler.o" $(pcce-config --ldflags) -L"$scratch" -lshlib -Wl,-rpath,"$scratch" -ldl -o "$scratch/shlib_main"' &&
+		may_end=$ends stepped "captured shlib $1" --limit=$captured_limit \
+			--capture="$(period)" "$scratch/shlib_main" "$scratch/libopened.so"
+}
+
+# step changes some of the results, and must find that.
+job_captured_mistake() { # MISTAKE KEY
+	local name="captured with a wrong $1" file=$results/captured-mistake-$1 status
+	built "$name" '
+		capture_handler "$scratch/handler.o" -c
+		build_workload "$top/tests/workloads/recursion.c" "-O2 $scratch/handler.o" "$scratch/program"' ||
+		return
+	"$step" -o "$file" --limit=20000 --capture=5 --mistake="$1" "$scratch/program" \
+		>/dev/null 2>&1 </dev/null
+	status=$?
+	if [ $status = 1 ] && [ "$(number "$file" mismatches)" = 0 ] &&
+		[ "$(number "$file" captured_exact)" -gt 0 ] && grep -q "^\($2\): [1-9]" "$file"; then
+		echo "ok $name is seen: $(grep "^\($2\): [1-9]" "$file" | head -n 1)"
+	else
+		echo "not ok $name is seen (step ended with $status)"
+		tail -n 40 "$file"
 	fi
 }
 
@@ -247,7 +316,7 @@ job_guards() { # FLAGS [STEP-OPTION...] ARGUMENTS
 }
 
 # Real programs, as tests/programs builds them. The command may use $prog and $here.
-job_program() { # NAME LIMIT COMMAND
+job_program() { # NAME LIMIT COMMAND [STEP-OPTION...]
 	local name=$1 n=$2 prog argv
 	if ! bash "$top/tests/programs/$name.sh" --build >"$scratch/log" 2>&1; then
 		echo "not ok $name: builds"
@@ -259,7 +328,14 @@ job_program() { # NAME LIMIT COMMAND
 	head -n 120 "$programs/inputs/text" >"$scratch/in/text" 2>/dev/null
 	cd "$scratch/in" || return
 	eval "argv=($3)"
-	may_end="0\|not ended.*" stepped "program $name" --limit="$n" "${argv[@]}"
+	may_end="0\|not ended.*" stepped "program $name" --limit="$n" "${@:4}" "${argv[@]}"
+}
+
+job_captured_program() { # NAME LIMIT COMMAND
+	# shellcheck disable=SC2016
+	built "captured $1" 'capture_handler "$scratch/handler.so" -shared $(pcce-config --ldflags)' &&
+		job_program "$@" --preload="$scratch/handler.so" --capture=10 |
+		sed '1s/^\(ok\|not ok\) program/\1 captured program/'
 }
 
 # A mistake must be found, and the same program without it must pass.
@@ -292,6 +368,7 @@ job_damaged() { # KIND FUNCTION WORKLOAD PATTERN [LIMIT]
 if [ "${1-}" = --job ]; then
 	full=$2
 	shift 2
+	[ $full = 1 ] || captured_limit=45000 ends="0\|not ended.*"
 	file=$1
 	shift
 	function=job_$1
@@ -436,6 +513,31 @@ add damaged value a mutual.c '^undecodable_wrong_callee: [1-9]'
 add damaged restore _ZL7attemptjPj exceptions.cc '^mismatches: [1-9]'
 
 if [ $full = 1 ]; then
+	for source in "$top"/tests/workloads/*.c "$top"/tests/workloads/*.cc; do
+		case $(basename "$source") in shlib* | module* | foreign* | preload* | gates*) continue ;; esac
+		version=$(gcc_for "$source")
+		kind="-fPIE -pie"
+		case " $(words_of "$source" flags) " in *" -static "*) kind= ;; esac
+		for level in -O0 -O2 -O3; do
+			since "${version:-0}" captured "$source" "$level $kind"
+		done
+	done
+	add captured "$top/tests/workloads/recursion.c" "-O2 -fno-pie -no-pie"
+	add captured_shlib -O0
+	add captured_program lua 3000000 '"$prog" script.lua'
+	add captured_program sqlite 2000000 '"$prog" -batch :memory: ".read query.sql"'
+else
+	for source in recursion.c signals.c longjmp.c exceptions.cc threads.c; do
+		add captured "$top/tests/workloads/$source" "-O2 -fPIE -pie"
+	done
+	since 11 captured "$top/tests/workloads/coroutines.cc" "-O2 -fPIE -pie"
+fi
+add captured_shlib -O2
+add captured_mistake name names_wrong
+add captured_mistake id "captured_mismatches\|captured_undecodable_no_edge"
+add captured_mistake entry "captured_mismatches\|captured_undecodable_unknown_site"
+
+if [ $full = 1 ]; then
 	add program lua 20000000 '"$prog" script.lua'
 	add program sqlite 20000000 '"$prog" -batch :memory: ".read query.sql"'
 	add program grep 20000000 '"$prog" -E -n "(([a-z]+)e )+.* \2[a-z]* .*[0-4]$" text'
@@ -457,7 +559,7 @@ for i in "${!jobs[@]}"; do
 done | xargs -d '\n' -P "$at_once" --process-slot-var=SLOT -I{} \
 	bash -c 'taskset -c $((SLOT % $(nproc))) {}'
 
-real=0 all=0
+real=0 all=0 contexts=0 names=0
 for i in "${!jobs[@]}"; do
 	if [ ! -e "$scratch/jobs/$i" ]; then
 		not_ok "${jobs[$i]}" "came to no end"
@@ -465,15 +567,25 @@ for i in "${!jobs[@]}"; do
 	fi
 	read -r line <"$scratch/jobs/$i"
 	case $line in
-	'ok '*) ok "${line#ok }" ;;
+	'ok '*)
+		ok "${line#ok }"
+		tail -n +2 "$scratch/jobs/$i"
+		;;
 	*) not_ok "${line#not ok }" "$(tail -n +2 "$scratch/jobs/$i" | head -n 100)" ;;
 	esac
 	n=$(sed -n '1s/.*: \([0-9]*\) instructions.*/\1/p' "$scratch/jobs/$i")
 	all=$((all + ${n:-0}))
 	case $line in 'ok program '*) real=$((real + n)) ;; esac
+	read -r n more < <(sed -n 's/^#   \([0-9]*\) captured.*; \([0-9]*\) names,.*/\1 \2/p' \
+		"$scratch/jobs/$i")
+	contexts=$((contexts + ${n:-0})) names=$((names + ${more:-0}))
 done
 echo "# $all instructions in all, $real of them of real programs"
+echo "# $contexts captured contexts, $names names"
 if [ $full = 1 ] && [ ${#wanted[@]} = 0 ]; then
 	check "$real instructions of real programs, at least $least_real" [ $real -ge $least_real ]
+	check "$contexts captured contexts, at least $least_captured" \
+		[ $contexts -ge $least_captured ]
+	check "$names names, at least $least_captured" [ $names -ge $least_captured ]
 fi
 done_testing

@@ -116,7 +116,8 @@ static void read_note(struct file *f, int fd)
 	note = elf_section_read(fd, section, &why);
 	if (!note)
 		return;
-	f->runtime = section->addr + offsetof(struct pcce_note, text) + (uint64_t)(int64_t)note->text;
+	f->runtime =
+		section->addr + offsetof(struct pcce_note, text) + (uint64_t)(int64_t)note->text;
 	f->runtime_end = section->addr + offsetof(struct pcce_note, text_end) +
 			 (uint64_t)(int64_t)note->text_end;
 	free(note);
