@@ -13,11 +13,11 @@ frames() { # DATA SAMPLER WHICH OPTION... -- COMMAND...
 }
 
 if [ -e /bin/pcce-record-frames ]; then
-	frames foreign.kmod kmod foreign -F 1000 -- program
-	frames all.kmod kmod all -F 1000 -- program
 	# More than a piece of the stack is above its outermost frame: then this is copied, too.
 	PAD=$(head -c 2000 /dev/zero | tr '\0' x)
 	export PAD
+	frames foreign.kmod kmod foreign -F 1000 -- program
+	frames all.kmod kmod all -F 1000 -- program
 	frames plain.kmod kmod all -F 1000 -- plain
 	# Each system call is a sample.  So the samplers must see the same.
 	for sampler in kmod bpf; do
