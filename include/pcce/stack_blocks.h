@@ -73,8 +73,16 @@ PCCE_STATIC_ASSERT(PCCE_STACK_BLOCKS == 256, "four words have its bits");
  * share one. */
 static __inline__ __u32 pcce_stack_place(__u32 group, __u64 number)
 {
-	return (group % PCCE_STACK_GROUPS) * PCCE_STACK_BLOCKS +
-	       (__u32)(number % PCCE_STACK_BLOCKS);
+	__u32 place = (group % PCCE_STACK_GROUPS) * PCCE_STACK_BLOCKS +
+		      (__u32)(number % PCCE_STACK_BLOCKS);
+
+#ifdef __bpf__
+	/* The compiler makes a bitwise or of the sum. The verifiers of newer 6.1 kernels lose its
+	 * bounds. */
+	__asm__ volatile("" : "+r"(place));
+	place %= PCCE_STACK_PLACES;
+#endif
+	return place;
 }
 
 /* Consecutive threads are in different groups. */
