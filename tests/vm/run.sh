@@ -193,7 +193,8 @@ if [ -e "$out/tests/pcce-record" ]; then
 	check "foreign.kmod: less than a quarter of the stacks is copied" \
 		[ $(($(stat_of "$vm_out/foreign.kmod" stack_bytes) * 4)) -lt $(($(stat_of "$vm_out/foreign.kmod" samples) * 8192)) ]
 	chains_are_right "kmod" "$vm_out/foreign.kmod"
-	restored all.kmod 100
+	# The loader, at the start, is the time of a slow machine more than of the program.
+	restored all.kmod 100 10
 	restored plain.kmod 100 10
 	chains_are_right "kmod: whole stacks" "$vm_out/plain.kmod"
 	for which in foreign all plain; do

@@ -27,9 +27,9 @@ if [ -e /bin/pcce-record-frames ]; then
 		done
 		frames ask.plain.$sampler $sampler all -e syscalls:sys_enter_getppid -c 1 -- plain ask
 	done
-	unset PAD
 	# The recorder stands still, and then goes on.
 	frames lost.kmod kmod foreign -e page-faults -c 1 -- program touch 20
+	unset PAD
 
 	refused() { # NAME REASON COMMAND...: -b kmod --frames ends with this sentence
 		name=$1
