@@ -20,7 +20,8 @@ enum captured_mistake { MISTAKE_NONE, MISTAKE_NAME, MISTAKE_ID, MISTAKE_ENTRY };
 
 struct captured {
 	struct checker contexts;
-	uint64_t names, names_distinct, names_wrong, names_marked, names_unfilled, refused;
+	uint64_t names, names_distinct, names_wrong, names_marked, names_unfilled, names_several,
+		refused;
 	unsigned int reports;
 	enum captured_mistake mistake;
 	FILE *out;

@@ -276,6 +276,7 @@ static void begin_call(struct chain *c, struct space *s, struct moment before, s
 		.n = t->n,
 		.keys = t->keys,
 		.unfilled = t->unfilled,
+		.over_foreign = t->over_foreign,
 	};
 	struct tree_place p;
 
@@ -362,6 +363,7 @@ void chain_signal(struct chain *c, struct space *s, struct moment before, struct
 		.n = e.n + 1,
 		.notes = mix64(e.notes + 3),
 		.keys = chain_keys(c, s, before),
+		.over_foreign = t->over_foreign || e.foreign,
 		.unfilled = t->unfilled || space_is_unfilled(s, before.ip),
 	};
 
@@ -405,6 +407,11 @@ void chain_sigreturn(struct chain *c, struct space *s, struct moment now)
 bool chain_unfilled(const struct chain *c)
 {
 	return c->a[c->n - 1].unfilled;
+}
+
+bool chain_over_foreign(const struct chain *c)
+{
+	return c->a[c->n - 1].over_foreign;
 }
 
 struct chain_mark chain_mark(const struct chain *c)

@@ -436,7 +436,8 @@ bool space_is_unfilled(struct space *s, uint64_t address)
 	uint64_t vaddr, start;
 	uint32_t i;
 
-	if (helper == PCCE_HELPER_CLAIMED || helper == PCCE_HELPER_JUMPING)
+	if (helper == PCCE_HELPER_CLAIMED || helper == PCCE_HELPER_PUSHED ||
+	    helper == PCCE_HELPER_JUMPING)
 		return true;
 	if (!m || !m->table)
 		return false;
@@ -447,7 +448,7 @@ bool space_is_unfilled(struct space *s, uint64_t address)
 	site = &m->table->sites[i];
 	start = site->key - site->before;
 	return site->kind == PCCE_KIND_PUSH && vaddr >= start + site->claim &&
-	       vaddr < start + site->applied;
+	       vaddr < site->key + site->ret + site->undone;
 }
 
 const char *space_name(struct space *s, uint64_t address)

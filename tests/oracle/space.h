@@ -53,7 +53,8 @@ struct tree_place space_place(struct space *s, uint64_t address);
 int space_helper(struct space *s, uint64_t address);
 /* Is the runtime's code there? */
 bool space_is_runtime(struct space *s, uint64_t address);
-/* Has a push at this address claimed an entry that is not filled yet? */
+/* Does the page have an id or an entry without meaning there?  It does from the claim of a push to
+ * the end of the pop. */
 bool space_is_unfilled(struct space *s, uint64_t address);
 /* Does [start, start + length) hold a part of a file's code? */
 bool space_overlaps(const struct space *s, uint64_t start, uint64_t length);
