@@ -71,12 +71,14 @@ shell_line() { echo "cd $scratch && ${command/"\"$elf\""/"$* \"$elf\""}"; }
 # measure PROGRAM FRAMES
 measure() {
 	local p=$1 frames=$2 ours peer script samples stats=$scratch/stats data=$scratch/data
-	if [ "$frames" = all ]; then build "$p" plain "" ""; else build "$p" pcce "" ""; fi || return 1
+	local variant=pcce
+	[ "$frames" = foreign ] || variant=plain
+	build "$p" $variant "" "" || return 1
 	ours=$(other_time sh -c "$(shell_line "$recorder" -q -b bpf -F "$HZ" --frames="$frames" \
 		-o "$data" -- "$out/bench/own" "$scratch/own")") &&
 		pcce-report -i "$data" --stats >"$stats" || return 1
-	peer=$(other_time sh -c "$(shell_line perf record -q -F "$HZ" -e cpu-clock:u --call-graph dwarf \
-		-o "$data" -- "$out/bench/own" "$scratch/own")") || return 1
+	peer=$(other_time sh -c "$(shell_line perf record -q -F "$HZ" -e cpu-clock:u \
+		--call-graph dwarf -o "$data" -- "$out/bench/own" "$scratch/own")") || return 1
 	samples=$(perf report -i "$data" --stats 2>/dev/null | sed -n 's/.*SAMPLE events: *//p' |
 		head -n 1)
 	script=$(other_time perf script -i "$data" -F ip) || return 1
@@ -95,20 +97,20 @@ measure() {
 		}' "$stats" >>"$results/programs.csv"
 	tail -n 1 "$results/programs.csv" | awk -F , '{
 		all = $4 + $5 + $6
-		printf "%-10s %-8s %8d %9.1f %7.1f %7.1f %6d %7.1f %8.0f %6.0f | %6.0f %6.0f %6.0f\n",
-			$1, $2, $3, all ? 100 * $4 / all : 0, all ? 100 * $5 / all : 0,
-			all ? 100 * $6 / all : 0, $7, $8, $9, $10, $11, $12, $13 }'
+		printf "%-10s %-8s %8d %9.1f %7.1f %7.1f %6d %7.1f %8.0f %6.0f", $1, $2, $3,
+			all ? 100 * $4 / all : 0, all ? 100 * $5 / all : 0, all ? 100 * $6 / all : 0, $7, $8, $9, $10
+		printf " | %6.0f %6.0f %6.0f\n", $11, $12, $13 }'
 }
 
-echo "program,frames,samples,restored,in_part,failed,wrong,saved,bytes,us,perf_bytes,perf_us,script_us" \
-	>"$results/programs.csv"
+columns=program,frames,samples,restored,in_part,failed,wrong,saved,bytes,us
+echo "$columns,perf_bytes,perf_us,script_us" >"$results/programs.csv"
 echo "Real programs at $HZ Hz"
 printf '%-10s %-8s %8s %9s %7s %7s %6s %7s %8s %6s | %6s %6s %6s\n' program frames samples \
 	'restored%' 'part%' 'failed%' wrong 'saved%' bytes us perf us script
 for p in "${programs[@]}"; do
 	for frames in foreign all; do
 		measure "$p" $frames || {
-			echo "restore: cannot measure $p with --frames=$frames: see the messages above" >&2
+			echo "restore: cannot measure $p with --frames=$frames: see above" >&2
 			failed=1
 		}
 	done
@@ -117,8 +119,8 @@ echo
 awk -F , 'NR > 1 { n[$2]++; saved[$2] += $8; samples[$2] += $3; bytes[$2] += $9 * $3 }
 	END {
 		for (f in n)
-			printf "%s: frames saved %.1f%% (mean of %d programs), %.0f bytes a sample\n",
-				f, saved[f] / n[f], n[f], bytes[f] / samples[f]
+			printf "%s: frames saved %.1f%% (mean of %d programs), %.0f bytes\n", f,
+				saved[f] / n[f], n[f], bytes[f] / samples[f]
 	}' "$results/programs.csv"
 describe_machine
 exit $failed

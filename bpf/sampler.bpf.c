@@ -153,7 +153,7 @@ __s64 offsets[SAMPLER_OFFSETS];
 __u32 n_offsets;
 /* For tracepoints in a pid namespace: the process to follow, by the recorder's number. */
 __u32 wanted, wanted_armed;
-__u32 stack_bytes = PCCE_STACK_BYTES; /* at most so many of a stack are copied, from sp on */
+__u32 stack_bytes = PCCE_STACK_BYTES; /* copied of a stack at most, from sp on */
 
 #define HEAD __builtin_offsetof(struct pcce_page, entry)
 

@@ -16,7 +16,7 @@
  *  - One sample takes at most PCCE_SAMPLE_SEGMENTS of these. They are 147 KB, which are copied and
  *    hashed in less than a tenth of a millisecond.
  *  - A session that aggregates hashes the entries, and makes PROBES comparisons.
- *  - A session that copies stacks makes 16 more reads of half a kilobyte, and compares as many bytes.
+ *  - A session that copies stacks makes 16 more reads of 512 bytes, and compares as many bytes.
  *  - Usually the work is one read of user memory and a few dozen stores.
  *
  * The handler cannot run twice at once on one CPU for one session. But an NMI may come while it

@@ -42,7 +42,7 @@ static bool same_file(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-static void name_file(char *to, size_t size, const struct stat *file)
+static void write_identity(char *to, size_t size, const struct stat *file)
 {
 	snprintf(to, size, " %ju:%ju ", (uintmax_t)file->st_dev, (uintmax_t)file->st_ino);
 }
@@ -52,7 +52,7 @@ static bool is_waiting(const struct stat *file)
 	const char *waiting = getenv(WAITING);
 	char name[64];
 
-	name_file(name, sizeof(name), file);
+	write_identity(name, sizeof(name), file);
 	return waiting && strstr(waiting, name);
 }
 
@@ -63,7 +63,7 @@ static int begin_to_wait(const struct stat *self)
 	char name[64], *more;
 	int failed;
 
-	name_file(name, sizeof(name), self);
+	write_identity(name, sizeof(name), self);
 	if (asprintf(&more, "%s%s", waiting ? waiting : "", name) < 0)
 		return -ENOMEM;
 	failed = setenv(WAITING, more, 1);

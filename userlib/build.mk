@@ -155,7 +155,8 @@ COUNT_CFLAGS := $(filter-out -fasynchronous-unwind-tables -fcf-protection,$(USER
 $(USERLIB_OBJ)/count_engine.o: USERLIB_CFLAGS := $(COUNT_CFLAGS)
 $(USERLIB_OBJ)/count_engine.elf: $(USERLIB_OBJ)/count_engine.o $(USERLIB_DIR)/count_engine.lds
 	$(call say,LD,$@)
-	$(Q)$(CC) -nostdlib -static -Wl,--build-id=none -Wl,-T,$(USERLIB_DIR)/count_engine.lds -Wl,-z,noexecstack -o $@ $<
+	$(Q)$(CC) -nostdlib -static -Wl,--build-id=none \
+		-Wl,-T,$(USERLIB_DIR)/count_engine.lds -Wl,-z,noexecstack -o $@ $<
 
 $(O)/obj/count_engine.bin: $(USERLIB_OBJ)/count_engine.elf
 	$(Q)objcopy -O binary $< $@

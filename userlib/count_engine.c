@@ -201,7 +201,7 @@ static void put_in_index(struct index *x, uint64_t h, uint32_t number)
 
 /* Adds a unit. What a handler adds meanwhile may be missing in the index later: it is added again
  * then. */
-static void add(struct index **where, const void *u, uint32_t kind)
+static void add_to_index(struct index **where, const void *u, uint32_t kind)
 {
 	struct index *x = *where, *larger;
 
@@ -364,7 +364,7 @@ static struct pcce_count_node *find_node(struct thread *t, struct pcce_count_nod
 	n->site = site;
 	n->parent_address = (uint64_t)parent;
 	__atomic_store_n(&n->depth, parent->depth + 1, __ATOMIC_RELEASE);
-	add(&t->nodes, n, PCCE_COUNT_NODES);
+	add_to_index(&t->nodes, n, PCCE_COUNT_NODES);
 	return n;
 }
 
@@ -506,7 +506,7 @@ KEEPS_REGISTERS __attribute__((noinline)) static void count_slowly(uint32_t plac
 		c->id = p->id;
 		c->ext = p->ext;
 		__atomic_store_n(&c->place, place, __ATOMIC_RELEASE);
-		add(&t->counters, c, PCCE_COUNT_COUNTERS);
+		add_to_index(&t->counters, c, PCCE_COUNT_COUNTERS);
 	}
 	c->count++;
 }
@@ -549,7 +549,8 @@ KEEPS_REGISTERS __attribute__((noinline)) static void count_more(uint32_t place)
 		count_slowly(place);
 }
 
-/* Counts an entry into a function: place is 1 + the index of where it was entered; 0: it is lost. */
+/* Counts an entry into a function: place is 1 + the index of where it was entered; 0: it is
+ * lost. */
 KEEPS_REGISTERS void count(uint32_t place)
 {
 	const struct pcce_page *p = page();

@@ -15,8 +15,8 @@
  * the area when the command has ended.
  *
  * A *node* is an encoding stack: an entry on top of another node. The root, a part of struct
- * pcce_count_area, is the empty stack. A *counter* counts one context: the node, the place that was entered, id and ext. A
- * context can have several counters, in several threads or even in one.
+ * pcce_count_area, is the empty stack. A *counter* counts one context: the node, the place that was
+ * entered, id and ext. A context can have several counters, in several threads or even in one.
  */
 #ifndef PCCE_COUNTING_H
 #define PCCE_COUNTING_H

@@ -19,7 +19,7 @@ static int compare_vaddr(const void *a, const void *b)
 	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
 }
 
-static struct count_place *find_place(const struct count_plan *p, uint64_t vaddr)
+static struct count_place *plan_place_at(const struct count_plan *p, uint64_t vaddr)
 {
 	struct count_place key = {.vaddr = vaddr};
 
@@ -177,7 +177,7 @@ static int add_distances(struct count_plan *p, const struct elf_module *m,
 			 sizeof(*p->distances)))
 			return -ENOMEM;
 		p->distances[p->n_distances++] = (struct count_distance){
-			at, relay, (uint32_t)(find_place(p, branch.target) - p->places)};
+			at, relay, (uint32_t)(plan_place_at(p, branch.target) - p->places)};
 	}
 	return 0;
 }

@@ -8,11 +8,11 @@
  * goes on at the place.
  *
  *  - An entry slot that sets the id is replaced by a jump to the stub, which sets the id first.
- *  - Direct calls and jumps that lead to a place lead to its stub instead. A short jump reaches it by
- *    a long jump in the padding between two functions.
+ *  - Direct calls and jumps that lead to a place lead to its stub instead. A short jump reaches it
+ *    by a long jump in the padding between two functions.
  *
- * So each entry is counted once, when the id and the stack are the function's own. Short jumps without
- * padding nearby remain: the tail calls that they make are not counted.
+ * So each entry is counted once, when the id and the stack are the function's own. Short jumps
+ * without padding nearby remain: the tail calls that they make are not counted.
  */
 #ifndef PCCE_COUNT_PLAN_H
 #define PCCE_COUNT_PLAN_H

@@ -157,9 +157,9 @@ void merge_sums_set_judge(struct merge_sums *s, merge_sums_judge *judge, void *c
 	s->judge_ctx = ctx;
 }
 
-static int add(struct merge_sums *s, const struct pcce_sample *from,
-	       const struct pcce_entry *entries, const struct stack_node *below,
-	       const uint64_t *frames, const struct merge_context *context)
+static int add_sum_with(struct merge_sums *s, const struct pcce_sample *from,
+			const struct pcce_entry *entries, const struct stack_node *below,
+			const uint64_t *frames, const struct merge_context *context)
 {
 	struct key key = {
 		.ip = from->ip,
@@ -220,14 +220,14 @@ int merge_sums_add(struct merge_sums *s, const struct pcce_sample *from,
 {
 	const struct merge_context none = {.samples = samples, .weight = weight};
 
-	return add(s, from, entries, below, frames, &none);
+	return add_sum_with(s, from, entries, below, frames, &none);
 }
 
 int merge_sums_add_context(struct merge_sums *s, const struct pcce_sample *from,
 			   const struct pcce_entry *entries, const struct stack_node *below,
 			   const struct merge_context *context)
 {
-	return add(s, from, entries, below, NULL, context);
+	return add_sum_with(s, from, entries, below, NULL, context);
 }
 
 /* ---- the order of stacks --------------------------------------------------------- */

@@ -74,8 +74,8 @@ struct sampler_ops {
 	int (*released)(struct sampler *s, struct error *why);
 	/* Delivers all data, and waits at most timeout_ms for more. 0, or -errno. */
 	int (*poll)(struct sampler *s, const struct sampler_sink *sink, int timeout_ms);
-	/* Optional. From now on, samples need only so many words of their stacks; fewer than
-	 * PCCE_COPY_WORDS, or all of them. Samples that were taken before have others. */
+	/* Optional. From now on, samples need only this number of words of their stacks, at most
+	 * PCCE_COPY_WORDS. Samples that were taken before have others. */
 	void (*shorten)(struct sampler *s, uint32_t words);
 	/* Stops sampling, and delivers the rest. */
 	int (*stop)(struct sampler *s, const struct sampler_sink *sink);
