@@ -98,7 +98,8 @@ measure() {
 	tail -n 1 "$results/programs.csv" | awk -F , '{
 		all = $4 + $5 + $6
 		printf "%-10s %-8s %8d %9.1f %7.1f %7.1f %6d %7.1f %8.0f %6.0f", $1, $2, $3,
-			all ? 100 * $4 / all : 0, all ? 100 * $5 / all : 0, all ? 100 * $6 / all : 0, $7, $8, $9, $10
+			all ? 100 * $4 / all : 0, all ? 100 * $5 / all : 0,
+			all ? 100 * $6 / all : 0, $7, $8, $9, $10
 		printf " | %6.0f %6.0f %6.0f\n", $11, $12, $13 }'
 }
 
