@@ -21,9 +21,14 @@
  * All ids that are lost count as PCCE_ID_LOST.  In a signal's entries, r11 counts only while the
  * interrupted ip is in the runtime's code.  A fill entry is (0, 0).
  *
- * So a context with a signal can have several names.  r11 may be anything where the decoder does
- * not need it, and so may the id in uninstrumented code without ext.  An entry that the interrupted
- * push has claimed may have any content.  The record of a longjmp that is under way says where to.
+ * The name of a list is pcce_name_step() of all its elements, from PCCE_NAME_SEED on; the name of a
+ * context is pcce_name_end() of that.  A complete segment of the encoding stack is a list, too, so
+ * a deep context shares all but its newest entries with others.
+ *
+ * A context with a signal can have several names.  r11 may be anything where the decoder does not
+ * need it, and so may the id between push and pop, and in uninstrumented code without ext.  An
+ * entry that the interrupted push has claimed may have any content.  The record of a longjmp that
+ * is under way says where to.
  *
  * A dictionary is a text file.  All lines are independent of the file's other contents, so two
  * dictionaries are joined by joining the files.  Numbers are hexadecimal:
