@@ -496,8 +496,8 @@ out_=$(PATH=$PWD/path:$PATH COMPILER_PATH='' ./ld.status x 2>err.txt)
 is "the linker's status and output" "$? $out_ $(cat err.txt)" "42 out err"
 PATH=$PWD/path:$PATH COMPILER_PATH='' bash -c "./ld.killed x; exit \$?" 2>/dev/null
 is "a linker that is killed" $? 137
-mkdir other && cp "$lib/ld/ld" other/ld # another installation
-COMPILER_PATH=$PWD/other:$lib/ld timeout 60 other/ld --version >version.txt
+mkdir beside && cp "$lib/ld/ld" beside/ld # another installation
+COMPILER_PATH=$PWD/beside:$lib/ld timeout 60 beside/ld --version >version.txt
 is "two wrappers run the linker: status" $? 0
 is "two wrappers run the linker: output" "$(cat version.txt)" "$(ld --version)"
 ln -s "$lib/ld/ld" ld.none
