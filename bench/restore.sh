@@ -64,7 +64,7 @@ other_time() {
 		return 1
 	}
 	echo "$(cat "$scratch/time") $(cat "$scratch/own" 2>/dev/null)" |
-		awk '{ t = $1 + $2 - $3; printf "%.6f", t > 0 ? t : 0 }'
+		awk '{ t = $1 + $2 - $3; printf "%.6f", (t > 0 ? t : 0) }'
 }
 
 # shell_line PREFIX...: the program's workload, with a prefix.
