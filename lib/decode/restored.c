@@ -170,10 +170,15 @@ int restored_add(const struct decode_space *as, const struct pcce_sample *sample
 	}
 	if (ctx->n > 1 && ctx->frames[1].kind == DECODE_FRAME_SIGNAL)
 		return add_handler_frames(as, frames, n, ctx, result);
-	if (reached ? !caller || (helper ? caller->site != PCCE_NONE
-					 : !is_call_of(as, caller, sample->ext, frames[n - 1]))
-		    : caller != NULL) {
-		if (reached && !helper && caller &&
+	if (!reached && caller) {
+		/* A child of posix_spawn() has a stack of its own, but its parent's context. */
+		*result = n ? RESTORED_PART : RESTORED_FAILED;
+		return insert_frames(as, frames, n, true, ctx);
+	}
+	if (reached &&
+	    (!caller || (helper ? caller->site != PCCE_NONE
+				: !is_call_of(as, caller, sample->ext, frames[n - 1])))) {
+		if (!helper && caller &&
 		    (jump_under_way(as, ctx, caller, frames[n - 1]) ||
 		     jump_announced_at(as, sample, frames[n - 1]))) {
 			*result = RESTORED_FAILED;
