@@ -206,10 +206,10 @@ until_recorded() {
 }
 
 # right NAME ENTRIES MINIMUM: all samples have what the pages hold, in order of time, and none is
-# missing, except those that a busy machine cost (late), and 2 percent without a reason.
+# missing, except those that a busy machine cost (late), and 5 percent without a reason.
 right() {
 	if [ "$(value wrong)" = 0 ] && [ "$(value fault)" = 0 ] && [ "$(value lost)" = 0 ] &&
-		[ "$(value complete)" = 1 ] && [ $((50 * $(value unexplained))) -le "$(value samples)" ] &&
+		[ "$(value complete)" = 1 ] && [ $((20 * $(value unexplained))) -le "$(value samples)" ] &&
 		[ "$(value backwards)" = 0 ] && [ "$(value deepest)" = "$2" ] &&
 		[ "$(value inside)" -ge "$3" ]; then
 		ok "$1"
