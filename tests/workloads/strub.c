@@ -5,7 +5,7 @@
  * called through a pointer, one is left by longjmp.
  *
  * needs: GCC 14
- * marked: 1
+ * marked: 3
  * flags: -O2 -fstrub=strict
  * expect: (^|;)main;.*inner.*;burn( |;)
  * expect: (^|;)main;.*deep.*;burn( |;)
