@@ -14,15 +14,14 @@
 #include "decode/restored.h"
 #include "elf/encoding_table.h"
 
-/* Is the code of a function or a helper before this return address? *helper says which. */
-static bool is_in_instrumented(const struct decode_space *as, uint64_t address, bool *helper)
+bool restored_is_instrumented(const struct decode_space *as, uint64_t address, bool *helper)
 {
-	const struct decode_module *m = as->find(as, address - 1);
+	const struct decode_module *m = as->find(as, address);
 	uint64_t vaddr;
 
 	if (!m || !m->table)
 		return false;
-	vaddr = decode_link_time(m, address - 1);
+	vaddr = decode_link_time(m, address);
 	*helper = encoding_table_helper_at(m->table, vaddr);
 	return *helper || encoding_table_func_at(m->table, vaddr) != PCCE_NONE;
 }
@@ -156,7 +155,7 @@ int restored_add(const struct decode_space *as, const struct pcce_sample *sample
 	uint32_t n = sample->n_stack;
 	const struct decode_frame *caller;
 	bool outside = ctx->status == DECODE_OUTSIDE, helper = false;
-	bool reached = !outside && n && is_in_instrumented(as, frames[n - 1], &helper);
+	bool reached = !outside && n && restored_is_instrumented(as, frames[n - 1] - 1, &helper);
 
 	*result = RESTORED_NONE;
 	if (!(sample->flags & PCCE_SAMPLE_FRAMES) || !ctx->n ||

@@ -16,6 +16,9 @@ enum restored_result {
 	RESTORED_MISMATCH, /* they lead to another call: they are left out */
 };
 
+/* Is the code of an instrumented function or of a helper there? *helper says which, if so. */
+bool restored_is_instrumented(const struct decode_space *as, uint64_t address, bool *helper);
+
 /*
  * frames: the sample->n_stack return addresses of a sample with PCCE_SAMPLE_FRAMES. ctx: the
  * context of the sample. Where frames are missing, a GAP frame is added. Returns 0 or

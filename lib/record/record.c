@@ -31,7 +31,6 @@
 #include <unistd.h>
 
 #include "base/child.h"
-#include "base/message.h"
 #include "recording/writer.h"
 #include "record/modules.h"
 #include "base/output_file.h"

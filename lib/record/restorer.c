@@ -11,32 +11,20 @@
 #include <string.h>
 #include <uthash.h>
 #include <pcce/sample.h>
-#include "base/array.h"
+#include "decode/restored.h"
+#include "record/live_spaces.h"
 #include "record/restorer.h"
 #include "restore/cfi_unwind.h"
 
 /* If more threads have maps, all maps are dropped: most of the threads have ended. */
 #define THREADS_MAX 4096
 
-struct mapping {
-	uint64_t start, end, vaddr;
-	uint32_t module; /* PCCE_MODULE_NONE: not a file */
-};
-
-struct process {
-	uint32_t pid;
-	struct mapping *maps; /* later ones replace earlier ones */
-	size_t n;
-	uint64_t changes;
-	UT_hash_handle hh;
-};
-
 struct thread {
 	struct {
 		uint32_t pid, tid;
 	} key;
 	struct restore_map map;
-	uint64_t changes; /* of the process, when the map was made */
+	uint64_t layout; /* of the address space, when the map was made (live_spaces.h) */
 	UT_hash_handle hh;
 };
 
@@ -58,7 +46,7 @@ struct need {
 
 struct restorer {
 	const struct record_modules *modules;
-	struct process *processes;
+	struct live_spaces *spaces;
 	struct thread *threads;
 	struct cfi **cfi; /* by module */
 	bool *cfi_tried;
@@ -68,7 +56,7 @@ struct restorer {
 	struct restore_counts counts;
 	struct need need;
 	/* Of the current sample: */
-	const struct process *process;
+	const struct decode_space *as;
 	const uint64_t *words;
 	uint64_t sp;
 	uint32_t n_words;
@@ -83,7 +71,11 @@ static struct restorer *restorer_new(const struct record_modules *m)
 		return NULL;
 	r->modules = m;
 	r->need = (struct need){.words = PCCE_COPY_WORDS, .window = WINDOW_FIRST};
-	return r;
+	r->spaces = live_spaces_new(m);
+	if (r->spaces)
+		return r;
+	free(r);
+	return NULL;
 }
 
 static void drop_thread_maps(struct restorer *r)
@@ -99,16 +91,10 @@ static void drop_thread_maps(struct restorer *r)
 
 static void restorer_free(struct restorer *r)
 {
-	struct process *p, *next;
-
 	if (!r)
 		return;
 	drop_thread_maps(r);
-	HASH_ITER (hh, r->processes, p, next) {
-		HASH_DEL(r->processes, p);
-		free(p->maps);
-		free(p);
-	}
+	live_spaces_free(r->spaces);
 	for (size_t i = 0; i < r->n_cfi; i++)
 		cfi_close(r->cfi[i]);
 	free(r->cfi);
@@ -117,80 +103,14 @@ static void restorer_free(struct restorer *r)
 	free(r);
 }
 
-/* ---- address spaces ---------------------------------------------------------------- */
-
-static struct process *process_of_pid(struct restorer *r, uint32_t pid)
-{
-	struct process *p;
-
-	HASH_FIND(hh, r->processes, &pid, sizeof(pid), p);
-	if (p)
-		return p;
-	p = calloc(1, sizeof(*p));
-	if (!p)
-		return NULL;
-	p->pid = pid;
-	HASH_ADD(hh, r->processes, pid, sizeof(p->pid), p);
-	return p;
-}
-
-static int note_mapping(struct process *p, const struct mapping *m)
-{
-	if (array_grow(&p->maps, p->n, sizeof(*p->maps)))
-		return -ENOMEM;
-	p->maps[p->n++] = *m;
-	p->changes++;
-	return 0;
-}
-
 static int restorer_process(struct restorer *r, const struct pcce_rec_process *rec)
 {
-	struct process *p = process_of_pid(r, rec->pid), *parent;
-	int err = 0;
-
-	if (!p)
-		return -ENOMEM;
-	if (!(rec->flags & (PCCE_PROCESS_EXEC | PCCE_PROCESS_FORK)))
-		return 0;
-	p->n = 0;
-	p->changes++;
-	if (rec->flags & PCCE_PROCESS_EXEC || rec->ppid == rec->pid)
-		return 0;
-	HASH_FIND(hh, r->processes, &rec->ppid, sizeof(rec->ppid), parent);
-	for (size_t i = 0; parent && i < parent->n && !err; i++)
-		err = note_mapping(p, &parent->maps[i]);
-	return err;
+	return live_spaces_process(r->spaces, rec);
 }
 
 static int restorer_map(struct restorer *r, const struct pcce_rec_map *rec)
 {
-	const struct mapping m = {rec->start, rec->start + rec->length, rec->vaddr, rec->module};
-	struct process *p = process_of_pid(r, rec->pid);
-	size_t kept = 0;
-
-	if (!p)
-		return -ENOMEM;
-	/* What is covered entirely is of no use any more. */
-	for (size_t i = 0; i < p->n; i++)
-		if (p->maps[i].start < m.start || p->maps[i].end > m.end)
-			p->maps[kept++] = p->maps[i];
-	p->n = kept;
-	return note_mapping(p, &m);
-}
-
-static const struct record_module *module_at(const struct restorer *r, uint64_t address,
-					     uint64_t *vaddr)
-{
-	for (size_t i = r->process->n; i-- > 0;) {
-		const struct mapping *m = &r->process->maps[i];
-
-		if (address < m->start || address >= m->end)
-			continue;
-		*vaddr = address - m->start + m->vaddr;
-		return m->module == PCCE_MODULE_NONE ? NULL
-						     : record_modules_get(r->modules, m->module);
-	}
-	return NULL;
+	return live_spaces_map(r->spaces, rec);
 }
 
 /* ---- callbacks --------------------------------------------------------------------- */
@@ -239,29 +159,21 @@ static enum restore_step unwind_by_module(void *ctx, const struct restore_state 
 					  struct restore_frame *f)
 {
 	struct restorer *r = ctx;
-	uint64_t vaddr;
-	const struct record_module *m = module_at(r, state->pc - !state->inner, &vaddr);
-	struct cfi *cfi = m ? cfi_of(r, m) : NULL;
-	const struct cfi_row *row = cfi ? cfi_at(cfi, vaddr) : NULL;
+	uint64_t pc = state->pc - !state->inner;
+	const struct decode_module *m = r->as->find(r->as, pc);
+	struct cfi *cfi = m ? cfi_of(r, record_modules_get(r->modules, m->module)) : NULL;
+	const struct cfi_row *row = cfi ? cfi_at(cfi, decode_link_time(m, pc)) : NULL;
 	const struct restore_ops ops = {.read = read_copy};
 
 	return row ? cfi_unwind(row, &ops, r, state, f) : RESTORE_STEP_FAILED;
 }
 
-/* Is the code of an instrumented function, or of a helper, there? */
-static bool is_instrumented(const struct restorer *r, uint64_t address)
-{
-	uint64_t vaddr;
-	const struct record_module *m = module_at(r, address, &vaddr);
-
-	return m && m->instrumented &&
-	       (encoding_table_func_at(&m->table, vaddr) != PCCE_NONE ||
-		encoding_table_helper_at(&m->table, vaddr));
-}
-
 static bool returns_to_instrumented(void *ctx, uint64_t ret)
 {
-	return is_instrumented(ctx, ret - 1);
+	const struct restorer *r = ctx;
+	bool helper;
+
+	return restored_is_instrumented(r->as, ret - 1, &helper);
 }
 
 /* ---- samples ----------------------------------------------------------------------- */
@@ -327,18 +239,19 @@ static int restorer_sample(struct restorer *r, const struct pcce_sample *s, cons
 	static const struct restore_ops to_caller = {read_copy, unwind_by_module,
 						     returns_to_instrumented},
 					whole = {read_copy, unwind_by_module, NULL};
-	bool outside = s->flags & PCCE_SAMPLE_OUTSIDE;
+	bool outside = s->flags & PCCE_SAMPLE_OUTSIDE, helper;
 	struct restore_state state = {.pc = s->ip, .sp = s->sp, .inner = true};
 	const uint64_t *copy = pcce_sample_stack(s);
 	struct thread *t;
+	uint64_t layout;
 	int result;
 
 	*n = 0;
 	*flags = 0;
-	r->process = process_of_pid(r, s->pid);
-	if (!r->process)
+	r->as = live_spaces_at(r->spaces, s->pid, &layout);
+	if (!r->as)
 		return -ENOMEM;
-	if (!outside && is_instrumented(r, s->ip))
+	if (!outside && restored_is_instrumented(r->as, s->ip, &helper))
 		return 0;
 	if (s->n_stack < PCCE_COPY_REGISTERS) {
 		*flags = PCCE_SAMPLE_FRAMES | PCCE_SAMPLE_FRAMES_PARTIAL;
@@ -347,9 +260,9 @@ static int restorer_sample(struct restorer *r, const struct pcce_sample *s, cons
 	t = thread_of_sample(r, s);
 	if (!t)
 		return -ENOMEM;
-	if (t->changes != r->process->changes)
+	if (t->layout != layout)
 		restore_map_free(&t->map);
-	t->changes = r->process->changes;
+	t->layout = layout;
 	memcpy(state.reg, copy, sizeof(state.reg));
 	state.known = (1u << RESTORE_REGISTERS) - 1;
 	r->words = copy + PCCE_COPY_REGISTERS;

@@ -3,7 +3,9 @@
 #ifndef PCCE_RECORD_SAY_H
 #define PCCE_RECORD_SAY_H
 
-/* Prints "pcce-record: TEXT" to standard error. */
-void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+#include "base/message.h"
+
+/* say(FORMAT, ...): prints "pcce-record: TEXT". */
+#define say(...) message("pcce-record", __VA_ARGS__)
 
 #endif
