@@ -115,6 +115,16 @@ build_with_tools() {
 	done_testing
 }
 
+# build_with_api PROGRAM SOURCE-OR-FLAG...: builds an instrumented program that uses pcce.h, by the
+# flags of pkg-config.  The compiler's messages are in PROGRAM.log.
+build_with_api() {
+	local program=$1
+	shift
+	# shellcheck disable=SC2046 # lists of flags
+	$CC -g -I"$top/userlib" $(pkg-config --cflags pcce) "$@" $(pkg-config --libs pcce) -pthread \
+		-o "$program" >"$program.log" 2>&1
+}
+
 # Builds ./generate, which makes recordings with known content.
 build_generator() {
 	build_with_tools generate "$top/tests/report/generate.c" "$top/tests/unit/table_builder.c"

@@ -10,22 +10,13 @@ command -v pkg-config >/dev/null || skip_all "pkg-config is not installed"
 export PKG_CONFIG_PATH=$out/lib/pkgconfig
 cp "$top"/tests/e2e/contexts/* .
 
-# build NAME SOURCES-AND-FLAGS...
-build() {
-	local name=$1
-	shift
-	# shellcheck disable=SC2046
-	$CC -g -I"$top/userlib" $(pkg-config --cflags pcce) "$@" $(pkg-config --libs pcce) -pthread \
-		-o "$name" >"$name.log" 2>&1
-}
-
 # ---- names and chains belong together ----------------------------------------------------
 
 # walk NAME COUNT [FLAGS...]
 walk() {
 	local name=$1 count=$2
 	shift 2
-	if ! build walks "$@" walks.c; then
+	if ! build_with_api walks "$@" walks.c; then
 		not_ok "$name: is built" walks.log
 	elif timeout 200 ./walks "$count" walks.out >walks.txt 2>walks.err; then
 		ok "$name: names and chains belong to each other"
@@ -51,7 +42,7 @@ sort walks.out >third
 check "... and of a stripped copy in another place" cmp second third
 
 # What is compared is not only the program.
-if build library.so -O2 -fPIC -shared library.c && build lib -O2 -DWITH_LIBRARY walks.c ./library.so; then
+if build_with_api library.so -O2 -fPIC -shared library.c && build_with_api lib -O2 -DWITH_LIBRARY walks.c ./library.so; then
 	check "with a library: names and chains belong to each other" ./lib 100000 lib.out
 	sort lib.out >first
 	./lib 100000 lib.out >walks.txt
@@ -80,7 +71,7 @@ if $CC -O2 -Wall -Wextra -Werror -I"$top/userlib" -I"$top/include" flush.c -o pl
 else
 	not_ok "a program without the runtime is built" plain.log
 fi
-if PCCE_ENCODE=off build unencoded -O2 flush.c; then
+if PCCE_ENCODE=off build_with_api unencoded -O2 flush.c; then
 	is "in a program that is not encoded there is no context" "$(./unencoded 3>plain.dictionary | sort -u)" $none
 else
 	not_ok "a program that is not encoded is built" unencoded.log
@@ -96,7 +87,7 @@ has_all() {
 	sed -n 's/^pcce1 c \([0-9a-f]*\) .*/pcce:\1/p' "$1" | sort | cmp - <(sort -u "$2")
 }
 
-if build flush -O2 flush.c; then
+if build_with_api flush -O2 flush.c; then
 	./flush 3>flushed >flush.names
 	check "a flush writes the contexts that were named" has_all flushed flush.names
 	is "three calls of one function have three names" "$(sort -u flush.names | grep -c '^pcce:')" 3
@@ -154,12 +145,12 @@ expand() {
 }
 for flags in -O0 -O2 "-O2 -static" "-O3 -no-pie -fno-pie"; do
 	# shellcheck disable=SC2086
-	if build walks $flags walks.c; then decodes "$flags" walks; else not_ok "$flags: is built" walks.log; fi
+	if build_with_api walks $flags walks.c; then decodes "$flags" walks; else not_ok "$flags: is built" walks.log; fi
 done
-build lib -O2 -DWITH_LIBRARY walks.c ./library.so
+build_with_api lib -O2 -DWITH_LIBRARY walks.c ./library.so
 decodes "with a library" lib
 
-build walks -O2 walks.c
+build_with_api walks -O2 walks.c
 rm -f dictionary
 PCCE_DICTIONARY=dictionary ./walks 20000 chains >walks.txt
 head -n 1 chains | cut -d ' ' -f 1 >one
@@ -197,7 +188,7 @@ mv moved/walks "moved/.build-id/${id:0:2}/${id:2}"
 check "... also by build id" sh -c "pcce-decode -d dictionary -s moved <chains | cmp - wanted"
 check "... also in a cache of debuginfod" sh -c \
 	"DEBUGINFOD_CACHE_PATH=$scratch/cache pcce-decode -d dictionary <chains | cmp - wanted"
-build walks -O1 walks.c
+build_with_api walks -O1 walks.c
 pcce-decode -d dictionary <one >gone 2>gone.err
 is "a program that was built again is refused" "$(grep -c 'has been built or encoded again' gone.err)" 1
 cp "cache/$id/executable" walks

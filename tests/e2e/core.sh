@@ -5,6 +5,7 @@
 # programs write their chains of calls to a file before.
 
 . "$(dirname "$0")/../lib.sh"
+. "$top/tests/e2e/core/lib.sh"
 cd "$scratch" || exit 1
 command -v pkg-config >/dev/null || skip_all "pkg-config is not installed"
 export PKG_CONFIG_PATH=$out/lib/pkgconfig
@@ -30,24 +31,11 @@ build() { # NAME SOURCES-AND-FLAGS...
 build crashes -O2 crashes.c || not_ok "crashes.c is built" crashes.log
 crash ./crashes null 3 || skip_all "this system does not write core dumps into the working directory"
 
-# first_thread: the chain of the first thread, with repetitions written out, without the innermost
-# line, and without frames of other files
+# first_thread: the chain of the first thread
 first_thread() {
-	awk '
-	/^thread / { if (seen++) exit; next }
-	{
-		frame[n++] = $4 ~ /\/crashes\.c:/ ? $2 substr($4, match($4, /:[0-9]*$/)) : ""
-		times = match($0, / x [0-9]+/) ? substr($0, RSTART + 3, RLENGTH - 3) : 1
-		span = match($0, / with the [0-9]+/) ? substr($0, RSTART + 10, RLENGTH - 10) + 1 : 1
-		for (; times > 1; times--)
-			for (i = 0; i < span; i++) { frame[n] = frame[n - span]; n++ }
-	}
-	END { for (i = 0; i < n; i++) if (frame[i] != "") print frame[i] }' "$1" |
-		sed -e '1s/:.*//' -e '1s/\.cold$//'
+	awk '/^thread / { if (seen++) exit; next } { print }' "$1" | chain_of_crash
 }
 
-kinds="null trap divide abort raise call-null frame-pointer stack-pointer library return callback
-	thread signal nested-signal jump leaf free assert bus no-stack tail coroutine"
 all_kinds() { # NAME DEPTH
 	local kind
 	for kind in $kinds; do

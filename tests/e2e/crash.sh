@@ -5,19 +5,12 @@
 # overwritten their stacks.  The programs write their chains of calls to a file before.
 
 . "$(dirname "$0")/../lib.sh"
+. "$top/tests/e2e/core/lib.sh"
 cd "$scratch" || exit 1
 command -v pkg-config >/dev/null || skip_all "pkg-config is not installed"
 export PKG_CONFIG_PATH=$out/lib/pkgconfig
 cp "$top"/tests/e2e/core/crashes.c "$top"/tests/e2e/crash/*.c .
 ulimit -c 0
-
-build() { # NAME SOURCES-AND-FLAGS...
-	local name=$1
-	shift
-	# shellcheck disable=SC2046
-	$CC -g -I"$top/userlib" $(pkg-config --cflags pcce) "$@" $(pkg-config --libs pcce) -pthread \
-		-o "$name" >"$name.log" 2>&1
-}
 
 # crash COMMAND...: its report is then in the file "report"
 crash() {
@@ -27,24 +20,11 @@ crash() {
 	status=$?
 }
 
-# crashed_thread: the chain of the thread that crashed, as in the suite e2e/core
+# crashed_thread: the chain of the thread that crashed
 crashed_thread() {
-	awk '
-	/^pcce-crash: thread [0-9]* crashed/ { on = 1; next }
-	/^pcce-crash: / { on = 0 }
-	on {
-		frame[n++] = $4 ~ /\/crashes\.c:/ ? $2 substr($4, match($4, /:[0-9]*$/)) : ""
-		times = match($0, / x [0-9]+/) ? substr($0, RSTART + 3, RLENGTH - 3) : 1
-		span = match($0, / with the [0-9]+/) ? substr($0, RSTART + 10, RLENGTH - 10) + 1 : 1
-		for (; times > 1; times--)
-			for (i = 0; i < span; i++) { frame[n] = frame[n - span]; n++ }
-	}
-	END { for (i = 0; i < n; i++) if (frame[i] != "") print frame[i] }' "$1" |
-		sed -e '1s/:.*//' -e '1s/\.cold$//'
+	awk '/^pcce-crash: / { on = / thread [0-9]* crashed/; next } on' "$1" | chain_of_crash
 }
 
-kinds="null trap divide abort raise call-null frame-pointer stack-pointer library return callback
-	thread signal nested-signal jump leaf free assert bus no-stack tail coroutine"
 all_kinds() { # NAME DEPTH
 	local kind plain
 	for kind in $kinds; do
@@ -67,13 +47,13 @@ all_kinds() { # NAME DEPTH
 
 for flags in "-O2" "-O2 -static" "-O0 -no-pie -fno-pie"; do
 	# shellcheck disable=SC2086
-	if build crashes $flags crashes.c; then
+	if build_with_api crashes $flags crashes.c; then
 		all_kinds "$flags" 20
 	else
 		not_ok "$flags: crashes.c is built" crashes.log
 	fi
 done
-build crashes -O2 crashes.c
+build_with_api crashes -O2 crashes.c
 all_kinds "-O2, deep" 400
 crash ./crashes wild 5
 check "a return to no code is marked" grep -q '^pcce-crash: thread [0-9]* crashed at 0x1000, where no' report
@@ -94,7 +74,7 @@ functions() {
 
 for flags in "-O2" "-O2 -static"; do
 	# shellcheck disable=SC2086
-	build handlers $flags handlers.c || not_ok "$flags: handlers.c is built" handlers.log
+	build_with_api handlers $flags handlers.c || not_ok "$flags: handlers.c is built" handlers.log
 	run handlers earlier
 	is "$flags: the handler that was installed before gets the signal" "$status $(cat crash.out)" \
 		"42 signal 11, code 1, address 0x8"

@@ -10,15 +10,6 @@ command -v pkg-config >/dev/null || skip_all "pkg-config is not installed"
 export PKG_CONFIG_PATH=$out/lib/pkgconfig:${PKG_CONFIG_PATH-}
 cp "$top"/tests/e2e/triggers/* .
 
-# build NAME SOURCES-AND-FLAGS...
-build() {
-	local name=$1
-	shift
-	# shellcheck disable=SC2046
-	$CC -g -I"$top/userlib" $(pkg-config --cflags pcce) "$@" $(pkg-config --libs pcce) -pthread \
-		-o "$name" >"$name.log" 2>&1
-}
-
 expressions=("ask" "ask < walk" "ask << walk" "odd < even" "odd << even < odd"
 	"ask < odd < even < odd" "target < hop" "target < other_hop" "ask < target < hop < walk"
 	"target << compare" "compare << walk" "hop < deeper < deeper" "ask << deep_walk"
@@ -54,14 +45,14 @@ answers() {
 flags_of() { case $1 in *-static*) echo -DIS_STATIC=1 ;; *) echo -DIS_STATIC=0 ;; esac }
 for flags in -O0 -O2 -O3 "-O2 -static" "-O2 -no-pie -fno-pie" "-O2 -fPIC" "-O2 -flto"; do
 	# shellcheck disable=SC2046,SC2086
-	if build triggers $flags $(flags_of "$flags") triggers.c; then
+	if build_with_api triggers $flags $(flags_of "$flags") triggers.c; then
 		answers "$flags" 20000 triggers
 	else
 		not_ok "$flags: is built" triggers.log
 	fi
 done
-if build library.so -O2 -fPIC -shared library.c &&
-	build lib -O2 -DIS_STATIC=0 -DWITH_LIBRARY triggers.c ./library.so; then
+if build_with_api library.so -O2 -fPIC -shared library.c &&
+	build_with_api lib -O2 -DIS_STATIC=0 -DWITH_LIBRARY triggers.c ./library.so; then
 	expressions+=("from_library < inner < library_call < walk" "ask < from_library << walk" "from_library << walk"
 		"library_test < walk" "library_test << run < thread")
 	answers "with a library" 20000 lib library.so
@@ -71,7 +62,7 @@ fi
 
 # ---- errors --------------------------------------------------------------------------------
 
-build triggers -O2 -DIS_STATIC=0 triggers.c
+build_with_api triggers -O2 -DIS_STATIC=0 triggers.c
 pcce-decode -x "ask << walk" -o right.set triggers
 message() { { pcce-decode "$@" >/dev/null; } 2>&1; }
 is "a function that does not exist" "$(message -x 'ask < nobody' -o x.set triggers)" \
@@ -88,7 +79,7 @@ is "none of these wrote a set" "$(ls x.set 2>&1)" "ls: cannot access 'x.set': No
 opens() { { ./triggers 400 "ask << walk" "$1" >/dev/null; } 2>&1; }
 is "the set opens" "$(opens right.set)" ""
 cp triggers other
-build triggers -O1 -DIS_STATIC=0 triggers.c
+build_with_api triggers -O1 -DIS_STATIC=0 triggers.c
 is "a set of another build is refused" "$(opens right.set)" "cannot open right.set: Stale file handle"
 mv other triggers
 is "what is no set is refused" "$(opens triggers.c)" "cannot open triggers.c: Exec format error"
@@ -111,7 +102,7 @@ if $CC -O2 -DIS_STATIC=0 -I"$top/userlib" -I"$top/include" triggers.c -pthread -
 else
 	not_ok "a program without the runtime is built" plain.log
 fi
-if PCCE_ENCODE=off build triggers -O2 -DIS_STATIC=0 triggers.c; then
+if PCCE_ENCODE=off build_with_api triggers -O2 -DIS_STATIC=0 triggers.c; then
 	is "a program that is not encoded has no set" "$(opens right.set)" "cannot open right.set: Stale file handle"
 else
 	not_ok "a program that is not encoded is built" triggers.log
