@@ -54,25 +54,14 @@ static struct kmod_session *begin(uint32_t flags, uint64_t rate)
 	int64_t offset = (int64_t)((char *)&page - (char *)__builtin_thread_pointer());
 	struct pcce_kmod_setup c = usual_setup();
 	struct kmod_session *k;
-	struct error why;
 	unsigned int i;
-	long err = kmod_session_open(&k, &why);
 
 	c.type = PERF_TYPE_TRACEPOINT;
 	c.config = event;
 	c.flags = flags;
 	c.rate = rate;
 	c.ring_bytes = 1 << 20;
-	if (!err)
-		err = kmod_session_setup(k, &c);
-	if (!err)
-		err = kmod_session_places(k, &offset, 1);
-	if (!err)
-		err = kmod_session_start(k);
-	if (err) {
-		result(false, "a session can be started: %s", strerror((int)-err));
-		exit(1);
-	}
+	k = start_session(&c, &offset);
 	/* The first samples find the page and read the SEGMENTS below it, up to
 	 * PCCE_SAMPLE_SEGMENTS a sample. */
 	for (i = 0; i < 10; i++)

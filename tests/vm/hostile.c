@@ -307,24 +307,11 @@ static struct kmod_session *start(uint32_t flags)
 {
 	int64_t offset = (int64_t)((char *)&mine.page - (char *)__builtin_thread_pointer());
 	struct pcce_kmod_setup c = usual_setup();
-	struct kmod_session *k;
-	struct error why;
-	long err = kmod_session_open(&k, &why);
 
 	c.rate = rate;
 	c.flags |= flags;
 	c.ring_bytes = 4 << 20;
-	if (!err)
-		err = kmod_session_setup(k, &c);
-	if (!err)
-		err = kmod_session_places(k, &offset, 1);
-	if (!err)
-		err = kmod_session_start(k);
-	if (err) {
-		result(false, "a session can be started: %s", strerror((int)-err));
-		exit(1);
-	}
-	return k;
+	return start_session(&c, &offset);
 }
 
 static void run(const char *name, void (*attack)(unsigned int round), uint32_t flags,

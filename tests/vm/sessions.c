@@ -49,19 +49,7 @@ static int look(void *ctx, const struct pcce_kmod_record *record, const struct p
 
 static struct kmod_session *start(struct pcce_kmod_setup c)
 {
-	struct kmod_session *k;
-	struct error why;
-	long err = kmod_session_open(&k, &why);
-
-	if (!err)
-		err = kmod_session_setup(k, &c);
-	if (!err)
-		err = kmod_session_start(k);
-	if (err) {
-		result(false, "a session can be started: %s", strerror((int)-err));
-		exit(1);
-	}
-	return k;
+	return start_session(&c, NULL);
 }
 
 static struct seen stop(struct kmod_session *k, pid_t pid)

@@ -37,26 +37,13 @@ static struct kmod_session *begin(uint32_t flags, uint32_t ring_bytes)
 {
 	int64_t offset = (int64_t)((char *)&page - (char *)__builtin_thread_pointer());
 	struct pcce_kmod_setup c = usual_setup();
-	struct kmod_session *k;
-	struct error why;
-	long err = kmod_session_open(&k, &why);
 
 	c.type = PERF_TYPE_TRACEPOINT;
 	c.config = event;
 	c.flags = flags;
 	c.rate = 1;
 	c.ring_bytes = ring_bytes;
-	if (!err)
-		err = kmod_session_setup(k, &c);
-	if (!err)
-		err = kmod_session_places(k, &offset, 1);
-	if (!err)
-		err = kmod_session_start(k);
-	if (err) {
-		result(false, "a session can be started: %s", strerror((int)-err));
-		exit(1);
-	}
-	return k;
+	return start_session(&c, &offset);
 }
 
 struct verdict {
