@@ -20,6 +20,7 @@
 #include <unistd.h>
 #include <x86intrin.h>
 
+#include "begin_session.h"
 #include "guest.h"
 #include "made_page.h"
 #include "sampler/kmod_session.h"
@@ -61,7 +62,7 @@ static struct kmod_session *begin(uint32_t flags, uint64_t rate)
 	c.flags = flags;
 	c.rate = rate;
 	c.ring_bytes = 1 << 20;
-	k = start_session(&c, &offset);
+	k = begin_session(&c, &offset);
 	/* The first samples find the page and read the SEGMENTS below it, up to
 	 * PCCE_SAMPLE_SEGMENTS a sample. */
 	for (i = 0; i < 10; i++)

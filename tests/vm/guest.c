@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "guest.h"
-#include "sampler/kmod_session.h"
 
 void result(bool good, const char *format, ...)
 {
@@ -81,25 +80,6 @@ void burn_ms(unsigned int ms)
 
 	while (watch_ms(&w) < ms)
 		;
-}
-
-struct kmod_session *start_session(struct pcce_kmod_setup *c, const int64_t *offset)
-{
-	struct kmod_session *k;
-	struct error why;
-	long err = kmod_session_open(&k, &why);
-
-	if (!err)
-		err = kmod_session_setup(k, c);
-	if (!err && offset)
-		err = kmod_session_places(k, offset, 1);
-	if (!err)
-		err = kmod_session_start(k);
-	if (err) {
-		result(false, "a session can be started: %s", strerror((int)-err));
-		exit(1);
-	}
-	return k;
 }
 
 uint64_t tracepoint(const char *name)

@@ -25,11 +25,6 @@ long request(int fd, unsigned long number, void *argument);
 /* cpu-clock at 1,000 Hz on the caller's process; the smallest rings. */
 struct pcce_kmod_setup usual_setup(void);
 
-struct kmod_session;
-/* Starts a session, or ends the program. c: gets the module's answer, too. offset: of the thread
- * page from the thread pointer; NULL: the session is told of no page. */
-struct kmod_session *start_session(struct pcce_kmod_setup *c, const int64_t *offset);
-
 /* The config of an event, "system/name". */
 uint64_t tracepoint(const char *name);
 

@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "begin_session.h"
 #include "guest.h"
 #include "sampler/kmod_session.h"
 #include <pcce/sample.h>
@@ -311,7 +312,7 @@ static struct kmod_session *start(uint32_t flags)
 	c.rate = rate;
 	c.flags |= flags;
 	c.ring_bytes = 4 << 20;
-	return start_session(&c, &offset);
+	return begin_session(&c, &offset);
 }
 
 static void run(const char *name, void (*attack)(unsigned int round), uint32_t flags,

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "begin_session.h"
 #include "guest.h"
 #include "sampler/kmod_session.h"
 
@@ -49,7 +50,7 @@ static int look(void *ctx, const struct pcce_kmod_record *record, const struct p
 
 static struct kmod_session *start(struct pcce_kmod_setup c)
 {
-	return start_session(&c, NULL);
+	return begin_session(&c, NULL);
 }
 
 static struct seen stop(struct kmod_session *k, pid_t pid)

@@ -22,6 +22,7 @@
 #include <unistd.h>
 #include <pcce/sample.h>
 
+#include "begin_session.h"
 #include "guest.h"
 #include "made_page.h"
 #include "sampler/kmod_session.h"
@@ -43,7 +44,7 @@ static struct kmod_session *begin(uint32_t flags, uint32_t ring_bytes)
 	c.flags = flags;
 	c.rate = 1;
 	c.ring_bytes = ring_bytes;
-	return start_session(&c, &offset);
+	return begin_session(&c, &offset);
 }
 
 struct verdict {

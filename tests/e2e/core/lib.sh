@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# What the suites about crashes share: the kinds of crashes.c, and how its contexts are compared with
-# the truth.  Source it after tests/lib.sh.
+# What the suites about crashes share: the kinds of crashes.c, and how its contexts are compared
+# with the truth.  Source it after tests/lib.sh.
 
 # shellcheck disable=SC2034 # the suites use it
 kinds="null trap divide abort raise call-null frame-pointer stack-pointer library return callback
