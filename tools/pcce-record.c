@@ -33,8 +33,9 @@ static const struct argp_option options[] = {
 	 "taking samples (experimental); N: the same as -c N",
 	 0},
 	{"engine", OPT_ENGINE, "NAME", 0,
-	 "Count with cct (default: the exact calling context tree) or empty (count nothing, to "
-	 "measure the price) (--count)",
+	 "Count with cct (default: the exact calling context tree), hcct (only hot contexts, in "
+	 "bounded memory: the default with --hot) or empty (count nothing, to measure the price) "
+	 "(--count)",
 	 0},
 	{"event", 'e', "EVENT", 0,
 	 "Sample on cpu-clock (default), task-clock, page-faults, context-switches, "
@@ -140,15 +141,21 @@ static const struct restorer_ops *option_frames(struct argp_state *state, const 
 #endif
 }
 
+static struct hot_parameters *default_hot(void)
+{
+	static struct hot_parameters p = {HOT_PHI, HOT_PHI / HOT_PHI_PER_EPSILON};
+
+	return &p;
+}
+
 static const struct hot_parameters *option_hot(struct argp_state *state, const char *arg)
 {
-	static struct hot_parameters p;
+	struct hot_parameters *p = default_hot();
 	struct error why;
 
-	p = (struct hot_parameters){HOT_PHI, HOT_PHI / HOT_PHI_PER_EPSILON};
-	if (arg && hot_parameters_parse(arg, &p, &why))
+	if (arg && hot_parameters_parse(arg, p, &why))
 		message_usage(state, "cannot use --hot: %s", why.text);
-	return &p;
+	return p;
 }
 
 /* Refuses options that contradict each other. */
@@ -159,11 +166,16 @@ static void check_record_options(struct argp_state *state, const struct record_o
 	if (o->engine && !o->count)
 		message_usage(state, "cannot use --engine without --count; add --count");
 	if (o->count &&
-	    (o->frequency || o->period || o->target || o->restorer || o->hot || o->verify ||
-	     o->aggregate || o->signal || strcmp(o->event, EVENT) || strcmp(o->sampler, SAMPLER)))
+	    (o->frequency || o->period || o->target || o->restorer || o->verify || o->aggregate ||
+	     o->signal || strcmp(o->event, EVENT) || strcmp(o->sampler, SAMPLER)))
 		message_usage(state,
 			      "cannot use --count with options of samples: leave out -F, -c, -e, "
-			      "-b, -p, --verify, --aggregate, --hot, --frames and --signal");
+			      "-b, -p, --verify, --aggregate, --frames and --signal");
+	if (o->count && o->hot && o->engine && strcmp(o->engine, "hcct"))
+		message_usage(state,
+			      "cannot use --hot with --engine=%s: leave out one of them, or use "
+			      "--engine=hcct",
+			      o->engine);
 	if (o->restorer && (o->verify || o->aggregate))
 		message_usage(state, "cannot use --frames with --%s: leave out one of them",
 			      o->verify ? "verify" : "aggregate");
@@ -189,9 +201,9 @@ static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 			o->period = option_number(state, "count", arg, ULLONG_MAX >> 1);
 		break;
 	case OPT_ENGINE:
-		if (strcmp(arg, "cct") && strcmp(arg, "empty"))
-			message_usage(state, "cannot use --engine=%s: it must be cct or empty",
-				      arg);
+		if (strcmp(arg, "cct") && strcmp(arg, "hcct") && strcmp(arg, "empty"))
+			message_usage(state,
+				      "cannot use --engine=%s: it must be cct, hcct or empty", arg);
 		o->engine = arg;
 		break;
 	case 'e':
@@ -262,7 +274,10 @@ int main(int argc, char **argv)
 	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o))
 		return 1;
 	if (o.count) {
-		o.engine = o.engine ? o.engine : "cct";
+		if (!o.engine)
+			o.engine = o.hot ? "hcct" : "cct";
+		if (!strcmp(o.engine, "hcct") && !o.hot)
+			o.hot = default_hot();
 		o.event = "calls";
 		o.period = 1;
 	}

@@ -152,11 +152,13 @@ COUNT_CFLAGS := $(filter-out -fasynchronous-unwind-tables -fcf-protection,$(USER
 	-mgeneral-regs-only -ffreestanding -fcf-protection=none -fno-asynchronous-unwind-tables \
 	-fno-builtin -fno-tree-loop-distribute-patterns -fomit-frame-pointer
 
-$(USERLIB_OBJ)/count_engine.o: USERLIB_CFLAGS := $(COUNT_CFLAGS)
-$(USERLIB_OBJ)/count_engine.elf: $(USERLIB_OBJ)/count_engine.o $(USERLIB_DIR)/count_engine.lds
+COUNT_OBJ := $(addprefix $(USERLIB_OBJ)/,count_head.o count_engine.o count_hot.o \
+	count_stack.o)
+$(COUNT_OBJ): USERLIB_CFLAGS := $(COUNT_CFLAGS)
+$(USERLIB_OBJ)/count_engine.elf: $(COUNT_OBJ) $(USERLIB_DIR)/count_engine.lds
 	$(call say,LD,$@)
 	$(Q)$(CC) -nostdlib -static -Wl,--build-id=none \
-		-Wl,-T,$(USERLIB_DIR)/count_engine.lds -Wl,-z,noexecstack -o $@ $<
+		-Wl,-T,$(USERLIB_DIR)/count_engine.lds -Wl,-z,noexecstack -o $@ $(COUNT_OBJ)
 
 $(O)/obj/count_engine.bin: $(USERLIB_OBJ)/count_engine.elf
 	$(Q)objcopy -O binary $< $@

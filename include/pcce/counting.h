@@ -17,6 +17,10 @@
  * A *node* is an encoding stack: an entry on top of another node. The root, a part of struct
  * pcce_count_area, is the empty stack. A *counter* counts one context: the node, the place that was
  * entered, id and ext. A context can have several counters, in several threads or even in one.
+ *
+ * With a bounded number of counters, units have 64 bytes: *wide* nodes and counters, which are used
+ * again for other stacks and contexts. A thread then means what one counts in alone: handlers that
+ * interrupt the counting have a number of their own.
  */
 #ifndef PCCE_COUNTING_H
 #define PCCE_COUNTING_H
@@ -66,6 +70,9 @@ struct pcce_count_area {
 /* pcce_count_block.kind */
 #define PCCE_COUNT_NODES 1u
 #define PCCE_COUNT_COUNTERS 2u
+#define PCCE_COUNT_HOT_NODES 3u	   /* wide */
+#define PCCE_COUNT_HOT_COUNTERS 4u /* wide */
+#define PCCE_COUNT_IS_WIDE(kind) ((kind) >= PCCE_COUNT_HOT_NODES)
 
 struct pcce_count_block {
 	__u32 kind;   /* 0: the block was never put to use */
@@ -83,11 +90,24 @@ struct pcce_count_counter {
 	__u64 count;
 };
 
+struct pcce_count_hot_node {
+	struct pcce_count_node node; /* depth 0: free; parent is then the next free one */
+	__u64 uses;
+	__u64 reserved[3];
+};
+
+struct pcce_count_hot_counter {
+	struct pcce_count_counter counter;
+	__u64 error; /* the most that count exceeds the true count */
+	__u64 reserved[3];
+};
+
 /* Where the engine's functions and its configuration are, from its start. */
 struct pcce_count_head {
 	__u64 magic; /* PCCE_COUNT_MAGIC */
 	__u64 count; /* void count(u32 place): keeps all registers except flags */
 	__u64 empty; /* the same, and counts nothing */
+	__u64 hot;   /* the same, and each thread has pcce_count_config.counters */
 	__u64 config;
 	__u64 end;
 };
@@ -99,7 +119,8 @@ struct pcce_count_config {
 	__u64 memory_size; /* bytes */
 	__u64 text;	   /* the executable's code: [text, text_end) */
 	__u64 text_end;
-	__s64 tpoff; /* of the thread page from %fs */
+	__s64 tpoff;	/* of the thread page from %fs */
+	__u64 counters; /* of a thread, if they are bounded: at least 1, below 2^32 */
 };
 
 PCCE_ASSERT_SIZE(pcce_count_thread, 8);
@@ -108,7 +129,9 @@ PCCE_ASSERT_OFFSET(pcce_count_area, root, PCCE_COUNT_ROOT *PCCE_COUNT_UNIT);
 PCCE_ASSERT_SIZE(pcce_count_block, PCCE_COUNT_UNIT);
 PCCE_ASSERT_SIZE(pcce_count_node, PCCE_COUNT_UNIT);
 PCCE_ASSERT_SIZE(pcce_count_counter, PCCE_COUNT_UNIT);
-PCCE_ASSERT_SIZE(pcce_count_head, 40);
-PCCE_ASSERT_SIZE(pcce_count_config, 48);
+PCCE_ASSERT_SIZE(pcce_count_hot_node, 2 * PCCE_COUNT_UNIT);
+PCCE_ASSERT_SIZE(pcce_count_hot_counter, 2 * PCCE_COUNT_UNIT);
+PCCE_ASSERT_SIZE(pcce_count_head, 48);
+PCCE_ASSERT_SIZE(pcce_count_config, 56);
 
 #endif

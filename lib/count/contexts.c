@@ -97,8 +97,8 @@ pid_t count_process_of(const struct count_source *s, uint32_t thread)
 }
 
 /* Returns 0, -EINVAL if the counter makes no sense, or what the sink returns. */
-static int send_counter(struct reader *r, const struct pcce_count_counter *c, uint32_t thread,
-			const struct count_sink *sink)
+static int send_counter(struct reader *r, const struct pcce_count_counter *c, uint64_t error,
+			uint32_t thread, const struct count_sink *sink)
 {
 	const struct count_source *source = r->source;
 	const struct pcce_count_node *top = node(r, c->node);
@@ -127,10 +127,29 @@ static int send_counter(struct reader *r, const struct pcce_count_counter *c, ui
 		.n_entries = n,
 		.n_segments = (uint32_t)segments,
 		.n_below = top->depth ? (top->depth - 1) / PCCE_SEGMENT_ENTRIES : 0,
-		.sp = c->count,
+		.sp = c->count - error,
 		.below = below == PCCE_COUNT_ROOT ? 0 : below,
 	};
-	return sink->sample(sink->ctx, s);
+	return sink->sample(sink->ctx, s, error);
+}
+
+/* Sends a counter, and adds it to the totals. 0, or what ends the reading. */
+static int count_counter(struct reader *r, const struct pcce_count_counter *c, uint64_t error,
+			 uint32_t thread, const struct count_sink *sink,
+			 struct count_totals *totals)
+{
+	int err;
+
+	if (!c->place || !c->count)
+		return 0;
+	err = error < c->count ? send_counter(r, c, error, thread, sink) : -EINVAL;
+	if (err == -EINVAL) {
+		totals->damaged += c->count;
+		return 0;
+	}
+	totals->counters++;
+	totals->calls += c->count;
+	return err;
 }
 
 static int send_block(struct reader *r, const struct pcce_count_block *b,
@@ -138,26 +157,111 @@ static int send_block(struct reader *r, const struct pcce_count_block *b,
 {
 	const struct pcce_count_counter *c = (const struct pcce_count_counter *)(b + 1);
 	uint32_t used = b->used < PCCE_COUNT_UNITS - 1 ? b->used : PCCE_COUNT_UNITS - 1;
+	int err = 0;
 
 	if (b->kind != PCCE_COUNT_COUNTERS || b->thread >= PCCE_COUNT_THREADS)
 		return 0;
-	for (uint32_t i = 0; i < used; i++) {
-		int err;
-
-		if (!c[i].place || !c[i].count)
-			continue;
-		err = send_counter(r, &c[i], b->thread, sink);
-		if (err == -EINVAL) {
-			totals->damaged += c[i].count;
-			continue;
-		}
-		if (err)
-			return err;
-		totals->counters++;
-		totals->calls += c[i].count;
-	}
-	return 0;
+	for (uint32_t i = 0; !err && i < used; i++)
+		err = count_counter(r, &c[i], 0, b->thread, sink, totals);
+	return err;
 }
+
+/* ---- bounded counters ------------------------------------------------------------ */
+
+/* Counters of a thread: blocks that are sorted by thread, and then as they were given out. */
+struct hot_block {
+	uint32_t thread;
+	uint32_t number; /* in the area */
+};
+
+static int compare_hot_blocks(const void *a, const void *b)
+{
+	const struct hot_block *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* The number of counters, at most a block's. */
+static uint32_t hot_counters_of(const struct reader *r, const struct hot_block *h,
+				const struct pcce_count_hot_counter **out)
+{
+	const struct pcce_count_block *b =
+		unit_at(r, (uint64_t)h->number * PCCE_COUNT_BLOCK / PCCE_COUNT_UNIT);
+	uint32_t most = PCCE_COUNT_BLOCK / sizeof(**out) - 1;
+
+	*out = (const struct pcce_count_hot_counter *)b + 1;
+	return b->used < most ? b->used : most;
+}
+
+static int send_thread(struct reader *r, const struct hot_block *blocks, size_t n,
+		       const struct count_sink *sink, struct count_totals *totals)
+{
+	const struct pcce_count_hot_counter *c;
+	uint64_t min = UINT64_MAX, in_use = 0, nameless = 0;
+	int err;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t k = hot_counters_of(r, &blocks[i], &c);
+
+		for (; k--; c++) {
+			in_use += c->counter.count != 0;
+			/* A jump has left it while it changed its context. */
+			nameless += c->counter.place ? 0 : c->counter.count;
+			if (c->counter.count && c->counter.count < min)
+				min = c->counter.count;
+		}
+	}
+	err = sink->begin(sink->ctx, in_use < r->source->counters ? 0 : min, nameless);
+	totals->calls += nameless;
+	for (size_t i = 0; i < n && !err; i++) {
+		uint32_t k = hot_counters_of(r, &blocks[i], &c);
+
+		for (; k-- && !err; c++)
+			err = count_counter(r, &c->counter, c->error, blocks[i].thread, sink,
+					    totals);
+	}
+	return err;
+}
+
+static int send_threads(struct reader *r, struct hot_block *blocks, size_t n,
+			const struct count_sink *sink, struct count_totals *totals)
+{
+	int err = 0;
+
+	if (n)
+		qsort(blocks, n, sizeof(*blocks), compare_hot_blocks);
+	for (size_t i = 0, end; i < n && !err; i = end) {
+		for (end = i + 1; end < n && blocks[end].thread == blocks[i].thread;)
+			end++;
+		err = send_thread(r, &blocks[i], end - i, sink, totals);
+	}
+	return err;
+}
+
+static int send_hot(struct reader *r, uint64_t first, uint64_t end, const struct count_sink *sink,
+		    struct count_totals *totals)
+{
+	struct hot_block *blocks = malloc((end - first + 1) * sizeof(*blocks));
+	size_t n = 0;
+	int err;
+
+	if (!blocks)
+		return -ENOMEM;
+	for (uint64_t i = first; i < end; i++) {
+		const struct pcce_count_block *b =
+			unit_at(r, i * PCCE_COUNT_BLOCK / PCCE_COUNT_UNIT);
+
+		if (b->kind == PCCE_COUNT_HOT_COUNTERS && b->thread < PCCE_COUNT_THREADS)
+			blocks[n++] = (struct hot_block){b->thread, (uint32_t)i};
+	}
+	err = send_threads(r, blocks, n, sink, totals);
+	free(blocks);
+	return err;
+}
+
+/* ---- the area -------------------------------------------------------------------- */
 
 static int send_processes(const struct count_source *s, const struct count_sink *sink,
 			  struct count_totals *totals)
@@ -189,10 +293,12 @@ int count_read(const struct count_source *s, const struct count_sink *sink,
 	r->units = used / PCCE_COUNT_UNIT;
 	r->sent = calloc(r->units + 1, 1);
 	err = r->sent ? send_processes(s, sink, totals) : -ENOMEM;
-	at = sizeof(*s->area) + PCCE_COUNT_BLOCK - 1;
-	for (at -= at % PCCE_COUNT_BLOCK; !err && at + PCCE_COUNT_BLOCK <= used;
-	     at += PCCE_COUNT_BLOCK)
-		err = send_block(r, unit_at(r, at / PCCE_COUNT_UNIT), sink, totals);
+	at = (sizeof(*s->area) + PCCE_COUNT_BLOCK - 1) / PCCE_COUNT_BLOCK;
+	if (!err && s->counters)
+		err = send_hot(r, at, used / PCCE_COUNT_BLOCK, sink, totals);
+	for (; !err && !s->counters && at < used / PCCE_COUNT_BLOCK; at++)
+		err = send_block(r, unit_at(r, at * PCCE_COUNT_BLOCK / PCCE_COUNT_UNIT), sink,
+				 totals);
 	free(r->sent);
 	free(r);
 	return err;

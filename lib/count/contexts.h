@@ -20,6 +20,7 @@ struct count_source {
 	uint64_t bias;
 	pid_t pid; /* of the command */
 	uint64_t time;
+	uint64_t counters; /* of a thread, if they are bounded; else 0 */
 };
 
 struct count_totals {
@@ -33,11 +34,17 @@ pid_t count_process_of(const struct count_source *s, uint32_t thread);
  * Calls process() once for each process but the command's, and then sample() for each counter.
  * PCCE_SAMPLE_COUNTED is set, sp is the count, and weight is 0. Returns 0, -ENOMEM, or what a call
  * has returned, which ends it.
+ *
+ * If counters are bounded, it calls begin() for each thread first. missing: the most that any
+ * context has which has no counter; nameless: calls that were counted with no context. The true
+ * count of a sample is at least sp and at most sp + error. All of that adds up to the number of
+ * calls.
  */
 struct count_sink {
 	void *ctx;
 	int (*process)(void *ctx, pid_t pid);
-	int (*sample)(void *ctx, const struct pcce_sample *s);
+	int (*begin)(void *ctx, uint64_t missing, uint64_t nameless);
+	int (*sample)(void *ctx, const struct pcce_sample *s, uint64_t error);
 };
 int count_read(const struct count_source *s, const struct count_sink *sink,
 	       struct count_totals *totals);

@@ -43,6 +43,7 @@ struct sampler {
 	pid_t pid;
 	bool counts; /* the engine is in the program */
 	bool empty;
+	uint64_t counters; /* of a thread; 0: as many as it needs */
 	struct inject_result injected;
 	struct count_totals totals;
 };
@@ -189,6 +190,7 @@ static int count_prepare(const struct sampler_config *config, struct sampler **o
 		return err;
 	s->area_fd = -1;
 	s->empty = !strcmp(config->engine, "empty");
+	s->counters = config->counters;
 	s->program = realpath(config->program, NULL);
 	if (!s->program)
 		s->program = strdup(config->program);
@@ -222,7 +224,10 @@ static int count_released(struct sampler *s, struct error *why)
 		.first = first->vaddr,
 		.end = last->vaddr + last->memory_size,
 		.tpoff = s->table.head->tpoff,
-		.function = s->empty ? head->empty : head->count,
+		.function = s->empty	  ? head->empty
+			    : s->counters ? head->hot
+					  : head->count,
+		.counters = s->counters,
 		.area = s->area_fd,
 		.area_size = s->area_size,
 	};
@@ -283,23 +288,32 @@ static int send_child(void *ctx, pid_t pid)
 	return send_process(s->s, s->sink, pid, s->time);
 }
 
-static int send_sample(void *ctx, const struct pcce_sample *sample)
+static int begin_thread(void *ctx, uint64_t missing, uint64_t nameless)
 {
 	const struct sending *s = ctx;
 
-	return s->sink->sample(s->sink->ctx, sample);
+	return s->sink->begin_summary(s->sink->ctx, missing, nameless);
+}
+
+static int send_sample(void *ctx, const struct pcce_sample *sample, uint64_t error)
+{
+	const struct sending *s = ctx;
+
+	return s->s->counters ? s->sink->summary_sample(s->sink->ctx, sample, error)
+			      : s->sink->sample(s->sink->ctx, sample);
 }
 
 static int count_stop(struct sampler *s, const struct sampler_sink *sink)
 {
 	struct sending sending = {s, sink, count_clock()};
-	struct count_sink to = {&sending, send_child, send_sample};
+	struct count_sink to = {&sending, send_child, begin_thread, send_sample};
 	struct count_source source = {.area = s->area,
 				      .size = s->injected.area_size,
 				      .plan = &s->plan,
 				      .bias = s->injected.bias,
 				      .pid = s->pid,
-				      .time = sending.time};
+				      .time = sending.time,
+				      .counters = s->counters};
 	int err;
 
 	if (!s->counts)

@@ -23,7 +23,8 @@ struct inject_request {
 	uint64_t entry;	     /* link-time address of the executable's entry point */
 	uint64_t first, end; /* its memory, link-time addresses */
 	int64_t tpoff;
-	uint64_t function; /* of the engine: offset of count or empty */
+	uint64_t function; /* of the engine: offset, from struct pcce_count_head */
+	uint64_t counters; /* for struct pcce_count_config */
 	int area;	   /* file descriptor, the same in both processes */
 	uint64_t area_size;
 };

@@ -24,6 +24,9 @@ struct hot_context {
 	UT_hash_handle hh;
 	uint64_t key[2];
 	uint64_t samples;
+	struct hot_context *next; /* in the same part */
+	uint64_t low, error;	  /* in the part */
+	bool in_part;
 	const struct stack_node *below;
 	struct pcce_sample sample; /* the first one; its entries follow */
 };
@@ -37,6 +40,12 @@ struct hot_recorder {
 	struct stack_store *stacks;
 	size_t swept; /* segments after the last sweep */
 	uint64_t samples;
+	/* A summary that is being added: */
+	struct hot_part {
+		struct hot_context *first;
+		uint64_t total, missing;
+		struct misra_gries counters; /* k 0: not needed yet */
+	} part;
 };
 
 struct hot_recorder *hot_recorder_new(const struct record_modules *m,
@@ -67,6 +76,8 @@ void hot_recorder_free(struct hot_recorder *h)
 		free(c);
 	}
 	misra_gries_free(&h->counters);
+	if (h->part.counters.k)
+		misra_gries_free(&h->part.counters);
 	live_spaces_free(h->spaces);
 	context_keys_free(h->keys);
 	stack_store_free(h->stacks);
@@ -142,25 +153,33 @@ static struct hot_context *add_context(struct hot_recorder *h, const struct pcce
 	return c;
 }
 
-int hot_recorder_sample(struct hot_recorder *h, const struct pcce_sample *s)
+/* The context of a sample; NULL: no memory. */
+static struct hot_context *find_context(struct hot_recorder *h, const struct pcce_sample *s)
 {
-	uint64_t samples = s->flags & PCCE_SAMPLE_COUNTED ? s->sp : 1, layout = 0, key[2],
-		 offset = h->counters.offset;
+	uint64_t layout = 0, key[2];
 	const struct decode_space *as = live_spaces_at(h->spaces, s->pid, &layout);
 	const struct stack_node *below;
 	struct hot_context *c;
-	int r;
 
 	if (!as || stack_store_take(h->stacks, s, &below) ||
 	    context_keys_find(h->keys, as, layout, s, below, key))
-		return -ENOMEM;
+		return NULL;
 	HASH_FIND(hh, h->contexts, key, sizeof(key), c);
 	if (!c)
 		c = add_context(h, s, below, key);
+	if (c && (c->sample.tid != s->tid || c->sample.pid != s->pid))
+		c->sample.tid = 0;
+	return c;
+}
+
+int hot_recorder_sample(struct hot_recorder *h, const struct pcce_sample *s)
+{
+	uint64_t samples = s->flags & PCCE_SAMPLE_COUNTED ? s->sp : 1, offset = h->counters.offset;
+	struct hot_context *c = find_context(h, s);
+	int r;
+
 	if (!c)
 		return -ENOMEM;
-	if (c->sample.tid != s->tid || c->sample.pid != s->pid)
-		c->sample.tid = 0;
 	r = misra_gries_add(&h->counters, counter_name(c), s->weight ? s->weight : 1);
 	if (r)
 		return r;
@@ -169,6 +188,70 @@ int hot_recorder_sample(struct hot_recorder *h, const struct pcce_sample *s)
 	if (h->counters.offset != offset)
 		drop_cold(h);
 	sweep_stacks(h);
+	return 0;
+}
+
+/* ---- whole summaries ------------------------------------------------------------- */
+
+/* Makes a summary of the part, without what it says of contexts that it may have missed, too. */
+static int fill_part(const struct hot_recorder *h, struct misra_gries *m)
+{
+	const struct hot_part *p = &h->part;
+	int r = m->k ? 0 : misra_gries_init(m, h->parameters.epsilon);
+
+	r = r ? r : misra_gries_begin(m, p->total, p->missing);
+	for (struct hot_context *c = p->first; c && !r; c = c->next)
+		if (c->low + c->error > p->missing)
+			r = misra_gries_restore(m, counter_name(c), c->low, c->error);
+	return r;
+}
+
+static int end_part(struct hot_recorder *h)
+{
+	struct hot_part *p = &h->part;
+	int r = p->missing ? fill_part(h, &p->counters) : 0;
+
+	if (!r && p->missing)
+		r = misra_gries_merge(&h->counters, &p->counters);
+	for (struct hot_context *c = p->first; c; c = c->next) {
+		if (!r && !p->missing)
+			r = misra_gries_add(&h->counters, counter_name(c), c->low);
+		c->samples += c->low;
+		c->in_part = false;
+	}
+	h->samples += p->total;
+	p->first = NULL;
+	p->total = p->missing = 0;
+	if (h->counters.offset)
+		drop_cold(h);
+	return r;
+}
+
+int hot_recorder_begin_summary(struct hot_recorder *h, uint64_t missing, uint64_t nameless)
+{
+	int r = end_part(h);
+
+	h->part.missing = missing;
+	h->part.total = nameless;
+	return r;
+}
+
+int hot_recorder_add(struct hot_recorder *h, const struct pcce_sample *s, uint64_t error)
+{
+	struct hot_part *p = &h->part;
+	struct hot_context *c = find_context(h, s);
+
+	if (!c)
+		return -ENOMEM;
+	if (!c->in_part) {
+		c->in_part = true;
+		c->next = p->first;
+		c->low = c->error = 0;
+		p->first = c;
+	}
+	c->low += s->sp;
+	c->error += error;
+	p->total += s->sp + error;
 	return 0;
 }
 
@@ -190,8 +273,10 @@ static void keep_number(const void *ctx, struct pcce_sample *s)
 	(void)s;
 }
 
-int hot_recorder_write(const struct hot_recorder *h, struct datafile_writer *w, uint64_t time)
+int hot_recorder_write(struct hot_recorder *h, struct datafile_writer *w, uint64_t time)
 {
+	struct merge_sums *sums = merge_sums_new();
+	int r = sums ? end_part(h) : -ENOMEM;
 	struct summary_totals t = {
 		.hot = {.phi = h->parameters.phi,
 			.epsilon = h->parameters.epsilon,
@@ -201,8 +286,6 @@ int hot_recorder_write(const struct hot_recorder *h, struct datafile_writer *w, 
 			.counters = h->counters.k},
 		.time = time,
 	};
-	struct merge_sums *sums = merge_sums_new();
-	int r = sums ? 0 : -ENOMEM;
 
 	for (const struct hot_context *c = h->contexts; c && !r; c = c->hh.next) {
 		struct merge_context context = {
@@ -217,7 +300,7 @@ int hot_recorder_write(const struct hot_recorder *h, struct datafile_writer *w, 
 					   c->below, &context);
 	}
 	if (!r) {
-		merge_sums_set_judge(sums, judge_context, (void *)h);
+		merge_sums_set_judge(sums, judge_context, h);
 		r = merge_sums_write(sums, w, keep_number, NULL);
 	}
 	merge_sums_free(sums);

@@ -176,6 +176,22 @@ static int sink_sample(void *ctx, const struct pcce_sample *s)
 	return datafile_put(r->writer, PCCE_REC_SAMPLE, &rec, sizeof(rec), &rest, 1);
 }
 
+static int sink_begin_summary(void *ctx, uint64_t missing, uint64_t nameless)
+{
+	struct recorder *r = ctx;
+
+	r->samples += nameless;
+	return hot_recorder_begin_summary(r->hot, missing, nameless);
+}
+
+static int sink_summary_sample(void *ctx, const struct pcce_sample *s, uint64_t error)
+{
+	struct recorder *r = ctx;
+
+	r->samples += s->sp + error;
+	return hot_recorder_add(r->hot, s, error);
+}
+
 static int sink_process(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_t flags,
 			const char *comm)
 {
@@ -631,7 +647,9 @@ static int run_recorder(struct recorder *r, const struct sampler_config *config)
 				    .process = sink_process,
 				    .thread = sink_thread,
 				    .map = sink_map,
-				    .lost = sink_lost};
+				    .lost = sink_lost,
+				    .begin_summary = sink_begin_summary,
+				    .summary_sample = sink_summary_sample};
 	int status, err, stop_err;
 
 	status = begin_recording(r, config);
@@ -678,6 +696,7 @@ int record_run(const struct record_options *o)
 		.aggregate = o->aggregate,
 		.signal = o->signal,
 		.engine = o->engine,
+		.counters = o->count && o->hot ? hot_counters(o->hot->epsilon) : 0,
 	};
 	char *program = NULL;
 	int status = 1, err = 0;

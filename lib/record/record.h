@@ -19,9 +19,9 @@ struct record_options {
 	char **command;
 	int signal; /* of the self sampler; 0: its default */
 	bool verify, aggregate, quiet, verbose;
-	const struct hot_parameters *hot;    /* NULL: keep all samples */
-	bool count;			     /* calls, instead of taking samples */
-	const char *engine;		     /* that counts: "cct" or "empty"; else NULL */
+	const struct hot_parameters *hot; /* NULL: keep all samples */
+	bool count;			  /* calls, instead of taking samples */
+	const char *engine; /* that counts: "cct", "hcct" (needs hot) or "empty"; else NULL */
 	const struct restorer_ops *restorer; /* NULL: do not restore frames */
 	bool all_frames; /* also whole stacks of threads that are not instrumented */
 };

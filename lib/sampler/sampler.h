@@ -29,7 +29,8 @@ struct sampler_config {
 	enum sampler_copy copy;
 	bool aggregate;	    /* merge equal samples in the kernel */
 	int signal;	    /* of the self sampler; 0: its default */
-	const char *engine; /* of --count: "cct" or "empty"; NULL: take samples */
+	const char *engine; /* of --count: "cct", "hcct" or "empty"; NULL: take samples */
+	uint64_t counters;  /* of a thread, with "hcct" */
 };
 
 /* Receives what a sampler delivers. Pointers are valid only during the call. Each function returns
@@ -45,6 +46,14 @@ struct sampler_sink {
 	int (*map)(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_t length,
 		   uint64_t pgoff, const char *path);
 	int (*lost)(void *ctx, uint64_t time, uint32_t reason, uint64_t count);
+	/*
+	 * For a sampler that makes summaries (hot/space_saving.h). The aggregated samples that
+	 * follow a begin_summary() are those of one summary. missing: the most that any context
+	 * has of which there is no sample; nameless: what was counted with no context. The true
+	 * count of a sample is at least its own and at most error more. All of that adds up to N.
+	 */
+	int (*begin_summary)(void *ctx, uint64_t missing, uint64_t nameless);
+	int (*summary_sample)(void *ctx, const struct pcce_sample *s, uint64_t error);
 };
 
 /* What a sampler knows, apart from the samples and losses that it has delivered. */

@@ -48,7 +48,7 @@ _pcce_value() {
 	*--sort) _pcce_list "self total samples name module line" ;;
 	*--dump | *encode-d) _pcce_words "text json" ;;
 	*--sampler | *record-b) _pcce_words "auto kmod bpf self" ;;
-	*record--engine) _pcce_words "cct empty" ;;
+	*record--engine) _pcce_words "cct hcct empty" ;;
 	*record--count) _pcce_words "calls" ;;
 	*record--frames) _pcce_words "foreign all" ;;
 	*record--signal) _pcce_words "WINCH URG USR1 USR2 PROF IO RTMIN+5" ;;

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Declares what the counting engines of pcce-record --count share: count_engine.c, with the exact
+ * calling context tree, and count_hot.c, with a bounded number of counters.
+ *
+ * They are no part of the runtime: they are linked alone, at address 0, without any library, and
+ * moved to the program as they are. They use general registers only, no C library, no system call,
+ * no lock.
+ *
+ * A context is (encoding stack, function, id, ext). The stack is a node. For each depth a thread
+ * remembers the node that the stack had there last, in its *shadow*. So finding the node of the
+ * current stack is one comparison with the top entry. An entry into a function is counted when all
+ * that its caller pushed is on the stack. So shadow[d] is right under these conditions:
+ *
+ *  1. The top entry, number d, was pushed by the executable's code. The function that pushed it
+ *     was entered at depth d - 1, and that entry was counted. It has set shadow[d - 1].
+ *  2. node->parent is shadow[d - 1], and id and site are those of the entry.
+ *
+ * Special entries, and entries of other modules, are pushed without that. Their nodes have a site
+ * that no entry has, so they always take the slow way. It checks them, and one entry below. The
+ * last entry of a segment can be counted up, so an entry above it takes the slow way, too. If the
+ * thread changes to another encoding stack, the runtime clears pcce_page.counting, and the whole
+ * stack is checked.
+ */
+#ifndef PCCE_COUNT_ENGINE_H
+#define PCCE_COUNT_ENGINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <pcce/abi.h>
+#include <pcce/counting.h>
+
+/* It saves the registers that it changes. */
+#define KEEPS_REGISTERS __attribute__((no_caller_saved_registers))
+
+struct index {
+	uint32_t shift; /* of a hash: 64 - log(slots) */
+	uint32_t mask;
+	uint32_t used;
+	uint32_t slot[]; /* numbers of units; 0: none */
+};
+
+/* at[0] is the root. at[-1] is 0, like the root's parent_address. */
+struct shadow {
+	uint64_t segments;
+	uint64_t none;
+	struct pcce_count_node *at[];
+};
+
+/* What a thread counts in, if the number of its counters is bounded. */
+struct hot {
+	uint32_t capacity, n; /* counters */
+	uint32_t at;	      /* no counter before this one has the value min */
+	uint32_t free_nodes;  /* number of the first; 0: none */
+	uint64_t min;
+	uint32_t counters[]; /* numbers of units */
+};
+
+struct thread {
+	uint64_t segments;	     /* of the shadow; 0 after a fork */
+	struct pcce_count_node **at; /* the shadow's */
+	struct index *counters;
+	struct shadow *shadow;
+	struct index *nodes;
+	struct pcce_count_block *node_block, *counter_block;
+	uint32_t number;
+	uint32_t trusted; /* 0: the whole stack must be checked */
+	/* The stack below the current segment: its generation and its node. */
+	uint64_t below_generation;
+	struct pcce_count_node *below;
+	/* Of a bounded number of counters: */
+	struct hot *hot;
+	struct thread *inner; /* for handlers that interrupt this one while it counts */
+	uint64_t position;    /* pcce_page.position where it counted last */
+	uint32_t busy, changes;
+	uint32_t left;	   /* those of the same thread that were left before */
+	uint32_t switched; /* the thread has had several stacks */
+};
+
+extern struct pcce_count_config config __attribute__((visibility("hidden")));
+
+static inline struct pcce_count_area *area(void)
+{
+	return (struct pcce_count_area *)config.area;
+}
+
+static inline struct pcce_page *page(void)
+{
+	uint64_t tp;
+
+	__asm__("movq %%fs:0, %0" : "=r"(tp));
+	return (struct pcce_page *)(tp + (uint64_t)config.tpoff);
+}
+
+static inline void *unit(uint32_t number)
+{
+	return (char *)config.area + (uint64_t)number * PCCE_COUNT_UNIT;
+}
+
+static inline uint32_t unit_number(const void *u)
+{
+	return (uint32_t)(((uint64_t)u - config.area) / PCCE_COUNT_UNIT);
+}
+
+static inline void lose(void)
+{
+	__atomic_add_fetch(&area()->lost, 1, __ATOMIC_RELAXED);
+}
+
+/* ---- memory ---------------------------------------------------------------------- */
+
+/* Zeros; NULL: there is no more. */
+void *take_memory(uint64_t size);
+/* kind: of the block. NULL: there is no more. */
+void *new_unit(struct thread *t, struct pcce_count_block **current, uint32_t kind);
+/* Numbers the thread, and makes all that it needs but hot. NULL: no memory. */
+struct thread *new_thread(const struct pcce_page *p);
+/* What pcce_page.counted names, which is 1 in a thread that has not counted yet. What it names
+ * after a fork is zeros. NULL: no memory, or the program's runtime is too old. */
+struct thread *find_thread(struct pcce_page *p);
+/* Lets the fast way use it. */
+void continue_counting(struct thread *t, struct pcce_page *p);
+
+/* ---- indexes --------------------------------------------------------------------- */
+
+/* Two multiplications that do not wait for each other. */
+static inline uint64_t hash(uint64_t a, uint64_t b)
+{
+	return a * 0x9e3779b97f4a7c15ULL + b * 0xd6e8feb86659fd93ULL;
+}
+
+static inline uint64_t hash_counter(uint64_t node_and_place, uint64_t id, uint64_t ext)
+{
+	return hash(node_and_place, id + ext);
+}
+
+/* What they index. */
+enum indexed { NODES, COUNTERS };
+
+/* Adds a unit. What a handler adds meanwhile may be missing in the index later: it is added again
+ * then. */
+void add_to_index(struct index **where, const void *u, enum indexed kind);
+/* Nothing else may use the index meanwhile, handlers included. */
+void remove_from_index(struct index *x, const void *u, enum indexed kind);
+
+static inline struct pcce_count_counter *
+find_counter(const struct index *x, uint64_t node_and_place, uint64_t id, uint64_t ext)
+{
+	uint32_t i = (uint32_t)(hash_counter(node_and_place, id, ext) >> x->shift);
+
+	for (; x->slot[i]; i = (i + 1) & x->mask) {
+		struct pcce_count_counter *c = unit(x->slot[i]);
+
+		if (*(const uint64_t *)c == node_and_place && c->id == id && c->ext == ext)
+			return c;
+	}
+	return NULL;
+}
+
+/* ---- the encoding stack ---------------------------------------------------------- */
+
+static inline const struct pcce_entry *current_base(const struct pcce_page *p, uint64_t position)
+{
+	return (const struct pcce_entry *)((const char *)&p->base + (position & PCCE_OFF_HALF));
+}
+
+/*
+ * If counters are bounded, nodes are, too. A node is in use as long as a counter, another node, the
+ * shadow or struct thread names it. This is the pruning of the paper (Algorithm 1). With the exact
+ * engine, these do nothing.
+ */
+void keep_node(const struct thread *t, struct pcce_count_node *n);
+void release_node(struct thread *t, struct pcce_count_node *n);
+
+/* The node of the current stack, found in the slow way. NULL: it is not known. */
+struct pcce_count_node *find_stack(struct thread *t, const struct pcce_page *p);
+
+/*
+ * Tells whether a function has ended that was entered at another position. A signal handler that
+ * runs on top of it has pushed a special entry there first.
+ */
+int was_left(const struct pcce_page *p, uint64_t position);
+
+/* At the beginning of a segment, what is below has to be the same as the last time. */
+struct pcce_count_node *remembered_stack(const struct thread *t, const struct pcce_page *p,
+					 uint64_t position);
+
+/* The same in the fast way, elsewhere; NULL: another way is needed. */
+static inline struct pcce_count_node *known_stack(const struct thread *t, const struct pcce_page *p,
+						  uint64_t position)
+{
+	uint64_t segment = position >> (32 + PCCE_PLACE_SHIFT), used = position & PCCE_OFF_USED;
+	struct pcce_count_node *const *at;
+	const struct pcce_entry *e;
+	struct pcce_count_node *n;
+
+	if (segment >= t->segments || (segment && used <= sizeof(*e)))
+		return NULL;
+	at = (struct pcce_count_node *const *)((const char *)t->at +
+					       segment * PCCE_SEGMENT_ENTRIES * sizeof(*at) +
+					       used / (sizeof(*e) / sizeof(*at)));
+	n = at[0];
+	e = (const struct pcce_entry *)((const char *)&p->base + (uint32_t)position);
+	return n && n->id == e->id && n->site == e->site && n->parent_address == (uint64_t)at[-1]
+		       ? n
+		       : NULL;
+}
+
+#endif

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* The head of the counting engines: struct pcce_count_head. */
+#include <pcce/counting.h>
+
+__asm__("	.pushsection .head, \"a\", @progbits\n"
+	"	.quad 0x544e554f43434350, count, empty, count_hot, config, engine_end\n"
+	"	.popsection\n");

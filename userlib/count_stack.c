@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Finds the node of the current encoding stack, for the counting engines: see count_engine.h.
+ *
+ * In the exact engine, a signal handler may interrupt any instruction, and count. All that it
+ * changes is either above what the interrupted code uses, or is added by one instruction. If both
+ * add the same node, it exists twice, and the reader adds what is counted with them. A handler
+ * never changes a counter back.
+ */
+#include "count_engine.h"
+
+#define INDEX_LOG 10	/* of a new index: slots */
+#define PLACES_FIRST 64 /* segments of a new shadow */
+
+__attribute__((section(".config"))) struct pcce_count_config config;
+
+/* All that is private to a process: zeros after a fork. */
+struct memory {
+	uint64_t used;
+	uint32_t process; /* 1 + number of its first thread */
+	uint32_t reserved;
+};
+
+static struct memory *memory(void)
+{
+	return (struct memory *)config.memory;
+}
+
+/* ---- memory ---------------------------------------------------------------------- */
+
+void *take_memory(uint64_t size)
+{
+	struct memory *m = memory();
+	uint64_t at;
+
+	size = (size + 63) & ~63ULL;
+	at = __atomic_fetch_add(&m->used, size, __ATOMIC_RELAXED) + ((sizeof(*m) + 63) & ~63ULL);
+	if (at + size > config.memory_size) {
+		__atomic_sub_fetch(&m->used, size, __ATOMIC_RELAXED);
+		return NULL;
+	}
+	return (char *)m + at;
+}
+
+/* One instruction, so a handler in between gets another number. */
+static uint32_t take(uint32_t *counter)
+{
+	uint32_t one = 1;
+
+	__asm__ volatile("xaddl %0, %1" : "+r"(one), "+m"(*counter) : : "memory", "cc");
+	return one;
+}
+
+void *new_unit(struct thread *t, struct pcce_count_block **current, uint32_t kind)
+{
+	struct pcce_count_block *b = *current;
+	uint64_t at;
+	uint32_t size = PCCE_COUNT_UNIT << PCCE_COUNT_IS_WIDE(kind), i;
+
+	for (;;) {
+		i = b ? take(&b->used) : PCCE_COUNT_BLOCK;
+		if (i < PCCE_COUNT_BLOCK / size - 1)
+			return (char *)b + (uint64_t)(1 + i) * size;
+		at = __atomic_fetch_add(&area()->used, PCCE_COUNT_BLOCK, __ATOMIC_RELAXED);
+		if (at + PCCE_COUNT_BLOCK > area()->size)
+			return NULL;
+		b = (struct pcce_count_block *)(config.area + at);
+		b->thread = t->number;
+		__atomic_store_n(&b->kind, kind, __ATOMIC_RELEASE);
+		*current = b;
+	}
+}
+
+/* ---- indexes --------------------------------------------------------------------- */
+
+static struct index *new_index(uint32_t log)
+{
+	struct index *x = take_memory(sizeof(*x) + (sizeof(x->slot[0]) << log));
+
+	if (x) {
+		x->mask = (1u << log) - 1;
+		x->shift = 64 - log;
+	}
+	return x;
+}
+
+static uint64_t hash_stack(uint32_t parent, uint64_t id, uint64_t site)
+{
+	return hash(parent + (site << 32 | site >> 32), id + (site >> 7));
+}
+
+static uint64_t hash_unit(const void *u, enum indexed kind)
+{
+	const struct pcce_count_counter *c = u;
+	const struct pcce_count_node *n = u;
+
+	if (kind == NODES)
+		return hash_stack(n->parent, n->id, n->site);
+	return hash_counter(*(const uint64_t *)c, c->id, c->ext);
+}
+
+static void put_in_index(struct index *x, uint64_t h, uint32_t number)
+{
+	uint32_t i = (uint32_t)(h >> x->shift);
+
+	while (x->slot[i])
+		i = (i + 1) & x->mask;
+	x->slot[i] = number;
+	x->used++;
+}
+
+void add_to_index(struct index **where, const void *u, enum indexed kind)
+{
+	struct index *x = *where, *larger;
+
+	if (x->used >= x->mask / 2) {
+		larger = new_index(64 - x->shift + 1);
+		if (larger) {
+			for (uint32_t i = 0; i <= x->mask; i++)
+				if (x->slot[i])
+					put_in_index(larger, hash_unit(unit(x->slot[i]), kind),
+						     x->slot[i]);
+			*where = x = larger;
+		} else if (x->used >= x->mask - 8) {
+			return;
+		}
+	}
+	put_in_index(x, hash_unit(u, kind), unit_number(u));
+}
+
+void remove_from_index(struct index *x, const void *u, enum indexed kind)
+{
+	uint32_t number = unit_number(u), i = (uint32_t)(hash_unit(u, kind) >> x->shift), j;
+
+	while (x->slot[i] && x->slot[i] != number)
+		i = (i + 1) & x->mask;
+	if (!x->slot[i])
+		return;
+	/* Those behind it that would not be found any more move into the gap. */
+	for (j = (i + 1) & x->mask; x->slot[j]; j = (j + 1) & x->mask) {
+		uint32_t home = (uint32_t)(hash_unit(unit(x->slot[j]), kind) >> x->shift);
+
+		if (((j - home) & x->mask) < ((j - i) & x->mask))
+			continue;
+		x->slot[i] = x->slot[j];
+		i = j;
+	}
+	x->slot[i] = 0;
+	x->used--;
+}
+
+/* ---- threads --------------------------------------------------------------------- */
+
+static struct shadow *new_shadow(uint64_t segments)
+{
+	struct shadow *s =
+		take_memory(sizeof(*s) + (segments + 1) * PCCE_SEGMENT_ENTRIES * sizeof(s->at[0]));
+
+	if (s) {
+		s->segments = segments;
+		s->at[0] = &area()->root;
+	}
+	return s;
+}
+
+/* A handler in between may use the larger array with the smaller size. */
+static void use_shadow(struct thread *t, struct shadow *s)
+{
+	t->shadow = s;
+	t->at = s->at;
+	__atomic_store_n(&t->segments, s->segments, __ATOMIC_RELEASE);
+}
+
+static void enroll_thread(struct thread *t)
+{
+	uint32_t n = __atomic_fetch_add(&area()->n_threads, 1, __ATOMIC_RELAXED), none = 0;
+
+	t->number = n < PCCE_COUNT_THREADS ? n : PCCE_COUNT_THREADS - 1;
+	__atomic_compare_exchange_n(&memory()->process, &none, t->number + 1, 0, __ATOMIC_RELAXED,
+				    __ATOMIC_RELAXED);
+	area()->thread[t->number].process = memory()->process - 1;
+}
+
+struct thread *new_thread(const struct pcce_page *p)
+{
+	struct thread *t = take_memory(sizeof(*t));
+	struct shadow *first;
+
+	if (!t)
+		return NULL;
+	enroll_thread(t);
+	if (p->tid)
+		area()->thread[t->number].tid = p->tid;
+	first = new_shadow(PLACES_FIRST);
+	t->nodes = new_index(INDEX_LOG);
+	t->counters = new_index(INDEX_LOG);
+	if (!first || !t->nodes || !t->counters)
+		return NULL;
+	use_shadow(t, first);
+	return t;
+}
+
+struct thread *find_thread(struct pcce_page *p)
+{
+	struct thread *t = (struct thread *)p->counted;
+
+	if (!t) {
+		area()->old = 1;
+		return NULL;
+	}
+	if (p->counted == PCCE_COUNTED_NONE || !t->segments) {
+		t = new_thread(p);
+		if (!t)
+			return NULL;
+		p->counted = (uint64_t)t;
+	}
+	if (p->tid)
+		area()->thread[t->number].tid = p->tid;
+	return t;
+}
+
+void continue_counting(struct thread *t, struct pcce_page *p)
+{
+	if (p->counting != (uint64_t)t) {
+		t->trusted = 0;
+		p->counting = (uint64_t)t;
+	}
+}
+
+/* ---- nodes ----------------------------------------------------------------------- */
+
+void keep_node(const struct thread *t, struct pcce_count_node *n)
+{
+	if (t->hot && n != &area()->root)
+		((struct pcce_count_hot_node *)n)->uses++;
+}
+
+void release_node(struct thread *t, struct pcce_count_node *n)
+{
+	while (t->hot && n && n != &area()->root) {
+		struct pcce_count_hot_node *h = (struct pcce_count_hot_node *)n;
+		struct pcce_count_node *parent = unit(n->parent);
+
+		if (--h->uses)
+			return;
+		remove_from_index(t->nodes, n, NODES);
+		n->depth = 0;
+		n->parent = t->hot->free_nodes;
+		t->hot->free_nodes = unit_number(n);
+		n = parent;
+	}
+}
+
+static struct pcce_count_node *new_node(struct thread *t)
+{
+	struct pcce_count_node *n;
+
+	if (!t->hot)
+		return new_unit(t, &t->node_block, PCCE_COUNT_NODES);
+	if (!t->hot->free_nodes)
+		return new_unit(t, &t->node_block, PCCE_COUNT_HOT_NODES);
+	n = unit(t->hot->free_nodes);
+	t->hot->free_nodes = n->parent;
+	return n;
+}
+
+/* Lets a place name a node, instead of the one before. */
+static void name_node(struct thread *t, struct pcce_count_node **place, struct pcce_count_node *n)
+{
+	struct pcce_count_node *before = *place;
+
+	keep_node(t, n);
+	*place = n;
+	release_node(t, before);
+}
+
+/* ---- the encoding stack ---------------------------------------------------------- */
+
+/* Entry number d of the stack, 1 being the outermost; NULL: it is lost. */
+static const struct pcce_entry *stack_entry(const struct pcce_page *p, uint64_t d)
+{
+	uint64_t segment = (d - 1) / PCCE_SEGMENT_ENTRIES, i = (d - 1) % PCCE_SEGMENT_ENTRIES;
+	uint64_t current = p->place >> PCCE_PLACE_SHIFT;
+	const struct pcce_segment *s;
+
+	if (segment == current ||
+	    (segment + 1 == current && (p->place & PCCE_PLACE_HELD) == PCCE_PLACE_KEPT))
+		return &p->entry[(segment & 1) * (PCCE_OFF_HALF / sizeof(struct pcce_entry)) + i];
+	if (segment >= PCCE_AREA_CAPACITY(p->area))
+		return NULL;
+	s = (const struct pcce_segment *)PCCE_AREA_ADDRESS(p->area) + segment;
+	return s->generation ? &s->entry[i] : NULL;
+}
+
+/*
+ * Is entry number d missing because the stack begins above it? The creator's entries below a
+ * thread's own begin with segment 1 if that makes their number of segments even (origin.c).
+ */
+static int is_below_bottom(const struct pcce_page *p, uint64_t d)
+{
+	const struct pcce_entry *above =
+		d == PCCE_SEGMENT_ENTRIES ? stack_entry(p, PCCE_SEGMENT_ENTRIES + 1) : NULL;
+
+	return above && !above[-1].id;
+}
+
+/* Pushed by something else than the executable's code. */
+static int is_untrusted(uint64_t site)
+{
+	uint64_t address = site & PCCE_SITE_MASK;
+
+	if (site >> PCCE_SITE_BITS > PCCE_COUNT_MAX)
+		return 1;
+	if (address >= config.text && address < config.text_end)
+		return 0;
+	if (address)
+		area()->foreign = 1;
+	return 1;
+}
+
+static uint64_t depth_at(uint64_t position)
+{
+	return (position >> (32 + PCCE_PLACE_SHIFT)) * PCCE_SEGMENT_ENTRIES +
+	       (position & PCCE_OFF_USED) / sizeof(struct pcce_entry);
+}
+
+int was_left(const struct pcce_page *p, uint64_t position)
+{
+	uint64_t d = depth_at(position);
+	const struct pcce_entry *e;
+
+	if (depth_at(p->position) <= d)
+		return 1;
+	e = stack_entry(p, d + 1);
+	return e && !is_untrusted(e->site);
+}
+
+/* The node of an entry on top of another node. */
+static struct pcce_count_node *find_node(struct thread *t, struct pcce_count_node *parent,
+					 uint64_t id, uint64_t site)
+{
+	uint32_t number = unit_number(parent), i;
+	struct index *x = t->nodes;
+	struct pcce_count_node *n;
+
+	for (i = (uint32_t)(hash_stack(number, id, site) >> x->shift); x->slot[i];
+	     i = (i + 1) & x->mask) {
+		n = unit(x->slot[i]);
+		if (n->parent == number && n->id == id && n->site == site)
+			return n;
+	}
+	n = new_node(t);
+	if (!n)
+		return NULL;
+	keep_node(t, parent);
+	n->parent = number;
+	n->id = id;
+	n->site = site;
+	n->parent_address = (uint64_t)parent;
+	__atomic_store_n(&n->depth, parent->depth + 1, __ATOMIC_RELEASE);
+	add_to_index(&t->nodes, n, NODES);
+	return n;
+}
+
+/* Makes the shadow large enough; false: no memory, or an impossible depth. */
+static int grow_shadow(struct thread *t, uint64_t d)
+{
+	uint64_t segment = d / PCCE_SEGMENT_ENTRIES, size = t->shadow->segments;
+	struct shadow *s;
+
+	if (segment > 2 * PCCE_AREA_SEGMENTS)
+		return 0;
+	while (size <= segment)
+		size *= 8;
+	if (size == t->shadow->segments)
+		return 1;
+	s = new_shadow(size);
+	if (!s)
+		return 0;
+	for (uint64_t i = 0; i < (t->shadow->segments + 1) * PCCE_SEGMENT_ENTRIES; i++)
+		s->at[i] = t->shadow->at[i];
+	use_shadow(t, s);
+	return 1;
+}
+
+/* The lowest entry that has to be checked. 0: an entry is lost. */
+static uint64_t find_trusted(const struct thread *t, const struct pcce_page *p, uint64_t d)
+{
+	const struct pcce_entry *e;
+	uint64_t k;
+
+	for (k = d; k > 0; k--) {
+		e = stack_entry(p, k);
+		if (!e)
+			return is_below_bottom(p, k) ? k + 1 : 0;
+		if (k > 1 && t->trusted && t->shadow->at[k - 1] && !is_untrusted(e->site) &&
+		    k % PCCE_SEGMENT_ENTRIES != 1)
+			return k;
+	}
+	return 1;
+}
+
+/* A generation is never given twice, and the base names that of all that is below. */
+static void remember_below(struct thread *t, const struct pcce_page *p,
+			   struct pcce_count_node *below)
+{
+	const struct pcce_entry *base = current_base(p, p->position);
+
+	if (base->site != PCCE_MARK_WORD || !base->id)
+		return;
+	t->below_generation = 0;
+	__asm__ volatile("" ::: "memory");
+	name_node(t, &t->below, below);
+	__asm__ volatile("" ::: "memory");
+	t->below_generation = base->id;
+}
+
+struct pcce_count_node *find_stack(struct thread *t, const struct pcce_page *p)
+{
+	uint64_t d = depth_at(p->position), k;
+	struct pcce_count_node *n, *parent;
+	struct shadow *s;
+
+	if ((p->off & PCCE_OFF_USED) > PCCE_OFF_FULL)
+		return NULL;
+	do {
+		if (!grow_shadow(t, d))
+			return NULL;
+		s = t->shadow;
+		k = find_trusted(t, p, d);
+		if (!k)
+			return NULL;
+		if (k == PCCE_SEGMENT_ENTRIES + 1 && !stack_entry(p, PCCE_SEGMENT_ENTRIES))
+			name_node(t, &s->at[PCCE_SEGMENT_ENTRIES], s->at[0]);
+		for (; k <= d; k++) {
+			const struct pcce_entry *e = stack_entry(p, k);
+			uint64_t site = e->site;
+
+			if (is_untrusted(site))
+				site ^= PCCE_COUNT_UNTRUSTED;
+			parent = s->at[k - 1];
+			n = s->at[k];
+			if (!n || n->parent != unit_number(parent) || n->id != e->id ||
+			    n->site != site)
+				n = find_node(t, parent, e->id, site);
+			if (!n)
+				return NULL;
+			if (s->at[k] != n)
+				name_node(t, &s->at[k], n);
+		}
+		/* A handler in between may have made a larger one, from what was here before. */
+	} while (t->shadow != s);
+	t->trusted = 1;
+	k = (uint64_t)(p->place >> PCCE_PLACE_SHIFT) * PCCE_SEGMENT_ENTRIES;
+	if (k && d <= k + 1)
+		remember_below(t, p, s->at[k]);
+	return s->at[d];
+}
+
+struct pcce_count_node *remembered_stack(const struct thread *t, const struct pcce_page *p,
+					 uint64_t position)
+{
+	uint64_t used = position & PCCE_OFF_USED, segment = position >> (32 + PCCE_PLACE_SHIFT);
+	struct pcce_count_node *n;
+	const struct pcce_entry *e;
+
+	if (segment >= t->segments || used > sizeof(*e) ||
+	    current_base(p, position)->id != t->below_generation)
+		return NULL;
+	if (!used)
+		return t->below;
+	n = t->at[segment * PCCE_SEGMENT_ENTRIES + 1];
+	e = current_base(p, position) + 1;
+	return n && n->id == e->id && n->site == e->site && n->parent_address == (uint64_t)t->below
+		       ? n
+		       : NULL;
+}
