@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# runs beside others
 #
 # Tests pcce-encode and the linker wrapper on real links: kinds of ELF files, linkers, and all the
 # ways in which an encoding can fail.  After a failure the linked file must be unchanged.

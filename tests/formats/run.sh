@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# runs beside others
 #
 # Tests the formats of pcce-report that other programs read.  Such a program opens each format, and
 # its output is compared with golden output or with another format.  tests/report/generate.c makes

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# runs beside others
 #
 # Builds the fuzzers and runs them for a moment, with the same inputs each time, to check that they
 # still work.  `make fuzz` searches for mistakes.

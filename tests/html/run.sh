@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# runs beside others
 #
 # Tests the page of pcce-report --format=html in headless Chromium, with real clicks and keys.
 # browse.mjs uses recordings of tests/report/generate.c and pages of make_page.c.

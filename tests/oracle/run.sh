@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# runs beside others
 #
 # Runs programs one instruction at a time with tests/oracle/step.  After each instruction step
 # compares the decoded context with the true chain of calls.  Damaged programs show that it finds

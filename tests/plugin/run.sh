@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# runs beside others
 # Tests the GCC plugin.  Compiles the programs in programs/ in many ways.  Checks the site records
 # against the code (check_sites, and a disassembly for calls without record).  Runs the results,
 # which are not encoded, and compares them with builds without the plugin.  Prints TAP.

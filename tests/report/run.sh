@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# runs beside others
 #
 # Tests pcce-report on recordings that generate.c makes: every format against golden output,
 # options, damaged input, and the page in a browser if there is one.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# runs beside others
 #
 # Builds the tools with AddressSanitizer, LeakSanitizer and UBSan (make SAN=1), and runs the suites
 # that read and write files with them. `O=build-san tests/run` after

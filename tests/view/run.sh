@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# runs beside others
 #
 # Tests the interactive view of pcce-report, in a terminal of 80 columns and 24 lines that tmux
 # makes. It sends keys and compares the screen.  Nothing waits for a fixed time: a test repeats the
