@@ -227,10 +227,10 @@ struct pcce_rec_context {
 	struct pcce_sample sample; /* its time is that of the first sample */
 };
 
-/* More values of pcce_sample.flags, only in PCCE_REC_CONTEXT: */
+/* More values of pcce_sample.flags. Only in PCCE_REC_CONTEXT: */
 #define PCCE_SAMPLE_COLD 8192u
-/* The instruction is one of several in the innermost function, which may have other lines and other
- * inlined functions. */
+/* Only there and in PCCE_REC_SUM. The instruction is one of several in the innermost function,
+ * which may have other lines and other inlined functions. */
 #define PCCE_SAMPLE_IP_MIXED 16384u
 
 struct pcce_rec_end {

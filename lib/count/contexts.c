@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <pcce/datafile.h>
 #include "count/contexts.h"
 
 struct reader {
@@ -123,7 +124,7 @@ static int send_counter(struct reader *r, const struct pcce_count_counter *c, ui
 		.ip = source->plan->places[c->place - 1].vaddr + source->bias,
 		.id = c->id,
 		.ext = c->ext,
-		.flags = PCCE_SAMPLE_COUNTED | PCCE_SAMPLE_BY_CONTENT,
+		.flags = PCCE_SAMPLE_COUNTED | PCCE_SAMPLE_BY_CONTENT | PCCE_SAMPLE_IP_MIXED,
 		.n_entries = n,
 		.n_segments = (uint32_t)segments,
 		.n_below = top->depth ? (top->depth - 1) / PCCE_SEGMENT_ENTRIES : 0,

@@ -67,14 +67,22 @@ counts_are_true indirect -O0
 counts_are_true recursion -O2 -static
 
 # The program prints how often it entered functions, as "FUNCTION COUNT".
+#
+# A handler may interrupt a push into the last place of a segment.  Then its calls are marked as
+# "restoring" (lib/decode/locate.c), and it is not known how many of them are a function's.
 calls_add_up() { # NAME PROGRAM
-	local function calls
+	local function calls got all marked
 	check "$1: nothing is lost" bash -c "! grep -q lost '$2.got'"
-	check "$1: all contexts are exact" bash -c "! grep -q '\[[^s]' '$2.got'"
+	check "$1: all contexts are exact" bash -c "! grep -v '\[restoring\]' '$2.got' | grep -q '\[[^s]'"
+	read -r all marked < <(awk '{ all += $1 } /\[restoring\]/ { marked += $1 }
+		END { print all, marked + 0 }' "$2.got")
+	check "$1: $marked of $all are marked, at most one in 1,000" [ "$marked" -le $((all / 1000)) ]
 	while read -r function calls; do
-		is "$1: $function is entered $calls times" "$(awk -v f="$function" '
+		got=$(awk -v f="$function" '
 			{ n = split($2, frames, /[;:]/); if (frames[n - 2] == f) sum += $1 }
-			END { print sum + 0 }' "$2.got")" "$calls"
+			END { print sum + 0 }' "$2.got")
+		check "$1: $function is entered $calls times, of them $((calls - got)) marked" \
+			[ "$got" -le "$calls" -a "$((got + marked))" -ge "$calls" ]
 	done <"$2.out"
 }
 
@@ -168,6 +176,27 @@ check "pcce-compare finds a recording like itself" pcce-compare many.data many.d
 pcce-record --count --engine=empty -o empty.data -- ./many >empty.out 2>empty.err
 is "the empty engine: output" "$(cat empty.out)" "$(cat many.out)"
 is "the empty engine counts nothing" "$(stat_of empty.data taken)" 0
+
+# A function is entered as a whole: not in what is inlined at its beginning.
+cat >inlined.c <<'END'
+static inline __attribute__((always_inline)) int first(int n)
+{
+	return n * n * 3;
+}
+__attribute__((noinline)) static int outer(int n)
+{
+	return first(n) + 1;
+}
+int main(int argc, char **argv)
+{
+	(void)argv;
+	return outer(argc) - 4;
+}
+END
+check "inlined: builds" build inlined inlined.c -O1
+count inlined
+is "inlined: the function is entered" "$(pcce-report -q -i inlined.data --format=folded)" "main 1
+main;outer 1"
 
 # A library that is built with pcce, too: its contexts are marked, and the user is told.
 cat >lib.c <<'END'
