@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/message.h"
+#include "count/bursts.h"
 #include "hot/parameters.h"
 #include "record/record.h"
 #include "record/restorer.h"
@@ -22,7 +23,16 @@ const char *argp_program_version = "pcce-record " PCCE_VERSION;
 #define EVENT "cpu-clock"
 #define SAMPLER "auto"
 
-enum { OPT_VERIFY = 256, OPT_AGGREGATE, OPT_SIGNAL, OPT_FRAMES, OPT_HOT, OPT_COUNT, OPT_ENGINE };
+enum {
+	OPT_VERIFY = 256,
+	OPT_AGGREGATE,
+	OPT_SIGNAL,
+	OPT_FRAMES,
+	OPT_HOT,
+	OPT_COUNT,
+	OPT_ENGINE,
+	OPT_BURST
+};
 
 static const struct argp_option options[] = {
 	{"frequency", 'F', "HZ", 0, "Take HZ samples per second and thread (default: 999)", 0},
@@ -37,6 +47,8 @@ static const struct argp_option options[] = {
 	 "bounded memory: the default with --hot) or empty (count nothing, to measure the price) "
 	 "(--count)",
 	 0},
+	{"burst", OPT_BURST, "LENGTH/INTERVAL", OPTION_ARG_OPTIONAL,
+	 "Count only in bursts of LENGTH, one each INTERVAL (default: 2ms/20ms) (--count)", 0},
 	{"event", 'e', "EVENT", 0,
 	 "Sample on cpu-clock (default), task-clock, page-faults, context-switches, "
 	 "cpu-migrations, cycles, another event of the kernel, or a tracepoint as SYSTEM:NAME",
@@ -158,6 +170,16 @@ static const struct hot_parameters *option_hot(struct argp_state *state, const c
 	return p;
 }
 
+static const struct count_bursts *option_burst(struct argp_state *state, const char *arg)
+{
+	static struct count_bursts bursts;
+	struct error why;
+
+	if (count_bursts_parse(arg ? arg : COUNT_BURSTS, &bursts, &why))
+		message_usage(state, "cannot use --burst: %s", why.text);
+	return &bursts;
+}
+
 /* Refuses options that contradict each other. */
 static void check_record_options(struct argp_state *state, const struct record_options *o)
 {
@@ -165,6 +187,11 @@ static void check_record_options(struct argp_state *state, const struct record_o
 
 	if (o->engine && !o->count)
 		message_usage(state, "cannot use --engine without --count; add --count");
+	if (o->bursts && !o->count)
+		message_usage(state, "cannot use --burst without --count; add --count");
+	if (o->bursts && o->engine && !strcmp(o->engine, "empty"))
+		message_usage(state, "cannot use --burst with --engine=empty: leave out one of "
+				     "them");
 	if (o->count &&
 	    (o->frequency || o->period || o->target || o->restorer || o->verify || o->aggregate ||
 	     o->signal || strcmp(o->event, EVENT) || strcmp(o->sampler, SAMPLER)))
@@ -205,6 +232,9 @@ static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 			message_usage(state,
 				      "cannot use --engine=%s: it must be cct, hcct or empty", arg);
 		o->engine = arg;
+		break;
+	case OPT_BURST:
+		o->bursts = option_burst(state, arg);
 		break;
 	case 'e':
 		o->event = arg;
@@ -278,7 +308,7 @@ int main(int argc, char **argv)
 			o.engine = o.hot ? "hcct" : "cct";
 		if (!strcmp(o.engine, "hcct") && !o.hot)
 			o.hot = default_hot();
-		o.event = "calls";
+		o.event = o.bursts ? "calls in bursts" : "calls";
 		o.period = 1;
 	}
 	if (!o.frequency && !o.period)

@@ -60,9 +60,7 @@ KEEPS_REGISTERS __attribute__((noinline)) static void count_more(uint32_t place)
 		count_slowly(place);
 }
 
-/* Counts an entry into a function: place is 1 + the index of where it was entered; 0: it is
- * lost. */
-KEEPS_REGISTERS void count(uint32_t place)
+static inline void count_entry(uint32_t place)
 {
 	const struct pcce_page *p = page();
 	const struct thread *t = (const struct thread *)p->counting;
@@ -88,6 +86,21 @@ KEEPS_REGISTERS void count(uint32_t place)
 	return;
 more:
 	count_more(place);
+}
+
+/* Counts an entry into a function: place is 1 + the index of where it was entered; 0: it is
+ * lost. */
+KEEPS_REGISTERS void count(uint32_t place)
+{
+	count_entry(place);
+}
+
+KEEPS_REGISTERS void count_burst(uint32_t place)
+{
+	if (in_same_burst())
+		count_entry(place);
+	else
+		count_slowly(place);
 }
 
 KEEPS_REGISTERS void empty(uint32_t place)

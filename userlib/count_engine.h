@@ -65,6 +65,7 @@ struct thread {
 	struct pcce_count_block *node_block, *counter_block;
 	uint32_t number;
 	uint32_t trusted; /* 0: the whole stack must be checked */
+	uint32_t burst;	  /* pcce_count_area.burst when it counted last */
 	/* The stack below the current segment: its generation and its node. */
 	uint64_t below_generation;
 	struct pcce_count_node *below;
@@ -120,6 +121,17 @@ struct thread *new_thread(const struct pcce_page *p);
 struct thread *find_thread(struct pcce_page *p);
 /* Lets the fast way use it. */
 void continue_counting(struct thread *t, struct pcce_page *p);
+
+/*
+ * What was not counted between two bursts is missing in the shadow. So the first count of a thread
+ * in a burst takes the slow way, which checks the whole stack.
+ */
+static inline int in_same_burst(void)
+{
+	const struct thread *t = (const struct thread *)page()->counting;
+
+	return t && t->burst == area()->burst;
+}
 
 /* ---- indexes --------------------------------------------------------------------- */
 

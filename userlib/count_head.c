@@ -3,5 +3,6 @@
 #include <pcce/counting.h>
 
 __asm__("	.pushsection .head, \"a\", @progbits\n"
-	"	.quad 0x544e554f43434350, count, empty, count_hot, config, engine_end\n"
+	"	.quad 0x544e554f43434350, count, empty, count_hot, count_burst, count_hot_burst, "
+	"config, engine_end\n"
 	"	.popsection\n");

@@ -229,8 +229,7 @@ KEEPS_REGISTERS __attribute__((noinline)) static void count_more(uint32_t place)
 		count_slowly(place);
 }
 
-/* As count(). */
-KEEPS_REGISTERS void count_hot(uint32_t place)
+static inline void count_hot_entry(uint32_t place)
 {
 	const struct pcce_page *p = page();
 	struct thread *t = (struct thread *)p->counting;
@@ -253,4 +252,18 @@ KEEPS_REGISTERS void count_hot(uint32_t place)
 		return;
 more:
 	count_more(place);
+}
+
+/* As count(). */
+KEEPS_REGISTERS void count_hot(uint32_t place)
+{
+	count_hot_entry(place);
+}
+
+KEEPS_REGISTERS void count_hot_burst(uint32_t place)
+{
+	if (in_same_burst())
+		count_hot_entry(place);
+	else
+		count_slowly(place);
 }

@@ -221,8 +221,11 @@ struct thread *find_thread(struct pcce_page *p)
 
 void continue_counting(struct thread *t, struct pcce_page *p)
 {
-	if (p->counting != (uint64_t)t) {
+	uint32_t burst = area()->burst;
+
+	if (p->counting != (uint64_t)t || t->burst != burst) {
 		t->trusted = 0;
+		t->burst = burst;
 		p->counting = (uint64_t)t;
 	}
 }

@@ -61,8 +61,10 @@ struct pcce_count_area {
 	__u64 foreign;	 /* not 0: contexts lead through instrumented shared libraries */
 	__u64 old;	 /* not 0: the program's runtime is too old, and nothing was counted */
 	__u32 n_threads; /* atomic; may exceed PCCE_COUNT_THREADS */
-	__u32 reserved;
-	__u64 reserved2;
+	/* Written by pcce-record --burst: the number of the burst; 0 between two bursts, when the
+	 * code that calls the engine skips it. */
+	__u32 burst;
+	__u64 reserved;
 	struct pcce_count_node root; /* site: PCCE_MARK_WORD; all else is 0 */
 	struct pcce_count_thread thread[PCCE_COUNT_THREADS];
 };
@@ -108,6 +110,9 @@ struct pcce_count_head {
 	__u64 count; /* void count(u32 place): keeps all registers except flags */
 	__u64 empty; /* the same, and counts nothing */
 	__u64 hot;   /* the same, and each thread has pcce_count_config.counters */
+	/* count and hot for a program that is counted in bursts: */
+	__u64 count_burst;
+	__u64 hot_burst;
 	__u64 config;
 	__u64 end;
 };
@@ -131,7 +136,8 @@ PCCE_ASSERT_SIZE(pcce_count_node, PCCE_COUNT_UNIT);
 PCCE_ASSERT_SIZE(pcce_count_counter, PCCE_COUNT_UNIT);
 PCCE_ASSERT_SIZE(pcce_count_hot_node, 2 * PCCE_COUNT_UNIT);
 PCCE_ASSERT_SIZE(pcce_count_hot_counter, 2 * PCCE_COUNT_UNIT);
-PCCE_ASSERT_SIZE(pcce_count_head, 48);
+PCCE_ASSERT_OFFSET(pcce_count_area, burst, 52);
+PCCE_ASSERT_SIZE(pcce_count_head, 64);
 PCCE_ASSERT_SIZE(pcce_count_config, 56);
 
 #endif

@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/message.h"
+#include "count/bursts.h"
 #include "count/contexts.h"
 #include "count/inject.h"
 #include "encode/encode.h"
@@ -43,7 +44,10 @@ struct sampler {
 	pid_t pid;
 	bool counts; /* the engine is in the program */
 	bool empty;
-	uint64_t counters; /* of a thread; 0: as many as it needs */
+	uint64_t counters;	    /* of a thread; 0: as many as it needs */
+	struct count_bursts bursts; /* interval 0: count all the time */
+	struct burst_driver *driver;
+	struct burst_times times;
 	struct inject_result injected;
 	struct count_totals totals;
 };
@@ -137,6 +141,7 @@ static void close_program(struct sampler *s)
 
 static void count_destroy(struct sampler *s)
 {
+	burst_driver_stop(s->driver, &s->times);
 	if (s->area)
 		munmap(s->area, s->area_size);
 	if (s->area_fd >= 0)
@@ -191,6 +196,8 @@ static int count_prepare(const struct sampler_config *config, struct sampler **o
 	s->area_fd = -1;
 	s->empty = !strcmp(config->engine, "empty");
 	s->counters = config->counters;
+	if (config->bursts)
+		s->bursts = *config->bursts;
 	s->program = realpath(config->program, NULL);
 	if (!s->program)
 		s->program = strdup(config->program);
@@ -213,9 +220,20 @@ static int count_start(struct sampler *s, pid_t pid, struct error *why)
 	return inject_attach(pid, why);
 }
 
-static int count_released(struct sampler *s, struct error *why)
+/* Its offset in the engine. */
+static uint64_t engine_function(const struct sampler *s)
 {
 	const struct pcce_count_head *head = count_engine_head();
+
+	if (s->empty)
+		return head->empty;
+	if (s->counters)
+		return s->bursts.interval ? head->hot_burst : head->hot;
+	return s->bursts.interval ? head->count_burst : head->count;
+}
+
+static int count_released(struct sampler *s, struct error *why)
+{
 	const struct elf_segment *first = &s->elf.segments[0];
 	const struct elf_segment *last = &s->elf.segments[s->elf.n_segments - 1];
 	struct inject_request request = {
@@ -224,16 +242,20 @@ static int count_released(struct sampler *s, struct error *why)
 		.first = first->vaddr,
 		.end = last->vaddr + last->memory_size,
 		.tpoff = s->table.head->tpoff,
-		.function = s->empty	  ? head->empty
-			    : s->counters ? head->hot
-					  : head->count,
+		.function = engine_function(s),
 		.counters = s->counters,
+		.bursts = s->bursts.interval,
 		.area = s->area_fd,
 		.area_size = s->area_size,
 	};
 	int err;
 
 	s->area->size = s->area_size;
+	if (s->bursts.interval) {
+		s->driver = burst_driver_start(&s->bursts, &s->area->burst);
+		if (!s->driver)
+			return error_memory(why);
+	}
 	err = inject(s->pid, &request, &s->injected, why);
 	if (err)
 		return err;
@@ -249,8 +271,8 @@ static int count_released(struct sampler *s, struct error *why)
 
 static int count_poll(struct sampler *s, const struct sampler_sink *sink, int timeout_ms)
 {
-	(void)s;
 	(void)sink;
+	(void)s;
 	poll(NULL, 0, timeout_ms);
 	return 0;
 }
@@ -318,6 +340,8 @@ static int count_stop(struct sampler *s, const struct sampler_sink *sink)
 
 	if (!s->counts)
 		return 0;
+	burst_driver_stop(s->driver, &s->times);
+	s->driver = NULL;
 	err = send_process(s, sink, s->pid, sending.time);
 	if (!err)
 		err = count_read(&source, &to, &s->totals);
@@ -335,6 +359,9 @@ static void count_account(struct sampler *s, struct sampler_due *due)
 {
 	due->known = s->counts && !s->empty;
 	due->due = s->totals.calls + s->area->lost + s->totals.damaged;
+	due->bursts = s->times.n;
+	due->burst_ns = s->times.counted;
+	due->ns = s->times.all;
 }
 
 static const char *count_why_nothing(const struct sampler *s)

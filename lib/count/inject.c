@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,7 +209,7 @@ static int write_code(struct target *t, const struct count_plan *plan, const str
 		      uint64_t at, const struct pcce_count_config *config)
 {
 	const struct pcce_count_head *head = count_engine_head();
-	size_t size = count_plan_stubs_size(plan);
+	size_t size = count_plan_stubs_size(plan, l->burst);
 	uint8_t *stubs = malloc(size + 1);
 	int err;
 
@@ -228,11 +229,12 @@ static int fill_process(struct target *t, const struct inject_request *r, struct
 			struct error *why)
 {
 	const struct pcce_count_head *head = count_engine_head();
-	uint64_t size = (head->end + count_plan_stubs_size(r->plan) + PAGE - 1) & -PAGE, entry = 0;
+	uint64_t size = (head->end + count_plan_stubs_size(r->plan, r->bursts) + PAGE - 1) & -PAGE,
+		 entry = 0;
 	struct pcce_count_config config = {
 		.memory_size = MEMORY_SIZE, .tpoff = r->tpoff, .counters = r->counters};
-	struct count_layout layout;
-	int64_t at, memory, area;
+	struct count_layout layout = {0};
+	int64_t at, memory, area, burst = 0;
 	int err = read_entry_point(t, &entry);
 
 	if (err)
@@ -246,11 +248,16 @@ static int fill_process(struct target *t, const struct inject_request *r, struct
 	if (failed(memory))
 		return error_set(why, (int)memory, "the program may not map memory: %s",
 				 strerror((int)-memory));
-	at = map_near(t, r->first + layout.bias, r->end + layout.bias, size);
-	if (failed(at))
+	at = map_near(t, r->first + layout.bias, r->end + layout.bias,
+		      size + (r->bursts ? PAGE : 0));
+	/* The page behind the stubs is the area's first one, where the code can reach it. */
+	if (!failed(at) && r->bursts)
+		burst = remote_map(t, (uint64_t)at + size, PAGE, PROT_READ, MAP_SHARED | MAP_FIXED,
+				   r->area);
+	if (failed(at) || failed(burst))
 		return error_set(why, (int)at,
 				 "there is no room for the counting code near the program: %s",
-				 strerror((int)-at));
+				 strerror((int)-(failed(at) ? at : burst)));
 	if (remote_call(t, SYS_madvise, (uint64_t)memory, config.memory_size, MADV_WIPEONFORK, 0,
 			0))
 		return error_set(why, -ENOSYS, "the kernel is too old; Linux 4.14 is needed");
@@ -263,6 +270,8 @@ static int fill_process(struct target *t, const struct inject_request *r, struct
 	config.text_end = r->plan->text_end + layout.bias;
 	layout.engine = (uint64_t)at + r->function;
 	layout.stubs = (uint64_t)at + head->end;
+	if (r->bursts)
+		layout.burst = (uint64_t)burst + offsetof(struct pcce_count_area, burst);
 	err = write_code(t, r->plan, &layout, (uint64_t)at, &config);
 	return err ? error_set(why, err, "the program's code cannot be changed: %s", strerror(-err))
 		   : 0;

@@ -8,6 +8,8 @@
 #include "elf/x86.h"
 
 #define JUMP 5 /* bytes: jmp rel32 */
+#define TEST 7 /* bytes: cmpl $0, rel32(%rip) */
+#define JE 6   /* bytes: je rel32 */
 #define KEEP 2 /* bytes: jne over the instruction that sets the id */
 #define JMP_REL32 0xe9
 #define CALL_REL32 0xe8
@@ -219,14 +221,19 @@ void count_plan_free(struct count_plan *p)
 
 /* ---- stubs ----------------------------------------------------------------------- */
 
+static size_t stub_size(bool bursts)
+{
+	return bursts ? COUNT_BURST_STUB : COUNT_STUB;
+}
+
 /* Behind the stubs of all places are those for slots that keep the id. */
-size_t count_plan_stubs_size(const struct count_plan *p)
+size_t count_plan_stubs_size(const struct count_plan *p, bool bursts)
 {
 	size_t n = p->n_places;
 
 	for (size_t i = 0; i < p->n_places; i++)
 		n += p->places[i].keeps;
-	return n * COUNT_STUB;
+	return n * stub_size(bursts);
 }
 
 static uint8_t *put_branch(uint8_t *to, uint64_t address, uint8_t opcode, uint64_t target)
@@ -238,42 +245,57 @@ static uint8_t *put_branch(uint8_t *to, uint64_t address, uint8_t opcode, uint64
 	return to + JUMP;
 }
 
+/* Goes on at the place if there is no burst. */
+static uint8_t *put_test(uint8_t *to, uint64_t address, uint64_t burst, uint64_t place)
+{
+	int32_t flag = (int32_t)(burst - (address + TEST)),
+		rel = (int32_t)(place - (address + TEST + JE));
+
+	memcpy(to, (const uint8_t[]){0x83, 0x3d}, 2); /* cmpl $0, flag(%rip) */
+	memcpy(to + 2, &flag, sizeof(flag));
+	to[TEST - 1] = 0;
+	memcpy(to + TEST, (const uint8_t[]){0x0f, 0x84}, 2); /* je place */
+	memcpy(to + TEST + 2, &rel, sizeof(rel));
+	return to + TEST + JE;
+}
+
 /* Counts, and goes on at the place. */
-static void put_count(uint8_t *to, uint64_t address, uint32_t number, uint64_t engine,
+static void put_count(uint8_t *to, uint64_t address, uint32_t number, const struct count_layout *l,
 		      uint64_t place)
 {
 	uint8_t *start = to;
 
+	if (l->burst)
+		to = put_test(to, address, l->burst, place);
 	*to++ = 0x57; /* push %rdi */
 	*to++ = 0xbf; /* mov $number, %edi */
 	memcpy(to, &number, sizeof(number));
 	to += sizeof(number);
-	to = put_branch(to, address + (uint64_t)(to - start), CALL_REL32, engine);
+	to = put_branch(to, address + (uint64_t)(to - start), CALL_REL32, l->engine);
 	*to++ = 0x5f; /* pop %rdi */
 	put_branch(to, address + (uint64_t)(to - start), JMP_REL32, place);
 }
 
 void count_plan_stubs(const struct count_plan *p, const struct count_layout *l, uint8_t *out)
 {
-	size_t extra = p->n_places;
+	size_t extra = p->n_places, size = stub_size(l->burst);
 
-	memset(out, 0xcc, count_plan_stubs_size(p));
+	memset(out, 0xcc, count_plan_stubs_size(p, l->burst));
 	for (size_t i = 0; i < p->n_places; i++) {
 		const struct count_place *place = &p->places[i];
-		uint64_t at = l->stubs + i * COUNT_STUB, body = place->vaddr + l->bias;
-		uint8_t *to = out + i * COUNT_STUB;
+		uint64_t at = l->stubs + i * size, body = place->vaddr + l->bias;
+		uint8_t *to = out + i * size;
 
 		memcpy(to, place->set_id, COUNT_SET_ID);
-		put_count(to + COUNT_SET_ID, at + COUNT_SET_ID, (uint32_t)i + 1, l->engine, body);
+		put_count(to + COUNT_SET_ID, at + COUNT_SET_ID, (uint32_t)i + 1, l, body);
 		if (!place->keeps)
 			continue;
 		/* jne 1f; jmp to the stub; 1: lost */
-		to = out + extra * COUNT_STUB;
+		to = out + extra * size;
 		to[0] = 0x75;
 		to[1] = JUMP;
-		put_branch(to + KEEP, l->stubs + extra * COUNT_STUB + KEEP, JMP_REL32, at);
-		put_count(to + KEEP + JUMP, l->stubs + extra * COUNT_STUB + KEEP + JUMP, 0,
-			  l->engine, body);
+		put_branch(to + KEEP, l->stubs + extra * size + KEEP, JMP_REL32, at);
+		put_count(to + KEEP + JUMP, l->stubs + extra * size + KEEP + JUMP, 0, l, body);
 		extra++;
 	}
 }
@@ -282,7 +304,7 @@ int count_plan_patch(const struct count_plan *p, const struct count_layout *l,
 		     int (*write)(void *ctx, uint64_t address, const void *bytes, size_t n),
 		     void *ctx)
 {
-	size_t extra = p->n_places;
+	size_t extra = p->n_places, size = stub_size(l->burst);
 	int err = 0;
 
 	for (size_t i = 0; !err && i < p->n_places; i++) {
@@ -296,13 +318,13 @@ int count_plan_patch(const struct count_plan *p, const struct count_layout *l,
 			at -= KEEP;
 			stub = extra++;
 		}
-		put_branch(jump, at, JMP_REL32, l->stubs + stub * COUNT_STUB);
+		put_branch(jump, at, JMP_REL32, l->stubs + stub * size);
 		err = write(ctx, at, jump, sizeof(jump));
 	}
 	for (size_t i = 0; !err && i < p->n_distances; i++) {
 		const struct count_distance *d = &p->distances[i];
 		uint64_t at = d->vaddr + l->bias, relay = d->relay + l->bias;
-		uint64_t stub = l->stubs + d->place * (uint64_t)COUNT_STUB + COUNT_SET_ID;
+		uint64_t stub = l->stubs + d->place * (uint64_t)size + COUNT_SET_ID;
 		int32_t rel = (int32_t)(stub - (at + sizeof(rel)));
 		int8_t near = (int8_t)(relay - (at + sizeof(near)));
 		uint8_t jump[JUMP];

@@ -23,8 +23,9 @@
 #include "elf/encoding_table.h"
 #include "elf/module.h"
 
-#define COUNT_STUB 32	/* bytes */
-#define COUNT_SET_ID 13 /* bytes of the instruction that sets the id */
+#define COUNT_STUB 32	    /* bytes */
+#define COUNT_BURST_STUB 64 /* of one that counts in bursts only */
+#define COUNT_SET_ID 13	    /* bytes of the instruction that sets the id */
 
 struct count_place {
 	uint64_t vaddr;
@@ -54,13 +55,16 @@ int count_plan_make(const struct elf_module *m, const struct encoding_table *t,
 		    struct count_plan *out, struct error *why);
 void count_plan_free(struct count_plan *p);
 
-/* Bytes of all stubs. */
-size_t count_plan_stubs_size(const struct count_plan *p);
-
-/* Where things are in the process. bias: run-time address - link-time address. */
+/*
+ * Where things are in the process. bias: run-time address - link-time address; burst: where
+ * pcce_count_area.burst is, 0 if the engine is always called.
+ */
 struct count_layout {
-	uint64_t bias, stubs, engine;
+	uint64_t bias, stubs, engine, burst;
 };
+
+/* Bytes of all stubs. */
+size_t count_plan_stubs_size(const struct count_plan *p, bool bursts);
 
 /* Makes the stubs. */
 void count_plan_stubs(const struct count_plan *p, const struct count_layout *l, uint8_t *out);

@@ -696,6 +696,7 @@ int record_run(const struct record_options *o)
 		.aggregate = o->aggregate,
 		.signal = o->signal,
 		.engine = o->engine,
+		.bursts = o->bursts,
 		.counters = o->count && o->hot ? hot_counters(o->hot->epsilon) : 0,
 	};
 	char *program = NULL;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct count_bursts;
 struct hot_parameters;
 struct restorer_ops;
 
@@ -22,6 +23,7 @@ struct record_options {
 	const struct hot_parameters *hot; /* NULL: keep all samples */
 	bool count;			  /* calls, instead of taking samples */
 	const char *engine; /* that counts: "cct", "hcct" (needs hot) or "empty"; else NULL */
+	const struct count_bursts *bursts;   /* of count; NULL: count all the time */
 	const struct restorer_ops *restorer; /* NULL: do not restore frames */
 	bool all_frames; /* also whole stacks of threads that are not instrumented */
 };

@@ -106,7 +106,13 @@ static void print_count_summary(const struct record_summary *s)
 		return;
 	format_count(n, sizeof(n), s->samples);
 	format_bytes(size, sizeof(size), s->bytes);
-	say("%s calls, %s to %s", n, size, s->options->output);
+	if (s->options->bursts)
+		say("%s calls in %llu bursts, %.1f%% of the time, %s to %s", n,
+		    (unsigned long long)s->due->bursts,
+		    s->due->ns ? 100.0 * (double)s->due->burst_ns / (double)s->due->ns : 0, size,
+		    s->options->output);
+	else
+		say("%s calls, %s to %s", n, size, s->options->output);
 }
 
 void record_print_summary(const struct record_summary *s)

@@ -31,6 +31,7 @@ struct sampler_config {
 	int signal;	    /* of the self sampler; 0: its default */
 	const char *engine; /* of --count: "cct", "hcct" or "empty"; NULL: take samples */
 	uint64_t counters;  /* of a thread, with "hcct" */
+	const struct count_bursts *bursts; /* of --count; NULL: count all the time */
 };
 
 /* Receives what a sampler delivers. Pointers are valid only during the call. Each function returns
@@ -63,6 +64,8 @@ struct sampler_due {
 	uint64_t due;	 /* samples, by the clock or the counter of the event */
 	uint64_t merged; /* samples that are in the weights of others */
 	uint64_t kernel; /* samples not taken: the thread was in the kernel */
+	/* Of a count in bursts: their number, their time, and all time. */
+	uint64_t bursts, burst_ns, ns;
 };
 
 struct sampler;

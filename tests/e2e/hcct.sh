@@ -63,39 +63,7 @@ for workload in asm_calls exceptions fork indirect longjmp mutual origins recurs
 	fi
 done
 
-# A tree of calls without hot contexts, as a random number generator chooses them.
-cat >tree.c <<'END'
-#include <stdio.h>
-static unsigned int state = 1, calls;
-static unsigned int below(unsigned int n)
-{
-	state = state * 1103515245u + 12345;
-	return (state >> 16) % n;
-}
-static void go(int n);
-#define F(name) __attribute__((noinline)) static void name(int n) { calls++; go(n); __asm__ volatile(""); }
-F(a) F(b) F(c) F(d)
-static void go(int n)
-{
-	static void (*const by_pointer)(int) = d;
-	if (n <= 0)
-		return;
-	switch (below(5)) {
-	case 0: a(n - 1); a(n - 2); break;
-	case 1: b(n - 1); break;
-	case 2: by_pointer(n - 1); break;
-	default: c(n - 1); b(n - 3);
-	}
-}
-int main(void)
-{
-	for (int i = 0; i < 1500; i++)
-		a(16);
-	printf("%u\n", calls);
-	return 0;
-}
-END
-if build tree tree.c -O1; then
+if build tree "$top/tests/e2e/count/tree.c" -O1; then
 	within_bounds "a flat tree" "0.3,0.01 0.01,0.001 0.0001" ./tree
 	check "a flat tree: there were more contexts than counters" \
 		[ "$(stat_of exact.data unique_contexts)" -gt 50000 ]

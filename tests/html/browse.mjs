@@ -55,7 +55,7 @@ await test('a click on a frame zooms to it; Back, Escape and the button show mor
 	await page.click('#details-toggle');
 	await clickGraph(page, 0.3, 2);
 	is(await selected(page), 'parse');
-	like(page.url(), /z=\d+/);
+	await until(page, /z=\d+/, () => page.url());
 	/* parse fills the whole width now, and step, inlined, is under it */
 	await hoverGraph(page, 0.98, 2);
 	like(await status(page), /^parse · 56 \(64\.4%\) · self 0%/);
@@ -89,7 +89,7 @@ await test('the graph is used with keys alone', () => with_('small.html', '', as
 	await press(page, 'Escape', 'Home');
 	like(await status(page), /^all/);
 	await press(page, 'u');
-	like(page.url(), /u=1/);
+	await until(page, /u=1/, () => page.url());
 	await press(page, 'ArrowUp');
 	like(await status(page), /^main/, 'growing upwards, the callee is above:');
 	await press(page, 'i');
@@ -194,7 +194,7 @@ await test('the call tree opens, closes and follows the heaviest way', () => wit
 	await press(page, 'Home', 'x');
 	like(await page.locator('.line.current .text').innerText(), /^eval/);
 	await press(page, 'Enter');
-	like(page.url(), /z=/);
+	await until(page, /z=/, () => page.url());
 	is(await page.locator('canvas.graph').count(), 1, 'back in the flame graph:');
 }));
 

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Turns the counting on and off: see bursts.h. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+#include "count/bursts.h"
+
+#define NS_PER_SECOND 1000000000ULL
+#define LEAST 10000 /* ns: below, the sleeps of the recorder last longer */
+
+struct burst_driver {
+	struct count_bursts bursts;
+	uint32_t *flag;
+	pthread_t thread;
+	int stop; /* an eventfd that is written to end the thread */
+	bool on;
+	uint64_t edge, last; /* ns: the next change is due; the last burst began */
+	struct burst_times times;
+};
+
+static int not_bursts(struct error *why, const char *text, const char *what)
+{
+	return error_set(why, -EINVAL, "'%s' %s", text, what);
+}
+
+/* Parses a time, and returns what follows; NULL: it is none. */
+static const char *parse_time(const char *text, uint64_t *ns)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = {{"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+	char *end;
+	double n = strtod(text, &end);
+
+	for (size_t i = 0; end != text && i < sizeof(units) / sizeof(units[0]); i++) {
+		size_t length = strlen(units[i].name);
+
+		if (strncmp(end, units[i].name, length) || !(n > 0) || n * units[i].ns > 1e18)
+			continue;
+		*ns = (uint64_t)llround(n * units[i].ns);
+		return end + length;
+	}
+	return NULL;
+}
+
+int count_bursts_parse(const char *text, struct count_bursts *out, struct error *why)
+{
+	const char *end = parse_time(text, &out->length);
+
+	if (!end || *end != '/')
+		return not_bursts(why, text, "is not LENGTH/INTERVAL, such as 2ms/20ms");
+	end = parse_time(end + 1, &out->interval);
+	if (!end || *end)
+		return not_bursts(why, text,
+				  "has an INTERVAL that is not a number with us, ms or s");
+	if (out->length < LEAST)
+		return not_bursts(why, text, "has a LENGTH below 10us");
+	if (out->interval < out->length + LEAST)
+		return not_bursts(why, text, "has an INTERVAL that is not 10us above LENGTH");
+	return 0;
+}
+
+static uint64_t monotonic(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec;
+}
+
+/* A burst has a number, which is not 0. */
+static void turn_on(struct burst_driver *d, uint64_t now)
+{
+	uint32_t number = (uint32_t)++d->times.n;
+
+	__atomic_store_n(d->flag, number ? number : 1, __ATOMIC_RELEASE);
+	d->on = true;
+	d->last = now;
+	d->edge = now + d->bursts.length;
+}
+
+static void turn_off(struct burst_driver *d, uint64_t now)
+{
+	__atomic_store_n(d->flag, 0, __ATOMIC_RELEASE);
+	d->on = false;
+	d->times.counted += now - d->last;
+	d->edge = d->last + d->bursts.interval;
+}
+
+static void *drive(void *arg)
+{
+	struct burst_driver *d = arg;
+	uint64_t now = monotonic(), begun = now;
+	struct pollfd stop = {.fd = d->stop, .events = POLLIN};
+
+	/* Sleeps that are 0.05 ms longer would be too long. */
+	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+	turn_on(d, now);
+	for (;;) {
+		uint64_t rest = d->edge > now ? d->edge - now : 0;
+		struct timespec t = {.tv_sec = (time_t)(rest / NS_PER_SECOND),
+				     .tv_nsec = (long)(rest % NS_PER_SECOND)};
+		int n = ppoll(&stop, 1, &t, NULL);
+
+		now = monotonic();
+		if (n)
+			break;
+		if (now < d->edge)
+			continue;
+		if (d->on)
+			turn_off(d, now);
+		else
+			turn_on(d, now);
+	}
+	if (d->on)
+		turn_off(d, now);
+	d->times.all = now - begun;
+	return NULL;
+}
+
+struct burst_driver *burst_driver_start(const struct count_bursts *bursts, uint32_t *flag)
+{
+	struct burst_driver *d = calloc(1, sizeof(*d));
+	sigset_t all, before;
+	int err;
+
+	if (!d)
+		return NULL;
+	*d = (struct burst_driver){.bursts = *bursts, .flag = flag};
+	d->stop = eventfd(0, EFD_CLOEXEC);
+	/* Signals are for the recorder's own thread. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = d->stop < 0 ? -errno : pthread_create(&d->thread, NULL, drive, d);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!err)
+		return d;
+	if (d->stop >= 0)
+		close(d->stop);
+	free(d);
+	return NULL;
+}
+
+void burst_driver_stop(struct burst_driver *d, struct burst_times *out)
+{
+	if (!d)
+		return;
+	eventfd_write(d->stop, 1);
+	pthread_join(d->thread, NULL);
+	*out = d->times;
+	close(d->stop);
+	free(d);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Counts in bursts (static bursting of "Mining hot calling contexts in small space"): the recorder
+ * turns the counting on for a while, and then off, all the time. The program's state is always
+ * right, so a burst can begin at any call.
+ */
+#ifndef PCCE_COUNT_BURSTS_H
+#define PCCE_COUNT_BURSTS_H
+
+#include <stdint.h>
+#include "base/error.h"
+
+struct count_bursts {
+	uint64_t length, interval; /* ns; 0 < length < interval */
+};
+
+#define COUNT_BURSTS "2ms/20ms" /* the default */
+
+/* Parses "LENGTH/INTERVAL", numbers with a unit: us, ms or s. 0, or -EINVAL with a fragment that
+ * begins with the text. */
+int count_bursts_parse(const char *text, struct count_bursts *out, struct error *why);
+
+/* What turns the counting on and off: a thread, so that nothing else delays it. */
+struct burst_driver;
+
+/* flag: pcce_count_area.burst, which must outlive the driver. The first burst begins. NULL: no
+ * memory, thread or descriptor. */
+struct burst_driver *burst_driver_start(const struct count_bursts *bursts, uint32_t *flag);
+
+struct burst_times {
+	uint64_t n;	  /* bursts that have begun */
+	uint64_t counted; /* ns, of all bursts */
+	uint64_t all;	  /* ns */
+};
+
+/* Ends it, and frees it. driver may be NULL. */
+void burst_driver_stop(struct burst_driver *driver, struct burst_times *out);
+
+#endif

@@ -1,0 +1,99 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# seconds: 600
+#
+# pcce-record --count --burst: calls are counted in bursts.  A burst begins at any instruction, with
+# any stack.  Each context must be one of the exact tree, and have no more calls than there.
+
+. "$(dirname "$0")/../lib.sh"
+. "$top/tests/e2e/hot/bounds.sh"
+cd "$scratch" || exit 1
+workloads=$top/tests/workloads
+
+# build PROGRAM SOURCE FLAG...
+build() {
+	local program=$1 source=$2 compiler=$CC
+	shift 2
+	case $source in *.cc) compiler=$CXX ;; esac
+	# shellcheck disable=SC2046 # lists of flags
+	$compiler $(sed -n 's/^ \* flags: *//p' "$source" | sed 's/-O[0-9s]//g') "$@" \
+		-I"$top/include" -I"$top/userlib" -I"$workloads" -g $(pcce-config --cflags) \
+		"$source" $(pcce-config --ldflags) -o "$program" 2>build.log
+}
+
+# count DATA OPTIONS COMMAND...: the command's output is in DATA.out
+count() {
+	local data=$1 options=$2
+	shift 2
+	rm -f "$data"
+	# shellcheck disable=SC2086
+	timeout -k 5 300 pcce-record --count $options -o "$data" -- "$@" >"$data.out" \
+		2>"$data.err" </dev/null
+	echo $? >"$data.status"
+}
+
+# in_bursts NAME BURSTS COMMAND...
+in_bursts() {
+	local name=$1 bursts=$2 b
+	shift 2
+	count exact.data --engine=cct "$@"
+	counts exact.data >exact.counts
+	for b in $bursts; do
+		count burst.data "${b/,/ }" "$@"
+		is "$name, $b: status and output" "$(cat burst.data.status burst.data.out)" \
+			"$(cat exact.data.status exact.data.out)"
+		counts burst.data | grep -v '\[cold\]$' >burst.counts
+		is "$name, $b: $(wc -l <burst.counts) contexts are there, with no more calls" "$(awk '
+			{ n = $1; sub(/^[0-9]+ [0-9]+ /, "") }
+			NR == FNR { exact[$0] = n; next }
+			n > exact[$0] + 0 { print n, "of", exact[$0] + 0, $0 }' exact.counts burst.counts |
+			head -n 5)" ""
+		is "$name, $b: all are exact" "$(stat_of burst.data undecodable)" \
+			"$(stat_of exact.data undecodable)"
+		is "$name, $b: nothing is lost" "$(stat_of burst.data lost)" 0
+		check "$name, $b: $(stat_of burst.data taken) of $(stat_of exact.data taken) calls" \
+			[ "$(stat_of burst.data taken)" -ge "$least" -a \
+			"$(stat_of burst.data taken)" -le "$(stat_of exact.data taken)" ]
+	done
+}
+
+build tree "$top/tests/e2e/count/tree.c" -O1
+least=1000
+in_bursts "a flat tree" "--burst=0.1ms/0.3ms --burst=0.2ms/2ms,--hot=0.001 --burst=20us/50us" \
+	./tree 150000 6
+
+# These are short, so few bursts are in them, and each run has others.
+least=0
+for workload in exceptions fork indirect longjmp mutual recursion setjmp tailcalls threads; do
+	if build "$workload" "$(echo "$workloads/$workload".c*)" -O2 -DPCCE_STEPPED; then
+		in_bursts "$workload" "--burst=20us/40us --burst=10us/30us --burst=20us/40us,--hot=0.01" \
+			"./$workload"
+	else
+		not_ok "$workload: builds" build.log
+	fi
+done
+
+# ---- options -------------------------------------------------------------------------------
+
+count burst.data --burst ./tree 150000 6
+check "the number and share of bursts are told" grep -q \
+	'calls in [0-9]* bursts, [0-9.]*% of the time' burst.data.err
+check "the event is told" bash -c \
+	"pcce-report -q -i burst.data --format=json | grep -q '^\"event\":\"calls in bursts\"'"
+is "bad options are refused" "$(for bursts in 2 2ms 2ms/ 2ms/2 x/y 2ms/1ms 1us/1ms 0ms/1ms; do
+	pcce-record --count --burst="$bursts" -o none.data -- ./tree 2>&1 | head -n 1
+done
+pcce-record --burst -o none.data -- ./tree 2>&1 | head -n 1
+pcce-record --count --engine=empty --burst -o none.data -- ./tree 2>&1 | head -n 1)" \
+	"pcce-record: cannot use --burst: '2' is not LENGTH/INTERVAL, such as 2ms/20ms
+pcce-record: cannot use --burst: '2ms' is not LENGTH/INTERVAL, such as 2ms/20ms
+pcce-record: cannot use --burst: '2ms/' has an INTERVAL that is not a number with us, ms or s
+pcce-record: cannot use --burst: '2ms/2' has an INTERVAL that is not a number with us, ms or s
+pcce-record: cannot use --burst: 'x/y' is not LENGTH/INTERVAL, such as 2ms/20ms
+pcce-record: cannot use --burst: '2ms/1ms' has an INTERVAL that is not 10us above LENGTH
+pcce-record: cannot use --burst: '1us/1ms' has a LENGTH below 10us
+pcce-record: cannot use --burst: '0ms/1ms' is not LENGTH/INTERVAL, such as 2ms/20ms
+pcce-record: cannot use --burst without --count; add --count
+pcce-record: cannot use --burst with --engine=empty: leave out one of them"
+
+done_testing
