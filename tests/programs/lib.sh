@@ -25,6 +25,7 @@
 #   NAME.sh --elf                    prints the executable's name in that directory
 #   NAME.sh --verify N               TAP: only the check against the real stack, at least N samples
 #   NAME.sh --frames N               TAP: only the check of restored frames, at least N samples
+#   NAME.sh --counts N               TAP: only the check of counted calls; N is not used
 #
 # VARIANT is plain, pcce, or another name.  Another variant is built with the flags $variant_c and
 # $variant_ld (bench/ does this).
@@ -33,6 +34,7 @@
 # has changed.
 
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+. "$top/tests/e2e/hot/bounds.sh"
 
 here=$(cd "$(dirname "$0")" && pwd)
 programs=$out/programs
@@ -244,6 +246,35 @@ frames_at_least() {
 	check "... and few end early" test $((some * 20)) -le $((whole + 20))
 }
 
+count_calls() { # DATA OPTION...
+	local data=$1
+	shift
+	workload pcce "$data.out" pcce-record -q --count "$@" -o "$data" -- &&
+		cmp -s "$data.out" "$scratch/want"
+}
+
+# counts_hold NAME: counts of hot contexts in bounded memory are within their bounds
+counts_hold() {
+	local p all=$scratch/all some=$scratch/some
+	if ! count_calls "$all"; then
+		not_ok "$1: calls are counted" "$all.out.err"
+		return
+	fi
+	counts "$all" >"$all.counts"
+	is "$1: all contexts are exact" "$(stat_of "$all" undecodable)" 0
+	for p in 0.01,0.002 0.0001; do
+		if ! count_calls "$some" --hot=$p; then
+			not_ok "$1, $p: calls are counted" "$some.out.err"
+			continue
+		fi
+		counts "$some" >"$some.counts"
+		bounds_hold "$1, $p: counts are within their bounds ($(stat_of "$some" taken) calls in $(
+			stat_of "$all" unique_contexts) contexts, $(
+			stat_of "$some" unique_contexts) are kept)" \
+			"$all.counts" "$some.counts" "${p%,*}"
+	done
+}
+
 # Ends the tests if one of them fails.
 build_both() {
 	local variant
@@ -299,6 +330,11 @@ program_main() {
 
 	if [ "${1-}" = --frames ]; then
 		frames_at_least "$name: restored frames agree with the context" "$2"
+		done_testing
+	fi
+
+	if [ "${1-}" = --counts ]; then
+		counts_hold "$name"
 		done_testing
 	fi
 
