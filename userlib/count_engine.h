@@ -65,6 +65,7 @@ struct thread {
 	struct pcce_count_block *node_block, *counter_block;
 	uint32_t number;
 	uint32_t trusted; /* 0: the whole stack must be checked */
+	uint32_t place;	  /* that is being counted; 0: none, or it has just begun or ended */
 	uint32_t burst;	  /* pcce_count_area.burst when it counted last */
 	/* The stack below the current segment: its generation and its node. */
 	uint64_t below_generation;
@@ -72,10 +73,9 @@ struct thread {
 	/* Of a bounded number of counters: */
 	struct hot *hot;
 	struct thread *inner; /* for handlers that interrupt this one while it counts */
-	uint64_t position;    /* pcce_page.position where it counted last */
-	uint32_t busy, changes;
-	uint32_t left;	   /* those of the same thread that were left before */
-	uint32_t switched; /* the thread has had several stacks */
+	uint64_t state;	      /* see count_hot.c */
+	uint32_t changes;     /* its counters and nodes are being changed */
+	uint32_t switched;    /* the thread has had several stacks */
 };
 
 extern struct pcce_count_config config __attribute__((visibility("hidden")));
@@ -119,18 +119,23 @@ struct thread *new_thread(const struct pcce_page *p);
 /* What pcce_page.counted names, which is 1 in a thread that has not counted yet. What it names
  * after a fork is zeros. NULL: no memory, or the program's runtime is too old. */
 struct thread *find_thread(struct pcce_page *p);
-/* Lets the fast way use it. */
-void continue_counting(struct thread *t, struct pcce_page *p);
+/* Lets the fast way use it. burst: as read before; 0 if there are no bursts. */
+void continue_counting(struct thread *t, struct pcce_page *p, uint32_t burst);
 
 /*
  * What was not counted between two bursts is missing in the shadow. So the first count of a thread
- * in a burst takes the slow way, which checks the whole stack.
+ * in a burst takes the slow way, which checks the whole stack. burst is not 0.
  */
-static inline int in_same_burst(void)
+static inline int has_counted_in(uint32_t burst)
 {
 	const struct thread *t = (const struct thread *)page()->counting;
 
-	return t && t->burst == area()->burst;
+	return t && t->burst == burst;
+}
+
+static inline uint32_t current_burst(void)
+{
+	return __atomic_load_n(&area()->burst, __ATOMIC_RELAXED);
 }
 
 /* ---- indexes --------------------------------------------------------------------- */
@@ -158,8 +163,12 @@ void remove_from_index(struct index *x, const void *u, enum indexed kind);
 static inline struct pcce_count_counter *
 find_counter(const struct index *x, uint64_t node_and_place, uint64_t id, uint64_t ext)
 {
-	uint32_t i = (uint32_t)(hash_counter(node_and_place, id, ext) >> x->shift);
+	uint32_t i;
 
+	/* A handler may have forked: then all is zeros in the child. */
+	if (!x)
+		return NULL;
+	i = (uint32_t)(hash_counter(node_and_place, id, ext) >> x->shift) & x->mask;
 	for (; x->slot[i]; i = (i + 1) & x->mask) {
 		struct pcce_count_counter *c = unit(x->slot[i]);
 
@@ -184,8 +193,11 @@ static inline const struct pcce_entry *current_base(const struct pcce_page *p, u
 void keep_node(const struct thread *t, struct pcce_count_node *n);
 void release_node(struct thread *t, struct pcce_count_node *n);
 
-/* The node of the current stack, found in the slow way. NULL: it is not known. */
-struct pcce_count_node *find_stack(struct thread *t, const struct pcce_page *p);
+/* The node of the current stack, found in the slow way. interrupted: the place that a signal
+ * handler, in which the thread is, has interrupted while it was counted; 0: none. NULL: the node is
+ * not known. */
+struct pcce_count_node *find_stack(struct thread *t, const struct pcce_page *p,
+				   uint32_t interrupted);
 
 /*
  * Tells whether a function has ended that was entered at another position. A signal handler that
@@ -202,13 +214,13 @@ static inline struct pcce_count_node *known_stack(const struct thread *t, const 
 						  uint64_t position)
 {
 	uint64_t segment = position >> (32 + PCCE_PLACE_SHIFT), used = position & PCCE_OFF_USED;
-	struct pcce_count_node *const *at;
+	struct pcce_count_node *const *at = t->at;
 	const struct pcce_entry *e;
 	struct pcce_count_node *n;
 
-	if (segment >= t->segments || (segment && used <= sizeof(*e)))
+	if (!at || segment >= t->segments || (segment && used <= sizeof(*e)))
 		return NULL;
-	at = (struct pcce_count_node *const *)((const char *)t->at +
+	at = (struct pcce_count_node *const *)((const char *)at +
 					       segment * PCCE_SEGMENT_ENTRIES * sizeof(*at) +
 					       used / (sizeof(*e) / sizeof(*at)));
 	n = at[0];

@@ -13,48 +13,55 @@
  * in another one, `inner`. When the handler has returned, the first one goes on as before: all
  * functions that the handler called have ended, so the shadow is still right.
  *
- * If the handler leaves with a jump, the first one stays busy. The thread goes on with the inner
- * one. If that becomes busy, too, the first one is used again. If it was being changed, it is not
- * used any more.
+ * If the handler leaves with a jump, the first one stays busy. It is used again when the function
+ * that was counted has ended, unless its counters were being changed. Then it is not used any more.
  */
 #include "count_engine.h"
 
-#define LEFT_MAX 64 /* those of a thread that are not used any more */
+#define THREADS_MAX 100 /* struct thread of one thread; beyond, it loses its counts */
 
-/* thread.busy */
-enum { IDLE, BUSY, BUSY_WITH_INNER };
+/*
+ * thread.state is what says that the thread is busy, and where. It is one word, since a handler may
+ * come at any instruction: pcce_page.position, whose lowest bits are 0, and one of these. After a
+ * count the position remains, but has no meaning.
+ */
+enum { IDLE, BUSY, BUSY_WITH_INNER, BUSY_MASK };
 
-static void begin(struct thread *t, uint64_t position)
+static uint32_t busy(const struct thread *t)
 {
-	t->busy = BUSY;
-	t->position = position;
+	return (uint32_t)t->state & BUSY_MASK;
+}
+
+static inline void begin(struct thread *t, uint64_t position)
+{
+	__asm__ volatile("" ::: "memory");
+	t->state = (position & ~(uint64_t)BUSY_MASK) | BUSY;
 	__asm__ volatile("" ::: "memory");
 }
 
 KEEPS_REGISTERS __attribute__((noinline)) static void end_after_inner(struct thread *t)
 {
 	struct pcce_page *p = page();
-	uint32_t busy;
-	uint8_t more;
+	uint64_t before, now;
+	uint8_t changed;
 
 	do {
-		t->busy = BUSY;
+		before = (t->state & ~(uint64_t)BUSY_MASK) | BUSY;
+		now = before - BUSY;
+		t->state = before;
 		p->counting = (uint64_t)t;
-		busy = BUSY;
-		__asm__ volatile("cmpxchgl %3, %0"
-				 : "+m"(t->busy), "+a"(busy), "=@ccnz"(more)
-				 : "r"(IDLE)
+		__asm__ volatile("cmpxchgq %3, %0"
+				 : "+m"(t->state), "+a"(before), "=@ccnz"(changed)
+				 : "r"(now)
 				 : "memory");
-	} while (more);
+	} while (changed);
 }
 
-/* Each change of busy is one instruction, since a handler may come at any. */
+/* If the inner one has counted meanwhile, the thread is still busy after the first instruction. */
 static inline void end(struct thread *t)
 {
-	uint8_t more;
-
-	__asm__ volatile("decl %0" : "+m"(t->busy), "=@ccnz"(more) : : "memory");
-	if (more)
+	__asm__ volatile("decl %0" : "+m"(t->state) : : "memory", "cc");
+	if (busy(t))
 		end_after_inner(t);
 }
 
@@ -67,61 +74,57 @@ static struct hot *new_hot(void)
 	return h;
 }
 
-static struct thread *inner_of(struct thread *t, const struct pcce_page *p)
+/* Can it be used? A thread with several stacks may come back to what it has left. */
+static int is_usable(const struct thread *t, const struct pcce_page *p)
 {
-	if (!t->inner)
-		t->inner = new_thread(p);
-	return t->inner;
+	if (t->changes)
+		return 0;
+	return !busy(t) || (!t->switched && was_left(p, t->state & ~(uint64_t)BUSY_MASK));
 }
 
-/* A handler has left t with a jump. NULL: no memory, or it happened too often. */
-static struct thread *leave(struct thread *t, struct pcce_page *p)
+/* One of the thread's that can be used, made if there is none. interrupted: the place that the last
+ * busy one counts. NULL: no memory, or too many. */
+static struct thread *find_usable_thread(struct pcce_page *p, uint32_t *interrupted)
 {
-	struct thread *inner;
-
-	/* If the thread has several stacks, it may still come back. */
-	if (!t->changes && !t->switched) {
-		t->busy = IDLE;
-		return t;
-	}
-	if (t->left == LEFT_MAX)
-		return NULL;
-	inner = inner_of(t, p);
-	if (inner) {
-		inner->left = t->left + 1;
-		inner->switched |= t->switched;
-		p->counted = (uint64_t)inner;
-	}
-	return inner;
-}
-
-/* One of the thread's that is not busy. It is busy now. */
-static struct thread *find_idle_thread(struct pcce_page *p)
-{
-	struct thread *t = find_thread(p);
+	struct thread *first = find_thread(p), *t;
+	int n = 0;
 
 	/* The runtime clears it when the stack is switched. */
-	if (t && !p->counting && t->hot)
-		t->switched = 1;
-	while (t && t->busy) {
-		if (t == (struct thread *)p->counted && was_left(p, t->position)) {
-			t = leave(t, p);
-		} else {
-			t->busy = BUSY_WITH_INNER;
-			t = inner_of(t, p);
-		}
+	if (first && !p->counting && first->hot)
+		first->switched = 1;
+	for (t = first; t && !is_usable(t, p); t = t->inner) {
+		*interrupted = t->place;
+		if (busy(t))
+			t->state = (t->state & ~(uint64_t)BUSY_MASK) | BUSY_WITH_INNER;
+		if (!t->inner && n < THREADS_MAX)
+			t->inner = new_thread(p);
+		if (t->inner)
+			t->inner->switched |= t->switched;
+		n++;
 	}
+	return t;
+}
+
+/* It is busy now. */
+static struct thread *begin_changes(struct pcce_page *p, uint32_t place, uint32_t *interrupted)
+{
+	struct thread *t = find_usable_thread(p, interrupted);
+
 	/* Threads that share the last number cannot be told apart. */
 	if (!t || t->number == PCCE_COUNT_THREADS - 1)
 		return NULL;
+	t->place = place;
 	begin(t, p->position);
 	t->changes = 1;
 	if (!t->hot)
 		t->hot = new_hot();
-	if (t->hot)
-		return t;
+	return t;
+}
+
+static void end_changes(struct thread *t)
+{
+	t->changes = 0;
 	end(t);
-	return NULL;
 }
 
 static struct pcce_count_hot_counter *counter_at(const struct hot *h, uint32_t i)
@@ -150,6 +153,8 @@ static struct pcce_count_hot_counter *take_hot_counter(struct thread *t)
 	struct pcce_count_hot_counter *c;
 	struct hot *h = t->hot;
 
+	if (!h->capacity)
+		return NULL; /* zeros: a handler has forked, and this is the child */
 	if (h->n < h->capacity) {
 		c = new_unit(t, &t->counter_block, PCCE_COUNT_HOT_COUNTERS);
 		if (c)
@@ -165,105 +170,98 @@ static struct pcce_count_hot_counter *take_hot_counter(struct thread *t)
 }
 
 /* Returns whether it was counted. */
-static int count_in(struct thread *t, struct pcce_page *p, uint32_t place)
+static int count_in(struct thread *t, struct pcce_page *p, uint32_t place, uint32_t burst,
+		    uint32_t interrupted)
 {
 	struct pcce_count_hot_counter *c;
 	struct pcce_count_node *n;
 	uint64_t key;
 
-	continue_counting(t, p);
-	n = find_stack(t, p);
+	continue_counting(t, p, burst);
+	n = t->hot ? find_stack(t, p, interrupted) : NULL;
 	if (!n)
 		return 0;
 	key = (uint64_t)place << 32 | unit_number(n);
 	c = (struct pcce_count_hot_counter *)find_counter(t->counters, key, p->id, p->ext);
-	if (!c) {
-		c = take_hot_counter(t);
-		if (!c)
-			return 0;
-		keep_node(t, n);
-		c->counter.node = unit_number(n);
-		c->counter.id = p->id;
-		c->counter.ext = p->ext;
+	if (c) {
 		c->counter.count++;
-		__atomic_store_n(&c->counter.place, place, __ATOMIC_RELEASE);
-		add_to_index(&t->counters, c, COUNTERS);
 		return 1;
 	}
+	c = take_hot_counter(t);
+	if (!c)
+		return 0;
+	keep_node(t, n);
+	c->counter.node = unit_number(n);
+	c->counter.id = p->id;
+	c->counter.ext = p->ext;
 	c->counter.count++;
+	__atomic_store_n(&c->counter.place, place, __ATOMIC_RELEASE);
+	add_to_index(&t->counters, c, COUNTERS);
 	return 1;
 }
 
-KEEPS_REGISTERS __attribute__((noinline)) static void count_slowly(uint32_t place)
+KEEPS_REGISTERS __attribute__((noinline)) static void count_slowly(uint32_t place, uint32_t burst)
 {
 	struct pcce_page *p = page();
-	struct thread *t = place ? find_idle_thread(p) : NULL;
+	uint32_t interrupted = 0;
+	struct thread *t = place ? begin_changes(p, place, &interrupted) : NULL;
 
-	if (!t || !count_in(t, p, place))
+	if (!t || !count_in(t, p, place, burst, interrupted))
 		lose();
-	if (t) {
-		t->changes = 0;
-		end(t);
-	}
+	if (t)
+		end_changes(t);
+	else
+		p->counting = 0; /* what it names has missed an entry */
 }
 
-/* What count_hot() leaves over, because it does not happen at most calls. */
-KEEPS_REGISTERS __attribute__((noinline)) static void count_more(uint32_t place)
+/* Counts if the stack and the counter are known. */
+static inline int count_known(uint32_t place, int at_beginning)
 {
-	const struct pcce_page *p = page();
+	struct pcce_page *p = page();
 	struct thread *t = (struct thread *)p->counting;
 	struct pcce_count_counter *c = NULL;
-	const struct pcce_count_node *n;
-
-	if (t && !t->busy) {
-		begin(t, p->position);
-		n = p->counting == (uint64_t)t ? remembered_stack(t, p, p->position) : NULL;
-		if (n)
-			c = find_counter(t->counters, (uint64_t)place << 32 | unit_number(n), p->id,
-					 p->ext);
-		if (c)
-			c->count++;
-		end(t);
-	}
-	if (!c)
-		count_slowly(place);
-}
-
-static inline void count_hot_entry(uint32_t place)
-{
-	const struct pcce_page *p = page();
-	struct thread *t = (struct thread *)p->counting;
-	struct pcce_count_counter *c = NULL;
-	const struct pcce_count_node *n;
+	const struct pcce_count_node *n = NULL;
 	uint64_t position = p->position;
 
-	if (!t || t->busy)
-		goto more;
+	/* No segments: this is a forked child, and all is zeros. */
+	if (!t || busy(t) || !t->segments)
+		return 0;
+	t->place = place;
 	begin(t, position);
 	/* A handler may have counted on another stack before that. */
-	n = p->counting == (uint64_t)t ? known_stack(t, p, position) : NULL;
+	if (p->counting == (uint64_t)t)
+		n = at_beginning ? remembered_stack(t, p, position) : known_stack(t, p, position);
 	if (n)
 		c = find_counter(t->counters, (uint64_t)place << 32 | unit_number(n), p->id,
 				 p->ext);
 	if (c)
 		c->count++;
 	end(t);
-	if (c)
-		return;
-more:
-	count_more(place);
+	return c != NULL;
+}
+
+/* What count_hot() leaves over, because it does not happen at most calls. */
+KEEPS_REGISTERS __attribute__((noinline)) static void count_more(uint32_t place, uint32_t burst)
+{
+	if (!count_known(place, 1))
+		count_slowly(place, burst);
 }
 
 /* As count(). */
 KEEPS_REGISTERS void count_hot(uint32_t place)
 {
-	count_hot_entry(place);
+	if (!count_known(place, 0))
+		count_more(place, 0);
 }
 
 KEEPS_REGISTERS void count_hot_burst(uint32_t place)
 {
-	if (in_same_burst())
-		count_hot_entry(place);
-	else
-		count_slowly(place);
+	uint32_t burst = current_burst();
+
+	if (!burst)
+		return;
+	if (!has_counted_in(burst))
+		count_slowly(place, burst);
+	else if (!count_known(place, 0))
+		count_more(place, burst);
 }

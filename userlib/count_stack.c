@@ -58,7 +58,7 @@ void *new_unit(struct thread *t, struct pcce_count_block **current, uint32_t kin
 	uint32_t size = PCCE_COUNT_UNIT << PCCE_COUNT_IS_WIDE(kind), i;
 
 	for (;;) {
-		i = b ? take(&b->used) : PCCE_COUNT_BLOCK;
+		i = b && b->used < PCCE_COUNT_BLOCK ? take(&b->used) : PCCE_COUNT_BLOCK;
 		if (i < PCCE_COUNT_BLOCK / size - 1)
 			return (char *)b + (uint64_t)(1 + i) * size;
 		at = __atomic_fetch_add(&area()->used, PCCE_COUNT_BLOCK, __ATOMIC_RELAXED);
@@ -113,6 +113,8 @@ void add_to_index(struct index **where, const void *u, enum indexed kind)
 {
 	struct index *x = *where, *larger;
 
+	if (!x)
+		return;
 	if (x->used >= x->mask / 2) {
 		larger = new_index(64 - x->shift + 1);
 		if (larger) {
@@ -219,15 +221,15 @@ struct thread *find_thread(struct pcce_page *p)
 	return t;
 }
 
-void continue_counting(struct thread *t, struct pcce_page *p)
+void continue_counting(struct thread *t, struct pcce_page *p, uint32_t burst)
 {
-	uint32_t burst = area()->burst;
-
-	if (p->counting != (uint64_t)t || t->burst != burst) {
-		t->trusted = 0;
-		t->burst = burst;
-		p->counting = (uint64_t)t;
-	}
+	if (p->counting == (uint64_t)t && t->burst == burst)
+		return;
+	t->trusted = 0;
+	t->burst = burst;
+	/* A handler in between must not trust the shadow. */
+	__asm__ volatile("" ::: "memory");
+	p->counting = (uint64_t)t;
 }
 
 /* ---- nodes ----------------------------------------------------------------------- */
@@ -272,7 +274,8 @@ static void name_node(struct thread *t, struct pcce_count_node **place, struct p
 {
 	struct pcce_count_node *before = *place;
 
-	keep_node(t, n);
+	if (n)
+		keep_node(t, n);
 	*place = n;
 	release_node(t, before);
 }
@@ -346,7 +349,9 @@ static struct pcce_count_node *find_node(struct thread *t, struct pcce_count_nod
 	struct index *x = t->nodes;
 	struct pcce_count_node *n;
 
-	for (i = (uint32_t)(hash_stack(number, id, site) >> x->shift); x->slot[i];
+	if (!x)
+		return NULL;
+	for (i = (uint32_t)(hash_stack(number, id, site) >> x->shift) & x->mask; x->slot[i];
 	     i = (i + 1) & x->mask) {
 		n = unit(x->slot[i]);
 		if (n->parent == number && n->id == id && n->site == site)
@@ -418,39 +423,83 @@ static void remember_below(struct thread *t, const struct pcce_page *p,
 	t->below_generation = base->id;
 }
 
-struct pcce_count_node *find_stack(struct thread *t, const struct pcce_page *p)
+/* An entry that is not counted leaves nothing to trust at these depths. */
+static void forget(struct thread *t, uint64_t from, uint64_t d)
 {
-	uint64_t d = depth_at(p->position), k;
-	struct pcce_count_node *n, *parent;
+	t->trusted = 0;
+	for (uint64_t k = from ? from : 1; k <= d && k / PCCE_SEGMENT_ENTRIES < t->segments; k++)
+		name_node(t, &t->at[k], NULL);
+}
+
+/* Was it the engine that the signal of this entry interrupted? Stubs are no part of it. */
+static int has_interrupted_engine(const struct pcce_entry *e)
+{
+	uint64_t address = e->site & PCCE_SITE_MASK;
+
+	return e->site >> PCCE_SITE_BITS == PCCE_COUNT_SIGNAL && address >= config.code &&
+	       address < config.stubs;
+}
+
+/* The entry as its node has it. place: that was interrupted, or 0. */
+static struct pcce_entry canonical(const struct pcce_entry *e, uint32_t place)
+{
+	struct pcce_entry c = *e;
+
+	if (place)
+		c.site = PCCE_COUNT_SIGNAL << PCCE_SITE_BITS |
+			 (config.stubs + (place - 1) * config.stub_size + PCCE_COUNT_IN_STUB);
+	if (is_untrusted(c.site))
+		c.site ^= PCCE_COUNT_UNTRUSTED;
+	return c;
+}
+
+/* Finds the nodes from number *k on. False: memory is missing. */
+static int find_nodes(struct thread *t, const struct pcce_page *p, struct shadow *s, uint64_t *k,
+		      uint64_t d, uint32_t interrupted)
+{
+	uint64_t newest = d;
+
+	/* Only the newest handler's place is known. */
+	while (newest >= *k && !has_interrupted_engine(stack_entry(p, newest)))
+		newest--;
+	for (; *k <= d; ++*k) {
+		struct pcce_count_node *parent = s->at[*k - 1], *n = s->at[*k];
+		const struct pcce_entry e =
+			canonical(stack_entry(p, *k), *k == newest ? interrupted : 0);
+
+		/* A handler may have forgotten it. */
+		if (!parent)
+			return 0;
+		if (!n || n->parent != unit_number(parent) || n->id != e.id || n->site != e.site)
+			n = find_node(t, parent, e.id, e.site);
+		if (!n)
+			return 0;
+		if (s->at[*k] != n)
+			name_node(t, &s->at[*k], n);
+	}
+	return 1;
+}
+
+struct pcce_count_node *find_stack(struct thread *t, const struct pcce_page *p,
+				   uint32_t interrupted)
+{
+	uint64_t d = depth_at(p->position), k = 0;
 	struct shadow *s;
 
 	if ((p->off & PCCE_OFF_USED) > PCCE_OFF_FULL)
-		return NULL;
+		goto lost;
 	do {
-		if (!grow_shadow(t, d))
-			return NULL;
+		/* All is zeros if a handler has forked, and this is the child. */
+		if (!t->segments || !grow_shadow(t, d))
+			goto lost;
 		s = t->shadow;
 		k = find_trusted(t, p, d);
 		if (!k)
-			return NULL;
+			goto lost;
 		if (k == PCCE_SEGMENT_ENTRIES + 1 && !stack_entry(p, PCCE_SEGMENT_ENTRIES))
 			name_node(t, &s->at[PCCE_SEGMENT_ENTRIES], s->at[0]);
-		for (; k <= d; k++) {
-			const struct pcce_entry *e = stack_entry(p, k);
-			uint64_t site = e->site;
-
-			if (is_untrusted(site))
-				site ^= PCCE_COUNT_UNTRUSTED;
-			parent = s->at[k - 1];
-			n = s->at[k];
-			if (!n || n->parent != unit_number(parent) || n->id != e->id ||
-			    n->site != site)
-				n = find_node(t, parent, e->id, site);
-			if (!n)
-				return NULL;
-			if (s->at[k] != n)
-				name_node(t, &s->at[k], n);
-		}
+		if (!find_nodes(t, p, s, &k, d, interrupted))
+			goto lost;
 		/* A handler in between may have made a larger one, from what was here before. */
 	} while (t->shadow != s);
 	t->trusted = 1;
@@ -458,6 +507,9 @@ struct pcce_count_node *find_stack(struct thread *t, const struct pcce_page *p)
 	if (k && d <= k + 1)
 		remember_below(t, p, s->at[k]);
 	return s->at[d];
+lost:
+	forget(t, k, d);
+	return NULL;
 }
 
 struct pcce_count_node *remembered_stack(const struct thread *t, const struct pcce_page *p,
@@ -467,8 +519,8 @@ struct pcce_count_node *remembered_stack(const struct thread *t, const struct pc
 	struct pcce_count_node *n;
 	const struct pcce_entry *e;
 
-	if (segment >= t->segments || used > sizeof(*e) ||
-	    current_base(p, position)->id != t->below_generation)
+	if (segment >= t->segments || used > sizeof(*e) || !t->below_generation ||
+	    current_base(p, position)->id != t->below_generation || !t->at)
 		return NULL;
 	if (!used)
 		return t->below;

@@ -2,7 +2,7 @@
 /*
  * Defines what pcce-record --count and the code that it puts into the program share.
  *
- * The counting engine (userlib/count_engine.c) is position-independent code with one writable
+ * The counting engine (userlib/count_engine.h) is position-independent code with one writable
  * page, struct pcce_count_config. pcce-record writes both into the process before the program's
  * first instruction (lib/count/inject.c). Each entry into an instrumented function then calls the
  * engine first. The engine counts it in the *area*, memory that the process and all its forked
@@ -39,13 +39,15 @@ struct pcce_count_node {
 	__u32 depth;  /* entries, itself included; written last; 0: not complete */
 	__u64 id;     /* as in struct pcce_entry */
 	/* The same. PCCE_COUNT_UNTRUSTED is inverted in special entries, and in entries of other
-	 * modules than the executable. */
+	 * modules than the executable. If a signal has interrupted the engine, the address is in
+	 * the stub of the place that was being counted, or in the engine if that is not known. */
 	__u64 site;
 	__u64 parent_address; /* in the process */
 };
 
 #define PCCE_COUNT_UNTRUSTED (1ULL << 47)
-#define PCCE_COUNT_ROOT 2 /* number of the root */
+#define PCCE_COUNT_IN_STUB 13 /* offset in a stub: the id is that of the function */
+#define PCCE_COUNT_ROOT 2     /* number of the root */
 
 /* A thread of one process. */
 struct pcce_count_thread {
@@ -124,6 +126,12 @@ struct pcce_count_config {
 	__u64 memory_size; /* bytes */
 	__u64 text;	   /* the executable's code: [text, text_end) */
 	__u64 text_end;
+	/* The engine, and behind it the stubs that call it: [code, stubs) and [stubs, code_end).
+	 * The stub of place n is stub_size (n - 1) bytes behind the first one. */
+	__u64 code;
+	__u64 stubs;
+	__u64 code_end;
+	__u64 stub_size;
 	__s64 tpoff;	/* of the thread page from %fs */
 	__u64 counters; /* of a thread, if they are bounded: at least 1, below 2^32 */
 };
@@ -138,6 +146,6 @@ PCCE_ASSERT_SIZE(pcce_count_hot_node, 2 * PCCE_COUNT_UNIT);
 PCCE_ASSERT_SIZE(pcce_count_hot_counter, 2 * PCCE_COUNT_UNIT);
 PCCE_ASSERT_OFFSET(pcce_count_area, burst, 52);
 PCCE_ASSERT_SIZE(pcce_count_head, 64);
-PCCE_ASSERT_SIZE(pcce_count_config, 56);
+PCCE_ASSERT_SIZE(pcce_count_config, 88);
 
 #endif

@@ -114,7 +114,7 @@ static void *drive(void *arg)
 		int n = ppoll(&stop, 1, &t, NULL);
 
 		now = monotonic();
-		if (n)
+		if (n > 0)
 			break;
 		if (now < d->edge)
 			continue;

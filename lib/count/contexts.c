@@ -44,6 +44,25 @@ static uint64_t entry_site(uint64_t site)
 	return site & ~PCCE_COUNT_UNTRUSTED;
 }
 
+/* A node's entry. Where a signal has interrupted the counting, the program was at the place. */
+static struct pcce_entry entry_of(const struct reader *r, const struct pcce_count_node *n)
+{
+	const struct count_source *s = r->source;
+	struct pcce_entry e = {n->id, entry_site(n->site)};
+	uint64_t address = e.site & PCCE_SITE_MASK, place = 0;
+
+	if (e.site >> PCCE_SITE_BITS != PCCE_COUNT_SIGNAL || address < s->code ||
+	    address >= s->code_end)
+		return e;
+	if (address >= s->stubs)
+		place = count_plan_place_of(s->plan, address - s->stubs, s->bursts);
+	if (place)
+		e.site = PCCE_COUNT_SIGNAL << PCCE_SITE_BITS | (place + s->bias);
+	else
+		e.id = PCCE_ID_LOST;
+	return e;
+}
+
 /* Writes the entries of the n newest nodes. Returns the number of the node below, or 0. */
 static uint32_t copy_entries(const struct reader *r, uint32_t number, uint32_t n,
 			     struct pcce_entry *to)
@@ -54,7 +73,7 @@ static uint32_t copy_entries(const struct reader *r, uint32_t number, uint32_t n
 
 		if (!below || below->depth + 1 != at->depth)
 			return 0;
-		to[n] = (struct pcce_entry){at->id, entry_site(at->site)};
+		to[n] = entry_of(r, at);
 		number = at->parent;
 	}
 	return number;
@@ -134,16 +153,18 @@ static int send_counter(struct reader *r, const struct pcce_count_counter *c, ui
 	return sink->sample(sink->ctx, s, error);
 }
 
-/* Sends a counter, and adds it to the totals. 0, or what ends the reading. */
+/* Sends a copy of a counter, and adds it to the totals. missing: the largest error that is
+ * possible. 0, or what ends the reading. */
 static int count_counter(struct reader *r, const struct pcce_count_counter *c, uint64_t error,
-			 uint32_t thread, const struct count_sink *sink,
+			 uint64_t missing, uint32_t thread, const struct count_sink *sink,
 			 struct count_totals *totals)
 {
-	int err;
+	int err = -EINVAL;
 
 	if (!c->place || !c->count)
 		return 0;
-	err = error < c->count ? send_counter(r, c, error, thread, sink) : -EINVAL;
+	if (error < c->count && error <= missing)
+		err = send_counter(r, c, error, thread, sink);
 	if (err == -EINVAL) {
 		totals->damaged += c->count;
 		return 0;
@@ -162,12 +183,18 @@ static int send_block(struct reader *r, const struct pcce_count_block *b,
 
 	if (b->kind != PCCE_COUNT_COUNTERS || b->thread >= PCCE_COUNT_THREADS)
 		return 0;
-	for (uint32_t i = 0; !err && i < used; i++)
-		err = count_counter(r, &c[i], 0, b->thread, sink, totals);
+	for (uint32_t i = 0; !err && i < used; i++) {
+		/* Processes may still run. */
+		const struct pcce_count_counter copy = c[i];
+
+		err = count_counter(r, &copy, 0, 0, b->thread, sink, totals);
+	}
 	return err;
 }
 
 /* ---- bounded counters ------------------------------------------------------------ */
+
+#define HOT_OF_BLOCK (PCCE_COUNT_BLOCK / sizeof(struct pcce_count_hot_counter) - 1)
 
 /* Counters of a thread: blocks that are sorted by thread, and then as they were given out. */
 struct hot_block {
@@ -184,45 +211,55 @@ static int compare_hot_blocks(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* The number of counters, at most a block's. */
-static uint32_t hot_counters_of(const struct reader *r, const struct hot_block *h,
-				const struct pcce_count_hot_counter **out)
+/* Copies the counters of blocks, since processes may still run. Returns their number. */
+static size_t copy_counters(const struct reader *r, const struct hot_block *blocks, size_t n,
+			    struct pcce_count_hot_counter *to)
 {
-	const struct pcce_count_block *b =
-		unit_at(r, (uint64_t)h->number * PCCE_COUNT_BLOCK / PCCE_COUNT_UNIT);
-	uint32_t most = PCCE_COUNT_BLOCK / sizeof(**out) - 1;
+	size_t done = 0;
 
-	*out = (const struct pcce_count_hot_counter *)b + 1;
-	return b->used < most ? b->used : most;
+	for (size_t i = 0; i < n; i++) {
+		const struct pcce_count_block *b =
+			unit_at(r, (uint64_t)blocks[i].number * PCCE_COUNT_BLOCK / PCCE_COUNT_UNIT);
+		uint32_t used = b->used < HOT_OF_BLOCK ? b->used : HOT_OF_BLOCK;
+
+		memcpy(to + done, (const struct pcce_count_hot_counter *)b + 1, used * sizeof(*to));
+		done += used;
+	}
+	return done;
+}
+
+static int send_copied(struct reader *r, const struct pcce_count_hot_counter *c, size_t n,
+		       uint32_t thread, const struct count_sink *sink, struct count_totals *totals)
+{
+	uint64_t missing = UINT64_MAX, nameless = 0;
+	size_t in_use = 0;
+	int err;
+
+	for (size_t i = 0; i < n; i++) {
+		in_use += c[i].counter.count != 0;
+		/* A jump has left it while it changed its context. */
+		nameless += c[i].counter.place ? 0 : c[i].counter.count;
+		if (c[i].counter.count && c[i].counter.count < missing)
+			missing = c[i].counter.count;
+	}
+	if (in_use < r->source->counters)
+		missing = 0;
+	err = sink->begin(sink->ctx, missing, nameless);
+	totals->calls += nameless;
+	for (size_t i = 0; i < n && !err; i++)
+		err = count_counter(r, &c[i].counter, c[i].error, missing, thread, sink, totals);
+	return err;
 }
 
 static int send_thread(struct reader *r, const struct hot_block *blocks, size_t n,
 		       const struct count_sink *sink, struct count_totals *totals)
 {
-	const struct pcce_count_hot_counter *c;
-	uint64_t min = UINT64_MAX, in_use = 0, nameless = 0;
-	int err;
+	struct pcce_count_hot_counter *c = calloc(n, HOT_OF_BLOCK * sizeof(*c));
+	int err =
+		c ? send_copied(r, c, copy_counters(r, blocks, n, c), blocks->thread, sink, totals)
+		  : -ENOMEM;
 
-	for (size_t i = 0; i < n; i++) {
-		uint32_t k = hot_counters_of(r, &blocks[i], &c);
-
-		for (; k--; c++) {
-			in_use += c->counter.count != 0;
-			/* A jump has left it while it changed its context. */
-			nameless += c->counter.place ? 0 : c->counter.count;
-			if (c->counter.count && c->counter.count < min)
-				min = c->counter.count;
-		}
-	}
-	err = sink->begin(sink->ctx, in_use < r->source->counters ? 0 : min, nameless);
-	totals->calls += nameless;
-	for (size_t i = 0; i < n && !err; i++) {
-		uint32_t k = hot_counters_of(r, &blocks[i], &c);
-
-		for (; k-- && !err; c++)
-			err = count_counter(r, &c->counter, c->error, blocks[i].thread, sink,
-					    totals);
-	}
+	free(c);
 	return err;
 }
 
@@ -244,10 +281,13 @@ static int send_threads(struct reader *r, struct hot_block *blocks, size_t n,
 static int send_hot(struct reader *r, uint64_t first, uint64_t end, const struct count_sink *sink,
 		    struct count_totals *totals)
 {
-	struct hot_block *blocks = malloc((end - first + 1) * sizeof(*blocks));
+	struct hot_block *blocks;
 	size_t n = 0;
 	int err;
 
+	if (end <= first)
+		return 0;
+	blocks = malloc((end - first) * sizeof(*blocks));
 	if (!blocks)
 		return -ENOMEM;
 	for (uint64_t i = first; i < end; i++) {

@@ -8,6 +8,7 @@
 #ifndef PCCE_COUNT_CONTEXTS_H
 #define PCCE_COUNT_CONTEXTS_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 #include <pcce/abi.h>
 #include <pcce/counting.h>
@@ -20,7 +21,9 @@ struct count_source {
 	uint64_t bias;
 	pid_t pid; /* of the command */
 	uint64_t time;
-	uint64_t counters; /* of a thread, if they are bounded; else 0 */
+	uint64_t counters;		/* of a thread, if they are bounded; else 0 */
+	uint64_t code, stubs, code_end; /* as in struct pcce_count_config */
+	bool bursts;
 };
 
 struct count_totals {

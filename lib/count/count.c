@@ -254,7 +254,7 @@ static int count_released(struct sampler *s, struct error *why)
 	if (s->bursts.interval) {
 		s->driver = burst_driver_start(&s->bursts, &s->area->burst);
 		if (!s->driver)
-			return error_memory(why);
+			return error_set(why, -EAGAIN, "there is no thread for --burst");
 	}
 	err = inject(s->pid, &request, &s->injected, why);
 	if (err)
@@ -335,7 +335,11 @@ static int count_stop(struct sampler *s, const struct sampler_sink *sink)
 				      .bias = s->injected.bias,
 				      .pid = s->pid,
 				      .time = sending.time,
-				      .counters = s->counters};
+				      .counters = s->counters,
+				      .code = s->injected.code,
+				      .stubs = s->injected.stubs,
+				      .code_end = s->injected.code_end,
+				      .bursts = s->bursts.interval};
 	int err;
 
 	if (!s->counts)

@@ -254,10 +254,12 @@ static int fill_process(struct target *t, const struct inject_request *r, struct
 	if (!failed(at) && r->bursts)
 		burst = remote_map(t, (uint64_t)at + size, PAGE, PROT_READ, MAP_SHARED | MAP_FIXED,
 				   r->area);
-	if (failed(at) || failed(burst))
+	if (failed(burst))
+		at = burst;
+	if (failed(at))
 		return error_set(why, (int)at,
 				 "there is no room for the counting code near the program: %s",
-				 strerror((int)-(failed(at) ? at : burst)));
+				 strerror((int)-at));
 	if (remote_call(t, SYS_madvise, (uint64_t)memory, config.memory_size, MADV_WIPEONFORK, 0,
 			0))
 		return error_set(why, -ENOSYS, "the kernel is too old; Linux 4.14 is needed");
@@ -268,6 +270,13 @@ static int fill_process(struct target *t, const struct inject_request *r, struct
 	config.memory = (uint64_t)memory;
 	config.text = r->plan->text + layout.bias;
 	config.text_end = r->plan->text_end + layout.bias;
+	config.code = (uint64_t)at;
+	config.stubs = (uint64_t)at + head->end;
+	config.code_end = (uint64_t)at + size;
+	config.stub_size = count_plan_stub_size(r->bursts);
+	out->code = config.code;
+	out->stubs = config.stubs;
+	out->code_end = config.code_end;
 	layout.engine = (uint64_t)at + r->function;
 	layout.stubs = (uint64_t)at + head->end;
 	if (r->bursts)

@@ -221,9 +221,22 @@ void count_plan_free(struct count_plan *p)
 
 /* ---- stubs ----------------------------------------------------------------------- */
 
-static size_t stub_size(bool bursts)
+size_t count_plan_stub_size(bool bursts)
 {
 	return bursts ? COUNT_BURST_STUB : COUNT_STUB;
+}
+
+uint64_t count_plan_place_of(const struct count_plan *p, uint64_t offset, bool bursts)
+{
+	uint64_t i = offset / count_plan_stub_size(bursts),
+		 in = offset % count_plan_stub_size(bursts);
+
+	if (i >= p->n_places)
+		return 0;
+	if (in >= COUNT_SET_ID)
+		return p->places[i].vaddr;
+	/* Before its first instruction, it is as before the one that it replaces. */
+	return in || !p->places[i].set_id[0] ? 0 : p->places[i].vaddr - COUNT_SET_ID;
 }
 
 /* Behind the stubs of all places are those for slots that keep the id. */
@@ -233,7 +246,7 @@ size_t count_plan_stubs_size(const struct count_plan *p, bool bursts)
 
 	for (size_t i = 0; i < p->n_places; i++)
 		n += p->places[i].keeps;
-	return n * stub_size(bursts);
+	return n * count_plan_stub_size(bursts);
 }
 
 static uint8_t *put_branch(uint8_t *to, uint64_t address, uint8_t opcode, uint64_t target)
@@ -278,7 +291,7 @@ static void put_count(uint8_t *to, uint64_t address, uint32_t number, const stru
 
 void count_plan_stubs(const struct count_plan *p, const struct count_layout *l, uint8_t *out)
 {
-	size_t extra = p->n_places, size = stub_size(l->burst);
+	size_t extra = p->n_places, size = count_plan_stub_size(l->burst);
 
 	memset(out, 0xcc, count_plan_stubs_size(p, l->burst));
 	for (size_t i = 0; i < p->n_places; i++) {
@@ -304,7 +317,7 @@ int count_plan_patch(const struct count_plan *p, const struct count_layout *l,
 		     int (*write)(void *ctx, uint64_t address, const void *bytes, size_t n),
 		     void *ctx)
 {
-	size_t extra = p->n_places, size = stub_size(l->burst);
+	size_t extra = p->n_places, size = count_plan_stub_size(l->burst);
 	int err = 0;
 
 	for (size_t i = 0; !err && i < p->n_places; i++) {

@@ -19,13 +19,14 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <pcce/counting.h>
 #include "base/error.h"
 #include "elf/encoding_table.h"
 #include "elf/module.h"
 
-#define COUNT_STUB 32	    /* bytes */
-#define COUNT_BURST_STUB 64 /* of one that counts in bursts only */
-#define COUNT_SET_ID 13	    /* bytes of the instruction that sets the id */
+#define COUNT_STUB 32			/* bytes */
+#define COUNT_BURST_STUB 64		/* of one that counts in bursts only */
+#define COUNT_SET_ID PCCE_COUNT_IN_STUB /* bytes of the instruction that sets the id */
 
 struct count_place {
 	uint64_t vaddr;
@@ -62,6 +63,15 @@ void count_plan_free(struct count_plan *p);
 struct count_layout {
 	uint64_t bias, stubs, engine, burst;
 };
+
+/* Bytes of a stub. */
+size_t count_plan_stub_size(bool bursts);
+
+/*
+ * Finds the place of an instruction of a stub, offset bytes behind the first stub. Returns the
+ * address in the function that has the same state, or 0 if there is none.
+ */
+uint64_t count_plan_place_of(const struct count_plan *p, uint64_t offset, bool bursts);
 
 /* Bytes of all stubs. */
 size_t count_plan_stubs_size(const struct count_plan *p, bool bursts);

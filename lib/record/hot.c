@@ -249,8 +249,12 @@ int hot_recorder_add(struct hot_recorder *h, const struct pcce_sample *s, uint64
 		c->low = c->error = 0;
 		p->first = c;
 	}
+	/*
+	 * Several contexts of the engine may be one here: a signal handler's, which it tells apart
+	 * by the interrupted instruction, and undecodable ones. Their weight is a lower bound only.
+	 */
 	c->low += s->sp;
-	c->error += error;
+	c->error = c->error + error < p->missing ? c->error + error : p->missing;
 	p->total += s->sp + error;
 	return 0;
 }
