@@ -26,6 +26,8 @@ if grep -qs -e -fsanitize= "$out/obj/.flags"; then
 	# curses keeps memory for the terminal until the end.
 	printf 'leak:%s\n' libtinfo libncurses newterm _nc_setupterm >"$scratch/lsan.supp"
 	export LSAN_OPTIONS=suppressions=$scratch/lsan.supp:print_suppressions=0
+	# Our library in a program without sanitizers: its memory is the C library's.
+	export ASAN_OPTIONS=verify_asan_link_order=0
 fi
 
 # ---- TAP -----------------------------------------------------------------------------

@@ -187,7 +187,9 @@ is "... and its inner frames are right" "$(head -n $n short.out | cmp - <(head -
 
 # ---- memory ------------------------------------------------------------------------------
 
-if command -v valgrind >/dev/null; then
+if [ ${#sanitize[@]} != 0 ]; then
+	skip "no errors and leaks" "the library has sanitizers, which valgrind cannot run"
+elif command -v valgrind >/dev/null; then
 	check "decode-recording has no errors and leaks" clean ../built/decode-recording ../threads.data
 	check "... and the same output" cmp clean.out ../threads.data.lines
 	check "... nor after an error" sh -c "valgrind -q --leak-check=full --error-exitcode=9 ../built/decode-recording ../nonsense.data 2>err; test \$? = 1"

@@ -169,5 +169,8 @@ int main(int argc, char **argv)
 	else
 		fail(argv[1], "is no kind of damage");
 	save(&v, argv[4]);
+	encoding_table_close(&v.table);
+	elf_module_close(&v.elf);
+	free(v.image);
 	return 0;
 }

@@ -39,7 +39,7 @@ if [ -e /bin/pcce-record-frames ]; then
 			"pcce-record: cannot use the kmod sampler: $reason"
 	}
 	# What the module says of itself is changed.
-	old="env LD_PRELOAD=/t/old_module.so OLD"
+	old="env ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=/t/old_module.so OLD"
 	refused "a module that does not know the flags" \
 		"the loaded module pcce_sampler is too old to copy stacks, which --frames needs; load the module of this version of pcce" \
 		$old=flags pcce-record-frames
