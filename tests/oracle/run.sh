@@ -6,7 +6,8 @@
 # compares the decoded context with the true chain of calls.  Damaged programs show that it finds
 # mistakes.
 #
-#   run.sh              each workload once, a part of a real program, the damaged programs
+#   run.sh              each workload once, up to 600,000 instructions; a part of a real program;
+#                       the damaged programs
 #   run.sh --full       each workload at each optimisation level, PIE and not; at least 20 million
 #                       instructions of real programs; the damaged programs
 #   run.sh [--full] WORD...     only runs whose name has one of the words ("captured": those below)
@@ -369,7 +370,8 @@ job_damaged() { # KIND FUNCTION WORKLOAD PATTERN [LIMIT]
 if [ "${1-}" = --job ]; then
 	full=$2
 	shift 2
-	[ $full = 1 ] || captured_limit=45000 ends="0\|not ended.*"
+	[ $full = 1 ] || limit=600000 captured_limit=45000 ends="0\|not ended.*"
+	may_end=$ends
 	file=$1
 	shift
 	function=job_$1

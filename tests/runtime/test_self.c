@@ -301,7 +301,8 @@ int main(int argc, char **argv)
 	ok(status == 0 && found.wrong == 0, "errno and floating point are not disturbed");
 
 	status = record(2000, "v", 0, &cpu, "recurse", "500");
-	ok(status == 0 && found.stacks > 300 && found.bad_stack == 0,
+	/* With the C library of Debian 13, one of 993 was seen on a busy machine. */
+	ok(status == 0 && found.stacks > 300 && found.bad_stack * 100 < found.stacks,
 	   "verify: real stacks (%" PRIu64 ", %" PRIu64 " bad)", found.stacks, found.bad_stack);
 	status = record(2000, "v", 0, &cpu, "threads", "500");
 	ok(status == 0 && found.stacks > 300 && found.bad_stack * 100 < found.stacks,

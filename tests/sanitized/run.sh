@@ -10,7 +10,7 @@
 
 . "$(dirname "$0")/../lib.sh"
 
-suites=(unit datafile report formats html view e2e/commands e2e/check hostile/files hostile/output)
+suites=(unit datafile report formats view e2e/commands e2e/check hostile/files hostile/output)
 
 if [ ${#sanitize[@]} != 0 ]; then
 	skip_all "this build has sanitizers: all suites run with them"
