@@ -267,7 +267,8 @@ job_gates() { # OVER PROGRAM FLAGS LIBRARY-FLAGS
 	with | without) options=(--preload="$scratch/over.so") ;;
 	late) argv=("$scratch/over.so") ;;
 	esac
-	stepped "gates $*" --limit=$limit "${options[@]}" "$scratch/main" "${argv[@]}"
+	# Some of them need many instructions before the first of the program.
+	stepped "gates $*" --limit=3000000 "${options[@]}" "$scratch/main" "${argv[@]}"
 }
 
 # A program that imports a C++20 module.
