@@ -147,8 +147,9 @@ for kind in "-fcf-protection=none -Wl,-z,lazy" "-fcf-protection=none -Wl,-z,now"
 		$CXX -x c++ -O1 -fPIC -shared $kind stub.c -o stubs/libwork.so \
 			-Lstubs -ltiny -Wl,-rpath,"$scratch/stubs" && strip stubs/libwork.so &&
 		LD_LIBRARY_PATH=$scratch/stubs frequency=4000 record self stubs.data ./program; then
+		# A sample may be in the library's first instructions, which have no name.
 		is "stubs ($kind) are called as what they lead to" \
-			"$(leaves stubs.data)" "n::tiny(int)@plt work "
+			"$(leaves stubs.data | sed 's/^\[libwork\.so\] //')" "n::tiny(int)@plt work "
 	else
 		not_ok "stubs ($kind)" stubs.data.err
 	fi
