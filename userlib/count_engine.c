@@ -30,21 +30,16 @@ static inline void end_place(struct thread *t, uint32_t interrupted)
 static int count_at(struct thread *t, const struct pcce_page *p, const struct pcce_count_node *n,
 		    uint32_t place)
 {
-	uint64_t key = (uint64_t)place << 32 | unit_number(n);
-	struct pcce_count_counter *c = find_counter(t->counters, key, p->id, p->ext);
+	struct pcce_count_counter *c = find_counter(t, p, n, place);
 
-	if (!c) {
-		c = new_unit(t, &t->counter_block, PCCE_COUNT_COUNTERS);
-		if (!c)
-			return 0;
-		c->node = (uint32_t)key;
-		c->id = p->id;
-		c->ext = p->ext;
-		__atomic_store_n(&c->place, place, __ATOMIC_RELEASE);
-		add_to_index(&t->counters, c, COUNTERS);
+	if (c) {
+		c->count++;
+		return 1;
 	}
-	c->count++;
-	return 1;
+	c = new_unit(t, &t->counter_block, PCCE_COUNT_COUNTERS);
+	if (c)
+		fill_counter(t, p, n, place, c);
+	return c != NULL;
 }
 
 KEEPS_REGISTERS __attribute__((noinline)) static void count_slowly(uint32_t place, uint32_t burst)
@@ -54,63 +49,51 @@ KEEPS_REGISTERS __attribute__((noinline)) static void count_slowly(uint32_t plac
 	struct pcce_count_node *n;
 	uint32_t interrupted;
 
-	if (t) {
-		continue_counting(t, p, burst);
-		interrupted = begin_place(t, place);
-		n = find_stack(t, p, interrupted);
-		if (!n || !count_at(t, p, n, place))
-			lose();
-		end_place(t, interrupted);
-	} else {
+	if (!t) {
 		lose();
+		return;
 	}
+	continue_counting(t, p, burst);
+	interrupted = begin_place(t, place);
+	n = find_stack(t, p, interrupted);
+	if (!n || !count_at(t, p, n, place))
+		lose();
+	end_place(t, interrupted);
+}
+
+/* Counts if the stack and the counter are known. */
+static inline int count_known(uint32_t place, int at_beginning)
+{
+	const struct pcce_page *p = page();
+	struct thread *t = (struct thread *)p->counting;
+	struct pcce_count_counter *c;
+	const struct pcce_count_node *n;
+	uint32_t interrupted;
+
+	if (!t)
+		return 0;
+	interrupted = begin_place(t, place);
+	n = at_beginning ? remembered_stack(t, p, p->position) : known_stack(t, p, p->position);
+	c = n ? find_counter(t, p, n, place) : NULL;
+	if (c)
+		c->count++;
+	end_place(t, interrupted);
+	return c != NULL;
 }
 
 /* What count() leaves over, because it does not happen at most calls. */
 KEEPS_REGISTERS __attribute__((noinline)) static void count_more(uint32_t place, uint32_t burst)
 {
-	const struct pcce_page *p = page();
-	const struct thread *t = (const struct thread *)p->counting;
-	struct pcce_count_counter *c = NULL;
-	const struct pcce_count_node *n;
-
-	n = place && t ? remembered_stack(t, p, p->position) : NULL;
-	if (n)
-		c = find_counter(t->counters, (uint64_t)place << 32 | unit_number(n), p->id,
-				 p->ext);
-	if (c)
-		c->count++;
-	else
+	if (!count_known(place, 1))
 		count_slowly(place, burst);
-}
-
-static inline void count_entry(uint32_t place, uint32_t burst)
-{
-	const struct pcce_page *p = page();
-	struct thread *t = (struct thread *)p->counting;
-	struct pcce_count_counter *c = NULL;
-	const struct pcce_count_node *n;
-	uint32_t interrupted;
-
-	if (t) {
-		interrupted = begin_place(t, place);
-		n = known_stack(t, p, p->position);
-		if (n)
-			c = find_counter(t->counters, (uint64_t)place << 32 | unit_number(n), p->id,
-					 p->ext);
-		if (c)
-			c->count++;
-		end_place(t, interrupted);
-	}
-	if (!c)
-		count_more(place, burst);
 }
 
 /* Counts an entry into a function: place is 1 + the index of where it was entered; 0: it is
  * lost. */
 KEEPS_REGISTERS void count(uint32_t place)
 {
-	count_entry(place, 0);
+	if (!count_known(place, 0))
+		count_more(place, 0);
 }
 
 KEEPS_REGISTERS void count_burst(uint32_t place)
@@ -119,10 +102,10 @@ KEEPS_REGISTERS void count_burst(uint32_t place)
 
 	if (!burst)
 		return;
-	if (has_counted_in(burst))
-		count_entry(place, burst);
-	else
+	if (!has_counted_in(burst))
 		count_slowly(place, burst);
+	else if (!count_known(place, 0))
+		count_more(place, burst);
 }
 
 KEEPS_REGISTERS void empty(uint32_t place)

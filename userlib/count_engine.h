@@ -160,22 +160,40 @@ void add_to_index(struct index **where, const void *u, enum indexed kind);
 /* Nothing else may use the index meanwhile, handlers included. */
 void remove_from_index(struct index *x, const void *u, enum indexed kind);
 
-static inline struct pcce_count_counter *
-find_counter(const struct index *x, uint64_t node_and_place, uint64_t id, uint64_t ext)
+/* The counter of the current context, n being the node of its stack. NULL: there is none yet. */
+static inline struct pcce_count_counter *find_counter(const struct thread *t,
+						      const struct pcce_page *p,
+						      const struct pcce_count_node *n,
+						      uint32_t place)
 {
+	uint64_t first = (uint64_t)place << 32 | unit_number(n); /* two fields of a counter */
+	const struct index *x = t->counters;
 	uint32_t i;
 
 	/* A handler may have forked: then all is zeros in the child. */
 	if (!x)
 		return NULL;
-	i = (uint32_t)(hash_counter(node_and_place, id, ext) >> x->shift) & x->mask;
+	i = (uint32_t)(hash_counter(first, p->id, p->ext) >> x->shift) & x->mask;
 	for (; x->slot[i]; i = (i + 1) & x->mask) {
 		struct pcce_count_counter *c = unit(x->slot[i]);
 
-		if (*(const uint64_t *)c == node_and_place && c->id == id && c->ext == ext)
+		if (*(const uint64_t *)c == first && c->id == p->id && c->ext == p->ext)
 			return c;
 	}
 	return NULL;
+}
+
+/* Makes a counter that of the current context, and counts. The place is what makes it complete. */
+static inline void fill_counter(struct thread *t, const struct pcce_page *p,
+				const struct pcce_count_node *n, uint32_t place,
+				struct pcce_count_counter *c)
+{
+	c->node = unit_number(n);
+	c->id = p->id;
+	c->ext = p->ext;
+	c->count++;
+	__atomic_store_n(&c->place, place, __ATOMIC_RELEASE);
+	add_to_index(&t->counters, c, COUNTERS);
 }
 
 /* ---- the encoding stack ---------------------------------------------------------- */

@@ -173,30 +173,24 @@ static struct pcce_count_hot_counter *take_hot_counter(struct thread *t)
 static int count_in(struct thread *t, struct pcce_page *p, uint32_t place, uint32_t burst,
 		    uint32_t interrupted)
 {
-	struct pcce_count_hot_counter *c;
+	struct pcce_count_hot_counter *taken;
+	struct pcce_count_counter *c;
 	struct pcce_count_node *n;
-	uint64_t key;
 
 	continue_counting(t, p, burst);
 	n = t->hot ? find_stack(t, p, interrupted) : NULL;
 	if (!n)
 		return 0;
-	key = (uint64_t)place << 32 | unit_number(n);
-	c = (struct pcce_count_hot_counter *)find_counter(t->counters, key, p->id, p->ext);
+	c = find_counter(t, p, n, place);
 	if (c) {
-		c->counter.count++;
+		c->count++;
 		return 1;
 	}
-	c = take_hot_counter(t);
-	if (!c)
+	taken = take_hot_counter(t);
+	if (!taken)
 		return 0;
 	keep_node(t, n);
-	c->counter.node = unit_number(n);
-	c->counter.id = p->id;
-	c->counter.ext = p->ext;
-	c->counter.count++;
-	__atomic_store_n(&c->counter.place, place, __ATOMIC_RELEASE);
-	add_to_index(&t->counters, c, COUNTERS);
+	fill_counter(t, p, n, place, &taken->counter);
 	return 1;
 }
 
@@ -215,7 +209,7 @@ KEEPS_REGISTERS __attribute__((noinline)) static void count_slowly(uint32_t plac
 }
 
 /* Counts if the stack and the counter are known. */
-static inline int count_known(uint32_t place, int at_beginning)
+static inline int count_hot_known(uint32_t place, int at_beginning)
 {
 	struct pcce_page *p = page();
 	struct thread *t = (struct thread *)p->counting;
@@ -232,8 +226,7 @@ static inline int count_known(uint32_t place, int at_beginning)
 	if (p->counting == (uint64_t)t)
 		n = at_beginning ? remembered_stack(t, p, position) : known_stack(t, p, position);
 	if (n)
-		c = find_counter(t->counters, (uint64_t)place << 32 | unit_number(n), p->id,
-				 p->ext);
+		c = find_counter(t, p, n, place);
 	if (c)
 		c->count++;
 	end(t);
@@ -243,14 +236,14 @@ static inline int count_known(uint32_t place, int at_beginning)
 /* What count_hot() leaves over, because it does not happen at most calls. */
 KEEPS_REGISTERS __attribute__((noinline)) static void count_more(uint32_t place, uint32_t burst)
 {
-	if (!count_known(place, 1))
+	if (!count_hot_known(place, 1))
 		count_slowly(place, burst);
 }
 
 /* As count(). */
 KEEPS_REGISTERS void count_hot(uint32_t place)
 {
-	if (!count_known(place, 0))
+	if (!count_hot_known(place, 0))
 		count_more(place, 0);
 }
 
@@ -262,6 +255,6 @@ KEEPS_REGISTERS void count_hot_burst(uint32_t place)
 		return;
 	if (!has_counted_in(burst))
 		count_slowly(place, burst);
-	else if (!count_known(place, 0))
+	else if (!count_hot_known(place, 0))
 		count_more(place, burst);
 }

@@ -221,13 +221,13 @@ struct pcce_page {
 		};
 	};
 	__u64 area; /* runtime: see PCCE_AREA_LOG */
-	/* Counting engine (counting.h): its record of the thread, or 0. The runtime sets it to 0
-	 * when it changes to another encoding stack. */
+	/* Counting engine (counting.h): the record of the thread that it uses, or 0. The runtime
+	 * sets it to 0 when it changes to another encoding stack. */
 	__u64 counting;
 	__u64 jumps;	  /* runtime: address of its records of this thread's setjmps, or 0 */
 	__u64 generation; /* runtime: the generation that was given last */
-	/* Counting engine: the same record, and initially PCCE_COUNTED_NONE. 0: the runtime is
-	 * older, and does not clear the field counting. */
+	/* Counting engine: its first record of the thread, and initially PCCE_COUNTED_NONE. 0: the
+	 * runtime is older, and does not clear the field counting. */
 	__u64 counted;
 	__u64 reserved1[4];
 	struct pcce_entry base;
