@@ -2,8 +2,8 @@
 /* See progress.h. Only one call in EVERY reads the clock. */
 #include <stdbool.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "base/progress.h"
 
 #define EVERY 1024
@@ -17,24 +17,16 @@ static struct {
 	bool shown;
 } state;
 
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000ULL + (uint64_t)t.tv_nsec;
-}
-
 void progress_enable(const char *program)
 {
 	if (isatty(STDERR_FILENO))
 		state.program = program;
-	state.due = now() + FIRST_NS;
+	state.due = clock_ns(CLOCK_MONOTONIC) + FIRST_NS;
 }
 
 static void show_line(const char *what, uint64_t done, uint64_t all)
 {
-	uint64_t t = now();
+	uint64_t t = clock_ns(CLOCK_MONOTONIC);
 
 	if (t < state.due)
 		return;

@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "count/bursts.h"
 
 #define NS_PER_SECOND 1000000000ULL
@@ -71,14 +72,6 @@ int count_bursts_parse(const char *text, struct count_bursts *out, struct error 
 	return 0;
 }
 
-static uint64_t monotonic(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec;
-}
-
 /* A burst has a number, which is not 0. */
 static void turn_on(struct burst_driver *d, uint64_t now)
 {
@@ -101,7 +94,7 @@ static void turn_off(struct burst_driver *d, uint64_t now)
 static void *drive(void *arg)
 {
 	struct burst_driver *d = arg;
-	uint64_t now = monotonic(), begun = now;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), begun = now;
 	struct pollfd stop = {.fd = d->stop, .events = POLLIN};
 
 	/* Sleeps that are 0.05 ms longer would be too long. */
@@ -113,7 +106,7 @@ static void *drive(void *arg)
 				     .tv_nsec = (long)(rest % NS_PER_SECOND)};
 		int n = ppoll(&stop, 1, &t, NULL);
 
-		now = monotonic();
+		now = clock_ns(CLOCK_MONOTONIC);
 		if (n > 0)
 			break;
 		if (now < d->edge)

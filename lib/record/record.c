@@ -27,10 +27,10 @@
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/child.h"
+#include "base/clock.h"
 #include "recording/writer.h"
 #include "record/modules.h"
 #include "base/output_file.h"
@@ -80,14 +80,6 @@ struct recorder {
 
 static volatile sig_atomic_t stop_signal, stop_sent;
 static bool be_quiet, be_verbose;
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static void warn(const char *text)
 {

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/epoll.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/message.h"
 #include "sampler/process_tracker.h"
 #include "sampler/tls_offsets.h"
@@ -48,10 +48,7 @@ struct event_queue {
 
 uint64_t event_queue_now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return clock_ns(CLOCK_MONOTONIC);
 }
 
 void event_queue_close(struct event_queue *s)

@@ -39,6 +39,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <pcce/selfring.h>
+#include "base/clock.h"
 #include "sampler/bus_guard.h"
 #include "sampler/pidns.h"
 #include <pcce/sample.h>
@@ -73,14 +74,6 @@ struct sampler {
 	bool preload_changed;
 	_Alignas(16) char record[PCCE_SELF_RECORD_MAX + PATH_MAX];
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 #define SECOND 1000000000
 #define SHORTEST 20000 /* ns; a signal can take half of this time */
@@ -335,7 +328,7 @@ static bool has_news(struct sampler *s)
 
 static int bad_record(const struct sampler_sink *sink)
 {
-	return sink->lost(sink->ctx, now_ns(), PCCE_LOSS_SHAPE, 1);
+	return sink->lost(sink->ctx, clock_ns(CLOCK_MONOTONIC), PCCE_LOSS_SHAPE, 1);
 }
 
 static uint32_t translate_pid(struct sampler *s, const struct ring *ring, uint32_t pid)
@@ -438,7 +431,7 @@ static int drain_ring(struct sampler *s, struct ring *ring, const struct sampler
 	uint64_t lost, size;
 	int ret = 0;
 
-	__atomic_store_n(&ring->head->read_at, now_ns(), __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->head->read_at, clock_ns(CLOCK_MONOTONIC), __ATOMIC_RELAXED);
 	if (head < ring->tail || head - ring->tail > ring->size || head % 16) {
 		/* The process has damaged the ring, so it cannot be read any more. */
 		ring->finished = true;
@@ -452,7 +445,7 @@ static int drain_ring(struct sampler *s, struct ring *ring, const struct sampler
 			do
 				ring->tail += 16;
 			while (ring->tail < head && committed_size(s, ring, ring->tail, head) == 0);
-			ret = sink->lost(sink->ctx, now_ns(), PCCE_LOSS_RING, 1);
+			ret = sink->lost(sink->ctx, clock_ns(CLOCK_MONOTONIC), PCCE_LOSS_RING, 1);
 			continue;
 		}
 		memcpy(s->record, ring->data + (ring->tail & (ring->size - 1)), size);
@@ -463,13 +456,13 @@ static int drain_ring(struct sampler *s, struct ring *ring, const struct sampler
 	}
 	lost = take_counter(&ring->head->lost, &ring->lost_seen);
 	if (ret == 0 && lost)
-		ret = sink->lost(sink->ctx, now_ns(), PCCE_LOSS_RING, lost);
+		ret = sink->lost(sink->ctx, clock_ns(CLOCK_MONOTONIC), PCCE_LOSS_RING, lost);
 	lost = take_counter(&ring->head->throttled, &ring->throttled_seen);
 	if (ret == 0 && lost)
-		ret = sink->lost(sink->ctx, now_ns(), PCCE_LOSS_THROTTLE, lost);
+		ret = sink->lost(sink->ctx, clock_ns(CLOCK_MONOTONIC), PCCE_LOSS_THROTTLE, lost);
 	lost = take_counter(&ring->head->blocked, &ring->blocked_seen);
 	if (ret == 0 && lost)
-		ret = sink->lost(sink->ctx, now_ns(), PCCE_LOSS_BLOCKED, lost);
+		ret = sink->lost(sink->ctx, clock_ns(CLOCK_MONOTONIC), PCCE_LOSS_BLOCKED, lost);
 	s->due.due += take_counter(&ring->head->due, &ring->due_seen);
 	s->due.kernel += take_counter(&ring->head->kernel, &ring->kernel_seen);
 	return ret;
@@ -567,7 +560,9 @@ static int drain_rings(struct sampler *s, const struct sampler_sink *sink, bool 
 
 static int self_poll(struct sampler *s, const struct sampler_sink *sink, int timeout_ms)
 {
-	uint64_t end = now_ns() + (uint64_t)(timeout_ms > 0 ? timeout_ms : 0) * 1000000, now;
+	uint64_t end = clock_ns(CLOCK_MONOTONIC) +
+		       (uint64_t)(timeout_ms > 0 ? timeout_ms : 0) * 1000000,
+		 now;
 	bool any = false;
 	int ret;
 
@@ -575,7 +570,7 @@ static int self_poll(struct sampler *s, const struct sampler_sink *sink, int tim
 		ret = has_news(s) ? find_rings(s) : 0;
 		if (ret == 0)
 			ret = drain_rings(s, sink, &any);
-		now = now_ns();
+		now = clock_ns(CLOCK_MONOTONIC);
 		if (ret < 0 || any || now >= end)
 			return ret;
 
