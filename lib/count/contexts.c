@@ -48,14 +48,15 @@ static uint64_t entry_site(uint64_t site)
 static struct pcce_entry entry_of(const struct reader *r, const struct pcce_count_node *n)
 {
 	const struct count_source *s = r->source;
+	const struct pcce_count_config *c = s->config;
 	struct pcce_entry e = {n->id, entry_site(n->site)};
 	uint64_t address = e.site & PCCE_SITE_MASK, place = 0;
 
-	if (e.site >> PCCE_SITE_BITS != PCCE_COUNT_SIGNAL || address < s->code ||
-	    address >= s->code_end)
+	if (e.site >> PCCE_SITE_BITS != PCCE_COUNT_SIGNAL || address < c->code ||
+	    address >= c->code_end)
 		return e;
-	if (address >= s->stubs)
-		place = count_plan_place_of(s->plan, address - s->stubs, s->bursts);
+	if (address >= c->stubs)
+		place = count_plan_place_of(s->plan, address - c->stubs, c->stub_size);
 	if (place)
 		e.site = PCCE_COUNT_SIGNAL << PCCE_SITE_BITS | (place + s->bias);
 	else
@@ -242,7 +243,7 @@ static int send_copied(struct reader *r, const struct pcce_count_hot_counter *c,
 		if (c[i].counter.count && c[i].counter.count < missing)
 			missing = c[i].counter.count;
 	}
-	if (in_use < r->source->counters)
+	if (in_use < r->source->config->counters)
 		missing = 0;
 	err = sink->begin(sink->ctx, missing, nameless);
 	totals->calls += nameless;
@@ -335,9 +336,9 @@ int count_read(const struct count_source *s, const struct count_sink *sink,
 	r->sent = calloc(r->units + 1, 1);
 	err = r->sent ? send_processes(s, sink, totals) : -ENOMEM;
 	at = (sizeof(*s->area) + PCCE_COUNT_BLOCK - 1) / PCCE_COUNT_BLOCK;
-	if (!err && s->counters)
+	if (!err && s->config->counters)
 		err = send_hot(r, at, used / PCCE_COUNT_BLOCK, sink, totals);
-	for (; !err && !s->counters && at < used / PCCE_COUNT_BLOCK; at++)
+	for (; !err && !s->config->counters && at < used / PCCE_COUNT_BLOCK; at++)
 		err = send_block(r, unit_at(r, at * PCCE_COUNT_BLOCK / PCCE_COUNT_UNIT), sink,
 				 totals);
 	free(r->sent);

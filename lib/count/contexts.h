@@ -8,7 +8,6 @@
 #ifndef PCCE_COUNT_CONTEXTS_H
 #define PCCE_COUNT_CONTEXTS_H
 
-#include <stdbool.h>
 #include <sys/types.h>
 #include <pcce/abi.h>
 #include <pcce/counting.h>
@@ -21,9 +20,7 @@ struct count_source {
 	uint64_t bias;
 	pid_t pid; /* of the command */
 	uint64_t time;
-	uint64_t counters;		/* of a thread, if they are bounded; else 0 */
-	uint64_t code, stubs, code_end; /* as in struct pcce_count_config */
-	bool bursts;
+	const struct pcce_count_config *config;
 };
 
 struct count_totals {

@@ -19,8 +19,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "base/message.h"
 #include "count/bursts.h"
 #include "count/contexts.h"
@@ -51,14 +51,6 @@ struct sampler {
 	struct inject_result injected;
 	struct count_totals totals;
 };
-
-static uint64_t count_clock(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 /* ---- the program ----------------------------------------------------------------- */
 
@@ -271,8 +263,8 @@ static int count_released(struct sampler *s, struct error *why)
 
 static int count_poll(struct sampler *s, const struct sampler_sink *sink, int timeout_ms)
 {
-	(void)sink;
 	(void)s;
+	(void)sink;
 	poll(NULL, 0, timeout_ms);
 	return 0;
 }
@@ -327,7 +319,7 @@ static int send_sample(void *ctx, const struct pcce_sample *sample, uint64_t err
 
 static int count_stop(struct sampler *s, const struct sampler_sink *sink)
 {
-	struct sending sending = {s, sink, count_clock()};
+	struct sending sending = {s, sink, clock_ns(CLOCK_MONOTONIC)};
 	struct count_sink to = {&sending, send_child, begin_thread, send_sample};
 	struct count_source source = {.area = s->area,
 				      .size = s->injected.area_size,
@@ -335,11 +327,7 @@ static int count_stop(struct sampler *s, const struct sampler_sink *sink)
 				      .bias = s->injected.bias,
 				      .pid = s->pid,
 				      .time = sending.time,
-				      .counters = s->counters,
-				      .code = s->injected.code,
-				      .stubs = s->injected.stubs,
-				      .code_end = s->injected.code_end,
-				      .bursts = s->bursts.interval};
+				      .config = &s->injected.config};
 	int err;
 
 	if (!s->counts)

@@ -274,11 +274,9 @@ static int fill_process(struct target *t, const struct inject_request *r, struct
 	config.stubs = (uint64_t)at + head->end;
 	config.code_end = (uint64_t)at + size;
 	config.stub_size = count_plan_stub_size(r->bursts);
-	out->code = config.code;
-	out->stubs = config.stubs;
-	out->code_end = config.code_end;
+	out->config = config;
 	layout.engine = (uint64_t)at + r->function;
-	layout.stubs = (uint64_t)at + head->end;
+	layout.stubs = config.stubs;
 	if (r->bursts)
 		layout.burst = (uint64_t)burst + offsetof(struct pcce_count_area, burst);
 	err = write_code(t, r->plan, &layout, (uint64_t)at, &config);

@@ -33,7 +33,7 @@ struct inject_request {
 
 struct inject_result {
 	uint64_t bias;
-	uint64_t code, stubs, code_end; /* as in struct pcce_count_config */
+	struct pcce_count_config config;
 	__u64 area_size; /* mapped; less than requested if the process may not have more */
 };
 

@@ -226,10 +226,9 @@ size_t count_plan_stub_size(bool bursts)
 	return bursts ? COUNT_BURST_STUB : COUNT_STUB;
 }
 
-uint64_t count_plan_place_of(const struct count_plan *p, uint64_t offset, bool bursts)
+uint64_t count_plan_place_of(const struct count_plan *p, uint64_t offset, size_t size)
 {
-	uint64_t i = offset / count_plan_stub_size(bursts),
-		 in = offset % count_plan_stub_size(bursts);
+	uint64_t i = offset / size, in = offset % size;
 
 	if (i >= p->n_places)
 		return 0;

@@ -68,10 +68,10 @@ struct count_layout {
 size_t count_plan_stub_size(bool bursts);
 
 /*
- * Finds the place of an instruction of a stub, offset bytes behind the first stub. Returns the
- * address in the function that has the same state, or 0 if there is none.
+ * Finds the place of an instruction of a stub, offset bytes behind the first stub. size: of a stub.
+ * Returns the address in the function that has the same state, or 0 if there is none.
  */
-uint64_t count_plan_place_of(const struct count_plan *p, uint64_t offset, bool bursts);
+uint64_t count_plan_place_of(const struct count_plan *p, uint64_t offset, size_t size);
 
 /* Bytes of all stubs. */
 size_t count_plan_stubs_size(const struct count_plan *p, bool bursts);
