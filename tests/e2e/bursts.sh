@@ -6,40 +6,18 @@
 # any stack.  Each context must be one of the exact tree, and have no more calls than there.
 
 . "$(dirname "$0")/../lib.sh"
+. "$top/tests/e2e/count/lib.sh"
 . "$top/tests/e2e/hot/bounds.sh"
 cd "$scratch" || exit 1
-workloads=$top/tests/workloads
-
-# build PROGRAM SOURCE FLAG...
-build() {
-	local program=$1 source=$2 compiler=$CC
-	shift 2
-	case $source in *.cc) compiler=$CXX ;; esac
-	# shellcheck disable=SC2046 # lists of flags
-	$compiler $(sed -n 's/^ \* flags: *//p' "$source" | sed 's/-O[0-9s]//g') "$@" \
-		-I"$top/include" -I"$top/userlib" -I"$workloads" -g $(pcce-config --cflags) \
-		"$source" $(pcce-config --ldflags) -o "$program" 2>build.log
-}
-
-# count DATA OPTIONS COMMAND...: the command's output is in DATA.out
-count() {
-	local data=$1 options=$2
-	shift 2
-	rm -f "$data"
-	# shellcheck disable=SC2086
-	timeout -k 5 300 pcce-record --count $options -o "$data" -- "$@" >"$data.out" \
-		2>"$data.err" </dev/null
-	echo $? >"$data.status"
-}
 
 # in_bursts NAME BURSTS COMMAND...
 in_bursts() {
 	local name=$1 bursts=$2 b
 	shift 2
-	count exact.data --engine=cct "$@"
+	record_counts exact.data --engine=cct "$@"
 	counts exact.data >exact.counts
 	for b in $bursts; do
-		count burst.data "${b/,/ }" "$@"
+		record_counts burst.data "${b/,/ }" "$@"
 		is "$name, $b: status and output" "$(cat burst.data.status burst.data.out)" \
 			"$(cat exact.data.status exact.data.out)"
 		counts burst.data | grep -v '\[cold\]$' >burst.counts
@@ -57,7 +35,7 @@ in_bursts() {
 	done
 }
 
-build tree "$top/tests/e2e/count/tree.c" -O1
+build tree "$here/tree.c" -O1
 least=1000
 in_bursts "a flat tree" "--burst=0.1ms/0.3ms --burst=0.2ms/2ms,--hot=0.001 --burst=20us/50us" \
 	./tree 150000 6
@@ -75,7 +53,7 @@ done
 
 # ---- options -------------------------------------------------------------------------------
 
-count burst.data --burst ./tree 150000 6
+record_counts burst.data --burst ./tree 150000 6
 check "the number and share of bursts are told" grep -q \
 	'calls in [0-9]* bursts, [0-9.]*% of the time' burst.data.err
 check "the event is told" bash -c \

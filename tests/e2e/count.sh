@@ -7,21 +7,10 @@
 # at any instruction, and with threads, count their calls themselves.
 
 . "$(dirname "$0")/../lib.sh"
+. "$top/tests/e2e/count/lib.sh"
 cd "$scratch" || exit 1
 step=$out/tests/oracle/step
 counted=$out/tests/oracle/counted
-workloads=$top/tests/workloads
-
-# build PROGRAM SOURCE FLAG...
-build() {
-	local program=$1 source=$2 compiler=$CC
-	shift 2
-	case $source in *.cc) compiler=$CXX ;; esac
-	# shellcheck disable=SC2046 # lists of flags
-	$compiler $(sed -n 's/^ \* flags: *//p' "$source" | sed 's/-O[0-9s]//g') "$@" \
-		-DPCCE_STEPPED -I"$top/include" -I"$top/userlib" -g $(pcce-config --cflags) \
-		"$source" $(pcce-config --ldflags) -o "$program" 2>build.log
-}
 
 # count PROGRAM: counts in PROGRAM.data, and writes PROGRAM.got
 count() {
@@ -37,7 +26,7 @@ counts_are_true() {
 	local program=$1 source status
 	source=$(echo "$workloads/$program".c*)
 	shift
-	if ! build "$program" "$source" "$@"; then
+	if ! build "$program" "$source" "$@" -DPCCE_STEPPED; then
 		not_ok "$program $*: builds" build.log
 		return
 	fi
@@ -88,82 +77,11 @@ calls_add_up() { # NAME PROGRAM
 }
 
 # Signals arrive at any instruction, also of the counting code. Each handler comes in a new context.
-cat >interrupted.c <<'END'
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/time.h>
-static volatile unsigned int f_calls, g_calls, handlers;
-__attribute__((noinline)) static void g(unsigned int n)
-{
-	g_calls++;
-	if (n)
-		g(n - 1);
-}
-static void on_alarm(int sig)
-{
-	(void)sig;
-	handlers++;
-	g(handlers % 40);
-}
-__attribute__((noinline)) static void f(unsigned int n)
-{
-	f_calls++;
-	if (n)
-		f(n - 1);
-}
-int main(void)
-{
-	struct itimerval often = {{0, 200}, {0, 200}}, never;
-	struct sigaction a;
-	memset(&a, 0, sizeof(a));
-	memset(&never, 0, sizeof(never));
-	a.sa_handler = on_alarm;
-	sigaction(SIGALRM, &a, NULL);
-	setitimer(ITIMER_REAL, &often, NULL);
-	while (handlers < 2000)
-		f(f_calls % 90);
-	setitimer(ITIMER_REAL, &never, NULL);
-	printf("f %u\ng %u\non_alarm %u\nmain 1\n", f_calls, g_calls, handlers);
-	return 0;
-}
-END
-check "signals: builds" build interrupted interrupted.c -O1
+check "signals: builds" build interrupted "$here/interrupted.c" -O1
 count interrupted
 calls_add_up signals interrupted
 
-cat >many.c <<'END'
-#include <pthread.h>
-#include <stdio.h>
-__attribute__((noinline)) static unsigned int leaf(unsigned int n)
-{
-	__asm__ volatile("");
-	return n;
-}
-__attribute__((noinline)) static unsigned int f(unsigned int n)
-{
-	unsigned int r = leaf(n);
-	__asm__ volatile("");
-	return n ? f(n - 1) + r : 0;
-}
-static void *body(void *arg)
-{
-	for (unsigned int i = 0; i < 5000; i++)
-		f(i % 20);
-	return arg;
-}
-int main(void)
-{
-	pthread_t t[40];
-	for (int i = 0; i < 40; i++)
-		pthread_create(&t[i], NULL, body, NULL);
-	for (int i = 0; i < 40; i++)
-		pthread_join(t[i], NULL);
-	printf("f %u\nleaf %u\nbody 40\n", 40 * 5000 / 20 * 210, 40 * 5000 / 20 * 210);
-	return 0;
-}
-END
-check "threads: builds" build many many.c -O1 -pthread
+check "threads: builds" build many "$here/many.c" -O1 -pthread
 count many
 calls_add_up threads many
 
