@@ -37,13 +37,18 @@ USERLIB_C := segments restore_far stack_state stack_switch page thread_page regi
 	interpose_thread main_exit interpose_signal interpose_handler interpose_prctl confined \
 	self_sampler self_state self_signal self_altstack self_source self_sample self_modules \
 	self_ring local_libc linker_object context_capture context_id context_modules context_set \
-	context_test dictionary crash crash_stack
+	context_test context_words dictionary crash crash_stack
 # Assembly files of every executable's runtime, in front of the C files.
 USERLIB_S := pushpop leaf_entry signal_entry sampling_entry syscall_stub vfork thread_body \
 	main_stub
 # Code that runs inside a push, or between two steps of a change of the encoding stack.
 USERLIB_GENERAL_REGS := segments restore_far stack_state stack_switch interpose_jump contexts \
 	contexts-static site
+
+# Code that runs seldom.
+USERLIB_SIZE := page thread_page registry origin interpose_thread main_exit interpose_signal \
+	interpose_handler interpose_prctl confined self_sampler self_state self_altstack \
+	self_source self_modules context_set dictionary crash crash_stack
 
 USERLIB_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden \
 	-fno-stack-protector -fcf-protection -fno-reorder-functions \
@@ -58,6 +63,8 @@ USERLIB_TARGETS := $(USERLIB_ARCHIVES) $(LIBDIR)/libpcce.so.0 $(LIBDIR)/libpcce.
 
 $(USERLIB_GENERAL_REGS:%=$(USERLIB_OBJ)/%.o): USERLIB_CFLAGS += -mgeneral-regs-only
 $(USERLIB_OBJ)/restore_far.o: USERLIB_CFLAGS += -fno-toplevel-reorder
+# What runs seldom is compiled for size: all of it is in every program.
+$(USERLIB_SIZE:%=$(USERLIB_OBJ)/%.o): USERLIB_CFLAGS += -Os
 # Its loops must not become calls of the function that they implement.
 $(USERLIB_OBJ)/local_libc.o: USERLIB_CFLAGS += -fno-builtin -fno-tree-loop-distribute-patterns
 

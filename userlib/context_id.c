@@ -25,10 +25,15 @@
 
 #define CACHE_SIZE 1024 /* a power of two */
 
-/* The hash of a segment and all below it. */
+/* The list of a segment's elements and all below it. */
+struct list {
+	struct pcce_name name;	 /* without the newest calls */
+	struct pcce_entry calls; /* site 0: none */
+};
+
 struct chain {
 	uint64_t page, generation;
-	uint64_t a, b;
+	struct list list;
 	uint64_t check;
 };
 
@@ -36,8 +41,13 @@ static struct chain cache[CACHE_SIZE];
 
 static uint64_t check_of(const struct chain *c)
 {
+	const struct list *l = &c->list;
+
 	return pcce_name_mix(c->page ^ pcce_name_rotate(c->generation, 20)) ^
-	       pcce_name_mix(c->a + pcce_name_rotate(c->b, 32)) ^ c->b;
+	       pcce_name_mix(l->name.a + pcce_name_rotate(l->name.b, 32) +
+			     pcce_name_rotate(l->calls.id, 12) +
+			     pcce_name_rotate(l->calls.site, 44)) ^
+	       l->name.b;
 }
 
 static struct chain *cache_place(uint64_t generation)
@@ -45,140 +55,175 @@ static struct chain *cache_place(uint64_t generation)
 	return &cache[(generation ^ (uint64_t)(uintptr_t)&pcce_page >> 6) & (CACHE_SIZE - 1)];
 }
 
-static bool cache_get(uint64_t generation, struct pcce_name *h)
+static bool cache_get(uint64_t generation, struct list *l)
 {
-	const volatile struct chain *place = cache_place(generation);
-	struct chain c = {place->page, place->generation, place->a, place->b, place->check};
+	struct chain c = *(const volatile struct chain *)cache_place(generation);
 
 	if (c.page != (uint64_t)(uintptr_t)&pcce_page || c.generation != generation ||
 	    c.check != check_of(&c))
 		return false;
-	*h = (struct pcce_name){c.a, c.b};
+	*l = c.list;
 	return true;
 }
 
-static void cache_put(uint64_t generation, struct pcce_name h)
+static void cache_put(uint64_t generation, const struct list *l)
 {
-	volatile struct chain *place = cache_place(generation);
-	struct chain c = {(uint64_t)(uintptr_t)&pcce_page, generation, h.a, h.b, 0};
+	struct chain c = {(uint64_t)(uintptr_t)&pcce_page, generation, *l, 0};
 
 	c.check = check_of(&c);
-	place->page = c.page;
-	place->generation = c.generation;
-	place->a = c.a;
-	place->b = c.b;
-	place->check = c.check;
+	*(volatile struct chain *)cache_place(generation) = c;
 }
 
 static const struct pcce_name seed = PCCE_NAME_SEED;
 
+static bool names_equal(struct pcce_name a, struct pcce_name b)
+{
+	return a.a == b.a && a.b == b.b;
+}
+
 static bool is_seed(struct pcce_name h)
 {
-	return h.a == seed.a && h.b == seed.b;
+	return names_equal(h, seed);
 }
 
-static struct pcce_name hash_entries(struct namer *n, struct pcce_name h,
-				     const struct pcce_entry *e, unsigned int count)
+/* The list of which only is known that it exists. */
+static struct pcce_name only_gap(void)
+{
+	return pcce_name_step(seed, 0, 0, PCCE_ELEMENT_GAP);
+}
+
+static struct dictionary_line line_on(const struct list *below, const struct pcce_entry *entries,
+				      unsigned int n_entries)
+{
+	bool gap = names_equal(below->name, only_gap());
+
+	return (struct dictionary_line){
+		.has_parent = !gap && !is_seed(below->name),
+		.gap = gap,
+		.parent = below->name,
+		.list = {below->calls, entries, n_entries},
+	};
+}
+
+/* Adds an entry, as context_element_of(). */
+__attribute__((noinline)) static struct pcce_name
+entry_step(struct namer *n, struct pcce_name h, const struct pcce_entry *e, unsigned int left)
+{
+	struct context_element x = context_element_of(n, e, left);
+
+	return element_step(h, &x);
+}
+
+/* Adds calls to a name. Usually they are the program's. */
+static inline struct pcce_name calls_step(struct namer *n, struct pcce_name h, struct pcce_entry e)
+{
+	uint64_t address = e.site & PCCE_SITE_MASK;
+
+	if (is_in_module(&main_module, address))
+		return pcce_name_step(h, e.id, (address - main_module.bias) ^ main_module.name.a,
+				      e.site >> PCCE_SITE_BITS);
+	return entry_step(n, h, &e, 1);
+}
+
+/* The name of the whole list. */
+static inline struct pcce_name list_name(struct namer *n, struct list l)
+{
+	return l.calls.site ? calls_step(n, l.name, l.calls) : l.name;
+}
+
+static struct list hash_entries(struct namer *n, struct list l, const struct pcce_entry *e,
+				unsigned int count)
 {
 	for (; count; e++, count--) {
-		uint64_t address = e->site & PCCE_SITE_MASK, kind = e->site >> PCCE_SITE_BITS;
+		uint64_t kind = e->site >> PCCE_SITE_BITS;
+		struct pcce_entry done;
 
-		if (is_in_module(&main_module, address) && kind <= PCCE_COUNT_MAX &&
-		    e->id < PCCE_ID_LOST_MIN) {
-			h = pcce_name_step(h, e->id,
-					   (address - main_module.bias) ^ main_module.name.a, kind);
+		if (kind <= PCCE_COUNT_MAX) {
+			if (calls_add(&l.calls, e, &done))
+				l.name = calls_step(n, l.name, done);
 		} else if (kind == PCCE_COUNT_ORIGIN2) {
-			h = seed;
-		} else {
-			struct context_element x = context_element_of(n, e);
-
-			h = element_step(h, &x);
+			l = (struct list){.name = seed};
+		} else if (kind != PCCE_COUNT_FILL) {
+			l.name = entry_step(n, list_name(n, l), e, count);
+			l.calls.site = 0;
 		}
 	}
-	return h;
+	return l;
 }
 
-static void add_segment_line(struct namer *n, const struct pcce_entry *entries,
-			     struct pcce_name parent, bool gap, struct pcce_name name)
+/* Writes nothing if the segment completes no element. */
+static void add_segment_line(struct namer *n, const struct list *below,
+			     const struct pcce_entry *entries, struct pcce_name name)
 {
-	struct dictionary_line line = {.what = 's',
-				       .name = name,
-				       .has_parent = !gap && !is_seed(parent),
-				       .gap = gap,
-				       .parent = parent,
-				       .entries = entries,
-				       .n_entries = PCCE_SEGMENT_ENTRIES};
+	struct dictionary_line line = line_on(below, entries, PCCE_SEGMENT_ENTRIES);
 
-	if (!dictionary_knows(name))
+	line.what = 's';
+	line.name = name;
+	if (!names_equal(name, below->name) && !dictionary_knows(name))
 		dictionary_add(n, &line);
 }
 
-/* Finds the lowest segment that must be hashed, as its distance below the current one, and the hash
+/* Finds the lowest segment that must be hashed, as its distance below the current one, and the list
  * of what is below it. */
-static uint32_t find_hashed(const struct segments_below *s, struct pcce_name *h, bool *gap)
+static uint32_t find_hashed(const struct segments_below *s, struct list *l)
 {
 	uint64_t generation = s->generation;
 	uint32_t k;
 
-	*h = seed;
-	*gap = false;
+	*l = (struct list){.name = seed};
 	for (k = 0; k < s->n; k++) {
 		const struct pcce_entry *base = segment_known(s, k, generation);
 
 		if (!base) {
-			*gap = true;
-			*h = pcce_name_step(seed, 0, 0, PCCE_ELEMENT_GAP);
+			l->name = only_gap();
 			break;
 		}
 		if (base[PCCE_SEGMENT_ENTRIES].site >> PCCE_SITE_BITS == PCCE_COUNT_ORIGIN2 ||
-		    cache_get(generation, h))
+		    cache_get(generation, l))
 			break;
 		generation = base->id;
 	}
 	return k;
 }
 
-static void hash_segments(struct namer *n, const struct segments_below *s, struct pcce_name *h,
-			  bool *gap)
+static void hash_segments(struct namer *n, const struct segments_below *s, struct list *l)
 {
-	uint32_t k = find_hashed(s, h, gap);
+	uint32_t k = find_hashed(s, l);
 
 	while (k--) {
 		const struct pcce_entry *base = segment_at(s, k);
 		uint64_t generation = k ? segment_at(s, k - 1)->id : s->generation;
-		struct pcce_name parent = *h;
+		struct list below = *l;
 
-		*h = hash_entries(n, parent, base + 1, PCCE_SEGMENT_ENTRIES);
-		add_segment_line(n, base + 1, parent, *gap, *h);
-		*gap = false;
-		cache_put(generation, *h);
+		*l = hash_entries(n, below, base + 1, PCCE_SEGMENT_ENTRIES);
+		add_segment_line(n, &below, base + 1, l->name);
+		cache_put(generation, l);
 	}
 }
 
-/* Hashes everything below the current segment. *gap: all that is known of it is that it exists. */
-static struct pcce_name hash_below(struct namer *n, bool *gap)
+/* Hashes everything below the current segment. */
+static void hash_below(struct namer *n, struct list *l)
 {
 	const uint64_t all = ~0ULL;
 	struct segments_below s;
-	struct pcce_name h = seed;
 	uint64_t before;
 	bool block = !is_confined(CONFINED_NO_MMAP);
 
-	*gap = false;
-	if (!segments_below_read(&s) || (s.generation && cache_get(s.generation, &h)))
-		return h;
+	*l = (struct list){.name = seed};
+	if (!segments_below_read(&s) || (s.generation && cache_get(s.generation, l)))
+		return;
 	if (block)
 		raw_syscall4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof(all));
 	segments_below_read(&s);
-	hash_segments(n, &s, &h, gap);
+	hash_segments(n, &s, l);
 	if (block)
 		raw_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
-	return h;
 }
 
 /* The elements of the call: by ext, and of the uninstrumented code that asked, unless it is the
  * very call that ext names. */
-static unsigned int call_elements(struct namer *n, uint64_t pc, struct context_element x[2])
+__attribute__((noinline)) static unsigned int call_elements(struct namer *n, uint64_t pc,
+							    struct context_element x[2])
 {
 	uint64_t ext = page_ext();
 	unsigned int count = 0;
@@ -220,23 +265,17 @@ static void store_name(struct pcce_id *id, struct pcce_name name)
 
 /* Adds the context's line. */
 __attribute__((noinline)) static void add_context(struct namer *n, struct pcce_name name,
-						  struct pcce_name below, bool gap,
+						  const struct list *below,
 						  const struct pcce_entry *entries,
 						  unsigned int n_entries, uint64_t pc)
 {
 	struct context_element more[2];
-	struct dictionary_line line = {
-		.what = 'c',
-		.name = name,
-		.has_parent = !gap && !is_seed(below),
-		.gap = gap,
-		.parent = below,
-		.entries = entries,
-		.n_entries = n_entries,
-		.more = more,
-		.n_more = call_elements(n, pc, more),
-	};
+	struct dictionary_line line = line_on(below, entries, n_entries);
 
+	line.what = 'c';
+	line.name = name;
+	line.more = more;
+	line.n_more = call_elements(n, pc, more);
 	dictionary_add(n, &line);
 }
 
@@ -247,26 +286,27 @@ __attribute__((always_inline)) static inline void name_state(struct pcce_id *id,
 	const struct pcce_entry *entries =
 		(const struct pcce_entry *)((const char *)pcce_page.entry + (off & PCCE_OFF_HALF));
 	unsigned int n_entries = (off & PCCE_OFF_USED) / sizeof(*entries);
-	struct pcce_name below, h;
+	struct list below, all;
+	struct pcce_name h;
 	struct namer n;
-	bool gap;
 
 	store_name(id, (struct pcce_name){0, 0});
 	if ((!page_ext() && !page_has_entries()) || n_entries > PCCE_SEGMENT_ENTRIES)
 		return;
 	namer_begin(&n);
-	below = hash_below(&n, &gap);
-	h = hash_entries(&n, below, entries, n_entries);
+	hash_below(&n, &below);
+	all = hash_entries(&n, below, entries, n_entries);
+	h = list_name(&n, all);
 	if (is_seed(h) && !page_ext())
 		return;
 	if (is_seed(h)) { /* an origin: the thread's own stack is empty */
-		below = seed;
+		below = all;
 		n_entries = 0;
 	}
 	h = pcce_name_end(hash_call(&n, h, pc));
 	store_name(id, h);
 	if (!dictionary_knows(h))
-		add_context(&n, h, below, gap, entries, n_entries, pc);
+		add_context(&n, h, &below, entries, n_entries, pc);
 }
 
 __attribute__((noinline)) void pcce_state_id(struct pcce_id *id)

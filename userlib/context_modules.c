@@ -52,9 +52,9 @@ static void take_note(const Elf64_Nhdr *n, const uint8_t *desc, struct named_mod
 
 		memcpy(&note, n, sizeof(note));
 		memcpy(m->encoding, note.encoding, sizeof(m->encoding));
-		m->text = at + offsetof(struct pcce_note, text) + (uint64_t)(int64_t)note.text;
-		m->text_end = at + offsetof(struct pcce_note, text_end) +
-			      (uint64_t)(int64_t)note.text_end;
+		m->helpers = at + offsetof(struct pcce_note, text) + (uint64_t)(int64_t)note.text;
+		m->helpers_end = at + offsetof(struct pcce_note, helpers_end) +
+				 (uint64_t)(int64_t)note.helpers_end;
 	}
 }
 
@@ -83,18 +83,11 @@ static void read_note_headers(const Elf64_Phdr *p, unsigned long n, struct named
 			read_notes(p[i].p_vaddr + m->bias, p[i].p_memsz, p[i].p_align, m);
 }
 
-static bool has_name(const struct named_module *m)
-{
-	bool encoded = false;
-
-	for (unsigned int i = 0; i < sizeof(m->encoding); i++)
-		encoded |= m->encoding[i] != 0;
-	return encoded || m->build_id_size;
-}
-
 static bool name_module(struct named_module *m)
 {
-	if (!has_name(m))
+	for (unsigned int i = 0; i < sizeof(m->encoding); i++)
+		m->encoded |= m->encoding[i] != 0;
+	if (!m->encoded && !m->build_id_size)
 		return false;
 	m->name = pcce_name_of_module(m->build_id, m->build_id_size, m->encoding);
 	return true;

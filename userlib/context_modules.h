@@ -13,10 +13,11 @@ struct named_module {
 	uint64_t start, size; /* run-time addresses; size 0: no module */
 	uint64_t bias;	      /* run-time address - link-time address */
 	struct pcce_name name;
-	uint64_t text, text_end; /* the runtime's code in it */
+	uint64_t helpers, helpers_end; /* the runtime's helpers in it: pcce_note */
 	uint8_t build_id[PCCE_BUILD_ID_MAX];
 	uint32_t build_id_size;
 	uint8_t encoding[16];
+	bool encoded;
 	const char *path; /* "": the program */
 };
 

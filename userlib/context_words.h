@@ -9,6 +9,8 @@
 #include <pcce/abi.h>
 #include "context_modules.h"
 
+#pragma GCC visibility push(hidden)
+
 #define NAMER_MODULES 4
 
 /* Modules that one call has met, besides the executable. */
@@ -35,25 +37,12 @@ static inline void namer_begin(struct namer *n)
 	n->last = n->next = 0;
 }
 
-/* The module lives until the call after the next one. */
+/* Finds a module that is not the executable. It lives until the call after the next one. */
+const struct named_module *namer_find_other(struct namer *n, uint64_t address);
+
 static inline const struct named_module *namer_find(struct namer *n, uint64_t address)
 {
-	unsigned int victim = n->next;
-
-	if (is_in_module(&main_module, address))
-		return &main_module;
-	for (unsigned int i = 0; i < NAMER_MODULES; i++)
-		if (is_in_module(&n->modules[i], address)) {
-			n->last = i;
-			return &n->modules[i];
-		}
-	if (victim == n->last)
-		victim = (victim + 1) % NAMER_MODULES;
-	n->next = (victim + 1) % NAMER_MODULES;
-	if (!context_module_at(address, &n->modules[victim]))
-		return NULL;
-	n->last = victim;
-	return &n->modules[victim];
+	return is_in_module(&main_module, address) ? &main_module : namer_find_other(n, address);
 }
 
 static inline struct context_word number_word(uint64_t value)
@@ -67,67 +56,46 @@ static inline struct context_word id_word(uint64_t id)
 }
 
 /* The bits above an address stay. */
-static inline struct context_word address_word(struct namer *n, uint64_t word)
+struct context_word address_word(struct namer *n, uint64_t word);
+struct context_word ext_word(struct namer *n, uint64_t ext);
+/* The first of `left` entries. What is below it is in memory, too. The two entries of a signal are
+ * next to each other. Fill entries and origins are no elements. */
+struct context_element context_element_of(struct namer *n, const struct pcce_entry *e,
+					  unsigned int left);
+
+/*
+ * Adds an entry of calls to *calls, the newest calls of a list, which are one element as long as
+ * they are equal. True: *done is an element of its own. Site 0: there are no calls.
+ *
+ * Whether the runtime counts a repetition in one entry depends on what the thread did before. In a
+ * list all are counted, as far as a count reaches.
+ */
+static inline bool calls_add(struct pcce_entry *calls, const struct pcce_entry *e,
+			     struct pcce_entry *done)
 {
-	uint64_t address = word & PCCE_SITE_MASK, above = word & ~PCCE_SITE_MASK;
-	const struct named_module *m = address ? namer_find(n, address) : NULL;
+	uint64_t id = e->id < PCCE_ID_LOST_MIN ? e->id : PCCE_ID_LOST,
+		 address = e->site & PCCE_SITE_MASK, count;
 
-	if (!m)
-		return (struct context_word){.value = word, .unknown = address != 0};
-	return (struct context_word){.value = above | ((address - m->bias) & PCCE_SITE_MASK),
-				     .module = m};
-}
-
-static inline struct context_word ext_word(struct namer *n, uint64_t ext)
-{
-	if (ext >> 32)
-		return address_word(n, ext);
-	if (ext <= PCCE_EXT_CHANGING || !main_module.size)
-		return number_word(ext);
-	return (struct context_word){.value = ext, .module = &main_module};
-}
-
-/* Does r11 belong to the state of code that was interrupted at ip? */
-static inline bool is_runtime_code(struct namer *n, uint64_t ip)
-{
-	const struct named_module *m = namer_find(n, ip);
-
-	return m && ip >= m->text && ip < m->text_end;
-}
-
-/* The entry below this one is in memory, too. An origin is not an element. */
-static inline struct context_element context_element_of(struct namer *n, const struct pcce_entry *e)
-{
-	uint64_t kind = e->site >> PCCE_SITE_BITS, low = e->site & PCCE_SITE_MASK;
-	struct context_element x = {.kind = kind};
-
-	switch (kind) {
-	case PCCE_COUNT_FILL:
-		break;
-	case PCCE_COUNT_SIGNAL2:
-		x.first = ext_word(n, e->id);
-		if (is_runtime_code(n, e[-1].site & PCCE_SITE_MASK))
-			x.second = address_word(n, low);
-		break;
-	case PCCE_COUNT_JUMP:
-		x.first = id_word(e->id);
-		x.second = number_word(low);
-		break;
-	case PCCE_COUNT_JUMP2:
-		x.first = address_word(n, e->id);
-		x.second = ext_word(n, low);
-		break;
-	case PCCE_COUNT_LEAF:
-		x.first = id_word(e->id);
-		x.second = ext_word(n, low);
-		break;
-	default: /* a call, or the first entry of a signal */
-		x.first = id_word(e->id);
-		x.second = address_word(n, low);
-		break;
+	*done = *calls;
+	if (calls->id != id || (calls->site & PCCE_SITE_MASK) != address) {
+		*calls = (struct pcce_entry){.id = id, .site = e->site};
+		return done->site != 0;
 	}
-	return x;
+	count = (calls->site >> PCCE_SITE_BITS) + (e->site >> PCCE_SITE_BITS) + 1;
+	done->site = address | PCCE_COUNT_MAX << PCCE_SITE_BITS;
+	calls->site = address | count % (PCCE_COUNT_MAX + 1) << PCCE_SITE_BITS;
+	return count > PCCE_COUNT_MAX;
 }
+
+/* Elements that are still in the form of entries. */
+struct element_list {
+	struct pcce_entry calls; /* below the entries */
+	const struct pcce_entry *entries;
+	unsigned int n;
+};
+
+/* Takes the next element of the entries. False: there is none; the newest calls may be left. */
+bool element_take(struct namer *n, struct element_list *l, struct context_element *x);
 
 static inline uint64_t word_hash(const struct context_word *w)
 {
@@ -138,5 +106,7 @@ static inline struct pcce_name element_step(struct pcce_name h, const struct con
 {
 	return pcce_name_step(h, word_hash(&x->first), word_hash(&x->second), x->kind);
 }
+
+#pragma GCC visibility pop
 
 #endif

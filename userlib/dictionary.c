@@ -186,9 +186,24 @@ static void put_element(struct line *l, const struct context_element *x)
 	put_number(l, x->kind);
 }
 
+/* Takes the line's next element below `more`. */
+static bool line_take(struct namer *n, const struct dictionary_line *what,
+		      struct element_list *list, struct context_element *x)
+{
+	if (element_take(n, list, x))
+		return true;
+	if (what->what == 's' || !list->calls.site)
+		return false;
+	*x = context_element_of(n, &list->calls, 1);
+	list->calls.site = 0;
+	return true;
+}
+
 static void put_line(struct line *l, struct namer *n, const struct dictionary_line *what)
 {
 	const struct context_element gap = {.kind = PCCE_ELEMENT_GAP};
+	struct element_list list = what->list;
+	struct context_element x;
 
 	put_text(l, "pcce1 ");
 	put(l, what->what);
@@ -201,11 +216,8 @@ static void put_line(struct line *l, struct namer *n, const struct dictionary_li
 		put(l, '-');
 	if (what->gap)
 		put_element(l, &gap);
-	for (unsigned int i = 0; i < what->n_entries; i++) {
-		struct context_element x = context_element_of(n, &what->entries[i]);
-
+	while (line_take(n, what, &list, &x))
 		put_element(l, &x);
-	}
 	for (unsigned int i = 0; i < what->n_more; i++)
 		put_element(l, &what->more[i]);
 	put(l, '\n');
@@ -335,9 +347,10 @@ static void add_module_of(const struct context_word *w)
 
 static void add_modules(struct namer *n, const struct dictionary_line *what)
 {
-	for (unsigned int i = 0; i < what->n_entries; i++) {
-		struct context_element x = context_element_of(n, &what->entries[i]);
+	struct element_list list = what->list;
+	struct context_element x;
 
+	while (line_take(n, what, &list, &x)) {
 		add_module_of(&x.first);
 		add_module_of(&x.second);
 	}

@@ -14,9 +14,8 @@ struct dictionary_line {
 	struct pcce_name name;
 	bool has_parent, gap; /* a gap: older entries are not known */
 	struct pcce_name parent;
-	const struct pcce_entry *entries; /* the one below them is in memory, too */
-	unsigned int n_entries;
-	const struct context_element *more; /* elements above the entries */
+	struct element_list list;	    /* a segment's newest calls are not part of its line */
+	const struct context_element *more; /* elements above the list */
 	unsigned int n_more;
 };
 

@@ -411,6 +411,8 @@ __pcce_pop_slow:
 	RANGE .Lrestore_far, .Lrestore_back, LANDING
 	RANGE .Lrestore_back, .Lrestore_found, RESTORING
 	RANGE .Lrestore_found, .Lrestore_last, LANDED
+	.globl __pcce_ranges_end
+	.hidden __pcce_ranges_end
 __pcce_ranges_end:
 
 /*

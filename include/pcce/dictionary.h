@@ -19,16 +19,21 @@
  *   - PCCE_ELEMENT_CODE (0, return address) if uninstrumented code asked for the name.
  *
  * All ids that are lost count as PCCE_ID_LOST.  In a signal's entries, r11 counts only while the
- * interrupted ip is in the runtime's code.  A fill entry is (0, 0).
+ * interrupted ip is in a helper, and the id not while it is in a module that is not encoded and ext
+ * is 0: both are 0 then.
+ *
+ * Fill entries are no elements.  Equal calls that follow each other are one element, whether the
+ * runtime has counted them in one entry or not, up to a count of PCCE_COUNT_MAX.
  *
  * The name of a list is pcce_name_step() of all its elements, from PCCE_NAME_SEED on; the name of a
- * context is pcce_name_end() of that.  A complete segment of the encoding stack is a list, too, so
- * a deep context shares all but its newest entries with others.
+ * context is pcce_name_end() of that.  All up to the end of a complete segment of the encoding
+ * stack is a list, too, apart from its newest calls, which may go on in the next segment.  So a
+ * deep context shares all but its newest elements with others.
  *
- * A context with a signal can have several names.  r11 may be anything where the decoder does not
- * need it, and so may the id between push and pop, and in uninstrumented code without ext.  An
- * entry that the interrupted push has claimed may have any content.  The record of a longjmp that
- * is under way says where to.
+ * A context with a signal can have several names: the id may be anything in an entry slot, between
+ * push and pop, and in uninstrumented code of an encoded module without ext.  An entry that the
+ * interrupted push has claimed may have any content.  The record of a longjmp that is under way
+ * says where to.  The runtime changes id, ext and entries one after the other.
  *
  * A dictionary is a text file.  All lines are independent of the file's other contents, so two
  * dictionaries are joined by joining the files.  Numbers are hexadecimal:
@@ -60,16 +65,18 @@
 
 struct pcce_note {
 	__u32 name_size; /* 5 */
-	__u32 desc_size; /* 24 */
+	__u32 desc_size; /* 28 */
 	__u32 type;	 /* PCCE_NOTE_TYPE */
 	char name[8];
 	__u8 encoding[16]; /* XXH3-128 of the encoding table, low half first; 0: not encoded */
-	/* The runtime's code in this module, as distances from these very fields. */
+	/* The runtime's code in this module, as distances from these very fields.  It begins with
+	 * the helpers, which keep an address in r11 (enum pcce_helper_state of table.h). */
 	__s32 text;
 	__s32 text_end;
+	__s32 helpers_end;
 };
 
-PCCE_ASSERT_SIZE(pcce_note, 44);
+PCCE_ASSERT_SIZE(pcce_note, 48);
 PCCE_ASSERT_OFFSET(pcce_note, encoding, 20);
 
 /* Build ids are cut to this. */

@@ -61,6 +61,17 @@ else
 	not_ok "another encoding has other names" recoded.log walks.data.err
 fi
 
+# A name does not depend on what the thread did before.
+if build_with_api repeats -O2 -pthread repeats.c; then
+	PCCE_DICTIONARY=$scratch/repeats.dictionary ./repeats >repeats.names
+	is "a recursion has one name, whatever the thread did before" \
+		"$(sort repeats.names | uniq -c | awk '{ print $1 }')" 6
+	is "... and 101 calls" "$(head -n 1 repeats.names | pcce-decode -d repeats.dictionary |
+		awk '$2 == "hop" { n += / x [0-9]*$/ ? $NF : 1 } END { print n }')" 101
+else
+	not_ok "repeats.c is built" repeats.log
+fi
+
 # ---- programs without contexts ------------------------------------------------------------
 
 none="pcce:00000000000000000000000000000000"

@@ -223,10 +223,6 @@ void captured_name(struct captured *c, struct chain *chain, struct space *s,
 	case NAMES_KNOWN:
 		break;
 	case NAMES_OTHER_NAME:
-		if (chain_over_foreign(chain)) {
-			c->names_several++;
-			break;
-		}
 		c->names_wrong++;
 		report_name(c, chain, s, "the chain had another one before", area);
 		break;
@@ -249,8 +245,6 @@ void captured_print(const struct captured *c)
 	fprintf(c->out,
 		"names: %" PRIu64 "\nnames_distinct: %" PRIu64 "\nnames_wrong: %" PRIu64 "\n",
 		c->names, c->names_distinct, c->names_wrong);
-	fprintf(c->out,
-		"names_of_marked: %" PRIu64 "\nnames_unfilled: %" PRIu64 "\nnames_several: %" PRIu64
-		"\n",
-		c->names_marked, c->names_unfilled, c->names_several);
+	fprintf(c->out, "names_of_marked: %" PRIu64 "\nnames_unfilled: %" PRIu64 "\n",
+		c->names_marked, c->names_unfilled);
 }

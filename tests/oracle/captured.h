@@ -20,8 +20,7 @@ enum captured_mistake { MISTAKE_NONE, MISTAKE_NAME, MISTAKE_ID, MISTAKE_ENTRY };
 
 struct captured {
 	struct checker contexts;
-	uint64_t names, names_distinct, names_wrong, names_marked, names_unfilled, names_several,
-		refused;
+	uint64_t names, names_distinct, names_wrong, names_marked, names_unfilled, refused;
 	unsigned int reports;
 	enum captured_mistake mistake;
 	FILE *out;

@@ -239,10 +239,23 @@ static struct chain_keys keys_step(struct chain_keys k, struct space *s, uint64_
 				   key_step(k.source, p.file, ip - p.bias)};
 }
 
-/* The call that the activation is at. */
-static struct chain_keys keys_call(const struct activation *t, struct space *s)
+/* The innermost activation's, with the functions that it left by tail calls: they may make another
+ * context of the same calls. */
+static struct chain_keys keys_left(const struct chain *c)
 {
-	struct chain_keys k = keys_step(t->keys, s, t->calls);
+	const struct activation *t = &c->a[c->n - 1];
+	struct chain_keys k = t->keys;
+
+	for (size_t i = t->first_left; i < c->n_left; i++)
+		k.exact = digest_step(k.exact, mix64(c->left[i]) % DIGEST_PRIME);
+	return k;
+}
+
+/* The call that the innermost activation is at. */
+static struct chain_keys keys_call(const struct chain *c, struct space *s)
+{
+	const struct activation *t = &c->a[c->n - 1];
+	struct chain_keys k = keys_step(keys_left(c), s, t->calls);
 
 	if (t->site != PCCE_NONE)
 		k.source = key_step(t->keys.source, t->file, t->file->table.sites[t->site].key);
@@ -252,9 +265,11 @@ static struct chain_keys keys_call(const struct activation *t, struct space *s)
 struct chain_keys chain_keys(const struct chain *c, struct space *s, struct moment now)
 {
 	const struct activation *t = &c->a[c->n - 1];
-	/* A helper that was jumped to works for the slot that jumped. */
-	struct chain_keys k = c->in_helper ? keys_step(t->keys, s, t->calls) : t->keys;
+	struct chain_keys k = keys_left(c);
 
+	/* A helper that was jumped to works for the slot that jumped. */
+	if (c->in_helper)
+		k = keys_step(k, s, t->calls);
 	k = keys_step(k, s, now.ip);
 	if (space_is_runtime(s, now.ip))
 		k.exact = digest_step(k.exact, mix64(now.r11) % DIGEST_PRIME);
@@ -276,7 +291,6 @@ static void begin_call(struct chain *c, struct space *s, struct moment before, s
 		.n = t->n,
 		.keys = t->keys,
 		.unfilled = t->unfilled,
-		.over_foreign = t->over_foreign,
 	};
 	struct tree_place p;
 
@@ -291,7 +305,7 @@ static void begin_call(struct chain *c, struct space *s, struct moment before, s
 		fresh.digest =
 			digest_step(t->digest, frame_element(t->file->index, t->func, t->site));
 		fresh.n = t->n + 1;
-		fresh.keys = keys_call(t, s);
+		fresh.keys = keys_call(c, s);
 	}
 	*push(c) = fresh;
 	p = space_place(s, now.ip);
@@ -363,7 +377,6 @@ void chain_signal(struct chain *c, struct space *s, struct moment before, struct
 		.n = e.n + 1,
 		.notes = mix64(e.notes + 3),
 		.keys = chain_keys(c, s, before),
-		.over_foreign = t->over_foreign || e.foreign,
 		.unfilled = t->unfilled || space_is_unfilled(s, before.ip),
 	};
 
@@ -407,11 +420,6 @@ void chain_sigreturn(struct chain *c, struct space *s, struct moment now)
 bool chain_unfilled(const struct chain *c)
 {
 	return c->a[c->n - 1].unfilled;
-}
-
-bool chain_over_foreign(const struct chain *c)
-{
-	return c->a[c->n - 1].over_foreign;
 }
 
 struct chain_mark chain_mark(const struct chain *c)

@@ -93,7 +93,6 @@ struct activation {
 	uint64_t digest, n;	/* of all frames outside of this activation */
 	uint64_t notes;		/* a hash of all that these frames' digests leave out */
 	struct chain_keys keys; /* of these frames */
-	bool over_foreign;	/* a signal has interrupted foreign code */
 	bool unfilled;		/* a signal has interrupted one of them: see chain_unfilled() */
 };
 
@@ -138,12 +137,10 @@ void chain_sigreturn(struct chain *c, struct space *s, struct moment now);
 
 struct expected chain_expected(struct chain *c, struct space *s, uint64_t ip);
 
-/* Has a signal of the chain interrupted a push or a longjmp that has claimed entries and not filled
- * them?  Then the names of contexts depend on what the entries had before. */
+/* Has a signal of the chain interrupted such code, or a longjmp that has claimed entries and not
+ * filled them?  See space_is_unfilled().  Then the names of contexts depend on what the page had
+ * before. */
 bool chain_unfilled(const struct chain *c);
-/* Has a signal of the chain interrupted foreign code?  The id that the page had then has no
- * meaning, but it counts in names. */
-bool chain_over_foreign(const struct chain *c);
 struct chain_keys chain_keys(const struct chain *c, struct space *s, struct moment now);
 
 /* What chain_rewind() needs to end all activations that were made since; nothing else may have

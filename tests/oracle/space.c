@@ -434,14 +434,18 @@ bool space_is_unfilled(struct space *s, uint64_t address)
 	int helper = space_helper(s, address);
 	const struct pcce_table_site *site;
 	uint64_t vaddr, start;
-	uint32_t i;
+	uint32_t i, func;
 
-	if (helper == PCCE_HELPER_CLAIMED || helper == PCCE_HELPER_PUSHED ||
-	    helper == PCCE_HELPER_JUMPING)
+	if (helper > PCCE_HELPER_NOTHING)
 		return true;
 	if (!m || !m->table)
 		return false;
 	vaddr = decode_link_time(m, address);
+	func = encoding_table_func_at(m->table, vaddr);
+	if (func == PCCE_NONE)
+		return helper < 0;
+	if (encoding_table_in_entry(m->table, func, vaddr))
+		return true;
 	i = encoding_table_site_around(m->table, vaddr);
 	if (i == PCCE_NONE)
 		return false;

@@ -53,8 +53,9 @@ struct tree_place space_place(struct space *s, uint64_t address);
 int space_helper(struct space *s, uint64_t address);
 /* Is the runtime's code there? */
 bool space_is_runtime(struct space *s, uint64_t address);
-/* Does the page have an id or an entry without meaning there?  It does from the claim of a push to
- * the end of the pop. */
+/* Does the page have an id, ext or entry without meaning there?  It does from the claim of a push
+ * to the end of the pop, in an entry slot, in __pcce_restore, and in uninstrumented code of an
+ * encoded file, the runtime for example. */
 bool space_is_unfilled(struct space *s, uint64_t address);
 /* Does [start, start + length) hold a part of a file's code? */
 bool space_overlaps(const struct space *s, uint64_t start, uint64_t length);
