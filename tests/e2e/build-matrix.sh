@@ -52,6 +52,13 @@ variant "-O2 -g" "-O2 -g" ""
 variant "-O3 -g, PIE" "-O3 -g -fPIE" "-pie"
 variant "-O2, not PIE" "-O2 -fno-pie" "-no-pie"
 variant "-O2, static" "-O2" "-static"
+variant "all flags twice" "-O2 $cflags" "$ldflags"
+variant "all flags twice, static PIE" "-O2 -fPIE $cflags" "-static-pie $ldflags"
+printf '%s\n' 'int f(int n) { return n ? f(n - 1) + n : 0; }' >twice.c
+# shellcheck disable=SC2086 # lists of flags
+check "all flags twice, shared library" \
+	$CC -O2 -fPIC -shared $cflags $cflags twice.c $ldflags $ldflags -o libtwice.so
+check "... is encoded" is_encoded libtwice.so
 variant "-O2, static PIE" "-O2 -fPIE" "-static-pie"
 variant "-flto" "-O2 -g -flto" "-flto -O2"
 variant "-flto, fat objects, partitioned" \
