@@ -18,7 +18,7 @@ is "it exports all that decode.h declares" \
 	"$(nm -D --defined-only "$so" | sed -n 's/.* T \(pcce_decode_.*\)@@.*/\1/p' | sort)" \
 	"$(grep -o 'pcce_decode_[a-z_]*(' "$top/include/pcce/decode.h" | tr -d '(' | sort -u)"
 is "it needs few libraries" "$(readelf -d "$so" | sed -n 's|.*NEEDED.*\[\(.*\)\.so.*|\1|p' |
-	grep -vxE 'libc|libelf|libz|libdeflate|ld-linux-x86-64' | tr '\n' ' ')" ""
+	grep -vxE "libc|libelf|libz|libdeflate|ld-linux-x86-64${sanitize:+|libasan|libubsan}" | tr '\n' ' ')" ""
 check "its name is libpcce-decode.so.0" sh -c "readelf -d '$so' | grep -q 'SONAME.*\[libpcce-decode.so.0\]'"
 echo '#include <pcce/decode.h>' >header.c
 check "the header is C11" $CC -std=c11 -pedantic-errors -Wall -Wextra -Werror -fsyntax-only \
