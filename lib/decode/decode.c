@@ -440,3 +440,19 @@ bool decode_needs_r11(const struct decode_space *as, uint64_t ip)
 
 	return m && m->table && encoding_table_helper_at(m->table, decode_link_time(m, ip));
 }
+
+bool decode_is_plain(const struct decode_space *as, uint64_t ip)
+{
+	const struct decode_module *m = as->find(as, ip);
+	uint64_t vaddr;
+	uint32_t func;
+
+	if (!m || !m->table)
+		return true;
+	vaddr = decode_link_time(m, ip);
+	if (encoding_table_helper_at(m->table, vaddr))
+		return false;
+	func = encoding_table_func_at(m->table, vaddr);
+	return func == PCCE_NONE || (!encoding_table_in_entry(m->table, func, vaddr) &&
+				     encoding_table_site_around(m->table, vaddr) == PCCE_NONE);
+}

@@ -16,6 +16,7 @@ struct process {
 	size_t n;
 	struct decode_maps maps; /* of the list */
 	uint64_t layout;
+	uint32_t epoch;
 	UT_hash_handle hh;
 };
 
@@ -23,6 +24,7 @@ struct live_spaces {
 	const struct record_modules *modules;
 	struct process *processes, *last;
 	uint64_t layouts; /* numbers in use */
+	uint32_t epochs;  /* the same */
 };
 
 struct live_spaces *live_spaces_new(const struct record_modules *m)
@@ -94,6 +96,7 @@ int live_spaces_process(struct live_spaces *s, const struct pcce_rec_process *re
 		list[n] = parent->list[n];
 	}
 	free(p->list);
+	p->epoch = ++s->epochs;
 	p->list = list;
 	p->n = n;
 	note_change(s, p);
@@ -137,6 +140,21 @@ static int clear_range(struct process *p, uint64_t start, uint64_t end)
 	return rest.end ? place_map(p, &rest) : 0;
 }
 
+/* Whether the mapping changes what addresses mean. The same one again does not. */
+static bool changes_meanings(const struct process *p, const struct pcce_rec_map *rec)
+{
+	uint64_t end = rec->start + rec->length;
+
+	for (size_t i = 0; i < p->n; i++) {
+		const struct decode_module *m = &p->list[i];
+
+		if (m->start < end && m->end > rec->start &&
+		    (m->module != rec->module || m->vaddr - m->start != rec->vaddr - rec->start))
+			return true;
+	}
+	return false;
+}
+
 int live_spaces_map(struct live_spaces *s, const struct pcce_rec_map *rec)
 {
 	struct process *p = process_of(s, rec->pid);
@@ -152,6 +170,8 @@ int live_spaces_map(struct live_spaces *s, const struct pcce_rec_map *rec)
 		return -ENOMEM;
 	if (m.end <= m.start)
 		return 0;
+	if (changes_meanings(p, rec))
+		p->epoch = ++s->epochs;
 	r = clear_range(p, m.start, m.end);
 	if (!r && rec->module != PCCE_MODULE_NONE) {
 		const struct record_module *module = record_modules_get(s->modules, rec->module);
@@ -175,4 +195,11 @@ const struct decode_space *live_spaces_at(struct live_spaces *s, uint32_t pid, u
 		return NULL;
 	*layout = p->layout;
 	return &p->maps.as;
+}
+
+uint32_t live_spaces_epoch(struct live_spaces *s, uint32_t pid)
+{
+	const struct process *p = process_of(s, pid);
+
+	return p ? p->epoch : ++s->epochs;
 }

@@ -25,4 +25,9 @@ int live_spaces_map(struct live_spaces *s, const struct pcce_rec_map *rec);
  * number that no other layout of any process has. */
 const struct decode_space *live_spaces_at(struct live_spaces *s, uint32_t pid, uint64_t *layout);
 
+/* Returns the epoch of a process. Another one begins when its addresses change their meanings: when
+ * it is created, at exec, and when it maps something over a module. No two have the same epoch,
+ * except 0, before the first change. */
+uint32_t live_spaces_epoch(struct live_spaces *s, uint32_t pid);
+
 #endif

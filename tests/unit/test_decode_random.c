@@ -328,6 +328,25 @@ static uint64_t random_id(void)
 	return ids[random_below(sizeof(ids) / sizeof(ids[0]))];
 }
 
+static void random_state(uint64_t ip)
+{
+	uint32_t n = random_below(12);
+
+	begin(ip, random_id());
+	sample.r11 = random_address();
+	sample.ext = random_below(4)   ? 0
+		     : random_below(2) ? random_address()
+				       : exe_site(S_C_EXT)->key;
+	for (uint32_t k = 0; k < n; k++)
+		push(random_id(), random_address() & PCCE_SITE_MASK,
+		     random_below(3)   ? 0
+		     : random_below(8) ? random_below(300)
+				       : 0xffec + random_below(20));
+	if (!random_below(4))
+		sample.n_below = random_below(2) ? random_below(3) : seed;
+	sample.flags = random_below(10) ? 0 : random_below(32);
+}
+
 static void test_random_samples(void)
 {
 	const char *env = getenv("PCCE_FUZZ_ROUNDS");
@@ -336,22 +355,7 @@ static void test_random_samples(void)
 	bool good = true;
 
 	for (long i = 0; i < rounds && good; i++) {
-		uint32_t n = random_below(12);
-
-		begin(random_address(), random_id());
-		sample.r11 = random_address();
-		sample.ext = random_below(4)   ? 0
-			     : random_below(2) ? random_address()
-					       : exe_site(S_C_EXT)->key;
-		for (uint32_t k = 0; k < n; k++)
-			push(random_id(), random_address() & PCCE_SITE_MASK,
-			     random_below(3)   ? 0
-			     : random_below(8) ? random_below(300)
-					       : 0xffec + random_below(20));
-		if (!random_below(4)) {
-			sample.n_below = random_below(2) ? random_below(3) : seed;
-		}
-		sample.flags = random_below(10) ? 0 : random_below(32);
+		random_state(random_address());
 		good = !decode_sample(&fx.as, &sample, entries, sample.n_entries, false, false,
 				      &ctx) &&
 		       ctx.n > 0 && ctx.n < 100000 &&
@@ -366,12 +370,82 @@ static void test_random_samples(void)
 	       counts[1], counts[2], counts[3]);
 }
 
+static bool same_meaning(const struct decode_context *a, const struct decode_context *b)
+{
+	if (a->n != b->n || a->status != b->status || a->reason != b->reason ||
+	    a->depth != b->depth)
+		return false;
+	for (size_t i = 0; i < a->n; i++) {
+		struct decode_frame x = a->frames[i], y = b->frames[i];
+
+		if (!i)
+			x.address = y.address = 0;
+		if (x.kind != y.kind || x.module != y.module || x.func != y.func ||
+		    x.site != y.site || x.address != y.address || x.repeat != y.repeat ||
+		    x.span != y.span)
+			return false;
+	}
+	return true;
+}
+
+/* Returns a plain address in this function of the executable; 0: none was found. */
+static uint64_t plain_address(uint32_t func)
+{
+	for (int tries = 0; tries < 10000; tries++) {
+		uint64_t vaddr = random_below(MODULE_BYTES);
+
+		if (encoding_table_func_at(&fx.exe, vaddr) == func &&
+		    decode_is_plain(&fx.as, exe(vaddr)))
+			return exe(vaddr);
+	}
+	return 0;
+}
+
+/* Whatever the state is: at all plain addresses of a function it means the same. */
+static void test_plain_addresses(void)
+{
+	struct decode_context a = {0}, b = {0};
+	bool good = true, differ = false;
+	long n = 0, exact = 0;
+
+	for (long i = 0; i < 3000 && good; i++) {
+		uint64_t first = exe(random_below(MODULE_BYTES)), second;
+		uint32_t func = encoding_table_func_at(&fx.exe, first - EXE_BASE);
+
+		second = func == PCCE_NONE ? 0 : plain_address(func);
+		if (!second)
+			continue;
+		for (int k = 0; k < 20 && good; k++) {
+			random_state(first);
+			good = !decode_sample(&fx.as, &sample, entries, sample.n_entries, false,
+					      false, &a);
+			sample.ip = second;
+			sample.r11 = decode_is_plain(&fx.as, first) ? random_address() : sample.r11;
+			good &= !decode_sample(&fx.as, &sample, entries, sample.n_entries, false,
+					       false, &b);
+			if (!decode_is_plain(&fx.as, first)) {
+				differ |= !same_meaning(&a, &b);
+				continue;
+			}
+			good &= same_meaning(&a, &b);
+			n++;
+			exact += a.status == DECODE_EXACT;
+		}
+	}
+	decode_context_free(&a);
+	decode_context_free(&b);
+	tap_ok(good && n > 1000 && exact > 100, "all plain addresses of a function mean the same",
+	       "%ld pairs, %ld exact", n, exact);
+	tap_ok(differ, "others do not", " ");
+}
+
 int main(void)
 {
 	fixture_init(&fx);
 	test_runs();
 	test_deep();
 	test_random_samples();
+	test_plain_addresses();
 	fixture_free(&fx);
 	return tap_done();
 }
