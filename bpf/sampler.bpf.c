@@ -33,8 +33,7 @@
  * A program on a tracepoint runs for every task in the system. So it looks its process up in a map.
  * Programs on fork, exec and exit maintain the map; these never run in an NMI.
  *
- * All kernel types that are needed are declared here, with CO-RE offsets. The build needs no kernel
- * headers or BTF.
+ * With count_contexts, a sample may only be counted (places.h).
  */
 #include <linux/bpf.h>
 #include <linux/types.h>
@@ -43,87 +42,13 @@
 
 #include <pcce/abi.h>
 #include <pcce/stack_blocks.h>
+#include "bpf/kernel.h"
+#include "bpf/places.h"
 #include "bpf/sampler.h"
 
 extern void *bpf_cast_to_kern_ctx(void *ctx) __ksym __weak;
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
-
-struct thread_struct {
-	unsigned long fsbase;
-} __attribute__((preserve_access_index));
-
-typedef struct {
-	int counter;
-} __attribute__((preserve_access_index)) atomic_t;
-
-struct signal_struct {
-	atomic_t live;
-} __attribute__((preserve_access_index));
-
-struct ns_common {
-	unsigned int inum;
-} __attribute__((preserve_access_index));
-
-struct pid_namespace {
-	struct ns_common ns;
-} __attribute__((preserve_access_index));
-
-struct upid {
-	int nr;
-	struct pid_namespace *ns;
-} __attribute__((preserve_access_index));
-
-struct pid {
-	unsigned int level;
-	struct upid numbers[1]; /* level + 1 of them */
-} __attribute__((preserve_access_index));
-
-struct task_struct {
-	int pid;
-	int tgid;
-	struct task_struct *group_leader;
-	struct pid *thread_pid;
-	struct signal_struct *signal;
-	struct thread_struct thread;
-} __attribute__((preserve_access_index));
-
-typedef struct {
-	__s64 counter;
-} __attribute__((preserve_access_index)) local64_t; /* the innermost of its three layers */
-
-struct timerqueue_node {
-	__s64 expires;
-} __attribute__((preserve_access_index));
-
-struct hrtimer {
-	struct timerqueue_node node;
-} __attribute__((preserve_access_index));
-
-struct hw_perf_event {
-	local64_t prev_count;
-	__u64 interrupts;
-	struct hrtimer hrtimer;
-} __attribute__((preserve_access_index));
-
-struct perf_event_context {
-	struct task_struct *task;
-} __attribute__((preserve_access_index));
-
-struct perf_event {
-	struct hw_perf_event hw;
-	struct perf_event_context *ctx;
-} __attribute__((preserve_access_index));
-
-struct bpf_perf_event_data_kern {
-	struct perf_event *event;
-} __attribute__((preserve_access_index));
-
-struct pt_regs {
-	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, di;
-	unsigned long ip;
-	unsigned long sp;
-} __attribute__((preserve_access_index));
 
 /* The context of a perf_event program, as in user space's bpf_perf_event_data: an ABI, so without
  * CO-RE. */
@@ -193,9 +118,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct pcce_stack_table);
 } blocks SEC(".maps");
-
-/* Keeps the compiler from removing or moving a check that only the verifier needs. */
-#define opaque(x) asm volatile("" : "+r"(x))
 
 /*
  * Returns n < 64 as another number for the verifier. What it learns of the copy in a loop, it does
@@ -689,6 +611,10 @@ static __always_inline int sample_thread(struct event_context *event)
 	out->below = stack.below;
 	out->kip = kip;
 
+	if (count_contexts && count_sample((struct counted_record *)to)) {
+		control->counted++; /* the next sample overwrites this one */
+		return 0;
+	}
 	size = SAMPLER_SKIP + sizeof(*out) + (__u64)stack.n_entries * sizeof(struct pcce_entry) +
 	       (__u64)stack.n_segments * sizeof(struct pcce_segment) + (__u64)n_stack * 8;
 	if (at + size >= segment_size)

@@ -17,8 +17,8 @@
  * stack to cold memory costs twice as much.
  *
  * A record begins with SAMPLER_SKIP bytes without meaning (the head of the thread page was read
- * over them). Then follow struct pcce_sample and its parts. With PCCE_SAMPLE_COPY, there are only
- * the changed blocks in place of the stack (pcce/stack_blocks.h).
+ * over them), or with struct sampler_claim. Then follow struct pcce_sample and its parts. With
+ * PCCE_SAMPLE_COPY, there are only the changed blocks in place of the stack (pcce/stack_blocks.h).
  *
  * The writer: if leave names the segment of head, then left = head, and head continues at the start
  * of the next segment. If the largest record has no room before tail + 2 * SIZE, dropped += 1.
@@ -80,9 +80,10 @@ struct sampler_control { /* of one CPU's ring */
 	__u64 dropped; /* samples without room */
 	/* Samples after which the kernel stopped the event for the rest of a clock tick. */
 	__u64 throttled;
-	__u64 others; /* runs on a tracepoint for processes that are not followed */
-	__u64 late;   /* periods of a clock that had passed before its timer ran */
-	__u64 reserved2[4];
+	__u64 others;  /* runs on a tracepoint for processes that are not followed */
+	__u64 late;    /* periods of a clock that had passed before its timer ran */
+	__u64 counted; /* samples that were counted in places */
+	__u64 reserved2[3];
 };
 
 PCCE_ASSERT_SIZE(sampler_control, 192);
@@ -102,6 +103,69 @@ struct sampler_sent {
 	__u64 tid;
 	__u64 generation;
 };
+
+/*
+ * Counting in the kernel (pcce-record --hot). Each CPU has a table of places. A place counts
+ * samples of one state: samples with equal state have one context. Such a sample adds to the place,
+ * and writes nothing to the ring. All other samples go through the ring.
+ *
+ * A sample that goes through the ring may claim a place, if its state can be counted. Its record
+ * says so, and says what the place had counted when it was claimed. Counters are never reset, so
+ * the reader attributes each increment to the state that had the place at that time. It reads all
+ * counters of a CPU before it reads head. A counter that is then above what the last claim says
+ * belongs to that claim; otherwise the claim came later.
+ *
+ * A state is all that a context depends on, entries and thread included, as 128 bits of hash: as
+ * many as the recorder's keys of contexts have. It contains the class of the instruction pointer in
+ * place of the pointer. Instructions whose samples mean the same have the same class, for example
+ * most of a function. Only the reader can know classes, so it tells the program, in the array of
+ * addresses. Samples at an address without a class go through the ring, and the reader then adds
+ * it. `seq` is odd while the reader writes an element. A class is true in its epoch only, which is
+ * a part of the state, too (lib/record/hot.h). In such a recording, a record's field event is the
+ * epoch.
+ */
+#define SAMPLER_PLACES_MAX 4096 /* of a CPU; a power of two */
+#define SAMPLER_PLACES_MIN 2
+#define SAMPLER_ADDRESSES (1u << 14)
+#define SAMPLER_NO_PLACE 0xffffffffu
+#define SAMPLER_CREDIT_MAX 15
+
+struct sampler_address {
+	__u32 seq;
+	__u32 pid; /* in the recorder's pid namespace; 0: of the kernel */
+	__u64 address;
+	__u64 class;
+	__u32 epoch;
+	__u32 reserved;
+};
+
+/* The first of two places of an address in the array; the second one is next to it. */
+static inline __attribute__((always_inline)) __u32 sampler_address_index(__u32 pid, __u64 address)
+{
+	__u64 h = (address ^ pid * 0x9e3779b97f4a7c15ULL) * 0xff51afd7ed558ccdULL;
+
+	return (__u32)(h >> 40) & (SAMPLER_ADDRESSES - 2);
+}
+
+struct sampler_place {
+	__u64 state[2]; /* 0: free */
+	__u64 weight, last;
+	__u32 seq;     /* odd while weight, last and samples change */
+	__u32 samples; /* modulo 2^32 */
+	__u32 credit;  /* samples of other states that it survives */
+	__u32 reserved1;
+	__u64 reserved2[2];
+};
+
+struct sampler_claim {
+	__u64 weight, last; /* of the place when it was claimed */
+	__u32 samples;
+	__u32 place; /* SAMPLER_NO_PLACE: the sample claims none */
+};
+
+PCCE_ASSERT_SIZE(sampler_claim, SAMPLER_SKIP);
+PCCE_ASSERT_SIZE(sampler_address, 32);
+PCCE_ASSERT_SIZE(sampler_place, 64);
 
 /* A process that a tracepoint recording follows. */
 struct sampler_process {

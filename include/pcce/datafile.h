@@ -46,7 +46,8 @@ enum pcce_record_type {
 	PCCE_REC_DUE = 12,
 	PCCE_REC_FRAMES = 13,
 	PCCE_REC_HOT = 14,
-	PCCE_REC_CONTEXT = 15
+	PCCE_REC_CONTEXT = 15,
+	PCCE_REC_COUNTED = 16
 };
 
 struct pcce_record {
@@ -162,6 +163,14 @@ struct pcce_rec_due {
 };
 #define PCCE_DUE_UNKNOWN 1u /* due is not known; it is 0 */
 
+/* How many of the samples that were taken only added to counters in the kernel (--hot). All records
+ * add up. */
+struct pcce_rec_counted {
+	struct pcce_record rec;
+	__u64 time;
+	__u64 samples;
+};
+
 /* What restoring the frames of uninstrumented code took. All records add up. */
 struct pcce_rec_frames {
 	struct pcce_record rec;
@@ -258,6 +267,7 @@ PCCE_ASSERT_SIZE(pcce_rec_symbol, 48);
 PCCE_ASSERT_SIZE(pcce_rec_end, 48);
 PCCE_ASSERT_SIZE(pcce_rec_sum, 136);
 PCCE_ASSERT_SIZE(pcce_rec_hot, 72);
+PCCE_ASSERT_SIZE(pcce_rec_counted, 32);
 PCCE_ASSERT_SIZE(pcce_rec_context, 160);
 
 #endif

@@ -52,6 +52,7 @@ int format_stats(const struct profile *p, FILE *out)
 		print_count(out, "hot_n", p->summary.weight);
 		print_count(out, "hot_offset", p->summary.offset);
 		print_count(out, "hot_counters", p->summary.counters);
+		print_count(out, "counted_in_kernel", s->due.counted);
 	}
 	print_count(out, "unique_contexts", s->unique_contexts);
 	print_count(out, "max_depth", s->max_depth);

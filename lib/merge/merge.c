@@ -283,6 +283,7 @@ static int read_file(struct file *f)
 	f->m->due.due += r->due.due;
 	f->m->due.merged += r->due.merged;
 	f->m->due.kernel += r->due.kernel;
+	f->m->due.counted += r->due.counted;
 	f->m->with_frames |= (r->info.flags & PCCE_INFO_FRAMES) != 0;
 	f->m->frames_unwound += r->frames_unwound;
 	f->m->frames_reused += r->frames_reused;
@@ -631,8 +632,12 @@ static int write_merged_due(const struct merge *m, struct datafile_writer *w)
 		.kernel = m->due.kernel,
 		.flags = m->due.known ? 0 : PCCE_DUE_UNKNOWN,
 	};
+	struct pcce_rec_counted counted = {.time = m->last, .samples = m->due.counted};
+	int r = datafile_put(w, PCCE_REC_DUE, &rec, sizeof(rec), NULL, 0);
 
-	return datafile_put(w, PCCE_REC_DUE, &rec, sizeof(rec), NULL, 0);
+	if (!r && counted.samples)
+		r = datafile_put(w, PCCE_REC_COUNTED, &counted, sizeof(counted), NULL, 0);
+	return r;
 }
 
 static int write_merged_frames(const struct merge *m, struct datafile_writer *w)

@@ -31,6 +31,14 @@ struct hot_context {
 	struct pcce_sample sample; /* the first one; its entries follow */
 };
 
+/* What a place of the sampler counts. It needs no counter here: its context gets one again. */
+struct hot_place {
+	uint64_t key[2], mixed[2]; /* mixed: once the epoch has ended; 0, 0: not needed yet */
+	const struct stack_node *below;
+	uint32_t epoch;
+	struct pcce_sample *sample; /* NULL: nothing */
+};
+
 struct hot_recorder {
 	struct hot_parameters parameters;
 	struct misra_gries counters;
@@ -40,6 +48,8 @@ struct hot_recorder {
 	struct stack_store *stacks;
 	size_t swept; /* segments after the last sweep */
 	uint64_t samples;
+	struct hot_place *places;
+	uint32_t n_places;
 	/* A summary that is being added: */
 	struct hot_part {
 		struct hot_context *first;
@@ -75,6 +85,9 @@ void hot_recorder_free(struct hot_recorder *h)
 		HASH_DEL(h->contexts, c);
 		free(c);
 	}
+	for (uint32_t i = 0; i < h->n_places; i++)
+		free(h->places[i].sample);
+	free(h->places);
 	misra_gries_free(&h->counters);
 	if (h->part.counters.k)
 		misra_gries_free(&h->part.counters);
@@ -125,6 +138,8 @@ static void sweep_stacks(struct hot_recorder *h)
 		return;
 	for (const struct hot_context *c = h->contexts; c; c = c->hh.next)
 		stack_store_keep(c->below);
+	for (uint32_t i = 0; i < h->n_places; i++)
+		stack_store_keep(h->places[i].below);
 	stack_store_sweep(h->stacks);
 	h->swept = stack_store_count(h->stacks);
 }
@@ -153,18 +168,13 @@ static struct hot_context *add_context(struct hot_recorder *h, const struct pcce
 	return c;
 }
 
-/* The context of a sample; NULL: no memory. */
-static struct hot_context *find_context(struct hot_recorder *h, const struct pcce_sample *s)
+/* The context of this key, of which s is a sample; NULL: no memory. */
+static struct hot_context *context_of_key(struct hot_recorder *h, const struct pcce_sample *s,
+					  const struct stack_node *below, const uint64_t key[2])
 {
-	uint64_t layout = 0, key[2];
-	const struct decode_space *as = live_spaces_at(h->spaces, s->pid, &layout);
-	const struct stack_node *below;
 	struct hot_context *c;
 
-	if (!as || stack_store_take(h->stacks, s, &below) ||
-	    context_keys_find(h->keys, as, layout, s, below, key))
-		return NULL;
-	HASH_FIND(hh, h->contexts, key, sizeof(key), c);
+	HASH_FIND(hh, h->contexts, key, 2 * sizeof(*key), c);
 	if (!c)
 		c = add_context(h, s, below, key);
 	if (c && (c->sample.tid != s->tid || c->sample.pid != s->pid))
@@ -172,15 +182,33 @@ static struct hot_context *find_context(struct hot_recorder *h, const struct pcc
 	return c;
 }
 
-int hot_recorder_sample(struct hot_recorder *h, const struct pcce_sample *s)
+/* 0 or -ENOMEM. */
+static int find_key(struct hot_recorder *h, const struct pcce_sample *s,
+		    const struct stack_node *below, uint64_t key[2])
 {
-	uint64_t samples = s->flags & PCCE_SAMPLE_COUNTED ? s->sp : 1, offset = h->counters.offset;
-	struct hot_context *c = find_context(h, s);
-	int r;
+	uint64_t layout = 0;
+	const struct decode_space *as = live_spaces_at(h->spaces, s->pid, &layout);
 
-	if (!c)
-		return -ENOMEM;
-	r = misra_gries_add(&h->counters, counter_name(c), s->weight ? s->weight : 1);
+	return as ? context_keys_find(h->keys, as, layout, s, below, key) : -ENOMEM;
+}
+
+/* The context of a sample; NULL: no memory. */
+static struct hot_context *find_context(struct hot_recorder *h, const struct pcce_sample *s)
+{
+	const struct stack_node *below;
+	uint64_t key[2];
+
+	if (stack_store_take(h->stacks, s, &below) || find_key(h, s, below, key))
+		return NULL;
+	return context_of_key(h, s, below, key);
+}
+
+static int count_in_context(struct hot_recorder *h, struct hot_context *c, uint64_t samples,
+			    uint64_t weight)
+{
+	uint64_t offset = h->counters.offset;
+	int r = c ? misra_gries_add(&h->counters, counter_name(c), weight) : -ENOMEM;
+
 	if (r)
 		return r;
 	c->samples += samples;
@@ -189,6 +217,97 @@ int hot_recorder_sample(struct hot_recorder *h, const struct pcce_sample *s)
 		drop_cold(h);
 	sweep_stacks(h);
 	return 0;
+}
+
+int hot_recorder_sample(struct hot_recorder *h, const struct pcce_sample *s)
+{
+	return count_in_context(h, find_context(h, s), s->flags & PCCE_SAMPLE_COUNTED ? s->sp : 1,
+				s->weight ? s->weight : 1);
+}
+
+/* ---- places of the sampler --------------------------------------------------------- */
+
+/* Returns the place, empty; NULL: no memory. */
+static struct hot_place *clear_place(struct hot_recorder *h, uint32_t place)
+{
+	struct hot_place *p;
+
+	if (place >= h->n_places) {
+		uint32_t n = place + 1 > 2 * h->n_places ? place + 1 : 2 * h->n_places;
+
+		p = reallocarray(h->places, n, sizeof(*p));
+		if (!p)
+			return NULL;
+		memset(p + h->n_places, 0, (n - h->n_places) * sizeof(*p));
+		h->places = p;
+		h->n_places = n;
+	}
+	p = &h->places[place];
+	free(p->sample);
+	*p = (struct hot_place){0};
+	return p;
+}
+
+int hot_recorder_claim(struct hot_recorder *h, const struct pcce_sample *s, uint32_t place,
+		       uint32_t epoch)
+{
+	size_t size = sizeof(*s) + s->n_entries * sizeof(struct pcce_entry);
+	struct hot_place *p = clear_place(h, place);
+	const struct stack_node *below;
+	struct pcce_sample *copy = malloc(size);
+	uint64_t key[2];
+
+	if (!p || !copy || stack_store_take(h->stacks, s, &below) || find_key(h, s, below, key)) {
+		free(copy);
+		return -ENOMEM;
+	}
+	memcpy(copy, s, size);
+	copy->n_segments = 0;
+	*p = (struct hot_place){
+		.key = {key[0], key[1]}, .below = below, .epoch = epoch, .sample = copy};
+	return count_in_context(h, context_of_key(h, s, below, key), 1, s->weight ? s->weight : 1);
+}
+
+const struct pcce_sample *hot_recorder_place(const struct hot_recorder *h, uint32_t place)
+{
+	return place < h->n_places ? h->places[place].sample : NULL;
+}
+
+int hot_recorder_counted(struct hot_recorder *h, uint32_t place, uint64_t samples, uint64_t weight)
+{
+	struct hot_place *p = place < h->n_places ? &h->places[place] : NULL;
+	const uint64_t *key;
+
+	if (!p || !p->sample)
+		return -EPROTO;
+	key = p->key;
+	if (live_spaces_epoch(h->spaces, p->sample->pid) != p->epoch) {
+		if (!p->mixed[0] && !p->mixed[1]) {
+			p->sample->flags |= PCCE_SAMPLE_MIXED;
+			if (find_key(h, p->sample, p->below, p->mixed))
+				return -ENOMEM;
+		}
+		key = p->mixed;
+	}
+	return count_in_context(h, context_of_key(h, p->sample, p->below, key), samples, weight);
+}
+
+uint32_t hot_recorder_epoch(const struct hot_recorder *h, uint32_t pid)
+{
+	return live_spaces_epoch(h->spaces, pid);
+}
+
+uint64_t hot_recorder_class(struct hot_recorder *h, const struct pcce_sample *s)
+{
+	uint64_t layout;
+	const struct decode_space *as = live_spaces_at(h->spaces, s->pid, &layout);
+
+	return as ? context_keys_class(h->keys, as, s->ip) : 0;
+}
+
+uint64_t hot_recorder_kernel_class(struct hot_recorder *h, uint64_t kip)
+{
+	return context_keys_kernel_class(h->keys, kip);
 }
 
 /* ---- whole summaries ------------------------------------------------------------- */

@@ -8,6 +8,13 @@
  * other one has. Let N be the weight of all samples that were taken. Then a context of more than
  * epsilon N is kept, and no count lacks more than epsilon N. Lost samples are not part of N.
  *
+ * A sampler may count itself (struct sampler_claim in bpf/sampler.h). Then some samples claim a
+ * place, and the sampler later says how many equal samples the place has counted. What is equal
+ * depends on classes of addresses, which are found here. A class holds in one epoch of its process
+ * (live_spaces.h). The sampler learns late that an epoch has ended. So if the process of a place
+ * has begun another epoch since the place's class was found, what the place counted is
+ * undecodable, as with PCCE_SAMPLE_MIXED.
+ *
  * Nothing is written before hot_recorder_write(). Some memory depends on the program, but not on
  * its contexts: what modules, mappings and the encoding stacks of threads need.
  */
@@ -32,6 +39,18 @@ int hot_recorder_map(struct hot_recorder *h, const struct pcce_rec_map *map);
 /* Counts a sample, which its entries and segments follow. 0, -ENOMEM, or -EOVERFLOW: N would not
  * fit into 64 bits. */
 int hot_recorder_sample(struct hot_recorder *h, const struct pcce_sample *s);
+
+/* The same for a sample that claims a place by a class of this epoch. */
+int hot_recorder_claim(struct hot_recorder *h, const struct pcce_sample *s, uint32_t place,
+		       uint32_t epoch);
+/* Returns the sample that claimed the place last, or NULL. */
+const struct pcce_sample *hot_recorder_place(const struct hot_recorder *h, uint32_t place);
+/* Counts samples that the place has counted. Their time is the present: of the last record. */
+int hot_recorder_counted(struct hot_recorder *h, uint32_t place, uint64_t samples, uint64_t weight);
+/* The epoch of a process, and the classes of a sample's ip and of kip; 0: none. */
+uint32_t hot_recorder_epoch(const struct hot_recorder *h, uint32_t pid);
+uint64_t hot_recorder_class(struct hot_recorder *h, const struct pcce_sample *s);
+uint64_t hot_recorder_kernel_class(struct hot_recorder *h, uint64_t kip);
 
 /*
  * Adds a whole summary of Space Saving (hot/space_saving.h) with the same epsilon: begin, and then

@@ -36,6 +36,7 @@
 #include "base/output_file.h"
 #include "record/format_number.h"
 #include "record/hot.h"
+#include "record/hot_classes.h"
 #include "record/record.h"
 #include "record/restorer.h"
 #include "record/say.h"
@@ -150,6 +151,32 @@ static int count_hot(struct recorder *r, const struct pcce_sample *s)
 	return hot_recorder_sample(r->hot, s);
 }
 
+static struct hot_classes classes_of(const struct recorder *r)
+{
+	return (struct hot_classes){r->hot, r->ops, r->sampler};
+}
+
+static int sink_claim(void *ctx, const struct pcce_sample *s, const struct sampler_counting *c)
+{
+	struct recorder *r = ctx;
+	const struct hot_classes classes = classes_of(r);
+
+	r->samples++;
+	r->outside += s->flags & PCCE_SAMPLE_OUTSIDE ? 1 : 0;
+	return hot_classes_claim(&classes, s, c);
+}
+
+static int sink_counted(void *ctx, uint32_t place, uint64_t samples, uint64_t weight)
+{
+	struct recorder *r = ctx;
+	const struct pcce_sample *s = hot_recorder_place(r->hot, place);
+
+	r->samples += samples;
+	if (s && s->flags & PCCE_SAMPLE_OUTSIDE)
+		r->outside += samples;
+	return hot_recorder_counted(r->hot, place, samples, weight);
+}
+
 static int sink_sample(void *ctx, const struct pcce_sample *s)
 {
 	struct recorder *r = ctx;
@@ -191,11 +218,13 @@ static int sink_process(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_
 	struct pcce_rec_process rec = {
 		.time = time, .pid = (uint32_t)pid, .ppid = (uint32_t)ppid, .flags = flags};
 
+	const struct hot_classes classes = classes_of(r);
+
 	if (pid == r->main_pid)
 		r->main_module = NULL;
 	r->threads++;
 	if ((r->restorer && r->options->restorer->process(r->restorer, &rec)) ||
-	    (r->hot && hot_recorder_process(r->hot, &rec)))
+	    (r->hot && hot_classes_process(&classes, &rec)))
 		return -ENOMEM;
 	return datafile_put_strings(r->writer, PCCE_REC_PROCESS, &rec, sizeof(rec),
 				    (const char *const[]){comm}, 1);
@@ -220,6 +249,7 @@ static int sink_map(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_
 				   .length = length,
 				   .pid = (uint32_t)pid,
 				   .module = PCCE_MODULE_NONE};
+	const struct hot_classes classes = classes_of(r);
 	const struct record_module *module;
 	uint64_t vaddr;
 	int err;
@@ -238,7 +268,7 @@ static int sink_map(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_
 			r->main_module = module;
 	}
 	if ((r->restorer && r->options->restorer->map(r->restorer, &rec)) ||
-	    (r->hot && hot_recorder_map(r->hot, &rec)))
+	    (r->hot && hot_classes_map(&classes, &rec)))
 		return -ENOMEM;
 	return datafile_put(r->writer, PCCE_REC_MAP, &rec, sizeof(rec), NULL, 0);
 }
@@ -541,7 +571,13 @@ static int write_due(struct recorder *r)
 				   .kernel = due->kernel,
 				   .flags = due->known ? 0 : PCCE_DUE_UNKNOWN};
 
-	return err ? err : datafile_put(r->writer, PCCE_REC_DUE, &rec, sizeof(rec), NULL, 0);
+	struct pcce_rec_counted counted = {
+		.time = now, .samples = r->ops->counted ? r->ops->counted(r->sampler) : 0};
+
+	err = err ? err : datafile_put(r->writer, PCCE_REC_DUE, &rec, sizeof(rec), NULL, 0);
+	if (err || !counted.samples)
+		return err;
+	return datafile_put(r->writer, PCCE_REC_COUNTED, &counted, sizeof(counted), NULL, 0);
 }
 
 /* Writes what restoring frames took. */
@@ -636,6 +672,8 @@ static int run_recorder(struct recorder *r, const struct sampler_config *config)
 {
 	struct sampler_sink sink = {.ctx = r,
 				    .sample = sink_sample,
+				    .claim = sink_claim,
+				    .counted = sink_counted,
 				    .process = sink_process,
 				    .thread = sink_thread,
 				    .map = sink_map,
@@ -689,6 +727,7 @@ int record_run(const struct record_options *o)
 		.signal = o->signal,
 		.engine = o->engine,
 		.bursts = o->bursts,
+		.places = o->hot && !o->count ? hot_counters(o->hot->epsilon) : 0,
 		.counters = o->count && o->hot ? hot_counters(o->hot->epsilon) : 0,
 	};
 	char *program = NULL;

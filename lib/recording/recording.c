@@ -121,6 +121,9 @@ static int take_shared(struct recording *r, const struct pcce_record *rec, struc
 	case PCCE_REC_DUE:
 		take_due(r, (const void *)rec);
 		return 0;
+	case PCCE_REC_COUNTED:
+		r->due.counted += ((const struct pcce_rec_counted *)rec)->samples;
+		return 0;
 	case PCCE_REC_HOT:
 		take_summary(&r->hot, (const void *)rec);
 		return 0;

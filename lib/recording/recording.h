@@ -31,6 +31,7 @@ struct recording_module {
 struct recording_due {
 	bool known; /* all who write about it knew it */
 	uint64_t due, merged, kernel;
+	uint64_t counted; /* samples that were taken, and only counted in the kernel */
 };
 
 /* What a summary in bounded memory says (struct pcce_rec_hot). */

@@ -34,12 +34,14 @@
 #include "bpf/sampler.h"
 #include "sampler/bpf_load.h"
 #include "sampler/perf_event.h"
+#include "sampler/bpf_places.h"
 #include "sampler/bpf_ring.h"
 #include "sampler/sampler.h"
 #include "sampler/event_queue.h"
 
-#define TURN 10	    /* ms between two reads of the buffers */
-#define BUSY_TURN 2 /* the same if they fill quickly */
+#define TURN 10		  /* ms between two reads of the buffers */
+#define BUSY_TURN 2	  /* the same if they fill quickly */
+#define LOOK_NS 100000000 /* between two looks at what the program has counted */
 
 /* A thread that has an event, its own or an inherited one. */
 struct watched {
@@ -59,6 +61,8 @@ struct sampler {
 	enum perf_event_kind kind;
 	struct sampler_bpf *skel;
 	struct bpf_ring *rings;
+	struct bpf_places *places; /* NULL: the program does not count */
+	uint64_t looked;	   /* time of the last look at them */
 	struct event_queue *delivery;
 	int *events;
 	size_t n_events;
@@ -101,6 +105,14 @@ static int check_privilege(struct error *why)
 	return error_set(why, -EPERM, "it needs the capabilities CAP_BPF and CAP_PERFMON, or root");
 }
 
+/* For libbpf_num_possible_cpus() below 0, bpf_program_load() fails. */
+static uint32_t places_of_cpu(const struct sampler_config *config)
+{
+	int cpus = libbpf_num_possible_cpus();
+
+	return config->places ? bpf_places_number(cpus > 0 ? cpus : 1, config->places) : 0;
+}
+
 static int bpf_probe(const struct sampler_config *config, struct error *why)
 {
 	struct perf_event_attr attr;
@@ -121,7 +133,7 @@ static int bpf_probe(const struct sampler_config *config, struct error *why)
 	event = perf_event_create(&attr, 0, -1);
 	if (event < 0)
 		return perf_event_explain(config, -errno, why);
-	err = bpf_program_load(kind, &attr, config->copy, &skel, why);
+	err = bpf_program_load(kind, &attr, config->copy, places_of_cpu(config), &skel, why);
 	if (!err) {
 		err = bpf_program_attach(skel, kind, event);
 		if (err)
@@ -161,16 +173,43 @@ static void bpf_destroy(struct sampler *s)
 	}
 	free(s->births);
 	bpf_ring_close(s->rings);
+	bpf_places_close(s->places);
 	event_queue_close(s->delivery);
 	if (s->skel)
 		sampler_bpf__destroy(s->skel);
 	free(s);
 }
 
+static int add_counts(void *ctx, uint64_t time, uint32_t place, uint64_t samples, uint64_t weight)
+{
+	struct sampler *s = ctx;
+
+	return event_queue_add_counts(s->delivery, time, place, samples, weight);
+}
+
+/* A sample of a program that counts. */
+static int add_claim(struct sampler *s, const struct pcce_sample *sample, size_t size)
+{
+	struct sampler_counting counting;
+	struct pcce_sample *copy;
+	int err = bpf_places_claim(s->places, sample, add_counts, s, &counting);
+
+	if (err)
+		return err;
+	copy = event_queue_add_claim(s->delivery, sample, size, &counting);
+	if (!copy)
+		return -ENOMEM;
+	copy->event = 0; /* was the epoch */
+	s->taken++;
+	return 0;
+}
+
 static int add_bpf_sample(void *ctx, const struct pcce_sample *sample, size_t size)
 {
 	struct sampler *s = ctx;
 
+	if (s->places)
+		return add_claim(s, sample, size);
 	if (!event_queue_add(s->delivery, sample, size))
 		return -ENOMEM;
 	s->taken++;
@@ -188,7 +227,8 @@ static int bpf_prepare(const struct sampler_config *config, struct sampler **out
 	s->config = *config;
 	err = perf_event_make_attr(config, &s->attr, &s->kind, why);
 	if (!err)
-		err = bpf_program_load(s->kind, &s->attr, config->copy, &s->skel, why);
+		err = bpf_program_load(s->kind, &s->attr, config->copy, places_of_cpu(config),
+				       &s->skel, why);
 	if (!err)
 		err = event_queue_open((int64_t *)s->skel->bss->offsets, &s->skel->bss->n_offsets,
 				       SAMPLER_OFFSETS, config->program, &s->delivery, why);
@@ -200,6 +240,15 @@ static int bpf_prepare(const struct sampler_config *config, struct sampler **out
 	if (err) {
 		error_set(why, 0, "cannot map the rings: %s", strerror(-err));
 		goto fail;
+	}
+	if (config->places) {
+		err = bpf_places_open(
+			bpf_map__fd(s->skel->maps.places), bpf_map__fd(s->skel->maps.addresses),
+			libbpf_num_possible_cpus(), places_of_cpu(config), &s->places);
+		if (err) {
+			error_set(why, 0, "cannot map the places: %s", strerror(-err));
+			goto fail;
+		}
 	}
 	*out = s;
 	return 0;
@@ -479,6 +528,12 @@ static struct event_counts read_events(const struct sampler *s)
 	return sum;
 }
 
+/* Returns the samples that were taken, also those that are only counted so far. */
+static uint64_t all_taken(const struct sampler *s)
+{
+	return s->taken + bpf_ring_counted(s->rings);
+}
+
 /* Returns the ns between two samples of a clock. */
 static uint64_t clock_period(const struct sampler *s)
 {
@@ -494,7 +549,7 @@ static uint64_t clock_period(const struct sampler *s)
  */
 static int report_clock_deficit(struct sampler *s, const struct sampler_sink *sink)
 {
-	uint64_t period = clock_period(s), due;
+	uint64_t period = clock_period(s), due, taken;
 
 	if (s->kind != PERF_EVENT_CLOCK)
 		return 0;
@@ -505,8 +560,9 @@ static int report_clock_deficit(struct sampler *s, const struct sampler_sink *si
 			return 0;
 	}
 	due = read_events(s).running / period;
-	return due > s->taken + s->drops + s->late + s->throttled
-		       ? report_throttled(s, sink, due - s->taken - s->drops - s->late)
+	taken = all_taken(s);
+	return due > taken + s->drops + s->late + s->throttled
+		       ? report_throttled(s, sink, due - taken - s->drops - s->late)
 		       : 0;
 }
 
@@ -522,7 +578,7 @@ static int report_missed(struct sampler *s, const struct sampler_sink *sink, boo
 	if (s->kind != PERF_EVENT_TRACEPOINT)
 		return 0;
 	missed = bpf_program_missed(s->skel);
-	followed = s->taken + s->drops;
+	followed = all_taken(s) + s->drops;
 	others = bpf_ring_others(s->rings);
 	if (followed != s->tracepoint.followed || others != s->tracepoint.others)
 		s->tracepoint.foreign = followed == s->tracepoint.followed;
@@ -539,9 +595,19 @@ static int report_missed(struct sampler *s, const struct sampler_sink *sink, boo
 
 static int bpf_turn(struct sampler *s, const struct sampler_sink *sink, bool last)
 {
-	uint64_t limit = event_queue_now() - EVENT_QUEUE_MARGIN;
-	int err = bpf_ring_read(s->rings, add_bpf_sample, s);
+	bool look = s->places && (last || event_queue_now() - s->looked >= LOOK_NS);
+	uint64_t limit;
+	int err;
 
+	if (look) {
+		s->looked = event_queue_now();
+		bpf_places_look(s->places);
+	}
+	/* Counts that are found later can be as old as the last look. */
+	limit = (s->places ? s->looked : event_queue_now()) - EVENT_QUEUE_MARGIN;
+	err = bpf_ring_read(s->rings, add_bpf_sample, s);
+	if (!err && look)
+		err = bpf_places_take(s->places, add_counts, s);
 	if (!err)
 		err = event_queue_listen(s->delivery, NULL, NULL);
 	if (!err)
@@ -608,6 +674,28 @@ static uint64_t bpf_copied(const struct sampler *s)
 	return bpf_ring_copied(s->rings);
 }
 
+static bool bpf_has_class(const struct sampler *s, uint32_t pid, uint64_t address, uint32_t epoch)
+{
+	return bpf_places_has_class(s->places, pid, address, epoch);
+}
+
+static void bpf_set_class(struct sampler *s, uint32_t pid, uint64_t address, uint64_t class,
+			  uint32_t epoch)
+{
+	bpf_places_set_class(s->places, pid, address, class, epoch);
+}
+
+static void bpf_forget_classes(struct sampler *s, uint32_t pid)
+{
+	if (s->places)
+		bpf_places_forget_classes(s->places, pid);
+}
+
+static uint64_t bpf_counted(const struct sampler *s)
+{
+	return bpf_ring_counted(s->rings);
+}
+
 const struct sampler_ops sampler_bpf = {
 	.name = "bpf",
 	.probe = bpf_probe,
@@ -617,6 +705,10 @@ const struct sampler_ops sampler_bpf = {
 	.stop = bpf_stop,
 	.account = bpf_account,
 	.shorten = bpf_shorten,
+	.has_class = bpf_has_class,
+	.set_class = bpf_set_class,
+	.forget_classes = bpf_forget_classes,
+	.counted = bpf_counted,
 	.copied = bpf_copied,
 	.destroy = bpf_destroy,
 };

@@ -17,7 +17,12 @@
 #include "sampler/time_queue.h"
 #include "sampler/event_queue.h"
 
-enum blob { BLOB_SAMPLE, BLOB_SIDEBAND };
+enum blob { BLOB_SAMPLE, BLOB_SIDEBAND, BLOB_CLAIM, BLOB_COUNTS };
+
+struct counts {
+	uint64_t samples, weight;
+	uint32_t place;
+};
 
 /* What the target was when sampling began: its name, another thread, or a mapping. */
 struct note {
@@ -190,6 +195,28 @@ struct pcce_sample *event_queue_add(struct event_queue *s, const struct pcce_sam
 	return blob ? memcpy(blob, sample, size) : NULL;
 }
 
+struct pcce_sample *event_queue_add_claim(struct event_queue *s, const struct pcce_sample *sample,
+					  size_t size, const struct sampler_counting *c)
+{
+	char *blob = time_queue_add(&s->queue, c->time, BLOB_CLAIM, sizeof(*c) + size);
+
+	if (!blob)
+		return NULL;
+	memcpy(blob, c, sizeof(*c));
+	return memcpy(blob + sizeof(*c), sample, size);
+}
+
+int event_queue_add_counts(struct event_queue *s, uint64_t time, uint32_t place, uint64_t samples,
+			   uint64_t weight)
+{
+	struct counts *c = time_queue_add(&s->queue, time, BLOB_COUNTS, sizeof(*c));
+
+	if (!c)
+		return -ENOMEM;
+	*c = (struct counts){samples, weight, place};
+	return 0;
+}
+
 static int queue_sideband_event(void *ctx, const struct perf_sideband_event *e)
 {
 	struct event_queue *s = ctx;
@@ -300,6 +327,8 @@ static int deliver_item(void *ctx, uint32_t kind, const void *blob, size_t size)
 {
 	struct event_queue *s = ctx;
 	const struct pcce_sample *sample = blob;
+	const struct sampler_counting *counting = blob;
+	const struct counts *counts = blob;
 	struct sampler_sink ears = {.ctx = s,
 				    .process = process_heard,
 				    .thread = thread_heard,
@@ -311,6 +340,11 @@ static int deliver_item(void *ctx, uint32_t kind, const void *blob, size_t size)
 	(void)size;
 	if (kind == BLOB_SAMPLE)
 		return s->sink->sample(s->sink->ctx, sample);
+	if (kind == BLOB_CLAIM)
+		return s->sink->claim(s->sink->ctx, (const void *)(counting + 1), counting);
+	if (kind == BLOB_COUNTS)
+		return s->sink->counted(s->sink->ctx, counts->place, counts->samples,
+					counts->weight);
 	memcpy(&e, blob, sizeof(e));
 	e.name = (const char *)blob + sizeof(e);
 	err = process_tracker_event(s->follow, &e, &ears);

@@ -18,6 +18,13 @@
 #include "base/error.h"
 #include "bpf/sampler.h"
 
+/* What is known of a sample by a sampler that counts (sampler_config.places). */
+struct sampler_counting {
+	uint64_t time;	/* not before what the place has counted for another state */
+	uint32_t place; /* that it claims; SAMPLER_NO_PLACE: none */
+	uint32_t epoch; /* of the class by which it does */
+};
+
 struct sampler_config {
 	uint64_t frequency; /* Hz; 0: use period */
 	uint64_t period;
@@ -28,6 +35,7 @@ struct sampler_config {
 	bool verify;
 	enum sampler_copy copy;
 	bool aggregate;	    /* merge equal samples in the kernel */
+	uint64_t places;    /* contexts that a CPU may count in the kernel; 0: do not count */
 	int signal;	    /* of the self sampler; 0: its default */
 	const char *engine; /* of --count: "cct", "hcct" or "empty"; NULL: take samples */
 	uint64_t counters;  /* of a thread, with "hcct" */
@@ -40,6 +48,10 @@ struct sampler_sink {
 	void *ctx;
 	/* The entries, segments and stack follow the sample: sample.h */
 	int (*sample)(void *ctx, const struct pcce_sample *s);
+	/* For a sampler that counts (bpf/sampler.h): in place of sample(); and how many samples
+	 * equal to the last that claimed this place have not been delivered. */
+	int (*claim)(void *ctx, const struct pcce_sample *s, const struct sampler_counting *c);
+	int (*counted)(void *ctx, uint32_t place, uint64_t samples, uint64_t weight);
 	int (*process)(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_t flags,
 		       const char *comm);
 	int (*thread)(void *ctx, uint64_t time, pid_t pid, pid_t tid, const char *comm);
@@ -89,6 +101,15 @@ struct sampler_ops {
 	/* Optional. From now on, samples need only this number of words of their stacks, at most
 	 * PCCE_COPY_WORDS. Samples that were taken before have others. */
 	void (*shorten)(struct sampler *s, uint32_t words);
+	/* Optional, for a sampler that counts: tell whether it knows the class of an address in
+	 * this epoch, and tell it. pid is 0 for an address of the kernel. */
+	bool (*has_class)(const struct sampler *s, uint32_t pid, uint64_t address, uint32_t epoch);
+	void (*set_class)(struct sampler *s, uint32_t pid, uint64_t address, uint64_t class,
+			  uint32_t epoch);
+	/* It has to forget all classes of a process. */
+	void (*forget_classes)(struct sampler *s, uint32_t pid);
+	/* Optional. After stop(): the samples that were counted in places. Without it, none. */
+	uint64_t (*counted)(const struct sampler *s);
 	/* Stops sampling, and delivers the rest. */
 	int (*stop)(struct sampler *s, const struct sampler_sink *sink);
 	/* Optional. After stop(). Without it, nothing is known. */

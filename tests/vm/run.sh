@@ -138,7 +138,7 @@ vm_results
 
 # ---- what has been recorded -----------------------------------------------------------------
 
-for sampler in kmod counted bpf; do vm_truth $sampler; done
+for sampler in kmod counted bpf hot; do vm_truth $sampler; done
 
 # Kernels with preemptible BPF programs leave events out.  Each must be counted.
 lost=$(stat_of "$vm_out/missed.bpf" lost)

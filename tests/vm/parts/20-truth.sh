@@ -13,3 +13,4 @@ truth() { # NAME RECORD-OPTION...
 truth kmod -b kmod
 truth counted -b kmod --aggregate
 truth bpf -b bpf
+truth hot -b bpf --hot

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Tests the reader of the places in which the BPF program counts (sampler/bpf_places.h). A
+ * simulated program counts, claims places and writes records at random, also between the steps of
+ * the reader. At the end, each state must have the samples and the weight that it had.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "sampler/bpf_places.h"
+#include "tests/unit/tap.h"
+
+#define CPUS 2
+#define NUMBER 4 /* places of a CPU */
+#define STATES 12
+#define STEPS 300000
+#define RING 64 /* records */
+
+struct record {
+	struct sampler_claim claim;
+	struct pcce_sample sample; /* id: its state */
+};
+
+static struct sampler_place *places; /* as the program writes them */
+static struct record ring[CPUS][RING];
+static uint32_t head[CPUS], tail[CPUS];
+static int holder[CPUS * NUMBER];  /* state, as the program knows */
+static int claimed[CPUS * NUMBER]; /* state, as the reader knows */
+static struct sums {
+	uint64_t samples, weight;
+} truth[STATES], got[STATES];
+static uint64_t times[CPUS * NUMBER];
+static uint64_t seed = 7, now = 1000, wrong_times, wrong_parts;
+
+static uint32_t any(uint32_t n)
+{
+	return tap_random(&seed) % n;
+}
+
+static uint32_t any_weight(void)
+{
+	return any(50) ? 1 + any(3) : UINT32_MAX - any(3);
+}
+
+/* What bpf/places.h does with a sample. */
+static void take_sample(void)
+{
+	int cpu = (int)any(CPUS), state = (int)any(STATES);
+	uint32_t weight = any_weight();
+	struct record *r;
+
+	state = any(3) ? state % 3 : state;
+	if (head[cpu] - tail[cpu] == RING) /* lost */
+		return;
+	truth[state].samples++;
+	truth[state].weight += weight;
+	now += any(5);
+	now -= any(50) ? 0 : 20; /* the clocks of CPUs are not as exact */
+	for (int i = cpu * NUMBER; i < (cpu + 1) * NUMBER; i++) {
+		if (holder[i] != state || !any(20))
+			continue;
+		places[i].seq++;
+		places[i].samples++;
+		places[i].weight += weight;
+		places[i].last = now;
+		places[i].seq++;
+		return;
+	}
+	r = &ring[cpu][head[cpu]++ % RING];
+	*r = (struct record){
+		.claim = {.place = SAMPLER_NO_PLACE},
+		.sample = {.time = now,
+			   .id = (uint64_t)state,
+			   .weight = weight,
+			   .cpu = (uint32_t)cpu},
+	};
+	if (any(2)) {
+		uint32_t i = any(NUMBER);
+		const struct sampler_place *p = &places[cpu * NUMBER + (int)i];
+
+		r->claim = (struct sampler_claim){p->weight, p->last, p->samples, i};
+		holder[cpu * NUMBER + (int)i] = state;
+	}
+}
+
+/* What belongs to a place must be in its order. */
+static void take_time(uint32_t place, uint64_t time)
+{
+	wrong_times += time < times[place];
+	times[place] = time;
+}
+
+static int add_counted(void *ctx, uint64_t time, uint32_t place, uint64_t samples, uint64_t weight)
+{
+	(void)ctx;
+	take_time(place, time);
+	got[claimed[place]].samples += samples;
+	got[claimed[place]].weight += weight;
+	wrong_parts += !samples || weight > samples * UINT32_MAX || weight < samples;
+	return 0;
+}
+
+static int read_ring(struct bpf_places *p, int cpu)
+{
+	int err = 0;
+
+	/* The program goes on. */
+	for (uint32_t end = head[cpu]; tail[cpu] != end && !err; tail[cpu]++) {
+		struct record *r = &ring[cpu][tail[cpu] % RING];
+		struct sampler_counting c;
+
+		err = bpf_places_claim(p, &r->sample, add_counted, NULL, &c);
+		got[r->sample.id].samples++;
+		got[r->sample.id].weight += r->sample.weight;
+		if (c.place != SAMPLER_NO_PLACE) {
+			take_time(c.place, c.time);
+			claimed[c.place] = (int)r->sample.id;
+		}
+		if (!any(4))
+			take_sample();
+	}
+	return err;
+}
+
+static int read_all(struct bpf_places *p, bool look)
+{
+	int err = 0;
+
+	if (look)
+		bpf_places_look(p);
+	for (uint32_t n = look ? any(3) : 0; n; n--)
+		take_sample();
+	for (int cpu = 0; cpu < CPUS && !err; cpu++)
+		err = read_ring(p, cpu);
+	return look && !err ? bpf_places_take(p, add_counted, NULL) : err;
+}
+
+static void *shared(size_t bytes, int *fd)
+{
+	void *m;
+
+	*fd = memfd_create("places", MFD_CLOEXEC);
+	m = *fd < 0 || ftruncate(*fd, (off_t)bytes)
+		    ? MAP_FAILED
+		    : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+	if (m == MAP_FAILED)
+		abort();
+	return m;
+}
+
+static void test_counts(struct bpf_places *p)
+{
+	int err = 0, wrong = 0;
+
+	memset(holder, -1, sizeof(holder));
+	for (int i = 0; i < STEPS && !err; i++) {
+		if (any(8))
+			take_sample();
+		else
+			err = read_all(p, any(2));
+	}
+	/* The program has stopped: all is read in the end. */
+	for (int i = 0; i < 20 && !err; i++)
+		err = read_all(p, true);
+	bpf_places_look(p);
+	for (int cpu = 0; cpu < CPUS && !err; cpu++)
+		for (; tail[cpu] != head[cpu] && !err;)
+			err = read_ring(p, cpu);
+	bpf_places_look(p);
+	err = err ? err : bpf_places_take(p, add_counted, NULL);
+	for (int i = 0; i < STATES; i++)
+		wrong += truth[i].samples != got[i].samples || truth[i].weight != got[i].weight;
+	tap_ok(!err && !wrong, "each state has its samples and weights", "error %d, %d states", err,
+	       wrong);
+	tap_ok(truth[0].samples > 1000 && truth[STATES - 1].samples > 1000, "there are many",
+	       "%llu", (unsigned long long)truth[0].samples);
+	tap_ok(!wrong_times, "times are in order", "%llu are not", (unsigned long long)wrong_times);
+	tap_ok(!wrong_parts, "weights are possible", "%llu are not",
+	       (unsigned long long)wrong_parts);
+}
+
+static void test_classes(struct bpf_places *p, const struct sampler_address *addresses)
+{
+	unsigned int known = 0, odd = 0;
+
+	tap_ok(!bpf_places_has_class(p, 1, 0x1000, 0), "at first there are no classes", " ");
+	bpf_places_set_class(p, 1, 0x1000, 0x800, 5);
+	tap_ok(bpf_places_has_class(p, 1, 0x1000, 5), "a class is known", " ");
+	tap_ok(!bpf_places_has_class(p, 1, 0x1000, 6) && !bpf_places_has_class(p, 2, 0x1000, 5),
+	       "in its epoch and its process only", " ");
+	bpf_places_set_class(p, 1, 0x1000, 0x900, 6);
+	tap_ok(bpf_places_has_class(p, 1, 0x1000, 6) && !bpf_places_has_class(p, 1, 0x1000, 5),
+	       "a later one replaces it", " ");
+	bpf_places_set_class(p, 2, 0x1000, 0x800, 5);
+	bpf_places_forget_classes(p, 1);
+	tap_ok(!bpf_places_has_class(p, 1, 0x1000, 6) && bpf_places_has_class(p, 2, 0x1000, 5),
+	       "those of one process are forgotten", " ");
+	/* More than have a place. */
+	for (uint64_t a = 0; a < 2 * SAMPLER_ADDRESSES; a++)
+		bpf_places_set_class(p, 3, a, a + 1, 1);
+	for (uint64_t a = 0; a < 2 * SAMPLER_ADDRESSES; a++)
+		known += bpf_places_has_class(p, 3, a, 1);
+	for (uint32_t i = 0; i < SAMPLER_ADDRESSES; i++)
+		odd += addresses[i].seq & 1;
+	tap_ok(known > SAMPLER_ADDRESSES / 2 && known <= SAMPLER_ADDRESSES && !odd,
+	       "the array keeps as many as it can", "%u of %u", known, SAMPLER_ADDRESSES);
+}
+
+int main(void)
+{
+	struct sampler_address *addresses;
+	struct bpf_places *p;
+	int places_fd, addresses_fd;
+
+	places = shared(4096, &places_fd);
+	addresses = shared(SAMPLER_ADDRESSES * sizeof(*addresses), &addresses_fd);
+	if (bpf_places_open(places_fd, addresses_fd, CPUS, NUMBER, &p))
+		return 1;
+	tap_ok(bpf_places_number(1, 1) == SAMPLER_PLACES_MIN && bpf_places_number(2, 100) == 64 &&
+		       bpf_places_number(2, 1000000) == SAMPLER_PLACES_MAX &&
+		       bpf_places_number(512, 1000000) < SAMPLER_PLACES_MAX,
+	       "the number of places", " ");
+	test_counts(p);
+	test_classes(p, addresses);
+	bpf_places_close(p);
+	return tap_done();
+}
