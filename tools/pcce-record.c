@@ -44,8 +44,8 @@ static const struct argp_option options[] = {
 	 0},
 	{"engine", OPT_ENGINE, "NAME", 0,
 	 "Count with cct (default: the exact calling context tree), hcct (only hot contexts, in "
-	 "bounded memory: the default with --hot) or empty (count nothing, to measure the price) "
-	 "(--count)",
+	 "bounded memory: the default with --hot), lossy (the same by Lossy Counting, to compare) "
+	 "or empty (count nothing, to measure the price) (--count)",
 	 0},
 	{"burst", OPT_BURST, "LENGTH/INTERVAL", OPTION_ARG_OPTIONAL,
 	 "Count only in bursts of LENGTH, one each INTERVAL (default: 2ms/20ms) (--count)", 0},
@@ -180,6 +180,12 @@ static const struct count_bursts *option_burst(struct argp_state *state, const c
 	return &bursts;
 }
 
+/* Does the engine of --count find hot contexts? */
+static bool finds_hot(const char *engine)
+{
+	return !strcmp(engine, "hcct") || !strcmp(engine, "lossy");
+}
+
 /* Refuses options that contradict each other. */
 static void check_record_options(struct argp_state *state, const struct record_options *o)
 {
@@ -198,7 +204,7 @@ static void check_record_options(struct argp_state *state, const struct record_o
 		message_usage(state,
 			      "cannot use --count with options of samples: leave out -F, -c, -e, "
 			      "-b, -p, --verify, --aggregate, --frames and --signal");
-	if (o->count && o->hot && o->engine && strcmp(o->engine, "hcct"))
+	if (o->count && o->hot && o->engine && !finds_hot(o->engine))
 		message_usage(state,
 			      "cannot use --hot with --engine=%s: leave out one of them, or use "
 			      "--engine=hcct",
@@ -228,9 +234,11 @@ static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 			o->period = option_number(state, "count", arg, ULLONG_MAX >> 1);
 		break;
 	case OPT_ENGINE:
-		if (strcmp(arg, "cct") && strcmp(arg, "hcct") && strcmp(arg, "empty"))
-			message_usage(state,
-				      "cannot use --engine=%s: it must be cct, hcct or empty", arg);
+		if (strcmp(arg, "cct") && !finds_hot(arg) && strcmp(arg, "empty"))
+			message_usage(
+				state,
+				"cannot use --engine=%s: it must be cct, hcct, lossy or empty",
+				arg);
 		o->engine = arg;
 		break;
 	case OPT_BURST:
@@ -306,7 +314,7 @@ int main(int argc, char **argv)
 	if (o.count) {
 		if (!o.engine)
 			o.engine = o.hot ? "hcct" : "cct";
-		if (!strcmp(o.engine, "hcct") && !o.hot)
+		if (finds_hot(o.engine) && !o.hot)
 			o.hot = default_hot();
 		o.event = o.bursts ? "calls in bursts" : "calls";
 		o.period = 1;

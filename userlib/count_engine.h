@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Declares what the counting engines of pcce-record --count share: count_engine.c, with the exact
- * calling context tree, and count_hot.c, with a bounded number of counters.
+ * calling context tree, and count_hot.c, with a few counters that are used again.
  *
  * They are no part of the runtime: they are linked alone, at address 0, without any library, and
  * moved to the program as they are. They use general registers only, no C library, no system call,
@@ -47,12 +47,18 @@ struct shadow {
 	struct pcce_count_node *at[];
 };
 
-/* What a thread counts in, if the number of its counters is bounded. */
+/* What a thread counts in, if its counters are used again. */
 struct hot {
-	uint32_t capacity, n; /* counters */
-	uint32_t at;	      /* no counter before this one has the value min */
-	uint32_t free_nodes;  /* number of the first; 0: none */
+	uint32_t capacity;   /* of Space Saving: counters; of Lossy Counting: calls of a bucket */
+	uint32_t free_nodes; /* number of the first; 0: none */
+	/* Of Lossy Counting: */
+	uint32_t free_counters; /* the same */
+	uint64_t buckets;	/* that have ended */
+	uint64_t removed;	/* the most that a context had when its counter was freed */
+	/* Of Space Saving: */
 	uint64_t min;
+	uint32_t at; /* no counter before this one has the value min */
+	uint32_t n;
 	uint32_t counters[]; /* numbers of units */
 };
 
@@ -70,12 +76,13 @@ struct thread {
 	/* The stack below the current segment: its generation and its node. */
 	uint64_t below_generation;
 	struct pcce_count_node *below;
-	/* Of a bounded number of counters: */
+	/* If counters are used again: */
 	struct hot *hot;
 	struct thread *inner; /* for handlers that interrupt this one while it counts */
 	uint64_t state;	      /* see count_hot.c */
 	uint32_t changes;     /* its counters and nodes are being changed */
 	uint32_t switched;    /* the thread has had several stacks */
+	uint32_t left;	      /* calls of the bucket, if there are buckets */
 };
 
 extern struct pcce_count_config config __attribute__((visibility("hidden")));
@@ -154,10 +161,14 @@ static inline uint64_t hash_counter(uint64_t node_and_place, uint64_t id, uint64
 /* What they index. */
 enum indexed { NODES, COUNTERS };
 
-/* Adds a unit. What a handler adds meanwhile may be missing in the index later: it is added again
- * then. */
+/* Makes room for one more. Returns whether there is. If there is none, the unit must not be made if
+ * counters are used again: a context with two counters could lose one of them. */
+int make_room(struct index **where, enum indexed kind);
+/* Adds a unit if there is room. What a handler adds meanwhile may be missing in the index later: it
+ * is added again then. */
 void add_to_index(struct index **where, const void *u, enum indexed kind);
-/* Nothing else may use the index meanwhile, handlers included. */
+/* Nothing else may use the index meanwhile, handlers included. NULL: there is none, since a handler
+ * has forked, and this is the child. */
 void remove_from_index(struct index *x, const void *u, enum indexed kind);
 
 /* The counter of the current context, n being the node of its stack. NULL: there is none yet. */
@@ -196,6 +207,14 @@ static inline void fill_counter(struct thread *t, const struct pcce_page *p,
 	add_to_index(&t->counters, c, COUNTERS);
 }
 
+/* ---- Lossy Counting: count_lossy.c ----------------------------------------------- */
+
+/* The thread must be busy with changes in both functions. The last bucket has ended: frees the
+ * counters of contexts with few calls. */
+void begin_bucket(struct thread *t);
+/* A counter for a context that has none; NULL: no memory. */
+struct pcce_count_hot_counter *take_lossy_counter(struct thread *t);
+
 /* ---- the encoding stack ---------------------------------------------------------- */
 
 static inline const struct pcce_entry *current_base(const struct pcce_page *p, uint64_t position)
@@ -204,9 +223,9 @@ static inline const struct pcce_entry *current_base(const struct pcce_page *p, u
 }
 
 /*
- * If counters are bounded, nodes are, too. A node is in use as long as a counter, another node, the
- * shadow or struct thread names it. This is the pruning of the paper (Algorithm 1). With the exact
- * engine, these do nothing.
+ * If counters are used again, nodes are, too. A node is in use as long as a counter, another node,
+ * the shadow or struct thread names it. This is the pruning of the paper (Algorithm 1). With the
+ * exact engine, these do nothing.
  */
 void keep_node(const struct thread *t, struct pcce_count_node *n);
 void release_node(struct thread *t, struct pcce_count_node *n);

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Counts entries into functions by their exact context, with a bounded number of counters: the
- * engine hcct of pcce-record --count. It is Space Saving with the lazy priority queue (Algorithm
- * 2) of "Mining hot calling contexts in small space", for each thread. The paper's cursor is not
+ * Counts entries into functions by their exact context, with a few counters that are used again:
+ * the engines hcct and lossy of pcce-record --count. hcct is Space Saving with the lazy priority
+ * queue (Algorithm 2) of "Mining hot calling contexts in small space", for each thread. lossy
+ * differs in which counters are used again, and when: count_lossy.c. The paper's cursor is not
  * needed: the node of the current stack is known (count_engine.h).
  *
- *   count - error <= true count <= count    of a context with a counter
- *   true count <= smallest count            of any other, if all counters are in use; else 0
+ * Let low be count - others (struct pcce_count_hot_counter). With Space Saving, others and error
+ * are both the count of the counter when its context took it over.
+ *
+ *   low <= true count <= low + error   of a context with a counter
+ *   true count <= largest error        of any other
  *
  * Counters change their contexts here, and nodes are used again. So a signal handler must not count
  * in what it interrupts. While a thread counts, its struct thread is *busy*, and a handler counts
@@ -67,7 +71,8 @@ static inline void end(struct thread *t)
 
 static struct hot *new_hot(void)
 {
-	struct hot *h = take_memory(sizeof(*h) + config.counters * sizeof(h->counters[0]));
+	uint64_t counters = config.lossy ? 0 : config.counters;
+	struct hot *h = take_memory(sizeof(*h) + counters * sizeof(h->counters[0]));
 
 	if (h)
 		h->capacity = config.counters;
@@ -116,8 +121,10 @@ static struct thread *begin_changes(struct pcce_page *p, uint32_t place, uint32_
 	t->place = place;
 	begin(t, p->position);
 	t->changes = 1;
-	if (!t->hot)
+	if (!t->hot) {
 		t->hot = new_hot();
+		t->left = (uint32_t)config.counters;
+	}
 	return t;
 }
 
@@ -162,11 +169,20 @@ static struct pcce_count_hot_counter *take_hot_counter(struct thread *t)
 		return c;
 	}
 	c = smallest_counter(h);
+	if (!h->capacity)
+		return NULL; /* the same */
 	remove_from_index(t->counters, c, COUNTERS);
 	c->counter.place = 0;
-	c->error = c->counter.count;
+	c->others = c->error = c->counter.count;
 	release_node(t, unit(c->counter.node));
 	return c;
+}
+
+/* A call of the bucket is over. It is counted before that, so a bucket never has fewer calls. */
+static inline void use_up(struct thread *t)
+{
+	__asm__ volatile("" ::: "memory");
+	t->left--;
 }
 
 /* Returns whether it was counted. */
@@ -178,19 +194,25 @@ static int count_in(struct thread *t, struct pcce_page *p, uint32_t place, uint3
 	struct pcce_count_node *n;
 
 	continue_counting(t, p, burst);
+	if (config.lossy && t->hot && !t->left)
+		begin_bucket(t);
 	n = t->hot ? find_stack(t, p, interrupted) : NULL;
 	if (!n)
 		return 0;
 	c = find_counter(t, p, n, place);
 	if (c) {
 		c->count++;
+		use_up(t);
 		return 1;
 	}
-	taken = take_hot_counter(t);
+	if (!make_room(&t->counters, COUNTERS))
+		return 0;
+	taken = config.lossy ? take_lossy_counter(t) : take_hot_counter(t);
 	if (!taken)
 		return 0;
 	keep_node(t, n);
 	fill_counter(t, p, n, place, &taken->counter);
+	use_up(t);
 	return 1;
 }
 
@@ -208,8 +230,11 @@ KEEPS_REGISTERS __attribute__((noinline)) static void count_slowly(uint32_t plac
 		p->counting = 0; /* what it names has missed an entry */
 }
 
-/* Counts if the stack and the counter are known. */
-static inline int count_hot_known(uint32_t place, int at_beginning)
+/* What the fast way has to know. */
+enum policy { SPACE_SAVING, LOSSY };
+
+/* Counts if the stack and the counter are known, and the bucket has not ended. */
+static inline int count_hot_known(uint32_t place, int at_beginning, enum policy policy)
 {
 	struct pcce_page *p = page();
 	struct thread *t = (struct thread *)p->counting;
@@ -218,7 +243,7 @@ static inline int count_hot_known(uint32_t place, int at_beginning)
 	uint64_t position = p->position;
 
 	/* No segments: this is a forked child, and all is zeros. */
-	if (!t || busy(t) || !t->segments)
+	if (!t || busy(t) || !t->segments || (policy == LOSSY && !t->left))
 		return 0;
 	t->place = place;
 	begin(t, position);
@@ -229,6 +254,8 @@ static inline int count_hot_known(uint32_t place, int at_beginning)
 		c = find_counter(t, p, n, place);
 	if (c)
 		c->count++;
+	if (c && policy == LOSSY)
+		use_up(t);
 	end(t);
 	return c != NULL;
 }
@@ -236,18 +263,17 @@ static inline int count_hot_known(uint32_t place, int at_beginning)
 /* What count_hot() leaves over, because it does not happen at most calls. */
 KEEPS_REGISTERS __attribute__((noinline)) static void count_more(uint32_t place, uint32_t burst)
 {
-	if (!count_hot_known(place, 1))
+	if (!count_hot_known(place, 1, config.lossy ? LOSSY : SPACE_SAVING))
 		count_slowly(place, burst);
 }
 
-/* As count(). */
-KEEPS_REGISTERS void count_hot(uint32_t place)
+static inline void count_policy(uint32_t place, enum policy policy)
 {
-	if (!count_hot_known(place, 0))
+	if (!count_hot_known(place, 0, policy))
 		count_more(place, 0);
 }
 
-KEEPS_REGISTERS void count_hot_burst(uint32_t place)
+static inline void count_policy_burst(uint32_t place, enum policy policy)
 {
 	uint32_t burst = current_burst();
 
@@ -255,6 +281,27 @@ KEEPS_REGISTERS void count_hot_burst(uint32_t place)
 		return;
 	if (!has_counted_in(burst))
 		count_slowly(place, burst);
-	else if (!count_hot_known(place, 0))
+	else if (!count_hot_known(place, 0, policy))
 		count_more(place, burst);
+}
+
+/* As count(). */
+KEEPS_REGISTERS void count_hot(uint32_t place)
+{
+	count_policy(place, SPACE_SAVING);
+}
+
+KEEPS_REGISTERS void count_hot_burst(uint32_t place)
+{
+	count_policy_burst(place, SPACE_SAVING);
+}
+
+KEEPS_REGISTERS void count_lossy(uint32_t place)
+{
+	count_policy(place, LOSSY);
+}
+
+KEEPS_REGISTERS void count_lossy_burst(uint32_t place)
+{
+	count_policy_burst(place, LOSSY);
 }

@@ -66,6 +66,7 @@ void *new_unit(struct thread *t, struct pcce_count_block **current, uint32_t kin
 			return NULL;
 		b = (struct pcce_count_block *)(config.area + at);
 		b->thread = t->number;
+		b->before = *current ? unit_number(*current) : 0;
 		__atomic_store_n(&b->kind, kind, __ATOMIC_RELEASE);
 		*current = b;
 	}
@@ -109,31 +110,38 @@ static void put_in_index(struct index *x, uint64_t h, uint32_t number)
 	x->used++;
 }
 
-void add_to_index(struct index **where, const void *u, enum indexed kind)
+int make_room(struct index **where, enum indexed kind)
 {
 	struct index *x = *where, *larger;
 
-	if (!x)
-		return;
-	if (x->used >= x->mask / 2) {
-		larger = new_index(64 - x->shift + 1);
-		if (larger) {
-			for (uint32_t i = 0; i <= x->mask; i++)
-				if (x->slot[i])
-					put_in_index(larger, hash_unit(unit(x->slot[i]), kind),
-						     x->slot[i]);
-			*where = x = larger;
-		} else if (x->used >= x->mask - 8) {
-			return;
-		}
-	}
-	put_in_index(x, hash_unit(u, kind), unit_number(u));
+	/* None: a handler has forked, and this is the child. */
+	if (!x || x->used < x->mask / 2)
+		return x != NULL;
+	larger = new_index(64 - x->shift + 1);
+	if (!larger)
+		return x->used < x->mask - 8;
+	for (uint32_t i = 0; i <= x->mask; i++)
+		if (x->slot[i])
+			put_in_index(larger, hash_unit(unit(x->slot[i]), kind), x->slot[i]);
+	*where = larger;
+	return 1;
+}
+
+void add_to_index(struct index **where, const void *u, enum indexed kind)
+{
+	struct index *x = make_room(where, kind) ? *where : NULL;
+
+	if (x)
+		put_in_index(x, hash_unit(u, kind), unit_number(u));
 }
 
 void remove_from_index(struct index *x, const void *u, enum indexed kind)
 {
-	uint32_t number = unit_number(u), i = (uint32_t)(hash_unit(u, kind) >> x->shift), j;
+	uint32_t number = unit_number(u), i, j;
 
+	if (!x)
+		return;
+	i = (uint32_t)(hash_unit(u, kind) >> x->shift) & x->mask;
 	while (x->slot[i] && x->slot[i] != number)
 		i = (i + 1) & x->mask;
 	if (!x->slot[i])
@@ -357,7 +365,7 @@ static struct pcce_count_node *find_node(struct thread *t, struct pcce_count_nod
 		if (n->parent == number && n->id == id && n->site == site)
 			return n;
 	}
-	n = new_node(t);
+	n = !t->hot || make_room(&t->nodes, NODES) ? new_node(t) : NULL;
 	if (!n)
 		return NULL;
 	keep_node(t, parent);

@@ -18,9 +18,9 @@
  * pcce_count_area, is the empty stack. A *counter* counts one context: the node, the place that was
  * entered, id and ext. A context can have several counters, in several threads or even in one.
  *
- * With a bounded number of counters, units have 64 bytes: *wide* nodes and counters, which are used
- * again for other stacks and contexts. A thread then means what one counts in alone: handlers that
- * interrupt the counting have a number of their own.
+ * If counters are used again for other contexts, units have 64 bytes: *wide* nodes and counters. A
+ * thread then means what one counts in alone: handlers that interrupt the counting have a number of
+ * their own.
  */
 #ifndef PCCE_COUNTING_H
 #define PCCE_COUNTING_H
@@ -82,8 +82,8 @@ struct pcce_count_block {
 	__u32 kind;   /* 0: the block was never put to use */
 	__u32 used;   /* units given out, without this one; may exceed the block's */
 	__u32 thread; /* index */
-	__u32 reserved;
-	__u64 reserved2[2];
+	__u32 before; /* number of a unit: the thread's block of this kind before it; 0: none */
+	__u64 reserved[2];
 };
 
 struct pcce_count_counter {
@@ -100,10 +100,15 @@ struct pcce_count_hot_node {
 	__u64 reserved[3];
 };
 
+/*
+ * Its context has count - others at least, and error more at most. place 0: a counter without a
+ * context. Each counted call is in one counter, so all counters of a thread add up to its calls.
+ */
 struct pcce_count_hot_counter {
 	struct pcce_count_counter counter;
-	__u64 error; /* the most that count exceeds the true count */
-	__u64 reserved[3];
+	__u64 others; /* part of count: calls of the contexts that had the counter before */
+	__u64 error;  /* the most that the context had before it got the counter */
+	__u64 reserved[2];
 };
 
 /* Where the engine's functions and its configuration are, from its start. */
@@ -115,6 +120,9 @@ struct pcce_count_head {
 	/* count and hot for a program that is counted in bursts: */
 	__u64 count_burst;
 	__u64 hot_burst;
+	/* The same, if pcce_count_config.lossy is not 0: */
+	__u64 lossy;
+	__u64 lossy_burst;
 	__u64 config;
 	__u64 end;
 };
@@ -132,8 +140,11 @@ struct pcce_count_config {
 	__u64 stubs;
 	__u64 code_end;
 	__u64 stub_size;
-	__s64 tpoff;	/* of the thread page from %fs */
-	__u64 counters; /* of a thread, if they are bounded: at least 1, below 2^32 */
+	__s64 tpoff; /* of the thread page from %fs */
+	/* Of a thread, from 1 to 2^32 - 1; 0: as many as it needs. If lossy is not 0, the thread
+	 * does not have this number of counters, but frees some after this number of calls. */
+	__u64 counters;
+	__u64 lossy;
 };
 
 PCCE_ASSERT_SIZE(pcce_count_thread, 8);
@@ -145,7 +156,7 @@ PCCE_ASSERT_SIZE(pcce_count_counter, PCCE_COUNT_UNIT);
 PCCE_ASSERT_SIZE(pcce_count_hot_node, 2 * PCCE_COUNT_UNIT);
 PCCE_ASSERT_SIZE(pcce_count_hot_counter, 2 * PCCE_COUNT_UNIT);
 PCCE_ASSERT_OFFSET(pcce_count_area, burst, 52);
-PCCE_ASSERT_SIZE(pcce_count_head, 64);
-PCCE_ASSERT_SIZE(pcce_count_config, 88);
+PCCE_ASSERT_SIZE(pcce_count_head, 80);
+PCCE_ASSERT_SIZE(pcce_count_config, 96);
 
 #endif

@@ -118,9 +118,10 @@ pid_t count_process_of(const struct count_source *s, uint32_t thread)
 }
 
 /* Returns 0, -EINVAL if the counter makes no sense, or what the sink returns. */
-static int send_counter(struct reader *r, const struct pcce_count_counter *c, uint64_t error,
-			uint32_t thread, const struct count_sink *sink)
+static int send_counter(struct reader *r, const struct pcce_count_hot_counter *hot, uint32_t thread,
+			const struct count_sink *sink)
 {
+	const struct pcce_count_counter *c = &hot->counter;
 	const struct count_source *source = r->source;
 	const struct pcce_count_node *top = node(r, c->node);
 	struct pcce_sample *s = &r->out.s;
@@ -148,30 +149,32 @@ static int send_counter(struct reader *r, const struct pcce_count_counter *c, ui
 		.n_entries = n,
 		.n_segments = (uint32_t)segments,
 		.n_below = top->depth ? (top->depth - 1) / PCCE_SEGMENT_ENTRIES : 0,
-		.sp = c->count - error,
+		.sp = c->count - hot->others,
+		.weight = source->config->counters ? c->count : 0,
 		.below = below == PCCE_COUNT_ROOT ? 0 : below,
 	};
-	return sink->sample(sink->ctx, s, error);
+	return sink->sample(sink->ctx, s, hot->error);
 }
 
 /* Sends a copy of a counter, and adds it to the totals. missing: the largest error that is
  * possible. 0, or what ends the reading. */
-static int count_counter(struct reader *r, const struct pcce_count_counter *c, uint64_t error,
-			 uint64_t missing, uint32_t thread, const struct count_sink *sink,
+static int count_counter(struct reader *r, const struct pcce_count_hot_counter *c, uint64_t missing,
+			 uint32_t thread, const struct count_sink *sink,
 			 struct count_totals *totals)
 {
+	uint64_t count = c->counter.count;
 	int err = -EINVAL;
 
-	if (!c->place || !c->count)
+	if (!c->counter.place || !count)
 		return 0;
-	if (error < c->count && error <= missing)
-		err = send_counter(r, c, error, thread, sink);
+	if (c->others < count && c->error <= missing)
+		err = send_counter(r, c, thread, sink);
 	if (err == -EINVAL) {
-		totals->damaged += c->count;
+		totals->damaged += count;
 		return 0;
 	}
 	totals->counters++;
-	totals->calls += c->count;
+	totals->calls += count;
 	return err;
 }
 
@@ -186,14 +189,14 @@ static int send_block(struct reader *r, const struct pcce_count_block *b,
 		return 0;
 	for (uint32_t i = 0; !err && i < used; i++) {
 		/* Processes may still run. */
-		const struct pcce_count_counter copy = c[i];
+		const struct pcce_count_hot_counter copy = {.counter = c[i]};
 
-		err = count_counter(r, &copy, 0, 0, b->thread, sink, totals);
+		err = count_counter(r, &copy, 0, b->thread, sink, totals);
 	}
 	return err;
 }
 
-/* ---- bounded counters ------------------------------------------------------------ */
+/* ---- counters that are used again ------------------------------------------------ */
 
 #define HOT_OF_BLOCK (PCCE_COUNT_BLOCK / sizeof(struct pcce_count_hot_counter) - 1)
 
@@ -229,26 +232,50 @@ static size_t copy_counters(const struct reader *r, const struct hot_block *bloc
 	return done;
 }
 
+/* The most that its context has, or had when it lost the counter. */
+static uint64_t most_of_counter(const struct pcce_count_hot_counter *c)
+{
+	return c->counter.count - c->others + c->error;
+}
+
+/*
+ * The most that any context has without a counter. If contexts have lost counters, those with the
+ * fewest calls are not worth a record: this is raised to what they have. It stays within epsilon N.
+ */
+static uint64_t most_missing(const struct pcce_count_hot_counter *c, size_t n, uint64_t epsilon_n)
+{
+	uint64_t missing = 0, least = UINT64_MAX;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t most = most_of_counter(&c[i]);
+		uint64_t had = c[i].counter.place ? c[i].error : most;
+
+		if (had > missing)
+			missing = had;
+		if (c[i].counter.place && most < least)
+			least = most;
+	}
+	if (missing && least > missing && least < UINT64_MAX)
+		missing = least;
+	/* Only damaged counters have more; or a jump has left the first call of a context. */
+	return missing < epsilon_n ? missing : epsilon_n;
+}
+
 static int send_copied(struct reader *r, const struct pcce_count_hot_counter *c, size_t n,
 		       uint32_t thread, const struct count_sink *sink, struct count_totals *totals)
 {
-	uint64_t missing = UINT64_MAX, nameless = 0;
-	size_t in_use = 0;
+	uint64_t calls = 0, nameless = 0, missing;
 	int err;
 
 	for (size_t i = 0; i < n; i++) {
-		in_use += c[i].counter.count != 0;
-		/* A jump has left it while it changed its context. */
+		calls += c[i].counter.count;
 		nameless += c[i].counter.place ? 0 : c[i].counter.count;
-		if (c[i].counter.count && c[i].counter.count < missing)
-			missing = c[i].counter.count;
 	}
-	if (in_use < r->source->config->counters)
-		missing = 0;
+	missing = most_missing(c, n, calls / r->source->config->counters);
 	err = sink->begin(sink->ctx, missing, nameless);
 	totals->calls += nameless;
 	for (size_t i = 0; i < n && !err; i++)
-		err = count_counter(r, &c[i].counter, c[i].error, missing, thread, sink, totals);
+		err = count_counter(r, &c[i], missing, thread, sink, totals);
 	return err;
 }
 

@@ -35,10 +35,10 @@ pid_t count_process_of(const struct count_source *s, uint32_t thread);
  * PCCE_SAMPLE_COUNTED is set, sp is the count, and weight is 0. Returns 0, -ENOMEM, or what a call
  * has returned, which ends it.
  *
- * If counters are bounded, it calls begin() for each thread first. missing: the most that any
+ * If counters are used again, it calls begin() for each thread first. missing: the most that any
  * context has which has no counter; nameless: calls that were counted with no context. The true
- * count of a sample is at least sp and at most sp + error. All of that adds up to the number of
- * calls.
+ * count of a sample is at least sp and at most sp + error. Its weight is the calls that are in its
+ * counter, of others, too: all weights and nameless add up to the number of calls.
  */
 struct count_sink {
 	void *ctx;

@@ -43,8 +43,8 @@ struct sampler {
 	struct pcce_count_area *area;
 	pid_t pid;
 	bool counts; /* the engine is in the program */
-	bool empty;
-	uint64_t counters;	    /* of a thread; 0: as many as it needs */
+	bool empty, lossy;
+	uint64_t counters;	    /* for struct pcce_count_config */
 	struct count_bursts bursts; /* interval 0: count all the time */
 	struct burst_driver *driver;
 	struct burst_times times;
@@ -187,6 +187,7 @@ static int count_prepare(const struct sampler_config *config, struct sampler **o
 		return err;
 	s->area_fd = -1;
 	s->empty = !strcmp(config->engine, "empty");
+	s->lossy = !strcmp(config->engine, "lossy");
 	s->counters = config->counters;
 	if (config->bursts)
 		s->bursts = *config->bursts;
@@ -219,6 +220,8 @@ static uint64_t engine_function(const struct sampler *s)
 
 	if (s->empty)
 		return head->empty;
+	if (s->lossy)
+		return s->bursts.interval ? head->lossy_burst : head->lossy;
 	if (s->counters)
 		return s->bursts.interval ? head->hot_burst : head->hot;
 	return s->bursts.interval ? head->count_burst : head->count;
@@ -236,6 +239,7 @@ static int count_released(struct sampler *s, struct error *why)
 		.tpoff = s->table.head->tpoff,
 		.function = engine_function(s),
 		.counters = s->counters,
+		.lossy = s->lossy,
 		.bursts = s->bursts.interval,
 		.area = s->area_fd,
 		.area_size = s->area_size,

@@ -9,7 +9,7 @@ int misra_gries_init(struct misra_gries *m, double epsilon)
 {
 	size_t k = hot_counters(epsilon);
 
-	*m = (struct misra_gries){.k = k};
+	*m = (struct misra_gries){.k = k, .capacity = 2 * k};
 	if (!k)
 		return -ENOMEM;
 	m->of = calloc(2 * k, sizeof(*m->of));
@@ -64,16 +64,43 @@ static uint64_t select_kth(uint64_t *values, size_t n, size_t k)
 	}
 }
 
-/* Subtracts the k-th largest count from all, and frees counters that reach 0: at least k + 1 of
- * 2 k remain free. */
-static void subtract(struct misra_gries *m)
+int misra_gries_reserve(struct misra_gries *m, size_t n)
 {
-	uint64_t by;
-	size_t n = 0;
+	struct item_table table;
+	uint64_t *values;
+	struct hot_counter *of;
 
+	if (n <= m->capacity)
+		return 0;
+	of = reallocarray(m->of, n, sizeof(*of));
+	if (of)
+		m->of = of;
+	values = of ? reallocarray(m->values, n, sizeof(*values)) : NULL;
+	if (values)
+		m->values = values;
+	if (!values || item_table_init(&table, n))
+		return -ENOMEM;
+	item_table_free(&m->table);
+	m->table = table;
+	m->capacity = n;
+	item_table_refill(&m->table, m->of, m->n);
+	return 0;
+}
+
+/* Returns the k-th largest count. */
+static uint64_t kth_count(struct misra_gries *m, size_t k)
+{
 	for (size_t i = 0; i < m->n; i++)
 		m->values[i] = m->of[i].count;
-	by = select_kth(m->values, m->n, m->k);
+	return select_kth(m->values, m->n, k);
+}
+
+/* Subtracts from all counts, and frees counters that reach 0. With the k-th largest count, at least
+ * k + 1 of 2 k are free then. */
+static void subtract(struct misra_gries *m, uint64_t by)
+{
+	size_t n = 0;
+
 	for (size_t i = 0; i < m->n; i++) {
 		if (m->of[i].count <= by)
 			continue;
@@ -85,6 +112,16 @@ static void subtract(struct misra_gries *m)
 	item_table_refill(&m->table, m->of, n);
 }
 
+void misra_gries_shrink(struct misra_gries *m)
+{
+	uint64_t by, most = m->total / m->k;
+
+	if (m->n <= 2 * m->k || m->offset >= most)
+		return;
+	by = kth_count(m, 2 * m->k + 1);
+	subtract(m, by < most - m->offset ? by : most - m->offset);
+}
+
 /* Adds to a count. N has the weight already, or gets it later. */
 static void add_count(struct misra_gries *m, uint64_t item, uint64_t weight)
 {
@@ -94,8 +131,8 @@ static void add_count(struct misra_gries *m, uint64_t item, uint64_t weight)
 		m->of[at].count += weight;
 		return;
 	}
-	if (m->n == 2 * m->k)
-		subtract(m);
+	if (m->n == m->capacity)
+		subtract(m, kth_count(m, m->k));
 	m->of[m->n] = (struct hot_counter){.item = item, .count = weight, .error = m->offset};
 	item_table_add(&m->table, m->of, m->n++);
 }
@@ -133,7 +170,7 @@ int misra_gries_restore(struct misra_gries *m, uint64_t item, uint64_t low, uint
 	uint64_t high;
 
 	if (error > m->offset || __builtin_add_overflow(low, error, &high) || high <= m->offset ||
-	    m->n == 2 * m->k || item_table_find(&m->table, m->of, item) != UINT32_MAX)
+	    m->n == m->capacity || item_table_find(&m->table, m->of, item) != UINT32_MAX)
 		return -EINVAL;
 	m->of[m->n] = (struct hot_counter){item, high - m->offset, error};
 	item_table_add(&m->table, m->of, m->n++);

@@ -19,7 +19,9 @@
  * amortized time with any weights, since a subtraction frees half of the counters. The k-th
  * largest value is found by quickselect, not from a sample, so the bounds are certain.
  *
- * A merge adds counts and offsets, then subtracts once. All bounds remain.
+ * A merge adds counts and offsets, then subtracts once. All bounds remain. A summary of Lossy
+ * Counting can be merged, too, but its k offset + (sum of all counts) may be more than N. So bounds
+ * remain true then, but are within epsilon N for certain only if nothing is subtracted.
  */
 #ifndef PCCE_HOT_MISRA_GRIES_H
 #define PCCE_HOT_MISRA_GRIES_H
@@ -29,9 +31,9 @@
 
 struct misra_gries {
 	struct hot_counter *of; /* n counters */
-	size_t n, k;
-	uint64_t total;	 /* N, the sum of weights */
-	uint64_t offset; /* bound of what is missing from each count */
+	size_t n, k, capacity;	/* capacity: 2 k, or what was reserved */
+	uint64_t total;		/* N, the sum of weights */
+	uint64_t offset;	/* bound of what is missing from each count */
 	uint64_t *values;
 	struct item_table table;
 };
@@ -39,6 +41,13 @@ struct misra_gries {
 /* 0, or -ENOMEM: there is no memory for 1 / epsilon counters. */
 int misra_gries_init(struct misra_gries *m, double epsilon);
 void misra_gries_free(struct misra_gries *m);
+
+/* Makes room for n counters in all, if 2 k are fewer: only when all are in use, there is a
+ * subtraction. 0 or -ENOMEM. */
+int misra_gries_reserve(struct misra_gries *m, size_t n);
+/* Ends with 2 k counters, or as few as possible with errors within epsilon N. The items with the
+ * smallest counts lose theirs. */
+void misra_gries_shrink(struct misra_gries *m);
 
 /* Counts an item. 0, or -EOVERFLOW: N would not fit into 64 bits; nothing has changed. */
 int misra_gries_add(struct misra_gries *m, uint64_t item, uint64_t weight);

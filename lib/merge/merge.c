@@ -244,6 +244,11 @@ static int end_summary(struct file *f)
 	else if (r == -EOVERFLOW)
 		error_set(f->why, r, "cannot merge %s: the counts do not fit into 64 bits",
 			  f->name);
+	else if (r == -ERANGE)
+		error_set(f->why, r,
+			  "cannot merge %s: counts would err by more than epsilon; record with "
+			  "--engine=hcct",
+			  f->name);
 	return r;
 }
 

@@ -53,7 +53,7 @@ struct summary {
 	struct misra_gries counters; /* k 0: no file yet */
 	struct id_map by_key;
 	struct item *items;
-	size_t n;
+	size_t n, in_file;
 };
 
 struct summary *summary_new(void)
@@ -91,6 +91,7 @@ void summary_begin(struct summary *s, const struct recording_hot *hot)
 {
 	for (size_t i = 0; i < s->n; i++)
 		s->items[i].in_file = false;
+	s->in_file = 0;
 	s->file = *hot;
 }
 
@@ -103,8 +104,10 @@ int summary_add(struct summary *s, const uint64_t key[2], uint64_t samples, uint
 	if (number == UINT32_MAX)
 		return -ENOMEM;
 	item = &s->items[number];
-	if (!item->in_file)
+	if (!item->in_file) {
 		item->file_weight = item->file_error = 0;
+		s->in_file++;
+	}
 	item->in_file = true;
 	item->file_weight += weight;
 	item->file_error += error;
@@ -129,6 +132,12 @@ static int coarsen(struct summary *s, const struct recording_hot *hot)
 	return r;
 }
 
+/* Are all errors within epsilon N? */
+static bool is_bounded(const struct summary *s)
+{
+	return s->counters.offset <= s->counters.total / s->counters.k;
+}
+
 int summary_end(struct summary *s)
 {
 	struct misra_gries file;
@@ -136,7 +145,8 @@ int summary_end(struct summary *s)
 
 	if (r)
 		return r;
-	r = misra_gries_begin(&file, s->file.weight, s->file.offset);
+	r = misra_gries_reserve(&file, s->in_file);
+	r = r ? r : misra_gries_begin(&file, s->file.weight, s->file.offset);
 	for (size_t i = 0; i < s->n && !r; i++)
 		if (s->items[i].in_file)
 			r = misra_gries_restore(&file, i, s->items[i].file_weight,
@@ -145,12 +155,17 @@ int summary_end(struct summary *s)
 		r = coarsen(s, &s->file);
 		s->all.epsilon = s->file.epsilon;
 	}
+	/* Of Lossy Counting: as in lib/record/hot.c. */
+	if (!r && s->in_file > 2 * file.k)
+		r = misra_gries_reserve(&s->counters, s->counters.n + s->in_file);
 	r = r ? r : misra_gries_merge(&s->counters, &file);
+	if (!r)
+		misra_gries_shrink(&s->counters);
 	misra_gries_free(&file);
 	s->all.samples += s->file.samples;
 	if (s->file.phi > s->all.phi)
 		s->all.phi = s->file.phi;
-	return r;
+	return !r && !is_bounded(s) ? -ERANGE : r;
 }
 
 bool summary_judge(void *ctx, const uint64_t key[2], uint64_t *error)

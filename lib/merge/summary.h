@@ -36,8 +36,9 @@ void summary_begin(struct summary *s, const struct recording_hot *hot);
 /* Adds a CONTEXT record of this recording, except those with PCCE_SAMPLE_COLD. 0 or -ENOMEM. */
 int summary_add(struct summary *s, const uint64_t key[2], uint64_t samples, uint64_t weight,
 		uint64_t error);
-/* Ends it. 0, -ENOMEM, -EOVERFLOW: N would not fit into 64 bits, or -EINVAL: no summary can say
- * what this recording says. */
+/* Ends it. 0, -ENOMEM, -EOVERFLOW: N would not fit into 64 bits, -EINVAL: no summary can say what
+ * this recording says, or -ERANGE: errors would be larger than epsilon N, which can only happen to
+ * summaries of Lossy Counting. */
 int summary_end(struct summary *s);
 
 /* Tells whether a context is in the result, and the error of its first part that is asked for; the

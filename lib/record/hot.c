@@ -41,6 +41,7 @@ struct hot_place {
 
 struct hot_recorder {
 	struct hot_parameters parameters;
+	bool lossy;
 	struct misra_gries counters;
 	struct hot_context *contexts;
 	struct live_spaces *spaces;
@@ -53,19 +54,21 @@ struct hot_recorder {
 	/* A summary that is being added: */
 	struct hot_part {
 		struct hot_context *first;
+		size_t n;
 		uint64_t total, missing;
 		struct misra_gries counters; /* k 0: not needed yet */
 	} part;
 };
 
 struct hot_recorder *hot_recorder_new(const struct record_modules *m,
-				      const struct hot_parameters *p)
+				      const struct hot_parameters *p, bool lossy)
 {
 	struct hot_recorder *h = calloc(1, sizeof(*h));
 
 	if (!h)
 		return NULL;
 	h->parameters = *p;
+	h->lossy = lossy;
 	h->spaces = live_spaces_new(m);
 	h->keys = context_keys_new(m);
 	h->stacks = stack_store_new();
@@ -319,6 +322,8 @@ static int fill_part(const struct hot_recorder *h, struct misra_gries *m)
 	int r = m->k ? 0 : misra_gries_init(m, h->parameters.epsilon);
 
 	r = r ? r : misra_gries_begin(m, p->total, p->missing);
+	if (h->lossy && !r)
+		r = misra_gries_reserve(m, p->n);
 	for (struct hot_context *c = p->first; c && !r; c = c->next)
 		if (c->low + c->error > p->missing)
 			r = misra_gries_restore(m, counter_name(c), c->low, c->error);
@@ -330,6 +335,12 @@ static int end_part(struct hot_recorder *h)
 	struct hot_part *p = &h->part;
 	int r = p->missing ? fill_part(h, &p->counters) : 0;
 
+	/*
+	 * Summaries of Lossy Counting add up. To subtract would add epsilon N to what they may be
+	 * wrong already.
+	 */
+	if (!r && h->lossy)
+		r = misra_gries_reserve(&h->counters, h->counters.n + p->n);
 	if (!r && p->missing)
 		r = misra_gries_merge(&h->counters, &p->counters);
 	for (struct hot_context *c = p->first; c; c = c->next) {
@@ -340,6 +351,7 @@ static int end_part(struct hot_recorder *h)
 	}
 	h->samples += p->total;
 	p->first = NULL;
+	p->n = 0;
 	p->total = p->missing = 0;
 	if (h->counters.offset)
 		drop_cold(h);
@@ -367,6 +379,7 @@ int hot_recorder_add(struct hot_recorder *h, const struct pcce_sample *s, uint64
 		c->next = p->first;
 		c->low = c->error = 0;
 		p->first = c;
+		p->n++;
 	}
 	/*
 	 * Several contexts of the engine may be one here: a signal handler's, which it tells apart
@@ -374,11 +387,22 @@ int hot_recorder_add(struct hot_recorder *h, const struct pcce_sample *s, uint64
 	 */
 	c->low += s->sp;
 	c->error = c->error + error < p->missing ? c->error + error : p->missing;
-	p->total += s->sp + error;
+	p->total += s->weight;
 	return 0;
 }
 
 /* ---- writing --------------------------------------------------------------------- */
+
+static int end_all(struct hot_recorder *h)
+{
+	int r = end_part(h);
+
+	if (!r && h->lossy) {
+		misra_gries_shrink(&h->counters);
+		drop_cold(h);
+	}
+	return r;
+}
 
 static bool judge_context(void *ctx, const uint64_t key[2], uint64_t *error)
 {
@@ -399,7 +423,7 @@ static void keep_number(const void *ctx, struct pcce_sample *s)
 int hot_recorder_write(struct hot_recorder *h, struct datafile_writer *w, uint64_t time)
 {
 	struct merge_sums *sums = merge_sums_new();
-	int r = sums ? end_part(h) : -ENOMEM;
+	int r = sums ? end_all(h) : -ENOMEM;
 	struct summary_totals t = {
 		.hot = {.phi = h->parameters.phi,
 			.epsilon = h->parameters.epsilon,

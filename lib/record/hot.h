@@ -21,15 +21,22 @@
 #ifndef PCCE_RECORD_HOT_H
 #define PCCE_RECORD_HOT_H
 
+#include <stdbool.h>
 #include <pcce/datafile.h>
 #include "hot/parameters.h"
 #include "record/modules.h"
 
 struct hot_recorder;
 
-/* NULL: no memory, for example for 2 / epsilon counters. The modules must outlive it. */
+/*
+ * lossy: it only gets whole summaries of Lossy Counting. These may have more than 2 / epsilon
+ * contexts, and their sum, too. Contexts of at most epsilon N are dropped then, the smallest first,
+ * until 2 / epsilon are left.
+ *
+ * NULL: no memory, for example for 2 / epsilon counters. The modules must outlive it.
+ */
 struct hot_recorder *hot_recorder_new(const struct record_modules *m,
-				      const struct hot_parameters *p);
+				      const struct hot_parameters *p, bool lossy);
 void hot_recorder_free(struct hot_recorder *h);
 
 /* Tell about address spaces, in the order of the records. 0 or -ENOMEM. */
@@ -53,10 +60,10 @@ uint64_t hot_recorder_class(struct hot_recorder *h, const struct pcce_sample *s)
 uint64_t hot_recorder_kernel_class(struct hot_recorder *h, uint64_t kip);
 
 /*
- * Adds a whole summary of Space Saving (hot/space_saving.h) with the same epsilon: begin, and then
- * each sample with its error. missing: the most that any context has of which there is no sample;
- * nameless: what was counted with no context. It ends with the next one, or when it is written. The
- * same errors.
+ * Adds a whole summary of Space Saving (hot/space_saving.h) or Lossy Counting with the same
+ * epsilon: begin, and then each sample with its error. missing: the most that any context has of
+ * which there is no sample; nameless: what was counted with no context. N is nameless and the
+ * weights of all samples. It ends with the next one, or when it is written. The same errors.
  */
 int hot_recorder_begin_summary(struct hot_recorder *h, uint64_t missing, uint64_t nameless);
 int hot_recorder_add(struct hot_recorder *h, const struct pcce_sample *s, uint64_t error);

@@ -207,7 +207,7 @@ static int sink_summary_sample(void *ctx, const struct pcce_sample *s, uint64_t 
 {
 	struct recorder *r = ctx;
 
-	r->samples += s->sp + error;
+	r->samples += s->weight;
 	return hot_recorder_add(r->hot, s, error);
 }
 
@@ -762,7 +762,8 @@ int record_run(const struct record_options *o)
 		if (r.modules && o->restorer)
 			r.restorer = o->restorer->new (r.modules);
 		if (r.modules && o->hot)
-			r.hot = hot_recorder_new(r.modules, o->hot);
+			r.hot = hot_recorder_new(r.modules, o->hot,
+						 o->engine && !strcmp(o->engine, "lossy"));
 		if (r.modules && (r.restorer || !o->restorer) && (r.hot || !o->hot))
 			status = run_recorder(&r, &config);
 	}

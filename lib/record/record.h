@@ -22,7 +22,8 @@ struct record_options {
 	bool verify, aggregate, quiet, verbose;
 	const struct hot_parameters *hot; /* NULL: keep all samples */
 	bool count;			  /* calls, instead of taking samples */
-	const char *engine; /* that counts: "cct", "hcct" (needs hot) or "empty"; else NULL */
+	/* That counts: "cct", "hcct" or "lossy" (both need hot), or "empty"; else NULL. */
+	const char *engine;
 	const struct count_bursts *bursts;   /* of count; NULL: count all the time */
 	const struct restorer_ops *restorer; /* NULL: do not restore frames */
 	bool all_frames; /* also whole stacks of threads that are not instrumented */

@@ -37,8 +37,8 @@ struct sampler_config {
 	bool aggregate;	    /* merge equal samples in the kernel */
 	uint64_t places;    /* contexts that a CPU may count in the kernel; 0: do not count */
 	int signal;	    /* of the self sampler; 0: its default */
-	const char *engine; /* of --count: "cct", "hcct" or "empty"; NULL: take samples */
-	uint64_t counters;  /* of a thread, with "hcct" */
+	const char *engine; /* of --count: "cct", "hcct", "lossy", "empty"; NULL: take samples */
+	uint64_t counters;  /* of a thread, with "hcct"; calls of a bucket, with "lossy" */
 	const struct count_bursts *bursts; /* of --count; NULL: count all the time */
 };
 
@@ -63,7 +63,8 @@ struct sampler_sink {
 	 * For a sampler that makes summaries (hot/space_saving.h). The aggregated samples that
 	 * follow a begin_summary() are those of one summary. missing: the most that any context
 	 * has of which there is no sample; nameless: what was counted with no context. The true
-	 * count of a sample is at least its own and at most error more. All of that adds up to N.
+	 * count of a sample is at least its own and at most error more. N is nameless and all
+	 * weights of samples.
 	 */
 	int (*begin_summary)(void *ctx, uint64_t missing, uint64_t nameless);
 	int (*summary_sample)(void *ctx, const struct pcce_sample *s, uint64_t error);

@@ -75,7 +75,7 @@ int main(int argc, char **argv)
 	if (fd < 0 || datafile_writer_new(fd, argv[3], &all.w))
 		return 2;
 	all.modules = record_modules_new(all.w, complain);
-	all.hot = hot_recorder_new(all.modules, &p);
+	all.hot = hot_recorder_new(all.modules, &p, false);
 	while ((r = datafile_next(reader, &rec)) > 0 && !(r = replay_record(&all, rec)))
 		;
 	r = r ? r : hot_recorder_write(all.hot, all.w, all.last);

@@ -44,7 +44,8 @@ in_bursts "a flat tree" "--burst=0.1ms/0.3ms --burst=0.2ms/2ms,--hot=0.001 --bur
 least=0
 for workload in exceptions fork indirect longjmp mutual recursion setjmp tailcalls threads; do
 	if build "$workload" "$(echo "$workloads/$workload".c*)" -O2 -DPCCE_STEPPED; then
-		in_bursts "$workload" "--burst=20us/40us --burst=10us/30us --burst=20us/40us,--hot=0.01" \
+		in_bursts "$workload" "--burst=20us/40us --burst=10us/30us \
+			--burst=20us/40us,--hot=0.01 --burst=20us/40us,--engine=lossy" \
 			"./$workload"
 	else
 		not_ok "$workload: builds" build.log

@@ -162,7 +162,7 @@ refuses "a program that is not there" "cannot run ./none" pcce-record --count ./
 refuses "a running process" "cannot use --count with options of samples" \
 	pcce-record --count -p $$
 refuses "a rate" "cannot use --count with options of samples" pcce-record --count -F 99 ./many
-refuses "an unknown engine" "must be cct, hcct or empty" pcce-record --count --engine=none ./many
+refuses "an unknown engine" "must be cct, hcct, lossy or empty" pcce-record --count --engine=none ./many
 refuses "an engine alone" "without --count" pcce-record --engine=cct ./many
 
 done_testing

@@ -73,9 +73,9 @@ static const char *judge_space_saving(struct space_saving *s, size_t items, doub
 	return all == sum ? NULL : "the counters do not sum up to N";
 }
 
-static const char *judge_misra_gries(const struct misra_gries *m, size_t items, double epsilon)
+static const char *judge_bounds(const struct misra_gries *m, size_t items, double epsilon)
 {
-	uint64_t all = 0, low = 0;
+	uint64_t low = 0;
 
 	if (m->total != sum)
 		return "N";
@@ -88,10 +88,18 @@ static const char *judge_misra_gries(const struct misra_gries *m, size_t items, 
 			return "an error is above the offset";
 		low += misra_gries_low(m, i);
 	}
+	return low > sum ? "more is counted than there is" : NULL;
+}
+
+static const char *judge_misra_gries(const struct misra_gries *m, size_t items, double epsilon)
+{
+	const char *wrong = judge_bounds(m, items, epsilon);
+	uint64_t all = 0;
+
+	if (wrong)
+		return wrong;
 	for (size_t i = 0; i < m->n; i++)
 		all += m->of[i].count;
-	if (low > sum)
-		return "more is counted than there is";
 	return all + m->k * m->offset <= sum ? NULL : "more was subtracted than N pays for";
 }
 
@@ -152,6 +160,50 @@ static int copy_by_bounds(struct misra_gries *to, const struct misra_gries *from
 	return r;
 }
 
+/* Adds a summary of Lossy Counting as the recorder does. */
+static int add_lossy(struct misra_gries *to, const struct lossy_counting *l)
+{
+	struct misra_gries part;
+	int r = misra_gries_init(&part, l->epsilon);
+
+	r |= misra_gries_reserve(&part, l->n);
+	r |= misra_gries_begin(&part, l->total, l->pruned);
+	for (size_t i = 0; i < l->n; i++)
+		if (l->of[i].count + l->of[i].error > l->pruned)
+			r |= misra_gries_restore(&part, l->of[i].item, l->of[i].count,
+						 l->of[i].error);
+	r |= misra_gries_reserve(to, to->n + part.n);
+	r |= misra_gries_merge(to, &part);
+	misra_gries_free(&part);
+	return r;
+}
+
+/* Adds the summaries of Lossy Counting of three parts of a stream, which is in truth already. */
+static const char *try_lossy_parts(const struct event *events, size_t n, size_t items,
+				   double epsilon)
+{
+	struct misra_gries all;
+	const char *wrong;
+	int r = misra_gries_init(&all, epsilon);
+
+	for (size_t part = 0; part < 3; part++) {
+		struct lossy_counting l;
+
+		r |= lossy_counting_init(&l, epsilon);
+		for (size_t i = part; i < n; i += 3)
+			r |= lossy_counting_add(&l, events[i].item, events[i].weight);
+		r |= add_lossy(&all, &l);
+		lossy_counting_free(&l);
+	}
+	wrong = r ? "an addition failed" : judge_bounds(&all, items, epsilon);
+	misra_gries_shrink(&all);
+	wrong = wrong ? wrong : judge_bounds(&all, items, epsilon);
+	if (!wrong && all.n > 2 * all.k && all.offset < all.total / all.k)
+		wrong = "more than 2 / epsilon counters are left";
+	misra_gries_free(&all);
+	return wrong;
+}
+
 /* Feeds a stream to each summary in turn, half of it to summaries that are merged then. Returns
  * what is wrong, NULL: nothing. */
 static const char *try_stream(const struct event *events, size_t n, size_t items, double epsilon,
@@ -194,6 +246,7 @@ static const char *try_stream(const struct event *events, size_t n, size_t items
 	if (!wrong && (!hot_are_found(&s, &m, &l, items, epsilon, phi) ||
 		       !hot_are_found(&s, &both, &l, items, epsilon, phi)))
 		wrong = "a hot item is missing";
+	wrong = wrong ? wrong : try_lossy_parts(events, n, items, epsilon);
 	space_saving_free(&s);
 	space_saving_free(&second);
 	misra_gries_free(&m);

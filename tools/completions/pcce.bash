@@ -48,7 +48,7 @@ _pcce_value() {
 	*--sort) _pcce_list "self total samples name module line" ;;
 	*--dump | *encode-d) _pcce_words "text json" ;;
 	*--sampler | *record-b) _pcce_words "auto kmod bpf self" ;;
-	*record--engine) _pcce_words "cct hcct empty" ;;
+	*record--engine) _pcce_words "cct hcct lossy empty" ;;
 	*record--burst) _pcce_words "2ms/20ms 0.2ms/2ms" ;;
 	*record--count) _pcce_words "calls" ;;
 	*record--frames) _pcce_words "foreign all" ;;
