@@ -47,8 +47,12 @@ static const struct argp_option options[] = {
 	 "bounded memory: the default with --hot), lossy (the same by Lossy Counting, to compare) "
 	 "or empty (count nothing, to measure the price) (--count)",
 	 0},
-	{"burst", OPT_BURST, "LENGTH/INTERVAL", OPTION_ARG_OPTIONAL,
-	 "Count only in bursts of LENGTH, one each INTERVAL (default: 2ms/20ms) (--count)", 0},
+	{"burst", OPT_BURST, "LENGTH/INTERVAL[,adaptive[=RATIO]]", OPTION_ARG_OPTIONAL,
+	 "Count only in bursts of LENGTH, one each INTERVAL (default: 2ms/20ms); adaptive: of "
+	 "bursts "
+	 "that begin in one context, count only a share of RATIO (default: 0.1), with more weight "
+	 "(--count)",
+	 0},
 	{"event", 'e', "EVENT", 0,
 	 "Sample on cpu-clock (default), task-clock, page-faults, context-switches, "
 	 "cpu-migrations, cycles, another event of the kernel, or a tracepoint as SYSTEM:NAME",
@@ -198,6 +202,9 @@ static void check_record_options(struct argp_state *state, const struct record_o
 	if (o->bursts && o->engine && !strcmp(o->engine, "empty"))
 		message_usage(state, "cannot use --burst with --engine=empty: leave out one of "
 				     "them");
+	if (o->bursts && o->bursts->every && (o->hot || (o->engine && strcmp(o->engine, "cct"))))
+		message_usage(state, "cannot use adaptive bursts with --hot or another engine than "
+				     "cct: leave out adaptive");
 	if (o->count &&
 	    (o->frequency || o->period || o->target || o->restorer || o->verify || o->aggregate ||
 	     o->signal || strcmp(o->event, EVENT) || strcmp(o->sampler, SAMPLER)))
@@ -316,7 +323,9 @@ int main(int argc, char **argv)
 			o.engine = o.hot ? "hcct" : "cct";
 		if (finds_hot(o.engine) && !o.hot)
 			o.hot = default_hot();
-		o.event = o.bursts ? "calls in bursts" : "calls";
+		o.event = !o.bursts	    ? "calls"
+			  : o.bursts->every ? "calls in adaptive bursts"
+					    : "calls in bursts";
 		o.period = 1;
 	}
 	if (!o.frequency && !o.period)

@@ -33,12 +33,12 @@ static int count_at(struct thread *t, const struct pcce_page *p, const struct pc
 	struct pcce_count_counter *c = find_counter(t, p, n, place);
 
 	if (c) {
-		c->count++;
+		c->count += t->weight;
 		return 1;
 	}
 	c = new_unit(t, &t->counter_block, PCCE_COUNT_COUNTERS);
 	if (c)
-		fill_counter(t, p, n, place, c);
+		fill_counter(t, p, n, place, c, t->weight);
 	return c != NULL;
 }
 
@@ -47,22 +47,28 @@ KEEPS_REGISTERS __attribute__((noinline)) static void count_slowly(uint32_t plac
 	struct pcce_page *p = page();
 	struct thread *t = place ? find_thread(p) : NULL;
 	struct pcce_count_node *n;
-	uint32_t interrupted;
+	uint32_t interrupted, begins;
 
 	if (!t) {
 		lose();
 		return;
 	}
+	begins = config.every && t->burst != burst;
+	/* What handlers count before the weight is known has no other one. */
+	if (begins)
+		t->weight = 1;
 	continue_counting(t, p, burst);
 	interrupted = begin_place(t, place);
-	n = find_stack(t, p, interrupted);
-	if (!n || !count_at(t, p, n, place))
+	n = t->weight ? find_stack(t, p, interrupted) : NULL;
+	if (n && begins)
+		t->weight = weigh_burst(t, p, n, place);
+	if (t->weight && (!n || !count_at(t, p, n, place)))
 		lose();
 	end_place(t, interrupted);
 }
 
-/* Counts if the stack and the counter are known. */
-static inline int count_known(uint32_t place, int at_beginning)
+/* Counts if the stack and the counter are known. weighted: with adaptive bursts. */
+static inline int count_known(uint32_t place, int at_beginning, int weighted)
 {
 	const struct pcce_page *p = page();
 	struct thread *t = (struct thread *)p->counting;
@@ -76,7 +82,7 @@ static inline int count_known(uint32_t place, int at_beginning)
 	n = at_beginning ? remembered_stack(t, p, p->position) : known_stack(t, p, p->position);
 	c = n ? find_counter(t, p, n, place) : NULL;
 	if (c)
-		c->count++;
+		c->count += weighted ? t->weight : 1;
 	end_place(t, interrupted);
 	return c != NULL;
 }
@@ -84,7 +90,7 @@ static inline int count_known(uint32_t place, int at_beginning)
 /* What count() leaves over, because it does not happen at most calls. */
 KEEPS_REGISTERS __attribute__((noinline)) static void count_more(uint32_t place, uint32_t burst)
 {
-	if (!count_known(place, 1))
+	if (!count_known(place, 1, config.every != 0))
 		count_slowly(place, burst);
 }
 
@@ -92,7 +98,7 @@ KEEPS_REGISTERS __attribute__((noinline)) static void count_more(uint32_t place,
  * lost. */
 KEEPS_REGISTERS void count(uint32_t place)
 {
-	if (!count_known(place, 0))
+	if (!count_known(place, 0, 0))
 		count_more(place, 0);
 }
 
@@ -104,7 +110,21 @@ KEEPS_REGISTERS void count_burst(uint32_t place)
 		return;
 	if (!has_counted_in(burst))
 		count_slowly(place, burst);
-	else if (!count_known(place, 0))
+	else if (!count_known(place, 0, 0))
+		count_more(place, burst);
+}
+
+KEEPS_REGISTERS void count_adaptive(uint32_t place)
+{
+	uint32_t burst = current_burst();
+	const struct thread *t;
+
+	if (!burst)
+		return;
+	t = (const struct thread *)page()->counting;
+	if (!t || t->burst != burst)
+		count_slowly(place, burst);
+	else if (t->weight && !count_known(place, 0, 1))
 		count_more(place, burst);
 }
 

@@ -83,6 +83,9 @@ struct thread {
 	uint32_t changes;     /* its counters and nodes are being changed */
 	uint32_t switched;    /* the thread has had several stacks */
 	uint32_t left;	      /* calls of the bucket, if there are buckets */
+	/* Of the exact engine: */
+	uint32_t weight;     /* of a call; 0: the burst is skipped. 1 without adaptive bursts */
+	struct begun *begun; /* see count_adaptive.c */
 };
 
 extern struct pcce_count_config config __attribute__((visibility("hidden")));
@@ -197,15 +200,22 @@ static inline struct pcce_count_counter *find_counter(const struct thread *t,
 /* Makes a counter that of the current context, and counts. The place is what makes it complete. */
 static inline void fill_counter(struct thread *t, const struct pcce_page *p,
 				const struct pcce_count_node *n, uint32_t place,
-				struct pcce_count_counter *c)
+				struct pcce_count_counter *c, uint32_t weight)
 {
 	c->node = unit_number(n);
 	c->id = p->id;
 	c->ext = p->ext;
-	c->count++;
+	c->count += weight;
 	__atomic_store_n(&c->place, place, __ATOMIC_RELEASE);
 	add_to_index(&t->counters, c, COUNTERS);
 }
+
+/* ---- adaptive bursts: count_adaptive.c ------------------------------------------- */
+
+/* The weight of the calls of a burst that begins in the current context, n being the node of its
+ * stack. 0: the burst is to be skipped. */
+uint32_t weigh_burst(struct thread *t, const struct pcce_page *p, const struct pcce_count_node *n,
+		     uint32_t place);
 
 /* ---- Lossy Counting: count_lossy.c ----------------------------------------------- */
 

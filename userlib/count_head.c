@@ -4,5 +4,5 @@
 
 __asm__("	.pushsection .head, \"a\", @progbits\n"
 	"	.quad 0x544e554f43434350, count, empty, count_hot, count_burst, count_hot_burst, "
-	"count_lossy, count_lossy_burst, config, engine_end\n"
+	"count_lossy, count_lossy_burst, count_adaptive, config, engine_end\n"
 	"	.popsection\n");

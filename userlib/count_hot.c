@@ -211,7 +211,7 @@ static int count_in(struct thread *t, struct pcce_page *p, uint32_t place, uint3
 	if (!taken)
 		return 0;
 	keep_node(t, n);
-	fill_counter(t, p, n, place, &taken->counter);
+	fill_counter(t, p, n, place, &taken->counter, 1);
 	use_up(t);
 	return 1;
 }

@@ -202,6 +202,7 @@ struct thread *new_thread(const struct pcce_page *p)
 	if (p->tid)
 		area()->thread[t->number].tid = p->tid;
 	first = new_shadow(PLACES_FIRST);
+	t->weight = 1;
 	t->nodes = new_index(INDEX_LOG);
 	t->counters = new_index(INDEX_LOG);
 	if (!first || !t->nodes || !t->counters)

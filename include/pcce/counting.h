@@ -66,7 +66,7 @@ struct pcce_count_area {
 	/* Written by pcce-record --burst: the number of the burst; 0 between two bursts, when the
 	 * code that calls the engine skips it. */
 	__u32 burst;
-	__u64 reserved;
+	__u64 skipped;		     /* bursts of threads that were skipped; atomic */
 	struct pcce_count_node root; /* site: PCCE_MARK_WORD; all else is 0 */
 	struct pcce_count_thread thread[PCCE_COUNT_THREADS];
 };
@@ -123,6 +123,7 @@ struct pcce_count_head {
 	/* The same, if pcce_count_config.lossy is not 0: */
 	__u64 lossy;
 	__u64 lossy_burst;
+	__u64 adaptive; /* count_burst, if pcce_count_config.every is not 0 */
 	__u64 config;
 	__u64 end;
 };
@@ -145,6 +146,8 @@ struct pcce_count_config {
 	 * does not have this number of counters, but frees some after this number of calls. */
 	__u64 counters;
 	__u64 lossy;
+	/* Not 0: of this number of bursts of a thread that begin in one context, it counts one. */
+	__u64 every;
 };
 
 PCCE_ASSERT_SIZE(pcce_count_thread, 8);
@@ -156,7 +159,7 @@ PCCE_ASSERT_SIZE(pcce_count_counter, PCCE_COUNT_UNIT);
 PCCE_ASSERT_SIZE(pcce_count_hot_node, 2 * PCCE_COUNT_UNIT);
 PCCE_ASSERT_SIZE(pcce_count_hot_counter, 2 * PCCE_COUNT_UNIT);
 PCCE_ASSERT_OFFSET(pcce_count_area, burst, 52);
-PCCE_ASSERT_SIZE(pcce_count_head, 80);
-PCCE_ASSERT_SIZE(pcce_count_config, 96);
+PCCE_ASSERT_SIZE(pcce_count_head, 88);
+PCCE_ASSERT_SIZE(pcce_count_config, 104);
 
 #endif

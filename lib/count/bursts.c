@@ -55,6 +55,30 @@ static const char *parse_time(const char *text, uint64_t *ns)
 	return NULL;
 }
 
+/* Parses ",adaptive[=RATIO]", or nothing. */
+static bool parse_adaptive(const char *text, uint64_t *every)
+{
+	static const char word[] = ",adaptive";
+	double ratio = 0;
+	char *end;
+
+	*every = 0;
+	if (!*text)
+		return true;
+	if (strncmp(text, word, strlen(word)))
+		return false;
+	text += strlen(word);
+	*every = COUNT_BURSTS_EVERY;
+	if (!*text)
+		return true;
+	if (*text == '=')
+		ratio = strtod(text + 1, &end);
+	if (!(ratio >= 1e-6 && ratio <= 0.5) || *end)
+		return false;
+	*every = (uint64_t)llround(1 / ratio);
+	return true;
+}
+
 int count_bursts_parse(const char *text, struct count_bursts *out, struct error *why)
 {
 	const char *end = parse_time(text, &out->length);
@@ -62,9 +86,12 @@ int count_bursts_parse(const char *text, struct count_bursts *out, struct error 
 	if (!end || *end != '/')
 		return not_bursts(why, text, "is not LENGTH/INTERVAL, such as 2ms/20ms");
 	end = parse_time(end + 1, &out->interval);
-	if (!end || *end)
+	if (!end || (*end && *end != ','))
 		return not_bursts(why, text,
 				  "has an INTERVAL that is not a number with us, ms or s");
+	if (!parse_adaptive(end, &out->every))
+		return not_bursts(why, text,
+				  "has an end that is not adaptive=RATIO, from 0.000001 to 0.5");
 	if (out->length < LEAST)
 		return not_bursts(why, text, "has a LENGTH below 10us");
 	if (out->interval < out->length + LEAST)

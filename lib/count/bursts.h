@@ -2,7 +2,8 @@
 /*
  * Counts in bursts (static bursting of "Mining hot calling contexts in small space"): the recorder
  * turns the counting on for a while, and then off, all the time. The program's state is always
- * right, so a burst can begin at any call.
+ * right, so a burst can begin at any call. Adaptive bursts are left out by the engine
+ * (userlib/count_adaptive.c).
  */
 #ifndef PCCE_COUNT_BURSTS_H
 #define PCCE_COUNT_BURSTS_H
@@ -12,12 +13,14 @@
 
 struct count_bursts {
 	uint64_t length, interval; /* ns; 0 < length < interval */
+	uint64_t every; /* adaptive: one of this number is counted in a context; else 0 */
 };
 
+#define COUNT_BURSTS_EVERY 10	/* 1 / RATIO, the default */
 #define COUNT_BURSTS "2ms/20ms" /* the default */
 
-/* Parses "LENGTH/INTERVAL", numbers with a unit: us, ms or s. 0, or -EINVAL with a fragment that
- * begins with the text. */
+/* Parses "LENGTH/INTERVAL[,adaptive[=RATIO]]", times with a unit: us, ms or s. 0, or -EINVAL with a
+ * fragment that begins with the text. */
 int count_bursts_parse(const char *text, struct count_bursts *out, struct error *why);
 
 /* What turns the counting on and off: a thread, so that nothing else delays it. */

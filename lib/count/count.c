@@ -224,6 +224,8 @@ static uint64_t engine_function(const struct sampler *s)
 		return s->bursts.interval ? head->lossy_burst : head->lossy;
 	if (s->counters)
 		return s->bursts.interval ? head->hot_burst : head->hot;
+	if (s->bursts.every)
+		return head->adaptive;
 	return s->bursts.interval ? head->count_burst : head->count;
 }
 
@@ -241,6 +243,7 @@ static int count_released(struct sampler *s, struct error *why)
 		.counters = s->counters,
 		.lossy = s->lossy,
 		.bursts = s->bursts.interval,
+		.every = s->bursts.every,
 		.area = s->area_fd,
 		.area_size = s->area_size,
 	};
@@ -356,6 +359,7 @@ static void count_account(struct sampler *s, struct sampler_due *due)
 	due->known = s->counts && !s->empty;
 	due->due = s->totals.calls + s->area->lost + s->totals.damaged;
 	due->bursts = s->times.n;
+	due->skipped = s->area->skipped;
 	due->burst_ns = s->times.counted;
 	due->ns = s->times.all;
 }

@@ -234,7 +234,8 @@ static int fill_process(struct target *t, const struct inject_request *r, struct
 	struct pcce_count_config config = {.memory_size = MEMORY_SIZE,
 					   .tpoff = r->tpoff,
 					   .counters = r->counters,
-					   .lossy = r->lossy};
+					   .lossy = r->lossy,
+					   .every = r->every};
 	struct count_layout layout = {0};
 	int64_t at, memory, area, burst = 0;
 	int err = read_entry_point(t, &entry);

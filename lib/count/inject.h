@@ -27,6 +27,7 @@ struct inject_request {
 	uint64_t function; /* of the engine: offset, from struct pcce_count_head */
 	uint64_t counters; /* for struct pcce_count_config */
 	bool lossy;	   /* the same */
+	uint64_t every;	   /* the same */
 	bool bursts;	   /* the engine is called only if pcce_count_area.burst is not 0 */
 	int area;	   /* file descriptor, the same in both processes */
 	uint64_t area_size;

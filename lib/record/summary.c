@@ -106,6 +106,9 @@ static void print_count_summary(const struct record_summary *s)
 		return;
 	format_count(n, sizeof(n), s->samples);
 	format_bytes(size, sizeof(size), s->bytes);
+	if (s->due->skipped)
+		say("%llu bursts of threads were skipped, and others count for them",
+		    (unsigned long long)s->due->skipped);
 	if (s->options->bursts)
 		say("%s calls in %llu bursts, %.1f%% of the time, %s to %s", n,
 		    (unsigned long long)s->due->bursts,

@@ -79,6 +79,7 @@ struct sampler_due {
 	uint64_t kernel; /* samples not taken: the thread was in the kernel */
 	/* Of a count in bursts: their number, their time, and all time. */
 	uint64_t bursts, burst_ns, ns;
+	uint64_t skipped; /* of adaptive bursts: those of threads that were skipped */
 };
 
 struct sampler;

@@ -10,17 +10,19 @@
 . "$top/tests/e2e/hot/bounds.sh"
 cd "$scratch" || exit 1
 
-# in_bursts NAME BURSTS COMMAND...
+# in_bursts NAME BURSTS COMMAND...  Adaptive bursts have estimates, which may be larger than the
+# exact counts.
 in_bursts() {
 	local name=$1 bursts=$2 b
 	shift 2
 	record_counts exact.data --engine=cct "$@"
 	counts exact.data >exact.counts
 	for b in $bursts; do
-		record_counts burst.data "${b/,/ }" "$@"
+		record_counts burst.data "${b/,--/ --}" "$@"
 		is "$name, $b: status and output" "$(cat burst.data.status burst.data.out)" \
 			"$(cat exact.data.status exact.data.out)"
 		counts burst.data | grep -v '\[cold\]$' >burst.counts
+		[[ $b != *adaptive* ]] || sed -i 's/^[1-9][0-9]*/1/' burst.counts
 		is "$name, $b: $(wc -l <burst.counts) contexts are there, with no more calls" "$(awk '
 			{ n = $1; sub(/^[0-9]+ [0-9]+ /, "") }
 			NR == FNR { exact[$0] = n; next }
@@ -29,6 +31,7 @@ in_bursts() {
 		is "$name, $b: all are exact" "$(stat_of burst.data undecodable)" \
 			"$(stat_of exact.data undecodable)"
 		is "$name, $b: nothing is lost" "$(stat_of burst.data lost)" 0
+		[[ $b != *adaptive* ]] || continue
 		check "$name, $b: $(stat_of burst.data taken) of $(stat_of exact.data taken) calls" \
 			[ "$(stat_of burst.data taken)" -ge "$least" -a \
 			"$(stat_of burst.data taken)" -le "$(stat_of exact.data taken)" ]
@@ -45,12 +48,50 @@ least=0
 for workload in exceptions fork indirect longjmp mutual recursion setjmp tailcalls threads; do
 	if build "$workload" "$(echo "$workloads/$workload".c*)" -O2 -DPCCE_STEPPED; then
 		in_bursts "$workload" "--burst=20us/40us --burst=10us/30us \
-			--burst=20us/40us,--hot=0.01 --burst=20us/40us,--engine=lossy" \
+			--burst=20us/40us,--hot=0.01 --burst=20us/40us,--engine=lossy \
+			--burst=20us/40us,adaptive=0.3" \
 			"./$workload"
 	else
 		not_ok "$workload: builds" build.log
 	fi
 done
+
+# ---- adaptive bursts -----------------------------------------------------------------------
+
+# All bursts begin in one of two contexts.  Those that are counted count for those that are skipped.
+cat >loop.c <<'END'
+static volatile unsigned int calls;
+__attribute__((noinline)) static void leaf(void)
+{
+	calls++;
+}
+int main(void)
+{
+	while (calls < 600000000)
+		leaf();
+	return 0;
+}
+END
+if build loop loop.c -O1; then
+	record_counts static.data --burst=0.2ms/0.8ms ./loop
+	record_counts adaptive.data --burst=0.2ms/0.8ms,adaptive=0.1 ./loop
+	is "adaptive: status" "$(cat static.data.status adaptive.data.status)" "0
+0"
+	fixed=$(stat_of static.data taken) adaptive=$(stat_of adaptive.data taken)
+	check "adaptive: $adaptive calls are counted in place of $fixed" \
+		[ "$adaptive" -gt $((fixed / 3)) -a "$adaptive" -lt $((fixed * 3)) ]
+	bursts=$(sed -n 's/.* calls in \([0-9]*\) bursts.*/\1/p' adaptive.data.err)
+	skipped=$(sed -n 's/^pcce-record: \([0-9]*\) bursts of threads were skipped.*/\1/p' \
+		adaptive.data.err)
+	# A busy machine does not let the program run in all of them.
+	check "adaptive: $skipped of $bursts bursts are skipped" \
+		[ "$skipped" -gt 20 -a "$skipped" -lt "$bursts" ]
+	# The first burst may begin before main or after its entry.
+	is "adaptive: the contexts" "$(counts adaptive.data | sed 's/.*;//; s/@.*//' |
+		grep -v '^main$')" leaf
+else
+	not_ok "adaptive: builds" build.log
+fi
 
 # ---- options -------------------------------------------------------------------------------
 
@@ -63,7 +104,9 @@ is "bad options are refused" "$(for bursts in 2 2ms 2ms/ 2ms/2 x/y 2ms/1ms 1us/1
 	pcce-record --count --burst="$bursts" -o none.data -- ./tree 2>&1 | head -n 1
 done
 pcce-record --burst -o none.data -- ./tree 2>&1 | head -n 1
-pcce-record --count --engine=empty --burst -o none.data -- ./tree 2>&1 | head -n 1)" \
+pcce-record --count --engine=empty --burst -o none.data -- ./tree 2>&1 | head -n 1
+pcce-record --count --hot --burst=2ms/20ms,adaptive -o none.data -- ./tree 2>&1 | head -n 1
+pcce-record --count --burst=2ms/20ms,adaptive=2 -o none.data -- ./tree 2>&1 | head -n 1)" \
 	"pcce-record: cannot use --burst: '2' is not LENGTH/INTERVAL, such as 2ms/20ms
 pcce-record: cannot use --burst: '2ms' is not LENGTH/INTERVAL, such as 2ms/20ms
 pcce-record: cannot use --burst: '2ms/' has an INTERVAL that is not a number with us, ms or s
@@ -73,6 +116,8 @@ pcce-record: cannot use --burst: '2ms/1ms' has an INTERVAL that is not 10us abov
 pcce-record: cannot use --burst: '1us/1ms' has a LENGTH below 10us
 pcce-record: cannot use --burst: '0ms/1ms' is not LENGTH/INTERVAL, such as 2ms/20ms
 pcce-record: cannot use --burst without --count; add --count
-pcce-record: cannot use --burst with --engine=empty: leave out one of them"
+pcce-record: cannot use --burst with --engine=empty: leave out one of them
+pcce-record: cannot use adaptive bursts with --hot or another engine than cct: leave out adaptive
+pcce-record: cannot use --burst: '2ms/20ms,adaptive=2' has an end that is not adaptive=RATIO, from 0.000001 to 0.5"
 
 done_testing

@@ -49,7 +49,7 @@ _pcce_value() {
 	*--dump | *encode-d) _pcce_words "text json" ;;
 	*--sampler | *record-b) _pcce_words "auto kmod bpf self" ;;
 	*record--engine) _pcce_words "cct hcct lossy empty" ;;
-	*record--burst) _pcce_words "2ms/20ms 0.2ms/2ms" ;;
+	*record--burst) _pcce_words "2ms/20ms 0.2ms/2ms 2ms/20ms,adaptive" ;;
 	*record--count) _pcce_words "calls" ;;
 	*record--frames) _pcce_words "foreign all" ;;
 	*record--signal) _pcce_words "WINCH URG USR1 USR2 PROF IO RTMIN+5" ;;
