@@ -11,32 +11,7 @@
 . "$top/tests/e2e/count/hot.sh"
 cd "$scratch" || exit 1
 
-# With so few counters, contexts lose and get them all the time.
-for workload in asm_calls exceptions fork indirect longjmp mutual origins recursion replaced \
-	setjmp signal_kinds tailcalls threads; do
-	source=$(echo "$workloads/$workload".c*)
-	if build "$workload" "$source" -O2 -DPCCE_STEPPED; then
-		within_bounds hcct "$workload" "0.5,0.3 0.05,0.01" "./$workload"
-	else
-		not_ok "$workload: builds" build.log
-	fi
-done
-
-if build tree "$here/tree.c" -O1; then
-	within_bounds hcct "a flat tree" "0.3,0.01 0.01,0.001 0.0001" ./tree
-	check "a flat tree: there were more contexts than counters" \
-		[ "$(stat_of exact.data unique_contexts)" -gt 50000 ]
-else
-	not_ok "a flat tree: builds" build.log
-fi
-
-# Each thread has its own counters.  They merge.
-if build many "$here/many.c" -O1 -pthread; then
-	within_bounds hcct "40 threads" "0.3,0.2 0.05,0.02 0.001" ./many deeper
-else
-	not_ok "40 threads: builds" build.log
-fi
-
+programs_are_within_bounds hcct
 signals_are_counted hcct
 
 # ---- options -------------------------------------------------------------------------------

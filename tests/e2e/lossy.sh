@@ -10,52 +10,30 @@
 . "$top/tests/e2e/count/hot.sh"
 cd "$scratch" || exit 1
 
-# With such short buckets, contexts lose and get counters all the time.
-for workload in asm_calls exceptions fork indirect longjmp mutual origins recursion replaced \
-	setjmp signal_kinds tailcalls threads; do
-	source=$(echo "$workloads/$workload".c*)
-	if build "$workload" "$source" -O2 -DPCCE_STEPPED; then
-		within_bounds lossy "$workload" "0.5,0.3 0.05,0.01" "./$workload"
-	else
-		not_ok "$workload: builds" build.log
-	fi
+programs_are_within_bounds lossy
+
+# Two summaries, and one of Space Saving.
+record_counts a.data "--engine=lossy --hot=0.01,0.001" ./tree
+record_counts b.data "--engine=lossy --hot=0.01,0.001" ./tree 1000
+record_counts c.data "--engine=hcct --hot=0.01,0.001" ./tree 500
+for n in "" 1000 500; do
+	# shellcheck disable=SC2086
+	record_counts "exact$n.data" --engine=cct ./tree $n
 done
+pcce-merge -q -o exact.data exact.data exact1000.data exact500.data 2>merge.err
+pcce-merge -q -o merged.data a.data b.data c.data 2>>merge.err
+is "merged: no message" "$(cat merge.err)" ""
+counts exact.data >exact.counts
+counts merged.data >merged.counts
+bounds_hold "merged: $(wc -l <exact.counts) counts are within their bounds" exact.counts \
+	merged.counts 0.01
 
-if build tree "$here/tree.c" -O1; then
-	within_bounds lossy "a flat tree" "0.3,0.01 0.01,0.001 0.0001" ./tree
-	check "a flat tree: there were more contexts than counters" \
-		[ "$(stat_of exact.data unique_contexts)" -gt 50000 ]
-	# Two summaries, and one of Space Saving.
-	record_counts a.data "--engine=lossy --hot=0.01,0.001" ./tree
-	record_counts b.data "--engine=lossy --hot=0.01,0.001" ./tree 1000
-	record_counts c.data "--engine=hcct --hot=0.01,0.001" ./tree 500
-	for n in "" 1000 500; do
-		# shellcheck disable=SC2086
-		record_counts "exact$n.data" --engine=cct ./tree $n
-	done
-	pcce-merge -q -o exact.data exact.data exact1000.data exact500.data 2>merge.err
-	pcce-merge -q -o merged.data a.data b.data c.data 2>>merge.err
-	is "merged: no message" "$(cat merge.err)" ""
-	counts exact.data >exact.counts
-	counts merged.data >merged.counts
-	bounds_hold "merged: $(wc -l <exact.counts) counts are within their bounds" exact.counts \
-		merged.counts 0.01
-else
-	not_ok "a flat tree: builds" build.log
-fi
-
-# Each thread has its own buckets.  Their summaries add up.
-if build many "$here/many.c" -O1 -pthread; then
-	within_bounds lossy "40 threads" "0.3,0.2 0.05,0.02 0.001" ./many deeper
-	record_counts exact.data --engine=cct ./many deeper
-	record_counts lossy.data "--engine=lossy --hot=0.00001" ./many deeper
-	counts exact.data >exact.counts
-	counts lossy.data >lossy.counts
-	is "before the first bucket ends, all counts are exact" "$(sort lossy.counts)" \
-		"$(sort exact.counts)"
-else
-	not_ok "40 threads: builds" build.log
-fi
+record_counts exact.data --engine=cct ./many deeper
+record_counts lossy.data "--engine=lossy --hot=0.00001" ./many deeper
+counts exact.data >exact.counts
+counts lossy.data >lossy.counts
+is "before the first bucket ends, all counts are exact" "$(sort lossy.counts)" \
+	"$(sort exact.counts)"
 
 signals_are_counted lossy
 
