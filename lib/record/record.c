@@ -217,7 +217,6 @@ static int sink_process(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_
 	struct recorder *r = ctx;
 	struct pcce_rec_process rec = {
 		.time = time, .pid = (uint32_t)pid, .ppid = (uint32_t)ppid, .flags = flags};
-
 	const struct hot_classes classes = classes_of(r);
 
 	if (pid == r->main_pid)
@@ -570,9 +569,7 @@ static int write_due(struct recorder *r)
 				   .merged = due->merged,
 				   .kernel = due->kernel,
 				   .flags = due->known ? 0 : PCCE_DUE_UNKNOWN};
-
-	struct pcce_rec_counted counted = {
-		.time = now, .samples = r->ops->counted ? r->ops->counted(r->sampler) : 0};
+	struct pcce_rec_counted counted = {.time = now, .samples = due->counted};
 
 	err = err ? err : datafile_put(r->writer, PCCE_REC_DUE, &rec, sizeof(rec), NULL, 0);
 	if (err || !counted.samples)

@@ -649,6 +649,7 @@ static int bpf_stop(struct sampler *s, const struct sampler_sink *sink)
  */
 static void bpf_account(struct sampler *s, struct sampler_due *due)
 {
+	due->counted = bpf_ring_counted(s->rings);
 	switch (s->kind) {
 	case PERF_EVENT_CLOCK:
 		due->known = due->with_rests = true;
@@ -691,11 +692,6 @@ static void bpf_forget_classes(struct sampler *s, uint32_t pid)
 		bpf_places_forget_classes(s->places, pid);
 }
 
-static uint64_t bpf_counted(const struct sampler *s)
-{
-	return bpf_ring_counted(s->rings);
-}
-
 const struct sampler_ops sampler_bpf = {
 	.name = "bpf",
 	.probe = bpf_probe,
@@ -708,7 +704,6 @@ const struct sampler_ops sampler_bpf = {
 	.has_class = bpf_has_class,
 	.set_class = bpf_set_class,
 	.forget_classes = bpf_forget_classes,
-	.counted = bpf_counted,
 	.copied = bpf_copied,
 	.destroy = bpf_destroy,
 };

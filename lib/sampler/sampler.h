@@ -80,6 +80,7 @@ struct sampler_due {
 	/* Of a count in bursts: their number, their time, and all time. */
 	uint64_t bursts, burst_ns, ns;
 	uint64_t skipped; /* of adaptive bursts: those of threads that were skipped */
+	uint64_t counted; /* samples taken that were counted in places */
 };
 
 struct sampler;
@@ -110,8 +111,6 @@ struct sampler_ops {
 			  uint32_t epoch);
 	/* It has to forget all classes of a process. */
 	void (*forget_classes)(struct sampler *s, uint32_t pid);
-	/* Optional. After stop(): the samples that were counted in places. Without it, none. */
-	uint64_t (*counted)(const struct sampler *s);
 	/* Stops sampling, and delivers the rest. */
 	int (*stop)(struct sampler *s, const struct sampler_sink *sink);
 	/* Optional. After stop(). Without it, nothing is known. */
