@@ -231,15 +231,12 @@ static int fill_process(struct target *t, const struct inject_request *r, struct
 	const struct pcce_count_head *head = count_engine_head();
 	uint64_t size = (head->end + count_plan_stubs_size(r->plan, r->bursts) + PAGE - 1) & -PAGE,
 		 entry = 0;
-	struct pcce_count_config config = {.memory_size = MEMORY_SIZE,
-					   .tpoff = r->tpoff,
-					   .counters = r->counters,
-					   .lossy = r->lossy,
-					   .every = r->every};
+	struct pcce_count_config config = r->config;
 	struct count_layout layout = {0};
 	int64_t at, memory, area, burst = 0;
 	int err = read_entry_point(t, &entry);
 
+	config.memory_size = MEMORY_SIZE;
 	if (err)
 		return error_set(why, err, "its entry point is not known");
 	out->bias = layout.bias = entry - r->entry;

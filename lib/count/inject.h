@@ -21,15 +21,12 @@ int inject_attach(pid_t pid, struct error *why);
 
 struct inject_request {
 	const struct count_plan *plan;
-	uint64_t entry;	     /* link-time address of the executable's entry point */
-	uint64_t first, end; /* its memory, link-time addresses */
-	int64_t tpoff;
-	uint64_t function; /* of the engine: offset, from struct pcce_count_head */
-	uint64_t counters; /* for struct pcce_count_config */
-	bool lossy;	   /* the same */
-	uint64_t every;	   /* the same */
-	bool bursts;	   /* the engine is called only if pcce_count_area.burst is not 0 */
-	int area;	   /* file descriptor, the same in both processes */
+	uint64_t entry;			 /* link-time address of the executable's entry point */
+	uint64_t first, end;		 /* its memory, link-time addresses */
+	uint64_t function;		 /* of the engine: offset, from struct pcce_count_head */
+	struct pcce_count_config config; /* what does not depend on the process */
+	bool bursts; /* the engine is called only if pcce_count_area.burst is not 0 */
+	int area;    /* file descriptor, the same in both processes */
 	uint64_t area_size;
 };
 
