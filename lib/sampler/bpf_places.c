@@ -8,7 +8,6 @@
 #include "sampler/bpf_places.h"
 
 #define ALL_MAX (4ull << 20) /* for the places of all CPUs: each look reads them */
-#define PAGE 4096u
 #define TRIES 100
 #define PIDS (1u << 16)
 
@@ -44,11 +43,6 @@ uint32_t bpf_places_number(int cpus, uint64_t wanted)
 	return n;
 }
 
-static size_t whole_pages(size_t bytes)
-{
-	return (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
-}
-
 int bpf_places_open(int places_fd, int addresses_fd, int cpus, uint32_t number,
 		    struct bpf_places **out)
 {
@@ -65,8 +59,8 @@ int bpf_places_open(int places_fd, int addresses_fd, int cpus, uint32_t number,
 		free(p);
 		return -ENOMEM;
 	}
-	p->places_bytes = whole_pages((size_t)cpus * number * PLACE_BYTES);
-	p->addresses_bytes = whole_pages(SAMPLER_ADDRESSES * sizeof(*p->addresses));
+	p->places_bytes = (size_t)cpus * number * PLACE_BYTES;
+	p->addresses_bytes = SAMPLER_ADDRESSES * sizeof(*p->addresses);
 	places = mmap(NULL, p->places_bytes, PROT_READ, MAP_SHARED, places_fd, 0);
 	err = -errno;
 	p->places = places == MAP_FAILED ? NULL : places;

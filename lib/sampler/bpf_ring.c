@@ -10,7 +10,6 @@
 #include "sampler/stack_blocks.h"
 
 #define ALL_MAX (256ull << 20) /* for the rings of all CPUs, roughly */
-#define PAGE 4096u
 
 struct bpf_ring {
 	int cpus, busy;
@@ -52,9 +51,8 @@ int bpf_ring_open(int controls_fd, int rings_fd, int cpus, struct bpf_ring **out
 	}
 	r->size = 1ull << bpf_ring_shift(cpus);
 	r->element = bpf_ring_element(cpus);
-	r->controls_bytes = ((size_t)cpus * sizeof(*r->controls) + PAGE - 1) & ~(size_t)(PAGE - 1);
-	r->segments_bytes =
-		((size_t)cpus * SAMPLER_SEGMENTS * r->element + PAGE - 1) & ~(size_t)(PAGE - 1);
+	r->controls_bytes = (size_t)cpus * sizeof(*r->controls);
+	r->segments_bytes = (size_t)cpus * SAMPLER_SEGMENTS * r->element;
 	controls =
 		mmap(NULL, r->controls_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, controls_fd, 0);
 	segments = mmap(NULL, r->segments_bytes, PROT_READ, MAP_SHARED, rings_fd, 0);
