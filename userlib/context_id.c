@@ -131,23 +131,22 @@ static inline struct pcce_name list_name(struct namer *n, struct list l)
 	return l.calls.site ? calls_step(n, l.name, l.calls) : l.name;
 }
 
-static struct list hash_entries(struct namer *n, struct list l, const struct pcce_entry *e,
+static struct list hash_entries(struct namer *n, struct list l, const struct pcce_entry *entries,
 				unsigned int count)
 {
-	for (; count; e++, count--) {
-		uint64_t kind = e->site >> PCCE_SITE_BITS;
-		struct pcce_entry done;
+	struct element_list rest = {l.calls, entries, count};
+	struct pcce_entry done;
+	enum taken taken;
 
-		if (kind <= PCCE_COUNT_MAX) {
-			if (calls_add(&l.calls, e, &done))
-				l.name = calls_step(n, l.name, done);
-		} else if (kind == PCCE_COUNT_ORIGIN2) {
-			l = (struct list){.name = seed};
-		} else if (kind != PCCE_COUNT_FILL) {
-			l.name = entry_step(n, list_name(n, l), e, count);
-			l.calls.site = 0;
-		}
+	while ((taken = entry_take(&rest, &done)) != TAKEN_NOTHING) {
+		if (taken == TAKEN_CALLS)
+			l.name = calls_step(n, l.name, done);
+		else if (rest.entries[-1].site >> PCCE_SITE_BITS == PCCE_COUNT_ORIGIN2)
+			l.name = seed;
+		else
+			l.name = entry_step(n, l.name, rest.entries - 1, rest.n + 1);
 	}
+	l.calls = rest.calls;
 	return l;
 }
 

@@ -96,26 +96,12 @@ struct context_element context_element_of(struct namer *n, const struct pcce_ent
 
 bool element_take(struct namer *n, struct element_list *l, struct context_element *x)
 {
-	while (l->n) {
-		const struct pcce_entry *e = l->entries;
-		uint64_t kind = e->site >> PCCE_SITE_BITS;
-		struct pcce_entry done;
+	struct pcce_entry done;
+	enum taken taken = entry_take(l, &done);
 
-		if (kind > PCCE_COUNT_MAX && kind != PCCE_COUNT_FILL && l->calls.site) {
-			*x = context_element_of(n, &l->calls, 1);
-			l->calls.site = 0;
-			return true;
-		}
-		l->entries++;
-		l->n--;
-		if (kind > PCCE_COUNT_MAX && kind != PCCE_COUNT_FILL) {
-			*x = context_element_of(n, e, l->n + 1);
-			return true;
-		}
-		if (kind <= PCCE_COUNT_MAX && calls_add(&l->calls, e, &done)) {
-			*x = context_element_of(n, &done, 1);
-			return true;
-		}
-	}
-	return false;
+	if (taken == TAKEN_CALLS)
+		*x = context_element_of(n, &done, 1);
+	else if (taken == TAKEN_ENTRY)
+		*x = context_element_of(n, l->entries - 1, l->n + 1);
+	return taken != TAKEN_NOTHING;
 }

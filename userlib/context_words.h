@@ -94,7 +94,33 @@ struct element_list {
 	unsigned int n;
 };
 
-/* Takes the next element of the entries. False: there is none; the newest calls may be left. */
+enum taken { TAKEN_NOTHING, TAKEN_CALLS, TAKEN_ENTRY };
+
+/* Takes the next element: *done has calls, or it is the entry before l->entries. Nothing: there is
+ * none; the newest calls may be left. */
+static inline enum taken entry_take(struct element_list *l, struct pcce_entry *done)
+{
+	while (l->n) {
+		const struct pcce_entry *e = l->entries;
+		uint64_t kind = e->site >> PCCE_SITE_BITS;
+		bool calls = kind <= PCCE_COUNT_MAX;
+
+		if (!calls && kind != PCCE_COUNT_FILL && l->calls.site) {
+			*done = l->calls;
+			l->calls.site = 0;
+			return TAKEN_CALLS;
+		}
+		l->entries++;
+		l->n--;
+		if (calls && calls_add(&l->calls, e, done))
+			return TAKEN_CALLS;
+		if (!calls && kind != PCCE_COUNT_FILL)
+			return TAKEN_ENTRY;
+	}
+	return TAKEN_NOTHING;
+}
+
+/* The same as an element. False: nothing. */
 bool element_take(struct namer *n, struct element_list *l, struct context_element *x);
 
 static inline uint64_t word_hash(const struct context_word *w)
