@@ -52,7 +52,8 @@ static void take_note(const Elf64_Nhdr *n, const uint8_t *desc, struct named_mod
 
 		memcpy(&note, n, sizeof(note));
 		memcpy(m->encoding, note.encoding, sizeof(m->encoding));
-		m->helpers = at + offsetof(struct pcce_note, text) + (uint64_t)(int64_t)note.text;
+		m->helpers =
+			at + offsetof(struct pcce_note, helpers) + (uint64_t)(int64_t)note.helpers;
 		m->helpers_end = at + offsetof(struct pcce_note, helpers_end) +
 				 (uint64_t)(int64_t)note.helpers_end;
 	}

@@ -5,12 +5,11 @@
 	.section .note.pcce, "aR", @note
 	.p2align 2
 	.long 5
-	.long 28
+	.long 24
 	.long 1
 	.asciz "pcce"
 	.p2align 2
 	.zero 16
 	.long __pcce_text - .
-	.long __pcce_runtime_text_end - .
 	.long __pcce_ranges_end - .
 	.section .note.GNU-stack, "", @progbits

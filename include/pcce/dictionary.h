@@ -65,18 +65,17 @@
 
 struct pcce_note {
 	__u32 name_size; /* 5 */
-	__u32 desc_size; /* 28 */
+	__u32 desc_size; /* 24 */
 	__u32 type;	 /* PCCE_NOTE_TYPE */
 	char name[8];
 	__u8 encoding[16]; /* XXH3-128 of the encoding table, low half first; 0: not encoded */
-	/* The runtime's code in this module, as distances from these very fields.  It begins with
-	 * the helpers, which keep an address in r11 (enum pcce_helper_state of table.h). */
-	__s32 text;
-	__s32 text_end;
+	/* The runtime's code in this module that keeps an address in r11 (enum pcce_helper_state of
+	 * table.h), as distances from these very fields. */
+	__s32 helpers;
 	__s32 helpers_end;
 };
 
-PCCE_ASSERT_SIZE(pcce_note, 48);
+PCCE_ASSERT_SIZE(pcce_note, 44);
 PCCE_ASSERT_OFFSET(pcce_note, encoding, 20);
 
 /* Build ids are cut to this. */

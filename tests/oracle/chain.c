@@ -271,7 +271,7 @@ struct chain_keys chain_keys(const struct chain *c, struct space *s, struct mome
 	if (c->in_helper)
 		k = keys_step(k, s, t->calls);
 	k = keys_step(k, s, now.ip);
-	if (space_is_runtime(s, now.ip))
+	if (space_helper(s, now.ip) >= 0)
 		k.exact = digest_step(k.exact, mix64(now.r11) % DIGEST_PRIME);
 	return k;
 }

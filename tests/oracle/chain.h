@@ -71,7 +71,7 @@
  * that they are the same wherever it is loaded.
  */
 struct chain_keys {
-	uint64_t exact;	 /* each call by its address; r11 too where the runtime was interrupted */
+	uint64_t exact;	 /* each call by its address; r11 too where a helper was interrupted */
 	uint64_t source; /* copies of one source call are the same */
 };
 

@@ -105,24 +105,6 @@ static uint32_t identity_of(const struct file *f)
 	return n_files;
 }
 
-static void read_note(struct file *f, int fd)
-{
-	const struct elf_section *section = elf_module_section(&f->elf, PCCE_NOTE_SECTION, NULL);
-	struct pcce_note *note;
-	struct error why;
-
-	if (!section || section->size < sizeof(*note))
-		return;
-	note = elf_section_read(fd, section, &why);
-	if (!note)
-		return;
-	f->runtime =
-		section->addr + offsetof(struct pcce_note, text) + (uint64_t)(int64_t)note->text;
-	f->runtime_end = section->addr + offsetof(struct pcce_note, text_end) +
-			 (uint64_t)(int64_t)note->text_end;
-	free(note);
-}
-
 static struct file *open_file(pid_t pid, uint64_t start, uint64_t length, const char *path)
 {
 	int fd = path[0] == '/' ? mapped_file_open(pid, start, length, path) : -1;
@@ -158,7 +140,6 @@ static struct file *open_file(pid_t pid, uint64_t start, uint64_t length, const 
 			exit(2);
 		}
 		f->instrumented = true;
-		read_note(f, fd);
 		find_copies(f);
 	}
 	if (fd >= 0)
@@ -418,14 +399,6 @@ int space_helper(struct space *s, uint64_t address)
 		return -1;
 	h = encoding_table_helper_at(m->table, decode_link_time(m, address));
 	return h ? (int)h->state : -1;
-}
-
-bool space_is_runtime(struct space *s, uint64_t address)
-{
-	struct tree_place p = space_place(s, address);
-
-	return p.file && address - p.bias >= p.file->runtime &&
-	       address - p.bias < p.file->runtime_end;
 }
 
 bool space_is_unfilled(struct space *s, uint64_t address)

@@ -22,7 +22,6 @@ struct file {
 	struct elf_module elf;
 	void *data; /* its encoding table */
 	bool instrumented;
-	uint64_t runtime, runtime_end; /* link-time addresses of the runtime's code in it */
 	struct encoding_table table;
 	uint32_t *canonical; /* for each site: see site_canonical() */
 };
@@ -51,8 +50,6 @@ void space_free(struct space *s);
 struct tree_place space_place(struct space *s, uint64_t address);
 /* The state of the runtime's helper at this address (enum pcce_helper_state), or -1. */
 int space_helper(struct space *s, uint64_t address);
-/* Is the runtime's code there? */
-bool space_is_runtime(struct space *s, uint64_t address);
 /* Does the page have an id, ext or entry without meaning there?  It does from the claim of a push
  * to the end of the pop, in an entry slot, in __pcce_restore, and in uninstrumented code of an
  * encoded file, the runtime for example. */
