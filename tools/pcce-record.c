@@ -49,9 +49,8 @@ static const struct argp_option options[] = {
 	 0},
 	{"burst", OPT_BURST, "LENGTH/INTERVAL[,adaptive[=RATIO]]", OPTION_ARG_OPTIONAL,
 	 "Count only in bursts of LENGTH, one each INTERVAL (default: 2ms/20ms); adaptive: of "
-	 "bursts "
-	 "that begin in one context, count only a share of RATIO (default: 0.1), with more weight "
-	 "(--count)",
+	 "bursts that begin in one context, count only a share of RATIO (default: 0.1), with more "
+	 "weight (--count)",
 	 0},
 	{"event", 'e', "EVENT", 0,
 	 "Sample on cpu-clock (default), task-clock, page-faults, context-switches, "

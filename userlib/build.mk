@@ -45,7 +45,8 @@ USERLIB_S := pushpop leaf_entry signal_entry sampling_entry syscall_stub vfork t
 USERLIB_GENERAL_REGS := segments restore_far stack_state stack_switch interpose_jump contexts \
 	contexts-static site
 
-# Code that runs seldom. Not self_modules: for size, GCC calls memcmp where it compares in place.
+# Code that runs seldom is compiled for size, since all of it is in every program.  self_modules is
+# not: GCC would call memcmp there instead of comparing in place.
 USERLIB_SIZE := page thread_page registry origin interpose_thread main_exit interpose_signal \
 	interpose_handler interpose_prctl confined self_sampler self_state self_altstack \
 	self_source context_set dictionary crash crash_stack
@@ -63,7 +64,6 @@ USERLIB_TARGETS := $(USERLIB_ARCHIVES) $(LIBDIR)/libpcce.so.0 $(LIBDIR)/libpcce.
 
 $(USERLIB_GENERAL_REGS:%=$(USERLIB_OBJ)/%.o): USERLIB_CFLAGS += -mgeneral-regs-only
 $(USERLIB_OBJ)/restore_far.o: USERLIB_CFLAGS += -fno-toplevel-reorder
-# What runs seldom is compiled for size: all of it is in every program.
 $(USERLIB_SIZE:%=$(USERLIB_OBJ)/%.o): USERLIB_CFLAGS += -Os
 # Its loops must not become calls of the function that they implement.
 $(USERLIB_OBJ)/local_libc.o: USERLIB_CFLAGS += -fno-builtin -fno-tree-loop-distribute-patterns
