@@ -167,7 +167,7 @@ static int compare_profiles(const struct arguments *a)
 			goto out;
 		}
 	}
-	if (diff_new(p[0], p[1], DIFF_BY_BUILD, &d)) {
+	if (diff_new(p[0], p[1], DIFF_BY_CONTEXTS, &d)) {
 		message("pcce-compare", "cannot compare: out of memory");
 		goto out;
 	}

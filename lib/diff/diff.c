@@ -115,7 +115,8 @@ static const struct cct_key *joint_key(struct diff *d, const struct profile *p,
 {
 	struct cct_key key = *from;
 
-	key.repeat = key.repeat != 0;
+	if (!d->by_repetitions)
+		key.repeat = key.repeat != 0;
 	key.name = joint_name(d, p, key.name);
 	if (p != d->now) {
 		key.file = symbol_table_intern(d->names, symbol_table_string(p->names, key.file));
@@ -187,7 +188,8 @@ int diff_new(const struct profile *before, const struct profile *now, enum diff_
 
 	*d = (struct diff){.before = before, .now = now, .names = now->names};
 	compare_builds(d);
-	d->by_names = by == DIFF_BY_NAMES || (by == DIFF_BY_BUILD && *d->other);
+	d->by_names = by == DIFF_BY_NAMES || (by != DIFF_BY_CALLS && *d->other);
+	d->by_repetitions = by == DIFF_BY_CONTEXTS && !d->by_names;
 	r = cct_init(&d->tree);
 	r = r ? r : add_profile(d, now, &capacity);
 	r = r ? r : add_profile(d, before, &capacity);

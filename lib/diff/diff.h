@@ -2,7 +2,8 @@
 /*
  * Compares two profiles in one tree with the counts of both. Contexts of one build are equal if
  * their calls are equal. Contexts of different builds are equal if the names of their functions
- * are, without the suffixes that GCC adds. The number of repetitions does not matter.
+ * are, without the suffixes that GCC adds. The number of repetitions only matters in contexts of one
+ * build, and if DIFF_BY_CONTEXTS asks for it.
  *
  * Counts are numbers of samples, because only their random variation is known.
  */
@@ -13,6 +14,7 @@
 
 enum diff_by {
 	DIFF_BY_BUILD /* calls if the builds are equal, else names */,
+	DIFF_BY_CONTEXTS /* the same, and numbers of repetitions if the builds are equal */,
 	DIFF_BY_CALLS,
 	DIFF_BY_NAMES
 };
@@ -26,7 +28,7 @@ struct diff {
 	struct symbol_table *names; /* the table of `now` */
 	struct cct tree; /* the merged tree, finished; self and total are the samples of `now` */
 	struct diff_counts *was; /* samples of `before` by node */
-	bool by_names;
+	bool by_names, by_repetitions;
 	char other[512]; /* why the builds are different; "" if they are equal */
 };
 

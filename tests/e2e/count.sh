@@ -92,6 +92,21 @@ is "pcce-report knows the calls" "$(stat_of many.data taken)" "$((2 * 40 * 52500
 check "pcce-report shows them" bash -c \
 	"pcce-report -i many.data --format=folded | grep -q '^body;f;f;f;leaf [0-9]*$'"
 check "pcce-compare finds a recording like itself" pcce-compare many.data many.data
+# Each depth of a recursion is a context.
+cat >deep.c <<'END'
+__attribute__((noinline)) static int depth(int n)
+{
+	return n ? depth(n - 1) + 1 : 0;
+}
+int main(void)
+{
+	return depth(99) - 99;
+}
+END
+check "recursion: builds" build deep deep.c -O1 -fno-optimize-sibling-calls
+record_counts deep.data "" ./deep
+is "pcce-compare tells depths of recursion apart" \
+	"$(pcce-compare deep.data deep.data | sed -n 's/^exact_hot: //p')" 101
 
 pcce-record --count --engine=empty -o empty.data -- ./many >empty.out 2>empty.err
 is "the empty engine: output" "$(cat empty.out)" "$(cat many.out)"
