@@ -16,7 +16,7 @@ all_programs() {
 
 script_of() { # PROGRAM
 	local f
-	for f in "$top"/{tests/programs,bench/programs,bench/programs/large}/"$1.sh"; do
+	for f in "$top"/{tests/programs,bench/programs{,/hot,/large}}/"$1.sh"; do
 		[ ! -f "$f" ] || { echo "$f"; return; }
 	done
 	echo "bench: cannot find program '$1' in tests/programs or bench/programs" >&2

@@ -2,9 +2,10 @@
 #
 # Benchmarks.  Included by the top Makefile.  bench/README.md describes them.
 
-BENCH_PARTS := bench-paper bench-scale bench-overhead bench-sample bench-restore bench-tools
+BENCH_PARTS := bench-paper bench-hot bench-scale bench-overhead bench-sample bench-restore \
+	bench-tools
 # What the scripts in bench/ need. scripts/setup with bench/packages.txt installs the rest.
-BENCH_TOOLS := $(addprefix $(O)/bench/,contexts implicit count_patch count.o graph walk) \
+BENCH_TOOLS := $(addprefix $(O)/bench/,contexts implicit count_patch count.o graph trees walk) \
 	$(O)/tests/pcce-record
 
 .PHONY: bench bench-programs $(BENCH_PARTS)
@@ -16,6 +17,7 @@ bench:                                          ## measure everything (takes hou
 	$(Q)bench/run
 
 bench-paper:                                    ## the paper's tables, by exhaustive counting
+bench-hot:                                      ## hot contexts: the second paper's evaluation
 bench-scale:                                    ## encoding: time, memory, ids, by program size
 bench-overhead:                                 ## real programs: instrumentation, samplers, peers
 bench-sample:                                   ## one sample: cost, size, completeness
@@ -34,6 +36,9 @@ $(O)/bench/contexts: $(call bench_objects,paper/contexts paper/static paper/line
 
 $(O)/bench/implicit: $(call bench_objects,paper/implicit paper/hybrid paper/frames paper/program \
 		paper/tree) $(TOOLLIB)
+	$(link_tool)
+
+$(O)/bench/trees: $(call bench_objects,hot/trees) $(TOOLLIB)
 	$(link_tool)
 
 $(O)/bench/count_patch: $(call bench_objects,paper/count_patch paper/program) $(TOOLLIB)

@@ -2,8 +2,8 @@
 /*
  * Compares two profiles in one tree with the counts of both. Contexts of one build are equal if
  * their calls are equal. Contexts of different builds are equal if the names of their functions
- * are, without the suffixes that GCC adds. The number of repetitions only matters in contexts of one
- * build, and if DIFF_BY_CONTEXTS asks for it.
+ * are, without the suffixes that GCC adds. The number of repetitions does not matter, unless
+ * DIFF_BY_CONTEXTS asks for it.
  *
  * Counts are numbers of samples, because only their random variation is known.
  */
