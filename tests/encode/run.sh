@@ -215,7 +215,7 @@ EXPORT int own_work(int n) { return own_burn(n) + own_burn(n + 1); }
 EXPORT int own_tail(int n) { return own_work(n + 1); }
 EXPORT int own_all(int n) { int t = 0; while (n--) t += own_tail(n % 7) + own_work(n % 5); return t; }
 END
-printf 'int own_all(int);\nint main(void) { return own_all(3000) == 0; }\n' > own_main.c
+printf 'int own_all(int);\nint main(void) { return own_all(20000) == 0; }\n' > own_main.c
 code_of() { objdump -d --no-show-raw-insn -j .text -j .plt "$1" | sed 1,3d | grep -v nop; }
 for flags in "-O2 -Wl,-z,lazy" "-O2 -fno-plt"; do
 	# shellcheck disable=SC2086
