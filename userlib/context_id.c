@@ -290,7 +290,8 @@ __attribute__((always_inline)) static inline void name_state(struct pcce_id *id,
 	struct namer n;
 
 	store_name(id, (struct pcce_name){0, 0});
-	if ((!page_ext() && !page_has_entries()) || n_entries > PCCE_SEGMENT_ENTRIES)
+	if ((!page_ext() && !page_has_entries()) || n_entries > PCCE_SEGMENT_ENTRIES ||
+	    !modules_known)
 		return;
 	namer_begin(&n);
 	hash_below(&n, &below);

@@ -20,6 +20,7 @@
 #define HEADERS_MAX 64 /* program headers that are read */
 
 struct named_module main_module;
+bool modules_known;
 
 static uint64_t align_to(uint64_t n, uint64_t alignment)
 {
@@ -145,4 +146,5 @@ void context_modules_begin(void)
 	read_note_headers(p, n, m);
 	if (!name_module(m))
 		m->size = 0;
+	modules_known = true;
 }

@@ -21,8 +21,10 @@ struct named_module {
 	const char *path; /* "": the program */
 };
 
-/* The executable. Its size is 0 before context_modules_begin(). */
+/* The executable. Its size is 0 if it has no name. */
 extern struct named_module main_module;
+/* Whether context_modules_begin() is done: before, a word of a name cannot be told. */
+extern bool modules_known;
 
 void context_modules_begin(void);
 /* Fills *m with the module that holds the address. False: no module with a name does. */

@@ -102,7 +102,8 @@ PCCE_INLINE void pcce_switch_forget(struct pcce_switch *mine)
 
 /*
  * The name of a context.  It is equal for equal contexts of one build, in every run and on every
- * machine, and differs for different ones (a hash of 128 bits).  All zeros: there is no context.
+ * machine, and differs for different ones (a hash of 128 bits).  All zeros: there is no context, or
+ * the runtime has not begun (its constructor has priority 101).
  * A context of which a part is not known has a name, too; decoding shows the gap.  In a signal
  * handler that has interrupted an instrumented call, the beginning of a function, or uninstrumented
  * code of an encoded file, one context can have several names.  Each of them decodes to that

@@ -208,6 +208,11 @@ void captured_name(struct captured *c, struct chain *chain, struct space *s,
 		c->names_unfilled++;
 		return;
 	}
+	/* The runtime has not begun. */
+	if (!c->names && !memcmp(&name, &none, sizeof(name))) {
+		c->names_unfilled++;
+		return;
+	}
 	c->names++;
 	if (is_time(c, c->names, MISTAKE_NAME))
 		name.bytes[c->names % sizeof(name.bytes)] ^= 1;
