@@ -113,7 +113,7 @@ columns="plain encoded empty cct hcct burst gprof hooks"
 
 # build_column COLUMN: sets elf and command
 build_column() {
-	local libhcct="-rdynamic -L${LIBHCCT-} -Wl,-rpath,${LIBHCCT-} -lpthread"
+	local libhcct="-rdynamic -L${LIBHCCT-} -lhcct_cct -lpthread"
 	libhcct="$libhcct -Wl,-wrap,pthread_create -Wl,-wrap,pthread_exit"
 	export BENCH_LD_ADD=$out/bench/own_use.o
 	case $1 in
@@ -126,7 +126,7 @@ build_column() {
 		BENCH_LD_ADD="$out/bench/own_use.o $out/bench/hook.o"
 		build "$p" hot-hooks "$common -finstrument-functions" ""
 		;;
-	libhcct-*) build "$p" "hot-$1" "$common -finstrument-functions" "$libhcct -lhcct_${1#*-}" ;;
+	libhcct-*) build "$p" hot-libhcct "$common -finstrument-functions" "$libhcct" ;;
 	esac
 }
 
@@ -137,7 +137,12 @@ run_column() {
 	empty | cct) run "$record --engine=$1 --" ;;
 	hcct) run "$record --hot=1e-4 --" ;;
 	burst) run "$record --hot=1e-4 --burst=2ms/20ms --" ;;
-	libhcct-*) DUMPPATH=$scratch GMON_OUT_PREFIX=$scratch/gmon run ;;
+	libhcct-*)
+		# All of its libraries have the same functions.
+		mkdir -p "$scratch/$1"
+		ln -sf "$LIBHCCT/libhcct_${1#*-}.so" "$scratch/$1/libhcct_cct.so"
+		DUMPPATH=$scratch LD_LIBRARY_PATH=$scratch/$1 run
+		;;
 	*) GMON_OUT_PREFIX=$scratch/gmon run ;;
 	esac
 }
