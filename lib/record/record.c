@@ -9,7 +9,7 @@
  *   5. stop the sampler;
  *   6. write the symbols (write_symbols.c) and the end record.
  *
- * The sampler delivers to the sink functions below, which write records. If a step fails, the
+ * The sampler delivers to the functions of sink.c, which write records. If a step fails, the
  * records written so far stay readable, and the command continues unharmed.
  *
  * A terminal sends SIGINT to the command, too. If somebody sent the signal to the recorder alone,
@@ -29,20 +29,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/child.h"
 #include "base/clock.h"
-#include "recording/writer.h"
-#include "record/modules.h"
-#include "base/output_file.h"
 #include "record/format_number.h"
-#include "record/hot.h"
-#include "record/hot_classes.h"
-#include "record/record.h"
-#include "record/restorer.h"
+#include "record/recorder.h"
 #include "record/say.h"
+#include "record/sink.h"
 #include "record/summary.h"
-#include "sampler/sampler.h"
-#include <pcce/sample.h>
 #include "record/write_symbols.h"
 
 #define POLL_MS 100
@@ -51,33 +43,6 @@
 
 static const struct sampler_ops *const samplers[] = {&sampler_kmod, &sampler_bpf,
 						     &sampler_self}; /* the best first */
-
-struct recorder {
-	const struct record_options *options;
-	const struct sampler_ops *ops;
-	struct sampler *sampler;
-	struct child command;
-	bool command_runs;
-	int status; /* of the command, from wait(2); -1: unknown */
-	int pidfd;
-	struct output_file output;
-	struct datafile_writer *writer;
-	struct record_modules *modules;
-	struct restorer *restorer; /* NULL: frames are not restored */
-	struct hot_recorder *hot;  /* NULL: all samples are kept */
-	uint64_t copied;	   /* bytes of stacks that samples had */
-	uint32_t need;		   /* words of stacks that samples need; 0: not known */
-	uint64_t samples, lost, outside;
-	uint64_t lost_reasons[PCCE_LOSS_MAX + 1]; /* of lost, by enum pcce_loss */
-	uint64_t threads;			  /* at least as many as there were */
-	struct sampler_due due;
-	const char *program;			 /* the command's file; NULL: not known */
-	const struct record_module *main_module; /* of the recorded command or process */
-	pid_t main_pid;
-	bool any_instrumented, set_uid;
-	uint64_t progress_due;
-	bool progress_shown;
-};
 
 static volatile sig_atomic_t stop_signal, stop_sent;
 static bool be_quiet, be_verbose;
@@ -91,195 +56,6 @@ static void note(const char *text)
 {
 	if (be_verbose)
 		say("%s", text);
-}
-
-/* ---- the sink ------------------------------------------------------------------- */
-
-/* Writes an aggregated sample, which the kernel counted. */
-static int write_sum(struct recorder *r, const struct pcce_sample *s, const struct iovec *rest)
-{
-	struct pcce_rec_sum rec = {
-		.samples = s->sp, .weight = s->weight ? s->weight : s->sp, .sample = *s};
-
-	rec.sample.flags &= ~PCCE_SAMPLE_COUNTED;
-	rec.sample.weight = 0;
-	rec.sample.sp = 0;
-	r->samples += rec.samples;
-	return datafile_put(r->writer, PCCE_REC_SUM, &rec, sizeof(rec), rest, 1);
-}
-
-static void shorten_stacks(struct recorder *r)
-{
-	uint32_t need = r->options->restorer->need(r->restorer);
-
-	if (r->ops->shorten && need != r->need)
-		r->ops->shorten(r->sampler, need);
-	r->need = need;
-}
-
-/* Writes a sample with a copy of the stack: with the frames that are restored from it instead. */
-static int write_restored(struct recorder *r, const struct pcce_sample *s)
-{
-	const uint64_t *frames = NULL;
-	struct pcce_rec_sample rec = {.sample = *s};
-	uint32_t flags = 0, n = 0;
-	int err = 0;
-
-	rec.sample.flags &= ~(PCCE_SAMPLE_COPY | PCCE_SAMPLE_FRAMES | PCCE_SAMPLE_FRAMES_PARTIAL);
-	rec.sample.n_stack = 0;
-	r->copied += s->n_stack * sizeof(uint64_t);
-	if (r->restorer) {
-		err = r->options->restorer->sample(r->restorer, s, &frames, &n, &flags);
-		shorten_stacks(r);
-	}
-	if (err)
-		return err;
-
-	struct iovec rest[2] = {
-		{(void *)(uintptr_t)(s + 1), pcce_sample_size(&rec.sample) - sizeof(*s)},
-		{(void *)(uintptr_t)frames, n * sizeof(*frames)}};
-
-	rec.sample.flags |= flags;
-	rec.sample.n_stack = n;
-	r->samples++;
-	return datafile_put(r->writer, PCCE_REC_SAMPLE, &rec, sizeof(rec), rest, 2);
-}
-
-static int count_hot(struct recorder *r, const struct pcce_sample *s)
-{
-	r->samples += s->flags & PCCE_SAMPLE_COUNTED ? s->sp : 1;
-	return hot_recorder_sample(r->hot, s);
-}
-
-static struct hot_classes classes_of(const struct recorder *r)
-{
-	return (struct hot_classes){r->hot, r->ops, r->sampler};
-}
-
-static int sink_claim(void *ctx, const struct pcce_sample *s, const struct sampler_counting *c)
-{
-	struct recorder *r = ctx;
-	const struct hot_classes classes = classes_of(r);
-
-	r->samples++;
-	r->outside += s->flags & PCCE_SAMPLE_OUTSIDE ? 1 : 0;
-	return hot_classes_claim(&classes, s, c);
-}
-
-static int sink_counted(void *ctx, uint32_t place, uint64_t samples, uint64_t weight)
-{
-	struct recorder *r = ctx;
-	const struct pcce_sample *s = hot_recorder_place(r->hot, place);
-
-	r->samples += samples;
-	if (s && s->flags & PCCE_SAMPLE_OUTSIDE)
-		r->outside += samples;
-	return hot_recorder_counted(r->hot, place, samples, weight);
-}
-
-static int sink_sample(void *ctx, const struct pcce_sample *s)
-{
-	struct recorder *r = ctx;
-	struct pcce_rec_sample rec = {.sample = *s};
-	struct iovec rest = {(void *)(uintptr_t)(s + 1), pcce_sample_size(s) - sizeof(*s)};
-
-	if (s->flags & PCCE_SAMPLE_OUTSIDE)
-		r->outside += s->flags & PCCE_SAMPLE_COUNTED ? s->sp : 1;
-	if (r->hot)
-		return count_hot(r, s);
-	if (s->flags & PCCE_SAMPLE_COUNTED)
-		return write_sum(r, s, &rest);
-	if (s->flags & (PCCE_SAMPLE_COPY | PCCE_SAMPLE_FRAMES | PCCE_SAMPLE_FRAMES_PARTIAL))
-		return write_restored(r, s);
-	r->samples++;
-	return datafile_put(r->writer, PCCE_REC_SAMPLE, &rec, sizeof(rec), &rest, 1);
-}
-
-static int sink_begin_summary(void *ctx, uint64_t missing, uint64_t nameless)
-{
-	struct recorder *r = ctx;
-
-	r->samples += nameless;
-	return hot_recorder_begin_summary(r->hot, missing, nameless);
-}
-
-static int sink_summary_sample(void *ctx, const struct pcce_sample *s, uint64_t error)
-{
-	struct recorder *r = ctx;
-
-	r->samples += s->weight;
-	return hot_recorder_add(r->hot, s, error);
-}
-
-static int sink_process(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_t flags,
-			const char *comm)
-{
-	struct recorder *r = ctx;
-	struct pcce_rec_process rec = {
-		.time = time, .pid = (uint32_t)pid, .ppid = (uint32_t)ppid, .flags = flags};
-	const struct hot_classes classes = classes_of(r);
-
-	if (pid == r->main_pid)
-		r->main_module = NULL;
-	r->threads++;
-	if ((r->restorer && r->options->restorer->process(r->restorer, &rec)) ||
-	    (r->hot && hot_classes_process(&classes, &rec)))
-		return -ENOMEM;
-	return datafile_put_strings(r->writer, PCCE_REC_PROCESS, &rec, sizeof(rec),
-				    (const char *const[]){comm}, 1);
-}
-
-static int sink_thread(void *ctx, uint64_t time, pid_t pid, pid_t tid, const char *comm)
-{
-	struct recorder *r = ctx;
-	struct pcce_rec_thread rec = {.time = time, .pid = (uint32_t)pid, .tid = (uint32_t)tid};
-
-	r->threads++;
-	return datafile_put_strings(r->writer, PCCE_REC_THREAD, &rec, sizeof(rec),
-				    (const char *const[]){comm}, 1);
-}
-
-static int sink_map(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_t length,
-		    uint64_t pgoff, const char *path)
-{
-	struct recorder *r = ctx;
-	struct pcce_rec_map rec = {.time = time,
-				   .start = start,
-				   .length = length,
-				   .pid = (uint32_t)pid,
-				   .module = PCCE_MODULE_NONE};
-	const struct hot_classes classes = classes_of(r);
-	const struct record_module *module;
-	uint64_t vaddr;
-	int err;
-
-	if (start + length < start)
-		return 0;
-	err = record_modules_map(r->modules, pid, start, length, pgoff, path, &module, &vaddr);
-	if (err)
-		return err;
-	if (module) {
-		rec.module = module->index;
-		rec.vaddr = vaddr;
-		r->any_instrumented |= module->instrumented;
-		if (module->program && pid == r->main_pid &&
-		    !r->main_module) /* libraries come later */
-			r->main_module = module;
-	}
-	if ((r->restorer && r->options->restorer->map(r->restorer, &rec)) ||
-	    (r->hot && hot_classes_map(&classes, &rec)))
-		return -ENOMEM;
-	return datafile_put(r->writer, PCCE_REC_MAP, &rec, sizeof(rec), NULL, 0);
-}
-
-static int sink_lost(void *ctx, uint64_t time, uint32_t reason, uint64_t count)
-{
-	struct recorder *r = ctx;
-	struct pcce_rec_lost rec = {.time = time, .count = count, .reason = reason};
-
-	r->lost += count;
-	r->lost_reasons[reason] += count;
-	return datafile_put(r->writer, PCCE_REC_LOST, &rec, sizeof(rec), NULL, 0);
 }
 
 /* ---- the beginning -------------------------------------------------------------- */
@@ -561,7 +337,7 @@ static int write_due(struct recorder *r)
 	found = r->samples + r->lost + due->merged + due->kernel;
 	rests = due->with_rests ? r->threads : 0;
 	if (due->known && due->due > found + rests)
-		err = sink_lost(r, now, PCCE_LOSS_UNEXPLAINED, due->due - found - rests);
+		err = record_lost(r, now, PCCE_LOSS_UNEXPLAINED, due->due - found - rests);
 	due->due = due->known ? r->samples + r->lost + due->merged + due->kernel : 0;
 
 	struct pcce_rec_due rec = {.time = now,
@@ -667,16 +443,7 @@ static int pass_on_status(struct recorder *r)
 
 static int run_recorder(struct recorder *r, const struct sampler_config *config)
 {
-	struct sampler_sink sink = {.ctx = r,
-				    .sample = sink_sample,
-				    .claim = sink_claim,
-				    .counted = sink_counted,
-				    .process = sink_process,
-				    .thread = sink_thread,
-				    .map = sink_map,
-				    .lost = sink_lost,
-				    .begin_summary = sink_begin_summary,
-				    .summary_sample = sink_summary_sample};
+	const struct sampler_sink sink = record_sink(r);
 	int status, err, stop_err;
 
 	status = begin_recording(r, config);

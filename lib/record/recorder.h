@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Declares the state of pcce-record, which record.c and sink.c share. */
+#ifndef PCCE_RECORD_RECORDER_H
+#define PCCE_RECORD_RECORDER_H
+
+#include "base/child.h"
+#include "base/output_file.h"
+#include "record/hot.h"
+#include "record/modules.h"
+#include "record/record.h"
+#include "record/restorer.h"
+#include "recording/writer.h"
+#include "sampler/sampler.h"
+
+struct recorder {
+	const struct record_options *options;
+	const struct sampler_ops *ops;
+	struct sampler *sampler;
+	struct child command;
+	bool command_runs;
+	int status; /* of the command, from wait(2); -1: unknown */
+	int pidfd;
+	struct output_file output;
+	struct datafile_writer *writer;
+	struct record_modules *modules;
+	struct restorer *restorer; /* NULL: frames are not restored */
+	struct hot_recorder *hot;  /* NULL: all samples are kept */
+	uint64_t copied;	   /* bytes of stacks that samples had */
+	uint32_t need;		   /* words of stacks that samples need; 0: not known */
+	uint64_t samples, lost, outside;
+	uint64_t lost_reasons[PCCE_LOSS_MAX + 1]; /* of lost, by enum pcce_loss */
+	uint64_t threads;			  /* at least as many as there were */
+	struct sampler_due due;
+	const char *program;			 /* the command's file; NULL: not known */
+	const struct record_module *main_module; /* of the recorded command or process */
+	pid_t main_pid;
+	bool any_instrumented, set_uid;
+	uint64_t progress_due;
+	bool progress_shown;
+};
+
+#endif
