@@ -11,6 +11,7 @@
 #include <pcce/sample.h>
 #include "base/array.h"
 #include "record/context_keys.h"
+#include "record/sample_state.h"
 #include "symbols/kallsyms.h"
 #include "symbols/symbolize.h"
 
@@ -28,13 +29,7 @@ struct functions { /* of a module */
 };
 
 struct cached {
-	uint64_t state[2], key[2];
-};
-
-/* What a key depends on. No padding: it is hashed as bytes. */
-struct state {
-	uint64_t layout, ip, r11, id, ext, kip, below;
-	uint32_t flags, n_entries, n_below, event;
+	uint64_t state[2], key[2]; /* state[1] 0: a free place */
 };
 
 struct context_keys {
@@ -192,7 +187,7 @@ static int hash_frame(struct context_keys *k, const struct decode_space *as, siz
 	return r;
 }
 
-static int decode(struct context_keys *k, const struct decode_space *as, const struct state *state,
+static int decode(struct context_keys *k, const struct decode_space *as,
 		  const struct pcce_sample *s, const struct stack_node *below)
 {
 	const struct pcce_entry *entries;
@@ -207,18 +202,17 @@ static int decode(struct context_keys *k, const struct decode_space *as, const s
 	if (s->n_below > MANY_SEGMENTS && n > s->n_entries + NEAR * PCCE_SEGMENT_ENTRIES) {
 		entries += n - s->n_entries - NEAR * PCCE_SEGMENT_ENTRIES;
 		n = s->n_entries + NEAR * PCCE_SEGMENT_ENTRIES;
-		r |= hash_word(k, state->below);
-		r |= hash_word(k, state->n_below);
+		r |= hash_word(k, stack_store_hash(below));
+		r |= hash_word(k, s->n_below);
 		r |= hash_word(k, s->pid);
 	}
 	return r ? r : decode_sample(as, s, entries, n, false, true, &k->context);
 }
 
 static int make_key(struct context_keys *k, const struct decode_space *as,
-		    const struct state *state, const struct pcce_sample *s,
-		    const struct stack_node *below, uint64_t key[2])
+		    const struct pcce_sample *s, const struct stack_node *below, uint64_t key[2])
 {
-	int r = decode(k, as, state, s, below);
+	int r = decode(k, as, s, below);
 	XXH128_hash_t h;
 
 	for (size_t i = 0; i < k->context.n && !r; i++)
@@ -239,30 +233,16 @@ static int make_key(struct context_keys *k, const struct decode_space *as,
 int context_keys_find(struct context_keys *k, const struct decode_space *as, uint64_t layout,
 		      const struct pcce_sample *s, const struct stack_node *below, uint64_t key[2])
 {
-	const struct state state = {
-		.layout = layout,
-		.ip = s->ip,
-		.r11 = decode_needs_r11(as, s->ip) ? s->r11 : 0,
-		.id = s->id,
-		.ext = s->ext,
-		.kip = s->kip,
-		.below = stack_store_hash(below),
-		.flags = s->flags & ~PCCE_SAMPLE_TRUNCATED,
-		.n_entries = s->n_entries,
-		.n_below = s->n_below,
-		.event = s->event,
-	};
-	XXH128_hash_t h = XXH3_128bits_withSeed(pcce_sample_entries(s),
-						s->n_entries * sizeof(struct pcce_entry),
-						XXH3_64bits(&state, sizeof(state)));
-	struct cached *c = &k->cache[h.low64 % CACHED];
+	uint64_t state[2];
+	struct cached *c;
 	int r;
 
-	h.high64 += !h.high64; /* a free place has 0 */
-	if (c->state[0] != h.low64 || c->state[1] != h.high64) {
-		r = make_key(k, as, &state, s, below, c->key);
-		c->state[0] = h.low64;
-		c->state[1] = r ? 0 : h.high64;
+	sample_state(as, layout, s, below, state);
+	c = &k->cache[state[0] % CACHED];
+	if (c->state[0] != state[0] || c->state[1] != state[1]) {
+		r = make_key(k, as, s, below, c->key);
+		c->state[0] = state[0];
+		c->state[1] = r ? 0 : state[1];
 		if (r)
 			return r;
 	}

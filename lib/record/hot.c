@@ -14,9 +14,7 @@
 #include "hot/misra_gries.h"
 #include "merge/summary.h"
 #include "merge/sums.h"
-#include "record/context_keys.h"
 #include "record/hot.h"
-#include "record/live_spaces.h"
 
 #define SWEEP_AFTER 4096 /* new segments */
 
@@ -295,22 +293,14 @@ int hot_recorder_counted(struct hot_recorder *h, uint32_t place, uint64_t sample
 	return count_in_context(h, context_of_key(h, p->sample, p->below, key), samples, weight);
 }
 
-uint32_t hot_recorder_epoch(const struct hot_recorder *h, uint32_t pid)
+struct live_spaces *hot_recorder_spaces(struct hot_recorder *h)
 {
-	return live_spaces_epoch(h->spaces, pid);
+	return h->spaces;
 }
 
-uint64_t hot_recorder_class(struct hot_recorder *h, const struct pcce_sample *s)
+struct context_keys *hot_recorder_keys(struct hot_recorder *h)
 {
-	uint64_t layout;
-	const struct decode_space *as = live_spaces_at(h->spaces, s->pid, &layout);
-
-	return as ? context_keys_class(h->keys, as, s->ip) : 0;
-}
-
-uint64_t hot_recorder_kernel_class(struct hot_recorder *h, uint64_t kip)
-{
-	return context_keys_kernel_class(h->keys, kip);
+	return h->keys;
 }
 
 /* ---- whole summaries ------------------------------------------------------------- */

@@ -10,7 +10,7 @@
  *
  * A sampler may count itself (struct sampler_claim in bpf/sampler.h). Then some samples claim a
  * place, and the sampler later says how many equal samples the place has counted. What is equal
- * depends on classes of addresses, which are found here. A class holds in one epoch of its process
+ * depends on classes of addresses (classes.h). A class holds in one epoch of its process
  * (live_spaces.h). The sampler learns late that an epoch has ended. So if the process of a place
  * has begun another epoch since the place's class was found, what the place counted is
  * undecodable, as with PCCE_SAMPLE_MIXED.
@@ -24,6 +24,8 @@
 #include <stdbool.h>
 #include <pcce/datafile.h>
 #include "hot/parameters.h"
+#include "record/context_keys.h"
+#include "record/live_spaces.h"
 #include "record/modules.h"
 
 struct hot_recorder;
@@ -54,10 +56,9 @@ int hot_recorder_claim(struct hot_recorder *h, const struct pcce_sample *s, uint
 const struct pcce_sample *hot_recorder_place(const struct hot_recorder *h, uint32_t place);
 /* Counts samples that the place has counted. Their time is the present: of the last record. */
 int hot_recorder_counted(struct hot_recorder *h, uint32_t place, uint64_t samples, uint64_t weight);
-/* The epoch of a process, and the classes of a sample's ip and of kip; 0: none. */
-uint32_t hot_recorder_epoch(const struct hot_recorder *h, uint32_t pid);
-uint64_t hot_recorder_class(struct hot_recorder *h, const struct pcce_sample *s);
-uint64_t hot_recorder_kernel_class(struct hot_recorder *h, uint64_t kip);
+/* By which it finds the classes of addresses. */
+struct live_spaces *hot_recorder_spaces(struct hot_recorder *h);
+struct context_keys *hot_recorder_keys(struct hot_recorder *h);
 
 /*
  * Adds a whole summary of Space Saving (hot/space_saving.h) or Lossy Counting with the same

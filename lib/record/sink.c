@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include <pcce/sample.h>
-#include "record/hot_classes.h"
+#include "record/classes.h"
 #include "record/sink.h"
 
 /* Writes an aggregated sample, which the kernel counted. */
@@ -62,19 +62,27 @@ static int count_hot(struct recorder *r, const struct pcce_sample *s)
 	return hot_recorder_sample(r->hot, s);
 }
 
-static struct hot_classes classes_of(const struct recorder *r)
+static struct classes classes_of(const struct recorder *r)
 {
-	return (struct hot_classes){r->hot, r->ops, r->sampler};
+	struct classes c = {.ops = r->ops, .sampler = r->sampler};
+
+	if (r->hot) {
+		c.spaces = hot_recorder_spaces(r->hot);
+		c.keys = hot_recorder_keys(r->hot);
+	}
+	return c;
 }
 
 static int sink_claim(void *ctx, const struct pcce_sample *s, const struct sampler_counting *c)
 {
 	struct recorder *r = ctx;
-	const struct hot_classes classes = classes_of(r);
+	const struct classes classes = classes_of(r);
 
 	r->samples++;
 	r->outside += s->flags & PCCE_SAMPLE_OUTSIDE ? 1 : 0;
-	return hot_classes_claim(&classes, s, c);
+	classes_tell(&classes, s, true);
+	return c->place == SAMPLER_NO_PLACE ? hot_recorder_sample(r->hot, s)
+					    : hot_recorder_claim(r->hot, s, c->place, c->epoch);
 }
 
 static int sink_counted(void *ctx, uint32_t place, uint64_t samples, uint64_t weight)
@@ -122,19 +130,40 @@ static int sink_summary_sample(void *ctx, const struct pcce_sample *s, uint64_t 
 	return hot_recorder_add(r->hot, s, error);
 }
 
+/* After a process or its mappings have changed, 0 or the error that came. */
+static int end_epoch(const struct recorder *r, uint32_t pid, uint32_t before, int err)
+{
+	const struct classes classes = classes_of(r);
+
+	if (!err && classes.spaces)
+		classes_end_epoch(&classes, pid, before);
+	return err;
+}
+
+static uint32_t epoch_of(const struct recorder *r, uint32_t pid)
+{
+	const struct classes classes = classes_of(r);
+
+	return classes.spaces ? live_spaces_epoch(classes.spaces, pid) : 0;
+}
+
 static int sink_process(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_t flags,
 			const char *comm)
 {
 	struct recorder *r = ctx;
 	struct pcce_rec_process rec = {
 		.time = time, .pid = (uint32_t)pid, .ppid = (uint32_t)ppid, .flags = flags};
-	const struct hot_classes classes = classes_of(r);
+	uint32_t epoch = epoch_of(r, rec.pid);
+	int err = 0;
 
 	if (pid == r->main_pid)
 		r->main_module = NULL;
 	r->threads++;
-	if ((r->restorer && r->options->restorer->process(r->restorer, &rec)) ||
-	    (r->hot && hot_classes_process(&classes, &rec)))
+	if (r->restorer)
+		err = r->options->restorer->process(r->restorer, &rec);
+	if (!err && r->hot)
+		err = hot_recorder_process(r->hot, &rec);
+	if (end_epoch(r, rec.pid, epoch, err))
 		return -ENOMEM;
 	return datafile_put_strings(r->writer, PCCE_REC_PROCESS, &rec, sizeof(rec),
 				    (const char *const[]){comm}, 1);
@@ -159,7 +188,7 @@ static int sink_map(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_
 				   .length = length,
 				   .pid = (uint32_t)pid,
 				   .module = PCCE_MODULE_NONE};
-	const struct hot_classes classes = classes_of(r);
+	uint32_t epoch = epoch_of(r, rec.pid);
 	const struct record_module *module;
 	uint64_t vaddr;
 	int err;
@@ -177,8 +206,11 @@ static int sink_map(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_
 		    !r->main_module) /* libraries come later */
 			r->main_module = module;
 	}
-	if ((r->restorer && r->options->restorer->map(r->restorer, &rec)) ||
-	    (r->hot && hot_classes_map(&classes, &rec)))
+	if (r->restorer)
+		err = r->options->restorer->map(r->restorer, &rec);
+	if (!err && r->hot)
+		err = hot_recorder_map(r->hot, &rec);
+	if (end_epoch(r, rec.pid, epoch, err))
 		return -ENOMEM;
 	return datafile_put(r->writer, PCCE_REC_MAP, &rec, sizeof(rec), NULL, 0);
 }
