@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/expression.h"
 #include "base/message.h"
 #include "count/bursts.h"
 #include "hot/parameters.h"
@@ -31,7 +32,8 @@ enum {
 	OPT_HOT,
 	OPT_COUNT,
 	OPT_ENGINE,
-	OPT_BURST
+	OPT_BURST,
+	OPT_ONLY
 };
 
 static const struct argp_option options[] = {
@@ -70,6 +72,10 @@ static const struct argp_option options[] = {
 	{"hot", OPT_HOT, "PHI[,EPSILON]", OPTION_ARG_OPTIONAL,
 	 "Keep only hot contexts, in bounded memory: all with a share of at least PHI (default: "
 	 "0.0001); counts err by at most EPSILON (default: PHI / 5) of all samples",
+	 0},
+	{"only", OPT_ONLY, "EXPRESSION", 0,
+	 "Keep only samples in whose contexts these functions call each other, such as 'f' (f and "
+	 "all that it calls), 'f < g' (g calls f) or 'f << g' (with others between)",
 	 0},
 	{"frames", OPT_FRAMES, "WHICH", 0,
 	 "foreign: also restore the frames of uninstrumented code between a sample and its "
@@ -183,6 +189,17 @@ static const struct count_bursts *option_burst(struct argp_state *state, const c
 	return &bursts;
 }
 
+static const struct expression *option_only(struct argp_state *state, const char *arg)
+{
+	static struct expression e;
+	struct error why;
+
+	expression_free(&e);
+	if (expression_parse(arg, &e, &why))
+		message_usage(state, "%s", why.text);
+	return &e;
+}
+
 /* Does the engine of --count find hot contexts? */
 static bool finds_hot(const char *engine)
 {
@@ -206,10 +223,10 @@ static void check_record_options(struct argp_state *state, const struct record_o
 				     "cct: leave out adaptive");
 	if (o->count &&
 	    (o->frequency || o->period || o->target || o->restorer || o->verify || o->aggregate ||
-	     o->signal || strcmp(o->event, EVENT) || strcmp(o->sampler, SAMPLER)))
+	     o->signal || o->only || strcmp(o->event, EVENT) || strcmp(o->sampler, SAMPLER)))
 		message_usage(state,
 			      "cannot use --count with options of samples: leave out -F, -c, -e, "
-			      "-b, -p, --verify, --aggregate, --frames and --signal");
+			      "-b, -p, --only, --verify, --aggregate, --frames and --signal");
 	if (o->count && o->hot && o->engine && !finds_hot(o->engine))
 		message_usage(state,
 			      "cannot use --hot with --engine=%s: leave out one of them, or use "
@@ -270,6 +287,10 @@ static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_HOT:
 		o->hot = option_hot(state, arg);
+		break;
+	case OPT_ONLY:
+		o->only = option_only(state, arg);
+		o->only_text = arg;
 		break;
 	case OPT_FRAMES:
 		o->restorer = option_frames(state, arg);

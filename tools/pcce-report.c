@@ -177,8 +177,8 @@ static int print_report(const struct report_options *o, const struct profile *p)
 	if (!o->quiet && !p->all_samples)
 		fprintf(stderr,
 			"pcce-report: %s contains no samples: the program was too short, or could "
-			"not be sampled; pcce-record says why\n",
-			o->input);
+			"not be sampled%s; pcce-record says why\n",
+			o->input, p->only.left_out ? ", or nothing matched --only" : "");
 	else if (!o->quiet)
 		say_nothing_selected(o, p);
 	return REPORT_NOTHING;

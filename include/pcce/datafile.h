@@ -47,7 +47,8 @@ enum pcce_record_type {
 	PCCE_REC_FRAMES = 13,
 	PCCE_REC_HOT = 14,
 	PCCE_REC_CONTEXT = 15,
-	PCCE_REC_COUNTED = 16
+	PCCE_REC_COUNTED = 16,
+	PCCE_REC_ONLY = 17
 };
 
 struct pcce_record {
@@ -151,7 +152,8 @@ struct pcce_rec_lost {
 };
 
 /* How many samples were due, by the clock or the counter of the event. All records add up. Without
- * one, it is not known. due = taken + lost + merged + kernel. */
+ * one, it is not known. due = taken + lost + merged + kernel; taken samples are those of the
+ * recording and those that --only left out. */
 struct pcce_rec_due {
 	struct pcce_record rec;
 	__u64 time;
@@ -169,6 +171,16 @@ struct pcce_rec_counted {
 	struct pcce_record rec;
 	__u64 time;
 	__u64 samples;
+};
+
+/* Samples whose contexts do not fit an expression were left out (--only). The first one comes before
+ * all samples. All records add up, and have one expression. Strings: the expression. */
+struct pcce_rec_only {
+	struct pcce_record rec;
+	__u64 time;
+	__u64 unknown;	/* samples of the recording of which nobody knows whether they fit */
+	__u64 left_out; /* samples that were taken, and do not fit */
+	__u64 left_out_weight;
 };
 
 /* What restoring the frames of uninstrumented code took. All records add up. */
@@ -268,6 +280,7 @@ PCCE_ASSERT_SIZE(pcce_rec_end, 48);
 PCCE_ASSERT_SIZE(pcce_rec_sum, 136);
 PCCE_ASSERT_SIZE(pcce_rec_hot, 72);
 PCCE_ASSERT_SIZE(pcce_rec_counted, 32);
+PCCE_ASSERT_SIZE(pcce_rec_only, 48);
 PCCE_ASSERT_SIZE(pcce_rec_context, 160);
 
 #endif

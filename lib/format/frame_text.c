@@ -102,6 +102,8 @@ void frame_text_head(const struct profile *p, FILE *out)
 	if (*p->command)
 		fprintf(out, ": %s", text_clean(p->command, buffer, sizeof(buffer)));
 	fputc('\n', out);
+	if (*format_only(p, buffer, sizeof(buffer)))
+		fprintf(out, "%s\n", buffer);
 	if (p->summary.phi > 0)
 		print_summary_head(&p->summary, out);
 	if (p->hot.phi > 0)

@@ -312,8 +312,8 @@ static int pprof_put_head(struct writer *w)
 	PprofType samples = PPROF_TYPE__INIT, event = PPROF_TYPE__INIT, period = PPROF_TYPE__INIT;
 	PprofType *types[] = {&samples, &event};
 	Pprof piece = PPROF__INIT;
-	int64_t comments[2];
-	char facts[256];
+	int64_t comments[3];
+	char facts[256], only[1024];
 
 	samples.type = pprof_text(w, "samples");
 	samples.unit = pprof_text(w, "count");
@@ -328,8 +328,9 @@ static int pprof_put_head(struct writer *w)
 		 (unsigned long long)p->stats.outside, (unsigned long long)p->stats.lost);
 	comments[0] = pprof_text(w, p->command);
 	comments[1] = pprof_text(w, facts);
+	comments[2] = pprof_text(w, format_only(p, only, sizeof(only)));
 	if (samples.type < 0 || samples.unit < 0 || event.type < 0 || event.unit < 0 ||
-	    comments[0] < 0 || comments[1] < 0)
+	    comments[0] < 0 || comments[1] < 0 || comments[2] < 0)
 		return -ENOMEM;
 	piece.n_sample_type = 2;
 	piece.sample_type = types;
@@ -338,7 +339,7 @@ static int pprof_put_head(struct writer *w)
 	piece.duration_nanos = p->last > p->first ? p->last - p->first : 0;
 	piece.period_type = &period;
 	piece.period = p->period && !w->unit.clock ? p->period : w->unit.scale;
-	piece.n_comment = 2;
+	piece.n_comment = *only ? 3 : 2;
 	piece.comment = comments;
 	pprof_put(w, &piece);
 	return 0;

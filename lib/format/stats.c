@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Prints the counts of samples, one `name: value` a line, for people and for scripts. */
+#include "base/text.h"
 #include "format/format.h"
 
 static void print_count(FILE *out, const char *name, uint64_t value)
@@ -27,6 +28,7 @@ int format_stats(const struct profile *p, FILE *out)
 {
 	const struct profile_stats *s = &p->stats;
 	uint64_t unknown = 0;
+	char text[1024];
 
 	for (size_t i = 0; i < threads_count(p->threads); i++) {
 		const struct thread *t = threads_get(p->threads, i);
@@ -38,6 +40,8 @@ int format_stats(const struct profile *p, FILE *out)
 	else
 		fputs("due: not known\n", out);
 	print_count(out, "taken", p->all_samples);
+	if (p->only.expression)
+		print_count(out, "left_out", p->only.left_out);
 	print_count(out, "merged", s->due.merged);
 	print_count(out, "kernel", s->due.kernel);
 	print_count(out, "lost", s->lost);
@@ -52,8 +56,14 @@ int format_stats(const struct profile *p, FILE *out)
 		print_count(out, "hot_n", p->summary.weight);
 		print_count(out, "hot_offset", p->summary.offset);
 		print_count(out, "hot_counters", p->summary.counters);
-		print_count(out, "counted_in_kernel", s->due.counted);
 	}
+	if (p->only.expression) {
+		fprintf(out, "only: %s\n", text_clean(p->only.expression, text, sizeof(text)));
+		print_count(out, "only_unknown", p->only.unknown);
+		print_count(out, "left_out_weight", p->only.left_out_weight);
+	}
+	if (p->summary.phi > 0 || p->only.expression)
+		print_count(out, "counted_in_kernel", s->due.counted);
 	print_count(out, "unique_contexts", s->unique_contexts);
 	print_count(out, "max_depth", s->max_depth);
 	print_count(out, "max_encoding_stack", s->max_encoding_stack);

@@ -31,6 +31,13 @@ int summary_of_samples(const struct profile *p, json_t *o)
 	r |= json_object_set_new(o, "outside", json_integer(s->outside));
 	r |= json_object_set_new(o, "due", s->due.known ? json_integer(s->due.due) : json_null());
 	r |= json_object_set_new(o, "taken", json_integer(p->all_samples));
+	if (p->only.expression) {
+		r |= json_object_set_new(o, "only", json_clean_string(p->only.expression));
+		r |= json_object_set_new(o, "only_unknown", json_integer(p->only.unknown));
+		r |= json_object_set_new(o, "left_out", json_integer(p->only.left_out));
+		r |= json_object_set_new(o, "left_out_weight",
+					 json_integer(p->only.left_out_weight));
+	}
 	r |= json_object_set_new(o, "merged", json_integer(s->due.merged));
 	r |= json_object_set_new(o, "kernel", json_integer(s->due.kernel));
 	r |= json_object_set_new(o, "lost", json_integer(s->lost));

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include "base/message.h"
+#include "base/text.h"
 #include "format/format.h"
 
 char *format_origin(const struct profile *p, const struct thread *t)
@@ -30,6 +31,23 @@ struct format_unit format_unit(const struct profile *p)
 	u.unit = "nanoseconds";
 	u.scale = p->frequency ? 1000000000 / p->frequency : p->period;
 	return u;
+}
+
+const char *format_only(const struct profile *p, char *buffer, size_t size)
+{
+	char expression[512], perhaps[64] = "";
+
+	*buffer = 0;
+	if (!p->only.expression)
+		return buffer;
+	if (p->only.unknown)
+		snprintf(perhaps, sizeof(perhaps), ", %llu of these perhaps",
+			 (unsigned long long)p->only.unknown);
+	snprintf(buffer, size, "recorded with --only='%s': %llu of %llu samples match%s",
+		 text_clean(p->only.expression, expression, sizeof(expression)),
+		 (unsigned long long)p->all_samples,
+		 (unsigned long long)(p->all_samples + p->only.left_out), perhaps);
+	return buffer;
 }
 
 void format_remark(const struct format_options *o, const char *format, ...)

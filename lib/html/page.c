@@ -52,6 +52,7 @@
  *   event, command, sampler, host, kernel, frequency, wall_time (ms since 1970)
  *   samples, exact, truncated, undecodable, outside, lost, reasons {name: count}, complete
  *   unique_contexts, max_depth, max_encoding_stack, bytes_per_sample
+ *   only, left_out: the expression of --only, and the number of other samples
  *   verify {verified, mismatches, unverifiable}
  *   depths, entries: [[from, to, samples], ...]: sizes of contexts and encoding stacks
  *   hidden         number of nodes that are left out of the page

@@ -48,6 +48,7 @@ struct merge {
 	uint64_t last;
 	uint64_t lost[PCCE_LOSS_MAX + 1];
 	struct recording_due due;
+	struct recording_only only;
 	bool with_frames;
 	uint64_t frames_unwound, frames_reused, stack_bytes;
 	uint64_t files, commands, samples;
@@ -105,6 +106,7 @@ void merge_free(struct merge *m)
 	free(m->host);
 	free(m->kernel);
 	free(m->first_path);
+	free(m->only.expression);
 	free(m);
 }
 
@@ -233,6 +235,28 @@ static int begin_summary(struct file *f)
 	return 0;
 }
 
+/* Samples of other contexts would be missing in one of them only. */
+static int merge_only(struct file *f)
+{
+	struct recording_only *to = &f->m->only;
+	const struct recording_only *one = &f->recording->only;
+	const char *text = one->expression ? one->expression : "";
+
+	if (f->m->files && strcmp(to->expression ? to->expression : "", text))
+		return error_set(f->why, -EINVAL,
+				 "cannot merge %s and %s: they were recorded with different "
+				 "expressions of --only; merge recordings of one expression",
+				 f->m->first_path, f->name);
+	if (one->expression && !to->expression)
+		to->expression = strdup(text);
+	if (one->expression && !to->expression)
+		return -ENOMEM;
+	to->unknown += one->unknown;
+	to->left_out += one->left_out;
+	to->left_out_weight += one->left_out_weight;
+	return 0;
+}
+
 static int end_summary(struct file *f)
 {
 	int r = f->m->summary ? summary_end(f->m->summary) : 0;
@@ -295,6 +319,7 @@ static int read_file(struct file *f)
 	f->m->stack_bytes += r->stack_bytes;
 	threads_finish(f->threads);
 	err = begin_summary(f);
+	err = err ? err : merge_only(f);
 	return err ? err : relocator_finish(f->m->space, r, f->why);
 }
 
@@ -645,6 +670,19 @@ static int write_merged_due(const struct merge *m, struct datafile_writer *w)
 	return r;
 }
 
+static int write_merged_only(const struct merge *m, struct datafile_writer *w)
+{
+	const char *text = m->only.expression;
+	struct pcce_rec_only rec = {
+		.time = m->last,
+		.unknown = m->only.unknown,
+		.left_out = m->only.left_out,
+		.left_out_weight = m->only.left_out_weight,
+	};
+
+	return text ? datafile_put_strings(w, PCCE_REC_ONLY, &rec, sizeof(rec), &text, 1) : 0;
+}
+
 static int write_merged_frames(const struct merge *m, struct datafile_writer *w)
 {
 	struct pcce_rec_frames rec = {
@@ -671,6 +709,7 @@ int merge_write(const struct merge *m, struct datafile_writer *w)
 	int r = write_merged_info(m, w);
 	struct summary_totals totals;
 
+	r = r ? r : write_merged_only(m, w);
 	r = r ? r : relocator_write_modules(m->space, w);
 	r = r ? r : write_programs(m, w);
 	if (m->summary)

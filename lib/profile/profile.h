@@ -49,6 +49,7 @@ struct profile {
 	struct cct tree;	     /* of what is selected */
 	struct hot_tree_summary hot; /* which nodes of the tree are hot, if it is pruned */
 	struct profile_stats stats;
+	struct recording_only only;	  /* what the recording left out */
 	struct recording_hot summary;	  /* what the recording kept, if it is a summary */
 	uint64_t all_samples, all_weight; /* selected or not */
 	uint64_t first, last;		  /* times of the first and the last sample */

@@ -93,6 +93,7 @@ static void copy_recording_info(struct profile *p, const struct recording *r)
 	}
 	p->stats.due = r->due;
 	p->summary = r->hot;
+	p->only = r->only;
 	p->hot.epsilon = r->hot.epsilon;
 	p->hot.unkept = r->hot.unkept;
 	p->hot.cold_name = symbol_table_intern(p->names, HOT_TREE_COLD);

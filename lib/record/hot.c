@@ -222,8 +222,14 @@ static int count_in_context(struct hot_recorder *h, struct hot_context *c, uint6
 
 int hot_recorder_sample(struct hot_recorder *h, const struct pcce_sample *s)
 {
-	return count_in_context(h, find_context(h, s), s->flags & PCCE_SAMPLE_COUNTED ? s->sp : 1,
-				s->weight ? s->weight : 1);
+	return hot_recorder_add_equal(h, s, s->flags & PCCE_SAMPLE_COUNTED ? s->sp : 1,
+				      s->weight ? s->weight : 1);
+}
+
+int hot_recorder_add_equal(struct hot_recorder *h, const struct pcce_sample *s, uint64_t samples,
+			   uint64_t weight)
+{
+	return count_in_context(h, find_context(h, s), samples, weight);
 }
 
 /* ---- places of the sampler --------------------------------------------------------- */

@@ -56,6 +56,9 @@ int hot_recorder_claim(struct hot_recorder *h, const struct pcce_sample *s, uint
 const struct pcce_sample *hot_recorder_place(const struct hot_recorder *h, uint32_t place);
 /* Counts samples that the place has counted. Their time is the present: of the last record. */
 int hot_recorder_counted(struct hot_recorder *h, uint32_t place, uint64_t samples, uint64_t weight);
+/* Counts several samples like s. */
+int hot_recorder_add_equal(struct hot_recorder *h, const struct pcce_sample *s, uint64_t samples,
+			   uint64_t weight);
 /* By which it finds the classes of addresses. */
 struct live_spaces *hot_recorder_spaces(struct hot_recorder *h);
 struct context_keys *hot_recorder_keys(struct hot_recorder *h);

@@ -322,23 +322,24 @@ static int record_loop(struct recorder *r, const struct sampler_sink *sink)
 /* ---- the end -------------------------------------------------------------------- */
 
 /*
- * Writes how many samples were due. What is neither taken, nor merged, nor in the kernel, nor lost
- * for a known reason is lost without one. A thread's last, unfinished period is not due; if the
- * sampler cannot tell, each thread may have had one.
+ * Writes how many samples were due. What is neither taken, nor left out, nor merged, nor in the
+ * kernel, nor lost for a known reason is lost without one. A thread's last, unfinished period is
+ * not due; if the sampler cannot tell, each thread may have had one.
  */
 static int write_due(struct recorder *r)
 {
 	struct sampler_due *due = &r->due;
 	uint64_t found, rests, now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t left_out = r->only ? only_count(r->only)->left_out : 0;
 	int err = 0;
 
 	if (r->ops->account)
 		r->ops->account(r->sampler, due);
-	found = r->samples + r->lost + due->merged + due->kernel;
+	found = r->samples + left_out + r->lost + due->merged + due->kernel;
 	rests = due->with_rests ? r->threads : 0;
 	if (due->known && due->due > found + rests)
 		err = record_lost(r, now, PCCE_LOSS_UNEXPLAINED, due->due - found - rests);
-	due->due = due->known ? r->samples + r->lost + due->merged + due->kernel : 0;
+	due->due = due->known ? r->samples + left_out + r->lost + due->merged + due->kernel : 0;
 
 	struct pcce_rec_due rec = {.time = now,
 				   .due = due->due,
@@ -383,6 +384,8 @@ static int finish_recording(struct recorder *r)
 	int err;
 
 	err = write_due(r);
+	if (!err && r->only)
+		err = only_write(r->only, r->writer, clock_ns(CLOCK_MONOTONIC));
 	if (!err)
 		err = write_frames(r);
 	if (!err && r->hot)
@@ -409,6 +412,8 @@ static void print_summary(const struct recorder *r)
 {
 	const struct record_summary summary = {
 		.options = r->options,
+		.only = r->only ? only_count(r->only) : NULL,
+		.missing = r->only ? only_missing(r->only) : NULL,
 		.sampler = r->ops->name,
 		.why_nothing = r->ops->why_nothing ? r->ops->why_nothing(r->sampler) : NULL,
 		.samples = r->samples,
@@ -455,6 +460,8 @@ static int run_recorder(struct recorder *r, const struct sampler_config *config)
 		    strerror(-err));
 	if (!err)
 		err = write_recorder_info(r, config);
+	if (!err && r->only)
+		err = only_write(r->only, r->writer, clock_ns(CLOCK_MONOTONIC));
 	if (!err)
 		err = record_loop(r, &sink);
 	stop_err = r->ops->stop(r->sampler, &sink);
@@ -528,10 +535,13 @@ int record_run(const struct record_options *o)
 		if (r.modules && o->hot)
 			r.hot = hot_recorder_new(r.modules, o->hot,
 						 o->engine && !strcmp(o->engine, "lossy"));
-		if (r.modules && (r.restorer || !o->restorer) && (r.hot || !o->hot))
+		if (r.modules && o->only)
+			r.only = only_new(r.modules, o->only, o->only_text);
+		if (r.modules && (r.restorer || !o->restorer) && (r.hot || !o->hot) &&
+		    (r.only || !o->only))
 			status = run_recorder(&r, &config);
 	}
-	if (err || !r.modules || (o->restorer && !r.restorer))
+	if (err || !r.modules || (o->restorer && !r.restorer) || (o->only && !r.only))
 		say("out of memory");
 	else if (o->hot && !r.hot)
 		say("cannot keep the %zu counters of --hot: out of memory; use a larger EPSILON",
@@ -542,6 +552,7 @@ int record_run(const struct record_options *o)
 	if (r.restorer)
 		o->restorer->free(r.restorer);
 	hot_recorder_free(r.hot);
+	only_free(r.only);
 	record_modules_free(r.modules);
 	if (r.writer && datafile_writer_close(r.writer) && !status)
 		status = 1;

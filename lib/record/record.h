@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 struct count_bursts;
+struct expression;
 struct hot_parameters;
 struct restorer_ops;
 
@@ -21,6 +22,8 @@ struct record_options {
 	int signal; /* of the self sampler; 0: its default */
 	bool verify, aggregate, quiet, verbose;
 	const struct hot_parameters *hot; /* NULL: keep all samples */
+	const struct expression *only;	  /* keep only samples in these contexts; NULL: all */
+	const char *only_text;		  /* as it was written */
 	bool count;			  /* calls, instead of taking samples */
 	/* That counts: "cct", "hcct" or "lossy" (both need hot), or "empty"; else NULL. */
 	const char *engine;

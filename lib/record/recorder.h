@@ -7,6 +7,7 @@
 #include "base/output_file.h"
 #include "record/hot.h"
 #include "record/modules.h"
+#include "record/only.h"
 #include "record/record.h"
 #include "record/restorer.h"
 #include "recording/writer.h"
@@ -25,6 +26,7 @@ struct recorder {
 	struct record_modules *modules;
 	struct restorer *restorer; /* NULL: frames are not restored */
 	struct hot_recorder *hot;  /* NULL: all samples are kept */
+	struct only *only;	   /* NULL: no samples are left out */
 	uint64_t copied;	   /* bytes of stacks that samples had */
 	uint32_t need;		   /* words of stacks that samples need; 0: not known */
 	uint64_t samples, lost, outside;

@@ -6,17 +6,27 @@
 #include "record/classes.h"
 #include "record/sink.h"
 
-/* Writes an aggregated sample, which the kernel counted. */
-static int write_sum(struct recorder *r, const struct pcce_sample *s, const struct iovec *rest)
+/* Writes an aggregated sample. */
+static int write_sum(struct recorder *r, const struct pcce_sample *s, uint64_t samples,
+		     uint64_t weight, const struct iovec *rest, int n_rest)
 {
-	struct pcce_rec_sum rec = {
-		.samples = s->sp, .weight = s->weight ? s->weight : s->sp, .sample = *s};
+	struct pcce_rec_sum rec = {.samples = samples, .weight = weight, .sample = *s};
 
 	rec.sample.flags &= ~PCCE_SAMPLE_COUNTED;
 	rec.sample.weight = 0;
 	rec.sample.sp = 0;
-	r->samples += rec.samples;
-	return datafile_put(r->writer, PCCE_REC_SUM, &rec, sizeof(rec), rest, 1);
+	return datafile_put(r->writer, PCCE_REC_SUM, &rec, sizeof(rec), rest, n_rest);
+}
+
+/* Writes a sample. With too many segments, which --only kept, it is an aggregated one. */
+static int write_sample(struct recorder *r, const struct pcce_rec_sample *rec,
+			const struct iovec *rest, int n_rest)
+{
+	r->samples++;
+	if (rec->sample.n_segments <= PCCE_SAMPLE_SEGMENTS)
+		return datafile_put(r->writer, PCCE_REC_SAMPLE, rec, sizeof(*rec), rest, n_rest);
+	return write_sum(r, &rec->sample, 1, rec->sample.weight ? rec->sample.weight : 1, rest,
+			 n_rest);
 }
 
 static void shorten_stacks(struct recorder *r)
@@ -52,15 +62,54 @@ static int write_restored(struct recorder *r, const struct pcce_sample *s)
 
 	rec.sample.flags |= flags;
 	rec.sample.n_stack = n;
-	r->samples++;
-	return datafile_put(r->writer, PCCE_REC_SAMPLE, &rec, sizeof(rec), rest, 2);
+	return write_sample(r, &rec, rest, 2);
 }
 
-static int count_hot(struct recorder *r, const struct pcce_sample *s)
+static int write_plain(struct recorder *r, const struct pcce_sample *s)
 {
-	r->samples += s->flags & PCCE_SAMPLE_COUNTED ? s->sp : 1;
-	return hot_recorder_sample(r->hot, s);
+	struct pcce_rec_sample rec = {.sample = *s};
+
+	/* An aggregated sample has no addresses of the real stack. */
+	if (s->n_segments > PCCE_SAMPLE_SEGMENTS && !(s->flags & PCCE_SAMPLE_COUNTED)) {
+		rec.sample.flags &= ~PCCE_SAMPLE_STACK;
+		rec.sample.n_stack = 0;
+	}
+
+	struct iovec rest = {(void *)(uintptr_t)(s + 1),
+			     pcce_sample_size(&rec.sample) - sizeof(*s)};
+
+	if (!(s->flags & PCCE_SAMPLE_COUNTED))
+		return write_sample(r, &rec, &rest, 1);
+	r->samples += s->sp;
+	return write_sum(r, s, s->sp, s->weight ? s->weight : s->sp, &rest, 1);
 }
+
+/* Takes a sample that is not left out. */
+static int take_kept(struct recorder *r, const struct pcce_sample *s)
+{
+	uint64_t samples = s->flags & PCCE_SAMPLE_COUNTED ? s->sp : 1;
+
+	r->outside += s->flags & PCCE_SAMPLE_OUTSIDE ? samples : 0;
+	if (r->hot) {
+		r->samples += samples;
+		return hot_recorder_sample(r->hot, s);
+	}
+	if (s->flags & (PCCE_SAMPLE_COPY | PCCE_SAMPLE_FRAMES | PCCE_SAMPLE_FRAMES_PARTIAL) &&
+	    !(s->flags & PCCE_SAMPLE_COUNTED))
+		return write_restored(r, s);
+	return write_plain(r, s);
+}
+
+static int sink_sample(void *ctx, const struct pcce_sample *s)
+{
+	struct recorder *r = ctx;
+
+	if (r->only && only_sample(r->only, s, &s))
+		return -ENOMEM;
+	return s ? take_kept(r, s) : 0;
+}
+
+/* ---- samplers that count --------------------------------------------------------- */
 
 static struct classes classes_of(const struct recorder *r)
 {
@@ -78,41 +127,45 @@ static int sink_claim(void *ctx, const struct pcce_sample *s, const struct sampl
 	struct recorder *r = ctx;
 	const struct classes classes = classes_of(r);
 
+	classes_tell(&classes, s, true);
+	if (c->place == SAMPLER_NO_PLACE)
+		return sink_sample(r, s);
+	if (r->only && only_claim(r->only, s, c->place, c->epoch, &s))
+		return -ENOMEM;
+	if (!s)
+		return 0;
 	r->samples++;
 	r->outside += s->flags & PCCE_SAMPLE_OUTSIDE ? 1 : 0;
-	classes_tell(&classes, s, true);
-	return c->place == SAMPLER_NO_PLACE ? hot_recorder_sample(r->hot, s)
-					    : hot_recorder_claim(r->hot, s, c->place, c->epoch);
+	return hot_recorder_claim(r->hot, s, c->place, c->epoch);
+}
+
+/* Takes what a place has counted, although its first sample was left out. */
+static int take_left_out(struct recorder *r, uint32_t place, uint64_t samples, uint64_t weight)
+{
+	const struct pcce_sample *s;
+
+	only_counted(r->only, place, samples, weight, &s);
+	if (!s)
+		return 0;
+	r->samples += samples;
+	return hot_recorder_add_equal(r->hot, s, samples, weight);
 }
 
 static int sink_counted(void *ctx, uint32_t place, uint64_t samples, uint64_t weight)
 {
 	struct recorder *r = ctx;
-	const struct pcce_sample *s = hot_recorder_place(r->hot, place);
+	const struct pcce_sample *s;
 
+	if (r->only && only_leaves_out(r->only, place))
+		return take_left_out(r, place, samples, weight);
+	s = hot_recorder_place(r->hot, place);
 	r->samples += samples;
 	if (s && s->flags & PCCE_SAMPLE_OUTSIDE)
 		r->outside += samples;
 	return hot_recorder_counted(r->hot, place, samples, weight);
 }
 
-static int sink_sample(void *ctx, const struct pcce_sample *s)
-{
-	struct recorder *r = ctx;
-	struct pcce_rec_sample rec = {.sample = *s};
-	struct iovec rest = {(void *)(uintptr_t)(s + 1), pcce_sample_size(s) - sizeof(*s)};
-
-	if (s->flags & PCCE_SAMPLE_OUTSIDE)
-		r->outside += s->flags & PCCE_SAMPLE_COUNTED ? s->sp : 1;
-	if (r->hot)
-		return count_hot(r, s);
-	if (s->flags & PCCE_SAMPLE_COUNTED)
-		return write_sum(r, s, &rest);
-	if (s->flags & (PCCE_SAMPLE_COPY | PCCE_SAMPLE_FRAMES | PCCE_SAMPLE_FRAMES_PARTIAL))
-		return write_restored(r, s);
-	r->samples++;
-	return datafile_put(r->writer, PCCE_REC_SAMPLE, &rec, sizeof(rec), &rest, 1);
-}
+/* ---- summaries, processes, losses ------------------------------------------------ */
 
 static int sink_begin_summary(void *ctx, uint64_t missing, uint64_t nameless)
 {
@@ -161,6 +214,8 @@ static int sink_process(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_
 	r->threads++;
 	if (r->restorer)
 		err = r->options->restorer->process(r->restorer, &rec);
+	if (!err && r->only)
+		err = only_process(r->only, &rec);
 	if (!err && r->hot)
 		err = hot_recorder_process(r->hot, &rec);
 	if (end_epoch(r, rec.pid, epoch, err))
@@ -208,6 +263,8 @@ static int sink_map(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_
 	}
 	if (r->restorer)
 		err = r->options->restorer->map(r->restorer, &rec);
+	if (!err && r->only)
+		err = only_map(r->only, &rec);
 	if (!err && r->hot)
 		err = hot_recorder_map(r->hot, &rec);
 	if (end_epoch(r, rec.pid, epoch, err))

@@ -2,12 +2,14 @@
 /* Implements record/summary.h. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "elf/module.h"
 #include "record/format_number.h"
 #include "record/modules.h"
+#include "record/only.h"
 #include "record/record.h"
 #include "record/say.h"
 #include "record/summary.h"
@@ -56,6 +58,18 @@ static void warn_of_silence(const struct record_summary *s)
 		say("warning: %s of %s samples are outside of instrumented threads: they have no "
 		    "contexts; pcce-report --format=flat lists where they are",
 		    part, all);
+}
+
+/* Says what is wrong with the expression of --only. True: nothing else can be the reason. */
+static bool warn_of_expression(const struct record_summary *s)
+{
+	if (s->missing)
+		say("warning: no context can match --only: no function is called '%s'; it may have "
+		    "been inlined everywhere, or not be instrumented%s",
+		    s->missing, strchr(s->missing, '<') ? ", or spaces around < are missing" : "");
+	else if (s->only && s->only->left_out && !s->samples)
+		say("warning: no samples: none of their contexts matches --only");
+	return s->missing || (s->only && s->only->left_out);
 }
 
 static void warn_of(uint64_t count, uint64_t limit, const char *text)
@@ -120,13 +134,14 @@ static void print_count_summary(const struct record_summary *s)
 
 void record_print_summary(const struct record_summary *s)
 {
-	char n[32], size[32], due[32] = "";
+	char n[32], size[32], due[32] = "", left_out[64] = "";
 
 	if (s->options->count) {
 		print_count_summary(s);
 		return;
 	}
-	warn_of_silence(s);
+	if (!warn_of_expression(s))
+		warn_of_silence(s);
 	if (s->main_module && !s->main_module->instrumented)
 		say("warning: %s was not built with pcce: samples in it have no contexts%s",
 		    s->main_module->path,
@@ -138,6 +153,12 @@ void record_print_summary(const struct record_summary *s)
 	format_bytes(size, sizeof(size), s->bytes);
 	if (s->due->known)
 		format_count(due, sizeof(due), s->due->due);
-	say("%s samples%s%s, %s to %s (%s)", n, s->due->known ? " of " : "", due, size,
+	if (s->only) {
+		char text[32];
+
+		format_count(text, sizeof(text), s->only->left_out);
+		snprintf(left_out, sizeof(left_out), ", %s left out", text);
+	}
+	say("%s samples%s%s%s, %s to %s (%s)", n, s->due->known ? " of " : "", due, left_out, size,
 	    s->options->output, s->sampler);
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct only_counts;
 struct record_module;
 struct record_options;
 struct sampler_due;
@@ -13,6 +14,8 @@ struct sampler_due;
 /* A finished recording. All pointers stay the caller's. */
 struct record_summary {
 	const struct record_options *options;
+	const struct only_counts *only;	 /* what --only did; NULL: all samples are kept */
+	const char *missing;		 /* a function of --only that no module has; or NULL */
 	const char *sampler;		 /* its name */
 	const char *why_nothing;	 /* why the sampler may have seen nothing; or NULL */
 	uint64_t samples, outside, lost; /* with --count: calls */

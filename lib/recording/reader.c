@@ -286,6 +286,7 @@ static const struct shape shapes[] = {
 	[PCCE_REC_HOT] = {"summary", sizeof(struct pcce_rec_hot), sizeof(struct pcce_rec_hot), 0},
 	[PCCE_REC_COUNTED] = {"counted", sizeof(struct pcce_rec_counted),
 			      sizeof(struct pcce_rec_counted), 0},
+	[PCCE_REC_ONLY] = {"only", sizeof(struct pcce_rec_only), SMALL_MAX, 1},
 	[PCCE_REC_CONTEXT] = {"context", sizeof(struct pcce_rec_context),
 			      SUM_MAX + sizeof(struct pcce_rec_context) -
 				      sizeof(struct pcce_rec_sum),

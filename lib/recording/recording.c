@@ -100,6 +100,14 @@ static void take_summary(struct recording_hot *to, const struct pcce_rec_hot *h)
 	to->counters = h->counters;
 }
 
+static int take_only(struct recording_only *to, const struct pcce_rec_only *o)
+{
+	to->unknown += o->unknown;
+	to->left_out += o->left_out;
+	to->left_out_weight += o->left_out_weight;
+	return copy_string(&to->expression, datafile_string(&o->rec, 0));
+}
+
 static int take_shared(struct recording *r, const struct pcce_record *rec, struct error *why)
 {
 	const struct pcce_rec_lost *lost = (const void *)rec;
@@ -124,6 +132,8 @@ static int take_shared(struct recording *r, const struct pcce_record *rec, struc
 	case PCCE_REC_COUNTED:
 		r->due.counted += ((const struct pcce_rec_counted *)rec)->samples;
 		return 0;
+	case PCCE_REC_ONLY:
+		return take_only(&r->only, (const void *)rec);
 	case PCCE_REC_HOT:
 		take_summary(&r->hot, (const void *)rec);
 		return 0;
@@ -328,5 +338,6 @@ void recording_close(struct recording *r)
 	free(r->command);
 	free(r->host);
 	free(r->kernel);
+	free(r->only.expression);
 	free(r);
 }

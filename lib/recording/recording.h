@@ -41,6 +41,12 @@ struct recording_hot {
 	uint64_t unkept; /* weight of what is attributed to no context */
 };
 
+/* Which samples were left out (struct pcce_rec_only). */
+struct recording_only {
+	char *expression; /* NULL: none */
+	uint64_t unknown, left_out, left_out_weight;
+};
+
 struct recording {
 	struct pcce_rec_info info; /* without strings; size 0 if the file ends after its header */
 	char *sampler, *event, *command, *host, *kernel; /* of the info record; "" without one */
@@ -50,6 +56,7 @@ struct recording {
 	uint64_t lost[PCCE_LOSS_MAX + 1]; /* samples, by enum pcce_loss; [0]: other reasons */
 	struct recording_due due;
 	struct recording_hot hot;
+	struct recording_only only;
 	uint64_t frames_unwound, frames_reused, stack_bytes;
 	uint64_t unknown; /* records of unknown types */
 	uint64_t cut_off; /* bytes of the record that the file's end cuts off */

@@ -218,6 +218,8 @@ function namedFacts(p, f) {
 			lasted > 0 ? seconds(lasted) + ' from the first sample to the last' : '',
 		],
 		['samples', number(f.samples)],
+		['recorded only', f.only],
+		['left out', number(f.left_out)],
 		['different contexts', number(f.unique_contexts)],
 		['bytes per sample', f.bytes_per_sample ? f.bytes_per_sample.toFixed(1) : ''],
 		['nodes in this page', f === p.facts ? nodesText(p, f) : ''],
