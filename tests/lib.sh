@@ -195,7 +195,7 @@ samples_add_up() {
 	local due
 	due=$(stat_of "$1" due)
 	[ "$due" = "not known" ] ||
-		[ "$due" = $(($(stat_of "$1" taken) + $(stat_of "$1" merged) + $(stat_of "$1" kernel) + $(stat_of "$1" lost))) ]
+		[ "$due" = $(($(stat_of "$1" taken) + $(stat_of "$1" left_out) + $(stat_of "$1" merged) + $(stat_of "$1" kernel) + $(stat_of "$1" lost))) ]
 }
 
 # recording_is_exact NAME DATA MINIMUM: every sample of an instrumented thread decodes exactly,

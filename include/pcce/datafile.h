@@ -173,8 +173,8 @@ struct pcce_rec_counted {
 	__u64 samples;
 };
 
-/* Samples whose contexts do not fit an expression were left out (--only). The first one comes before
- * all samples. All records add up, and have one expression. Strings: the expression. */
+/* Samples whose contexts do not fit an expression were left out (--only). The first record comes
+ * before all samples. All add up, and have one expression. Strings: the expression. */
 struct pcce_rec_only {
 	struct pcce_record rec;
 	__u64 time;

@@ -70,7 +70,7 @@ void context_filter_free(struct context_filter *f)
 
 /* ---- functions ------------------------------------------------------------------- */
 
-static int find_parts(struct context_filter *f, uint32_t module)
+static int match_functions(struct context_filter *f, uint32_t module)
 {
 	const struct record_module *m = record_modules_get(f->modules, module);
 	uint64_t n = m->instrumented ? m->table.head->funcs.count : 0;
@@ -92,7 +92,7 @@ static const uint8_t *parts_of(struct context_filter *f, uint32_t module)
 			return NULL;
 		f->parts[f->n_modules++] = NULL;
 	}
-	if (!f->parts[module] && find_parts(f, module))
+	if (!f->parts[module] && match_functions(f, module))
 		return NULL;
 	return f->parts[module];
 }

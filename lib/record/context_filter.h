@@ -2,7 +2,8 @@
 /*
  * Answers whether the context of a sample fits an expression over functions (api/expression.h),
  * while recording. The context is decoded, and its frames go through the automaton of
- * pcce/context_set.h. So the answer is that of pcce_on_context(), but also within slots and helpers.
+ * pcce/context_set.h. So the answer is that of pcce_on_context(), but there is one at any
+ * instruction.
  *
  * The context ends where the thread began. Functions are those of the encoding tables.
  */

@@ -55,7 +55,7 @@ void late_segments_free(struct late_segments *l)
 }
 
 /* NULL: no memory. */
-static struct thread *thread_of_sample(struct late_segments *l, const struct pcce_sample *s)
+static struct thread *late_thread_of(struct late_segments *l, const struct pcce_sample *s)
 {
 	uint64_t key = (uint64_t)s->pid << 32 | s->tid;
 	struct thread *t;
@@ -124,7 +124,7 @@ static int keep_segments(struct thread *t, const struct pcce_sample *s)
 
 int late_segments_keep(struct late_segments *l, const struct pcce_sample *s)
 {
-	struct thread *t = s->n_segments ? thread_of_sample(l, s) : NULL;
+	struct thread *t = s->n_segments ? late_thread_of(l, s) : NULL;
 
 	return t ? keep_segments(t, s) : s->n_segments ? -ENOMEM : 0;
 }
@@ -149,7 +149,7 @@ static uint32_t count_late(const struct thread *t, const struct pcce_sample *s)
 int late_segments_add(struct late_segments *l, const struct pcce_sample *s,
 		      const struct pcce_sample **out)
 {
-	struct thread *t = s->n_below ? thread_of_sample(l, s) : NULL;
+	struct thread *t = s->n_below ? late_thread_of(l, s) : NULL;
 	size_t entries = sizeof(*s) + s->n_entries * sizeof(struct pcce_entry);
 	struct pcce_sample *grown;
 	struct pcce_segment *to;

@@ -118,7 +118,7 @@ int only_sample(struct only *o, const struct pcce_sample *s, const struct pcce_s
 /* ---- places of the sampler --------------------------------------------------------- */
 
 /* NULL: no memory. */
-static struct only_place *place_of(struct only *o, uint32_t place)
+static struct only_place *only_place_of(struct only *o, uint32_t place)
 {
 	uint32_t n = place + 1 > 2 * o->n_places ? place + 1 : 2 * o->n_places;
 	struct only_place *grown;
@@ -137,7 +137,7 @@ static struct only_place *place_of(struct only *o, uint32_t place)
 int only_claim(struct only *o, const struct pcce_sample *s, uint32_t place, uint32_t epoch,
 	       const struct pcce_sample **kept)
 {
-	struct only_place *p = place_of(o, place);
+	struct only_place *p = only_place_of(o, place);
 
 	if (!p || only_sample(o, s, kept))
 		return -ENOMEM;

@@ -35,7 +35,7 @@ _pcce_value() {
 	*--format) _pcce_words "$(_pcce_formats "$path")" ;;
 	*--input | *-i | *--output | *-o | *--profile | *--dictionary | *encode-p | *decode-d | *--crash | *decode-c)
 		_pcce_files -f ;;
-	*--select | *decode-x) ;;
+	*--select | *decode-x | *record--only) ;;
 	*--source | *--symbols | *decode-s | *core-s) _pcce_files -d ;;
 	*--color) _pcce_words "always never auto" ;;
 	*diff--by) _pcce_words "calls names" ;;

@@ -1,0 +1,185 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# pcce-record --only: samples outside of given contexts are left out, and counted.  The program
+# makes a known number of page faults in each context.  So what a recording with --only has must be
+# what a recording of all samples has in the contexts that the expression describes.
+
+. "$(dirname "$0")/../lib.sh"
+cd "$scratch" || exit 1
+# shellcheck disable=SC2046 # lists of flags
+build() { $CC -g -O2 $(pcce-config --cflags) "$@" $(pcce-config --ldflags) -pthread; }
+check "the library is built" build -fPIC -shared "$top/tests/e2e/only/library.c" -o library.so
+check "the program is built" build "$top/tests/e2e/only/shapes.c" -ldl -o shapes
+
+# pattern_of EXPRESSION: an extended regular expression for lines of the format folded
+pattern_of() {
+	awk -v e="$1" 'BEGIN {
+		n = split(e, word, " ")
+		for (i = n; i; i--) {
+			gsub(/\*/, "[^;]*", word[i])
+			p = p (word[i] == "<" ? ";" : word[i] == "<<" ? ";([^ ]*;)?" : word[i])
+		}
+		print "(^|;)" p "(;| )"
+	}'
+}
+contexts() { pcce-report -q -i "$1" --no-inline --format=folded 2>/dev/null | sort; }
+# The faults that the program makes on purpose.
+faults_of() { contexts "$1" | grep ';touch [0-9]*$'; }
+sum() { awk '{ n += $NF } END { print n + 0 }'; }
+
+# every_context_matches NAME DATA EXPRESSION: those that do not are marked
+every_context_matches() {
+	contexts "$2" >contexts.out
+	is "$1: no other context" "$(grep -Ev -e "$(pattern_of "$3")" contexts.out |
+		grep -Ev '\[(truncated|undecodable)' | cut -c 1-200 | head -n 5)" ""
+}
+
+# ---- page faults ---------------------------------------------------------------------------
+
+# faults DATA OPTION...: records each page fault
+faults() {
+	local data=$1 i
+	shift
+	for ((i = 0; i < 5; i++)); do
+		timeout 100 pcce-record -b bpf -e page-faults -c 1 -o "$data" "$@" -- ./shapes 20 ./library.so \
+			>"$data.out" 2>&1
+		[ "$(stat_of "$data" lost)" != 0 ] || return 0
+	done
+	not_ok "no samples of $data are lost" "$data.stats"
+}
+
+# Those with 0 cannot be met: other functions are between, or nothing calls so.
+expressions=("save" "load << thread" "both < all < begin < child" "save << down < all" "load << child < main"
+	"save < both < down < by_one < down" "compare << sort" "save < library_step" "save << library_calls < all"
+	"on_signal << all" "load < on_signal" "again < again < again" "s*e << all" "touch << all < begin < main"
+	"begin" "both < again << all << thread")
+never=("compare < sort" "both < sort" "on_signal < all" "main < touch" "save < on_signal" "load << library_calls")
+
+if has_bpf; then
+	faults all.data
+	faults_of all.data >all.counts
+	check "there are faults" [ "$(sum <all.counts)" -ge 700 ]
+	is "a recording of all samples leaves out nothing" "$(stat_of all.data left_out)$(stat_of all.data only)" ""
+	for e in "${expressions[@]}" "${never[@]}"; do
+		faults only.data --only="$e"
+		faults_of only.data >only.counts
+		grep -E -e "$(pattern_of "$e")" all.counts >wanted.counts
+		is "$e: the same counts ($(sum <wanted.counts))" "$(diff wanted.counts only.counts | cut -c 1-200 | head -n 5)" ""
+		every_context_matches "$e" only.data "$e"
+		check "$e: what is not taken is accounted for" samples_add_up only.data
+		is "$e: the recording knows it" "$(stat_of only.data only)" "$e"
+		check "$e: the others are left out" \
+			[ $(($(stat_of only.data left_out) + $(stat_of only.data taken))) -ge "$(sum <all.counts)" ]
+	done
+		is "nothing is undecodable" "$(stat_of only.data undecodable) $(stat_of only.data truncated)" "0 0"
+
+	# Segments that the first sample at some depth has brought: it is that of load().
+	faults only.data --only="save << down"
+	is "deep stacks are whole" "$(stat_of only.data exact)" "$(stat_of only.data samples)"
+	is "with all frames" "$(stat_of only.data max_depth)" "$(stat_of all.data max_depth)"
+
+	for e in "save << down" "both < all" "load"; do
+		faults hot.data --hot --only="$e"
+		grep -E -e "$(pattern_of "$e")" all.counts >wanted.counts
+		is "$e: --hot has the same counts" "$(diff wanted.counts <(faults_of hot.data) | cut -c 1-200 | head -n 5)" ""
+		every_context_matches "$e, --hot" hot.data "$e"
+		check "$e: --hot: what is not taken is accounted for" samples_add_up hot.data
+		is "$e: N is the weight of the others" "$(stat_of hot.data hot_n)" "$(stat_of hot.data taken)"
+	done
+	check "weights" timeout 100 pcce-record -q -b bpf -e page-faults -c 3 --only=load -o only.data -- ./shapes 20 ./library.so
+	is "weights: those of samples that are left out are known" "$(stat_of only.data left_out_weight)" \
+		"$((3 * $(stat_of only.data left_out)))"
+
+	./shapes 100000 ./library.so &
+	shapes=$!
+	timeout -s INT 3 pcce-record -q -b bpf -F 2000 --only="save << thread" -o only.data -p $shapes 2>attach.err
+	kill $shapes
+	wait $shapes 2>/dev/null
+	check "-p: there are samples" [ "$(stat_of only.data samples)" -ge 10 ]
+	every_context_matches "-p" only.data "save << thread"
+	check "-p: what is not taken is accounted for" samples_add_up only.data
+else
+	skip "page faults" "the bpf sampler: $bpf_reason"
+fi
+
+# ---- samples in time -----------------------------------------------------------------------
+
+# only SAMPLER DATA EXPRESSION OPTION...: records 4,000 samples a second
+only() {
+	local sampler=$1 data=$2 e=$3
+	shift 3
+	timeout 100 pcce-record -b "$sampler" -F 4000 --only="$e" "$@" -o "$data" -- ./shapes 600 ./library.so \
+		>"$data.out" 2>&1
+}
+
+samplers=(self)
+has_bpf && samplers+=(bpf)
+for sampler in "${samplers[@]}"; do
+	for e in "save" "load << thread" "both < down << child" "compare << sort" "load < on_signal" "again < again" \
+		"save << library_calls"; do
+		only "$sampler" only.data "$e"
+		check "$sampler: $e: there are samples" [ "$(stat_of only.data samples)" -ge 3 ]
+		check "$sampler: $e: others are left out" [ "$(stat_of only.data left_out)" -ge 10 ]
+		every_context_matches "$sampler: $e" only.data "$e"
+		check "$sampler: $e: what is not taken is accounted for" samples_add_up only.data
+		check "$sampler: $e: what is not known is counted" \
+			[ "$(grep -Ev -e "$(pattern_of "$e")" contexts.out | sum)" -le "$(stat_of only.data only_unknown)" ]
+	done
+done
+only self only.data "save << down" --verify
+is "--verify: no context differs from the stack" "$(stat_of only.data mismatches)" 0
+check "--verify: samples are verified" [ "$(stat_of only.data verified)" -ge 3 ]
+every_context_matches "--verify" only.data "save << down"
+
+# ---- reports -------------------------------------------------------------------------------
+
+kept=$(stat_of only.data taken) left_out=$(stat_of only.data left_out)
+pcce-report -i only.data --stdio >tree.out 2>&1
+check "the tree tells the expression and how many match" \
+	grep -qF "recorded with --only='save << down': $kept of $((kept + left_out)) samples match" tree.out
+check "JSON tells it" grep -qF "\"only\":\"save << down\",\"only_unknown\":$(stat_of only.data only_unknown),\"left_out\":$left_out," \
+	<(pcce-report -i only.data --format=json)
+check "recordings of one expression are merged" pcce-merge -q -o merged.data only.data only.data
+is "and what was left out adds up" "$(stat_of merged.data only) $(stat_of merged.data left_out)" \
+	"save << down $((2 * left_out))"
+check "as does what is not taken" samples_add_up merged.data
+only self other.data "load"
+is "other recordings are not merged" "$(pcce-merge -q -o bad.data only.data other.data 2>&1)" \
+	"pcce-merge: cannot merge only.data and other.data: they were recorded with different expressions of --only; merge recordings of one expression"
+for format in tree callees flat folded json jsonl html pprof speedscope firefox trace otlp perf-script callgrind dot threads; do
+	check "$format shows such a recording" pcce-report -q -i only.data --format=$format -o format.out
+done
+
+pcce-record -q -b self --only="save << down" -o killed.data -- ./shapes 6000 ./library.so >/dev/null 2>&1 &
+recorder=$!
+wait_for_samples killed.data 10
+kill -9 $recorder
+wait $recorder 2>/dev/null
+is "a recorder that is killed has written the expression" "$(stat_of killed.data only)" "save << down"
+
+# ---- mistakes ------------------------------------------------------------------------------
+
+is "bad options are refused" "$(for option in "--only=" "--only=f <" "--only=<< f" "--only=a < b < c < d < e < f < g < h"; do
+	pcce-record "$option" -o bad.data -- true 2>&1 | head -n 1
+done)" "pcce-record: cannot select contexts by '': a function is missing; write 'f < g'
+pcce-record: cannot select contexts by 'f <': a function is missing; write 'f < g'
+pcce-record: cannot select contexts by '<< f': a function is missing; write 'f < g'
+pcce-record: cannot select contexts by 'a < b < c < d < e < f < g < h': it has more than 7 functions; leave some out with '<<'"
+pcce-record --only='f <' -o bad.data -- true >/dev/null 2>&1
+is "with the status of a wrong command line" $? 64
+check "calls are counted in all contexts" grep -q '^pcce-record: cannot use --count with options of samples' \
+	<(pcce-record --count --only=save -o bad.data -- ./shapes 1 ./library.so 2>&1)
+is "none of these wrote a recording" "$(ls bad.data 2>&1)" "ls: cannot access 'bad.data': No such file or directory"
+only self only.data "nobody << main"
+check "a function that no module has: a warning" grep -qxF "pcce-record: warning: no context can match --only: no \
+function is called 'nobody'; it may have been inlined everywhere, or not be instrumented" only.data.out
+is "all samples are left out, but for those that are not known" "$(stat_of only.data taken)" \
+	"$(stat_of only.data only_unknown)"
+check "and accounted for" samples_add_up only.data
+check "a program without such samples is built" build "$top/tests/workloads/recursion.c" -o recursion
+timeout 60 pcce-record -b self --only="start_again < start_again" -o only.data -- ./recursion >only.data.out 2>&1
+is "nothing matches: a warning" "$(grep -c '^pcce-record: warning: no samples: none of their contexts matches --only' only.data.out)" 1
+pcce-report -i only.data --stdio >/dev/null 2>nothing.err
+check "a report tells that nothing matched" grep -q 'only.data contains no samples: .* or nothing matched --only' nothing.err
+done_testing
