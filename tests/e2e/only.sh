@@ -53,7 +53,7 @@ faults() {
 expressions=("save" "load << thread" "both < all < begin < child" "save << down < all" "load << child < main"
 	"save < both < down < by_one < down" "compare << sort" "save < library_step" "save << library_calls < all"
 	"on_signal << all" "load < on_signal" "again < again < again" "s*e << all" "touch << all < begin < main"
-	"begin" "both < again << all << thread")
+	"both < again < again < all" "load << again < again < all" "begin" "both < again << all << thread")
 never=("compare < sort" "both < sort" "on_signal < all" "main < touch" "save < on_signal" "load << library_calls")
 
 if has_bpf; then

@@ -117,6 +117,8 @@ NOIPA static void all(void)
 	for (unsigned int i = 0; i < rounds; i++) {
 		both();
 		again(5 + i % 3);
+		/* Repetitions, which entries count. */
+		again(100);
 		down(i % 40);
 		down(300);
 		if (i == 2)
