@@ -6,6 +6,8 @@
  * there. Otherwise the state may claim the one with the lower credit. A place gets credit by each
  * sample that it counts, and loses it by each other sample that would like to have it. So frequent
  * states keep their places.
+ *
+ * If only refused states are counted, each other state has its place for a while only.
  */
 #ifndef PCCE_BPF_PLACES_H
 #define PCCE_BPF_PLACES_H
@@ -21,7 +23,7 @@
 #define opaque(x) asm volatile("" : "+r"(x))
 
 /* The recorder sets these before loading. */
-const volatile __u32 count_contexts;
+const volatile __u32 count_contexts; /* enum sampler_count */
 const volatile __u32 place_mask = 1; /* places of a CPU, less 1 */
 
 struct {
@@ -121,9 +123,13 @@ static __always_inline void claim_place(struct sampler_place *p, __u32 index, co
 	claim->weight = p->weight;
 	claim->last = p->last;
 	claim->samples = p->samples;
-	claim->place = index;
+	p->claims = (p->claims + 1) & (SAMPLER_CLAIMS - 1);
+	claim->place = p->claims << SAMPLER_PLACE_BITS | index;
 	p->state[0] = state[0];
 	p->state[1] = state[1];
+	/* So the state keeps the place until the reader has decided. */
+	if (count_contexts == SAMPLER_COUNT_REFUSED)
+		p->credit = SAMPLER_CREDIT_MAX;
 }
 
 static __always_inline void count_in_place(struct sampler_place *p, const struct pcce_sample *s)
@@ -143,6 +149,12 @@ static __always_inline void count_in_place(struct sampler_place *p, const struct
 static __always_inline bool has_state(const struct sampler_place *p, const __u64 state[2])
 {
 	return p->state[0] == state[0] && p->state[1] == state[1];
+}
+
+static __always_inline bool may_count(const struct sampler_place *p)
+{
+	return count_contexts != SAMPLER_COUNT_REFUSED ||
+	       *(volatile __u32 *)&p->refused == p->claims + 1;
 }
 
 /* Whether all is known that the context of a sample depends on. */
@@ -170,7 +182,10 @@ __noinline int count_sample(struct counted_record *r)
 	if (!can_be_counted(&r->sample))
 		return 0;
 	ip = find_class(r->sample.pid, r->sample.ip, &epoch);
-	if (r->sample.kip)
+	/* For a decision, the function in the kernel does not matter. */
+	if (r->sample.kip && count_contexts == SAMPLER_COUNT_REFUSED)
+		kip = 1;
+	else if (r->sample.kip)
 		kip = find_class(0, r->sample.kip, &no_epoch);
 	p = bpf_map_lookup_elem(&places, &cpu);
 	if (!ip || !kip != !r->sample.kip || !p)
@@ -180,9 +195,11 @@ __noinline int count_sample(struct counted_record *r)
 	index = (__u32)(state[0] >> 32) & place_mask & ~1u;
 	p += index;
 	if (has_state(p, state) || has_state(p + 1, state)) {
-		if (r->sample.n_segments) /* which no other sample brings */
+		if (!has_state(p, state))
+			p++;
+		if (r->sample.n_segments || !may_count(p)) /* which no other sample brings */
 			return 0;
-		count_in_place(has_state(p, state) ? p : p + 1, &r->sample);
+		count_in_place(p, &r->sample);
 		return 1;
 	}
 	if (p->credit > p[1].credit) {

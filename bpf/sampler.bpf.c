@@ -611,7 +611,7 @@ static __always_inline int sample_thread(struct event_context *event)
 	out->below = stack.below;
 	out->kip = kip;
 
-	if (count_contexts && count_sample((struct counted_record *)to)) {
+	if (count_contexts != SAMPLER_COUNT_NONE && count_sample((struct counted_record *)to)) {
 		control->counted++; /* the next sample overwrites this one */
 		return 0;
 	}

@@ -104,10 +104,17 @@ struct sampler_sent {
 	__u64 generation;
 };
 
+/* Which samples may be counted. */
+enum sampler_count {
+	SAMPLER_COUNT_NONE,
+	SAMPLER_COUNT_ALL,    /* --hot */
+	SAMPLER_COUNT_REFUSED /* --only: those of states that the reader has refused */
+};
+
 /*
- * Counting in the kernel (pcce-record --hot). Each CPU has a table of places. A place counts
- * samples of one state: samples with equal state have one context. Such a sample adds to the place,
- * and writes nothing to the ring. All other samples go through the ring.
+ * Counting in the kernel (pcce-record --hot and --only). Each CPU has a table of places. A place
+ * counts samples of one state: samples with equal state have one context. Such a sample adds to the
+ * place, and writes nothing to the ring. All other samples go through the ring.
  *
  * A sample that goes through the ring may claim a place, if its state can be counted. Its record
  * says so, and says what the place had counted when it was claimed. Counters are never reset, so
@@ -123,12 +130,19 @@ struct sampler_sent {
  * it. `seq` is odd while the reader writes an element. A class is true in its epoch only, which is
  * a part of the state, too (lib/record/hot.h). In such a recording, a record's field event is the
  * epoch.
+ *
+ * With SAMPLER_COUNT_REFUSED, the reader decides about each claim. If it refuses one, it stores the
+ * number of the claim in the place. From then on, samples of that state only count. All others go
+ * through the ring. A place that has another state in the meantime has another number.
  */
 #define SAMPLER_PLACES_MAX 4096 /* of a CPU; a power of two */
 #define SAMPLER_PLACES_MIN 2
 #define SAMPLER_ADDRESSES (1u << 14)
 #define SAMPLER_NO_PLACE 0xffffffffu
 #define SAMPLER_CREDIT_MAX 15
+/* A claim's field place has a place in these bits, and above them the number of the claim. */
+#define SAMPLER_PLACE_BITS 12
+#define SAMPLER_CLAIMS (1u << 19) /* numbers of claims are modulo this */
 
 struct sampler_address {
 	__u32 seq;
@@ -153,19 +167,24 @@ struct sampler_place {
 	__u32 seq;     /* odd while weight, last and samples change */
 	__u32 samples; /* modulo 2^32 */
 	__u32 credit;  /* samples of other states that it survives */
+	__u32 claims;  /* number of the last claim */
+	__u32 refused; /* written by the reader: 1 + number of the claim that it refused last */
 	__u32 reserved1;
-	__u64 reserved2[2];
+	__u64 reserved2;
 };
 
 struct sampler_claim {
 	__u64 weight, last; /* of the place when it was claimed */
 	__u32 samples;
-	__u32 place; /* SAMPLER_NO_PLACE: the sample claims none */
+	__u32 place; /* with the number of the claim; SAMPLER_NO_PLACE: the sample claims none */
 };
 
 PCCE_ASSERT_SIZE(sampler_claim, SAMPLER_SKIP);
 PCCE_ASSERT_SIZE(sampler_address, 32);
 PCCE_ASSERT_SIZE(sampler_place, 64);
+PCCE_STATIC_ASSERT(SAMPLER_PLACES_MAX <= 1u << SAMPLER_PLACE_BITS &&
+			   (__u64)SAMPLER_CLAIMS << SAMPLER_PLACE_BITS < SAMPLER_NO_PLACE,
+		   "the place and the number do not fit into the field of a claim");
 
 /* A process that a tracepoint recording follows. */
 struct sampler_process {

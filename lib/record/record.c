@@ -482,6 +482,15 @@ static int run_recorder(struct recorder *r, const struct sampler_config *config)
 	return err && !status ? 1 : status;
 }
 
+/* How many contexts a sampler may count on each CPU. With copies of stacks, each sample is needed
+ * for the next one. */
+static uint64_t places_of(const struct record_options *o)
+{
+	if (o->count || o->restorer)
+		return 0;
+	return o->hot ? hot_counters(o->hot->epsilon) : o->only ? UINT32_MAX : 0;
+}
+
 int record_run(const struct record_options *o)
 {
 	struct recorder r = {.options = o, .status = -1, .pidfd = -1};
@@ -498,7 +507,8 @@ int record_run(const struct record_options *o)
 		.signal = o->signal,
 		.engine = o->engine,
 		.bursts = o->bursts,
-		.places = o->hot && !o->count ? hot_counters(o->hot->epsilon) : 0,
+		.places = places_of(o),
+		.refuse = o->only && !o->hot,
 		.counters = o->count && o->hot ? hot_counters(o->hot->epsilon) : 0,
 	};
 	char *program = NULL;

@@ -118,8 +118,22 @@ static struct classes classes_of(const struct recorder *r)
 	if (r->hot) {
 		c.spaces = hot_recorder_spaces(r->hot);
 		c.keys = hot_recorder_keys(r->hot);
+	} else if (r->only) {
+		c.spaces = only_spaces(r->only);
+		c.keys = only_keys(r->only);
 	}
 	return c;
+}
+
+/* A sample that claims a place, and is not left out. */
+static int take_claim(struct recorder *r, const struct pcce_sample *s,
+		      const struct sampler_counting *c)
+{
+	if (!r->hot)
+		return take_kept(r, s);
+	r->samples++;
+	r->outside += s->flags & PCCE_SAMPLE_OUTSIDE ? 1 : 0;
+	return hot_recorder_claim(r->hot, s, c->place, c->epoch);
 }
 
 static int sink_claim(void *ctx, const struct pcce_sample *s, const struct sampler_counting *c)
@@ -127,20 +141,22 @@ static int sink_claim(void *ctx, const struct pcce_sample *s, const struct sampl
 	struct recorder *r = ctx;
 	const struct classes classes = classes_of(r);
 
-	classes_tell(&classes, s, true);
+	if (!classes.keys)
+		return -ENOMEM;
+	classes_tell(&classes, s, r->hot);
 	if (c->place == SAMPLER_NO_PLACE)
 		return sink_sample(r, s);
 	if (r->only && only_claim(r->only, s, c->place, c->epoch, &s))
 		return -ENOMEM;
-	if (!s)
-		return 0;
-	r->samples++;
-	r->outside += s->flags & PCCE_SAMPLE_OUTSIDE ? 1 : 0;
-	return hot_recorder_claim(r->hot, s, c->place, c->epoch);
+	if (s)
+		return take_claim(r, s, c);
+	if (!r->hot)
+		r->ops->refuse(r->sampler, c->place, c->claim);
+	return 0;
 }
 
-/* Takes what a place has counted, although its first sample was left out. */
-static int take_left_out(struct recorder *r, uint32_t place, uint64_t samples, uint64_t weight)
+/* Takes what a place has counted for a state whose first sample was left out. */
+static int take_refused(struct recorder *r, uint32_t place, uint64_t samples, uint64_t weight)
 {
 	const struct pcce_sample *s;
 
@@ -148,7 +164,8 @@ static int take_left_out(struct recorder *r, uint32_t place, uint64_t samples, u
 	if (!s)
 		return 0;
 	r->samples += samples;
-	return hot_recorder_add_equal(r->hot, s, samples, weight);
+	return r->hot ? hot_recorder_add_equal(r->hot, s, samples, weight)
+		      : write_sum(r, s, samples, weight, NULL, 0);
 }
 
 static int sink_counted(void *ctx, uint32_t place, uint64_t samples, uint64_t weight)
@@ -157,7 +174,9 @@ static int sink_counted(void *ctx, uint32_t place, uint64_t samples, uint64_t we
 	const struct pcce_sample *s;
 
 	if (r->only && only_leaves_out(r->only, place))
-		return take_left_out(r, place, samples, weight);
+		return take_refused(r, place, samples, weight);
+	if (!r->hot)
+		return -EPROTO;
 	s = hot_recorder_place(r->hot, place);
 	r->samples += samples;
 	if (s && s->flags & PCCE_SAMPLE_OUTSIDE)

@@ -133,7 +133,8 @@ static int bpf_probe(const struct sampler_config *config, struct error *why)
 	event = perf_event_create(&attr, 0, -1);
 	if (event < 0)
 		return perf_event_explain(config, -errno, why);
-	err = bpf_program_load(kind, &attr, config->copy, places_of_cpu(config), &skel, why);
+	err = bpf_program_load(kind, &attr, config->copy, places_of_cpu(config), config->refuse,
+			       &skel, why);
 	if (!err) {
 		err = bpf_program_attach(skel, kind, event);
 		if (err)
@@ -228,7 +229,7 @@ static int bpf_prepare(const struct sampler_config *config, struct sampler **out
 	err = perf_event_make_attr(config, &s->attr, &s->kind, why);
 	if (!err)
 		err = bpf_program_load(s->kind, &s->attr, config->copy, places_of_cpu(config),
-				       &s->skel, why);
+				       config->refuse, &s->skel, why);
 	if (!err)
 		err = event_queue_open((int64_t *)s->skel->bss->offsets, &s->skel->bss->n_offsets,
 				       SAMPLER_OFFSETS, config->program, &s->delivery, why);
@@ -686,6 +687,11 @@ static void bpf_set_class(struct sampler *s, uint32_t pid, uint64_t address, uin
 	bpf_places_set_class(s->places, pid, address, class, epoch);
 }
 
+static void bpf_refuse(struct sampler *s, uint32_t place, uint32_t claim)
+{
+	bpf_places_refuse(s->places, place, claim);
+}
+
 static void bpf_forget_classes(struct sampler *s, uint32_t pid)
 {
 	if (s->places)
@@ -703,6 +709,7 @@ const struct sampler_ops sampler_bpf = {
 	.shorten = bpf_shorten,
 	.has_class = bpf_has_class,
 	.set_class = bpf_set_class,
+	.refuse = bpf_refuse,
 	.forget_classes = bpf_forget_classes,
 	.copied = bpf_copied,
 	.destroy = bpf_destroy,

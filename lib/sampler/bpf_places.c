@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Reads the places of the BPF program, and writes its array of addresses. For each place it keeps
- * how much of the counters is delivered. */
+/* Reads the places of the BPF program, refuses their states, and writes its array of addresses. For
+ * each place it keeps how much of the counters is delivered. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -26,7 +26,7 @@ struct counted {
 struct bpf_places {
 	int cpus;
 	uint32_t number;
-	const struct sampler_place *places;
+	struct sampler_place *places;
 	size_t places_bytes;
 	struct sampler_address *addresses;
 	size_t addresses_bytes;
@@ -61,7 +61,7 @@ int bpf_places_open(int places_fd, int addresses_fd, int cpus, uint32_t number,
 	}
 	p->places_bytes = (size_t)cpus * number * PLACE_BYTES;
 	p->addresses_bytes = SAMPLER_ADDRESSES * sizeof(*p->addresses);
-	places = mmap(NULL, p->places_bytes, PROT_READ, MAP_SHARED, places_fd, 0);
+	places = mmap(NULL, p->places_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, places_fd, 0);
 	err = -errno;
 	p->places = places == MAP_FAILED ? NULL : places;
 	addresses =
@@ -82,7 +82,7 @@ void bpf_places_close(struct bpf_places *p)
 	if (!p)
 		return;
 	if (p->places)
-		munmap((void *)(uintptr_t)p->places, p->places_bytes);
+		munmap(p->places, p->places_bytes);
 	if (p->addresses)
 		munmap(p->addresses, p->addresses_bytes);
 	free(p->counted);
@@ -138,7 +138,8 @@ int bpf_places_claim(struct bpf_places *p, const struct pcce_sample *s, bpf_plac
 {
 	const struct sampler_claim *claim =
 		(const void *)((const uint8_t *)s - sizeof(struct sampler_claim));
-	size_t i = (size_t)s->cpu * p->number + claim->place;
+	uint32_t place = claim->place & ((1u << SAMPLER_PLACE_BITS) - 1);
+	size_t i = (size_t)s->cpu * p->number + place;
 	struct counted *c;
 	int err;
 
@@ -146,7 +147,7 @@ int bpf_places_claim(struct bpf_places *p, const struct pcce_sample *s, bpf_plac
 		.time = s->time, .place = SAMPLER_NO_PLACE, .epoch = s->event};
 	if (claim->place == SAMPLER_NO_PLACE)
 		return 0;
-	if (claim->place >= p->number || s->cpu >= (uint32_t)p->cpus)
+	if (place >= p->number || s->cpu >= (uint32_t)p->cpus)
 		return -EPROTO;
 	c = &p->counted[i];
 	if (!c->claimed && claim->samples)
@@ -159,6 +160,7 @@ int bpf_places_claim(struct bpf_places *p, const struct pcce_sample *s, bpf_plac
 	c->claimed = true;
 	counting->time = c->time;
 	counting->place = (uint32_t)i;
+	counting->claim = claim->place >> SAMPLER_PLACE_BITS;
 	return err;
 }
 
@@ -175,6 +177,11 @@ int bpf_places_take(struct bpf_places *p, bpf_places_sink *sink, void *ctx)
 		err = deliver_counts(p, i, c->now_samples, c->now_weight, c->now_time, sink, ctx);
 	}
 	return err;
+}
+
+void bpf_places_refuse(struct bpf_places *p, uint32_t place, uint32_t claim)
+{
+	__atomic_store_n(&p->places[place].refused, claim + 1, __ATOMIC_RELAXED);
 }
 
 /* ---- classes ------------------------------------------------------------------------ */

@@ -39,6 +39,7 @@ int bpf_places_claim(struct bpf_places *p, const struct pcce_sample *s, bpf_plac
 int bpf_places_take(struct bpf_places *p, bpf_places_sink *sink, void *ctx);
 
 /* See struct sampler_ops. */
+void bpf_places_refuse(struct bpf_places *p, uint32_t place, uint32_t claim);
 bool bpf_places_has_class(const struct bpf_places *p, uint32_t pid, uint64_t address,
 			  uint32_t epoch);
 void bpf_places_set_class(struct bpf_places *p, uint32_t pid, uint64_t address, uint64_t class,

@@ -23,6 +23,7 @@ struct sampler_counting {
 	uint64_t time;	/* not before what the place has counted for another state */
 	uint32_t place; /* that it claims; SAMPLER_NO_PLACE: none */
 	uint32_t epoch; /* of the class by which it does */
+	uint32_t claim; /* number of the claim */
 };
 
 struct sampler_config {
@@ -36,6 +37,7 @@ struct sampler_config {
 	enum sampler_copy copy;
 	bool aggregate;	    /* merge equal samples in the kernel */
 	uint64_t places;    /* contexts that a CPU may count in the kernel; 0: do not count */
+	bool refuse;	    /* count only those that are refused */
 	int signal;	    /* of the self sampler; 0: its default */
 	const char *engine; /* of --count: "cct", "hcct", "lossy", "empty"; NULL: take samples */
 	uint64_t counters;  /* of a thread, with "hcct"; calls of a bucket, with "lossy" */
@@ -109,6 +111,8 @@ struct sampler_ops {
 	bool (*has_class)(const struct sampler *s, uint32_t pid, uint64_t address, uint32_t epoch);
 	void (*set_class)(struct sampler *s, uint32_t pid, uint64_t address, uint64_t class,
 			  uint32_t epoch);
+	/* With sampler_config.refuse: samples of the state of this claim need not be delivered. */
+	void (*refuse)(struct sampler *s, uint32_t place, uint32_t claim);
 	/* It has to forget all classes of a process. */
 	void (*forget_classes)(struct sampler *s, uint32_t pid);
 	/* Stops sampling, and delivers the rest. */

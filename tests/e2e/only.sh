@@ -37,13 +37,13 @@ every_context_matches() {
 
 # ---- page faults ---------------------------------------------------------------------------
 
-# faults DATA OPTION...: records each page fault
+# faults DATA OPTION...: records each page fault of ${command[@]}
+command=(./shapes 20 ./library.so)
 faults() {
 	local data=$1 i
 	shift
 	for ((i = 0; i < 5; i++)); do
-		timeout 100 pcce-record -b bpf -e page-faults -c 1 -o "$data" "$@" -- ./shapes 20 ./library.so \
-			>"$data.out" 2>&1
+		timeout 100 pcce-record -b bpf -e page-faults -c 1 -o "$data" "$@" -- "${command[@]}" >"$data.out" 2>&1
 		[ "$(stat_of "$data" lost)" != 0 ] || return 0
 	done
 	not_ok "no samples of $data are lost" "$data.stats"
@@ -90,6 +90,38 @@ if has_bpf; then
 	check "weights" timeout 100 pcce-record -q -b bpf -e page-faults -c 3 --only=load -o only.data -- ./shapes 20 ./library.so
 	is "weights: those of samples that are left out are known" "$(stat_of only.data left_out_weight)" \
 		"$((3 * $(stat_of only.data left_out)))"
+
+	# Longer, so that the kernel is told which states need not be delivered.
+	check "a longer program is built" build "$top/tests/e2e/hot/faults.c" -o faults
+	for n in "200 60" "1500 20"; do
+		command=(./faults "${n% *}" "${n#* }" 40)
+		faults all.data
+		for e in "touch << right < left < work" "left < work_less" "right < right << left" "work"; do
+			faults only.data --only="$e"
+			is "$n, $e: the same counts" "$(diff <(faults_of all.data | grep -E -e "$(pattern_of "$e")") \
+				<(faults_of only.data) | cut -c 1-200 | head -n 5)" ""
+			check "$n, $e: what is not taken is accounted for" samples_add_up only.data
+			in_kernel=$(stat_of only.data counted_in_kernel) left_out=$(stat_of only.data left_out)
+			check "$n, $e: the kernel counts $in_kernel of $left_out" \
+				[ "$in_kernel" -le "$left_out" -a $((100 * in_kernel)) -ge $((left_out * ${least-50})) ]
+		done
+		least=5
+	done
+
+	# Libraries that follow each other at one place.
+	for i in 1 2; do
+		check "library $i is built" build -fPIC -shared -DLIBRARY=$i "$top/tests/e2e/hot/swap.c" -o swap$i.so
+	done
+	check "their program is built" build -fPIE -pie -rdynamic "$top/tests/e2e/hot/swap.c" -ldl -o swap
+	command=(./swap 6)
+	in_library() { pcce-report -q -i only.data --format=folded | grep "^main;.*fault_$1" | sum; }
+	for i in 1 2; do
+		faults only.data --only="fault_$i"
+		got=$(in_library $i) unknown=$(stat_of only.data only_unknown)
+		check "libraries: none is left out ($got, $unknown)" [ "$got" -le 300 -a $((got + unknown)) -ge 300 ]
+		is "libraries: none gets the other's" "$(in_library $((3 - i)))" 0
+		check "libraries: what is not taken is accounted for" samples_add_up only.data
+	done
 
 	./shapes 100000 ./library.so &
 	shapes=$!

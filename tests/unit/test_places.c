@@ -2,7 +2,8 @@
 /*
  * Tests the reader of the places in which the BPF program counts (sampler/bpf_places.h). A
  * simulated program counts, claims places and writes records at random, also between the steps of
- * the reader. At the end, each state must have the samples and the weight that it had.
+ * the reader. At the end, each state must have the samples and the weight that it had. In a second
+ * run, the reader refuses states, some time later. Only these may be counted.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -36,6 +37,19 @@ static struct sums {
 static uint64_t times[CPUS * NUMBER];
 static uint64_t seed = 7, now = 1000, wrong_times, wrong_parts;
 
+/* Of SAMPLER_COUNT_REFUSED: */
+static bool refusing;
+static struct {
+	uint32_t place, claim;
+} decided[RING];
+static unsigned int n_decided;
+static uint64_t counted, wrongly_counted;
+
+static bool is_refused(int state)
+{
+	return state % 2;
+}
+
 static uint32_t any(uint32_t n)
 {
 	return tap_random(&seed) % n;
@@ -63,6 +77,10 @@ static void take_sample(void)
 	for (int i = cpu * NUMBER; i < (cpu + 1) * NUMBER; i++) {
 		if (holder[i] != state || !any(20))
 			continue;
+		if (refusing && places[i].refused != places[i].claims + 1)
+			continue;
+		counted++;
+		wrongly_counted += refusing && !is_refused(state);
 		places[i].seq++;
 		places[i].samples++;
 		places[i].weight += weight;
@@ -80,9 +98,11 @@ static void take_sample(void)
 	};
 	if (any(2)) {
 		uint32_t i = any(NUMBER);
-		const struct sampler_place *p = &places[cpu * NUMBER + (int)i];
+		struct sampler_place *p = &places[cpu * NUMBER + (int)i];
 
-		r->claim = (struct sampler_claim){p->weight, p->last, p->samples, i};
+		p->claims = (p->claims + 1) % SAMPLER_CLAIMS;
+		r->claim = (struct sampler_claim){p->weight, p->last, p->samples,
+						  p->claims << SAMPLER_PLACE_BITS | i};
 		holder[cpu * NUMBER + (int)i] = state;
 	}
 }
@@ -104,6 +124,25 @@ static int add_counted(void *ctx, uint64_t time, uint32_t place, uint64_t sample
 	return 0;
 }
 
+/* The reader is late. */
+static void refuse_some(struct bpf_places *p, bool all)
+{
+	while (n_decided && (all || any(3))) {
+		n_decided--;
+		bpf_places_refuse(p, decided[n_decided].place, decided[n_decided].claim);
+	}
+}
+
+static void decide(struct bpf_places *p, int state, const struct sampler_counting *c)
+{
+	if (!refusing || !is_refused(state))
+		return;
+	if (n_decided == RING)
+		refuse_some(p, true);
+	decided[n_decided].place = c->place;
+	decided[n_decided++].claim = c->claim;
+}
+
 static int read_ring(struct bpf_places *p, int cpu)
 {
 	int err = 0;
@@ -119,6 +158,7 @@ static int read_ring(struct bpf_places *p, int cpu)
 		if (c.place != SAMPLER_NO_PLACE) {
 			take_time(c.place, c.time);
 			claimed[c.place] = (int)r->sample.id;
+			decide(p, claimed[c.place], &c);
 		}
 		if (!any(4))
 			take_sample();
@@ -130,6 +170,7 @@ static int read_all(struct bpf_places *p, bool look)
 {
 	int err = 0;
 
+	refuse_some(p, false);
 	if (look)
 		bpf_places_look(p);
 	for (uint32_t n = look ? any(3) : 0; n; n--)
@@ -152,28 +193,36 @@ static void *shared(size_t bytes, int *fd)
 	return m;
 }
 
-static void test_counts(struct bpf_places *p)
+/* Runs both. Then the program stops, and all is read. Returns how many states have wrong sums. */
+static int run_both(struct bpf_places *p, int *err)
 {
-	int err = 0, wrong = 0;
+	int wrong = 0;
 
-	memset(holder, -1, sizeof(holder));
-	for (int i = 0; i < STEPS && !err; i++) {
+	for (int i = 0; i < STEPS && !*err; i++) {
 		if (any(8))
 			take_sample();
 		else
-			err = read_all(p, any(2));
+			*err = read_all(p, any(2));
 	}
-	/* The program has stopped: all is read in the end. */
-	for (int i = 0; i < 20 && !err; i++)
-		err = read_all(p, true);
+	for (int i = 0; i < 20 && !*err; i++)
+		*err = read_all(p, true);
 	bpf_places_look(p);
-	for (int cpu = 0; cpu < CPUS && !err; cpu++)
-		for (; tail[cpu] != head[cpu] && !err;)
-			err = read_ring(p, cpu);
+	for (int cpu = 0; cpu < CPUS && !*err; cpu++)
+		for (; tail[cpu] != head[cpu] && !*err;)
+			*err = read_ring(p, cpu);
 	bpf_places_look(p);
-	err = err ? err : bpf_places_take(p, add_counted, NULL);
+	*err = *err ? *err : bpf_places_take(p, add_counted, NULL);
 	for (int i = 0; i < STATES; i++)
 		wrong += truth[i].samples != got[i].samples || truth[i].weight != got[i].weight;
+	return wrong;
+}
+
+static void test_counts(struct bpf_places *p)
+{
+	int err = 0, wrong;
+
+	memset(holder, -1, sizeof(holder));
+	wrong = run_both(p, &err);
 	tap_ok(!err && !wrong, "each state has its samples and weights", "error %d, %d states", err,
 	       wrong);
 	tap_ok(truth[0].samples > 1000 && truth[STATES - 1].samples > 1000, "there are many",
@@ -181,6 +230,20 @@ static void test_counts(struct bpf_places *p)
 	tap_ok(!wrong_times, "times are in order", "%llu are not", (unsigned long long)wrong_times);
 	tap_ok(!wrong_parts, "weights are possible", "%llu are not",
 	       (unsigned long long)wrong_parts);
+}
+
+static void test_refusals(struct bpf_places *p)
+{
+	int err = 0, wrong;
+
+	refusing = true;
+	counted = 0;
+	wrong = run_both(p, &err);
+	tap_ok(!err && !wrong, "refused: each state has its samples and weights",
+	       "error %d, %d states", err, wrong);
+	tap_ok(counted > 1000, "refused: the program counts", "%llu", (unsigned long long)counted);
+	tap_ok(!wrongly_counted, "others are not counted", "%llu are",
+	       (unsigned long long)wrongly_counted);
 }
 
 static void test_classes(struct bpf_places *p, const struct sampler_address *addresses)
@@ -225,6 +288,7 @@ int main(void)
 		       bpf_places_number(512, 1000000) < SAMPLER_PLACES_MAX,
 	       "the number of places", " ");
 	test_counts(p);
+	test_refusals(p);
 	test_classes(p, addresses);
 	bpf_places_close(p);
 	return tap_done();
