@@ -1,39 +1,65 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Follows the states of the automaton from frame to frame: those that are reached certainly, and
- * those that are reached possibly. Frames that are missing remove certain states and add possible
- * ones.
+ * Decodes each new state of a thread, and passes its frames through the automaton. A small cache of
+ * states saves most of this, as in context_keys.c.
  *
- * A small cache of states of samples saves most of the decoding, as in context_keys.c.
+ * The stack below a deep sample is not decoded as a whole: it hardly changes from one sample to the
+ * next. For each complete segment, a cache keeps what the frames of the segment and of all below it
+ * do. These frames begin with the call that pushed the segment's last entry. What is outside of
+ * that call depends on this entry only, and not on what was called. So the frames of a sample, or
+ * of a segment, can be cut off there:
+ *
+ *	entries      | ... 15 | 0 ... 15 | 0 ... 15 | 0 ... n |  of the sample
+ *	decoded for a sample  ^------------------------------^   at first without frames of entry ^
+ *	decoded for a segment ^----------^                       the same
+ *	from the cache   ----->
+ *
+ * Where this is impossible, all is decoded: if the last entry is a special one, for example.
  */
 #include <errno.h>
 #include <stdlib.h>
-#include "base/array.h"
+#include <string.h>
+#include <pcce/sample.h>
+#include <pcce/sites.h>
+#include "decode/frames.h"
 #include "record/context_filter.h"
+#include "record/frame_steps.h"
 #include "record/sample_state.h"
 
-#define CACHED (1u << 15) /* states of samples */
-#define PARTS (1u << EXPRESSION_PARTS)
+#define CACHED (1u << 15)	   /* states of samples */
+#define CACHED_SEGMENTS (1u << 16) /* as many as one stack can have */
+
+/* If there are more complete segments, only the newest NEAR are decoded with each sample. */
+#define MANY_SEGMENTS 16
+#define NEAR 2
 
 struct answered {
 	uint64_t state[2]; /* state[1] 0: a free place */
 	uint64_t answer;
 };
 
-struct context_filter {
-	const struct record_modules *modules;
-	const struct expression *e;
-	uint64_t frame[PARTS]; /* matrix of a function that matches these parts */
-	uint8_t **parts;       /* by module, and function; NULL: not needed yet */
-	size_t n_modules;
-	struct answered *cache;
-	struct decode_context context;
-	struct stack_store_flat flat;
+/* What the frames from a segment on do. */
+struct segment_steps {
+	uint64_t stack, layout; /* stack 0: a free place */
+	struct frame_steps steps;
 };
 
-/* States of the automaton, a bit for each. */
-struct states {
-	uint8_t certain, possible;
+struct context_filter {
+	struct frame_matcher *matcher;
+	uint8_t last; /* state in which all parts are found, as a bit */
+	struct answered *cache;
+	struct segment_steps *segments;
+	struct decode_context context, outer;
+	struct stack_store_flat flat;
+	const struct stack_node **path; /* segments whose steps are not known */
+	uint64_t path_capacity;
+};
+
+/* A stack and the space in which it has a meaning. */
+struct deep {
+	const struct decode_space *as;
+	uint64_t layout;
+	bool complete; /* nothing is missing below */
 };
 
 struct context_filter *context_filter_new(const struct record_modules *m,
@@ -43,175 +69,235 @@ struct context_filter *context_filter_new(const struct record_modules *m,
 
 	if (!f)
 		return NULL;
-	f->modules = m;
-	f->e = e;
+	f->last = (uint8_t)(1u << e->n);
+	f->matcher = frame_matcher_new(m, e);
 	f->cache = calloc(CACHED, sizeof(*f->cache));
-	if (!f->cache) {
-		free(f);
-		return NULL;
-	}
-	for (unsigned int i = 0; i < PARTS; i++)
-		f->frame[i] = expression_frame(e, (uint8_t)i);
-	return f;
+	f->segments = calloc(CACHED_SEGMENTS, sizeof(*f->segments));
+	if (f->matcher && f->cache && f->segments)
+		return f;
+	context_filter_free(f);
+	return NULL;
 }
 
 void context_filter_free(struct context_filter *f)
 {
 	if (!f)
 		return;
-	for (size_t i = 0; i < f->n_modules; i++)
-		free(f->parts[i]);
-	free(f->parts);
+	frame_matcher_free(f->matcher);
 	free(f->cache);
+	free(f->segments);
 	decode_context_free(&f->context);
+	decode_context_free(&f->outer);
 	free(f->flat.entries);
+	free(f->path);
 	free(f);
-}
-
-/* ---- functions ------------------------------------------------------------------- */
-
-static int match_functions(struct context_filter *f, uint32_t module)
-{
-	const struct record_module *m = record_modules_get(f->modules, module);
-	uint64_t n = m->instrumented ? m->table.head->funcs.count : 0;
-
-	f->parts[module] = calloc(n + 1, 1);
-	if (!f->parts[module])
-		return -ENOMEM;
-	for (uint64_t i = 0; i < n; i++)
-		f->parts[module][i] = expression_match(
-			f->e, encoding_table_string(&m->table, m->table.funcs[i].name));
-	return 0;
-}
-
-/* The parts that the functions of a module match; NULL: no memory. */
-static const uint8_t *parts_of(struct context_filter *f, uint32_t module)
-{
-	while (f->n_modules <= module) {
-		if (array_grow(&f->parts, f->n_modules, sizeof(*f->parts)))
-			return NULL;
-		f->parts[f->n_modules++] = NULL;
-	}
-	if (!f->parts[module] && match_functions(f, module))
-		return NULL;
-	return f->parts[module];
 }
 
 const char *context_filter_missing(struct context_filter *f)
 {
-	uint8_t found = 0;
-
-	for (uint32_t i = 0; i < record_modules_count(f->modules); i++) {
-		const struct record_module *m = record_modules_get(f->modules, i);
-		const uint8_t *parts = m->instrumented ? parts_of(f, i) : NULL;
-
-		for (uint64_t k = 0; parts && k < m->table.head->funcs.count; k++)
-			found |= parts[k];
-	}
-	for (unsigned int i = 0; i < f->e->n; i++)
-		if (!(found & 1u << i))
-			return f->e->name[i];
-	return NULL;
+	return frame_matcher_missing(f->matcher);
 }
 
-/* ---- frames ---------------------------------------------------------------------- */
+/* ---- the stack below ------------------------------------------------------------- */
 
-/* The states that a matrix leads to. */
-static uint8_t lead(uint64_t matrix, uint8_t from)
+static const struct pcce_entry *last_entry(const struct stack_node *node)
 {
-	uint8_t to = 0;
-
-	for (; from; from &= (uint8_t)(from - 1))
-		to |= (uint8_t)(matrix >> 8 * __builtin_ctz(from));
-	return to;
+	return &stack_store_entries(node)[PCCE_SEGMENT_ENTRIES - 1];
 }
 
-static struct states pass_frames(uint64_t matrix, struct states s)
+/* Decodes what is outside of code that is not known, with n entries. */
+static int decode_entries(const struct deep *d, const struct pcce_entry *entries, uint32_t n,
+			  bool complete, struct decode_context *ctx)
 {
-	return (struct states){lead(matrix, s.certain), lead(matrix, s.possible)};
+	const struct pcce_sample s = {.n_below = n / PCCE_SEGMENT_ENTRIES + !complete};
+
+	return decode_sample(d->as, &s, entries, n, false, false, ctx);
 }
 
-/* Any number of unknown frames: only states that all frames leave alone remain certain. */
-static struct states pass_gap(const struct context_filter *f, struct states s)
+/*
+ * The frames of f->context end with those of this entry, and a gap. Returns how many frames come
+ * before these, or 0: it cannot be said. 0 with *r -ENOMEM: no memory.
+ */
+static size_t cut_off(struct context_filter *f, const struct deep *d,
+		      const struct pcce_entry *entry, int *r)
 {
-	uint8_t kept = 0;
+	const struct decode_context *c = &f->context, *o = &f->outer;
+	const struct decode_frame *a, *b;
+	size_t n;
 
-	for (unsigned int q = 0; q <= f->e->n; q++)
-		kept |= (uint8_t)(f->frame[0] >> 8 * q & 1u << q);
-	return (struct states){s.certain & kept, (uint8_t)((2u << f->e->n) - 1)};
-}
-
-/* 0 or -ENOMEM. */
-static int matrix_of_frame(struct context_filter *f, const struct decode_frame *frame,
-			   uint64_t *matrix)
-{
-	bool named = frame->kind == DECODE_FRAME_CALL || frame->kind == DECODE_FRAME_TAIL;
-	const uint8_t *parts;
-
-	*matrix = f->frame[0];
-	if (!named || frame->func == PCCE_NONE || frame->module == UINT32_MAX)
+	if (entry->site >> PCCE_SITE_BITS > PCCE_COUNT_MAX || c->status != DECODE_TRUNCATED)
 		return 0;
-	parts = parts_of(f, frame->module);
-	if (!parts)
-		return -ENOMEM;
-	*matrix = f->frame[parts[frame->func]];
-	return 0;
+	*r = decode_entries(d, entry, 1, false, &f->outer);
+	/* The first frame is the unknown code, the last one the gap. */
+	if (*r || o->status != DECODE_TRUNCATED || o->n < 3 || c->n < o->n)
+		return 0;
+	n = o->n - 1;
+	a = &c->frames[c->n - n];
+	b = &o->frames[1];
+	if (!decode_frames_same(a, b, n))
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		if (a[i].repeat != b[i].repeat || (a[i].repeat && a[i].span != b[i].span))
+			return 0;
+	return c->n - n;
 }
 
-/* The frames up to frame i occur more often. */
-static int repeat_frames(struct context_filter *f, size_t i, struct states *s)
+static int decode_all_below(struct context_filter *f, const struct deep *d,
+			    const struct stack_node *node, struct frame_steps *steps)
 {
-	const struct decode_frame *last = &f->context.frames[i];
-	uint64_t once = PCCE_SET_IDENTITY, matrix;
+	static const struct pcce_sample none;
+	int r = stack_store_flatten(node, &none, &f->flat);
 
-	for (size_t k = i + 1 - last->span; k <= i; k++) {
-		if (matrix_of_frame(f, &f->context.frames[k], &matrix))
+	r = r ? r : decode_entries(d, f->flat.entries, f->flat.n, d->complete, &f->context);
+	*steps = FRAME_STEPS_NONE;
+	return r ? r : frame_matcher_add(f->matcher, f->context.frames, 1, f->context.n, steps);
+}
+
+/* below: what the segment below does; not used if there is none. */
+static int find_steps(struct context_filter *f, const struct deep *d, const struct stack_node *node,
+		      const struct frame_steps *below, struct frame_steps *steps)
+{
+	const struct stack_node *next = stack_store_below(node);
+	struct pcce_entry entries[1 + PCCE_SEGMENT_ENTRIES];
+	size_t n = 0;
+	int r = 0;
+
+	if (next) {
+		entries[0] = *last_entry(next);
+		memcpy(entries + 1, stack_store_entries(node), sizeof(entries) - sizeof(*entries));
+		r = decode_entries(d, entries, 1 + PCCE_SEGMENT_ENTRIES, false, &f->context);
+		n = r ? 0 : cut_off(f, d, entries, &r);
+	}
+	if (r || !n)
+		return r ? r : decode_all_below(f, d, node, steps);
+	*steps = FRAME_STEPS_NONE;
+	r = frame_matcher_add(f->matcher, f->context.frames, 1, n, steps);
+	*steps = frame_steps_product(*steps, *below);
+	return r;
+}
+
+static struct segment_steps *place_of_segment(struct context_filter *f, const struct deep *d,
+					      const struct stack_node *node)
+{
+	uint64_t hash = stack_store_hash(node) ^ d->layout * 0x9e3779b97f4a7c15ULL;
+
+	return &f->segments[(hash ^ hash >> 32) % CACHED_SEGMENTS];
+}
+
+static bool is_known(const struct segment_steps *s, const struct deep *d,
+		     const struct stack_node *node)
+{
+	return s->stack == stack_store_hash(node) && s->layout == (d->layout << 1 | d->complete);
+}
+
+/* Finds what the frames of a segment and of all below it do. 0 or -ENOMEM. */
+static int steps_of_segment(struct context_filter *f, const struct deep *d,
+			    const struct stack_node *node, struct frame_steps *steps)
+{
+	uint64_t depth = stack_store_depth(node), n = 0;
+	struct frame_steps below = FRAME_STEPS_NONE;
+	struct segment_steps *s;
+
+	if (depth > f->path_capacity) {
+		const struct stack_node **grown =
+			reallocarray(f->path, 2 * depth, sizeof(*f->path));
+
+		if (!grown)
 			return -ENOMEM;
-		once = pcce_set_product(once, matrix);
+		f->path = grown;
+		f->path_capacity = 2 * depth;
 	}
-	for (uint32_t n = last->repeat; n; n /= 2) {
-		if (n & 1)
-			*s = pass_frames(once, *s);
-		once = pcce_set_product(once, once);
+	for (; node; node = stack_store_below(node)) {
+		s = place_of_segment(f, d, node);
+		if (is_known(s, d, node)) {
+			below = s->steps;
+			break;
+		}
+		f->path[n++] = node;
 	}
+	while (n) {
+		node = f->path[--n];
+		if (find_steps(f, d, node, &below, steps))
+			return -ENOMEM;
+		below = *steps;
+		s = place_of_segment(f, d, node);
+		*s = (struct segment_steps){stack_store_hash(node), d->layout << 1 | d->complete,
+					    below};
+	}
+	*steps = below;
 	return 0;
 }
 
-static int follow_frames(struct context_filter *f, struct states *s)
+/* ---- samples --------------------------------------------------------------------- */
+
+static int decode_whole(struct context_filter *f, const struct decode_space *as,
+			const struct pcce_sample *s, const struct stack_node *below,
+			struct frame_steps *steps)
 {
 	const struct decode_context *c = &f->context;
-	uint64_t matrix;
+	int r = stack_store_flatten(below, s, &f->flat);
 
-	for (size_t i = 0; i < c->n; i++) {
-		if (c->frames[i].kind == DECODE_FRAME_GAP) {
-			*s = pass_gap(f, *s);
-			continue;
-		}
-		if (matrix_of_frame(f, &c->frames[i], &matrix))
-			return -ENOMEM;
-		*s = pass_frames(matrix, *s);
-		if (c->frames[i].repeat && repeat_frames(f, i, s))
-			return -ENOMEM;
-	}
+	r = r ? r : decode_sample(as, s, f->flat.entries, f->flat.n, false, false, &f->context);
+	r = r ? r : frame_matcher_add(f->matcher, c->frames, 0, c->n, steps);
 	/* Instrumented code, but there is no page yet: nobody knows its callers. */
-	if (c->status == DECODE_OUTSIDE && c->n && c->frames[0].kind == DECODE_FRAME_CALL)
-		*s = pass_gap(f, *s);
-	return 0;
+	if (!r && c->status == DECODE_OUTSIDE && c->n && c->frames[0].kind == DECODE_FRAME_CALL)
+		frame_matcher_add_gap(f->matcher, steps);
+	return r;
 }
 
-static int find_answer(struct context_filter *f, const struct decode_space *as,
+/* Decodes the newest entries only. Returns false if the answer needs more, or with *r -ENOMEM. */
+static bool decode_near(struct context_filter *f, const struct deep *d, const struct pcce_sample *s,
+			const struct stack_node *below, struct frame_steps *steps, int *r)
+{
+	struct pcce_entry entries[1 + (NEAR + 1) * PCCE_SEGMENT_ENTRIES];
+	uint32_t n = 1 + NEAR * PCCE_SEGMENT_ENTRIES;
+	const struct decode_context *c = &f->context;
+	struct frame_steps rest;
+	size_t frames;
+
+	memcpy(entries + n, pcce_sample_entries(s), s->n_entries * sizeof(*entries));
+	for (uint32_t at = n; at > 1; below = stack_store_below(below)) {
+		at -= PCCE_SEGMENT_ENTRIES;
+		memcpy(entries + at, stack_store_entries(below),
+		       PCCE_SEGMENT_ENTRIES * sizeof(*entries));
+	}
+	entries[0] = *last_entry(below);
+	*r = decode_sample(d->as, s, entries, n + s->n_entries, false, false, &f->context);
+	if (*r)
+		return false;
+	/* The thread began further inside. */
+	if (c->status == DECODE_EXACT) {
+		*r = frame_matcher_add(f->matcher, c->frames, 0, c->n, steps);
+		return !*r;
+	}
+	frames = cut_off(f, d, entries, r);
+	if (*r || !frames)
+		return false;
+	*r = frame_matcher_add(f->matcher, c->frames, 0, frames, steps);
+	*r = *r ? *r : steps_of_segment(f, d, below, &rest);
+	if (*r)
+		return false;
+	*steps = frame_steps_product(*steps, rest);
+	return true;
+}
+
+static int find_answer(struct context_filter *f, const struct decode_space *as, uint64_t layout,
 		       const struct pcce_sample *s, const struct stack_node *below,
 		       enum filter_answer *answer)
 {
-	struct states at = {1, 1};
-	uint8_t last = (uint8_t)(1u << f->e->n);
-	int r = stack_store_flatten(below, s, &f->flat);
+	uint64_t known = below ? stack_store_depth(below) : 0;
+	const struct deep d = {as, layout, known == s->n_below};
+	struct frame_steps steps = FRAME_STEPS_NONE;
+	int r = 0;
 
-	if (!r)
-		r = decode_sample(as, s, f->flat.entries, f->flat.n, false, false, &f->context);
-	if (!r)
-		r = follow_frames(f, &at);
-	*answer = at.certain & last ? FILTER_YES : at.possible & last ? FILTER_UNKNOWN : FILTER_NO;
+	if (known <= MANY_SEGMENTS || !decode_near(f, &d, s, below, &steps, &r)) {
+		steps = FRAME_STEPS_NONE;
+		r = r ? r : decode_whole(f, as, s, below, &steps);
+	}
+	/* From the first state. */
+	*answer = steps.certain & f->last    ? FILTER_YES
+		  : steps.possible & f->last ? FILTER_UNKNOWN
+					     : FILTER_NO;
 	return r;
 }
 
@@ -226,7 +312,7 @@ int context_filter_ask(struct context_filter *f, const struct decode_space *as, 
 	c = &f->cache[state[0] % CACHED];
 	if (c->state[0] != state[0] || c->state[1] != state[1]) {
 		c->state[1] = 0;
-		if (find_answer(f, as, s, below, answer))
+		if (find_answer(f, as, layout, s, below, answer))
 			return -ENOMEM;
 		*c = (struct answered){{state[0], state[1]}, *answer};
 	}

@@ -78,6 +78,11 @@ void stack_store_free(struct stack_store *all)
 	free(all);
 }
 
+uint64_t stack_store_depth(const struct stack_node *below)
+{
+	return below->content.depth + 1;
+}
+
 uint64_t stack_store_hash(const struct stack_node *below)
 {
 	return below ? below->hash : 0;

@@ -27,6 +27,9 @@ void stack_store_free(struct stack_store *all);
 int stack_store_take(struct stack_store *all, const struct pcce_sample *s,
 		     const struct stack_node **below);
 
+/* How many segments are known, with this one. */
+uint64_t stack_store_depth(const struct stack_node *below);
+
 /* A hash of the stack; 0 for none. */
 uint64_t stack_store_hash(const struct stack_node *below);
 
