@@ -164,6 +164,16 @@ is "--verify: no context differs from the stack" "$(stat_of only.data mismatches
 check "--verify: samples are verified" [ "$(stat_of only.data verified)" -ge 3 ]
 every_context_matches "--verify" only.data "save << down"
 
+check "a program that sorts is built" build "$top/tests/workloads/qsort.c" -o sorts
+for sampler in "${samplers[@]}"; do
+	timeout 60 "$out/tests/pcce-record" -q -b "$sampler" -F 3000 --frames=foreign --only=sort_row -o frames.data -- \
+		./sorts >/dev/null 2>frames.err
+	check "$sampler: --frames: frames are restored" [ "$(stat_of frames.data restored)" -ge 20 ]
+	is "$sampler: --frames: none is wrong" "$(stat_of frames.data restored_wrong)" 0
+	every_context_matches "$sampler: --frames" frames.data "sort_row"
+	check "$sampler: --frames: what is not taken is accounted for" samples_add_up frames.data
+done
+
 # ---- reports -------------------------------------------------------------------------------
 
 kept=$(stat_of only.data taken) left_out=$(stat_of only.data left_out)
