@@ -182,6 +182,19 @@ static int cannot_write_diff(const struct arguments *a, const char *reason)
 	return 1;
 }
 
+/* What --only left out of one of them may look like a difference. */
+static void warn_about_only(const struct arguments *a, const struct profile *before,
+			    const struct profile *now)
+{
+	const char *first = before->only.expression, *second = now->only.expression;
+
+	if (strcmp(first ? first : "", second ? second : ""))
+		message("pcce-diff",
+			"warning: %s and %s were recorded with different expressions of --only: "
+			"what one of them left out looks like a change",
+			a->inputs[0], a->inputs[1]);
+}
+
 static int compare_recordings(const struct arguments *a, const struct profile *before,
 			      const struct profile *now)
 {
@@ -204,6 +217,7 @@ static int compare_recordings(const struct arguments *a, const struct profile *b
 			a->inputs[0], a->inputs[1], before->event, now->event);
 		return 1;
 	}
+	warn_about_only(a, before, now);
 	if (output_stream_open(&file, a->output, &out, &why))
 		return cannot_write_diff(a, why.text);
 	progress_phase("comparing");

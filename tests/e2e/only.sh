@@ -189,6 +189,9 @@ check "as does what is not taken" samples_add_up merged.data
 only self other.data "load"
 is "other recordings are not merged" "$(pcce-merge -q -o bad.data only.data other.data 2>&1)" \
 	"pcce-merge: cannot merge only.data and other.data: they were recorded with different expressions of --only; merge recordings of one expression"
+check "and a comparison warns" grep -q '^pcce-diff: warning: only.data and other.data were recorded with different' \
+	<(pcce-diff only.data other.data 2>&1 >/dev/null)
+is "but not of one expression" "$(pcce-diff only.data only.data 2>&1 >/dev/null)" ""
 for format in tree callees flat folded json jsonl html pprof speedscope firefox trace otlp perf-script callgrind dot threads; do
 	check "$format shows such a recording" pcce-report -q -i only.data --format=$format -o format.out
 done
