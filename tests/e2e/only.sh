@@ -174,8 +174,57 @@ for sampler in "${samplers[@]}"; do
 	check "$sampler: --frames: what is not taken is accounted for" samples_add_up frames.data
 done
 
+# ---- the same samples ----------------------------------------------------------------------
+
+build_with_tools replay_only -O2 "$top/tests/datafile/replay_only.c"
+
+# Prints expressions about functions of the program $1 that follow each other in the contexts, and
+# some that do not: lines of the format folded.
+make_expressions() {
+	pcce-encode --dump --verbose "$1" | awk -v seed=7 '
+		NR == FNR { if (/^0x/ && $2 ~ /^[a-z0-9_]+$/) known[$2] = 1; next }
+		BEGIN { srand(seed) }
+		/\[(truncated|undecodable)/ { next }
+		{ sub(/ [0-9]*$/, ""); line[n++] = $0 }
+		END {
+			for (e = 0; n && e < 200; e++) {
+				m = split(line[int(rand() * n)], frame, ";")
+				at = 1 + int(rand() * m)
+				if (!known[frame[at]]) continue
+				text = frame[at]
+				for (parts = int(rand() * 4); parts && at < m; parts--) {
+					far = rand() < 0.4
+					to = at + 1 + (far ? int(rand() * 4) : 0)
+					if (to > m || !known[frame[to]]) break
+					# Sometimes it is wrong.
+					text = frame[to] (far && rand() < 0.8 ? " << " : " < ") text
+					at = to
+				}
+				if (!seen[text]++) print text
+			}
+		}' - <(contexts all.data) | head -n 12
+}
+unmarked() { contexts "$1" | grep -Ev '\[(truncated|undecodable)'; }
+for workload in recursion mutual segments deep_irregular signals qsort threads fork longjmp; do
+	build "$top/tests/workloads/$workload.c" -o "$workload" >build.out 2>&1 || not_ok "$workload is built" build.out
+	frequency=4000 record "${samplers[-1]}" all.data "./$workload"
+	unmarked all.data >all.counts
+	make_expressions "$workload" >expressions
+	check "$workload: there are contexts and expressions" [ "$(wc -l <expressions)" -ge 5 ]
+	wrong=()
+	while read -r e; do
+		./replay_only "$e" all.data only.data 2>replay.err || wrong+=("$e: $(cat replay.err)")
+		grep -E -e "$(pattern_of "$e")" all.counts >wanted.counts
+		diff wanted.counts <(unmarked only.data) >differences || wrong+=("$e" "$(cut -c 1-200 differences | head -n 3)")
+		[ $(($(stat_of only.data taken 2>/dev/null) + $(stat_of only.data left_out))) = "$(stat_of all.data taken)" ] ||
+			wrong+=("$e: samples are missing")
+	done <expressions
+	is "$workload: what matches is kept, and nothing else" "${wrong[*]}" ""
+done
+
 # ---- reports -------------------------------------------------------------------------------
 
+only self only.data "save << down" --verify
 kept=$(stat_of only.data taken) left_out=$(stat_of only.data left_out)
 pcce-report -i only.data --stdio >tree.out 2>&1
 check "the tree tells the expression and how many match" \
