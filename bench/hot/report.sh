@@ -132,7 +132,7 @@ lines() {
 	printf 'set output "%s/%s.svg"; set title "%s"; set xlabel "%s"; set ylabel "%s"\n' \
 		"$results" "$figure" "$2" "$3" "$4"
 	shift 5
-	printf 'set key outside; unset logscale; set style data linespoints; %s\nplot ' "$settings"
+	printf 'set key outside; unset logscale; set yrange [*:*]; set style data linespoints; %s\nplot ' "$settings"
 	table "" "$@" >"$scratch/$figure.table"
 	while read -r p; do
 		awk -v p="$p" '
@@ -172,7 +172,8 @@ of_each() { # RUN NAME-PREFIX SUFFIX...
 
 # shellcheck disable=SC2046 # words
 {
-	echo "set terminal svg size 1000,500 dynamic background 'white'"
+	echo "set terminal svg size 1000,500 dynamic background 'white' noenhanced"
+	echo "set format x '%g'; set format y '%g'"
 	lines figure1 "Skewness of calling contexts" "% of the contexts, the hottest ones" \
 		"% of the calls" "" $(of_each exact skew_ 1 2 5 10 20 30 50 75)
 	lines figure4 "Space of hcct" "phi" "monitored nodes, % of all" "set logscale xy" \
@@ -194,7 +195,8 @@ of_each() { # RUN NAME-PREFIX SUFFIX...
 		"$(of hot 1e-4/5 hot nodes)" "$(of false 1e-4/5 false_positives nodes)"
 	lines figure10 "False positives at phi 1e-4" "phi / epsilon" "% of the nodes" "" \
 		$(for r in 2 5 10 20 50; do of $r 1e-4/$r false_positives nodes; done)
-	bars figure11 "Errors of counts of hot contexts at phi 1e-4" "%" "" \
+	bars figure11 "Errors of counts of hot contexts at phi 1e-4" "%" \
+		"set logscale y; set yrange [1e-4:*]" \
 		max=1e-4/5:max_error mean=1e-4/5:mean_error
 	bars figure12a "Errors with bursts of 2 ms / 20 ms at phi 1e-4" "%" "" \
 		mean=burst:mean_error
