@@ -132,7 +132,8 @@ lines() {
 	printf 'set output "%s/%s.svg"; set title "%s"; set xlabel "%s"; set ylabel "%s"\n' \
 		"$results" "$figure" "$2" "$3" "$4"
 	shift 5
-	printf 'set key outside; unset logscale; set yrange [*:*]; set style data linespoints; %s\nplot ' "$settings"
+	printf 'set key outside; unset logscale; set yrange [*:*]; %s\n' "$settings"
+	printf 'set style data linespoints; plot '
 	table "" "$@" >"$scratch/$figure.table"
 	while read -r p; do
 		awk -v p="$p" '
