@@ -41,8 +41,8 @@ static const struct argp_option options[] = {
 	{0, 'c', "N", 0, "Take a sample every N events, instead of -F (for the clocks: every N ns)",
 	 0},
 	{"count", OPT_COUNT, "calls|N", OPTION_ARG_OPTIONAL,
-	 "calls (default): count every call of an instrumented function by its context, instead of "
-	 "taking samples (experimental); N: the same as -c N",
+	 "calls (default): count every call of an instrumented function by its context "
+	 "(experimental); take samples beside that only with -F, -c, -e or -b; N: the same as -c N",
 	 0},
 	{"engine", OPT_ENGINE, "NAME", 0,
 	 "Count with cct (default: the exact calling context tree), hcct (only hot contexts, in "
@@ -221,12 +221,19 @@ static void check_record_options(struct argp_state *state, const struct record_o
 	if (o->bursts && o->bursts->every && (o->hot || (o->engine && strcmp(o->engine, "cct"))))
 		message_usage(state, "cannot use adaptive bursts with --hot or another engine than "
 				     "cct: leave out adaptive");
-	if (o->count &&
-	    (o->frequency || o->period || o->target || o->restorer || o->verify || o->aggregate ||
-	     o->signal || o->only || strcmp(o->event, EVENT) || strcmp(o->sampler, SAMPLER)))
+	if (o->count && o->target)
+		message_usage(state, "cannot use --count with -p: a program is counted from its "
+				     "first instruction on; name a command");
+	if (o->count && o->only)
+		message_usage(state, "cannot use --count with --only: leave out one of them");
+	if (o->count && (o->restorer || o->aggregate))
+		message_usage(state, "cannot use --count with --%s: leave out one of them",
+			      o->restorer ? "frames" : "aggregate");
+	if (o->count && o->sampled && (o->hot || (o->engine && finds_hot(o->engine))))
 		message_usage(state,
-			      "cannot use --count with options of samples: leave out -F, -c, -e, "
-			      "-b, -p, --only, --verify, --aggregate, --frames and --signal");
+			      "cannot take samples beside the hot contexts of --count: a summary "
+			      "has one event; leave out --hot and --engine, or -F, -c, -e, -b and "
+			      "--signal");
 	if (o->count && o->hot && o->engine && !finds_hot(o->engine))
 		message_usage(state,
 			      "cannot use --hot with --engine=%s: leave out one of them, or use "
@@ -243,6 +250,8 @@ static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 {
 	struct record_options *o = state->input;
 
+	o->sampled |= key == 'F' || key == 'c' || key == 'e' || key == 'b' || key == OPT_SIGNAL ||
+		      key == OPT_VERIFY;
 	switch (key) {
 	case 'F':
 		o->frequency = option_number(state, "frequency", arg, 1000000);
@@ -255,6 +264,7 @@ static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 			o->count = true;
 		else
 			o->period = option_number(state, "count", arg, ULLONG_MAX >> 1);
+		o->sampled |= o->period != 0;
 		break;
 	case OPT_ENGINE:
 		if (strcmp(arg, "cct") && !finds_hot(arg) && strcmp(arg, "empty"))
@@ -343,11 +353,13 @@ int main(int argc, char **argv)
 			o.engine = o.hot ? "hcct" : "cct";
 		if (finds_hot(o.engine) && !o.hot)
 			o.hot = default_hot();
-		o.event = !o.bursts	    ? "calls"
-			  : o.bursts->every ? "calls in adaptive bursts"
-					    : "calls in bursts";
-		o.period = 1;
+		o.counted = !o.bursts	      ? "calls"
+			    : o.bursts->every ? "calls in adaptive bursts"
+					      : "calls in bursts";
 	}
+	o.sampled = o.sampled && o.count;
+	if (o.count && !o.sampled)
+		o.period = 1;
 	if (!o.frequency && !o.period)
 		o.frequency = 999;
 	if (o.period)

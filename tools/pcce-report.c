@@ -45,6 +45,17 @@ static void warn_about(const struct profile *p, const char *input)
 			(unsigned long long)s->undecodable, (unsigned long long)s->samples);
 }
 
+/* Calls and samples do not add up. */
+static void note_events(const struct report_options *o, const struct profile *p)
+{
+	char shown[256], other[256];
+
+	if (p->calls && !o->select.events.n && !p->cost.event)
+		message("pcce-report", "showing %s; use --event=%s to see the samples",
+			profile_event(p, 0, shown, sizeof(shown)),
+			profile_event(p, 1, other, sizeof(other)));
+}
+
 static bool use_colors(const struct report_options *o)
 {
 	const char *no = getenv("NO_COLOR");
@@ -153,7 +164,7 @@ static void say_nothing_selected(const struct report_options *o, const struct pr
 		between = ", ";
 	}
 	if (f && s->events.n) {
-		fprintf(f, "%sit is of %.100s", between, p->event);
+		fprintf(f, "%sit is of %.100s", between, p->events);
 		between = ", ";
 	}
 	if (f && selection_has_contexts(s))
@@ -169,8 +180,10 @@ static int print_report(const struct report_options *o, const struct profile *p)
 {
 	int status;
 
-	if (!o->stats && !o->quiet)
+	if (!o->stats && !o->quiet) {
 		warn_about(p, o->input);
+		note_events(o, p);
+	}
 	status = print_to_output(o, p);
 	if (status || p->stats.samples)
 		return status;
@@ -208,6 +221,7 @@ static int report_recording(const struct report_options *o)
 		.inlining = o->inlining,
 		.origins = o->origins,
 		.samples = !o->stats && format->samples,
+		.cost = where == REPORT_TEXT && !o->stats && format->costs,
 		.lines = where == REPORT_VIEW || o->select.by == SELECT_BY_LINE ||
 			 o->select.by == SELECT_BY_FILE,
 		.again = where == REPORT_VIEW,

@@ -9,23 +9,6 @@
  */
 #include "count_engine.h"
 
-/* So that a handler finds out what it has interrupted. Returns what a handler, in which the thread
- * is, has interrupted. */
-static inline uint32_t begin_place(struct thread *t, uint32_t place)
-{
-	uint32_t interrupted = t->place;
-
-	t->place = place;
-	__asm__ volatile("" ::: "memory");
-	return interrupted;
-}
-
-static inline void end_place(struct thread *t, uint32_t interrupted)
-{
-	__asm__ volatile("" ::: "memory");
-	t->place = interrupted;
-}
-
 /* Returns whether there was memory. */
 static int count_at(struct thread *t, const struct pcce_page *p, const struct pcce_count_node *n,
 		    uint32_t place)
@@ -47,7 +30,7 @@ KEEPS_REGISTERS __attribute__((noinline)) static void count_slowly(uint32_t plac
 	struct pcce_page *p = page();
 	struct thread *t = place ? find_thread(p) : NULL;
 	struct pcce_count_node *n;
-	uint32_t interrupted, begins;
+	uint32_t begins;
 
 	if (!t) {
 		lose();
@@ -58,13 +41,11 @@ KEEPS_REGISTERS __attribute__((noinline)) static void count_slowly(uint32_t plac
 	if (begins)
 		t->weight = 1;
 	continue_counting(t, p, burst);
-	interrupted = begin_place(t, place);
-	n = t->weight ? find_stack(t, p, interrupted) : NULL;
+	n = t->weight ? find_stack(t, p) : NULL;
 	if (n && begins)
 		t->weight = weigh_burst(t, p, n, place);
 	if (t->weight && (!n || !count_at(t, p, n, place)))
 		lose();
-	end_place(t, interrupted);
 }
 
 /* Counts if the stack and the counter are known. weighted: with adaptive bursts. */
@@ -74,16 +55,13 @@ static inline int count_known(uint32_t place, int at_beginning, int weighted)
 	struct thread *t = (struct thread *)p->counting;
 	struct pcce_count_counter *c;
 	const struct pcce_count_node *n;
-	uint32_t interrupted;
 
 	if (!t)
 		return 0;
-	interrupted = begin_place(t, place);
 	n = at_beginning ? remembered_stack(t, p, p->position) : known_stack(t, p, p->position);
 	c = n ? find_counter(t, p, n, place) : NULL;
 	if (c)
 		c->count += weighted ? t->weight : 1;
-	end_place(t, interrupted);
 	return c != NULL;
 }
 
@@ -94,17 +72,17 @@ KEEPS_REGISTERS __attribute__((noinline)) static void count_more(uint32_t place,
 		count_slowly(place, burst);
 }
 
-/* Counts an entry into a function: place is 1 + the index of where it was entered; 0: it is
- * lost. */
-KEEPS_REGISTERS void count(uint32_t place)
+KEEPS_REGISTERS void count(void)
 {
+	uint32_t place = entered_place();
+
 	if (!count_known(place, 0, 0))
 		count_more(place, 0);
 }
 
-KEEPS_REGISTERS void count_burst(uint32_t place)
+KEEPS_REGISTERS void count_burst(void)
 {
-	uint32_t burst = current_burst();
+	uint32_t place = entered_place(), burst = current_burst();
 
 	if (!burst)
 		return;
@@ -114,9 +92,9 @@ KEEPS_REGISTERS void count_burst(uint32_t place)
 		count_more(place, burst);
 }
 
-KEEPS_REGISTERS void count_adaptive(uint32_t place)
+KEEPS_REGISTERS void count_adaptive(void)
 {
-	uint32_t burst = current_burst();
+	uint32_t place = entered_place(), burst = current_burst();
 	const struct thread *t;
 
 	if (!burst)
@@ -128,7 +106,6 @@ KEEPS_REGISTERS void count_adaptive(uint32_t place)
 		count_more(place, burst);
 }
 
-KEEPS_REGISTERS void empty(uint32_t place)
+KEEPS_REGISTERS void empty(void)
 {
-	(void)place;
 }

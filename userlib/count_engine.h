@@ -71,7 +71,6 @@ struct thread {
 	struct pcce_count_block *node_block, *counter_block;
 	uint32_t number;
 	uint32_t trusted; /* 0: the whole stack must be checked */
-	uint32_t place;	  /* that is being counted; 0: none, or it has just begun or ended */
 	uint32_t burst;	  /* pcce_count_area.burst when it counted last */
 	/* The stack below the current segment: its generation and its node. */
 	uint64_t below_generation;
@@ -87,6 +86,18 @@ struct thread {
 	uint32_t weight;     /* of a call; 0: the burst is skipped. 1 without adaptive bursts */
 	struct begun *begun; /* see count_adaptive.c */
 };
+
+/*
+ * A stub has the number of its place in r11, and nothing in the engine changes that. So a sample,
+ * or a signal's entries, tell at any instruction of the engine which function was entered.
+ */
+register uint64_t place_register __asm__("r11");
+
+/* 1 + the index of the place that was entered; 0: the entry is lost. */
+static inline uint32_t entered_place(void)
+{
+	return (uint32_t)place_register;
+}
 
 extern struct pcce_count_config config __attribute__((visibility("hidden")));
 
@@ -240,11 +251,8 @@ static inline const struct pcce_entry *current_base(const struct pcce_page *p, u
 void keep_node(const struct thread *t, struct pcce_count_node *n);
 void release_node(struct thread *t, struct pcce_count_node *n);
 
-/* The node of the current stack, found in the slow way. interrupted: the place that a signal
- * handler, in which the thread is, has interrupted while it was counted; 0: none. NULL: the node is
- * not known. */
-struct pcce_count_node *find_stack(struct thread *t, const struct pcce_page *p,
-				   uint32_t interrupted);
+/* The node of the current stack, found in the slow way. NULL: it is not known. */
+struct pcce_count_node *find_stack(struct thread *t, const struct pcce_page *p);
 
 /*
  * Tells whether a function has ended that was entered at another position. A signal handler that

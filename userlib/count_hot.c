@@ -87,9 +87,8 @@ static int is_usable(const struct thread *t, const struct pcce_page *p)
 	return !busy(t) || (!t->switched && was_left(p, t->state & ~(uint64_t)BUSY_MASK));
 }
 
-/* One of the thread's that can be used, made if there is none. interrupted: the place that the last
- * busy one counts. NULL: no memory, or too many. */
-static struct thread *find_usable_thread(struct pcce_page *p, uint32_t *interrupted)
+/* One of the thread's that can be used, made if there is none. NULL: no memory, or too many. */
+static struct thread *find_usable_thread(struct pcce_page *p)
 {
 	struct thread *first = find_thread(p), *t;
 	int n = 0;
@@ -98,7 +97,6 @@ static struct thread *find_usable_thread(struct pcce_page *p, uint32_t *interrup
 	if (first && !p->counting && first->hot)
 		first->switched = 1;
 	for (t = first; t && !is_usable(t, p); t = t->inner) {
-		*interrupted = t->place;
 		if (busy(t))
 			t->state = (t->state & ~(uint64_t)BUSY_MASK) | BUSY_WITH_INNER;
 		if (!t->inner && n < THREADS_MAX)
@@ -111,14 +109,13 @@ static struct thread *find_usable_thread(struct pcce_page *p, uint32_t *interrup
 }
 
 /* It is busy now. */
-static struct thread *begin_changes(struct pcce_page *p, uint32_t place, uint32_t *interrupted)
+static struct thread *begin_changes(struct pcce_page *p)
 {
-	struct thread *t = find_usable_thread(p, interrupted);
+	struct thread *t = find_usable_thread(p);
 
 	/* Threads that share the last number cannot be told apart. */
 	if (!t || t->number == PCCE_COUNT_THREADS - 1)
 		return NULL;
-	t->place = place;
 	begin(t, p->position);
 	t->changes = 1;
 	if (!t->hot) {
@@ -186,8 +183,7 @@ static inline void use_up(struct thread *t)
 }
 
 /* Returns whether it was counted. */
-static int count_in(struct thread *t, struct pcce_page *p, uint32_t place, uint32_t burst,
-		    uint32_t interrupted)
+static int count_in(struct thread *t, struct pcce_page *p, uint32_t place, uint32_t burst)
 {
 	struct pcce_count_hot_counter *taken;
 	struct pcce_count_counter *c;
@@ -196,7 +192,7 @@ static int count_in(struct thread *t, struct pcce_page *p, uint32_t place, uint3
 	continue_counting(t, p, burst);
 	if (config.lossy && t->hot && !t->left)
 		begin_bucket(t);
-	n = t->hot ? find_stack(t, p, interrupted) : NULL;
+	n = t->hot ? find_stack(t, p) : NULL;
 	if (!n)
 		return 0;
 	c = find_counter(t, p, n, place);
@@ -219,10 +215,9 @@ static int count_in(struct thread *t, struct pcce_page *p, uint32_t place, uint3
 KEEPS_REGISTERS __attribute__((noinline)) static void count_slowly(uint32_t place, uint32_t burst)
 {
 	struct pcce_page *p = page();
-	uint32_t interrupted = 0;
-	struct thread *t = place ? begin_changes(p, place, &interrupted) : NULL;
+	struct thread *t = place ? begin_changes(p) : NULL;
 
-	if (!t || !count_in(t, p, place, burst, interrupted))
+	if (!t || !count_in(t, p, place, burst))
 		lose();
 	if (t)
 		end_changes(t);
@@ -245,7 +240,6 @@ static inline int count_hot_known(uint32_t place, int at_beginning, enum policy 
 	/* No segments: this is a forked child, and all is zeros. */
 	if (!t || busy(t) || !t->segments || (policy == LOSSY && !t->left))
 		return 0;
-	t->place = place;
 	begin(t, position);
 	/* A handler may have counted on another stack before that. */
 	if (p->counting == (uint64_t)t)
@@ -267,15 +261,17 @@ KEEPS_REGISTERS __attribute__((noinline)) static void count_more(uint32_t place,
 		count_slowly(place, burst);
 }
 
-static inline void count_policy(uint32_t place, enum policy policy)
+static inline void count_policy(enum policy policy)
 {
+	uint32_t place = entered_place();
+
 	if (!count_hot_known(place, 0, policy))
 		count_more(place, 0);
 }
 
-static inline void count_policy_burst(uint32_t place, enum policy policy)
+static inline void count_policy_burst(enum policy policy)
 {
-	uint32_t burst = current_burst();
+	uint32_t place = entered_place(), burst = current_burst();
 
 	if (!burst)
 		return;
@@ -286,22 +282,22 @@ static inline void count_policy_burst(uint32_t place, enum policy policy)
 }
 
 /* As count(). */
-KEEPS_REGISTERS void count_hot(uint32_t place)
+KEEPS_REGISTERS void count_hot(void)
 {
-	count_policy(place, SPACE_SAVING);
+	count_policy(SPACE_SAVING);
 }
 
-KEEPS_REGISTERS void count_hot_burst(uint32_t place)
+KEEPS_REGISTERS void count_hot_burst(void)
 {
-	count_policy_burst(place, SPACE_SAVING);
+	count_policy_burst(SPACE_SAVING);
 }
 
-KEEPS_REGISTERS void count_lossy(uint32_t place)
+KEEPS_REGISTERS void count_lossy(void)
 {
-	count_policy(place, LOSSY);
+	count_policy(LOSSY);
 }
 
-KEEPS_REGISTERS void count_lossy_burst(uint32_t place)
+KEEPS_REGISTERS void count_lossy_burst(void)
 {
-	count_policy_burst(place, LOSSY);
+	count_policy_burst(LOSSY);
 }

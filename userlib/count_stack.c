@@ -449,14 +449,27 @@ static int has_interrupted_engine(const struct pcce_entry *e)
 	       address < config.stubs;
 }
 
-/* The entry as its node has it. place: that was interrupted, or 0. */
-static struct pcce_entry canonical(const struct pcce_entry *e, uint32_t place)
+/* Where the place's stub calls the engine; 0: there is no such place. */
+static uint64_t in_stub(uint64_t place)
 {
-	struct pcce_entry c = *e;
+	uint64_t address = config.stubs + (place - 1) * config.stub_size + PCCE_COUNT_IN_STUB;
 
-	if (place)
-		c.site = PCCE_COUNT_SIGNAL << PCCE_SITE_BITS |
-			 (config.stubs + (place - 1) * config.stub_size + PCCE_COUNT_IN_STUB);
+	return place && place <= UINT32_MAX && address < config.code_end ? address : 0;
+}
+
+/* Entry number d as its node has it. If a signal has interrupted the engine, the next entry has the
+ * place, which was in r11. */
+static struct pcce_entry canonical(const struct pcce_page *p, uint64_t d, uint64_t depth)
+{
+	struct pcce_entry c = *stack_entry(p, d);
+	const struct pcce_entry *second =
+		d < depth && has_interrupted_engine(&c) ? stack_entry(p, d + 1) : NULL;
+	uint64_t stub = second && second->site >> PCCE_SITE_BITS == PCCE_COUNT_SIGNAL2
+				? in_stub(second->site & PCCE_SITE_MASK)
+				: 0;
+
+	if (stub)
+		c.site = PCCE_COUNT_SIGNAL << PCCE_SITE_BITS | stub;
 	if (is_untrusted(c.site))
 		c.site ^= PCCE_COUNT_UNTRUSTED;
 	return c;
@@ -464,17 +477,11 @@ static struct pcce_entry canonical(const struct pcce_entry *e, uint32_t place)
 
 /* Finds the nodes from number *k on. False: memory is missing. */
 static int find_nodes(struct thread *t, const struct pcce_page *p, struct shadow *s, uint64_t *k,
-		      uint64_t d, uint32_t interrupted)
+		      uint64_t d)
 {
-	uint64_t newest = d;
-
-	/* Only the newest handler's place is known. */
-	while (newest >= *k && !has_interrupted_engine(stack_entry(p, newest)))
-		newest--;
 	for (; *k <= d; ++*k) {
 		struct pcce_count_node *parent = s->at[*k - 1], *n = s->at[*k];
-		const struct pcce_entry e =
-			canonical(stack_entry(p, *k), *k == newest ? interrupted : 0);
+		const struct pcce_entry e = canonical(p, *k, d);
 
 		/* A handler may have forgotten it. */
 		if (!parent)
@@ -489,8 +496,7 @@ static int find_nodes(struct thread *t, const struct pcce_page *p, struct shadow
 	return 1;
 }
 
-struct pcce_count_node *find_stack(struct thread *t, const struct pcce_page *p,
-				   uint32_t interrupted)
+struct pcce_count_node *find_stack(struct thread *t, const struct pcce_page *p)
 {
 	uint64_t d = depth_at(p->position), k = 0;
 	struct shadow *s;
@@ -507,7 +513,7 @@ struct pcce_count_node *find_stack(struct thread *t, const struct pcce_page *p,
 			goto lost;
 		if (k == PCCE_SEGMENT_ENTRIES + 1 && !stack_entry(p, PCCE_SEGMENT_ENTRIES))
 			name_node(t, &s->at[PCCE_SEGMENT_ENTRIES], s->at[0]);
-		if (!find_nodes(t, p, s, &k, d, interrupted))
+		if (!find_nodes(t, p, s, &k, d))
 			goto lost;
 		/* A handler in between may have made a larger one, from what was here before. */
 	} while (t->shadow != s);

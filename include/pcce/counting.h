@@ -40,7 +40,7 @@ struct pcce_count_node {
 	__u64 id;     /* as in struct pcce_entry */
 	/* The same. PCCE_COUNT_UNTRUSTED is inverted in special entries, and in entries of other
 	 * modules than the executable. If a signal has interrupted the engine, the address is in
-	 * the stub of the place that was being counted, or in the engine if that is not known. */
+	 * the stub of the place that was being counted. */
 	__u64 site;
 	__u64 parent_address; /* in the process */
 };
@@ -114,7 +114,9 @@ struct pcce_count_hot_counter {
 /* Where the engine's functions and its configuration are, from its start. */
 struct pcce_count_head {
 	__u64 magic; /* PCCE_COUNT_MAGIC */
-	__u64 count; /* void count(u32 place): keeps all registers except flags */
+	/* void count(void): r11 has 1 + the index of the place that was entered; 0: the entry is
+	 * lost. It keeps all registers except flags. */
+	__u64 count;
 	__u64 empty; /* the same, and counts nothing */
 	__u64 hot;   /* the same, and each thread has pcce_count_config.counters */
 	/* count and hot for a program that is counted in bursts: */

@@ -71,6 +71,9 @@ struct pcce_rec_info {
 };
 #define PCCE_INFO_VERIFY 1u
 #define PCCE_INFO_FRAMES 2u /* frames of uninstrumented code were restored */
+/* There are several events. The first one are calls, which were all counted: its period is 1.
+ * frequency and period are those of the others. */
+#define PCCE_INFO_CALLS 4u
 
 /* A process began, was found, or executed a program. Strings: comm. */
 struct pcce_rec_process {
@@ -148,7 +151,7 @@ struct pcce_rec_lost {
 	__u64 time;
 	__u64 count;
 	__u32 reason; /* enum pcce_loss */
-	__u32 reserved;
+	__u32 event;  /* as in struct pcce_sample */
 };
 
 /* How many samples were due, by the clock or the counter of the event. All records add up. Without
@@ -161,7 +164,7 @@ struct pcce_rec_due {
 	__u64 merged; /* another sample has their weight */
 	__u64 kernel; /* the thread was in the kernel, where the sampler takes none */
 	__u32 flags;  /* PCCE_DUE_* */
-	__u32 reserved;
+	__u32 event;  /* as in struct pcce_sample */
 };
 #define PCCE_DUE_UNKNOWN 1u /* due is not known; it is 0 */
 
@@ -253,6 +256,11 @@ struct pcce_rec_context {
 /* Only there and in PCCE_REC_SUM. The instruction is one of several in the innermost function,
  * which may have other lines and other inlined functions. */
 #define PCCE_SAMPLE_IP_MIXED 16384u
+/* In SAMPLE and SUM. The thread was counting an entry into the function at ip: this code is called
+ * by the function. */
+#define PCCE_SAMPLE_COUNTING 32768u
+/* The same. Calls were not counted at this time, which was between two bursts. */
+#define PCCE_SAMPLE_BETWEEN 65536u
 
 struct pcce_rec_end {
 	struct pcce_record rec;

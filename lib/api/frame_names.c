@@ -28,6 +28,8 @@ uint32_t frame_names_extra(const struct decode_context *ctx, size_t i)
 		return 1 + ctx->reason;
 	if (f->kind != DECODE_FRAME_FOREIGN || f->address)
 		return 0;
+	if (f->counting)
+		return FRAME_NAMES_COUNTING;
 	if (i + 1 == ctx->n)
 		return FRAME_NAMES_OUTERMOST;
 	return f[1].site != PCCE_NONE ? 2 + f[1].site : 1;
@@ -67,6 +69,8 @@ static uint32_t called_name(struct symbol_table *names, const struct frame_names
 
 	if (key->extra == FRAME_NAMES_OUTERMOST)
 		return symbol_table_intern(names, FRAME_NAMES_CALLER);
+	if (key->extra == FRAME_NAMES_COUNTING)
+		return symbol_table_intern(names, FRAME_NAMES_COUNTING_CODE);
 	if (!t || key->extra < 2 || !t->sites[key->extra - 2].callee_name)
 		return symbol_table_intern(names, "[foreign]");
 	snprintf(text, sizeof(text), "%s",

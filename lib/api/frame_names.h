@@ -18,6 +18,9 @@
 /* The outermost frame of an instrumented library in a program that is not instrumented. */
 #define FRAME_NAMES_CALLER "[uninstrumented caller]"
 
+/* The innermost frame of a sample in the code that pcce-record --count has added. */
+#define FRAME_NAMES_COUNTING_CODE "[counting]"
+
 /* What the name of a frame depends on. */
 struct frame_names_key {
 	uint64_t vaddr; /* where the frame calls on, or ip, link-time; 0: unknown */
@@ -33,8 +36,9 @@ uint64_t frame_names_vaddr(const struct symbol_table *names, const struct decode
 
 /* Tells frames of one kind without an address apart. GAP: 0: truncated, else 1 + enum
  * decode_reason; FOREIGN: 0: it has an address, 1: not, else 2 + the site that calls it by name.
- * FRAME_NAMES_OUTERMOST: nothing is further out. */
+ * FRAME_NAMES_OUTERMOST: nothing is further out. FRAME_NAMES_COUNTING: it counts calls. */
 #define FRAME_NAMES_OUTERMOST UINT32_MAX
+#define FRAME_NAMES_COUNTING (UINT32_MAX - 1)
 uint32_t frame_names_extra(const struct decode_context *ctx, size_t i);
 
 /* The inline chain at an address, innermost first: its length, 0 if nothing is known. */

@@ -83,8 +83,9 @@ static int finish_loading(struct pcce_decode_recording *r)
 	for (size_t i = 0; i < r->recording->n_modules && !err; i++)
 		if (r->recording->modules[i].data)
 			err = symbol_table_set_table(names, i, &r->recording->modules[i].table);
-	for (size_t i = 0; i < sizeof(r->recording->lost) / sizeof(r->recording->lost[0]); i++)
-		r->lost += r->recording->lost[i];
+	for (uint32_t i = 0; i < RECORDING_ACCOUNTS; i++)
+		for (uint32_t reason = 0; reason <= PCCE_LOSS_MAX; reason++)
+			r->lost += r->recording->accounts[i].lost[reason];
 	r->context.kernel = symbol_table_module(names, PCCE_MODULE_KERNEL);
 	return err || symbol_table_finish(names) || sample_streams_finish(r->streams) ? -ENOMEM : 0;
 }

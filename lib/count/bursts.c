@@ -19,6 +19,12 @@
 #define NS_PER_SECOND 1000000000ULL
 #define LEAST 10000 /* ns: below, the sleeps of the recorder last longer */
 
+#define LOG 65536 /* bursts that are remembered */
+
+struct burst {
+	uint64_t on, off; /* ns; off: UINT64_MAX while it lasts */
+};
+
 struct burst_driver {
 	struct count_bursts bursts;
 	uint32_t *flag;
@@ -27,6 +33,9 @@ struct burst_driver {
 	bool on;
 	uint64_t edge, last; /* ns: the next change is due; the last burst began */
 	struct burst_times times;
+	pthread_mutex_t lock;  /* of log */
+	uint64_t n_log;	       /* bursts so far */
+	struct burst log[LOG]; /* burst number i is at i % LOG */
 };
 
 static int not_bursts(struct error *why, const char *text, const char *what)
@@ -99,12 +108,16 @@ int count_bursts_parse(const char *text, struct count_bursts *out, struct error 
 	return 0;
 }
 
-/* A burst has a number, which is not 0. */
+/* A burst has a number, which is not 0. The log begins before the burst and ends behind it: the
+ * thread may be late between the clock and the flag. */
 static void turn_on(struct burst_driver *d, uint64_t now)
 {
 	uint32_t number = (uint32_t)++d->times.n;
 
+	pthread_mutex_lock(&d->lock);
+	d->log[d->n_log++ % LOG] = (struct burst){clock_ns(CLOCK_MONOTONIC), UINT64_MAX};
 	__atomic_store_n(d->flag, number ? number : 1, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&d->lock);
 	d->on = true;
 	d->last = now;
 	d->edge = now + d->bursts.length;
@@ -112,10 +125,35 @@ static void turn_on(struct burst_driver *d, uint64_t now)
 
 static void turn_off(struct burst_driver *d, uint64_t now)
 {
+	pthread_mutex_lock(&d->lock);
 	__atomic_store_n(d->flag, 0, __ATOMIC_RELEASE);
+	d->log[(d->n_log - 1) % LOG].off = clock_ns(CLOCK_MONOTONIC);
+	pthread_mutex_unlock(&d->lock);
 	d->on = false;
 	d->times.counted += now - d->last;
 	d->edge = d->last + d->bursts.interval;
+}
+
+bool burst_driver_was_on(struct burst_driver *d, uint64_t time)
+{
+	uint64_t low, high;
+	bool on = false;
+
+	pthread_mutex_lock(&d->lock);
+	/* The last burst that began before: number high - 1. */
+	low = d->n_log < LOG ? 0 : d->n_log - LOG;
+	for (high = d->n_log; low < high;) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (d->log[middle % LOG].on <= time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (high && high + LOG > d->n_log)
+		on = d->log[(high - 1) % LOG].on <= time && time < d->log[(high - 1) % LOG].off;
+	pthread_mutex_unlock(&d->lock);
+	return on;
 }
 
 static void *drive(void *arg)
@@ -157,7 +195,9 @@ struct burst_driver *burst_driver_start(const struct count_bursts *bursts, uint3
 
 	if (!d)
 		return NULL;
-	*d = (struct burst_driver){.bursts = *bursts, .flag = flag};
+	d->bursts = *bursts;
+	d->flag = flag;
+	pthread_mutex_init(&d->lock, NULL);
 	d->stop = eventfd(0, EFD_CLOEXEC);
 	/* Signals are for the recorder's own thread. */
 	sigfillset(&all);

@@ -8,6 +8,7 @@
 #ifndef PCCE_COUNT_BURSTS_H
 #define PCCE_COUNT_BURSTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "base/error.h"
 
@@ -29,6 +30,12 @@ struct burst_driver;
 /* flag: pcce_count_area.burst, which must outlive the driver. The first burst begins. NULL: no
  * memory, thread or descriptor. */
 struct burst_driver *burst_driver_start(const struct count_bursts *bursts, uint32_t *flag);
+
+/*
+ * Was the counting on at this time (CLOCK_MONOTONIC)? Only the last bursts are known, those of some
+ * seconds: before, it was off. Another thread may call it.
+ */
+bool burst_driver_was_on(struct burst_driver *driver, uint64_t time);
 
 struct burst_times {
 	uint64_t n;	  /* bursts that have begun */

@@ -24,6 +24,7 @@
 #include "base/message.h"
 #include "count/bursts.h"
 #include "count/contexts.h"
+#include "count/count.h"
 #include "count/inject.h"
 #include "encode/encode.h"
 #include "sampler/sampler.h"
@@ -127,6 +128,30 @@ static void close_program(struct sampler *s)
 	free(s->table_data);
 	free(s->image);
 	free(s->program);
+}
+
+/* ---- added code ------------------------------------------------------------------ */
+
+enum count_code count_code_at(const struct sampler *s, uint64_t *address, uint64_t r11)
+{
+	const struct pcce_count_config *c = &s->injected.config;
+	uint64_t at = *address, place = 0;
+
+	if (!s->counts || at < c->code || at >= c->code_end)
+		return COUNT_CODE_OTHER;
+	if (at >= c->stubs)
+		place = count_plan_place_of(&s->plan, at - c->stubs, c->stub_size);
+	else if (r11 && r11 <= s->plan.n_places)
+		place = s->plan.places[r11 - 1].vaddr;
+	if (!place)
+		return COUNT_CODE_UNKNOWN;
+	*address = place + s->injected.bias;
+	return COUNT_CODE_ENTRY;
+}
+
+bool count_was_on(const struct sampler *s, uint64_t time)
+{
+	return !s->driver || burst_driver_was_on(s->driver, time);
 }
 
 /* ---- the sampler ----------------------------------------------------------------- */

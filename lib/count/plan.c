@@ -226,12 +226,23 @@ size_t count_plan_stub_size(bool bursts)
 	return bursts ? COUNT_BURST_STUB : COUNT_STUB;
 }
 
+/* In the stub for a slot that keeps the id, number i of these. */
+static uint64_t place_that_keeps(const struct count_plan *p, uint64_t i, uint64_t in)
+{
+	for (size_t k = 0; k < p->n_places; k++)
+		if (p->places[k].keeps && !i--)
+			return p->places[k].vaddr - (in < KEEP		? COUNT_SET_ID + KEEP
+						     : in < KEEP + JUMP ? COUNT_SET_ID
+									: 0);
+	return 0;
+}
+
 uint64_t count_plan_place_of(const struct count_plan *p, uint64_t offset, size_t size)
 {
 	uint64_t i = offset / size, in = offset % size;
 
 	if (i >= p->n_places)
-		return 0;
+		return place_that_keeps(p, i - p->n_places, in);
 	if (in >= COUNT_SET_ID)
 		return p->places[i].vaddr;
 	/* Before its first instruction, it is as before the one that it replaces. */
@@ -279,12 +290,13 @@ static void put_count(uint8_t *to, uint64_t address, uint32_t number, const stru
 
 	if (l->burst)
 		to = put_test(to, address, l->burst, place);
-	*to++ = 0x57; /* push %rdi */
-	*to++ = 0xbf; /* mov $number, %edi */
-	memcpy(to, &number, sizeof(number));
-	to += sizeof(number);
+	memcpy(to, (const uint8_t[]){0x41, 0x53, 0x41, 0xbb},
+	       4); /* push %r11; mov $number, %r11d */
+	memcpy(to + 4, &number, sizeof(number));
+	to += 4 + sizeof(number);
 	to = put_branch(to, address + (uint64_t)(to - start), CALL_REL32, l->engine);
-	*to++ = 0x5f; /* pop %rdi */
+	memcpy(to, (const uint8_t[]){0x41, 0x5b}, 2); /* pop %r11 */
+	to += 2;
 	put_branch(to, address + (uint64_t)(to - start), JMP_REL32, place);
 }
 

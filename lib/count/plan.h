@@ -24,7 +24,7 @@
 #include "elf/encoding_table.h"
 #include "elf/module.h"
 
-#define COUNT_STUB 32			/* bytes */
+#define COUNT_STUB 40			/* bytes */
 #define COUNT_BURST_STUB 64		/* of one that counts in bursts only */
 #define COUNT_SET_ID PCCE_COUNT_IN_STUB /* bytes of the instruction that sets the id */
 

@@ -99,6 +99,7 @@ struct decode_frame {
 	uint32_t span;
 	bool whole;    /* address is one of several in this innermost function */
 	bool restored; /* its place in the sequence is known by unwinding: restored.h */
+	bool counting; /* FOREIGN: code that pcce-record --count added */
 };
 
 /*

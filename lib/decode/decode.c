@@ -354,6 +354,14 @@ static void emit_ip_only(struct walk *w, uint64_t ip)
 		  PCCE_NONE, ip);
 }
 
+/* Adds a frame for the code that counts an entry into the function at ip. */
+static void emit_counting(struct walk *w)
+{
+	walk_emit(w, DECODE_FRAME_FOREIGN, NULL, PCCE_NONE, PCCE_NONE, 0);
+	if (w->ctx->n)
+		w->ctx->frames[w->ctx->n - 1].counting = true;
+}
+
 static int finish_context(struct walk *w)
 {
 	struct decode_context *ctx = w->ctx;
@@ -403,6 +411,8 @@ int decode_sample(const struct decode_space *as, const struct pcce_sample *sampl
 		w.deeper = total - n_entries;
 		if (w.deeper)
 			w.gap = 0;
+		if (sample->flags & PCCE_SAMPLE_COUNTING)
+			emit_counting(&w);
 		ctx->reason = decode_outward(&w, decode_locate(&w, sample->ip, sample->r11));
 		if (w.landing)
 			ctx->reason = decode_landing_end(&w, ctx->reason);

@@ -17,7 +17,11 @@ static void print_function_row(const struct profile *p, const struct format_opti
 	frame_text_percent(o->colors, 6, 2, text_percent(row->self, all), out);
 	fputs("  ", out);
 	frame_text_percent(o->colors, 6, 2, text_percent(row->total, all), out);
-	fprintf(out, "  %8llu  %s", (unsigned long long)row->samples,
+	if (p->cost.event)
+		frame_text_costs(p, row->self, row->cost, row->total_cost, out);
+	else
+		fprintf(out, "  %8llu", (unsigned long long)row->samples);
+	fprintf(out, "  %s",
 		text_clean(symbol_table_string(p->names, row->name), buffer, sizeof(buffer)));
 	if (row->file)
 		fprintf(out, "  %s:%u",
@@ -38,9 +42,16 @@ int format_flat(const struct profile *p, const struct format_options *o, FILE *o
 	if (r)
 		return r;
 	flat_profile_sort(&f, p->names, &o->sort);
-	fprintf(out, "   self    total   samples  function\n");
+	fputs("   self    total", out);
+	if (p->cost.event)
+		frame_text_costs_head(p, out);
+	else
+		fputs("   samples", out);
+	fputs("  function\n", out);
 	for (size_t i = 0; i < f.n; i++)
-		if (text_percent(f.rows[i].total, p->tree.nodes[0].total) >= o->min_percent)
+		if (text_percent(f.rows[i].total, p->tree.nodes[0].total) >= o->min_percent ||
+		    (p->cost.event && text_percent(f.rows[i].total_cost,
+						   p->tree.nodes[0].total_cost) >= o->min_percent))
 			print_function_row(p, o, &f.rows[i], out);
 	flat_profile_free(&f);
 	return 0;

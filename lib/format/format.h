@@ -56,6 +56,8 @@ struct format_unit {
 	bool clock;		 /* the unit is nanoseconds */
 };
 struct format_unit format_unit(const struct profile *p);
+/* That of costs; there must be an event. */
+struct format_unit format_cost_unit(const struct profile *p);
 
 /* Returns the creation context of a thread as text (thread_origins_text()), "[several]" if it has
  * several, or "" if it is unknown. The caller frees the text. NULL: no memory. */

@@ -12,6 +12,7 @@ struct format {
 	double min_percent; /* default of --min-percent */
 	bool samples;	    /* needs single samples (profile_options.samples) */
 	bool binary;	    /* not for terminals */
+	bool costs;	    /* shows what calls cost (profile_options.cost) */
 };
 
 extern const struct format formats[]; /* the first is the default; the last has no name */

@@ -33,7 +33,8 @@ void frame_text_more(const struct frame_text *f, const struct cct_node *n, FILE 
 	if (n->key->kind == DECODE_FRAME_TAIL)
 		fputs("  (left by a tail call)", out);
 	if (n->key->kind == DECODE_FRAME_FOREIGN && !(n->key->flags & CCT_KERNEL) &&
-	    strcmp(symbol_table_string(f->names, n->key->name), FRAME_NAMES_CALLER))
+	    strcmp(symbol_table_string(f->names, n->key->name), FRAME_NAMES_CALLER) &&
+	    strcmp(symbol_table_string(f->names, n->key->name), FRAME_NAMES_COUNTING_CODE))
 		fputs(n->key->flags & CCT_RESTORED ? "  (not instrumented, restored)"
 						   : "  (not instrumented)",
 		      out);
@@ -89,6 +90,60 @@ static void print_summary_head(const struct recording_hot *s, FILE *out)
 		text_percent(s->offset, s->weight));
 }
 
+/* ---- costs ----------------------------------------------------------------------- */
+
+#define COST_WIDTH 49
+
+void frame_text_costs(const struct profile *p, uint64_t calls, uint64_t cost, uint64_t total_cost,
+		      FILE *out)
+{
+	const struct format_unit unit = format_cost_unit(p);
+	double scale = (double)unit.scale,
+	       each = (double)total_cost * scale / (double)(calls + !calls);
+
+	if (calls)
+		fprintf(out, "  %11llu", (unsigned long long)calls);
+	else
+		fputs("             ", out);
+	if (unit.clock)
+		fprintf(out, "  %10.1f  %10.1f", (double)cost * scale / 1e6,
+			(double)total_cost * scale / 1e6);
+	else
+		fprintf(out, "  %10.0f  %10.0f", (double)cost * scale, (double)total_cost * scale);
+	if (calls)
+		fprintf(out, "  %10.*f", each < 100, each);
+	else
+		fputs("            ", out);
+}
+
+void frame_text_costs_head(const struct profile *p, FILE *out)
+{
+	bool clock = format_cost_unit(p).clock;
+
+	fprintf(out, "        calls  %10s  %10s  %10s", clock ? "self ms" : "self cost",
+		clock ? "total ms" : "total cost", clock ? "ns/call" : "cost/call");
+}
+
+void frame_text_no_costs(FILE *out)
+{
+	fprintf(out, "%*s", COST_WIDTH, "");
+}
+
+static void print_cost_head(const struct profile_cost *c, FILE *out)
+{
+	char buffer[1024];
+
+	fprintf(out, "%llu samples of %s", (unsigned long long)c->samples,
+		text_clean(c->event, buffer, sizeof(buffer)));
+	if (c->between)
+		fprintf(out, ", %llu (%.1f%%) between bursts", (unsigned long long)c->between,
+			text_percent(c->between, c->samples));
+	if (c->counting)
+		fprintf(out, ", %llu (%.1f%%) in the counting itself",
+			(unsigned long long)c->counting, text_percent(c->counting, c->samples));
+	fputs(c->between + c->counting ? ", left out here\n" : "\n", out);
+}
+
 void frame_text_head(const struct profile *p, FILE *out)
 {
 	char buffer[1024];
@@ -104,6 +159,8 @@ void frame_text_head(const struct profile *p, FILE *out)
 	fputc('\n', out);
 	if (*format_only(p, buffer, sizeof(buffer)))
 		fprintf(out, "%s\n", buffer);
+	if (p->cost.event)
+		print_cost_head(&p->cost, out);
 	if (p->summary.phi > 0)
 		print_summary_head(&p->summary, out);
 	if (p->hot.phi > 0)

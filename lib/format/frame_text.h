@@ -21,7 +21,15 @@ void frame_text_more(const struct frame_text *f, const struct cct_node *n, FILE 
 /* Prints a percentage as wide as "%*.*f%%" makes it. The colour depends on the percentage. */
 void frame_text_percent(bool colors, int width, int digits, double percent, FILE *out);
 
-/* Prints a line like "35 of 87 samples of cpu-clock: command"; with --hot, also what is hot. */
+/* If p->cost has an event: prints the columns of what calls cost, and their heading. */
+void frame_text_costs(const struct profile *p, uint64_t calls, uint64_t cost, uint64_t total_cost,
+		      FILE *out);
+void frame_text_costs_head(const struct profile *p, FILE *out);
+/* As many blanks as that. */
+void frame_text_no_costs(FILE *out);
+
+/* Prints a line like "35 of 87 samples of cpu-clock: command"; with --hot, also what is hot,
+ * and with costs, of which samples they are. */
 void frame_text_head(const struct profile *p, FILE *out);
 
 #endif

@@ -21,8 +21,9 @@ struct printer {
 	const struct tree_print *o;
 	const struct cct *t;
 	struct frame_text text;
-	uint64_t all, least; /* branches lighter than least are left out */
-	bool errors;	     /* the recording is a summary: shares may lack something */
+	uint64_t all, least, least_cost; /* branches lighter than both are left out */
+	bool errors;			 /* the recording is a summary: shares may lack something */
+	bool costs;			 /* there are columns of what calls cost */
 	struct level *levels;
 	char *lines; /* whether a vertical line passes through this column */
 	size_t capacity;
@@ -38,12 +39,17 @@ static void print_margin(const struct printer *pr, const struct level *l, bool l
 	}
 }
 
+static bool is_shown(const struct printer *pr, const struct cct_node *n)
+{
+	return n->total >= pr->least || (pr->costs && n->total_cost >= pr->least_cost);
+}
+
 static struct level open_level(const struct printer *pr, uint32_t node, size_t column)
 {
 	struct level l = {.next = pr->t->nodes[node].child};
 
 	for (uint32_t c = l.next; c; c = pr->t->nodes[c].next) {
-		if (pr->t->nodes[c].total >= pr->least) {
+		if (is_shown(pr, &pr->t->nodes[c])) {
 			l.shown++;
 		} else {
 			l.n_hidden++;
@@ -76,6 +82,10 @@ static void print_shares(const struct printer *pr, uint64_t total, const struct 
 			text_percent(hot_tree_error(&pr->o->profile->hot, n), pr->all));
 	else if (pr->errors)
 		fputs("         ", pr->o->out);
+	if (n && pr->costs)
+		frame_text_costs(pr->o->profile, n->self, n->cost, n->total_cost, pr->o->out);
+	else if (pr->costs)
+		frame_text_no_costs(pr->o->out);
 	fputs(n && hot_tree_is_hot(&pr->o->profile->hot, n) ? "* " : "  ", pr->o->out);
 }
 
@@ -114,7 +124,7 @@ static uint32_t next_child(const struct printer *pr, struct level *l)
 {
 	uint32_t node = l->next;
 
-	while (pr->t->nodes[node].total < pr->least)
+	while (!is_shown(pr, &pr->t->nodes[node]))
 		node = pr->t->nodes[node].next;
 	l->next = pr->t->nodes[node].next;
 	l->shown--;
@@ -178,15 +188,21 @@ int tree_print(const struct tree_print *o)
 			 .colors = o->options->colors},
 		.all = o->tree->nodes[0].total,
 		.errors = o->profile->summary.phi > 0,
+		.costs = o->profile->cost.event && !o->upwards,
 	};
 	int r;
 
 	pr.least = pr.all * (o->options->min_percent / 100.0);
 	pr.least += !pr.least;
-	fputs(o->upwards  ? "\n  share\n"
-	      : pr.errors ? "\n  total     self    error\n"
-			  : "\n  total     self\n",
+	pr.least_cost = o->tree->nodes[0].total_cost * (o->options->min_percent / 100.0);
+	pr.least_cost += !pr.least_cost;
+	fputs(o->upwards  ? "\n  share"
+	      : pr.errors ? "\n  total     self    error"
+			  : "\n  total     self",
 	      o->out);
+	if (pr.costs)
+		frame_text_costs_head(o->profile, o->out);
+	fputc('\n', o->out);
 	r = print_all(&pr);
 	free(pr.levels);
 	free(pr.lines);

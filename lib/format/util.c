@@ -15,21 +15,34 @@ char *format_origin(const struct profile *p, const struct thread *t)
 						  : thread_origins_text(p->origins, t->origin);
 }
 
-struct format_unit format_unit(const struct profile *p)
+static struct format_unit unit_of(const char *event, uint64_t frequency, uint64_t period)
 {
-	struct format_unit u = {
-		.type = *p->event ? p->event : "events", .unit = "count", .scale = 1};
+	struct format_unit u = {.type = *event ? event : "events", .unit = "count", .scale = 1};
 
 	/* A sample of a clock event is worth one period in nanoseconds, given directly or by the
 	 * frequency. */
-	if (strcmp(p->event, "cpu-clock") && strcmp(p->event, "task-clock"))
+	if (strcmp(event, "cpu-clock") && strcmp(event, "task-clock"))
 		return u;
-	if (!p->frequency && !p->period)
+	if (!frequency && !period)
 		return u;
 	u.clock = true;
 	u.type = "cpu";
 	u.unit = "nanoseconds";
-	u.scale = p->frequency ? 1000000000 / p->frequency : p->period;
+	u.scale = frequency ? 1000000000 / frequency : period;
+	return u;
+}
+
+struct format_unit format_unit(const struct profile *p)
+{
+	return unit_of(p->event, p->frequency, p->period);
+}
+
+struct format_unit format_cost_unit(const struct profile *p)
+{
+	struct format_unit u = unit_of(p->cost.event, p->cost.frequency, p->cost.period);
+
+	if (!u.clock && p->cost.period)
+		u.scale = p->cost.period;
 	return u;
 }
 

@@ -46,10 +46,9 @@ struct merge {
 	char *sampler, *event, *command, *host, *kernel, *first_path;
 	uint64_t frequency, period, start; /* ns since 1970 */
 	uint64_t last;
-	uint64_t lost[PCCE_LOSS_MAX + 1];
-	struct recording_due due;
+	struct recording_account accounts[RECORDING_ACCOUNTS];
 	struct recording_only only;
-	bool with_frames;
+	bool with_frames, with_calls;
 	uint64_t frames_unwound, frames_reused, stack_bytes;
 	uint64_t files, commands, samples;
 };
@@ -306,13 +305,14 @@ static int read_file(struct file *f)
 			 f->name, r->unknown);
 		f->note(text);
 	}
-	for (uint32_t i = 0; i <= PCCE_LOSS_MAX; i++)
-		f->m->lost[i] += r->lost[i];
-	f->m->due.known = (!f->m->files || f->m->due.known) && r->due.known;
-	f->m->due.due += r->due.due;
-	f->m->due.merged += r->due.merged;
-	f->m->due.kernel += r->due.kernel;
-	f->m->due.counted += r->due.counted;
+	for (uint32_t i = 0; i < RECORDING_ACCOUNTS; i++) {
+		struct recording_account account = r->accounts[i];
+
+		/* Without a record, it is not known what was due. */
+		account.any_due = true;
+		recording_account_add(&f->m->accounts[i], &account);
+	}
+	f->m->with_calls |= (r->info.flags & PCCE_INFO_CALLS) != 0;
 	f->m->with_frames |= (r->info.flags & PCCE_INFO_FRAMES) != 0;
 	f->m->frames_unwound += r->frames_unwound;
 	f->m->frames_reused += r->frames_reused;
@@ -623,7 +623,8 @@ static int write_merged_info(const struct merge *m, struct datafile_writer *w)
 		.wall_time = m->start,
 		.frequency = m->frequency,
 		.period = m->period,
-		.flags = m->with_frames ? PCCE_INFO_FRAMES : 0,
+		.flags = (m->with_frames ? PCCE_INFO_FRAMES : 0) |
+			 (m->with_calls ? PCCE_INFO_CALLS : 0),
 	};
 	const char *strings[] = {m->sampler, m->event, m->command, m->host, m->kernel};
 
@@ -653,16 +654,37 @@ static int write_programs(const struct merge *m, struct datafile_writer *w)
 	return r;
 }
 
-static int write_merged_due(const struct merge *m, struct datafile_writer *w)
+/* Adds to *all_lost. */
+static int write_merged_losses(const struct merge *m, uint32_t event, struct datafile_writer *w,
+			       __u64 *all_lost)
 {
+	int r = 0;
+
+	for (uint32_t i = 0; i <= PCCE_LOSS_MAX && !r; i++) {
+		struct pcce_rec_lost lost = {.time = m->last,
+					     .count = m->accounts[event].lost[i],
+					     .reason = i,
+					     .event = event};
+
+		*all_lost += lost.count;
+		if (lost.count)
+			r = datafile_put(w, PCCE_REC_LOST, &lost, sizeof(lost), NULL, 0);
+	}
+	return r;
+}
+
+static int write_merged_due(const struct merge *m, uint32_t event, struct datafile_writer *w)
+{
+	const struct recording_due *due = &m->accounts[event].due;
 	struct pcce_rec_due rec = {
 		.time = m->last,
-		.due = m->due.known ? m->due.due : 0,
-		.merged = m->due.merged,
-		.kernel = m->due.kernel,
-		.flags = m->due.known ? 0 : PCCE_DUE_UNKNOWN,
+		.due = due->known ? due->due : 0,
+		.merged = due->merged,
+		.kernel = due->kernel,
+		.flags = due->known ? 0 : PCCE_DUE_UNKNOWN,
+		.event = event,
 	};
-	struct pcce_rec_counted counted = {.time = m->last, .samples = m->due.counted};
+	struct pcce_rec_counted counted = {.time = m->last, .samples = due->counted};
 	int r = datafile_put(w, PCCE_REC_DUE, &rec, sizeof(rec), NULL, 0);
 
 	if (!r && counted.samples)
@@ -720,14 +742,10 @@ int merge_write(const struct merge *m, struct datafile_writer *w)
 		totals.time = m->last;
 		r = r ? r : summary_write(&totals, w);
 	}
-	for (uint32_t i = 0; i <= PCCE_LOSS_MAX && !r; i++) {
-		struct pcce_rec_lost lost = {.time = m->last, .count = m->lost[i], .reason = i};
-
-		end.lost += lost.count;
-		if (lost.count)
-			r = datafile_put(w, PCCE_REC_LOST, &lost, sizeof(lost), NULL, 0);
+	for (uint32_t i = 0; i < (m->with_calls ? RECORDING_ACCOUNTS : 1) && !r; i++) {
+		r = write_merged_losses(m, i, w, &end.lost);
+		r = r ? r : write_merged_due(m, i, w);
 	}
-	r = r ? r : write_merged_due(m, w);
 	r = r ? r : write_merged_frames(m, w);
 	r = r ? r : relocator_write_symbols(m->space, w);
 	return r ? r : datafile_put(w, PCCE_REC_END, &end, sizeof(end), NULL, 0);

@@ -140,6 +140,9 @@ static int count_sample(void *ctx, const struct datafile_sample *s, const struct
 	const struct decode_frame *call;
 
 	(void)below;
+	/* Calls and samples do not add up. */
+	if (c->recording->info.flags & PCCE_INFO_CALLS && s->sample->event)
+		return 0;
 	if (space == UINT32_MAX || decode_sample(address_spaces_get(spaces, space), s->sample,
 						 pcce_sample_entries(s->sample),
 						 s->sample->n_entries, false, false, &c->context))

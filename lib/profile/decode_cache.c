@@ -42,6 +42,7 @@ struct state {
 	uint8_t status, reason, verify, restored;
 	bool whole; /* the innermost frame is part of the state */
 	bool exact; /* the instruction matters after all: look up the state with it */
+	bool counting, between;
 };
 
 HASH_TABLE_TYPE(state_table, struct state);
@@ -368,6 +369,8 @@ static int decode_state(struct decode_cache *d, const struct pending *pending, s
 	state->entries = entries < UINT32_MAX ? entries : UINT32_MAX;
 	state->status = d->context.status;
 	state->reason = d->context.reason;
+	state->counting = s->flags & PCCE_SAMPLE_COUNTING;
+	state->between = s->flags & PCCE_SAMPLE_BETWEEN;
 	state->verify = verify_context(as, s, pcce_sample_stack(s), &d->context);
 	if (state->status == DECODE_EXACT || state->status == DECODE_TRUNCATED) {
 		state->context = number_context(d, &d->context);
@@ -456,7 +459,7 @@ static int begin_sample(struct decode_cache *d, struct pending *p, const struct 
 	p->error = of->error;
 	p->point = *known;
 	/* Samples with special flags are decoded as a whole. */
-	if (s->flags & ~PCCE_SAMPLE_TRUNCATED)
+	if (s->flags & ~(PCCE_SAMPLE_TRUNCATED | PCCE_SAMPLE_BETWEEN))
 		p->point.kind = SAMPLE_POINT_EXACT;
 	p->hash = hash_state(p);
 	state_table_prefetch(&d->states, p->hash.low64);
@@ -486,6 +489,8 @@ static int recall_state(struct decode_cache *d, struct pending *p)
 		.reason = state->reason,
 		.verify = state->verify,
 		.restored = state->restored,
+		.counting = state->counting,
+		.between = state->between,
 	};
 	p->call = state->whole || !d->builder ? UINT32_MAX : state->place;
 	p->spot = (struct spot){.state = state->number, .place = d->builder ? p->meaning.place : 0};

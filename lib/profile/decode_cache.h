@@ -30,6 +30,8 @@ struct decode_cache_meaning {
 	uint8_t reason;	  /* enum decode_reason */
 	uint8_t verify;	  /* enum verify_result */
 	uint8_t restored; /* enum restored_result */
+	bool counting;	  /* in code that counts calls */
+	bool between;	  /* between two bursts, when calls were not counted */
 };
 
 /* A sample with the segments of its encoding stack. */

@@ -160,6 +160,7 @@ static int prepare_profile(struct profile *p, const struct profile_options *o,
 	p->in->has_tree = o->tree;
 	p->in->again = o->again;
 	p->in->inlining = o->inlining;
+	p->in->with_cost = o->cost;
 	p->in->kept = o->again || o->samples || o->lines || selection_has_samples(s) ||
 		      selection_has_contexts(s) || selection_has_frames(s);
 	p->threads = threads_new(p->names);
@@ -214,6 +215,10 @@ static int load_profile(struct profile *p, const struct profile_source *s,
 	int r = prepare_profile(p, o, selection);
 
 	r = r ? r : profile_read(p, s, why);
+	if (!r) {
+		p->in->kept |= p->calls;
+		profile_show_events(p, selection);
+	}
 	if (!r && o->tree)
 		r = find_late_symbols(p, why);
 	r = r ? r : read_samples(p, o, why);

@@ -9,10 +9,15 @@
 const char *profile_event(const struct profile *p, uint32_t event, char *buffer, size_t size)
 {
 	size_t length;
-	const char *name = datafile_event(p->event, event, &length);
+	const char *name = datafile_event(p->events, event, &length);
 
 	snprintf(buffer, size, "%.*s", (int)length, name);
 	return buffer;
+}
+
+uint64_t profile_event_samples(const struct profile *p, uint32_t event)
+{
+	return p->in->events[recording_account_of(event)].samples;
 }
 
 void profile_count(struct profile_stats *s, const struct profile_instruction *at, uint64_t samples)

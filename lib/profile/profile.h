@@ -23,17 +23,17 @@
 #include "tree/builder.h"
 #include "base/error.h"
 
-struct profile_stats {	  /* of what is selected; lost and sample_bytes: of the whole recording */
+struct profile_stats {	  /* of what is selected; lost and sample_bytes: of whole events */
 	uint64_t samples; /* = exact + truncated + undecodable + outside + unkept */
 	uint64_t exact, truncated, undecodable, outside;
 	uint64_t unkept; /* samples of contexts that the recording did not keep (--hot) */
 	uint64_t lost, lost_reasons[PCCE_LOSS_MAX + 1]; /* [0]: for other reasons */
-	struct recording_due due;			/* of the whole recording */
+	struct recording_due due;			/* of whole events */
 	uint64_t unique_contexts; /* distinct calling contexts, whatever the instruction in the
 				     innermost function */
 	uint64_t max_depth;
 	uint64_t max_encoding_stack;
-	uint64_t sample_bytes; /* of all sample records in the file */
+	uint64_t sample_bytes; /* of the sample records of whole events */
 	uint64_t reasons[DECODE_REASON_COUNT];
 	bool verify;
 	uint64_t verified, mismatches, unverifiable;
@@ -44,6 +44,17 @@ struct profile_stats {	  /* of what is selected; lost and sample_bytes: of the w
 	uint64_t frames_unwound, frames_reused, stack_bytes; /* of the whole recording */
 };
 
+/*
+ * If calls are shown: what they cost, by the samples of the other events. These are in the fields
+ * cost of the tree, without those of the counting itself and those between bursts.
+ */
+struct profile_cost {
+	const char *event; /* NULL: not known, or not asked for */
+	uint64_t frequency, period;
+	/* That are selected; of them: between bursts; in bursts, of the counting itself. */
+	uint64_t samples, between, counting;
+};
+
 struct profile {
 	struct symbol_table *names;
 	struct cct tree;	     /* of what is selected */
@@ -51,7 +62,7 @@ struct profile {
 	struct profile_stats stats;
 	struct recording_only only;	  /* what the recording left out */
 	struct recording_hot summary;	  /* what the recording kept, if it is a summary */
-	uint64_t all_samples, all_weight; /* selected or not */
+	uint64_t all_samples, all_weight; /* of these events, selected or not */
 	uint64_t first, last;		  /* times of the first and the last sample */
 	struct sample_streams *streams;	  /* threads and their names */
 	uint64_t *stream_samples;	  /* selected samples of each stream; NULL: not counted */
@@ -60,9 +71,14 @@ struct profile {
 	size_t n_leaves;
 	struct threads *threads;
 	struct thread_origins *origins; /* of threads */
-	const char *event, *command, *sampler, *host,
-		*kernel;		/* from the recording; "" if unknown */
-	uint64_t frequency, period;	/* of the event; one of them is 0 */
+	const char *events, *command, *sampler, *host,
+		*kernel; /* from the recording; "" if unknown. events is a list with commas */
+	/* There are counted calls and samples, which do not add up: if no event is selected, the
+	 * calls are shown. */
+	bool calls;
+	const char *event;	    /* that is shown, or all events */
+	uint64_t frequency, period; /* of the event; one of them is 0 */
+	struct profile_cost cost;
 	uint64_t start_time, wall_time; /* when it began: CLOCK_MONOTONIC, and ns since 1970 */
 	bool own_lines;			/* frames have their own lines, not those of their calls
 					   (SELECT_BY_LINE) */
@@ -79,6 +95,7 @@ struct profile_options {
 	bool again;    /* profile_select() will be called */
 	bool origins;  /* contexts continue in the creation contexts of their threads */
 	bool samples;  /* keep single samples, in the order of the file */
+	bool cost;     /* of calls, if the recording has it */
 	enum symbol_table_style names;
 	const struct selection *select; /* NULL: everything */
 };
@@ -97,9 +114,11 @@ int profile_select(struct profile *p, const struct selection *s);
  * not select samples or contexts. The profile must be loaded with options.again. 0 or -ENOMEM. */
 int profile_detail(const struct profile *p, const struct selection *s, struct cct *to);
 
-/* Copies the name of an event to buffer, and returns that. p->event is a list, separated by commas.
- */
+/* Copies the name of an event to buffer, and returns that. */
 const char *profile_event(const struct profile *p, uint32_t event, char *buffer, size_t size);
+
+/* All samples of an event, if there are calls; event is then 0 or 1. */
+uint64_t profile_event_samples(const struct profile *p, uint32_t event);
 
 /* A selected sample or aggregated sample, in the order of the file. The profile must be loaded with
  * options.samples. */

@@ -27,20 +27,31 @@ struct profile_instruction {
 	uint32_t place, context, depth, entries;
 	uint32_t origin; /* of profile.origins */
 	uint8_t status, reason, verify, restored;
+	bool counting, between;
 	uint32_t leaf; /* of the profile, if samples are kept */
 };
 
 HASH_TABLE_TYPE(leaf_table, uint32_t);
 
+/* All samples of an event. */
+struct profile_event_sum {
+	uint64_t samples, weight, bytes;
+};
+
 struct profile_internals {
 	struct recording *recording;
+	struct recording_account accounts[RECORDING_ACCOUNTS]; /* of the recording */
+	struct profile_event_sum events[RECORDING_ACCOUNTS];   /* the same */
+	uint64_t frequency, period;			       /* the same: of sampled events */
+	char event[256],
+		cost_event[256]; /* profile.event, if it is one of several; of profile.cost */
 	struct stack_store *segments;
 	struct cct
 		all; /* all contexts, without weights; empty if it has become the profile's tree */
 	struct profile_failure failures[2 * PROFILE_FAILURES];
 	size_t n_failures, n_mismatches;
 	struct tree_place *places;
-	bool has_tree, again, inlining;
+	bool has_tree, again, inlining, with_cost;
 	bool kept; /* keeps single samples: */
 	struct profile_instruction *instructions;
 	size_t n_instructions, instructions_capacity;
@@ -109,7 +120,9 @@ struct profile_sum profile_sum(const struct profile_internals *in, size_t sample
 struct profile_sum profile_unpack(const struct profile_internals *in, uint32_t weight);
 /* Frees what only profile_keep() needs. */
 void profile_settle(struct profile_internals *in);
-/* select.c: adds totals and order to the profile's tree. 0 or -ENOMEM. */
+/* select.c: makes the sums those of the events that are shown. */
+void profile_show_events(struct profile *p, const struct selection *s);
+/* Adds totals and order to the profile's tree. 0 or -ENOMEM. */
 int profile_finish_tree(struct profile *p);
 void profile_forget(struct profile_internals *in);
 

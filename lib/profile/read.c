@@ -4,6 +4,7 @@
  * where they come from: processes, threads and times.
  */
 #include <errno.h>
+#include <string.h>
 #include "profile/profile_internal.h"
 
 static int see_process(struct profile *p, const struct pcce_rec_process *rec)
@@ -31,18 +32,20 @@ static int see_sample(struct profile *p, const struct pcce_record *rec)
 {
 	struct datafile_sample of;
 	const struct pcce_sample *s;
+	struct profile_event_sum *sum;
 
 	datafile_sample(rec, &of);
 	s = of.sample;
-	p->all_weight += of.weight;
-	if (!p->all_samples)
+	if (!p->in->events[0].samples && !p->in->events[1].samples)
 		p->first = p->last = s->time;
-	p->all_samples += of.samples;
 	if (s->time < p->first)
 		p->first = s->time;
 	if (s->time > p->last)
 		p->last = s->time;
-	p->stats.sample_bytes += rec->size;
+	sum = &p->in->events[recording_account_of(s->event)];
+	sum->samples += of.samples;
+	sum->weight += of.weight;
+	sum->bytes += rec->size;
 	if (sample_streams_of(p->streams, s->pid, s->tid, s->event) == UINT32_MAX ||
 	    threads_number(p->threads, s->pid, s->tid) == UINT32_MAX)
 		return -ENOMEM;
@@ -78,20 +81,17 @@ static int read_record(void *ctx, const struct pcce_record *rec)
 static void copy_recording_info(struct profile *p, const struct recording *r)
 {
 	p->sampler = r->sampler;
-	p->event = r->event;
+	p->events = r->event;
+	p->calls = r->info.flags & PCCE_INFO_CALLS;
 	p->command = r->command;
 	p->host = r->host;
 	p->kernel = r->kernel;
-	p->frequency = r->info.frequency;
-	p->period = r->info.period;
+	p->in->frequency = r->info.frequency;
+	p->in->period = r->info.period;
 	p->start_time = r->info.start_time;
 	p->wall_time = r->info.wall_time;
 	p->stats.verify = r->info.flags & PCCE_INFO_VERIFY;
-	for (uint32_t i = 0; i <= PCCE_LOSS_MAX; i++) {
-		p->stats.lost += r->lost[i];
-		p->stats.lost_reasons[i] = r->lost[i];
-	}
-	p->stats.due = r->due;
+	memcpy(p->in->accounts, r->accounts, sizeof(p->in->accounts));
 	p->summary = r->hot;
 	p->only = r->only;
 	p->hot.epsilon = r->hot.epsilon;

@@ -122,6 +122,8 @@ int profile_keep_instruction(struct profile *p, const struct decode_cache_meanin
 		.reason = m->reason,
 		.verify = m->verify,
 		.restored = m->restored,
+		.counting = m->counting,
+		.between = m->between,
 	};
 	if (!in->kept) {
 		in->totals[in->n_instructions++] = (struct profile_sum){0};

@@ -8,24 +8,76 @@
 #include "profile/profile_internal.h"
 #include "tree/suffix_tree.h"
 
-/* Returns, by stream, whether its samples may be selected. NULL: no memory. */
-static bool *select_streams(const struct profile *p, const struct selection *s)
+static bool select_event(const struct profile *p, const struct selection *s, uint32_t event)
+{
+	char name[256], number[16];
+
+	if (!s->events.n)
+		return !p->calls || !event;
+	snprintf(number, sizeof(number), "%u", event);
+	return select_word(&s->events, profile_event(p, event, name, sizeof(name))) ||
+	       select_word(&s->events, number);
+}
+
+/* What a stream's samples are. */
+enum stream_use { UNUSED, SHOWN, COST };
+
+/* Returns, by stream, what its samples may be. NULL: no memory. */
+static enum stream_use *select_streams(const struct profile *p, const struct selection *s)
 {
 	size_t n = sample_streams_count(p->streams);
-	bool *passes = calloc(n + 1, sizeof(*passes));
-	char event[256], number[16];
+	enum stream_use *use = calloc(n + 1, sizeof(*use));
 
-	for (size_t i = 0; i < n && passes; i++) {
+	for (size_t i = 0; i < n && use; i++) {
 		const struct sample_stream *t = sample_streams_get(p->streams, i);
 
-		snprintf(number, sizeof(number), "%u", t->event);
-		passes[i] = select_number(&s->pids, t->pid) && select_number(&s->tids, t->tid) &&
-			    select_word(&s->comms, symbol_table_string(p->names, t->comm)) &&
-			    (select_word(&s->events,
-					 profile_event(p, t->event, event, sizeof(event))) ||
-			     select_word(&s->events, number));
+		if (!select_number(&s->pids, t->pid) || !select_number(&s->tids, t->tid) ||
+		    !select_word(&s->comms, symbol_table_string(p->names, t->comm)))
+			continue;
+		use[i] = select_event(p, s, t->event) ? SHOWN : p->cost.event ? COST : UNUSED;
 	}
-	return passes;
+	return use;
+}
+
+/* Without calls, all events are of one kind, and their sums are those of the recording. */
+void profile_show_events(struct profile *p, const struct selection *s)
+{
+	const struct profile_internals *in = p->in;
+	struct recording_account all = {0};
+	uint32_t shown = 0, event = 0;
+
+	p->all_samples = p->all_weight = p->stats.sample_bytes = p->stats.lost = 0;
+	for (uint32_t i = 0; i < RECORDING_ACCOUNTS; i++) {
+		if (p->calls && !select_event(p, s, i))
+			continue;
+		recording_account_add(&all, &in->accounts[i]);
+		p->all_samples += in->events[i].samples;
+		p->all_weight += in->events[i].weight;
+		p->stats.sample_bytes += in->events[i].bytes;
+		event = i;
+		shown++;
+	}
+	for (uint32_t i = 0; i <= PCCE_LOSS_MAX; i++)
+		p->stats.lost += all.lost[i];
+	memcpy(p->stats.lost_reasons, all.lost, sizeof(all.lost));
+	p->stats.due = all.due;
+	p->event = p->events;
+	p->frequency = in->frequency;
+	p->period = in->period;
+	p->cost = (struct profile_cost){0};
+	if (!p->calls || shown != 1)
+		return;
+	p->event = profile_event(p, event, p->in->event, sizeof(p->in->event));
+	if (event)
+		return;
+	p->frequency = 0;
+	p->period = 1;
+	if (in->with_cost)
+		p->cost = (struct profile_cost){
+			.event = profile_event(p, 1, p->in->cost_event, sizeof(p->in->cost_event)),
+			.frequency = in->frequency,
+			.period = in->period,
+		};
 }
 
 /* Resets all counts. 0 or -ENOMEM. */
@@ -41,7 +93,8 @@ static int begin_count(struct profile *p)
 				    .verify = s->verify};
 	memcpy(s->lost_reasons, lost, sizeof(lost));
 	for (size_t i = 0; i < p->n_leaves; i++)
-		p->leaves[i].weight = p->leaves[i].samples = p->leaves[i].error = 0;
+		p->leaves[i].weight = p->leaves[i].samples = p->leaves[i].error =
+			p->leaves[i].cost = 0;
 	free(p->stream_samples);
 	p->stream_samples =
 		calloc(sample_streams_count(p->streams) + 1, sizeof(*p->stream_samples));
@@ -80,18 +133,34 @@ static void begin_sums(const struct profile *p, const uint8_t *keep, struct prof
 			sums[i].samples = UINT64_MAX;
 }
 
+static void add_cost(struct profile *p, const struct profile_instruction *at,
+		     const struct profile_sum *sum)
+{
+	p->cost.samples += sum->samples;
+	if (at->between)
+		p->cost.between += sum->samples;
+	else if (at->counting)
+		p->cost.counting += sum->samples;
+	else
+		p->leaves[at->leaf].cost += sum->weight;
+}
+
 /* Adds up samples by instruction. some: not all are selected, so list those that are. */
-static void sum_samples(struct profile *p, const struct selection *s, bool some, const bool *passes,
-			struct profile_sum *sums)
+static void sum_samples(struct profile *p, const struct selection *s, bool some,
+			const enum stream_use *use, struct profile_sum *sums)
 {
 	struct profile_internals *in = p->in;
 
 	for (size_t i = 0; i < in->n_samples; i++) {
 		struct profile_sum sum = profile_sum(in, i), *to = &sums[in->instruction[i]];
 
-		if (to->samples == UINT64_MAX || !passes[in->stream[i]] ||
+		if (to->samples == UINT64_MAX || !use[in->stream[i]] ||
 		    (s->times.n && !select_time(&s->times, in->time[i], p->first, p->last)))
 			continue;
+		if (use[in->stream[i]] == COST) {
+			add_cost(p, &in->instructions[in->instruction[i]], &sum);
+			continue;
+		}
 		if (some)
 			in->selected[in->n_selected++] = i;
 		p->stream_samples[in->stream[i]] += sum.samples;
@@ -105,9 +174,10 @@ static int count_samples(struct profile *p, const struct selection *s, bool some
 			 const uint8_t *keep)
 {
 	struct profile_internals *in = p->in;
-	bool *contexts = calloc((size_t)in->n_contexts + 1, 1), *passes = select_streams(p, s);
+	bool *contexts = calloc((size_t)in->n_contexts + 1, 1);
+	enum stream_use *use = select_streams(p, s);
 	struct profile_sum *sums = calloc(in->n_instructions + 1, sizeof(*sums));
-	int r = contexts && passes && sums ? begin_count(p) : -ENOMEM;
+	int r = contexts && use && sums ? begin_count(p) : -ENOMEM;
 
 	free(in->selected);
 	in->selected = some ? malloc(in->n_samples * sizeof(*in->selected) + 1) : NULL;
@@ -116,13 +186,13 @@ static int count_samples(struct profile *p, const struct selection *s, bool some
 		r = -ENOMEM;
 	if (!r) {
 		begin_sums(p, keep, sums);
-		sum_samples(p, s, some, passes, sums);
+		sum_samples(p, s, some, use, sums);
 	}
 	for (size_t i = 0; i < in->n_instructions && !r; i++)
 		if (sums[i].samples && sums[i].samples != UINT64_MAX)
 			count_instruction(p, &in->instructions[i], &sums[i], contexts);
 	free(contexts);
-	free(passes);
+	free(use);
 	free(sums);
 	return r;
 }
@@ -177,7 +247,7 @@ int profile_finish_tree(struct profile *p)
 static void replace_tree(struct profile *p, const struct cct *by, uint32_t *map)
 {
 	for (size_t i = 0; i < p->n_leaves; i++)
-		if (p->leaves[i].samples)
+		if (tree_leaf_is_selected(&p->leaves[i]))
 			p->leaves[i].node = map[p->leaves[i].node];
 	free(map);
 	cct_free(&p->tree);
@@ -214,9 +284,11 @@ static int prune_tree(struct profile *p, const struct selection *s)
 int profile_select(struct profile *p, const struct selection *s)
 {
 	struct profile_internals *in = p->in;
-	bool filtered = selection_has_samples(s) || selection_has_contexts(s);
+	bool filtered = selection_has_samples(s) || selection_has_contexts(s) || p->calls;
 	uint8_t *keep = NULL;
 	int r = 0;
+
+	profile_show_events(p, s);
 
 	if (in->has_tree && selection_has_contexts(s)) {
 		keep = malloc(in->all.n);
@@ -236,7 +308,7 @@ int profile_select(struct profile *p, const struct selection *s)
 		take_all(p);
 	r = r ? r : prune_tree(p, s);
 	for (size_t i = 0; i < p->n_leaves; i++)
-		if (!p->leaves[i].samples)
+		if (!tree_leaf_is_selected(&p->leaves[i]))
 			p->leaves[i].node = UINT32_MAX;
 	p->own_lines = s->by == SELECT_BY_LINE;
 	return r ? r : profile_finish_tree(p);

@@ -9,7 +9,7 @@
  *   5. stop the sampler;
  *   6. write the symbols (write_symbols.c) and the end record.
  *
- * The sampler delivers to the functions of sink.c, which write records. If a step fails, the
+ * The sampler delivers to the sinks of sink.c, which write records. If a step fails, the
  * records written so far stay readable, and the command continues unharmed.
  *
  * A terminal sends SIGINT to the command, too. If somebody sent the signal to the recorder alone,
@@ -33,7 +33,6 @@
 #include "record/format_number.h"
 #include "record/recorder.h"
 #include "record/say.h"
-#include "record/sink.h"
 #include "record/summary.h"
 #include "record/write_symbols.h"
 
@@ -60,7 +59,15 @@ static void note(const char *text)
 
 /* ---- the beginning -------------------------------------------------------------- */
 
-static int choose_sampler(struct recorder *r, const struct sampler_config *config)
+/* The sampler that takes samples. config->engine: it does so beside the counting. */
+static void use_sampler(struct recorder *r, struct sampler_config *config,
+			const struct sampler_ops *ops)
+{
+	r->ops = config->engine ? &sampler_beside : ops;
+	config->beside = config->engine ? ops : NULL;
+}
+
+static int choose_sampler(struct recorder *r, struct sampler_config *config)
 {
 	const char *wanted = r->options->sampler;
 	size_t n = sizeof(samplers) / sizeof(samplers[0]), i;
@@ -74,19 +81,20 @@ static int choose_sampler(struct recorder *r, const struct sampler_config *confi
 		err = r->ops->probe(config, &why);
 		if (err)
 			say("cannot count calls: %s", why.text);
-		return err;
+		if (err || !r->options->sampled)
+			return err;
 	}
 	for (i = 0; i < n; i++) {
 		if (!automatic && strcmp(wanted, samplers[i]->name))
 			continue;
 		err = samplers[i]->probe(config, &why);
 		if (!err) {
-			r->ops = samplers[i];
+			use_sampler(r, config, samplers[i]);
 			/* Names the sampler only if a better one was refused. */
 			if (refusals[0] && !be_quiet && !config->verify && !config->aggregate)
-				say("using the %s sampler; not %s", r->ops->name, refusals);
+				say("using the %s sampler; not %s", samplers[i]->name, refusals);
 			else if (be_verbose)
-				say("using the %s sampler", r->ops->name);
+				say("using the %s sampler", samplers[i]->name);
 			return 0;
 		}
 		if (!automatic) {
@@ -129,17 +137,20 @@ static char *command_line(char **argv)
 	return line;
 }
 
+/* What the recording says of its sampler and its events: lists if it has two of them. */
 static int write_recorder_info(struct recorder *r, const struct sampler_config *config)
 {
+	const struct record_options *o = r->options;
+	const struct sampler_ops *beside = config->beside;
 	struct pcce_rec_info rec = {
 		.start_time = clock_ns(CLOCK_MONOTONIC),
 		.wall_time = clock_ns(CLOCK_REALTIME),
 		.frequency = config->frequency,
 		.period = config->period,
 		.flags = (config->verify ? PCCE_INFO_VERIFY : 0) |
-			 (config->copy ? PCCE_INFO_FRAMES : 0),
+			 (config->copy ? PCCE_INFO_FRAMES : 0) | (beside ? PCCE_INFO_CALLS : 0),
 	};
-	char *line = command_line(r->options->command);
+	char *line = command_line(o->command), sampler[64], event[512];
 	struct utsname u;
 	int err;
 
@@ -147,9 +158,13 @@ static int write_recorder_info(struct recorder *r, const struct sampler_config *
 		return -ENOMEM;
 	if (uname(&u))
 		memset(&u, 0, sizeof(u));
+	snprintf(sampler, sizeof(sampler), "%s%s%s", r->ops->name, beside ? "," : "",
+		 beside ? beside->name : "");
+	snprintf(event, sizeof(event), "%s%s%s", o->count ? o->counted : "",
+		 o->count && o->sampled ? "," : "", !o->count || o->sampled ? o->event : "");
 	err = datafile_put_strings(
 		r->writer, PCCE_REC_INFO, &rec, sizeof(rec),
-		(const char *const[]){r->ops->name, config->event, line, u.nodename, u.release}, 5);
+		(const char *const[]){sampler, event, line, u.nodename, u.release}, 5);
 	free(line);
 	return err;
 }
@@ -273,7 +288,7 @@ static void show_progress(struct recorder *r, bool end)
 	if (now < r->progress_due)
 		return;
 	r->progress_due = now + PROGRESS_NS;
-	format_count(n, sizeof(n), r->samples);
+	format_count(n, sizeof(n), r->events[r->n_events - 1].samples);
 	format_bytes(size, sizeof(size), datafile_size(r->writer));
 	fprintf(stderr, "\rpcce-record: %s samples, %s\033[K", n, size);
 	r->progress_shown = true;
@@ -291,7 +306,7 @@ static bool target_has_ended(struct recorder *r)
 	return !r->command_runs;
 }
 
-static int record_loop(struct recorder *r, const struct sampler_sink *sink)
+static int record_loop(struct recorder *r, const struct sampler_sink *sinks)
 {
 	uint64_t deadline = 0;
 	bool over;
@@ -299,7 +314,7 @@ static int record_loop(struct recorder *r, const struct sampler_sink *sink)
 
 	for (;;) {
 		over = target_has_ended(r);
-		err = r->ops->poll(r->sampler, sink, over ? 0 : POLL_MS);
+		err = r->ops->poll(r->sampler, sinks, over ? 0 : POLL_MS);
 		if (!err)
 			err = datafile_flush(r->writer);
 		if (err || over)
@@ -320,39 +335,6 @@ static int record_loop(struct recorder *r, const struct sampler_sink *sink)
 }
 
 /* ---- the end -------------------------------------------------------------------- */
-
-/*
- * Writes how many samples were due. What is neither taken, nor left out, nor merged, nor in the
- * kernel, nor lost for a known reason is lost without one. A thread's last, unfinished period is
- * not due; if the sampler cannot tell, each thread may have had one.
- */
-static int write_due(struct recorder *r)
-{
-	struct sampler_due *due = &r->due;
-	uint64_t found, rests, now = clock_ns(CLOCK_MONOTONIC);
-	uint64_t left_out = r->only ? only_count(r->only)->left_out : 0;
-	int err = 0;
-
-	if (r->ops->account)
-		r->ops->account(r->sampler, due);
-	found = r->samples + left_out + r->lost + due->merged + due->kernel;
-	rests = due->with_rests ? r->threads : 0;
-	if (due->known && due->due > found + rests)
-		err = record_lost(r, now, PCCE_LOSS_UNEXPLAINED, due->due - found - rests);
-	due->due = due->known ? r->samples + left_out + r->lost + due->merged + due->kernel : 0;
-
-	struct pcce_rec_due rec = {.time = now,
-				   .due = due->due,
-				   .merged = due->merged,
-				   .kernel = due->kernel,
-				   .flags = due->known ? 0 : PCCE_DUE_UNKNOWN};
-	struct pcce_rec_counted counted = {.time = now, .samples = due->counted};
-
-	err = err ? err : datafile_put(r->writer, PCCE_REC_DUE, &rec, sizeof(rec), NULL, 0);
-	if (err || !counted.samples)
-		return err;
-	return datafile_put(r->writer, PCCE_REC_COUNTED, &counted, sizeof(counted), NULL, 0);
-}
 
 /* Writes what restoring frames took. */
 static int write_frames(struct recorder *r)
@@ -378,12 +360,12 @@ static void recording_path(const struct recorder *r, char path[32])
 
 static int finish_recording(struct recorder *r)
 {
-	struct pcce_rec_end rec = {.samples = r->samples, .exit_status = r->status};
+	struct pcce_rec_end rec = {.exit_status = r->status};
 	struct error why = {0};
 	char path[32];
 	int err;
 
-	err = write_due(r);
+	err = recorder_write_due(r);
 	if (!err && r->only)
 		err = only_write(r->only, r->writer, clock_ns(CLOCK_MONOTONIC));
 	if (!err)
@@ -394,7 +376,10 @@ static int finish_recording(struct recorder *r)
 		err = datafile_flush(r->writer);
 	if (err)
 		return err;
-	rec.lost = r->lost;
+	for (uint32_t i = 0; i < r->n_events; i++) {
+		rec.samples += r->events[i].samples;
+		rec.lost += r->events[i].lost;
+	}
 	recording_path(r, path);
 	if (!*path) {
 		note("the output is not a regular file, so it contains no source lines");
@@ -408,27 +393,34 @@ static int finish_recording(struct recorder *r)
 	return err ? err : datafile_flush(r->writer);
 }
 
-static void print_summary(const struct recorder *r)
+static void print_summary(const struct recorder *r, const struct sampler_config *config)
 {
-	const struct record_summary summary = {
-		.options = r->options,
-		.only = r->only ? only_count(r->only) : NULL,
-		.missing = r->only ? only_missing(r->only) : NULL,
-		.sampler = r->ops->name,
-		.why_nothing = r->ops->why_nothing ? r->ops->why_nothing(r->sampler) : NULL,
-		.samples = r->samples,
-		.outside = r->outside,
-		.lost = r->lost,
-		.lost_reasons = r->lost_reasons,
-		.due = &r->due,
-		.bytes = datafile_size(r->writer),
-		.program = r->program,
-		.main_module = r->main_module,
-		.any_instrumented = r->any_instrumented,
-		.set_uid = r->set_uid,
-	};
+	for (uint32_t i = 0; i < r->n_events; i++) {
+		const struct recorded_event *e = &r->events[i];
+		const struct record_summary summary = {
+			.options = r->options,
+			.only = r->only ? only_count(r->only) : NULL,
+			.missing = r->only ? only_missing(r->only) : NULL,
+			.calls = r->options->count && i == 0,
+			.last = i + 1 == r->n_events,
+			.sampler = i ? config->beside->name : r->ops->name,
+			.why_nothing = i == 0 && r->ops->why_nothing
+					       ? r->ops->why_nothing(r->sampler)
+					       : NULL,
+			.samples = e->samples,
+			.outside = e->outside,
+			.lost = e->lost,
+			.lost_reasons = e->lost_reasons,
+			.due = &e->due,
+			.bytes = datafile_size(r->writer),
+			.program = r->program,
+			.main_module = r->main_module,
+			.any_instrumented = r->any_instrumented,
+			.set_uid = r->set_uid,
+		};
 
-	record_print_summary(&summary);
+		record_print_summary(&summary);
+	}
 }
 
 /* Waits for the command's end, or for a second signal. Returns the exit status. */
@@ -448,9 +440,10 @@ static int pass_on_status(struct recorder *r)
 
 static int run_recorder(struct recorder *r, const struct sampler_config *config)
 {
-	const struct sampler_sink sink = record_sink(r);
+	struct sampler_sink sinks[RECORDER_EVENTS];
 	int status, err, stop_err;
 
+	recorder_sinks(r, sinks);
 	status = begin_recording(r, config);
 	if (status)
 		return status;
@@ -463,8 +456,8 @@ static int run_recorder(struct recorder *r, const struct sampler_config *config)
 	if (!err && r->only)
 		err = only_write(r->only, r->writer, clock_ns(CLOCK_MONOTONIC));
 	if (!err)
-		err = record_loop(r, &sink);
-	stop_err = r->ops->stop(r->sampler, &sink);
+		err = record_loop(r, sinks);
+	stop_err = r->ops->stop(r->sampler, sinks);
 	show_progress(r, true);
 	if (!err)
 		err = stop_err;
@@ -475,7 +468,7 @@ static int run_recorder(struct recorder *r, const struct sampler_config *config)
 	else if (err)
 		say("the recording ended early: %s", strerror(-err));
 	else
-		print_summary(r);
+		print_summary(r, config);
 	if (config->target)
 		return err ? 1 : 0;
 	status = pass_on_status(r);
@@ -493,7 +486,8 @@ static uint64_t places_of(const struct record_options *o)
 
 int record_run(const struct record_options *o)
 {
-	struct recorder r = {.options = o, .status = -1, .pidfd = -1};
+	struct recorder r = {
+		.options = o, .status = -1, .pidfd = -1, .n_events = o->sampled ? 2 : 1};
 	struct sampler_config config = {
 		.frequency = o->frequency,
 		.period = o->period,

@@ -14,7 +14,7 @@ struct restorer_ops;
 
 struct record_options {
 	uint64_t frequency, period;
-	const char *event;
+	const char *event;   /* that is sampled */
 	const char *sampler; /* "auto", or the name of one */
 	const char *output;
 	pid_t target; /* a running process; 0: run command */
@@ -25,6 +25,8 @@ struct record_options {
 	const struct expression *only;	  /* keep only samples in these contexts; NULL: all */
 	const char *only_text;		  /* as it was written */
 	bool count;			  /* calls, instead of taking samples */
+	bool sampled;			  /* with count: take samples, too */
+	const char *counted;		  /* what count calls the event that it counts */
 	/* That counts: "cct", "hcct" or "lossy" (both need hot), or "empty"; else NULL. */
 	const char *engine;
 	const struct count_bursts *bursts;   /* of count; NULL: count all the time */

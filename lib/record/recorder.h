@@ -13,6 +13,18 @@
 #include "recording/writer.h"
 #include "sampler/sampler.h"
 
+#define RECORDER_EVENTS 2
+
+/* An event of the recording. With --count and samples beside it, the calls are the first one. */
+struct recorded_event {
+	struct recorder *r;
+	uint32_t number;
+	uint64_t samples, lost, outside;
+	uint64_t lost_reasons[PCCE_LOSS_MAX + 1]; /* of lost, by enum pcce_loss */
+	uint64_t threads;			  /* at least as many as there were */
+	struct sampler_due due;
+};
+
 struct recorder {
 	const struct record_options *options;
 	const struct sampler_ops *ops;
@@ -29,10 +41,8 @@ struct recorder {
 	struct only *only;	   /* NULL: no samples are left out */
 	uint64_t copied;	   /* bytes of stacks that samples had */
 	uint32_t need;		   /* words of stacks that samples need; 0: not known */
-	uint64_t samples, lost, outside;
-	uint64_t lost_reasons[PCCE_LOSS_MAX + 1]; /* of lost, by enum pcce_loss */
-	uint64_t threads;			  /* at least as many as there were */
-	struct sampler_due due;
+	struct recorded_event events[RECORDER_EVENTS];
+	uint32_t n_events;
 	const char *program;			 /* the command's file; NULL: not known */
 	const struct record_module *main_module; /* of the recorded command or process */
 	pid_t main_pid;
@@ -40,5 +50,13 @@ struct recorder {
 	uint64_t progress_due;
 	bool progress_shown;
 };
+
+/* ---- sink.c ---- */
+
+/* Makes a sink for each event (sampler/sampler.h). */
+void recorder_sinks(struct recorder *r, struct sampler_sink to[RECORDER_EVENTS]);
+
+/* After the sampler has stopped: writes how many samples of each event were due. 0 or -errno. */
+int recorder_write_due(struct recorder *r);
 
 #endif

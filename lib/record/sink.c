@@ -1,31 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Writes what a sampler delivers as records, or counts it (--hot). */
+/*
+ * Writes what samplers deliver as records, or counts it (--hot): a sink for each event, and the
+ * sums of what was due, taken and lost.
+ */
 #include <errno.h>
 
 #include <pcce/sample.h>
+#include "base/clock.h"
 #include "record/classes.h"
-#include "record/sink.h"
+#include "record/recorder.h"
 
 /* Writes an aggregated sample. */
-static int write_sum(struct recorder *r, const struct pcce_sample *s, uint64_t samples,
+static int write_sum(const struct recorded_event *e, const struct pcce_sample *s, uint64_t samples,
 		     uint64_t weight, const struct iovec *rest, int n_rest)
 {
 	struct pcce_rec_sum rec = {.samples = samples, .weight = weight, .sample = *s};
 
+	rec.sample.event = e->number;
 	rec.sample.flags &= ~PCCE_SAMPLE_COUNTED;
 	rec.sample.weight = 0;
 	rec.sample.sp = 0;
-	return datafile_put(r->writer, PCCE_REC_SUM, &rec, sizeof(rec), rest, n_rest);
+	return datafile_put(e->r->writer, PCCE_REC_SUM, &rec, sizeof(rec), rest, n_rest);
 }
 
 /* Writes a sample. With too many segments, which --only kept, it is an aggregated one. */
-static int write_sample(struct recorder *r, const struct pcce_rec_sample *rec,
+static int write_sample(struct recorded_event *e, struct pcce_rec_sample *rec,
 			const struct iovec *rest, int n_rest)
 {
-	r->samples++;
+	rec->sample.event = e->number;
+	e->samples++;
 	if (rec->sample.n_segments <= PCCE_SAMPLE_SEGMENTS)
-		return datafile_put(r->writer, PCCE_REC_SAMPLE, rec, sizeof(*rec), rest, n_rest);
-	return write_sum(r, &rec->sample, 1, rec->sample.weight ? rec->sample.weight : 1, rest,
+		return datafile_put(e->r->writer, PCCE_REC_SAMPLE, rec, sizeof(*rec), rest, n_rest);
+	return write_sum(e, &rec->sample, 1, rec->sample.weight ? rec->sample.weight : 1, rest,
 			 n_rest);
 }
 
@@ -39,8 +45,9 @@ static void shorten_stacks(struct recorder *r)
 }
 
 /* Writes a sample with a copy of the stack: with the frames that are restored from it instead. */
-static int write_restored(struct recorder *r, const struct pcce_sample *s)
+static int write_restored(struct recorded_event *e, const struct pcce_sample *s)
 {
+	struct recorder *r = e->r;
 	const uint64_t *frames = NULL;
 	struct pcce_rec_sample rec = {.sample = *s};
 	uint32_t flags = 0, n = 0;
@@ -62,10 +69,10 @@ static int write_restored(struct recorder *r, const struct pcce_sample *s)
 
 	rec.sample.flags |= flags;
 	rec.sample.n_stack = n;
-	return write_sample(r, &rec, rest, 2);
+	return write_sample(e, &rec, rest, 2);
 }
 
-static int write_plain(struct recorder *r, const struct pcce_sample *s)
+static int write_plain(struct recorded_event *e, const struct pcce_sample *s)
 {
 	struct pcce_rec_sample rec = {.sample = *s};
 
@@ -79,34 +86,35 @@ static int write_plain(struct recorder *r, const struct pcce_sample *s)
 			     pcce_sample_size(&rec.sample) - sizeof(*s)};
 
 	if (!(s->flags & PCCE_SAMPLE_COUNTED))
-		return write_sample(r, &rec, &rest, 1);
-	r->samples += s->sp;
-	return write_sum(r, s, s->sp, s->weight ? s->weight : s->sp, &rest, 1);
+		return write_sample(e, &rec, &rest, 1);
+	e->samples += s->sp;
+	return write_sum(e, s, s->sp, s->weight ? s->weight : s->sp, &rest, 1);
 }
 
 /* Takes a sample that is not left out. */
-static int take_kept(struct recorder *r, const struct pcce_sample *s)
+static int take_kept(struct recorded_event *e, const struct pcce_sample *s)
 {
+	struct recorder *r = e->r;
 	uint64_t samples = s->flags & PCCE_SAMPLE_COUNTED ? s->sp : 1;
 
-	r->outside += s->flags & PCCE_SAMPLE_OUTSIDE ? samples : 0;
+	e->outside += s->flags & PCCE_SAMPLE_OUTSIDE ? samples : 0;
 	if (r->hot) {
-		r->samples += samples;
+		e->samples += samples;
 		return hot_recorder_sample(r->hot, s);
 	}
 	if (s->flags & (PCCE_SAMPLE_COPY | PCCE_SAMPLE_FRAMES | PCCE_SAMPLE_FRAMES_PARTIAL) &&
 	    !(s->flags & PCCE_SAMPLE_COUNTED))
-		return write_restored(r, s);
-	return write_plain(r, s);
+		return write_restored(e, s);
+	return write_plain(e, s);
 }
 
 static int sink_sample(void *ctx, const struct pcce_sample *s)
 {
-	struct recorder *r = ctx;
+	struct recorded_event *e = ctx;
 
-	if (r->only && only_sample(r->only, s, &s))
+	if (e->r->only && only_sample(e->r->only, s, &s))
 		return -ENOMEM;
-	return s ? take_kept(r, s) : 0;
+	return s ? take_kept(e, s) : 0;
 }
 
 /* ---- samplers that count --------------------------------------------------------- */
@@ -126,61 +134,64 @@ static struct classes classes_of(const struct recorder *r)
 }
 
 /* A sample that claims a place, and is not left out. */
-static int take_claim(struct recorder *r, const struct pcce_sample *s,
+static int take_claim(struct recorded_event *e, const struct pcce_sample *s,
 		      const struct sampler_counting *c)
 {
-	if (!r->hot)
-		return take_kept(r, s);
-	r->samples++;
-	r->outside += s->flags & PCCE_SAMPLE_OUTSIDE ? 1 : 0;
-	return hot_recorder_claim(r->hot, s, c->place, c->epoch);
+	if (!e->r->hot)
+		return take_kept(e, s);
+	e->samples++;
+	e->outside += s->flags & PCCE_SAMPLE_OUTSIDE ? 1 : 0;
+	return hot_recorder_claim(e->r->hot, s, c->place, c->epoch);
 }
 
 static int sink_claim(void *ctx, const struct pcce_sample *s, const struct sampler_counting *c)
 {
-	struct recorder *r = ctx;
+	struct recorded_event *e = ctx;
+	struct recorder *r = e->r;
 	const struct classes classes = classes_of(r);
 
 	if (!classes.keys)
 		return -ENOMEM;
 	classes_tell(&classes, s, r->hot);
 	if (c->place == SAMPLER_NO_PLACE)
-		return sink_sample(r, s);
+		return sink_sample(e, s);
 	if (r->only && only_claim(r->only, s, c->place, c->epoch, &s))
 		return -ENOMEM;
 	if (s)
-		return take_claim(r, s, c);
+		return take_claim(e, s, c);
 	if (!r->hot)
 		r->ops->refuse(r->sampler, c->place, c->claim);
 	return 0;
 }
 
 /* Takes what a place has counted for a state whose first sample was left out. */
-static int take_refused(struct recorder *r, uint32_t place, uint64_t samples, uint64_t weight)
+static int take_refused(struct recorded_event *e, uint32_t place, uint64_t samples, uint64_t weight)
 {
+	struct recorder *r = e->r;
 	const struct pcce_sample *s;
 
 	only_counted(r->only, place, samples, weight, &s);
 	if (!s)
 		return 0;
-	r->samples += samples;
+	e->samples += samples;
 	return r->hot ? hot_recorder_add_equal(r->hot, s, samples, weight)
-		      : write_sum(r, s, samples, weight, NULL, 0);
+		      : write_sum(e, s, samples, weight, NULL, 0);
 }
 
 static int sink_counted(void *ctx, uint32_t place, uint64_t samples, uint64_t weight)
 {
-	struct recorder *r = ctx;
+	struct recorded_event *e = ctx;
+	struct recorder *r = e->r;
 	const struct pcce_sample *s;
 
 	if (r->only && only_leaves_out(r->only, place))
-		return take_refused(r, place, samples, weight);
+		return take_refused(e, place, samples, weight);
 	if (!r->hot)
 		return -EPROTO;
 	s = hot_recorder_place(r->hot, place);
-	r->samples += samples;
+	e->samples += samples;
 	if (s && s->flags & PCCE_SAMPLE_OUTSIDE)
-		r->outside += samples;
+		e->outside += samples;
 	return hot_recorder_counted(r->hot, place, samples, weight);
 }
 
@@ -188,18 +199,18 @@ static int sink_counted(void *ctx, uint32_t place, uint64_t samples, uint64_t we
 
 static int sink_begin_summary(void *ctx, uint64_t missing, uint64_t nameless)
 {
-	struct recorder *r = ctx;
+	struct recorded_event *e = ctx;
 
-	r->samples += nameless;
-	return hot_recorder_begin_summary(r->hot, missing, nameless);
+	e->samples += nameless;
+	return hot_recorder_begin_summary(e->r->hot, missing, nameless);
 }
 
 static int sink_summary_sample(void *ctx, const struct pcce_sample *s, uint64_t error)
 {
-	struct recorder *r = ctx;
+	struct recorded_event *e = ctx;
 
-	r->samples += s->weight;
-	return hot_recorder_add(r->hot, s, error);
+	e->samples += s->weight;
+	return hot_recorder_add(e->r->hot, s, error);
 }
 
 /* After a process or its mappings have changed, 0 or the error that came. */
@@ -222,7 +233,8 @@ static uint32_t epoch_of(const struct recorder *r, uint32_t pid)
 static int sink_process(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_t flags,
 			const char *comm)
 {
-	struct recorder *r = ctx;
+	struct recorded_event *e = ctx;
+	struct recorder *r = e->r;
 	struct pcce_rec_process rec = {
 		.time = time, .pid = (uint32_t)pid, .ppid = (uint32_t)ppid, .flags = flags};
 	uint32_t epoch = epoch_of(r, rec.pid);
@@ -230,7 +242,7 @@ static int sink_process(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_
 
 	if (pid == r->main_pid)
 		r->main_module = NULL;
-	r->threads++;
+	e->threads++;
 	if (r->restorer)
 		err = r->options->restorer->process(r->restorer, &rec);
 	if (!err && r->only)
@@ -245,18 +257,18 @@ static int sink_process(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_
 
 static int sink_thread(void *ctx, uint64_t time, pid_t pid, pid_t tid, const char *comm)
 {
-	struct recorder *r = ctx;
+	struct recorded_event *e = ctx;
 	struct pcce_rec_thread rec = {.time = time, .pid = (uint32_t)pid, .tid = (uint32_t)tid};
 
-	r->threads++;
-	return datafile_put_strings(r->writer, PCCE_REC_THREAD, &rec, sizeof(rec),
+	e->threads++;
+	return datafile_put_strings(e->r->writer, PCCE_REC_THREAD, &rec, sizeof(rec),
 				    (const char *const[]){comm}, 1);
 }
 
 static int sink_map(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_t length,
 		    uint64_t pgoff, const char *path)
 {
-	struct recorder *r = ctx;
+	struct recorder *r = ((struct recorded_event *)ctx)->r;
 	struct pcce_rec_map rec = {.time = time,
 				   .start = start,
 				   .length = length,
@@ -291,26 +303,79 @@ static int sink_map(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_
 	return datafile_put(r->writer, PCCE_REC_MAP, &rec, sizeof(rec), NULL, 0);
 }
 
-int record_lost(void *ctx, uint64_t time, uint32_t reason, uint64_t count)
+static int sink_lost(void *ctx, uint64_t time, uint32_t reason, uint64_t count)
 {
-	struct recorder *r = ctx;
-	struct pcce_rec_lost rec = {.time = time, .count = count, .reason = reason};
+	struct recorded_event *e = ctx;
+	struct pcce_rec_lost rec = {
+		.time = time, .count = count, .reason = reason, .event = e->number};
 
-	r->lost += count;
-	r->lost_reasons[reason] += count;
-	return datafile_put(r->writer, PCCE_REC_LOST, &rec, sizeof(rec), NULL, 0);
+	e->lost += count;
+	e->lost_reasons[reason] += count;
+	return datafile_put(e->r->writer, PCCE_REC_LOST, &rec, sizeof(rec), NULL, 0);
 }
 
-struct sampler_sink record_sink(struct recorder *r)
+void recorder_sinks(struct recorder *r, struct sampler_sink to[RECORDER_EVENTS])
 {
-	return (struct sampler_sink){.ctx = r,
-				     .sample = sink_sample,
-				     .claim = sink_claim,
-				     .counted = sink_counted,
-				     .process = sink_process,
-				     .thread = sink_thread,
-				     .map = sink_map,
-				     .lost = record_lost,
-				     .begin_summary = sink_begin_summary,
-				     .summary_sample = sink_summary_sample};
+	for (uint32_t i = 0; i < RECORDER_EVENTS; i++) {
+		r->events[i].r = r;
+		r->events[i].number = i;
+		to[i] = (struct sampler_sink){.ctx = &r->events[i],
+					      .sample = sink_sample,
+					      .claim = sink_claim,
+					      .counted = sink_counted,
+					      .process = sink_process,
+					      .thread = sink_thread,
+					      .map = sink_map,
+					      .lost = sink_lost,
+					      .begin_summary = sink_begin_summary,
+					      .summary_sample = sink_summary_sample};
+	}
+}
+
+/* ---- what was due ---------------------------------------------------------------- */
+
+/*
+ * Writes how many samples of an event were due. What is neither taken, nor left out, nor merged,
+ * nor in the kernel, nor lost for a known reason is lost without one. A thread's last, unfinished
+ * period is not due; if the sampler cannot tell, each thread may have had one.
+ */
+static int write_due(struct recorded_event *e, uint64_t now)
+{
+	struct sampler_due *due = &e->due;
+	uint64_t taken = e->samples + (e->r->only ? only_count(e->r->only)->left_out : 0);
+	uint64_t found = taken + e->lost + due->merged + due->kernel;
+	uint64_t rests = due->with_rests ? e->threads : 0;
+	int err = 0;
+
+	if (due->known && due->due > found + rests)
+		err = sink_lost(e, now, PCCE_LOSS_UNEXPLAINED, due->due - found - rests);
+	due->due = due->known ? taken + e->lost + due->merged + due->kernel : 0;
+
+	struct pcce_rec_due rec = {.time = now,
+				   .due = due->due,
+				   .merged = due->merged,
+				   .kernel = due->kernel,
+				   .flags = due->known ? 0 : PCCE_DUE_UNKNOWN,
+				   .event = e->number};
+	struct pcce_rec_counted counted = {.time = now, .samples = due->counted};
+
+	err = err ? err : datafile_put(e->r->writer, PCCE_REC_DUE, &rec, sizeof(rec), NULL, 0);
+	if (err || !counted.samples)
+		return err;
+	return datafile_put(e->r->writer, PCCE_REC_COUNTED, &counted, sizeof(counted), NULL, 0);
+}
+
+int recorder_write_due(struct recorder *r)
+{
+	struct sampler_due due[RECORDER_EVENTS] = {0};
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	int err = 0;
+
+	if (r->ops->account)
+		r->ops->account(r->sampler, due);
+	for (uint32_t i = 0; i < r->n_events && !err; i++) {
+		r->events[i].due = due[i];
+		err = write_due(&r->events[i], now);
+	}
+	return err;
 }

@@ -2,6 +2,7 @@
 /* Implements record/summary.h. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -109,7 +110,7 @@ static void warn_of_losses(const struct record_summary *s)
 
 static void print_count_summary(const struct record_summary *s)
 {
-	char n[32], size[32];
+	char n[32], size[32], to[PATH_MAX + 64] = "";
 
 	format_count(n, sizeof(n), s->lost);
 	if (s->lost)
@@ -120,23 +121,24 @@ static void print_count_summary(const struct record_summary *s)
 		return;
 	format_count(n, sizeof(n), s->samples);
 	format_bytes(size, sizeof(size), s->bytes);
+	if (s->last)
+		snprintf(to, sizeof(to), ", %s to %s", size, s->options->output);
 	if (s->due->skipped)
 		say("%llu bursts of threads were skipped, and others count for them",
 		    (unsigned long long)s->due->skipped);
 	if (s->options->bursts)
-		say("%s calls in %llu bursts, %.1f%% of the time, %s to %s", n,
+		say("%s calls in %llu bursts, %.1f%% of the time%s", n,
 		    (unsigned long long)s->due->bursts,
-		    s->due->ns ? 100.0 * (double)s->due->burst_ns / (double)s->due->ns : 0, size,
-		    s->options->output);
+		    s->due->ns ? 100.0 * (double)s->due->burst_ns / (double)s->due->ns : 0, to);
 	else
-		say("%s calls, %s to %s", n, size, s->options->output);
+		say("%s calls%s", n, to);
 }
 
 void record_print_summary(const struct record_summary *s)
 {
 	char n[32], size[32], due[32] = "", left_out[64] = "";
 
-	if (s->options->count) {
+	if (s->calls) {
 		print_count_summary(s);
 		return;
 	}

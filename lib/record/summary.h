@@ -11,15 +11,17 @@ struct record_module;
 struct record_options;
 struct sampler_due;
 
-/* A finished recording. All pointers stay the caller's. */
+/* An event of a finished recording. All pointers stay the caller's. */
 struct record_summary {
 	const struct record_options *options;
-	const struct only_counts *only;	 /* what --only did; NULL: all samples are kept */
-	const char *missing;		 /* a function of --only that no module has; or NULL */
-	const char *sampler;		 /* its name */
-	const char *why_nothing;	 /* why the sampler may have seen nothing; or NULL */
-	uint64_t samples, outside, lost; /* with --count: calls */
-	const uint64_t *lost_reasons;	 /* of lost, by enum pcce_loss */
+	const struct only_counts *only; /* what --only did; NULL: all samples are kept */
+	const char *missing;		/* a function of --only that no module has; or NULL */
+	bool calls;			/* its samples are calls, which were counted */
+	bool last;			/* the last event of the recording: tell its size */
+	const char *sampler;		/* its name */
+	const char *why_nothing;	/* why the sampler may have seen nothing; or NULL */
+	uint64_t samples, outside, lost;
+	const uint64_t *lost_reasons; /* of lost, by enum pcce_loss */
 	const struct sampler_due *due;
 	uint64_t bytes;				 /* of the file */
 	const char *program;			 /* the command's file; NULL: not known */

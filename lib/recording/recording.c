@@ -79,15 +79,31 @@ static int take_table(struct recording *r, const struct pcce_rec_table *rec, str
 			 *m->path ? m->path : "a module", r->name, reason.text);
 }
 
+void recording_account_add(struct recording_account *to, const struct recording_account *from)
+{
+	for (uint32_t i = 0; i <= PCCE_LOSS_MAX; i++)
+		to->lost[i] += from->lost[i];
+	to->due.counted += from->due.counted;
+	if (!from->any_due)
+		return;
+	to->due.known = (!to->any_due || to->due.known) && from->due.known;
+	to->any_due = true;
+	to->due.due += from->due.due;
+	to->due.merged += from->due.merged;
+	to->due.kernel += from->due.kernel;
+}
+
 static void take_due(struct recording *r, const struct pcce_rec_due *d)
 {
-	bool first = !r->any_due;
+	const struct recording_account account = {
+		.any_due = true,
+		.due = {.known = !(d->flags & PCCE_DUE_UNKNOWN),
+			.due = d->due,
+			.merged = d->merged,
+			.kernel = d->kernel},
+	};
 
-	r->any_due = true;
-	r->due.known = (first || r->due.known) && !(d->flags & PCCE_DUE_UNKNOWN);
-	r->due.due += d->due;
-	r->due.merged += d->merged;
-	r->due.kernel += d->kernel;
+	recording_account_add(&r->accounts[recording_account_of(d->event)], &account);
 }
 
 static void take_summary(struct recording_hot *to, const struct pcce_rec_hot *h)
@@ -124,13 +140,14 @@ static int take_shared(struct recording *r, const struct pcce_record *rec, struc
 	case PCCE_REC_TABLE:
 		return take_table(r, (const void *)rec, why);
 	case PCCE_REC_LOST:
-		r->lost[lost->reason <= PCCE_LOSS_MAX ? lost->reason : 0] += lost->count;
+		r->accounts[recording_account_of(lost->event)]
+			.lost[lost->reason <= PCCE_LOSS_MAX ? lost->reason : 0] += lost->count;
 		return 0;
 	case PCCE_REC_DUE:
 		take_due(r, (const void *)rec);
 		return 0;
 	case PCCE_REC_COUNTED:
-		r->due.counted += ((const struct pcce_rec_counted *)rec)->samples;
+		r->accounts[0].due.counted += ((const struct pcce_rec_counted *)rec)->samples;
 		return 0;
 	case PCCE_REC_ONLY:
 		return take_only(&r->only, (const void *)rec);

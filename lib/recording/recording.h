@@ -34,6 +34,24 @@ struct recording_due {
 	uint64_t counted; /* samples that were taken, and only counted in the kernel */
 };
 
+/* What a recording says of the samples of an event that it does not have. */
+struct recording_account {
+	uint64_t lost[PCCE_LOSS_MAX + 1]; /* samples, by enum pcce_loss; [0]: other reasons */
+	struct recording_due due;
+	bool any_due; /* there is a record of it */
+};
+
+/* Adds what is in another account. */
+void recording_account_add(struct recording_account *to, const struct recording_account *from);
+
+/* A recording has an account for its first event, and one for all others. */
+#define RECORDING_ACCOUNTS 2
+
+static inline uint32_t recording_account_of(uint32_t event)
+{
+	return event ? 1 : 0;
+}
+
 /* What a summary in bounded memory says (struct pcce_rec_hot). */
 struct recording_hot {
 	double phi, epsilon; /* phi 0: the recording is no summary, and all counts are exact */
@@ -53,14 +71,12 @@ struct recording {
 	struct recording_module *modules;		 /* by number */
 	size_t n_modules;
 	struct address_spaces *spaces;
-	uint64_t lost[PCCE_LOSS_MAX + 1]; /* samples, by enum pcce_loss; [0]: other reasons */
-	struct recording_due due;
+	struct recording_account accounts[RECORDING_ACCOUNTS];
 	struct recording_hot hot;
 	struct recording_only only;
 	uint64_t frames_unwound, frames_reused, stack_bytes;
 	uint64_t unknown; /* records of unknown types */
 	uint64_t cut_off; /* bytes of the record that the file's end cuts off */
-	bool any_due;	  /* there is a record of it */
 	bool complete;	  /* there is an end record */
 
 	/* Private: where the bytes are. */

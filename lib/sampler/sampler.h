@@ -5,6 +5,9 @@
  *
  * The interface is not thread-safe: one thread makes all calls. A sampler calls sink functions only
  * in poll() and stop().
+ *
+ * A sampler has one event, and one sink. Only sampler_beside has two: it gets an array of two
+ * sinks, and accounts for both events.
  */
 #ifndef PCCE_SAMPLER_SAMPLER_H
 #define PCCE_SAMPLER_SAMPLER_H
@@ -42,6 +45,7 @@ struct sampler_config {
 	const char *engine; /* of --count: "cct", "hcct", "lossy", "empty"; NULL: take samples */
 	uint64_t counters;  /* of a thread, with "hcct"; calls of a bucket, with "lossy" */
 	const struct count_bursts *bursts; /* of --count; NULL: count all the time */
+	const struct sampler_ops *beside;  /* of --count: takes samples, too; NULL: none does */
 };
 
 /* Receives what a sampler delivers. Pointers are valid only during the call. Each function returns
@@ -133,5 +137,7 @@ extern const struct sampler_ops sampler_kmod;
 extern const struct sampler_ops sampler_bpf;
 extern const struct sampler_ops sampler_self;
 extern const struct sampler_ops sampler_count; /* lib/count: pcce-record --count */
+/* That, and config->beside. The calls are the first event, the samples the second. */
+extern const struct sampler_ops sampler_beside;
 
 #endif

@@ -380,12 +380,14 @@ int cct_finish(struct cct *t, const struct symbol_table *names)
 
 	for (size_t i = 0; i < t->n; i++) {
 		t->nodes[i].total = t->nodes[i].self;
+		t->nodes[i].total_cost = t->nodes[i].cost;
 		t->nodes[i].child = 0;
 	}
 	for (size_t i = t->n - 1; i > 0; i--) {
 		struct cct_node *n = &t->nodes[i], *parent = &t->nodes[n->parent];
 
 		parent->total += n->total;
+		parent->total_cost += n->total_cost;
 		n->next = parent->child;
 		parent->child = i;
 	}
@@ -456,6 +458,7 @@ static int merge_nodes(const struct cct *from, enum cct_merge how, struct cct *t
 	to->nodes[0].self = from->nodes[0].self;
 	to->nodes[0].samples = from->nodes[0].samples;
 	to->nodes[0].error = from->nodes[0].error;
+	to->nodes[0].cost = from->nodes[0].cost;
 	for (size_t i = 1; i < from->n; i++) {
 		const struct cct_node *n = &from->nodes[i];
 		const struct cct_key **key = &keys[n->key->number];
@@ -473,6 +476,7 @@ static int merge_nodes(const struct cct *from, enum cct_merge how, struct cct *t
 		m->self += n->self;
 		m->samples += n->samples;
 		m->error += n->error;
+		m->cost += n->cost;
 		if (fresh || n->repeat_max > m->repeat_max)
 			m->repeat_max = n->repeat_max;
 		if (fresh || n->repeat_min < m->repeat_min)

@@ -40,6 +40,8 @@ struct cct_node {
 	uint64_t self, total;	   /* weights */
 	uint64_t samples;	   /* samples taken in this node */
 	uint64_t error;		   /* most weight that may be missing from self (--hot) */
+	/* If the samples are counted calls: the weight of the samples of other events. */
+	uint64_t cost, total_cost;
 	uint32_t parent;
 	uint32_t child, next;		 /* 0: none; sorted by total weight after cct_finish() */
 	uint32_t repeat_min, repeat_max; /* differ only in merged nodes */

@@ -69,6 +69,7 @@ static int number_rows(struct builder *b)
 		b->of[i] = *slot - 1;
 		b->flat->rows[b->of[i]].self += n->self;
 		b->flat->rows[b->of[i]].samples += n->samples;
+		b->flat->rows[b->of[i]].cost += n->cost;
 	}
 	return 0;
 }
@@ -83,8 +84,10 @@ static void sum_totals(const struct builder *b)
 	while (node) {
 		struct flat_profile_row *row = &b->flat->rows[b->of[node]];
 
-		if (!row->active++)
+		if (!row->active++) {
 			row->total += nodes[node].total;
+			row->total_cost += nodes[node].total_cost;
+		}
 		if (nodes[node].child) {
 			node = nodes[node].child;
 			continue;

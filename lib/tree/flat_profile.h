@@ -15,7 +15,8 @@ struct flat_profile_row {
 	uint32_t file, line;  /* only if there is a row for each line */
 	uint32_t kind, flags; /* from struct cct_key of one of its frames */
 	uint64_t self, total, samples;
-	uint32_t active; /* how often it is on the current path of the walk */
+	uint64_t cost, total_cost; /* as of struct cct_node */
+	uint32_t active;	   /* how often it is on the current path of the walk */
 };
 
 struct flat_profile {

@@ -82,6 +82,7 @@ static int copy_kept(struct pruning *p)
 		image->self += n->self;
 		image->samples += n->samples;
 		image->error += n->error;
+		image->cost += n->cost;
 	}
 	return 0;
 }

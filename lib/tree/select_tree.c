@@ -92,7 +92,7 @@ struct pass {
 static void mark_needed(struct pass *p, const struct tree_leaf *leaves, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (leaves[i].samples)
+		if (tree_leaf_is_selected(&leaves[i]))
 			for (uint32_t k = leaves[i].node; !p->needed[k];
 			     k = p->from->nodes[k].parent)
 				p->needed[k] = true;
@@ -291,7 +291,7 @@ static int make_images(struct pass *p, uint32_t (*make)(struct pass *p, uint32_t
 			r = -ENOMEM;
 	}
 	for (size_t i = 0; i < n_leaves && !r; i++)
-		if (leaves[i].samples)
+		if (tree_leaf_is_selected(&leaves[i]))
 			leaves[i].node = p->image[leaves[i].node];
 	pass_end(p);
 	return r;
@@ -340,7 +340,7 @@ static int split_frames(struct pass *p, struct tree_leaf *leaves, size_t n_leave
 			r = -ENOMEM;
 	}
 	for (size_t i = 0; i < n_leaves && !r; i++) {
-		if (!leaves[i].samples)
+		if (!tree_leaf_is_selected(&leaves[i]))
 			continue;
 		key = *nodes[leaves[i].node].key;
 		rename_frame(p, &key, leaves[i].file, leaves[i].line);
@@ -385,11 +385,12 @@ int select_tree(const struct cct *all, struct symbol_table *names, const struct 
 		return r;
 	}
 	for (size_t i = 0; i < n_leaves; i++) {
-		if (!leaves[i].samples)
+		if (!tree_leaf_is_selected(&leaves[i]))
 			continue;
 		to->nodes[leaves[i].node].self += leaves[i].weight;
 		to->nodes[leaves[i].node].samples += leaves[i].samples;
 		to->nodes[leaves[i].node].error += leaves[i].error;
+		to->nodes[leaves[i].node].cost += leaves[i].cost;
 	}
 	return 0;
 }

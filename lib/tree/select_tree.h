@@ -4,6 +4,7 @@
 #ifndef PCCE_TREE_SELECT_TREE_H
 #define PCCE_TREE_SELECT_TREE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "tree/cct.h"
 #include "symbols/symbol_table.h"
@@ -15,16 +16,22 @@ struct tree_leaf {
 	uint32_t node; /* its node in the shown tree; UINT32_MAX: none */
 	uint32_t file, line;
 	uint64_t weight, samples, error; /* of the selected samples */
+	uint64_t cost;			 /* see struct cct_node */
 };
+
+static inline bool tree_leaf_is_selected(const struct tree_leaf *l)
+{
+	return l->samples || l->cost;
+}
 
 /* Sets keep[i] != 0 for the nodes of `all` in which a selected context ends. 0 or -ENOMEM. */
 int select_contexts(const struct cct *all, const struct symbol_table *names,
 		    const struct selection *s, uint8_t *keep);
 
 /*
- * Makes the tree of the contexts of all leaves with samples, and sets the node of each leaf. `all`
- * has no weights. The new tree has the weights of the leaves. cct_finish() must compute its totals
- * and order. 0 or -ENOMEM.
+ * Makes the tree of the contexts of all leaves with samples or costs, and sets the node of each
+ * leaf. `all` has no weights. The new tree has the weights of the leaves. cct_finish() must compute
+ * its totals and order. 0 or -ENOMEM.
  */
 int select_tree(const struct cct *all, struct symbol_table *names, const struct selection *s,
 		struct tree_leaf *leaves, size_t n_leaves, struct cct *to);

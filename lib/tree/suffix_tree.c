@@ -63,7 +63,7 @@ static int shorten_all(struct suffixes *s, struct cct *to, uint32_t *map)
 		const struct cct_node *n = &s->from->nodes[i];
 
 		map[i] = 0;
-		if (!n->samples && !n->self)
+		if (!n->samples && !n->self && !n->cost)
 			continue;
 		if (i)
 			map[i] = add_frames(s, collect_frames(s, i) != 0, to);
@@ -72,6 +72,7 @@ static int shorten_all(struct suffixes *s, struct cct *to, uint32_t *map)
 		to->nodes[map[i]].self += n->self;
 		to->nodes[map[i]].samples += n->samples;
 		to->nodes[map[i]].error += n->error;
+		to->nodes[map[i]].cost += n->cost;
 	}
 	return 0;
 }

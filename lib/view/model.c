@@ -376,10 +376,11 @@ struct view_choice *view_model_threads(const struct view_model *m, size_t *n)
 struct view_choice *view_model_events(const struct view_model *m, size_t *n)
 {
 	const struct profile *p = m->profile;
-	size_t streams = sample_streams_count(p->streams), events = 1;
+	/* Calls and samples do not add up: then there is no choice of all. */
+	size_t streams = sample_streams_count(p->streams), first = p->calls ? 0 : 1, events = first;
 	struct view_choice *c = calloc(streams + 2, sizeof(*c));
 	char event[256];
-	bool good;
+	bool good = true;
 
 	if (!c)
 		return NULL;
@@ -387,15 +388,19 @@ struct view_choice *view_model_events(const struct view_model *m, size_t *n)
 		const struct sample_stream *s = sample_streams_get(p->streams, i);
 		size_t k;
 
-		c[0].samples += m->stream_samples[i];
-		for (k = 1; k < events && c[k].event != s->event; k++)
+		if (first)
+			c[0].samples += m->stream_samples[i];
+		for (k = first; k < events && c[k].event != s->event; k++)
 			;
 		if (k == events)
 			c[events++] = (struct view_choice){.has_event = true, .event = s->event};
 		c[k].samples += m->stream_samples[i];
 	}
-	good = name_choice(&c[0], "all events");
-	for (size_t k = 1; k < events && good; k++)
+	if (first)
+		good = name_choice(&c[0], "all events");
+	for (size_t k = first; k < events && p->calls; k++)
+		c[k].samples = profile_event_samples(p, c[k].event);
+	for (size_t k = first; k < events && good; k++)
 		good = name_choice(&c[k], "%s", profile_event(p, c[k].event, event, sizeof(event)));
 	*n = events;
 	if (good)

@@ -58,14 +58,13 @@ counts_are_true recursion -O2 -static
 # The program prints how often it entered functions, as "FUNCTION COUNT".
 #
 # A handler may interrupt a push into the last place of a segment.  Then its calls are marked as
-# "restoring" (lib/decode/locate.c).  Or it interrupts the first or last instructions of the engine:
-# "lost_id".  It is not known how many of them are a function's.  The slower the machine, the more
-# alarms come for each call.
+# "restoring" (lib/decode/locate.c).  It is not known how many of them are a function's.  The slower
+# the machine, the more alarms come for each call.
 calls_add_up() { # NAME PROGRAM
 	local function calls got all marked
 	check "$1: nothing is lost" bash -c "! grep -q '\\[lost\\]' '$2.got'"
-	check "$1: all contexts are exact" bash -c "! grep -v '\[\(restoring\|lost_id\)\]' '$2.got' | grep -q '\[[^s]'"
-	read -r all marked < <(awk '{ all += $1 } /\[(restoring|lost_id)\]/ { marked += $1 }
+	check "$1: all contexts are exact" bash -c "! grep -v '\[restoring\]' '$2.got' | grep -q '\[[^s]'"
+	read -r all marked < <(awk '{ all += $1 } /\[restoring\]/ { marked += $1 }
 		END { print all, marked + 0 }' "$2.got")
 	check "$1: $marked of $all are marked, at most one in 200" [ "$marked" -le $((all / 200)) ]
 	while read -r function calls; do
@@ -175,9 +174,7 @@ echo 'int main(void) { return 0; }' >plain.c
 "$CC" plain.c -o plain
 refuses "a program without pcce" "was not built with pcce" pcce-record --count ./plain
 refuses "a program that is not there" "cannot run ./none" pcce-record --count ./none
-refuses "a running process" "cannot use --count with options of samples" \
-	pcce-record --count -p $$
-refuses "a rate" "cannot use --count with options of samples" pcce-record --count -F 99 ./many
+refuses "a running process" "cannot use --count with -p" pcce-record --count -p $$
 refuses "an unknown engine" "must be cct, hcct, lossy or empty" pcce-record --count --engine=none ./many
 refuses "an engine alone" "without --count" pcce-record --engine=cct ./many
 

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Takes samples beside the counting of calls: one recording then has two events, the calls and what
+ * is sampled. This is a sampler that consists of two, sampler_count and config->beside. Each has a
+ * sink of its own.
+ *
+ * The program now also executes code that no encoding table knows: the stubs and the engine. A
+ * sample there belongs to the function that is being entered. It gets an instruction pointer in
+ * this function, with the same state, and PCCE_SAMPLE_COUNTING: the report shows the time as that
+ * of the counting, called by the function. The same is done for entries of signals which arrived
+ * there.
+ *
+ * Only processes that contain the engine have such samples: the command from its first exec on, and
+ * forked children, until they execute a program.
+ *
+ * If calls are counted in bursts, samples between two bursts have PCCE_SAMPLE_BETWEEN. So what
+ * calls cost comes from samples of the time in which they are counted.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <pcce/sample.h>
+#include "count/count.h"
+#include "sampler/sampler.h"
+
+#define PIDS (1 << 22) /* as the kernel has at most */
+
+struct sampler {
+	const struct sampler_ops *ops; /* of other */
+	struct sampler *counter, *other;
+	const struct sampler_sink *sink; /* the recorder's; valid in a call of poll or stop */
+	pid_t pid;			 /* of the command */
+	bool begun;			 /* its first exec was seen */
+	uint8_t counted[PIDS / 8];	 /* a bit for each process that contains the engine */
+	void *copy;			 /* of a sample */
+	size_t copy_size;
+};
+
+/* ---- processes ------------------------------------------------------------------- */
+
+static bool is_counted_process(const struct sampler *s, pid_t pid)
+{
+	return pid > 0 && pid < PIDS && s->counted[pid / 8] & 1 << pid % 8;
+}
+
+static void set_counted(struct sampler *s, pid_t pid, bool counted)
+{
+	uint8_t bit = (uint8_t)(1 << pid % 8);
+
+	if (pid <= 0 || pid >= PIDS)
+		return;
+	s->counted[pid / 8] = counted ? s->counted[pid / 8] | bit : s->counted[pid / 8] & ~bit;
+}
+
+/* ---- the sink of the samples ----------------------------------------------------- */
+
+/* A parent that has ended is not known. What was forked most likely counts. */
+static int beside_process(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_t flags,
+			  const char *comm)
+{
+	struct sampler *s = ctx;
+
+	if (flags & PCCE_PROCESS_EXEC) {
+		set_counted(s, pid, pid == s->pid && !s->begun);
+		s->begun |= pid == s->pid;
+	} else if (flags & PCCE_PROCESS_FORK) {
+		set_counted(s, pid, ppid <= 1 || is_counted_process(s, ppid));
+	}
+	return s->sink->process(s->sink->ctx, time, pid, ppid, flags, comm);
+}
+
+static int beside_thread(void *ctx, uint64_t time, pid_t pid, pid_t tid, const char *comm)
+{
+	const struct sampler *s = ctx;
+
+	return s->sink->thread(s->sink->ctx, time, pid, tid, comm);
+}
+
+static int beside_map(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_t length,
+		      uint64_t pgoff, const char *path)
+{
+	const struct sampler *s = ctx;
+
+	return s->sink->map(s->sink->ctx, time, pid, start, length, pgoff, path);
+}
+
+static int beside_lost(void *ctx, uint64_t time, uint32_t reason, uint64_t count)
+{
+	const struct sampler *s = ctx;
+
+	return s->sink->lost(s->sink->ctx, time, reason, count);
+}
+
+/* Returns whether entries name added code; if to is not NULL, to is changed: it is their copy. */
+static bool change_entries(const struct sampler *s, const struct pcce_entry *entries, uint32_t n,
+			   struct pcce_entry *to)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i + 1 < n; i++) {
+		uint64_t address = entries[i].site & PCCE_SITE_MASK;
+		enum count_code code;
+
+		if (entries[i].site >> PCCE_SITE_BITS != PCCE_COUNT_SIGNAL)
+			continue;
+		code = count_code_at(s->counter, &address, entries[i + 1].site & PCCE_SITE_MASK);
+		any |= code != COUNT_CODE_OTHER;
+		if (to && code == COUNT_CODE_ENTRY)
+			to[i].site = PCCE_COUNT_SIGNAL << PCCE_SITE_BITS | address;
+		else if (to && code == COUNT_CODE_UNKNOWN)
+			to[i].id = PCCE_ID_LOST;
+	}
+	return any;
+}
+
+/* The same for all entries of a sample. */
+static bool change_stack(const struct sampler *s, const struct pcce_sample *sample,
+			 struct pcce_sample *to)
+{
+	const struct pcce_entry *entries = pcce_sample_entries(sample);
+	const struct pcce_segment *segments = pcce_sample_segments(sample);
+	bool any = change_entries(s, entries, sample->n_entries,
+				  to ? (struct pcce_entry *)(to + 1) : NULL);
+
+	for (uint32_t i = 0; i < sample->n_segments; i++) {
+		struct pcce_segment *segment =
+			to ? (struct pcce_segment *)((struct pcce_entry *)(to + 1) +
+						     to->n_entries) +
+					i
+			   : NULL;
+
+		any |= change_entries(s, segments[i].entry, PCCE_SEGMENT_ENTRIES,
+				      segment ? segment->entry : NULL);
+	}
+	return any;
+}
+
+static struct pcce_sample *copy_sample_whole(struct sampler *s, const struct pcce_sample *sample)
+{
+	size_t size = pcce_sample_size(sample);
+
+	if (size > s->copy_size) {
+		void *more = realloc(s->copy, size);
+
+		if (!more)
+			return NULL;
+		s->copy = more;
+		s->copy_size = size;
+	}
+	return memcpy(s->copy, sample, size);
+}
+
+/* Changes a copy of a sample that has to do with added code, at ip or in its stack. */
+static void change_sample(const struct sampler *s, const struct pcce_sample *sample,
+			  enum count_code code, uint64_t ip, struct pcce_sample *copy)
+{
+	change_stack(s, sample, copy);
+	if (code == COUNT_CODE_ENTRY) {
+		copy->ip = ip;
+		copy->flags |= PCCE_SAMPLE_COUNTING;
+	} else if (code == COUNT_CODE_UNKNOWN) {
+		copy->id = PCCE_ID_LOST;
+		copy->ext = 0;
+	}
+	/* There is no unwind information for added code. */
+	if (copy->flags & PCCE_SAMPLE_STACK)
+		copy->flags |= PCCE_SAMPLE_UNWIND_BAD;
+}
+
+static int beside_sample(void *ctx, const struct pcce_sample *sample)
+{
+	struct sampler *s = ctx;
+	bool between = !count_was_on(s->counter, sample->time), added = false;
+	enum count_code code = COUNT_CODE_OTHER;
+	struct pcce_sample *copy;
+	uint64_t ip = sample->ip;
+
+	if (is_counted_process(s, (pid_t)sample->pid) &&
+	    !(sample->flags & (PCCE_SAMPLE_OUTSIDE | PCCE_SAMPLE_READ_FAULT))) {
+		code = count_code_at(s->counter, &ip, sample->r11);
+		added = code != COUNT_CODE_OTHER || change_stack(s, sample, NULL);
+	}
+	if (!between && !added)
+		return s->sink->sample(s->sink->ctx, sample);
+	copy = copy_sample_whole(s, sample);
+	if (!copy)
+		return -ENOMEM;
+	if (added)
+		change_sample(s, sample, code, ip, copy);
+	if (between)
+		copy->flags |= PCCE_SAMPLE_BETWEEN;
+	return s->sink->sample(s->sink->ctx, copy);
+}
+
+static struct sampler_sink changing_sink(struct sampler *s, const struct sampler_sink *sinks)
+{
+	s->sink = &sinks[1];
+	return (struct sampler_sink){.ctx = s,
+				     .sample = beside_sample,
+				     .process = beside_process,
+				     .thread = beside_thread,
+				     .map = beside_map,
+				     .lost = beside_lost};
+}
+
+/* ---- the sink of the calls ------------------------------------------------------- */
+
+/*
+ * The counter tells at the end where the program was mapped. In a process that has executed another
+ * program since, that must not seem true for the samples before.
+ */
+static int counter_process(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_t flags,
+			   const char *comm)
+{
+	const struct sampler *s = ctx;
+
+	if (!is_counted_process(s, pid))
+		flags |= PCCE_PROCESS_EXEC;
+	return s->sink->process(s->sink->ctx, time, pid, ppid, flags, comm);
+}
+
+static int counter_sample(void *ctx, const struct pcce_sample *sample)
+{
+	const struct sampler *s = ctx;
+
+	return s->sink->sample(s->sink->ctx, sample);
+}
+
+static struct sampler_sink counter_sink(struct sampler *s, const struct sampler_sink *sinks)
+{
+	s->sink = &sinks[0];
+	return (struct sampler_sink){.ctx = s,
+				     .sample = counter_sample,
+				     .process = counter_process,
+				     .map = beside_map,
+				     .lost = beside_lost};
+}
+
+/* ---- the sampler ----------------------------------------------------------------- */
+
+static void beside_destroy(struct sampler *s)
+{
+	if (s->other)
+		s->ops->destroy(s->other);
+	if (s->counter)
+		sampler_count.destroy(s->counter);
+	free(s->copy);
+	free(s);
+}
+
+static int beside_probe(const struct sampler_config *config, struct error *why)
+{
+	int err = sampler_count.probe(config, why);
+
+	return err ? err : config->beside->probe(config, why);
+}
+
+static int beside_prepare(const struct sampler_config *config, struct sampler **out,
+			  struct error *why)
+{
+	struct sampler *s = calloc(1, sizeof(*s));
+	struct error reason = {0};
+	int err = s ? 0 : error_memory(why);
+
+	if (err)
+		return err;
+	s->ops = config->beside;
+	err = sampler_count.prepare(config, &s->counter, why);
+	if (!err && s->ops->prepare(config, &s->other, &reason))
+		err = error_set(why, -EINVAL, "the %s sampler does not work: %s", s->ops->name,
+				reason.text);
+	if (err)
+		beside_destroy(s);
+	else
+		*out = s;
+	return err;
+}
+
+static int beside_start(struct sampler *s, pid_t pid, struct error *why)
+{
+	int err = sampler_count.start(s->counter, pid, why);
+
+	s->pid = pid;
+	return err ? err : s->ops->start(s->other, pid, why);
+}
+
+static int beside_released(struct sampler *s, struct error *why)
+{
+	int err = sampler_count.released(s->counter, why);
+
+	return err || !s->ops->released ? err : s->ops->released(s->other, why);
+}
+
+static int beside_poll(struct sampler *s, const struct sampler_sink *sinks, int timeout_ms)
+{
+	const struct sampler_sink sink = changing_sink(s, sinks);
+
+	return s->ops->poll(s->other, &sink, timeout_ms);
+}
+
+/* The counter is last: then no more calls are missing than with the counter alone. */
+static int beside_stop(struct sampler *s, const struct sampler_sink *sinks)
+{
+	struct sampler_sink sink = changing_sink(s, sinks);
+	int err = s->ops->stop(s->other, &sink), counter_err;
+
+	sink = counter_sink(s, sinks);
+	counter_err = sampler_count.stop(s->counter, &sink);
+	return err ? err : counter_err;
+}
+
+static void beside_account(struct sampler *s, struct sampler_due *due)
+{
+	sampler_count.account(s->counter, &due[0]);
+	if (s->ops->account)
+		s->ops->account(s->other, &due[1]);
+}
+
+static const char *beside_why_nothing(const struct sampler *s)
+{
+	return sampler_count.why_nothing(s->counter);
+}
+
+const struct sampler_ops sampler_beside = {
+	.name = "count",
+	.probe = beside_probe,
+	.prepare = beside_prepare,
+	.start = beside_start,
+	.released = beside_released,
+	.poll = beside_poll,
+	.stop = beside_stop,
+	.account = beside_account,
+	.why_nothing = beside_why_nothing,
+	.destroy = beside_destroy,
+};
