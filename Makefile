@@ -235,7 +235,8 @@ $(O)/obj/restore/%.o: %.c $(O)/obj/.flags | $(SKELS) $(PROTOS)
 $(O)/bin/%: $(O)/obj/tools/%.o $(TOOLLIB)
 	$(link_tool)
 
-$(LIBDIR)/ld/ld: $(O)/obj/tools/pcce-ld.o $(O)/obj/tools/ld_args.o $(TOOLLIB)
+$(LIBDIR)/ld/ld: $(O)/obj/tools/pcce-ld.o $(O)/obj/tools/ld_args.o \
+		$(O)/obj/tools/ld_exports.o $(TOOLLIB)
 	$(link_tool)
 
 $(LIBDIR)/ld/ld.%: $(LIBDIR)/ld/ld

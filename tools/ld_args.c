@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Finds the name of the output among a linker's arguments, for bfd, gold, lld and mold.
+ * Finds the name of the output among a linker's arguments, and a few options, for bfd, gold, lld
+ * and mold.
  *
  * The forms are -o FILE, -oFILE, --output FILE and --output=FILE; the last one counts.  An argument
  * of another option must not be taken for one of these forms.  -o is the only option of the name
@@ -9,10 +10,14 @@
  * Response files are split as libiberty splits them: white space separates arguments, quotes of
  * both kinds enclose them, and a backslash protects any character.
  */
+#define _GNU_SOURCE /* asprintf */
 #include <ctype.h>
 #include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "encode/encode.h"
 #include "tools/ld_args.h"
 
@@ -20,7 +25,7 @@
 
 struct parser {
 	struct ld_args *out;
-	bool output_follows;
+	bool output_follows, script_follows;
 	bool skip; /* the next argument belongs to an option and could look like another option */
 };
 
@@ -65,7 +70,6 @@ static bool takes_argument(const char *arg)
 		"--entry",
 		"--undefined",
 		"--script",
-		"--version-script",
 		"--defsym",
 		"--wrap",
 		"--soname",
@@ -85,10 +89,41 @@ static bool takes_argument(const char *arg)
 	return false;
 }
 
+static int keep_argument(struct ld_args *a, const char *arg)
+{
+	if (array_grow(&a->all, a->n, sizeof(*a->all)))
+		return -ENOMEM;
+	a->all[a->n] = strdup(arg);
+	return a->all[a->n] ? (a->n++, 0) : -ENOMEM;
+}
+
+/* The version script of the newest argument. */
+static void set_script(struct ld_args *a)
+{
+	if (!a->has_script)
+		a->script = a->n - 1;
+	a->has_script = true;
+}
+
+/* Is it the long option, with one or two dashes? An argument may follow after '='. */
+static bool is_long(const char *arg, const char *name)
+{
+	size_t length = strlen(name);
+
+	if (arg[0] != '-')
+		return false;
+	arg += arg[1] == '-' ? 2 : 1;
+	return !strncmp(arg, name, length) && (!arg[length] || arg[length] == '=');
+}
+
 static int parse_response_file(struct parser *p, const char *path, int depth);
 
 static int parse_linker_argument(struct parser *p, const char *arg, int depth)
 {
+	if (!p->output_follows && !p->skip && arg[0] == '@' && depth < DEPTH_MAX)
+		return parse_response_file(p, arg + 1, depth + 1);
+	if (keep_argument(p->out, arg))
+		return -ENOMEM;
 	if (p->output_follows) {
 		p->output_follows = false;
 		return set_output(p, arg);
@@ -97,8 +132,11 @@ static int parse_linker_argument(struct parser *p, const char *arg, int depth)
 		p->skip = false;
 		return 0;
 	}
-	if (arg[0] == '@' && depth < DEPTH_MAX)
-		return parse_response_file(p, arg + 1, depth + 1);
+	if (p->script_follows) {
+		p->script_follows = false;
+		set_script(p->out);
+		return 0;
+	}
 	if (!strcmp(arg, "-o") || !strcmp(arg, "--output"))
 		p->output_follows = true;
 	else if (!strncmp(arg, "--output=", 9))
@@ -111,7 +149,15 @@ static int parse_linker_argument(struct parser *p, const char *arg, int depth)
 		p->out->gc_sections = true;
 	else if (!strcmp(arg, "--no-gc-sections") || !strcmp(arg, "-no-gc-sections"))
 		p->out->gc_sections = false;
-	else if (takes_argument(arg))
+	else if (is_long(arg, "exclude-libs")) {
+		p->out->exclude_libs = true;
+		p->skip = !strchr(arg, '=');
+	} else if (is_long(arg, "version-script")) {
+		if (strchr(arg, '='))
+			set_script(p->out);
+		else
+			p->script_follows = true;
+	} else if (takes_argument(arg))
 		p->skip = true;
 	else if (!strncmp(arg, "-o", 2) && strncmp(arg, "-omagic", 7) &&
 		 strncmp(arg, "-oformat", 8))
@@ -152,8 +198,14 @@ static int parse_response_file(struct parser *p, const char *path, int depth)
 	char *text, *at, *arg;
 	int err = 0;
 
-	if (encode_read_file(path, &data, &size, &ignored))
-		return 0;
+	if (encode_read_file(path, &data, &size, &ignored)) {
+		data = NULL;
+		if (asprintf(&text, "@%s", path) < 0)
+			return -ENOMEM;
+		err = keep_argument(p->out, text);
+		free(text);
+		return err;
+	}
 	text = realloc(data, size + 1);
 	if (!text) {
 		free(data);
@@ -184,6 +236,9 @@ int ld_args_parse(int argc, char *const *argv, struct ld_args *out)
 
 void ld_args_free(struct ld_args *a)
 {
+	for (size_t i = 0; i < a->n; i++)
+		free(a->all[i]);
+	free(a->all);
 	free(a->output);
 	memset(a, 0, sizeof(*a));
 }

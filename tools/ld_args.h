@@ -4,11 +4,17 @@
 #define PCCE_LD_ARGS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct ld_args {
 	char *output;	  /* malloc'ed */
 	bool relocatable; /* -r and the like: the result is an object file */
 	bool gc_sections;
+	bool exclude_libs; /* symbols of at least one archive are hidden */
+	bool has_script;   /* a version script */
+	size_t script;	   /* index into all: the first script, or the option with its name */
+	char **all;	   /* the arguments, with those of response files in place of their names */
+	size_t n;
 };
 
 /* Returns 0 or -ENOMEM. Reads response files (@file) and skips those that cannot be read, of which

@@ -86,6 +86,8 @@ static void print_state(const struct check_entry *e)
 		[CHECK_PLAIN] = "not instrumented",
 		[CHECK_NOT_ENCODED] = "instrumented, but not encoded: link it with the flags of "
 				      "pcce-config, or run pcce-encode",
+		[CHECK_HIDDEN] = "instrumented, but its runtime is hidden: let the link export the "
+				 "names in libpcce.exports",
 		[CHECK_ENCODED] = "instrumented and encoded",
 	};
 
@@ -110,7 +112,7 @@ static void print_details(const struct check_file *f, const char *indent)
 	printf("%scompiler: %s\n", indent, *f->compilers ? clean(f->compilers) : "unknown");
 	if (f->sites_version)
 		printf("%splugin: site records of version %u\n", indent, f->sites_version);
-	if (f->state == CHECK_ENCODED)
+	if (f->state == CHECK_ENCODED || f->state == CHECK_HIDDEN)
 		printf("%sencoding table: version %u, %llu functions, %llu calls\n", indent,
 		       f->table_version, (unsigned long long)f->functions,
 		       (unsigned long long)f->sites);
@@ -144,6 +146,12 @@ static bool is_any(const struct check_list *l, enum check_state state)
 	return false;
 }
 
+/* Does anything have contexts? Libraries have none in a program that hides its runtime. */
+static bool has_contexts(const struct check_list *l)
+{
+	return l->all[0].file.state != CHECK_HIDDEN && is_any(l, CHECK_ENCODED);
+}
+
 /* ---- samplers -------------------------------------------------------------------- */
 
 /* Returns why the sampler would take no samples of this program; NULL: it would. */
@@ -158,7 +166,7 @@ static const char *stops_sampler(const struct sampler_ops *ops, const struct che
 			  "bpf as root");
 		return why->text;
 	}
-	if (!is_any(l, CHECK_ENCODED)) {
+	if (!is_any(l, CHECK_ENCODED) && !is_any(l, CHECK_HIDDEN)) {
 		error_set(why, 0,
 			  "it is part of instrumented programs and libraries, and there is "
 			  "none here");
@@ -244,7 +252,7 @@ int main(int argc, char **argv)
 	if (!a.quiet)
 		print_files(&list);
 	good = try_samplers(&a, &list, pid);
-	if (good && is_any(&list, CHECK_ENCODED))
+	if (good && has_contexts(&list))
 		status = CHECK_GOOD;
 	check_list_free(&list);
 	if (fflush(stdout) || ferror(stdout)) {

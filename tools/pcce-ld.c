@@ -4,7 +4,8 @@
  *
  * The wrapper has the names ld, ld.bfd, ld.gold, ld.lld and ld.mold in a directory that GCC
  * searches first (pcce.specs).  It runs the real linker of the same name.  A build sees the same
- * arguments, the same output and the same exit status as those of the linker.  If a file cannot be
+ * arguments, the same output and the same exit status as those of the linker.  Only arguments that
+ * would hide the runtime from shared libraries are changed (ld_exports.c).  If a file cannot be
  * encoded, the wrapper leaves it as the linker made it and prints the reason on stderr.  That file
  * runs, but its contexts are unknown.
  *
@@ -23,12 +24,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/message.h"
 #include "encode/encode.h"
 #include "tools/ld_args.h"
+#include "tools/ld_exports.h"
 
 extern char **environ;
 
@@ -118,13 +121,19 @@ static bool called_by_clang(void)
 	return !strncmp(name, "clang", strlen("clang"));
 }
 
-/* Runs the linker with the standard files of this process and gives its wait status. */
-static int run_linker(const char *linker, char **argv, int *status)
+/* Runs the linker and gives its wait status. messages: the descriptor that is its stderr. */
+static int run_linker(const char *linker, char **argv, int messages, int *status)
 {
+	posix_spawn_file_actions_t actions;
 	pid_t pid;
-	int err;
+	int err = posix_spawn_file_actions_init(&actions);
 
-	err = posix_spawn(&pid, linker, NULL, NULL, argv, environ);
+	if (err)
+		return -err;
+	err = posix_spawn_file_actions_adddup2(&actions, messages, STDERR_FILENO);
+	if (!err)
+		err = posix_spawn(&pid, linker, &actions, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
 	if (err)
 		return -err;
 	while (waitpid(pid, status, 0) < 0)
@@ -177,6 +186,36 @@ static bool is_gold(const char *linker)
 	return gold;
 }
 
+/* Copies what a linker has written to a file. */
+static void pass_on_messages(int from)
+{
+	char buffer[4096];
+	ssize_t n;
+
+	if (lseek(from, 0, SEEK_SET) != 0)
+		return;
+	while ((n = read(from, buffer, sizeof(buffer))) > 0)
+		if (write(STDERR_FILENO, buffer, (size_t)n) != n)
+			return;
+}
+
+/*
+ * Runs the linker with arguments that the wrapper has changed. A linker might refuse what it would
+ * not refuse otherwise, and a build must not see that. So its messages are printed only if it
+ * succeeds. True: it did.
+ */
+static bool run_changed(const char *linker, char **argv)
+{
+	int messages = memfd_create("pcce-ld", MFD_CLOEXEC), status = 1;
+	bool good = messages >= 0 && !run_linker(linker, argv, messages, &status) && !status;
+
+	if (good)
+		pass_on_messages(messages);
+	if (messages >= 0)
+		close(messages);
+	return good;
+}
+
 /* Returns a copy of argv with one more argument at the end, which overrides earlier ones. */
 static char **with_argument(int argc, char **argv, char *last)
 {
@@ -189,40 +228,67 @@ static char **with_argument(int argc, char **argv, char *last)
 	return more;
 }
 
+/* Links. Gives the linker's wait status, and returns 0, or the exit status after a message. */
+static int link_output(int argc, char **argv, char *linker, const struct ld_args *args, int *status)
+{
+	struct ld_exports exports;
+	char **plain = argv, **changed = NULL;
+	bool without_gc = args->gc_sections && is_gold(linker), done = false;
+	int err = ld_exports_make(args, linker, &exports);
+
+	argv[0] = linker;
+	if (without_gc)
+		message("pcce-ld",
+			"warning: gold drops the site records with --gc-sections; "
+			"linking without it (use -fuse-ld=bfd or -fuse-ld=lld to keep it)");
+	if (!err && without_gc) {
+		plain = with_argument(argc, argv, "--no-gc-sections");
+		if (exports.argv)
+			changed = with_argument(exports.argc, exports.argv, "--no-gc-sections");
+		err = !plain || (exports.argv && !changed) ? -ENOMEM : 0;
+	}
+	*status = 0;
+	if (!err && exports.argv)
+		done = run_changed(linker, changed ? changed : exports.argv);
+	ld_exports_free(&exports);
+	free(changed);
+	if (err) {
+		message("pcce-ld", "cannot link: out of memory");
+		return 1;
+	}
+	if (!done)
+		err = run_linker(linker, plain, STDERR_FILENO, status);
+	if (plain != argv)
+		free(plain);
+	if (!err)
+		return 0;
+	message("pcce-ld", "cannot run '%s': %s", linker, strerror(-err));
+	return 127;
+}
+
 /* Links, and encodes what was linked. Returns the exit status. */
 static int link_and_encode(int argc, char **argv, char *linker, const struct ld_args *args)
 {
 	const char *mode = getenv("PCCE_ENCODE");
+	struct encode_output e;
 	struct stat before;
 	struct error why;
 	bool existed = !stat(args->output, &before);
-	char **changed = NULL;
-	int status, err;
+	int status, err = link_output(argc, argv, linker, args, &status);
 
-	argv[0] = linker;
-	if (args->gc_sections && is_gold(linker)) {
-		message("pcce-ld",
-			"warning: gold drops the site records with --gc-sections; "
-			"linking without it (use -fuse-ld=bfd or -fuse-ld=lld to keep it)");
-		changed = with_argument(argc, argv, "--no-gc-sections");
-		if (!changed) {
-			message("pcce-ld", "cannot link: out of memory");
-			return 1;
-		}
-	}
-	err = run_linker(linker, changed ? changed : argv, &status);
-	free(changed);
-	if (err) {
-		message("pcce-ld", "cannot run '%s': %s", linker, strerror(-err));
-		return 127;
-	}
+	if (err)
+		return err;
 	if (status || args->relocatable || (mode && !strcmp(mode, "off")))
 		return pass_on_linker_status(status);
 	if (!is_new(args->output, &before, existed) || !is_elf(args->output))
 		return 0;
-	err = encode_file(args->output, NULL, NULL, NULL, &why);
+	err = encode_file(args->output, NULL, NULL, &e, &why);
 	if (err)
 		message("pcce-encode", "cannot encode '%s': it %s", args->output, why.text);
+	else if (encode_hides_page(&e))
+		message("pcce-encode", ENCODE_HIDES_PAGE, args->output);
+	if (!err)
+		encode_output_free(&e);
 	return err && mode && !strcmp(mode, "strict");
 }
 

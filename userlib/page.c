@@ -10,7 +10,7 @@
  * Two runtimes can be in one process: an executable that contains libpcce.a, and libpcce.so.0,
  * which an instrumented shared library asks for.  The executable exports pcce_page, so all modules
  * use the executable's page.  The library then finds that pcce_page is not the page that it
- * defines (page_is_own), and stays idle.
+ * defines (page_is_own), and stays idle.  It stays idle too if the executable hides its page.
  */
 #include "internal.h"
 #include "page.h"

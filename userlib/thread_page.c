@@ -144,9 +144,20 @@ static void fork_child(void)
 	errno = saved_errno;
 }
 
+/* Is this libpcce.so.0 in a process whose executable has a runtime, but hides it
+ * (PCCE_TABLE_HIDDEN)? That runtime alone takes samples. */
+static bool is_second_runtime(void)
+{
+	return main_module.encoded &&
+	       !is_in_module(&main_module, (uint64_t)(uintptr_t)is_second_runtime);
+}
+
 static void init_runtime(void)
 {
 	if (!page_is_own())
+		return;
+	context_modules_begin();
+	if (is_second_runtime())
 		return;
 	pcce_active = true;
 	if (!getauxval(AT_SECURE) && getenv("PCCE_DEBUG"))
@@ -155,7 +166,6 @@ static void init_runtime(void)
 	end_key_valid = pthread_key_create(&end_key, on_thread_end) == 0;
 	if (!end_key_valid)
 		pcce_debug("no thread-specific key left: ended threads stay in the registry", 0);
-	context_modules_begin();
 	dictionary_begin();
 	crash_begin();
 	pthread_atfork(fork_prepare, fork_parent, fork_child);

@@ -29,6 +29,14 @@
 
 /* pcce_table.flags */
 #define PCCE_TABLE_EXEC 1u /* the module defines pcce_page: slots have the %fs:disp32 forms */
+/* With PCCE_TABLE_EXEC: a dynamic executable that does not export pcce_page. Its shared libraries
+ * use another page, and their jumps, threads and signal handlers pass its runtime by. So no context
+ * of its processes is known. */
+#define PCCE_TABLE_HIDDEN 2u
+
+/* The version that the linker wrapper gives to the runtime's exported names if a version script has
+ * named versions. pcce-encode takes it away again. */
+#define PCCE_EXPORT_VERSION "PCCE_RUNTIME"
 
 struct pcce_table_array {
 	__u64 offset; /* from the start of the table */

@@ -120,7 +120,7 @@ static void read_encoding_table(int fd, const struct elf_section *s, struct chec
 	else
 		data = elf_section_read(fd, s, &f->unusable);
 	if (data && !encoding_table_open(data, s->size, &t, &f->unusable)) {
-		f->state = CHECK_ENCODED;
+		f->state = t.head->flags & PCCE_TABLE_HIDDEN ? CHECK_HIDDEN : CHECK_ENCODED;
 		f->table_version = t.head->version;
 		f->functions = t.head->funcs.count;
 		f->sites = t.head->sites.count;

@@ -11,6 +11,7 @@ enum check_state {
 	CHECK_PLAIN,	   /* not compiled with the plugin */
 	CHECK_NOT_ENCODED, /* compiled with the plugin, but pcce-encode has not seen it */
 	CHECK_UNUSABLE,	   /* its encoding table cannot be read */
+	CHECK_HIDDEN,	   /* a program whose contexts are undecodable: PCCE_TABLE_HIDDEN */
 	CHECK_ENCODED,
 };
 

@@ -362,6 +362,15 @@ static void emit_counting(struct walk *w)
 		w->ctx->frames[w->ctx->n - 1].counting = true;
 }
 
+/* Does the program hide its runtime from its libraries (PCCE_TABLE_HIDDEN)? Then jumps, signals and
+ * calls in libraries may have left any state. */
+static bool runtime_is_hidden(const struct decode_space *as)
+{
+	const struct decode_module *m = as->main_module(as);
+
+	return m && m->table && m->table->head->flags & PCCE_TABLE_HIDDEN;
+}
+
 static int finish_context(struct walk *w)
 {
 	struct decode_context *ctx = w->ctx;
@@ -407,6 +416,9 @@ int decode_sample(const struct decode_space *as, const struct pcce_sample *sampl
 		   (sample->flags & PCCE_SAMPLE_R11_MIXED && decode_needs_r11(as, sample->ip))) {
 		emit_ip_only(&w, sample->ip);
 		ctx->reason = DECODE_REASON_MIXED;
+	} else if (runtime_is_hidden(as)) {
+		emit_ip_only(&w, sample->ip);
+		ctx->reason = DECODE_REASON_LOST_ID;
 	} else {
 		w.deeper = total - n_entries;
 		if (w.deeper)
@@ -438,7 +450,11 @@ int decode_origin(const struct decode_space *as, const struct pcce_entry *entrie
 	};
 
 	decode_frames_clear(ctx);
-	ctx->reason = decode_outward(&w, n_entries ? leave_thread(&w) : DECODE_REASON_UNKNOWN_SITE);
+	if (runtime_is_hidden(as))
+		ctx->reason = DECODE_REASON_LOST_ID;
+	else
+		ctx->reason = decode_outward(&w, n_entries ? leave_thread(&w)
+							   : DECODE_REASON_UNKNOWN_SITE);
 	if (!ctx->reason)
 		emit_caller(&w);
 	return finish_context(&w);

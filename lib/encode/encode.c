@@ -11,6 +11,7 @@
 #include "elf/add_section.h"
 #include "elf/encoding_note.h"
 #include "encode/encode.h"
+#include "encode/exports.h"
 #include "encode/unpatch.h"
 #include "encode/patch.h"
 #include "elf/encoding_table.h"
@@ -214,6 +215,7 @@ static int run_encode_steps(struct state *s, const struct call_counts *counts,
 		err = callgraph_count(&s->graph, counts, why);
 	if (err)
 		return err;
+	s->page.hidden = s->page.executable && exports_hidden(&s->module);
 	if (numbering_compute(&s->graph.graph, NULL, &s->numbering))
 		return error_memory(why);
 	gates_leave_pushes(&s->graph, &s->module, &s->numbering);
@@ -229,6 +231,7 @@ static int run_encode_steps(struct state *s, const struct call_counts *counts,
 				  s->sites, &out->table, &out->table_size, why);
 	if (err)
 		return err;
+	exports_drop_version(&s->module, s->patched);
 	encoding_note_write(&s->module, out->table, out->table_size, s->patched);
 	return elf_add_section(s->patched, s->module.size, PCCE_TABLE_SECTION, out->table,
 			       out->table_size, &out->image, &out->size, why);
@@ -331,6 +334,13 @@ int encode_image(const uint8_t *image, size_t size, const struct call_counts *co
 	if (err == -ENOMEM)
 		error_set(why, err, "needs more memory than is available");
 	return err;
+}
+
+bool encode_hides_page(const struct encode_output *e)
+{
+	const struct pcce_table *head = e->table;
+
+	return head && head->flags & PCCE_TABLE_HIDDEN;
 }
 
 void encode_output_free(struct encode_output *e)

@@ -292,7 +292,8 @@ int table_write(const struct elf_module *m, const struct callgraph *cg, const st
 				.magic = PCCE_TABLE_MAGIC,
 				.version = PCCE_TABLE_VERSION,
 				.header_size = sizeof(struct pcce_table),
-				.flags = page->executable ? PCCE_TABLE_EXEC : 0,
+				.flags = (page->executable ? PCCE_TABLE_EXEC : 0) |
+					 (page->hidden ? PCCE_TABLE_HIDDEN : 0),
 				.base = m->base,
 				.largest_id = n->largest_id,
 				.tpoff = page->executable ? page->offset : 0,

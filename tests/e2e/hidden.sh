@@ -1,0 +1,139 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# Tests links that hide symbols: version scripts and --exclude-libs.  The runtime's names must stay
+# visible to libraries, and contexts must be those of a plain link.  Where names are hidden in
+# another way, every sample must be marked.
+
+. "$(dirname "$0")/../lib.sh"
+frequency=2000
+cd "$scratch" || exit 1
+w=$top/tests/workloads
+cflags="-O2 -g $(pcce-config --cflags)"
+ldflags=$(pcce-config --ldflags)
+
+echo '{ global: main; local: *; };' >anonymous.map
+echo 'V1 { global: main; local: *; };' >named.map
+echo '/* { */ V1 { main; }; V2 { local: *; } V1; # end' >two.map
+echo 'VERSION { V1 { global: main; local: *; }; }' >version.ld
+echo '-Wl,--exclude-libs=ALL -Wl,--version-script=named.map' >response
+
+$CC $cflags -fPIC -shared "$w/hidden_lib.c" $ldflags -pthread -o libhidden.so &&
+	$CC $cflags -c "$w/hidden_main.c" -o opened.o &&
+	$CC $cflags -DLINKED -c "$w/hidden_main.c" -o linked.o || exit 1
+
+link() { # OBJECT PROGRAM FLAGS...: ends with the messages in PROGRAM.log
+	local object=$1 program=$2
+	shift 2
+	[ "$object" = opened.o ] || set -- "$@" -L. -lhidden -Wl,-rpath,"$PWD"
+	$CC $cflags "$object" $ldflags "$@" -ldl -o "$program" >"$program.log" 2>&1
+}
+
+contexts() { # DATA: those of the loops, in which nearly all samples are
+	pcce-report -i "$1" --format=folded | sed 's/ [0-9]*$//' | grep 'spin$' | sort
+}
+
+# as_plain NAME OBJECT FLAGS...
+as_plain() {
+	local name=$1 object=$2
+	shift 2
+	rm -f program
+	if ! link "$object" program "$@"; then
+		not_ok "$name: links" program.log
+		return
+	fi
+	is "$name: no message" "$(cat program.log)" ""
+	if record self data ./program ./libhidden.so; then
+		is "$name: output" "$(cat data.out)" 2
+		recording_is_exact "$name: all samples exact" data 100
+		is "$name: contexts" "$(contexts data)" "$(cat "$object.want")"
+	else
+		not_ok "$name: recorded" data.err
+	fi
+}
+
+for object in opened.o linked.o; do
+	link $object plain && record self data ./plain ./libhidden.so || exit 1
+	contexts data >$object.want
+	check "$object: a plain link has the contexts of calls, jumps, threads and signals" eval '
+		grep -q "^main;work;catcher;lib_call;thrower;lib_throw;lib_spin$" '$object'.want &&
+		grep -q "^main;work;catcher;spin$" '$object'.want &&
+		grep -q "^main;work;lib_catch;lib_spin$" '$object'.want &&
+		grep -q "^lib_body;thread_back;lib_call;back;spin$" '$object'.want &&
+		grep -q "\[signal\];on_signal;.*spin$" '$object'.want &&
+		[ $(wc -l <'$object'.want) = 13 ]'
+done
+
+for linker in bfd gold lld mold; do
+	if ! command -v ld.$linker >/dev/null; then
+		skip "$linker" "ld.$linker is not installed"
+		continue
+	fi
+	for object in opened.o linked.o; do
+		for script in anonymous named two; do
+			as_plain "$linker, $object, $script version" $object -fuse-ld=$linker \
+				-Wl,--version-script=$script.map
+		done
+		as_plain "$linker, $object, --exclude-libs" $object -fuse-ld=$linker \
+			-Wl,--exclude-libs,ALL
+	done
+	as_plain "$linker, both in a response file" opened.o -fuse-ld=$linker @response
+	as_plain "$linker, other forms of the options" opened.o -fuse-ld=$linker \
+		-Wl,-version-script,named.map -Wl,--exclude-libs=libpcce.a:libpcce_jump.a
+	gc=-Wl,--gc-sections
+	[ $linker != gold ] || gc=
+	as_plain "$linker, all flags twice, LTO, --gc-sections" opened.o -fuse-ld=$linker -flto \
+		$gc $ldflags -Wl,--version-script=named.map -Wl,--exclude-libs=ALL
+done
+
+# What the user's script says of other names holds.
+link opened.o program -rdynamic -Wl,--version-script=named.map
+check "the user's version is kept" eval 'readelf -W --dyn-syms program | grep -q " main@@V1"'
+check "other names stay hidden" eval '! nm -D program | grep -q " [TtDd] on_signal\| __pcce_push"'
+check "the runtime's names have no version" eval '
+	readelf -W --dyn-syms program | grep -q " setjmp$" &&
+		! readelf -W --dyn-syms program | grep -q "@PCCE_RUNTIME"'
+link opened.o program -Wl,--version-script=named.map
+cp program same
+link opened.o program -Wl,--version-script=named.map
+check "the same link gives the same bytes" cmp program same
+is "nothing is left in TMPDIR" "$(mkdir tmp && TMPDIR=$PWD/tmp link opened.o program \
+	-Wl,--version-script=named.map -Wl,--exclude-libs=ALL; ls tmp)" ""
+check "with PCCE_ENCODE=off and pcce-encode" eval '
+	PCCE_ENCODE=off link opened.o program -Wl,--version-script=named.map &&
+		pcce-encode program && cmp program same'
+check "encoded again by a recording" eval '
+	record self data ./program ./libhidden.so && pcce-encode --profile=data program'
+check "... the names still have no version" \
+	eval 'readelf -W --dyn-syms program | grep -q " setjmp$"'
+
+# A link that fails prints its messages once, and they name the user's script.
+echo 'int main(void) { return undefined_function(); }' >undefined.c
+$CC -w $cflags -c undefined.c
+check "a link that fails still does" eval '! link undefined.o fails -Wl,--version-script=named.map'
+is "... and says why once" "$(grep -c 'undefined reference' fails.log)" 1
+echo 'V1 { global: main;' >broken.map
+check "a broken script still fails" eval '! link opened.o fails -Wl,--version-script=broken.map'
+check "... with its name" grep -q 'broken.map' fails.log
+
+# Hidden in a way that the wrapper does not know: encoded, with a warning, and all samples marked.
+for object in opened.o linked.o; do
+	check "VERSION in a linker script, $object: links" \
+		link $object program -fuse-ld=bfd version.ld
+	is "... warns once" "$(grep -c "warning: 'program' does not export pcce_page" program.log)" 1
+	record self data ./program ./libhidden.so || not_ok "... recorded" data.err
+	is "... output" "$(cat data.out)" 2
+	is "... no sample is exact" "$(stat_of data exact)" 0
+	is "... none is taken twice" \
+		"$(pcce-report -i data --format=folded | grep -c 'main;\|work;\|lib_call;')" 0
+	pcce-report -i data --stats >stats
+	check "... all are undecodable" test "$(stat_of data undecodable)" -gt 100
+	check "... the reason is lost_id" grep -q lost_id stats
+done
+pcce-check program >check.out
+is "pcce-check: status" $? 3
+check "pcce-check says it" grep -q '^program: instrumented, but its runtime is hidden' check.out
+check "counting refuses it" eval '
+	! pcce-record --count -o count.data ./program ./libhidden.so 2>count.err &&
+		grep -q "does not export pcce_page" count.err'
+done_testing
