@@ -25,7 +25,7 @@
 
 struct parser {
 	struct ld_args *out;
-	bool output_follows, script_follows;
+	bool output_follows, script_follows, depend_follows;
 	bool skip; /* the next argument belongs to an option and could look like another option */
 };
 
@@ -105,6 +105,13 @@ static void set_script(struct ld_args *a)
 	a->has_script = true;
 }
 
+static int set_depend(struct ld_args *a, const char *path)
+{
+	free(a->depend);
+	a->depend = strdup(path);
+	return a->depend ? 0 : -ENOMEM;
+}
+
 /* Is it the long option, with one or two dashes? An argument may follow after '='. */
 static bool is_long(const char *arg, const char *name)
 {
@@ -132,6 +139,10 @@ static int parse_linker_argument(struct parser *p, const char *arg, int depth)
 		p->skip = false;
 		return 0;
 	}
+	if (p->depend_follows) {
+		p->depend_follows = false;
+		return set_depend(p->out, arg);
+	}
 	if (p->script_follows) {
 		p->script_follows = false;
 		set_script(p->out);
@@ -152,6 +163,10 @@ static int parse_linker_argument(struct parser *p, const char *arg, int depth)
 	else if (is_long(arg, "exclude-libs")) {
 		p->out->exclude_libs = true;
 		p->skip = !strchr(arg, '=');
+	} else if (is_long(arg, "dependency-file")) {
+		if (strchr(arg, '='))
+			return set_depend(p->out, strchr(arg, '=') + 1);
+		p->depend_follows = true;
 	} else if (is_long(arg, "version-script")) {
 		if (strchr(arg, '='))
 			set_script(p->out);
@@ -239,6 +254,7 @@ void ld_args_free(struct ld_args *a)
 	for (size_t i = 0; i < a->n; i++)
 		free(a->all[i]);
 	free(a->all);
+	free(a->depend);
 	free(a->output);
 	memset(a, 0, sizeof(*a));
 }

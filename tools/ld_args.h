@@ -13,6 +13,7 @@ struct ld_args {
 	bool exclude_libs; /* symbols of at least one archive are hidden */
 	bool has_script;   /* a version script */
 	size_t script;	   /* index into all: the first script, or the option with its name */
+	char *depend;	   /* --dependency-file: malloc'ed, or NULL */
 	char **all;	   /* the arguments, with those of response files in place of their names */
 	size_t n;
 };

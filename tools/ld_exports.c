@@ -11,7 +11,8 @@
  *                     runtime's archives contain instead.
  *
  * The new files exist only in memory. The linker inherits their descriptors, and so nothing is left
- * behind. All their names are of the form /proc/self/fd/N, and no output contains one.
+ * behind. All their names are of the form /proc/self/fd/N. Only a map and a list of dependencies
+ * contain them. In the list they are replaced, since make could not find them.
  */
 #define _GNU_SOURCE /* memfd_create */
 #include <errno.h>
@@ -30,8 +31,9 @@
 #define AR_HEADER 60 /* bytes: a name of 16, ..., at 48 the size in 10 digits */
 #define AR_SIZE 48
 
-/* Makes a file of these bytes and returns its name, or NULL. */
-static char *add_linker_file(struct ld_exports *e, const void *data, size_t size)
+/* Makes a file of these bytes and returns its name, or NULL. It takes the place of the original. */
+static char *add_linker_file(struct ld_exports *e, const char *original, const void *data,
+			     size_t size)
 {
 	int fd;
 
@@ -52,6 +54,7 @@ static char *add_linker_file(struct ld_exports *e, const void *data, size_t size
 		done += (size_t)n;
 	}
 	e->files[e->n_files] = fd;
+	e->originals[e->n_files] = original;
 	snprintf(e->names[e->n_files], sizeof(e->names[0]), "/proc/self/fd/%d", fd);
 	return e->names[e->n_files++];
 }
@@ -74,21 +77,20 @@ static bool replace_script(const struct ld_args *args, char *const *names, size_
 {
 	const char *argument = args->all[args->script];
 	const char *equals = argument[0] == '-' ? strchr(argument, '=') : NULL;
+	const char *script = equals ? equals + 1 : argument;
 	struct error ignored;
 	uint8_t *data;
 	size_t size;
-	char *text, *changed = NULL, *name = NULL;
+	char *changed = NULL, *name = NULL;
 
-	if (encode_read_file(equals ? equals + 1 : argument, &data, &size, &ignored))
+	if (encode_read_file(script, &data, &size, &ignored))
 		return false;
-	text = realloc(data, size + 1);
-	if (text) {
-		text[size] = 0;
-		if (strlen(text) == size && !version_script_export(text, names, n, &changed))
-			name = add_linker_file(e, changed, strlen(changed));
-	}
+	data[size] = 0; /* there is room */
+	if (strlen((char *)data) == size &&
+	    !version_script_export((char *)data, names, n, &changed))
+		name = add_linker_file(e, script, changed, strlen(changed));
 	free(changed);
-	free(text ? text : (char *)data);
+	free(data);
 	if (!name)
 		return false;
 	snprintf(e->option, sizeof(e->option), "%s%s", equals ? "--version-script=" : "", name);
@@ -137,7 +139,7 @@ static char *take_object(const char *archive, struct ld_exports *e)
 		return NULL;
 	member = find_member(data, size, &length);
 	if (member)
-		name = add_linker_file(e, member, length);
+		name = add_linker_file(e, archive, member, length);
 	free(data);
 	return name;
 }
@@ -206,6 +208,56 @@ int ld_exports_make(const struct ld_args *args, char *linker, struct ld_exports 
 		ld_exports_free(out);
 	free(names);
 	return 0;
+}
+
+/* Writes a name in the syntax of make. */
+static void write_for_make(const char *name, FILE *f)
+{
+	for (; *name; name++) {
+		if (*name == ' ' || *name == '#' || *name == '\\')
+			fputc('\\', f);
+		if (*name == '$')
+			fputc('$', f);
+		fputc(*name, f);
+	}
+}
+
+/* Which of the new files is named at `at`? */
+static int find_linker_file(const struct ld_exports *e, const char *at)
+{
+	for (int i = 0; i < e->n_files; i++) {
+		size_t length = strlen(e->names[i]);
+
+		if (!strncmp(at, e->names[i], length) && !(at[length] >= '0' && at[length] <= '9'))
+			return i;
+	}
+	return -1;
+}
+
+void ld_exports_fix_list(const struct ld_exports *e, const char *path)
+{
+	struct error ignored;
+	uint8_t *data;
+	size_t size;
+	FILE *f;
+
+	if (encode_read_file(path, &data, &size, &ignored))
+		return;
+	data[size] = 0; /* there is room */
+	f = strstr((char *)data, "/proc/self/fd/") ? fopen(path, "we") : NULL;
+	for (const char *at = (char *)data; f && *at;) {
+		int i = find_linker_file(e, at);
+
+		if (i < 0) {
+			fputc(*at++, f);
+			continue;
+		}
+		write_for_make(e->originals[i], f);
+		at += strlen(e->names[i]);
+	}
+	if (f)
+		fclose(f);
+	free(data);
 }
 
 void ld_exports_free(struct ld_exports *e)

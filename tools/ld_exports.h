@@ -14,6 +14,7 @@ struct ld_exports {
 	int files[LD_EXPORTS_FILES]; /* descriptors that the linker reads */
 	int n_files;
 	char names[LD_EXPORTS_FILES][32];
+	const char *originals[LD_EXPORTS_FILES]; /* the files whose places they take */
 	char option[64];
 };
 
@@ -22,6 +23,9 @@ struct ld_exports {
  * pcce-encode finds that the names are hidden. Returns 0 or -ENOMEM.
  */
 int ld_exports_make(const struct ld_args *args, char *linker, struct ld_exports *out);
+/* Names the original files in a list of dependencies that the linker has written (Makefile syntax).
+ */
+void ld_exports_fix_list(const struct ld_exports *e, const char *path);
 void ld_exports_free(struct ld_exports *e);
 
 #endif

@@ -250,6 +250,8 @@ static int link_output(int argc, char **argv, char *linker, const struct ld_args
 	*status = 0;
 	if (!err && exports.argv)
 		done = run_changed(linker, changed ? changed : exports.argv);
+	if (done && args->depend)
+		ld_exports_fix_list(&exports, args->depend);
 	ld_exports_free(&exports);
 	free(changed);
 	if (err) {

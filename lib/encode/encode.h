@@ -45,7 +45,7 @@ void encode_output_free(struct encode_output *e);
 int encode_file(const char *path, const char *output, const struct call_counts *counts,
 		struct encode_output *e, struct error *why);
 
-/* Reads a regular file into memory. Errors as in encode_image(). */
+/* Reads a regular file into memory, with room for one more byte. Errors as in encode_image(). */
 int encode_read_file(const char *path, uint8_t **data, size_t *size, struct error *why);
 
 #endif

@@ -107,6 +107,22 @@ check "encoded again by a recording" eval '
 check "... the names still have no version" \
 	eval 'readelf -W --dyn-syms program | grep -q " setjmp$"'
 
+# Lists of dependencies name the original files.
+for linker in bfd lld mold; do
+	if ! ld.$linker --help 2>/dev/null | grep -q -- --dependency-file; then
+		skip "list of dependencies, $linker" "ld.$linker does not write one"
+		continue
+	fi
+	mkdir -p "a dir"
+	cp named.map "a dir/named.map"
+	link opened.o program -fuse-ld=$linker -Wl,--version-script="a dir/named.map" \
+		-Wl,--exclude-libs=ALL -Wl,--dependency-file=list.d
+	check "$linker: a list of dependencies has the runtime" grep -q 'libpcce.a' list.d
+	check "$linker: ... and no file in /proc" eval '! grep /proc list.d'
+	printf '%s\n' 'all: program' >makefile
+	check "$linker: ... and make reads it" make -f makefile -f list.d -q all
+done
+
 # A link that fails prints its messages once, and they name the user's script.
 echo 'int main(void) { return undefined_function(); }' >undefined.c
 $CC -w $cflags -c undefined.c
