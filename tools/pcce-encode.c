@@ -143,8 +143,8 @@ static int encode_and_tell(const struct arguments *a, const struct call_counts *
 			  "is not instrumented; compile and link it with the flags of pcce-config");
 		return cannot_encode(a->file, &why);
 	}
-	if (encode_hides_page(&e))
-		message("pcce-encode", ENCODE_HIDES_PAGE, a->file);
+	if (encode_hides_runtime(&e))
+		message("pcce-encode", ENCODE_HIDES_RUNTIME, a->file);
 	if (a->verbose && counts)
 		printf("'%s' was encoded by %" PRIu64 " samples of '%s'\n", a->file,
 		       counts->samples, a->profile);

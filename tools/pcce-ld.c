@@ -287,8 +287,8 @@ static int link_and_encode(int argc, char **argv, char *linker, const struct ld_
 	err = encode_file(args->output, NULL, NULL, &e, &why);
 	if (err)
 		message("pcce-encode", "cannot encode '%s': it %s", args->output, why.text);
-	else if (encode_hides_page(&e))
-		message("pcce-encode", ENCODE_HIDES_PAGE, args->output);
+	else if (encode_hides_runtime(&e))
+		message("pcce-encode", ENCODE_HIDES_RUNTIME, args->output);
 	if (!err)
 		encode_output_free(&e);
 	return err && mode && !strcmp(mode, "strict");

@@ -29,9 +29,9 @@
 
 /* pcce_table.flags */
 #define PCCE_TABLE_EXEC 1u /* the module defines pcce_page: slots have the %fs:disp32 forms */
-/* With PCCE_TABLE_EXEC: a dynamic executable that does not export pcce_page. Its shared libraries
- * use another page, and their jumps, threads and signal handlers pass its runtime by. So no context
- * of its processes is known. */
+/* With PCCE_TABLE_EXEC: a dynamic executable whose runtime its shared libraries do not find, since
+ * its names are not exported or have a version. The libraries use another page, or their jumps,
+ * threads and signal handlers pass the runtime by. So no context of its processes is known. */
 #define PCCE_TABLE_HIDDEN 2u
 
 /* The version that the linker wrapper gives to the runtime's exported names if a version script has

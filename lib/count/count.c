@@ -116,9 +116,8 @@ static int open_program(struct sampler *s, struct error *why)
 		err = error_set(why, -EINVAL, "is a shared library; name a program");
 	if (!err && s->table.head->flags & PCCE_TABLE_HIDDEN)
 		err = error_set(why, -EINVAL,
-				"does not export pcce_page, so its libraries may change its "
-				"contexts unseen; link it so that it exports the names of "
-				"libpcce.exports");
+				"hides its runtime, so its libraries may change its contexts "
+				"unseen; let the link export the names in libpcce.exports");
 	if (!err && !initial_counted(s))
 		err = error_set(why, -EINVAL,
 				"has an older pcce runtime, which cannot count; link it again");

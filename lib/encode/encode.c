@@ -336,7 +336,7 @@ int encode_image(const uint8_t *image, size_t size, const struct call_counts *co
 	return err;
 }
 
-bool encode_hides_page(const struct encode_output *e)
+bool encode_hides_runtime(const struct encode_output *e)
 {
 	const struct pcce_table *head = e->table;
 

@@ -31,10 +31,10 @@ struct encode_output {
 int encode_image(const uint8_t *image, size_t size, const struct call_counts *counts,
 		 struct encode_output *out, struct error *why);
 /* Does the table say PCCE_TABLE_HIDDEN? The message has the name of the file as its argument. */
-bool encode_hides_page(const struct encode_output *e);
-#define ENCODE_HIDES_PAGE                                                                        \
-	"warning: '%s' does not export pcce_page, so its contexts will be undecodable; let the " \
-	"link export the names in libpcce.exports"
+bool encode_hides_runtime(const struct encode_output *e);
+#define ENCODE_HIDES_RUNTIME                                                              \
+	"warning: '%s' hides its runtime from shared libraries, so its contexts will be " \
+	"undecodable; let the link export the names in libpcce.exports, without a version"
 void encode_output_free(struct encode_output *e);
 
 /*

@@ -20,28 +20,6 @@ static const struct elf_section *find_symbols(const struct elf_module *m, uint64
 	return s;
 }
 
-bool exports_hidden(const struct elf_module *m)
-{
-	const struct elf_section *names = elf_module_section(m, ".dynstr", NULL);
-	const uint8_t *strings = names ? elf_module_contents(m, names) : NULL;
-	uint64_t n;
-	const struct elf_section *symbols = find_symbols(m, &n);
-
-	if (!elf_module_section(m, ".interp", NULL))
-		return false;
-	for (uint64_t i = 0; strings && i < n; i++) {
-		const char *name;
-		Elf64_Sym s;
-
-		memcpy(&s, elf_module_contents(m, symbols) + i * sizeof(s), sizeof(s));
-		name = elf_string(strings, names->size, s.st_name);
-		if (name && !strcmp(name, "pcce_page") && s.st_shndx != SHN_UNDEF &&
-		    ELF64_ST_BIND(s.st_info) != STB_LOCAL)
-			return false;
-	}
-	return true;
-}
-
 /* Returns the number of the version, or 0 if the file does not define it. */
 static uint16_t find_version(const struct elf_module *m)
 {
@@ -69,6 +47,40 @@ static uint16_t find_version(const struct elf_module *m)
 		at += d.vd_next;
 	}
 	return 0;
+}
+
+/* Does a library that asks for the name, of any version, get this executable's? */
+static bool is_found(const struct elf_module *m, const char *wanted)
+{
+	const struct elf_section *names = elf_module_section(m, ".dynstr", NULL);
+	const struct elf_section *versions = elf_module_section(m, ".gnu.version", NULL);
+	const uint8_t *strings = names ? elf_module_contents(m, names) : NULL;
+	const uint8_t *of = versions ? elf_module_contents(m, versions) : NULL;
+	uint16_t own = find_version(m), version = VER_NDX_GLOBAL;
+	uint64_t n;
+	const struct elf_section *symbols = find_symbols(m, &n);
+
+	for (uint64_t i = 0; strings && i < n; i++) {
+		const char *name;
+		Elf64_Sym s;
+
+		memcpy(&s, elf_module_contents(m, symbols) + i * sizeof(s), sizeof(s));
+		name = elf_string(strings, names->size, s.st_name);
+		if (!name || strcmp(name, wanted) != 0 || s.st_shndx == SHN_UNDEF ||
+		    ELF64_ST_BIND(s.st_info) == STB_LOCAL)
+			continue;
+		if (of && 2 * i + 2 <= versions->size)
+			memcpy(&version, of + 2 * i, sizeof(version));
+		return version == VER_NDX_GLOBAL || (own && (version & 0x7fff) == own);
+	}
+	return false;
+}
+
+/* All names of the runtime are exported in one way. sigaction has a version in the C library. */
+bool exports_hidden(const struct elf_module *m)
+{
+	return elf_module_section(m, ".interp", NULL) &&
+	       (!is_found(m, "pcce_page") || !is_found(m, "sigaction"));
 }
 
 void exports_drop_version(const struct elf_module *m, uint8_t *image)

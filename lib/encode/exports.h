@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include "elf/module.h"
 
-/* Does a dynamic executable hide the thread page from shared libraries? */
+/* Does a dynamic executable hide its runtime from shared libraries? */
 bool exports_hidden(const struct elf_module *m);
 
 /* Takes the version PCCE_EXPORT_VERSION away from the names that have it, in a copy of the image.

@@ -15,7 +15,8 @@ ldflags=$(pcce-config --ldflags)
 echo '{ global: main; local: *; };' >anonymous.map
 echo 'V1 { global: main; local: *; };' >named.map
 echo '/* { */ V1 { main; }; V2 { local: *; } V1; # end' >two.map
-echo 'VERSION { V1 { global: main; local: *; }; }' >version.ld
+echo 'VERSION { V1 { global: main; local: *; }; }' >hidden.ld
+echo 'VERSION { V1 { global: *; }; }' >versions.ld
 echo '-Wl,--exclude-libs=ALL -Wl,--version-script=named.map' >response
 
 $CC $cflags -fPIC -shared "$w/hidden_lib.c" $ldflags -pthread -o libhidden.so &&
@@ -133,10 +134,11 @@ check "a broken script still fails" eval '! link opened.o fails -Wl,--version-sc
 check "... with its name" grep -q 'broken.map' fails.log
 
 # Hidden in a way that the wrapper does not know: encoded, with a warning, and all samples marked.
-for object in opened.o linked.o; do
-	check "VERSION in a linker script, $object: links" \
-		link $object program -fuse-ld=bfd version.ld
-	is "... warns once" "$(grep -c "warning: 'program' does not export pcce_page" program.log)" 1
+for how in "opened.o hidden" "linked.o hidden" "opened.o versions"; do
+	object=${how% *} script=${how#* }.ld
+	check "VERSION in a linker script, $how: links" \
+		link "$object" program -fuse-ld=bfd -rdynamic "$script"
+	is "... warns once" "$(grep -c "warning: 'program' hides its runtime" program.log)" 1
 	record self data ./program ./libhidden.so || not_ok "... recorded" data.err
 	is "... output" "$(cat data.out)" 2
 	is "... no sample is exact" "$(stat_of data exact)" 0
@@ -151,5 +153,5 @@ is "pcce-check: status" $? 3
 check "pcce-check says it" grep -q '^program: instrumented, but its runtime is hidden' check.out
 check "counting refuses it" eval '
 	! pcce-record --count -o count.data ./program ./libhidden.so 2>count.err &&
-		grep -q "does not export pcce_page" count.err'
+		grep -q "hides its runtime" count.err'
 done_testing
