@@ -8,7 +8,7 @@
 . "$(dirname "$0")/../lib.sh"
 frequency=2000
 cd "$scratch" || exit 1
-w=$top/tests/workloads
+w=$top/tests/e2e/hidden
 cflags="-O2 -g $(pcce-config --cflags)"
 ldflags=$(pcce-config --ldflags)
 
@@ -19,9 +19,9 @@ echo 'VERSION { V1 { global: main; local: *; }; }' >hidden.ld
 echo 'VERSION { V1 { global: *; }; }' >versions.ld
 echo '-Wl,--exclude-libs=ALL -Wl,--version-script=named.map' >response
 
-$CC $cflags -fPIC -shared "$w/hidden_lib.c" $ldflags -pthread -o libhidden.so &&
-	$CC $cflags -c "$w/hidden_main.c" -o opened.o &&
-	$CC $cflags -DLINKED -c "$w/hidden_main.c" -o linked.o || exit 1
+$CC $cflags -fPIC -shared "$w/lib.c" $ldflags -pthread -o libhidden.so &&
+	$CC $cflags -c "$w/main.c" -o opened.o &&
+	$CC $cflags -DLINKED -c "$w/main.c" -o linked.o || exit 1
 
 link() { # OBJECT PROGRAM FLAGS...: ends with the messages in PROGRAM.log
 	local object=$1 program=$2

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A program whose link hides its symbols.  It opens the library of hidden_lib.c, or is linked with
+ * A program whose link hides its symbols.  It opens the library of lib.c, or is linked with
  * it, and they call each other by calls, jumps, threads and signals.
  */
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The library of hidden_main.c.  It calls the functions of the C library that the runtime replaces:
+ * The library of main.c.  It calls the functions of the C library that the runtime replaces:
  * pthread_create, sigaction, setjmp and longjmp.
  */
 #include <pthread.h>
