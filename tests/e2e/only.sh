@@ -262,7 +262,7 @@ pcce-record: cannot select contexts by '<< f': a function is missing; write 'f <
 pcce-record: cannot select contexts by 'a < b < c < d < e < f < g < h': it has more than 7 functions; leave some out with '<<'"
 pcce-record --only='f <' -o bad.data -- true >/dev/null 2>&1
 is "with the status of a wrong command line" $? 64
-check "calls are counted in all contexts" grep -q '^pcce-record: cannot use --count with options of samples' \
+check "calls are counted in all contexts" grep -q '^pcce-record: cannot use --count with --only' \
 	<(pcce-record --count --only=save -o bad.data -- ./shapes 1 ./library.so 2>&1)
 is "none of these wrote a recording" "$(ls bad.data 2>&1)" "ls: cannot access 'bad.data': No such file or directory"
 only self only.data "nobody << main"
