@@ -204,7 +204,7 @@ of_each() { # RUN NAME-PREFIX SUFFIX...
 	lines figure12b "Hot edge coverage with bursts" "tau_phi / tau" "%" "set yrange [0:100]" \
 		$(of_each burst cover_ 0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 1)
 	if [ -s "$times" ]; then
-		print_times | sed '/^mean/d; s/ *[0-9.]*s / /; s/ plain / /' \
+		print_times | sed '/^mean/d; s/ *[0-9][0-9.]*s / /; s/ plain / /' \
 			>"$scratch/figure6.table"
 		draw_bars figure6 "CPU time over that of the plain program" "" ""
 	fi
