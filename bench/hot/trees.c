@@ -135,19 +135,30 @@ static void print_skew(const struct cct *t, uint64_t calls)
 	free(counts);
 }
 
-/* Parents come before their children. */
+/* Adds the callers of all nodes that are kept, and returns how many nodes that makes. Parents come
+ * before their children. */
+static size_t add_callers(const struct cct *t, uint8_t *kept)
+{
+	size_t n = 0;
+
+	for (size_t i = t->n; i-- > 1;) {
+		kept[t->nodes[i].parent] |= kept[i];
+		n += kept[i];
+	}
+	return n;
+}
+
 static void print_hot_tree(const struct cct *t, uint64_t calls, double phi, uint64_t most)
 {
 	uint8_t *kept = allocate(t->n, sizeof(*kept));
 	uint64_t least = hot_threshold(phi, calls), covered = 0;
-	size_t nodes = 0;
+	size_t nodes;
 
-	for (size_t i = t->n; i-- > 1;) {
-		kept[i] |= t->nodes[i].samples >= least;
-		kept[t->nodes[i].parent] |= kept[i];
-		nodes += kept[i];
+	for (size_t i = 1; i < t->n; i++)
+		kept[i] = t->nodes[i].samples >= least;
+	nodes = add_callers(t, kept);
+	for (size_t i = 1; i < t->n; i++)
 		covered += kept[i] ? t->nodes[i].samples : 0;
-	}
 	printf("hcct_%g %zu\noverlap_%g %.3f\n", phi, nodes, phi, text_percent(covered, calls));
 	printf("tau_%g %.3g\n", phi, fmin(1, (double)least / most));
 	free(kept);
@@ -177,40 +188,38 @@ static void describe_tree(const struct cct *t)
 
 /* ---- two trees -------------------------------------------------------------------- */
 
-static size_t count_kept(const struct accuracy_node *nodes, size_t n)
+static size_t count_kept(const struct cct *t)
 {
-	uint8_t *kept = allocate(n, sizeof(*kept));
-	size_t count = 0;
+	uint8_t *kept = allocate(t->n, sizeof(*kept));
+	size_t count;
 
-	for (size_t i = n; i-- > 1;) {
-		kept[i] |= nodes[i].approximate != 0;
-		kept[nodes[i].parent] |= kept[i];
-		count += kept[i];
-	}
+	for (size_t i = 1; i < t->n; i++)
+		kept[i] = t->nodes[i].self != 0;
+	count = add_callers(t, kept);
 	free(kept);
 	return count;
 }
 
 /* Prints how many of the edges with at least tau times the largest count are in the approximate
  * tree: they are hot there, or callers of what is. */
-static void print_cover(const struct accuracy_node *nodes, size_t n, double phi,
-			const struct accuracy *a)
+static void print_cover(const struct diff *d, double phi, const struct accuracy *a)
 {
-	uint8_t *kept = allocate(n, sizeof(*kept));
+	const struct cct *t = &d->tree;
+	uint8_t *kept = allocate(t->n, sizeof(*kept));
 	uint64_t most = 1, exact_least = hot_threshold(phi, a->exact_n),
 		 least = hot_threshold(phi, a->approximate_n);
 
-	for (size_t i = n; i-- > 1;) {
-		kept[i] |= nodes[i].approximate >= least;
-		kept[nodes[i].parent] |= kept[i];
-		most = nodes[i].exact > most ? nodes[i].exact : most;
+	for (size_t i = 1; i < t->n; i++) {
+		kept[i] = t->nodes[i].self >= least;
+		most = d->was[i].self > most ? d->was[i].self : most;
 	}
+	add_callers(t, kept);
 	for (size_t k = 0; k < COUNT_OF(ratios); k++) {
 		double from = exact_least / ratios[k];
 		size_t hot = 0, covered = 0;
 
-		for (size_t i = 1; i < n; i++) {
-			if (nodes[i].exact && nodes[i].exact >= from) {
+		for (size_t i = 1; i < t->n; i++) {
+			if (d->was[i].self && d->was[i].self >= from) {
 				hot++;
 				covered += kept[i];
 			}
@@ -232,14 +241,14 @@ static void compare_trees(const struct diff *d, double phi)
 						  t->nodes[i].self};
 	if (accuracy_measure(nodes, t->n, phi, 0, 0, &a))
 		die("cannot compare: out of memory");
-	printf("kept %zu\n", count_kept(nodes, t->n));
+	printf("kept %zu\n", count_kept(t));
 	printf("nodes %zu\ncold %zu\nhot %zu\n", a.nodes, a.nodes - a.approximate_hot,
 	       a.approximate_hot - a.false_positives);
 	printf("false_positives %zu\nfalse_negatives %zu\nunknown %zu\n", a.false_positives,
 	       a.false_negatives, a.unknown);
 	printf("max_uncovered %.4f\nmean_uncovered %.6f\nmax_error %.4f\nmean_error %.4f\n",
 	       a.max_uncovered, a.mean_uncovered, a.max_error, a.mean_error);
-	print_cover(nodes, t->n, phi, &a);
+	print_cover(d, phi, &a);
 	free(nodes);
 }
 
