@@ -68,7 +68,8 @@ make_root() {
 	if ! [ -d "$root" ]; then
 		rm -rf "$root.tmp"
 		if mmdebstrap --mode=root --variant=minbase --include="$list" "$release" "$root.tmp" \
-			"deb $mirror $release main" "deb-src $mirror $release main" >"$log" 2>&1 7>&-; then
+			"deb [check-valid-until=no] $mirror $release main" \
+			"deb-src [check-valid-until=no] $mirror $release main" >"$log" 2>&1 7>&-; then
 			mv "$root.tmp" "$root"
 		else
 			rm -rf "$root.tmp"
