@@ -33,7 +33,8 @@ enum {
 	OPT_COUNT,
 	OPT_ENGINE,
 	OPT_BURST,
-	OPT_ONLY
+	OPT_ONLY,
+	OPT_PER_THREAD
 };
 
 static const struct argp_option options[] = {
@@ -73,6 +74,8 @@ static const struct argp_option options[] = {
 	 "Keep only hot contexts, in bounded memory: all with a share of at least PHI (default: "
 	 "0.0001); counts err by at most EPSILON (default: PHI / 5) of all samples",
 	 0},
+	{"per-thread", OPT_PER_THREAD, 0, 0,
+	 "With --hot: count a context in each thread for itself", 0},
 	{"only", OPT_ONLY, "EXPRESSION", 0,
 	 "Keep only samples in whose contexts these functions call each other, such as 'f' (f and "
 	 "all that it calls), 'f < g' (g calls f) or 'f << g' (with others between)",
@@ -164,7 +167,7 @@ static const struct restorer_ops *option_frames(struct argp_state *state, const 
 
 static struct hot_parameters *default_hot(void)
 {
-	static struct hot_parameters p = {HOT_PHI, HOT_PHI / HOT_PHI_PER_EPSILON};
+	static struct hot_parameters p = {HOT_PHI, HOT_PHI / HOT_PHI_PER_EPSILON, false};
 
 	return &p;
 }
@@ -242,6 +245,9 @@ static void check_record_options(struct argp_state *state, const struct record_o
 	if (o->restorer && (o->verify || o->aggregate))
 		message_usage(state, "cannot use --frames with --%s: leave out one of them",
 			      o->verify ? "verify" : "aggregate");
+	if (default_hot()->per_thread && !o->hot && !(o->engine && finds_hot(o->engine)))
+		message_usage(state, "cannot use --per-thread without --hot: all other recordings "
+				     "keep threads apart; leave it out");
 	if (o->hot && (o->verify || o->restorer || o->aggregate))
 		message_usage(state, "cannot use --hot with --%s: leave out one of them", other);
 }
@@ -297,6 +303,9 @@ static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_HOT:
 		o->hot = option_hot(state, arg);
+		break;
+	case OPT_PER_THREAD:
+		default_hot()->per_thread = true;
 		break;
 	case OPT_ONLY:
 		o->only = option_only(state, arg);

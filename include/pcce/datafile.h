@@ -228,8 +228,13 @@ struct pcce_rec_hot {
 	__u64 offset;	/* the most weight of a context that is not kept: at most epsilon N */
 	__u64 phi;	/* bits of an IEEE 754 double: contexts of at least phi N are kept */
 	__u64 epsilon;	/* bits of a double: below phi */
-	__u64 counters; /* that give this epsilon: 1 / epsilon, rounded up */
+	__u32 counters; /* that give this epsilon: 1 / epsilon, rounded up */
+	__u32 flags;	/* PCCE_HOT_* */
 };
+
+/* A context has a record for each thread, with a key of its own. What the summary says of contexts
+ * is true of a context in one thread. */
+#define PCCE_HOT_PER_THREAD 1u
 
 /*
  * A context of a summary, or a part of one. Parts of a context have the same key, and add up:

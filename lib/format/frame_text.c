@@ -82,12 +82,14 @@ static void print_hot_head(const struct hot_tree_summary *h, FILE *out)
 static void print_summary_head(const struct recording_hot *s, FILE *out)
 {
 	fprintf(out,
-		"recorded with --hot: φ = %g, ε = %g, N = %llu; %.2f%% are in contexts that were "
-		"not kept: [cold]\nno self share lacks more than its error, and a context that is "
-		"missing has at most %llu (%.3g%%)\n",
-		s->phi, s->epsilon, (unsigned long long)s->weight,
-		text_percent(s->unkept, s->weight), (unsigned long long)s->offset,
-		text_percent(s->offset, s->weight));
+		"recorded with --hot%s: φ = %g, ε = %g, N = %llu; %.2f%% are in contexts that were "
+		"not kept: [cold]\n%s self share lacks more than its error, and a context that is "
+		"missing%s has at most %llu (%.3g%%)%s\n",
+		s->per_thread ? " --per-thread" : "", s->phi, s->epsilon,
+		(unsigned long long)s->weight, text_percent(s->unkept, s->weight),
+		s->per_thread ? "in a thread that has it, no" : "no",
+		s->per_thread ? " in a thread" : "", (unsigned long long)s->offset,
+		text_percent(s->offset, s->weight), s->per_thread ? " there" : "");
 }
 
 /* ---- costs ----------------------------------------------------------------------- */

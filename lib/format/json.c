@@ -163,10 +163,10 @@ static void put_summary(const struct recording_hot *s, FILE *out)
 {
 	fprintf(out,
 		",\n\"summary\":{\"phi\":%.17g,\"epsilon\":%.17g,\"n\":%llu,\"samples\":%llu,"
-		"\"offset\":%llu,\"counters\":%llu,\"unkept\":%llu}",
+		"\"offset\":%llu,\"counters\":%llu,\"unkept\":%llu,\"per_thread\":%s}",
 		s->phi, s->epsilon, (unsigned long long)s->weight, (unsigned long long)s->samples,
 		(unsigned long long)s->offset, (unsigned long long)s->counters,
-		(unsigned long long)s->unkept);
+		(unsigned long long)s->unkept, s->per_thread ? "true" : "false");
 }
 
 int format_json(const struct profile *p, const struct format_options *o, FILE *out)

@@ -56,6 +56,7 @@ int format_stats(const struct profile *p, FILE *out)
 		print_count(out, "hot_n", p->summary.weight);
 		print_count(out, "hot_offset", p->summary.offset);
 		print_count(out, "hot_counters", p->summary.counters);
+		print_count(out, "hot_per_thread", p->summary.per_thread);
 	}
 	if (p->only.expression) {
 		fprintf(out, "only: %s\n", text_clean(p->only.expression, text, sizeof(text)));

@@ -6,6 +6,7 @@
 #ifndef PCCE_HOT_PARAMETERS_H
 #define PCCE_HOT_PARAMETERS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "base/error.h"
@@ -15,6 +16,7 @@
 
 struct hot_parameters {
 	double phi, epsilon; /* 0 < epsilon < phi <= 1 */
+	bool per_thread;     /* a context counts in each thread for itself */
 };
 
 /* Parses "PHI" or "PHI,EPSILON". 0, or -EINVAL with a fragment that begins with the text. */

@@ -36,6 +36,7 @@ struct merge {
 	struct relocator *space;
 	struct merge_sums *sums;
 	struct summary *summary; /* NULL: the recordings are no summaries */
+	bool per_thread;	 /* the summaries are */
 	struct symbol_table *names;
 	struct id_map by_program, by_thread, by_mapped;
 	struct program *programs;
@@ -226,10 +227,16 @@ static int begin_summary(struct file *f)
 				 m->first_path, f->name, is_summary ? "second" : "first");
 	if (!is_summary)
 		return 0;
+	if (m->summary && f->recording->hot.per_thread != m->per_thread)
+		return error_set(f->why, -EINVAL,
+				 "cannot merge %s and %s: only the %s was recorded with "
+				 "--per-thread; merge recordings of one kind",
+				 m->first_path, f->name, m->per_thread ? "first" : "second");
 	if (!m->summary)
 		m->summary = summary_new();
 	if (!m->summary)
 		return -ENOMEM;
+	m->per_thread = f->recording->hot.per_thread;
 	summary_begin(m->summary, &f->recording->hot);
 	return 0;
 }

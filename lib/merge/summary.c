@@ -21,7 +21,8 @@ int summary_write(const struct summary_totals *t, struct datafile_writer *w)
 		.samples = t->hot.samples,
 		.weight = t->hot.weight,
 		.offset = t->hot.offset,
-		.counters = t->hot.counters,
+		.counters = (uint32_t)t->hot.counters,
+		.flags = t->hot.per_thread ? PCCE_HOT_PER_THREAD : 0,
 	};
 	struct pcce_rec_context cold = {
 		.samples = t->hot.samples - t->kept_samples,
@@ -163,6 +164,7 @@ int summary_end(struct summary *s)
 		misra_gries_shrink(&s->counters);
 	misra_gries_free(&file);
 	s->all.samples += s->file.samples;
+	s->all.per_thread = s->file.per_thread;
 	if (s->file.phi > s->all.phi)
 		s->all.phi = s->file.phi;
 	return !r && !is_bounded(s) ? -ERANGE : r;

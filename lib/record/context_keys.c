@@ -252,6 +252,15 @@ int context_keys_find(struct context_keys *k, const struct decode_space *as, uin
 
 #define CLASS_IS_FUNCTION (1ULL << 63) /* no address of a program has this bit */
 
+void context_keys_add_thread(uint64_t key[2], const struct pcce_sample *s, uint64_t begin)
+{
+	const uint64_t words[] = {key[0], key[1], (uint64_t)s->pid << 32 | s->tid, begin};
+	XXH128_hash_t h = XXH3_128bits(words, sizeof(words));
+
+	key[0] = h.low64;
+	key[1] = h.high64;
+}
+
 uint64_t context_keys_class(struct context_keys *k, const struct decode_space *as, uint64_t ip)
 {
 	const struct decode_module *m = as->find(as, ip);

@@ -28,6 +28,10 @@ void context_keys_free(struct context_keys *k);
 int context_keys_find(struct context_keys *k, const struct decode_space *as, uint64_t layout,
 		      const struct pcce_sample *s, const struct stack_node *below, uint64_t key[2]);
 
+/* Makes a key that of the sample's thread. begin: when the recording began; other recordings may
+ * have another thread of the same number. */
+void context_keys_add_thread(uint64_t key[2], const struct pcce_sample *s, uint64_t begin);
+
 /*
  * Returns the class of an address in this address space: samples that differ only in their ip have
  * one key if the class is the same. 0: no class says so, since r11 or what is mapped there matters.

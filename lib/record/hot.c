@@ -47,6 +47,7 @@ struct hot_recorder {
 	struct stack_store *stacks;
 	size_t swept; /* segments after the last sweep */
 	uint64_t samples;
+	uint64_t begin; /* time of the first sample; 0: none yet */
 	struct hot_place *places;
 	uint32_t n_places;
 	/* A summary that is being added: */
@@ -189,8 +190,12 @@ static int find_key(struct hot_recorder *h, const struct pcce_sample *s,
 {
 	uint64_t layout = 0;
 	const struct decode_space *as = live_spaces_at(h->spaces, s->pid, &layout);
+	int r = as ? context_keys_find(h->keys, as, layout, s, below, key) : -ENOMEM;
 
-	return as ? context_keys_find(h->keys, as, layout, s, below, key) : -ENOMEM;
+	h->begin = h->begin ? h->begin : s->time;
+	if (!r && h->parameters.per_thread)
+		context_keys_add_thread(key, s, h->begin);
+	return r;
 }
 
 /* The context of a sample; NULL: no memory. */
@@ -426,7 +431,8 @@ int hot_recorder_write(struct hot_recorder *h, struct datafile_writer *w, uint64
 			.samples = h->samples,
 			.weight = h->counters.total,
 			.offset = h->counters.offset,
-			.counters = h->counters.k},
+			.counters = h->counters.k,
+			.per_thread = h->parameters.per_thread},
 		.time = time,
 	};
 

@@ -419,6 +419,8 @@ static int check_summary(struct datafile_reader *r, const struct shape *shape,
 		return set_damage(r, shape, "is the second one");
 	if (!(phi > 0 && phi <= 1 && epsilon > 0 && epsilon < phi))
 		return set_damage(r, shape, "has impossible parameters");
+	if (h->flags & ~PCCE_HOT_PER_THREAD)
+		return set_damage(r, shape, "has flags that this version does not know");
 	if (!h->counters || h->counters > MOST_COUNTERS || h->offset > h->weight / h->counters)
 		return set_damage(r, shape, "has an impossible bound");
 	r->summary = true;

@@ -114,6 +114,7 @@ static void take_summary(struct recording_hot *to, const struct pcce_rec_hot *h)
 	to->weight = h->weight;
 	to->offset = h->offset;
 	to->counters = h->counters;
+	to->per_thread = h->flags & PCCE_HOT_PER_THREAD;
 }
 
 static int take_only(struct recording_only *to, const struct pcce_rec_only *o)

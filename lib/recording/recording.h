@@ -57,6 +57,7 @@ struct recording_hot {
 	double phi, epsilon; /* phi 0: the recording is no summary, and all counts are exact */
 	uint64_t samples, weight, offset, counters;
 	uint64_t unkept; /* weight of what is attributed to no context */
+	bool per_thread; /* PCCE_HOT_PER_THREAD */
 };
 
 /* Which samples were left out (struct pcce_rec_only). */

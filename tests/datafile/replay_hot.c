@@ -61,16 +61,18 @@ int main(int argc, char **argv)
 	struct pcce_rec_end end = {.exit_status = 0};
 	const struct pcce_record *rec;
 	struct datafile_reader *reader;
-	struct hot_parameters p;
+	struct hot_parameters p = {0};
 	struct error why = {0};
 	struct replay all = {0};
 	int r, fd;
 
-	if (argc != 4 || hot_parameters_parse(argv[1], &p, &why) ||
+	if (argc < 4 || argc > 5 || hot_parameters_parse(argv[1], &p, &why) ||
 	    datafile_open(argv[2], &reader, &why)) {
-		complain(argc == 4 ? why.text : "usage: replay_hot PHI,EPSILON FROM TO");
+		complain(*why.text ? why.text
+				   : "usage: replay_hot PHI,EPSILON FROM TO [per-thread]");
 		return 2;
 	}
+	p.per_thread = argc == 5;
 	fd = open(argv[3], O_CREAT | O_TRUNC | O_RDWR, 0644);
 	if (fd < 0 || datafile_writer_new(fd, argv[3], &all.w))
 		return 2;

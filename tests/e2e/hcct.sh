@@ -14,6 +14,22 @@ cd "$scratch" || exit 1
 programs_are_within_bounds hcct
 signals_are_counted hcct
 
+# ---- threads -------------------------------------------------------------------------------
+
+# calls_of_threads DATA: prints how many calls each thread has made
+calls_of_threads() {
+	pcce-report -q -i "$1" --format=jsonl | grep -o '"threads":.*' |
+		grep -o '"tid":[0-9]*\|"weight":[0-9]*' |
+		awk -F: '/tid/ { tid = $2 } /weight/ { n[tid] += $2 } END { for (t in n) print n[t] }' |
+		sort -n
+}
+check "a program with threads is built" build threads "$workloads/threads.c" -O2 -pthread
+record_counts all.data "" ./threads
+record_counts hot.data "--engine=hcct --per-thread" ./threads
+check "there are threads" [ "$(calls_of_threads all.data | wc -l)" -ge 8 ]
+is "--per-thread: the calls of each thread" "$(calls_of_threads hot.data)" \
+	"$(calls_of_threads all.data)"
+
 # ---- options -------------------------------------------------------------------------------
 
 record_counts hot.data --engine=hcct ./many

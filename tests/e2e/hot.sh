@@ -77,6 +77,41 @@ pcce-merge -q -o mixed.data recursion.self.data one.data 2>merge.err
 is "a summary does not merge with all samples" "$(cat merge.err)" \
 	"pcce-merge: cannot merge recursion.self.data and one.data: only the second was recorded with --hot; merge recordings of one kind"
 
+# ---- threads -----------------------------------------------------------------------------
+
+# Three of the workload's threads have the same contexts.
+./replay_hot 0.01,0.004 threads.self.data threads.data per-thread
+./replay_hot 0.01,0.004 threads.self.data whole.data
+is "the summary knows that it is one of threads" \
+	"$(stat_of threads.data hot_per_thread) $(stat_of whole.data hot_per_thread)" "1 0"
+tids=$(pcce-report -q -i threads.self.data --format=jsonl | grep -o '"tid":[0-9]*' | sort | uniq -c |
+	sort -rn | sed -n 's/.*://p' | head -n 4)
+for tid in $tids; do
+	counts threads.self.data --tid="$tid" >exact.counts
+	counts threads.data --tid="$tid" >summary.counts
+	bounds_hold "--per-thread keeps the bounds in a thread" exact.counts summary.counts thread \
+		"$(stat_of threads.data hot_offset)"
+done
+check "there are some threads" [ "$(echo "$tids" | wc -w)" -ge 3 ]
+counts threads.self.data >exact.counts
+counts threads.data >summary.counts
+is "all threads together" "$(awk '{ n += $1 } END { print n }' summary.counts)" \
+	"$(awk '{ n += $1 } END { print n }' exact.counts)"
+pcce-report -q -i threads.data --stdio >tree.out
+check "the tree tells that bounds hold in each thread" \
+	grep -q '^in a thread that has it, no self share lacks more than its error' tree.out
+check "summaries of threads merge" pcce-merge -q -o merged.data threads.data threads.data
+is "the merged one is one of threads" "$(stat_of merged.data hot_per_thread)" 1
+pcce-merge -q -o mixed.data threads.data whole.data 2>merge.err
+is "but not with one of contexts" "$(cat merge.err)" \
+	"pcce-merge: cannot merge threads.data and whole.data: only the first was recorded with --per-thread; merge recordings of one kind"
+for sampler in "${samplers[@]}"; do
+	record_options="--hot=0.01 --per-thread" record "$sampler" live.data ./threads
+	is "$sampler: --per-thread records" "$(stat_of live.data hot_per_thread)" 1
+	check "$sampler: each thread has its contexts" [ "$(pcce-report -q -i live.data --format=jsonl |
+		grep -o '"tid":[1-9][0-9]*' | sort -u | wc -l)" -ge 3 ]
+done
+
 # ---- the recorder ------------------------------------------------------------------------
 
 build deep_irregular.c
@@ -116,7 +151,7 @@ pcce-report -i coarse.data --hot=0.0001 --stdio >/dev/null 2>small.err
 check "a PHI that the summary cannot answer is refused" \
 	grep -q '^pcce-report: cannot use --hot=0.0001: coarse.data was recorded with --hot=0.2,0.12 and lacks' small.err
 is "bad options are refused" "$(for option in --hot=0.1,0.2 --hot=0.1,0.1 --hot=x --hot=0 --hot=2 --hot=1e-12 \
-	"--hot --verify" "--hot --aggregate"; do
+	"--hot --verify" "--hot --aggregate" --per-thread; do
 	# shellcheck disable=SC2086
 	pcce-record $option -o bad.data -- true 2>&1 | head -n 1
 done)" "pcce-record: cannot use --hot: '0.1,0.2' has an EPSILON that is not above 0 and below PHI
@@ -126,7 +161,8 @@ pcce-record: cannot use --hot: '0' has a PHI that is not above 0 and at most 1
 pcce-record: cannot use --hot: '2' has a PHI that is not above 0 and at most 1
 pcce-record: cannot use --hot: '1e-12' needs more than 1073741824 counters
 pcce-record: cannot use --hot with --verify: leave out one of them
-pcce-record: cannot use --hot with --aggregate: leave out one of them"
+pcce-record: cannot use --hot with --aggregate: leave out one of them
+pcce-record: cannot use --per-thread without --hot: all other recordings keep threads apart; leave it out"
 if [ ${#sanitize[@]} = 0 ]; then
 	(
 		ulimit -v 2000000

@@ -4,11 +4,11 @@
 # Compares the contexts of a summary with those of a recording that has all samples or calls.
 # Source it after tests/lib.sh.
 
-# counts DATA: prints a line for each context: weight, error, path.  A path is made of names and
-# addresses of calls.  Lines in the innermost function and inlined functions in it are unknown in a
-# summary.
+# counts DATA [OPTION...]: prints a line for each context: weight, error, path.  A path is made of
+# names and addresses of calls.  Lines in the innermost function and inlined functions in it are
+# unknown in a summary.
 counts() {
-	pcce-report -q -i "$1" --format=json --no-inline --origins 2>/dev/null | awk '
+	pcce-report -q -i "$@" --format=json --no-inline --origins 2>/dev/null | awk '
 		/^[{]"id":/ {
 			id = parent = name = call = ""
 			if (match($0, /"id":[0-9]+/)) id = substr($0, RSTART + 5, RLENGTH - 5)
@@ -31,9 +31,10 @@ counts() {
 }
 
 # bounds_hold NAME EXACT SUMMARY PHI: compares the outputs of counts, and prints what is wrong
+# bounds_hold NAME EXACT SUMMARY thread OFFSET: the same for one thread of a whole summary
 bounds_hold() {
 	local name=$1 wrong
-	wrong=$(awk -v phi="$4" '
+	wrong=$(awk -v phi="$4" -v offset="${5-}" '
 		# Several functions without names, of one module, have one path.
 		function unnamed(path) { return path ~ /;\[[^;]*$/ }
 		{ weight = $1; error = $2; sub(/^[0-9]+ [0-9]+ /, "") }
@@ -46,12 +47,12 @@ bounds_hold() {
 				print "not " weight " to " weight + error " but " exact[$0] + 0 ": " $0
 		}
 		END {
-			least = int(phi * n)
+			least = phi == "thread" ? offset + 1 : int(phi * n)
 			least += !least
 			for (p in exact)
 				if (exact[p] >= least && !(p in seen) && !unnamed(p))
 					print "missing, with " exact[p] ": " p
-			if (all != n) print "N is " all ", not " n
+			if (phi != "thread" && all != n) print "N is " all ", not " n
 			if (n < 50) print "there are " n " samples"
 		}' "$2" "$3" | head -n 5)
 	is "$name" "$wrong" ""
