@@ -9,7 +9,7 @@
  */
 #include "count_engine.h"
 
-/* Returns whether there was memory. */
+/* Returns whether it was counted: there was memory, and the state is that of the place. */
 static int count_at(struct thread *t, const struct pcce_page *p, const struct pcce_count_node *n,
 		    uint32_t place)
 {
@@ -19,6 +19,8 @@ static int count_at(struct thread *t, const struct pcce_page *p, const struct pc
 		c->count += t->weight;
 		return 1;
 	}
+	if (has_other_page(place))
+		return 0;
 	c = new_unit(t, &t->counter_block, PCCE_COUNT_COUNTERS);
 	if (c)
 		fill_counter(t, p, n, place, c, t->weight);

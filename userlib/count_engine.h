@@ -12,8 +12,9 @@
  * current stack is one comparison with the top entry. An entry into a function is counted when all
  * that its caller pushed is on the stack. So shadow[d] is right under these conditions:
  *
- *  1. The top entry, number d, was pushed by the executable's code. The function that pushed it
- *     was entered at depth d - 1, and that entry was counted. It has set shadow[d - 1].
+ *  1. The top entry, number d, was pushed by the code of the executable, or of a library that is
+ *     counted. The function that pushed it was entered at depth d - 1, and that entry was counted.
+ *     It has set shadow[d - 1].
  *  2. node->parent is shadow[d - 1], and id and site are those of the entry.
  *
  * Special entries, and entries of other modules, are pushed without that. Their nodes have a site
@@ -140,6 +141,9 @@ struct thread *new_thread(const struct pcce_page *p);
 /* What pcce_page.counted names, which is 1 in a thread that has not counted yet. What it names
  * after a fork is zeros. NULL: no memory, or the program's runtime is too old. */
 struct thread *find_thread(struct pcce_page *p);
+/* Does the module of a place use another thread page than that of the program? Then the state that
+ * the engine sees is none of its own. A dlopen() with RTLD_DEEPBIND can cause that. */
+int has_other_page(uint32_t place);
 /* Lets the fast way use it. burst: as read before; 0 if there are no bursts. */
 void continue_counting(struct thread *t, struct pcce_page *p, uint32_t burst);
 

@@ -201,7 +201,7 @@ static int count_in(struct thread *t, struct pcce_page *p, uint32_t place, uint3
 		use_up(t);
 		return 1;
 	}
-	if (!make_room(&t->counters, COUNTERS))
+	if (has_other_page(place) || !make_room(&t->counters, COUNTERS))
 		return 0;
 	taken = config.lossy ? take_lossy_counter(t) : take_hot_counter(t);
 	if (!taken)

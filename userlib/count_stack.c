@@ -8,29 +8,28 @@
  * never changes a counter back.
  */
 #include "count_engine.h"
+#include "count_memory.h"
 
 #define INDEX_LOG 10	/* of a new index: slots */
 #define PLACES_FIRST 64 /* segments of a new shadow */
 
 __attribute__((section(".config"))) struct pcce_count_config config;
 
-/* All that is private to a process: zeros after a fork. */
-struct memory {
-	uint64_t used;
-	uint32_t process; /* 1 + number of its first thread */
-	uint32_t reserved;
-};
-
-static struct memory *memory(void)
+static struct count_memory *memory(void)
 {
-	return (struct memory *)config.memory;
+	return (struct count_memory *)config.memory;
+}
+
+static const struct pcce_count_modules *modules_of_process(void)
+{
+	return (const struct pcce_count_modules *)config.modules;
 }
 
 /* ---- memory ---------------------------------------------------------------------- */
 
 void *take_memory(uint64_t size)
 {
-	struct memory *m = memory();
+	struct count_memory *m = memory();
 	uint64_t at;
 
 	size = (size + 63) & ~63ULL;
@@ -186,9 +185,11 @@ static void enroll_thread(struct thread *t)
 	uint32_t n = __atomic_fetch_add(&area()->n_threads, 1, __ATOMIC_RELAXED), none = 0;
 
 	t->number = n < PCCE_COUNT_THREADS ? n : PCCE_COUNT_THREADS - 1;
-	__atomic_compare_exchange_n(&memory()->process, &none, t->number + 1, 0, __ATOMIC_RELAXED,
+	__atomic_compare_exchange_n(&memory()->process, &none, t->number + 1, 0, __ATOMIC_SEQ_CST,
 				    __ATOMIC_RELAXED);
 	area()->thread[t->number].process = memory()->process - 1;
+	publish_loads(config.memory, area(),
+		      __atomic_load_n(&modules_of_process()->loads, __ATOMIC_SEQ_CST));
 }
 
 struct thread *new_thread(const struct pcce_page *p)
@@ -319,18 +320,59 @@ static int is_below_bottom(const struct pcce_page *p, uint64_t d)
 	return above && !above[-1].id;
 }
 
-/* Pushed by something else than the executable's code. */
+/* Pushed by something else than code whose functions are counted. */
 static int is_untrusted(uint64_t site)
 {
+	const struct pcce_count_modules *m = modules_of_process();
 	uint64_t address = site & PCCE_SITE_MASK;
 
 	if (site >> PCCE_SITE_BITS > PCCE_COUNT_MAX)
 		return 1;
 	if (address >= config.text && address < config.text_end)
 		return 0;
+	for (uint32_t i = __atomic_load_n(&m->n_modules, __ATOMIC_ACQUIRE); i-- > 0;)
+		if (address >= m->module[i].text && address < m->module[i].text_end)
+			return 0;
 	if (address)
 		area()->foreign = 1;
 	return 1;
+}
+
+/* The library that has the place; NULL: none. */
+static const struct pcce_count_module *module_of_place(uint64_t place)
+{
+	const struct pcce_count_modules *m = modules_of_process();
+	uint32_t i = __atomic_load_n(&m->n_modules, __ATOMIC_ACQUIRE);
+
+	while (place > config.places && i-- > 0)
+		if (place - m->module[i].first < m->module[i].n_places)
+			return &m->module[i];
+	return NULL;
+}
+
+int has_other_page(uint32_t place)
+{
+	const struct pcce_count_module *m = module_of_place(place);
+
+	return m && *(const int64_t *)m->got != config.tpoff;
+}
+
+/*
+ * The executable is not instrumented, so the thread page is that of libpcce.so.0. The dynamic
+ * linker has put its offset into the libraries. It is negative, since the page is in static TLS.
+ */
+typedef void counting_function(void) KEEPS_REGISTERS;
+
+KEEPS_REGISTERS void count_late(void)
+{
+	const struct pcce_count_module *m = config.tpoff ? NULL : module_of_place(entered_place());
+
+	if (m && *(const int64_t *)m->got < 0)
+		config.tpoff = *(const int64_t *)m->got;
+	if (config.tpoff)
+		((counting_function *)config.function)();
+	else
+		lose();
 }
 
 static uint64_t depth_at(uint64_t position)
@@ -452,9 +494,12 @@ static int has_interrupted_engine(const struct pcce_entry *e)
 /* Where the place's stub calls the engine; 0: there is no such place. */
 static uint64_t in_stub(uint64_t place)
 {
-	uint64_t address = config.stubs + (place - 1) * config.stub_size + PCCE_COUNT_IN_STUB;
+	const struct pcce_count_module *m = module_of_place(place);
 
-	return place && place <= UINT32_MAX && address < config.code_end ? address : 0;
+	if (!place || (!m && place > config.places))
+		return 0;
+	return (m ? m->stubs : config.stubs) + (place - (m ? m->first : 1)) * config.stub_size +
+	       PCCE_COUNT_IN_STUB;
 }
 
 /* Entry number d as its node has it. If a signal has interrupted the engine, the next entry has the

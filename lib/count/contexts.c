@@ -16,6 +16,8 @@ struct reader {
 	const struct count_source *source;
 	uint64_t units; /* in use */
 	uint8_t *sent;	/* by number of unit: this node's segment is in the recording */
+	/* By number of a process: nobody knows which libraries it had. */
+	uint8_t unknown[PCCE_COUNT_THREADS];
 	struct {
 		struct pcce_sample s;
 		uint8_t rest[PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) +
@@ -37,6 +39,20 @@ static const struct pcce_count_node *node(const struct reader *r, uint32_t numbe
 		       : NULL;
 }
 
+/* The number of the first unit of a block. */
+static uint64_t block_unit(uint64_t block)
+{
+	return block * PCCE_COUNT_BLOCK / PCCE_COUNT_UNIT;
+}
+
+/* How many blocks belong together, this one being the first. */
+static uint64_t blocks_of(const struct pcce_count_block *b)
+{
+	uint32_t used = b->used;
+
+	return b->kind == PCCE_COUNT_CODE && used ? used : 1;
+}
+
 static uint64_t entry_site(uint64_t site)
 {
 	if (site >> PCCE_SITE_BITS > PCCE_COUNT_MAX)
@@ -52,13 +68,13 @@ static struct pcce_entry entry_of(const struct reader *r, const struct pcce_coun
 	struct pcce_entry e = {n->id, entry_site(n->site)};
 	uint64_t address = e.site & PCCE_SITE_MASK, place = 0;
 
-	if (e.site >> PCCE_SITE_BITS != PCCE_COUNT_SIGNAL || address < c->code ||
-	    address >= c->code_end)
+	if (e.site >> PCCE_SITE_BITS != PCCE_COUNT_SIGNAL)
 		return e;
-	if (address >= c->stubs)
-		place = count_plan_place_of(s->plan, address - c->stubs, c->stub_size);
+	if (!count_places_in_stub(s->places, address, &place) &&
+	    (address < c->code || address >= c->stubs))
+		return e;
 	if (place)
-		e.site = PCCE_COUNT_SIGNAL << PCCE_SITE_BITS | (place + s->bias);
+		e.site = PCCE_COUNT_SIGNAL << PCCE_SITE_BITS | place;
 	else
 		e.id = PCCE_ID_LOST;
 	return e;
@@ -109,12 +125,25 @@ static int64_t copy_unsent(struct reader *r, uint32_t number, struct pcce_segmen
 	return n;
 }
 
-pid_t count_process_of(const struct count_source *s, uint32_t thread)
+static uint32_t process_number(const struct count_source *s, uint32_t thread)
 {
-	uint32_t process = s->area->thread[thread % PCCE_COUNT_THREADS].process;
-	uint32_t tid = s->area->thread[process % PCCE_COUNT_THREADS].tid;
+	return s->area->thread[thread % PCCE_COUNT_THREADS].process % PCCE_COUNT_THREADS;
+}
+
+/* The process of a thread. */
+static pid_t process_of_thread(const struct count_source *s, uint32_t thread)
+{
+	uint32_t process = process_number(s, thread);
+	uint32_t tid = s->area->thread[process].tid;
 
 	return !process || !tid ? s->pid : (pid_t)tid;
+}
+
+/* Are the addresses in a thread's contexts those of the process's libraries? */
+static bool has_known_modules(const struct reader *r, uint32_t thread, size_t module)
+{
+	return !r->unknown[process_number(r->source, thread)] &&
+	       count_libraries_is_certain(r->source->libraries, module);
 }
 
 /* Returns 0, -EINVAL if the counter makes no sense, or what the sink returns. */
@@ -128,8 +157,11 @@ static int send_counter(struct reader *r, const struct pcce_count_hot_counter *h
 	struct pcce_entry *entries = (struct pcce_entry *)r->out.rest;
 	uint32_t tid = source->area->thread[thread].tid, n, below = PCCE_COUNT_ROOT;
 	int64_t segments = 0;
+	size_t module = 0;
+	uint64_t ip = count_places_address(source->places, c->place, &module);
+	bool known = has_known_modules(r, thread, module);
 
-	if (!top || c->place > source->plan->n_places)
+	if (!top || !ip)
 		return -EINVAL;
 	n = top->depth ? (top->depth - 1) % PCCE_SEGMENT_ENTRIES + 1 : 0;
 	if (n)
@@ -140,11 +172,11 @@ static int send_counter(struct reader *r, const struct pcce_count_hot_counter *h
 		return -EINVAL;
 	*s = (struct pcce_sample){
 		.time = source->time,
-		.pid = (uint32_t)count_process_of(source, thread),
+		.pid = (uint32_t)process_of_thread(source, thread),
 		.tid = tid ? tid : (uint32_t)source->pid,
-		.ip = source->plan->places[c->place - 1].vaddr + source->bias,
-		.id = c->id,
-		.ext = c->ext,
+		.ip = ip,
+		.id = known ? c->id : PCCE_ID_LOST,
+		.ext = known ? c->ext : 0,
 		.flags = PCCE_SAMPLE_COUNTED | PCCE_SAMPLE_BY_CONTENT | PCCE_SAMPLE_IP_MIXED,
 		.n_entries = n,
 		.n_segments = (uint32_t)segments,
@@ -222,8 +254,7 @@ static size_t copy_counters(const struct reader *r, const struct hot_block *bloc
 	size_t done = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct pcce_count_block *b =
-			unit_at(r, (uint64_t)blocks[i].number * PCCE_COUNT_BLOCK / PCCE_COUNT_UNIT);
+		const struct pcce_count_block *b = unit_at(r, block_unit(blocks[i].number));
 		uint32_t used = b->used < HOT_OF_BLOCK ? b->used : HOT_OF_BLOCK;
 
 		memcpy(to + done, (const struct pcce_count_hot_counter *)b + 1, used * sizeof(*to));
@@ -318,9 +349,8 @@ static int send_hot(struct reader *r, uint64_t first, uint64_t end, const struct
 	blocks = malloc((end - first) * sizeof(*blocks));
 	if (!blocks)
 		return -ENOMEM;
-	for (uint64_t i = first; i < end; i++) {
-		const struct pcce_count_block *b =
-			unit_at(r, i * PCCE_COUNT_BLOCK / PCCE_COUNT_UNIT);
+	for (uint64_t i = first; i < end; i += blocks_of(unit_at(r, block_unit(i)))) {
+		const struct pcce_count_block *b = unit_at(r, block_unit(i));
 
 		if (b->kind == PCCE_COUNT_HOT_COUNTERS && b->thread < PCCE_COUNT_THREADS)
 			blocks[n++] = (struct hot_block){b->thread, (uint32_t)i};
@@ -332,19 +362,66 @@ static int send_hot(struct reader *r, uint64_t first, uint64_t end, const struct
 
 /* ---- the area -------------------------------------------------------------------- */
 
-static int send_processes(const struct count_source *s, const struct count_sink *sink,
-			  struct count_totals *totals)
+/* A process in the area. */
+struct counted_process {
+	pid_t pid;
+	uint32_t number, loads;
+};
+
+static int compare_processes(const void *a, const void *b)
+{
+	const struct counted_process *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Sends n processes with one pid: the kernel may have given it again. */
+static int send_pid(struct reader *r, const struct counted_process *p, size_t n,
+		    const struct count_sink *sink)
+{
+	bool differ = false;
+
+	for (size_t i = 1; i < n; i++)
+		differ |= p[i].loads != p->loads;
+	for (size_t i = 0; i < n && differ; i++)
+		r->unknown[p[i].number] = 1;
+	return sink->process(sink->ctx, p->pid, differ ? 0 : p->loads);
+}
+
+static size_t find_processes(const struct count_source *s, struct counted_process *to)
 {
 	uint32_t n = s->area->n_threads;
-	int err = 0;
+	size_t found = 0;
 
-	totals->processes = 1;
-	for (uint32_t i = 1; !err && i < n && i < PCCE_COUNT_THREADS; i++) {
-		if (s->area->thread[i].process != i || !s->area->thread[i].tid)
-			continue;
+	for (uint32_t i = 0; i < PCCE_COUNT_THREADS && (i < n || !i); i++)
+		if (s->area->thread[i].process == i)
+			to[found++] = (struct counted_process){process_of_thread(s, i), i,
+							       s->area->thread[i].loads};
+	return found;
+}
+
+static int send_processes(struct reader *r, const struct count_sink *sink,
+			  struct count_totals *totals)
+{
+	const struct count_source *s = r->source;
+	struct counted_process *all = calloc(PCCE_COUNT_THREADS, sizeof(*all));
+	size_t n = all ? find_processes(s, all) : 0;
+	int err = all ? 0 : -ENOMEM;
+
+	if (n)
+		qsort(all, n, sizeof(*all), compare_processes);
+	/* Of threads that share the last number, nobody knows the process. */
+	if (s->area->n_threads > PCCE_COUNT_THREADS && s->libraries)
+		r->unknown[process_number(s, PCCE_COUNT_THREADS - 1)] = 1;
+	for (size_t i = 0, end; i < n && !err; i = end) {
+		for (end = i + 1; end < n && all[end].pid == all[i].pid;)
+			end++;
 		totals->processes++;
-		err = sink->process(sink->ctx, count_process_of(s, i));
+		err = send_pid(r, &all[i], end - i, sink);
 	}
+	free(all);
 	return err;
 }
 
@@ -361,13 +438,13 @@ int count_read(const struct count_source *s, const struct count_sink *sink,
 	r->source = s;
 	r->units = used / PCCE_COUNT_UNIT;
 	r->sent = calloc(r->units + 1, 1);
-	err = r->sent ? send_processes(s, sink, totals) : -ENOMEM;
+	err = r->sent ? send_processes(r, sink, totals) : -ENOMEM;
 	at = (sizeof(*s->area) + PCCE_COUNT_BLOCK - 1) / PCCE_COUNT_BLOCK;
 	if (!err && s->config->counters)
 		err = send_hot(r, at, used / PCCE_COUNT_BLOCK, sink, totals);
-	for (; !err && !s->config->counters && at < used / PCCE_COUNT_BLOCK; at++)
-		err = send_block(r, unit_at(r, at * PCCE_COUNT_BLOCK / PCCE_COUNT_UNIT), sink,
-				 totals);
+	for (; !err && !s->config->counters && at < used / PCCE_COUNT_BLOCK;
+	     at += blocks_of(unit_at(r, block_unit(at))))
+		err = send_block(r, unit_at(r, block_unit(at)), sink, totals);
 	free(r->sent);
 	free(r);
 	return err;

@@ -11,14 +11,14 @@
 #include <sys/types.h>
 #include <pcce/abi.h>
 #include <pcce/counting.h>
-#include "count/plan.h"
+#include "count/libraries.h"
 
 struct count_source {
 	const struct pcce_count_area *area;
 	uint64_t size; /* readable bytes */
-	const struct count_plan *plan;
-	uint64_t bias;
-	pid_t pid; /* of the command */
+	struct count_places *places;
+	const struct count_libraries *libraries; /* NULL: none */
+	pid_t pid;				 /* of the command */
 	uint64_t time;
 	const struct pcce_count_config *config;
 };
@@ -27,11 +27,10 @@ struct count_totals {
 	uint64_t counters, calls, processes, damaged;
 };
 
-/* The process of a thread in the area. */
-pid_t count_process_of(const struct count_source *s, uint32_t thread);
-
 /*
- * Calls process() once for each process but the command's, and then sample() for each counter.
+ * Calls process() once for each process, and then sample() for each counter.
+ * loads: the libraries of the process, for count_libraries_each(). If several processes had the
+ * same number and other libraries, loads is 0, and their contexts are marked.
  * PCCE_SAMPLE_COUNTED is set, sp is the count, and weight is 0. Returns 0, -ENOMEM, or what a call
  * has returned, which ends it.
  *
@@ -42,7 +41,7 @@ pid_t count_process_of(const struct count_source *s, uint32_t thread);
  */
 struct count_sink {
 	void *ctx;
-	int (*process)(void *ctx, pid_t pid);
+	int (*process)(void *ctx, pid_t pid, uint32_t loads);
 	int (*begin)(void *ctx, uint64_t missing, uint64_t nameless);
 	int (*sample)(void *ctx, const struct pcce_sample *s, uint64_t error);
 };

@@ -6,6 +6,7 @@
  *   prepare   creates the area, whose descriptor the command inherits
  *   start     traces the command
  *   released  puts the engine into the program (inject.c), and closes that descriptor there
+ *             begins to answer requests of the program (libraries.c)
  *   stop      makes an aggregated sample of each counter (contexts.c)
  */
 #define _GNU_SOURCE
@@ -26,6 +27,9 @@
 #include "count/contexts.h"
 #include "count/count.h"
 #include "count/inject.h"
+#include "count/libraries.h"
+#include "count/linker.h"
+#include "count/places.h"
 #include "encode/encode.h"
 #include "sampler/sampler.h"
 
@@ -38,6 +42,9 @@ struct sampler {
 	struct elf_module elf;
 	struct encoding_table table;
 	struct count_plan plan;
+	struct count_places *places;
+	struct count_linker linker;
+	struct count_libraries *libraries;
 	char *program;
 	int area_fd;
 	uint64_t area_size;
@@ -87,8 +94,9 @@ static int open_program_table(struct sampler *s, struct error *why)
 
 	if (!data)
 		return error_set(why, -EINVAL,
-				 "was not built with pcce; compile and link it with "
-				 "the flags of pcce-config");
+				 "was not built with pcce; compile and link it with the flags of "
+				 "pcce-config, or set LD_PRELOAD to libpcce.so.0 to count its "
+				 "libraries");
 	s->table_data = malloc(section->size + 1);
 	if (!s->table_data)
 		return error_memory(why);
@@ -99,19 +107,11 @@ static int open_program_table(struct sampler *s, struct error *why)
 		   : 0;
 }
 
-/* Reads the program and plans its changes. Errors continue the file's name. */
-static int open_program(struct sampler *s, struct error *why)
+/* Plans the changes of an instrumented program. */
+static int plan_program(struct sampler *s, struct error *why)
 {
-	struct stat st;
-	int err;
+	int err = open_program_table(s, why);
 
-	if (!stat(s->program, &st) && (st.st_mode & (S_ISUID | S_ISGID)))
-		return error_set(why, -EPERM, "is set-uid or set-gid; count a copy that is not");
-	err = encode_read_file(s->program, &s->image, &s->image_size, why);
-	if (!err)
-		err = elf_module_open(s->image, s->image_size, &s->elf, why);
-	if (!err)
-		err = open_program_table(s, why);
 	if (!err && !(s->table.head->flags & PCCE_TABLE_EXEC))
 		err = error_set(why, -EINVAL, "is a shared library; name a program");
 	if (!err && s->table.head->flags & PCCE_TABLE_HIDDEN)
@@ -122,6 +122,28 @@ static int open_program(struct sampler *s, struct error *why)
 		err = error_set(why, -EINVAL,
 				"has an older pcce runtime, which cannot count; link it again");
 	return err ? err : count_plan_make(&s->elf, &s->table, &s->plan, why);
+}
+
+/* Reads the program and plans its changes. Errors continue the file's name. */
+static int open_program(struct sampler *s, struct error *why)
+{
+	const char *preload = getenv("LD_PRELOAD");
+	struct stat st;
+	int err;
+
+	if (!stat(s->program, &st) && (st.st_mode & (S_ISUID | S_ISGID)))
+		return error_set(why, -EPERM, "is set-uid or set-gid; count a copy that is not");
+	err = encode_read_file(s->program, &s->image, &s->image_size, why);
+	if (!err)
+		err = elf_module_open(s->image, s->image_size, &s->elf, why);
+	if (err)
+		return err;
+	count_linker_find(s->image, s->image_size, &s->linker);
+	/* Its libraries may be instrumented. */
+	if (!elf_module_table(&s->elf) && s->elf.program && s->linker.debug && preload &&
+	    strstr(preload, "libpcce.so"))
+		return 0;
+	return plan_program(s, why);
 }
 
 static void close_program(struct sampler *s)
@@ -140,16 +162,17 @@ enum count_code count_code_at(const struct sampler *s, uint64_t *address, uint64
 {
 	const struct pcce_count_config *c = &s->injected.config;
 	uint64_t at = *address, place = 0;
+	size_t module;
 
-	if (!s->counts || at < c->code || at >= c->code_end)
+	if (!s->counts)
 		return COUNT_CODE_OTHER;
-	if (at >= c->stubs)
-		place = count_plan_place_of(&s->plan, at - c->stubs, c->stub_size);
-	else if (r11 && r11 <= s->plan.n_places)
-		place = s->plan.places[r11 - 1].vaddr;
+	if (at >= c->code && at < c->stubs)
+		place = count_places_address(s->places, r11, &module);
+	else if (!count_places_in_stub(s->places, at, &place))
+		return COUNT_CODE_OTHER;
 	if (!place)
 		return COUNT_CODE_UNKNOWN;
-	*address = place + s->injected.bias;
+	*address = place;
 	return COUNT_CODE_ENTRY;
 }
 
@@ -163,6 +186,8 @@ bool count_was_on(const struct sampler *s, uint64_t time)
 static void count_destroy(struct sampler *s)
 {
 	burst_driver_stop(s->driver, &s->times);
+	count_libraries_free(s->libraries);
+	count_places_free(s->places);
 	if (s->area)
 		munmap(s->area, s->area_size);
 	if (s->area_fd >= 0)
@@ -258,17 +283,47 @@ static uint64_t engine_function(const struct sampler *s)
 	return s->bursts.interval ? head->count_burst : head->count;
 }
 
+/* The program has the engine, and has not begun. */
+static int start_libraries(void *ctx, const struct inject_result *injected, struct error *why)
+{
+	struct sampler *s = ctx;
+	struct stat st;
+	const struct count_module program = {.plan = &s->plan,
+					     .bias = injected->bias,
+					     .stubs = injected->config.stubs,
+					     .stubs_end = injected->config.code_end,
+					     .first = 1};
+	struct count_libraries_config config = {.area = s->area,
+						.area_size = injected->area_size,
+						.places = s->places,
+						.engine = injected->function,
+						.bursts = s->bursts.interval,
+						.plain = !s->table.head};
+
+	s->area->size = injected->area_size;
+	if (count_places_add(s->places, &program))
+		return error_memory(why);
+	if (!s->linker.debug)
+		return 0;
+	if (fstat(s->area_fd, &st))
+		return error_set(why, -errno, "there is no shared memory: %s", strerror(errno));
+	config.area_inode = st.st_ino;
+	s->libraries = count_libraries_start(&config);
+	return s->libraries ? 0 : error_set(why, -EAGAIN, "there is no thread for libraries");
+}
+
 static int count_released(struct sampler *s, struct error *why)
 {
 	const struct elf_segment *first = &s->elf.segments[0];
 	const struct elf_segment *last = &s->elf.segments[s->elf.n_segments - 1];
 	struct inject_request request = {
 		.plan = &s->plan,
+		.linker = &s->linker,
 		.entry = s->elf.entry,
 		.first = first->vaddr,
 		.end = last->vaddr + last->memory_size,
 		.function = engine_function(s),
-		.config = {.tpoff = s->table.head->tpoff,
+		.config = {.tpoff = s->table.head ? s->table.head->tpoff : 0,
 			   .counters = s->counters,
 			   .lossy = s->lossy,
 			   .every = s->bursts.every},
@@ -284,10 +339,12 @@ static int count_released(struct sampler *s, struct error *why)
 		if (!s->driver)
 			return error_set(why, -EAGAIN, "there is no thread for --burst");
 	}
-	err = inject(s->pid, &request, &s->injected, why);
+	s->places = count_places_new(count_plan_stub_size(request.bursts));
+	if (!s->places)
+		return error_memory(why);
+	err = inject(s->pid, &request, start_libraries, s, &s->injected, why);
 	if (err)
 		return err;
-	s->area->size = s->injected.area_size;
 	s->counts = true;
 	if (s->plan.n_left)
 		message("pcce-record",
@@ -305,37 +362,41 @@ static int count_poll(struct sampler *s, const struct sampler_sink *sink, int ti
 	return 0;
 }
 
-/* The mappings of the executable's code, which are the same in forked children. */
-static int send_process(const struct sampler *s, const struct sampler_sink *sink, pid_t pid,
-			uint64_t time)
+struct sending {
+	const struct sampler *s;
+	const struct sampler_sink *sink;
+	uint64_t time;
+	pid_t pid; /* the process whose mappings are sent */
+};
+
+static int send_map(void *ctx, uint64_t start, uint64_t length, uint64_t offset, const char *path)
 {
+	const struct sending *s = ctx;
+
+	return s->sink->map(s->sink->ctx, s->time, s->pid, start, length, offset, path);
+}
+
+/* A process with the mappings of its code. */
+static int send_process(void *ctx, pid_t pid, uint32_t loads)
+{
+	struct sending *sending = ctx;
+	const struct sampler *s = sending->s;
+	const struct sampler_sink *sink = sending->sink;
 	const char *slash = strrchr(s->program, '/');
-	int err = sink->process(sink->ctx, time, pid, pid == s->pid ? 0 : s->pid, 0,
+	int err = sink->process(sink->ctx, sending->time, pid, pid == s->pid ? 0 : s->pid, 0,
 				slash ? slash + 1 : s->program);
 
+	sending->pid = pid;
 	for (size_t i = 0; !err && i < s->elf.n_segments; i++) {
 		const struct elf_segment *g = &s->elf.segments[i];
 		uint64_t skip = g->vaddr % 4096, end = g->vaddr + g->file_size;
 
 		if (g->executable && g->file_size)
-			err = sink->map(sink->ctx, time, pid, g->vaddr - skip + s->injected.bias,
-					(end - (g->vaddr - skip) + 4095) / 4096 * 4096,
-					g->offset - skip, s->program);
+			err = send_map(ctx, g->vaddr - skip + s->injected.bias,
+				       (end - (g->vaddr - skip) + 4095) / 4096 * 4096,
+				       g->offset - skip, s->program);
 	}
-	return err;
-}
-
-struct sending {
-	const struct sampler *s;
-	const struct sampler_sink *sink;
-	uint64_t time;
-};
-
-static int send_child(void *ctx, pid_t pid)
-{
-	const struct sending *s = ctx;
-
-	return send_process(s->s, s->sink, pid, s->time);
+	return err ? err : count_libraries_each(s->libraries, loads, send_map, ctx);
 }
 
 static int begin_thread(void *ctx, uint64_t missing, uint64_t nameless)
@@ -353,14 +414,42 @@ static int send_sample(void *ctx, const struct pcce_sample *sample, uint64_t err
 			      : s->sink->sample(s->sink->ctx, sample);
 }
 
+static void warn_of_libraries(const struct sampler *s)
+{
+	const char *path, *why;
+	uint64_t refused = count_libraries_refused(s->libraries, &path, &why);
+	uint64_t left = count_libraries_left(s->libraries);
+
+	if (refused)
+		message("pcce-record",
+			"warning: %" PRIu64
+			" times libraries are not counted, among them %s, which "
+			"%s",
+			refused, path, why);
+	if (s->area->unheard + s->area->unwritten)
+		message("pcce-record",
+			"warning: %" PRIu64
+			" times libraries were loaded and could not be changed: "
+			"if they are built with pcce, their calls are not counted",
+			(uint64_t)s->area->unheard + s->area->unwritten);
+	if (left)
+		message("pcce-record",
+			"warning: %" PRIu64 " tail calls of libraries are short jumps, which are "
+			"not counted",
+			left);
+	if (s->area->foreign)
+		message("pcce-record",
+			"warning: some calls come through shared libraries that are built with "
+			"pcce and not counted: their contexts are not known, and marked");
+}
+
 static int count_stop(struct sampler *s, const struct sampler_sink *sink)
 {
-	struct sending sending = {s, sink, clock_ns(CLOCK_MONOTONIC)};
-	struct count_sink to = {&sending, send_child, begin_thread, send_sample};
+	struct sending sending = {s, sink, clock_ns(CLOCK_MONOTONIC), s->pid};
+	struct count_sink to = {&sending, send_process, begin_thread, send_sample};
 	struct count_source source = {.area = s->area,
 				      .size = s->injected.area_size,
-				      .plan = &s->plan,
-				      .bias = s->injected.bias,
+				      .places = s->places,
 				      .pid = s->pid,
 				      .time = sending.time,
 				      .config = &s->injected.config};
@@ -370,16 +459,13 @@ static int count_stop(struct sampler *s, const struct sampler_sink *sink)
 		return 0;
 	burst_driver_stop(s->driver, &s->times);
 	s->driver = NULL;
-	err = send_process(s, sink, s->pid, sending.time);
-	if (!err)
-		err = count_read(&source, &to, &s->totals);
+	count_libraries_stop(s->libraries);
+	source.libraries = s->libraries;
+	err = count_read(&source, &to, &s->totals);
 	if (!err && s->area->lost + s->totals.damaged)
 		err = sink->lost(sink->ctx, sending.time, PCCE_LOSS_RING,
 				 s->area->lost + s->totals.damaged);
-	if (s->area->foreign)
-		message("pcce-record",
-			"warning: some calls come through shared libraries that are built with "
-			"pcce: --count does not know their contexts, and marks them");
+	warn_of_libraries(s);
 	return err;
 }
 

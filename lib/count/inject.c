@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "count/inject.h"
+#include "elf/x86.h"
 
 #define MEMORY_SIZE (1ULL << 36) /* reserved for what the engine needs beside the area */
 #define MEMORY_MIN (1ULL << 24)
@@ -30,6 +31,8 @@
 #define NEAR_STEP (16ULL << 20)
 #define FAR_ABOVE (1ULL << 30) /* the heap may grow so far behind the program */
 #define LOWEST 0x100000ULL
+#define LIBRARIES (1ULL << 36) /* bytes that remain for libraries and other mappings */
+#define JUMP_FAR 14	       /* bytes: a jump and its target */
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
@@ -151,19 +154,21 @@ static bool failed(int64_t result)
 	return result < 0 && result > -(int64_t)PAGE;
 }
 
-/* Maps as much as the process may have, down to min. */
-static int64_t map_most(struct target *t, __u64 *size, uint64_t min, int flags, int fd)
+/* Maps as much as the process may have, down to min, below an address if that is not 0. */
+static int64_t map_most(struct target *t, uint64_t below, __u64 *size, uint64_t min, int flags,
+			int fd)
 {
 	int64_t at;
 
 	for (;; *size /= 2) {
-		at = remote_map(t, 0, *size, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, fd);
+		at = remote_map(t, below > *size ? (below - *size) & -PAGE : 0, *size,
+				PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, fd);
 		if (!failed(at) || at != -ENOMEM || *size / 2 < min)
 			return at;
 	}
 }
 
-static int read_entry_point(const struct target *t, uint64_t *entry)
+static int read_auxv(const struct target *t, uint64_t *entry, uint64_t *linker)
 {
 	uint64_t auxv[2];
 	char path[64];
@@ -173,12 +178,46 @@ static int read_entry_point(const struct target *t, uint64_t *entry)
 	in = fopen(path, "re");
 	if (!in)
 		return -errno;
-	*entry = 0;
-	while (fread(auxv, sizeof(auxv), 1, in) == 1)
+	while (fread(auxv, sizeof(auxv), 1, in) == 1) {
 		if (auxv[0] == AT_ENTRY)
 			*entry = auxv[1];
+		if (auxv[0] == AT_BASE)
+			*linker = auxv[1];
+	}
 	fclose(in);
 	return *entry ? 0 : -EINVAL;
+}
+
+/*
+ * Lets the dynamic linker's function for debuggers jump to the engine's. It consists of one
+ * instruction, and of padding: functions begin at multiples of 16.
+ */
+static int change_linker(struct target *t, uint64_t address, uint64_t function)
+{
+	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	uint8_t code[JUMP_FAR], jump[JUMP_FAR] = {0xff, 0x25}; /* jmp *0(%rip) */
+	size_t at = 0;
+
+	if (pread(t->mem, code, sizeof(code), (off_t)address) != sizeof(code))
+		return -EIO;
+	if (!memcmp(code, endbr64, sizeof(endbr64)))
+		at = sizeof(endbr64);
+	if (address % 16 || code[at] != 0xc3)
+		return -EINVAL;
+	/* A nop may go on behind the bytes that change. */
+	for (at++; at < sizeof(code);) {
+		uint8_t nop[16] = {0};
+		size_t length;
+
+		if (pread(t->mem, nop, sizeof(nop), (off_t)(address + at)) != sizeof(nop))
+			return -EIO;
+		length = x86_nop_length(nop, sizeof(nop));
+		if (!length || at + length > 16)
+			return -EINVAL;
+		at += length;
+	}
+	memcpy(jump + JUMP_FAR - sizeof(function), &function, sizeof(function));
+	return write_target(t, address, jump, sizeof(jump));
 }
 
 /* Maps memory that the program's code can reach: below it, or else above it and its heap. */
@@ -230,21 +269,29 @@ static int fill_process(struct target *t, const struct inject_request *r, struct
 {
 	const struct pcce_count_head *head = count_engine_head();
 	uint64_t size = (head->end + count_plan_stubs_size(r->plan, r->bursts) + PAGE - 1) & -PAGE,
-		 entry = 0;
+		 entry = 0, linker = 0, below;
 	struct pcce_count_config config = r->config;
-	struct count_layout layout = {0};
-	int64_t at, memory, area, burst = 0;
-	int err = read_entry_point(t, &entry);
+	struct count_layout layout = {.first = 1};
+	int64_t at, memory, area, modules, burst = 0;
+	int err = read_auxv(t, &entry, &linker);
 
 	config.memory_size = MEMORY_SIZE;
 	if (err)
 		return error_set(why, err, "its entry point is not known");
 	out->bias = layout.bias = entry - r->entry;
 	out->area_size = r->area_size;
-	area = map_most(t, &out->area_size, MEMORY_MIN, MAP_SHARED, r->area);
+	/* Libraries and their stubs come directly below the dynamic linker. */
+	below = linker > LIBRARIES ? linker - LIBRARIES : 0;
+	area = map_most(t, below, &out->area_size, MEMORY_MIN, MAP_SHARED, r->area);
 	memory = failed(area) ? area
-			      : map_most(t, &config.memory_size, MEMORY_MIN,
-					 MAP_PRIVATE | MAP_ANONYMOUS, -1);
+			      : map_most(t, below ? (uint64_t)area : 0, &config.memory_size,
+					 MEMORY_MIN, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	modules = failed(memory) ? memory
+				 : remote_map(t, 0, sizeof(struct pcce_count_modules),
+					      PROT_READ | PROT_WRITE,
+					      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	if (failed(modules))
+		memory = modules;
 	if (failed(memory))
 		return error_set(why, (int)memory, "the program may not map memory: %s",
 				 strerror((int)-memory));
@@ -270,22 +317,34 @@ static int fill_process(struct target *t, const struct inject_request *r, struct
 	config.memory = (uint64_t)memory;
 	config.text = r->plan->text + layout.bias;
 	config.text_end = r->plan->text_end + layout.bias;
-	config.code = (uint64_t)at;
+	config.places = r->plan->n_places;
+	config.modules = (uint64_t)modules;
+	config.debug = r->linker->debug + linker;
+	config.code = (uint64_t)at + head->begin;
 	config.stubs = (uint64_t)at + head->end;
 	config.code_end = (uint64_t)at + size;
 	config.stub_size = count_plan_stub_size(r->bursts);
-	out->config = config;
-	layout.engine = (uint64_t)at + r->function;
+	config.function = (uint64_t)at + r->function;
+	out->function = layout.engine = config.tpoff ? config.function : (uint64_t)at + head->late;
 	layout.stubs = config.stubs;
 	if (r->bursts)
 		layout.burst = (uint64_t)burst + offsetof(struct pcce_count_area, burst);
+	out->config = config;
 	err = write_code(t, r->plan, &layout, (uint64_t)at, &config);
+	if (!err && !config.tpoff &&
+	    remote_call(t, SYS_mprotect, (uint64_t)at + head->config, PAGE, PROT_READ | PROT_WRITE,
+			0, 0))
+		err = -ENOMEM;
+	if (!linker || !r->linker->state ||
+	    change_linker(t, r->linker->state + linker, (uint64_t)at + head->modules))
+		*r->linker = (struct count_linker){0};
 	return err ? error_set(why, err, "the program's code cannot be changed: %s", strerror(-err))
 		   : 0;
 }
 
-int inject(pid_t pid, const struct inject_request *request, struct inject_result *out,
-	   struct error *why)
+int inject(pid_t pid, const struct inject_request *request,
+	   int (*ready)(void *ctx, const struct inject_result *result, struct error *why),
+	   void *ctx, struct inject_result *out, struct error *why)
 {
 	struct target t = {.pid = pid, .mem = -1};
 	int err = stop_at_start(&t);
@@ -294,6 +353,8 @@ int inject(pid_t pid, const struct inject_request *request, struct inject_result
 		error_set(why, err, "the command did not stop at its start: %s", strerror(-err));
 	} else {
 		err = fill_process(&t, request, out, why);
+		if (!err)
+			err = ready(ctx, out, why);
 		write_target(&t, t.regs.rip, t.code, sizeof(t.code));
 		ptrace(PTRACE_SETREGS, pid, 0, &t.regs);
 	}

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 #include <pcce/counting.h>
+#include "count/linker.h"
 #include "count/plan.h"
 
 /* The engine, as userlib/count_engine.lds lays it out. */
@@ -21,6 +22,7 @@ int inject_attach(pid_t pid, struct error *why);
 
 struct inject_request {
 	const struct count_plan *plan;
+	struct count_linker *linker;	 /* becomes 0 if it cannot be changed */
 	uint64_t entry;			 /* link-time address of the executable's entry point */
 	uint64_t first, end;		 /* its memory, link-time addresses */
 	uint64_t function;		 /* of the engine: offset, from struct pcce_count_head */
@@ -32,15 +34,18 @@ struct inject_request {
 
 struct inject_result {
 	uint64_t bias;
+	uint64_t function; /* of the engine, in the process */
 	struct pcce_count_config config;
 	__u64 area_size; /* mapped; less than requested if the process may not have more */
 };
 
 /*
- * Waits for the exec, injects, and lets the process go. Returns 0, or -errno with a fragment that
- * continues "cannot count: ". The process continues in any case.
+ * Waits for the exec, injects, calls ready(), and lets the process go. Returns 0, what ready() has
+ * returned, or -errno with a fragment that continues "cannot count: ". The process continues in any
+ * case.
  */
-int inject(pid_t pid, const struct inject_request *request, struct inject_result *out,
-	   struct error *why);
+int inject(pid_t pid, const struct inject_request *request,
+	   int (*ready)(void *ctx, const struct inject_result *result, struct error *why),
+	   void *ctx, struct inject_result *out, struct error *why);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Plans the changes of an executable whose entries are counted: see plan.h. */
+/* Plans the changes of a module whose entries are counted: see plan.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,10 +7,14 @@
 #include "count/plan.h"
 #include "elf/x86.h"
 
-#define JUMP 5 /* bytes: jmp rel32 */
-#define TEST 7 /* bytes: cmpl $0, rel32(%rip) */
-#define JE 6   /* bytes: je rel32 */
-#define KEEP 2 /* bytes: jne over the instruction that sets the id */
+#define JUMP 5	    /* bytes: jmp rel32 */
+#define TEST 7	    /* bytes: cmpl $0, rel32(%rip) */
+#define JE 6	    /* bytes: je rel32 */
+#define KEEP 2	    /* bytes: jne over the instructions that set the id */
+#define LOAD 7	    /* bytes: mov G(%rip), %r11, in a library only */
+#define SET 9	    /* bytes: movq $start, %fs:id(%r11) */
+#define SET_EXEC 13 /* bytes: movq $start, %fs:disp32 */
+#define FS 0x64
 #define JMP_REL32 0xe9
 #define CALL_REL32 0xe8
 
@@ -51,32 +55,69 @@ static int add_place(struct count_plan *p, const struct count_place *place)
 	return 0;
 }
 
+/* The bytes of the instructions that set the id, as they are written without further prefixes. */
+static size_t set_id_size(const struct count_plan *p)
+{
+	return p->got ? LOAD + SET : SET_EXEC;
+}
+
+/* Writes them for an address. */
+static void put_set_id_code(uint8_t *to, const struct count_plan *p, uint64_t address, uint64_t got,
+			    uint32_t start)
+{
+	const int id = __builtin_offsetof(struct pcce_page, id);
+	int32_t at = (int32_t)p->tpoff + id;
+
+	if (p->got) {
+		at = (int32_t)(got - (address + LOAD));
+		memcpy(to, (const uint8_t[]){0x4c, 0x8b, 0x1d}, 3);
+		memcpy(to + 3, &at, sizeof(at));
+		memcpy(to + LOAD, (const uint8_t[]){FS, 0x49, 0xc7, 0x43, id}, 5);
+	} else {
+		memcpy(to, (const uint8_t[]){FS, 0x48, 0xc7, 0x04, 0x25}, 5);
+		memcpy(to + 5, &at, sizeof(at));
+	}
+	memcpy(to + set_id_size(p) - sizeof(start), &start, sizeof(start));
+}
+
 /* The place behind the entry slot of a function that sets its id. */
 static int plan_entry(struct count_plan *p, const struct elf_module *m,
 		      const struct encoding_table *t, const struct pcce_table_func *f,
 		      struct error *why)
 {
-	static const uint8_t set_id[] = {0x64, 0x48, 0xc7, 0x04, 0x25}; /* movq $, %fs:disp32 */
-	static const uint8_t keep[KEEP] = {0x75, COUNT_SET_ID};		/* jne body */
 	struct count_place place = {.vaddr = f->addr + f->entry};
-	const uint8_t *slot = elf_module_at(m, f->addr, f->entry);
-	const uint8_t *insn = slot + f->entry - COUNT_SET_ID;
-	int32_t disp =
-		(int32_t)(t->head->tpoff + (int64_t) __builtin_offsetof(struct pcce_page, id));
+	const uint8_t *slot = elf_module_at(m, f->addr, f->entry), *at;
+	size_t size = set_id_size(p), prefixes = 0;
+	uint8_t wanted[SET_EXEC + LOAD], got[SET_EXEC + LOAD];
+	const uint8_t keep[KEEP] = {0x75, (uint8_t)size}; /* jne body */
 
-	if (!slot || f->entry < COUNT_SET_ID || memcmp(insn, set_id, sizeof(set_id)) ||
-	    memcmp(insn + sizeof(set_id), &disp, sizeof(disp)))
+	if (slot && f->entry >= size) {
+		at = slot + f->entry - size;
+		memcpy(&place.start, slot + f->entry - sizeof(place.start), sizeof(place.start));
+		/* In a library, the last one may have more prefixes, and begin earlier. */
+		while (p->got && at[LOAD - 1] == FS && at > slot) {
+			prefixes++;
+			at--;
+		}
+		put_set_id_code(wanted, p, f->addr + (uint64_t)(at - slot), p->got, place.start);
+		memcpy(got, at, p->got ? LOAD : size);
+		if (p->got)
+			memcpy(got + LOAD, at + LOAD + prefixes, SET);
+		if (!memcmp(got, wanted, size))
+			place.slot = (uint8_t)(size + prefixes);
+	}
+	if (!place.slot)
 		return error_set(why, -EINVAL,
 				 "has an entry slot of an unknown form in '%s'; link it again",
 				 encoding_table_string(t, f->name));
-	memcpy(place.set_id, insn, COUNT_SET_ID);
-	place.keeps = f->entry >= COUNT_SET_ID + KEEP && !memcmp(insn - KEEP, keep, KEEP);
+	at = slot + f->entry - place.slot;
+	place.keeps = at - slot >= KEEP && !memcmp(at - KEEP, keep, KEEP);
 	return add_place(p, &place) ? error_memory(why) : 0;
 }
 
 /*
  * Where a direct call or jump leads, if that is in a function and counted there. False: not a
- * direct one, or it leads to an entry slot that counts.
+ * direct one, or it leads to a gate or to an entry slot that counts.
  */
 static bool find_counted_target(const struct elf_module *m, const struct encoding_table *t,
 				const struct pcce_table_site *s, struct x86_branch *branch,
@@ -92,7 +133,8 @@ static bool find_counted_target(const struct elf_module *m, const struct encodin
 	if (branch->kind != X86_TO_ADDRESS)
 		return false;
 	func = encoding_table_func_at(t, branch->target);
-	if (func == PCCE_NONE || encoding_table_in_entry(t, func, branch->target))
+	if (func == PCCE_NONE || encoding_table_in_entry(t, func, branch->target) ||
+	    t->funcs[func].flags & PCCE_FUNC_GATE)
 		return false;
 	*at = from + branch->field;
 	return true;
@@ -125,7 +167,7 @@ static void unify_places(struct count_plan *p)
 	for (size_t i = 0; i < p->n_places; i++) {
 		if (!n || p->places[n - 1].vaddr != p->places[i].vaddr)
 			p->places[n++] = p->places[i];
-		else if (p->places[i].set_id[0])
+		else if (p->places[i].slot)
 			p->places[n - 1] = p->places[i];
 	}
 	p->n_places = n;
@@ -191,6 +233,8 @@ int count_plan_make(const struct elf_module *m, const struct encoding_table *t,
 
 	memset(out, 0, sizeof(*out));
 	out->text = ~0ULL;
+	out->tpoff = t->head->tpoff;
+	out->got = t->head->flags & PCCE_TABLE_EXEC ? 0 : t->head->got;
 	for (size_t i = 0; i < m->n_segments; i++) {
 		const struct elf_segment *s = &m->segments[i];
 
@@ -229,11 +273,14 @@ size_t count_plan_stub_size(bool bursts)
 /* In the stub for a slot that keeps the id, number i of these. */
 static uint64_t place_that_keeps(const struct count_plan *p, uint64_t i, uint64_t in)
 {
-	for (size_t k = 0; k < p->n_places; k++)
-		if (p->places[k].keeps && !i--)
-			return p->places[k].vaddr - (in < KEEP		? COUNT_SET_ID + KEEP
-						     : in < KEEP + JUMP ? COUNT_SET_ID
-									: 0);
+	for (size_t k = 0; k < p->n_places; k++) {
+		const struct count_place *place = &p->places[k];
+
+		if (place->keeps && !i--)
+			return place->vaddr - (in < KEEP	  ? place->slot + KEEP
+					       : in < KEEP + JUMP ? place->slot
+								  : 0);
+	}
 	return 0;
 }
 
@@ -243,10 +290,10 @@ uint64_t count_plan_place_of(const struct count_plan *p, uint64_t offset, size_t
 
 	if (i >= p->n_places)
 		return place_that_keeps(p, i - p->n_places, in);
-	if (in >= COUNT_SET_ID)
+	if (in >= set_id_size(p))
 		return p->places[i].vaddr;
-	/* Before its first instruction, it is as before the one that it replaces. */
-	return in || !p->places[i].set_id[0] ? 0 : p->places[i].vaddr - COUNT_SET_ID;
+	/* Before the id is set, it is as before the instructions that the jump replaces. */
+	return p->places[i].slot ? p->places[i].vaddr - p->places[i].slot : 0;
 }
 
 /* Behind the stubs of all places are those for slots that keep the id. */
@@ -282,11 +329,22 @@ static uint8_t *put_test(uint8_t *to, uint64_t address, uint64_t burst, uint64_t
 	return to + TEST + JE;
 }
 
+/* call *slot(%rip) */
+static uint8_t *put_call_through(uint8_t *to, uint64_t address, uint64_t slot)
+{
+	int32_t rel = (int32_t)(slot - (address + 2 + sizeof(rel)));
+
+	memcpy(to, (const uint8_t[]){0xff, 0x15}, 2);
+	memcpy(to + 2, &rel, sizeof(rel));
+	return to + 2 + sizeof(rel);
+}
+
 /* Counts, and goes on at the place. */
 static void put_count(uint8_t *to, uint64_t address, uint32_t number, const struct count_layout *l,
 		      uint64_t place)
 {
 	uint8_t *start = to;
+	uint64_t at;
 
 	if (l->burst)
 		to = put_test(to, address, l->burst, place);
@@ -294,7 +352,9 @@ static void put_count(uint8_t *to, uint64_t address, uint32_t number, const stru
 	       4); /* push %r11; mov $number, %r11d */
 	memcpy(to + 4, &number, sizeof(number));
 	to += 4 + sizeof(number);
-	to = put_branch(to, address + (uint64_t)(to - start), CALL_REL32, l->engine);
+	at = address + (uint64_t)(to - start);
+	to = l->engine_at ? put_call_through(to, at, l->engine_at)
+			  : put_branch(to, at, CALL_REL32, l->engine);
 	memcpy(to, (const uint8_t[]){0x41, 0x5b}, 2); /* pop %r11 */
 	to += 2;
 	put_branch(to, address + (uint64_t)(to - start), JMP_REL32, place);
@@ -310,8 +370,11 @@ void count_plan_stubs(const struct count_plan *p, const struct count_layout *l, 
 		uint64_t at = l->stubs + i * size, body = place->vaddr + l->bias;
 		uint8_t *to = out + i * size;
 
-		memcpy(to, place->set_id, COUNT_SET_ID);
-		put_count(to + COUNT_SET_ID, at + COUNT_SET_ID, (uint32_t)i + 1, l, body);
+		if (place->slot)
+			put_set_id_code(to, p, at, p->got + l->bias, place->start);
+		x86_fill_nops(to + set_id_size(p), PCCE_COUNT_IN_STUB - set_id_size(p));
+		put_count(to + PCCE_COUNT_IN_STUB, at + PCCE_COUNT_IN_STUB, l->first + (uint32_t)i,
+			  l, body);
 		if (!place->keeps)
 			continue;
 		/* jne 1f; jmp to the stub; 1: lost */
@@ -333,10 +396,10 @@ int count_plan_patch(const struct count_plan *p, const struct count_layout *l,
 
 	for (size_t i = 0; !err && i < p->n_places; i++) {
 		const struct count_place *place = &p->places[i];
-		uint64_t at = place->vaddr + l->bias - COUNT_SET_ID, stub = i;
+		uint64_t at = place->vaddr + l->bias - place->slot, stub = i;
 		uint8_t jump[JUMP];
 
-		if (!place->set_id[0])
+		if (!place->slot)
 			continue;
 		if (place->keeps) {
 			at -= KEEP;
@@ -348,7 +411,7 @@ int count_plan_patch(const struct count_plan *p, const struct count_layout *l,
 	for (size_t i = 0; !err && i < p->n_distances; i++) {
 		const struct count_distance *d = &p->distances[i];
 		uint64_t at = d->vaddr + l->bias, relay = d->relay + l->bias;
-		uint64_t stub = l->stubs + d->place * (uint64_t)size + COUNT_SET_ID;
+		uint64_t stub = l->stubs + d->place * (uint64_t)size + PCCE_COUNT_IN_STUB;
 		int32_t rel = (int32_t)(stub - (at + sizeof(rel)));
 		int8_t near = (int8_t)(relay - (at + sizeof(near)));
 		uint8_t jump[JUMP];

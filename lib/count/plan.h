@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Plans how entries into the functions of an executable are counted: which bytes of its code
- * change, and the stubs that they lead to.
+ * Plans how entries into the functions of a module are counted: which bytes of its code change, and
+ * the stubs that they lead to.
  *
  * A *place* is an address where functions are entered: behind the entry slot, or at the start if
  * there is no slot that sets the id. Each place has a stub, which calls the counting engine and
@@ -10,6 +10,8 @@
  *  - An entry slot that sets the id is replaced by a jump to the stub, which sets the id first.
  *  - Direct calls and jumps that lead to a place lead to its stub instead. A short jump reaches it
  *    by a long jump in the padding between two functions.
+ *  - Calls of a gate remain: it is no function of the source. Its jump to the function leads to the
+ *    stub.
  *
  * So each entry is counted once, when the id and the stack are the function's own. Short jumps
  * without padding nearby remain: the tail calls that they make are not counted.
@@ -24,13 +26,14 @@
 #include "elf/encoding_table.h"
 #include "elf/module.h"
 
-#define COUNT_STUB 40			/* bytes */
-#define COUNT_BURST_STUB 64		/* of one that counts in bursts only */
-#define COUNT_SET_ID PCCE_COUNT_IN_STUB /* bytes of the instruction that sets the id */
+#define COUNT_STUB 40	    /* bytes */
+#define COUNT_BURST_STUB 64 /* of one that counts in bursts only */
 
 struct count_place {
 	uint64_t vaddr;
-	uint8_t set_id[COUNT_SET_ID]; /* the slot's instruction; starts with 0 if there is none */
+	uint32_t start; /* that the slot sets */
+	/* Bytes from the slot's instructions that set the id to the place. 0: there are none. */
+	uint8_t slot;
 	/* The slot keeps the id and skips that instruction if the function was called as a leaf. */
 	bool keeps;
 };
@@ -48,6 +51,8 @@ struct count_plan {
 	struct count_distance *distances;
 	size_t n_distances, distances_capacity;
 	uint64_t text, text_end; /* executable segments */
+	int64_t tpoff;		 /* as in struct pcce_table: of an executable */
+	uint64_t got;		 /* the same: of a library; else 0 */
 	uint32_t n_left;	 /* short jumps that remain */
 };
 
@@ -56,12 +61,14 @@ int count_plan_make(const struct elf_module *m, const struct encoding_table *t,
 		    struct count_plan *out, struct error *why);
 void count_plan_free(struct count_plan *p);
 
-/*
- * Where things are in the process. bias: run-time address - link-time address; burst: where
- * pcce_count_area.burst is, 0 if the engine is always called.
- */
+/* Where things are in the process. */
 struct count_layout {
-	uint64_t bias, stubs, engine, burst;
+	uint64_t bias;	    /* run-time address - link-time address */
+	uint64_t stubs;	    /* the first one */
+	uint64_t engine;    /* the function that stubs call */
+	uint64_t engine_at; /* not 0: it may be far away, and its address is here */
+	uint64_t burst;	    /* pcce_count_area.burst; 0: the engine is always called */
+	uint32_t first;	    /* number of the first place */
 };
 
 /* Bytes of a stub. */

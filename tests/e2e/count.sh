@@ -132,33 +132,6 @@ count inlined
 is "inlined: the function is entered" "$(pcce-report -q -i inlined.data --format=folded)" "main 1
 main;outer 1"
 
-# A library that is built with pcce, too: its contexts are marked, and the user is told.
-cat >lib.c <<'END'
-int lib(int (*f)(int), int n);
-int lib(int (*f)(int), int n)
-{
-	return f(n) + f(n + 1);
-}
-END
-cat >with_lib.c <<'END'
-int lib(int (*f)(int), int n);
-static int back(int n)
-{
-	return n;
-}
-int main(void)
-{
-	return lib(back, 1) - 3;
-}
-END
-# shellcheck disable=SC2046
-check "library: builds" bash -c "$CC -fPIC -shared $(pcce-config --cflags) lib.c \
-	$(pcce-config --ldflags) -o lib.so && $CC $(pcce-config --cflags) with_lib.c ./lib.so \
-	$(pcce-config --ldflags) -o with_lib"
-count with_lib
-is "library: contexts through it are marked" "$(grep -v '^1 main' with_lib.got)" "2 [unknown_site]"
-check "library: the user is told" grep -q "shared libraries that are built with pcce" with_lib.err
-
 # ---- refusals ------------------------------------------------------------------------
 
 refuses() { # NAME TEXT COMMAND...
