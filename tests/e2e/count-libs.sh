@@ -174,6 +174,27 @@ is "RTLD_DEEPBIND: status" "$(cat deep.data.status)" 0
 is "RTLD_DEEPBIND: its calls are lost" "$(stat_of deep.data lost)" \
 	"$(awk '$2 ~ /(^|;)(one_|plugin_)[^;]*$/ { n += $1 } END { print n }' deep.data.out)"
 
+# ---- signals at any instruction ----------------------------------------------------------
+
+# Also in the stubs of the library, and in the engine.
+echo 'int library_main(void); int main(void) { return library_main(); }' >interrupted.c
+# shellcheck disable=SC2046
+check "signals at any instruction: builds" bash -c "$CC -O1 -g -fPIC -shared -I'$top/include' \
+	-I'$top/userlib' -I'$workloads' -I'$here' -Dmain=library_main '$here/interrupted.c' \
+	$(pcce-config --cflags) $(pcce-config --ldflags) -o libinterrupted.so &&
+	$CC -O1 $(pcce-config --cflags) interrupted.c ./libinterrupted.so $(pcce-config --ldflags) \
+	-o interrupted"
+record_counts interrupted.data "" ./interrupted
+is "signals at any instruction: status" "$(cat interrupted.data.status)" 0
+pcce-report -q -i interrupted.data --format=folded --no-inline | awk '
+	{ n = $NF; sub(/ [0-9]+$/, ""); k = split($0, frames, ";"); count[frames[k]] += n }
+	END { for (f in count) if (f != "library_main") print f, count[f] }' | sort >interrupted.got
+is "signals at any instruction: each function has its calls" "$(cat interrupted.got)" \
+	"$(sort interrupted.data.out)"
+check "signals at any instruction: $(stat_of interrupted.data undecodable) calls are marked" \
+	[ "$(stat_of interrupted.data undecodable)" -le \
+	$(($(stat_of interrupted.data taken) / 200)) ]
+
 # ---- a program that is not instrumented ----------------------------------------------------
 
 check "a plain program builds" program plain bound -O1 ""
