@@ -38,8 +38,8 @@ static int patch_entry_slot(const struct program *p, const struct callgraph_func
 
 static int patch_all(const struct program *p, uint8_t *image, struct error *why)
 {
-	/* Patches as in a shared library, where all pushes are calls of helpers. */
-	struct patch_page count = {.pop = program_symbol(p, "pcce_count_return")};
+	struct patch_page count = {.no_inline = true,
+				   .pop = program_symbol(p, "pcce_count_return")};
 	uint64_t call = program_symbol(p, "pcce_count_call"),
 		 direct = program_symbol(p, "pcce_count_direct");
 	uint64_t enter = program_symbol(p, "pcce_count_enter");

@@ -434,7 +434,10 @@ static int make_before(const struct patch_page *page, const struct callgraph_sit
 		break;
 	case PCCE_KIND_PUSH:
 		room = s->before_len - (spill ? PCCE_SLOT_SPILL_REGS : 0);
-		if (page->executable && room >= (s->clears ? PCCE_SLOT_PUSH_CLEAR : PCCE_SLOT_PUSH))
+		if (page->no_inline)
+			put_helper(c, &f, page->push);
+		else if (page->executable &&
+			 room >= (s->clears ? PCCE_SLOT_PUSH_CLEAR : PCCE_SLOT_PUSH))
 			put_inline_push(c, &f, page, s->clears);
 		else if (!page->executable && !s->clears && room >= PCCE_SLOT_PUSH_PIC)
 			put_inline_push_pic(c, &f, page);
@@ -491,7 +494,9 @@ static int make_after(const struct patch_page *page, const struct callgraph_site
 				put_ext_after(c, &f, page);
 			break;
 		case PCCE_KIND_PUSH:
-			if (page->executable && s->after_len >= PCCE_SLOT_POP)
+			if (page->no_inline)
+				put_helper(c, &f, page->pop);
+			else if (page->executable && s->after_len >= PCCE_SLOT_POP)
 				put_inline_pop(c, &f, page);
 			else if (!page->executable && s->after_len >= PCCE_SLOT_POP_PIC)
 				put_inline_pop_pic(c, &f, page);

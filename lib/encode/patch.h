@@ -9,6 +9,7 @@
 /* How code of this module reaches the thread page and the helpers. */
 struct patch_page {
 	bool executable; /* by a constant offset from %fs */
+	bool no_inline;	 /* all pushes and pops are calls of helpers: for bench/ */
 	bool hidden;	 /* executable, and shared libraries cannot find its runtime */
 	int32_t offset;
 	uint64_t got; /* otherwise: address of the GOT slot that holds the offset */
