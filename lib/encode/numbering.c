@@ -19,12 +19,6 @@
 #include "encode/numbering_steps.h"
 
 #define CLOSURE_MAX 256
-#define SMALL_IDS (1ull << 31)
-/* Of contexts, in choose_anchors(). */
-#define MOST_BITS 30
-#define LEAST_BITS 15
-#define BITS_STEP 3
-#define UNPLANNED 1.05 /* cut executions, over those that were planned */
 #define DEFAULT_EFFORT 150000000ull
 
 static int find_tail_out(struct numbering_work *w)
@@ -240,115 +234,6 @@ static int collect_edges(struct numbering_work *w)
 	return 0;
 }
 
-/* What choose_ranges() restores before it tries again. */
-struct kept {
-	uint8_t *kind, *root, *entered;
-	uint64_t steps;
-};
-
-static void restore(struct numbering_work *w, const struct kept *k)
-{
-	size_t f = (size_t)w->graph->n_funcs + 1, s = (size_t)w->graph->n_sites + 1;
-
-	memcpy(w->out->kind, k->kind, s);
-	memcpy(w->out->root, k->root, f);
-	memcpy(w->out->entered, k->entered, f);
-	memset(w->out->start, 0, f * sizeof(*w->out->start));
-	memset(w->out->cut, 0, s);
-	w->out->n_cut = 0;
-	w->steps = k->steps;
-}
-
-static double cut_weight(const struct numbering_work *w)
-{
-	double weight = 0;
-
-	for (uint32_t i = 0; i < w->graph->n_sites; i++)
-		weight += w->out->cut[i] ? w->weight[i] : 0;
-	return weight;
-}
-
-/*
- * Cuts many sites, so that all ids are small. Tail calls leave gaps between ranges, so a function
- * with few contexts may need far more ids. If numbering_ranges() must make further cuts for that,
- * they are at hot calls. So it is tried with fewer contexts.
- */
-static int choose_anchors(struct numbering_work *w, const struct kept *k)
-{
-	double best = -1;
-	int best_bits = 0, bits, err;
-
-	w->limit = SMALL_IDS;
-	w->most_cuts = 0;
-	for (bits = MOST_BITS; bits >= LEAST_BITS; bits -= BITS_STEP) {
-		double weight, planned;
-
-		restore(w, k);
-		err = numbering_anchors(w, 1ull << bits);
-		planned = cut_weight(w);
-		if (!err)
-			err = numbering_ranges(w);
-		if (err)
-			return err;
-		weight = cut_weight(w);
-		if (best >= 0 && weight >= best)
-			break;
-		best = weight;
-		best_bits = bits;
-		if (weight <= planned * UNPLANNED)
-			return 0;
-	}
-	if (bits >= LEAST_BITS || best_bits != bits + BITS_STEP) {
-		restore(w, k);
-		err = numbering_anchors(w, 1ull << best_bits);
-		return err ? err : numbering_ranges(w);
-	}
-	return 0;
-}
-
-/*
- * Chooses the limit of ids. Values beyond 2^31 are expensive (numbering_ranges.c). So cutting some
- * cold sites pays, if they are few and really cold. In tcc, Lua and SQLite, a limit of 2^38 to 2^40
- * contexts was best with the compiler's estimates, and 2^36 with samples. If that takes many cuts,
- * larger ids are better: small ones would cut a quarter of Lua's sites. If even these take more
- * than a few, choose_anchors() makes many cuts with care.
- */
-static int choose_ranges(struct numbering_work *w)
-{
-	const struct numbering_graph *g = w->graph;
-	struct numbering *out = w->out;
-	size_t f = (size_t)g->n_funcs + 1, s = (size_t)g->n_sites + 1;
-	const uint64_t steps = w->steps, limit = w->limit;
-	uint8_t *memory;
-	int err;
-
-	if (!w->prefers_small)
-		return numbering_ranges(w);
-	memory = malloc(s + 2 * f);
-	if (!memory)
-		return -ENOMEM;
-	const struct kept kept = {memory, memory + s, memory + s + f, steps / 8};
-
-	memcpy(kept.kind, out->kind, s);
-	memcpy(kept.root, out->root, f);
-	memcpy(kept.entered, out->entered, f);
-	w->limit = 1ull << (g->samples ? 36 : 39);
-	w->steps = kept.steps;
-	w->most_cuts = g->n_sites / (g->samples ? 10 : 50) + 16;
-	err = numbering_ranges(w);
-	if (err == -E2BIG) {
-		restore(w, &kept);
-		w->limit = limit;
-		w->most_cuts = g->n_sites / 200 + 16;
-		w->steps = steps;
-		err = numbering_ranges(w);
-	}
-	if (err == -E2BIG)
-		err = choose_anchors(w, &kept);
-	free(memory);
-	return err;
-}
-
 static int run_numbering_steps(struct numbering_work *w)
 {
 	const struct numbering_graph *g = w->graph;
@@ -380,10 +265,20 @@ static int run_numbering_steps(struct numbering_work *w)
 	if (!err)
 		err = find_roots(w);
 	if (!err)
-		err = choose_ranges(w);
+		err = numbering_limit(w);
 	if (!err)
 		err = collect_edges(w);
 	return err;
+}
+
+/* Do counts of calls decide, not estimates? */
+static bool is_profiled(const struct numbering_graph *g)
+{
+	uint32_t known = 0;
+
+	for (uint32_t f = 0; g->entry_count && f < g->n_funcs; f++)
+		known += g->entry_count[f] != 0;
+	return g->samples || known > g->n_funcs / 2;
 }
 
 int numbering_compute(const struct numbering_graph *graph, const struct numbering_options *options,
@@ -395,6 +290,7 @@ int numbering_compute(const struct numbering_graph *graph, const struct numberin
 		.given_order = options && options->given_order,
 		.limit = options && options->limit ? options->limit : PCCE_ID_LIMIT,
 		.prefers_small = !options || (!options->limit && !options->given_order),
+		.profiled = !(options && options->given_order) && is_profiled(graph),
 		.steps = options && options->effort ? options->effort : DEFAULT_EFFORT,
 	};
 	size_t n = graph->n_funcs, s = graph->n_sites;

@@ -18,6 +18,11 @@
  * state before the batch says how far contexts may grow in each function: by limit / most, where
  * `most` is the largest number of contexts in any function below. Then the functions below stay
  * within the limit as well, and a site that has been taken back stays so.
+ *
+ * A profile needs no anchors (hot_first). In a run, few sites make nearly all calls. So all sites
+ * are cut, and then taken back as above. The hottest ones come one by one, and the batches grow.
+ * Only cold sites remain cut. They may be many, but cost nothing as long as the program does what
+ * it did in the profile. Estimates differ too little for this.
  */
 #include <errno.h>
 #include <math.h>
@@ -26,6 +31,7 @@
 #include "encode/numbering_steps.h"
 
 #define BATCHES 64
+#define BATCH_SHARE 8	   /* hot first: of the sites before the batch */
 #define NO_WEIGHT 1e-3	   /* the weight of a function that is never called, as far as is known */
 #define CONTEXTS_MAX 1e200 /* more are counted as this */
 #define CONTEXTS_MIN 16	   /* an anchor that saves less is not worth it */
@@ -46,7 +52,8 @@ struct choice {
 
 struct anchors {
 	struct numbering_work *w;
-	uint64_t limit;			  /* of contexts */
+	uint64_t limit; /* of contexts */
+	bool hot_first;
 	struct numbering_adjacency in;	  /* per function: sites whose T contains it */
 	uint32_t *order;		  /* functions, callers first */
 	uint8_t *state;			  /* of each site */
@@ -295,11 +302,17 @@ static void find_most(struct anchors *a)
 	}
 }
 
+/* x * by / over, for by <= over. */
+static uint64_t scale(uint64_t x, uint64_t by, uint64_t over)
+{
+	return (uint64_t)((unsigned __int128)x * by / over);
+}
+
 /* Takes back sites into f of this batch, as far as contexts fit. */
 static void grow_function(struct anchors *a, uint32_t f)
 {
 	const struct numbering_graph *g = a->w->graph;
-	uint64_t limit = a->count[f] * a->limit / a->most[f], count = 1;
+	uint64_t limit = scale(a->limit, a->count[f], a->most[f]), count = 1;
 	uint32_t n = 0;
 
 	for (uint32_t i = a->in.first[f]; i < a->in.first[f + 1]; i++) {
@@ -325,16 +338,22 @@ static void grow_function(struct anchors *a, uint32_t f)
 	a->count[f] = count;
 }
 
+static uint32_t batch_end(const struct anchors *a, uint32_t batch, uint32_t from)
+{
+	if (a->hot_first)
+		return a->n_choices - from > from / BATCH_SHARE ? from + from / BATCH_SHARE + 1
+								: a->n_choices;
+	return (uint64_t)a->n_choices * (batch + 1) / BATCHES;
+}
+
 static void take_back(struct anchors *a)
 {
 	const struct numbering_graph *g = a->w->graph;
 
 	for (uint32_t f = 0; f < g->n_funcs; f++)
 		a->count[f] = (uint64_t)a->contexts[f];
-	for (uint32_t batch = 0; batch < BATCHES; batch++) {
-		uint32_t from = (uint64_t)a->n_choices * batch / BATCHES,
-			 to = (uint64_t)a->n_choices * (batch + 1) / BATCHES;
-
+	for (uint32_t batch = 0, from = 0, to; from < a->n_choices; batch++, from = to) {
+		to = batch_end(a, batch, from);
 		find_most(a);
 		for (uint32_t i = from; i < to; i++)
 			a->state[a->choices[i].site] = TRIED;
@@ -346,10 +365,17 @@ static void take_back(struct anchors *a)
 	}
 }
 
-int numbering_anchors(struct numbering_work *w, uint64_t limit)
+static void cut_all(struct anchors *a)
+{
+	memset(a->state, WAITING, (size_t)a->w->graph->n_sites + 1);
+	for (uint32_t f = 0; f < a->w->graph->n_funcs; f++)
+		a->contexts[f] = 1;
+}
+
+int numbering_anchors(struct numbering_work *w, uint64_t limit, bool hot_first)
 {
 	size_t n = (size_t)w->graph->n_funcs + 1, s = (size_t)w->graph->n_sites + 1;
-	struct anchors a = {.w = w, .limit = limit};
+	struct anchors a = {.w = w, .limit = limit, .hot_first = hot_first};
 	int err = -ENOMEM;
 
 	a.order = malloc(n * sizeof(*a.order));
@@ -367,7 +393,10 @@ int numbering_anchors(struct numbering_work *w, uint64_t limit)
 	err = err ? err : order_functions(&a);
 	if (!err) {
 		memset(a.state, KEPT, s);
-		place_anchors(&a);
+		if (hot_first)
+			cut_all(&a);
+		else
+			place_anchors(&a);
 		rank_cut_sites(&a);
 		take_back(&a);
 		for (uint32_t i = 0; i < w->graph->n_sites; i++)

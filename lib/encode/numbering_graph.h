@@ -51,7 +51,7 @@ struct numbering_options {
 	 * those of a depth-first search in that order
 	 */
 	bool given_order;
-	/* the largest num_cc; 0: PCCE_ID_LIMIT, and preferably less: see numbering.c */
+	/* the largest num_cc; 0: PCCE_ID_LIMIT, and preferably less: see numbering_limit.c */
 	uint64_t limit;
 	uint64_t effort; /* steps for a good choice of back edges and cuts; 0: default */
 };
@@ -112,6 +112,7 @@ struct numbering_work {
 	struct numbering *out;
 	bool given_order;
 	bool prefers_small; /* prefers small ids if few cuts are enough */
+	bool profiled;	    /* weights are counts of a run, not estimates */
 	uint64_t limit;
 	/* numbering_ranges() fails with -E2BIG if it needs more cuts, or all steps; 0: no limit */
 	uint32_t most_cuts;

@@ -4,6 +4,7 @@
  *
  *   numbering_weight.c   estimates how often each site is executed in the whole program
  *   numbering_cycles.c   chooses the back edges
+ *   numbering_limit.c    chooses the limit of ids, and runs the next two steps
  *   numbering_anchors.c  cuts sites so that ids stay small, if that takes many cuts
  *   numbering_ranges.c   assigns the ranges of ids, and cuts sites where they overflow
  *
@@ -16,7 +17,9 @@
 
 int numbering_weigh(struct numbering_work *w);
 int numbering_break_cycles(struct numbering_work *w);
-int numbering_anchors(struct numbering_work *w, uint64_t limit);
+int numbering_limit(struct numbering_work *w);
+/* hot_first: keeps the hottest sites, however many others are cut. */
+int numbering_anchors(struct numbering_work *w, uint64_t limit, bool hot_first);
 int numbering_ranges(struct numbering_work *w);
 
 #endif

@@ -7,23 +7,39 @@
  * site enters its callee as often as its caller is entered, times its own estimate. In cycles this
  * has no end, so a few sweeps are made in reverse postorder. Edges against that order count half at
  * most. Only the order of the weights matters. It is the same on every machine, since sums have a
- * fixed order and use only + and *.
+ * fixed order and use exact operations only.
  *
  * If a profile says how often a function was entered, this number replaces the estimate. No
- * propagation can know the effect of calls through pointers.
+ * propagation can know the effect of calls through pointers. The estimate orders functions that the
+ * profile has never entered.
  *
- * If samples exist, they decide. The number of samples in a function, by calling site, compares the
- * sites that call this function. The numbering mostly asks for this. It compares sites with
- * different callees less exactly, since callees take different times. The estimate has the weight
- * of one sample for each function, so it decides where no samples are.
+ * If samples exist, they decide, or calls if these were counted. The number of samples in a
+ * function, by calling site, compares the sites that call this function. The numbering mostly asks
+ * for this. It compares sites with different callees less exactly, since callees take different
+ * times.
+ *
+ * A site without samples was not called often, but which of them is the colder one? A function that
+ * has samples is hot, so what it calls is rather called than what others call. So the samples are
+ * propagated like entries, together with numbers of entries that are known. The sites into one
+ * function get less than one sample in sum by this (UNSAMPLED_MOST): more would outweigh samples.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include "encode/numbering_steps.h"
 
 #define SWEEPS 3
 #define ENTRIES_MAX 1e15
-#define UNSAMPLED 1e-2 /* weight, in samples, of a function without samples */
+/* In samples: the weight of the entries of a root, and of all sites into a function at most. */
+#define UNSAMPLED 1e-2
+#define UNSAMPLED_MOST (1.0 / 32)
+
+/* Has one element a function in each array. */
+struct order {
+	uint32_t *position, *function; /* in a reverse postorder, and the inverse */
+	double *entries, *incoming; /* incoming: by edges against the order, from the last sweep */
+};
 
 struct dfs {
 	uint32_t func, next;
@@ -31,9 +47,9 @@ struct dfs {
 
 /*
  * Makes a depth-first search from all roots, then from all other functions. position[f] is the
- * place of f in its reverse postorder, and order is the inverse.
+ * place of f in its reverse postorder.
  */
-static int reverse_postorder(const struct numbering_work *w, uint32_t *position, uint32_t *order)
+static int reverse_postorder(const struct numbering_work *w, struct order *o)
 {
 	const struct numbering_graph *g = w->graph;
 	struct dfs *stack = malloc(((size_t)g->n_funcs + 1) * sizeof(*stack));
@@ -57,8 +73,8 @@ static int reverse_postorder(const struct numbering_work *w, uint32_t *position,
 				struct dfs *top = &stack[depth - 1];
 
 				if (top->next == w->out_sites.first[top->func + 1]) {
-					position[top->func] = --left;
-					order[left] = top->func;
+					o->position[top->func] = --left;
+					o->function[left] = top->func;
 					depth--;
 					continue;
 				}
@@ -76,78 +92,122 @@ static int reverse_postorder(const struct numbering_work *w, uint32_t *position,
 	return 0;
 }
 
-/* estimated and sampled have one element for each function. */
-static void weigh_by_samples(struct numbering_work *w, double *estimated, double *sampled)
+/* Spreads entries once over the graph, and sets the weight of each site. */
+static void spread_estimates(struct numbering_work *w, struct order *o)
 {
 	const struct numbering_graph *g = w->graph;
 
 	for (uint32_t f = 0; f < g->n_funcs; f++)
-		estimated[f] = sampled[f] = 0;
+		o->entries[f] = o->incoming[f] + (g->root[f] ? 1.0 : 0.0);
+	memset(o->incoming, 0, g->n_funcs * sizeof(*o->incoming));
+	for (uint32_t at = 0; at < g->n_funcs; at++) {
+		uint32_t f = o->function[at];
+
+		if (g->entry_count && g->entry_count[f])
+			o->entries[f] = (double)(g->entry_count[f] - 1) +
+					fmin(o->entries[f], UNSAMPLED_MOST);
+		if (o->entries[f] > ENTRIES_MAX)
+			o->entries[f] = ENTRIES_MAX;
+		for (uint32_t i = w->out_sites.first[f]; i < w->out_sites.first[f + 1]; i++) {
+			uint32_t site = w->out_sites.item[i], callee = g->sites[site].callee;
+			double local = g->sites[site].freq * (1.0 / 1024);
+
+			w->weight[site] = o->entries[f] * local;
+			if (callee == NUMBERING_NO_CALLEE)
+				continue;
+			if (o->position[callee] > at)
+				o->entries[callee] += w->weight[site];
+			else
+				o->incoming[callee] +=
+					o->entries[f] * (local < 1.0 ? local : 1.0) * 0.5;
+		}
+	}
+}
+
+/* The most entries of a function that are known, at least 1. */
+static double most_entries(const struct numbering_graph *g)
+{
+	uint64_t most = 2;
+
+	for (uint32_t f = 0; g->entry_count && f < g->n_funcs; f++)
+		most = g->entry_count[f] > most ? g->entry_count[f] : most;
+	return (double)(most - 1);
+}
+
+/* The same for samples. Sets the weights to what they do not say themselves. */
+static void spread_samples(struct numbering_work *w, struct order *o, const double *sampled,
+			   double most)
+{
+	const struct numbering_graph *g = w->graph;
+
+	for (uint32_t f = 0; f < g->n_funcs; f++)
+		o->entries[f] = o->incoming[f] + (g->root[f] ? UNSAMPLED : 0.0);
+	memset(o->incoming, 0, g->n_funcs * sizeof(*o->incoming));
+	for (uint32_t at = 0; at < g->n_funcs; at++) {
+		uint32_t f = o->function[at];
+		double entries;
+
+		if (g->entry_count && g->entry_count[f])
+			o->entries[f] = (double)(g->entry_count[f] - 1) / most * UNSAMPLED_MOST;
+		entries = sampled[f] + fmin(o->entries[f], UNSAMPLED_MOST);
+
+		for (uint32_t i = w->out_sites.first[f]; i < w->out_sites.first[f + 1]; i++) {
+			uint32_t site = w->out_sites.item[i], callee = g->sites[site].callee;
+
+			w->weight[site] = entries * (g->sites[site].freq * (1.0 / 1024));
+			if (callee == NUMBERING_NO_CALLEE)
+				continue;
+			if (o->position[callee] > at)
+				o->entries[callee] += w->weight[site];
+			else
+				o->incoming[callee] += w->weight[site];
+		}
+	}
+}
+
+static int weigh_by_samples(struct numbering_work *w, struct order *o)
+{
+	const struct numbering_graph *g = w->graph;
+	double *sampled = calloc((size_t)g->n_funcs + 1, sizeof(*sampled)), *all = o->incoming;
+
+	if (!sampled)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < g->n_sites; i++)
+		if (g->sites[i].callee != NUMBERING_NO_CALLEE)
+			sampled[g->sites[i].callee] += (double)g->samples[i];
+	for (int sweep = 0; sweep < SWEEPS; sweep++)
+		spread_samples(w, o, sampled, most_entries(g));
+	memset(all, 0, g->n_funcs * sizeof(*all));
+	for (uint32_t i = 0; i < g->n_sites; i++)
+		if (g->sites[i].callee != NUMBERING_NO_CALLEE)
+			all[g->sites[i].callee] += w->weight[i];
 	for (uint32_t i = 0; i < g->n_sites; i++) {
 		uint32_t callee = g->sites[i].callee;
 
-		if (callee == NUMBERING_NO_CALLEE)
-			continue;
-		estimated[callee] += w->weight[i];
-		sampled[callee] += (double)g->samples[i];
+		if (callee != NUMBERING_NO_CALLEE && all[callee] > UNSAMPLED_MOST)
+			w->weight[i] *= UNSAMPLED_MOST / all[callee];
+		w->weight[i] += (double)g->samples[i];
 	}
-	for (uint32_t i = 0; i < g->n_sites; i++) {
-		uint32_t callee = g->sites[i].callee;
-		double share;
-
-		if (callee == NUMBERING_NO_CALLEE)
-			continue;
-		share = estimated[callee] > 0 ? w->weight[i] / estimated[callee] : 0;
-		share = ((double)g->samples[i] + share) / (sampled[callee] + 1);
-		w->weight[i] = share * (sampled[callee] + UNSAMPLED);
-	}
+	free(sampled);
+	return 0;
 }
 
 int numbering_weigh(struct numbering_work *w)
 {
-	const struct numbering_graph *g = w->graph;
-	size_t n = (size_t)g->n_funcs + 1;
-	uint32_t *position = malloc(n * sizeof(*position)), *order = malloc(n * sizeof(*order));
-	double *entries = calloc(n, sizeof(*entries)), *incoming = calloc(n, sizeof(*incoming));
+	size_t n = (size_t)w->graph->n_funcs + 1;
+	struct order o = {calloc(n, sizeof(*o.position)), calloc(n, sizeof(*o.function)),
+			  calloc(n, sizeof(*o.entries)), calloc(n, sizeof(*o.incoming))};
 	int err = -ENOMEM;
 
-	if (position && order && entries && incoming)
-		err = reverse_postorder(w, position, order);
-	for (int sweep = 0; !err && sweep < SWEEPS; sweep++) {
-		/* incoming: entries by edges against the order, from the last sweep. */
-		for (uint32_t f = 0; f < g->n_funcs; f++) {
-			entries[f] = incoming[f] + (g->root[f] ? 1.0 : 0.0);
-			incoming[f] = 0;
-		}
-		for (uint32_t at = 0; at < g->n_funcs; at++) {
-			uint32_t f = order[at];
-
-			if (g->entry_count && g->entry_count[f])
-				entries[f] = (double)(g->entry_count[f] - 1);
-			if (entries[f] > ENTRIES_MAX)
-				entries[f] = ENTRIES_MAX;
-			for (uint32_t i = w->out_sites.first[f]; i < w->out_sites.first[f + 1];
-			     i++) {
-				uint32_t site = w->out_sites.item[i],
-					 callee = g->sites[site].callee;
-				double local = g->sites[site].freq * (1.0 / 1024);
-
-				w->weight[site] = entries[f] * local;
-				if (callee == NUMBERING_NO_CALLEE)
-					continue;
-				if (position[callee] > at)
-					entries[callee] += w->weight[site];
-				else
-					incoming[callee] +=
-						entries[f] * (local < 1.0 ? local : 1.0) * 0.5;
-			}
-		}
-	}
-	if (!err && g->samples)
-		weigh_by_samples(w, entries, incoming);
-	free(position);
-	free(order);
-	free(entries);
-	free(incoming);
+	if (o.position && o.function && o.entries && o.incoming)
+		err = reverse_postorder(w, &o);
+	if (!err && w->graph->samples)
+		err = weigh_by_samples(w, &o);
+	for (int sweep = 0; !err && !w->graph->samples && sweep < SWEEPS; sweep++)
+		spread_estimates(w, &o);
+	free(o.position);
+	free(o.function);
+	free(o.entries);
+	free(o.incoming);
 	return err;
 }

@@ -21,6 +21,7 @@ struct random_graph {
 	struct numbering_graph graph;
 	struct numbering_site *sites;
 	uint8_t *root, *can_enter;
+	uint64_t *samples, *entry_count;
 };
 
 struct shape {
@@ -28,7 +29,7 @@ struct shape {
 	uint32_t percent_tail, percent_push, percent_root,
 		percent_forward; /* forward: callee > caller */
 	bool tail_out;
-	uint32_t percent_can_enter;
+	uint32_t percent_can_enter, percent_sampled, percent_counted;
 };
 
 static void make_graph(struct random_graph *g, const struct shape *shape, uint64_t *seed)
@@ -36,6 +37,8 @@ static void make_graph(struct random_graph *g, const struct shape *shape, uint64
 	g->sites = calloc(shape->sites + 1, sizeof(*g->sites));
 	g->root = calloc(shape->funcs + 1, 1);
 	g->can_enter = calloc(shape->funcs + 1, 1);
+	g->samples = calloc(shape->sites + 1, sizeof(*g->samples));
+	g->entry_count = calloc(shape->funcs + 1, sizeof(*g->entry_count));
 	for (uint32_t f = 0; f < shape->funcs; f++) {
 		g->root[f] = f == 0 || tap_random(seed) % 100 < shape->percent_root;
 		g->can_enter[f] = tap_random(seed) % 100 < shape->percent_can_enter;
@@ -62,8 +65,19 @@ static void make_graph(struct random_graph *g, const struct shape *shape, uint64
 				s->callee = NUMBERING_NO_CALLEE;
 		}
 	}
-	g->graph = (struct numbering_graph){shape->funcs, shape->sites, g->root, g->sites,
-					    g->can_enter, NULL,		NULL,	 NULL};
+	for (uint32_t i = 0; i < shape->sites && shape->percent_sampled; i++)
+		if (tap_random(seed) % 100 < shape->percent_sampled)
+			g->samples[i] = 1ull << tap_random(seed) % 40;
+	for (uint32_t f = 0; f < shape->funcs && shape->percent_counted; f++)
+		if (tap_random(seed) % 100 < shape->percent_counted)
+			g->entry_count[f] = 1 + tap_random(seed) % 1000;
+	g->graph = (struct numbering_graph){.n_funcs = shape->funcs,
+					    .n_sites = shape->sites,
+					    .root = g->root,
+					    .sites = g->sites,
+					    .can_enter = g->can_enter,
+					    .entry_count = g->entry_count,
+					    .samples = shape->percent_sampled ? g->samples : NULL};
 }
 
 static void free_graph(struct random_graph *g)
@@ -71,6 +85,8 @@ static void free_graph(struct random_graph *g)
 	free(g->sites);
 	free(g->root);
 	free(g->can_enter);
+	free(g->samples);
+	free(g->entry_count);
 }
 
 static char problem[200];
@@ -327,14 +343,18 @@ static void test_random(const char *name, int graphs, const struct shape *base,
 
 static void all_random(void)
 {
-	static const struct shape acyclic = {40, 120, 0, 0, 10, 100, false, 0},
-				  cyclic = {40, 120, 0, 10, 10, 0, false, 70},
-				  tails = {40, 120, 15, 10, 10, 60, true, 70},
-				  many_tails = {30, 90, 50, 5, 5, 30, false, 90},
-				  plain_tails = {40, 120, 15, 10, 10, 60, true, 0},
-				  roots = {30, 120, 20, 10, 70, 60, true, 100},
-				  dense = {12, 300, 5, 3, 10, 50, true, 50},
-				  deep = {80, 600, 3, 3, 5, 95, false, 50};
+	static const struct shape acyclic = {40, 120, 0, 0, 10, 100, false, 0, 0, 0},
+				  cyclic = {40, 120, 0, 10, 10, 0, false, 70, 0, 0},
+				  tails = {40, 120, 15, 10, 10, 60, true, 70, 0, 0},
+				  many_tails = {30, 90, 50, 5, 5, 30, false, 90, 0, 0},
+				  plain_tails = {40, 120, 15, 10, 10, 60, true, 0, 0, 0},
+				  roots = {30, 120, 20, 10, 70, 60, true, 100, 0, 0},
+				  dense = {12, 300, 5, 3, 10, 50, true, 50, 0, 0},
+				  deep = {80, 600, 3, 3, 5, 95, false, 50, 0, 0},
+				  sampled = {80, 600, 3, 3, 5, 95, false, 50, 30, 0},
+				  sampled_tails = {40, 120, 15, 10, 10, 60, true, 70, 30, 20},
+				  sampled_roots = {30, 120, 20, 10, 70, 60, true, 100, 60, 0},
+				  counted = {80, 600, 5, 3, 5, 95, true, 50, 0, 90};
 	static const struct numbering_options plain = {}, given = {.given_order = true},
 					      small = {.limit = 40}, tiny = {.limit = 4},
 					      poor = {.limit = 40, .effort = 200},
@@ -359,6 +379,14 @@ static void all_random(void)
 	test_random("overflow, little effort", 1000, &deep, &poor);
 	test_random("overflow with tail calls, little effort", 1000, &tails, &poor);
 	test_random("overflow with mostly tail calls, little effort", 1000, &many_tails, &poor);
+	test_random("samples", 500, &sampled, &plain);
+	test_random("samples, overflow", 1000, &sampled, &small);
+	test_random("samples, overflow with tail calls", 1000, &sampled_tails, &small);
+	test_random("samples, overflow of a tiny limit", 1000, &sampled_tails, &tiny);
+	test_random("samples, overflow with mostly roots", 1000, &sampled_roots, &tiny);
+	test_random("samples, overflow, little effort", 1000, &sampled, &poorest);
+	test_random("counts of entries, overflow", 1000, &counted, &small);
+	test_random("counts of entries, no effort at all", 1000, &counted, &poorest);
 	test_random("no effort at all", 1000, &deep, &poorest);
 	test_random("no effort at all, tail calls", 1000, &many_tails, &poorest);
 }
@@ -574,6 +602,43 @@ static void test_ladder(uint32_t levels, uint64_t limit, uint32_t most_cuts, uin
 	free(root);
 }
 
+/*
+ * Each function of a ladder calls the next one twice: 2^90 contexts. The compiler takes the first
+ * call for hot and a profile knows that the second one is, or nearly never was the function of
+ * every 20th level entered. What is hot must not be cut. The cuts must be elsewhere.
+ */
+static void test_profile(bool by_samples, const char *name)
+{
+	enum { LEVELS = 90 };
+	struct numbering_site sites[2 * LEVELS];
+	uint64_t samples[2 * LEVELS], entry_count[LEVELS + 1] = {2};
+	uint8_t root[LEVELS + 1] = {1};
+	struct numbering_graph g = {.n_funcs = LEVELS + 1,
+				    .n_sites = 2 * LEVELS,
+				    .root = root,
+				    .sites = sites,
+				    .samples = by_samples ? samples : NULL,
+				    .entry_count = by_samples ? NULL : entry_count};
+	struct numbering n;
+	uint32_t wrong = 0;
+	bool good;
+
+	for (uint32_t i = 0; i < LEVELS; i++) {
+		sites[2 * i] = (struct numbering_site){i, i + 1, 0, 1024 * 50};
+		sites[2 * i + 1] = (struct numbering_site){i, i + 1, 0, 1024};
+		samples[2 * i] = 0;
+		samples[2 * i + 1] = 1000;
+		entry_count[i + 1] = i % 20 == 13 ? 1 : 100000;
+	}
+	good = !numbering_compute(&g, NULL, &n) && check_ranges(&g, &n, 1ull << 31);
+	for (uint32_t i = 0; good && i < 2 * LEVELS; i++)
+		if (n.cut[i] && (by_samples ? i % 2 : i / 2 % 20 != 14))
+			wrong++;
+	tap_ok(good && n.n_cut && !wrong, name, "%s; %u cuts, %u of what is hot", problem, n.n_cut,
+	       wrong);
+	numbering_free(&n);
+}
+
 static double seconds(void)
 {
 	struct timespec t;
@@ -717,6 +782,8 @@ int main(void)
 		    "1,000 doublings are cut where it is cold");
 	test_ladder(45, 0, 8, 1ull << 39, "45 doublings are cut, for small ids");
 	test_ladder(1000, 0, 100, 1ull << 31, "so are 1,000, all of them where it is cold");
+	test_profile(true, "for small ids, a profile of samples is cut where it is cold");
+	test_profile(false, "so is one of the compiler");
 	test_layers(256, false, 6, 20, "100,000 sites: small ids, by many cuts where it is cold");
 	test_layers(256, true, 12, 20, "the same with tail calls");
 	/* A bound against quadratic behaviour, not a measurement: the limit is many times what is
