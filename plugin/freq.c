@@ -31,6 +31,9 @@ static unsigned int relative_count(profile_count count, profile_count entry)
 		return 0xffffffffu;
 	if (!scale.to_int() && !count.reliable_p())
 		return UNKNOWN;
+	/* What a profile has executed, however seldom, differs from what it has not. */
+	if (!scale.to_int() && count.nonzero_p())
+		return 1;
 	return (unsigned int)scale.to_int();
 }
 
@@ -65,8 +68,9 @@ static unsigned int freq_execute(function *fun)
 	n_freqs = get_max_uid() + 1;
 	freqs = XCNEWVEC(unsigned int, n_freqs);
 	freqs_of = fun->decl;
-	if (entry.reliable_p())
-		entry_count = 1 + (uint64_t)entry.to_gcov_type();
+	/* Functions that a profile has never entered have guesses, and 0 between functions (ipa). */
+	if (entry.ipa().reliable_p())
+		entry_count = 1 + (uint64_t)entry.ipa().to_gcov_type();
 	FOR_EACH_BB_FN(bb, fun)
 	{
 		FOR_BB_INSNS(bb, insn)
