@@ -60,6 +60,7 @@ struct anchors {
 	uint64_t *count, *most;		  /* of each function: contexts, and the most below it */
 	double *contexts, *share, *score; /* of each function; see place_anchors() */
 	uint32_t *anchored, round; /* of each function: the last round that made it an anchor */
+	double *worth;		   /* of each site: see find_worth() */
 	struct choice *choices;	   /* sites to take back, the best first */
 	struct choice *tried;	   /* of one function */
 	uint32_t n_choices;
@@ -275,13 +276,38 @@ static void place_anchors(struct anchors *a)
 	}
 }
 
+/*
+ * Finds what it saves to take back each site: its own pushes. And if a site into a function is cut,
+ * and the function cannot be entered, it becomes a root. Then the hottest call of it needs an
+ * addition. So all sites into it are worth a share of that call. Most of them come from cold
+ * functions. What calls these is then cut instead, where it costs nothing.
+ */
+static void find_worth(struct anchors *a)
+{
+	const struct numbering_work *w = a->w;
+	const struct numbering_graph *g = w->graph;
+	double *hottest = a->score;
+
+	memcpy(a->worth, w->weight, g->n_sites * sizeof(*a->worth));
+	if (!a->hot_first)
+		return;
+	numbering_find_hottest(w, hottest);
+	for (uint32_t i = 0; i < g->n_sites; i++) {
+		uint32_t f = g->sites[i].callee;
+
+		if (numbering_site_has_value(w, i) && !w->out->root[f] &&
+		    !numbering_can_enter(w, f))
+			a->worth[i] = fmax(a->worth[i], NUMBERING_ADDITION * hottest[f]);
+	}
+}
+
 /* Orders the sites that are cut now, the hottest first. */
 static void rank_cut_sites(struct anchors *a)
 {
 	a->n_choices = 0;
 	for (uint32_t i = 0; i < a->w->graph->n_sites; i++)
 		if (a->state[i] == WAITING && numbering_site_has_value(a->w, i))
-			a->choices[a->n_choices++] = (struct choice){a->w->weight[i], i};
+			a->choices[a->n_choices++] = (struct choice){a->worth[i], i};
 	qsort(a->choices, a->n_choices, sizeof(*a->choices), compare_keys);
 }
 
@@ -322,8 +348,8 @@ static void grow_function(struct anchors *a, uint32_t f)
 		if (a->state[site] == KEPT)
 			count += more;
 		else if (a->state[site] == TRIED)
-			a->tried[n++] = (struct choice){
-				(a->w->weight[site] + NO_WEIGHT) / (double)more, site};
+			a->tried[n++] =
+				(struct choice){(a->worth[site] + NO_WEIGHT) / (double)more, site};
 	}
 	if (n > 1)
 		qsort(a->tried, n, sizeof(*a->tried), compare_keys);
@@ -386,9 +412,10 @@ int numbering_anchors(struct numbering_work *w, uint64_t limit, bool hot_first)
 	a.share = malloc(n * sizeof(*a.share));
 	a.score = malloc(n * sizeof(*a.score));
 	a.anchored = calloc(n, sizeof(*a.anchored));
+	a.worth = malloc(s * sizeof(*a.worth));
 	a.choices = malloc(s * sizeof(*a.choices));
-	if (a.order && a.state && a.count && a.most && a.choices && a.contexts && a.share &&
-	    a.score && a.anchored)
+	if (a.order && a.state && a.count && a.most && a.worth && a.choices && a.contexts &&
+	    a.share && a.score && a.anchored)
 		err = build_in_lists(&a);
 	err = err ? err : order_functions(&a);
 	if (!err) {
@@ -397,6 +424,7 @@ int numbering_anchors(struct numbering_work *w, uint64_t limit, bool hot_first)
 			cut_all(&a);
 		else
 			place_anchors(&a);
+		find_worth(&a);
 		rank_cut_sites(&a);
 		take_back(&a);
 		for (uint32_t i = 0; i < w->graph->n_sites; i++)
@@ -412,6 +440,7 @@ int numbering_anchors(struct numbering_work *w, uint64_t limit, bool hot_first)
 	free(a.share);
 	free(a.score);
 	free(a.anchored);
+	free(a.worth);
 	free(a.choices);
 	free(a.tried);
 	return err;

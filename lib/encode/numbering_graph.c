@@ -96,6 +96,16 @@ int numbering_spread(uint8_t *flag, uint32_t n, const struct numbering_adjacency
 	return 0;
 }
 
+void numbering_find_hottest(const struct numbering_work *w, double *hottest)
+{
+	const struct numbering_graph *g = w->graph;
+
+	memset(hottest, 0, g->n_funcs * sizeof(*hottest));
+	for (uint32_t i = 0; i < g->n_sites; i++)
+		if (numbering_site_has_value(w, i) && w->weight[i] > hottest[g->sites[i].callee])
+			hottest[g->sites[i].callee] = w->weight[i];
+}
+
 int numbering_close_roots(struct numbering_work *w)
 {
 	int err = numbering_spread(w->out->root, w->graph->n_funcs, &w->root_tails);

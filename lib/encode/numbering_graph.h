@@ -218,6 +218,11 @@ bool numbering_edge_tail_keeping(const void *ctx, uint32_t i, uint32_t *from, ui
 /* Spreads a flag along adjacency lists, from all nodes that have it. Returns 0 or -ENOMEM. */
 int numbering_spread(uint8_t *flag, uint32_t n, const struct numbering_adjacency *a);
 
+/* Finds the weight of the hottest site with a value into each function. */
+void numbering_find_hottest(const struct numbering_work *w, double *hottest);
+/* The price of an addition, in pushes. */
+#define NUMBERING_ADDITION 0.125
+
 /* Makes every function a root that a root reaches by tail calls. A root is never entered. */
 int numbering_close_roots(struct numbering_work *w);
 void numbering_make_root(const struct numbering_work *w, uint32_t func);

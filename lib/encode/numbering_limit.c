@@ -9,7 +9,7 @@
  * care.
  *
  * A profile says which sites are really cold. So with one, ids always stay below 2^31. There are
- * two ways to cut, and the one whose cuts the profile has executed less often is taken:
+ * two ways to cut, and the one that would have cost the profiled run less is taken:
  *
  *   few cuts    numbering_ranges() alone, which looks for cuts that save much
  *   hot first   all but the hottest sites (numbering_anchors.c)
@@ -27,13 +27,14 @@
 #define MOST_BITS 30
 #define LEAST_BITS 15
 #define BITS_STEP 3
-#define UNPLANNED 1.05 /* cut executions, over those that were planned */
+#define UNPLANNED 1.05 /* the cost, over that which was planned */
 #define NEARLY 1e-4    /* see negligible() */
 
 /* What is restored before the ranges are tried again. */
 struct kept {
 	uint8_t *kind, *root, *entered;
 	uint64_t steps;
+	double *hottest; /* for cost() */
 };
 
 static void restore(struct numbering_work *w, const struct kept *k)
@@ -49,13 +50,23 @@ static void restore(struct numbering_work *w, const struct kept *k)
 	w->steps = k->steps;
 }
 
-static double cut_weight(const struct numbering_work *w)
+/*
+ * What the cuts cost, in pushes: one for each execution, and with a profile also an addition at the
+ * hottest call of each function that has become a root. Estimates are too inexact for the latter.
+ */
+static double cost(const struct numbering_work *w, const struct kept *k)
 {
-	double weight = 0;
+	double sum = 0;
 
 	for (uint32_t i = 0; i < w->graph->n_sites; i++)
-		weight += w->out->cut[i] ? w->weight[i] : 0;
-	return weight;
+		sum += w->out->cut[i] ? w->weight[i] : 0;
+	if (!w->profiled)
+		return sum;
+	numbering_find_hottest(w, k->hottest);
+	for (uint32_t f = 0; f < w->graph->n_funcs; f++)
+		if (w->out->root[f] && !k->root[f])
+			sum += NUMBERING_ADDITION * k->hottest[f];
+	return sum;
 }
 
 /* A share of all executions that is as good as none. */
@@ -76,7 +87,7 @@ static int try_anchors(struct numbering_work *w, const struct kept *k, uint64_t 
 
 	restore(w, k);
 	err = numbering_anchors(w, contexts, w->profiled);
-	*planned = cut_weight(w);
+	*planned = cost(w, k);
 	return err ? err : numbering_ranges(w);
 }
 
@@ -88,7 +99,7 @@ static int try_anchors(struct numbering_work *w, const struct kept *k, uint64_t 
 static int choose_anchors(struct numbering_work *w, const struct kept *k, uint64_t most)
 {
 	const double slack = w->profiled ? negligible(w) : 0;
-	double best = -1, weight, planned;
+	double best = -1, found, planned;
 	uint64_t best_contexts = 0, contexts;
 
 	w->most_cuts = 0;
@@ -98,12 +109,12 @@ static int choose_anchors(struct numbering_work *w, const struct kept *k, uint64
 
 		if (err)
 			return err;
-		weight = cut_weight(w);
-		if (best >= 0 && weight >= best)
+		found = cost(w, k);
+		if (best >= 0 && found >= best)
 			return try_anchors(w, k, best_contexts, &planned);
-		best = weight;
+		best = found;
 		best_contexts = contexts;
-		if (weight <= planned * UNPLANNED + slack)
+		if (found <= planned * UNPLANNED + slack)
 			return 0;
 	}
 	return 0;
@@ -147,12 +158,12 @@ static int choose_by_profile(struct numbering_work *w, const struct kept *k)
 	if (err && err != -E2BIG)
 		return err;
 	if (!err) {
-		few = cut_weight(w);
+		few = cost(w, k);
 		if (few <= negligible(w))
 			return 0;
 	}
 	err = choose_anchors(w, k, w->limit);
-	if (err || few < 0 || few > cut_weight(w) + negligible(w))
+	if (err || few < 0 || few > cost(w, k) + negligible(w))
 		return err;
 	restore(w, k);
 	w->most_cuts = most_cuts;
@@ -165,19 +176,23 @@ int numbering_limit(struct numbering_work *w)
 	size_t f = (size_t)w->graph->n_funcs + 1, s = (size_t)w->graph->n_sites + 1;
 	const uint64_t steps = w->steps;
 	uint8_t *memory;
-	int err;
+	double *hottest;
+	int err = -ENOMEM;
 
 	if (!w->prefers_small && !w->profiled)
 		return numbering_ranges(w);
 	memory = malloc(s + 2 * f);
-	if (!memory)
-		return -ENOMEM;
-	const struct kept kept = {memory, memory + s, memory + s + f, steps / 8};
+	hottest = malloc(f * sizeof(*hottest));
+	if (memory && hottest) {
+		const struct kept kept = {memory, memory + s, memory + s + f, steps / 8, hottest};
 
-	memcpy(kept.kind, out->kind, s);
-	memcpy(kept.root, out->root, f);
-	memcpy(kept.entered, out->entered, f);
-	err = w->profiled ? choose_by_profile(w, &kept) : choose_by_estimates(w, &kept, steps);
+		memcpy(kept.kind, out->kind, s);
+		memcpy(kept.root, out->root, f);
+		memcpy(kept.entered, out->entered, f);
+		err = w->profiled ? choose_by_profile(w, &kept)
+				  : choose_by_estimates(w, &kept, steps);
+	}
 	free(memory);
+	free(hottest);
 	return err;
 }

@@ -639,6 +639,37 @@ static void test_profile(bool by_samples, const char *name)
 	numbering_free(&n);
 }
 
+/*
+ * A helper is called often by main, and never by the end of a long ladder. If that call is cut, the
+ * helper becomes a root, and the hot call needs an addition. So the cut must be further up.
+ */
+static void test_cold_caller(void)
+{
+	enum { LEVELS = 60, HELPER = LEVELS + 1, SITES = 2 * LEVELS + 2 };
+	struct numbering_site sites[SITES];
+	uint64_t samples[SITES] = {};
+	uint8_t root[HELPER + 1] = {1};
+	struct numbering_graph g = {.n_funcs = HELPER + 1,
+				    .n_sites = SITES,
+				    .root = root,
+				    .sites = sites,
+				    .samples = samples};
+	struct numbering n;
+	bool good;
+
+	for (uint32_t i = 0; i < 2 * LEVELS; i++)
+		sites[i] = (struct numbering_site){i / 2, i / 2 + 1, 0, 1024};
+	sites[SITES - 2] = (struct numbering_site){LEVELS, HELPER, 0, 1024};
+	sites[SITES - 1] = (struct numbering_site){0, HELPER, 0, 1024};
+	samples[SITES - 1] = 1000000;
+	good = !numbering_compute(&g, NULL, &n) && check_ranges(&g, &n, 1ull << 31);
+	tap_ok(good && n.n_cut && !n.root[HELPER] && n.kind[SITES - 1] == NUMBERED_VALUE &&
+		       n.value[SITES - 1] == 0,
+	       "a cold call of a hot function is not cut, but the way to it", "%s; %u cuts",
+	       problem, n.n_cut);
+	numbering_free(&n);
+}
+
 static double seconds(void)
 {
 	struct timespec t;
@@ -784,6 +815,7 @@ int main(void)
 	test_ladder(1000, 0, 100, 1ull << 31, "so are 1,000, all of them where it is cold");
 	test_profile(true, "for small ids, a profile of samples is cut where it is cold");
 	test_profile(false, "so is one of the compiler");
+	test_cold_caller();
 	test_layers(256, false, 6, 20, "100,000 sites: small ids, by many cuts where it is cold");
 	test_layers(256, true, 12, 20, "the same with tail calls");
 	/* A bound against quadratic behaviour, not a measurement: the limit is many times what is
