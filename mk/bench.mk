@@ -2,10 +2,10 @@
 #
 # Benchmarks.  Included by the top Makefile.  bench/README.md describes them.
 
-BENCH_PARTS := bench-paper bench-hot bench-scale bench-overhead bench-sample bench-restore \
-	bench-tools
+BENCH_PARTS := bench-paper bench-cuts bench-hot bench-scale bench-overhead bench-sample \
+	bench-restore bench-tools
 # What the scripts in bench/ need. scripts/setup with bench/packages.txt installs the rest.
-BENCH_TOOLS := $(addprefix $(O)/bench/,contexts implicit count_patch count.o graph trees walk) \
+BENCH_TOOLS := $(addprefix $(O)/bench/,contexts cuts implicit count_patch count.o graph trees walk) \
 	$(O)/tests/pcce-record
 
 .PHONY: bench bench-programs $(BENCH_PARTS)
@@ -17,6 +17,7 @@ bench:                                          ## measure everything (takes hou
 	$(Q)bench/run
 
 bench-paper:                                    ## the paper's tables, by exhaustive counting
+bench-cuts:                                     ## pushes for lack of room, by kind of profile
 bench-hot:                                      ## hot contexts: the second paper's evaluation
 bench-scale:                                    ## encoding: time, memory, ids, by program size
 bench-overhead:                                 ## real programs: instrumentation, samplers, peers
@@ -32,6 +33,9 @@ bench_objects = $(addprefix $(O)/obj/bench/,$(addsuffix .o,$(1)))
 
 $(O)/bench/contexts: $(call bench_objects,paper/contexts paper/static paper/lines paper/replay \
 		paper/program paper/tree) $(TOOLLIB)
+	$(link_tool)
+
+$(O)/bench/cuts: $(call bench_objects,paper/cuts paper/program paper/tree) $(TOOLLIB)
 	$(link_tool)
 
 $(O)/bench/implicit: $(call bench_objects,paper/implicit paper/hybrid paper/frames paper/program \
