@@ -124,6 +124,36 @@ static void spread_estimates(struct numbering_work *w, struct order *o)
 	}
 }
 
+/*
+ * A profile of the compiler is not consistent: optimisation loses counts of blocks. If a function
+ * was entered more often than the sites that call it say, the rest is shared out among them, by the
+ * entries of their callers.
+ */
+static int add_missing(struct numbering_work *w, struct order *o)
+{
+	const struct numbering_graph *g = w->graph;
+	double *missing = o->incoming, *callers = calloc((size_t)g->n_funcs + 1, sizeof(*callers));
+
+	if (!callers)
+		return -ENOMEM;
+	for (uint32_t f = 0; f < g->n_funcs; f++)
+		missing[f] = g->entry_count[f] ? (double)(g->entry_count[f] - 1) : 0;
+	for (uint32_t i = 0; i < g->n_sites; i++) {
+		if (g->sites[i].callee == NUMBERING_NO_CALLEE)
+			continue;
+		missing[g->sites[i].callee] -= w->weight[i];
+		callers[g->sites[i].callee] += o->entries[g->sites[i].caller];
+	}
+	for (uint32_t i = 0; i < g->n_sites; i++) {
+		uint32_t f = g->sites[i].callee;
+
+		if (f != NUMBERING_NO_CALLEE && missing[f] > 0 && callers[f] > 0)
+			w->weight[i] += missing[f] * (o->entries[g->sites[i].caller] / callers[f]);
+	}
+	free(callers);
+	return 0;
+}
+
 /* The most entries of a function that are known, at least 1. */
 static double most_entries(const struct numbering_graph *g)
 {
@@ -205,6 +235,8 @@ int numbering_weigh(struct numbering_work *w)
 		err = weigh_by_samples(w, &o);
 	for (int sweep = 0; !err && !w->graph->samples && sweep < SWEEPS; sweep++)
 		spread_estimates(w, &o);
+	if (!err && !w->graph->samples && w->graph->entry_count)
+		err = add_missing(w, &o);
 	free(o.position);
 	free(o.function);
 	free(o.entries);

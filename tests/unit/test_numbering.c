@@ -485,6 +485,20 @@ static void test_choices(void)
 	       "none of them is no answer", " ");
 	numbering_free(&n);
 
+	/* A call whose count the compiler has lost; its callee was entered often. */
+	static const struct numbering_site lost[] = {
+		{0, 1, 0, 1024 * 1000}, {1, 2, 0, 0}, {0, 2, 0, 1024}};
+	static const uint64_t lost_count[] = {2, 1001, 1001};
+	const struct numbering_graph inconsistent = {.n_funcs = 3,
+						     .n_sites = 3,
+						     .root = (const uint8_t[]){1, 0, 0},
+						     .sites = lost,
+						     .entry_count = lost_count};
+
+	tap_ok(!numbering_compute(&inconsistent, NULL, &n) && n.value[1] == 0 && n.value[2],
+	       "entries of a function show a call without a count", " ");
+	numbering_free(&n);
+
 	/* A parser: expression, term, factor, and rarely back. */
 	static const struct numbering_site parser[] = {
 		{0, 1, 0, 1024},
