@@ -27,7 +27,8 @@ mkdir -p "$rows"
 common="$OPT -g -fno-optimize-sibling-calls -fcommon -w"
 failed=0
 
-# The other input: a shell command that runs "$prog", which is in the directory $source.
+# Prints the other input: a shell command that runs "$prog", which is in the directory $source.
+# shellcheck disable=SC2016 # the command expands them
 other_command() { # PROGRAM
 	case $1 in
 	lua) echo "\"\$prog\" \"$top/bench/cuts/lua.lua\"" ;;
@@ -37,8 +38,10 @@ other_command() { # PROGRAM
 			"\"$out/programs/inputs/text\""
 		;;
 	tcc)
-		echo 'set -- "$source/tcc.c"; set -- "$@" "$@" "$@" "$@"; set -- "$@" "$@" "$@" "$@";' \
-			'$wrap "$prog" -B"$source" -I"$source/include" -I"$source" -DONE_SOURCE=1 -c "$@"'
+		echo 'set -- "$source/tcc.c"' \
+			'; set -- "$@" "$@" "$@" "$@"; set -- "$@" "$@" "$@" "$@";' \
+			'$wrap "$prog" -B"$source" -I"$source/include" -I"$source"' \
+			'-DONE_SOURCE=1 -c "$@"'
 		;;
 	*)
 		echo "cuts: cannot profile $1: bench/cuts has no other input for it" >&2
@@ -87,8 +90,8 @@ of_recordings() { # PROGRAM
 	local p=$1 d=$scratch kind
 	build_counted "$p" "count-$word" "" && pcce-encode -o "$elf.encoded" "$elf" || return 1
 	for kind in other main; do
-		run $kind "$elf.encoded" "$d/out" pcce-record -q -F "$FREQUENCY" -o "$d/$kind.samples" \
-			-- || return 1
+		run $kind "$elf.encoded" "$d/out" pcce-record -q -F "$FREQUENCY" \
+			-o "$d/$kind.samples" -- || return 1
 	done
 	run other "$elf.encoded" "$d/out" pcce-record -q --count -o "$d/other.counts" -- &&
 		count main "$elf.counted" &&
@@ -98,7 +101,8 @@ of_recordings() { # PROGRAM
 }
 
 of_compiler() { # PROGRAM other|same
-	local p=$1 kind=$2 data=$results/gcda/$p
+	local p=$1 kind=$2
+	local data=$results/gcda/$p
 	[ "$kind" = other ] || kind=main
 	rm -rf "$data"
 	mkdir -p "$data"

@@ -5,8 +5,8 @@
 BENCH_PARTS := bench-paper bench-cuts bench-hot bench-scale bench-overhead bench-sample \
 	bench-restore bench-tools
 # What the scripts in bench/ need. scripts/setup with bench/packages.txt installs the rest.
-BENCH_TOOLS := $(addprefix $(O)/bench/,contexts cuts implicit count_patch count.o graph trees walk) \
-	$(O)/tests/pcce-record
+BENCH_TOOLS := $(addprefix $(O)/bench/,contexts cuts implicit count_patch count.o graph trees \
+	walk) $(O)/tests/pcce-record
 
 .PHONY: bench bench-programs $(BENCH_PARTS)
 

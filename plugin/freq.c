@@ -68,7 +68,7 @@ static unsigned int freq_execute(function *fun)
 	n_freqs = get_max_uid() + 1;
 	freqs = XCNEWVEC(unsigned int, n_freqs);
 	freqs_of = fun->decl;
-	/* Functions that a profile has never entered have guesses, and 0 between functions (ipa). */
+	/* A function that a profile has never entered has guesses, and 0 between functions. */
 	if (entry.ipa().reliable_p())
 		entry_count = 1 + (uint64_t)entry.ipa().to_gcov_type();
 	FOR_EACH_BB_FN(bb, fun)

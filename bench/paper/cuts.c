@@ -207,7 +207,7 @@ static int sum_tree(struct program *p, uint32_t n_sites, const struct numbering 
 	return err;
 }
 
-/* Builds the graph anew, as pcce-encode does, and numbers it for all limits. */
+/* Builds the graph as pcce-encode does, and numbers it for all limits. */
 static int print_source(const char *name, const char *program, const struct count_file *tree,
 			const char *word, const struct call_counts *counts, struct error *why)
 {

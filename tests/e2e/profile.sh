@@ -11,7 +11,7 @@ cflags=$(pcce-config --cflags)
 ldflags=$(pcce-config --ldflags)
 levels=40
 
-# Each function calls the next one at four places, and nearly always at that which the argument names.
+# Each function calls the next one at four places, nearly always at that which the argument names.
 # The call at place P of level L is in line 100 * P + L + 100.  There are 4^40 contexts.
 {
 	echo 'extern int place; extern unsigned random_number; unsigned last(void);'

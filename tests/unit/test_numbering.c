@@ -485,20 +485,6 @@ static void test_choices(void)
 	       "none of them is no answer", " ");
 	numbering_free(&n);
 
-	/* A call whose count the compiler has lost; its callee was entered often. */
-	static const struct numbering_site lost[] = {
-		{0, 1, 0, 1024 * 1000}, {1, 2, 0, 0}, {0, 2, 0, 1024}};
-	static const uint64_t lost_count[] = {2, 1001, 1001};
-	const struct numbering_graph inconsistent = {.n_funcs = 3,
-						     .n_sites = 3,
-						     .root = (const uint8_t[]){1, 0, 0},
-						     .sites = lost,
-						     .entry_count = lost_count};
-
-	tap_ok(!numbering_compute(&inconsistent, NULL, &n) && n.value[1] == 0 && n.value[2],
-	       "entries of a function show a call without a count", " ");
-	numbering_free(&n);
-
 	/* A parser: expression, term, factor, and rarely back. */
 	static const struct numbering_site parser[] = {
 		{0, 1, 0, 1024},
@@ -614,74 +600,6 @@ static void test_ladder(uint32_t levels, uint64_t limit, uint32_t most_cuts, uin
 	numbering_free(&n);
 	free(sites);
 	free(root);
-}
-
-/*
- * Each function of a ladder calls the next one twice: 2^90 contexts. The compiler takes the first
- * call for hot and a profile knows that the second one is, or nearly never was the function of
- * every 20th level entered. What is hot must not be cut. The cuts must be elsewhere.
- */
-static void test_profile(bool by_samples, const char *name)
-{
-	enum { LEVELS = 90 };
-	struct numbering_site sites[2 * LEVELS];
-	uint64_t samples[2 * LEVELS], entry_count[LEVELS + 1] = {2};
-	uint8_t root[LEVELS + 1] = {1};
-	struct numbering_graph g = {.n_funcs = LEVELS + 1,
-				    .n_sites = 2 * LEVELS,
-				    .root = root,
-				    .sites = sites,
-				    .samples = by_samples ? samples : NULL,
-				    .entry_count = by_samples ? NULL : entry_count};
-	struct numbering n;
-	uint32_t wrong = 0;
-	bool good;
-
-	for (uint32_t i = 0; i < LEVELS; i++) {
-		sites[2 * i] = (struct numbering_site){i, i + 1, 0, 1024 * 50};
-		sites[2 * i + 1] = (struct numbering_site){i, i + 1, 0, 1024};
-		samples[2 * i] = 0;
-		samples[2 * i + 1] = 1000;
-		entry_count[i + 1] = i % 20 == 13 ? 1 : 100000;
-	}
-	good = !numbering_compute(&g, NULL, &n) && check_ranges(&g, &n, 1ull << 31);
-	for (uint32_t i = 0; good && i < 2 * LEVELS; i++)
-		if (n.cut[i] && (by_samples ? i % 2 : i / 2 % 20 != 14))
-			wrong++;
-	tap_ok(good && n.n_cut && !wrong, name, "%s; %u cuts, %u of what is hot", problem, n.n_cut,
-	       wrong);
-	numbering_free(&n);
-}
-
-/*
- * A helper is called often by main, and never by the end of a long ladder. If that call is cut, the
- * helper becomes a root, and the hot call needs an addition. So the cut must be further up.
- */
-static void test_cold_caller(void)
-{
-	enum { LEVELS = 60, HELPER = LEVELS + 1, SITES = 2 * LEVELS + 2 };
-	struct numbering_site sites[SITES];
-	uint64_t samples[SITES] = {};
-	uint8_t root[HELPER + 1] = {1};
-	struct numbering_graph g = {.n_funcs = HELPER + 1,
-				    .n_sites = SITES,
-				    .root = root,
-				    .sites = sites,
-				    .samples = samples};
-	struct numbering n;
-	bool good;
-
-	for (uint32_t i = 0; i < 2 * LEVELS; i++)
-		sites[i] = (struct numbering_site){i / 2, i / 2 + 1, 0, 1024};
-	sites[SITES - 2] = (struct numbering_site){LEVELS, HELPER, 0, 1024};
-	sites[SITES - 1] = (struct numbering_site){0, HELPER, 0, 1024};
-	samples[SITES - 1] = 1000000;
-	good = !numbering_compute(&g, NULL, &n) && check_ranges(&g, &n, 1ull << 31);
-	tap_ok(good && n.n_cut && !n.root[HELPER] && n.kind[SITES - 1] == NUMBERED_VALUE &&
-		       n.value[SITES - 1] == 0,
-	       "a cold call of a hot function is not cut, but the way to it", "%s; %u cuts",
-	       problem, n.n_cut);
-	numbering_free(&n);
 }
 
 static double seconds(void)
@@ -827,9 +745,6 @@ int main(void)
 		    "1,000 doublings are cut where it is cold");
 	test_ladder(45, 0, 8, 1ull << 39, "45 doublings are cut, for small ids");
 	test_ladder(1000, 0, 100, 1ull << 31, "so are 1,000, all of them where it is cold");
-	test_profile(true, "for small ids, a profile of samples is cut where it is cold");
-	test_profile(false, "so is one of the compiler");
-	test_cold_caller();
 	test_layers(256, false, 6, 20, "100,000 sites: small ids, by many cuts where it is cold");
 	test_layers(256, true, 12, 20, "the same with tail calls");
 	/* A bound against quadratic behaviour, not a measurement: the limit is many times what is
