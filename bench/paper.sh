@@ -143,9 +143,13 @@ awk -F , '
 	NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 	$column["lost"] { print "\n" $1 ": " $column["lost"] " events were not counted" }' "$csv"
 
+# A colour for each program.
+colours=(1f77b4 ff7f0e 2ca02c d62728 9467bd 8c564b e377c2 7f7f7f bcbd22 17becf 000000 00008b 006400
+	b8860b ff00ff 00bfff 7fff00 a52a2a 708090 ffa07a)
+
 # Prints the plot commands for the share of instances whose depth is at most x.
 plot() { # COLUMN TITLE
-	local f p sep=
+	local f p sep= k=0
 	printf 'set title "%s"; set key outside; set xlabel "depth"; ' "$2"
 	printf 'set ylabel "%% of function instances"; set yrange [0:100]; set logscale x 10; plot '
 	for f in "$depths"/*.csv; do
@@ -159,7 +163,8 @@ plot() { # COLUMN TITLE
 					print d[i] + 1, 100 * sum / all
 				}
 			}' "$f" >"$scratch/$1.$p"
-		printf '%s"%s" using 1:2 with steps title "%s"' "$sep" "$scratch/$1.$p" "$p"
+		printf '%s"%s" using 1:2 with steps lw 1.5 lc rgb "#%s" title "%s"' "$sep" \
+			"$scratch/$1.$p" "${colours[k++ % ${#colours[@]}]}" "$p"
 		sep=', '
 	done
 	echo

@@ -31,7 +31,7 @@ function! Count(lines)
 endfunction
 let seen = Count(getline(1, 4000))
 let sums = map(copy(seen), {k, v -> eval(join(v, '+'))})
-call append('$', map(sort(keys(sums)), {i, k -> printf('%s %d %s', k, sums[k], string(seen[k][:2]))}))
+call append('$', map(sort(keys(sums)), {i, k -> printf("%s %d %s", k, g:sums[k], string(g:seen[k][:2]))}))
 let i = 0
 while i < 3000
   call cursor(i + 1, 1)
