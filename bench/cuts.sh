@@ -56,7 +56,7 @@ run() {
 	shift 3
 	[ "$kind" = main ] || text=$other
 	(cd "$scratch" && prog=$prog source=$directory wrap=$* sh -c "$text") \
-		>"$output" 2>"$output.err" || {
+		</dev/null >"$output" 2>"$output.err" || {
 		echo "cuts: cannot run $prog:" >&2
 		tail -n 5 "$output.err" >&2
 		return 1
@@ -66,7 +66,7 @@ run() {
 # count KIND PROGRAM: leaves the tree of a counted run, and sets tree.
 count() {
 	local size most=0 f
-	tree=
+	tree=""
 	rm -f "$scratch/tree".*
 	PCCE_COUNT_FILE=$scratch/tree run "$1" "$2" "$scratch/counted" || return 1
 	for f in "$scratch/tree".*; do

@@ -149,7 +149,7 @@ colours=(1f77b4 ff7f0e 2ca02c d62728 9467bd 8c564b e377c2 7f7f7f bcbd22 17becf 0
 
 # Prints the plot commands for the share of instances whose depth is at most x.
 plot() { # COLUMN TITLE
-	local f p sep= k=0
+	local f p k=0 sep=
 	printf 'set title "%s"; set key outside; set xlabel "depth"; ' "$2"
 	printf 'set ylabel "%% of function instances"; set yrange [0:100]; set logscale x 10; plot '
 	for f in "$depths"/*.csv; do
