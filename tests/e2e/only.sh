@@ -6,34 +6,12 @@
 # what a recording of all samples has in the contexts that the expression describes.
 
 . "$(dirname "$0")/../lib.sh"
+. "$top/tests/e2e/only/lib.sh"
 cd "$scratch" || exit 1
 # shellcheck disable=SC2046 # lists of flags
 build() { $CC -g -O2 $(pcce-config --cflags) "$@" $(pcce-config --ldflags) -pthread; }
 check "the library is built" build -fPIC -shared "$top/tests/e2e/only/library.c" -o library.so
 check "the program is built" build "$top/tests/e2e/only/shapes.c" -ldl -o shapes
-
-# pattern_of EXPRESSION: an extended regular expression for lines of the format folded
-pattern_of() {
-	awk -v e="$1" 'BEGIN {
-		n = split(e, word, " ")
-		for (i = n; i; i--) {
-			gsub(/\*/, "[^;]*", word[i])
-			p = p (word[i] == "<" ? ";" : word[i] == "<<" ? ";([^ ]*;)?" : word[i])
-		}
-		print "(^|;)" p "(;| )"
-	}'
-}
-contexts() { pcce-report -q -i "$1" --no-inline --format=folded 2>/dev/null | sort; }
-# The faults that the program makes on purpose.
-faults_of() { contexts "$1" | grep ';touch [0-9]*$'; }
-sum() { awk '{ n += $NF } END { print n + 0 }'; }
-
-# every_context_matches NAME DATA EXPRESSION: those that do not are marked
-every_context_matches() {
-	contexts "$2" >contexts.out
-	is "$1: no other context" "$(grep -Ev -e "$(pattern_of "$3")" contexts.out |
-		grep -Ev '\[(truncated|undecodable)' | cut -c 1-200 | head -n 5)" ""
-}
 
 # ---- page faults ---------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@
 
 . "$(dirname "$0")/../lib.sh"
 . "$top/tests/vm/lib.sh"
+. "$top/tests/vm/counting.sh"
 . "$top/tests/bpf/lib.sh"
 . "$top/tests/e2e/frames/lib.sh"
 # The emulator's clock is often late.
@@ -83,6 +84,7 @@ vm_instrumented "$top/tests/vm/truth.c" truth -pthread
 for name in requests sessions access stacks harmless cost hostile reload missed; do
 	vm_program $name
 done
+counting_programs
 for clang in $(bpf_clangs); do
 	if bpf_loader "$clang" >build.log 2>&1; then
 		vm_add "load-$clang"
@@ -139,6 +141,7 @@ vm_results
 # ---- what has been recorded -----------------------------------------------------------------
 
 for sampler in kmod counted bpf hot; do vm_truth $sampler; done
+counting_results
 
 # Kernels with preemptible BPF programs leave events out.  Each must be counted.
 lost=$(stat_of "$vm_out/missed.bpf" lost)
