@@ -17,7 +17,7 @@
  * stack to cold memory costs twice as much.
  *
  * A record begins with SAMPLER_SKIP bytes without meaning (the head of the thread page was read
- * over them), or with struct sampler_claim. Then follow struct pcce_sample and its parts. With
+ * over them), or with struct pcce_claim. Then follow struct pcce_sample and its parts. With
  * PCCE_SAMPLE_COPY, there are only the changed blocks in place of the stack (pcce/stack_blocks.h).
  *
  * The writer: if leave names the segment of head, then left = head, and head continues at the start
@@ -32,6 +32,7 @@
 #define PCCE_BPF_SAMPLER_H
 
 #include <pcce/abi.h>
+#include <pcce/places.h>
 #include <pcce/stack_blocks.h>
 
 /* Most candidates for a thread page's offset from the thread pointer. */
@@ -104,87 +105,14 @@ struct sampler_sent {
 	__u64 generation;
 };
 
-/* Which samples may be counted. */
+/* Which samples may be counted (pcce/places.h). */
 enum sampler_count {
 	SAMPLER_COUNT_NONE,
 	SAMPLER_COUNT_ALL,    /* --hot */
 	SAMPLER_COUNT_REFUSED /* --only: those of states that the reader has refused */
 };
 
-/*
- * Counting in the kernel (pcce-record --hot and --only). Each CPU has a table of places. A place
- * counts samples of one state: samples with equal state have one context. Such a sample adds to the
- * place, and writes nothing to the ring. All other samples go through the ring.
- *
- * A sample that goes through the ring may claim a place, if its state can be counted. Its record
- * says so, and says what the place had counted when it was claimed. Counters are never reset, so
- * the reader attributes each increment to the state that had the place at that time. It reads all
- * counters of a CPU before it reads head. A counter that is then above what the last claim says
- * belongs to that claim; otherwise the claim came later.
- *
- * A state is all that a context depends on, entries and thread included, as 128 bits of hash: as
- * many as the recorder's keys of contexts have. It contains the class of the instruction pointer in
- * place of the pointer. Instructions whose samples mean the same have the same class, for example
- * most of a function. Only the reader can know classes, so it tells the program, in the array of
- * addresses. Samples at an address without a class go through the ring, and the reader then adds
- * it. `seq` is odd while the reader writes an element. A class is true in its epoch only, which is
- * a part of the state, too (lib/record/hot.h). In such a recording, a record's field event is the
- * epoch.
- *
- * With SAMPLER_COUNT_REFUSED, the reader decides about each claim. If it refuses one, it stores the
- * number of the claim in the place. From then on, samples of that state only count. All others go
- * through the ring. A place that has another state in the meantime has another number.
- */
-#define SAMPLER_PLACES_MAX 4096 /* of a CPU; a power of two */
-#define SAMPLER_PLACES_MIN 2
-#define SAMPLER_ADDRESSES (1u << 14)
-#define SAMPLER_NO_PLACE 0xffffffffu
-#define SAMPLER_CREDIT_MAX 15
-/* A claim's field place has a place in these bits, and above them the number of the claim. */
-#define SAMPLER_PLACE_BITS 12
-#define SAMPLER_CLAIMS (1u << 19) /* numbers of claims are modulo this */
-
-struct sampler_address {
-	__u32 seq;
-	__u32 pid; /* in the recorder's pid namespace; 0: of the kernel */
-	__u64 address;
-	__u64 class;
-	__u32 epoch;
-	__u32 reserved;
-};
-
-/* The first of two places of an address in the array; the second one is next to it. */
-static inline __attribute__((always_inline)) __u32 sampler_address_index(__u32 pid, __u64 address)
-{
-	__u64 h = (address ^ pid * 0x9e3779b97f4a7c15ULL) * 0xff51afd7ed558ccdULL;
-
-	return (__u32)(h >> 40) & (SAMPLER_ADDRESSES - 2);
-}
-
-struct sampler_place {
-	__u64 state[2]; /* 0: free */
-	__u64 weight, last;
-	__u32 seq;     /* odd while weight, last and samples change */
-	__u32 samples; /* modulo 2^32 */
-	__u32 credit;  /* samples of other states that it survives */
-	__u32 claims;  /* number of the last claim */
-	__u32 refused; /* written by the reader: 1 + number of the claim that it refused last */
-	__u32 reserved1;
-	__u64 reserved2;
-};
-
-struct sampler_claim {
-	__u64 weight, last; /* of the place when it was claimed */
-	__u32 samples;
-	__u32 place; /* with the number of the claim; SAMPLER_NO_PLACE: the sample claims none */
-};
-
-PCCE_ASSERT_SIZE(sampler_claim, SAMPLER_SKIP);
-PCCE_ASSERT_SIZE(sampler_address, 32);
-PCCE_ASSERT_SIZE(sampler_place, 64);
-PCCE_STATIC_ASSERT(SAMPLER_PLACES_MAX <= 1u << SAMPLER_PLACE_BITS &&
-			   (__u64)SAMPLER_CLAIMS << SAMPLER_PLACE_BITS < SAMPLER_NO_PLACE,
-		   "the place and the number do not fit into the field of a claim");
+PCCE_ASSERT_SIZE(pcce_claim, SAMPLER_SKIP);
 
 /* A process that a tracepoint recording follows. */
 struct sampler_process {

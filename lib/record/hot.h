@@ -8,7 +8,7 @@
  * other one has. Let N be the weight of all samples that were taken. Then a context of more than
  * epsilon N is kept, and no count lacks more than epsilon N. Lost samples are not part of N.
  *
- * A sampler may count itself (struct sampler_claim in bpf/sampler.h). Then some samples claim a
+ * A sampler may count itself (pcce/places.h). Then some samples claim a
  * place, and the sampler later says how many equal samples the place has counted. What is equal
  * depends on classes of addresses (classes.h). A class holds in one epoch of its process
  * (live_spaces.h). The sampler learns late that an epoch has ended. So if the process of a place

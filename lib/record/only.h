@@ -3,7 +3,7 @@
  * Leaves out samples whose contexts do not fit an expression (pcce-record --only), and counts them.
  * A sample is kept if the answer is not known: it may fit.
  *
- * A sampler may count itself (struct sampler_claim in bpf/sampler.h). What a place counts has the
+ * A sampler may count itself (pcce/places.h). What a place counts has the
  * answer of the sample that claimed it, in the epoch of its process (live_spaces.h). What it counts
  * later is kept, as one aggregated sample that does not decode (PCCE_SAMPLE_MIXED).
  */

@@ -153,7 +153,7 @@ static int sink_claim(void *ctx, const struct pcce_sample *s, const struct sampl
 	if (!classes.keys)
 		return -ENOMEM;
 	classes_tell(&classes, s, r->hot);
-	if (c->place == SAMPLER_NO_PLACE)
+	if (c->place == PCCE_NO_PLACE)
 		return sink_sample(e, s);
 	if (r->only && only_claim(r->only, s, c->place, c->epoch, &s))
 		return -ENOMEM;

@@ -36,12 +36,12 @@
 #include "sampler/perf_event.h"
 #include "sampler/bpf_places.h"
 #include "sampler/bpf_ring.h"
+#include "sampler/counting.h"
 #include "sampler/sampler.h"
 #include "sampler/event_queue.h"
 
-#define TURN 10		  /* ms between two reads of the buffers */
-#define BUSY_TURN 2	  /* the same if they fill quickly */
-#define LOOK_NS 100000000 /* between two looks at what the program has counted */
+#define TURN 10	    /* ms between two reads of the buffers */
+#define BUSY_TURN 2 /* the same if they fill quickly */
 
 /* A thread that has an event, its own or an inherited one. */
 struct watched {
@@ -61,8 +61,8 @@ struct sampler {
 	enum perf_event_kind kind;
 	struct sampler_bpf *skel;
 	struct bpf_ring *rings;
-	struct bpf_places *places; /* NULL: the program does not count */
-	uint64_t looked;	   /* time of the last look at them */
+	struct places_memory memory; /* of the places */
+	struct counting counting;
 	struct event_queue *delivery;
 	int *events;
 	size_t n_events;
@@ -110,7 +110,7 @@ static uint32_t places_of_cpu(const struct sampler_config *config)
 {
 	int cpus = libbpf_num_possible_cpus();
 
-	return config->places ? bpf_places_number(cpus > 0 ? cpus : 1, config->places) : 0;
+	return config->places ? places_number(cpus > 0 ? cpus : 1, config->places) : 0;
 }
 
 static int bpf_probe(const struct sampler_config *config, struct error *why)
@@ -174,47 +174,26 @@ static void bpf_destroy(struct sampler *s)
 	}
 	free(s->births);
 	bpf_ring_close(s->rings);
-	bpf_places_close(s->places);
+	counting_end(&s->counting);
+	bpf_places_unmap(&s->memory, libbpf_num_possible_cpus(), places_of_cpu(&s->config));
 	event_queue_close(s->delivery);
 	if (s->skel)
 		sampler_bpf__destroy(s->skel);
 	free(s);
 }
 
-static int add_counts(void *ctx, uint64_t time, uint32_t place, uint64_t samples, uint64_t weight)
-{
-	struct sampler *s = ctx;
-
-	return event_queue_add_counts(s->delivery, time, place, samples, weight);
-}
-
-/* A sample of a program that counts. */
-static int add_claim(struct sampler *s, const struct pcce_sample *sample, size_t size)
-{
-	struct sampler_counting counting;
-	struct pcce_sample *copy;
-	int err = bpf_places_claim(s->places, sample, add_counts, s, &counting);
-
-	if (err)
-		return err;
-	copy = event_queue_add_claim(s->delivery, sample, size, &counting);
-	if (!copy)
-		return -ENOMEM;
-	copy->event = 0; /* was the epoch */
-	s->taken++;
-	return 0;
-}
-
 static int add_bpf_sample(void *ctx, const struct pcce_sample *sample, size_t size)
 {
 	struct sampler *s = ctx;
+	int err = 0;
 
-	if (s->places)
-		return add_claim(s, sample, size);
-	if (!event_queue_add(s->delivery, sample, size))
-		return -ENOMEM;
-	s->taken++;
-	return 0;
+	if (s->counting.places) /* then the record begins with it */
+		err = counting_add(&s->counting, sample, size,
+				   (const struct pcce_claim *)(const void *)sample - 1);
+	else if (!event_queue_add(s->delivery, sample, size))
+		err = -ENOMEM;
+	s->taken += !err;
+	return err;
 }
 
 static int bpf_prepare(const struct sampler_config *config, struct sampler **out, struct error *why)
@@ -243,9 +222,14 @@ static int bpf_prepare(const struct sampler_config *config, struct sampler **out
 		goto fail;
 	}
 	if (config->places) {
-		err = bpf_places_open(
-			bpf_map__fd(s->skel->maps.places), bpf_map__fd(s->skel->maps.addresses),
-			libbpf_num_possible_cpus(), places_of_cpu(config), &s->places);
+		int cpus = libbpf_num_possible_cpus();
+		uint32_t number = places_of_cpu(config);
+
+		err = bpf_places_map(bpf_map__fd(s->skel->maps.places),
+				     bpf_map__fd(s->skel->maps.addresses), cpus, number,
+				     &s->memory);
+		if (!err)
+			err = counting_begin(&s->counting, &s->memory, cpus, number, s->delivery);
 		if (err) {
 			error_set(why, 0, "cannot map the places: %s", strerror(-err));
 			goto fail;
@@ -596,19 +580,11 @@ static int report_missed(struct sampler *s, const struct sampler_sink *sink, boo
 
 static int bpf_turn(struct sampler *s, const struct sampler_sink *sink, bool last)
 {
-	bool look = s->places && (last || event_queue_now() - s->looked >= LOOK_NS);
-	uint64_t limit;
-	int err;
+	uint64_t limit = counting_look(&s->counting, last) - EVENT_QUEUE_MARGIN;
+	int err = bpf_ring_read(s->rings, add_bpf_sample, s);
 
-	if (look) {
-		s->looked = event_queue_now();
-		bpf_places_look(s->places);
-	}
-	/* Counts that are found later can be as old as the last look. */
-	limit = (s->places ? s->looked : event_queue_now()) - EVENT_QUEUE_MARGIN;
-	err = bpf_ring_read(s->rings, add_bpf_sample, s);
-	if (!err && look)
-		err = bpf_places_take(s->places, add_counts, s);
+	if (!err)
+		err = counting_take(&s->counting);
 	if (!err)
 		err = event_queue_listen(s->delivery, NULL, NULL);
 	if (!err)
@@ -678,24 +654,24 @@ static uint64_t bpf_copied(const struct sampler *s)
 
 static bool bpf_has_class(const struct sampler *s, uint32_t pid, uint64_t address, uint32_t epoch)
 {
-	return bpf_places_has_class(s->places, pid, address, epoch);
+	return places_has_class(s->counting.places, pid, address, epoch);
 }
 
 static void bpf_set_class(struct sampler *s, uint32_t pid, uint64_t address, uint64_t class,
 			  uint32_t epoch)
 {
-	bpf_places_set_class(s->places, pid, address, class, epoch);
+	places_set_class(s->counting.places, pid, address, class, epoch);
 }
 
 static void bpf_refuse(struct sampler *s, uint32_t place, uint32_t claim)
 {
-	bpf_places_refuse(s->places, place, claim);
+	places_refuse(s->counting.places, place, claim);
 }
 
 static void bpf_forget_classes(struct sampler *s, uint32_t pid)
 {
-	if (s->places)
-		bpf_places_forget_classes(s->places, pid);
+	if (s->counting.places)
+		places_forget_classes(s->counting.places, pid);
 }
 
 const struct sampler_ops sampler_bpf = {

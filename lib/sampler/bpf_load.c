@@ -89,8 +89,8 @@ int bpf_program_load(enum perf_event_kind kind, const struct perf_event_attr *at
 		skel->rodata->place_mask = places - 1;
 		bpf_map__set_max_entries(skel->maps.places, (uint32_t)cpus);
 		bpf_map__set_value_size(skel->maps.places,
-					places * (uint32_t)sizeof(struct sampler_place));
-		bpf_map__set_max_entries(skel->maps.addresses, SAMPLER_ADDRESSES);
+					places * (uint32_t)sizeof(struct pcce_place));
+		bpf_map__set_max_entries(skel->maps.addresses, PCCE_ADDRESSES);
 	}
 	bpf_map__set_max_entries(skel->maps.rings, (uint32_t)cpus * SAMPLER_SEGMENTS);
 	bpf_map__set_value_size(skel->maps.rings, bpf_ring_element(cpus));

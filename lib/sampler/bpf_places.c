@@ -1,240 +1,48 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Reads the places of the BPF program, refuses their states, and writes its array of addresses. For
- * each place it keeps how much of the counters is delivered. */
+/* See bpf_places.h. */
 #include <errno.h>
-#include <stdlib.h>
+#include <stddef.h>
 #include <sys/mman.h>
 
 #include "sampler/bpf_places.h"
 
-#define ALL_MAX (4ull << 20) /* for the places of all CPUs: each look reads them */
-#define TRIES 100
-#define PIDS (1u << 16)
+#define ADDRESSES_BYTES (PCCE_ADDRESSES * sizeof(struct pcce_address))
 
-#define PLACE_BYTES sizeof(struct sampler_place)
-
-struct counted {
-	/* What is delivered; and the time of the claim or of the last delivery. */
-	uint64_t weight, time;
-	uint32_t samples;
-	bool claimed;
-	/* What bpf_places_look() found: */
-	uint32_t now_samples;
-	uint64_t now_weight, now_time;
-};
-
-struct bpf_places {
-	int cpus;
-	uint32_t number;
-	struct sampler_place *places;
-	size_t places_bytes;
-	struct sampler_address *addresses;
-	size_t addresses_bytes;
-	struct counted *counted;
-	bool has_classes[PIDS]; /* processes whose pid is this modulo PIDS */
-};
-
-uint32_t bpf_places_number(int cpus, uint64_t wanted)
+static size_t all_places_bytes(int cpus, uint32_t number)
 {
-	uint32_t n = SAMPLER_PLACES_MAX;
-
-	while (n > SAMPLER_PLACES_MIN && (n > wanted || n * PLACE_BYTES * (unsigned)cpus > ALL_MAX))
-		n /= 2;
-	return n;
+	return (size_t)cpus * number * sizeof(struct pcce_place);
 }
 
-int bpf_places_open(int places_fd, int addresses_fd, int cpus, uint32_t number,
-		    struct bpf_places **out)
+int bpf_places_map(int places_fd, int addresses_fd, int cpus, uint32_t number,
+		   struct places_memory *m)
 {
-	struct bpf_places *p = calloc(1, sizeof(*p));
-	void *places, *addresses;
+	size_t bytes = all_places_bytes(cpus, number);
+	struct pcce_place *places =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, places_fd, 0);
+	void *addresses;
 	int err;
 
-	if (!p)
-		return -ENOMEM;
-	p->cpus = cpus;
-	p->number = number;
-	p->counted = calloc((size_t)cpus * number, sizeof(*p->counted));
-	if (!p->counted) {
-		free(p);
-		return -ENOMEM;
-	}
-	p->places_bytes = (size_t)cpus * number * PLACE_BYTES;
-	p->addresses_bytes = SAMPLER_ADDRESSES * sizeof(*p->addresses);
-	places = mmap(NULL, p->places_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, places_fd, 0);
-	err = -errno;
-	p->places = places == MAP_FAILED ? NULL : places;
+	if (places == MAP_FAILED)
+		return -errno;
 	addresses =
-		mmap(NULL, p->addresses_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, addresses_fd, 0);
-	if (addresses == MAP_FAILED)
+		mmap(NULL, ADDRESSES_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, addresses_fd, 0);
+	if (addresses == MAP_FAILED) {
 		err = -errno;
-	p->addresses = addresses == MAP_FAILED ? NULL : addresses;
-	if (!p->places || !p->addresses) {
-		bpf_places_close(p);
+		munmap(places, bytes);
 		return err;
 	}
-	*out = p;
+	*m = (struct places_memory){.places = places,
+				    .refused = &places->refused,
+				    .refused_step = sizeof(*places) / sizeof(places->refused),
+				    .addresses = addresses};
 	return 0;
 }
 
-void bpf_places_close(struct bpf_places *p)
+void bpf_places_unmap(struct places_memory *m, int cpus, uint32_t number)
 {
-	if (!p)
+	if (!m->places)
 		return;
-	if (p->places)
-		munmap(p->places, p->places_bytes);
-	if (p->addresses)
-		munmap(p->addresses, p->addresses_bytes);
-	free(p->counted);
-	free(p);
-}
-
-/* ---- counters ----------------------------------------------------------------------- */
-
-/* False if the program counts just now. */
-static bool read_counters(const struct sampler_place *place, struct counted *c)
-{
-	uint32_t seq = __atomic_load_n(&place->seq, __ATOMIC_ACQUIRE);
-	uint64_t weight = __atomic_load_n(&place->weight, __ATOMIC_RELAXED);
-	uint64_t last = __atomic_load_n(&place->last, __ATOMIC_RELAXED);
-	uint32_t samples = __atomic_load_n(&place->samples, __ATOMIC_RELAXED);
-
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (seq & 1 || __atomic_load_n(&place->seq, __ATOMIC_RELAXED) != seq)
-		return false;
-	c->now_weight = weight;
-	c->now_time = last;
-	c->now_samples = samples;
-	return true;
-}
-
-void bpf_places_look(struct bpf_places *p)
-{
-	for (size_t i = 0; i < (size_t)p->cpus * p->number; i++) {
-		/* If it fails, what was found the last time is still true. */
-		for (int tries = 0; tries < TRIES && !read_counters(&p->places[i], &p->counted[i]);
-		     tries++)
-			;
-	}
-}
-
-/* Delivers what the counters have beyond what was delivered. */
-static int deliver_counts(struct bpf_places *p, size_t i, uint32_t samples, uint64_t weight,
-			  uint64_t time, bpf_places_sink *sink, void *ctx)
-{
-	struct counted *c = &p->counted[i];
-	uint32_t n = samples - c->samples;
-	uint64_t sum = weight - c->weight;
-
-	if (time > c->time)
-		c->time = time;
-	c->samples = samples;
-	c->weight = weight;
-	return n ? sink(ctx, c->time, (uint32_t)i, n, sum) : 0;
-}
-
-int bpf_places_claim(struct bpf_places *p, const struct pcce_sample *s, bpf_places_sink *sink,
-		     void *ctx, struct sampler_counting *counting)
-{
-	const struct sampler_claim *claim =
-		(const void *)((const uint8_t *)s - sizeof(struct sampler_claim));
-	uint32_t place = claim->place & ((1u << SAMPLER_PLACE_BITS) - 1);
-	size_t i = (size_t)s->cpu * p->number + place;
-	struct counted *c;
-	int err;
-
-	*counting = (struct sampler_counting){
-		.time = s->time, .place = SAMPLER_NO_PLACE, .epoch = s->event};
-	if (claim->place == SAMPLER_NO_PLACE)
-		return 0;
-	if (place >= p->number || s->cpu >= (uint32_t)p->cpus)
-		return -EPROTO;
-	c = &p->counted[i];
-	if (!c->claimed && claim->samples)
-		return -EPROTO;
-	err = deliver_counts(p, i, claim->samples, claim->weight,
-			     claim->last < s->time ? claim->last : s->time, sink, ctx);
-	/* The program's clock may go back by a moment. */
-	if (s->time > c->time)
-		c->time = s->time;
-	c->claimed = true;
-	counting->time = c->time;
-	counting->place = (uint32_t)i;
-	counting->claim = claim->place >> SAMPLER_PLACE_BITS;
-	return err;
-}
-
-int bpf_places_take(struct bpf_places *p, bpf_places_sink *sink, void *ctx)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < (size_t)p->cpus * p->number && !err; i++) {
-		struct counted *c = &p->counted[i];
-
-		/* If nothing is beyond, or the claim came later. */
-		if ((int32_t)(c->now_samples - c->samples) <= 0)
-			continue;
-		err = deliver_counts(p, i, c->now_samples, c->now_weight, c->now_time, sink, ctx);
-	}
-	return err;
-}
-
-void bpf_places_refuse(struct bpf_places *p, uint32_t place, uint32_t claim)
-{
-	__atomic_store_n(&p->places[place].refused, claim + 1, __ATOMIC_RELAXED);
-}
-
-/* ---- classes ------------------------------------------------------------------------ */
-
-static bool is_address(const struct sampler_address *a, uint32_t pid, uint64_t address)
-{
-	return a->address == address && a->pid == pid;
-}
-
-bool bpf_places_has_class(const struct bpf_places *p, uint32_t pid, uint64_t address,
-			  uint32_t epoch)
-{
-	const struct sampler_address *a = &p->addresses[sampler_address_index(pid, address)];
-
-	for (int i = 0; i < 2; i++)
-		if (is_address(&a[i], pid, address) && a[i].epoch == epoch)
-			return a[i].class;
-	return false;
-}
-
-static void write_class(struct sampler_address *a, uint32_t pid, uint64_t address, uint64_t class,
-			uint32_t epoch)
-{
-	uint32_t seq = a->seq;
-
-	__atomic_store_n(&a->seq, seq + 1, __ATOMIC_RELAXED);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	__atomic_store_n(&a->pid, pid, __ATOMIC_RELAXED);
-	__atomic_store_n(&a->address, address, __ATOMIC_RELAXED);
-	__atomic_store_n(&a->class, class, __ATOMIC_RELAXED);
-	__atomic_store_n(&a->epoch, epoch, __ATOMIC_RELAXED);
-	__atomic_store_n(&a->seq, seq + 2, __ATOMIC_RELEASE);
-}
-
-void bpf_places_set_class(struct bpf_places *p, uint32_t pid, uint64_t address, uint64_t class,
-			  uint32_t epoch)
-{
-	struct sampler_address *a = &p->addresses[sampler_address_index(pid, address)];
-
-	/* An older class of the address, or a free element, or the one that was written longer
-	 * ago. */
-	if (!is_address(a, pid, address) &&
-	    (is_address(a + 1, pid, address) || (a->class && (!a[1].class || a[1].seq < a->seq))))
-		a++;
-	p->has_classes[pid % PIDS] = true;
-	write_class(a, pid, address, class, epoch);
-}
-
-void bpf_places_forget_classes(struct bpf_places *p, uint32_t pid)
-{
-	if (!p->has_classes[pid % PIDS])
-		return;
-	for (uint32_t i = 0; i < SAMPLER_ADDRESSES; i++)
-		if (p->addresses[i].pid == pid && p->addresses[i].class)
-			write_class(&p->addresses[i], pid, p->addresses[i].address, 0, 0);
+	munmap((void *)(uintptr_t)m->places, all_places_bytes(cpus, number));
+	munmap(m->addresses, ADDRESSES_BYTES);
+	*m = (struct places_memory){0};
 }

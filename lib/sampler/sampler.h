@@ -24,7 +24,7 @@
 /* What is known of a sample by a sampler that counts (sampler_config.places). */
 struct sampler_counting {
 	uint64_t time;	/* not before what the place has counted for another state */
-	uint32_t place; /* that it claims; SAMPLER_NO_PLACE: none */
+	uint32_t place; /* that it claims; PCCE_NO_PLACE: none */
 	uint32_t epoch; /* of the class by which it does */
 	uint32_t claim; /* number of the claim */
 };
@@ -54,7 +54,7 @@ struct sampler_sink {
 	void *ctx;
 	/* The entries, segments and stack follow the sample: sample.h */
 	int (*sample)(void *ctx, const struct pcce_sample *s);
-	/* For a sampler that counts (bpf/sampler.h): in place of sample(); and how many samples
+	/* For a sampler that counts (pcce/places.h): in place of sample(); and how many samples
 	 * equal to the last that claimed this place have not been delivered. */
 	int (*claim)(void *ctx, const struct pcce_sample *s, const struct sampler_counting *c);
 	int (*counted)(void *ctx, uint32_t place, uint64_t samples, uint64_t weight);

@@ -152,7 +152,7 @@ static bool load(const char *event, struct loaded *l)
 		return stop("the event is known", event, why.text);
 	/* The verifier judges each of these as another program. */
 	for (int refuse = 0; refuse < 2; refuse++) {
-		if (bpf_program_load(l->kind, &attr, SAMPLER_COPY_NONE, SAMPLER_PLACES_MAX, refuse,
+		if (bpf_program_load(l->kind, &attr, SAMPLER_COPY_NONE, PCCE_PLACES_MAX, refuse,
 				     &l->skel, &why))
 			return stop("the kernel loads the program that counts", event, why.text);
 		sampler_bpf__destroy(l->skel);

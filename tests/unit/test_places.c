@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Tests the reader of the places in which the BPF program counts (sampler/bpf_places.h). A
- * simulated program counts, claims places and writes records at random, also between the steps of
- * the reader. At the end, each state must have the samples and the weight that it had. In a second
- * run, the reader refuses states, some time later. Only these may be counted.
+ * Tests the reader of the places in which a sampler counts (sampler/places.h). A simulated
+ * sampler counts, claims places and writes records at random, also between the steps of the reader.
+ * At the end, each state must have the samples and the weight that it had. In a second run, the
+ * reader refuses states, some time later. Only these may be counted.
  */
-#define _GNU_SOURCE
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "sampler/bpf_places.h"
+#include "sampler/places.h"
 #include "tests/unit/tap.h"
 
 #define CPUS 2
@@ -22,14 +18,16 @@
 #define RING 64 /* records */
 
 struct record {
-	struct sampler_claim claim;
+	struct pcce_claim claim;
 	struct pcce_sample sample; /* id: its state */
 };
 
-static struct sampler_place *places; /* as the program writes them */
+static struct pcce_place places[CPUS * NUMBER]; /* as the sampler writes them */
+static uint32_t refused[CPUS * NUMBER];
+static struct pcce_address addresses[PCCE_ADDRESSES];
 static struct record ring[CPUS][RING];
 static uint32_t head[CPUS], tail[CPUS];
-static int holder[CPUS * NUMBER];  /* state, as the program knows */
+static int holder[CPUS * NUMBER];  /* state, as the sampler knows */
 static int claimed[CPUS * NUMBER]; /* state, as the reader knows */
 static struct sums {
 	uint64_t samples, weight;
@@ -60,7 +58,7 @@ static uint32_t any_weight(void)
 	return any(50) ? 1 + any(3) : UINT32_MAX - any(3);
 }
 
-/* What bpf/places.h does with a sample. */
+/* What pcce/places.h does with a sample. */
 static void take_sample(void)
 {
 	int cpu = (int)any(CPUS), state = (int)any(STATES);
@@ -77,7 +75,7 @@ static void take_sample(void)
 	for (int i = cpu * NUMBER; i < (cpu + 1) * NUMBER; i++) {
 		if (holder[i] != state || !any(20))
 			continue;
-		if (refusing && places[i].refused != places[i].claims + 1)
+		if (refusing && refused[i] != places[i].claims + 1)
 			continue;
 		counted++;
 		wrongly_counted += refusing && !is_refused(state);
@@ -90,7 +88,7 @@ static void take_sample(void)
 	}
 	r = &ring[cpu][head[cpu]++ % RING];
 	*r = (struct record){
-		.claim = {.place = SAMPLER_NO_PLACE},
+		.claim = {.place = PCCE_NO_PLACE},
 		.sample = {.time = now,
 			   .id = (uint64_t)state,
 			   .weight = weight,
@@ -98,11 +96,11 @@ static void take_sample(void)
 	};
 	if (any(2)) {
 		uint32_t i = any(NUMBER);
-		struct sampler_place *p = &places[cpu * NUMBER + (int)i];
+		struct pcce_place *p = &places[cpu * NUMBER + (int)i];
 
-		p->claims = (p->claims + 1) % SAMPLER_CLAIMS;
-		r->claim = (struct sampler_claim){p->weight, p->last, p->samples,
-						  p->claims << SAMPLER_PLACE_BITS | i};
+		p->claims = (p->claims + 1) % PCCE_CLAIMS;
+		r->claim = (struct pcce_claim){p->weight, p->last, p->samples,
+					       p->claims << PCCE_CLAIM_SHIFT | i};
 		holder[cpu * NUMBER + (int)i] = state;
 	}
 }
@@ -125,15 +123,15 @@ static int add_counted(void *ctx, uint64_t time, uint32_t place, uint64_t sample
 }
 
 /* The reader is late. */
-static void refuse_some(struct bpf_places *p, bool all)
+static void refuse_some(struct places *p, bool all)
 {
 	while (n_decided && (all || any(3))) {
 		n_decided--;
-		bpf_places_refuse(p, decided[n_decided].place, decided[n_decided].claim);
+		places_refuse(p, decided[n_decided].place, decided[n_decided].claim);
 	}
 }
 
-static void decide(struct bpf_places *p, int state, const struct sampler_counting *c)
+static void decide(struct places *p, int state, const struct sampler_counting *c)
 {
 	if (!refusing || !is_refused(state))
 		return;
@@ -143,19 +141,19 @@ static void decide(struct bpf_places *p, int state, const struct sampler_countin
 	decided[n_decided++].claim = c->claim;
 }
 
-static int read_ring(struct bpf_places *p, int cpu)
+static int read_ring(struct places *p, int cpu)
 {
 	int err = 0;
 
-	/* The program goes on. */
+	/* The sampler goes on. */
 	for (uint32_t end = head[cpu]; tail[cpu] != end && !err; tail[cpu]++) {
 		struct record *r = &ring[cpu][tail[cpu] % RING];
 		struct sampler_counting c;
 
-		err = bpf_places_claim(p, &r->sample, add_counted, NULL, &c);
+		err = places_claim(p, &r->sample, &r->claim, add_counted, NULL, &c);
 		got[r->sample.id].samples++;
 		got[r->sample.id].weight += r->sample.weight;
-		if (c.place != SAMPLER_NO_PLACE) {
+		if (c.place != PCCE_NO_PLACE) {
 			take_time(c.place, c.time);
 			claimed[c.place] = (int)r->sample.id;
 			decide(p, claimed[c.place], &c);
@@ -166,35 +164,22 @@ static int read_ring(struct bpf_places *p, int cpu)
 	return err;
 }
 
-static int read_all(struct bpf_places *p, bool look)
+static int read_all(struct places *p, bool look)
 {
 	int err = 0;
 
 	refuse_some(p, false);
 	if (look)
-		bpf_places_look(p);
+		places_look(p);
 	for (uint32_t n = look ? any(3) : 0; n; n--)
 		take_sample();
 	for (int cpu = 0; cpu < CPUS && !err; cpu++)
 		err = read_ring(p, cpu);
-	return look && !err ? bpf_places_take(p, add_counted, NULL) : err;
+	return look && !err ? places_take(p, add_counted, NULL) : err;
 }
 
-static void *shared(size_t bytes, int *fd)
-{
-	void *m;
-
-	*fd = memfd_create("places", MFD_CLOEXEC);
-	m = *fd < 0 || ftruncate(*fd, (off_t)bytes)
-		    ? MAP_FAILED
-		    : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
-	if (m == MAP_FAILED)
-		abort();
-	return m;
-}
-
-/* Runs both. Then the program stops, and all is read. Returns how many states have wrong sums. */
-static int run_both(struct bpf_places *p, int *err)
+/* Runs both. Then the sampler stops, and all is read. Returns how many states have wrong sums. */
+static int run_both(struct places *p, int *err)
 {
 	int wrong = 0;
 
@@ -206,18 +191,18 @@ static int run_both(struct bpf_places *p, int *err)
 	}
 	for (int i = 0; i < 20 && !*err; i++)
 		*err = read_all(p, true);
-	bpf_places_look(p);
+	places_look(p);
 	for (int cpu = 0; cpu < CPUS && !*err; cpu++)
 		for (; tail[cpu] != head[cpu] && !*err;)
 			*err = read_ring(p, cpu);
-	bpf_places_look(p);
-	*err = *err ? *err : bpf_places_take(p, add_counted, NULL);
+	places_look(p);
+	*err = *err ? *err : places_take(p, add_counted, NULL);
 	for (int i = 0; i < STATES; i++)
 		wrong += truth[i].samples != got[i].samples || truth[i].weight != got[i].weight;
 	return wrong;
 }
 
-static void test_counts(struct bpf_places *p)
+static void test_counts(struct places *p)
 {
 	int err = 0, wrong;
 
@@ -232,7 +217,7 @@ static void test_counts(struct bpf_places *p)
 	       (unsigned long long)wrong_parts);
 }
 
-static void test_refusals(struct bpf_places *p)
+static void test_refusals(struct places *p)
 {
 	int err = 0, wrong;
 
@@ -241,55 +226,71 @@ static void test_refusals(struct bpf_places *p)
 	wrong = run_both(p, &err);
 	tap_ok(!err && !wrong, "refused: each state has its samples and weights",
 	       "error %d, %d states", err, wrong);
-	tap_ok(counted > 1000, "refused: the program counts", "%llu", (unsigned long long)counted);
+	tap_ok(counted > 1000, "refused: the sampler counts", "%llu", (unsigned long long)counted);
 	tap_ok(!wrongly_counted, "others are not counted", "%llu are",
 	       (unsigned long long)wrongly_counted);
 }
 
-static void test_classes(struct bpf_places *p, const struct sampler_address *addresses)
+static void test_classes(struct places *p)
 {
 	unsigned int known = 0, odd = 0;
 
-	tap_ok(!bpf_places_has_class(p, 1, 0x1000, 0), "at first there are no classes", " ");
-	bpf_places_set_class(p, 1, 0x1000, 0x800, 5);
-	tap_ok(bpf_places_has_class(p, 1, 0x1000, 5), "a class is known", " ");
-	tap_ok(!bpf_places_has_class(p, 1, 0x1000, 6) && !bpf_places_has_class(p, 2, 0x1000, 5),
+	tap_ok(!places_has_class(p, 1, 0x1000, 0), "at first there are no classes", " ");
+	places_set_class(p, 1, 0x1000, 0x800, 5);
+	tap_ok(places_has_class(p, 1, 0x1000, 5), "a class is known", " ");
+	tap_ok(!places_has_class(p, 1, 0x1000, 6) && !places_has_class(p, 2, 0x1000, 5),
 	       "in its epoch and its process only", " ");
-	bpf_places_set_class(p, 1, 0x1000, 0x900, 6);
-	tap_ok(bpf_places_has_class(p, 1, 0x1000, 6) && !bpf_places_has_class(p, 1, 0x1000, 5),
+	places_set_class(p, 1, 0x1000, 0x900, 6);
+	tap_ok(places_has_class(p, 1, 0x1000, 6) && !places_has_class(p, 1, 0x1000, 5),
 	       "a later one replaces it", " ");
-	bpf_places_set_class(p, 2, 0x1000, 0x800, 5);
-	bpf_places_forget_classes(p, 1);
-	tap_ok(!bpf_places_has_class(p, 1, 0x1000, 6) && bpf_places_has_class(p, 2, 0x1000, 5),
+	places_set_class(p, 2, 0x1000, 0x800, 5);
+	places_forget_classes(p, 1);
+	tap_ok(!places_has_class(p, 1, 0x1000, 6) && places_has_class(p, 2, 0x1000, 5),
 	       "those of one process are forgotten", " ");
 	/* More than have a place. */
-	for (uint64_t a = 0; a < 2 * SAMPLER_ADDRESSES; a++)
-		bpf_places_set_class(p, 3, a, a + 1, 1);
-	for (uint64_t a = 0; a < 2 * SAMPLER_ADDRESSES; a++)
-		known += bpf_places_has_class(p, 3, a, 1);
-	for (uint32_t i = 0; i < SAMPLER_ADDRESSES; i++)
+	for (uint64_t a = 0; a < 2 * PCCE_ADDRESSES; a++)
+		places_set_class(p, 3, a, a + 1, 1);
+	for (uint64_t a = 0; a < 2 * PCCE_ADDRESSES; a++)
+		known += places_has_class(p, 3, a, 1);
+	for (uint32_t i = 0; i < PCCE_ADDRESSES; i++)
 		odd += addresses[i].seq & 1;
-	tap_ok(known > SAMPLER_ADDRESSES / 2 && known <= SAMPLER_ADDRESSES && !odd,
-	       "the array keeps as many as it can", "%u of %u", known, SAMPLER_ADDRESSES);
+	tap_ok(known > PCCE_ADDRESSES / 2 && known <= PCCE_ADDRESSES && !odd,
+	       "the array keeps as many as it can", "%u of %u", known, PCCE_ADDRESSES);
+}
+
+/* The number of a refused claim can be in the place itself. */
+static void test_refusal_in_place(void)
+{
+	struct places_memory m = {.places = places,
+				  .refused = &places->refused,
+				  .refused_step = sizeof(*places) / sizeof(uint32_t),
+				  .addresses = addresses};
+	struct places *p = places_new(&m, CPUS, NUMBER);
+
+	if (!p)
+		abort();
+	places_refuse(p, 3, 77);
+	tap_ok(places[3].refused == 78 && !places[2].refused && !places[4].refused,
+	       "a refusal in its place", "%u", places[3].refused);
+	places_free(p);
 }
 
 int main(void)
 {
-	struct sampler_address *addresses;
-	struct bpf_places *p;
-	int places_fd, addresses_fd;
+	struct places_memory m = {
+		.places = places, .refused = refused, .refused_step = 1, .addresses = addresses};
+	struct places *p = places_new(&m, CPUS, NUMBER);
 
-	places = shared(4096, &places_fd);
-	addresses = shared(SAMPLER_ADDRESSES * sizeof(*addresses), &addresses_fd);
-	if (bpf_places_open(places_fd, addresses_fd, CPUS, NUMBER, &p))
+	if (!p)
 		return 1;
-	tap_ok(bpf_places_number(1, 1) == SAMPLER_PLACES_MIN && bpf_places_number(2, 100) == 64 &&
-		       bpf_places_number(2, 1000000) == SAMPLER_PLACES_MAX &&
-		       bpf_places_number(512, 1000000) < SAMPLER_PLACES_MAX,
+	tap_ok(places_number(1, 1) == PCCE_PLACES_MIN && places_number(2, 100) == 64 &&
+		       places_number(2, 1000000) == PCCE_PLACES_MAX &&
+		       places_number(512, 1000000) < PCCE_PLACES_MAX,
 	       "the number of places", " ");
 	test_counts(p);
 	test_refusals(p);
-	test_classes(p, addresses);
-	bpf_places_close(p);
+	test_classes(p);
+	test_refusal_in_place();
+	places_free(p);
 	return tap_done();
 }
