@@ -15,6 +15,7 @@
  *    256 + 16 reads of a word find the new segments.
  *  - One sample takes at most PCCE_SAMPLE_SEGMENTS of these. They are 147 KB, which are copied and
  *    hashed in less than a tenth of a millisecond.
+ *  - A session that counts hashes the entries, and compares four addresses and two places.
  *  - A session that aggregates hashes the entries, and makes PROBES comparisons.
  *  - A session that copies stacks makes 16 more reads of 512 bytes, and compares as many bytes.
  *  - Usually the work is one read of user memory and a few dozen stores.
@@ -46,6 +47,7 @@
 
 #include "aggregate.h"
 #include "compat.h"
+#include "count.h"
 #include "page.h"
 #include "ring.h"
 #include "segments.h"
@@ -58,12 +60,12 @@ static u32 event_weight(const struct pcce_session *s, const struct perf_sample_d
 	return clamp_t(u64, data->period, 1, U32_MAX);
 }
 
-static void write_record(void *to, const struct pcce_sample *sample, u32 size)
+static void write_record(void *to, const struct pcce_sample *sample, u32 type, u32 size)
 {
 	struct pcce_kmod_record *record = to;
 
 	record->size = size;
-	record->type = PCCE_KMOD_SAMPLE;
+	record->type = type;
 	record->last = sample->time;
 	/* A pid is not used again within as many nanoseconds as its last process did execs. */
 	record->image = current->group_leader->start_time + current->self_exec_id;
@@ -80,8 +82,10 @@ static void sample_task(struct pcce_session *s, struct pcce_cpu *c,
 	bool aggregate = s->config.flags & PCCE_KMOD_AGGREGATE;
 	/* Pairs with the release in pcce_aggregate_rotate(). */
 	u32 segment = smp_load_acquire(&s->generation);
+	u32 size, type = PCCE_KMOD_SAMPLE;
 	struct pcce_reading reading = {};
 	struct pcce_sample sample;
+	struct pcce_claim claim;
 	u64 kip = 0;
 	size_t room;
 	void *to;
@@ -124,11 +128,21 @@ static void sample_task(struct pcce_session *s, struct pcce_cpu *c,
 		sample.flags |= PCCE_SAMPLE_COUNTED;
 		sample.sp = 1;
 	}
-	write_record(to, &sample, pcce_record_size(&reading));
+	size = pcce_record_size(&reading);
+	if (s->config.flags & PCCE_KMOD_COUNT) {
+		if (pcce_count_sample(s, c, &sample, to + PCCE_HEAD, &claim))
+			return; /* the next sample overwrites this one */
+		if (claim.place != PCCE_NO_PLACE) {
+			*(struct pcce_claim *)(to + size) = claim;
+			size += sizeof(claim);
+			type = PCCE_KMOD_CLAIM;
+		}
+	}
+	write_record(to, &sample, type, size);
 	if (aggregate)
 		pcce_aggregate_commit(s, c, segment);
 	else
-		pcce_ring_commit(s, c, pcce_record_size(&reading));
+		pcce_ring_commit(s, c, size);
 	pcce_segments_sent(s, c, to, &reading);
 }
 

@@ -16,6 +16,7 @@
  *   segments.c   reads and names the other segments of the encoding stack
  *   reading.h    what these two share
  *   ring.c       the memory that user space maps
+ *   count.c      counts samples of equal states
  *   aggregate.c  aggregates equal samples
  *   compat.h     differences between kernel versions
  *

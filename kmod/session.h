@@ -23,6 +23,8 @@
 #include <linux/xarray.h>
 #include <pcce/kmod.h>
 
+struct pcce_address; /* pcce/places.h */
+struct pcce_place;
 struct pcce_segments;	 /* segments.c */
 struct pcce_stack_table; /* pcce/stack_blocks.h */
 
@@ -49,6 +51,8 @@ struct pcce_cpu {
 	u32 used[2];
 	void *index[2];			 /* aggregate.c */
 	struct pcce_stack_table *stacks; /* stacks.c; NULL: no stacks are copied */
+	struct pcce_place *places;	 /* count.c; user space only reads them */
+	const u32 *refused;		 /* user space writes it, as above */
 	struct irq_work wake;
 
 	/* What held for the last sample: the page's offset, and the entries in its lower half, or
@@ -60,7 +64,7 @@ struct pcce_cpu {
 	/* Generations of the segments that the current sample carries. */
 	u64 brings[PCCE_SAMPLE_SEGMENTS];
 
-	u64 samples, throttled, no_user, late;
+	u64 samples, counted, throttled, no_user, late;
 	u64 dropped[PCCE_KMOD_DROP_REASONS];
 
 	/* hotplug.c: since when the CPU has been on line without an event (0: it has one, or is off
@@ -101,7 +105,8 @@ struct pcce_session {
 	struct pcce_cpu __percpu *cpus;
 	char *memory; /* all that can be mapped: readers, writers, data */
 	size_t memory_bytes;
-	void *indexes; /* aggregate.c */
+	void *indexes;			      /* aggregate.c */
+	const struct pcce_address *addresses; /* count.c; user space writes them, as above */
 	struct pcce_segments *segments;
 	struct pcce_stack_table *stacks; /* of all rings */
 	struct mm_struct *charged;	 /* the process that the locked memory is charged to */

@@ -29,6 +29,7 @@
 
 #include <linux/ioctl.h>
 #include <pcce/abi.h>
+#include <pcce/places.h>
 #include <pcce/stack_blocks.h>
 
 #define PCCE_KMOD_DEVICE "/dev/pcce"
@@ -41,7 +42,7 @@ struct pcce_kmod_info {
 	__u32 version;	     /* PCCE_KMOD_VERSION */
 	__u32 page_version;  /* version of the thread pages that it reads: PCCE_PAGE_VERSION */
 	__u32 sample_size;   /* sizeof(struct pcce_sample) */
-	__u32 record_max;    /* PCCE_KMOD_RECORD_MAX: of records without a stack */
+	__u32 record_max;    /* PCCE_KMOD_RECORD_MAX: without a stack and a claim */
 	__u64 flags;	     /* the PCCE_KMOD_* flags of SETUP that the module knows */
 	__u64 max_frequency; /* Hz */
 	__u32 n_cpus;	     /* rings of a session on tasks or on the system */
@@ -71,7 +72,11 @@ enum pcce_kmod_scope {
 /* Samples of threads with a page bring registers and the stack, see below. Not with AGGREGATE. */
 #define PCCE_KMOD_COPY_STACKS 32u
 #define PCCE_KMOD_COPY_ALL 64u /* with COPY_STACKS: samples of other threads bring them, too */
-#define PCCE_KMOD_FLAGS 127u
+/* The kernel counts samples of equal states in places, see below. Not with AGGREGATE or
+ * COPY_STACKS. */
+#define PCCE_KMOD_COUNT 128u
+#define PCCE_KMOD_COUNT_REFUSED 256u /* with COUNT: only those of claims that are refused */
+#define PCCE_KMOD_FLAGS 511u
 
 struct pcce_kmod_setup {
 	__u32 scope; /* enum pcce_kmod_scope */
@@ -94,12 +99,22 @@ struct pcce_kmod_setup {
 	/* Set by the kernel: offsets for mmap and sizes, in bytes. */
 	__u32 n_rings; /* one for each possible CPU, by its number; 1 with PCCE_KMOD_CPU */
 	__u32 reserved1;
-	/* struct pcce_kmod_reader[n_rings]: readable and writable. */
+	/* struct pcce_kmod_reader[n_rings], and with COUNT more: readable and writable. */
 	__u64 reader_offset, reader_bytes;
-	__u64 writer_offset, writer_bytes; /* struct pcce_kmod_writer[n_rings]: read-only */
+	/* struct pcce_kmod_writer[n_rings], and with COUNT more: read-only. */
+	__u64 writer_offset, writer_bytes;
 	/* The data of ring i is at data_offset + i * data_stride: read-only. */
 	__u64 data_offset, data_stride;
 	__u64 segment_stride; /* AGGREGATE: segment s is at ... + s * segment_stride */
+
+	/* COUNT: places of each ring, a power of two, PCCE_PLACES_MIN to _MAX. Else 0. */
+	__u32 places;
+	__u32 reserved2;
+	/* COUNT, set by the kernel. The first two are among the reader's bytes, the third is among
+	 * the writer's. */
+	__u64 refused_offset;	/* __u32[n_rings * places] */
+	__u64 addresses_offset; /* struct pcce_address[PCCE_ADDRESSES] */
+	__u64 places_offset;	/* struct pcce_place[n_rings * places] */
 };
 #define PCCE_KMOD_SETUP_VER0 128
 
@@ -159,7 +174,9 @@ enum pcce_kmod_drop {
 };
 
 struct pcce_kmod_stats {
-	__u64 samples; /* delivered; each sample of an aggregated one counts */
+	/* Delivered; each sample of an aggregated one counts, and each that is counted in a
+	 * place. */
+	__u64 samples;
 	/* Times that the kernel paused the event up to the next tick, because it came too often. */
 	__u64 throttled;
 	/* Events in tasks without user space, or in other pid namespaces: neither delivered nor
@@ -170,6 +187,7 @@ struct pcce_kmod_stats {
 	__u64 dropped[PCCE_KMOD_DROP_REASONS];
 	/* Periods of a clock that had passed before its timer ran; the kernel left them out. */
 	__u64 late;
+	__u64 counted; /* samples that are counted in places */
 };
 #define PCCE_KMOD_STATS_VER0 96 /* up to dropped */
 
@@ -194,13 +212,14 @@ struct pcce_kmod_stats {
  */
 struct pcce_kmod_record {
 	__u32 size;
-	__u32 type; /* PCCE_KMOD_SAMPLE; a reader skips others */
+	__u32 type; /* PCCE_KMOD_SAMPLE or _CLAIM; a reader skips others */
 	__u64 last; /* time of the newest sample in it */
 	/* Names what the process executes: differs after exec, and for another process with the
 	 * same pid. */
 	__u64 image;
 };
 #define PCCE_KMOD_SAMPLE 1u
+#define PCCE_KMOD_CLAIM 2u /* a sample, and struct pcce_claim at the end of the record */
 #define PCCE_KMOD_RECORD_MAX                                            \
 	(sizeof(struct pcce_kmod_record) + sizeof(struct pcce_sample) + \
 	 PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) +             \
@@ -239,6 +258,11 @@ struct pcce_kmod_record {
  * pid, image, ip, id, ext, flags and encoding stack: PCCE_SAMPLE_COUNTED. r11 is the same, too. Of
  * samples that differ only in r11 the kernel makes a few records, and then one for all others,
  * PCCE_SAMPLE_R11_MIXED.
+ *
+ * With COUNT, pcce/places.h describes what the kernel counts. A sample that claims a place is a
+ * record of the type PCCE_KMOD_CLAIM. All places of ring i begin at number i * places of the array.
+ * The reader refuses the claim with number n of a place by storing 1 + n in that element of the
+ * array at refused_offset.
  */
 struct pcce_kmod_reader {
 	__u64 tail;
@@ -252,11 +276,11 @@ struct pcce_kmod_writer {
 };
 
 PCCE_ASSERT_SIZE(pcce_kmod_info, PCCE_KMOD_INFO_VER0);
-PCCE_ASSERT_SIZE(pcce_kmod_setup, PCCE_KMOD_SETUP_VER0);
+PCCE_ASSERT_SIZE(pcce_kmod_setup, PCCE_KMOD_SETUP_VER0 + 32);
 PCCE_ASSERT_SIZE(pcce_kmod_places, PCCE_KMOD_PLACES_VER0);
 PCCE_ASSERT_SIZE(pcce_kmod_attach, PCCE_KMOD_ATTACH_VER0);
 PCCE_ASSERT_SIZE(pcce_kmod_rotate, PCCE_KMOD_ROTATE_VER0);
-PCCE_ASSERT_SIZE(pcce_kmod_stats, PCCE_KMOD_STATS_VER0 + 8);
+PCCE_ASSERT_SIZE(pcce_kmod_stats, PCCE_KMOD_STATS_VER0 + 16);
 PCCE_ASSERT_SIZE(pcce_kmod_record, 24);
 PCCE_ASSERT_SIZE(pcce_kmod_reader, 64);
 PCCE_ASSERT_SIZE(pcce_kmod_writer, 64);
@@ -264,5 +288,8 @@ PCCE_ASSERT_OFFSET(pcce_kmod_setup, type, 16);
 PCCE_ASSERT_OFFSET(pcce_kmod_setup, rate, 48);
 PCCE_ASSERT_OFFSET(pcce_kmod_setup, n_rings, 64);
 PCCE_ASSERT_OFFSET(pcce_kmod_setup, segment_stride, 120);
+PCCE_ASSERT_OFFSET(pcce_kmod_setup, places, 128);
+PCCE_ASSERT_OFFSET(pcce_kmod_setup, places_offset, 152);
+PCCE_ASSERT_OFFSET(pcce_kmod_stats, counted, 104);
 
 #endif

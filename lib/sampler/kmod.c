@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/message.h"
+#include "sampler/counting.h"
 #include "sampler/perf_event.h"
 #include "sampler/kmod_session.h"
 #include "sampler/remap_log.h"
@@ -50,6 +51,7 @@ struct sampler {
 	bool counts_time;
 	uint64_t look_at, look_after; /* time of the next search for threads (0: none), and time
 					 from it to the one after */
+	struct counting counting;
 	/* Aggregated recordings. */
 	struct remap_log *remaps;
 	uint64_t since; /* later records are not older than this time */
@@ -82,6 +84,8 @@ static int make_setup(const struct sampler_config *config, struct pcce_kmod_setu
 	}
 	if (config->aggregate)
 		setup->flags |= PCCE_KMOD_AGGREGATE;
+	else if (config->places)
+		setup->flags |= PCCE_KMOD_COUNT | (config->refuse ? PCCE_KMOD_COUNT_REFUSED : 0);
 	if (kind == PERF_EVENT_COUNT)
 		setup->flags |= PCCE_KMOD_WEIGHT_PERIOD;
 	if (config->copy != SAMPLER_COPY_NONE)
@@ -91,10 +95,16 @@ static int make_setup(const struct sampler_config *config, struct pcce_kmod_setu
 	return 0;
 }
 
-/* Checks that the module knows all flags of s->setup. */
-static int check_module(const struct sampler *s, struct error *why)
+/* Checks that the module knows all flags of s->setup. A module that cannot count sends all samples
+ * instead. */
+static int check_module(struct sampler *s, struct error *why)
 {
-	if (!(s->setup.flags & ~kmod_session_info(s->session)->flags))
+	const struct pcce_kmod_info *info = kmod_session_info(s->session);
+
+	s->setup.flags &= info->flags | ~(PCCE_KMOD_COUNT | PCCE_KMOD_COUNT_REFUSED);
+	if (s->setup.flags & PCCE_KMOD_COUNT)
+		s->setup.places = places_number((int)info->n_cpus, s->config.places);
+	if (!(s->setup.flags & ~info->flags))
 		return 0;
 	return error_set(why, -EPROTONOSUPPORT,
 			 "the loaded module pcce_sampler is too old%s; load the module of this "
@@ -193,6 +203,7 @@ static void kmod_destroy(struct sampler *s)
 {
 	if (!s)
 		return;
+	counting_end(&s->counting);
 	kmod_session_close(s->session);
 	if (s->counter >= 0)
 		close(s->counter);
@@ -232,6 +243,18 @@ static int kmod_prepare(const struct sampler_config *config, struct sampler **ou
 	}
 	*out = s;
 	return 0;
+}
+
+/* Begins to read what the session counts. 0 or -ENOMEM. */
+static int begin_counting(struct sampler *s)
+{
+	struct places_memory m;
+
+	if (!(s->setup.flags & PCCE_KMOD_COUNT))
+		return 0;
+	kmod_session_counters(s->session, &m);
+	return counting_begin(&s->counting, &m, (int)s->setup.n_rings, s->setup.places,
+			      s->delivery);
 }
 
 /* Tells the module new places of thread pages. */
@@ -303,6 +326,8 @@ static int kmod_sampler_start(struct sampler *s, pid_t pid, struct error *why)
 	if (!err)
 		err = set_up_session(s);
 	if (!err)
+		err = begin_counting(s);
+	if (!err)
 		err = tell_places(s);
 	if (!err)
 		err = event_queue_watch(s->delivery, kmod_session_fd(s->session));
@@ -321,8 +346,11 @@ static int add_kmod_sample(void *ctx, const struct pcce_kmod_record *record,
 			   const struct pcce_sample *sample, size_t size)
 {
 	struct sampler *s = ctx;
-	struct pcce_sample *copy = event_queue_add(s->delivery, sample, size);
+	struct pcce_sample *copy;
 
+	if (s->counting.places)
+		return counting_add(&s->counting, sample, size, kmod_session_claim(record));
+	copy = event_queue_add(s->delivery, sample, size);
 	if (!copy)
 		return -ENOMEM;
 	if (remap_log_concern(s->remaps, sample, record->last))
@@ -397,7 +425,7 @@ static int attach_late_threads(struct sampler *s)
 
 static int kmod_turn(struct sampler *s, const struct sampler_sink *sink, bool last)
 {
-	uint64_t limit = event_queue_now() - EVENT_QUEUE_MARGIN;
+	uint64_t limit = counting_look(&s->counting, last) - EVENT_QUEUE_MARGIN;
 	int err = last ? 0 : attach_late_threads(s);
 
 	if (err)
@@ -408,6 +436,8 @@ static int kmod_turn(struct sampler *s, const struct sampler_sink *sink, bool la
 			limit = s->since;
 	} else {
 		err = kmod_session_read(s->session, add_kmod_sample, s);
+		if (!err)
+			err = counting_take(&s->counting);
 		if (!err)
 			err = event_queue_listen(s->delivery, NULL, NULL);
 	}
@@ -438,8 +468,10 @@ static void kmod_account(struct sampler *s, struct sampler_due *due)
 	struct pcce_kmod_stats stats;
 	uint64_t value[2], all; /* the count, and the time in ns */
 
-	if (s->counter < 0 || read(s->counter, value, sizeof(value)) != sizeof(value) ||
-	    kmod_session_stats(s->session, &stats))
+	if (kmod_session_stats(s->session, &stats))
+		return;
+	due->counted = stats.counted;
+	if (s->counter < 0 || read(s->counter, value, sizeof(value)) != sizeof(value))
 		return;
 	all = (s->counts_time ? value[1] : value[0]) / s->counter_period;
 	due->known = due->with_rests = true;
@@ -451,6 +483,28 @@ static uint64_t kmod_copied(const struct sampler *s)
 	return kmod_session_copied(s->session);
 }
 
+static bool kmod_has_class(const struct sampler *s, uint32_t pid, uint64_t address, uint32_t epoch)
+{
+	return places_has_class(s->counting.places, pid, address, epoch);
+}
+
+static void kmod_set_class(struct sampler *s, uint32_t pid, uint64_t address, uint64_t class,
+			   uint32_t epoch)
+{
+	places_set_class(s->counting.places, pid, address, class, epoch);
+}
+
+static void kmod_refuse(struct sampler *s, uint32_t place, uint32_t claim)
+{
+	places_refuse(s->counting.places, place, claim);
+}
+
+static void kmod_forget_classes(struct sampler *s, uint32_t pid)
+{
+	if (s->counting.places)
+		places_forget_classes(s->counting.places, pid);
+}
+
 const struct sampler_ops sampler_kmod = {
 	.name = "kmod",
 	.probe = kmod_probe,
@@ -459,6 +513,10 @@ const struct sampler_ops sampler_kmod = {
 	.poll = kmod_poll,
 	.stop = kmod_sampler_stop,
 	.account = kmod_account,
+	.has_class = kmod_has_class,
+	.set_class = kmod_set_class,
+	.refuse = kmod_refuse,
+	.forget_classes = kmod_forget_classes,
 	.copied = kmod_copied,
 	.destroy = kmod_destroy,
 };

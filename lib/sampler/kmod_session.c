@@ -18,8 +18,8 @@ struct kmod_session {
 	int fd;
 	struct pcce_kmod_info info;
 	struct pcce_kmod_setup config;
-	struct pcce_kmod_reader *readers;
-	const uint8_t *rest; /* writers and data, which follow the readers */
+	struct pcce_kmod_reader *readers; /* and all else that this process may write */
+	const uint8_t *rest;		  /* writers and data, which follow them */
 	size_t rest_bytes;
 	uint32_t segment;	     /* AGGREGATE: the segment that may be read */
 	struct stack_blocks *stacks; /* COPY_STACKS */
@@ -175,6 +175,26 @@ uint64_t kmod_session_copied(const struct kmod_session *k)
 	return k->stacks ? stack_blocks_copied(k->stacks) : 0;
 }
 
+void kmod_session_counters(const struct kmod_session *k, struct places_memory *m)
+{
+	const struct pcce_kmod_setup *c = &k->config;
+	uint8_t *writable = (uint8_t *)k->readers - c->reader_offset;
+
+	*m = (struct places_memory){
+		.places = (const void *)(k->rest - c->writer_offset + c->places_offset),
+		.refused = (void *)(writable + c->refused_offset),
+		.refused_step = 1,
+		.addresses = (void *)(writable + c->addresses_offset)};
+}
+
+const struct pcce_claim *kmod_session_claim(const struct pcce_kmod_record *record)
+{
+	return record->type == PCCE_KMOD_CLAIM
+		       ? (const void *)((const uint8_t *)record + record->size -
+					sizeof(struct pcce_claim))
+		       : NULL;
+}
+
 static const struct pcce_kmod_writer *ring_writer(const struct kmod_session *k, uint32_t ring)
 {
 	return (const struct pcce_kmod_writer *)k->rest + ring;
@@ -193,15 +213,18 @@ static size_t deliver_record(const struct kmod_session *k, uint32_t ring, const 
 	const struct pcce_kmod_record *record = (const struct pcce_kmod_record *)at;
 	const struct pcce_sample *sample = (const struct pcce_sample *)(record + 1);
 	uint32_t stack_max = k->stacks ? PCCE_KMOD_STACK_MAX : 0;
-	size_t size = record->size;
+	size_t size = record->size, claim = 0;
 
-	if (size < sizeof(*record) || size > PCCE_KMOD_RECORD_MAX + stack_max || size % 8)
+	if (size < sizeof(*record) ||
+	    size > PCCE_KMOD_RECORD_MAX + stack_max + sizeof(struct pcce_claim) || size % 8)
 		return 0;
-	if (record->type != PCCE_KMOD_SAMPLE)
+	if (record->type == PCCE_KMOD_CLAIM)
+		claim = sizeof(struct pcce_claim);
+	else if (record->type != PCCE_KMOD_SAMPLE)
 		return size;
 	if (size < sizeof(*record) + sizeof(*sample) ||
 	    !pcce_sample_counts_are_possible(sample, stack_max / sizeof(uint64_t)) ||
-	    size != sizeof(*record) + pcce_sample_size(sample))
+	    size != sizeof(*record) + pcce_sample_size(sample) + claim)
 		return 0;
 	if (sample->flags & PCCE_SAMPLE_COPY && k->stacks)
 		*err = stack_blocks_complete(k->stacks, ring, sample, &sample);
