@@ -24,6 +24,7 @@
 #include "guest.h"
 #include "made_page.h"
 #include "sampler/kmod_session.h"
+#include "sampler/places.h"
 
 #define SAMPLES 200
 #define NEVER (1ULL << 40)
@@ -44,10 +45,35 @@ static const struct shape {
 	{"with 300 segments below", PCCE_SEGMENT_ENTRIES / 2, SEGMENTS, false, 0, 1},
 	{"with 300 segments below, counted", PCCE_SEGMENT_ENTRIES / 2, SEGMENTS, false,
 	 PCCE_KMOD_AGGREGATE, 1},
+	{"with 300 segments below, in a place", PCCE_SEGMENT_ENTRIES / 2, SEGMENTS, false,
+	 PCCE_KMOD_COUNT, 1},
 	{"in the page's upper half", PCCE_SEGMENT_ENTRIES / 2, SEGMENTS - 1, true, 0, 2},
 };
 #define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
 enum { SHALLOW = 2, DEEP = 3 };
+
+/* Tells that all samples at one address have one class. */
+static int tell_class(void *ctx, const struct pcce_kmod_record *record, const struct pcce_sample *s,
+		      size_t size)
+{
+	(void)record;
+	(void)size;
+	places_set_class(ctx, s->pid, s->ip, 1, 0);
+	return 0;
+}
+
+/* From now on, samples are counted. */
+static void begin_places(struct kmod_session *k)
+{
+	struct places_memory m;
+	struct places *p;
+
+	kmod_session_counters(k, &m);
+	p = places_new(&m, 1, PCCE_PLACES_MIN);
+	if (!p || kmod_session_read(k, tell_class, p))
+		abort();
+	places_free(p);
+}
 
 /* Samples each rate-th call from now on. */
 static struct kmod_session *begin(uint32_t flags, uint64_t rate)
@@ -61,12 +87,16 @@ static struct kmod_session *begin(uint32_t flags, uint64_t rate)
 	c.config = event;
 	c.flags = flags;
 	c.rate = rate;
+	c.places = flags & PCCE_KMOD_COUNT ? 64 : 0;
 	c.ring_bytes = 1 << 20;
 	k = begin_session(&c, &offset);
 	/* The first samples find the page and read the SEGMENTS below it, up to
 	 * PCCE_SAMPLE_SEGMENTS a sample. */
-	for (i = 0; i < 10; i++)
+	for (i = 0; i < 10; i++) {
 		syscall(SYS_getppid);
+		if (i == 5 && flags & PCCE_KMOD_COUNT)
+			begin_places(k);
+	}
 	return k;
 }
 
@@ -94,7 +124,8 @@ static void finish(struct kmod_session *k, uint32_t flags, unsigned int wanted)
 			      ?: kmod_session_read_counts(k, count_bad, &bad);
 	else if (!err)
 		err = kmod_session_read(k, count_bad, &bad);
-	if (err || bad || stats.samples != wanted) {
+	if (err || bad || stats.samples != wanted ||
+	    (flags & PCCE_KMOD_COUNT && wanted && stats.counted < SAMPLES)) {
 		result(false, "%u samples are taken", wanted);
 		printf("#   error %ld, %llu samples, %u without a page\n", err,
 		       (unsigned long long)stats.samples, bad);

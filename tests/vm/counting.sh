@@ -34,6 +34,14 @@ all_counts_are_exact() {
 	is "$1: nothing is undecodable" "$(stat_of "$3" undecodable) $(stat_of "$3" truncated)" "0 0"
 }
 
+# counted_at_least NAME DATA SHARE OF: the kernel has counted that many percent of OF
+counted_at_least() {
+	local counted
+	counted=$(stat_of "$2" counted_in_kernel)
+	check "$1: the kernel counts $counted of $(stat_of "$2" "$4") samples" \
+		[ $((100 * ${counted:-0})) -ge $(($3 * $(stat_of "$2" "$4"))) ]
+}
+
 # same_as_matching NAME ALL ONLY EXPRESSION
 same_as_matching() {
 	faults_of "$2" | grep -E -e "$(pattern_of "$4")" >wanted.counts
@@ -52,9 +60,14 @@ counting_results() {
 	check "there are contexts" [ "$(of_program many.all | wc -l)" -ge 100 ]
 	is "a recording of all samples counts none in the kernel" "$(stat_of many.all counted_in_kernel)" ""
 	all_counts_are_exact "many places" many.all many.hot
+	counted_at_least "many places" many.hot 30 taken
+	all_counts_are_exact "an older module" many.all many.old
+	is "an older module: it counts none" "$(stat_of many.old counted_in_kernel)" ""
 	# A sample of 3 faults has one of three contexts, in another order in each run.
 	is "weights: N is the sum of them" "$(stat_of many.weights hot_n)" "$((3 * $(stat_of many.weights taken)))"
+	counted_at_least "weights" many.weights 10 taken
 	all_counts_are_exact "few places" few.all few.hot
+	counted_at_least "few places" few.hot 5 taken
 	is "counts in little memory keep their bounds" "$(awk '
 		{ weight = $1; error = $2; sub(/^[0-9]+ [0-9]+ /, "") }
 		NR == FNR { exact[$0] = weight; next }
@@ -63,6 +76,7 @@ counting_results() {
 		}' <(of_program few.all) <(of_program few.little) | head -n 5)" ""
 
 	same_as_matching "--only" many.all many.out "left < work_less"
+	counted_at_least "--only" many.out 40 left_out
 	same_as_matching "--only, few places" few.all few.out "touch << right < left < work"
 	same_as_matching "--only, deep stacks" shapes.all shapes.down "save << down"
 	is "--only, deep stacks: they are whole" "$(stat_of shapes.down exact)" "$(stat_of shapes.down samples)"

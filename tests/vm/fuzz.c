@@ -215,11 +215,17 @@ static struct pcce_kmod_setup sensible(struct state *s)
 
 	c.scope = 1 + (uint32_t)below(s, 4);
 	c.flags = (uint32_t)below(s, PCCE_KMOD_FLAGS + 1);
-	/* Two combinations are refused. */
+	/* Some combinations are refused. */
 	if (c.flags & PCCE_KMOD_COPY_ALL && below(s, 8))
 		c.flags |= PCCE_KMOD_COPY_STACKS;
 	if (c.flags & PCCE_KMOD_COPY_STACKS && below(s, 8))
 		c.flags &= ~PCCE_KMOD_AGGREGATE;
+	if (c.flags & PCCE_KMOD_COUNT && below(s, 8))
+		c.flags &= ~(PCCE_KMOD_AGGREGATE | PCCE_KMOD_COPY_STACKS | PCCE_KMOD_COPY_ALL);
+	if (c.flags & PCCE_KMOD_COUNT_REFUSED && below(s, 8))
+		c.flags |= PCCE_KMOD_COUNT;
+	if (c.flags & PCCE_KMOD_COUNT)
+		c.places = PCCE_PLACES_MIN << below(s, 12);
 	if (c.scope == PCCE_KMOD_CPU)
 		c.cpu = (int)below(s, 2);
 	if (c.scope <= PCCE_KMOD_PROCESS)
@@ -362,12 +368,12 @@ static long on_map(struct state *s, enum call call)
 	}
 }
 
-/* Writes tails as a reader would, and as none would. */
+/* Writes tails as a reader would, and as none would; and classes and refusals, which are behind. */
 static long move_tail(struct state *s)
 {
-	size_t i = below(s, MAPS), k;
+	size_t i = below(s, MAPS), k, at = below(s, 2) ? 0 : below(s, maps[i].bytes + 1);
 	uint64_t tails[16];
-	struct iovec here = {tails, sizeof(tails)}, there = {maps[i].at, sizeof(tails)};
+	struct iovec here = {tails, sizeof(tails)}, there = {maps[i].at + at, sizeof(tails)};
 
 	if (!maps[i].at)
 		return -1;

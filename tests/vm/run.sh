@@ -81,7 +81,7 @@ reloads=${PCCE_VM_RELOADS:-50} # 1,000 take two minutes
 
 vm_new
 vm_instrumented "$top/tests/vm/truth.c" truth -pthread
-for name in requests sessions access stacks harmless cost hostile reload missed; do
+for name in requests sessions access stacks counting harmless cost hostile reload missed; do
 	vm_program $name
 done
 counting_programs
@@ -104,12 +104,13 @@ for name in $workloads; do
 		$(words "$top/tests/workloads/$name.c" flags) -DBURN_DIVISOR=$divisor
 done
 vm_instrumented "$top/tests/workloads/threads.c" long -pthread
+check "what makes the module look old is built" $CC -O2 -Wall -Wextra -Werror -shared -fPIC \
+	-I"$top/include" "$top/tests/vm/old_module.c" -o old_module.so
+vm_add old_module.so /t/old_module.so
 if [ -e "$out/tests/pcce-record" ]; then
 	check "the programs with frames of all kinds are built" frames_build /t
-	check "... and what makes the module look old" $CC -O2 -Wall -Wextra -Werror -shared -fPIC \
-		-I"$top/include" "$top/tests/vm/old_module.c" -o old_module.so
 	for f in program plain; do vm_add $f; done
-	for f in libplain.so old_module.so; do vm_add $f /t/$f; done
+	vm_add libplain.so /t/libplain.so
 	vm_add "$out/tests/pcce-record" /bin/pcce-record-frames
 else
 	skip "frames of uninstrumented code" "tests/pcce-record is missing (make units)"
@@ -140,7 +141,7 @@ vm_results
 
 # ---- what has been recorded -----------------------------------------------------------------
 
-for sampler in kmod counted bpf hot; do vm_truth $sampler; done
+for sampler in kmod counted bpf hot hot.kmod; do vm_truth $sampler; done
 counting_results
 
 # Kernels with preemptible BPF programs leave events out.  Each must be counted.

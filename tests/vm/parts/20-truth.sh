@@ -14,3 +14,4 @@ truth kmod -b kmod
 truth counted -b kmod --aggregate
 truth bpf -b bpf
 truth hot -b bpf --hot
+truth hot.kmod -b kmod --hot

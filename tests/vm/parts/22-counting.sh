@@ -20,7 +20,7 @@ faults() { # DATA COMMAND OPTION...: records each page fault, again if samples w
 	mv $data /out
 }
 
-many="faults 100 30 40" few="faults 700 15 100"
+many="faults 100 60 40" few="faults 700 15 100"
 faults many.all "$many" -c 1
 faults many.hot "$many" -c 1 --hot
 faults many.weights "$many" -c 3 --hot
@@ -33,6 +33,11 @@ faults few.out "$few" -c 1 --only="touch << right < left < work"
 faults shapes.all "shapes 20 /t/library.so" -c 1
 faults shapes.down "shapes 20 /t/library.so" -c 1 --only="save << down"
 faults shapes.hot "shapes 20 /t/library.so" -c 1 --only="save << down" --hot
+# A module that cannot count sends all samples.
+(
+	export ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=/t/old_module.so OLD=count
+	faults many.old "$many" -c 1 --hot
+)
 cp /t/swap1.so /t/swap2.so .
 faults swap.all "swap 6" -c 1
 faults swap.hot "swap 6" -c 1 --hot

@@ -11,3 +11,4 @@ truth() { # NAME RECORD-OPTION...
 }
 truth kmod -b kmod
 truth counted -b kmod --aggregate
+truth hot -b kmod --hot
