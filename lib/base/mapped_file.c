@@ -5,7 +5,9 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/mapped_file.h"
@@ -34,6 +36,36 @@ static int open_regular(const char *name)
 	return fd;
 }
 
+/* Compares the last components of two paths, without what the kernel adds to names that are gone. */
+static bool same_last_names(const char *a, const char *b)
+{
+	static const char gone[] = " (deleted)";
+	const char *names[2] = {strrchr(a, '/'), strrchr(b, '/')};
+	size_t n[2];
+
+	for (int i = 0; i < 2; i++) {
+		n[i] = names[i] ? strlen(names[i]) : 0;
+		if (n[i] >= sizeof(gone) && !strcmp(names[i] + n[i] - sizeof(gone) + 1, gone))
+			n[i] -= sizeof(gone) - 1;
+	}
+	return n[0] && n[0] == n[1] && !memcmp(names[0], names[1], n[0]);
+}
+
+/* Whether an open file can be the one that had this path when it was mapped. In another root, a
+ * path can only have another beginning. */
+static bool can_be(int fd, const char *path)
+{
+	char link[64], name[PATH_MAX + 64];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, name, sizeof(name) - 1);
+	if (n <= 0 || path[0] != '/')
+		return true;
+	name[n] = 0;
+	return same_last_names(name, path);
+}
+
 int mapped_file_open(pid_t pid, uint64_t start, uint64_t length, const char *path)
 {
 	char name[PATH_MAX + 64];
@@ -43,8 +75,10 @@ int mapped_file_open(pid_t pid, uint64_t start, uint64_t length, const char *pat
 		snprintf(name, sizeof(name), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid,
 			 start, start + length);
 		fd = open_regular(name);
-		if (fd >= 0)
+		if (fd >= 0 && can_be(fd, path))
 			return fd;
+		if (fd >= 0) /* another file has taken its place */
+			close(fd);
 	}
 	if (path[0] != '/')
 		return -ENOENT;

@@ -9,8 +9,9 @@
 /*
  * Opens the file that a process has mapped at [start, start + length). The result is that very file
  * while the process has it mapped there, even if its name is gone. Else, or with pid 0, the result
- * is the file that path names: first as the process sees it, then as the caller does. Returns a
- * descriptor for reading or -errno.
+ * is the file that path names: first as the process sees it, then as the caller does. A caller can
+ * be late: if the process has mapped a file of another name there since then, that is not the
+ * result. Returns a descriptor for reading or -errno.
  */
 int mapped_file_open(pid_t pid, uint64_t start, uint64_t length, const char *path);
 
