@@ -60,14 +60,14 @@ counting_results() {
 	check "there are contexts" [ "$(of_program many.all | wc -l)" -ge 100 ]
 	is "a recording of all samples counts none in the kernel" "$(stat_of many.all counted_in_kernel)" ""
 	all_counts_are_exact "many places" many.all many.hot
-	counted_at_least "many places" many.hot 30 taken
+	counted_at_least "many places" many.hot 15 taken
 	all_counts_are_exact "an older module" many.all many.old
-	is "an older module: it counts none" "$(stat_of many.old counted_in_kernel)" ""
+	is "an older module: it counts none" "$(stat_of many.old counted_in_kernel)" 0
 	# A sample of 3 faults has one of three contexts, in another order in each run.
 	is "weights: N is the sum of them" "$(stat_of many.weights hot_n)" "$((3 * $(stat_of many.weights taken)))"
-	counted_at_least "weights" many.weights 10 taken
+	counted_at_least "weights" many.weights 5 taken
 	all_counts_are_exact "few places" few.all few.hot
-	counted_at_least "few places" few.hot 5 taken
+	counted_at_least "few places" few.hot 2 taken
 	is "counts in little memory keep their bounds" "$(awk '
 		{ weight = $1; error = $2; sub(/^[0-9]+ [0-9]+ /, "") }
 		NR == FNR { exact[$0] = weight; next }
@@ -76,7 +76,7 @@ counting_results() {
 		}' <(of_program few.all) <(of_program few.little) | head -n 5)" ""
 
 	same_as_matching "--only" many.all many.out "left < work_less"
-	counted_at_least "--only" many.out 40 left_out
+	counted_at_least "--only" many.out 20 left_out
 	same_as_matching "--only, few places" few.all few.out "touch << right < left < work"
 	same_as_matching "--only, deep stacks" shapes.all shapes.down "save << down"
 	is "--only, deep stacks: they are whole" "$(stat_of shapes.down exact)" "$(stat_of shapes.down samples)"
@@ -84,14 +84,14 @@ counting_results() {
 	same_as_matching "--only --hot, deep stacks" shapes.all shapes.hot "save << down"
 	is "--only --hot: N is the weight of the others" "$(stat_of many.both hot_n)" "$(stat_of many.both taken)"
 
-	is "libraries: all samples have them" "$(in_library swap.all 1) $(in_library swap.all 2)" "300 300"
+	is "libraries: all samples have them" "$(in_library swap.all 1) $(in_library swap.all 2)" "200 200"
 	one=$(in_library swap.hot 1) two=$(in_library swap.hot 2) mixed=$(stat_of swap.hot undecodable)
 	check "libraries: none gets the other's counts ($one, $two, $mixed)" \
-		[ "$one" -gt 0 -a "$one" -le 300 -a "$two" -gt 0 -a "$two" -le 300 -a $((one + two + mixed)) -ge 600 ]
+		[ "$one" -gt 0 -a "$one" -le 200 -a "$two" -gt 0 -a "$two" -le 200 -a $((one + two + mixed)) -ge 400 ]
 	mixed_only=$(stat_of swap.hot undecodable_mixed)
 	is "libraries: the reason is given" "${mixed_only:-0}" "$mixed"
 	one=$(in_library swap.out 1) mixed=$(stat_of swap.out only_unknown)
-	check "libraries: none is left out ($one, $mixed)" [ "$one" -le 300 -a $((one + mixed)) -ge 300 ]
+	check "libraries: none is left out ($one, $mixed)" [ "$one" -le 200 -a $((one + mixed)) -ge 200 ]
 	is "libraries: none gets the other's" "$(in_library swap.out 2)" 0
 
 	pcce-report -q -i calls.beside --no-inline --event=1 --format=folded >beside.folded

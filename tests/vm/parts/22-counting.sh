@@ -20,28 +20,28 @@ faults() { # DATA COMMAND OPTION...: records each page fault, again if samples w
 	mv $data /out
 }
 
-many="faults 100 60 40" few="faults 700 15 100"
+many="faults 100 40 40" few="faults 400 10 80"
 faults many.all "$many" -c 1
 faults many.hot "$many" -c 1 --hot
 faults many.weights "$many" -c 3 --hot
 faults many.out "$many" -c 1 --only="left < work_less"
 faults many.both "$many" -c 1 --only="right < right << left" --hot
 faults few.all "$few" -c 1
-faults few.hot "$few" -c 1 --hot=0.002,0.001
+faults few.hot "$few" -c 1 --hot=0.004,0.002
 faults few.little "$few" -c 1 --hot=0.1,0.04
 faults few.out "$few" -c 1 --only="touch << right < left < work"
-faults shapes.all "shapes 20 /t/library.so" -c 1
-faults shapes.down "shapes 20 /t/library.so" -c 1 --only="save << down"
-faults shapes.hot "shapes 20 /t/library.so" -c 1 --only="save << down" --hot
+faults shapes.all "shapes 10 /t/library.so" -c 1
+faults shapes.down "shapes 10 /t/library.so" -c 1 --only="save << down"
+faults shapes.hot "shapes 10 /t/library.so" -c 1 --only="save << down" --hot
 # A module that cannot count sends all samples.
 (
 	export ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=/t/old_module.so OLD=count
 	faults many.old "$many" -c 1 --hot
 )
 cp /t/swap1.so /t/swap2.so .
-faults swap.all "swap 6" -c 1
-faults swap.hot "swap 6" -c 1 --hot
-faults swap.out "swap 6" -c 1 --only=fault_1
+faults swap.all "swap 4" -c 1
+faults swap.hot "swap 4" -c 1 --hot
+faults swap.out "swap 4" -c 1 --only=fault_1
 
 check "calls are counted" pcce-record -q --count -o calls.alone -- truth
 check "calls are counted, and samples taken" sh -c "pcce-record -q --count -b kmod \
