@@ -36,7 +36,7 @@ static int open_regular(const char *name)
 	return fd;
 }
 
-/* Compares the last components of two paths, without what the kernel adds to a name that is gone. */
+/* Compares the last components of two paths, without what the kernel adds if a name is gone. */
 static bool same_last_names(const char *a, const char *b)
 {
 	static const char gone[] = " (deleted)";

