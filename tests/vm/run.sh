@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
+# seconds: 1500
+#
 # Tests the kernel module in Debian's kernel, in an emulated machine (`make check-vm`).
 #
 #   KDIR=DIR   the installed headers of a kernel of Debian, /usr/src/linux-headers-RELEASE; by
@@ -130,7 +132,7 @@ echo "$reloads" >reloads
 vm_add reloads /t/reloads
 for f in workloads.1 workloads.2; do vm_add $f /t/$f; done
 
-if vm_boot "$kernel/vmlinux" "$kernel/modules" 600; then
+if vm_boot "$kernel/vmlinux" "$kernel/modules" 1000; then
 	ok "the guest runs to its end"
 else
 	not_ok "the guest runs to its end" "$vm_out/console" "$vm_out/log" "$vm_out/qemu"
