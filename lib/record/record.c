@@ -416,6 +416,7 @@ static void print_summary(const struct recorder *r, const struct sampler_config 
 			.program = r->program,
 			.main_module = r->main_module,
 			.any_instrumented = r->any_instrumented,
+			.shared_runtime = r->shared_runtime,
 			.set_uid = r->set_uid,
 		};
 

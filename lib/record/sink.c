@@ -4,6 +4,7 @@
  * sums of what was due, taken and lost.
  */
 #include <errno.h>
+#include <string.h>
 
 #include <pcce/sample.h>
 #include "base/clock.h"
@@ -265,6 +266,15 @@ static int sink_thread(void *ctx, uint64_t time, pid_t pid, pid_t tid, const cha
 				    (const char *const[]){comm}, 1);
 }
 
+/* Libraries bring the runtime into a program that does not have it. */
+static bool is_shared_runtime(const char *path)
+{
+	static const char name[] = "/libpcce.so.";
+	const char *slash = strrchr(path, '/');
+
+	return slash && !strncmp(slash, name, sizeof(name) - 1);
+}
+
 static int sink_map(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_t length,
 		    uint64_t pgoff, const char *path)
 {
@@ -288,6 +298,7 @@ static int sink_map(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_
 		rec.module = module->index;
 		rec.vaddr = vaddr;
 		r->any_instrumented |= module->instrumented;
+		r->shared_runtime |= is_shared_runtime(path);
 		if (module->program && pid == r->main_pid &&
 		    !r->main_module) /* libraries come later */
 			r->main_module = module;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -34,6 +35,15 @@ static bool is_uninstrumented(const char *path)
 	elf_module_close(&elf);
 	close(fd);
 	return result;
+}
+
+/* Then the runtime comes before the C library, and sees where exceptions and jumps of the program
+ * end. Nobody knows that of a program that was running already. */
+static bool is_runtime_preloaded(const struct record_summary *s)
+{
+	const char *preload = getenv("LD_PRELOAD");
+
+	return !s->options->target && preload && strstr(preload, "libpcce.so");
 }
 
 /* Says why a recording has no contexts, or few. */
@@ -145,9 +155,13 @@ void record_print_summary(const struct record_summary *s)
 	if (!warn_of_expression(s))
 		warn_of_silence(s);
 	if (s->main_module && !s->main_module->instrumented)
-		say("warning: %s was not built with pcce: samples in it have no contexts%s",
+		say("warning: %s was not built with pcce: samples in it have no contexts%s%s",
 		    s->main_module->path,
-		    s->any_instrumented ? "; other programs or libraries that ran have them" : "");
+		    s->any_instrumented ? "; other programs or libraries that ran have them" : "",
+		    s->shared_runtime && !is_runtime_preloaded(s)
+			    ? "; they are wrong after an exception or longjmp() that ends in it; "
+			      "set LD_PRELOAD=libpcce.so.0 if there are such"
+			    : "");
 	warn_of_losses(s);
 	if (s->options->quiet)
 		return;

@@ -27,6 +27,7 @@ struct record_summary {
 	const char *program;			 /* the command's file; NULL: not known */
 	const struct record_module *main_module; /* NULL: not known */
 	bool any_instrumented;			 /* at least one module */
+	bool shared_runtime;			 /* libpcce.so.0 was loaded */
 	bool set_uid;				 /* the user knows that nothing can be sampled */
 };
 

@@ -73,6 +73,9 @@ if record_options=--verify record self libraries.data libraries/main libraries/l
 		"$(grep -c '^\(shlib_work\|inner\|leaf\)[; ]' libraries.folded)" 0
 	pcce-report -i libraries.data --stdio >libraries.tree
 	check "  once" grep -q '[0-9]%  \[uninstrumented caller\]$' libraries.tree
+	check "  a warning says when they would be wrong, and what helps" \
+		grep -q 'wrong after an exception or longjmp() that ends in it; set LD_PRELOAD=libpcce' \
+		libraries.data.err
 else
 	not_ok "libraries instrumented, program not: recorded" libraries.data.err
 fi
