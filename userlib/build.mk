@@ -157,7 +157,7 @@ $(LIBDIR)/libpcce-verify.so: $(USERLIB_DIR)/verify.c $(O)/obj/.flags
 # contains.  It is moved to any address, so it must not need relocation.
 COUNT_CFLAGS := $(filter-out -fasynchronous-unwind-tables -fcf-protection,$(USERLIB_CFLAGS)) \
 	-mgeneral-regs-only -ffreestanding -fcf-protection=none -fno-asynchronous-unwind-tables \
-	-fno-builtin -fno-tree-loop-distribute-patterns -fomit-frame-pointer -ffixed-r11
+	-fno-builtin -fno-tree-loop-distribute-patterns -fomit-frame-pointer -ffixed-r11 -ffixed-rbp
 
 COUNT_OBJ := $(addprefix $(USERLIB_OBJ)/,count_adaptive.o count_head.o count_engine.o count_hot.o \
 	count_lossy.o count_modules.o count_stack.o)

@@ -50,8 +50,29 @@ KEEPS_REGISTERS __attribute__((noinline)) static void count_slowly(uint32_t plac
 		lose();
 }
 
-/* Counts if the stack and the counter are known. weighted: with adaptive bursts. */
-static inline int count_known(uint32_t place, int at_beginning, int weighted)
+/* Counts if the thread has used the counter recently. weighted: with adaptive bursts. */
+static ALWAYS_INLINE int count_recent(uint32_t place, int weighted)
+{
+	const struct pcce_page *p = page();
+	struct thread *t = (struct thread *)p->counting;
+	struct pcce_count_node **moved = NULL;
+	struct pcce_count_counter *c = t ? recent_counter(t, p, place, &moved) : NULL;
+
+	if (!c)
+		return 0;
+	if (moved) {
+		*moved = unit(c->node);
+		__asm__ volatile("" ::: "memory");
+		/* A handler has made a larger shadow, from what was here before. */
+		if (place_in_shadow(t->at, p->position) != moved)
+			return 0;
+	}
+	c->count += weighted ? t->weight : 1;
+	return 1;
+}
+
+/* Counts if all of the stack but the newest entry is known, and the counter is there. */
+static int count_known(uint32_t place)
 {
 	const struct pcce_page *p = page();
 	struct thread *t = (struct thread *)p->counting;
@@ -60,17 +81,19 @@ static inline int count_known(uint32_t place, int at_beginning, int weighted)
 
 	if (!t)
 		return 0;
-	n = at_beginning ? remembered_stack(t, p, p->position) : known_stack(t, p, p->position);
+	n = known_stack(t, p);
+	n = n ? n : remembered_stack(t, p, p->position);
+	n = n ? n : pushed_stack(t, p);
 	c = n ? find_counter(t, p, n, place) : NULL;
 	if (c)
-		c->count += weighted ? t->weight : 1;
+		c->count += t->weight;
 	return c != NULL;
 }
 
 /* What count() leaves over, because it does not happen at most calls. */
 KEEPS_REGISTERS __attribute__((noinline)) static void count_more(uint32_t place, uint32_t burst)
 {
-	if (!count_known(place, 1, config.every != 0))
+	if (!count_known(place))
 		count_slowly(place, burst);
 }
 
@@ -78,7 +101,7 @@ KEEPS_REGISTERS void count(void)
 {
 	uint32_t place = entered_place();
 
-	if (!count_known(place, 0, 0))
+	if (!count_recent(place, 0))
 		count_more(place, 0);
 }
 
@@ -90,7 +113,7 @@ KEEPS_REGISTERS void count_burst(void)
 		return;
 	if (!has_counted_in(burst))
 		count_slowly(place, burst);
-	else if (!count_known(place, 0, 0))
+	else if (!count_recent(place, 0))
 		count_more(place, burst);
 }
 
@@ -104,7 +127,7 @@ KEEPS_REGISTERS void count_adaptive(void)
 	t = (const struct thread *)page()->counting;
 	if (!t || t->burst != burst)
 		count_slowly(place, burst);
-	else if (t->weight && !count_known(place, 0, 1))
+	else if (t->weight && !count_recent(place, 1))
 		count_more(place, burst);
 }
 

@@ -31,6 +31,8 @@
 #include <pcce/abi.h>
 #include <pcce/counting.h>
 
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
 /* It saves the registers that it changes. */
 #define KEEPS_REGISTERS __attribute__((no_caller_saved_registers))
 
@@ -63,6 +65,8 @@ struct hot {
 	uint32_t counters[]; /* numbers of units */
 };
 
+#define RECENT_LOG 11
+
 struct thread {
 	uint64_t segments;	     /* of the shadow; 0 after a fork */
 	struct pcce_count_node **at; /* the shadow's */
@@ -86,6 +90,9 @@ struct thread {
 	/* Of the exact engine: */
 	uint32_t weight;     /* of a call; 0: the burst is skipped. 1 without adaptive bursts */
 	struct begun *begun; /* see count_adaptive.c */
+	/* Counters that were used recently, by recent_place(). What is there may have become the
+	 * counter of another context. */
+	struct pcce_count_counter *recent[1 << RECENT_LOG];
 };
 
 /*
@@ -189,9 +196,28 @@ void add_to_index(struct index **where, const void *u, enum indexed kind);
  * has forked, and this is the child. */
 void remove_from_index(struct index *x, const void *u, enum indexed kind);
 
+/* What the encoding stack ends with. */
+static inline const struct pcce_entry *newest_entry(const struct pcce_page *p)
+{
+	return (const struct pcce_entry *)((const char *)&p->base + (uint32_t)p->position);
+}
+
+/*
+ * Where the thread remembers the counter. To find a counter in the index needs the node of the
+ * stack. That takes many loads, one after the other, and the processor begins little of the next
+ * call meanwhile. What this needs is known early.
+ */
+static inline struct pcce_count_counter **recent_place(struct thread *t, const struct pcce_page *p,
+						       uint32_t place)
+{
+	const struct pcce_entry *e = newest_entry(p);
+	uint64_t h = hash(place, p->id + p->position + e->id + (e->site << 16));
+
+	return &t->recent[h >> (64 - RECENT_LOG)];
+}
+
 /* The counter of the current context, n being the node of its stack. NULL: there is none yet. */
-static inline struct pcce_count_counter *find_counter(const struct thread *t,
-						      const struct pcce_page *p,
+static inline struct pcce_count_counter *find_counter(struct thread *t, const struct pcce_page *p,
 						      const struct pcce_count_node *n,
 						      uint32_t place)
 {
@@ -206,8 +232,10 @@ static inline struct pcce_count_counter *find_counter(const struct thread *t,
 	for (; x->slot[i]; i = (i + 1) & x->mask) {
 		struct pcce_count_counter *c = unit(x->slot[i]);
 
-		if (*(const uint64_t *)c == first && c->id == p->id && c->ext == p->ext)
+		if (*(const uint64_t *)c == first && c->id == p->id && c->ext == p->ext) {
+			*recent_place(t, p, place) = c;
 			return c;
+		}
 	}
 	return NULL;
 }
@@ -254,9 +282,17 @@ static inline const struct pcce_entry *current_base(const struct pcce_page *p, u
  */
 void keep_node(const struct thread *t, struct pcce_count_node *n);
 void release_node(struct thread *t, struct pcce_count_node *n);
+/* Lets a place name a node, instead of the one before. n: NULL for none. */
+void name_node(struct thread *t, struct pcce_count_node **place, struct pcce_count_node *n);
 
 /* The node of the current stack, found in the slow way. NULL: it is not known. */
 struct pcce_count_node *find_stack(struct thread *t, const struct pcce_page *p);
+
+/*
+ * The same, if only the newest entry has changed, and it is an ordinary one. Not for counters that
+ * are used again. NULL: another way is needed.
+ */
+struct pcce_count_node *pushed_stack(struct thread *t, const struct pcce_page *p);
 
 /*
  * Tells whether a function has ended that was entered at another position. A signal handler that
@@ -268,25 +304,72 @@ int was_left(const struct pcce_page *p, uint64_t position);
 struct pcce_count_node *remembered_stack(const struct thread *t, const struct pcce_page *p,
 					 uint64_t position);
 
-/* The same in the fast way, elsewhere; NULL: another way is needed. */
-static inline struct pcce_count_node *known_stack(const struct thread *t, const struct pcce_page *p,
-						  uint64_t position)
+/* first: the shadow's. */
+static inline struct pcce_count_node **place_in_shadow(struct pcce_count_node **first,
+						       uint64_t position)
 {
-	uint64_t segment = position >> (32 + PCCE_PLACE_SHIFT), used = position & PCCE_OFF_USED;
-	struct pcce_count_node *const *at = t->at;
-	const struct pcce_entry *e;
-	struct pcce_count_node *n;
+	return first + (position >> (32 + PCCE_PLACE_SHIFT)) * PCCE_SEGMENT_ENTRIES +
+	       (position & PCCE_OFF_USED) / sizeof(struct pcce_entry);
+}
 
-	if (!at || segment >= t->segments || (segment && used <= sizeof(*e)))
+/* Does the shadow have this position? At the beginning of a segment it says nothing. */
+static inline int is_in_shadow(const struct thread *t, uint64_t position)
+{
+	uint64_t segment = position >> (32 + PCCE_PLACE_SHIFT);
+
+	return segment < t->segments &&
+	       (!segment || (position & PCCE_OFF_USED) > sizeof(struct pcce_entry));
+}
+
+/* Is it the node of the current stack, whose newest entry is e? */
+static inline int is_on_top(const struct pcce_count_node *n, const struct pcce_entry *e,
+			    struct pcce_count_node *const *at)
+{
+	return n->id == e->id && n->site == e->site && n->parent_address == (uint64_t)at[-1];
+}
+
+/*
+ * The counter of the current context in the fast way: the thread has used it recently, and at most
+ * the newest entry has changed. If it has, *moved is the place in the shadow that must name the
+ * counter's node, which is not yet there. NULL: another way is needed.
+ */
+static ALWAYS_INLINE struct pcce_count_counter *recent_counter(struct thread *t,
+							       const struct pcce_page *p,
+							       uint32_t place,
+							       struct pcce_count_node ***moved)
+{
+	struct pcce_count_counter *c = *recent_place(t, p, place);
+	struct pcce_count_node **at = t->at, *n;
+
+	/* What is loaded again needs no register that must be saved. */
+	__asm__ volatile("" ::: "memory");
+	/* All is zeros if a handler has forked, and this is the child. */
+	if (!c || !at || c->place != place || c->id != p->id || c->ext != p->ext ||
+	    !is_in_shadow(t, p->position))
 		return NULL;
-	at = (struct pcce_count_node *const *)((const char *)at +
-					       segment * PCCE_SEGMENT_ENTRIES * sizeof(*at) +
-					       used / (sizeof(*e) / sizeof(*at)));
-	n = at[0];
-	e = (const struct pcce_entry *)((const char *)&p->base + (uint32_t)position);
-	return n && n->id == e->id && n->site == e->site && n->parent_address == (uint64_t)at[-1]
-		       ? n
-		       : NULL;
+	n = unit(c->node);
+	at = place_in_shadow(at, p->position);
+	if (!is_on_top(n, newest_entry(p), at))
+		return NULL;
+	if (at[0] == n)
+		return c;
+	if (!t->trusted || (p->position & PCCE_OFF_USED) <= sizeof(struct pcce_entry) ||
+	    (p->position & PCCE_OFF_USED) > PCCE_OFF_FULL)
+		return NULL;
+	*moved = at;
+	return c;
+}
+
+/* The node of the current stack, if it is the one that the thread remembers. NULL: another way is
+ * needed. */
+static inline struct pcce_count_node *known_stack(const struct thread *t, const struct pcce_page *p)
+{
+	struct pcce_count_node **at = t->at;
+
+	if (!at || !is_in_shadow(t, p->position))
+		return NULL;
+	at = place_in_shadow(at, p->position);
+	return at[0] && is_on_top(at[0], newest_entry(p), at) ? at[0] : NULL;
 }
 
 #endif

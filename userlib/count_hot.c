@@ -228,13 +228,35 @@ KEEPS_REGISTERS __attribute__((noinline)) static void count_slowly(uint32_t plac
 /* What the fast way has to know. */
 enum policy { SPACE_SAVING, LOSSY };
 
-/* Counts if the stack and the counter are known, and the bucket has not ended. */
-static inline int count_hot_known(uint32_t place, int at_beginning, enum policy policy)
+/* The thread must be busy. */
+static void move_to(struct thread *t, struct pcce_count_node **place, struct pcce_count_node *n)
+{
+	t->changes = 1;
+	__asm__ volatile("" ::: "memory");
+	name_node(t, place, n);
+	__asm__ volatile("" ::: "memory");
+	t->changes = 0;
+}
+
+/* The counter of the current context, if it is no recent one. NULL: the stack is not known, or it
+ * has no counter. */
+static ALWAYS_INLINE struct pcce_count_counter *
+known_counter(struct thread *t, const struct pcce_page *p, uint32_t place, int more)
+{
+	const struct pcce_count_node *n = known_stack(t, p);
+
+	n = n || !more ? n : remembered_stack(t, p, p->position);
+	return n ? find_counter(t, p, n, place) : NULL;
+}
+
+/* Counts if the stack and the counter are known, and the bucket has not ended. more: not only if
+ * the thread has used the counter recently. */
+static ALWAYS_INLINE int count_hot_known(uint32_t place, int more, enum policy policy)
 {
 	struct pcce_page *p = page();
 	struct thread *t = (struct thread *)p->counting;
 	struct pcce_count_counter *c = NULL;
-	const struct pcce_count_node *n = NULL;
+	struct pcce_count_node **moved = NULL;
 	uint64_t position = p->position;
 
 	/* No segments: this is a forked child, and all is zeros. */
@@ -243,9 +265,13 @@ static inline int count_hot_known(uint32_t place, int at_beginning, enum policy 
 	begin(t, position);
 	/* A handler may have counted on another stack before that. */
 	if (p->counting == (uint64_t)t)
-		n = at_beginning ? remembered_stack(t, p, position) : known_stack(t, p, position);
-	if (n)
-		c = find_counter(t, p, n, place);
+		c = recent_counter(t, p, place, &moved);
+	if (moved && more)
+		move_to(t, moved, unit(c->node));
+	else if (moved)
+		c = NULL;
+	else if (!c && p->counting == (uint64_t)t)
+		c = known_counter(t, p, place, more);
 	if (c)
 		c->count++;
 	if (c && policy == LOSSY)
@@ -261,7 +287,7 @@ KEEPS_REGISTERS __attribute__((noinline)) static void count_more(uint32_t place,
 		count_slowly(place, burst);
 }
 
-static inline void count_policy(enum policy policy)
+static ALWAYS_INLINE void count_policy(enum policy policy)
 {
 	uint32_t place = entered_place();
 
@@ -269,7 +295,7 @@ static inline void count_policy(enum policy policy)
 		count_more(place, 0);
 }
 
-static inline void count_policy_burst(enum policy policy)
+static ALWAYS_INLINE void count_policy_burst(enum policy policy)
 {
 	uint32_t place = entered_place(), burst = current_burst();
 

@@ -279,8 +279,7 @@ static struct pcce_count_node *new_node(struct thread *t)
 	return n;
 }
 
-/* Lets a place name a node, instead of the one before. */
-static void name_node(struct thread *t, struct pcce_count_node **place, struct pcce_count_node *n)
+void name_node(struct thread *t, struct pcce_count_node **place, struct pcce_count_node *n)
 {
 	struct pcce_count_node *before = *place;
 
@@ -570,6 +569,28 @@ struct pcce_count_node *find_stack(struct thread *t, const struct pcce_page *p)
 lost:
 	forget(t, k, d);
 	return NULL;
+}
+
+struct pcce_count_node *pushed_stack(struct thread *t, const struct pcce_page *p)
+{
+	uint64_t position = p->position, used = position & PCCE_OFF_USED, d = depth_at(position);
+	const struct pcce_entry *e = current_base(p, position) + used / sizeof(*e);
+	struct pcce_count_node *n;
+	struct shadow *s;
+
+	if (!t->trusted || used <= sizeof(*e) || used > PCCE_OFF_FULL || is_untrusted(e->site))
+		return NULL;
+	do {
+		s = t->shadow;
+		if (!s || d / PCCE_SEGMENT_ENTRIES >= t->segments || !s->at[d - 1])
+			return NULL;
+		n = find_node(t, s->at[d - 1], e->id, e->site);
+		if (!n)
+			return NULL;
+		s->at[d] = n;
+		/* As in find_stack(). */
+	} while (t->shadow != s);
+	return n;
 }
 
 struct pcce_count_node *remembered_stack(const struct thread *t, const struct pcce_page *p,

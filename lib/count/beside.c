@@ -162,9 +162,12 @@ static void change_sample(const struct sampler *s, const struct pcce_sample *sam
 		copy->id = PCCE_ID_LOST;
 		copy->ext = 0;
 	}
-	/* There is no unwind information for added code. */
+	/* There is no unwind information for added code, so what an unwinder finds behind it may be
+	 * anything. */
 	if (copy->flags & PCCE_SAMPLE_STACK)
 		copy->flags |= PCCE_SAMPLE_UNWIND_BAD;
+	if (code != COUNT_CODE_OTHER && copy->n_stack)
+		copy->n_stack = 1;
 }
 
 static int beside_sample(void *ctx, const struct pcce_sample *sample)
