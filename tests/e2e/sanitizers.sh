@@ -90,12 +90,13 @@ for sanitizer in address,undefined thread; do
 		fi
 		as_without "$name" "$program"
 		for s in $samplers; do
+			hertz=1000
 			case $program in
 			clean-c-thread) rounds=100 ;; # a round takes long
-			clean-cc-thread) rounds=4000 ;; # many threads end before a first sample
+			clean-cc-thread) rounds=4000 hertz=4000 ;; # many threads end before a first sample
 			*) rounds=400 ;;
 			esac
-			if record "$s" rec "./$program-pcce" $rounds; then
+			if frequency=$hertz record "$s" rec "./$program-pcce" $rounds; then
 				is "$name, $s: same output" "$(sort -u rec.out)" "$(cat want)"
 				is "$name, $s: nothing is reported" \
 					"$(grep -v '^pcce-record: ' rec.err)" ""

@@ -34,13 +34,16 @@ third:x:1001:1001::/:/bin/sh' >"$vm_tree/etc/passwd"
 }
 
 vm_add() { # FILE [TO]
-	local to=$vm_tree/${2:-/bin/$(basename "$1")} library
+	local to=$vm_tree/${2:-/bin/$(basename "$1")} library at
 	mkdir -p "$(dirname "$to")"
 	cp "$1" "$to"
 	{ ldd "$1" 2>/dev/null || true; } | grep -o '/[^ ]*' | while read -r library; do
-		[ -e "$vm_tree$library" ] || {
-			mkdir -p "$(dirname "$vm_tree$library")"
-			cp -L "$library" "$vm_tree$library"
+		at=$vm_tree$library
+		# The guest has another /tmp, and pcce may have been built there.
+		case $library in "$out"/*) at=$vm_tree/lib/${library##*/} ;; esac
+		[ -e "$at" ] || {
+			mkdir -p "$(dirname "$at")"
+			cp -L "$library" "$at"
 		}
 	done
 }
