@@ -315,7 +315,7 @@ job_guards() { # FLAGS [STEP-OPTION...] ARGUMENTS
 		return
 	fi
 	# shellcheck disable=SC2086 # the last argument is a list
-	stepped "$name" --limit=$limit "${@:1:$#-1}" "$scratch/guards" ${!#}
+	stepped "$name" --limit=$((2 * limit)) "${@:1:$#-1}" "$scratch/guards" ${!#}
 }
 
 # Real programs, as tests/programs builds them. The command may use $prog and $here.
