@@ -68,11 +68,13 @@ pushes() {
 		END { print n + 0 }'
 }
 
-# A program that was encoded with a profile of place $2 (of none: -1).
-is_exact() { # PROGRAM PLACE
+# A program that was encoded with a profile of place $2 (of none: -1).  At most $3 calls of this
+# place may be cut: samples are a matter of chance.
+is_exact() { # PROGRAM PLACE [CALLS]
 	local place
 	check "$1: calls are cut" test "$(pcce-encode --dump "$1" | sed -n 's/^edges cut: //p')" -gt 0
-	[ "$2" -lt 0 ] || is "$1: none of the calls that the profile shows" "$(pushes "$1" "$2")" 0
+	[ "$2" -lt 0 ] || check "$1: $(pushes "$1" "$2") of the calls that the profile shows are cut" \
+		test "$(pushes "$1" "$2")" -le "${3-0}"
 	for place in 0 3; do
 		pcce-record -q -b self -F 4000 --verify -o "$1.$place" -- "./$1" $place >got 2>err
 		check "$1 $place: same output" cmp "want.$place" got
@@ -91,7 +93,7 @@ is_exact estimates -1
 
 pcce-record -q -b self -F 5000 -o samples.data -- ./estimates 3 >got 2>err
 check "encoded with samples" pcce-encode --profile=samples.data -o samples estimates
-is_exact samples 3
+is_exact samples 3 2
 
 pcce-record -q --count -o counts.data -- ./estimates 3 >got 2>err
 check "encoded with counts" pcce-encode --profile=counts.data -o counts estimates

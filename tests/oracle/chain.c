@@ -411,8 +411,8 @@ void chain_sigreturn(struct chain *c, struct space *s, struct moment now)
 		while (c->n >= n)
 			pop(c);
 	}
-	/* Back where the signal arrived, no control is transferred: the unwinder may have raised the
-	 * stack pointer, and jump next. */
+	/* Back where the signal arrived, no control is transferred: the unwinder may have raised
+	 * the stack pointer, and jump next. */
 	if (n == 1 || now.ip != top_of(c)->calls || !on_stack(top_of(c), now.sp))
 		settle(c, s, now);
 	arrive(c, s, now.ip, now.ip);
