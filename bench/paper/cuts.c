@@ -50,6 +50,22 @@ static uint32_t site_at(const struct program *p, const struct count_file *tree, 
 	return s ? (uint32_t)(s - p->graph.sites) : NUMBERING_NO_CALLEE;
 }
 
+/* The site of a node: that of a call, or of the call that led to an entry. Returns 1; 0: there is
+ * none, or -EINVAL. */
+static int site_of_node(const struct program *p, const struct count_file *tree,
+			const struct count_node *node, uint32_t *site, struct error *why)
+{
+	const struct count_node *parent = &tree->nodes[node->parent];
+	bool entry = node->way == COUNT_ENTRY;
+
+	if (entry && (!node->parent || parent->way != COUNT_CALL))
+		return 0;
+	*site = site_at(p, tree, entry ? parent->address : node->address);
+	return *site == NUMBERING_NO_CALLEE
+		       ? error_set(why, -EINVAL, "does not belong to this program")
+		       : 1;
+}
+
 /* ---- counts of a tree ------------------------------------------------------------ */
 
 static int compare_targets(const void *pa, const void *pb)
@@ -91,16 +107,14 @@ static int counts_of_tree(const struct program *p, const char *path, struct call
 		out->all[i].key = p->graph.sites[i].before;
 	for (uint64_t i = 1; i < tree->n_nodes; i++) {
 		const struct count_node *node = &tree->nodes[i];
-		const struct count_node *parent = &tree->nodes[node->parent];
-		bool entry = node->way == COUNT_ENTRY;
 		uint32_t site;
 
-		if (entry && (!node->parent || parent->way != COUNT_CALL))
+		err = site_of_node(p, tree, node, &site, why);
+		if (err < 0)
+			return err;
+		if (!err)
 			continue;
-		site = site_at(p, tree, entry ? parent->address : node->address);
-		if (site == NUMBERING_NO_CALLEE)
-			return error_set(why, -EINVAL, "does not belong to this program");
-		if (!entry) {
+		if (node->way != COUNT_ENTRY) {
 			out->all[site].samples += node->count;
 			out->samples += node->count;
 		} else if (add_target(out, p, &p->graph.sites[site],
@@ -186,25 +200,21 @@ static int sum_tree(struct program *p, uint32_t n_sites, const struct numbering 
 
 	memset(out, 0, sizeof(*out));
 	p->graph.n_sites = n_sites; /* site_at() searches those in order */
-	for (uint64_t i = 1; !err && i < tree->n_nodes; i++) {
+	for (uint64_t i = 1; err >= 0 && i < tree->n_nodes; i++) {
 		const struct count_node *node = &tree->nodes[i];
-		const struct count_node *parent = &tree->nodes[node->parent];
-		bool entry = node->way == COUNT_ENTRY;
 		uint32_t site;
 
-		if (entry && (!node->parent || parent->way != COUNT_CALL))
+		err = site_of_node(p, tree, node, &site, why);
+		if (err <= 0)
 			continue;
-		site = site_at(p, tree, entry ? parent->address : node->address);
-		if (site == NUMBERING_NO_CALLEE)
-			err = error_set(why, -EINVAL, "does not belong to this program");
-		else if (entry)
+		if (node->way == COUNT_ENTRY)
 			add_guarded(p, n, site, node->address - tree->base + p->module.base,
 				    node->count, out);
 		else
 			add_node(p, n, site, node->count, out);
 	}
 	p->graph.n_sites = all;
-	return err;
+	return err < 0 ? err : 0;
 }
 
 /* Builds the graph as pcce-encode does, and numbers it for all limits. */
