@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "record/classes.h"
 #include "record/recorder.h"
+#include "sampler/places.h"
 
 /* Writes an aggregated sample. */
 static int write_sum(const struct recorded_event *e, const struct pcce_sample *s, uint64_t samples,
@@ -161,7 +162,7 @@ static int sink_claim(void *ctx, const struct pcce_sample *s, const struct sampl
 	if (s)
 		return take_claim(e, s, c);
 	if (!r->hot)
-		r->ops->refuse(r->sampler, c->place, c->claim);
+		places_refuse(r->ops->places(r->sampler), c->place, c->claim);
 	return 0;
 }
 

@@ -652,26 +652,9 @@ static uint64_t bpf_copied(const struct sampler *s)
 	return bpf_ring_copied(s->rings);
 }
 
-static bool bpf_has_class(const struct sampler *s, uint32_t pid, uint64_t address, uint32_t epoch)
+static struct places *bpf_places(struct sampler *s)
 {
-	return places_has_class(s->counting.places, pid, address, epoch);
-}
-
-static void bpf_set_class(struct sampler *s, uint32_t pid, uint64_t address, uint64_t class,
-			  uint32_t epoch)
-{
-	places_set_class(s->counting.places, pid, address, class, epoch);
-}
-
-static void bpf_refuse(struct sampler *s, uint32_t place, uint32_t claim)
-{
-	places_refuse(s->counting.places, place, claim);
-}
-
-static void bpf_forget_classes(struct sampler *s, uint32_t pid)
-{
-	if (s->counting.places)
-		places_forget_classes(s->counting.places, pid);
+	return s->counting.places;
 }
 
 const struct sampler_ops sampler_bpf = {
@@ -683,10 +666,7 @@ const struct sampler_ops sampler_bpf = {
 	.stop = bpf_stop,
 	.account = bpf_account,
 	.shorten = bpf_shorten,
-	.has_class = bpf_has_class,
-	.set_class = bpf_set_class,
-	.refuse = bpf_refuse,
-	.forget_classes = bpf_forget_classes,
+	.places = bpf_places,
 	.copied = bpf_copied,
 	.destroy = bpf_destroy,
 };

@@ -483,26 +483,9 @@ static uint64_t kmod_copied(const struct sampler *s)
 	return kmod_session_copied(s->session);
 }
 
-static bool kmod_has_class(const struct sampler *s, uint32_t pid, uint64_t address, uint32_t epoch)
+static struct places *kmod_places(struct sampler *s)
 {
-	return places_has_class(s->counting.places, pid, address, epoch);
-}
-
-static void kmod_set_class(struct sampler *s, uint32_t pid, uint64_t address, uint64_t class,
-			   uint32_t epoch)
-{
-	places_set_class(s->counting.places, pid, address, class, epoch);
-}
-
-static void kmod_refuse(struct sampler *s, uint32_t place, uint32_t claim)
-{
-	places_refuse(s->counting.places, place, claim);
-}
-
-static void kmod_forget_classes(struct sampler *s, uint32_t pid)
-{
-	if (s->counting.places)
-		places_forget_classes(s->counting.places, pid);
+	return s->counting.places;
 }
 
 const struct sampler_ops sampler_kmod = {
@@ -513,10 +496,7 @@ const struct sampler_ops sampler_kmod = {
 	.poll = kmod_poll,
 	.stop = kmod_sampler_stop,
 	.account = kmod_account,
-	.has_class = kmod_has_class,
-	.set_class = kmod_set_class,
-	.refuse = kmod_refuse,
-	.forget_classes = kmod_forget_classes,
+	.places = kmod_places,
 	.copied = kmod_copied,
 	.destroy = kmod_destroy,
 };

@@ -45,11 +45,14 @@ int places_claim(struct places *p, const struct pcce_sample *s, const struct pcc
 		 places_sink *sink, void *ctx, struct sampler_counting *c);
 int places_take(struct places *p, places_sink *sink, void *ctx);
 
-/* See struct sampler_ops. */
+/* With sampler_config.refuse: samples of the state of this claim need not be delivered. */
 void places_refuse(struct places *p, uint32_t place, uint32_t claim);
+/* Tell whether it knows the class of an address in this epoch, and tell it. pid is 0 for an address
+ * of the kernel. */
 bool places_has_class(const struct places *p, uint32_t pid, uint64_t address, uint32_t epoch);
 void places_set_class(struct places *p, uint32_t pid, uint64_t address, uint64_t class,
 		      uint32_t epoch);
+/* It has to forget all classes of a process. */
 void places_forget_classes(struct places *p, uint32_t pid);
 
 #endif

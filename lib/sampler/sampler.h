@@ -110,15 +110,8 @@ struct sampler_ops {
 	/* Optional. From now on, samples need only this number of words of their stacks, at most
 	 * PCCE_COPY_WORDS. Samples that were taken before have others. */
 	void (*shorten)(struct sampler *s, uint32_t words);
-	/* Optional, for a sampler that counts: tell whether it knows the class of an address in
-	 * this epoch, and tell it. pid is 0 for an address of the kernel. */
-	bool (*has_class)(const struct sampler *s, uint32_t pid, uint64_t address, uint32_t epoch);
-	void (*set_class)(struct sampler *s, uint32_t pid, uint64_t address, uint64_t class,
-			  uint32_t epoch);
-	/* With sampler_config.refuse: samples of the state of this claim need not be delivered. */
-	void (*refuse)(struct sampler *s, uint32_t place, uint32_t claim);
-	/* It has to forget all classes of a process. */
-	void (*forget_classes)(struct sampler *s, uint32_t pid);
+	/* Optional. What it counts in the kernel (places.h); NULL: nothing. */
+	struct places *(*places)(struct sampler *s);
 	/* Stops sampling, and delivers the rest. */
 	int (*stop)(struct sampler *s, const struct sampler_sink *sink);
 	/* Optional. After stop(). Without it, nothing is known. */
