@@ -64,7 +64,7 @@ static ALWAYS_INLINE int count_recent(uint32_t place, int weighted)
 		*moved = unit(c->node);
 		__asm__ volatile("" ::: "memory");
 		/* A handler has made a larger shadow, from what was here before. */
-		if (place_in_shadow(t->at, p->position) != moved)
+		if (t->at + depth_at(p->position) != moved)
 			return 0;
 	}
 	c->count += weighted ? t->weight : 1;
@@ -82,7 +82,7 @@ static int count_known(uint32_t place)
 	if (!t)
 		return 0;
 	n = known_stack(t, p);
-	n = n ? n : remembered_stack(t, p, p->position);
+	n = n ? n : remembered_stack(t, p);
 	n = n ? n : pushed_stack(t, p);
 	c = n ? find_counter(t, p, n, place) : NULL;
 	if (c)

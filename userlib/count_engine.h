@@ -301,14 +301,12 @@ struct pcce_count_node *pushed_stack(struct thread *t, const struct pcce_page *p
 int was_left(const struct pcce_page *p, uint64_t position);
 
 /* At the beginning of a segment, what is below has to be the same as the last time. */
-struct pcce_count_node *remembered_stack(const struct thread *t, const struct pcce_page *p,
-					 uint64_t position);
+struct pcce_count_node *remembered_stack(const struct thread *t, const struct pcce_page *p);
 
-/* first: the shadow's. */
-static inline struct pcce_count_node **place_in_shadow(struct pcce_count_node **first,
-						       uint64_t position)
+/* How many entries the stack has at a position. */
+static inline uint64_t depth_at(uint64_t position)
 {
-	return first + (position >> (32 + PCCE_PLACE_SHIFT)) * PCCE_SEGMENT_ENTRIES +
+	return (position >> (32 + PCCE_PLACE_SHIFT)) * PCCE_SEGMENT_ENTRIES +
 	       (position & PCCE_OFF_USED) / sizeof(struct pcce_entry);
 }
 
@@ -321,11 +319,19 @@ static inline int is_in_shadow(const struct thread *t, uint64_t position)
 	       (!segment || (position & PCCE_OFF_USED) > sizeof(struct pcce_entry));
 }
 
-/* Is it the node of the current stack, whose newest entry is e? */
-static inline int is_on_top(const struct pcce_count_node *n, const struct pcce_entry *e,
-			    struct pcce_count_node *const *at)
+/* Is it the node of this entry on top of another node? */
+static inline int is_node_of(const struct pcce_count_node *n, const struct pcce_entry *e,
+			     const struct pcce_count_node *parent)
 {
-	return n->id == e->id && n->site == e->site && n->parent_address == (uint64_t)at[-1];
+	return n->id == e->id && n->site == e->site && n->parent_address == (uint64_t)parent;
+}
+
+/* May the newest entry be looked at alone? What is below must be trusted, and in its segment. */
+static inline int may_move(const struct thread *t, uint64_t position)
+{
+	uint64_t used = position & PCCE_OFF_USED;
+
+	return t->trusted && used > sizeof(struct pcce_entry) && used <= PCCE_OFF_FULL;
 }
 
 /*
@@ -348,13 +354,12 @@ static ALWAYS_INLINE struct pcce_count_counter *recent_counter(struct thread *t,
 	    !is_in_shadow(t, p->position))
 		return NULL;
 	n = unit(c->node);
-	at = place_in_shadow(at, p->position);
-	if (!is_on_top(n, newest_entry(p), at))
+	at += depth_at(p->position);
+	if (!is_node_of(n, newest_entry(p), at[-1]))
 		return NULL;
 	if (at[0] == n)
 		return c;
-	if (!t->trusted || (p->position & PCCE_OFF_USED) <= sizeof(struct pcce_entry) ||
-	    (p->position & PCCE_OFF_USED) > PCCE_OFF_FULL)
+	if (!may_move(t, p->position))
 		return NULL;
 	*moved = at;
 	return c;
@@ -368,8 +373,8 @@ static inline struct pcce_count_node *known_stack(const struct thread *t, const 
 
 	if (!at || !is_in_shadow(t, p->position))
 		return NULL;
-	at = place_in_shadow(at, p->position);
-	return at[0] && is_on_top(at[0], newest_entry(p), at) ? at[0] : NULL;
+	at += depth_at(p->position);
+	return at[0] && is_node_of(at[0], newest_entry(p), at[-1]) ? at[0] : NULL;
 }
 
 #endif

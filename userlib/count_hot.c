@@ -245,7 +245,7 @@ known_counter(struct thread *t, const struct pcce_page *p, uint32_t place, int m
 {
 	const struct pcce_count_node *n = known_stack(t, p);
 
-	n = n || !more ? n : remembered_stack(t, p, p->position);
+	n = n || !more ? n : remembered_stack(t, p);
 	return n ? find_counter(t, p, n, place) : NULL;
 }
 

@@ -356,12 +356,12 @@ int has_other_page(uint32_t place)
 	return m && *(const int64_t *)m->got != config.tpoff;
 }
 
+typedef void counting_function(void) KEEPS_REGISTERS;
+
 /*
  * The executable is not instrumented, so the thread page is that of libpcce.so.0. The dynamic
  * linker has put its offset into the libraries. It is negative, since the page is in static TLS.
  */
-typedef void counting_function(void) KEEPS_REGISTERS;
-
 KEEPS_REGISTERS void count_late(void)
 {
 	const struct pcce_count_module *m = config.tpoff ? NULL : module_of_place(entered_place());
@@ -372,12 +372,6 @@ KEEPS_REGISTERS void count_late(void)
 		((counting_function *)config.function)();
 	else
 		lose();
-}
-
-static uint64_t depth_at(uint64_t position)
-{
-	return (position >> (32 + PCCE_PLACE_SHIFT)) * PCCE_SEGMENT_ENTRIES +
-	       (position & PCCE_OFF_USED) / sizeof(struct pcce_entry);
 }
 
 int was_left(const struct pcce_page *p, uint64_t position)
@@ -573,12 +567,12 @@ lost:
 
 struct pcce_count_node *pushed_stack(struct thread *t, const struct pcce_page *p)
 {
-	uint64_t position = p->position, used = position & PCCE_OFF_USED, d = depth_at(position);
-	const struct pcce_entry *e = current_base(p, position) + used / sizeof(*e);
+	const struct pcce_entry *e = newest_entry(p);
+	uint64_t d = depth_at(p->position);
 	struct pcce_count_node *n;
 	struct shadow *s;
 
-	if (!t->trusted || used <= sizeof(*e) || used > PCCE_OFF_FULL || is_untrusted(e->site))
+	if (!may_move(t, p->position) || is_untrusted(e->site))
 		return NULL;
 	do {
 		s = t->shadow;
@@ -593,21 +587,18 @@ struct pcce_count_node *pushed_stack(struct thread *t, const struct pcce_page *p
 	return n;
 }
 
-struct pcce_count_node *remembered_stack(const struct thread *t, const struct pcce_page *p,
-					 uint64_t position)
+struct pcce_count_node *remembered_stack(const struct thread *t, const struct pcce_page *p)
 {
-	uint64_t used = position & PCCE_OFF_USED, segment = position >> (32 + PCCE_PLACE_SHIFT);
+	uint64_t position = p->position, used = position & PCCE_OFF_USED;
+	uint64_t segment = position >> (32 + PCCE_PLACE_SHIFT);
+	const struct pcce_entry *e = newest_entry(p);
 	struct pcce_count_node *n;
-	const struct pcce_entry *e;
 
 	if (segment >= t->segments || used > sizeof(*e) || !t->below_generation ||
 	    current_base(p, position)->id != t->below_generation || !t->at)
 		return NULL;
 	if (!used)
 		return t->below;
-	n = t->at[segment * PCCE_SEGMENT_ENTRIES + 1];
-	e = current_base(p, position) + 1;
-	return n && n->id == e->id && n->site == e->site && n->parent_address == (uint64_t)t->below
-		       ? n
-		       : NULL;
+	n = t->at[depth_at(position)];
+	return n && is_node_of(n, e, t->below) ? n : NULL;
 }
