@@ -11,6 +11,8 @@
 #   run.sh --full       each workload at each optimisation level, PIE and not; at least 20 million
 #                       instructions of real programs; the damaged programs
 #   run.sh [--full] WORD...     only runs whose name has one of the words ("captured": those below)
+#   run.sh --full --jobs=A-B    only the runs with these numbers, counted from 0 (B may be
+#                               missing), to spread the long form over days or machines
 #
 # In some runs the program also asks for its context at random instructions (step --capture), with
 # programs/capture_handler.c.  The long form compares at least a million contexts and a million
@@ -389,6 +391,14 @@ if [ "${1-}" = --full ]; then
 	full=1
 	shift
 fi
+first=0 last=
+case ${1-} in
+--jobs=*-*)
+	first=${1#--jobs=} last=${1##*-}
+	first=${first%%-*}
+	shift
+	;;
+esac
 wanted=("$@")
 jobs=()
 
@@ -558,6 +568,11 @@ rm -f "$results"/*
 at_once=$(nproc)
 [ "$at_once" -le 4 ] || at_once=4
 mkdir "$scratch/jobs"
+all_jobs=${#jobs[@]}
+for i in "${!jobs[@]}"; do
+	[ "$i" -ge "$first" ] && [ "$i" -le "${last:-$i}" ] || unset "jobs[$i]"
+done
+echo "# ${#jobs[@]} of $all_jobs runs"
 for i in "${!jobs[@]}"; do
 	echo "bash $(printf '%q' "$0") --job $full $scratch/jobs/$i ${jobs[$i]}"
 done | xargs -d '\n' -P "$at_once" --process-slot-var=SLOT -I{} \
@@ -586,7 +601,7 @@ for i in "${!jobs[@]}"; do
 done
 echo "# $all instructions in all, $real of them of real programs"
 echo "# $contexts captured contexts, $names names"
-if [ $full = 1 ] && [ ${#wanted[@]} = 0 ]; then
+if [ $full = 1 ] && [ ${#jobs[@]} = "$all_jobs" ] && [ ${#wanted[@]} = 0 ]; then
 	check "$real instructions of real programs, at least $least_real" [ $real -ge $least_real ]
 	check "$contexts captured contexts, at least $least_captured" \
 		[ $contexts -ge $least_captured ]
