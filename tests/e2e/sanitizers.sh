@@ -92,7 +92,7 @@ for sanitizer in address,undefined thread; do
 		for s in $samplers; do
 			hertz=1000
 			case $program in
-			clean-c-thread) rounds=100 ;; # a round takes long
+			clean-c-thread) rounds=200 ;; # a round takes long, mostly in the kernel
 			clean-cc-thread) rounds=4000 hertz=4000 ;; # many threads end before a first sample
 			*) rounds=400 ;;
 			esac
