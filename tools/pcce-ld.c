@@ -13,7 +13,7 @@
  * wrapper refuses to link for it, since the runtime would be missing.
  *
  * Environment: PCCE_ENCODE=off skips the encoding.  PCCE_ENCODE=strict makes the link fail (exit
- * status 1) if the encoding fails.
+ * status 1) if the encoding fails, or if it warns that contexts will be undecodable.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -275,7 +275,7 @@ static int link_and_encode(int argc, char **argv, char *linker, const struct ld_
 	struct encode_output e;
 	struct stat before;
 	struct error why;
-	bool existed = !stat(args->output, &before);
+	bool existed = !stat(args->output, &before), undecodable = true;
 	int status, err = link_output(argc, argv, linker, args, &status);
 
 	if (err)
@@ -285,13 +285,15 @@ static int link_and_encode(int argc, char **argv, char *linker, const struct ld_
 	if (!is_new(args->output, &before, existed) || !is_elf(args->output))
 		return 0;
 	err = encode_file(args->output, NULL, NULL, &e, &why);
-	if (err)
+	if (err) {
 		message("pcce-encode", "cannot encode '%s': it %s", args->output, why.text);
-	else if (encode_hides_runtime(&e))
-		message("pcce-encode", ENCODE_HIDES_RUNTIME, args->output);
-	if (!err)
+	} else {
+		undecodable = encode_hides_runtime(&e);
+		if (undecodable)
+			message("pcce-encode", ENCODE_HIDES_RUNTIME, args->output);
 		encode_output_free(&e);
-	return err && mode && !strcmp(mode, "strict");
+	}
+	return undecodable && mode && !strcmp(mode, "strict");
 }
 
 int main(int argc, char **argv)

@@ -68,6 +68,13 @@ static void run_child(const struct child *c, char **argv)
 	_exit(127);
 }
 
+bool child_preloads_runtime(void)
+{
+	const char *preload = getenv("LD_PRELOAD");
+
+	return preload && strstr(preload, "libpcce.so");
+}
+
 int child_fork(struct child *c, char **argv)
 {
 	int go[2], result[2], err;

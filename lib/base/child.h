@@ -19,6 +19,9 @@ struct child {
  * is none. */
 char *child_find(const char *name, int *err);
 
+/* Whether a command started now has the runtime, libpcce.so.0, in front of the C library. */
+bool child_preloads_runtime(void);
+
 /* Forks the child, which waits. 0 or -errno. */
 int child_fork(struct child *c, char **argv);
 

@@ -21,6 +21,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/message.h"
 #include "count/bursts.h"
@@ -127,7 +128,6 @@ static int plan_program(struct sampler *s, struct error *why)
 /* Reads the program and plans its changes. Errors continue the file's name. */
 static int open_program(struct sampler *s, struct error *why)
 {
-	const char *preload = getenv("LD_PRELOAD");
 	struct stat st;
 	int err;
 
@@ -140,8 +140,8 @@ static int open_program(struct sampler *s, struct error *why)
 		return err;
 	count_linker_find(s->image, s->image_size, &s->linker);
 	/* Its libraries may be instrumented. */
-	if (!elf_module_table(&s->elf) && s->elf.program && s->linker.debug && preload &&
-	    strstr(preload, "libpcce.so"))
+	if (!elf_module_table(&s->elf) && s->elf.program && s->linker.debug &&
+	    child_preloads_runtime())
 		return 0;
 	return plan_program(s, why);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "elf/module.h"
 #include "record/format_number.h"
 #include "record/modules.h"
@@ -41,9 +42,7 @@ static bool is_uninstrumented(const char *path)
  * end. Nobody knows that of a program that was running already. */
 static bool is_runtime_preloaded(const struct record_summary *s)
 {
-	const char *preload = getenv("LD_PRELOAD");
-
-	return !s->options->target && preload && strstr(preload, "libpcce.so");
+	return !s->options->target && child_preloads_runtime();
 }
 
 /* Says why a recording has no contexts, or few. */

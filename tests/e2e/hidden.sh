@@ -139,6 +139,8 @@ for how in "opened.o hidden" "linked.o hidden" "opened.o versions"; do
 	check "VERSION in a linker script, $how: links" \
 		link "$object" program -fuse-ld=bfd -rdynamic "$script"
 	is "... warns once" "$(grep -c "warning: 'program' hides its runtime" program.log)" 1
+	check "... fails with PCCE_ENCODE=strict" eval \
+		'! PCCE_ENCODE=strict link "$object" strict -fuse-ld=bfd -rdynamic "$script"'
 	record self data ./program ./libhidden.so || not_ok "... recorded" data.err
 	is "... output" "$(cat data.out)" 2
 	is "... no sample is exact" "$(stat_of data exact)" 0
