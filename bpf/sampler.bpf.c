@@ -78,7 +78,7 @@ __s64 offsets[SAMPLER_OFFSETS];
 __u32 n_offsets;
 /* For tracepoints in a pid namespace: the process to follow, by the recorder's number. */
 __u32 wanted, wanted_armed;
-__u32 stack_bytes = PCCE_STACK_BYTES; /* copied of a stack at most, from sp on */
+__u32 stack_bytes = PCCE_STACK_BYTES; /* of a stack that samples need */
 
 #define HEAD __builtin_offsetof(struct pcce_page, entry)
 
@@ -303,53 +303,98 @@ static __noinline __u32 read_new_segments(__u8 *to, struct stack *s,
 
 struct stack_copy {
 	struct pcce_stack_registers registers;
-	__u64 sp;
-	__u64 at;    /* where it begins in its segment of the ring */
-	__u32 index; /* of this segment */
+	__u64 from, end; /* what remains of the stack; `from` begins a block */
+	__u64 at;	 /* where a part begins, behind registers, in its segment of the ring */
+	__u32 index;	 /* of this segment */
 	__u32 group;
+	__u32 part, words;
 };
 
+/* Where a part may begin. */
+#define PART_AT_MAX                                         \
+	(SAMPLER_SEGMENT_MAX + SAMPLER_RECORD_BEFORE_COPY + \
+	 (PCCE_STACK_PARTS - 1) * PCCE_STACK_PART_WORDS * 8)
+
 /*
- * Copies registers, and what the reader does not know of the stack from sp on. The stack ends
- * before a piece that cannot be read: there it really ends, or a page is not in memory. Returns the
- * number of words.
- *
- * Not static, so the verifier follows its loop once, and not once for each path to it.
+ * Reads up to a part of a stack. It ends before a piece that cannot be read: there it really ends,
+ * or a page is not in memory. *blocks: the number that was read. It is in memory, so the verifier
+ * does not follow each number to the program's end.
  */
-__noinline __u32 copy_user_stack(const struct stack_copy *copy)
+static __always_inline void read_part(__u8 *to, __u64 from, __u64 bytes, volatile __u32 *blocks)
 {
-	__u32 i, pieces = 0, cpu = bpf_get_smp_processor_id(), index;
+	__u32 i;
+
+	bytes = (bytes + PCCE_STACK_BLOCK - 1) & -(__u64)PCCE_STACK_BLOCK;
+	if (bytes > PCCE_STACK_PART)
+		bytes = PCCE_STACK_PART;
+	*blocks = (__u32)bytes / PCCE_STACK_BLOCK;
+	opaque(bytes);
+	if (bytes <= PCCE_STACK_PART && !bpf_probe_read_user(to, bytes, (const void *)from))
+		return;
+	for (i = 0; i < PCCE_STACK_PART / PCCE_STACK_PIECE; i++) {
+		if ((i + 1) * PCCE_STACK_PIECE > bytes ||
+		    bpf_probe_read_user(to + i * PCCE_STACK_PIECE, PCCE_STACK_PIECE,
+					(const void *)(from + i * PCCE_STACK_PIECE)))
+			break;
+	}
+	*blocks = i * (PCCE_STACK_PIECE / PCCE_STACK_BLOCK);
+}
+
+/*
+ * Copies what the reader does not know of the next part of the stack, and before the first part the
+ * registers. Moves *copy behind this part. Returns whether another part follows.
+ *
+ * Not static, so the verifier follows its loops once, and not once for each path to it.
+ */
+__noinline int copy_stack_part(struct stack_copy *copy)
+{
+	__u32 cpu = bpf_get_smp_processor_id(), index, words;
 	struct pcce_stack_table *known;
 	struct pcce_stack_changes *stack;
-	__u64 at, sp;
+	__u64 at, from;
 	__u8 *to;
 
 	if (!copy)
 		return 0;
 	index = copy->index;
 	at = copy->at;
-	sp = copy->sp;
+	from = copy->from;
 	known = bpf_map_lookup_elem(&blocks, &cpu);
 	to = bpf_map_lookup_elem(&rings, &index);
-	if (!known || !to || at > SAMPLER_SEGMENT_MAX + SAMPLER_RECORD_BEFORE_COPY)
+	if (!known || !to || at > PART_AT_MAX)
 		return 0;
 	to += at;
-	*(struct pcce_stack_registers *)to = copy->registers;
+	if (!copy->part)
+		*(struct pcce_stack_registers *)to = copy->registers;
 	stack = (struct pcce_stack_changes *)(to + sizeof(copy->registers));
-	for (i = 0; i < PCCE_STACK_BYTES / PCCE_STACK_PIECE && !(sp & 7); i++) {
-		if (i * PCCE_STACK_PIECE >= *(volatile __u32 *)&stack_bytes)
-			break;
-		if (bpf_probe_read_user(
-			    (__u8 *)known->now + i * PCCE_STACK_PIECE, PCCE_STACK_PIECE,
-			    (const void *)((sp & -(__u64)PCCE_STACK_BLOCK) + i * PCCE_STACK_PIECE)))
-			break;
-		pieces = i + 1;
-	}
-	stack->blocks = pieces * (PCCE_STACK_PIECE / PCCE_STACK_BLOCK);
+	stack->blocks = 0;
+	if (copy->end > from)
+		read_part((__u8 *)known->now, from, copy->end - from, &stack->blocks);
 	stack->group = copy->group;
-	pcce_stack_send(known, stack, sp);
-	return PCCE_COPY_REGISTERS + sizeof(*stack) / 8 +
-	       (*(volatile __u32 *)&stack->sent & 511) * (PCCE_STACK_BLOCK / 8);
+	pcce_stack_send(known, stack, from);
+	words = sizeof(*stack) / 8 +
+		(*(volatile __u32 *)&stack->sent & 511) * (PCCE_STACK_BLOCK / 8);
+	copy->words += words;
+	copy->at = at + (__u64)words * 8;
+	copy->from = from + PCCE_STACK_PART;
+	copy->part++;
+	return *(volatile __u32 *)&stack->blocks == PCCE_STACK_BLOCKS && copy->from < copy->end;
+}
+
+/* Copies registers, and what the reader does not know of the stack from sp on. Returns the number
+ * of words. */
+static __noinline __u32 copy_user_stack(struct stack_copy *copy)
+{
+	__u32 i;
+
+	if (!copy)
+		return 0;
+	copy->words = PCCE_COPY_REGISTERS;
+	copy->part = 0;
+	for (i = 0; i < PCCE_STACK_PARTS; i++)
+		if (!copy_stack_part(copy))
+			break;
+	return copy->words;
 }
 
 #define NAMESPACES 33 /* 1 + the kernel's MAX_PID_NS_LEVEL */
@@ -574,7 +619,10 @@ static __always_inline int sample_thread(struct event_context *event)
 		flags |= PCCE_SAMPLE_OUTSIDE;
 	}
 	if (copy_stacks == SAMPLER_COPY_ALL || (copy_stacks && stack.page)) {
-		copy.sp = sp;
+		copy.from = sp & -(__u64)PCCE_STACK_BLOCK;
+		copy.end = sp & 7 ? 0
+				  : pcce_stack_end(sp, task->mm->start_stack, fsbase,
+						   *(volatile __u32 *)&stack_bytes, !stack.page);
 		copy.at = at + HEAD + (__u64)stack.n_entries * sizeof(struct pcce_entry) +
 			  (__u64)stack.n_segments * sizeof(struct pcce_segment);
 		copy.index = index;

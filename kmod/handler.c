@@ -17,7 +17,8 @@
  *    hashed in less than a tenth of a millisecond.
  *  - A session that counts hashes the entries, and compares four addresses and two places.
  *  - A session that aggregates hashes the entries, and makes PROBES comparisons.
- *  - A session that copies stacks makes 16 more reads of 512 bytes, and compares as many bytes.
+ *  - A session that copies stacks reads up to 128 KiB in up to 16 parts of 8 KiB, and compares as
+ *    many bytes. If a part cannot be read, at most 16 reads of 512 bytes find where it ends.
  *  - Usually the work is one read of user memory and a few dozen stores.
  *
  * The handler cannot run twice at once on one CPU for one session. But an NMI may come while it

@@ -6,9 +6,10 @@
  * of the blocks that were sent. It is memory of the kernel that nobody maps: a program that is
  * sampled, and the reader, cannot change what the handler believes to have sent.
  *
- * The stack is first read into the table's buffer, and not into the ring. So nothing that turns out
- * to be known already reaches the ring. A stack ends before a piece that cannot be read: there it
- * really ends, or a page is not in memory. page.c tells why the reads may run in an NMI.
+ * Each part of the stack is first read into the table's buffer, and not into the ring. So nothing
+ * that turns out to be known already reaches the ring. Nothing beyond the stack's base is read, as
+ * far as the base is known. A stack ends before a piece that cannot be read: there it really ends,
+ * or a page is not in memory. page.c tells why the reads may run in an NMI.
  *
  * A table changes only after the handler has got room for a whole stack in the ring, and the record
  * is then always sent. So a sample that is dropped changes nothing, and the reader's table remains
@@ -21,6 +22,8 @@
 #include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/vmalloc.h>
+
+#include <asm/fsgsbase.h>
 
 #include "compat.h"
 #include "stacks.h"
@@ -68,35 +71,54 @@ static bool may_copy_stack(const struct pcce_session *s, const struct pcce_readi
 	return READ_ONCE(s->privileged) || pcce_is_dumpable(current);
 }
 
-/* Reads the stack into the table's buffer. Returns the number of blocks. */
-static u32 read_stack(struct pcce_stack_table *table, u64 sp)
+/* Reads up to a part of the stack into the table's buffer. Returns the number of blocks. */
+static u32 read_stack_part(struct pcce_stack_table *table, u64 from, u64 bytes)
 {
-	u64 from = sp & -(u64)PCCE_STACK_BLOCK;
 	char *to = (char *)table->now;
-	u32 bytes;
+	u32 read;
+
+	bytes = min_t(u64, ALIGN(bytes, PCCE_STACK_BLOCK), PCCE_STACK_PART);
+	if (pcce_read_user(to, from, bytes))
+		return bytes / PCCE_STACK_BLOCK;
+	for (read = 0; read + PCCE_STACK_PIECE <= bytes; read += PCCE_STACK_PIECE)
+		if (!pcce_read_user(to + read, from + read, PCCE_STACK_PIECE))
+			break;
+	return read / PCCE_STACK_BLOCK;
+}
+
+/* Returns the end of what is copied of current's stack. */
+static u64 stack_end(const struct pcce_cpu *c, u64 sp, bool has_page)
+{
+	u64 need = READ_ONCE(c->reader->stack_bytes);
 
 	if (!IS_ALIGNED(sp, sizeof(u64)))
 		return 0;
-	for (bytes = 0; bytes < PCCE_STACK_BYTES; bytes += PCCE_STACK_PIECE)
-		if (!pcce_read_user(to + bytes, from + bytes, PCCE_STACK_PIECE))
-			break;
-	return bytes / PCCE_STACK_BLOCK;
+	return pcce_stack_end(sp, READ_ONCE(current->mm->start_stack), x86_fsbase_read_cpu(),
+			      need ?: PCCE_STACK_BYTES, !has_page);
 }
 
 void pcce_copy_stack(const struct pcce_session *s, struct pcce_cpu *c, const struct pt_regs *regs,
 		     void *to, struct pcce_reading *r)
 {
 	struct pcce_stack_registers *registers = to + pcce_record_size(r);
-	struct pcce_stack_changes *changes = (void *)(registers + 1);
+	struct pcce_stack_changes *part = (void *)(registers + 1);
+	u64 from = regs->sp & -(u64)PCCE_STACK_BLOCK, end;
+	u32 left = pcce_stacks_parts(&s->config), blocks;
 
 	if (!may_copy_stack(s, r))
 		return;
 	*registers = PCCE_STACK_REGISTERS(regs);
-	changes->blocks = read_stack(c->stacks, regs->sp);
-	/* The number in the initial namespace: no two threads of this machine have the same. */
-	changes->group = pcce_stack_group(task_pid_nr(current));
-	pcce_stack_send(c->stacks, changes, regs->sp);
-	r->n_stack = (sizeof(*registers) + sizeof(*changes) + changes->sent * PCCE_STACK_BLOCK) /
-		     sizeof(u64);
+	end = stack_end(c, regs->sp, r->has_page);
+	do {
+		blocks = end > from ? read_stack_part(c->stacks, from, end - from) : 0;
+		part->blocks = blocks;
+		/* The number in the initial namespace: no two threads of this machine have the
+		 * same. */
+		part->group = pcce_stack_group(task_pid_nr(current));
+		pcce_stack_send(c->stacks, part, from);
+		part = (void *)((struct pcce_stack_block *)(part + 1) + part->sent);
+		from += PCCE_STACK_PART;
+	} while (--left && blocks == PCCE_STACK_BLOCKS);
+	r->n_stack = ((void *)part - (void *)registers) / sizeof(u64);
 	r->flags |= PCCE_SAMPLE_COPY;
 }

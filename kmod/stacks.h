@@ -13,10 +13,22 @@ size_t pcce_stacks_bytes(const struct pcce_session *s); /* what make allocates *
 int pcce_stacks_make(struct pcce_session *s);
 void pcce_stacks_free(struct pcce_session *s);
 
+/* Parts of a stack (pcce/stack_blocks.h) that a record has room for: they take at most half of a
+ * ring. */
+static inline u32 pcce_stacks_parts(const struct pcce_kmod_setup *config)
+{
+	size_t most = config->ring_bytes / 2 / (PCCE_STACK_PART_WORDS * sizeof(u64));
+
+	return min_t(size_t, most, PCCE_STACK_PARTS);
+}
+
 /* What a record has room for, beside PCCE_KMOD_RECORD_MAX. */
 static inline u32 pcce_stacks_room(const struct pcce_kmod_setup *config)
 {
-	return config->flags & PCCE_KMOD_COPY_STACKS ? PCCE_KMOD_STACK_MAX : 0;
+	if (!(config->flags & PCCE_KMOD_COPY_STACKS))
+		return 0;
+	return sizeof(struct pcce_stack_registers) +
+	       pcce_stacks_parts(config) * PCCE_STACK_PART_WORDS * sizeof(u64);
 }
 
 /*

@@ -128,7 +128,7 @@ static ucontext_t *interrupted_code(ucontext_t *uc)
 	return uc;
 }
 
-_Static_assert(PCCE_COPY_REGISTERS + PCCE_COPY_WORDS <= PCCE_SELF_STACK, "no room for a copy");
+_Static_assert(PCCE_COPY_REGISTERS + PCCE_SELF_COPY_WORDS <= PCCE_SELF_STACK, "no room for a copy");
 
 /*
  * Copies registers and the stack (PCCE_SAMPLE_COPY). The kernel copies the stack: it knows where
@@ -139,8 +139,9 @@ static unsigned int copy_stack(const greg_t *regs, uint64_t *to)
 {
 	static const unsigned char which[PCCE_COPY_REGISTERS] = {
 		REG_RBX, REG_RBP, REG_R10, REG_R12, REG_R13, REG_R14, REG_R15, REG_RDI};
-	uint64_t sp = (uint64_t)regs[REG_RSP], size = PCCE_COPY_WORDS * sizeof(*to), at = sp;
-	struct iovec local = {to + PCCE_COPY_REGISTERS, size}, pages[PCCE_COPY_WORDS / 512 + 1];
+	uint64_t sp = (uint64_t)regs[REG_RSP], size = PCCE_SELF_COPY_WORDS * sizeof(*to), at = sp;
+	struct iovec local = {to + PCCE_COPY_REGISTERS, size},
+		     pages[PCCE_SELF_COPY_WORDS / 512 + 1];
 	unsigned int n = 0;
 	long copied = -1;
 

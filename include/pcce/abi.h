@@ -282,7 +282,7 @@ PCCE_ASSERT_OFFSET(pcce_page, entry, 128);
 /* Registers at the beginning of such a copy: rbx, rbp, r10, r12, r13, r14, r15, rdi. */
 #define PCCE_COPY_REGISTERS 8
 /* Most words of the stack in it. */
-#define PCCE_COPY_WORDS 1024
+#define PCCE_COPY_WORDS 16384
 
 /* Most segments that one sample carries. */
 #define PCCE_SAMPLE_SEGMENTS 512

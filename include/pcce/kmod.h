@@ -69,14 +69,15 @@ enum pcce_kmod_scope {
 /* The weight of a sample is the number of events that it represents; else it is 1. */
 #define PCCE_KMOD_WEIGHT_PERIOD 8u
 #define PCCE_KMOD_AGGREGATE 16u /* the kernel aggregates equal samples, see below */
-/* Samples of threads with a page bring registers and the stack, see below. Not with AGGREGATE. */
-#define PCCE_KMOD_COPY_STACKS 32u
-#define PCCE_KMOD_COPY_ALL 64u /* with COPY_STACKS: samples of other threads bring them, too */
+#define PCCE_KMOD_COPY_ALL 64u	/* with COPY_STACKS: samples of other threads bring them, too */
 /* The kernel counts samples of equal states in places, see below. Not with AGGREGATE or
  * COPY_STACKS. */
 #define PCCE_KMOD_COUNT 128u
 #define PCCE_KMOD_COUNT_REFUSED 256u /* with COUNT: only those of claims that are refused */
-#define PCCE_KMOD_FLAGS 511u
+/* Samples of threads with a page bring registers and the stack, see below. Not with AGGREGATE. (The
+ * flag 32 was another form of copies.) */
+#define PCCE_KMOD_COPY_STACKS 512u
+#define PCCE_KMOD_FLAGS 991u
 
 struct pcce_kmod_setup {
 	__u32 scope; /* enum pcce_kmod_scope */
@@ -229,8 +230,9 @@ struct pcce_kmod_record {
  * With COPY_STACKS, a sample with PCCE_SAMPLE_COPY has n_stack words behind its segments: the
  * registers, and those blocks of the stack that the reader does not know, as pcce/stack_blocks.h
  * describes. There is one table for each ring. Such a record has up to PCCE_KMOD_STACK_MAX more
- * bytes. A session that was started, or attached, without CAP_PERFMON brings no stacks of processes
- * that are not dumpable: their samples do not have the flag.
+ * bytes, and at most half of a ring: in small rings, fewer parts. The reader's stack_bytes bounds
+ * what is copied, too. A session that was started, or attached, without CAP_PERFMON brings no
+ * stacks of processes that are not dumpable: their samples do not have the flag.
  */
 #define PCCE_KMOD_STACK_MAX ((PCCE_COPY_REGISTERS + PCCE_STACK_SENT_WORDS) * 8)
 
@@ -266,7 +268,10 @@ struct pcce_kmod_record {
  */
 struct pcce_kmod_reader {
 	__u64 tail;
-	__u64 reserved[7];
+	/* Of a stack, from sp on, that samples need; 0: all. It does not matter for threads without
+	 * a page, if the end of their stack is known. */
+	__u64 stack_bytes;
+	__u64 reserved[6];
 };
 
 struct pcce_kmod_writer {

@@ -84,6 +84,8 @@
 
 /* Most addresses of a real stack. */
 #define PCCE_SELF_STACK 4096
+/* Most words of a stack that is copied. */
+#define PCCE_SELF_COPY_WORDS 1024
 
 /* pcce_self_ring.flags, set by the process */
 /* perf_event_open was refused. The source is a POSIX timer, which expires only at clock ticks; the

@@ -30,8 +30,8 @@ struct thread {
 
 /*
  * How much of a stack samples need: twice as much as the one that needed most in the last window.
- * The first windows are short. A sample that needs more than it has makes all of the stack needed,
- * up to the end of the next window.
+ * The first windows are short. A sample that needs a word beyond its copy begins a window with
+ * twice as many words as lead to that one.
  */
 #define NEED_LEAST 64u /* words */
 #define WINDOW_FIRST 16u
@@ -60,7 +60,7 @@ struct restorer {
 	const uint64_t *words;
 	uint64_t sp;
 	uint32_t n_words;
-	bool ended; /* something beyond the copy was needed */
+	uint64_t beyond; /* words up to one beyond the copy that was needed; 0: none was */
 };
 
 static struct restorer *restorer_new(const struct record_modules *m)
@@ -148,7 +148,8 @@ static bool read_copy(void *ctx, uint64_t address, uint64_t *word)
 	if (offset % 8)
 		return false;
 	if (offset / 8 >= r->n_words) {
-		r->ended |= offset / 8 < PCCE_COPY_WORDS;
+		if (offset / 8 < PCCE_COPY_WORDS && offset / 8 >= r->beyond)
+			r->beyond = offset / 8 + 1;
 		return false;
 	}
 	*word = r->words[offset / 8];
@@ -196,6 +197,14 @@ static struct thread *thread_of_sample(struct restorer *r, const struct pcce_sam
 	return t;
 }
 
+/* Returns twice the words, within the bounds. */
+static uint32_t twice(uint64_t words)
+{
+	if (words < NEED_LEAST / 2)
+		return NEED_LEAST;
+	return words < PCCE_COPY_WORDS / 2 ? (uint32_t)words * 2 : PCCE_COPY_WORDS;
+}
+
 static void note_need(struct need *n, const struct restorer *r, const struct restore_map *map,
 		      bool partial)
 {
@@ -203,15 +212,14 @@ static void note_need(struct need *n, const struct restorer *r, const struct res
 
 	if (words > n->most)
 		n->most = words < PCCE_COPY_WORDS ? (uint32_t)words : PCCE_COPY_WORDS;
-	if (partial && r->ended) {
-		n->words = PCCE_COPY_WORDS;
+	if (partial && r->beyond) {
+		if (n->words < twice(r->beyond))
+			n->words = twice(r->beyond);
 		n->samples = 0;
 	}
 	if (++n->samples < n->window)
 		return;
-	n->words = n->most < NEED_LEAST / 2	   ? NEED_LEAST
-		   : n->most < PCCE_COPY_WORDS / 2 ? n->most * 2
-						   : PCCE_COPY_WORDS;
+	n->words = twice(n->most);
 	n->most = 0;
 	n->samples = 0;
 	if (n->window < WINDOW_LAST)
@@ -268,7 +276,7 @@ static int restorer_sample(struct restorer *r, const struct pcce_sample *s, cons
 	r->words = copy + PCCE_COPY_REGISTERS;
 	r->n_words = s->n_stack - PCCE_COPY_REGISTERS;
 	r->sp = s->sp;
-	r->ended = false;
+	r->beyond = 0;
 	result = restore_frames(&t->map, outside ? &whole : &to_caller, r, &state, 0, &r->counts);
 	if (result < 0 || put_frames(r, &t->map))
 		return -ENOMEM;

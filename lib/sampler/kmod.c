@@ -478,6 +478,11 @@ static void kmod_account(struct sampler *s, struct sampler_due *due)
 	due->due = all > stats.no_user ? all - stats.no_user : 0;
 }
 
+static void kmod_shorten(struct sampler *s, uint32_t words)
+{
+	kmod_session_shorten(s->session, words * 8);
+}
+
 static uint64_t kmod_copied(const struct sampler *s)
 {
 	return kmod_session_copied(s->session);
@@ -496,6 +501,7 @@ const struct sampler_ops sampler_kmod = {
 	.poll = kmod_poll,
 	.stop = kmod_sampler_stop,
 	.account = kmod_account,
+	.shorten = kmod_shorten,
 	.places = kmod_places,
 	.copied = kmod_copied,
 	.destroy = kmod_destroy,

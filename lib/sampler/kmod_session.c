@@ -170,6 +170,12 @@ int kmod_session_stats(struct kmod_session *k, struct pcce_kmod_stats *stats)
 	return session_request(k, PCCE_KMOD_IOC_STATS, stats);
 }
 
+void kmod_session_shorten(struct kmod_session *k, uint64_t bytes)
+{
+	for (uint32_t i = 0; i < k->config.n_rings; i++)
+		__atomic_store_n(&k->readers[i].stack_bytes, bytes, __ATOMIC_RELAXED);
+}
+
 uint64_t kmod_session_copied(const struct kmod_session *k)
 {
 	return k->stacks ? stack_blocks_copied(k->stacks) : 0;

@@ -28,6 +28,8 @@ int kmod_session_attach(struct kmod_session *k, int pid, uint32_t flags);
 int kmod_session_stop(struct kmod_session *k);
 int kmod_session_stats(struct kmod_session *k, struct pcce_kmod_stats *stats);
 
+/* From now on, samples need only this number of bytes of their stacks. */
+void kmod_session_shorten(struct kmod_session *k, uint64_t bytes);
 /* Returns the bytes that brought stacks and registers, since the beginning. */
 uint64_t kmod_session_copied(const struct kmod_session *k);
 

@@ -15,8 +15,9 @@ struct table {
 
 struct stack_blocks {
 	uint32_t rings;
-	struct pcce_sample *whole; /* with room for the largest sample */
-	struct table **tables;	   /* by ring */
+	struct pcce_sample *whole;	/* with room for the largest sample */
+	struct pcce_stack_block *stack; /* of the sample, from the block with sp on */
+	struct table **tables;		/* by ring */
 	uint64_t copied;
 };
 
@@ -31,7 +32,8 @@ struct stack_blocks *stack_blocks_new(uint32_t rings)
 	b->whole = malloc(sizeof(*b->whole) + PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) +
 			  PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment) +
 			  PCCE_COPY_REGISTERS * sizeof(uint64_t) + PCCE_STACK_BYTES);
-	if (b->tables && b->whole)
+	b->stack = malloc(PCCE_STACK_BYTES);
+	if (b->tables && b->whole && b->stack)
 		return b;
 	stack_blocks_free(b);
 	return NULL;
@@ -44,30 +46,54 @@ void stack_blocks_free(struct stack_blocks *b)
 	for (uint32_t i = 0; b->tables && i < b->rings; i++)
 		free(b->tables[i]);
 	free(b->tables);
+	free(b->stack);
 	free(b->whole);
 	free(b);
 }
 
-static bool is_possible(const struct pcce_sample *s, const struct pcce_stack_changes *stack)
+/* Tells whether a sampler can have written a part that has this many words at most. */
+static bool is_possible(const struct pcce_stack_changes *part, uint64_t words)
 {
 	unsigned int changed = 0;
 
+	if (words < sizeof(*part) / sizeof(uint64_t))
+		return false;
 	for (uint32_t i = 0; i < PCCE_STACK_BLOCKS / 64; i++)
-		changed += (unsigned int)__builtin_popcountll(stack->changed[i]);
-	return stack->blocks <= PCCE_STACK_BLOCKS && stack->group < PCCE_STACK_GROUPS &&
-	       stack->sent == changed &&
-	       s->n_stack == PCCE_COPY_REGISTERS + (sizeof(*stack) + changed * PCCE_STACK_BLOCK) /
-							   sizeof(uint64_t);
+		changed += (unsigned int)__builtin_popcountll(part->changed[i]);
+	return part->blocks <= PCCE_STACK_BLOCKS && part->group < PCCE_STACK_GROUPS &&
+	       part->sent == changed &&
+	       changed <= (words * sizeof(uint64_t) - sizeof(*part)) / PCCE_STACK_BLOCK;
+}
+
+/* Completes a part that begins at a block. Returns false if a block is not known. */
+static bool complete_part(struct table *t, const struct pcce_stack_changes *part, uint64_t first,
+			  struct pcce_stack_block *to)
+{
+	const struct pcce_stack_block *sent = (const void *)(part + 1);
+
+	for (uint32_t i = 0; i < part->blocks; i++) {
+		uint32_t place = pcce_stack_place(part->group, first + i);
+		uint64_t address = (first + i) * PCCE_STACK_BLOCK;
+
+		if (part->changed[i / 64] >> i % 64 & 1) {
+			t->address[place] = address;
+			t->known[place] = *sent++;
+		} else if (t->address[place] != address) {
+			return false;
+		}
+		to[i] = t->known[place];
+	}
+	return true;
 }
 
 int stack_blocks_complete(struct stack_blocks *b, uint32_t ring, const struct pcce_sample *s,
 			  const struct pcce_sample **out)
 {
-	const uint64_t *from = pcce_sample_stack(s);
-	const struct pcce_stack_changes *stack = (const void *)(from + PCCE_COPY_REGISTERS);
-	const struct pcce_stack_block *sent = (const void *)(stack + 1);
+	const uint64_t *at = pcce_sample_stack(s), *end = at + s->n_stack;
 	uint64_t first = s->sp / PCCE_STACK_BLOCK,
 		 skip = s->sp % PCCE_STACK_BLOCK / sizeof(uint64_t);
+	const struct pcce_stack_changes *part;
+	uint32_t blocks = 0;
 	struct table *t;
 	uint64_t *to;
 
@@ -76,31 +102,34 @@ int stack_blocks_complete(struct stack_blocks *b, uint32_t ring, const struct pc
 		*out = s;
 		return 0;
 	}
-	if (s->n_stack < PCCE_COPY_REGISTERS + sizeof(*stack) / sizeof(uint64_t) ||
-	    !is_possible(s, stack))
+	if (s->n_stack <= PCCE_COPY_REGISTERS)
 		return -EBADMSG;
 	if (!b->tables[ring])
 		b->tables[ring] = calloc(1, sizeof(*b->tables[ring]));
 	t = b->tables[ring];
 	if (!t)
 		return -ENOMEM;
-	memcpy(b->whole, s, (size_t)((const char *)(from + PCCE_COPY_REGISTERS) - (const char *)s));
-	to = (uint64_t *)(uintptr_t)pcce_sample_stack(b->whole) + PCCE_COPY_REGISTERS;
-	for (uint32_t i = 0; i < stack->blocks; i++) {
-		uint32_t place = pcce_stack_place(stack->group, first + i);
-
-		if (stack->changed[i / 64] >> i % 64 & 1) {
-			t->address[place] = (first + i) * PCCE_STACK_BLOCK;
-			t->known[place] = *sent++;
-		} else if (t->address[place] != (first + i) * PCCE_STACK_BLOCK) {
+	at += PCCE_COPY_REGISTERS;
+	do {
+		part = (const void *)at;
+		if (blocks > PCCE_STACK_PLACES - PCCE_STACK_BLOCKS || blocks % PCCE_STACK_BLOCKS ||
+		    !is_possible(part, (uint64_t)(end - at)) ||
+		    !complete_part(t, part, first + blocks, &b->stack[blocks]))
 			return -EBADMSG;
-		}
+		blocks += part->blocks;
+		at = (const uint64_t *)((const struct pcce_stack_block *)(part + 1) + part->sent);
+	} while (at < end);
+	at = pcce_sample_stack(s) + PCCE_COPY_REGISTERS;
+	memcpy(b->whole, s, (size_t)((const char *)at - (const char *)s));
+	to = (uint64_t *)(uintptr_t)pcce_sample_stack(b->whole) + PCCE_COPY_REGISTERS;
+	b->whole->n_stack = PCCE_COPY_REGISTERS;
+	if (blocks) {
 		/* The first block begins below sp. */
-		memcpy(to, t->known[place].word + skip, PCCE_STACK_BLOCK - skip * sizeof(uint64_t));
-		to += PCCE_STACK_BLOCK / sizeof(uint64_t) - skip;
-		skip = 0;
+		size_t words = blocks * (PCCE_STACK_BLOCK / sizeof(uint64_t)) - skip;
+
+		memcpy(to, b->stack[0].word + skip, words * sizeof(uint64_t));
+		b->whole->n_stack += (uint32_t)words;
 	}
-	b->whole->n_stack = (uint32_t)(to - pcce_sample_stack(b->whole));
 	*out = b->whole;
 	return 0;
 }

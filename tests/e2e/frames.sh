@@ -156,6 +156,36 @@ if has_bpf; then
 	check "... and its contexts are exact" test "$(stat_of mixed.data exact)" -gt 100
 fi
 
+# ---- frames of several KB ----------------------------------------------------------------
+
+# In program, 19 frames of the library have 95 KB, in two threads.
+if has_bpf; then
+	check "bpf: frames of several KB are recorded" restore bpf wide.data foreign ./program wide
+	check "... there are many samples" test "$(stat_of wide.data samples)" -ge 300
+	check "... all are restored but a few" test "$(($(stat_of wide.data restored) / 50))" -ge \
+		"$(($(stat_of wide.data restored_in_part) + $(stat_of wide.data not_restored)))"
+	is "... none wrongly" "$(stat_of wide.data restored_wrong)" 0
+	pcce-report -q -i wide.data --format=folded >wide.folded 2>&1
+	check "... also the deepest ones" grep -qE ';wide(;lib_wide){19};lib_leaf [0-9]+$' wide.folded
+	check "whole stacks with such frames are recorded" restore bpf wide.plain all ./plain wide
+	pcce-report -q -i wide.plain --format=folded 2>folded.err | grep 'wide' >wide.folded
+	check "... nearly all are whole" awk '
+		{ all += $NF; if (/truncated/) cut += $NF }
+		END { print cut + 0, "of", all, "are not"; exit !(all >= 300 && cut * 50 <= all) }' wide.folded
+	check "... the deepest stack of the first thread" \
+		grep -qE ';_start;.*;main;go_wide(;wide){4}(;lib_wide){19};lib_leaf [0-9]+$' wide.folded
+	check "... and that of the second one" \
+		grep -qE 'clone[^;]*;[^;]*;go_wide(;wide){4}(;lib_wide){19};lib_leaf [0-9]+$' wide.folded
+	# Nothing beyond the stack is copied: neither arguments nor the environment.
+	check "a small stack below a large environment is recorded" env PAD="$(seq 22000)" \
+		"$recorder" -q -b bpf -F 2000 --frames=all -o flat.data -- ./plain flat
+	check "... only the stack is copied" \
+		test "$(stat_of flat.data stack_bytes)" -lt "$(($(stat_of flat.data samples) * 300))"
+fi
+check "self: such frames are recorded" restore self wide.self foreign ./program wide
+is "... none wrongly" "$(stat_of wide.self restored_wrong)" 0
+check "... up to the 8 KiB that are copied" test "$(stat_of wide.self restored_in_part)" -gt 0
+
 # ---- the changed part --------------------------------------------------------------------
 
 # A whole copy has 8 KiB.  The kernel leaves out what the recorder knows.

@@ -194,6 +194,10 @@ frames_without_kernel() { # DATA: prints the folded report
 	same_contexts frames.folded
 }
 
+frames_that_occur() { # DATA: prints each context once, except those in part
+	frames_without_kernel "$1" | grep -v truncated | sed 's/ [0-9]*$//' | sort -u
+}
+
 if [ -e "$out/tests/pcce-record" ]; then
 	restored foreign.kmod 100
 	check "foreign.kmod: less than a quarter of the stacks is copied" \
@@ -205,12 +209,22 @@ if [ -e "$out/tests/pcce-record" ]; then
 	chains_are_right "kmod: whole stacks" "$vm_out/plain.kmod"
 	for which in foreign all plain; do
 		restored ask.$which.kmod 1000
-		is "ask.$which: kmod and bpf restore the same frames, as often" \
-			"$(frames_without_kernel ask.$which.kmod)" "$(frames_without_kernel ask.$which.bpf)"
+		# Of threads with a page, a few samples may have needed more than those before.
+		part=$(($(stat_of "$vm_out/ask.$which.kmod" restored_in_part) +
+			$(stat_of "$vm_out/ask.$which.bpf" restored_in_part)))
+		frames_that_occur ask.$which.kmod >kmod.frames
+		frames_that_occur ask.$which.bpf >bpf.frames
+		check "ask.$which: kmod and bpf restore the same frames, except $part in part" \
+			[ "$(comm -3 kmod.frames bpf.frames | wc -l)" -le "$part" ]
 	done
 	check "ask.foreign: the frames of the deepest call are there" grep -qE \
 		'ask(;lib_ask_deep){40};lib_ask_aligned;lib_ask_any_size;lib_ask[; ]' \
 		<(frames_without_kernel ask.foreign.kmod | sed 's/@plt//g')
+	is "ask.plain: they do so as often" \
+		"$(frames_without_kernel ask.plain.kmod)" "$(frames_without_kernel ask.plain.bpf)"
+	for which in foreign plain; do
+		restored wide.$which.kmod 100 10
+	done
 	check "lost.kmod: a recorder that stood still has lost samples" \
 		[ "$(stat_of "$vm_out/lost.kmod" lost_ring)" -ge 1000 ]
 	restored lost.kmod 1000

@@ -27,12 +27,15 @@
 #include "made_page.h"
 #include "sampler/kmod_session.h"
 
+extern void *__libc_stack_end;
+
 #define NOINLINE __attribute__((noinline, noclone))
 #define WORDS 200 /* of a pattern on the stack */
 #define CALLS 2000
 #define BASE 0xfeed000000000000ULL
 
 static uint64_t event;
+static uint64_t bases[4]; /* by thread: where its stack ends; 0: not checked */
 
 static struct kmod_session *begin(uint32_t flags, uint32_t ring_bytes)
 {
@@ -48,8 +51,14 @@ static struct kmod_session *begin(uint32_t flags, uint32_t ring_bytes)
 }
 
 struct verdict {
-	unsigned int samples, copies, right, registers_only;
+	unsigned int samples, copies, right, registers_only, large;
 };
+
+/* Does a stack that was copied end at its base? */
+static bool ends_at_base(uint64_t thread, uint64_t end)
+{
+	return thread >= 4 || !bases[thread] || (end >= bases[thread] && end < bases[thread] + 32);
+}
 
 /*
  * The caller of getppid() has put a pattern on its stack: its address, then the number of the call
@@ -75,7 +84,8 @@ static int judge_stack(void *ctx, const struct pcce_kmod_record *record,
 		return 0;
 	for (i = 2; i < WORDS && stack[at + i] == registers[0] + i - 1; i++)
 		;
-	v->right += i == WORDS;
+	v->right += i == WORDS && ends_at_base((registers[0] - BASE) >> 32, s->sp + n * 8);
+	v->large += n > 50000 / 8;
 	return 0;
 }
 
@@ -102,6 +112,9 @@ static NOINLINE void sample_deeper(uint64_t value, size_t bytes)
 {
 	volatile char room[bytes + 1];
 
+	/* Only pages that have been used are in memory. */
+	for (size_t i = 0; i < bytes; i += 1000)
+		room[i] = 1;
 	room[0] = room[bytes] = 1;
 	sample_pattern(value);
 	room[bytes] = 0;
@@ -111,8 +124,14 @@ static void *call_often(void *arg)
 {
 	uint64_t value = BASE + ((uint64_t)(uintptr_t)arg << 32);
 
+	volatile char *base = __builtin_thread_pointer();
+
+	/* All up to the base is in memory, also what is left free for libraries' data. */
+	for (volatile char *p = __builtin_frame_address(0); p < base; p += 1024)
+		*p = *p;
+	bases[(uintptr_t)arg] = (uint64_t)(uintptr_t)base;
 	for (unsigned int i = 0; i < CALLS; i++)
-		sample_deeper(value + i / 3 * WORDS, i * 37 % 5000);
+		sample_deeper(value + i / 3 * WORDS, i % 100 ? i * 37 % 5000 : 100000);
 	return NULL;
 }
 
@@ -145,7 +164,9 @@ static void content(void)
 	bytes = kmod_session_copied(k);
 	kmod_session_close(k);
 	result(v.samples == 3 * CALLS && v.right == v.samples,
-	       "each sample has registers and stack as they were (%u of %u)", v.right, v.samples);
+	       "each sample has registers and stack as they were, up to its base (%u of %u)",
+	       v.right, v.samples);
+	result(v.large == 3 * CALLS / 100, "... also a stack of many parts (%u)", v.large);
 	result(bytes < (uint64_t)v.samples * 8192 / 2,
 	       "less than half of the stacks was sent (%llu)", (unsigned long long)bytes);
 }
@@ -297,6 +318,7 @@ int main(int argc, char **argv)
 	if (argc > 2)
 		return with_limit(argv);
 	event = tracepoint("syscalls/sys_enter_getppid");
+	bases[0] = (uint64_t)(uintptr_t)__libc_stack_end;
 	content();
 	losses();
 	whose();

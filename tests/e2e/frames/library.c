@@ -52,6 +52,16 @@ NOINLINE unsigned long lib_recursive(unsigned long n, int depth)
 	return x + lib_leaf(x);
 }
 
+/* Its frame has several KB. The kernel copies only pages that have been used. */
+NOINLINE unsigned long lib_wide(unsigned long n, int depth)
+{
+	volatile char room[5000];
+
+	for (int i = 0; i < 5000; i += 1000)
+		room[i] = room[n % 5000] = 1;
+	return (depth ? lib_wide(n + 1, depth - 1) : lib_leaf(n)) + lib_leaf(n) + room[n % 5000];
+}
+
 /* It calls back. */
 NOINLINE unsigned long lib_calls(work *f, unsigned long n)
 {

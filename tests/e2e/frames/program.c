@@ -4,6 +4,8 @@
  * program blind    also calls the function without unwind information
  * program touch N  makes page faults; meanwhile the parent stands still for a while
  * program ask      makes system calls in the library, the same in each run
+ * program wide     has frames of several KB, its own and the library's, in two threads
+ * program flat     has a stack of a few frames
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -19,7 +21,7 @@ extern int lib_touch(char *, int);
 extern unsigned long lib_aligned(unsigned long), lib_recursive(unsigned long, int),
 	lib_calls(work *, unsigned long), lib_any_size(unsigned long), lib_leaf(unsigned long),
 	lib_blind(unsigned long), lib_ask_any_size(unsigned long), lib_ask_aligned(unsigned long),
-	lib_ask_deep(unsigned long, int);
+	lib_ask_deep(unsigned long, int), lib_wide(unsigned long, int);
 static volatile unsigned long sum;
 static int blind;
 
@@ -99,6 +101,25 @@ static NOINLINE void *ask(void *arg)
 	return arg;
 }
 
+static NOINLINE void wide(int depth)
+{
+	volatile char room[3000];
+
+	room[0] = room[2999] = 1;
+	if (depth)
+		wide(depth - 1);
+	else
+		sum += lib_wide(0, 18);
+	sum += (unsigned long)room[0];
+}
+
+static NOINLINE void *go_wide(void *arg)
+{
+	for (int i = 0; i < 600; i++)
+		wide(i % 4);
+	return arg;
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t t;
@@ -110,6 +131,18 @@ int main(int argc, char **argv)
 			return 1;
 		pthread_join(t, NULL);
 		ask(argv);
+		return 0;
+	}
+	if (argc > 1 && !strcmp(argv[1], "wide")) {
+		if (pthread_create(&t, NULL, go_wide, argv))
+			return 1;
+		go_wide(argv);
+		pthread_join(t, NULL);
+		return 0;
+	}
+	if (argc > 1 && !strcmp(argv[1], "flat")) {
+		for (int i = 0; i < 10000; i++)
+			sum += lib_leaf(i);
 		return 0;
 	}
 	blind = argc > 1;

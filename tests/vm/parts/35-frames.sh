@@ -13,9 +13,6 @@ frames() { # DATA SAMPLER WHICH OPTION... -- COMMAND...
 }
 
 if [ -e /bin/pcce-record-frames ]; then
-	# More than a piece of the stack is above its outermost frame: then this is copied, too.
-	PAD=$(head -c 2000 /dev/zero | tr '\0' x)
-	export PAD
 	frames foreign.kmod kmod foreign -F 1000 -- program
 	frames all.kmod kmod all -F 1000 -- program
 	frames plain.kmod kmod all -F 1000 -- plain
@@ -27,9 +24,10 @@ if [ -e /bin/pcce-record-frames ]; then
 		done
 		frames ask.plain.$sampler $sampler all -e syscalls:sys_enter_getppid -c 1 -- plain ask
 	done
+	frames wide.foreign.kmod kmod foreign -F 1000 -- program wide
+	frames wide.plain.kmod kmod all -F 1000 -- plain wide
 	# The recorder stands still, and then goes on.
 	frames lost.kmod kmod foreign -e page-faults -c 1 -- program touch 20
-	unset PAD
 
 	refused() { # NAME REASON COMMAND...: -b kmod --frames ends with this sentence
 		name=$1
