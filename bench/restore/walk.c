@@ -127,7 +127,8 @@ static enum restore_step unwind(void *ctx, const struct restore_state *state,
 		if (pc < m->start || pc >= m->end)
 			continue;
 		row = cfi_at(m->cfi, pc - m->base);
-		return row ? cfi_unwind(row, &ops, ctx, state, f) : RESTORE_STEP_FAILED;
+		return row ? cfi_unwind(row, pc - m->base, &ops, ctx, state, f)
+			   : RESTORE_STEP_FAILED;
 	}
 	return RESTORE_STEP_FAILED;
 }

@@ -163,10 +163,11 @@ static enum restore_step unwind_by_module(void *ctx, const struct restore_state 
 	uint64_t pc = state->pc - !state->inner;
 	const struct decode_module *m = r->as->find(r->as, pc);
 	struct cfi *cfi = m ? cfi_of(r, record_modules_get(r->modules, m->module)) : NULL;
-	const struct cfi_row *row = cfi ? cfi_at(cfi, decode_link_time(m, pc)) : NULL;
+	uint64_t vaddr = m ? decode_link_time(m, pc) : 0;
+	const struct cfi_row *row = cfi ? cfi_at(cfi, vaddr) : NULL;
 	const struct restore_ops ops = {.read = read_copy};
 
-	return row ? cfi_unwind(row, &ops, r, state, f) : RESTORE_STEP_FAILED;
+	return row ? cfi_unwind(row, vaddr, &ops, r, state, f) : RESTORE_STEP_FAILED;
 }
 
 static bool returns_to_instrumented(void *ctx, uint64_t ret)

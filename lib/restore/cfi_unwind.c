@@ -202,7 +202,22 @@ static void set_base(const struct cfi_row *row, uint64_t cfa, struct restore_fra
 	f->offset = row->cfa.offset + (int64_t)(f->at - cfa);
 }
 
-enum restore_step cfi_unwind(const struct cfi_row *row, const struct restore_ops *ops, void *ctx,
+/* Sets the code that has the same rule, if the frame's end follows from one register, and
+ * everything else from its end. */
+static void set_rule(const struct cfi_row *row, uint64_t vaddr, uint64_t pc,
+		     struct restore_frame *f)
+{
+	if (f->base != RESTORE_BASE_SP && f->base >= RESTORE_REGISTERS)
+		return;
+	for (int i = 0; i < RESTORE_REGISTERS; i++)
+		if (row->rule[numbers[i]].how == CFI_EXPRESSION)
+			return;
+	f->rule = row->start + (pc - vaddr);
+	f->rule_end = row->end + (pc - vaddr);
+}
+
+enum restore_step cfi_unwind(const struct cfi_row *row, uint64_t vaddr,
+			     const struct restore_ops *ops, void *ctx,
 			     const struct restore_state *state, struct restore_frame *f)
 {
 	uint64_t cfa, place;
@@ -230,5 +245,6 @@ enum restore_step cfi_unwind(const struct cfi_row *row, const struct restore_ops
 		}
 	}
 	set_base(row, cfa, f);
+	set_rule(row, vaddr, state->pc - !state->inner, f);
 	return f->ret ? RESTORE_STEP_FRAME : RESTORE_STEP_END;
 }

@@ -15,8 +15,10 @@
 		3 /* rbx */, 6 /* rbp */, 10, 12, 13, 14, 15, 5 /* rdi */ \
 	}
 
-/* row: the rules at state->pc, or before it if that is a return address. */
-enum restore_step cfi_unwind(const struct cfi_row *row, const struct restore_ops *ops, void *ctx,
+/* row: the rules at state->pc, or before it if that is a return address. vaddr: the link-time
+ * address there. */
+enum restore_step cfi_unwind(const struct cfi_row *row, uint64_t vaddr,
+			     const struct restore_ops *ops, void *ctx,
 			     const struct restore_state *state, struct restore_frame *frame);
 
 #endif

@@ -18,6 +18,10 @@
  * the rule uses another register, the register's value must be right, too. So each element keeps
  * where its function saved registers, and values are read again when it is passed. Therefore the
  * result is that of full unwinding, if all frames follow from unwind information.
+ *
+ * Most functions have one rule from their prologue to their epilogue. So a function that is at
+ * another instruction than before mostly has the same rule, stack pointer and place. Then its
+ * element holds, too, and not even the innermost frame is unwound.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -146,6 +150,23 @@ static size_t skip_elements(const struct restore_map *map, size_t from, uint64_t
 	return from;
 }
 
+/* Does an unchanged element belong to the function that is at this state? *i: the element. The
+ * search begins at element `next`. */
+static bool find_same_rule(const struct restore_map *map, size_t next,
+			   const struct restore_state *state, size_t *i)
+{
+	uint64_t pc = state->pc - !state->inner;
+	const struct restore_frame *f;
+
+	*i = skip_elements(map, next, state->sp);
+	if (*i == map->n || map->changed[*i])
+		return false;
+	f = &map->frames[*i];
+	if (pc < f->rule || pc >= f->rule_end)
+		return false;
+	return f->base == RESTORE_BASE_SP ? f->from == state->sp : still_holds(f, state);
+}
+
 /* Makes the new map the current one. */
 static int finish_map(struct restore_map *map, bool complete)
 {
@@ -197,14 +218,24 @@ int restore_frames(struct restore_map *map, const struct restore_ops *ops, void 
 	doubted = doubt_regions(map, threshold);
 	map->n_next = 0;
 	while (map->n_next < RESTORE_FRAMES_MAX) {
-		enum restore_step step = ops->unwind(ctx, &state, &f);
+		size_t same;
 
-		if (step != RESTORE_STEP_FRAME)
-			return finish_map(map, step == RESTORE_STEP_END);
-		/* A frame ends outside of those that it called. Only a signal can change stacks. */
-		if (f.at < state.sp && !f.interrupted)
-			return finish_map(map, false);
-		counts->unwound++;
+		if (find_same_rule(map, next, &state, &same)) {
+			f = map->frames[same];
+			next = same;
+			counts->reused++;
+		} else {
+			enum restore_step step = ops->unwind(ctx, &state, &f);
+
+			if (step != RESTORE_STEP_FRAME)
+				return finish_map(map, step == RESTORE_STEP_END);
+			/* A frame ends outside of those that it called. Only a signal can change
+			 * stacks. */
+			if (f.at < state.sp && !f.interrupted)
+				return finish_map(map, false);
+			counts->unwound++;
+		}
+		f.from = state.sp;
 		if (keep_frame(map, &f))
 			return -ENOMEM;
 		restore_leave(ops, ctx, &f, &state);

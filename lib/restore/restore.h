@@ -9,7 +9,8 @@
  * A map keeps, for each frame of the last call sequence, where its return address is on the stack,
  * and its value. The next request compares the map with the stack. It unwinds from the innermost
  * frame until a frame is found at the location of an unchanged element of the map. From there on
- * the elements hold, up to the next changed one. There unwinding begins again.
+ * the elements hold, up to the next changed one. There unwinding begins again. An unchanged element
+ * also holds, without unwinding, for a function that goes on elsewhere under the same rule.
  *
  * The module is pure: callbacks read the stack and unwind one frame. It does not know the machine.
  */
@@ -52,6 +53,11 @@ struct restore_frame {
 	uint8_t confidence; /* in percent; below RESTORE_CERTAIN: found by an imprecise method */
 	bool interrupted;   /* it did not call: a signal interrupted at ret */
 	int64_t offset;
+	uint64_t from; /* the function's stack pointer; restore_frames() sets it */
+	/* The code, [rule, rule_end), that has the same rule: with base RESTORE_BASE_SP and the
+	 * same stack pointer, or the same at of base and offset, all of the frame is the same. The
+	 * address before a return address counts. Both 0: unknown. */
+	uint64_t rule, rule_end;
 };
 
 enum restore_step {

@@ -173,7 +173,8 @@ static struct cfi_row *make_row(struct cfi *c, uint64_t vaddr)
 		return NULL;
 	if (dwarf_cfi_addrframe(c->dwarf, vaddr, &row->frame))
 		row->frame = NULL;
-	if (!row->frame || dwarf_frame_info(row->frame, NULL, NULL, &row->signal) != CFI_PC ||
+	if (!row->frame ||
+	    dwarf_frame_info(row->frame, &row->start, &row->end, &row->signal) != CFI_PC ||
 	    dwarf_frame_cfa(row->frame, &ops, &n))
 		goto none;
 	take_cfa(ops, n, &row->cfa);

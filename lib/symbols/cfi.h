@@ -35,8 +35,9 @@ struct cfi_rule {
 /* The rules at an instruction. */
 struct cfi_row {
 	struct cfi_rule cfa, rule[CFI_REGISTERS];
-	bool signal;	    /* the caller was interrupted by a signal */
-	Dwarf_Frame *frame; /* owns the ops */
+	uint64_t start, end; /* link-time addresses with these rules */
+	bool signal;	     /* the caller was interrupted by a signal */
+	Dwarf_Frame *frame;  /* owns the ops */
 };
 
 struct cfi;

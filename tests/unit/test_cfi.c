@@ -67,8 +67,9 @@ static enum restore_step unwind_own(void *ctx, const struct restore_state *state
 	for (size_t i = 0; i < n_modules; i++) {
 		if (pc < modules[i].start || pc >= modules[i].end)
 			continue;
-		row = modules[i].cfi ? cfi_at(modules[i].cfi, pc - modules[i].base) : NULL;
-		return row ? cfi_unwind(row, &ops, ctx, state, f) : RESTORE_STEP_FAILED;
+		pc -= modules[i].base;
+		row = modules[i].cfi ? cfi_at(modules[i].cfi, pc) : NULL;
+		return row ? cfi_unwind(row, pc, &ops, ctx, state, f) : RESTORE_STEP_FAILED;
 	}
 	return RESTORE_STEP_FAILED;
 }
