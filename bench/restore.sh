@@ -18,6 +18,8 @@
 #   reused     of the restored frames: those that were the same as before, in %
 #   saved      of all frames of all samples: those that were not unwound, in %.  The encoding has
 #              them, or they were the same as before.
+#   same       all: of the restored frames, those that the thread's sample before had, too, from the
+#              outermost one on, in %.  No more can be reused.
 #   bytes      of stack that the kernel brought, for each sample
 #   us         CPU time of the recorder for each sample
 #   perf       bytes and CPU time of perf for each sample, to record with 8 KB of stack and to
@@ -70,9 +72,30 @@ other_time() {
 # shell_line PREFIX...: the program's workload, with a prefix.
 shell_line() { echo "cd $scratch && ${command/"\"$elf\""/"$* \"$elf\""}"; }
 
+# same_frames DATA: of the frames of uninstrumented stacks, those of the thread's sample before.  A
+# frame is a return address: all but the innermost address.
+same_frames() {
+	pcce-report -q -i "$1" --format=perf-script --no-inline | awk '
+		/^[^\t]/ { thread = $2; n = 0; next }
+		/^$/ {
+			for (same = 0; same < n - 1 && same < last[thread] - 1; same++)
+				if (line[n - same] != before[thread, last[thread] - same])
+					break
+			for (i = 1; i <= n; i++)
+				before[thread, i] = line[i]
+			last[thread] = n
+			frames += n > 1 ? n - 1 : 0
+			all += same
+			next
+		}
+		$1 != 0 { line[++n] = $1 $NF }
+		END { printf "%.1f", frames ? 100 * all / frames : 0 }'
+}
+
 # measure PROGRAM FRAMES
 measure() {
 	local p=$1 frames=$2 ours peer script samples depths stats=$scratch/stats data=$scratch/data
+	local same=0
 	local variant=pcce
 	[ "$frames" = foreign ] || variant=plain
 	build "$p" $variant "" "" || return 1
@@ -81,13 +104,15 @@ measure() {
 		pcce-report -i "$data" --stats >"$stats" || return 1
 	depths=$(pcce-report -q -i "$data" --format=folded --no-inline |
 		awk '{ sum += $NF * gsub(/;/, ";") + $NF } END { print sum + 0 }')
+	[ "$frames" = foreign ] || same=$(same_frames "$data") || return 1
 	peer=$(other_time sh -c "$(shell_line perf record -q -F "$HZ" -e cpu-clock:u \
 		--call-graph dwarf -o "$data" -- "$out/bench/own" "$scratch/own")") || return 1
 	samples=$(perf report -i "$data" --stats 2>/dev/null | sed -n 's/.*SAMPLE events: *//p' |
 		head -n 1)
 	script=$(other_time perf script -i "$data" -F ip) || return 1
 	awk -F '[: ]+' -v p="$p" -v f="$frames" -v ours="$ours" -v size="$(stat -c %s "$data")" \
-		-v n="$samples" -v depths="$depths" -v peer="$peer" -v script="$script" -v OFS=, '
+		-v n="$samples" -v depths="$depths" -v peer="$peer" -v script="$script" \
+		-v same="$same" -v OFS=, '
 		{ v[$1] = $2 }
 		END {
 			all = v["restored"] + v["restored_in_part"] + v["not_restored"]
@@ -98,21 +123,22 @@ measure() {
 				depths ? 100 - 100 * v["frames_unwound"] / depths : 0,
 				v["samples"] ? v["stack_bytes"] / v["samples"] : 0,
 				v["samples"] ? 1e6 * ours / v["samples"] : 0,
-				n ? size / n : 0, n ? 1e6 * peer / n : 0, n ? 1e6 * script / n : 0
+				n ? size / n : 0, n ? 1e6 * peer / n : 0, n ? 1e6 * script / n : 0,
+				same
 		}' "$stats" >>"$results/programs.csv"
 	tail -n 1 "$results/programs.csv" | awk -F , '{
 		all = $4 + $5 + $6
-		printf "%-10s %-8s %8d %9.1f %7.1f %7.1f %6d %7.1f %7.1f %8.0f %6.0f", $1, $2, $3,
-			all ? 100 * $4 / all : 0, all ? 100 * $5 / all : 0,
-			all ? 100 * $6 / all : 0, $7, $8, $9, $10, $11
+		printf "%-10s %-8s %8d %9.1f %7.1f %7.1f %6d %7.1f %7.1f %7s %8.0f %6.0f",
+			$1, $2, $3, all ? 100 * $4 / all : 0, all ? 100 * $5 / all : 0,
+			all ? 100 * $6 / all : 0, $7, $8, $9, $2 == "all" ? $15 : "-", $10, $11
 		printf " | %6.0f %6.0f %6.0f\n", $12, $13, $14 }'
 }
 
 columns=program,frames,samples,restored,in_part,failed,wrong,reused,saved,bytes,us
-echo "$columns,perf_bytes,perf_us,script_us" >"$results/programs.csv"
+echo "$columns,perf_bytes,perf_us,script_us,same" >"$results/programs.csv"
 echo "Real programs at $HZ Hz"
-printf '%-10s %-8s %8s %9s %7s %7s %6s %7s %7s %8s %6s | %6s %6s %6s\n' program frames samples \
-	'restored%' 'part%' 'failed%' wrong 'reused%' 'saved%' bytes us perf us script
+printf '%-10s %-8s %8s %9s %7s %7s %6s %7s %7s %7s %8s %6s | %6s %6s %6s\n' program frames samples \
+	'restored%' 'part%' 'failed%' wrong 'reused%' 'saved%' 'same%' bytes us perf us script
 for p in "${programs[@]}"; do
 	for frames in foreign all; do
 		measure "$p" $frames || {
@@ -122,11 +148,13 @@ for p in "${programs[@]}"; do
 	done
 done
 echo
-awk -F , 'NR > 1 { n[$2]++; saved[$2] += $9; samples[$2] += $3; bytes[$2] += $10 * $3 }
+awk -F , 'NR > 1 { n[$2]++; saved[$2] += $9; reused[$2] += $8; same[$2] += $15
+		samples[$2] += $3; bytes[$2] += $10 * $3 }
 	END {
 		for (f in n)
-			printf "%s: frames saved %.1f%% (mean of %d programs), %.0f bytes\n", f,
-				saved[f] / n[f], n[f], bytes[f] / samples[f]
+			printf "%s: saved %.1f%%, reused %.1f%%, same %.1f%% (means), %.0f bytes\n",
+				f, saved[f] / n[f], reused[f] / n[f], same[f] / n[f],
+				bytes[f] / samples[f]
 	}' "$results/programs.csv"
 describe_machine
 exit $failed
