@@ -10,12 +10,14 @@
 #include "diff/diff.h"
 #include "base/output_file.h"
 #include "base/progress.h"
+#include "tree/selection.h"
 
 const char *argp_program_version = "pcce-diff " PCCE_VERSION;
 
 enum {
 	OPT_FORMAT = 256,
 	OPT_BY,
+	OPT_EVENT,
 	OPT_MIN_PERCENT,
 	OPT_NO_INLINE,
 };
@@ -36,6 +38,7 @@ static const struct format {
 
 struct arguments {
 	const char *inputs[2], *output;
+	struct selection select; /* events */
 	int n;
 	const struct format *format;
 	enum diff_by by;
@@ -51,6 +54,7 @@ static const struct argp_option options[] = {
 	 "Distinguish contexts by calls or by names of functions (default: calls if both "
 	 "recordings are of one build, otherwise names)",
 	 0},
+	{"event", OPT_EVENT, "EVENT,...", 0, "Select events by name, or by number from 0", 0},
 	{"all", 'a', NULL, 0, "Show also what may be due to chance (text, json)", 0},
 	{"lines", 'n', "N", 0,
 	 "Print at most N lines of each table (text, json; default: 20 for text; 0: all)", 0},
@@ -59,6 +63,18 @@ static const struct argp_option options[] = {
 	{"no-inline", OPT_NO_INLINE, NULL, 0, "Show no frames for inlined functions", 0},
 	{0},
 };
+
+static error_t parse_events(struct argp_state *state, const char *arg, struct selection *s)
+{
+	struct error why = {0};
+	int r = select_add_words(&s->events, arg, &why);
+
+	if (r == -EINVAL)
+		message_usage(state, "cannot use --event: %s", why.text);
+	else if (r)
+		argp_failure(state, 1, -r, "cannot use --event");
+	return 0;
+}
 
 static error_t parse_diff_option(int key, char *arg, struct argp_state *state)
 {
@@ -96,6 +112,8 @@ static error_t parse_diff_option(int key, char *arg, struct argp_state *state)
 			message_usage(state, "cannot use --by=%s: it must be calls or names", arg);
 		a->by = *arg == 'c' ? DIFF_BY_CALLS : DIFF_BY_NAMES;
 		return 0;
+	case OPT_EVENT:
+		return parse_events(state, arg, &a->select);
 	case OPT_MIN_PERCENT:
 		errno = 0;
 		a->min_percent = strtod(arg, &end);
@@ -159,8 +177,10 @@ static const struct argp argp = {
 
 static int load_recording(const struct arguments *a, int i, struct profile **p)
 {
-	struct profile_options o = {
-		.tree = true, .samples = a->format->samples, .inlining = a->inlining};
+	struct profile_options o = {.tree = true,
+				    .samples = a->format->samples,
+				    .inlining = a->inlining,
+				    .select = &a->select};
 	struct error why;
 
 	if (profile_load(a->inputs[i], &o, p, &why)) {
@@ -172,6 +192,14 @@ static int load_recording(const struct arguments *a, int i, struct profile **p)
 			"warning: %s has no end record: the recording was cut off; "
 			"comparing what it holds",
 			a->inputs[i]);
+	if (a->select.events.n && !(*p)->stats.samples) {
+		message("pcce-diff",
+			"cannot compare %s: it has no sample of the selected events; "
+			"its events are %s",
+			a->inputs[i], (*p)->events);
+		profile_free(*p);
+		return 1;
+	}
 	return 0;
 }
 
@@ -180,6 +208,17 @@ static int cannot_write_diff(const struct arguments *a, const char *reason)
 	message("pcce-diff", "cannot write %s: %s", a->output ? a->output : "standard output",
 		reason);
 	return 1;
+}
+
+/* Calls and samples do not add up. */
+static void note_diff_events(const struct arguments *a, const struct profile *p)
+{
+	char shown[256], other[256];
+
+	if (p->calls && !a->select.events.n)
+		message("pcce-diff", "comparing %s; use --event=%s to compare the samples",
+			profile_event(p, 0, shown, sizeof(shown)),
+			profile_event(p, 1, other, sizeof(other)));
 }
 
 /* What --only left out of one of them may look like a difference. */
@@ -213,10 +252,11 @@ static int compare_recordings(const struct arguments *a, const struct profile *b
 	if (strcmp(before->event, now->event)) {
 		message("pcce-diff",
 			"cannot compare %s with %s: the first counts %s, the second %s; "
-			"record the same event",
+			"record the same event, or select one with --event",
 			a->inputs[0], a->inputs[1], before->event, now->event);
 		return 1;
 	}
+	note_diff_events(a, before);
 	warn_about_only(a, before, now);
 	if (output_stream_open(&file, a->output, &out, &why))
 		return cannot_write_diff(a, why.text);
@@ -241,7 +281,7 @@ int main(int argc, char **argv)
 {
 	struct arguments a = {.format = &formats[0], .inlining = true};
 	struct profile *before, *now;
-	int status;
+	int status = 1;
 
 	argp_err_exit_status = 2;
 	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
@@ -254,14 +294,13 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	progress_enable("pcce-diff");
-	if (load_recording(&a, 0, &before))
-		return 1;
-	if (load_recording(&a, 1, &now)) {
+	if (!load_recording(&a, 0, &before)) {
+		if (!load_recording(&a, 1, &now)) {
+			status = compare_recordings(&a, before, now);
+			profile_free(now);
+		}
 		profile_free(before);
-		return 1;
 	}
-	status = compare_recordings(&a, before, now);
-	profile_free(before);
-	profile_free(now);
+	selection_free(&a.select);
 	return status;
 }

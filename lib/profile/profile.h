@@ -76,7 +76,7 @@ struct profile {
 	/* There are counted calls and samples, which do not add up: if no event is selected, the
 	 * calls are shown. */
 	bool calls;
-	const char *event;	    /* that is shown, or all events */
+	const char *event;	    /* that is shown; a list with commas if several are */
 	uint64_t frequency, period; /* of the event; one of them is 0 */
 	struct profile_cost cost;
 	uint64_t start_time, wall_time; /* when it began: CLOCK_MONOTONIC, and ns since 1970 */

@@ -43,8 +43,7 @@ struct profile_internals {
 	struct recording_account accounts[RECORDING_ACCOUNTS]; /* of the recording */
 	struct profile_event_sum events[RECORDING_ACCOUNTS];   /* the same */
 	uint64_t frequency, period;			       /* the same: of sampled events */
-	char event[256],
-		cost_event[256]; /* profile.event, if it is one of several; of profile.cost */
+	char event[256], cost_event[256]; /* profile.event, if not all are shown; of profile.cost */
 	struct stack_store *segments;
 	struct cct
 		all; /* all contexts, without weights; empty if it has become the profile's tree */

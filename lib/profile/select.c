@@ -39,6 +39,27 @@ static enum stream_use *select_streams(const struct profile *p, const struct sel
 	return use;
 }
 
+/* Writes the names of the selected events to p->in->event, with commas. Returns that, or the names
+ * of all events if none is selected by name. */
+static const char *name_events(const struct profile *p, const struct selection *s)
+{
+	char *list = p->in->event;
+	size_t size = sizeof(p->in->event), used = 0, length;
+	const char *name;
+
+	if (!s->events.n)
+		return p->events;
+	*list = 0;
+	for (uint32_t i = 0;; i++) {
+		name = datafile_event(p->events, i, &length);
+		if (select_event(p, s, i) && used < size)
+			used += (size_t)snprintf(list + used, size - used, "%s%.*s",
+						 used ? "," : "", (int)length, name);
+		if (!name[length])
+			return *list ? list : p->events;
+	}
+}
+
 /* Without calls, all events are of one kind, and their sums are those of the recording. */
 void profile_show_events(struct profile *p, const struct selection *s)
 {
@@ -61,7 +82,7 @@ void profile_show_events(struct profile *p, const struct selection *s)
 		p->stats.lost += all.lost[i];
 	memcpy(p->stats.lost_reasons, all.lost, sizeof(all.lost));
 	p->stats.due = all.due;
-	p->event = p->events;
+	p->event = name_events(p, s);
 	p->frequency = in->frequency;
 	p->period = in->period;
 	p->cost = (struct profile_cost){0};

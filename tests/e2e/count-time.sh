@@ -251,7 +251,14 @@ for name in taken due lost undecodable; do
 	is "pcce-merge: samples, $name" "$(samples_of ab.data $name)" \
 		"$(($(samples_of a.data $name) + $(samples_of b.data $name)))"
 done
-check "pcce-diff compares calls" pcce-diff a.data b.data
+pcce-diff a.data b.data >diff.log 2>&1
+is "pcce-diff compares calls" "$? $(grep -c "samples of calls: " diff.log) $(head -n 1 diff.log)" \
+	"0 2 pcce-diff: comparing calls; use --event=cpu-clock to compare the samples"
+pcce-diff --event=cpu-clock a.data b.data >diff.log 2>&1
+is "pcce-diff compares the samples beside them" \
+	"$? $(grep -c "samples of cpu-clock: " diff.log) $(grep -c "^pcce-diff: " diff.log)" "0 2 0"
+is "pcce-diff --event=calls: no function changes" \
+	"$(pcce-diff --event=calls a.data b.data 2>&1 | grep -c "%.*%")" 0
 check "pcce-compare compares calls" pcce-compare a.data b.data
 
 is "options that do not fit are refused" "$(for options in "--hot -F 99" "--engine=lossy -b self" \

@@ -104,6 +104,30 @@ if command -v go >/dev/null; then
 		bash -c '[ -s got ] && diff wanted got'
 fi
 
+# ---- one of several events ----------------------------------------------------------------------
+
+./generate threads threads.data || not_ok "generate threads"
+# both_of EVENT: samples of both recordings, by event
+both_of() {
+	pcce-diff --format=folded --event="$1" threads.data threads.data 2>&1 |
+		awk '{ a += $(NF - 1); b += $NF } END { print a, b }'
+}
+is "diff: all events" "$(both_of 'cpu-clock,page-faults')" "41 41"
+is "diff: an event by its name" "$(both_of page-faults)" "8 8"
+is "diff: ... by a pattern" "$(both_of 'cpu*')" "33 33"
+is "diff: ... by its number" "$(both_of 1)" "8 8"
+check "diff: its name is shown" bash -c \
+	'pcce-diff --event=1 threads.data threads.data | grep -q "^now: .* 8 samples of page-faults: "'
+check "diff: recordings with one event and with several" bash -c \
+	'pcce-diff --by=names --event=cpu-clock threads.data small.data | grep -q "^before: .* 33 samples of cpu-clock: "'
+says "diff: ... are not compared without it" 1 "or select one with --event" \
+	pcce-diff threads.data small.data
+says "diff: different events" 1 "the first counts cpu-clock,page-faults, the second cpu-clock;" \
+	pcce-diff --event='page-faults,cpu-[c]lock' threads.data small.data
+says "diff: no such event" 1 "its events are cpu-clock,page-faults" \
+	pcce-diff --event=cycles threads.data threads.data
+says "diff: an empty event" 2 "cannot use --event" pcce-diff --event=, small.data small.data
+
 # ---- pcce-compare ------------------------------------------------------------------------------
 
 # has NAME VALUE: the last output of pcce-compare has this line
