@@ -9,6 +9,7 @@ name=botan
 package=botan
 elf=botan
 input=""
+varies="it tests a prime with random numbers"
 command='"$prog" is_prime --prob=40000 170141183460469231731687303715884105727'
 
 build() {

@@ -13,9 +13,9 @@ command='printf "genmove b\ngenmove w\nquit\n" | "$prog" --mode gtp --seed 1 --b
 build() {
 	find . '(' -name aclocal.m4 -o -name configure -o -name Makefile.in -o -name '*.h.in' ')' \
 		-exec touch {} +
-	sh ./configure --without-curses --without-readline CC="$CC" CFLAGS="$flags_c" \
+	sh ./configure --without-curses --without-readline CC="$CC" CFLAGS="$flags_c -fcommon" \
 		LDFLAGS="$flags_ld"
-	make -j2 CFLAGS="$flags_c"
+	make -j2 CFLAGS="$flags_c -fcommon"
 }
 
 program_main "$@"
