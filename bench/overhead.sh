@@ -75,8 +75,6 @@ if [ -n "${COLUMNS-}" ]; then
 fi
 
 common="-O2 -g -ffunction-sections -fcommon -w"
-limits="--param max-inline-insns-auto=30 --param max-inline-insns-single=200"
-limits="$limits --param early-inlining-insns=14 --param inline-min-speedup=15"
 lld=-fuse-ld=lld
 
 # variant_of COLUMN: prints the build that the column runs.
@@ -121,7 +119,7 @@ build_layouts() {
 		build "$p" "bench-fp" \
 			"$common -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer" "$lld"
 		;;
-	inlined) build "$p" "bench-inlined" "$common $limits" "$lld" ;;
+	inlined) build "$p" "bench-inlined" "$common $inlining_limits" "$lld" ;;
 	gprof) build "$p" "bench-gprof" "$common -pg" "$lld -pg" ;;
 	hooks)
 		BENCH_LD_ADD=$out/bench/hook.o \
@@ -169,8 +167,6 @@ prefix() {
 	*) echo "$own" ;;
 	esac
 }
-
-text_size() { size -A "$1" | awk '/^\.text/ { s += $2 } END { print s }'; }
 
 # write_commands PROGRAM COLUMN...: prints the input of measure.
 write_commands() {

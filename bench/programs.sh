@@ -32,8 +32,14 @@ linker_directory() {
 	echo "$d"
 }
 
-# build PROGRAM VARIANT FLAGS_C FLAGS_LD: builds the program.  Sets directory, elf (the executable)
-# and command (its workload, for sh).
+# The limits for inlining that the plugin sets (plugin/inlining.c)
+inlining_limits="--param max-inline-insns-auto=30 --param max-inline-insns-single=200"
+inlining_limits="$inlining_limits --param early-inlining-insns=14 --param inline-min-speedup=15"
+
+text_size() { size -A "$1" | awk '/^\.text/ { s += $2 } END { print s }'; }
+
+# build PROGRAM VARIANT FLAGS_C FLAGS_LD: builds the program.  Sets directory, elf (the executable),
+# measured (its library, or the same) and command (its workload, for sh).
 build() {
 	local script
 	script=$(script_of "$1") || return 1
@@ -44,4 +50,5 @@ build() {
 	}
 	directory=$(bash "$script" --directory "$2")
 	elf=$directory/$(bash "$script" --elf)
+	measured=$directory/$(bash "$script" --measured)
 }

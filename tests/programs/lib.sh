@@ -11,6 +11,7 @@
 #   command   the workload: a shell command that runs "$prog" for some seconds with the same output
 #             on each run; it may use "$inputs" and "$here"
 #   varies    why the counts of its calls vary between runs (may be unset)
+#   library   a shared library that must also be encoded, if there is one; bench/ measures it
 #
 # and defines
 #
@@ -24,6 +25,7 @@
 #   NAME.sh --command VARIANT        builds that variant and prints the workload as one line for sh
 #   NAME.sh --directory VARIANT      prints the directory of the build
 #   NAME.sh --elf                    prints the executable's name in that directory
+#   NAME.sh --measured               prints the name of the library, or else of the executable
 #   NAME.sh --verify N               TAP: only the check against the real stack, at least N samples
 #   NAME.sh --frames N               TAP: only the check of restored frames, at least N samples
 #   NAME.sh --counts N               TAP: only the check of counted calls; N is not used
@@ -39,6 +41,7 @@
 
 here=$(cd "$(dirname "$0")" && pwd)
 programs=$out/programs
+library=
 inputs=$programs/inputs
 minimum=200
 
@@ -134,7 +137,7 @@ build_variant() {
 }
 
 build_locked() {
-	local variant=$1 dir=$programs/$name-$1 now flags_c="-O2 -g" flags_ld=""
+	local variant=$1 dir=$programs/$name-$1 now f flags_c="-O2 -g" flags_ld=""
 	now=$(fingerprint "$variant")
 	if [ "$(cat "$dir/.built" 2>/dev/null)" = "$now" ]; then return 0; fi
 	if [ "$variant" = pcce ]; then
@@ -149,10 +152,11 @@ build_locked() {
 	cp -a "$programs/source-$package" "$dir" || return 1
 	flags_c=$flags_c flags_ld=$flags_ld bash "$here/$name.sh" --compile "$dir" \
 		>"$dir.log" 2>&1 </dev/null || return 1
-	if [ ! -x "$dir/$elf" ]; then
-		echo "$elf was not built" >>"$dir.log"
+	for f in $elf $library; do
+		[ ! -x "$dir/$f" ] || continue
+		echo "$f was not built" >>"$dir.log"
 		return 1
-	fi
+	done
 	echo "$now" >"$dir/.built"
 }
 
@@ -313,7 +317,7 @@ build_both() {
 }
 
 program_main() {
-	local sampler
+	local sampler f
 	case ${1-} in
 	--compile)
 		# A separate process, because set -e has no effect inside a condition.
@@ -339,6 +343,10 @@ program_main() {
 		echo "$elf"
 		exit
 		;;
+	--measured)
+		echo "${library:-$elf}"
+		exit
+		;;
 	esac
 
 	[ "${1-}" != --counts ] || skip_counts
@@ -362,7 +370,9 @@ program_main() {
 		done_testing
 	fi
 
-	check "$name: is encoded" is_encoded "$programs/$name-pcce/$elf"
+	for f in $elf $library; do
+		check "$name: $f is encoded" is_encoded "$programs/$name-pcce/$f"
+	done
 	workload pcce "$scratch/got"
 	check "$name: same output" cmp "$scratch/want" "$scratch/got"
 	for sampler in bpf self; do
