@@ -2,11 +2,11 @@
 #
 # Benchmarks.  Included by the top Makefile.  bench/README.md describes them.
 
-BENCH_PARTS := bench-paper bench-cuts bench-hot bench-scale bench-overhead bench-sample \
-	bench-restore bench-tools
+BENCH_PARTS := bench-paper bench-cuts bench-hot bench-scale bench-large bench-overhead \
+	bench-sample bench-restore bench-tools
 # What the scripts in bench/ need. scripts/setup with bench/packages.txt installs the rest.
-BENCH_TOOLS := $(addprefix $(O)/bench/,contexts cuts implicit count_patch count.o graph trees \
-	walk) $(O)/tests/pcce-record
+BENCH_TOOLS := $(addprefix $(O)/bench/,contexts cuts implicit count_patch count.o graph slots \
+	trees walk) $(O)/tests/pcce-record
 
 .PHONY: bench bench-programs $(BENCH_PARTS)
 
@@ -20,6 +20,7 @@ bench-paper:                                    ## the paper's tables, by exhaus
 bench-cuts:                                     ## pushes for lack of room, by kind of profile
 bench-hot:                                      ## hot contexts: the second paper's evaluation
 bench-scale:                                    ## encoding: time, memory, ids, by program size
+bench-large:                                    ## large programs and libraries: slots, instructions
 bench-overhead:                                 ## real programs: instrumentation, samplers, peers
 bench-sample:                                   ## one sample: cost, size, completeness
 bench-restore:                                  ## frames of uninstrumented code
@@ -40,6 +41,9 @@ $(O)/bench/cuts: $(call bench_objects,paper/cuts paper/program paper/tree) $(TOO
 
 $(O)/bench/implicit: $(call bench_objects,paper/implicit paper/hybrid paper/frames paper/program \
 		paper/tree) $(TOOLLIB)
+	$(link_tool)
+
+$(O)/bench/slots: $(call bench_objects,large/slots paper/program) $(TOOLLIB)
 	$(link_tool)
 
 $(O)/bench/trees: $(call bench_objects,hot/trees) $(TOOLLIB)

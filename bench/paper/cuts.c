@@ -25,7 +25,6 @@
 #include "bench/paper/program.h"
 #include "bench/paper/tree.h"
 #include "encode/gates.h"
-#include "encode/patch.h"
 #include "profile/call_counts_read.h"
 
 static const char columns[] =
@@ -221,20 +220,15 @@ static int sum_tree(struct program *p, uint32_t n_sites, const struct numbering 
 static int print_source(const char *name, const char *program, const struct count_file *tree,
 			const char *word, const struct call_counts *counts, struct error *why)
 {
-	struct patch_page page;
 	struct program p;
 	uint32_t n_sites;
 	int err = program_open(program, &p, why);
 
 	if (err)
 		return err;
-	callgraph_free(&p.graph);
-	err = patch_page_read(&p.module, &p.records.entries, &page, why);
-	if (!err)
-		err = callgraph_build(&p.module, &p.records, &p.links, patch_ext_fits, &page,
-				      &p.graph, why);
+	err = program_as_encoded(&p, why);
 	n_sites = p.graph.n_sites;
-	if (!err && counts && page.executable)
+	if (!err && counts)
 		err = callgraph_add_guards(&p.graph, &p.module, counts, why);
 	if (!err && counts)
 		err = callgraph_count(&p.graph, counts, why);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "bench/paper/program.h"
 #include "encode/encode.h"
+#include "encode/patch.h"
 
 /* The paper's graph also has calls of functions that call nothing. */
 static bool only_outside(const struct callgraph_site *s, const void *ctx)
@@ -37,6 +38,18 @@ int program_open(const char *path, struct program *p, struct error *why)
 				      &p->graph, why);
 	if (err)
 		program_close(p);
+	return err;
+}
+
+int program_as_encoded(struct program *p, struct error *why)
+{
+	struct patch_page page;
+	int err = patch_page_read(&p->module, &p->records.entries, &page, why);
+
+	callgraph_free(&p->graph);
+	if (!err)
+		err = callgraph_build(&p->module, &p->records, &p->links, patch_ext_fits, &page,
+				      &p->graph, why);
 	return err;
 }
 

@@ -16,6 +16,8 @@ struct program {
 
 /* Returns 0, or -errno with a sentence fragment in why that continues the file's name. */
 int program_open(const char *path, struct program *p, struct error *why);
+/* Builds the call graph again, as pcce-encode does without a recording. */
+int program_as_encoded(struct program *p, struct error *why);
 void program_close(struct program *p);
 /* Returns the address of a symbol of the static symbol table, or 0. */
 uint64_t program_symbol(const struct program *p, const char *name);
