@@ -11,17 +11,18 @@
  * the module can be a shared library.
  *
  * Prints "kind,sites,by_helper,calls,calls_by_helper,instructions" for each kind.  Instructions are
- * those in slots; those of helpers are in the line `runtime`.
+ * those in slots; those of helpers are in the line `runtime`.  The lines `cut-62` and `add-beyond-62`
+ * say what would be cut, and what would have a large value, if ids could have 62 bits.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <pcce/abi.h>
 #include "bench/paper/program.h"
 #include "elf/encoding_table.h"
 #include "encode/encode.h"
-#include "encode/gates.h"
 
 enum kind {
 	ZERO,
@@ -32,7 +33,7 @@ enum kind {
 	PUSH_TAIL_OUT, /* the callee tail-calls through a pointer or out of the module */
 	PUSH_CUT,      /* ids have no room */
 	PUSH_CYCLE,
-	PUSH_EXPORTED, /* of an exported function of this library, which may be replaced */
+	PUSH_EXPORTED, /* of an exported function of this library, and not through a gate */
 	PUSH_OUTSIDE,
 	OTHER, /* no call: tail calls, landing pads */
 	N_KINDS
@@ -51,7 +52,8 @@ struct module {
 	struct numbering numbering;
 	struct encode_output encoded;
 	struct encoding_table table;
-	uint8_t *kinds; /* for each site of the table: enum kind */
+	uint8_t *kinds;	 /* for each site of the table: enum kind */
+	uint64_t *calls; /* for each site of the table */
 	struct sums sums[N_KINDS], entries, runtime;
 	uint64_t all; /* instructions of the whole process */
 };
@@ -99,7 +101,8 @@ static int classify_sites(struct module *m, struct error *why)
 	uint64_t n = m->table.head->sites.count;
 
 	m->kinds = malloc(n + 1);
-	if (!m->kinds)
+	m->calls = calloc(n + 1, sizeof(*m->calls));
+	if (!m->kinds || !m->calls)
 		return error_memory(why);
 	for (uint64_t i = 0; i < n; i++) {
 		const struct pcce_table_site *t = &m->table.sites[i];
@@ -125,7 +128,6 @@ static int open_module(struct module *m, const char *path, struct error *why)
 		err = error_memory(why);
 	if (err)
 		return err;
-	gates_leave_pushes(&m->program.graph, &m->program.module, &m->numbering);
 	err = encode_image(m->program.image, m->program.size, NULL, &m->encoded, why);
 	if (!err)
 		err = encoding_table_open(m->encoded.table, m->encoded.table_size, &m->table, why);
@@ -134,6 +136,7 @@ static int open_module(struct module *m, const char *path, struct error *why)
 
 static void close_module(struct module *m)
 {
+	free(m->calls);
 	free(m->kinds);
 	encoding_table_close(&m->table);
 	encode_output_free(&m->encoded);
@@ -170,6 +173,7 @@ static void add_instruction(struct module *m, uint64_t at, uint64_t count)
 		s->instructions += count;
 	} else if (at == t->key + t->restore_len) {
 		s->calls += count;
+		m->calls[site] += count;
 		s->calls_by_helper += is_by_helper(t) ? count : 0;
 	}
 }
@@ -214,6 +218,34 @@ static void print_sums(const char *name, const struct sums *s)
 	       s->by_helper, s->calls, s->calls_by_helper, s->instructions);
 }
 
+/* Numbers the module with larger ids, and adds up the same calls. */
+static int print_wide(const struct module *m, struct error *why)
+{
+	const struct numbering_options options = {.limit = PCCE_ID_LIMIT};
+	struct sums cut = {0}, beyond = {0};
+	struct numbering n;
+
+	if (numbering_compute(&m->program.graph.graph, &options, &n))
+		return error_memory(why);
+	for (uint64_t i = 0; i < m->table.head->sites.count; i++) {
+		const struct callgraph_site *s = program_site(&m->program, m->table.sites[i].key);
+
+		if (!s || s->ext || m->kinds[i] == OTHER || s->edge == NUMBERING_NO_CALLEE)
+			continue;
+		if (n.cut[s->edge]) {
+			cut.sites++;
+			cut.calls += m->calls[i];
+		} else if (n.kind[s->edge] == NUMBERED_VALUE && n.value[s->edge] >> 31) {
+			beyond.sites++;
+			beyond.calls += m->calls[i];
+		}
+	}
+	print_sums("cut-62", &cut);
+	print_sums("add-beyond-62", &beyond);
+	numbering_free(&n);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct module m = {0};
@@ -233,6 +265,10 @@ int main(int argc, char **argv)
 	print_sums("entries", &m.entries);
 	print_sums("runtime", &m.runtime);
 	printf("all,,,,,%" PRIu64 "\n", m.all);
+	if (print_wide(&m, &why)) {
+		fprintf(stderr, "slots: '%s' %s\n", argv[1], why.text);
+		return EXIT_FAILURE;
+	}
 	close_module(&m);
 	return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -25,7 +25,8 @@ select name, total, rank() over (partition by kind order by total desc)
 		join sale s on s.item = i.id group by i.kind, i.name) t
 	order by total desc limit 5;
 
-select count(*) from item a where price > (select avg(price) from item b where b.kind = a.kind);
+select count(*) from item a
+	where id <= 200 and price > (select avg(price) from item b where b.kind = a.kind);
 
 select upper(substr(name, 6, 2)) n, count(*), string_agg(kind::text, ',' order by id)
 	from item where name like '%ab%' group by n order by n limit 4;

@@ -34,7 +34,7 @@ declare
 	failed int := 0;
 begin
 	for i in 1..3000 loop
-		if transfer(1 + i * 7919 % 500, 1 + i * 31 % 500, i % 400) is null then
+		if transfer(1 + i * 7919 % 500, 1 + i * 31 % 500, i % 900) is null then
 			failed := failed + 1;
 		end if;
 	end loop;
