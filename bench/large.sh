@@ -71,12 +71,13 @@ measure_program() {
 	inlined=$instructions
 	BENCH_LD_COPY=raw build "$p" pcce "" "" || return 1
 	[ -e "$measured.raw" ] || {
-		echo "large: cannot measure $p: $measured.raw is missing, since a test built it;" \
+		echo "large: cannot measure $p: a test built it, without $measured.raw;" \
 			"remove $directory" >&2
 		return 1
 	}
-	is_encoded "$measured" && run_under callgrind --dump-instr=yes --skip-plt=no --compress-pos=no \
-		--compress-strings=no &&
+	is_encoded "$measured" &&
+		run_under callgrind --dump-instr=yes --skip-plt=no --compress-pos=no \
+			--compress-strings=no &&
 		"$out/bench/slots" "$measured.raw" "$scratch/profile" "$measured" \
 			>"$scratch/slots" &&
 		pcce-encode --dump "$measured.raw" >"$scratch/dump" &&

@@ -11,8 +11,9 @@
  * the module can be a shared library.
  *
  * Prints "kind,sites,by_helper,calls,calls_by_helper,instructions" for each kind.  Instructions are
- * those in slots; those of helpers are in the line `runtime`.  The lines `cut-62` and `add-beyond-62`
- * say what would be cut, and what would have a large value, if ids could have 62 bits.
+ * those in slots; those of helpers are in the line `runtime`.  The lines `cut-62` and
+ * `add-beyond-62` say what would be cut, and what would have a large value, if ids could have 62
+ * bits.
  */
 #include <errno.h>
 #include <inttypes.h>
