@@ -116,7 +116,7 @@ for_each_program() { # AWK-PROGRAM: runs it on the slots of each program, after 
 			function percent(x) { return 100 * ratio(x, calls) }
 			NR > 1 {
 				sites[$1] = $2; ran[$1] = $4; instructions[$1] = $6
-				if ($1 ~ /^(entries|runtime|all)$|-62$/) next
+				if ($1 ~ /^(entries|runtime|all)$|-[0-9]+$/) next
 				calls += $4
 				if ($1 ~ /^(zero|add|add-beyond|ext)$/) next
 				pushes += $2; helpers += $3
@@ -134,19 +134,20 @@ for_each_program '
 		sites["cut"], sites["cycle"], sites["exported"], sites["outside"], helpers, r[4],
 		r[5], r[6]'
 echo
-echo "executed, in % of all calls; cut, beyond 62: if ids could have 62 bits"
-format="%-18s %12s %7s %7s %8s %6s %6s %8s %7s %7s %6s %6s %7s %9s"
+echo "executed, in % of all calls; cut, beyond N: if ids had N bits, without anchors"
+format="%-18s %12s %7s %7s %8s %6s %6s %8s %7s %7s %6s %6s %7s %7s %9s"
 # shellcheck disable=SC2059
 printf "$format\n" program calls pushes pointer tail-out cut cycle exported outside helper add \
-	beyond "cut 62" "beyond 62"
+	beyond "cut 31" "cut 62" "beyond 62"
 for_each_program '
 	split("pointer tail-out cut cycle exported outside", kind, " ")
 	printf "%-18s %12d %7.1f", r[1], calls, percent(pushed)
 	for (k = 1; k <= 6; k++)
 		printf " %" (k == 2 || k == 5 ? 8 : k == 3 || k == 4 ? 6 : 7) ".2f",
 			percent(ran[kind[k]])
-	printf " %7.1f %6.1f %6.2f %7.2f %9.2f\n", percent(helped), percent(ran["add"]),
-		percent(ran["add-beyond"]), percent(ran["cut-62"]), percent(ran["add-beyond-62"])'
+	printf " %7.1f %6.1f %6.2f %7.2f %7.2f %9.2f\n", percent(helped),
+		percent(ran["add"]), percent(ran["add-beyond"]), percent(ran["cut-31"]),
+		percent(ran["cut-62"]), percent(ran["add-beyond-62"])'
 echo
 echo "instructions (millions) and size of .text; push: slots of pushes and the runtime, entry:"
 echo "entry slots, add: additions and ext; each in % of inlined"

@@ -5,15 +5,15 @@
  * Adds up what the slots of one module executed, by kind of slot.
  *
  * FILE is the module before pcce-encode.  OBJECT is the path of the encoded module, as in PROFILE.
- * PROFILE is from a run of `valgrind --tool=callgrind --dump-instr=yes --compress-pos=no
- * --compress-strings=no`, which says how often each instruction was executed.  A call counts as
- * often as its call instruction was executed.  So calls of uninstrumented functions count, too, and
- * the module can be a shared library.
+ * PROFILE is from a run of `valgrind --tool=callgrind --dump-instr=yes --skip-plt=no
+ * --compress-pos=no --compress-strings=no`, which says how often each instruction was executed.  A
+ * call counts as often as its call instruction was executed.  So calls of uninstrumented functions
+ * count, too, and the module can be a shared library.
  *
  * Prints "kind,sites,by_helper,calls,calls_by_helper,instructions" for each kind.  Instructions are
- * those in slots; those of helpers are in the line `runtime`.  The lines `cut-62` and
- * `add-beyond-62` say what would be cut, and what would have a large value, if ids could have 62
- * bits.
+ * those in slots; those of helpers are in the line `runtime`.  The lines `cut-N` and `add-beyond-N`
+ * say what would be cut, and what would have a large value, if ids had at most N bits and no
+ * function were made an anchor.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -219,10 +219,11 @@ static void print_sums(const char *name, const struct sums *s)
 	       s->by_helper, s->calls, s->calls_by_helper, s->instructions);
 }
 
-/* Numbers the module with larger ids, and adds up the same calls. */
-static int print_wide(const struct module *m, struct error *why)
+/* Numbers the module with another limit of ids, and adds up the same calls. */
+static int print_limited(const struct module *m, uint64_t limit, int bits, struct error *why)
 {
-	const struct numbering_options options = {.limit = PCCE_ID_LIMIT};
+	const struct numbering_options options = {.limit = limit};
+	char name[32];
 	struct sums cut = {0}, beyond = {0};
 	struct numbering n;
 
@@ -241,8 +242,10 @@ static int print_wide(const struct module *m, struct error *why)
 			beyond.calls += m->calls[i];
 		}
 	}
-	print_sums("cut-62", &cut);
-	print_sums("add-beyond-62", &beyond);
+	snprintf(name, sizeof(name), "cut-%d", bits);
+	print_sums(name, &cut);
+	snprintf(name, sizeof(name), "add-beyond-%d", bits);
+	print_sums(name, &beyond);
 	numbering_free(&n);
 	return 0;
 }
@@ -266,7 +269,7 @@ int main(int argc, char **argv)
 	print_sums("entries", &m.entries);
 	print_sums("runtime", &m.runtime);
 	printf("all,,,,,%" PRIu64 "\n", m.all);
-	if (print_wide(&m, &why)) {
+	if (print_limited(&m, 1ull << 31, 31, &why) || print_limited(&m, PCCE_ID_LIMIT, 62, &why)) {
 		fprintf(stderr, "slots: '%s' %s\n", argv[1], why.text);
 		return EXIT_FAILURE;
 	}
