@@ -9,10 +9,17 @@
  *
  *   contexts   how many it has, without any limit
  *   share      the share of the contexts of all functions that overflow which passes through it
- *   score      share * log2(contexts) / executions of the calls of it
+ *   score      share * log2(contexts) / price
  *
  * The functions with the best scores become anchors: all sites into them are cut. At last, sites
- * are taken back where there is room, the hottest first (take_back()).
+ * are taken back where there is room, those with the highest price first (take_back()).
+ *
+ * The price of a site is how often it can be executed at most, as a share of all calls: a program
+ * that makes n calls enters a function at most n / work times, if work calls are made from its
+ * entry to its exit. So sites in functions with much work are cheap, whatever the program does. The
+ * price of a function is the sum over the sites into it. Estimates of how often a function is
+ * entered are far less reliable in large programs: they depend on all paths to it, and on calls
+ * through pointers.
  *
  * Sites are taken back in batches, each in one pass over the functions in topological order. The
  * state before the batch says how far contexts may grow in each function: by limit / most, where
@@ -32,7 +39,10 @@
 
 #define BATCHES 64
 #define BATCH_SHARE 8	   /* hot first: of the sites before the batch */
-#define NO_WEIGHT 1e-3	   /* the weight of a function that is never called, as far as is known */
+#define UNKNOWN_WORK 100   /* of the callees of pointers and back edges */
+#define WORK_MAX 1e15	   /* more counts as this */
+#define NO_WEIGHT 1e-3	   /* the worth of a site that is never executed, as far as is known */
+#define NO_PRICE 1e-18	   /* the same without a profile */
 #define CONTEXTS_MAX 1e200 /* more are counted as this */
 #define CONTEXTS_MIN 16	   /* an anchor that saves less is not worth it */
 #define GOOD_ENOUGH 0.8	   /* of the best score: also an anchor in this round */
@@ -60,7 +70,7 @@ struct anchors {
 	uint64_t *count, *most;		  /* of each function: contexts, and the most below it */
 	double *contexts, *share, *score; /* of each function; see place_anchors() */
 	uint32_t *anchored, round; /* of each function: the last round that made it an anchor */
-	double *worth;		   /* of each site: see find_worth() */
+	double *worth;		   /* of each site: its price, or see find_profiled_worth() */
 	struct choice *choices;	   /* sites to take back, the best first */
 	struct choice *tried;	   /* of one function */
 	uint32_t n_choices;
@@ -135,6 +145,39 @@ static int order_functions(struct anchors *a)
 	return 0;
 }
 
+/* Finds the price of each site. */
+static int find_prices(struct anchors *a)
+{
+	const struct numbering_work *w = a->w;
+	const struct numbering_graph *g = w->graph;
+	uint32_t *position = malloc(((size_t)g->n_funcs + 1) * sizeof(*position));
+	double *works = a->score;
+
+	if (!position)
+		return -ENOMEM;
+	for (uint32_t at = 0; at < g->n_funcs; at++)
+		position[a->order[at]] = at;
+	for (uint32_t at = g->n_funcs; at-- > 0;) {
+		uint32_t f = a->order[at], from = w->out_sites.first[f],
+			 to = w->out_sites.first[f + 1];
+		double work = 1;
+
+		for (uint32_t i = from; i < to; i++) {
+			const struct numbering_site *s = &g->sites[w->out_sites.item[i]];
+			bool known = s->callee != NUMBERING_NO_CALLEE && position[s->callee] > at;
+
+			work += s->freq * (1.0 / 1024) *
+				(1 + (known ? works[s->callee] : UNKNOWN_WORK));
+		}
+		works[f] = work < WORK_MAX ? work : WORK_MAX;
+		for (uint32_t i = from; i < to; i++)
+			a->worth[w->out_sites.item[i]] =
+				g->sites[w->out_sites.item[i]].freq * (1.0 / 1024) / works[f];
+	}
+	free(position);
+	return 0;
+}
+
 /* The binary logarithm, linear between powers of two: exact, so the same on every machine. */
 static double logarithm(double x)
 {
@@ -200,14 +243,14 @@ static void find_shares(struct anchors *a)
 /* What an anchor at f is worth: the bits of ids that it saves, over the calls that it slows. */
 static double score_anchor(const struct anchors *a, uint32_t f)
 {
-	double weight = NO_WEIGHT;
+	double price = NO_PRICE;
 
 	if (a->share[f] == 0 || a->contexts[f] < CONTEXTS_MIN)
 		return 0;
 	for (uint32_t i = a->in.first[f]; i < a->in.first[f + 1]; i++)
 		if (a->state[a->in.item[i]] == KEPT)
-			weight += a->w->weight[a->in.item[i]];
-	return a->share[f] * logarithm(a->contexts[f]) / weight;
+			price += a->worth[a->in.item[i]];
+	return a->share[f] * logarithm(a->contexts[f]) / price;
 }
 
 /* Does an anchor of this round call f? */
@@ -277,20 +320,18 @@ static void place_anchors(struct anchors *a)
 }
 
 /*
- * Finds what it saves to take back each site: its own pushes. And if a site into a function is cut,
- * and the function cannot be entered, it becomes a root. Then the hottest call of it needs an
- * addition. So all sites into it are worth a share of that call. Most of them come from cold
- * functions. What calls these is then cut instead, where it costs nothing.
+ * With a profile, finds what it saves to take back each site: its own pushes. And if a site into a
+ * function is cut, and the function cannot be entered, it becomes a root. Then the hottest call of
+ * it needs an addition. So all sites into it are worth a share of that call. Most of them come from
+ * cold functions. What calls these is then cut instead, where it costs nothing.
  */
-static void find_worth(struct anchors *a)
+static void find_profiled_worth(struct anchors *a)
 {
 	const struct numbering_work *w = a->w;
 	const struct numbering_graph *g = w->graph;
 	double *hottest = a->score;
 
 	memcpy(a->worth, w->weight, g->n_sites * sizeof(*a->worth));
-	if (!a->hot_first)
-		return;
 	numbering_find_hottest(w, hottest);
 	for (uint32_t i = 0; i < g->n_sites; i++) {
 		uint32_t f = g->sites[i].callee;
@@ -339,6 +380,7 @@ static void grow_function(struct anchors *a, uint32_t f)
 {
 	const struct numbering_graph *g = a->w->graph;
 	uint64_t limit = scale(a->limit, a->count[f], a->most[f]), count = 1;
+	const double least = a->hot_first ? NO_WEIGHT : NO_PRICE;
 	uint32_t n = 0;
 
 	for (uint32_t i = a->in.first[f]; i < a->in.first[f + 1]; i++) {
@@ -349,7 +391,7 @@ static void grow_function(struct anchors *a, uint32_t f)
 			count += more;
 		else if (a->state[site] == TRIED)
 			a->tried[n++] =
-				(struct choice){(a->worth[site] + NO_WEIGHT) / (double)more, site};
+				(struct choice){(a->worth[site] + least) / (double)more, site};
 	}
 	if (n > 1)
 		qsort(a->tried, n, sizeof(*a->tried), compare_keys);
@@ -418,13 +460,15 @@ int numbering_anchors(struct numbering_work *w, uint64_t limit, bool hot_first)
 	    a.share && a.score && a.anchored)
 		err = build_in_lists(&a);
 	err = err ? err : order_functions(&a);
+	err = err || hot_first ? err : find_prices(&a);
 	if (!err) {
 		memset(a.state, KEPT, s);
-		if (hot_first)
+		if (hot_first) {
 			cut_all(&a);
-		else
+			find_profiled_worth(&a);
+		} else {
 			place_anchors(&a);
-		find_worth(&a);
+		}
 		rank_cut_sites(&a);
 		take_back(&a);
 		for (uint32_t i = 0; i < w->graph->n_sites; i++)
