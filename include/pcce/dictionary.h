@@ -33,7 +33,8 @@
  * A context with a signal can have several names: the id may be anything in an entry slot, between
  * push and pop, and in uninstrumented code of an encoded module without ext.  An entry that the
  * interrupted push has claimed may have any content.  The record of a longjmp that is under way
- * says where to.  The runtime changes id, ext and entries one after the other.
+ * says where to.  Where an exception has landed, calls that it has left count, until the function
+ * has restored its state.  The runtime changes id, ext and entries one after the other.
  *
  * A dictionary is a text file.  All lines are independent of the file's other contents, so two
  * dictionaries are joined by joining the files.  Numbers are hexadecimal:

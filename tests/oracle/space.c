@@ -423,6 +423,8 @@ bool space_is_unfilled(struct space *s, uint64_t address)
 	if (i == PCCE_NONE)
 		return false;
 	site = &m->table->sites[i];
+	if (site->kind == PCCE_KIND_RESTORE)
+		return true;
 	start = site->key - site->before;
 	return site->kind == PCCE_KIND_PUSH && vaddr >= start + site->claim &&
 	       vaddr < site->key + site->ret + site->undone;

@@ -51,8 +51,8 @@ struct tree_place space_place(struct space *s, uint64_t address);
 /* The state of the runtime's helper at this address (enum pcce_helper_state), or -1. */
 int space_helper(struct space *s, uint64_t address);
 /* Does the page have an id, ext or entry without meaning there?  It does from the claim of a push
- * to the end of the pop, in an entry slot, in __pcce_restore, and in uninstrumented code of an
- * encoded file, the runtime for example. */
+ * to the end of the pop, in an entry slot, in __pcce_restore and a landing pad before it, and in
+ * uninstrumented code of an encoded file, the runtime for example. */
 bool space_is_unfilled(struct space *s, uint64_t address);
 /* Does [start, start + length) hold a part of a file's code? */
 bool space_overlaps(const struct space *s, uint64_t start, uint64_t length);
