@@ -87,7 +87,7 @@ __attribute__((noinline)) int pcce_state_copy(struct pcce_context *to, __u64 siz
 		.id = pcce_page.id,
 		.ext = ext,
 		.n_entries = copied_below + copied,
-		.missing = whole ? 0 : below + n - copied_below - copied,
+		.missing = below + n - copied_below - copied,
 	};
-	return to->missing != 0;
+	return to->missing && !whole;
 }

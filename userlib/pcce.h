@@ -136,8 +136,8 @@ int pcce_dictionary_write(int fd) __attribute__((weak, nothrow));
 
 /*
  * Copies the context to a buffer of `size` bytes, at least sizeof(struct pcce_context).  Returns 0,
- * 1 if older entries are missing because the buffer is too small or they are not known, or -1 if
- * there is no context.
+ * 1 if older entries of the thread are missing because the buffer is too small or they are not
+ * known, or -1 if there is no context.  Only those that its creator had may be missing with 0.
  */
 PCCE_INLINE int pcce_capture(struct pcce_context *to, __u64 size)
 {

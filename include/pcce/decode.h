@@ -238,7 +238,7 @@ struct pcce_decode_state {
 	uint64_t ext;			  /* field ext of the page */
 	const struct pcce_entry *entries; /* of the encoding stack, oldest first */
 	uint64_t n_entries;
-	uint64_t missing; /* entries below these that are not known, at most 2^31 with these */
+	uint64_t missing; /* entries below these that are not known, at most 2^34 with these */
 };
 
 /* These three functions decode one context, which lives until the next call with this process. 0,

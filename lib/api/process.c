@@ -17,7 +17,7 @@
 
 #define MODULE_SIZE_MIN 56 /* of the first versions of the structs */
 #define STATE_SIZE_MIN 56
-#define ENTRIES_MAX (UINT64_C(1) << 31)
+#define ENTRIES_MAX (UINT64_C(1) << 34) /* while a stack is lost, about 2^33 are missing */
 
 _Static_assert(sizeof(struct pcce_decode_module) == MODULE_SIZE_MIN, "struct pcce_decode_module");
 _Static_assert(sizeof(struct pcce_decode_state) == STATE_SIZE_MIN, "struct pcce_decode_state");

@@ -96,7 +96,11 @@ static void test_state(void)
 	r = pcce_decode_process_state(p, &state, sizeof(state), &c, &why);
 	gives("entries are missing", r, c, PCCE_DECODE_TRUNCATED,
 	      "rec rec*10/1 c b main [truncated]");
-	state.missing = 1ULL << 31;
+	state.missing = 1ULL << 33;
+	r = pcce_decode_process_state(p, &state, sizeof(state), &c, &why);
+	gives("as many entries as while a stack is lost", r, c, PCCE_DECODE_TRUNCATED,
+	      "rec rec*10/1 c b main [truncated]");
+	state.missing = 1ULL << 34;
 	tap_ok(pcce_decode_process_state(p, &state, sizeof(state), &c, &why) == -EINVAL,
 	       "too many entries", "0");
 	state.missing = 0;
