@@ -64,21 +64,10 @@ static const struct argp_option options[] = {
 	{0},
 };
 
-static error_t parse_events(struct argp_state *state, const char *arg, struct selection *s)
-{
-	struct error why = {0};
-	int r = select_add_words(&s->events, arg, &why);
-
-	if (r == -EINVAL)
-		message_usage(state, "cannot use --event: %s", why.text);
-	else if (r)
-		argp_failure(state, 1, -r, "cannot use --event");
-	return 0;
-}
-
 static error_t parse_diff_option(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
+	struct error why = {0};
 	char *end;
 
 	switch (key) {
@@ -113,7 +102,8 @@ static error_t parse_diff_option(int key, char *arg, struct argp_state *state)
 		a->by = *arg == 'c' ? DIFF_BY_CALLS : DIFF_BY_NAMES;
 		return 0;
 	case OPT_EVENT:
-		return parse_events(state, arg, &a->select);
+		return message_option(state, "event",
+				      select_add_words(&a->select.events, arg, &why), why.text);
 	case OPT_MIN_PERCENT:
 		errno = 0;
 		a->min_percent = strtod(arg, &end);

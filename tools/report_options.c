@@ -169,16 +169,6 @@ static void parse_sort(struct argp_state *state, const char *arg, struct cct_sor
 	}
 }
 
-/* Tells what is wrong with a list, a range or an expression; r is 0 or a negative errno. */
-static error_t check_selection(struct argp_state *state, const char *option, int r, const char *why)
-{
-	if (r == -EINVAL)
-		message_usage(state, "cannot use --%s: %s", option, why);
-	else if (r)
-		argp_failure(state, REPORT_FAILED, -r, "cannot use --%s", option);
-	return 0;
-}
-
 static error_t parse_hot(struct argp_state *state, const char *arg, struct selection *s)
 {
 	struct hot_parameters p = {.phi = HOT_PHI};
@@ -217,29 +207,29 @@ static error_t parse_selection_option(int key, char *arg, struct argp_state *sta
 
 	switch (key) {
 	case OPT_COMM:
-		return check_selection(state, "comm", select_add_words(&s->comms, arg, &why),
-				       why.text);
+		return message_option(state, "comm", select_add_words(&s->comms, arg, &why),
+				      why.text);
 	case OPT_PID:
-		return check_selection(state, "pid", select_add_numbers(&s->pids, arg, &why),
-				       why.text);
+		return message_option(state, "pid", select_add_numbers(&s->pids, arg, &why),
+				      why.text);
 	case OPT_TID:
-		return check_selection(state, "tid", select_add_numbers(&s->tids, arg, &why),
-				       why.text);
+		return message_option(state, "tid", select_add_numbers(&s->tids, arg, &why),
+				      why.text);
 	case OPT_EVENT:
-		return check_selection(state, "event", select_add_words(&s->events, arg, &why),
-				       why.text);
+		return message_option(state, "event", select_add_words(&s->events, arg, &why),
+				      why.text);
 	case OPT_TIME:
-		return check_selection(state, "time", select_add_range(&s->times, arg, &why),
-				       why.text);
+		return message_option(state, "time", select_add_range(&s->times, arg, &why),
+				      why.text);
 	case OPT_UNDER:
-		return check_selection(state, "under", select_add_words(&s->under, arg, &why),
-				       why.text);
+		return message_option(state, "under", select_add_words(&s->under, arg, &why),
+				      why.text);
 	case OPT_FOCUS:
-		return check_selection(state, "focus", select_add_pattern(&s->focus, arg, &why),
-				       why.text);
+		return message_option(state, "focus", select_add_pattern(&s->focus, arg, &why),
+				      why.text);
 	case OPT_IGNORE:
-		return check_selection(state, "ignore", select_add_pattern(&s->ignore, arg, &why),
-				       why.text);
+		return message_option(state, "ignore", select_add_pattern(&s->ignore, arg, &why),
+				      why.text);
 	case OPT_BY:
 		s->by = choose_whole_word(state, "by", arg, by_words);
 		return 0;

@@ -52,3 +52,12 @@ void message_usage(const struct argp_state *state, const char *format, ...)
 	argp_error(state, "%s", text ? text : "out of memory");
 	free(text);
 }
+
+error_t message_option(const struct argp_state *state, const char *option, int r, const char *why)
+{
+	if (r == -EINVAL)
+		message_usage(state, "cannot use --%s: %s", option, why);
+	else if (r)
+		argp_failure(state, 1, -r, "cannot use --%s", option);
+	return 0;
+}

@@ -12,5 +12,8 @@ void message(const char *program, const char *format, ...) __attribute__((format
 /* Like argp_error(). */
 void message_usage(const struct argp_state *state, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Ends with a message if an option's argument cannot be used, and returns 0 otherwise. r: 0, or a
+ * negative errno. -EINVAL: the argument is wrong, as `why` says. Other errors: status 1. */
+error_t message_option(const struct argp_state *state, const char *option, int r, const char *why);
 
 #endif
