@@ -29,6 +29,7 @@
 #define BITS_STEP 3
 #define UNPLANNED 1.05 /* the cost, over that which was planned */
 #define NEARLY 1e-4    /* see negligible() */
+#define PASSES 8       /* of numbering_ranges(), with cuts: few cuts do not need more */
 
 /* What is restored before the ranges are tried again. */
 struct kept {
@@ -120,7 +121,7 @@ static int choose_anchors(struct numbering_work *w, const struct kept *k, uint64
 	return 0;
 }
 
-static int choose_by_estimates(struct numbering_work *w, const struct kept *k, uint64_t steps)
+static int choose_by_estimates(struct numbering_work *w, const struct kept *k)
 {
 	const uint64_t limit = w->limit;
 	uint32_t n = w->graph->n_sites;
@@ -134,7 +135,7 @@ static int choose_by_estimates(struct numbering_work *w, const struct kept *k, u
 		restore(w, k);
 		w->limit = limit;
 		w->most_cuts = n / 200 + 16;
-		w->steps = steps;
+		w->steps += PASSES * 8ull * n;
 		err = numbering_ranges(w);
 	}
 	if (err == -E2BIG) {
@@ -174,7 +175,6 @@ int numbering_limit(struct numbering_work *w)
 {
 	struct numbering *out = w->out;
 	size_t f = (size_t)w->graph->n_funcs + 1, s = (size_t)w->graph->n_sites + 1;
-	const uint64_t steps = w->steps;
 	uint8_t *memory;
 	double *hottest;
 	int err = -ENOMEM;
@@ -184,13 +184,13 @@ int numbering_limit(struct numbering_work *w)
 	memory = malloc(s + 2 * f);
 	hottest = malloc(f * sizeof(*hottest));
 	if (memory && hottest) {
-		const struct kept kept = {memory, memory + s, memory + s + f, steps / 8, hottest};
+		const struct kept kept = {memory, memory + s, memory + s + f, w->steps / 8,
+					  hottest};
 
 		memcpy(kept.kind, out->kind, s);
 		memcpy(kept.root, out->root, f);
 		memcpy(kept.entered, out->entered, f);
-		err = w->profiled ? choose_by_profile(w, &kept)
-				  : choose_by_estimates(w, &kept, steps);
+		err = w->profiled ? choose_by_profile(w, &kept) : choose_by_estimates(w, &kept);
 	}
 	free(memory);
 	free(hottest);
