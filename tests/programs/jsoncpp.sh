@@ -13,7 +13,8 @@ command='"$prog" $(cat "$inputs/jsoncpp-names")'
 
 # shellcheck disable=SC2086 # lists of flags
 build() {
-	$CXX $flags_c -Iinclude src/lib_json/*.cpp src/test_lib_json/*.cpp $flags_ld -o jsoncpp_test
+	# C++20, the default of GCC 16, has another type for u8"".
+	$CXX -std=c++17 $flags_c -Iinclude src/lib_json/*.cpp src/test_lib_json/*.cpp $flags_ld -o jsoncpp_test
 }
 
 # The program's source has the names.
