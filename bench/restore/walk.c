@@ -55,6 +55,7 @@ static uint64_t *times[UNWINDERS];
 static size_t requests, n_requests;
 static size_t frames;
 static unsigned int depth, changed;
+extern const void *__libc_stack_end; /* of the dynamic linker */
 static uint64_t seed = 1;
 static volatile unsigned int sink;
 
@@ -114,6 +115,16 @@ static bool read_memory(void *ctx, uint64_t address, uint64_t *word)
 	return true;
 }
 
+/* From the place of the registers to the end of the stack, which is in the main thread. */
+static const uint64_t *own_stack(void *ctx, size_t *n)
+{
+	const uint64_t *sp = (const uint64_t *)context.uc_mcontext.gregs[REG_RSP];
+
+	(void)ctx;
+	*n = (size_t)((const uint64_t *)__libc_stack_end - sp);
+	return sp;
+}
+
 static enum restore_step unwind(void *ctx, const struct restore_state *state,
 				struct restore_frame *f)
 {
@@ -135,7 +146,8 @@ static enum restore_step unwind(void *ctx, const struct restore_state *state,
 
 static struct sequence restore(struct restore_map *m, struct restore_counts *count)
 {
-	static const struct restore_ops ops = {.read = read_memory, .unwind = unwind};
+	static const struct restore_ops ops = {
+		.read = read_memory, .unwind = unwind, .stack = own_stack};
 	static const int numbers[RESTORE_REGISTERS] = {REG_RBX, REG_RBP, REG_R10, REG_R12,
 						       REG_R13, REG_R14, REG_R15, REG_RDI};
 	const greg_t *r = context.uc_mcontext.gregs;

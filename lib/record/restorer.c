@@ -24,6 +24,7 @@ struct thread {
 		uint32_t pid, tid;
 	} key;
 	struct restore_map map;
+	bool whole;	 /* the map is that of a whole stack */
 	uint64_t layout; /* of the address space, when the map was made (live_spaces.h) */
 	UT_hash_handle hh;
 };
@@ -156,6 +157,14 @@ static bool read_copy(void *ctx, uint64_t address, uint64_t *word)
 	return true;
 }
 
+static const uint64_t *stack_of_sample(void *ctx, size_t *n)
+{
+	const struct restorer *r = ctx;
+
+	*n = r->n_words;
+	return r->words;
+}
+
 static enum restore_step unwind_by_module(void *ctx, const struct restore_state *state,
 					  struct restore_frame *f)
 {
@@ -246,8 +255,9 @@ static int restorer_sample(struct restorer *r, const struct pcce_sample *s, cons
 			   uint32_t *n, uint32_t *flags)
 {
 	static const struct restore_ops to_caller = {read_copy, unwind_by_module,
-						     returns_to_instrumented},
-					whole = {read_copy, unwind_by_module, NULL};
+						     returns_to_instrumented, stack_of_sample},
+					whole = {read_copy, unwind_by_module, NULL,
+						 stack_of_sample};
 	bool outside = s->flags & PCCE_SAMPLE_OUTSIDE, helper;
 	struct restore_state state = {.pc = s->ip, .sp = s->sp, .inner = true};
 	const uint64_t *copy = pcce_sample_stack(s);
@@ -269,9 +279,10 @@ static int restorer_sample(struct restorer *r, const struct pcce_sample *s, cons
 	t = thread_of_sample(r, s);
 	if (!t)
 		return -ENOMEM;
-	if (t->layout != layout)
+	if (t->layout != layout || t->whole != outside)
 		restore_map_free(&t->map);
 	t->layout = layout;
+	t->whole = outside;
 	memcpy(state.reg, copy, sizeof(state.reg));
 	state.known = (1u << RESTORE_REGISTERS) - 1;
 	r->words = copy + PCCE_COPY_REGISTERS;

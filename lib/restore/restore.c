@@ -2,7 +2,7 @@
 /*
  * Implements the restoration of changed frames: see restore.h.
  *
- *   compare_map()      compares all elements with the stack: changed and unchanged regions
+ *   compare_map()      compares elements with the stack: changed and unchanged regions
  *   doubt_regions()    marks unchanged regions of too little confidence as changed
  *   restore_frames()   unwinds changed regions, from the innermost one outwards, and copies
  *                      unchanged elements
@@ -22,11 +22,18 @@
  * Most functions have one rule from their prologue to their epilogue. So a function that is at
  * another instruction than before mostly has the same rule, stack pointer and place. Then its
  * element holds, too, and not even the innermost frame is unwound.
+ *
+ * All this looks at each element. But mostly the outer part of a stack is unchanged, word by word,
+ * and comparing its words is much faster. All elements there hold together, if the registers from
+ * which they follow have the same values (rest_holds()). They stay where they are, and the inner
+ * ones are put before them.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "restore/restore.h"
+
+#define BLOCK 64 /* words that are compared at once */
 
 static int reserve(void *array, size_t *capacity, size_t n, size_t size)
 {
@@ -47,9 +54,10 @@ static int reserve(void *array, size_t *capacity, size_t n, size_t size)
 
 void restore_map_free(struct restore_map *map)
 {
-	free(map->frames);
+	free(map->memory);
 	free(map->next);
 	free(map->changed);
+	free(map->stack);
 	*map = (struct restore_map){0};
 }
 
@@ -70,18 +78,85 @@ void restore_leave(const struct restore_ops *ops, void *ctx, const struct restor
 	}
 }
 
+/* ---- the copy of the stack ----------------------------------------------------------- */
+
+/* Where the copy of the word at stack_sp is: the last word is at the end of the memory. */
+static uint64_t *stack_copy(const struct restore_map *map)
+{
+	return map->stack + (map->stack_capacity - map->n_stack);
+}
+
+/* Returns the address from which on all is as it was at the last request; UINT64_MAX: unknown. */
+static uint64_t unchanged_from(const struct restore_map *map, uint64_t sp, const uint64_t *words,
+			       size_t n)
+{
+	uint64_t end = map->stack_sp + map->n_stack * 8, from = sp;
+	const uint64_t *copy = stack_copy(map);
+	size_t left;
+
+	if (!map->n_stack || (sp - map->stack_sp) % 8 || end <= sp || end - sp > n * 8)
+		return UINT64_MAX;
+	if (sp < map->stack_sp) {
+		words += (map->stack_sp - sp) / 8;
+		from = map->stack_sp;
+	} else {
+		copy += (sp - map->stack_sp) / 8;
+	}
+	left = (end - from) / 8;
+	while (left >= BLOCK && !memcmp(words + left - BLOCK, copy + left - BLOCK, BLOCK * 8))
+		left -= BLOCK;
+	while (left && words[left - 1] == copy[left - 1])
+		left--;
+	return from + left * 8;
+}
+
+/* Keeps what the new map follows from, which is unchanged from an address on. */
+static int keep_stack(struct restore_map *map, uint64_t sp, const uint64_t *words, size_t n,
+		      uint64_t unchanged)
+{
+	uint64_t end = map->n ? map->frames[map->n - 1].sp : sp, changed = end - sp;
+	size_t needed = (end - sp) / 8;
+
+	if ((end - sp) % 8 || needed > n)
+		needed = 0;
+	if (needed > map->stack_capacity) {
+		uint64_t *more = malloc(2 * needed * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		free(map->stack);
+		map->stack = more;
+		map->stack_capacity = 2 * needed;
+	} else if (unchanged != UINT64_MAX && map->stack_sp + map->n_stack * 8 == end) {
+		changed = unchanged - sp;
+	}
+	map->n_stack = needed;
+	map->stack_sp = sp;
+	if (needed)
+		memcpy(stack_copy(map), words, changed);
+	return 0;
+}
+
 /* ---- changed and unchanged regions ------------------------------------------------- */
 
-static int compare_map(struct restore_map *map, const struct restore_ops *ops, void *ctx)
+static int compare_map(struct restore_map *map, const struct restore_ops *ops, void *ctx,
+		       uint64_t unchanged)
 {
 	uint64_t word;
+	size_t i;
 
 	if (reserve(&map->changed, &map->changed_capacity, map->n, 1))
 		return -ENOMEM;
-	for (size_t i = 0; i < map->n; i++)
+	for (i = 0; i < map->n && map->frames[i].low < unchanged; i++)
 		map->changed[i] =
 			!ops->read(ctx, map->frames[i].at, &word) || word != map->frames[i].ret;
+	map->n_compared = i;
 	return 0;
+}
+
+static bool is_changed(const struct restore_map *map, size_t i)
+{
+	return i < map->n_compared && map->changed[i];
 }
 
 /*
@@ -107,7 +182,7 @@ static uint64_t doubt_regions(struct restore_map *map, unsigned int threshold)
 	uint64_t doubted = 0;
 	size_t end;
 
-	for (size_t i = 0; i < map->n; i = end) {
+	for (size_t i = 0; threshold && i < map->n; i = end) {
 		unsigned int confidence;
 
 		for (end = i + 1; end < map->n && map->changed[end] == map->changed[i]; end++)
@@ -159,7 +234,7 @@ static bool find_same_rule(const struct restore_map *map, size_t next,
 	const struct restore_frame *f;
 
 	*i = skip_elements(map, next, state->sp);
-	if (*i == map->n || map->changed[*i])
+	if (*i == map->n || is_changed(map, *i))
 		return false;
 	f = &map->frames[*i];
 	if (pc < f->rule || pc >= f->rule_end)
@@ -167,18 +242,86 @@ static bool find_same_rule(const struct restore_map *map, size_t next,
 	return f->base == RESTORE_BASE_SP ? f->from == state->sp : still_holds(f, state);
 }
 
-/* Makes the new map the current one. */
-static int finish_map(struct restore_map *map, bool complete)
+/* Do all elements from this one on hold for a function that was entered from here? */
+static bool rest_holds(const struct restore_map *map, size_t first,
+		       const struct restore_state *state, uint64_t unchanged)
 {
-	struct restore_frame *frames = map->frames;
-	size_t capacity = map->capacity;
+	const struct restore_frame *f = &map->frames[first];
 
-	map->frames = map->next;
-	map->n = map->n_next;
-	map->capacity = map->next_capacity;
-	map->next = frames;
-	map->next_capacity = capacity;
-	map->n_next = 0;
+	if (first == map->n || !map->complete || f->low < unchanged || f->from != state->sp)
+		return false;
+	return f->wants == RESTORE_BASE_SP ||
+	       (state->known >> f->wants & 1 && state->reg[f->wants] == f->want);
+}
+
+/* Finds what a frame and its callers' frames follow from. */
+static void add_dependencies(struct restore_frame *f, const struct restore_frame *caller)
+{
+	f->low = caller ? caller->low : UINT64_MAX;
+	f->wants = caller ? caller->wants : RESTORE_BASE_SP;
+	f->want = caller ? caller->want : 0;
+	if (f->at < f->low)
+		f->low = f->at;
+	for (unsigned int i = 0; i < RESTORE_REGISTERS; i++)
+		if (f->saved[i] && f->saved[i] < f->low)
+			f->low = f->saved[i];
+	if (f->wants != RESTORE_BASE_SP && (f->saved[f->wants] || f->lost >> f->wants & 1))
+		f->wants = RESTORE_BASE_SP;
+	if (f->base < RESTORE_REGISTERS) {
+		if (f->wants != RESTORE_BASE_SP && f->wants != f->base)
+			f->low = 0;
+		f->wants = f->base;
+		f->want = f->at - (uint64_t)f->offset;
+	}
+	/* It may follow from any memory. */
+	if (!f->rule_end || f->confidence < RESTORE_CERTAIN)
+		f->low = 0;
+}
+
+/* Puts the next map before the elements from `first` on, and returns 0 or -ENOMEM. */
+static int put_before(struct restore_map *map, size_t first)
+{
+	size_t kept = map->n - first, n = map->n_next + kept;
+
+	if ((size_t)(map->frames + first - map->memory) < map->n_next) {
+		struct restore_frame *more = calloc(2 * n, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		memcpy(more + 2 * n - kept, map->frames + first, kept * sizeof(*more));
+		free(map->memory);
+		map->memory = more;
+		map->capacity = 2 * n;
+		map->frames = more + 2 * n - n;
+	} else {
+		map->frames += first - map->n_next;
+	}
+	memcpy(map->frames, map->next, map->n_next * sizeof(*map->next));
+	map->n = n;
+	return 0;
+}
+
+/*
+ * Makes the next map the current one, with the elements from `first` on behind it.
+ */
+static int finish_map(struct restore_map *map, size_t first, bool complete)
+{
+	const struct restore_frame *caller = first < map->n ? &map->frames[first] : NULL;
+
+	for (size_t i = map->n_next; i--; caller = &map->next[i])
+		add_dependencies(&map->next[i], caller);
+	if (first == map->n) {
+		struct restore_frame *memory = map->memory;
+		size_t capacity = map->capacity;
+
+		map->frames = map->memory = map->next;
+		map->n = map->n_next;
+		map->capacity = map->next_capacity;
+		map->next = memory;
+		map->next_capacity = capacity;
+	} else if (put_before(map, first)) {
+		return -ENOMEM;
+	}
 	map->complete = complete;
 	if (complete)
 		return RESTORE_COMPLETE;
@@ -186,22 +329,77 @@ static int finish_map(struct restore_map *map, bool complete)
 }
 
 /*
- * Copies elements from a joined one on. *joined becomes the last one that was copied, and the state
- * that of its caller.
+ * Copies elements from *at on, as long as each holds, but not all the others without a look.
+ * *at becomes the first one that was not copied, and the state that of the last one's caller.
  */
 static int copy_elements(struct restore_map *map, const struct restore_ops *ops, void *ctx,
-			 size_t *joined, struct restore_state *state, struct restore_counts *counts)
+			 size_t *at, struct restore_state *state, uint64_t unchanged,
+			 struct restore_counts *counts)
 {
-	size_t i = *joined + 1;
+	size_t i = *at;
 
-	for (; i < map->n && !map->changed[i] && still_holds(&map->frames[i], state); i++) {
+	for (; i < map->n && !is_changed(map, i) && still_holds(&map->frames[i], state) &&
+	       !rest_holds(map, i, state, unchanged);
+	     i++) {
 		if (keep_frame(map, &map->frames[i]))
 			return -ENOMEM;
 		restore_leave(ops, ctx, &map->frames[i], state);
 		counts->reused++;
 	}
-	*joined = i - 1;
+	*at = i;
 	return 0;
+}
+
+/* Makes the new map. unchanged: the address from which on the stack is unchanged. */
+static int make_map(struct restore_map *map, const struct restore_ops *ops, void *ctx,
+		    struct restore_state *state, uint64_t unchanged, uint64_t doubted,
+		    struct restore_counts *counts)
+{
+	struct restore_frame f;
+	size_t next = 0;
+
+	map->n_next = 0;
+	while (map->n_next < RESTORE_FRAMES_MAX) {
+		size_t same;
+
+		if (find_same_rule(map, next, state, &same)) {
+			f = map->frames[same];
+			next = same;
+			counts->reused++;
+		} else {
+			enum restore_step step = ops->unwind(ctx, state, &f);
+
+			if (step != RESTORE_STEP_FRAME)
+				return finish_map(map, map->n, step == RESTORE_STEP_END);
+			/* A frame ends outside of those that it called. Only a signal can change
+			 * stacks. */
+			if (f.at < state->sp && !f.interrupted)
+				return finish_map(map, map->n, false);
+			counts->unwound++;
+		}
+		f.from = state->sp;
+		if (keep_frame(map, &f))
+			return -ENOMEM;
+		restore_leave(ops, ctx, &f, state);
+		next = skip_elements(map, next, f.at);
+		if (next < map->n && map->frames[next].at == f.at && is_changed(map, next) &&
+		    doubted && map->frames[next].ret == f.ret)
+			counts->rechecked++;
+		if (next < map->n && map->frames[next].at == f.at && !is_changed(map, next)) {
+			next++;
+			if (copy_elements(map, ops, ctx, &next, state, unchanged, counts))
+				return -ENOMEM;
+			if (next < map->n && rest_holds(map, next, state, unchanged)) {
+				counts->reused += map->n - next;
+				return finish_map(map, next, true);
+			}
+			if (next == map->n && map->complete)
+				return finish_map(map, map->n, true);
+		}
+		if (ops->stop && ops->stop(ctx, state->pc))
+			return finish_map(map, map->n, true);
+	}
+	return finish_map(map, map->n, false);
 }
 
 int restore_frames(struct restore_map *map, const struct restore_ops *ops, void *ctx,
@@ -209,52 +407,20 @@ int restore_frames(struct restore_map *map, const struct restore_ops *ops, void 
 		   struct restore_counts *counts)
 {
 	struct restore_state state = *from;
-	struct restore_frame f;
-	uint64_t doubted;
-	size_t next = 0;
+	uint64_t unchanged = UINT64_MAX, doubted;
+	const uint64_t *words = NULL;
+	size_t n_words = 0;
+	int result;
 
-	if (compare_map(map, ops, ctx))
+	if (ops->stack)
+		words = ops->stack(ctx, &n_words);
+	if (words && !threshold)
+		unchanged = unchanged_from(map, from->sp, words, n_words);
+	if (compare_map(map, ops, ctx, unchanged))
 		return -ENOMEM;
 	doubted = doubt_regions(map, threshold);
-	map->n_next = 0;
-	while (map->n_next < RESTORE_FRAMES_MAX) {
-		size_t same;
-
-		if (find_same_rule(map, next, &state, &same)) {
-			f = map->frames[same];
-			next = same;
-			counts->reused++;
-		} else {
-			enum restore_step step = ops->unwind(ctx, &state, &f);
-
-			if (step != RESTORE_STEP_FRAME)
-				return finish_map(map, step == RESTORE_STEP_END);
-			/* A frame ends outside of those that it called. Only a signal can change
-			 * stacks. */
-			if (f.at < state.sp && !f.interrupted)
-				return finish_map(map, false);
-			counts->unwound++;
-		}
-		f.from = state.sp;
-		if (keep_frame(map, &f))
-			return -ENOMEM;
-		restore_leave(ops, ctx, &f, &state);
-		next = skip_elements(map, next, f.at);
-		if (next < map->n && map->frames[next].at == f.at && map->changed[next] &&
-		    doubted && map->frames[next].ret == f.ret)
-			counts->rechecked++;
-		if (next < map->n && map->frames[next].at == f.at && !map->changed[next]) {
-			bool last;
-
-			if (copy_elements(map, ops, ctx, &next, &state, counts))
-				return -ENOMEM;
-			last = next + 1 == map->n;
-			next++;
-			if (last && map->complete)
-				return finish_map(map, true);
-		}
-		if (ops->stop && ops->stop(ctx, state.pc))
-			return finish_map(map, true);
-	}
-	return finish_map(map, false);
+	result = make_map(map, ops, ctx, &state, unchanged, doubted, counts);
+	if (result >= 0 && words && keep_stack(map, from->sp, words, n_words, unchanged))
+		return -ENOMEM;
+	return result;
 }

@@ -58,6 +58,11 @@ struct restore_frame {
 	 * same stack pointer, or the same at of base and offset, all of the frame is the same. The
 	 * address before a return address counts. Both 0: unknown. */
 	uint64_t rule, rule_end;
+	/* Private to restore_frames(): what this frame and all outer ones follow from. That is the
+	 * stack from `low` on, and on entry the value `want` of register `wants`. */
+	uint64_t low;  /* 0: they follow from more */
+	uint8_t wants; /* RESTORE_BASE_SP: from no register */
+	uint64_t want;
 };
 
 enum restore_step {
@@ -72,8 +77,11 @@ struct restore_ops {
 	/* Unwinds one frame. Does not change the state: restore_leave() does. */
 	enum restore_step (*unwind)(void *ctx, const struct restore_state *state,
 				    struct restore_frame *frame);
-	/* Does the sequence end at the function that this address returns to? */
+	/* Does the sequence end at the function that this address returns to? NULL: never. */
 	bool (*stop)(void *ctx, uint64_t ret);
+	/* The words of the stack from the state's sp on, *n of them. The map keeps a copy of those
+	 * that the frames need. Where it is unchanged, no frame is looked at. NULL: all are. */
+	const uint64_t *(*stack)(void *ctx, size_t *n);
 };
 
 enum restore_result {
@@ -90,13 +98,16 @@ struct restore_counts {
 
 struct restore_map {
 	struct restore_frame *frames; /* innermost first */
-	size_t n, capacity;
+	size_t n;
 	bool complete; /* the sequence ends with the last frame */
-	/* Private to restore_frames(): the next map, and which elements have changed. */
-	struct restore_frame *next;
-	size_t n_next, next_capacity;
-	uint8_t *changed;
-	size_t changed_capacity;
+	/* Private to restore_frames(): */
+	struct restore_frame *memory; /* of frames, which are anywhere in it */
+	struct restore_frame *next;   /* the next map, or its inner part */
+	uint8_t *changed;	      /* of the elements that were compared */
+	uint64_t *stack;	      /* that the frames followed from */
+	uint64_t stack_sp;	      /* of its first word */
+	size_t capacity, next_capacity, changed_capacity, stack_capacity;
+	size_t n_next, n_compared, n_stack;
 };
 
 #define RESTORE_FRAMES_MAX 65536

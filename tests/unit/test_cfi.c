@@ -74,7 +74,7 @@ static enum restore_step unwind_own(void *ctx, const struct restore_state *state
 	return RESTORE_STEP_FAILED;
 }
 
-static const struct restore_ops own = {read_own, unwind_own, NULL};
+static const struct restore_ops own = {.read = read_own, .unwind = unwind_own};
 
 /* The number of return addresses that both name, from here outwards; negative: they differ. */
 static NOINLINE int compare_stacks(void)

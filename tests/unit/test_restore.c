@@ -236,9 +236,21 @@ static bool stop_at_zero(void *ctx, uint64_t ret)
 	return ret >= CODE && (ret - CODE) / 256 == 0;
 }
 
-static const struct restore_ops precise = {read_word, unwind_frame, NULL};
-static const struct restore_ops foreign = {read_word, unwind_frame, stop_at_zero};
-static const struct restore_ops imprecise = {read_word, search_frame, NULL};
+/* All of it, or what can be read. */
+static const uint64_t *whole_stack(void *ctx, size_t *n)
+{
+	(void)ctx;
+	*n = (STACK_END - m.sp) / 8;
+	return m.sp < m.lowest ? NULL : word_at(m.sp);
+}
+
+static const struct restore_ops precise = {.read = read_word, .unwind = unwind_frame};
+static const struct restore_ops foreign = {
+	.read = read_word, .unwind = unwind_frame, .stop = stop_at_zero};
+static const struct restore_ops imprecise = {read_word, search_frame, NULL, whole_stack};
+static const struct restore_ops with_stack = {read_word, unwind_frame, NULL, whole_stack};
+static const struct restore_ops foreign_with_stack = {read_word, unwind_frame, stop_at_zero,
+						      whole_stack};
 
 static struct restore_state machine_state(void)
 {
@@ -364,7 +376,7 @@ static void check_imprecise(void)
 }
 
 /* A frame whose words cannot be read ends the sequence; the map is right again afterwards. */
-static void check_unreadable(void)
+static void check_unreadable(const struct restore_ops *ops)
 {
 	struct restore_map map = {0};
 	struct restore_counts counts = {0};
@@ -375,26 +387,29 @@ static void check_unreadable(void)
 	for (int i = 0; i < 30; i++)
 		enter(any(FUNCTIONS));
 	state = machine_state();
-	complete = restore_frames(&map, &precise, NULL, &state, 0, &counts);
+	complete = restore_frames(&map, ops, NULL, &state, 0, &counts);
 	tap_ok(complete == RESTORE_COMPLETE && map.n == m.depth, "all frames are restored", "%zu",
 	       map.n);
 	m.lowest = STACK_END;
-	failed = restore_frames(&map, &precise, NULL, &state, 0, &counts);
+	failed = restore_frames(&map, ops, NULL, &state, 0, &counts);
 	tap_ok(failed == RESTORE_FAILED && !map.n, "nothing can be read: no frame", "%zu", map.n);
 	m.lowest = STACK_BASE;
 	memset(word_at(m.frames[10].at), 0, 8);
-	partial = restore_frames(&map, &precise, NULL, &state, 0, &counts);
+	partial = restore_frames(&map, ops, NULL, &state, 0, &counts);
 	tap_ok(partial == RESTORE_PARTIAL && map.n == m.depth - 10,
 	       "an impossible return address: a part", "%zu of %u", map.n, m.depth);
+	partial = restore_frames(&map, ops, NULL, &state, 0, &counts);
+	tap_ok(partial == RESTORE_PARTIAL && map.n == m.depth - 10, "... and again", "%zu of %u",
+	       map.n, m.depth);
 	*word_at(m.frames[10].at) = m.frames[10].ret;
-	complete = restore_frames(&map, &precise, NULL, &state, 0, &counts);
+	complete = restore_frames(&map, ops, NULL, &state, 0, &counts);
 	tap_ok(complete == RESTORE_COMPLETE && is_true_sequence(&map, false),
 	       "then all frames again", "%zu", map.n);
 	restore_map_free(&map);
 }
 
 /* An unchanged stack costs nothing, whatever its depth. */
-static void check_unchanged(void)
+static void check_unchanged(const struct restore_ops *ops, const char *name, uint64_t reads)
 {
 	struct restore_map map = {0};
 	struct restore_counts counts = {0}, again = {0};
@@ -404,22 +419,30 @@ static void check_unchanged(void)
 	while (m.depth < 150)
 		enter(any(FUNCTIONS));
 	state = machine_state();
-	restore_frames(&map, &precise, NULL, &state, 0, &counts);
-	m.unwinds = 0;
-	restore_frames(&map, &precise, NULL, &state, 0, &again);
-	tap_ok(!m.unwinds && !again.unwound && again.reused == 150,
-	       "an unchanged stack costs no frame", "%llu unwound, %llu reused",
-	       (unsigned long long)again.unwound, (unsigned long long)again.reused);
+	restore_frames(&map, ops, NULL, &state, 0, &counts);
+	m.unwinds = m.reads = 0;
+	restore_frames(&map, ops, NULL, &state, 0, &again);
+	tap_ok(!m.unwinds && !again.unwound && again.reused == 150 && m.reads < reads, name,
+	       "%llu unwound, %llu reused, %llu words read", (unsigned long long)again.unwound,
+	       (unsigned long long)again.reused, (unsigned long long)m.reads);
+	tap_ok(map.n == 150 && is_true_sequence(&map, false), "... and all frames are there", "%zu",
+	       map.n);
 	restore_map_free(&map);
 }
 
 int main(void)
 {
-	check_unchanged();
-	check_unreadable();
+	check_unchanged(&precise, "an unchanged stack costs no frame", 600);
+	check_unchanged(&with_stack, "a stack with unchanged words costs nothing", 16);
+	check_unreadable(&precise);
+	check_unreadable(&with_stack);
 	check_precise("small changes", &precise, 4, 1500000, 0.85);
 	check_precise("large changes", &precise, 40, 500000, 0.85);
 	check_precise("down to a function that ends the sequence", &foreign, 8, 1000000, 0.5);
+	check_precise("small changes, with the words of the stack", &with_stack, 4, 1500000, 0.85);
+	check_precise("large changes, with the words of the stack", &with_stack, 40, 500000, 0.85);
+	check_precise("down to a function that ends the sequence, with the words of the stack",
+		      &foreign_with_stack, 8, 1000000, 0.5);
 	check_imprecise();
 	return tap_done();
 }
