@@ -338,13 +338,18 @@ static void attaching(void)
 		burn_ms(50);
 		if (kmod_session_attach(k, getpid(), 0))
 			result(false, "ATTACH");
+		kmod_session_read(k, note, NULL);
 	}
 	started = true;
-	for (i = 0; i < 600 && born < 60; i++)
+	for (i = 0; i < 600 && born < 60; i++) {
 		burn_ms(50);
+		kmod_session_read(k, note, NULL);
+	}
 	enough = true;
-	while (alive)
+	while (alive) {
 		usleep(1000);
+		kmod_session_read(k, note, NULL);
+	}
 	kmod_session_stop(k);
 	kmod_session_read(k, note, NULL);
 	kmod_session_stats(k, &stats);
