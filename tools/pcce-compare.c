@@ -92,25 +92,14 @@ static void print_accuracy(const struct accuracy *a, double phi)
 	       a->unknown);
 }
 
-/* Measures a merged tree. d: it has the exact counts; NULL: `samples` are the approximate ones. */
-static int measure_tree(const struct cct *t, const struct diff *d, double phi, const uint64_t n[2])
+/* Prints what was measured; r: 0 or -ENOMEM. Returns the exit status. */
+static int print_measured(int r, const struct accuracy *a, double phi)
 {
-	struct accuracy_node *nodes = calloc(t->n, sizeof(*nodes));
-	struct accuracy a;
-	int r = nodes ? 0 : -ENOMEM;
-
-	for (size_t i = 0; i < t->n && nodes; i++) {
-		nodes[i].parent = t->nodes[i].parent;
-		nodes[i].exact = d ? d->was[i].self : t->nodes[i].self;
-		nodes[i].approximate = d ? t->nodes[i].self : t->nodes[i].samples;
-	}
-	r = r ? r : accuracy_measure(nodes, t->n, phi, n[0], n[1], &a);
-	free(nodes);
 	if (r) {
 		message("pcce-compare", "cannot compare: out of memory");
 		return 1;
 	}
-	print_accuracy(&a, phi);
+	print_accuracy(a, phi);
 	if (fflush(stdout) || ferror(stdout)) {
 		message("pcce-compare", "cannot write standard output: %s", strerror(errno));
 		return 1;
@@ -118,9 +107,26 @@ static int measure_tree(const struct cct *t, const struct diff *d, double phi, c
 	return 0;
 }
 
+/* Measures a tree of both files, whose `samples` are the approximate counts. */
+static int measure_tree(const struct cct *t, double phi, const uint64_t n[2], struct accuracy *a)
+{
+	struct accuracy_node *nodes = calloc(t->n, sizeof(*nodes));
+	int r;
+
+	if (!nodes)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->n; i++)
+		nodes[i] = (struct accuracy_node){t->nodes[i].parent, t->nodes[i].self,
+						  t->nodes[i].samples};
+	r = accuracy_measure(nodes, t->n, phi, n[0], n[1], a);
+	free(nodes);
+	return r;
+}
+
 static int compare_tree_files(const struct arguments *a)
 {
 	uint64_t n[2] = {0};
+	struct accuracy found;
 	struct error why;
 	struct cct t;
 	int status = 1;
@@ -145,7 +151,7 @@ static int compare_tree_files(const struct arguments *a)
 			goto out;
 		}
 	}
-	status = measure_tree(&t, NULL, a->phi, n);
+	status = print_measured(measure_tree(&t, a->phi, n, &found), &found, a->phi);
 out:
 	cct_free(&t);
 	return status;
@@ -154,8 +160,8 @@ out:
 static int compare_profiles(const struct arguments *a)
 {
 	const struct profile_options o = {.tree = true, .inlining = true};
-	static const uint64_t add_up[2];
 	struct profile *p[2] = {NULL, NULL};
+	struct accuracy found;
 	struct error why;
 	struct diff d;
 	int status = 1;
@@ -174,7 +180,7 @@ static int compare_profiles(const struct arguments *a)
 	progress_end();
 	if (d.by_names)
 		message("pcce-compare", "warning: %s: contexts are compared by names", d.other);
-	status = measure_tree(&d.tree, &d, a->phi, add_up);
+	status = print_measured(accuracy_of_diff(&d, a->phi, &found), &found, a->phi);
 	diff_free(&d);
 out:
 	for (int i = 0; i < 2; i++)

@@ -232,16 +232,11 @@ static void print_cover(const struct diff *d, double phi, const struct accuracy 
 
 static void compare_trees(const struct diff *d, double phi)
 {
-	const struct cct *t = &d->tree;
-	struct accuracy_node *nodes = allocate(t->n, sizeof(*nodes));
 	struct accuracy a;
 
-	for (size_t i = 0; i < t->n; i++)
-		nodes[i] = (struct accuracy_node){t->nodes[i].parent, d->was[i].self,
-						  t->nodes[i].self};
-	if (accuracy_measure(nodes, t->n, phi, 0, 0, &a))
+	if (accuracy_of_diff(d, phi, &a))
 		die("cannot compare: out of memory");
-	printf("kept %zu\n", count_kept(t));
+	printf("kept %zu\n", count_kept(&d->tree));
 	printf("nodes %zu\ncold %zu\nhot %zu\n", a.nodes, a.nodes - a.approximate_hot,
 	       a.approximate_hot - a.false_positives);
 	printf("false_positives %zu\nfalse_negatives %zu\nunknown %zu\n", a.false_positives,
@@ -249,7 +244,6 @@ static void compare_trees(const struct diff *d, double phi)
 	printf("max_uncovered %.4f\nmean_uncovered %.6f\nmax_error %.4f\nmean_error %.4f\n",
 	       a.max_uncovered, a.mean_uncovered, a.max_error, a.mean_error);
 	print_cover(d, phi, &a);
-	free(nodes);
 }
 
 int main(int argc, char **argv)

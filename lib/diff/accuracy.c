@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "diff/accuracy.h"
 #include "hot/parameters.h"
+#include "tree/hot_tree.h"
 
 const double accuracy_taus[ACCURACY_TAUS] = {0.5, 0.1, 0.01, 0.001};
 
@@ -104,4 +105,27 @@ int accuracy_measure(const struct accuracy_node *nodes, size_t n, double phi, ui
 	measure_uncovered(nodes, kept, n, most, a);
 	free(kept);
 	return 0;
+}
+
+int accuracy_of_diff(const struct diff *d, double phi, struct accuracy *a)
+{
+	const struct cct *t = &d->tree;
+	struct accuracy_node *nodes = calloc(t->n, sizeof(*nodes));
+	uint32_t cold = symbol_table_intern(d->names, HOT_TREE_COLD);
+	uint64_t n[2] = {0};
+	int r = -ENOMEM;
+
+	for (size_t i = 1; nodes && i < t->n; i++) {
+		nodes[i].parent = t->nodes[i].parent;
+		n[0] += d->was[i].self;
+		n[1] += t->nodes[i].self;
+		if (t->nodes[i].key->name == cold)
+			continue;
+		nodes[i].exact = d->was[i].self;
+		nodes[i].approximate = t->nodes[i].self;
+	}
+	if (nodes && cold != UINT32_MAX)
+		r = accuracy_measure(nodes, t->n, phi, n[0], n[1], a);
+	free(nodes);
+	return r;
 }

@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "diff/diff.h"
 
 /* A context of either tree. Node 0 is the root; a parent has a lower number than its children. */
 struct accuracy_node {
@@ -36,5 +37,9 @@ struct accuracy {
 /* n: the sums of counts of both trees; 0: add the counts up. 0 or -ENOMEM. */
 int accuracy_measure(const struct accuracy_node *nodes, size_t n_nodes, double phi,
 		     uint64_t exact_n, uint64_t approximate_n, struct accuracy *a);
+
+/* The same for two recordings, with the exact one as `before`. What a summary did not keep, [cold],
+ * is no context. */
+int accuracy_of_diff(const struct diff *d, double phi, struct accuracy *a);
 
 #endif
