@@ -4,6 +4,7 @@
  * it, patch the slots, write the table, name it in the module's note, add its section, and check
  * the result.
  */
+#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,25 @@ static int read_existing_table(const struct elf_module *m, struct encode_output 
 				 reason.text);
 	encoding_table_close(&t);
 	return 0;
+}
+
+/* Has the module code beside that of the runtime? Without a symbol table it may have some. */
+static bool has_own_functions(const struct state *s)
+{
+	const struct elf_section *symbols = elf_module_section(&s->module, ".symtab", NULL);
+	const uint8_t *data = symbols ? elf_module_contents(&s->module, symbols) : NULL;
+	const struct pcce_helper_entries *runtime = &s->records.entries;
+
+	for (uint64_t i = 0; data && i < symbols->size / sizeof(Elf64_Sym); i++) {
+		Elf64_Sym sym;
+
+		memcpy(&sym, data + i * sizeof(sym), sizeof(sym));
+		if (ELF64_ST_TYPE(sym.st_info) == STT_FUNC && sym.st_shndx != SHN_UNDEF &&
+		    sym.st_size &&
+		    (sym.st_value < runtime->text || sym.st_value >= runtime->text_end))
+			return true;
+	}
+	return !data;
 }
 
 static int check_completeness(const struct state *s, struct error *why)
@@ -274,7 +294,7 @@ static int encode_module(struct state *s, const struct call_counts *counts,
 
 	if (err)
 		return err;
-	if (!s->records.has_entries && !s->records.n_blocks) {
+	if (!s->records.n_blocks && (!s->records.has_entries || !has_own_functions(s))) {
 		out->result = ENCODE_NOT_FOR_US;
 		return 0;
 	}

@@ -12,7 +12,7 @@
 enum encode_result {
 	ENCODE_DONE,
 	ENCODE_ALREADY,	  /* it has an intact table */
-	ENCODE_NOT_FOR_US /* it has neither instrumented code nor the runtime */
+	ENCODE_NOT_FOR_US /* it has no instrumented code, and no runtime or no other functions */
 };
 
 struct encode_output {

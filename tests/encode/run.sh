@@ -474,6 +474,11 @@ is "-r" "$? $(cat err.txt)" "0 "
 check "-r has no runtime in it" test "$(nm partial.o | grep -c " T __pcce_push")" = 0
 link_ -nostdlib -nostartfiles empty.o -o bare.so -shared 2>err.txt
 is "-nostdlib" "$? $(cat err.txt)" "0 "
+PCCE_ENCODE=strict link_ empty.o -o nothing.so -shared 2>err.txt
+is "a library without code has nothing to encode" "$? $(cat err.txt)" "0 "
+echo 'int plain(void) { return 1; }' | $CC -x c -fPIC -c - -o plain.o
+PCCE_ENCODE=strict link_ plain.o -o plain.so -shared 2>err.txt
+is "one with code without slots is an error" "$?" 1
 link_ prog.o -o bad -Wl,--unresolved-symbols=ignore-all -nodefaultlibs 2>err.txt
 is "an encoding that fails is a warning" "$?" 0
 check "with the reason" grep -q "^pcce-encode: cannot encode 'bad': it is instrumented, but" err.txt
