@@ -5,8 +5,12 @@
  * The recorder puts the library into LD_PRELOAD, and the self sampler finds it by name. So programs
  * need no unwinder unless they are verified.
  *
- * libunwind works from a signal handler: it allocates with mmap, and its only lock is the loader's
- * in dl_iterate_phdr(), which is recursive. Caching per thread makes even that rare.
+ * libunwind works from a signal handler: it allocates with mmap, and nothing else in the process
+ * uses it, so its locks are free. The loader's lock in dl_iterate_phdr() is recursive.
+ *
+ * But libunwind also exports what C++ needs to throw. What a preloaded library needs is searched
+ * before what the program's libraries need. So the program would throw with libunwind, and a sample
+ * in the middle of that would wait for a lock for ever. Therefore it needs libgcc_s first.
  */
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>

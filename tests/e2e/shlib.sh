@@ -80,6 +80,42 @@ else
 	not_ok "libraries instrumented, program not: recorded" libraries.data.err
 fi
 
+# A C program knows nothing of exceptions.  The unwinder must not throw those of its library.
+mkdir throws
+cat >throws/lib.cc <<'END'
+#include <stdexcept>
+extern "C" __attribute__((noinline)) void throw_odd(int x)
+{
+	if (x & 1)
+		throw std::runtime_error("odd");
+}
+extern "C" int work(int n)
+{
+	int caught = 0;
+
+	for (int i = 0; i < n; i++) {
+		try {
+			throw_odd(i);
+		} catch (const std::exception &) {
+			caught++;
+		}
+	}
+	return caught;
+}
+END
+echo 'int work(int); int main(void) { return work(300000) != 150000; }' >throws/main.c
+throwing() {
+	$CXX $cflags -fPIC -shared throws/lib.cc $ldflags -o throws/libthrows.so &&
+		$CC $cflags throws/main.c $ldflags -Lthrows -lthrows -Wl,-rpath,"$PWD/throws" \
+			-o throws/main
+}
+check "a C program with a library that throws: builds" throwing
+if record_options=--verify record self throws.data throws/main; then
+	recording_is_verified "a C program with a library that throws: agrees" throws.data 100
+else
+	not_ok "a C program with a library that throws: recorded" throws.data.err
+fi
+
 # A library that calls its own exported functions, alone, and with another one in between.
 gates() { # DIR CFLAGS LDFLAGS LIBRARY-FLAGS
 	mkdir "$1" &&
