@@ -256,6 +256,7 @@ struct core_identity core_file_identity(const struct core_file *c, const struct 
 	Elf64_Ehdr e;
 	Elf64_Phdr p[32];
 	uint8_t notes[4096];
+	bool missing = false;
 	uint64_t bias = 0;
 
 	if (!first || !core_file_read(c, first->start, &e, sizeof(e)) ||
@@ -266,7 +267,6 @@ struct core_identity core_file_identity(const struct core_file *c, const struct 
 	for (int i = 0; i < e.e_phnum; i++)
 		if (p[i].p_type == PT_LOAD && p[i].p_offset == 0)
 			bias = first->start - p[i].p_vaddr;
-	identity.known = true;
 	for (int i = 0; i < e.e_phnum; i++) {
 		if (p[i].p_type != PT_NOTE)
 			continue;
@@ -275,7 +275,9 @@ struct core_identity core_file_identity(const struct core_file *c, const struct 
 			each_note(notes, p[i].p_filesz, p[i].p_align == 8 ? 8 : 4, take_module_note,
 				  &identity);
 		else
-			identity.known = false;
+			missing = true;
 	}
+	/* Some linkers put .note.ABI-tag into another segment, which is not in the core. */
+	identity.known = !missing || identity.has_encoding;
 	return identity;
 }

@@ -44,7 +44,7 @@ bool core_file_read(const struct core_file *c, uint64_t address, void *to, size_
 
 /* What the memory of a mapped file says about it. */
 struct core_identity {
-	bool known; /* its headers are in the core */
+	bool known; /* its headers are in the core, and its notes or that of pcce */
 	uint8_t build_id[32];
 	uint32_t build_id_size;
 	bool has_encoding; /* a note of pcce */
