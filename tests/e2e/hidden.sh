@@ -125,8 +125,8 @@ for linker in bfd lld mold; do
 done
 
 # A link that fails prints its messages once, and they name the user's script.
-echo 'int main(void) { return undefined_function(); }' >undefined.c
-$CC -w $cflags -c undefined.c
+echo 'int undefined_function(void); int main(void) { return undefined_function(); }' >undefined.c
+$CC $cflags -c undefined.c
 check "a link that fails still does" eval '! link undefined.o fails -Wl,--version-script=named.map'
 is "... and says why once" "$(grep -c 'undefined reference' fails.log)" 1
 echo 'V1 { global: main;' >broken.map

@@ -213,7 +213,7 @@ dkms status
 modinfo -k "$kernel" -F vermagic pcce_sampler | grep "^$kernel "
 modinfo -k "$kernel" -F version pcce_sampler | grep -x "$version"
 getent group pcce
-grep '^KERNEL=="pcce".*GROUP="pcce"' /lib/udev/rules.d/60-pcce.rules
+grep '^KERNEL=="pcce".*GROUP="pcce"' /usr/lib/udev/rules.d/60-pcce.rules
 grep '^options pcce_sampler ' /usr/share/doc/pcce-dkms/examples/pcce.conf
 # A kernel that is too old is passed over; a failure would stop the installation of that kernel.
 cp -r "/lib/modules/$kernel" /lib/modules/5.10.0-9-amd64
