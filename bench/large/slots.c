@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * slots FILE PROFILE OBJECT
+ * slots FILE PROFILE OBJECT [RECORDING]
  *
  * Adds up what the slots of one module executed, by kind of slot.
  *
@@ -9,6 +9,10 @@
  * --compress-pos=no --compress-strings=no`, which says how often each instruction was executed.  A
  * call counts as often as its call instruction was executed.  So calls of uninstrumented functions
  * count, too, and the module can be a shared library.
+ *
+ * With RECORDING, a recording of OBJECT, the module is encoded as `pcce-encode --profile` does. The
+ * calls remain those of PROFILE.  Which of the calls through pointers would pass a guard is not
+ * known, so they all count as pushes.
  *
  * Prints "kind,sites,by_helper,calls,calls_by_helper,instructions" for each kind.  Instructions are
  * those in slots; those of helpers are in the line `runtime`.  The lines `cut-N` and `add-beyond-N`
@@ -24,6 +28,7 @@
 #include "bench/paper/program.h"
 #include "elf/encoding_table.h"
 #include "encode/encode.h"
+#include "profile/call_counts_read.h"
 
 enum kind {
 	ZERO,
@@ -119,17 +124,22 @@ static int classify_sites(struct module *m, struct error *why)
 
 /* Encodes the module and numbers it a second time, since the table does not tell which pushes are
  * cuts. */
-static int open_module(struct module *m, const char *path, struct error *why)
+static int open_module(struct module *m, const char *path, const struct call_counts *counts,
+		       struct error *why)
 {
 	int err = program_open(path, &m->program, why);
 
 	if (!err)
 		err = program_as_encoded(&m->program, why);
+	if (!err && counts)
+		err = callgraph_add_guards(&m->program.graph, &m->program.module, counts, why);
+	if (!err && counts)
+		err = callgraph_count(&m->program.graph, counts, why);
 	if (!err && numbering_compute(&m->program.graph.graph, NULL, &m->numbering))
 		err = error_memory(why);
 	if (err)
 		return err;
-	err = encode_image(m->program.image, m->program.size, NULL, &m->encoded, why);
+	err = encode_image(m->program.image, m->program.size, counts, &m->encoded, why);
 	if (!err)
 		err = encoding_table_open(m->encoded.table, m->encoded.table_size, &m->table, why);
 	return err ? err : classify_sites(m, why);
@@ -252,15 +262,21 @@ static int print_limited(const struct module *m, uint64_t limit, int bits, struc
 
 int main(int argc, char **argv)
 {
+	struct call_counts counts = {0};
 	struct module m = {0};
 	struct error why;
 	int at = 1;
 
-	if (argc != 4) {
-		fprintf(stderr, "usage: slots FILE PROFILE OBJECT\n");
+	if (argc != 4 && argc != 5) {
+		fprintf(stderr, "usage: slots FILE PROFILE OBJECT [RECORDING]\n");
 		return 2;
 	}
-	if (open_module(&m, argv[1], &why) || read_profile(&m, argv[at = 2], argv[3], &why)) {
+	if (argc == 5 && call_counts_read(argv[4], argv[1], &counts, &why)) {
+		fprintf(stderr, "slots: %s\n", why.text);
+		return EXIT_FAILURE;
+	}
+	if (open_module(&m, argv[1], argc == 5 ? &counts : NULL, &why) ||
+	    read_profile(&m, argv[at = 2], argv[3], &why)) {
 		fprintf(stderr, "slots: '%s' %s\n", argv[at], why.text);
 		return EXIT_FAILURE;
 	}
@@ -274,5 +290,6 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	close_module(&m);
+	call_counts_free(&counts);
 	return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
