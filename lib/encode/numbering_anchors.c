@@ -26,10 +26,14 @@
  * `most` is the largest number of contexts in any function below. Then the functions below stay
  * within the limit as well, and a site that has been taken back stays so.
  *
- * A profile needs no anchors (hot_first). In a run, few sites make nearly all calls. So all sites
- * are cut, and then taken back as above. The hottest ones come one by one, and the batches grow.
- * Only cold sites remain cut. They may be many, but cost nothing as long as the program does what
- * it did in the profile. Estimates differ too little for this.
+ * A profile corrects the bound, which supposes that estimates within a function are right. But it
+ * saw one run, and samples saw little of that. So a price is at least the share of the calls, or
+ * samples, that the profile has.
+ *
+ * A profile with many calls of each site needs no anchors (hot_first). In a run, few sites make
+ * nearly all calls. So all sites are cut, and then taken back as above. The hottest ones come one
+ * by one, and the batches grow. Only cold sites remain cut. They may be many, but cost nothing as
+ * long as the program does what it did in the profile. Estimates differ too little for this.
  */
 #include <errno.h>
 #include <math.h>
@@ -176,6 +180,15 @@ static int find_prices(struct anchors *a)
 	}
 	free(position);
 	return 0;
+}
+
+static void raise_prices(struct anchors *a)
+{
+	const struct numbering_work *w = a->w;
+	double all = numbering_sum_weights(w);
+
+	for (uint32_t i = 0; all > 0 && i < w->graph->n_sites; i++)
+		a->worth[i] = fmax(a->worth[i], w->weight[i] / all);
 }
 
 /* The binary logarithm, linear between powers of two: exact, so the same on every machine. */
@@ -467,6 +480,8 @@ int numbering_anchors(struct numbering_work *w, uint64_t limit, bool hot_first)
 			cut_all(&a);
 			find_profiled_worth(&a);
 		} else {
+			if (w->profiled)
+				raise_prices(&a);
 			place_anchors(&a);
 		}
 		rank_cut_sites(&a);

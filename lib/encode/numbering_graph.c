@@ -106,6 +106,16 @@ void numbering_find_hottest(const struct numbering_work *w, double *hottest)
 			hottest[g->sites[i].callee] = w->weight[i];
 }
 
+double numbering_sum_weights(const struct numbering_work *w)
+{
+	double weight = 0;
+
+	for (uint32_t i = 0; i < w->graph->n_sites; i++)
+		if (w->graph->sites[i].callee != NUMBERING_NO_CALLEE)
+			weight += w->weight[i];
+	return weight;
+}
+
 int numbering_close_roots(struct numbering_work *w)
 {
 	int err = numbering_spread(w->out->root, w->graph->n_funcs, &w->root_tails);

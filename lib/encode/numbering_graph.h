@@ -218,6 +218,8 @@ bool numbering_edge_tail_keeping(const void *ctx, uint32_t i, uint32_t *from, ui
 /* Spreads a flag along adjacency lists, from all nodes that have it. Returns 0 or -ENOMEM. */
 int numbering_spread(uint8_t *flag, uint32_t n, const struct numbering_adjacency *a);
 
+/* Adds up the weights of all sites with a callee. */
+double numbering_sum_weights(const struct numbering_work *w);
 /* Finds the weight of the hottest site with a value into each function. */
 void numbering_find_hottest(const struct numbering_work *w, double *hottest);
 /* The price of an addition, in pushes. */

@@ -12,7 +12,8 @@
  * two ways to cut, and the one that would have cost the profiled run less is taken:
  *
  *   few cuts    numbering_ranges() alone, which looks for cuts that save much
- *   hot first   all but the hottest sites (numbering_anchors.c)
+ *   many cuts   numbering_anchors.c: of all but the hottest sites, if the profile has many calls
+ *               for each site; of what was rare and can only be rare, if it has few samples
  *
  * The first wins if both are nearly equal. It cuts fewer sites, which is better where a run differs
  * from the profile.
@@ -28,6 +29,7 @@
 #define LEAST_BITS 15
 #define BITS_STEP 3
 #define UNPLANNED 1.05 /* the cost, over that which was planned */
+#define MANY_CALLS 16  /* in a profile, for each site */
 #define NEARLY 1e-4    /* see negligible() */
 #define PASSES 8       /* of numbering_ranges(), with cuts: few cuts do not need more */
 
@@ -36,6 +38,7 @@ struct kept {
 	uint8_t *kind, *root, *entered;
 	uint64_t steps;
 	double *hottest; /* for cost() */
+	bool hot_first;	 /* see numbering_anchors() */
 };
 
 static void restore(struct numbering_work *w, const struct kept *k)
@@ -73,12 +76,7 @@ static double cost(const struct numbering_work *w, const struct kept *k)
 /* A share of all executions that is as good as none. */
 static double negligible(const struct numbering_work *w)
 {
-	double weight = 0;
-
-	for (uint32_t i = 0; i < w->graph->n_sites; i++)
-		if (w->graph->sites[i].callee != NUMBERING_NO_CALLEE)
-			weight += w->weight[i];
-	return weight * NEARLY;
+	return numbering_sum_weights(w) * NEARLY;
 }
 
 static int try_anchors(struct numbering_work *w, const struct kept *k, uint64_t contexts,
@@ -87,7 +85,7 @@ static int try_anchors(struct numbering_work *w, const struct kept *k, uint64_t 
 	int err;
 
 	restore(w, k);
-	err = numbering_anchors(w, contexts, w->profiled);
+	err = numbering_anchors(w, contexts, k->hot_first);
 	*planned = cost(w, k);
 	return err ? err : numbering_ranges(w);
 }
@@ -184,8 +182,13 @@ int numbering_limit(struct numbering_work *w)
 	memory = malloc(s + 2 * f);
 	hottest = malloc(f * sizeof(*hottest));
 	if (memory && hottest) {
-		const struct kept kept = {memory, memory + s, memory + s + f, w->steps / 8,
-					  hottest};
+		const struct kept kept = {
+			memory,
+			memory + s,
+			memory + s + f,
+			w->steps / 8,
+			hottest,
+			w->profiled && numbering_sum_weights(w) >= (double)MANY_CALLS * s};
 
 		memcpy(kept.kind, out->kind, s);
 		memcpy(kept.root, out->root, f);
