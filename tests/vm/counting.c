@@ -246,12 +246,15 @@ static void *scribble(void *arg)
 
 	while (!enough) {
 		struct pcce_address *a;
-		uint32_t *words;
+		uint32_t *words, place;
 
 		random ^= random << 13;
 		random ^= random >> 7;
 		random ^= random << 17;
-		r->memory.refused[random % n] = (uint32_t)(random >> 32 & 3);
+		/* Often 1 + the number of the last claim, which refuses it. */
+		place = (uint32_t)(random % n);
+		r->memory.refused[place] =
+			r->memory.places[place].claims + (uint32_t)(random >> 32 & 3);
 		a = &r->memory.addresses[random >> 20 & 1 ? pcce_address_index(r->pid, r->ip)
 							  : random % PCCE_ADDRESSES];
 		words = (uint32_t *)a;
@@ -293,7 +296,7 @@ static void any_values(uint32_t flags, const char *name)
 		abort();
 	for (unsigned int i = 0; i < 4000; i++) {
 		/* A guest may have one CPU, and the other thread must have its turns. */
-		for (uint64_t seen = scribbles; scribbles - seen < 32;)
+		for (uint64_t seen = scribbles; scribbles == seen;)
 			sched_yield();
 		points(5, i % STATES);
 		err |= kmod_session_read(r.k, drop_record, &records);
