@@ -32,6 +32,7 @@
 #define MANY_CALLS 16  /* in a profile, for each site */
 #define NEARLY 1e-4    /* see negligible() */
 #define PASSES 8       /* of numbering_ranges(), with cuts: few cuts do not need more */
+#define PASS_STEPS 8   /* of a pass, for each site, with room for the choice of cuts */
 
 /* What is restored before the ranges are tried again. */
 struct kept {
@@ -133,7 +134,7 @@ static int choose_by_estimates(struct numbering_work *w, const struct kept *k)
 		restore(w, k);
 		w->limit = limit;
 		w->most_cuts = n / 200 + 16;
-		w->steps += PASSES * 8ull * n;
+		w->steps += (uint64_t)PASSES * PASS_STEPS * n;
 		err = numbering_ranges(w);
 	}
 	if (err == -E2BIG) {

@@ -288,11 +288,11 @@ static int put_before(struct restore_map *map, size_t first)
 
 		if (!more)
 			return -ENOMEM;
-		memcpy(more + 2 * n - kept, map->frames + first, kept * sizeof(*more));
+		memcpy(more + n + map->n_next, map->frames + first, kept * sizeof(*more));
 		free(map->memory);
 		map->memory = more;
 		map->capacity = 2 * n;
-		map->frames = more + 2 * n - n;
+		map->frames = more + n;
 	} else {
 		map->frames += first - map->n_next;
 	}
@@ -301,9 +301,7 @@ static int put_before(struct restore_map *map, size_t first)
 	return 0;
 }
 
-/*
- * Makes the next map the current one, with the elements from `first` on behind it.
- */
+/* Makes the next map the current one, with the elements from `first` on behind it. */
 static int finish_map(struct restore_map *map, size_t first, bool complete)
 {
 	const struct restore_frame *caller = first < map->n ? &map->frames[first] : NULL;
