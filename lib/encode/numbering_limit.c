@@ -12,8 +12,8 @@
  * two ways to cut, and the one that would have cost the profiled run less is taken:
  *
  *   few cuts    numbering_ranges() alone, which looks for cuts that save much
- *   many cuts   numbering_anchors.c: of all but the hottest sites, if the profile has many calls
- *               for each site; of what was rare and can only be rare, if it has few samples
+ *   many cuts   numbering_anchors.c: of all but the hottest sites, if the profile has a sample
+ *               or call for each site; else of what was rare and can only be rare
  *
  * The first wins if both are nearly equal. It cuts fewer sites, which is better where a run differs
  * from the profile.
@@ -29,7 +29,6 @@
 #define LEAST_BITS 15
 #define BITS_STEP 3
 #define UNPLANNED 1.05 /* the cost, over that which was planned */
-#define MANY_CALLS 16  /* in a profile, for each site */
 #define NEARLY 1e-4    /* see negligible() */
 #define PASSES 8       /* of numbering_ranges(), with cuts: few cuts do not need more */
 #define PASS_STEPS 8   /* of a pass, for each site, with room for the choice of cuts */
@@ -184,12 +183,9 @@ int numbering_limit(struct numbering_work *w)
 	hottest = malloc(f * sizeof(*hottest));
 	if (memory && hottest) {
 		const struct kept kept = {
-			memory,
-			memory + s,
-			memory + s + f,
-			w->steps / 8,
-			hottest,
-			w->profiled && numbering_sum_weights(w) >= (double)MANY_CALLS * s};
+			memory,		memory + s,
+			memory + s + f, w->steps / 8,
+			hottest,	w->profiled && numbering_sum_weights(w) >= (double)s};
 
 		memcpy(kept.kind, out->kind, s);
 		memcpy(kept.root, out->root, f);
