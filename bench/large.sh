@@ -8,11 +8,12 @@
 #   bench/large.sh [PROGRAM[:WORK]...]     WORK: see PROGRAM's script
 #
 # Builds: `plain` is -O2 without pcce, `inlined` has the plugin's limits for inlining in addition,
-# `encoded` has pcce's flags.  If a program has a library, the library is measured: its sites, its
-# slots and its .text.  Instructions over plain and inlined are those of the whole process.
+# `encoded` has pcce's flags.  `profiled` is encoded with a recording of one run of the same work at
+# 4,000 Hz (pcce-encode --profile).  If a program has a library, the library is measured: its sites,
+# its slots and its .text.  Instructions over plain and inlined are those of the whole process.
 #
-# cachegrind counts the instructions of plain and inlined, callgrind those of encoded.  callgrind
-# counts each instruction separately, so bench/large/slots.c can tell how often each call site ran.
+# cachegrind counts the instructions, those of encoded callgrind.  callgrind counts each instruction
+# separately, so bench/large/slots.c can tell how often each call site ran.
 #
 # Tables go to the terminal, and all numbers to build/bench/large/: PROGRAM.csv as slots.c prints
 # them, large.csv with the rest.
@@ -26,13 +27,9 @@ results=$out/bench/large
 mkdir -p "$results"
 failed=0
 
-# run_under TOOL OPTION...: runs the workload of the last build, its program under valgrind.  Sets
-# instructions.
-run_under() {
-	local line valgrind="setarch -R valgrind -q --log-file=$scratch/log --tool=$*"
-	valgrind="$valgrind --$1-out-file=$scratch/profile"
-	line=${command/"\"$elf\""/"$valgrind \"$elf\""}
-	rm -f "$scratch/profile"
+# run_with COMMAND: runs the workload of the last build, its program as arguments of the command.
+run_with() {
+	local line=${command/"\"$elf\""/"$1 \"$elf\""}
 	(cd "$scratch" && sh -c "$line") >"$scratch/got" 2>"$scratch/err" || {
 		echo "large: cannot run $elf:" >&2
 		tail -n 5 "$scratch/err" >&2
@@ -43,6 +40,13 @@ run_under() {
 		echo "large: cannot measure $elf: its output is not that of plain" >&2
 		return 1
 	}
+}
+
+# run_under TOOL OPTION...: runs it under valgrind.  Sets instructions.
+run_under() {
+	rm -f "$scratch/profile"
+	run_with "setarch -R valgrind -q --log-file=$scratch/log --tool=$* \
+		--$1-out-file=$scratch/profile" || return 1
 	instructions=$(sed -n 's/^summary: *//p' "$scratch/profile")
 }
 
@@ -60,9 +64,21 @@ encode_seconds() {
 
 dumped() { sed -n "s/^$1: *//p" "$scratch/dump"; }
 
+# run_profiled: counts the instructions of the last build, encoded with a recording of its work.
+run_profiled() {
+	run_with "pcce-record -q -b self -F 4000 -o $scratch/prof.data --" &&
+		pcce-encode -p "$scratch/prof.data" -o "$scratch/encoded" "$measured.raw" &&
+		mv "$measured" "$measured.saved" && cp "$scratch/encoded" "$measured" &&
+		chmod +x "$measured" || return 1
+	run_under cachegrind --cache-sim=no
+	local status=$?
+	mv "$measured.saved" "$measured"
+	return $status
+}
+
 # measure_program PROGRAM ROW
 measure_program() {
-	local p=$1 row=$2 plain inlined seconds text
+	local p=$1 row=$2 plain inlined encoded seconds text
 	rm -f "$scratch/want"
 	build "$p" plain "" "" && run_under cachegrind --cache-sim=no || return 1
 	plain=$instructions text=$(text_size "$measured")
@@ -82,13 +98,15 @@ measure_program() {
 			>"$scratch/slots" &&
 		pcce-encode --dump "$measured.raw" >"$scratch/dump" &&
 		seconds=$(encode_seconds "$measured.raw") || return 1
+	encoded=$instructions
+	run_profiled || return 1
 	{
 		echo "kind,sites,by_helper,calls,calls_by_helper,instructions"
 		cat "$scratch/slots"
 	} >"$results/slots-$row.csv"
 	echo "$row,$(dumped functions),$(dumped sites),$(dumped 'edges cut')," \
 		"$(dumped 'largest id'),$seconds,$text,$(text_size "$measured"),$plain,$inlined," \
-		"$instructions" | tr -d ' ' >"$results/row-$row.csv"
+		"$encoded,$instructions" | tr -d ' ' >"$results/row-$row.csv"
 }
 
 for p in "${programs[@]}"; do
@@ -102,7 +120,7 @@ done
 # The tables have all programs that were measured, in this run or before.
 {
 	printf '%s,' program functions sites edges_cut largest_id encode_seconds text_plain
-	echo "text_encoded,plain,inlined,encoded"
+	echo "text_encoded,plain,inlined,encoded,profiled"
 	cat "$results"/row-*.csv
 } >"$results/large.csv" || exit 1
 
@@ -151,17 +169,19 @@ for_each_program '
 echo
 echo "instructions (millions) and size of .text; push: slots of pushes and the runtime, entry:"
 echo "entry slots, add: additions and ext; each in % of inlined"
-format="%-18s %8s %8s %8s %9s %9s %6s %6s %6s %6s"
+echo "the last two columns: profiled over plain and inlined"
+format="%-18s %8s %8s %8s %9s %9s %6s %6s %6s %6s %9s %9s"
 # shellcheck disable=SC2059
-printf "$format\n" program plain inlined encoded /plain /inlined push entry add .text
+printf "$format\n" program plain inlined encoded /plain /inlined push entry add .text \
+	"p./plain" "p./inl."
 for_each_program '
-	printf "%-18s %8.0f %8.0f %8.0f %9.3f %9.3f %6.1f %6.1f %6.1f %6.2f\n", r[1], r[9] / 1e6,
-		r[10] / 1e6, r[11] / 1e6, ratio(r[11], r[9]), ratio(r[11], r[10]),
+	printf "%-18s %8.0f %8.0f %8.0f %9.3f %9.3f %6.1f %6.1f %6.1f %6.2f %9.3f %9.3f\n", r[1],
+		r[9] / 1e6, r[10] / 1e6, r[11] / 1e6, ratio(r[11], r[9]), ratio(r[11], r[10]),
 		100 * ratio(cost + instructions["runtime"], r[10]),
 		100 * ratio(instructions["entries"], r[10]),
 		100 * ratio(instructions["add"] + instructions["add-beyond"] + \
 			instructions["ext"], r[10]),
-		ratio(r[8], r[7])'
+		ratio(r[8], r[7]), ratio(r[12], r[9]), ratio(r[12], r[10])'
 echo
 describe_machine | tee "$results/machine.txt"
 exit $failed

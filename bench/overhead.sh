@@ -17,6 +17,8 @@
 #   inlined      no plugin, but the limits for inlining that the plugin sets (plugin/inlining.c)
 #   nops         with the plugin; all slots are nops
 #   encoded      with the plugin, encoded
+#   no-additions encoded, but no call adds to the id: a bound for the paper's hybrid encoding, since
+#                contexts are wrong
 #   profiled     with the plugin, encoded with a recording of one run of the same work at 999 Hz
 #                (pcce-encode --profile)
 #   bpf-999 bpf-10000 self-999 self-10000 kmod-999 kmod-10000
@@ -47,7 +49,7 @@ fi
 programs=("$@")
 [ ${#programs[@]} != 0 ] || mapfile -t programs < <(all_programs)
 results=$out/bench/overhead
-measured=$results/measured.csv
+all_blocks=$results/measured.csv
 failed=0
 compile_tool own
 compile_tool measure
@@ -55,7 +57,7 @@ compile_tool ratios -lm
 $CC -O2 -c -o "$out/bench/hook.o" "$top/bench/hook.c" || exit 1
 for profiler in /usr/lib/*/libprofiler.so.0; do :; done
 
-fast="base again fp inlined nops encoded profiled"
+fast="base again fp inlined nops encoded no-additions profiled"
 sampled="base"
 for r in 999 10000; do
 	has_bpf && sampled="$sampled bpf-$r"
@@ -81,7 +83,7 @@ lld=-fuse-ld=lld
 variant_of() {
 	case $1 in
 	fp | perf-fp-*) echo fp ;;
-	inlined | nops | profiled) echo "$1" ;;
+	inlined | nops | no-additions | profiled) echo "$1" ;;
 	encoded | bpf-* | self-* | kmod-*) echo encoded ;;
 	gprof | uftrace) echo gprof ;;
 	hooks) echo hooks ;;
@@ -125,7 +127,7 @@ build_layouts() {
 		BENCH_LD_ADD=$out/bench/hook.o \
 			build "$p" "bench-hooks" "$common -finstrument-functions" "$lld"
 		;;
-	nops | encoded | profiled)
+	nops | encoded | no-additions | profiled)
 		PCCE_ENCODE=off build "$p" "bench-pcce" "$common $(pcce-config --cflags)" \
 			"$lld $(pcce-config --ldflags)"
 		;;
@@ -138,6 +140,11 @@ build_layouts() {
 		}
 		case $variant in
 		encoded) encode_layout "$n" encoded ;;
+		no-additions)
+			encode_layout "$n" encoded &&
+				"$out/bench/without_additions" "$elf.encoded.layout$n" \
+					"$elf.$variant.layout$n"
+			;;
 		profiled)
 			encode_layout "$n" encoded && train "$n" &&
 				encode_layout "$n" profiled -p "$scratch/prof.data"
@@ -177,7 +184,9 @@ write_commands() {
 		build_layouts "$p" "$variant" || return 1
 		for ((n = 1; n <= LAYOUTS; n++)); do
 			program=$elf.layout$n
-			case $variant in encoded | profiled) program=$elf.$variant.layout$n ;; esac
+			case $variant in
+			encoded | no-additions | profiled) program=$elf.$variant.layout$n ;;
+			esac
 			line=${command/"\"$elf\""/"$(prefix "$c") \"$program\""}
 			printf '%s\t%s\tcd %s && { %s; }\n' "$c" "$n" "$scratch" "$line"
 			[ "$n" != 1 ] || echo "$p,$c,$(text_size "$program")" >>"$results/text.csv"
@@ -213,7 +222,7 @@ group() {
 	"$out/bench/measure" "$blocks" "$scratch/own" <"$scratch/commands" >"$scratch/rows" ||
 		return 1
 	awk -F , -v OFS=, -v p="$p" -v g="$g" '{ $3 += g * 10000; print p, $0 }' "$scratch/rows" \
-		>>"$measured"
+		>>"$all_blocks"
 }
 
 if [ -n "$only_build" ]; then
@@ -241,8 +250,8 @@ for p in "${programs[@]}"; do
 	}
 	rm -f "$scratch"/prof.data* "$scratch"/gmon* "$scratch"/callgrind*
 done
-[ -s "$measured" ] || exit 1
-"$out/bench/ratios" base <"$measured" >"$results/overhead.csv" || exit 1
+[ -s "$all_blocks" ] || exit 1
+"$out/bench/ratios" base <"$all_blocks" >"$results/overhead.csv" || exit 1
 describe_machine >"$results/machine.txt"
 
 echo "CPU time of the program over that without the plugin"

@@ -6,7 +6,7 @@ BENCH_PARTS := bench-paper bench-cuts bench-hot bench-scale bench-large bench-ov
 	bench-sample bench-restore bench-tools
 # What the scripts in bench/ need. scripts/setup with bench/packages.txt installs the rest.
 BENCH_TOOLS := $(addprefix $(O)/bench/,contexts cuts implicit count_patch count.o graph slots \
-	trees walk) $(O)/tests/pcce-record
+	trees walk without_additions) $(O)/tests/pcce-record
 
 .PHONY: bench bench-programs $(BENCH_PARTS)
 
@@ -50,6 +50,10 @@ $(O)/bench/trees: $(call bench_objects,hot/trees) $(TOOLLIB)
 	$(link_tool)
 
 $(O)/bench/count_patch: $(call bench_objects,paper/count_patch paper/program) $(TOOLLIB)
+	$(link_tool)
+
+$(O)/bench/without_additions: $(call bench_objects,paper/without_additions paper/program) \
+		$(TOOLLIB)
 	$(link_tool)
 
 $(O)/bench/walk: private LIBS_TOOLS += -lunwind

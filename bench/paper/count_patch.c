@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include "bench/paper/program.h"
 #include "encode/patch.h"
 #include "elf/x86.h"
@@ -67,20 +66,6 @@ static int patch_all(const struct program *p, uint8_t *image, struct error *why)
 	return err;
 }
 
-static int write_program(const char *path, const uint8_t *image, size_t size)
-{
-	FILE *f = fopen(path, "w");
-	bool bad = !f || fwrite(image, 1, size, f) != size;
-
-	if (f && fclose(f))
-		bad = true;
-	if (bad || chmod(path, 0755)) {
-		fprintf(stderr, "count_patch: cannot write '%s': %s\n", path, strerror(errno));
-		return EXIT_FAILURE;
-	}
-	return EXIT_SUCCESS;
-}
-
 int main(int argc, char **argv)
 {
 	struct program p;
@@ -105,8 +90,11 @@ int main(int argc, char **argv)
 	if (patch_all(&p, image, &why)) {
 		fprintf(stderr, "count_patch: '%s' %s\n", argv[1], why.text);
 		status = EXIT_FAILURE;
+	} else if (program_write(argv[2], image, p.size, &why)) {
+		fprintf(stderr, "count_patch: '%s' %s\n", argv[2], why.text);
+		status = EXIT_FAILURE;
 	} else {
-		status = write_program(argv[2], image, p.size);
+		status = EXIT_SUCCESS;
 	}
 	free(image);
 	program_close(&p);

@@ -2,8 +2,10 @@
 /* Reads a linked program whose slots are empty, and builds its call graph. */
 #include <elf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "bench/paper/program.h"
 #include "encode/encode.h"
 #include "encode/patch.h"
@@ -98,4 +100,16 @@ const struct callgraph_site *program_site(const struct program *p, uint64_t addr
 			high = middle;
 	}
 	return low < p->graph.n_sites && sites[low].before <= address ? &sites[low] : NULL;
+}
+
+int program_write(const char *path, const uint8_t *image, size_t size, struct error *why)
+{
+	FILE *f = fopen(path, "w");
+	bool bad = !f || fwrite(image, 1, size, f) != size;
+
+	if (f && fclose(f))
+		bad = true;
+	return bad || chmod(path, 0755)
+		       ? error_set(why, -errno, "cannot be written: %s", strerror(errno))
+		       : 0;
 }

@@ -24,4 +24,7 @@ uint64_t program_symbol(const struct program *p, const char *name);
 /* Returns the site whose before-slot, call or after-slot holds the address, or NULL. */
 const struct callgraph_site *program_site(const struct program *p, uint64_t address);
 
+/* Writes an executable file. Errors as program_open(). */
+int program_write(const char *path, const uint8_t *image, size_t size, struct error *why);
+
 #endif
