@@ -113,7 +113,7 @@ static unsigned int inline_push_size(const struct site *site, const struct calle
 	if (site->flags & PCCE_SITE_NORETURN || site->cold)
 		return 0;
 	if (site->flags & PCCE_SITE_INDIRECT)
-		return pic ? PCCE_SLOT_PUSH_PIC : PCCE_SLOT_PUSH;
+		return pic ? PCCE_SLOT_INDIRECT_PIC : PCCE_SLOT_PUSH;
 	if (site->flags & PCCE_SITE_LEAF || !callee->decl)
 		return 0;
 	if (tail_out && bitmap_bit_p(tail_out, DECL_UID(callee->decl)))

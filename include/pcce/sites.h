@@ -109,8 +109,9 @@ struct pcce_site_record {
  *   leaf, -fPIC         19     16   only with PCCE_SITE_LEAF
  *   indirect            63     58   inline push and pop
  *   direct, a push      76     58   the same, and the id is cleared
- *   indirect, or a direct push, -fPIC
+ *   direct, a push, -fPIC
  *                       65     62   inline push and pop; the id is not cleared
+ *   indirect, -fPIC     71     62   the same, or a guard that uses ext
  *   PCCE_SITE_SPILL_REGS adds 20 to the before-slot.
  *
  * A direct call has room for an inline push in two cases. Either the compiler knows that it must be
@@ -135,6 +136,7 @@ struct pcce_site_record {
 #define PCCE_SLOT_POP 58
 #define PCCE_SLOT_PUSH_PIC 65
 #define PCCE_SLOT_POP_PIC 62
+#define PCCE_SLOT_INDIRECT_PIC 71
 #define PCCE_SLOT_SPILL_REGS 20
 
 /*

@@ -23,12 +23,14 @@ static bool can_have_guard(const struct elf_module *m, const struct callgraph_si
 {
 	uint64_t at = s->before + s->before_len;
 	const uint8_t *code = elf_module_at(m, at, s->after - at);
+	const bool pic = s->flags & PCCE_SITE_PIC;
 	struct x86_operand operand;
 
-	return s->target == CALLGRAPH_UNKNOWN && s->before_len == PCCE_SLOT_PUSH &&
-	       s->after_len == PCCE_SLOT_POP &&
+	return s->target == CALLGRAPH_UNKNOWN &&
+	       s->before_len == (pic ? PCCE_SLOT_INDIRECT_PIC : PCCE_SLOT_PUSH) &&
+	       s->after_len == (pic ? PCCE_SLOT_POP_PIC : PCCE_SLOT_POP) &&
 	       !(s->flags & (PCCE_SITE_TAIL | PCCE_SITE_NORETURN | PCCE_SITE_RETURNS_TWICE |
-			     PCCE_SITE_SPILL_REGS | PCCE_SITE_PIC)) &&
+			     PCCE_SITE_SPILL_REGS)) &&
 	       code && x86_decode_indirect_call(code, s->after - at, at, &operand);
 }
 

@@ -229,7 +229,7 @@ static int run_encode_steps(struct state *s, const struct call_counts *counts,
 	if (!err)
 		err = callgraph_build(&s->module, &s->records, &s->links, patch_ext_fits, &s->page,
 				      &s->graph, why);
-	if (!err && counts && s->page.executable)
+	if (!err && counts)
 		err = callgraph_add_guards(&s->graph, &s->module, counts, why);
 	if (!err && counts)
 		err = callgraph_count(&s->graph, counts, why);

@@ -67,7 +67,7 @@ struct fixups {
 		size_t at;
 		uint64_t target;
 		bool to_key; /* to the site's key or the slot's end instead */
-	} item[6];
+	} item[8];
 	int n;
 };
 
@@ -540,12 +540,14 @@ static int make_guarded_before(const struct patch_page *page, const struct callg
 	size_t miss_jump, begin, call, back, end_jump, undone, miss;
 	struct fixups f = {};
 	struct code c = {};
+	int own_key;
 
 	PUT(&c, 0x4c, 0x8d, 0x1d); /* lea function(%rip), %r11 */
 	put_call_target(&c, &f, pointer, false);
 	put_compare(&c, &f, operand);
 	PUT(&c, 0x75, 0); /* jne miss */
 	miss_jump = begin = c.n;
+	own_key = f.n;
 	if (kind == PCCE_KIND_ADD)
 		put_arith(&c, &f, page, value, 0);
 	else if (kind == PCCE_KIND_EXT)
@@ -567,12 +569,15 @@ static int make_guarded_before(const struct patch_page *page, const struct callg
 		return -ERANGE;
 	c.bytes[miss_jump - 1] = miss - miss_jump;
 	c.bytes[end_jump - 1] = end - (base + end_jump);
-	if (kind == PCCE_KIND_EXT) {
+	if (kind == PCCE_KIND_EXT && page->executable) {
 		uint32_t own = base + call;
 
 		if ((base + call) >> 32)
 			return -ERANGE;
 		memcpy(c.bytes + call - sizeof(own), &own, sizeof(own));
+	} else if (kind == PCCE_KIND_EXT) {
+		f.item[own_key].to_key = false;
+		f.item[own_key].target = base + call;
 	}
 	if (apply_fixups(&c, &f, base, key))
 		return -ERANGE;

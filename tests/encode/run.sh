@@ -152,6 +152,18 @@ check "a recording of misses replaces them" test "$(field guards again)" = 3 -a 
 	"$(pcce-encode --dump -v again | grep -c 'line .*-> two')" = 2
 check "and the output is the same" cmp expected.two got.two
 
+# The same in a library, whose functions the program passes to it.
+# shellcheck disable=SC2086
+$CC -O2 -g $cflags -fPIC -shared -Dmain=run pointers.c $ldflags -o libpointers.so 2>log
+echo 'int run(int n, char **v); int main(int n, char **v) { return run(n, v); }' >pointers_main.c
+$CC -O2 pointers_main.c -L. -lpointers -Wl,-rpath,"$PWD" -o apart 2>>log
+pcce-record -q -b self -F 2000 -o apart.data -- ./apart >got.one 2>>log
+check "a library is encoded with calls through pointers" pcce-encode -p apart.data libpointers.so
+is "each of its three calls has a guard" "$(field guards libpointers.so)" 3
+./apart >got.one && ./apart other >got.two
+check "the output is the same if guards hold in a library" cmp expected.one got.one
+check "and if they fail there" cmp expected.two got.two
+
 # ---- what is hot ---------------------------------------------------------------------------
 
 # The compiler cannot know how often pointers lead to a function; a profile does.

@@ -303,16 +303,27 @@ job_foreign_static() { # FLAGS LIMIT
 		stepped "foreign_eh $1" --limit="$2" "$scratch/eh"
 }
 
-# A program with guards by a recording of itself.  It then calls the expected functions, or others.
+# A program with guards by a recording of itself, or with -shared a library that has nearly all of
+# it.  It then calls the expected functions, or others.
 job_guards() { # FLAGS [STEP-OPTION...] ARGUMENTS
-	local flags=$1 name="guards $*" n
+	local flags=$1 name="guards $*" n guarded=$scratch/guards
 	shift
 	# GCC 16 would guard some of the calls itself.
+	flags="$flags -fno-devirtualize-speculatively -g $(pcce-config --cflags)"
+	if [[ $flags = *-shared* ]]; then
+		guarded=$scratch/libguards.so
+		built "$name" '
+			$CXX $flags -Dmain=run_guards "$here/programs/guards.cc" $(pcce-config --ldflags) -o "$guarded"
+			echo "int run_guards(int, char **); int main(int n, char **v) { return run_guards(n, v); }" >"$scratch/main.cc"
+			$CXX ${flags/-shared/} "$scratch/main.cc" $(pcce-config --ldflags) -L"$scratch" -lguards -Wl,-rpath,"$scratch" -o "$scratch/guards"' || return
+	else
+		built "$name" '
+			$CXX $flags "$here/programs/guards.cc" $(pcce-config --ldflags) -o "$guarded"' || return
+	fi
 	built "$name" '
-		$CXX $flags -fno-devirtualize-speculatively -g $(pcce-config --cflags) "$here/programs/guards.cc" $(pcce-config --ldflags) -o "$scratch/guards"
 		pcce-record -q -b self -F 2000 -o "$scratch/data" -- "$scratch/guards" 1000000
-		pcce-encode -p "$scratch/data" "$scratch/guards"' || return
-	n=$(pcce-encode --dump=json "$scratch/guards" | sed -n 's/^ "guards": \([0-9]*\),$/\1/p')
+		pcce-encode -p "$scratch/data" "$guarded"' || return
+	n=$(pcce-encode --dump=json "$guarded" | sed -n 's/^ "guards": \([0-9]*\),$/\1/p')
 	if [ "${n:-0}" -lt 8 ]; then
 		echo "not ok $name: has guards (${n:-none})"
 		return
@@ -454,8 +465,8 @@ for level in $levels; do
 	add modules "$level"
 	add tls "$level -mtls-dialect=gnu"
 	add tls "$level -mtls-dialect=gnu2"
-	for kind in $kinds; do
-		[ "$kind" = -pie ] || kind="-fno-pie $kind"
+	for kind in $kinds "-fPIC -shared"; do
+		case $kind in -pie | *-shared) ;; *) kind="-fno-pie $kind" ;; esac
 		add guards "$level $kind" 40
 		add guards "$level $kind" "40 other"
 		add guards "$level $kind" --signal=USR1,97 40

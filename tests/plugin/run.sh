@@ -519,7 +519,7 @@ result $? "records have source lines"
 result $? "records of a shared library"
 fact "-fPIC: a direct call has 16 and 16 bytes" f_direct 0x40 16 16
 fact "-fPIC: a leaf has 19 and 16 bytes" f_leaf 0x42 19 16
-fact "-fPIC: an indirect call has room for a push and a pop" f_indirect 0x41 65 62
+fact "-fPIC: an indirect call has room for a guard and a pop" f_indirect 0x41 71 62
 fact "-fPIC: so has a call of what tail-calls through a pointer" f_to_jump 0x40 65 62
 
 # Gates are for functions that a library exports, and that take nothing from the stack.
