@@ -152,7 +152,7 @@ $(LIBDIR)/libpcce-verify.so: $(USERLIB_DIR)/verify.c $(O)/obj/.flags
 	$(call say,LD,$@)
 	$(Q)$(CC) $(USERLIB_CFLAGS) $(WARN) -Iinclude -MMD -MP -MF $(USERLIB_OBJ)/verify.d -shared \
 		-Wl,-soname,libpcce-verify.so -Wl,-z,defs -o $@ $< \
-		-Wl,--push-state,--no-as-needed -lgcc_s -Wl,--pop-state -lunwind
+		-Wl,--push-state,--no-as-needed -lgcc_s -lunwind -lc -Wl,--pop-state
 
 # The counting engine of pcce-record --count: no part of the runtime, but bytes that pcce-record
 # contains.  It is moved to any address, so it must not need relocation.
