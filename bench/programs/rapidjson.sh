@@ -10,7 +10,10 @@ elf=bench-main
 input=""
 command='"$prog"'
 
+# GCC 14 refuses an assignment of a constant member, which nothing uses.
 build() {
+	sed -i '/GenericStringRef& operator=(const GenericStringRef& rhs)/d' \
+		include/rapidjson/document.h
 	$CXX $flags_c -Iinclude "$here/rapidjson/main.cc"  $flags_ld -o bench-main
 }
 
