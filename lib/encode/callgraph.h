@@ -73,6 +73,7 @@ struct callgraph_site {
 	uint32_t edge;		 /* its site in the numbering's graph; NUMBERING_NO_CALLEE: none */
 	/* a push that must clear the id, since the callee does not set it; encode.c decides that */
 	bool clears;
+	bool id_is_zero; /* the caller has one context, so its id is 0; encode.c decides that */
 	/*
 	 * start of the restore site where its exceptions land; of a restore site: start of the one
 	 * that leads here; 0: not known

@@ -110,6 +110,15 @@ static enum pcce_site_kind choose_site_kind(const struct state *s,
 	}
 }
 
+/* Does the function always have the id 0? That must be sure, or a wrong id would seem right. */
+static bool has_id_zero(const struct state *s, uint32_t func)
+{
+	const struct callgraph_func *f = &s->graph.funcs[func];
+
+	return s->numbering.num_cc[func] == 1 && f->sets_id && !f->fixed_entry && !f->stray &&
+	       !(f->block_flags & (PCCE_BLOCK_LEAF | PCCE_BLOCK_GATE));
+}
+
 /*
  * Decides who sets the id at the start of a segment. A function that can be entered from outside
  * sets it itself, since the id has no meaning there. For all others the push site clears it.
@@ -124,8 +133,9 @@ static void find_setters(struct state *s)
 	for (uint32_t i = 0; i < s->graph.n_sites; i++) {
 		struct callgraph_site *site = &s->graph.sites[i];
 
+		site->id_is_zero = has_id_zero(s, site->func);
 		site->clears =
-			site->target == CALLGRAPH_INSIDE &&
+			site->target == CALLGRAPH_INSIDE && !site->id_is_zero &&
 			(site->flags & PCCE_SITE_INDIRECT || !s->graph.funcs[site->callee].sets_id);
 	}
 }

@@ -248,7 +248,7 @@ static void put_helper(struct code *c, struct fixups *f, uint64_t helper)
 }
 
 static void put_inline_push(struct code *c, struct fixups *f, const struct patch_page *page,
-			    bool clear)
+			    const struct callgraph_site *s)
 {
 	int32_t d = page->offset;
 
@@ -266,18 +266,25 @@ static void put_inline_push(struct code *c, struct fixups *f, const struct patch
 	c->claim = c->n;
 	PUT(c, 0x64, 0x4d, 0x89, 0x9a); /* mov %r11, %fs:D+new.site(%r10) */
 	put32(c, d + PAGE_ENTRY + 8);
+	if (s->id_is_zero) {
+		PUT(c, 0x64, 0x49, 0xc7, 0x82); /* movq $0, %fs:D+new.id(%r10) */
+		put32(c, d + PAGE_ENTRY);
+		put32(c, 0);
+		return;
+	}
 	PUT(c, 0x64, 0x4c, 0x8b, 0x1c, 0x25); /* mov %fs:D+id, %r11 */
 	put32(c, d + PAGE_ID);
 	PUT(c, 0x64, 0x4d, 0x89, 0x9a); /* mov %r11, %fs:D+new.id(%r10) */
 	put32(c, d + PAGE_ENTRY);
-	if (!clear)
+	if (!s->clears)
 		return;
 	PUT(c, 0x64, REX_W, 0xc7, 0x04, 0x25); /* movq $0, %fs:D+id */
 	put32(c, d + PAGE_ID);
 	put32(c, 0);
 }
 
-static void put_inline_pop(struct code *c, struct fixups *f, const struct patch_page *page)
+static void put_inline_pop(struct code *c, struct fixups *f, const struct patch_page *page,
+			   const struct callgraph_site *s)
 {
 	int32_t d = page->offset;
 
@@ -290,10 +297,16 @@ static void put_inline_pop(struct code *c, struct fixups *f, const struct patch_
 	put8(c, 0);
 	PUT(c, 0x0f, 0x85); /* jne pop_slow */
 	put_call_target(c, f, page->pop_slow, false);
-	PUT(c, 0x64, 0x4d, 0x8b, 0x92); /* mov %fs:D+top.id(%r10), %r10 */
-	put32(c, d + TOP);
-	PUT(c, 0x64, 0x4c, 0x89, 0x14, 0x25); /* mov %r10, %fs:D+id */
-	put32(c, d + PAGE_ID);
+	if (s->id_is_zero) {
+		PUT(c, 0x64, REX_W, 0xc7, 0x04, 0x25); /* movq $0, %fs:D+id */
+		put32(c, d + PAGE_ID);
+		put32(c, 0);
+	} else {
+		PUT(c, 0x64, 0x4d, 0x8b, 0x92); /* mov %fs:D+top.id(%r10), %r10 */
+		put32(c, d + TOP);
+		PUT(c, 0x64, 0x4c, 0x89, 0x14, 0x25); /* mov %r10, %fs:D+id */
+		put32(c, d + PAGE_ID);
+	}
 	PUT(c, 0x64, 0x83, 0x2c, 0x25); /* subl $16, %fs:D+off */
 	put32(c, d + PAGE_OFF);
 	put8(c, 16);
@@ -303,7 +316,8 @@ static void put_inline_pop(struct code *c, struct fixups *f, const struct patch_
  * The same in a shared library. Two registers must hold the key, the page's offset and that of the
  * entry, so two of them are loaded again.
  */
-static void put_inline_push_pic(struct code *c, struct fixups *f, const struct patch_page *page)
+static void put_inline_push_pic(struct code *c, struct fixups *f, const struct patch_page *page,
+				const struct callgraph_site *s)
 {
 	PUT(c, 0x4c, 0x8b, 0x15); /* mov G(%rip), %r10 */
 	put_call_target(c, f, page->got, false);
@@ -317,14 +331,20 @@ static void put_inline_push_pic(struct code *c, struct fixups *f, const struct p
 	c->claim = c->n;
 	PUT(c, 0x64, 0x45, 0x8b, 0x5a, PAGE_OFF); /* mov %fs:off(%r10), %r11d */
 	PUT(c, 0x4d, 0x01, 0xd3);		  /* add %r10, %r11 */
-	PUT(c, 0x64, 0x4d, 0x8b, 0x52, PAGE_ID);  /* mov %fs:id(%r10), %r10 */
-	PUT(c, 0x64, 0x4d, 0x89, 0x53, TOP);	  /* mov %r10, %fs:top.id(%r11) */
-	PUT(c, 0x4c, 0x8d, 0x15);		  /* lea key(%rip), %r10 */
+	if (s->id_is_zero) {
+		PUT(c, 0x64, 0x49, 0xc7, 0x43, TOP); /* movq $0, %fs:top.id(%r11) */
+		put32(c, 0);
+	} else {
+		PUT(c, 0x64, 0x4d, 0x8b, 0x52, PAGE_ID); /* mov %fs:id(%r10), %r10 */
+		PUT(c, 0x64, 0x4d, 0x89, 0x53, TOP);	 /* mov %r10, %fs:top.id(%r11) */
+	}
+	PUT(c, 0x4c, 0x8d, 0x15); /* lea key(%rip), %r10 */
 	put_call_target(c, f, 0, true);
 	PUT(c, 0x64, 0x4d, 0x89, 0x53, TOP + 8); /* mov %r10, %fs:top.site(%r11) */
 }
 
-static void put_inline_pop_pic(struct code *c, struct fixups *f, const struct patch_page *page)
+static void put_inline_pop_pic(struct code *c, struct fixups *f, const struct patch_page *page,
+			       const struct callgraph_site *s)
 {
 	PUT(c, 0x4c, 0x8b, 0x15); /* mov G(%rip), %r10 */
 	put_call_target(c, f, page->got, false);
@@ -336,10 +356,16 @@ static void put_inline_pop_pic(struct code *c, struct fixups *f, const struct pa
 	PUT(c, 0x64, 0x66, 0x41, 0x83, 0x7a, TOP + 14, 0); /* cmpw $0, %fs:top.count(%r10) */
 	PUT(c, 0x0f, 0x85);				   /* jne pop_slow */
 	put_call_target(c, f, page->pop_slow, false);
-	PUT(c, 0x64, 0x4d, 0x8b, 0x52, TOP); /* mov %fs:top.id(%r10), %r10 */
-	PUT(c, 0x4c, 0x8b, 0x1d);	     /* mov G(%rip), %r11 */
+	if (!s->id_is_zero)
+		PUT(c, 0x64, 0x4d, 0x8b, 0x52, TOP); /* mov %fs:top.id(%r10), %r10 */
+	PUT(c, 0x4c, 0x8b, 0x1d);		     /* mov G(%rip), %r11 */
 	put_call_target(c, f, page->got, false);
-	PUT(c, 0x64, 0x4d, 0x89, 0x53, PAGE_ID);      /* mov %r10, %fs:id(%r11) */
+	if (s->id_is_zero) {
+		PUT(c, 0x64, 0x49, 0xc7, 0x43, PAGE_ID); /* movq $0, %fs:id(%r11) */
+		put32(c, 0);
+	} else {
+		PUT(c, 0x64, 0x4d, 0x89, 0x53, PAGE_ID); /* mov %r10, %fs:id(%r11) */
+	}
 	PUT(c, 0x64, 0x41, 0x83, 0x6b, PAGE_OFF, 16); /* subl $16, %fs:off(%r11) */
 }
 
@@ -438,9 +464,9 @@ static int make_before(const struct patch_page *page, const struct callgraph_sit
 			put_helper(c, &f, page->push);
 		else if (page->executable &&
 			 room >= (s->clears ? PCCE_SLOT_PUSH_CLEAR : PCCE_SLOT_PUSH))
-			put_inline_push(c, &f, page, s->clears);
+			put_inline_push(c, &f, page, s);
 		else if (!page->executable && !s->clears && room >= PCCE_SLOT_PUSH_PIC)
-			put_inline_push_pic(c, &f, page);
+			put_inline_push_pic(c, &f, page, s);
 		else
 			put_helper(c, &f, page->push);
 		break;
@@ -497,9 +523,9 @@ static int make_after(const struct patch_page *page, const struct callgraph_site
 			if (page->no_inline)
 				put_helper(c, &f, page->pop);
 			else if (page->executable && s->after_len >= PCCE_SLOT_POP)
-				put_inline_pop(c, &f, page);
+				put_inline_pop(c, &f, page, s);
 			else if (!page->executable && s->after_len >= PCCE_SLOT_POP_PIC)
-				put_inline_pop_pic(c, &f, page);
+				put_inline_pop_pic(c, &f, page, s);
 			else
 				put_helper(c, &f, page->pop);
 			break;
