@@ -47,11 +47,12 @@ as_without() {
 }
 
 # essence FILE: prints a report without addresses and processes.  Leaves out frames of the runtime
-# and the C library below a thread's function and above pthread_create, and the numbers of frames.
+# and the C library below a thread's function and above pthread_create, frames that are none since
+# the C library has no frame pointers, and the numbers of frames.
 essence() {
 	sed -n -e 's/^==*[0-9]*==*//' -e 's/ ([^ ]*+0x[0-9a-f]*)//' -e 's/0x[0-9a-fA-F]*//g' \
 		-e 's/(BuildId: [0-9a-f]*)//' \
-		-e '/userlib\//d; /libsanitizer\//d; /libc_start\|csu\|nptl\|\/sysdeps\//d; / in _start /d; /vgpreload/d; /interpose_thread\|thread_body/d' \
+		-e '/userlib\//d; /libsanitizer\//d; /libc_start\|csu\|nptl\|\/sysdeps\//d; / in _start /d; /vgpreload/d; /<unknown module>/d; /interpose_thread\|thread_body/d' \
 		-e 's/-plain\|-pcce//g' \
 		-e 's/^ *#[0-9]* */#/' -e 's/^ *\(at\|by\) : */#/' \
 		-e '/^#\|WARNING: Th\|ERROR: \|SUMMARY: \|runtime error\|located in\|bytes to the\|located \|Direct leak\|definitely lost\|Invalid read\|data race\|after a block/p' "$1" |
