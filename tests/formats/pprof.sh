@@ -49,7 +49,7 @@ same pprof-traces
 read_with -raw small.pb.gz | renumbered >pprof-raw
 same pprof-raw
 # Newer versions than that of Go 1.24 also print the sum of all samples, and no zero behind a point.
-read_with -tags small.pb.gz | sed -e 's/ of [0-9]*ms$//' -e 's/\.0ms/ms/' >pprof-tags
+read_with -tags small.pb.gz | sed -e 's/ of [0-9]*ms ( *100%)$//' -e 's/\.0ms/ms/' >pprof-tags
 same pprof-tags
 is "pprof: the difference to itself is nothing" \
 	"$(read_with -top -base small.pb.gz small.pb.gz | grep -c '[1-9]ms')" 0
