@@ -116,7 +116,7 @@ static bool has_id_zero(const struct state *s, uint32_t func)
 	const struct callgraph_func *f = &s->graph.funcs[func];
 
 	return s->numbering.num_cc[func] == 1 && f->sets_id && !f->fixed_entry && !f->stray &&
-	       !(f->block_flags & (PCCE_BLOCK_LEAF | PCCE_BLOCK_GATE));
+	       !(f->block_flags & PCCE_BLOCK_LEAF);
 }
 
 /*

@@ -239,6 +239,19 @@ static void put_ext_after(struct code *c, struct fixups *f, const struct patch_p
 	put32(c, 0);
 }
 
+static void put_set_id(struct code *c, struct fixups *f, const struct patch_page *page, uint32_t id)
+{
+	if (page->executable) {
+		PUT(c, 0x64, REX_W, 0xc7, 0x04, 0x25); /* movq $id, %fs:D+id */
+		put32(c, page->offset + PAGE_ID);
+	} else {
+		PUT(c, 0x4c, 0x8b, 0x1d); /* mov G(%rip), %r11 */
+		put_call_target(c, f, page->got, false);
+		PUT(c, 0x64, 0x49, 0xc7, 0x43, PAGE_ID); /* movq $id, %fs:id(%r11) */
+	}
+	put32(c, id);
+}
+
 static void put_helper(struct code *c, struct fixups *f, uint64_t helper)
 {
 	PUT(c, 0x4c, 0x8d, 0x1d); /* lea key-or-end(%rip), %r11 */
@@ -276,11 +289,8 @@ static void put_inline_push(struct code *c, struct fixups *f, const struct patch
 	put32(c, d + PAGE_ID);
 	PUT(c, 0x64, 0x4d, 0x89, 0x9a); /* mov %r11, %fs:D+new.id(%r10) */
 	put32(c, d + PAGE_ENTRY);
-	if (!s->clears)
-		return;
-	PUT(c, 0x64, REX_W, 0xc7, 0x04, 0x25); /* movq $0, %fs:D+id */
-	put32(c, d + PAGE_ID);
-	put32(c, 0);
+	if (s->clears)
+		put_set_id(c, f, page, 0);
 }
 
 static void put_inline_pop(struct code *c, struct fixups *f, const struct patch_page *page,
@@ -298,9 +308,7 @@ static void put_inline_pop(struct code *c, struct fixups *f, const struct patch_
 	PUT(c, 0x0f, 0x85); /* jne pop_slow */
 	put_call_target(c, f, page->pop_slow, false);
 	if (s->id_is_zero) {
-		PUT(c, 0x64, REX_W, 0xc7, 0x04, 0x25); /* movq $0, %fs:D+id */
-		put32(c, d + PAGE_ID);
-		put32(c, 0);
+		put_set_id(c, f, page, 0);
 	} else {
 		PUT(c, 0x64, 0x4d, 0x8b, 0x92); /* mov %fs:D+top.id(%r10), %r10 */
 		put32(c, d + TOP);
@@ -356,30 +364,15 @@ static void put_inline_pop_pic(struct code *c, struct fixups *f, const struct pa
 	PUT(c, 0x64, 0x66, 0x41, 0x83, 0x7a, TOP + 14, 0); /* cmpw $0, %fs:top.count(%r10) */
 	PUT(c, 0x0f, 0x85);				   /* jne pop_slow */
 	put_call_target(c, f, page->pop_slow, false);
-	if (!s->id_is_zero)
-		PUT(c, 0x64, 0x4d, 0x8b, 0x52, TOP); /* mov %fs:top.id(%r10), %r10 */
-	PUT(c, 0x4c, 0x8b, 0x1d);		     /* mov G(%rip), %r11 */
-	put_call_target(c, f, page->got, false);
 	if (s->id_is_zero) {
-		PUT(c, 0x64, 0x49, 0xc7, 0x43, PAGE_ID); /* movq $0, %fs:id(%r11) */
-		put32(c, 0);
+		put_set_id(c, f, page, 0); /* and G in %r11 */
 	} else {
+		PUT(c, 0x64, 0x4d, 0x8b, 0x52, TOP); /* mov %fs:top.id(%r10), %r10 */
+		PUT(c, 0x4c, 0x8b, 0x1d);	     /* mov G(%rip), %r11 */
+		put_call_target(c, f, page->got, false);
 		PUT(c, 0x64, 0x4d, 0x89, 0x53, PAGE_ID); /* mov %r10, %fs:id(%r11) */
 	}
 	PUT(c, 0x64, 0x41, 0x83, 0x6b, PAGE_OFF, 16); /* subl $16, %fs:off(%r11) */
-}
-
-static void put_set_id(struct code *c, struct fixups *f, const struct patch_page *page, uint32_t id)
-{
-	if (page->executable) {
-		PUT(c, 0x64, REX_W, 0xc7, 0x04, 0x25); /* movq $id, %fs:D+id */
-		put32(c, page->offset + PAGE_ID);
-	} else {
-		PUT(c, 0x4c, 0x8b, 0x1d); /* mov G(%rip), %r11 */
-		put_call_target(c, f, page->got, false);
-		PUT(c, 0x64, 0x49, 0xc7, 0x43, PAGE_ID); /* movq $id, %fs:id(%r11) */
-	}
-	put32(c, id);
 }
 
 /*
