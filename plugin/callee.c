@@ -45,6 +45,7 @@ static const char *const never_leaf[] = {
 	"sigprocmask",
 	"sigqueue",
 	"sigrelse",
+	"sigset",
 	"sigsetmask",
 	"sigsuspend",
 	"swapcontext", /* continues elsewhere */

@@ -132,6 +132,38 @@ static int takes(int sig)
 	return 0;
 }
 
+/* The functions of System V and 4.2BSD. */
+static int sysv(int sig)
+{
+	int bit = 1 << (sig - 1);
+	void (*before)(int) = sigset(sig, count);
+
+	printf("%d", before == SIG_DFL);
+	raise(sig);
+	printf(" %d", (int)got);
+	printf(" %d", sigset(sig, SIG_HOLD) == count);
+	printf(" %d", sigset(sig, SIG_HOLD) == SIG_HOLD);
+	printf(" %d", blocked(sig));
+	work();
+	raise(sig);
+	printf(" %d", (int)got);
+	printf(" %d", sigrelse(sig));
+	printf(" %d %d", (int)got, blocked(sig));
+	sighold(sig);
+	printf(" %d", sigset(sig, count) == SIG_HOLD);
+	printf(" %d %d", blocked(sig), sigblock(bit) & bit);
+	work();
+	printf(" %d", (siggetmask() & bit) == bit);
+	printf(" %d", (sigsetmask(0) & bit) == bit);
+	printf(" %d", siggetmask() & bit);
+	printf(" %d", sigset(sig, SIG_ERR) == SIG_ERR && errno == EINVAL);
+	printf(" %d", sigset(NSIG, count) == SIG_ERR && errno == EINVAL);
+	sigignore(sig);
+	raise(sig);
+	printf(" %d %d\n", (int)got, sigset(sig, SIG_DFL) == SIG_IGN);
+	return 0;
+}
+
 static int ends(int sig)
 {
 	work();
@@ -236,6 +268,8 @@ int main(int argc, char **argv)
 		return daemon_like(SIG_IGN);
 	if (!strcmp(what, "takes"))
 		return takes(sig);
+	if (!strcmp(what, "sysv"))
+		return sysv(sig);
 	if (!strcmp(what, "ends"))
 		return ends(sig);
 	if (!strcmp(what, "sleeps"))
@@ -260,6 +294,7 @@ recorded "the handler is hidden" 200 looks
 recorded "a daemon sets all signals to SIG_DFL" 200 default
 recorded "a daemon ignores all signals" 200 ignore
 recorded "a handler of its own for SIGWINCH" 200 takes
+recorded "sigset() and its kin" 200 sysv
 for how in sigwait sigtimedwait signalfd sigsuspend ppoll; do
 	recorded "waits for SIGWINCH with $how" 200 $how
 done

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Handlers of all kinds: on an alternate stack, with SA_SIGINFO, SA_NODEFER and recursing,
- * SA_RESETHAND, of a fault, left by siglongjmp, installed before main and replaced later, with one
- * that was inherited as ignored.
+ * SA_RESETHAND, of a fault, left by siglongjmp, installed before main and replaced later, by
+ * sigset(), with one that was inherited as ignored.
  *
  * sampled: no
  */
+#define _GNU_SOURCE
 #include <setjmp.h>
 #include <signal.h>
 #include <string.h>
@@ -137,6 +138,13 @@ int main(void)
 	signal(SIGHUP, SIG_IGN);
 	each(1);
 	sigaction(SIGHUP, &old, NULL);
+	sigset(SIGALRM, plain);
+	sighold(SIGALRM);
+	raise(SIGALRM);
+	sigrelse(SIGALRM);
+	each(5);
+	sigignore(SIGALRM);
+	each(5);
 	install(SIGTERM, plain, SA_RESETHAND);
 	each(4);
 	printf("%u %d\n", seen, old.sa_handler == plain);
