@@ -83,11 +83,11 @@ void gate_emit(function *fun, unsigned int function)
 	obstack_init(&text);
 	grow_code(&text, gate, function);
 	sites_grow_head(&text, gate, gate, sites_section(fun, function), 2, PCCE_BLOCK_GATE, name);
-	sites_grow_printf(&text, "\t.long 0,0\n\t.quad 0\n");
-	sites_grow_printf(&text, "\t.long %u,%u\n\t.byte 0,0\n\t.value %u\n\t.long 1024,%u,0\n",
+	sites_grow_printf(&text, "\t.long 0,0\n\t.quad 0\n\t.long 0,0\n");
+	sites_grow_printf(&text, "\t.long %u,%u\n\t.byte 0,0\n\t.value %u\n\t.long 1024,%u,0,0\n",
 			  PCCE_GATE_JUMP, PCCE_GATE_JUMP + PCCE_GATE_JUMP_BYTES,
 			  PCCE_SITE_TAIL | PCCE_SITE_PIC, line);
-	sites_grow_printf(&text, "\t.long %u,%u\n\t.byte %u,%u\n\t.value %u\n\t.long 0,%u,0\n",
+	sites_grow_printf(&text, "\t.long %u,%u\n\t.byte %u,%u\n\t.value %u\n\t.long 0,%u,0,0\n",
 			  call, PCCE_GATE_CALL + PCCE_GATE_CALL_BYTES, PCCE_SLOT_DIRECT,
 			  PCCE_SLOT_DIRECT, PCCE_SITE_INDIRECT | PCCE_SITE_PIC, line);
 	sites_grow_name(&text, name);

@@ -7,6 +7,7 @@
  *   scope.c      which functions are instrumented at all
  *   tailcalls.c  GIMPLE: makes tail calls to leaf library functions ordinary calls
  *   restore.c    GIMPLE: saves and restores the state around non-local entries
+ *   types.c      GIMPLE: remembers the types of calls through pointers
  *   asm.c        RTL: inline assembly that calls
  *   clobbers.c   RTL: marks the registers that slots use
  *   freq.c       RTL: records how often each call is executed
@@ -75,7 +76,7 @@ rtx_insn *asm_text_before(const char *text, rtx_insn *insn, location_t location)
 rtx_insn *asm_text_after(const char *text, rtx_insn *insn, location_t location);
 /* Bytes of the largest slot around a call, and room for the text of a slot with this number of
  * bytes. */
-#define SLOT_BYTES_MAX (PCCE_SLOT_PUSH_CLEAR + PCCE_SLOT_SPILL_REGS)
+#define SLOT_BYTES_MAX (PCCE_SLOT_TYPED + PCCE_SLOT_SPILL_REGS)
 #define SLOT_TEXT_BYTES(bytes) ((bytes)*5 + 64)
 /* Writes a slot to text, which has size bytes: the label .Lpcce_<kind><label>, then nops. */
 void slot_print(char *text, size_t size, char kind, unsigned int label, unsigned int bytes);
@@ -110,6 +111,7 @@ struct site {
 	bool is_pad;	     /* the stretch begins with that landing pad */
 	location_t location; /* with the inlined block */
 	const void *callee;  /* equal for equal callees */
+	uint32_t type;	     /* of a call through a pointer; 0: not known */
 };
 void sites_begin(void);
 void sites_add(const struct site *site);
@@ -127,6 +129,11 @@ void sites_grow_head(struct obstack *text, unsigned int start, unsigned int main
 void sites_grow_name(struct obstack *text, const char *name);
 void sites_grow_printf(struct obstack *text, const char *format, ...) ATTRIBUTE_PRINTF_2;
 
+/* types.c: the type of a function, and of a call through a pointer, as in site records. 0: not
+ * known. */
+uint32_t types_of_function(tree decl);
+uint32_t types_of_call(location_t location);
+
 /* stale.c: stale_start() marks code where control may arrive with a stale state. pad: number of the
  * landing pad that insn begins, or 0. */
 void stale_begin(void);
@@ -138,6 +145,7 @@ bool stale_is_restore(const struct callee *callee);
 /* The passes. */
 opt_pass *make_pass_tailcalls(void);
 opt_pass *make_pass_restore(void);
+opt_pass *make_pass_types(void);
 opt_pass *make_pass_asm(void);
 opt_pass *make_pass_freq(void);
 opt_pass *make_pass_clobbers(void);

@@ -15,10 +15,11 @@
  *	.long	size,.Lpcce_e4-.Lpcce_s4,n_sites,flags
  *	.long	.Lpcce_n4-.Lpcce_s4,entry_len
  *	.quad	entry_count
+ *	.long	type,0
  *	.long	.Lpcce_b7-.Lpcce_s4,.Lpcce_a7-.Lpcce_s4	one record
  *	.byte	before_len,after_len
  *	.value	flags
- *	.long	freq,line,copy
+ *	.long	freq,line,copy,type
  *	...
  *	.long	.Lpcce_b7-.Lpcce_s4,.Lpcce_b9-.Lpcce_s4	its landing pad
  *	...
@@ -205,7 +206,7 @@ static void grow_landings(struct obstack *text, unsigned int start, bool cold,
 			continue;
 		sites_grow_printf(text, "\t.long .Lpcce_b%u-.Lpcce_s%u,.Lpcce_b%u-.Lpcce_s%u\n",
 				  sites[i].label, start, sites[landing[i] - 1].label, start);
-		sites_grow_printf(text, "\t.byte 0,0\n\t.value %u\n\t.long 0,0,0\n",
+		sites_grow_printf(text, "\t.byte 0,0\n\t.value %u\n\t.long 0,0,0,0\n",
 				  PCCE_SITE_LANDING | (sites[i].flags & PCCE_SITE_RESTORE));
 	}
 }
@@ -222,8 +223,8 @@ static void grow_records(struct obstack *text, unsigned int start, bool cold,
 				  site->label, start, site->label, start);
 		sites_grow_printf(text, "\t.byte %u,%u\n\t.value %u\n", site->before_len,
 				  site->after_len, site->flags);
-		sites_grow_printf(text, "\t.long %u,%u,%u\n", site->freq,
-				  LOCATION_LINE(site->location), copy[i]);
+		sites_grow_printf(text, "\t.long %u,%u,%u,%u\n", site->freq,
+				  LOCATION_LINE(site->location), copy[i], site->type);
 	}
 }
 
@@ -317,7 +318,9 @@ static char *block_text(function *fun, const struct part *part)
 				  part->start, part->entry);
 	else
 		sites_grow_printf(&text, "\t.long 0,0\n");
-	sites_grow_printf(&text, "\t.quad %" PRIu64 "\n", part->cold ? 0 : freq_entry_count());
+	sites_grow_printf(&text, "\t.quad %" PRIu64 "\n\t.long %u,0\n",
+			  part->cold ? 0 : freq_entry_count(),
+			  part->cold ? 0 : types_of_function(fun->decl));
 	grow_records(&text, part->start, part->cold, part->copy);
 	grow_landings(&text, part->start, part->cold, part->landing);
 	sites_grow_name(&text, part->name);

@@ -113,7 +113,9 @@ static unsigned int inline_push_size(const struct site *site, const struct calle
 	if (site->flags & PCCE_SITE_NORETURN || site->cold)
 		return 0;
 	if (site->flags & PCCE_SITE_INDIRECT)
-		return pic ? PCCE_SLOT_INDIRECT_PIC : PCCE_SLOT_PUSH;
+		return pic					    ? PCCE_SLOT_INDIRECT_PIC
+		       : site->type && site->freq >= PCCE_FREQ_LOOP ? PCCE_SLOT_TYPED
+								    : PCCE_SLOT_PUSH;
 	if (site->flags & PCCE_SITE_LEAF || !callee->decl)
 		return 0;
 	if (tail_out && bitmap_bit_p(tail_out, DECL_UID(callee->decl)))
@@ -205,6 +207,8 @@ static void add_site(rtx_insn *insn, const struct callee *callee, bool cold)
 	set_landing_pad(&site, insn);
 	site.freq = freq_of(insn);
 	site.location = INSN_LOCATION(insn);
+	if (site.flags & PCCE_SITE_INDIRECT)
+		site.type = types_of_call(site.location);
 	site.callee = callee->decl ? (const void *)callee->decl : (const void *)callee->name;
 	if (site.flags & PCCE_SITE_TAIL)
 		note_tail_call(callee);

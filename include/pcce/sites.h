@@ -20,7 +20,7 @@
 
 #define PCCE_SITES_SECTION ".pcce_sites"
 #define PCCE_BLOCK_MAGIC 0x42454343504cULL /* reads "LPCCEB" */
-#define PCCE_BLOCK_VERSION 4
+#define PCCE_BLOCK_VERSION 5
 
 /* pcce_site_block.flags */
 #define PCCE_BLOCK_COLD 1u     /* the cold part of a function; main is the hot part's start */
@@ -53,6 +53,10 @@ struct pcce_site_block {
 	/* 1 + how often the function was entered in the run of a profile (-fprofile-use). 0: not
 	 * known, always so in a cold part. */
 	__u64 entry_count;
+	/* A hash of the function's type (plugin/types.c); 0: not known, always so in a cold part.
+	 * Functions of one type can have different hashes, and the reverse. */
+	__u32 type;
+	__u32 reserved; /* 0 */
 };
 
 /* pcce_site_record.flags */
@@ -83,7 +87,8 @@ struct pcce_site_block {
  * pad or not at all, and meanwhile runs no function of the program. */
 #define PCCE_SITE_THROWS 4096u
 /* Only in the encoding table: the call is a guard's, of the function that the pointer of a call
- * with PCCE_SITE_INDIRECT is expected to hold (docs/slots.md). */
+ * with PCCE_SITE_INDIRECT is expected to hold, or, with PCCE_SITE_INDIRECT, of a function of the
+ * expected type (docs/slots.md). */
 #define PCCE_SITE_GUARD 8192u
 
 /* Offsets are from pcce_site_block.start. The call instructions lie between before + before_len and
@@ -97,6 +102,7 @@ struct pcce_site_record {
 	__u32 freq;  /* estimated executions per 1,024 entries of the function; saturates */
 	__u32 line;  /* source line of the call, 0 if unknown */
 	__u32 copy;  /* equal, non-zero: copies of one source call, in one block */
+	__u32 type;  /* of a call through a pointer, as in the block; 0: not known */
 };
 
 /*
@@ -108,6 +114,7 @@ struct pcce_site_record {
  *   direct, -fPIC       16     16   mov gottpoff(%rip),%r11; addq $imm32,%fs:16(%r11)
  *   leaf, -fPIC         19     16   only with PCCE_SITE_LEAF
  *   indirect            63     58   inline push and pop
+ *   indirect, a type   120     58   the same, behind the guard of a type
  *   direct, a push      76     58   the same, and the id is cleared
  *   direct, a push, -fPIC
  *                       65     62   inline push and pop; the id is not cleared
@@ -118,6 +125,9 @@ struct pcce_site_record {
  * a push: the callee tail-calls through a pointer. Or it expects a push: the call closes a cycle of
  * this unit's call graph.
  *
+ * A call through a pointer has the second form if its type is known and its freq is PCCE_FREQ_LOOP
+ * or more. Others save less than the contexts cost that they add (bench/README.md).
+ *
  * A call that does not return has the slots of a direct one. So does a call that the compiler has
  * put into a function's cold part. So does a call of a library function that is no leaf: it is a
  * push, but the callee takes so long that a helper does not matter. Every direct slot, before and
@@ -126,6 +136,7 @@ struct pcce_site_record {
  * The entry slot has 16 or 48 bytes, so what follows it has the alignment of the function. Every
  * function has one that may be entered other than by calls that the compiler knows.
  */
+#define PCCE_FREQ_LOOP 4096 /* of a call in a loop, by GCC's guess of its rounds */
 #define PCCE_SLOT_ENTRY 16
 #define PCCE_SLOT_ENTRY_LEAF 48 /* with PCCE_BLOCK_LEAF */
 #define PCCE_SLOT_DIRECT 13
@@ -133,6 +144,7 @@ struct pcce_site_record {
 #define PCCE_SLOT_LEAF_PIC_BEFORE 19
 #define PCCE_SLOT_PUSH 63
 #define PCCE_SLOT_PUSH_CLEAR 76
+#define PCCE_SLOT_TYPED 120
 #define PCCE_SLOT_POP 58
 #define PCCE_SLOT_PUSH_PIC 65
 #define PCCE_SLOT_POP_PIC 62
@@ -149,7 +161,7 @@ struct pcce_site_record {
 #define PCCE_GATE_CALL (PCCE_GATE_JUMP + PCCE_GATE_JUMP_BYTES + PCCE_GATE_FRAME + PCCE_SLOT_DIRECT)
 #define PCCE_GATE_CALL_BYTES 6 /* nops */
 
-PCCE_ASSERT_SIZE(pcce_site_block, 56);
-PCCE_ASSERT_SIZE(pcce_site_record, 24);
+PCCE_ASSERT_SIZE(pcce_site_block, 64);
+PCCE_ASSERT_SIZE(pcce_site_record, 28);
 
 #endif

@@ -19,7 +19,7 @@
 
 #define PCCE_TABLE_SECTION ".pcce"
 #define PCCE_TABLE_MAGIC 0x3142415445434350ULL /* "PCCETAB1" */
-#define PCCE_TABLE_VERSION 4
+#define PCCE_TABLE_VERSION 5
 /* The oldest version that can be read. Version 2 lacks PCCE_HELPER_LANDING and LANDED; all else is
  * as in version 3. */
 #define PCCE_TABLE_VERSION_MIN 2
@@ -83,6 +83,12 @@ struct pcce_table {
 /* No function of the source: it tail-calls an exported function of this library, or calls what
  * replaces it (docs/slots.md). Contexts omit it as the caller of a tail call. */
 #define PCCE_FUNC_GATE 16u
+/*
+ * No function: a type of functions. A call through a pointer, with PCCE_SITE_GUARD, calls it. It
+ * calls each function of the type in a site without code, whose key is the address of the
+ * function's entry slot. Contexts omit it. Its address is none: it is beyond all code.
+ */
+#define PCCE_FUNC_TYPE 32u
 
 struct pcce_table_func {
 	__u64 addr;

@@ -40,6 +40,8 @@ static uint64_t step_to_call(const struct set_builder *b, const struct set_modul
 {
 	uint64_t frame = expression_frame(b->e, m->parts[func]), tails;
 
+	if (m->table.funcs[func].flags & PCCE_FUNC_TYPE)
+		return PCCE_SET_IDENTITY; /* contexts omit it */
 	if (callee == PCCE_NONE || callee == func)
 		return frame;
 	tails = set_tail_step(b->e, m, callee, func);

@@ -22,8 +22,9 @@ void walk_emit_call(struct walk *w, const struct decode_module *m, uint32_t site
 {
 	const struct pcce_table_site *s = &m->table->sites[site];
 
-	walk_emit(w, DECODE_FRAME_CALL, m, s->func, site,
-		  decode_run_time(m, s->key + s->restore_len));
+	if (!(m->table->funcs[s->func].flags & PCCE_FUNC_TYPE))
+		walk_emit(w, DECODE_FRAME_CALL, m, s->func, site,
+			  decode_run_time(m, s->key + s->restore_len));
 }
 
 /* ---- the encoding stack ---------------------------------------------------------- */

@@ -15,7 +15,7 @@
 
 struct summary {
 	uint64_t functions, roots, entered, tail_out, sites, indirect, guards, add, zero, push, ext,
-		tail, restore, edges, back, cut, largest_id;
+		tail, restore, edges, back, cut, largest_id, types, members, typed;
 };
 
 static const char *const kind_names[] = {"none", "add", "ext", "push", "tail", "restore"};
@@ -26,10 +26,14 @@ static bool is_segment_root(const struct pcce_table_func *f)
 	return f->flags & (PCCE_FUNC_ROOT | PCCE_FUNC_ENTERED);
 }
 
+static bool is_type(const struct encoding_table *t, uint32_t func)
+{
+	return func != PCCE_NONE && t->funcs[func].flags & PCCE_FUNC_TYPE;
+}
+
 static struct summary summarize_table(const struct encoding_table *t)
 {
 	struct summary s = {
-		.functions = t->head->funcs.count,
 		.edges = t->head->edges.count,
 		.back = t->head->n_back_edges,
 		.cut = t->head->n_cut_edges,
@@ -37,6 +41,8 @@ static struct summary summarize_table(const struct encoding_table *t)
 	};
 
 	for (uint64_t i = 0; i < t->head->funcs.count; i++) {
+		s.functions += !is_type(t, i);
+		s.types += is_type(t, i);
 		s.roots += is_segment_root(&t->funcs[i]);
 		s.entered += t->funcs[i].entry != 0;
 		s.tail_out += !!(t->funcs[i].flags & PCCE_FUNC_TAIL_OUT);
@@ -44,9 +50,16 @@ static struct summary summarize_table(const struct encoding_table *t)
 	for (uint64_t i = 0; i < t->head->sites.count; i++) {
 		const struct pcce_table_site *site = &t->sites[i];
 
+		if (is_type(t, site->func)) {
+			s.members++;
+			continue;
+		}
 		s.sites += site->kind != PCCE_KIND_RESTORE;
 		s.indirect += (site->flags & PCCE_SITE_INDIRECT) && site->kind == PCCE_KIND_PUSH;
-		s.guards += !!(site->flags & PCCE_SITE_GUARD);
+		if (site->flags & PCCE_SITE_GUARD) {
+			s.typed += is_type(t, site->callee);
+			s.guards += !is_type(t, site->callee);
+		}
 		s.zero += site->kind == PCCE_KIND_NONE;
 		s.add += site->kind == PCCE_KIND_ADD;
 		s.ext += site->kind == PCCE_KIND_EXT;
@@ -129,8 +142,9 @@ static int dump_text(const struct encoding_table *t, bool encoded, bool details,
 		s.functions, s.roots, s.entered, s.sites);
 	fprintf(out,
 		"edges: %" PRIu64 "\nback edges: %" PRIu64 "\nindirect sites: %" PRIu64
-		"\nguards: %" PRIu64 "\n",
-		s.edges, s.back, s.indirect, s.guards);
+		"\nguards: %" PRIu64 "\ntypes: %" PRIu64 "\nmembers of types: %" PRIu64
+		"\ncalls of types: %" PRIu64 "\n",
+		s.edges, s.back, s.indirect, s.guards, s.types, s.members, s.typed);
 	fprintf(out,
 		"pushes: %" PRIu64 "\next: %" PRIu64 "\nzero edges: %" PRIu64
 		"\nadded edges: %" PRIu64 "\n",
@@ -182,15 +196,17 @@ static json_t *json_summary(const struct encoding_table *t, bool encoded)
 {
 	struct summary s = summarize_table(t);
 
-	return json_pack("{s:b,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:I}",
-			 "encoded", encoded, "functions", (json_int_t)s.functions, "roots",
-			 (json_int_t)s.roots, "entries", (json_int_t)s.entered, "sites",
-			 (json_int_t)s.sites, "edges", (json_int_t)s.edges, "back_edges",
-			 (json_int_t)s.back, "indirect_sites", (json_int_t)s.indirect, "guards",
-			 (json_int_t)s.guards, "pushes", (json_int_t)s.push, "ext",
-			 (json_int_t)s.ext, "zero_edges", (json_int_t)s.zero, "added_edges",
-			 (json_int_t)s.add, "tail_calls", (json_int_t)s.tail, "largest_id",
-			 json_id(s.largest_id), "edges_cut", (json_int_t)s.cut);
+	return json_pack(
+		"{s:b,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:I}",
+		"encoded", encoded, "functions", (json_int_t)s.functions, "roots",
+		(json_int_t)s.roots, "entries", (json_int_t)s.entered, "sites", (json_int_t)s.sites,
+		"edges", (json_int_t)s.edges, "back_edges", (json_int_t)s.back, "indirect_sites",
+		(json_int_t)s.indirect, "guards", (json_int_t)s.guards, "types",
+		(json_int_t)s.types, "members_of_types", (json_int_t)s.members, "calls_of_types",
+		(json_int_t)s.typed, "pushes", (json_int_t)s.push, "ext", (json_int_t)s.ext,
+		"zero_edges", (json_int_t)s.zero, "added_edges", (json_int_t)s.add, "tail_calls",
+		(json_int_t)s.tail, "largest_id", json_id(s.largest_id), "edges_cut",
+		(json_int_t)s.cut);
 }
 
 static json_t *json_edge(const struct pcce_table_edge *e)

@@ -84,7 +84,7 @@ int callgraph_count(struct callgraph *cg, const struct call_counts *counts, stru
 
 		if (s->edge == NONE)
 			continue;
-		if (s->guarded)
+		if (s->guarded || s->target == CALLGRAPH_MEMBER)
 			break;
 		while (at < counts->n && counts->all[at].key < s->before)
 			at++;

@@ -34,6 +34,8 @@ struct callgraph_func {
 	uint32_t entry;	      /* the entry slot, from addr */
 	uint32_t entry_len;   /* 0: none */
 	uint64_t entry_count; /* as in struct pcce_site_block */
+	uint32_t type;	      /* the same */
+	uint32_t code;	      /* of its type, in its entry slot; 0: none (callgraph_types.c) */
 	struct callgraph_gate gate;
 };
 
@@ -48,7 +50,10 @@ enum callgraph_target {
 	/* any other callee that the instruction names; callee_name if it is imported */
 	CALLGRAPH_OUTSIDE,
 	CALLGRAPH_UNKNOWN, /* through a pointer */
-	CALLGRAPH_NONE	   /* no call: PCCE_SITE_RESTORE */
+	CALLGRAPH_NONE,	   /* no call: PCCE_SITE_RESTORE */
+	/* callee is a type: its index behind those of the functions. A guard (callgraph_types.c) */
+	CALLGRAPH_TYPE,
+	CALLGRAPH_MEMBER /* no code: func is a type, and callee a function of the type */
 };
 
 /* How a site calls an imported symbol that the module itself defines. */
@@ -63,11 +68,12 @@ struct callgraph_site {
 	uint64_t before, after; /* as in the record, but addresses */
 	uint8_t before_len, after_len;
 	uint16_t flags; /* PCCE_SITE_* */
-	uint32_t freq, line, copy;
+	uint32_t freq, line, copy, type;
 	uint32_t func;
 	uint32_t part; /* copies are of one part */
 	enum callgraph_target target;
-	uint32_t callee;	 /* CALLGRAPH_INSIDE */
+	uint32_t callee;	 /* CALLGRAPH_INSIDE, TYPE, MEMBER */
+	uint32_t code, code_at;	 /* CALLGRAPH_TYPE: of the type; its place from a member's start */
 	const char *callee_name; /* CALLGRAPH_OUTSIDE: imported symbol, or NULL */
 	bool ext;		 /* calls an ext callee */
 	uint32_t edge;		 /* its site in the numbering's graph; NUMBERING_NO_CALLEE: none */
@@ -83,7 +89,8 @@ struct callgraph_site {
 	/*
 	 * 1 + the index of this site's guard, and of the site that a guard belongs to; 0: none. A
 	 * guard is the direct call, in the before-slot of a call through a pointer, of the function
-	 * that a recording has there most often. Guards are the last sites.
+	 * that a recording has there most often, or of a type. Guards and members of types are the
+	 * last sites.
 	 */
 	uint32_t guard, guarded;
 	struct callgraph_link link;
@@ -97,6 +104,7 @@ struct callgraph {
 	uint32_t n_parts;
 	struct callgraph_site *sites; /* ordered by address */
 	uint32_t n_sites;
+	uint32_t n_types; /* further nodes of the numbering's graph, behind the functions */
 	/* The numbering's graph. Copies of one call are one site in it. */
 	struct numbering_graph graph;
 	uint8_t *graph_roots, *graph_can_enter, *graph_noted;
@@ -122,6 +130,20 @@ int callgraph_count(struct callgraph *cg, const struct call_counts *counts, stru
 int callgraph_add_guards(struct callgraph *cg, const struct elf_module *m,
 			 const struct call_counts *counts, struct error *why);
 void callgraph_drop_guards(struct callgraph *cg, const struct numbering *n);
+/*
+ * Adds types for the other calls through pointers of an executable (callgraph_types.c), before
+ * callgraph_count(). callgraph_choose_types() gives codes to those that are used, before
+ * callgraph_drop_guards().
+ */
+#define CALLGRAPH_TYPE_CODES 180
+/* Can the slots of the site hold the guard, if members have the code at code_at? */
+typedef bool callgraph_typed_fits(const struct elf_module *m, const struct callgraph_site *s,
+				  uint32_t code_at);
+int callgraph_add_types(struct callgraph *cg, const struct elf_module *m,
+			callgraph_typed_fits *fits, struct error *why);
+/* Removes all types if no call has a value by its type. They change what is hot. */
+void callgraph_remove_unused_types(struct callgraph *cg, const struct numbering *n, bool *removed);
+int callgraph_choose_types(struct callgraph *cg, const struct numbering *n, struct error *why);
 /* For callgraph_guards.c. */
 void callgraph_add_edge(struct callgraph *cg, struct callgraph_site *s);
 bool callgraph_calls_bare(const struct callgraph *cg, const struct callgraph_site *s);

@@ -64,6 +64,7 @@ static int add_block_functions(struct callgraph *cg, const struct site_records *
 			.entry = b->head.entry,
 			.entry_len = has_entry ? b->head.entry_len : 0,
 			.entry_count = b->head.entry_count,
+			.type = b->head.type,
 		};
 	}
 	for (size_t i = 0; i < r->n_blocks; i++) {
@@ -248,6 +249,7 @@ static int add_sites(struct callgraph *cg, const struct elf_module *m, const str
 						     .freq = record.freq,
 						     .line = record.line,
 						     .copy = record.copy,
+						     .type = record.type,
 						     .func = cg->parts[i].func,
 						     .part = i,
 						     .callee = NONE,

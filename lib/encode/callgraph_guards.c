@@ -27,7 +27,8 @@ static bool can_have_guard(const struct elf_module *m, const struct callgraph_si
 	struct x86_operand operand;
 
 	return s->target == CALLGRAPH_UNKNOWN &&
-	       s->before_len == (pic ? PCCE_SLOT_INDIRECT_PIC : PCCE_SLOT_PUSH) &&
+	       (s->before_len == (pic ? PCCE_SLOT_INDIRECT_PIC : PCCE_SLOT_PUSH) ||
+		s->before_len == PCCE_SLOT_TYPED) &&
 	       s->after_len == (pic ? PCCE_SLOT_POP_PIC : PCCE_SLOT_POP) &&
 	       !(s->flags & (PCCE_SITE_TAIL | PCCE_SITE_NORETURN | PCCE_SITE_RETURNS_TWICE |
 			     PCCE_SITE_SPILL_REGS)) &&
@@ -130,17 +131,28 @@ int callgraph_add_guards(struct callgraph *cg, const struct elf_module *m,
 	return 0;
 }
 
+static bool is_last_site(const struct callgraph_site *s)
+{
+	return s->guarded || s->target == CALLGRAPH_MEMBER;
+}
+
 void callgraph_drop_guards(struct callgraph *cg, const struct numbering *n)
 {
 	uint32_t kept = 0;
 
-	while (kept < cg->n_sites && !cg->sites[kept].guarded)
+	while (kept < cg->n_sites && !is_last_site(&cg->sites[kept]))
 		kept++;
 	for (uint32_t i = kept; i < cg->n_sites; i++) {
-		struct callgraph_site *g = &cg->sites[i];
-		struct callgraph_site *s = &cg->sites[g->guarded - 1];
+		struct callgraph_site *g = &cg->sites[i], *s;
 
-		if (!g->ext && n->kind[g->edge] != NUMBERED_VALUE) {
+		if (g->target == CALLGRAPH_MEMBER) {
+			if (g->code)
+				cg->sites[kept++] = *g;
+			continue;
+		}
+		s = &cg->sites[g->guarded - 1];
+		if (g->target == CALLGRAPH_TYPE ? !g->code
+						: !g->ext && n->kind[g->edge] != NUMBERED_VALUE) {
 			s->guard = 0;
 			continue;
 		}

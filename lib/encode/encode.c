@@ -15,6 +15,7 @@
 #include "encode/exports.h"
 #include "encode/unpatch.h"
 #include "encode/patch.h"
+#include "encode/patch_pointer.h"
 #include "elf/encoding_table.h"
 #include "encode/table_write.h"
 
@@ -133,6 +134,8 @@ static void find_setters(struct state *s)
 	for (uint32_t i = 0; i < s->graph.n_sites; i++) {
 		struct callgraph_site *site = &s->graph.sites[i];
 
+		if (site->target == CALLGRAPH_MEMBER)
+			continue;
 		site->id_is_zero = has_id_zero(s, site->func);
 		site->clears =
 			site->target == CALLGRAPH_INSIDE && !site->id_is_zero &&
@@ -169,10 +172,16 @@ static int make_guarded(const struct state *s, const struct callgraph_site *site
 			struct patch_slots *patch, struct pcce_table_site *out, struct error *why)
 {
 	const struct callgraph_site *guard = &s->graph.sites[site->guard - 1];
-	const struct callgraph_func *callee = &s->graph.funcs[guard->callee];
+	const struct callgraph_func *callee;
 	enum pcce_site_kind kind = choose_site_kind(s, guard);
-	uint64_t value = kind == PCCE_KIND_ADD ? s->numbering.value[guard->edge] : 0;
-	uint64_t target = leads_behind_entry(s, guard) ? patch_behind_entry(callee) : callee->addr;
+	uint64_t value = kind == PCCE_KIND_ADD ? s->numbering.value[guard->edge] : 0, target;
+
+	if (guard->target == CALLGRAPH_TYPE)
+		return patch_make_typed(&s->page, &s->module, site, guard,
+					s->graph.funcs[site->func].name, value, patch, out,
+					&s->sites[site->guard - 1], why);
+	callee = &s->graph.funcs[guard->callee];
+	target = leads_behind_entry(s, guard) ? patch_behind_entry(callee) : callee->addr;
 
 	return patch_make_guarded(&s->page, &s->module, site, s->graph.funcs[site->func].name,
 				  callee->addr, target, kind, value, patch, out,
@@ -189,14 +198,17 @@ static int patch_sites(struct state *s, struct error *why)
 	for (uint32_t i = 0; i < s->graph.n_sites; i++) {
 		const struct callgraph_site *site = &s->graph.sites[i];
 		struct pcce_table_site *out = &s->sites[i];
-		const char *name = s->graph.funcs[site->func].name;
+		const char *name;
 		struct patch_slots patch;
 		int err;
 
 		out->kind = choose_site_kind(s, site);
 		out->value = out->kind == PCCE_KIND_ADD ? s->numbering.value[site->edge] : 0;
-		if (site->guarded)
+		if (site->target == CALLGRAPH_MEMBER)
+			out->key = site->before;
+		if (site->guarded || site->target == CALLGRAPH_MEMBER)
 			continue;
+		name = s->graph.funcs[site->func].name;
 		if (site->guard)
 			err = make_guarded(s, site, &patch, out, why);
 		else
@@ -228,6 +240,20 @@ static int patch_entries(struct state *s, struct error *why)
 	return err;
 }
 
+static int number_graph(struct state *s)
+{
+	bool removed;
+	int err = numbering_compute(&s->graph.graph, NULL, &s->numbering);
+
+	if (err)
+		return err;
+	callgraph_remove_unused_types(&s->graph, &s->numbering, &removed);
+	if (!removed)
+		return 0;
+	numbering_free(&s->numbering);
+	return numbering_compute(&s->graph.graph, NULL, &s->numbering);
+}
+
 static int run_encode_steps(struct state *s, const struct call_counts *counts,
 			    struct encode_output *out, struct error *why)
 {
@@ -241,14 +267,18 @@ static int run_encode_steps(struct state *s, const struct call_counts *counts,
 				      &s->graph, why);
 	if (!err && counts)
 		err = callgraph_add_guards(&s->graph, &s->module, counts, why);
+	if (!err && s->page.executable)
+		err = callgraph_add_types(&s->graph, &s->module, patch_typed_fits, why);
 	if (!err && counts)
 		err = callgraph_count(&s->graph, counts, why);
 	if (err)
 		return err;
 	s->page.hidden = s->page.executable && exports_hidden(&s->module);
-	if (numbering_compute(&s->graph.graph, NULL, &s->numbering))
+	if (number_graph(s))
 		return error_memory(why);
 	gates_leave_pushes(&s->graph, &s->module, &s->numbering);
+	if (callgraph_choose_types(&s->graph, &s->numbering, why))
+		return -ENOMEM;
 	callgraph_drop_guards(&s->graph, &s->numbering);
 	find_setters(s);
 	err = patch_sites(s, why);

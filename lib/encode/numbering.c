@@ -127,7 +127,8 @@ static void find_gains(const struct numbering_work *w, double *gain)
 		if (numbering_site_has_value(w, i) && 2 * w->weight[i] > gain[g->sites[i].callee])
 			gain[g->sites[i].callee] = 2 * w->weight[i];
 	for (uint32_t i = 0; i < g->n_sites; i++)
-		if (w->out->kind[i] == NUMBERED_PUSH && g->sites[i].callee != NUMBERING_NO_CALLEE)
+		if (w->out->kind[i] == NUMBERED_PUSH && g->sites[i].callee != NUMBERING_NO_CALLEE &&
+		    !(g->sites[i].flags & NUMBERING_MEMBER))
 			gain[g->sites[i].callee] -= w->weight[i];
 }
 
@@ -158,6 +159,8 @@ static int find_roots(struct numbering_work *w)
 
 			while (n)
 				called[t[--n]] = 1;
+		} else if (g->sites[i].flags & NUMBERING_MEMBER) {
+			continue;
 		} else if (w->out->kind[i] == NUMBERED_PUSH) {
 			if (gain[callee] > 0)
 				numbering_begin_in(w, callee);
@@ -173,6 +176,32 @@ static int find_roots(struct numbering_work *w)
 	free(called);
 	free(gain);
 	return numbering_close_roots(w);
+}
+
+/* A type that no call leads to needs no members. */
+static int leave_out_types(struct numbering_work *w)
+{
+	const struct numbering_graph *g = w->graph;
+	uint8_t *called = calloc((size_t)g->n_funcs + 1, 1);
+
+	if (!called)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < g->n_sites; i++)
+		if (numbering_site_has_value(w, i))
+			called[g->sites[i].callee] = 1;
+	for (uint32_t i = 0; i < g->n_sites; i++)
+		if (g->sites[i].flags & NUMBERING_MEMBER && !called[g->sites[i].caller])
+			w->out->kind[i] = NUMBERED_PUSH;
+	free(called);
+	return 0;
+}
+
+/* A function that could not give its ids from 0 to its type is no member. */
+static void leave_out_members(struct numbering_work *w)
+{
+	for (uint32_t i = 0; i < w->graph->n_sites; i++)
+		if (w->graph->sites[i].flags & NUMBERING_MEMBER && w->out->value[i])
+			w->out->kind[i] = NUMBERED_PUSH;
 }
 
 static int compare_edges(const void *pa, const void *pb)
@@ -263,9 +292,12 @@ static int run_numbering_steps(struct numbering_work *w)
 		w->steps += half;
 	}
 	if (!err)
+		err = leave_out_types(w);
+	if (!err)
 		err = find_roots(w);
 	if (!err)
 		err = numbering_limit(w);
+	leave_out_members(w);
 	if (!err)
 		err = collect_edges(w);
 	return err;

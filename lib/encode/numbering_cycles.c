@@ -11,7 +11,8 @@
  * Inside a component, calls are considered hottest first, all parallel ones together. A call is
  * kept if it closes no cycle with the calls kept before. So each cycle is cut at a cold call. A
  * push in a slot with room for it costs less than a third of a push by helper, and the compiler's
- * estimates are inexact in cycles. So such a call counts as much colder (ROOM_PRICE).
+ * estimates are inexact in cycles. So such a call counts as much colder (ROOM_PRICE). A call of a
+ * type counts as colder than all others.
  *
  * An order of the nodes that agrees with all kept edges is maintained (Pearce and Kelly's dynamic
  * topological sort). An edge that agrees with the order costs nothing. Any other edge costs a
@@ -27,6 +28,8 @@
 
 #define NIL 0xffffffffu
 #define ROOM_PRICE (1.0 / 128)
+/* Next to nothing, since an estimate of what calls through pointers do is worth little. */
+#define TYPED_PRICE 1e-12
 
 /*
  * Finds the strongly connected components: Tarjan's algorithm, without recursion. component[v] gets
@@ -328,7 +331,9 @@ static int keep_hottest(struct numbering_work *w, struct order *o, const uint32_
 		} else if (from == to) {
 			make_back_edge(w, i);
 		} else if (component[from] == component[to]) {
-			double price = s->flags & NUMBERING_ROOM ? ROOM_PRICE : 1;
+			double price = s->flags & NUMBERING_TYPED  ? TYPED_PRICE
+				       : s->flags & NUMBERING_ROOM ? ROOM_PRICE
+								   : 1;
 
 			all[n_all++] = (struct proposal){price * w->weight[i], from, to, i, 1, 0};
 		}

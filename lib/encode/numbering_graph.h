@@ -16,6 +16,12 @@
 #define NUMBERING_PUSH 1u /* must be a push: indirect, or to a function that can call back */
 #define NUMBERING_TAIL 2u /* a tail call, which has no value. NO_CALLEE: leaves the graph */
 #define NUMBERING_ROOM 4u /* the slot has room for a push: the best place to break a cycle */
+/*
+ * From a type to a function of the type: no call, but the value must be 0. It is a push that nobody
+ * executes if that is impossible.
+ */
+#define NUMBERING_MEMBER 8u
+#define NUMBERING_TYPED 16u /* to a type; makes no other site a back edge */
 
 struct numbering_site {
 	uint32_t caller;

@@ -45,7 +45,8 @@
 #define LARGE_STEP (1ull << 32)	  /* other values are added to its upper half */
 /* The price of an addition to the upper half, in additions of small values; see above. */
 #define LARGE_PRICE 32
-#define BITS_MIN 4     /* a cut that saves fewer bits is not worth it */
+#define BITS_MIN 4 /* a cut that saves fewer bits is not worth it */
+#define MEMBER_WEIGHT 1e300
 #define NO_WEIGHT 1e-3 /* the price of a site that is never executed, as far as is known */
 
 struct candidate {
@@ -320,6 +321,14 @@ static void handle_overflow(struct ranges *r, uint32_t site, const uint32_t *t, 
 			cut_site(r, site);
 }
 
+/* Members of types come first, then the hottest sites, then entries. */
+static double order_weight(const struct numbering_work *w, uint32_t edge)
+{
+	if (numbering_is_entry(w, edge))
+		return -1;
+	return w->graph->sites[edge].flags & NUMBERING_MEMBER ? MEMBER_WEIGHT : w->weight[edge];
+}
+
 /* Gathers the edges into a set of functions that have no range yet: hottest first, entries last. */
 static uint32_t gather_edges(struct ranges *r, const uint32_t *set, uint32_t n_set)
 {
@@ -334,8 +343,7 @@ static uint32_t gather_edges(struct ranges *r, const uint32_t *set, uint32_t n_s
 				continue;
 			r->assigned[site] = 1;
 			r->candidates[n++] = (struct candidate){
-				numbering_is_entry(w, site) ? -1 : w->weight[site], 0,
-				numbering_edge_count(w, site), site};
+				order_weight(w, site), 0, numbering_edge_count(w, site), site};
 		}
 	}
 	qsort(r->candidates, n, sizeof(*r->candidates),

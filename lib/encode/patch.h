@@ -36,14 +36,12 @@ int patch_make(const struct patch_page *page, const struct callgraph_site *s, co
 	       struct pcce_table_site *out, struct error *why);
 
 /*
- * Makes the slots of a call through a pointer and of its guard, which calls the function at target.
- * kind and value are the guard's. The guard's code is in the before-slot of s, and always fits.
+ * Makes the after-slot only, and sets after_len and undone of out. Returns 0, -ENOSPC or -ERANGE.
+ * need: NULL, or gets the bytes of the form.
  */
-int patch_make_guarded(const struct patch_page *page, const struct elf_module *m,
-		       const struct callgraph_site *s, const char *func, uint64_t pointer,
-		       uint64_t target, enum pcce_site_kind kind, uint64_t value,
-		       struct patch_slots *patch, struct pcce_table_site *out,
-		       struct pcce_table_site *guard, struct error *why);
+int patch_make_after(const struct patch_page *page, const struct callgraph_site *s,
+		     enum pcce_site_kind kind, uint64_t value, struct patch_slots *patch,
+		     struct pcce_table_site *out, size_t *need);
 
 /*
  * patch_entry() makes a function's entry slot set the id to start. patch_distance() makes a site
@@ -53,6 +51,12 @@ int patch_entry(const struct patch_page *page, const struct elf_module *m,
 		const struct callgraph_func *f, uint32_t start, uint8_t *image, struct error *why);
 int patch_distance(const struct elf_module *m, const struct callgraph_site *s,
 		   const struct callgraph_func *callee, uint8_t *image, struct error *why);
+/*
+ * The code of a type, 1 to CALLGRAPH_TYPE_CODES, at the beginning of a member's entry slot in an
+ * executable: a comparison with %r11, which has no value there. No compiler begins a function so.
+ */
+#define PATCH_TYPE_CODE 3 /* bytes */
+void patch_type_code(uint32_t code, uint8_t bytes[PATCH_TYPE_CODE]);
 /* The first address after the entry slot. */
 uint64_t patch_behind_entry(const struct callgraph_func *f);
 

@@ -89,6 +89,7 @@ struct builder {
 	struct pcce_table_func *funcs;
 	struct pcce_table_part *parts;
 	struct pcce_table_edge *edges;
+	uint64_t n_edges;
 	struct pcce_table_tail *tails;
 	struct pcce_table_landing *landings;
 	struct strings strings;
@@ -97,9 +98,9 @@ struct builder {
 static int build_functions(struct builder *b)
 {
 	const struct numbering *n = b->n;
-	uint32_t empty;
+	uint32_t empty, type;
 
-	if (strings_add(&b->strings, "", &empty))
+	if (strings_add(&b->strings, "", &empty) || strings_add(&b->strings, "[type]", &type))
 		return -ENOMEM;
 	for (uint32_t f = 0; f < b->cg->n_funcs; f++) {
 		const struct callgraph_func *func = &b->cg->funcs[f];
@@ -113,11 +114,16 @@ static int build_functions(struct builder *b)
 			     (n->tail_out[f] ? PCCE_FUNC_TAIL_OUT : 0) |
 			     (func->block_flags & PCCE_BLOCK_RESTORES ? PCCE_FUNC_RESTORES : 0) |
 			     (func->block_flags & PCCE_BLOCK_GATE ? PCCE_FUNC_GATE : 0);
-		out->first_edge = n->first_edge[f];
-		out->n_edges = n->first_edge[f + 1] - n->first_edge[f];
 		if (func->sets_id)
 			out->entry = patch_behind_entry(func) - func->addr;
 	}
+	for (uint32_t i = 0; i < b->cg->n_types; i++)
+		b->funcs[b->cg->n_funcs + i] = (struct pcce_table_func){
+			.addr = UINT64_MAX - b->cg->n_types + i,
+			.num_cc = n->num_cc[b->cg->n_funcs + i],
+			.name = type,
+			.flags = PCCE_FUNC_TYPE,
+		};
 	for (uint32_t p = 0; p < b->cg->n_parts; p++)
 		b->parts[p] = (struct pcce_table_part){b->cg->parts[p].addr, b->cg->parts[p].length,
 						       b->cg->parts[p].func};
@@ -133,7 +139,10 @@ static int build_sites(struct builder *b, struct pcce_table_site *sites, struct 
 		struct pcce_table_site *out = &sites[i];
 
 		out->func = s->func;
-		out->callee = s->target == CALLGRAPH_INSIDE ? s->callee : PCCE_NONE;
+		out->callee = s->target == CALLGRAPH_INSIDE || s->target == CALLGRAPH_TYPE ||
+					      s->target == CALLGRAPH_MEMBER
+				      ? s->callee
+				      : PCCE_NONE;
 		out->flags = s->flags;
 		out->line = s->line;
 		if (s->target == CALLGRAPH_OUTSIDE && s->callee_name &&
@@ -200,10 +209,24 @@ static void build_landings(struct builder *b, const struct pcce_table_site *site
 	qsort(b->landings, b->head.landings.count, sizeof(*b->landings), compare_landings);
 }
 
+static void add_edge(struct builder *b, const struct numbering_edge *e, const uint32_t *first)
+{
+	struct pcce_table_edge *out = &b->edges[b->n_edges];
+
+	if (e->site == NUMBERING_NO_SITE) {
+		*out = (struct pcce_table_edge){e->value, PCCE_NONE, e->start};
+		b->n_edges++;
+	} else if (first[e->site] != PCCE_NONE) {
+		*out = (struct pcce_table_edge){e->value, first[e->site],
+						e->callee != b->cg->graph_sites[e->site].callee};
+		b->n_edges++;
+	}
+}
+
 /*
- * Builds the in-edges. The edges of a site with copies name the first copy in the table. first has
- * one element for each site of the graph. keys has that of each site of the call graph, before the
- * sorting.
+ * Builds the in-edges. A site that was left out, since its type has no code, has none. The edges of
+ * a site with copies name the first copy in the table. first has one element for each site of the
+ * graph. keys has that of each site of the call graph, before the sorting.
  */
 static int build_edges(struct builder *b, const struct pcce_table_site *sites, const uint64_t *keys,
 		       struct error *why)
@@ -223,15 +246,11 @@ static int build_edges(struct builder *b, const struct pcce_table_site *sites, c
 		if (site < first[edge])
 			first[edge] = site;
 	}
-	for (size_t i = 0; i < b->n->n_edges; i++) {
-		const struct numbering_edge *e = &b->n->edges[i];
-
-		if (e->site == NUMBERING_NO_SITE)
-			b->edges[i] = (struct pcce_table_edge){e->value, PCCE_NONE, e->start};
-		else
-			b->edges[i] = (struct pcce_table_edge){
-				e->value, first[e->site],
-				e->callee != b->cg->graph_sites[e->site].callee};
+	for (uint32_t f = 0; f < b->cg->graph.n_funcs; f++) {
+		b->funcs[f].first_edge = (uint32_t)b->n_edges;
+		for (uint32_t i = b->n->first_edge[f]; i < b->n->first_edge[f + 1]; i++)
+			add_edge(b, &b->n->edges[i], first);
+		b->funcs[f].n_edges = (uint32_t)b->n_edges - b->funcs[f].first_edge;
 	}
 	free(first);
 	return 0;
@@ -252,10 +271,10 @@ static int assemble_table(struct builder *b, const struct pcce_table_site *sites
 	uint64_t at = sizeof(*h);
 	char *out;
 
-	at = place_array(&h->funcs, at, b->cg->n_funcs, sizeof(*b->funcs));
+	at = place_array(&h->funcs, at, b->cg->n_funcs + b->cg->n_types, sizeof(*b->funcs));
 	at = place_array(&h->parts, at, b->cg->n_parts, sizeof(*b->parts));
 	at = place_array(&h->sites, at, b->cg->n_sites, sizeof(*sites));
-	at = place_array(&h->edges, at, b->n->n_edges, sizeof(*b->edges));
+	at = place_array(&h->edges, at, b->n_edges, sizeof(*b->edges));
 	at = place_array(&h->tails, at, h->tails.count, sizeof(*b->tails));
 	at = place_array(&h->helpers, at, r->n_helpers, sizeof(*r->helpers));
 	at = place_array(&h->landings, at, h->landings.count, sizeof(*b->landings));
@@ -305,7 +324,7 @@ int table_write(const struct elf_module *m, const struct callgraph *cg, const st
 	uint64_t *keys = malloc(((size_t)cg->n_sites + 1) * sizeof(*keys));
 	int err = -ENOMEM;
 
-	b.funcs = calloc((size_t)cg->n_funcs + 1, sizeof(*b.funcs));
+	b.funcs = calloc((size_t)cg->n_funcs + cg->n_types + 1, sizeof(*b.funcs));
 	b.parts = calloc((size_t)cg->n_parts + 1, sizeof(*b.parts));
 	b.edges = calloc(n->n_edges + 1, sizeof(*b.edges));
 	b.tails = calloc((size_t)cg->n_sites + 1, sizeof(*b.tails));

@@ -40,10 +40,11 @@ g:
 
 	.section .pcce_sites, "o", @progbits, .text
 	.balign 8
-	.quad 0x000442454343504c, f, f
-	.long 56 + 201 * 24 + 8, .Le1 - f, 201, 0
+	.quad 0x000542454343504c, f, f
+	.long 64 + (201 * 28 + 2 + 7) / 8 * 8, .Le1 - f, 201, 0
 	.long 0, 0
 	.quad 0
+	.long 0, 0
 	.set n, 0
 	.rept 200
 	.macro RECORD number
@@ -53,19 +54,20 @@ g:
 	.purgem RECORD
 	.byte 13, 13
 	.value 0
-	.long 1024, 1, 0
+	.long 1024, 1, 0, 0
 	.set n, n + 1
 	.endr
 	.long .Lfull - f, .La - f
 	.byte 13, 13
 	.value 0
-	.long 1024, 2, 0
+	.long 1024, 2, 0, 0
 	.string "f"
 	.balign 8
-	.quad 0x000442454343504c, g, g
-	.long 64, .Le2 - g, 0, 0
+	.quad 0x000542454343504c, g, g
+	.long 72, .Le2 - g, 0, 0
 	.long 0, 0
 	.quad 0
+	.long 0, 0
 	.string "g"
 	.balign 8
 	.section .note.GNU-stack, "", @progbits

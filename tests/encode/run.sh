@@ -105,6 +105,62 @@ is "one indirect site" "$(field 'indirect sites' prog)" 1
 check "something is a zero edge" test "$(field 'zero edges' prog)" -gt 0
 check "something is ext" test "$(field ext prog)" -gt 0
 
+# ---- types -------------------------------------------------------------------------------
+
+# Calls through pointers in loops have values, if the functions have the pointers' types.
+cat > types.c <<'END'
+#include <stdio.h>
+__attribute__((noipa)) int leaf(int x) { for (volatile int i = 0; i < 1000; i++); return x + 1; }
+__attribute__((noipa)) int one(int x) { for (volatile int i = 0; i < 1000; i++); return leaf(x) + 1; }
+__attribute__((noipa)) int two(int x) { for (volatile int i = 0; i < 1000; i++); return leaf(x) * 3; }
+__attribute__((noipa)) long other(char *p) { return leaf(*p) + 5; }
+int (*volatile memory)(int) = one;
+volatile int rounds = 3;
+__attribute__((noipa)) int call(int (*f)(int), int (**in)(int), int x) {
+	int sum = 0;
+	for (int i = rounds; i > 0; i--) sum += f(x) + in[1](x) - memory(x) + 1;
+	return sum;
+}
+__attribute__((noipa)) int seldom(int (*f)(int), int x) { return f(x) + 1; }
+int main(int argc, char **argv) {
+	int (*table[])(int) = {one, leaf}, sum = 0, n = 10000;
+	(void)argv;
+	if (argc > 1) { table[1] = (int (*)(int))(void *)other; memory = two; }
+	for (int i = 0; i < n; i++) sum += argc > 1 ? seldom(one, i) : call(one, table, i);
+	printf("%d\n", sum);
+}
+END
+# shellcheck disable=SC2086
+$CC -O2 -g $cflags types.c $ldflags -o typed 2>log
+is "three calls are calls of a type" "$(field 'calls of types' typed)" 3
+is "which has three members" "$(field 'members of types' typed)" 3
+# shellcheck disable=SC2086
+PCCE_ENCODE=off $CC -O2 -g $cflags types.c $ldflags -o untyped 2>>log
+./untyped >expected.one
+pcce-record -q -b self -F 2000 --verify -o typed.data -- ./typed >got.one 2>>log
+check "and the output is the same" cmp expected.one got.one
+pcce-report --stats -i typed.data >stats 2>&1
+check "types: contexts are compared" test "$(sed -n 's/^verified: //p' stats)" -gt 20
+is "types: and are the real ones" "$(sed -n 's/^mismatches: //p' stats)" 0
+is "types: all are exact" "$(sed -n 's/^undecodable: //p' stats)" 0
+pcce-report -q -i typed.data --format=folded >folded
+check "types are not in the chain" grep -q 'main;call;one;leaf' folded
+pcce-record -q -b self -F 2000 --only='leaf < one < call' -o only.data -- ./typed >got.one 2>>log
+check "and not in contexts that --only describes" \
+	test "$(pcce-report --stats -i only.data 2>&1 | sed -n 's/^samples: //p')" -gt 10
+check "a member begins with a comparison" \
+	sh -c "objdump -d --no-show-raw-insn --disassemble=one typed | grep -A1 '<one>:' | grep -Eq '(cmp|test) +%'"
+pcce-record -q --count -o counted.data -- ./typed >got.one 2>>log
+is "while calls are counted, all entries of a member are" \
+	"$(pcce-report -q -i counted.data --format=flat | awk '$4 == "one" { print $3 }')" 60000
+# shellcheck disable=SC2086
+$CC -O2 -g -fcf-protection $cflags types.c $ldflags -o tracked 2>>log
+check "with endbr64, calls of types are not tracked" \
+	sh -c "objdump -d --no-show-raw-insn --disassemble=call tracked | grep -q 'notrack call \*%r11'"
+# shellcheck disable=SC2086
+$CC -O2 -g $cflags -fPIC -shared -Dmain=run types.c $ldflags -o libtypes.so 2>>log
+is "a library has no types" "$(field 'calls of types' libtypes.so)" 0
+
 # ---- guards ------------------------------------------------------------------------------
 
 # A guard calls the function that a pointer held during a recording.  Other functions are pushed.

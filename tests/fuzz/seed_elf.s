@@ -40,35 +40,38 @@ rt_end:
 	.long \before, \after
 	.byte \before_len, \after_len
 	.value \flags
-	.long \freq, \line, 0
+	.long \freq, \line, 0, 0
 	.endm
 
 	.section .pcce_sites,"o",@progbits,.text
 	.balign 8
-	.quad 0x000442454343504c, _start, _start
-	.long 56+4*24+8, .Le0-_start, 4, 0
+	.quad 0x000542454343504c, _start, _start
+	.long 64+4*28+8, .Le0-_start, 4, 0
 	.long 0, 0
 	.quad 0
+	.long 0, 0
 	site 0, .Lr0-_start, 13, 13, 0, 1024, 1
 	site .Lr0-_start+13, .Lr1-_start, 13, 13, 2, 1024, 2
 	site .Lr1-_start+13, .Lr2-_start, 89, 58, 1, 1024, 3
 	site .Lt-_start, .Le0-_start, 0, 0, 16, 1024, 4
 	.string "main"
 	.balign 8
-	.quad 0x000442454343504c, g, g
-	.long 56+4*24+8, .Le1-g, 4, 0
+	.quad 0x000542454343504c, g, g
+	.long 64+4*28+8, .Le1-g, 4, 0
 	.long 0, 0
 	.quad 0
+	.long 0, 0
 	site 0, .Lr3-g, 13, 13, 0x400, 1024, 5
 	site .Lp-g, .Le1-g, 0, 0, 0x80, 0, 5
 	site 0, .Lp-g, 0, 0, 0x200, 0, 0
 	site .Lp-g, .Lp-g, 0, 0, 0x280, 0, 0
 	.string "g"
 	.balign 8
-	.quad 0x000442454343504c, h, h
-	.long 64, .Le2-h, 0, 0
+	.quad 0x000542454343504c, h, h
+	.long 72, .Le2-h, 0, 0
 	.long 0, 0
 	.quad 0
+	.long 0, 0
 	.string "h"
 	.balign 8
 	.section .pcce_entries,"",@progbits

@@ -172,6 +172,36 @@ static bool may_be_replaced(const struct encoding_table *t, const struct pcce_ta
 		       encoding_table_string(u, u->funcs[inner->func].name));
 }
 
+/* Does a call of a type, or of a function, lead to the function, before any tail calls? */
+static bool leads_to(const struct encoding_table *t, uint32_t callee, uint32_t func)
+{
+	uint32_t member;
+
+	if (!(t->funcs[callee].flags & PCCE_FUNC_TYPE))
+		return callee == func;
+	/* The key of a member is the address of its entry slot. */
+	member = encoding_table_site_by_key(t, t->funcs[func].addr + t->funcs[func].entry -
+						       PCCE_SLOT_ENTRY);
+	return member != PCCE_NONE && t->sites[member].func == callee &&
+	       t->sites[member].callee == func;
+}
+
+/* Is it the last tail call that the decoder claims, that of what the site calls? */
+static bool begins_tail_calls(const struct between *claimed, uint32_t module,
+			      const struct encoding_table *t, uint32_t callee)
+{
+	uint64_t name = claimed->n ? claimed->left[claimed->n - 1] : 0;
+
+	if (!claimed->n)
+		return false;
+	if (!(t->funcs[callee].flags & PCCE_FUNC_TYPE))
+		return name == left_name(module, callee);
+	for (uint64_t i = 0; i < t->head->sites.count; i++)
+		if (t->sites[i].func == callee && name == left_name(module, t->sites[i].callee))
+			return true;
+	return false;
+}
+
 static bool between_agrees(const struct between *claimed, const struct between *seen,
 			   const struct decode_frame *inner, const struct decode_frame *outer)
 {
@@ -198,10 +228,10 @@ static bool between_agrees(const struct between *claimed, const struct between *
 		return true;
 	callee = behind_gate(t, site->callee);
 	/* In the gate itself, the gate is the callee. */
-	if ((callee == inner->func || site->callee == inner->func) &&
+	if ((leads_to(t, callee, inner->func) || site->callee == inner->func) &&
 	    outer->module == inner->module)
 		return true;
-	return claimed->n && claimed->left[claimed->n - 1] == left_name(outer->module, callee);
+	return begins_tail_calls(claimed, outer->module, t, callee);
 }
 
 static bool neighbours_agree(const struct chain *c, const struct decode_context *ctx)

@@ -303,6 +303,23 @@ job_foreign_static() { # FLAGS LIMIT
 		stepped "foreign_eh $1" --limit="$2" "$scratch/eh"
 }
 
+# A program whose calls through pointers have values by their types.
+job_types() { # PROGRAM FLAGS [STEP-OPTION...] ARGUMENTS
+	local program=$1 flags=$2 name="types $*" n language=c
+	shift 2
+	[[ $program = *.c ]] || language=c++
+	flags="$flags -fno-devirtualize-speculatively -g $(pcce-config --cflags)"
+	built "$name" '
+		$CXX -x $language $flags "$here/programs/$program" -x none $(pcce-config --ldflags) -o "$scratch/types"' || return
+	n=$(pcce-encode --dump=json "$scratch/types" | sed -n 's/^ "calls_of_types": \([0-9]*\),$/\1/p')
+	if [ "${n:-0}" -lt 6 ]; then
+		echo "not ok $name: has calls of types (${n:-none})"
+		return
+	fi
+	# shellcheck disable=SC2086 # the last argument is a list
+	stepped "$name" --limit=$((2 * limit)) "${@:1:$#-1}" "$scratch/types" ${!#}
+}
+
 # A program with guards by a recording of itself, or with -shared a library that has nearly all of
 # it.  It then calls the expected functions, or others.
 job_guards() { # FLAGS [STEP-OPTION...] ARGUMENTS
@@ -470,6 +487,13 @@ for level in $levels; do
 		add guards "$level $kind" 40
 		add guards "$level $kind" "40 other"
 		add guards "$level $kind" --signal=USR1,97 40
+	done
+	for kind in $kinds; do
+		case $kind in -pie) ;; *) kind="-fno-pie $kind" ;; esac
+		add types types.c "$level $kind" 40
+		add types types.c "$level $kind -fcf-protection" --signal=USR1,97 40
+		add types guards.cc "$level $kind -DLOOPS" 40
+		add types guards.cc "$level $kind -DLOOPS" --signal=USR1,97 "40 other"
 	done
 	add foreign foreign_eh "$level"
 	add foreign foreign_lost "$level"

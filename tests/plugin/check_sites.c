@@ -249,7 +249,9 @@ static void check_sizes(const struct block *b, const struct pcce_site_record *r,
 	if (b->head.flags & PCCE_BLOCK_GATE) {
 		before = after = PCCE_SLOT_DIRECT;
 	} else if (!rare && r->flags & PCCE_SITE_INDIRECT) {
-		before = pic ? PCCE_SLOT_INDIRECT_PIC : PCCE_SLOT_PUSH;
+		before = pic					? PCCE_SLOT_INDIRECT_PIC
+			 : r->type && r->freq >= PCCE_FREQ_LOOP ? PCCE_SLOT_TYPED
+								: PCCE_SLOT_PUSH;
 		after = pic ? PCCE_SLOT_POP_PIC : PCCE_SLOT_POP;
 	} else if (!rare && !(r->flags & PCCE_SITE_LEAF) &&
 		   found == (pic ? PCCE_SLOT_PUSH_PIC : PCCE_SLOT_PUSH_CLEAR)) {

@@ -29,7 +29,7 @@ struct shape {
 	uint32_t percent_tail, percent_push, percent_root,
 		percent_forward; /* forward: callee > caller */
 	bool tail_out;
-	uint32_t percent_can_enter, percent_sampled, percent_counted;
+	uint32_t percent_can_enter, percent_sampled, percent_counted, percent_member;
 };
 
 static void make_graph(struct random_graph *g, const struct shape *shape, uint64_t *seed)
@@ -63,6 +63,9 @@ static void make_graph(struct random_graph *g, const struct shape *shape, uint64
 			s->flags = NUMBERING_PUSH;
 			if (tap_random(seed) % 2)
 				s->callee = NUMBERING_NO_CALLEE;
+		} else if (shape->percent_member && g->root[s->callee] &&
+			   tap_random(seed) % 100 < shape->percent_member) {
+			s->flags = NUMBERING_MEMBER;
 		}
 	}
 	for (uint32_t i = 0; i < shape->sites && shape->percent_sampled; i++)
@@ -114,13 +117,15 @@ static bool check_ranges(const struct numbering_graph *g, const struct numbering
 		}
 		if (n->kind[i] == NUMBERED_PUSH) {
 			if (s->callee != NUMBERING_NO_CALLEE && !n->root[s->callee] &&
-			    !n->entered[s->callee])
+			    !n->entered[s->callee] && !(s->flags & NUMBERING_MEMBER))
 				FAIL("push %u leads to %u, which is no root", i, s->callee);
 			continue;
 		}
 		if (n->kind[i] != NUMBERED_VALUE || (s->flags & NUMBERING_PUSH) ||
 		    s->callee == NUMBERING_NO_CALLEE)
 			FAIL("site %u has kind %u", i, n->kind[i]);
+		if (s->flags & NUMBERING_MEMBER && n->value[i])
+			FAIL("member %u has the value %llx", i, (unsigned long long)n->value[i]);
 		if (n->tail_out[s->callee])
 			FAIL("site %u has a value, but its callee leaves the graph by tail calls",
 			     i);
@@ -238,7 +243,8 @@ static void step(const struct numbering_graph *g, const struct numbering *n, str
 			p->func = s->callee;
 			return;
 		}
-		if (s->callee == NUMBERING_NO_CALLEE)
+		if (s->callee == NUMBERING_NO_CALLEE ||
+		    (s->flags & NUMBERING_MEMBER && n->kind[site] == NUMBERED_PUSH))
 			return;
 		p->sites[p->depth] = site;
 		p->callers[p->depth++] = p->func;
@@ -343,18 +349,20 @@ static void test_random(const char *name, int graphs, const struct shape *base,
 
 static void all_random(void)
 {
-	static const struct shape acyclic = {40, 120, 0, 0, 10, 100, false, 0, 0, 0},
-				  cyclic = {40, 120, 0, 10, 10, 0, false, 70, 0, 0},
-				  tails = {40, 120, 15, 10, 10, 60, true, 70, 0, 0},
-				  many_tails = {30, 90, 50, 5, 5, 30, false, 90, 0, 0},
-				  plain_tails = {40, 120, 15, 10, 10, 60, true, 0, 0, 0},
-				  roots = {30, 120, 20, 10, 70, 60, true, 100, 0, 0},
-				  dense = {12, 300, 5, 3, 10, 50, true, 50, 0, 0},
-				  deep = {80, 600, 3, 3, 5, 95, false, 50, 0, 0},
-				  sampled = {80, 600, 3, 3, 5, 95, false, 50, 30, 0},
-				  sampled_tails = {40, 120, 15, 10, 10, 60, true, 70, 30, 20},
-				  sampled_roots = {30, 120, 20, 10, 70, 60, true, 100, 60, 0},
-				  counted = {80, 600, 5, 3, 5, 95, true, 50, 0, 90};
+	static const struct shape acyclic = {40, 120, 0, 0, 10, 100, false, 0, 0, 0, 0},
+				  cyclic = {40, 120, 0, 10, 10, 0, false, 70, 0, 0, 0},
+				  tails = {40, 120, 15, 10, 10, 60, true, 70, 0, 0, 0},
+				  many_tails = {30, 90, 50, 5, 5, 30, false, 90, 0, 0, 0},
+				  plain_tails = {40, 120, 15, 10, 10, 60, true, 0, 0, 0, 0},
+				  roots = {30, 120, 20, 10, 70, 60, true, 100, 0, 0, 0},
+				  dense = {12, 300, 5, 3, 10, 50, true, 50, 0, 0, 0},
+				  deep = {80, 600, 3, 3, 5, 95, false, 50, 0, 0, 0},
+				  sampled = {80, 600, 3, 3, 5, 95, false, 50, 30, 0, 0},
+				  sampled_tails = {40, 120, 15, 10, 10, 60, true, 70, 30, 20, 0},
+				  sampled_roots = {30, 120, 20, 10, 70, 60, true, 100, 60, 0, 0},
+				  counted = {80, 600, 5, 3, 5, 95, true, 50, 0, 90, 0},
+				  members = {40, 160, 5, 5, 40, 80, true, 95, 0, 0, 50},
+				  acyclic_members = {60, 300, 0, 0, 60, 100, false, 100, 0, 0, 60};
 	static const struct numbering_options plain = {}, given = {.given_order = true},
 					      small = {.limit = 40}, tiny = {.limit = 4},
 					      poor = {.limit = 40, .effort = 200},
@@ -387,6 +395,9 @@ static void all_random(void)
 	test_random("samples, overflow, little effort", 1000, &sampled, &poorest);
 	test_random("counts of entries, overflow", 1000, &counted, &small);
 	test_random("counts of entries, no effort at all", 1000, &counted, &poorest);
+	test_random("members of types", 1500, &members, &plain);
+	test_random("members of types, no cycles", 1500, &acyclic_members, &plain);
+	test_random("members of types, overflow", 1000, &acyclic_members, &small);
 	test_random("no effort at all", 1000, &deep, &poorest);
 	test_random("no effort at all, tail calls", 1000, &many_tails, &poorest);
 }

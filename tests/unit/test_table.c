@@ -377,7 +377,7 @@ int main(void)
 	test_version_3();
 	test_damage();
 	expect("a foreign file", change_magic, "is not an encoding table");
-	expect("another version", change_version, "has version 7, but this is version 4");
+	expect("another version", change_version, "has version 7, but this is version 5");
 	expect("a changed byte", change_text, "checksum");
 	expect("a landing on a call", move_landing, "nothing is restored");
 	expect("edges in a circle", make_circle, "circle");
