@@ -141,8 +141,11 @@ typedef bool callgraph_typed_fits(const struct elf_module *m, const struct callg
 				  uint32_t code_at);
 int callgraph_add_types(struct callgraph *cg, const struct elf_module *m,
 			callgraph_typed_fits *fits, struct error *why);
-/* Removes all types if no call has a value by its type. They change what is hot. */
-void callgraph_remove_unused_types(struct callgraph *cg, const struct numbering *n, bool *removed);
+/*
+ * If no call has a value by its type, removes all types, since they change what is hot, and returns
+ * true. The numbering is no longer right then.
+ */
+bool callgraph_remove_unused_types(struct callgraph *cg, const struct numbering *n);
 int callgraph_choose_types(struct callgraph *cg, const struct numbering *n, struct error *why);
 /* For callgraph_guards.c. */
 void callgraph_add_edge(struct callgraph *cg, struct callgraph_site *s);

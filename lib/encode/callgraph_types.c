@@ -211,29 +211,30 @@ int callgraph_add_types(struct callgraph *cg, const struct elf_module *m,
 	return err;
 }
 
-void callgraph_remove_unused_types(struct callgraph *cg, const struct numbering *n, bool *removed)
+bool callgraph_remove_unused_types(struct callgraph *cg, const struct numbering *n)
 {
 	uint32_t first = cg->n_sites, edges = cg->graph.n_sites;
 
-	*removed = false;
+	if (!cg->n_types)
+		return false;
 	for (uint32_t i = cg->n_sites; i-- > 0;) {
 		const struct callgraph_site *s = &cg->sites[i];
 
 		if (s->target != CALLGRAPH_TYPE && s->target != CALLGRAPH_MEMBER)
 			break;
 		if (s->target == CALLGRAPH_TYPE && n->kind[s->edge] == NUMBERED_VALUE)
-			return;
+			return false;
 		first = i;
 		edges = s->edge < edges ? s->edge : edges;
 	}
 	for (uint32_t i = first; i < cg->n_sites; i++)
 		if (cg->sites[i].target == CALLGRAPH_TYPE)
 			cg->sites[cg->sites[i].guarded - 1].guard = 0;
-	*removed = cg->n_types != 0;
 	cg->n_sites = first;
 	cg->graph.n_sites = edges;
 	cg->graph.n_funcs = cg->n_funcs;
 	cg->n_types = 0;
+	return true;
 }
 
 /* A type, and how many calls and members it has. */

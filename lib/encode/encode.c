@@ -242,14 +242,10 @@ static int patch_entries(struct state *s, struct error *why)
 
 static int number_graph(struct state *s)
 {
-	bool removed;
 	int err = numbering_compute(&s->graph.graph, NULL, &s->numbering);
 
-	if (err)
+	if (err || !callgraph_remove_unused_types(&s->graph, &s->numbering))
 		return err;
-	callgraph_remove_unused_types(&s->graph, &s->numbering, &removed);
-	if (!removed)
-		return 0;
 	numbering_free(&s->numbering);
 	return numbering_compute(&s->graph.graph, NULL, &s->numbering);
 }
