@@ -297,10 +297,10 @@ static int run_numbering_steps(struct numbering_work *w)
 		err = find_roots(w);
 	if (!err)
 		err = numbering_limit(w);
+	if (err)
+		return err;
 	leave_out_members(w);
-	if (!err)
-		err = collect_edges(w);
-	return err;
+	return collect_edges(w);
 }
 
 /* Do counts of calls decide, not estimates? */

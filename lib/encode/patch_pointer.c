@@ -55,29 +55,55 @@ static size_t put_end_jump(const struct patch_page *page, const struct callgraph
 	return 0;
 }
 
-/* The push where a guard fails, at the end of the slot: nops come where a guard that holds does not
- * pass. Returns where it begins. */
-static size_t put_miss(const struct patch_page *page, const struct callgraph_site *s,
-		       struct code *c, struct fixups *f)
+static void put_push(const struct patch_page *page, const struct callgraph_site *s, struct code *c,
+		     struct fixups *f)
 {
-	struct fixups unused = {};
-	struct code push = {};
-	size_t miss;
-
-	if (pushes_inline(page, s))
-		code_put_inline_push(&push, &unused, page, s);
-	else
-		code_put_helper(&push, &unused, page->push);
-	if (c->n + push.n < s->before_len) {
-		x86_fill_nops(c->bytes + c->n, s->before_len - push.n - c->n);
-		c->n = s->before_len - push.n;
-	}
-	miss = c->n;
 	if (pushes_inline(page, s))
 		code_put_inline_push(c, f, page, s);
 	else
 		code_put_helper(c, f, page->push);
-	return miss;
+}
+
+/* Where a guard's parts begin in the code of a slot. */
+struct guard_parts {
+	size_t begin, applied, call, back, undone;
+};
+
+/*
+ * Ends a guard: the jump over the push, nops, and the push, at the end of the slot. A guard that
+ * holds does not pass the nops. Describes both calls. The code begins where the slot does. Returns
+ * 0 or -ERANGE; fixups remain to be applied.
+ */
+static int end_guard(const struct patch_page *page, const struct callgraph_site *s, struct code *c,
+		     struct fixups *f, const struct guard_parts *at, struct pcce_table_site *out,
+		     struct pcce_table_site *guard)
+{
+	size_t end_jump = put_end_jump(page, s, c, f), miss;
+	uint64_t after_end_jump = s->after + s->after_len - (s->before + end_jump);
+	struct fixups unused = {};
+	struct code push = {};
+
+	put_push(page, s, &push, &unused);
+	if (c->n + push.n > s->before_len || (end_jump && after_end_jump > 127))
+		return -ERANGE;
+	miss = s->before_len - push.n;
+	x86_fill_nops(c->bytes + c->n, miss - c->n);
+	c->n = miss;
+	put_push(page, s, c, f);
+	c->bytes[at->begin - 1] = miss - at->begin; /* jne miss */
+	if (end_jump)
+		c->bytes[end_jump - 1] = after_end_jump;
+	out->key = s->before + c->n;
+	out->before = push.n;
+	out->ret = s->after - out->key;
+	out->claim = (c->claim ? c->claim : c->n) - miss;
+	out->applied = push.n;
+	guard->key = s->before + at->call;
+	guard->before = at->call - at->begin;
+	guard->ret = at->back - at->call;
+	guard->claim = guard->applied = at->applied - at->begin;
+	guard->undone = guard->after_len = at->undone - at->back;
+	return 0;
 }
 
 /* The guard, and a push where it fails. */
@@ -86,8 +112,7 @@ static int make_guarded_before(const struct patch_page *page, const struct callg
 			       enum pcce_site_kind kind, uint64_t value, struct patch_slots *patch,
 			       struct pcce_table_site *out, struct pcce_table_site *guard)
 {
-	uint64_t key = s->before + s->before_len, end = s->after + s->after_len, base;
-	size_t miss_jump, begin, call, back, end_jump, undone, miss;
+	struct guard_parts at;
 	struct fixups f = {};
 	struct code c = {};
 	int own_key;
@@ -96,53 +121,36 @@ static int make_guarded_before(const struct patch_page *page, const struct callg
 	code_put_target(&c, &f, pointer, false);
 	put_with_operand(&c, &f, CMP, operand);
 	PUT(&c, 0x75, 0); /* jne miss */
-	miss_jump = begin = c.n;
+	at.begin = c.n;
 	own_key = f.n;
 	if (kind == PCCE_KIND_ADD)
 		code_put_arith(&c, &f, page, value, 0);
 	else if (kind == PCCE_KIND_EXT)
 		code_put_ext_before(&c, &f, page, 0); /* the key follows */
-	call = c.n;
+	at.applied = at.call = c.n;
 	PUT(&c, 0xe8); /* call function */
 	code_put_target(&c, &f, target, false);
-	back = c.n;
+	at.back = c.n;
 	if (kind == PCCE_KIND_ADD)
 		code_put_arith(&c, &f, page, value, 0x28);
 	else if (kind == PCCE_KIND_EXT)
 		code_put_ext_after(&c, &f, page);
-	undone = c.n;
-	end_jump = put_end_jump(page, s, &c, &f);
-	miss = put_miss(page, s, &c, &f);
-	base = key - c.n;
-	if (c.n > s->before_len || (end_jump && end - (base + end_jump) > 127))
+	at.undone = c.n;
+	if (end_guard(page, s, &c, &f, &at, out, guard))
 		return -ERANGE;
-	c.bytes[miss_jump - 1] = miss - miss_jump;
-	if (end_jump)
-		c.bytes[end_jump - 1] = end - (base + end_jump);
 	if (kind == PCCE_KIND_EXT && page->executable) {
-		uint32_t own = base + call;
+		uint32_t own = guard->key;
 
-		if ((base + call) >> 32)
+		if (guard->key >> 32)
 			return -ERANGE;
-		memcpy(c.bytes + call - sizeof(own), &own, sizeof(own));
+		memcpy(c.bytes + at.call - sizeof(own), &own, sizeof(own));
 	} else if (kind == PCCE_KIND_EXT) {
 		f.item[own_key].to_key = false;
-		f.item[own_key].target = base + call;
+		f.item[own_key].target = guard->key;
 	}
-	if (code_apply_fixups(&c, &f, base, key))
+	if (code_apply_fixups(&c, &f, s->before, out->key))
 		return -ERANGE;
-	code_fill(patch->before, s->before_len - c.n);
-	memcpy(patch->before + s->before_len - c.n, c.bytes, c.n);
-	out->key = key;
-	out->before = c.n - miss;
-	out->ret = s->after - key;
-	out->claim = (c.claim ? c.claim : c.n) - miss;
-	out->applied = c.n - miss;
-	guard->key = base + call;
-	guard->before = call - begin;
-	guard->ret = back - call;
-	guard->claim = guard->applied = call - begin;
-	guard->undone = guard->after_len = undone - back;
+	memcpy(patch->before, c.bytes, c.n);
 	return 0;
 }
 
@@ -187,8 +195,7 @@ static int make_typed_before(const struct patch_page *page, const struct callgra
 			     uint64_t value, struct patch_slots *patch, struct pcce_table_site *out,
 			     struct pcce_table_site *guard)
 {
-	uint64_t key = s->before + s->before_len, end = s->after + s->after_len, base;
-	size_t miss_jump, call, back, end_jump, undone, miss;
+	struct guard_parts at;
 	struct fixups f = {};
 	struct code c = {};
 
@@ -199,42 +206,24 @@ static int make_typed_before(const struct patch_page *page, const struct callgra
 		PUT(&c, 0x41, 0x81, 0x3b);
 	code_put32(&c, code_word(g->code));
 	PUT(&c, 0x75, 0); /* jne miss */
-	miss_jump = c.n;
+	at.begin = c.n;
 	if (value)
 		code_put_arith(&c, &f, page, value, 0);
-	guard->applied = c.n - miss_jump;
+	at.applied = c.n;
 	PUT(&c, 0x49, 0x83, 0xc3, g->code_at + PCCE_SLOT_ENTRY); /* add $behind the slot, %r11 */
-	call = c.n;
+	at.call = c.n;
 	if (g->code_at)
 		PUT(&c, 0x3e, 0x41, 0xff, 0xd3); /* notrack call *%r11 */
 	else
 		PUT(&c, 0x41, 0xff, 0xd3);
-	back = c.n;
+	at.back = c.n;
 	if (value)
 		code_put_arith(&c, &f, page, value, 0x28);
-	undone = c.n;
-	end_jump = put_end_jump(page, s, &c, &f);
-	miss = put_miss(page, s, &c, &f);
-	base = key - c.n;
-	if (c.n > s->before_len || (end_jump && end - (base + end_jump) > 127))
+	at.undone = c.n;
+	if (end_guard(page, s, &c, &f, &at, out, guard) ||
+	    code_apply_fixups(&c, &f, s->before, out->key))
 		return -ERANGE;
-	c.bytes[miss_jump - 1] = miss - miss_jump;
-	if (end_jump)
-		c.bytes[end_jump - 1] = end - (base + end_jump);
-	if (code_apply_fixups(&c, &f, base, key))
-		return -ERANGE;
-	code_fill(patch->before, s->before_len - c.n);
-	memcpy(patch->before + s->before_len - c.n, c.bytes, c.n);
-	out->key = key;
-	out->before = c.n - miss;
-	out->ret = s->after - key;
-	out->claim = (c.claim ? c.claim : c.n) - miss;
-	out->applied = c.n - miss;
-	guard->key = base + call;
-	guard->before = call - miss_jump;
-	guard->ret = back - call;
-	guard->claim = guard->applied;
-	guard->undone = guard->after_len = undone - back;
+	memcpy(patch->before, c.bytes, c.n);
 	return 0;
 }
 
