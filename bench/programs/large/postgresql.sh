@@ -18,6 +18,7 @@ build() {
 	sed -i 's/geteuid() == 0/false/' src/bin/initdb/initdb.c
 	./configure --prefix="$PWD/installed" --without-readline --without-zlib --without-icu \
 		CC="$CC" CFLAGS="$flags_c" LDFLAGS="$flags_ld"
+	make -C src/backend generated-headers
 	make -j2 -C src/backend
 	for d in src/backend src/timezone src/backend/snowball src/interfaces/libpq \
 		src/pl/plpgsql/src src/bin/initdb; do
