@@ -31,9 +31,7 @@ static bool gets_gate(function *fun)
 {
 	return flag_pic && !flag_pie && TREE_PUBLIC(fun->decl) &&
 	       DECL_VISIBILITY(fun->decl) == VISIBILITY_DEFAULT && !entry_is_fixed(fun) &&
-	       !entry_needs_frame_of_caller(fun) && !flag_split_stack &&
-	       PREFERRED_STACK_BOUNDARY <= 128 && fun->machine->call_abi == SYSV_ABI &&
-	       fun->machine->function_return_type == indirect_branch_keep;
+	       entry_allows_frame(fun);
 }
 
 static void grow_bytes(struct obstack *text, const char *bytes)

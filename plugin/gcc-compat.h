@@ -35,6 +35,7 @@
 #include "graphds.h"
 #include "varasm.h"
 #include "output.h"
+#include "debug.h"
 #include "emit-rtl.h"
 #include "rtl-iter.h"
 #include "insn-config.h"

@@ -14,6 +14,7 @@
  *   slots.c      RTL: finds the calls, puts slots around them
  *   callee.c         what a call calls, and whether that is a leaf
  *   recursion.c      whether a call closes a cycle of the unit's call graph
+ *   tail_slot.c      the slot of a tail call through a pointer
  *   entry.c          the slot at a function's entry
  *   gate.c           the code through which a library calls its own exported functions
  *   stale.c          the code in which the state is stale
@@ -90,6 +91,8 @@ void entry_looks_back(function *fun);
 /* It receives arguments on the stack, or reads its return address or its frame: no frame may come
  * between it and its caller. */
 bool entry_needs_frame_of_caller(function *fun);
+/* May a frame of 8 bytes, with a call of the same signature, come between its caller and it? */
+bool entry_allows_frame(function *fun);
 
 /* There is code at the entry that no call may skip. */
 bool entry_is_fixed(function *fun);
@@ -113,6 +116,10 @@ struct site {
 	const void *callee;  /* equal for equal callees */
 	uint32_t type;	     /* of a call through a pointer; 0: not known */
 };
+/* tail_slot.c: does the tail call get a slot? Writes it to text, which has size bytes. */
+bool tail_slot_fits(function *fun, const struct site *site);
+void tail_slot_print(char *text, size_t size, unsigned int label);
+
 void sites_begin(void);
 void sites_add(const struct site *site);
 unsigned int sites_new_label(void);

@@ -30,7 +30,7 @@
 #define AS_TEXT_(...) #__VA_ARGS__
 
 /* Functions of this unit that tail-call through a pointer, directly or by tail calls of each other,
- * by DECL_UID. A call of one is always a push. Callees are compiled before their callers, except in
+ * by DECL_UID. A call of one is mostly a push. Callees are compiled before their callers, except in
  * cycles. */
 static bitmap_obstack tail_out_memory;
 static bitmap tail_out;
@@ -128,8 +128,11 @@ static void choose_sizes(struct site *site, const struct callee *callee)
 	unsigned int push = inline_push_size(site, callee);
 	bool pic = site->flags & PCCE_SITE_PIC;
 
-	if (site->flags & PCCE_SITE_TAIL)
+	if (site->flags & PCCE_SITE_TAIL) {
+		if (tail_slot_fits(cfun, site))
+			site->after_len = PCCE_SLOT_TAIL;
 		return;
+	}
 	site->before_len = site->after_len = pic ? PCCE_SLOT_DIRECT_PIC : PCCE_SLOT_DIRECT;
 	if (push) {
 		site->before_len = push;
@@ -163,7 +166,10 @@ static void emit_slots(rtx_insn *insn, const struct site *site)
 
 	slot_print(text, sizeof(text), 'b', site->label, site->before_len);
 	asm_text_before(text, insn, INSN_LOCATION(insn));
-	slot_print(text, sizeof(text), 'a', site->label, site->after_len);
+	if (site->flags & PCCE_SITE_TAIL && site->after_len)
+		tail_slot_print(text, sizeof(text), site->label);
+	else
+		slot_print(text, sizeof(text), 'a', site->label, site->after_len);
 	rtx_insn *after = asm_text_after(text, last_of_call(insn), INSN_LOCATION(insn));
 
 	if (site->flags & PCCE_SITE_RETURNS_TWICE)

@@ -20,7 +20,7 @@
 
 #define PCCE_SITES_SECTION ".pcce_sites"
 #define PCCE_BLOCK_MAGIC 0x42454343504cULL /* reads "LPCCEB" */
-#define PCCE_BLOCK_VERSION 5
+#define PCCE_BLOCK_VERSION 6
 
 /* pcce_site_block.flags */
 #define PCCE_BLOCK_COLD 1u     /* the cold part of a function; main is the hot part's start */
@@ -65,7 +65,8 @@ struct pcce_site_block {
 #define PCCE_SITE_LEAF 2u     /* the callee cannot call back (ECF_LEAF, known library routine) */
 #define PCCE_SITE_NORETURN 4u /* no after-slot */
 #define PCCE_SITE_RETURNS_TWICE 8u /* setjmp and similar */
-#define PCCE_SITE_TAIL 16u	   /* a tail call: a jump, no slots; before is the jump itself */
+/* A tail call: a jump. It may have a slot if it goes through a pointer, see below. */
+#define PCCE_SITE_TAIL 16u
 /* The call uses r10 or r11, so the push must save both in the red zone. */
 #define PCCE_SITE_SPILL_REGS 32u
 /* Compiled with -fPIC: slots have room for the forms that a shared library needs. */
@@ -88,7 +89,7 @@ struct pcce_site_block {
 #define PCCE_SITE_THROWS 4096u
 /* Only in the encoding table: the call is a guard's, of the function that the pointer of a call
  * with PCCE_SITE_INDIRECT is expected to hold, or, with PCCE_SITE_INDIRECT, of a function of the
- * expected type (docs/slots.md). */
+ * expected type (docs/slots.md). With PCCE_SITE_TAIL it is a jump. */
 #define PCCE_SITE_GUARD 8192u
 
 /* Offsets are from pcce_site_block.start. The call instructions lie between before + before_len and
@@ -119,6 +120,7 @@ struct pcce_site_record {
  *   direct, a push, -fPIC
  *                       65     62   inline push and pop; the id is not cleared
  *   indirect, -fPIC     71     62   the same, or a guard that uses ext
+ *   tail                 -    114   a guard, a call for other functions, and the jump
  *   PCCE_SITE_SPILL_REGS adds 20 to the before-slot.
  *
  * A direct call has room for an inline push in two cases. Either the compiler knows that it must be
@@ -127,6 +129,9 @@ struct pcce_site_record {
  *
  * A call through a pointer has the second form if its type is known and its freq is PCCE_FREQ_LOOP
  * or more. Others save less than the contexts cost that they add (bench/README.md).
+ *
+ * A tail call through a pointer has a slot if a frame may come between its function's caller and
+ * the callee. Other tail calls have none.
  *
  * A call that does not return has the slots of a direct one. So does a call that the compiler has
  * put into a function's cold part. So does a call of a library function that is no leaf: it is a
@@ -150,6 +155,17 @@ struct pcce_site_record {
 #define PCCE_SLOT_POP_PIC 62
 #define PCCE_SLOT_INDIRECT_PIC 71
 #define PCCE_SLOT_SPILL_REGS 20
+#define PCCE_SLOT_TAIL 114
+/*
+ * Offsets in the slot of a tail call: where the guard has ended, where a frame of 8 bytes exists,
+ * where the call in it returns, where the frame is gone, and the jump. The unwinder's tables have
+ * the second and the fourth.
+ */
+#define PCCE_TAIL_GUARD 22
+#define PCCE_TAIL_FRAME 69
+#define PCCE_TAIL_RETURN 89
+#define PCCE_TAIL_LEFT 105
+#define PCCE_TAIL_JUMP 106
 
 /*
  * A gate, in bytes from its start. Its two records are the jump to the function, a tail call, and

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <pcce/abi.h>
+#include <pcce/sites.h>
 #include "count/plan.h"
 #include "elf/x86.h"
 
@@ -127,7 +128,9 @@ static bool find_counted_target(const struct elf_module *m, const struct encodin
 	const uint8_t *code = elf_module_at(m, from, n);
 	uint32_t func;
 
-	if (s->kind == PCCE_KIND_RESTORE || s->ret <= s->restore_len || !code)
+	/* A tail call through a pointer may have become a jump to its slot. */
+	if (s->kind == PCCE_KIND_RESTORE || s->ret <= s->restore_len || !code ||
+	    (s->kind == PCCE_KIND_TAIL && s->flags & PCCE_SITE_INDIRECT))
 		return false;
 	*branch = x86_decode_branch(code, n, from, s->kind == PCCE_KIND_TAIL);
 	if (branch->kind != X86_TO_ADDRESS)

@@ -54,7 +54,11 @@ static void emit_tail_calls(struct walk *w, const struct decode_module *m, uint3
 
 	while (n > 0)
 		emit_tail_call(w, m, path[--n]);
-	emit_tail_call(w, m, callee);
+	/* Where the way is not known, it is known that a gate has led to its function. */
+	if (n < 0 && m->table->funcs[callee].flags & PCCE_FUNC_GATE)
+		callee = decode_behind_gate(m->table, callee);
+	if (callee != PCCE_NONE && callee != reached)
+		emit_tail_call(w, m, callee);
 }
 
 /* ---- from a function to the root of its segment ---------------------------------- */

@@ -20,6 +20,13 @@ static uint64_t first_tail(const struct encoding_table *t, uint32_t from)
 	return lo;
 }
 
+uint32_t decode_behind_gate(const struct encoding_table *t, uint32_t gate)
+{
+	uint64_t i = first_tail(t, gate);
+
+	return i < t->head->tails.count && t->tails[i].from == gate ? t->tails[i].to : PCCE_NONE;
+}
+
 bool decode_tail_calls(struct decode_context *ctx, const struct encoding_table *t, uint32_t from,
 		       uint32_t to, bool *no_memory)
 {

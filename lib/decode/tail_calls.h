@@ -13,4 +13,7 @@
 bool decode_tail_calls(struct decode_context *ctx, const struct encoding_table *t, uint32_t from,
 		       uint32_t to, bool *no_memory);
 
+/* The function that a gate tail-calls; PCCE_NONE: the table is damaged. */
+uint32_t decode_behind_gate(const struct encoding_table *t, uint32_t gate);
+
 #endif

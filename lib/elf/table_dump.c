@@ -15,7 +15,7 @@
 
 struct summary {
 	uint64_t functions, roots, entered, tail_out, sites, indirect, guards, add, zero, push, ext,
-		tail, restore, edges, back, cut, largest_id, types, members, typed;
+		tail, restore, edges, back, cut, largest_id, types, members, typed, tail_guards;
 };
 
 static const char *const kind_names[] = {"none", "add", "ext", "push", "tail", "restore"};
@@ -58,13 +58,14 @@ static struct summary summarize_table(const struct encoding_table *t)
 		s.indirect += (site->flags & PCCE_SITE_INDIRECT) && site->kind == PCCE_KIND_PUSH;
 		if (site->flags & PCCE_SITE_GUARD) {
 			s.typed += is_type(t, site->callee);
-			s.guards += !is_type(t, site->callee);
+			s.guards += !is_type(t, site->callee) && site->kind != PCCE_KIND_TAIL;
 		}
 		s.zero += site->kind == PCCE_KIND_NONE;
 		s.add += site->kind == PCCE_KIND_ADD;
 		s.ext += site->kind == PCCE_KIND_EXT;
 		s.push += site->kind == PCCE_KIND_PUSH;
 		s.tail += site->kind == PCCE_KIND_TAIL;
+		s.tail_guards += site->kind == PCCE_KIND_TAIL && site->flags & PCCE_SITE_GUARD;
 		s.restore += site->kind == PCCE_KIND_RESTORE;
 	}
 	return s;
@@ -149,8 +150,10 @@ static int dump_text(const struct encoding_table *t, bool encoded, bool details,
 		"pushes: %" PRIu64 "\next: %" PRIu64 "\nzero edges: %" PRIu64
 		"\nadded edges: %" PRIu64 "\n",
 		s.push, s.ext, s.zero, s.add);
-	fprintf(out, "tail calls: %" PRIu64 "\nlargest id: %" PRIu64 "\nedges cut: %" PRIu64 "\n\n",
-		s.tail, s.largest_id, s.cut);
+	fprintf(out,
+		"tail calls: %" PRIu64 "\nguards of tail calls: %" PRIu64 "\nlargest id: %" PRIu64
+		"\nedges cut: %" PRIu64 "\n\n",
+		s.tail, s.tail_guards, s.largest_id, s.cut);
 	for (uint64_t i = 0; i < t->head->funcs.count; i++) {
 		const struct pcce_table_func *f = &t->funcs[i];
 
@@ -197,7 +200,7 @@ static json_t *json_summary(const struct encoding_table *t, bool encoded)
 	struct summary s = summarize_table(t);
 
 	return json_pack(
-		"{s:b,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:I}",
+		"{s:b,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:I}",
 		"encoded", encoded, "functions", (json_int_t)s.functions, "roots",
 		(json_int_t)s.roots, "entries", (json_int_t)s.entered, "sites", (json_int_t)s.sites,
 		"edges", (json_int_t)s.edges, "back_edges", (json_int_t)s.back, "indirect_sites",
@@ -205,8 +208,8 @@ static json_t *json_summary(const struct encoding_table *t, bool encoded)
 		(json_int_t)s.types, "members_of_types", (json_int_t)s.members, "calls_of_types",
 		(json_int_t)s.typed, "pushes", (json_int_t)s.push, "ext", (json_int_t)s.ext,
 		"zero_edges", (json_int_t)s.zero, "added_edges", (json_int_t)s.add, "tail_calls",
-		(json_int_t)s.tail, "largest_id", json_id(s.largest_id), "edges_cut",
-		(json_int_t)s.cut);
+		(json_int_t)s.tail, "guards_of_tail_calls", (json_int_t)s.tail_guards, "largest_id",
+		json_id(s.largest_id), "edges_cut", (json_int_t)s.cut);
 }
 
 static json_t *json_edge(const struct pcce_table_edge *e)

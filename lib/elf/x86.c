@@ -179,8 +179,8 @@ struct x86_branch x86_decode_branch(const uint8_t *code, size_t n, uint64_t vadd
 	return none;
 }
 
-bool x86_decode_indirect_call(const uint8_t *code, size_t n, uint64_t vaddr,
-			      struct x86_operand *out)
+bool x86_decode_indirect(const uint8_t *code, size_t n, uint64_t vaddr, bool jump,
+			 struct x86_operand *out)
 {
 	size_t at = 0, length;
 
@@ -190,7 +190,7 @@ bool x86_decode_indirect_call(const uint8_t *code, size_t n, uint64_t vaddr,
 		at++;
 	if (at < n && (code[at] & 0xf0) == 0x40)
 		out->rex = code[at++] & 3;
-	if (n - at < 2 || code[at] != 0xff || (code[at + 1] >> 3 & 7) != 2)
+	if (n - at < 2 || code[at] != 0xff || (code[at + 1] >> 3 & 7) != (jump ? 4 : 2))
 		return false;
 	at++;
 	length = code[at] >> 6 == 3 ? 1 : memory_operand_length(code + at, n - at);

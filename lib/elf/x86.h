@@ -30,7 +30,8 @@ struct x86_branch {
  */
 struct x86_branch x86_decode_branch(const uint8_t *code, size_t n, uint64_t vaddr, bool jump);
 
-/* The operand of a call through a register or memory: what follows the opcode, without rex.r. */
+/* The operand of a call or jump through a register or memory: what follows the opcode, without
+ * rex.r. */
 struct x86_operand {
 	uint8_t rex;	  /* bits x and b */
 	uint8_t bytes[6]; /* modrm with reg 0, sib, displacement */
@@ -40,11 +41,11 @@ struct x86_operand {
 };
 
 /*
- * Decodes the one call through a register or memory that the code consists of. False: it is
- * another instruction, or more than one.
+ * Decodes the one call, or jump, through a register or memory that the code consists of. False: it
+ * is another instruction, or more than one.
  */
-bool x86_decode_indirect_call(const uint8_t *code, size_t n, uint64_t vaddr,
-			      struct x86_operand *out);
+bool x86_decode_indirect(const uint8_t *code, size_t n, uint64_t vaddr, bool jump,
+			 struct x86_operand *out);
 
 /* Finds the pointer through which a PLT stub at vaddr jumps. False: no stub is there. */
 bool x86_decode_stub(const uint8_t *code, size_t n, uint64_t vaddr, uint64_t *slot);

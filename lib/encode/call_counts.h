@@ -29,9 +29,15 @@ struct call_counts {
 	size_t n;
 	struct call_target *targets; /* ordered by key and callee, each once; malloc'ed */
 	size_t n_targets;
+	/* The same for tail calls. The key is the address of the function that was left; on_top is
+	 * 0. */
+	struct call_target *tails;
+	size_t n_tails;
 	uint64_t samples; /* the sum, not 0 */
 };
 
+/* The first of n targets whose key is at least that; the end if there is none. */
+const struct call_target *call_target_find(const struct call_target *all, size_t n, uint64_t key);
 void call_counts_free(struct call_counts *c);
 
 #endif

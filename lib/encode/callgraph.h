@@ -89,8 +89,9 @@ struct callgraph_site {
 	/*
 	 * 1 + the index of this site's guard, and of the site that a guard belongs to; 0: none. A
 	 * guard is the direct call, in the before-slot of a call through a pointer, of the function
-	 * that a recording has there most often, or of a type. Guards and members of types are the
-	 * last sites.
+	 * that a recording has there most often, or of a type. A tail call names the call that is
+	 * made if its guard fails, and that call names the guard, a direct tail call. Guards, such
+	 * calls and members of types are the last sites.
 	 */
 	uint32_t guard, guarded;
 	struct callgraph_link link;
@@ -130,6 +131,16 @@ int callgraph_count(struct callgraph *cg, const struct call_counts *counts, stru
 int callgraph_add_guards(struct callgraph *cg, const struct elf_module *m,
 			 const struct call_counts *counts, struct error *why);
 void callgraph_drop_guards(struct callgraph *cg, const struct numbering *n);
+/*
+ * The same for tail calls through pointers (callgraph_tails.c), after callgraph_add_guards(). fits:
+ * can the slots of the site hold a guard? callgraph_give_up_tail_guards() removes those of
+ * functions that leave the graph all the same, before callgraph_drop_guards().
+ */
+typedef bool callgraph_tail_fits(const struct elf_module *m, const struct callgraph_site *s);
+int callgraph_add_tail_guards(struct callgraph *cg, const struct elf_module *m,
+			      const struct call_counts *counts, callgraph_tail_fits *fits,
+			      struct error *why);
+void callgraph_give_up_tail_guards(struct callgraph *cg, const struct numbering *n);
 /*
  * Adds types for the other calls through pointers of an executable (callgraph_types.c), before
  * callgraph_count(). callgraph_choose_types() gives codes to those that are used, before

@@ -32,7 +32,7 @@ static bool can_have_guard(const struct elf_module *m, const struct callgraph_si
 	       s->after_len == (pic ? PCCE_SLOT_POP_PIC : PCCE_SLOT_POP) &&
 	       !(s->flags & (PCCE_SITE_TAIL | PCCE_SITE_NORETURN | PCCE_SITE_RETURNS_TWICE |
 			     PCCE_SITE_SPILL_REGS)) &&
-	       code && x86_decode_indirect_call(code, s->after - at, at, &operand);
+	       code && x86_decode_indirect(code, s->after - at, at, false, &operand);
 }
 
 /* Finds the function that the site calls most often, if it is one of ours and often enough. The
@@ -92,15 +92,15 @@ int callgraph_add_guards(struct callgraph *cg, const struct elf_module *m,
 			 const struct call_counts *counts, struct error *why)
 {
 	uint32_t n = cg->n_sites;
-	struct callgraph_site *sites = realloc(cg->sites, (2 * (size_t)n + 1) * sizeof(*sites));
+	struct callgraph_site *sites = realloc(cg->sites, (3 * (size_t)n + 1) * sizeof(*sites));
 	struct numbering_site *edges;
 	struct call_target *at = counts->targets, *end = at + counts->n_targets;
 
 	if (!sites)
 		return error_memory(why);
 	cg->sites = sites;
-	edges = realloc(cg->graph_sites, (2 * (size_t)n + 1) * sizeof(*edges));
-	cg->guard_samples = calloc(2 * (size_t)n + 1, sizeof(*cg->guard_samples));
+	edges = realloc(cg->graph_sites, (3 * (size_t)n + 1) * sizeof(*edges));
+	cg->guard_samples = calloc(3 * (size_t)n + 1, sizeof(*cg->guard_samples));
 	if (edges) {
 		cg->graph_sites = edges;
 		cg->graph.sites = edges;
@@ -136,6 +136,18 @@ static bool is_last_site(const struct callgraph_site *s)
 	return s->guarded || s->target == CALLGRAPH_MEMBER;
 }
 
+/* The guard of a tail call is directly before the call that names it. */
+static void keep_tail_guard(struct callgraph *cg, uint32_t from, uint32_t to)
+{
+	struct callgraph_site *g = &cg->sites[to];
+
+	*g = cg->sites[from];
+	if (g->flags & PCCE_SITE_TAIL)
+		return;
+	g->guard = g->guard ? to : 0;
+	cg->sites[g->guarded - 1].guard = to + 1;
+}
+
 void callgraph_drop_guards(struct callgraph *cg, const struct numbering *n)
 {
 	uint32_t kept = 0;
@@ -151,6 +163,11 @@ void callgraph_drop_guards(struct callgraph *cg, const struct numbering *n)
 			continue;
 		}
 		s = &cg->sites[g->guarded - 1];
+		if (s->flags & PCCE_SITE_TAIL) {
+			if (s->guard)
+				keep_tail_guard(cg, i, kept++);
+			continue;
+		}
 		if (g->target == CALLGRAPH_TYPE ? !g->code
 						: !g->ext && n->kind[g->edge] != NUMBERED_VALUE) {
 			s->guard = 0;

@@ -99,11 +99,11 @@ static enum pcce_site_kind choose_site_kind(const struct state *s,
 {
 	if (site->target == CALLGRAPH_NONE)
 		return PCCE_KIND_RESTORE;
+	if (site->flags & PCCE_SITE_TAIL)
+		return PCCE_KIND_TAIL;
 	if (site->ext)
 		return PCCE_KIND_EXT;
 	switch (s->numbering.kind[site->edge]) {
-	case NUMBERED_TAIL:
-		return PCCE_KIND_TAIL;
 	case NUMBERED_PUSH:
 		return PCCE_KIND_PUSH;
 	default:
@@ -167,6 +167,26 @@ static bool leads_behind_entry(const struct state *s, const struct callgraph_sit
 	}
 }
 
+/* Makes the slot of a tail call that has a call beside it. */
+static int make_tail_slot(const struct state *s, const struct callgraph_site *site,
+			  struct patch_slots *patch, struct pcce_table_site *out, struct error *why)
+{
+	const struct callgraph_site *call = &s->graph.sites[site->guard - 1], *guard;
+	const struct callgraph_func *callee;
+	struct patch_tail tail = {.call = &s->sites[site->guard - 1]};
+
+	if (call->guard) {
+		guard = &s->graph.sites[call->guard - 1];
+		callee = &s->graph.funcs[guard->callee];
+		tail.pointer = callee->addr;
+		tail.target =
+			leads_behind_entry(s, guard) ? patch_behind_entry(callee) : callee->addr;
+		tail.guard = &s->sites[call->guard - 1];
+	}
+	return patch_make_tail(&s->page, &s->module, site, s->graph.funcs[site->func].name, &tail,
+			       patch, out, why);
+}
+
 /* Makes the slots of a site with a guard. */
 static int make_guarded(const struct state *s, const struct callgraph_site *site,
 			struct patch_slots *patch, struct pcce_table_site *out, struct error *why)
@@ -176,6 +196,8 @@ static int make_guarded(const struct state *s, const struct callgraph_site *site
 	enum pcce_site_kind kind = choose_site_kind(s, guard);
 	uint64_t value = kind == PCCE_KIND_ADD ? s->numbering.value[guard->edge] : 0, target;
 
+	if (site->flags & PCCE_SITE_TAIL)
+		return make_tail_slot(s, site, patch, out, why);
 	if (guard->target == CALLGRAPH_TYPE)
 		return patch_make_typed(&s->page, &s->module, site, guard,
 					s->graph.funcs[site->func].name, value, patch, out,
@@ -199,7 +221,7 @@ static int patch_sites(struct state *s, struct error *why)
 		const struct callgraph_site *site = &s->graph.sites[i];
 		struct pcce_table_site *out = &s->sites[i];
 		const char *name;
-		struct patch_slots patch;
+		struct patch_slots patch = {.n_jump = 0};
 		int err;
 
 		out->kind = choose_site_kind(s, site);
@@ -263,6 +285,9 @@ static int run_encode_steps(struct state *s, const struct call_counts *counts,
 				      &s->graph, why);
 	if (!err && counts)
 		err = callgraph_add_guards(&s->graph, &s->module, counts, why);
+	if (!err && counts)
+		err = callgraph_add_tail_guards(&s->graph, &s->module, counts, patch_tail_fits,
+						why);
 	if (!err && s->page.executable)
 		err = callgraph_add_types(&s->graph, &s->module, patch_typed_fits, why);
 	if (!err && counts)
@@ -275,6 +300,7 @@ static int run_encode_steps(struct state *s, const struct call_counts *counts,
 	gates_leave_pushes(&s->graph, &s->module, &s->numbering);
 	if (callgraph_choose_types(&s->graph, &s->numbering, why))
 		return -ENOMEM;
+	callgraph_give_up_tail_guards(&s->graph, &s->numbering);
 	callgraph_drop_guards(&s->graph, &s->numbering);
 	find_setters(s);
 	err = patch_sites(s, why);

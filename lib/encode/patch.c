@@ -315,13 +315,15 @@ int patch_make(const struct patch_page *page, const struct callgraph_site *s, co
 	int err;
 
 	if (kind == PCCE_KIND_TAIL || kind == PCCE_KIND_RESTORE) {
-		if (s->before_len || s->after_len)
+		if ((s->before_len || s->after_len) &&
+		    !(kind == PCCE_KIND_TAIL && !s->before_len && s->after_len == PCCE_SLOT_TAIL))
 			return error_set(
 				why, -EINVAL,
 				"has damaged site records: a jump in '%s' (line %u) has slots",
 				func, s->line);
 		out->key = s->before;
 		out->ret = s->after - s->before;
+		code_fill(patch->after, s->after_len);
 		return 0;
 	}
 	if (!s->after_len && !(s->flags & PCCE_SITE_NORETURN))
@@ -364,6 +366,8 @@ int patch_apply(const struct elf_module *m, const struct callgraph_site *s, cons
 			func, s->line, (unsigned long long)s->before);
 	memcpy(image + (before - m->image), patch->before, s->before_len);
 	memcpy(image + (after - m->image), patch->after, s->after_len);
+	if (patch->n_jump)
+		memcpy(image + (before - m->image), patch->jump, patch->n_jump);
 	return 0;
 }
 

@@ -19,9 +19,11 @@ struct patch_page {
 int patch_page_read(const struct elf_module *m, const struct pcce_helper_entries *e,
 		    struct patch_page *out, struct error *why);
 
-/* The new contents of the slots of one site. */
+/* The new contents of the slots of one site; and of the jump of a tail call, if n_jump is not 0. */
 struct patch_slots {
 	uint8_t before[256], after[256];
+	uint8_t jump[16];
+	size_t n_jump;
 };
 
 /* Can the site's slots hold the ext form? ctx is a struct patch_page. */

@@ -49,7 +49,7 @@ struct fixups {
 		size_t at;
 		uint64_t target;
 		bool to_key; /* to the site's key or the slot's end instead */
-	} item[8];
+	} item[12];
 	int n;
 };
 

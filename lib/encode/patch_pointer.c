@@ -2,8 +2,9 @@
 /*
  * Fills the slots of calls through pointers that have a guard: see patch_pointer.h.
  *
- * Both kinds of guard are at the beginning of the before-slot, and a push at its end. The
- * after-slot has the pop.
+ * Both kinds of guard of a call are at the beginning of the before-slot, and a push at its end. The
+ * after-slot has the pop. The guard of a tail call is behind the jump, and so is the call for other
+ * functions, with its push and pop.
  */
 #include <errno.h>
 #include <string.h>
@@ -34,7 +35,8 @@ static bool decode_operand(const struct elf_module *m, const struct callgraph_si
 	uint64_t at = s->before + s->before_len;
 	const uint8_t *code = elf_module_at(m, at, s->after - at);
 
-	return code && x86_decode_indirect_call(code, s->after - at, at, operand);
+	return code &&
+	       x86_decode_indirect(code, s->after - at, at, s->flags & PCCE_SITE_TAIL, operand);
 }
 
 static bool pushes_inline(const struct patch_page *page, const struct callgraph_site *s)
@@ -256,4 +258,164 @@ bool patch_typed_fits(const struct elf_module *m, const struct callgraph_site *s
 			     PCCE_SITE_RETURNS_TWICE | PCCE_SITE_SPILL_REGS)) &&
 	       decode_operand(m, s, &operand) &&
 	       !make_typed_before(&executable, s, &operand, &guard, 1, &patch, &out, &out_guard);
+}
+
+/* ---- tail calls ------------------------------------------------------------------ */
+
+#define HELPER_CALL 12 /* bytes of put_helper_for() */
+#define TAIL_CALL 8    /* of the call: as long as any, so that its key tells where it returns */
+
+/* Compares the pointer with the function, and jumps to it, up to PCCE_TAIL_GUARD. */
+static void put_tail_guard(struct code *c, struct fixups *f, const struct callgraph_site *s,
+			   const struct x86_operand *operand, const struct patch_tail *tail)
+{
+	size_t behind;
+
+	PUT(c, 0x4c, 0x8d, 0x1d); /* lea function(%rip), %r11 */
+	code_put_target(c, f, tail->pointer, false);
+	put_with_operand(c, f, CMP, operand);
+	PUT(c, 0x75, 0); /* jne miss */
+	behind = c->n;
+	tail->guard->key = s->after + c->n;
+	PUT(c, 0xe9); /* jmp function */
+	code_put_target(c, f, tail->target, false);
+	tail->guard->ret = s->after + c->n - tail->guard->key;
+	x86_fill_nops(c->bytes + c->n, PCCE_TAIL_GUARD - c->n);
+	c->bytes[behind - 1] = PCCE_TAIL_GUARD - behind;
+	c->n = PCCE_TAIL_GUARD;
+}
+
+/*
+ * Does the call of the top entry return where this function would? Then the tail call is a jump,
+ * since that entry holds the caller's state. Otherwise tail calls in a row would make the stack
+ * grow without limit. Compares the key, without the count, with the address of a call of that
+ * length.
+ */
+static void put_return_check(struct code *c, struct fixups *f, const struct patch_page *page)
+{
+	if (page->executable) {
+		PUT(c, 0x64, 0x44, 0x8b, 0x14, 0x25); /* mov %fs:D+off, %r10d */
+		code_put32(c, page->offset + PAGE_OFF);
+		PUT(c, 0x64, 0x4d, 0x8b, 0x9a); /* mov %fs:D+top.site(%r10), %r11 */
+		code_put32(c, page->offset + TOP + 8);
+	} else {
+		PUT(c, 0x4c, 0x8b, 0x15); /* mov G(%rip), %r10 */
+		code_put_target(c, f, page->got, false);
+		PUT(c, 0x64, 0x45, 0x8b, 0x5a, PAGE_OFF); /* mov %fs:off(%r10), %r11d */
+		PUT(c, 0x4d, 0x01, 0xd3);		  /* add %r10, %r11 */
+		PUT(c, 0x64, 0x4d, 0x8b, 0x5b, TOP + 8);  /* mov %fs:top.site(%r11), %r11 */
+	}
+	PUT(c, 0x49, 0xc1, 0xe3, 16);	     /* shl $16, %r11 */
+	PUT(c, 0x4c, 0x8b, 0x14, 0x24);	     /* mov (%rsp), %r10 */
+	PUT(c, 0x49, 0x83, 0xea, TAIL_CALL); /* sub $length, %r10 */
+	PUT(c, 0x49, 0xc1, 0xe2, 16);	     /* shl $16, %r10 */
+	PUT(c, 0x4d, 0x39, 0xd3);	     /* cmp %r10, %r11 */
+	PUT(c, 0x74, 0);		     /* je the jump */
+	c->bytes[c->n - 1] = PCCE_TAIL_JUMP - c->n;
+}
+
+/* A call (2) or jump (4) through the operand. */
+static void put_through(struct code *c, struct fixups *f, uint8_t kind, const struct x86_operand *o)
+{
+	if (o->rex || kind == 2)
+		PUT(c, REX | o->rex, 0xff, o->bytes[0] | kind << 3);
+	else
+		PUT(c, 0xff, o->bytes[0] | kind << 3);
+	if (o->relative) {
+		code_put_target(c, f, o->target, false);
+		return;
+	}
+	for (int i = 1; i < o->n; i++)
+		code_put8(c, o->bytes[i]);
+}
+
+static void put_helper_for(struct code *c, struct fixups *f, uint64_t where, uint64_t helper)
+{
+	PUT(c, 0x4c, 0x8d, 0x1d); /* lea where(%rip), %r11 */
+	code_put_target(c, f, where, false);
+	PUT(c, 0xe8); /* call helper */
+	code_put_target(c, f, helper, false);
+}
+
+/* The call of other functions: from PCCE_TAIL_FRAME to PCCE_TAIL_JUMP. */
+static void put_tail_call(struct code *c, struct fixups *f, const struct patch_page *page,
+			  const struct callgraph_site *s, const struct x86_operand *operand,
+			  struct pcce_table_site *out)
+{
+	const uint64_t popped = s->after + PCCE_TAIL_LEFT - 4;
+	struct fixups unused = {};
+	struct code call = {};
+
+	put_through(&call, &unused, 2, operand);
+	out->key = s->after + PCCE_TAIL_RETURN - TAIL_CALL;
+	out->ret = TAIL_CALL;
+	put_helper_for(c, f, out->key, page->push);
+	for (size_t n = call.n; n < TAIL_CALL; n++)
+		code_put8(c, PREFIX_CS);
+	put_through(c, f, 2, operand);
+	put_helper_for(c, f, popped, page->pop);
+	PUT(c, 0x48, 0x83, 0xc4, 8); /* add $8, %rsp */
+	PUT(c, 0xc3);
+	out->before = out->key - (s->after + PCCE_TAIL_FRAME);
+	out->claim = out->applied = out->before;
+	out->after_len = out->undone = popped - (s->after + PCCE_TAIL_RETURN);
+}
+
+static int make_tail(const struct patch_page *page, const struct callgraph_site *s,
+		     const struct x86_operand *operand, const struct patch_tail *tail,
+		     struct patch_slots *patch)
+{
+	const size_t n = s->after - s->before;
+	struct fixups f = {};
+	struct code c = {};
+
+	if (tail->pointer)
+		put_tail_guard(&c, &f, s, operand, tail);
+	put_return_check(&c, &f, page);
+	x86_fill_nops(c.bytes + c.n, PCCE_TAIL_FRAME - 4 - c.n);
+	c.n = PCCE_TAIL_FRAME - 4;
+	PUT(&c, 0x48, 0x83, 0xec, 8); /* sub $8, %rsp */
+	put_tail_call(&c, &f, page, s, operand, tail->call);
+	put_through(&c, &f, 4, operand);
+	if (c.n != PCCE_TAIL_JUMP + n || code_apply_fixups(&c, &f, s->after, 0))
+		return -ERANGE;
+	memcpy(patch->after, c.bytes, c.n);
+	x86_fill_nops(patch->after + c.n, s->after_len - c.n);
+	patch->jump[0] = 0xeb; /* jmp to the slot */
+	patch->jump[1] = n - 2;
+	x86_fill_nops(patch->jump + 2, n - 2);
+	patch->n_jump = n;
+	return 0;
+}
+
+int patch_make_tail(const struct patch_page *page, const struct elf_module *m,
+		    const struct callgraph_site *s, const char *func, const struct patch_tail *tail,
+		    struct patch_slots *patch, struct pcce_table_site *out, struct error *why)
+{
+	struct x86_operand operand;
+
+	out->key = s->before;
+	out->ret = s->after - s->before;
+	if (!decode_operand(m, s, &operand) || make_tail(page, s, &operand, tail, patch))
+		return refuse_distance(func, why);
+	return 0;
+}
+
+/* The frame of the call moves the stack pointer. */
+static bool uses_rsp(const struct x86_operand *o)
+{
+	return o->bytes[0] >> 6 != 3 && (o->bytes[0] & 7) == 4 && (o->bytes[1] & 7) == 4;
+}
+
+bool patch_tail_fits(const struct elf_module *m, const struct callgraph_site *s)
+{
+	const struct patch_page page = {.push = s->before, .pop = s->before, .got = s->before};
+	struct pcce_table_site guard, call;
+	const struct patch_tail tail = {s->before, s->before, &guard, &call};
+	struct x86_operand operand;
+	struct patch_slots patch;
+
+	return s->flags & PCCE_SITE_TAIL && s->after_len == PCCE_SLOT_TAIL &&
+	       decode_operand(m, s, &operand) && !uses_rsp(&operand) &&
+	       !make_tail(&page, s, &operand, &tail, &patch);
 }

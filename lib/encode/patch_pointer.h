@@ -24,6 +24,20 @@ int patch_make_typed(const struct patch_page *page, const struct elf_module *m,
 		     const char *func, uint64_t value, struct patch_slots *patch,
 		     struct pcce_table_site *out, struct pcce_table_site *guard_out,
 		     struct error *why);
+/* What is in the slot of a tail call. */
+struct patch_tail {
+	/* The guard jumps to target if the pointer leads to the function at `pointer`; 0: none. */
+	uint64_t pointer, target;
+	struct pcce_table_site *guard; /* the guard's site, to be set; NULL: none */
+	struct pcce_table_site *call;  /* the call's */
+};
+
+/* Makes the slot of a tail call: a guard, and the call for other functions. */
+int patch_make_tail(const struct patch_page *page, const struct elf_module *m,
+		    const struct callgraph_site *s, const char *func, const struct patch_tail *tail,
+		    struct patch_slots *patch, struct pcce_table_site *out, struct error *why);
+/* Can the slot hold that? */
+bool patch_tail_fits(const struct elf_module *m, const struct callgraph_site *s);
 /* Can the slots of a call hold the guard of a type? */
 bool patch_typed_fits(const struct elf_module *m, const struct callgraph_site *s, uint32_t code_at);
 

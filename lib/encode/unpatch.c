@@ -89,6 +89,33 @@ static int retarget_call(uint8_t *image, const struct elf_module *m, const struc
 	return 0;
 }
 
+/* Puts the jump of a tail call back, which its slot holds at the end. */
+static int restore_jump(uint8_t *image, const struct elf_module *m, const struct site_block *b,
+			const struct pcce_site_record *s, struct error *why)
+{
+	uint64_t at = b->head.start + s->before, n = s->after - s->before,
+		 kept = b->head.start + s->after + PCCE_TAIL_JUMP;
+	const uint8_t *code = elf_module_at(m, at, n), *copy = elf_module_at(m, kept, n);
+	struct x86_operand operand;
+	uint32_t distance;
+
+	if (!(s->flags & PCCE_SITE_TAIL) || s->after_len != PCCE_SLOT_TAIL || !code ||
+	    code[0] != 0xeb)
+		return 0;
+	if (!copy || n > PCCE_SLOT_TAIL - PCCE_TAIL_JUMP ||
+	    !x86_decode_indirect(copy, n, kept, true, &operand))
+		return error_set(why, -EINVAL,
+				 "has a damaged tail call in '%s' (line %u); link it again",
+				 b->name, s->line);
+	memcpy(image + (code - m->image), copy, n);
+	if (operand.relative) {
+		distance = (uint32_t)(operand.target - (at + n));
+		memcpy(image + (code - m->image) + n - sizeof(distance), &distance,
+		       sizeof(distance));
+	}
+	return 0;
+}
+
 static int undo_block(uint8_t *image, const struct elf_module *m, const struct site_records *r,
 		      const struct site_block *b, struct error *why)
 {
@@ -100,6 +127,8 @@ static int undo_block(uint8_t *image, const struct elf_module *m, const struct s
 		if (s.flags & (PCCE_SITE_RESTORE | PCCE_SITE_LANDING))
 			continue;
 		err = retarget_call(image, m, r, b, &s, why);
+		if (!err)
+			err = restore_jump(image, m, b, &s, why);
 		if (!err)
 			err = clear_slot(image, m, b, s.before, s.before_len, why);
 		if (!err)

@@ -18,15 +18,19 @@
 #include <pcce/sample.h>
 #include <pcce/sites.h>
 
+struct target_list {
+	struct id_map numbers; /* of key and callee */
+	struct call_target *all;
+	size_t n;
+};
+
 struct counting {
 	struct elf_module program;
 	struct recording *recording;
 	bool *ours;	    /* by module: it is the program, of which there may be several tables */
 	uint64_t **samples; /* by module: NULL, or the samples of each site of the table */
 	size_t n_modules, n_ours;
-	struct id_map target_numbers; /* of key and callee */
-	struct call_target *targets;
-	size_t n_targets;
+	struct target_list targets, tails;
 	struct decode_context context;
 	struct error *why;
 };
@@ -91,43 +95,49 @@ static bool is_through_pointer(const struct pcce_table_site *s)
 	return s->flags & (PCCE_SITE_INDIRECT | PCCE_SITE_GUARD);
 }
 
-static int count_target(struct counting *c, uint64_t key, uint64_t callee, uint64_t samples,
+static int count_target(struct target_list *l, uint64_t key, uint64_t callee, uint64_t samples,
 			bool on_top)
 {
 	const uint64_t words[ID_MAP_WORDS] = {key, callee};
-	struct id_map_entry *e = id_map_find(&c->target_numbers, words);
+	struct id_map_entry *e = id_map_find(&l->numbers, words);
 
 	if (!e)
 		return -ENOMEM;
 	if (!e->number) {
-		if (array_grow(&c->targets, c->n_targets, sizeof(*c->targets)))
+		if (array_grow(&l->all, l->n, sizeof(*l->all)))
 			return -ENOMEM;
-		c->targets[c->n_targets] = (struct call_target){key, callee, 0, 0};
-		id_map_fill(&c->target_numbers, e, words, c->n_targets++);
-		e = id_map_find(&c->target_numbers, words);
+		l->all[l->n] = (struct call_target){key, callee, 0, 0};
+		id_map_fill(&l->numbers, e, words, l->n++);
+		e = id_map_find(&l->numbers, words);
 	}
-	c->targets[e->number - 1].samples += samples;
-	c->targets[e->number - 1].on_top += on_top ? samples : 0;
+	l->all[e->number - 1].samples += samples;
+	l->all[e->number - 1].on_top += on_top ? samples : 0;
 	return 0;
 }
 
-/* Counts the functions that calls through pointers have called. top: as from last_call(). */
+/* Counts the functions that calls through pointers have called, and that tail calls have led to.
+ * top: as from last_call(). */
 static int count_targets(struct counting *c, const struct decode_frame *top, uint64_t samples)
 {
 	for (size_t i = 1; i < c->context.n; i++) {
 		const struct decode_frame *f = &c->context.frames[i], *callee = f - 1;
 		const struct encoding_table *t;
+		int err = 0;
 
-		if (f->kind != DECODE_FRAME_CALL || f->site == PCCE_NONE ||
-		    f->module >= c->n_modules || !c->samples[f->module] ||
+		if (f->module >= c->n_modules || !c->samples[f->module] ||
 		    (callee->kind != DECODE_FRAME_CALL && callee->kind != DECODE_FRAME_TAIL) ||
 		    callee->module != f->module || callee->func == PCCE_NONE)
 			continue;
 		t = recording_table(c->recording, f->module);
-		if (is_through_pointer(&t->sites[f->site]) &&
-		    count_target(c, t->sites[f->site].key, t->funcs[callee->func].addr, samples,
-				 f == top))
-			return -ENOMEM;
+		if (f->kind == DECODE_FRAME_TAIL && f->func != PCCE_NONE)
+			err = count_target(&c->tails, t->funcs[f->func].addr,
+					   t->funcs[callee->func].addr, samples, false);
+		else if (f->kind == DECODE_FRAME_CALL && f->site != PCCE_NONE &&
+			 is_through_pointer(&t->sites[f->site]))
+			err = count_target(&c->targets, t->sites[f->site].key,
+					   t->funcs[callee->func].addr, samples, f == top);
+		if (err)
+			return err;
 	}
 	return 0;
 }
@@ -220,6 +230,19 @@ static int read_program(struct counting *c, const char *program)
 	return 0;
 }
 
+/* Hands the list over. */
+static struct call_target *sort_targets(struct target_list *l, size_t *n)
+{
+	struct call_target *all = l->all;
+
+	if (l->n)
+		qsort(all, l->n, sizeof(*all), compare_targets);
+	id_map_free(&l->numbers);
+	*n = l->n;
+	*l = (struct target_list){.all = NULL};
+	return all;
+}
+
 int call_counts_read(const char *path, const char *program, struct call_counts *out,
 		     struct error *why)
 {
@@ -239,11 +262,8 @@ int call_counts_read(const char *path, const char *program, struct call_counts *
 	err = err ? err : prepare_counters(&c);
 	err = err ? err : recording_samples(c.recording, NULL, NULL, count_sample, &c, why);
 	err = err ? err : sum_call_counts(&c, out);
-	if (c.n_targets)
-		qsort(c.targets, c.n_targets, sizeof(*c.targets), compare_targets);
-	out->targets = c.targets;
-	out->n_targets = c.n_targets;
-	id_map_free(&c.target_numbers);
+	out->targets = sort_targets(&c.targets, &out->n_targets);
+	out->tails = sort_targets(&c.tails, &out->n_tails);
 	if (!err && !out->samples)
 		err = error_set(why, -EINVAL,
 				"%s contains no samples of calls within %s; record a longer run, "

@@ -225,6 +225,60 @@ is "each of its three calls has a guard" "$(field guards libpointers.so)" 3
 check "the output is the same if guards hold in a library" cmp expected.one got.one
 check "and if they fail there" cmp expected.two got.two
 
+# The function that tail-calls has values where the guard holds, and makes a call where it fails.
+cat > tails.c <<'END'
+#include <stdio.h>
+__attribute__((noipa)) int leaf(int x) { for (volatile int i = 0; i < 1000; i++); return x + 1; }
+__attribute__((noipa)) int one(int x) { for (volatile int i = 0; i < 1000; i++); return leaf(x) + 1; }
+__attribute__((noipa)) int two(int x) { for (volatile int i = 0; i < 1000; i++); return leaf(x) * 3; }
+int (*volatile memory)(int) = one;
+__attribute__((noipa)) int jump(int x) { return memory(x + 1); }
+__attribute__((noipa)) int call(int x) { return jump(x) + 1; }
+int main(int argc, char **argv) {
+	int sum = 0;
+	(void)argv;
+	if (argc > 1) memory = two;
+	for (int i = 0; i < 30000; i++) sum += call(i) + jump(i);
+	printf("%d\n", sum);
+}
+END
+# shellcheck disable=SC2086
+$CC -O2 -g $cflags tails.c $ldflags -o tails 2>log
+pcce-record -q -b self -F 2000 -o tails.data -- ./tails >expected.one 2>>log
+./tails other >expected.two
+cp tails guarded
+is "without a recording no tail call has a guard" "$(field 'guards of tail calls' tails)" 0
+check "calls of a function that tail-calls anywhere are pushes" \
+	test "$(pcce-encode --dump -v tails | grep -c 'push -> jump')" = 2
+check "a recording with tail calls through a pointer" pcce-encode -p tails.data guarded
+is "gives one a guard" "$(field 'guards of tail calls' guarded)" 1
+check "so calls of its function have values" \
+	test "$(pcce-encode --dump -v guarded | grep -cE '(none|add [0-9]+) -> jump')" = 2
+pcce-record -q -b self -F 2000 --verify -o guarded.data -- ./guarded >got.one 2>>log
+pcce-record -q -b self -F 2000 --verify -o missed.data -- ./guarded other >got.two 2>>log
+check "the output is the same if it holds" cmp expected.one got.one
+check "and if it fails" cmp expected.two got.two
+for data in guarded missed; do
+	pcce-report --stats -i $data.data >stats 2>&1
+	check "$data tail calls: contexts are compared" \
+		test "$(sed -n 's/^verified: //p' stats)" -gt 20
+	is "$data tail calls: and are the real ones" "$(sed -n 's/^mismatches: //p' stats)" 0
+	is "$data tail calls: all are exact" "$(sed -n 's/^undecodable: //p' stats)" 0
+done
+pcce-report -i missed.data --format=folded >folded
+check "a call in place of a tail call is in the chain" grep -q 'main;call;jump;two;leaf' folded
+cp guarded again
+pcce-encode -p guarded.data again
+is "the guard stays with a recording of itself" "$(field 'guards of tail calls' again)" 1
+pcce-encode -p missed.data again
+./again other >got.two
+check "a recording of misses replaces it" \
+	sh -c "pcce-encode --dump -v again | grep -q 'line .*tail -> two'"
+check "and the output is the same" cmp expected.two got.two
+pcce-record -q --count -o counted.data -- ./guarded >got.one 2>>log
+is "while calls are counted, each entry behind a guard is" \
+	"$(pcce-report -q -i counted.data --format=flat | awk '$4 == "one" { print $3 }')" 60000
+
 # ---- what is hot ---------------------------------------------------------------------------
 
 # The compiler cannot know how often pointers lead to a function; a profile does.

@@ -80,8 +80,10 @@ static void leave(struct chain *c, const struct tree_place *to)
 	if (to->func == PCCE_NONE)
 		return;
 	for (size_t i = t->first_left; i < c->n_left; i++)
-		if (c->left[i] == left_name(to->file->index, to->func))
+		if (c->left[i] == left_name(to->file->index, to->func)) {
 			c->n_left = i;
+			t->came_back = true;
+		}
 }
 
 static bool is_slot_work(int helper)
@@ -199,7 +201,7 @@ static void settle(struct chain *c, struct space *s, struct moment now)
 
 static uint64_t hash_left(const struct chain *c, const struct activation *t)
 {
-	uint64_t h = t->was_foreign;
+	uint64_t h = t->was_foreign + 2 * t->came_back;
 
 	for (size_t i = t->first_left; i < c->n_left; i++)
 		h = mix64(h + c->left[i] + 1);

@@ -15,8 +15,9 @@
  * - Jump.  A jump within the code of a function has no effect.  A jump to another function's code
  *   is a tail call: the activation stays and belongs to the other function from then on.  The
  *   activation remembers which instrumented functions it has left in this way, in order and without
- *   detours (a -> b -> a -> c is a -> c).  The same holds if control falls from one function into
- *   the next.
+ *   detours (a -> b -> a -> c is a -> c).  If there was a detour, the decoder may claim any
+ *   functions, since b -> a may be all that the state tells.  The same holds if control falls from
+ *   one function into the next.
  *
  * - Longjmp and unwinding.  A return, a call, a far jump, or a jump to another function's code
  *   first ends all activations whose return addresses the stack pointer has passed.  Raising the
@@ -84,6 +85,7 @@ struct activation {
 	const struct file *file; /* what it is in now */
 	uint32_t func;		 /* PCCE_NONE: foreign */
 	bool was_foreign;	 /* it has come here through foreign code */
+	bool came_back;		 /* tail calls have led to a function that it had left */
 	bool hidden;		 /* a SIGNAL that counts as foreign code */
 	uint64_t
 		calls; /* address of the call instruction in progress, or of the jump to a helper */

@@ -211,7 +211,7 @@ static bool between_agrees(const struct between *claimed, const struct between *
 
 	if (claimed->overflow || seen->overflow)
 		return true;
-	if (!in_order(claimed, seen))
+	if (!seen->came_back && !in_order(claimed, seen))
 		return false;
 	if (claimed->foreign && !seen->foreign && !seen->passed_foreign)
 		return false;

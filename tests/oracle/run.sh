@@ -320,6 +320,35 @@ job_types() { # PROGRAM FLAGS [STEP-OPTION...] ARGUMENTS
 	stepped "$name" --limit=$((2 * limit)) "${@:1:$#-1}" "$scratch/types" ${!#}
 }
 
+# A program whose tail calls through pointers have guards by a recording of itself, or with -shared
+# a library that has nearly all of it.
+job_tails() { # FLAGS [STEP-OPTION...] ARGUMENTS
+	local flags=$1 name="tails $*" n guarded=$scratch/tails
+	shift
+	flags="$flags -foptimize-sibling-calls -g $(pcce-config --cflags)"
+	if [[ $flags = *-shared* ]]; then
+		guarded=$scratch/libtails.so
+		built "$name" '
+			$CC $flags -Dmain=run_tails "$here/programs/tails.c" $(pcce-config --ldflags) -o "$guarded"
+			echo "int run_tails(int, char **); int main(int n, char **v) { return run_tails(n, v); }" >"$scratch/main.c"
+			$CC ${flags/-shared/} "$scratch/main.c" $(pcce-config --ldflags) -L"$scratch" -ltails -Wl,-rpath,"$scratch" -o "$scratch/tails"' || return
+	else
+		built "$name" '
+			$CC $flags "$here/programs/tails.c" $(pcce-config --ldflags) -o "$guarded"' || return
+	fi
+	built "$name" '
+		pcce-record -q -b self -F 2000 -o "$scratch/data" -- "$scratch/tails" 500000 same
+		pcce-encode -p "$scratch/data" "$guarded"' || return
+	n=$(pcce-encode --dump=json "$guarded" |
+		sed -n 's/^ "guards_of_tail_calls": \([0-9]*\),$/\1/p')
+	if [ "${n:-0}" -lt 4 ]; then
+		echo "not ok $name: has guards of tail calls (${n:-none})"
+		return
+	fi
+	# shellcheck disable=SC2086 # the last argument is a list
+	stepped "$name" --limit=$((2 * limit)) "${@:1:$#-1}" "$scratch/tails" ${!#}
+}
+
 # A program with guards by a recording of itself, or with -shared a library that has nearly all of
 # it.  It then calls the expected functions, or others.
 job_guards() { # FLAGS [STEP-OPTION...] ARGUMENTS
@@ -494,6 +523,12 @@ for level in $levels; do
 		add types types.c "$level $kind -fcf-protection" --signal=USR1,97 40
 		add types guards.cc "$level $kind -DLOOPS" 40
 		add types guards.cc "$level $kind -DLOOPS" --signal=USR1,97 "40 other"
+	done
+	for kind in $kinds "-fPIC -shared"; do
+		[ "$level" != -O0 ] || continue
+		case $kind in -pie | *-shared) ;; *) kind="-fno-pie $kind" ;; esac
+		add tails "$level $kind" 20
+		add tails "$level $kind -fcf-protection" --signal=USR1,97 20
 	done
 	add foreign foreign_eh "$level"
 	add foreign foreign_lost "$level"

@@ -33,7 +33,7 @@ const struct decode_frame *walk_context_next(struct walk_context *w, struct betw
 	const struct decode_frame *f;
 
 	before->n = 0;
-	before->foreign = before->passed_foreign = before->overflow = false;
+	before->foreign = before->passed_foreign = before->came_back = before->overflow = false;
 	while ((f = next_frame(w))) {
 		if (f->kind == DECODE_FRAME_FOREIGN)
 			before->foreign = true;
@@ -57,7 +57,7 @@ bool walk_chain_next(struct walk_chain *w, struct between *before, struct seen_f
 	bool found = false;
 
 	before->n = 0;
-	before->foreign = before->passed_foreign = before->overflow = false;
+	before->foreign = before->passed_foreign = before->came_back = before->overflow = false;
 	/* What an activation was before belongs to what is outside of its frame. */
 	if (w->at < c->n) {
 		const struct activation *a = &c->a[w->at];
@@ -65,6 +65,7 @@ bool walk_chain_next(struct walk_chain *w, struct between *before, struct seen_f
 
 		if (a->kind == ACTIVATION_CALL && a->func != PCCE_NONE) {
 			before->passed_foreign |= a->was_foreign;
+			before->came_back |= a->came_back;
 			while (end > a->first_left)
 				add_left(before, c->left[--end]);
 		}
@@ -80,6 +81,7 @@ bool walk_chain_next(struct walk_chain *w, struct between *before, struct seen_f
 			continue;
 		}
 		before->foreign = true;
+		before->came_back |= a->came_back;
 		while (end > a->first_left)
 			add_left(before, c->left[--end]);
 	}

@@ -15,6 +15,7 @@ struct between {
 	bool foreign;	     /* a foreign frame */
 	bool passed_foreign; /* of the chain: no frame of its own, but jumps led through foreign
 				code */
+	bool came_back;	     /* of the chain: some functions are missing in left */
 	bool overflow;
 };
 

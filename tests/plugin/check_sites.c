@@ -267,6 +267,8 @@ static void check_sizes(const struct block *b, const struct pcce_site_record *r,
 		after = 0;
 	if (r->flags & (PCCE_SITE_TAIL | PCCE_SITE_RESTORE))
 		before = after = 0;
+	if (r->flags & PCCE_SITE_TAIL && r->flags & PCCE_SITE_INDIRECT && r->after_len)
+		after = PCCE_SLOT_TAIL;
 	if (r->before_len != before || r->after_len != after)
 		bad("%s: slots at %#" PRIx64 " have %u and %u bytes, not %u and %u", b->name,
 		    address, r->before_len, r->after_len, before, after);
@@ -329,10 +331,6 @@ static void check_record(const struct block *b, const struct pcce_site_record *r
 				printf("call " HEX "\n", after - n);
 		return;
 	}
-	if (r->flags & PCCE_SITE_TAIL) {
-		check_tail(b, before, after - before);
-		return;
-	}
 	p = code_at(before, after + r->after_len - before);
 	if (!p) {
 		bad("%s: no code at %#" PRIx64, b->name, before);
@@ -340,6 +338,10 @@ static void check_record(const struct block *b, const struct pcce_site_record *r
 	}
 	if (!all_nops(p, r->before_len) || !all_nops(p + (after - before), r->after_len))
 		bad("%s: a slot at %#" PRIx64 " is not all nops", b->name, before);
+	if (r->flags & PCCE_SITE_TAIL) {
+		check_tail(b, call, after - call);
+		return;
+	}
 	/* pcce-encode writes the call of a gate. */
 	if (!(b->head.flags & PCCE_BLOCK_GATE))
 		check_call(b, r, call, after - call);

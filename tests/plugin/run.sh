@@ -449,6 +449,8 @@ void f_noreturn(int x) { if (x) never(); }
 void f_exit(int x) { if (x) exit(x); }
 int f_tail(int x) { return outside(x); }
 int f_tail_pointer(int x) { return pointer(x); }
+int f_tail_stack(int a, int b, int c, int d, int e, int f, int g) { return pointer(a + g); }
+int f_tail_caller(int x) { return pointer(x + !__builtin_return_address(0)); }
 int f_twice(void) { return setjmp(env) ? 1 : outside(2); }
 int f_loop(int n) { int t = 0; for (int i = 0; i < n; i++) t += outside(i); return t; }
 int f_chain(int n) { int g(int x) { return outside(x + n) + n; } pointer = g; return g(n); }
@@ -497,7 +499,9 @@ result $? "a noreturn call has no after-slot"
 grep -Eq "^site f_exit [0-9]+ 0x4 13 0 " facts.x.sites
 result $? "exit() is no leaf and has no after-slot"
 fact "a tail call stays one" f_tail 0x10 0 0
-fact "so does one through a pointer" f_tail_pointer 0x11 0 0
+fact "so does one through a pointer, which has a slot" f_tail_pointer 0x11 0 114
+fact "but not if it may pass arguments on the stack" f_tail_stack 0x11 0 0
+fact "or looks at its caller" f_tail_caller 0x11 0 0
 fact "setjmp returns twice and is a leaf" f_twice 0xa 13 13
 grep -Eq "^site f_twice [0-9]+ 0x80 0 0 " facts.x.sites
 result $? "and what follows it is stale until the state is restored"
@@ -521,6 +525,7 @@ fact "-fPIC: a direct call has 16 and 16 bytes" f_direct 0x40 16 16
 fact "-fPIC: a leaf has 19 and 16 bytes" f_leaf 0x42 19 16
 fact "-fPIC: an indirect call has room for a guard and a pop" f_indirect 0x41 71 62
 fact "-fPIC: so has a call of what tail-calls through a pointer" f_to_jump 0x40 65 62
+fact "-fPIC: a tail call through a pointer has a slot" f_tail_pointer 0x51 0 114
 
 # Gates are for functions that a library exports, and that take nothing from the stack.
 cat > gates.c <<'END'

@@ -139,9 +139,29 @@ static void test_nops(void)
 	       "what is no nop", " ");
 }
 
+static void test_indirect(void)
+{
+	static const uint8_t call[] = {0x41, 0xff, 0xd2}, jump[] = {0xff, 0x64, 0xca, 0x08},
+			     relative[] = {0xff, 0x25, 0x10, 0, 0, 0};
+	struct x86_operand o;
+
+	tap_ok(x86_decode_indirect(call, 3, AT, false, &o) && o.rex == 1 && o.n == 1 &&
+		       o.bytes[0] == 0xc2 && !o.relative &&
+		       !x86_decode_indirect(call, 3, AT, true, &o),
+	       "a call through a register is no jump", " ");
+	tap_ok(x86_decode_indirect(jump, 4, AT, true, &o) && !o.rex && o.n == 3 &&
+		       !memcmp(o.bytes, "\x44\xca\x08", 3) &&
+		       !x86_decode_indirect(jump, 4, AT, false, &o),
+	       "a jump through memory is no call", " ");
+	tap_ok(x86_decode_indirect(relative, 6, AT, true, &o) && o.relative &&
+		       o.target == AT + 0x16,
+	       "a jump through memory at a distance", " ");
+}
+
 int main(void)
 {
 	test_forms();
+	test_indirect();
 	test_stubs();
 	test_nops();
 	return tap_done();
