@@ -71,6 +71,51 @@ void callgraph_free(struct callgraph *cg)
 	memset(cg, 0, sizeof(*cg));
 }
 
+/* Returns the edge from a type to the function at the address, or NONE. */
+static uint32_t edge_to_member(const struct callgraph *cg, const uint32_t *member, uint32_t type,
+			       uint64_t addr)
+{
+	uint32_t part = callgraph_part_at(cg, addr), site;
+
+	if (part == NONE || cg->parts[part].addr != addr)
+		return NONE;
+	site = member[cg->parts[part].func];
+	return site != NONE && cg->sites[site].func == type ? cg->sites[site].edge : NONE;
+}
+
+/* Gives the calls of types the samples of the calls through pointers, and members those that the
+ * recording has of them. */
+static int count_types(struct callgraph *cg, const struct call_counts *counts, struct error *why)
+{
+	const struct call_target *end = counts->targets + counts->n_targets;
+	uint32_t *member = malloc(((size_t)cg->n_funcs + 1) * sizeof(*member));
+
+	if (!member)
+		return error_memory(why);
+	memset(member, 0xff, cg->n_funcs * sizeof(*member));
+	for (uint32_t i = 0; i < cg->n_sites; i++)
+		if (cg->sites[i].target == CALLGRAPH_MEMBER)
+			member[cg->sites[i].callee] = i;
+	for (uint32_t i = 0; i < cg->n_sites; i++) {
+		const struct callgraph_site *g = &cg->sites[i], *s;
+
+		if (g->target != CALLGRAPH_TYPE)
+			continue;
+		s = &cg->sites[g->guarded - 1];
+		cg->graph_samples[g->edge] = cg->graph_samples[s->edge];
+		for (const struct call_target *t =
+			     call_target_find(counts->targets, counts->n_targets, s->before);
+		     t < end && t->key < s->after; t++) {
+			uint32_t edge = edge_to_member(cg, member, g->callee, t->callee);
+
+			if (edge != NONE)
+				cg->graph_samples[edge] += t->on_top;
+		}
+	}
+	free(member);
+	return 0;
+}
+
 int callgraph_count(struct callgraph *cg, const struct call_counts *counts, struct error *why)
 {
 	size_t at = 0;
@@ -95,5 +140,5 @@ int callgraph_count(struct callgraph *cg, const struct call_counts *counts, stru
 		if (cg->sites[i].guarded && cg->sites[i].edge != NONE)
 			cg->graph_samples[cg->sites[i].edge] += cg->guard_samples[i];
 	cg->graph.samples = cg->graph_samples;
-	return 0;
+	return cg->n_types ? count_types(cg, counts, why) : 0;
 }

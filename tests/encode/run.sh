@@ -126,7 +126,7 @@ int main(int argc, char **argv) {
 	int (*table[])(int) = {one, leaf}, sum = 0, n = 10000;
 	(void)argv;
 	if (argc > 1) { table[1] = (int (*)(int))(void *)other; memory = two; }
-	for (int i = 0; i < n; i++) sum += call(one, table, i);
+	for (int i = 0; i < n; i++) sum += call(argc > 3 ? (int (*[])(int)){one, two, leaf}[i % 3] : one, table, i);
 	printf("%d\n", argc > 2 ? seldom(one, sum) : sum);
 }
 END
@@ -153,6 +153,11 @@ check "types are not in the chain" grep -q 'main;call;one;leaf' folded
 pcce-record -q -b self -F 2000 --only='leaf < one < call' -o only.data -- ./typed >got.one 2>>log
 check "and not in contexts that --only describes" \
 	test "$(pcce-report --stats -i only.data 2>&1 | sed -n 's/^samples: //p')" -gt 10
+pcce-record -q --count -o mixed.data -- ./typed a b c >got.one 2>>log
+cp typed mixed
+pcce-encode -p mixed.data mixed
+is "a recording guards calls that lead to one function" "$(field guards mixed)" 3
+is "but leaves those that lead to several to their type" "$(field 'calls of types' mixed)" 1
 check "a member begins with a comparison" \
 	sh -c "objdump -d --no-show-raw-insn --disassemble=one typed | grep -A1 '<one>:' | grep -Eq '(cmp|test) +%'"
 pcce-record -q --count -o counted.data -- ./typed >got.one 2>>log
