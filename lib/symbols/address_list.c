@@ -19,7 +19,11 @@ void address_list_sort(struct address_list *l)
 
 int address_list_add(struct address_list *l, uint64_t address)
 {
-	/* Most addresses are duplicates: removes those before it asks for more memory. */
+	uint64_t *recent = &l->recent[address * 0x9e3779b97f4a7c15ull >> 54];
+
+	if (*recent == address + 1)
+		return 0;
+	/* Many of the others are duplicates, too: removes them before it asks for more memory. */
 	if (l->n == l->capacity) {
 		size_t want = l->capacity ? l->capacity * 4 : 1024;
 		uint64_t *more;
@@ -34,6 +38,7 @@ int address_list_add(struct address_list *l, uint64_t address)
 		}
 	}
 	l->all[l->n++] = address;
+	*recent = address + 1;
 	return 0;
 }
 

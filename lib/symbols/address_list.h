@@ -6,9 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define ADDRESS_LIST_RECENT 1024
+
 struct address_list { /* all 0: empty */
 	uint64_t *all;
 	size_t n, capacity;
+	uint64_t recent[ADDRESS_LIST_RECENT]; /* 1 + addresses that it has, to skip duplicates */
 };
 
 /* Adds an address; duplicates are allowed. 0 or -ENOMEM. */
