@@ -4,6 +4,15 @@
 #include <string.h>
 #include "encode/call_counts.h"
 
+int call_target_compare(const void *pa, const void *pb)
+{
+	const struct call_target *a = pa, *b = pb;
+
+	if (a->key != b->key)
+		return a->key < b->key ? -1 : 1;
+	return a->callee < b->callee ? -1 : a->callee > b->callee;
+}
+
 const struct call_target *call_target_find(const struct call_target *all, size_t n, uint64_t key)
 {
 	size_t low = 0, high = n;

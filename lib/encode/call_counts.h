@@ -36,6 +36,8 @@ struct call_counts {
 	uint64_t samples; /* the sum, not 0 */
 };
 
+/* Orders struct call_target by key and callee, for qsort(). */
+int call_target_compare(const void *a, const void *b);
 /* The first of n targets whose key is at least that; the end if there is none. */
 const struct call_target *call_target_find(const struct call_target *all, size_t n, uint64_t key);
 void call_counts_free(struct call_counts *c);

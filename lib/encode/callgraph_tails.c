@@ -36,25 +36,8 @@ struct tails {
 	size_t n_left;
 	struct tail_caller *of; /* of each function */
 	uint32_t *callee;	/* of each site: the function to expect, or NONE */
+	uint8_t *has_slot;	/* of each site: its tail call leaves the graph, and has a slot */
 };
-
-static int compare_left(const void *pa, const void *pb)
-{
-	const struct call_target *a = pa, *b = pb;
-
-	if (a->key != b->key)
-		return a->key < b->key ? -1 : 1;
-	return a->callee < b->callee ? -1 : a->callee > b->callee;
-}
-
-static bool edge_direct(const void *ctx, uint32_t i, uint32_t *from, uint32_t *item)
-{
-	const struct numbering_site *e = &((const struct callgraph *)ctx)->graph_sites[i];
-
-	*from = e->caller;
-	*item = e->callee;
-	return e->flags & NUMBERING_TAIL && e->callee != NONE;
-}
 
 static bool tail_calls_directly(const struct tails *t, uint32_t from, uint32_t to)
 {
@@ -103,29 +86,23 @@ static int collect_left(struct tails *t)
 			t->left[t->n_left++].key = cg->funcs[func].addr;
 		}
 	}
-	qsort(t->left, t->n_left, sizeof(*t->left), compare_left);
+	qsort(t->left, t->n_left, sizeof(*t->left), call_target_compare);
 	return 0;
 }
 
-/* Finds the functions with such tail calls. Returns how many sites could have a guard. */
-static uint32_t find_sites_with_slots(const struct tails *t, callgraph_tail_fits *fits)
+/* Finds the functions with such tail calls. */
+static void find_sites_with_slots(const struct tails *t, callgraph_tail_fits *fits)
 {
-	uint32_t n = 0;
-
 	for (uint32_t i = 0; i < t->cg->n_sites; i++) {
 		const struct callgraph_site *s = &t->cg->sites[i];
 
 		t->callee[i] = NONE;
 		if (!leaves_graph(t->cg, s))
 			continue;
-		if (s->target == CALLGRAPH_UNKNOWN && fits(t->m, s)) {
-			t->of[s->func].n_slots++;
-			n++;
-		} else {
-			t->of[s->func].leaves = true;
-		}
+		t->has_slot[i] = s->target == CALLGRAPH_UNKNOWN && fits(t->m, s);
+		t->of[s->func].n_slots += t->has_slot[i];
+		t->of[s->func].leaves |= !t->has_slot[i];
 	}
-	return n;
 }
 
 /* The function at a target, if a guard of s can lead there; else NONE. */
@@ -227,26 +204,25 @@ static void add_tail_guard(struct callgraph *cg, uint32_t site, uint32_t callee)
 	s->guard = ++cg->n_sites;
 }
 
-static void add_tail_guards(const struct tails *t, uint32_t n, callgraph_tail_fits *fits)
+static void add_tail_guards(const struct tails *t, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		const struct callgraph_site *s = &t->cg->sites[i];
 		const struct tail_caller *of = &t->of[s->func];
 
-		if (of->leaves || !of->held || 100 * of->held < LEAST_PERCENT * of->samples)
-			continue;
-		if (leaves_graph(t->cg, s) && fits(t->m, s))
+		if (t->has_slot[i] && !of->leaves && of->held &&
+		    100 * of->held >= LEAST_PERCENT * of->samples)
 			add_tail_guard(t->cg, i, t->callee[i]);
 	}
 }
 
-static void choose_targets(const struct tails *t, callgraph_tail_fits *fits)
+static void choose_targets(const struct tails *t)
 {
 	for (uint32_t i = 0; i < t->cg->n_sites; i++) {
 		const struct callgraph_site *s = &t->cg->sites[i];
 		struct tail_caller *of = &t->of[s->func];
 
-		if (!of->n_slots || of->leaves || !leaves_graph(t->cg, s) || !fits(t->m, s))
+		if (!t->has_slot[i] || of->leaves)
 			continue;
 		choose_target(t, i, !of->seen);
 		of->seen = true;
@@ -263,19 +239,22 @@ int callgraph_add_tail_guards(struct callgraph *cg, const struct elf_module *m,
 
 	t.of = calloc((size_t)cg->n_funcs + 1, sizeof(*t.of));
 	t.callee = malloc(((size_t)n + 1) * sizeof(*t.callee));
-	if (t.of && t.callee)
+	t.has_slot = calloc((size_t)n + 1, 1);
+	if (t.of && t.callee && t.has_slot)
 		err = numbering_adjacency_build(&t.direct, cg->n_funcs, cg->graph.n_sites,
-						edge_direct, cg);
+						numbering_edge_tail, &cg->graph);
 	if (!err)
 		err = collect_left(&t);
-	if (!err && find_sites_with_slots(&t, fits)) {
-		choose_targets(&t, fits);
-		add_tail_guards(&t, n, fits);
+	if (!err) {
+		find_sites_with_slots(&t, fits);
+		choose_targets(&t);
+		add_tail_guards(&t, n);
 	}
 	numbering_adjacency_free(&t.direct);
 	free(t.left);
 	free(t.of);
 	free(t.callee);
+	free(t.has_slot);
 	return err ? error_memory(why) : 0;
 }
 

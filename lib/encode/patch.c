@@ -206,14 +206,14 @@ static int make_before(const struct patch_page *page, const struct callgraph_sit
 	case PCCE_KIND_PUSH:
 		room = s->before_len - (spill ? PCCE_SLOT_SPILL_REGS : 0);
 		if (page->no_inline)
-			code_put_helper(c, &f, page->push);
+			code_put_helper(c, &f, 0, page->push);
 		else if (page->executable &&
 			 room >= (s->clears ? PCCE_SLOT_PUSH_CLEAR : PCCE_SLOT_PUSH))
 			code_put_inline_push(c, &f, page, s);
 		else if (!page->executable && !s->clears && room >= PCCE_SLOT_PUSH_PIC)
 			put_inline_push_pic(c, &f, page, s);
 		else
-			code_put_helper(c, &f, page->push);
+			code_put_helper(c, &f, 0, page->push);
 		break;
 	default:
 		break;
@@ -267,13 +267,13 @@ int patch_make_after(const struct patch_page *page, const struct callgraph_site 
 			break;
 		case PCCE_KIND_PUSH:
 			if (page->no_inline)
-				code_put_helper(c, &f, page->pop);
+				code_put_helper(c, &f, 0, page->pop);
 			else if (page->executable && s->after_len >= PCCE_SLOT_POP)
 				put_inline_pop(c, &f, page, s);
 			else if (!page->executable && s->after_len >= PCCE_SLOT_POP_PIC)
 				put_inline_pop_pic(c, &f, page, s);
 			else
-				code_put_helper(c, &f, page->pop);
+				code_put_helper(c, &f, 0, page->pop);
 			break;
 		default:
 			break;

@@ -157,10 +157,10 @@ void code_put_set_id(struct code *c, struct fixups *f, const struct patch_page *
 	code_put32(c, id);
 }
 
-void code_put_helper(struct code *c, struct fixups *f, uint64_t helper)
+void code_put_helper(struct code *c, struct fixups *f, uint64_t where, uint64_t helper)
 {
 	PUT(c, 0x4c, 0x8d, 0x1d); /* lea key-or-end(%rip), %r11 */
-	code_put_target(c, f, 0, true);
+	code_put_target(c, f, where, !where);
 	PUT(c, 0xe8); /* call helper */
 	code_put_target(c, f, helper, false);
 }

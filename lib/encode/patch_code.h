@@ -75,7 +75,8 @@ void code_put_ext_before(struct code *c, struct fixups *f, const struct patch_pa
 			 uint64_t key);
 void code_put_ext_after(struct code *c, struct fixups *f, const struct patch_page *page);
 void code_put_set_id(struct code *c, struct fixups *f, const struct patch_page *page, uint32_t id);
-void code_put_helper(struct code *c, struct fixups *f, uint64_t helper);
+/* where: what the helper gets in r11; 0: the site's key or the slot's end. */
+void code_put_helper(struct code *c, struct fixups *f, uint64_t where, uint64_t helper);
 /* In an executable. Sets claim. */
 void code_put_inline_push(struct code *c, struct fixups *f, const struct patch_page *page,
 			  const struct callgraph_site *s);

@@ -63,7 +63,7 @@ static void put_push(const struct patch_page *page, const struct callgraph_site 
 	if (pushes_inline(page, s))
 		code_put_inline_push(c, f, page, s);
 	else
-		code_put_helper(c, f, page->push);
+		code_put_helper(c, f, 0, page->push);
 }
 
 /* Where a guard's parts begin in the code of a slot. */
@@ -262,8 +262,7 @@ bool patch_typed_fits(const struct elf_module *m, const struct callgraph_site *s
 
 /* ---- tail calls ------------------------------------------------------------------ */
 
-#define HELPER_CALL 12 /* bytes of put_helper_for() */
-#define TAIL_CALL 8    /* of the call: as long as any, so that its key tells where it returns */
+#define TAIL_CALL 8 /* of the call: as long as any, so that its key tells where it returns */
 
 /* Compares the pointer with the function, and jumps to it, up to PCCE_TAIL_GUARD. */
 static void put_tail_guard(struct code *c, struct fixups *f, const struct callgraph_site *s,
@@ -329,14 +328,6 @@ static void put_through(struct code *c, struct fixups *f, uint8_t kind, const st
 		code_put8(c, o->bytes[i]);
 }
 
-static void put_helper_for(struct code *c, struct fixups *f, uint64_t where, uint64_t helper)
-{
-	PUT(c, 0x4c, 0x8d, 0x1d); /* lea where(%rip), %r11 */
-	code_put_target(c, f, where, false);
-	PUT(c, 0xe8); /* call helper */
-	code_put_target(c, f, helper, false);
-}
-
 /* The call of other functions: from PCCE_TAIL_FRAME to PCCE_TAIL_JUMP. */
 static void put_tail_call(struct code *c, struct fixups *f, const struct patch_page *page,
 			  const struct callgraph_site *s, const struct x86_operand *operand,
@@ -349,11 +340,11 @@ static void put_tail_call(struct code *c, struct fixups *f, const struct patch_p
 	put_through(&call, &unused, 2, operand);
 	out->key = s->after + PCCE_TAIL_RETURN - TAIL_CALL;
 	out->ret = TAIL_CALL;
-	put_helper_for(c, f, out->key, page->push);
+	code_put_helper(c, f, out->key, page->push);
 	for (size_t n = call.n; n < TAIL_CALL; n++)
 		code_put8(c, PREFIX_CS);
 	put_through(c, f, 2, operand);
-	put_helper_for(c, f, popped, page->pop);
+	code_put_helper(c, f, popped, page->pop);
 	PUT(c, 0x48, 0x83, 0xc4, 8); /* add $8, %rsp */
 	PUT(c, 0xc3);
 	out->before = out->key - (s->after + PCCE_TAIL_FRAME);

@@ -172,15 +172,6 @@ static int compare_call_counts(const void *pa, const void *pb)
 	return a->key < b->key ? -1 : a->key > b->key;
 }
 
-static int compare_targets(const void *pa, const void *pb)
-{
-	const struct call_target *a = pa, *b = pb;
-
-	if (a->key != b->key)
-		return a->key < b->key ? -1 : 1;
-	return a->callee < b->callee ? -1 : a->callee > b->callee;
-}
-
 static int sum_call_counts(const struct counting *c, struct call_counts *out)
 {
 	size_t n = 0;
@@ -236,7 +227,7 @@ static struct call_target *sort_targets(struct target_list *l, size_t *n)
 	struct call_target *all = l->all;
 
 	if (l->n)
-		qsort(all, l->n, sizeof(*all), compare_targets);
+		qsort(all, l->n, sizeof(*all), call_target_compare);
 	id_map_free(&l->numbers);
 	*n = l->n;
 	*l = (struct target_list){.all = NULL};
