@@ -105,6 +105,14 @@ is "one indirect site" "$(field 'indirect sites' prog)" 1
 check "something is a zero edge" test "$(field 'zero edges' prog)" -gt 0
 check "something is ext" test "$(field ext prog)" -gt 0
 
+# has_real_contexts RECORDING NAME: it was made with --verify, of an exact program
+has_real_contexts() {
+	pcce-report --stats -i "$1" >stats 2>&1
+	check "$2: contexts are compared" test "$(sed -n 's/^verified: //p' stats)" -gt 20
+	is "$2: and are the real ones" "$(sed -n 's/^mismatches: //p' stats)" 0
+	is "$2: all are exact" "$(sed -n 's/^undecodable: //p' stats)" 0
+}
+
 # ---- types -------------------------------------------------------------------------------
 
 # Calls through pointers in loops have values, if the functions have the pointers' types.
@@ -141,10 +149,7 @@ for argument in "" other; do
 	./untyped $argument >expected.one
 	pcce-record -q -b self -F 2000 --verify -o "$data" -- ./typed $argument >got.one 2>>log
 	check "${argument:-members}: the output is the same" cmp expected.one got.one
-	pcce-report --stats -i "$data" >stats 2>&1
-	check "and contexts are compared" test "$(sed -n 's/^verified: //p' stats)" -gt 20
-	is "and are the real ones" "$(sed -n 's/^mismatches: //p' stats)" 0
-	is "and all are exact" "$(sed -n 's/^undecodable: //p' stats)" 0
+	has_real_contexts "$data" "${argument:-members}"
 done
 pcce-report -q -i typedother.data --format=folded >folded
 check "a function of another type is called, too" grep -q 'main;call;other;leaf' folded
@@ -201,12 +206,8 @@ pcce-record -q -b self -F 2000 --verify -o guarded.data -- ./guarded >got.one 2>
 pcce-record -q -b self -F 2000 --verify -o missed.data -- ./guarded other >got.two 2>>log
 check "the output is the same if guards hold" cmp expected.one got.one
 check "and if they all fail" cmp expected.two got.two
-for data in guarded missed; do
-	pcce-report --stats -i $data.data >stats 2>&1
-	check "$data: contexts are compared" test "$(sed -n 's/^verified: //p' stats)" -gt 20
-	is "$data: and are the real ones" "$(sed -n 's/^mismatches: //p' stats)" 0
-	is "$data: all are exact" "$(sed -n 's/^undecodable: //p' stats)" 0
-done
+has_real_contexts guarded.data guarded
+has_real_contexts missed.data missed
 pcce-report -i guarded.data --format=folded >folded
 check "guarded calls are in the chain" grep -q 'main;call;one;leaf' folded
 cp guarded again
@@ -263,13 +264,8 @@ pcce-record -q -b self -F 2000 --verify -o guarded.data -- ./guarded >got.one 2>
 pcce-record -q -b self -F 2000 --verify -o missed.data -- ./guarded other >got.two 2>>log
 check "the output is the same if it holds" cmp expected.one got.one
 check "and if it fails" cmp expected.two got.two
-for data in guarded missed; do
-	pcce-report --stats -i $data.data >stats 2>&1
-	check "$data tail calls: contexts are compared" \
-		test "$(sed -n 's/^verified: //p' stats)" -gt 20
-	is "$data tail calls: and are the real ones" "$(sed -n 's/^mismatches: //p' stats)" 0
-	is "$data tail calls: all are exact" "$(sed -n 's/^undecodable: //p' stats)" 0
-done
+has_real_contexts guarded.data "guarded tail calls"
+has_real_contexts missed.data "missed tail calls"
 pcce-report -i missed.data --format=folded >folded
 check "a call in place of a tail call is in the chain" grep -q 'main;call;jump;two;leaf' folded
 cp guarded again

@@ -320,62 +320,44 @@ job_types() { # PROGRAM FLAGS [STEP-OPTION...] ARGUMENTS
 	stepped "$name" --limit=$((2 * limit)) "${@:1:$#-1}" "$scratch/types" ${!#}
 }
 
-# A program whose tail calls through pointers have guards by a recording of itself, or with -shared
-# a library that has nearly all of it.
-job_tails() { # FLAGS [STEP-OPTION...] ARGUMENTS
-	local flags=$1 name="tails $*" n guarded=$scratch/tails
-	shift
-	flags="$flags -foptimize-sibling-calls -g $(pcce-config --cflags)"
+# A program with guards by a recording of itself, or with -shared a library that has nearly all of
+# it. KEY is that of the dump which counts the guards; there must be LEAST.
+by_recording() { # PROGRAM MORE-FLAGS KEY LEAST RECORDED-ARGUMENTS FLAGS [STEP-OPTION...] ARGUMENTS
+	local source=$1 more=$2 key=$3 least=$4 recorded=$5 flags=$6 program=${1%.*} language=c n
+	local name="$program ${*:6}" guarded=$scratch/$program
+	shift 6
+	[[ $source = *.c ]] || language=c++
+	flags="$flags $more -g $(pcce-config --cflags)"
 	if [[ $flags = *-shared* ]]; then
-		guarded=$scratch/libtails.so
+		guarded=$scratch/lib$program.so
 		built "$name" '
-			$CC $flags -Dmain=run_tails "$here/programs/tails.c" $(pcce-config --ldflags) -o "$guarded"
-			echo "int run_tails(int, char **); int main(int n, char **v) { return run_tails(n, v); }" >"$scratch/main.c"
-			$CC ${flags/-shared/} "$scratch/main.c" $(pcce-config --ldflags) -L"$scratch" -ltails -Wl,-rpath,"$scratch" -o "$scratch/tails"' || return
+			$CXX -x $language $flags -Dmain=run_it "$here/programs/$source" -x none $(pcce-config --ldflags) -o "$guarded"
+			echo "int run_it(int, char **); int main(int n, char **v) { return run_it(n, v); }" >"$scratch/main"
+			$CXX -x $language ${flags/-shared/} "$scratch/main" -x none $(pcce-config --ldflags) -L"$scratch" -l$program -Wl,-rpath,"$scratch" -o "$scratch/$program"' || return
 	else
 		built "$name" '
-			$CC $flags "$here/programs/tails.c" $(pcce-config --ldflags) -o "$guarded"' || return
+			$CXX -x $language $flags "$here/programs/$source" -x none $(pcce-config --ldflags) -o "$guarded"' || return
 	fi
 	built "$name" '
-		pcce-record -q -b self -F 2000 -o "$scratch/data" -- "$scratch/tails" 500000 same
+		pcce-record -q -b self -F 2000 -o "$scratch/data" -- "$scratch/$program" $recorded
 		pcce-encode -p "$scratch/data" "$guarded"' || return
-	n=$(pcce-encode --dump=json "$guarded" |
-		sed -n 's/^ "guards_of_tail_calls": \([0-9]*\),$/\1/p')
-	if [ "${n:-0}" -lt 4 ]; then
-		echo "not ok $name: has guards of tail calls (${n:-none})"
+	n=$(pcce-encode --dump=json "$guarded" | sed -n "s/^ \"$key\": \([0-9]*\),$/\1/p")
+	if [ "${n:-0}" -lt "$least" ]; then
+		echo "not ok $name: has $key (${n:-none})"
 		return
 	fi
 	# shellcheck disable=SC2086 # the last argument is a list
-	stepped "$name" --limit=$((2 * limit)) "${@:1:$#-1}" "$scratch/tails" ${!#}
+	stepped "$name" --limit=$((2 * limit)) "${@:1:$#-1}" "$scratch/$program" ${!#}
 }
 
-# A program with guards by a recording of itself, or with -shared a library that has nearly all of
-# it.  It then calls the expected functions, or others.
+# It then calls the expected functions, or others. GCC 16 would guard some of the calls itself.
 job_guards() { # FLAGS [STEP-OPTION...] ARGUMENTS
-	local flags=$1 name="guards $*" n guarded=$scratch/guards
-	shift
-	# GCC 16 would guard some of the calls itself.
-	flags="$flags -fno-devirtualize-speculatively -g $(pcce-config --cflags)"
-	if [[ $flags = *-shared* ]]; then
-		guarded=$scratch/libguards.so
-		built "$name" '
-			$CXX $flags -Dmain=run_guards "$here/programs/guards.cc" $(pcce-config --ldflags) -o "$guarded"
-			echo "int run_guards(int, char **); int main(int n, char **v) { return run_guards(n, v); }" >"$scratch/main.cc"
-			$CXX ${flags/-shared/} "$scratch/main.cc" $(pcce-config --ldflags) -L"$scratch" -lguards -Wl,-rpath,"$scratch" -o "$scratch/guards"' || return
-	else
-		built "$name" '
-			$CXX $flags "$here/programs/guards.cc" $(pcce-config --ldflags) -o "$guarded"' || return
-	fi
-	built "$name" '
-		pcce-record -q -b self -F 2000 -o "$scratch/data" -- "$scratch/guards" 1000000
-		pcce-encode -p "$scratch/data" "$guarded"' || return
-	n=$(pcce-encode --dump=json "$guarded" | sed -n 's/^ "guards": \([0-9]*\),$/\1/p')
-	if [ "${n:-0}" -lt 8 ]; then
-		echo "not ok $name: has guards (${n:-none})"
-		return
-	fi
-	# shellcheck disable=SC2086 # the last argument is a list
-	stepped "$name" --limit=$((2 * limit)) "${@:1:$#-1}" "$scratch/guards" ${!#}
+	by_recording guards.cc -fno-devirtualize-speculatively guards 8 1000000 "$@"
+}
+
+# Its tail calls through pointers have the guards.
+job_tails() { # FLAGS [STEP-OPTION...] ARGUMENTS
+	by_recording tails.c -foptimize-sibling-calls guards_of_tail_calls 4 "500000 same" "$@"
 }
 
 # Real programs, as tests/programs builds them. The command may use $prog and $here.
