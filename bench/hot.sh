@@ -9,6 +9,8 @@
 #
 #   OPT=-O2      how the programs are compiled
 #   ROUNDS=5     how often each program runs for the running times; 0: no times
+#   TREES=0      no trees, only the times
+#   TIMED="..."  what to time, see build_column and run_column
 #   LIBHCCT=DIR  the directory `libs` of the paper's own implementation, which is then measured
 #                beside ours
 #
@@ -28,7 +30,7 @@ all_hot_programs() {
 }
 programs=("$@")
 [ ${#programs[@]} != 0 ] || mapfile -t programs < <(all_hot_programs)
-: "${OPT:=-O2}" "${ROUNDS:=5}"
+: "${OPT:=-O2}" "${ROUNDS:=5}" "${TREES:=1}"
 word=${OPT//[^A-Za-z0-9]/}
 results=$out/bench/hot
 rows=$results/rows-$word
@@ -108,7 +110,7 @@ count_program() {
 
 # ---- running times -------------------------------------------------------------------
 
-columns="plain encoded empty cct hcct burst gprof hooks"
+columns=${TIMED-plain encoded empty cct hcct burst gprof hooks}
 [ -z "${LIBHCCT-}" ] || columns="$columns libhcct-empty libhcct-cct libhcct-lss libhcct-lss_burst"
 
 # build_column COLUMN: sets elf and command
@@ -160,7 +162,9 @@ time_program() {
 }
 
 for p in "${programs[@]}"; do
-	if count_program >"$scratch/rows"; then
+	if [ "$TREES" = 0 ]; then
+		:
+	elif count_program >"$scratch/rows"; then
 		mv "$scratch/rows" "$rows/$p"
 	else
 		echo "hot: cannot count $p; see above" >&2
@@ -173,7 +177,6 @@ unset BENCH_LD_ADD
 # ---- results -------------------------------------------------------------------------
 
 # They have all programs that were measured, in this run or before.
-cat "$rows"/* >"$results/trees-$word.csv" || exit 1
 awk -F ';' '{ key = $1 ";" $2; n[key]++; t[key, n[key]] = $3 }
 	END {
 		for (key in n) {
@@ -186,6 +189,12 @@ awk -F ';' '{ key = $1 ";" $2; n[key]++; t[key, n[key]] = $3 }
 		}
 	}' "$times"/* 2>/dev/null | sort >"$results/times-$word.csv"
 
+if [ "$TREES" = 0 ]; then
+	cat "$results/times-$word.csv"
+	describe_machine
+	exit $failed
+fi
+cat "$rows"/* >"$results/trees-$word.csv" || exit 1
 "$top/bench/hot/report.sh" "programs compiled with $OPT" "$results/trees-$word.csv" \
 	"$results/times-$word.csv" "$results" || failed=1
 describe_machine

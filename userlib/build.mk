@@ -160,8 +160,8 @@ COUNT_CFLAGS := $(filter-out -fasynchronous-unwind-tables -fcf-protection,$(USER
 	-mgeneral-regs-only -ffreestanding -fcf-protection=none -fno-asynchronous-unwind-tables \
 	-fno-builtin -fno-tree-loop-distribute-patterns -fomit-frame-pointer -ffixed-r11 -ffixed-rbp
 
-COUNT_OBJ := $(addprefix $(USERLIB_OBJ)/,count_adaptive.o count_head.o count_engine.o count_hot.o \
-	count_lossy.o count_modules.o count_stack.o)
+COUNT_OBJ := $(addprefix $(USERLIB_OBJ)/,count_adaptive.o count_head.o count_engine.o \
+	count_fast.o count_hot.o count_lossy.o count_modules.o count_stack.o)
 $(COUNT_OBJ): USERLIB_CFLAGS := $(COUNT_CFLAGS)
 $(USERLIB_OBJ)/count_engine.elf: $(COUNT_OBJ) $(USERLIB_DIR)/count_engine.lds
 	$(call say,LD,$@)

@@ -26,6 +26,23 @@
 #ifndef PCCE_COUNT_ENGINE_H
 #define PCCE_COUNT_ENGINE_H
 
+/* What count_fast.S has to know of the structures below and of pcce_count_config. */
+#define CONFIG_AREA 0
+#define CONFIG_TPOFF 72
+#define THREAD_STATE 24
+#define THREAD_TRUSTED 32
+#define THREAD_RECENT 40
+#define THREAD_RECENT_MASK 48
+#define RECENT_POSITION 0
+#define RECENT_AT 8
+#define RECENT_COUNTER 16
+#define RECENT_SIZE 32
+#define HASH_PLACE 0x1b873593
+#define HASH_RECENT 0x7feb352d
+#define HASH_SHIFT 13
+
+#ifndef __ASSEMBLER__
+
 #include <stddef.h>
 #include <stdint.h>
 #include <pcce/abi.h>
@@ -65,35 +82,60 @@ struct hot {
 	uint32_t counters[]; /* numbers of units */
 };
 
-#define RECENT_LOG 11
+/* A counter that was used recently. It may have become that of another context. */
+struct recent {
+	/* Where the stack was, and the place in the shadow. NO_POSITION: that is not known. */
+	uint64_t position;
+	struct pcce_count_node **at;
+	struct pcce_count_counter *counter;
+	uint64_t reserved;
+};
+
+#define NO_POSITION (~0ULL)
 
 struct thread {
 	uint64_t segments;	     /* of the shadow; 0 after a fork */
 	struct pcce_count_node **at; /* the shadow's */
 	struct index *counters;
+	uint64_t state;	  /* see count_hot.c */
+	uint32_t trusted; /* 0: the whole stack must be checked */
+	uint32_t number;
+	/* Recent counters, by recent_place(): bytes from this structure to the first struct recent,
+	 * and a mask for bytes from there. */
+	uint64_t recent;
+	uint32_t recent_mask;
 	struct shadow *shadow;
 	struct index *nodes;
 	struct pcce_count_block *node_block, *counter_block;
-	uint32_t number;
-	uint32_t trusted; /* 0: the whole stack must be checked */
-	uint32_t burst;	  /* pcce_count_area.burst when it counted last */
+	uint32_t burst; /* pcce_count_area.burst when it counted last */
 	/* The stack below the current segment: its generation and its node. */
 	uint64_t below_generation;
 	struct pcce_count_node *below;
 	/* If counters are used again: */
 	struct hot *hot;
 	struct thread *inner; /* for handlers that interrupt this one while it counts */
-	uint64_t state;	      /* see count_hot.c */
 	uint32_t changes;     /* its counters and nodes are being changed */
 	uint32_t switched;    /* the thread has had several stacks */
 	uint32_t left;	      /* calls of the bucket, if there are buckets */
 	/* Of the exact engine: */
 	uint32_t weight;     /* of a call; 0: the burst is skipped. 1 without adaptive bursts */
 	struct begun *begun; /* see count_adaptive.c */
-	/* Counters that were used recently, by recent_place(). What is there may have become the
-	 * counter of another context. */
-	struct pcce_count_counter *recent[1 << RECENT_LOG];
 };
+
+#define ASSERT_AT(type, member, offset) \
+	_Static_assert(offsetof(struct type, member) == (offset), "count_fast.S knows it")
+ASSERT_AT(pcce_count_config, area, CONFIG_AREA);
+ASSERT_AT(pcce_count_config, tpoff, CONFIG_TPOFF);
+ASSERT_AT(thread, state, THREAD_STATE);
+ASSERT_AT(thread, trusted, THREAD_TRUSTED);
+ASSERT_AT(thread, recent, THREAD_RECENT);
+ASSERT_AT(thread, recent_mask, THREAD_RECENT_MASK);
+ASSERT_AT(recent, position, RECENT_POSITION);
+ASSERT_AT(recent, at, RECENT_AT);
+ASSERT_AT(recent, counter, RECENT_COUNTER);
+_Static_assert(sizeof(struct recent) == RECENT_SIZE, "the same");
+/* In a forked child all is zeros, and the recent counter that count_fast.S finds is this. */
+_Static_assert(offsetof(struct thread, counters) == RECENT_COUNTER, "it is NULL then");
 
 /*
  * A stub has the number of its place in r11, and nothing in the engine changes that. So a sample,
@@ -207,14 +249,68 @@ static inline const struct pcce_entry *newest_entry(const struct pcce_page *p)
  * stack. That takes many loads, one after the other, and the processor begins little of the next
  * call meanwhile. What this needs is known early.
  */
-static inline struct pcce_count_counter **recent_place(struct thread *t, const struct pcce_page *p,
-						       uint32_t place)
+static inline struct recent *recent_place(struct thread *t, const struct pcce_page *p,
+					  uint32_t place)
 {
 	const struct pcce_entry *e = newest_entry(p);
-	uint64_t h = hash(place, p->id + p->position + e->id + (e->site << 16));
+	uint32_t h = (place * HASH_PLACE + (uint32_t)p->id) * 5 + p->off, mask;
 
-	return &t->recent[h >> (64 - RECENT_LOG)];
+	h = (h + (uint32_t)e->id + (uint32_t)e->site) * HASH_RECENT;
+	/* The mask never belongs to more counters than there are. */
+	mask = __atomic_load_n(&t->recent_mask, __ATOMIC_ACQUIRE);
+	return (struct recent *)((char *)t + t->recent + (h >> HASH_SHIFT & mask));
 }
+
+/* How many entries the stack has at a position. */
+static inline uint64_t depth_at(uint64_t position)
+{
+	return (position >> (32 + PCCE_PLACE_SHIFT)) * PCCE_SEGMENT_ENTRIES +
+	       (position & PCCE_OFF_USED) / sizeof(struct pcce_entry);
+}
+
+/* Does the shadow have this position? At the beginning of a segment it says nothing. */
+static inline int is_in_shadow(const struct thread *t, uint64_t position)
+{
+	uint64_t segment = position >> (32 + PCCE_PLACE_SHIFT);
+
+	return segment < t->segments &&
+	       (!segment || (position & PCCE_OFF_USED) > sizeof(struct pcce_entry));
+}
+
+/* A handler may come at any instruction, and remember another counter here, or make a larger
+ * shadow. */
+static inline void set_recent(const struct thread *t, struct recent *r, struct recent to)
+{
+	r->position = NO_POSITION;
+	__asm__ volatile("" ::: "memory");
+	r->at = to.at;
+	r->counter = to.counter;
+	__asm__ volatile("" ::: "memory");
+	r->position = to.position;
+	__asm__ volatile("" ::: "memory");
+	if (r->at != to.at || r->counter != to.counter ||
+	    (to.position != NO_POSITION && to.at != t->at + depth_at(to.position)))
+		r->position = NO_POSITION;
+}
+
+/* Remembers the counter of the current context. */
+static inline void remember(struct thread *t, const struct pcce_page *p, uint32_t place,
+			    struct pcce_count_counter *c)
+{
+	struct recent *r = recent_place(t, p, place);
+	uint64_t position = p->position;
+
+	/* The same as in find_counter() */
+	if (!t->recent)
+		return;
+	if (!is_in_shadow(t, position) || (position & PCCE_OFF_USED) > PCCE_OFF_FULL)
+		set_recent(t, r, (struct recent){NO_POSITION, NULL, c, 0});
+	else
+		set_recent(t, r, (struct recent){position, t->at + depth_at(position), c, 0});
+}
+
+/* For the counters that the thread has now. */
+void make_recent(struct thread *t);
 
 /* The counter of the current context, n being the node of its stack. NULL: there is none yet. */
 static inline struct pcce_count_counter *find_counter(struct thread *t, const struct pcce_page *p,
@@ -233,7 +329,7 @@ static inline struct pcce_count_counter *find_counter(struct thread *t, const st
 		struct pcce_count_counter *c = unit(x->slot[i]);
 
 		if (*(const uint64_t *)c == first && c->id == p->id && c->ext == p->ext) {
-			*recent_place(t, p, place) = c;
+			remember(t, p, place, c);
 			return c;
 		}
 	}
@@ -251,6 +347,7 @@ static inline void fill_counter(struct thread *t, const struct pcce_page *p,
 	c->count += weight;
 	__atomic_store_n(&c->place, place, __ATOMIC_RELEASE);
 	add_to_index(&t->counters, c, COUNTERS);
+	make_recent(t);
 }
 
 /* ---- adaptive bursts: count_adaptive.c ------------------------------------------- */
@@ -303,22 +400,6 @@ int was_left(const struct pcce_page *p, uint64_t position);
 /* At the beginning of a segment, what is below has to be the same as the last time. */
 struct pcce_count_node *remembered_stack(const struct thread *t, const struct pcce_page *p);
 
-/* How many entries the stack has at a position. */
-static inline uint64_t depth_at(uint64_t position)
-{
-	return (position >> (32 + PCCE_PLACE_SHIFT)) * PCCE_SEGMENT_ENTRIES +
-	       (position & PCCE_OFF_USED) / sizeof(struct pcce_entry);
-}
-
-/* Does the shadow have this position? At the beginning of a segment it says nothing. */
-static inline int is_in_shadow(const struct thread *t, uint64_t position)
-{
-	uint64_t segment = position >> (32 + PCCE_PLACE_SHIFT);
-
-	return segment < t->segments &&
-	       (!segment || (position & PCCE_OFF_USED) > sizeof(struct pcce_entry));
-}
-
 /* Is it the node of this entry on top of another node? */
 static inline int is_node_of(const struct pcce_count_node *n, const struct pcce_entry *e,
 			     const struct pcce_count_node *parent)
@@ -334,6 +415,12 @@ static inline int may_move(const struct thread *t, uint64_t position)
 	return t->trusted && used > sizeof(struct pcce_entry) && used <= PCCE_OFF_FULL;
 }
 
+static inline int has_context(const struct pcce_count_counter *c, const struct pcce_page *p,
+			      uint32_t place)
+{
+	return c->place == place && c->id == p->id && c->ext == p->ext;
+}
+
 /*
  * The counter of the current context in the fast way: the thread has used it recently, and at most
  * the newest entry has changed. If it has, *moved is the place in the shadow that must name the
@@ -344,14 +431,13 @@ static ALWAYS_INLINE struct pcce_count_counter *recent_counter(struct thread *t,
 							       uint32_t place,
 							       struct pcce_count_node ***moved)
 {
-	struct pcce_count_counter *c = *recent_place(t, p, place);
+	struct pcce_count_counter *c = recent_place(t, p, place)->counter;
 	struct pcce_count_node **at = t->at, *n;
 
 	/* What is loaded again needs no register that must be saved. */
 	__asm__ volatile("" ::: "memory");
 	/* All is zeros if a handler has forked, and this is the child. */
-	if (!c || !at || c->place != place || c->id != p->id || c->ext != p->ext ||
-	    !is_in_shadow(t, p->position))
+	if (!c || !at || !has_context(c, p, place) || !is_in_shadow(t, p->position))
 		return NULL;
 	n = unit(c->node);
 	at += depth_at(p->position);
@@ -363,6 +449,20 @@ static ALWAYS_INLINE struct pcce_count_counter *recent_counter(struct thread *t,
 		return NULL;
 	*moved = at;
 	return c;
+}
+
+/* At the beginning of a segment: the counter of the current context, if the thread has used it
+ * recently on this stack. */
+static inline struct pcce_count_counter *
+recent_counter_at_start(struct thread *t, const struct pcce_page *p, uint32_t place)
+{
+	struct pcce_count_counter *c = recent_place(t, p, place)->counter;
+	const struct pcce_count_node *n;
+
+	if (!c || (p->position & PCCE_OFF_USED) > sizeof(struct pcce_entry))
+		return NULL;
+	n = remembered_stack(t, p);
+	return n && has_context(c, p, place) && c->node == unit_number(n) ? c : NULL;
 }
 
 /* The node of the current stack, if it is the one that the thread remembers. NULL: another way is
@@ -377,4 +477,5 @@ static inline struct pcce_count_node *known_stack(const struct thread *t, const 
 	return at[0] && is_node_of(at[0], newest_entry(p), at[-1]) ? at[0] : NULL;
 }
 
+#endif
 #endif

@@ -43,7 +43,7 @@ static inline void begin(struct thread *t, uint64_t position)
 	__asm__ volatile("" ::: "memory");
 }
 
-KEEPS_REGISTERS __attribute__((noinline)) static void end_after_inner(struct thread *t)
+KEEPS_REGISTERS void end_after_inner(struct thread *t)
 {
 	struct pcce_page *p = page();
 	uint64_t before, now;
@@ -266,6 +266,8 @@ static ALWAYS_INLINE int count_hot_known(uint32_t place, int more, enum policy p
 	/* A handler may have counted on another stack before that. */
 	if (p->counting == (uint64_t)t)
 		c = recent_counter(t, p, place, &moved);
+	if (!c && more && p->counting == (uint64_t)t)
+		c = recent_counter_at_start(t, p, place);
 	if (moved && more)
 		move_to(t, moved, unit(c->node));
 	else if (moved)
@@ -307,10 +309,10 @@ static ALWAYS_INLINE void count_policy_burst(enum policy policy)
 		count_more(place, burst);
 }
 
-/* As count(). */
-KEEPS_REGISTERS void count_hot(void)
+/* What count_hot() leaves over: count_fast.S. */
+KEEPS_REGISTERS void count_hot_missed(void)
 {
-	count_policy(SPACE_SAVING);
+	count_more(entered_place(), 0);
 }
 
 KEEPS_REGISTERS void count_hot_burst(void)

@@ -10,7 +10,10 @@
 #include "count_engine.h"
 #include "count_memory.h"
 
-#define INDEX_LOG 10	/* of a new index: slots */
+#define INDEX_LOG 10 /* of a new index: slots */
+#define RECENT_FIRST 256
+#define RECENT_GROWTH 4
+#define RECENT_MAX 16384
 #define PLACES_FIRST 64 /* segments of a new shadow */
 
 __attribute__((section(".config"))) struct pcce_count_config config;
@@ -172,12 +175,47 @@ static struct shadow *new_shadow(uint64_t segments)
 	return s;
 }
 
+static struct recent *recent_at(struct thread *t, uint32_t offset)
+{
+	return (struct recent *)((char *)t + t->recent + offset);
+}
+
+/* What is interrupted in count_fast.S must not go on with a place in the shadow. */
+static void forget_places(struct thread *t)
+{
+	uint32_t end = t->recent ? t->recent_mask + RECENT_SIZE : 0;
+
+	for (uint32_t i = 0; i < end; i += RECENT_SIZE)
+		if (recent_at(t, i)->position)
+			recent_at(t, i)->position = NO_POSITION;
+}
+
+void make_recent(struct thread *t)
+{
+	uint32_t n = t->recent ? t->recent_mask / RECENT_SIZE + 1 : 0, larger;
+	struct recent *r;
+
+	larger = n ? n * RECENT_GROWTH : RECENT_FIRST;
+	/* A mask of 0: a handler has interrupted this. */
+	if (n == 1 || larger > RECENT_MAX || !t->counters || t->counters->used < n / 4)
+		return;
+	r = take_memory((uint64_t)larger * RECENT_SIZE);
+	if (!r)
+		return;
+	forget_places(t);
+	t->recent_mask = 0;
+	__asm__ volatile("" ::: "memory");
+	t->recent = (uint64_t)((char *)r - (char *)t);
+	__atomic_store_n(&t->recent_mask, (larger - 1) * RECENT_SIZE, __ATOMIC_RELEASE);
+}
+
 /* A handler in between may use the larger array with the smaller size. */
 static void use_shadow(struct thread *t, struct shadow *s)
 {
 	t->shadow = s;
 	t->at = s->at;
 	__atomic_store_n(&t->segments, s->segments, __ATOMIC_RELEASE);
+	forget_places(t);
 }
 
 static void enroll_thread(struct thread *t)
@@ -206,7 +244,9 @@ struct thread *new_thread(const struct pcce_page *p)
 	t->weight = 1;
 	t->nodes = new_index(INDEX_LOG);
 	t->counters = new_index(INDEX_LOG);
-	if (!first || !t->nodes || !t->counters)
+	t->recent = 0;
+	make_recent(t);
+	if (!first || !t->nodes || !t->counters || !t->recent)
 		return NULL;
 	use_shadow(t, first);
 	return t;

@@ -342,7 +342,7 @@ static uint8_t *put_call_through(uint8_t *to, uint64_t address, uint64_t slot)
 	return to + 2 + sizeof(rel);
 }
 
-/* Counts, and goes on at the place. */
+/* Counts, and goes on at the place. No caller keeps anything in r11 (plugin/clobbers.c). */
 static void put_count(uint8_t *to, uint64_t address, uint32_t number, const struct count_layout *l,
 		      uint64_t place)
 {
@@ -351,15 +351,12 @@ static void put_count(uint8_t *to, uint64_t address, uint32_t number, const stru
 
 	if (l->burst)
 		to = put_test(to, address, l->burst, place);
-	memcpy(to, (const uint8_t[]){0x41, 0x53, 0x41, 0xbb},
-	       4); /* push %r11; mov $number, %r11d */
-	memcpy(to + 4, &number, sizeof(number));
-	to += 4 + sizeof(number);
+	memcpy(to, (const uint8_t[]){0x41, 0xbb}, 2); /* mov $number, %r11d */
+	memcpy(to + 2, &number, sizeof(number));
+	to += 2 + sizeof(number);
 	at = address + (uint64_t)(to - start);
 	to = l->engine_at ? put_call_through(to, at, l->engine_at)
 			  : put_branch(to, at, CALL_REL32, l->engine);
-	memcpy(to, (const uint8_t[]){0x41, 0x5b}, 2); /* pop %r11 */
-	to += 2;
 	put_branch(to, address + (uint64_t)(to - start), JMP_REL32, place);
 }
 

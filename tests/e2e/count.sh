@@ -12,12 +12,15 @@ cd "$scratch" || exit 1
 step=$out/tests/oracle/step
 counted=$out/tests/oracle/counted
 
-# count PROGRAM: counts in PROGRAM.data, and writes PROGRAM.got
+# count PROGRAM ARGUMENT...: counts in PROGRAM.data, and writes PROGRAM.got.  The variable `options`
+# has options of pcce-record.
 count() {
 	rm -f "$1.data"
-	timeout -k 5 120 pcce-record --count -o "$1.data" -- "./$1" >"$1.out" 2>"$1.err" </dev/null
+	# shellcheck disable=SC2086
+	timeout -k 5 120 pcce-record --count ${options-} -o "$1.data" -- "./$1" "${@:2}" >"$1.out" \
+		2>"$1.err" </dev/null
 	echo $? >"$1.status"
-	"$counted" "$1.data" "./$1" | grep -v '^0 \[lost\]$' | awk '{ n[$2] += $1 }
+	"$counted" "$1.data" "./$1" | grep -v '^0 \[' | awk '{ n[$2] += $1 }
 		END { for (context in n) print n[context], context }' | sort >"$1.got"
 }
 
@@ -80,6 +83,21 @@ calls_add_up() { # NAME PROGRAM
 check "signals: builds" build interrupted "$here/interrupted.c" -O1
 count interrupted
 calls_add_up signals interrupted
+
+check "each instruction: builds" build stepped "$here/stepped.c" -O1
+for every in 1 7; do
+	count stepped $every
+	calls_add_up "after each $every instructions" stepped
+	count stepped $every jump
+	calls_add_up "after each $every instructions, with jumps" stepped
+done
+# All contexts have a counter.
+for engine in hcct lossy; do
+	for jump in "" jump; do
+		options="--engine=$engine --hot=0.000001" count stepped 7 $jump
+		calls_add_up "after each 7 instructions, $engine${jump:+, with jumps}" stepped
+	done
+done
 
 check "threads: builds" build many "$here/many.c" -O1 -pthread
 count many

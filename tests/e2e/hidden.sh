@@ -46,7 +46,7 @@ as_plain() {
 	is "$name: no message" "$(cat program.log)" ""
 	if record self data ./program ./libhidden.so; then
 		is "$name: output" "$(cat data.out)" 2
-		# A sample may come between a jump or a signal and the end of the runtime's work on it.
+		# A sample may come between a jump, or a signal, and the runtime's work on it.
 		allow_marked=1 recording_is_exact "$name: all samples exact" data 100
 		is "$name: contexts" "$(contexts data)" "$(cat "$object.want")"
 	else
