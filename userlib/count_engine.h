@@ -29,12 +29,13 @@
 /* What count_fast.S has to know of the structures below and of pcce_count_config. */
 #define CONFIG_AREA 0
 #define CONFIG_TPOFF 72
+#define THREAD_AT 8
 #define THREAD_STATE 24
 #define THREAD_TRUSTED 32
 #define THREAD_RECENT 40
 #define THREAD_RECENT_MASK 48
 #define RECENT_POSITION 0
-#define RECENT_AT 8
+#define RECENT_DEPTH 8
 #define RECENT_COUNTER 16
 #define RECENT_SIZE 32
 #define HASH_PLACE 0x1b873593
@@ -84,9 +85,8 @@ struct hot {
 
 /* A counter that was used recently. It may have become that of another context. */
 struct recent {
-	/* Where the stack was, and the place in the shadow. NO_POSITION: that is not known. */
-	uint64_t position;
-	struct pcce_count_node **at;
+	uint64_t position; /* of the stack; NO_POSITION: not known, or the shadow has it not */
+	uint64_t depth;	   /* of the stack, times 8 */
 	struct pcce_count_counter *counter;
 	uint64_t reserved;
 };
@@ -126,12 +126,13 @@ struct thread {
 	_Static_assert(offsetof(struct type, member) == (offset), "count_fast.S knows it")
 ASSERT_AT(pcce_count_config, area, CONFIG_AREA);
 ASSERT_AT(pcce_count_config, tpoff, CONFIG_TPOFF);
+ASSERT_AT(thread, at, THREAD_AT);
 ASSERT_AT(thread, state, THREAD_STATE);
 ASSERT_AT(thread, trusted, THREAD_TRUSTED);
 ASSERT_AT(thread, recent, THREAD_RECENT);
 ASSERT_AT(thread, recent_mask, THREAD_RECENT_MASK);
 ASSERT_AT(recent, position, RECENT_POSITION);
-ASSERT_AT(recent, at, RECENT_AT);
+ASSERT_AT(recent, depth, RECENT_DEPTH);
 ASSERT_AT(recent, counter, RECENT_COUNTER);
 _Static_assert(sizeof(struct recent) == RECENT_SIZE, "the same");
 /* In a forked child all is zeros, and the recent counter that count_fast.S finds is this. */
@@ -277,36 +278,28 @@ static inline int is_in_shadow(const struct thread *t, uint64_t position)
 	       (!segment || (position & PCCE_OFF_USED) > sizeof(struct pcce_entry));
 }
 
-/* A handler may come at any instruction, and remember another counter here, or make a larger
- * shadow. */
-static inline void set_recent(const struct thread *t, struct recent *r, struct recent to)
-{
-	r->position = NO_POSITION;
-	__asm__ volatile("" ::: "memory");
-	r->at = to.at;
-	r->counter = to.counter;
-	__asm__ volatile("" ::: "memory");
-	r->position = to.position;
-	__asm__ volatile("" ::: "memory");
-	if (r->at != to.at || r->counter != to.counter ||
-	    (to.position != NO_POSITION && to.at != t->at + depth_at(to.position)))
-		r->position = NO_POSITION;
-}
-
-/* Remembers the counter of the current context. */
+/* Remembers the counter of the current context. A handler may come at any instruction, and remember
+ * another one in the same place. */
 static inline void remember(struct thread *t, const struct pcce_page *p, uint32_t place,
 			    struct pcce_count_counter *c)
 {
 	struct recent *r = recent_place(t, p, place);
-	uint64_t position = p->position;
+	uint64_t position = p->position, depth = depth_at(position) * sizeof(t->at[0]);
 
 	/* The same as in find_counter() */
 	if (!t->recent)
 		return;
+	r->position = NO_POSITION;
+	__asm__ volatile("" ::: "memory");
+	r->counter = c;
 	if (!is_in_shadow(t, position) || (position & PCCE_OFF_USED) > PCCE_OFF_FULL)
-		set_recent(t, r, (struct recent){NO_POSITION, NULL, c, 0});
-	else
-		set_recent(t, r, (struct recent){position, t->at + depth_at(position), c, 0});
+		return;
+	r->depth = depth;
+	__asm__ volatile("" ::: "memory");
+	r->position = position;
+	__asm__ volatile("" ::: "memory");
+	if (r->depth != depth || r->counter != c)
+		r->position = NO_POSITION;
 }
 
 /* For the counters that the thread has now. */

@@ -8,7 +8,7 @@
  *
  * A handler may come at any instruction, and change what is remembered. Its stack has another
  * position. So the position is compared last: if it is the same then, so is all that was read. If a
- * handler has forked, all is zeros in the child.
+ * handler has forked, all is zeros in the child, and there is no counter or no shadow.
  *
  * r11 is the number of the place, and does not change.
  */
@@ -36,9 +36,11 @@
 	pushq %rdx
 	pushq %rsi
 	pushq %rdi
+	pushq %r8
 .endm
 
 .macro RESTORE_REGISTERS
+	popq %r8
 	popq %rdi
 	popq %rsi
 	popq %rdx
@@ -78,21 +80,25 @@
 	leaq (%rdx, %rax), %rdi
 .endm
 
-/* rax: the counter's node, if it is that of the stack. rsi: the place in the shadow. Changes
+/* r8: the counter. rax: its node, if it is that of the stack. rsi: the place in the shadow. Changes
  * rcx. */
-.macro COMPARE counter, otherwise
-	cmpl %r11d, COUNTER_PLACE(\counter)
+.macro FIND_COUNTER otherwise
+	movq RECENT_COUNTER(%rdi), %r8
+	testq %r8, %r8
+	jz \otherwise
+	cmpl %r11d, COUNTER_PLACE(%r8)
 	jne \otherwise
-	SAME PAGE_ID, %rcx, COUNTER_ID(\counter), %rax, \otherwise
-	SAME PAGE_EXT, %rcx, COUNTER_EXT(\counter), %rax, \otherwise
-	movl COUNTER_NODE(\counter), %eax
+	SAME PAGE_ID, %rcx, COUNTER_ID(%r8), %rax, \otherwise
+	SAME PAGE_EXT, %rcx, COUNTER_EXT(%r8), %rax, \otherwise
+	movl COUNTER_NODE(%r8), %eax
 	shlq $5, %rax
 	addq config + CONFIG_AREA(%rip), %rax
 	SAME TOP_SITE, %rsi, NODE_SITE(%rax), %rcx, \otherwise
 	SAME TOP_ID, %rsi, NODE_ID(%rax), %rcx, \otherwise
-	movq RECENT_AT(%rdi), %rsi
+	movq THREAD_AT(%rdx), %rsi
 	testq %rsi, %rsi
 	jz \otherwise
+	addq RECENT_DEPTH(%rdi), %rsi
 	movq -8(%rsi), %rcx
 	cmpq %rcx, NODE_PARENT(%rax)
 	jne \otherwise
@@ -112,38 +118,32 @@ count:
 	SAVE_REGISTERS
 	FIND_THREAD 3f
 	FIND_RECENT
-	movq RECENT_COUNTER(%rdi), %rdx
-	testq %rdx, %rdx
-	jz 3f
-	COMPARE %rdx, 3f
+	FIND_COUNTER 3f
 	cmpq %rax, (%rsi)
 	jne 2f
-1:	incq COUNTER_COUNT(%rdx)
+1:	incq COUNTER_COUNT(%r8)
 	RESTORE_REGISTERS
 	ret
 
-	/* Only the newest entry has changed, if what is below may be trusted. A handler that makes
-	 * a larger shadow changes all positions. Then this was the smaller one. */
-2:	movq config + CONFIG_TPOFF(%rip), %rcx
-	movq %fs:PAGE_COUNTING(%rcx), %rcx
-	jrcxz 3f
-	cmpl $0, THREAD_TRUSTED(%rcx)
+	/* Only the newest entry has changed, if what is below may be trusted. A handler may make a
+	 * larger shadow, and then this was the smaller one. */
+2:	cmpl $0, THREAD_TRUSTED(%rdx)
 	je 3f
 	movq %rax, (%rsi)
-	SAME_POSITION 3f
-	jmp 1b
+	subq RECENT_DEPTH(%rdi), %rsi
+	cmpq %rsi, THREAD_AT(%rdx)
+	je 1b
 
 3:	RESTORE_REGISTERS
 	jmp count_missed
 	.size count, . - count
 
-	/* The thread is busy meanwhile, and r8 is the counter: see count_hot.c. */
+	/* The thread is busy meanwhile: see count_hot.c. */
 	.p2align 6
 	.globl count_hot
 	.type count_hot, @function
 count_hot:
 	SAVE_REGISTERS
-	pushq %r8
 	FIND_THREAD 5f
 	testb $3, THREAD_STATE(%rdx)
 	jnz 5f
@@ -154,10 +154,7 @@ count_hot:
 	cmpq %rdx, %fs:PAGE_COUNTING(%rcx)
 	jne 4f
 	FIND_RECENT
-	movq RECENT_COUNTER(%rdi), %r8
-	testq %r8, %r8
-	jz 4f
-	COMPARE %r8, 4f
+	FIND_COUNTER 4f
 	movq (%rsi), %rcx
 	cmpq %rax, %rcx
 	jne 2f
@@ -165,7 +162,6 @@ count_hot:
 	decl THREAD_STATE(%rdx)
 	testb $3, THREAD_STATE(%rdx)
 	jnz 3f
-	popq %r8
 	RESTORE_REGISTERS
 	ret
 
@@ -187,7 +183,6 @@ count_hot:
 
 3:	movq %rdx, %rdi
 	call end_after_inner
-	popq %r8
 	RESTORE_REGISTERS
 	ret
 
@@ -196,8 +191,7 @@ count_hot:
 	jz 5f
 	movq %rdx, %rdi
 	call end_after_inner
-5:	popq %r8
-	RESTORE_REGISTERS
+5:	RESTORE_REGISTERS
 	jmp count_hot_missed
 	.size count_hot, . - count_hot
 	.section .note.GNU-stack, "", @progbits

@@ -175,21 +175,6 @@ static struct shadow *new_shadow(uint64_t segments)
 	return s;
 }
 
-static struct recent *recent_at(struct thread *t, uint32_t offset)
-{
-	return (struct recent *)((char *)t + t->recent + offset);
-}
-
-/* What is interrupted in count_fast.S must not go on with a place in the shadow. */
-static void forget_places(struct thread *t)
-{
-	uint32_t end = t->recent ? t->recent_mask + RECENT_SIZE : 0;
-
-	for (uint32_t i = 0; i < end; i += RECENT_SIZE)
-		if (recent_at(t, i)->position)
-			recent_at(t, i)->position = NO_POSITION;
-}
-
 void make_recent(struct thread *t)
 {
 	uint32_t n = t->recent ? t->recent_mask / RECENT_SIZE + 1 : 0, larger;
@@ -202,7 +187,6 @@ void make_recent(struct thread *t)
 	r = take_memory((uint64_t)larger * RECENT_SIZE);
 	if (!r)
 		return;
-	forget_places(t);
 	t->recent_mask = 0;
 	__asm__ volatile("" ::: "memory");
 	t->recent = (uint64_t)((char *)r - (char *)t);
@@ -215,7 +199,6 @@ static void use_shadow(struct thread *t, struct shadow *s)
 	t->shadow = s;
 	t->at = s->at;
 	__atomic_store_n(&t->segments, s->segments, __ATOMIC_RELEASE);
-	forget_places(t);
 }
 
 static void enroll_thread(struct thread *t)
