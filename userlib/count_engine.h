@@ -32,8 +32,8 @@
 #define THREAD_AT 8
 #define THREAD_STATE 24
 #define THREAD_TRUSTED 32
-#define THREAD_RECENT 40
-#define THREAD_RECENT_MASK 48
+#define THREAD_RECENT 48
+#define THREAD_RECENT_MASK 56
 #define RECENT_POSITION 0
 #define RECENT_DEPTH 8
 #define RECENT_COUNTER 16
@@ -83,10 +83,27 @@ struct hot {
 	uint32_t counters[]; /* numbers of units */
 };
 
+/* Two words that change together: by one instruction, so a handler sees both or none. */
+struct pair {
+	uint64_t first, second;
+} __attribute__((aligned(16)));
+
+static inline int replace_pair(struct pair *p, struct pair before, struct pair after)
+{
+	uint8_t done;
+
+	__asm__ volatile("cmpxchg16b %0"
+			 : "+m"(*p), "=@ccz"(done), "+a"(before.first), "+d"(before.second)
+			 : "b"(after.first), "c"(after.second)
+			 : "memory");
+	return done;
+}
+
 /* A counter that was used recently. It may have become that of another context. */
 struct recent {
-	uint64_t position; /* of the stack; NO_POSITION: not known, or the shadow has it not */
-	uint64_t depth;	   /* of the stack, times 8 */
+	/* The position of the stack, and its depth times 8. NO_POSITION: not known, or the shadow
+	 * has it not. */
+	struct pair position;
 	struct pcce_count_counter *counter;
 	uint64_t reserved;
 };
@@ -102,8 +119,7 @@ struct thread {
 	uint32_t number;
 	/* Recent counters, by recent_place(): bytes from this structure to the first struct recent,
 	 * and a mask for bytes from there. */
-	uint64_t recent;
-	uint32_t recent_mask;
+	struct pair recent;
 	struct shadow *shadow;
 	struct index *nodes;
 	struct pcce_count_block *node_block, *counter_block;
@@ -130,9 +146,9 @@ ASSERT_AT(thread, at, THREAD_AT);
 ASSERT_AT(thread, state, THREAD_STATE);
 ASSERT_AT(thread, trusted, THREAD_TRUSTED);
 ASSERT_AT(thread, recent, THREAD_RECENT);
-ASSERT_AT(thread, recent_mask, THREAD_RECENT_MASK);
+ASSERT_AT(thread, recent.second, THREAD_RECENT_MASK);
 ASSERT_AT(recent, position, RECENT_POSITION);
-ASSERT_AT(recent, depth, RECENT_DEPTH);
+ASSERT_AT(recent, position.second, RECENT_DEPTH);
 ASSERT_AT(recent, counter, RECENT_COUNTER);
 _Static_assert(sizeof(struct recent) == RECENT_SIZE, "the same");
 /* In a forked child all is zeros, and the recent counter that count_fast.S finds is this. */
@@ -258,8 +274,8 @@ static inline struct recent *recent_place(struct thread *t, const struct pcce_pa
 
 	h = (h + (uint32_t)e->id + (uint32_t)e->site) * HASH_RECENT;
 	/* The mask never belongs to more counters than there are. */
-	mask = __atomic_load_n(&t->recent_mask, __ATOMIC_ACQUIRE);
-	return (struct recent *)((char *)t + t->recent + (h >> HASH_SHIFT & mask));
+	mask = (uint32_t)__atomic_load_n(&t->recent.second, __ATOMIC_ACQUIRE);
+	return (struct recent *)((char *)t + t->recent.first + (h >> HASH_SHIFT & mask));
 }
 
 /* How many entries the stack has at a position. */
@@ -278,28 +294,22 @@ static inline int is_in_shadow(const struct thread *t, uint64_t position)
 	       (!segment || (position & PCCE_OFF_USED) > sizeof(struct pcce_entry));
 }
 
-/* Remembers the counter of the current context. A handler may come at any instruction, and remember
- * another one in the same place. */
+/* Remembers the counter of the current context. A handler may remember another one in the same
+ * place. */
 static inline void remember(struct thread *t, const struct pcce_page *p, uint32_t place,
 			    struct pcce_count_counter *c)
 {
 	struct recent *r = recent_place(t, p, place);
-	uint64_t position = p->position, depth = depth_at(position) * sizeof(t->at[0]);
+	struct pair now = {p->position, depth_at(p->position) * sizeof(t->at[0])};
 
 	/* The same as in find_counter() */
-	if (!t->recent)
+	if (!t->recent.first)
 		return;
-	r->position = NO_POSITION;
-	__asm__ volatile("" ::: "memory");
+	if (!is_in_shadow(t, p->position) || (p->position & PCCE_OFF_USED) > PCCE_OFF_FULL)
+		now = (struct pair){NO_POSITION, 0};
 	r->counter = c;
-	if (!is_in_shadow(t, position) || (position & PCCE_OFF_USED) > PCCE_OFF_FULL)
-		return;
-	r->depth = depth;
-	__asm__ volatile("" ::: "memory");
-	r->position = position;
-	__asm__ volatile("" ::: "memory");
-	if (r->depth != depth || r->counter != c)
-		r->position = NO_POSITION;
+	while (!replace_pair(&r->position, r->position, now))
+		;
 }
 
 /* For the counters that the thread has now. */

@@ -7,8 +7,9 @@
  * the node has the newest entry, and its parent is what the shadow has one entry below.
  *
  * A handler may come at any instruction, and change what is remembered. Its stack has another
- * position. So the position is compared last: if it is the same then, so is all that was read. If a
- * handler has forked, all is zeros in the child, and there is no counter or no shadow.
+ * position, or if it has changed to another stack, the page names no thread then. So both are
+ * compared last. If a handler has forked, all is zeros in the child, and there is no counter or no
+ * shadow.
  *
  * r11 is the number of the place, and does not change.
  */
@@ -107,6 +108,8 @@
 
 .macro SAME_POSITION otherwise
 	movq config + CONFIG_TPOFF(%rip), %rcx
+	cmpq %rdx, %fs:PAGE_COUNTING(%rcx)
+	jne \otherwise
 	SAME PAGE_POSITION, %rcx, RECENT_POSITION(%rdi), %rcx, \otherwise
 .endm
 

@@ -7,9 +7,10 @@
 #include <pcce/counting.h>
 
 struct count_memory {
-	uint64_t used;
+	uint64_t used;	  /* bytes behind this structure */
 	uint32_t process; /* 1 + number of its first thread */
 	uint32_t reserved;
+	uint64_t recent; /* bytes of the last quarter */
 };
 
 /*

@@ -14,6 +14,7 @@
 #define RECENT_FIRST 256
 #define RECENT_GROWTH 4
 #define RECENT_MAX 16384
+#define RECENT_PART 256 /* of the memory: many threads have few recent counters each */
 #define PLACES_FIRST 64 /* segments of a new shadow */
 
 __attribute__((section(".config"))) struct pcce_count_config config;
@@ -30,18 +31,38 @@ static const struct pcce_count_modules *modules_of_process(void)
 
 /* ---- memory ---------------------------------------------------------------------- */
 
-void *take_memory(uint64_t size)
+/* Takes bytes of a part of the memory. NULL: it has no more. */
+static void *take_part(uint64_t *used, uint64_t start, uint64_t end, uint64_t size)
 {
-	struct count_memory *m = memory();
-	uint64_t at;
+	uint64_t before = __atomic_load_n(used, __ATOMIC_RELAXED);
 
 	size = (size + 63) & ~63ULL;
-	at = __atomic_fetch_add(&m->used, size, __ATOMIC_RELAXED) + ((sizeof(*m) + 63) & ~63ULL);
-	if (at + size > config.memory_size) {
-		__atomic_sub_fetch(&m->used, size, __ATOMIC_RELAXED);
-		return NULL;
-	}
-	return (char *)m + at;
+	do {
+		if (size > end - start || before > end - start - size)
+			return NULL;
+	} while (!__atomic_compare_exchange_n(used, &before, before + size, 0, __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
+	return (char *)memory() + start + before;
+}
+
+static uint64_t end_of_memory(void)
+{
+	return config.memory_size / 4 * 3 & ~63ULL;
+}
+
+void *take_memory(uint64_t size)
+{
+	return take_part(&memory()->used, (sizeof(struct count_memory) + 63) & ~63ULL,
+			 end_of_memory(), size);
+}
+
+/*
+ * For recent counters. In a forked child, interrupted code may still look for one where the parent
+ * had it. So nothing else comes there.
+ */
+static struct recent *take_recent(uint64_t n)
+{
+	return take_part(&memory()->recent, end_of_memory(), config.memory_size, n * RECENT_SIZE);
 }
 
 /* One instruction, so a handler in between gets another number. */
@@ -177,20 +198,20 @@ static struct shadow *new_shadow(uint64_t segments)
 
 void make_recent(struct thread *t)
 {
-	uint32_t n = t->recent ? t->recent_mask / RECENT_SIZE + 1 : 0, larger;
+	struct pair before = t->recent;
+	uint64_t n = before.first ? before.second / RECENT_SIZE + 1 : 0;
+	uint64_t larger = n ? n * RECENT_GROWTH : RECENT_FIRST;
 	struct recent *r;
 
-	larger = n ? n * RECENT_GROWTH : RECENT_FIRST;
-	/* A mask of 0: a handler has interrupted this. */
-	if (n == 1 || larger > RECENT_MAX || !t->counters || t->counters->used < n / 4)
+	if (larger > RECENT_MAX || !t->counters || t->counters->used < n / 2 ||
+	    (n && memory()->recent > config.memory_size / RECENT_PART))
 		return;
-	r = take_memory((uint64_t)larger * RECENT_SIZE);
+	r = take_recent(larger);
 	if (!r)
 		return;
-	t->recent_mask = 0;
-	__asm__ volatile("" ::: "memory");
-	t->recent = (uint64_t)((char *)r - (char *)t);
-	__atomic_store_n(&t->recent_mask, (larger - 1) * RECENT_SIZE, __ATOMIC_RELEASE);
+	/* A handler in between has made more itself. */
+	replace_pair(&t->recent, before,
+		     (struct pair){(uint64_t)((char *)r - (char *)t), (larger - 1) * RECENT_SIZE});
 }
 
 /* A handler in between may use the larger array with the smaller size. */
@@ -227,9 +248,9 @@ struct thread *new_thread(const struct pcce_page *p)
 	t->weight = 1;
 	t->nodes = new_index(INDEX_LOG);
 	t->counters = new_index(INDEX_LOG);
-	t->recent = 0;
+	t->recent = (struct pair){0, 0};
 	make_recent(t);
-	if (!first || !t->nodes || !t->counters || !t->recent)
+	if (!first || !t->nodes || !t->counters || !t->recent.first)
 		return NULL;
 	use_shadow(t, first);
 	return t;
