@@ -14,6 +14,7 @@
 #define PAGE_OFF 32
 #define PAGE_PLACE 36
 #define PAGE_AREA 40
+#define PAGE_COUNTING 48
 #define PAGE_JUMPS 56
 #define PAGE_GENERATION 64
 #define PAGE_BASE 112

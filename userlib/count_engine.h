@@ -26,9 +26,19 @@
 #ifndef PCCE_COUNT_ENGINE_H
 #define PCCE_COUNT_ENGINE_H
 
-/* What count_fast.S has to know of the structures below and of pcce_count_config. */
+/* What count_fast.S has to know of the structures below, and of those in counting.h. */
 #define CONFIG_AREA 0
 #define CONFIG_TPOFF 72
+#define AREA_ROOT 64
+#define COUNTER_NODE 0
+#define COUNTER_PLACE 4
+#define COUNTER_ID 8
+#define COUNTER_EXT 16
+#define COUNTER_COUNT 24
+#define NODE_ID 8
+#define NODE_SITE 16
+#define NODE_PARENT 24
+#define NODE_USES 32 /* not of the root */
 #define THREAD_AT 8
 #define THREAD_STATE 24
 #define THREAD_TRUSTED 32
@@ -142,6 +152,16 @@ struct thread {
 	_Static_assert(offsetof(struct type, member) == (offset), "count_fast.S knows it")
 ASSERT_AT(pcce_count_config, area, CONFIG_AREA);
 ASSERT_AT(pcce_count_config, tpoff, CONFIG_TPOFF);
+ASSERT_AT(pcce_count_area, root, AREA_ROOT);
+ASSERT_AT(pcce_count_counter, node, COUNTER_NODE);
+ASSERT_AT(pcce_count_counter, place, COUNTER_PLACE);
+ASSERT_AT(pcce_count_counter, id, COUNTER_ID);
+ASSERT_AT(pcce_count_counter, ext, COUNTER_EXT);
+ASSERT_AT(pcce_count_counter, count, COUNTER_COUNT);
+ASSERT_AT(pcce_count_node, id, NODE_ID);
+ASSERT_AT(pcce_count_node, site, NODE_SITE);
+ASSERT_AT(pcce_count_node, parent_address, NODE_PARENT);
+ASSERT_AT(pcce_count_hot_node, uses, NODE_USES);
 ASSERT_AT(thread, at, THREAD_AT);
 ASSERT_AT(thread, state, THREAD_STATE);
 ASSERT_AT(thread, trusted, THREAD_TRUSTED);

@@ -16,19 +16,6 @@
 #include "asm.h"
 #include "count_engine.h"
 
-#define PAGE_POSITION PAGE_OFF
-#define PAGE_COUNTING 48
-#define COUNTER_NODE 0
-#define COUNTER_PLACE 4
-#define COUNTER_ID 8
-#define COUNTER_EXT 16
-#define COUNTER_COUNT 24
-#define NODE_ID 8
-#define NODE_SITE 16
-#define NODE_PARENT 24
-#define NODE_USES 32 /* not of the root */
-#define AREA_ROOT 64
-
 /* clang-format off */
 
 .macro SAVE_REGISTERS
@@ -103,14 +90,10 @@
 	movq -8(%rsi), %rcx
 	cmpq %rcx, NODE_PARENT(%rax)
 	jne \otherwise
-	SAME_POSITION \otherwise
-.endm
-
-.macro SAME_POSITION otherwise
 	movq config + CONFIG_TPOFF(%rip), %rcx
 	cmpq %rdx, %fs:PAGE_COUNTING(%rcx)
 	jne \otherwise
-	SAME PAGE_POSITION, %rcx, RECENT_POSITION(%rdi), %rcx, \otherwise
+	SAME PAGE_OFF, %rcx, RECENT_POSITION(%rdi), %rcx, \otherwise /* and place */
 .endm
 
 	.text
@@ -150,7 +133,7 @@ count_hot:
 	FIND_THREAD 5f
 	testb $3, THREAD_STATE(%rdx)
 	jnz 5f
-	movq %fs:PAGE_POSITION(%rcx), %rax
+	movq %fs:PAGE_OFF(%rcx), %rax /* and place */
 	incq %rax
 	movq %rax, THREAD_STATE(%rdx)
 	/* A handler may have counted on another stack before that. */

@@ -282,19 +282,11 @@ static ALWAYS_INLINE int count_hot_known(uint32_t place, int more, enum policy p
 	return c != NULL;
 }
 
-/* What count_hot() leaves over, because it does not happen at most calls. */
+/* What is left over, because it does not happen at most calls. */
 KEEPS_REGISTERS __attribute__((noinline)) static void count_more(uint32_t place, uint32_t burst)
 {
 	if (!count_hot_known(place, 1, config.lossy ? LOSSY : SPACE_SAVING))
 		count_slowly(place, burst);
-}
-
-static ALWAYS_INLINE void count_policy(enum policy policy)
-{
-	uint32_t place = entered_place();
-
-	if (!count_hot_known(place, 0, policy))
-		count_more(place, 0);
 }
 
 static ALWAYS_INLINE void count_policy_burst(enum policy policy)
@@ -322,7 +314,10 @@ KEEPS_REGISTERS void count_hot_burst(void)
 
 KEEPS_REGISTERS void count_lossy(void)
 {
-	count_policy(LOSSY);
+	uint32_t place = entered_place();
+
+	if (!count_hot_known(place, 0, LOSSY))
+		count_more(place, 0);
 }
 
 KEEPS_REGISTERS void count_lossy_burst(void)
