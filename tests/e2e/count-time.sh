@@ -168,14 +168,15 @@ for workload in exceptions fork indirect mutual recursion tailcalls threads; do
 	is "$workload: mismatches" "$(samples_of v.data mismatches)" 0
 done
 
-# Handlers interrupt the counting at any instruction, and samples come there, too.
+# Handlers interrupt the counting at any instruction, and samples come there, too.  The alarms'
+# period is 200 us.  With the same period, all samples can come at one instruction of the handler.
 build interrupted "$here/interrupted.c" -O1
 build jumping "$here/jumping.c" -O1
 build many "$here/many.c" -O1 -pthread
 for sampler in $samplers; do
-	record_counts i.data "-b $sampler -F 5000" ./interrupted
+	record_counts i.data "-b $sampler -F 3989" ./interrupted
 	allow_marked=5 samples_hold "signals, $sampler" i.data 50
-	record_counts j.data "-b $sampler -F 5000" ./jumping
+	record_counts j.data "-b $sampler -F 3989" ./jumping
 	allow_marked=5 samples_hold "jumps from handlers, $sampler" j.data 50
 	record_counts m.data "-b $sampler -F 5000" ./many
 	samples_hold "40 threads, $sampler" m.data 50
