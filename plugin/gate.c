@@ -4,17 +4,22 @@
  *
  * A call of such a function from its own library goes through the procedure linkage table, since
  * another module may define a function of that name. If none does, the call stays in the library.
- * pcce-encode leads these calls to the gate, which finds out each time:
+ * pcce-encode leads these calls to the gate, which finds out once, as lazy binding does:
+ *
+ *	.section .data.rel.local.pcce7
+ *	.Lpcce_p7:	.quad .Lpcce_t7		the gate's pointer
  *
  *	.subsection 1			behind the code of the unit, in the same section
  *	.balign	16
- *	.Lpcce_s7:	.byte ...	16 bytes of nops: compares the GOT slot with f
+ *	.Lpcce_s7:	notrack jmp *.Lpcce_p7(%rip)
+ *	.Lpcce_t7:	.byte ...	30 bytes of nops: compares the GOT slot with f, and lets
+ *					the pointer lead to f if they are equal
  *		jmp	f		equal
- *	1:	subq	$8, %rsp	different: an ordinary call, since it must be a push
- *	.Lpcce_b8: .byte ...		13 bytes of nops, as before any call
+ *	1:	push	%r11		different: an ordinary call, since it must be a push
+ *	.Lpcce_b7: .byte ...		13 bytes of nops, as before any call
  *		.byte	...		6 bytes of nops: the call, through the linkage table
- *	.Lpcce_a8: .byte ...		13 bytes of nops, as after any call
- *		addq	$8, %rsp
+ *	.Lpcce_a7: .byte ...		13 bytes of nops, as after any call
+ *		pop	%r11
  *		ret
  *
  * So the gate is a function that tail-calls f, or calls what replaces it. It has a block of its
@@ -43,25 +48,36 @@ static void grow_bytes(struct obstack *text, const char *bytes)
 
 static void grow_slot(struct obstack *text, char kind, unsigned int label, unsigned int bytes)
 {
-	char line[SLOT_TEXT_BYTES(PCCE_SLOT_DIRECT_PIC)];
+	char line[SLOT_TEXT_BYTES(PCCE_GATE_TEST_BYTES)];
 
 	slot_print(line, sizeof(line), kind, label, bytes);
 	obstack_grow(text, line, strlen(line));
 	obstack_1grow(text, '\n');
 }
 
+/* Each pointer has a section of its own, so that it goes with its function. */
+static void grow_pointer(struct obstack *text, unsigned int gate)
+{
+	sites_grow_printf(text,
+			  "\t.pushsection .data.rel.local.pcce%u,\"aw?\",@progbits\n"
+			  "\t.balign 8\n.Lpcce_p%u:\t.quad .Lpcce_t%u\n\t.popsection\n",
+			  gate, gate, gate);
+}
+
 static void grow_code(struct obstack *text, unsigned int gate, unsigned int function)
 {
 	obstack_grow(text, "\t.subsection 1\n\t.balign 16\n\t.cfi_startproc\n",
 		     strlen("\t.subsection 1\n\t.balign 16\n\t.cfi_startproc\n"));
-	grow_slot(text, 's', gate, PCCE_GATE_JUMP);
+	sites_grow_printf(text, ".Lpcce_s%u:\t.byte 0x3e,0xff,0x25\n\t.long .Lpcce_p%u-.-4\n", gate,
+			  gate);
+	grow_slot(text, 't', gate, PCCE_GATE_TEST_BYTES);
 	sites_grow_printf(text, "\t.byte 0xe9\n\t.long .Lpcce_s%u-.-4\n", function);
-	grow_bytes(text, "0x48,0x83,0xec,8");
+	grow_bytes(text, "0x41,0x53");
 	sites_grow_printf(text, "\t.cfi_adjust_cfa_offset 8\n");
 	grow_slot(text, 'b', gate, PCCE_SLOT_DIRECT);
 	grow_slot(text, 'c', gate, PCCE_GATE_CALL_BYTES);
 	grow_slot(text, 'a', gate, PCCE_SLOT_DIRECT);
-	grow_bytes(text, "0x48,0x83,0xc4,8");
+	grow_bytes(text, "0x41,0x5b");
 	sites_grow_printf(text, "\t.cfi_adjust_cfa_offset -8\n");
 	grow_bytes(text, "0xc3");
 	sites_grow_printf(text, ".Lpcce_e%u:\n\t.cfi_endproc\n\t.previous\n", gate);
@@ -79,6 +95,7 @@ void gate_emit(function *fun, unsigned int function)
 	gate = sites_new_label();
 	name = concat(callee_assembler_name(fun->decl), NAME_SUFFIX, NULL);
 	obstack_init(&text);
+	grow_pointer(&text, gate);
 	grow_code(&text, gate, function);
 	sites_grow_head(&text, gate, gate, sites_section(fun, function), 2, PCCE_BLOCK_GATE, name);
 	sites_grow_printf(&text, "\t.long 0,0\n\t.quad 0\n\t.long 0,0\n");

@@ -20,7 +20,7 @@
 
 #define PCCE_SITES_SECTION ".pcce_sites"
 #define PCCE_BLOCK_MAGIC 0x42454343504cULL /* reads "LPCCEB" */
-#define PCCE_BLOCK_VERSION 6
+#define PCCE_BLOCK_VERSION 7
 
 /* pcce_site_block.flags */
 #define PCCE_BLOCK_COLD 1u     /* the cold part of a function; main is the hot part's start */
@@ -168,12 +168,16 @@ struct pcce_site_record {
 #define PCCE_TAIL_JUMP 106
 
 /*
- * A gate, in bytes from its start. Its two records are the jump to the function, a tail call, and
- * the call, which is indirect. pcce-encode writes the comparison and the call.
+ * A gate, in bytes from its start. It begins with a jump through a pointer, which first leads to
+ * the test. Its two records are the jump to the function, a tail call, and the call, which is
+ * indirect. pcce-encode writes the test and the call.
  */
-#define PCCE_GATE_JUMP 16 /* nops before it: lea (7), cmp (7), jne (2) */
+#define PCCE_GATE_TEST 7	/* behind the jump through the pointer: notrack jmp *(%rip) */
+#define PCCE_GATE_TEST_BYTES 30 /* nops: lea (7), cmp (7), jne (2), lea (7), mov (7) */
+#define PCCE_GATE_JUMP (PCCE_GATE_TEST + PCCE_GATE_TEST_BYTES)
+#define PCCE_GATE_TARGET (PCCE_GATE_JUMP - 11) /* the jump's target, as a distance in the test */
 #define PCCE_GATE_JUMP_BYTES 5
-#define PCCE_GATE_FRAME 4 /* the subq after it */
+#define PCCE_GATE_FRAME 2 /* the push after it */
 #define PCCE_GATE_CALL (PCCE_GATE_JUMP + PCCE_GATE_JUMP_BYTES + PCCE_GATE_FRAME + PCCE_SLOT_DIRECT)
 #define PCCE_GATE_CALL_BYTES 6 /* nops */
 

@@ -205,6 +205,28 @@ static uint64_t find_padding(const struct count_plan *p, const struct elf_module
 	return 0;
 }
 
+static int add_distance(struct count_plan *p, uint64_t at, uint64_t relay, uint64_t target)
+{
+	if (grow((void **)&p->distances, &p->distances_capacity, p->n_distances,
+		 sizeof(*p->distances)))
+		return -ENOMEM;
+	p->distances[p->n_distances++] = (struct count_distance){
+		at, relay, (uint32_t)(plan_place_at(p, target) - p->places)};
+	return 0;
+}
+
+/* The pointer of a gate gets the target of the gate's jump. */
+static int add_gate(struct count_plan *p, const struct elf_module *m, uint64_t gate,
+		    uint64_t target)
+{
+	const uint64_t at = gate + PCCE_GATE_TARGET;
+	const uint8_t *field = elf_module_at(m, at, 4);
+
+	return field && at + 4 + (uint64_t)x86_load_rel32(field) == target
+		       ? add_distance(p, at, 0, target)
+		       : 0;
+}
+
 static int add_distances(struct count_plan *p, const struct elf_module *m,
 			 const struct encoding_table *t)
 {
@@ -220,11 +242,10 @@ static int add_distances(struct count_plan *p, const struct elf_module *m,
 			p->n_left++;
 			continue;
 		}
-		if (grow((void **)&p->distances, &p->distances_capacity, p->n_distances,
-			 sizeof(*p->distances)))
+		if (add_distance(p, at, relay, branch.target) ||
+		    (t->funcs[t->sites[i].func].flags & PCCE_FUNC_GATE &&
+		     add_gate(p, m, t->sites[i].key - PCCE_GATE_JUMP, branch.target)))
 			return -ENOMEM;
-		p->distances[p->n_distances++] = (struct count_distance){
-			at, relay, (uint32_t)(plan_place_at(p, branch.target) - p->places)};
 	}
 	return 0;
 }

@@ -11,7 +11,7 @@
  *  - Direct calls and jumps that lead to a place lead to its stub instead. A short jump reaches it
  *    by a long jump in the padding between two functions.
  *  - Calls of a gate remain: it is no function of the source. Its jump to the function leads to the
- *    stub.
+ *    stub, and so does its pointer.
  *
  * So each entry is counted once, when the id and the stack are the function's own. Short jumps
  * without padding nearby remain: the tail calls that they make are not counted.

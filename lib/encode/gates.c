@@ -7,12 +7,22 @@
 #include "elf/x86.h"
 
 #define NONE NUMBERING_NO_CALLEE
-#define LEA_LEN 7
-#define CMP_LEN 7
+#define FIELD 3 /* of lea, cmp, mov and jmp through a pointer: the last four bytes */
+#define LEN 7	/* of all of these */
+#define CMP (PCCE_GATE_TEST + LEN)
+#define JNE (CMP + LEN)
+#define SET (JNE + 2)
 
 static bool is_gate(const struct callgraph_func *f)
 {
 	return f->block_flags & PCCE_BLOCK_GATE;
+}
+
+static int refuse_gate(const char *name, struct error *why)
+{
+	return error_set(why, -EINVAL,
+			 "has a damaged gate of '%s', or lost its encoding table; link it again",
+			 name);
 }
 
 /* ---- which calls ------------------------------------------------------------------- */
@@ -80,6 +90,18 @@ static void forget_callee(const struct callgraph *cg, const struct elf_module *m
 		s->flags |= PCCE_SITE_INDIRECT;
 }
 
+/* Only this file leads calls to gates. */
+static int check_calls(const struct callgraph *cg, struct error *why)
+{
+	for (uint32_t i = 0; i < cg->n_sites; i++) {
+		const struct callgraph_site *s = &cg->sites[i];
+
+		if (s->target == CALLGRAPH_INSIDE && is_gate(&cg->funcs[s->callee]) && !s->gated)
+			return refuse_gate(cg->funcs[s->callee].name, why);
+	}
+	return 0;
+}
+
 /* A function that nothing calls would be a root, and so would the function that it tail-calls. The
  * parts of such gates remain for a while, without a function. */
 static void drop_unused(struct callgraph *cg, uint32_t *number)
@@ -121,6 +143,7 @@ void gates_drop_parts(struct callgraph *cg)
 int gates_find(struct callgraph *cg, const struct elf_module *m, struct error *why)
 {
 	uint32_t *gate_of = malloc(((size_t)cg->n_funcs + 1) * sizeof(*gate_of));
+	int err;
 
 	if (!gate_of)
 		return error_memory(why);
@@ -129,9 +152,11 @@ int gates_find(struct callgraph *cg, const struct elf_module *m, struct error *w
 	find_gates(cg, gate_of);
 	for (uint32_t i = 0; i < cg->n_sites; i++)
 		lead_through_gate(cg, m, gate_of, &cg->sites[i]);
-	drop_unused(cg, gate_of);
+	err = check_calls(cg, why);
+	if (!err)
+		drop_unused(cg, gate_of);
 	free(gate_of);
-	return 0;
+	return err;
 }
 
 void gates_leave_pushes(struct callgraph *cg, const struct elf_module *m, const struct numbering *n)
@@ -159,19 +184,36 @@ static int put_distance(uint8_t *field, uint64_t end, uint64_t target)
 	return rel == distance ? 0 : -ERANGE;
 }
 
+/* An instruction of 3 bytes, and the distance of what it names. */
+static int make_relative(uint8_t *code, size_t at, uint64_t vaddr, const char *bytes,
+			 uint64_t target)
+{
+	memcpy(code + at, bytes, FIELD);
+	return put_distance(code + at + FIELD, vaddr + at + LEN, target);
+}
+
 /*
  *	lea   own(%rip), %r11
  *	cmp   %r11, slot(%rip)
  *	jne   behind the jump
+ *	lea   target of the jump(%rip), %r11
+ *	mov   %r11, pointer(%rip)
+ *	jmp   target
+ *
+ * The pointer is that of the jump through it at the gate's start.
  */
-static int make_comparison(uint8_t *code, uint64_t vaddr, const struct callgraph_gate *g)
+static int make_test(uint8_t *code, uint64_t vaddr, const struct callgraph_gate *g)
 {
-	memcpy(code, "\x4c\x8d\x1d", 3);
-	memcpy(code + LEA_LEN, "\x4c\x39\x1d", 3);
-	code[LEA_LEN + CMP_LEN] = 0x75;
-	code[LEA_LEN + CMP_LEN + 1] = PCCE_GATE_JUMP_BYTES;
-	return put_distance(code + 3, vaddr + LEA_LEN, g->own) ||
-			       put_distance(code + LEA_LEN + 3, vaddr + LEA_LEN + CMP_LEN, g->slot)
+	uint64_t end = vaddr + PCCE_GATE_JUMP + PCCE_GATE_JUMP_BYTES,
+		 target = end + (uint64_t)x86_load_rel32(code + PCCE_GATE_JUMP + 1),
+		 pointer = vaddr + LEN + (uint64_t)x86_load_rel32(code + FIELD);
+
+	code[JNE] = 0x75;
+	code[JNE + 1] = PCCE_GATE_JUMP + PCCE_GATE_JUMP_BYTES - SET;
+	return make_relative(code, PCCE_GATE_TEST, vaddr, "\x4c\x8d\x1d", g->own) ||
+			       make_relative(code, CMP, vaddr, "\x4c\x39\x1d", g->slot) ||
+			       make_relative(code, SET, vaddr, "\x4c\x8d\x1d", target) ||
+			       make_relative(code, SET + LEN, vaddr, "\x4c\x89\x1d", pointer)
 		       ? -ERANGE
 		       : 0;
 }
@@ -183,24 +225,17 @@ static int make_call(uint8_t *code, uint64_t vaddr, const struct callgraph_gate 
 	return put_distance(code + 2, vaddr + PCCE_GATE_CALL_BYTES, g->stub ? g->stub : g->slot);
 }
 
-static int refuse_gate(const char *name, struct error *why)
-{
-	return error_set(why, -EINVAL,
-			 "has a damaged gate of '%s', or lost its encoding table; link it again",
-			 name);
-}
-
 static int patch_gate(const struct elf_module *m, const struct callgraph_func *f, uint8_t *image,
 		      struct error *why)
 {
 	const uint8_t *code = elf_module_at(m, f->addr, PCCE_GATE_CALL + PCCE_GATE_CALL_BYTES);
 	uint8_t *out;
 
-	if (!code || !x86_only_nops(code, PCCE_GATE_JUMP) ||
+	if (!code || !x86_only_nops(code + PCCE_GATE_TEST, PCCE_GATE_TEST_BYTES) ||
 	    !x86_only_nops(code + PCCE_GATE_CALL, PCCE_GATE_CALL_BYTES))
 		return refuse_gate(f->name, why);
 	out = image + (code - m->image);
-	if (make_comparison(out, f->addr, &f->gate) ||
+	if (make_test(out, f->addr, &f->gate) ||
 	    make_call(out + PCCE_GATE_CALL, f->addr + PCCE_GATE_CALL, &f->gate))
 		return error_set(why, -EINVAL, "is too large: '%s' is 2 GiB away from its data",
 				 f->name);
@@ -244,15 +279,20 @@ int gates_patch(const struct callgraph *cg, const struct elf_module *m, uint8_t 
 	return err;
 }
 
+static bool is_filled(const uint8_t *gate)
+{
+	return !memcmp(gate + CMP, "\x4c\x39\x1d", FIELD);
+}
+
 int gates_restore_call(uint8_t *code, size_t n, uint64_t vaddr, size_t field,
 		       const struct site_block *gate, const uint8_t *gate_code, struct error *why)
 {
 	uint64_t start = gate->head.start, stub = 0, slot;
 	bool jump = code[0] == 0xe9 && n == 6;
 
-	if (memcmp(gate_code + LEA_LEN, "\x4c\x39\x1d", 3))
+	if (!is_filled(gate_code))
 		return refuse_gate(gate->name, why);
-	slot = start + LEA_LEN + CMP_LEN + (uint64_t)x86_load_rel32(gate_code + LEA_LEN + 3);
+	slot = start + CMP + LEN + (uint64_t)x86_load_rel32(gate_code + CMP + FIELD);
 	if (gate_code[PCCE_GATE_CALL] == 0x67)
 		stub = start + PCCE_GATE_CALL + PCCE_GATE_CALL_BYTES +
 		       (uint64_t)x86_load_rel32(gate_code + PCCE_GATE_CALL + 2);
@@ -267,15 +307,13 @@ int gates_restore_call(uint8_t *code, size_t n, uint64_t vaddr, size_t field,
 	return 0;
 }
 
-int gates_clear(uint8_t *image, const struct elf_module *m, const struct site_block *b,
-		struct error *why)
+void gates_clear(uint8_t *image, const struct elf_module *m, const struct site_block *b)
 {
 	const uint8_t *code =
 		elf_module_at(m, b->head.start, PCCE_GATE_CALL + PCCE_GATE_CALL_BYTES);
 
-	if (!code)
-		return refuse_gate(b->name, why);
-	x86_fill_nops(image + (code - m->image), PCCE_GATE_JUMP);
+	if (!code || !is_filled(code))
+		return;
+	x86_fill_nops(image + (code - m->image) + PCCE_GATE_TEST, PCCE_GATE_TEST_BYTES);
 	x86_fill_nops(image + (code - m->image) + PCCE_GATE_CALL, PCCE_GATE_CALL_BYTES);
-	return 0;
 }

@@ -5,8 +5,9 @@
  * Such a call goes through a GOT slot, since another module may define the function too. The slot
  * says at run time who is called. So pcce-encode leads the call to the function's gate
  * (plugin/gate.c). The gate compares the slot with the library's own function. If they are equal,
- * it jumps there, and the call has a value like any call inside the module. If not, the gate makes
- * an ordinary call, which is a push. A slot that lazy binding has not filled yet differs, too.
+ * it jumps there, and the call has a value like any call inside the module. Its pointer leads
+ * there from then on, without a comparison. If they differ, the gate makes an ordinary call, which
+ * is a push. A slot that lazy binding has not filled yet differs, too.
  *
  * In the call graph a gate is a function like others: it tail-calls the library's function, and
  * calls something unknown.
@@ -36,7 +37,6 @@ int gates_patch(const struct callgraph *cg, const struct elf_module *m, uint8_t 
  */
 int gates_restore_call(uint8_t *code, size_t n, uint64_t vaddr, size_t field,
 		       const struct site_block *gate, const uint8_t *gate_code, struct error *why);
-int gates_clear(uint8_t *image, const struct elf_module *m, const struct site_block *b,
-		struct error *why);
+void gates_clear(uint8_t *image, const struct elf_module *m, const struct site_block *b);
 
 #endif

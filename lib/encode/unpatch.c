@@ -155,7 +155,7 @@ int unpatch(uint8_t *image, size_t size, struct error *why)
 	/* Last, since gates tell where calls led. */
 	for (size_t i = 0; !err && i < r.n_blocks; i++)
 		if (r.blocks[i].head.flags & PCCE_BLOCK_GATE)
-			err = gates_clear(image, &m, &r.blocks[i], why);
+			gates_clear(image, &m, &r.blocks[i]);
 	site_records_free(&r);
 	elf_module_close(&m);
 	return err;

@@ -40,7 +40,7 @@ g:
 
 	.section .pcce_sites, "o", @progbits, .text
 	.balign 8
-	.quad 0x000642454343504c, f, f
+	.quad 0x000742454343504c, f, f
 	.long 64 + (201 * 28 + 2 + 7) / 8 * 8, .Le1 - f, 201, 0
 	.long 0, 0
 	.quad 0
@@ -63,7 +63,7 @@ g:
 	.long 1024, 2, 0, 0
 	.string "f"
 	.balign 8
-	.quad 0x000642454343504c, g, g
+	.quad 0x000742454343504c, g, g
 	.long 72, .Le2 - g, 0, 0
 	.long 0, 0
 	.quad 0

@@ -45,7 +45,7 @@ rt_end:
 
 	.section .pcce_sites,"o",@progbits,.text
 	.balign 8
-	.quad 0x000642454343504c, _start, _start
+	.quad 0x000742454343504c, _start, _start
 	.long 64+4*28+8, .Le0-_start, 4, 0
 	.long 0, 0
 	.quad 0
@@ -56,7 +56,7 @@ rt_end:
 	site .Lt-_start, .Le0-_start, 0, 0, 16, 1024, 4
 	.string "main"
 	.balign 8
-	.quad 0x000642454343504c, g, g
+	.quad 0x000742454343504c, g, g
 	.long 64+4*28+8, .Le1-g, 4, 0
 	.long 0, 0
 	.quad 0
@@ -67,7 +67,7 @@ rt_end:
 	site .Lp-g, .Lp-g, 0, 0, 0x280, 0, 0
 	.string "g"
 	.balign 8
-	.quad 0x000642454343504c, h, h
+	.quad 0x000742454343504c, h, h
 	.long 72, .Le2-h, 0, 0
 	.long 0, 0
 	.quad 0

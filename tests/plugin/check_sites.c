@@ -351,14 +351,15 @@ static void check_record(const struct block *b, const struct pcce_site_record *r
 		bad("%s: no room for the call of a gate at %#" PRIx64, b->name, call);
 }
 
-/* The comparison is still nops, and the frame is there. */
+/* The jump through the pointer and the frame are there, and the test is still nops. */
 static void check_gate(const struct block *b)
 {
 	const uint8_t *p = code_at(b->head.start, b->head.length);
 
-	if (b->head.n_sites != 2 || b->head.length != PCCE_GATE_CALL + 24 || !p ||
-	    !all_nops(p, PCCE_GATE_JUMP) || memcmp(p + PCCE_GATE_JUMP + 5, "\x48\x83\xec\x08", 4) ||
-	    memcmp(p + b->head.length - 5, "\x48\x83\xc4\x08\xc3", 5))
+	if (b->head.n_sites != 2 || b->head.length != PCCE_GATE_CALL + 22 || !p ||
+	    memcmp(p, "\x3e\xff\x25", 3) || !all_nops(p + PCCE_GATE_TEST, PCCE_GATE_TEST_BYTES) ||
+	    memcmp(p + PCCE_GATE_JUMP + 5, "\x41\x53", 2) ||
+	    memcmp(p + b->head.length - 3, "\x41\x5b\xc3", 3))
 		bad("%s: no gate at %#" PRIx64, b->name, (uint64_t)b->head.start);
 }
 
