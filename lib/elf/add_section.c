@@ -90,7 +90,8 @@ int elf_add_section(const uint8_t *image, size_t size, const char *name, const v
 		return error_set(why, -EINVAL, "has damaged section headers");
 	memcpy(&names, image + h.e_shoff + names_index * sizeof(names), sizeof(names));
 	if (names.sh_type != SHT_STRTAB || names.sh_offset > size ||
-	    names.sh_size > size - names.sh_offset)
+	    names.sh_size > size - names.sh_offset || !names.sh_size ||
+	    image[names.sh_offset + names.sh_size - 1])
 		return error_set(why, -EINVAL, "has damaged section names");
 
 	headers = image + h.e_shoff;

@@ -94,7 +94,7 @@ int callgraph_add_guards(struct callgraph *cg, const struct elf_module *m,
 	uint32_t n = cg->n_sites;
 	struct callgraph_site *sites = realloc(cg->sites, (3 * (size_t)n + 1) * sizeof(*sites));
 	struct numbering_site *edges;
-	struct call_target *at = counts->targets, *end = at + counts->n_targets;
+	struct call_target *at = counts->targets, *end = at ? at + counts->n_targets : NULL;
 
 	if (!sites)
 		return error_memory(why);
