@@ -79,7 +79,7 @@ check-suites:                                   ## real programs' own test suite
 # ---- fuzzers -------------------------------------------------------------------------------
 
 # tests/fuzz/fuzz_NAME.c holds LLVMFuzzerTestOneInput. Each runs for FUZZ_SECONDS and begins with
-# tests/fuzz/corpus/NAME where there is one. Findings are left in $(O)/fuzz/NAME.
+# tests/fuzz/corpus/NAME and what seeds.sh makes. Findings are left in $(O)/fuzz/NAME.
 FUZZ_SECONDS ?= 60
 FUZZ_SRC     := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZERS      := $(FUZZ_SRC:tests/fuzz/%.c=$(O)/fuzz/%)
@@ -88,10 +88,12 @@ FUZZ_FLAGS   := -std=gnu11 -Wall -O1 -g -fsanitize=fuzzer-no-link,address,undefi
 
 fuzzers: $(FUZZERS)
 
-fuzz: $(FUZZERS)                                ## fuzz the readers, FUZZ_SECONDS=60 each
-	$(Q)set -e; for f in $(FUZZERS); do \
+fuzz: $(FUZZERS) all                            ## fuzz the readers, FUZZ_SECONDS=60 each
+	$(Q)set -e; bash tests/fuzz/seeds.sh $(O)/fuzz/seeds; for f in $(FUZZERS); do \
 		n=$${f##*/fuzz_}; mkdir -p $(O)/fuzz/$$n; seeds=; \
-		if [ -d tests/fuzz/corpus/$$n ]; then seeds=tests/fuzz/corpus/$$n; fi; \
+		for d in tests/fuzz/corpus/$$n $(O)/fuzz/seeds/$$n; do \
+			[ ! -d $$d ] || seeds="$$seeds $$d"; \
+		done; \
 		echo "  FUZZ     $$n ($(FUZZ_SECONDS) s)"; \
 		$$f -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(O)/fuzz/$$n/ \
 			-print_final_stats=1 $(O)/fuzz/$$n $$seeds > $(O)/fuzz/$$n.log 2>&1 || \

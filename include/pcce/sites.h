@@ -180,6 +180,8 @@ struct pcce_site_record {
 #define PCCE_GATE_FRAME 2 /* the push after it */
 #define PCCE_GATE_CALL (PCCE_GATE_JUMP + PCCE_GATE_JUMP_BYTES + PCCE_GATE_FRAME + PCCE_SLOT_DIRECT)
 #define PCCE_GATE_CALL_BYTES 6 /* nops */
+/* Behind the call are an after-slot, pop and ret. */
+#define PCCE_GATE_SIZE (PCCE_GATE_CALL + PCCE_GATE_CALL_BYTES + PCCE_SLOT_DIRECT + 3)
 
 PCCE_ASSERT_SIZE(pcce_site_block, 64);
 PCCE_ASSERT_SIZE(pcce_site_record, 28);

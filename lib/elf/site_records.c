@@ -38,7 +38,14 @@ static int check_block_sites(const struct site_block *b, size_t at, struct error
 		if (!ordered || r.before > b->head.length ||
 		    (uint64_t)r.after + r.after_len > b->head.length)
 			return refuse_block(why, at, "has a site outside its function");
+		if ((r.flags & (PCCE_SITE_RESTORE | PCCE_SITE_LANDING) &&
+		     (r.before_len || r.after_len)) ||
+		    (r.flags & PCCE_SITE_NORETURN && !(r.flags & PCCE_SITE_TAIL) && r.after_len))
+			return refuse_block(why, at, "has a slot where there can be none");
 	}
+	if (b->head.flags & PCCE_BLOCK_GATE &&
+	    (b->head.n_sites != 2 || b->head.length != PCCE_GATE_SIZE))
+		return refuse_block(why, at, "is not that of a gate");
 	return 0;
 }
 

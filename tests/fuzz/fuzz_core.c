@@ -4,6 +4,7 @@
 #include <string.h>
 #include <pcce/abi.h>
 #include "elf/core_file.h"
+#include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -44,7 +45,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* In its own memory, so that the sanitizer sees each access behind its end. */
 	copy = realloc(copy, size ? size : 1);
 	memcpy(copy, data, size);
-	if (!core_file_open(copy, size, &c, &why)) {
+	if (core_file_open(copy, size, &c, &why)) {
+		fuzz_refused(why.text);
+	} else {
 		use_core(&c);
 		core_file_close(&c);
 	}

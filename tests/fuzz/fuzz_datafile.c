@@ -12,6 +12,7 @@
 
 #include "decode/decode.h"
 #include "recording/recording.h"
+#include "tests/fuzz/fuzz.h"
 
 struct state {
 	struct recording *recording;
@@ -76,8 +77,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(copy, data, size);
 	seal(copy, size);
 	s.stacks = stack_store_new();
-	if (!recording_open_memory(copy, size, "input", &visitor, &s.recording, &why))
-		(void)recording_samples(s.recording, NULL, s.stacks, decode, &s, &why);
+	if (recording_open_memory(copy, size, "input", &visitor, &s.recording, &why) ||
+	    recording_samples(s.recording, NULL, s.stacks, decode, &s, &why))
+		fuzz_refused(why.text);
 	recording_close(s.recording);
 	decode_context_free(&s.context);
 	stack_store_free(s.stacks);

@@ -14,6 +14,7 @@
 #include <pcce/abi.h>
 #include <pcce/decode.h>
 #include <pcce/table.h>
+#include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -85,7 +86,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	table = copy_of(data + at, size - at);
 	module.table = table;
 	module.table_size = size - at;
-	pcce_decode_process_add(p, &module, sizeof(module), NULL);
+	if (pcce_decode_process_add(p, &module, sizeof(module), NULL) != 1)
+		fuzz_refused("has no table");
 	decode(p, &state);
 	pcce_decode_process_free(p);
 	free(table);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "api/expression.h"
+#include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -15,7 +16,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct error why;
 
 	memcpy(text, data, size);
-	if (!expression_parse(text, &e, &why)) {
+	if (expression_parse(text, &e, &why)) {
+		fuzz_refused(why.text);
+	} else {
 		uint8_t parts = expression_match(&e, text + strlen(text) + 1);
 
 		sink += expression_frame(&e, parts) + expression_match(&e, e.name[0]);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <zlib.h>
 #include "elf/encoding_table.h"
+#include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -73,7 +74,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		copy->crc = crc32_z(0, (const unsigned char *)copy,
 				    copy->size <= size ? copy->size : size);
 	}
-	if (!encoding_table_open(copy, size, &t, &why)) {
+	if (encoding_table_open(copy, size, &t, &why)) {
+		fuzz_refused(why.text);
+	} else {
 		use(&t);
 		encoding_table_close(&t);
 	}

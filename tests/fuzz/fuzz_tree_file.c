@@ -3,6 +3,7 @@
  * counts sum up. */
 #include <stdlib.h>
 #include "diff/tree_file.h"
+#include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -36,7 +37,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	r = tree_file_read(in, &tree, false, &n, &why);
 	if (r && !*why.text)
 		abort();
-	if (!r)
+	if (r)
+		fuzz_refused(why.text);
+	else
 		check_tree(&tree);
 	/* The same file again, as the second one of a comparison. */
 	rewind(in);

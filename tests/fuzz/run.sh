@@ -20,12 +20,16 @@ if ! make -s -j2 -C "$top" O="$out" fuzzers >log 2>&1; then
 	done_testing
 fi
 ok "the fuzzers are built"
+check "seeds are made" bash "$top/tests/fuzz/seeds.sh" seeds
 for source in "$top"/tests/fuzz/fuzz_*.c; do
 	name=$(basename "$source" .c)
 	name=${name#fuzz_}
-	mkdir -p "$name"
+	mkdir -p "$name" "seeds/$name"
+	[ ! -d "$top/tests/fuzz/corpus/$name" ] || cp "$top/tests/fuzz/corpus/$name/"* "seeds/$name"
+	check "$name: its seeds are accepted" \
+		env FUZZ_SEEDS=1 "$out/fuzz/fuzz_$name" -artifact_prefix="$name/" "seeds/$name"/*
 	check "$name: its seeds, and $runs inputs made from them" \
 		"$out/fuzz/fuzz_$name" -seed=1 -runs=$runs -artifact_prefix="$name/" \
-		"$name" "$top/tests/fuzz/corpus/$name"
+		"$name" "seeds/$name"
 done
 done_testing

@@ -1,14 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-# The smallest module with a site of most kinds: the source of the seeds in corpus/elf and
-# corpus/table.  To make them again:
-#
-#	as seed_elf.s -o s.o; echo 'void ext(void) {}' | gcc -nostdlib -shared -fPIC -x c - -o libe.so
-#	o="-s -z noseparate-code -z max-page-size=16 -z common-page-size=16 --hash-style=gnu"
-#	ld $o -pie s.o libe.so -o corpus/elf/pie
-#	ld $o -Bstatic --unresolved-symbols=ignore-all s.o -o corpus/elf/fixed
-#	pcce-encode -o corpus/elf/encoded corpus/elf/pie
-#	objcopy -O binary --only-section=.pcce --set-section-flags .pcce=alloc corpus/elf/encoded t
-#	(printf '\1'; cat t) > corpus/table/small
+# The smallest module with a site of most kinds. seeds.sh makes seeds of it.
 	.text
 	.globl _start
 _start: 

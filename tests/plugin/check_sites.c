@@ -356,7 +356,7 @@ static void check_gate(const struct block *b)
 {
 	const uint8_t *p = code_at(b->head.start, b->head.length);
 
-	if (b->head.n_sites != 2 || b->head.length != PCCE_GATE_CALL + 22 || !p ||
+	if (b->head.n_sites != 2 || b->head.length != PCCE_GATE_SIZE || !p ||
 	    memcmp(p, "\x3e\xff\x25", 3) || !all_nops(p + PCCE_GATE_TEST, PCCE_GATE_TEST_BYTES) ||
 	    memcmp(p + PCCE_GATE_JUMP + 5, "\x41\x53", 2) ||
 	    memcmp(p + b->head.length - 3, "\x41\x5b\xc3", 3))
