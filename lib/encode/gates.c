@@ -309,8 +309,7 @@ int gates_restore_call(uint8_t *code, size_t n, uint64_t vaddr, size_t field,
 
 void gates_clear(uint8_t *image, const struct elf_module *m, const struct site_block *b)
 {
-	const uint8_t *code =
-		elf_module_at(m, b->head.start, PCCE_GATE_CALL + PCCE_GATE_CALL_BYTES);
+	const uint8_t *code = elf_module_at(m, b->head.start, PCCE_GATE_SIZE);
 
 	if (!code || !is_filled(code))
 		return;
