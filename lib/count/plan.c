@@ -215,7 +215,7 @@ static int add_distance(struct count_plan *p, uint64_t at, uint64_t relay, uint6
 	return 0;
 }
 
-/* The pointer of a gate gets the target of the gate's jump. */
+/* The pointer of a gate gets the target of the gate's jump. Older gates have no pointer. */
 static int add_gate(struct count_plan *p, const struct elf_module *m, uint64_t gate,
 		    uint64_t target)
 {

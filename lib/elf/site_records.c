@@ -43,9 +43,6 @@ static int check_block_sites(const struct site_block *b, size_t at, struct error
 		    (r.flags & PCCE_SITE_NORETURN && !(r.flags & PCCE_SITE_TAIL) && r.after_len))
 			return refuse_block(why, at, "has a slot where there can be none");
 	}
-	if (b->head.flags & PCCE_BLOCK_GATE &&
-	    (b->head.n_sites != 2 || b->head.length != PCCE_GATE_SIZE))
-		return refuse_block(why, at, "is not that of a gate");
 	return 0;
 }
 
@@ -79,6 +76,9 @@ static int read_block(const struct elf_module *m, const uint8_t *data, size_t si
 		return refuse_block(why, at, "lies outside the code");
 	if (b->head.entry_len && (uint64_t)b->head.entry + b->head.entry_len > b->head.length)
 		return refuse_block(why, at, "has an entry slot outside its function");
+	if (b->head.flags & PCCE_BLOCK_GATE &&
+	    (b->head.n_sites != 2 || b->head.length != PCCE_GATE_SIZE))
+		return refuse_block(why, at, "is not that of a gate");
 	return check_block_sites(b, at, why);
 }
 

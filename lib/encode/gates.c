@@ -11,7 +11,7 @@
 #define LEN 7	/* of all of these */
 #define CMP (PCCE_GATE_TEST + LEN)
 #define JNE (CMP + LEN)
-#define SET (JNE + 2)
+#define SET (PCCE_GATE_TARGET - FIELD)
 
 static bool is_gate(const struct callgraph_func *f)
 {
@@ -228,7 +228,7 @@ static int make_call(uint8_t *code, uint64_t vaddr, const struct callgraph_gate 
 static int patch_gate(const struct elf_module *m, const struct callgraph_func *f, uint8_t *image,
 		      struct error *why)
 {
-	const uint8_t *code = elf_module_at(m, f->addr, PCCE_GATE_CALL + PCCE_GATE_CALL_BYTES);
+	const uint8_t *code = elf_module_at(m, f->addr, PCCE_GATE_SIZE);
 	uint8_t *out;
 
 	if (!code || !x86_only_nops(code + PCCE_GATE_TEST, PCCE_GATE_TEST_BYTES) ||

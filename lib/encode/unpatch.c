@@ -75,8 +75,7 @@ static int retarget_call(uint8_t *image, const struct elf_module *m, const struc
 	if (branch.kind != X86_TO_ADDRESS || branch.field_bytes != 4)
 		return 0;
 	callee = find_gate(r, branch.target);
-	gate_code = callee ? elf_module_at(m, branch.target, PCCE_GATE_CALL + PCCE_GATE_CALL_BYTES)
-			   : NULL;
+	gate_code = callee ? elf_module_at(m, branch.target, PCCE_GATE_SIZE) : NULL;
 	if (gate_code)
 		return gates_restore_call(image + (code - m->image), end - at, at, branch.field,
 					  callee, gate_code, why);

@@ -44,6 +44,30 @@ static void open_both(const uint8_t *image, size_t size)
 	close(fd);
 }
 
+/* An encoded file must be accepted as such. Encoded by a recording it is the same as if it had not
+ * been before. But damaged records can say of slots what is not so. */
+static void encode_again(const uint8_t *image, size_t size, const struct encode_output *e)
+{
+	static const struct call_counts none;
+	struct encode_output again, first, second;
+	struct error why;
+
+	if (encode_image(e->image, e->size, NULL, &again, &why) || again.result != ENCODE_ALREADY)
+		abort();
+	encode_output_free(&again);
+	if (encode_image(image, size, &none, &first, &why))
+		abort();
+	if (encode_image(e->image, e->size, &none, &second, &why)) {
+		fuzz_refused(why.text);
+	} else {
+		if (second.result != ENCODE_DONE || first.table_size != second.table_size ||
+		    memcmp(first.table, second.table, first.table_size))
+			fuzz_refused("differs when it is encoded again");
+		encode_output_free(&second);
+	}
+	encode_output_free(&first);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint8_t *image = malloc(size ? size : 1);
@@ -55,29 +79,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (encode_image(image, size, NULL, &e, &why)) {
 		fuzz_refused(why.text);
 	} else {
-		/* An encoded file must be accepted as such. */
-		if (e.result == ENCODE_DONE) {
-			static const struct call_counts none;
-			struct encode_output again, first, second;
-
-			if (encode_image(e.image, e.size, NULL, &again, &why) ||
-			    again.result != ENCODE_ALREADY)
-				abort();
-			encode_output_free(&again);
-			/* Encoded by a recording it is the same as if it had not been before. But
-			 * damaged records can say of slots what is not so. */
-			if (encode_image(image, size, &none, &first, &why))
-				abort();
-			if (encode_image(e.image, e.size, &none, &second, &why)) {
-				fuzz_refused(why.text);
-			} else {
-				if (first.table_size != second.table_size ||
-				    memcmp(first.table, second.table, first.table_size))
-					fuzz_refused("differs when it is encoded again");
-				encode_output_free(&second);
-			}
-			encode_output_free(&first);
-		}
+		if (e.result == ENCODE_DONE)
+			encode_again(image, size, &e);
 		encode_output_free(&e);
 	}
 	free(image);
