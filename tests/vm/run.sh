@@ -97,7 +97,8 @@ done
 for name in $workloads; do
 	case $name in # divisors that make about 500 samples
 	signals | static) divisor=40 ;;
-	threads | deep_irregular) divisor=10 ;;
+	threads) divisor=10 ;;
+	deep_irregular) divisor=5 ;; # it is sampled more rarely
 	many_threads) divisor=4 ;; # it spends most of its time on making threads
 	*) divisor=20 ;;
 	esac
