@@ -159,12 +159,20 @@ int gates_find(struct callgraph *cg, const struct elf_module *m, struct error *w
 	return err;
 }
 
+/* A gate keeps the id. So nothing may lead there that leaves it to the entry slot to set the id: a
+ * push, or a tail call in a function that only pushes lead to. */
+static bool needs_entry_slot(const struct numbering *n, const struct callgraph_site *s)
+{
+	return n->kind[s->edge] == NUMBERED_PUSH ||
+	       (n->kind[s->edge] == NUMBERED_TAIL && n->tail_out[s->func]);
+}
+
 void gates_leave_pushes(struct callgraph *cg, const struct elf_module *m, const struct numbering *n)
 {
 	for (uint32_t i = 0; i < cg->n_sites; i++) {
 		struct callgraph_site *s = &cg->sites[i];
 
-		if (s->gated && n->kind[s->edge] == NUMBERED_PUSH) {
+		if (s->gated && needs_entry_slot(n, s)) {
 			s->target = CALLGRAPH_OUTSIDE;
 			s->callee = NONE;
 			s->gated = false;

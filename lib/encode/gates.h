@@ -23,7 +23,8 @@
  */
 int gates_find(struct callgraph *cg, const struct elf_module *m, struct error *why);
 void gates_drop_parts(struct callgraph *cg);
-/* A site that must be a push gains nothing by a gate: it calls the function as before. */
+/* Leads the sites past gates that need the function's entry slot, as before. Pushes are among them:
+ * they gain nothing by a gate. */
 void gates_leave_pushes(struct callgraph *cg, const struct elf_module *m,
 			const struct numbering *n);
 /* Fills the gates, and leads the calls there. */
