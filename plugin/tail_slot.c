@@ -9,10 +9,10 @@
  *		.cfi_adjust_cfa_offset -8
  *	.Lpcce_l7:	.byte	...	9 bytes of nops
  *
- * With a recording, pcce-encode leads control to the slot. There it compares the pointer with the
- * function that is called most often, and jumps to that. For others there is an ordinary call,
- * whose frame has 8 bytes. So callers of this function need no push for its sake. Without a
- * recording nothing leads there.
+ * If pcce-encode knows a function that is called most often, it leads control to the slot. There it
+ * compares the pointer with the function, and jumps to that. For others there is an ordinary call,
+ * whose frame has 8 bytes. So callers of this function need no push for its sake. Otherwise nothing
+ * leads there.
  *
  * The frame comes between the caller and the function that the pointer leads to. So there is no
  * such slot where arguments may be on the stack, or where the function looks at its caller's

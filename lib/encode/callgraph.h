@@ -132,14 +132,15 @@ int callgraph_add_guards(struct callgraph *cg, const struct elf_module *m,
 			 const struct call_counts *counts, struct error *why);
 void callgraph_drop_guards(struct callgraph *cg, const struct numbering *n);
 /*
- * The same for tail calls through pointers (callgraph_tails.c), after callgraph_add_guards(). fits:
- * can the slots of the site hold a guard? callgraph_give_up_tail_guards() removes those of
- * functions that leave the graph all the same, before callgraph_drop_guards().
+ * The same for tail calls through pointers (callgraph_tails.c), after callgraph_add_guards(), and
+ * also by initial values. counts: empty without a recording. fits: can the slots of the site hold a
+ * guard? callgraph_give_up_tail_guards() removes those of functions that leave the graph all the
+ * same, before callgraph_drop_guards().
  */
 typedef bool callgraph_tail_fits(const struct elf_module *m, const struct callgraph_site *s);
 int callgraph_add_tail_guards(struct callgraph *cg, const struct elf_module *m,
-			      const struct call_counts *counts, callgraph_tail_fits *fits,
-			      struct error *why);
+			      const struct elf_relocs *l, const struct call_counts *counts,
+			      callgraph_tail_fits *fits, struct error *why);
 void callgraph_give_up_tail_guards(struct callgraph *cg, const struct numbering *n);
 /*
  * Adds types for the other calls through pointers of an executable (callgraph_types.c), before
@@ -158,7 +159,8 @@ int callgraph_add_types(struct callgraph *cg, const struct elf_module *m,
  */
 bool callgraph_remove_unused_types(struct callgraph *cg, const struct numbering *n);
 int callgraph_choose_types(struct callgraph *cg, const struct numbering *n, struct error *why);
-/* For callgraph_guards.c. */
+/* For callgraph_guards.c. callgraph_reserve_guards() makes room for two more sites a site, once. */
+int callgraph_reserve_guards(struct callgraph *cg);
 void callgraph_add_edge(struct callgraph *cg, struct callgraph_site *s);
 bool callgraph_calls_bare(const struct callgraph *cg, const struct callgraph_site *s);
 void callgraph_free(struct callgraph *cg);

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Adds guards for tail calls through pointers by a recording.
+ * Adds guards for tail calls through pointers by a recording, and by initial values.
  *
  * A function that tail-calls through a pointer could hand its id to any code, so all calls of it
- * are pushes. With a guard it jumps only to the function that the recording has there most often:
- * a tail call of that function. For all others it makes an ordinary call, which is a push. So its
- * callers need no push for its sake.
+ * are pushes. With a guard it jumps only to the function that is mostly called there: a tail call
+ * of that function. For all others it makes an ordinary call, which is a push. So its callers need
+ * no push for its sake.
  *
  * All or none: a function must have slots at each of its tail calls that leave the graph. Those
  * without a guard always make the call. A function gets guards if they would have held in most of
- * its samples, since a call in place of a jump costs as much as a guard saves.
+ * its samples, since a call in place of a jump costs as much as a guard saves. Without samples, all
+ * its pointers must be global ones with an initial value, which most programs never change.
  */
 #include <stdlib.h>
 #include <string.h>
+#include "elf/x86.h"
 #include "encode/callgraph.h"
 
 #define NONE NUMBERING_NO_CALLEE
@@ -30,6 +32,7 @@ struct tail_caller {
 struct tails {
 	struct callgraph *cg;
 	const struct elf_module *m;
+	const struct elf_relocs *l;
 	const struct call_counts *counts;
 	struct numbering_adjacency direct; /* the tail calls inside the graph */
 	struct call_target *left;	   /* as counts->tails, of all calls */
@@ -229,18 +232,61 @@ static void choose_targets(const struct tails *t)
 	}
 }
 
-int callgraph_add_tail_guards(struct callgraph *cg, const struct elf_module *m,
-			      const struct call_counts *counts, callgraph_tail_fits *fits,
-			      struct error *why)
+/* The function that a global pointer holds when the program starts, or NONE. */
+static uint32_t initial_target(const struct tails *t, const struct callgraph_site *s)
 {
-	struct tails t = {.cg = cg, .m = m, .counts = counts};
+	const uint64_t n = s->after - s->before;
+	const uint8_t *code = elf_module_at(t->m, s->before, n);
+	struct x86_operand operand;
+	struct elf_got_slot pointer;
+	uint32_t f;
+
+	if (!code || !x86_decode_indirect(code, n, s->before, true, &operand) ||
+	    !operand.relative || !elf_relocs_slot(t->l, t->m, operand.target, &pointer))
+		return NONE;
+	if (pointer.name)
+		pointer.target = pointer.own;
+	f = callgraph_entered_at(t->cg, t->m, pointer.target);
+	return f != NONE && t->cg->funcs[f].addr == pointer.target &&
+			       !t->cg->funcs[f].fixed_entry && f != s->func
+		       ? f
+		       : NONE;
+}
+
+/* Without samples, all or none of a function's tail calls have a guard by an initial value. */
+static void choose_initial_targets(const struct tails *t)
+{
+	for (uint32_t i = 0; i < t->cg->n_sites; i++) {
+		const struct callgraph_site *s = &t->cg->sites[i];
+		struct tail_caller *of = &t->of[s->func];
+
+		if (!t->has_slot[i] || of->leaves || of->samples)
+			continue;
+		t->callee[i] = initial_target(t, s);
+		of->held += t->callee[i] != NONE;
+	}
+	for (uint32_t f = 0; f < t->cg->n_funcs; f++) {
+		struct tail_caller *of = &t->of[f];
+
+		if (of->samples)
+			continue;
+		of->samples = of->n_slots;
+		of->held = of->held == of->n_slots ? of->held : 0;
+	}
+}
+
+int callgraph_add_tail_guards(struct callgraph *cg, const struct elf_module *m,
+			      const struct elf_relocs *l, const struct call_counts *counts,
+			      callgraph_tail_fits *fits, struct error *why)
+{
+	struct tails t = {.cg = cg, .m = m, .l = l, .counts = counts};
 	uint32_t n = cg->n_sites;
 	int err = -1;
 
 	t.of = calloc((size_t)cg->n_funcs + 1, sizeof(*t.of));
 	t.callee = malloc(((size_t)n + 1) * sizeof(*t.callee));
 	t.has_slot = calloc((size_t)n + 1, 1);
-	if (t.of && t.callee && t.has_slot)
+	if (t.of && t.callee && t.has_slot && !callgraph_reserve_guards(cg))
 		err = numbering_adjacency_build(&t.direct, cg->n_funcs, cg->graph.n_sites,
 						numbering_edge_tail, &cg->graph);
 	if (!err)
@@ -248,6 +294,7 @@ int callgraph_add_tail_guards(struct callgraph *cg, const struct elf_module *m,
 	if (!err) {
 		find_sites_with_slots(&t, fits);
 		choose_targets(&t);
+		choose_initial_targets(&t);
 		add_tail_guards(&t, n);
 	}
 	numbering_adjacency_free(&t.direct);

@@ -275,6 +275,7 @@ static int number_graph(struct state *s)
 static int run_encode_steps(struct state *s, const struct call_counts *counts,
 			    struct encode_output *out, struct error *why)
 {
+	const struct call_counts none = {0};
 	int err;
 
 	err = patch_page_read(&s->module, &s->records.entries, &s->page, why);
@@ -285,9 +286,9 @@ static int run_encode_steps(struct state *s, const struct call_counts *counts,
 				      &s->graph, why);
 	if (!err && counts)
 		err = callgraph_add_guards(&s->graph, &s->module, counts, why);
-	if (!err && counts)
-		err = callgraph_add_tail_guards(&s->graph, &s->module, counts, patch_tail_fits,
-						why);
+	if (!err)
+		err = callgraph_add_tail_guards(&s->graph, &s->module, &s->links,
+						counts ? counts : &none, patch_tail_fits, why);
 	if (!err && s->page.executable)
 		err = callgraph_add_types(&s->graph, &s->module, patch_typed_fits, why);
 	if (!err && counts)

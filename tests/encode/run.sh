@@ -237,19 +237,19 @@ cat > tails.c <<'END'
 __attribute__((noipa)) int leaf(int x) { for (volatile int i = 0; i < 1000; i++); return x + 1; }
 __attribute__((noipa)) int one(int x) { for (volatile int i = 0; i < 1000; i++); return leaf(x) + 1; }
 __attribute__((noipa)) int two(int x) { for (volatile int i = 0; i < 1000; i++); return leaf(x) * 3; }
-int (*volatile memory)(int) = one;
+int (*memory)(int) INITIAL;
 __attribute__((noipa)) int jump(int x) { return memory(x + 1); }
 __attribute__((noipa)) int call(int x) { return jump(x) + 1; }
 int main(int argc, char **argv) {
 	int sum = 0;
 	(void)argv;
-	if (argc > 1) memory = two;
+	if (argc > 1 || !memory) memory = argc > 1 ? two : one;
 	for (int i = 0; i < 30000; i++) sum += call(i) + jump(i);
 	printf("%d\n", sum);
 }
 END
 # shellcheck disable=SC2086
-$CC -O2 -g $cflags tails.c $ldflags -o tails 2>log
+$CC -O2 -g -DINITIAL= $cflags tails.c $ldflags -o tails 2>log
 pcce-record -q -b self -F 2000 -o tails.data -- ./tails >expected.one 2>>log
 ./tails other >expected.two
 cp tails guarded
@@ -279,6 +279,24 @@ check "and the output is the same" cmp expected.two got.two
 pcce-record -q --count -o counted.data -- ./guarded >got.one 2>>log
 is "while calls are counted, each entry behind a guard is" \
 	"$(pcce-report -q -i counted.data --format=flat | awk '$4 == "one" { print $3 }')" 60000
+
+# Without a recording, the function is the initial value of a global pointer.
+for kind in "-fPIE -pie" "-fno-pie -no-pie" "-fPIC -shared -fvisibility=hidden -Dmain=run"; do
+	# shellcheck disable=SC2086
+	$CC -O2 -g "-DINITIAL== one" $kind $cflags tails.c $ldflags -o initial 2>>log
+	is "an initial value gives a tail call a guard: $kind" "$(field 'guards of tail calls' initial)" 1
+	[ "$kind" != "-fPIE -pie" ] || cp initial held
+done
+check "so calls of the function that holds it have values" \
+	test "$(pcce-encode --dump -v held | grep -cE '(none|add [0-9]+) -> jump')" = 2
+pcce-record -q -b self -F 2000 --verify -o held.data -- ./held >got.one 2>>log
+pcce-record -q -b self -F 2000 --verify -o changed.data -- ./held other >got.two 2>>log
+check "the output is the same if the value is kept" cmp expected.one got.one
+check "and if it is changed" cmp expected.two got.two
+has_real_contexts held.data "initial values"
+has_real_contexts changed.data "changed values"
+pcce-encode -p changed.data held
+check "a recording knows better" sh -c "pcce-encode --dump -v held | grep -q 'line .*tail -> two'"
 
 # ---- what is hot ---------------------------------------------------------------------------
 

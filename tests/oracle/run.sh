@@ -320,8 +320,9 @@ job_types() { # PROGRAM FLAGS [STEP-OPTION...] ARGUMENTS
 	stepped "$name" --limit=$((2 * limit)) "${@:1:$#-1}" "$scratch/types" ${!#}
 }
 
-# A program with guards by a recording of itself, or with -shared a library that has nearly all of
-# it. KEY is that of the dump which counts the guards; there must be LEAST.
+# A program with guards by a recording of itself (or by initial values, with - as the arguments), or
+# with -shared a library that has nearly all of it. KEY is that of the dump which counts the guards;
+# there must be LEAST.
 by_recording() { # PROGRAM MORE-FLAGS KEY LEAST RECORDED-ARGUMENTS FLAGS [STEP-OPTION...] ARGUMENTS
 	local source=$1 more=$2 key=$3 least=$4 recorded=$5 flags=$6 program=${1%.*} language=c n
 	local name="$program ${*:6}" guarded=$scratch/$program
@@ -338,7 +339,7 @@ by_recording() { # PROGRAM MORE-FLAGS KEY LEAST RECORDED-ARGUMENTS FLAGS [STEP-O
 		built "$name" '
 			$CXX -x $language $flags "$here/programs/$source" -x none $(pcce-config --ldflags) -o "$guarded"' || return
 	fi
-	built "$name" '
+	[ "$recorded" = - ] || built "$name" '
 		pcce-record -q -b self -F 2000 -o "$scratch/data" -- "$scratch/$program" $recorded
 		pcce-encode -p "$scratch/data" "$guarded"' || return
 	n=$(pcce-encode --dump=json "$guarded" | sed -n "s/^ \"$key\": \([0-9]*\),$/\1/p")
@@ -358,6 +359,11 @@ job_guards() { # FLAGS [STEP-OPTION...] ARGUMENTS
 # Its tail calls through pointers have the guards.
 job_tails() { # FLAGS [STEP-OPTION...] ARGUMENTS
 	by_recording tails.c -foptimize-sibling-calls guards_of_tail_calls 4 "500000 same" "$@"
+}
+
+# The same without a recording.
+job_initial() { # FLAGS [STEP-OPTION...] ARGUMENTS
+	by_recording tails.c -foptimize-sibling-calls guards_of_tail_calls 1 - "$@"
 }
 
 # Real programs, as tests/programs builds them. The command may use $prog and $here.
@@ -511,6 +517,7 @@ for level in $levels; do
 		case $kind in -pie | *-shared) ;; *) kind="-fno-pie $kind" ;; esac
 		add tails "$level $kind" 20
 		add tails "$level $kind -fcf-protection" --signal=USR1,97 20
+		add initial "$level $kind" --signal=USR1,97 20
 	done
 	add foreign foreign_eh "$level"
 	add foreign foreign_lost "$level"

@@ -66,6 +66,7 @@ typedef struct {
 
 static operations all = {{one, two, one, two, one, two, one, two}, "", two};
 function volatile global = one;
+static function initial = two; /* is expected without a recording */
 
 APART int by_register(int x, function f)
 {
@@ -84,6 +85,10 @@ APART int by_table(int x, int k)
 APART int by_global(int x)
 {
 	return global(x);
+}
+APART int by_initial(int x)
+{
+	return initial(x);
 }
 APART int by_choice(int x, int k)
 {
@@ -220,8 +225,11 @@ int main(int argc, char **argv)
 		}
 		all.far = kinds[i & 7];
 		global = kinds[i & 3];
+		if (i & 1)
+			initial = kinds[i / 2 & 7];
 		sum += by_register(i, all.far) + by_memory(i, &all) + by_table(i, i + 3);
 		sum += by_choice(i, i) + leaving(i) + recursive(i, i & 3) + pointer(i);
+		sum += by_initial(i) + (i & 1 ? by_initial(sum & 7) : 0);
 		sum += on_stack(i, 1, 2, 3, 4, 5, 6, sum_of) + run(argc > 2 ? -1 : i, 9);
 		qsort(values, 8, sizeof(*values), compare);
 		sum = (sum + values[3]) & 0xfffffff;
