@@ -7,12 +7,13 @@ UNIT_SRC    := $(wildcard tests/unit/test_*.c)
 UNIT_COMMON := $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
 ORACLE_SRC  := $(wildcard tests/oracle/*.c)
 DAMAGE_SRC  := $(wildcard tests/oracle/damage/*.c)
+GENERATE_SRC := tests/oracle/generate/generate.c
 COUNTED_SRC := $(wildcard tests/oracle/counted/*.c) $(filter-out %/step.c,$(ORACLE_SRC))
 
 UNITS   := $(UNIT_SRC:tests/unit/%.c=$(O)/tests/unit/%)
 # pcce-record with what RESTORE=1 adds, for tests.
 RESTORING := $(O)/tests/pcce-record
-ORACLES := $(O)/tests/oracle/step $(O)/tests/oracle/damage $(O)/tests/oracle/counted
+ORACLES := $(addprefix $(O)/tests/oracle/,step damage counted generate)
 
 .PHONY: units oracle check check-vm check-vm-debug check-distros check-install check-verify \
 	check-oracle check-suites fuzz fuzzers
@@ -33,6 +34,9 @@ $(O)/tests/oracle/damage: $(DAMAGE_SRC:%.c=$(O)/obj/%.o) $(TOOLLIB)
 	$(link_tool)
 
 $(O)/tests/oracle/counted: $(COUNTED_SRC:%.c=$(O)/obj/%.o) $(TOOLLIB)
+	$(link_tool)
+
+$(O)/tests/oracle/generate: $(GENERATE_SRC:%.c=$(O)/obj/%.o)
 	$(link_tool)
 
 # ---- tests ---------------------------------------------------------------------------------

@@ -24,29 +24,55 @@ count() {
 		END { for (context in n) print n[context], context }' | sort >"$1.got"
 }
 
-# counts_are_true WORKLOAD FLAG...
-counts_are_true() {
-	local program=$1 source status
-	source=$(echo "$workloads/$program".c*)
-	shift
-	if ! build "$program" "$source" "$@" -DPCCE_STEPPED; then
-		not_ok "$program $*: builds" build.log
-		return
-	fi
-	timeout -k 5 120 "./$program" >"$program.plain" 2>/dev/null </dev/null
+# compare_counts NAME PROGRAM ARGUMENT...
+compare_counts() {
+	local name=$1 program=$2 status
+	shift 2
+	timeout -k 5 120 "./$program" "$@" >"$program.plain" 2>/dev/null </dev/null
 	status=$?
-	timeout -k 5 400 "$step" -o step.out --counts "$program.true" "./$program" \
+	timeout -k 5 400 "$step" -o step.out --counts "$program.true" "./$program" "$@" \
 		>/dev/null 2>&1 </dev/null
 	sort "$program.true" >"$program.wanted"
-	count "$program"
-	is "$program $*: status" "$(cat "$program.status")" "$status"
-	is "$program $*: output" "$(cat "$program.out")" "$(cat "$program.plain")"
+	count "$program" "$@"
+	is "$name: status" "$(cat "$program.status")" "$status"
+	is "$name: output" "$(cat "$program.out")" "$(cat "$program.plain")"
 	if [ -s "$program.wanted" ] && cmp -s "$program.got" "$program.wanted"; then
-		ok "$program $*: $(wc -l <"$program.wanted") contexts have their true counts"
+		ok "$name: $(wc -l <"$program.wanted") contexts have their true counts"
 	else
 		diff "$program.got" "$program.wanted" | cut -c1-200 >difference
-		not_ok "$program $*: contexts have their true counts" difference step.out \
-			"$program.err"
+		not_ok "$name: contexts have their true counts" difference step.out "$program.err"
+	fi
+}
+
+# counts_are_true WORKLOAD FLAG...
+counts_are_true() {
+	local program=$1 source
+	source=$(echo "$workloads/$program".c*)
+	shift
+	if build "$program" "$source" "$@" -DPCCE_STEPPED; then
+		compare_counts "$program $*" "$program"
+	else
+		not_ok "$program $*: builds" build.log
+	fi
+}
+
+# counts_of_random SEED LANGUAGE FLAG...: of a random program (tests/oracle/generate)
+counts_of_random() {
+	local seed=$1 language=$2 compiler=$CC
+	shift 2
+	[ "$language" = c ] || compiler=$CXX
+	rm -rf random
+	mkdir random
+	# shellcheck disable=SC2046 # lists of flags
+	if "$out/tests/oracle/generate" "$seed" random "$language" >build.log 2>&1 &&
+		$compiler -x "$language" -w -g "$@" $(pcce-config --cflags) random/*.c -x none \
+			$(pcce-config --ldflags) -o random_calls >>build.log 2>&1 &&
+		$compiler -x "$language" -w "$@" random/*.c -o plain_calls >>build.log 2>&1; then
+		is "random $seed: output with slots" "$(timeout 60 ./random_calls 5)" \
+			"$(timeout 60 ./plain_calls 5)"
+		compare_counts "random $seed $language $*" random_calls 5
+	else
+		not_ok "random $seed $language $*: builds" build.log
 	fi
 }
 
@@ -57,6 +83,11 @@ done
 counts_are_true longjmp -O1 -no-pie
 counts_are_true indirect -O0
 counts_are_true recursion -O2 -static
+for seed in 1 2 3 4; do
+	counts_of_random $seed c -O2
+	counts_of_random $seed c++ -O$seed
+	counts_of_random 1$seed c -O$((seed % 3)) -no-pie -fno-pie
+done
 
 # The program prints how often it entered functions, as "FUNCTION COUNT".
 #

@@ -202,6 +202,17 @@ static bool begins_tail_calls(const struct between *claimed, uint32_t module,
 	return false;
 }
 
+/* Was a function left by a tail call that is of another module than both neighbours? The decoder
+ * cannot know it, and has code without slots there. */
+static bool left_elsewhere(const struct between *seen, const struct decode_frame *inner,
+			   const struct decode_frame *outer)
+{
+	for (size_t i = 0; inner && outer && i < seen->n; i++)
+		if (seen->left[i] >> 32 != inner->module && seen->left[i] >> 32 != outer->module)
+			return true;
+	return false;
+}
+
 static bool between_agrees(const struct between *claimed, const struct between *seen,
 			   const struct decode_frame *inner, const struct decode_frame *outer)
 {
@@ -213,7 +224,8 @@ static bool between_agrees(const struct between *claimed, const struct between *
 		return true;
 	if (!seen->came_back && !in_order(claimed, seen))
 		return false;
-	if (claimed->foreign && !seen->foreign && !seen->passed_foreign)
+	if (claimed->foreign && !seen->foreign && !seen->passed_foreign &&
+	    !left_elsewhere(seen, inner, outer))
 		return false;
 	if (!outer || outer->site == PCCE_NONE || outer->kind != DECODE_FRAME_CALL || !inner ||
 	    inner->kind != DECODE_FRAME_CALL)

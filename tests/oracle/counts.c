@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
+#include <pcce/sites.h>
 #include "elf/x86.h"
 #include "tests/oracle/counts.h"
 #include "tests/oracle/walk.h"
@@ -16,9 +17,15 @@ struct row {
 
 static struct row *rows;
 
+/* A guard's call counts as the call that it guards, which follows: while calls are counted, a guard
+ * may fail that holds otherwise. */
 void counts_frame(char *to, size_t size, const struct file *f, uint32_t func, uint32_t site)
 {
 	const struct encoding_table *t = &f->table;
+
+	while (site != PCCE_NONE && t->sites[site].flags & PCCE_SITE_GUARD)
+		site++;
+
 	uint64_t key = site == PCCE_NONE ? 0 : t->sites[site_canonical(f, site)].key;
 
 	snprintf(to, size, "%s:%" PRIx64 ";", encoding_table_string(t, t->funcs[func].name), key);

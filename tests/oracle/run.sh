@@ -7,9 +7,9 @@
 # mistakes.
 #
 #   run.sh              each workload once, up to 600,000 instructions; a part of a real program;
-#                       the damaged programs
+#                       12 random programs; the damaged programs
 #   run.sh --full       each workload at each optimisation level, PIE and not; at least 20 million
-#                       instructions of real programs; the damaged programs
+#                       instructions of real programs; 300 random programs; the damaged programs
 #   run.sh [--full] WORD...     only runs whose name has one of the words ("captured": those below)
 #   run.sh --full --jobs=A-B    only the runs with these numbers, counted from 0 (B may be
 #                               missing), to spread the long form over days or machines
@@ -30,6 +30,7 @@
 here=$top/tests/oracle
 step=$out/tests/oracle/step
 damage=$out/tests/oracle/damage
+generate=$out/tests/oracle/generate
 results=$out/tests/oracle/results
 programs=$out/programs
 least_real=20000000
@@ -366,6 +367,45 @@ job_initial() { # FLAGS [STEP-OPTION...] ARGUMENTS
 	by_recording tails.c -foptimize-sibling-calls guards_of_tail_calls 1 - "$@"
 }
 
+# pick NAME WORD...: sets a variable to one of the words (splitmix64).  The same seed in `picked`
+# picks the same words.
+pick() {
+	local name=$1 z
+	shift
+	picked=$((picked + 0x9e3779b97f4a7c15))
+	z=$(((picked ^ (picked >> 30 & 0x3ffffffff)) * 0xbf58476d1ce4e5b9))
+	z=$(((z ^ (z >> 27 & 0x1fffffffff)) * 0x94d049bb133111eb))
+	shift $(((z >> 33 & 0x7fffffff) % $#))
+	eval "$name=\$1"
+}
+
+# A random program, and its library, compiled and linked in random ways.
+job_random() { # SEED
+	local level kind more link signal data language picked=$1 name compiler=$CC options=()
+	pick level -O1 -O2 -O2 -O3 -Os -O0
+	pick kind "-fPIE -pie" "-fno-pie -no-pie" "-fPIC -pie"
+	pick more "" "" "" "" -fcf-protection -fno-plt -ffunction-sections -flto -mno-red-zone \
+		-fno-omit-frame-pointer -fno-inline -fstack-protector-all \
+		-fno-optimize-sibling-calls -fno-semantic-interposition
+	pick link "" "" "" -Wl,-z,now -Wl,-z,lazy -Wl,-Bsymbolic-functions
+	pick language c c c++
+	pick signal "" --signal=USR1,97
+	pick data "" "" counts
+	name=$(tr -s ' ' <<<"random $1 $language $level $kind $more $link $signal $data")
+	[ $language = c ] || compiler=$CXX
+	# shellcheck disable=SC2034 # for built()
+	local flags="$level $more -w -g $(pcce-config --cflags)"
+	# shellcheck disable=SC2016
+	built "$name" '
+		"$generate" '"$1"' "$scratch" $language
+		cd "$scratch"
+		$compiler -x $language $flags -fPIC -shared lib.c -x none $link $(pcce-config --ldflags) -o librandom.so
+		$compiler -x $language $flags $kind main.c other.c -x none $link $(pcce-config --ldflags) -L. -lrandom -Wl,-rpath,"$scratch" -o random
+		[ -z "$data" ] || { pcce-record -q --count -o data -- ./random 200 && pcce-encode -p data random; }' || return
+	[ -z "$signal" ] || options=("$signal")
+	may_end="0\|not ended.*" stepped "$name" --limit=300000 "${options[@]}" "$scratch/random" 20
+}
+
 # Real programs, as tests/programs builds them. The command may use $prog and $here.
 job_program() { # NAME LIMIT COMMAND [STEP-OPTION...]
 	local name=$1 n=$2 prog argv
@@ -580,6 +620,9 @@ done <<'END'
 15 split.c -flto -fipa-reorder-for-locality
 16 indirect.c -fspeculatively-call-stored-functions -fdep-fusion -ffuse-ops-with-volatile-access
 END
+
+# Random programs: the same ones each time, since a test that has failed must fail again.
+for ((seed = 1; seed <= (full ? 300 : 12); seed++)); do add random $seed; done
 
 add damaged window dispatch indirect.c '^mismatches: [1-9]'
 add damaged value twice indirect.c '^mismatches: [1-9]'

@@ -215,12 +215,13 @@ static void look_for_handler(struct thread *t)
 static enum insn insn_at(struct process *p, uint64_t ip)
 {
 	size_t i = (ip ^ ip >> 15) % INSN_CACHE;
+	const struct decode_module *m = p->space.as.find(&p->space.as, ip);
 	uint8_t code[INSN_MAX];
 	size_t n;
 
-	/* Code that is not in a file may change at any time. */
-	if (p->insns[i].ip != ip || p->insns[i].generation != p->space.generation ||
-	    !p->space.as.find(&p->space.as, ip)) {
+	/* Code that is not in a file may change at any time, such as that on a stack. */
+	if (p->insns[i].ip != ip || p->insns[i].generation != p->space.generation || !m ||
+	    *space_file(m->module)->path != '/') {
 		n = memory_read(p->pid, ip, code, sizeof(code));
 		p->insns[i].ip = ip;
 		p->insns[i].generation = p->space.generation;
