@@ -7,9 +7,9 @@
  *
  * Functions call each other directly, through global pointers and tables that change, by tail
  * calls, from qsort(), from nested functions and from a handler of SIGUSR1.  They have arguments in
- * registers and on the stack, are static, hidden or exported, leave by longjmp(), or in C++ by
- * exceptions.  A number of calls that is left (`fuel`) ends all recursion, so each program ends. It
- * prints a number, which is the same with and without instrumentation.
+ * registers and on the stack, are static or exported, and leave by longjmp().  In C++ they leave by
+ * exceptions, and some are virtual.  A number of calls that is left (`fuel`) ends all recursion, so
+ * each program ends.  It prints a number, which is the same with and without instrumentation.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -121,7 +121,13 @@ static void put_call(struct program *p, int i, const char *x)
 /* A call of anything, as an expression. */
 static void put_any_call(struct program *p, int module, const char *x)
 {
-	switch (below(p, 8)) {
+	switch (below(p, p->cxx ? 10 : 8)) {
+	case 8:
+		put(p, "shapes_%d[(%s) & 1]->go(%s)", module, x, x);
+		break;
+	case 9:
+		put(p, "seconds_%d[(%s) & 1]->more(%s)", module, x, x);
+		break;
 	case 0:
 		put(p, "pointer_%d_%u(%s)", module, below(p, POINTERS), x);
 		break;
@@ -304,6 +310,8 @@ static void put_header(struct program *p)
 		put(p, ";\n");
 	}
 	put(p, "#ifdef __cplusplus\n}\n"
+	       "struct shape { virtual int go(int x) = 0; };\n"
+	       "struct second { int word; virtual int more(int x) = 0; };\n"
 	       "struct guard {\n\tint x;\n\tguard(int n) : x(n) {}\n"
 	       "\t~guard() { int was = catching; catching = 0; f2(x & 7); catching = was; }\n};\n"
 	       "#endif\n");
@@ -326,6 +334,28 @@ static void put_pointers(struct program *p, int module)
 	}
 }
 
+/* Classes with virtual functions; those of the second base are called through thunks. */
+static void put_classes(struct program *p, int module)
+{
+	for (int i = 0; i < 2; i++) {
+		put(p,
+		    "struct class_%d_%d : shape, second {\n"
+		    "\tint go(int x) override { return --fuel < 0 ? x : ",
+		    module, i);
+		put_call(p, callee(p, module, false), "x + 1");
+		put(p, "; }\n\tint more(int x) override { return --fuel < 0 ? x : ");
+		if (percent(p, 50))
+			put(p, "go(x + 2)");
+		else
+			put_call(p, callee(p, module, false), "x + 2");
+		put(p, "; }\n};\nstatic class_%d_%d object_%d_%d;\n", module, i, module, i);
+	}
+	put(p,
+	    "static shape *shapes_%d[2] = {&object_%d_0, &object_%d_1};\n"
+	    "second *seconds_%d[2] = {&object_%d_1, &object_%d_0};\n",
+	    module, module, module, module, module, module);
+}
+
 static void put_file(struct program *p, int module)
 {
 	put(p, "#include \"all.h\"\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
@@ -336,6 +366,8 @@ static void put_file(struct program *p, int module)
 		put(p, ";\n");
 	}
 	put_pointers(p, module);
+	if (p->cxx)
+		put_classes(p, module);
 	put(p, "static APART int apply_%d(int (*f)(int), int x) { return f(x) + 1; }\n", module);
 	put(p,
 	    "static int compare_%d(const void *a, const void *b)\n{\n"
