@@ -101,33 +101,33 @@ static enum decode_reason climb_segment(struct walk *w)
 
 /* ---- from a root to the caller that pushed --------------------------------------- */
 
-/* Has the function with this name, in the root's module, reached the root by tail calls? */
-static bool tail_calls_root(struct walk *w, uint32_t func)
-{
-	const struct encoding_table *t = w->m->table;
-	uint32_t path[TAIL_PATH_MAX];
-
-	/* It may jump to anything, or only direct tail calls in a unique chain are considered. */
-	if (t->funcs[func].flags & PCCE_FUNC_TAIL_OUT)
-		emit_tail_calls(w, w->m, func, PCCE_NONE);
-	else if (encoding_table_tail_path(t, func, w->func, path, TAIL_PATH_MAX) >= 0)
-		emit_tail_calls(w, w->m, func, w->func);
-	else
-		return false;
-	return true;
-}
-
 /* Is the root the function of that name, or, in another module, tail-called by it? */
 static bool is_named_callee(struct walk *w, const char *name, bool other)
 {
 	const struct encoding_table *t = w->m->table;
+	uint32_t path[TAIL_PATH_MAX];
 
 	if (!strcmp(encoding_table_string(t, t->funcs[w->func].name), name))
 		return true;
-	for (uint64_t i = 0; other && i < t->head->funcs.count; i++)
-		if (!strcmp(encoding_table_string(t, t->funcs[i].name), name) &&
-		    tail_calls_root(w, i))
-			return true;
+	/* It may have jumped to anything. */
+	for (uint64_t f = 0; other && f < t->head->funcs.count; f++) {
+		if (!(t->funcs[f].flags & PCCE_FUNC_TAIL_OUT) ||
+		    strcmp(encoding_table_string(t, t->funcs[f].name), name))
+			continue;
+		emit_tail_calls(w, w->m, f, PCCE_NONE);
+		return true;
+	}
+	for (uint64_t i = 0; other && i < t->head->tails.count; i++) {
+		uint32_t from = t->tails[i].from;
+
+		/* Only direct tail calls and unique chains are considered. */
+		if (strcmp(encoding_table_string(t, t->funcs[from].name), name))
+			continue;
+		if (encoding_table_tail_path(t, from, w->func, path, TAIL_PATH_MAX) < 0)
+			continue;
+		emit_tail_calls(w, w->m, from, w->func);
+		return true;
+	}
 	return false;
 }
 
