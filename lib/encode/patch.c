@@ -43,6 +43,16 @@ int patch_page_read(const struct elf_module *m, const struct pcce_helper_entries
 			 "thread page is");
 }
 
+/*
+ * In a function of a library that has one context, the id before and after a call is 0. Then an
+ * addition need not wait for the last one: it stores a constant.
+ */
+static bool stores_constants(const struct patch_page *page, const struct callgraph_site *s,
+			     uint64_t value)
+{
+	return !page->executable && s->id_is_zero && !(value >> 31);
+}
+
 /* ---- forms ----------------------------------------------------------------------- */
 
 static void put_inline_pop(struct code *c, struct fixups *f, const struct patch_page *page,
@@ -196,7 +206,10 @@ static int make_before(const struct patch_page *page, const struct callgraph_sit
 	prologue = c->n;
 	switch (kind) {
 	case PCCE_KIND_ADD:
-		code_put_arith(c, &f, page, value, 0);
+		if (stores_constants(page, s, value))
+			code_put_set_id(c, &f, page, value);
+		else
+			code_put_arith(c, &f, page, value, 0);
 		break;
 	case PCCE_KIND_EXT:
 		if (page->executable && key >> 32)
@@ -255,7 +268,10 @@ int patch_make_after(const struct patch_page *page, const struct callgraph_site 
 	if (s->after_len) {
 		switch (kind) {
 		case PCCE_KIND_ADD:
-			code_put_arith(c, &f, page, value, 0x28);
+			if (stores_constants(page, s, value))
+				code_put_set_id(c, &f, page, 0);
+			else
+				code_put_arith(c, &f, page, value, 0x28);
 			break;
 		case PCCE_KIND_EXT:
 			/*
