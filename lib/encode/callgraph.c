@@ -56,6 +56,30 @@ uint32_t callgraph_entered_at(const struct callgraph *cg, const struct elf_modul
 	return code ? cg->parts[at].func : NONE;
 }
 
+int callgraph_make_room(struct callgraph *cg, size_t more)
+{
+	size_t n_sites = cg->n_sites + more + 1, n_edges = cg->graph.n_sites + more + 1,
+	       n_old = cg->guard_samples ? cg->n_sites : 0;
+	struct callgraph_site *sites = realloc(cg->sites, n_sites * sizeof(*sites));
+	struct numbering_site *edges;
+	uint64_t *samples;
+
+	if (!sites)
+		return -1;
+	cg->sites = sites;
+	edges = realloc(cg->graph_sites, n_edges * sizeof(*edges));
+	if (!edges)
+		return -1;
+	cg->graph_sites = edges;
+	cg->graph.sites = edges;
+	samples = realloc(cg->guard_samples, n_sites * sizeof(*samples));
+	if (!samples)
+		return -1;
+	memset(samples + n_old, 0, (n_sites - n_old) * sizeof(*samples));
+	cg->guard_samples = samples;
+	return 0;
+}
+
 void callgraph_free(struct callgraph *cg)
 {
 	free(cg->funcs);

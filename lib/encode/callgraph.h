@@ -159,8 +159,8 @@ int callgraph_add_types(struct callgraph *cg, const struct elf_module *m,
  */
 bool callgraph_remove_unused_types(struct callgraph *cg, const struct numbering *n);
 int callgraph_choose_types(struct callgraph *cg, const struct numbering *n, struct error *why);
-/* For callgraph_guards.c. callgraph_reserve_guards() makes room for two more sites a site, once. */
-int callgraph_reserve_guards(struct callgraph *cg);
+/* For what adds sites: makes room for more of them, each with an edge. Returns 0 or -1. */
+int callgraph_make_room(struct callgraph *cg, size_t more);
 void callgraph_add_edge(struct callgraph *cg, struct callgraph_site *s);
 bool callgraph_calls_bare(const struct callgraph *cg, const struct callgraph_site *s);
 void callgraph_free(struct callgraph *cg);

@@ -88,34 +88,13 @@ static void add_guard(struct callgraph *cg, uint32_t site, uint32_t callee)
 	cg->graph_sites[g->edge].flags |= NUMBERING_ROOM;
 }
 
-int callgraph_reserve_guards(struct callgraph *cg)
-{
-	size_t n = 3 * (size_t)cg->n_sites + 1;
-	struct callgraph_site *sites;
-	struct numbering_site *edges;
-
-	if (cg->guard_samples)
-		return 0;
-	sites = realloc(cg->sites, n * sizeof(*sites));
-	if (!sites)
-		return -1;
-	cg->sites = sites;
-	edges = realloc(cg->graph_sites, n * sizeof(*edges));
-	if (!edges)
-		return -1;
-	cg->graph_sites = edges;
-	cg->graph.sites = edges;
-	cg->guard_samples = calloc(n, sizeof(*cg->guard_samples));
-	return cg->guard_samples ? 0 : -1;
-}
-
 int callgraph_add_guards(struct callgraph *cg, const struct elf_module *m,
 			 const struct call_counts *counts, struct error *why)
 {
 	uint32_t n = cg->n_sites;
 	struct call_target *at = counts->targets, *end = at ? at + counts->n_targets : NULL;
 
-	if (callgraph_reserve_guards(cg))
+	if (callgraph_make_room(cg, n))
 		return error_memory(why);
 	/* Both lists are in order. A key is in its site's before-slot or at its end. */
 	for (uint32_t i = 0; i < n; i++) {

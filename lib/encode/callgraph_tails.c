@@ -286,7 +286,7 @@ int callgraph_add_tail_guards(struct callgraph *cg, const struct elf_module *m,
 	t.of = calloc((size_t)cg->n_funcs + 1, sizeof(*t.of));
 	t.callee = malloc(((size_t)n + 1) * sizeof(*t.callee));
 	t.has_slot = calloc((size_t)n + 1, 1);
-	if (t.of && t.callee && t.has_slot && !callgraph_reserve_guards(cg))
+	if (t.of && t.callee && t.has_slot && !callgraph_make_room(cg, 2 * (size_t)n))
 		err = numbering_adjacency_build(&t.direct, cg->n_funcs, cg->graph.n_sites,
 						numbering_edge_tail, &cg->graph);
 	if (!err)

@@ -60,29 +60,9 @@ static int extend(void **array, uint32_t n, uint32_t more, size_t size)
 	return 0;
 }
 
-static int make_room(struct callgraph *cg, uint32_t n_types, uint32_t n_sites)
+/* Makes the types nodes of the numbering's graph. */
+static int add_nodes_of_types(struct callgraph *cg, uint32_t n_types)
 {
-	size_t sites = (size_t)cg->n_sites + n_sites + 1,
-	       edges = (size_t)cg->graph.n_sites + n_sites + 1;
-	struct callgraph_site *larger_sites = realloc(cg->sites, sites * sizeof(*larger_sites));
-	struct numbering_site *larger_edges;
-	uint64_t *samples = cg->guard_samples;
-
-	if (!larger_sites)
-		return -1;
-	cg->sites = larger_sites;
-	larger_edges = realloc(cg->graph_sites, edges * sizeof(*larger_edges));
-	if (!larger_edges)
-		return -1;
-	cg->graph_sites = larger_edges;
-	cg->graph.sites = larger_edges;
-	if (samples) {
-		samples = realloc(samples, sites * sizeof(*samples));
-		if (!samples)
-			return -1;
-		memset(samples + cg->n_sites, 0, ((size_t)n_sites + 1) * sizeof(*samples));
-		cg->guard_samples = samples;
-	}
 	if (extend((void **)&cg->graph_roots, cg->n_funcs, n_types, 1) ||
 	    extend((void **)&cg->graph_can_enter, cg->n_funcs, n_types, 1) ||
 	    extend((void **)&cg->graph_noted, cg->n_funcs, n_types, 1) ||
@@ -201,7 +181,8 @@ int callgraph_add_types(struct callgraph *cg, const struct elf_module *m,
 		qsort(calls, n_calls, sizeof(*calls), compare_typed);
 		qsort(members, n_members, sizeof(*members), compare_typed);
 		n_types = count_shared(calls, n_calls, members, n_members);
-		if (make_room(cg, n_types, n_calls + n_members))
+		if (callgraph_make_room(cg, (size_t)n_calls + n_members) ||
+		    add_nodes_of_types(cg, n_types))
 			err = error_memory(why);
 		else
 			add_types(cg, m, fits, calls, n_calls, members, n_members);

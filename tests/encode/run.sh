@@ -178,6 +178,12 @@ is "a library has no types" "$(field 'calls of types' libtypes.so)" 0
 
 # ---- guards ------------------------------------------------------------------------------
 
+# run_both PROGRAM ONE TWO: records runs in which its guards hold, and fail: ONE.data and TWO.data
+run_both() {
+	pcce-record -q -b self -F 2000 --verify -o "$2.data" -- "./$1" >got.one 2>>log
+	pcce-record -q -b self -F 2000 --verify -o "$3.data" -- "./$1" other >got.two 2>>log
+}
+
 # A guard calls the function that a pointer held during a recording.  Other functions are pushed.
 cat > pointers.c <<'END'
 #include <stdio.h>
@@ -202,8 +208,7 @@ cp pointers guarded
 is "without a recording there is no guard" "$(field guards pointers)" 0
 check "a recording with calls through pointers" pcce-encode -p pointers.data guarded
 is "each of the three calls has a guard" "$(field guards guarded)" 3
-pcce-record -q -b self -F 2000 --verify -o guarded.data -- ./guarded >got.one 2>>log
-pcce-record -q -b self -F 2000 --verify -o missed.data -- ./guarded other >got.two 2>>log
+run_both guarded guarded missed
 check "the output is the same if guards hold" cmp expected.one got.one
 check "and if they all fail" cmp expected.two got.two
 has_real_contexts guarded.data guarded
@@ -260,8 +265,7 @@ check "a recording with tail calls through a pointer" pcce-encode -p tails.data 
 is "gives one a guard" "$(field 'guards of tail calls' guarded)" 1
 check "so calls of its function have values" \
 	test "$(pcce-encode --dump -v guarded | grep -cE '(none|add [0-9]+) -> jump')" = 2
-pcce-record -q -b self -F 2000 --verify -o guarded.data -- ./guarded >got.one 2>>log
-pcce-record -q -b self -F 2000 --verify -o missed.data -- ./guarded other >got.two 2>>log
+run_both guarded guarded missed
 check "the output is the same if it holds" cmp expected.one got.one
 check "and if it fails" cmp expected.two got.two
 has_real_contexts guarded.data "guarded tail calls"
@@ -289,8 +293,7 @@ for kind in "-fPIE -pie" "-fno-pie -no-pie" "-fPIC -shared -fvisibility=hidden -
 done
 check "so calls of the function that holds it have values" \
 	test "$(pcce-encode --dump -v held | grep -cE '(none|add [0-9]+) -> jump')" = 2
-pcce-record -q -b self -F 2000 --verify -o held.data -- ./held >got.one 2>>log
-pcce-record -q -b self -F 2000 --verify -o changed.data -- ./held other >got.two 2>>log
+run_both held held changed
 check "the output is the same if the value is kept" cmp expected.one got.one
 check "and if it is changed" cmp expected.two got.two
 has_real_contexts held.data "initial values"

@@ -324,7 +324,7 @@ job_types() { # PROGRAM FLAGS [STEP-OPTION...] ARGUMENTS
 # A program with guards by a recording of itself (or by initial values, with - as the arguments), or
 # with -shared a library that has nearly all of it. KEY is that of the dump which counts the guards;
 # there must be LEAST.
-by_recording() { # PROGRAM MORE-FLAGS KEY LEAST RECORDED-ARGUMENTS FLAGS [STEP-OPTION...] ARGUMENTS
+with_guards() { # PROGRAM MORE-FLAGS KEY LEAST RECORDED-ARGUMENTS FLAGS [STEP-OPTION...] ARGUMENTS
 	local source=$1 more=$2 key=$3 least=$4 recorded=$5 flags=$6 program=${1%.*} language=c n
 	local name="$program ${*:6}" guarded=$scratch/$program
 	shift 6
@@ -354,17 +354,17 @@ by_recording() { # PROGRAM MORE-FLAGS KEY LEAST RECORDED-ARGUMENTS FLAGS [STEP-O
 
 # It then calls the expected functions, or others. GCC 16 would guard some of the calls itself.
 job_guards() { # FLAGS [STEP-OPTION...] ARGUMENTS
-	by_recording guards.cc -fno-devirtualize-speculatively guards 8 1000000 "$@"
+	with_guards guards.cc -fno-devirtualize-speculatively guards 8 1000000 "$@"
 }
 
 # Its tail calls through pointers have the guards.
 job_tails() { # FLAGS [STEP-OPTION...] ARGUMENTS
-	by_recording tails.c -foptimize-sibling-calls guards_of_tail_calls 4 "500000 same" "$@"
+	with_guards tails.c -foptimize-sibling-calls guards_of_tail_calls 4 "500000 same" "$@"
 }
 
 # The same without a recording.
 job_initial() { # FLAGS [STEP-OPTION...] ARGUMENTS
-	by_recording tails.c -foptimize-sibling-calls guards_of_tail_calls 1 - "$@"
+	with_guards tails.c -foptimize-sibling-calls guards_of_tail_calls 1 - "$@"
 }
 
 # pick NAME WORD...: sets a variable to one of the words (splitmix64).  The same seed in `picked`

@@ -29,7 +29,8 @@ enum kind { PLAIN, LONG, WIDE, VARIADIC, KINDS };
 struct function {
 	int module;
 	enum kind kind;
-	bool local, leaf, inlined;
+	bool local, inlined;
+	bool leaf; /* calls nothing */
 };
 
 struct program {
@@ -293,7 +294,7 @@ static void put_header(struct program *p)
 	       "#include <stdlib.h>\n#include <string.h>\n"
 	       "#define APART __attribute__((noinline))\n"
 	       "typedef int (*function)(int);\n");
-	/* In some programs each thread has its own. */
+	/* In some programs they are thread-local. */
 	put(p, "#define PER_THREAD %s\n", percent(p, 50) ? "__thread" : "");
 	put(p, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
 	put(p, "extern PER_THREAD int fuel;\nextern PER_THREAD jmp_buf *top;\n"
@@ -411,43 +412,47 @@ static void put_main(struct program *p)
 	       "\tprintf(\"%%d\\n\", sum);\n\treturn 0;\n}\n");
 }
 
-static void write_file(struct program *p, const char *directory, const char *name,
-		       void (*put_parts)(struct program *p, int module), int module)
+static void open_file(struct program *p, const char *directory, const char *name)
 {
 	char path[4096];
 
 	snprintf(path, sizeof(path), "%s/%s", directory, name);
 	p->out = fopen(path, "we");
-	if (p->out) {
-		put_parts(p, module);
-		if (module == MAIN && put_parts == put_file)
-			put_main(p);
-	}
-	if (!p->out || ferror(p->out) | fclose(p->out)) {
+	if (!p->out) {
 		fprintf(stderr, "generate: cannot write '%s': %s\n", path, strerror(errno));
 		exit(EXIT_FAILURE);
 	}
 }
 
-static void put_all(struct program *p, int module)
+static void close_file(struct program *p)
 {
-	(void)module;
-	put_header(p);
+	if (ferror(p->out) | fclose(p->out)) {
+		fprintf(stderr, "generate: cannot write a file: %s\n", strerror(errno));
+		exit(EXIT_FAILURE);
+	}
 }
 
 int main(int argc, char **argv)
 {
-	struct program p = {.cxx = argc > 3 && !strcmp(argv[3], "c++")};
+	static const char *const names[MODULES] = {"main.c", "other.c", "lib.c"};
+	struct program p = {0};
 
 	if (argc != 4) {
 		fprintf(stderr, "usage: generate SEED DIRECTORY c|c++\n");
 		return 2;
 	}
 	p.random = strtoull(argv[1], NULL, 10);
+	p.cxx = !strcmp(argv[3], "c++");
 	choose_functions(&p);
-	write_file(&p, argv[2], "all.h", put_all, MAIN);
-	write_file(&p, argv[2], "main.c", put_file, MAIN);
-	write_file(&p, argv[2], "other.c", put_file, OTHER);
-	write_file(&p, argv[2], "lib.c", put_file, LIB);
+	open_file(&p, argv[2], "all.h");
+	put_header(&p);
+	close_file(&p);
+	for (int module = 0; module < MODULES; module++) {
+		open_file(&p, argv[2], names[module]);
+		put_file(&p, module);
+		if (module == MAIN)
+			put_main(&p);
+		close_file(&p);
+	}
 	return 0;
 }
