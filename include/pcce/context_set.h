@@ -80,7 +80,7 @@ struct pcce_set_place {
 
 #define PCCE_SET_ANY 0u		       /* through a pointer */
 #define PCCE_SET_NAMED 0x80000000u     /* of a function outside the module */
-#define PCCE_SET_LEAVES 0x40000000u    /* a function that leaves the module by tail calls */
+#define PCCE_SET_LEAVES 0x40000000u    /* it leaves its module by tail calls */
 #define PCCE_SET_EXT 0x20000000u       /* NAMED, of a leaf */
 #define PCCE_SET_FUNCS_MAX 0x1fffffffu /* highest number */
 

@@ -113,10 +113,28 @@ static int add_functions(struct set_glue *g, const struct expression *e,
 	return r;
 }
 
+static int find_leaver_names(struct set_glue *g, const struct set_modules *m)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		const struct encoding_table *t = &m->all[i].table;
+
+		for (uint32_t k = 0; k < t->n_leavers; k++) {
+			if (array_grow(&g->leavers, g->n_leavers, sizeof(*g->leavers)))
+				return -ENOMEM;
+			g->leavers[g->n_leavers++] = set_module_symbol(&m->all[i], t->leavers[k]);
+		}
+	}
+	if (g->n_leavers)
+		qsort(g->leavers, g->n_leavers, sizeof(*g->leavers), compare_name);
+	return 0;
+}
+
 int set_glue_make(struct set_glue *g, const struct expression *e, const struct set_modules *m)
 {
 	size_t n = 0;
-	int r = add_functions(g, e, m, true);
+	int r = find_leaver_names(g, m);
+
+	r = r ? r : add_functions(g, e, m, true);
 
 	if (r)
 		return r;
@@ -136,6 +154,15 @@ void set_glue_free(struct set_glue *g)
 {
 	free(g->all);
 	free(g->names);
+	free(g->leavers);
+}
+
+static uint32_t named_callee(const struct set_glue *g, const char *name)
+{
+	bool leaves = g->n_leavers &&
+		      bsearch(&name, g->leavers, g->n_leavers, sizeof(*g->leavers), compare_name);
+
+	return PCCE_SET_NAMED | number_of_name(g, name) | (leaves ? PCCE_SET_LEAVES : 0);
 }
 
 uint32_t set_glue_callee(const struct set_glue *g, const struct set_module *m,
@@ -148,6 +175,5 @@ uint32_t set_glue_callee(const struct set_glue *g, const struct set_module *m,
 	if (s->callee != PCCE_NONE)
 		return (m->first_func + s->callee + 1) |
 		       (m->table.funcs[s->callee].flags & PCCE_FUNC_TAIL_OUT ? PCCE_SET_LEAVES : 0);
-	return s->flags & PCCE_SITE_INDIRECT ? PCCE_SET_ANY
-					     : PCCE_SET_NAMED | number_of_name(g, name);
+	return s->flags & PCCE_SITE_INDIRECT ? PCCE_SET_ANY : named_callee(g, name);
 }

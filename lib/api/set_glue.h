@@ -10,6 +10,8 @@ struct set_glue {
 	size_t n;
 	const char **names; /* sorted: those of callees outside a module that matter */
 	size_t n_names;
+	const char **leavers; /* sorted: those of functions that leave their module by tail calls */
+	size_t n_leavers;
 };
 
 /* 0 or -ENOMEM. */

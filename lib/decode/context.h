@@ -34,10 +34,12 @@ static inline uint64_t decode_link_time(const struct decode_module *m, uint64_t 
 	return address - m->start + m->vaddr;
 }
 
-/* find returns the mapping that holds a run-time address, or NULL. */
+/* find returns the mapping that holds a run-time address, or NULL. mapping returns the mapping of a
+ * number, from 0 on; NULL: there are no more. */
 struct decode_space {
 	const struct decode_module *(*find)(const struct decode_space *as, uint64_t address);
 	const struct decode_module *(*main_module)(const struct decode_space *as);
+	const struct decode_module *(*mapping)(const struct decode_space *as, size_t number);
 };
 
 enum decode_status {
@@ -100,6 +102,8 @@ struct decode_frame {
 	bool whole;    /* address is one of several in this innermost function */
 	bool restored; /* its place in the sequence is known by unwinding: restored.h */
 	bool counting; /* FOREIGN: code that pcce-record --count added */
+	/* functions that tail calls have left may lie between this frame and the next inner one */
+	bool open;
 };
 
 /*

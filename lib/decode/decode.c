@@ -40,25 +40,51 @@ static void emit_tail_call(struct walk *w, const struct decode_module *m, uint32
 		walk_emit(w, DECODE_FRAME_TAIL, m, func, PCCE_NONE, 0);
 }
 
-/*
- * Adds the frames of a call of `callee` that reached `reached` by tail calls. reached is PCCE_NONE
- * if the chain left the module.
- */
+/* Other functions may lie before the frames from first on, which tail calls have left. */
+static void mark_open(struct walk *w, size_t first)
+{
+	if (w->ctx->n > first)
+		w->ctx->frames[first].open = true;
+}
+
+/* Adds the frames of a call of `callee` that reached `reached` by tail calls. */
 static void emit_tail_calls(struct walk *w, const struct decode_module *m, uint32_t callee,
 			    uint32_t reached)
 {
 	uint32_t path[TAIL_PATH_MAX];
-	int n = reached == PCCE_NONE
-			? 0
-			: encoding_table_tail_path(m->table, callee, reached, path, TAIL_PATH_MAX);
+	size_t first = w->ctx->n;
+	int n = encoding_table_tail_path(m->table, callee, reached, path, TAIL_PATH_MAX);
+	bool known = n >= 0;
 
 	while (n > 0)
 		emit_tail_call(w, m, path[--n]);
 	/* Where the way is not known, it is known that a gate has led to its function. */
-	if (n < 0 && m->table->funcs[callee].flags & PCCE_FUNC_GATE)
+	if (!known && m->table->funcs[callee].flags & PCCE_FUNC_GATE)
 		callee = decode_behind_gate(m->table, callee);
 	if (callee != PCCE_NONE && callee != reached)
 		emit_tail_call(w, m, callee);
+	if (!known)
+		mark_open(w, first);
+}
+
+/*
+ * Adds the frames of a call of `callee` that left the module by tail calls, or went through a
+ * pointer, and reached w->func. What lies behind the last of them is not known.
+ */
+static void emit_leaving(struct walk *w, const struct decode_module *m, uint32_t callee)
+{
+	bool in_module = w->inner != WALK_INNER_FOREIGN && m->table == w->m->table;
+	uint32_t path[TAIL_PATH_MAX];
+	size_t first = w->ctx->n;
+	int n = 0;
+
+	/* It may also have stayed in the module. */
+	if (!in_module || !decode_tail_calls(w->ctx, m->table, callee, w->func, &w->no_memory))
+		n = encoding_table_exit_path(m->table, callee, path, TAIL_PATH_MAX);
+	while (n > 0)
+		emit_tail_call(w, m, path[--n]);
+	emit_tail_call(w, m, callee);
+	mark_open(w, first);
 }
 
 /* ---- from a function to the root of its segment ---------------------------------- */
@@ -101,26 +127,16 @@ static enum decode_reason climb_segment(struct walk *w)
 
 /* ---- from a root to the caller that pushed --------------------------------------- */
 
-/* Is the root the function of that name, or, in another module, tail-called by it? */
-static bool is_named_callee(struct walk *w, const char *name, bool other)
+/* Did the named callee reach the root by direct tail calls, in the root's module? */
+static bool is_named_tail(struct walk *w, const char *name)
 {
 	const struct encoding_table *t = w->m->table;
 	uint32_t path[TAIL_PATH_MAX];
 
-	if (!strcmp(encoding_table_string(t, t->funcs[w->func].name), name))
-		return true;
-	/* It may have jumped to anything. */
-	for (uint64_t f = 0; other && f < t->head->funcs.count; f++) {
-		if (!(t->funcs[f].flags & PCCE_FUNC_TAIL_OUT) ||
-		    strcmp(encoding_table_string(t, t->funcs[f].name), name))
-			continue;
-		emit_tail_calls(w, w->m, f, PCCE_NONE);
-		return true;
-	}
-	for (uint64_t i = 0; other && i < t->head->tails.count; i++) {
+	for (uint64_t i = 0; i < t->head->tails.count; i++) {
 		uint32_t from = t->tails[i].from;
 
-		/* Only direct tail calls and unique chains are considered. */
+		/* Only unique chains are considered. */
 		if (strcmp(encoding_table_string(t, t->funcs[from].name), name))
 			continue;
 		if (encoding_table_tail_path(t, from, w->func, path, TAIL_PATH_MAX) < 0)
@@ -131,39 +147,80 @@ static bool is_named_callee(struct walk *w, const char *name, bool other)
 	return false;
 }
 
+/* Finds the exported function of that name that leaves its module by tail calls. */
+static uint32_t find_leaver(const struct encoding_table *t, const char *name)
+{
+	for (uint32_t i = 0; i < t->n_leavers; i++)
+		if (!strcmp(encoding_table_string(t, t->funcs[t->leavers[i]].name), name))
+			return t->leavers[i];
+	return PCCE_NONE;
+}
+
+/*
+ * The callee, in another module than the caller's, may have left its module by tail calls. Then it
+ * may have reached anything. Returns false if no module has such a function.
+ */
+static bool explain_leaver(struct walk *w, const struct decode_module *caller, const char *name)
+{
+	const struct decode_module *m, *found = NULL;
+	uint32_t func = PCCE_NONE;
+	bool unique = true;
+
+	for (size_t i = 0; (m = w->as->mapping(w->as, i)); i++) {
+		uint32_t f = m->table && m->table != caller->table ? find_leaver(m->table, name)
+								   : PCCE_NONE;
+
+		if (f == PCCE_NONE || (found && found->table == m->table))
+			continue;
+		unique = !found;
+		found = m;
+		func = f;
+	}
+	/* Uninstrumented code may also be that which binds the callee. */
+	if (found && (!unique || w->inner == WALK_INNER_FOREIGN))
+		w->open = true;
+	else if (found)
+		emit_leaving(w, found, func);
+	return found;
+}
+
+/* Adds the frames between a call of a function that another module has and what it reached. */
+static void explain_named_call(struct walk *w, const struct decode_module *caller, const char *name)
+{
+	const struct encoding_table *t;
+
+	if (w->inner == WALK_INNER_FOREIGN) {
+		explain_leaver(w, caller, name);
+		return;
+	}
+	t = w->m->table;
+	if (!strcmp(encoding_table_string(t, t->funcs[w->func].name), name) ||
+	    explain_leaver(w, caller, name) || (caller->table != t && is_named_tail(w, name)))
+		return;
+	walk_emit(w, DECODE_FRAME_FOREIGN, NULL, PCCE_NONE, PCCE_NONE, 0);
+}
+
 /* Adds the frames between the call of a push site and the segment that it reached. */
 static enum decode_reason explain_push(struct walk *w, const struct decode_module *m, uint32_t site)
 {
 	const struct pcce_table_site *s = &m->table->sites[site];
-	bool tail_out =
-		s->callee != PCCE_NONE && m->table->funcs[s->callee].flags & PCCE_FUNC_TAIL_OUT;
+	bool foreign = w->inner == WALK_INNER_FOREIGN, same = !foreign && m->table == w->m->table;
 
 	if (w->inner == WALK_INNER_UNKNOWN)
 		return DECODE_REASON_NONE;
-	if (w->inner == WALK_INNER_FOREIGN) {
-		if (tail_out)
-			emit_tail_calls(w, m, s->callee, PCCE_NONE);
+	if (s->callee == PCCE_NONE) {
+		if (!(s->flags & PCCE_SITE_INDIRECT))
+			explain_named_call(w, m, encoding_table_string(m->table, s->callee_name));
 		return DECODE_REASON_NONE;
 	}
-	if (s->callee != PCCE_NONE) {
-		bool same = m->table == w->m->table;
-
-		if (same && s->callee == w->func)
-			return DECODE_REASON_NONE;
-		if (tail_out)
-			emit_tail_calls(w, m, s->callee, PCCE_NONE);
-		else if (same &&
-			 decode_tail_calls(w->ctx, m->table, s->callee, w->func, &w->no_memory))
-			emit_tail_calls(w, m, s->callee, w->func);
-		else
-			return DECODE_REASON_WRONG_CALLEE;
+	if (same && s->callee == w->func)
 		return DECODE_REASON_NONE;
-	}
-	if (s->flags & PCCE_SITE_INDIRECT ||
-	    is_named_callee(w, encoding_table_string(m->table, s->callee_name),
-			    m->table != w->m->table))
-		return DECODE_REASON_NONE;
-	walk_emit(w, DECODE_FRAME_FOREIGN, NULL, PCCE_NONE, PCCE_NONE, 0);
+	if (m->table->funcs[s->callee].flags & PCCE_FUNC_TAIL_OUT)
+		emit_leaving(w, m, s->callee);
+	else if (same && decode_tail_calls(w->ctx, m->table, s->callee, w->func, &w->no_memory))
+		emit_tail_calls(w, m, s->callee, w->func);
+	else if (!foreign)
+		return DECODE_REASON_WRONG_CALLEE;
 	return DECODE_REASON_NONE;
 }
 

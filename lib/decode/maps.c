@@ -30,10 +30,20 @@ static const struct decode_module *maps_main(const struct decode_space *as)
 	return ((const struct decode_maps *)as)->main;
 }
 
+static const struct decode_module *maps_number(const struct decode_space *as, size_t number)
+{
+	const struct decode_maps *m = (const struct decode_maps *)as;
+
+	return number < m->n ? &m->list[number] : NULL;
+}
+
 void decode_maps_set(struct decode_maps *m, struct decode_module *list, size_t n)
 {
 	*m = (struct decode_maps){
-		.as = {.find = maps_find, .main_module = maps_main}, .list = list, .n = n};
+		.as = {.find = maps_find, .main_module = maps_main, .mapping = maps_number},
+		.list = list,
+		.n = n,
+	};
 	for (size_t i = 0; i < n && !m->main; i++)
 		if (list[i].main_executable)
 			m->main = &list[i];

@@ -4,25 +4,9 @@
 #include <string.h>
 #include "decode/tail_calls.h"
 
-/* Returns the first index whose `from` is not below; tails[] is sorted by it. */
-static uint64_t first_tail(const struct encoding_table *t, uint32_t from)
-{
-	uint64_t lo = 0, hi = t->head->tails.count;
-
-	while (lo < hi) {
-		uint64_t mid = lo + (hi - lo) / 2;
-
-		if (t->tails[mid].from < from)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 uint32_t decode_behind_gate(const struct encoding_table *t, uint32_t gate)
 {
-	uint64_t i = first_tail(t, gate);
+	uint64_t i = encoding_table_first_tail(t, gate);
 
 	return i < t->head->tails.count && t->tails[i].from == gate ? t->tails[i].to : PCCE_NONE;
 }
@@ -50,7 +34,7 @@ bool decode_tail_calls(struct decode_context *ctx, const struct encoding_table *
 	while (head < tail) {
 		uint32_t f = queue[head++];
 
-		for (uint64_t i = first_tail(t, f);
+		for (uint64_t i = encoding_table_first_tail(t, f);
 		     i < t->head->tails.count && t->tails[i].from == f; i++) {
 			uint32_t g = t->tails[i].to;
 

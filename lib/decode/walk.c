@@ -21,10 +21,14 @@ void walk_emit(struct walk *w, enum decode_frame_kind kind, const struct decode_
 void walk_emit_call(struct walk *w, const struct decode_module *m, uint32_t site)
 {
 	const struct pcce_table_site *s = &m->table->sites[site];
+	size_t at = w->ctx->n;
 
 	if (!(m->table->funcs[s->func].flags & PCCE_FUNC_TYPE))
 		walk_emit(w, DECODE_FRAME_CALL, m, s->func, site,
 			  decode_run_time(m, s->key + s->restore_len));
+	if (w->ctx->n > at)
+		w->ctx->frames[at].open = w->open;
+	w->open = false;
 }
 
 /* ---- the encoding stack ---------------------------------------------------------- */

@@ -38,6 +38,7 @@ struct walk {
 	size_t landing;
 	const struct encoding_table *landing_table; /* of that frame's module */
 	uint32_t landing_pad; /* its restore site there; PCCE_NONE: not known */
+	bool open;	      /* the next call frame is open: see context.h */
 	bool truncated;
 	bool no_memory;
 };

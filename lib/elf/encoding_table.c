@@ -320,6 +320,23 @@ static int order_by_before(struct encoding_table *t, struct error *why)
 	return 0;
 }
 
+static int find_leavers(struct encoding_table *t)
+{
+	uint64_t n = t->head->funcs.count;
+
+	t->leavers = malloc((n + 1) * sizeof(*t->leavers));
+	t->exits = calloc(n + 1, sizeof(*t->exits));
+	if (!t->leavers || !t->exits)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		if (t->funcs[i].flags & PCCE_FUNC_TAIL_OUT && t->funcs[i].flags & PCCE_FUNC_ROOT)
+			t->leavers[t->n_leavers++] = i;
+	for (uint64_t i = 0; i < t->head->sites.count; i++)
+		if (t->sites[i].kind == PCCE_KIND_TAIL && t->sites[i].callee == PCCE_NONE)
+			t->exits[t->sites[i].func] = true;
+	return 0;
+}
+
 int encoding_table_open(const void *data, size_t size, struct encoding_table *out,
 			struct error *why)
 {
@@ -345,6 +362,8 @@ int encoding_table_open(const void *data, size_t size, struct encoding_table *ou
 		err = check_acyclic(out, why);
 	if (!err)
 		err = order_by_before(out, why);
+	if (!err)
+		err = find_leavers(out);
 	if (err)
 		encoding_table_close(out);
 	if (err == -ENOMEM)
@@ -355,6 +374,8 @@ int encoding_table_open(const void *data, size_t size, struct encoding_table *ou
 void encoding_table_close(struct encoding_table *t)
 {
 	free(t->by_before);
+	free(t->leavers);
+	free(t->exits);
 	memset(t, 0, sizeof(*t));
 }
 
@@ -449,6 +470,14 @@ uint32_t encoding_table_in_edge(const struct encoding_table *t, uint32_t func, u
 	return f->first_edge + (uint32_t)at;
 }
 
+uint64_t encoding_table_first_tail(const struct encoding_table *t, uint32_t from)
+{
+	int64_t at;
+
+	LAST_AT_MOST(at, t->head->tails.count, (int64_t)from - 1, (int64_t)t->tails[i].from);
+	return (uint64_t)(at + 1);
+}
+
 struct tail_search {
 	const struct encoding_table *t;
 	uint32_t *path, *found;
@@ -458,10 +487,8 @@ struct tail_search {
 
 static void follow_tails(struct tail_search *s, uint32_t from, uint32_t to, int depth)
 {
-	int64_t at;
-
-	LAST_AT_MOST(at, s->t->head->tails.count, (int64_t)from - 1, (int64_t)s->t->tails[i].from);
-	for (at++; at < (int64_t)s->t->head->tails.count && s->t->tails[at].from == from; at++) {
+	for (uint64_t at = encoding_table_first_tail(s->t, from);
+	     at < s->t->head->tails.count && s->t->tails[at].from == from; at++) {
 		uint32_t next = s->t->tails[at].to;
 		bool repeated = next == s->from;
 
@@ -503,4 +530,29 @@ int encoding_table_tail_path(const struct encoding_table *t, uint32_t from, uint
 	s.path = path;
 	follow_tails(&s, from, to, 0);
 	return s.n_found < 0 ? -1 : s.n_found;
+}
+
+int encoding_table_exit_path(const struct encoding_table *t, uint32_t from, uint32_t *funcs,
+			     int max)
+{
+	int n = 0;
+
+	while (n < max && !t->exits[from]) {
+		uint32_t next = PCCE_NONE;
+
+		for (uint64_t i = encoding_table_first_tail(t, from);
+		     i < t->head->tails.count && t->tails[i].from == from; i++) {
+			uint32_t to = t->tails[i].to;
+
+			if (!(t->funcs[to].flags & PCCE_FUNC_TAIL_OUT) || to == next)
+				continue;
+			if (next != PCCE_NONE)
+				return n;
+			next = to;
+		}
+		if (next == PCCE_NONE)
+			return n;
+		funcs[n++] = from = next;
+	}
+	return n;
 }

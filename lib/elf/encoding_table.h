@@ -27,6 +27,10 @@ struct encoding_table {
 	/* sites by the address of their before-slots, then restore sites likewise; owned */
 	uint32_t *by_before;
 	uint32_t n_by_before; /* number of sites that are no restore sites */
+	/* functions that code outside can call and that leave the module by tail calls; owned */
+	uint32_t *leavers;
+	uint32_t n_leavers;
+	bool *exits; /* of each function: does one of its own tail calls leave the module? owned */
 };
 
 static inline bool encoding_table_version_is_known(uint32_t version)
@@ -77,5 +81,14 @@ uint32_t encoding_table_in_edge(const struct encoding_table *t, uint32_t func, u
  */
 int encoding_table_tail_path(const struct encoding_table *t, uint32_t from, uint32_t to,
 			     uint32_t *funcs, int max);
+/*
+ * Finds the functions that every chain of tail calls from a function out of the module passes, as
+ * far as there is only one way. Writes at most max of them, outermost first, and returns their
+ * number.
+ */
+int encoding_table_exit_path(const struct encoding_table *t, uint32_t from, uint32_t *funcs,
+			     int max);
+/* Returns the first index into tails whose `from` is not below. */
+uint64_t encoding_table_first_tail(const struct encoding_table *t, uint32_t from);
 
 #endif

@@ -8,13 +8,20 @@
 
 #define PARTS (1u << EXPRESSION_PARTS)
 
+/* Of each function of a module, as sets of parts of the expression: */
+struct module_parts {
+	uint8_t *matched;
+	uint8_t *before; /* matched by functions that lead here by direct tail calls */
+};
+
 struct frame_matcher {
 	const struct record_modules *modules;
 	const struct expression *e;
-	uint64_t frame[PARTS];	/* matrix of a function that matches these parts */
-	struct frame_steps gap; /* of any number of unknown frames */
-	uint8_t **parts;	/* by module, and function; NULL: not needed yet */
+	uint64_t frame[PARTS];	    /* matrix of a function that matches these parts */
+	struct frame_steps gap;	    /* of any number of unknown frames */
+	struct module_parts *parts; /* by module */
 	size_t n_modules;
+	uint8_t leaving; /* parts that functions match which may tail-call anything */
 };
 
 struct frame_matcher *frame_matcher_new(const struct record_modules *m, const struct expression *e)
@@ -40,51 +47,81 @@ void frame_matcher_free(struct frame_matcher *f)
 {
 	if (!f)
 		return;
-	for (size_t i = 0; i < f->n_modules; i++)
-		free(f->parts[i]);
+	for (size_t i = 0; i < f->n_modules; i++) {
+		free(f->parts[i].matched);
+		free(f->parts[i].before);
+	}
 	free(f->parts);
 	free(f);
 }
 
 /* ---- functions ------------------------------------------------------------------- */
 
-static int match_functions(struct frame_matcher *f, uint32_t module)
+static void find_before(struct module_parts *p, const struct encoding_table *t)
 {
-	const struct record_module *m = record_modules_get(f->modules, module);
-	uint64_t n = m->instrumented ? m->table.head->funcs.count : 0;
+	for (bool more = true; more;) {
+		more = false;
+		for (uint64_t i = 0; i < t->head->tails.count; i++) {
+			uint32_t from = t->tails[i].from, to = t->tails[i].to;
+			uint8_t before = p->before[to] | p->before[from] | p->matched[from];
 
-	f->parts[module] = calloc(n + 1, 1);
-	if (!f->parts[module])
+			more |= before != p->before[to];
+			p->before[to] = before;
+		}
+	}
+}
+
+static int match_functions(struct frame_matcher *f, struct module_parts *p,
+			   const struct encoding_table *t)
+{
+	uint64_t n = t->head->funcs.count;
+
+	p->matched = calloc(n + 1, 1);
+	p->before = calloc(n + 1, 1);
+	if (!p->matched || !p->before) {
+		free(p->matched);
+		free(p->before);
 		return -ENOMEM;
-	for (uint64_t i = 0; i < n; i++)
-		f->parts[module][i] = expression_match(
-			f->e, encoding_table_string(&m->table, m->table.funcs[i].name));
+	}
+	for (uint64_t i = 0; i < n; i++) {
+		p->matched[i] = expression_match(f->e, encoding_table_string(t, t->funcs[i].name));
+		if (t->funcs[i].flags & PCCE_FUNC_TAIL_OUT)
+			f->leaving |= p->matched[i];
+	}
+	find_before(p, t);
 	return 0;
 }
 
-/* The parts that the functions of a module match; NULL: no memory. */
-static const uint8_t *parts_of(struct frame_matcher *f, uint32_t module)
+/* Matches the functions of modules that are new. 0 or -ENOMEM. */
+static int match_modules(struct frame_matcher *f)
 {
-	while (f->n_modules <= module) {
+	while (f->n_modules < record_modules_count(f->modules)) {
+		const struct record_module *m =
+			record_modules_get(f->modules, (uint32_t)f->n_modules);
+		struct module_parts *p;
+
 		if (array_grow(&f->parts, f->n_modules, sizeof(*f->parts)))
-			return NULL;
-		f->parts[f->n_modules++] = NULL;
+			return -ENOMEM;
+		p = &f->parts[f->n_modules];
+		*p = (struct module_parts){NULL, NULL};
+		if (m->instrumented && match_functions(f, p, &m->table))
+			return -ENOMEM;
+		f->n_modules++;
 	}
-	if (!f->parts[module] && match_functions(f, module))
-		return NULL;
-	return f->parts[module];
+	return 0;
 }
 
 const char *frame_matcher_missing(struct frame_matcher *f)
 {
 	uint8_t found = 0;
 
-	for (uint32_t i = 0; i < record_modules_count(f->modules); i++) {
+	if (match_modules(f))
+		return NULL;
+	for (uint32_t i = 0; i < f->n_modules; i++) {
 		const struct record_module *m = record_modules_get(f->modules, i);
-		const uint8_t *parts = m->instrumented ? parts_of(f, i) : NULL;
 
-		for (uint64_t k = 0; parts && k < m->table.head->funcs.count; k++)
-			found |= parts[k];
+		for (uint64_t k = 0; m->instrumented && k < m->table.head->funcs.count; k++)
+			found |= f->parts[i].matched[k];
 	}
 	for (unsigned int i = 0; i < f->e->n; i++)
 		if (!(found & 1u << i))
@@ -99,23 +136,47 @@ void frame_matcher_add_gap(const struct frame_matcher *f, struct frame_steps *st
 	*steps = frame_steps_product(*steps, f->gap);
 }
 
-static int add_one(struct frame_matcher *f, const struct decode_frame *frame,
-		   struct frame_steps *steps)
+static bool has_function(const struct decode_frame *frame)
 {
-	bool named = frame->kind == DECODE_FRAME_CALL || frame->kind == DECODE_FRAME_TAIL;
+	return (frame->kind == DECODE_FRAME_CALL || frame->kind == DECODE_FRAME_TAIL) &&
+	       frame->func != PCCE_NONE && frame->module != UINT32_MAX;
+}
+
+/*
+ * Any number of functions that were left by tail calls, outside of the inner frame. They can only
+ * be functions that leave their module, or that lead to the inner one.
+ */
+static void add_tail_gap(const struct frame_matcher *f, const struct decode_frame *inner,
+			 struct frame_steps *steps)
+{
+	uint64_t once = PCCE_SET_IDENTITY | f->frame[0], any;
+	uint8_t parts = f->leaving;
+
+	if (inner && has_function(inner))
+		parts |= f->parts[inner->module].before[inner->func];
+	once |= f->frame[parts];
+	any = once;
+	for (unsigned int q = 0; q <= f->e->n; q++)
+		any = pcce_set_product(any, once);
+	*steps = frame_steps_product(*steps, (struct frame_steps){f->gap.certain, any});
+}
+
+/* inner: the next inner frame, or NULL. */
+static int add_one(struct frame_matcher *f, const struct decode_frame *frame,
+		   const struct decode_frame *inner, struct frame_steps *steps)
+{
 	uint64_t matrix = f->frame[0];
-	const uint8_t *parts;
 
 	if (frame->kind == DECODE_FRAME_GAP) {
 		frame_matcher_add_gap(f, steps);
 		return 0;
 	}
-	if (named && frame->func != PCCE_NONE && frame->module != UINT32_MAX) {
-		parts = parts_of(f, frame->module);
-		if (!parts)
-			return -ENOMEM;
-		matrix = f->frame[parts[frame->func]];
-	}
+	if (match_modules(f))
+		return -ENOMEM;
+	if (frame->open)
+		add_tail_gap(f, inner, steps);
+	if (has_function(frame))
+		matrix = f->frame[f->parts[frame->module].matched[frame->func]];
 	*steps = frame_steps_product(*steps, (struct frame_steps){matrix, matrix});
 	return 0;
 }
@@ -124,10 +185,11 @@ static int add_one(struct frame_matcher *f, const struct decode_frame *frame,
 static int add_repetitions(struct frame_matcher *f, const struct decode_frame *last,
 			   struct frame_steps *steps)
 {
+	const struct decode_frame *first = last + 1 - last->span, *inner = last;
 	struct frame_steps once = FRAME_STEPS_NONE;
 
-	for (const struct decode_frame *frame = last + 1 - last->span; frame <= last; frame++)
-		if (add_one(f, frame, &once))
+	for (const struct decode_frame *frame = first; frame <= last; inner = frame++)
+		if (add_one(f, frame, inner, &once))
 			return -ENOMEM;
 	for (uint32_t n = last->repeat; n; n /= 2) {
 		if (n & 1)
@@ -143,7 +205,7 @@ int frame_matcher_add(struct frame_matcher *f, const struct decode_frame *frames
 	int r = 0;
 
 	for (size_t i = first; i < end && !r; i++) {
-		r = add_one(f, &frames[i], steps);
+		r = add_one(f, &frames[i], i ? &frames[i - 1] : NULL, steps);
 		if (!r && frames[i].repeat)
 			r = add_repetitions(f, &frames[i], steps);
 	}

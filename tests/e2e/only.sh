@@ -156,10 +156,10 @@ done
 
 build_with_tools replay_only -O2 "$top/tests/datafile/replay_only.c"
 
-# Prints expressions about functions of the program $1 that follow each other in the contexts, and
-# some that do not: lines of the format folded.
+# Prints expressions about functions of these files that follow each other in the contexts, and some
+# that do not: lines of the format folded.
 make_expressions() {
-	pcce-encode --dump --verbose "$1" | awk -v seed=7 '
+	for file; do pcce-encode --dump --verbose "$file"; done | awk -v seed=7 '
 		NR == FNR { if (/^0x/ && $2 ~ /^[a-z0-9_]+$/) known[$2] = 1; next }
 		BEGIN { srand(seed) }
 		/\[(truncated|undecodable)/ { next }
@@ -198,6 +198,73 @@ for workload in recursion mutual segments deep_irregular signals qsort threads f
 			wrong+=("$e: samples are missing")
 	done <expressions
 	is "$workload: what matches is kept, and nothing else" "${wrong[*]}" ""
+done
+
+# ---- tail calls ----------------------------------------------------------------------------
+
+# agree NAME EXPRESSION...: what matches in all.data is kept; what else is kept is not known
+agree() {
+	local name=$1 e wrong=()
+	shift
+	unmarked all.data >all.counts
+	for e; do
+		./replay_only "$e" all.data only.data 2>replay.err || wrong+=("$e: $(cat replay.err)")
+		unmarked only.data >only.counts
+		grep -E -e "$(pattern_of "$e")" all.counts >wanted.counts
+		diff wanted.counts <(grep -E -e "$(pattern_of "$e")" only.counts) >differences ||
+			wrong+=("$e: $(cut -c 1-200 differences | head -n 3)")
+		[ "$(grep -Ev -e "$(pattern_of "$e")" only.counts | sum)" -le "$(stat_of only.data only_unknown)" ] ||
+			wrong+=("$e: others are kept")
+	done
+	is "$name: what matches is kept, and what is not known" "${wrong[*]}" ""
+}
+
+# kept EXPRESSION: samples of touch() that are kept, and those of them that are unknown
+kept() {
+	./replay_only "$1" all.data only.data 2>replay.err
+	echo "$(faults_of only.data | sum) $(stat_of only.data only_unknown)"
+}
+
+check "a library with tail calls is built" build -fPIC -shared -Wl,--unresolved-symbols=ignore-all \
+	"$top/tests/e2e/only/tail_library.c" -o tail_library.so
+check "its program is built" build -rdynamic "$top/tests/e2e/only/tail.c" ./tail_library.so -o tail
+if has_bpf; then
+	command=(./tail 100)
+	faults all.data
+	is "functions that tail calls have left are instrumented" "$(contexts all.data | grep -c 'not instrumented')" 0
+	is "all that must have been left are there" "$(faults_of all.data)" "main;outer_chain;first;second;one;touch 50
+main;outer_chain;first;second;two;touch 50
+main;outer_leave;leave;inner;touch 100
+main;outer_passed;pass_on;leave_later;one;touch 50
+main;outer_passed;pass_on;leave_later;two;touch 50"
+	# "one << second": by_pointer() could be second(). "inner < leave": others may be between.
+	is "what is certain, and what is not known" "$(for e in leave first second by_pointer "inner < leave" \
+		"inner << outer_leave" "one << second" "touch << main"; do echo "$e: $(kept "$e")"; done)" \
+		"leave: 300 200
+first: 300 200
+second: 300 200
+by_pointer: 300 300
+inner < leave: 100 100
+inner << outer_leave: 100 0
+one << second: 100 50
+touch << main: 300 0"
+	agree "tail calls" leave first "first << outer_chain" "one < second" "one << first" "second < first" \
+		"inner < outer_leave" "touch < inner < leave < outer_leave"
+fi
+for seed in 1 2 3 5 8; do
+	mkdir -p random-$seed
+	if ! "$out/tests/oracle/generate" $seed random-$seed c 2>build.out ||
+		! build -w -fPIC -shared random-$seed/lib.c -o random-$seed/librandom.so >>build.out 2>&1 ||
+		! build -w random-$seed/main.c random-$seed/other.c random-$seed/librandom.so -o random-$seed/random \
+			>>build.out 2>&1; then
+		not_ok "random program $seed is built" build.out
+		continue
+	fi
+	frequency=4000 record "${samplers[-1]}" all.data "./random-$seed/random" 2000
+	expressions=()
+	while read -r e; do expressions+=("$e"); done < <(make_expressions random-$seed/random random-$seed/librandom.so)
+	check "random program $seed: there are expressions" [ ${#expressions[@]} -ge 5 ]
+	agree "random program $seed" "${expressions[@]}"
 done
 
 # ---- reports -------------------------------------------------------------------------------

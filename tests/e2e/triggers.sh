@@ -60,6 +60,22 @@ else
 	not_ok "with a library: is built" library.so.log lib.log
 fi
 
+# A library's function calls the program in place of a return.
+if build_with_api tail_library.so -O2 -fPIC -shared -Wl,--unresolved-symbols=ignore-all \
+	"$top/tests/e2e/only/tail_library.c" &&
+	build_with_api ask -DASK -O2 -rdynamic "$top/tests/e2e/only/tail.c" ./tail_library.so; then
+	for e in leave "inner < leave" "inner << main" "inner < outer_leave"; do
+		pcce-decode --select="$e" -o ask.set ask tail_library.so 2>select.err || not_ok "a set of '$e'" select.err
+		echo "$e: $(./ask 0 ask.set)"
+	done >answers
+	is "pcce_on_context() does not know what it cannot" "$(cat answers)" "leave: -1
+inner < leave: -1
+inner << main: 1
+inner < outer_leave: -1"
+else
+	not_ok "a program that asks is built" tail_library.so.log ask.log
+fi
+
 # ---- errors --------------------------------------------------------------------------------
 
 build_with_api triggers -O2 -DIS_STATIC=0 triggers.c

@@ -188,6 +188,13 @@ static const struct decode_module *main_module(const struct decode_space *as)
 	return ((const struct space *)as)->main;
 }
 
+static const struct decode_module *mapping(const struct decode_space *as, size_t number)
+{
+	const struct space *s = (const struct space *)as;
+
+	return number < s->n ? &s->maps[number] : NULL;
+}
+
 static void add_map(struct space *s, uint64_t start, uint64_t end, uint64_t offset,
 		    const char *path)
 {
@@ -228,6 +235,7 @@ bool space_read(struct space *s, pid_t pid)
 		return false;
 	s->as.find = find;
 	s->as.main_module = main_module;
+	s->as.mapping = mapping;
 	s->pid = pid;
 	s->n = s->last = 0;
 	s->main = NULL;

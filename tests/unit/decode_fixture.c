@@ -22,6 +22,11 @@ static const struct decode_module *main_module(const struct decode_space *as)
 	return &((const struct fixture *)as)->maps[0];
 }
 
+static const struct decode_module *mapping(const struct decode_space *as, size_t number)
+{
+	return number < 3 ? &((const struct fixture *)as)->maps[number] : NULL;
+}
+
 static void add_helpers(struct table_builder *b)
 {
 	tb_helper(b, PUSH_BEFORE, 16, PCCE_HELPER_NOTHING);
@@ -153,6 +158,7 @@ void fixture_init(struct fixture *f)
 	memset(f, 0, sizeof(*f));
 	f->as.find = find;
 	f->as.main_module = main_module;
+	f->as.mapping = mapping;
 	f->exe_data = build_exe(&size);
 	open_or_die(f->exe_data, size, &f->exe);
 	f->lib_data = build_lib(&size);
